@@ -9,14 +9,15 @@ import (
 )
 
 // Method decides the next step on a Problem. The exported fields of a Method are its settings. A
-// Method serves one run; its state is explicit (VisitState).
+// Method serves one run. VisitState shows the whole state of a Method.
 type Method interface {
 	// Name is the method's name on the command line.
 	Name() string
-	// Needs declares the method's requirements on a problem; Train checks them before Init.
+	// Needs declares the method's requirements on a problem. Train checks the requirements before
+	// Init.
 	Needs() Needs
-	// Init checks the settings against p and creates the state at the start x_0, where at holds f and
-	// g. Init may move the iterate, but must restore it.
+	// Init checks the settings against p and creates the state at the start x_0. at holds f and g at
+	// x_0. Init may move the iterate, but must restore the iterate.
 	Init(p problem.Problem, at *problem.Point) error
 	// Iterate moves the iterate from x_k to x_{k+1} and updates at: f, g and the count of gradients,
 	// but not at.Iteration.
@@ -35,8 +36,8 @@ type Report struct {
 	Slack       []float64 // u_k
 	Delta       float64   // delta_{k-1}, which produced mu_k; NaN at the start
 	StepSize    float64   // the step that produced x_k; NaN at the start
-	// Nu >= 0 is the method's own certified multiplier of x_k; nil: the certificate finds nu by least
-	// squares.
+	// Nu >= 0 is the method's own certified multiplier of x_k. If Nu is nil, the certificate finds nu
+	// by least squares.
 	Nu []float64
 }
 
@@ -45,8 +46,8 @@ func NewReport(step float64, multipliers []float64) Report {
 	return Report{Delta: math.NaN(), StepSize: step, Multipliers: multipliers}
 }
 
-// Diagnoser is a Method that warns after Init about settings and starts that its theory does not
-// cover. Each warning is one sentence.
+// Diagnoser is a Method that warns after Init about settings and starts outside its theory. Each
+// warning is one sentence.
 type Diagnoser interface {
 	Diagnose(p problem.Problem, at *problem.Point) (warnings []string, err error)
 }
@@ -63,8 +64,8 @@ type Weigher interface {
 	OutputWeight(at *problem.Point) float64
 }
 
-// Returner is a Method whose output differs from the iterate if the run ends now, such as a mean of
-// iterates. Records and results describe the returned point; the iterations continue from
+// Returner is a Method that returns another point than the iterate when a run ends, for example a
+// mean of iterates. Records and results describe the returned point. The iterations continue from
 // the iterate.
 type Returner interface {
 	// Return makes the returned point the iterate of p, and changes nothing else. It returns false if
@@ -82,6 +83,7 @@ type hooks struct {
 	ticker    Ticker
 }
 
+// hooksOf returns the optional interfaces that m and r implement.
 func hooksOf(m Method, r Recorder) hooks {
 	var h hooks
 	h.diagnoser, _ = m.(Diagnoser)
@@ -92,9 +94,9 @@ func hooksOf(m Method, r Recorder) hooks {
 	return h
 }
 
-// DualRule is the host side of the methods whose x-step is x+ = step along grad f + J^T w. The rule
-// returns the coefficients w_k at x_k, and updates its dual variables with g at x_{k+1}. A user's
-// own loop can drive the rule (graph.Optimizer).
+// DualRule is the host side of a method whose x-step moves along grad f + J^T w. The rule returns
+// the coefficients w_k at x_k, and updates its dual variables with g at x_{k+1}. A user's own loop
+// can drive the rule (graph.Optimizer).
 type DualRule interface {
 	// Name is the method's name on the command line.
 	Name() string

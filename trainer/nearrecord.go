@@ -5,11 +5,11 @@ import (
 	"ppal/trainer/internal/estimate"
 )
 
-// nearMargin is the ratio of rho^ to the estimate at the start, which is twice the modulus there.
-// The estimate is a lower bound, and the modulus grows with the weights (on the fairness problems
-// by up to 1.4 times). A proximal problem that is not convex has no unique solution to measure the
-// distance to. A larger margin makes more proximal problems infeasible: the radius of the
-// constraints' balls is ||grad g||/rho^.
+// nearMargin is the ratio of rho^ to the estimate at the start. The estimate is twice the modulus
+// of weak convexity at the start. The estimate is a lower bound, and the modulus grows with the
+// weights (on the fairness problems by up to 1.4 times). If rho^ is too small, the proximal problem
+// is not convex, and the distance to its solution is not unique. A larger margin makes more
+// proximal problems infeasible: the radius of the constraints' balls is ||grad g||/rho^.
 const nearMargin = 2
 
 // settleNear fixes rho^ at the start if the run measures near stationarity: distances are
@@ -31,7 +31,7 @@ func (t *run) settleNear() error {
 	return nil
 }
 
-// near measures near stationarity for the record if the record is due for the measurement.
+// near measures near stationarity if Settings.NearEvery selects the record or the run is ending.
 func (t *run) near(r *Record, ending bool) error {
 	if t.set.NearEvery == 0 || r.Iteration%(t.every*t.set.NearEvery) != 0 && !ending {
 		return nil

@@ -7,19 +7,19 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Needs declares the requirements of a method, with its settings, on a problem. Train checks them
-// once, before the first evaluation. The zero value requires nothing.
+// Needs declares the requirements of a method, with its settings, on a problem. Train checks the
+// requirements once, before the first evaluation. The zero value requires nothing.
 type Needs struct {
 	// Of is the name of the method or the step in errors.
 	Of string
 	// Pieces requires constraints that are maxima of smooth pieces (problem.Piecewise).
 	Pieces bool
-	// Group requires exactly one constraint, the constraint of a drawn group (problem.DrawnGroup).
+	// Group requires a problem that draws one group and has only its constraint (problem.DrawnGroup).
 	Group bool
 	// Regularizers are the kinds of r that the method supports; nil: all.
 	Regularizers []problem.RegularizerKind
 	// Evaluations requires f, g and single gradients in addition to the gradient along the method's
-	// coefficients. A caller's own loop (Stepper) provides only the latter.
+	// coefficients. A caller's own loop (Stepper) provides only the gradient along the coefficients.
 	Evaluations bool
 }
 
@@ -47,6 +47,7 @@ func (n Needs) checkLoop() error {
 	return nil
 }
 
+// error returns an error that names the method and the requirement what.
 func (n Needs) error(what string) error {
 	return fmt.Errorf("trainer: %w: %s needs %s", problem.ErrSettings, n.Of, what)
 }

@@ -11,7 +11,8 @@ import (
 // point.
 const collapseStationarity = 1e-3
 
-// finish chooses the output and completes the result. A failed run keeps its last record.
+// finish chooses the output and completes the result. The result of a failed run describes the last
+// record.
 func (t *run) finish(status Status, failure error) (*Result, error) {
 	r := &Result{Status: status, Iterations: t.at.Iteration, Seconds: t.seconds,
 		BestFeasible: t.best, Output: t.at.Iteration, Decay: t.residuals.decay()}
@@ -45,8 +46,8 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 	return r, nil
 }
 
-// choose makes the output the iterate, and sets f, g and the certificate there with the method's
-// multiplier of the output.
+// choose makes the output the iterate, and sets f, g and the certificate of the output. The
+// certificate uses the method's multiplier of the output.
 func (t *run) choose(r *Result) error {
 	from, nu := problem.Iterate, []float64(nil)
 	switch {

@@ -72,9 +72,9 @@ func (rs Recorders) Tick(at *problem.Point) {
 	}
 }
 
-// Decay holds the exponents p of the running means of the squared residuals, which fall about as
-// k^p along the run. The theorems give p = -1, up to a logarithm. An exponent is NaN if there are
-// too few records.
+// Decay holds the exponents p of the running means of the squared residuals. A mean falls about as
+// k^p along the run. The theorems give p = -1, up to a logarithm. An exponent is NaN if the run has
+// fewer than 3 records after the start.
 type Decay struct {
 	Stationarity, Infeasibility, Complementarity float64
 }
@@ -87,7 +87,7 @@ type residuals struct {
 	fits    [3]logFit
 }
 
-// add includes the record and sets the record's means.
+// add includes the record r and sets the means of r. add ignores the start.
 func (s *residuals) add(r *Record) {
 	if r.Iteration == 0 {
 		return
@@ -103,6 +103,7 @@ func (s *residuals) add(r *Record) {
 	r.MeanStationarity, r.MeanInfeasibility, r.MeanComplementarity = &means[0], &means[1], &means[2]
 }
 
+// decay returns the exponents over the records so far.
 func (s *residuals) decay() Decay {
 	return Decay{s.fits[0].slope(), s.fits[1].slope(), s.fits[2].slope()}
 }
@@ -110,6 +111,7 @@ func (s *residuals) decay() Decay {
 // logFit accumulates the least-squares line of log y over log x.
 type logFit struct{ n, x, y, xx, xy float64 }
 
+// add includes the point (x, y). add ignores a point with y <= 0 or NaN.
 func (f *logFit) add(x, y float64) {
 	if !(y > 0) {
 		return
@@ -122,6 +124,7 @@ func (f *logFit) add(x, y float64) {
 	f.xy += x * y
 }
 
+// slope returns the slope of the line, NaN with fewer than 3 points.
 func (f *logFit) slope() float64 {
 	if f.n < 3 {
 		return math.NaN()

@@ -26,7 +26,7 @@ func (t *run) record(ending bool) error {
 	return err
 }
 
-// recordIterate is record for the current iterate.
+// recordIterate measures the current iterate and calls the recorder.
 func (t *run) recordIterate(ending bool) error {
 	if err := t.evaluate(); err != nil {
 		return err

@@ -2,8 +2,9 @@ package trainer
 
 import "ppal/trainer/problem"
 
-// showReturned moves the iterate to the point that the method would return, and keeps the iterate
-// for hideReturned. It reports whether that point differs from the iterate.
+// showReturned moves the iterate to the point that the method would return, and keeps a copy of the
+// iterate for hideReturned. showReturned reports whether the returned point differs from the
+// iterate.
 func (t *run) showReturned() (bool, error) {
 	if t.hooks.returner == nil {
 		return false, nil

@@ -8,7 +8,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Merit says how good a recorded iterate is on some rows.
+// Merit measures how good a recorded iterate is on a set of rows.
 type Merit struct {
 	// Violation is the largest violation beyond the tolerance, max(0, max_j g_j - tolerance). NaN
 	// counts as infinite.
@@ -17,8 +17,8 @@ type Merit struct {
 	Objective float64
 }
 
-// Better reports whether m comes before other: by the violation, and by the objective among equal
-// violations.
+// Better reports whether m is better than other: the smaller violation is better, and among equal
+// violations the smaller objective.
 func (m Merit) Better(other Merit) bool {
 	if a, b := orInf(m.Violation), orInf(other.Violation); a != b {
 		return a < b
@@ -47,18 +47,18 @@ func MeritOf(objective float64, g []float64, tolerance float64) Merit {
 // an improvement on the validation rows.
 type selection struct {
 	at        problem.Vector // copy of the selected iterate; problem.Iterate: no copy
-	nu        []float64      // its certified multiplier
+	nu        []float64      // certified multiplier of the selected iterate
 	iteration int
-	chosen    bool  // the copy is set
-	merit     Merit // of the selected iterate
-	started   bool  // a record after the start has been selected
+	chosen    bool  // an iterate is selected
+	merit     Merit // merit of the selected iterate
+	started   bool  // the selected iterate is not the start
 
-	validation Merit // the best on the validation rows
-	waited     int   // records since then
+	validation Merit // best merit on the validation rows after the start
+	waited     int   // records since the best merit
 }
 
-// newSelection returns the selection of a run. A run whose output is chosen among its records has a
-// vector for the copy.
+// newSelection returns the selection of a run. If Settings.Output selects a record, the selection
+// has a vector for the copy.
 func newSelection(p problem.Problem, s *Settings) *selection {
 	c := &selection{validation: Merit{math.Inf(1), math.Inf(1)}}
 	switch s.Output {
@@ -68,7 +68,8 @@ func newSelection(p problem.Problem, s *Settings) *selection {
 	return c
 }
 
-// withOutput replaces the default of Output, and refuses validation without validation rows.
+// withOutput sets Output to OutputBestValidation if Patience is set and Output is not. The error
+// wraps problem.ErrSettings if Patience is negative or ValidationMerit is missing.
 func (s Settings) withOutput() (Settings, error) {
 	if s.Output == "" && s.Patience > 0 {
 		s.Output = OutputBestValidation
@@ -84,8 +85,8 @@ func (s Settings) withOutput() (Settings, error) {
 	return s, nil
 }
 
-// selects updates the selection after a record. The start counts only until the next record: every
-// problem has trivial weights that violate nothing.
+// selects updates the selection after a record. For the best merits, the next record always
+// replaces the start, because trivial weights at the start can meet every constraint.
 func (t *run) selects(r *Record, nu []float64) {
 	tolerance := t.set.FeasibilityTolerance
 	c, chosen := t.selection, false
@@ -110,7 +111,7 @@ func (t *run) selects(r *Record, nu []float64) {
 	}
 }
 
-// takes reports whether the record is better than the selected one, and then keeps its merit.
+// takes reports whether the record is better than the selected record, and then keeps merit.
 func (c *selection) takes(r *Record, merit Merit) bool {
 	if c.started && !merit.Better(c.merit) {
 		return false
@@ -119,7 +120,7 @@ func (c *selection) takes(r *Record, merit Merit) bool {
 	return true
 }
 
-// waits counts the records since the best one on the validation rows.
+// waits counts the records since the record with the best merit on the validation rows.
 func (c *selection) waits(r *Record, merit Merit) {
 	if c.waited++; r.Iteration == 0 || merit.Better(c.validation) {
 		c.waited = 0

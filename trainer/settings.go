@@ -15,12 +15,13 @@ type Output string
 
 // The outputs. The theorems cover OutputRandom.
 const (
-	OutputLast   Output = "last"
+	OutputLast   Output = "last"   // the last iterate
 	OutputBest   Output = "best"   // the feasible recorded iterate with the smallest objective, or the last if none is feasible
 	OutputRandom Output = "random" // an iterate x_1..x_K drawn uniformly, or with the weights of a Weigher
 
-	// The recorded iterate, after the start, with the best Merit on the training rows, or on the
-	// validation rows.
+	// OutputBestTrain selects the recorded iterate after the start with the best Merit on the training
+	// rows; OutputBestValidation selects the recorded iterate after the start with the best Merit on
+	// the validation rows.
 	OutputBestTrain      Output = "best-train"
 	OutputBestValidation Output = "best-validation"
 )
@@ -36,21 +37,21 @@ type Settings struct {
 	Iterations int
 	// TimeLimit is the largest training time (recording not counted); 0 is the default: no limit.
 	TimeLimit time.Duration
-	// Gradients is the largest number of gradient evaluations; the iteration that reaches the limit is
-	// the last. The limit gives equal work to methods with different numbers of backward passes in an
-	// iteration. 0 is the default: no limit.
+	// Gradients is the largest number of gradient evaluations. The run ends after the iteration that
+	// reaches the limit. The limit gives equal work to methods with different numbers of backward
+	// passes in an iteration. 0 is the default: no limit.
 	Gradients int
 	// Tolerance stops the run at the first record whose certificate's epsilon is at most Tolerance; 0
 	// is the default: never.
 	Tolerance float64
-	// RecordEvery is the number of iterations between records; the start and the last iterate are
-	// always recorded. 0 is the default: about 200 records over the iterations, and, with a TimeLimit,
-	// which may end the run early, about 200 over the time, whichever is due first.
+	// RecordEvery is the number of iterations between records. The run always records the start and
+	// the last iterate. 0 is the default: about 200 records over Iterations. With a TimeLimit, the
+	// default also records after each 1/200 of TimeLimit, because the limit may end the run early.
 	RecordEvery int
 	// Recorder observes the run; nil is the default: none.
 	Recorder Recorder
-	// Measure evaluates further measures, such as error rates, at a record. Its time does not count as
-	// training time. nil is the default: no measures.
+	// Measure evaluates further measures, for example error rates, at a record. The time of Measure
+	// does not count as training time. nil is the default: no measures.
 	Measure func() (map[string]float64, error)
 	// Output selects the iterate that the run leaves in the problem. "" is the default: OutputLast, or
 	// OutputBestValidation with a Patience.
@@ -62,12 +63,13 @@ type Settings struct {
 	// nil is the default: the record's objective, and its constraints with FeasibilityTolerance.
 	TrainMerit func() Merit
 	// ValidationMerit returns the merit of the record that Measure has just measured, on validation
-	// rows. Patience and OutputBestValidation need it. nil is the default: no validation rows.
+	// rows. Patience and OutputBestValidation need ValidationMerit. nil is the
+	// default: no validation rows.
 	ValidationMerit func() Merit
 	// FeasibilityTolerance is the largest violation that counts as feasible; 0 is the default, 1e-3.
 	FeasibilityTolerance float64
-	// CollapseAbove is the objective at or above which a stationary point is worthless (every margin
-	// saturated); 0 is the default: no check.
+	// CollapseAbove is the smallest objective of a worthless stationary point, at which every margin
+	// is saturated. The run warns about a worthless output. 0 is the default: no check.
 	CollapseAbove float64
 	// IterationsPerEpoch converts iterations to the records' epochs; 0 is the default, 1 (full batch).
 	IterationsPerEpoch float64
@@ -88,10 +90,11 @@ type Settings struct {
 	// Certificate holds the tolerances of the certificate.
 	Certificate certify.Settings
 	// NearEvery measures near stationarity at the first and the last record, and after every NearEvery
-	// times RecordEvery iterations. The time does not count as training time. 0 is the default: never.
+	// times RecordEvery iterations. The measurement does not count as training time. 0 is the default:
+	// never.
 	NearEvery int
-	// Near holds the settings of near stationarity. A RhoHat of 0 is estimated at the start x_0 and
-	// then kept.
+	// Near holds the settings of near stationarity. For a RhoHat of 0 the run estimates rho^ at the
+	// start x_0 and keeps the estimate.
 	Near near.Settings
 }
 
@@ -101,6 +104,8 @@ const DefaultFeasibilityTolerance = 1e-3
 // defaultRecords is the approximate number of records in a run by default.
 const defaultRecords = 200
 
+// validate returns an error that wraps problem.ErrSettings if a setting or the regularizer of p is
+// invalid. n is the length of x.
 func (s Settings) validate(p problem.Problem, n int) error {
 	switch {
 	case s.Iterations < 0 || s.RecordEvery < 0 || s.Gradients < 0:

@@ -9,7 +9,7 @@ import (
 )
 
 // State holds everything that a run needs to continue from an iterate: named numbers, and named
-// vectors of x's size, "iterate" among them. It holds copies.
+// vectors of x's length. The vector "iterate" is the iterate. A State holds copies.
 type State struct {
 	Method  string // Method.Name
 	Numbers map[string][]float64
@@ -19,6 +19,7 @@ type State struct {
 // Capture copies the iterate and the state of m.
 func Capture(p problem.Problem, m Method) *State { return capture(p, m.Name(), m.VisitState) }
 
+// capture copies the iterate and the state that visit shows.
 func capture(p problem.Problem, name string, visit func(problem.StateVisitor)) *State {
 	s := &State{Method: name, Numbers: map[string][]float64{}, Vectors: map[string][]float64{}}
 	v := &saver{s: s, p: p}
@@ -27,15 +28,17 @@ func capture(p problem.Problem, name string, visit func(problem.StateVisitor)) *
 	return s
 }
 
+// iterateName is the name of the iterate in State.Vectors.
 const iterateName = "iterate"
 
 // Restore sets the iterate and the state of m, after m.Init on a problem of the same shape. The
-// error, which wraps problem.ErrSettings, says that s belongs to another method, primal step or
-// problem; the iterate and the state of m are then undefined.
+// error wraps problem.ErrSettings if s belongs to another method, primal step or problem; the
+// iterate and the state of m are then undefined.
 func (s *State) Restore(p problem.Problem, m Method) error {
 	return s.restore(p, m.Name(), m.VisitState)
 }
 
+// restore sets the iterate and the state that visit shows. name is the name of the method.
 func (s *State) restore(p problem.Problem, name string, visit func(problem.StateVisitor)) error {
 	if s.Method != name {
 		return fmt.Errorf("trainer: %w: the state belongs to the method %q, not %q", problem.ErrSettings, s.Method, name)
@@ -53,6 +56,7 @@ func (s *State) restore(p problem.Problem, name string, visit func(problem.State
 	return v.err
 }
 
+// saver is a problem.StateVisitor that copies the state to s.
 type saver struct {
 	s *State
 	p problem.Problem
@@ -69,6 +73,8 @@ func (v *saver) Vector(name string, x problem.Vector) {
 	v.p.Space().Read(v.s.Vectors[name], x)
 }
 
+// restorer is a problem.StateVisitor that sets the state from s. used holds the names that the
+// visit asked for.
 type restorer struct {
 	s    *State
 	p    problem.Problem
@@ -76,6 +82,8 @@ type restorer struct {
 	err  error
 }
 
+// find returns the n numbers with the name. find sets v.err and returns nil if the numbers are
+// missing or their count differs.
 func (v *restorer) find(in map[string][]float64, name string, n int) []float64 {
 	v.used[name] = true
 	x, ok := in[name]

@@ -8,14 +8,14 @@ import (
 )
 
 // Stepper drives a rule inside the caller's own loop. The caller's loop evaluates the gradient grad
-// f + J^T w before it asks for the step, and a Stepper cannot evaluate f at other points. Therefore
+// f + J^T w before the loop calls Step, and a Stepper cannot evaluate f at other points. Therefore
 // the first step has the length 1e-3 (1 + ||x_0||), and the second step is the first to use a
-// measured curvature. From a start in dom r the later steps are those of Train. Train projects a
-// start outside a ball or a box; the caller's loop has already evaluated its start, and the first
-// Step moves it into the domain.
+// measured curvature. From a start in dom r, the later steps follow the same rule as in Train.
+// Train projects a start outside a ball or a box before the first evaluation. The caller's loop has
+// already evaluated its start; the first Step moves the iterate into the domain.
 //
-// PLADA takes the subgradient step; the first call of Coefficients returns an error for ProxLinear
-// and Inner.
+// PLADA takes the subgradient step. The first call of Coefficients returns an error for the x-steps
+// ProxLinear and Inner.
 type Stepper struct {
 	rule         DualRule
 	step         step.Step
@@ -28,9 +28,9 @@ type Stepper struct {
 // NewStepper returns a stepper for the rule.
 func NewStepper(rule DualRule) *Stepper { return &Stepper{rule: rule} }
 
-// Coefficients writes w_k for g = g(x_k). The first call after a Step updates the dual variables
-// with g before. The very first call starts the dual variables; its error wraps problem.ErrSettings
-// if the rule's settings are invalid.
+// Coefficients writes w_k for g = g(x_k). The very first call starts the dual variables; the error
+// wraps problem.ErrSettings if the rule's settings are invalid. The first call after a Step updates
+// the dual variables with g, and then writes w_k.
 func (s *Stepper) Coefficients(w, g []float64) error {
 	switch {
 	case !s.started:
@@ -71,7 +71,7 @@ func (s *Stepper) Step(p problem.Problem, w []float64) error {
 	return nil
 }
 
-// prepare creates the primal step.
+// prepare creates the primal step before the first Step. m is the number of constraints.
 func (s *Stepper) prepare(p problem.Problem, m int) error {
 	if s.step != nil {
 		return nil
@@ -95,9 +95,9 @@ func (s *Stepper) Capture(p problem.Problem) (*State, error) {
 }
 
 // Restore sets the iterate of p and the state from Capture, in a new stepper. m is the number of
-// constraints. The next call must be Coefficients with g at the restored iterate. The error, which
-// wraps problem.ErrSettings, says that the state does not fit; the iterate and the stepper are then
-// undefined.
+// constraints. The next call must be Coefficients with g at the restored iterate. The error wraps
+// problem.ErrSettings if the state belongs to another rule, primal step or problem, or if the
+// stepper is not new. If the state does not match, the iterate and the stepper are undefined.
 func (s *Stepper) Restore(p problem.Problem, m int, state *State) error {
 	if s.started {
 		return fmt.Errorf("trainer: %w: a stepper can be restored only before its first call", problem.ErrSettings)
@@ -111,6 +111,7 @@ func (s *Stepper) Restore(p problem.Problem, m int, state *State) error {
 	return state.restore(p, s.rule.Name(), s.visitState)
 }
 
+// visitState shows the state of the stepper, the rule and the primal step to v.
 func (s *Stepper) visitState(v problem.StateVisitor) {
 	weighed := 0
 	if s.weighed {

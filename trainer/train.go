@@ -22,7 +22,7 @@ const (
 	TimeLimit      Status = "time limit"
 	GradientLimit  Status = "gradient limit"
 	Converged      Status = "tolerance reached" // the certificate's epsilon at a record is at most Settings.Tolerance
-	NoImprovement  Status = "no improvement"    // Settings.Patience records in a row without one on validation rows
+	NoImprovement  Status = "no improvement"    // Settings.Patience records in a row without a better merit on validation rows
 	Interrupted    Status = "interrupted"       // the context was cancelled
 	Failed         Status = "failed"            // an error, which Train also returns
 )
@@ -51,10 +51,11 @@ type Best struct {
 	Objective float64
 }
 
-// Train runs m on p until a setting in s stops the run. The error is a *NonFiniteError if f or g is
-// not finite, wraps problem.ErrSettings for invalid settings, or comes from the problem; the Result
-// then has the status Failed and describes the run up to the error. A cancelled context is not an
-// error: the status is Interrupted.
+// Train runs m on p until a setting in s stops the run. The error is a *problem.NonFiniteError if f
+// or g is not finite, wraps problem.ErrSettings for invalid settings, or comes from the problem.
+// After an error in the iterations, the Result has the status Failed and describes the run up to
+// the error; after an error before or after the iterations, the Result is nil. A cancelled context
+// is not an error: the status is Interrupted.
 func Train(ctx context.Context, p problem.Problem, m Method, s Settings) (*Result, error) {
 	t, err := newRun(p, m, s)
 	if err != nil {
@@ -78,23 +79,25 @@ type run struct {
 	full      problem.Problem // p, or Settings.Full
 	fullAt    *problem.Point  // at, or the point of the full problem
 	seconds   float64
-	every     int
-	share     float64 // seconds after a record until the next is due; infinite without a time limit
-	recorded  int     // last recorded iteration, -1 before the first
+	every     int     // iterations between records
+	share     float64 // seconds between records by default; infinite without a time limit
+	recorded  int     // last recorded iteration, -1 before the first record
 	last      Record
 	residuals residuals
-	x         []float64
+	x         []float64 // scratch for a copy of the iterate
 	rng       *rand.Rand
 	best      *Best
 	selection *selection
-	drawn     int
-	weight    float64 // sum of a Weigher's weights of all iterates
-	drawnAt   problem.Vector
-	drawnNu   []float64
+	drawn     int            // iteration of the iterate that OutputRandom has drawn, 0 before the first
+	weight    float64        // sum of a Weigher's weights of all iterates
+	drawnAt   problem.Vector // copy of the drawn iterate
+	drawnNu   []float64      // certified multiplier of the drawn iterate
 	iterateAt problem.Vector // the iterate while the returned point of a Returner is shown
 	warnings  []string
 }
 
+// newRun checks the settings, evaluates the start, initialises the method, restores the state of
+// Settings.Resume, and warns about the start and the settings.
 func newRun(p problem.Problem, m Method, s Settings) (*run, error) {
 	n, _ := p.Dims()
 	s, err := s.withOutput()
@@ -157,7 +160,7 @@ func (t *run) resume() error {
 	return t.at.SampleAndForward(t.p, t.at.Iteration)
 }
 
-// evaluate copies the iterate to the full problem and evaluates f and g there.
+// evaluate copies the iterate to the full problem and evaluates f and g on the full problem.
 func (t *run) evaluate() error {
 	if t.full == t.p {
 		return nil
@@ -171,6 +174,7 @@ func (t *run) evaluate() error {
 	return t.fullAt.Check()
 }
 
+// warn adds the warnings to the result and passes each warning to Settings.Warn.
 func (t *run) warn(warnings ...string) {
 	for _, w := range warnings {
 		t.warnings = append(t.warnings, w)
@@ -248,8 +252,8 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 }
 
 // draws reports whether the current iterate replaces the drawn iterate. The probability is the
-// weight of the current iterate divided by the sum of all weights to date, which makes the last
-// drawn iterate a draw from all iterates.
+// weight of the current iterate divided by the sum of all weights to date. With this probability
+// the last drawn iterate is a draw from all iterates, in proportion to the weights.
 func (t *run) draws() bool {
 	if t.hooks.weigher == nil {
 		return t.rng.IntN(t.at.Iteration) == 0

@@ -12,11 +12,11 @@ import (
 )
 
 // ALM is the augmented Lagrangian method, or method of multipliers (Hestenes 1969, Powell 1969,
-// Rockafellar 1973). It is a double loop: Inner primal steps on
+// Rockafellar 1973). The method is a double loop. The inner loop takes Inner primal steps on
 //
-//	f(x) + (1/2c) sum_j (max(0, lambda_j + c g_j(x))^2 - lambda_j^2),   w = max(0, lambda + c g(x)),
+//	f(x) + (1/2c) sum_j (max(0, lambda_j + c g_j(x))^2 - lambda_j^2),   w = max(0, lambda + c g(x)).
 //
-// and then lambda+ = max(0, lambda + c g(x)). An iteration is an inner step.
+// The outer loop then sets lambda+ = max(0, lambda + c g(x)). An iteration is an inner step.
 type ALM struct {
 	Primal step.Settings
 	// Penalty is c > 0; 0 is the default, 10.

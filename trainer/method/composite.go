@@ -18,6 +18,7 @@ type augmentedLagrangian struct {
 	coefficients []float64 // 1, max(0, lambda + c g) of the last evaluation: the coefficients of the gradient
 }
 
+// newAugmentedLagrangian returns L_c for m constraints with lambda = 0.
 func newAugmentedLagrangian(c float64, m int) augmentedLagrangian {
 	a := augmentedLagrangian{c: c, lambda: make([]float64, m), coefficients: make([]float64, 1+m)}
 	a.coefficients[0] = 1
@@ -35,14 +36,14 @@ func (a *augmentedLagrangian) value(f float64, g []float64) float64 {
 }
 
 // composite is the accelerated composite gradient method on L_c(.; lambda) + r (Beck and Teboulle
-// 2009). The restarts of O'Donoghue and Candes (2015) make the convergence linear where the
-// function is strongly convex. From x_k and x_{k-1}:
+// 2009). The restarts of O'Donoghue and Candes (2015) make the convergence linear on
+// strongly convex regions. From x_k and x_{k-1}:
 //
 //	y       = x_k + b (x_k - x_{k-1})
 //	x_{k+1} = prox_{r/s}(y - grad L_c(y)/s)
 //
-// s is doubled until L_c(x_{k+1}) is below the quadratic bound at y, and lowered a little after
-// each step.
+// A step first multiplies s by 0.9. The step then doubles s until L_c(x_{k+1}) is at most the
+// quadratic upper bound at y.
 type composite struct {
 	augmentedLagrangian
 	previous, y, d problem.Vector
@@ -54,21 +55,22 @@ type composite struct {
 }
 
 const (
-	compositeDecay  = 0.9
+	compositeDecay  = 0.9  // factor of s before a step
 	compositeLimit  = 1e30 // largest s: a step with a larger s does not move x
 	compositeRounds = 64   // unit roundoffs of L_c that the test of the bound allows
-	compositeStill  = 4    // unit roundoffs of 1 + ||x||: a shorter step counts as none
+	compositeStill  = 4    // unit roundoffs of 1 + ||x||: a shorter step counts as 0
 )
 
+// newComposite returns the method on a for p. smooth is the first s.
 func newComposite(a augmentedLagrangian, smooth float64, p problem.Problem) *composite {
 	return &composite{augmentedLagrangian: a, smooth: smooth, t: 1, previous: p.Space().New(), y: p.Space().New(), d: p.Space().New()}
 }
 
-// restart clears the momentum. Call it after a change of lambda, c or the problem.
+// restart clears the momentum. Call restart after a change of lambda, c or the problem.
 func (c *composite) restart() { c.t = 1 }
 
-// step moves the iterate from x_k to x_{k+1}; at holds f and g of x_k. It costs one backward pass
-// and at least two forward passes.
+// step moves the iterate from x_k to x_{k+1}; at holds f and g of x_k. A step costs one backward
+// pass and at least two forward passes. The first step after a restart needs no forward pass at y.
 func (c *composite) step(p problem.Problem, at *problem.Point) error {
 	momentum, following := qp.Momentum(c.t)
 	if momentum > 0 {
@@ -104,8 +106,8 @@ func (c *composite) step(p problem.Problem, at *problem.Point) error {
 	return nil
 }
 
-// search finds s and moves the iterate from y, where L_c is value, by the step with this s. It
-// returns the length of the step.
+// search finds s and sets the iterate to x_{k+1}, the step from y with this s. value is L_c(y).
+// search returns the length of the step.
 func (c *composite) search(p problem.Problem, at *problem.Point, value float64) (float64, error) {
 	forgiven := compositeRounds * p.Space().Roundoff() * (1 + math.Abs(value))
 	for {
@@ -123,6 +125,7 @@ func (c *composite) search(p problem.Problem, at *problem.Point, value float64) 
 	}
 }
 
+// visitState shows the state to v.
 func (c *composite) visitState(v problem.StateVisitor) {
 	v.Number("composite.smooth", &c.smooth)
 	v.Number("composite.t", &c.t)

@@ -15,6 +15,7 @@ type firstOrder struct {
 	coefficients []float64 // 1, w
 }
 
+// init prepares a run with the rule's own primal step.
 func (f *firstOrder) init(rule trainer.DualRule, p problem.Problem, at *problem.Point) error {
 	step, err := step.New(rule.PrimalStep(), p)
 	if err != nil {

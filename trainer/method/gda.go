@@ -14,8 +14,8 @@ import (
 //	x+      = primal step along grad f(x) + J(x)^T lambda
 //	lambda+ = max(0, lambda + gamma g(x+))
 //
-// The result depends on gamma: a gamma that suits one problem diverges on another
-// (PPALA needs no gamma). The zero value uses the automatic step size.
+// The result depends on gamma: a gamma that converges on one problem can diverge on another. PPALA
+// needs no gamma. The zero value uses the automatic step size.
 type GDA struct {
 	Primal step.Settings
 	// DualStep is gamma > 0; 0 is the default, 0.05.

@@ -27,8 +27,8 @@ type GDPA struct {
 	Step, Penalty, Perturbation float64
 	// ConstantStep keeps alpha_r = alpha_0.
 	ConstantStep bool
-	// Ratio > 1 makes the penalty geometric, beta_r = beta_0 Ratio^r; according to the paper of PPALA
-	// a large ratio diverges. 0 is the default: the published power of r+1.
+	// Ratio > 1 makes the penalty geometric, beta_r = beta_0 Ratio^r. According to Moon et al., the
+	// method diverges with a large ratio. 0 is the default: beta_r = beta_0 (r+1)^(1/3), as published.
 	Ratio float64
 	// Primal is the x-step; nil is the default, the published gradient step with the step size
 	// alpha_r. The curvature rule and Adam use alpha_r instead of eta.
@@ -95,7 +95,7 @@ func (m *GDPA) penalty() float64 {
 	return beta * math.Cbrt(float64(m.r+1))
 }
 
-// ascend writes max(0, (1 - tau) lambda + beta_r g).
+// ascend writes max(0, (1 - tau) lambda + beta_r g) to dst.
 func (m *GDPA) ascend(dst, g []float64) {
 	keep, beta := 1-setting.OrDefault(m.Perturbation, DefaultGDPAPerturbation), m.penalty()
 	for j, l := range m.lambda {

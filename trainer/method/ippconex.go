@@ -25,21 +25,22 @@ import (
 // The next centre is the mean of x_1..x_N; x_{t+1} has the weight t+t0+2. The linearisations need
 // the derivative of each g_j along x_t - x_{t-1}. For up to 4 constraints the gradients of the
 // constraints give the derivatives: 1 + m backward passes an iteration. For more constraints,
-// central differences of the constraints' smooth terms give them: one backward and three forward
-// passes.
+// central differences of the constraints' smooth terms give the derivatives: one backward and three
+// forward passes an iteration.
 //
-// The published method restarts every inner loop from the same y. Here each inner loop continues
-// with the last y: with the few inner steps that are efficient here, a multiplier that restarts
-// from 0 stays too small. Restart selects the published rule.
+// The published method restarts every inner loop from the same y. This implementation continues
+// each inner loop with the last y, because few inner steps are efficient, and in few steps a
+// multiplier that restarts from 0 stays too small. Restart selects the published rule.
 type IPPConEx struct {
 	ProximalPoint
-	// T0 is t0 > 0. 0 is the default: 2 + L/rho^ at each centre, L = L_f + sum_j y_j (L_g + rho^) with
-	// the curvatures of f and g estimated at the start; e is at most 1/(L + rho^) if y has grown
-	// since. The published 2 + 4 L/rho^, with a bound of y, is slower.
+	// T0 is t0 > 0. 0 is the default: 2 + L/rho^ at each centre, L = L_f + sum_j y_j (L_g + rho^). L_f
+	// and L_g are the curvatures of f and g estimated at the start. With the default, e is at most
+	// 1/(L + rho^) for the current y. The published 2 + 4 L/rho^, with a bound of y, is slower.
 	T0 float64
 	// Bound is M > 0, a bound on the norm of the constraints' subgradients. 0 is the default: the root
-	// of the sum of their squared norms at x_c. With more than 4 constraints the sum has the 4
-	// largest, and M is at least the Jacobian's norm at the start (12 gradients, counted).
+	// of the sum of the squared norms of the subgradients at x_c. The sum covers at most 4 smooth
+	// terms: the terms of the largest pieces. With more than 4 constraints M is at least the
+	// Jacobian's norm at the start (12 gradients, counted).
 	Bound float64
 	// Restart begins each inner loop with y = 0.
 	Restart bool
@@ -49,10 +50,10 @@ type IPPConEx struct {
 	slopes          estimate.Slopes
 	values          []float64 // g at x_t
 	before, now     []float64 // l_{t-1} and l_t
-	y, coefficients []float64
-	t0, bound2      float64 // t0, M^2
-	norm2           float64 // squared norm of the Jacobian at the start
-	last            float64 // last step size
+	y, coefficients []float64 // y, and 1, y
+	t0, bound2      float64   // t0, M^2
+	norm2           float64   // squared norm of the Jacobian at the start
+	last            float64   // last step size
 }
 
 var (
@@ -105,7 +106,7 @@ func (m *IPPConEx) Iterate(p problem.Problem, at *problem.Point) error {
 	return err
 }
 
-// open starts an inner loop.
+// open starts an inner loop at the iterate, the new centre.
 func (m *IPPConEx) open(p problem.Problem, at *problem.Point) error {
 	if err := m.loop.open(p, at); err != nil {
 		return err
@@ -149,7 +150,7 @@ func (m *IPPConEx) size(p problem.Problem, at *problem.Point) error {
 	return nil
 }
 
-// ascend takes the step of y.
+// ascend takes the step of y at the inner step t.
 func (m *IPPConEx) ascend(t float64) {
 	if m.bound2 == 0 { // all subgradients are 0: the constraints do not depend on x
 		return
@@ -160,7 +161,7 @@ func (m *IPPConEx) ascend(t float64) {
 	}
 }
 
-// gradients sets d = zeta_f + sum_j y_j zeta_gj at the iterate, and prepares the slopes there.
+// gradients sets d = zeta_f + sum_j y_j zeta_gj at the iterate x_t, and prepares the slopes at x_t.
 func (m *IPPConEx) gradients(p problem.Problem, at *problem.Point) error {
 	copy(m.values, at.Constraints)
 	m.coefficients[0] = 1
@@ -182,8 +183,8 @@ func (m *IPPConEx) descend(p problem.Problem, t float64) error {
 	return m.slopes.Along(p)
 }
 
-// see implements innerObserver: it adds x_{t+1} to the mean and evaluates the linearisation of g~
-// at x_t in x_{t+1},
+// see implements innerObserver. see adds x_{t+1} to the mean and evaluates at x_{t+1} the
+// linearisation of g~ at x_t,
 //
 //	g_j(x_t) + zeta_gj.(x_{t+1} - x_t) + (rho^/2)(||x_{t+1} - x_c||^2 - ||x_{t+1} - x_t||^2).
 func (m *IPPConEx) see(p problem.Problem, _ *problem.Point) {

@@ -20,10 +20,10 @@ import (
 //	otherwise:       x_{t+1} = Proj(x_t - e (zeta_g + rho^ (x_t - x_c)))
 //	e = 2/(s (t+2) + L^2/(s (t+1)))
 //
-// The next centre is the (t+1)-weighted mean of the inner iterates x_0..x_N that count; if none
-// counts, the next centre is x_N. e is at most 1/L: in the published rule L is a curvature,
-// ||zeta||^2 <= L_0^2 + L (f~ - min f~), and the bound 1/L keeps the first steps stable where f is
-// smooth. The method has no certified multiplier of its own.
+// The next centre is the (t+1)-weighted mean of the inner iterates x_0..x_N that count; if no
+// iterate counts, the next centre is x_N. e is at most 1/L: in the published rule L is a curvature,
+// ||zeta||^2 <= L_0^2 + L (f~ - min f~), and the bound 1/L keeps the first steps stable for a
+// smooth f. The method has no certified multiplier of its own.
 //
 // If the feasible set is narrow, all of x_1..x_N can be infeasible, and the centre never approaches
 // the solution. Therefore N, at first Inner, doubles after a loop in which none of x_1..x_N counts
@@ -41,7 +41,7 @@ type IPPSSG struct {
 	d            problem.Vector
 	coefficients []float64
 	l, last      float64 // L, and the last step size
-	counted      int     // number of x_1, x_2, ... since the centre that count
+	counted      int     // number of iterates after x_0 in this loop that count
 
 	centerWorst float64 // g at the centre
 }
@@ -53,7 +53,7 @@ var (
 	_ trainer.Concluder = (*IPPSSG)(nil)
 )
 
-// ippSSGMost is the largest N.
+// ippSSGMost is the limit at which N stops doubling.
 const ippSSGMost = 1 << 20
 
 // Name implements trainer.Method.
@@ -105,7 +105,8 @@ func (m *IPPSSG) Iterate(p problem.Problem, at *problem.Point) error {
 	return err
 }
 
-// lengthen doubles N if the loop that ended at the new centre made no progress.
+// lengthen doubles N, up to ippSSGMost, if no iterate of the loop counts and g at the new centre is
+// not below g at the old centre.
 func (m *IPPSSG) lengthen(at *problem.Point) {
 	worst, _ := largestConstraint(at.Constraints)
 	if m.counted == 0 && worst >= m.centerWorst && m.loop.inner < ippSSGMost {
@@ -113,7 +114,7 @@ func (m *IPPSSG) lengthen(at *problem.Point) {
 	}
 }
 
-// open starts an inner loop.
+// open starts an inner loop at the iterate, the new centre, and measures L if Bound is 0.
 func (m *IPPSSG) open(p problem.Problem, at *problem.Point) error {
 	if err := m.loop.open(p, at); err != nil {
 		return err
@@ -139,12 +140,12 @@ func (m *IPPSSG) open(p problem.Problem, at *problem.Point) error {
 	return nil
 }
 
-// counts reports whether g~ <= tol at the iterate; g is the largest constraint.
+// counts reports whether g~ <= tol at the iterate. The argument g is the largest constraint.
 func (m *IPPSSG) counts(p problem.Problem, g float64) bool {
 	return g+m.loop.proximity(p) <= setting.OrDefault(m.Tolerance, DefaultSSGTolerance)
 }
 
-// see implements innerObserver: it adds an inner iterate that counts to the mean.
+// see implements innerObserver. see adds the inner iterate to the mean if the iterate counts.
 func (m *IPPSSG) see(p problem.Problem, at *problem.Point) {
 	if worst, _ := largestConstraint(at.Constraints); m.counts(p, worst) {
 		m.loop.add(p, float64(m.loop.t+1))

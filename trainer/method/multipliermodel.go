@@ -27,8 +27,8 @@ import (
 // numbers, is on the host; f covers all rows instead of a mini-batch. The method has no certified
 // multiplier of its own.
 type MultiplierModel struct {
-	// Step is the step size of the model's Adagrad step; NetworkStep is the step size of the network's
-	// step. 0 is the default of both, 0.1.
+	// Step is the step size of Adagrad on the model; NetworkStep is the step size of Adagrad on the
+	// network. 0 is the default of both, 0.1.
 	Step, NetworkStep float64
 	// Units is the number of hidden units of the network; 0 is the default, 50.
 	Units int
@@ -39,7 +39,7 @@ type MultiplierModel struct {
 	d, squares   problem.Vector
 	net          *multiplierNetwork
 	coefficients []float64
-	multiplier   float64
+	multiplier   float64 // lambda of the last drawn group, NaN at the start
 }
 
 var _ trainer.Method = (*MultiplierModel)(nil)
@@ -49,8 +49,8 @@ const (
 	DefaultMultiplierStep  = 0.1
 	DefaultMultiplierUnits = 50
 
-	multiplierRate   = 0.01 // factor of the network's loss
-	multiplierStream = 0x6d756c7469706c
+	multiplierRate   = 0.01             // factor of the network's loss
+	multiplierStream = 0x6d756c7469706c // stream of the random numbers
 )
 
 // Name implements trainer.Method.

@@ -18,9 +18,10 @@ type multiplierNetwork struct {
 	output        float64
 }
 
-// multiplierBias is b2 at the start. It keeps the first multiplier of every group away from 0.
+// multiplierBias is b2 at the start. The bias keeps the first multiplier of each group away from 0.
 const multiplierBias = 1
 
+// newMultiplierNetwork returns a network with random weights from rng and b2 = multiplierBias.
 func newMultiplierNetwork(inputs, units int, rng *rand.Rand) *multiplierNetwork {
 	n := units*(inputs+2) + 1
 	net := &multiplierNetwork{inputs: inputs, units: units, x: make([]float64, n), squares: make([]float64, n),
@@ -52,8 +53,8 @@ func (net *multiplierNetwork) lambda(z []float64) float64 {
 	return math.Abs(net.output)
 }
 
-// descend takes an Adagrad step on the loss slope lambda(z). The last call of lambda must have been
-// for the same z.
+// descend takes an Adagrad step of size step on the loss slope times lambda(z). The last call of
+// lambda must be a call with the same z.
 func (net *multiplierNetwork) descend(z []float64, slope, step float64) {
 	d := slope
 	if net.output < 0 {
@@ -79,6 +80,7 @@ func (net *multiplierNetwork) descend(z []float64, slope, step float64) {
 	}
 }
 
+// visitState shows the parameters and the sums of squared gradients to v.
 func (net *multiplierNetwork) visitState(v problem.StateVisitor) {
 	v.Numbers("multiplier.network", net.x)
 	v.Numbers("multiplier.squares", net.squares)

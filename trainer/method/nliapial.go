@@ -23,15 +23,16 @@ import (
 //	z_k = approximate minimiser of lambda L_c(.; p_{k-1}) + lambda r + ||. - z_{k-1}||^2/2
 //	p_k = max(0, p_{k-1} + c g(z_k))
 //
-// Accelerated composite gradient steps compute z_k until lambda v <= sigma ||z_k - z_{k-1}||, where
-// v is the distance from 0 to the subdifferential of the inner objective divided by lambda. c is
-// doubled when the mean decrease of the potential since the last change of c is small:
+// Accelerated composite gradient steps compute z_k. The steps end when lambda v <= sigma ||z_k -
+// z_{k-1}||, or after Inner steps. v is the distance from 0 to the subdifferential of the inner
+// objective divided by lambda. The method doubles c when the mean decrease of the potential since
+// the last change of c is small:
 //
-//	(L_c(z_j; p_j) - L_c(z_k; p_k))/(k - j) <= lambda (1 - sigma^2) tol^2/4,
+//	(L_c(z_j; p_j) - L_c(z_k; p_k))/(k - j) <= lambda (1 - sigma^2) tol^2/4.
 //
-// where j is the first k with the current c. An iteration is an inner step: one backward pass and
-// two forward passes, or more forward passes where the backtracking (composite) needs them. M, K
-// and m are estimates at the start. For a convex f every m is valid; m is then a twentieth of M.
+// j is the first k with the current c. An iteration is an inner step: one backward pass and usually
+// two forward passes; the backtracking of composite can need more forward passes. M, K and m are
+// estimates at the start. m is at least a twentieth of M, because for a convex f every m is valid.
 type NLIAPIAL struct {
 	// Penalty is c_0 > 0; 0 is the default, max(1, M/K^2).
 	Penalty float64
@@ -103,7 +104,8 @@ func (m *NLIAPIAL) Iterate(p problem.Problem, at *problem.Point) error {
 	return nil
 }
 
-// measure sets lambda, stored as rho = 1/lambda, and c_0.
+// measure sets lambda, stored as rho = 1/lambda, c_0, and the first s of composite. measure
+// estimates the constants that the settings leave at 0.
 func (m *NLIAPIAL) measure(p problem.Problem, at *problem.Point) error {
 	s := estimate.Curvature{Objective: m.Lipschitz}
 	if m.Modulus == 0 || m.Lipschitz == 0 {
@@ -129,7 +131,7 @@ func (m *NLIAPIAL) measure(p problem.Problem, at *problem.Point) error {
 	return nil
 }
 
-// update ends an outer iteration: it sets p_k, c and the next centre.
+// update ends an outer iteration. update sets p_k, c and the next centre z_k.
 func (m *NLIAPIAL) update(at *problem.Point) {
 	copy(m.acg.lambda, m.acg.coefficients[1:])
 	potential := m.acg.value(at.Objective, at.Constraints)
@@ -152,6 +154,7 @@ func (m *NLIAPIAL) stalled(potential float64) bool {
 	return (m.potential-potential)/float64(m.k-1) <= (1-sigma*sigma)*tolerance*tolerance/(4*m.q.Rho)
 }
 
+// inner returns Inner or its default.
 func (m *NLIAPIAL) inner() int {
 	if m.Inner == 0 {
 		return DefaultNLIAPIALInner

@@ -14,7 +14,7 @@ type number struct {
 }
 
 // checkNumbers returns an error for the first setting that is neither a positive finite number nor
-// 0, which means the default.
+// 0. The value 0 means the default. The error wraps problem.ErrSettings.
 func checkNumbers(numbers ...number) error {
 	for _, n := range numbers {
 		if !setting.IsSize(n.x) {

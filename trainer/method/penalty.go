@@ -12,21 +12,22 @@ import (
 	"ppal/trainer/step"
 )
 
-// Penalty is the quadratic penalty method (Nocedal and Wright, Numerical Optimization, ch. 17): the
-// primal step on f(x) + (c/2)||max(0, g(x))||^2, with w = c max(0, g(x)). c is multiplied by Growth
-// every Period iterations. With a fixed c, the limit violates the constraints by about lambda/c.
+// Penalty is the quadratic penalty method (Nocedal and Wright, Numerical Optimization, ch. 17). An
+// iteration is a primal step on f(x) + (c/2)||max(0, g(x))||^2, with w = c max(0, g(x)). Every
+// Period iterations the method multiplies c by Growth. With a fixed c, the limit of the iterates
+// violates the constraints by about lambda/c.
 type Penalty struct {
 	Primal step.Settings
 	// Coefficient is the first c > 0; 0 is the default, 10.
 	Coefficient float64
-	// Growth >= 1 multiplies c every Period iterations; 0 is the default, 1: c is constant. Period 0
-	// is the default, 100.
+	// Growth >= 1 multiplies c every Period iterations; 0 is the default, 1: c is constant. A Period
+	// of 0 is the default, 100.
 	Growth float64
 	Period int
 
 	firstOrder
 	k int
-	w []float64
+	w []float64 // w at the iterate, for Report
 }
 
 var (

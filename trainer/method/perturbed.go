@@ -50,10 +50,10 @@ type Perturbation struct {
 	// PLADA, inside the theorems' bounds.
 	Tau float64
 	// Delta selects delta_k. DeltaP is p > 0 of DeltaPower; 0 is the default: 1e-3 with a fixed
-	// gradient step and with Adam; 0.05 with momentum, which is stable only if delta_k falls with the
-	// ramp; 0.1 with gradient steps by the curvature rule, which measures the gradient changes of fast
-	// multipliers as curvature. DeltaQ is q in (2/3, 1]; 0 is the default, 1. Delta0 in (0, 1] is
-	// delta0 of DeltaHarmonic; 0 is the default, 1.
+	// gradient step and with Adam, 0.05 with momentum, 0.1 with gradient steps by the curvature rule.
+	// Momentum is stable only if delta_k falls with the ramp of the momentum. The curvature rule
+	// measures the gradient changes of fast multipliers as curvature. DeltaQ is q in (2/3, 1]; 0 is
+	// the default, 1. Delta0 in (0, 1] is delta0 of DeltaHarmonic; 0 is the default, 1.
 	Delta                  DeltaKind
 	DeltaP, DeltaQ, Delta0 float64
 	// SlackCap U > 0 keeps u in [0, U]; 0 is the default: no upper bound.
@@ -74,8 +74,8 @@ func (s Perturbation) defaultTau(slackRatio float64) float64 {
 	return slackRatio * (1 + s.Alpha*s.Beta) / s.Alpha
 }
 
-// The defaults of Perturbation. DefaultPPALASlackRatio and DefaultPLADASlackRatio are the defaults
-// of tau rho; DefaultDeltaP returns the default of p.
+// The defaults of alpha, beta, q and delta0. DefaultPPALASlackRatio and DefaultPLADASlackRatio are
+// the defaults of tau rho; DefaultDeltaP returns the default of p.
 const (
 	DefaultAlpha  = 10
 	DefaultBeta   = 0.1
@@ -92,10 +92,10 @@ const (
 
 // DefaultDeltaP returns the default of Perturbation.DeltaP, p, for an x-step: 1e-3 for a fixed
 // gradient step and Adam, 0.1 for gradient steps by the curvature rule (and PLADA's Inner), 0.05
-// with Nesterov's momentum. With momentum, delta_k is then 2 (1 - b_k), b_k the ramp: the largest
-// delta_k that is stable for every share of the constraint in the curvature. A smaller delta_k lets
-// mu follow more slowly: where lambda moves by D in an iteration, the lag of mu leaves a violation
-// of D/(rho delta_k).
+// with Nesterov's momentum. With p = 0.05, delta_k is 2 (1 - b_k) for the ramp b_k of the momentum:
+// the largest delta_k that is stable for every share of the constraint in the curvature. With a
+// smaller delta_k, mu follows lambda more slowly: if lambda moves by D in an iteration, the lag of
+// mu leaves a violation of D/(rho delta_k).
 func DefaultDeltaP(s step.Settings) float64 {
 	switch {
 	case s.Kind == step.Adam || s.Kind == step.Gradient && s.Fixed:
@@ -106,6 +106,8 @@ func DefaultDeltaP(s step.Settings) float64 {
 	return deltaRamped
 }
 
+// withDefaults returns s with the defaults for the numbers that are 0, except Tau. deltaP is the
+// default of p.
 func (s Perturbation) withDefaults(deltaP float64) Perturbation {
 	set := func(x *float64, v float64) {
 		if *x == 0 {
@@ -120,6 +122,7 @@ func (s Perturbation) withDefaults(deltaP float64) Perturbation {
 	return s
 }
 
+// validate returns an error that wraps problem.ErrSettings if a setting is invalid.
 func (s Perturbation) validate() error {
 	if err := checkNumbers(number{"alpha", s.Alpha}, number{"beta", s.Beta}, number{"tau", s.Tau}, number{"delta p", s.DeltaP},
 		number{"delta q", s.DeltaQ}, number{"delta0", s.Delta0}, number{"slack cap", s.SlackCap}); err != nil {
@@ -158,6 +161,8 @@ type perturbed struct {
 	negative      int       // iterations in which some lambda_j < 0
 }
 
+// start checks set and creates the dual state from g(x_0): lambda = mu = 0, and u_0 by ZeroSlack.
+// deltaP and slackRatio are the defaults of p and of tau rho.
 func (d *perturbed) start(set Perturbation, deltaP, slackRatio float64, g []float64) error {
 	if err := set.validate(); err != nil {
 		return err
@@ -195,8 +200,8 @@ func (d *perturbed) gap() float64 {
 	return math.Sqrt(sum)
 }
 
-// advance updates the multipliers; d.u already holds u_{k+1}: mu+ = mu + s(lambda - mu), lambda+ =
-// mu+ + rho(g(x+) + u+). The perturbation is z = (lambda - mu)/alpha.
+// advance updates the multipliers: mu+ = mu + s (lambda - mu), lambda+ = mu+ + rho (g(x+) + u+).
+// The argument g is g(x+), and d.u already holds u+. The perturbation is z = (lambda - mu)/alpha.
 func (d *perturbed) advance(s float64, g []float64) {
 	d.largestStep = math.Max(d.largestStep, s)
 	below := false
@@ -211,8 +216,8 @@ func (d *perturbed) advance(s float64, g []float64) {
 	d.k++
 }
 
-// share sets delta_k and returns delta_k/(||lambda_k - mu_k||^2 + 1), the share of the way from mu
-// to lambda that mu goes in this iteration. The resulting step is at most delta_k/2 long.
+// share sets delta_k and returns the share s = delta_k/(||lambda_k - mu_k||^2 + 1) of the step
+// mu+ = mu + s (lambda - mu). The length of the step is at most delta_k/2.
 func (d *perturbed) share() float64 {
 	d.delta = d.set.delta(d.k)
 	gap := d.gap()
@@ -231,6 +236,7 @@ func (d *perturbed) VisitDual(v problem.StateVisitor) {
 	v.Numbers("dual.nu", d.nu)
 }
 
+// report returns the dual state at x_k. step is the step size that produced x_k.
 func (d *perturbed) report(step float64) trainer.Report {
 	r := trainer.Report{Multipliers: d.lambda, Auxiliary: d.mu, Slack: d.u, Delta: d.delta, StepSize: step}
 	if d.k > 0 {
@@ -257,16 +263,15 @@ func (d *perturbed) diagnose(tauBound float64) (warnings []string) {
 }
 
 const (
-	// lagShare is the share of the certificate's epsilon above which the violation is worth a warning,
-	// and the share of the violation that the lag of mu must explain.
+	// lagShare is the smallest share of the certificate's epsilon at which an infeasibility is worth a
+	// warning, and the smallest share of the violation that the lag of mu must explain.
 	lagShare = 0.5
-	// lagDelta is the delta_k below which mu hardly moves: mu goes less than this share of the way to
-	// lambda in an iteration, and only a slower sequence helps. With a larger delta_k more iterations
-	// help.
+	// lagDelta is the largest delta_k at which mu hardly moves: in an iteration, mu moves towards
+	// lambda by at most this share of lambda - mu. With a larger delta_k, more iterations suffice.
 	lagDelta = 0.1
 )
 
-// slower returns the advice that lets delta_k fall more slowly.
+// slower returns the advice, for a warning, that makes delta_k fall more slowly.
 func (s Perturbation) slower() string {
 	if s.Delta == DeltaHarmonic {
 		return "raise --delta0 or lower --delta-q"
@@ -274,9 +279,10 @@ func (s Perturbation) slower() string {
 	return "lower --delta-p"
 }
 
-// conclude returns the closing warnings and notes. It warns if the lag of mu behind lambda explains
-// the remaining violation: g + u = (lambda - mu)/rho after every dual update, and therefore the
-// violation shrinks only as fast as mu follows lambda.
+// conclude returns the closing warnings and notes. conclude warns if the lag of mu behind lambda
+// explains the remaining violation. After every dual update g + u = (lambda - mu)/rho. Therefore
+// the violation shrinks only as fast as mu follows lambda. tolerance is the largest violation
+// without a warning.
 func (d *perturbed) conclude(at *problem.Point, c certify.Certificate, tolerance float64) (warnings, notes []string) {
 	lag := d.gap() / d.rho
 	v := problem.MaxViolation(at.Constraints)
@@ -293,8 +299,8 @@ func (d *perturbed) conclude(at *problem.Point, c certify.Certificate, tolerance
 	return warnings, notes
 }
 
-// options describes the settings. slackRatio is the default of tau rho; rule writes the default of
-// tau.
+// options describes the settings. slackRatio is the default of tau rho; rule is the text of the
+// default of tau.
 func (s *Perturbation) options(slackRatio float64, rule string) []*option.Option {
 	return []*option.Option{
 		option.Number("alpha", &s.Alpha, option.Positive, "set the penalty on the perturbation, above 1 in the theorems").

@@ -19,24 +19,26 @@ import (
 // XStep selects PLADA's x-step.
 type XStep int
 
-// PLADA's x-steps. The smooth form of a piecewise problem (Split) is a separate problem, which
-// every method can solve.
+// PLADA's x-steps. The smooth form of a piecewise problem (Split) is a separate problem. Every
+// method can solve the smooth form.
 const (
-	// XStepAuto is ProxLinear if it applies to at most 4 constraints |h| - eps, or to other maxima of
-	// at most 4 smooth terms in all (each costs a backward pass), else Subgradient.
+	// XStepAuto selects ProxLinear if ProxLinear supports the problem and the constraints have at most
+	// 4 rows, else Subgradient. A constraint |h| - eps has one row; other maxima have a row for each
+	// smooth term. Each row costs a backward pass.
 	XStepAuto XStep = iota
-	// Subgradient takes the primal step along grad f + d^T lambda, d a subgradient of g at x_k
-	// (sign(0) = 0). The paper's proof does not cover Subgradient: it minimises over <lambda_k, g(x)>
-	// itself. Near a kink the iterates can chatter.
+	// Subgradient takes the primal step along grad f + d^T lambda, with a subgradient d of g at x_k
+	// (sign(0) = 0). The paper's proof does not cover Subgradient: the proof minimises over <lambda_k,
+	// g(x)> without a linearisation. Near a kink the iterates can oscillate.
 	Subgradient
-	// ProxLinear linearises the smooth terms inside the maxima (|h| - eps, or any Piecewise
-	// constraints) and solves the resulting subproblem exactly. It does not support a regularizer. A
-	// coordinate with lambda_j < 0 is held at a stationary value (see step.ProxLinearStep).
+	// ProxLinear linearises the smooth terms inside the maxima (|h| - eps, or any problem.Piecewise
+	// constraints) and solves the resulting subproblem exactly. ProxLinear does not support a
+	// regularizer. ProxLinear holds a coordinate with lambda_j < 0 at a stationary value (see
+	// step.ProxLinearStep).
 	ProxLinear
 	// Inner takes several subgradient steps on the exact subproblem (see step.NewInner).
 	Inner
-	// Split is Subgradient on a problem whose gaps |h| <= eps are split into h <= eps and -h <= eps.
-	// The caller builds that problem.
+	// Split is Subgradient on a problem that has h <= eps and -h <= eps instead of a gap |h| <= eps.
+	// The caller builds the problem with the split gaps.
 	Split
 )
 
@@ -63,8 +65,8 @@ type PLADA struct {
 	// BoxStep selects the algorithm box's s = min(sigma_0, rho delta_k/(||lambda - mu||^2 + 1)),
 	// without 1/rho. A run with s > 1 ends with a warning.
 	BoxStep bool
-	// Tolerance is the largest violation that counts as met in the closing warnings. A session
-	// replaces 0 by the feasibility tolerance of the run; elsewhere 0 is the default, 1e-3.
+	// Tolerance is the largest violation without a closing warning. A session replaces 0 by the
+	// feasibility tolerance of the run; without a session 0 is the default, 1e-3.
 	Tolerance float64
 
 	firstOrder
@@ -84,8 +86,8 @@ const (
 	// DefaultInnerSteps is the default of PLADA.InnerSteps.
 	DefaultInnerSteps = 10
 
-	pladaTauBound  = 1.0 / 3
-	proxLinearMost = 4 // largest number of rows for which XStepAuto selects ProxLinear
+	pladaTauBound  = 1.0 / 3 // the theorem's bound of tau rho
+	proxLinearMost = 4       // largest number of rows for which XStepAuto selects ProxLinear
 )
 
 // Name implements trainer.Method.
@@ -111,6 +113,7 @@ func (m *PLADA) Init(p problem.Problem, at *problem.Point) error {
 	return m.start(m, step, at)
 }
 
+// newXStep checks the settings and creates the x-step for p.
 func (m *PLADA) newXStep(p problem.Problem) (step.Step, error) {
 	if err := m.validate(); err != nil {
 		return nil, err
@@ -131,7 +134,7 @@ func (m *PLADA) newXStep(p problem.Problem) (step.Step, error) {
 	return step.New(m.Primal, p)
 }
 
-// xStep returns the x-step; it resolves XStepAuto.
+// xStep returns the x-step for p: XStep, or the choice of XStepAuto.
 func (m *PLADA) xStep(p problem.Problem) XStep {
 	if m.XStep != XStepAuto {
 		return m.XStep
@@ -204,7 +207,7 @@ func (m *PLADA) Demand() step.Demand {
 // VisitDual implements trainer.DualRule.
 func (m *PLADA) VisitDual(v problem.StateVisitor) { m.dual.VisitDual(v) }
 
-// Diagnose implements trainer.Diagnoser: it reports settings outside the theorem.
+// Diagnose implements trainer.Diagnoser. Diagnose warns about settings outside the theorem.
 func (m *PLADA) Diagnose(p problem.Problem, at *problem.Point) ([]string, error) {
 	d := &m.dual
 	warnings := d.diagnose(pladaTauBound / d.rho)
@@ -252,7 +255,7 @@ func (m *PLADA) Options() []*option.Option {
 // xStepNames are the words of the x-steps that take no number.
 var xStepNames = map[XStep]string{XStepAuto: "auto", Subgradient: "subgradient", ProxLinear: "proxlinear", Split: "split"}
 
-// xStepText is the x-step as setXStep reads it.
+// xStepText returns the x-step as text, in the form that setXStep reads.
 func (m *PLADA) xStepText() string {
 	if m.XStep == Inner {
 		return "inner:" + strconv.Itoa(cmp.Or(m.InnerSteps, DefaultInnerSteps))
@@ -260,7 +263,7 @@ func (m *PLADA) xStepText() string {
 	return xStepNames[m.XStep]
 }
 
-// setXStep reads the x-step, for Inner with the number of steps.
+// setXStep sets the x-step from text; inner:N also sets the number of inner steps.
 func (m *PLADA) setXStep(text string) error {
 	for step, name := range xStepNames {
 		if name == text {

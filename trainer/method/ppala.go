@@ -20,8 +20,8 @@ import (
 //	mu+  = mu + s (lambda - mu)
 //	lambda+ = mu+ + rho (g(x+) + u+)
 //
-// The step of u uses g at the new x; the gradient at x_k that the paper displays is a slip. An
-// iteration costs one forward and one backward pass. lambda is never projected: lambda_j may be
+// The step of u uses g at the new x; the paper prints the gradient at x_k by mistake. An iteration
+// costs one forward and one backward pass. The method never projects lambda: lambda_j may be
 // negative while the constraint g_j is inactive and falls.
 //
 // The multiplier nu = max(0, lambda_k + rho (g(x_{k+1}) + u_k) - u_k/tau) certifies x_{k+1}:
@@ -29,8 +29,8 @@ import (
 type PPALA struct {
 	Perturbation
 	Primal step.Settings
-	// Tolerance is the largest violation that counts as met in the closing warnings. A session
-	// replaces 0 by the feasibility tolerance of the run; elsewhere 0 is the default, 1e-3.
+	// Tolerance is the largest violation without a closing warning. A session replaces 0 by the
+	// feasibility tolerance of the run; without a session 0 is the default, 1e-3.
 	Tolerance float64
 
 	firstOrder
@@ -97,15 +97,15 @@ func (m *PPALA) Demand() step.Demand {
 // VisitDual implements trainer.DualRule.
 func (m *PPALA) VisitDual(v problem.StateVisitor) { m.dual.VisitDual(v) }
 
-// Diagnose implements trainer.Diagnoser: it reports settings outside the theorem.
+// Diagnose implements trainer.Diagnoser. Diagnose warns about settings outside the theorem.
 func (m *PPALA) Diagnose(p problem.Problem, at *problem.Point) ([]string, error) {
 	d := &m.dual
 	warnings := d.diagnose(ppalaTauBound / d.rho)
 	if !m.Primal.Fixed {
 		return warnings, nil
 	}
-	// L_ell is the smoothness of grad f + J^T (lambda + rho (g + u)), whose coefficients change by rho
-	// dg.
+	// L_ell is the smoothness of grad f + J^T (lambda + rho (g + u)). The coefficients change by
+	// rho dg if g changes by dg.
 	w, err := estimate.StepWarning(p, at, m.Primal.Eta, d.rho, func(w, g []float64) { m.Coefficients(w, g) })
 	return append(warnings, w...), err
 }

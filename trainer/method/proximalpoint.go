@@ -10,7 +10,7 @@ import (
 )
 
 // ProximalPoint holds the settings that the inexact proximal point methods IPPSSG and IPPConEx
-// share. From a centre x_c they take Inner steps on the strongly convex problem
+// share. From a centre x_c the methods take Inner steps on the strongly convex problem
 //
 //	minimise f~ + r  subject to  g~_j <= 0,
 //	f~ = f + (rho^/2)||. - x_c||^2,  g~_j = g_j + (rho^/2)||. - x_c||^2.
@@ -18,16 +18,17 @@ import (
 // A weighted mean of the inner iterates is the next centre (Boob, Deng and Lan, "Stochastic
 // First-order Methods for Convex and Nonconvex Functional Constrained Optimization", Mathematical
 // Programming 2022, section 3). An iteration is an inner step. Records and the result describe the
-// current mean, which would be the next centre if the loop ended there (trainer.Returner).
-// OutputRandom draws among the centres, as the theory does.
+// current mean, the next centre if the loop ends after this step (trainer.Returner). OutputRandom
+// draws among the centres, as the theory does.
 type ProximalPoint struct {
-	// RhoHat is rho^ > 0. It must exceed the moduli of weak convexity of f and g. 0 is the default:
-	// twice Modulus, but at least a tenth of the largest curvature of f. The second bound decides if
-	// all functions are convex.
+	// RhoHat is rho^ > 0. rho^ must exceed the moduli of weak convexity of f and g. 0 is the default:
+	// twice Modulus, but at least a tenth of the largest curvature of f. For convex functions the
+	// default is a tenth of the curvature.
 	RhoHat float64
 	// Modulus is the largest modulus of weak convexity of f and the g_j. 0 is the default: half of
-	// RhoHat if RhoHat is set, else an estimate at the start (estimate.Curvatures: 18 gradients for f,
-	// 18 for each of up to 4 terms of the constraints, and one more, all counted).
+	// RhoHat if RhoHat is set, else an estimate at the start. The estimate costs 18 gradients for f,
+	// 18 gradients for each of up to 4 terms of the constraints, and 1 more gradient, all counted
+	// (estimate.Curvatures).
 	Modulus float64
 	// Inner is the number N of inner steps; for IPPSSG, the first N. 0 is the default, 10.
 	Inner int
@@ -55,7 +56,7 @@ type proximalLoop struct {
 	measure      bool // measure the curvature at the first centre
 	terms        *estimate.Terms
 	measured     estimate.Curvature
-	rho, strong  float64 // 0 until known
+	rho, strong  float64 // rho^, and rho^ - modulus; 0 before the first centre
 	inner        int     // N
 	t            int     // inner steps since the centre
 	total        float64 // sum of the mean's weights
@@ -64,8 +65,8 @@ type proximalLoop struct {
 	bound        []float64      // bound of each constraint's subgradients at the centre
 }
 
-// newProximalLoop returns the loop. measure says that the method needs the curvature even if rho^
-// is set.
+// newProximalLoop returns the loop before its first centre. measure requires the curvature even if
+// the user sets rho^.
 func newProximalLoop(set ProximalPoint, measure bool, p problem.Problem) proximalLoop {
 	l := proximalLoop{set: set, measure: measure || set.RhoHat == 0, inner: set.Inner, terms: estimate.NewTerms(p),
 		bound: make([]float64, problem.Constraints(p)), center: p.Space().New(), mean: p.Space().New(), d: p.Space().New()}
@@ -90,7 +91,7 @@ func (l *proximalLoop) open(p problem.Problem, at *problem.Point) (err error) {
 	return nil
 }
 
-// bounds sets l.bound.
+// bounds sets l.bound, the bound of each constraint's subgradients, at the centre.
 func (l *proximalLoop) bounds(at *problem.Point) error { return l.terms.Bounds(at, l.bound, l.d) }
 
 // proximity returns (rho^/2)||x - x_c||^2.
@@ -107,16 +108,16 @@ func (l *proximalLoop) descend(p problem.Problem, step float64, d problem.Vector
 	p.Space().Combine(problem.Iterate, 1, problem.Iterate, -step, d)
 }
 
-// add includes the iterate in the mean.
+// add includes the iterate in the mean with the given weight.
 func (l *proximalLoop) add(p problem.Problem, weight float64) {
 	l.total += weight
 	share := weight / l.total
 	p.Space().Combine(l.mean, 1-share, l.mean, share, problem.Iterate)
 }
 
-// advance counts an inner step, evaluates the iterate and shows it to the observer. After the last
-// inner step it reports ended and evaluates the next centre: the mean, or the last iterate if the
-// mean is empty.
+// advance counts an inner step, evaluates the iterate and calls the observer. After the last inner
+// step, advance makes the next centre the iterate, evaluates f and g, and returns ended = true. The
+// next centre is the mean, or the last iterate if the mean is empty.
 func (l *proximalLoop) advance(p problem.Problem, at *problem.Point, observer innerObserver) (ended bool, err error) {
 	l.t++
 	if err := at.SampleAndForward(p, at.Iteration+1); err != nil {
@@ -134,7 +135,7 @@ func (l *proximalLoop) advance(p problem.Problem, at *problem.Point, observer in
 	return true, at.Forward(p)
 }
 
-// innerObserver sees each inner iterate; the method that owns the proximalLoop implements it.
+// innerObserver sees each inner iterate. The method that owns the proximalLoop implements see.
 type innerObserver interface {
 	see(p problem.Problem, at *problem.Point)
 }
@@ -149,7 +150,7 @@ func (l *proximalLoop) moveToMean(p problem.Problem) bool {
 	return true
 }
 
-// outputWeight returns 1 at the centres and 0 elsewhere.
+// outputWeight returns 1 if the iterate is a centre, else 0.
 func (l *proximalLoop) outputWeight() float64 {
 	if l.t == 0 {
 		return 1
@@ -157,7 +158,7 @@ func (l *proximalLoop) outputWeight() float64 {
 	return 0
 }
 
-// conclude returns a note with rho^ if the loop chose it, and a warning if the user's rho^ is too
+// conclude returns a note with rho^ if the loop chose rho^, and a warning if the user's rho^ is too
 // small. flag is the option that sets rho^.
 func (l *proximalLoop) conclude(flag string) (warnings, notes []string) {
 	switch {
@@ -173,6 +174,7 @@ func (l *proximalLoop) conclude(flag string) (warnings, notes []string) {
 		l.rho, setting.OrDefault(l.set.Modulus, l.measured.Weak), l.measured.Objective)}
 }
 
+// visitState shows the state of the loop to v.
 func (l *proximalLoop) visitState(v problem.StateVisitor) {
 	v.Count("proximal.t", &l.t)
 	v.Count("proximal.inner", &l.inner)
@@ -187,7 +189,7 @@ func (l *proximalLoop) visitState(v problem.StateVisitor) {
 	v.Vector("proximal.mean", l.mean)
 }
 
-// rhoOption describes RhoHat under the name.
+// rhoOption returns the option with the given name that sets RhoHat.
 func (s *ProximalPoint) rhoOption(name string) *option.Option {
 	return option.NumberOr(name, &s.RhoHat, option.Positive, "auto",
 		"set rho^ of the proximal problems; auto: twice the modulus of weak convexity measured at the start")

@@ -18,12 +18,12 @@ type Method interface {
 
 // Description describes a method for help texts and documents.
 type Description struct {
-	Name    string // on the command line: "ppala"
-	Summary string // one line
-	About   string // a few sentences: the idea, and when to choose the method
-	Source  string // the publication that has the equations
-	Kinks   bool   // supports constraints with kinks; others need |h| <= eps split into h <= eps, -h <= eps
-	New     func() Method
+	Name    string        // on the command line: "ppala"
+	Summary string        // one line
+	About   string        // a few sentences: the idea, and when to choose the method
+	Source  string        // the publication that has the equations
+	Kinks   bool          // supports constraints with kinks; false: needs h <= eps, -h <= eps for |h| <= eps
+	New     func() Method // returns the zero value, the method with its defaults
 }
 
 // All describes all methods, in the order of the help.
@@ -96,8 +96,8 @@ func New(name string) (Method, error) {
 	return d.New(), nil
 }
 
-// SetRun sets the fields of m that follow settings of the run and are 0: the feasibility tolerance
-// of the closing warnings, and the seed.
+// SetRun copies settings of the run to the fields of m that are 0: the feasibility tolerance for
+// the closing warnings, and the seed.
 func SetRun(m trainer.Method, tolerance float64, seed uint64) {
 	switch m := m.(type) {
 	case *PPALA:
@@ -109,8 +109,9 @@ func SetRun(m trainer.Method, tolerance float64, seed uint64) {
 	}
 }
 
-// Smooth reports whether the method takes differentiable constraints only: gaps |h| <= eps enter it
-// as h <= eps and -h <= eps. Methods of other packages count as smooth.
+// Smooth reports whether the method supports differentiable constraints only. The problem must then
+// split a gap |h| <= eps into h <= eps and -h <= eps. Smooth returns true for methods of other
+// packages.
 func Smooth(m trainer.Method) bool {
 	if p, ok := m.(*PLADA); ok && p.XStep == Split {
 		return true

@@ -27,27 +27,28 @@ const (
 // Optimization", NeurIPS 2023, Algorithm 1. The method uses the maximum of the constraints, g(x) =
 // max_j g_j(x). zeta_f and zeta_g are subgradients of f and g at x:
 //
-//	g(x) <= tol:  x+ = prox_{eta r}(x - eta zeta_f), and x is one of the iterates that count
+//	g(x) <= tol:  x+ = prox_{eta r}(x - eta zeta_f), and x counts
 //	otherwise:    x+ = Proj(x - (g(x)/||zeta_g||^2) zeta_g)
 //
-// The theory covers an iterate that counts, drawn with a probability proportional to its eta;
-// OutputRandom draws such an iterate among x_1..x_K. The Polyak step aims at g = 0, below tol, and
-// needs the distance: with tol = 0 the iterates would stay on the boundary.
+// The theory draws an iterate that counts, with a probability proportional to the iterate's eta;
+// OutputRandom draws in this way among x_1..x_K. The Polyak step aims at g = 0, and tol must be
+// positive: with tol = 0 the iterates would stay on the boundary.
 //
-// The published eta is a constant of the order of the squared accuracy, which is unknown in
-// advance. The default eta here is measured at the start and decays; StepConstant selects the
+// The published eta is a constant of the order of the squared accuracy. The accuracy is unknown in
+// advance. Therefore the default eta is measured at the start and decays; StepConstant selects the
 // published rule. The method has no certified multiplier of its own.
 type SSG struct {
 	// Tolerance is tol > 0; 0 is the default, 1e-3.
 	Tolerance float64
-	// Step is c of eta, c > 0. 0 is the default: 2/L, the longest stable step for a smooth f, where L
-	// is the largest curvature of f that estimate.Curvatures finds at the start (19 gradients,
+	// Step is c > 0 of eta (see StepRule). 0 is the default: 2/L, the longest stable step for a smooth
+	// f. L is the largest curvature of f that estimate.Curvatures finds at the start (19 gradients,
 	// counted). StepConstant needs a positive Step.
 	Step float64
 	// StepRule is the rule of eta: StepDecay, the default for "", or StepConstant.
 	StepRule StepRule
 	// ViolationRule is the rule of the steps on g: StepPolyak, the default for "", or StepConstant or
-	// StepDecay with ViolationStep > 0.
+	// StepDecay. StepConstant and StepDecay use c = ViolationStep > 0; StepPolyak needs ViolationStep
+	// = 0.
 	ViolationRule StepRule
 	ViolationStep float64
 
@@ -75,6 +76,7 @@ const (
 // Name implements trainer.Method.
 func (m *SSG) Name() string { return "ssg" }
 
+// validate returns an error that wraps problem.ErrSettings if a setting is invalid.
 func (m *SSG) validate() error {
 	if err := checkNumbers(number{"SSG's tolerance", m.Tolerance}, number{"SSG's step", m.Step},
 		number{"SSG's step on the constraints", m.ViolationStep}); err != nil {
@@ -133,7 +135,7 @@ func (m *SSG) Iterate(p problem.Problem, at *problem.Point) error {
 	return at.SampleAndForward(p, at.Iteration+1)
 }
 
-// measure sets c if Step is 0.
+// measure sets c from the curvature of f at the start; Iterate calls measure if Step is 0.
 func (m *SSG) measure(p problem.Problem, at *problem.Point) error {
 	s, err := estimate.Curvatures(p, at, false)
 	if m.c = 1; s.Objective > 0 { // a linear f has no curvature: c = 1
@@ -142,7 +144,7 @@ func (m *SSG) measure(p problem.Problem, at *problem.Point) error {
 	return err
 }
 
-// counts reports whether g <= tol.
+// counts reports whether g <= tol; the iterate then counts.
 func (m *SSG) counts(g float64) bool { return g <= setting.OrDefault(m.Tolerance, DefaultSSGTolerance) }
 
 // descend takes the step on f.
@@ -158,7 +160,7 @@ func (m *SSG) descend(p problem.Problem, at *problem.Point) error {
 	return nil
 }
 
-// repair takes the step on g = g_j.
+// repair takes the step on the largest constraint, g_j with the value g.
 func (m *SSG) repair(p problem.Problem, at *problem.Point, g float64, j int) error {
 	clear(m.coefficients)
 	m.coefficients[1+j] = 1

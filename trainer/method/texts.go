@@ -8,15 +8,15 @@ import (
 	"ppal/trainer/option"
 )
 
-// Text is a setting of a method as text.
+// Text is a setting of a method as text. Name is the name of the option.
 type Text struct{ Name, Value string }
 
-// Texts returns the settings of m that apply to a run, as the texts of its options. An option whose
-// field is 0 gets its default. run returns the other settings of the run by name;
-// tolerance and seed are those of SetRun.
+// Texts returns the settings of m that apply to a run, as the texts of m's options. An option whose
+// field is 0 gets its default. run returns the other settings of the run by name; tolerance and
+// seed are the arguments of SetRun.
 //
-// beyond names the fields whose value no option expresses: a method that is made of the texts
-// differs from m there. ok is false if m is not a method of this package.
+// beyond names the fields whose values no option can express: a method built from texts differs
+// from m in these fields. ok is false if m is not a method of this package.
 func Texts(m trainer.Method, tolerance float64, seed uint64, run option.Lookup) (texts []Text, beyond []string, ok bool) {
 	d, err := Lookup(m.Name())
 	own, described := m.(Method)
@@ -56,7 +56,7 @@ func Texts(m trainer.Method, tolerance float64, seed uint64, run option.Lookup) 
 	return texts, differences(reflect.ValueOf(m).Elem(), reflect.ValueOf(full).Elem()), true
 }
 
-// unmet reports whether the run does not have the option.
+// unmet reports whether the run does not meet a condition of the option o.
 func unmet(o *option.Option, in option.Lookup) bool {
 	_, is := o.Unmet(in)
 	return is

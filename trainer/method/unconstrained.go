@@ -7,8 +7,8 @@ import (
 	"ppal/trainer/step"
 )
 
-// Unconstrained takes the primal step on f + r alone, w = 0. The result shows the value that the
-// objective could reach without the constraints.
+// Unconstrained is the baseline without constraints: primal steps on f + r, with w = 0. The result
+// shows the objective that is possible without the constraints.
 type Unconstrained struct {
 	Primal step.Settings
 

@@ -2,8 +2,8 @@ package method
 
 import "ppal/trainer"
 
-// universal is embedded by the methods that run on every problem.
+// universal implements Needs for the methods that run on every problem.
 type universal struct{}
 
-// Needs implements trainer.Method and trainer.DualRule.
+// Needs implements trainer.Method and trainer.DualRule. The zero Needs requires nothing.
 func (universal) Needs() trainer.Needs { return trainer.Needs{} }
