@@ -20,14 +20,15 @@ type Certificate struct {
 	Infeasibility   float64   // ||max(0, g)||
 	Complementarity float64   // sum_j |nu_j g_j|
 	Nu              []float64 // the multiplier, length m
-	// Domain is the distance of x to dom r, relative to the size of dom r; 0 if the distance is at most
-	// Settings.Sphere.
+	// Domain is the distance of x to dom r, relative to the size of dom r; 0 if the distance is at
+	// most Settings.Sphere.
 	Domain float64
-	// UpperBound says that f or g may have kinks that the problem does not describe. Stationarity is
-	// then an upper bound: the norm for one subgradient, not the distance to the whole subdifferential.
+	// UpperBound says that f or g may have kinks that the problem does not describe. Stationarity
+	// is then an upper bound: the norm for one subgradient, not the distance to the whole
+	// subdifferential.
 	UpperBound bool
-	// KinkTolerance is the tolerance within which pieces of a maximum count as equal; 0 for a problem
-	// without pieces.
+	// KinkTolerance is the tolerance within which pieces of a maximum count as equal; 0 for a
+	// problem without pieces.
 	KinkTolerance float64
 }
 
@@ -37,8 +38,8 @@ type Settings struct {
 	// boundary; 0 is the default: 1e-12 in float64, 1e-6 in float32. A model trained in float32 and
 	// certified in float64 needs 1e-6.
 	Sphere float64
-	// Kink is the difference within which two pieces of a maximum count as equal, relative to 1 + |h|;
-	// 0 is the default: 1e-7 in float64, 1e-4 in float32.
+	// Kink is the difference within which two pieces of a maximum count as equal, relative to 1 +
+	// |h|; 0 is the default: 1e-7 in float64, 1e-4 in float32.
 	Kink float64
 }
 
@@ -55,9 +56,8 @@ func (s Settings) withDefaults(p problem.Problem) Settings {
 const gramLimit = 32
 
 // Measure certifies the iterate; at holds f and g of the last Forward at the iterate. nu is the
-// method's
-// multiplier (Report.Nu), of length m. If nu is nil, Measure finds nu, and t >= 0 for the column x
-// if x is on the ball's sphere, as the minimiser of
+// method's multiplier (Report.Nu), of length m. If nu is nil, Measure finds nu, and t >= 0 for the
+// column x if x is on the ball's sphere, as the minimiser of
 //
 //	||grad f + J^T nu + t x||^2 + sum_j (nu_j g_j)^2   over nu >= 0.
 //

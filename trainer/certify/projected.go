@@ -29,7 +29,7 @@ func (c *certifier) projectedGradient(nu []float64) error {
 // leastResidual evaluates the objective of projectedGradient.
 type leastResidual struct {
 	*certifier
-	v, p, x         problem.Vector // grad f + J^T nu, the residual on the device, and the certified x
+	v, p, x         problem.Vector // grad f + J^T nu, the residual, and the certified x
 	coefficients, g []float64      // buffers for Backward and Forward
 }
 

@@ -11,8 +11,8 @@ import (
 type Bound struct {
 	problem.AffineRow
 	// Slack is the largest excess with which the bound counts as met. For a bound on a gap between
-	// rates, Slack is the weight of one row of the smallest cell, because a decision changes the gap by
-	// the weight of a row. For a bound on one rate, Slack is 0.
+	// rates, Slack is the weight of one row of the smallest cell, because a decision changes the
+	// gap by the weight of a row. For a bound on one rate, Slack is 0.
 	Slack float64
 	// Row is the weight of one row in the bound's value: the resolution of the value.
 	Row float64
@@ -76,7 +76,8 @@ func (t *Target) Value(d []float64) float64 {
 	return t.Objective.Constant + dot(t.Objective.Coefficients, d)
 }
 
-// Violation returns the sum of the excesses g beyond the slacks; 0 if the decisions meet all bounds.
+// Violation returns the sum of the excesses g beyond the slacks; 0 if the decisions meet all
+// bounds.
 func (t *Target) Violation(g []float64) float64 {
 	sum := 0.0
 	for j, v := range g {

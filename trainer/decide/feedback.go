@@ -27,9 +27,10 @@ type Feedback struct {
 	Rates *Rates
 	// Target is the objective on decisions, and the bounds of the map with their slacks.
 	Target *Target
-	// Start are weights of the terms of Smooth. The weighted sum of the terms is the objective of the
-	// first round, in place of the smooth objective, which may be flat at the start. With several
-	// classes, the sum may be the cross-entropy, for example. nil is the default: the smooth objective.
+	// Start are weights of the terms of Smooth. The weighted sum of the terms is the objective of
+	// the first round, in place of the smooth objective, which may be flat at the start. With
+	// several classes, the sum may be the cross-entropy, for example. nil is the default: the
+	// smooth objective.
 	Start []float64
 	// Scores returns the scores [n, outputs] of the last Forward of Smooth.
 	Scores func() ([]float64, error)
@@ -136,7 +137,7 @@ const (
 	// row does not raise the error.
 	solved     = 0.05
 	firstShare = 1. / 3 // the first round's share of the limits
-	enough     = 0.75   // if a round leaves a larger share of the excess, the feedback halves its step
+	enough     = 0.75   // a round that leaves a larger share of the excess halves the step
 	unusedPart = 0.1    // share of a bound that may stay unused although its multiplier is positive
 	multiplier = 1e-6   // a multiplier above this counts as positive
 )
@@ -362,8 +363,8 @@ func (l *loop) finish() error {
 	if err := at.Forward(l.f.Smooth); err != nil {
 		return err
 	}
-	// A resume restores no certificate, and the first round's certificate may be for the objective of
-	// Start.
+	// A resume restores no certificate, and the first round's certificate may be for the objective
+	// of Start.
 	if l.best.result == nil || restarted {
 		c, err := certify.Measure(l.f.Smooth, &at, l.best.nu, l.set.Certificate)
 		if err != nil {

@@ -36,8 +36,8 @@ const (
 
 // FitPlatt fits the probabilities of finite scores to the rows' classes by maximum likelihood with
 // the targets (n_+ + 1)/(n_+ + 2) and 1/(n_- + 2), which keep the fit finite if the scores separate
-// the classes. Sources: Platt, "Probabilistic outputs for support vector machines and comparisons to
-// regularized likelihood methods", 1999; for the Newton iteration, Lin, Lin and Weng, "A note on
+// the classes. Sources: Platt, "Probabilistic outputs for support vector machines and comparisons
+// to regularized likelihood methods", 1999; for the Newton iteration, Lin, Lin and Weng, "A note on
 // Platt's probabilistic outputs for support vector machines", 2007. The error wraps
 // ErrNoProbabilities, or problem.ErrSettings if the lengths differ.
 func FitPlatt(scores []float64, positive []bool) (Platt, error) {

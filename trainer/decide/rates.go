@@ -48,8 +48,8 @@ func (r *Rates) at(h []float64) *Rates {
 
 // NewRates returns the rates of rows with the given constants. The function entries returns the
 // entries of a row; it may use one slice for all rows. With two classes, class 1 is the positive
-// decision. NewRates returns an error that wraps problem.ErrSettings if an entry has an unknown rate
-// or class, or a weight that is not finite.
+// decision. NewRates returns an error that wraps problem.ErrSettings if an entry has an unknown
+// rate or class, or a weight that is not finite.
 func NewRates(rows, classes int, constants []float64, entries func(row int) []Entry) (*Rates, error) {
 	if rows <= 0 || classes < 2 {
 		return nil, fmt.Errorf("decide: %w: %d rows and %d classes, want rows and at least two classes", problem.ErrSettings, rows, classes)

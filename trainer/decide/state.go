@@ -10,8 +10,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Names of the parts of a saved state that belong to the rounds begin with prefix. Names of the parts
-// that belong to the best round begin with bestPrefix.
+// Names of the parts of a saved state that belong to the rounds begin with prefix. Names of the
+// parts that belong to the best round begin with bestPrefix.
 const (
 	prefix     = "decisions."
 	bestPrefix = prefix + "best."

@@ -10,12 +10,13 @@ import (
 
 // Exact is the result of an exact step on counted decisions.
 type Exact struct {
-	// Offsets are the numbers to add to the scores; with one score, Offsets[0] is minus the threshold.
+	// Offsets are the numbers to add to the scores; with one score, Offsets[0] is minus the
+	// threshold.
 	Offsets []float64
 	// Before and After are the objective on decisions without and with the offsets.
 	Before, After float64
-	// Violation is the sum of the excesses beyond the slacks with the offsets; 0 if the decisions meet
-	// all bounds.
+	// Violation is the sum of the excesses beyond the slacks with the offsets; 0 if the decisions
+	// meet all bounds.
 	Violation float64
 	// Moved is false if the offsets are all 0.
 	Moved bool

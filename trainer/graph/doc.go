@@ -4,6 +4,6 @@
 // [CPU] runs both passes on this machine's cores, [On] on a device such as *cuda.Device, and [Tape]
 // on Gorgonia's own machine.
 //
-// [Optimizer] replaces the gorgonia.Solver in a user's own training loop. A user's own op implements
-// [Described] to describe its computation to the devices.
+// [Optimizer] replaces the gorgonia.Solver in a user's own training loop. A user's own op
+// implements [Described] to describe its computation to the devices.
 package graph

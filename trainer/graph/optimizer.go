@@ -24,8 +24,8 @@ import (
 // From a start in dom r, an Optimizer makes the same iterates as trainer.Train, except for the
 // length of the first step, because an Optimizer cannot probe. The first run evaluates the start
 // without a projection, and the first Step projects the iterate (trainer.Stepper). The Optimizer
-// does not support PLADA's ProxLinear and Inner steps, which evaluate the problem several times: the
-// first run of the graph returns an error.
+// does not support PLADA's ProxLinear and Inner steps, which evaluate the problem several times:
+// the first run of the graph returns an error.
 //
 // Call Step once after each training run of the graph. The first run after a Step computes the
 // coefficients. Further runs before the next Step use the same coefficients.

@@ -17,8 +17,9 @@ import (
 type Definition struct {
 	// Objective is f, a scalar node.
 	Objective *gorgonia.Node
-	// Constraints are g, scalar nodes or vectors, in order. For constraints that are maxima, such as
-	// |h| - eps, list the smooth functions h here and wrap the problem with problem.MakePiecewise.
+	// Constraints are g, scalar nodes or vectors, in order. For constraints that are maxima, such
+	// as |h| - eps, list the smooth functions h here and wrap the problem with
+	// problem.MakePiecewise.
 	Constraints gorgonia.Nodes
 	// Parameters are x: input nodes with values, stacked in order.
 	Parameters gorgonia.Nodes
@@ -30,8 +31,9 @@ type Definition struct {
 	// Inputs are input nodes whose values Problem.Bind may replace between iterations, for example
 	// with mini-batches.
 	Inputs gorgonia.Nodes
-	// Data are the values of Inputs in their stored form, for example 8-bit, so that an engine needs no
-	// widened copy. Data[i] is nil if input node i has a value. Data is nil if all input nodes do.
+	// Data are the values of Inputs in their stored form, for example 8-bit, so that an engine
+	// needs no widened copy. Data[i] is nil if input node i has a value. Data is nil if all input
+	// nodes do.
 	Data []matrix.Matrix
 	// Watch are nodes whose values a forward pass keeps (Problem.Watched), for example scores.
 	Watch gorgonia.Nodes
@@ -42,8 +44,8 @@ type Lagrangian struct {
 	Definition
 	Graph *gorgonia.ExprGraph
 	Dtype tensor.Dtype
-	// Coefficients are input nodes for c: a scalar for the objective, then for each constraint node a
-	// node of the same shape.
+	// Coefficients are input nodes for c: a scalar for the objective, then for each constraint node
+	// a node of the same shape.
 	Coefficients gorgonia.Nodes
 	// Gradients are the gradients with respect to each node of Parameters.
 	Gradients gorgonia.Nodes
@@ -67,8 +69,8 @@ type Engine interface {
 // watched nodes.
 type Compiled interface {
 	problem.Problem
-	// Watched returns the value of Definition.Watch[i] at the last Forward. The value is valid until
-	// the next Forward.
+	// Watched returns the value of Definition.Watch[i] at the last Forward. The value is valid
+	// until the next Forward.
 	Watched(i int) (gorgonia.Value, error)
 	// Bind copies a matrix of the shape of Definition.Inputs[i] to that input.
 	Bind(i int, m matrix.Matrix) error

@@ -107,8 +107,8 @@ func stack[T float32 | float64](parameters gorgonia.Nodes) ([]T, error) {
 	return x, nil
 }
 
-// bindCoefficients gives every vector node of the coefficients a value, which Backward overwrites. A
-// scalar node gets a new value at each Backward.
+// bindCoefficients gives every vector node of the coefficients a value, which Backward overwrites.
+// A scalar node gets a new value at each Backward.
 func (p *tapeProblem[T]) bindCoefficients() error {
 	p.coefficients = make([][]T, len(p.l.Coefficients))
 	for i, w := range p.l.Coefficients {

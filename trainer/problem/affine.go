@@ -18,8 +18,8 @@ type AffineRow struct {
 //	g_j = sum_r C_jr h_r + constant_j - bound_j - shift_j,   j = 1..m.
 //
 // The map runs on the host in float64. Problems on different rows or devices may share a map. A new
-// shift changes all problems of the map at once, without compiling them again. A map is not safe for
-// concurrent use.
+// shift changes all problems of the map at once, without compiling them again. A map is not safe
+// for concurrent use.
 type AffineMap struct {
 	terms   int   // number of terms
 	starts  []int // row j has the entries starts[j] to starts[j+1]
@@ -123,7 +123,8 @@ func (m *AffineMap) Transpose(dst, w []float64) {
 
 // Affine is a problem whose constraints are affine functions of the terms h, the constraints of
 // another problem. The objective may contain a linear function of the terms (SetObjective). Affine
-// implements NonSmooth. It does not implement Sampler. For mini-batches, wrap the problem of a batch.
+// implements NonSmooth. It does not implement Sampler. For mini-batches, wrap the problem of a
+// batch.
 type Affine struct {
 	Problem      // of the terms
 	m            *AffineMap

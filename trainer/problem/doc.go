@@ -3,8 +3,8 @@
 // length.
 //
 // The vectors stay on the device of the problem. A device implements Vectors, a small set of vector
-// operations. Step and Map describe the steps of the methods as data. HostVectors implements Vectors
-// in host memory; its plain loops are the reference for all devices.
+// operations. Step and Map describe the steps of the methods as data. HostVectors implements
+// Vectors in host memory; its plain loops are the reference for all devices.
 //
 // MakePiecewise and NewAffine make new constraints from the constraints of another problem: maxima
 // of pieces, and affine functions whose bounds can move between two solves.

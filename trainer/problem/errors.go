@@ -6,7 +6,8 @@ import (
 )
 
 var (
-	// ErrSettings marks a setting that is out of its range or does not fit the problem or the method.
+	// ErrSettings marks a setting that is out of its range or does not fit the problem or the
+	// method.
 	ErrSettings = errors.New("invalid setting")
 	// ErrNonFinite marks a run that met an infinite value or NaN. The error is a *NonFiniteError.
 	ErrNonFinite = errors.New("not finite")

@@ -17,7 +17,7 @@ type Functions struct {
 	Gradient    func(dst, x []float64)    // dst = grad f(x)
 	G           func(dst, x []float64)    // dst = g(x), length M
 	JacobianT   func(dst, x, w []float64) // dst = J(x)^T w
-	Pieces      []Piece                   // the pieces of the constraints; nil: the constraints are G <= 0
+	Pieces      []Piece                   // nil: the constraints are G <= 0
 	Regularizer Regularizer               // r; the default is r = 0
 }
 

@@ -13,8 +13,8 @@ type Passes[T float32 | float64] interface {
 	Dot(x, y []T) float64
 	// SquaredDistance returns ||x - y||^2.
 	SquaredDistance(x, y []T) float64
-	// SquaredTrial returns ||x - e (d + b (b v + d))||^2, the squared norm of the trial point. Descend
-	// applies the map to the trial point. SquaredTrial writes nothing; v is nil if b = 0.
+	// SquaredTrial returns ||x - e (d + b (b v + d))||^2, the squared norm of the trial point.
+	// Descend applies the map to the trial point. SquaredTrial writes nothing; v is nil if b = 0.
 	SquaredTrial(x, d, v []T, e, b T) float64
 	// Descend sets v = b v + d and x = P(x - e (d + b v)), with the map P = p, and returns ||x+ -
 	// x||^2 and ||x+||^2. v is nil if b = 0.

@@ -8,14 +8,15 @@ import (
 
 // Problem is the problem to minimise f(x) + r(x) subject to g(x) <= 0, x in R^n, g in R^m. The
 // iterate x and all vectors of its length stay on the device of the problem (Space). A forward pass
-// gives f and g to the method, 1 + m numbers. The method gives 1 + m coefficients to a backward pass.
+// gives f and g to the method, 1 + m numbers. The method gives 1 + m coefficients to a backward
+// pass.
 //
 // Problems are not safe for concurrent use.
 type Problem interface {
 	// Dims returns the numbers n of variables and m of constraints.
 	Dims() (n, m int)
-	// Forward evaluates f and g at the iterate. It returns f and writes g (length m). If a value is not
-	// finite, the training loop ends the run with an error that names f or the constraint.
+	// Forward evaluates f and g at the iterate. It returns f and writes g (length m). If a value is
+	// not finite, the training loop ends the run with an error that names f or the constraint.
 	Forward(g []float64) (f float64, err error)
 	// Backward writes d = coefficients[0] grad f(x) + sum_j coefficients[j+1] grad g_j(x), the
 	// gradients at the iterate of the last Forward (length of coefficients m+1). If g_j is not

@@ -94,8 +94,8 @@ func (r Regularizer) Validate(n int) error {
 	return fmt.Errorf("problem: %w: %v", ErrSettings, r.Kind)
 }
 
-// Value returns r(x). For Ball and Box it returns 0 for every x, because rounding may put x slightly
-// outside. Infeasibility measures the distance of x from the domain.
+// Value returns r(x). For Ball and Box it returns 0 for every x, because rounding may put x
+// slightly outside. Infeasibility measures the distance of x from the domain.
 func (r Regularizer) Value(x []float64) float64 {
 	sum := 0.0
 	switch r.Kind {
@@ -143,9 +143,9 @@ func (r Regularizer) Map(length float64) Map {
 	return m
 }
 
-// Residual writes p, the element of smallest norm of the set v + subdifferential of r at x. ||p|| is
-// the distance of 0 from the set. x counts as on the boundary of the ball or box if x is within the
-// relative distance tolerance of the boundary.
+// Residual writes p, the element of smallest norm of the set v + subdifferential of r at x. ||p||
+// is the distance of 0 from the set. x counts as on the boundary of the ball or box if x is within
+// the relative distance tolerance of the boundary.
 func (r Regularizer) Residual(p, x, v []float64, tolerance float64) {
 	copy(p, v)
 	switch r.Kind {
@@ -161,8 +161,8 @@ func (r Regularizer) Residual(p, x, v []float64, tolerance float64) {
 			}
 		}
 	case Box:
-		// At the lower bound r's subdifferential is (-inf, 0], at the upper bound [0, inf), and if the
-		// bounds are equal the whole line.
+		// At the lower bound r's subdifferential is (-inf, 0], at the upper bound [0, inf), and if
+		// the bounds are equal the whole line.
 		lower, upper := r.near(tolerance)
 		for i, xi := range x {
 			if xi <= lower {

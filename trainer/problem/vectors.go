@@ -101,14 +101,15 @@ type MapKind int
 const (
 	// IdentityMap is P(y) = y.
 	IdentityMap MapKind = iota
-	// ElementwiseMap acts on each element separately: a shrinkage, a projection onto a box or a soft
-	// threshold:
+	// ElementwiseMap acts on each element separately: a shrinkage, a projection onto a box or a
+	// soft threshold:
 	//
 	//	z = min(max(Scale y, Lower), Upper),   P(y) = z - min(max(z, -Threshold), Threshold).
 	ElementwiseMap
 	// BallMap is the projection onto ||y|| <= Radius.
 	BallMap
-	// GroupMap is the block soft threshold: the group y_G becomes max(0, 1 - Threshold/||y_G||) y_G.
+	// GroupMap is the block soft threshold: the group y_G becomes max(0, 1 - Threshold/||y_G||)
+	// y_G.
 	GroupMap
 )
 

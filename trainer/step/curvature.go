@@ -58,8 +58,8 @@ const (
 	probeLength     = 1e-3  // length of the probe, as a share of 1 + ||x_0||
 	probeShrink     = 0.1   // factor that shortens a probe with f or g not finite
 	probeTries      = 12    // largest number of shortened probes
-	// roundoffs is a number of unit roundoffs of 1 + ||x||. The gradient difference of a shorter move
-	// is rounding noise and is ignored.
+	// roundoffs is a number of unit roundoffs of 1 + ||x||. The gradient difference of a shorter
+	// move is rounding noise and is ignored.
 	roundoffs = 16
 )
 

@@ -15,8 +15,8 @@ import (
 // The step size e_k is fixed or follows the curvature rule; Settings.momentum returns b_k. The
 // factor c_k is the value of d_k + b_k v if d_k = 1 in all iterations. At a fixed point d_k + b_k v
 // is c_k d. Therefore only a proximal map of length e_k c_k has the KKT points as its fixed points.
-// For projections the length makes no difference. With b_k = 0 the step is x+ = prox_{e_k r}(x - e_k
-// d_k), Moon et al., (12).
+// For projections the length makes no difference. With b_k = 0 the step is x+ = prox_{e_k r}(x -
+// e_k d_k), Moon et al., (12).
 type descent struct {
 	set    Settings
 	k      int            // number of moves

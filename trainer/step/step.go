@@ -46,16 +46,16 @@ type Settings struct {
 	// Kind is the x-step; the default is Nesterov.
 	Kind Kind
 	// Eta is the step size eta > 0. With the curvature rule Eta caps the step; with Fixed and with
-	// Adam Eta is the step itself. 0 is the default: no cap (automatic), or 3e-3 for Adam. Fixed needs
-	// a positive Eta.
+	// Adam Eta is the step itself. 0 is the default: no cap (automatic), or 3e-3 for Adam. Fixed
+	// needs a positive Eta.
 	Eta float64
 	// Fixed takes eta as the step, as the paper does, instead of the curvature rule
 	//
 	//	e_k = min(eta, 0.8/l_k)/n_k,  n_k = 1 + ||w_k||_1.
 	Fixed bool
 	// Momentum is the limit of the ramp b_k = min(Momentum, 1 - 10/(k+20)), in (0, 1). The step
-	// reduces b_k if the step size is more than four times the last step size. 0 is the default, 0.99.
-	// Only Nesterov has momentum.
+	// reduces b_k if the step size is more than four times the last step size. 0 is the default,
+	// 0.99. Only Nesterov has momentum.
 	Momentum float64
 }
 
@@ -113,8 +113,8 @@ func (s Settings) momentum(k int, last, step float64) float64 {
 // requires nothing.
 type Demand struct {
 	// PenaltyCurvature is c, the rate at which the coefficient of an active constraint follows the
-	// constraint: w(g + dg) = w(g) + c dg. The rate adds c J^T J to the Hessian of the Lagrangian; the
-	// first curvature that the step measures must include the added term.
+	// constraint: w(g + dg) = w(g) + c dg. The rate adds c J^T J to the Hessian of the Lagrangian;
+	// the first curvature that the step measures must include the added term.
 	PenaltyCurvature float64
 	// ScheduledStep is the step size of the method's own schedule. A positive value replaces
 	// Settings.Eta; 0 means no schedule.

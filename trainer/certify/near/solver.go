@@ -14,8 +14,8 @@ import (
 
 const (
 	// The rounding errors, as numbers of unit roundoffs: nearRounding of the gradients' norms,
-	// nearMoved of the iterate's norm times the curvature, and nearForgiven of a function value that
-	// move compares with the model.
+	// nearMoved of the iterate's norm times the curvature, and nearForgiven of a function value
+	// that move compares with the model.
 	nearRounding = 128
 	nearMoved    = 16
 	nearForgiven = 64
@@ -25,11 +25,12 @@ const (
 	// nearStill is a number of unit roundoffs of 1 + ||x||: a shorter step does not measure the
 	// curvature.
 	nearStill = 1000
-	// nearCaution is the safety factor on the observed curvature, and nearSteepest is the upper bound
-	// of l.
+	// nearCaution is the safety factor on the observed curvature, and nearSteepest is the upper
+	// bound of l.
 	nearCaution  = 1.1
 	nearSteepest = 1e30
-	// nearBatch is the largest number of constraints that join the model at a time, the largest first.
+	// nearBatch is the largest number of constraints that join the model at a time, the largest
+	// first.
 	nearBatch = 4
 	// nearTrials is the largest number of models in one step.
 	nearTrials = 100
@@ -38,9 +39,9 @@ const (
 // nearSolver solves a proximal problem by the moving balls method. A step goes from y to the
 // solution of the ballModel at y with the curvature s = rho^ + l; l grows until the model bounds
 // every function at the new point. From a feasible y, a step leads to a feasible point. From an
-// infeasible y, a step lowers the maximum of the constraints. If the modulus of weak convexity and l
-// are small against rho^, each step leaves a small share of the distance. f~ and g~_j are f and g_j
-// with the proximal term.
+// infeasible y, a step lowers the maximum of the constraints. If the modulus of weak convexity and
+// l are small against rho^, each step leaves a small share of the distance. f~ and g~_j are f and
+// g_j with the proximal term.
 //
 // The model contains only the largest constraint of each iterate above 0 and the constraints that
 // exceeded the level t at a trial point. Few of possibly hundreds of constraints need gradients.

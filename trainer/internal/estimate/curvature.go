@@ -31,13 +31,13 @@ const (
 )
 
 // Curvatures estimates the curvature of f and, if terms is true, of the largest terms of the
-// constraints. It examines two points: the iterate, and the point at distance 1 down the gradient of
-// f. If f or g is not finite at the second point, the distance is shorter. The second point is
-// necessary because a start may be a point of symmetry: at x = 0 the sigmoids of a linear model have
-// no curvature. For f and each term, Lanczos steps on differences of gradients find the extreme
-// eigenvalues of the Hessian. The steps cost 9 gradients at each point, and at counts them. The
-// estimates are lower bounds: the extremes of a few directions at two points. Curvatures restores
-// the iterate and its forward pass.
+// constraints. It examines two points: the iterate, and the point at distance 1 down the gradient
+// of f. If f or g is not finite at the second point, the distance is shorter. The second point is
+// necessary because a start may be a point of symmetry: at x = 0 the sigmoids of a linear model
+// have no curvature. For f and each term, Lanczos steps on differences of gradients find the
+// extreme eigenvalues of the Hessian. The steps cost 9 gradients at each point, and at counts them.
+// The estimates are lower bounds: the extremes of a few directions at two points. Curvatures
+// restores the iterate and its forward pass.
 func Curvatures(p problem.Problem, at *problem.Point, terms bool) (Curvature, error) {
 	n, m := p.Dims()
 	e := &spectrum{p: p, at: at, terms: NewTerms(p), g: make([]float64, m), direction: make([]float64, n)}
@@ -69,8 +69,8 @@ type spectrum struct {
 	at           *problem.Point
 	terms        *Terms
 	g, direction []float64
-	// start is the iterate to restore. point is the point of the Hessian, and base is the gradient at
-	// point. q, previous and product are the vectors of the Lanczos steps.
+	// start is the iterate to restore. point is the point of the Hessian, and base is the gradient
+	// at point. q, previous and product are the vectors of the Lanczos steps.
 	start, point, base, q, previous, product problem.Vector
 }
 
@@ -144,8 +144,8 @@ func (e *spectrum) forwardAt(t float64) error {
 
 // extremes returns the extreme Ritz values of a term's Hessian H at point after Lanczos steps
 // (Golub and Van Loan, Matrix Computations, 10.1) from a fixed random direction, with H q =
-// (gradient(point + h q) - gradient(point))/h. It returns zeros if a gradient is not finite. Index 0
-// is f, index 1 + t is the term t.
+// (gradient(point + h q) - gradient(point))/h. It returns zeros if a gradient is not finite. Index
+// 0 is f, index 1 + t is the term t.
 func (e *spectrum) extremes(term int) (least, largest float64, err error) {
 	p, h := e.p, DifferenceLength(e.p, e.point)
 	e.draw()

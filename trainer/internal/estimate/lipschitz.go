@@ -11,11 +11,11 @@ import (
 const (
 	// powerIterations is the number of power iterations of an estimate.
 	powerIterations = 12
-	// The lengths h of the central differences in float64 and float32, relative to 1 + ||x||. The error
-	// is of the order of h^2, from the third derivatives, plus roundoff/h: 1e-8 and 1e-12 in float64,
-	// 1e-4 and 6e-6 in float32. In float32 the length 1e-4 would give an error of 6e-4 from a single
-	// rounding, and a larger error in a sum over many rows. The margin of stepMargin is far larger than
-	// both errors.
+	// The lengths h of the central differences in float64 and float32, relative to 1 + ||x||. The
+	// error is of the order of h^2, from the third derivatives, plus roundoff/h: 1e-8 and 1e-12 in
+	// float64, 1e-4 and 6e-6 in float32. In float32 the length 1e-4 would give an error of 6e-4
+	// from a single rounding, and a larger error in a sum over many rows. The margin of stepMargin
+	// is far larger than both errors.
 	differenceLength       = 1e-4
 	narrowDifferenceLength = 1e-2
 	// stepMargin is the share of the theorems' bound up to which StepWarning does not warn.

@@ -11,8 +11,8 @@ import (
 // backward passes. The estimate chooses the largest terms.
 const MostTerms = 4
 
-// Terms represents a problem's constraints as maxima of smooth terms. For a Piecewise problem, Terms
-// uses its pieces. For another problem, each constraint is a term with a single piece.
+// Terms represents a problem's constraints as maxima of smooth terms. For a Piecewise problem,
+// Terms uses its pieces. For another problem, each constraint is a term with a single piece.
 type Terms struct {
 	p            problem.Problem
 	pw           problem.Piecewise // nil if the constraints are smooth

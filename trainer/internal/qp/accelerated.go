@@ -22,7 +22,8 @@ type Smooth interface {
 	Value(y []float64) (float64, error)
 	// Evaluate returns the value at y and writes the slope at y.
 	Evaluate(y, slope []float64) (float64, error)
-	// Lipschitz returns a first estimate of the slope's Lipschitz constant, after the first Evaluate.
+	// Lipschitz returns a first estimate of the slope's Lipschitz constant, after the first
+	// Evaluate.
 	Lipschitz(slope []float64) float64
 }
 

@@ -20,8 +20,8 @@ type Objective interface {
 // objective the steps are semismooth Newton steps (Qi and Sun 1993).
 type Newton struct {
 	Iterations int // largest number of steps
-	// Still ends the steps when no coordinate moves by more than Still (1 + ||y||_1). A negative Still
-	// never ends the steps.
+	// Still ends the steps when no coordinate moves by more than Still (1 + ||y||_1). A negative
+	// Still never ends the steps.
 	Still float64
 	// Rounding is the rounding error of a comparison of values, relative to the size of the terms.
 	Rounding float64

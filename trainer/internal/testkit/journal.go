@@ -15,9 +15,9 @@ import (
 
 // Journal keeps everything that a recorder receives.
 type Journal struct {
-	Iterations, Ticks []int                         // the iterations of the records and of the ticks
+	Iterations, Ticks []int                         // iterations of the records and ticks
 	Records           []trainer.Record              // copies of the records
-	After             func(r *trainer.Record) error // if not nil, Record calls After and returns its error
+	After             func(r *trainer.Record) error // nil, or the end of Record
 }
 
 // Record implements trainer.Recorder.
@@ -41,8 +41,8 @@ func Mentions(lines []string, part string) bool {
 // rooms matches the name of a package of trainer at the start of an error.
 var rooms = regexp.MustCompile(`^(trainer|problem|method|step|certify|near|estimate): `)
 
-// Refused fails the test unless Train returns an error that wraps ErrSettings. The error must have a
-// single line and begin with the name of a package of trainer.
+// Refused fails the test unless Train returns an error that wraps ErrSettings. The error must have
+// a single line and begin with the name of a package of trainer.
 func Refused(t *testing.T, p problem.Problem, m trainer.Method, s trainer.Settings) {
 	t.Helper()
 	_, err := trainer.Train(context.Background(), p, m, s)
