@@ -17,7 +17,7 @@ import (
 type Journal struct {
 	Iterations, Ticks []int                         // iterations of the records and ticks
 	Records           []trainer.Record              // copies of the records
-	After             func(r *trainer.Record) error // nil, or the end of Record
+	After             func(r *trainer.Record) error // if not nil, Record calls After at its end
 }
 
 // Record implements trainer.Recorder.
