@@ -11,36 +11,39 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Certificate says how close x is to a KKT point of min f + r s.t. g <= 0, with the multiplier Nu
-// >= 0 as the proof: x is an epsilon-KKT point (Moon et al., Definition 2; Lu 2022) for epsilon =
+// Certificate measures how close x is to a KKT point of min f + r s.t. g <= 0. The multiplier Nu >=
+// 0 is the proof: x is an epsilon-KKT point (Moon et al., Definition 2; Lu 2022) for epsilon =
 // Epsilon.
 type Certificate struct {
-	Epsilon         float64 // the largest of the residuals
-	Stationarity    float64 // dist(0, grad f + J^T nu + subdifferential of r)
-	Infeasibility   float64 // ||max(0, g)||
-	Complementarity float64 // sum_j |nu_j g_j|
-	Nu              []float64
-	// Domain is the distance of x to dom r beyond the tolerance, relative to the size of x.
+	Epsilon         float64   // the largest of the residuals
+	Stationarity    float64   // dist(0, grad f + J^T nu + subdifferential of r)
+	Infeasibility   float64   // ||max(0, g)||
+	Complementarity float64   // sum_j |nu_j g_j|
+	Nu              []float64 // the multiplier, length m
+	// Domain is the distance of x to dom r, relative to the size of dom r; 0 if the distance is at
+	// most Settings.Sphere.
 	Domain float64
-	// UpperBound marks a stationarity at a point where f or g may have a kink that the problem does
-	// not describe: the distance to one subgradient, not to the whole subdifferential.
+	// UpperBound says that f or g may have kinks that the problem does not describe. Stationarity
+	// is then an upper bound: the norm for one subgradient, not the distance to the whole
+	// subdifferential.
 	UpperBound bool
-	// KinkTolerance is the tolerance within which pieces of a maximum counted as equal (only problems
-	// with pieces).
+	// KinkTolerance is the tolerance within which pieces of a maximum count as equal; 0 for a
+	// problem without pieces.
 	KinkTolerance float64
 }
 
 // Settings are the tolerances of a certificate. The zero value suits the problem's precision.
 type Settings struct {
 	// Sphere is the relative distance to the boundary of r's domain within which x counts as on the
-	// boundary; 0 is the default: 1e-12 in float64, 1e-6 in float32. A model trained in float32 needs
-	// 1e-6 in float64 too.
+	// boundary; 0 is the default: 1e-12 in float64, 1e-6 in float32. A model trained in float32 and
+	// certified in float64 needs 1e-6.
 	Sphere float64
-	// Kink is the difference within which two pieces of a maximum count as equal, relative to 1 + |h|;
-	// 0 is the default: 1e-7 in float64, 1e-4 in float32.
+	// Kink is the difference within which two pieces of a maximum count as equal, relative to 1 +
+	// |h|; 0 is the default: 1e-7 in float64, 1e-4 in float32.
 	Kink float64
 }
 
+// withDefaults returns the settings with the defaults for p's precision.
 func (s Settings) withDefaults(p problem.Problem) Settings {
 	sphere, kink := 1e-12, 1e-7
 	if p.Space().Roundoff() > 1e-10 {
@@ -52,9 +55,9 @@ func (s Settings) withDefaults(p problem.Problem) Settings {
 // gramLimit is the largest number of constraints for which the least squares form J J^T.
 const gramLimit = 32
 
-// Measure certifies the iterate; at holds f and g of the last Forward there. nu is the method's
-// multiplier (Report.Nu), of length m. If nu is nil, Measure finds nu, and t >= 0 for the column x
-// if x is on the ball's sphere, as the minimiser of
+// Measure certifies the iterate; at holds f and g of the last Forward at the iterate. nu is the
+// method's multiplier (Report.Nu), of length m. If nu is nil, Measure finds nu, and t >= 0 for the
+// column x if x is on the ball's sphere, as the minimiser of
 //
 //	||grad f + J^T nu + t x||^2 + sum_j (nu_j g_j)^2   over nu >= 0.
 //
@@ -97,12 +100,12 @@ func Measure(p problem.Problem, at *problem.Point, nu []float64, s Settings) (Ce
 	return cert, nil
 }
 
-// certifier holds the vectors of one certificate.
+// certifier computes one certificate and holds its vectors.
 type certifier struct {
 	p           problem.Problem
 	at          *problem.Point
 	set         Settings
-	x, residual []float64 // on the host
+	x, residual []float64 // the iterate and the residual of stationarity, on the host
 	scratch     *problem.Scratch
 }
 
@@ -137,7 +140,7 @@ func (c *certifier) smooth(nu []float64, given bool) error {
 	return nil
 }
 
-// columns evaluates grad f and the gradients of count terms.
+// columns evaluates grad f and the gradients of count terms, each by one call of backward.
 func (c *certifier) columns(count int, backward func(coefficients []float64, d problem.Vector) error) ([]problem.Vector, error) {
 	coefficients := make([]float64, 1+count)
 	columns := make([]problem.Vector, 0, 1+count)
@@ -153,7 +156,7 @@ func (c *certifier) columns(count int, backward func(coefficients []float64, d p
 	return columns, nil
 }
 
-// fit finds nu from the columns grad f, grad g_1, ...
+// fit finds nu from the columns grad f, grad g_1, ... It minimises Measure's objective.
 func (c *certifier) fit(nu []float64, columns []problem.Vector) {
 	switch c.p.Space().Regularizer.Kind {
 	case problem.NoRegularizer, problem.Ball:
@@ -167,14 +170,14 @@ func (c *certifier) fit(nu []float64, columns []problem.Vector) {
 	}
 }
 
-// onSphere reports whether the ball's normal cone contains the direction x.
+// onSphere reports whether r is a ball and x is on its sphere, within the tolerance.
 func (c *certifier) onSphere() bool {
 	r := c.p.Space().Regularizer
 	return r.Kind == problem.Ball && vec.Norm(c.x) >= r.Radius*(1-c.set.Sphere)
 }
 
-// quadratic returns ||a_0 + sum_i y_i a_i + t x||^2 over the columns a; x itself is a last column
-// if x is on the sphere.
+// quadratic returns ||a_0 + sum_i y_i a_i + t x||^2/2 as a function of y and t, up to a constant.
+// The term t x belongs to the function only if x is on the ball's sphere.
 func (c *certifier) quadratic(a []problem.Vector) *qp.Quadratic {
 	if c.onSphere() {
 		a = append(slices.Clone(a), problem.Iterate)
@@ -189,9 +192,9 @@ func (c *certifier) quadratic(a []problem.Vector) *qp.Quadratic {
 	return q
 }
 
-// piecewise certifies at a point where maxima may have kinks: every piece that is active within the
-// tolerance gets a share of its constraint's multiplier, and the shares minimise the residual. If
-// one piece of a constraint is active, it gets the whole given multiplier.
+// piecewise certifies a problem whose constraints are maxima of pieces. Every piece that is active
+// within the tolerance gets a share of its constraint's multiplier, and the shares minimise the
+// residual. If a constraint has a single active piece, the piece gets the whole given multiplier.
 func (c *certifier) piecewise(p problem.Piecewise, nu []float64, given bool) error {
 	base, active := make([]float64, 1+len(p.Terms())), c.activePieces(p)
 	base[0] = 1
@@ -242,8 +245,8 @@ func (c *certifier) activePieces(p problem.Piecewise) []problem.Piece {
 	return active
 }
 
-// shares splits the given multipliers over the active pieces, or finds the multipliers of the
-// active pieces and adds them into nu.
+// shares returns the share of each active piece. If nu is given, the shares of a constraint add up
+// to its multiplier. Otherwise shares finds them and adds them into nu.
 func (c *certifier) shares(active []problem.Piece, nu []float64, given bool, columns []problem.Vector) []float64 {
 	set := shareSet{constraint: make([]int, len(active))}
 	for i, b := range active {
@@ -267,8 +270,8 @@ func (c *certifier) shares(active []problem.Piece, nu []float64, given bool, col
 	return y
 }
 
-// leastShares finds the shares by least squares, for the norm of the residual and the normal cone
-// of the ball.
+// leastShares finds the shares by least squares. For r = 0 and the ball, the residual is an affine
+// function of the shares and of t.
 func (c *certifier) leastShares(set shareSet, columns []problem.Vector) []float64 {
 	q := c.quadratic(columns)
 	group := slices.Clone(set.constraint)

@@ -25,12 +25,12 @@ func each(m int) shareSet {
 	return s
 }
 
-// newton minimises (D(a_0 + sum_i y_i a_i)^2 + sum_j (nu_j g_j)^2)/2 over the set of shares, where
-// nu_j is the sum of the shares of constraint j and D is the distance from 0 to its argument +
-// subdifferential of r. D^2/2 is convex and piecewise smooth; its gradient is the smallest element
-// p. Semismooth Newton steps (Qi and Sun 1993), each a least-squares problem over the set,
-// therefore reach the minimiser after few steps. columns are a_0 = grad f, a_1, ... Every y of the
-// set certifies x: the accuracy affects only the size of the residual.
+// newton minimises (D(a_0 + sum_i y_i a_i)^2 + sum_j (nu_j g_j)^2)/2 over the set of shares. nu_j
+// is the sum of the shares of constraint j. D(v) is the distance from 0 to v + subdifferential of
+// r. D^2/2 is convex and piecewise smooth; its gradient at v is p, the smallest element of v +
+// subdifferential of r. Semismooth Newton steps (Qi and Sun 1993), each a least-squares problem
+// over the set, therefore reach the minimiser after few steps. columns are a_0 = grad f, a_1, ...
+// Every y of the set certifies x: the accuracy affects only the size of the residual.
 func (c *certifier) newton(set shareSet, columns []problem.Vector) []float64 {
 	w := &distanceModel{certifier: c, set: set, columns: make([][]float64, len(columns)),
 		combined: make([]float64, len(c.x)), slope: make([]float64, len(columns)-1), nu: make([]float64, len(c.at.Constraints))}
@@ -52,8 +52,8 @@ type distanceModel struct {
 	set      shareSet
 	columns  [][]float64
 	combined []float64 // a_0 + sum_i y_i a_i
-	slope    []float64
-	nu       []float64
+	slope    []float64 // the objective's gradient in y
+	nu       []float64 // the sum of each constraint's shares
 }
 
 // Value implements qp.Objective; combined, residual and nu hold the parts of the value.

@@ -12,10 +12,10 @@ import (
 const jacobianLength = 1e-5
 
 // projectedGradient minimises D(grad f + J^T nu)^2 + sum_j (nu_j g_j)^2 over nu >= 0 by accelerated
-// projected gradients (qp.Accelerated). D is the distance from 0 to its argument + subdifferential
-// of r; the gradient of D^2 is 2p, p the smallest element. It forms no Jacobian: backward passes
-// return J^T nu, central differences of g return J p. Every nu >= 0 certifies x: the accuracy
-// affects only the size of the residual.
+// projected gradients (qp.Accelerated). D(v) is the distance from 0 to v + subdifferential of r.
+// The gradient of D^2 at v is 2p, with p the smallest element of v + subdifferential of r. The
+// function forms no Jacobian: backward passes return J^T nu, central differences of g return J p.
+// Every nu >= 0 certifies x: the accuracy affects only the size of the residual.
 func (c *certifier) projectedGradient(nu []float64) error {
 	m := len(nu)
 	work := &leastResidual{certifier: c, v: c.scratch.New(), p: c.scratch.New(), x: c.scratch.New(), coefficients: make([]float64, 1+m), g: make([]float64, m)}
@@ -29,8 +29,8 @@ func (c *certifier) projectedGradient(nu []float64) error {
 // leastResidual evaluates the objective of projectedGradient.
 type leastResidual struct {
 	*certifier
-	v, p, x         problem.Vector
-	coefficients, g []float64
+	v, p, x         problem.Vector // grad f + J^T nu, the residual, and the certified x
+	coefficients, g []float64      // buffers for Backward and Forward
 }
 
 // Value implements qp.Smooth; residual and v hold the parts of the value.

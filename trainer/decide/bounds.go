@@ -10,8 +10,9 @@ import (
 // Bound is a bound on rates, sum_r Coefficients[r] d_r + Constant <= Bound + Slack.
 type Bound struct {
 	problem.AffineRow
-	// Slack is the excess that still counts as met: the weight of one row of the smallest cell for
-	// a gap, because a gap moves in such steps; 0 for a bound on one rate.
+	// Slack is the largest excess with which the bound counts as met. For a bound on a gap between
+	// rates, Slack is the weight of one row of the smallest cell, because a decision changes the
+	// gap by the weight of a row. For a bound on one rate, Slack is 0.
 	Slack float64
 	// Row is the weight of one row in the bound's value: the resolution of the value.
 	Row float64
@@ -19,20 +20,21 @@ type Bound struct {
 
 // Target is an objective with bounds, both linear in rates.
 type Target struct {
-	// Objective is the objective on decisions, sum_r Coefficients[r] d_r + Constant. Its Bound is
-	// not used.
+	// Objective is the objective on decisions, sum_r Coefficients[r] d_r + Constant. Target ignores
+	// its Bound.
 	Objective problem.AffineRow
 	Bounds    []Bound
 
-	starts []int // rate r has the entries starts[r] to starts[r+1]
-	rows   []int // the bound of an entry
-	values []float64
+	starts []int     // rate r has the entries starts[r] to starts[r+1]
+	rows   []int     // the bound of each entry
+	values []float64 // the coefficient of each entry
 }
 
 // rounding absorbs the rounding of sums of rates. It is far below the weight of one row.
 const rounding = 1e-9
 
-// index prepares the target for searches over rates.
+// index prepares the target for searches over rates: it lists the bounds of each rate. The error
+// wraps problem.ErrSettings.
 func (t *Target) index(rates int) error {
 	list := append([]Bound{{AffineRow: t.Objective}}, t.Bounds...)
 	for j, b := range list {
@@ -53,7 +55,7 @@ func (t *Target) index(rates int) error {
 	return nil
 }
 
-// Tightened returns the target with bounds that are smaller by the amounts.
+// Tightened returns a copy of the target whose bound j is smaller by amounts[j].
 func (t *Target) Tightened(amounts []float64) *Target {
 	own := &Target{Objective: t.Objective, Bounds: append([]Bound{}, t.Bounds...)}
 	for j, v := range amounts {
@@ -74,7 +76,8 @@ func (t *Target) Value(d []float64) float64 {
 	return t.Objective.Constant + dot(t.Objective.Coefficients, d)
 }
 
-// Violation returns the sum of the excesses beyond the slacks; 0 if all bounds are met.
+// Violation returns the sum of the excesses g beyond the slacks; 0 if the decisions meet all
+// bounds.
 func (t *Target) Violation(g []float64) float64 {
 	sum := 0.0
 	for j, v := range g {
@@ -85,6 +88,7 @@ func (t *Target) Violation(g []float64) float64 {
 	return sum
 }
 
+// dot returns sum_i a_i b_i.
 func dot(a, b []float64) float64 {
 	sum := 0.0
 	for i, v := range a {

@@ -5,14 +5,14 @@
 //
 // Surrogate: the smooth problem replaces every decision by the same function of the scores, in the
 // objective and in the constraints: 1[s > 0] by 1/(1 + e^-s), 1[argmax s = k] by the softmax of s.
-// Because both sides use one function, larger weights sharpen all rates together, and the smooth
-// rates approach the decisions' rates.
+// Because the objective and the constraints use the same function, larger weights sharpen all rates
+// together, and the smooth rates approach the rates of decisions.
 //
 // Feedback (Train): a round solves the smooth problem with the bounds shifted by c, counts the
 // decisions' rates d beside the smooth rates h, and sets the next shift to c + theta ((h - d) -
-// c). The next round starts from the weights, the multipliers and the step sizes of the last. At a
-// fixed point the decisions meet the bounds, and the multipliers are zero where the decisions
-// leave a bound unused: the conditions of Cotter et al., "Optimization with Non-Differentiable
+// c). The next round starts from the weights, the multipliers and the step sizes of the last round.
+// At a fixed point the decisions meet the bounds, and a bound that the decisions leave unused has a
+// multiplier of zero: the conditions of Cotter et al., "Optimization with Non-Differentiable
 // Constraints with Applications to Fairness, Recall, Churn, and Other Goals", JMLR 2019. Every
 // round is a smooth problem with its own certificate.
 //
@@ -22,9 +22,9 @@
 // 14% error with both recalls met; without this first round, 150 iterations on all pictures reach
 // 50%.
 //
-// Exact step (Offsets): the scores are sorted once, and every threshold's rates follow
-// from the rates of the threshold before. The best threshold that meets the bounds is subtracted
-// from the score. With several classes, the exact step searches an offset for each class.
+// Exact step (Offsets): Offsets sorts the scores once and derives the rates of every threshold from
+// the rates of the threshold before. The offset of the score is minus the best threshold that meets
+// the bounds. With several classes, the exact step searches an offset for each class.
 //
 // Platt scaling (Platt) gives probabilities without a change of a decision.
 package decide

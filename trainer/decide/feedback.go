@@ -18,23 +18,24 @@ const DefaultRounds = 6
 // Feedback describes the bounds on decisions that Train feeds back into a smooth problem.
 type Feedback struct {
 	// Smooth is the smooth problem on all rows. Its first terms are the smooth rates, in the order
-	// of Rates. Terms after the rates, such as a norm of the weights, have no decisions and count
-	// as they are. The map of Smooth holds the shifts, which Train changes. If the trained problem
-	// is a Sampler, it shares the map.
+	// of Rates. Terms after the rates, such as a norm of the weights, have no decisions and keep
+	// their value. The map of Smooth holds the shifts, which Train changes. If the trained problem
+	// is a Sampler, it must share the map.
 	Smooth *problem.Affine
 	// Rates are the rates of decisions on the rows of Smooth. Rates after the last term of Smooth
 	// belong to the objective only.
 	Rates *Rates
 	// Target is the objective on decisions, and the bounds of the map with their slacks.
 	Target *Target
-	// Start are weights of the terms of Smooth whose sum is the objective of the first round, in place
-	// of the smooth objective, which may be flat at the start; nil is the default: none. With several
-	// classes, the cross-entropy is such a start.
+	// Start are weights of the terms of Smooth. The weighted sum of the terms is the objective of
+	// the first round, in place of the smooth objective, which may be flat at the start. With
+	// several classes, the sum may be the cross-entropy, for example. nil is the default: the
+	// smooth objective.
 	Start []float64
 	// Scores returns the scores [n, outputs] of the last Forward of Smooth.
 	Scores func() ([]float64, error)
-	// Tighten returns the amounts by which the bounds of Target are tightened at the rates of
-	// decisions d, such as margins for new rows. nil: none.
+	// Tighten returns the amounts by which Train tightens the bounds of Target at the rates of
+	// decisions d, such as margins for new rows; nil means no tightening.
 	Tighten func(d []float64) []float64
 	// Rounds is the largest number of rounds after the first solution; 0 is the default, 6. A
 	// negative number means none.
@@ -45,13 +46,13 @@ type Feedback struct {
 }
 
 // Round describes a round of the feedback: a solution of the smooth problem with its shifts, and
-// the decisions there.
+// the decisions at the solution.
 type Round struct {
-	Iteration int       // the last of the round
+	Iteration int       // the last iteration of the round
 	Theta     float64   // the step of the feedback that made the shifts
 	Shifts    []float64 // c of the round
 	Smooth    []float64 // sum_r C_jr h_r + constant_j - bound_j of the smooth rates h
-	Decisions []float64 // the same of the rates of decisions, with the tightening
+	Decisions []float64 // the same sum for the rates of decisions d, plus the tightening
 	Objective float64   // on decisions, before the exact step
 	Exact     Exact     // the result of the exact step of the round
 }
@@ -59,27 +60,29 @@ type Round struct {
 // Result is the result of Train.
 type Result struct {
 	// Result describes all rounds: iterations, seconds and gradients. Its point, objective and
-	// certificate are those of the smooth problem with the shifts of the best round, before the
-	// exact step.
+	// certificate belong to the smooth problem with the shifts of the best round, before the exact
+	// step.
 	*trainer.Result
-	// Rounds are the rounds in their order. A resumed run has the best earlier round, if a round
-	// had ended, and the rounds since.
+	// Rounds are the rounds in their order. After a resume, Rounds holds the best round before the
+	// resume, if a round had ended, and the rounds after the resume.
 	Rounds []Round
-	// Best is the index of the round whose weights the problem holds: the one with the least
-	// violation after the exact step, then the least objective on decisions.
+	// Best is the index of the best round, whose weights the problem holds. The best round has the
+	// least violation after the exact step, and among equal violations the least objective on
+	// decisions.
 	Best int
 }
 
-// Train solves p by rounds of m until the decisions meet the bounds; the package comment has the
-// method. The limits of the settings are for all rounds together. The first round gets a third of
-// the iterations, the gradients and the time, and the later rounds share the rest equally. A round
-// also ends at a record whose epsilon is at most a twentieth of a row, and the run ends if the
-// decisions of such a round meet the bounds and use them. Records continue over the rounds, with
-// increasing iterations; their means are those of a round.
+// Train solves p by rounds of m until the decisions meet the bounds. The package comment describes
+// the feedback. The limits of the settings apply to all rounds together. The first round gets a
+// third of the iterations, the gradients and the time, and the later rounds share the rest equally.
+// A round also ends at a record whose epsilon is at most the larger of Settings.Tolerance and a
+// twentieth of a row. If the decisions of the ended round meet the bounds and use them, the run
+// ends. Records continue over the rounds, with increasing iterations; their means begin again in
+// each round.
 //
 // The weights of the best round are the iterate of p and of Smooth at the end, and the map holds
 // its shifts. Settings.Output selects the weights of each round. If Settings.Patience ends a
-// round, it ends the run. The exact step is not applied: its offsets are in Round.Exact.
+// round, the run ends. Train does not apply the exact step: its offsets are in Round.Exact.
 //
 // Result.State continues a run at its last iterate in the same round, to the same bits, if the
 // settings are the same. Errors are those of trainer.Train.
@@ -107,12 +110,12 @@ type loop struct {
 	f   Feedback
 
 	result   *Result
-	rounds   int     // that have ended
+	rounds   int     // number of ended rounds
 	theta    float64 // step of the feedback
 	before   float64 // largest excess beyond a row at the end of the last round
 	shifts   []float64
-	best     *solution      // the best round; nil: none
-	state    *trainer.State // where the next round starts; nil: at the iterate
+	best     *solution      // the best round; nil before the end of the first round
+	state    *trainer.State // state at the start of the next round; nil: start at the iterate
 	at       problem.Point  // the last iteration and the count of gradients
 	seconds  float64
 	warnings warnings
@@ -121,24 +124,25 @@ type loop struct {
 // solution is the end of a round.
 type solution struct {
 	round  Round
-	x      []float64 // the weights: those that the method returns, or the iterate
-	state  *trainer.State
-	nu     []float64
-	first  bool            // the round was the first
+	x      []float64       // the weights that Settings.Output selects
+	state  *trainer.State  // the method's state at the end of the round
+	nu     []float64       // the multiplier of the round's certificate
+	first  bool            // the round is the first round
 	result *trainer.Result // nil after a resume
 }
 
 const (
 	// solved is the largest epsilon of a round's certificate, in rows, that ends the round. Half a
-	// row is enough for the bounds, but costs 0.25 points of error on COMPAS; a twentieth costs
-	// nothing.
+	// row is enough for the bounds, but raises the error on COMPAS by 0.25 points. A twentieth of a
+	// row does not raise the error.
 	solved     = 0.05
 	firstShare = 1. / 3 // the first round's share of the limits
-	enough     = 0.75   // the excess must fall to this share in a round, else the step is halved
+	enough     = 0.75   // a round that leaves a larger share of the excess halves the step
 	unusedPart = 0.1    // share of a bound that may stay unused although its multiplier is positive
 	multiplier = 1e-6   // a multiplier above this counts as positive
 )
 
+// newLoop returns the state before the first round, or the state of settings.Resume.
 func newLoop(p problem.Problem, m trainer.Method, s trainer.Settings, f Feedback) (*loop, error) {
 	_, constraints := f.Smooth.Map().Dims()
 	switch {
@@ -162,7 +166,7 @@ func newLoop(p problem.Problem, m trainer.Method, s trainer.Settings, f Feedback
 	return l, nil
 }
 
-// share returns the share of the limits that is used at the end of the current round.
+// share returns the share of the limits at which the current round ends.
 func (l *loop) share() float64 {
 	if l.rounds >= l.f.Rounds {
 		return 1
@@ -246,7 +250,7 @@ func (l *loop) solve(ctx context.Context) (trainer.Status, error) {
 	return r.Status, nil
 }
 
-// repeated returns the iteration whose record a round repeats, -1 if there is none.
+// repeated returns the iteration whose record the next round repeats, or -1 before the first round.
 func (l *loop) repeated() int {
 	if l.result.Result == nil {
 		return -1
@@ -257,7 +261,7 @@ func (l *loop) repeated() int {
 // measure counts the decisions at the iterate and appends the round.
 func (l *loop) measure() (*Round, error) {
 	all, m := l.f.Smooth, len(l.shifts)
-	if l.p != problem.Problem(all) { // the run has copied the iterate at its last record; be independent of it
+	if l.p != problem.Problem(all) { // Smooth may have another iterate than p
 		all.Space().Write(problem.Iterate, iterate(l.p))
 	}
 	r := Round{Iteration: l.at.Iteration, Theta: l.theta, Shifts: slices.Clone(l.shifts), Smooth: make([]float64, m), Decisions: make([]float64, m)}
@@ -359,7 +363,9 @@ func (l *loop) finish() error {
 	if err := at.Forward(l.f.Smooth); err != nil {
 		return err
 	}
-	if l.best.result == nil || restarted { // a resumed run kept no certificate; the first round's is of another objective
+	// A resume restores no certificate, and the first round's certificate may be for the objective
+	// of Start.
+	if l.best.result == nil || restarted {
 		c, err := certify.Measure(l.f.Smooth, &at, l.best.nu, l.set.Certificate)
 		if err != nil {
 			return err

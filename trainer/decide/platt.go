@@ -12,9 +12,8 @@ import (
 //
 //	p(s) = 1/(1 + e^-(Slope s + Intercept)),   Slope > 0.
 //
-// The scores are those of the saved model, from which the threshold is already subtracted.
-// Because p increases with s, the decision s > 0 is the decision p > AtThreshold: the threshold
-// is carried along, and no decision changes.
+// s is a score of the saved model, after the subtraction of the threshold. Because p increases with
+// s, the decision s > 0 is the decision p > AtThreshold. Therefore no decision changes.
 type Platt struct {
 	Slope, Intercept float64
 }
@@ -22,7 +21,7 @@ type Platt struct {
 // Probability returns p(s).
 func (p Platt) Probability(s float64) float64 { return 1 / (1 + math.Exp(-(p.Slope*s + p.Intercept))) }
 
-// AtThreshold returns p(0), the probability above which a row is decided positive.
+// AtThreshold returns p(0). The decision for a row is positive if its probability is above p(0).
 func (p Platt) AtThreshold() float64 { return p.Probability(0) }
 
 // ErrNoProbabilities says that scores give no increasing probability: the rows lack a class, or
@@ -30,16 +29,16 @@ func (p Platt) AtThreshold() float64 { return p.Probability(0) }
 var ErrNoProbabilities = errors.New("decide: no probabilities")
 
 const (
-	plattSteps     = 100
-	plattTolerance = 1e-10 // of the gradient
-	plattHalvings  = 60
+	plattSteps     = 100   // largest number of Newton steps
+	plattTolerance = 1e-10 // largest mean gradient over the rows at the solution
+	plattHalvings  = 60    // largest number of halvings of a step
 )
 
 // FitPlatt fits the probabilities of finite scores to the rows' classes by maximum likelihood with
 // the targets (n_+ + 1)/(n_+ + 2) and 1/(n_- + 2), which keep the fit finite if the scores separate
-// the classes. Source: Platt, "Probabilistic outputs for support vector machines and comparisons to
-// regularized likelihood methods", 1999; the Newton iteration is that of Lin, Lin and Weng, "A note
-// on Platt's probabilistic outputs for support vector machines", 2007. The error wraps
+// the classes. Sources: Platt, "Probabilistic outputs for support vector machines and comparisons
+// to regularized likelihood methods", 1999; for the Newton iteration, Lin, Lin and Weng, "A note on
+// Platt's probabilistic outputs for support vector machines", 2007. The error wraps
 // ErrNoProbabilities, or problem.ErrSettings if the lengths differ.
 func FitPlatt(scores []float64, positive []bool) (Platt, error) {
 	if len(scores) != len(positive) {

@@ -19,8 +19,8 @@ type Entry struct {
 //
 //	d_r = constant_r + sum over the entries of rate r, row i, of Weight 1[decision_i = Class].
 //
-// Many rows have the same entries: rows of one class and one group, for example. They are stored
-// once.
+// Many rows have the same entries, for example the rows of the same class and group. Rates stores
+// each distinct list of entries once.
 type Rates struct {
 	classes   int
 	constants []float64
@@ -29,8 +29,8 @@ type Rates struct {
 	undecided []int     // the rates that decisions do not determine
 }
 
-// Undecided declares that decisions do not determine a rate, a mean loss for example. Train uses
-// its smooth value.
+// Undecided declares that decisions do not determine a rate, for example a mean loss. Train uses
+// the smooth value of the rate.
 func (r *Rates) Undecided(rate int) { r.undecided = append(r.undecided, rate) }
 
 // at returns the rates with the values h of the rates that decisions do not determine.
@@ -48,8 +48,8 @@ func (r *Rates) at(h []float64) *Rates {
 
 // NewRates returns the rates of rows with the given constants. The function entries returns the
 // entries of a row; it may use one slice for all rows. With two classes, class 1 is the positive
-// decision. The error wraps problem.ErrSettings. It reports an entry with an unknown rate or class,
-// or with a weight that is not finite.
+// decision. NewRates returns an error that wraps problem.ErrSettings if an entry has an unknown
+// rate or class, or a weight that is not finite.
 func NewRates(rows, classes int, constants []float64, entries func(row int) []Entry) (*Rates, error) {
 	if rows <= 0 || classes < 2 {
 		return nil, fmt.Errorf("decide: %w: %d rows and %d classes, want rows and at least two classes", problem.ErrSettings, rows, classes)
@@ -110,8 +110,9 @@ func (r *Rates) Count(d []float64, decisions []int32) {
 	}
 }
 
-// Decide writes the decisions of scores [n, outputs] plus offsets: with one score 1 if the score is
-// above 0, else the first class with the largest score. nil offsets are 0.
+// Decide writes the decisions of scores [n, outputs] plus offsets. With one score for each row, the
+// decision is 1 if the score is above 0 and 0 otherwise. With several scores, the decision is the
+// first class with the largest score. nil offsets are 0.
 func Decide(decisions []int32, scores, offsets []float64) {
 	n := len(decisions)
 	if n == 0 {

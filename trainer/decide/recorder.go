@@ -11,8 +11,8 @@ import (
 
 // recorder passes on the records of a round as records of one run.
 type recorder struct {
-	to       trainer.Recorder // nil: none
-	seconds  float64          // of the rounds before
+	to       trainer.Recorder // receives the records; nil: no receiver
+	seconds  float64          // seconds of the rounds before
 	repeated int              // the iteration whose record the round repeats
 	warnings *warnings
 }
@@ -40,14 +40,14 @@ func (r *recorder) Tick(at *problem.Point) {
 // best round.
 type warnings struct {
 	tell    func(string) // receives each warning; nil: no receiver
-	told    []string
-	closing bool // the round has begun: new warnings describe its end
+	told    []string     // the warnings that were passed on
+	closing bool         // the round has begun: new warnings describe its end
 }
 
 // begin announces the start of a round: the next warnings describe this start.
 func (w *warnings) begin() { w.closing = false }
 
-// warn receives a warning of the run.
+// warn receives a warning of the current round. It ignores warnings about the end of the round.
 func (w *warnings) warn(text string) {
 	if !w.closing {
 		w.pass(text)
@@ -75,5 +75,5 @@ func (w *warnings) finish(best []string) []string {
 	return w.told
 }
 
-// duration returns a time.Duration of seconds.
+// duration converts seconds to a time.Duration.
 func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }

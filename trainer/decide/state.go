@@ -10,8 +10,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// The parts of a saved state that belong to the rounds. bestPrefix precedes the parts of the state
-// of the best round.
+// Names of the parts of a saved state that belong to the rounds begin with prefix. Names of the
+// parts that belong to the best round begin with bestPrefix.
 const (
 	prefix     = "decisions."
 	bestPrefix = prefix + "best."
@@ -55,8 +55,8 @@ func (l *loop) save() *trainer.State {
 	return s
 }
 
-// resume restores what save returned. A state without rounds, of a checkpoint within the first
-// round, continues the first round.
+// resume restores the state that save returned. A checkpoint within the first round has a state
+// without rounds; resume then continues the first round. The error wraps problem.ErrSettings.
 func (l *loop) resume() error {
 	own, rounds, best := split(l.set.Resume)
 	l.state, l.at = own, l.set.ResumeAt
@@ -86,8 +86,9 @@ func (l *loop) resume() error {
 	return nil
 }
 
-// split separates the state of the method from the state of the rounds, whose names lose their
-// prefix, and from the state of the best round, nil if there is none.
+// split separates a saved state. own is the method's state, rounds is the state of the rounds with
+// the prefix removed from the names, and best is the method's state at the best round, or nil if s
+// contains no best round.
 func split(s *trainer.State) (own *trainer.State, rounds map[string][]float64, best *trainer.State) {
 	own = &trainer.State{Method: s.Method, Numbers: map[string][]float64{}, Vectors: map[string][]float64{}}
 	kept := &trainer.State{Method: s.Method, Numbers: map[string][]float64{}, Vectors: map[string][]float64{}}

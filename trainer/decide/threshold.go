@@ -10,22 +10,24 @@ import (
 
 // Exact is the result of an exact step on counted decisions.
 type Exact struct {
-	// Offsets are added to the scores; with one score, Offsets[0] is minus the threshold.
+	// Offsets are the numbers to add to the scores; with one score, Offsets[0] is minus the
+	// threshold.
 	Offsets []float64
 	// Before and After are the objective on decisions without and with the offsets.
 	Before, After float64
-	// Violation is the sum of the excesses beyond the slacks with the offsets; 0: all bounds are
-	// met.
+	// Violation is the sum of the excesses beyond the slacks with the offsets; 0 if the decisions
+	// meet all bounds.
 	Violation float64
 	// Moved is false if the offsets are all 0.
 	Moved bool
 }
 
-// Cost returns what the exact step adds to the objective. It is negative if the step also lowers
-// the objective.
+// Cost returns the increase of the objective by the exact step. The cost is negative if the step
+// lowers the objective.
 func (e *Exact) Cost() float64 { return e.After - e.Before }
 
-// better compares two results: the violation counts first, then the objective.
+// better reports whether a result is better than another result: a lower violation, or an equal
+// violation and a lower objective.
 func better(violation, objective, otherViolation, otherObjective float64) bool {
 	if math.Abs(violation-otherViolation) > rounding {
 		return violation < otherViolation
@@ -37,23 +39,25 @@ func better(violation, objective, otherViolation, otherObjective float64) bool {
 const passes = 20
 
 // Offsets finds the offsets of the scores whose decisions meet the bounds with the least objective.
-// If no offsets meet them, it finds those with the least violation. The scores are [n, outputs].
+// If no offsets meet the bounds, Offsets minimises the violation. The scores are [n, outputs].
 // Two scores whose distance is at most resolution times the largest absolute score count as equal,
 // and equal scores get the same decision, so that the decisions survive the rounding of the weights
 // with the offsets.
 //
-// With one score, the offset is minus a threshold. All thresholds are compared: one sort of the
-// scores, then each row changes the rates of its entries, O(n log n + n J) for J bounds.
+// With one score, the offset is minus a threshold. Offsets compares all thresholds: it sorts the
+// scores, then moves one row after the other over the threshold and changes the rates of the row's
+// entries. The cost is O(n log n + n J) for J bounds.
 //
 // With C scores, the decision is the class with the largest score plus offset. For scores that are
 // logarithms of class probabilities, e^offset is the cost of the errors of a class. A classifier of
 // this form minimises a weighted error under bounds on the errors of classes: Tian and Feng,
 // "Neyman-Pearson Multi-class Classification via Cost-sensitive Learning", JASA 2025
 // (arXiv:2111.04597); Narasimhan, "Learning with Complex Loss Functions and Constraints", AISTATS
-// 2018. The search changes one offset at a time. With the others fixed, each row changes its
-// decision to the class at one value of the offset: the search for a class is the search for a
-// threshold, exact on the counted decisions. It ends when no class improves the result, which may
-// be a local optimum.
+// 2018. The search changes one offset at a time. With the other offsets fixed, each row changes its
+// decision to the class at a single value of the offset. The search for the offset of a class is
+// therefore the search for a threshold, exact on the counted decisions. The search ends when no
+// class improves the result, which may be a local optimum, or after 20 passes over the classes. The
+// error wraps problem.ErrSettings for wrong lengths, or is a *problem.NonFiniteError for a score.
 func Offsets(rates *Rates, target *Target, scores []float64, resolution float64) (*Exact, error) {
 	n, outputs := rates.Rows(), rates.Outputs()
 	if len(scores) != n*outputs {
@@ -106,8 +110,8 @@ func Offsets(rates *Rates, target *Target, scores []float64, resolution float64)
 	return e, nil
 }
 
-// against returns the move of a row to class k: its margin over the best other class, and that
-// class.
+// against returns the move of a row to class k from the best other class. The margin is the
+// difference of their scores plus offsets.
 func against(scores, offsets []float64, k int) move {
 	other := -1
 	for j := range scores {
@@ -118,7 +122,8 @@ func against(scores, offsets []float64, k int) move {
 	return move{margin: scores[k] + offsets[k] - scores[other] - offsets[other], from: int32(other), to: int32(k)}
 }
 
-// move is a row whose decision is the class to if its margin is above a threshold, else from.
+// move describes the decision for a row: class to if the margin is above the threshold, else class
+// from.
 type move struct {
 	margin   float64
 	row      int32
@@ -131,19 +136,20 @@ type line struct {
 	target   *Target
 	moves    []move
 	g        []float64 // excess beyond the slack
-	violated int
-	sum      float64 // of the excesses beyond the slacks
-	value    float64 // the objective
-	scratch  []int32
+	violated int       // number of bounds with an excess beyond the slack
+	sum      float64   // sum of the excesses beyond the slacks
+	value    float64   // the objective
+	scratch  []int32   // decisions
 }
 
+// newLine returns a line for the rates and the target; the caller sets the moves.
 func newLine(rates *Rates, target *Target) *line {
 	n := rates.Rows()
 	return &line{rates: rates, target: target, moves: make([]move, n), g: make([]float64, len(target.Bounds)), scratch: make([]int32, n)}
 }
 
-// search returns the best threshold t, and improves e. It returns false if no threshold is better
-// than e, which is the result of t = 0.
+// search returns the best threshold t and writes its result to e. On entry, e holds the result of t
+// = 0. search returns false and leaves e unchanged if no threshold is better than t = 0.
 func (l *line) search(e *Exact, resolution float64) (t float64, found bool) {
 	slices.SortFunc(l.moves, func(a, b move) int {
 		switch {
@@ -176,8 +182,8 @@ func (l *line) search(e *Exact, resolution float64) (t float64, found bool) {
 	}
 }
 
-// cut returns a threshold below the k largest margins and above the others, the middle between
-// both.
+// cut returns a threshold below the k largest margins and above the other margins: the middle
+// between the two nearest margins, or 1 beyond the last margin at either end.
 func (l *line) cut(k int) float64 {
 	n := len(l.moves)
 	low, high := math.Inf(-1), math.Inf(1)
@@ -196,7 +202,7 @@ func (l *line) cut(k int) float64 {
 	return low + (high-low)/2
 }
 
-// reset sets the state in which no row has moved.
+// reset sets the line to the decisions from of all moves.
 func (l *line) reset() {
 	d := make([]float64, l.rates.Len())
 	for _, m := range l.moves {
@@ -214,7 +220,7 @@ func (l *line) reset() {
 	}
 }
 
-// accept moves a row to its new class.
+// accept changes the decision of a row from class from to class to, and updates the line.
 func (l *line) accept(m *move) {
 	for _, e := range l.rates.kinds[l.rates.kind[m.row]] {
 		change := 0.0

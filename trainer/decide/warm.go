@@ -7,14 +7,14 @@ import (
 	"ppal/trainer"
 )
 
-// Warm returns the state from which a run with other bounds starts, from the Result.State of a run:
-// the weights and multipliers of the best round, or of the last iterate if there are no rounds. It
-// works for states of trainer.Train, too.
+// Warm returns a start state for a run with other bounds, from s, the Result.State of an earlier
+// run. The start state has the weights and multipliers of the best round, or of the last iterate if
+// s contains no best round. Warm also accepts a state of trainer.Train.
 //
-// Momentum starts again, and the step size starts from the largest curvature of the run. A bound
-// that was not active and becomes active raises the curvature. The last steps of a run, which are
-// long where nothing changes any more, would then throw the weights to a point where the sigmoids
-// are flat.
+// The momentum starts again at zero, and the step size starts from the largest curvature of the
+// earlier run. A bound that becomes active raises the curvature. Near a solution the steps of a run
+// are long. With the raised curvature, a long step would move the weights to a point with flat
+// sigmoids.
 func Warm(s *trainer.State) *trainer.State {
 	own, _, best := split(s)
 	if best != nil {

@@ -16,14 +16,15 @@ import (
 // method steps along the Lagrangian's gradient for the current coefficients.
 type coefficientsOp struct {
 	o        *Optimizer
-	inputs   []hm.Type
-	shape    tensor.Shape
-	self     int // index of the constraint node
-	at, size int // its coefficients are o.w[at:at+size]
+	inputs   []hm.Type    // types of all constraint nodes
+	shape    tensor.Shape // shape of the constraint node
+	self     int          // index of the constraint node
+	at, size int          // the node's coefficients are o.w[at:at+size]
 }
 
 var _ gorgonia.SDOp = (*coefficientsOp)(nil)
 
+// newCoefficientsOp returns the op of constraint node self.
 func newCoefficientsOp(o *Optimizer, constraints gorgonia.Nodes, self, at, size int) *coefficientsOp {
 	op := &coefficientsOp{o: o, self: self, at: at, size: size, shape: constraints[self].Shape()}
 	for _, n := range constraints {
@@ -84,8 +85,8 @@ func narrow[T float32 | float64](w []float64, like gorgonia.Value) (gorgonia.Val
 	return tensor.New(tensor.WithShape(like.Shape()...), tensor.WithBacking(out)), nil
 }
 
-// WriteHash writes a hash that differs between optimizers and constraints: Gorgonia merges nodes of
-// equal hashes.
+// WriteHash writes a hash that differs between optimizers and constraints, because Gorgonia merges
+// nodes of equal hashes.
 func (op *coefficientsOp) WriteHash(h hash.Hash) {
 	fmt.Fprintf(h, "ppal.Coefficients %p %d", op.o, op.self)
 }

@@ -2,12 +2,13 @@ package graph
 
 import "ppal/internal/plan"
 
-// Described is a Gorgonia op that describes to devices what it computes. A device runs a described
+// Described is a Gorgonia op that describes its computation to devices. A device runs a described
 // op with its own kernels, fused with other steps. If a user's op is not described, the CPU calls
 // its Do on one core, and the GPU returns an error. The op's Do and SymDiff are the reference.
 type Described = plan.Described
 
-// Description is what an op computes: one of the types below. Vectors [n] count as matrices [n, 1].
+// Description describes the computation of an op by one of the types below. A vector [n] counts as
+// a matrix [n, 1].
 type Description = plan.Description
 
 // The descriptions of ops.

@@ -16,7 +16,7 @@ import (
 
 // CPU returns an engine that runs plans on this machine's CPU, with the widest kernels that the CPU
 // supports and the given number of threads; 0 means GOMAXPROCS, and a negative number is an error.
-// The same number of threads gives the same bits.
+// Runs with the same number of threads give the same bits.
 func CPU(threads int) (Engine, error) {
 	d, err := cpu.New(kernel.Best(), threads)
 	if err != nil {
@@ -26,8 +26,8 @@ func CPU(threads int) (Engine, error) {
 }
 
 // On returns an engine that lowers a definition to a plan and runs the plan on a device, for
-// example a *cuda.Device. Lowering removes what no output needs, fuses operations, and computes
-// nothing twice. The device serves all problems that are compiled for it, one at a time.
+// example a *cuda.Device. Lowering removes operations that no output needs, fuses operations, and
+// merges equal operations. Several problems may share a device, but only one may run at a time.
 func On(d plan.Device) Engine { return deviceEngine{d} }
 
 // deviceEngine is the Engine that On returns.

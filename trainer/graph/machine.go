@@ -9,6 +9,7 @@ import (
 // machine is a TapeMachine for the part of a graph that some outputs need.
 type machine struct{ vm gorgonia.VM }
 
+// newMachine compiles the part of g that the outputs need.
 func newMachine(g *gorgonia.ExprGraph, outputs gorgonia.Nodes) (*machine, error) {
 	program, locations, err := gorgonia.CompileFunction(g, inputs(g, outputs), outputs)
 	if err != nil {
@@ -25,7 +26,7 @@ func (m *machine) run() (err error) {
 			err = fmt.Errorf("gorgonia: %v", r)
 		}
 	}()
-	m.vm.Reset() // without it RunAll does nothing the second time
+	m.vm.Reset() // without Reset, a second RunAll does nothing
 	return m.vm.RunAll()
 }
 

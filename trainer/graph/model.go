@@ -19,14 +19,14 @@ import (
 type model struct {
 	space       *problem.Space
 	dtype       tensor.Dtype
-	x, gradient []float64 // on the host: the parameters after the last Step, the gradients of the last run
+	x, gradient []float64 // on the host: parameters after the last Step, gradients of the last run
 }
 
 // column returns numbers as a matrix of one column.
 func column(x []float64) matrix.Matrix { return &values[float64]{len(x), 1, x} }
 
-// newModel takes the number of parameters and the dtype from the user's model. The iterate is zero
-// until load.
+// newModel returns the model for the user's parameters, with vectors of their total size and dtype
+// on the device. The iterate is zero until load.
 func newModel(d plan.Device, parameters []gorgonia.ValueGrad, r problem.Regularizer) (*model, error) {
 	if len(parameters) == 0 {
 		return nil, errors.New("graph: Step got no parameters: pass the nodes of the model's parameters")
@@ -47,7 +47,8 @@ func newModel(d plan.Device, parameters []gorgonia.ValueGrad, r problem.Regulari
 	return m, nil
 }
 
-// Dims implements problem.Problem. The loop evaluates the constraints, so the model has none.
+// Dims implements problem.Problem. The model has no constraints, because the user's loop evaluates
+// them.
 func (m *model) Dims() (n, constraints int) { return len(m.x), 0 }
 
 // Space implements problem.Problem.
@@ -59,8 +60,8 @@ func (m *model) Forward([]float64) (float64, error) {
 	return 0, errors.New("graph: an optimizer's problem cannot be evaluated: your own loop runs the graph")
 }
 
-// Backward implements problem.Problem: it writes the gradient of the graph's last run. That run
-// already used the coefficients.
+// Backward implements problem.Problem. It writes the gradient of the graph's last run and ignores
+// the coefficients, because the last run already used them.
 func (m *model) Backward(_ []float64, d problem.Vector) error {
 	m.space.Write(d, m.gradient)
 	return m.err()
@@ -74,8 +75,8 @@ func (m *model) err() error {
 	return nil
 }
 
-// load copies the parameters' values and gradients. The device already has values that have not
-// changed since the last store.
+// load copies the parameters' values and gradients to the model. It writes the values to the device
+// only if a value has changed since the last store.
 func (m *model) load(parameters []gorgonia.ValueGrad) error {
 	at, changed := 0, false
 	for i, p := range parameters {

@@ -21,20 +21,21 @@ import (
 // the run, moves the parameters and begins the next iteration. The dual update runs on the host;
 // the proximal primal step runs on a device's vectors: on the CPU, or on the device of OnDevice.
 //
-// The iterates are those of trainer.Train from a start in dom r, except for the length of the first
-// step, which a loop cannot probe: the first run evaluates the start as it is, and the first Step
-// projects it (trainer.Stepper). PLADA's ProxLinear and Inner steps evaluate the problem several
-// times and do not work here: the first run of the graph returns an error.
+// From a start in dom r, an Optimizer makes the same iterates as trainer.Train, except for the
+// length of the first step, because an Optimizer cannot probe. The first run evaluates the start
+// without a projection, and the first Step projects the iterate (trainer.Stepper). The Optimizer
+// does not support PLADA's ProxLinear and Inner steps, which evaluate the problem several times:
+// the first run of the graph returns an error.
 //
-// Each run of the graph is followed by one Step. An extra run, to evaluate something, must come
-// before the Step of the next training run; it sees the coefficients of the last training run.
+// Call Step once after each training run of the graph. The first run after a Step computes the
+// coefficients. Further runs before the next Step use the same coefficients.
 type Optimizer struct {
 	stepper *trainer.Stepper
 	r       problem.Regularizer
-	device  plan.Device // nil until the first Step: the CPU
-	model   *model
-	g, w    []float64
-	known   bool // this iteration's coefficients are known
+	device  plan.Device // nil means the CPU, until the first Step sets the device
+	model   *model      // nil before the first Step or Restore
+	g, w    []float64   // the constraints' values and their coefficients, at the last run
+	known   bool        // this iteration's coefficients are known
 }
 
 var _ gorgonia.Solver = (*Optimizer)(nil)
@@ -55,7 +56,7 @@ func NewOptimizer(rule trainer.DualRule, r problem.Regularizer, options ...Optim
 	return o
 }
 
-// open makes the device's vectors for the user's model.
+// open returns a model for the user's parameters on the optimizer's device.
 func (o *Optimizer) open(parameters []gorgonia.ValueGrad) (*model, error) {
 	if o.device == nil {
 		d, err := cpu.New(kernel.Best(), 0)
@@ -127,8 +128,8 @@ func (o *Optimizer) computeCoefficients(values []gorgonia.Value) error {
 	return o.stepper.Coefficients(o.w, o.g)
 }
 
-// Step implements gorgonia.Solver: it moves the parameters along the gradients of the graph's last
-// run.
+// Step implements gorgonia.Solver. It moves the parameters along the gradients of the graph's last
+// run, and clears the gradients.
 func (o *Optimizer) Step(parameters []gorgonia.ValueGrad) error {
 	if !o.known {
 		return errors.New("graph: Step before the graph of Lagrangian has run")

@@ -17,21 +17,23 @@ import (
 type Definition struct {
 	// Objective is f, a scalar node.
 	Objective *gorgonia.Node
-	// Constraints are g, scalar nodes or vectors, in order. For constraints that are maxima, such as
-	// |h| - eps, list the smooth functions h here and wrap the problem with problem.MakePiecewise.
+	// Constraints are g, scalar nodes or vectors, in order. For constraints that are maxima, such
+	// as |h| - eps, list the smooth functions h here and wrap the problem with
+	// problem.MakePiecewise.
 	Constraints gorgonia.Nodes
-	// Parameters are x, input nodes with values, stacked in order.
+	// Parameters are x: input nodes with values, stacked in order.
 	Parameters gorgonia.Nodes
 	// Regularizer is r over the stacked parameters.
 	Regularizer problem.Regularizer
 	// NonSmooth says that the nodes themselves have kinks (relu, hinge losses): the certificate's
 	// stationarity is then an upper bound.
 	NonSmooth bool
-	// Inputs are input nodes whose values may be replaced between iterations (Problem.Bind), for
-	// example mini-batches.
+	// Inputs are input nodes whose values Problem.Bind may replace between iterations, for example
+	// with mini-batches.
 	Inputs gorgonia.Nodes
-	// Data are the values of Inputs in the form in which they were read, so that an engine needs no
-	// widened copy. Data, or an entry, is nil if the input node has a value.
+	// Data are the values of Inputs in their stored form, for example 8-bit, so that an engine
+	// needs no widened copy. Data[i] is nil if input node i has a value. Data is nil if all input
+	// nodes do.
 	Data []matrix.Matrix
 	// Watch are nodes whose values a forward pass keeps (Problem.Watched), for example scores.
 	Watch gorgonia.Nodes
@@ -42,8 +44,8 @@ type Lagrangian struct {
 	Definition
 	Graph *gorgonia.ExprGraph
 	Dtype tensor.Dtype
-	// Coefficients are input nodes for c: the objective's, a scalar, then one of the shape of each
-	// constraint node.
+	// Coefficients are input nodes for c: a scalar for the objective, then for each constraint node
+	// a node of the same shape.
 	Coefficients gorgonia.Nodes
 	// Gradients are the gradients with respect to each node of Parameters.
 	Gradients gorgonia.Nodes
@@ -67,21 +69,21 @@ type Engine interface {
 // watched nodes.
 type Compiled interface {
 	problem.Problem
-	// Watched returns the value of Definition.Watch[i] at the last Forward; it is valid until the
-	// next.
+	// Watched returns the value of Definition.Watch[i] at the last Forward. The value is valid
+	// until the next Forward.
 	Watched(i int) (gorgonia.Value, error)
 	// Bind copies a matrix of the shape of Definition.Inputs[i] to that input.
 	Bind(i int, m matrix.Matrix) error
-	// Stored returns the 8-bit data of Definition.Inputs[i] in the engine's memory, nil if the engine
-	// does not store them.
+	// Stored returns the 8-bit data of Definition.Inputs[i] in the engine's memory, or nil if the
+	// engine does not store them.
 	Stored(i int) matrix.EightBit
 	// Products names how products with the data are computed: int8x3 for example, or the dtype.
 	Products() string
-	// Explain returns a table of the steps, "" if the engine has none.
+	// Explain returns a table of the engine's steps, or "" if the engine has no steps to show.
 	Explain() string
 }
 
-// Problem is a problem.Problem of Gorgonia nodes.
+// Problem is a problem.Problem of Gorgonia nodes, compiled by an engine.
 type Problem struct {
 	problem.Problem
 	compiled  Compiled
@@ -123,7 +125,8 @@ func (p *Problem) Stored(i int) matrix.EightBit { return p.compiled.Stored(i) }
 // Products names how products with the data are computed: int8x3 for example, or the dtype.
 func (p *Problem) Products() string { return p.compiled.Products() }
 
-// Explain returns a table of the steps that the engine runs, "" if the engine has none.
+// Explain returns a table of the steps that the engine runs, or "" if the engine has no steps to
+// show.
 func (p *Problem) Explain() string { return p.compiled.Explain() }
 
 // NonSmooth implements problem.NonSmooth.
@@ -159,7 +162,7 @@ func New(build func(g *gorgonia.ExprGraph) (Definition, error), engine Engine) (
 	return p, nil
 }
 
-// differentiate adds the coefficients and the gradients.
+// differentiate checks the definition and adds the nodes of the coefficients and the gradients.
 func differentiate(g *gorgonia.ExprGraph, def Definition) (*Lagrangian, error) {
 	l := &Lagrangian{Definition: def, Graph: g}
 	if err := l.check(); err != nil {

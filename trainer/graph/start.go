@@ -17,7 +17,7 @@ type stacked struct {
 
 var _ matrix.Matrix = (*stacked)(nil)
 
-// start returns the parameters' values.
+// start returns the parameters' values as a column.
 func start(parameters gorgonia.Nodes) (*stacked, error) {
 	x := &stacked{}
 	for i, n := range parameters {
@@ -51,6 +51,7 @@ func (x *stacked) Float32(dst []float32, from, to int) { copyStacked(dst, x, fro
 // Float64 implements matrix.Matrix.
 func (x *stacked) Float64(dst []float64, from, to int) { copyStacked(dst, x, from, to) }
 
+// copyStacked writes the elements from to to-1 of x to dst.
 func copyStacked[T matrix.Float](dst []T, x *stacked, from, to int) {
 	matrix.CheckRows(x, len(dst), from, to)
 	begin := 0

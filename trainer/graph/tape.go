@@ -24,17 +24,19 @@ func (Tape) Compile(l *Lagrangian) (Compiled, error) {
 	return newTape[float64](l)
 }
 
-// tapeProblem runs the forward and the backward pass on two machines over one graph. The
-// parameters' values are parts of the memory of x, so that steps of x move the parameters.
+// tapeProblem is a definition compiled for Gorgonia's machine. It runs the forward and the backward
+// pass on two machines over one graph. The parameters' values share the memory of the iterate x, so
+// that a step of x moves the parameters.
 type tapeProblem[T float32 | float64] struct {
 	*problem.HostSpace[T]
 	l                 *Lagrangian
 	forward, backward *machine
 	watched           []gorgonia.Value
 	coefficients      [][]T // the memory of each coefficient node
-	m                 int
+	m                 int   // number of constraints
 }
 
+// newTape compiles the definition for float32 or float64.
 func newTape[T float32 | float64](l *Lagrangian) (*tapeProblem[T], error) {
 	x, err := stack[T](l.Parameters)
 	if err != nil {
@@ -60,7 +62,7 @@ func newTape[T float32 | float64](l *Lagrangian) (*tapeProblem[T], error) {
 	return p, nil
 }
 
-// widenInputs gives the inputs that have a data matrix its widened values.
+// widenInputs gives each input with a data matrix the widened values of the matrix.
 func widenInputs[T float32 | float64](l *Lagrangian) error {
 	for i, m := range l.Data {
 		if m == nil {
@@ -105,8 +107,8 @@ func stack[T float32 | float64](parameters gorgonia.Nodes) ([]T, error) {
 	return x, nil
 }
 
-// bindCoefficients gives every coefficient node that is a vector a value to write to. Scalars get a
-// new value at each Backward.
+// bindCoefficients gives every vector node of the coefficients a value, which Backward overwrites.
+// A scalar node gets a new value at each Backward.
 func (p *tapeProblem[T]) bindCoefficients() error {
 	p.coefficients = make([][]T, len(p.l.Coefficients))
 	for i, w := range p.l.Coefficients {
@@ -124,8 +126,10 @@ func (p *tapeProblem[T]) bindCoefficients() error {
 	return nil
 }
 
+// Dims implements problem.Problem.
 func (p *tapeProblem[T]) Dims() (n, m int) { return len(p.Slice(problem.Iterate)), p.m }
 
+// Forward implements problem.Problem.
 func (p *tapeProblem[T]) Forward(g []float64) (float64, error) {
 	if err := p.forward.run(); err != nil {
 		return 0, fmt.Errorf("graph: forward: %w", err)
@@ -145,6 +149,7 @@ func (p *tapeProblem[T]) Forward(g []float64) (float64, error) {
 	return f[0], nil
 }
 
+// Backward implements problem.Problem.
 func (p *tapeProblem[T]) Backward(coefficients []float64, d problem.Vector) error {
 	at := 0
 	for i, w := range p.l.Coefficients {
@@ -175,6 +180,7 @@ func (p *tapeProblem[T]) Backward(coefficients []float64, d problem.Vector) erro
 	return nil
 }
 
+// Watched implements Compiled.
 func (p *tapeProblem[T]) Watched(i int) (gorgonia.Value, error) {
 	if i < 0 || i >= len(p.watched) || p.watched[i] == nil {
 		return nil, fmt.Errorf("graph: there is no watched value %d", i)
@@ -182,13 +188,14 @@ func (p *tapeProblem[T]) Watched(i int) (gorgonia.Value, error) {
 	return p.watched[i], nil
 }
 
+// Bind implements Compiled. It copies the matrix in the definition's dtype.
 func (p *tapeProblem[T]) Bind(i int, m matrix.Matrix) error { return letMatrix[T](p.l.Inputs[i], m) }
 
-// Stored implements Compiled: Gorgonia's machine has widened copies only.
+// Stored implements Compiled. It returns nil, because the machine has only widened copies.
 func (p *tapeProblem[T]) Stored(int) matrix.EightBit { return nil }
 
-// Products implements Compiled: gonum's products in the definition's dtype.
+// Products implements Compiled. It returns the definition's dtype.
 func (p *tapeProblem[T]) Products() string { return p.l.Dtype.String() }
 
-// Explain implements Compiled: the machine has no steps to show.
+// Explain implements Compiled. It returns "", because the machine has no steps to show.
 func (p *tapeProblem[T]) Explain() string { return "" }

@@ -85,11 +85,16 @@ type values[T matrix.Float] struct {
 	data       []T
 }
 
+// Dims implements matrix.Matrix.
 func (m *values[T]) Dims() (rows, cols int) { return m.rows, m.cols }
 
+// Float32 implements matrix.Matrix.
 func (m *values[T]) Float32(dst []float32, from, to int) { convert(dst, m, from, to) }
+
+// Float64 implements matrix.Matrix.
 func (m *values[T]) Float64(dst []float64, from, to int) { convert(dst, m, from, to) }
 
+// convert writes the rows from to to-1 of m to dst, row by row.
 func convert[D, T matrix.Float](dst []D, m *values[T], from, to int) {
 	matrix.CheckRows(m, len(dst), from, to)
 	for i, x := range m.data[from*m.cols : to*m.cols] {

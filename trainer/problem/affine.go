@@ -18,9 +18,10 @@ type AffineRow struct {
 //	g_j = sum_r C_jr h_r + constant_j - bound_j - shift_j,   j = 1..m.
 //
 // The map runs on the host in float64. Problems on different rows or devices may share a map. A new
-// shift changes all of them at once and recompiles nothing. A map is not safe for concurrent use.
+// shift changes all problems of the map at once, without compiling them again. A map is not safe
+// for concurrent use.
 type AffineMap struct {
-	terms   int
+	terms   int   // number of terms
 	starts  []int // row j has the entries starts[j] to starts[j+1]
 	columns []int
 	values  []float64
@@ -30,9 +31,9 @@ type AffineMap struct {
 	weights []float64 // of the terms in the objective; nil: zeros
 }
 
-// NewAffineMap returns the map of the given number of terms to the rows, with shifts of 0. The
-// error wraps ErrSettings. It reports a row with another number of coefficients, and numbers that
-// are not finite.
+// NewAffineMap returns the map of the given number of terms to the rows, with shifts of 0. It
+// returns an error that wraps ErrSettings if a row has another number of coefficients, or if a
+// number is not finite.
 func NewAffineMap(terms int, rows []AffineRow) (*AffineMap, error) {
 	m := &AffineMap{terms: terms, starts: []int{0}, shifts: make([]float64, len(rows)), factor: 1}
 	for j, r := range rows {
@@ -60,8 +61,8 @@ func (m *AffineMap) Dims() (terms, constraints int) { return m.terms, len(m.offs
 // Shifts returns a copy of the shifts.
 func (m *AffineMap) Shifts() []float64 { return slices.Clone(m.shifts) }
 
-// SetShifts sets the shifts, which are added to the bounds. The error wraps ErrSettings. It reports
-// another number of shifts than of constraints, and shifts that are not finite.
+// SetShifts copies the shifts, which Apply adds to the bounds. It returns an error that wraps
+// ErrSettings if the numbers of shifts and constraints differ, or if a shift is not finite.
 func (m *AffineMap) SetShifts(shifts []float64) error {
 	if len(shifts) != len(m.shifts) {
 		return fmt.Errorf("problem: %w: %d shifts for %d constraints", ErrSettings, len(shifts), len(m.shifts))
@@ -73,10 +74,10 @@ func (m *AffineMap) SetShifts(shifts []float64) error {
 	return nil
 }
 
-// SetObjective makes the objective factor f + sum_t weights_t h_t; nil weights are zeros. The
-// default is f, the factor 1. A run can so begin with an objective that is easier to minimise, and
-// recompiles nothing. The error wraps ErrSettings. It reports another number of weights than of
-// terms, and numbers that are not finite.
+// SetObjective sets the objective to factor f + sum_t weights_t h_t. nil weights are zeros. The
+// default is f: factor 1 and no weights. With SetObjective, a run can begin with an objective that
+// is easier to minimise, without compiling the problem again. SetObjective returns an error that
+// wraps ErrSettings if the numbers of weights and terms differ, or if a number is not finite.
 func (m *AffineMap) SetObjective(factor float64, weights []float64) error {
 	if weights != nil && len(weights) != m.terms || !vec.Finite(factor) || vec.FirstNonFinite(weights) >= 0 {
 		return fmt.Errorf("trainer: %w: an objective of the factor %v and %d weights for %d terms, want finite numbers, one for each term",
@@ -89,10 +90,11 @@ func (m *AffineMap) SetObjective(factor float64, weights []float64) error {
 // Apply writes g for the terms h, with the shifts.
 func (m *AffineMap) Apply(g, h []float64) { m.apply(g, h, m.shifts) }
 
-// ApplyUnshifted writes g for the terms h as if all shifts were 0: the distance of h from the
-// bounds of the user.
+// ApplyUnshifted writes g for the terms h as if all shifts were 0: the excess of h over the user's
+// bounds.
 func (m *AffineMap) ApplyUnshifted(g, h []float64) { m.apply(g, h, nil) }
 
+// apply writes g for the terms h with the given shifts; nil shifts are zeros.
 func (m *AffineMap) apply(g, h, shifts []float64) {
 	for j := range g {
 		sum := m.offsets[j]
@@ -119,13 +121,14 @@ func (m *AffineMap) Transpose(dst, w []float64) {
 	}
 }
 
-// Affine is the problem whose constraints are affine in the constraints of another problem, its
-// terms. The objective may be too (SetObjective). Affine implements NonSmooth. It does not
-// implement Sampler: wrap the problem of a batch.
+// Affine is a problem whose constraints are affine functions of the terms h, the constraints of
+// another problem. The objective may contain a linear function of the terms (SetObjective). Affine
+// implements NonSmooth. It does not implement Sampler. For mini-batches, wrap the problem of a
+// batch.
 type Affine struct {
 	Problem      // of the terms
 	m            *AffineMap
-	h            []float64
+	h            []float64 // the terms at the last Forward
 	coefficients []float64 // of f and the terms
 }
 
@@ -134,8 +137,9 @@ var (
 	_ NonSmooth = (*Affine)(nil)
 )
 
-// NewAffine returns the problem whose constraints are m of the constraints of terms. The error
-// wraps ErrSettings. It says that the map is for another number of terms.
+// NewAffine returns the problem whose terms are the constraints of terms and whose constraints are
+// the map m of the terms. It returns an error that wraps ErrSettings if the map is for another
+// number of terms.
 func NewAffine(terms Problem, m *AffineMap) (*Affine, error) {
 	if n := Constraints(terms); n != m.terms {
 		return nil, fmt.Errorf("problem: %w: the affine map is for %d terms, the problem has %d", ErrSettings, m.terms, n)

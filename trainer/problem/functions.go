@@ -6,22 +6,22 @@ import (
 	"ppal/trainer/internal/vec"
 )
 
-// Functions is a problem of Go functions on float64 vectors. F and Gradient are required; if M > 0,
+// Functions is a problem of Go functions on float64 vectors. F and Gradient are required. If M > 0,
 // G and JacobianT are required too. The functions must not keep or change x.
 //
 // With Pieces, M is the number of smooth terms h(x): G computes h, JacobianT computes J(x)^T w for
 // the Jacobian J of h, and the constraints are the maxima of the pieces (see Piece).
 type Functions struct {
-	N, M        int // numbers of variables and constraints
-	F           func(x []float64) float64
+	N, M        int                       // numbers of variables and constraints
+	F           func(x []float64) float64 // returns f(x)
 	Gradient    func(dst, x []float64)    // dst = grad f(x)
 	G           func(dst, x []float64)    // dst = g(x), length M
 	JacobianT   func(dst, x, w []float64) // dst = J(x)^T w
-	Pieces      []Piece
-	Regularizer Regularizer
+	Pieces      []Piece                   // nil: the constraints are G <= 0
+	Regularizer Regularizer               // r; the default is r = 0
 }
 
-// New returns the problem with its iterate at start (copied).
+// New returns the problem with its iterate at start (copied). The error wraps ErrSettings.
 func (fn Functions) New(start []float64) (Problem, error) {
 	switch {
 	case fn.N <= 0 || fn.M < 0:
@@ -48,7 +48,7 @@ func (fn Functions) New(start []float64) (Problem, error) {
 type functionsProblem struct {
 	*HostSpace[float64]
 	fn      Functions
-	scratch []float64
+	scratch []float64 // J(x)^T w
 }
 
 // Dims implements Problem.
@@ -85,6 +85,7 @@ func (p *functionsProblem) Backward(coefficients []float64, d Vector) error {
 	return nil
 }
 
+// allZero reports whether every element of w is 0.
 func allZero(w []float64) bool {
 	for _, v := range w {
 		if v != 0 {

@@ -6,9 +6,9 @@ import "math"
 // not usable: see NewHostVectors.
 type HostVectors[T float32 | float64] struct {
 	passes         Passes[T]
-	vectors        [][]T
-	unused         []Vector
-	moved, squared float64 // ||x+ - x||^2 and ||x+||^2 of the last DescentStep
+	vectors        [][]T    // the memory of each handle; the first is the iterate
+	unused         []Vector // freed handles, which New returns again
+	moved, squared float64  // ||x+ - x||^2 and ||x+||^2 of the last DescentStep
 }
 
 var (
@@ -26,7 +26,8 @@ func NewHostVectors[T float32 | float64](x []T, passes Passes[T]) *HostVectors[T
 }
 
 // HostSpace is a Space of vectors in host memory. A problem that computes on the host embeds a
-// HostSpace: the problem then has the method Space, and Slice, Read and Write for its own work.
+// HostSpace. The problem then has the method Space of Problem. Its Forward and Backward use Slice,
+// Read and Write.
 type HostSpace[T float32 | float64] struct {
 	*HostVectors[T]
 	space *Space
@@ -37,7 +38,8 @@ func NewHostSpace[T float32 | float64](x []T, r Regularizer) *HostSpace[T] {
 	return NewHostSpaceOn(x, r, nil)
 }
 
-// NewHostSpaceOn is NewHostSpace with a device's passes; nil means plain loops.
+// NewHostSpaceOn returns a space whose iterate is the slice x (not copied), with a device's passes;
+// nil means plain loops.
 func NewHostSpaceOn[T float32 | float64](x []T, r Regularizer, passes Passes[T]) *HostSpace[T] {
 	h := NewHostVectors(x, passes)
 	return &HostSpace[T]{h, &Space{h, r}}
@@ -126,7 +128,7 @@ func (h *HostVectors[T]) multiply(x []T, factor float64) {
 }
 
 // descend takes a DescentStep. BallMap and GroupMap need the norm of the trial point, which a first
-// pass computes. The second pass moves and scales x, so that the length of the move needs no copy
+// pass computes. The second pass moves and scales x together, and measures the move without a copy
 // of x.
 func (h *HostVectors[T]) descend(s *Step) {
 	x, d, v := h.vectors[s.X], h.vectors[s.Direction], []T(nil)
@@ -178,7 +180,8 @@ func (h *HostVectors[T]) adam(s *Step) {
 	}
 }
 
-// adagrad takes an AdagradStep in a plain loop: only a baseline for small models uses the step.
+// adagrad takes an AdagradStep in a plain loop, because only a baseline for small models uses the
+// step.
 func (h *HostVectors[T]) adagrad(s *Step) {
 	x, sums := h.vectors[s.X], h.vectors[s.Second]
 	for i, v := range h.vectors[s.Direction] {
@@ -217,5 +220,5 @@ func (h *HostVectors[T]) Roundoff() float64 {
 	return 0x1p-53
 }
 
-// Err implements Vectors: the host does not fail.
+// Err implements Vectors. It returns nil, because operations on the host do not fail.
 func (h *HostVectors[T]) Err() error { return nil }

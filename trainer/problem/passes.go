@@ -4,8 +4,8 @@ import "math"
 
 // Passes are the loops of HostVectors over vectors. The slices of a call have the same length and
 // do not overlap unless a method says otherwise. A device with faster loops than the plain loops
-// implements Passes (see NewHostSpaceOn). Sums accumulate in float64. Calls do not run at the same
-// time.
+// implements Passes (see NewHostSpaceOn). Sums accumulate in float64. HostVectors makes one call at
+// a time.
 type Passes[T float32 | float64] interface {
 	// Combine sets dst = a x + b y. dst may be x or y; y is not read if b = 0.
 	Combine(dst []T, a T, x []T, b T, y []T)
@@ -13,8 +13,8 @@ type Passes[T float32 | float64] interface {
 	Dot(x, y []T) float64
 	// SquaredDistance returns ||x - y||^2.
 	SquaredDistance(x, y []T) float64
-	// SquaredTrial returns ||x - e (d + b (b v + d))||^2, the squared norm of the trial point that
-	// Descend applies the map to. It writes nothing; v is nil if b = 0.
+	// SquaredTrial returns ||x - e (d + b (b v + d))||^2, the squared norm of the trial point.
+	// Descend applies the map to the trial point. SquaredTrial writes nothing; v is nil if b = 0.
 	SquaredTrial(x, d, v []T, e, b T) float64
 	// Descend sets v = b v + d and x = P(x - e (d + b v)), with the map P = p, and returns ||x+ -
 	// x||^2 and ||x+||^2. v is nil if b = 0.
@@ -47,6 +47,7 @@ func clip[T float32 | float64](p *Elementwise[T], z T) T {
 // loops are the passes as plain loops: the reference for every other implementation.
 type loops[T float32 | float64] struct{}
 
+// Combine implements Passes.
 func (loops[T]) Combine(dst []T, a T, x []T, b T, y []T) {
 	if b == 0 {
 		for i, xi := range x {
@@ -59,6 +60,7 @@ func (loops[T]) Combine(dst []T, a T, x []T, b T, y []T) {
 	}
 }
 
+// Dot implements Passes.
 func (loops[T]) Dot(x, y []T) float64 {
 	sum := 0.0
 	for i, v := range x {
@@ -67,6 +69,7 @@ func (loops[T]) Dot(x, y []T) float64 {
 	return sum
 }
 
+// SquaredDistance implements Passes.
 func (loops[T]) SquaredDistance(x, y []T) float64 {
 	sum := 0.0
 	for i, v := range x {
@@ -76,6 +79,7 @@ func (loops[T]) SquaredDistance(x, y []T) float64 {
 	return sum
 }
 
+// SquaredTrial implements Passes.
 func (loops[T]) SquaredTrial(x, d, v []T, e, b T) float64 {
 	sum := 0.0
 	for i, di := range d {
@@ -88,6 +92,7 @@ func (loops[T]) SquaredTrial(x, d, v []T, e, b T) float64 {
 	return sum
 }
 
+// Descend implements Passes.
 func (loops[T]) Descend(x, d, v []T, e, b T, p Elementwise[T]) (moved, squared float64) {
 	factorOnly := linear(&p)
 	for i, di := range d {
@@ -108,6 +113,7 @@ func (loops[T]) Descend(x, d, v []T, e, b T, p Elementwise[T]) (moved, squared f
 	return moved, squared
 }
 
+// Adam implements Passes.
 func (loops[T]) Adam(x, d, m1, m2 []T, rate, root T, p Elementwise[T]) (squared float64) {
 	for i, di := range d {
 		m1[i] = AdamDecay1*m1[i] + (1-AdamDecay1)*di

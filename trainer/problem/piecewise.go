@@ -40,7 +40,7 @@ func Abs(eps ...float64) []Piece {
 }
 
 // MakePiecewise returns the problem whose terms are the constraints of smooth and whose constraints
-// are the maxima of pieces.
+// are the maxima of pieces. The error wraps ErrSettings.
 func MakePiecewise(smooth Problem, pieces []Piece) (Piecewise, error) {
 	return newPiecewise(smooth, pieces)
 }
@@ -49,12 +49,13 @@ func MakePiecewise(smooth Problem, pieces []Piece) (Piecewise, error) {
 type piecewise struct {
 	Problem      // the smooth terms
 	pieces       []Piece
-	m            int
-	h            []float64
+	m            int       // number of constraints
+	h            []float64 // the terms at the last Forward
 	coefficients []float64 // of f and the terms
 	shares       []float64 // of each piece in its constraint's subgradient
 }
 
+// newPiecewise implements MakePiecewise.
 func newPiecewise(smooth Problem, pieces []Piece) (*piecewise, error) {
 	_, terms := smooth.Dims()
 	m := 0
@@ -145,7 +146,7 @@ func Split(p Piecewise) Problem {
 type split struct {
 	Problem
 	p            Piecewise
-	g            []float64
+	g            []float64 // buffer for p's constraints
 	coefficients []float64 // of f and the terms
 }
 

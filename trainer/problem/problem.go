@@ -7,15 +7,16 @@ import (
 )
 
 // Problem is the problem to minimise f(x) + r(x) subject to g(x) <= 0, x in R^n, g in R^m. The
-// iterate x and all vectors of its size stay where the problem computes (Space). A method sees m +
-// 1 numbers after a forward pass and gives m + 1 coefficients to a backward pass.
+// iterate x and all vectors of its length stay on the device of the problem (Space). A forward pass
+// gives f and g to the method, 1 + m numbers. The method gives 1 + m coefficients to a backward
+// pass.
 //
 // Problems are not safe for concurrent use.
 type Problem interface {
 	// Dims returns the numbers n of variables and m of constraints.
 	Dims() (n, m int)
-	// Forward evaluates at the iterate: it returns f and writes g (length m). The loop stops
-	// at a value that is not finite, and names the function.
+	// Forward evaluates f and g at the iterate. It returns f and writes g (length m). If a value is
+	// not finite, the training loop ends the run with an error that names f or the constraint.
 	Forward(g []float64) (f float64, err error)
 	// Backward writes d = coefficients[0] grad f(x) + sum_j coefficients[j+1] grad g_j(x), the
 	// gradients at the iterate of the last Forward (length of coefficients m+1). If g_j is not
@@ -31,7 +32,7 @@ type Problem interface {
 type Features struct {
 	// Pieces is the problem itself if its constraints are maxima of smooth pieces, else nil.
 	Pieces Piecewise
-	// Batches is the problem itself if its f and g are those of mini-batches, else nil.
+	// Batches is the problem itself if it evaluates f and g on mini-batches, else nil.
 	Batches Sampler
 	// Group is the problem itself if its constraint bounds one drawn group, else nil.
 	Group DrawnGroup
@@ -51,12 +52,12 @@ func FeaturesOf(p Problem) Features {
 	return f
 }
 
-// NonSmooth is a Problem whose f or g may have kinks that it does not describe as pieces (relu
+// NonSmooth is a Problem that reports whether f or g may have kinks that no pieces describe (relu
 // networks, hinge losses).
 type NonSmooth interface{ NonSmooth() bool }
 
-// Sampler is a Problem whose f and g are those of a mini-batch. The loop selects batch k before it
-// evaluates x_k for the method's step. Records and certificates use the full problem.
+// Sampler is a Problem that evaluates f and g on a mini-batch. The training loop selects batch k
+// before it evaluates x_k for the method's step. Records and certificates use the full problem.
 type Sampler interface {
 	Problem
 	// Sample makes the next Forward evaluate batch k. The batch is a function of k alone, so that a
@@ -103,13 +104,13 @@ func NewPoint(p Problem) Point {
 	return Point{Constraints: make([]float64, Constraints(p)), batches: FeaturesOf(p).Batches}
 }
 
-// Forward evaluates p at the iterate into at.
+// Forward evaluates p at the iterate and stores f and g in at.
 func (at *Point) Forward(p Problem) (err error) {
 	at.Objective, err = p.Forward(at.Constraints)
 	return err
 }
 
-// Backward does a counted backward pass.
+// Backward runs p's backward pass and counts the gradient.
 func (at *Point) Backward(p Problem, coefficients []float64, d Vector) error {
 	at.GradientEvaluations++
 	return p.Backward(coefficients, d)
@@ -138,7 +139,7 @@ func (at *Point) Check() error {
 }
 
 // StateVisitor visits each part of a method's state by name. A visitor that saves the state copies
-// the part. A visitor that restores the state sets the part.
+// each part. A visitor that restores the state sets each part.
 type StateVisitor interface {
 	Number(name string, x *float64)
 	Count(name string, n *int)

@@ -10,15 +10,15 @@ import (
 //
 // With Plain, the constraints are g_j(x) <= 0. The problem is strongly convex if rho is larger than
 // the weak-convexity moduli of f and the g_j. It shares the iterate of the wrapped problem. Release
-// frees the vectors that were made through its Space.
+// frees the vectors that the problem's Space has made.
 type Proximal struct {
 	Problem
 	space     Space
 	vectors   *trackedVectors // the vectors of space
-	Rho       float64
-	Plain     bool // the constraints are g_j(x) <= 0
-	Center    Vector
-	Objective float64 // f at the last Forward
+	Rho       float64         // rho
+	Plain     bool            // the constraints are g_j(x) <= 0
+	Center    Vector          // c
+	Objective float64         // f at the last Forward
 }
 
 // trackedVectors wraps Vectors and lists the vectors that New returned and Free has not freed.
@@ -55,7 +55,7 @@ func (q *Proximal) Space() *Space { return &q.space }
 // Recenter makes the iterate the centre.
 func (q *Proximal) Recenter() { q.space.Combine(q.Center, 1, Iterate, 0, Iterate) }
 
-// Release frees every vector that was made through q and has not been freed.
+// Release frees every vector that q's Space has made and Free has not freed.
 func (q *Proximal) Release() {
 	for _, v := range q.vectors.handles {
 		q.vectors.Vectors.Free(v)
@@ -93,5 +93,6 @@ func (q *Proximal) Backward(coefficients []float64, d Vector) error {
 	return nil
 }
 
-// NonSmooth implements NonSmooth: the proximal terms are smooth.
+// NonSmooth implements NonSmooth. It reports whether the wrapped problem has kinks, because the
+// proximal terms are smooth.
 func (q *Proximal) NonSmooth() bool { return FeaturesOf(q.Problem).Kinks }

@@ -35,7 +35,7 @@ func (k RegularizerKind) String() string {
 // RegularizerNames returns the names of all kinds in their order.
 func RegularizerNames() []string { return slices.Clone(regularizerNames[:]) }
 
-// ParseRegularizer is the inverse of RegularizerKind.String.
+// ParseRegularizer is the inverse of RegularizerKind.String. The error wraps ErrSettings.
 func ParseRegularizer(name string) (RegularizerKind, error) {
 	for k, n := range regularizerNames {
 		if n == name {
@@ -94,8 +94,8 @@ func (r Regularizer) Validate(n int) error {
 	return fmt.Errorf("problem: %w: %v", ErrSettings, r.Kind)
 }
 
-// Value returns r(x). For Ball and Box it returns 0 for every x, because rounding may put x just
-// outside; Infeasibility measures the distance.
+// Value returns r(x). For Ball and Box it returns 0 for every x, because rounding may put x
+// slightly outside. Infeasibility measures the distance of x from the domain.
 func (r Regularizer) Value(x []float64) float64 {
 	sum := 0.0
 	switch r.Kind {
@@ -143,9 +143,9 @@ func (r Regularizer) Map(length float64) Map {
 	return m
 }
 
-// Residual writes p, the element of smallest norm of v + subdifferential of r at x, so that ||p||
-// is the distance of 0 from that set. x counts as on the boundary of the ball or box if it is
-// within the relative distance tolerance of the boundary.
+// Residual writes p, the element of smallest norm of the set v + subdifferential of r at x. ||p||
+// is the distance of 0 from the set. x counts as on the boundary of the ball or box if x is within
+// the relative distance tolerance of the boundary.
 func (r Regularizer) Residual(p, x, v []float64, tolerance float64) {
 	copy(p, v)
 	switch r.Kind {
@@ -161,8 +161,8 @@ func (r Regularizer) Residual(p, x, v []float64, tolerance float64) {
 			}
 		}
 	case Box:
-		// At the lower bound r's subdifferential is (-inf, 0], at the upper bound [0, inf), and if the
-		// bounds are equal the whole line.
+		// At the lower bound r's subdifferential is (-inf, 0], at the upper bound [0, inf), and if
+		// the bounds are equal the whole line.
 		lower, upper := r.near(tolerance)
 		for i, xi := range x {
 			if xi <= lower {
@@ -202,8 +202,8 @@ func (r Regularizer) Residual(p, x, v []float64, tolerance float64) {
 	}
 }
 
-// ResidualDerivative sets u to (dp/dv) u for the p and v of Residual: an element of the generalised
-// derivative, symmetric and positive semidefinite, of the projection.
+// ResidualDerivative sets u to (dp/dv) u for the p and v of Residual. dp/dv is an element of the
+// generalised derivative of a projection: a symmetric positive semidefinite matrix.
 func (r Regularizer) ResidualDerivative(u, p, x, v []float64, tolerance float64) {
 	switch r.Kind {
 	case Box:
@@ -237,8 +237,8 @@ func (r Regularizer) ResidualDerivative(u, p, x, v []float64, tolerance float64)
 	}
 }
 
-// near returns the limits of the box, moved inwards by tolerance: a coordinate at or beyond a limit
-// counts as at the bound. Infinite bounds stay infinite.
+// near returns the bounds of the box, moved inwards by the relative tolerance. A coordinate at or
+// beyond a moved bound counts as at the bound. Infinite bounds stay infinite.
 func (r Regularizer) near(tolerance float64) (lower, upper float64) {
 	lower, upper = r.Lower, r.Upper
 	if !math.IsInf(lower, 0) {
@@ -250,7 +250,8 @@ func (r Regularizer) near(tolerance float64) (lower, upper float64) {
 	return lower, upper
 }
 
-// Infeasibility returns how far x is outside r's domain, relative to the domain's size, 0 inside.
+// Infeasibility returns the distance of x from r's domain, relative to the domain's size; 0 inside.
+// For a box, the distance is the largest of the coordinates' distances.
 func (r Regularizer) Infeasibility(x []float64) float64 {
 	switch r.Kind {
 	case Ball:

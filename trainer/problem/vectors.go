@@ -8,8 +8,8 @@ type Vector int
 // Iterate is the handle of x itself.
 const Iterate Vector = 0
 
-// Vectors is a device's arithmetic on vectors of one length. Each operation is one call, so that a
-// device can carry it out in as few passes over memory as possible. Reductions accumulate in
+// Vectors are a device's operations on vectors of the same length. Each operation is a single call,
+// so that a device can run the operation in few passes over memory. Reductions accumulate in
 // float64. The elements have the device's precision, and results are rounded to that precision.
 // HostVectors with plain loops is the reference.
 //
@@ -19,7 +19,7 @@ type Vectors interface {
 	Len() int
 	// New returns a zero vector.
 	New() Vector
-	// Free gives a vector back; its handle must not be used again. Free panics on the iterate.
+	// Free frees a vector. The caller must not use its handle again. Free panics on the iterate.
 	Free(v Vector)
 	// Combine sets dst = a x + b y. dst may be x or y; y is not read if b = 0.
 	Combine(dst Vector, a float64, x Vector, b float64, y Vector)
@@ -27,10 +27,10 @@ type Vectors interface {
 	Dot(x, y Vector) float64
 	// Distance returns the Euclidean norm of x - y.
 	Distance(x, y Vector) float64
-	// Apply carries out a step.
+	// Apply runs a step.
 	Apply(s Step)
-	// Moved returns ||x+ - x|| and ||x+|| of the last DescentStep. It is separate from Apply, so that
-	// a device waits for the step only if the caller needs the norms.
+	// Moved returns ||x+ - x|| and ||x+|| of the last DescentStep. Moved is separate from Apply, so
+	// that the host waits for the step only if the caller needs the norms.
 	Moved() (distance, norm float64)
 	// Read copies v to the host (length Len).
 	Read(dst []float64, v Vector)
@@ -53,7 +53,7 @@ const (
 	//
 	//	v = b v + d,   x+ = P(x - e (d + b v)).
 	//
-	// If b = 0 it is x+ = P(x - e d), and v is neither read nor written.
+	// If b = 0 the step is x+ = P(x - e d), and v is neither read nor written.
 	DescentStep
 	// AdamStep is the step of Kingma and Ba (2015), m1 = First, m2 = Second, t = Time from 1:
 	//
@@ -101,14 +101,15 @@ type MapKind int
 const (
 	// IdentityMap is P(y) = y.
 	IdentityMap MapKind = iota
-	// ElementwiseMap acts on each element separately: a shrinkage, a projection onto a box or a soft
-	// threshold:
+	// ElementwiseMap acts on each element separately: a shrinkage, a projection onto a box or a
+	// soft threshold:
 	//
 	//	z = min(max(Scale y, Lower), Upper),   P(y) = z - min(max(z, -Threshold), Threshold).
 	ElementwiseMap
 	// BallMap is the projection onto ||y|| <= Radius.
 	BallMap
-	// GroupMap is the block soft threshold: the group y_G becomes max(0, 1 - Threshold/||y_G||) y_G.
+	// GroupMap is the block soft threshold: the group y_G becomes max(0, 1 - Threshold/||y_G||)
+	// y_G.
 	GroupMap
 )
 
@@ -139,8 +140,8 @@ func (m *Map) BallFactor(squared float64) float64 {
 	return 1
 }
 
-// GroupFactor returns the factor of the block soft threshold of a group of the given squared norm,
-// NaN for NaN.
+// GroupFactor returns the factor of the block soft threshold of a group of the given squared norm.
+// For a squared norm of NaN, the factor is NaN.
 func (m *Map) GroupFactor(squared float64) float64 {
 	n := math.Sqrt(squared)
 	if n <= m.Threshold {

@@ -11,15 +11,16 @@ import (
 // Euclidean projection, not the proximal map of Adam's metric: a fixed point on the boundary may
 // fail to be a KKT point. No theorem of the paper covers Adam; the certificate measures the result.
 type adam struct {
-	step    float64 // the setting eta
-	last    float64
-	t       int
-	d, m, v problem.Vector
+	step    float64        // the setting eta
+	last    float64        // the step size of the last move; NaN before the first move
+	t       int            // number of moves
+	d, m, v problem.Vector // the direction d_k, and the first and second moments
 }
 
 // DefaultAdamStep is the default of Settings.Eta with Adam.
 const DefaultAdamStep = 3e-3
 
+// newAdam returns the Adam step for p, with zero moments.
 func newAdam(s Settings, p problem.Problem) *adam {
 	a := &adam{step: s.Eta, last: math.NaN(), d: p.Space().New(), m: p.Space().New(), v: p.Space().New()}
 	if a.step == 0 {

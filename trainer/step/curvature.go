@@ -27,44 +27,44 @@ import (
 //	if c_k > 0.035 l_k, and c_{i+1} > 1.25 c_i for i = k-3..k-1:  l_k = max(l_k, min(2 l_k, p_k)),
 //
 // where p_k = max(p_{k-1} (1 - 0.3/(k+40)), c_k) is the largest curvature measured, with a slow
-// decay. Instability begins when l is about 0.4 of the curvature (measured on Adult); twice that l
-// is stable again. A single jump of c_k does not count as growth: a method that changes its
-// multipliers from time to time causes single jumps.
+// decay. Instability begins when l is about 0.4 of the curvature (measured on Adult). Doubling l
+// makes the step stable again. A single jump of c_k does not count as growth: a method that changes
+// its multipliers from time to time causes single jumps.
 //
 // The zero value measures nothing (fixed steps).
 type curvature struct {
-	on       bool
+	on       bool // false: fixed steps
 	blind    bool // the problem can be evaluated at the iterate only: no probe
 	space    *problem.Space
 	previous problem.Vector // d_{k-1}
-	l        float64
-	alert    bool    // raise l when a swing begins
-	peak     float64 // p_k
-	seen     float64 // c_k
-	growing  int     // iterations in a row with c_k > 1.25 c_{k-1}
-	distance float64 // ||x_k - x_{k-1}||
-	norm     float64 // ||x_k||; NaN if unknown
-	pending  bool    // distance and norm are still to be read from Space.Moved
+	l        float64        // l_k
+	alert    bool           // raise l when a swing begins
+	peak     float64        // p_k
+	seen     float64        // c_k
+	growing  int            // iterations in a row with c_k > 1.25 c_{k-1}
+	distance float64        // ||x_k - x_{k-1}||
+	norm     float64        // ||x_k||; NaN if unknown
+	pending  bool           // distance and norm are still to be read from Space.Moved
 }
 
 const (
-	curvatureMargin = 0.8
-	curvatureDecay  = 0.995
+	curvatureMargin = 0.8   // margin to the bound of momentum's stability
+	curvatureDecay  = 0.995 // upper limit of q_k
 	peakDecay       = 0.3   // p loses the share peakDecay/(k+40) in an iteration
 	swingShare      = 0.035 // c_k above this share of l can start a swing
 	swingGrowth     = 1.25  // factor by which c_k grows in an iteration of a swing
 	swingRaise      = 2     // factor by which a swing raises l
 	swingLength     = 3     // iterations of growth that make a swing
 	probeLength     = 1e-3  // length of the probe, as a share of 1 + ||x_0||
-	probeShrink     = 0.1
-	probeTries      = 12
-	// roundoffs is a number of unit roundoffs of 1 + ||x||. The gradient difference of a shorter move
-	// is rounding noise and is ignored.
+	probeShrink     = 0.1   // factor that shortens a probe with f or g not finite
+	probeTries      = 12    // largest number of shortened probes
+	// roundoffs is a number of unit roundoffs of 1 + ||x||. The gradient difference of a shorter
+	// move is rounding noise and is ignored.
 	roundoffs = 16
 )
 
-// first returns the step at x_0. The probe determines the step; a blind rule instead takes a step
-// of the probe's length.
+// first returns the step size at x_0. The probe determines the step size. A blind rule cannot probe
+// and instead takes a step of the probe's length.
 func (c *curvature) first(p problem.Problem, at *problem.Point, d problem.Vector, dir Direction, scale, eta float64) (float64, error) {
 	if !c.blind {
 		if err := c.probe(p, at, d, dir, scale); err != nil {
@@ -83,12 +83,13 @@ func (c *curvature) first(p problem.Problem, at *problem.Point, d problem.Vector
 	return e, nil
 }
 
+// newCurvature returns the rule for p, without a measurement.
 func newCurvature(p problem.Problem) curvature {
 	return curvature{on: true, space: p.Space(), previous: p.Space().New(), norm: math.NaN()}
 }
 
-// step returns min(eta, 0.8/l); eta = 0 means no cap. A problem without measured curvature (l = 0:
-// a linear problem, or a stationary start) gets the cap, or 1 without a cap.
+// step returns min(eta, 0.8/l); eta = 0 means no cap. If the measured curvature l is 0 (a linear
+// problem, or a stationary start), step returns the cap, or 1 without a cap.
 func (c *curvature) step(eta float64) float64 {
 	e := curvatureMargin / c.l
 	if eta > 0 {
@@ -136,7 +137,8 @@ func (c *curvature) take(seen float64) {
 	c.l, c.seen = math.Max(c.l, seen), seen
 }
 
-// remember keeps the direction of the next move and returns a vector for the following direction.
+// remember keeps d, the direction of the next move, as d_{k-1}. It returns a free vector for the
+// following direction: d itself for fixed steps.
 func (c *curvature) remember(d problem.Vector) problem.Vector {
 	if !c.on {
 		return d
@@ -146,13 +148,13 @@ func (c *curvature) remember(d problem.Vector) problem.Vector {
 	return free
 }
 
-// descended records that Space.Descend moved the iterate.
+// descended records that Space.Descend moved the iterate. settle reads the distance later.
 func (c *curvature) descended() { c.pending = c.on }
 
 // moved records a move of the iterate by the distance without Space.Descend.
 func (c *curvature) moved(distance float64) { c.distance, c.norm = distance, math.NaN() }
 
-// settle reads the length of the last move.
+// settle reads the length of the last move from Space.Moved, which may wait for the device.
 func (c *curvature) settle() {
 	if c.pending {
 		c.distance, c.norm = c.space.Moved()
@@ -184,7 +186,7 @@ func (c *curvature) probe(p problem.Problem, at *problem.Point, d problem.Vector
 		if vec.Finite(f) && vec.FirstNonFinite(g) < 0 {
 			break
 		}
-		if try == probeTries { // f is not finite anywhere near x_0: the run reports the reason itself
+		if try == probeTries { // f or g is not finite near x_0: the run itself reports the error
 			p.Space().Combine(problem.Iterate, 1, start, 0, d)
 			return at.Forward(p)
 		}
@@ -204,6 +206,7 @@ func (c *curvature) probe(p problem.Problem, at *problem.Point, d problem.Vector
 	return at.Forward(p) // Backward needs the forward pass of its own iterate
 }
 
+// visitState visits the measurements, for Step.VisitState.
 func (c *curvature) visitState(v problem.StateVisitor) {
 	c.settle()
 	v.Number("curvature.l", &c.l)

@@ -12,20 +12,21 @@ import (
 //
 //	v = b_k v + d_k,   x+ = prox_{e_k c_k r}(x - e_k (d_k + b_k v)).
 //
-// The step size e_k is fixed or follows the curvature rule; Settings.momentum returns b_k. c_k is
-// the value of the bracket for d_k = 1 in all iterations. At a fixed point the bracket is c_k d:
-// only a proximal map of the same length e_k c_k has the KKT points as its fixed points. For
-// projections the length makes no difference. With b_k = 0 the step is x+ = prox_{e_k r}(x - e_k
-// d_k), Moon et al., (12).
+// The step size e_k is fixed or follows the curvature rule; Settings.momentum returns b_k. The
+// factor c_k is the value of d_k + b_k v if d_k = 1 in all iterations. At a fixed point d_k + b_k v
+// is c_k d. Therefore only a proximal map of length e_k c_k has the KKT points as its fixed points.
+// For projections the length makes no difference. With b_k = 0 the step is x+ = prox_{e_k r}(x -
+// e_k d_k), Moon et al., (12).
 type descent struct {
 	set    Settings
-	k      int
-	d, v   problem.Vector // the plain step does not use v
+	k      int            // number of moves
+	d, v   problem.Vector // the direction and the velocity; the plain step does not use v
 	length float64        // value of v if all d_k = 1
 	rule   curvature
-	step   float64
+	step   float64 // e_k; NaN before the first move
 }
 
+// newDescent returns the step for p, with zero velocity.
 func newDescent(s Settings, p problem.Problem) *descent {
 	t := &descent{set: s, d: p.Space().New(), step: math.NaN()}
 	if s.Kind == Nesterov {

@@ -22,16 +22,17 @@ import (
 // The step size e is fixed or follows the curvature rule along grad f + d^T lambda.
 type innerStep struct {
 	set                       Settings
-	steps                     int
-	k                         int
-	step                      float64
-	rule                      curvature
-	gradient, d, center, mean problem.Vector
+	steps                     int            // number of inner steps
+	k                         int            // number of x-steps
+	step                      float64        // e_k; NaN before the first x-step
+	rule                      curvature      // the curvature rule
+	gradient, d, center, mean problem.Vector // grad f(x_k), the direction, x_k, the mean of the y_t
 	moved                     problem.Vector // y - x_k
-	g, coefficients           []float64
+	g, coefficients           []float64      // buffers for Forward and Backward
 }
 
-// NewInner returns PLADA's x-step with the given number of inner steps.
+// NewInner returns PLADA's x-step with the given number of inner steps. The error wraps
+// problem.ErrSettings if the settings ask for momentum or Adam.
 func NewInner(set Settings, steps int, p problem.Problem) (*innerStep, error) {
 	if set.Momentum != 0 || set.Kind == Adam {
 		return nil, fmt.Errorf("step: %w: the x-step inner supports neither momentum nor Adam", problem.ErrSettings)

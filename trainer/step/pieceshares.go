@@ -18,21 +18,22 @@ import (
 //
 // A lambda_j < 0 turns the subproblem into a minimum over p of lambda_j s_p, which is not convex.
 // For one constraint, with the other shares fixed, the minimum has all of lambda_j on the piece
-// with the largest
+// with the largest value of
 //
 //	s_p - grad s_p.(q + e sum_{i != j} y_i grad s_i) + (e/2)|lambda_j| ||grad s_p||^2.
 //
-// That piece is the largest at the new point: a stationary point, as for |h| - eps, where the last
-// term is equal for both pieces.
+// The chosen piece is the largest at the new point, so that the new point is stationary. For
+// |h| - eps the last term is equal for both pieces.
 type pieceShares struct {
 	pieces []problem.Piece
-	row    []int // row of H of each piece, -1 for a constant piece
-	end    []int // end of each constraint's pieces
-	y      []float64
+	row    []int         // row of H of each piece, -1 for a constant piece
+	end    []int         // end of each constraint's pieces
+	y      []float64     // the shares y_p
 	q      *qp.Quadratic // the negative objective
-	set    qp.Shares
+	set    qp.Shares     // the feasible set of y
 }
 
+// newPieceShares returns the shares for p, with a row of H for each of the terms.
 func newPieceShares(p problem.Piecewise, terms []int) *pieceShares {
 	s := &pieceShares{pieces: p.Pieces(), end: make([]int, problem.Constraints(p))}
 	rows := map[int]int{}
@@ -63,7 +64,7 @@ func (s *pieceShares) solve(coefficients, lambda, target []float64, gram *mat.Sy
 	s.termCoefficients(coefficients)
 }
 
-// pose sets the quadratic.
+// pose sets the quadratic q, the negative objective, for the weight e of the Gram matrix.
 func (s *pieceShares) pose(target []float64, gram *mat.SymDense, e float64) {
 	for i, b := range s.pieces {
 		s.q.Linear[i] = -b.Offset
@@ -100,7 +101,7 @@ func (s *pieceShares) scale(lambda []float64) {
 	}
 }
 
-// termCoefficients adds the shares into the coefficients of the rows' terms.
+// termCoefficients sets the coefficient of each row's term to the sum of Sign y_p over its pieces.
 func (s *pieceShares) termCoefficients(coefficients []float64) {
 	clear(coefficients)
 	for i, b := range s.pieces {

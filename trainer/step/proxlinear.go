@@ -33,22 +33,22 @@ type ProxLinearStep struct {
 	p    problem.Piecewise
 	term []int        // term of each row of H
 	max  *pieceShares // nil if all constraints are |h| - eps, with one row for each
-	k    int
-	Held int
-	step float64
+	k    int          // number of x-steps
+	Held int          // number of coordinates with lambda_j < 0, summed over all x-steps
+	step float64      // e_k; NaN before the first x-step
 	rule curvature
 
-	y, target    []float64
-	gram         *mat.SymDense
+	y, target    []float64        // y, and h - H q: one number for each row of H
+	gram         *mat.SymDense    // H H^T
 	coefficients []float64        // coefficients that select one term
 	gradient     problem.Vector   // grad f
 	rows         []problem.Vector // grad h_j
-	d, v         problem.Vector
+	d, v         problem.Vector   // the direction and the velocity
 }
 
 const (
-	coordinateSweeps    = 200
-	coordinateTolerance = 1e-14
+	coordinateSweeps    = 200   // largest number of sweeps of the coordinate ascent
+	coordinateTolerance = 1e-14 // largest change in the last sweep, relative to 1 + ||lambda||_1
 )
 
 // ProxLinearApplies reports whether the step supports p: all constraints are maxima of pieces, and
@@ -218,7 +218,7 @@ func (s *ProxLinearStep) compose(d problem.Vector) {
 	}
 }
 
-// solve computes y.
+// solve computes y for the multipliers lambda and the momentum b.
 func (s *ProxLinearStep) solve(lambda []float64, b float64) {
 	h := s.p.Terms()
 	for j, row := range s.rows {
@@ -274,6 +274,7 @@ func boundedMaximiser(rest, curvature, bound float64) float64 {
 	return math.Max(-bound, math.Min(bound, rest/curvature))
 }
 
+// sign returns 1, -1, or 0 for x = 0.
 func sign(x float64) float64 {
 	switch {
 	case x > 0:
@@ -314,6 +315,7 @@ type fixedTerms struct {
 	coefficients []float64
 }
 
+// Backward implements problem.Problem. It ignores its coefficients and uses the fixed ones.
 func (t fixedTerms) Backward(_ []float64, d problem.Vector) error {
 	return t.BackwardTerms(t.coefficients, d)
 }

@@ -43,18 +43,19 @@ func Parse(name string) (Kind, error) {
 // Settings choose the x-step x+ = step along d_k = grad f(x_k) + J(x_k)^T w_k. The zero value is
 // Nesterov momentum with the automatic step size.
 type Settings struct {
+	// Kind is the x-step; the default is Nesterov.
 	Kind Kind
 	// Eta is the step size eta > 0. With the curvature rule Eta caps the step; with Fixed and with
-	// Adam Eta is the step itself. 0 is the default: no cap (automatic), or 3e-3 for Adam. Fixed needs
-	// a positive Eta.
+	// Adam Eta is the step itself. 0 is the default: no cap (automatic), or 3e-3 for Adam. Fixed
+	// needs a positive Eta.
 	Eta float64
 	// Fixed takes eta as the step, as the paper does, instead of the curvature rule
 	//
 	//	e_k = min(eta, 0.8/l_k)/n_k,  n_k = 1 + ||w_k||_1.
 	Fixed bool
 	// Momentum is the limit of the ramp b_k = min(Momentum, 1 - 10/(k+20)), in (0, 1). The step
-	// reduces b_k where the step size is more than four times the last. 0 is the default, 0.99. Only
-	// Nesterov has momentum.
+	// reduces b_k if the step size is more than four times the last step size. 0 is the default,
+	// 0.99. Only Nesterov has momentum.
 	Momentum float64
 }
 
@@ -95,11 +96,11 @@ func (s Settings) ramp(k int) float64 {
 // causes larger growth.
 const stepLeap = 4
 
-// momentum returns b_k: the ramp, times e_{k-1}/e_k if e_k > 4 e_{k-1}. v sums gradients: a longer
-// step lengthens all of e b v, which can diverge where the multipliers fall fast (Hock and
-// Schittkowski's problem 10). The factor keeps the momentum of the last move unchanged. Applying
-// the factor to every growth of the step, mostly slow, costs speed: on images f is a tenth to a
-// half larger after 100 iterations.
+// momentum returns b_k: the ramp, times e_{k-1}/e_k if e_k > 4 e_{k-1}. The velocity v sums
+// gradients, so that a longer step lengthens all of e b v. The longer move can diverge if the
+// multipliers fall fast (Hock and Schittkowski's problem 10). The factor e_{k-1}/e_k keeps the
+// momentum of the last move unchanged. A factor for every growth of the step, mostly slow, would
+// cost speed: on images f would be a tenth to a half larger after 100 iterations.
 func (s Settings) momentum(k int, last, step float64) float64 {
 	b := s.ramp(k)
 	if step > stepLeap*last {
@@ -112,8 +113,8 @@ func (s Settings) momentum(k int, last, step float64) float64 {
 // requires nothing.
 type Demand struct {
 	// PenaltyCurvature is c, the rate at which the coefficient of an active constraint follows the
-	// constraint: w(g + dg) = w(g) + c dg. The rate adds c J^T J to the Hessian of the Lagrangian; the
-	// first curvature that the step measures must include the added term.
+	// constraint: w(g + dg) = w(g) + c dg. The rate adds c J^T J to the Hessian of the Lagrangian;
+	// the first curvature that the step measures must include the added term.
 	PenaltyCurvature float64
 	// ScheduledStep is the step size of the method's own schedule. A positive value replaces
 	// Settings.Eta; 0 means no schedule.
@@ -123,7 +124,7 @@ type Demand struct {
 	Follows bool
 }
 
-// Direction is the direction grad f + J^T w of a primal step at x_k.
+// Direction is the direction grad f + J^T w of a primal step at x_k, with the method's demands.
 type Direction struct {
 	Coefficients []float64 // 1, w_k
 	Demand
@@ -131,12 +132,15 @@ type Direction struct {
 
 // Step moves the iterate along d_k. Its state lives on the device.
 type Step interface {
+	// Move moves p's iterate from x_k to x_{k+1}; at holds f and g of the last Forward at x_k.
 	Move(p problem.Problem, at *problem.Point, d Direction) error
+	// Last returns the step size of the last Move, or NaN before the first Move.
 	Last() float64
+	// VisitState visits the step's state, to save or restore the state.
 	VisitState(v problem.StateVisitor)
 }
 
-// New returns the step of the settings for p.
+// New returns the step of the settings for p. The error wraps problem.ErrSettings.
 func New(s Settings, p problem.Problem) (Step, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err

@@ -11,41 +11,43 @@ import (
 )
 
 // ballModel is the moving balls model (Auslender, Shefi and Teboulle 2010) of min f + r s.t. g_j <=
-// 0 at y. It replaces each function by its linearisation with the curvature s: each constraint
-// becomes a ball,
+// 0 at y. The model replaces each function by its linearisation with the curvature s. Each
+// constraint then describes a ball,
 //
 //	minimise v.d + (s/2)||d||^2 + r(y + d)  subject to  c_j + a_j.d + (s/2)||d||^2 <= t,
 //	v = grad f(y), a_j = grad g_j(y).
 //
-// The model is solved through its dual in the few multipliers. With S = s (1 + sum l), the
-// minimiser of the Lagrangian is
+// solve maximises the dual of the model over the few multipliers l. With A the matrix of the rows
+// a_j and S = s (1 + sum l), the minimiser of the Lagrangian is
 //
 //	z(l) = y + d = prox_{r/S}(y - (v + A'l)/S).
 //
-// The dual's gradient is the constraints at d. With the rows b_j = a_j + s d, -B B'/S is the dual's
-// Hessian if r is smooth, and bounds it if r has kinks. Each Newton step is therefore a
-// non-negative least squares problem. The vectors are on the host in float64 for every precision of
-// the problem, because the relevant numbers are small differences.
+// The dual's gradient holds the model's constraints at d, minus t. With the rows b_j = a_j + s d,
+// -B B'/S is the dual's Hessian if r is smooth, and a bound of the Hessian if r has kinks. Each
+// Newton step is therefore a non-negative least squares problem. The vectors are on the host in
+// float64 for every precision of the problem, because the relevant numbers are small differences.
 type ballModel struct {
-	*problem.HostSpace[float64] // the iterate is z
-	curvature                   float64
-	level                       float64 // t
-	values                      []float64
-	y, v, d, pull               problem.Vector
+	*problem.HostSpace[float64]                  // the iterate is z
+	curvature                   float64          // s
+	level                       float64          // t
+	values                      []float64        // c_j
+	y, v, d, pull               problem.Vector   // y, v, d, and the result of combined
 	columns                     []problem.Vector // a_j
-	gram                        *mat.SymDense
-	slope                       []float64 // the dual's gradient
-	along                       []float64 // a_j.d
-	size                        float64   // ||d||^2
+	gram                        *mat.SymDense    // A A'
+	slope                       []float64        // the dual's gradient
+	along                       []float64        // a_j.d
+	size                        float64          // ||d||^2
 }
 
 // ballNewton holds the settings of the Newton steps on the dual, whose value has terms that cancel.
 var ballNewton = qp.Newton{Iterations: 100, Still: -1, Rounding: 1e-15}
 
-// restoration is a share of the constraints' maximum above the least maximum that the model can
-// reach. A step leaves this share: a ball with an empty interior would have no finite multiplier.
+// restoration is the share of the constraints' excess that a step from an infeasible point leaves.
+// The excess is the constraints' maximum minus the least maximum that the model can reach. A model
+// without the share may have an empty interior, and then no finite multiplier.
 const restoration = 0.1
 
+// newBallModel returns a model of n variables without constraints.
 func newBallModel(n int, r problem.Regularizer) *ballModel {
 	b := &ballModel{HostSpace: problem.NewHostSpace(make([]float64, n), r)}
 	b.y, b.v, b.d, b.pull = b.New(), b.New(), b.New(), b.New()
@@ -113,9 +115,10 @@ func (b *ballModel) evaluate(weight, s float64, l []float64) (value, terms float
 // solve maximises the dual from l, which it changes, and leaves z and d at the maximum.
 func (b *ballModel) solve(l []float64) { b.ascend(1, l) }
 
-// restore sets t if a constraint is above 0. It returns the convex combination w of the constraints
-// with the largest minimum in the model: that minimum is the least maximum that the model can
-// reach.
+// restore sets t, which is above 0 only if a constraint is above 0. If a constraint is above 0,
+// restore returns w, the convex combination of the constraints with the largest minimum in the
+// model: the largest minimum is the least maximum that the model can reach. Otherwise it returns
+// nil.
 func (b *ballModel) restore() []float64 {
 	b.level = 0
 	most := problem.MaxViolation(b.values)
@@ -145,7 +148,7 @@ func (b *ballModel) least(s float64, w []float64) float64 {
 }
 
 // ascend maximises the dual: over l >= 0 if the weight of f is 1, and over the convex combinations
-// of the constraints if the weight is 0.
+// of the constraints if the weight is 0. It changes l and returns the dual's value.
 func (b *ballModel) ascend(weight float64, l []float64) float64 {
 	ballNewton.Minimise(l, &negativeDual{b, weight, make([]float64, len(l))})
 	value, _ := b.evaluate(weight, b.curvature, l)

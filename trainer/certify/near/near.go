@@ -11,18 +11,19 @@ import (
 
 // Settings are the settings of Measure. The zero value works.
 type Settings struct {
-	// RhoHat is rho^ > 0, above the moduli of weak convexity of f and g; 0 is the default: the default
-	// of method.ProximalPoint, estimated at the iterate. Distances are comparable only at the same
-	// rho^. If the modulus estimated at the iterate is at least RhoHat, Measure returns a Reason
-	// instead of a distance.
+	// RhoHat is rho^ > 0, the weight of the proximal term, above the moduli of weak convexity of f
+	// and g; 0 is the default: the default of method.ProximalPoint, estimated at the iterate.
+	// Distances are comparable only at the same rho^. If the modulus estimated at the iterate is at
+	// least RhoHat, Measure returns a Reason instead of a distance.
 	RhoHat float64
-	// Modulus is the largest modulus of weak convexity; 0 is the default: RhoHat/2, or the estimate.
+	// Modulus is the largest modulus of weak convexity; 0 is the default: RhoHat/2, or the
+	// estimate.
 	Modulus float64
-	// Tolerance is the KKT epsilon to which the proximal problem is solved; stationarity and
-	// complementarity are relative to 1 + ||nu||_1, as in the error of the distance. 0 is the default:
-	// 1e-7, or the rounding error if larger: 128 unit roundoffs of 1 + the norms of the gradients, and
-	// 16 unit roundoffs of the iterate's norm times the curvature (8e-6 and 1e-6 in float32). The
-	// solver keeps a margin below Tolerance if rounding allows it.
+	// Tolerance is the KKT epsilon to which Measure solves the proximal problem; stationarity and
+	// complementarity are relative to 1 + ||nu||_1, as in the error of the distance. 0 is the
+	// default: 1e-7, or the rounding error if larger: 128 unit roundoffs of 1 + the norms of the
+	// gradients, and 16 unit roundoffs of the iterate's norm times the curvature (8e-6 and 1e-6 in
+	// float32). The solver keeps a margin below Tolerance if rounding allows it.
 	Tolerance float64
 	// Iterations is the largest number of solver iterations; 0 is the default, 500.
 	Iterations int
@@ -43,8 +44,8 @@ const (
 // if x narrowly misses a kink.
 type Stationarity struct {
 	Distance float64 // ||x - x^||; NaN if Reason is set
-	// Error bounds the error of Distance, with the residuals and the multiplier nu of Certificate and
-	// the modulus of strong convexity s = rho^ - modulus:
+	// Error bounds the error of Distance, with the residuals and the multiplier nu of Certificate
+	// and the modulus of strong convexity s = rho^ - modulus:
 	//
 	//	Error = (v + sqrt(v^2 + 2 S (||nu||_1 infeasibility + complementarity)))/S,
 	//	S = 2 s (1 + ||nu||_1),  v = stationarity.
@@ -52,8 +53,8 @@ type Stationarity struct {
 	RhoHat      float64
 	Certificate certify.Certificate // certificate of the proximal problem, in its split form, at the computed solution
 	Iterations  int                 // solver iterations
-	// Reason says why Measure returns no distance: the proximal problem is infeasible, not convex, or
-	// was not solved. "" if Distance is valid.
+	// Reason says why Measure returns no distance: the proximal problem is infeasible, not convex,
+	// or was not solved. "" if Distance is valid.
 	Reason string
 }
 
@@ -64,9 +65,9 @@ type Stationarity struct {
 // constraints, and 18 gradients for the curvature of f and of each of up to 4 terms of the
 // constraints; at counts none of them.
 //
-// Measure recognises an infeasible problem by a lower bound of the constraints' maximum: phi -
-// ||v||^2/(2 s) > 0, where phi and v are the value and the gradient of a convex combination of the
-// constraints (the minimum over the ball or the box if r is an indicator).
+// Measure recognises an infeasible problem by a positive lower bound of the constraints' maximum:
+// phi - ||v||^2/(2 s) > 0. phi and v are the value and the gradient of a convex combination of the
+// constraints. If r is an indicator, the bound is the minimum over the ball or the box.
 func Measure(p problem.Problem, at *problem.Point, set Settings) (Stationarity, error) {
 	if err := set.Validate(); err != nil {
 		return Stationarity{}, err

@@ -13,21 +13,24 @@ import (
 )
 
 const (
-	// Limits of the accuracy that rounding sets: unit roundoffs of the gradients, unit roundoffs of
-	// the effect of rounding x on the gradients, and unit roundoffs of a value in the test of its
-	// bound.
+	// The rounding errors, as numbers of unit roundoffs: nearRounding of the gradients' norms,
+	// nearMoved of the iterate's norm times the curvature, and nearForgiven of a function value
+	// that move compares with the model.
 	nearRounding = 128
 	nearMoved    = 16
 	nearForgiven = 64
-	// nearSpare divides the accuracy while steps still halve, to tell small distances apart.
+	// nearSpare divides the accuracy while each step is at most half of the last: a more accurate
+	// solution distinguishes small distances.
 	nearSpare = 16
 	// nearStill is a number of unit roundoffs of 1 + ||x||: a shorter step does not measure the
 	// curvature.
 	nearStill = 1000
-	// nearCaution is the safety factor on the observed curvature, and nearSteepest its upper bound.
+	// nearCaution is the safety factor on the observed curvature, and nearSteepest is the upper
+	// bound of l.
 	nearCaution  = 1.1
 	nearSteepest = 1e30
-	// nearBatch is the number of constraints, the largest first, that join the model at a time.
+	// nearBatch is the largest number of constraints that join the model at a time, the largest
+	// first.
 	nearBatch = 4
 	// nearTrials is the largest number of models in one step.
 	nearTrials = 100
@@ -35,20 +38,21 @@ const (
 
 // nearSolver solves a proximal problem by the moving balls method. A step goes from y to the
 // solution of the ballModel at y with the curvature s = rho^ + l; l grows until the model bounds
-// every function at the new point. A feasible y stays feasible; from an infeasible y the maximum of
-// the constraints falls. If the modulus of weak convexity and l are small against rho^, each step
-// leaves a small share of the distance.
+// every function at the new point. From a feasible y, a step leads to a feasible point. From an
+// infeasible y, a step lowers the maximum of the constraints. If the modulus of weak convexity and
+// l are small against rho^, each step leaves a small share of the distance. f~ and g~_j are f and
+// g_j with the proximal term.
 //
-// The model contains only constraints that exceeded the model's bound in some step: few of possibly
-// hundreds need gradients.
+// The model contains only the largest constraint of each iterate above 0 and the constraints that
+// exceeded the level t at a trial point. Few of possibly hundreds of constraints need gradients.
 type nearSolver struct {
 	rho, strong  float64 // rho^, and the modulus of strong convexity rho^ - modulus
 	beyond       float64 // l
 	tolerance    float64
-	limit        int // largest number of iterations
-	q            *problem.Proximal
-	at           problem.Point
-	v            problem.Vector // buffer for a gradient on its way to the host
+	limit        int               // largest number of iterations
+	q            *problem.Proximal // the proximal problem; its iterate is y or a trial point
+	at           problem.Point     // f~ and g~ at the iterate of the last Forward
+	v            problem.Vector    // buffer for a gradient on its way to the host
 	coefficients []float64
 	model        *ballModel
 	working      []int          // the constraints in the model
@@ -59,6 +63,7 @@ type nearSolver struct {
 	last         problem.Vector // the model's gradient of the Lagrangian before the step
 }
 
+// newNearSolver returns the solver for the proximal problem at p's iterate.
 func newNearSolver(p problem.Problem, set Settings, measured estimate.Curvature) *nearSolver {
 	n := &nearSolver{tolerance: set.Tolerance, limit: set.Iterations, beyond: math.Max(measured.Objective, measured.Constraint)}
 	n.rho, n.strong = estimate.Proximity(set.RhoHat, set.Modulus, measured)
@@ -78,7 +83,7 @@ func newNearSolver(p problem.Problem, set Settings, measured estimate.Curvature)
 	return n
 }
 
-// run solves the problem.
+// run takes steps until y solves the proximal problem, and returns the distance or a Reason.
 func (n *nearSolver) run() (Stationarity, error) {
 	result := Stationarity{Distance: math.NaN(), RhoHat: n.rho}
 	if err := n.at.Forward(n.q); err != nil {
@@ -112,8 +117,8 @@ func (n *nearSolver) run() (Stationarity, error) {
 	}
 }
 
-// certify certifies y with the model's multipliers, and reports whether y is the solution to the
-// accuracy.
+// certify certifies y with the model's multipliers, and reports whether the residuals are within
+// the accuracy. If they are, certify sets Distance and Error.
 func (n *nearSolver) certify(result *Stationarity) (bool, error) {
 	nu := make([]float64, len(n.values))
 	for i, j := range n.working {
@@ -133,7 +138,7 @@ func (n *nearSolver) certify(result *Stationarity) (bool, error) {
 	return true, nil
 }
 
-// conclude certifies y when no further step is possible.
+// conclude certifies y when no further step is possible. It sets Reason if y is not the solution.
 func (n *nearSolver) conclude(result *Stationarity) error {
 	n.q.Space().Write(problem.Iterate, n.model.Slice(n.model.y))
 	if err := n.at.Forward(n.q); err != nil {
@@ -169,7 +174,8 @@ func (n *nearSolver) bound(c certify.Certificate) float64 {
 	return (v + math.Sqrt(v*v+2*s*(nu*c.Infeasibility+c.Complementarity))) / s
 }
 
-// linearise builds the model at the iterate; n.at holds f and g of the last Forward there.
+// linearise builds the model at the iterate; n.at holds f~ and g~ of the last Forward at the
+// iterate.
 func (n *nearSolver) linearise() error {
 	b := n.model
 	n.objective = n.at.Objective
@@ -203,8 +209,8 @@ func (n *nearSolver) adapt(length float64) {
 	}
 }
 
-// admit adds up to count constraints to the model, the largest above the level that the model does
-// not contain. It returns the number of added constraints.
+// admit adds up to count constraints to the model: the largest of the constraints that are above
+// the level and not in the model. It returns the number of added constraints.
 func (n *nearSolver) admit(level float64, count int) int {
 	before := len(n.working)
 	for range count {
@@ -252,7 +258,7 @@ func (n *nearSolver) gradient(index int, to problem.Vector) error {
 	return nil
 }
 
-// solve solves the model.
+// solve solves the model with the curvature rho^ + l, and sets the lower bound least.
 func (n *nearSolver) solve() {
 	n.model.curvature = n.rho + n.beyond
 	n.least = math.Inf(-1)
@@ -301,8 +307,8 @@ func (n *nearSolver) forgiven(value float64) float64 {
 	return nearForgiven * n.q.Space().Roundoff() * (1 + math.Abs(value))
 }
 
-// needed reports whether the model bounds the functions at the trial point, and returns the l that
-// would make it a bound.
+// needed reports whether the model bounds the functions at the trial point. If not, it also returns
+// the l with which the model would bound them.
 func (n *nearSolver) needed() (beyond float64, within bool) {
 	b, within := n.model, true
 	compare := func(at, from, along float64) {

@@ -1,5 +1,5 @@
-// Package elementwise builds the expressions by which an op describes itself as element-wise
-// (graph.Elementwise):
+// Package elementwise builds the expressions of graph.Elementwise, by which an op describes an
+// element-wise computation. For example,
 //
 //	x * sigmoid(x)   Mul(Input(0), Sigmoid(Input(0)))
 package elementwise
@@ -13,7 +13,7 @@ type Expr = plan.Expr
 // columns, a single row or column of the input is repeated.
 func Input(k int) *Expr { return &Expr{Op: plan.Load, Arg: k} }
 
-// Number is a constant.
+// Number is the constant c.
 func Number(c float64) *Expr { return &Expr{Op: plan.Value, Const: c} }
 
 func unary(op plan.Op, x *Expr) *Expr     { return &Expr{Op: op, X: x} }
@@ -42,7 +42,7 @@ func Log1p(x *Expr) *Expr       { return unary(plan.Log1p, x) }
 func Expm1(x *Expr) *Expr       { return unary(plan.Expm1, x) }
 func Softplus(x *Expr) *Expr    { return unary(plan.Softplus, x) }
 
-// Functions of two numbers. The comparisons give 1 or 0.
+// Functions of two numbers. A comparison is 1 if true and 0 if false.
 func Add(x, y *Expr) *Expr            { return binary(plan.Add, x, y) }
 func Sub(x, y *Expr) *Expr            { return binary(plan.Sub, x, y) }
 func Mul(x, y *Expr) *Expr            { return binary(plan.Mul, x, y) }

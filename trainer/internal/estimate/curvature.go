@@ -14,14 +14,15 @@ import (
 // methods make at their start.
 type Curvature struct {
 	Weak       float64 // largest modulus of weak convexity of f and the g_j: g + (weak/2)||.||^2 is convex
-	Objective  float64 // the largest absolute eigenvalue of f's Hessian
+	Objective  float64 // largest absolute eigenvalue of f's Hessian
 	Constraint float64 // largest absolute eigenvalue of the Hessians of the constraints' smooth terms
 }
 
 const (
+	// lanczosSteps is the largest number of Lanczos steps for a Hessian.
 	lanczosSteps = 8
-	// The second point is a move of length 1 away. startShrink shortens the move, down to startLength,
-	// while f or g is not finite.
+	// The move to the second point has length 1. The factor startShrink shortens the move, down to
+	// startLength, while f or g is not finite.
 	startLength = 1e-3
 	startShrink = 0.1
 	// lanczosBreakdown is the remainder, relative to the product's length, at which the directions
@@ -29,13 +30,14 @@ const (
 	lanczosBreakdown = 1e-8
 )
 
-// Curvatures estimates the curvature of f and, with terms, of the largest terms of the constraints
-// at two points: the iterate, and a point a unit length down the gradient of f (less if f or g is
-// not finite there). The second point is necessary because a start may be a point of symmetry: at x
-// = 0 the sigmoids of a linear model have no curvature. For each term, Lanczos steps on differences
-// of gradients find the extreme eigenvalues of the Hessian, at 9 gradients a point, counted. The
-// estimates are lower bounds: the extremes of a few directions at two points. Curvatures restores
-// the iterate and its forward pass.
+// Curvatures estimates the curvature of f and, if terms is true, of the largest terms of the
+// constraints. It examines two points: the iterate, and the point at distance 1 down the gradient
+// of f. If f or g is not finite at the second point, the distance is shorter. The second point is
+// necessary because a start may be a point of symmetry: at x = 0 the sigmoids of a linear model
+// have no curvature. For f and each term, Lanczos steps on differences of gradients find the
+// extreme eigenvalues of the Hessian. The steps cost 9 gradients at each point, and at counts them.
+// The estimates are lower bounds: the extremes of a few directions at two points. Curvatures
+// restores the iterate and its forward pass.
 func Curvatures(p problem.Problem, at *problem.Point, terms bool) (Curvature, error) {
 	n, m := p.Dims()
 	e := &spectrum{p: p, at: at, terms: NewTerms(p), g: make([]float64, m), direction: make([]float64, n)}
@@ -67,13 +69,14 @@ type spectrum struct {
 	at           *problem.Point
 	terms        *Terms
 	g, direction []float64
-	// start is the iterate to restore, point the point of the Hessian, base the gradient at point; q,
-	// previous and product are the vectors of the Lanczos steps.
+	// start is the iterate to restore. point is the point of the Hessian, and base is the gradient
+	// at point. q, previous and product are the vectors of the Lanczos steps.
 	start, point, base, q, previous, product problem.Vector
 }
 
-// displace moves the iterate a unit length down the gradient of f. It returns false if the gradient
-// is zero or no point nearby is finite.
+// displace moves the iterate from start down the gradient of f, by length 1 or less, and projects
+// the iterate. It returns false if the gradient is zero or not finite, or if f or g is not finite
+// at every trial point.
 func (e *spectrum) displace() (bool, error) {
 	p := e.p
 	p.Space().Combine(problem.Iterate, 1, e.start, 0, e.start)
@@ -132,7 +135,7 @@ func (e *spectrum) examine(s *Curvature, terms bool) error {
 	return nil
 }
 
-// forwardAt evaluates at point + t q.
+// forwardAt evaluates f and g at point + t q.
 func (e *spectrum) forwardAt(t float64) error {
 	e.p.Space().Combine(problem.Iterate, 1, e.point, t, e.q)
 	_, err := e.p.Forward(e.g)
@@ -141,7 +144,8 @@ func (e *spectrum) forwardAt(t float64) error {
 
 // extremes returns the extreme Ritz values of a term's Hessian H at point after Lanczos steps
 // (Golub and Van Loan, Matrix Computations, 10.1) from a fixed random direction, with H q =
-// (gradient(point + h q) - gradient(point))/h. It returns zeros if gradients are not finite.
+// (gradient(point + h q) - gradient(point))/h. It returns zeros if a gradient is not finite. Index
+// 0 is f, index 1 + t is the term t.
 func (e *spectrum) extremes(term int) (least, largest float64, err error) {
 	p, h := e.p, DifferenceLength(e.p, e.point)
 	e.draw()
@@ -193,8 +197,8 @@ func randomDirection(d []float64) {
 	vec.Scale(d, 1/vec.Norm(d))
 }
 
-// tridiagonalExtremes returns the extreme eigenvalues of the symmetric tridiagonal matrix, or zeros
-// if the matrix is not finite.
+// tridiagonalExtremes returns the extreme eigenvalues of the symmetric tridiagonal matrix with the
+// given diagonal and off-diagonal elements, or zeros if an element is not finite.
 func tridiagonalExtremes(diagonal, beside []float64) (least, largest float64) {
 	n := len(diagonal)
 	if n == 0 || vec.FirstNonFinite(diagonal) >= 0 || vec.FirstNonFinite(beside) >= 0 {
@@ -215,8 +219,8 @@ func tridiagonalExtremes(diagonal, beside []float64) (least, largest float64) {
 	return values[0], values[n-1]
 }
 
-// DifferenceLength returns the length of a difference at x: 1e-4 (1 + ||x||), 1e-2 (1 + ||x||) in
-// float32.
+// DifferenceLength returns the length of a finite difference at x: 1e-4 (1 + ||x||) in float64,
+// 1e-2 (1 + ||x||) in float32.
 func DifferenceLength(p problem.Problem, x problem.Vector) float64 {
 	h := differenceLength
 	if p.Space().Roundoff() > 0x1p-53 {

@@ -1,3 +1,3 @@
-// Package estimate measures a problem at a point: curvatures, Lipschitz constants, norms of
-// Jacobians and slopes of constraints, by differences of gradients and values.
+// Package estimate measures a problem at a point by differences of gradients and values:
+// curvatures, Lipschitz constants, norms of Jacobians and slopes of constraints.
 package estimate

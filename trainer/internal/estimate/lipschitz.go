@@ -9,14 +9,17 @@ import (
 )
 
 const (
+	// powerIterations is the number of power iterations of an estimate.
 	powerIterations = 12
-	// The lengths of the central differences, relative to 1 + ||x||. The error is of the order of h^2
-	// from the third derivatives plus roundoff/h: 1e-8 and 1e-12 in float64, 1e-4 and 6e-6 in float32.
-	// In float32 the length 1e-4 would give 6e-4 from a single rounding, and more in a sum over many
-	// rows. Both errors are far below stepMargin.
+	// The lengths h of the central differences in float64 and float32, relative to 1 + ||x||. The
+	// error is of the order of h^2, from the third derivatives, plus roundoff/h: 1e-8 and 1e-12 in
+	// float64, 1e-4 and 6e-6 in float32. In float32 the length 1e-4 would give an error of 6e-4
+	// from a single rounding, and a larger error in a sum over many rows. The margin of stepMargin
+	// is far larger than both errors.
 	differenceLength       = 1e-4
 	narrowDifferenceLength = 1e-2
-	stepMargin             = 0.9
+	// stepMargin is the share of the theorems' bound up to which StepWarning does not warn.
+	stepMargin = 0.9
 )
 
 // StepWarning returns a warning if a fixed step size exceeds 0.9/(L + 3 rho M^2), the theorems'
@@ -38,7 +41,7 @@ func StepWarning(p problem.Problem, at *problem.Point, eta, rho float64, coeffic
 
 // estimateLipschitz estimates the Lipschitz constant of d(x) = grad f + J^T w(g) and the norm of
 // the Jacobian of g at the iterate by power iterations on differences. It restores the iterate and
-// its forward pass. It costs about 36 gradients, not counted.
+// its forward pass. It costs about 36 gradients; at does not count them.
 func estimateLipschitz(p problem.Problem, at *problem.Point, coefficients func(w, g []float64)) (smoothness, jacobian float64, err error) {
 	m := problem.Constraints(p)
 	e := newDifference(p)
@@ -81,7 +84,8 @@ func estimateLipschitz(p problem.Problem, at *problem.Point, coefficients func(w
 }
 
 // Jacobian estimates the norm of the Jacobian of the constraints' smooth terms at the iterate by
-// power iterations on J^T J: 12 gradients, counted. It restores the iterate and its forward pass.
+// power iterations on J^T J. It costs 12 gradients, and at counts them. It restores the iterate and
+// its forward pass.
 func Jacobian(p problem.Problem, at *problem.Point) (float64, error) {
 	e, terms := newDifference(p), NewTerms(p)
 	defer e.scratch.Free()
@@ -93,10 +97,11 @@ type difference struct {
 	p       problem.Problem
 	x, v    problem.Vector
 	scratch *problem.Scratch
-	h       float64
+	h       float64   // length of a difference
 	g       []float64 // g at the last point
 }
 
+// newDifference returns the state at p's iterate.
 func newDifference(p problem.Problem) *difference {
 	e := &difference{p: p, scratch: problem.NewScratch(p.Space()), g: make([]float64, problem.Constraints(p))}
 	e.x, e.v = e.scratch.New(), e.scratch.New()
@@ -105,15 +110,16 @@ func newDifference(p problem.Problem) *difference {
 	return e
 }
 
-// shift evaluates at x + t v.
+// shift evaluates f and g at x + t v.
 func (e *difference) shift(t float64) error {
 	e.p.Space().Combine(problem.Iterate, 1, e.x, t, e.v)
 	_, err := e.p.Forward(e.g)
 	return err
 }
 
-// power calls apply powerIterations times from a fixed random direction; v has length 1 before each
-// call. apply writes the image of v to v and returns a length. power returns the largest length.
+// power runs power iterations from a fixed random direction and returns the largest length that
+// apply returns. apply writes the image of v to v and returns the length of an image of v. power
+// scales v to length 1 before each call.
 func (e *difference) power(apply func() (float64, error)) (float64, error) {
 	s := e.p.Space()
 	direction := make([]float64, s.Len())

@@ -6,17 +6,19 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Slopes are the derivatives of the constraints at a point along the move to the next point,
-// zeta_gj.(x_+ - x). For few constraints the gradients give the derivatives; for more, central
-// differences of the smooth terms do, where each maximum uses the piece that Backward uses at x.
+// Slopes are the derivatives of the constraints at a point x along the move to the next point x_+:
+// zeta_gj.(x_+ - x), with zeta_gj a subgradient of g_j at x. For up to MostTerms constraints,
+// Slopes uses the gradients. For more constraints, it uses central differences of the smooth terms,
+// and a maximum has the derivative of the piece that Backward uses at x.
 type Slopes struct {
 	terms        *Terms
-	Slope        []float64
-	Length       float64 // ||x_+ - x||
+	Slope        []float64 // the derivatives, length m
+	Length       float64   // ||x_+ - x||
 	x, move      problem.Vector
 	rows         []problem.Vector // zeta_gj; nil with differences
 	coefficients []float64        // coefficients that select one constraint
-	// With differences: the terms at x, the terms beside x, and their derivatives; next is x_+.
+	// Differences use the other fields: h are the terms at x, plus the terms at x + t (x_+ - x),
+	// derivative the derivatives of the terms, g a buffer for Forward, and next a copy of x_+.
 	h, plus, derivative []float64
 	g                   []float64
 	next                problem.Vector

@@ -7,12 +7,12 @@ import (
 	"ppal/trainer/problem"
 )
 
-// MostTerms is the largest number of terms that are examined one by one, each at a backward pass.
-// The largest terms are chosen.
+// MostTerms is the largest number of terms that an estimate examines. Each term costs its own
+// backward passes. The estimate chooses the largest terms.
 const MostTerms = 4
 
-// Terms represents a problem's constraints as maxima of smooth terms: the pieces of a Piecewise
-// problem, or the constraints themselves, each its own piece.
+// Terms represents a problem's constraints as maxima of smooth terms. For a Piecewise problem,
+// Terms uses its pieces. For another problem, each constraint is a term with a single piece.
 type Terms struct {
 	p            problem.Problem
 	pw           problem.Piecewise // nil if the constraints are smooth
@@ -60,8 +60,8 @@ func (s *Terms) backward(at *problem.Point, coefficients []float64, d problem.Ve
 	return s.pw.BackwardTerms(coefficients, d)
 }
 
-// largest lists up to MostTerms terms, those of the largest pieces at the point where g was
-// evaluated. The slice belongs to s.
+// largest lists up to MostTerms terms: the terms of the largest pieces at the iterate of the last
+// Forward, which returned g. The slice belongs to s.
 func (s *Terms) largest(g []float64) []int {
 	h, chosen := s.values(g), s.chosen[:0]
 	for len(chosen) < MostTerms {
@@ -79,7 +79,8 @@ func (s *Terms) largest(g []float64) []int {
 	return chosen
 }
 
-// signs reports whether a piece has the term with a positive sign, and with a negative sign.
+// signs reports whether some piece contains the term with a positive sign, and whether some piece
+// contains the term with a negative sign.
 func (s *Terms) signs(term int) (positive, negative bool) {
 	for _, b := range s.pieces {
 		if b.Term == term {
@@ -91,8 +92,9 @@ func (s *Terms) signs(term int) (positive, negative bool) {
 }
 
 // Bounds sets bound[j] to the largest norm of a gradient of g_j's pieces at the iterate of the last
-// Forward; at holds f and g there. At a kink, the subgradient of Backward alone may be 0. Bounds
-// examines only the largest terms; bound[j] is 0 for constraints without an examined term.
+// Forward; at holds the f and g of this Forward. Bounds uses the pieces, because at a kink the
+// subgradient of Backward may be 0. Bounds examines only the largest terms; bound[j] is 0 for a
+// constraint without an examined term. d is a buffer for a gradient.
 func (s *Terms) Bounds(at *problem.Point, bound []float64, d problem.Vector) error {
 	clear(bound)
 	for _, t := range s.largest(at.Constraints) {

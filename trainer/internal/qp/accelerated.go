@@ -7,9 +7,10 @@ import (
 	"ppal/trainer/internal/vec"
 )
 
-// Momentum returns the next value of FISTA's sequence (Beck and Teboulle 2009), t_1 = 1, next = (1
-// + sqrt(1 + 4 t^2))/2, and the factor b = (t - 1)/next of the last move in y = x + b (x -
-// x_before). A restart (O'Donoghue and Candes 2015) sets t = 1.
+// Momentum returns the momentum of FISTA (Beck and Teboulle 2009) for the value t of its sequence:
+// next = (1 + sqrt(1 + 4 t^2))/2, the value after t, and b = (t - 1)/next, the factor of the last
+// move in y = x + b (x - x_before). The sequence begins at t = 1. A restart (O'Donoghue and Candes
+// 2015) sets t = 1.
 func Momentum(t float64) (b, next float64) {
 	next = (1 + math.Sqrt(1+4*t*t)) / 2
 	return (t - 1) / next, next
@@ -17,22 +18,24 @@ func Momentum(t float64) (b, next float64) {
 
 // Smooth is a convex function with a Lipschitz continuous slope.
 type Smooth interface {
+	// Value returns the value at y.
 	Value(y []float64) (float64, error)
-	// Evaluate returns the value as Value does, and writes the slope.
+	// Evaluate returns the value at y and writes the slope at y.
 	Evaluate(y, slope []float64) (float64, error)
-	// Lipschitz returns a first estimate of the slope's Lipschitz constant, after the first Evaluate.
+	// Lipschitz returns a first estimate of the slope's Lipschitz constant, after the first
+	// Evaluate.
 	Lipschitz(slope []float64) float64
 }
 
 const (
-	acceleratedIterations = 300
-	acceleratedTolerance  = 1e-10 // largest change of y at the solution
+	acceleratedIterations = 300   // largest number of steps
+	acceleratedTolerance  = 1e-10 // largest change of y at the solution, relative to 1 + ||y||_1
 	acceleratedRounding   = 1e-12 // rounding error of the value in the test of the backtracking
 	acceleratedSteepest   = 1e30  // largest Lipschitz constant: with a larger constant y does not move
 )
 
 // Accelerated minimises f over y >= 0, starting from y, by accelerated projected gradients (FISTA)
-// with backtracking. It restarts the momentum if a step goes against it.
+// with backtracking. It restarts the momentum if a move has a positive product with the slope.
 func Accelerated(y []float64, f Smooth) error {
 	slope, trial, at := make([]float64, len(y)), make([]float64, len(y)), slices.Clone(y)
 	value, err := f.Evaluate(at, slope)
@@ -69,8 +72,8 @@ func Accelerated(y []float64, f Smooth) error {
 	return nil
 }
 
-// backtrack writes the projected step from y to trial, and returns the Lipschitz constant for which
-// the quadratic bound at y holds at trial.
+// backtrack writes the projected step from y to trial, and returns the Lipschitz constant of the
+// step. It doubles the constant until the quadratic bound at y holds at trial.
 func backtrack(f Smooth, trial, y, slope []float64, value, lipschitz float64) (float64, error) {
 	for ; ; lipschitz *= 2 {
 		for i := range trial {

@@ -19,19 +19,21 @@ type Objective interface {
 // Newton minimises an Objective by Newton steps with Armijo's condition. For a piecewise smooth
 // objective the steps are semismooth Newton steps (Qi and Sun 1993).
 type Newton struct {
-	Iterations int
-	// Still ends the steps when no coordinate moves by more than Still (1 + ||y||_1); negative: never.
+	Iterations int // largest number of steps
+	// Still ends the steps when no coordinate moves by more than Still (1 + ||y||_1). A negative
+	// Still never ends the steps.
 	Still float64
 	// Rounding is the rounding error of a comparison of values, relative to the size of the terms.
 	Rounding float64
 }
 
 const (
-	newtonHalvings = 40
+	newtonHalvings = 40   // largest number of trial points in a step
 	newtonDecrease = 1e-4 // share of the predicted decrease in Armijo's condition
 )
 
-// Minimise moves y to the minimiser. The last call of Value may have had another y.
+// Minimise moves y from its start to the minimiser. The last call of f.Value may be for another
+// point than the final y.
 func (n Newton) Minimise(y []float64, f Objective) {
 	value, terms := f.Value(y)
 	trial := make([]float64, len(y))

@@ -14,7 +14,7 @@ type Quadratic struct {
 	Linear  []float64
 }
 
-// New returns the quadratic 0 of n numbers.
+// New returns the quadratic of n numbers with H = 0 and b = 0.
 func New(n int) *Quadratic {
 	q := &Quadratic{Linear: make([]float64, n)}
 	if n > 0 {
@@ -33,14 +33,14 @@ func (q *Quadratic) Slope(i int, y []float64) float64 {
 }
 
 const (
-	// slopeTolerance is relative to the size of the terms that cancel in a slope.
+	// slopeTolerance is the rounding error of a slope, relative to the size of its terms.
 	slopeTolerance = 1e-13
 	singular       = 1e14 // condition number, of columns of length 1, above which the columns count as dependent
 )
 
-// NonNegative minimises over y >= 0 by the active-set method of Lawson and Hanson (Solving Least
-// Squares Problems, ch. 23) on the normal equations. It leaves out a column that depends on the
-// columns in use: the column cannot lower the minimum.
+// NonNegative returns the minimiser over y >= 0, by the active-set method of Lawson and Hanson
+// (Solving Least Squares Problems, ch. 23) on the normal equations. It leaves out a column that
+// depends linearly on the columns in use, because the column cannot lower the minimum.
 func (q *Quadratic) NonNegative() []float64 {
 	n := len(q.Linear)
 	y := make([]float64, n)
@@ -60,8 +60,8 @@ func (q *Quadratic) NonNegative() []float64 {
 	return y
 }
 
-// steepest returns the free coordinate whose column, scaled to length 1, has the most negative
-// slope, or -1 if no slope is negative.
+// steepest returns the coordinate with the most negative slope for a column scaled to length 1, or
+// -1 if no slope is negative. It ignores passive and blocked coordinates.
 func (q *Quadratic) steepest(y []float64, passive, blocked []bool) int {
 	next, best := -1, 0.0
 	for i := range y {
@@ -120,7 +120,8 @@ func (q *Quadratic) descend(y []float64, passive []bool) bool {
 	}
 }
 
-// minimiser solves H y = -b on the passive set, its columns scaled to length 1.
+// minimiser solves H y = -b on the passive set, with columns scaled to length 1. It returns false
+// if the columns are dependent.
 func (q *Quadratic) minimiser(passive []bool) ([]float64, bool) {
 	var index []int
 	for i, in := range passive {

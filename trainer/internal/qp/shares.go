@@ -10,16 +10,16 @@ import (
 //
 //	y_i >= 0,   sum_{i: Group[i] = j} y_i = Sums[j].
 //
-// A coordinate with Group[i] < 0 has only the bound y_i >= 0. A negative sum has no shares of one
-// sign: one coordinate holds the whole sum (Quadratic.hold).
+// A coordinate with Group[i] < 0 has only the bound y_i >= 0. If Sums[j] is negative, a single
+// coordinate of group j holds the whole sum (Quadratic.hold), and the other coordinates are 0.
 type Shares struct {
-	Group     []int
-	Sums      []float64
-	Sweeps    int
-	Tolerance float64 // largest change of a coordinate in the last sweep, relative to 1 + ||y||_1
+	Group     []int     // group of each coordinate
+	Sums      []float64 // sum of each group
+	Sweeps    int       // largest number of sweeps of MinimiseShares
+	Tolerance float64   // largest change of a coordinate in the last sweep, relative to 1 + ||y||_1
 }
 
-// WithSums minimises over y >= 0 with the given sum of the shares of each group.
+// WithSums returns the minimiser over the set of Shares with the given groups and sums.
 func (q *Quadratic) WithSums(group []int, sums []float64) []float64 {
 	y := make([]float64, len(group))
 	first := map[int]bool{}
@@ -71,7 +71,7 @@ func (q *Quadratic) descendAlone(y []float64, i int) float64 {
 }
 
 // hold puts the negative sum s of the consecutive group that begins at lo on one coordinate, and
-// returns the change of y. The coordinate has the largest
+// returns the change of the coordinate. hold chooses the coordinate i with the largest value of
 //
 //	-(b_i + sum_{k not in the group} H_ik y_k) - s H_ii/2.
 //

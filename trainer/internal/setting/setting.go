@@ -1,4 +1,4 @@
-// Package setting checks numbers that a user sets. 0 means the default.
+// Package setting checks numbers that a user sets. The number 0 means the default.
 package setting
 
 import "math"

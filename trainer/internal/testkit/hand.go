@@ -7,7 +7,7 @@ import "ppal/trainer/problem"
 //
 //	f(x, y) = x^2/2 + 2 y^2 + x y - x,   h_1 = x y + y - 3/10,   h_2 = x^2 - y - 1/5,
 //
-// with g = h, or g = |h| - 1/10 (one term or both).
+// with g = h, or g = |h| - 1/10 for one or both of the terms.
 func HandF(x [2]float64) float64 { return x[0]*x[0]/2 + 2*x[1]*x[1] + x[0]*x[1] - x[0] }
 
 // HandGradient is the gradient of f.

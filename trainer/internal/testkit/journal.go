@@ -15,9 +15,9 @@ import (
 
 // Journal keeps everything that a recorder receives.
 type Journal struct {
-	Iterations, Ticks []int
-	Records           []trainer.Record
-	After             func(r *trainer.Record) error
+	Iterations, Ticks []int                         // iterations of the records and ticks
+	Records           []trainer.Record              // copies of the records
+	After             func(r *trainer.Record) error // if not nil, Record calls After at its end
 }
 
 // Record implements trainer.Recorder.
@@ -41,7 +41,8 @@ func Mentions(lines []string, part string) bool {
 // rooms matches the name of a package of trainer at the start of an error.
 var rooms = regexp.MustCompile(`^(trainer|problem|method|step|certify|near|estimate): `)
 
-// Refused fails unless Train returns an ErrSettings error of one line, with the name of a package.
+// Refused fails the test unless Train returns an error that wraps ErrSettings. The error must have
+// a single line and begin with the name of a package of trainer.
 func Refused(t *testing.T, p problem.Problem, m trainer.Method, s trainer.Settings) {
 	t.Helper()
 	_, err := trainer.Train(context.Background(), p, m, s)

@@ -10,11 +10,11 @@ import (
 type narrow struct {
 	*problem.HostSpace[float32]
 	fn        problem.Functions
-	wide, sum []float64
-	part      []float64
+	wide, sum []float64 // the iterate and the gradient in float64
+	part      []float64 // J^T w
 }
 
-// NewNarrow is Functions.New in float32.
+// NewNarrow returns the problem of fn at start in float32: Functions.New, with float32 vectors.
 func NewNarrow(t testing.TB, fn problem.Functions, start []float64) problem.Problem {
 	t.Helper()
 	x := make([]float32, fn.N)
@@ -33,8 +33,10 @@ func NewNarrow(t testing.TB, fn problem.Functions, start []float64) problem.Prob
 	return pw
 }
 
+// Dims implements problem.Problem.
 func (p *narrow) Dims() (n, m int) { return p.fn.N, p.fn.M }
 
+// Forward implements problem.Problem.
 func (p *narrow) Forward(g []float64) (float64, error) {
 	p.Read(p.wide, problem.Iterate)
 	if p.fn.M > 0 {
@@ -43,6 +45,7 @@ func (p *narrow) Forward(g []float64) (float64, error) {
 	return p.fn.F(p.wide), nil
 }
 
+// Backward implements problem.Problem.
 func (p *narrow) Backward(weights []float64, d problem.Vector) error {
 	p.Read(p.wide, problem.Iterate)
 	p.fn.Gradient(p.sum, p.wide)

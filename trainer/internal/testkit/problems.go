@@ -10,7 +10,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Named returns a problem of the library.
+// Named returns the problem of package testproblems with the given name.
 func Named(t testing.TB, name string) testproblems.Problem {
 	t.Helper()
 	tp, ok := testproblems.ByName(name)
@@ -20,8 +20,8 @@ func Named(t testing.TB, name string) testproblems.Problem {
 	return tp
 }
 
-// FunctionsOf converts tp to trainer's form. A box with different bounds for the coordinates
-// becomes constraints.
+// FunctionsOf converts tp to problem.Functions. If the coordinates of a box have different bounds,
+// the bounds become constraints.
 func FunctionsOf(tp testproblems.Problem) problem.Functions {
 	r := problem.Regularizer{}
 	if tp.Ball > 0 {
@@ -41,7 +41,7 @@ func FunctionsOf(tp testproblems.Problem) problem.Functions {
 	return fn
 }
 
-// Uniform returns the bounds of a box that is equal for all coordinates.
+// Uniform returns the bounds of tp's box. ok is false if the coordinates have different bounds.
 func Uniform(tp testproblems.Problem) (lo, hi float64, ok bool) {
 	lo, hi = tp.Lower[0], tp.Upper[0]
 	for i := range tp.Lower {
@@ -89,7 +89,7 @@ func New(t testing.TB, fn problem.Functions, start []float64) problem.Problem {
 	return p
 }
 
-// Line is min (x - 3)^2/2 s.t. x - 1 <= 0, from x = 0.
+// Line returns the problem min (x - 3)^2/2 s.t. x - 1 <= 0. The solution is x = 1.
 func Line() problem.Functions {
 	return problem.Functions{N: 1, M: 1,
 		F:         func(x []float64) float64 { return (x[0] - 3) * (x[0] - 3) / 2 },
@@ -99,7 +99,7 @@ func Line() problem.Functions {
 	}
 }
 
-// Start is New with the start as arguments.
+// Start returns the problem of fn at the start x.
 func Start(t testing.TB, fn problem.Functions, x ...float64) problem.Problem {
 	t.Helper()
 	return New(t, fn, x)

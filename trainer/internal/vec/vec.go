@@ -1,5 +1,5 @@
 // Package vec provides the few loops over slices of numbers that the packages of trainer share.
-// Sums add the elements in order and accumulate in float64: results do not depend on the machine.
+// Sums add the elements in order and accumulate in float64.
 package vec
 
 import "math"
@@ -22,7 +22,7 @@ func Norm1(x []float64) float64 {
 	return sum
 }
 
-// Dot returns x.y.
+// Dot returns sum_i x_i y_i.
 func Dot(x, y []float64) float64 {
 	sum := 0.0
 	for i, v := range x {
@@ -42,7 +42,8 @@ func Scale[T float32 | float64](x []T, a float64) {
 // Finite reports whether x is neither infinite nor NaN.
 func Finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// FirstNonFinite returns the index of the first element that is not finite, -1 if all are.
+// FirstNonFinite returns the index of the first element that is not finite, or -1 if all elements
+// are finite.
 func FirstNonFinite(x []float64) int {
 	for i, v := range x {
 		if !Finite(v) {
