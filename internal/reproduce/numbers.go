@@ -7,16 +7,17 @@ import (
 	"ppal/trainer"
 )
 
-// number is one quantity of a contender; smaller is better.
+// number is a quantity of a contender. Smaller is better.
 type number struct {
 	name string
 	of   func(o *compare.Outcome, contender string) compare.Statistic
-	// without returns the reason why a contender has no number. worst says that having no number is
-	// worse than any number.
+	// without returns the reason why a contender has no number. worst is true if a missing number
+	// is worse than any number.
 	without func(o *compare.Outcome, contender string) string
 	worst   bool
 }
 
+// lastOf returns the number that of reads from the last record.
 func lastOf(name string, of func(r *trainer.Record) (float64, bool)) number {
 	return number{name: name, of: func(o *compare.Outcome, contender string) compare.Statistic { return o.Final(contender, of) },
 		without: func(o *compare.Outcome, contender string) string { return "every run failed" }}
@@ -39,7 +40,8 @@ func lastMeasure(name string) number {
 	return lastOf(strings.ReplaceAll(name, "_", " "), func(r *trainer.Record) (float64, bool) { return r.Measured(name) })
 }
 
-// lastNear is the near stationarity of the last record that measured it; not every record does.
+// lastNear is the near stationarity of the last record with this measure. Some records do not
+// measure the near stationarity.
 func lastNear() number {
 	last := func(r *compare.Run) (distance float64, reason string) {
 		reason = "not measured"
@@ -69,12 +71,12 @@ func lastNear() number {
 		}}
 }
 
-// lossSlack is the relative distance from the reference's feasible loss up to which it counts as
-// reached.
+// lossSlack is the largest distance above the reference's feasible loss at which the loss counts
+// as reached. The distance is absolute.
 const lossSlack = 1e-3
 
-// secondsToLoss is the training time up to the first feasible record whose objective is at most the
-// reference's best feasible objective plus the slack. A run that does not reach it has no number.
+// secondsToLoss is the training time up to the first feasible record whose objective is at most
+// the reference's best feasible objective plus lossSlack. A run without this record has no number.
 func secondsToLoss(reference string) number {
 	return number{name: "seconds to that loss", of: func(o *compare.Outcome, contender string) compare.Statistic {
 		goal := o.Best(reference)
