@@ -17,7 +17,7 @@ type executor[T plan.Float] struct {
 	sparse            map[int]*kernel.Sparse[T]       // sparse leaves, read by their entries
 	tails             map[int]*logisticTails[T]       // tails of columns of scores, by buffer
 	consumers         plan.Consumers
-	negated           map[*int8][]T               // negated labels, by address of a label
+	negated           map[*int8][]T               // negated labels, by address of label 0
 	bytes             map[int]*kernel.PackedBytes // packed leaves of 8-bit data, by buffer
 	loads             map[int]*loading[T]         // jobs that fill leaves of floats
 	byteLoads         map[int]*byteLoading        // jobs that fill leaves of 8-bit data
@@ -36,7 +36,7 @@ type worker[T plan.Float] struct {
 	k               *kernel.Kernels[T]
 	scratch         *kernel.Scratch[T]
 	rows            *kernel.PackedFloats[T] // room for a packed block of activations
-	temporary       [][]T                   // rows of intermediate results of element-wise expressions
+	temporary       [][]T                   // rows of intermediate results of expressions
 }
 
 func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {

@@ -17,25 +17,29 @@ type number struct {
 	worst   bool
 }
 
-// lastOf returns the number that of reads from the last record.
+// lastOf returns a number of a run's last record. The function of reads the number.
 func lastOf(name string, of func(r *trainer.Record) (float64, bool)) number {
 	return number{name: name, of: func(o *compare.Outcome, contender string) compare.Statistic { return o.Final(contender, of) },
 		without: func(o *compare.Outcome, contender string) string { return "every run failed" }}
 }
 
+// bestObjective is the best objective among the feasible records.
 func bestObjective() number {
 	return number{name: "best feasible loss", of: func(o *compare.Outcome, contender string) compare.Statistic { return o.Best(contender) },
 		without: func(*compare.Outcome, string) string { return "never feasible" }, worst: true}
 }
 
+// lastViolation is the violation of the last record.
 func lastViolation() number {
 	return lastOf("violation", func(r *trainer.Record) (float64, bool) { return r.MaxViolation, true })
 }
 
+// lastStationarity is the stationarity of the last record.
 func lastStationarity() number {
 	return lastOf("stationarity", func(r *trainer.Record) (float64, bool) { return r.Stationarity, true })
 }
 
+// lastMeasure is the named measure of the last record.
 func lastMeasure(name string) number {
 	return lastOf(strings.ReplaceAll(name, "_", " "), func(r *trainer.Record) (float64, bool) { return r.Measured(name) })
 }

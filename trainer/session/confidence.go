@@ -147,7 +147,7 @@ func (c *confidence) search(f *solution, scores, held []float64, hits []int, res
 	rates := c.rates(hits)
 	for j, bound := range c.Tightened(rates) {
 		b := f.target.Bounds[j]
-		if c.system.DependsOnLoss(c.system.Bounds[j].Constraint) { // no threshold changes the l1 norm
+		if c.system.DependsOnLoss(c.system.Bounds[j].Constraint) { // thresholds keep the l1 norm
 			continue
 		}
 		train, valid := b, decide.Bound{AffineRow: b.AffineRow, Row: b.Row}

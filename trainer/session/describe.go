@@ -23,7 +23,7 @@ type Description struct {
 	Model        rundir.Model         // contents of model.json; the zero value: no model.json
 	Members      []rundir.Members     // the split of each row; nil: the rows have no source
 	DeviceBytes  int64                // peak of the GPU memory in use so far; 0 without a GPU
-	Columns      []datasets.ColumnUse // what each column of a table's file became; nil for other data
+	Columns      []datasets.ColumnUse // use of each column of a table's file; nil for other data
 }
 
 // Describe implements Pipeline.

@@ -78,8 +78,8 @@ type Statement struct {
 	// measures replaces Measures if the values also need the terms of ParameterNodes.
 	measures func(rows Rows) (func(scores, parameters []float64) (Measures, error), error)
 	sampled  *constraints.Intersectional // draws one group at each iteration; nil: all groups count
-	meanings []meaning                   // the decisions' quantities behind constraints on surrogates; nil: the constraints' names
-	minimise string                      // the rate behind an objective on surrogates; "": the objective's name
+	meanings []meaning                   // decision quantities; nil: constraint names
+	minimise string                      // minimised rate; "": the objective's name
 }
 
 // State implements Task. State returns s.
