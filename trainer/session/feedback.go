@@ -239,7 +239,7 @@ func (f *solution) warnings(d *decisions, classes []Class, byTraining bool) (lis
 	return list
 }
 
-// applyExactStep adds the offsets to the weights of the iterate.
+// applyExactStep adds the offsets to the scores: it changes the weights of the iterate.
 func (a *assembly) applyExactStep() error {
 	if a.solved == nil || !a.solved.exact.Moved {
 		return nil
