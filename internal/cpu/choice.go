@@ -9,10 +9,10 @@ import (
 	"ppal/internal/plan"
 )
 
-// supported are the products of a CPU.
+// supported lists the products that a CPU supports.
 var supported = []plan.Products{plan.AutoProducts, plan.Float32, plan.Int8x3, plan.Int8x2}
 
-// With returns the device with other products. Both have the same workers. The error is a
+// With returns the device with other products. Both devices share the workers. The error is a
 // *plan.ProductsError.
 func (d *Device) With(p plan.Products) (*Device, error) {
 	if !slices.Contains(supported, p) {
@@ -39,17 +39,18 @@ func (d *Device) Products(cols int) plan.Products {
 	return plan.Float32
 }
 
-// Integers names the instruction of the products with digits: avx512_vnni, avx_vnni, or go.
+// Integers returns the name of the instruction that products of digits use: avx512_vnni, avx_vnni,
+// or go.
 func (d *Device) Integers() string { return d.bytes.Instruction() }
 
 // NewBytes returns a matrix of zeros with a scale, in the layout of the device's products with
-// 8-bit data. A plan whose data it is reads it without a copy.
+// 8-bit data. A plan with this matrix as data reads the matrix without a copy.
 func (d *Device) NewBytes(rows, cols int, scale float64) *kernel.PackedBytes {
 	return d.bytes.NewPackedBytes(rows, cols, scale)
 }
 
-// byteLeaf returns the packed form of a leaf of 8-bit data that products with digits read, nil for
-// other leaves.
+// byteLeaf returns the packed form of a leaf of 8-bit data for products of digits, nil for other
+// leaves.
 func (e *executor[T]) byteLeaf(buffer int) *kernel.PackedBytes {
 	data, ok := e.plan.DataOf(buffer).(matrix.EightBit)
 	if _, single := any(e).(*executor[float32]); !ok || !single {
@@ -65,7 +66,7 @@ func (e *executor[T]) byteLeaf(buffer int) *kernel.PackedBytes {
 	return e.device.NewBytes(rows, cols, data.ByteScale())
 }
 
-// digits is the number of digits of the products with 8-bit data.
+// digits returns the number of digits of the products with 8-bit data.
 func (d *Device) digits() int {
 	if d.products == plan.Int8x2 {
 		return 2
@@ -73,8 +74,8 @@ func (d *Device) digits() int {
 	return 3
 }
 
-// Products names how products with the data are computed: int8x3 or int8x2 if any are, else the
-// dtype.
+// Products returns the name of the products with the data: int8x3 or int8x2 if the plan has such
+// products, else the dtype.
 func (e *executor[T]) Products() string {
 	switch {
 	case len(e.bytes) == 0:

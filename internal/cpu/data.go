@@ -5,10 +5,10 @@ import (
 	"ppal/internal/plan"
 )
 
-// packData packs every leaf that is a factor over the data's rows, or takes its entries, and widens
-// the data matrices that other steps read.
+// packData packs every leaf that is a factor over the data's rows, or reads the leaf's entries.
+// packData also widens the data matrices that other steps read.
 func (e *executor[T]) packData() error {
-	others := map[int]bool{} // buffers that are read as they are
+	others := map[int]bool{} // buffers that some step reads without packing
 	for _, r := range append(append([]plan.Region{}, e.plan.Forward...), e.plan.Backward...) {
 		for _, s := range r.Steps {
 			packed := -1
@@ -42,13 +42,13 @@ func (e *executor[T]) packData() error {
 	return nil
 }
 
-// read reports whether products read a leaf in a form of their own.
+// read reports whether products read a special form of a leaf: packed, sparse or 8-bit.
 func (e *executor[T]) read(buffer int) bool {
 	return e.data[buffer] != nil || e.sparse[buffer] != nil || e.bytes[buffer] != nil
 }
 
-// packed allocates the packed form of a leaf, or takes its entries. A leaf whose products are all
-// narrow stays as it is.
+// packed allocates the packed form of a leaf, or reads the leaf's entries. A leaf with only narrow
+// products stays unpacked.
 func (e *executor[T]) packed(buffer int) error {
 	if e.read(buffer) {
 		return nil
@@ -73,12 +73,12 @@ func (e *executor[T]) packWide(buffer int) {
 	}
 }
 
-// NarrowWidth is the largest width of products that read the data as they are. The packed form's
-// kernels compute as many columns as a vector has elements: one column would take an eighth of
-// their time, eight columns take a half.
+// NarrowWidth is the largest width of products that read the data unpacked. The kernels of the
+// packed form compute as many columns as a vector has elements. A single column would use an
+// eighth of their time, eight columns use half.
 const NarrowWidth = 8
 
-// widest is the largest number of columns of the products with a leaf.
+// widest returns the largest number of columns of the products with a leaf.
 func (e *executor[T]) widest(buffer int) int {
 	most := 0
 	for _, r := range append(append([]plan.Region{}, e.plan.Forward...), e.plan.Backward...) {

@@ -4,9 +4,9 @@ import (
 	"ppal/internal/plan"
 )
 
-// elements evaluates an element-wise expression over a block while the block is in cache, row by
-// row, with a row of intermediate results for each operation. A block without gaps counts as one
-// row.
+// elements evaluates an element-wise expression over a block while the block is in cache. The step
+// computes row by row, with a row of intermediate results for each operation. A block without gaps
+// counts as a single row.
 type elements[T plan.Float] struct {
 	m    *plan.Map
 	flat bool
@@ -16,7 +16,7 @@ func newElements[T plan.Float](m *plan.Map) *elements[T] {
 	return &elements[T]{m, flat(m)}
 }
 
-// flat reports whether a block is one vector: no matrix has gaps, and only single numbers are
+// flat reports whether a block is a single vector: no matrix has gaps, and only single numbers are
 // repeated.
 func flat(m *plan.Map) bool {
 	for _, a := range m.Args {
@@ -39,14 +39,16 @@ func (s *elements[T]) block(_ int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// rowsOf is some rows of an expression's matrices: one row, or several rows that form one vector.
+// rowsOf selects rows of an expression's matrices: a single row, or several rows that form a
+// vector.
 type rowsOf[T plan.Float] struct {
 	*worker[T]
 	m       *plan.Map
 	i, rows int
 }
 
-// part returns these rows of a matrix, or the only row.
+// part returns the selected rows of a matrix. For a matrix with a single row, part returns that
+// row.
 func (r rowsOf[T]) part(v plan.View) []T {
 	if v.Rows != r.m.Out.Rows {
 		return r.Row(v, 0)
@@ -57,8 +59,8 @@ func (r rowsOf[T]) part(v plan.View) []T {
 	return r.From(v, r.i)[:r.rows*v.Cols]
 }
 
-// evaluate writes an expression to out. Out may be an operand: only the last operation of the tree
-// writes out.
+// evaluate writes the value of an expression to out. out may be an operand, because only the last
+// operation of the tree writes out.
 func (r rowsOf[T]) evaluate(e *plan.Expr, out []T, depth int) {
 	switch {
 	case e.Op == plan.Load:
@@ -76,8 +78,8 @@ func (r rowsOf[T]) evaluate(e *plan.Expr, out []T, depth int) {
 	}
 }
 
-// operand returns an operand of an expression: part of a matrix, or else the worker's k-th row of
-// intermediate results.
+// operand returns an operand of an expression: a part of a matrix, or else the worker's k-th row
+// of intermediate results.
 func (r rowsOf[T]) operand(e *plan.Expr, n, k int) []T {
 	if e.Op == plan.Load {
 		if x := r.part(r.m.Args[e.Arg]); len(x) == n {

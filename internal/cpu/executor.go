@@ -13,17 +13,17 @@ type executor[T plan.Float] struct {
 	plan              *plan.Plan
 	k                 *kernel.Kernels[T]
 	workers           []*worker[T]
-	data              map[int]*kernel.PackedFloats[T] // packed leaves, by buffer
-	sparse            map[int]*kernel.Sparse[T]       // leaves that are read by their entries
-	tails             map[int]*logisticTails[T]       // of scores, by buffer
+	data              map[int]*kernel.PackedFloats[T] // packed leaves of floats, by buffer
+	sparse            map[int]*kernel.Sparse[T]       // sparse leaves, read by their entries
+	tails             map[int]*logisticTails[T]       // tails of columns of scores, by buffer
 	consumers         plan.Consumers
-	negated           map[*int8][]T               // negated labels, by the first label
-	bytes             map[int]*kernel.PackedBytes // leaves of 8-bit data
-	loads             map[int]*loading[T]         // the jobs that fill leaves of floats
-	byteLoads         map[int]*byteLoading        // the jobs that fill leaves of 8-bit data
-	lent              map[int]bool                // leaves in the memory of a node's value or of a data matrix
-	scales            map[int]float64             // of 8-bit data in leaves of floats
-	integers          *kernel.ByteKernels         // of their products
+	negated           map[*int8][]T               // negated labels, by address of label 0
+	bytes             map[int]*kernel.PackedBytes // packed leaves of 8-bit data, by buffer
+	loads             map[int]*loading[T]         // jobs that fill leaves of floats
+	byteLoads         map[int]*byteLoading        // jobs that fill leaves of 8-bit data
+	lent              map[int]bool                // leaves in the memory of a node or a matrix
+	scales            map[int]float64             // scales of 8-bit data in float leaves
+	integers          *kernel.ByteKernels         // kernels of the integer products
 	device            *Device
 	forward, backward []*region[T]
 	threads           int
@@ -32,11 +32,11 @@ type executor[T plan.Float] struct {
 
 // worker is the memory of one goroutine.
 type worker[T plan.Float] struct {
-	*plan.Memory[T] // the executor's, but for local buffers
+	*plan.Memory[T] // the executor's memory, except for local buffers
 	k               *kernel.Kernels[T]
 	scratch         *kernel.Scratch[T]
-	rows            *kernel.PackedFloats[T] // room to pack a block of activations
-	temporary       [][]T                   // rows of intermediate results of element-wise expressions
+	rows            *kernel.PackedFloats[T] // room for a packed block of activations
+	temporary       [][]T                   // rows of intermediate results of expressions
 }
 
 func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
@@ -77,7 +77,7 @@ func (e *executor[T]) newWorker() *worker[T] {
 			own.Data[i] = slots[b.Slot]
 		}
 	}
-	widest := 1 // of the factors D in A^T D, which a worker packs
+	widest := 1 // the widest factor D in A^T D; a worker packs D
 	for _, r := range slices.Concat(e.plan.Forward, e.plan.Backward) {
 		for _, s := range r.Steps {
 			if p, ok := s.(*plan.Product); ok && p.TransA {
@@ -88,7 +88,8 @@ func (e *executor[T]) newWorker() *worker[T] {
 	return &worker[T]{Memory: own, k: e.k, scratch: e.k.NewScratch(kernel.RowBlock, widest), rows: e.k.NewPackedFloats(0, 0)}
 }
 
-// Attach gives a parameter, weight or gradient its memory, of the size of its buffer.
+// Attach gives a parameter, weight or gradient its memory. data has as many elements as the
+// buffer.
 func (e *executor[T]) Attach(v plan.View, data []T) error {
 	if err := e.plan.CheckAttach(v, len(data)); err != nil {
 		return err
@@ -97,7 +98,7 @@ func (e *executor[T]) Attach(v plan.View, data []T) error {
 	return nil
 }
 
-// setData sets the memory of a buffer for all workers.
+// setData sets the memory of a buffer for the executor and all workers.
 func (e *executor[T]) setData(buffer int, data []T) {
 	e.Data[buffer] = data
 	for _, w := range e.workers {
@@ -108,8 +109,8 @@ func (e *executor[T]) setData(buffer int, data []T) {
 // Forward computes the objective, the constraints and the watched values.
 func (e *executor[T]) Forward() error { return e.run(e.forward) }
 
-// Backward computes the gradients for the coefficients of the objective and then of the
-// constraints.
+// Backward computes the gradients. The coefficients start with the coefficient of the objective,
+// and the coefficients of the constraints follow.
 func (e *executor[T]) Backward(coefficients []float64) error {
 	if err := e.SetCoefficients(e.plan, coefficients); err != nil {
 		return err
@@ -117,6 +118,7 @@ func (e *executor[T]) Backward(coefficients []float64) error {
 	return e.run(e.backward)
 }
 
+// run runs regions in their order.
 func (e *executor[T]) run(regions []*region[T]) error {
 	for _, r := range regions {
 		if err := r.run(); err != nil {

@@ -2,11 +2,11 @@ package cpu
 
 import "ppal/internal/plan"
 
-// groupLists is M as the list of each row's groups, with one operation for each entry.
+// groupLists holds M as a list of groups for each row. Each entry of M costs an operation.
 type groupLists[T plan.Float] struct {
 	g     plan.Groups
 	sizes []float64
-	share []float64 // the part of each group's weight that an entry of weight 1 gets
+	share []float64 // share of each group's weight for an entry of weight 1
 }
 
 func newGroupLists[T plan.Float](g plan.Groups) *groupLists[T] {
@@ -60,7 +60,8 @@ func (f *groupLists[T]) mulTrans(out []T, lo int, add bool) {
 	}
 }
 
-// gathered is the sum of v's elements at the indices, in four interleaved sums.
+// gathered returns the sum of v's elements at the indices. The sum uses four interleaved partial
+// sums.
 func gathered(v []float64, at []int32) float64 {
 	var a, b, c, d float64
 	for len(at) >= 4 {

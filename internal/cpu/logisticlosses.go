@@ -5,17 +5,17 @@ import (
 	"ppal/internal/plan"
 )
 
-// logisticTails are the tail probabilities of one column of scores (kernel.LogisticTails). All
-// smooth losses of the scores, and their derivatives in the backward half, follow from them: the
-// forward half takes one exponential for each row and keeps the result.
+// logisticTails holds the tail probabilities of a column of scores (kernel.LogisticTails). The
+// forward half computes a single exponential for each row and keeps the result. All smooth losses
+// of the scores, and their derivatives in the backward half, follow from the tails.
 type logisticTails[T plan.Float] struct {
 	scores plan.View
-	values []T // of every row
+	values []T // tail of every row
 }
 
-// findTails allocates the tails of all columns of scores that can have them: columns that are kept
-// from the forward half to the backward half and that no step writes after the first loss has read
-// them.
+// findTails allocates the tails of all columns of scores that can have tails. The scores must stay
+// in memory from the forward half to the backward half. No step may write the scores after the
+// first loss has read the scores.
 func (e *executor[T]) findTails() {
 	e.tails = map[int]*logisticTails[T]{}
 	for _, r := range e.plan.Forward {
@@ -30,14 +30,15 @@ func (e *executor[T]) findTails() {
 	}
 }
 
-// hasTails reports whether a loss is a function of the tails of its scores, and the scores are
-// kept.
+// hasTails reports whether a loss is a function of the tails of its scores, and whether the scores
+// stay in memory.
 func (e *executor[T]) hasTails(signs plan.Signs, s plan.View) bool {
 	b := e.plan.Buffers[s.Buffer]
 	return smooth(signs.Phi) && b.Class == plan.Kept && s.Len() == b.Len() && s.Cols == 1
 }
 
-// smooth reports whether the kernels compute a surrogate and its derivative from the tails.
+// smooth reports whether the kernels compute a surrogate and the surrogate's derivative from the
+// tails.
 func smooth(phi plan.Surrogate) bool {
 	loss, known := kernelLoss(phi)
 	return known && loss != kernel.HingeLoss
@@ -51,12 +52,12 @@ func (e *executor[T]) tailsOf(signs plan.Signs, s plan.View) *logisticTails[T] {
 	return nil
 }
 
-// blockSteps compiles the steps of a region with rows. A producer and its only consumer may become
-// one step: a loss and its means, or the rows' factors and the derivative of a loss. The map holds
-// the tails that earlier steps compute.
+// blockSteps compiles the steps of a region with rows. A producer may be fused with its only
+// consumer: a loss with its means, or the factors of the rows with the derivative of a loss. The
+// map computed holds the tails that earlier steps compute.
 func (e *executor[T]) blockSteps(r plan.Region, computed map[*logisticTails[T]]bool) []step[T] {
 	var steps []step[T]
-	fused := map[plan.Step]step[T]{} // by the consumer
+	fused := map[plan.Step]step[T]{} // fused steps, by the consumer
 	for _, s := range r.Steps {
 		if f := fused[s]; f != nil {
 			steps = append(steps, f)
@@ -94,7 +95,7 @@ func (s *tailsStep[T]) block(_ int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// tailSigmoid is Out[i] = phi(y S[i]) for the sigmoid.
+// tailSigmoid computes Out[i] = phi(y S[i]) for the sigmoid.
 type tailSigmoid[T plan.Float] struct {
 	s       *plan.SignedLoss
 	t       *logisticTails[T]
@@ -106,7 +107,7 @@ func (l *tailSigmoid[T]) block(_ int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// tailGrad is Out[i] = D[i] y phi'(y S[i]), or Out[i] += D[i] y phi'(y S[i]).
+// tailGrad computes Out[i] = D[i] y phi'(y S[i]), or Out[i] += D[i] y phi'(y S[i]).
 type tailGrad[T plan.Float] struct {
 	s       *plan.SignedLossGrad
 	t       *logisticTails[T]
@@ -120,21 +121,22 @@ func (g *tailGrad[T]) block(_ int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// isLogisticMeans reports whether the means are of logistic losses over groups of consecutive rows.
+// isLogisticMeans reports whether the means are means of logistic losses over groups of
+// consecutive rows.
 func isLogisticMeans(l *plan.SignedLoss, m *plan.GroupMeans) bool {
 	phi, _ := kernelLoss(l.Phi)
 	return phi == kernel.LogisticLoss && m.RowStarts == nil
 }
 
-// logisticMeans is Out = M phi(y S) - Offsets for the logistic loss and groups of consecutive rows.
-// The losses are not written: each group and worker adds up the logarithms of products
-// (kernel.LogisticSum).
+// logisticMeans computes Out = M phi(y S) - Offsets for the logistic loss and groups of
+// consecutive rows. The step does not write the losses. Each worker adds up the logarithms of
+// products for each group (kernel.LogisticSum).
 type logisticMeans[T plan.Float] struct {
 	s       *plan.GroupMeans
 	t       *logisticTails[T]
 	negated []T
 	rows    rowRanges
-	sums    [][]kernel.LogisticSum // by worker
+	sums    [][]kernel.LogisticSum // sums of the groups, by worker
 }
 
 func newLogisticMeans[T plan.Float](e *executor[T], l *plan.SignedLoss, s *plan.GroupMeans, t *logisticTails[T]) *logisticMeans[T] {
@@ -169,8 +171,8 @@ func (m *logisticMeans[T]) finish(e *executor[T], workers int) {
 	}
 }
 
-// tailGradWhere is tailGrad with D = M^T W for rows that have at most two different factors. D is
-// not written.
+// tailGradWhere is tailGrad with D = M^T W for rows that have at most two different factors. The
+// step does not write D.
 type tailGradWhere[T plan.Float] struct {
 	tailGrad[T]
 	d     *groupMeansGrad[T]
@@ -191,7 +193,8 @@ func (e *executor[T]) newTailGradWhere(d *plan.GroupMeansGrad, s *plan.SignedLos
 	return &tailGradWhere[T]{*g, &groupMeansGrad[T]{d, masks, make([]float64, d.Count)}, masks}
 }
 
-// masksOf returns the masks of groups whose form is masks, or of one group of all rows; else nil.
+// masksOf returns the masks of groups in the form groupMasks, or of a single group of all rows,
+// else nil.
 func (e *executor[T]) masksOf(g plan.Groups) *groupMasks[T] {
 	if g.RowStarts == nil && g.Count == 1 && g.Starts[0] == 0 && g.Starts[1] == g.Rows {
 		all := plan.Groups{Rows: 1, Count: 1, Starts: g.Starts, RowStarts: []int{0, 1}, RowGroups: []int32{0}}

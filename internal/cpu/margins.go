@@ -5,17 +5,17 @@ import (
 	"ppal/internal/plan"
 )
 
-// margins are the margins of a block of rows for all classes except a row's own, side by side. Each
-// worker has memory of its own.
+// margins computes the margins of a block of rows for all classes except a row's own class, side
+// by side. Each worker has its own memory.
 type margins[T plan.Float] struct {
 	plan.Margins
 	scores plan.View
 	phi    kernel.Loss
-	room   [][]T // by worker
+	room   [][]T // margins of a block, by worker
 	ones   []T
 }
 
-// newMargins returns false for surrogates that the kernels do not compute.
+// newMargins returns false for surrogates that the kernels do not support.
 func newMargins[T plan.Float](m plan.Margins, scores plan.View, workers int) (r margins[T], known bool) {
 	phi, known := kernelLoss(m.Phi)
 	if !known {
@@ -30,9 +30,9 @@ func newMargins[T plan.Float](m plan.Margins, scores plan.View, workers int) (r 
 	return r, true
 }
 
-// negated writes S[i,j] - S[i,c], c = Labels[i], for rows lo to hi-1 and all j except c; 0 for
-// equal scores, infinite ones too. It returns as many ones: for the kernels the margins are scores
-// with the label -1.
+// negated returns S[i,j] - S[i,c], c = Labels[i], for rows lo to hi-1 and all j except c. The
+// value is 0 for equal scores, also if both scores are infinite. negated also returns a vector of
+// ones with the same length, because the kernels treat the margins as scores with the label -1.
 func (r *margins[T]) negated(t int, w *worker[T], lo, hi int) (m, ones []T) {
 	n := (hi - lo) * (r.scores.Cols - 1)
 	m = r.room[t][:n]
@@ -55,13 +55,13 @@ func (r *margins[T]) negated(t int, w *worker[T], lo, hi int) (m, ones []T) {
 	return m, r.ones[:n]
 }
 
-// marginLoss is Out[i] = sum_{j != c} phi(S[i,c] - S[i,j]), the sum in float64.
+// marginLoss computes Out[i] = sum_{j != c} phi(S[i,c] - S[i,j]). The sum is in float64.
 type marginLoss[T plan.Float] struct {
 	margins[T]
 	out plan.View
 }
 
-// newMarginLoss returns nil if the kernels do not compute the surrogate.
+// newMarginLoss returns nil if the kernels do not support the surrogate.
 func newMarginLoss[T plan.Float](s *plan.MarginLoss, workers int) *marginLoss[T] {
 	m, known := newMargins[T](s.Margins, s.S, workers)
 	if !known {
@@ -85,14 +85,14 @@ func (s *marginLoss[T]) block(t int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// marginLossGrad is the derivative of marginLoss times D[i]; the sum for the own class is in
-// float64.
+// marginLossGrad computes the derivative of marginLoss times D[i]. The sum for the row's own class
+// is in float64.
 type marginLossGrad[T plan.Float] struct {
 	margins[T]
 	d, out plan.View
 }
 
-// newMarginLossGrad returns nil if the kernels do not compute the surrogate.
+// newMarginLossGrad returns nil if the kernels do not support the surrogate.
 func newMarginLossGrad[T plan.Float](s *plan.MarginLossGrad, workers int) *marginLossGrad[T] {
 	m, known := newMargins[T](s.Margins, s.S, workers)
 	if !known {

@@ -5,7 +5,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// product compiles a product in a region; nil if the kernels have no form for it.
+// product compiles a product in a region. product returns nil if the kernels do not support the
+// product.
 func (e *executor[T]) product(p *plan.Product) step[T] {
 	data := e.data[p.A.Buffer]
 	if x := e.sparse[p.A.Buffer]; x != nil && e.packable(p, p.A.Rows) {
@@ -29,7 +30,8 @@ func (e *executor[T]) product(p *plan.Product) step[T] {
 	return newRowProduct(e, p)
 }
 
-// factor is the small factor of a product, B or B^T, packed before the blocks.
+// factor is the small factor of a product, B or B^T. The workers pack the factor before the
+// blocks.
 type factor[T plan.Float] struct {
 	p      *plan.Product
 	panels *kernel.Panels[T]
@@ -50,7 +52,7 @@ func (f factor[T]) prepareShare(e *executor[T], worker, workers int) {
 	f.panels.PackPanels(from, to, e.Data[f.p.B.Buffer][f.p.B.Offset:], f.p.B.Stride, f.p.TransB)
 }
 
-// dataProduct is Z = X W over the packed data.
+// dataProduct computes Z = X W with the packed data X.
 type dataProduct[T plan.Float] struct {
 	factor[T]
 	data *kernel.PackedFloats[T]
@@ -66,8 +68,8 @@ func (s *dataProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// newRowProduct compiles Z = A W for activations A: row by row if one side is narrow, else with
-// packed blocks.
+// newRowProduct compiles Z = A W for activations A. The step computes row by row if one side is
+// narrow, else with packed blocks.
 func newRowProduct[T plan.Float](e *executor[T], p *plan.Product) step[T] {
 	if min(p.A.Cols, p.Out.Cols) > narrow {
 		return &packedProduct[T]{newFactor(e, p)}
@@ -75,7 +77,7 @@ func newRowProduct[T plan.Float](e *executor[T], p *plan.Product) step[T] {
 	return newNarrowProduct[T](p)
 }
 
-// packedProduct is Z = A W for activations A, which are packed a block at a time.
+// packedProduct computes Z = A W for activations A. The step packs a block of A at a time.
 type packedProduct[T plan.Float] struct{ factor[T] }
 
 func (s *packedProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
@@ -92,7 +94,7 @@ func (w *worker[T]) packRows(v plan.View, lo, hi int) {
 	}
 }
 
-// workerSums are the sums of a product over rows, G = A^T D, by worker.
+// workerSums holds the sums of a product over rows, G = A^T D, by worker.
 type workerSums[T plan.Float] struct {
 	p    *plan.Product
 	sums [][]T
@@ -108,8 +110,8 @@ func newWorkerSums[T plan.Float](e *executor[T], p *plan.Product) workerSums[T] 
 
 func (s workerSums[T]) prepareShare(_ *executor[T], worker, _ int) { clear(s.sums[worker]) }
 
-// finishShare adds up a part of the rows of G, worker by worker, and writes or adds them to the
-// product's result.
+// finishShare adds up the workers' sums for a part of the rows of G, in the order of the workers.
+// finishShare writes the totals to the result of the product or adds the totals to the result.
 func (s workerSums[T]) finishShare(e *executor[T], worker, workers int) {
 	out := s.p.Out
 	from, to := share(out.Rows, worker, workers)
@@ -127,10 +129,10 @@ func (s workerSums[T]) finishShare(e *executor[T], worker, workers int) {
 	}
 }
 
-// gradientProduct is G = A^T D, or G += A^T D; A is the packed data or activations.
+// gradientProduct computes G = A^T D, or G += A^T D. A is the packed data or activations.
 type gradientProduct[T plan.Float] struct {
 	workerSums[T]
-	data *kernel.PackedFloats[T] // nil: activations, packed a block at a time
+	data *kernel.PackedFloats[T] // nil: A is activations, packed a block at a time
 }
 
 func newGradientProduct[T plan.Float](e *executor[T], p *plan.Product, data *kernel.PackedFloats[T]) *gradientProduct[T] {

@@ -10,8 +10,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// NewVectors implements plan.Device. The steps on the vectors run on the device's threads; their
-// results depend on the level of the kernels only, not on the number of threads.
+// NewVectors implements plan.Device. The steps on the vectors run on the device's threads. The
+// results depend on the level of the kernels and not on the number of threads.
 func (d *Device) NewVectors(t tensor.Dtype, x matrix.Matrix, _ []int) (problem.Vectors, error) {
 	switch t {
 	case tensor.Float32:
@@ -37,8 +37,8 @@ func (d *Device) Compile(p *plan.Plan, x problem.Vectors) (plan.Program, error) 
 	return newProgram[float64](d, p, x)
 }
 
-// program runs a plan at the iterate of host vectors. The parameters' buffers are parts of the
-// iterate, the gradients' buffers parts of the vector that Backward writes.
+// program runs a plan at the iterate of host vectors. The buffers of the parameters are parts of
+// the iterate. The buffers of the gradients are parts of the vector that Backward writes.
 type program[T plan.Float] struct {
 	e *executor[T]
 	x *problem.HostVectors[T]

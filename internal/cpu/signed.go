@@ -5,7 +5,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// kernelLoss returns the kernels' loss for a surrogate, false if the kernels have none.
+// kernelLoss returns the kernels' loss for a surrogate. kernelLoss returns false if the kernels do
+// not support the surrogate.
 func kernelLoss(phi plan.Surrogate) (kernel.Loss, bool) {
 	switch phi.String() {
 	case "sigmoid":
@@ -18,8 +19,8 @@ func kernelLoss(phi plan.Surrogate) (kernel.Loss, bool) {
 	return 0, false
 }
 
-// negatedLabels returns -y, which the kernels take: one vector for all losses and derivatives with
-// the same labels.
+// negatedLabels returns -y, the form of labels that the kernels read. All losses and derivatives
+// with the same labels share the vector.
 func (e *executor[T]) negatedLabels(s plan.Signs) []T {
 	if len(s.Labels) == 0 {
 		return nil
@@ -37,14 +38,14 @@ func (e *executor[T]) negatedLabels(s plan.Signs) []T {
 	return negated
 }
 
-// signedLoss is Out[i] = phi(y S[i]).
+// signedLoss computes Out[i] = phi(y S[i]).
 type signedLoss[T plan.Float] struct {
 	s       *plan.SignedLoss
 	phi     kernel.Loss
 	negated []T
 }
 
-// newSignedLoss returns nil if the kernels have no form for the step.
+// newSignedLoss returns nil if the kernels do not support the step.
 func newSignedLoss[T plan.Float](e *executor[T], s *plan.SignedLoss) step[T] {
 	phi, known := kernelLoss(s.Phi)
 	if !known || s.S.Stride != 1 || s.Out.Stride != 1 {
@@ -63,14 +64,14 @@ func (l *signedLoss[T]) block(_ int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// signedLossGrad is Out[i] = D[i] y phi'(y S[i]), or Out[i] += D[i] y phi'(y S[i]).
+// signedLossGrad computes Out[i] = D[i] y phi'(y S[i]), or Out[i] += D[i] y phi'(y S[i]).
 type signedLossGrad[T plan.Float] struct {
 	s       *plan.SignedLossGrad
 	phi     kernel.Loss
 	negated []T
 }
 
-// newSignedLossGrad returns nil if the kernels have no form for the step.
+// newSignedLossGrad returns nil if the kernels do not support the step.
 func newSignedLossGrad[T plan.Float](e *executor[T], s *plan.SignedLossGrad) step[T] {
 	phi, known := kernelLoss(s.Phi)
 	if !known || s.S.Stride != 1 || s.D.Stride != 1 || s.Out.Stride != 1 {

@@ -8,8 +8,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// sparseLeaf returns the entries of a leaf's sparse data if they take no more memory than all
-// elements, else nil.
+// sparseLeaf returns the entries of a leaf with sparse data. sparseLeaf returns nil for other
+// leaves, and if the entries take more memory than all elements.
 func (e *executor[T]) sparseLeaf(buffer int) (*kernel.Sparse[T], error) {
 	s, ok := e.plan.DataOf(buffer).(matrix.Sparse)
 	if !ok {
@@ -27,7 +27,7 @@ func (e *executor[T]) sparseLeaf(buffer int) (*kernel.Sparse[T], error) {
 	return x, nil
 }
 
-// newSparse compiles a product that reads all of a leaf's entries.
+// newSparse compiles a product that reads all entries of a leaf.
 func newSparse[T plan.Float](e *executor[T], p *plan.Product, x *kernel.Sparse[T]) step[T] {
 	if p.TransA {
 		return newSparseGradient(e, p, x)
@@ -35,7 +35,7 @@ func newSparse[T plan.Float](e *executor[T], p *plan.Product, x *kernel.Sparse[T
 	return newSparseProduct(e, p, x)
 }
 
-// sparseProduct is Z = X W over the entries of X.
+// sparseProduct computes Z = X W from the entries of X.
 type sparseProduct[T plan.Float] struct {
 	p          *plan.Product
 	w          *kernel.SparseFactor[T]
@@ -65,10 +65,11 @@ func (s *sparseProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// sparseGradient is G = X^T D, or G += X^T D, over the entries of X. Each worker has its own sums.
+// sparseGradient computes G = X^T D, or G += X^T D, from the entries of X. Each worker has its own
+// sums.
 type sparseGradient[T plan.Float] struct {
 	p    *plan.Product
-	sums []*kernel.SparseSums[T] // by worker
+	sums []*kernel.SparseSums[T] // sums of G, by worker
 	rows [][]float64             // room for a row of G, by worker
 }
 
@@ -88,8 +89,8 @@ func (s *sparseGradient[T]) block(t int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// finishShare adds up a part of the rows of G, worker by worker, and writes or adds them to the
-// product's result.
+// finishShare adds up the workers' sums for a part of the rows of G, in the order of the workers.
+// finishShare writes the totals to the result of the product or adds the totals to the result.
 func (s *sparseGradient[T]) finishShare(e *executor[T], worker, workers int) {
 	row := s.rows[worker]
 	from, to := share(s.p.Out.Rows, worker, workers)

@@ -55,10 +55,10 @@ func (e *executor[T]) blockStep(s plan.Step) step[T] {
 	return newReference[T](s, e.threads)
 }
 
-// reference is a step that runs through the loops of plan.Run.
+// reference is a step that runs the loops of plan.Run.
 type reference[T plan.Float] struct {
 	s    plan.Step
-	sums [][]float64 // by worker
+	sums [][]float64 // sums over rows, by worker
 }
 
 func newReference[T plan.Float](s plan.Step, workers int) *reference[T] {
@@ -84,7 +84,7 @@ func (r *reference[T]) finish(e *executor[T], workers int) {
 	plan.Finish(r.s, e.Memory, total)
 }
 
-// addPartials adds the workers' sums to the first's, in their order.
+// addPartials adds the sums of the other workers to total, in the order of the workers.
 func addPartials(total []float64, others [][]float64) {
 	for _, s := range others {
 		for i, x := range s {

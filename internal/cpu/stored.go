@@ -6,13 +6,13 @@ import (
 	"ppal/internal/plan"
 )
 
-// storedBytes is an 8-bit matrix s v in the memory of a leaf of floats, which holds T(s v). Its
-// rows are exactly v, so that nothing else needs to keep the values beside the floats.
+// storedBytes is an 8-bit matrix s v in the memory of a leaf of floats. The leaf holds T(s v). The
+// leaf determines v exactly, and the program needs no copy of v beside the floats.
 type storedBytes[T plan.Float] struct {
 	rows, cols     int
 	scale, inverse float64                 // s and 1/s
-	plain          []T                     // row by row; nil: see packed
-	packed         *kernel.PackedFloats[T] // nil if plain has the elements
+	plain          []T                     // elements row by row; nil: packed has the elements
+	packed         *kernel.PackedFloats[T] // packed elements; nil: plain has the elements
 }
 
 var _ matrix.EightBit = (*storedBytes[float32])(nil)
@@ -52,8 +52,8 @@ func (x *storedBytes[T]) ByteRow(i int, room []uint8) []uint8 {
 func (x *storedBytes[T]) Float32(dst []float32, from, to int) { matrix.WidenBytes(dst, x, from, to) }
 func (x *storedBytes[T]) Float64(dst []float64, from, to int) { matrix.WidenBytes(dst, x, from, to) }
 
-// Stored implements plan.Program: 8-bit data are readable in either form that products read. A
-// later Bind does not change the matrix, because it moves the input to other memory.
+// Stored implements plan.Program. 8-bit data are readable in each form that products read. A later
+// Bind does not change the matrix, because Bind moves the input to other memory.
 func (e *executor[T]) Stored(v plan.View) matrix.EightBit {
 	if x := e.bytes[v.Buffer]; x != nil {
 		e.lent[v.Buffer] = true

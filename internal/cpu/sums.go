@@ -4,8 +4,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// columnSums is Out[0,j] = sum_i In[i,j], or the sum of all elements, in float64: block by block in
-// the rows' order, then worker by worker, then column by column.
+// columnSums computes Out[0,j] = sum_i In[i,j], or the sum of all elements, in float64. The order
+// is block by block in the order of the rows, then worker by worker, then column by column.
 type columnSums[T plan.Float] struct {
 	s    *plan.Sums
 	sums [][]float64
@@ -47,10 +47,11 @@ func (c *columnSums[T]) finish(e *executor[T], workers int) {
 	}
 }
 
-// columnSum adds up rows of one column in float64, with kernel.Sum if the column has no gaps.
+// columnSum adds up rows of a single column in float64. columnSum uses kernel.Sum if the column
+// has no gaps.
 type columnSum[T plan.Float] struct{ in plan.View }
 
-// of is the sum of rows lo to hi-1.
+// of returns the sum of rows lo to hi-1.
 func (c columnSum[T]) of(w *worker[T], lo, hi int) (sum float64) {
 	column := w.From(c.in, lo)
 	if c.in.Stride == 1 {

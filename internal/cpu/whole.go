@@ -4,11 +4,11 @@ import (
 	"ppal/internal/plan"
 )
 
-// serialWork is the arithmetic, or else the number of elements, up to which a step outside the
-// regions runs on one goroutine: such a step takes some microseconds.
+// serialWork is the limit up to which a step outside the regions runs on one goroutine. The limit
+// counts arithmetic operations, or else elements. A step at the limit takes some microseconds.
 const serialWork = 1 << 16
 
-// wholeRegion makes a region of a step outside of the plan's regions.
+// wholeRegion makes a region for a step outside the plan's regions.
 func (e *executor[T]) wholeRegion(s plan.Step) *region[T] {
 	threads := e.threads
 	if max(s.FLOPs(), int64(s.Writes()[0].Len())) <= serialWork {
@@ -23,16 +23,16 @@ func (e *executor[T]) wholeRegion(s plan.Step) *region[T] {
 	return e.newRegion(plan.Rows(s), threads, usualBlocking(), e.blockStep(s))
 }
 
-// opaque is a step that runs whole, through the Do of Gorgonia's op.
+// opaque is a step without blocks that calls the Do of Gorgonia's op.
 type opaque[T plan.Float] struct{ s *plan.Opaque }
 
 func (o *opaque[T]) block(_ int, w *worker[T], _, _ int) error {
 	return plan.Run(o.s, w.Memory, 0, o.s.Out.Rows, nil)
 }
 
-// smallProduct is a product outside the regions, for example c W and the rank-one correction of its
-// gradient. Sums run over the inner index in increasing order, in T. Its rows are the rows of the
-// result.
+// smallProduct is a product outside the regions, for example c W or the rank-one correction of the
+// gradient of W. Sums run over the inner index in increasing order, in T. The step's rows are the
+// rows of the result.
 type smallProduct[T plan.Float] struct{ p *plan.Product }
 
 func (s *smallProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
@@ -59,7 +59,7 @@ func (s *smallProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// element is A[i,l], or A[l,i] transposed.
+// element returns A[i,l], or A[l,i] if trans is true.
 func element[T plan.Float](w *worker[T], v plan.View, trans bool, i, l int) T {
 	if trans {
 		i, l = l, i

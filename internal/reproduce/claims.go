@@ -15,7 +15,7 @@ type claim struct {
 	test test
 }
 
-// test judges a claim. ok is false if the comparison says nothing about the claim.
+// test judges a claim. ok is false if the comparison contains no evidence about the claim.
 type test func(o *compare.Outcome) (v verdict, ok bool)
 
 // ruling is the result of a test.
@@ -42,12 +42,13 @@ type verdict struct {
 	Numbers string
 }
 
-// within is the relative difference up to which two numbers count as equal.
+// within is the largest relative difference at which two numbers count as equal.
 const within = 1e-3
 
-// ahead tests whether a contender has a smaller number than each of the others; a number within the
-// tolerance is level, not ahead. If a contender lacks the number, in some or all runs, it is behind
-// if the lack is worse than any number; otherwise the claim is not judged.
+// ahead tests whether a contender has a smaller number than every other contender. A number within
+// the tolerance is level, not ahead. A contender may have no number in some or all runs. The
+// contender is then behind if a missing number is worse than any number; otherwise the claim is
+// not judged.
 func ahead(contender string, others []string, n number) test {
 	return func(o *compare.Outcome) (verdict, bool) {
 		if len(o.Of(contender)) == 0 {
@@ -87,8 +88,7 @@ const (
 	larger
 )
 
-// compare compares the numbers of two contenders. note adds a remark that the means alone do not
-// show.
+// compare compares the numbers of two contenders. note adds a remark if the means alone mislead.
 func (n number) compare(own, s compare.Statistic) (at standing, note string) {
 	switch {
 	case n.worst && own.N < s.N:
@@ -122,12 +122,12 @@ func (n number) told(o *compare.Outcome, contender string, s compare.Statistic) 
 	return fmt.Sprintf("%s %v (in %d of %d runs)", contender, s, s.N, runs)
 }
 
-// lossTolerance is the relative distance from the best loss of all contenders up to which a loss
-// counts as equally good.
+// lossTolerance is the largest relative distance from the best loss of all contenders at which a
+// loss counts as equally good.
 const lossTolerance = 0.01
 
-// serves tests whether a contender's settings end feasible in every run, with a loss about as small
-// as the smallest feasible loss of all contenders.
+// serves tests whether the settings of a contender end feasible in every run, with a loss close to
+// the smallest feasible loss of all contenders.
 func serves(contender string) test {
 	return func(o *compare.Outcome) (verdict, bool) {
 		runs := o.Of(contender)

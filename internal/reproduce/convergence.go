@@ -10,8 +10,8 @@ import (
 	"ppal/trainer"
 )
 
-// decays fits the mean squared residuals over the iterations. The theorems predict a slope of at
-// most about -1.
+// decays fits the mean of the squared residuals over the iterations. The theorems predict a slope
+// of about -1 or less.
 func decays(contender string) test {
 	return func(o *compare.Outcome) (verdict, bool) {
 		var slopes [3][]float64
@@ -36,11 +36,12 @@ func decays(contender string) test {
 	}
 }
 
-// decayLimit is the slope that counts as 1/k: the theorems omit a logarithm.
+// decayLimit is the largest slope that counts as 1/k. The limit exceeds -1, because the theorems
+// omit a logarithm.
 const decayLimit = -0.9
 
-// decay returns the least-squares slope of the logarithm of the running mean of squares over the
-// logarithm of the iteration, from the first tenth of the records on.
+// decay returns the least-squares slope of log(running mean of squares) against log(iteration).
+// The fit omits the first tenth of the records.
 func decay(records []trainer.Record, of func(r *trainer.Record) float64) (slope float64, ok bool) {
 	var n, sx, sy, sxx, sxy, squares float64
 	count := 0.0
@@ -63,7 +64,7 @@ func decay(records []trainer.Record, of func(r *trainer.Record) float64) (slope 
 	return (n*sxy - sx*sy) / (n*sxx - sx*sx), true
 }
 
-// Ranges that count as insensitive.
+// The ranges that count as insensitive.
 const (
 	sameLoss      = 0.01 // relative
 	sameViolation = 1e-3
@@ -87,8 +88,8 @@ func insensitive(names []string) test {
 	}
 }
 
-// multipliersSettle tests, for each contender, whether |lambda - mu| ends below a tenth of its
-// largest value and the multipliers change by less than a twentieth of their size over the last
+// multipliersSettle tests two conditions for each contender. |lambda - mu| ends below a tenth of
+// its largest value. The multipliers change by less than a twentieth of their size over the last
 // quarter.
 func multipliersSettle(names []string) test {
 	return func(o *compare.Outcome) (verdict, bool) {
@@ -129,7 +130,8 @@ func gap(r *trainer.Record) float64 {
 	return math.Sqrt(sum)
 }
 
-// remaining tests whether a contender ends infeasible by (lambda - mu)/rho, up to a tenth.
+// remaining tests whether a contender ends infeasible by (lambda - mu)/rho, with a tolerance of a
+// tenth.
 func remaining(name string) test {
 	return func(o *compare.Outcome) (verdict, bool) {
 		holds := len(o.Of(name)) > 0
@@ -147,7 +149,7 @@ func remaining(name string) test {
 	}
 }
 
-// rhoOf is rho of a run by PPALA or PLADA.
+// rhoOf returns the rho of a PPALA or PLADA run.
 func rhoOf(c config.Train) (rho float64, ok bool) {
 	m, err := c.TrainerMethod()
 	if err != nil {

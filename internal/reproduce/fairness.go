@@ -17,19 +17,19 @@ func networkSteps() []string {
 	return []string{"0.001", "0.003", "0.01", "0.03", "0.1", "0.3", "1", "3", "10"}
 }
 
-// proximities returns the values of rho^ of a search. With two lengths of the inner loop there are
-// as many points as steps.
+// proximities returns the values of rho^ of a search. With two lengths of the inner loop, the
+// search has as many points as steps has step sizes.
 func proximities() []string {
 	return []string{"3e-4", "0.001", "0.003", "0.01", "0.03", "0.1", "0.3", "1", "3"}
 }
 
-// switchingTolerance is the tolerance of the switching methods: half of the violation that counts
-// as met, because their iterates fluctuate about the tolerance.
+// switchingTolerance is the tolerance of the switching methods. The value is half of the violation
+// that counts as met, because the iterates of these methods fluctuate about the tolerance.
 const switchingTolerance = "5e-4"
 
-// gaps returns the figure of demographic parity or equalized odds on one data set: "Classification
+// gaps returns the figure of demographic parity or equalized odds on a data set: "Classification
 // Problems Under Non-smooth Fairness Constraints". As in the paper, all rows are training rows.
-// Methods for a single constraint get the larger gap of equalized odds.
+// For equalized odds, methods for a single constraint get the larger gap.
 func gaps(problem, dataset string) Figure {
 	title := map[string]string{"dp": "demographic parity", "eo": "equalized odds"}[problem]
 	single := config.Values{}

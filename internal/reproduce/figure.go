@@ -9,19 +9,19 @@ import (
 	"ppal/internal/config"
 )
 
-// ErrUnknown says that there is no experiment with the given name; ErrUnavailable, that an
-// experiment cannot be run yet.
+// ErrUnknown reports an unknown name of an experiment. ErrUnavailable reports an experiment that
+// cannot run yet.
 var (
 	ErrUnknown     = errors.New("no such experiment")
 	ErrUnavailable = errors.New("not available yet")
 )
 
-// Figure is one experiment of the paper.
+// Figure is an experiment of the paper.
 type Figure struct {
-	Name   string // on the command line
+	Name   string // name on the command line
 	Title  string
 	Source string // section of the paper
-	Reason string // why the experiment is not available; empty: it is
+	Reason string // reason why the experiment is not available; empty: the experiment is available
 
 	base     config.Values // settings of all contenders
 	full     config.Values // settings that --full changes
@@ -103,7 +103,8 @@ func (f Figure) Studies(o Options) ([]string, []*compare.Study) {
 	return names, studies
 }
 
-// contender returns the contender with all its settings: the figure's, then --full's, then its own.
+// contender returns the contender with all settings. The contender's own settings override
+// --full's, and --full's settings override the figure's.
 func (f Figure) contender(c compare.Contender, o Options) compare.Contender {
 	values := merged(f.base)
 	if o.Full {
@@ -119,7 +120,7 @@ func (f Figure) contender(c compare.Contender, o Options) compare.Contender {
 	return compare.Contender{Name: c.Name, Values: values, Grid: c.Grid}
 }
 
-// merged merges settings; later layers override earlier layers.
+// merged merges settings. A later layer overrides earlier layers.
 func merged(layers ...config.Values) config.Values {
 	all := config.Values{}
 	for _, layer := range layers {
@@ -130,7 +131,7 @@ func merged(layers ...config.Values) config.Values {
 	return all
 }
 
-// points returns the points of a search over one key.
+// points returns the points of a search over a single key.
 func points(key string, values ...string) []config.Values {
 	var list []config.Values
 	for _, v := range values {

@@ -7,39 +7,45 @@ import (
 	"ppal/trainer"
 )
 
-// number is one quantity of a contender; smaller is better.
+// number is a quantity of a contender. Smaller is better.
 type number struct {
 	name string
 	of   func(o *compare.Outcome, contender string) compare.Statistic
-	// without returns the reason why a contender has no number. worst says that having no number is
-	// worse than any number.
+	// without returns the reason why a contender has no number. worst is true if a missing number
+	// is worse than any number.
 	without func(o *compare.Outcome, contender string) string
 	worst   bool
 }
 
+// lastOf returns a number of a run's last record. The function of reads the number.
 func lastOf(name string, of func(r *trainer.Record) (float64, bool)) number {
 	return number{name: name, of: func(o *compare.Outcome, contender string) compare.Statistic { return o.Final(contender, of) },
 		without: func(o *compare.Outcome, contender string) string { return "every run failed" }}
 }
 
+// bestObjective is the best objective among the feasible records.
 func bestObjective() number {
 	return number{name: "best feasible loss", of: func(o *compare.Outcome, contender string) compare.Statistic { return o.Best(contender) },
 		without: func(*compare.Outcome, string) string { return "never feasible" }, worst: true}
 }
 
+// lastViolation is the violation of the last record.
 func lastViolation() number {
 	return lastOf("violation", func(r *trainer.Record) (float64, bool) { return r.MaxViolation, true })
 }
 
+// lastStationarity is the stationarity of the last record.
 func lastStationarity() number {
 	return lastOf("stationarity", func(r *trainer.Record) (float64, bool) { return r.Stationarity, true })
 }
 
+// lastMeasure is the named measure of the last record.
 func lastMeasure(name string) number {
 	return lastOf(strings.ReplaceAll(name, "_", " "), func(r *trainer.Record) (float64, bool) { return r.Measured(name) })
 }
 
-// lastNear is the near stationarity of the last record that measured it; not every record does.
+// lastNear is the near stationarity of the last record with this measure. Some records do not
+// measure the near stationarity.
 func lastNear() number {
 	last := func(r *compare.Run) (distance float64, reason string) {
 		reason = "not measured"
@@ -69,12 +75,12 @@ func lastNear() number {
 		}}
 }
 
-// lossSlack is the relative distance from the reference's feasible loss up to which it counts as
-// reached.
+// lossSlack is the largest distance above the reference's feasible loss at which the loss counts
+// as reached. The distance is absolute.
 const lossSlack = 1e-3
 
-// secondsToLoss is the training time up to the first feasible record whose objective is at most the
-// reference's best feasible objective plus the slack. A run that does not reach it has no number.
+// secondsToLoss is the training time up to the first feasible record whose objective is at most
+// the reference's best feasible objective plus lossSlack. A run without this record has no number.
 func secondsToLoss(reference string) number {
 	return number{name: "seconds to that loss", of: func(o *compare.Outcome, contender string) compare.Statistic {
 		goal := o.Best(reference)

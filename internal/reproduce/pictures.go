@@ -5,9 +5,9 @@ import (
 	"ppal/internal/config"
 )
 
-// neymanPearson returns the figure "Non-convex Multi-class Neyman-Pearson Classification" on one
-// set of images: 1,000 rows of each class and 64 hidden units, or with --full all rows and 256
-// hidden units.
+// neymanPearson returns the figure "Non-convex Multi-class Neyman-Pearson Classification" on a set
+// of images. The figure uses 1,000 rows of each class and 64 hidden units, or with --full all rows
+// and 256 hidden units.
 func neymanPearson(dataset string) Figure {
 	return Figure{
 		Name: "mnpc-" + dataset, Title: "Neyman-Pearson classification on " + dataset,
@@ -40,27 +40,29 @@ func neymanPearson(dataset string) Figure {
 	}
 }
 
-// publishedIterations is the number of iterations with published steps, chosen to take about ten
-// minutes on two cores.
+// publishedIterations is the number of iterations with published steps, by data set. A run takes
+// about ten minutes on two cores.
 var publishedIterations = map[string]float64{"fashion-mnist": 300, "cifar10": 150}
 
-// pictureRecords is small because each record computes scores of the test rows, which on CIFAR-10
-// takes longer than an iteration.
+// pictureRecords is the number of records of a run. The number is small, because each record
+// computes scores of the test rows. On CIFAR-10 these scores take longer than an iteration.
 const pictureRecords = 40
 
 // pictureSteps returns the step sizes of a search on images.
 func pictureSteps() []string { return []string{"0.001", "0.01", "0.1", "1"} }
 
-// alphaSweep and betaSweep are the figures of "Hyperparameter robustness": PLADA for demographic
-// parity on Adult.
+// alphaSweep returns the figure of "Hyperparameter robustness" for alpha: PLADA for demographic
+// parity on Adult. betaSweep returns the figure for beta.
 func alphaSweep() Figure {
 	return sweep("alpha-sweep", "alpha", "0.1 fixed for beta", "beta", "0.1", "1.5", "2", "5", "10", "20", "50")
 }
 
+// betaSweep returns the figure for beta.
 func betaSweep() Figure {
 	return sweep("beta-sweep", "beta", "10 fixed for alpha", "alpha", "10", "0.05", "0.1", "0.2", "0.5", "0.9")
 }
 
+// sweep returns the figure that varies the setting key and keeps the setting other at value.
 func sweep(name, key, fixed, other, value string, values ...string) Figure {
 	f := Figure{
 		Name: name, Title: "PLADA with several " + key + ", demographic parity on adult", Source: `"Hyperparameter robustness", ` + fixed,

@@ -10,7 +10,7 @@ import (
 	"ppal/internal/rundir"
 )
 
-// Report returns the figure's summary: the table of each comparison and, for each claim, a verdict
+// Report returns the figure's summary: the table of each comparison, and for each claim a verdict
 // with its numbers.
 func (f Figure) Report(names []string, outcomes []*compare.Outcome) string {
 	var out strings.Builder
@@ -39,7 +39,7 @@ func (f Figure) Verdicts(names []string, outcomes []*compare.Outcome) []string {
 	return lines
 }
 
-// Write writes the report and the plots of the multipliers beside the comparisons.
+// Write writes the report and the plots of the multipliers to the directory of the comparisons.
 func (f Figure) Write(dir string, names []string, outcomes []*compare.Outcome) error {
 	for i, o := range outcomes {
 		for _, contender := range o.Study.Contenders {

@@ -15,8 +15,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// assembly is the pipeline that New makes of options. assemble fills in the fields from the top to
-// the bottom.
+// assembly is the pipeline that New builds from Options. assemble sets the fields from top to
+// bottom.
 type assembly struct {
 	options    Options
 	dtype      tensor.Dtype
@@ -24,13 +24,13 @@ type assembly struct {
 	data       *loaded
 	eightBit   bool            // the training rows are 8-bit data
 	builder    *builder        // the model and the task
-	problem    problem.Problem // on all training rows
-	sampler    sampler         // the problem that is trained, if it is not problem; else nil
+	problem    problem.Problem // the problem on all training rows
+	sampler    sampler         // the problem that training samples; nil: training uses all rows
 	parameters int
 	products   string      // kind of products with the training rows
-	device     string      // the device in words
+	device     string      // description of the device
 	confidence *confidence // makes the bounds hold on new rows; nil: they hold on the training rows
-	solved     *solution   // of bounds on decisions; nil before Optimize, and for other tasks
+	solved     *solution   // result of the feedback; nil before Optimize, and for other tasks
 	notes      []string    // decisions between loading the data and building the problem
 }
 
@@ -69,11 +69,11 @@ func (a *assembly) build(ctx context.Context) (err error) {
 	if err := a.checkSelection(); err != nil {
 		return err
 	}
-	a.options.Data = nil // rows at hand can be freed once the device has its own copy
+	a.options.Data = nil // the session can free rows at hand once the device has a copy
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	debug.FreeOSMemory() // the memory that reading used would otherwise stay beside the packed rows
+	debug.FreeOSMemory() // otherwise the memory of the reading stays beside the packed rows
 	train := a.data.splits[0]
 	if err := a.checkProducts(train.rows); err != nil {
 		return err
@@ -143,7 +143,8 @@ func parameterEnds(spec models.Spec) (ends []int) {
 	return ends
 }
 
-// start returns the initial weights as trained, drawn from the seed or read from a file.
+// start returns the initial weights as trained. start draws the weights from the seed or reads
+// them from a file.
 func (a *assembly) start() (models.Weights, error) {
 	if a.options.Init == "" {
 		return models.Init(a.builder.spec, rand.New(rand.NewPCG(a.options.Settings.Seed, weightStream)))
@@ -174,8 +175,8 @@ func (a *assembly) buildSplits(weights models.Weights) (err error) {
 	return nil
 }
 
-// buildTraining makes the problem of the training rows. If the engine stores 8-bit rows exactly,
-// the split reads them from there, and the memory that they were read to is freed.
+// buildTraining builds the problem of the training rows. If the engine stores 8-bit rows exactly,
+// the split reads the rows from the engine, and buildTraining releases the original rows.
 func (a *assembly) buildTraining(s *split, weights models.Weights) (err error) {
 	if s.problem, err = a.builder.problem(s.rows, a.dtype, weights); err != nil {
 		return err
@@ -187,7 +188,7 @@ func (a *assembly) buildTraining(s *split, weights models.Weights) (err error) {
 	return nil
 }
 
-// buildSampler builds the problem that is trained, if it differs from the problem of all rows.
+// buildSampler builds the sampled problem if training uses mini-batches or drawn groups.
 func (a *assembly) buildSampler(train rows, seed uint64, weights models.Weights) (err error) {
 	size, all := a.options.BatchSize, train.len()
 	switch {

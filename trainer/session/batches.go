@@ -14,13 +14,13 @@ import (
 )
 
 // batches trains on mini-batches. Every batch holds the same share of each stratum (class and
-// group). The rows of a stratum come in a random order, which is drawn anew after each pass over
-// them. Batch k is a function of the seed and k alone.
+// group). Each pass over the rows of a stratum takes the rows in a new random order. Batch k is a
+// function of the seed and k alone.
 type batches struct {
 	bound  *graph.Problem // the task on a batch, with one input: the rows
 	rows   rows
-	list   []int         // the numbers of a batch's rows, stratum by stratum
-	picked matrix.Matrix // these rows of the data
+	list   []int         // row numbers of a batch, stratum by stratum
+	picked matrix.Matrix // the rows of list in the data matrix
 	counts []int         // rows of each stratum in a batch
 	orders []order
 }
@@ -50,7 +50,8 @@ type order struct {
 // batchStream separates the random streams of the batches from other streams of the same seed.
 const batchStream = 0x62617463686573
 
-// at returns the place in the stratum of its t-th row in the run, counted over all passes.
+// at returns the position in the stratum of the t-th row that the run draws. t counts over all
+// passes.
 func (o *order) at(t int) int {
 	n := len(o.rows)
 	if pass := t / n; pass != o.pass {
@@ -87,7 +88,7 @@ func newBatches(b *builder, r rows, size int, seed uint64, dtype tensor.Dtype, w
 	return smoothBatches{p, m}, err
 }
 
-// perPass is the number of batches in one pass over the rows.
+// perPass returns the number of batches in one pass over the rows.
 func (b *batches) perPass() float64 {
 	batch := 0
 	for _, n := range b.counts {
@@ -111,14 +112,14 @@ func (b *batches) Sample(k int) error {
 	return nil
 }
 
-// pick returns the rows of the list with their labels and groups. The data follow later changes of
-// the list.
+// pick returns the rows of the list with their labels and groups. A later change of the list also
+// changes the returned data.
 func (r rows) pick(list []int) rows {
 	part := rows{data: matrix.Pick(r.data, list), classes: r.classes}
 	if s, ok := r.data.(matrix.Sparse); ok {
 		part.data = matrix.PickSparse(s, list)
 	}
-	place := make([]int, r.len()) // of each row, from 1
+	place := make([]int, r.len()) // position of each row in list, from 1
 	for at, i := range list {
 		part.labels = append(part.labels, r.labels[i])
 		place[i] = at + 1

@@ -15,18 +15,18 @@ import (
 // The size of a block of rows.
 const (
 	blockNumbers = 1 << 19 // elements of a block: 2 MiB in float32
-	blockRows    = 480     // the least number of rows, enough for a few threads
+	blockRows    = 480     // the least number of rows in a block, enough for a few threads
 )
 
-// blocks computes the model's scores S(x) of rows one block at a time, from the rows as they were
-// read. Rows that are only measured then need no packed copy, and a certificate in float64 needs no
-// copy in float64.
+// blocks computes the model's scores S(x) one block of rows at a time. blocks reads the rows in
+// the form in which the source read them. Rows for measures then need no packed copy, and a
+// certificate in float64 needs no float64 copy.
 type blocks struct {
 	block     *graph.Problem // <D, S(x)> of a block; inputs: the rows and D; watched: S(x)
-	rows      int            // of a block
+	rows      int            // number of rows of a block
 	data      matrix.Matrix
-	list      []int         // the numbers of a block's rows
-	picked    matrix.Matrix // these rows of the data
+	list      []int         // row numbers of a block
+	picked    matrix.Matrix // the rows of list in the data matrix
 	outputs   int
 	direction matrix.Dense // the rows of D
 	gradient  problem.Vector
@@ -39,7 +39,7 @@ func (b *builder) newBlocks(data matrix.Matrix, dtype tensor.Dtype, weights mode
 	return b.blocksOf(data, min(n, max(blockRows, blockNumbers/d)), dtype, weights)
 }
 
-// blocksOf is newBlocks for blocks of the given number of rows, at most all rows.
+// blocksOf builds the model for blocks of the given number of rows, at most all rows.
 func (b *builder) blocksOf(data matrix.Matrix, rows int, dtype tensor.Dtype, weights models.Weights) (*blocks, error) {
 	k := &blocks{rows: rows, data: data, list: make([]int, rows), outputs: b.spec.Outputs}
 	k.take(0)
@@ -99,7 +99,7 @@ func (b *blocks) pullBack(sum, x, d []float64) error {
 	clear(sum)
 	return b.each(x, func(at, from int) error {
 		fresh := d[at*b.outputs : (from+b.rows)*b.outputs]
-		old := len(b.direction.Data) - len(fresh) // elements of rows that the previous block had
+		old := len(b.direction.Data) - len(fresh) // elements of rows that the previous block has
 		clear(b.direction.Data[:old])
 		copy(b.direction.Data[old:], fresh)
 		if err := b.block.Bind(1, &b.direction); err != nil {
@@ -117,7 +117,7 @@ func (b *blocks) pullBack(sum, x, d []float64) error {
 }
 
 // each calls visit for every block after the block's forward pass. A block is the rows from to
-// from+b.rows-1, and its rows from at on are new: the last block overlaps the one before it.
+// from+b.rows-1. The rows from at on are new, because the last block overlaps the previous block.
 func (b *blocks) each(x []float64, visit func(at, from int) error) error {
 	b.block.Space().Write(problem.Iterate, x)
 	n, _ := b.data.Dims()

@@ -13,7 +13,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// builder builds problems of one model and one task, for any rows and any precision.
+// builder builds problems of one model and one task for any rows and any precision.
 type builder struct {
 	spec        models.Spec
 	statement   *Statement
@@ -53,7 +53,7 @@ func (b *builder) problem(r rows, dtype tensor.Dtype, weights models.Weights) (*
 	}, b.devices.train)
 }
 
-// scores adds the model, its input and its scores to the graph.
+// scores adds the model, the model's input and the model's scores to the graph.
 func (b *builder) scores(g *gorgonia.ExprGraph, data matrix.Matrix, dtype tensor.Dtype, weights models.Weights) (*models.Network, *gorgonia.Node, *gorgonia.Node, error) {
 	net, err := models.New(g, b.spec, dtype, weights)
 	if err != nil {
@@ -79,8 +79,8 @@ func (b *builder) head(r rows) (*graph.Problem, error) {
 	return p, nil
 }
 
-// measurer returns the function that evaluates scores of the rows: the statement's own measures, or
-// f and g by the statement's nodes.
+// measurer returns the function that measures scores of the rows. The function is the statement's
+// own, or else computes f and g with the statement's nodes.
 func (b *builder) measurer(r rows) (func(scores []float64) (Measures, error), error) {
 	if b.statement.measures != nil {
 		measure, err := b.statement.measures(r.public())
@@ -113,7 +113,8 @@ func (b *builder) measurer(r rows) (func(scores []float64) (Measures, error), er
 	}, nil
 }
 
-// nonSmooth reports whether f or g have kinks, from the statement or from the network.
+// nonSmooth reports whether f or g have kinks. The kinks come from the statement or from the
+// network.
 func (b *builder) nonSmooth() bool {
 	return b.statement.NonSmooth || len(b.spec.Hidden) > 0 && b.spec.Activation == models.ReLU
 }

@@ -11,18 +11,19 @@ import (
 	"ppal/trainer/problem"
 )
 
-// confidence makes bounds hold on new rows. The weights come from the training rows, with bounds
-// that are tightened for the number of validation rows. The validation rows choose the threshold
-// and promise the bounds, so that the promises are about weights that do not depend on these rows.
+// confidence makes bounds hold on new rows. Training uses the training rows, with bounds that are
+// tightened for the number of validation rows. The validation rows then choose the threshold and
+// promise the bounds. The promises are valid because the trained weights do not depend on the
+// validation rows.
 type confidence struct {
 	*promise.Plan
 	system     *constraints.System
 	validation *split
 	sample     *constraints.Sample // the validation rows
-	promises   []promise.Promise   // of the saved model; nil before the exact step
+	promises   []promise.Promise   // promises of the saved model; nil before the exact step
 }
 
-// newConfidence returns the plan of the promises; nil if the task asks for none.
+// newConfidence returns the plan of the promises; nil if the task asks for no confidence.
 func (a *assembly) newConfidence() (*confidence, error) {
 	level, d := a.builder.statement.confidence, a.builder.statement.decided()
 	if level == 0 {
@@ -70,13 +71,14 @@ func (c *confidence) tighten(terms []float64) []float64 {
 	return amounts
 }
 
-// exactStep chooses the offsets of the scores, and makes the promises. scores are those of the
+// exactStep chooses the offsets of the scores and makes the promises. scores are the scores of the
 // training rows.
 //
-// If every bound is on a share that is monotone in the threshold, all thresholds are compared: the
-// promise holds for each of them (Tong, Feng and Li, 2018). Otherwise the offsets of the training
-// rows are kept if they keep all promises. Only if they do not, others are searched: the fewer
-// offsets the validation rows test, the more a promise is worth.
+// If every bound is on a share that is monotone in the threshold, exactStep compares all
+// thresholds: the promise holds for each threshold (Tong, Feng and Li, 2018). Otherwise exactStep
+// keeps the offsets of the training rows if these offsets keep all promises. Only if a promise
+// fails does exactStep search other offsets: a promise is worth more if the validation rows test
+// fewer offsets.
 func (c *confidence) exactStep(a *assembly, f *solution, scores []float64) error {
 	d := make([]float64, f.rates.Len())
 	decided := make([]int32, f.rates.Rows())
@@ -117,8 +119,8 @@ func (c *confidence) exactStep(a *assembly, f *solution, scores []float64) error
 	return nil
 }
 
-// search finds the offsets with the least objective on the training rows whose decisions meet the
-// bounds on the training rows, and the tightened bounds on the validation rows.
+// search returns the offsets with the least objective on the training rows. The decisions must
+// meet the bounds on the training rows and the tightened bounds on the validation rows.
 func (c *confidence) search(f *solution, scores, held []float64, hits []int, resolution float64) (*decide.Exact, error) {
 	n, m, terms := f.rates.Rows(), c.validation.len(), c.system.Terms()
 	training, list := f.sample.Entries(), []decide.Entry(nil)
@@ -145,7 +147,7 @@ func (c *confidence) search(f *solution, scores, held []float64, hits []int, res
 	rates := c.rates(hits)
 	for j, bound := range c.Tightened(rates) {
 		b := f.target.Bounds[j]
-		if c.system.DependsOnLoss(c.system.Bounds[j].Constraint) { // no threshold changes the l1 norm
+		if c.system.DependsOnLoss(c.system.Bounds[j].Constraint) { // thresholds keep the l1 norm
 			continue
 		}
 		train, valid := b, decide.Bound{AffineRow: b.AffineRow, Row: b.Row}
@@ -198,8 +200,8 @@ func (c *confidence) kept() bool {
 	return true
 }
 
-// warnings says which bounds are not promised, which bound the rows support, and how many rows are
-// needed.
+// warnings returns sentences about the bounds without a promise: the bounds' names, the bound that
+// the validation rows support, and the number of rows that a promise needs.
 func (c *confidence) warnings() (list []string) {
 	if c == nil {
 		return nil

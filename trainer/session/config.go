@@ -19,9 +19,9 @@ import (
 )
 
 // Config returns the contents of config.yaml: every option under the name of its flag, with the
-// defaults filled in, and the provenance. `ppal train --config` repeats the run. Parts of the run
-// that no flag expresses, such as a task of the caller's own, stand under the key only-in-program,
-// and `ppal train` refuses the file.
+// defaults filled in, and the provenance. `ppal train --config` repeats the run. The key
+// only-in-program lists the parts of the run that no flag expresses, such as a task of the
+// caller's own. `ppal train` refuses a file with this key.
 func (o Options) Config(p Provenance) ([]byte, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -32,7 +32,7 @@ func (o Options) Config(p Provenance) ([]byte, error) {
 
 // configuration collects the settings of a run for config.yaml.
 type configuration struct {
-	group    string // of the next settings
+	group    string // the group of the next settings
 	settings []rundir.Setting
 	beyond   []string // the parts that no flag expresses
 }
@@ -83,12 +83,12 @@ func (c *configuration) file(p Provenance) ([]byte, error) {
 	return rundir.ConfigFile(settings, p)
 }
 
-// put adds a setting with its text, a path or a list.
+// put adds a setting. value is a text, a path or a list.
 func (c *configuration) put(name string, value any) {
 	c.settings = append(c.settings, rundir.Setting{Name: name, Value: value, Group: c.group})
 }
 
-// cannot notes a part of the run that no flag expresses.
+// cannot records a part of the run that no flag expresses.
 func (c *configuration) cannot(part string) { c.beyond = append(c.beyond, part) }
 
 // path adds a path unless it is empty.
@@ -98,7 +98,7 @@ func (c *configuration) path(name, path string) {
 	}
 }
 
-// names adds a list of texts unless it is empty. A flag separates them by commas.
+// names adds a list of texts unless the list is empty. A flag separates the texts by commas.
 func (c *configuration) names(name string, list []string) {
 	switch {
 	case slices.ContainsFunc(list, func(text string) bool { return strings.Contains(text, ",") }):
@@ -190,7 +190,7 @@ func (s Table) settings(c *configuration, seed uint64) {
 	}
 }
 
-// split adds the sizes of the splits, and the split's own seed unless it is 0.
+// split adds the sizes of the splits, and the seed of the split unless the seed is 0.
 func (c *configuration) split(s datasets.Split, seed uint64) {
 	c.put("split", s.String())
 	if seed != 0 {
@@ -202,7 +202,7 @@ func (ImagesAtHand) settings(c *configuration, _ uint64) { c.cannot("the rows") 
 func (TablesAtHand) settings(c *configuration, _ uint64) { c.cannot("the rows") }
 func (Matrices) settings(c *configuration, _ uint64)     { c.cannot("the rows") }
 
-// model adds the model's shape. onImages says whether the flags let the heads be chosen.
+// model adds the model's shape. onImages says whether a flag chooses the heads.
 func (c *configuration) model(s models.Spec, onImages bool) {
 	if len(s.Hidden) == 0 {
 		c.put("model", "linear")
@@ -268,7 +268,7 @@ func (t onDecisions) settings(c *configuration, _ bool) {
 	}
 }
 
-// fairness adds the settings that the fairness tasks share.
+// fairness adds the settings that all fairness tasks share.
 func (c *configuration) fairness(task string, epsilon []float64, phi, psi Surrogate) {
 	d := DefaultsOf(task)
 	c.put("bounds-on", string(OnSurrogate))
@@ -277,7 +277,7 @@ func (c *configuration) fairness(task string, epsilon []float64, phi, psi Surrog
 	c.put("psi", string(cmp.Or(psi, d.Psi)))
 }
 
-// gaps notes a form of gaps that is not the method's own.
+// gaps records a form of gaps that differs from the method's default.
 func (c *configuration) gaps(form GapForm, smooth bool) {
 	own := AbsoluteGaps
 	if smooth {
@@ -288,7 +288,7 @@ func (c *configuration) gaps(form GapForm, smooth bool) {
 	}
 }
 
-// regularizer adds r.
+// regularizer adds the settings of r.
 func (c *configuration) regularizer(r problem.Regularizer) {
 	c.put("regularizer", r.Kind.String())
 	switch r.Kind {
@@ -394,7 +394,7 @@ func (c *configuration) device(d Device) {
 	}
 }
 
-// output adds the choice of the saved weights, which two flags share, and early stopping.
+// output adds early stopping and the choice of the saved weights. Two flags share this choice.
 func (c *configuration) output(s trainer.Settings) {
 	output, selected := trainer.OutputLast, trainer.OutputLast
 	switch s.Output {

@@ -12,7 +12,7 @@ import (
 	"ppal/trainer/decide"
 )
 
-// heldOutLevel is the level of the intervals on held-out rows.
+// heldOutLevel is the level of the confidence intervals on held-out rows.
 const heldOutLevel = 0.95
 
 // scores64 returns the scores of a split in float64 at the iterate.
@@ -29,8 +29,8 @@ func (a *assembly) scores64(s *split) ([]float64, error) {
 	return blocks.scores(x)
 }
 
-// count counts the decisions of scores on a split, and returns the smooth terms beside them.
-// parameters are the terms of the weights.
+// count counts the decisions of scores on a split. count also returns the smooth terms. parameters
+// are the terms of the weights.
 func (d *decisions) count(s *split, scores, parameters []float64) (*constraints.Counted, []float64, error) {
 	sample, err := d.sample(s.rows)
 	if err != nil {
@@ -85,7 +85,7 @@ func (a *assembly) outcome(r *trainer.Result, scores [][]float64) (*Outcome, err
 				continue // these rows chose the threshold
 			}
 			if s.name != Training {
-				c.Interval = d.interval(j, counted) // of the test rows, the last split, if there are any
+				c.Interval = d.interval(j, counted) // from the test rows, the last split
 				if s.name == Validation {
 					c.ValidationInterval = c.Interval
 				}
@@ -107,9 +107,9 @@ func (a *assembly) outcome(r *trainer.Result, scores [][]float64) (*Outcome, err
 	return o, nil
 }
 
-// probability fits the probability of the positive class to the validation rows, or to the training
-// rows if there are none. It returns nil if the scores give no probabilities, and with more than
-// two classes.
+// probability fits the probability of the positive class to the validation rows, or to the
+// training rows if the run has no validation rows. probability returns nil for more than two
+// classes, and if the scores give no probabilities.
 func (a *assembly) probability(scores [][]float64) *Probability {
 	on := 0
 	for k, s := range a.data.splits {
@@ -132,14 +132,14 @@ func (a *assembly) probability(scores [][]float64) *Probability {
 	return &Probability{Slope: p.Slope, Intercept: p.Intercept, AtThreshold: p.AtThreshold(), Rows: s.name}
 }
 
-// multipliers sets the sum of the multipliers of each constraint's inequalities.
+// multipliers sets, for each constraint, the sum of the multipliers of its inequalities.
 func (d *decisions) multipliers(o *Outcome, nu []float64) {
 	for k, b := range d.system.Bounds {
 		o.Constraints[b.Constraint].Multiplier += nu[k]
 	}
 }
 
-// describe adds the exact step and the shifts of the best round.
+// describe adds the exact step and the shifts of the best round to the outcome.
 func (f *solution) describe(o *Outcome) {
 	if f.rates.Outputs() == 1 {
 		o.Threshold = 0 - f.exact.Offsets[0] // never -0
@@ -166,6 +166,7 @@ func (d *decisions) surrogateExcess(j int, h []float64) float64 {
 	return worst
 }
 
+// feasibilityTolerance returns the tolerance of the settings, or the trainer's default.
 func (a *assembly) feasibilityTolerance() float64 {
 	if t := a.options.Settings.FeasibilityTolerance; t > 0 {
 		return t
@@ -173,10 +174,10 @@ func (a *assembly) feasibilityTolerance() float64 {
 	return trainer.DefaultFeasibilityTolerance
 }
 
-// interval returns the 95% interval of constraint j on new rows. It returns nil if the decisions do
-// not determine the constraint, or if there are no rows. If the constraint has several rates, one
-// for each class or group, these rates share the level (Bonferroni). The interval is then that of
-// the rate closest to its violation.
+// interval returns the 95% interval of constraint j on new rows. interval returns nil if the
+// decisions do not determine the constraint, or if the split has no rows. If the constraint has
+// several rates, for example a rate for each class or group, the rates share the level
+// (Bonferroni). The result is then the interval of the rate closest to its violation.
 func (d *decisions) interval(j int, counted *constraints.Counted) *[2]float64 {
 	sets := counted.CountedSets(j)
 	if sets == nil || !counted.Values[j].Defined {

@@ -19,8 +19,8 @@ import (
 //	Decisions{SubjectTo: []constraints.Constraint{bound}}
 //
 // The smooth problem replaces each decision by a probability, the same in the objective and in the
-// constraints: the sigmoid of the score, with more than two classes the softmax. Of two classes the
-// model has one score.
+// constraints. The probability is the sigmoid of the score for two classes, and the softmax of the
+// scores for more classes. For two classes the model has one score.
 type Decisions struct {
 	Minimize  constraints.Rate // error, fnr, fpr or loss; the zero value is the error
 	SubjectTo []constraints.Constraint
@@ -38,8 +38,8 @@ const (
 	NameClassRates = option.ClassRates
 )
 
-// State implements Task. The error is an *OptionError for subject-to or minimize; errors.As finds a
-// *constraints.SyntaxError if the rows do not have a name of the constraints.
+// State implements Task. State returns an *OptionError for subject-to or minimize. errors.As finds
+// a *constraints.SyntaxError if the rows lack a name that a constraint uses.
 func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 	p, err := train.population()
 	if err != nil {
@@ -59,8 +59,9 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 	if err := checkConfidence(t.Confidence, on); err != nil {
 		return nil, err
 	}
-	// The softmax of several classes is flat where a model begins: the first round minimises the
-	// cross-entropy. The term stands before the l1 norm, which counts as the last of the system.
+	// With several classes the softmax is flat at the initial weights. The first round therefore
+	// minimises the cross-entropy. The cross-entropy term requires a system without an l1 norm,
+	// because the l1 norm counts as the last term of the system.
 	guided := len(p.Classes) > 2 && on == OnDecisions && !system.L1 && !system.IsLoss()
 	s := &Statement{
 		Name: NameRates, Objective: t.minimize().String(), NonSmooth: system.L1, system: system, boundsOn: on, confidence: t.Confidence,
@@ -114,7 +115,7 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 	return s, nil
 }
 
-// meanCrossEntropy returns the mean cross-entropy of the rows, a scalar.
+// meanCrossEntropy returns the mean cross-entropy of the rows as a scalar.
 func meanCrossEntropy(scores *gorgonia.Node, rows Rows) (*gorgonia.Node, error) {
 	p, err := rows.population()
 	if err != nil {
@@ -161,14 +162,14 @@ func (t Decisions) minimize() constraints.Rate {
 // needs returns the properties of the rows that the constraints use.
 func (t Decisions) needs() constraints.Needs { return constraints.NeedsOf(t.minimize(), t.SubjectTo) }
 
-// population returns the rows for the constraint language. Disjoint groups are an attribute, too.
+// population returns the rows for the constraint language. Disjoint groups become an attribute.
 func (r Rows) population() (*constraints.Population, error) {
 	p := &constraints.Population{Labels: make([]int, len(r.Labels)), Attributes: r.Attributes, Earlier: r.Earlier}
 	if a, ok := ofGroups(r.Groups, len(r.Labels)); ok &&
 		!slices.ContainsFunc(p.Attributes, func(other constraints.Attribute) bool { return other.Name == a.Name }) {
 		p.Attributes = append(slices.Clip(p.Attributes), a)
 	}
-	place := make(map[int]int, len(r.Classes)) // of a label in Classes
+	place := make(map[int]int, len(r.Classes)) // position of a label in Classes
 	for k, c := range r.Classes {
 		place[c.Label] = k
 		p.Classes = append(p.Classes, c.Name)
@@ -192,8 +193,8 @@ func (r Rows) sample(s *constraints.System) (*constraints.Sample, error) {
 	return s.On(p)
 }
 
-// measureRates computes the smooth values and counts the decisions. parameters is the l1 norm, or
-// empty.
+// measureRates computes the smooth values and counts the decisions. parameters holds the l1 norm,
+// or is empty.
 func measureRates(system *constraints.System, sample *constraints.Sample, scores, parameters []float64) (Measures, error) {
 	decisions, err := sample.Decide(scores)
 	if err != nil {
@@ -241,7 +242,7 @@ func measureRates(system *constraints.System, sample *constraints.Sample, scores
 func l1Norm(parameters gorgonia.Nodes) (gorgonia.Nodes, error) {
 	var sum *gorgonia.Node
 	for k, p := range parameters {
-		if k%2 == 1 { // biases stand after weights: models.Spec.Parameters
+		if k%2 == 1 { // biases follow weights: models.Spec.Parameters
 			continue
 		}
 		abs, err := gorgonia.Abs(p)

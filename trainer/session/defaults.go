@@ -15,10 +15,10 @@ const (
 	DefaultKappa = 0.2
 	// DefaultEpsilon is the default bound of the fairness tasks.
 	DefaultEpsilon = 0.01
-	// DefaultRidge is the default weight of the regularizer l2 of a Decisions task. The sigmoid of the
-	// scores in the objective does not fix the scale of the weights, and the ridge does. Measured on
-	// Adult, Bank and COMPAS: without a ridge the scores can saturate before the model has learnt, and
-	// 1e-4 costs 0.3 to 1 points of error.
+	// DefaultRidge is the default weight of the regularizer l2 of a Decisions task. The sigmoid of
+	// the scores in the objective does not determine the scale of the weights. The ridge determines
+	// the scale. Measured on Adult, Bank and COMPAS: without a ridge the scores can saturate before
+	// the model has learnt, and a ridge of 1e-4 adds 0.3 to 1 points of error.
 	DefaultRidge = 1e-5
 	// DefaultNormalize is the default normalisation of pictures.
 	DefaultNormalize = models.NormalizeStandardize
@@ -31,14 +31,14 @@ func DefaultClasses() []int { return []int{0, 1, 2, 3} }
 type Defaults struct {
 	Linear      bool              // the model is linear, not a network
 	Hidden      []int             // widths of a network
-	Activation  models.Activation // of a network
+	Activation  models.Activation // activation of a network
 	Regularizer problem.Regularizer
-	Phi         Surrogate // of the error, in the objective
-	Psi         Surrogate // in the constraints; "" for NeymanPearson, whose constraints have Phi
+	Phi         Surrogate // surrogate of the error, in the objective
+	Psi         Surrogate // surrogate in the constraints; "": NeymanPearson uses Phi
 }
 
-// DefaultsOf returns the defaults of the named task. For any other name, which is that of a
-// Statement, the model is linear and there is no regularizer.
+// DefaultsOf returns the defaults of the named task. For any other name, for example the name of a
+// Statement, the model is linear and has no regularizer.
 func DefaultsOf(task string) Defaults {
 	table := Defaults{Hidden: []int{64}, Activation: models.ReLU}
 	switch task {
@@ -87,7 +87,7 @@ func nameOf(t Task) string {
 	return ""
 }
 
-// taskName returns the task's name. The Decisions task has a name of its own on pictures.
+// taskName returns the task's name. On pictures the Decisions task has a different name.
 func (o *Options) taskName() string {
 	name := nameOf(o.Task)
 	switch o.Data.(type) {

@@ -10,7 +10,7 @@ import (
 	"ppal/internal/rundir"
 )
 
-// Description describes a run: the provenance that config.yaml holds, and more.
+// Description describes a run: the provenance in config.yaml, and more.
 type Description struct {
 	Provenance
 	Task         string   // the name of the statement
@@ -20,10 +20,10 @@ type Description struct {
 	Rows         SplitSizes
 	Preparation  *datasets.Preparation // the encoding of a table's columns; nil for other data
 	FeatureNames []string
-	Model        rundir.Model         // model.json; the zero value if the pipeline has no such model
+	Model        rundir.Model         // contents of model.json; the zero value: no model.json
 	Members      []rundir.Members     // the split of each row; nil: the rows have no source
 	DeviceBytes  int64                // peak of the GPU memory in use so far; 0 without a GPU
-	Columns      []datasets.ColumnUse // what each column of a table's file became; nil for other data
+	Columns      []datasets.ColumnUse // use of each column of a table's file; nil for other data
 }
 
 // Describe implements Pipeline.
@@ -50,7 +50,7 @@ func (a *assembly) Describe() Description {
 	return d
 }
 
-// productsNote explains automatic products with 8-bit data that are in float32.
+// productsNote explains why automatic products with 8-bit data compute in float32.
 func (a *assembly) productsNote() []string {
 	if !a.eightBit || a.devices.cpu == nil || a.options.Device.Products != "" || a.dtype != tensor.Float32 {
 		return nil
@@ -62,7 +62,7 @@ func (a *assembly) productsNote() []string {
 		a.devices.cpu.Level())}
 }
 
-// sizes counts rows of every split.
+// sizes returns the number of rows that count finds in every split.
 func (a *assembly) sizes(name string, count func(r rows) int) SplitSizes {
 	sizes := SplitSizes{Name: name}
 	for _, s := range a.data.splits {

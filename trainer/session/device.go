@@ -16,8 +16,8 @@ import (
 )
 
 // Device selects the device that computes. The zero value selects a GPU if the program supports
-// GPUs and one is available, else all cores of the CPU, with float32 numbers and the fastest
-// products that are as accurate as float32.
+// GPUs and the machine has a GPU, else all cores of the CPU. The numbers are float32, and the
+// products are the fastest products with float32 accuracy.
 type Device struct {
 	Kind    DeviceKind
 	Ordinal int // number of the GPU, from 0
@@ -27,28 +27,28 @@ type Device struct {
 	Products Products
 	// MicroBatch is the number of rows that a GPU processes at a time; 0: all rows.
 	MicroBatch int
-	// Dtype is tensor.Float32 or tensor.Float64; the zero value is float32. The certificate is in
-	// float64 either way.
+	// Dtype is tensor.Float32 or tensor.Float64; the zero value is float32. The certificate always
+	// uses float64.
 	Dtype tensor.Dtype
 	// Threads is the number of CPU threads; 0: one for each core.
 	Threads int
-	// OpenGPU opens the GPU; nil opens one of this machine's.
+	// OpenGPU opens the GPU; nil opens a GPU of this machine.
 	OpenGPU func(GPUOptions) (GPU, error)
 }
 
-// GPU is an open GPU that trains. Programs built without the tag gpu have none.
+// GPU is an open GPU that trains. A program without the build tag gpu has no GPU.
 type GPU interface {
 	plan.Device
 	// Info describes the device.
 	Info() driver.Info
-	// PeakBytes is the most device memory that was allocated at one time.
+	// PeakBytes returns the peak of the allocated device memory, in bytes.
 	PeakBytes() int64
 	Close() error
 }
 
-// GPUOptions say which GPU a session opens, and how that GPU computes.
+// GPUOptions say which GPU a session opens and how the GPU computes.
 type GPUOptions struct {
-	Ordinal    int // counted from 0
+	Ordinal    int // number of the GPU, from 0
 	Products   Products
 	MicroBatch int // rows of the data that the GPU processes at a time; 0: all
 }
@@ -89,8 +89,8 @@ const (
 // means the fastest way that is as accurate as Float32.
 type Products = plan.Products
 
-// The products. The products of digits are for 8-bit data: they quantize the other factor to three
-// or two int8 or bfloat16 digits. Three digits reach the accuracy of float32.
+// The products. Products of digits are for 8-bit data: they quantize the other factor to two or
+// three digits in int8 or bfloat16. Three digits reach the accuracy of float32.
 const (
 	Float32 = plan.Float32 // "float32"
 	Int8x3  = plan.Int8x3  // "int8x3"
@@ -109,7 +109,7 @@ func GPUProducts() []Products { return []Products{TF32, BF16x3, BF16x2} }
 // onGPUOnly reports whether the CPU does not support the products.
 func onGPUOnly(p Products) bool { return slices.Contains(GPUProducts(), p) }
 
-// Flag returns the value of ppal's flag --device that selects the device: "auto", "cpu", "cuda:1".
+// Flag returns the value of ppal's flag --device for the device: "auto", "cpu", "cuda:1".
 func (d Device) Flag() string {
 	switch {
 	case d.Kind == "":
@@ -146,8 +146,8 @@ func (d Device) dtype() tensor.Dtype {
 	return d.Dtype
 }
 
-// OpenCPU opens the CPU device. If only GPUs support the products, the CPU's products are
-// automatic.
+// OpenCPU opens the CPU device. If the CPU does not support the products, OpenCPU uses automatic
+// products.
 func (d Device) OpenCPU() (*cpu.Device, error) {
 	level := kernel.Best()
 	if d.SIMD != "" {
@@ -170,7 +170,7 @@ type devices struct {
 	measure graph.Engine // computes the rows that are only measured, and the certificate
 	cpu     *cpu.Device  // trains; nil if a GPU or Gorgonia's machine trains
 	gpu     GPU          // trains; nil if the CPU trains
-	name    string       // of the CPU that trains
+	name    string       // name of the CPU that trains
 }
 
 // openDevices opens the devices. If a GPU trains, the CPU still scores the rows that are only

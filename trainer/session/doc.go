@@ -10,11 +10,11 @@
 //	result, err := s.Train(ctx)
 //	err = s.Save("runs/adult")
 //
-// Options say everything about a run, in types: a Source of rows, a Task, the model, the
-// regularizer, the method and the Device. Zero values are the defaults of the program ppal, whose
-// command train is a client of this package.
+// Options describe a run completely: a Source of rows, a Task, the model, the regularizer, the
+// method and the Device. Zero values mean the defaults of the program ppal. The command ppal train
+// uses this package.
 //
-// A Session goes through these steps, each a method:
+// A Session has these steps, and each step is a method:
 //
 //	New       loads the data, states the task on them and builds the problem on the device
 //	Open      makes the run's directory (optional: Save does it otherwise)
@@ -23,6 +23,6 @@
 //	Save      writes the directory's files
 //	Close     gives the device back
 //
-// Train is Optimize and Certify. The command `ppal train --config DIR/config.yaml` repeats the run
-// of a saved session, unless config.yaml lists parts that only the program has.
+// Train calls Optimize and Certify. The command `ppal train --config DIR/config.yaml` repeats the
+// run of a saved session, unless config.yaml lists parts that no flag expresses.
 package session

@@ -11,14 +11,14 @@ import (
 	"ppal/trainer/problem"
 )
 
-// draws is the intersectional task with one constraint, for the group that is drawn at each
-// iteration. The group of iteration k is a function of the seed and k alone.
+// draws is the intersectional task with a single constraint. Every iteration draws the group of
+// the constraint. The group of iteration k is a function of the seed and k alone.
 type draws struct {
 	*graph.Problem
 	groups *constraints.GroupDraws
 	rows   rows
 	eps    float64
-	group  int // of the last sample
+	group  int // group of the last sample
 }
 
 var _ problem.DrawnGroup = (*draws)(nil)
@@ -64,8 +64,8 @@ func (d *draws) Sample(k int) error {
 // GroupFeatures implements problem.DrawnGroup.
 func (d *draws) GroupFeatures() []float64 { return d.rows.levels[d.group] }
 
-// DecisionViolation implements problem.DrawnGroup. It is the share of wrong decisions in the group
-// minus the share of wrong decisions among all rows, minus the bound.
+// DecisionViolation implements problem.DrawnGroup. The value is the share of wrong decisions in
+// the group, minus the share of wrong decisions among all rows, minus the bound.
 func (d *draws) DecisionViolation() (float64, error) {
 	v, err := d.Watched(0)
 	if err != nil {
@@ -88,5 +88,5 @@ func (d *draws) DecisionViolation() (float64, error) {
 	return float64(inside)/float64(len(members)) - float64(all)/float64(len(wrong)) - d.eps, nil
 }
 
-// perPass is 1: every iteration takes all rows.
+// perPass returns 1, because every iteration uses all rows.
 func (d *draws) perPass() float64 { return 1 }

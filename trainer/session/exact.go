@@ -8,22 +8,23 @@ import (
 	"ppal/trainer/problem"
 )
 
-// exact is the task in float64, one block of rows at a time. A forward pass computes the scores
-// S(x) block by block, then f and g of all scores. A backward pass computes D = d(w_0 f + w.g)/dS
-// for all scores, then sums the blocks' gradients of <D, S(x)>. The terms of the parameters follow
-// the terms of the scores. Certificates use it: it is slow and needs little memory.
+// exact is the task in float64, computed one block of rows at a time. A forward pass computes the
+// scores S(x) block by block, then f and g of all scores. A backward pass computes D = d(w_0 f +
+// w.g)/dS for all scores, then sums the blocks' gradients of <D, S(x)>. The terms of the
+// parameters follow the terms of the scores. Certificates use exact, because exact needs little
+// memory; exact is slow.
 type exact struct {
 	*problem.HostSpace[float64]
 	b         *builder
 	blocks    *blocks
 	head      *graph.Problem // f and g of the scores
-	direction problem.Vector // of head: D
+	direction problem.Vector // gradient D of head
 }
 
 var _ problem.Problem = (*exact)(nil)
 
-// newExact returns the problem at the iterate x, the stacked weights as trained. The slice x itself
-// becomes the iterate.
+// newExact returns the problem at the iterate x, the stacked weights as trained. The problem keeps
+// the slice x as its iterate.
 func newExact(b *builder, r rows, x []float64) (*exact, error) {
 	e := &exact{HostSpace: problem.NewHostSpace(x, b.regularizer), b: b}
 	weights, err := models.Unstack(b.spec, x)

@@ -11,29 +11,29 @@ import (
 	"ppal/trainer/problem"
 )
 
-// DemographicParity bounds the gap between two groups' positive rates. See constraints.Gaps.
+// DemographicParity bounds the gap between the positive rates of two groups. See constraints.Gaps.
 type DemographicParity struct {
-	Epsilon []float64 // one bound; nil: 0.01
-	Phi     Surrogate // of the error, in the objective; "" means Logistic
-	Psi     Surrogate // of the decision, in the constraint; "" means Sigmoid
+	Epsilon []float64 // bound on the gap, a single value; nil: 0.01
+	Phi     Surrogate // surrogate of the error, in the objective; "" means Logistic
+	Psi     Surrogate // surrogate of the decision, in the constraint; "" means Sigmoid
 	Gaps    GapForm
 }
 
-// EqualizedOdds bounds the gaps between two groups' true positive rates and false positive rates.
-// See constraints.Gaps.
+// EqualizedOdds bounds the gap between the true positive rates of two groups and the gap between
+// their false positive rates. See constraints.Gaps.
 type EqualizedOdds struct {
-	Epsilon []float64 // one bound for both gaps, or one each; nil: 0.01
-	Phi     Surrogate // of the error, in the objective; "" means Logistic
-	Psi     Surrogate // of the decision, in the constraints; "" means Sigmoid
+	Epsilon []float64 // a bound for both gaps, or a bound for each gap; nil: 0.01
+	Phi     Surrogate // surrogate of the error, in the objective; "" means Logistic
+	Psi     Surrogate // surrogate of the decision, in the constraints; "" means Sigmoid
 	Gaps    GapForm
 }
 
-// Intersectional bounds the loss of any group, or of the average group, relative to the loss of all
-// rows. Groups may overlap. See constraints.Intersectional.
+// Intersectional bounds the loss of each group, or of the average group, relative to the loss of
+// all rows. Groups may overlap. See constraints.Intersectional.
 type Intersectional struct {
-	Epsilon []float64 // one bound, or one per group; nil: 0.01
-	Phi     Surrogate // of the error, in the objective; "" means Hinge
-	Psi     Surrogate // of the error, in the constraints; "" means Hinge
+	Epsilon []float64 // a bound for all groups, or a bound for each group; nil: 0.01
+	Phi     Surrogate // surrogate of the error, in the objective; "" means Hinge
+	Psi     Surrogate // surrogate of the error, in the constraints; "" means Hinge
 	Form    GroupForm
 }
 
@@ -50,7 +50,7 @@ const (
 	LargestGap   GapForm = "max"      // the largest |h| - eps <= 0
 )
 
-// form returns the form in package constraints.
+// form returns the corresponding form in package constraints.
 func (f GapForm) form(smooth bool) (constraints.GapForm, error) {
 	switch {
 	case f == SplitGaps, f == "" && smooth:
@@ -63,15 +63,15 @@ func (f GapForm) form(smooth bool) (constraints.GapForm, error) {
 	return 0, &OptionError{Option: "gaps", Problem: "is " + string(f) + ", want absolute, split or max"}
 }
 
-// GroupForm selects the constraints that state the groups' bounds. The empty string means
+// GroupForm selects the constraints that state the bounds of the groups. The empty string means
 // EachGroup.
 type GroupForm string
 
 // The forms of groups.
 const (
 	EachGroup    GroupForm = "each"        // a constraint for each group
-	AverageGroup GroupForm = "expectation" // one constraint, the mean over the groups
-	SampledGroup GroupForm = "sampled"     // AverageGroup, trained with one group drawn at each iteration
+	AverageGroup GroupForm = "expectation" // a single constraint, the mean over the groups
+	SampledGroup GroupForm = "sampled"     // AverageGroup; each iteration trains on a drawn group
 )
 
 // State implements Task.
@@ -120,8 +120,8 @@ func stateGaps(name string, epsilon []float64, loss, decision Surrogate, gaps Ga
 	return s, nil
 }
 
-// attributeOf returns what two groups are values of: "sex" of "sex=Female" and "sex=Male"; else the
-// name of the first group.
+// attributeOf returns the attribute whose values define the two groups: "sex" for "sex=Female" and
+// "sex=Male". Other groups give the name of the first group.
 func attributeOf(groups []string) string {
 	first, _, equation := strings.Cut(groups[0], "=")
 	if equation && strings.HasPrefix(groups[1], first+"=") {
@@ -130,8 +130,9 @@ func attributeOf(groups []string) string {
 	return groups[0]
 }
 
-// gapMeanings returns the gaps of decisions that the constraints approximate. Each gap has one
-// constraint, or two in split form. In the form of the largest gap, one constraint covers all gaps.
+// gapMeanings returns the gaps of decisions that the constraints approximate. Each gap has a
+// single constraint, or two constraints in the split form. In the form of the largest gap, a
+// single constraint covers all gaps.
 func gapMeanings(task, attribute string, constraintCount int, form constraints.GapForm) []meaning {
 	kinds := []func(of ...string) constraints.Rate{constraints.PositiveRate}
 	if task == NameEqualizedOdds {

@@ -17,7 +17,7 @@ import (
 // decisions are the constraints of a task on rates of decisions.
 type decisions struct {
 	system *constraints.System
-	bounds *problem.AffineMap // with the shifts
+	bounds *problem.AffineMap // the bounds, with the shifts
 	on     BoundsOn
 }
 
@@ -53,9 +53,9 @@ func (d *decisions) rates(s *constraints.Sample, n, classes int) (*decide.Rates,
 	return r, nil
 }
 
-// target returns the objective and the bounds on decisions. The row of an inequality is the weight
-// of one row in its smallest cell. A gap or a ratio has a slack of one row, a loss and a norm have
-// the feasibility tolerance, and a rate has none.
+// target returns the objective and the bounds on decisions. The Row of an inequality is the weight
+// of a single row in the smallest cell of the inequality. The slack is one row for a gap or a
+// ratio, the feasibility tolerance for a loss or a norm, and 0 for a rate.
 func (d *decisions) target(counted *constraints.Counted) *decide.Target {
 	t := &decide.Target{}
 	t.Objective.Coefficients, t.Objective.Constant = d.system.ObjectiveRow()
@@ -78,7 +78,7 @@ func (d *decisions) target(counted *constraints.Counted) *decide.Target {
 	return t
 }
 
-// tooSmall warns about constraints that one row breaks.
+// tooSmall returns warnings about constraints that a single row violates.
 func (d *decisions) tooSmall(counted *constraints.Counted) (list []string) {
 	for j, c := range d.system.Subject {
 		row := counted.OneRow(j)
@@ -92,13 +92,15 @@ func (d *decisions) tooSmall(counted *constraints.Counted) (list []string) {
 	return list
 }
 
-// Resolutions of scores: the relative distance up to which two scores count as equal in the exact
-// step. It is some units of the rounding of the weights, which the threshold must survive.
+// The resolutions of scores. The resolution is the largest relative distance at which the exact
+// step treats two scores as equal. The resolution is several rounding units of the weights,
+// because the threshold must survive the rounding of the weights.
 const (
 	resolutionOfFloat32 = 1e-5
 	resolutionOfFloat64 = 1e-12
 )
 
+// resolution returns the resolution of scores for the run's precision.
 func (a *assembly) resolution() float64 {
 	if a.dtype == tensor.Float32 {
 		return resolutionOfFloat32
@@ -106,19 +108,19 @@ func (a *assembly) resolution() float64 {
 	return resolutionOfFloat64
 }
 
-// solution is the result of the rounds of feedback.
+// solution is the result of the feedback rounds.
 type solution struct {
 	rounds *decide.Result
 	sample *constraints.Sample // the training rows
 	rates  *decide.Rates
 	target *decide.Target
 	exact  *decide.Exact // the exact step on scores in float64
-	// constant is the class that the decisions after the exact step give to every training row, -1 if
-	// they differ.
+	// constant is the class of every training row after the exact step; -1 if the classes of the
+	// rows differ.
 	constant int
 }
 
-// optimizeDecisions runs the rounds of feedback, and finds the exact step.
+// optimizeDecisions runs the feedback rounds and then the exact step.
 func (a *assembly) optimizeDecisions(ctx context.Context, s trainer.Settings) (*trainer.Result, error) {
 	d, train := a.builder.statement.decided(), a.data.splits[0]
 	f := &solution{}
@@ -206,11 +208,11 @@ func (a *assembly) exactStep(f *solution) error {
 	return nil
 }
 
-// dearStep is the increase of the objective by the exact step that is worth a warning.
+// dearStep is the smallest increase of the objective by the exact step that causes a warning.
 const dearStep = 0.005
 
-// warnings returns sentences about a failed exact step, about its cost if the training rows chose
-// the offsets, and about constant decisions.
+// warnings returns sentences about a failed exact step and about constant decisions. If the
+// training rows chose the offsets, warnings also reports the cost of the exact step.
 func (f *solution) warnings(d *decisions, classes []Class, byTraining bool) (list []string) {
 	switch {
 	case f.constant < 0:
@@ -237,7 +239,7 @@ func (f *solution) warnings(d *decisions, classes []Class, byTraining bool) (lis
 	return list
 }
 
-// applyExactStep moves the iterate to the weights whose scores have the offsets.
+// applyExactStep adds the offsets to the scores: it changes the weights of the iterate.
 func (a *assembly) applyExactStep() error {
 	if a.solved == nil || !a.solved.exact.Moved {
 		return nil

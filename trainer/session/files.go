@@ -14,15 +14,15 @@ import (
 	"ppal/trainer/problem"
 )
 
-// files are a run's directory while the run goes on.
+// files holds a run's directory during the run.
 type files struct {
 	dir     rundir.Dir
-	metrics *rundir.Metrics // nil once closed
+	metrics *rundir.Metrics // nil after closeMetrics
 }
 
-// Open creates the run's directory, or takes an empty one, and writes config.yaml and
-// preparation.yaml. Optimize then writes each record to metrics.jsonl at once. An empty dir means
-// runs/<time>-<task>-<method>. Without Open, Save writes all files at the end.
+// Open creates the run's directory, or uses an empty directory, and writes config.yaml and
+// preparation.yaml. Optimize then writes each record to metrics.jsonl immediately. An empty dir
+// means runs/<time>-<task>-<method>. Without Open, Save writes all files at the end.
 func (s *Session) Open(dir string) error {
 	if s.files != nil {
 		return fmt.Errorf("session: the directory %s is open already", s.files.dir)
@@ -38,7 +38,7 @@ func (s *Session) Open(dir string) error {
 	return nil
 }
 
-// begin writes the files that precede the training.
+// begin writes the files that a run has before the training.
 func (s *Session) begin() error {
 	d, dir := s.Describe(), s.files.dir
 	d.Provenance.Schema = rundir.Schema
@@ -59,8 +59,8 @@ func (s *Session) begin() error {
 }
 
 // Save writes the weights, the plots and the summary of a certified run. If no directory is open,
-// Save opens dir and writes the other files too. If plots cannot be written, Save still writes the
-// summary, and returns all errors.
+// Save opens dir and writes the other files too. If the plots fail, Save still writes the summary
+// and returns all errors.
 func (s *Session) Save(dir string) error {
 	if s.result == nil {
 		return errors.New("session: nothing has been certified")
@@ -78,7 +78,7 @@ func (s *Session) Save(dir string) error {
 	return with(failure, s.summary.Write(s.files.dir.Summary()))
 }
 
-// openToSave opens the directory and writes the records, unless a directory is open.
+// openToSave opens the directory and writes the records, unless a directory is already open.
 func (s *Session) openToSave(dir string) error {
 	if s.files != nil {
 		if dir != "" && dir != string(s.files.dir) {
@@ -100,7 +100,7 @@ func (s *Session) openToSave(dir string) error {
 // Summary returns the contents of summary.json; the zero value before Save.
 func (s *Session) Summary() Summary { return s.summary }
 
-// Dir returns the run's directory; "" if none is open.
+// Dir returns the run's directory; "" if no directory is open.
 func (s *Session) Dir() string {
 	if s.files == nil {
 		return ""
@@ -108,7 +108,7 @@ func (s *Session) Dir() string {
 	return string(s.files.dir)
 }
 
-// closeMetrics closes metrics.jsonl, if the file is open.
+// closeMetrics closes metrics.jsonl if the file is open.
 func (f *files) closeMetrics() error {
 	if f == nil || f.metrics == nil {
 		return nil
@@ -187,7 +187,8 @@ func (s *Session) commonSummary(r *trainer.Result) Summary {
 	return sum
 }
 
-// deviceAndMemory names the device, with the peak of the memory in use on a GPU.
+// deviceAndMemory returns the name of the device. For a GPU the text includes the peak of the
+// memory in use.
 func (d Description) deviceAndMemory() string {
 	if d.DeviceBytes == 0 {
 		return d.Device
@@ -196,8 +197,8 @@ func (d Description) deviceAndMemory() string {
 	return fmt.Sprintf("%s, at most %.0f MB on it", d.Device, math.Ceil(float64(d.DeviceBytes)/mega))
 }
 
-// fail writes a summary of the last record of a failed run. If there is no record, fail removes the
-// directory, so that its name can be used again. It returns the failure.
+// fail writes a summary of the last record of a failed run, and returns the failure. If the run
+// has no record, fail removes the directory, because the next run can then use the same name.
 func (s *Session) fail(r *trainer.Result, failure error) error {
 	if s.files == nil {
 		return failure
@@ -221,7 +222,7 @@ func (s *Session) discard() error {
 	return with(err, dir.Discard())
 }
 
-// with joins a failure with a later error in one line; either may be nil.
+// with joins a failure and a later error into a single line; either error may be nil.
 func with(failure, err error) error {
 	if failure == nil || err == nil {
 		return cmp.Or(failure, err)

@@ -12,21 +12,22 @@ import (
 
 // Images is a published or built-in set of 8-bit pictures, with its own training and test rows.
 type Images struct {
-	Dataset      string // its name in package datasets: "synthetic", "fashion-mnist", "cifar10"
+	Dataset      string // name in package datasets: "synthetic", "fashion-mnist", "cifar10"
 	Dir          string // directory of the files; "": $PPAL_DATA, else the user's cache directory
-	Classes      []int  // numbers of the classes, the objective's first; nil: DefaultClasses
-	RowsPerClass int    // number of training rows of each class, from its first row; 0: all
-	// Split takes validation rows from those training rows: {90, 10, 0} takes a tenth of each class.
-	// The test rows are the set's own. The zero value takes no validation rows.
+	Classes      []int  // numbers of the classes, the objective's class first; nil: DefaultClasses
+	RowsPerClass int    // number of training rows of each class, from the class's first row; 0: all
+	// Split moves some of the training rows to a validation split: {90, 10, 0} moves a tenth of
+	// each class. The test rows are the test rows of the data set. The zero value gives no
+	// validation rows.
 	Split datasets.Split
-	// SplitSeed seeds the choice of the validation rows; 0 is the session's seed.
+	// SplitSeed is the seed for the choice of the validation rows; 0 means the session's seed.
 	SplitSeed uint64
 	// Normalize says how to normalise the pixels; "" means DefaultNormalize.
 	Normalize models.NormalizationKind
 }
 
-// ImagesAtHand is pictures that have been read. The session does not change the selections.
-// Validation may be nil.
+// ImagesAtHand holds pictures in memory. The session does not change the selections. Validation
+// may be nil.
 type ImagesAtHand struct {
 	Train, Validation, Test *datasets.Selection
 	// Normalize says how to normalise the pixels; "" means DefaultNormalize.
@@ -40,15 +41,17 @@ type pixels interface {
 	SetScale(scale float64)
 }
 
-// pictures are the classes of a split and its pixels, which replace the pixels of the selection.
+// pictures holds the classes and the pixels of a split. These pixels replace the pixels of the
+// selection.
 type pictures struct {
 	datasets.Selection
 	pixels  pixels
 	moments func() (center []float64, deviation float64)
 }
 
-// load reads the pictures of the classes. If the CPU multiplies them as integers, the training rows
-// go from the file directly into the layouts of its products. Other rows are kept as read.
+// load reads the pictures of the classes. If the CPU multiplies the pixels as integers, load reads
+// the training rows directly into the layouts of the CPU's products. Other rows stay in the form
+// of the file.
 func (s Images) load(ctx context.Context, on request) (*loaded, error) {
 	dir, err := dataDir(s.Dir)
 	if err != nil {
@@ -108,18 +111,18 @@ func (s ImagesAtHand) load(context.Context, request) (*loaded, error) {
 
 // atHand returns a selection as pictures.
 func atHand(s *datasets.Selection) pictures {
-	own := *s.Pixels // shares the values
+	own := *s.Pixels // the copy shares the values
 	return pictures{*s, &own, func() (center []float64, deviation float64) { return matrix.Moments(s.Pixels) }}
 }
 
-// read reads the chosen pictures into the memory that room returns.
+// read reads the chosen pictures into the memory that room allocates.
 func read(c *datasets.Choice, room func(rows, cols int) pixels) (pictures, error) {
 	x := room(c.Dims())
 	return pictures{c.Selection, x, c.Moments}, c.Read(x)
 }
 
-// readToTrain reads the chosen training rows into the memory of roomToTrain, and the validation
-// rows that Split takes from them, if any, as they are.
+// readToTrain reads the chosen training rows into the memory of roomToTrain. readToTrain also
+// reads the validation rows, if Split takes any, in the form of the file.
 func (s Images) readToTrain(c *datasets.Choice, on request) (train pictures, validation *pictures, err error) {
 	if s.Split == (datasets.Split{}) || s.Split == (datasets.Split{Train: 100}) {
 		train, err = read(c, on.roomToTrain)
@@ -138,11 +141,11 @@ func (s Images) readToTrain(c *datasets.Choice, on request) (train pictures, val
 	return pictures{d.Train, x, d.Moments}, &pictures{Selection: d.Validation, pixels: held}, d.Read(x, held)
 }
 
-// newBytes returns memory for rows as they are read, one after the other.
+// newBytes allocates memory for rows in the form of the file, row by row.
 func newBytes(rows, cols int) pixels { return matrix.NewBytes(rows, cols, datasets.PixelScale) }
 
-// roomToTrain returns memory for training rows, in the layouts of the CPU's integer products if the
-// CPU trains with such products.
+// roomToTrain allocates memory for training rows. If the CPU trains with integer products, the
+// memory has the layouts of these products.
 func (r request) roomToTrain(rows, cols int) pixels {
 	if r.devices.cpu != nil && r.packs(cols) {
 		return r.devices.cpu.NewBytes(rows, cols, datasets.PixelScale)
@@ -182,7 +185,8 @@ func sumRows(dataset string, parts ...*datasets.Pictures) ([]DataFile, error) {
 	return sums, nil
 }
 
-// imageRows returns the rows of pictures. The pixels' scale becomes that of the normalisation.
+// imageRows returns the rows of pictures. The scale of the pixels becomes the scale of the
+// normalisation.
 func imageRows(s pictures, n models.Normalization) rows {
 	if n.Kind == models.NormalizeStandardize {
 		s.pixels.SetScale(s.pixels.ByteScale() / n.Deviation)
@@ -199,7 +203,8 @@ func imageRows(s pictures, n models.Normalization) rows {
 	return r
 }
 
-// normalization returns the normalisation of that kind, measured on the training rows.
+// normalization returns the normalisation of the given kind. Means and deviations come from the
+// training rows.
 func normalization(kind models.NormalizationKind, train pictures) (models.Normalization, error) {
 	n := models.Normalization{Kind: kind}
 	if kind == models.NormalizeNone {

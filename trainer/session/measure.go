@@ -23,8 +23,8 @@ type Result struct {
 	Constraints []float64       // g
 	Values      []float64       // f, then g + bound, as the training run computes them
 	Splits      []SplitMeasures // the training rows first
-	// Outcome is the result in the user's terms: each constraint on decisions, the objective and the
-	// acceptance rate; nil if the task does not say what its decisions are.
+	// Outcome is the result in the user's terms: each constraint on decisions, the objective and
+	// the acceptance rate; nil if the task does not define decisions.
 	Outcome *Outcome
 }
 
@@ -33,17 +33,17 @@ type SplitMeasures struct {
 	Name  Split
 	Named map[string]float64
 	// Decisions are Result.Values computed from the model's decisions, such as error rates; nil if
-	// the task has none.
+	// the task does not define decisions.
 	Decisions []float64
-	// Rates are the rates of all rows and of each group; nil if the task's scores are no decisions on
-	// the classes.
+	// Rates are the rates of all rows and of each group; nil if the task's scores do not decide
+	// between the classes.
 	Rates *RateTable
-	// ROC is the curve of the rates over all thresholds, with about 400 points at most; nil unless
-	// there are one score and two classes.
+	// ROC is the curve of the rates over all thresholds, with at most about 400 points; nil unless
+	// the model has a single score and the rows have two classes.
 	ROC []ROCPoint
 }
 
-// Optimize implements Pipeline. The records get measures of every split.
+// Optimize implements Pipeline. Optimize adds measures of every split to the records.
 func (a *assembly) Optimize(ctx context.Context, s trainer.Settings) (*trainer.Result, error) {
 	s.Measure, s.CollapseAbove = a.measure, a.builder.statement.CollapseAbove
 	if err := a.setMerits(&s); err != nil {
@@ -60,7 +60,7 @@ func (a *assembly) Optimize(ctx context.Context, s trainer.Settings) (*trainer.R
 		return trainer.Train(ctx, a.problem, method, s)
 	}
 	r, err := trainer.Train(ctx, a.sampler, method, s)
-	if err == nil { // the output is not always the iterate of the last record
+	if err == nil { // the output can differ from the iterate of the last record
 		x := a.iterate()
 		a.sampler.Space().Read(x, problem.Iterate)
 		a.problem.Space().Write(problem.Iterate, x)
@@ -68,7 +68,8 @@ func (a *assembly) Optimize(ctx context.Context, s trainer.Settings) (*trainer.R
 	return r, err
 }
 
-// measure evaluates every split at the iterate, after a forward pass on the training rows.
+// measure computes the measures of every split at the iterate, after a forward pass on the
+// training rows.
 func (a *assembly) measure() (map[string]float64, error) {
 	all := map[string]float64{}
 	for _, s := range a.data.splits {
@@ -84,8 +85,8 @@ func (a *assembly) measure() (map[string]float64, error) {
 	return all, nil
 }
 
-// measured evaluates a split at the iterate. On the training rows it uses the scores of the last
-// forward pass.
+// measured computes the measures of a split at the iterate. For the training rows it uses the
+// scores of the last forward pass.
 func (a *assembly) measured(s *split) (Measures, error) {
 	scores, err := a.scores(s)
 	if err != nil {
@@ -119,8 +120,8 @@ func (a *assembly) iterate() []float64 {
 	return x
 }
 
-// sphereOfFloat32 is the relative distance from the ball's sphere at which float32 weights count as
-// lying on it.
+// sphereOfFloat32 is the largest relative distance from the sphere of the ball at which float32
+// weights count as points on the sphere.
 const sphereOfFloat32 = 1e-6
 
 // Certify implements Pipeline. For a task with bounds on decisions, the certificate describes the
@@ -134,7 +135,7 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	debug.FreeOSMemory() // the memory of training and building would otherwise stay beside the vectors in float64
+	debug.FreeOSMemory() // otherwise the memory of the training stays beside float64 vectors
 	p, err := a.builder.statement.complete(smooth)
 	if err != nil {
 		return nil, err
@@ -161,7 +162,7 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	var all [][]float64 // the scores of the splits
 	for _, s := range a.data.splits {
 		scores, err := a.scores(s)
-		if decided != nil { // decisions are counted as a program counts them that loads the weights
+		if decided != nil { // count decisions as a program that loads the weights
 			scores, err = a.scores64(s)
 		}
 		if err != nil {

@@ -22,8 +22,9 @@ func (o *Options) needs() constraints.Needs {
 	return constraints.Needs{}
 }
 
-// loadTable reads the table with the attributes that constraints name. It looks up a value without
-// an attribute, such as Female, among the categories of the columns, and reads the table again.
+// loadTable reads the table with the attributes that constraints name. A constraint may name a
+// value without an attribute, such as Female. loadTable then finds the column that has the value
+// as a category, and reads the table again.
 func loadTable(dir, dataset string, options datasets.TableOptions, needs constraints.Needs) (*datasets.Tables, error) {
 	options.Attributes = slices.Clone(options.Attributes)
 	add := func(name string) bool {
@@ -73,7 +74,8 @@ func columnsWith(t *datasets.Tables, category string) (columns []string) {
 	return columns
 }
 
-// namesAttribute adds to the error the constraint that names an attribute that the table lacks.
+// namesAttribute extends an error about an attribute that the table lacks. The new error also
+// names the constraint.
 func namesAttribute(err error, needs constraints.Needs) error {
 	if !errors.Is(err, datasets.ErrGroup) && !errors.Is(err, datasets.ErrColumn) {
 		return err
@@ -86,7 +88,8 @@ func namesAttribute(err error, needs constraints.Needs) error {
 	return err
 }
 
-// addEarlier reads the earlier decisions that churns name into the splits of a table.
+// addEarlier adds earlier decisions to the splits of a table, from the files that churn
+// constraints name.
 func (l *loaded) addEarlier(t *datasets.Tables, files []string) error {
 	for _, file := range files {
 		decisions, err := readDecisions(file, t.Train.Classes[:], t.Label)
@@ -117,9 +120,9 @@ func (l *loaded) addEarlier(t *datasets.Tables, files []string) error {
 	return nil
 }
 
-// readDecisions reads earlier decisions as ppal predict writes them: text with the columns row,
-// from 1, and decision or class, a value of the label or the name of a class. The result has the
-// index of the class by row.
+// readDecisions reads a file of earlier decisions in the format of ppal predict: text with the
+// column row, from 1, and the column decision or class. The column holds a value of the label or
+// the name of a class. The result maps a row to the index of the row's class.
 func readDecisions(file string, classes []string, label datasets.Label) (map[int]int, error) {
 	f, err := os.Open(file)
 	if err != nil {

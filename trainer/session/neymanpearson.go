@@ -9,11 +9,11 @@ import (
 	"ppal/trainer/problem"
 )
 
-// NeymanPearson is multi-class Neyman-Pearson classification: the loss of the first class is
-// minimised, the loss of every other class is bounded. See constraints.NeymanPearson.
+// NeymanPearson is multi-class Neyman-Pearson classification: it minimises the loss of the first
+// class and bounds the loss of every other class. See constraints.NeymanPearson.
 type NeymanPearson struct {
-	Kappa []float64 // bound on each other class's loss: one, or one per class; nil: 0.2
-	Phi   Surrogate // of the error; "" means Sigmoid
+	Kappa []float64 // bound on each other class's loss, common or by class; nil: 0.2
+	Phi   Surrogate // surrogate of the error; "" means Sigmoid
 }
 
 var _ Task = NeymanPearson{}
@@ -66,7 +66,7 @@ func (t NeymanPearson) State(train Rows, _ bool) (*Statement, error) {
 	}, nil
 }
 
-// byClass names the classes' losses and error rates by the classes' numbers.
+// byClass names the losses and error rates of the classes after the classes' numbers.
 func byClass(m constraints.Measures, classes []Class) Measures {
 	named := map[string]float64{"max_violation": problem.MaxViolation(m.Constraints)}
 	wrong, total := 0.0, 0

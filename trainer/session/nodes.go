@@ -5,7 +5,8 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// constantNode adds a matrix of constants to the graph; nil if there are no values.
+// constantNode adds a matrix of constants to the graph. constantNode returns nil if values is
+// empty.
 func constantNode(g *gorgonia.ExprGraph, dtype tensor.Dtype, name string, values []float64, rows, cols int) *gorgonia.Node {
 	if values == nil {
 		return nil
@@ -14,7 +15,7 @@ func constantNode(g *gorgonia.ExprGraph, dtype tensor.Dtype, name string, values
 		gorgonia.WithValue(tensor.New(tensor.WithShape(rows, cols), tensor.WithBacking(backing(dtype, values)))))
 }
 
-// backing copies the values in the type dtype.
+// backing returns a copy of the values in the type dtype.
 func backing(dtype tensor.Dtype, values []float64) any {
 	if dtype == tensor.Float64 {
 		return append([]float64{}, values...)
@@ -27,8 +28,8 @@ func backing(dtype tensor.Dtype, values []float64) any {
 }
 
 // Column adds the constants [n, 1] to the graph of the scores [n, C], in the type of the scores.
-// Nodes of a Statement use it for a constant of each row, such as a target. Use each name once in a
-// graph.
+// Nodes of a Statement uses Column for a constant of each row, such as a target. A graph can use
+// each name only once.
 func Column(scores *gorgonia.Node, name string, values []float64) *gorgonia.Node {
 	return constantNode(scores.Graph(), scores.Dtype(), name, values, len(values), 1)
 }

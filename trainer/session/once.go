@@ -6,16 +6,17 @@ import (
 	"slices"
 )
 
-// Once returns a source that reads the rows of s once and gives them to several sessions with the
-// same Options.Device, such as the runs of a sweep. It reads the rows again for a session with
-// another seed, or whose constraints need other attributes. It is not safe for concurrent use.
+// Once returns a source that reads the rows of s once and serves several sessions with the same
+// Options.Device, such as the runs of a sweep. The source reads the rows again for a session with
+// another seed, or with constraints that need other attributes. The source is not safe for
+// concurrent use.
 func Once(s Source) Source { return &once{Source: s} }
 
 // once keeps the rows of a source.
 type once struct {
 	Source
 	kept *loaded
-	on   request // for which the rows were read
+	on   request // the request for which the rows were read
 }
 
 // load implements Source.
@@ -30,13 +31,13 @@ func (o *once) load(ctx context.Context, on request) (*loaded, error) {
 	own := *o.kept
 	own.splits = make([]*split, len(o.kept.splits))
 	for k, s := range o.kept.splits {
-		own.splits[k] = &split{name: s.name, rows: s.rows} // without what a session builds on the rows
+		own.splits[k] = &split{name: s.name, rows: s.rows} // without data that a session builds
 	}
 	own.description.Data = slices.Clone(o.kept.description.Data)
 	return &own, nil
 }
 
-// same reports whether rows that were read for r serve another session.
+// same reports whether rows that were read for request r are also valid for the other request.
 func (r request) same(other request) bool {
 	return r.dtype == other.dtype && r.seed == other.seed && reflect.DeepEqual(r.needs, other.needs)
 }

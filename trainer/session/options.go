@@ -12,7 +12,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// ErrOptions marks options that do not fit together, or do not fit the data or the device.
+// ErrOptions marks options that contradict each other, the data or the device.
 var ErrOptions = errors.New("invalid session options")
 
 // OptionError is a refused option. errors.Is finds ErrOptions and Err.
@@ -22,7 +22,7 @@ type OptionError struct {
 	Err     error  // cause, or nil
 }
 
-// Error gives one line.
+// Error returns the message in a single line.
 func (e *OptionError) Error() string {
 	if e.Err != nil {
 		return fmt.Sprintf("session: %s %s: %v", e.Option, e.Problem, e.Err)
@@ -36,14 +36,14 @@ func (e *OptionError) Unwrap() error { return e.Err }
 // Is reports whether target is ErrOptions.
 func (e *OptionError) Is(target error) bool { return target == ErrOptions }
 
-// InitError reports a file that does not hold initial weights for the run. errors.As finds a
+// InitError reports a file without valid initial weights for the run. errors.As finds a
 // *models.MismatchError if the file holds another model.
 type InitError struct {
 	Path string
 	Err  error
 }
 
-// Error gives one line.
+// Error returns the message in a single line.
 func (e *InitError) Error() string {
 	return fmt.Sprintf("session: initial weights %s: %v", e.Path, e.Err)
 }
@@ -57,24 +57,25 @@ type Options struct {
 	// Data is the source of the rows.
 	Data Source
 	// Task is the objective and the constraints: NeymanPearson, DemographicParity, EqualizedOdds,
-	// Intersectional, or the caller's own *Statement.
+	// Intersectional, Decisions, or the caller's own *Statement.
 	Task Task
-	// Model is the model; the session sets its Inputs and Outputs. nil is the default of the task,
-	// see DefaultsOf.
+	// Model is the model. The session sets its Inputs and Outputs. nil means the default of the
+	// task, see DefaultsOf.
 	Model *models.Spec
 	// Regularizer is the convex term r. For problem.GroupL1 without Groups, each parameter of the
-	// model is a group. nil is the default of the task, see DefaultsOf.
+	// model is a group. nil means the default of the task, see DefaultsOf.
 	Regularizer *problem.Regularizer
-	// Method is the method; a value serves one session. nil is PPALA with practical settings.
+	// Method is the method. A value serves a single session. nil means PPALA with practical
+	// settings.
 	Method trainer.Method
 	// Settings are the settings of the training loop. Iterations 0 means DefaultIterations; a
-	// negative number evaluates the start only. Seed is also the seed of the initial weights, the
-	// mini-batches, the split of a table and built-in data. The session sets Measure,
+	// negative number evaluates only the initial weights. Seed is also the seed of the initial
+	// weights, the mini-batches, the split of a table and built-in data. The session sets Measure,
 	// TrainMerit, ValidationMerit, Full, IterationsPerEpoch and CollapseAbove. Output and Patience
-	// may choose on validation rows.
+	// may choose weights by validation rows.
 	Settings trainer.Settings
-	// BatchSize is the number of rows of a mini-batch; 0: all rows. Batches keep the classes'
-	// shares.
+	// BatchSize is the number of rows of a mini-batch; 0: all rows. Every batch has the same share
+	// of each class.
 	BatchSize int
 	// Init is the path of a safetensors file with the initial weights; "" draws them from the seed.
 	Init string
@@ -90,9 +91,9 @@ type Files struct {
 	Config func(p Provenance) ([]byte, error)
 	// Version is the version of the program; "": the version of its module.
 	Version string
-	// Notes precede the notes of the session.
+	// Notes precede the session's notes.
 	Notes []string
-	// Clock returns the time for the default name of the directory; nil: time.Now.
+	// Clock returns the time for the directory's default name; nil means time.Now.
 	Clock func() time.Time
 }
 
@@ -117,7 +118,7 @@ const (
 	Test       = rundir.Test
 )
 
-// withDefaults replaces zero values by the defaults.
+// withDefaults replaces zero values with the defaults.
 func (o Options) withDefaults() (Options, error) {
 	if o.Data == nil || o.Task == nil {
 		return o, fmt.Errorf("session: %w: Data and Task are needed", ErrOptions)
@@ -140,7 +141,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o.withProgram(), o.Device.validate()
 }
 
-// withProgram replaces zero values of Settings and Files by the defaults.
+// withProgram replaces zero values of Settings and Files with the defaults.
 func (o Options) withProgram() Options {
 	switch {
 	case o.Settings.Iterations == 0:

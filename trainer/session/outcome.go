@@ -12,9 +12,9 @@ type (
 	ObjectiveOutcome = rundir.ObjectiveOutcome
 	// Promise says whether a bound holds on new rows at the run's confidence.
 	Promise = rundir.Promise
-	// SplitValues are a value on each split.
+	// SplitValues holds the value of a quantity on each split.
 	SplitValues = rundir.SplitValues
-	// Probability gives the probability of the positive class from a score.
+	// Probability computes the probability of the positive class from a score.
 	Probability = rundir.Probability
 	// BoundsOn says which values the bounds apply to. The empty string means OnDecisions.
 	BoundsOn = rundir.BoundsOn

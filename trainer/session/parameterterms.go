@@ -14,13 +14,14 @@ import (
 // parameterTerms computes the terms of a statement's ParameterNodes in float64, without the rows.
 type parameterTerms struct {
 	problem  *graph.Problem // the first term is the objective, the others are the constraints
-	used     [][2]int       // the ranges of the stacked weights on which the terms depend
-	values   []float64      // of the last at
+	used     [][2]int       // ranges of the stacked weights on which the terms depend
+	values   []float64      // values of the terms from the last call of at
 	gradient problem.Vector
-	part     []float64 // these weights, or their gradient, on the host
+	part     []float64 // weights of these ranges, or their gradient, on the host
 }
 
-// newParameterTerms builds the terms of the model's parameters; nil if the statement has none.
+// newParameterTerms builds the terms of the model's parameters; nil if the statement has no
+// ParameterNodes.
 func (b *builder) newParameterTerms(weights models.Weights) (*parameterTerms, error) {
 	if b.statement.ParameterNodes == nil {
 		return nil, nil
@@ -106,7 +107,8 @@ func (t *parameterTerms) at(x []float64) ([]float64, error) {
 	return t.values, err
 }
 
-// addGradient adds the gradient of the sum of coefficients[k] times term k at the last at to sum.
+// addGradient adds to sum the gradient of the sum of coefficients[k] times term k. The point is
+// the x of the last call of at.
 func (t *parameterTerms) addGradient(sum, coefficients []float64) error {
 	if t == nil {
 		return nil

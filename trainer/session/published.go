@@ -7,22 +7,22 @@ import (
 	"ppal/constraints"
 )
 
-// published is a problem of Moon et al. that has a form with bounds on decisions.
+// published is a problem of Moon et al. that also has a form with bounds on decisions.
 type published interface {
 	Task
 	settings(c *configuration, smooth bool)
 	taskName() string
-	// decisions returns the constraints on decisions for which the problem's surrogates stand.
+	// decisions returns the constraints on decisions that the problem's surrogates approximate.
 	decisions(train Rows) (Decisions, error)
 }
 
 var _, _, _ published = NeymanPearson{}, DemographicParity{}, EqualizedOdds{}
 
 // OnDecisionsOf returns the task with bounds on decisions in place of surrogates. The tasks
-// NeymanPearson, DemographicParity and EqualizedOdds have this form; State of any other task
+// NeymanPearson, DemographicParity and EqualizedOdds have this form. For any other task, State
 // returns an *OptionError. Bounds keep their values: kappa bounds the error of each other class,
-// epsilon the gaps. With a confidence above 0, the bounds hold on new rows with
-// this probability: see Decisions.
+// epsilon bounds the gaps. With a confidence above 0, the bounds hold on new rows with this
+// probability: see Decisions.
 func OnDecisionsOf(t Task, confidence float64) Task {
 	p, ok := t.(published)
 	if !ok {
@@ -102,8 +102,8 @@ func gapsOnDecisions(train Rows, epsilon []float64, rates ...func(of ...string) 
 	return d, nil
 }
 
-// groupAttribute returns the name of the attribute whose values are the disjoint groups: "sex" of
-// the groups "sex=Female" and "sex=Male"; else the name of the first group.
+// groupAttribute returns the name of the attribute whose values are the disjoint groups: "sex" for
+// the groups "sex=Female" and "sex=Male". Other groups give the name of the first group.
 func groupAttribute(groups []string) string {
 	column, _, equation := strings.Cut(groups[0], "=")
 	for _, g := range groups {
@@ -117,8 +117,8 @@ func groupAttribute(groups []string) string {
 	return column
 }
 
-// ofGroups returns the groups as an attribute; ok is false if there are fewer than two or if they
-// overlap.
+// ofGroups returns the groups as an attribute. ok is false for fewer than two groups and for
+// groups that overlap.
 func ofGroups(groups []constraints.Group, rows int) (a constraints.Attribute, ok bool) {
 	if len(groups) < 2 {
 		return a, false

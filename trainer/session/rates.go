@@ -18,17 +18,17 @@ type (
 	ROCPoint = rates.Point
 )
 
-// mostROCPoints is the approximate number of points of an ROC curve, at most.
+// mostROCPoints is the approximate maximum number of points of an ROC curve.
 const mostROCPoints = 400
 
-// measureRates sets the rates and the ROC curve of a split. A task of the caller's whose scores are
-// neither one for two classes nor one for each class has none.
+// measureRates sets the rates and the ROC curve of a split. A task of the caller's own gets no
+// rates if its scores are neither a single score for two classes nor a score for each class.
 func (a *assembly) measureRates(s *split, m *SplitMeasures, scores []float64) error {
 	decisions := s.decisions(scores)
 	if decisions == nil {
 		return nil
 	}
-	place := map[int]int{} // of a label in the classes
+	place := map[int]int{} // position of a label in the classes
 	names := make([]string, len(s.classes))
 	for k, c := range s.classes {
 		place[c.Label], names[k] = k, c.Name
@@ -47,7 +47,7 @@ func (a *assembly) measureRates(s *split, m *SplitMeasures, scores []float64) er
 	return nil
 }
 
-// rateGroups returns the groups whose rates are reported: the groups of the task, and each value of
+// rateGroups returns the groups for the reported rates: the groups of the task, and each value of
 // the attributes, such as "sex=Female".
 func (r rows) rateGroups() []rates.Group {
 	var list []rates.Group
@@ -64,7 +64,7 @@ func (r rows) rateGroups() []rates.Group {
 				list[first+v].Rows = append(list[first+v].Rows, i)
 			}
 		}
-		// a group of the task is listed already
+		// the list already has the groups of the task
 		known := func(g rates.Group) bool {
 			return slices.ContainsFunc(list[:first], func(other rates.Group) bool { return other.Name == g.Name })
 		}
@@ -73,9 +73,9 @@ func (r rows) rateGroups() []rates.Group {
 	return list
 }
 
-// decisions returns the place of the decided class of each row: of one score, the second of two
-// classes if the score is above 0; of a score for each class, the class of the largest score. It
-// returns nil for other scores.
+// decisions returns the index of the decided class of each row. With a single score and two
+// classes, a score above 0 decides the second class. With a score for each class, the largest
+// score decides the class. decisions returns nil for other numbers of scores.
 func (r rows) decisions(scores []float64) []int {
 	classes, n := len(r.classes), r.len()
 	list := make([]int, n)

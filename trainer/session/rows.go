@@ -10,8 +10,8 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// rows are one split: the data matrix as trained (the graph sees pixels/s and the centre c/s) with
-// labels and groups.
+// rows holds a split: the data matrix as trained, with labels and groups. The graph computes with
+// pixels/s and the centre c/s.
 type rows struct {
 	data    matrix.Matrix
 	labels  []int // pictures: the index of the class in classes; tables: -1 or +1
@@ -20,8 +20,8 @@ type rows struct {
 	// attributes and earlier have the same meaning as in Rows.
 	attributes []constraints.Attribute
 	earlier    map[string][]int
-	levels     [][]float64 // the quantiles that describe each intersectional group
-	strata     [][]int     // the rows whose shares a mini-batch keeps; they hold every row once
+	levels     [][]float64 // quantiles that describe each intersectional group
+	strata     [][]int     // disjoint sets of all rows; a mini-batch keeps their shares
 	source     []int       // each row's number in its files, from 0; nil: not known
 }
 
@@ -64,7 +64,7 @@ func (r rows) check() error {
 	return nil
 }
 
-// ofLabel counts the rows of a label.
+// ofLabel returns the number of rows with a label.
 func (r rows) ofLabel(label int) int {
 	n := 0
 	for _, y := range r.labels {
@@ -76,12 +76,12 @@ func (r rows) ofLabel(label int) int {
 }
 
 // byGroupAndLabel returns the rows of each group and label, or of each label if groups overlap.
-// Empty sets are left out.
+// The result has no empty sets.
 func (r rows) byGroupAndLabel() [][]int {
 	if len(r.attributes)+len(r.earlier) > 0 {
 		return r.byEveryProperty()
 	}
-	group := make([]int, r.len()) // of each row, from 1
+	group := make([]int, r.len()) // group of each row, from 1
 	for k, g := range r.groups {
 		for _, i := range g.Rows {
 			if group[i] != 0 {
@@ -93,9 +93,9 @@ func (r rows) byGroupAndLabel() [][]int {
 	return r.strataOf(group)
 }
 
-// byEveryProperty returns the rows of each combination of label, values of the attributes, earlier
-// decisions and, if groups do not overlap, group, in the order of their first rows. The rates of a
-// Decisions task then have the same weights in every mini-batch.
+// byEveryProperty returns the rows of each combination of label, attribute values, earlier
+// decisions and group, in the order of their first rows. If groups overlap, the combination
+// ignores the group. The rates of a Decisions task then have the same weights in every mini-batch.
 func (r rows) byEveryProperty() (all [][]int) {
 	properties := [][]int{r.labels}
 	for _, a := range r.attributes {
@@ -124,9 +124,10 @@ func (r rows) byEveryProperty() (all [][]int) {
 	return all
 }
 
-// strataOf returns the rows of each group and class. group[i] is the group of row i, from 1, or 0.
+// strataOf returns the rows of each group and class. group[i] is the group of row i, from 1; 0: no
+// group.
 func (r rows) strataOf(group []int) [][]int {
-	place := map[int]int{} // of a label in classes
+	place := map[int]int{} // position of a label in classes
 	for k, c := range r.classes {
 		place[c.Label] = k
 	}

@@ -6,10 +6,11 @@ import (
 	"ppal/trainer"
 )
 
-// takeValidationRows says how a run gets validation rows.
+// takeValidationRows is the part of an error message that tells how a run gets validation rows.
 const takeValidationRows = "take some with --split, as in 70/15/15 for tables and 90/10/0 for pictures"
 
-// checkSelection refuses a choice on validation rows without such rows.
+// checkSelection returns an error if the settings choose weights by validation rows and the run
+// has no validation rows.
 func (a *assembly) checkSelection() error {
 	if a.part(Validation) != nil {
 		return nil
@@ -33,8 +34,8 @@ func (a *assembly) part(name Split) *split {
 	return nil
 }
 
-// setMerits sets the merits by which the settings choose weights. On the training rows of a task
-// without bounds on decisions, the method's own f and g decide.
+// setMerits sets the merits by which the settings choose weights. Without bounds on decisions, the
+// method's own f and g are the merit on the training rows.
 func (a *assembly) setMerits(s *trainer.Settings) (err error) {
 	s.TrainMerit, s.ValidationMerit = nil, nil
 	if d := a.builder.statement.decided(); d != nil && d.on == OnDecisions {
@@ -48,11 +49,12 @@ func (a *assembly) setMerits(s *trainer.Settings) (err error) {
 	return err
 }
 
-// merit returns the function for the merit of the iterate that measure has just measured on a
-// split: the objective and the violation of the bounds, by counted decisions if the bounds are on
-// decisions, else by the values that the task bounds. A violation counts beyond the feasibility
-// tolerance, and beyond one row: of the smallest cell of each bound on decisions, else of the
-// smallest class (of each group, on tables).
+// merit returns the function for the merit of the iterate on a split. measure must have measured
+// the iterate. The merit is the objective and the violation of the bounds. With bounds on
+// decisions, the merit counts decisions; otherwise the merit uses the values that the task bounds.
+// A violation counts if it exceeds the feasibility tolerance and the weight of a single row. The
+// row belongs to the smallest cell of each bound on decisions, else to the smallest class (of each
+// group, on tables).
 func (a *assembly) merit(s *split) (func() trainer.Merit, error) {
 	list := a.builder.statement.Constraints
 	if d := a.builder.statement.decided(); d != nil && d.on == OnDecisions {
@@ -83,9 +85,9 @@ func (a *assembly) merit(s *split) (func() trainer.Merit, error) {
 	}, nil
 }
 
-// tolerances returns the excess of each inequality that does not count on a split of which the
-// rates count rows: one row of the smallest cell, least at least. An inequality with an empty cell
-// never counts.
+// tolerances returns the excess of each inequality that does not count as a violation. The rates
+// count the rows of a split. The excess is the weight of a single row of the smallest cell, and
+// least is its minimum. An inequality with an empty cell never counts.
 func (d *decisions) tolerances(rows []int, least float64) []float64 {
 	list := make([]float64, len(d.system.Bounds))
 	for j, b := range d.system.Bounds {

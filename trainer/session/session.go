@@ -32,12 +32,12 @@ type Pipeline interface {
 
 var _ Pipeline = (*assembly)(nil)
 
-// Session is one run, from its data to its files. One goroutine may use a session.
+// Session is a single run, from its data to its files. A session is not safe for concurrent use.
 type Session struct {
 	options  Options
 	pipeline Pipeline
 	files    *files           // the run's directory; nil while it is not open
-	records  []trainer.Record // taken while no directory was open
+	records  []trainer.Record // records from the time without an open directory
 	last     *trainer.Record  // the last record; nil before the first
 	warnings []string
 	training *trainer.Result // nil before Optimize
@@ -65,7 +65,7 @@ func New(ctx context.Context, o Options) (*Session, error) {
 	return s, nil
 }
 
-// Run returns a session on the caller's pipeline. Of the options it uses Method, Settings and
+// Run returns a session on the caller's pipeline. Run uses only the options Method, Settings and
 // Files.
 func Run(p Pipeline, o Options) *Session { return run(p, o.withProgram()) }
 
@@ -97,7 +97,7 @@ func (s *Session) Explain() string { return s.pipeline.Explain() }
 func (s *Session) Warnings() []string { return slices.Clone(s.warnings) }
 
 // Train calls Optimize and Certify. If ctx is cancelled, the training ends early with the status
-// trainer.Interrupted; that is not an error.
+// trainer.Interrupted, and Train returns no error.
 func (s *Session) Train(ctx context.Context) (*Result, error) {
 	if _, err := s.Optimize(ctx); err != nil {
 		return nil, err
@@ -105,9 +105,9 @@ func (s *Session) Train(ctx context.Context) (*Result, error) {
 	return s.Certify()
 }
 
-// Optimize runs the method once. Each record goes to the open directory and to the recorder of the
-// settings. After an error, the open directory gets a summary of the last record; if there is no
-// record, Optimize removes the directory.
+// Optimize runs the method. A session can call Optimize once. Each record goes to the open
+// directory and to the recorder of the settings. After an error, Optimize writes a summary of the
+// last record to the open directory; without a record, Optimize removes the directory.
 func (s *Session) Optimize(ctx context.Context) (*trainer.Result, error) {
 	if s.training != nil {
 		return nil, errors.New("session: the session has been trained already")
@@ -153,12 +153,12 @@ func (s *Session) Certify() (*Result, error) {
 // Close releases the device. The session cannot train or certify afterwards.
 func (s *Session) Close() error { return s.pipeline.Close() }
 
-// history is the session as a recorder.
+// history makes the session a recorder.
 type history Session
 
 var _ trainer.Recorder = (*history)(nil)
 
-// Record writes the record to the open directory. If none is open, Record keeps a copy.
+// Record writes the record to the open directory. If no directory is open, Record keeps a copy.
 func (h *history) Record(r *trainer.Record) error {
 	own := *r
 	own.Constraints, own.Multipliers = slices.Clone(r.Constraints), slices.Clone(r.Multipliers)
@@ -174,7 +174,7 @@ func (h *history) Record(r *trainer.Record) error {
 	return nil
 }
 
-// nameConstraint replaces the number of a constraint in an error by its name.
+// nameConstraint replaces the number of a constraint in an error with the constraint's name.
 func (s *Session) nameConstraint(err error) error {
 	var bad *problem.NonFiniteError
 	if !errors.As(err, &bad) || bad.Constraint == 0 {

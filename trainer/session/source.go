@@ -12,22 +12,22 @@ import (
 	"ppal/trainer/graph"
 )
 
-// Source provides the rows of a run. The sources are Images, Table (also made by CSV and LIBSVM),
-// ImagesAtHand, TablesAtHand and Matrices.
+// Source provides the rows of a run. The sources are Images, Table (CSV and LIBSVM also return a
+// Table), ImagesAtHand, TablesAtHand and Matrices.
 type Source interface {
 	// load reads the rows for a device.
 	load(ctx context.Context, on request) (*loaded, error)
-	// settings adds the settings of the source to a run's configuration, or notes that no flag
-	// expresses them. seed is the run's.
+	// settings adds the settings of the source to a run's configuration, or records that no flag
+	// expresses the source. seed is the seed of the run.
 	settings(c *configuration, seed uint64)
 }
 
-// request holds the properties of a run on which the form of the rows depends.
+// request holds the properties of a run that determine the form of the rows.
 type request struct {
 	devices *devices
 	dtype   tensor.Dtype
 	seed    uint64
-	needs   constraints.Needs // of the task
+	needs   constraints.Needs // properties of the rows that the task uses
 }
 
 // packs reports whether the device multiplies data with cols columns as integers.
@@ -39,12 +39,12 @@ func (r request) packs(cols int) bool {
 type loaded struct {
 	dataset       string    // name of the data set; "" for data at hand
 	splits        []*split  // the training rows first
-	center, scale []float64 // of the columns, applied in the first layer; nil: none
+	center, scale []float64 // center and scale of the columns for the first layer; nil: none
 	normalization models.Normalization
 	description   Description // files, preparation, normalisation, notes and warnings
 	label         *datasets.Label
-	shape         datasets.Shape      // of pictures; zero if not known
-	files         []datasets.FileRows // that the rows' sources number one after the other; nil: one
+	shape         datasets.Shape      // shape of pictures; zero if not known
+	files         []datasets.FileRows // files in the order of the row numbers; nil: a single file
 }
 
 // name returns the name of the data set, for messages.
@@ -55,18 +55,19 @@ func (l *loaded) name() string {
 	return l.dataset
 }
 
-// split is one part of the rows. The problem scores the training rows; blocks score the other rows,
-// which are only measured.
+// split is a part of the rows. The problem computes the scores of the training rows, blocks the
+// scores of all other rows.
 type split struct {
 	name Split
 	rows
-	problem *graph.Problem // nil for other rows than the training rows
+	problem *graph.Problem // nil except for the training rows
 	blocks  *blocks        // nil for the training rows
 	measure func(scores []float64) (Measures, error)
-	last    Measures // of the last record
+	last    Measures // measures of the last record
 }
 
-// builtIn reports whether a data set is drawn from a seed. Checksums of its rows then identify it.
+// builtIn reports whether a seed generates the data set. Checksums of the rows then identify the
+// data set.
 func builtIn(name string) bool {
 	d, err := datasets.Lookup(name)
 	return err == nil && len(d.Files) == 0 && !d.Own
@@ -75,8 +76,8 @@ func builtIn(name string) bool {
 // dataDir returns the directory of the data sets' files.
 func dataDir(explicit string) (string, error) { return datasets.Dir(explicit, os.Getenv) }
 
-// verified calls load and at the same time compares the data set's files with the published
-// checksums. own are the paths of the user's files if the data set is the user's.
+// verified calls load. At the same time verified compares the data set's files with the published
+// checksums. own lists the paths of the user's files if the data set belongs to the user.
 func verified(ctx context.Context, dir, dataset string, own []string, load func() (*loaded, error)) (*loaded, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -11,17 +11,17 @@ import (
 	"ppal/trainer"
 )
 
-// meaning is a quantity of decisions that one or several constraints on surrogates approximate.
+// meaning is a quantity of decisions that some constraints on surrogates approximate.
 type meaning struct {
-	measure     string // in the words of the constraint language
-	constraints []int  // the constraints that state it; its value is the largest of theirs
+	measure     string // name in the constraint language
+	constraints []int  // constraints that state the quantity, which is their largest value
 	// interval returns the 95% interval of the quantity on held-out rows; nil: not known.
 	interval func(t *RateTable) *[2]float64
 }
 
-// surrogateOutcome returns the outcome of a task with bounds on surrogates. It lists the quantities
-// that the constraints approximate, counted on decisions, and the values of the surrogates. It
-// returns nil if the task does not measure decisions.
+// surrogateOutcome returns the outcome of a task with bounds on surrogates. The outcome lists the
+// quantities that the constraints approximate, counted on decisions, and the values of the
+// surrogates. surrogateOutcome returns nil if the task does not measure decisions.
 func (a *assembly) surrogateOutcome(r *Result) *Outcome {
 	st := a.builder.statement
 	if len(r.Splits) == 0 || len(r.Splits[0].Decisions) != 1+len(st.Constraints) {
@@ -55,7 +55,7 @@ func (a *assembly) surrogateOutcome(r *Result) *Outcome {
 			}
 			setFinite(&c.SplitValues, split.Name, value)
 			if split.Name != Training && split.Rates != nil && m.interval != nil {
-				c.Interval = m.interval(split.Rates) // of the test rows, which come last
+				c.Interval = m.interval(split.Rates) // from the test rows, the last split
 				if split.Name == Validation {
 					c.ValidationInterval = c.Interval
 				}
@@ -77,8 +77,8 @@ func (a *assembly) surrogateOutcome(r *Result) *Outcome {
 	return o
 }
 
-// objectiveIntervals sets the intervals of the minimised rate on held-out rows, if it is a rate of
-// all rows or of a class.
+// objectiveIntervals sets the intervals of the minimised rate on held-out rows, if the rate is a
+// rate of all rows or of a class.
 func objectiveIntervals(o *Outcome, splits []SplitMeasures) {
 	for _, split := range splits {
 		if split.Rates == nil || split.Name == Training {
@@ -103,21 +103,21 @@ func objectiveIntervals(o *Outcome, splits []SplitMeasures) {
 		if complement {
 			i = [2]float64{1 - i[1], 1 - i[0]}
 		}
-		o.Objective.Interval = &i // of the test rows, which come last
+		o.Objective.Interval = &i // from the test rows, the last split
 		if split.Name == Validation {
 			o.Objective.ValidationInterval = &i
 		}
 	}
 }
 
-// setFinite sets a value that is a number.
+// setFinite sets a value unless the value is infinite or not a number.
 func setFinite(v *SplitValues, split Split, x float64) {
 	if !math.IsNaN(x) && !math.IsInf(x, 0) {
 		v.Set(split, x)
 	}
 }
 
-// gapInterval returns the interval of the largest of the named rates' gaps between two groups.
+// gapInterval returns the interval of the largest gap between two groups among the named rates.
 func gapInterval(names ...string) func(t *RateTable) *[2]float64 {
 	return func(t *RateTable) *[2]float64 {
 		level := 1 - (1-rates.Level)/float64(len(names))

@@ -13,38 +13,39 @@ import (
 	"ppal/models"
 )
 
-// Table is a published or built-in table, or a file of the user's: rows with a label of -1 or +1
-// and groups, which the session splits.
+// Table is a published table, a built-in table, or a file of the user. Each row has a label, -1 or
+// +1, and groups. The session splits the rows.
 type Table struct {
-	Dataset string // its name in package datasets: "adult", "bank", "compas", "communities", ...
+	Dataset string // name in package datasets: "adult", "bank", "compas", "communities", ...
 	Dir     string // directory of the files; "": $PPAL_DATA, else the user's cache directory
-	// TableOptions say how to load the table. A Seed of 0 is the session's.
+	// TableOptions say how to load the table. Seed 0 means the session's seed.
 	datasets.TableOptions
 }
 
-// The names under which package datasets knows the user's files.
+// The names of the user's files in package datasets.
 const (
 	datasetCSV    = "csv"
 	datasetLIBSVM = "libsvm"
 )
 
 // CSV returns a source that reads the user's file of separated text. label is "column" or
-// "column=value", with the value that counts as +1. groups are conditions on columns, see
-// datasets.TableOptions, whose other fields the caller may set in the result.
+// "column=value", where value counts as +1. groups are conditions on columns, see
+// datasets.TableOptions. The caller may set the other fields of TableOptions in the result.
 func CSV(file, label string, groups ...string) Table {
 	return Table{Dataset: datasetCSV, TableOptions: datasets.TableOptions{File: file, Label: label, Groups: groups}}
 }
 
-// LIBSVM returns a source that reads the user's file in LIBSVM's format. groups are numbers of
+// LIBSVM returns a source that reads the user's file in the LIBSVM format. groups are numbers of
 // features.
 func LIBSVM(file string, groups ...string) Table {
 	return Table{Dataset: datasetLIBSVM, TableOptions: datasets.TableOptions{File: file, Groups: groups}}
 }
 
-// TablesAtHand is a table that has been loaded and split.
+// TablesAtHand is a loaded and split table.
 type TablesAtHand struct{ *datasets.Tables }
 
-// Matrices is the caller's own rows: features, labels and groups of each split. Train is required.
+// Matrices holds the caller's own rows: features, labels and groups of each split. Train is
+// required.
 type Matrices struct {
 	Train, Validation, Test *Matrix
 	// Classes names the labels: label k belongs to Classes[k]. nil: the labels are -1 and +1.
@@ -53,7 +54,7 @@ type Matrices struct {
 	Columns []string
 }
 
-// Matrix is rows of features, with a label each, and groups of rows.
+// Matrix holds rows of features, a label for each row, and groups of rows.
 type Matrix struct {
 	Features matrix.Matrix
 	Labels   []int
@@ -63,7 +64,7 @@ type Matrix struct {
 	Earlier    map[string][]int
 }
 
-// inSplits yields the parts that are not nil, with their splits.
+// inSplits yields the arguments that are not nil, each with its split.
 func inSplits[T any](train, validation, test *T) iter.Seq2[Split, *T] {
 	return func(yield func(Split, *T) bool) {
 		for k, part := range []*T{train, validation, test} {
@@ -139,9 +140,9 @@ func loadTables(t *datasets.Tables, on request) *loaded {
 	return l
 }
 
-// packIntegers replaces features that are small integers by bytes, if the device has integer
-// products for them. The graph then sees the bytes, and the first layer applies the columns'
-// centres and deviations.
+// packIntegers replaces features that are small integers with bytes, if the device has integer
+// products for bytes. The graph then reads the bytes, and the first layer applies the centres and
+// deviations of the columns.
 func (l *loaded) packIntegers(t *datasets.Tables, on request) {
 	_, cols := t.Train.Features.Dims()
 	if cols < 2 || !on.packs(cols) {

@@ -12,8 +12,8 @@ import (
 )
 
 // Task is an objective f and constraints g <= 0 on the scores of a model. NeymanPearson,
-// DemographicParity, EqualizedOdds and Intersectional are tasks. A *Statement is a task of the
-// caller's own.
+// DemographicParity, EqualizedOdds, Intersectional and Decisions are tasks. A *Statement is a task
+// of the caller's own.
 type Task interface {
 	// State states the task for the classes and groups of the training rows. If smooth is true, the
 	// method needs differentiable constraints.
@@ -28,7 +28,7 @@ const (
 	NameIntersectional    = option.Intersectional
 )
 
-// Statement is a task for rows whose classes and groups are known. The session uses one statement
+// Statement is a task for rows with known classes and groups. The session uses the same statement
 // for training, for the certificate in float64 and for the measures of held-out rows. Name,
 // Constraints and Nodes are required.
 type Statement struct {
@@ -38,10 +38,10 @@ type Statement struct {
 	Objective string
 	// Constraints are the names and bounds of g_1..g_m.
 	Constraints []Constraint
-	// Outputs is the number of scores of a row; 0 means one.
+	// Outputs is the number of scores of a row; 0 means 1.
 	Outputs int
 	// Nodes adds the scalar f and the constraints g to the graph of the scores [n, Outputs]. The
-	// nodes of g are scalars or vectors, and the bounds are subtracted from them. If there are
+	// nodes of g are scalars or vectors. The session subtracts the bounds from the nodes. With
 	// Pieces, the nodes are the terms of the pieces. The session calls Nodes for several sets of
 	// rows, with float32 and with float64 scores.
 	Nodes func(scores *gorgonia.Node, rows Rows) (objective *gorgonia.Node, constraints gorgonia.Nodes, err error)
@@ -49,38 +49,40 @@ type Statement struct {
 	NonSmooth bool
 	// Pieces are the smooth pieces of constraints that are maxima; nil: the nodes are g.
 	Pieces []problem.Piece
-	// ParameterNodes adds terms of the model's parameters to the graph, such as a norm of the weights.
-	// They follow the nodes of the scores. The parameters are in the order of
-	// models.Spec.Parameters. nil: there are none.
+	// ParameterNodes adds terms of the model's parameters to the graph, such as a norm of the
+	// weights. These terms follow the nodes of the scores. The parameters are in the order of
+	// models.Spec.Parameters. nil means no terms.
 	ParameterNodes func(parameters gorgonia.Nodes) (gorgonia.Nodes, error)
-	// Affine maps the nodes to the constraints, on the host: problem.NewAffine. nil: the nodes are
-	// g, or the terms of Pieces. All problems of the session share the map and so its shifts.
+	// Affine maps the nodes to the constraints, on the host: problem.NewAffine. nil means that the
+	// nodes are g, or the terms of Pieces. All problems of the session share the map and its
+	// shifts.
 	Affine *problem.AffineMap
-	// Measures returns a function that evaluates the scores of the rows. nil reports f, g and the
-	// largest violation, which the nodes compute in float64.
+	// Measures returns a function that measures the scores of the rows. nil means f, g and the
+	// largest violation, computed by the nodes in float64.
 	Measures func(rows Rows) (func(scores []float64) (Measures, error), error)
-	// CollapseAbove is an objective from which a stationary point is worthless; 0: not known.
+	// CollapseAbove is the smallest objective at which a stationary point is worthless; 0: not
+	// known.
 	CollapseAbove float64
 	// Warnings are sentences about the settings of the task.
 	Warnings []string
 
-	// system is the system of a Decisions task; nil for other tasks. boundsOn says what its
-	// bounds hold for.
+	// system is the system of a Decisions task; nil for other tasks. boundsOn names the values to
+	// which the system's bounds apply.
 	system   *constraints.System
 	boundsOn BoundsOn
-	// start are weights of the terms that replace the objective in the first round of feedback;
-	// nil: none.
+	// start holds weights of terms. In the first round of feedback these terms replace the
+	// objective; nil: no replacement.
 	start []float64
-	// confidence is the confidence of a Decisions task; 0: none
+	// confidence is the confidence of a Decisions task; 0: no confidence
 	confidence float64
-	// measures replaces Measures if values need the terms of ParameterNodes, too.
+	// measures replaces Measures if the values also need the terms of ParameterNodes.
 	measures func(rows Rows) (func(scores, parameters []float64) (Measures, error), error)
 	sampled  *constraints.Intersectional // draws one group at each iteration; nil: all groups count
-	meanings []meaning                   // the decisions' quantities behind constraints on surrogates; nil: the constraints' names
-	minimise string                      // the rate behind an objective on surrogates; "": the objective's name
+	meanings []meaning                   // decision quantities; nil: constraint names
+	minimise string                      // minimised rate; "": the objective's name
 }
 
-// State implements Task: it returns s.
+// State implements Task. State returns s.
 func (s *Statement) State(Rows, bool) (*Statement, error) { return s, nil }
 
 // Constraint describes g_j. Reports compare the value g_j + Bound with Bound.
@@ -89,14 +91,14 @@ type Constraint struct {
 	Bound float64
 }
 
-// Measures are the measures of the rows of a split.
+// Measures holds the measures of the rows of a split.
 type Measures struct {
 	// Named are the measures by name. The run's files put the split before the name: test_error.
 	Named map[string]float64
 	// Values are f, then g_j + Bound_j.
 	Values []float64
 	// Decisions are Values computed from the model's decisions, such as error rates and gaps; nil
-	// if the task has none.
+	// if the task does not define decisions.
 	Decisions []float64
 }
 
@@ -104,18 +106,18 @@ type Measures struct {
 type Class struct {
 	Name   string
 	Label  int // value in Rows.Labels
-	Number int // of pictures: the number in the data set
+	Number int // number of the class in the data set, for pictures
 }
 
-// Rows are the labels, classes and groups of a split or of a mini-batch.
+// Rows holds the labels, classes and groups of a split or of a mini-batch.
 type Rows struct {
-	Labels  []int   // of each row. Pictures: the index of the class in Classes; tables: -1 or +1
+	Labels  []int   // label of each row. Pictures: index of the class in Classes; tables: -1 or +1
 	Classes []Class // in the order of the source
 	Groups  []constraints.Group
 	// Attributes are the attributes that constraints of a Decisions task name.
 	Attributes []constraints.Attribute
-	// Earlier has the earlier decisions of the rows, by the file of a churn: the index of a class in
-	// Classes, or -1 for none.
+	// Earlier holds the earlier decisions of the rows for each file of a churn constraint. A
+	// decision is the index of a class in Classes, or -1 for a row without a decision.
 	Earlier map[string][]int
 }
 
@@ -137,7 +139,7 @@ func (s *Statement) names() []string {
 	return list
 }
 
-// check refuses a statement without a required field.
+// check returns an error for a statement without a required field.
 func (s *Statement) check() error {
 	if s.Name == "" || s.Nodes == nil {
 		return fmt.Errorf("session: %w: a statement needs a Name and Nodes", ErrOptions)
@@ -160,7 +162,7 @@ func (s *Statement) complete(p problem.Problem) (problem.Problem, error) {
 	return p, nil
 }
 
-// named makes constraints of names and bounds.
+// named returns constraints with the given names and bounds.
 func named(names []string, bounds []float64) []Constraint {
 	list := make([]Constraint, len(names))
 	for j, name := range names {
@@ -188,7 +190,7 @@ func (s Surrogate) or(other Surrogate) (constraints.Phi, error) {
 	return constraints.ParsePhi(string(s))
 }
 
-// pair returns an error unless there are two groups and every row is in one of them.
+// pair returns an error unless the rows have two groups and every row is in exactly one group.
 func (r Rows) pair() error {
 	t := datasets.Table{Labels: r.Labels}
 	for _, g := range r.Groups {

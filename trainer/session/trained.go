@@ -16,13 +16,13 @@ const (
 	kindNetwork = "network"
 )
 
-// The names of the picture sets' parts in rows.csv.
+// The names of the training and test parts of picture sets in rows.csv.
 const (
 	trainingSet = "train"
 	testSet     = "test"
 )
 
-// model describes the trained model for model.json, all but what training decides.
+// model describes the trained model for model.json, except for the values that training decides.
 func (a *assembly) model(d Description) rundir.Model {
 	m := rundir.Model{
 		Task: d.Task, Dataset: a.data.dataset, Kind: kindLinear, Normalization: d.Normalization, Objective: d.Objective,
@@ -81,8 +81,8 @@ func (a *assembly) pictures() bool {
 	return bytes && a.data.description.Preparation == nil && a.data.label == nil && a.data.splits[0].source != nil
 }
 
-// members lists the rows of each split and file. The sources of tables number the rows of several
-// files one after the other; those of pictures number the rows of the training or the test set.
+// members lists the rows of each split and file. The sources of tables number the rows through all
+// files. The sources of pictures number the rows of the training set or the test set.
 func (a *assembly) members() []rundir.Members {
 	var list []rundir.Members
 	pictures, files := a.pictures(), a.data.files
@@ -100,12 +100,12 @@ func (a *assembly) members() []rundir.Members {
 			list = append(list, byFile(s, files)...)
 		}
 	}
-	// file by file
+	// order the list by file
 	slices.SortStableFunc(list, func(a, b rundir.Members) int { return place(files, a.File) - place(files, b.File) })
 	return list
 }
 
-// byFile lists the rows of a split by file. The sources increase.
+// byFile lists the rows of a split by file. The row numbers of the split increase.
 func byFile(s *split, files []datasets.FileRows) []rundir.Members {
 	var list []rundir.Members
 	first, at := 0, 0
@@ -124,7 +124,7 @@ func place(files []datasets.FileRows, name string) int {
 	return slices.IndexFunc(files, func(f datasets.FileRows) bool { return f.Name == name })
 }
 
-// saveModel writes the weights, rows.csv and, last, model.json.
+// saveModel writes the weights, then rows.csv, and model.json last.
 func (s *Session) saveModel() error {
 	dir := s.files.dir
 	if err := s.pipeline.SaveModel(dir.Model()); err != nil {
@@ -138,7 +138,7 @@ func (s *Session) saveModel() error {
 	m.Version, m.Weights = d.Version, filepath.Base(dir.Model())
 	if o := s.result.Outcome; o != nil {
 		m.Decision.Threshold, m.Objective, m.Constraints = o.Threshold, o.Objective.Name, nil
-		for _, c := range o.Constraints { // in the words of the user
+		for _, c := range o.Constraints { // name constraints in the words of the user
 			m.Constraints = append(m.Constraints, c.Constraint)
 		}
 		if p := o.Probability; p != nil {

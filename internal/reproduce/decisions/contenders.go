@@ -8,18 +8,19 @@ import (
 	"strings"
 )
 
-// Contender is a method of another library, with the grid of its settings.
+// Contender is a method of another library, with the grid of the method's settings.
 type Contender struct {
-	Name   string // in tables
-	Worker string // the Python process that serves it
-	Call   string // its name there
-	// Deterministic is false for a classifier that draws its decisions. NeedsGroup says that the
-	// classifier reads the group of a row that it decides.
+	Name   string // name in tables
+	Worker string // the Python process that serves the contender
+	Call   string // name of the method in the worker
+	// Deterministic is false for a classifier that draws its decisions. NeedsGroup is true for a
+	// classifier that reads the group of a row to decide the row.
 	Deterministic, NeedsGroup bool
-	// grid returns the axes of the search for a problem; nil: the contender has no form of it.
+	// grid returns the axes of the search for a problem; nil: the contender does not support the
+	// problem.
 	grid func(p Problem) []Axis
-	// wider is the axis on which the next larger value than the best runs too, because the two
-	// values lie on either side of the measured gap; "": none.
+	// wider is the axis on which the next value above the best value runs too, because the measured
+	// gap lies between the gaps of the two values; "": no such axis.
 	wider string
 }
 
@@ -27,7 +28,7 @@ type Contender struct {
 type Axis struct {
 	Name   string
 	Values []any
-	// Ordered says that the best value should lie inside the grid.
+	// Ordered is true if the best value should lie inside the grid.
 	Ordered bool
 }
 
@@ -37,7 +38,7 @@ type Setting map[string]any
 // Key identifies a setting: JSON with sorted names.
 func (s Setting) Key() string {
 	text, err := json.Marshal(s)
-	if err != nil { // numbers and texts only
+	if err != nil { // a setting holds only numbers and texts
 		panic(err)
 	}
 	return string(text)
@@ -62,7 +63,7 @@ func (s Setting) Text(axes []Axis) string {
 	return strings.Join(parts, ", ")
 }
 
-// Grid returns all settings of the search; none if the contender has no form of the problem.
+// Grid returns all settings of the search; nil if the contender does not support the problem.
 func (c Contender) Grid(p Problem) []Setting {
 	axes := c.grid(p)
 	if axes == nil {
@@ -96,8 +97,8 @@ func (c Contender) AtEdge(p Problem, s Setting) []string {
 	return names
 }
 
-// Final returns the settings that run on every split: the best one, and the next larger value on
-// the axis that brackets the measured gap.
+// Final returns the settings that run on every split: the best setting, and the setting with the
+// next larger value on the axis wider.
 func (c Contender) Final(p Problem, best Setting) []Setting {
 	list := []Setting{best}
 	for _, a := range c.grid(p) {
@@ -141,14 +142,14 @@ func gapsOnly(f func(p Problem) []Axis) func(p Problem) []Axis {
 // ExponentiatedGradient is the name of the contender with which ppal's time is compared.
 const ExponentiatedGradient = "ExponentiatedGradient"
 
-// Contenders returns the methods of the other libraries. fairlearn gets the solver of its own
-// examples, which is the fastest of scikit-learn's here.
+// Contenders returns the methods of the other libraries. fairlearn gets the solver of fairlearn's
+// own examples, which is the fastest solver of scikit-learn here.
 //
-// The grids have more axes on COMPAS, the smallest table. There the eps of ExponentiatedGradient
-// changes the training error by less than 0.05 points, and the sigmoid is a better objective than
-// the logistic loss for Cooper and than the hinge for the proxy-Lagrangian, so that the larger
-// tables search only the remaining axes. GridSearch meets no bound on equalized odds with 85 models
-// on COMPAS, nor on Bank, so that the larger tables get 41 there.
+// On COMPAS, the smallest table, the grids have more axes. There the eps of ExponentiatedGradient
+// changes the training error by less than 0.05 points. The sigmoid is a better objective than the
+// logistic loss for Cooper, and a better objective than the hinge for the proxy-Lagrangian. The
+// larger tables therefore search only the remaining axes. On COMPAS and on Bank, GridSearch meets
+// no bound on equalized odds with 85 models. The larger tables therefore use 41 models there.
 func Contenders() []Contender {
 	small := func(p Problem) bool { return p.Data.Name == "compas" }
 	learner := choice("solver", "liblinear")
@@ -211,8 +212,8 @@ func Contenders() []Contender {
 	}
 }
 
-// Searched returns the problem on which the search for p runs. The three bounds on a false positive
-// rate share the search at 5 %.
+// Searched returns the problem whose search also serves p. The three bounds on a false positive
+// rate use the search at 5 %.
 func (p Problem) Searched() Problem {
 	if p.Kind == NeymanPearson {
 		p.Bound = 0.05

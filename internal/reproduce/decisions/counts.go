@@ -2,16 +2,18 @@ package decisions
 
 import "math"
 
-// Counts holds a number for each cell: split (training, validation, test), group and label. It is a
-// number of rows, or the expected number of accepted rows of a classifier that may be randomised.
+// Counts holds a number for each cell: split (training, validation, test), group and label. The
+// number is a number of rows, or the expected number of accepted rows of a classifier that may be
+// randomised.
 type Counts [3][2][2]float64
 
-// Measured are the values of a problem on the decisions of one split.
+// Measured holds the values of a problem on the decisions of a split.
 type Measured struct {
-	// Error is the error rate; of a Neyman-Pearson problem the false negative rate.
+	// Error is the error rate. For a Neyman-Pearson problem, Error is the false negative rate.
 	Error float64
-	// Rates are the bounded values: the gap of the positive rates; the gaps of the true and of the
-	// false positive rates; or the false positive rate.
+	// Rates are the bounded values. Demographic parity has the gap of the positive rates. Equalized
+	// odds has the gaps of the true and of the false positive rates. Neyman-Pearson has the false
+	// positive rate.
 	Rates []float64
 	// Acceptance is the share of accepted rows.
 	Acceptance float64
@@ -26,7 +28,7 @@ func (m Measured) Largest() float64 {
 	return largest
 }
 
-// Measure computes a problem's values on one split from the accepted rows.
+// Measure computes the values of a problem on a split from the accepted rows.
 func Measure(kind Kind, totals, accepted Counts, split int) Measured {
 	n, a := totals[split], accepted[split]
 	rate := func(group, label int) float64 { return a[group][label] / n[group][label] }
@@ -46,7 +48,7 @@ func Measure(kind Kind, totals, accepted Counts, split int) Measured {
 	return m
 }
 
-// OneRow returns the change of a bounded value when one row of the smallest cell changes its
+// OneRow returns the change of a bounded value when a single row of the smallest cell changes its
 // decision.
 func OneRow(kind Kind, totals Counts, split int) float64 {
 	n := totals[split]
@@ -65,7 +67,7 @@ func OneRow(kind Kind, totals Counts, split int) float64 {
 // rounding is the tolerance for the rounding of a quotient of counts.
 const rounding = 1e-9
 
-// Met reports whether all bounded values are at most the bound plus one row of the smallest cell.
+// Met reports whether all bounded values are at most the bound plus OneRow.
 func (m Measured) Met(p Problem, totals Counts, split int) bool {
 	return m.Largest() <= p.Bound+OneRow(p.Kind, totals, split)+rounding
 }

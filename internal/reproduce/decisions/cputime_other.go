@@ -2,5 +2,5 @@
 
 package decisions
 
-// cpuSeconds returns 0: the CPU time is measured on Unix only.
+// cpuSeconds returns 0, because only Unix measures the CPU time.
 func cpuSeconds() float64 { return 0 }

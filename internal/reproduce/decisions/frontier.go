@@ -2,7 +2,7 @@ package decisions
 
 import "math"
 
-// signed returns the linear functions of the accepted rows that a problem bounds: each gap with its
+// signed returns the bounded values as linear functions of the accepted rows: each gap with its
 // sign, or the false positive rate.
 func signed(kind Kind, totals, accepted Counts, split int) []float64 {
 	n, a := totals[split], accepted[split]
@@ -17,11 +17,11 @@ func signed(kind Kind, totals, accepted Counts, split int) []float64 {
 	}
 }
 
-// EqualGap returns the mixture of at most two of a contender's classifiers that has the least
-// training error among those whose training values are at most limit. A mixture uses its first
-// classifier with probability 1 - t and its second one with probability t, so that a contender
-// with classifiers on either side of a gap is compared at the gap. EqualGap returns false if no
-// mixture is within the limit.
+// EqualGap returns a mixture of at most two classifiers of a contender. Among the mixtures whose
+// training values are at most limit, the result has the least training error. A mixture uses the
+// first classifier with probability 1 - t and the second classifier with probability t. A
+// contender with a classifier on either side of a gap is thus compared at the gap. EqualGap
+// returns false if every mixture exceeds the limit.
 func EqualGap(kind Kind, totals Counts, points []Counts, limit float64) (Counts, bool) {
 	var best Counts
 	least, found := math.Inf(1), false

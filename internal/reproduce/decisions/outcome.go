@@ -9,12 +9,13 @@ import (
 type Outcome struct {
 	Options  Options
 	Fits     []Fit
-	Versions map[string]string // of the other libraries
+	Versions map[string]string // versions of the other libraries
 }
 
-// Row is a contender's line in the table of a problem. The slices have one element for each split.
+// Row is the line of a contender in the table of a problem. Each slice has an element for every
+// split.
 type Row struct {
-	Contender Contender // of ppal only the name
+	Contender Contender // for ppal only the name
 	Setting   Setting   // nil: ppal's defaults
 	// At lists the values of the contender's chosen classifier on training, validation and test rows.
 	At [3][]Measured
@@ -23,18 +24,18 @@ type Row struct {
 	// Seconds, CPU and Models are the medians of the splits' repeated runs.
 	Seconds, CPU []float64
 	Models       []float64
-	// Excess is the contender's test error minus ppal's at equal measured gap: of the contender's
-	// best mixture that meets the bound on training rows to one row (see EqualGap). An element is
-	// missing for a split on which the contender has no such mixture.
+	// Excess is the contender's test error minus ppal's test error at equal measured gap. The
+	// contender's error is the error of its best mixture that meets the bound on training rows up
+	// to one row (see EqualGap). A split without such a mixture has no element.
 	Excess []float64
-	// Unreached counts these splits.
+	// Unreached counts the splits without an element in Excess.
 	Unreached int
 	Notes     []string
 	Failures  []string
 }
 
-// Table returns the lines of a problem: ppal first, then the other contenders. A contender that has
-// no form of the problem has no line.
+// Table returns the lines of a problem: ppal first, then the other contenders. A contender that
+// does not support the problem has no line.
 func (o *Outcome) Table(p Problem) []Row {
 	list := []Row{o.row(p, Contender{Name: Own, Deterministic: true}, nil)}
 	for _, c := range o.Options.Contenders {
@@ -90,7 +91,7 @@ func (o *Outcome) row(p Problem, c Contender, best Setting) Row {
 	return r
 }
 
-// compare appends the excess of one split.
+// compare appends the excess of a single split.
 func (r *Row) compare(p Problem, own Fit, runs []Fit) {
 	point, ok := own.Best(p)
 	if !ok {
@@ -102,7 +103,8 @@ func (r *Row) compare(p Problem, own Fit, runs []Fit) {
 			points = append(points, at.Accepted)
 		}
 	}
-	// whoever meets the bound to one row is equal; if ppal does not, its own gap counts
+	// contenders within one row of the bound are equal; if ppal violates the bound further, ppal's
+	// own gap is the limit
 	limit := max(p.Bound+OneRow(p.Kind, own.Totals, 0), Measure(p.Kind, own.Totals, point.Accepted, 0).Largest())
 	mixture, ok := EqualGap(p.Kind, own.Totals, points, limit)
 	if !ok {
@@ -133,7 +135,8 @@ func median(values []float64) float64 {
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
-// meanError returns the mean and its standard error, which is 0 for a single value.
+// meanError returns the mean and the standard error of the mean. The standard error of a single
+// value is 0.
 func meanError(values []float64) (mean, standard float64) {
 	n := float64(len(values))
 	for _, v := range values {

@@ -18,16 +18,16 @@ import (
 // Own is the name of ppal among the contenders.
 const Own = "ppal"
 
-// train runs ppal on rows in memory. The time is that of the whole session: from the rows to the
-// certified model with its threshold, with the measures of all splits. The decisions are counted
-// from the saved weights.
+// train runs ppal on rows in memory. The time covers the whole session: from the rows to the
+// certified model with its threshold, including the measures of all splits. train counts the
+// decisions from the saved weights.
 func train(ctx context.Context, p Problem, rows *Rows, threads int, into *Fit) error {
 	dir, err := os.MkdirTemp("", "ppal-decisions")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	runtime.GC() // what loading the rows has left is not part of the training
+	runtime.GC() // collect the garbage of loading the rows, which is not part of the training
 	wall, cpu := time.Now(), cpuSeconds()
 	s, err := session.New(ctx, session.Options{
 		Data: session.TablesAtHand{Tables: rows.Tables}, Task: task(p),

@@ -21,11 +21,11 @@ type Dataset struct {
 	Name   string
 	Ignore []string // columns that are not features
 	// Group is the condition that makes the table's two groups. Attribute is the column or the
-	// condition by which the constraints name them.
+	// condition by which the constraints name the groups.
 	Group, Attribute string
 }
 
-// Problem is one row of the comparison.
+// Problem is a problem of the comparison.
 type Problem struct {
 	Kind  Kind
 	Data  Dataset
@@ -35,8 +35,8 @@ type Problem struct {
 // GapBound is the bound on the gaps.
 const GapBound = 0.01
 
-// Problems returns the compared problems. The duration of a call is no feature of Bank: it is known
-// only once the outcome is known.
+// Problems returns the compared problems. Bank excludes the duration of a call from the features,
+// because the duration is known only after the outcome.
 func Problems() []Problem {
 	adult := Dataset{Name: "adult", Group: "sex=Female", Attribute: "sex"}
 	bank := Dataset{Name: "bank", Ignore: []string{"duration"}, Group: "25<=age<60", Attribute: "25<=age<60"}

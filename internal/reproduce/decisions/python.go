@@ -16,9 +16,9 @@ import (
 // Python is the environment of the other libraries.
 type Python struct {
 	Interpreter string // .venv-peers/bin/python in a checkout
-	Modules     string // the folder of the package peers: internal in a checkout
+	Modules     string // folder of the package peers: internal in a checkout
 	Threads     int
-	Log         string // the workers' stderr is appended to this file
+	Log         string // the workers append their stderr to this file
 }
 
 // FindPython returns the environment that `make peers` makes in a checkout of ppal.
@@ -26,11 +26,11 @@ func FindPython(checkout, log string, threads int) *Python {
 	return &Python{Interpreter: filepath.Join(checkout, ".venv-peers", "bin", "python"), Modules: filepath.Join(checkout, "internal"), Threads: threads, Log: log}
 }
 
-// ErrNoPython says that the environment of the other libraries is not there.
+// ErrNoPython marks a missing environment of the other libraries.
 var ErrNoPython = errors.New("the other libraries cannot be measured")
 
-// Check returns an error that wraps ErrNoPython and says how to make the environment, unless it is
-// there.
+// Check returns an error if the environment is missing. The error wraps ErrNoPython and says how
+// to make the environment.
 func (p Python) Check() error {
 	for _, path := range []string{p.Interpreter, filepath.Join(p.Modules, "peers", "decisions", "peer.py")} {
 		if _, err := os.Stat(path); err != nil {
@@ -79,12 +79,12 @@ func (p Python) start(ctx context.Context, name string) (*worker, error) {
 	return w, nil
 }
 
-// failure is the reply of a library that failed.
+// failure is the error that a library reported.
 type failure struct{ text string }
 
 func (f failure) Error() string { return f.text }
 
-// reply reads a reply. The error is a failure if the library reported one.
+// reply reads a reply into result. The error is a failure if the library reported an error.
 func (w *worker) reply(result any) error {
 	line, err := w.replies.ReadBytes('\n')
 	if err != nil {
@@ -106,7 +106,7 @@ func (w *worker) reply(result any) error {
 	return nil
 }
 
-// fit asks for a fit on the rows in a folder. A failure of the library becomes part of the result.
+// fit requests a fit on the rows in a folder. A failure of the library becomes part of the result.
 func (w *worker) fit(call, folder string, into *Fit) error {
 	request := map[string]any{"call": "fit", "arguments": map[string]any{
 		"contender": call, "folder": folder, "kind": into.Kind, "bound": into.Bound, "setting": into.Setting}}

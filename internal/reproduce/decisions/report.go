@@ -11,7 +11,7 @@ import (
 	"ppal/internal/rundir"
 )
 
-// Title names the problem.
+// Title returns the title of the problem.
 func (p Problem) Title() string {
 	data := map[string]string{"adult": "Adult", "bank": "Bank", "compas": "COMPAS"}[p.Data.Name]
 	switch p.Kind {
@@ -24,7 +24,7 @@ func (p Problem) Title() string {
 	}
 }
 
-// name is the problem's name in file names.
+// name returns the problem's name in file names.
 func (p Problem) name() string {
 	if p.Kind == NeymanPearson {
 		return fmt.Sprintf("%s-%s-%g", p.Kind, p.Data.Name, 100*p.Bound)
@@ -75,9 +75,9 @@ func (o *Outcome) verdicts() string {
 	return out.String()
 }
 
-// tableText returns the lines of a problem: errors and bounded values in per cent as means over the
-// splits, with the standard error of the errors. Of equalized odds the gap is the larger one. The
-// last column is Row.Excess.
+// tableText returns the lines of a problem. Errors and bounded values are in per cent, as means
+// over the splits, and errors have their standard error. For equalized odds the gap is the larger
+// gap. The last column is Row.Excess.
 func (o *Outcome) tableText(p Problem) string {
 	value, failure := "gap", "error"
 	if p.Kind == NeymanPearson {
@@ -120,7 +120,8 @@ func (o *Outcome) tableText(p Problem) string {
 	return out.String()
 }
 
-// label names a contender, and marks a classifier that draws its decisions or needs the group.
+// label returns the name of a contender. The name marks a classifier that draws its decisions or
+// needs the group.
 func (r Row) label() string {
 	text := r.Contender.Name
 	switch {
@@ -144,7 +145,7 @@ func (r Row) settings(p Problem) string {
 	return r.Contender.Name + ": " + text
 }
 
-// excess describes the difference to ppal at equal measured gap.
+// excess describes the difference from ppal at equal measured gap.
 func (r Row) excess() string {
 	switch {
 	case r.Contender.Name == Own:
@@ -173,7 +174,8 @@ func (o *Outcome) Write(dir string) error {
 	return rundir.WriteFile(filepath.Join(dir, "summary.md"), []byte(o.Markdown()))
 }
 
-// picture shows the test error against the measured value on test rows: a point for each split.
+// picture plots the test error against the measured value on test rows, with a point for each
+// split.
 func (o *Outcome) picture(p Problem) plots.Tradeoff {
 	t := plots.Tradeoff{Title: capital(p.Title()) + ", test rows", X: "gap (points)", Y: "error (%)", Bound: 100 * p.Bound}
 	if p.Kind == NeymanPearson {

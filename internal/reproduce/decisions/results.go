@@ -17,7 +17,7 @@ type Point struct {
 	Accepted Counts `json:"accepted"` // the expected number of accepted rows
 }
 
-// Fit is the result of one run: a line of results.jsonl.
+// Fit is the result of a run: a line of results.jsonl.
 type Fit struct {
 	Kind      Kind    `json:"kind"`
 	Dataset   string  `json:"dataset"`
@@ -25,12 +25,12 @@ type Fit struct {
 	Split     uint64  `json:"split"` // the seed of the split
 	Contender string  `json:"contender"`
 	Setting   Setting `json:"setting,omitempty"`
-	Repeat    int     `json:"repeat"` // the timed runs count from 1; the search is 0
+	Repeat    int     `json:"repeat"` // timed runs count from 1; the search has 0
 	Seconds   float64 `json:"seconds"`
 	CPU       float64 `json:"cpu_seconds"`
 	Totals    Counts  `json:"totals"`
 	Points    []Point `json:"points"`
-	// Notes are warnings of the library; Failure is the error that ended the run.
+	// Notes are warnings of the library. Failure is the error that ended the run.
 	Notes   []string `json:"notes,omitempty"`
 	Failure string   `json:"failure,omitempty"`
 }
@@ -40,13 +40,14 @@ func (f Fit) key() string {
 	return fmt.Sprintf("%s %s %v %d %s %s %d", f.Kind, f.Dataset, f.Bound, f.Split, f.Contender, f.Setting.Key(), f.Repeat)
 }
 
-// problem reports whether the fit is of the problem.
+// of reports whether the fit belongs to the problem.
 func (f Fit) of(p Problem) bool {
 	return f.Kind == p.Kind && f.Dataset == p.Data.Name && f.Bound == p.Bound
 }
 
-// Best returns the fit's point with the best training decisions: within the bound plus one row with
-// the least error, or else with the least violation. It returns false if the fit failed.
+// Best returns the point of the fit with the best training decisions. Among points within the
+// bound plus one row, Best returns the point with the least error; otherwise Best returns the
+// point with the least violation. Best returns false if the fit failed.
 func (f Fit) Best(p Problem) (Point, bool) {
 	var best Point
 	found := false
@@ -58,7 +59,7 @@ func (f Fit) Best(p Problem) (Point, bool) {
 	return best, found
 }
 
-// better reports whether the training decisions of a are better than those of b.
+// better reports whether the training decisions of a are better than the training decisions of b.
 func better(p Problem, totals, a, b Counts) bool {
 	x, y := Measure(p.Kind, totals, a, 0), Measure(p.Kind, totals, b, 0)
 	switch metX, metY := x.Met(p, totals, 0), y.Met(p, totals, 0); {
@@ -71,7 +72,7 @@ func better(p Problem, totals, a, b Counts) bool {
 	}
 }
 
-// journal is the file of all runs. A run that it holds is not repeated.
+// journal is the file of all runs. The comparison does not repeat a run in the journal.
 type journal struct {
 	path string
 	fits []Fit
@@ -109,7 +110,7 @@ func openJournal(dir string) (*journal, error) {
 	return j, nil
 }
 
-// keep adds a run. A run with the same key replaces an earlier one.
+// keep adds a run in memory. The run replaces an earlier run with the same key.
 func (j *journal) keep(f Fit) {
 	if i, ok := j.at[f.key()]; ok {
 		j.fits[i] = f
@@ -119,7 +120,7 @@ func (j *journal) keep(f Fit) {
 	j.fits = append(j.fits, f)
 }
 
-// find returns the run with the same key, if it was done.
+// find returns the run with the same key, if the journal has that run.
 func (j *journal) find(f Fit) (Fit, bool) {
 	i, ok := j.at[f.key()]
 	if !ok {

@@ -11,11 +11,11 @@ import (
 	"ppal/internal/atomicfile"
 )
 
-// Rows are a table's rows of all splits, one split after the other.
+// Rows holds the rows of all splits of a table, split by split.
 type Rows struct {
 	Tables *datasets.Tables
-	// of each row: its label (0 or 1), its group (1: the first group of the table) and its split
-	// (0: training, 1: validation, 2: test)
+	// labels, groups and splits hold a value for each row: the label (0 or 1), the group (1: the
+	// first group of the table) and the split (0: training, 1: validation, 2: test)
 	labels, groups, splits []uint8
 	totals                 Counts
 }
@@ -51,9 +51,9 @@ func LoadRows(dir string, d Dataset, seed uint64) (*Rows, error) {
 // Totals returns the number of rows of each cell.
 func (r *Rows) Totals() Counts { return r.totals }
 
-// Write writes the rows as NumPy files to a directory: features.npy [rows, columns] in float64,
-// labels.npy, groups.npy and splits.npy [rows] in uint8. ppal trains on the same features, prepared
-// and standardised.
+// Write writes the rows to a directory as NumPy files: features.npy [rows, columns] in float64,
+// and labels.npy, groups.npy and splits.npy [rows] in uint8. The features are the prepared and
+// standardised features that ppal uses for training.
 func (r *Rows) Write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

@@ -13,12 +13,12 @@ const (
 	Splits = 5
 )
 
-// Options describe a comparison.
+// Options describes a comparison.
 type Options struct {
 	Problems   []Problem   // nil: Problems()
 	Contenders []Contender // nil: Contenders()
 	Splits     int         // the seeds of the splits are 1 to Splits
-	Threads    int         // of every contender
+	Threads    int         // number of threads of every contender
 	DataDir    string      // directory of the data sets' files
 	Out        string      // directory of the results
 	// Python is the environment of the other libraries. If it is nil, only ppal runs.
@@ -28,7 +28,7 @@ type Options struct {
 }
 
 // ownRepeats is the number of runs of ppal on each split, spread over the turn of the others. ppal
-// is fast, so that a single time would be noisy.
+// is fast, and a single time would be noisy.
 const ownRepeats = 3
 
 // comparison is a running comparison.
@@ -36,14 +36,14 @@ type comparison struct {
 	Options
 	journal *journal
 	workers map[string]*worker
-	rows    *Rows // of one data set and split
+	rows    *Rows // rows of the current data set and split
 	folder  string
 	done    int
 	total   int
 }
 
-// Run measures what the directory of the results does not hold yet: the search on the first split,
-// then all contenders in turns on every split. One process computes at a time.
+// Run measures every run that the directory of the results lacks: the search on the first split,
+// then all contenders in turns on every split. Only one process computes at a time.
 func Run(ctx context.Context, o Options) (*Outcome, error) {
 	if o.Problems == nil {
 		o.Problems = Problems()
@@ -113,7 +113,7 @@ func (c *comparison) versions() map[string]string {
 	return all
 }
 
-// load loads the rows of a split and writes them for the workers.
+// load loads the rows of a split and writes the rows for the workers.
 func (c *comparison) load(d Dataset, split uint64) error {
 	rows, err := LoadRows(c.DataDir, d, split)
 	if err != nil {
@@ -152,7 +152,7 @@ func (c *comparison) search(ctx context.Context, d Dataset) error {
 	return nil
 }
 
-// turns runs all contenders on one split, with ppal before, between and after the others.
+// turns runs all contenders on a split. ppal runs before, between and after the others.
 func (c *comparison) turns(ctx context.Context, d Dataset, split uint64) error {
 	if err := c.load(d, split); err != nil {
 		return err
@@ -216,7 +216,7 @@ func (c *comparison) own(ctx context.Context, p Problem, split uint64, repeat in
 	return c.once(ctx, f, func(f *Fit) error { return train(ctx, p, c.rows, c.Threads, f) })
 }
 
-// once does a run and appends it to the journal, unless the journal has it.
+// once executes a run and appends the run to the journal, unless the journal has the run.
 func (c *comparison) once(ctx context.Context, f Fit, do func(f *Fit) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -238,12 +238,13 @@ func (c *comparison) once(ctx context.Context, f Fit, do func(f *Fit) error) err
 	return c.journal.add(f)
 }
 
-// indifferent is the difference of training errors up to which a setting inside the grid is chosen
-// before a setting at its end: half a tenth of a point.
+// indifferent is a difference of training errors: half a tenth of a point. Up to this difference,
+// a setting inside the grid is preferred to a setting at an end of the grid.
 const indifferent = 5e-4
 
-// Chosen returns the setting of the search with the best training decisions on the first split. It
-// returns false if the contender has no form of the problem, or if all its runs failed.
+// Chosen returns the setting of the search with the best training decisions on the first split.
+// Chosen returns false if the contender does not support the problem, or if all runs of the
+// contender failed.
 func Chosen(p Problem, c Contender, fits []Fit) (Setting, bool) {
 	p = p.Searched()
 	grid := map[string]bool{}

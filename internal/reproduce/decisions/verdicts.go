@@ -25,8 +25,8 @@ type Verdict struct {
 // Speedup is the claimed ratio of ExponentiatedGradient's wall time to ppal's.
 const Speedup = 10
 
-// Bounds judges the claim that ppal meets the bound on the training decisions of every split to one
-// row.
+// Bounds judges this claim: ppal meets the bound on the training decisions of every split, up to
+// one row.
 func (o *Outcome) Bounds(p Problem) Verdict {
 	own := o.Table(p)[0]
 	v := Verdict{p, Confirmed, fmt.Sprintf("%d of %d", own.Met, o.Options.Splits)}
@@ -39,9 +39,10 @@ func (o *Outcome) Bounds(p Problem) Verdict {
 	return v
 }
 
-// Errors judges the claim that ppal's test error is at most that of the best other contender at
-// equal measured gap, up to two standard errors of the paired differences. The numbers are the
-// mean of the other's test error minus ppal's, in points, and its standard error.
+// Errors judges this claim: at equal measured gap, ppal's test error is at most the test error of
+// the best other contender, up to two standard errors of the paired differences. The numbers are
+// the mean of the other contender's test error minus ppal's test error, in points, and the
+// standard error of the mean.
 func (o *Outcome) Errors(p Problem) Verdict {
 	var best *Row
 	least := 0.0
@@ -49,7 +50,7 @@ func (o *Outcome) Errors(p Problem) Verdict {
 	for i := range rows[1:] {
 		r := &rows[1+i]
 		if len(r.Excess) < o.Options.Splits {
-			continue // a mean over other splits is not comparable
+			continue // means over different splits are not comparable
 		}
 		if mean, _ := meanError(r.Excess); best == nil || mean < least {
 			best, least = r, mean
@@ -66,9 +67,9 @@ func (o *Outcome) Errors(p Problem) Verdict {
 	return Verdict{p, ruling, fmt.Sprintf("%s ± %.2f, %s", signedPoints(mean), 100*standard, best.Contender.Name)}
 }
 
-// Times judges the claim that ppal is at least Speedup times faster than ExponentiatedGradient in
-// wall time: the median over the splits of the ratio in one turn. The numbers are the ratios of
-// wall times with their range, and of CPU times.
+// Times judges this claim: ppal is at least Speedup times faster than ExponentiatedGradient in
+// wall time. The measure is the median over the splits of the ratio within a turn. The numbers are
+// the ratios of the wall times with their range, and the ratios of the CPU times.
 func (o *Outcome) Times(p Problem) Verdict {
 	rows := o.Table(p)
 	at := slices.IndexFunc(rows, func(r Row) bool { return r.Contender.Name == ExponentiatedGradient })
