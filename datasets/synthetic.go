@@ -47,8 +47,8 @@ func syntheticSet() Dataset {
 //     brightness gradient and a little noise.
 //
 // All steps are integer arithmetic on a PCG stream, so a seed gives the same bytes on every
-// machine. Every class has its own streams for training and test rows: more rows leave the earlier
-// rows unchanged. The classes alternate from row to row.
+// machine. Every class has its own streams for training and test rows, so a larger set begins with
+// the rows of a smaller set. The classes alternate from row to row.
 func Synthetic(cfg SyntheticConfig) (train, test *Images) {
 	if cfg.TrainPerClass == 0 {
 		cfg.TrainPerClass = syntheticTrainRows
