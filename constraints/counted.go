@@ -27,7 +27,7 @@ type Counted struct {
 // Value is a value on counted decisions.
 type Value struct {
 	// Value is the rate; the largest gap; the smallest ratio; for a constraint on each class or
-	// group, the largest value under an upper bound and the smallest value above a lower bound.
+	// group, the largest of the values for an upper bound and the smallest for a lower bound.
 	Value float64
 	// Defined is false if the value has no rows to count: the cell has no rows, fewer than two
 	// groups have rows, or, for a precision, no row is decided positive. Value is then 0.
