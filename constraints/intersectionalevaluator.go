@@ -80,8 +80,8 @@ func (p *Intersectional) present(rows Rows) (some Rows, eps []float64, at []int)
 	return some, eps, at
 }
 
-// scatter returns a copy of absent with the values v at the positions at. With Expectation v is a
-// single value, and scatter returns v.
+// scatter writes the values v into absent at the positions at, and returns absent. With Expectation
+// v is a single value, and scatter returns v.
 func (p *Intersectional) scatter(v []float64, at []int, absent []float64) []float64 {
 	if p.form == Expectation {
 		return v

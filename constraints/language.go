@@ -265,8 +265,7 @@ func (p *parser) kindOf(t token, measures bool) (rateKind, error) {
 	return "", p.failed(t, fmt.Sprintf("unknown rate %q", t.text), hint)
 }
 
-// minimumFollows reports whether a comma and a minimum size come next. If so, it consumes the
-// comma.
+// minimumFollows consumes the comma before a minimum size, and reports whether it found a comma.
 func (p *parser) minimumFollows() bool {
 	if t := p.peek(); t.kind != tokenSymbol || t.text != "," {
 		return false

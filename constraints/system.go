@@ -255,7 +255,8 @@ func (s *System) groups(r *resolver, m Measure, of slice) (set []linear, err err
 	return set, nil
 }
 
-// sized describes the size of left-out groups for a note.
+// sized returns the end of a sentence about a number of groups: "have at least 100 training rows
+// that the rate counts".
 func sized(groups int, m Measure) string {
 	has := "have"
 	if groups == 1 {
