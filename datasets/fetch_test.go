@@ -122,7 +122,7 @@ type fetchCase struct {
 	left    int // bytes of .part after an error; -1: none
 }
 
-// resuming returns downloads that begin with a partial file, or end with a partial file.
+// resuming returns downloads with partial transfers, which continue or start again.
 func resuming() []fetchCase {
 	wrong := wrongBody()
 	return []fetchCase{

@@ -72,7 +72,7 @@ func (t *ownTable) schema(known *sheet) *schema {
 		spec := columnSpec{name: c.name, missing: missing, free: !c.feature && !c.label}
 		if known != nil && c.kind == categoryKind {
 			spec.free, spec.unknown = false, t.opts.Unknown == UnknownIgnored && !c.label
-			if spec.categories = known.column(c.name).values; spec.categories == nil { // the training file has numbers in this attribute
+			if spec.categories = known.column(c.name).values; spec.categories == nil { // the attribute is numeric
 				spec.numeric = true
 			}
 		}
