@@ -17,8 +17,8 @@ func areaUnderCurve(scores []float64, labels []int) float64 {
 	}
 	slices.Sort(positives)
 	slices.Sort(negatives)
-	// below, upTo: negatives with a score below, and up to, a positive's; twice: the won pairs,
-	// doubled
+	// below and upTo count the negative rows with a score below, and up to, the score of a positive
+	// row. twice is twice the number of won pairs.
 	var below, upTo, twice int
 	for _, s := range positives {
 		for below < len(negatives) && negatives[below] < s {

@@ -10,28 +10,29 @@ import (
 //
 //	rate = (number of rows i with decision_i = target_i) / (number of rows),
 //
-// or the mean loss of some rows. A Cell names classes and groups, so that it applies to any rows.
+// or the mean loss of some rows. A Cell names classes and groups and holds no rows, so a Cell
+// applies to any set of rows.
 type Cell struct {
 	Name  string
 	where []condition
-	// class restricts the rows to a class, or with not to the other classes; -1: all rows.
+	// class restricts the rows to a class, or to all other classes if not is true; -1: all rows.
 	class int
 	not   bool
 	// target is the decision that counts: an index of a class, ownClass or earlierDecision.
 	target int
 	// joint counts a row only if its label is the target (jointRight) or another class (jointWrong).
 	joint jointLabel
-	file  string // of earlierDecision
+	file  string // file of earlier decisions, for the target earlierDecision
 	loss  bool
 }
 
 // The targets that depend on the row.
 const (
 	ownClass        = -1 // the label of the row
-	earlierDecision = -2 // the row's decision in file
+	earlierDecision = -2 // the row's earlier decision in Cell.file
 )
 
-// jointLabel is the condition on the label of a row that counts.
+// jointLabel is a condition on the label of a counted row.
 type jointLabel uint8
 
 const (
@@ -46,12 +47,13 @@ type condition struct{ attribute, value string }
 // IsLoss reports whether the cell is a mean loss, which decisions do not determine.
 func (c *Cell) IsLoss() bool { return c.loss }
 
-// key identifies the rate apart from its name.
+// key returns a text that two cells share exactly if they define the same rate. The name does not
+// count.
 func (c *Cell) key() string {
 	return fmt.Sprintf("%q %d %t %d %d %q %t", c.where, c.class, c.not, c.target, c.joint, c.file, c.loss)
 }
 
-// named sets the name from the parts.
+// named sets the name of the cell from its other fields.
 func (c *Cell) named(classes []string) {
 	var of []string
 	kind := "share decided "
@@ -95,7 +97,7 @@ type boundCell struct {
 	earlier []int
 }
 
-// on finds the cell's rows.
+// on finds the cell's rows in the population.
 func (c *Cell) on(p *Population) (boundCell, error) {
 	b := boundCell{Cell: c, labels: p.Labels}
 	type filter struct {

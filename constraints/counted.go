@@ -10,8 +10,8 @@ import (
 type Counted struct {
 	// Hits and Rows are the numerators and denominators of System.Rates. For a loss Hits is 0.
 	Hits, Rows []int
-	// Terms are h of the decisions: Hits / Rows, followed by the l1 norm if System.L1 is true. Losses
-	// and the norm are the smooth values. A rate without rows has the value 0.
+	// Terms is the vector h of the decisions: Hits / Rows, followed by the l1 norm if System.L1 is
+	// true. Losses and the norm have their smooth values. A rate without rows has the value 0.
 	Terms []float64
 	// Values are the values of the user's constraints, in the order of System.Subject.
 	Values []Value
@@ -26,17 +26,18 @@ type Counted struct {
 
 // Value is a value on counted decisions.
 type Value struct {
-	// Value is the rate; the largest gap; the smallest ratio; for a constraint on each class or group
-	// the value that is closest to breaking the bound.
+	// Value is the rate; the largest gap; the smallest ratio; for a constraint on each class or
+	// group, the largest of the values for an upper bound and the smallest for a lower bound.
 	Value float64
-	// Defined is false if there are no rows to count: no rows in the cell, fewer than two groups with
-	// rows, or no row that is decided positive for a precision. Value is then 0.
+	// Defined is false if the value has no rows to count: the cell has no rows, fewer than two
+	// groups have rows, or, for a precision, no row is decided positive. Value is then 0.
 	Defined bool
-	// Rates are the rates behind the value: one, or one for each class or group. nil for l1.
+	// Rates are the rates from which the value follows: a single rate, or a rate for each class or
+	// group; nil for l1.
 	Rates []CountedRate
 }
 
-// CountedRate is a rate as two counts, of which the value is the quotient. Of a loss Hits is 0.
+// CountedRate is a rate as two counts, Hits / Rows. For a loss Hits is 0.
 type CountedRate struct {
 	Name       string
 	Value      float64
@@ -46,12 +47,14 @@ type CountedRate struct {
 // ErrNeedsSmooth says that decisions do not determine a loss or the l1 norm of the weights.
 var ErrNeedsSmooth = errors.New("constraints: a loss and l1(weights) are no rates of decisions: pass the smooth values, too")
 
-// Count counts the rates of the decisions, indices into Population.Classes. It returns
-// ErrNeedsSmooth if System.NeedsSmooth is true: see CountWith.
+// Count counts the rates of the decisions. decisions holds an index into Population.Classes for
+// each row. Count returns ErrNeedsSmooth if System.NeedsSmooth is true; CountWith counts for any
+// system.
 func (s *Sample) Count(decisions []int) (Counted, error) { return s.CountWith(decisions, nil) }
 
-// CountWith is Count for any system. smooth is h of the same rows and weights, System.Terms numbers
-// of which Counted takes the losses and the l1 norm; nil if System.NeedsSmooth is false.
+// CountWith counts the rates of the decisions for any system. smooth is the smooth vector h of the
+// same rows and weights, of length System.Terms; Counted copies the losses and the l1 norm from
+// smooth. smooth may be nil if System.NeedsSmooth is false.
 func (s *Sample) CountWith(decisions []int, smooth []float64) (Counted, error) {
 	y := s.system
 	switch {
@@ -118,7 +121,7 @@ func (c *Counted) value(j int) Value {
 	return all
 }
 
-// one returns the value of one rate.
+// one returns the value of a single rate.
 func (c *Counted) one(l linear) Value {
 	r := CountedRate{Name: l.name}
 	if l.precision {
@@ -163,7 +166,7 @@ func (c *Counted) spread(set []linear, form form) Value {
 	case form == formGap:
 		v.Value = largest - smallest
 	case largest == 0:
-		v.Value = 1 // all rates are 0, hence equal
+		v.Value = 1 // all rates are 0 and therefore equal
 	default:
 		v.Value = smallest / largest
 	}
@@ -172,12 +175,13 @@ func (c *Counted) spread(set []linear, form form) Value {
 
 // The tolerances of Met for numbers that are not counts.
 const (
-	roundOff      = 1e-12 // of sums of quotients
-	lossTolerance = 1e-3  // of a loss, and relative of the l1 norm: the default feasibility tolerance
+	roundOff      = 1e-12 // rounding error of sums of quotients
+	lossTolerance = 1e-3  // absolute for a loss, relative for the l1 norm: the default feasibility tolerance
 )
 
-// OneRow returns what Met allows beyond the bound of constraint j: one row of the smallest cell of
-// the constraint on these rows. For a loss it is 0.001, for the l1 norm a thousandth of the bound.
+// OneRow returns the tolerance of Met for constraint j: one row of the smallest cell of the
+// constraint on these rows, as a share. For a loss the tolerance is 0.001, for the l1 norm a
+// thousandth of the bound.
 func (c *Counted) OneRow(j int) float64 {
 	m := c.system.measured[j]
 	if m.l1 {
@@ -203,8 +207,8 @@ func (c *Counted) OneRow(j int) float64 {
 }
 
 // Excess returns the largest amount by which the decisions exceed an inequality of constraint j, at
-// most 0 if the bound is met exactly. The unit is that of the inequality: for a precision and a
-// ratio a difference of shares.
+// most 0 if the bound is met exactly. The unit is the unit of the inequality; for a precision and a
+// ratio the unit is a difference of shares. Excess is -Inf if the constraint has no rows to count.
 func (c *Counted) Excess(j int) float64 {
 	worst := math.Inf(-1)
 	for _, b := range c.system.Bounds {
@@ -217,7 +221,7 @@ func (c *Counted) Excess(j int) float64 {
 				continue
 			}
 			if k < len(c.Rows) && c.Rows[k] == 0 {
-				counts = false // a group without rows here
+				counts = false // a cell without rows
 			}
 			v += w * c.Terms[k]
 		}
@@ -228,9 +232,9 @@ func (c *Counted) Excess(j int) float64 {
 	return worst
 }
 
-// Met reports whether constraint j holds on these decisions: no inequality is exceeded by more than
-// one row of the smallest cell. It is false if there are no rows to count. A precision of decisions
-// that accept nobody is met, because no decision is wrong.
+// Met reports whether constraint j holds on these decisions: the decisions exceed no inequality by
+// more than OneRow. Met returns false if the constraint has no rows to count. Decisions that accept
+// no row meet a bound on a precision, because no accepted row is wrong.
 func (c *Counted) Met(j int) bool {
 	e := c.Excess(j)
 	return !math.IsInf(e, -1) && e <= c.OneRow(j)+roundOff

@@ -21,8 +21,9 @@ func (s *System) DependsOnLoss(j int) bool {
 	})
 }
 
-// CountedSets returns the counted rates of constraint j, set by set: one rate in a set, or the
-// groups that a gap or a ratio compares. It is nil if decisions do not determine the constraint.
+// CountedSets returns the counted rates of constraint j in sets. A set holds a single rate, or the
+// rates of the groups that a gap or a ratio compares. It is nil if decisions do not determine the
+// constraint.
 func (c *Counted) CountedSets(j int) (sets [][]CountedRate) {
 	if c.system.DependsOnLoss(j) {
 		return nil
@@ -54,7 +55,7 @@ func (s *System) SmoothValue(j int, h []float64) float64 {
 			}
 			low, high = min(low, v), max(high, v)
 		}
-		v := low // of one rate
+		v := low // for a single rate, low equals high
 		switch con.measure.form {
 		case formGap:
 			v = high - low

@@ -20,12 +20,13 @@
 //	Convexity: Proximal-Perturbed Lagrangian Methods for Efficient
 //	Functional Constrained Optimization ("the paper" in this package).
 //
-// Parse reads constraints in words, such as gap(tpr, sex) <= 0.02 (docs/constraints.md); Rate,
-// Measure and Constraint are the same in Go. NewSystem resolves them on rows as inequalities of
-// elementary rates, and Sample has their smooth nodes and counts decisions.
+// Parse reads a constraint in the constraint language, such as gap(tpr, sex) <= 0.02
+// (docs/constraints.md). Rate, Measure and Constraint build the same constraints in Go. NewSystem
+// resolves constraints on rows as inequalities of elementary rates. Sample adds the smooth rates to
+// a graph and counts decisions.
 //
-// Gaps builds the paper's demographic parity and equalized odds, Intersectional its intersectional
-// group fairness. Each problem has an evaluator that measures the problem on the host in float64,
-// together with the error rates and rate gaps of the model's decisions, for which the surrogates
-// stand.
+// Gaps builds the paper's demographic parity and equalized odds. Intersectional builds the paper's
+// intersectional group fairness. Each problem has an evaluator that measures the problem on the
+// host in float64. The evaluator also measures the error rates and rate gaps of the model's
+// decisions, which the surrogates approximate.
 package constraints

@@ -12,8 +12,8 @@ type NamedMeasure struct {
 }
 
 // FairnessMeasures are the values of a fairness problem on a set of rows, in float64: the
-// surrogates' values, and the values on decisions for which the surrogates stand. A row's decision
-// is positive if its score is above 0.
+// surrogates' values, and the values on decisions, which the surrogates approximate. A row's
+// decision is positive if its score is above 0.
 type FairnessMeasures struct {
 	Objective   float64   // f
 	Terms       []float64 // the smooth terms h of Gaps; for other problems equal to Constraints
@@ -127,7 +127,7 @@ func (p *Gaps) NewEvaluator(rows Rows) (*FairnessEvaluator, error) {
 	return e, nil
 }
 
-// gap returns the difference between the shares of positive decisions.
+// gap returns the difference between the shares of positive decisions in the two groups.
 func (d decided) gap(sides [2][]int) float64 { return d.share(sides[0]) - d.share(sides[1]) }
 
 // share returns the share of the rows whose decision is positive.

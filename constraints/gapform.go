@@ -2,9 +2,9 @@ package constraints
 
 import "fmt"
 
-// Piece is one smooth piece Sign*h_Term + Offset of a constraint that is the maximum of its pieces:
-// g_j = max over the pieces p of j of Sign*h_Term + Offset. Piece has the fields of problem.Piece
-// and converts to it: problem.Piece(p).
+// Piece is one smooth piece of a constraint that is the maximum of its pieces: g_j = max over the
+// pieces p of j of Sign*h_Term + Offset. Piece has the fields of problem.Piece and converts to it:
+// problem.Piece(p).
 type Piece struct {
 	Constraint, Term int
 	Sign, Offset     float64
@@ -49,7 +49,8 @@ func (f GapForm) valid() error {
 	return nil
 }
 
-// pieces returns the pieces of |h_t| - eps[t], or nil if the pieces are constraints of their own.
+// pieces returns the pieces of |h_t| - eps[t], or nil for Split, which makes each piece a
+// constraint.
 func (f GapForm) pieces(eps []float64) []Piece {
 	if f == Split {
 		return nil

@@ -11,9 +11,10 @@ import (
 
 var _ gorgonia.SDOp = (*GroupMeans)(nil)
 
-// GroupMeans is the op l [n] -> M l - offsets [G]: the (weighted) means of per-row values over
-// groups of rows, all groups in one pass. NewGroupMean makes the op for one group with a scalar
-// result, as an objective requires. Sums run in float64, in the order of each group's rows.
+// GroupMeans is the op l [n] -> M l - offsets [G]. It computes the (weighted) means of per-row
+// values over groups of rows, for all groups in one pass. NewGroupMean makes the op for one group
+// with a scalar result, the shape of an objective. Sums run in float64, in the order of each
+// group's rows.
 type GroupMeans struct {
 	pureOp
 	members *Membership

@@ -16,9 +16,9 @@ import (
 //
 // for each group, or for the mean over the groups. Moon et al., "Intersectional Group Fairness on
 // Neural Networks", use Hinge for phi and psi and bound the expectation over a uniformly drawn
-// group. Their formula takes no positive part of a group's difference (its [.]+ is the hinge loss),
-// and neither does Expectation here: differences of opposite sign cancel, so the bound applies to
-// the average group and not to any single group.
+// group. Their formula takes no positive part of a group's difference (the [.]+ in the formula is
+// the hinge loss). Expectation follows the formula: differences of opposite sign cancel, so the
+// bound applies to the average group and not to any single group.
 //
 // Zero weights meet every bound, because all losses are then equal. Hinge has kinks; kinks of f are
 // outside the assumptions of the paper's PLADA. An Intersectional holds names, bounds and

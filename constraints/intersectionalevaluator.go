@@ -3,9 +3,9 @@ package constraints
 import "fmt"
 
 // NewEvaluator returns an evaluator of the problem on the rows. A group that has training rows may
-// be empty in another split: an empty group counts as faring like the average row (its g is -eps)
-// and is left out of the means over groups. NewEvaluator returns ErrEmptyGroup if all groups are
-// empty, and ErrEmptyClass if all rows have the same label.
+// be empty in another split: an empty group has g = -eps, the value of a group that fares like the
+// average row, and does not count in the means over groups. NewEvaluator returns ErrEmptyGroup if
+// all groups are empty, and ErrEmptyClass if all rows have the same label.
 //
 // With d_G = mean over I_G - mean over all rows, of 0-1 errors, Decisions are the d_G or, with
 // Expectation, their mean. Hard is
@@ -80,8 +80,8 @@ func (p *Intersectional) present(rows Rows) (some Rows, eps []float64, at []int)
 	return some, eps, at
 }
 
-// scatter returns absent with the values v at the positions at. With Expectation v is a single
-// value and is returned as it is.
+// scatter writes the values v into absent at the positions at, and returns absent. With Expectation
+// v is a single value, and scatter returns v.
 func (p *Intersectional) scatter(v []float64, at []int, absent []float64) []float64 {
 	if p.form == Expectation {
 		return v

@@ -9,7 +9,7 @@ import (
 	"ppal/trainer/option"
 )
 
-// The language:
+// The grammar of the constraint language:
 //
 //	constraint = measure ( "<=" | ">=" ) number
 //	measure    = rate
@@ -21,8 +21,7 @@ import (
 //	attributes = attribute { "*" attribute }
 //	number     = decimal [ "%" ]
 //
-// Words that stand side by side form one name: recall[ankle boot]. A name in double quotes may hold
-// any character.
+// Adjacent words form one name: recall[ankle boot]. A name in double quotes may hold any character.
 
 // Parse reads a constraint. The error is a *SyntaxError.
 func Parse(text string) (Constraint, error) {
@@ -68,10 +67,10 @@ func ParseMeasure(text string) (Measure, error) {
 	return m, nil
 }
 
-// otherMeasures lists the names of the measures that are not rates.
+// otherMeasures lists the names of the measures that are not rates: gap, ratio, l1 and churn.
 func otherMeasures() []string { return []string{wordGap, wordRatio, wordL1, wordChurn} }
 
-// parser reads tokens.
+// parser parses the tokens of one text.
 type parser struct {
 	text   string
 	tokens []token
@@ -102,7 +101,7 @@ func (p *parser) take() token {
 	return t
 }
 
-// symbol takes the given symbol if it comes next.
+// symbol consumes the next token if the token is the given symbol, and reports whether it did.
 func (p *parser) symbol(s string) bool {
 	if t := p.peek(); t.kind == tokenSymbol && t.text == s {
 		p.next++
@@ -211,7 +210,7 @@ func (p *parser) compare(m *Measure, word string) error {
 	return nil
 }
 
-// rate reads a rate's name and selectors; a minimum size only if that is allowed.
+// rate reads a rate's name and selectors. It accepts a minimum size only if sized is true.
 func (p *parser) rate(sized bool) (Measure, error) {
 	t := p.peek()
 	if t.kind != tokenWord {
@@ -248,7 +247,8 @@ func (p *parser) rate(sized bool) (Measure, error) {
 	return m, nil
 }
 
-// kindOf returns the kind of rate that a word names.
+// kindOf returns the kind of rate that a token names. With measures, the error also lists the other
+// measures.
 func (p *parser) kindOf(t token, measures bool) (rateKind, error) {
 	word := strings.ToLower(t.text)
 	if kind := rateKind(word); slices.Contains(rateKinds(), kind) {
@@ -265,7 +265,7 @@ func (p *parser) kindOf(t token, measures bool) (rateKind, error) {
 	return "", p.failed(t, fmt.Sprintf("unknown rate %q", t.text), hint)
 }
 
-// minimumFollows takes the comma before min and reports whether the words are a minimum size.
+// minimumFollows consumes the comma before a minimum size, and reports whether it found a comma.
 func (p *parser) minimumFollows() bool {
 	if t := p.peek(); t.kind != tokenSymbol || t.text != "," {
 		return false
@@ -284,7 +284,7 @@ func (p *parser) isMinimum() bool {
 	return n.kind == tokenWord && strings.Trim(n.text, "0123456789") == ""
 }
 
-// minimum reads "min 100".
+// minimum reads a minimum size such as "min 100".
 func (p *parser) minimum() (int, error) {
 	if !p.isMinimum() {
 		return 0, p.unexpected("only min and a number of rows may follow, as in min 100")
@@ -298,7 +298,7 @@ func (p *parser) minimum() (int, error) {
 	return n, nil
 }
 
-// name reads one name: a quoted name, or words side by side.
+// name reads one name: a quoted name, or adjacent words.
 func (p *parser) name(want string) (string, error) {
 	t := p.peek()
 	switch t.kind {
@@ -318,7 +318,7 @@ func (p *parser) name(want string) (string, error) {
 	return "", p.unexpected(want)
 }
 
-// attributes reads names that are joined by *.
+// attributes reads attribute names with * between the names.
 func (p *parser) attributes() ([]string, error) {
 	var list []string
 	for {
@@ -337,7 +337,7 @@ func (p *parser) attributes() ([]string, error) {
 	}
 }
 
-// compared reads the comparison and the bound of a constraint.
+// compared reads the comparison and the bound of a constraint on the measure m.
 func (p *parser) compared(m Measure) (Constraint, error) {
 	t := p.peek()
 	if t.kind != tokenCompare {
@@ -373,13 +373,13 @@ func (p *parser) compared(m Measure) (Constraint, error) {
 	return c, p.end()
 }
 
-// bound reads a decimal number, as a percentage or not.
+// bound parses a decimal number. With percent, the number is a percentage.
 func bound(text string, percent bool) (float64, error) {
 	if strings.Trim(text, "+-.0123456789eE") != "" {
-		return 0, strconv.ErrSyntax // names such as Inf, and other notations
+		return 0, strconv.ErrSyntax // reject names such as Inf, and other notations
 	}
 	if percent && !strings.ContainsAny(text, "eE") {
-		text += "e-2" // rounds once
+		text += "e-2" // the exponent divides by 100 with a single rounding
 		percent = false
 	}
 	b, err := strconv.ParseFloat(text, 64)
@@ -387,7 +387,7 @@ func bound(text string, percent bool) (float64, error) {
 		b /= 100
 	}
 	if b == 0 {
-		b = 0 // no negative zero
+		b = 0 // replace negative zero
 	}
 	return b, err
 }

@@ -18,15 +18,15 @@ const (
 	tokenBad               // a quote that does not end
 )
 
-// token is a piece of the text.
+// token is a lexical unit of the text.
 type token struct {
 	kind tokenKind
-	text string // of a quoted name: without quotes
+	text string // the text of the token; for a quoted name without its quotes
 	at   int    // the byte position of the start
 }
 
-// lex splits the text into tokens. Between brackets or parentheses, < and > are letters of a name,
-// as in age<25; outside they compare.
+// lex splits the text into tokens. Inside brackets or parentheses, < and > are letters of a name,
+// as in age<25. Outside, < and > are comparisons.
 func (p *parser) lex() {
 	depth := p.depth
 	for at := 0; at < len(p.text); {
@@ -81,15 +81,16 @@ func wordLength(text string, depth int) int {
 		case depth == 0 && strings.ContainsRune("<>=≤≥!", c):
 			return at
 		case c == '=' && (at == 0 || !strings.ContainsRune("<>!", rune(text[at-1]))):
-			return at // separates an attribute from its value, but belongs to <= and >=
+			return at // = separates an attribute from its value, but belongs to <= and >=
 		}
 		at += size
 	}
 	return len(text)
 }
 
-// unquote reads a name in double quotes, in which \" and \\ stand for a quote and a backslash. The
-// length is 0 if the quote does not end.
+// unquote reads a name in double quotes from the beginning of the text. Inside the quotes, \" means
+// a quote and \\ means a backslash. length is the number of bytes read, or 0 if the text has no
+// closing quote.
 func unquote(text string) (name string, length int) {
 	var b strings.Builder
 	for i := 1; i < len(text); i++ {
@@ -106,8 +107,8 @@ func unquote(text string) (name string, length int) {
 	return "", 0
 }
 
-// quoted returns a name as the language writes it between brackets: in quotes if it is more than
-// one word or could be read as something else.
+// quoted returns a name as the language writes the name between brackets. The name is in quotes if
+// it has more than one word or if the parser could read it as another token.
 func quoted(name string) string {
 	if name != "" && wordLength(name, 1) == len(name) && utf8.ValidString(name) && !strings.EqualFold(name, wordMin) && !strings.Contains(name, "\\") {
 		return name

@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// linear is a rate as a linear function of cells, constant + sum of coefficient times rate. A
-// precision is a ratio of two cells instead: right / (right + wrong).
+// linear is a rate as a linear function of cells: rate = constant + sum over the parts of
+// coefficient times the rate of the cell. A precision is a ratio of two cells instead: right /
+// (right + wrong).
 type linear struct {
 	name      string
 	constant  float64
 	parts     []part
-	precision bool // parts are the cells right and wrong
+	precision bool // parts are the two cells right and wrong
 }
 
 // part is a cell, by its index in System.Rates, with a coefficient.
@@ -21,7 +22,8 @@ type part struct {
 	coefficient float64
 }
 
-// rate resolves the rate kind of one slice. It adds the cells that the rate needs.
+// rate resolves a kind of rate on one slice as a linear function of cells. It adds new cells to the
+// system.
 func (s *System) rate(r *resolver, kind rateKind, of slice) (linear, error) {
 	positive := of.class
 	if positive < 0 && len(s.classes) == 2 {
@@ -33,7 +35,7 @@ func (s *System) rate(r *resolver, kind rateKind, of slice) (linear, error) {
 	}
 	l := linear{name: name}
 	switch kind {
-	case kindError, kindAccuracy, kindLoss: // of all classes, or of the rows of one class
+	case kindError, kindAccuracy, kindLoss: // on the rows of all classes, or of one class
 	default:
 		if positive < 0 {
 			return l, r.failed("", fmt.Sprintf("%s needs a class, because there are %d classes", kind, len(s.classes)),
@@ -110,8 +112,8 @@ func (s *System) rows(l linear) int {
 	return least
 }
 
-// atMost returns the row and the constant of the inequality l <= b, or of l >= b, in the form
-// row h + constant <= bound. For a precision it is
+// inequality returns the inequality l <= b, or l >= b with atLeast, in the form row h + constant <=
+// limit. row has n elements. For a precision and a lower bound the inequality is
 //
 //	precision >= b  <=>  b (share decided wrongly) - (1 - b) (share decided rightly) <= 0.
 func (l linear) inequality(n int, atLeast bool, b float64) (row []float64, constant, limit float64) {
@@ -136,7 +138,7 @@ func (l linear) add(row []float64, factor float64) {
 	}
 }
 
-// value returns the rate for the values of the cells.
+// value returns the rate for the values h of the cells.
 func (l linear) value(h []float64) float64 {
 	v := l.constant
 	for _, p := range l.parts {

@@ -17,7 +17,7 @@ var _ gorgonia.SDOp = (*MarginLoss)(nil)
 //
 // with c_i the class of row i: the loss inside the sums of the paper's multi-class Neyman-Pearson
 // problem. Margins and sums are computed in float64, whatever the type of S. Two equal scores have
-// margin 0, also two equal infinite scores, so infinite scores give phi's limits and never NaN. A
+// margin 0, even if both scores are infinite, so infinite scores give phi's limits and never NaN. A
 // NaN score gives NaN.
 type MarginLoss struct {
 	pureOp

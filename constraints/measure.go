@@ -11,9 +11,9 @@ import (
 type Measure struct {
 	form       form
 	rate       Rate
-	attributes string // of a gap or ratio, in canonical text: sex*race
-	minimum    int    // the least number of rows of a group; 0: 1
-	file       string // of a churn
+	attributes string // attributes of a gap or ratio, in canonical text: sex*race
+	minimum    int    // the smallest number of rows of a group; 0 means 1
+	file       string // file of earlier decisions, for churn
 }
 
 // form is the kind of a measure.
@@ -54,12 +54,12 @@ func Ratio(rate func(of ...string) Rate, attributes ...string) Measure {
 	return Measure{form: formRatio, rate: rate(), attributes: formatAttributes(attributes)}
 }
 
-// L1 returns the sum of the absolute values of the model's weights, without the biases, as they are
-// trained: on prepared features.
+// L1 returns the sum of the absolute values of the model's weights, without the biases. The weights
+// multiply prepared features.
 func L1() Measure { return Measure{form: formL1} }
 
-// Churn returns the share of the rows whose decision differs from an earlier decision, which the
-// file gives. Rows without an earlier decision do not count.
+// Churn returns the share of the rows whose decision differs from the earlier decision in the file.
+// Rows without an earlier decision do not count.
 func Churn(file string) Measure { return Measure{form: formChurn, file: file} }
 
 // MinRows leaves out the groups in which the rate counts fewer than n training rows. The default
@@ -122,7 +122,7 @@ func (m Measure) attributeNames() []string {
 	return list
 }
 
-// formatAttributes returns the attributes of a Go program in the language: sex*race.
+// formatAttributes returns attribute names from a Go program in the constraint language: sex*race.
 func formatAttributes(names []string) string {
 	var list []string
 	for _, text := range names {
@@ -164,8 +164,8 @@ func (c Constraint) String() string {
 	return c.measure.String() + sense + strconv.FormatFloat(c.bound, 'g', -1, 64)
 }
 
-// Vacuous reports whether every model meets the bound, because it is the smallest or largest value
-// of a rate, a gap or a ratio.
+// Vacuous reports whether every model meets the bound, because the bound is the smallest or largest
+// possible value of a rate, a gap or a ratio.
 func (c Constraint) Vacuous() bool {
 	share := c.measure.form != formL1 && (c.measure.form != formRate || c.measure.rate.kind != kindLoss)
 	return c.atLeast && c.bound <= 0 || !c.atLeast && share && c.bound >= 1

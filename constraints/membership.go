@@ -22,8 +22,8 @@ type Group struct {
 }
 
 // Membership is the sparse matrix M [G, n] whose row k holds the weights of group k's rows. It is
-// stored by groups (CSR) and, for M^T w, by rows (CSC). Groups may overlap. Groups with default
-// weights whose rows are consecutive and follow one another are stored as offsets only. A
+// stored by groups (CSR) and, for M^T w, by rows (CSC). Groups may overlap. If all groups have
+// default weights and their rows, in order, are consecutive, the matrix stores offsets only. A
 // Membership is immutable.
 type Membership struct {
 	rows    int

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// Needs are what constraints need to know of the rows.
+// Needs lists the properties of the rows that an objective and constraints use.
 type Needs struct {
-	Attributes []string // the attributes that they name
+	Attributes []string // the attributes that the objective and the constraints name
 	Texts      []string // for each attribute, the first objective or constraint that names it
 	Values     []string // values without an attribute: classes, or groups such as Female
 	Files      []string // the files of earlier decisions
-	L1         bool     // the l1 norm of the weights
+	L1         bool     // a constraint bounds the l1 norm of the weights
 }
 
-// NeedsOf returns what an objective and constraints need. The order is that of the text.
+// NeedsOf returns the needs of an objective and constraints. The lists are in order of first use.
 func NeedsOf(minimize Rate, subject []Constraint) Needs {
 	var n Needs
 	add := func(list *[]string, name string) {
@@ -51,8 +51,8 @@ func NeedsOf(minimize Rate, subject []Constraint) Needs {
 	return n
 }
 
-// UnknownAttribute returns the *SyntaxError for an attribute that the rows do not have: k is its
-// index in Attributes, and the hint says which attributes there are.
+// UnknownAttribute returns the *SyntaxError for an attribute that the rows do not have. k is the
+// attribute's index in Attributes. The hint lists the attributes of the rows.
 func (n Needs) UnknownAttribute(k int, hint string) error {
 	name := n.Attributes[k]
 	return (&resolver{text: n.Texts[k]}).failed(name, fmt.Sprintf("there is no attribute %q", name), hint)

@@ -62,7 +62,7 @@ func (p *NeymanPearson) Phi() Phi { return p.phi }
 
 // Nodes adds the problem to the graph of the scores [n, C]. It returns the objective f, a scalar,
 // and the constraints g [C-1], both computed from one node of row losses. labels[i] is the class of
-// row i as an index into Classes. Rows that are sorted by class take the cheapest form. Nodes
+// row i as an index into Classes. Rows in order of class use the least memory and time. Nodes
 // returns ErrEmptyGroup if a class has no rows.
 func (p *NeymanPearson) Nodes(scores *gorgonia.Node, labels []int) (objective, constraints *gorgonia.Node, err error) {
 	loss, err := NewMarginLoss(labels, len(p.classes), p.phi)

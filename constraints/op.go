@@ -22,9 +22,10 @@ var ErrSecondDerivative = errors.New("constraints: second derivatives are not im
 // float is the set of element types that the ops support.
 type float interface{ float32 | float64 }
 
-// pureOp holds what the ops of this package share. They are pure functions: they return newly
-// allocated memory, overwrite no input and call no foreign code. Gorgonia merges nodes whose 32-bit
-// hashes are equal, so the hash covers the op's kind and, through a digest, all of its constants.
+// pureOp implements the methods that the ops of this package share. The ops are pure functions:
+// they return newly allocated memory, overwrite no input and call no foreign code. Gorgonia merges
+// nodes whose 32-bit hashes are equal, so the hash covers the op's kind and, through a digest, all
+// of its constants.
 type pureOp struct {
 	kind   string
 	arity  int

@@ -9,12 +9,12 @@ import (
 type Population struct {
 	// Labels has the class of each row, an index into Classes.
 	Labels []int
-	// Classes names the classes. Of two classes the last is the positive class.
+	// Classes names the classes. With two classes, the last class is the positive class.
 	Classes []string
 	// Attributes are the attributes that constraints name: sex, race, ...
 	Attributes []Attribute
-	// Earlier has, for each file that a churn names, the earlier decision of each row, an index
-	// into Classes, or -1 for none.
+	// Earlier holds the earlier decisions, by the file that a churn names. A decision is an index
+	// into Classes, or -1 for a row without an earlier decision.
 	Earlier map[string][]int
 }
 
@@ -31,9 +31,9 @@ func (a Attribute) Quoted() string { return quoted(a.Name) }
 // Len returns the number of rows.
 func (p *Population) Len() int { return len(p.Labels) }
 
-// Decide returns the decision of each row, an index into Classes, by the scores row by row. With
-// one score for each row, the decision is class 1 if the score is above 0, else class 0. Otherwise
-// the decision is the class with the largest score, the first of equal ones.
+// Decide returns the decision of each row, an index into Classes. scores are row-major. With one
+// score for each row, the decision is class 1 if the score is above 0, else class 0. Otherwise the
+// decision is the class with the largest score, and the first class among equal scores.
 func (p *Population) Decide(scores []float64) ([]int, error) {
 	n, c := p.Len(), len(p.Classes)
 	decisions := make([]int, n)
@@ -59,7 +59,7 @@ func (p *Population) Decide(scores []float64) ([]int, error) {
 	return decisions, nil
 }
 
-// check refuses a population whose parts do not fit together.
+// check returns an error if the lengths or indices of a population are inconsistent.
 func (p *Population) check() error {
 	if p == nil || len(p.Labels) == 0 {
 		return fmt.Errorf("constraints: no rows")
@@ -93,7 +93,7 @@ func (p *Population) check() error {
 	return nil
 }
 
-// checkIndices refuses a list that does not have an index below count, or -1, for each row.
+// checkIndices returns an error unless the list has an index from -1 to count-1 for each row.
 func (p *Population) checkIndices(of []int, count int) error {
 	if len(of) != len(p.Labels) {
 		return fmt.Errorf("%d rows, want %d", len(of), len(p.Labels))
@@ -106,7 +106,7 @@ func (p *Population) checkIndices(of []int, count int) error {
 	return nil
 }
 
-// attribute returns the attribute of the name, or nil.
+// attribute returns the attribute with the given name, or nil.
 func (p *Population) attribute(name string) *Attribute {
 	for k := range p.Attributes {
 		if p.Attributes[k].Name == name {

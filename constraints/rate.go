@@ -2,8 +2,8 @@ package constraints
 
 import "slices"
 
-// Rate is a rate of a model's decisions on rows that it does not know yet, such as the false
-// positive rate of the rows of one group. The zero value is not a valid rate. Rates are comparable.
+// Rate is a rate of a model's decisions, such as the false positive rate of one group. It names
+// classes and groups and holds no rows. The zero value is not a valid rate. Rates are comparable.
 //
 //	positive_rate  share of the rows that are decided positive
 //	tpr, recall    share of the positive rows that are decided positive
@@ -14,15 +14,15 @@ import "slices"
 //	accuracy       1 - error
 //	loss           mean logistic loss; with more than two classes the mean cross-entropy
 //
-// The positive class is the last of two classes, or the class that is selected. With more than two
-// classes, positive_rate, tpr, fpr, tnr, fnr and precision need a class. Error, accuracy and loss
-// of a class count the rows of that class only.
+// The positive class is the selected class or, without a selected class, the last of two classes.
+// With more than two classes, positive_rate, tpr, fpr, tnr, fnr and precision need a class. Error,
+// accuracy and loss of a class count the rows of that class only.
 type Rate struct {
 	kind rateKind
 	of   string // the selectors in canonical text, separated by ", "
 }
 
-// rateKind is the name of a rate; "" is none.
+// rateKind is the name of a rate in the language; "" means no rate.
 type rateKind string
 
 const (
@@ -53,15 +53,15 @@ func RateNames() []string {
 	return names
 }
 
-// PositiveRate returns the share of the rows that are decided positive. The selectors are those of
-// the language: a class's name, a value of an attribute, "attribute=value", or "*" and
+// PositiveRate returns the share of the rows that are decided positive. The selectors are the
+// selectors of the language: a class's name, a value of an attribute, "attribute=value", or "*" and
 // "attribute=*" for a rate of each class and of each group. The same holds for the other rates.
 func PositiveRate(of ...string) Rate { return newRate(kindPositiveRate, of) }
 
 // TPR returns the true positive rate, the recall.
 func TPR(of ...string) Rate { return newRate(kindTPR, of) }
 
-// Recall is TPR by another name, which reports keep.
+// Recall returns the true positive rate under the name recall, which reports show.
 func Recall(of ...string) Rate { return newRate(kindRecall, of) }
 
 // FPR returns the false positive rate.
@@ -99,7 +99,7 @@ func (r Rate) AtMost(b float64) Constraint { return r.measure().AtMost(b) }
 // AtLeast returns the constraint rate >= b.
 func (r Rate) AtLeast(b float64) Constraint { return r.measure().AtLeast(b) }
 
-// measure returns the rate as a measure.
+// measure returns the measure that consists of the rate.
 func (r Rate) measure() Measure { return Measure{form: formRate, rate: r} }
 
 // Name returns the kind of the rate without its selectors: "fpr".

@@ -7,9 +7,10 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// Nodes adds the smooth problem to the graph of the scores: [n, 1] or [n] for two classes, or
-// [n, C]. It returns the objective, a scalar, and the rates [R], in the order of System.Rates. The
-// indicator of a decision becomes a probability, the same in objective and rates:
+// Nodes adds the smooth problem to the graph of the scores: [n, 1] or [n] for two classes, or [n,
+// C]. It returns the objective, a scalar, and the rates [R], in the order of System.Rates. The
+// probability of a decision replaces the indicator of the decision, in the objective and in the
+// rates:
 //
 //	one score     1[s_i > 0]        ->  1 / (1 + e^-s_i)
 //	C scores      1[argmax_j S_ij = c]  ->  e^S_ic / sum_j e^S_ij
@@ -19,9 +20,9 @@ import (
 // Vandenberghe, "Convex Optimization", section 3.1.5; Gao and Pavel, "On the Properties of the
 // Softmax Function", 2017), and for C = 2 it is the sigmoid of the difference of the scores. Its
 // probabilities sum to 1 as the indicators do, so the smooth rates are the expected rates of
-// decisions that are drawn with these probabilities. Smooth errors of this kind are those of
-// minimum classification error training (Juang and Katagiri, "Discriminative Learning for Minimum
-// Error Classification", 1992).
+// decisions that are drawn with these probabilities. Minimum classification error training uses
+// smooth errors of the same kind (Juang and Katagiri, "Discriminative Learning for Minimum Error
+// Classification", 1992).
 //
 // Losses are the logistic loss, or the cross-entropy. Nodes returns ErrEmptyGroup if a cell has no
 // rows. Scores of float32 and float64 are supported; sums run in float64.
@@ -44,8 +45,8 @@ type rowValues struct {
 	binary bool                    // one score: the only view is the positive decision
 }
 
-// view says which decision's probability a vector holds: of a class, of the row's own class, or of
-// the row's earlier decision in a file.
+// view identifies a vector of probabilities: of the decision for a class, for the row's own class,
+// or for the row's earlier decision in a file.
 type view struct {
 	target int
 	file   string
@@ -57,12 +58,12 @@ func (v *rowValues) viewOf(c *boundCell) view {
 	case v.binary:
 		return view{target: 1}
 	case c.class >= 0 && !c.not && c.class == c.target:
-		return view{target: ownClass} // the same on all rows of the cell
+		return view{target: ownClass} // on the rows of the cell the class is the row's own class
 	}
 	return view{c.target, c.file}
 }
 
-// values adds the vectors that the rates need.
+// values adds to the graph the vectors that the rates average.
 func (s *Sample) values(scores *gorgonia.Node) (v rowValues, err error) {
 	n, c := s.p.Len(), len(s.p.Classes)
 	v = rowValues{views: map[view]*gorgonia.Node{}, binary: scores.Shape().TotalSize() == n && c == 2}
@@ -146,8 +147,8 @@ func (s *Sample) losses(scores *gorgonia.Node, binary bool) (*gorgonia.Node, err
 	return op.Apply(scores)
 }
 
-// weighted returns the cell as a weighted group over its vector of probabilities or losses, and the
-// constant that the cell's rate has beside the weighted sum.
+// weighted returns the cell as a weighted group over the cell's vector of probabilities or losses,
+// and a constant: the cell's rate is the weighted sum plus the constant.
 func (s *Sample) weighted(k int, binary bool) (g Group, constant float64, err error) {
 	cell := &s.cells[k]
 	g.Name = cell.Name
@@ -180,12 +181,12 @@ func (s *Sample) weighted(k int, binary bool) (g Group, constant float64, err er
 	return g, float64(negative) / float64(n), nil
 }
 
-// batch is the rates that average one vector.
+// batch holds the rates that average the same vector.
 type batch struct {
 	values  *gorgonia.Node
 	groups  []Group
 	offsets []float64
-	places  []int // of the rates in System.Rates
+	places  []int // indices of the rates in System.Rates
 }
 
 // rateNodes returns the rates [R].
@@ -267,7 +268,7 @@ func (s *Sample) merge(parts []*gorgonia.Node, places [][]int) (sum *gorgonia.No
 	return sum, nil
 }
 
-// objectiveNode returns the objective, a scalar. A rate that can be minimised has one cell.
+// objectiveNode returns the objective, a scalar. The rate of an objective always has a single cell.
 func (s *Sample) objectiveNode(v rowValues) (*gorgonia.Node, error) {
 	l := s.system.objective
 	k, factor := l.parts[0].cell, l.parts[0].coefficient

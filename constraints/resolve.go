@@ -14,12 +14,12 @@ type resolver struct {
 	text string // the canonical text of the constraint
 }
 
-// failed reports a name of the constraint.
+// failed returns the *SyntaxError for a name of the constraint, at the position of the name.
 func (r *resolver) failed(name, problem, hint string) error {
 	e := &SyntaxError{Text: r.text, Problem: problem, Hint: hint}
 	p := newParser(r.text)
 	for k, t := range p.tokens {
-		// A name stands after a bracket, a comma, a star or an equals sign.
+		// A name follows a bracket, a comma, a star or an equals sign.
 		if k > 0 && p.tokens[k-1].kind == tokenSymbol && (t.kind == tokenWord || t.kind == tokenQuoted) && t.text == name {
 			e.At = t.at
 		}
@@ -50,8 +50,8 @@ func (s slice) ofClass(k int, name string) slice {
 	return s
 }
 
-// slices resolves the selectors of a rate: one slice, or with * one for each class or group. each
-// reports whether a selector was *.
+// slices resolves the selectors of a rate. It returns a single slice or, with *, a slice for each
+// class or group. each reports whether a selector was *.
 func (r *resolver) slices(rate Rate) (list []slice, each bool, err error) {
 	list = []slice{{class: -1}}
 	for _, s := range rate.selectors() {
@@ -74,10 +74,11 @@ func (r *resolver) slices(rate Rate) (list []slice, each bool, err error) {
 	return list, each, nil
 }
 
-// narrow adds a selector to a slice.
+// narrow adds the restriction of a selector to a slice.
 type narrow func(slice) (slice, error)
 
-// selector returns the ways in which a selector narrows a slice.
+// selector returns the restrictions that a selector adds to a slice: one, or with * one for each
+// value.
 func (r *resolver) selector(s selector) ([]narrow, error) {
 	classes := s.attribute == "" && s.each || s.attribute == className && r.p.attribute(className) == nil
 	switch {
@@ -114,7 +115,7 @@ func (r *resolver) selector(s selector) ([]narrow, error) {
 	return []narrow{r.value(a.Name, a.Values[k])}, nil
 }
 
-// bare resolves a value without its attribute.
+// bare resolves a value without an attribute: a class, or a value of a single attribute.
 func (r *resolver) bare(value string) ([]narrow, error) {
 	var found []narrow
 	var full, known []string
@@ -199,7 +200,8 @@ func (r *resolver) hint(name, intro string, names []string) string {
 	return intro + strings.Join(texts, ", ")
 }
 
-// nearest returns the name that is most like the word, whatever the case; "" if none is.
+// nearest returns the name that is most similar to the word, without regard to case, or "" if no
+// name is similar.
 func nearest(word string, names []string) string {
 	lower := make([]string, len(names))
 	for i, n := range names {
@@ -212,7 +214,8 @@ func nearest(word string, names []string) string {
 	return names[slices.Index(lower, near)]
 }
 
-// match returns the index of the name: an exact match, else the only match in another case; -1.
+// match returns the index of the name in names: an exact match, or the only match without regard to
+// case, or -1.
 func match(name string, names []string) int {
 	if k := matchIf(name, names, true); k >= 0 {
 		return k

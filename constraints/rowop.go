@@ -20,7 +20,8 @@ type rowOp struct {
 	diff differentiate // nil: the op has no derivative
 }
 
-// differentiate returns the derivatives by the inputs, nil for an input without one.
+// differentiate returns the derivatives with respect to the inputs, nil for an input without a
+// derivative.
 type differentiate func(in gorgonia.Nodes, out, grad *gorgonia.Node) (gorgonia.Nodes, error)
 
 var (
@@ -44,7 +45,7 @@ func newRowOp(kind string, dims []int, wrt []bool, expr func(in []*plan.Expr) *p
 // Describe implements plan.Described.
 func (op *rowOp) Describe() plan.Description { return plan.ElementwiseOp{Expr: op.expr} }
 
-// Type is the function type of the inputs' dimensions.
+// Type is the function type number of dimensions of each input' dimensions.
 func (op *rowOp) Type() hm.Type {
 	var types []hm.Type
 	for _, d := range op.dims {
@@ -106,7 +107,7 @@ func evaluate[T float](e *plan.Expr, in []any, size, rows int) []T {
 	return out
 }
 
-// DiffWRT reports by which inputs the op is differentiable.
+// DiffWRT reports for each input whether the op is differentiable with respect to the input.
 func (op *rowOp) DiffWRT(int) []bool { return op.wrt }
 
 // SymDiff returns the derivatives, or ErrSecondDerivative.
@@ -120,8 +121,8 @@ func (op *rowOp) SymDiff(in gorgonia.Nodes, out, grad *gorgonia.Node) (gorgonia.
 // String returns the op's kind.
 func (op *rowOp) String() string { return op.kind }
 
-// classColumn is S [n, C] -> its column [n, 1]. It has no derivative: only the maximum of a row
-// uses it.
+// classColumn is the op S [n, C] -> S[:, index] [n, 1], one column of the scores. It has no
+// derivative: only the maximum of a row uses it.
 type classColumn struct {
 	pureOp
 	index int

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// ErrEmptyClass says that a rate needs rows of one label and there are none, among all rows or in a
-// group. The error's text names both.
+// ErrEmptyClass says that a rate needs rows of a label that no row has, among all rows or in a
+// group. The error's text names the label and the group.
 var ErrEmptyClass = errors.New("constraints: class has no rows")
 
 // Rows describes a set of rows for a fairness problem, without the scores.
@@ -53,7 +53,7 @@ func (r Rows) all() Group {
 }
 
 // of returns the rows of group k with the given label, or all its rows for label 0. It returns
-// ErrEmptyGroup or ErrEmptyClass if there are none.
+// ErrEmptyGroup if the group has no rows, and ErrEmptyClass if no row of the group has the label.
 func (r Rows) of(k, label int) ([]int, error) {
 	g := r.Groups[k]
 	if len(g.Rows) == 0 {
@@ -84,7 +84,7 @@ func sign(label int) string {
 	return "positive"
 }
 
-// checkNames returns an error if there are no names or if two names are equal.
+// checkNames returns an error if names is empty or if two names are equal.
 func checkNames(what string, names []string) error {
 	if len(names) == 0 {
 		return fmt.Errorf("constraints: no %ss", what)
@@ -99,8 +99,8 @@ func checkNames(what string, names []string) error {
 	return nil
 }
 
-// expandBounds returns one bound for each name, from one bound for all names or one for each. A
-// bound must be finite and not negative.
+// expandBounds returns one bound for each name. given holds a single bound for all names, or a
+// bound for each name. A bound must be finite and not negative.
 func expandBounds(what string, given []float64, names []string) ([]float64, error) {
 	if len(given) != 1 && len(given) != len(names) {
 		return nil, fmt.Errorf("constraints: %d bounds %s for %d constraints: give one, or one for each", len(given), what, len(names))

@@ -14,8 +14,9 @@ type Sample struct {
 	cells  []boundCell // one for each of System.Rates
 }
 
-// On returns the system on the rows. They must have the classes and the attributes of the training
-// rows. A cell may be empty: Count then has no value for its rate, and Nodes returns ErrEmptyGroup.
+// On returns the system on the rows. The rows must have the classes and the attributes of the
+// training rows. A cell may be empty: Count then gives no value for the rate of the cell, and Nodes
+// returns ErrEmptyGroup.
 func (s *System) On(p *Population) (*Sample, error) {
 	if err := p.check(); err != nil {
 		return nil, err
@@ -46,7 +47,7 @@ func (s *Sample) Rows() []int {
 	return list
 }
 
-// Entry says that a rate counts a row: the rate grows by Weight if the decision is Class.
+// Entry is the contribution of a row to a rate: the rate grows by Weight if the decision is Class.
 type Entry struct {
 	Rate, Class int
 	Weight      float64
@@ -57,9 +58,9 @@ type Entry struct {
 //	rate_r = sum over the rows i and the entries of rate r of Weight 1[decision_i = Class].
 //
 // The function may be called once for each row, in increasing order; the next call reuses the
-// result. Losses have no entries, and a cell without rows has none.
+// result. Losses and cells without rows have no entries.
 func (s *Sample) Entries() func(row int) []Entry {
-	next := make([]int, len(s.cells)) // the place in each cell's rows
+	next := make([]int, len(s.cells)) // next position in each cell's rows
 	var list []Entry
 	return func(row int) []Entry {
 		list = list[:0]
@@ -79,8 +80,8 @@ func (s *Sample) Entries() func(row int) []Entry {
 	}
 }
 
-// Smooth computes the smooth problem on the host in float64, by the formulas of Nodes: the
-// objective and the rates. scores are row by row. A cell without rows has the value 0.
+// Smooth computes the objective and the rates of the smooth problem on the host in float64, by the
+// formulas of Nodes. scores are row-major. A cell without rows has the value 0.
 func (s *Sample) Smooth(scores []float64) (objective float64, rates []float64, err error) {
 	n, c := s.p.Len(), len(s.p.Classes)
 	binary := len(scores) == n && c == 2

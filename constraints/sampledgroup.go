@@ -9,7 +9,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// SampledNodes adds the problem of Expectation with one drawn group instead of all groups: the
+// SampledNodes adds the problem with one drawn group instead of the mean over all groups: the
 // objective f, a scalar, and the constraint g [1] of the drawn group G,
 //
 //	g = sum_i c_i psi(y_i s_i) - eps,   c_i = [i in I_G]/|I_G| - 1/n.
@@ -37,7 +37,7 @@ func (p *Intersectional) SampledNodes(scores *gorgonia.Node, rows Rows) (objecti
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("constraints: weigh the rows: %w", err)
 	}
-	// GroupMeans with weights 1 for all rows is a sum.
+	// With weights 1 for all rows, GroupMeans computes a sum.
 	all := rows.all()
 	all.Weights = make([]float64, len(all.Rows))
 	for i := range all.Weights {
@@ -55,8 +55,8 @@ func (p *Intersectional) SampledNodes(scores *gorgonia.Node, rows Rows) (objecti
 	return objective, constraint, weights, err
 }
 
-// GroupDraws draws one group for each step, uniformly and independently: the group of step k is a
-// function of the seed and of k only.
+// GroupDraws draws one group for each step, uniformly and independently. The group of step k
+// depends only on the seed and k.
 type GroupDraws struct {
 	members *Membership
 	seed    uint64

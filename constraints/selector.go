@@ -4,12 +4,12 @@ import "strings"
 
 // selector restricts a rate to a class or to rows: "value", "attribute=value", "*", "attribute=*".
 type selector struct {
-	attribute string // "": a class, or an attribute that the value determines
+	attribute string // "": the value is a class, or determines the attribute
 	value     string
-	each      bool // a rate of each class, or of each value of the attribute
+	each      bool // selects each class, or each value of the attribute
 }
 
-// selectors reads selectors that are separated by commas, up to "min" or the end of the list.
+// selectors reads selectors with commas between them, up to "min" or the end of the list.
 func (p *parser) selectors() ([]selector, error) {
 	var list []selector
 	for {
@@ -29,7 +29,7 @@ func (p *parser) selectors() ([]selector, error) {
 		}
 		p.take()
 		if p.isMinimum() {
-			p.next-- // leaves the comma to the caller
+			p.next-- // leave the comma to the caller
 			return list, nil
 		}
 	}
@@ -75,7 +75,8 @@ func formatSelectors(list []selector) string {
 	return strings.Join(texts, ", ")
 }
 
-// readSelector reads a selector of a Go program. Text that is not a selector is a value.
+// readSelector parses a selector from a Go program. Text outside the grammar of selectors is a
+// value.
 func readSelector(text string) selector {
 	p := between(text)
 	s, err := p.selector()

@@ -7,7 +7,7 @@ type Share struct {
 }
 
 // Inequalities returns the inequalities of constraint j of Subject with another bound. With the
-// constraint's own bound they are those of Bounds.
+// constraint's own bound they equal the inequalities in Bounds.
 func (s *System) Inequalities(j int, bound float64) []Inequality {
 	own := *s
 	own.Bounds, own.Subject = nil, append([]Constraint{}, s.Subject...)
@@ -17,9 +17,9 @@ func (s *System) Inequalities(j int, bound float64) []Inequality {
 }
 
 // Share returns the share of rows that an inequality of System.Bounds bounds, for counts of the
-// rates as in Counted. ok is false if the inequality combines several shares, as that of a gap
-// does, or bounds a loss or the l1 norm. A rate that is bounded from below is the share of the
-// other decisions, bounded from above:
+// rates as in Counted. ok is false if the inequality combines several shares, as a gap does, or
+// bounds a loss or the l1 norm. A lower bound on a rate is an upper bound on the share of the other
+// decisions:
 //
 //	rate >= b  <=>  (rows - hits) / rows <= 1 - b.
 //
@@ -41,8 +41,8 @@ func (s *System) Share(b Inequality, hits, rows []int) (share Share, ok bool) {
 		return Share{rows[k] - hits[k], rows[k], 1 - most}, true
 	case len(used) == 2 && used[1] < len(s.Rates) && s.Rates[used[0]].joint == jointRight && s.Rates[used[1]].joint == jointWrong:
 		right, wrong := used[0], used[1]
-		share = Share{hits[wrong], hits[right] + hits[wrong], -b.Coefficients[right]} // at least
-		if b.Coefficients[right] > 0 {                                                // at most
+		share = Share{hits[wrong], hits[right] + hits[wrong], -b.Coefficients[right]} // precision >= b
+		if b.Coefficients[right] > 0 {                                                // precision <= b
 			share.Hits, share.Most = hits[right], -b.Coefficients[wrong]
 		}
 		return share, true
@@ -50,9 +50,10 @@ func (s *System) Share(b Inequality, hits, rows []int) (share Share, ok bool) {
 	return share, false
 }
 
-// Thresholded reports whether the inequality bounds the share of the rows that a threshold decides
-// to be of a class: the share then grows or falls with the threshold. There are two classes, and
-// the share is no error, precision or agreement with earlier decisions over rows of both classes.
+// Thresholded reports whether the inequality bounds the share of rows with one of two classes as
+// the decision, so that the share grows or falls with the decision threshold. It returns false for
+// a precision, for a loss, for more than two classes, and for a share whose target differs from row
+// to row (errors over both classes, agreement with earlier decisions).
 func (s *System) Thresholded(b Inequality) bool {
 	used := -1
 	for k, c := range b.Coefficients {

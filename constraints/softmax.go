@@ -12,8 +12,8 @@ import (
 //
 //	P_ic = e^(S_ic - m_i) / sum_j e^(S_ij - m_i),   m_i = max_j S_ij.
 //
-// No exponential overflows. The derivative is dS = P o (dP - rowsums(P o dP)). All steps run on the
-// devices' own kernels.
+// No exponential overflows. The derivative is dS = P o (dP - rowsums(P o dP)), with o the
+// element-wise product. All steps have device kernels.
 func Softmax(scores *gorgonia.Node) (*gorgonia.Node, error) {
 	_, e, z, err := exponentials(scores)
 	if err != nil {
@@ -84,7 +84,7 @@ func exponentials(scores *gorgonia.Node) (m, e, z *gorgonia.Node, err error) {
 
 func combine(op plan.Op, x, y *plan.Expr) *plan.Expr { return &plan.Expr{Op: op, X: x, Y: y} }
 
-// maximum is the largest input, by max(a, b) = a + relu(b - a).
+// maximum returns the largest input, computed as max(a, b) = a + relu(b - a).
 func maximum(in []*plan.Expr) *plan.Expr {
 	rest := in[len(in)-1]
 	for j := len(in) - 2; j >= 0; j-- {
@@ -93,7 +93,7 @@ func maximum(in []*plan.Expr) *plan.Expr {
 	return rest
 }
 
-// The expressions of the other ops.
+// The functions below return the expressions of the other ops.
 func shiftedExp(in []*plan.Expr) *plan.Expr {
 	return &plan.Expr{Op: plan.Exp, X: combine(plan.Sub, in[0], in[1])}
 }
@@ -128,7 +128,8 @@ func softmaxDiff(in gorgonia.Nodes, out, grad *gorgonia.Node) (gorgonia.Nodes, e
 	return gorgonia.Nodes{d, nil, nil}, err
 }
 
-// entropyDiff returns dz = dl / z and the derivative -dl of the own scores.
+// entropyDiff returns dz = dl / z, and -dl, the derivative with respect to the scores of the rows'
+// own classes.
 func entropyDiff(in gorgonia.Nodes, _, grad *gorgonia.Node) (gorgonia.Nodes, error) {
 	z, err := apply(newRowOp("CrossEntropyGradSum", []int{1, 1}, []bool{true, true}, quotient, nil), grad, in[0])
 	if err != nil {

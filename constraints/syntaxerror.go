@@ -16,13 +16,13 @@ type SyntaxError struct {
 	Text    string // the text that was read
 	At      int    // the byte position of the problem in Text
 	Problem string
-	Hint    string // the nearest right word, or what to write; may be ""
+	Hint    string // the nearest valid word, or advice; may be ""
 }
 
-// Error gives one line: the text with its column, the problem and the hint.
+// Error returns one line: the text, the column of the problem, the problem and the hint.
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%q, %s", e.Text, e.Detail()) }
 
-// Detail is Error without the text: the column, the problem and the hint.
+// Detail returns the column, the problem and the hint: the line of Error without the text.
 func (e *SyntaxError) Detail() string {
 	text := fmt.Sprintf("column %d: %s", e.Column(), e.Problem)
 	if e.Hint != "" {

@@ -13,14 +13,14 @@ import (
 //
 //	rate_r = (1/n_r) sum over the rows of cell r of 1[decision_i = target_i],
 //
-// and the smooth rate has a probability in place of the indicator: sigmoid(s_i) of one score, the
-// softmax of several. With h the rates, followed by the l1 norm of the weights if a constraint
-// names it, the constraints are
+// and the smooth rate has a probability in place of the indicator: sigmoid(s_i) for one score, the
+// softmax for several scores. Let h be the rates, followed by the l1 norm of the weights if a
+// constraint names the norm. The constraints are
 //
 //	sum_r Coefficients_jr h_r + Constant_j <= Bound_j,   j = 1..m.
 //
-// A gap over K groups gives K (K - 1) of these rows, rate_a - rate_b <= bound for each ordered
-// pair; a ratio likewise, b rate_c - rate_a <= 0.
+// A gap over K groups gives K (K - 1) inequalities, rate_a - rate_b <= bound for each ordered pair.
+// A ratio gives b rate_c - rate_a <= 0 for each ordered pair.
 type System struct {
 	Minimize Rate
 	Subject  []Constraint
@@ -30,12 +30,12 @@ type System struct {
 	L1 bool
 	// Bounds are the inequalities of the smooth problem.
 	Bounds []Inequality
-	// Notes say which groups the constraints leave out, and why.
+	// Notes are sentences that name the groups that the constraints leave out, with the reason.
 	Notes []string
 
 	classes   []string
 	train     *Population
-	index     map[string]int // of a cell's key in Rates
+	index     map[string]int // index in Rates of a cell's key
 	sizes     []int          // training rows of each cell
 	objective linear
 	measured  []measured // for each constraint of the user
@@ -44,16 +44,16 @@ type System struct {
 // Inequality is one row of the smooth constraints.
 type Inequality struct {
 	Constraint   int    // index in System.Subject
-	Name         string // the user's constraint, and which part of it
+	Name         string // the user's constraint, with the part of the constraint
 	Coefficients []float64
 	Constant     float64
 	Bound        float64
 }
 
-// measured is how the value of a user's constraint follows from cells.
+// measured says how to compute the value of a user's constraint from cells.
 type measured struct {
-	sets  [][]linear // rates: sets of one; gaps and ratios: the groups that are compared
-	churn bool       // the rate is 1 - the agreement
+	sets  [][]linear // a rate: sets of one rate; a gap or a ratio: sets of the compared groups
+	churn bool       // the value is 1 - the agreement
 	l1    bool
 }
 
@@ -88,7 +88,7 @@ func NewSystem(minimize Rate, subject []Constraint, train *Population) (*System,
 		s.measured = append(s.measured, m)
 		s.L1 = s.L1 || m.l1
 	}
-	for j := range s.Subject { // now that all cells are known
+	for j := range s.Subject { // bound needs the final number of cells
 		s.bound(j)
 	}
 	s.train = nil
@@ -127,7 +127,7 @@ func (s *System) setObjective() error {
 	return s.nonEmpty(s.objective, r.text)
 }
 
-// nonEmpty refuses a rate without training rows.
+// nonEmpty returns ErrEmptyGroup for a rate without training rows.
 func (s *System) nonEmpty(l linear, text string) error {
 	if s.rows(l) == 0 {
 		return fmt.Errorf("%w: %s: %s counts no training row", ErrEmptyGroup, text, l.name)
@@ -181,7 +181,8 @@ func (s *System) resolve(c Constraint) (m measured, err error) {
 	return m, nil
 }
 
-// eachOf returns the rates of a constraint on one rate, or with * on several.
+// eachOf returns the rates of a constraint on a single rate or, with *, on a rate for each class or
+// group.
 func (s *System) eachOf(r *resolver, m Measure, list []slice, each bool) (sets [][]linear, err error) {
 	var out []string
 	for _, of := range list {
@@ -254,7 +255,8 @@ func (s *System) groups(r *resolver, m Measure, of slice) (set []linear, err err
 	return set, nil
 }
 
-// sized says how many rows a group has, for a number of groups.
+// sized returns the end of a sentence about a number of groups: "have at least 100 training rows
+// that the rate counts".
 func sized(groups int, m Measure) string {
 	has := "have"
 	if groups == 1 {
@@ -273,7 +275,7 @@ func countRows(n int) string {
 	return fmt.Sprintf("%d rows", n)
 }
 
-// leftOut notes groups that a constraint does not bound.
+// leftOut adds a note about groups that a constraint does not bound.
 func (s *System) leftOut(text string, out []string, m Measure) {
 	if len(out) == 0 {
 		return

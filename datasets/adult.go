@@ -48,7 +48,7 @@ func adult() Dataset {
 	return d
 }
 
-// adultLabel returns the label in the files.
+// adultLabel returns the two labels that the files use.
 func adultLabel() Label { return Label{Positive: "+1", Negative: []string{"-1"}} }
 
 // readAdult reads one of the files. A row with an unknown label, or with neither or both sexes, is
@@ -74,7 +74,7 @@ func readAdult(path string) (*matrix.CSR, []int, error) {
 	return file.X, labels, nil
 }
 
-// Columns of the two sexes.
+// The columns of the two sexes, from 0.
 const (
 	adultFemale = 71
 	adultMale   = 72

@@ -1,11 +1,11 @@
 package datasets
 
-// adultFeatures is the number of features of Adult. The file a9a.t does not show it, because it
-// never uses the last feature.
+// adultFeatures is the number of features of Adult. The file a9a.t does not show it, because no row
+// of a9a.t has the last feature.
 const adultFeatures = 123
 
-// adultBlocks describes the features in order. In each block one feature is 1, or none if the
-// census has no answer. A "band" is an interval whose bounds are not published.
+// adultBlocks describes the features in order. In each block one feature is 1. If the census has no
+// answer, all features of the block are 0. A "band" is an interval whose bounds are not published.
 var adultBlocks = [...]struct {
 	name       string
 	categories string

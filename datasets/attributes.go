@@ -18,9 +18,9 @@ type Attribute struct {
 	Of     []int    // index of each row's value in Values; -1: the value is missing
 }
 
-// attributesOf makes the attributes that the texts name: each is a column's name or a condition on
-// a column. column returns the named column with a value for each row. columns are the columns that
-// determine the attributes. With flag, "missing" is a value.
+// attributesOf makes one attribute for each text. A text is a column's name or a condition on a
+// column. column returns the named column with a value for each row. The result columns names the
+// columns that determine the attributes. With flag, "missing" is a value.
 func attributesOf(texts, names []string, column func(name string) *column, flag bool) (attributes []Attribute, columns []string, err error) {
 	for _, text := range texts {
 		c, err := parseCondition(text, names)
@@ -78,8 +78,8 @@ func (c *condition) attribute(col *column, flag bool) (Attribute, error) {
 // theMissing is the value of rows without a value, if they are flagged.
 const theMissing = "missing"
 
-// flagged returns the column with the category "missing" in the place of missing values; c itself
-// if there are none.
+// flagged returns the column with the category "missing" in place of missing values. If no value is
+// missing, flagged returns c.
 func (c *column) flagged() *column {
 	if c.firstMissing() < 0 {
 		return c
@@ -121,7 +121,7 @@ func (c *column) missing(row int) bool {
 	return math.IsNaN(c.numbers[row])
 }
 
-// of returns the attribute on the given rows.
+// of returns the attribute restricted to the given rows.
 func (a *Attribute) of(rows []int) Attribute {
 	out := Attribute{Name: a.Name, Values: a.Values, Of: make([]int, len(rows))}
 	for k, i := range rows {
@@ -132,8 +132,8 @@ func (a *Attribute) of(rows []int) Attribute {
 
 // attributes makes the attributes of a sparse table that the texts name. The blocks of features are
 // its columns: sex, race=White. Without blocks, an attribute is a feature's number, with the values
-// "feature 5" (the row has an entry) and "the rest". by holds a feature of each block, or the
-// features.
+// "feature 5" (the row has an entry) and "the rest". by holds the first feature of each block that
+// the texts use or, without blocks, the features themselves.
 func (d *sparseDesign) attributes(x *matrix.CSR, texts []string) (attributes []Attribute, by []int32, err error) {
 	if d.blocks == nil {
 		return d.entries(x, texts)
@@ -160,7 +160,8 @@ func (d *sparseDesign) attributes(x *matrix.CSR, texts []string) (attributes []A
 	return attributes, by, err
 }
 
-// entries makes attributes of features: whether a row has an entry.
+// entries makes one attribute for each named feature. The attribute says whether a row has an entry
+// of the feature.
 func (d *sparseDesign) entries(x *matrix.CSR, texts []string) (attributes []Attribute, features []int32, err error) {
 	if features, err = d.find(texts, x.Cols); err != nil {
 		return nil, nil, fmt.Errorf("datasets: attribute: %w", err)
@@ -177,7 +178,7 @@ func (d *sparseDesign) entries(x *matrix.CSR, texts []string) (attributes []Attr
 	return attributes, features, nil
 }
 
-// groups returns the rows of each value.
+// groups returns one group of rows for each value of the attribute.
 func (a *Attribute) groups() []Group {
 	groups := make([]Group, len(a.Values))
 	for i, k := range a.Of {
@@ -188,8 +189,9 @@ func (a *Attribute) groups() []Group {
 	return groups
 }
 
-// NewAttribute makes the attribute of a text, a column's name or a condition on the column, from
-// the column's texts in new rows. absent are the texts of missing values.
+// NewAttribute makes an attribute of new rows. text is the name of a column or a condition on the
+// column, name is the column's name, and texts holds the column's field in each row. absent lists
+// the texts that mark a missing value.
 func NewAttribute(text, name string, texts, absent []string) (Attribute, error) {
 	own := &column{name: name}
 	codes := map[string]int32{}
@@ -220,8 +222,8 @@ func NewAttribute(text, name string, texts, absent []string) (Attribute, error) 
 	return a, nil
 }
 
-// SparseAttributes makes attributes of rows in LIBSVM's format, for the named data set: see
-// Table.Attributes.
+// SparseAttributes makes attributes of rows in LIBSVM's format for the named data set. The texts
+// follow the rules of TableOptions.Attributes.
 func SparseAttributes(dataset string, x *matrix.CSR, texts []string) ([]Attribute, error) {
 	d := &sparseDesign{}
 	if strings.HasSuffix(dataset, adult().Name) {

@@ -97,8 +97,8 @@ func Verify(ctx context.Context, dir, name string, own ...string) (*Report, erro
 	return report, nil
 }
 
-// Check does the same as Verify, and also counts the rows by reading the data set: images with the
-// options' seed (other options do not matter for images), tables like LoadTable.
+// Check does the same as Verify, and also reads the data set to count the rows. Check reads images
+// with the options' seed and ignores the other options. Check reads tables like LoadTable.
 //
 // If the data set cannot be read, Check returns the report on the files together with the error of
 // loading. The report is nil only if Verify fails.

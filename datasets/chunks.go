@@ -6,30 +6,30 @@ import (
 	"io"
 )
 
-// chunkBytes is the usual size of a chunk: about a thousand rows of a table, so that a chunk and
-// its features stay in a core's cache.
+// chunkBytes is the usual size of a chunk, about a thousand rows of a table. A chunk of this size
+// and its features stay in a core's cache.
 const chunkBytes = 256 << 10
 
-// chunk is some whole records of a text.
+// chunk is a piece of a text that holds whole records.
 type chunk struct {
 	text []byte
 	line int  // number of the first line, from 1
 	last bool // the text ends with this chunk
 }
 
-// chunker cuts a text into chunks at line ends outside quotes. In a text without errors a quote is
-// open where an odd number of quotes precede. A text with a wrong quote is cut correctly up to that
-// quote, where the parser reports the error.
+// chunker cuts a text into chunks at line ends outside quotes. In a valid text, a position is
+// inside quotes if an odd number of quotes precede the position. In an invalid text, the cuts are
+// correct up to the first wrong quote, and the parser reports an error at this quote.
 type chunker struct {
 	r    io.Reader
 	line int
 	rest []byte // bytes after the last cut
-	// unquoted: the format has no quotes, so every line end will do
+	// unquoted: the format has no quotes, so every line end is a possible cut
 	unquoted bool
 }
 
-// next returns the next chunk, which owns its memory; buffer may be memory of an earlier chunk that
-// is no longer used. After the last chunk it returns io.EOF.
+// next returns the next chunk, which owns its memory. next reuses buffer, the memory of an earlier
+// chunk that the caller no longer needs; buffer may be nil. After the last chunk it returns io.EOF.
 func (c *chunker) next(buffer []byte) (chunk, error) {
 	buffer = append(buffer[:0], c.rest...)
 	if cap(buffer) < chunkBytes {
@@ -50,7 +50,7 @@ func (c *chunker) next(buffer []byte) (chunk, error) {
 		case end && len(buffer) == 0:
 			return chunk{}, io.EOF
 		case cut == 0 && len(buffer) > maxLine:
-			cut = len(buffer) // the parser finds the quote that never closes, if that is the cause
+			cut = len(buffer) // the parser reports a quote that never closes
 		case cut == 0: // one record is longer than the buffer
 			buffer = append(make([]byte, 0, 2*cap(buffer)), buffer...)
 			continue

@@ -19,7 +19,7 @@ const (
 	cifarFolder  = "cifar-10-batches-bin"
 	cifarArchive = "cifar-10-binary.tar.gz"
 	cifarPixels  = 3072            // bytes of one image
-	cifarRecord  = 1 + cifarPixels // with the label in front
+	cifarRecord  = 1 + cifarPixels // one label byte, then the pixels
 	cifarRows    = 10000           // images in an official batch
 )
 
@@ -70,15 +70,16 @@ func cifar10() Dataset {
 	return d
 }
 
-// cifarBatch is one batch: its labels, and a function that opens its records. The records of a file
-// are read a second time for the pixels. The records of an archive are held in memory, because the
-// positions of rows are known only when all labels have been read.
+// cifarBatch is one batch: the labels, and a function that opens the records. A file is read twice,
+// first for the labels and then for the pixels. The records of an archive stay in memory, because
+// the reader needs all labels before it can place the pixels.
 type cifarBatch struct {
 	labels []byte
 	open   section
 }
 
-// cifarBatches reads the batches from the folder if it exists, else directly from the archive.
+// cifarBatches reads the batches from the unpacked folder if the folder exists, otherwise from the
+// archive.
 func cifarBatches(dir string, d Dataset) ([]cifarBatch, error) {
 	folder, archive := filepath.Join(dir, cifarFolder), filepath.Join(dir, cifarArchive)
 	if !exists(folder) {
@@ -229,7 +230,7 @@ func tarError(err error) error {
 	return err
 }
 
-// joinBatches makes one data set of several batches.
+// joinBatches joins several batches into one data set.
 func joinBatches(batches []cifarBatch, classes []string) *Pictures {
 	p := &Pictures{Classes: classes, Shape: cifarShape, skip: cifarRecord - cifarPixels}
 	for _, b := range batches {

@@ -45,7 +45,7 @@ func archive(files map[string][]byte, order ...string) []byte {
 	return gzipped(buf.Bytes())
 }
 
-// batchNames lists the files of cifarFiles in another order.
+// batchNames lists the files of cifarFiles in an unusual order.
 var batchNames = []string{"data_batch_4.bin", "readme.html", "test_batch.bin", "data_batch_1.bin",
 	"data_batch_5.bin", "data_batch_3.bin", "data_batch_2.bin"}
 

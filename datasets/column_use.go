@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// ColumnUse says what a column of a file became.
+// ColumnUse says how a column of a file is used.
 type ColumnUse struct {
 	Name    string
 	Became  string // number, category, date, label, group, attribute, split or ignored
 	Levels  int    // number of categories; 0 for numbers
 	Missing int    // number of rows without a value
-	Detail  string // what else the user should know, as a clause; may be empty
+	Detail  string // more about the column, as a clause; may be empty
 }
 
 // Text describes the use in a few words: "category of 3 levels, group".
@@ -27,7 +27,7 @@ func (u ColumnUse) Text() string {
 	return text
 }
 
-// describe records what became of every column of the file, in the order of the file.
+// describe records the use of every column of the file, in the order of the file.
 func (t *ownTable) describe(s *sheet) {
 	ignored := t.uses
 	t.uses = nil
@@ -45,7 +45,7 @@ func (t *ownTable) describe(s *sheet) {
 	}
 }
 
-// use describes one column.
+// use returns the use of one column.
 func (c *ownColumn) use(t *ownTable, s *sheet) ColumnUse {
 	u := ColumnUse{Name: c.name, Missing: c.profile.missing}
 	var roles, details []string
@@ -80,7 +80,7 @@ func (c *ownColumn) use(t *ownTable, s *sheet) ColumnUse {
 	return u
 }
 
-// uses describes the columns of a published table.
+// uses returns the uses of the columns of a published table.
 func (d *design) uses(s *sheet, p *Preparation) []ColumnUse {
 	var uses []ColumnUse
 	for _, col := range s.columns {

@@ -12,9 +12,9 @@ import (
 //
 // A community has the class +1 if its violent crimes per head are at or above 0.28, the 70th
 // percentile of the file. The five columns that identify a community are left out. The other 122
-// columns are numbers, standardised. Missing values occur in 23 of them; a missing value becomes 0,
-// the mean, and sets a flag in an additional feature: 145 features in all. Groups are intersections
-// of the shares of black, Hispanic and Asian people; see intersections.
+// columns are numbers, standardised. Missing values occur in 23 of these columns. A missing value
+// becomes 0, the mean, and sets a flag in an additional feature. The table has 145 features in all.
+// Groups are intersections of the shares of black, Hispanic and Asian people; see intersections.
 func communities() Dataset {
 	d := Dataset{
 		Name:        "communities",

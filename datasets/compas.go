@@ -55,18 +55,18 @@ func compasDesign() *design {
 	}
 }
 
-// compasFilter lists the columns of the row filter. A row is kept if the arrest is within 30 days
-// of the screening, so that the arrest is probably the reason for the screening; if there is a
-// record at all (is_recid is not -1); if the charge is not an ordinary traffic offence (O); and if
-// there is a score.
+// compasFilter lists the columns of the row filter. A row is kept if the row meets four conditions.
+// The arrest is within 30 days of the screening, so that the arrest is probably the reason for the
+// screening. The defendant has a record (is_recid is not -1). The charge is not an ordinary traffic
+// offence (O). The defendant has a score.
 var compasFilter = []columnSpec{
 	{name: "days_b_screening_arrest", numeric: true, missing: true},
 	{name: "is_recid", categories: []string{"-1", "0", "1"}},
 	{name: "score_text", categories: []string{"Low", "Medium", "High", "N/A"}},
 }
 
-// readCompas reads the columns of the features and of the attributes, in the rows that pass the
-// filter. The header repeats two names; their columns are equal.
+// readCompas reads the columns of the features and of the attributes. It keeps the rows that pass
+// the filter. The header repeats two names; their columns are equal.
 func readCompas(path string, attributes []string) (*sheet, error) {
 	design := compasDesign()
 	columns := append(design.specs(), columnSpec{name: design.label, categories: []string{"0", "1"}})

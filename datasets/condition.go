@@ -104,9 +104,9 @@ func cutOperator(text string) (left, op, right string) {
 	return strings.TrimSpace(text[:at]), op, strings.TrimSpace(text[at+len(op):])
 }
 
-// groupsBy makes the groups of conditions on the sheet's columns. One condition makes two groups,
-// the rows that meet it and the rest. Several conditions make one group each. A column name makes
-// one group for each value of the column.
+// groupsBy makes the groups of conditions on the sheet's columns. One condition makes two groups:
+// the rows that meet the condition, and the rest. Several conditions make one group each. A column
+// name makes one group for each value of the column.
 func groupsBy(s *sheet, conditions []condition) ([]Group, error) {
 	var groups []Group
 	for _, c := range conditions {
@@ -214,8 +214,8 @@ func groupsOfValues(s *sheet, col *column) ([]Group, error) {
 	return groups, nil
 }
 
-// distinct returns the values that rows have, in order. It returns ErrGroup if they are too many to
-// make groups.
+// distinct returns the values that rows have, in order. It returns ErrGroup if the column has more
+// than maxGroups values.
 func (c *column) distinct() ([]string, error) {
 	var values []string
 	if c.codes != nil {

@@ -86,7 +86,7 @@ func TestConditionErrors(t *testing.T) {
 	}
 }
 
-// A column with many values cannot make groups by value.
+// TestConditionManyValues checks that a column with too many values cannot make groups by value.
 func TestConditionManyValues(t *testing.T) {
 	s := &sheet{rows: maxGroups + 1}
 	c := &column{name: "x"}

@@ -103,7 +103,7 @@ func (c *content) expectEnd() error {
 	return at.fail(err)
 }
 
-// whole reads a file's content of a known size: want bytes, and then the end.
+// whole reads a file's content of a known size, want bytes. More or fewer bytes are an error.
 type whole struct {
 	io.Closer
 	*content
@@ -111,7 +111,7 @@ type whole struct {
 	have, want uint64
 }
 
-// Read returns io.EOF after the last byte, if the content ends there.
+// Read returns io.EOF after the last byte if the content ends after want bytes.
 func (w *whole) Read(p []byte) (int, error) {
 	if w.have == w.want {
 		if err := w.expectEnd(); err != nil {

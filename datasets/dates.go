@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// dateLayouts are the forms of dates that are recognised, as layouts of package time. A later form
-// counts only if no earlier form fits all values of a column.
+// dateLayouts lists the forms of dates that the package recognises, as layouts of package time. A
+// column has the first form that fits all values of the column.
 var dateLayouts = []string{
 	"2006-01-02", "2006-01-02 15:04:05", "2006-01-02T15:04:05", "2006-01-02 15:04", "2006-01-02T15:04",
 	"2006-01-02T15:04:05Z07:00", "2006-01-02 15:04:05Z07:00", "2006/01/02", "2006/01/02 15:04:05", "2006/01/02 15:04",
@@ -23,7 +23,7 @@ var dateLayouts = []string{
 // formSet is a set of dateLayouts.
 type formSet uint64
 
-// datesAs returns the forms in among in which the text is a date.
+// datesAs returns the subset of among whose forms parse the text as a date.
 func datesAs(text string, among formSet) formSet {
 	if len(text) < 6 || len(text) > 40 {
 		return 0
@@ -49,8 +49,8 @@ func (f formSet) layout() string {
 	return ""
 }
 
-// ambiguous returns the first form of the set, and another one that reads day and month the other
-// way round; ok is false if there is none.
+// ambiguous returns the first form of the set, and a second form of the set with day and month in
+// the opposite order. ok is false if the set has no second form with this property.
 func (f formSet) ambiguous() (first, second string, ok bool) {
 	first = f.layout()
 	for i, layout := range dateLayouts {
@@ -66,7 +66,7 @@ func dayFirst(layout string) bool {
 	return strings.HasPrefix(layout, "2") && !strings.HasPrefix(layout, "2006")
 }
 
-// The numbers that a date becomes, as in Encoding.Part.
+// The numbers that a date becomes: the values of Encoding.Part.
 const (
 	datePart    = "day"     // days since 1970-01-01, with the time as a fraction
 	monthPart   = "month"   // 1 to 12
@@ -74,7 +74,7 @@ const (
 	hourPart    = "hour"    // 0 to 24, with the minutes as a fraction
 )
 
-// dateParts returns the numbers that dates in a form become.
+// dateParts returns the parts that a date of the layout has: datePart and others.
 func dateParts(layout string) []string {
 	parts := []string{datePart, monthPart}
 	if strings.Contains(strings.ReplaceAll(layout, "2006", ""), "2") || strings.Contains(layout, "02") {
@@ -86,7 +86,8 @@ func dateParts(layout string) []string {
 	return parts
 }
 
-// dateNumber returns one of the numbers of a date.
+// dateNumber returns one part of a date as a number. ok is false if the text is not a date of the
+// layout.
 func dateNumber(text, layout, part string) (x float64, ok bool) {
 	t, err := time.Parse(layout, text)
 	if err != nil {

@@ -19,15 +19,15 @@ const (
 	sniffRecords = 50       // records of a file that are examined, at most
 )
 
-// byteOrderMark is at the beginning of the text files of some programs.
+// byteOrderMark is the UTF-8 mark that some programs write at the beginning of a text file.
 const byteOrderMark = "\ufeff"
 
-// recordReader reads the rows of a table as texts.
+// recordReader reads a table row by row, each field as text.
 type recordReader interface {
 	// columns returns the columns' names.
 	columns() []string
-	// next returns the fields of the next row, without surrounding blanks. They are valid until the
-	// next call. After the last row it returns io.EOF; other errors are *FileError.
+	// next returns the fields of the next row, without surrounding blanks. The fields are valid
+	// until the next call. After the last row next returns io.EOF; other errors are *FileError.
 	next() ([]string, error)
 	// fail adds the position of a field of the last row to an error.
 	fail(field int, err error) error
@@ -66,7 +66,7 @@ func openText(r io.Reader, name string, separator rune) (*bufio.Reader, rune, er
 	}
 	if bytes.HasPrefix(head, []byte(byteOrderMark)) {
 		head = head[len(byteOrderMark):]
-		_, _ = buffered.Discard(len(byteOrderMark)) // these bytes are in the buffer
+		_, _ = buffered.Discard(len(byteOrderMark)) // Discard cannot fail: Peek has filled the buffer
 	}
 	if len(bytes.TrimSpace(head)) == 0 {
 		return nil, 0, &FileError{Path: name, Offset: 0, Err: fmt.Errorf("%w: the file is empty", ErrTruncated)}
@@ -140,9 +140,9 @@ func columnNames(header []string) []string {
 // columns implements recordReader.
 func (d *delimited) columns() []string { return d.header }
 
-// sniffSeparator returns the separator that gives the most fields, among the separators that give
-// the same number of fields in every record examined; if there is no such separator, the one that
-// gives the most fields in the first record.
+// sniffSeparator detects the separator. A separator is regular if all examined records have the
+// same number of fields. sniffSeparator returns the regular separator with the most fields. If no
+// separator is regular, it returns the separator that gives the most fields in the first record.
 func sniffSeparator(head []byte) rune {
 	best, most, regular := separators[0], 0, false
 	for _, separator := range separators {
@@ -185,7 +185,7 @@ func (d *delimited) next() ([]string, error) {
 	return record, nil
 }
 
-// readError returns the error in the last record. A record at the end of the file is truncated.
+// readError returns the error for the last record: ErrTruncated if the file ends inside the record.
 func (d *delimited) readError(record []string, err error) error {
 	var parse *csv.ParseError
 	if !errors.As(err, &parse) {

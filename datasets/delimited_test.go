@@ -62,7 +62,7 @@ func TestDelimitedQuotes(t *testing.T) {
 }
 
 func TestSniffSeparator(t *testing.T) {
-	// the examined beginning ends within a line
+	// the examined part of the file ends inside a line
 	long := "a;b;c\n" + strings.Repeat(strings.Repeat("x", 2000)+";1,5;2\n", 100)
 	for name, tc := range map[string]struct {
 		text string

@@ -7,8 +7,8 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// design describes how a sheet becomes a table: which column is the label, how the other columns
-// become features, and which groups there are.
+// design describes how a sheet becomes a table: the label's column, the features of the other
+// columns, and the groups.
 type design struct {
 	label     string    // a categorical column
 	positive  string    // the category of class +1; all others are -1

@@ -12,13 +12,13 @@ import (
 type Division struct {
 	Train, Validation Selection // Pixels is nil
 	from              *Pictures
-	places            []int // of the set's rows: training rows from 0, then validation rows; negative for others
+	places            []int // target of each row of the set: training rows, then validation rows; negative: not chosen
 	sums              *matrix.Tally
 }
 
-// Divide divides the chosen rows by the percentages of s. The shares of every class are those of s
-// up to about one row, and the seed decides which rows are validation rows. The images have test
-// rows of their own, so s.Test is 0.
+// Divide divides the chosen rows by the percentages of s. In every class the shares equal the
+// percentages up to about one row. The seed decides which rows are validation rows. s.Test must be
+// 0, because the images have test rows of their own.
 //
 // Errors wrap ErrSplit: the percentages are not valid, or a class is left without training or
 // validation rows.
@@ -32,7 +32,7 @@ func (c *Choice) Divide(s Split, seed uint64) (*Division, error) {
 	d := &Division{Train: c.empty(), Validation: c.empty(), from: c.from}
 	labels := c.Labels()
 	parts := s.rows(labels, seed)
-	at := make([]int, len(labels)) // of a chosen row in places
+	at := make([]int, len(labels)) // index in places of each chosen row
 	for k, part := range []*Selection{&d.Train, &d.Validation} {
 		for i, row := range parts[k] {
 			at[row] = k*len(parts[0]) + i
@@ -64,8 +64,8 @@ func (s *Selection) empty() Selection {
 // Rows returns the number of rows.
 func (s *Selection) Rows() int { return s.Offsets[len(s.Classes)] }
 
-// Read reads the images once and passes each row to the store of its part while the next rows are
-// being read. Its errors are those of Choice.Read.
+// Read reads the images once. It passes each row to the store of the row's part while it reads the
+// next rows. Read returns the same errors as Choice.Read.
 func (d *Division) Read(train, validation matrix.RowStore) (err error) {
 	d.sums, err = d.from.read(d.places, d.Train.Rows(), joined{train, validation, d.Train.Rows()})
 	return err
@@ -74,10 +74,10 @@ func (d *Division) Read(train, validation matrix.RowStore) (err error) {
 // Moments returns the result of the function Moments for the training rows, under PixelScale.
 func (d *Division) Moments() (center []float64, deviation float64) { return d.sums.Moments(PixelScale) }
 
-// joined is a store of the rows of two stores, one after the other.
+// joined is a row store that concatenates two stores.
 type joined struct {
 	first, second matrix.RowStore
-	rows          int // of the first store
+	rows          int // rows of the first store
 }
 
 // SetRows implements matrix.RowStore.

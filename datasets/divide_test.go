@@ -13,12 +13,12 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// A division reads every chosen row once, to its part. Each part has its share of every class, and
-// the moments are those of the training rows.
+// TestDivision checks that a division stores every chosen row once, in the right part. Each part
+// has its share of every class, and the moments are the moments of the training rows.
 func TestDivision(t *testing.T) {
 	for name, dir := range pictureSets(t) {
 		if strings.HasPrefix(name, "cifar10") {
-			continue // the fixtures have one row of most classes
+			continue // the fixtures have only one row of most classes
 		}
 		for _, processors := range []int{1, 3} {
 			t.Run(fmt.Sprint(name, processors), func(t *testing.T) {
@@ -69,7 +69,7 @@ func checkDivision(t *testing.T, dir, dataset string) {
 			t.Errorf("class %d: the rows of both parts are not the chosen rows", classes[k])
 		}
 	}
-	for i, r := range slices.Concat(d.Train.Source, d.Validation.Source) { // the rows of the set
+	for i, r := range slices.Concat(d.Train.Source, d.Validation.Source) { // numbers of the rows in the set
 		part, at := train, i
 		if i >= train.Rows {
 			part, at = validation, i-train.Rows
@@ -94,7 +94,8 @@ func ofClass(x *matrix.Bytes, s *Selection, k int) []string {
 	return rows
 }
 
-// The same seed divides in the same way, another seed in another way, and 100/0/0 keeps all rows.
+// TestDivisionSeed checks that the same seed gives the same division, another seed gives another
+// division, and 100/0/0 keeps all rows for training.
 func TestDivisionSeed(t *testing.T) {
 	divide := func(s Split, seed uint64) *Division {
 		open, _, err := OpenImages("", "synthetic", 1)

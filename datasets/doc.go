@@ -14,6 +14,6 @@
 // into training, validation and test rows (Split) and prepares its features (Preparation), labels
 // of -1 and +1, and groups.
 //
-// Data remain in the form of the file (package matrix): 8-bit pixels remain 8-bit, with a scale,
-// and sparse rows remain sparse. Both are widened one block of rows at a time.
+// Data keep the form of the file (package matrix): pixels stay 8-bit with a scale, and sparse rows
+// stay sparse. Readers widen the data one block of rows at a time.
 package datasets

@@ -14,13 +14,13 @@ import (
 // maxBackoff is the largest pause between attempts, as a multiple of the first pause.
 const maxBackoff = 30
 
-// refusal is a server's answer that a further attempt will not change.
+// refusal is an error that a further attempt does not change, such as status 404.
 type refusal struct{ error }
 
 func (r refusal) Unwrap() error { return r.error }
 
-// unknownSize is the size of a file without a published size. The size that the server states
-// applies, and a broken transfer starts again.
+// unknownSize is the size of a file without a published size. The download accepts the size that
+// the server states, and starts again after a broken transfer.
 const unknownSize = -1
 
 // maxUnknown is the largest accepted size of a file of unknown size.
@@ -44,7 +44,7 @@ func download(ctx context.Context, url, part string, file File, opts FetchOption
 		return fmt.Errorf("datasets: %w", err)
 	}
 	t := transfer{url: url, f: f, have: have, size: file.Size, file: file, opts: opts}
-	if have > file.Size { // not the beginning of this file, or not known to be
+	if have > file.Size { // the bytes are not known to belong to this file
 		if err := t.restart(); err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ type transfer struct {
 	opts FetchOptions
 }
 
-// expected returns the size as text.
+// expected returns the size of the whole file as text.
 func (t *transfer) expected() string {
 	if t.size == unknownSize {
 		return "unknown"
@@ -115,7 +115,7 @@ func (t *transfer) run(ctx context.Context) error {
 	if err != nil {
 		return refusal{fmt.Errorf("%w: %w", ErrDownload, err)}
 	}
-	// Transparent decompression would hide the bytes that the checksum covers.
+	// Automatic decompression would hide the bytes that the checksum covers.
 	request.Header.Set("Accept-Encoding", "identity")
 	if t.file.Size == unknownSize {
 		if err := t.restart(); err != nil {
@@ -147,7 +147,7 @@ func (t *transfer) run(ctx context.Context) error {
 		t.opts.Progress(t.file, t.have)
 		switch {
 		case readErr != nil && t.have == t.size:
-			return nil // the error came after the last byte
+			return nil // all bytes arrived before the error
 		case readErr == io.EOF && t.size == unknownSize:
 			t.size = t.have
 			return nil
@@ -168,8 +168,8 @@ func (t *transfer) most() int64 {
 }
 
 // accept decides from the status where the body is written: after the present bytes (206), or from
-// the start (200: the server cannot resume). A server that states a different length than the
-// published length has a different file; nothing of it is kept.
+// the start (200: the server cannot resume). If the server states a length other than the published
+// length, the server has a different file, and accept keeps no bytes.
 func (t *transfer) accept(response *http.Response) error {
 	switch code := response.StatusCode; {
 	case code == http.StatusPartialContent:
@@ -218,7 +218,7 @@ func (t *transfer) restart() error {
 	return nil
 }
 
-// because returns the reason for which ctx was cancelled, if it was, and otherwise err.
+// because returns the cause of ctx's cancellation if ctx is cancelled, otherwise err.
 func because(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// binaryForms are the first bytes of files of tables that are not text, their names, and how to
-// make text of them.
+// binaryForms lists table formats that are not text: the first bytes of a file, the name of the
+// format, and the advice for a conversion to text.
 var binaryForms = []struct{ begin, form, convert string }{
 	{"PAR1", "a Parquet file", `python -c "import pandas; pandas.read_parquet('%s').to_csv('table.csv', index=False)"`},
 	{"ARROW1", "an Arrow file", `python -c "import pandas; pandas.read_feather('%s').to_csv('table.csv', index=False)"`},
@@ -16,7 +16,7 @@ var binaryForms = []struct{ begin, form, convert string }{
 	{"SQLite format 3", "an SQLite file", `sqlite3 -header -csv '%s' "SELECT * FROM TABLE" > table.csv`},
 }
 
-// checkForm returns an error that names the form of a file that is not text.
+// checkForm returns an error that names the format if the file is not text.
 func checkForm(head []byte, name string) error {
 	for _, f := range binaryForms {
 		if bytes.HasPrefix(head, []byte(f.begin)) {

@@ -30,7 +30,7 @@ var (
 	ErrMismatch = errors.New("files disagree")
 	// ErrClass: the requested classes cannot be selected.
 	ErrClass = errors.New("invalid class selection")
-	// ErrKind: images of a table were requested, or a table of images.
+	// ErrKind: the caller requested images but the data set is a table, or the reverse.
 	ErrKind = errors.New("wrong kind of dataset")
 	// ErrOption: an option does not apply to the data set, or a required option is missing.
 	ErrOption = errors.New("invalid option")

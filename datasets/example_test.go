@@ -28,7 +28,7 @@ func Example() {
 	// center of pixel 0 0.10, deviation 0.11
 }
 
-// A table without files, split and prepared: the groups' sizes in each part.
+// Load a synthetic table, which needs no files, and print the size of each group in each part.
 func ExampleLoadTable() {
 	tables, err := datasets.LoadTable("", "synthetic-compas", datasets.TableOptions{Seed: 1, DropSensitive: true})
 	if err != nil {

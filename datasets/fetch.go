@@ -68,8 +68,8 @@ func (o FetchOptions) withDefaults() FetchOptions {
 // A file grows as FILE.part. After a broken transfer or a cancelled call, the next transfer
 // continues with an HTTP range request. Fetch compares the whole file with the published checksums,
 // syncs it, and only then renames it to FILE. It deletes bytes that fail the check. If a file is
-// published in a zip archive, Fetch extracts the file and checks the file; mirrors hold the file
-// itself. For a user's own file (csv, libsvm) the error is ErrOption.
+// published in a zip archive, Fetch extracts the file and then checks the extracted file. Mirrors
+// hold the extracted file. For a user's own file (csv, libsvm) the error is ErrOption.
 //
 // Errors wrap ErrUnknownDataset, ErrMirror, ErrChecksum, ErrDownload, the context's error, or an
 // error of the file system.
@@ -98,7 +98,8 @@ func fetchFiles(ctx context.Context, dir string, files []File, opts FetchOptions
 	return nil
 }
 
-// fetchFile downloads one file from the first source that has it, unless it is complete already.
+// fetchFile downloads one file from the first source that has the file, unless the file on disk is
+// already complete.
 func fetchFile(ctx context.Context, dir string, file File, opts FetchOptions) error {
 	path := filepath.Join(dir, filepath.FromSlash(file.Path))
 	found, err := sumFile(ctx, path)
@@ -146,9 +147,9 @@ func sources(file File, mirrors []string) []string {
 	return urls
 }
 
-// fetchFrom completes path + ".part" from one source, checks it and renames it to path. Bytes of an
-// earlier call may belong to another file, so fetchFrom starts again once if the check fails after
-// resuming.
+// fetchFrom completes the partial file path + ".part" from one source, checks the file and renames
+// the file to path. Bytes of an earlier call may belong to another file, so if the check fails
+// after resuming, fetchFrom starts again once.
 func fetchFrom(ctx context.Context, url, path string, file File, opts FetchOptions) error {
 	part := path + ".part"
 	info, err := os.Stat(part)
@@ -198,7 +199,7 @@ func syncDir(dir string) error {
 		return fmt.Errorf("datasets: %w", err)
 	}
 	defer d.Close()
-	_ = d.Sync() // some systems refuse this; the file itself is already synced
+	_ = d.Sync() // some systems refuse to sync a directory; the file is already synced
 	return nil
 }
 

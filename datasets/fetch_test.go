@@ -22,7 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fetchBody is the file that the servers below publish.
+// fetchBody is the content of the file that the test servers publish.
 var fetchBody = func() []byte {
 	data := make([]byte, 300<<10)
 	for i := range data {
@@ -41,7 +41,7 @@ func published(bases ...string) File {
 	return f
 }
 
-// server publishes through handler and records the Range of every request.
+// server serves requests with handler and records the Range header of every request.
 type server struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -84,7 +84,7 @@ func rangeStart(r *http.Request) int {
 	return from
 }
 
-// quick returns options for tests, which do not wait.
+// quick returns options without long pauses, for tests.
 func quick() FetchOptions {
 	return FetchOptions{Backoff: time.Millisecond, Attempts: 3}.withDefaults()
 }
@@ -114,15 +114,15 @@ func wrongBody() []byte {
 // fetchCase is the expected result of a download from one kind of server.
 type fetchCase struct {
 	name    string
-	part    []byte // what an earlier call left
+	part    []byte // partial file of an earlier call
 	handler http.HandlerFunc
 	ranges  []string // requests expected
-	want    error    // nil: the file arrives
+	want    error    // nil: the download succeeds
 	text    string
 	left    int // bytes of .part after an error; -1: none
 }
 
-// resuming returns downloads that continue, or start again, with a partial file.
+// resuming returns downloads with partial transfers, which continue or start again.
 func resuming() []fetchCase {
 	wrong := wrongBody()
 	return []fetchCase{
@@ -157,7 +157,7 @@ func resuming() []fetchCase {
 	}
 }
 
-// misled returns downloads from servers with a different file, or without the file.
+// misled returns downloads from servers that have a different file or no file.
 func misled() []fetchCase {
 	wrong := wrongBody()
 	return []fetchCase{
@@ -170,7 +170,7 @@ func misled() []fetchCase {
 			w.Write(fetchBody)
 		}, ranges: []string{"bytes=102400-"}, want: ErrDownload, text: "the server states 400000", left: fetchPart},
 		{name: "sends too much", handler: func(w http.ResponseWriter, r *http.Request) {
-			w.(http.Flusher).Flush() // no length announced
+			w.(http.Flusher).Flush() // the response has no Content-Length
 			w.Write(fetchBody)
 			w.Write(fetchBody)
 		}, ranges: []string{""}, want: ErrChecksum,
@@ -253,7 +253,7 @@ func TestFetchCancelLeavesPart(t *testing.T) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(fetchBody)))
 		w.Write(fetchBody[:100<<10])
 		w.(http.Flusher).Flush()
-		<-r.Context().Done() // silent, until the client goes away
+		<-r.Context().Done() // send nothing until the client disconnects
 	})
 	dir := t.TempDir()
 	opts := quick()

@@ -9,16 +9,16 @@ import (
 	"unicode/utf8"
 )
 
-// fieldReader splits the records of a chunk into fields, by the rules of delimited, without memory
-// allocation for each field.
+// fieldReader splits the records of a chunk into fields by the same rules as delimited. It does not
+// allocate memory for each field.
 type fieldReader struct {
 	separator byte
-	want      int // number of fields of a record; 0: as many as the first record has
+	want      int // number of fields of a record; 0: the number in the first record
 	text      []byte
 	last      bool // the text ends with this chunk
 	line      int  // number of the first line of text, from 1
 
-	fields  [][]byte // of the last record, without surrounding blanks; valid until the next call
+	fields  [][]byte // fields of the last record, without surrounding blanks; valid until the next call
 	lines   []int    // line of each field
 	scratch []byte   // the fields with doubled quotes
 	record  int      // line of the last record
@@ -71,7 +71,7 @@ func (f *fieldReader) truncated(fields int) error {
 	return fmt.Errorf("%w: the last line has only %d of %d fields", ErrTruncated, fields, f.want)
 }
 
-// plain splits a line without quotes.
+// plain splits a line that has no quotes.
 func (f *fieldReader) plain(line []byte) {
 	f.text = f.text[min(len(line)+1, len(f.text)):]
 	f.line++
@@ -147,7 +147,7 @@ func (f *fieldReader) bareField() ([]byte, error) {
 // quotedField returns the content of a field in quotes and advances to its end.
 func (f *fieldReader) quotedField() ([]byte, error) {
 	f.text = f.text[1:]
-	var parts []byte // with doubled quotes, the content so far
+	var parts []byte // the content so far, if the field has doubled quotes
 	copied := false
 	from := len(f.scratch)
 	for {
@@ -209,7 +209,8 @@ func (e *fieldError) of(name string) *FileError {
 	return &FileError{Path: name, Offset: -1, Line: e.line, Column: e.column, Err: e.err}
 }
 
-// fail adds the position to an error: of a field, from 0, or of the record if field is -1.
+// fail adds a position to an error: the position of a field (from 0), or of the record if field is
+// -1.
 func (f *fieldReader) fail(field int, err error) error {
 	line := f.record
 	if field >= 0 && field < len(f.lines) {

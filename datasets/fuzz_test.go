@@ -76,7 +76,7 @@ func FuzzCIFAR(f *testing.F) {
 	})
 }
 
-// held returns the records of a batch.
+// held returns the bytes of the records of a batch.
 func held(t *testing.T, b cifarBatch) []byte {
 	r, err := b.open()
 	if err != nil {

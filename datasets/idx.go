@@ -73,8 +73,8 @@ type idxPair struct {
 	of             Dataset
 }
 
-// openIDXPair reads the labels. Each file may also be decompressed, with the same path without
-// ".gz".
+// openIDXPair reads the labels and prepares the image file for reading. Each file may be a gzip
+// file, or a decompressed file at the same path without ".gz".
 func openIDXPair(imagePath, labelPath string, d Dataset) (*Pictures, error) {
 	p := idxPair{images: orUnzipped(imagePath), labels: orUnzipped(labelPath), of: d}
 	f, err := openFile(p.labels)

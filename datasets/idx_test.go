@@ -48,7 +48,7 @@ func TestReadIDXErrors(t *testing.T) {
 	good := idx([]byte{1, 2, 3, 4, 5, 6}, 3, 1, 2)
 	zipped := gzipped(good)
 	flipped := bytes.Clone(zipped)
-	flipped[len(flipped)-5] ^= 1 // in the checksum
+	flipped[len(flipped)-5] ^= 1 // a byte of the checksum
 	for _, test := range []struct {
 		name   string
 		data   []byte

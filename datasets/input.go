@@ -18,8 +18,8 @@ type input interface {
 	io.Closer
 }
 
-// openInput opens a file. A pipe, such as standard input, can be read only once: openInput keeps
-// its content for every later call with the same path.
+// openInput opens a file. A pipe, such as standard input, can be read only once, so openInput keeps
+// the pipe's content for later calls with the same path.
 func openInput(path string) (input, error) {
 	if path == StandardInput {
 		return pipes.open(path, func() (io.ReadCloser, error) { return io.NopCloser(os.Stdin), nil })
@@ -36,8 +36,8 @@ func openInput(path string) (input, error) {
 	return openFile(path)
 }
 
-// spooledInMemory is the largest content of a pipe that is kept in memory. More is kept in a
-// temporary file.
+// spooledInMemory is the largest content of a pipe that stays in memory, in bytes. Larger content
+// goes to a temporary file.
 const spooledInMemory = 64 << 20
 
 // spools keeps the content of pipes by path.
@@ -55,7 +55,7 @@ type spool struct {
 
 var pipes = spools{of: map[string]*spool{}}
 
-// open returns a reader of the path's content, which it reads from the pipe the first time.
+// open returns a reader of the path's content. The first call reads the content from the pipe.
 func (s *spools) open(path string, pipe func() (io.ReadCloser, error)) (input, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,7 +87,7 @@ func newSpool(r io.Reader) (*spool, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.Remove(file.Name()) // the open file keeps its content
+	defer os.Remove(file.Name()) // the open file stays readable after its name is removed
 	size, err := io.Copy(file, io.MultiReader(bytes.NewReader(text), r))
 	if err != nil {
 		file.Close()

@@ -12,7 +12,7 @@ const leastDensity = 0.25
 
 // Integers returns the features of all splits as small integers, training rows first. It returns
 // nil unless, in every column, the features are exactly standardised integers within a range of
-// 256. It also returns nil for sparse rows if less than a quarter of the elements are entries.
+// 256. It also returns nil for sparse rows if fewer than leastDensity of the elements are entries.
 func (t *Tables) Integers() []*matrix.Integers {
 	var list []*matrix.Integers
 	for _, p := range t.Parts() {
@@ -50,8 +50,8 @@ func (t *Tables) Integers() []*matrix.Integers {
 	return list
 }
 
-// eachElement visits the features of all splits row by row until visit returns false, and reports
-// whether it visited all.
+// eachElement visits the features of all splits row by row, until visit returns false. It reports
+// whether it visited all features.
 func (t *Tables) eachElement(visit func(part, j int, x float64) bool) bool {
 	for part, p := range t.Parts() {
 		rows, cols := p.Features.Dims()
@@ -68,8 +68,8 @@ func (t *Tables) eachElement(visit func(part, j int, x float64) bool) bool {
 	return true
 }
 
-// affine returns the centres and deviations of the features; 0 and 1 for features that are not
-// standardised.
+// affine returns the centre and the deviation of each feature. A feature that is not standardised
+// has centre 0 and deviation 1.
 func (p *Preparation) affine(cols int) (center, deviation []float64) {
 	center, deviation = make([]float64, cols), make([]float64, cols)
 	for j := range deviation {

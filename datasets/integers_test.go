@@ -58,7 +58,7 @@ func TestNoIntegers(t *testing.T) {
 		"large values": {Train: &Table{Features: &matrix.Dense{Rows: 1, Cols: 1, Data: []float64{1e300}}, Labels: []int{1}}},
 	} {
 		list := tables.Integers()
-		if name == "large values" { // one integer is few
+		if name == "large values" { // a single value is within the range of 256
 			if list == nil || list[0].First[0] != 1e300 {
 				t.Errorf("%s: %v", name, list)
 			}

@@ -13,7 +13,7 @@ import (
 // Equal quantiles give equal groups.
 type intersections struct {
 	names  []string
-	values [][]float64 // of all rows, column by column
+	values [][]float64 // values of all rows, column by column
 }
 
 // intersectionQuantiles are 0.05, 0.15 ... 0.95, in hundredths.
@@ -30,7 +30,7 @@ func newIntersections(s *sheet, columns []string) *intersections {
 	return by
 }
 
-// groups returns the groups over all rows, and a note with their number.
+// groups returns the groups over all rows, and a note with the number of groups.
 func (by *intersections) groups(train []int) (kept []Group, note string, err error) {
 	above := make([][][]bool, len(by.values)) // indexed by column, quantile and row
 	for c, values := range by.values {
@@ -75,8 +75,8 @@ func (by *intersections) groups(train []int) (kept []Group, note string, err err
 		len(kept), total, intersectionShare, len(distinct)), nil
 }
 
-// intersect returns combination k. The digits of k in base ten, the last column's digit last, are
-// the indices of the quantiles.
+// intersect returns the group of combination k. In base ten, each digit of k is the quantile's
+// index for one column; the last digit belongs to the last column.
 func (by *intersections) intersect(above [][][]bool, k int) Group {
 	digits := make([]int, len(above))
 	for c := len(above) - 1; c >= 0; c-- {

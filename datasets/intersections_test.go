@@ -28,7 +28,7 @@ func TestQuantile(t *testing.T) {
 func TestIntersections(t *testing.T) {
 	by := &intersections{names: []string{"x", "y"}, values: make([][]float64, 2)}
 	var train []int
-	for i := range 300 { // the last hundred are held out, and above all
+	for i := range 300 { // the last hundred rows are held out, with values above all training rows
 		v := float64(i)
 		if i >= 200 {
 			v = 1e6
@@ -56,8 +56,8 @@ func TestIntersections(t *testing.T) {
 	}
 }
 
-// Rows at a quantile are not above the quantile, and groups of a hundredth of the training rows
-// are not kept.
+// TestIntersectionsAreStrict checks that rows at a quantile are not above the quantile, and that a
+// group of exactly a hundredth of the training rows is not kept.
 func TestIntersectionsAreStrict(t *testing.T) {
 	by := &intersections{names: []string{"x"}, values: [][]float64{slices.Repeat([]float64{0}, 200)}}
 	var train []int

@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// Label describes how the label of a table's rows gives their class.
+// Label describes how the label of a row gives the class of the row.
 type Label struct {
 	// Column is the label's column; "": the first field of a row in LIBSVM's format.
 	Column string `json:"column"`
 	// Positive is the label of class +1, and Negative are the other labels.
 	Positive string   `json:"positive,omitempty"`
 	Negative []string `json:"negative,omitempty"`
-	// Condition is the condition of class +1 on the column, such as age>=40, in place of Positive
-	// and Negative; Otherwise is the text for the other rows.
+	// Condition is a condition on the column, such as age>=40, that the rows of class +1 meet. It
+	// replaces Positive and Negative. Otherwise is the text for the rows of class -1.
 	Condition string `json:"condition,omitempty"`
 	Otherwise string `json:"otherwise,omitempty"`
-	// Decimal says how numbers in the column are written, as in Encoding.
+	// Decimal says how numbers in the column are written, as Encoding.Decimal does.
 	Decimal string `json:"decimal,omitempty"`
 }
 
-// Values returns a text for class -1 and for class +1: the labels. Several labels of class -1 are
-// "not" and the label of class +1.
+// Values returns the label of class -1 and the label of class +1. If class -1 has several labels,
+// its text is "not" and the label of class +1.
 func (l *Label) Values() [2]string {
 	switch {
 	case l.Condition != "":
@@ -32,8 +32,8 @@ func (l *Label) Values() [2]string {
 	return [2]string{"not " + l.Positive, l.Positive}
 }
 
-// Classes returns the classes of labels in new rows: 0 for class -1, and 1 for class +1. Numbers
-// may be written in another way than in the table: "1.0" is "1". Errors wrap ErrLabel, ErrNumber or
+// Classes returns the classes of labels in new rows: 0 for class -1, and 1 for class +1. A number
+// may have another spelling than in the table: "1.0" equals "1". Errors wrap ErrLabel, ErrNumber or
 // ErrGroup, and name the row from 1.
 func (l *Label) Classes(texts []string) ([]int, error) {
 	of := l.class
@@ -50,7 +50,7 @@ func (l *Label) Classes(texts []string) ([]int, error) {
 				of = &column{name: l.Column, numbers: []float64{x}}
 			case c.value == "":
 				return 0, fmt.Errorf("%s is %w", quoted([]byte(text)), ErrNumber)
-			case text != c.value: // so that the column has both categories
+			case text != c.value: // the column needs both categories
 				of.values = append(of.values, c.value)
 			}
 			meets, err := c.test(of)

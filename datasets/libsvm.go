@@ -17,8 +17,8 @@ import (
 // Indices start at 1 and increase along the line. Features that a line omits are 0.
 type LIBSVM struct {
 	X       *matrix.CSR
-	Labels  []float64 // as written: +1 and -1, classes, grades of relevance
-	Queries []int64   // the rows' qid; nil where the file has none
+	Labels  []float64 // the numbers in the file: +1 and -1, classes, or grades of relevance
+	Queries []int64   // the rows' qid; nil: the file has no qid
 }
 
 // maxLine is the longest accepted line, 64 MiB: files in other formats may have no line ends.
@@ -40,7 +40,7 @@ func LoadLIBSVM(path string, cols int) (*LIBSVM, error) {
 //
 // Errors are *FileError with name and line, and wrap ErrFormat (a field that is not a label, a
 // query or an entry), ErrNumber, ErrIndex (0, above cols, or not increasing) or ErrTruncated (a
-// truncated compressed file, or no rows); or they come from r.
+// truncated compressed file, or no rows); or are errors of r.
 func ReadLIBSVM(r io.Reader, name string, cols int) (*LIBSVM, error) {
 	if cols < 0 || cols > maxIndex {
 		return nil, fmt.Errorf("datasets: %d features for %s, want 1 to %d, or 0 for as many as it has", cols, name, maxIndex)
@@ -65,7 +65,7 @@ func ReadLIBSVM(r io.Reader, name string, cols int) (*LIBSVM, error) {
 	}
 }
 
-// end checks that there are rows, and sets the size of the matrix.
+// end returns an error if the file has no rows, and sets the size of the matrix.
 func (p *libsvmParser) end(name string) (*LIBSVM, error) {
 	p.x.Rows, p.x.Cols = len(p.labels), p.cols
 	if p.cols == 0 {

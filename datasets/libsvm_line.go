@@ -12,10 +12,10 @@ import (
 // maxIndex is the largest index, because columns are int32 from 0.
 const maxIndex = math.MaxInt32
 
-// libsvmParser collects the rows.
+// libsvmParser parses lines and collects their rows.
 type libsvmParser struct {
-	cols    int // 0: any index will do
-	largest int // index so far
+	cols    int // 0: any index is valid
+	largest int // largest index so far
 	x       *matrix.CSR
 	labels  []float64
 	queries []int64
@@ -112,7 +112,7 @@ func parseEntry(field []byte, previous, cols int) (index int, value float64, err
 	return index, value, nil
 }
 
-// add appends an entry. Values are stored from the first value that is not 1.
+// add appends an entry. The matrix has no Values until the first value that is not 1.
 func (p *libsvmParser) add(column int32, value float64) {
 	x := p.x
 	if value != 1 && x.Values == nil {
@@ -169,8 +169,8 @@ func wholeNumber(digits []byte) (n int, ok bool) {
 	return n, true
 }
 
-// exactDigits is the number of decimal digits that float64 represents exactly. The power of ten by
-// which they are divided is exact too (up to 10^22), so the quotient is rounded only once.
+// exactDigits is the number of decimal digits that float64 represents exactly. number divides the
+// digits by a power of ten, which is also exact (up to 10^22), so only the quotient is rounded.
 const exactDigits = 15
 
 // number parses a finite decimal number: short numbers digit by digit, other numbers with strconv.

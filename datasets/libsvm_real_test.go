@@ -8,7 +8,8 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// The published files: rows, features, entries, queries, and the counts of some labels.
+// TestRealLIBSVM checks the published files: rows, features, entries, queries, and the counts of
+// some labels.
 func TestRealLIBSVM(t *testing.T) {
 	dir := realData(t)
 	for _, test := range []struct {
@@ -20,7 +21,7 @@ func TestRealLIBSVM(t *testing.T) {
 		labelled                     int
 	}{
 		{"adult/a9a", 0, 32561, 123, 451592, 0, true, 1, 7841},
-		{"adult/a9a.t", 0, 16281, 122, 225731, 0, true, 1, 3846}, // never uses feature 123
+		{"adult/a9a.t", 0, 16281, 122, 225731, 0, true, 1, 3846}, // no row has feature 123
 		{"adult/a9a.t", 123, 16281, 123, 225731, 0, true, 1, 3846},
 		{"mslr/mslr_sample_10rows.txt", 0, 10, 136, 900, 1, false, 2, 4},
 	} {
@@ -42,7 +43,8 @@ func TestRealLIBSVM(t *testing.T) {
 	}
 }
 
-// MQ2008 as its authors count it: 15,211 rows of 46 features in 784 queries, relevance 0 to 2.
+// TestRealMQ2008 checks the authors' counts for MQ2008: 15,211 rows of 46 features in 784 queries,
+// relevance 0 to 2.
 func TestRealMQ2008(t *testing.T) {
 	dir := realData(t)
 	rows, ids := 0, map[int64]bool{}

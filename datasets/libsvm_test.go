@@ -15,7 +15,7 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// describe formats the content value by value.
+// describeLIBSVM formats the content value by value.
 func describeLIBSVM(s *LIBSVM) []byte {
 	var b bytes.Buffer
 	rows, cols := s.X.Dims()
@@ -33,7 +33,8 @@ func describeLIBSVM(s *LIBSVM) []byte {
 	return b.Bytes()
 }
 
-// Comments, blank lines, queries, tabs, all ways to write a number, and a missing last line end.
+// TestLIBSVMGolden reads a file with comments, blank lines, queries, tabs, all notations of
+// numbers, and no last line end.
 func TestLIBSVMGolden(t *testing.T) {
 	s, err := LoadLIBSVM("testdata/mixed.libsvm", 0)
 	if err != nil {
@@ -155,8 +156,8 @@ func TestReadLIBSVMErrors(t *testing.T) {
 	})
 }
 
-// Lines longer than the reader's buffer are read completely. A line without an end is refused
-// before it fills the memory.
+// TestLIBSVMLongLines checks that the parser reads lines longer than its buffer, and refuses an
+// endless line before the line fills the memory.
 func TestLIBSVMLongLines(t *testing.T) {
 	var b strings.Builder
 	for row := range 3 {
@@ -190,7 +191,7 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Short numbers parse as with strconv.
+// TestLIBSVMNumbers checks that number and strconv parse short numbers to the same value.
 func TestLIBSVMNumbers(t *testing.T) {
 	for _, text := range []string{"0", "-0", "+1", "1.", ".5", "-.125", "0.1", "0.3", "123456.789012345", "99999999999999.9", "999999999999999",
 		"9999999999999999", "0.000000000000001", "0.0000000000000001", "1e5", "1E-5", "0x1p-2", "4.35", "2.2250738585072014e-308", "5e-324"} {
@@ -202,8 +203,8 @@ func TestLIBSVMNumbers(t *testing.T) {
 	}
 }
 
-// FuzzLIBSVM reads any text. If the text is accepted, writing and reading the matrix does not
-// change it.
+// FuzzLIBSVM reads any text. If the parser accepts the text, writing and reading the content does
+// not change the content.
 func FuzzLIBSVM(f *testing.F) {
 	for _, seed := range []string{"-1 3:1 11:1 \n", "2 qid:1 1:3 2:0.25 # doc\r\n0 qid:1 5:-1e-3", "1\n", "1 2:1 1:1", "# c\n\n", "1 1:nan"} {
 		f.Add([]byte(seed), 0)

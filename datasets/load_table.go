@@ -6,9 +6,9 @@ import "fmt"
 type Tables struct {
 	Train, Validation, Test *Table       // nil if the split gives this set no rows
 	Preparation             *Preparation // how the columns became features
-	Uses                    []ColumnUse  // what each column of the file became; nil for sparse tables
+	Uses                    []ColumnUse  // the use of each column of the file; nil for sparse tables
 	Label                   Label        // how the label gives the class
-	// Files are the files whose rows Table.Source numbers one after the other; nil: one file
+	// Files lists the files in the order in which Table.Source numbers their rows; nil: one file
 	Files    []FileRows
 	Notes    []string // sentences about automatic decisions
 	Warnings []string // sentences about possible problems
@@ -20,7 +20,7 @@ type FileRows struct {
 	Rows int
 }
 
-// Part is one of the tables with its name: training, validation or test.
+// Part is a table with the name of its split: training, validation or test.
 type Part struct {
 	Name string
 	*Table
@@ -40,13 +40,13 @@ func (t *Tables) Parts() []Part {
 // LoadTable reads the named table from the data directory dir, splits it and prepares its features.
 //
 // The split is drawn from the seed within strata: rows of the same class and the same group, or of
-// the same class if groups overlap. So training, validation and test rows have their share of each
-// stratum, and the same seed and groups give the same rows. Numbers are standardised with the mean
-// and the standard deviation of the training rows, and groups by quantile use the quantiles of the
-// training rows: held-out rows do not influence training.
+// the same class if groups overlap. Each split gets its share of each stratum, and the same seed
+// and groups give the same rows. Numbers are standardised with the mean and the standard deviation
+// of the training rows, and groups by quantile use the quantiles of the training rows: held-out
+// rows do not influence training.
 //
-// Errors are *FileError if a file is the cause; or ErrKind, ErrOption, ErrSplit, ErrColumn,
-// ErrGroup; or ErrEmpty if a class or a group has no rows in the training, validation or test rows
+// Errors are *FileError if a file is the cause, or wrap ErrKind, ErrOption, ErrSplit, ErrColumn,
+// ErrGroup, or ErrEmpty if a class or a group has no rows in the training, validation or test rows
 // (overlapping groups may be empty in held-out rows).
 func LoadTable(dir, name string, opts TableOptions) (*Tables, error) {
 	d, err := Lookup(name)

@@ -12,9 +12,9 @@ const (
 	pointDecimals = "." // 1,234.5: a decimal point, and separators of thousands
 )
 
-// localNumber parses a finite number with a decimal comma or point and separators of thousands. The
-// separators are all equal: the other of comma and point, a blank or an apostrophe, always before
-// three digits.
+// localNumber parses a finite number with a decimal comma or point and separators of thousands. All
+// separators of the number are the same character: a blank, an apostrophe, or a point or comma that
+// is not the decimal sign. Three digits follow every separator.
 func localNumber(text []byte, decimal string) (x float64, ok bool) {
 	if decimal == plainNumbers {
 		return number(text)
@@ -43,7 +43,7 @@ func localNumber(text []byte, decimal string) (x float64, ok bool) {
 	return number(append(out, exponent...))
 }
 
-// ungrouped appends a whole number's digits without the separators of thousands.
+// ungrouped appends the digits of a whole number to out and drops the separators of thousands.
 func ungrouped(out, whole []byte, decimal string) (digits []byte, ok bool) {
 	at := bytes.IndexFunc(whole, func(c rune) bool { return c < '0' || c > '9' })
 	if at < 0 {
@@ -69,7 +69,7 @@ func ungrouped(out, whole []byte, decimal string) (digits []byte, ok bool) {
 	return out, true
 }
 
-// allDigits reports whether the text has no other characters than digits.
+// allDigits reports whether all characters of the text are digits.
 func allDigits(text []byte) bool {
 	for _, c := range text {
 		if c < '0' || c > '9' {

@@ -10,23 +10,25 @@ import (
 	"unicode/utf8"
 )
 
-// NewRows reads rows that a trained model has not seen, in blocks, with bounded memory. It prepares
-// them on several cores.
+// NewRows reads rows that a trained model has not seen, in blocks and with bounded memory, and
+// prepares the rows on several cores.
 type NewRows struct {
-	// Preparation describes how columns become features. Its Encodings need text of separated
-	// fields, its Numbers need rows in LIBSVM's format. nil: the rows are pictures.
+	// Preparation describes how columns become features. A preparation with Encodings reads text of
+	// separated fields, and a preparation with Numbers reads LIBSVM's format. nil: the rows are
+	// pictures.
 	Preparation *Preparation
-	// Pixels is the number of bytes of a picture, and Scale is multiplied by them.
+	// Pixels is the number of bytes of a picture. A feature is Scale times a byte.
 	Pixels int
 	Scale  float64
-	// IgnoreUnknown leaves the features of an unknown category at 0 and skips an unknown feature of
-	// a row in LIBSVM's format; otherwise they are errors.
+	// IgnoreUnknown leaves the features of an unknown category at 0 and skips unknown features of a
+	// row in LIBSVM's format. If IgnoreUnknown is false, unknown categories and features are
+	// errors.
 	IgnoreUnknown bool
 	// Separator separates the fields; 0: detect it.
 	Separator rune
-	// Keep names columns whose texts the blocks keep, such as the label's, or has conditions, whose
-	// columns the blocks keep. In LIBSVM's format "" is the label and a number is the text "1" for
-	// rows with that feature, else "0".
+	// Keep lists columns, or conditions on columns, whose texts the blocks keep, such as the
+	// label's column. In LIBSVM's format, "" keeps the label, and a feature's number keeps "1" for
+	// rows with the feature and "0" for other rows.
 	Keep []string
 	// Work computes the results of the features [rows, width] and appends them to results. Several
 	// goroutines call it at the same time, each with rows in the order of the file.
@@ -35,18 +37,18 @@ type NewRows struct {
 	Emit func(b *Block) error
 }
 
-// Block is some consecutive rows of a file, after Work.
+// Block holds consecutive rows of a file after Work.
 type Block struct {
 	First   int        // number of the first row, from 0
 	Rows    int        // number of rows
 	Results []float64  // as Work returned them
 	Kept    [][]string // texts of each column in NewRows.Keep
-	Columns []string   // names of these columns
+	Columns []string   // names of the columns in Kept
 	Unknown int        // number of unknown categories and features that were ignored
 }
 
-// featureBytes limits the memory of the features that Work gets in one call, unless one row needs
-// more: a share of a core's cache.
+// featureBytes limits the memory of the features in one call of Work to a share of a core's cache.
+// A single row may need more.
 const featureBytes = 256 << 10
 
 // Read reads a plain or gzip file from r to its end: text, or pictures of 8 bits in the IDX format
@@ -54,8 +56,8 @@ const featureBytes = 256 << 10
 // order, and the file may have columns that the preparation does not need.
 //
 // Errors are *FileError with line and column: ErrFormat, ErrTruncated (also a file without rows),
-// ErrColumn, ErrNumber, ErrCategory, ErrMissing, ErrIndex; or they come from r, Work or Emit.
-// Blocks before the first error in the file are emitted.
+// ErrColumn, ErrNumber, ErrCategory, ErrMissing, ErrIndex; or are errors of r, Work or Emit. Blocks
+// before the first error in the file are emitted.
 func (n *NewRows) Read(r io.Reader, name string) error {
 	switch {
 	case n.Preparation == nil:
@@ -124,7 +126,7 @@ func textError(name string, err error) error {
 
 // worker prepares the rows of chunks.
 type worker interface {
-	// do fills the block with the rows of the chunk up to the first error, which it returns.
+	// do fills the block with the rows of the chunk up to the first error, and returns the error.
 	do(c chunk, b *Block) error
 }
 
@@ -137,7 +139,7 @@ type job struct {
 }
 
 // pipeline passes chunks through several workers and emits their blocks in order. One goroutine
-// reads. At most 2 chunks for each worker are in memory.
+// reads. Memory holds at most 2 chunks for each worker.
 func (n *NewRows) pipeline(name string, columns []string, first chunk, next func(buffer []byte) (chunk, error), newWorker func() worker) error {
 	workers := runtime.GOMAXPROCS(0)
 	free := make(chan *job, 2*workers)
@@ -179,7 +181,7 @@ func (n *NewRows) pipeline(name string, columns []string, first chunk, next func
 	})
 	rows, err := n.emitAll(order, free)
 	close(stop)
-	for j := range order { // after an error
+	for j := range order { // wait for the jobs that remain after an error
 		<-j.done
 	}
 	group.Wait()
@@ -268,7 +270,7 @@ func (w *textWorker) do(c chunk, b *Block) error {
 type results struct {
 	of       *NewRows
 	width    int
-	features []float64 // a buffer for some rows
+	features []float64 // buffer of rows before Work
 	rows     int       // number of rows in the buffer
 	block    *Block
 }
@@ -291,7 +293,7 @@ func (r *results) begin(b *Block) {
 	}
 }
 
-// row returns the features of the next row, which are 0.
+// row returns the features of the next row, all 0.
 func (r *results) row() []float64 { return r.features[r.rows*r.width:][:r.width] }
 
 // add adds the row to the block.
@@ -320,9 +322,9 @@ func (r *results) flush() error {
 	return nil
 }
 
-// fail passes the complete rows to Work and returns the error after them.
+// fail passes the complete rows to Work and then returns err, or the error of Work.
 func (r *results) fail(err error) error {
-	clear(r.row()) // of the row with the error
+	clear(r.row()) // clear the features of the row with the error
 	if first := r.flush(); first != nil {
 		return first
 	}

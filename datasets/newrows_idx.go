@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// The numbers of dimensions of pictures in the IDX format: number and pixels, or number,
-// (channels,) height and width.
+// The smallest and the largest number of dimensions of pictures in the IDX format: rows and pixels,
+// or rows, (channels,) height and width.
 const leastIDXDims, mostIDXDims = 2, 4
 
 // readPictures reads an IDX file of bytes.

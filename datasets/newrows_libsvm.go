@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// readLIBSVM reads rows in LIBSVM's format. A row may lack its label, unless the label is kept.
+// readLIBSVM reads rows in LIBSVM's format. A row may lack its label unless Keep lists the label.
 func (n *NewRows) readLIBSVM(r io.Reader, name string) error {
 	c, err := newContent(r, name)
 	if err != nil {
@@ -126,7 +126,7 @@ func (w *libsvmWorker) line(line []byte, b *Block) error {
 	return nil
 }
 
-// indicator returns 1 for true.
+// indicator returns 1 for true and 0 for false.
 func indicator(is bool) int {
 	if is {
 		return 1

@@ -15,7 +15,7 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// newRows collects what NewRows reads: the features and the kept texts.
+// newRows collects the features and the kept texts of all blocks of NewRows.
 func newRows(p *Preparation, r io.Reader, set NewRows) (x *matrix.Dense, kept [][]string, unknown int, err error) {
 	x = &matrix.Dense{Cols: len(p.Columns())}
 	kept = make([][]string, len(set.Keep))
@@ -38,7 +38,7 @@ func newRows(p *Preparation, r io.Reader, set NewRows) (x *matrix.Dense, kept []
 	return x, kept, unknown, err
 }
 
-// newColumns has a column of each kind.
+// newColumns returns a preparation with a column of each kind.
 func newColumns() *Preparation {
 	return &Preparation{Absent: []string{"", "NA"}, Encodings: []Encoding{
 		{Column: "x", Center: 1, Scale: 2},
@@ -48,7 +48,8 @@ func newColumns() *Preparation {
 	}}
 }
 
-// Columns may be in another order, other columns may be there, and the label may be absent.
+// TestNewRows reads files with another order of columns, with additional columns, and without the
+// label.
 func TestNewRows(t *testing.T) {
 	p := newColumns()
 	want := []float64{
@@ -75,7 +76,8 @@ func TestNewRows(t *testing.T) {
 	}
 }
 
-// An error names line and column, and the rows before it are emitted.
+// TestNewRowsErrors checks that an error names the line and the column, and that NewRows emits the
+// rows before the error.
 func TestNewRowsErrors(t *testing.T) {
 	for name, tc := range map[string]struct {
 		text string
@@ -119,7 +121,8 @@ func TestNewRowsErrors(t *testing.T) {
 	}
 }
 
-// Unknown categories are 0 in all indicators, and their number is counted.
+// TestNewRowsIgnoreUnknown checks that unknown categories have 0 in all indicators, and that
+// NewRows counts unknown categories.
 func TestNewRowsIgnoreUnknown(t *testing.T) {
 	x, _, unknown, err := newRows(newColumns(), strings.NewReader("x,y,c,d\n1,3,astronaut,p\n1,3,a,new\n"), NewRows{IgnoreUnknown: true})
 	if err != nil || unknown != 2 {
@@ -133,7 +136,7 @@ func TestNewRowsIgnoreUnknown(t *testing.T) {
 	}
 }
 
-// The blocks keep the texts of columns.
+// TestNewRowsKeep checks that the blocks keep the texts of columns.
 func TestNewRowsKeep(t *testing.T) {
 	_, kept, _, err := newRows(newColumns(), strings.NewReader("x,label,y,c,d\n1, yes ,3,a,p\n1,no,3,a,q\n"), NewRows{Keep: []string{"label", "d"}})
 	if diff := cmp.Diff([][]string{{"yes", "no"}, {"p", "q"}}, kept); err != nil || diff != "" {
@@ -144,7 +147,7 @@ func TestNewRowsKeep(t *testing.T) {
 	}
 }
 
-// manyRows has n rows, with a quoted line end in every third row.
+// manyRows returns a text of n rows, with a quoted line end in every third row.
 func manyRows(n int) string {
 	var text strings.Builder
 	text.WriteString("note,c,d,y,x\n")
@@ -158,7 +161,8 @@ func manyRows(n int) string {
 	return text.String()
 }
 
-// Chunks of every size, and rows in several blocks, give the rows that Preparation.Read gives.
+// TestNewRowsChunks checks that NewRows returns the same rows as Preparation.Read for any size of
+// chunks and for several blocks.
 func TestNewRowsChunks(t *testing.T) {
 	const n = 20000
 	p, text := newColumns(), manyRows(n)
@@ -183,7 +187,8 @@ func TestNewRowsChunks(t *testing.T) {
 	}
 }
 
-// A record longer than a chunk is read; one that never ends is an error.
+// TestNewRowsLongRecord checks that NewRows reads a record longer than a chunk, and that an endless
+// record is an error.
 func TestNewRowsLongRecord(t *testing.T) {
 	long := "note,x,y,c,d\n" + strings.Repeat("n", 3*chunkBytes) + ",1,3,a,p\n\"" + strings.Repeat("\n", 2*chunkBytes) + "\",1,3,a,p\n"
 	if x, _, _, err := newRows(newColumns(), strings.NewReader(long), NewRows{}); err != nil || x.Rows != 2 {
@@ -191,7 +196,7 @@ func TestNewRowsLongRecord(t *testing.T) {
 	}
 }
 
-// Errors of Work and Emit come back as they are.
+// TestNewRowsStops checks that Read returns the errors of Work and Emit unchanged.
 func TestNewRowsStops(t *testing.T) {
 	broken := errors.New("broken pipe")
 	text := manyRows(50000)
@@ -214,7 +219,7 @@ func TestNewRowsStops(t *testing.T) {
 	}
 }
 
-// Rows in LIBSVM's format, with and without labels.
+// TestNewRowsLIBSVM reads rows in LIBSVM's format, with and without labels.
 func TestNewRowsLIBSVM(t *testing.T) {
 	p := &Preparation{Numbers: []int{2, 5}, Indices: 6}
 	text := "+1 qid:3 2:0.5 5:2 6:1 # note\n\n2:1\r\n-1 5:4"
@@ -246,7 +251,8 @@ func TestNewRowsLIBSVM(t *testing.T) {
 	}
 }
 
-// NewRows and Preparation.Read accept the same texts and make the same features.
+// FuzzNewRows checks that NewRows and Preparation.Read accept the same texts and make the same
+// features.
 func FuzzNewRows(f *testing.F) {
 	for _, text := range []string{
 		"x,y,c,d\n3,5,a,p\n0,NA,b b,\n", "x;y;c;d\n\"3\";5;\"a\"\n", "x\ty\tc\td\r\n3\t5\ta\tp\r", "x,y,c,d\n1,2,\"a\n\",p\n",
@@ -265,7 +271,7 @@ func FuzzNewRows(f *testing.F) {
 			return
 		}
 		for _, of := range []string{"the column has no name", "name is not in UTF-8", "only one column", "the first line holds numbers"} {
-			if strings.Contains(wantErr.Error(), of) { // a table to train on needs more of its header
+			if strings.Contains(wantErr.Error(), of) { // training tables have stricter rules for the header
 				return
 			}
 		}
@@ -284,7 +290,7 @@ func FuzzNewRows(f *testing.F) {
 	})
 }
 
-// idxFile is an IDX file of pictures of 2 x 3 bytes.
+// idxFile returns an IDX file of pictures of 2 x 3 bytes.
 func idxFile(rows int) string {
 	header := []byte{0, 0, 8, 3, 0, 0, byte(rows >> 8), byte(rows), 0, 0, 0, 2, 0, 0, 0, 3}
 	for i := range 6 * rows {
@@ -349,7 +355,8 @@ func TestLabel(t *testing.T) {
 	}
 }
 
-// Numbers with decimal commas, dates in parts, and a mark of missing values that is a number.
+// TestNewRowsLocal reads numbers with decimal commas, dates in parts, and a number that marks
+// missing values.
 func TestNewRowsLocal(t *testing.T) {
 	p := &Preparation{Absent: []string{"-999"}, Encodings: []Encoding{
 		{Column: "x", Decimal: ",", Scale: 1, Missing: true},
@@ -370,7 +377,7 @@ func TestNewRowsLocal(t *testing.T) {
 	}
 }
 
-// repeated gives the same rows again and again, up to a number of bytes.
+// repeated is a reader that repeats the same rows up to a number of bytes.
 type repeated struct {
 	rows []byte
 	left int
@@ -387,8 +394,8 @@ func (r *repeated) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// The memory does not grow with the number of rows, and there is no allocation for each row: 100 MB
-// need at most 32 MB at a time, and less than one allocation for 50 rows.
+// TestNewRowsMemory checks that the memory does not grow with the number of rows: reading 100 MB
+// needs at most 32 MB at a time, and less than one allocation for 50 rows.
 func TestNewRowsMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads 100 MB")

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// ownColumn is a column of a user's file that is used.
+// ownColumn is a used column of a user's file.
 type ownColumn struct {
 	name  string
 	field int // index in a record
-	// what the column is used for; a column may be a feature and determine groups
+	// uses of the column; a column may be a feature and also determine groups
 	feature, label, group, attribute, split bool
 	categorical                             bool // the user asked for categories
 	profile                                 *profile
@@ -31,7 +31,7 @@ const (
 type ownTable struct {
 	opts     *TableOptions
 	header   []string
-	columns  []*ownColumn // those that are used, in the order of the file
+	columns  []*ownColumn // the used columns, in the order of the file
 	label    string       // the label's column
 	positive string       // the value of class +1 as given; may be empty
 	when     *condition   // the condition of class +1; nil: positive decides
@@ -41,7 +41,7 @@ type ownTable struct {
 	warnings []string
 }
 
-// newOwnTable finds the columns that the options name. The error lists all names that are wrong.
+// newOwnTable finds the columns that the options name. The error lists all unknown names.
 func newOwnTable(header []string, opts *TableOptions) (*ownTable, error) {
 	t := &ownTable{opts: opts, header: header}
 	problems := &Problems{Path: opts.File}
@@ -137,7 +137,7 @@ func (t *ownTable) findLabel() error {
 	return nil
 }
 
-// learn reads all records and learns about the columns' values.
+// learn reads all records and adds their values to the profiles of the columns.
 func (t *ownTable) learn(records recordReader) error {
 	for {
 		record, err := records.next()

@@ -10,8 +10,9 @@ import (
 // ownCSV describes a user's file: text of separated fields with the columns' names in the first
 // line.
 //
-// A numeric column is standardised; a column of dates becomes several numbers or is refused; any
-// other column becomes one feature for each of its values. Blanks around a field are ignored.
+// The loader standardises a numeric column, makes several numbers of a column of dates or refuses
+// the column, and makes one feature for each value of any other column. It ignores blanks around a
+// field.
 func ownCSV() Dataset {
 	return Dataset{
 		Name:        "csv",
@@ -31,7 +32,7 @@ func ownCSV() Dataset {
 // absentTexts mark a missing value in a user's file.
 var absentTexts = []string{"", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "-nan", "-NaN", "NaT", "<NA>", "#N/A", "#NA"}
 
-// readOwnCSV reads the file twice: for the kinds of its columns, then for its values.
+// readOwnCSV reads the file twice: first for the kinds of the columns, then for the values.
 func readOwnCSV(f io.ReadSeeker, opts TableOptions) (*source, error) {
 	records, err := newRecords(f, opts.File, opts.Separator, nil)
 	if err != nil {
@@ -61,8 +62,8 @@ func readOwnCSV(f io.ReadSeeker, opts TableOptions) (*source, error) {
 	return own.source(s)
 }
 
-// schema returns the schema for reading the file's values; known is the sheet of the training file
-// when another file is read.
+// schema returns the schema for reading the values of a file. known is nil for the training file,
+// and the training file's sheet for the test file.
 func (t *ownTable) schema(known *sheet) *schema {
 	s := &schema{separator: t.opts.Separator, absent: absentTexts, drop: t.opts.Missing == MissingDropped}
 	imputed := t.opts.Missing == MissingImputed || t.opts.Missing == MissingFlagged
@@ -71,7 +72,7 @@ func (t *ownTable) schema(known *sheet) *schema {
 		spec := columnSpec{name: c.name, missing: missing, free: !c.feature && !c.label}
 		if known != nil && c.kind == categoryKind {
 			spec.free, spec.unknown = false, t.opts.Unknown == UnknownIgnored && !c.label
-			if spec.categories = known.column(c.name).values; spec.categories == nil { // the attribute became numbers
+			if spec.categories = known.column(c.name).values; spec.categories == nil { // the attribute is numeric
 				spec.numeric = true
 			}
 		}
@@ -88,7 +89,7 @@ func (t *ownTable) schema(known *sheet) *schema {
 	return s
 }
 
-// encodings returns how the column becomes features, without categories.
+// encodings returns the encodings of the column without their categories.
 func (c *ownColumn) encodings() []Encoding {
 	if c.kind != dateKind {
 		return []Encoding{{Column: c.name, Decimal: c.decimal}}
@@ -177,8 +178,8 @@ func (t *ownTable) classes(d *design, s *sheet) error {
 	return nil
 }
 
-// positiveClass returns the label of class +1: the given value; of two numbers the larger number;
-// of two words the word that means yes.
+// positiveClass returns the label of class +1: the value that the user gave, the larger of two
+// numbers, or the word that means yes of two words.
 func (t *ownTable) positiveClass(values []string) (string, error) {
 	if t.positive != "" {
 		return givenClass(values, t.positive)
@@ -207,7 +208,8 @@ func (t *ownTable) positiveClass(values []string) (string, error) {
 	return "", fmt.Errorf("%w: is %q or %q the class +1? specify it, as in --label '%s=%s'", ErrLabel, values[0], values[1], t.label, values[1])
 }
 
-// givenClass returns the value that the user gave, or the only value that is the same number.
+// givenClass returns the value of the column that equals the user's text, or the only value that
+// equals the user's number.
 func givenClass(values []string, given string) (string, error) {
 	if slices.Contains(values, given) {
 		return given, nil
@@ -226,7 +228,8 @@ func givenClass(values []string, given string) (string, error) {
 	return "", fmt.Errorf("%w: it is never %q, it is one of %s", ErrLabel, given, listed(values, 20))
 }
 
-// remark writes notes about decisions, and warnings about columns that probably identify rows.
+// remark adds notes about automatic decisions, and warnings about columns that probably identify
+// rows.
 func (t *ownTable) remark(s *sheet) {
 	var commas, thousands []string
 	for _, c := range t.columns {

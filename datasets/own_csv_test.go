@@ -25,7 +25,7 @@ g;80;F;89073;7;no
 h;90;M;89075;8;yes
 `
 
-// everything returns a table that trains on all rows of the text.
+// everything loads the text as a table with all rows in the training split.
 func everything(t *testing.T, text string, opts TableOptions) (*Tables, error) {
 	t.Helper()
 	opts.File = write(t, t.TempDir(), "own.csv", []byte(text))
@@ -62,7 +62,7 @@ func TestOwnCSV(t *testing.T) {
 		t.Error(diff)
 	}
 	d := denseOf(t, got)
-	s := math.Sqrt(5.25) // of 1 to 8, whose mean is 4.5
+	s := math.Sqrt(5.25) // standard deviation of 1 to 8, with mean 4.5
 	for i := range 8 {
 		row := d.Data[i*d.Cols : (i+1)*d.Cols]
 		x := (float64(i+1) - 4.5) / s
@@ -86,7 +86,8 @@ func TestOwnCSV(t *testing.T) {
 	}
 }
 
-// Held-out rows are standardised with the mean and deviation of the training rows.
+// TestOwnCSVHeldOut checks that held-out rows are standardised with the mean and deviation of the
+// training rows.
 func TestOwnCSVHeldOut(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("x,y,row\n")
@@ -134,14 +135,14 @@ func TestOwnCSVMissing(t *testing.T) {
 	if diff := cmp.Diff([]string{"x", "x missing", "c=a", "c=b", "c missing"}, got.Train.Columns); diff != "" {
 		t.Error(diff)
 	}
-	d := math.Sqrt(8.0 / 3) // of 1, 3, 5
+	d := math.Sqrt(8.0 / 3) // standard deviation of 1, 3, 5
 	want := []float64{-2 / d, 0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 1, 2 / d, 0, 1, 0, 0}
 	for i, x := range denseOf(t, got).Data {
 		if math.Abs(x-want[i]) > 1e-15 {
 			t.Fatalf("features %v, want %v", denseOf(t, got).Data, want)
 		}
 	}
-	// Labels and groups must not be missing, even then.
+	// Labels and groups must not be missing, even with MissingImputed.
 	_, err = everything(t, strings.Replace(text, "a,0", "a,?", 1), TableOptions{Label: "y", Missing: MissingImputed})
 	checkError(t, err, ErrMissing, "line 2, column 3: y: missing value")
 	_, err = everything(t, text, TableOptions{Label: "y", Missing: MissingImputed, Groups: []string{"c=a"}})
@@ -241,7 +242,7 @@ func TestOwnCSVErrors(t *testing.T) {
 	checkError(t, err, ErrOption, "csv needs the label's column")
 }
 
-// Columns that identify rows are refused by name.
+// TestOwnCSVIdentifiers checks that the error names columns that identify rows.
 func TestOwnCSVIdentifiers(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("who,y\n")
@@ -252,7 +253,7 @@ func TestOwnCSVIdentifiers(t *testing.T) {
 	checkError(t, err, ErrColumn, `"who": it has 60 different texts in 60 rows; ignore the column (--ignore who)`)
 }
 
-// DropSensitive drops the columns of the conditions.
+// TestOwnCSVDropSensitive checks that DropSensitive drops the columns of the conditions.
 func TestOwnCSVDropSensitive(t *testing.T) {
 	opts := TableOptions{Label: "paid", Ignore: []string{"name", "zip"}, Groups: []string{"sex=F", "age<45"}, DropSensitive: true}
 	got, err := everything(t, wages, opts)

@@ -12,20 +12,20 @@ const (
 	MissingRefused = "refuse" // a missing value is an error
 	MissingImputed = "impute" // replace it by the mean, and add an indicator
 	MissingDropped = "drop"   // leave out the row
-	MissingFlagged = "flag"   // as impute; in groups and attributes "missing" is a value
+	MissingFlagged = "flag"   // as impute, and "missing" is a value of groups and attributes
 )
 
 // The choices of TableOptions.Dates.
 const (
 	DatesRefused    = "refuse"      // a column of dates is an error
 	DatesExpanded   = "expand"      // a date becomes numbers: day, month, weekday, hour
-	DatesDayFirst   = "day-first"   // as expand; 3/4/2020 is in April
-	DatesMonthFirst = "month-first" // as expand; 3/4/2020 is in March
+	DatesDayFirst   = "day-first"   // as expand; 3/4/2020 is 3 April
+	DatesMonthFirst = "month-first" // as expand; 3/4/2020 is 4 March
 )
 
 // The choices of TableOptions.Decimal.
 const (
-	DecimalAuto  = "auto"  // detect it, or refuse numbers with two readings
+	DecimalAuto  = "auto"  // detect the sign; refuse numbers with two readings
 	DecimalPoint = "point" // 1,234 is 1234
 	DecimalComma = "comma" // 1,234 is 1.234
 )
@@ -34,12 +34,12 @@ const (
 // have a category of their own.
 const manyCategories = 20
 
-// mostlyNumbers is the percentage of numbers among a column's values above which its texts are
-// probably marks or errors.
+// mostlyNumbers is a percentage of a column's values. If more values than this percentage are
+// numbers, the other texts are probably marks or errors.
 const mostlyNumbers = 80
 
-// decide decides for each column how to read its values. The error lists all columns that cannot be
-// used, each with what to do.
+// decide decides for each column how to read its values. The error lists every unusable column with
+// advice.
 func (t *ownTable) decide() error {
 	sign, given := t.decimalSign()
 	problems := &Problems{Path: t.opts.File}
@@ -64,7 +64,7 @@ type remedy struct {
 	columns          []*ownColumn
 	ignore           []string
 	dates            bool
-	missing, dropped bool // some values are missing; some of them cannot be imputed
+	missing, dropped bool // missing: some values are missing; dropped: some of these values cannot be imputed
 	hopeless         bool // a problem that no flag solves
 }
 
@@ -93,9 +93,9 @@ func (r *remedy) add(c *ownColumn, found []*FileError) {
 	}
 }
 
-// flags returns the flags; nil if they do not solve all problems.
+// flags returns the flags that solve all problems, or nil if no flags solve all problems.
 func (r *remedy) flags(opts *TableOptions) (flags []string) {
-	if r.hopeless || len(opts.Features) > 0 && len(r.ignore) > 0 { // --features must then be shorter
+	if r.hopeless || len(opts.Features) > 0 && len(r.ignore) > 0 { // the user must shorten --features instead
 		return nil
 	}
 	if r.dropped { // a column with few values would leave few rows
@@ -126,7 +126,8 @@ func (r *remedy) flags(opts *TableOptions) (flags []string) {
 // errDates is the error of a column of dates.
 var errDates = fmt.Errorf("%w", ErrColumn)
 
-// decimalSign returns the decimal sign of the file's columns, as far as it is known.
+// decimalSign returns the decimal sign of the file's numbers, or "" if the sign is not known. given
+// is true if the user gave the sign.
 func (t *ownTable) decimalSign() (sign string, given bool) {
 	switch t.opts.Decimal {
 	case DecimalComma:
@@ -145,14 +146,14 @@ func (t *ownTable) decimalSign() (sign string, given bool) {
 	return "", false
 }
 
-// dispensable reports whether a column without a name only numbers the rows, or is empty.
+// dispensable reports whether the column has no name, and is empty or only numbers the rows.
 func (c *ownColumn) dispensable() bool {
 	nameless := c.name == fmt.Sprintf("column %d", c.field+1)
 	return nameless && c.feature && !c.label && !c.group && !c.attribute &&
 		(c.profile.counting && c.profile.rows > 0 || c.profile.missing == c.profile.rows)
 }
 
-// ignoreIndex leaves out a column without a name.
+// ignoreIndex leaves out a dispensable column and adds a note.
 func (t *ownTable) ignoreIndex(c *ownColumn) {
 	why := "only numbers the rows"
 	if c.profile.missing == c.profile.rows {
@@ -162,7 +163,7 @@ func (t *ownTable) ignoreIndex(c *ownColumn) {
 	t.uses = append(t.uses, ColumnUse{Name: c.name, Became: "ignored", Missing: c.profile.missing, Detail: why})
 }
 
-// problemsOf decides how to read a column, and returns what is wrong with it.
+// problemsOf decides how to read a column, and returns the column's problems.
 func (t *ownTable) problemsOf(c *ownColumn, sign string, given bool) (found []*FileError) {
 	p := c.profile
 	wrong := func(at *FileError, advice, format string, args ...any) {
@@ -217,8 +218,8 @@ func (t *ownTable) mayMiss(c *ownColumn) bool {
 	return !c.label && !c.group && !c.split && !c.feature // an attribute
 }
 
-// missingAdvice says what to do about a column's missing values. It does not repeat what the
-// options do already.
+// missingAdvice returns advice about a column's missing values. It does not repeat choices that the
+// options already make.
 func (t *ownTable) missingAdvice(c *ownColumn, ignore string) string {
 	switch {
 	case c.label || c.split:

@@ -9,7 +9,8 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// ownLIBSVM describes a user's file in LIBSVM's format, with two label values; the larger is +1.
+// ownLIBSVM describes a user's file in LIBSVM's format with two label values. The larger label is
+// class +1.
 func ownLIBSVM() Dataset {
 	return Dataset{
 		Name:        "libsvm",
@@ -34,8 +35,8 @@ func ownLIBSVM() Dataset {
 	}
 }
 
-// maxOwnFeatures is the largest number of features of a user's file: a linear model has as many
-// parameters, which is the limit for a model.
+// maxOwnFeatures is the largest number of features of a user's file. It equals the largest number
+// of parameters of a model, because a linear model has one parameter for each feature.
 const maxOwnFeatures = 1 << 25
 
 // tooWide returns the error for a matrix with too many features, at the line of the last feature.
@@ -67,7 +68,7 @@ func signs(path string, values []float64) (labels []int, classes [2]string, err 
 	return labels, [2]string{fmt.Sprintf("label %v", least), fmt.Sprintf("label %v", most)}, nil
 }
 
-// libsvmLine returns the line of a file's row, or 0 if it cannot be found.
+// libsvmLine returns the line number of a row in the file, or 0 if it does not find the row.
 func libsvmLine(path string, row int) int {
 	f, err := openInput(path)
 	if err != nil {

@@ -8,15 +8,15 @@ import (
 
 // The choices of TableOptions.Unknown.
 const (
-	UnknownRefused = "refuse" // a category that the training rows do not have is an error
-	UnknownIgnored = "ignore" // it counts as no category
+	UnknownRefused = "refuse" // a category without training rows is an error
+	UnknownIgnored = "ignore" // a category without training rows counts as no category
 )
 
 // undecided marks a row whose part the split draws.
 const undecided = -1
 
-// parts returns the part of each row: an index into partNames, or undecided. nil: all are
-// undecided. It adds the rows of the test file to the sheet.
+// parts returns the part of each row: an index into partNames, or undecided. nil: all rows are
+// undecided. parts adds the rows of the test file to the sheet.
 func (t *ownTable) parts(s **sheet) ([]int8, error) {
 	switch {
 	case t.opts.SplitColumn != "":
@@ -52,8 +52,8 @@ func (t *ownTable) parts(s **sheet) ([]int8, error) {
 	return parts, nil
 }
 
-// testSchema returns the schema of the test file. A condition's label is read as in the training
-// file, before it became two categories.
+// testSchema returns the schema of the test file. If a condition defines the label, the test file
+// holds the original label column, not the two categories that the condition makes.
 func (t *ownTable) testSchema(known *sheet) *schema {
 	s := t.schema(known)
 	for i := range s.columns {
@@ -64,8 +64,8 @@ func (t *ownTable) testSchema(known *sheet) *schema {
 	return s
 }
 
-// with returns a sheet with the rows of s, then those of more, which has the same columns. The rows
-// of more are numbered from first.
+// with returns a sheet with the rows of s followed by the rows of more. Both sheets have the same
+// columns. The rows of more have the numbers first, first + 1, ...
 func (s *sheet) with(more *sheet, first int) *sheet {
 	out := &sheet{name: s.name, rows: s.rows + more.rows, flag: s.flag}
 	for i := range out.rows {
@@ -92,7 +92,7 @@ var splitNames = [3][]string{
 	{"test", "testing", "holdout", "hold-out", "eval", "evaluation"},
 }
 
-// partsByColumn reads the parts off the split column.
+// partsByColumn reads the part of each row from the split column.
 func (t *ownTable) partsByColumn(s *sheet) ([]int8, error) {
 	col := s.column(t.opts.SplitColumn)
 	if col.codes == nil { // all values are numbers
@@ -125,7 +125,7 @@ func (t *ownTable) badSplit(s *sheet, value string) error {
 		t.opts.SplitColumn, value, splitNames[0][0], splitNames[1][0], splitNames[2][0])}
 }
 
-// divide distributes the rows over the parts. The split draws the part of rows that have none.
+// divide distributes the rows over the parts. The split draws the part of each undecided row.
 func (s *source) divide(opts TableOptions) [3][]int {
 	seed := opts.Seed
 	if opts.SplitSeed != 0 {
@@ -144,7 +144,7 @@ func (s *source) divide(opts TableOptions) [3][]int {
 			parts[p] = append(parts[p], i)
 		}
 	}
-	if len(open) > 0 { // they come before the rows of the test file
+	if len(open) > 0 { // all undecided rows precede the rows of the test file
 		for p, rows := range opts.Split.rows(strata, seed) {
 			for k, i := range rows {
 				rows[k] = open[i]

@@ -38,7 +38,7 @@ func TestTestFile(t *testing.T) {
 	if !slices.Equal(got.Test.Labels, []int{1, -1}) || !slices.Equal(got.Test.Groups[0].Rows, []int{1}) || !slices.Equal(got.Test.Attributes[0].Of, []int{1, 0}) {
 		t.Errorf("%+v", got.Test)
 	}
-	// Prepared with the training rows' mean and deviation.
+	// The test rows use the mean and deviation of the training rows.
 	e := got.Preparation.Encodings[0]
 	row := make([]float64, 4)
 	got.Test.Features.Float64(row, 0, 1)
@@ -158,7 +158,7 @@ func TestPipes(t *testing.T) {
 			f.Close()
 		}
 	}()
-	for range 2 { // the content is kept
+	for range 2 { // the second load reads the kept content
 		got, err := LoadTable("", "csv", TableOptions{File: path, Label: "paid", Ignore: []string{"name"}, Split: Split{Train: 100}})
 		if err != nil || got.Train.Rows() != 8 {
 			t.Fatalf("%v, %v", err, got)

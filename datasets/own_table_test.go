@@ -100,7 +100,8 @@ func TestFeatures(t *testing.T) {
 	checkError(t, err, ErrColumn, `the label "paid" cannot be ignored`)
 }
 
-// TestNamelessColumns reads what pandas writes with its index, and trailing separators.
+// TestNamelessColumns reads files that pandas writes with an index column, and files with trailing
+// separators.
 func TestNamelessColumns(t *testing.T) {
 	text := ",x,y,,\n0,1.5,0,7,\n1,2.5,1,3,\n2,0.5,0,4,\n"
 	got, err := everything(t, text, TableOptions{Label: "y"})
@@ -142,7 +143,7 @@ func TestMissing(t *testing.T) {
 	if diff := cmp.Diff([]string{"x", "c=a", "c=b", "g=u", "g=v"}, got.Train.Columns); diff != "" {
 		t.Error(diff)
 	}
-	// The label must be there in every other mode; then the advice is only what helps.
+	// Every other mode requires the label, and the advice names only flags that help.
 	for _, missing := range []string{MissingRefused, MissingImputed, MissingFlagged} {
 		_, err := everything(t, text, TableOptions{Label: "y", Features: []string{"x"}, Missing: missing, Ignore: nil})
 		if err == nil || !strings.Contains(err.Error(), `line 6, column 4: y: missing value: "" in 1 of 7 rows; leave out these rows (--missing drop)`) {
@@ -221,7 +222,7 @@ func TestDates(t *testing.T) {
 			t.Errorf("%q: new rows: %v", tc.dates, err)
 		}
 	}
-	// With a category asked for, dates are categories.
+	// With Categorical, dates are categories.
 	got, err := everything(t, text("2024-05-13", "2024-05-14"), TableOptions{Label: "y", Categorical: []string{"d"}})
 	if err != nil || !slices.Equal(got.Train.Columns, []string{"d=2024-05-13", "d=2024-05-14"}) {
 		t.Errorf("%v, %v", err, got)
@@ -311,7 +312,7 @@ func TestDecimalsInDoubt(t *testing.T) {
 		{column("1,234", "x", "2,234", "y"), "", math.NaN()},
 		{column("1,234", "x", "2,234", "y"), DecimalComma, 1.734},
 		{column("1,234", "x", "2,234", "y"), DecimalPoint, 1734},
-		{column("1,234", "1,5", "2,234", "2"), "", 1.734}, // b shows the sign
+		{column("1,234", "1,5", "2,234", "2"), "", 1.734}, // column b determines the sign
 		{column("1,234", "1.5", "2,234", "2"), "", 1734},
 		{column("1.234", "1,5", "2.234", "2"), "", math.NaN()},
 		{column("1.234", "1,5", "2.234", "2"), DecimalComma, 1734},

@@ -10,8 +10,9 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// Pictures is a set of labelled images whose labels have been read. The pixels are read once, by
-// Images or by the Read of a Choice, which decide where to store them.
+// Pictures is a set of labelled images whose labels have been read. The pixels can be read only
+// once, by Images, Choice.Read or Division.Read. The reading method decides where to store the
+// pixels.
 type Pictures struct {
 	Labels  []uint8  // one for each row, an index into Classes
 	Classes []string // names of the declared classes; a class may have no rows
@@ -48,19 +49,19 @@ func (p *Pictures) Images() (*Images, error) {
 	return set, nil
 }
 
-// blockBytes is the approximate size of one read; more than mostWorkers workers are never busy with
-// it.
+// blockBytes is the approximate size of one read. mostWorkers is the largest number of goroutines
+// that store blocks; more goroutines would be idle.
 const blockBytes, mostWorkers = 1 << 20, 4
 
-// block is some rows on the way from the file to a store.
+// block holds consecutive rows between the file and the store.
 type block struct {
 	first int
 	bytes []byte
 }
 
 // read stores row i as row places[i] of the store, or nowhere if places[i] is negative. One
-// goroutine reads; others store blocks of rows and add up the sums of the first counted rows of the
-// store.
+// goroutine reads. Other goroutines store blocks of rows and add up the sums of the first counted
+// rows of the store.
 func (p *Pictures) read(places []int, counted int, to matrix.RowStore) (*matrix.Tally, error) {
 	if len(p.sections) == 0 {
 		panic("datasets: pixels that have been read already")
@@ -106,7 +107,7 @@ func (p *Pictures) eachBlock(empty chan []byte, full chan block) error {
 	row := 0
 	for len(p.sections) > 0 {
 		open := p.sections[0]
-		// frees the memory of an archive that has been read
+		// free the memory of an archive after its last row
 		p.sections[0], p.sections = nil, p.sections[1:]
 		r, err := open()
 		if err != nil {
@@ -131,7 +132,7 @@ func (p *Pictures) eachBlock(empty chan []byte, full chan block) error {
 	return nil
 }
 
-// placed is a row's pixels and its row in the store.
+// placed is a row of pixels with its row number in the store.
 type placed struct {
 	at     int
 	pixels []uint8

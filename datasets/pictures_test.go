@@ -39,8 +39,8 @@ func (s *countingStore) SetRows(i int, rows [][]uint8) {
 	s.Bytes.SetRows(i, rows)
 }
 
-// A choice reads the rows that Select selects, each once, and its moments have the same bits for
-// any number of goroutines.
+// TestChoiceIsSelection checks that a choice reads each row that Select selects exactly once, and
+// that the moments have the same bits for any number of goroutines.
 func TestChoiceIsSelection(t *testing.T) {
 	for name, dir := range pictureSets(t) {
 		dataset := strings.Fields(name)[0]
@@ -97,7 +97,7 @@ func checkChoice(t *testing.T, dir, dataset string, classes []int, rowsPerClass 
 	}
 }
 
-// Choose refuses the same requests as Select.
+// TestChoiceErrors checks that Choose refuses the same requests as Select.
 func TestChoiceErrors(t *testing.T) {
 	train, _, err := OpenImages("", "synthetic", 1)
 	if err != nil {
@@ -110,7 +110,7 @@ func TestChoiceErrors(t *testing.T) {
 	}
 }
 
-// Pixels can be read only once.
+// TestPixelsAreReadOnce checks that pixels can be read only once.
 func TestPixelsAreReadOnce(t *testing.T) {
 	train, _, err := OpenImages(writeFashion(t, 10), "fashion-mnist", 0)
 	if err != nil {
@@ -127,7 +127,7 @@ func TestPixelsAreReadOnce(t *testing.T) {
 	train.Images()
 }
 
-// Errors in files of pixels are found during reading, with their position.
+// TestPixelErrors checks that Read reports errors in files of pixels with their position.
 func TestPixelErrors(t *testing.T) {
 	const images = "fashion-mnist/train-images-idx3-ubyte.gz"
 	pixels := make([]byte, 3000*784)
@@ -164,7 +164,7 @@ func TestPixelErrors(t *testing.T) {
 	}
 }
 
-// A batch that changed after its labels were read is an error.
+// TestBatchThatChanges checks that a batch that changes after reading its labels is an error.
 func TestBatchThatChanges(t *testing.T) {
 	for name, test := range map[string]struct {
 		data []byte

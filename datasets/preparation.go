@@ -11,14 +11,15 @@ import (
 )
 
 // Preparation describes how the columns of a file became features. It is fitted on the training
-// rows and applied to all rows. Saved as JSON or YAML it prepares new rows: text of separated
-// fields with Encodings, or rows in LIBSVM's format with Numbers.
+// rows and applied to all rows. A preparation can be saved as JSON or YAML and then prepares new
+// rows. A preparation has either Encodings, for text of separated fields, or Numbers, for rows in
+// LIBSVM's format.
 type Preparation struct {
-	// the file's columns, if its first line does not name them
+	// names of the file's columns, if the first line does not name the columns
 	Header []string `json:"header,omitempty" yaml:"header,omitempty"`
 	// texts that mark a missing value
 	Absent []string `json:"absent,omitempty" yaml:"absent,omitempty"`
-	// in the order of the features
+	// one encoding for each used column, in the order of the features
 	Encodings []Encoding `json:"encodings,omitempty" yaml:"encodings,omitempty"`
 	// LIBSVM's indices, from 1, in the order of the features; they increase
 	Numbers []int `json:"numbers,omitempty" yaml:"numbers,omitempty,flow"`
@@ -31,13 +32,14 @@ type Preparation struct {
 //	a number     x -> (x - Center)/Scale, with mean and standard deviation of the training rows
 //	a category   one feature for each of Levels, 1 for rows with that level and 0 for other rows
 //
-// Decimal says how the numbers are written: "" as in programs, "," with a decimal comma and perhaps
-// separators of thousands (1.234,5), "." with separators of thousands (1,234.5). With Date, a
-// layout of Go's package time, the column holds dates, and the number is the date's Part: "day"
-// (days since 1970-01-01), "month", "weekday" (1 is Monday) or "hour".
+// Decimal says how the numbers are written: "" as in programs, "," with a decimal comma and
+// optional separators of thousands (1.234,5), "." with separators of thousands (1,234.5). If Date
+// is set, a layout of Go's package time, the column holds dates, and the number is the date's Part:
+// "day" (days since 1970-01-01), "month", "weekday" (1 is Monday) or "hour".
 //
-// With Missing, values may be missing: a missing value is 0 in these features and 1 in one
-// additional feature after them, which is 0 for other rows.
+// With Missing, values may be missing. One additional feature, after the other features of the
+// column, is 1 for rows with a missing value and 0 for other rows. The other features of a missing
+// value are 0.
 type Encoding struct {
 	Column string `json:"column" yaml:"column"`
 	// the allowed categories; empty: a number
@@ -53,7 +55,7 @@ type Encoding struct {
 	Part    string  `json:"part,omitempty" yaml:"part,omitempty"`
 }
 
-// value returns the number that a text in the column stands for, before it is standardised.
+// value parses a text of the column as a number, without standardising the number.
 func (e *Encoding) value(text []byte) (x float64, ok bool) {
 	if e.Date != "" {
 		return dateNumber(string(text), e.Date, e.Part)
@@ -69,7 +71,7 @@ func (e *Encoding) parser() func(text []byte) (float64, bool) {
 	return e.value
 }
 
-// title names the column, or the part of its dates.
+// title returns the name of the column, with the part if the column holds dates.
 func (e *Encoding) title() string {
 	if e.Part != "" {
 		return e.Column + " " + e.Part
@@ -181,8 +183,8 @@ func (p *Preparation) Read(r io.Reader, name string) (*matrix.Dense, error) {
 	return p.features(s, rows)
 }
 
-// ReadLIBSVM prepares new rows in LIBSVM's format and ignores their labels. Its errors are those of
-// [ReadLIBSVM].
+// ReadLIBSVM prepares new rows in LIBSVM's format and ignores their labels. It returns the same
+// errors as [ReadLIBSVM].
 func (p *Preparation) ReadLIBSVM(r io.Reader, name string) (*matrix.CSR, error) {
 	file, err := ReadLIBSVM(r, name, p.Indices)
 	if err != nil {
@@ -199,8 +201,8 @@ func (p *Preparation) ReadLIBSVM(r io.Reader, name string) (*matrix.CSR, error) 
 }
 
 // fit sets the centres and scales of the numbers from the given rows, without missing values, and
-// returns the names of the columns that are constant there. It returns ErrColumn if numbers are too
-// large or too close together to be standardised.
+// returns the names of the columns that are constant in these rows. It returns ErrColumn if numbers
+// are too large or too close together to be standardised.
 func (p *Preparation) fit(s *sheet, rows []int) (constant []string, err error) {
 	for i := range p.Encodings {
 		e := &p.Encodings[i]
@@ -227,7 +229,7 @@ const minScale = 1e-150
 //
 //	m = 1/n sum_i x_i,    s^2 = 1/n sum_i (x_i - m)^2.
 //
-// If all numbers are equal, or there are none, s is 0.
+// If all numbers are equal, or no number is present, s is 0.
 func meanAndDeviation(x []float64, rows []int) (mean, deviation float64) {
 	n, least, most := 0.0, math.Inf(1), math.Inf(-1)
 	for _, i := range rows {
@@ -240,7 +242,7 @@ func meanAndDeviation(x []float64, rows []int) (mean, deviation float64) {
 	if n == 0 {
 		return 0, 0
 	}
-	if least == most { // the sum of n numbers may have been rounded
+	if least == most { // avoid the rounding of the sum
 		return least, 0
 	}
 	mean /= n
@@ -268,7 +270,7 @@ func (p *Preparation) features(s *sheet, rows []int) (*matrix.Dense, error) {
 		at += e.width()
 	}
 	for i, x := range out.Data {
-		if math.IsInf(x, 0) { // a number far from those of the training rows
+		if math.IsInf(x, 0) { // the number is too far from the numbers of the training rows
 			return nil, &FileError{Path: s.name, Offset: -1, Err: fmt.Errorf("%w: row %d of %q is out of range once standardised",
 				ErrNumber, s.number(rows[i/out.Cols])+1, p.Columns()[i%out.Cols])}
 		}

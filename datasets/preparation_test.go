@@ -13,7 +13,7 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// fewRows has one column of each kind.
+// fewRows returns a sheet with one column of each kind, and its preparation.
 func fewRows() (*sheet, *Preparation) {
 	s := &sheet{name: "file", rows: 4, columns: []*column{
 		{name: "x", numbers: []float64{1, 3, 100, 5}},
@@ -79,7 +79,8 @@ func TestPreparationOutOfRange(t *testing.T) {
 	}
 }
 
-// A preparation that was written and read prepares new rows like the original.
+// TestPreparationRead checks that a preparation prepares new rows in the same way after writing and
+// reading.
 func TestPreparationRead(t *testing.T) {
 	s, p := fewRows()
 	p.Absent = []string{"?"}

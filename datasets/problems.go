@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// Problems lists everything that is wrong with the columns of a user's file. errors.Is and
-// errors.As see each problem.
+// Problems is an error that lists all problems with the columns of a user's file. errors.Is and
+// errors.As examine each problem.
 type Problems struct {
 	Path   string       // the file
 	List   []*FileError // at least one
-	Advice string       // what solves several of them together; may be empty
+	Advice string       // advice that solves several problems together; may be empty
 }
 
-// Error returns one line for a single problem; else a line with their number, a line for each, and
-// a line with the advice.
+// Error returns one line for a single problem. For several problems it returns a line with the
+// number of problems, a line for each problem, and a line with the advice.
 func (p *Problems) Error() string {
 	if len(p.List) == 1 {
 		return p.List[0].Error()
@@ -42,7 +42,8 @@ func (p *Problems) Unwrap() []error {
 // add adds a problem.
 func (p *Problems) add(e *FileError) { p.List = append(p.List, e) }
 
-// found returns the problems as an error, nil if there are none. flags solve all of them.
+// found returns the problems as an error, or nil if the list is empty. The advice names flags,
+// which solve all problems.
 func (p *Problems) found(flags []string) error {
 	if len(p.List) == 0 {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// profile is what a first pass over a file finds out about the values of a column.
+// profile is a summary of the values of a column, from a first pass over the file.
 type profile struct {
 	rows, missing int
 	absent        *FileError // position of the first missing value
@@ -15,17 +15,17 @@ type profile struct {
 
 	// Numbers of values of each kind. A value with a point is in dotted or pointGroups too.
 	plain       int // numbers as in programs
-	dotted      int // of them with a point that cannot separate thousands; 1 stands for more
-	pointGroups int // of them with points that can separate thousands, as in 1.234, before dotted is 1
+	dotted      int // plain numbers with a point that cannot separate thousands; 1 means one or more
+	pointGroups int // plain numbers with points that can separate thousands, as in 1.234; counted while dotted is 0
 	comma       int // numbers only with a decimal comma, as in 1,5
 	point       int // numbers only with a decimal point and separators of thousands, as in 1,234.5
-	either      int // another number with a decimal comma than with a decimal point, as in 1,234
-	grouped     int // the same number in both, as in 1 234
+	either      int // numbers whose value depends on the decimal sign, as in 1,234
+	grouped     int // numbers whose value does not depend on the decimal sign, as in 1 234
 	infinite    int // infinities and numbers out of range
 	other       int // texts
 
 	unreal         *FileError // position of the first infinite value
-	unrealText     string     // its text
+	unrealText     string     // text of the first infinite value
 	text           *FileError // position of the first text among numbers
 	example        string     // the first value that is not a plain number
 	forms          formSet    // the forms in which all values are dates
@@ -34,7 +34,7 @@ type profile struct {
 	last           float64    // the last value, while counting
 	distinct       map[string]bool
 	values         []string // the distinct values in the order of the file, at most maxCategories + 1
-	onlyCategories bool     // numbers do not matter
+	onlyCategories bool     // numbers count as categories
 }
 
 func newProfile(onlyCategories bool) *profile {
@@ -65,7 +65,7 @@ func (p *profile) add(text string, absent []string, records recordReader, field 
 		p.counting = p.counting && (p.rows == 1 && (x == 0 || x == 1) || p.rows > 1 && x == p.last+1)
 		p.last = x
 		p.plain++
-		// after one point that cannot separate thousands, the others do not matter
+		// after one point that cannot separate thousands, other points do not matter
 		if p.dotted == 0 && strings.IndexByte(text, '.') >= 0 {
 			if _, ok := localNumber([]byte(text), commaDecimals); ok {
 				p.pointGroups++
@@ -122,11 +122,12 @@ func position(records recordReader, field int) *FileError {
 	return &FileError{Offset: -1, Column: field + 1}
 }
 
-// errNone is the error of a position until there is one.
+// errNone is the placeholder error of a position without an error.
 var errNone = errors.New("no error")
 
-// looksNumeric also accepts infinities and numbers out of range: in a numeric column they are
-// errors, and not a reason to read the column as text.
+// looksNumeric reports whether the text is a number, an infinity, or a number out of range. In a
+// numeric column infinities and numbers out of range are errors; they do not make the column a
+// column of text.
 func looksNumeric(text string) bool {
 	if _, ok := number([]byte(text)); ok {
 		return true
@@ -152,8 +153,9 @@ func (p *profile) usesPoint() bool {
 }
 
 // decimal returns how the column's numbers are written, as in Encoding. file is the decimal sign of
-// the file's other columns, or the sign that the user gave; "" if it is not known. ok is false if
-// the values are texts, and doubt is true if the user has to give a sign.
+// the file's other columns, or the sign that the user gave; "" if the sign is not known. ok is
+// false if the values are not numbers in one notation, and doubt is true if the user must give the
+// sign.
 func (p *profile) decimal(file string, given bool) (decimal string, ok, doubt bool) {
 	switch {
 	case !p.numeric():
@@ -166,7 +168,7 @@ func (p *profile) decimal(file string, given bool) (decimal string, ok, doubt bo
 		return commaDecimals, true, false
 	case p.usesPoint():
 		return pointDecimals, true, false
-	case p.comma > 0: // and points
+	case p.comma > 0: // some numbers have decimal commas and some have decimal points
 		return "", false, false
 	case p.either == 0 && p.pointGroups == 0: // blanks separate thousands
 		return pointDecimals, true, false

@@ -14,7 +14,7 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// The published files, split with the first seed.
+// TestRealTablesGolden checks the published files, split with the first seed.
 func TestRealTablesGolden(t *testing.T) {
 	dir := realData(t)
 	var got bytes.Buffer
@@ -57,7 +57,7 @@ func TestRealAdult(t *testing.T) {
 	for _, j := range x.Columns {
 		counts[j]++
 	}
-	var want []int // each block's: no row has two entries of one
+	var want []int // counts of all blocks; no row has two entries in the same block
 	for _, block := range adultBlocks {
 		first := len(want)
 		want = append(want, block.counts...)
@@ -90,7 +90,7 @@ func countCategories(s *sheet) map[string][]int {
 	return counts
 }
 
-// The stand-in has the frequencies of Bank's categories.
+// TestRealBank checks that the stand-in has the frequencies of Bank's categories.
 func TestRealBank(t *testing.T) {
 	s, err := readBank(filepath.Join(realData(t), filepath.FromSlash(bankPath)), nil)
 	if err != nil {
@@ -119,7 +119,7 @@ func TestRealBank(t *testing.T) {
 	}
 }
 
-// The stand-in has the frequencies of COMPAS's categories.
+// TestRealCompas checks that the stand-in has the frequencies of COMPAS's categories.
 func TestRealCompas(t *testing.T) {
 	path := filepath.Join(realData(t), filepath.FromSlash(compasPath))
 	s, err := readCompas(path, nil)
@@ -130,7 +130,7 @@ func TestRealCompas(t *testing.T) {
 	for _, filter := range compasFilter {
 		delete(got, filter.name)
 	}
-	got["c_charge_degree"] = got["c_charge_degree"][:2] // O has none
+	got["c_charge_degree"] = got["c_charge_degree"][:2] // category O has no rows
 	if diff := cmp.Diff(countCategories(drawCompas(1)), got); diff != "" {
 		t.Error(diff)
 	}
@@ -211,7 +211,7 @@ func TestRealCommunities(t *testing.T) {
 	if s.rows != 1994 || math.Abs(mean-0.238) > 5e-4 || quantile(crime, 70) != crimeThreshold {
 		t.Errorf("%d rows, mean %.4f, 70th percentile %v", s.rows, mean, quantile(crime, 70))
 	}
-	// With all rows in one split, the groups are those of all rows.
+	// With all rows in the training split, the groups use the quantiles of all rows.
 	tables, err := LoadTable(realData(t), "communities", TableOptions{Split: Split{Train: 100}})
 	if err != nil {
 		t.Fatal(err)

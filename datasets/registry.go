@@ -68,9 +68,9 @@ func Lookup(name string) (Dataset, error) {
 // the data directory dir. The synthetic set needs no directory and is generated from seed; other
 // sets ignore seed.
 //
-// OpenImages returns ErrKind for a table. Errors are *FileError if a file is the cause: missing
-// (fs.ErrNotExist), ErrFormat, ErrTruncated, ErrTrailing, ErrLabel. Errors about files of pixels,
-// including ErrMismatch, may be returned later, when the pixels are read.
+// OpenImages returns ErrKind for a table. Errors are *FileError if a file is the cause:
+// fs.ErrNotExist, ErrFormat, ErrTruncated, ErrTrailing, ErrLabel. Errors in files of pixels,
+// including ErrMismatch, may appear later, when the caller reads the pixels.
 func OpenImages(dir, name string, seed uint64) (train, test *Pictures, err error) {
 	d, err := Lookup(name)
 	if err != nil {

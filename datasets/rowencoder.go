@@ -6,12 +6,13 @@ import (
 	"slices"
 )
 
-// rowEncoder makes the features of records, as Preparation.features makes them of columns.
+// rowEncoder makes features of records, with the same values as Preparation.features makes of
+// columns.
 type rowEncoder struct {
 	columns []encodedColumn
 	width   int
-	names   []string // of the features
-	// absent has the texts that mark a missing value
+	names   []string // names of the features
+	// absent holds the texts that mark a missing value
 	absent map[string]bool
 	// ignoreUnknown leaves the features of an unknown category at 0
 	ignoreUnknown bool
@@ -23,7 +24,8 @@ type encodedColumn struct {
 	*Encoding
 	field int // index in a record
 	at    int // index of the first feature
-	// place of each category's feature, from at; -1: none; for numbers nil
+	// place of each category's feature, relative to at; -1: no feature; nil: the column holds
+	// numbers
 	places map[string]int
 	// unclear: a text that marks a missing value may also be read as a number
 	unclear bool
@@ -84,7 +86,7 @@ func (e *rowEncoder) number(c *encodedColumn, text []byte, out []float64) error 
 	if !ok {
 		return fmt.Errorf("%s is %w", quoted(text), ErrNumber)
 	}
-	if x = (x - c.Center) / c.Scale; math.IsInf(x, 0) { // far from the training rows
+	if x = (x - c.Center) / c.Scale; math.IsInf(x, 0) { // too far from the training rows
 		return fmt.Errorf("%w: %s is out of range once standardised", ErrNumber, quoted(text))
 	}
 	out[c.at] = x
@@ -108,7 +110,8 @@ func (e *rowEncoder) category(c *encodedColumn, text []byte, out []float64) erro
 	return nil
 }
 
-// missing writes the features of a missing value, whose flag is the feature at the given place.
+// missing writes the features of a missing value. flag is the place of the indicator feature,
+// relative to at. If the column allows no missing values, the error is ErrMissing.
 func (c *encodedColumn) missing(text []byte, out []float64, flag int) error {
 	if !c.Missing {
 		return fmt.Errorf("%w: %q", ErrMissing, text)

@@ -51,7 +51,7 @@ func Select(set *Images, classes []int, rowsPerClass int) (*Selection, error) {
 type Choice struct {
 	Selection
 	from   *Pictures
-	places []int // of the set's rows, negative for those that are not chosen
+	places []int // row in the selection of each row of the set; negative: not chosen
 	sums   *matrix.Tally
 }
 
@@ -75,8 +75,8 @@ func (p *Pictures) Choose(classes []int, rowsPerClass int) (*Choice, error) {
 func (c *Choice) Dims() (rows, cols int) { return c.Rows(), c.from.Shape.Pixels() }
 
 // Read reads the images once and passes each selected row to the store while the next rows are
-// being read. Its errors about files are those of OpenImages; after an error the store has some of
-// the rows.
+// being read. It returns the same errors about files as OpenImages. After an error the store holds
+// only some of the rows.
 func (c *Choice) Read(to matrix.RowStore) (err error) {
 	c.sums, err = c.from.read(c.places, c.Rows(), to)
 	return err
@@ -85,7 +85,7 @@ func (c *Choice) Read(to matrix.RowStore) (err error) {
 // Moments returns the result of the function Moments for the rows that were read, under PixelScale.
 func (c *Choice) Moments() (center []float64, deviation float64) { return c.sums.Moments(PixelScale) }
 
-// choose returns a selection without its pixels, and the selected rows.
+// choose returns a selection without pixels, and the numbers of the selected rows in the set.
 func choose(labels []uint8, declared []string, classes []int, rowsPerClass int) (sel Selection, taken []int, err error) {
 	if err := checkClasses(declared, classes, rowsPerClass); err != nil {
 		return sel, nil, err
@@ -107,7 +107,7 @@ func choose(labels []uint8, declared []string, classes []int, rowsPerClass int) 
 	return sel, sel.Source, nil
 }
 
-// checkClasses returns an error for requests that no rows can meet.
+// checkClasses returns ErrClass for classes or a row limit that Select does not accept.
 func checkClasses(declared []string, classes []int, rowsPerClass int) error {
 	if len(classes) < 2 {
 		return fmt.Errorf("datasets: %w: %d classes given; name at least two", ErrClass, len(classes))

@@ -10,7 +10,7 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// fewImages returns images of one pixel: the row's number.
+// fewImages returns images of one pixel. The pixel holds the row's number.
 func fewImages() *Images {
 	return &Images{
 		Pixels:  &matrix.Bytes{Rows: 7, Cols: 1, Data: []uint8{0, 1, 2, 3, 4, 5, 6}, Scale: PixelScale},

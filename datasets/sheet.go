@@ -11,13 +11,13 @@ import (
 	"ppal/trainer/option"
 )
 
-// sheet is a table as in its file: columns of numbers and of categories.
+// sheet holds the columns of a table before encoding: numbers and categories.
 type sheet struct {
-	name    string // of the file, for errors
+	name    string // name of the file, for errors
 	rows    int
 	columns []*column
 	source  []int // the rows' numbers in the file, from 0; nil: all rows
-	flag    bool  // in groups and attributes "missing" is a value
+	flag    bool  // "missing" is a value of groups and attributes
 }
 
 // column holds one value for each row: a number, or a category.
@@ -32,17 +32,17 @@ type column struct {
 type columnSpec struct {
 	name    string
 	numeric bool
-	// the file's column if name is another name
+	// name of the column in the file; "": the same as name
 	from string
-	// parses a number; nil: number
+	// function that parses a number; nil: the function number
 	value      func(text []byte) (float64, bool)
 	categories []string // the allowed categories; nil: any, in alphabetical order
-	unknown    bool     // other categories are allowed and count as no category
+	unknown    bool     // categories outside the list are allowed and count as no category
 	missing    bool     // a value may be missing
-	free       bool     // numbers if all values are numbers, else any categories
+	free       bool     // the column becomes numbers if all values are numbers, otherwise categories
 }
 
-// number parses a number. The usual call is direct, so that the bytes stay on the stack.
+// number parses a number. It calls the usual parser directly, so that the bytes stay on the stack.
 func (s *columnSpec) number(text string) (float64, bool) {
 	if s.value == nil {
 		return number([]byte(text))
@@ -56,9 +56,9 @@ type schema struct {
 	separator rune     // 0: detect the separator
 	absent    []string // texts that mark a missing value
 	columns   []columnSpec
-	// columns or conditions; their columns are read too
+	// attributes to read in addition: names of columns, or conditions on columns
 	attributes []string
-	// leave out rows without a value in a column where none may be missing
+	// leave out rows that lack a value in a column with missing = false
 	drop bool
 }
 
@@ -74,12 +74,12 @@ type sheetReader struct {
 	columns []*column
 	codes   []map[string]int32
 	drop    bool
-	source  []int // of the sheet, if rows are dropped
-	// no text in absent is a number, so a text that is a number is not missing
+	source  []int // sheet.source, if the schema drops rows
+	// no text in absent is a number, so the reader tries the number first
 	numbersFirst bool
 }
 
-// noCategory is the code of a category that is not among the allowed ones.
+// noCategory is the code of a category outside the allowed categories.
 const noCategory = -2
 
 // readSheet reads the columns that the schema names, in the schema's order, from r.
@@ -137,7 +137,7 @@ func readSheet(r io.Reader, name string, s *schema) (*sheet, error) {
 	return &sheet{name: name, rows: rows, columns: reader.columns, source: reader.source}, nil
 }
 
-// incomplete reports whether a value is missing where none may be missing.
+// incomplete reports whether the record lacks a value in a column that allows no missing values.
 func (r *sheetReader) incomplete(record []string) bool {
 	for i, field := range r.fields {
 		if !r.specs[i].missing && slices.Contains(r.absent, record[field]) {
@@ -191,7 +191,7 @@ func noColumn(name string, header []string) error {
 	return fmt.Errorf("%w: no column %q; %sthe columns are %s", ErrColumn, name, guess, listed(header, 20))
 }
 
-// listed joins the names, at most most of them.
+// listed joins the first names, at most most names, for an error.
 func listed(names []string, most int) string {
 	more := ""
 	if len(names) > most {
@@ -265,7 +265,8 @@ func (r *sheetReader) end() {
 	}
 }
 
-// sortValues sorts the categories, whose codes so far are given.
+// sortValues sorts the categories and renumbers the codes. codes holds the code of each category
+// before sorting.
 func (c *column) sortValues(codes map[string]int32) {
 	slices.Sort(c.values)
 	place := make([]int32, len(c.values))
@@ -325,7 +326,7 @@ func (s *sheet) number(row int) int {
 	return s.source[row]
 }
 
-// filter returns a sheet with only the rows that want accepts.
+// filter returns a sheet with the rows for which want returns true.
 func (s *sheet) filter(want func(row int) bool) *sheet {
 	out := &sheet{name: s.name, source: []int{}}
 	for i := range s.rows {
@@ -348,7 +349,7 @@ func (s *sheet) filter(want func(row int) bool) *sheet {
 	return out
 }
 
-// text returns a value approximately as in the file, or "" if it is missing.
+// text returns the value of a row, approximately as in the file, or "" if the value is missing.
 func (c *column) text(row int) string {
 	switch {
 	case c.codes == nil && math.IsNaN(c.numbers[row]), c.codes != nil && c.codes[row] < 0:
@@ -359,7 +360,7 @@ func (c *column) text(row int) string {
 	return c.values[c.codes[row]]
 }
 
-// firstMissing returns the first row without a value, or -1 if all rows have one.
+// firstMissing returns the first row without a value, or -1 if all rows have a value.
 func (c *column) firstMissing() int {
 	if c.codes != nil {
 		return slices.Index(c.codes, -1)

@@ -28,7 +28,7 @@ func TestReadSheet(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []*column{
-		{name: "age", numbers: []float64{30, 25.5, -7, 0}}, // the first of that name
+		{name: "age", numbers: []float64{30, 25.5, -7, 0}}, // the first column with this name
 		{name: "wage", numbers: []float64{math.NaN(), 1000, 0.25, 2}},
 		{name: "job", codes: []int32{2, 0, 2, 1}, values: []string{"none", "clerk", "smith"}},
 		{name: "town", codes: []int32{1, -1, 0, 1}, values: []string{"Bonn", "Ulm"}},
@@ -76,7 +76,7 @@ func TestReadSheetErrors(t *testing.T) {
 	}
 }
 
-// A column of texts that are nearly all different is not categorical.
+// TestReadSheetTooManyCategories checks that a column of mostly distinct texts is not categorical.
 func TestReadSheetTooManyCategories(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("id,x\n")

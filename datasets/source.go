@@ -7,7 +7,8 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// source is a table as read, before anything depends on the training rows.
+// source is a table after reading and before the split. Nothing in a source depends on the training
+// rows.
 type source struct {
 	name    string
 	labels  []int
@@ -16,17 +17,18 @@ type source struct {
 	files   []FileRows // nil: one file
 	groups  []Group    // fixed groups over all rows; empty: groups by quantile
 	by      *intersections
-	// over all rows
+	// attributes over all rows
 	attributes []Attribute
 	features   features
 	rows       []int       // each row's number in the file; nil: row i is i
-	assigned   []int8      // part of each row, or undecided; nil: all are undecided
+	assigned   []int8      // part of each row, or undecided; nil: all rows are undecided
 	uses       []ColumnUse // of the columns of the file; nil for sparse tables
 	notes      []string
 	warnings   []string
 }
 
-// features makes the features of some rows.
+// features makes features. It fits them on the training rows and then makes the features of any
+// rows.
 type features interface {
 	// fit computes what depends on the training rows.
 	fit(train []int) (notes []string, err error)

@@ -10,12 +10,12 @@ import (
 
 // sparseDesign describes the features of a sparse table.
 type sparseDesign struct {
-	names []string // nil: names are the numbers from 1
-	// block of each feature; the features of a block describe one property, such as a person's
-	// race; nil: each feature is a block
+	names []string // nil: the names are the numbers from 1
+	// block of each feature; nil: each feature is a block. The features of a block describe one
+	// property, such as a person's race
 	blocks []int
 	titles []string // names of the blocks
-	groups []int32  // features for the groups, if the options name none
+	groups []int32  // features that make the groups if the options name no groups
 }
 
 // name returns the name of feature j.
@@ -42,8 +42,9 @@ func (d *sparseDesign) find(texts []string, cols int) ([]int32, error) {
 	return features, nil
 }
 
-// sparse sets the features of a sparse table, and the groups: for each feature, the rows with an
-// entry. With only one such group the other rows form a second group.
+// sparse sets the features and the groups of a sparse table. Each feature for the groups makes one
+// group, the rows with an entry of the feature. With a single group, the other rows form a second
+// group.
 func (s *source) sparse(x *matrix.CSR, d *sparseDesign, opts TableOptions) error {
 	dropped, err := d.find(opts.Ignore, x.Cols)
 	if err != nil {
@@ -114,8 +115,8 @@ func (d *sparseDesign) sensitive(by []int32) []int32 {
 	return out
 }
 
-// twins returns the features whose entries are exactly in the group's rows, or exactly in the other
-// rows: each of them determines the group.
+// twins returns the features that determine the group: features with entries exactly in the group's
+// rows, or exactly in the other rows.
 func twins(x *matrix.CSR, g Group) []int32 {
 	inside := make([]bool, x.Rows)
 	for _, i := range g.Rows {
@@ -142,7 +143,7 @@ func twins(x *matrix.CSR, g Group) []int32 {
 	return out
 }
 
-// sparse makes features from the columns of a CSR, some of which are left out.
+// sparse makes features from the columns of a CSR and leaves out some columns.
 type sparse struct {
 	x     *matrix.CSR
 	names []string // nil: numbers from 1

@@ -123,8 +123,8 @@ func TestLoadAdult(t *testing.T) {
 	}
 }
 
-// Without the sensitive columns the features contain no sex, and no race if the groups are by
-// race.
+// TestLoadAdultDropSensitive checks that DropSensitive removes the features of sex, or of race if
+// the groups are by race.
 func TestLoadAdultDropSensitive(t *testing.T) {
 	dir := writeAdult(t, smallA9A+"-1 4:1 71:1 72:1 \n+1 5:1 67:1 73:1 123:1 \n", smallA9At)
 	for group, left := range map[string]struct {
@@ -169,7 +169,7 @@ func TestLoadAdultErrors(t *testing.T) {
 	}
 }
 
-// Rows of a matrix with values below rows of a matrix without values.
+// TestStack stacks a matrix without values and a matrix with values.
 func TestStack(t *testing.T) {
 	a := &matrix.CSR{Rows: 1, Cols: 3, Starts: []int{0, 2}, Columns: []int32{0, 2}}
 	b := &matrix.CSR{Rows: 2, Cols: 3, Starts: []int{0, 0, 1}, Columns: []int32{1}, Values: []float64{5}}

@@ -12,17 +12,18 @@ import (
 // means DefaultSplit.
 type Split struct{ Train, Validation, Test int }
 
-// DefaultSplit is the split of tables if none is given.
+// DefaultSplit is the split of a table if the options give no split.
 var DefaultSplit = Split{70, 15, 15}
 
-// SplitWithTestFile is the split if none is given and the test rows are in a file of their own.
+// SplitWithTestFile is the split if the options give no split and the test rows have a separate
+// file.
 var SplitWithTestFile = Split{80, 20, 0}
 
 // partNames are the names of the three sets of rows, in order.
 var partNames = [3]string{"training", "validation", "test"}
 
-// ParseSplit parses the output of String, such as "70/15/15". It returns ErrSplit unless text has
-// three whole numbers that add up to 100 and the first is positive.
+// ParseSplit parses a text such as "70/15/15", the output of String. It returns ErrSplit unless the
+// text has three whole numbers that add up to 100 and the first number is positive.
 func ParseSplit(text string) (Split, error) {
 	var shares [3]int
 	fields := strings.Split(text, "/")
@@ -56,11 +57,11 @@ const splitStream = 0x73706c6974
 
 // rows distributes the rows 0 to len(strata)-1 over the three sets. Within each stratum the choice
 // is random. Each set gets its share of every stratum up to about one row, and its share of all
-// rows up to one row. The rows of a set increase.
+// rows up to one row. The rows of each set are in increasing order.
 //
 // The strata are shuffled and placed one after the other. Along this sequence the number of
-// training rows follows its quota, rounded to the nearest integer; among the other rows the number
-// of validation rows does the same.
+// training rows equals its quota, rounded to the nearest integer. Among the other rows the number
+// of validation rows follows its quota in the same way.
 func (s Split) rows(strata []int, seed uint64) [3][]int {
 	line := stratified(strata, stream{rand.NewPCG(seed, splitStream)})
 	n := len(line)

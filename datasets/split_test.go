@@ -24,8 +24,8 @@ func TestParseSplit(t *testing.T) {
 	}
 }
 
-// Every split has its share of all rows up to one row, and of every stratum up to two rows. Every
-// row is in one split.
+// TestSplitShares checks that every set has its share of all rows up to one row, and of every
+// stratum up to two rows, and that every row is in exactly one set.
 func TestSplitShares(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -70,7 +70,7 @@ func TestSplitShares(t *testing.T) {
 	}
 }
 
-// The split is the same on every machine and depends on the seed.
+// TestSplitSeed checks that the split is the same on every machine and depends on the seed.
 func TestSplitSeed(t *testing.T) {
 	strata := []int{0, 1, 0, 1, 0, 1, 0, 1, 0, 1}
 	s := Split{60, 20, 20}
@@ -87,7 +87,8 @@ func TestSplitSeed(t *testing.T) {
 	}
 }
 
-// The probability of a row to be in a split is the split's share, wherever the row is.
+// TestSplitIsUniform checks that every row has the same probability of being in a set: the set's
+// share.
 func TestSplitIsUniform(t *testing.T) {
 	const draws = 4000
 	strata := []int{0, 0, 0, 1, 1, 1, 1, 1, 1, 1}

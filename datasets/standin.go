@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// A standIn is a synthetic table with the shape of a published table: the same number of rows, the
-// same columns with about the same distributions, exactly the same number of rows in each class and
-// category, and a relation that a model can learn. It needs no files.
+// standIn draws a synthetic table with the shape of a published table. The synthetic table has the
+// same number of rows, the same columns with about the same distributions, exactly the same number
+// of rows in each class and category, and a relation that a model can learn. It needs no files.
 //
 // Every row has a few traits, which are about normally distributed. A column, and also the label,
 // is a mixture of traits and noise: the rows are sorted by the mixture, and the quantiles of the
@@ -22,7 +22,7 @@ type standIn struct {
 
 const (
 	standInTraits = 4
-	// separates its random streams from other streams with the same seed
+	// separates the random streams of stand-ins from other streams with the same seed
 	standInStream = 0x7461626c65
 )
 
@@ -35,7 +35,7 @@ type mixture struct {
 // labelMixture is the mixture of the label; a third of its variance is noise.
 var labelMixture = mixture{[...]int{4, 3, -3, 2}, 4}
 
-// mixtureOf returns the mixture of column j, about half of it noise.
+// mixtureOf returns the mixture of column j. About half of its variance is noise.
 func mixtureOf(j int) mixture {
 	s := stream{rand.NewPCG(uint64(j), standInStream)}
 	var m mixture
@@ -85,8 +85,8 @@ func (t *standIn) order(m mixture) []int32 {
 	return order
 }
 
-// categories assigns the codes 0, 1 ... to the rows, in their order and as often as counts says.
-// Rows in front that counts leaves out get -1.
+// categories assigns code k to counts[k] rows, in the order of the mixture. If the counts add up to
+// fewer than all rows, the first rows in this order get -1.
 func (t *standIn) categories(counts []int, m mixture) []int32 {
 	left := t.rows
 	for _, n := range counts {
@@ -111,8 +111,8 @@ func (t *standIn) categories(counts []int, m mixture) []int32 {
 // in the column's unit.
 type knot struct{ rank, value int }
 
-// numbers assigns quantiles, interpolated between the knots, value/unit, to the rows in their
-// order.
+// numbers assigns numbers to the rows in the order of the mixture. The numbers are quantiles,
+// interpolated between the knots and divided by unit.
 func (t *standIn) numbers(knots []knot, unit int, m mixture) []float64 {
 	x := make([]float64, t.rows)
 	k := 0
@@ -135,7 +135,7 @@ func (t *standIn) quantiles(values [7]int) []knot {
 	return knots
 }
 
-// labels returns +1 for the given number of rows and -1 for the others.
+// labels returns +1 for the given number of rows and -1 for the other rows.
 func (t *standIn) labels(positives int) []int {
 	labels := make([]int, t.rows)
 	for i, code := range t.categories([]int{t.rows - positives, positives}, labelMixture) {

@@ -6,7 +6,8 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// sexMixture gives both sexes in Adult's stand-in about the published shares of high incomes.
+// sexMixture is the mixture of sex in Adult's stand-in. It gives both sexes about the published
+// shares of high incomes.
 var sexMixture = mixture{[...]int{2, 1, -1, 1}, 5}
 
 // syntheticAdult is the stand-in for Adult: 14 blocks of binary features.
@@ -49,7 +50,7 @@ func syntheticBank() Dataset {
 	})
 }
 
-// drawBank generates a sheet like Bank's. The counts are those of the file's categories in
+// drawBank generates a sheet like Bank's. The counts are the published counts of the categories in
 // alphabetical order, including "unknown".
 func drawBank(seed uint64) *sheet {
 	t := newStandIn(41188, seed)
@@ -95,7 +96,8 @@ func drawBank(seed uint64) *sheet {
 	return s
 }
 
-// raceMixture gives the first race in COMPAS's stand-in about the published share of recidivists.
+// raceMixture is the mixture of race in COMPAS's stand-in. It gives the first race about the
+// published share of recidivists.
 var raceMixture = mixture{[...]int{-1, -1, 1, 0}, 5}
 
 // syntheticCompas is the stand-in for COMPAS after filtering.
@@ -105,7 +107,7 @@ func syntheticCompas() Dataset {
 	})
 }
 
-// drawCompas generates a sheet like that of COMPAS.
+// drawCompas generates a sheet like COMPAS's.
 func drawCompas(seed uint64) *sheet {
 	t := newStandIn(6172, seed)
 	counts := map[string][]int{
@@ -144,8 +146,8 @@ func syntheticCommunities() Dataset {
 	})
 }
 
-// drawCommunities generates a sheet like that of Communities and Crime: numbers in hundredths, most
-// columns with the same distribution, and separate distributions for the shares of the groups.
+// drawCommunities generates a sheet like the sheet of Communities and Crime: numbers in hundredths,
+// most columns with the same distribution, and separate distributions for the shares of the groups.
 func drawCommunities(seed uint64) *sheet {
 	t := newStandIn(1994, seed)
 	usual := t.quantiles([7]int{0, 12, 25, 42, 60, 78, 100})

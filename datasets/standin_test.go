@@ -53,8 +53,8 @@ func checkGolden(t *testing.T, path string, got []byte) {
 	}
 }
 
-// The rows are the same on every machine: sizes, and checksums of the data sets whose features are
-// not quotients.
+// TestStandInGolden checks that the rows are the same on every machine: sizes, and checksums of the
+// data sets whose features are not quotients.
 func TestStandInGolden(t *testing.T) {
 	var got bytes.Buffer
 	for _, name := range standIns {
@@ -83,8 +83,8 @@ func TestStandInGolden(t *testing.T) {
 	checkGolden(t, "testdata/standins.golden", got.Bytes())
 }
 
-// A generated sheet has the columns of its data set's file, with allowed categories and without
-// forbidden missing values.
+// TestStandInFitsItsDesign checks that a generated sheet has the columns of its data set's file,
+// with allowed categories and without forbidden missing values.
 func TestStandInFitsItsDesign(t *testing.T) {
 	for _, tc := range []struct {
 		sheet  *sheet
@@ -106,8 +106,9 @@ func TestStandInFitsItsDesign(t *testing.T) {
 	}
 }
 
-// A model can learn from a stand-in and generalise: the line through the means of the two classes
-// ranks held-out rows far better than chance (area under the curve 1/2), and not perfectly.
+// TestStandInsCanBeLearned checks that a model can learn from a stand-in and generalise: the line
+// through the means of the two classes ranks held-out rows far better than chance (area under the
+// curve 1/2), and not perfectly.
 func TestStandInsCanBeLearned(t *testing.T) {
 	for _, name := range standIns {
 		tables, err := LoadTable("", name, TableOptions{Seed: 5})
@@ -149,8 +150,8 @@ func TestStandInsCanBeLearned(t *testing.T) {
 	}
 }
 
-// The groups' shares of class +1 are about the published shares: 0.109 and 0.304 for Adult's
-// sexes, 0.523 and 0.383 for COMPAS's races.
+// TestStandInGroupRates checks that the groups' shares of class +1 are about the published shares:
+// 0.109 and 0.304 for Adult's sexes, 0.523 and 0.383 for COMPAS's races.
 func TestStandInGroupRates(t *testing.T) {
 	for name, want := range map[string][2]float64{"synthetic-adult": {0.109, 0.304}, "synthetic-compas": {0.523, 0.383}} {
 		tables, err := LoadTable("", name, TableOptions{Seed: 6, Split: Split{Train: 100}})

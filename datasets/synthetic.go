@@ -37,18 +37,19 @@ func syntheticSet() Dataset {
 // Synthetic generates a training and a test set of 28 x 28 8-bit images. Every class is one pen
 // stroke (see glyphs). An image is generated in three steps:
 //
-//  1. Its stroke is a blend (1-t) own + t other of the stroke of its class and the stroke of
-//     another class, most often a neighbour in the list. t is small most of the time but may exceed
-//     1/2. Such images are ambiguous: no model classifies all of them correctly unless it memorises
-//     each, and a model decides which class has the errors.
+//  1. The stroke of the image is a blend (1-t) own + t other of the stroke of the image's class
+//     and the stroke of another class, most often a neighbour in the list. t is small most of the
+//     time but may exceed 1/2. Images with a large t are ambiguous: a model classifies all of
+//     these images correctly only if it memorises each image, so a model decides which class has
+//     the errors.
 //  2. Every control point moves by a small random amount. Then the stroke is rotated, sheared,
 //     scaled and shifted as a whole, and smoothed.
-//  3. It is drawn light on dark with a pen of random width and brightness, on a background with a
-//     brightness gradient and a little noise.
+//  3. The stroke is drawn light on dark with a pen of random width and brightness, on a background
+//     with a brightness gradient and a little noise.
 //
 // All steps are integer arithmetic on a PCG stream, so a seed gives the same bytes on every
-// machine. Every class has its own streams for training and test rows: more rows leave the earlier
-// rows unchanged. The classes alternate from row to row.
+// machine. Every class has its own streams for training and test rows, so a larger set begins with
+// the rows of a smaller set. The classes alternate from row to row.
 func Synthetic(cfg SyntheticConfig) (train, test *Images) {
 	if cfg.TrainPerClass == 0 {
 		cfg.TrainPerClass = syntheticTrainRows

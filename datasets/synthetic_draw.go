@@ -8,7 +8,7 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// point is a position in the image in fixed point; a pixel is unit.
+// point is a position in the image in fixed point: unit is the width of one pixel.
 type point struct{ x, y int }
 
 // unit is one pixel in fixed point.
@@ -31,11 +31,11 @@ var glyphs = [...]struct {
 	{"6", [glyphPoints]point{{4, -8}, {-2, -5}, {-5, 0}, {-5, 5}, {0, 8}, {5, 5}, {3, 1}, {-1, 0}, {-5, 3}}},
 }
 
-// stream returns integers from a PCG by multiply and shift, the same on every machine and in every
-// version of Go.
+// stream draws random integers from a PCG by multiply and shift. The integers are the same on every
+// machine and in every version of Go.
 type stream struct{ pcg *rand.PCG }
 
-// below is uniform in [0, n).
+// below returns a uniform integer in [0, n).
 func (s stream) below(n int) int {
 	hi, _ := bits.Mul64(s.pcg.Uint64(), uint64(n))
 	return int(hi)
@@ -70,7 +70,7 @@ func drawSet(seed uint64, split, rowsPerClass int) *Images {
 	return set
 }
 
-// drawPicture generates one image of the class.
+// drawPicture generates one image of the class in pixels.
 func drawPicture(s stream, class int, pixels []uint8) {
 	stroke := smooth(place(s, blend(s, class)))
 	radius := penLeast + s.below(penRange)

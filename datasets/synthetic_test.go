@@ -13,7 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// The bytes are the same on every machine: checksums of the default sets, and one complete image.
+// TestSyntheticGolden checks that the bytes are the same on every machine: checksums of the default
+// sets, and one complete image.
 func TestSyntheticGolden(t *testing.T) {
 	var got bytes.Buffer
 	for _, seed := range []uint64{1, 2} {

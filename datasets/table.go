@@ -10,7 +10,7 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// Table holds rows of features with a label each, and the groups of rows for constraints.
+// Table holds rows of features, a label for each row, and groups of rows for constraints.
 type Table struct {
 	// *matrix.CSR for Adult and LIBSVM files, else *matrix.Dense; numbers are standardised (see
 	// Preparation)
@@ -20,7 +20,7 @@ type Table struct {
 	Classes  [2]string // names of -1 and +1
 	// two disjoint groups that cover all rows, or any number of groups that may overlap
 	Groups []Group
-	// the attributes that TableOptions.Attributes names, in that order
+	// the attributes that TableOptions.Attributes names, in the order of the option
 	Attributes []Attribute
 	Source     []int // each row's number in the file, or in the concatenated files, from 0
 }
@@ -70,7 +70,7 @@ func (t *Table) Partition() (protected, rest Group, err error) {
 	return t.Groups[0], t.Groups[1], nil
 }
 
-// exclusive returns the group of each row; ok is false if a row is in no group or in several
+// exclusive returns the group of each row. ok is false if a row is in no group or in several
 // groups.
 func exclusive(groups []Group, rows int) (of []int, ok bool) {
 	total := 0

@@ -14,27 +14,28 @@ type TableOptions struct {
 
 	// Groups are conditions on columns (race=Caucasian, 25<=age<60), or features' numbers or names
 	// for sparse tables; empty: the data set's own groups. One condition makes two groups: the rows
-	// that meet it, and the rest. Several conditions make one group each. A column's name makes one
-	// group for each of its values.
+	// that meet the condition, and the rest. Several conditions make one group each. A column's
+	// name makes one group for each value of the column.
 	Groups []string
 	// Attributes are columns, or conditions on columns, to keep beside the features; see
-	// Table.Attributes. The columns may be features or not, and may have missing values. They do
-	// not influence the split, so runs with different constraints have the same rows. In Adult the
-	// columns are those of the census (sex, race, ...); in LIBSVM files they are features' numbers.
+	// Table.Attributes. The columns may also be features, and may have missing values. Attributes
+	// do not influence the split, so runs with different constraints have the same rows. In Adult
+	// the columns are those of the census (sex, race, ...); in LIBSVM files they are features'
+	// numbers.
 	Attributes []string
 	// DropSensitive leaves the columns that determine the groups and the attributes out of the
 	// features: the columns of the conditions; for sparse tables also features that determine a
-	// group, and for Adult all features of the same block. With Attributes and without Groups, the
-	// data set's own groups do not count.
+	// group, and for Adult all features of the same block. With Attributes and without Groups,
+	// DropSensitive ignores the data set's own groups.
 	DropSensitive bool
 	// Ignore names columns to exclude from the features.
 	Ignore []string
 
-	// For the user's own files, the data sets csv and libsvm.
+	// Options for the user's own files: the data sets csv and libsvm.
 
-	File string // its path; StandardInput: standard input
+	File string // path of the user's file; StandardInput: standard input
 
-	// For csv.
+	// Options for the data set csv.
 
 	// Label is the label's column, or a condition that the rows of class +1 meet: column=value,
 	// column!=value, column>=number.
@@ -45,14 +46,14 @@ type TableOptions struct {
 	Dates       string   // DatesRefused (also ""), DatesExpanded, DatesDayFirst or DatesMonthFirst
 	Decimal     string   // DecimalAuto (also ""), DecimalPoint or DecimalComma
 	Separator   rune     // field separator; 0: detect it
-	// TestFile is the path of a file with the test rows. They are prepared as the rows of File are,
-	// and all rows of File are training and validation rows.
+	// TestFile is the path of a file with the test rows. LoadTable prepares the test rows in the
+	// same way as the rows of File. All rows of File are training and validation rows.
 	TestFile string
-	// Unknown says what a category in TestFile means that File does not have: UnknownRefused (also
-	// "") or UnknownIgnored.
+	// Unknown says how to treat a category that occurs in TestFile but not in File: UnknownRefused
+	// (also "") or UnknownIgnored.
 	Unknown string
 	// SplitColumn is the column that says to which part a row belongs: train, validation or test.
-	// It takes the place of Split.
+	// It replaces Split.
 	SplitColumn string
 }
 
@@ -64,10 +65,11 @@ func (o *TableOptions) OwnFiles() []string {
 	return []string{o.File, o.TestFile}
 }
 
-// errNoGroups refuses to drop the columns of groups if there are no groups.
+// errNoGroups is the error for DropSensitive without groups.
 var errNoGroups = fmt.Errorf("datasets: %w: --drop-sensitive needs groups; specify them (--group)", ErrOption)
 
-// check returns an error for options that do not apply to the data set.
+// check returns an error if an option does not apply to the data set or a required option is
+// missing.
 func (o *TableOptions) check(d Dataset) error {
 	if err := o.Split.check(); err != nil {
 		return err
@@ -119,7 +121,7 @@ func (o *TableOptions) check(d Dataset) error {
 	return o.checkFile(d)
 }
 
-// checkFile returns an error if a data set of the user has no file.
+// checkFile returns an error if the options name no file for a user's data set.
 func (o *TableOptions) checkFile(d Dataset) error {
 	if d.Own && o.File == "" {
 		return fmt.Errorf("datasets: %w: %s needs the path of a file", ErrOption, d.Name)

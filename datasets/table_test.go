@@ -38,7 +38,8 @@ func TestTablePartition(t *testing.T) {
 	}
 }
 
-// The checksum covers everything that a table holds, whatever the form of its features.
+// TestTableSHA256 checks that the checksum covers all contents of a table, for any type of
+// features.
 func TestTableSHA256(t *testing.T) {
 	sum := fewLabels().SHA256()
 	same := fewLabels()
@@ -60,7 +61,7 @@ func TestTableSHA256(t *testing.T) {
 	}
 }
 
-// threeOfThem returns a sheet of 40 rows, three of them in group a.
+// threeOfThem returns the text of a table with 40 rows, of which three rows are in group a.
 func threeOfThem() string {
 	var text strings.Builder
 	text.WriteString("g,x,y\n")
@@ -70,8 +71,8 @@ func threeOfThem() string {
 	return text.String()
 }
 
-// A group without rows in a split is an error that names both. Overlapping groups may be empty in
-// held-out splits.
+// TestTableEmptyGroup checks that a group without rows in a split is an error with the names of the
+// group and the split. Overlapping groups may be empty in held-out splits.
 func TestTableEmptyGroup(t *testing.T) {
 	text := threeOfThem()
 	_, err := everything(t, text, TableOptions{Label: "y", Groups: []string{"g=a"}, Split: Split{90, 5, 5}})

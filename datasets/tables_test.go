@@ -11,11 +11,11 @@ import (
 const bankHeader = `"age";"job";"marital";"education";"default";"housing";"loan";"contact";"month";"day_of_week";"duration";` +
 	`"campaign";"pdays";"previous";"poutcome";"emp.var.rate";"cons.price.idx";"cons.conf.idx";"euribor3m";"nr.employed";"y"` + "\r\n"
 
-// bankRow is a row; the age, the call's duration and the label are filled in.
+// bankRow is the format of a row with three blanks: the age, the call's duration and the label.
 const bankRow = `%d;"student";"single";"unknown";"no";"yes";"no";"cellular";"may";"mon";%d;` +
 	`1;999;0;"nonexistent";1.1;93.994;-36.4;4.857;5191;"%s"` + "\r\n"
 
-// bankText returns a small Bank: a row for each age; every second row is a yes.
+// bankText returns a small Bank: a row for each age; every second row has the label yes.
 func bankText(ages ...int) string {
 	var text strings.Builder
 	text.WriteString(bankHeader)

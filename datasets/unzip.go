@@ -9,8 +9,8 @@ import (
 	"os"
 )
 
-// fetchZipped does the work of fetchFrom for a file in the zip archive at url. The archive has no
-// published checksum or size; the file has.
+// fetchZipped does the work of fetchFrom for a file in the zip archive at url. The file has a
+// published checksum and size; the archive has neither.
 func fetchZipped(ctx context.Context, url, path string, file File, opts FetchOptions) error {
 	archive := path + ".zip.part"
 	progress := opts.Progress
@@ -42,8 +42,8 @@ func fetchZipped(ctx context.Context, url, path string, file File, opts FetchOpt
 	return putInPlace(part, path)
 }
 
-// unzip writes the file from the archive to path, at most one byte more than the file's size, and
-// syncs it.
+// unzip extracts the file from the archive to path and syncs path. It writes at most one byte more
+// than the file's published size.
 func unzip(archive, path string, file File) (err error) {
 	r, err := zip.OpenReader(archive)
 	if err != nil {

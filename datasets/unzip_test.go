@@ -31,7 +31,7 @@ func zipArchive(t *testing.T, name string, content []byte) []byte {
 	return buf.Bytes()
 }
 
-// publishedZipped describes fetchBody as a file in archives.
+// publishedZipped describes fetchBody as a file in the zip archives at urls.
 func publishedZipped(urls ...string) File {
 	f := published()
 	f.URLs, f.Zipped = urls, "folder/file.bin"
@@ -112,7 +112,7 @@ func TestFetchZipped(t *testing.T) {
 	}
 }
 
-// A mirror holds the file itself.
+// TestFetchZippedFromMirror checks that Fetch downloads the extracted file from a mirror.
 func TestFetchZippedFromMirror(t *testing.T) {
 	s := newServer(t, good)
 	dir := t.TempDir()
@@ -124,7 +124,8 @@ func TestFetchZippedFromMirror(t *testing.T) {
 	checkFetched(t, dir)
 }
 
-// An interrupted download leaves no file, and the error says how to continue.
+// TestFetchZippedCancelled checks that an interrupted download leaves no file, and that the error
+// says how to continue.
 func TestFetchZippedCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
