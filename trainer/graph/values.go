@@ -31,7 +31,10 @@ func Float64s(v gorgonia.Value) []float64 {
 	if own, ok := v.Data().([]float64); ok {
 		return own
 	}
-	list, _ := appendFloat64s(nil, v)
+	list, err := appendFloat64s(make([]float64, 0, v.Size()), v)
+	if err != nil {
+		return nil
+	}
 	return list
 }
 

@@ -171,6 +171,7 @@ func TestDecisionsRefuse(t *testing.T) {
 
 // TestChurn reads earlier decisions from a file.
 func TestChurn(t *testing.T) {
+	notUnderRace(t)
 	tables, err := datasets.LoadTable("", "synthetic-adult", datasets.TableOptions{Seed: 1})
 	if err != nil {
 		t.Fatal(err)

@@ -25,6 +25,7 @@ func narrow(o *Options) { o.Model = &models.Spec{Hidden: []int{8}, Activation: m
 // Every fairness problem trains. It becomes feasible if its bound can be met, and reports the
 // measures of every split.
 func TestFairnessProblemsTrain(t *testing.T) {
+	notUnderRace(t)
 	for name, tc := range map[string]struct {
 		task     Task
 		dataset  string
@@ -134,5 +135,14 @@ func TestExactFairness(t *testing.T) {
 		p.Space().Read(x, a)
 		e.problem.Space().Read(y, b)
 		nearly(t, "gradient", x, y)
+	}
+}
+
+// notUnderRace skips a long training under the race detector, which slows it about five times.
+// Shorter trainings run the same goroutines.
+func notUnderRace(t *testing.T) {
+	t.Helper()
+	if raceDetector {
+		t.Skip("a long training; shorter ones run the same goroutines")
 	}
 }

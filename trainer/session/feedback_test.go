@@ -128,6 +128,7 @@ func checkOutcome(t *testing.T, s *Session, a *assembly, r *Result) {
 // of every kind. The decisions of the saved weights meet every bound within one row, and the bound
 // on a single rate exactly.
 func TestBoundsHoldOnDecisions(t *testing.T) {
+	notUnderRace(t)
 	table := Table{Dataset: "synthetic-compas"}
 	for _, tc := range []struct {
 		name   string
@@ -223,6 +224,7 @@ func before(t *testing.T, a *assembly) []float64 {
 
 // TestClassErrors bounds the recall of every class of a network for pictures.
 func TestClassErrors(t *testing.T) {
+	notUnderRace(t)
 	for name, solver := range solvers() {
 		task := Decisions{SubjectTo: subject(t, "recall[*] >= 0.75", "precision[C] >= 0.6")}
 		o := Options{Data: Images{Dataset: "synthetic", Classes: []int{0, 1, 2}, RowsPerClass: 100}, Task: task, Model: &models.Spec{Hidden: []int{8}},
