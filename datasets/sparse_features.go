@@ -59,7 +59,7 @@ func (s *source) sparse(x *matrix.CSR, d *sparseDesign, opts TableOptions) error
 	for _, j := range by {
 		g, rest := Group{Name: d.name(j)}, Group{Name: theRest}
 		if d.names == nil {
-			g.Name = "feature " + g.Name
+			g.Name, g.Conditions = "feature "+g.Name, []string{g.Name}
 		}
 		for i := range x.Rows {
 			if x.Has(i, j) {

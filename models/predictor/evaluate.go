@@ -8,7 +8,6 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/rates"
-	"ppal/internal/statistics"
 )
 
 // EvaluateOptions say how to evaluate a model on labelled rows.
@@ -117,6 +116,9 @@ func (m *Model) attributes(subject []constraints.Constraint, by []string) []stri
 		list = append(list, a.Name)
 	}
 	list = append(list, by...)
+	if m.description.Groups != nil {
+		list = slices.DeleteFunc(list, func(name string) bool { return name == constraints.GroupsName })
+	}
 	slices.Sort(list)
 	return slices.Compact(list)
 }
@@ -139,7 +141,7 @@ func (m *Model) checked(c constraints.Constraint, rows *labelled) Checked {
 		return out
 	}
 	met := counted.Met(0)
-	out.Value, out.Test, out.Met, out.Interval = &v.Value, &v.Value, &met, interval(c, v)
+	out.Value, out.Test, out.Met, out.Interval = &v.Value, &v.Value, &met, rates.IntervalOf(c, counted.CountedSets(0), rates.Level)
 	return out
 }
 
@@ -186,37 +188,4 @@ func (m *Model) l1() (sum float64, err error) {
 		}
 	}
 	return sum, nil
-}
-
-// interval returns the 95% interval of a value. A rate has the exact interval. A gap or a ratio has
-// the conservative interval over the groups with rows. A loss and a norm have no interval.
-func interval(c constraints.Constraint, v constraints.Value) *[2]float64 {
-	var counts []statistics.Count
-	of := -1 // index of the rate if the value is a single rate
-	for _, r := range v.Rates {
-		if r.Rows == 0 {
-			continue
-		}
-		if math.Abs(float64(r.Hits)-r.Value*float64(r.Rows)) > 1e-6*float64(r.Rows) {
-			return nil // a loss
-		}
-		if r.Value == v.Value && of < 0 {
-			of = len(counts)
-		}
-		counts = append(counts, statistics.Count{Hits: r.Hits, Rows: r.Rows})
-	}
-	var i statistics.Interval
-	switch {
-	case len(counts) == 0:
-		return nil
-	case c.Measure().IsGap():
-		i = statistics.Gap(counts, rates.Level)
-	case c.Measure().Compares():
-		i = statistics.Ratio(counts, rates.Level)
-	case of < 0:
-		return nil
-	default:
-		i = counts[of].Interval(rates.Level)
-	}
-	return &[2]float64{i.Low, i.High}
 }

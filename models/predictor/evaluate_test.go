@@ -210,7 +210,7 @@ func TestEvaluatePictures(t *testing.T) {
 // because the saved weights include the threshold.
 func TestEvaluateTestRows(t *testing.T) {
 	text := strings.ReplaceAll(people(3000), ",NA,", ",baker,")
-	texts := []string{"gap(positive_rate, job) <= 0.05", "fpr <= 0.2"}
+	texts := []string{"gap(positive_rate, job) <= 0.05", "fpr <= 0.2", "excess(error, groups) <= 0.1", "distance(tpr, job) <= 0.1", "error[*] <= 0.4"}
 	var list []constraints.Constraint
 	for _, s := range texts {
 		c, err := constraints.Parse(s)
@@ -220,7 +220,7 @@ func TestEvaluateTestRows(t *testing.T) {
 		list = append(list, c)
 	}
 	source := session.CSV(write(t, text), "member")
-	source.Ignore, source.Missing = []string{"id"}, datasets.MissingImputed
+	source.Ignore, source.Missing, source.Groups = []string{"id"}, datasets.MissingImputed, []string{"job=clerk", "job!=nurse"}
 	dir, result := train(t, source, session.Decisions{SubjectTo: list})
 	m := load(t, dir)
 	if m.Description().Decision.Threshold != result.Outcome.Threshold {

@@ -252,8 +252,17 @@ func TestPublishedOnDecisions(t *testing.T) {
 			t.Errorf("the name is %s, want %s", name, nameOf(tc.task))
 		}
 	}
-	_, err := New(context.Background(), onTable(OnDecisionsOf(Intersectional{}, 0), Table{Dataset: "synthetic-communities"}, nil))
-	if err == nil || !strings.Contains(err.Error(), "bounds-on") {
+	communities := Table{Dataset: "synthetic-communities"}
+	for want, task := range map[string]Task{
+		"bounds-on": OnDecisionsOf(&Statement{}, 0), "if-form": OnDecisionsOf(Intersectional{Form: AverageGroup}, 0),
+		"epsilon": OnDecisionsOf(Intersectional{Epsilon: []float64{0.1, 0.2}}, 0),
+	} {
+		if _, err := New(context.Background(), onTable(task, communities, nil)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want a refusal of %s", err, want)
+		}
+	}
+	none := onTable(OnDecisionsOf(Intersectional{}, 0), Matrices{Train: &Matrix{Features: &matrix.Dense{Rows: 2, Cols: 1, Data: make([]float64, 2)}, Labels: []int{-1, 1}}}, nil)
+	if _, err := New(context.Background(), none); err == nil || !strings.Contains(err.Error(), "no groups") {
 		t.Errorf("%v, want a refusal", err)
 	}
 }
@@ -271,7 +280,22 @@ func TestBatchesKeepTheWeights(t *testing.T) {
 		m.Earlier["old"] = append(m.Earlier["old"], i/5%3-1)
 		m.Groups[i/7%2].Rows = append(m.Groups[i/7%2].Rows, i)
 	}
-	task := Decisions{SubjectTo: subject(t, "gap(tpr, u) <= 0.1", "gap(fpr, a) <= 0.1", "churn(old) <= 0.5")}
+	sameWeights(t, m, "gap(tpr, u) <= 0.1", "gap(fpr, a) <= 0.1", "churn(old) <= 0.5")
+	for i := range n { // b overlaps a
+		if i%5 == 0 {
+			m.Groups[1].Rows = append(m.Groups[1].Rows, i)
+		}
+	}
+	slices.Sort(m.Groups[1].Rows)
+	m.Groups[1].Rows = slices.Compact(m.Groups[1].Rows)
+	sameWeights(t, m, "excess(fpr, groups) <= 0.1")
+}
+
+// sameWeights checks that a mini-batch has the labels, attributes, groups and earlier decisions of
+// the first batch.
+func sameWeights(t *testing.T, m *Matrix, texts ...string) {
+	t.Helper()
+	task := Decisions{SubjectTo: subject(t, texts...)}
 	e := buildOptions(t, onTable(task, Matrices{Train: m}, func(o *Options) { o.BatchSize = 40 }))
 	b := e.sampler.(smoothBatches).batches
 	picked := func() Rows {

@@ -24,7 +24,8 @@ func (o *Options) needs() constraints.Needs {
 
 // loadTable reads the table with the attributes that constraints name. A constraint may name a
 // value without an attribute, such as Female. loadTable then finds the column that has the value
-// as a category, and reads the table again.
+// as a category, and reads the table again. The name "groups" is the name of a column only if the
+// table has no groups that overlap.
 func loadTable(dir, dataset string, options datasets.TableOptions, needs constraints.Needs) (*datasets.Tables, error) {
 	options.Attributes = slices.Clone(options.Attributes)
 	add := func(name string) bool {
@@ -35,13 +36,15 @@ func loadTable(dir, dataset string, options datasets.TableOptions, needs constra
 		return true
 	}
 	for _, name := range needs.Attributes {
-		add(name)
+		if name != constraints.GroupsName {
+			add(name)
+		}
 	}
 	t, err := datasets.LoadTable(dir, dataset, options)
 	if err != nil {
 		return nil, namesAttribute(err, needs)
 	}
-	again := false
+	again := needs.Groups() && !overlap(t.Train) && add(constraints.GroupsName)
 	for _, value := range needs.Values {
 		if slices.Contains(t.Train.Classes[:], value) || slices.ContainsFunc(t.Train.Attributes, func(a datasets.Attribute) bool { return slices.Contains(a.Values, value) }) {
 			continue
@@ -53,7 +56,17 @@ func loadTable(dir, dataset string, options datasets.TableOptions, needs constra
 	if again {
 		t, err = datasets.LoadTable(dir, dataset, options)
 	}
-	return t, err
+	return t, namesAttribute(err, needs)
+}
+
+// overlap reports whether the table has groups that the constraint language names "groups".
+func overlap(t *datasets.Table) bool {
+	groups := make([]constraints.Group, len(t.Groups))
+	for k, g := range t.Groups {
+		groups[k] = constraints.Group{Name: g.Name, Rows: g.Rows}
+	}
+	_, disjoint := ofGroups(groups, t.Rows())
+	return len(groups) > 0 && !disjoint
 }
 
 // columnsWith returns the columns that have the category.
@@ -77,7 +90,7 @@ func columnsWith(t *datasets.Tables, category string) (columns []string) {
 // namesAttribute extends an error about an attribute that the table lacks. The new error also
 // names the constraint.
 func namesAttribute(err error, needs constraints.Needs) error {
-	if !errors.Is(err, datasets.ErrGroup) && !errors.Is(err, datasets.ErrColumn) {
+	if err == nil || !errors.Is(err, datasets.ErrGroup) && !errors.Is(err, datasets.ErrColumn) {
 		return err
 	}
 	for k, name := range needs.Attributes {

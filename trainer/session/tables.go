@@ -122,13 +122,13 @@ func loadTables(t *datasets.Tables, on request) *loaded {
 		l.description.FeatureNames = t.Preparation.Columns()
 	}
 	for name, part := range inSplits(t.Train, t.Validation, t.Test) {
-		r := rows{data: part.Features, labels: part.Labels, source: part.Source}
+		r := rows{data: part.Features, labels: part.Labels, source: part.Source, named: on.needs.Groups()}
 		for k, class := range part.Classes {
 			r.classes = append(r.classes, Class{Name: class, Label: 2*k - 1})
 		}
 		for _, g := range part.Groups {
 			r.groups = append(r.groups, constraints.Group{Name: g.Name, Rows: g.Rows})
-			r.levels = append(r.levels, g.Levels)
+			r.levels, r.conditions = append(r.levels, g.Levels), append(r.conditions, g.Conditions)
 		}
 		for _, a := range part.Attributes {
 			r.attributes = append(r.attributes, constraints.Attribute(a))
@@ -163,7 +163,7 @@ func (l *loaded) packIntegers(t *datasets.Tables, on request) {
 	l.description.Notes = append(l.description.Notes, fmt.Sprintf("All %d features are small integers before they are standardised: they are kept as bytes.", cols))
 }
 
-func (s Matrices) load(context.Context, request) (*loaded, error) {
+func (s Matrices) load(_ context.Context, on request) (*loaded, error) {
 	if s.Train == nil {
 		return nil, fmt.Errorf("session: %w: Matrices without training rows", ErrOptions)
 	}
@@ -171,7 +171,7 @@ func (s Matrices) load(context.Context, request) (*loaded, error) {
 	l.description.Normalization, l.description.FeatureNames = string(models.NormalizeNone), s.Columns
 	for name, m := range inSplits(s.Train, s.Validation, s.Test) {
 		r := rows{data: m.Features, labels: m.Labels, groups: m.Groups, classes: s.classes(), levels: make([][]float64, len(m.Groups)),
-			attributes: m.Attributes, earlier: m.Earlier}
+			attributes: m.Attributes, earlier: m.Earlier, named: on.needs.Groups()}
 		if err := r.check(); err != nil {
 			return nil, fmt.Errorf("session: the %s rows: %w", name, err)
 		}
