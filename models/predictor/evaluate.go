@@ -2,11 +2,13 @@ package predictor
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"slices"
 
 	"ppal/constraints"
+	"ppal/datasets"
 	"ppal/internal/rates"
 )
 
@@ -18,6 +20,10 @@ type EvaluateOptions struct {
 	By []string
 	// Labels are the class numbers of pictures, as in an IDX file of labels.
 	Labels []byte
+	// Earlier are the files of earlier decisions on these rows, in the format of ppal predict, for
+	// each file that a churn constraint names. A churn without decisions is not counted. The key ""
+	// stands for every other file.
+	Earlier map[string]string
 	// Subject are the constraints to check. nil checks the constraints of the training.
 	Subject []constraints.Constraint
 }
@@ -77,6 +83,9 @@ func (m *Model) Evaluate(r io.Reader, name string, o EvaluateOptions) (*Evaluati
 	}
 	e := &Evaluation{Rows: len(rows.Labels), Unknown: rows.unknown, Classes: rows.Classes, Confusion: table.Confusion,
 		Rates: RateTable{table.Overall, table.ByGroup}, Constraints: []Checked{}}
+	if err := m.earlier(rows, subject, o.Earlier); err != nil {
+		return nil, err
+	}
 	for _, c := range subject {
 		e.Constraints = append(e.Constraints, m.checked(c, rows))
 	}
@@ -126,9 +135,11 @@ func (m *Model) attributes(subject []constraints.Constraint, by []string) []stri
 // checked counts one constraint.
 func (m *Model) checked(c constraints.Constraint, rows *labelled) Checked {
 	out := Checked{Constraint: c.String(), Bound: c.Bound(), AtLeast: c.IsAtLeast()}
-	if len(constraints.NeedsOf(constraints.Rate{}, []constraints.Constraint{c}).Files) > 0 {
-		out.Reason = "the earlier decisions are of the file of the training"
-		return out
+	for _, file := range constraints.NeedsOf(constraints.Rate{}, []constraints.Constraint{c}).Files {
+		if rows.Earlier[file] == nil {
+			out.Reason = "the earlier decisions on these rows are not known"
+			return out
+		}
 	}
 	counted, err := m.count(c, rows)
 	if err != nil {
@@ -143,6 +154,45 @@ func (m *Model) checked(c constraints.Constraint, rows *labelled) Checked {
 	met := counted.Met(0)
 	out.Value, out.Test, out.Met, out.Interval = &v.Value, &v.Value, &met, rates.IntervalOf(c, counted.CountedSets(0), rates.Level)
 	return out
+}
+
+// earlier reads the earlier decisions on the rows.
+func (m *Model) earlier(rows *labelled, subject []constraints.Constraint, files map[string]string) error {
+	var texts [][]string
+	for _, c := range m.description.Decision.Classes {
+		texts = append(texts, []string{c.Value, c.Name})
+	}
+	named := constraints.NeedsOf(constraints.Rate{}, subject).Files
+	for file := range files {
+		if file != "" && !slices.Contains(named, file) || len(named) == 0 {
+			return fmt.Errorf("predictor: %w: no constraint names earlier decisions of %q; the constraints name %q", datasets.ErrOption, file, named)
+		}
+	}
+	for _, name := range named {
+		file, ok := files[name]
+		if !ok {
+			file = files[""]
+		}
+		if file == "" {
+			continue
+		}
+		decisions, err := datasets.ReadDecisions(file, texts...)
+		if err != nil {
+			return err
+		}
+		of := make([]int, len(rows.Labels))
+		for i := range of {
+			of[i] = -1
+			if d, ok := decisions[rows.number(i)]; ok {
+				of[i] = d
+			}
+		}
+		if rows.Earlier == nil {
+			rows.Earlier = map[string][]int{}
+		}
+		rows.Earlier[name] = of
+	}
+	return nil
 }
 
 // count counts one constraint on the rows. The groups are the attribute values of these rows.

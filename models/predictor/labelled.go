@@ -17,6 +17,15 @@ type labelled struct {
 	scores    []float64
 	decisions []int
 	unknown   int
+	source    []int // number of each row in the file, from 0; nil: row i is row i of the file
+}
+
+// number returns the number of row i in the file, from 0.
+func (l *labelled) number(i int) int {
+	if l.source == nil {
+		return i
+	}
+	return l.source[i]
 }
 
 // conditions returns the distinct conditions of the groups in model.json.
@@ -128,6 +137,7 @@ func (m *Model) pictures(rows *labelled, r io.Reader, name string, o EvaluateOpt
 		for i, y := range o.Labels[all-n : all] {
 			if k, ok := class[y]; ok {
 				rows.Labels, rows.decisions = append(rows.Labels, k), append(rows.decisions, b.Decisions[i])
+				rows.source = append(rows.source, b.First+i)
 				rows.scores = append(rows.scores, b.Scores[i*outputs:][:outputs]...)
 			}
 		}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -214,6 +215,44 @@ func TestChurn(t *testing.T) {
 		}
 		if _, err := New(context.Background(), onTable(task, Table{Dataset: "synthetic-adult"}, nil)); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%q: %v, want %q", tc.text, err, tc.want)
+		}
+	}
+}
+
+// TestChurnOfPictures reads earlier decisions by the rows of the training set. The test rows of
+// pictures have no earlier decisions.
+func TestChurnOfPictures(t *testing.T) {
+	images := Images{Dataset: "synthetic", RowsPerClass: 20, Classes: []int{1, 0, 2}, Split: datasets.Split{Train: 80, Validation: 20}}
+	first := buildOptions(t, onTable(NeymanPearson{}, images, nil)).data
+	text, names := "row,class,score\n", first.splits[0].classes
+	for k, s := range first.splits[:2] {
+		for i, row := range s.source {
+			if k == 1 || i%4 > 0 { // a quarter of the training rows has no earlier decision
+				text += fmt.Sprintf("%d,%s,0\n", row+1, names[i%3].Name)
+			}
+		}
+	}
+	file := filepath.Join(t.TempDir(), "old.csv")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := buildOptions(t, onTable(Decisions{SubjectTo: []constraints.Constraint{constraints.Churn(file).AtMost(0.1)}}, images, func(o *Options) { o.BatchSize = 30 }))
+	n := first.splits[0].len()
+	if got := e.builder.statement.system.SmallestCell(0); got != n*3/4 {
+		t.Errorf("%d of %d training rows have an earlier decision", got, n)
+	}
+	d := e.builder.statement.decided()
+	for k, s := range e.data.splits {
+		scores := make([]float64, 3*s.len())
+		for i := range s.len() {
+			scores[3*i+i%3] = 1 // the earlier decision
+		}
+		counted, _, err := d.count(s, scores, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := counted.Values[0]; v.Defined != (k < 2) || v.Value != 0 {
+			t.Errorf("%s: %+v, want the churn 0", s.name, v)
 		}
 	}
 }

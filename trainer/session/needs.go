@@ -1,11 +1,8 @@
 package session
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,28 +98,34 @@ func namesAttribute(err error, needs constraints.Needs) error {
 	return err
 }
 
-// addEarlier adds earlier decisions to the splits of a table, from the files that churn
-// constraints name.
-func (l *loaded) addEarlier(t *datasets.Tables, files []string) error {
+// addEarlier adds earlier decisions to the splits, from the files that churn constraints name. The
+// files number the rows of a table through all files of the table. Of pictures, the files number
+// the rows of the training set: test pictures have no earlier decisions.
+func (l *loaded) addEarlier(files []string) error {
 	for _, file := range files {
-		decisions, err := readDecisions(file, t.Train.Classes[:], t.Label)
+		decisions, err := datasets.ReadDecisions(file, l.classTexts()...)
 		if err != nil {
-			return err
+			return fmt.Errorf("session: earlier decisions: %w", err)
 		}
-		for k, part := range t.Parts() {
-			of := make([]int, len(part.Source))
+		for _, split := range l.splits {
+			r := &split.rows
+			pictures := l.label == nil && split.name == Test
+			of := make([]int, r.len())
 			found := 0
-			for i, row := range part.Source {
+			for i := range of {
 				of[i] = -1
-				if d, ok := decisions[row+1]; ok {
+				if i >= len(r.source) || pictures {
+					continue
+				}
+				if d, ok := decisions[r.source[i]]; ok {
 					of[i] = d
 					found++
 				}
 			}
-			if found == 0 {
-				return fmt.Errorf("session: %s: no decision is of a %s row; want the rows' numbers in the data file, from 1, in the column row", file, part.Name)
+			if found == 0 && !pictures {
+				return fmt.Errorf("session: %w: %s: no decision is of a %s row; want the rows' numbers in the data file, from 1, in the column row",
+					ErrOptions, file, split.name.Word())
 			}
-			r := &l.splits[k].rows
 			if r.earlier == nil {
 				r.earlier = map[string][]int{}
 			}
@@ -133,54 +136,14 @@ func (l *loaded) addEarlier(t *datasets.Tables, files []string) error {
 	return nil
 }
 
-// readDecisions reads a file of earlier decisions in the format of ppal predict: text with the
-// column row, from 1, and the column decision or class. The column holds a value of the label or
-// the name of a class. The result maps a row to the index of the row's class.
-func readDecisions(file string, classes []string, label datasets.Label) (map[int]int, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, fmt.Errorf("session: earlier decisions: %w", err)
+// classTexts returns the texts that stand for each class in files of decisions.
+func (l *loaded) classTexts() (texts [][]string) {
+	for k, c := range l.splits[0].classes {
+		of := []string{c.Name}
+		if l.label != nil {
+			of = append(of, l.label.Values()[k])
+		}
+		texts = append(texts, of)
 	}
-	defer f.Close()
-	r := csv.NewReader(f)
-	header, err := r.Read()
-	if err != nil {
-		return nil, fmt.Errorf("session: earlier decisions: %s: %w", file, err)
-	}
-	row, decision := slices.Index(header, "row"), slices.Index(header, "decision")
-	if decision < 0 {
-		decision = slices.Index(header, "class")
-	}
-	if row < 0 || decision < 0 {
-		return nil, fmt.Errorf("session: earlier decisions: %s: want the columns row and decision, as ppal predict writes them; the columns are %s",
-			file, strings.Join(header, ", "))
-	}
-	decisions := map[int]int{}
-	for {
-		record, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			return decisions, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("session: earlier decisions: %s: %w", file, err)
-		}
-		line, _ := r.FieldPos(0)
-		n, err := strconv.Atoi(record[row])
-		if err != nil || n < 1 {
-			return nil, fmt.Errorf("session: earlier decisions: %s:%d: row is %q, want a number from 1", file, line, record[row])
-		}
-		class := slices.Index(classes, record[decision])
-		values := label.Values()
-		if class < 0 {
-			class = slices.Index(values[:], record[decision])
-		}
-		if class < 0 {
-			return nil, fmt.Errorf("session: earlier decisions: %s:%d: decision is %q, want one of %s",
-				file, line, record[decision], strings.Join(slices.Concat(values[:], classes), ", "))
-		}
-		if _, twice := decisions[n]; twice {
-			return nil, fmt.Errorf("session: earlier decisions: %s:%d: row %d has a decision already", file, line, n)
-		}
-		decisions[n] = class
-	}
+	return texts
 }

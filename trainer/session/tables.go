@@ -91,7 +91,7 @@ func (s Table) load(ctx context.Context, on request) (*loaded, error) {
 			return nil, err
 		}
 		l := loadTables(t, on)
-		if err := l.addEarlier(t, on.needs.Files); err != nil {
+		if err := l.addEarlier(on.needs.Files); err != nil {
 			return nil, err
 		}
 		if builtIn(s.Dataset) {
@@ -105,7 +105,7 @@ func (s Table) load(ctx context.Context, on request) (*loaded, error) {
 
 func (s TablesAtHand) load(_ context.Context, on request) (*loaded, error) {
 	l := loadTables(s.Tables, on)
-	return l, l.addEarlier(s.Tables, on.needs.Files)
+	return l, l.addEarlier(on.needs.Files)
 }
 
 // loadTables returns the rows of a table.
