@@ -91,12 +91,9 @@ func maxViolation(g []float64) (v float64) {
 // The intersectional problem compares each group's error with the error of all rows. If the groups
 // share a bound, and with bounds on decisions, the outcome has the largest excess.
 func TestIntersectionalOutcome(t *testing.T) {
-	source := Table{Dataset: "synthetic-communities", TableOptions: datasets.TableOptions{Split: datasets.DefaultSplit}}
-	tables, err := datasets.LoadTable("", source.Dataset, datasets.TableOptions{Split: datasets.DefaultSplit, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	own := Intersectional{Epsilon: slices.Repeat([]float64{0.02}, len(tables.Train.Groups))}
+	overlapping := []string{"sex=Female", "race=African-American", "age<30"}
+	source := Table{Dataset: "synthetic-compas", TableOptions: datasets.TableOptions{Split: datasets.DefaultSplit, Groups: overlapping}}
+	own := Intersectional{Epsilon: slices.Repeat([]float64{0.02}, len(overlapping))}
 	for _, task := range []Task{Intersectional{}, own, OnDecisionsOf(Intersectional{}, 0)} {
 		s, err := New(t.Context(), Options{Data: source, Task: task, Settings: trainer.Settings{Iterations: 5, Seed: 1}})
 		if err != nil {
@@ -108,7 +105,7 @@ func TestIntersectionalOutcome(t *testing.T) {
 		}
 		train := r.Splits[0].Rates
 		largest := math.Inf(-1)
-		for k, g := range train.ByGroup {
+		for k, g := range train.ByGroup[:len(overlapping)] {
 			want := g.Rates["error"].Value - train.Overall["error"].Value
 			largest = max(largest, want)
 			if len(r.Outcome.Constraints) > 1 && math.Abs(*r.Outcome.Constraints[k].Train-want) > 1e-12 {
