@@ -19,38 +19,18 @@ func (o *Options) needs() constraints.Needs {
 	return constraints.Needs{}
 }
 
-// loadTable reads the table with the attributes that constraints name. A constraint may name a
-// value without an attribute, such as Female. loadTable then finds the column that has the value
-// as a category, and reads the table again. The name "groups" is the name of a column only if the
-// table has no groups that overlap.
+// loadTable reads the table with the attributes that constraints name. The name "groups" is the
+// name of a column only if the table has no groups that overlap.
 func loadTable(dir, dataset string, options datasets.TableOptions, needs constraints.Needs) (*datasets.Tables, error) {
-	options.Attributes = slices.Clone(options.Attributes)
-	add := func(name string) bool {
-		if slices.Contains(options.Attributes, name) {
-			return false
-		}
-		options.Attributes = append(options.Attributes, name)
-		return true
-	}
+	options.Attributes, options.Values = slices.Clone(options.Attributes), needs.Values
 	for _, name := range needs.Attributes {
-		if name != constraints.GroupsName {
-			add(name)
+		if name != constraints.GroupsName && !slices.Contains(options.Attributes, name) {
+			options.Attributes = append(options.Attributes, name)
 		}
 	}
 	t, err := datasets.LoadTable(dir, dataset, options)
-	if err != nil {
-		return nil, namesAttribute(err, needs)
-	}
-	again := needs.Groups() && !overlap(t.Train) && add(constraints.GroupsName)
-	for _, value := range needs.Values {
-		if slices.Contains(t.Train.Classes[:], value) || slices.ContainsFunc(t.Train.Attributes, func(a datasets.Attribute) bool { return slices.Contains(a.Values, value) }) {
-			continue
-		}
-		for _, name := range columnsWith(t, value) {
-			again = add(name) || again
-		}
-	}
-	if again {
+	if err == nil && needs.Groups() && !overlap(t.Train) && !slices.Contains(options.Attributes, constraints.GroupsName) {
+		options.Attributes = append(options.Attributes, constraints.GroupsName)
 		t, err = datasets.LoadTable(dir, dataset, options)
 	}
 	return t, namesAttribute(err, needs)
@@ -64,24 +44,6 @@ func overlap(t *datasets.Table) bool {
 	}
 	_, disjoint := ofGroups(groups, t.Rows())
 	return len(groups) > 0 && !disjoint
-}
-
-// columnsWith returns the columns that have the category.
-func columnsWith(t *datasets.Tables, category string) (columns []string) {
-	if t.Preparation != nil {
-		for _, e := range t.Preparation.Encodings {
-			if slices.ContainsFunc(e.Categories, func(c string) bool { return strings.EqualFold(c, category) }) {
-				columns = append(columns, e.Column)
-			}
-		}
-	}
-	for _, feature := range t.Train.Columns {
-		name, value, found := strings.Cut(feature, "=")
-		if found && strings.EqualFold(value, category) && !slices.Contains(columns, name) {
-			columns = append(columns, name)
-		}
-	}
-	return columns
 }
 
 // namesAttribute extends an error about an attribute that the table lacks. The new error also
