@@ -26,8 +26,9 @@ type Counted struct {
 
 // Value is a value on counted decisions.
 type Value struct {
-	// Value is the rate; the largest gap, excess or distance; the smallest ratio; for a constraint on each class or
-	// group, the largest of the values for an upper bound and the smallest for a lower bound.
+	// Value is the rate; the largest gap, excess or distance; the smallest ratio; for a constraint on
+	// each class or group, the largest of the values for an upper bound and the smallest for a lower
+	// bound.
 	Value float64
 	// Defined is false if the value has no rows to count: the cell has no rows, fewer than two
 	// groups have rows, or, for a precision, no row is decided positive. Value is then 0.
@@ -184,8 +185,8 @@ func (c *Counted) spread(set []linear, form form) Value {
 	return v
 }
 
-// fromAll returns the excess or the distance of the groups that have rows. The first rate of the set
-// counts all rows.
+// fromAll returns the excess or the distance of the groups that have rows. The first rate of the
+// set counts all rows.
 func (c *Counted) fromAll(set []linear, form form) Value {
 	v := c.one(set[0])
 	all, defined := v.Value, v.Defined

@@ -13,9 +13,10 @@ import (
 //
 //	constraint = measure ( "<=" | ">=" ) number
 //	measure    = rate
-//	           | ( "gap" | "ratio" | "excess" | "distance" ) "(" rate "," attributes [ "," "min" integer ] ")"
+//	           | comparison "(" rate "," attributes [ "," "min" integer ] ")"
 //	           | "l1" "(" "weights" ")"
 //	           | "churn" "(" file ")"
+//	comparison = "gap" | "ratio" | "excess" | "distance"
 //	rate       = name [ "[" selector { "," selector } [ "," "min" integer ] "]" ]
 //	selector   = "*" | value | attribute "=" ( value | "*" )
 //	attributes = attribute { "*" attribute }

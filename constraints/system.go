@@ -20,8 +20,9 @@ import (
 //	sum_r Coefficients_jr h_r + Constant_j <= Bound_j,   j = 1..m.
 //
 // A gap over K groups gives K (K - 1) inequalities, rate_a - rate_b <= bound for each ordered pair.
-// A ratio gives b rate_c - rate_a <= 0 for each ordered pair. An excess gives rate_a - rate <= bound
-// for each group, where rate counts all rows, and a distance also gives rate - rate_a <= bound.
+// A ratio gives b rate_c - rate_a <= 0 for each ordered pair. An excess gives rate_a - rate <=
+// bound for each group, where rate counts all rows, and a distance also gives rate - rate_a <=
+// bound.
 type System struct {
 	Minimize Rate
 	Subject  []Constraint

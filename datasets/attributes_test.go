@@ -45,8 +45,8 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// TestValues finds the columns of values. Columns outside the features, known attributes and classes
-// are left out.
+// TestValues finds the columns of values. Columns outside the features, known attributes and
+// classes are left out.
 func TestValues(t *testing.T) {
 	names := func(list []Attribute) (names []string) {
 		for _, a := range list {

@@ -25,8 +25,8 @@ type File struct {
 // Data returns the files that the run read, if the file is a run's config.yaml.
 func (f *File) Data() []session.DataFile { return f.data }
 
-// Value returns the text of a setting in the form of a flag's value, or "" if the file does not have
-// the setting. The File may be nil.
+// Value returns the text of a setting in the form of a flag's value, or "" if the file lacks the
+// setting. The File may be nil.
 func (f *File) Value(name string) string {
 	if f == nil {
 		return ""

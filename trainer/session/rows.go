@@ -98,8 +98,8 @@ func (r rows) byGroupAndLabel() [][]int {
 
 // byEveryProperty returns the rows of each combination of label, attribute values, earlier
 // decisions and groups, in the order of their first rows. If groups overlap and no constraint names
-// them, the combination ignores the groups. The rates of a Decisions task then have the same weights
-// in every mini-batch.
+// them, the combination ignores the groups. The rates of a Decisions task then have the same
+// weights in every mini-batch.
 func (r rows) byEveryProperty() (all [][]int) {
 	properties := [][]int{r.labels}
 	for _, a := range r.attributes {
