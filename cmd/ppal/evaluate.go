@@ -88,7 +88,7 @@ func (a *app) evaluate(run string, flags rowsFlags, by, earlier []string, labels
 	if pictures {
 		f, err := os.Open(labels)
 		if err != nil {
-			return nil, fmt.Errorf("--labels: %w", err)
+			return nil, asMissing(fmt.Errorf("--labels: %w", err))
 		}
 		defer f.Close()
 		if o.Labels, err = datasets.ReadIDXLabels(f, labels); err != nil {

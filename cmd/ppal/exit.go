@@ -87,13 +87,32 @@ type usage struct{ error }
 
 func (u usage) Unwrap() error { return u.error }
 
+// failure marks an error that is not in the arguments.
+type failure struct{ error }
+
+func (f failure) Unwrap() error { return f.error }
+
+// asMissing marks an error as wrong usage if a file that a flag names does not exist.
+func asMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return usage{err}
+	}
+	return err
+}
+
 // isUsage reports whether the command or its input is wrong: the arguments, a missing file, a
 // settings file, or the contents of a data file. All other errors are failures of the run.
 func isUsage(err error) bool {
 	var marked usage
 	var problems *datasets.Problems // other flags accept the file
-	if errors.As(err, &marked) || errors.As(err, &problems) || errors.Is(err, fs.ErrNotExist) {
+	if errors.As(err, new(failure)) {
+		return false
+	}
+	if errors.As(err, &marked) || errors.As(err, &problems) {
 		return true
+	}
+	if errors.Is(err, fs.ErrNotExist) && errors.As(err, new(*datasets.FileError)) {
+		return true // a file of data
 	}
 	for _, target := range []error{
 		config.ErrUsage, compare.ErrStudy, reproduce.ErrUnknown, reproduce.ErrUnavailable, rundir.ErrExists, problem.ErrSettings, sweep.ErrSweep,

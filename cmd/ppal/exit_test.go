@@ -53,7 +53,7 @@ func TestExitStatuses(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{{"train", "--dataset", "fashion-mnist"}, {"data", "check", "csv", "--file", "none.csv", "--label", "y"},
-		{"data", "check", "adult"}, {"evaluate", "none", "--input", "none.csv"}, {"sweep", "--over", "fpr", "--values", "0.1", "--config", "none.yaml"}} {
+		{"evaluate", "none", "--input", "none.csv"}, {"sweep", "--over", "fpr", "--values", "0.1", "--config", "none.yaml"}} {
 		if args[0] != "evaluate" && args[0] != "sweep" {
 			args = append(args, "--data-dir", dir)
 		}

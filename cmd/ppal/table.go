@@ -120,7 +120,11 @@ func sentences(o *session.Outcome, shown []int) (list []sentence) {
 		var surrogates []string
 		for _, j := range shown {
 			if v := o.Constraints[j].Surrogate; v != nil {
-				surrogates = append(surrogates, number(v))
+				value := number(v)
+				if len(shown) > 1 {
+					value = o.Constraints[j].Measure() + " " + value
+				}
+				surrogates = append(surrogates, value)
 			}
 		}
 		add("surrogates", "The bounds are on surrogates, smooth functions of the scores of the training rows: %s.", strings.Join(surrogates, ", "))
