@@ -68,10 +68,12 @@ func Compare(ctx context.Context, o Options) (*Outcome, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var workers sync.WaitGroup
-	for worker := range o.Workers {
+	for number := range o.Workers {
 		workers.Go(func() {
+			python := &worker{python: c.Python}
+			defer python.close()
 			for j := c.take(); j != nil && ctx.Err() == nil; j = c.take() {
-				if err := c.do(ctx, j, worker); err != nil {
+				if err := c.do(ctx, j, python, number); err != nil {
 					stop(err)
 				}
 			}
@@ -141,12 +143,12 @@ func (c *comparison) take() *job {
 }
 
 // do executes a run, unless the journal has the run.
-func (c *comparison) do(ctx context.Context, j *job, worker int) error {
+func (c *comparison) do(ctx context.Context, j *job, python *worker, number int) error {
 	if done := c.journal.find(j.run); done != nil {
 		j.run = done
 		return nil
 	}
-	if err := c.execute(ctx, j, worker); err != nil {
+	if err := c.execute(ctx, j, python, number); err != nil {
 		if errors.Is(err, errNotInstalled) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -158,14 +160,15 @@ func (c *comparison) do(ctx context.Context, j *job, worker int) error {
 	return c.journal.add(j.run)
 }
 
-// execute executes a run.
-func (c *comparison) execute(ctx context.Context, j *job, worker int) error {
+// execute executes a run: ppal's own here, and any other in the Python process. number is different
+// for runs at the same time.
+func (c *comparison) execute(ctx context.Context, j *job, python *worker, number int) error {
 	if j.own == nil {
-		trace, err := filepath.Abs(filepath.Join(c.Out, fmt.Sprintf("trace-%d.jsonl", worker)))
+		trace, err := filepath.Abs(filepath.Join(c.Out, fmt.Sprintf("trace-%d.jsonl", number)))
 		if err != nil {
 			return err
 		}
-		return c.Python.run(ctx, c.DataDir, trace, j.run)
+		return python.run(ctx, c.DataDir, trace, j.run)
 	}
 	b, err := Build(ctx, j.problem, c.DataDir, 0, 1)
 	if err != nil {
