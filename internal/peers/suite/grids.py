@@ -20,7 +20,9 @@ COOPER = [
 ]
 
 AUGMENTED_LAGRANGIAN = [
-    *(LagrangianSetting(penalty=c, cap=0.02, inner=inner) for c in (1, 10) for inner in (20, 50)),
+    LagrangianSetting(penalty=0.3, cap=0.03, inner=50),
+    LagrangianSetting(penalty=1, cap=0.03, inner=30),
+    *(LagrangianSetting(penalty=c, cap=0.02, inner=20) for c in (1, 10)),
     *(LagrangianSetting(penalty=c, cap=0.05, inner=20) for c in (1, 10, 100)),
     *(LagrangianSetting(penalty=c, cap=None, inner=20) for c in (1, 10)),
     *(LagrangianSetting(penalty=c, solver="scipy", inner=20) for c in (1, 10)),
