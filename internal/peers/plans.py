@@ -17,6 +17,7 @@ NUPI = {"optimizer": "Adam", "dual_step": 0.1, "dual": "nuPI", "kp": 10.0, "beta
 COARSE: Mapping[str, Sequence[Setting]] = {
     "cooper": [
         *(CooperSetting(step=step, **NUPI) for step in (0.1, 0.15, 0.2)),
+        CooperSetting("Adam", 0.05, 0.03, "nuPI", 30.0, 0.95),
         CooperSetting(step=0.15, decay="cosine", **NUPI),
         CooperSetting(step=0.15, project=False, **NUPI),
         CooperSetting("Adam", 0.1, 0.3, "nuPI", 1.0, 0.99),
@@ -28,7 +29,7 @@ COARSE: Mapping[str, Sequence[Setting]] = {
         CooperSetting("SGD", 3.0, 0.3, "nuPI", 1.0),
     ],
     "augmented-lagrangian": [
-        LagrangianSetting(penalty=0.3, cap=0.03, inner=50),
+        *(LagrangianSetting(penalty=0.3, cap=0.03, inner=inner) for inner in (30, 50)),
         *(LagrangianSetting(cap=cap, inner=inner) for cap in (0.02, 0.03, 0.05) for inner in (20, 50)),
         LagrangianSetting(penalty=10.0),
         *(LagrangianSetting(penalty=penalty, solver="scipy") for penalty in (1.0, 10.0)),
@@ -41,7 +42,7 @@ LIMITS = {"cooper": 100, "augmented-lagrangian": 80, "ipopt": 4}
 
 # In the headline a run ends when it exceeds the time of the fastest earlier run: the likely best come first.
 HEADLINE: Sequence[Setting] = [
-    LagrangianSetting(penalty=0.3, cap=0.03, inner=50),
+    LagrangianSetting(penalty=0.3, cap=0.03, inner=30),
     *(LagrangianSetting(cap=cap, inner=inner) for cap in (0.03, 0.05) for inner in (20, 30, 50)),
     LagrangianSetting(penalty=10.0, cap=0.05),
     *(CooperSetting("Adam", step, dual_step, "nuPI", kp, 0.99)
