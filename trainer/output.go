@@ -29,6 +29,9 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 		if err := t.choose(r); err != nil {
 			return nil, err
 		}
+		if err := t.improve(); err != nil {
+			return nil, err
+		}
 		if f := t.fullAt.Objective; t.set.CollapseAbove > 0 && f >= t.set.CollapseAbove &&
 			t.last.Certificate.Stationarity <= collapseStationarity {
 			t.warn(fmt.Sprintf("collapsed: the objective, %.3g, is at least %.3g and nearly stationary: the point is a KKT point, "+
@@ -46,8 +49,7 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 	return r, nil
 }
 
-// choose makes the output the iterate, and sets f, g and the certificate of the output. The
-// certificate uses the method's multiplier of the output.
+// choose makes the output the iterate, and sets f, g and the certificate of the output.
 func (t *run) choose(r *Result) error {
 	from, nu := problem.Iterate, []float64(nil)
 	switch {
@@ -71,11 +73,23 @@ func (t *run) choose(r *Result) error {
 	} else if err := t.evaluate(); err != nil {
 		return err
 	}
-	c, err := certify.Measure(t.full, t.fullAt, nu, t.set.Certificate)
+	c, err := certify.Better(t.full, t.fullAt, nu, nil, t.set.Certificate)
 	if err != nil {
 		return err
 	}
 	t.p.Space().Read(t.x, problem.Iterate)
 	t.last.Objective, t.last.Certificate = t.fullAt.Objective+t.p.Space().Regularizer.Value(t.x), c
+	t.lastNu = nil
 	return nil
+}
+
+// improve replaces the certificate of the last record, which has the method's own multiplier, by
+// the better certificate (certify.Better). A record has the method's own multiplier because its
+// certificate costs a single backward pass.
+func (t *run) improve() (err error) {
+	if t.lastNu == nil {
+		return nil
+	}
+	t.last.Certificate, err = certify.Better(t.full, t.fullAt, t.lastNu, nil, t.set.Certificate)
+	return err
 }

@@ -35,6 +35,7 @@ type Record struct {
 	NearStationarity *near.Stationarity
 	NearReason       string
 
+	// Certificate uses the method's own multiplier (Report.Nu) if the method has one.
 	Certificate certify.Certificate
 	Measures    map[string]float64 // results of Settings.Measure
 }

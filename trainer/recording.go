@@ -3,6 +3,7 @@ package trainer
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"ppal/trainer/certify"
 	"ppal/trainer/internal/vec"
@@ -62,7 +63,7 @@ func (t *run) recordIterate(ending bool) error {
 		t.best = &Best{r.Iteration, r.Objective}
 	}
 	t.selects(&r, report.Nu)
-	t.last, t.recorded = r, t.at.Iteration
+	t.last, t.lastNu, t.recorded = r, slices.Clone(report.Nu), t.at.Iteration
 	if t.set.Recorder == nil {
 		return nil
 	}

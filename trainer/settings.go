@@ -41,8 +41,9 @@ type Settings struct {
 	// reaches the limit. The limit gives equal work to methods with different numbers of backward
 	// passes in an iteration. 0 is the default: no limit.
 	Gradients int
-	// Tolerance stops the run at the first record whose certificate's epsilon is at most Tolerance; 0
-	// is the default: never.
+	// Tolerance stops the run at the first record whose certificate's epsilon is at most Tolerance. A
+	// record's certificate uses the method's own multiplier if the method has one. 0 is the default:
+	// never.
 	Tolerance float64
 	// RecordEvery is the number of iterations between records. The run always records the start and
 	// the last iterate. 0 is the default: about 200 records over Iterations. With a TimeLimit, the

@@ -29,11 +29,13 @@ const (
 
 // Result is the result of a run at the iterate that Settings.Output selects.
 type Result struct {
-	Status      Status
-	Iterations  int
-	Seconds     float64
-	Objective   float64       // f + r
-	Point       problem.Point // f and g at the output; the iteration and the count of gradients of the run
+	Status     Status
+	Iterations int
+	Seconds    float64
+	Objective  float64       // f + r
+	Point      problem.Point // f and g at the output; the iteration and the count of gradients of the run
+	// Certificate has the better of the method's own multiplier and the multiplier found by least
+	// squares (certify.Better).
 	Certificate certify.Certificate
 	// BestFeasible is the feasible record with the smallest objective, nil if none is feasible.
 	BestFeasible *Best
@@ -83,6 +85,7 @@ type run struct {
 	share     float64 // seconds between records by default; infinite without a time limit
 	recorded  int     // last recorded iteration, -1 before the first record
 	last      Record
+	lastNu    []float64 // the method's own multiplier of last, nil if the method has none
 	residuals residuals
 	x         []float64 // scratch for a copy of the iterate
 	rng       *rand.Rand

@@ -15,6 +15,7 @@ import (
 	"ppal/internal/compare"
 	"ppal/internal/reproduce"
 	"ppal/internal/reproduce/decisions"
+	"ppal/internal/reproduce/suite"
 )
 
 func (a *app) reproduceCommand() *cobra.Command {
@@ -69,6 +70,7 @@ every run (results.jsonl), plots, and summary.md with the tables and verdicts. O
 	flags.StringVar(&o.Device, "device", "", "use this device, as in ppal train; on a GPU runs are executed one after the other (default auto)")
 	flags.StringVar(&o.DataDir, "data-dir", "", "look for the data sets' files in this directory (default $PPAL_DATA, else the user's cache directory)")
 	flags.StringVar(&checkout, "checkout", ".", "decisions: find the other libraries in this checkout of ppal")
+	cmd.AddCommand(a.suiteCommand())
 	return cmd
 }
 
@@ -91,6 +93,7 @@ func (a *app) listFigures() error {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", f.Name, title, f.Source)
 	}
 	fmt.Fprintf(w, "%s\t%s\tnone: a comparison with other libraries\n", decisions.Name, decisions.Title)
+	fmt.Fprintf(w, "%s\t%s\tnone: a comparison with other optimisers\n", suite.Name, suite.Title)
 	return w.Flush()
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ppal/trainer"
+	"ppal/trainer/certify"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
 )
@@ -22,7 +23,9 @@ type stub struct {
 	f       float64             // if not 0: replaces the objective from iteration 3 on
 	g       float64             // if not 0: replaces the first constraint
 	notes   []string            // notes of the result
-	outcome *session.Outcome    // outcome of the result; nil: both constraints on surrogates, met
+	// changes the certificate of the result; nil: no change
+	certificate func(c *certify.Certificate)
+	outcome     *session.Outcome // outcome of the result; nil: both constraints on surrogates, met
 
 	t     *testing.T // for rates
 	rates func(t *testing.T, trained bool) *session.RateTable
@@ -104,7 +107,10 @@ func (s *stub) Certify(r *trainer.Result) (*session.Result, error) {
 	round := func(x float64) float64 { return math.Round(1e3*x) / 1e3 }
 	c := r.Certificate
 	c.Epsilon, c.Stationarity, c.Infeasibility, c.Complementarity = 1e-4, 1e-4, 0, 2e-5
-	c.Nu = []float64{round(c.Nu[0]), round(c.Nu[1])}
+	c.Nu, c.Own = []float64{round(c.Nu[0]), round(c.Nu[1])}, nil
+	if s.certificate != nil {
+		s.certificate(&c)
+	}
 	result := &session.Result{
 		Training: r, Certificate: c, Objective: round(r.Objective),
 		Constraints: []float64{round(r.Point.Constraints[0]), round(r.Point.Constraints[1])},

@@ -246,16 +246,23 @@ func certificate(sum session.Summary) string {
 		most = "at most "
 	}
 	text := "epsilon " + most + brief(c.Epsilon)
-	o := sum.Outcome
-	if o == nil || o.BoundsOn == session.OnSurrogate {
-		return text + ", the largest KKT residual in float64"
+	if o := sum.Outcome; o == nil || o.BoundsOn == session.OnSurrogate {
+		text += ", the largest KKT residual in float64"
+	} else {
+		text += ": KKT residual of the smooth problem"
+		if largest := largestShift(o.BoundShifts); largest > 0 {
+			text += ", bounds shifted by up to " + brief(largest)
+		}
 	}
-	text += ": KKT residual of the smooth problem"
-	if largest := largestShift(o.BoundShifts); largest > 0 {
-		text += ", bounds shifted by up to " + brief(largest)
+	if own := c.Own; own != nil && own.Epsilon > ownFactor*c.Epsilon {
+		text += fmt.Sprintf("; with the method's own multipliers epsilon is %s%s", most, brief(own.Epsilon))
 	}
 	return text
 }
+
+// ownFactor is the ratio of the epsilon of the method's own multipliers to the epsilon of the
+// certificate above which the table shows both.
+const ownFactor = 3
 
 // largestShift returns the largest size of a shift.
 func largestShift(shifts []float64) (largest float64) {

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"ppal/internal/rates"
+	"ppal/trainer/certify"
 	"ppal/trainer/session"
 )
 
@@ -110,6 +111,20 @@ func TestExitUnmet(t *testing.T) {
 	}
 	if got := tableOf(t, missed, "--allow-violation"); got.status != exitDone || got.stderr != "" {
 		t.Errorf("--allow-violation: %+v", got)
+	}
+}
+
+// The table shows the epsilon of the method's own multipliers if this epsilon is much larger than
+// the epsilon of the certificate.
+func TestTableOwnMultipliers(t *testing.T) {
+	const phrase = "; with the method's own multipliers epsilon is 0.00031"
+	for epsilon, want := range map[float64]bool{3.1e-4: true, 2.9e-4: false} {
+		got := tableOf(t, func(s *stub) {
+			s.certificate = func(c *certify.Certificate) { c.Own = &certify.Own{Epsilon: epsilon} }
+		})
+		if is := strings.Contains(strings.Join(strings.Fields(got.stdout), " "), phrase); is != want {
+			t.Errorf("epsilon %v: the table says so: %t\n%s", epsilon, is, got.stdout)
+		}
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/trainer"
+	"ppal/trainer/certify"
 	"ppal/trainer/problem"
 )
 
@@ -190,6 +191,11 @@ func TestSummary(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil || len(entries) != 1 {
 		t.Errorf("left beside the summary: %v, %v", entries, err)
+	}
+	own := NewCertificate(certify.Certificate{Epsilon: 1, Nu: []float64{2}, Own: &certify.Own{Epsilon: 3, Nu: []float64{4}}})
+	text, err := json.Marshal(own)
+	if want := `"own":{"epsilon":3,"stationarity":0,"complementarity":0,"nu":[4]}`; err != nil || !strings.Contains(string(text), want) {
+		t.Errorf("a certificate that replaced the method's own multiplier: %s, %v, want %s", text, err, want)
 	}
 	bad := want
 	bad.Objective = math.NaN()

@@ -30,6 +30,24 @@ type Certificate struct {
 	// KinkTolerance is the tolerance within which pieces of a maximum count as equal; 0 for a
 	// problem without pieces.
 	KinkTolerance float64
+	// Own describes the method's own multiplier if Better replaced it by Nu; nil otherwise.
+	Own *Own
+}
+
+// Own is the multiplier of a method at the certified point, with its residuals.
+type Own struct {
+	Epsilon         float64 // the largest of the residuals
+	Stationarity    float64
+	Complementarity float64
+	Nu              []float64
+}
+
+// MethodNu returns the method's own multiplier: Own.Nu if Better replaced it, and Nu otherwise.
+func (c *Certificate) MethodNu() []float64 {
+	if c.Own != nil {
+		return c.Own.Nu
+	}
+	return c.Nu
 }
 
 // Settings are the tolerances of a certificate. The zero value suits the problem's precision.
@@ -98,6 +116,27 @@ func Measure(p problem.Problem, at *problem.Point, nu []float64, s Settings) (Ce
 	cert.UpperBound = features.Kinks
 	cert.Epsilon = max(cert.Stationarity, cert.Infeasibility, cert.Complementarity, cert.Domain)
 	return cert, nil
+}
+
+// Better certifies the iterate with the multiplier that gives the smaller epsilon: nu, the method's
+// own, or other. If other is nil, Better finds it by least squares (Measure). On a tie, and if no
+// multiplier can lower epsilon because the infeasibility of x is the largest residual, the result
+// has nu. Own describes nu if the result has the other multiplier. If nu is nil, Better returns
+// Measure's result.
+//
+// The multipliers of a method follow the constraints with a lag: a multiplier that grew while the
+// iterates were infeasible may stay far from 0 after its constraint has become slack.
+func Better(p problem.Problem, at *problem.Point, nu, other []float64, s Settings) (Certificate, error) {
+	own, err := Measure(p, at, nu, s)
+	if err != nil || nu == nil || own.Epsilon <= max(own.Infeasibility, own.Domain) {
+		return own, err
+	}
+	better, err := Measure(p, at, other, s)
+	if err != nil || !(better.Epsilon < own.Epsilon) {
+		return own, err
+	}
+	better.Own = &Own{Epsilon: own.Epsilon, Stationarity: own.Stationarity, Complementarity: own.Complementarity, Nu: own.Nu}
+	return better, nil
 }
 
 // certifier computes one certificate and holds its vectors.

@@ -126,7 +126,7 @@ type solution struct {
 	round  Round
 	x      []float64       // the weights that Settings.Output selects
 	state  *trainer.State  // the method's state at the end of the round
-	nu     []float64       // the multiplier of the round's certificate
+	nu     []float64       // the method's own multiplier at the end of the round
 	first  bool            // the round is the first round
 	result *trainer.Result // nil after a resume
 }
@@ -186,7 +186,7 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	if l.best == nil || better(r.Exact.Violation, r.Exact.After, l.best.round.Exact.Violation, l.best.round.Exact.After) {
-		l.best = &solution{first: l.rounds == 0, round: *r, x: iterate(l.p), state: l.state, nu: slices.Clone(l.result.Certificate.Nu), result: l.result.Result}
+		l.best = &solution{first: l.rounds == 0, round: *r, x: iterate(l.p), state: l.state, nu: slices.Clone(l.result.Certificate.MethodNu()), result: l.result.Result}
 		l.result.Best = len(l.result.Rounds) - 1
 	}
 	l.rounds++
@@ -308,7 +308,7 @@ func iterate(p problem.Problem) []float64 {
 // positive multiplier stays unused by more than a row and a tenth of the bound.
 func (l *loop) excess(r *Round) (largest float64, unused bool) {
 	largest = math.Inf(-1)
-	nu := l.result.Certificate.Nu
+	nu := l.result.Certificate.MethodNu()
 	for j, g := range r.Decisions {
 		b := &l.f.Target.Bounds[j]
 		largest = math.Max(largest, g-math.Max(b.Row, b.Slack)-rounding)
@@ -366,7 +366,7 @@ func (l *loop) finish() error {
 	// A resume restores no certificate, and the first round's certificate may be for the objective
 	// of Start.
 	if l.best.result == nil || restarted {
-		c, err := certify.Measure(l.f.Smooth, &at, l.best.nu, l.set.Certificate)
+		c, err := certify.Better(l.f.Smooth, &at, l.best.nu, nil, l.set.Certificate)
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"ppal/datasets"
 	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/certify"
 )
 
 // kinds lists all normalisations.
@@ -170,6 +171,14 @@ func TestFinishCertifiesInFloat64(t *testing.T) {
 		math.Abs(final.Certificate.Epsilon-r.Certificate.Epsilon) > 1e-4*(1+r.Certificate.Epsilon) {
 		t.Errorf("float64: objective %v, epsilon %v; the run's float32: %v, %v",
 			final.Objective, final.Certificate.Epsilon, r.Objective, r.Certificate.Epsilon)
+	}
+	own := final.Certificate.Own
+	if own == nil || !(final.Certificate.Epsilon < own.Epsilon) {
+		t.Fatalf("the certificate is not better than PPALA's own: %+v", final.Certificate)
+	}
+	r.Certificate.Own, r.Certificate.Nu = &certify.Own{Nu: r.Certificate.Nu}, own.Nu // the worse multiplier as the result of the search
+	if swapped, err := e.Certify(r); err != nil || swapped.Certificate.Own != nil || swapped.Certificate.Epsilon != final.Certificate.Epsilon {
+		t.Errorf("float64 did not keep the better multiplier: %+v, %v", swapped.Certificate, err)
 	}
 	for _, k := range []string{"error", "error_2", "error_0", "loss_3", "max_violation"} {
 		if _, ok := final.Splits[1].Named[k]; !ok {

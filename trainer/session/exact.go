@@ -4,6 +4,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/models"
+	"ppal/trainer/certify"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
 )
@@ -39,6 +40,17 @@ func newExact(b *builder, r rows, x []float64) (*exact, error) {
 	}
 	e.direction = e.head.Space().New()
 	return e, nil
+}
+
+// certifyBetter certifies the iterate of p with the multiplier of the training loop's certificate
+// and, if that certificate replaced the method's own multiplier, with the method's own, and returns
+// the better certificate. certifyBetter does not search for a multiplier again, because the passes
+// of p are slow.
+func certifyBetter(p problem.Problem, at *problem.Point, trained certify.Certificate, s certify.Settings) (certify.Certificate, error) {
+	if trained.Own == nil {
+		return certify.Measure(p, at, trained.Nu, s)
+	}
+	return certify.Better(p, at, trained.Own.Nu, trained.Nu, s)
 }
 
 // Dims implements problem.Problem.

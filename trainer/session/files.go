@@ -154,7 +154,7 @@ func (s *Session) draw() error {
 func (s *Session) summarise() Summary {
 	r := s.result
 	sum := s.commonSummary(s.training)
-	sum.Objective, sum.Constraints, sum.Certificate = r.Objective, r.Constraints, rundir.Certificate(r.Certificate)
+	sum.Objective, sum.Constraints, sum.Certificate = r.Objective, r.Constraints, rundir.NewCertificate(r.Certificate)
 	sum.MaxViolation, sum.Outcome = problem.MaxViolation(r.Constraints), r.Outcome
 	for _, split := range r.Splits {
 		sum.Measures(split.Name, split.Named)
@@ -210,7 +210,7 @@ func (s *Session) fail(r *trainer.Result, failure error) error {
 	sum := s.commonSummary(r)
 	sum.Status, sum.Error, sum.OutputIteration = string(trainer.Failed), failure.Error(), s.last.Iteration
 	sum.Objective, sum.Constraints, sum.MaxViolation = s.last.Objective, s.last.Constraints, s.last.MaxViolation
-	sum.Certificate = rundir.Certificate(s.last.Certificate)
+	sum.Certificate = rundir.NewCertificate(s.last.Certificate)
 	return with(failure, with(err, sum.Write(s.files.dir.Summary())))
 }
 

@@ -148,7 +148,7 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	if a.dtype == tensor.Float32 {
 		set.Sphere = sphereOfFloat32
 	}
-	if result.Certificate, err = certify.Measure(p, &at, r.Certificate.Nu, set); err != nil {
+	if result.Certificate, err = certifyBetter(p, &at, r.Certificate, set); err != nil {
 		return nil, err
 	}
 	result.Objective, result.Constraints = at.Objective+a.builder.regularizer.Value(x), at.Constraints

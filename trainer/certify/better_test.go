@@ -1,0 +1,58 @@
+package certify_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"ppal/trainer/certify"
+	"ppal/trainer/internal/testkit"
+	"ppal/trainer/problem"
+)
+
+// better returns Better's certificate of the iterate x, and the number of gradients of constraints
+// that it used.
+func better(t *testing.T, fn problem.Functions, x, nu, other []float64) (c certify.Certificate, gradients int) {
+	t.Helper()
+	jacobian := fn.JacobianT
+	fn.JacobianT = func(dst, x, w []float64) {
+		gradients++
+		jacobian(dst, x, w)
+	}
+	p := testkit.New(t, fn, x)
+	at := problem.NewPoint(p)
+	if err := at.Forward(p); err != nil {
+		t.Fatal(err)
+	}
+	c, err := certify.Better(p, &at, nu, other, certify.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, gradients
+}
+
+// Better keeps the multiplier with the smaller epsilon. At x = 0.9 of min (x - 3)^2/2 s.t. x <= 1,
+// a multiplier of nu has the stationarity |nu - 2.1| and the complementarity nu/10.
+func TestBetter(t *testing.T) {
+	x := []float64{0.9}
+	c, _ := better(t, testkit.Line(), x, []float64{20}, nil)
+	if want := 2.1 / (1 + 0.01); math.Abs(c.Nu[0]-want) > 1e-12 || c.Own == nil || math.Abs(c.Own.Epsilon-17.9) > 1e-12 ||
+		c.Own.Stationarity != c.Own.Epsilon || math.Abs(c.Own.Complementarity-2) > 1e-12 || !slices.Equal(c.MethodNu(), []float64{20}) {
+		t.Errorf("a multiplier that is too large: %+v, own %+v, want nu = %v", c, c.Own, want)
+	}
+	if c, _ := better(t, testkit.Line(), x, []float64{20}, []float64{3}); c.Nu[0] != 3 || c.Own == nil {
+		t.Errorf("the other multiplier is 3: %+v", c)
+	}
+	for _, other := range [][]float64{{20}, {1.95}} {
+		if c, _ := better(t, testkit.Line(), x, []float64{1.95}, other); c.Own != nil || c.Nu[0] != 1.95 || !slices.Equal(c.MethodNu(), c.Nu) {
+			t.Errorf("the method's own multiplier is not worse than %v: %+v", other, c)
+		}
+	}
+	if c, _ := better(t, testkit.Line(), x, nil, nil); c.Own != nil {
+		t.Errorf("no own multiplier: %+v", c)
+	}
+	// At x = 2 the infeasibility is 1 and nu = 1 has no other residual above 1.
+	if c, n := better(t, testkit.Line(), []float64{2}, []float64{1}, nil); c.Own != nil || c.Epsilon != 1 || n != 1 {
+		t.Errorf("the infeasibility is the largest residual: %+v after %d gradients, want 1", c, n)
+	}
+}
