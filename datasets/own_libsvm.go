@@ -47,8 +47,8 @@ func tooWide(path string, x *matrix.CSR) error {
 }
 
 // setClasses sets the labels of a file's rows: -1 and +1 for two values, the larger value +1, and
-// one class for each of more values, in their order. names are the classes that the user chose; nil:
-// all values.
+// one class for each of more values, in their order. names are the classes that the user chose;
+// nil: all values.
 func (s *source) setClasses(path string, values []float64, names []string) error {
 	distinct := slices.Compact(slices.Sorted(slices.Values(values)))
 	fail := func(err error) error { return &FileError{Path: path, Offset: -1, Err: err} }

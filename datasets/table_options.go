@@ -38,9 +38,12 @@ type TableOptions struct {
 	// Options for the data set csv.
 
 	// Label is the label's column, or a condition that the rows of class +1 meet: column=value,
-	// column!=value, column>=number. A column with three or more values gives a class for each value.
-	Label       string
-	Classes     []string // values of the label, in the order of the classes; the rows of other values are left out; nil: all values
+	// column!=value, column>=number. A column with three or more values gives a class for each
+	// value.
+	Label string
+	// Classes are values of the label, in the order of the classes. The rows of other values are left
+	// out. nil: all values.
+	Classes     []string
 	Features    []string // the only columns to make features of; empty: all columns that are not ignored
 	Categorical []string // categorical columns whose values look like numbers
 	Missing     string   // MissingRefused (also ""), MissingImputed, MissingDropped or MissingFlagged

@@ -42,8 +42,8 @@ func (p Softmax) Probabilities(dst, scores []float64) {
 // system regular.
 const softmaxRidge = 1e-12
 
-// FitSoftmax fits the probabilities of finite scores [rows, classes] to the rows' classes by maximum
-// likelihood. The targets of a row of class y are
+// FitSoftmax fits the probabilities of finite scores [rows, classes] to the rows' classes by
+// maximum likelihood. The targets of a row of class y are
 //
 //	t_y = (n_y + 1)/(n_y + 2),   t_k = 1/((n_y + 2)(classes - 1)) for k != y,
 //
@@ -95,8 +95,8 @@ func FitSoftmax(scores []float64, labels []int, classes int) (Softmax, error) {
 	return p, nil
 }
 
-// softmaxFit is the negative log-likelihood of the parameters x: the slope for the scores divided by
-// the largest, then the intercepts of all classes but the first.
+// softmaxFit is the negative log-likelihood of the parameters x: the slope for the scores divided
+// by the largest, then the intercepts of all classes but the first.
 type softmaxFit struct {
 	scores           []float64
 	labels           []int

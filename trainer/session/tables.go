@@ -29,8 +29,9 @@ const (
 )
 
 // CSV returns a source that reads the user's file of separated text. label is "column" or
-// "column=value", where value counts as +1. A column with three or more values gives as many classes. groups are conditions on columns, see
-// datasets.TableOptions. The caller may set the other fields of TableOptions in the result.
+// "column=value", where value counts as +1. A column with three or more values gives as many
+// classes. groups are conditions on columns, see datasets.TableOptions. The caller may set the
+// other fields of TableOptions in the result.
 func CSV(file, label string, groups ...string) Table {
 	return Table{Dataset: datasetCSV, TableOptions: datasets.TableOptions{File: file, Label: label, Groups: groups}}
 }
