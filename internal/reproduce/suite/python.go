@@ -1,10 +1,13 @@
 package suite
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,21 +46,14 @@ func FindPython(checkout, log string) (*Python, error) {
 	return p, nil
 }
 
-// notInstalled is the exit status of a process whose library is missing.
-const notInstalled = 3
-
-// runLimit is the longest time of one optimiser on one problem. An optimiser that hangs keeps the
-// evaluations up to then.
-const runLimit = 10 * time.Minute
-
-// command returns a process of the package peers.suite, with one thread. The caller closes the log
-// after the process has started.
-func (p *Python) command(ctx context.Context, arguments ...string) (*exec.Cmd, *os.File, error) {
+// command returns a process of a Python module, with one thread. The caller closes the log after
+// the process has started.
+func (p *Python) command(ctx context.Context, module string, arguments ...string) (*exec.Cmd, *os.File, error) {
 	log, err := os.OpenFile(p.Log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, nil, err
 	}
-	c := exec.CommandContext(ctx, p.Interpreter, append([]string{"-m", "peers.suite"}, arguments...)...)
+	c := exec.CommandContext(ctx, p.Interpreter, append([]string{"-m", module}, arguments...)...)
 	c.Env = append(os.Environ(), "PYTHONPATH="+p.Modules, "PYTHONDONTWRITEBYTECODE=1", "CUDA_VISIBLE_DEVICES=",
 		"OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", "MKL_NUM_THREADS=1")
 	c.Stderr = log
@@ -66,7 +62,7 @@ func (p *Python) command(ctx context.Context, arguments ...string) (*exec.Cmd, *
 
 // settings returns the settings of every contender, in the order of their grids. A setting is JSON.
 func (p *Python) settings(ctx context.Context) (map[string][]string, error) {
-	c, log, err := p.command(ctx, "--list")
+	c, log, err := p.command(ctx, "peers.suite", "--list")
 	if err != nil {
 		return nil, err
 	}
@@ -91,38 +87,115 @@ func (p *Python) settings(ctx context.Context) (map[string][]string, error) {
 // errNotInstalled is the error of a contender whose library is missing.
 var errNotInstalled = errors.New("the library is not installed")
 
+// worker is a running Python process that runs contenders, one after the other. Importing a
+// library takes longer than many a run.
+type worker struct {
+	python   *Python
+	limit    time.Duration // longest time of a run
+	process  *exec.Cmd
+	requests io.WriteCloser
+	replies  *bufio.Reader
+	kill     context.CancelFunc
+}
+
+// start starts the process unless it runs.
+func (w *worker) start() error {
+	if w.process != nil {
+		return nil
+	}
+	ctx, kill := context.WithCancel(context.Background())
+	c, log, err := w.python.command(ctx, "peers.suite.worker")
+	if err != nil {
+		kill()
+		return err
+	}
+	defer log.Close() // the process has its own copy
+	requests, err := c.StdinPipe()
+	if err != nil {
+		kill()
+		return err
+	}
+	replies, err := c.StdoutPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err != nil {
+		kill()
+		return fmt.Errorf("suite: %w", err)
+	}
+	w.process, w.requests, w.replies, w.kill = c, requests, bufio.NewReader(replies), kill
+	return nil
+}
+
+// close ends the process at the end of its run.
+func (w *worker) close() {
+	if w.process != nil {
+		w.requests.Close()
+		w.process.Wait() //nolint:errcheck // all results have been read
+		w.kill()
+		w.process = nil
+	}
+}
+
 // run runs a contender through an oracle and reads the oracle's trace. An error of the contender
 // becomes the run's failure.
-func (p *Python) run(ctx context.Context, dataDir, trace string, into *Run) error {
-	oracle := []string{p.Program, "reproduce", Name, "--oracle", into.Problem, "--threads", "1", "--data-dir", dataDir, "--trace", trace}
+func (w *worker) run(ctx context.Context, dataDir, trace string, into *Run) error {
+	if err := w.start(); err != nil {
+		return err
+	}
+	oracle := []string{w.python.Program, "reproduce", Name, "--oracle", into.Problem, "--threads", "1", "--data-dir", dataDir, "--trace", trace}
 	for i, word := range oracle {
 		oracle[i] = quoted(word)
 	}
-	limited, stop := context.WithTimeout(ctx, runLimit)
-	defer stop()
-	c, log, err := p.command(limited, "--oracle", strings.Join(oracle, " "), "--contender", into.Contender,
-		"--setting", into.Setting, "--evaluations", strconv.Itoa(into.Limit))
+	request, err := json.Marshal([]string{"--oracle", strings.Join(oracle, " "), "--contender", into.Contender,
+		"--setting", into.Setting, "--evaluations", strconv.Itoa(into.Limit)})
 	if err != nil {
 		return err
 	}
-	defer log.Close()
 	defer os.Remove(trace)
-	ended := c.Run()
-	var status *exec.ExitError
+	limited, stop := context.WithTimeout(ctx, w.limit)
+	defer stop()
+	stopKilling := context.AfterFunc(limited, w.kill)
+	reply, err := w.ask(request)
+	stopKilling()
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.As(ended, &status) && status.ExitCode() == notInstalled:
-		return errNotInstalled
 	case limited.Err() != nil:
-		into.Failure = fmt.Sprintf("stopped after %v", runLimit)
-	case ended != nil:
-		into.Failure = fmt.Sprintf("%v (see %s)", ended, p.Log)
+		into.Failure = fmt.Sprintf("stopped after %v", w.limit)
+	case err != nil:
+		into.Failure = fmt.Sprintf("the process ended (see %s)", w.python.Log)
+	case reply.Missing != "":
+		return errNotInstalled
+	default:
+		into.Failure = reply.Error
 	}
-	if err := into.readTrace(trace); err != nil {
-		return fmt.Errorf("suite: %s on %s: %w (see %s)", into.Contender, into.Problem, err, p.Log)
+	if err != nil {
+		w.close()
+	}
+	err = into.readTrace(trace)
+	if errors.Is(err, fs.ErrNotExist) && limited.Err() != nil {
+		return nil // the run was stopped before the oracle began
+	}
+	if err != nil {
+		return fmt.Errorf("suite: %s on %s: %w (see %s)", into.Contender, into.Problem, err, w.python.Log)
 	}
 	return nil
+}
+
+// reply is an answer of the process.
+type reply struct{ Missing, Error string }
+
+// ask sends a request and reads the answer.
+func (w *worker) ask(request []byte) (r reply, err error) {
+	if _, err := w.requests.Write(append(request, '\n')); err != nil {
+		return r, err
+	}
+	line, err := w.replies.ReadBytes('\n')
+	if err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal(line, &r)
 }
 
 // quoted quotes a word of a command line for a POSIX shell.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 )
 
 // The name and the title of the experiment, and its number of evaluations.
@@ -20,14 +21,20 @@ const (
 	QuickEvaluations = 300
 )
 
+// DefaultRunLimit is the default of Options.RunLimit.
+const DefaultRunLimit = 5 * time.Minute
+
 // Options describes a comparison.
 type Options struct {
 	Problems    []Problem // nil: Problems()
 	Contenders  []string  // names of the contenders; nil: all
 	Evaluations int       // largest number of evaluations of a run; 0: Evaluations
 	Workers     int       // number of parallel runs, each on one thread; 0: 1
-	DataDir     string    // directory of the data sets' files
-	Out         string    // directory of the results
+	// RunLimit is the longest time of another optimiser on a problem; 0: DefaultRunLimit. An
+	// optimiser that takes longer keeps its evaluations up to then.
+	RunLimit time.Duration
+	DataDir  string // directory of the data sets' files
+	Out      string // directory of the results
 	// Python is the environment of the other optimisers. If it is nil, only ppal runs.
 	Python *Python
 	// Progress is called before each run.
@@ -68,10 +75,12 @@ func Compare(ctx context.Context, o Options) (*Outcome, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var workers sync.WaitGroup
-	for worker := range o.Workers {
+	for number := range o.Workers {
 		workers.Go(func() {
+			python := &worker{python: c.Python, limit: cmp.Or(c.RunLimit, DefaultRunLimit)}
+			defer python.close()
 			for j := c.take(); j != nil && ctx.Err() == nil; j = c.take() {
-				if err := c.do(ctx, j, worker); err != nil {
+				if err := c.do(ctx, j, python, number); err != nil {
 					stop(err)
 				}
 			}
@@ -141,12 +150,12 @@ func (c *comparison) take() *job {
 }
 
 // do executes a run, unless the journal has the run.
-func (c *comparison) do(ctx context.Context, j *job, worker int) error {
+func (c *comparison) do(ctx context.Context, j *job, python *worker, number int) error {
 	if done := c.journal.find(j.run); done != nil {
 		j.run = done
 		return nil
 	}
-	if err := c.execute(ctx, j, worker); err != nil {
+	if err := c.execute(ctx, j, python, number); err != nil {
 		if errors.Is(err, errNotInstalled) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -158,14 +167,15 @@ func (c *comparison) do(ctx context.Context, j *job, worker int) error {
 	return c.journal.add(j.run)
 }
 
-// execute executes a run.
-func (c *comparison) execute(ctx context.Context, j *job, worker int) error {
+// execute executes a run: ppal's own here, and any other in the Python process. number is different
+// for runs at the same time.
+func (c *comparison) execute(ctx context.Context, j *job, python *worker, number int) error {
 	if j.own == nil {
-		trace, err := filepath.Abs(filepath.Join(c.Out, fmt.Sprintf("trace-%d.jsonl", worker)))
+		trace, err := filepath.Abs(filepath.Join(c.Out, fmt.Sprintf("trace-%d.jsonl", number)))
 		if err != nil {
 			return err
 		}
-		return c.Python.run(ctx, c.DataDir, trace, j.run)
+		return python.run(ctx, c.DataDir, trace, j.run)
 	}
 	b, err := Build(ctx, j.problem, c.DataDir, 0, 1)
 	if err != nil {
