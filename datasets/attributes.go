@@ -38,9 +38,9 @@ func attributesOf(texts, names []string, column func(name string) *column, flag 
 
 // columnsWith returns the columns that have one of the values as a category, without regard to
 // case. It skips values that a class or a known attribute has.
-func columnsWith(values []string, classes [2]string, known []Attribute, names []string, categories func(name string) []string) (columns []string) {
+func columnsWith(values, classes []string, known []Attribute, names []string, categories func(name string) []string) (columns []string) {
 	for _, v := range values {
-		if slices.Contains(classes[:], v) || slices.ContainsFunc(known, func(a Attribute) bool { return slices.Contains(a.Values, v) }) {
+		if slices.Contains(classes, v) || slices.ContainsFunc(known, func(a Attribute) bool { return slices.Contains(a.Values, v) }) {
 			continue
 		}
 		for _, name := range names {

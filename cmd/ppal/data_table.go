@@ -17,7 +17,7 @@ import (
 
 // loadingFlags are the flags of train that say how to load a table.
 var loadingFlags = []string{
-	"seed", "split", "split-seed", "group", "drop-sensitive", "ignore", "file", "label", "features", "categorical", "missing", "dates", "decimal",
+	"seed", "split", "split-seed", "group", "drop-sensitive", "ignore", "file", "label", "classes", "features", "categorical", "missing", "dates", "decimal",
 	"separator", "test-file", "split-column", "unknown",
 }
 
@@ -33,7 +33,7 @@ func addLoadingFlags(cmd *cobra.Command, values config.Values) {
 	addSettings(cmd, values, others...)
 	// The data set is an argument, and the problem has no meaning here.
 	tables := option.OnTables().String()
-	plain := strings.NewReplacer(" (with "+tables+")", "", "; with "+tables+")", ")", "with --dataset ", "for the data set ", "; mnpc/class-rates: 100/0/0", "")
+	plain := strings.NewReplacer(" (with "+tables+")", "", "; with "+tables+")", ")", "with --dataset ", "for the data set ")
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = plain.Replace(f.Usage) })
 }
 
@@ -124,7 +124,11 @@ func printTables(w io.Writer, t *datasets.Tables) {
 	fmt.Fprintln(w)
 	line("rows", func(p datasets.Part) int { return p.Rows() })
 	for k, name := range t.Train.Classes {
-		line(fmt.Sprintf("class %+d, %s", 2*k-1, name), func(p datasets.Part) int { return p.ClassCounts()[k] })
+		title := "class " + name
+		if len(t.Train.Classes) == 2 {
+			title = fmt.Sprintf("class %+d, %s", t.Train.Label(k), name)
+		}
+		line(title, func(p datasets.Part) int { return p.ClassCounts()[k] })
 	}
 	if n := len(t.Train.Groups); n > manyGroups {
 		printGroupSizes(w, parts)

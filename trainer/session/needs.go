@@ -71,7 +71,7 @@ func (l *loaded) addEarlier(files []string) error {
 		}
 		for _, split := range l.splits {
 			r := &split.rows
-			pictures := l.label == nil && split.name == Test
+			pictures := !r.tabular && split.name == Test
 			of := make([]int, r.len())
 			found := 0
 			for i := range of {
