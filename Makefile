@@ -48,9 +48,9 @@ test:
 	$(GO) test $(TESTFLAGS) ./...
 	cd internal/cpu/gen && $(GO) test $(TESTFLAGS) ./...
 
-# Only the race detector needs cgo.
+# Only the race detector needs cgo. The target leaves out long tests: -short, and package internal/racing.
 race:
-	CGO_ENABLED=1 $(GO) test -race $(TESTFLAGS) ./...
+	CGO_ENABLED=1 $(GO) test -race -short $(TESTFLAGS) ./...
 
 lint:
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt would change:"; echo "$$unformatted"; exit 1; }
@@ -64,7 +64,7 @@ bench:
 	$(GO) test -run '^$$' -bench . -benchmem -count 10 ./... | tee bench.txt
 	$(GO) run $(BENCHSTAT) bench.txt
 
-# Make the Python environment of bench-peers and of `ppal reproduce decisions`.
+# Make the Python environment of bench-peers, `ppal reproduce decisions` and `ppal reproduce suite`.
 peers: .venv-peers/made
 
 # Compare with PyTorch, JAX, NumPy and Cooper, in their own virtual environment: internal/peers/README.md.
@@ -72,9 +72,9 @@ peers: .venv-peers/made
 bench-peers: build .venv-peers/made
 	PYTHONPATH=internal PYTHONDONTWRITEBYTECODE=1 .venv-peers/bin/python -m peers $(PEERS_FLAGS)
 
-# Test the files of runs in PyTorch, scikit-learn and ONNX Runtime, and the Python of docs/using-a-model.md.
+# Test the files of runs in PyTorch, scikit-learn and ONNX Runtime, the Python of docs/using-a-model.md, and the contenders of the suite.
 check-python: build .venv-peers/made
-	PYTHONPATH=internal PYTHONDONTWRITEBYTECODE=1 .venv-peers/bin/python -m unittest -v peers.using.test_using
+	PYTHONPATH=internal PYTHONDONTWRITEBYTECODE=1 .venv-peers/bin/python -m unittest -v peers.using.test_using peers.suite.tests.test_contenders
 
 .venv-peers/made: internal/peers/requirements.txt
 	$(PYTHON) -m venv .venv-peers

@@ -3,6 +3,7 @@ package cuda_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -164,6 +165,51 @@ func TestBindAndCaptures(t *testing.T) {
 		if err := p.Bind(0, &matrix.Dense{Rows: 9, Cols: 100, Data: make([]float64, 900)}); err == nil {
 			t.Errorf("form %d: rows of another length were bound", form)
 		}
+	}
+}
+
+// Dot products with 64 vectors take four launches and one wait, with 65 vectors two waits. A sum of
+// 40 vectors takes three launches and does not wait.
+func TestListsOfVectors(t *testing.T) {
+	d, r := recorded(t, cuda.Options{}, 0)
+	p, err := small(t).Problem(tensor.Float32, graph.On(d))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := p.Space()
+	list := make([]problem.Vector, 65)
+	for i := range list {
+		list[i] = problem.Iterate
+		if i%3 == 0 {
+			list[i] = s.New()
+		}
+	}
+	numbers := make([]float64, len(list))
+	s.Dots(numbers, list[0], list) // clears the counters of the reductions
+	for _, c := range []struct {
+		name                   string
+		run                    func()
+		launches, waits, clear int
+	}{
+		{"64 dot products", func() { s.Dots(numbers[:64], list[0], list[:64]) }, 4, 1, 0},
+		{"65 dot products", func() { s.Dots(numbers, list[0], list) }, 5, 2, 0},
+		{"no dot products", func() { s.Dots(nil, list[0], nil) }, 0, 0, 0},
+		{"a sum of 16", func() { s.Sum(list[0], numbers[:16], list[:16]) }, 1, 0, 0},
+		{"a sum of 40", func() { s.Sum(list[0], numbers[:40], list[:40]) }, 3, 0, 0},
+		{"a sum of none", func() { s.Sum(list[0], nil, nil) }, 0, 0, 1},
+	} {
+		launches, waits, clear := r.Count("Launch"), r.Count("Synchronize"), r.Count("Clear")
+		c.run()
+		launches, waits, clear = r.Count("Launch")-launches, r.Count("Synchronize")-waits, r.Count("Clear")-clear
+		if launches != c.launches || waits != c.waits || clear != c.clear {
+			t.Errorf("%s: %d launches, %d waits, %d clears, want %d, %d, %d", c.name, launches, waits, clear, c.launches, c.waits, c.clear)
+		}
+	}
+	r.FailAt("Launch", 1, errors.New("lost"))
+	numbers[0] = 1
+	s.Dots(numbers, list[0], list)
+	if i := slices.IndexFunc(numbers, func(x float64) bool { return !math.IsNaN(x) }); i >= 0 {
+		t.Errorf("dot product %d is %v after an error, want NaN", i, numbers[i])
 	}
 }
 

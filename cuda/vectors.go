@@ -13,7 +13,8 @@ import (
 )
 
 // vectors holds a problem's vectors of n numbers in the device's memory. A scalar that the next
-// pass needs stays on the device. Only Dot, Distance, Moved and Read wait for the device.
+// pass needs stays on the device. Only Dot, Dots, Distance, Moved and Read wait
+// for the device.
 type vectors struct {
 	d      *Device
 	set    *kernels.Set
@@ -23,21 +24,26 @@ type vectors struct {
 	unused []problem.Vector
 	err    error // the first error
 
-	results driver.Pointer // of Dot and Distance with a factor beside it, then of the last descent
-	host    []byte         // the results in pinned memory
-	values  [4]float64     // the results of the last fetch
-	settled bool           // the last fetch came after the last descent
+	results driver.Pointer   // of Dot and Distance with a factor beside it, of the last descent, then of Dots
+	host    []byte           // the results in pinned memory
+	list    []driver.Pointer // the vectors of a call of Dots or Sum
+	values  [4]float64       // the results of the last fetch
+	settled bool             // the last fetch came after the last descent
 	groups  kernels.VectorGroups
 	scales  driver.Pointer // the factors of the groups
 }
 
 var _ problem.Vectors = (*vectors)(nil)
 
-// Each of the two results is two float64.
+// Each of the first two results is two float64. The results of Dots follow, at most dotsMost at a
+// time.
 const (
 	resultBytes = 16
 	sumResult   = 0
 	movedResult = resultBytes
+	dotsResult  = 2 * resultBytes
+	dotsMost    = 64
+	allResults  = dotsResult + 8*dotsMost
 )
 
 // NewVectors implements plan.Device.
@@ -51,13 +57,13 @@ func (d *Device) NewVectors(t tensor.Dtype, x matrix.Matrix, groups []int) (prob
 	if v.set, err = d.set(v.dtype); err != nil {
 		return nil, err
 	}
-	if v.results, err = d.memory.allocate("norms", 2*resultBytes); err != nil {
+	if v.results, err = d.memory.allocate("norms", allResults); err != nil {
 		return nil, err
 	}
-	if err := d.driver.Clear(d.stream, v.results, 2*resultBytes); err != nil {
+	if err := d.driver.Clear(d.stream, v.results, allResults); err != nil {
 		return nil, fmt.Errorf("cuda: %w", err)
 	}
-	if v.host, err = d.pinned(2 * resultBytes); err != nil {
+	if v.host, err = d.pinned(allResults); err != nil {
 		return nil, err
 	}
 	if groups != nil {
@@ -169,6 +175,51 @@ func (v *vectors) Dot(x, y problem.Vector) float64 {
 	return v.sum("x.y", func() error { return v.set.Dot(&v.d.queue, v.n, v.at[x], v.at[y], v.results.Offset(sumResult)) })
 }
 
+// Dots implements problem.Vectors. It waits for the device once for each dotsMost vectors.
+func (v *vectors) Dots(dst []float64, x problem.Vector, ys []problem.Vector) {
+	if len(dst) != len(ys) {
+		panic("cuda: Dots: results and vectors of different lengths")
+	}
+	for from := 0; from < len(ys); from += dotsMost {
+		to := min(from+dotsMost, len(ys))
+		v.do("dot products", func() error {
+			if err := v.set.Dots(&v.d.queue, v.n, v.at[x], v.pointers(ys[from:to]), v.results.Offset(dotsResult)); err != nil {
+				return err
+			}
+			host := v.host[dotsResult : dotsResult+8*(to-from)]
+			if err := v.download(host, v.results.Offset(dotsResult)); err != nil {
+				return err
+			}
+			copy(dst[from:to], typed[float64](host))
+			return nil
+		})
+	}
+	for i := range dst {
+		if v.err != nil {
+			dst[i] = math.NaN()
+		}
+	}
+}
+
+// Sum implements problem.Vectors.
+func (v *vectors) Sum(dst problem.Vector, coefficients []float64, xs []problem.Vector) {
+	if len(coefficients) != len(xs) {
+		panic("cuda: Sum: coefficients and vectors of different lengths")
+	}
+	v.do("a sum of vectors", func() error {
+		return v.set.VectorSum(&v.d.queue, v.n, v.at[dst], coefficients, v.pointers(xs))
+	})
+}
+
+// pointers returns the addresses of vectors. The result is valid until the next call.
+func (v *vectors) pointers(list []problem.Vector) []driver.Pointer {
+	v.list = v.list[:0]
+	for _, h := range list {
+		v.list = append(v.list, v.at[h])
+	}
+	return v.list
+}
+
 // Distance implements problem.Vectors.
 func (v *vectors) Distance(x, y problem.Vector) float64 {
 	return math.Sqrt(v.sum("||x - y||", func() error {
@@ -199,13 +250,19 @@ func (v *vectors) Moved() (distance, norm float64) {
 
 // fetch waits for the results. It fetches the lengths of the last descent together with any sum.
 func (v *vectors) fetch() error {
-	if err := v.d.driver.Download(v.d.stream, v.host, v.results); err != nil {
+	host := v.host[:dotsResult]
+	if err := v.download(host, v.results); err != nil {
 		return err
 	}
-	if err := v.d.driver.Synchronize(v.d.stream); err != nil {
-		return err
-	}
-	copy(v.values[:], typed[float64](v.host))
+	copy(v.values[:], typed[float64](host))
 	v.settled = true
 	return nil
+}
+
+// download copies results to pinned memory and waits.
+func (v *vectors) download(host []byte, from driver.Pointer) error {
+	if err := v.d.driver.Download(v.d.stream, host, from); err != nil {
+		return err
+	}
+	return v.d.driver.Synchronize(v.d.stream)
 }

@@ -1,6 +1,10 @@
 package kernels
 
-import "ppal/cuda/driver"
+import (
+	"slices"
+
+	"ppal/cuda/driver"
+)
 
 // The passes of a primal step over vectors of n elements without gaps (problem.Vectors). Sums are
 // float64, in an order that depends on n only, and stay in device memory.
@@ -29,6 +33,65 @@ func (s *Set) Dot(q Queue, n int, x, y, result driver.Pointer) error {
 	c := pass("dot", n)
 	c.vectors(s, n, x, y)
 	return s.reduce(q, c, 1, result)
+}
+
+// listed is the number of vectors that a launch of Dots or VectorSum takes: LISTED of the kernels.
+const listed = 16
+
+// Dots sets results[i] = x.ys[i], with the bits of Dot(x, ys[i]). The ys may be x.
+func (s *Set) Dots(q Queue, n int, x driver.Pointer, ys []driver.Pointer, results driver.Pointer) error {
+	for part := range slices.Chunk(ys, listed) {
+		c := pass("dots", n)
+		c.vectors(s, n, x)
+		c.listed(s, n, part)
+		if err := s.reduceOf(q, c, listed, len(part), results); err != nil {
+			return err
+		}
+		results = results.Offset(8 * len(part))
+	}
+	return nil
+}
+
+// VectorSum sets dst = sum_i coefficients[i] xs[i], accumulated in float64 in the order of xs and
+// rounded once; without xs, dst = 0. dst may be one of the xs. More than listed vectors take
+// float64 sums in scratch memory.
+func (s *Set) VectorSum(q Queue, n int, dst driver.Pointer, coefficients []float64, xs []driver.Pointer) error {
+	if len(xs) == 0 {
+		return q.Clear(dst, n*s.dtype.Size())
+	}
+	var carry driver.Pointer
+	if len(xs) > listed {
+		var err error
+		if carry, err = q.Scratch(8 * n); err != nil {
+			return err
+		}
+	}
+	for at := 0; at < len(xs); at += listed {
+		to := min(at+listed, len(xs))
+		from, sums, rounded := carry, carry, driver.Pointer(0)
+		if at == 0 {
+			from = 0
+		}
+		if to == len(xs) {
+			sums, rounded = 0, dst
+		}
+		c := pass("vector_sum", n)
+		c.reading(from, 8*n)
+		c.writing(sums, 8*n)
+		c.writing(rounded, n*s.dtype.Size())
+		for i := range listed {
+			value := 0.0
+			if at+i < to {
+				value = coefficients[at+i]
+			}
+			c.args = append(c.args, driver.Float64Arg(value))
+		}
+		c.listed(s, n, xs[at:to])
+		if err := s.launch(q, c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // SquaredDistance sets result[0] = ||x - y||^2.
@@ -121,13 +184,27 @@ func (c *call) vectors(s *Set, n int, list ...driver.Pointer) {
 	}
 }
 
+// listed adds a list of vectors that the kernel reads, and 0 for the vectors that are not given.
+func (c *call) listed(s *Set, n int, list []driver.Pointer) {
+	c.vectors(s, n, list...)
+	for range listed - len(list) {
+		c.args = append(c.args, 0)
+	}
+}
+
 func (c *call) proximal(p Proximal) { c.numbers(p.Scale, p.Lower, p.Upper, p.Threshold) }
 
-// reduce launches a pass that leaves sums at result, with at most 512 blocks.
+// reduce launches a pass of two sums, of which it leaves the first sums at result.
 func (s *Set) reduce(q Queue, c *call, sums int, result driver.Pointer) error {
+	return s.reduceOf(q, c, 2, sums, result)
+}
+
+// reduceOf launches a pass of some sums, with at most 512 blocks. It leaves the first kept sums at
+// result.
+func (s *Set) reduceOf(q Queue, c *call, sums, kept int, result driver.Pointer) error {
 	c.grid[0] = min(c.grid[0], 512)
-	c.writing(result, 8*sums)
-	if err := c.partial(q, 8*2*c.grid[0], 1); err != nil {
+	c.writing(result, 8*kept)
+	if err := c.partial(q, 8*sums*c.grid[0], 1); err != nil {
 		return err
 	}
 	return s.launch(q, c)

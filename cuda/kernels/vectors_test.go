@@ -72,6 +72,33 @@ func (v deviceVectors[T]) Dot(x, y []T) float64 {
 	return v.numbers(result, 1)[0]
 }
 
+// upAll uploads vectors. A vector that appears several times has one address.
+func (v deviceVectors[T]) upAll(list ...[]T) []driver.Pointer {
+	at, all := map[*T]driver.Pointer{}, make([]driver.Pointer, len(list))
+	for i, x := range list {
+		if _, ok := at[&x[0]]; !ok {
+			at[&x[0]] = v.up(x)
+		}
+		all[i] = at[&x[0]]
+	}
+	return all
+}
+
+func (v deviceVectors[T]) Dots(dst []float64, x []T, ys [][]T) {
+	defer v.forget()
+	all := v.upAll(append([][]T{x}, ys...)...)
+	results := v.put(bytesOf(make([]float64, len(ys))))
+	v.do(v.s.Dots(v.q, len(x), all[0], all[1:], results))
+	copy(dst, v.numbers(results, len(ys)))
+}
+
+func (v deviceVectors[T]) Sum(dst []T, coefficients []float64, xs [][]T) {
+	defer v.forget()
+	all := v.upAll(append([][]T{dst}, xs...)...)
+	v.do(v.s.VectorSum(v.q, len(dst), all[0], coefficients, all[1:]))
+	v.down(dst, all[0])
+}
+
 func (v deviceVectors[T]) SquaredDistance(x, y []T) float64 {
 	defer v.forget()
 	result := v.results()
@@ -186,6 +213,20 @@ func sameSteps[T plan.Float](t *testing.T, want, got *problem.HostSpace[T], n in
 	do("combine", none(func(s *problem.HostSpace[T]) { s.Combine(v[3], 0.3, v[0], -0.7, v[1]) }))
 	do("scale", none(func(s *problem.HostSpace[T]) { s.Combine(v[3], 0.3, v[3], 0, v[1]) }))
 	do("add to itself", none(func(s *problem.HostSpace[T]) { s.Combine(v[4], 1, v[0], 0.5, v[4]) }))
+	for _, count := range []int{1, 16, 17, 33} { // within one launch, and over two and three launches
+		list, coefficients := make([]problem.Vector, count), make([]float64, count)
+		for i := range list {
+			list[i], coefficients[i] = v[(i+i/3)%len(v)], math.Cos(float64(i))
+		}
+		do("dots", func(s *problem.HostSpace[T]) []float64 {
+			dots := make([]float64, count)
+			s.Dots(dots, v[2], list)
+			return dots
+		})
+		do("sum", none(func(s *problem.HostSpace[T]) { s.Sum(v[4], coefficients, list) }))
+	}
+	do("sum of none", none(func(s *problem.HostSpace[T]) { s.Sum(v[3], nil, nil) }))
+	do("sum of two", none(func(s *problem.HostSpace[T]) { s.Sum(v[3], []float64{1, 0.5}, v[:2]) }))
 	for _, b := range []float64{0, 0.9, 0.5} {
 		do("descend", func(s *problem.HostSpace[T]) []float64 {
 			s.Space().Descend(problem.Descent{Direction: v[0], Velocity: v[2], Step: 0.2, Momentum: b, Length: 0.3})

@@ -27,6 +27,7 @@ type passes[T plan.Float] struct {
 	pass    pass[T] // the current pass
 	workers int
 	sums    [][2]float64 // of the chunks
+	list    list[T]
 }
 
 // newPasses panics if the machine does not support the device's kernels. New has checked this.
@@ -35,7 +36,7 @@ func newPasses[T plan.Float](d *Device) *passes[T] {
 	if err != nil {
 		panic(err)
 	}
-	return &passes[T]{k: k, pool: d.pool, threads: d.threads}
+	return &passes[T]{k: k, pool: d.pool, threads: d.threads, list: list[T]{k: k}}
 }
 
 // operation names a pass.
@@ -100,7 +101,7 @@ func (v *passes[T]) Adam(x, d, m1, m2 []T, rate, root T, p problem.Elementwise[T
 
 // do runs a pass and returns its sums.
 func (v *passes[T]) do(p pass[T]) (first, second float64) {
-	chunks := (len(p.x) + vectorChunk - 1) / vectorChunk
+	chunks := chunksOf(len(p.x))
 	if chunks <= 1 {
 		return p.on(v.k, 0, len(p.x))
 	}
@@ -120,7 +121,7 @@ func (v *passes[T]) do(p pass[T]) (first, second float64) {
 // work implements job.
 func (v *passes[T]) work(worker int) {
 	n := len(v.pass.x)
-	chunks := (n + vectorChunk - 1) / vectorChunk
+	chunks := chunksOf(n)
 	for c := chunks * worker / v.workers; c < chunks*(worker+1)/v.workers; c++ {
 		v.sums[c][0], v.sums[c][1] = v.pass.on(v.k, c*vectorChunk, min((c+1)*vectorChunk, n))
 	}

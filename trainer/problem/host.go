@@ -8,6 +8,7 @@ type HostVectors[T float32 | float64] struct {
 	passes         Passes[T]
 	vectors        [][]T    // the memory of each handle; the first is the iterate
 	unused         []Vector // freed handles, which New returns again
+	list           [][]T    // the vectors of a call of Dots or Sum
 	moved, squared float64  // ||x+ - x||^2 and ||x+||^2 of the last DescentStep
 }
 
@@ -81,6 +82,31 @@ func (h *HostVectors[T]) Combine(dst Vector, a float64, x Vector, b float64, y V
 
 // Dot implements Vectors.
 func (h *HostVectors[T]) Dot(x, y Vector) float64 { return h.passes.Dot(h.vectors[x], h.vectors[y]) }
+
+// Dots implements Vectors.
+func (h *HostVectors[T]) Dots(dst []float64, x Vector, ys []Vector) {
+	if len(dst) != len(ys) {
+		panic("problem: Dots: results and vectors of different lengths")
+	}
+	h.passes.Dots(dst, h.vectors[x], h.slices(ys))
+}
+
+// Sum implements Vectors.
+func (h *HostVectors[T]) Sum(dst Vector, coefficients []float64, xs []Vector) {
+	if len(coefficients) != len(xs) {
+		panic("problem: Sum: coefficients and vectors of different lengths")
+	}
+	h.passes.Sum(h.vectors[dst], coefficients, h.slices(xs))
+}
+
+// slices returns the memory of vectors. The result is valid until the next call.
+func (h *HostVectors[T]) slices(list []Vector) [][]T {
+	h.list = h.list[:0]
+	for _, v := range list {
+		h.list = append(h.list, h.vectors[v])
+	}
+	return h.list
+}
 
 // Distance implements Vectors.
 func (h *HostVectors[T]) Distance(x, y Vector) float64 {

@@ -11,6 +11,11 @@ type Passes[T float32 | float64] interface {
 	Combine(dst []T, a T, x []T, b T, y []T)
 	// Dot returns x.y; x may be y.
 	Dot(x, y []T) float64
+	// Dots sets dst[i] = x.ys[i]. The ys may be x.
+	Dots(dst []float64, x []T, ys [][]T)
+	// Sum sets dst = sum_i coefficients[i] xs[i], accumulated in float64 in the order of xs and
+	// rounded once. dst may be one of the xs.
+	Sum(dst []T, coefficients []float64, xs [][]T)
 	// SquaredDistance returns ||x - y||^2.
 	SquaredDistance(x, y []T) float64
 	// SquaredTrial returns ||x - e (d + b (b v + d))||^2, the squared norm of the trial point.
@@ -67,6 +72,24 @@ func (loops[T]) Dot(x, y []T) float64 {
 		sum += float64(v) * float64(y[i])
 	}
 	return sum
+}
+
+// Dots implements Passes.
+func (l loops[T]) Dots(dst []float64, x []T, ys [][]T) {
+	for i, y := range ys {
+		dst[i] = l.Dot(x, y)
+	}
+}
+
+// Sum implements Passes.
+func (loops[T]) Sum(dst []T, coefficients []float64, xs [][]T) {
+	for i := range dst {
+		sum := 0.0
+		for k, x := range xs {
+			sum += coefficients[k] * float64(x[i])
+		}
+		dst[i] = T(sum)
+	}
 }
 
 // SquaredDistance implements Passes.

@@ -19,6 +19,40 @@ KERNEL(dot)(int64 n, const real *x, const real *y, double *result, double *parti
 }
 EXPORT(dot)
 
+KERNEL(dots)(int64 n, const real *x, VECTORS(y), double *results, double *partial, unsigned *tickets) {
+  const real *y[LISTED] = LIST_OF(y);
+  double sums[LISTED] = {};
+  FOR_ELEMENTS(i, n) {
+    double v = x[i];
+#pragma unroll
+    for (int k = 0; k < LISTED; k++)
+      if (y[k]) sums[k] += v * (double)y[k][i];
+  }
+  if (!grid_sums(sums, partial, tickets)) return;
+#pragma unroll
+  for (int k = 0; k < LISTED; k++)
+    if (y[k]) results[k] = sums[k];
+}
+EXPORT(dots)
+
+// vector_sum adds terms to the sums at from, or to 0 if from is 0. It writes the sums to carry, or
+// rounded to to if carry is 0. from may be carry, and to may be one of the vectors.
+KERNEL(vector_sum)(int64 n, const double *from, double *carry, real *to, COEFFICIENTS(c), VECTORS(x)) {
+  const double c[LISTED] = LIST_OF(c);
+  const real *x[LISTED] = LIST_OF(x);
+  FOR_ELEMENTS(i, n) {
+    double sum = from ? from[i] : 0;
+#pragma unroll
+    for (int k = 0; k < LISTED; k++)
+      if (x[k]) sum += c[k] * (double)x[k][i];
+    if (carry)
+      carry[i] = sum;
+    else
+      to[i] = (real)sum;
+  }
+}
+EXPORT(vector_sum)
+
 KERNEL(squared_distance)(int64 n, const real *x, const real *y, double *result, double *partial, unsigned *tickets) {
   double sum = 0, none = 0;
   FOR_ELEMENTS(i, n) {

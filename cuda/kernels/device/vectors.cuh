@@ -27,20 +27,44 @@ __device__ inline double ball_scale(double size, double radius) {
   return radius > 0 && n > radius ? radius / n : 1;
 }
 
-// grid_sums adds two sums over all threads of the grid, in an order that depends on the grid's size
-// only. It returns true to the one thread that then holds the sums.
-__device__ inline bool grid_sums(double &first, double &second, double *partial, unsigned *tickets) {
+// grid_sums adds each of N sums over all threads of the grid, in an order that depends on the grid's
+// size only. It returns true to the one thread that then holds the sums.
+template <int N> __device__ inline bool grid_sums(double (&sums)[N], double *partial, unsigned *tickets) {
   int t = thread_of_block();
   unsigned blocks = gridDim.x * gridDim.y, block = blockIdx.y * gridDim.x + blockIdx.x;
-  first = block_sum(first), second = block_sum(second);
+#pragma unroll
+  for (int k = 0; k < N; k++) sums[k] = block_sum(sums[k]);
   if (blocks == 1) return t == 0;
-  if (t == 0) partial[2 * block] = first, partial[2 * block + 1] = second;
+#pragma unroll
+  for (int k = 0; k < N; k++)
+    if (t == 0) partial[N * block + k] = sums[k];
   if (!last_block(tickets, blocks)) return false;
-  first = second = 0;
-  for (unsigned b = t; b < blocks; b += 256) first += __ldcg(&partial[2 * b]), second += __ldcg(&partial[2 * b + 1]);
-  first = block_sum(first), second = block_sum(second);
+#pragma unroll
+  for (int k = 0; k < N; k++) {
+    double sum = 0;
+    for (unsigned b = t; b < blocks; b += 256) sum += __ldcg(&partial[N * b + k]);
+    sums[k] = block_sum(sum);
+  }
   return t == 0;
 }
+
+__device__ inline bool grid_sums(double &first, double &second, double *partial, unsigned *tickets) {
+  double sums[2] = {first, second};
+  bool holds = grid_sums(sums, partial, tickets);
+  first = sums[0], second = sums[1];
+  return holds;
+}
+
+// LISTED is the number of vectors that a launch takes. Package kernels has the same constant. A
+// vector that is not given has address 0.
+#define LISTED 16
+#define VECTORS(v) EACH_PARAMETER(const real *, v)
+#define COEFFICIENTS(c) EACH_PARAMETER(double, c)
+#define EACH_PARAMETER(type, v)                                                                                                  \
+  type v##0, type v##1, type v##2, type v##3, type v##4, type v##5, type v##6, type v##7, type v##8, type v##9, type v##10,      \
+      type v##11, type v##12, type v##13, type v##14, type v##15
+#define LIST_OF(v)                                                                                                               \
+  { v##0, v##1, v##2, v##3, v##4, v##5, v##6, v##7, v##8, v##9, v##10, v##11, v##12, v##13, v##14, v##15 }
 
 #define FOR_ELEMENTS(i, n)                                                                                                       \
   for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (int64)gridDim.x * blockDim.x)

@@ -10,6 +10,8 @@ import (
 func vectors(a asm) {
 	a.combine()
 	a.scaledCopy()
+	a.accumulate()
+	a.rounded()
 	for _, momentum := range []bool{true, false} {
 		a.trialNorm(momentum)
 		a.descend(momentum)

@@ -31,6 +31,8 @@ func assemble32(k *Kernels[float32], level Level) {
 		k.passes.distance2 = distance2F32AVX512
 		k.sweeps.combine = combineF32AVX512
 		k.sweeps.scaledCopy = scaledCopyF32AVX512
+		k.sweeps.accumulate = accumulateF32AVX512
+		k.sweeps.round = roundF32AVX512
 		k.sweeps.trialNorm = trialNormF32AVX512
 		k.sweeps.descend = descendF32AVX512
 		k.sweeps.trialNormPlain = trialNormPlainF32AVX512
@@ -97,6 +99,8 @@ func assemble32(k *Kernels[float32], level Level) {
 		k.passes.distance2 = distance2F32AVX2
 		k.sweeps.combine = combineF32AVX2
 		k.sweeps.scaledCopy = scaledCopyF32AVX2
+		k.sweeps.accumulate = accumulateF32AVX2
+		k.sweeps.round = roundF32AVX2
 		k.sweeps.trialNorm = trialNormF32AVX2
 		k.sweeps.descend = descendF32AVX2
 		k.sweeps.trialNormPlain = trialNormPlainF32AVX2
@@ -169,6 +173,8 @@ func assemble64(k *Kernels[float64], level Level) {
 		k.passes.distance2 = distance2F64AVX512
 		k.sweeps.combine = combineF64AVX512
 		k.sweeps.scaledCopy = scaledCopyF64AVX512
+		k.sweeps.accumulate = accumulateF64AVX512
+		k.sweeps.round = roundF64AVX512
 		k.sweeps.trialNorm = trialNormF64AVX512
 		k.sweeps.descend = descendF64AVX512
 		k.sweeps.trialNormPlain = trialNormPlainF64AVX512
@@ -235,6 +241,8 @@ func assemble64(k *Kernels[float64], level Level) {
 		k.passes.distance2 = distance2F64AVX2
 		k.sweeps.combine = combineF64AVX2
 		k.sweeps.scaledCopy = scaledCopyF64AVX2
+		k.sweeps.accumulate = accumulateF64AVX2
+		k.sweeps.round = roundF64AVX2
 		k.sweeps.trialNorm = trialNormF64AVX2
 		k.sweeps.descend = descendF64AVX2
 		k.sweeps.trialNormPlain = trialNormPlainF64AVX2

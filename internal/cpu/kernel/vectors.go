@@ -6,6 +6,9 @@ type sweeps[F Float] struct {
 	combine    func(n int, dst *F, s F, x *F, t F, y *F)
 	scaledCopy func(n int, dst *F, s F, x *F)
 
+	accumulate func(n int, sums *float64, s float64, x *F)
+	round      func(n int, dst *F, sums *float64)
+
 	trialNorm      func(n int, x, d, v *F, e, b F) float64
 	trialNormPlain func(n int, x, d *F, e F) float64
 	descend        func(n int, x, d, v *F, e, b, scale, lower, upper, threshold F) (moved, size float64)
@@ -27,6 +30,22 @@ func (k *Kernels[F]) Scale(dst []F, s F, x []F) {
 	checkLength("Scale", len(dst), len(x))
 	if len(dst) > 0 {
 		k.sweeps.scaledCopy(len(dst), &dst[0], s, &x[0])
+	}
+}
+
+// Accumulate computes sums[i] = sums[i] + s x[i] in float64, fused above level Go.
+func (k *Kernels[F]) Accumulate(sums []float64, s float64, x []F) {
+	checkLength("Accumulate", len(sums), len(x))
+	if len(x) > 0 {
+		k.sweeps.accumulate(len(x), &sums[0], s, &x[0])
+	}
+}
+
+// Round computes dst[i] = sums[i], rounded to the element type.
+func (k *Kernels[F]) Round(dst []F, sums []float64) {
+	checkLength("Round", len(dst), len(sums))
+	if len(dst) > 0 {
+		k.sweeps.round(len(dst), &dst[0], &sums[0])
 	}
 }
 

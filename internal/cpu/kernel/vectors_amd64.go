@@ -14,6 +14,16 @@ func combineF32AVX512(n int, dst *float32, s float32, x *float32, t float32, y *
 //go:noescape
 func scaledCopyF32AVX512(n int, dst *float32, s float32, x *float32)
 
+// accumulateF32AVX512 computes sums[i] = sums[i] + s x[i] in float64, fused, for i in 0..n-1.
+//
+//go:noescape
+func accumulateF32AVX512(n int, sums *float64, s float64, x *float32)
+
+// roundF32AVX512 computes dst[i] = sums[i], rounded, for i in 0..n-1.
+//
+//go:noescape
+func roundF32AVX512(n int, dst *float32, sums *float64)
+
 // trialNormF32AVX512 is the sum over i in 0..n-1 of the squares, in float64, of x[i] - e (d[i] + b
 // w[i]) with w[i] = b v[i] + d[i].
 //
@@ -55,6 +65,16 @@ func combineF64AVX512(n int, dst *float64, s float64, x *float64, t float64, y *
 //
 //go:noescape
 func scaledCopyF64AVX512(n int, dst *float64, s float64, x *float64)
+
+// accumulateF64AVX512 computes sums[i] = sums[i] + s x[i] in float64, fused, for i in 0..n-1.
+//
+//go:noescape
+func accumulateF64AVX512(n int, sums *float64, s float64, x *float64)
+
+// roundF64AVX512 computes dst[i] = sums[i], rounded, for i in 0..n-1.
+//
+//go:noescape
+func roundF64AVX512(n int, dst *float64, sums *float64)
 
 // trialNormF64AVX512 is the sum over i in 0..n-1 of the squares, in float64, of x[i] - e (d[i] + b
 // w[i]) with w[i] = b v[i] + d[i].
@@ -98,6 +118,16 @@ func combineF32AVX2(n int, dst *float32, s float32, x *float32, t float32, y *fl
 //go:noescape
 func scaledCopyF32AVX2(n int, dst *float32, s float32, x *float32)
 
+// accumulateF32AVX2 computes sums[i] = sums[i] + s x[i] in float64, fused, for i in 0..n-1.
+//
+//go:noescape
+func accumulateF32AVX2(n int, sums *float64, s float64, x *float32)
+
+// roundF32AVX2 computes dst[i] = sums[i], rounded, for i in 0..n-1.
+//
+//go:noescape
+func roundF32AVX2(n int, dst *float32, sums *float64)
+
 // trialNormF32AVX2 is the sum over i in 0..n-1 of the squares, in float64, of x[i] - e (d[i] + b
 // w[i]) with w[i] = b v[i] + d[i].
 //
@@ -139,6 +169,16 @@ func combineF64AVX2(n int, dst *float64, s float64, x *float64, t float64, y *fl
 //
 //go:noescape
 func scaledCopyF64AVX2(n int, dst *float64, s float64, x *float64)
+
+// accumulateF64AVX2 computes sums[i] = sums[i] + s x[i] in float64, fused, for i in 0..n-1.
+//
+//go:noescape
+func accumulateF64AVX2(n int, sums *float64, s float64, x *float64)
+
+// roundF64AVX2 computes dst[i] = sums[i], rounded, for i in 0..n-1.
+//
+//go:noescape
+func roundF64AVX2(n int, dst *float64, sums *float64)
 
 // trialNormF64AVX2 is the sum over i in 0..n-1 of the squares, in float64, of x[i] - e (d[i] + b
 // w[i]) with w[i] = b v[i] + d[i].

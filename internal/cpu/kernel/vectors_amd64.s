@@ -81,6 +81,155 @@ done:
 	VZEROUPPER
 	RET
 
+// func accumulateF32AVX512(n int, sums *float64, s float64, x *float32)
+// Requires: AVX, AVX512F
+TEXT ·accumulateF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         sums+8(FP), DX
+	MOVQ         x+24(FP), BX
+	VBROADCASTSD s+16(FP), Z0
+	SUBQ         $0x20, AX
+	JL           tail
+
+loop:
+	VCVTPS2PD   (BX), Z1
+	VMOVUPD     (DX), Z2
+	VFMADD231PD Z1, Z0, Z2
+	VMOVUPD     Z2, (DX)
+	VCVTPS2PD   32(BX), Z1
+	VMOVUPD     64(DX), Z2
+	VFMADD231PD Z1, Z0, Z2
+	VMOVUPD     Z2, 64(DX)
+	VCVTPS2PD   64(BX), Z1
+	VMOVUPD     128(DX), Z2
+	VFMADD231PD Z1, Z0, Z2
+	VMOVUPD     Z2, 128(DX)
+	VCVTPS2PD   96(BX), Z1
+	VMOVUPD     192(DX), Z2
+	VFMADD231PD Z1, Z0, Z2
+	VMOVUPD     Z2, 192(DX)
+	ADDQ        $0x00000100, DX
+	ADDQ        $0x00000080, BX
+	SUBQ        $0x20, AX
+	JGE         loop
+
+tail:
+	ADDQ        $0x20, AX
+	JZ          done
+	MOVQ        AX, CX
+	MOVQ        $0x00000001, SI
+	SHLQ        CL, SI
+	DECQ        SI
+	KMOVW       SI, K1
+	VCVTPS2PD.Z (BX), K1, Z1
+	VMOVUPD.Z   (DX), K1, Z2
+	VFMADD231PD Z1, Z0, Z2
+	VMOVUPD     Z2, K1, (DX)
+	MOVQ        AX, CX
+	MOVQ        $0x00000001, SI
+	SHLQ        CL, SI
+	DECQ        SI
+	SHRQ        $0x08, SI
+	KMOVW       SI, K1
+	VCVTPS2PD.Z 32(BX), K1, Z1
+	VMOVUPD.Z   64(DX), K1, Z2
+	VFMADD231PD Z1, Z0, Z2
+	VMOVUPD     Z2, K1, 64(DX)
+	MOVQ        AX, CX
+	MOVQ        $0x00000001, SI
+	SHLQ        CL, SI
+	DECQ        SI
+	SHRQ        $0x10, SI
+	KMOVW       SI, K1
+	VCVTPS2PD.Z 64(BX), K1, Z1
+	VMOVUPD.Z   128(DX), K1, Z2
+	VFMADD231PD Z1, Z0, Z2
+	VMOVUPD     Z2, K1, 128(DX)
+	MOVQ        AX, CX
+	MOVQ        $0x00000001, AX
+	SHLQ        CL, AX
+	DECQ        AX
+	SHRQ        $0x18, AX
+	KMOVW       AX, K1
+	VCVTPS2PD.Z 96(BX), K1, Z1
+	VMOVUPD.Z   192(DX), K1, Z2
+	VFMADD231PD Z1, Z0, Z2
+	VMOVUPD     Z2, K1, 192(DX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func roundF32AVX512(n int, dst *float32, sums *float64)
+// Requires: AVX, AVX512F, AVX512VL
+TEXT ·roundF32AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), DX
+	MOVQ sums+16(FP), BX
+	SUBQ $0x20, AX
+	JL   tail
+
+loop:
+	VMOVUPD   (BX), Z0
+	VCVTPD2PS Z0, Y0
+	VMOVUPS   Y0, (DX)
+	VMOVUPD   64(BX), Z0
+	VCVTPD2PS Z0, Y0
+	VMOVUPS   Y0, 32(DX)
+	VMOVUPD   128(BX), Z0
+	VCVTPD2PS Z0, Y0
+	VMOVUPS   Y0, 64(DX)
+	VMOVUPD   192(BX), Z0
+	VCVTPD2PS Z0, Y0
+	VMOVUPS   Y0, 96(DX)
+	ADDQ      $0x00000100, BX
+	ADDQ      $0x00000080, DX
+	SUBQ      $0x20, AX
+	JGE       loop
+
+tail:
+	ADDQ      $0x20, AX
+	JZ        done
+	MOVQ      AX, CX
+	MOVQ      $0x00000001, SI
+	SHLQ      CL, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	VMOVUPD.Z (BX), K1, Z0
+	VCVTPD2PS Z0, Y0
+	VMOVUPS   Y0, K1, (DX)
+	MOVQ      AX, CX
+	MOVQ      $0x00000001, SI
+	SHLQ      CL, SI
+	DECQ      SI
+	SHRQ      $0x08, SI
+	KMOVW     SI, K1
+	VMOVUPD.Z 64(BX), K1, Z0
+	VCVTPD2PS Z0, Y0
+	VMOVUPS   Y0, K1, 32(DX)
+	MOVQ      AX, CX
+	MOVQ      $0x00000001, SI
+	SHLQ      CL, SI
+	DECQ      SI
+	SHRQ      $0x10, SI
+	KMOVW     SI, K1
+	VMOVUPD.Z 128(BX), K1, Z0
+	VCVTPD2PS Z0, Y0
+	VMOVUPS   Y0, K1, 64(DX)
+	MOVQ      AX, CX
+	MOVQ      $0x00000001, AX
+	SHLQ      CL, AX
+	DECQ      AX
+	SHRQ      $0x18, AX
+	KMOVW     AX, K1
+	VMOVUPD.Z 192(BX), K1, Z0
+	VCVTPD2PS Z0, Y0
+	VMOVUPS   Y0, K1, 96(DX)
+
+done:
+	VZEROUPPER
+	RET
+
 // func trialNormF32AVX512(n int, x *float32, d *float32, v *float32, e float32, b float32) float64
 // Requires: AVX, AVX512F, SSE2
 TEXT ·trialNormF32AVX512(SB), NOSPLIT, $0-48
@@ -641,6 +790,147 @@ tail:
 	VMOVUPD.Z (DX), K1, Z1
 	VMULPD    Z1, Z0, Z0
 	VMOVUPD   Z0, K1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func accumulateF64AVX512(n int, sums *float64, s float64, x *float64)
+// Requires: AVX, AVX512F
+TEXT ·accumulateF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         sums+8(FP), DX
+	MOVQ         x+24(FP), BX
+	VBROADCASTSD s+16(FP), Z0
+	SUBQ         $0x20, AX
+	JL           tail
+
+loop:
+	VMOVUPD     (BX), Z1
+	VMOVUPD     (DX), Z2
+	VFMADD231PD Z1, Z0, Z2
+	VMOVUPD     Z2, (DX)
+	VMOVUPD     64(BX), Z1
+	VMOVUPD     64(DX), Z2
+	VFMADD231PD Z1, Z0, Z2
+	VMOVUPD     Z2, 64(DX)
+	VMOVUPD     128(BX), Z1
+	VMOVUPD     128(DX), Z2
+	VFMADD231PD Z1, Z0, Z2
+	VMOVUPD     Z2, 128(DX)
+	VMOVUPD     192(BX), Z1
+	VMOVUPD     192(DX), Z2
+	VFMADD231PD Z1, Z0, Z2
+	VMOVUPD     Z2, 192(DX)
+	ADDQ        $0x00000100, DX
+	ADDQ        $0x00000100, BX
+	SUBQ        $0x20, AX
+	JGE         loop
+
+tail:
+	ADDQ        $0x20, AX
+	JZ          done
+	MOVQ        AX, CX
+	MOVQ        $0x00000001, SI
+	SHLQ        CL, SI
+	DECQ        SI
+	KMOVW       SI, K1
+	VMOVUPD.Z   (BX), K1, Z1
+	VMOVUPD.Z   (DX), K1, Z2
+	VFMADD231PD Z1, Z0, Z2
+	VMOVUPD     Z2, K1, (DX)
+	MOVQ        AX, CX
+	MOVQ        $0x00000001, SI
+	SHLQ        CL, SI
+	DECQ        SI
+	SHRQ        $0x08, SI
+	KMOVW       SI, K1
+	VMOVUPD.Z   64(BX), K1, Z1
+	VMOVUPD.Z   64(DX), K1, Z2
+	VFMADD231PD Z1, Z0, Z2
+	VMOVUPD     Z2, K1, 64(DX)
+	MOVQ        AX, CX
+	MOVQ        $0x00000001, SI
+	SHLQ        CL, SI
+	DECQ        SI
+	SHRQ        $0x10, SI
+	KMOVW       SI, K1
+	VMOVUPD.Z   128(BX), K1, Z1
+	VMOVUPD.Z   128(DX), K1, Z2
+	VFMADD231PD Z1, Z0, Z2
+	VMOVUPD     Z2, K1, 128(DX)
+	MOVQ        AX, CX
+	MOVQ        $0x00000001, AX
+	SHLQ        CL, AX
+	DECQ        AX
+	SHRQ        $0x18, AX
+	KMOVW       AX, K1
+	VMOVUPD.Z   192(BX), K1, Z1
+	VMOVUPD.Z   192(DX), K1, Z2
+	VFMADD231PD Z1, Z0, Z2
+	VMOVUPD     Z2, K1, 192(DX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func roundF64AVX512(n int, dst *float64, sums *float64)
+// Requires: AVX, AVX512F
+TEXT ·roundF64AVX512(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), DX
+	MOVQ sums+16(FP), BX
+	SUBQ $0x20, AX
+	JL   tail
+
+loop:
+	VMOVUPD (BX), Z0
+	VMOVUPD Z0, (DX)
+	VMOVUPD 64(BX), Z0
+	VMOVUPD Z0, 64(DX)
+	VMOVUPD 128(BX), Z0
+	VMOVUPD Z0, 128(DX)
+	VMOVUPD 192(BX), Z0
+	VMOVUPD Z0, 192(DX)
+	ADDQ    $0x00000100, BX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x20, AX
+	JGE     loop
+
+tail:
+	ADDQ      $0x20, AX
+	JZ        done
+	MOVQ      AX, CX
+	MOVQ      $0x00000001, SI
+	SHLQ      CL, SI
+	DECQ      SI
+	KMOVW     SI, K1
+	VMOVUPD.Z (BX), K1, Z0
+	VMOVUPD   Z0, K1, (DX)
+	MOVQ      AX, CX
+	MOVQ      $0x00000001, SI
+	SHLQ      CL, SI
+	DECQ      SI
+	SHRQ      $0x08, SI
+	KMOVW     SI, K1
+	VMOVUPD.Z 64(BX), K1, Z0
+	VMOVUPD   Z0, K1, 64(DX)
+	MOVQ      AX, CX
+	MOVQ      $0x00000001, SI
+	SHLQ      CL, SI
+	DECQ      SI
+	SHRQ      $0x10, SI
+	KMOVW     SI, K1
+	VMOVUPD.Z 128(BX), K1, Z0
+	VMOVUPD   Z0, K1, 128(DX)
+	MOVQ      AX, CX
+	MOVQ      $0x00000001, AX
+	SHLQ      CL, AX
+	DECQ      AX
+	SHRQ      $0x18, AX
+	KMOVW     AX, K1
+	VMOVUPD.Z 192(BX), K1, Z0
+	VMOVUPD   Z0, K1, 192(DX)
 
 done:
 	VZEROUPPER
@@ -1488,6 +1778,163 @@ tail:
 	VMASKMOVPS (DX), Y1, Y2
 	VMULPS     Y2, Y0, Y0
 	VMASKMOVPS Y0, Y1, (CX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func accumulateF32AVX2(n int, sums *float64, s float64, x *float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·accumulateF32AVX2(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         sums+8(FP), CX
+	MOVQ         x+24(FP), DX
+	VBROADCASTSD s+16(FP), Y0
+	SUBQ         $0x10, AX
+	JL           tail
+
+loop:
+	VCVTPS2PD   (DX), Y1
+	VMOVUPD     (CX), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, (CX)
+	VCVTPS2PD   16(DX), Y1
+	VMOVUPD     32(CX), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, 32(CX)
+	VCVTPS2PD   32(DX), Y1
+	VMOVUPD     64(CX), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, 64(CX)
+	VCVTPS2PD   48(DX), Y1
+	VMOVUPD     96(CX), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, 96(CX)
+	ADDQ        $0x00000080, CX
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x10, AX
+	JGE         loop
+
+tail:
+	ADDQ        $0x10, AX
+	JZ          done
+	LEAQ        masks<>+256(SB), BX
+	MOVQ        AX, SI
+	SHLQ        $0x02, SI
+	SUBQ        SI, BX
+	VMOVUPS     (BX), Y1
+	VMASKMOVPS  (DX), X1, X2
+	VCVTPS2PD   X2, Y2
+	VPMOVSXDQ   X1, Y3
+	VMASKMOVPD  (CX), Y3, Y3
+	VFMADD231PD Y2, Y0, Y3
+	VPMOVSXDQ   X1, Y1
+	VMASKMOVPD  Y3, Y1, (CX)
+	LEAQ        masks<>+256(SB), BX
+	MOVQ        AX, SI
+	SHLQ        $0x02, SI
+	SUBQ        SI, BX
+	VMOVUPS     16(BX), Y1
+	VMASKMOVPS  16(DX), X1, X2
+	VCVTPS2PD   X2, Y2
+	VPMOVSXDQ   X1, Y3
+	VMASKMOVPD  32(CX), Y3, Y3
+	VFMADD231PD Y2, Y0, Y3
+	VPMOVSXDQ   X1, Y1
+	VMASKMOVPD  Y3, Y1, 32(CX)
+	LEAQ        masks<>+256(SB), BX
+	MOVQ        AX, SI
+	SHLQ        $0x02, SI
+	SUBQ        SI, BX
+	VMOVUPS     32(BX), Y1
+	VMASKMOVPS  32(DX), X1, X2
+	VCVTPS2PD   X2, Y2
+	VPMOVSXDQ   X1, Y3
+	VMASKMOVPD  64(CX), Y3, Y3
+	VFMADD231PD Y2, Y0, Y3
+	VPMOVSXDQ   X1, Y1
+	VMASKMOVPD  Y3, Y1, 64(CX)
+	LEAQ        masks<>+256(SB), BX
+	SHLQ        $0x02, AX
+	SUBQ        AX, BX
+	VMOVUPS     48(BX), Y1
+	VMASKMOVPS  48(DX), X1, X2
+	VCVTPS2PD   X2, Y2
+	VPMOVSXDQ   X1, Y3
+	VMASKMOVPD  96(CX), Y3, Y3
+	VFMADD231PD Y2, Y0, Y3
+	VPMOVSXDQ   X1, Y0
+	VMASKMOVPD  Y3, Y0, 96(CX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func roundF32AVX2(n int, dst *float32, sums *float64)
+// Requires: AVX, AVX2
+TEXT ·roundF32AVX2(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ sums+16(FP), DX
+	SUBQ $0x10, AX
+	JL   tail
+
+loop:
+	VMOVUPD    (DX), Y0
+	VCVTPD2PSY Y0, X0
+	VMOVUPS    X0, (CX)
+	VMOVUPD    32(DX), Y0
+	VCVTPD2PSY Y0, X0
+	VMOVUPS    X0, 16(CX)
+	VMOVUPD    64(DX), Y0
+	VCVTPD2PSY Y0, X0
+	VMOVUPS    X0, 32(CX)
+	VMOVUPD    96(DX), Y0
+	VCVTPD2PSY Y0, X0
+	VMOVUPS    X0, 48(CX)
+	ADDQ       $0x00000080, DX
+	ADDQ       $0x00000040, CX
+	SUBQ       $0x10, AX
+	JGE        loop
+
+tail:
+	ADDQ       $0x10, AX
+	JZ         done
+	LEAQ       masks<>+256(SB), BX
+	MOVQ       AX, SI
+	SHLQ       $0x02, SI
+	SUBQ       SI, BX
+	VMOVUPS    (BX), Y0
+	VPMOVSXDQ  X0, Y1
+	VMASKMOVPD (DX), Y1, Y1
+	VCVTPD2PSY Y1, X1
+	VMASKMOVPS X1, X0, (CX)
+	LEAQ       masks<>+256(SB), BX
+	MOVQ       AX, SI
+	SHLQ       $0x02, SI
+	SUBQ       SI, BX
+	VMOVUPS    16(BX), Y0
+	VPMOVSXDQ  X0, Y1
+	VMASKMOVPD 32(DX), Y1, Y1
+	VCVTPD2PSY Y1, X1
+	VMASKMOVPS X1, X0, 16(CX)
+	LEAQ       masks<>+256(SB), BX
+	MOVQ       AX, SI
+	SHLQ       $0x02, SI
+	SUBQ       SI, BX
+	VMOVUPS    32(BX), Y0
+	VPMOVSXDQ  X0, Y1
+	VMASKMOVPD 64(DX), Y1, Y1
+	VCVTPD2PSY Y1, X1
+	VMASKMOVPS X1, X0, 32(CX)
+	LEAQ       masks<>+256(SB), BX
+	SHLQ       $0x02, AX
+	SUBQ       AX, BX
+	VMOVUPS    48(BX), Y0
+	VPMOVSXDQ  X0, Y1
+	VMASKMOVPD 96(DX), Y1, Y1
+	VCVTPD2PSY Y1, X1
+	VMASKMOVPS X1, X0, 48(CX)
 
 done:
 	VZEROUPPER
@@ -2379,6 +2826,139 @@ tail:
 	VMASKMOVPD (DX), Y1, Y2
 	VMULPD     Y2, Y0, Y0
 	VMASKMOVPD Y0, Y1, (CX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func accumulateF64AVX2(n int, sums *float64, s float64, x *float64)
+// Requires: AVX, FMA3
+TEXT ·accumulateF64AVX2(SB), NOSPLIT, $0-32
+	MOVQ         n+0(FP), AX
+	MOVQ         sums+8(FP), CX
+	MOVQ         x+24(FP), DX
+	VBROADCASTSD s+16(FP), Y0
+	SUBQ         $0x10, AX
+	JL           tail
+
+loop:
+	VMOVUPD     (DX), Y1
+	VMOVUPD     (CX), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, (CX)
+	VMOVUPD     32(DX), Y1
+	VMOVUPD     32(CX), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, 32(CX)
+	VMOVUPD     64(DX), Y1
+	VMOVUPD     64(CX), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, 64(CX)
+	VMOVUPD     96(DX), Y1
+	VMOVUPD     96(CX), Y2
+	VFMADD231PD Y1, Y0, Y2
+	VMOVUPD     Y2, 96(CX)
+	ADDQ        $0x00000080, CX
+	ADDQ        $0x00000080, DX
+	SUBQ        $0x10, AX
+	JGE         loop
+
+tail:
+	ADDQ        $0x10, AX
+	JZ          done
+	LEAQ        masks<>+256(SB), BX
+	MOVQ        AX, SI
+	SHLQ        $0x03, SI
+	SUBQ        SI, BX
+	VMOVUPD     (BX), Y1
+	VMASKMOVPD  (DX), Y1, Y2
+	VMASKMOVPD  (CX), Y1, Y3
+	VFMADD231PD Y2, Y0, Y3
+	VMASKMOVPD  Y3, Y1, (CX)
+	LEAQ        masks<>+256(SB), BX
+	MOVQ        AX, SI
+	SHLQ        $0x03, SI
+	SUBQ        SI, BX
+	VMOVUPD     32(BX), Y1
+	VMASKMOVPD  32(DX), Y1, Y2
+	VMASKMOVPD  32(CX), Y1, Y3
+	VFMADD231PD Y2, Y0, Y3
+	VMASKMOVPD  Y3, Y1, 32(CX)
+	LEAQ        masks<>+256(SB), BX
+	MOVQ        AX, SI
+	SHLQ        $0x03, SI
+	SUBQ        SI, BX
+	VMOVUPD     64(BX), Y1
+	VMASKMOVPD  64(DX), Y1, Y2
+	VMASKMOVPD  64(CX), Y1, Y3
+	VFMADD231PD Y2, Y0, Y3
+	VMASKMOVPD  Y3, Y1, 64(CX)
+	LEAQ        masks<>+256(SB), BX
+	SHLQ        $0x03, AX
+	SUBQ        AX, BX
+	VMOVUPD     96(BX), Y1
+	VMASKMOVPD  96(DX), Y1, Y2
+	VMASKMOVPD  96(CX), Y1, Y3
+	VFMADD231PD Y2, Y0, Y3
+	VMASKMOVPD  Y3, Y1, 96(CX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func roundF64AVX2(n int, dst *float64, sums *float64)
+// Requires: AVX
+TEXT ·roundF64AVX2(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ sums+16(FP), DX
+	SUBQ $0x10, AX
+	JL   tail
+
+loop:
+	VMOVUPD (DX), Y0
+	VMOVUPD Y0, (CX)
+	VMOVUPD 32(DX), Y0
+	VMOVUPD Y0, 32(CX)
+	VMOVUPD 64(DX), Y0
+	VMOVUPD Y0, 64(CX)
+	VMOVUPD 96(DX), Y0
+	VMOVUPD Y0, 96(CX)
+	ADDQ    $0x00000080, DX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x10, AX
+	JGE     loop
+
+tail:
+	ADDQ       $0x10, AX
+	JZ         done
+	LEAQ       masks<>+256(SB), BX
+	MOVQ       AX, SI
+	SHLQ       $0x03, SI
+	SUBQ       SI, BX
+	VMOVUPD    (BX), Y0
+	VMASKMOVPD (DX), Y0, Y1
+	VMASKMOVPD Y1, Y0, (CX)
+	LEAQ       masks<>+256(SB), BX
+	MOVQ       AX, SI
+	SHLQ       $0x03, SI
+	SUBQ       SI, BX
+	VMOVUPD    32(BX), Y0
+	VMASKMOVPD 32(DX), Y0, Y1
+	VMASKMOVPD Y1, Y0, 32(CX)
+	LEAQ       masks<>+256(SB), BX
+	MOVQ       AX, SI
+	SHLQ       $0x03, SI
+	SUBQ       SI, BX
+	VMOVUPD    64(BX), Y0
+	VMASKMOVPD 64(DX), Y0, Y1
+	VMASKMOVPD Y1, Y0, 64(CX)
+	LEAQ       masks<>+256(SB), BX
+	SHLQ       $0x03, AX
+	SUBQ       AX, BX
+	VMOVUPD    96(BX), Y0
+	VMASKMOVPD 96(DX), Y0, Y1
+	VMASKMOVPD Y1, Y0, 96(CX)
 
 done:
 	VZEROUPPER

@@ -15,6 +15,18 @@ func sweepsGo[F Float]() sweeps[F] {
 				to[i] = s * v
 			}
 		},
+		accumulate: func(n int, sums *float64, s float64, x *F) {
+			to := unsafe.Slice(sums, n)
+			for i, v := range unsafe.Slice(x, n) {
+				to[i] += s * float64(v)
+			}
+		},
+		round: func(n int, dst *F, sums *float64) {
+			to := unsafe.Slice(dst, n)
+			for i, v := range unsafe.Slice(sums, n) {
+				to[i] = F(v)
+			}
+		},
 		trialNorm: func(n int, x, d, v *F, e, b F) float64 {
 			return trialNormGo(unsafe.Slice(x, n), unsafe.Slice(d, n), unsafe.Slice(v, n), e, b)
 		},

@@ -165,6 +165,37 @@ func testReach[F Float](t *testing.T, level Level) {
 	}
 }
 
+// TestSumsOfVectors compares the terms and the rounding of a sum of vectors with float64, on
+// vectors of every length that end or begin at a guard page.
+func TestSumsOfVectors(t *testing.T) {
+	eachKernel(t, testSumsOfVectors[float32], testSumsOfVectors[float64])
+}
+
+func testSumsOfVectors[F Float](t *testing.T, level Level) {
+	k := mustNew[F](t, level)
+	r := rand.New(rand.NewPCG(23, 1))
+	eachLength(t, 2, func(v [][]F) {
+		for _, atEnd := range []bool{false, true} {
+			x, dst := v[0], v[1]
+			sums := guarded[float64](t, len(x), atEnd)
+			want := make([]float64, len(x))
+			for i := range x {
+				x[i], sums[i], dst[i] = F(r.NormFloat64()), r.NormFloat64(), canary
+				if want[i] = math.FMA(1.3, float64(x[i]), sums[i]); level == Go {
+					want[i] = sums[i] + 1.3*float64(x[i])
+				}
+			}
+			k.Accumulate(sums, 1.3, x)
+			k.Round(dst, sums)
+			for i := range x {
+				if sums[i] != want[i] || dst[i] != F(want[i]) {
+					t.Errorf("element %d is %v, rounded %v, want %v", i, sums[i], dst[i], want[i])
+				}
+			}
+		}
+	})
+}
+
 // TestSweepsSameBits checks that AVX2 and AVX-512 give the same bits, sums included.
 func TestSweepsSameBits(t *testing.T) {
 	bothWide(t, testSweepsSameBits[float32], testSweepsSameBits[float64])
@@ -245,6 +276,8 @@ func TestSweepsMisuse(t *testing.T) {
 	p := maps[float64]()["none"]
 	mustPanic(t, map[string]func(){
 		"combine":              func() { k.Combine(x, 1, x, 1, short) },
+		"accumulate":           func() { k.Accumulate(x, 1, short) },
+		"round":                func() { k.Round(x, short) },
 		"scale":                func() { k.Scale(x, 1, short) },
 		"trialNorm":            func() { k.SquaredTrialNorm(x, short, nil, 1, 0) },
 		"trialNorm's velocity": func() { k.SquaredTrialNorm(x, x, short, 1, 0) },
@@ -269,12 +302,14 @@ func benchSweeps[F Float](b *testing.B, level Level) {
 	for i := range v {
 		v[i] = Alloc[F](n)
 	}
-	p := maps[F]()["none"]
+	p, sums := maps[F]()["none"], Alloc[float64](n)
 	for _, c := range []struct {
 		name string
 		run  func()
 	}{
 		{"combine", func() { k.Combine(v[0], 1, v[1], -1, v[2]) }},
+		{"accumulate", func() { k.Accumulate(sums, 1, v[0]) }},
+		{"round", func() { k.Round(v[0], sums) }},
 		{"trialNorm", func() { k.SquaredTrialNorm(v[0], v[1], v[2], 1e-3, 0.9) }},
 		{"descend", func() { k.Descend(v[0], v[1], v[2], 1e-3, 0.9, p) }},
 		{"adam", func() { k.Adam(v[0], v[1], v[2], v[3], 1e-3, 1, p) }},

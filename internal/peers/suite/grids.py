@@ -1,0 +1,42 @@
+"""The settings of each contender in the suite: few, chosen to span its problems, and the same for every problem."""
+
+from __future__ import annotations
+
+from ..settings import CooperSetting, IpoptSetting, LagrangianSetting, Setting
+
+COOPER = [
+    CooperSetting("Adam", 0.1, 0.1, "nuPI", 10, beta2=0.99),
+    CooperSetting("Adam", 0.15, 0.1, "nuPI", 10, beta2=0.99),
+    CooperSetting("Adam", 0.1, 0.3, "nuPI", 1, beta2=0.99),
+    CooperSetting("Adam", 0.1, 0.1, "nuPI", 10, beta2=0.99, decay="cosine"),
+    CooperSetting("Adam", 0.05, 0.03, "nuPI", 30, beta2=0.95),
+    CooperSetting("Adam", 0.05, 0.1, "nuPI", 10, beta2=0.99, project=False),
+    CooperSetting("Adam", 0.03, 0.1, "nuPI", 10),
+    CooperSetting("Adam", 0.03, 0.1, "nuPI", 100),
+    CooperSetting("Adam", 0.03, 1, "nuPI", 1),
+    CooperSetting("Adam", 0.01, 0.1, "nuPI", 10),
+    CooperSetting("Adam", 0.03, 0.3),
+    CooperSetting("momentum", 0.1, 0.1, "nuPI", 10),
+    CooperSetting("momentum", 1, 0.1, "nuPI", 10),
+]
+
+AUGMENTED_LAGRANGIAN = [
+    LagrangianSetting(penalty=0.3, cap=0.03, inner=30),
+    LagrangianSetting(penalty=1, cap=0.03, inner=30),
+    *(LagrangianSetting(penalty=c, cap=0.02, inner=20) for c in (1, 10)),
+    *(LagrangianSetting(penalty=c, cap=0.05, inner=20) for c in (1, 10, 100)),
+    *(LagrangianSetting(penalty=c, cap=None, inner=20) for c in (1, 10)),
+    *(LagrangianSetting(penalty=c, solver="scipy", inner=20) for c in (1, 10)),
+]
+
+IPOPT = [
+    IpoptSetting(),
+    IpoptSetting(history=6),
+    IpoptSetting(strategy="monotone"),
+    IpoptSetting(strategy="monotone", barrier=1e-3),
+]
+
+
+def settings() -> dict[str, list[Setting]]:
+    """The settings by contender."""
+    return {"cooper": list(COOPER), "augmented-lagrangian": list(AUGMENTED_LAGRANGIAN), "ipopt": list(IPOPT)}
