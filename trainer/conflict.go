@@ -58,7 +58,7 @@ func (t *run) searchConflict(ending bool) (proven bool, err error) {
 	c := &t.conflict
 	stalls := c.add(t.last.Infeasibility)
 	if t.set.IgnoreConflict || t.best != nil || c.attained || t.last.MaxViolation <= t.set.FeasibilityTolerance ||
-		!stalls && !ending || problem.FeaturesOf(t.full).Batches != nil {
+		!stalls && !ending || t.set.overdue() || problem.FeaturesOf(t.full).Batches != nil {
 		return false, nil
 	}
 	evaluations := float64(t.at.GradientEvaluations - t.set.ResumeAt.GradientEvaluations)

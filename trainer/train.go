@@ -240,7 +240,7 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 			switch {
 			case t.set.Tolerance > 0 && t.last.Certificate.Epsilon <= t.set.Tolerance:
 				return Converged, nil
-			case interrupted && !last:
+			case interrupted && !last && !overtime && !spent:
 				return Interrupted, nil
 			}
 			if proven, err := t.searchConflict(last || overtime || spent); err != nil {
