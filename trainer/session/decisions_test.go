@@ -92,7 +92,7 @@ func TestDecisionsTrain(t *testing.T) {
 // sameAsTheBlocks compares f, g and a gradient in blocks of rows with those of all rows at once.
 func sameAsTheBlocks(t *testing.T, e *assembly) {
 	t.Helper()
-	smooth, err := newExact(e.builder, e.data.splits[0].rows, e.iterate())
+	smooth, err := newExact(e.builder, e.data.splits[0], e.iterate())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,7 +279,7 @@ func TestBatchesKeepTheWeights(t *testing.T) {
 	e := buildOptions(t, onTable(task, Matrices{Train: m}, func(o *Options) { o.BatchSize = 40 }))
 	b := e.sampler.(smoothBatches).batches
 	picked := func() Rows {
-		r := e.data.splits[0].rows.pick(b.list).public()
+		r := e.data.splits[0].pick(b.list).public()
 		for _, g := range r.Groups {
 			slices.Sort(g.Rows)
 		}

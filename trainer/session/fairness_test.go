@@ -100,7 +100,7 @@ func TestExactFairness(t *testing.T) {
 		if _, err := e.Optimize(context.Background(), trainer.Settings{Iterations: 5}); err != nil {
 			t.Fatal(err)
 		}
-		smooth, err := newExact(e.builder, e.data.splits[0].rows, e.iterate())
+		smooth, err := newExact(e.builder, e.data.splits[0], e.iterate())
 		if err != nil {
 			t.Fatal(err)
 		}
