@@ -18,6 +18,10 @@ import (
 func (r *trainRun) printTable(result *session.Result) error {
 	sum := r.session.Summary()
 	out := &failOnce{out: r.stdout}
+	if sum.Verdict != "" { // what a reader must know first
+		indented(out, "", 0, sum.Verdict)
+		fmt.Fprintln(out)
+	}
 	problem := ", " + r.cfg.Data.Problem
 	if r.cfg.SubjectTo != nil { // the table states the problem
 		problem = ""

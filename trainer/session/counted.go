@@ -175,12 +175,7 @@ func (d *decisions) surrogateExcess(j int, h []float64) float64 {
 }
 
 // feasibilityTolerance returns the tolerance of the settings, or the trainer's default.
-func (a *assembly) feasibilityTolerance() float64 {
-	if t := a.options.Settings.FeasibilityTolerance; t > 0 {
-		return t
-	}
-	return trainer.DefaultFeasibilityTolerance
-}
+func (a *assembly) feasibilityTolerance() float64 { return a.options.feasibilityTolerance() }
 
 // interval returns the 95% interval of constraint j on new rows. interval returns nil if the
 // decisions do not determine the constraint, or if the split has no rows.
