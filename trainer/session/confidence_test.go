@@ -224,3 +224,62 @@ func TestConfidenceOfPublished(t *testing.T) {
 		t.Errorf("%+v, want a confidence of 0.9", a.confidence)
 	}
 }
+
+// TestConfidenceComparesAllThresholds compares the search over thresholds with brute force: among
+// the thresholds that meet the bound on the training rows and the umbrella's number on the
+// validation rows, the search takes the threshold with the least objective.
+func TestConfidenceComparesAllThresholds(t *testing.T) {
+	a := buildOptions(t, confident(t, Matrices{Train: applicants(300, 1), Validation: applicants(400, 2)}, "fpr <= 0.1"))
+	c, err := a.newConfidence()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, train := a.builder.statement.decided(), a.data.splits[0]
+	f := &solution{}
+	if f.sample, err = d.sample(train.rows); err != nil {
+		t.Fatal(err)
+	}
+	if f.rates, err = d.rates(f.sample, train.len(), 2); err != nil {
+		t.Fatal(err)
+	}
+	counted, err := f.sample.Count(make([]int, train.len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.target = d.target(&counted)
+	rng := rand.New(rand.NewPCG(7, 8))
+	draw := func(labels []int, shift float64) (scores []float64) {
+		for _, y := range labels {
+			scores = append(scores, rng.NormFloat64()+float64(y)+shift)
+		}
+		return scores
+	}
+	share := func(labels []int, scores []float64, label int, above float64) (hits, rows int) {
+		for i, y := range labels {
+			if y == label {
+				rows++
+				if scores[i] > above {
+					hits++
+				}
+			}
+		}
+		return hits, rows
+	}
+	for _, shift := range []float64{-0.3, 0, 0.3} { // the validation rows are easier, as hard, harder
+		scores, held := draw(train.labels, 0), draw(c.validation.labels, shift)
+		least := math.Inf(1)
+		for _, at := range slices.Concat(scores, held) {
+			bad, negative := share(train.labels, scores, -1, at)
+			wrong, all := share(c.validation.labels, held, -1, at)
+			k, _ := statistics.Umbrella(all, 0.1, 0.05)
+			if float64(bad) <= 0.1*float64(negative) && wrong <= all-k {
+				hits, positive := share(train.labels, scores, 1, at)
+				least = min(least, 1-float64(hits)/float64(positive))
+			}
+		}
+		exact, err := c.search(f, scores, held, make([]int, len(c.sample.Rows())), 0)
+		if err != nil || exact.Violation != 0 || math.Abs(exact.After-least) > 1e-9 {
+			t.Errorf("shift %v: %+v, %v, want the objective %v", shift, exact, err, least)
+		}
+	}
+}
