@@ -158,6 +158,7 @@ type perturbed struct {
 	nu            []float64 // nu_k
 	delta         float64   // delta_{k-1}
 	largestStep   float64   // largest s so far
+	settled       bool      // nu comes from settle
 	negative      int       // iterations in which some lambda_j < 0
 }
 
@@ -224,11 +225,44 @@ func (d *perturbed) share() float64 {
 	return d.delta / (gap*gap + 1)
 }
 
+// updateOuter takes the dual step at an approximate minimiser x+ of L_rho: u+ = max(0, -g(x+) -
+// lambda/rho) and s = 1, so that mu+ = lambda and lambda+ = max(0, lambda + rho g(x+)).
+func (d *perturbed) updateOuter(g []float64) bool {
+	d.delta = 1
+	for j := range g {
+		d.u[j] = math.Max(0, -g[j]-d.lambda[j]/d.rho)
+	}
+	d.advance(1, g)
+	for j, l := range d.lambda {
+		d.lambda[j] = math.Max(0, l) // rounding may leave a small negative number
+	}
+	return true
+}
+
+// tighten doubles rho.
+func (d *perturbed) tighten() bool {
+	d.rho *= 2
+	return true
+}
+
+// settle makes w the certified multiplier.
+func (d *perturbed) settle(w []float64) {
+	copy(d.nu, w)
+	d.settled = true
+}
+
 // VisitDual implements trainer.DualRule.
 func (d *perturbed) VisitDual(v problem.StateVisitor) {
 	v.Count("dual.k", &d.k)
 	v.Count("dual.negative", &d.negative)
+	settled := 0
+	if d.settled {
+		settled = 1
+	}
+	v.Count("dual.settled", &settled)
+	d.settled = settled == 1
 	v.Number("dual.delta", &d.delta)
+	v.Number("dual.rho", &d.rho)
 	v.Number("dual.largest-step", &d.largestStep)
 	v.Numbers("dual.slack", d.u)
 	v.Numbers("dual.multipliers", d.lambda)
@@ -239,7 +273,7 @@ func (d *perturbed) VisitDual(v problem.StateVisitor) {
 // report returns the dual state at x_k. step is the step size that produced x_k.
 func (d *perturbed) report(step float64) trainer.Report {
 	r := trainer.Report{Multipliers: d.lambda, Auxiliary: d.mu, Slack: d.u, Delta: d.delta, StepSize: step}
-	if d.k > 0 {
+	if d.k > 0 || d.settled {
 		r.Nu = d.nu
 	}
 	return r
