@@ -64,7 +64,7 @@ bench:
 	$(GO) test -run '^$$' -bench . -benchmem -count 10 ./... | tee bench.txt
 	$(GO) run $(BENCHSTAT) bench.txt
 
-# Make the Python environment of bench-peers and of `ppal reproduce decisions`.
+# Make the Python environment of bench-peers, `ppal reproduce decisions` and `ppal reproduce suite`.
 peers: .venv-peers/made
 
 # Compare with PyTorch, JAX, NumPy and Cooper, in their own virtual environment: internal/peers/README.md.

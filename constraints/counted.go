@@ -56,24 +56,32 @@ func (s *Sample) Count(decisions []int) (Counted, error) { return s.CountWith(de
 // same rows and weights, of length System.Terms; Counted copies the losses and the l1 norm from
 // smooth. smooth may be nil if System.NeedsSmooth is false.
 func (s *Sample) CountWith(decisions []int, smooth []float64) (Counted, error) {
+	if len(decisions) != s.p.Len() {
+		return Counted{}, fmt.Errorf("constraints: %d decisions for %d rows", len(decisions), s.p.Len())
+	}
+	accepted := make([]float64, len(s.p.Classes))
+	for i, d := range decisions {
+		if d < 0 || d >= len(s.p.Classes) {
+			return Counted{}, fmt.Errorf("constraints: row %d has decision %d, want 0..%d", i, d, len(s.p.Classes)-1)
+		}
+		accepted[d]++
+	}
+	return s.counted(func(k int) int { return s.cells[k].hits(decisions) }, accepted, smooth)
+}
+
+// counted computes the values of decisions. hitsOf returns the number of rows of a cell on which
+// the decision counts. accepted has the number of rows that are decided to be of each class.
+func (s *Sample) counted(hitsOf func(cell int) int, accepted, smooth []float64) (Counted, error) {
 	y := s.system
 	switch {
-	case len(decisions) != s.p.Len():
-		return Counted{}, fmt.Errorf("constraints: %d decisions for %d rows", len(decisions), s.p.Len())
 	case smooth == nil && y.NeedsSmooth():
 		return Counted{}, ErrNeedsSmooth
 	case smooth != nil && len(smooth) != y.Terms():
 		return Counted{}, fmt.Errorf("constraints: %d smooth values, want %d", len(smooth), y.Terms())
 	}
-	c := Counted{Terms: make([]float64, y.Terms()), Accepted: make([]float64, len(s.p.Classes)), system: y}
-	for i, d := range decisions {
-		if d < 0 || d >= len(s.p.Classes) {
-			return Counted{}, fmt.Errorf("constraints: row %d has decision %d, want 0..%d", i, d, len(s.p.Classes)-1)
-		}
-		c.Accepted[d]++
-	}
+	c := Counted{Terms: make([]float64, y.Terms()), Accepted: accepted, system: y}
 	for k := range c.Accepted {
-		c.Accepted[k] /= float64(len(decisions))
+		c.Accepted[k] /= float64(s.p.Len())
 	}
 	for k := range s.cells {
 		cell := &s.cells[k]
@@ -82,7 +90,7 @@ func (s *Sample) CountWith(decisions []int, smooth []float64) (Counted, error) {
 		case cell.loss:
 			c.Terms[k] = smooth[k]
 		case rows > 0:
-			hits = cell.hits(decisions)
+			hits = hitsOf(k)
 			c.Terms[k] = float64(hits) / float64(rows)
 		}
 		c.Hits, c.Rows = append(c.Hits, hits), append(c.Rows, rows)

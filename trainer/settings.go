@@ -1,7 +1,9 @@
 package trainer
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -37,18 +39,31 @@ type Settings struct {
 	Iterations int
 	// TimeLimit is the largest training time (recording not counted); 0 is the default: no limit.
 	TimeLimit time.Duration
+	// Deadline is the time of day at which the run stops; records count, too. The zero value is the
+	// default: no deadline.
+	Deadline time.Time
 	// Gradients is the largest number of gradient evaluations. The run ends after the iteration that
 	// reaches the limit. The limit gives equal work to methods with different numbers of backward
 	// passes in an iteration. 0 is the default: no limit.
 	Gradients int
-	// Tolerance stops the run at the first record whose certificate's epsilon is at most Tolerance. A
-	// record's certificate uses the method's own multiplier if the method has one. 0 is the default:
+	// Tolerance stops the run at the first check whose certificate's epsilon is at most Tolerance. The
+	// certificate of a check uses the method's own multiplier if the method has one. 0 is the default:
 	// never.
 	Tolerance float64
 	// RecordEvery is the number of iterations between records. The run always records the start and
-	// the last iterate. 0 is the default: about 200 records over Iterations. With a TimeLimit, the
-	// default also records after each 1/200 of TimeLimit, because the limit may end the run early.
+	// the last iterate. 0 is the default: about 200 records over Iterations, or fewer if RecordWork
+	// is known (see Intervals). With a TimeLimit, the default also records after each 1/200 of
+	// TimeLimit, because the limit may end the run early; with a Deadline, after each 1/50 of the
+	// time that is left at the start.
 	RecordEvery int
+	// RecordWork estimates the work of a record, in iterations. 0 is the default: not known.
+	RecordWork float64
+	// LeastRecords is the number of records that automatic records keep, whatever their work is; 0 is
+	// the default, 20.
+	LeastRecords int
+	// CheckEvery is the number of iterations between checks of Tolerance; each record is a check,
+	// too. 0 is the default: RecordEvery, or 1/200 of Iterations if RecordEvery is 0.
+	CheckEvery int
 	// Recorder observes the run; nil is the default: none.
 	Recorder Recorder
 	// Measure evaluates further measures, for example error rates, at a record. The time of Measure
@@ -102,16 +117,45 @@ type Settings struct {
 // DefaultFeasibilityTolerance is the default of Settings.FeasibilityTolerance.
 const DefaultFeasibilityTolerance = 1e-3
 
-// defaultRecords is the approximate number of records in a run by default.
-const defaultRecords = 200
+const (
+	defaultRecords  = 200 // the approximate number of records of a run by default
+	leastRecords    = 20  // the default of LeastRecords
+	recordShare     = 0.1 // the largest share of the work for records, if LeastRecords allows it
+	deadlineRecords = 50  // the largest number of records that a Deadline adds
+)
+
+// Intervals returns the numbers of iterations between records and between checks of Tolerance. By
+// default a check takes place after each 1/200 of Iterations. A record takes place at every check,
+// or at every p-th check if RecordWork is known: p is so large that records take at most a tenth of
+// the work of the iterations, but at most so large that LeastRecords remain. The intervals depend
+// on the settings only, so that equal runs have equal records. If records choose the output or end
+// the run (Output, Patience), a record takes place at every check.
+func (s Settings) Intervals() (record, check int) {
+	if s.RecordEvery > 0 {
+		return s.RecordEvery, cmp.Or(s.CheckEvery, s.RecordEvery)
+	}
+	check = cmp.Or(s.CheckEvery, max(1, s.Iterations/defaultRecords))
+	switch s.Output {
+	case OutputBest, OutputBestTrain, OutputBestValidation:
+		return check, check
+	}
+	if s.Patience > 0 {
+		return check, check
+	}
+	apart := math.Min(s.RecordWork/recordShare, float64(s.Iterations)/float64(cmp.Or(s.LeastRecords, leastRecords)))
+	return check * max(1, int(apart)/check), check
+}
 
 // validate returns an error that wraps problem.ErrSettings if a setting or the regularizer of p is
 // invalid. n is the length of x.
 func (s Settings) validate(p problem.Problem, n int) error {
 	switch {
-	case s.Iterations < 0 || s.RecordEvery < 0 || s.Gradients < 0:
-		return fmt.Errorf("trainer: %w: %d iterations, %d gradients, a record every %d iterations, want numbers of at least 0",
-			problem.ErrSettings, s.Iterations, s.Gradients, s.RecordEvery)
+	case s.Iterations < 0 || s.RecordEvery < 0 || s.CheckEvery < 0 || s.Gradients < 0:
+		return fmt.Errorf("trainer: %w: %d iterations, %d gradients, a record every %d and a check every %d iterations, want numbers of at least 0",
+			problem.ErrSettings, s.Iterations, s.Gradients, s.RecordEvery, s.CheckEvery)
+	case !(s.RecordWork >= 0) || s.LeastRecords < 0:
+		return fmt.Errorf("trainer: %w: a record has the work of %v iterations, and at least %d records remain, want numbers of at least 0",
+			problem.ErrSettings, s.RecordWork, s.LeastRecords)
 	case !(s.Tolerance >= 0) || !(s.FeasibilityTolerance >= 0) || s.TimeLimit < 0:
 		return fmt.Errorf("trainer: %w: tolerance %v, feasibility tolerance %v, time limit %v, want numbers of at least 0",
 			problem.ErrSettings, s.Tolerance, s.FeasibilityTolerance, s.TimeLimit)

@@ -3,7 +3,6 @@ package trainer
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -21,7 +20,7 @@ const (
 	IterationLimit Status = "iteration limit"
 	TimeLimit      Status = "time limit"
 	GradientLimit  Status = "gradient limit"
-	Converged      Status = "tolerance reached" // the certificate's epsilon at a record is at most Settings.Tolerance
+	Converged      Status = "tolerance reached" // the certificate's epsilon at a check is at most Settings.Tolerance
 	NoImprovement  Status = "no improvement"    // Settings.Patience records in a row without a better merit on validation rows
 	Interrupted    Status = "interrupted"       // the context was cancelled
 	Failed         Status = "failed"            // an error, which Train also returns
@@ -81,9 +80,10 @@ type run struct {
 	full      problem.Problem // p, or Settings.Full
 	fullAt    *problem.Point  // at, or the point of the full problem
 	seconds   float64
-	every     int     // iterations between records
-	share     float64 // seconds between records by default; infinite without a time limit
-	recorded  int     // last recorded iteration, -1 before the first record
+	every     int   // iterations between records
+	check     int   // iterations between checks of the tolerance
+	timed     timed // when records are due by time
+	recorded  int   // last recorded iteration, -1 before the first record
 	last      Record
 	lastNu    []float64 // the method's own multiplier of last, nil if the method has none
 	residuals residuals
@@ -113,7 +113,7 @@ func newRun(p problem.Problem, m Method, s Settings) (*run, error) {
 	if err := m.Needs().Check(p); err != nil {
 		return nil, err
 	}
-	t := &run{p: p, m: m, hooks: hooksOf(m, s.Recorder), set: s, every: s.RecordEvery, share: math.Inf(1), recorded: -1, x: make([]float64, n)}
+	t := &run{p: p, m: m, hooks: hooksOf(m, s.Recorder), set: s, recorded: -1, x: make([]float64, n)}
 	t.rng = rand.New(rand.NewPCG(s.Seed, 0x6f757470))
 	t.at = problem.NewPoint(p)
 	t.full, t.fullAt = p, &t.at
@@ -123,13 +123,9 @@ func newRun(p problem.Problem, m Method, s Settings) (*run, error) {
 	}
 	t.set.FeasibilityTolerance = setting.OrDefault(s.FeasibilityTolerance, DefaultFeasibilityTolerance)
 	t.set.IterationsPerEpoch = setting.OrDefault(s.IterationsPerEpoch, 1)
-	if t.every == 0 {
-		t.every = max(1, s.Iterations/defaultRecords)
-		if s.TimeLimit > 0 {
-			t.share = s.TimeLimit.Seconds() / defaultRecords
-		}
-	}
 	t.selection = newSelection(p, &t.set)
+	t.every, t.check = t.set.Intervals()
+	t.timed = newTimed(&t.set)
 	if s.Output == OutputRandom {
 		t.drawnAt = p.Space().New()
 	}
@@ -212,13 +208,23 @@ func (t *run) diagnose() error {
 func (t *run) loop(ctx context.Context) (Status, error) {
 	for {
 		last := t.at.Iteration >= t.set.Iterations
-		overtime := t.set.TimeLimit > 0 && t.seconds >= t.set.TimeLimit.Seconds()
+		overtime := t.set.TimeLimit > 0 && t.seconds >= t.set.TimeLimit.Seconds() || t.set.overdue()
 		spent := t.set.Gradients > 0 && t.at.GradientEvaluations >= t.set.Gradients
 		interrupted := ctx.Err() != nil
-		if last || overtime || spent || interrupted || t.at.Iteration%t.every == 0 || t.seconds-t.last.Seconds >= t.share {
-			if err := t.record(last || overtime || spent || interrupted); err != nil {
+		ending := last || overtime || spent || interrupted
+		due := ending || t.at.Iteration%t.every == 0 || t.timed.due(t.seconds-t.last.Seconds)
+		if !due && t.at.Iteration%t.check == 0 {
+			var err error
+			if due, err = t.meets(); err != nil {
 				return Failed, err
 			}
+		}
+		if due {
+			began := time.Now()
+			if err := t.record(ending); err != nil {
+				return Failed, err
+			}
+			t.timed.recorded(time.Since(began))
 			patient := t.set.Patience == 0 || t.selection.waited < t.set.Patience
 			switch {
 			case t.set.Tolerance > 0 && t.last.Certificate.Epsilon <= t.set.Tolerance:

@@ -73,6 +73,85 @@ func TestRecordsComeByTimeToo(t *testing.T) {
 	}
 }
 
+// Automatic records are the farther apart the more work they are, but at least 20 remain, and each
+// of them is a check. Records that choose the output are not spread.
+func TestIntervals(t *testing.T) {
+	for _, test := range []struct {
+		set           trainer.Settings
+		record, check int
+	}{
+		{trainer.Settings{Iterations: 1000}, 5, 5},
+		{trainer.Settings{Iterations: 1000, RecordWork: 0.2}, 5, 5},
+		{trainer.Settings{Iterations: 1000, RecordWork: 2.1}, 20, 5},
+		{trainer.Settings{Iterations: 1000, RecordWork: 1e9}, 50, 5},
+		{trainer.Settings{Iterations: 300, RecordWork: 3}, 15, 1},
+		{trainer.Settings{Iterations: 300, RecordWork: 3, LeastRecords: 100}, 3, 1},
+		{trainer.Settings{Iterations: 30, RecordWork: 3}, 1, 1},
+		{trainer.Settings{RecordWork: 3}, 1, 1},
+		{trainer.Settings{Iterations: 1000, RecordWork: 9, RecordEvery: 7}, 7, 7},
+		{trainer.Settings{Iterations: 1000, RecordWork: 9, RecordEvery: 7, CheckEvery: 3}, 7, 3},
+		{trainer.Settings{Iterations: 1000, RecordWork: 9, CheckEvery: 3}, 48, 3},
+		{trainer.Settings{Iterations: 1000, RecordWork: 9, Patience: 3}, 5, 5},
+		{trainer.Settings{Iterations: 1000, RecordWork: 9, Output: trainer.OutputBestTrain}, 5, 5},
+	} {
+		if record, check := test.set.Intervals(); record != test.record || check != test.check {
+			t.Errorf("%+v: a record every %d and a check every %d, want %d and %d", test.set, record, check, test.record, test.check)
+		}
+	}
+}
+
+// A run ends at the same iteration with the same certificate, however far apart its records are,
+// and the last iterate has a record.
+func TestChecksBetweenRecords(t *testing.T) {
+	run := func(record int) (*trainer.Result, []int) {
+		l := &testkit.Journal{}
+		r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{},
+			trainer.Settings{Iterations: 1 << 40, RecordEvery: record, CheckEvery: 7, Tolerance: 1e-6, Recorder: l})
+		if err != nil || r.Status != trainer.Converged {
+			t.Fatalf("%v, error %v", r.Status, err)
+		}
+		return r, l.Iterations
+	}
+	often, _ := run(7)
+	seldom, records := run(1 << 39)
+	if often.Iterations != seldom.Iterations || often.Certificate.Epsilon != seldom.Certificate.Epsilon || seldom.Iterations%7 != 0 {
+		t.Errorf("with few records %d iterations and epsilon %v, want %d and %v",
+			seldom.Iterations, seldom.Certificate.Epsilon, often.Iterations, often.Certificate.Epsilon)
+	}
+	if !slices.Equal(records, []int{0, seldom.Iterations}) {
+		t.Errorf("records %v, want the start and the last iterate", records)
+	}
+}
+
+// A deadline ends a run whose records take all the time, and by default the records then take a
+// small share of the time.
+func TestDeadline(t *testing.T) {
+	const limit = 200 * time.Millisecond
+	began, measured := time.Now(), 0
+	r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{},
+		trainer.Settings{Iterations: 1 << 40, RecordEvery: 1, Deadline: began.Add(limit), Measure: func() (map[string]float64, error) {
+			measured++
+			time.Sleep(limit / 10)
+			return nil, nil
+		}})
+	if err != nil || r.Status != trainer.TimeLimit || r.Seconds >= limit.Seconds() || measured > 11 {
+		t.Errorf("%v after %v training seconds and %d records, error %v", r.Status, r.Seconds, measured, err)
+	}
+	l := &testkit.Journal{After: func(*trainer.Record) error { time.Sleep(limit / 20); return nil }}
+	if r, err = trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{},
+		trainer.Settings{Iterations: 1 << 40, Deadline: time.Now().Add(limit), Recorder: l}); err != nil || r.Status != trainer.TimeLimit {
+		t.Fatalf("%v, error %v", r.Status, err)
+	}
+	if n := len(l.Iterations); n < 2 || n > 5 { // the start, the last, and a tenth of the time
+		t.Errorf("%d records, want 2 to 5", n)
+	}
+	past, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{},
+		trainer.Settings{Iterations: 9, Deadline: time.Now()})
+	if err != nil || past.Status != trainer.TimeLimit || past.Iterations != 0 {
+		t.Errorf("a deadline in the past: %v after %d iterations, error %v", past.Status, past.Iterations, err)
+	}
+}
+
 func TestRunningMeansAndDecay(t *testing.T) {
 	l := &testkit.Journal{}
 	r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.GDA{},

@@ -71,3 +71,46 @@ func TestReproduceDecisionsRefuses(t *testing.T) {
 		t.Errorf("status %d, %s", got.status, got.stderr)
 	}
 }
+
+// Without the Python environment, the suite measures ppal and says how to make the environment.
+func TestReproduceSuite(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	got := command(t.Context(), nil, "reproduce", "suite", "--problems", "hs043", "--evaluations", "20", "--checkout", t.TempDir(), "--out", out)
+	if got.status != exitDone || !strings.Contains(got.stderr, "only ppal is measured") || !strings.Contains(got.stderr, "make peers") {
+		t.Errorf("status %d, %s", got.status, got.stderr)
+	}
+	for _, text := range []string{"1 problems to tune on and 0 held out, up to 20 evaluations", "| hs043 | -44 |", "Files in " + out} {
+		if !strings.Contains(got.stdout, text) {
+			t.Errorf("no %q in\n%s", text, got.stdout)
+		}
+	}
+}
+
+func TestReproduceSuiteOracle(t *testing.T) {
+	trace := filepath.Join(t.TempDir(), "trace")
+	got := with("Q", "reproduce", "suite", "--oracle", "hs043", "--trace", trace)
+	header := `{"problem":"hs043","n":4,"m":3,"radius":null,"lower":null,"upper":null,"dtype":"float64"}` + "\n"
+	if got.status != exitDone || got.stdout != header+strings.Repeat("\x00", 32) {
+		t.Errorf("status %d, %q, %s", got.status, got.stdout, got.stderr)
+	}
+	text, err := os.ReadFile(trace)
+	if err != nil || !strings.HasPrefix(string(text), `{"checkpoint":10,"seconds":0,"best":null,"epsilon":null,"multipliers":null}`) {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+func TestReproduceSuiteRefuses(t *testing.T) {
+	for args, text := range map[string]string{
+		"--problems hs0":   `no problem "hs0" (see ppal reproduce suite --list)`,
+		"--oracle hs0":     `no problem "hs0"`,
+		"--evaluations -1": "want numbers of at least 0",
+		"--contenders x --problems hs043 --out X": `no such contender "x" (choose from ["ppal" "nesterov"`,
+		"hs043": "",
+	} {
+		words := append([]string{"reproduce", "suite", "--checkout", t.TempDir()}, strings.Fields(strings.ReplaceAll(args, "X", t.TempDir()))...)
+		got := command(t.Context(), nil, words...)
+		if got.status != exitUsage || !strings.Contains(got.stderr, text) {
+			t.Errorf("%s: status %d, %s", args, got.status, got.stderr)
+		}
+	}
+}

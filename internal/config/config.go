@@ -108,7 +108,7 @@ type Run struct {
 	Patience             int            // records; 0: no early stopping
 	FeasibilityTolerance float64
 	Out                  string // "": runs/<time>-<problem>-<method>
-	RecordEvery          int
+	RecordEvery          int    // 0: automatic
 	NearStationarity     int
 	Init                 string // a safetensors file; "": from the seed
 	LogFormat            string // text, json

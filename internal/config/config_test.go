@@ -145,7 +145,7 @@ func TestRefusedFlags(t *testing.T) {
 		{"slack-cap=0", "--slack-cap 0: must be positive, or none"},
 		{"iterations=-1", "--iterations -1: must be at least 0"},
 		{"iterations=1.5", "--iterations 1.5: must be a whole number, at least 0"},
-		{"record-every=0", "--record-every 0: must be at least 1"},
+		{"record-every=0", "--record-every 0: must be a whole number, at least 1, or auto"},
 		{"seed=-1", "--seed -1: must be at least 0"},
 		{"hidden=4,0", "--hidden 4,0: each value must be at least 1"},
 		{"hidden=", `--hidden "": must be a whole number, at least 1`},

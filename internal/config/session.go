@@ -39,6 +39,9 @@ func (t Train) SessionOptions(dataDir string) (session.Options, error) {
 		return o, err
 	}
 	o.Regularizer = &r
+	if o.TimeLimit, err = t.timeLimit(); err != nil {
+		return o, err
+	}
 	o.Settings, err = t.TrainerSettings()
 	if o.Settings.Iterations == 0 {
 		o.Settings.Iterations = -1 // evaluates only the start

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"gorgonia.org/tensor"
@@ -330,7 +329,7 @@ func (r *Run) options() []*option.Option {
 	return []*option.Option{
 		option.Count("iterations", &r.Iterations, option.AtLeast(0), "stop after N iterations; 0 writes the initial weights").
 			Or(strconv.Itoa(session.DefaultIterations)),
-		option.Custom("time-limit", "TIME|none", r.setTimeLimit, func() string { return r.TimeLimit }, "stop after this training time, such as 90s or 10m", "none").Or("none"),
+		option.Custom("time-limit", "TIME|none", r.setTimeLimit, func() string { return r.TimeLimit }, "stop the training after this wall time of the run, such as 90s or 10m; reading and records count", "none").Or("none"),
 		option.Number("tolerance", &r.Tolerance, option.AtLeast(0),
 			"stop at the first record whose KKT certificate has an epsilon of at most X; 0: never").Or("0"),
 		option.Count("batch-size", &r.BatchSize, option.AtLeast(0),
@@ -348,8 +347,8 @@ func (r *Run) options() []*option.Option {
 			Or(option.Float(trainer.DefaultFeasibilityTolerance)),
 		option.Text("out", &r.Out, "DIR", "write the run to this new directory").
 			OrRule("runs/<time>-<problem>-<method>", none),
-		option.Count("record-every", &r.RecordEvery, option.AtLeast(1), "record every N iterations").
-			OrRule("about 200 records a run", func() string { return strconv.Itoa(max(1, r.Iterations/200)) }, "iterations"),
+		option.Custom("record-every", "N|auto", r.setRecordEvery, r.recordEvery,
+			"record every N iterations; auto: 20 to 200 records a run, fewer if they take much of the work", automatic).Or(automatic),
 		option.Count("near-stationarity", &r.NearStationarity, option.AtLeast(0),
 			"measure near stationarity at the first, the last and every N-th record, for some hundred passes over the rows each; 0: never").
 			Or("0").In("records"),
@@ -366,16 +365,6 @@ func (r *Run) defaultSelect() string {
 		return string(trainer.OutputBestValidation)
 	}
 	return string(trainer.OutputLast)
-}
-
-func (r *Run) setTimeLimit(text string) error {
-	if text != "none" {
-		if d, err := time.ParseDuration(text); err != nil || d <= 0 {
-			return errors.New("must be a positive duration such as 90s or 10m, or none")
-		}
-	}
-	r.TimeLimit = text
-	return nil
 }
 
 // onPlan is the condition that the run uses the plan's engine.

@@ -54,14 +54,20 @@ func (t Train) TrainerSettings() (trainer.Settings, error) {
 		Iterations: t.Iterations, Tolerance: t.Tolerance, RecordEvery: t.RecordEvery,
 		NearEvery: t.NearStationarity, Output: t.chosenOutput(), Patience: t.Patience, FeasibilityTolerance: t.FeasibilityTolerance, Seed: t.Seed,
 	}
-	if t.TimeLimit != "none" {
-		d, err := time.ParseDuration(t.TimeLimit)
-		if err != nil {
-			return s, fmt.Errorf("config: %w: time limit %q", problem.ErrSettings, t.TimeLimit)
-		}
-		s.TimeLimit = d
-	}
 	return s, nil
+}
+
+// timeLimit is the largest wall time from the start of the run to the end of the training; 0: no
+// limit.
+func (t Train) timeLimit() (time.Duration, error) {
+	if t.TimeLimit == "none" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(t.TimeLimit)
+	if err != nil {
+		return 0, fmt.Errorf("config: %w: time limit %q", problem.ErrSettings, t.TimeLimit)
+	}
+	return d, nil
 }
 
 // chosenOutput is the iterate that --output or --select chooses. At most one of them is not last.

@@ -35,6 +35,12 @@ func (m *Memory[T]) Contents(v View) []T {
 
 // Read copies a view's values, row after row, to the first elements of dst.
 func (m *Memory[T]) Read(v View, dst []float64) {
+	if v.Stride == v.Cols { // the rows are one piece
+		for i, x := range m.From(v, 0)[:v.Len()] {
+			dst[i] = float64(x)
+		}
+		return
+	}
 	for i := range v.Rows {
 		for j, x := range m.Row(v, i) {
 			dst[i*v.Cols+j] = float64(x)

@@ -19,6 +19,7 @@ type chart struct {
 	title, axis, label string
 	logarithmic        bool
 	percent            bool // both axes are shares, labelled in percent
+	doubling           bool // shares over logarithms to the base 2, labelled 1, 2, 4
 	below              bool // the legend is below the plot, also if it is narrow
 	curves             []curve
 	levels             []level
@@ -145,6 +146,9 @@ func (c *chart) elements() (*plot.Plot, *plot.Legend, error) {
 	if c.percent {
 		p.X.Tick.Marker, p.Y.Tick.Marker = percentTicks{}, percentTicks{}
 	}
+	if c.doubling {
+		p.X.Tick.Marker = doublings{}
+	}
 	for _, s := range c.curves {
 		if err := c.addBand(p, s); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", s.name, err)
@@ -163,6 +167,9 @@ func (c *chart) elements() (*plot.Plot, *plot.Legend, error) {
 	if c.logarithmic {
 		p.Y.Min = math.Log10(c.floor)
 		p.Y.Max = math.Max(p.Y.Max+headroom, p.Y.Min+1)
+	}
+	if c.doubling {
+		p.Y.Min, p.Y.Max = 0, 1
 	}
 	if p.X.Min == p.X.Max {
 		p.X.Min, p.X.Max = c.ends()

@@ -104,18 +104,26 @@ func Measure(p problem.Problem, at *problem.Point, nu []float64, s Settings) (Ce
 		return Certificate{}, fmt.Errorf("certify: the certificate's residual: %w", err)
 	}
 	cert.Stationarity = vec.Norm(c.residual)
-	violated := 0.0
-	for j, g := range at.Constraints {
-		violated += max(0, g) * max(0, g)
-		cert.Complementarity += math.Abs(cert.Nu[j] * g)
-	}
-	cert.Infeasibility = math.Sqrt(violated)
+	cert.Infeasibility, cert.Complementarity = Residuals(at.Constraints, cert.Nu)
 	if d := p.Space().Regularizer.Infeasibility(c.x); d > s.Sphere {
 		cert.Domain = d
 	}
 	cert.UpperBound = features.Kinks
 	cert.Epsilon = max(cert.Stationarity, cert.Infeasibility, cert.Complementarity, cert.Domain)
 	return cert, nil
+}
+
+// Residuals returns the residuals of a certificate that need no gradient: the infeasibility, and
+// the complementarity with the multiplier nu, or 0 if nu is nil.
+func Residuals(g, nu []float64) (infeasibility, complementarity float64) {
+	violated := 0.0
+	for j, v := range g {
+		violated += max(0, v) * max(0, v)
+		if nu != nil {
+			complementarity += math.Abs(nu[j] * v)
+		}
+	}
+	return math.Sqrt(violated), complementarity
 }
 
 // Better certifies the iterate with the multiplier that gives the smaller epsilon: nu, the method's

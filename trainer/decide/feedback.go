@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"ppal/trainer"
 	"ppal/trainer/certify"
@@ -75,7 +76,7 @@ type Result struct {
 // Train solves p by rounds of m until the decisions meet the bounds. The package comment describes
 // the feedback. The limits of the settings apply to all rounds together. The first round gets a
 // third of the iterations, the gradients and the time, and the later rounds share the rest equally.
-// A round also ends at a record whose epsilon is at most the larger of Settings.Tolerance and a
+// A round also ends at a check whose epsilon is at most the larger of Settings.Tolerance and a
 // twentieth of a row. If the decisions of the ended round meet the bounds and use them, the run
 // ends. Records continue over the rounds, with increasing iterations; their means begin again in
 // each round.
@@ -114,6 +115,7 @@ type loop struct {
 	theta    float64 // step of the feedback
 	before   float64 // largest excess beyond a row at the end of the last round
 	shifts   []float64
+	began    time.Time
 	best     *solution      // the best round; nil before the end of the first round
 	state    *trainer.State // state at the start of the next round; nil: start at the iterate
 	at       problem.Point  // the last iteration and the count of gradients
@@ -153,12 +155,13 @@ func newLoop(p problem.Problem, m trainer.Method, s trainer.Settings, f Feedback
 	case f.Rounds < 0:
 		f.Rounds = 0
 	}
-	l := &loop{p: p, m: m, set: s, f: f, theta: 1, before: math.MaxFloat64, shifts: f.Smooth.Map().Shifts(), result: &Result{Best: -1}}
+	l := &loop{p: p, m: m, set: s, f: f, theta: 1, before: math.MaxFloat64, shifts: f.Smooth.Map().Shifts(),
+		began: time.Now(), result: &Result{Best: -1}}
 	l.warnings.tell = s.Warn
 	l.set.Warn = l.warnings.warn
 	l.set.Tolerance = math.Max(s.Tolerance, solved*f.Target.row())
-	if s.RecordEvery == 0 && s.TimeLimit == 0 {
-		l.set.RecordEvery = max(1, s.Iterations/200) // the default of a run, not of a round
+	if s.RecordEvery == 0 && s.TimeLimit == 0 && s.Deadline.IsZero() {
+		l.set.RecordEvery, l.set.CheckEvery = s.Intervals() // the default of a run, not of a round
 	}
 	if s.Resume != nil {
 		return l, l.resume()
@@ -211,7 +214,7 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 func (l *loop) spent() bool {
 	s := &l.set
 	return l.at.Iteration >= s.Iterations || s.TimeLimit > 0 && l.seconds >= s.TimeLimit.Seconds() ||
-		s.Gradients > 0 && l.at.GradientEvaluations >= s.Gradients
+		s.Gradients > 0 && l.at.GradientEvaluations >= s.Gradients || !s.Deadline.IsZero() && !time.Now().Before(s.Deadline)
 }
 
 // solve runs the method up to the end of the current round.
@@ -233,6 +236,9 @@ func (l *loop) solve(ctx context.Context) (trainer.Status, error) {
 	}
 	if s.TimeLimit > 0 {
 		s.TimeLimit = max(1, duration(share*s.TimeLimit.Seconds()-l.seconds))
+	}
+	if !s.Deadline.IsZero() {
+		s.Deadline = l.began.Add(time.Duration(share * float64(s.Deadline.Sub(l.began))))
 	}
 	s.Resume, s.ResumeAt = l.state, l.at
 	s.Recorder = &recorder{to: l.set.Recorder, seconds: l.seconds, repeated: l.repeated(), warnings: &l.warnings}

@@ -3,9 +3,7 @@ package decide_test
 import (
 	"context"
 	"errors"
-	"maps"
 	"math"
-	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strconv"
@@ -19,161 +17,8 @@ import (
 	"ppal/trainer/step"
 )
 
-// lending is a linear model on two features of n rows in groups. The objective is the mean of
-// sigmoid(-y s). The terms are the means of sigmoid(s) over each group.
-type lending struct {
-	x        [][2]float64
-	rows     binary
-	sizes    []float64
-	problem  problem.Problem
-	smooth   *problem.Affine
-	feedback decide.Feedback
-}
-
 // percent matches a percentage in a note.
 var percent = regexp.MustCompile(`([0-9.]+)%`)
-
-func sigmoid(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
-
-// newLending draws rows whose second feature depends on the group, and bounds the gaps of the
-// groups' positive rates.
-func newLending(t testing.TB, n, groups int, bound float64) *lending {
-	t.Helper()
-	rng := rand.New(rand.NewPCG(7, uint64(groups)))
-	l := &lending{sizes: make([]float64, groups)}
-	l.rows.count = groups
-	for i := range n {
-		g := i % groups
-		x := [2]float64{rng.NormFloat64(), rng.NormFloat64() + float64(g)}
-		y := 0
-		if x[0]+x[1]+0.7*rng.NormFloat64() > 1 {
-			y = 1
-		}
-		l.x, l.rows.groups, l.rows.labels = append(l.x, x), append(l.rows.groups, g), append(l.rows.labels, y)
-		l.sizes[g]++
-	}
-	terms, err := problem.Functions{
-		N: 3, M: groups, Regularizer: problem.Regularizer{Kind: problem.SquaredL2, Weight: 1e-5},
-		F: func(w []float64) float64 {
-			sum := 0.0
-			for i := range l.x {
-				sum += sigmoid(-l.sign(i) * l.score(w, i))
-			}
-			return sum / float64(n)
-		},
-		Gradient: func(dst, w []float64) {
-			clear(dst)
-			for i := range l.x {
-				p := sigmoid(l.score(w, i))
-				l.add(dst, i, -l.sign(i)*p*(1-p)/float64(n))
-			}
-		},
-		G: func(dst, w []float64) {
-			clear(dst)
-			for i, g := range l.rows.groups {
-				dst[g] += sigmoid(l.score(w, i)) / l.sizes[g]
-			}
-		},
-		JacobianT: func(dst, w, c []float64) {
-			clear(dst)
-			for i, g := range l.rows.groups {
-				p := sigmoid(l.score(w, i))
-				l.add(dst, i, c[g]*p*(1-p)/l.sizes[g])
-			}
-		},
-	}.New(make([]float64, 3))
-	if err != nil {
-		t.Fatal(err)
-	}
-	slack := 1 / slices.Min(l.sizes)
-	target := l.rows.gap(bound, slack)
-	var list []problem.AffineRow
-	for _, b := range target.Bounds {
-		row := b.AffineRow
-		row.Coefficients = row.Coefficients[:groups]
-		list = append(list, row)
-	}
-	m, err := problem.NewAffineMap(groups, list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if l.smooth, err = problem.NewAffine(terms, m); err != nil {
-		t.Fatal(err)
-	}
-	l.problem = l.smooth
-	l.feedback = decide.Feedback{Smooth: l.smooth, Rates: l.rows.rates(t), Target: target, Scores: func() ([]float64, error) { return l.scores(), nil }}
-	return l
-}
-
-func (l *lending) score(w []float64, i int) float64 { return w[0]*l.x[i][0] + w[1]*l.x[i][1] + w[2] }
-func (l *lending) sign(i int) float64               { return float64(2*l.rows.labels[i] - 1) }
-func (l *lending) add(dst []float64, i int, c float64) {
-	dst[0] += c * l.x[i][0]
-	dst[1] += c * l.x[i][1]
-	dst[2] += c
-}
-
-// weights returns the iterate.
-func (l *lending) weights() []float64 {
-	w := make([]float64, 3)
-	l.smooth.Space().Read(w, problem.Iterate)
-	return w
-}
-
-func (l *lending) scores() []float64 {
-	w, s := l.weights(), make([]float64, len(l.x))
-	for i := range s {
-		s[i] = l.score(w, i)
-	}
-	return s
-}
-
-// check counts the decisions of the best round, with the offsets of that round.
-func (l *lending) check(t *testing.T, name string, r *decide.Result) {
-	t.Helper()
-	best := r.Rounds[r.Best]
-	violation, objective := result(l.feedback.Rates, l.feedback.Target, l.scores(), best.Exact.Offsets)
-	if violation != best.Exact.Violation || math.Abs(objective-best.Exact.After) > 1e-12 {
-		t.Errorf("%s: the weights give violation %v and error %v, the best round says %v and %v", name, violation, objective, best.Exact.Violation, best.Exact.After)
-	}
-	if !slices.Equal(best.Shifts, l.smooth.Map().Shifts()) {
-		t.Errorf("%s: the map has the shifts %v, the best round %v", name, l.smooth.Map().Shifts(), best.Shifts)
-	}
-	for k, round := range r.Rounds {
-		if round.Exact.Violation < best.Exact.Violation || round.Exact.Violation == best.Exact.Violation && round.Exact.After < best.Exact.After-1e-8 {
-			t.Errorf("%s: round %d is better than the best round %d", name, k, r.Best)
-		}
-	}
-	if len(r.Rounds) > 1+decide.DefaultRounds {
-		t.Errorf("%s: %d rounds", name, len(r.Rounds))
-	}
-}
-
-// halvings checks that the feedback halves its step whenever the excess beyond one row does not
-// fall by a quarter. It returns the number of halvings.
-func (l *lending) halvings(t *testing.T, name string, r *decide.Result) (count int) {
-	t.Helper()
-	for k := 1; k+1 < len(r.Rounds); k++ {
-		want, now := r.Rounds[k].Theta, l.beyond(&r.Rounds[k])
-		if now > 0 && now > 0.75*l.beyond(&r.Rounds[k-1]) {
-			want /= 2
-			count++
-		}
-		if got := r.Rounds[k+1].Theta; got != want {
-			t.Errorf("%s: after round %d the step of the feedback is %v, want %v", name, k, got, want)
-		}
-	}
-	return count
-}
-
-// beyond returns the largest excess of a round beyond one row.
-func (l *lending) beyond(r *decide.Round) float64 {
-	worst := math.Inf(-1)
-	for j, g := range r.Decisions {
-		worst = math.Max(worst, g-l.feedback.Target.Bounds[j].Row-1e-9)
-	}
-	return worst
-}
 
 // history keeps the iteration and the largest violation of every record.
 type history struct {
@@ -239,26 +84,6 @@ func TestTrainMeetsTheBound(t *testing.T) {
 	}
 }
 
-// grid returns the smallest error of the decisions that meet the bound, over the directions of the
-// weights and all thresholds.
-func (l *lending) grid(t *testing.T) float64 {
-	best, scores := math.Inf(1), make([]float64, len(l.x))
-	for k := range 360 {
-		angle := float64(k) * math.Pi / 180
-		for i := range scores {
-			scores[i] = l.score([]float64{math.Cos(angle), math.Sin(angle), 0}, i)
-		}
-		e, err := decide.Offsets(l.feedback.Rates, l.feedback.Target, scores, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e.Violation == 0 {
-			best = math.Min(best, e.After)
-		}
-	}
-	return best
-}
-
 // TestFeedbackMovesTheBound checks one round by hand: the shift is the difference between the
 // smooth and the counted rates at the end of the first solution.
 func TestFeedbackMovesTheBound(t *testing.T) {
@@ -314,78 +139,6 @@ func TestStart(t *testing.T) {
 		if want := f + l.smooth.Space().Regularizer.Value(l.weights()); math.Abs(r.Objective-want) > 1e-12 || r.Point.Objective != f {
 			t.Errorf("%d iterations: the result has the objectives %v and %v, the weights %v and %v", iterations, r.Objective, r.Point.Objective, want, f)
 		}
-	}
-}
-
-// stopping cancels the run at an iteration.
-type stopping struct {
-	at   int
-	stop context.CancelFunc
-}
-
-func (s *stopping) Record(*trainer.Record) error { return nil }
-func (s *stopping) Tick(at *problem.Point) {
-	if at.Iteration == s.at {
-		s.stop()
-	}
-}
-
-// TestResumeRepeatsTheBits interrupts a run in every round and resumes it. The weights, the shifts
-// and the decisions equal those of the uninterrupted run to the bit.
-func TestResumeRepeatsTheBits(t *testing.T) {
-	for name, fresh := range map[string]func() trainer.Method{
-		"ppala": func() trainer.Method { return &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}} },
-		"plada": func() trainer.Method { return &method.PLADA{Primal: step.Settings{Kind: step.Nesterov}} },
-	} {
-		settings := trainer.Settings{Iterations: 210, RecordEvery: 5}
-		whole := newLending(t, 600, 3, 0.02)
-		want, err := decide.Train(t.Context(), whole.problem, fresh(), settings, whole.feedback)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, at := range []int{33, 77, 101, 155, 201} {
-			ctx, stop := context.WithCancel(t.Context())
-			l := newLending(t, 600, 3, 0.02)
-			set := settings
-			set.Recorder = &stopping{at, stop}
-			part, err := decide.Train(ctx, l.problem, fresh(), set, l.feedback)
-			if err != nil || part.Status != trainer.Interrupted || part.Iterations != at {
-				t.Fatalf("%s: %v, %v", name, part, err)
-			}
-			l.check(t, name, part)
-			next := newLending(t, 600, 3, 0.02)
-			set = settings
-			set.Resume, set.ResumeAt = part.State, problem.Point{Iteration: part.Iterations, GradientEvaluations: part.Point.GradientEvaluations}
-			got, err := decide.Train(t.Context(), next.problem, fresh(), set, next.feedback)
-			if err != nil {
-				t.Fatal(err)
-			}
-			next.check(t, name, got)
-			if !slices.Equal(next.weights(), whole.weights()) || !slices.Equal(next.smooth.Map().Shifts(), whole.smooth.Map().Shifts()) {
-				t.Errorf("%s, resumed at %d: weights %v, want %v", name, at, next.weights(), whole.weights())
-			}
-			if a, b := got.Rounds[got.Best], want.Rounds[want.Best]; a.Iteration != b.Iteration || a.Exact.After != b.Exact.After ||
-				got.Point.GradientEvaluations != want.Point.GradientEvaluations || got.Certificate.Epsilon != want.Certificate.Epsilon {
-				t.Errorf("%s, resumed at %d: best %+v, want %+v", name, at, a, b)
-			}
-			if !maps.EqualFunc(got.State.Numbers, want.State.Numbers, slices.Equal) {
-				t.Errorf("%s, resumed at %d: another state of the rounds", name, at)
-			}
-		}
-	}
-}
-
-// TestResumeRefusesOtherBounds checks the error for a state of another problem.
-func TestResumeRefusesOtherBounds(t *testing.T) {
-	l := newLending(t, 300, 2, 0.02)
-	r, err := decide.Train(t.Context(), l.problem, &method.PPALA{}, trainer.Settings{Iterations: 30}, l.feedback)
-	if err != nil {
-		t.Fatal(err)
-	}
-	other := newLending(t, 300, 3, 0.02)
-	_, err = decide.Train(t.Context(), other.problem, &method.PPALA{}, trainer.Settings{Iterations: 60, Resume: r.State}, other.feedback)
-	if !errors.Is(err, problem.ErrSettings) {
-		t.Errorf("a state of 2 bounds for 6: %v", err)
 	}
 }
 

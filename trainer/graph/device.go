@@ -118,13 +118,9 @@ func (p *deviceProblem) Backward(coefficients []float64, d problem.Vector) error
 
 // Watched implements Compiled.
 func (p *deviceProblem) Watched(i int) (gorgonia.Value, error) {
-	if i < 0 || i >= len(p.plan.Watched) {
-		return nil, fmt.Errorf("graph: there is no watched value %d", i)
-	}
-	v := p.plan.Watched[i]
-	wide := make([]float64, v.Len())
-	if err := p.run.Contents(v, wide); err != nil {
-		return nil, fmt.Errorf("graph: watched value %d: %w", i, err)
+	wide, err := p.appendWatched(nil, i)
+	if err != nil {
+		return nil, err
 	}
 	var backing any = wide
 	if p.dtype == tensor.Float32 {
@@ -135,6 +131,19 @@ func (p *deviceProblem) Watched(i int) (gorgonia.Value, error) {
 		backing = narrow
 	}
 	return tensor.New(tensor.WithShape(p.shapes[i]...), tensor.WithBacking(backing)), nil
+}
+
+// appendWatched appends the elements of watched value i to dst.
+func (p *deviceProblem) appendWatched(dst []float64, i int) ([]float64, error) {
+	if i < 0 || i >= len(p.plan.Watched) {
+		return dst, fmt.Errorf("graph: there is no watched value %d", i)
+	}
+	v, at := p.plan.Watched[i], len(dst)
+	dst = slices.Grow(dst, v.Len())[:at+v.Len()]
+	if err := p.run.Contents(v, dst[at:]); err != nil {
+		return dst[:at], fmt.Errorf("graph: watched value %d: %w", i, err)
+	}
+	return dst, nil
 }
 
 // Bind implements Compiled.

@@ -100,6 +100,18 @@ type input struct {
 // Watched returns the value of Definition.Watch[i] at the last Forward.
 func (p *Problem) Watched(i int) (gorgonia.Value, error) { return p.compiled.Watched(i) }
 
+// AppendWatched appends the elements of Watched(i), a tensor or scalar of floats, to dst.
+func (p *Problem) AppendWatched(dst []float64, i int) ([]float64, error) {
+	if direct, ok := p.compiled.(*deviceProblem); ok {
+		return direct.appendWatched(dst, i)
+	}
+	v, err := p.compiled.Watched(i)
+	if err != nil {
+		return dst, err
+	}
+	return appendFloat64s(dst, v)
+}
+
 // Bind copies a matrix to Definition.Inputs[i], from the next Forward on: for example the rows of a
 // mini-batch (matrix.Pick), or a tensor (Values). The matrix has the shape of the input; a vector
 // [n] counts as n x 1, and a tensor [n, ...] as n rows.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"runtime/debug"
 
 	"gorgonia.org/tensor"
 
@@ -73,7 +72,7 @@ func (a *assembly) build(ctx context.Context) (err error) {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	debug.FreeOSMemory() // otherwise the memory of the reading stays beside the packed rows
+	a.data.freeMemory() // otherwise the memory of the reading stays beside the packed rows
 	train := a.data.splits[0]
 	if err := a.checkProducts(train.rows); err != nil {
 		return err
@@ -183,7 +182,7 @@ func (a *assembly) buildTraining(s *split, weights models.Weights) (err error) {
 	}
 	if own := s.problem.Stored(0); own != nil && own != s.data {
 		s.data = own
-		debug.FreeOSMemory()
+		a.data.freeMemory()
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -25,12 +26,14 @@ type blocks struct {
 	block     *graph.Problem // <D, S(x)> of a block; inputs: the rows and D; watched: S(x)
 	rows      int            // number of rows of a block
 	data      matrix.Matrix
+	bound     int           // first row of the block that is bound
 	list      []int         // row numbers of a block
 	picked    matrix.Matrix // the rows of list in the data matrix
 	outputs   int
 	direction matrix.Dense // the rows of D
 	gradient  problem.Vector
 	part      []float64 // the gradient on the host
+	fresh     []float64 // the scores of a block
 }
 
 // newBlocks builds the model for blocks of the rows.
@@ -76,19 +79,21 @@ func (b *blocks) take(from int) {
 	}
 }
 
-// scores returns S [n, C], row by row, at the stacked weights x.
-func (b *blocks) scores(x []float64) ([]float64, error) {
+// appendScores appends S [n, C], row by row, at the stacked weights x to scores.
+func (b *blocks) appendScores(scores, x []float64) ([]float64, error) {
 	n, _ := b.data.Dims()
-	scores := make([]float64, 0, n*b.outputs)
-	err := b.each(x, func(at, from int) error {
-		v, err := b.block.Watched(0)
-		if err == nil {
-			scores = append(scores, graph.Float64s(v)[(at-from)*b.outputs:]...)
+	scores = slices.Grow(scores, n*b.outputs)
+	err := b.each(x, func(at, from int) (err error) {
+		if b.fresh, err = b.block.AppendWatched(b.fresh[:0], 0); err == nil {
+			scores = append(scores, b.fresh[(at-from)*b.outputs:]...)
 		}
 		return err
 	})
 	return scores, err
 }
+
+// scores returns S [n, C]: see appendScores.
+func (b *blocks) scores(x []float64) ([]float64, error) { return b.appendScores(nil, x) }
 
 // pullBack writes J^T D to sum, for D [n, C] row by row. J is the derivative of the scores by the
 // stacked weights at x.
@@ -123,9 +128,12 @@ func (b *blocks) each(x []float64, visit func(at, from int) error) error {
 	n, _ := b.data.Dims()
 	for at := 0; at < n; {
 		from := min(at, n-b.rows)
-		b.take(from)
-		if err := b.block.Bind(0, b.picked); err != nil {
-			return err
+		if from != b.bound {
+			b.take(from)
+			if err := b.block.Bind(0, b.picked); err != nil {
+				return err
+			}
+			b.bound = from
 		}
 		if _, err := b.block.Forward(nil); err != nil {
 			return err

@@ -343,8 +343,11 @@ func (c *configuration) run(o Options) {
 	s := o.Settings
 	c.count("iterations", s.Iterations)
 	limit := "none"
+	if o.TimeLimit > 0 {
+		limit = o.TimeLimit.String()
+	}
 	if s.TimeLimit > 0 {
-		limit = s.TimeLimit.String()
+		c.cannot("the limit on the training time")
 	}
 	c.put("time-limit", limit)
 	c.number("tolerance", s.Tolerance)
@@ -357,6 +360,12 @@ func (c *configuration) run(o Options) {
 	}
 	c.count("near-stationarity", s.NearEvery)
 	c.path("init", o.Init)
+	if s.CheckEvery > 0 {
+		c.cannot("the interval of the checks")
+	}
+	if !s.Deadline.IsZero() {
+		c.cannot("the deadline")
+	}
 	if s.Gradients > 0 {
 		c.cannot("the limit on gradient evaluations")
 	}

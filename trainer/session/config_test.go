@@ -63,7 +63,7 @@ func TestConfigHasEveryOption(t *testing.T) {
 	// The session sets some of these fields itself. The others are functions of the caller.
 	skipped := []string{
 		"Files", "Settings.Recorder", "Settings.Measure", "Settings.Warn", "Settings.Full", "Settings.CollapseAbove", "Settings.IterationsPerEpoch",
-		"Settings.TrainMerit", "Settings.ValidationMerit", "Settings.ResumeAt", "Model.Inputs", "Model.Outputs",
+		"Settings.TrainMerit", "Settings.ValidationMerit", "Settings.ResumeAt", "Settings.RecordWork", "Settings.LeastRecords", "Model.Inputs", "Model.Outputs",
 	}
 	options := map[string]func() Options{
 		"images": func() Options {

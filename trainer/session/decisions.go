@@ -84,8 +84,9 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 			if err != nil {
 				return nil, err
 			}
+			meter := sample.Meter()
 			return func(scores, parameters []float64) (Measures, error) {
-				return measureRates(system, sample, scores, parameters)
+				return measureRates(system, sample, meter, scores, parameters)
 			}, nil
 		},
 		Warnings: append(append([]string{}, system.Notes...), warningsOf(system)...),
@@ -193,19 +194,28 @@ func (r Rows) sample(s *constraints.System) (*constraints.Sample, error) {
 	return s.On(p)
 }
 
-// measureRates computes the smooth values and counts the decisions. parameters holds the l1 norm,
-// or is empty.
-func measureRates(system *constraints.System, sample *constraints.Sample, scores, parameters []float64) (Measures, error) {
+// smoothAndCounted computes the smooth objective and terms, and counts the decisions. meter is nil
+// if the rows have several scores. parameters holds the l1 norm, or is empty.
+func smoothAndCounted(sample *constraints.Sample, meter *constraints.Meter, scores, parameters []float64) (float64, []float64, constraints.Counted, error) {
+	if meter != nil {
+		return meter.Measure(scores, parameters)
+	}
 	decisions, err := sample.Decide(scores)
 	if err != nil {
-		return Measures{}, err
+		return 0, nil, constraints.Counted{}, err
 	}
 	f, h, err := sample.Smooth(scores)
 	if err != nil {
-		return Measures{}, err
+		return 0, nil, constraints.Counted{}, err
 	}
 	h = append(h, parameters...)
 	counted, err := sample.CountWith(decisions, h)
+	return f, h, counted, err
+}
+
+// measureRates returns the measures of scores: see smoothAndCounted.
+func measureRates(system *constraints.System, sample *constraints.Sample, meter *constraints.Meter, scores, parameters []float64) (Measures, error) {
+	f, h, counted, err := smoothAndCounted(sample, meter, scores, parameters)
 	if err != nil {
 		return Measures{}, err
 	}

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"runtime/debug"
 
 	"gorgonia.org/tensor"
 
@@ -10,7 +9,6 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/certify"
-	"ppal/trainer/graph"
 	"ppal/trainer/problem"
 )
 
@@ -46,6 +44,7 @@ type SplitMeasures struct {
 // Optimize implements Pipeline. Optimize adds measures of every split to the records.
 func (a *assembly) Optimize(ctx context.Context, s trainer.Settings) (*trainer.Result, error) {
 	s.Measure, s.CollapseAbove = a.measure, a.builder.statement.CollapseAbove
+	s.RecordWork, s.LeastRecords = a.recordWork()
 	if err := a.setMerits(&s); err != nil {
 		return nil, err
 	}
@@ -88,8 +87,8 @@ func (a *assembly) measure() (map[string]float64, error) {
 // measured computes the measures of a split at the iterate. For the training rows it uses the
 // scores of the last forward pass.
 func (a *assembly) measured(s *split) (Measures, error) {
-	scores, err := a.scores(s)
-	if err != nil {
+	var err error
+	if s.scores, err = a.appendScores(s.scores[:0], s); err != nil {
 		return Measures{}, err
 	}
 	if a.builder.terms != nil {
@@ -97,19 +96,18 @@ func (a *assembly) measured(s *split) (Measures, error) {
 			return Measures{}, err
 		}
 	}
-	return s.measure(scores)
+	return s.measure(s.scores)
 }
 
 // scores returns the scores of a split at the iterate, row by row.
-func (a *assembly) scores(s *split) ([]float64, error) {
+func (a *assembly) scores(s *split) ([]float64, error) { return a.appendScores(nil, s) }
+
+// appendScores appends the scores of a split at the iterate to dst.
+func (a *assembly) appendScores(dst []float64, s *split) ([]float64, error) {
 	if s.blocks != nil {
-		return s.blocks.scores(a.iterate())
+		return s.blocks.appendScores(dst, a.iterate())
 	}
-	v, err := s.problem.Watched(0)
-	if err != nil {
-		return nil, err
-	}
-	return graph.Float64s(v), nil
+	return s.problem.AppendWatched(dst, 0)
 }
 
 // iterate returns a copy of the iterate.
@@ -135,7 +133,7 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	debug.FreeOSMemory() // otherwise the memory of the training stays beside float64 vectors
+	a.data.freeMemory() // otherwise the memory of the training stays beside float64 vectors
 	p, err := a.builder.statement.complete(smooth)
 	if err != nil {
 		return nil, err

@@ -71,9 +71,13 @@ type Options struct {
 	// Settings are the settings of the training loop. Iterations 0 means DefaultIterations; a
 	// negative number evaluates only the initial weights. Seed is also the seed of the initial
 	// weights, the mini-batches, the split of a table and built-in data. The session sets Measure,
-	// TrainMerit, ValidationMerit, Full, IterationsPerEpoch and CollapseAbove. Output and Patience
-	// may choose weights by validation rows.
+	// TrainMerit, ValidationMerit, RecordWork, LeastRecords, Full, IterationsPerEpoch and
+	// CollapseAbove. Output and Patience may choose weights by validation rows.
 	Settings trainer.Settings
+	// TimeLimit is the largest wall time of New and Optimize together: reading, training and records.
+	// The time between New and Optimize does not count. 0: no limit. Settings.TimeLimit limits the
+	// training time alone.
+	TimeLimit time.Duration
 	// BatchSize is the number of rows of a mini-batch; 0: all rows. Every batch has the same share
 	// of each class.
 	BatchSize int

@@ -126,6 +126,13 @@ func (s *Session) Optimize(ctx context.Context) (*trainer.Result, error) {
 		}
 	}
 	began := time.Now()
+	if limit := s.options.TimeLimit; limit > 0 {
+		if limit <= s.spent {
+			set.Warn(fmt.Sprintf("the time limit of %v ended before the first iteration: reading the data and building the problem took %.1f s; "+
+				"use a longer --time-limit", limit, s.spent.Seconds()))
+		}
+		set.Deadline = began.Add(limit - s.spent)
+	}
 	r, err := s.pipeline.Optimize(ctx, set)
 	s.spent += time.Since(began)
 	if err == nil {

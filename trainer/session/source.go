@@ -63,7 +63,8 @@ type split struct {
 	problem *graph.Problem // nil except for the training rows
 	blocks  *blocks        // nil for the training rows
 	measure func(scores []float64) (Measures, error)
-	last    Measures // measures of the last record
+	last    Measures  // measures of the last record
+	scores  []float64 // scores of the last record
 }
 
 // builtIn reports whether a seed generates the data set. Checksums of the rows then identify the

@@ -8,4 +8,5 @@ f, g and gradients, and sees nothing else. The modules, bottom up:
     oracle               ppal's problem in another process
     augmented_lagrangian, ipopt, cooper_contender    the contenders
     grids                the settings of each contender, as data
+    worker               many runs in one process
 """

@@ -3,6 +3,7 @@ package suite
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"gorgonia.org/tensor"
 
@@ -82,6 +83,14 @@ func buildFunctions(p Problem) (*Built, error) {
 		return nil, fmt.Errorf("suite: %s: %w", p.Name, err)
 	}
 	return &Built{built, p.Name, true, nil}, nil
+}
+
+// optimum returns the optimal value of a test problem, and infinity for other problems.
+func (p Problem) optimum() float64 {
+	if t, ok := testproblems.ByName(p.Functions); ok {
+		return t.Value
+	}
+	return math.Inf(1)
 }
 
 // ridge adds weight/2 ||x||^2 to the objective of a problem, so that the objective is smooth and

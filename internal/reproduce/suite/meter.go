@@ -39,6 +39,8 @@ type Checkpoint struct {
 	// Epsilon is the least epsilon of a KKT certificate so far. The meter certifies the last point,
 	// the best feasible point and each point that the optimiser returned.
 	Epsilon number `json:"epsilon"`
+	// Multipliers is ||nu||_1 of that certificate.
+	Multipliers number `json:"multipliers"`
 }
 
 // meter is a problem that counts its passes. It records every forward pass, and certificates at the
@@ -50,7 +52,8 @@ type meter struct {
 	checkpoints  []int // the remaining checkpoints
 	last         Evaluation
 	best         float64
-	epsilon      float64
+	epsilon      float64 // least epsilon
+	multipliers  float64 // ||nu||_1 of the certificate with the least epsilon
 	clock        stopwatch
 	// copies of iterates on the device: the point of the last forward pass, the best feasible point,
 	// and the iterate during a certificate
@@ -65,7 +68,7 @@ func newMeter(p problem.Problem, onEvaluation func(Evaluation) error, onCheckpoi
 	n, m := p.Dims()
 	space := p.Space()
 	return &meter{Problem: p, onEvaluation: onEvaluation, onCheckpoint: onCheckpoint, checkpoints: Checkpoints(),
-		best: math.NaN(), epsilon: math.NaN(), lastAt: space.New(), bestAt: space.New(), saved: space.New(),
+		best: math.NaN(), epsilon: math.NaN(), multipliers: math.NaN(), lastAt: space.New(), bestAt: space.New(), saved: space.New(),
 		x: make([]float64, n), g: make([]float64, m)}
 }
 
@@ -156,7 +159,7 @@ func (t *meter) report(at int) error {
 	if t.onCheckpoint == nil {
 		return nil
 	}
-	return t.onCheckpoint(Checkpoint{Checkpoint: at, Seconds: number(t.clock.seconds()), Best: number(t.best), Epsilon: number(t.epsilon)})
+	return t.onCheckpoint(Checkpoint{at, number(t.clock.seconds()), number(t.best), number(t.epsilon), number(t.multipliers)})
 }
 
 // certify measures the epsilon of a point and restores the iterate, but not its forward pass.
@@ -169,7 +172,10 @@ func (t *meter) certify(v problem.Vector) error {
 	if err == nil && at.Check() == nil { // a diverged point has no certificate
 		var c certify.Certificate
 		if c, err = certify.Measure(t.Problem, &at, nil, certify.Settings{}); err == nil && !(t.epsilon <= c.Epsilon) {
-			t.epsilon = c.Epsilon
+			t.epsilon, t.multipliers = c.Epsilon, 0
+			for _, nu := range c.Nu {
+				t.multipliers += nu
+			}
 		}
 	}
 	space.Combine(problem.Iterate, 1, t.saved, 0, t.saved)
@@ -187,8 +193,7 @@ func (t *meter) returned(x []float64) error {
 	if err := t.certify(v); err != nil || t.last.Forwards == 0 {
 		return err
 	}
-	space.Combine(problem.Iterate, 1, t.lastAt, 0, t.lastAt)
-	_, err := t.Problem.Forward(t.g)
+	_, err := t.Problem.Forward(t.g) // of the iterate, which certify restored
 	return err
 }
 

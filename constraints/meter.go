@@ -1,0 +1,151 @@
+package constraints
+
+import (
+	"fmt"
+	"math"
+)
+
+// Meter computes the values of Sample for many scores of the same rows: Decide, Smooth and
+// CountWith, to the bit. A Meter keeps its memory, so that it is faster than a Sample, and is not
+// safe for concurrent use.
+type Meter struct {
+	s *Sample
+	// kind is the kind of each row. Rows of a kind belong to the same cells with the same targets.
+	kind []int32
+	// hits lists, for each cell, the kinds of the cell's rows with the decisions that count.
+	hits [][]kindHit
+	// chances holds the probabilities of both classes, row by row; counts holds the numbers of rows
+	// of each kind that are decided to be of each class.
+	chances []float64
+	counts  []int
+}
+
+// kindHit says that a decision counts on the rows of a kind.
+type kindHit struct{ kind, decision int32 }
+
+// Meter returns a meter for rows of two classes with one score, or nil for other rows.
+func (s *Sample) Meter() *Meter {
+	n := s.p.Len()
+	if len(s.p.Classes) != 2 {
+		return nil
+	}
+	m := &Meter{s: s, kind: make([]int32, n), chances: make([]float64, 2*n), hits: make([][]kindHit, len(s.cells))}
+	kinds := int32(1)
+	states := make([]int32, n) // of one cell: 0 for no decision that counts, else 1 + the decision
+	for k := range s.cells {
+		cell := &s.cells[k]
+		if cell.loss {
+			continue
+		}
+		clear(states)
+		for _, i := range cell.rows {
+			states[i] = int32(cell.targetOf(i)) + 1
+		}
+		refined := make([]int32, 3*kinds) // the new kind of each kind and state; 0: none so far
+		next := int32(0)
+		for i, state := range states {
+			at := 3*m.kind[i] + state
+			if refined[at] == 0 {
+				next++
+				refined[at] = next
+			}
+			m.kind[i] = refined[at] - 1
+		}
+		// the cells before refer to the former kinds
+		for c := range k {
+			var list []kindHit
+			for _, h := range m.hits[c] {
+				for state := range int32(3) {
+					if r := refined[3*h.kind+state]; r > 0 {
+						list = append(list, kindHit{r - 1, h.decision})
+					}
+				}
+			}
+			m.hits[c] = list
+		}
+		for former := range kinds {
+			for state := int32(1); state < 3; state++ {
+				if r := refined[3*former+state]; r > 0 {
+					m.hits[k] = append(m.hits[k], kindHit{r - 1, state - 1})
+				}
+			}
+		}
+		kinds = next
+	}
+	m.counts = make([]int, 2*kinds)
+	return m
+}
+
+// Measure computes the smooth objective and rates of the scores, and counts their decisions.
+// parameters are the terms of System after the rates. Measure returns an error if the number of
+// scores is wrong or a score is NaN.
+func (m *Meter) Measure(scores, parameters []float64) (objective float64, smooth []float64, counted Counted, err error) {
+	s := m.s
+	if len(scores) != len(m.kind) {
+		return 0, nil, Counted{}, fmt.Errorf("constraints: %d scores for %d rows of one score", len(scores), len(m.kind))
+	}
+	clear(m.counts)
+	for i, score := range scores {
+		if math.IsNaN(score) {
+			return 0, nil, Counted{}, fmt.Errorf("constraints: score 0 of row %d is NaN", i)
+		}
+		// Both probabilities follow from one exponential, by the formulas of Sigmoid.Value.
+		e := math.Exp(-math.Abs(score))
+		likely, unlikely := 1/(1+e), e/(1+e)
+		at := 2 * m.kind[i]
+		if score > 0 {
+			m.chances[2*i], m.chances[2*i+1] = unlikely, likely
+			at++
+		} else {
+			m.chances[2*i], m.chances[2*i+1] = likely, unlikely
+		}
+		m.counts[at]++
+	}
+	smooth = make([]float64, len(s.cells))
+	for k := range s.cells {
+		smooth[k] = m.mean(&s.cells[k], scores)
+	}
+	objective = s.system.objective.value(smooth)
+	smooth = append(smooth, parameters...)
+	counted, err = s.counted(func(k int) int {
+		hits := 0
+		for _, h := range m.hits[k] {
+			hits += m.counts[2*h.kind+h.decision]
+		}
+		return hits
+	}, m.accepted(), smooth)
+	return objective, smooth, counted, err
+}
+
+// mean returns the smooth rate of a cell. It adds in the order of Sample.Smooth.
+func (m *Meter) mean(cell *boundCell, scores []float64) (sum float64) {
+	switch {
+	case cell.loss:
+		for _, i := range cell.rows {
+			sum += Logistic.Value(float64(2*cell.labels[i]-1) * scores[i])
+		}
+	case cell.target >= 0 && cell.joint == jointNone:
+		for _, i := range cell.rows {
+			sum += m.chances[2*int(i)+cell.target]
+		}
+	default:
+		for _, i := range cell.rows {
+			if t := cell.targetOf(i); t >= 0 {
+				sum += m.chances[2*int(i)+t]
+			}
+		}
+	}
+	if len(cell.rows) > 0 {
+		sum /= float64(len(cell.rows))
+	}
+	return sum
+}
+
+// accepted returns the number of rows that are decided to be of each class.
+func (m *Meter) accepted() []float64 {
+	accepted := make([]float64, 2)
+	for at, n := range m.counts {
+		accepted[at%2] += float64(n)
+	}
+	return accepted
+}

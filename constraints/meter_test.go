@@ -1,0 +1,92 @@
+package constraints_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"ppal/constraints"
+)
+
+// TestMeterRepeatsSample compares a meter with the functions of Sample, to the bit, for all kinds
+// of cells and for scores that are 0, tiny and huge.
+func TestMeterRepeatsSample(t *testing.T) {
+	p, _ := people()
+	var subject []constraints.Constraint
+	for _, text := range []string{
+		"positive_rate <= 0.5", "fpr[Female] <= 0.05", "precision >= 0.7", "error[race=*] <= 0.1", "gap(tpr, sex) <= 0.01",
+		"ratio(positive_rate, race, min 2) >= 0.8", "churn(old.csv) <= 0.1", "loss <= 1", "l1(weights) <= 3", "gap(error, sex) <= 0.1",
+	} {
+		c, err := constraints.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		subject = append(subject, c)
+	}
+	system, err := constraints.NewSystem(constraints.Error(), subject, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sample, err := system.On(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	meter, rng, norm := sample.Meter(), rand.New(rand.NewPCG(1, 2)), []float64{2.5}
+	for round := range 50 {
+		scores := make([]float64, p.Len())
+		for i := range scores {
+			scores[i] = []float64{0, 1e-300, -1e-9, 800, -800, rng.NormFloat64(), 20 * rng.NormFloat64()}[rng.IntN(7)]
+		}
+		decisions, err := sample.Decide(scores)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantObjective, want, err := sample.Smooth(scores)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, norm...)
+		wantCounted, err := sample.CountWith(decisions, want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		objective, smooth, counted, err := meter.Measure(scores, norm)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if objective != wantObjective {
+			t.Errorf("round %d: objective %v, want %v", round, objective, wantObjective)
+		}
+		if diff := cmp.Diff(want, smooth); diff != "" {
+			t.Errorf("round %d: smooth rates (-want +got):\n%s", round, diff)
+		}
+		if diff := cmp.Diff(wantCounted, counted, cmpopts.IgnoreUnexported(constraints.Counted{})); diff != "" {
+			t.Errorf("round %d: counted (-want +got):\n%s", round, diff)
+		}
+	}
+	if _, _, _, err := meter.Measure(make([]float64, 3), norm); err == nil {
+		t.Error("a wrong number of scores is accepted")
+	}
+}
+
+// TestMeterNeedsTwoClasses checks that rows of several scores have no meter.
+func TestMeterNeedsTwoClasses(t *testing.T) {
+	p, _ := clothes()
+	c, err := constraints.Parse("recall[Coat] >= 0.5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	system, err := constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sample, err := system.On(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sample.Meter() != nil {
+		t.Error("rows of three classes have a meter")
+	}
+}

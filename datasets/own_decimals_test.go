@@ -1,0 +1,98 @@
+package datasets
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestLocalNumber(t *testing.T) {
+	no := math.NaN()
+	for _, tc := range []struct {
+		text         string
+		comma, point float64
+	}{
+		{"1", 1, 1}, {"-1,5", -1.5, no}, {"1.5", no, 1.5}, {"1,234", 1.234, 1234}, {"1.234", 1234, 1.234}, {"0,125", 0.125, no},
+		{"1.234,5", 1234.5, no}, {"1,234.5", no, 1234.5}, {"1.234.567", 1234567, no}, {"1,234,567", no, 1234567},
+		{"1 234,5", 1234.5, no}, {"1\u00a0234", 1234, 1234}, {"1'234.5", no, 1234.5}, {"12 34", no, no}, {"1,2e3", 1200, no},
+		{"1.5e3", no, 1500}, {"", no, no}, {",", no, no}, {"-", no, no}, {"1,2,3", no, no}, {"1..234", no, no}, {"a,5", no, no}, {"+2,5", 2.5, no},
+		{"012,345", 12.345, no}, {",5", 0.5, no}, {"5,", 5, no}, {"1,234 567", no, no},
+	} {
+		for decimal, want := range map[string]float64{commaDecimals: tc.comma, pointDecimals: tc.point} {
+			got, ok := localNumber([]byte(tc.text), decimal)
+			if ok == math.IsNaN(want) || ok && got != want {
+				t.Errorf("%q with %q: %v %v, want %v", tc.text, decimal, got, ok, want)
+			}
+		}
+	}
+}
+
+// TestDecimalCommas reads a European table: its numbers must be the same as in an American one.
+func TestDecimalCommas(t *testing.T) {
+	american := rowsText("bill;mass;share;y", 50, func(i int) string {
+		return fmt.Sprintf("%.1f;%d.25;0.%03d;%d", 30+float64(i)/3, 1000+37*i, 13*i, i*i/7%2)
+	})
+	european := rowsText("bill;mass;share;y", 50, func(i int) string {
+		bill := strings.Replace(fmt.Sprintf("%.1f", 30+float64(i)/3), ".", ",", 1)
+		return fmt.Sprintf("%s;%d.%03d,25;0,%03d;%d", bill, (1000+37*i)/1000, (1000+37*i)%1000, 13*i, i*i/7%2)
+	})
+	want, err := everything(t, american, TableOptions{Label: "y"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := everything(t, european, TableOptions{Label: "y"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(denseOf(t, want).Data, denseOf(t, got).Data); diff != "" || len(got.Train.Columns) != 3 {
+		t.Error(diff)
+	}
+	if note := "These columns hold numbers with decimal commas: bill, mass, share."; !slices.Contains(got.Notes, note) {
+		t.Errorf("notes %q", got.Notes)
+	}
+	again, err := got.Preparation.Read(strings.NewReader(european), "new")
+	if err != nil || !slices.Equal(again.Data, denseOf(t, got).Data) {
+		t.Errorf("new rows: %v", err)
+	}
+}
+
+func TestDecimalsInDoubt(t *testing.T) {
+	column := func(values ...string) string {
+		return rowsText("a;b;y", len(values)/2, func(i int) string { return fmt.Sprintf("%s;%s;%d", values[2*i], values[2*i+1], i%2) })
+	}
+	mean := func(text, choice string) (float64, error) {
+		got, err := everything(t, text, TableOptions{Label: "y", Decimal: choice})
+		if err != nil {
+			return 0, err
+		}
+		return got.Preparation.Encodings[0].Center, nil
+	}
+	for _, tc := range []struct {
+		text, choice string
+		want         float64 // NaN: refused
+	}{
+		{column("1,234", "x", "2,234", "y"), "", math.NaN()},
+		{column("1,234", "x", "2,234", "y"), DecimalComma, 1.734},
+		{column("1,234", "x", "2,234", "y"), DecimalPoint, 1734},
+		{column("1,234", "1,5", "2,234", "2"), "", 1.734}, // column b determines the sign
+		{column("1,234", "1.5", "2,234", "2"), "", 1734},
+		{column("1.234", "1,5", "2.234", "2"), "", math.NaN()},
+		{column("1.234", "1,5", "2.234", "2"), DecimalComma, 1734},
+		{column("1.234", "1,5", "2.234", "2"), DecimalPoint, 1.734},
+		{column("1.234", "x", "2.234", "y"), "", 1.734}, // numbers as in programs
+		{column("1.5", "1,5", "2.5", "2"), "", 2},
+		{column("1 234", "x", "2 234", "y"), "", 1734},
+		{column("1,234", "x", "2,234.5", "y"), "", 1734.25},
+	} {
+		got, err := mean(tc.text, tc.choice)
+		if math.IsNaN(tc.want) {
+			checkError(t, err, ErrColumn, `which has two readings: with a decimal comma and with separators of thousands; give the decimal sign (--decimal comma or --decimal point)`)
+		} else if err != nil || math.Abs(got-tc.want) > 1e-9 {
+			t.Errorf("%q with %q: %v, %v, want %v", tc.text, tc.choice, got, err, tc.want)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package suite
+
+import (
+	"math"
+	"testing"
+
+	"ppal/trainer/problem"
+)
+
+// scripted is f = x, g = x - 1.5 in one variable. Its backward pass uses the x of the last forward
+// pass, as a device does.
+type scripted struct {
+	problem.Problem
+	x float64
+}
+
+func newScripted(t *testing.T, r problem.Regularizer) *scripted {
+	t.Helper()
+	p, err := problem.Functions{N: 1, M: 1, Regularizer: r,
+		F: func(x []float64) float64 { return x[0] }, Gradient: func(dst, x []float64) { dst[0] = 1 },
+		G:         func(dst, x []float64) { dst[0] = x[0] - 1.5 },
+		JacobianT: func(dst, x, w []float64) { dst[0] = w[0] },
+	}.New([]float64{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &scripted{Problem: p}
+}
+
+func (s *scripted) Forward(g []float64) (float64, error) {
+	x := []float64{0}
+	s.Space().Read(x, problem.Iterate)
+	s.x = x[0]
+	return s.Problem.Forward(g)
+}
+
+func (s *scripted) Backward(coefficients []float64, d problem.Vector) error {
+	if err := s.Problem.Backward(coefficients, d); err != nil {
+		return err
+	}
+	s.Space().Write(d, []float64{s.x})
+	return nil
+}
+
+// A checkpoint has the best value of the evaluations up to its number.
+func TestMeterCheckpoints(t *testing.T) {
+	p := newScripted(t, problem.Regularizer{})
+	var checkpoints []Checkpoint
+	m := newMeter(p, nil, func(c Checkpoint) error { checkpoints = append(checkpoints, c); return nil })
+	g := []float64{0}
+	for k := 1; k <= 40; k++ {
+		x := 1 - float64(k)/100 // decreases
+		if k > 25 {
+			x = 1 // increases again
+		}
+		if k == 5 || k > 38 {
+			x = 2 // infeasible
+		}
+		p.Space().Write(problem.Iterate, []float64{x})
+		if _, err := m.Forward(g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.finish(); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []float64{0.9, 0.8, 0.75, 0.75} {
+		if got := float64(checkpoints[i].Best); checkpoints[i].Checkpoint != Checkpoints()[i] || math.Abs(got-want) > 1e-12 {
+			t.Errorf("%+v, want the best value %v", checkpoints[i], want)
+		}
+	}
+	if len(checkpoints) != len(Checkpoints()) {
+		t.Errorf("%d checkpoints, want %d", len(checkpoints), len(Checkpoints()))
+	}
+}
+
+// An evaluation is the larger number of the passes. Certificates do not count.
+func TestMeterCounts(t *testing.T) {
+	p := newScripted(t, problem.Regularizer{})
+	var seen []Evaluation
+	m := newMeter(p, func(e Evaluation) error { seen = append(seen, e); return nil }, nil)
+	d, g := p.Space().New(), []float64{0}
+	forward := func() {
+		if _, err := m.Forward(g); err != nil {
+			t.Fatal(err)
+		}
+	}
+	forward()
+	for range 15 {
+		if err := m.Backward([]float64{1, 1}, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	forward() // after the checkpoint 10
+	if seen[1].Evaluations != 15 || seen[1].Forwards != 2 || seen[1].Backwards != 15 {
+		t.Errorf("%+v", seen[1])
+	}
+	if err := m.returned([]float64{-3}); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Backward([]float64{1, 1}, d); err != nil {
+		t.Fatal(err)
+	}
+	got := []float64{0}
+	if p.Space().Read(got, d); got[0] != 1 {
+		t.Errorf("the gradient is at %v, want the point of the last forward pass, 1", got)
+	}
+	if m.last.Forwards != 2 || m.last.Backwards != 16 {
+		t.Errorf("%+v: certificates count", m.last)
+	}
+}
+
+// A point outside the ball is infeasible, also if it meets the constraints.
+func TestMeterOutside(t *testing.T) {
+	for _, r := range []problem.Regularizer{{Kind: problem.Ball, Radius: 2}, {Kind: problem.Box, Lower: -2, Upper: math.Inf(1)}} {
+		p := newScripted(t, r)
+		m := newMeter(p, nil, nil)
+		p.Space().Write(problem.Iterate, []float64{-3})
+		if _, err := m.Forward([]float64{0}); err != nil {
+			t.Fatal(err)
+		}
+		want := 0.5
+		if r.Kind == problem.Box {
+			want = 1.0 / 3
+		}
+		if got := float64(m.last.Violation); math.Abs(got-want) > 1e-12 || !math.IsNaN(m.best) {
+			t.Errorf("%v: violation %v, want %v; best %v", r.Kind, got, want, m.best)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"ppal/trainer"
+	"ppal/trainer/method"
+	"ppal/trainer/option"
+	"ppal/trainer/problem"
+	"ppal/trainer/step"
+)
+
+// Default is the name of ppal with its default settings.
+const Default = "ppal"
+
+// Own is a contender of ppal itself: PPALA with a primal step.
+type Own struct {
+	Name   string
+	Primal *step.Settings // nil: the program's default
+}
+
+// Owns returns ppal's contenders, the default first. The other contenders name their primal step,
+// so that they stay comparable if the default changes.
+func Owns() []Own {
+	return []Own{
+		{Default, nil},
+		{"nesterov", &step.Settings{Kind: step.Nesterov}},
+	}
+}
+
+// method returns PPALA with the program's defaults for a task, and the contender's primal step.
+func (o Own) method(task string) (*method.PPALA, error) {
+	m := &method.PPALA{}
+	run := map[string]string{option.NameProblem: task, option.NamePreset: option.PresetPractical}
+	if err := option.SetDefaults(m.Options(), func(name string) string { return run[name] }); err != nil {
+		return nil, fmt.Errorf("suite: %s: %w", o.Name, err)
+	}
+	if o.Primal != nil {
+		m.Primal = *o.Primal
+	}
+	return m, nil
+}
+
+// train runs the contender on a built problem, up to the run's limit of evaluations. A value that
+// is not finite becomes the run's failure.
+func (o Own) train(ctx context.Context, b *Built, task string, into *Run) error {
+	limited, stop := context.WithCancel(ctx)
+	defer stop()
+	t := newMeter(b.Problem, func(e Evaluation) error {
+		into.evaluate(e)
+		if e.Evaluations >= into.Limit {
+			stop()
+		}
+		return nil
+	}, func(c Checkpoint) error { into.check(c); return nil })
+	_, err := o.optimise(limited, t, task, into.Limit)
+	var diverged *problem.NonFiniteError
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.As(err, &diverged):
+		into.Failure = err.Error()
+	case err != nil:
+		return fmt.Errorf("suite: %s on %s: %w", o.Name, b.Name, err)
+	}
+	return t.finish()
+}
+
+// optimise trains a metered problem. The records and the certificates of the training evaluate the
+// problem behind the meter, so that the meter does not count them. The training has two records,
+// because the meter's clock runs during a record.
+func (o Own) optimise(ctx context.Context, t *meter, task string, iterations int) (*trainer.Result, error) {
+	m, err := o.method(task)
+	if err != nil {
+		return nil, err
+	}
+	return trainer.Train(ctx, t, m, trainer.Settings{
+		Iterations: iterations, RecordEvery: iterations, Full: t.Problem, FeasibilityTolerance: FeasibilityTolerance,
+	})
+}

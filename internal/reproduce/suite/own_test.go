@@ -1,0 +1,79 @@
+package suite
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"ppal/trainer/step"
+)
+
+// Every contender of ppal spends its evaluations and reports the checkpoints up to its limit.
+func TestOwn(t *testing.T) {
+	list, err := Select("hs043", "hs113")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range list {
+		for _, own := range Owns() {
+			b, err := Build(t.Context(), p, "", 0, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := &Run{Problem: p.Name, Contender: own.Name, Limit: 300}
+			if err := own.train(t.Context(), b, p.taskName(), r); err != nil {
+				t.Fatal(err)
+			}
+			if math.IsNaN(r.best()) || len(r.Checkpoints) != 9 || r.Spent != 300 {
+				t.Errorf("%s on %s: best %v, %d checkpoints, %d evaluations", own.Name, p.Name, r.best(), len(r.Checkpoints), r.Spent)
+			}
+		}
+	}
+}
+
+// The training stops at the limit. The meter counts all passes of the method, and no pass of a
+// record.
+func TestOwnCounts(t *testing.T) {
+	list, _ := Select("hs043")
+	b, err := Build(t.Context(), list[0], "", 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	m := newMeter(b, func(e Evaluation) error {
+		if e.Evaluations >= 50 {
+			stop()
+		}
+		return nil
+	}, nil)
+	r, err := Owns()[1].optimise(ctx, m, "", 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := r.Point.GradientEvaluations; got != m.last.Backwards || m.last.Evaluations != 50 {
+		t.Errorf("the method counts %d gradients, the meter %+v", got, m.last)
+	}
+}
+
+// A contender's primal step replaces the default.
+func TestOwnMethod(t *testing.T) {
+	m, err := Own{"gradient", &step.Settings{Kind: step.Gradient}}.method("")
+	if err != nil || m.Primal.Kind != step.Gradient {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// A cancelled comparison is not a result.
+func TestOwnCancelled(t *testing.T) {
+	list, _ := Select("hs043")
+	b, err := Build(t.Context(), list[0], "", 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := Owns()[0].train(ctx, b, "", &Run{Limit: 50}); err != context.Canceled {
+		t.Errorf("%v, want %v", err, context.Canceled)
+	}
+}

@@ -1,0 +1,62 @@
+package session
+
+import "ppal/datasets/matrix"
+
+// The work of a record and of an iteration in nanoseconds, on one thread of a server CPU of 2022.
+// The constants need not be accurate: they decide only how far apart automatic records are.
+const (
+	workOfIteration = 5e3  // an iteration without rows
+	workOfRecord    = 5e4  // a record without rows
+	workOfRow       = 2    // an iteration: the surrogates of a row
+	workOfMeasure   = 25   // a record: the measures of a row for each score
+	workOfSparse    = 0.15 // a product with an entry of a sparse row
+	workOfDense     = 0.03 // a product with an entry of a dense row
+	workOfCopy      = 1    // a record: an entry of a held-out row that is copied to the device
+)
+
+// cheapRecords is the work of all records together, in nanoseconds, that a run takes in any case.
+const cheapRecords = 5e7
+
+// The least number of automatic records of a run, and the number that needs no more.
+const (
+	fewRecords  = 20
+	manyRecords = 200
+)
+
+// recordWork estimates the work of a record, in iterations, and returns the number of records that
+// a run takes in any case. An iteration has two products with the
+// training rows. A record has one product with the training rows for the certificate, one product
+// with the held-out rows, and the measures of all rows; if the training samples rows, it has two
+// products with all training rows. The estimate depends on the shapes of the data and the model
+// only: equal runs have equal records.
+func (a *assembly) recordWork() (iterations float64, least int) {
+	spec := a.builder.spec
+	width := spec.Outputs
+	if len(spec.Hidden) > 0 {
+		width = spec.Hidden[0]
+	}
+	train, iteration, record := 0.0, workOfIteration, workOfRecord
+	for k, s := range a.data.splits {
+		rows, cols := s.data.Dims()
+		entries, product := float64(rows)*float64(cols), workOfDense
+		if sparse, ok := s.data.(matrix.Sparse); ok {
+			starts, _, _ := sparse.Entries()
+			entries, product = float64(starts[rows]-starts[0]), workOfSparse
+		}
+		product *= entries * float64(width)
+		record += workOfMeasure*float64(rows)*float64(spec.Outputs) + product
+		if k > 0 {
+			record += workOfCopy * entries
+			continue
+		}
+		train = float64(rows)
+		iteration += 2*product + workOfRow*train
+		if a.sampler != nil { // the records' forward pass
+			record += product
+		}
+	}
+	if a.sampler != nil && a.options.BatchSize > 0 {
+		iteration *= float64(a.options.BatchSize) / train
+	}
+	return record / iteration, int(min(max(fewRecords, cheapRecords/record), manyRecords))
+}
