@@ -336,7 +336,7 @@ func (d *perturbed) conclude(at *problem.Point, c certify.Certificate, tolerance
 // options describes the settings. slackRatio is the default of tau rho; rule is the text of the
 // default of tau.
 func (s *Perturbation) options(slackRatio float64, rule string) []*option.Option {
-	return []*option.Option{
+	list := []*option.Option{
 		option.Number("alpha", &s.Alpha, option.Positive, "set the penalty on the perturbation, above 1 in the theorems").
 			Or(option.Float(DefaultAlpha)),
 		option.Number("beta", &s.Beta, option.Positive, "set the proximal parameter of the multipliers, below 1 in the theorems").
@@ -361,4 +361,8 @@ func (s *Perturbation) options(slackRatio float64, rule string) []*option.Option
 		option.NumberOr("slack-cap", &s.SlackCap, option.Positive, "none", "bound the slack from above"),
 		option.Either("slack-start", &s.ZeroSlack, "residual", "zero", "residual: start the slack at max(0, -g(x_0)); zero: start it at 0"),
 	}
+	for _, o := range list { // quasi-Newton steps replace the schedules
+		o.With(option.If("primal", "nesterov", "gradient", "adam"))
+	}
+	return list
 }

@@ -193,7 +193,8 @@ func (s *Settings) Options() []*option.Option {
 
 // ChoiceOption describes the choice of the x-step.
 func ChoiceOption(get func() string, put func(word string)) *option.Option {
-	return option.Words("primal", get, put, "choose the primal step: Nesterov's momentum, a plain gradient step, or Adam", primalNames[:]...)
+	return option.Words("primal", get, put, "choose the primal step: Nesterov's momentum, a plain gradient step, Adam, or quasi-Newton steps in a trust region (lbfgs: ppala,"+
+		" plada, alm and unconstrained, on all rows, without kinks)", primalNames[:]...)
 }
 
 // MomentumOption describes the limit of the ramp.
