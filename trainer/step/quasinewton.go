@@ -86,7 +86,7 @@ const (
 // problem.ErrSettings if QuasiNewtonApplies reports false.
 func NewQuasiNewton(p problem.Problem) (*QuasiNewton, error) {
 	if !QuasiNewtonApplies(p) {
-		return nil, fmt.Errorf("step: %w: the lbfgs step needs full batches, functions without kinks, and no regularizer, a ball or l2", problem.ErrSettings)
+		return nil, fmt.Errorf("step: %w: the lbfgs step needs all rows in each step, functions without kinks (no relu), and the regularizer none, ball or l2; use the nesterov step", problem.ErrSettings)
 	}
 	m := problem.Constraints(p)
 	q := &QuasiNewton{space: p.Space(), d: p.Space().New(), trial: p.Space().New(), start: p.Space().New(),

@@ -150,7 +150,7 @@ func New(s Settings, p problem.Problem) (Step, error) {
 	case Adam:
 		return newAdam(s, p), nil
 	case LBFGS:
-		return nil, fmt.Errorf("step: %w: the lbfgs step needs a method with an augmented Lagrangian", problem.ErrSettings)
+		return nil, fmt.Errorf("step: %w: the lbfgs step needs one of the methods ppala, plada, alm and unconstrained", problem.ErrSettings)
 	}
 	return newDescent(s, p), nil
 }
