@@ -71,6 +71,7 @@ w_0 f + w.g at the last x of F (n numbers); R and x certifies a point that the p
 	flags.StringSliceVar(&f.Contenders, "contenders", nil, "run these contenders only, such as ppal,nesterov")
 	flags.IntVar(&f.Evaluations, "evaluations", 0, fmt.Sprintf("largest number of evaluations of a run; 0 is %d, or %d with --quick (default 0)", suite.Evaluations, suite.QuickEvaluations))
 	flags.IntVar(&f.workers, "parallel", 0, "number of parallel runs, each on one thread; 0 is one run for each core (default 0)")
+	flags.DurationVar(&f.RunLimit, "run-limit", suite.DefaultRunLimit, "longest time of another optimiser on a problem; its evaluations up to then count")
 	flags.StringVar(&f.Out, "out", "", "write to this directory (default runs/reproduce-suite)")
 	flags.StringVar(&f.DataDir, "data-dir", "", "look for the data sets' files in this directory (default $PPAL_DATA, else the user's cache directory)")
 	flags.StringVar(&f.checkout, "checkout", ".", "find the other optimisers in this checkout of ppal")
@@ -106,8 +107,8 @@ func (a *app) serveProblem(ctx context.Context, f suiteFlags) (err error) {
 // reproduceSuite compares ppal with other optimisers.
 func (a *app) reproduceSuite(ctx context.Context, f suiteFlags) error {
 	o := f.Options
-	if f.workers < 0 || o.Evaluations < 0 {
-		return usage{fmt.Errorf("--parallel %d, --evaluations %d: want numbers of at least 0", f.workers, o.Evaluations)}
+	if f.workers < 0 || o.Evaluations < 0 || o.RunLimit <= 0 {
+		return usage{fmt.Errorf("--parallel %d, --evaluations %d, --run-limit %v: want numbers of at least 0, and a positive limit", f.workers, o.Evaluations, o.RunLimit)}
 	}
 	list, err := suite.Select(f.problems...)
 	if err != nil {

@@ -1,4 +1,4 @@
-"""ppal beside PyTorch, JAX, numpy and Cooper: the same problem, data, start, precision and threads, in one run.
+"""ppal beside PyTorch, JAX, numpy, Cooper and other optimisers: the same problem, data, start, precision and threads, in one run.
 
 ``make bench-peers`` runs it; README.md explains what is measured and how. The modules, bottom up:
 
@@ -9,7 +9,10 @@
     ppal         the binary: its runs and its bench
     *_peer       the contenders, each in its own process (worker, client)
     timing       turns and medians
-    choose       the best setting of a grid, and when a run meets a target
+    settings     the settings of the optimisers that ppal is compared with
+    choose       the best point of a run, and when a run meets a target
+    search       the best settings: a coarse grid, then neighbours of the best
+    suite        an augmented Lagrangian, IPOPT and Cooper on any problem, also through ppal's oracle
     check, speed, convergence, headline   the four parts
     results, report, table                the saved results and the printed tables
 """

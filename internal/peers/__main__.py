@@ -11,8 +11,8 @@ from . import environment, report
 from .results import PARTS, Results
 
 EXAMPLES = """examples:
-  make bench-peers                                        all parts, about 20 minutes on 2 cores
-  make bench-peers PEERS_FLAGS="--quick"                  a few minutes: fewer turns, problems and steps
+  make bench-peers                                        all parts, about an hour on 2 cores
+  make bench-peers PEERS_FLAGS="--quick"                  a few minutes: fewer turns, problems and settings
   make bench-peers PEERS_FLAGS="--parts check,speed"      these parts; results of other parts are kept
   make bench-peers PEERS_FLAGS="--resume"                 goes on after an interruption
   make bench-peers PEERS_FLAGS="--show"                   prints what was measured, measures nothing
@@ -28,9 +28,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     )  # fmt: skip
     parser.add_argument("--parts", default=",".join(PARTS), metavar="P,...", help=f"of {', '.join(PARTS)} (default: all)")
     effort = parser.add_mutually_exclusive_group()
-    effort.add_argument("--quick", action="store_true", help="a shorter look: fewer turns, problems and steps of Cooper")
+    effort.add_argument("--quick", action="store_true", help="a shorter look: fewer turns, problems and settings of the rivals")
     effort.add_argument(
-        "--full", action="store_true", help="also convergence on all rows, CIFAR-10 with separate heads, 3 starts, a wider grid"
+        "--full", action="store_true", help="also convergence on CIFAR-10, speed with separate heads, the headline from 3 starts"
     )
     parser.add_argument("--resume", action="store_true", help="keep what was measured with the same settings, binary and machine")
     parser.add_argument("--show", action="store_true", help="print the tables of the JSON file and measure nothing")
@@ -75,8 +75,8 @@ def measure(options: argparse.Namespace, results: Results) -> None:
     runs = {
         "check": lambda: check.run(context, chosen.check),
         "speed": lambda: speed.run(context, chosen.speed, chosen.speed_effort),
-        "convergence": lambda: convergence.run(context, chosen.convergence, chosen.marks, chosen.settings),
-        "headline": lambda: headline.run(context, chosen.settings, chosen.headline_effort),
+        "convergence": lambda: convergence.run(context, chosen.convergence, chosen.convergence_effort),
+        "headline": lambda: headline.run(context, chosen.headline, chosen.headline_effort),
     }
     for part in PARTS:
         if part in options.parts:

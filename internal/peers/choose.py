@@ -2,33 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 from typing import TypeVar
 
 from .cases import FEASIBLE
 
-FINALISTS = 2  # settings of each optimizer that continue after the first stage
-
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A setting of Cooper: the primal optimizer, its step, and the dual step (gradient ascent)."""
-
-    optimizer: str
-    step: float
-    dual_step: float
-
-    def __str__(self) -> str:
-        return f"{self.optimizer} {self.step:g}, dual {self.dual_step:g}"
-
-
-def grid(steps: Mapping[str, Sequence[float]], dual_steps: Sequence[float]) -> list[Setting]:
-    """Return all combinations."""
-    return [Setting(optimizer, step, dual) for optimizer, all_steps in steps.items() for step in all_steps for dual in dual_steps]
 
 
 @dataclass(frozen=True)
@@ -82,16 +63,3 @@ def first_hit(points: Sequence[Point], target: float) -> Point | None:
 def worst_after(points: Iterable[Point], hit: Point) -> float | None:
     """The largest constraint after a hit, which shows by how much bounds are exceeded again. None if nothing follows."""
     return max((p.worst for p in points if p.iteration > hit.iteration), default=None)
-
-
-def finalists(points: Mapping[Setting, Sequence[Point]], mark: int) -> list[Setting]:
-    """The FINALISTS best settings of each optimizer by their best feasible point up to mark."""
-    chosen: list[Setting] = []
-    for optimizer in dict.fromkeys(s.optimizer for s in points):
-        left = [s for s in points if s.optimizer == optimizer]
-        for _ in range(min(FINALISTS, len(left))):
-            best = best_of(left, lambda s: best_until(points[s], mark) or next(reversed(points[s]), None))
-            assert best is not None
-            left.remove(best)
-            chosen.append(best)
-    return chosen

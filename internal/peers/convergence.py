@@ -1,83 +1,105 @@
-"""Part 3: objective and worst constraint after 100, 300, 1,000 iterations: ppal's defaults and Cooper over a grid of steps."""
+"""Part 3: the best feasible objective after some evaluations: ppal's defaults, and every rival at its best.
+
+A rival's settings are searched from one start until the best are inside the grid (search). The best single setting then runs from
+the other starts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
 
 from .cases import Case
-from .choose import Point, Setting, best_until, finalists
-from .client import Client
+from .choose import Point, best_until
+from .client import Client, PeerError
 from .context import Context
-from .problem import class_losses
+from .search import SINGLE, best, edges, scores, search
+from .settings import TITLES, Setting
 
 
-def run(context: Context, cases: list[Case], marks: Sequence[int], settings: Sequence[Setting]) -> None:
-    """Measure ppal and every setting on every case."""
+@dataclass(frozen=True)
+class Effort:
+    """The extent of the measurements: where each search starts and its largest number of settings, the evaluations of the marks,
+    and the starts (seeds).
+    """
+
+    coarse: Mapping[str, Sequence[Setting]]
+    limits: Mapping[str, int]
+    marks: Sequence[int] = (50, 100, 200, 300)
+    seeds: int = 3
+
+
+def run(context: Context, cases: list[Case], effort: Effort) -> None:
+    """Measure ppal and every rival on every case."""
     for case in cases:
         if context.is_random(case.dataset):
             context.results.unit(case.name, partial(context.not_run, case.dataset))
             continue
-        context.results.unit(f"{case.name} ppal", partial(_ppal, context, case, marks))
-        context.results.unit(f"{case.name} cooper", partial(_cooper, context, case, marks, settings))
+        context.results.unit(f"{case.name} ppal", partial(_ppal, context, case, effort))
+        for contender in effort.coarse:
+            context.results.unit(f"{case.name} {contender}", partial(_rival, context, case, contender, effort))
 
 
-def _ppal(context: Context, case: Case, marks: Sequence[int]) -> dict:
-    """One run for each mark, whose weights are evaluated. The records of the last run show every earlier iterate."""
-    context.say(f"convergence: {case.name}: ppal")
-    problem, _ = context.problem(case)
-    seed = ["--seed", str(context.seed)]
-    rows = {}
-    for mark in marks:
-        run_k = context.ppal.train(case, "--iterations", str(mark), "--record-every", str(mark), *seed)
-        rows[mark] = {"seconds": run_k.summary["seconds"]} | _values(class_losses(problem, run_k.weights).tolist(), case)
-    every = context.ppal.train(case, "--iterations", str(marks[-1]), "--record-every", "1", *seed)
-    points = [Point(r["iteration"], r["seconds"], r["objective"], max(r["constraints"])) for r in every.records]
-    return {"marks": {k: row | _best(points, k) for k, row in rows.items()}}
+def _ppal(context: Context, case: Case, effort: Effort) -> dict:
+    """The iterates of one run from every start. The second run, without records, measures the time."""
+    runs, last = {}, effort.marks[-1]
+    for seed in _seeds(context, effort):
+        context.say(f"convergence: {case.name}: ppal, start {seed}")
+        flags = ["--iterations", str(last), "--seed", str(seed)]
+        every = context.ppal.train(case, *flags, "--record-every", "1")
+        points = [Point(r["iteration"], r["seconds"], r["objective"], max(r["constraints"])) for r in every.records]
+        timed = context.ppal.train(case, *flags, "--record-every", str(last))
+        runs[seed] = _marks(points, effort.marks) | {"seconds": timed.summary["seconds"]}
+    return {"runs": runs}
 
 
-def _cooper(context: Context, case: Case, marks: Sequence[int], settings: Sequence[Setting]) -> dict:
-    """All settings up to the second-last mark, and the best settings of each optimizer to the end."""
-    _, folder = context.problem(case)
-    points: dict[Setting, list[Point]] = {s: [] for s in settings}
-    with context.client("cooper") as client:
-        client.call("load", folder=str(folder))
-        client.call("warm_up", setting=asdict(settings[0]))
-        for setting in settings:
-            client.call("start", name=str(setting), setting=asdict(setting))
-            _advance(context, client, case, setting, marks[:-1], points)
-        for setting in finalists(points, marks[-2] if len(marks) > 1 else 0):
-            _advance(context, client, case, setting, marks[-1:], points)
-        return {"runs": [_report(client, case, setting, marks, seen) for setting, seen in points.items()]}
+def _rival(context: Context, case: Case, contender: str, effort: Effort) -> dict:
+    """The search from the first start, and the best single setting from every start."""
+    first, *others = _seeds(context, effort)
+    wanted = scores(effort.marks)
+    try:
+        with context.client(contender) as client:
+            _load(context, client, case, first)
+            measure = partial(_points, context, client, case, effort)
+            points = search(effort.coarse[contender], measure, wanted, effort.limits[contender])
+            chosen = {score.name: best(points, score) for score in wanted}
+            single = chosen[SINGLE]
+            runs = {first: _marks(points[single], effort.marks)}
+            for seed in others:
+                _load(context, client, case, seed)
+                runs[seed] = _marks(measure(single), effort.marks)
+    except PeerError as error:
+        return {"not_run": str(error)}
+    return {
+        "settings": [{"setting": str(s), "values": asdict(s)} | _marks(p, effort.marks) for s, p in points.items()],
+        "chosen": {name: {"setting": str(s), "edges": edges(s, points)} for name, s in chosen.items()},
+        "limited": len(points) >= effort.limits[contender],
+        "runs": runs,
+    }
 
 
-def _advance(
-    context: Context, client: Client, case: Case, setting: Setting, marks: Sequence[int], points: dict[Setting, list[Point]]
-) -> None:
-    if marks:
-        context.say(f"convergence: {case.name}: Cooper {setting}, to {marks[-1]}")
-        points[setting] += [
-            Point(int(p[0]), *p[1:]) for p in client.call("advance", name=str(setting), until=marks[-1], keep=list(marks))
-        ]
+def _seeds(context: Context, effort: Effort) -> range:
+    return range(context.seed, context.seed + effort.seeds)
 
 
-def _report(client: Client, case: Case, setting: Setting, marks: Sequence[int], points: list[Point]) -> dict:
-    evaluated = client.call("losses", name=str(setting))
-    rows = {}
-    for mark in marks:
-        if str(mark) in evaluated:
-            seconds = next(p.seconds for p in points if p.iteration == mark)
-            rows[mark] = {"seconds": seconds} | _values(evaluated[str(mark)], case) | _best(points, mark)
-    return {"setting": asdict(setting), "marks": rows, "multipliers": client.call("multipliers", name=str(setting))}
+def _load(context: Context, client: Client, case: Case, seed: int) -> None:
+    _, folder = context.problem(case, seed)
+    client.call("load", folder=str(folder))
 
 
-def _values(losses: Sequence[float], case: Case) -> dict:
-    """f and max g of the classes' losses."""
-    return {"objective": losses[0], "worst": max(losses[1:]) - case.kappa}
+def _points(context: Context, client: Client, case: Case, effort: Effort, setting: Setting) -> list[Point]:
+    context.say(f"convergence: {case.name}: {TITLES[client.name]}: {setting}")
+    run = client.call("run", setting=asdict(setting), until=effort.marks[-1])
+    return [Point(int(p[0]), *p[1:]) for p in run["points"]]
 
 
-def _best(points: Sequence[Point], mark: int) -> dict:
-    """The smallest objective of a feasible iterate up to mark, from the training passes."""
-    best = best_until(points, mark)
-    return {"best_feasible": None if best is None else {"iteration": best.iteration, "objective": best.objective}}
+def _marks(points: Sequence[Point], marks: Sequence[int]) -> dict:
+    """The best feasible objective at each mark, the time, and the worst constraint of the last quarter of the run."""
+    found = {mark: best_until(points, mark) for mark in marks}
+    late = [p.worst for p in points if p.iteration > 0.75 * marks[-1]]
+    return {
+        "best": {mark: None if p is None else p.objective for mark, p in found.items()},
+        "seconds": points[-1].seconds,
+        "worst_late": max(late, default=None),
+    }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import cooper
 import torch
@@ -23,12 +23,20 @@ def primal_optimizer(setting: CooperSetting, x: list[torch.nn.Parameter]) -> tor
     return PRIMAL[setting.optimizer](x, setting)
 
 
-def dual_optimizer(setting: CooperSetting, multipliers: Iterable[torch.Tensor]) -> torch.optim.Optimizer:
-    """Gradient ascent on the multipliers, or Cooper's nuPI with Ki = 1."""
+def dual_optimizers(setting: CooperSetting, bounds: cooper.Constraint, ball: cooper.Constraint | None) -> list[torch.optim.Optimizer]:
+    """Gradient ascent on the multipliers, or Cooper's nuPI with Ki = 1. The ball's multiplier always has gradient ascent: with
+    a proportional gain, it would act against every growth of the weights far inside the ball.
+    """
+
+    def ascent(constraint: cooper.Constraint) -> torch.optim.Optimizer:
+        return torch.optim.SGD(constraint.multiplier.parameters(), lr=setting.dual_step, maximize=True)
+
     if setting.dual == "SGD":
-        return torch.optim.SGD(multipliers, lr=setting.dual_step, maximize=True)
-    gains = {"Kp": torch.tensor(float(setting.kp)), "Ki": torch.tensor(1.0)}
-    return cooper.optim.nuPI(multipliers, lr=setting.dual_step, maximize=True, **gains)
+        optimizers = [ascent(bounds)]
+    else:
+        gains = {"Kp": torch.tensor(float(setting.kp)), "Ki": torch.tensor(1.0)}
+        optimizers = [cooper.optim.nuPI(bounds.multiplier.parameters(), lr=setting.dual_step, maximize=True, **gains)]
+    return optimizers if ball is None else [*optimizers, ascent(ball)]
 
 
 def schedule(
@@ -38,6 +46,13 @@ def schedule(
     return torch.optim.lr_scheduler.CosineAnnealingLR(primal, iterations) if setting.decay == "cosine" else None
 
 
-def outside_ball(x: Sequence[torch.Tensor], radius: float) -> torch.Tensor:
-    """The ball as a constraint, (||x||^2/radius^2 - 1)/2 <= 0 [1]."""
-    return ((sum((part * part).sum() for part in x) / radius**2 - 1.0) / 2.0).reshape(1)
+def ball_constraint(dtype: torch.dtype) -> cooper.Constraint:
+    """The ball as a constraint of Cooper."""
+    return cooper.Constraint(
+        cooper.ConstraintType.INEQUALITY, multiplier=cooper.multipliers.DenseMultiplier(num_constraints=1, dtype=dtype)
+    )  # fmt: skip
+
+
+def ball_state(x: Sequence[torch.Tensor], radius: float) -> cooper.ConstraintState:
+    """(||x||^2/radius^2 - 1)/2 <= 0."""
+    return cooper.ConstraintState(violation=((sum((part * part).sum() for part in x) / radius**2 - 1.0) / 2.0).reshape(1))

@@ -2,23 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .cases import CIFAR, CIFAR_1000, CIFAR_SEPARATE, FASHION, FASHION_1000, FASHION_1000_SEPARATE, FASHION_SEPARATE, Case
-from .choose import Setting, grid
+from .convergence import Effort as ConvergenceEffort
 from .headline import Effort as HeadlineEffort
+from .settings import CooperSetting, IpoptSetting, LagrangianSetting, Setting
 from .speed import Effort as SpeedEffort
 
-# The likely best settings come first: in the headline a run ends when it exceeds the time of the fastest earlier run.
-STEPS = {"Adam": (0.03, 0.01, 0.1), "momentum": (0.1, 0.03), "SGD": (1.0, 0.3)}
-DUAL_STEPS = (0.3, 0.1, 1.0)
+NUPI = {"optimizer": "Adam", "dual_step": 0.1, "dual": "nuPI", "kp": 10.0, "beta2": 0.99}
 
-QUICK_STEPS = {"Adam": (0.03, 0.01), "momentum": (0.1,), "SGD": (1.0,)}
-QUICK_DUAL_STEPS = (0.3,)
+# Where the search of each contender starts: the best settings of wider grids, and one setting of each other kind.
+COARSE: Mapping[str, Sequence[Setting]] = {
+    "cooper": [
+        *(CooperSetting(step=step, **NUPI) for step in (0.1, 0.15, 0.2)),
+        CooperSetting("Adam", 0.05, 0.03, "nuPI", 30.0, 0.95),
+        CooperSetting(step=0.15, decay="cosine", **NUPI),
+        CooperSetting(step=0.15, project=False, **NUPI),
+        CooperSetting("Adam", 0.1, 0.3, "nuPI", 1.0, 0.99),
+        CooperSetting("Adam", 0.03, 0.3),
+        CooperSetting("Adam", 0.1, 0.3, beta2=0.99),
+        CooperSetting("momentum", 0.1, 0.3),
+        CooperSetting("momentum", 0.3, 0.3, "nuPI", 1.0),
+        CooperSetting("SGD", 1.0, 0.3),
+        CooperSetting("SGD", 3.0, 0.3, "nuPI", 1.0),
+    ],
+    "augmented-lagrangian": [
+        *(LagrangianSetting(penalty=0.3, cap=0.03, inner=inner) for inner in (30, 50)),
+        *(LagrangianSetting(cap=cap, inner=inner) for cap in (0.02, 0.03, 0.05) for inner in (20, 50)),
+        LagrangianSetting(penalty=10.0),
+        *(LagrangianSetting(penalty=penalty, solver="scipy") for penalty in (1.0, 10.0)),
+    ],
+    "ipopt": [IpoptSetting(), IpoptSetting(strategy="monotone")],
+}
 
-FULL_STEPS = {"Adam": (0.03, 0.02, 0.01, 0.05, 0.1, 0.003, 0.3), "momentum": (0.1, 0.03, 0.3, 0.01), "SGD": (1.0, 0.3, 3.0, 0.1)}
-FULL_DUAL_STEPS = (0.3, 0.1, 1.0, 0.03, 3.0)
+# The largest number of settings of each search. An evaluation of IPOPT takes several times as long as the others'.
+LIMITS = {"cooper": 100, "augmented-lagrangian": 80, "ipopt": 4}
+
+# In the headline a run ends when it exceeds the time of the fastest earlier run: the likely best come first.
+HEADLINE: Sequence[Setting] = [
+    LagrangianSetting(penalty=0.3, cap=0.03, inner=30),
+    *(LagrangianSetting(cap=cap, inner=inner) for cap in (0.03, 0.05) for inner in (20, 30, 50)),
+    LagrangianSetting(penalty=10.0, cap=0.05),
+    *(CooperSetting("Adam", step, dual_step, "nuPI", kp, 0.99)
+      for step in (0.1, 0.05, 0.15, 0.03) for dual_step, kp in ((0.3, 1.0), (0.1, 10.0), (1.0, 1.0))),
+    CooperSetting("Adam", 0.03, 0.3),
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -30,8 +60,8 @@ class Plan:
     speed: list[Case]
     speed_effort: SpeedEffort
     convergence: list[Case]
-    marks: Sequence[int]  # iterations
-    settings: list[Setting]
+    convergence_effort: ConvergenceEffort
+    headline: Sequence[Setting]
     headline_effort: HeadlineEffort
 
 
@@ -44,8 +74,8 @@ def plan(quick: bool, full: bool) -> Plan:
             speed=[FASHION],
             speed_effort=SpeedEffort(rounds=3, seconds=0.3, ppal_iterations=10),
             convergence=[FASHION_1000],
-            marks=(100, 300),
-            settings=grid(QUICK_STEPS, QUICK_DUAL_STEPS),
+            convergence_effort=ConvergenceEffort(_first(COARSE, 3), dict.fromkeys(COARSE, 3), seeds=1),
+            headline=[HEADLINE[0], *HEADLINE[8:10]],
             headline_effort=HeadlineEffort(repeats=1, record_every=5, after=20),
         )
     default = Plan(
@@ -53,9 +83,9 @@ def plan(quick: bool, full: bool) -> Plan:
         check=[FASHION, FASHION_1000_SEPARATE],
         speed=[FASHION, FASHION_SEPARATE, CIFAR],
         speed_effort=SpeedEffort(),
-        convergence=[FASHION_1000, CIFAR_1000],
-        marks=(100, 300, 1000),
-        settings=grid(STEPS, DUAL_STEPS),
+        convergence=[FASHION_1000],
+        convergence_effort=ConvergenceEffort(COARSE, LIMITS),
+        headline=HEADLINE,
         headline_effort=HeadlineEffort(),
     )
     if not full:
@@ -64,7 +94,12 @@ def plan(quick: bool, full: bool) -> Plan:
         default,
         name="full",
         speed=[*default.speed, CIFAR_SEPARATE],
-        convergence=[*default.convergence, FASHION],
-        settings=grid(FULL_STEPS, FULL_DUAL_STEPS),
+        convergence=[*default.convergence, CIFAR_1000],
+        convergence_effort=ConvergenceEffort(COARSE, dict.fromkeys(COARSE, 200)),
         headline_effort=HeadlineEffort(starts=3),
     )
+
+
+def _first(coarse: Mapping[str, Sequence[Setting]], count: int) -> dict[str, Sequence[Setting]]:
+    """The first settings of each contender."""
+    return {contender: settings[:count] for contender, settings in coarse.items()}

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 from .cases import FEASIBLE, TARGET, TITLES
+from .search import SINGLE
+from .settings import TITLES as SOLVERS
 from .table import Table, number, signed, spread
 
 OWN = "ppal train --products auto"
@@ -98,76 +102,82 @@ def _products(times: dict[str, dict]) -> list[tuple[str, dict]]:
 
 
 def convergence(units: dict[str, dict]) -> list[Table]:
-    """ppal and the best of each optimizer of Cooper at each mark, then the whole grid."""
+    """ppal and every rival at its best after each mark, then each rival's search."""
     shown = []
     for name, unit in units.items():
-        if "not_run" in unit:
+        if name in TITLES:
             shown.append(Table(f"Convergence: {TITLES[name]}", ("contender",), notes=[f"not run: {unit['not_run']}"]))
-    for case in dict.fromkeys(name.rsplit(" ", 1)[0] for name, unit in units.items() if "not_run" not in unit):
-        runs = units.get(f"{case} cooper", {}).get("runs", [])
-        shown += [_winners(case, units[f"{case} ppal"]["marks"], runs), _grid(case, runs)]
+    for case in dict.fromkeys(name.rsplit(" ", 1)[0] for name in units if name not in TITLES):
+        own = units.get(f"{case} ppal", {}).get("runs", {})
+        rivals = {name: units[f"{case} {name}"] for name in SOLVERS if f"{case} {name}" in units}
+        measured = {name: unit for name, unit in rivals.items() if "not_run" not in unit}
+        summary = _winners(case, own, measured)
+        summary.notes += [f"{SOLVERS[n]}: not run: {u['not_run']}" for n, u in rivals.items() if "not_run" in u]
+        shown += [summary, *(_searched(case, name, unit) for name, unit in measured.items())]
     return shown
 
 
-def _winners(case: str, own: dict[str, dict], runs: list[dict]) -> Table:
+def _winners(case: str, own: dict[str, dict], rivals: dict[str, dict]) -> Table:
+    marks = list(next(iter(own.values()))["best"]) if own else []
     table = Table(
-        f"Convergence: {TITLES[case]}",
-        ("contender", "iterations", "best feasible f", "f at the end", "worst g there", "seconds", "step, dual step"),
+        f"Convergence: {TITLES[case]}: best feasible f after so many evaluations",
+        ("contender", *marks, "seconds", "worst g in the last quarter", "setting"),
     )
-    for mark, row in own.items():
-        table.add("ppal", *_cells(mark, row), "automatic")
-        for optimizer in dict.fromkeys(r["setting"]["optimizer"] for r in runs):
-            reached = [r for r in runs if r["setting"]["optimizer"] == optimizer and mark in r["marks"]]
-            if reached:
-                best = min(reached, key=lambda r: _merit(r["marks"][mark]))
-                table.add(f"Cooper, {optimizer}", *_cells(mark, best["marks"][mark]), _steps(best["setting"]))
+
+    def single(name: str, runs: dict[str, dict], setting: str) -> None:
+        best = [_range([r["best"][k] for r in runs.values()]) for k in marks]
+        worst = max((r["worst_late"] for r in runs.values() if r["worst_late"] is not None), default=None)
+        table.add(name, *best, _range([r["seconds"] for r in runs.values()]), signed(worst), setting)
+
+    if own:
+        single("ppal", own, "defaults")
+    for name, unit in rivals.items():
+        single(f"{SOLVERS[name]}: one setting", unit["runs"], unit["chosen"][SINGLE]["setting"])
+        best = [min((s["best"][k] for s in unit["settings"] if s["best"][k] is not None), default=None) for k in marks]
+        table.add(f"{SOLVERS[name]}: best for each mark", *(_feasible(b) for b in best), "-", "-", "each its own")
+        table.notes += [_edge(SOLVERS[name], mark, c) for mark, c in unit["chosen"].items() if c["edges"]]
+    seeds = ", ".join(own)
     table.notes += [
-        f"best feasible f: the smallest of all iterates so far with every g <= {FEASIBLE:g}, as the float32 passes saw them.",
-        "f at the end and worst g there: of the iterate itself, in float64 from its weights.",
-        "Cooper: at each mark the setting with the best feasible f (else the smallest violation), chosen afterwards.",
+        f"best feasible f: the smallest f of the points so far with every g <= {FEASIBLE:g}. Starts {seeds}: smallest to largest.",
+        "one setting: the best mean of log10 f over the marks, searched from the first start. best for each mark: first start only.",
+        "An evaluation is one forward and one backward pass. IPOPT pays a backward pass for every gradient.",
     ]
     return table
 
 
-def _cells(mark: str, row: dict) -> list[str]:
-    best = row["best_feasible"]
-    return [mark, number(best["objective"]) if best else "none", number(row["objective"]), signed(row["worst"]),
-            number(row["seconds"])]  # fmt: skip
+def _edge(title: str, mark: str, chosen: dict) -> str:
+    of = "one setting" if mark == SINGLE else f"the best after {mark}"
+    return f"{title}: {of} ({chosen['setting']}) is on an EDGE of the measured grid: {', '.join(chosen['edges'])}."
 
 
-def _merit(row: dict) -> tuple[int, float]:
-    """Sorts by the best feasible objective, else by the violation."""
-    if row["best_feasible"]:
-        return (0, row["best_feasible"]["objective"])
-    return (1, float("inf") if row["worst"] is None else row["worst"])
-
-
-def _grid(case: str, runs: list[dict]) -> Table:
-    marks = list(dict.fromkeys(k for r in runs for k in r["marks"]))
-    header = [f"best feasible f after {k}" for k in marks]
-    table = Table(f"Cooper's grid: {TITLES[case]}", ("optimizer, step, dual step", *header, "worst g at the end"))
-    for r in runs:
-        rows = [r["marks"].get(k) for k in marks]
-        best = [row and (number(row["best_feasible"]["objective"]) if row["best_feasible"] else "none") for row in rows]
-        last = [row for row in rows if row][-1]
-        table.add(_name(r["setting"]), *(cell or "-" for cell in best), signed(last["worst"]))
-    table.notes.append("-: not continued, others of the same optimizer were ahead at the mark before.")
+def _searched(case: str, name: str, unit: dict) -> Table:
+    marks = list(unit["settings"][0]["best"])
+    table = Table(f"Search: {SOLVERS[name]}: {TITLES[case]}", ("setting", *marks, "worst g in the last quarter"))
+    for s in unit["settings"]:
+        table.add(s["setting"], *(_feasible(s["best"][k]) for k in marks), signed(s["worst_late"]))
+    if unit["limited"]:
+        table.notes.append("The search ended at its limit of settings.")
     return table
 
 
-def _steps(setting: dict) -> str:
-    return f"{setting['step']:g}, {setting['dual_step']:g}"
+def _feasible(f: float | None) -> str:
+    return "none" if f is None else number(f)
 
 
-def _name(setting: dict) -> str:
-    return f"{setting['optimizer']} {_steps(setting)}"
+def _range(values: list[float | None]) -> str:
+    """The smallest to the largest; none if a start has no feasible point."""
+    known = [v for v in values if v is not None]
+    if len(known) < len(values) or not known:
+        return "none" if not known else f"{_feasible(min(known))}-none"
+    low, high = number(min(known)), number(max(known))
+    return low if low == high else f"{low} to {high}"
 
 
 def headline(units: dict[str, dict]) -> list[Table]:
-    """Seconds to the target from each start, and the screening of Cooper's grid."""
+    """Seconds to the target from each start, and the screening of each rival's grid."""
     table = Table(
         f"Seconds to f <= {TARGET:g} with every g <= {FEASIBLE:g}: {TITLES['mnpc-fashion-mnist']}, kappa 0.2",
-        ("contender", "seconds (median)", "all turns", "iterations", "worst g after it", "over ppal"),
+        ("contender", "seconds (median)", "all turns", "evaluations", "worst g after it", "over ppal", "setting"),
     )
     for unit in units.values():
         if "not_run" in unit:
@@ -175,18 +185,23 @@ def headline(units: dict[str, dict]) -> list[Table]:
             return [table]
     screenings = []
     for seed in dict.fromkeys(name.split(" ")[0] for name in units):
-        times, cooper = units.get(f"{seed} times", {}), units.get(f"{seed} cooper", {})
-        best = f" {_name(cooper['best'])}" if cooper.get("best") else ""
-        for side, title in (("ppal", f"start {seed}: ppal"), ("cooper", f"start {seed}: Cooper{best}")):
-            unit = units.get(f"{seed} {side}", {})
-            seconds = times.get("seconds", {}).get(side, [])
-            over = times.get("ratio") if side == "cooper" else 1.0
-            table.add(title, number(times.get("median", {}).get(side)), ", ".join(map(number, seconds)) or "-",
-                      _iterations(unit), signed(unit.get("worst_after")), number(over))  # fmt: skip
-        screenings.append(_screening(seed, cooper.get("runs", [])))
+        own = units.get(f"{seed} ppal", {})
+        turns = [units[f"{seed} times {name}"] for name in SOLVERS if f"{seed} times {name}" in units]
+        seconds = [s for t in turns for s in t["seconds"]["ppal"]]
+        table.add(f"start {seed}: ppal", number(median(seconds)) if seconds else "-", ", ".join(map(number, seconds)) or "-",
+                  _iterations(own), signed(own.get("worst_after")), "1.00", "defaults")  # fmt: skip
+        for name, title in SOLVERS.items():
+            unit, times = units.get(f"{seed} {name}"), units.get(f"{seed} times {name}", {})
+            if unit is None:
+                continue
+            seconds = times.get("seconds", {}).get("rival", [])
+            table.add(f"start {seed}: {title}", number(times.get("median", {}).get("rival")), ", ".join(map(number, seconds)) or "-",
+                      _iterations(unit), signed(unit.get("worst_after")), number(times.get("ratio")), unit["best"] or "-")  # fmt: skip
+            screenings.append(_screening(seed, title, unit["runs"]))
     table.notes += [
-        "Cooper: the setting of the grid that was there first. Seconds are training time only, without evaluation or records.",
-        "worst g after it: the largest constraint in later iterations; above 0 a bound that was met is left again.",
+        "A rival has the setting of its grid that was there first. Seconds are training time only, without evaluation or records.",
+        "over ppal: the rival's median over ppal's median in the same turns.",
+        "worst g after it: the largest constraint in later points; above 0 a bound that was met is left again.",
     ]
     return [table, *screenings]
 
@@ -197,15 +212,15 @@ def _iterations(unit: dict) -> str:
     return str(unit["hit"]["iteration"]) if unit.get("hit") else "not met"
 
 
-def _screening(seed: str, runs: list[dict]) -> Table:
+def _screening(seed: str, title: str, runs: list[dict]) -> Table:
     table = Table(
-        f"Cooper's grid: to the same target from start {seed}, in this order",
-        ("optimizer, step, dual step", "seconds", "iterations", "met", "best feasible f"),
+        f"{title}: to the same target from start {seed}, in this order",
+        ("setting", "seconds", "evaluations", "met", "best feasible f"),
     )
     for r in runs:
         end, best = r["hit"] or r, r["best_feasible"]
         count = end["iteration"] if r["hit"] else end["iterations"]
-        table.add(_name(r["setting"]), number(end["seconds"]), str(count), _yes(bool(r["hit"])),
+        table.add(r["setting"], number(end["seconds"]), str(count), _yes(bool(r["hit"])),
                   number(best["objective"]) if best else "none")  # fmt: skip
     table.notes.append("A run ends once it has trained for longer than the fastest one before it: it cannot win any more.")
     return table

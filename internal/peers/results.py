@@ -10,7 +10,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-FORMAT = 1  # version of the file; other versions are not read
+FORMAT = 2  # version of the file; other versions are not read
 PARTS = ("check", "speed", "convergence", "headline")
 
 

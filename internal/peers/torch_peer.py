@@ -44,6 +44,20 @@ class Network:
         losses = torch.sigmoid(scores - own).sum(1) - 0.5  # the own class's term is 1/2
         return torch.stack([part.mean() for part in losses.split(self.counts)])
 
+    def summed_losses(
+        self, hidden: torch.Tensor, bias: torch.Tensor, output: torch.Tensor, output_bias: torch.Tensor
+    ) -> torch.Tensor:
+        """L [C] in float64: float32 scores and terms, float64 sums without the own class's term.
+
+        class_losses subtracts the own class's term, 1/2, which hides losses below 1e-7.
+        """
+        if self.separate:
+            output = torch.block_diag(*output)
+        scores = functional.linear(torch.sigmoid(functional.linear(self.rows, hidden, bias)), output, output_bias)
+        margins = (scores - scores.gather(1, self.labels)).scatter(1, self.labels, -torch.inf)
+        losses = torch.sigmoid(margins).sum(1, dtype=torch.float64)
+        return torch.stack([part.mean() for part in losses.split(self.counts)])
+
 
 def parameters(weights: Weights, dtype: str) -> list[torch.nn.Parameter]:
     """The weights as trainable tensors."""

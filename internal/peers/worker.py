@@ -20,6 +20,8 @@ PEERS = {
     "torch": ("torch_peer", "TorchPeer"),
     "jax": ("jax_peer", "JaxPeer"),
     "cooper": ("cooper_peer", "CooperPeer"),
+    "augmented-lagrangian": ("solver_peer", "LagrangianPeer"),
+    "ipopt": ("solver_peer", "IpoptPeer"),
     "fairlearn": ("decisions.fairness", "FairlearnPeer"),
     "thresholds": ("decisions.thresholds", "ThresholdsPeer"),
     "proxy-lagrangian": ("decisions.games", "ProxyLagrangianPeer"),

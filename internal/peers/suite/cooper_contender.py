@@ -8,7 +8,7 @@ import cooper
 import numpy as np
 import torch
 
-from ..lagrangian import dual_optimizer, outside_ball, primal_optimizer, schedule
+from ..lagrangian import ball_constraint, ball_state, dual_optimizers, primal_optimizer, schedule
 from ..settings import CooperSetting
 from .evaluations import Evaluations, Exhausted
 
@@ -34,17 +34,18 @@ class _Problem(cooper.ConstrainedMinimizationProblem):
     def __init__(self, problem: Evaluations, x: torch.nn.Parameter, project: bool) -> None:
         super().__init__()
         self.problem, self.x = problem, x
-        self.radius = None if project else problem.source.weights.radius
-        count = problem.source.constraints + (self.radius is not None)
-        multiplier = cooper.multipliers.DenseMultiplier(num_constraints=count, dtype=x.dtype)
+        multiplier = cooper.multipliers.DenseMultiplier(num_constraints=problem.source.constraints, dtype=x.dtype)
         self.bounds = cooper.Constraint(cooper.ConstraintType.INEQUALITY, multiplier=multiplier)
+        self.ball: cooper.Constraint | None = None
+        if not project and problem.source.weights.radius is not None:
+            self.ball = ball_constraint(x.dtype)
 
     def compute_cmp_state(self) -> cooper.CMPState:
         values = _Values.apply(self.x, self.problem)
-        violation = values[1:]
-        if self.radius is not None:
-            violation = torch.cat([violation, outside_ball([self.x], self.radius)])
-        return cooper.CMPState(loss=values[0], observed_constraints={self.bounds: cooper.ConstraintState(violation=violation)})
+        observed = {self.bounds: cooper.ConstraintState(violation=values[1:])}
+        if self.ball is not None:
+            observed[self.ball] = ball_state([self.x], self.problem.source.weights.radius)
+        return cooper.CMPState(loss=values[0], observed_constraints=observed)
 
 
 def run(problem: Evaluations, setting: CooperSetting) -> np.ndarray:
@@ -54,7 +55,7 @@ def run(problem: Evaluations, setting: CooperSetting) -> np.ndarray:
     cmp = _Problem(problem, x, setting.project)
     primal = primal_optimizer(setting, [x])
     optimizer = cooper.optim.AlternatingDualPrimalOptimizer(
-        cmp=cmp, primal_optimizers=primal, dual_optimizers=dual_optimizer(setting, cmp.dual_parameters())
+        cmp=cmp, primal_optimizers=primal, dual_optimizers=dual_optimizers(setting, cmp.bounds, cmp.ball)
     )  # fmt: skip
     decay = schedule(setting, primal, problem.budget)
     try:

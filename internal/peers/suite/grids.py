@@ -9,6 +9,7 @@ COOPER = [
     CooperSetting("Adam", 0.15, 0.1, "nuPI", 10, beta2=0.99),
     CooperSetting("Adam", 0.1, 0.3, "nuPI", 1, beta2=0.99),
     CooperSetting("Adam", 0.1, 0.1, "nuPI", 10, beta2=0.99, decay="cosine"),
+    CooperSetting("Adam", 0.05, 0.03, "nuPI", 30, beta2=0.95),
     CooperSetting("Adam", 0.05, 0.1, "nuPI", 10, beta2=0.99, project=False),
     CooperSetting("Adam", 0.03, 0.1, "nuPI", 10),
     CooperSetting("Adam", 0.03, 0.1, "nuPI", 100),
@@ -20,7 +21,9 @@ COOPER = [
 ]
 
 AUGMENTED_LAGRANGIAN = [
-    *(LagrangianSetting(penalty=c, cap=0.02, inner=inner) for c in (1, 10) for inner in (20, 50)),
+    LagrangianSetting(penalty=0.3, cap=0.03, inner=30),
+    LagrangianSetting(penalty=1, cap=0.03, inner=30),
+    *(LagrangianSetting(penalty=c, cap=0.02, inner=20) for c in (1, 10)),
     *(LagrangianSetting(penalty=c, cap=0.05, inner=20) for c in (1, 10, 100)),
     *(LagrangianSetting(penalty=c, cap=None, inner=20) for c in (1, 10)),
     *(LagrangianSetting(penalty=c, solver="scipy", inner=20) for c in (1, 10)),

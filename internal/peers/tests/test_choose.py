@@ -1,9 +1,9 @@
-"""Selection by feasibility first, then objective; targets; stages of a grid."""
+"""Selection by feasibility first, then objective; targets."""
 
 import unittest
 from math import inf, nan
 
-from peers.choose import Point, Setting, best_of, best_until, finalists, first_hit, grid, rank, worst_after
+from peers.choose import Point, best_of, best_until, first_hit, rank, worst_after
 
 
 def point(iteration: int, objective: float, worst: float) -> Point:
@@ -50,22 +50,6 @@ class Runs(unittest.TestCase):
         for count, want in ((3, meets), (2, violates), (1, None), (0, None)):
             best = best_of(runs[:count], itself)
             self.assertIs(best, want)
-
-
-class Grid(unittest.TestCase):
-    def test_all_combinations(self) -> None:
-        settings = grid({"SGD": (1.0, 0.1), "Adam": (0.01,)}, (0.1, 0.03))
-        self.assertEqual(len(settings), 6)
-        self.assertEqual(str(settings[1]), "SGD 1, dual 0.03")
-
-    def test_the_two_best_of_each_optimizer_go_on(self) -> None:
-        seen = {
-            Setting("SGD", 3.0, 0.1): [point(300, 0.0, 0.4)],
-            Setting("SGD", 1.0, 0.1): [point(100, 0.3, 0.0), point(300, 0.2, 0.1)],
-            Setting("SGD", 0.1, 0.1): [point(300, 0.25, 0.0)],
-            Setting("Adam", 0.1, 0.1): [point(300, nan, nan)],
-        }
-        self.assertEqual([str(s) for s in finalists(seen, 300)], ["SGD 0.1, dual 0.1", "SGD 1, dual 0.1", "Adam 0.1, dual 0.1"])
 
 
 if __name__ == "__main__":

@@ -35,11 +35,6 @@ def sample(ms: float) -> dict:
     return {"median": ms, "low": ms, "high": ms, "best": ms, "count": 1}
 
 
-def mark(objective: float, worst: float, best: float | None) -> dict:
-    feasible = None if best is None else {"iteration": 1, "objective": best}
-    return {"seconds": 1.0, "objective": objective, "worst": worst, "best_feasible": feasible}
-
-
 class Parts(unittest.TestCase):
     def test_check_shows_what_differs(self) -> None:
         comparisons = [
@@ -64,43 +59,62 @@ class Parts(unittest.TestCase):
         ])  # fmt: skip
         self.assertTrue({"jax: not run: no jax", "ppal bench a: not available"} <= set(table.notes))
 
-    def test_convergence_takes_cooper_best_by_feasibility_first(self) -> None:
-        runs = [
-            {"setting": {"optimizer": "Adam", "step": step, "dual_step": 0.1}, "marks": {"100": row}}
-            for step, row in ((0.1, mark(0.001, 0.3, None)), (0.01, mark(0.5, -0.1, 0.4)), (0.03, mark(0.2, 0.1, 0.3)))
-        ]
-        units: dict[str, dict] = {
-            "fashion-mnist-1000 ppal": {"marks": {"100": mark(0.01, 0.0, 0.01)}},
-            "fashion-mnist-1000 cooper": {"runs": runs},
+    def test_convergence_shows_one_setting_from_all_starts_and_the_best_for_each_mark(self) -> None:
+        def run(at_100: float | None, at_200: float) -> dict:
+            return {"best": {"100": at_100, "200": at_200}, "seconds": 1.0, "worst_late": -0.001}
+
+        searched = {
+            "settings": [{"setting": name} | run(*best) for name, best in (("a", (0.02, 0.001)), ("b", (0.01, 0.002)), ("c", (None, 0.1)))],
+            "chosen": {
+                "all marks": {"setting": "a", "edges": []},
+                "100": {"setting": "b", "edges": ["step", "kp"]},
+                "200": {"setting": "a", "edges": []},
+            },
+            "limited": True,
+            "runs": {"1": run(0.02, 0.001), "2": run(None, 0.003)},
         }
-        winners, everything = report.convergence(units)
-        self.assertEqual(winners.rows, [
-            ("ppal", "100", "0.0100", "0.0100", "+0.0e+00", "1.00", "automatic"),
-            ("Cooper, Adam", "100", "0.300", "0.200", "+1.0e-01", "1.00", "0.03, 0.1"),
+        units: dict[str, dict] = {
+            "fashion-mnist-1000 ppal": {"runs": {"1": run(0.05, 0.002), "2": run(0.06, 0.002)}},
+            "fashion-mnist-1000 cooper": searched,
+            "fashion-mnist-1000 ipopt": {"not_run": "ipopt: ModuleNotFoundError: No module named 'ipyopt'"},
+        }
+        summary, grid = report.convergence(units)
+        self.assertEqual([tuple(r) for r in summary.rows], [
+            ("ppal", "0.0500 to 0.0600", "0.00200", "1.00", "-1.0e-03", "defaults"),
+            ("Cooper: one setting", "0.0200-none", "0.00100 to 0.00300", "1.00", "-1.0e-03", "a"),
+            ("Cooper: best for each mark", "0.0100", "0.00100", "-", "-", "each its own"),
         ])  # fmt: skip
-        self.assertEqual(
-            [r[:2] for r in everything.rows],
-            [("Adam 0.1, 0.1", "none"), ("Adam 0.01, 0.1", "0.400"), ("Adam 0.03, 0.1", "0.300")],
-        )
+        notes = " ".join(summary.notes)
+        self.assertIn("the best after 100 (b) is on an EDGE of the measured grid: step, kp", notes)
+        self.assertNotIn("one setting (a) is on an EDGE", notes)
+        self.assertIn("IPOPT, limited memory: not run: ipopt: ModuleNotFoundError", notes)
+        self.assertEqual([r[:2] for r in grid.rows], [("a", "0.0200"), ("b", "0.0100"), ("c", "none")])
+        self.assertIn("limit", grid.notes[0])
+
+    def test_without_data_convergence_says_why(self) -> None:
+        (table,) = report.convergence({"cifar10-1000": {"not_run": "needs the files"}})
+        self.assertEqual(table.notes, ["not run: needs the files"])
 
     def test_headline_shows_the_ratio_and_what_was_not_met(self) -> None:
         hit = {"iteration": 100, "seconds": 4.0, "objective": 0.012, "worst": 0.0}
-        lost = {
-            "setting": {"optimizer": "SGD", "step": 1.0, "dual_step": 0.1},
-            "hit": None,
-            "iterations": 150,
-            "seconds": 12.5,
-            "best_feasible": None,
-        }
+        lost = {"setting": "SGD 1, SGD 0.1", "hit": None, "iterations": 150, "seconds": 12.5, "best_feasible": None}
+        won = {"setting": "own", "hit": hit, "iterations": 100, "seconds": 4.0, "best_feasible": None}
         units: dict[str, dict] = {
             "1 ppal": {"hit": hit, "worst_after": -0.001},
             "1 cooper": {"runs": [lost], "best": None},
-            "1 times": {"seconds": {"ppal": [4.0], "cooper": []}, "median": {"ppal": 4.0}, "ratio": None},
-        }
-        summary, screening = report.headline(units)
-        self.assertEqual(summary.rows[0], ("start 1: ppal", "4.00", "4.00", "100", "-1.0e-03", "1.00"))
-        self.assertEqual(summary.rows[1][3], "not met")
-        self.assertEqual(screening.rows, [("SGD 1, 0.1", "12.5", "150", "NO", "none")])
+            "1 times cooper": {"seconds": {"ppal": [4.0], "rival": []}, "median": {"ppal": 4.0}, "ratio": None},
+            "1 augmented-lagrangian": {"runs": [won], "best": "own", "hit": hit, "worst_after": 0.002},
+            "1 times augmented-lagrangian": {
+                "seconds": {"ppal": [6.0], "rival": [9.0]}, "median": {"ppal": 6.0, "rival": 9.0}, "ratio": 1.5,
+            },
+        }  # fmt: skip
+        summary, screening, _ = report.headline(units)
+        self.assertEqual(summary.rows, [
+            ("start 1: ppal", "5.00", "4.00, 6.00", "100", "-1.0e-03", "1.00", "defaults"),
+            ("start 1: Cooper", "-", "-", "not met", "-", "-", "-"),
+            ("start 1: augmented Lagrangian, L-BFGS", "9.00", "9.00", "100", "+2.0e-03", "1.50", "own"),
+        ])  # fmt: skip
+        self.assertEqual(screening.rows, [("SGD 1, SGD 0.1", "12.5", "150", "NO", "none")])
 
     def test_only_parts_with_results_are_shown(self) -> None:
         self.assertEqual(report.tables({"check": {"units": {}}}), [])

@@ -50,7 +50,7 @@ class File(unittest.TestCase):
 
     def test_a_file_of_another_format_is_not_read(self) -> None:
         self.write()
-        self.path.write_text(self.path.read_text().replace('"format": 1', '"format": 0'))
+        self.path.write_text(self.path.read_text().replace('"format": 2', '"format": 1'))
         self.assertEqual(Results(self.path, resume=True).parts, {})
 
     def test_a_measurement_that_fails_leaves_the_file_as_it_was(self) -> None:

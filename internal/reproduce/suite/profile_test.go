@@ -135,3 +135,27 @@ func TestSingle(t *testing.T) {
 		t.Errorf("%d stationary, want 1", got)
 	}
 }
+
+// An end is worse with a larger f, without a feasible point, and without a certificate that the
+// other run has.
+func TestWorseThan(t *testing.T) {
+	good := ending{2, 0, 1e-3}
+	for _, c := range []struct {
+		end  ending
+		want bool
+	}{
+		{ending{2, 9e-4, 1e-4}, false}, {ending{2.1, 2e-3, 1e-4}, true}, {ending{math.NaN(), inf, inf}, true}, {ending{1, -1, 2e-3}, true},
+	} {
+		if got := c.end.worseThan(good); got != c.want {
+			t.Errorf("%+v: %v", c.end, got)
+		}
+	}
+	none := ending{math.NaN(), inf, inf}
+	if none.worseThan(none) {
+		t.Error("two runs without a feasible point differ")
+	}
+	o := outcome()
+	if e := o.perProblem("rival").end(target{1, 2}, "p"); e.best != 2 || e.gap != 0.5 || e.epsilon != inf {
+		t.Errorf("%+v", e)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -44,10 +45,6 @@ func FindPython(checkout, log string) (*Python, error) {
 	}
 	return p, nil
 }
-
-// runLimit is the longest time of one optimiser on one problem. An optimiser that hangs keeps the
-// evaluations up to then.
-const runLimit = 10 * time.Minute
 
 // command returns a process of a Python module, with one thread. The caller closes the log after
 // the process has started.
@@ -94,6 +91,7 @@ var errNotInstalled = errors.New("the library is not installed")
 // library takes longer than many a run.
 type worker struct {
 	python   *Python
+	limit    time.Duration // longest time of a run
 	process  *exec.Cmd
 	requests io.WriteCloser
 	replies  *bufio.Reader
@@ -155,7 +153,7 @@ func (w *worker) run(ctx context.Context, dataDir, trace string, into *Run) erro
 		return err
 	}
 	defer os.Remove(trace)
-	limited, stop := context.WithTimeout(ctx, runLimit)
+	limited, stop := context.WithTimeout(ctx, w.limit)
 	defer stop()
 	stopKilling := context.AfterFunc(limited, w.kill)
 	reply, err := w.ask(request)
@@ -164,7 +162,7 @@ func (w *worker) run(ctx context.Context, dataDir, trace string, into *Run) erro
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case limited.Err() != nil:
-		into.Failure = fmt.Sprintf("stopped after %v", runLimit)
+		into.Failure = fmt.Sprintf("stopped after %v", w.limit)
 	case err != nil:
 		into.Failure = fmt.Sprintf("the process ended (see %s)", w.python.Log)
 	case reply.Missing != "":
@@ -175,7 +173,11 @@ func (w *worker) run(ctx context.Context, dataDir, trace string, into *Run) erro
 	if err != nil {
 		w.close()
 	}
-	if err := into.readTrace(trace); err != nil {
+	err = into.readTrace(trace)
+	if errors.Is(err, fs.ErrNotExist) && limited.Err() != nil {
+		return nil // the run was stopped before the oracle began
+	}
+	if err != nil {
 		return fmt.Errorf("suite: %s on %s: %w (see %s)", into.Contender, into.Problem, err, w.python.Log)
 	}
 	return nil

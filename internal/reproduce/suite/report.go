@@ -67,6 +67,7 @@ func (o *Outcome) Markdown() string {
 	out.WriteString("An evaluation is a forward pass or a backward pass, whichever there are more of.\n\n")
 	o.duels(&out, targets, single, each)
 	o.certificates(&out, single)
+	o.worse(&out, targets, single)
 	o.table(&out, single)
 	o.perProblemTable(&out, targets, single)
 	o.chosen(&out, single)
@@ -130,6 +131,56 @@ func (o *Outcome) certificates(out *strings.Builder, list []solver) {
 			fmt.Fprintf(out, " %s |", share(s.stationary(u.problems), len(u.problems)))
 		}
 		out.WriteString("\n")
+	}
+}
+
+// ending is the end of a solver's run on a problem: the distance of the best feasible f from f*, as
+// a share of the target's scale, and the least epsilon.
+type ending struct{ best, gap, epsilon float64 }
+
+// end returns the end of the solver's best run on a problem. Without a feasible point the gap is
+// infinite.
+func (s solver) end(t target, problem string) ending {
+	e := ending{math.NaN(), math.Inf(1), math.Inf(1)}
+	for _, r := range s.runs(problem) {
+		if gap := (r.best() - t.best) / t.scale; gap < e.gap {
+			e.best, e.gap = r.best(), gap
+		}
+		e.epsilon = min(e.epsilon, r.epsilon())
+	}
+	return e
+}
+
+// worseThan reports whether the best feasible f is larger by more than a thousandth of the target's
+// scale, or whether only the other run is stationary.
+func (e ending) worseThan(other ending) bool {
+	return e.gap > other.gap+worseGap || e.epsilon > Stationary && other.epsilon <= Stationary
+}
+
+// worseGap is the difference of two gaps that counts.
+const worseGap = 1e-3
+
+// worse lists the problems on which ppal's default ends worse than ppal's other contenders.
+func (o *Outcome) worse(out *strings.Builder, targets map[string]target, list []solver) {
+	own, _ := o.contenders()
+	for i := 1; i < len(own); i++ {
+		fmt.Fprintf(out, "\n## Where %s ends worse than %s\n\nThe best feasible f is larger by more than %g of the scale of the convergence test, or only %s has an epsilon <= %g.\n\n",
+			own[0], own[i], worseGap, own[i], Stationary)
+		var lines []string
+		for _, p := range o.Options.Problems {
+			t, ok := targets[p.Name]
+			if !ok {
+				continue
+			}
+			a, b := list[0].end(t, p.Name), list[i].end(t, p.Name)
+			if a.worseThan(b) {
+				lines = append(lines, fmt.Sprintf("- %s: f %s and %s, epsilon %s and %s\n", p.Name, value(a.best), value(b.best), value(a.epsilon), value(b.epsilon)))
+			}
+		}
+		if lines == nil {
+			lines = []string{"Nowhere.\n"}
+		}
+		out.WriteString(strings.Join(lines, ""))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 )
 
 // The name and the title of the experiment, and its number of evaluations.
@@ -20,14 +21,20 @@ const (
 	QuickEvaluations = 300
 )
 
+// DefaultRunLimit is the default of Options.RunLimit.
+const DefaultRunLimit = 5 * time.Minute
+
 // Options describes a comparison.
 type Options struct {
 	Problems    []Problem // nil: Problems()
 	Contenders  []string  // names of the contenders; nil: all
 	Evaluations int       // largest number of evaluations of a run; 0: Evaluations
 	Workers     int       // number of parallel runs, each on one thread; 0: 1
-	DataDir     string    // directory of the data sets' files
-	Out         string    // directory of the results
+	// RunLimit is the longest time of another optimiser on a problem; 0: DefaultRunLimit. An
+	// optimiser that takes longer keeps its evaluations up to then.
+	RunLimit time.Duration
+	DataDir  string // directory of the data sets' files
+	Out      string // directory of the results
 	// Python is the environment of the other optimisers. If it is nil, only ppal runs.
 	Python *Python
 	// Progress is called before each run.
@@ -70,7 +77,7 @@ func Compare(ctx context.Context, o Options) (*Outcome, error) {
 	var workers sync.WaitGroup
 	for number := range o.Workers {
 		workers.Go(func() {
-			python := &worker{python: c.Python}
+			python := &worker{python: c.Python, limit: cmp.Or(c.RunLimit, DefaultRunLimit)}
 			defer python.close()
 			for j := c.take(); j != nil && ctx.Err() == nil; j = c.take() {
 				if err := c.do(ctx, j, python, number); err != nil {

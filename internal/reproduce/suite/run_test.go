@@ -7,11 +7,12 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // library writes a program that answers like the package peers.suite. It has a contender with two
 // settings, a contender whose library is missing, a contender that fails, and a contender that ends
-// the process. A run appends a line to the file runs.
+// the process, and a contender that hangs. A run appends a line to the file runs.
 func library(t *testing.T) (p *Python, runs string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -20,7 +21,7 @@ func library(t *testing.T) (p *Python, runs string) {
 	dir := t.TempDir()
 	runs = filepath.Join(dir, "runs")
 	script := `#!/bin/sh
-if [ "$3" = --list ]; then echo '{"absent": [{}], "broken": [{}], "ending": [{}], "rival": [{"c": 1}, {"c": 10}]}'; exit; fi
+if [ "$3" = --list ]; then echo '{"absent": [{}], "broken": [{}], "ending": [{}], "hanging": [{}], "rival": [{"c": 1}, {"c": 10}]}'; exit; fi
 while read -r line; do
 	trace=$(echo "$line" | sed "s/.*'--trace' '\([^']*\)'.*/\1/")
 	echo '{"evaluations":1,"forwards":1,"backwards":1,"seconds":0,"f":0,"violation":0}' > "$trace"
@@ -28,6 +29,7 @@ while read -r line; do
 	*'"absent"'*) echo '{"missing": "absent"}'; continue;;
 	*'"broken"'*) echo '{"error": "no luck"}'; continue;;
 	*'"ending"'*) exit 1;;
+	*'"hanging"'*) exec sleep 60;;
 	esac
 	echo '{"evaluations":2,"forwards":2,"backwards":1,"seconds":0.1,"f":-44,"violation":0}' >> "$trace"
 	echo '{"checkpoint":10,"seconds":1,"best":-44,"epsilon":1e-4,"multipliers":3}' >> "$trace"
@@ -48,7 +50,8 @@ func TestCompare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Problems: list, Evaluations: 200, Workers: 2, DataDir: "/data", Out: t.TempDir(), Python: python}
+	names := []string{Default, "nesterov", "absent", "broken", "ending", "rival"}
+	o := Options{Problems: list, Contenders: names, Evaluations: 200, Workers: 2, DataDir: "/data", Out: t.TempDir(), Python: python}
 	for range 2 {
 		outcome, err := Compare(t.Context(), o)
 		if err != nil {
@@ -59,7 +62,7 @@ func TestCompare(t *testing.T) {
 		}
 		text := outcome.Markdown()
 		for _, want := range []string{
-			"absent was not measured", "| rival | best single | 0.1 | 0, 0, 1 (0%) | - |", "| rival | 1 of 1 (100%) | - |",
+			"absent was not measured", "## Where ppal ends worse than nesterov", "| rival | best single | 0.1 | 0, 0, 1 (0%) | - |", "| rival | 1 of 1 (100%) | - |",
 			"| the best of the others | best per problem | 1e-05 | 0, 0, 1 (0%) |", " | -, - | 2, 0.0001 |",
 			"- rival (2 settings): `{\"c\": 1}`", "- broken on hs043 {}: no luck", "- ending on hs043 {}: the process ended (see ",
 		} {
@@ -91,6 +94,23 @@ func TestCompare(t *testing.T) {
 	o.Contenders = []string{"other"}
 	if _, err := Compare(t.Context(), o); !errors.Is(err, ErrContender) {
 		t.Errorf("an unknown contender: %v", err)
+	}
+}
+
+// A run that takes too long keeps its evaluations. The next run starts a new process.
+func TestRunLimit(t *testing.T) {
+	python, _ := library(t)
+	list, err := Select("hs043")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Problems: list, Contenders: []string{"hanging", "rival"}, RunLimit: time.Second, Out: t.TempDir(), Python: python}
+	outcome, err := Compare(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := outcome.Runs[0]; r.Failure != "stopped after 1s" || r.Spent > 1 {
+		t.Errorf("%+v", r)
 	}
 }
 

@@ -1,0 +1,127 @@
+"""Solvers of smooth problems on PyTorch's gradients: an augmented Lagrangian with L-BFGS, and IPOPT."""
+
+from __future__ import annotations
+
+import time
+from importlib.metadata import version
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+
+from .cases import FEASIBLE
+from .peer import Peer
+from .problem import Problem, Weights, class_losses
+from .settings import IpoptSetting, LagrangianSetting
+from .suite import augmented_lagrangian, ipopt
+from .suite.evaluations import Evaluations, Exhausted, Seen
+from .suite.sets import WeightSet
+from .torch_peer import Network, parameters
+
+
+class TorchSource:
+    """The Neyman-Pearson problem on PyTorch, for the solvers: float32, with f and g summed in float64."""
+
+    dtype = "float32"
+
+    def __init__(self, problem: Problem, network: Network) -> None:
+        self.start = problem.start.vector()
+        self.weights = WeightSet(radius=problem.theta)
+        self.constraints = len(problem.counts) - 1
+        self.trained = parameters(problem.start, self.dtype)
+        self._problem, self._network = problem, network
+        self._losses: torch.Tensor
+        self._passed = False  # whether the graph of the last forward pass is used up
+
+    def forward(self, x: np.ndarray) -> np.ndarray:
+        """f and g at x."""
+        with torch.no_grad():
+            torch.nn.utils.vector_to_parameters(torch.from_numpy(x.astype(self.dtype)), self.trained)
+        self._losses = self._network.summed_losses(*self.trained)
+        values = self._losses.detach().numpy().copy()
+        values[1:] -= self._problem.kappa
+        return values
+
+    def backward(self, w: np.ndarray) -> np.ndarray:
+        """w_0 grad f + sum_j w_j grad g_j."""
+        gradients = torch.autograd.grad(self._losses @ torch.from_numpy(w), self.trained, retain_graph=True)
+        return torch.nn.utils.parameters_to_vector(gradients).numpy().astype(np.float64)
+
+
+class Timed(Evaluations):
+    """Evaluations with the time of each point. A run may end at a target or after some seconds."""
+
+    def __init__(self, source: TorchSource, budget: int, target: float | None, after: int, seconds: float | None) -> None:
+        super().__init__(source, budget)
+        self.target, self.after, self.limit = target, after, seconds
+        self.begun = time.perf_counter()
+        self.times: list[float] = []
+
+    def forward(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        """f and g at x, and the time."""
+        if self.limit is not None and self.times and self.times[-1] > self.limit and self.target is not None:
+            raise Exhausted
+        values = super().forward(x)
+        self.times.append(time.perf_counter() - self.begun)
+        last = self.seen[-1]
+        if self.target is not None and last.objective <= self.target and last.violation <= FEASIBLE:
+            self.budget, self.target = min(self.budget, self.count + self.after), None
+        return values
+
+
+class SolverPeer(Peer):
+    """Runs a solver with a setting."""
+
+    solver: ModuleType
+    kind: type[LagrangianSetting] | type[IpoptSetting]
+    package: str
+
+    def __init__(self, threads: int) -> None:
+        super().__init__(threads)
+        torch.set_num_threads(threads)
+        self._network: Network
+
+    def describe(self) -> dict[str, str]:
+        return {self.package: version(self.package), "PyTorch": torch.__version__}
+
+    def load(self, folder: str) -> None:
+        """Read the problem."""
+        super().load(folder)
+        self._network = Network.of(self.problem, "float32")
+
+    def warm_up(self, setting: dict[str, Any]) -> None:
+        """A few evaluations, which are discarded."""
+        self.run(setting, until=3)
+
+    def run(
+        self, setting: dict[str, Any], until: int, target: float | None = None, after: int = 0, seconds: float | None = None
+    ) -> dict:
+        """As CooperPeer.run. An evaluation takes the place of an iteration, and counts as in suite.evaluations."""
+        source = TorchSource(self.problem, self._network)
+        problem = Timed(source, until + 1, target, after, seconds)
+        returned = self.solver.run(problem, self.kind(**setting))
+        torch.nn.utils.vector_to_parameters(torch.from_numpy(returned.astype(source.dtype)), source.trained)
+        weights = Weights(*(t.detach().numpy() for t in source.trained))
+        points = [_point(seen, at) for seen, at in zip(problem.seen, problem.times)]
+        return {"points": points, "losses": class_losses(self.problem, weights).tolist()}
+
+    def _gradient(self, dtype: str, w: list[float]) -> tuple[list[float], Weights]:
+        raise NotImplementedError("the part check verifies PyTorch's gradient, which this peer uses")
+
+
+class LagrangianPeer(SolverPeer):
+    """The augmented Lagrangian."""
+
+    solver, kind, package = augmented_lagrangian, LagrangianSetting, "scipy"
+
+
+class IpoptPeer(SolverPeer):
+    """IPOPT. Cannot start without ipyopt."""
+
+    solver, kind, package = ipopt, IpoptSetting, "ipyopt"
+
+
+def _point(seen: Seen, seconds: float) -> list[float]:
+    """(iteration, seconds, objective, worst constraint): the start is iteration 0."""
+    return [seen.evaluations - 1, seconds, seen.objective, seen.violation]
