@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ppal/internal/bench"
+	"ppal/internal/racing"
 )
 
 // benched runs the command on cases with a hundredth of their rows, without data files.
@@ -33,6 +34,7 @@ func measured(text string) string {
 }
 
 func TestBenchJSON(t *testing.T) {
+	racing.Skip(t, "TestBenchTable runs the same goroutines on two of the cases")
 	got := benched(t, "--json", "--simd", "go") // every machine supports the level go
 	if got.status != exitDone {
 		t.Fatalf("%+v", got)

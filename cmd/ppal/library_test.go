@@ -14,6 +14,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/internal/racing"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
@@ -24,6 +25,7 @@ import (
 
 // The command and the library do the same run to the bit: both have the same defaults.
 func TestLibraryDoesTheCommandsRun(t *testing.T) {
+	racing.Skip(t, "TestCommandRepeatsALibrarysRun trains on the same data for fewer iterations")
 	set := trainer.Settings{Iterations: 25, Seed: 1}
 	for flags, options := range map[string]session.Options{
 		"--problem dp": {Data: session.Table{Dataset: "synthetic-adult"}, Task: session.DemographicParity{}},
@@ -77,6 +79,9 @@ func TestCommandRepeatsALibrarysRun(t *testing.T) {
 			Method: &method.MultiplierModel{Units: 7}, Device: session.Device{Engine: session.Gorgonia}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "groups" {
+				racing.Skip(t, "Gorgonia's engine runs on one goroutine")
+			}
 			options.Settings.Iterations, options.Settings.Seed = 12, 3
 			s, err := session.New(t.Context(), options)
 			if err != nil {

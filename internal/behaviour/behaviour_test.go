@@ -19,6 +19,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/cpu"
+
+	"ppal/internal/racing"
 )
 
 var update = flag.Bool("update", false, "record the table again")
@@ -39,9 +41,7 @@ type outcome struct {
 const table = "testdata/runs.json"
 
 func TestRuns(t *testing.T) {
-	if raceDetector {
-		t.Skip("the race detector sees nothing of another process")
-	}
+	racing.Skip(t, "it sees nothing of another process")
 	program := build(t)
 	want := map[string]outcome{}
 	if text, err := os.ReadFile(table); err == nil {

@@ -60,11 +60,12 @@ func FitPlatt(scores []float64, positive []bool) (Platt, error) {
 	case largest == 0 || math.IsInf(largest, 0) || math.IsNaN(largest):
 		return Platt{}, fmt.Errorf("%w: the largest score is %v", ErrNoProbabilities, largest)
 	}
+	high, low := (count[1]+1)/(count[1]+2), 1/(count[0]+2)
 	target := func(i int) float64 {
 		if positive[i] {
-			return (count[1] + 1) / (count[1] + 2)
+			return high
 		}
-		return 1 / (count[0] + 2)
+		return low
 	}
 	// The scores are divided by the largest, so that both parameters have the same scale.
 	a, b := 0.0, math.Log((count[1]+1)/(count[0]+1))
@@ -93,8 +94,12 @@ func FitPlatt(scores []float64, positive []bool) (Platt, error) {
 		da, db := -(hbb*ga-hab*gb)/det, -(haa*gb-hab*ga)/det
 		slope, step, improved := ga*da+gb*db, 1.0, false
 		for range plattHalvings {
-			if next := loss(a+step*da, b+step*db); next < value+1e-4*step*slope {
-				a, b, value, improved = a+step*da, b+step*db, next, true
+			toA, toB := a+step*da, b+step*db
+			if toA == a && toB == b && slope <= 0 { // no shorter step changes the loss
+				break
+			}
+			if next := loss(toA, toB); next < value+1e-4*step*slope {
+				a, b, value, improved = toA, toB, next, true
 				break
 			}
 			step /= 2

@@ -140,6 +140,7 @@ type line struct {
 	sum      float64   // sum of the excesses beyond the slacks
 	value    float64   // the objective
 	scratch  []int32   // decisions
+	order    sorter
 }
 
 // newLine returns a line for the rates and the target; the caller sets the moves.
@@ -151,15 +152,7 @@ func newLine(rates *Rates, target *Target) *line {
 // search returns the best threshold t and writes its result to e. On entry, e holds the result of t
 // = 0. search returns false and leaves e unchanged if no threshold is better than t = 0.
 func (l *line) search(e *Exact, resolution float64) (t float64, found bool) {
-	slices.SortFunc(l.moves, func(a, b move) int {
-		switch {
-		case a.margin > b.margin:
-			return -1
-		case a.margin < b.margin:
-			return 1
-		}
-		return int(a.row) - int(b.row)
-	})
+	l.order.descending(l.moves)
 	l.reset()
 	n := len(l.moves)
 	for k := 0; ; k++ { // the k largest margins are above the threshold

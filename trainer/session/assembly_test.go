@@ -23,7 +23,7 @@ var kinds = []models.NormalizationKind{models.NormalizeNone, models.NormalizeCen
 func TestExactEqualsTheWhole(t *testing.T) {
 	for _, kind := range kinds {
 		e := build(t, small(func(c *setup) { c.Normalize = kind }))
-		p, err := newExact(e.builder, e.data.splits[0].rows, e.iterate())
+		p, err := newExact(e.builder, e.data.splits[0], e.iterate())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,6 +42,20 @@ func (b *builder) newBlocks(data matrix.Matrix, dtype tensor.Dtype, weights mode
 	return b.blocksOf(data, min(n, max(blockRows, blockNumbers/d)), dtype, weights)
 }
 
+// exactBlocks returns the blocks of a split in float64. The split keeps them: the exact step, the
+// certificate and the measures use the same blocks. x are the weights of the first call.
+func (b *builder) exactBlocks(s *split, x []float64) (*blocks, error) {
+	if s.exact != nil {
+		return s.exact, nil
+	}
+	weights, err := models.Unstack(b.spec, x)
+	if err != nil {
+		return nil, err
+	}
+	s.exact, err = b.newBlocks(s.data, tensor.Float64, weights)
+	return s.exact, err
+}
+
 // blocksOf builds the model for blocks of the given number of rows, at most all rows.
 func (b *builder) blocksOf(data matrix.Matrix, rows int, dtype tensor.Dtype, weights models.Weights) (*blocks, error) {
 	k := &blocks{rows: rows, data: data, list: make([]int, rows), outputs: b.spec.Outputs}

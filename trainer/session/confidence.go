@@ -38,7 +38,7 @@ func (a *assembly) newConfidence() (*confidence, error) {
 		return nil, &OptionError{Option: "confidence", Problem: "needs validation rows that did not choose the weights; leave out --select best-validation and --patience"}
 	}
 	var err error
-	if c.sample, err = d.sample(c.validation.rows); err != nil {
+	if c.sample, err = d.sampleOf(c.validation); err != nil {
 		return nil, err
 	}
 	c.Plan, err = promise.New(d.system, c.sample.Rows(), level)

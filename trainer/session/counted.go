@@ -3,11 +3,8 @@ package session
 import (
 	"fmt"
 
-	"gorgonia.org/tensor"
-
 	"ppal/constraints"
 	"ppal/internal/statistics"
-	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/decide"
 )
@@ -18,21 +15,17 @@ const heldOutLevel = 0.95
 // scores64 returns the scores of a split in float64 at the iterate.
 func (a *assembly) scores64(s *split) ([]float64, error) {
 	x := a.iterate()
-	weights, err := models.Unstack(a.builder.spec, x)
+	b, err := a.builder.exactBlocks(s, x)
 	if err != nil {
 		return nil, err
 	}
-	blocks, err := a.builder.newBlocks(s.data, tensor.Float64, weights)
-	if err != nil {
-		return nil, err
-	}
-	return blocks.scores(x)
+	return b.scores(x)
 }
 
 // count counts the decisions of scores on a split. count also returns the smooth terms. parameters
 // are the terms of the weights.
 func (d *decisions) count(s *split, scores, parameters []float64) (*constraints.Counted, []float64, error) {
-	sample, err := d.sample(s.rows)
+	sample, err := d.sampleOf(s)
 	if err != nil {
 		return nil, nil, fmt.Errorf("session: %s rows: %w", s.name, err)
 	}

@@ -52,6 +52,9 @@ func TestDecisionsTrain(t *testing.T) {
 			"l1(weights) <= 100")}, func(o *Options) { narrow(o); o.BatchSize = 500 }, 4},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			if tc.o == nil { // the last case runs the same goroutines, and those of mini-batches
+				notUnderRace(t)
+			}
 			tc.task.BoundsOn = OnSurrogate
 			o := onTable(tc.task, table, tc.o)
 			o.Device.Dtype = tensor.Float64
@@ -89,7 +92,7 @@ func TestDecisionsTrain(t *testing.T) {
 // sameAsTheBlocks compares f, g and a gradient in blocks of rows with those of all rows at once.
 func sameAsTheBlocks(t *testing.T, e *assembly) {
 	t.Helper()
-	smooth, err := newExact(e.builder, e.data.splits[0].rows, e.iterate())
+	smooth, err := newExact(e.builder, e.data.splits[0], e.iterate())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,6 +130,7 @@ func sameAsTheBlocks(t *testing.T, e *assembly) {
 
 // TestDecisionsOfClasses trains a network for pictures of three classes under class constraints.
 func TestDecisionsOfClasses(t *testing.T) {
+	notUnderRace(t)
 	task := Decisions{SubjectTo: subject(t, "recall[*] >= 0.8", "precision[C] >= 0.5", "fpr[S] <= 0.2", "loss[o] <= 1")}
 	o := Options{Data: Images{Dataset: "synthetic", Classes: []int{0, 1, 2}, RowsPerClass: 100}, Task: task, Model: &models.Spec{Hidden: []int{8}},
 		Device: Device{Dtype: tensor.Float64}}
@@ -275,7 +279,7 @@ func TestBatchesKeepTheWeights(t *testing.T) {
 	e := buildOptions(t, onTable(task, Matrices{Train: m}, func(o *Options) { o.BatchSize = 40 }))
 	b := e.sampler.(smoothBatches).batches
 	picked := func() Rows {
-		r := e.data.splits[0].rows.pick(b.list).public()
+		r := e.data.splits[0].pick(b.list).public()
 		for _, g := range r.Groups {
 			slices.Sort(g.Rows)
 		}

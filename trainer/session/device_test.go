@@ -11,6 +11,7 @@ import (
 	"ppal/cuda"
 	"ppal/cuda/double"
 	"ppal/cuda/driver"
+	"ppal/internal/racing"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/problem"
@@ -69,6 +70,9 @@ func TestTrainingOnGPU(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "int8x2, batches in micro-batches" {
+				notUnderRace(t)
+			}
 			r := double.New(double.Options{Info: driver.Info{Ordinal: 1, Name: "NVIDIA H200", Major: 9, Driver: "13.0", Products: "cuBLAS 13.1"}})
 			e, err := onDouble(t, r, change)
 			if err != nil {
@@ -162,6 +166,7 @@ func TestAutomaticDevice(t *testing.T) {
 // The description names the products that ran. The session refuses products that the device or the
 // data do not support. Automatic products use three int8 digits if the device has integer units.
 func TestProductsOnGPU(t *testing.T) {
+	racing.Skip(t, "TestTrainingOnGPU runs the same goroutines")
 	r := func() *double.Driver { return double.New(double.Options{}) }
 	for asked, ran := range map[Products]string{"": "int8x3", Float32: "float32", TF32: "tf32", BF16x3: "bf16x3", BF16x2: "bf16x2",
 		Int8x3: "int8x3", Int8x2: "int8x2"} {

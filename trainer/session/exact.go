@@ -1,9 +1,6 @@
 package session
 
 import (
-	"gorgonia.org/tensor"
-
-	"ppal/models"
 	"ppal/trainer/certify"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
@@ -26,16 +23,13 @@ var _ problem.Problem = (*exact)(nil)
 
 // newExact returns the problem at the iterate x, the stacked weights as trained. The problem keeps
 // the slice x as its iterate.
-func newExact(b *builder, r rows, x []float64) (*exact, error) {
+func newExact(b *builder, s *split, x []float64) (*exact, error) {
 	e := &exact{HostSpace: problem.NewHostSpace(x, b.regularizer), b: b}
-	weights, err := models.Unstack(b.spec, x)
-	if err != nil {
+	var err error
+	if e.blocks, err = b.exactBlocks(s, x); err != nil {
 		return nil, err
 	}
-	if e.blocks, err = b.newBlocks(r.data, tensor.Float64, weights); err != nil {
-		return nil, err
-	}
-	if e.head, err = b.head(r); err != nil {
+	if e.head, err = b.head(s.rows); err != nil {
 		return nil, err
 	}
 	e.direction = e.head.Space().New()

@@ -7,6 +7,7 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"ppal/internal/racing"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -89,6 +90,7 @@ func TestFairnessProblemsTrain(t *testing.T) {
 
 // The problem in blocks of rows equals the training problem in float64.
 func TestExactFairness(t *testing.T) {
+	racing.Skip(t, "TestBlocksEqualTheWhole and TestExactEqualsTheWhole run the blocks")
 	float64s := func(o *Options) { o.Device.Dtype = tensor.Float64 }
 	for _, o := range []Options{
 		onTable(EqualizedOdds{}, Table{Dataset: "synthetic-adult"}, func(o *Options) { float64s(o); plada(o) }),
@@ -98,7 +100,7 @@ func TestExactFairness(t *testing.T) {
 		if _, err := e.Optimize(context.Background(), trainer.Settings{Iterations: 5}); err != nil {
 			t.Fatal(err)
 		}
-		smooth, err := newExact(e.builder, e.data.splits[0].rows, e.iterate())
+		smooth, err := newExact(e.builder, e.data.splits[0], e.iterate())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,11 +140,8 @@ func TestExactFairness(t *testing.T) {
 	}
 }
 
-// notUnderRace skips a long training under the race detector, which slows it about five times.
-// Shorter trainings run the same goroutines.
+// notUnderRace skips a long training under the race detector.
 func notUnderRace(t *testing.T) {
 	t.Helper()
-	if raceDetector {
-		t.Skip("a long training; shorter ones run the same goroutines")
-	}
+	racing.Skip(t, "a long training; shorter ones run the same goroutines")
 }

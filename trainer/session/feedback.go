@@ -32,6 +32,16 @@ func (s *Statement) decided() *decisions {
 // sample returns the system on rows.
 func (d *decisions) sample(r rows) (*constraints.Sample, error) { return r.public().sample(d.system) }
 
+// sampleOf returns the system on the rows of a split. The split keeps it.
+func (d *decisions) sampleOf(s *split) (*constraints.Sample, error) {
+	if s.sample != nil {
+		return s.sample, nil
+	}
+	var err error
+	s.sample, err = d.sample(s.rows)
+	return s.sample, err
+}
+
 // rates returns the rates of decisions on a sample of n rows.
 func (d *decisions) rates(s *constraints.Sample, n, classes int) (*decide.Rates, error) {
 	entries, list := s.Entries(), []decide.Entry(nil)
@@ -125,7 +135,7 @@ func (a *assembly) optimizeDecisions(ctx context.Context, s trainer.Settings) (*
 	d, train := a.builder.statement.decided(), a.data.splits[0]
 	f := &solution{}
 	var err error
-	if f.sample, err = d.sample(train.rows); err != nil {
+	if f.sample, err = d.sampleOf(train); err != nil {
 		return nil, err
 	}
 	n := train.len()

@@ -129,7 +129,7 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	result := &Result{Training: r}
 	x := a.iterate()
 	train := a.data.splits[0]
-	smooth, err := newExact(a.builder, train.rows, x)
+	smooth, err := newExact(a.builder, train, x)
 	if err != nil {
 		return nil, err
 	}

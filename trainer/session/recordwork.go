@@ -15,7 +15,7 @@ const (
 )
 
 // cheapRecords is the work of all records together, in nanoseconds, that a run takes in any case.
-const cheapRecords = 5e7
+const cheapRecords = 2e7
 
 // The least number of automatic records of a run, and the number that needs no more.
 const (

@@ -58,7 +58,7 @@ func (a *assembly) setMerits(s *trainer.Settings) (err error) {
 func (a *assembly) merit(s *split) (func() trainer.Merit, error) {
 	list := a.builder.statement.Constraints
 	if d := a.builder.statement.decided(); d != nil && d.on == OnDecisions {
-		sample, err := d.sample(s.rows)
+		sample, err := d.sampleOf(s)
 		if err != nil {
 			return nil, err
 		}

@@ -60,8 +60,10 @@ func (l *loaded) name() string {
 type split struct {
 	name Split
 	rows
-	problem *graph.Problem // nil except for the training rows
-	blocks  *blocks        // nil for the training rows
+	problem *graph.Problem      // nil except for the training rows
+	blocks  *blocks             // nil for the training rows
+	exact   *blocks             // blocks in float64; nil before exactBlocks
+	sample  *constraints.Sample // the constraints of a Decisions task; nil before sampleOf
 	measure func(scores []float64) (Measures, error)
 	last    Measures  // measures of the last record
 	scores  []float64 // scores of the last record

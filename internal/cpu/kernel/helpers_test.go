@@ -7,13 +7,20 @@ import (
 	"unsafe"
 
 	"ppal/internal/cpu/guardpage"
+	"ppal/internal/racing"
 )
+
+// alone is the reason why the race detector does not run the tests of the kernels. The tests of
+// internal/cpu run every kernel with the detector.
+const alone = "a kernel starts no goroutine; TestProductsConcurrent runs kernels on several"
 
 // canary fills memory that a kernel must not touch.
 const canary = 12345.5
 
 // eachLevel runs a test at every level of this machine.
 func eachLevel(t *testing.T, test func(t *testing.T, level Level)) {
+	t.Helper()
+	racing.Skip(t, alone)
 	for _, level := range Levels() {
 		t.Run(level.String(), func(t *testing.T) { test(t, level) })
 	}
@@ -29,6 +36,8 @@ func eachKernel(t *testing.T, single, double func(t *testing.T, level Level)) {
 
 // bothWide runs a test of both types that compares AVX2 with AVX-512, if the machine has both.
 func bothWide(t *testing.T, single, double func(t *testing.T)) {
+	t.Helper()
+	racing.Skip(t, alone)
 	if !AVX512.Supported() {
 		t.Skip("needs AVX-512")
 	}

@@ -1,5 +1,0 @@
-//go:build !race
-
-package behaviour
-
-const raceDetector = false

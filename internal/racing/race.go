@@ -1,0 +1,6 @@
+//go:build race
+
+package racing
+
+// Detector is true if the race detector runs.
+const Detector = true

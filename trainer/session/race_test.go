@@ -1,6 +1,0 @@
-//go:build race
-
-package session
-
-// raceDetector is true if the tests run under the race detector.
-const raceDetector = true
