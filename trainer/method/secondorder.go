@@ -33,7 +33,7 @@ type augmentedRule interface {
 // no scale: the multipliers move when a step inside the trust region promises less than a tenth of
 // the update. The number of steps between updates follows. An update costs a backward pass.
 //
-// If the violation ||max(0, g)|| has not halved at an update, or after 20 steps without an update,
+// If the violation ||max(0, g)|| has not halved at an update, or after 100 steps without an update,
 // the penalty doubles (Bertsekas, Constrained Optimization and Lagrange Multiplier Methods, 1982,
 // section 2.2).
 type secondOrder struct {
@@ -48,7 +48,7 @@ type secondOrder struct {
 
 const (
 	outerShare     = 0.1 // a step that promises less than this share of an update waits for the update
-	patience       = 20  // steps without an update
+	patience       = 100 // steps without an update
 	violationShare = 0.5 // the violation must fall by this factor
 	toleranceShare = 0.1 // of the feasibility tolerance
 	firstPenalty   = 1   // the first rho of PPALA with quasi-Newton steps

@@ -4,10 +4,10 @@ import "math"
 
 // Augmented is the augmented Lagrangian with fixed multipliers lambda and the penalty c,
 //
-//	phi(x) = f(x) + sum_j (max(0, lambda_j + c g_j(x))^2 - lambda_j^2)/(2c),   w = max(0, lambda + c g(x)).
+//	phi(x) = f(x) + sum_j (max(0, lambda_j + c g_j(x))^2 - lambda_j^2)/(2c).
 //
-// Its gradient is grad f + J^T w. It is f + <lambda, g + u> + (c/2)||g + u||^2 at the slack u >= 0
-// that minimises (Rockafellar 1973).
+// Its gradient is grad f + J^T w with w = max(0, lambda + c g(x)). phi is the minimum of f +
+// <lambda, g + u> + (c/2)||g + u||^2 over slacks u >= 0 (Rockafellar 1973).
 type Augmented struct {
 	Multipliers []float64 // lambda
 	Penalty     float64   // c > 0
@@ -29,8 +29,8 @@ func (a Augmented) Coefficients(w, g []float64) {
 	}
 }
 
-// Gain returns ||w - lambda||^2/(2c). A multiplier step lambda+ = w at a minimiser of phi raises the
-// dual function by at least this number (a proximal point step on the dual function).
+// Gain returns ||w - lambda||^2/(2c). A multiplier step lambda+ = w at a minimiser of phi raises
+// the dual function by at least this number, because the step is a proximal point step.
 func (a Augmented) Gain(g []float64) float64 {
 	sum := 0.0
 	for j, l := range a.Multipliers {

@@ -17,13 +17,15 @@ import (
 //
 //	minimise  <d, z> + z^T B z/2 + r(x + z)  over ||z|| <= Delta
 //
-// exactly, for r = 0, the ball and the squared norm (see spanModel and region). The step is taken
-// if phi + r falls by more than 1e-4 of the predicted decrease, and its pair is kept even if not.
+// exactly, for r = 0, the ball and the squared norm (see spanModel and region). The iterate moves
+// if phi + r falls by more than 1e-4 of the predicted decrease. The pair of a rejected step stays,
+// too.
 //
 // Delta halves after a poor step, doubles after a good step, and is at most c (1 + ||x||). At
-// first c = 0.05: on networks with saturating losses, longer steps give up rows, and the run ends
-// in a worse local minimum. While the longest steps decrease phi by less than a twentieth each, c
-// doubles; such steps are far too short, for example on linear models from x = 0.
+// first c = 0.05. On networks with saturating losses, longer steps leave some rows with the wrong
+// sign for ever, and the run ends in a worse local minimum. While the longest steps decrease phi by
+// less than a twentieth each, c doubles, because such steps are too short (linear models from
+// x = 0).
 //
 // All pairs are differences of gradients with the same multipliers and the same penalty. The change
 // of J^T w with w does not enter them.

@@ -109,8 +109,8 @@ func (m *spanModel) update(pairs [][2]int) bool {
 	return true
 }
 
-// leastEigenvalue is the smallest eigenvalue of B relative to the largest; rounding may make B's own
-// smaller or negative.
+// leastEigenvalue is the smallest eigenvalue of B relative to the largest. Rounding may make an
+// eigenvalue of B smaller, or negative.
 const leastEigenvalue = 1e-14
 
 // rotate returns the coordinates of vector i in the eigenvectors of B.
