@@ -9,7 +9,7 @@ import (
 )
 
 // adultClasses are the names of the two incomes.
-var adultClasses = [2]string{"income<=50K", "income>50K"}
+var adultClasses = []string{"income<=50K", "income>50K"}
 
 // adult describes Adult: 48,842 people of a census and whether they earn more than 50,000 dollars
 // (Kohavi, "Scaling up the accuracy of naive-Bayes classifiers", KDD 1996), as 123 binary features
@@ -20,7 +20,7 @@ func adult() Dataset {
 	d := Dataset{
 		Name:        "adult",
 		Description: "incomes of 48,842 people; groups sex=Female and sex=Male",
-		Classes:     adultClasses[:],
+		Classes:     adultClasses,
 		Features:    adultFeatures,
 		Sparse:      true,
 		Files: []File{

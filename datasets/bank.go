@@ -19,7 +19,7 @@ func bank() Dataset {
 	d := Dataset{
 		Name:        "bank",
 		Description: "calls of a bank, 41,188 rows; groups 25<=age<60 and the rest",
-		Classes:     bankClasses[:],
+		Classes:     bankClasses,
 		Features:    63,
 		Files: []File{{
 			Path:   "bank/bank-additional-full.csv",
@@ -44,7 +44,7 @@ func bank() Dataset {
 	return d
 }
 
-var bankClasses = [2]string{"y=no", "y=yes"}
+var bankClasses = []string{"y=no", "y=yes"}
 
 func readBank(path string, attributes []string) (*sheet, error) {
 	design := bankDesign()

@@ -19,7 +19,7 @@ func communities() Dataset {
 	d := Dataset{
 		Name:        "communities",
 		Description: "crime in 1,994 communities; intersectional groups of black, Hispanic and Asian shares",
-		Classes:     communitiesClasses[:],
+		Classes:     communitiesClasses,
 		Features:    145,
 		Files: []File{{
 			Path:   "communities/communities.data",
@@ -44,7 +44,7 @@ const (
 	crimeLabel     = "crime"
 )
 
-var communitiesClasses = [2]string{fmt.Sprintf("%s<%v", crimeColumn, crimeThreshold), fmt.Sprintf("%s>=%v", crimeColumn, crimeThreshold)}
+var communitiesClasses = []string{fmt.Sprintf("%s<%v", crimeColumn, crimeThreshold), fmt.Sprintf("%s>=%v", crimeColumn, crimeThreshold)}
 
 func readCommunities(path string, attributes []string) (*sheet, error) {
 	design := communitiesDesign()

@@ -16,7 +16,7 @@ func compas() Dataset {
 	d := Dataset{
 		Name:        "compas",
 		Description: "defendants charged again within two years, 6,172 rows; groups race=African-American and the rest",
-		Classes:     compasClasses[:],
+		Classes:     compasClasses,
 		Features:    16,
 		Files: []File{{
 			Path:   "compas/compas-scores-two-years.csv",
@@ -35,7 +35,7 @@ func compas() Dataset {
 	return d
 }
 
-var compasClasses = [2]string{"two_year_recid=0", "two_year_recid=1"}
+var compasClasses = []string{"two_year_recid=0", "two_year_recid=1"}
 
 func compasDesign() *design {
 	return &design{

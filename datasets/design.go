@@ -10,9 +10,11 @@ import (
 // design describes how a sheet becomes a table: the label's column, the features of the other
 // columns, and the groups.
 type design struct {
-	label     string    // a categorical column
-	positive  string    // the category of class +1; all others are -1
-	classes   [2]string // names of -1 and +1
+	label     string   // a categorical column
+	positive  string   // the category of class +1; all others are -1
+	classes   []string // names of the classes: two, for -1 and +1, or more
+	several   []string // the label's value of each class; nil: positive decides between two classes
+	others    []string // the label's values whose rows are left out
 	encodings []Encoding
 	header    []string // as in schema
 	absent    []string // as in schema
@@ -25,16 +27,8 @@ func (d *design) specs() []columnSpec { return (&Preparation{Encodings: d.encodi
 
 // table makes the source from the sheet.
 func (d *design) table(s *sheet, opts TableOptions) (*source, error) {
-	label := s.column(d.label)
-	out := &source{classes: d.classes, rows: s.source, labels: make([]int, s.rows),
-		label: Label{Column: d.label, Positive: d.positive, Negative: without(label.values, d.positive)}}
-	positive := int32(slices.Index(label.values, d.positive))
-	for i, code := range label.codes {
-		out.labels[i] = -1
-		if code == positive {
-			out.labels[i] = +1
-		}
-	}
+	out := &source{classes: d.classes, rows: s.source}
+	d.setLabels(out, s.column(d.label))
 	sensitive, err := d.group(out, s, opts)
 	if err != nil {
 		return nil, err
@@ -68,6 +62,29 @@ func (d *design) table(s *sheet, opts TableOptions) (*source, error) {
 	}
 	out.features, out.uses = &encoded{sheet: s, by: p}, d.uses(s, p)
 	return out, nil
+}
+
+// setLabels sets the label of each row.
+func (d *design) setLabels(out *source, label *column) {
+	of := make([]int, len(label.values)) // the label of each category
+	if d.several != nil {
+		out.label = Label{Column: d.label, Several: d.several, Others: d.others}
+		for k, v := range label.values {
+			of[k] = outside
+			if class := slices.Index(d.several, v); class >= 0 {
+				of[k] = labelOf(class, len(d.several))
+			}
+		}
+	} else {
+		out.label = Label{Column: d.label, Positive: d.positive, Negative: without(label.values, d.positive)}
+		for k, v := range label.values {
+			of[k] = labelOf(indicator(v == d.positive), 2)
+		}
+	}
+	out.labels = make([]int, len(label.codes))
+	for i, code := range label.codes {
+		out.labels[i] = of[code]
+	}
 }
 
 // names lists the columns from which features are made.

@@ -16,25 +16,35 @@ type Label struct {
 	// replaces Positive and Negative. Otherwise is the text for the rows of class -1.
 	Condition string `json:"condition,omitempty"`
 	Otherwise string `json:"otherwise,omitempty"`
+	// Several has the label of each class, in the order of the classes, if the label gives three or
+	// more classes or TableOptions.Classes names the classes. It replaces Positive and Negative.
+	// Others has the labels of rows that belong to none of the classes.
+	Several []string `json:"several,omitempty"`
+	Others  []string `json:"others,omitempty"`
 	// Decimal says how numbers in the column are written, as Encoding.Decimal does.
 	Decimal string `json:"decimal,omitempty"`
 }
 
-// Values returns the label of class -1 and the label of class +1. If class -1 has several labels,
-// its text is "not" and the label of class +1.
-func (l *Label) Values() [2]string {
+// Known reports whether the label describes the classes.
+func (l *Label) Known() bool { return l.Positive != "" || l.Condition != "" || l.Several != nil }
+
+// Values returns the label of each class; with two classes of class -1 and of class +1. If class -1
+// has several labels, its text is "not" and the label of class +1.
+func (l *Label) Values() []string {
 	switch {
+	case l.Several != nil:
+		return slices.Clone(l.Several)
 	case l.Condition != "":
-		return [2]string{l.Otherwise, l.Condition}
+		return []string{l.Otherwise, l.Condition}
 	case len(l.Negative) == 1:
-		return [2]string{l.Negative[0], l.Positive}
+		return []string{l.Negative[0], l.Positive}
 	}
-	return [2]string{"not " + l.Positive, l.Positive}
+	return []string{"not " + l.Positive, l.Positive}
 }
 
-// Classes returns the classes of labels in new rows: 0 for class -1, and 1 for class +1. A number
-// may have another spelling than in the table: "1.0" equals "1". Errors wrap ErrLabel, ErrNumber or
-// ErrGroup, and name the row from 1.
+// Classes returns the classes of labels in new rows, as indices into Values; -1 for the labels in
+// Others. A number may have another spelling than in the table: "1.0" equals "1". Errors wrap
+// ErrLabel, ErrNumber or ErrGroup, and name the row from 1.
 func (l *Label) Classes(texts []string) ([]int, error) {
 	of := l.class
 	if l.Condition != "" {
@@ -83,13 +93,24 @@ func (l *Label) class(text string) (int, error) {
 		y, ok := number([]byte(label))
 		return label == text || isNumber && ok && x == y
 	}
-	switch {
-	case same(l.Positive):
-		return 1, nil
-	case slices.ContainsFunc(l.Negative, same):
-		return 0, nil
+	known := append([]string{l.Positive}, l.Negative...)
+	if l.Several != nil {
+		known = l.Several
+		if slices.Contains(l.Others, text) {
+			return -1, nil
+		}
+		if k := slices.IndexFunc(l.Several, same); k >= 0 {
+			return k, nil
+		}
+	} else {
+		switch {
+		case same(l.Positive):
+			return 1, nil
+		case slices.ContainsFunc(l.Negative, same):
+			return 0, nil
+		}
 	}
-	return 0, fmt.Errorf("%w: %s, want one of %s", ErrLabel, quoted([]byte(text)), listed(append([]string{l.Positive}, l.Negative...), 20))
+	return 0, fmt.Errorf("%w: %s, want one of %s", ErrLabel, quoted([]byte(text)), listed(known, 20))
 }
 
 // without returns the values except one.

@@ -336,20 +336,20 @@ func TestNewRowsPictures(t *testing.T) {
 func TestLabel(t *testing.T) {
 	for name, tc := range map[string]struct {
 		label  Label
-		values [2]string
+		values []string
 		texts  []string
 		want   []int
 		err    error
 	}{
-		"words":     {Label{Column: "y", Positive: "yes", Negative: []string{"no"}}, [2]string{"no", "yes"}, []string{"no", "yes"}, []int{0, 1}, nil},
-		"numbers":   {Label{Positive: "+1", Negative: []string{"-1"}}, [2]string{"-1", "+1"}, []string{"1", "-1.0", "+1"}, []int{1, 0, 1}, nil},
-		"several":   {Label{Positive: "a", Negative: []string{"b", "c"}}, [2]string{"not a", "a"}, []string{"c", "b", "a"}, []int{0, 0, 1}, nil},
-		"unknown":   {Label{Positive: "a", Negative: []string{"b"}}, [2]string{"b", "a"}, []string{"x"}, nil, ErrLabel},
-		"condition": {Label{Column: "x", Condition: "x>=0.28", Otherwise: "x<0.28"}, [2]string{"x<0.28", "x>=0.28"}, []string{"0.28", "0.2"}, []int{1, 0}, nil},
-		"no number": {Label{Column: "x", Condition: "x>=0.28", Otherwise: "x<0.28"}, [2]string{"x<0.28", "x>=0.28"}, []string{"?"}, nil, ErrNumber},
+		"words":     {Label{Column: "y", Positive: "yes", Negative: []string{"no"}}, []string{"no", "yes"}, []string{"no", "yes"}, []int{0, 1}, nil},
+		"numbers":   {Label{Positive: "+1", Negative: []string{"-1"}}, []string{"-1", "+1"}, []string{"1", "-1.0", "+1"}, []int{1, 0, 1}, nil},
+		"several":   {Label{Positive: "a", Negative: []string{"b", "c"}}, []string{"not a", "a"}, []string{"c", "b", "a"}, []int{0, 0, 1}, nil},
+		"unknown":   {Label{Positive: "a", Negative: []string{"b"}}, []string{"b", "a"}, []string{"x"}, nil, ErrLabel},
+		"condition": {Label{Column: "x", Condition: "x>=0.28", Otherwise: "x<0.28"}, []string{"x<0.28", "x>=0.28"}, []string{"0.28", "0.2"}, []int{1, 0}, nil},
+		"no number": {Label{Column: "x", Condition: "x>=0.28", Otherwise: "x<0.28"}, []string{"x<0.28", "x>=0.28"}, []string{"?"}, nil, ErrNumber},
 	} {
 		got, err := tc.label.Classes(tc.texts)
-		if diff := cmp.Diff(tc.want, got); diff != "" || !errors.Is(err, tc.err) || tc.label.Values() != tc.values {
+		if diff := cmp.Diff(tc.want, got); diff != "" || !errors.Is(err, tc.err) || !slices.Equal(tc.label.Values(), tc.values) {
 			t.Errorf("%s: %v, %v, %s", name, tc.label.Values(), err, diff)
 		}
 	}

@@ -116,10 +116,17 @@ func (t *ownTable) column(name string) *ownColumn {
 }
 
 // findLabel finds the label's column, and the value or the condition of class +1.
-func (t *ownTable) findLabel() error {
+func (t *ownTable) findLabel() (err error) {
 	t.label = t.opts.Label
 	if slices.Contains(t.header, t.label) {
 		return nil
+	}
+	if t.opts.Classes != nil {
+		defer func() {
+			if err == nil {
+				err = fmt.Errorf("%w: --classes needs a label without a value or a condition, as in --label %s", ErrClass, shellName(t.label))
+			}
+		}()
 	}
 	left, value, equal := strings.Cut(t.opts.Label, "=")
 	if left = strings.TrimSpace(left); equal && slices.Contains(t.header, left) && value != "" {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 )
 
 // ownCSV describes a user's file: text of separated fields with the columns' names in the first
@@ -149,83 +148,6 @@ func (t *ownTable) source(s *sheet) (*source, error) {
 	}
 	out.notes, out.warnings = append(t.notes, out.notes...), append(t.warnings, out.warnings...)
 	return out, nil
-}
-
-// classes sets the design's classes. With a condition, the label's column becomes two categories.
-func (t *ownTable) classes(d *design, s *sheet) error {
-	label := s.column(t.label)
-	if t.when == nil {
-		positive, err := t.positiveClass(label.values)
-		if err != nil {
-			return err
-		}
-		negative := without(label.values, positive)
-		d.positive, d.classes = positive, [2]string{t.label + "=" + listed(negative, 3), t.label + "=" + positive}
-		return nil
-	}
-	meets, err := t.when.test(label)
-	if err != nil {
-		return err
-	}
-	codes := make([]int32, s.rows)
-	for i := range codes {
-		if meets(i) {
-			codes[i] = 1
-		}
-	}
-	*label = column{name: t.label, codes: codes, values: []string{t.when.negation(), t.when.text}}
-	d.positive, d.classes = t.when.text, [2]string{t.when.negation(), t.when.text}
-	return nil
-}
-
-// positiveClass returns the label of class +1: the value that the user gave, the larger of two
-// numbers, or the word that means yes of two words.
-func (t *ownTable) positiveClass(values []string) (string, error) {
-	if t.positive != "" {
-		return givenClass(values, t.positive)
-	}
-	values = slices.Sorted(slices.Values(values))
-	if len(values) != 2 {
-		many, as := fmt.Sprint(len(values)), "--label '"+t.label+"=VALUE'"
-		if len(values) > maxCategories {
-			many = fmt.Sprintf("more than %d", maxCategories)
-		}
-		if !slices.ContainsFunc(values, func(v string) bool { return !looksNumeric(v) }) {
-			as += " or --label '" + t.label + ">=NUMBER'"
-		}
-		return "", fmt.Errorf("%w: it has %s values (%s), want two, or a condition for class +1, as in %s",
-			ErrLabel, many, listed(values, 10), as)
-	}
-	first, ok := number([]byte(values[0]))
-	second, both := number([]byte(values[1]))
-	yes := func(v string) bool { return slices.Contains([]string{"yes", "true", "y", "t"}, strings.ToLower(v)) }
-	switch {
-	case ok && both && first < second, yes(values[1]) && !yes(values[0]):
-		return values[1], nil
-	case ok && both && second < first, yes(values[0]) && !yes(values[1]):
-		return values[0], nil
-	}
-	return "", fmt.Errorf("%w: is %q or %q the class +1? specify it, as in --label '%s=%s'", ErrLabel, values[0], values[1], t.label, values[1])
-}
-
-// givenClass returns the value of the column that equals the user's text, or the only value that
-// equals the user's number.
-func givenClass(values []string, given string) (string, error) {
-	if slices.Contains(values, given) {
-		return given, nil
-	}
-	var equal []string
-	if x, ok := number([]byte(given)); ok {
-		for _, v := range values {
-			if y, ok := number([]byte(v)); ok && x == y {
-				equal = append(equal, v)
-			}
-		}
-	}
-	if len(equal) == 1 {
-		return equal[0], nil
-	}
-	return "", fmt.Errorf("%w: it is never %q, it is one of %s", ErrLabel, given, listed(values, 20))
 }
 
 // remark adds notes about automatic decisions, and warnings about columns that probably identify

@@ -265,7 +265,7 @@ func (t *ownTable) decideCategories(c *ownColumn, wrong func(at *FileError, advi
 	switch {
 	case c.label && t.when != nil:
 	case c.label:
-		if _, err := t.positiveClass(p.values); err != nil {
+		if _, err := t.labelClasses(p.values); err != nil {
 			wrong(nil, "", "column %q: %w", c.name, err)
 		}
 	case c.split || !c.feature:

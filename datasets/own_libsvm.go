@@ -9,8 +9,8 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// ownLIBSVM describes a user's file in LIBSVM's format with two label values. The larger label is
-// class +1.
+// ownLIBSVM describes a user's file in LIBSVM's format. The larger of two labels is class +1. With
+// more labels, each label is a class.
 func ownLIBSVM() Dataset {
 	return Dataset{
 		Name:        "libsvm",
@@ -26,10 +26,9 @@ func ownLIBSVM() Dataset {
 				return nil, tooWide(opts.File, file.X)
 			}
 			s := &source{}
-			if s.labels, s.classes, err = signs(opts.File, file.Labels); err != nil {
+			if err := s.setClasses(opts.File, file.Labels, opts.Classes); err != nil {
 				return nil, err
 			}
-			s.label = Label{Positive: formatNumber(slices.Max(file.Labels)), Negative: []string{formatNumber(slices.Min(file.Labels))}}
 			return s, s.sparse(file.X, &sparseDesign{}, opts)
 		},
 	}
@@ -47,25 +46,51 @@ func tooWide(path string, x *matrix.CSR) error {
 		Err: fmt.Errorf("%w: a feature has the index %d, the limit is %d", ErrIndex, x.Cols, maxOwnFeatures)}
 }
 
-// signs maps a file's two labels to -1 and +1, the larger label to +1.
-func signs(path string, values []float64) (labels []int, classes [2]string, err error) {
-	least, most := slices.Min(values), slices.Max(values)
-	if least == most {
-		return nil, classes, &FileError{Path: path, Offset: -1, Err: fmt.Errorf("%w: all are %v, want two values", ErrLabel, least)}
+// setClasses sets the labels of a file's rows: -1 and +1 for two values, the larger value +1, and
+// one class for each of more values, in their order. names are the classes that the user chose;
+// nil: all values.
+func (s *source) setClasses(path string, values []float64, names []string) error {
+	distinct := slices.Compact(slices.Sorted(slices.Values(values)))
+	fail := func(err error) error { return &FileError{Path: path, Offset: -1, Err: err} }
+	if len(distinct) == 1 {
+		return fail(fmt.Errorf("%w: all are %v, want at least two values", ErrLabel, distinct[0]))
 	}
-	labels = make([]int, len(values))
-	for i, v := range values {
-		switch v {
-		case least:
-			labels[i] = -1
-		case most:
-			labels[i] = +1
-		default:
-			return nil, classes, &FileError{Path: path, Offset: -1, Line: libsvmLine(path, i),
-				Err: fmt.Errorf("%w: %v, where others are %v and %v; want two values", ErrLabel, v, least, most)}
+	if len(distinct) > mostClasses {
+		return fail(fmt.Errorf("%w: it has %d values (%v, %v, ...), want at most %d classes", ErrLabel, len(distinct), distinct[0], distinct[1], mostClasses))
+	}
+	var texts []string
+	for _, v := range distinct {
+		texts = append(texts, formatNumber(v))
+	}
+	if names == nil && len(texts) == 2 {
+		s.label = Label{Positive: texts[1], Negative: texts[:1]}
+		s.classes = []string{fmt.Sprintf("label %v", distinct[0]), fmt.Sprintf("label %v", distinct[1])}
+		for _, v := range values {
+			s.labels = append(s.labels, labelOf(indicator(v == distinct[1]), 2))
+		}
+		return nil
+	}
+	s.classes = texts
+	if names != nil {
+		var err error
+		if s.classes, err = chosenClasses(texts, names); err != nil {
+			return fail(err)
 		}
 	}
-	return labels, [2]string{fmt.Sprintf("label %v", least), fmt.Sprintf("label %v", most)}, nil
+	s.label.Several = s.classes
+	for _, text := range texts {
+		if !slices.Contains(s.classes, text) {
+			s.label.Others = append(s.label.Others, text)
+		}
+	}
+	for _, v := range values {
+		label := outside
+		if k := slices.Index(s.classes, formatNumber(v)); k >= 0 {
+			label = labelOf(k, len(s.classes))
+		}
+		s.labels = append(s.labels, label)
+	}
+	return nil
 }
 
 // libsvmLine returns the line number of a row in the file, or 0 if it does not find the row.

@@ -125,19 +125,27 @@ func (t *ownTable) badSplit(s *sheet, value string) error {
 		t.opts.SplitColumn, value, splitNames[0][0], splitNames[1][0], splitNames[2][0])}
 }
 
-// divide distributes the rows over the parts. The split draws the part of each undecided row.
+// divide distributes the rows over the parts, without the rows of classes that are left out. The
+// split draws the part of each undecided row.
 func (s *source) divide(opts TableOptions) [3][]int {
 	seed := opts.Seed
 	if opts.SplitSeed != 0 {
 		seed = opts.SplitSeed
 	}
-	if s.assigned == nil {
+	if s.assigned == nil && len(s.label.Others) == 0 {
 		return opts.Split.rows(s.strata(), seed)
 	}
 	var parts [3][]int
 	var open, strata []int
 	all := s.strata()
-	for i, p := range s.assigned {
+	for i, y := range s.labels {
+		p := int8(undecided)
+		if s.assigned != nil {
+			p = s.assigned[i]
+		}
+		if y == outside {
+			continue
+		}
 		if p == undecided {
 			open, strata = append(open, i), append(strata, all[i])
 		} else {

@@ -3,6 +3,7 @@ package datasets
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"ppal/datasets/matrix"
 )
@@ -12,7 +13,7 @@ import (
 type source struct {
 	name    string
 	labels  []int
-	classes [2]string
+	classes []string
 	label   Label
 	files   []FileRows // nil: one file
 	groups  []Group    // fixed groups over all rows; empty: groups by quantile
@@ -56,6 +57,9 @@ func (s *source) split(opts TableOptions) (*Tables, error) {
 		}
 		t.Notes = append(t.Notes, note)
 	}
+	if err := s.checkTraining(rows[0]); err != nil {
+		return nil, err
+	}
 	shares := opts.Split.shares()
 	for i, part := range []**Table{&t.Train, &t.Validation, &t.Test} {
 		if len(rows[i]) == 0 && (shares[i] == 0 || s.assigned != nil) {
@@ -64,6 +68,12 @@ func (s *source) split(opts TableOptions) (*Tables, error) {
 		if *part, err = s.part(partNames[i], rows[i], groups); err != nil {
 			return nil, err
 		}
+	}
+	if n := countLabel(s.labels, outside); n > 0 {
+		t.Notes = append(t.Notes, fmt.Sprintf("--classes leaves out %d rows of class %s.", n, listed(s.label.Others, 10)))
+	}
+	if w := s.unseen(t); w != "" {
+		t.Warnings = append(slices.Clip(t.Warnings), w)
 	}
 	return t, nil
 }
@@ -75,7 +85,7 @@ func (s *source) strata() []int {
 		copy(strata, of)
 	}
 	for i, y := range s.labels {
-		strata[i] = 2*strata[i] + class(y)
+		strata[i] = len(s.classes)*strata[i] + classOf(y, len(s.classes))
 	}
 	return strata
 }
@@ -111,15 +121,79 @@ func (s *source) part(name string, rows []int, groups []Group) (*Table, error) {
 	return t, s.checkPart(name, t)
 }
 
+// checkTraining returns an error that names all classes without training rows, if the label has
+// several values.
+func (s *source) checkTraining(train []int) error {
+	if s.label.Several == nil {
+		return nil
+	}
+	all, own := make([]int, len(s.classes)), make([]int, len(s.classes))
+	count := func(counts []int, label int) {
+		if label != outside {
+			counts[classOf(label, len(s.classes))]++
+		}
+	}
+	for _, y := range s.labels {
+		count(all, y)
+	}
+	for _, i := range train {
+		count(own, s.labels[i])
+	}
+	var without, with []string
+	for k, n := range own {
+		if n == 0 {
+			without = append(without, fmt.Sprintf("%s (%d in the file)", s.classes[k], all[k]))
+		} else {
+			with = append(with, s.classes[k])
+		}
+	}
+	if without == nil {
+		return nil
+	}
+	advice := "use another --split or --split-seed"
+	if len(with) > 1 {
+		advice = "leave out such classes (--classes " + shellName(strings.Join(with, ",")) + "), or " + advice
+	}
+	return fmt.Errorf("datasets: %s: %w of class %s among the training rows; %s", s.name, ErrEmpty, listed(without, 10), advice)
+}
+
+// countLabel returns the number of rows with the label.
+func countLabel(labels []int, label int) (n int) {
+	for _, y := range labels {
+		n += indicator(y == label)
+	}
+	return n
+}
+
+// unseen returns a warning about classes without held-out rows, if the label has several values, or
+// "".
+func (s *source) unseen(t *Tables) string {
+	var list []string
+	for _, p := range t.Parts() {
+		if s.label.Several == nil || p.Table == t.Train {
+			continue
+		}
+		for k, n := range p.ClassCounts() {
+			if n == 0 {
+				list = append(list, fmt.Sprintf("%s (%s rows)", s.classes[k], p.Name))
+			}
+		}
+	}
+	if list == nil {
+		return ""
+	}
+	return "The split leaves no rows of class " + listed(list, 10) + ": the rates of these classes are not known there."
+}
+
 // checkPart returns an error if a table has no rows of a class or a group. Overlapping groups may
-// be empty in held-out rows.
+// be empty in held-out rows, and so may the classes of a label with several values.
 func (s *source) checkPart(name string, t *Table) error {
 	empty := func(what, of string) error {
 		return fmt.Errorf("datasets: %s: %w of %s %s among the %s rows; use another --split or --seed, or other groups (--group)",
 			s.name, ErrEmpty, what, of, name)
 	}
 	for k, n := range t.ClassCounts() {
-		if n == 0 {
+		if n == 0 && s.label.Several == nil {
 			return empty("class", t.Classes[k])
 		}
 	}

@@ -1,6 +1,8 @@
 package datasets
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,7 +36,7 @@ func TestOwnLIBSVM(t *testing.T) {
 	if diff := cmp.Diff(&Preparation{Numbers: []int{1, 2, 3}, Indices: 3}, got.Preparation); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]int{1, -1, 1, -1}, table.Labels); diff != "" || table.Classes != [2]string{"label 1", "label 2"} {
+	if diff := cmp.Diff([]int{1, -1, 1, -1}, table.Labels); diff != "" || !slices.Equal(table.Classes, []string{"label 1", "label 2"}) {
 		t.Error(diff, table.Classes)
 	}
 	if diff := cmp.Diff([]Group{{Name: "feature 3", Rows: []int{0, 3}}, {Name: theRest, Rows: []int{1, 2}}}, table.Groups); diff != "" {
@@ -75,8 +77,9 @@ func TestOwnLIBSVM(t *testing.T) {
 		want error
 		says string
 	}{
-		{fewSparse + "3 1:1\n", TableOptions{}, ErrLabel, "own.txt: line 3: label out of range: 2, where others are 1 and 3; want two values"},
-		{"1 1:1\n1 2:1\n", TableOptions{}, ErrLabel, "own.txt: label out of range: all are 1, want two values"},
+		{"1 1:1\n1 2:1\n", TableOptions{}, ErrLabel, "own.txt: label out of range: all are 1, want at least two values"},
+		{fewSparse, TableOptions{Classes: []string{"1", "4"}}, ErrClass, `--classes: there is no "4"`},
+		{manySparse(101), TableOptions{}, ErrLabel, "it has 101 values (0.5, 1.5, ...), want at most 100 classes"},
 		{fewSparse, TableOptions{Groups: []string{"4"}}, ErrColumn, `unknown feature "4", want a number from 1 to 3`},
 		{fewSparse, TableOptions{Ignore: []string{"0"}}, ErrColumn, `unknown feature "0"`},
 		{fewSparse, TableOptions{Ignore: []string{"1", "2", "3"}}, ErrColumn, "no feature is left"},
@@ -86,6 +89,37 @@ func TestOwnLIBSVM(t *testing.T) {
 	} {
 		_, err := load(tc.text, tc.opts)
 		checkError(t, err, tc.want, tc.says)
+	}
+}
+
+// manySparse returns a file with many different labels.
+func manySparse(labels int) string {
+	var text strings.Builder
+	for i := range labels {
+		fmt.Fprintf(&text, "%d.5 1:1\n", i)
+	}
+	return text.String()
+}
+
+// Three labels are three classes, in the order of the numbers.
+func TestOwnLIBSVMClasses(t *testing.T) {
+	file := write(t, t.TempDir(), "own.txt", []byte("10 1:1\n2 2:1\n-1 1:2\n2 1:1\n"))
+	got, err := LoadTable("", "libsvm", TableOptions{File: file, Split: Split{Train: 100}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"-1", "2", "10"}, got.Train.Classes) + cmp.Diff([]int{2, 1, 0, 1}, got.Train.Labels); diff != "" {
+		t.Error(diff)
+	}
+	if classes, err := got.Label.Classes([]string{"2.0", "10"}); err != nil || classes[0] != 1 || classes[1] != 2 {
+		t.Error(classes, err)
+	}
+	got, err = LoadTable("", "libsvm", TableOptions{File: file, Split: Split{Train: 100}, Classes: []string{"10", "2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"10", "2"}, got.Train.Classes) + cmp.Diff([]int{-1, 1, 1}, got.Train.Labels) + cmp.Diff([]int{0, 1, 3}, got.Train.Source); diff != "" {
+		t.Error(diff)
 	}
 }
 

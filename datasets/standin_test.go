@@ -122,7 +122,7 @@ func TestStandInsCanBeLearned(t *testing.T) {
 		for i, y := range tables.Train.Labels {
 			tables.Train.Features.Float64(row, i, i+1)
 			for j, x := range row {
-				direction[j] += float64(y) * x / float64(counts[class(y)])
+				direction[j] += float64(y) * x / float64(counts[classOf(y, 2)])
 			}
 		}
 		var scores [2][]float64
@@ -132,7 +132,7 @@ func TestStandInsCanBeLearned(t *testing.T) {
 			for j, x := range row {
 				score += direction[j] * x
 			}
-			scores[class(y)] = append(scores[class(y)], score)
+			scores[classOf(y, 2)] = append(scores[classOf(y, 2)], score)
 		}
 		below := 0.0
 		for _, p := range scores[1] {
@@ -161,7 +161,7 @@ func TestStandInGroupRates(t *testing.T) {
 		for k, g := range tables.Train.Groups {
 			positives := 0.0
 			for _, i := range g.Rows {
-				positives += float64(class(tables.Train.Labels[i]))
+				positives += float64(classOf(tables.Train.Labels[i], 2))
 			}
 			if rate := positives / float64(len(g.Rows)); math.Abs(rate-want[k]) > 0.03 {
 				t.Errorf("%s: %.3f of %s, want about %.3f", name, rate, g.Name, want[k])

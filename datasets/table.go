@@ -15,9 +15,10 @@ type Table struct {
 	// *matrix.CSR for Adult and LIBSVM files, else *matrix.Dense; numbers are standardised (see
 	// Preparation)
 	Features matrix.Matrix
-	Columns  []string  // names of the features
-	Labels   []int     // one for each row: +1 or -1
-	Classes  [2]string // names of -1 and +1
+	Columns  []string // names of the features
+	// Labels has the label of each row: -1 or +1 for two classes, else an index into Classes
+	Labels  []int
+	Classes []string // names of the classes; with two classes of -1 and +1
 	// two disjoint groups that cover all rows, or any number of groups that may overlap
 	Groups []Group
 	// the attributes that TableOptions.Attributes names, in the order of the option
@@ -37,21 +38,32 @@ type Group struct {
 // Rows returns the number of rows.
 func (t *Table) Rows() int { return len(t.Labels) }
 
-// ClassCounts returns the number of rows with label -1 and with label +1.
-func (t *Table) ClassCounts() [2]int {
-	var counts [2]int
+// ClassCounts returns the number of rows of each class.
+func (t *Table) ClassCounts() []int {
+	counts := make([]int, len(t.Classes))
 	for _, y := range t.Labels {
-		counts[class(y)]++
+		counts[classOf(y, len(t.Classes))]++
 	}
 	return counts
 }
 
-// class returns a label's index in Classes.
-func class(label int) int {
-	if label > 0 {
-		return 1
+// Label returns the label of class k, an index into Classes.
+func (t *Table) Label(k int) int { return labelOf(k, len(t.Classes)) }
+
+// labelOf returns the label of class k: -1 or +1 of two classes, else k.
+func labelOf(k, classes int) int {
+	if classes == 2 {
+		return 2*k - 1
 	}
-	return 0
+	return k
+}
+
+// classOf returns the class of a label, the inverse of labelOf.
+func classOf(label, classes int) int {
+	if classes == 2 {
+		return indicator(label > 0)
+	}
+	return label
 }
 
 // Partition returns two disjoint groups that cover all rows: the group whose condition was given,

@@ -38,8 +38,12 @@ type TableOptions struct {
 	// Options for the data set csv.
 
 	// Label is the label's column, or a condition that the rows of class +1 meet: column=value,
-	// column!=value, column>=number.
-	Label       string
+	// column!=value, column>=number. A column with three or more values gives a class for each
+	// value.
+	Label string
+	// Classes are values of the label, in the order of the classes. The rows of other values are left
+	// out. nil: all values.
+	Classes     []string
 	Features    []string // the only columns to make features of; empty: all columns that are not ignored
 	Categorical []string // categorical columns whose values look like numbers
 	Missing     string   // MissingRefused (also ""), MissingImputed, MissingDropped or MissingFlagged
@@ -80,6 +84,7 @@ func (o *TableOptions) check(d Dataset) error {
 		has   bool
 	}{
 		{"your own file", o.File != "", d.Own},
+		{"a choice of classes", o.Classes != nil, d.Own},
 		{"a label", o.Label != "", d.Own && !d.Sparse},
 		{"categorical columns", len(o.Categorical) > 0, d.Own && !d.Sparse},
 		{"a list of features", len(o.Features) > 0, d.Own && !d.Sparse},

@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -190,7 +191,7 @@ func TestLoadCommunities(t *testing.T) {
 			flags++
 		}
 	}
-	if len(columns) != 145 || flags != 23 || columns[0] != "population" || got.Train.ClassCounts() != [2]int{50, 50} {
+	if len(columns) != 145 || flags != 23 || columns[0] != "population" || !slices.Equal(got.Train.ClassCounts(), []int{50, 50}) {
 		t.Errorf("%d columns from %s, %d flags, classes %v", len(columns), columns[0], flags, got.Train.ClassCounts())
 	}
 	d := denseOf(t, got)

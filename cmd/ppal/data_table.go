@@ -17,7 +17,7 @@ import (
 
 // loadingFlags are the flags of train that say how to load a table.
 var loadingFlags = []string{
-	"seed", "split", "split-seed", "group", "drop-sensitive", "ignore", "file", "label", "features", "categorical", "missing", "dates", "decimal",
+	"seed", "split", "split-seed", "group", "drop-sensitive", "ignore", "file", "label", "classes", "features", "categorical", "missing", "dates", "decimal",
 	"separator", "test-file", "split-column", "unknown",
 }
 
@@ -120,7 +120,11 @@ func printTables(w io.Writer, t *datasets.Tables) {
 	fmt.Fprintln(w)
 	line("rows", func(p datasets.Part) int { return p.Rows() })
 	for k, name := range t.Train.Classes {
-		line(fmt.Sprintf("class %+d, %s", 2*k-1, name), func(p datasets.Part) int { return p.ClassCounts()[k] })
+		title := "class " + name
+		if len(t.Train.Classes) == 2 {
+			title = fmt.Sprintf("class %+d, %s", t.Train.Label(k), name)
+		}
+		line(title, func(p datasets.Part) int { return p.ClassCounts()[k] })
 	}
 	if n := len(t.Train.Groups); n > manyGroups {
 		printGroupSizes(w, parts)

@@ -30,6 +30,7 @@ func TestDataCheckTables(t *testing.T) {
 		"dropped":     "synthetic-bank --drop-sensitive --ignore duration,pdays --split 80/0/20 --seed 3",
 		"communities": "synthetic-communities",
 		"rows":        "csv --file ../../testdata/rows.csv --label outcome=yes --group sex=F --drop-sensitive --missing impute",
+		"classes":     "csv --file ../../testdata/flowers.csv --label species --classes rose,lily,iris --group place --missing drop",
 		"csv":         "csv --file " + file + " --label pay=high --group sex,age<30 --missing impute",
 	} {
 		t.Run(name, func(t *testing.T) {

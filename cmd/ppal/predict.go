@@ -109,7 +109,7 @@ func (a *app) predictCommand() *cobra.Command {
 		Long: `Predict reads rows in the format of the run's data (CSV or TSV, LIBSVM, or pictures in IDX; plain or gzip) and writes a CSV:
 
   two classes      row (from 1), score, decision (the label's value), and probability if the run fitted one
-  several classes  row, class, and score_NAME for each class
+  several classes  row, class, score_NAME for each class, and probability_NAME for each class if the run fitted probabilities
 
 The columns of the input may be in any order. Other columns are ignored, and the label's may be absent. Missing values are
 treated as in training. Memory does not grow with the number of rows.`,
@@ -266,6 +266,11 @@ func (p *predictions) header() error {
 		for _, class := range p.model.Classes() {
 			names = append(names, csvField("score_"+class))
 		}
+		if _, ok := p.model.Probabilities(make([]float64, p.model.Outputs())); ok {
+			for _, class := range p.model.Classes() {
+				names = append(names, csvField("probability_"+class))
+			}
+		}
 	} else if _, ok := p.model.Probability(0); ok {
 		names = append(names, "probability")
 	}
@@ -288,6 +293,10 @@ func (p *predictions) write(b *predictor.Batch) error {
 			line = append(line, p.classes[decision]...)
 			for _, score := range scores {
 				line = appendNumber(append(line, ','), score)
+			}
+			probabilities, _ := p.model.Probabilities(scores)
+			for _, probability := range probabilities {
+				line = appendNumber(append(line, ','), probability)
 			}
 		}
 		p.line = append(line, '\n')

@@ -6,6 +6,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -166,11 +168,23 @@ func TestPredictClasses(t *testing.T) {
 	got := with(idx, "predict", run)
 	lines := strings.Split(got.stdout, "\n")
 	header := "row,class"
-	for _, name := range m.Classes() {
-		header += ",score_" + name
+	for _, column := range []string{",score_", ",probability_"} {
+		for _, name := range m.Classes() {
+			header += column + name
+		}
 	}
-	if got.status != exitDone || len(lines) != 4 || lines[0] != header || strings.Count(lines[1], ",") != 5 {
+	if got.status != exitDone || len(lines) != 4 || lines[0] != header || strings.Count(lines[1], ",") != 9 {
 		t.Errorf("%+v, want %s", got, header)
+	}
+	var fields [10]float64
+	for k, text := range strings.Split(lines[1], ",") {
+		if fields[k], err = strconv.ParseFloat(text, 64); err != nil && k != 1 {
+			t.Error(err)
+		}
+	}
+	want, _ := m.Probabilities(fields[2:6])
+	if !slices.Equal(fields[6:], want) {
+		t.Errorf("probabilities %v, want %v", fields[6:], want)
 	}
 }
 

@@ -272,59 +272,6 @@ func largestShift(shifts []float64) (largest float64) {
 	return largest
 }
 
-// mostGroups is the largest number of groups in the table of rates.
-const mostGroups = 24
-
-// printRates prints the rates of every group on the rows of each split, or the recall and the
-// precision of every class.
-func printRates(out io.Writer, result *session.Result) {
-	for _, split := range result.Splits {
-		t := split.Rates
-		if t == nil {
-			continue
-		}
-		head := fmt.Sprintf("rates of decisions on %s rows, in percent", split.Name.Word())
-		if split.Name != session.Training {
-			head += ", with 95% intervals"
-		}
-		fmt.Fprintf(out, "\n%s\n", head)
-		if len(t.Classes) != 2 {
-			printClasses(out, t)
-			continue
-		}
-		names := []string{"positive_rate", "tpr", "fpr", "error"}
-		g := grid{append([]string{"group", "rows"}, names...)}
-		line := func(name string, rows int, of map[string]session.Rate) {
-			cells := []string{trimmed(name), strconv.Itoa(rows)}
-			for _, n := range names {
-				cells = append(cells, rateCell(of, n))
-			}
-			g = append(g, cells)
-		}
-		line("all rows", t.Rows, t.Overall)
-		for _, group := range t.ByGroup[:min(len(t.ByGroup), mostGroups)] {
-			line(group.Group, group.Rows, group.Rates)
-		}
-		g.print(out)
-		if n := len(t.ByGroup) - mostGroups; n > 0 {
-			fmt.Fprintf(out, "and %d more groups, in summary.json\n", n)
-		}
-	}
-}
-
-// printClasses prints the recall and the precision of every class.
-func printClasses(out io.Writer, t *session.RateTable) {
-	g := grid{{"class", "rows", "recall", "precision"}}
-	for k, class := range t.Classes {
-		rows := 0
-		for _, n := range t.Confusion[k] {
-			rows += n
-		}
-		g = append(g, []string{trimmed(class), strconv.Itoa(rows), rateCell(t.Overall, "recall["+class+"]"), rateCell(t.Overall, "precision["+class+"]")})
-	}
-	g.print(out)
-}
-
 // promised returns the sentences about the bounds that hold on new rows, or "" for a run without a
 // confidence.
 func promised(o *session.Outcome) string {
@@ -346,28 +293,6 @@ func promised(o *session.Outcome) string {
 		return text + ". The other bounds are not promised: see the warnings."
 	}
 	return text + "."
-}
-
-// rateCell formats a rate in percent with its interval.
-func rateCell(of map[string]session.Rate, name string) string {
-	rate, ok := of[name]
-	if !ok {
-		return "-"
-	}
-	text := fmt.Sprintf("%.1f", 100*rate.Value)
-	if i := rate.Interval; i != nil {
-		text += fmt.Sprintf(" (%.1f-%.1f)", 100*i[0], 100*i[1])
-	}
-	return text
-}
-
-// trimmed shortens the name of a group to the width of its column.
-func trimmed(name string) string {
-	const most = 20
-	if text := []rune(name); len(text) > most {
-		return string(text[:most-3]) + "..."
-	}
-	return name
 }
 
 // number formats a rate, a gap or a loss with four decimals, or four digits if it is not between 0

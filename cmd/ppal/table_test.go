@@ -45,7 +45,8 @@ func onSurrogates() *session.Outcome {
 // classRates returns the rates of three classes. The model never decides for the last class.
 func classRates(t *testing.T, trained bool) *session.RateTable {
 	t.Helper()
-	table, err := rates.Count([]int{0, 0, 1, 1, 1, 2}, []int{0, 1, 1, 1, 0, 0}, []string{"shirt", "trouser", "dress"}, nil, trained)
+	groups := []rates.Group{{Name: "sex=Female", Rows: []int{0, 1, 2}}, {Name: "sex=Male", Rows: []int{3, 4, 5}}}
+	table, err := rates.Count([]int{0, 0, 1, 1, 1, 2}, []int{0, 1, 1, 1, 0, 0}, []string{"shirt", "trouser", "dress"}, groups, trained)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ const (
 
 // randomTable returns the labels of n rows; a quarter of them are +1.
 func randomTable(rng *rand.Rand, n int) *datasets.Table {
-	t := &datasets.Table{Classes: [2]string{"-1", "+1"}, Labels: make([]int, n), Source: make([]int, n)}
+	t := &datasets.Table{Classes: []string{"-1", "+1"}, Labels: make([]int, n), Source: make([]int, n)}
 	for i := range t.Labels {
 		t.Labels[i], t.Source[i] = -1, i
 		if rng.IntN(4) == 0 {

@@ -70,7 +70,9 @@ const (
 
 // Problem describes the objective, the constraints and the regularizer r.
 type Problem struct {
-	Classes           []int
+	// ClassNames are the classes as given: numbers or names of pictures, or values of a table's label.
+	ClassNames        []string
+	Classes           []int    // the numbers of ClassNames, for pictures
 	Minimize          string   // a rate, in the language of package constraints
 	SubjectTo         []string // constraints in that language
 	BoundsOn          session.BoundsOn

@@ -3,6 +3,7 @@ package config
 import (
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gorgonia.org/tensor"
@@ -64,12 +65,16 @@ func (t *Train) consistentProblem(refuse refusal) error {
 	}
 	images := option.OnImages().Holds(t.Data.Problem)
 	switch {
+	case t.Data.Problem == option.NeymanPearson && d.Own:
+		return t.consistentOrder(refuse)
+	case t.Data.Problem == option.NeymanPearson && d.Tabular():
+		return refuse("dataset", "holds a table; --problem mnpc needs images, or your own table, as in --dataset csv --file FILE --label COLUMN")
 	case images && d.Tabular():
 		return refuse("dataset", "holds a table; --problem %s needs images", t.Data.Problem)
 	case !images && !d.Tabular():
 		return refuse("dataset", "holds images; --problem %s needs a table", t.Data.Problem)
 	case images:
-		return t.consistentClasses(refuse)
+		return t.consistentClasses(refuse, d.Classes)
 	case t.BoundsOn == session.OnDecisions && t.Data.Problem == option.Intersectional:
 		return refuse("bounds-on", "--problem if compares overlapping groups with all rows by their losses; bound decisions by "+
 			`--subject-to, as in "error[race=*] <= 0.2"`)
@@ -81,11 +86,50 @@ func (t *Train) consistentProblem(refuse refusal) error {
 	return nil
 }
 
-func (t *Train) consistentClasses(refuse refusal) error {
-	for i, c := range t.Classes {
-		if slices.Contains(t.Classes[:i], c) {
-			return refuse("classes", "names class %d twice", c)
+// consistentOrder refuses classes of a table that are named twice, and bounds that do not fit them.
+func (t *Train) consistentOrder(refuse refusal) error {
+	for i, c := range t.ClassNames {
+		if slices.Contains(t.ClassNames[:i], c) {
+			return refuse("classes", "names class %s twice", c)
 		}
+	}
+	if constraints := len(t.ClassNames) - 1; constraints > 0 && len(t.Kappa) != 1 && len(t.Kappa) != constraints {
+		return refuse("kappa", "%d values; give one, or %d, one for each constraint", len(t.Kappa), constraints)
+	}
+	return nil
+}
+
+// classNumbers sets the numbers of the classes of pictures. known are the names of all classes.
+func (t *Train) classNumbers(refuse refusal, known []string) error {
+	t.Classes = nil
+	for _, name := range t.ClassNames {
+		class := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(k, name) })
+		if n, err := strconv.ParseUint(name, 10, 31); err == nil { // a number comes before a name of digits
+			class = int(n)
+		}
+		if class < 0 {
+			hint := "the classes are " + strings.Join(known, ", ")
+			lower := make([]string, len(known))
+			for k, other := range known {
+				lower[k] = strings.ToLower(other)
+			}
+			if near := option.Nearest(strings.ToLower(name), lower); near != "" {
+				hint = "did you mean " + known[slices.Index(lower, near)] + "?"
+			}
+			return refuse("classes", "%s has no class %q; %s", t.Dataset, name, hint)
+		}
+		if slices.Contains(t.Classes, class) {
+			return refuse("classes", "names class %s twice", name)
+		}
+		t.Classes = append(t.Classes, class)
+	}
+	return nil
+}
+
+// consistentClasses refuses settings that do not fit the classes of pictures.
+func (t *Train) consistentClasses(refuse refusal, known []string) error {
+	if err := t.classNumbers(refuse, known); err != nil {
+		return err
 	}
 	constraints := len(t.Classes) - 1
 	split, err := datasets.ParseSplit(t.Split)

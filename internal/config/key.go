@@ -139,6 +139,10 @@ func UnknownMethod(name string) string {
 // unknown returns the error text for an unknown setting, with the most similar name. The prefix is
 // "--" for flags, or "".
 func unknown(name, prefix string) string {
+	if name == "positive" {
+		return "unknown setting " + prefix + "positive: " + prefix + "label names the positive class of two, as in species=Adelie; with three or more classes," +
+			" a constraint names its class, as in fpr[Adelie]"
+	}
 	text := "unknown setting " + prefix + name
 	var names []string
 	for _, k := range Keys() {

@@ -101,6 +101,7 @@ type resolver struct {
 }
 
 func newResolver(given map[string]setting, lenient bool) (*resolver, error) {
+	implyDataset(given)
 	implyProblem(given)
 	r := &resolver{bound: new(Train).bind(), given: given, foreign: map[string]*Key{}, lenient: lenient, done: map[string]bool{}}
 	for _, k := range methodKeys() {
@@ -126,6 +127,14 @@ func newResolver(given map[string]setting, lenient bool) (*resolver, error) {
 		delete(r.foreign, o.Name)
 	}
 	return r, nil
+}
+
+// implyDataset sets the data set csv if a file is given without a data set.
+func implyDataset(given map[string]setting) {
+	file, stated := given["file"]
+	if _, explicit := given[option.NameDataset]; stated && !explicit {
+		given[option.NameDataset] = setting{"csv", file.where}
+	}
 }
 
 // implyProblem sets the problem if constraints are given without a problem. The problem is that of

@@ -61,7 +61,7 @@ func (t Train) spec() *models.Spec {
 // source returns the source of the rows.
 func (t Train) source(dataDir string) (session.Source, error) {
 	split, err := datasets.ParseSplit(t.Split)
-	if option.OnImages().Holds(t.Data.Problem) {
+	if onPictures().Holds(t.Dataset) {
 		return session.Images{Dataset: t.Dataset, Dir: dataDir, Classes: t.Classes, RowsPerClass: t.RowsPerClass,
 			Normalize: t.Normalize, Split: split, SplitSeed: t.SplitSeed}, err
 	}
@@ -75,7 +75,7 @@ func (t *Train) TableOptions() (datasets.TableOptions, error) {
 	split, err := datasets.ParseSplit(t.Split)
 	return datasets.TableOptions{
 		Seed: t.Seed, SplitSeed: t.SplitSeed, Split: split, Groups: t.Group, DropSensitive: t.DropSensitive, Ignore: t.Ignore,
-		File: t.File, Label: t.Label, Features: t.Features, Categorical: t.Categorical, Missing: t.Missing, Dates: t.Dates, Decimal: t.Decimal,
+		File: t.File, Label: t.Label, Classes: t.ClassNames, Features: t.Features, Categorical: t.Categorical, Missing: t.Missing, Dates: t.Dates, Decimal: t.Decimal,
 		Separator: t.SeparatorRune(), TestFile: t.TestFile, Unknown: t.Unknown, SplitColumn: t.SplitColumn,
 	}, err
 }

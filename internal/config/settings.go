@@ -96,7 +96,7 @@ func (t *Train) groups() []group {
 }
 
 func (d *Data) options() []*option.Option {
-	tables := option.OnTables()
+	tables, pictures := onTables(), onPictures()
 	csv := option.If(option.NameDataset, "csv")
 	return []*option.Option{
 		option.Choice(option.NameProblem, &d.Problem,
@@ -112,7 +112,8 @@ func (d *Data) options() []*option.Option {
 			OrRule("$PPAL_DATA, else the user's cache directory", none),
 		option.Text("file", &d.File, "FILE", "read this file, plain or gzip; - is standard input").With(option.If(option.NameDataset, "csv", "libsvm")),
 		option.Text("label", &d.Label, "COLUMN[=VALUE]",
-			"name the label's column, or the condition that positive rows meet: pay=high, mass>=4000, marital!=married").With(csv),
+			"name the label's column, or the condition that positive rows meet: pay=high, mass>=4000, marital!=married; a column with three or"+
+				" more values gives a class for each value").With(csv),
 		option.Names("group", &d.Group, "CONDITION[,...]",
 			"form groups by columns: race=White or race!=White against the rest, 25<=age<60, or a column's name for a group of each value;"+
 				" libsvm: a feature's number; may be repeated").OrRule("the data set's own", none).With(tables),
@@ -133,26 +134,41 @@ func (d *Data) options() []*option.Option {
 			"set the percentages of training, validation and test rows; pictures have their own test rows, and 90/10/0 takes validation rows"+
 				" from the others").
 			OrRule(fmt.Sprintf("%v; with --test-file: %v", datasets.DefaultSplit, datasets.SplitWithTestFile), d.defaultSplit, "test-file").
-			For("100/0/0", option.OnImages()),
+			For("100/0/0", pictures),
 		option.Custom("split-seed", "N", d.setSplitSeed, d.splitSeed, "draw the splits from this seed, and not from --seed").OrRule("--seed", none),
 		option.Text("test-file", &d.TestFile, "FILE", "read the test rows from this file, and prepare them as the rows of --file").Or("").With(csv),
 		option.Text("split-column", &d.SplitColumn, "COLUMN", "read the split of each row from this column: train, validation or test").Or("").With(csv),
 		option.Choice("unknown", &d.Unknown, "refuse categories that only the test file has, or ignore them", datasets.UnknownRefused, datasets.UnknownIgnored).
 			With(csv),
 		option.Count("rows-per-class", &d.RowsPerClass, option.AtLeast(0), "train on the first N rows of each class; 0: all rows").
-			Or("0").With(option.OnImages()),
+			Or("0").With(pictures),
 		option.Choice("normalize", &d.Normalize, "transform the pixels before training",
 			models.NormalizeNone, models.NormalizeCenter, models.NormalizeStandardize).
-			Or(string(session.DefaultNormalize)).For("none", option.Paper()).With(option.OnImages()),
+			Or(string(session.DefaultNormalize)).For("none", option.Paper()).With(pictures),
 	}
 }
 
-func datasetNames() []string {
+func datasetNames() []string { return namesOf(func(datasets.Dataset) bool { return true }) }
+
+// namesOf returns the names of the data sets for which is returns true.
+func namesOf(is func(d datasets.Dataset) bool) []string {
 	var names []string
 	for _, d := range datasets.All() {
-		names = append(names, d.Name)
+		if is(d) {
+			names = append(names, d.Name)
+		}
 	}
 	return names
+}
+
+// onTables is the condition that the data set is a table.
+func onTables() option.Condition {
+	return option.If(option.NameDataset, namesOf(datasets.Dataset.Tabular)...).Called("tables")
+}
+
+// onPictures is the condition that the data set holds pictures.
+func onPictures() option.Condition {
+	return option.If(option.NameDataset, namesOf(func(d datasets.Dataset) bool { return !d.Tabular() })...).Called("pictures")
 }
 
 func (d *Data) setSeparator(text string) error {
@@ -251,10 +267,12 @@ func (p *Problem) options() []*option.Option {
 		option.Number("confidence", &p.Confidence, option.Within(0, 1),
 			"let the bounds hold on new rows with this probability, as in 0.95: the validation rows choose the threshold; 0: on the training rows;"+
 				" see docs/confidence.md").Or("0").With(option.If("bounds-on", string(session.OnDecisions))),
-		option.Counts("classes", &p.Classes, option.AtLeast(0), "N,N[,N...]", "name the classes by number; the first class's loss is the objective").
-			Or(counts(session.DefaultClasses())).
+		option.Names("classes", &p.ClassNames, "NAME,NAME[,...]", "take these classes, in this order: names or numbers of pictures' classes, or values of your"+
+			" own table's label, without the rows of other classes; mnpc minimises the loss of the first").
+			OrRule("all", none).
 			For("0,1,2,3,4,5,6,7,8,9", option.Problem(option.ClassRates), option.If(option.NameDataset, "fashion-mnist", "cifar10")).
-			With(option.OnImages()),
+			For(counts(session.DefaultClasses()), onPictures()).
+			With(option.If(option.NameDataset, namesOf(func(d datasets.Dataset) bool { return d.Own || !d.Tabular() })...).Called("pictures or your own table")),
 		option.Numbers("kappa", &p.Kappa, option.AtLeast(0), "X[,X...]", "bound the loss of each other class, by one value or one for each").
 			Or(option.Float(session.DefaultKappa)).For("2", paper, cifar).For("1", paper).For("0.6", cifar).With(option.Problem(option.NeymanPearson)),
 		option.Numbers("epsilon", &p.Epsilon, option.AtLeast(0), "X[,X]", "bound each gap; eo takes one value or two").

@@ -17,7 +17,7 @@ NUPI = {"optimizer": "Adam", "dual_step": 0.1, "dual": "nuPI", "kp": 10.0, "beta
 COARSE: Mapping[str, Sequence[Setting]] = {
     "cooper": [
         *(CooperSetting(step=step, **NUPI) for step in (0.1, 0.15, 0.2)),
-        CooperSetting("Adam", 0.05, 0.03, "nuPI", 30.0, 0.95),
+        CooperSetting("Adam", 0.05, 0.03, "nuPI", 10.0, 0.95),
         CooperSetting(step=0.15, decay="cosine", **NUPI),
         CooperSetting(step=0.15, project=False, **NUPI),
         CooperSetting("Adam", 0.1, 0.3, "nuPI", 1.0, 0.99),

@@ -72,6 +72,9 @@ type Decision struct {
 	Threshold float64 `json:"threshold"`
 	// Probability gives the probability of the positive class; nil if it was not fitted.
 	Probability *Sigmoid `json:"probability,omitempty"`
+	// Probabilities gives the probability of each class if the rule is "largest"; nil if it was not
+	// fitted.
+	Probabilities *Softmax `json:"probabilities,omitempty"`
 }
 
 // The rules of decision.
@@ -92,6 +95,12 @@ type Class struct {
 type Sigmoid struct {
 	Slope     float64 `json:"slope"`
 	Intercept float64 `json:"intercept"`
+}
+
+// Softmax gives the probability of each class k, proportional to exp(Slope score_k + Intercepts_k).
+type Softmax struct {
+	Slope      float64   `json:"slope"`
+	Intercepts []float64 `json:"intercepts"`
 }
 
 // ModelAttribute is an attribute of the rows with its values.

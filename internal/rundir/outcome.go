@@ -38,6 +38,16 @@ type Outcome struct {
 	// Probability gives probabilities without a change of a decision; nil with more than two classes,
 	// or if the scores do not rank the positive rows higher.
 	Probability *Probability `json:"probability,omitempty"`
+	// Probabilities gives the probability of each class without a change of a decision; nil with a
+	// single score, or if the scores do not rank the rows of a class higher.
+	Probabilities *Probabilities `json:"probabilities,omitempty"`
+}
+
+// Probabilities are the probabilities of classes, proportional to exp(Slope s_k + Intercepts_k) for
+// the scores s of the saved model.
+type Probabilities struct {
+	Softmax
+	Rows Split `json:"rows"` // the rows of the fit: validation, or train without validation rows
 }
 
 // Probability is the probability of the positive class, 1/(1 + exp(-(Slope s + Intercept))) for the

@@ -68,6 +68,30 @@ func (m *Model) text(rows *labelled, r io.Reader, name string, o EvaluateOptions
 		}
 		rows.Attributes = append(rows.Attributes, constraints.Attribute(a))
 	}
+	return rows.leaveOut(name, m)
+}
+
+// leaveOut removes the rows of labels that belong to none of the model's classes, as in training.
+func (l *labelled) leaveOut(name string, m *Model) error {
+	outputs, kept := m.Outputs(), 0
+	for i, y := range l.Labels {
+		if y < 0 {
+			continue
+		}
+		l.Labels[kept], l.decisions[kept] = y, l.decisions[i]
+		copy(l.scores[kept*outputs:][:outputs], l.scores[i*outputs:][:outputs])
+		for _, a := range l.Attributes {
+			a.Of[kept] = a.Of[i]
+		}
+		kept++
+	}
+	if kept == 0 {
+		return fmt.Errorf("predictor: %s: %w of the classes %v", name, datasets.ErrEmpty, m.Classes())
+	}
+	l.Labels, l.decisions, l.scores = l.Labels[:kept], l.decisions[:kept], l.scores[:kept*outputs]
+	for k := range l.Attributes {
+		l.Attributes[k].Of = l.Attributes[k].Of[:kept]
+	}
 	return nil
 }
 
@@ -151,7 +175,7 @@ func (m *Model) sparse(rows *labelled, r io.Reader, name string, _ EvaluateOptio
 		}
 		rows.scores, rows.decisions = append(rows.scores, scores...), m.decide(rows.decisions, scores)
 	}
-	return nil
+	return rows.leaveOut(name, m)
 }
 
 // groups returns the rows of each value of the attributes.

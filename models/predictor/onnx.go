@@ -26,6 +26,8 @@ const (
 	onnxDecision    = "decision"
 	onnxClass       = "class"
 	onnxProbability = "probability"
+	// the probability of each class
+	onnxProbabilities = "probabilities"
 )
 
 // ONNX returns an ONNX file with the model and the preparation of its rows, in double precision.
@@ -39,7 +41,8 @@ const (
 //	matrix    "x" [rows, features], doubles
 //
 // With two classes the outputs are "score" and "decision" (the label's value), and "probability" if
-// the run fitted probabilities. With more classes they are "scores" [rows, classes] and "class".
+// the run fitted probabilities. With more classes they are "scores" [rows, classes], "class", and
+// "probabilities" [rows, classes] if the run fitted probabilities.
 func (m *Model) ONNX(o ONNXOptions) []byte {
 	g := &onnxGraph{Graph: onnx.Graph{Name: "ppal", Producer: "ppal", Version: o.Version,
 		Doc: fmt.Sprintf("%s, trained by ppal for the task %s", m.description.Kind, m.description.Task)}}
@@ -242,6 +245,12 @@ func (g *onnxGraph) decide(m *Model, scores string) {
 		g.Node("Identity", "", []string{scores}, []string{onnxScores})
 		g.Output(onnxScores, onnx.Double, onnx.Rows, onnx.Size(m.Outputs()))
 		label(g.apply("ArgMax", []string{scores}, onnx.Attribute{Name: "axis", Value: int64(1)}, onnx.Attribute{Name: "keepdims", Value: int64(0)}), onnxClass)
+		if s := m.description.Decision.Probabilities; s != nil {
+			z := g.apply("Mul", []string{scores, g.doubles([]float64{s.Slope}, 1)})
+			z = g.apply("Add", []string{z, g.doubles(s.Intercepts, len(s.Intercepts))})
+			g.Node("Softmax", "", []string{z}, []string{onnxProbabilities}, onnx.Attribute{Name: "axis", Value: int64(1)})
+			g.Output(onnxProbabilities, onnx.Double, onnx.Rows, onnx.Size(m.Outputs()))
+		}
 		return
 	}
 	score := g.flat(scores)

@@ -166,6 +166,17 @@ func apply(op string, in []value, attributes map[string]proto) (value, error) {
 		return each(a, in[1], func(x, y float64) float64 { return indicator(x > y) }), nil
 	case "IsNaN":
 		return each(a, one, func(x, _ float64) float64 { return indicator(math.IsNaN(x)) }), nil
+	case "Softmax":
+		width := a.shape[len(a.shape)-1]
+		out := value{shape: a.shape, x: make([]float64, len(a.x))}
+		for i := range out.x {
+			sum := 0.0
+			for _, z := range a.x[i/width*width:][:width] {
+				sum += math.Exp(z - a.x[i])
+			}
+			out.x[i] = 1 / sum
+		}
+		return out, nil
 	case "Sigmoid":
 		return each(a, one, func(x, _ float64) float64 { return 1 / (1 + math.Exp(-x)) }), nil
 	case "Relu":
@@ -308,6 +319,15 @@ func compare(t *testing.T, m *predictor.Model, text string, out map[string]value
 			scores, classes = out["scores"].x, out["class"].s
 		}
 		for i, decision := range b.Decisions {
+			probabilities, ok := m.Probabilities(b.Scores[i*outputs:][:outputs])
+			if ok != (out["probabilities"].x != nil) {
+				return fmt.Errorf("the model and the graph differ in having probabilities")
+			}
+			for k, want := range probabilities {
+				if got := out["probabilities"].x[(b.First+i)*outputs+k]; math.Abs(got-want) > 1e-12 {
+					return fmt.Errorf("probability %d of row %d is %v, want %v", k, b.First+i+1, got, want)
+				}
+			}
 			if got, want := classes[b.First+i], m.Classes()[decision]; got != want {
 				return fmt.Errorf("row %d is %s, want %s", b.First+i+1, got, want)
 			}

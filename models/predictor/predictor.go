@@ -20,6 +20,7 @@ import (
 	"ppal/datasets"
 	"ppal/internal/rundir"
 	"ppal/models"
+	"ppal/trainer/decide"
 )
 
 // ErrModel says that the files of a run directory do not fit each other.
@@ -75,6 +76,8 @@ func (m *Model) check() error {
 		return fail("the rule %q needs one score and two classes, there are %d and %d", d.Decision.Rule, outputs, classes)
 	case d.Decision.Rule == rundir.RuleLargest && outputs != classes:
 		return fail("the rule %q needs a score for each class, there are %d scores and %d classes", d.Decision.Rule, outputs, classes)
+	case d.Decision.Probabilities != nil && len(d.Decision.Probabilities.Intercepts) != classes:
+		return fail("the probabilities have %d intercepts, there are %d classes", len(d.Decision.Probabilities.Intercepts), classes)
 	case d.Decision.Rule != rundir.RuleSign && d.Decision.Rule != rundir.RuleLargest:
 		return fail("unknown rule of decision %q", d.Decision.Rule)
 	}
@@ -156,4 +159,18 @@ func (m *Model) Probability(score float64) (p float64, ok bool) {
 		return 0, false
 	}
 	return 1 / (1 + math.Exp(-(s.Slope*score + s.Intercept))), true
+}
+
+// Probabilities returns the probability of each class for one row's scores, from the softmax that
+// the run fitted after training. ok is false if the model has a single score or the run fitted no
+// softmax. If bounds moved the scores of the classes, the decision may differ from the class with
+// the largest probability.
+func (m *Model) Probabilities(scores []float64) (p []float64, ok bool) {
+	s := m.description.Decision.Probabilities
+	if s == nil {
+		return nil, false
+	}
+	p = make([]float64, len(scores))
+	decide.Softmax{Slope: s.Slope, Intercepts: s.Intercepts}.Probabilities(p, scores)
+	return p, true
 }

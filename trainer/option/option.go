@@ -44,18 +44,30 @@ type Option struct {
 type Condition struct {
 	Name   string
 	Values []string
+	title  string // replaces the values in texts; may be empty
 }
 
 // If returns the condition that the setting has one of the values.
-func If(name string, values ...string) Condition { return Condition{name, values} }
+func If(name string, values ...string) Condition { return Condition{Name: name, Values: values} }
+
+// Called returns the condition with a title, which replaces the values in help and errors.
+func (c Condition) Called(title string) Condition {
+	c.title = title
+	return c
+}
 
 // Holds reports whether text, the value of the setting, is one of the condition's values.
 func (c Condition) Holds(text string) bool {
 	return slices.ContainsFunc(c.Values, func(v string) bool { return text == v || strings.HasPrefix(text, v+":") })
 }
 
-// String returns the condition as flags: "--problem dp or eo".
-func (c Condition) String() string { return "--" + c.Name + " " + List(c.Values, "or") }
+// String returns the condition as flags, "--problem dp or eo", or its title.
+func (c Condition) String() string {
+	if c.title != "" {
+		return c.title
+	}
+	return "--" + c.Name + " " + List(c.Values, "or")
+}
 
 // Case is a default for the runs in which all conditions hold.
 type Case struct {
@@ -323,6 +335,9 @@ func (o *Option) PlainDefault() string {
 // short describes the condition of a default. For the settings that most runs name, it returns only
 // the value.
 func (c Condition) short() string {
+	if c.title != "" {
+		return c.title
+	}
 	switch c.Name {
 	case NameProblem, NamePreset, NameDataset, NameMethod:
 		return strings.Join(c.Values, "/")

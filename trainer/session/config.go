@@ -153,6 +153,7 @@ func (s Table) settings(c *configuration, seed uint64) {
 	if s.Label != "" {
 		c.put("label", rundir.Text(s.Label))
 	}
+	c.names("classes", s.Classes)
 	c.names("group", s.Groups)
 	c.names("categorical", s.Categorical)
 	c.names("ignore", s.Ignore)

@@ -2,8 +2,10 @@ package session
 
 import (
 	"fmt"
+	"slices"
 
 	"ppal/constraints"
+	"ppal/internal/rundir"
 	"ppal/internal/statistics"
 	"ppal/trainer"
 	"ppal/trainer/decide"
@@ -96,20 +98,15 @@ func (a *assembly) outcome(r *trainer.Result, scores [][]float64) (*Outcome, err
 		a.solved.describe(o)
 		a.confidence.describe(o)
 	}
-	o.Probability = a.probability(scores)
+	o.Probability, o.Probabilities = a.probability(scores), a.probabilities(scores)
 	return o, nil
 }
 
 // probability fits the probability of the positive class to the validation rows, or to the
-// training rows if the run has no validation rows. probability returns nil for more than two
-// classes, and if the scores give no probabilities.
+// training rows if the run has no validation rows. probability returns nil if the model has more
+// than one score, and if the scores give no probabilities.
 func (a *assembly) probability(scores [][]float64) *Probability {
-	on := 0
-	for k, s := range a.data.splits {
-		if s.name == Validation {
-			on = k
-		}
-	}
+	on := a.fitted()
 	s := a.data.splits[on]
 	if len(s.classes) != 2 || len(scores[on]) != s.len() {
 		return nil
@@ -123,6 +120,27 @@ func (a *assembly) probability(scores [][]float64) *Probability {
 		return nil
 	}
 	return &Probability{Slope: p.Slope, Intercept: p.Intercept, AtThreshold: p.AtThreshold(), Rows: s.name}
+}
+
+// fitted returns the index of the split whose rows fit probabilities.
+func (a *assembly) fitted() int {
+	return max(0, slices.IndexFunc(a.data.splits, func(s *split) bool { return s.name == Validation }))
+}
+
+// probabilities fits the probabilities of classes to the rows of probability, if the model has a
+// score for each class. probabilities returns nil if the scores give no probabilities.
+func (a *assembly) probabilities(scores [][]float64) *Probabilities {
+	on := a.fitted()
+	s := a.data.splits[on]
+	labels, err := s.public().indices()
+	if err != nil || len(scores[on]) == s.len() || len(scores[on]) != s.len()*len(s.classes) {
+		return nil
+	}
+	p, err := decide.FitSoftmax(scores[on], labels, len(s.classes))
+	if err != nil {
+		return nil
+	}
+	return &Probabilities{Softmax: rundir.Softmax{Slope: p.Slope, Intercepts: p.Intercepts}, Rows: s.name}
 }
 
 // multipliers sets, for each constraint, the sum of the multipliers of its inequalities.

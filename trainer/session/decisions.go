@@ -92,7 +92,9 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 		Warnings: append(append([]string{}, system.Notes...), warningsOf(system)...),
 	}
 	if len(p.Classes) > 2 {
-		s.Name, s.Outputs = NameClassRates, len(p.Classes)
+		if s.Outputs = len(p.Classes); !train.Tabular {
+			s.Name = NameClassRates
+		}
 	}
 	terms := system.Terms()
 	if guided {
@@ -165,24 +167,34 @@ func (t Decisions) needs() constraints.Needs { return constraints.NeedsOf(t.mini
 
 // population returns the rows for the constraint language. Disjoint groups become an attribute.
 func (r Rows) population() (*constraints.Population, error) {
-	p := &constraints.Population{Labels: make([]int, len(r.Labels)), Attributes: r.Attributes, Earlier: r.Earlier}
+	p := &constraints.Population{Attributes: r.Attributes, Earlier: r.Earlier}
 	if a, ok := ofGroups(r.Groups, len(r.Labels)); ok &&
 		!slices.ContainsFunc(p.Attributes, func(other constraints.Attribute) bool { return other.Name == a.Name }) {
 		p.Attributes = append(slices.Clip(p.Attributes), a)
 	}
+	for _, c := range r.Classes {
+		p.Classes = append(p.Classes, c.Name)
+	}
+	var err error
+	p.Labels, err = r.indices()
+	return p, err
+}
+
+// indices returns the class of each row, as an index into Classes.
+func (r Rows) indices() ([]int, error) {
 	place := make(map[int]int, len(r.Classes)) // position of a label in Classes
 	for k, c := range r.Classes {
 		place[c.Label] = k
-		p.Classes = append(p.Classes, c.Name)
 	}
+	list := make([]int, len(r.Labels))
 	for i, y := range r.Labels {
 		k, known := place[y]
 		if !known {
 			return nil, fmt.Errorf("session: %w: row %d has label %d, which is not a class", ErrOptions, i, y)
 		}
-		p.Labels[i] = k
+		list[i] = k
 	}
-	return p, nil
+	return list, nil
 }
 
 // sample returns the system on the rows.

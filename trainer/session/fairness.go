@@ -86,6 +86,9 @@ func (t EqualizedOdds) State(train Rows, smooth bool) (*Statement, error) {
 
 // stateGaps states bounds on the gaps between two groups' rates.
 func stateGaps(name string, epsilon []float64, loss, decision Surrogate, gaps GapForm, train Rows, smooth bool) (*Statement, error) {
+	if err := train.twoClasses(name); err != nil {
+		return nil, err
+	}
 	if err := train.pair(); err != nil {
 		return nil, err
 	}
@@ -156,6 +159,9 @@ func gapMeanings(task, attribute string, constraintCount int, form constraints.G
 
 // State implements Task.
 func (t Intersectional) State(train Rows, _ bool) (*Statement, error) {
+	if err := train.twoClasses(NameIntersectional); err != nil {
+		return nil, err
+	}
 	defaults := DefaultsOf(NameIntersectional)
 	phi, err := t.Phi.or(defaults.Phi)
 	if err != nil {

@@ -181,7 +181,9 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 		result.Splits = append(result.Splits, measures)
 	}
 	if decided == nil {
-		result.Outcome = a.surrogateOutcome(result)
+		if result.Outcome = a.surrogateOutcome(result); result.Outcome != nil {
+			result.Outcome.Probabilities = a.probabilities(all)
+		}
 		return result, nil
 	}
 	if result.Outcome, err = a.outcome(r, all); err != nil {

@@ -43,7 +43,7 @@ func loadTable(dir, dataset string, options datasets.TableOptions, needs constra
 	}
 	again := false
 	for _, value := range needs.Values {
-		if slices.Contains(t.Train.Classes[:], value) || slices.ContainsFunc(t.Train.Attributes, func(a datasets.Attribute) bool { return slices.Contains(a.Values, value) }) {
+		if slices.Contains(t.Train.Classes, value) || slices.ContainsFunc(t.Train.Attributes, func(a datasets.Attribute) bool { return slices.Contains(a.Values, value) }) {
 			continue
 		}
 		for _, name := range columnsWith(t, value) {
@@ -92,7 +92,7 @@ func namesAttribute(err error, needs constraints.Needs) error {
 // constraints name.
 func (l *loaded) addEarlier(t *datasets.Tables, files []string) error {
 	for _, file := range files {
-		decisions, err := readDecisions(file, t.Train.Classes[:], t.Label)
+		decisions, err := readDecisions(file, t.Train.Classes, t.Label)
 		if err != nil {
 			return err
 		}
@@ -159,11 +159,11 @@ func readDecisions(file string, classes []string, label datasets.Label) (map[int
 		class := slices.Index(classes, record[decision])
 		values := label.Values()
 		if class < 0 {
-			class = slices.Index(values[:], record[decision])
+			class = slices.Index(values, record[decision])
 		}
 		if class < 0 {
 			return nil, fmt.Errorf("session: earlier decisions: %s:%d: decision is %q, want one of %s",
-				file, line, record[decision], strings.Join(slices.Concat(values[:], classes), ", "))
+				file, line, record[decision], strings.Join(slices.Concat(values, classes), ", "))
 		}
 		if _, twice := decisions[n]; twice {
 			return nil, fmt.Errorf("session: earlier decisions: %s:%d: row %d has a decision already", file, line, n)

@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 
@@ -32,28 +33,42 @@ func (t NeymanPearson) State(train Rows, _ bool) (*Statement, error) {
 	for k, c := range train.Classes {
 		names[k] = c.Name
 	}
+	if n := len(names) - 1; len(kappa) != 1 && len(kappa) != n {
+		return nil, &OptionError{Option: "kappa", Problem: fmt.Sprintf("has %d values for %d classes", len(kappa), n)}
+	}
 	p, err := constraints.NewNeymanPearson(names, kappa, phi)
 	if err != nil {
 		return nil, err
 	}
 	collapse, _ := p.CollapseThreshold()
 	var meanings []meaning
-	for j, name := range names[1:] {
-		meanings = append(meanings, meaning{measure: constraints.Error(name).String(), constraints: []int{j}, interval: classInterval(1 + j)})
+	for j, c := range train.Classes[1:] {
+		meanings = append(meanings, meaning{measure: errorOf(c).String(), constraints: []int{j}, interval: classInterval(1 + j)})
 	}
 	return &Statement{
-		minimise: constraints.Error(names[0]).String(), meanings: meanings,
+		minimise: errorOf(train.Classes[0]).String(), meanings: meanings,
 		Name: NameNeymanPearson, Objective: names[0],
 		Constraints: named(p.ConstraintNames(), p.Bounds()), Outputs: len(names),
 		Nodes: func(scores *gorgonia.Node, rows Rows) (*gorgonia.Node, gorgonia.Nodes, error) {
-			f, g, err := p.Nodes(scores, rows.Labels)
+			labels, err := rows.indices()
+			if err != nil {
+				return nil, nil, err
+			}
+			f, g, err := p.Nodes(scores, labels)
 			return f, gorgonia.Nodes{g}, err
 		},
 		NonSmooth: !p.Smooth(), CollapseAbove: collapse, Warnings: p.Warnings(),
 		Measures: func(rows Rows) (func(scores []float64) (Measures, error), error) {
+			labels, err := rows.indices()
+			if err != nil {
+				return nil, err
+			}
+			if err := everyClass(rows.Classes, labels); err != nil {
+				return nil, err
+			}
 			return func(scores []float64) (Measures, error) {
 				e := p.NewEvaluator()
-				if err := e.Add(scores, rows.Labels); err != nil {
+				if err := e.Add(scores, labels); err != nil {
 					return Measures{}, err
 				}
 				m, err := e.Measures()
@@ -64,6 +79,22 @@ func (t NeymanPearson) State(train Rows, _ bool) (*Statement, error) {
 			}, nil
 		},
 	}, nil
+}
+
+// errorOf returns the error of a class, whatever characters the name of the class has.
+func errorOf(c Class) constraints.Rate {
+	return constraints.Error(constraints.Attribute{Name: c.Name}.Quoted())
+}
+
+// everyClass returns an error if a class has no rows.
+func everyClass(classes []Class, labels []int) error {
+	for k, c := range classes {
+		if !slices.Contains(labels, k) {
+			return &OptionError{Option: "split", Problem: fmt.Sprintf("leaves no rows of class %s here, and --problem mnpc measures the loss of every class: "+
+				"use another --split or --split-seed, leave out the class (--classes), or use --bounds-on decisions", c.Name)}
+		}
+	}
+	return nil
 }
 
 // byClass names the losses and error rates of the classes after the classes' numbers.

@@ -16,6 +16,8 @@ type (
 	SplitValues = rundir.SplitValues
 	// Probability computes the probability of the positive class from a score.
 	Probability = rundir.Probability
+	// Probabilities computes the probability of each class from its scores.
+	Probabilities = rundir.Probabilities
 	// BoundsOn says which values the bounds apply to. The empty string means OnDecisions.
 	BoundsOn = rundir.BoundsOn
 )

@@ -69,7 +69,7 @@ func (t NeymanPearson) decisions(train Rows) (Decisions, error) {
 	if bounded < 1 || len(kappa) != 1 && len(kappa) != bounded {
 		return Decisions{}, &OptionError{Option: "kappa", Problem: fmt.Sprintf("has %d values for %d classes", len(kappa), bounded)}
 	}
-	of := func(k int) constraints.Rate { return constraints.Error(train.Classes[k].Name) }
+	of := func(k int) constraints.Rate { return errorOf(train.Classes[k]) }
 	d := Decisions{Minimize: of(0)}
 	for k := range bounded {
 		d.SubjectTo = append(d.SubjectTo, of(1+k).AtMost(kappa[min(k, len(kappa)-1)]))
@@ -78,15 +78,18 @@ func (t NeymanPearson) decisions(train Rows) (Decisions, error) {
 }
 
 func (t DemographicParity) decisions(train Rows) (Decisions, error) {
-	return gapsOnDecisions(train, t.Epsilon, constraints.PositiveRate)
+	return gapsOnDecisions(NameDemographicParity, train, t.Epsilon, constraints.PositiveRate)
 }
 
 func (t EqualizedOdds) decisions(train Rows) (Decisions, error) {
-	return gapsOnDecisions(train, t.Epsilon, constraints.TPR, constraints.FPR)
+	return gapsOnDecisions(NameEqualizedOdds, train, t.Epsilon, constraints.TPR, constraints.FPR)
 }
 
 // gapsOnDecisions bounds the gaps of the rates between the two groups.
-func gapsOnDecisions(train Rows, epsilon []float64, rates ...func(of ...string) constraints.Rate) (Decisions, error) {
+func gapsOnDecisions(task string, train Rows, epsilon []float64, rates ...func(of ...string) constraints.Rate) (Decisions, error) {
+	if err := train.twoClasses(task); err != nil {
+		return Decisions{}, err
+	}
 	if err := train.pair(); err != nil {
 		return Decisions{}, err
 	}

@@ -14,12 +14,13 @@ import (
 // pixels/s and the centre c/s.
 type rows struct {
 	data    matrix.Matrix
-	labels  []int // pictures: the index of the class in classes; tables: -1 or +1
+	labels  []int // two classes of a table: -1 or +1; else the index of the class in classes
 	classes []Class
 	groups  []constraints.Group
 	// attributes and earlier have the same meaning as in Rows.
 	attributes []constraints.Attribute
 	earlier    map[string][]int
+	tabular    bool        // the rows of a table
 	levels     [][]float64 // quantiles that describe each intersectional group
 	strata     [][]int     // disjoint sets of all rows; a mini-batch keeps their shares
 	source     []int       // each row's number in its files, from 0; nil: not known
@@ -27,7 +28,7 @@ type rows struct {
 
 // public returns the labels, classes and groups for a task.
 func (r rows) public() Rows {
-	return Rows{Labels: r.labels, Classes: r.classes, Groups: r.groups, Attributes: r.attributes, Earlier: r.earlier}
+	return Rows{Labels: r.labels, Classes: r.classes, Groups: r.groups, Attributes: r.attributes, Earlier: r.earlier, Tabular: r.tabular}
 }
 
 // len returns the number of rows.

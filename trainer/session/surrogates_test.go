@@ -89,6 +89,7 @@ func maxViolation(g []float64) (v float64) {
 
 // The intersectional problem compares each group's error with the error of all rows.
 func TestIntersectionalOutcome(t *testing.T) {
+	notUnderRace(t)
 	s, err := New(t.Context(), Options{
 		Data: Table{Dataset: "synthetic-communities", TableOptions: datasets.TableOptions{Split: datasets.DefaultSplit}},
 		Task: Intersectional{}, Settings: trainer.Settings{Iterations: 5},

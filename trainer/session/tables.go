@@ -13,8 +13,8 @@ import (
 	"ppal/models"
 )
 
-// Table is a published table, a built-in table, or a file of the user. Each row has a label, -1 or
-// +1, and groups. The session splits the rows.
+// Table is a published table, a built-in table, or a file of the user. Each row has groups and a
+// label: -1 or +1, or the index of one of three or more classes. The session splits the rows.
 type Table struct {
 	Dataset string // name in package datasets: "adult", "bank", "compas", "communities", ...
 	Dir     string // directory of the files; "": $PPAL_DATA, else the user's cache directory
@@ -29,8 +29,9 @@ const (
 )
 
 // CSV returns a source that reads the user's file of separated text. label is "column" or
-// "column=value", where value counts as +1. groups are conditions on columns, see
-// datasets.TableOptions. The caller may set the other fields of TableOptions in the result.
+// "column=value", where value counts as +1. A column with three or more values gives as many
+// classes. groups are conditions on columns, see datasets.TableOptions. The caller may set the
+// other fields of TableOptions in the result.
 func CSV(file, label string, groups ...string) Table {
 	return Table{Dataset: datasetCSV, TableOptions: datasets.TableOptions{File: file, Label: label, Groups: groups}}
 }
@@ -111,7 +112,7 @@ func (s TablesAtHand) load(_ context.Context, on request) (*loaded, error) {
 // loadTables returns the rows of a table.
 func loadTables(t *datasets.Tables, on request) *loaded {
 	l := &loaded{normalization: models.Normalization{Kind: models.NormalizeNone}, files: t.Files}
-	if t.Label.Positive != "" || t.Label.Condition != "" {
+	if t.Label.Known() {
 		l.label = &t.Label
 	}
 	l.description.Notes, l.description.Warnings = slices.Clone(t.Notes), slices.Clone(t.Warnings)
@@ -122,9 +123,9 @@ func loadTables(t *datasets.Tables, on request) *loaded {
 		l.description.FeatureNames = t.Preparation.Columns()
 	}
 	for name, part := range inSplits(t.Train, t.Validation, t.Test) {
-		r := rows{data: part.Features, labels: part.Labels, source: part.Source}
+		r := rows{data: part.Features, labels: part.Labels, source: part.Source, tabular: true}
 		for k, class := range part.Classes {
-			r.classes = append(r.classes, Class{Name: class, Label: 2*k - 1})
+			r.classes = append(r.classes, Class{Name: class, Label: part.Label(k), Number: k})
 		}
 		for _, g := range part.Groups {
 			r.groups = append(r.groups, constraints.Group{Name: g.Name, Rows: g.Rows})

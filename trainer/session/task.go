@@ -111,7 +111,7 @@ type Class struct {
 
 // Rows holds the labels, classes and groups of a split or of a mini-batch.
 type Rows struct {
-	Labels  []int   // label of each row. Pictures: index of the class in Classes; tables: -1 or +1
+	Labels  []int   // label of each row. Two classes of a table: -1 or +1; else the index in Classes
 	Classes []Class // in the order of the source
 	Groups  []constraints.Group
 	// Attributes are the attributes that constraints of a Decisions task name.
@@ -119,6 +119,8 @@ type Rows struct {
 	// Earlier holds the earlier decisions of the rows for each file of a churn constraint. A
 	// decision is the index of a class in Classes, or -1 for a row without a decision.
 	Earlier map[string][]int
+	// Tabular is true for the rows of a table. It decides the name of a Decisions task.
+	Tabular bool
 }
 
 // bounds returns the bounds of the constraints.
@@ -198,6 +200,15 @@ func (r Rows) pair() error {
 	}
 	_, _, err := t.Partition()
 	return err
+}
+
+// twoClasses returns an error for a task about two classes if the rows have more.
+func (r Rows) twoClasses(task string) error {
+	if len(r.Classes) == 2 {
+		return nil
+	}
+	return &OptionError{Option: "label", Problem: fmt.Sprintf("gives %d classes, and --problem %s is about two: name the positive class, as in "+
+		"--label COLUMN=%s, or bound rates of classes, as in --subject-to \"gap(tpr[%[3]s], COLUMN) <= 0.05\"", len(r.Classes), task, r.Classes[0].Name)}
 }
 
 // groupNames returns the names of the groups.

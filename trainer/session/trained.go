@@ -63,7 +63,7 @@ func (a *assembly) model(d Description) rundir.Model {
 	}
 	for k, c := range train.classes {
 		class := rundir.Class{Name: c.Name, Value: c.Name}
-		if a.data.label != nil && k < 2 {
+		if a.data.label != nil {
 			class.Value = a.data.label.Values()[k]
 		}
 		if pictures {
@@ -143,6 +143,9 @@ func (s *Session) saveModel() error {
 		}
 		if p := o.Probability; p != nil {
 			m.Decision.Probability = &rundir.Sigmoid{Slope: p.Slope, Intercept: p.Intercept}
+		}
+		if p := o.Probabilities; p != nil {
+			m.Decision.Probabilities = &p.Softmax
 		}
 	}
 	if d.Preparation != nil {

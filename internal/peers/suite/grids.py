@@ -9,7 +9,7 @@ COOPER = [
     CooperSetting("Adam", 0.15, 0.1, "nuPI", 10, beta2=0.99),
     CooperSetting("Adam", 0.1, 0.3, "nuPI", 1, beta2=0.99),
     CooperSetting("Adam", 0.1, 0.1, "nuPI", 10, beta2=0.99, decay="cosine"),
-    CooperSetting("Adam", 0.05, 0.03, "nuPI", 30, beta2=0.95),
+    CooperSetting("Adam", 0.05, 0.03, "nuPI", 10, beta2=0.95),
     CooperSetting("Adam", 0.05, 0.1, "nuPI", 10, beta2=0.99, project=False),
     CooperSetting("Adam", 0.03, 0.1, "nuPI", 10),
     CooperSetting("Adam", 0.03, 0.1, "nuPI", 100),

@@ -22,7 +22,7 @@ const (
 )
 
 // DefaultRunLimit is the default of Options.RunLimit.
-const DefaultRunLimit = 5 * time.Minute
+const DefaultRunLimit = time.Minute
 
 // Options describes a comparison.
 type Options struct {

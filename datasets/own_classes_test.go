@@ -1,0 +1,163 @@
+package datasets
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// flowers returns a file with rows of three species, in turns.
+func flowers(rows int) string {
+	var text strings.Builder
+	text.WriteString("petal,place,species\n")
+	for i := range rows {
+		fmt.Fprintf(&text, "%d,%s,%s\n", i*i%17, []string{"north", "south"}[i%2], []string{"rose", "iris", "lily"}[i%3])
+	}
+	return text.String()
+}
+
+// Three values of a label are three classes, by number or by alphabet.
+func TestSeveralClasses(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		values  []string
+		opts    TableOptions
+		classes []string
+		labels  []int
+	}{
+		{"alphabet", []string{"b", "a", "c", "a"}, TableOptions{}, []string{"a", "b", "c"}, []int{1, 0, 2, 0}},
+		{"numbers", []string{"10", "9", "-1", "9"}, TableOptions{}, []string{"-1", "9", "10"}, []int{2, 1, 0, 1}},
+		{"order", []string{"b", "a", "c", "a"}, TableOptions{Classes: []string{"c", "a", "b"}}, []string{"c", "a", "b"}, []int{2, 1, 0, 1}},
+		{"two of three", []string{"b", "a", "c", "a"}, TableOptions{Classes: []string{"c", "a"}}, []string{"c", "a"}, []int{1, -1, 1}},
+		{"two of two", []string{"b", "a", "b", "a"}, TableOptions{Classes: []string{"b", "a"}}, []string{"b", "a"}, []int{-1, 1, -1, 1}},
+		{"a number's other spelling", []string{"1", "2", "3"}, TableOptions{Classes: []string{"3.0", "1", "2"}}, []string{"3", "1", "2"}, []int{1, 2, 0}},
+	} {
+		text := "x,y\n"
+		for i, v := range tc.values {
+			text += fmt.Sprintf("%d,%s\n", i, v)
+		}
+		tc.opts.Label = "y"
+		got, err := everything(t, text, tc.opts)
+		if err != nil {
+			t.Errorf("%s: %v", tc.name, err)
+			continue
+		}
+		if diff := cmp.Diff(tc.classes, got.Train.Classes) + cmp.Diff(tc.labels, got.Train.Labels); diff != "" {
+			t.Errorf("%s: %s", tc.name, diff)
+		}
+		// a label of new rows gives the same classes
+		classes, err := got.Label.Classes(tc.values)
+		if err != nil {
+			t.Errorf("%s: %v", tc.name, err)
+		}
+		kept := slices.DeleteFunc(classes, func(k int) bool { return k < 0 })
+		for i, k := range kept {
+			if got.Train.Label(k) != got.Train.Labels[i] {
+				t.Errorf("%s: row %d is of class %d", tc.name, i, k)
+			}
+		}
+	}
+}
+
+func TestSeveralClassesErrors(t *testing.T) {
+	numbers := "x,y\n"
+	for i := range 30 {
+		numbers += fmt.Sprintf("%d,%d\n", i%7, i)
+	}
+	texts := "x,y\n"
+	for i := range 101 {
+		texts += fmt.Sprintf("%d,c%d\n", i%7, i)
+	}
+	for _, tc := range []struct {
+		name, text string
+		opts       TableOptions
+		want       error
+		says       string
+	}{
+		{"a quantity", numbers, TableOptions{Label: "y"}, ErrLabel,
+			"it holds 30 different numbers (0, 1, 10, 11, 12 and 25 more), so it is probably a quantity; want a condition for class +1, as in --label 'y=VALUE'"},
+		{"many texts", texts, TableOptions{Label: "y"}, ErrLabel, "it has 101 values (c0, c1, c10, c100, c11 and 96 more), want at most 100 classes"},
+		{"two spellings", "x,y\n1,1\n2,1.0\n3,2\n", TableOptions{Label: "y"}, ErrLabel, `"1" and "1.0" are the same number`},
+		{"unknown class", flowers(9), TableOptions{Label: "species", Classes: []string{"rose", "Lilly"}}, ErrClass, `--classes: there is no "Lilly"; did you mean lily?`},
+		{"unlike any class", flowers(9), TableOptions{Label: "species", Classes: []string{"rose", "oak"}}, ErrClass, `--classes: there is no "oak"; the classes are iris, lily, rose`},
+		{"twice", flowers(9), TableOptions{Label: "species", Classes: []string{"rose", "lily", "rose"}}, ErrClass, `--classes names "rose" twice`},
+		{"one class", flowers(9), TableOptions{Label: "species", Classes: []string{"rose"}}, ErrClass, "want at least two classes"},
+		{"with a value", flowers(9), TableOptions{Label: "species=rose", Classes: []string{"rose", "lily"}}, ErrClass, "--classes needs a label without a value or a condition, as in --label species"},
+		{"with a condition", flowers(9), TableOptions{Label: "petal>3", Classes: []string{"rose", "lily"}}, ErrClass, "--classes needs a label without a value or a condition"},
+		{"missing label", strings.Replace(flowers(9), "lily", "", 1), TableOptions{Label: "species"}, ErrMissing, `line 4, column 3: species: missing value: "" in 1 of 9 rows`},
+	} {
+		_, err := everything(t, tc.text, tc.opts)
+		if err == nil || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: want one line: %v", tc.name, err)
+			continue
+		}
+		checkError(t, err, tc.want, tc.says)
+	}
+	if got, err := everything(t, numbers, TableOptions{Label: "y", Categorical: []string{"y"}}); err != nil || len(got.Train.Classes) != 30 || got.Train.Classes[2] != "2" {
+		t.Errorf("a class of each number: %v", err)
+	}
+	if got, err := everything(t, strings.Replace(flowers(9), "lily", "", 1), TableOptions{Label: "species", Missing: MissingDropped}); err != nil || got.Train.Rows() != 8 {
+		t.Errorf("a dropped label: %v", err)
+	}
+}
+
+// A class without training rows is an error, and a class without held-out rows is a warning.
+func TestRareClasses(t *testing.T) {
+	text := "part" + flowers(60)
+	text = strings.ReplaceAll(text, "partpetal", "part,petal")
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for i := 1; i < len(lines); i++ {
+		lines[i] = []string{"train", "validation", "test"}[max(0, i/3%5-2)] + "," + lines[i]
+	}
+	rare := func(part string) (*Tables, error) {
+		own := strings.Join(append(slices.Clone(lines), part+",5,north,oak"), "\n") + "\n"
+		return everything(t, own, TableOptions{Label: "species", SplitColumn: "part"})
+	}
+	_, err := rare("test")
+	checkError(t, err, ErrEmpty, "no rows of class oak (1 in the file) among the training rows; leave out such classes (--classes iris,lily,rose), or use another --split or --split-seed")
+	if strings.Contains(err.Error(), "\n") {
+		t.Error(err)
+	}
+	got, err := rare("train")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "The split leaves no rows of class oak (validation rows), oak (test rows): the rates of these classes are not known there."
+	if got.Test == nil || !slices.Contains(got.Warnings, want) {
+		t.Errorf("warnings %q, want %q", got.Warnings, want)
+	}
+	// without the class, the table is as before
+	own := strings.Join(append(slices.Clone(lines), "test,5,north,oak"), "\n") + "\n"
+	got, err = everything(t, own, TableOptions{Label: "species", SplitColumn: "part", Classes: []string{"iris", "lily", "rose"}})
+	if note := "--classes leaves out 1 rows of class oak."; err == nil && !slices.Contains(got.Notes, note) {
+		t.Errorf("notes %q, want %q", got.Notes, note)
+	}
+	if err != nil || slices.Contains(got.Test.Source, 60) || got.Train.Rows()+got.Validation.Rows()+got.Test.Rows() != 60 {
+		t.Error(err)
+	}
+	if classes, err := got.Label.Classes([]string{"oak", "rose"}); err != nil || classes[0] != -1 || classes[1] != 2 {
+		t.Error(classes, err)
+	}
+	if _, err := got.Label.Classes([]string{"elm"}); err == nil {
+		t.Error("an unknown label is accepted")
+	}
+}
+
+// A split keeps the shares of every class.
+func TestSeveralClassesSplit(t *testing.T) {
+	file := write(t, t.TempDir(), "own.csv", []byte(flowers(300)))
+	got, err := LoadTable("", "csv", TableOptions{File: file, Label: "species", Groups: []string{"place"}, Seed: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range got.Parts() {
+		for k, n := range p.ClassCounts() {
+			if share := map[string]int{"training": 70, "validation": 15, "test": 15}[p.Name]; n < share-2 || n > share+2 {
+				t.Errorf("%s: %d rows of %s, want about %d", p.Name, n, p.Classes[k], share)
+			}
+		}
+	}
+}

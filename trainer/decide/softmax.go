@@ -1,0 +1,234 @@
+package decide
+
+import (
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"ppal/trainer/problem"
+)
+
+// Softmax gives probabilities of three or more classes from scores:
+//
+//	p_k(s) = e^(Slope s_k + Intercepts_k) / sum_j e^(Slope s_j + Intercepts_j),   Slope > 0.
+//
+// s are the scores of the saved model, one for each class, after the exact step. The decision stays
+// the class with the largest score, so no decision changes. If intercepts differ, another class may
+// have the largest probability. With two classes and the scores 0 and s, Softmax equals Platt.
+type Softmax struct {
+	Slope      float64
+	Intercepts []float64 // one for each class, the first 0
+}
+
+// Probabilities writes the probabilities of one row's scores to dst. dst may be scores.
+func (p Softmax) Probabilities(dst, scores []float64) {
+	largest := math.Inf(-1)
+	for k, s := range scores {
+		dst[k] = p.Slope*s + p.Intercepts[k]
+		largest = math.Max(largest, dst[k])
+	}
+	sum := 0.0
+	for k := range dst {
+		dst[k] = math.Exp(dst[k] - largest)
+		sum += dst[k]
+	}
+	for k := range dst {
+		dst[k] /= sum
+	}
+}
+
+// softmaxRidge is the relative addition to the diagonal of the Hessian, which makes the Newton
+// system regular.
+const softmaxRidge = 1e-12
+
+// FitSoftmax fits the probabilities of finite scores [rows, classes] to the rows' classes by
+// maximum likelihood. The targets of a row of class y are
+//
+//	t_y = (n_y + 1)/(n_y + 2),   t_k = 1/((n_y + 2)(classes - 1)) for k != y,
+//
+// which keep the fit finite if the scores separate the classes; n_y is the number of rows of class
+// y. For two classes these are Platt's targets. Sources: Guo, Pleiss, Sun and Weinberger, "On
+// calibration of modern neural networks", 2017, for the common slope; Alexandari, Kundaje and
+// Shrikumar, "Maximum likelihood with bias-corrected calibration is hard-to-beat at label shift
+// adaptation", 2020, for the intercepts. The error wraps ErrNoProbabilities, or problem.ErrSettings
+// if the lengths differ.
+func FitSoftmax(scores []float64, labels []int, classes int) (Softmax, error) {
+	if classes < 2 || len(scores) != len(labels)*classes {
+		return Softmax{}, fmt.Errorf("decide: %w: %d scores for %d rows of %d classes", problem.ErrSettings, len(scores), len(labels), classes)
+	}
+	f := newSoftmaxFit(scores, labels, classes)
+	if f.present < 2 {
+		return Softmax{}, fmt.Errorf("%w: the rows have %d classes, want at least two", ErrNoProbabilities, f.present)
+	}
+	if f.largest == 0 || math.IsInf(f.largest, 0) || math.IsNaN(f.largest) {
+		return Softmax{}, fmt.Errorf("%w: the largest score is %v", ErrNoProbabilities, f.largest)
+	}
+	x := f.start()
+	value := f.loss(x)
+	for range plattSteps {
+		step, slope, ok := f.newton(x)
+		if !ok {
+			break
+		}
+		improved := false
+		for t, next := 1.0, make([]float64, classes); t > math.Ldexp(1, -plattHalvings); t /= 2 {
+			for k := range x {
+				next[k] = x[k] + t*step[k]
+			}
+			if v := f.loss(next); v < value+1e-4*t*slope {
+				copy(x, next)
+				value, improved = v, true
+				break
+			}
+		}
+		if !improved {
+			break
+		}
+	}
+	p := Softmax{Slope: x[0] / f.largest, Intercepts: append([]float64{0}, x[1:]...)}
+	for _, v := range x {
+		if math.IsNaN(v) || math.IsInf(v, 0) || !(p.Slope > 0) {
+			return Softmax{}, fmt.Errorf("%w: the fitted slope is %v: the scores do not rank the rows of a class higher", ErrNoProbabilities, p.Slope)
+		}
+	}
+	return p, nil
+}
+
+// softmaxFit is the negative log-likelihood of the parameters x: the slope for the scores divided
+// by the largest, then the intercepts of all classes but the first.
+type softmaxFit struct {
+	scores           []float64
+	labels           []int
+	classes, present int // present: classes with rows
+	counts           []float64
+	largest          float64
+	at               Softmax
+	p                []float64 // probabilities of one row
+}
+
+func newSoftmaxFit(scores []float64, labels []int, classes int) *softmaxFit {
+	f := &softmaxFit{scores: scores, labels: labels, classes: classes, counts: make([]float64, classes),
+		at: Softmax{Intercepts: make([]float64, classes)}, p: make([]float64, classes)}
+	for _, y := range labels {
+		f.counts[y]++
+	}
+	for _, n := range f.counts {
+		if n > 0 {
+			f.present++
+		}
+	}
+	for _, s := range scores {
+		f.largest = math.Max(f.largest, math.Abs(s))
+	}
+	return f
+}
+
+// start returns the parameters of the classes' shares.
+func (f *softmaxFit) start() []float64 {
+	x := make([]float64, f.classes)
+	for k := 1; k < f.classes; k++ {
+		x[k] = math.Log((f.counts[k] + 1) / (f.counts[0] + 1))
+	}
+	return x
+}
+
+// row writes the probabilities of row i to p and returns the row's scores.
+func (f *softmaxFit) row(i int) []float64 {
+	own := f.scores[i*f.classes:][:f.classes]
+	f.at.Probabilities(f.p, own)
+	return own
+}
+
+// set sets the parameters.
+func (f *softmaxFit) set(x []float64) {
+	f.at.Slope = x[0] / f.largest
+	copy(f.at.Intercepts[1:], x[1:])
+}
+
+// targets returns the target of a row's own class and of each other class.
+func (f *softmaxFit) targets(i int) (own, other float64) {
+	n := f.counts[f.labels[i]]
+	return (n + 1) / (n + 2), 1 / ((n + 2) * float64(f.classes-1))
+}
+
+// loss returns the negative log-likelihood.
+func (f *softmaxFit) loss(x []float64) float64 {
+	f.set(x)
+	sum := 0.0
+	for i, y := range f.labels {
+		own, other := f.targets(i)
+		scores := f.scores[i*f.classes:][:f.classes]
+		largest := math.Inf(-1)
+		for k, s := range scores {
+			f.p[k] = f.at.Slope*s + f.at.Intercepts[k]
+			largest = math.Max(largest, f.p[k])
+		}
+		total := 0.0
+		for k, z := range f.p {
+			total += math.Exp(z - largest)
+			t := other
+			if k == y {
+				t = own
+			}
+			sum -= t * (z - largest)
+		}
+		sum += math.Log(total)
+	}
+	return sum
+}
+
+// newton returns the Newton step and its directional derivative. ok is false at a solution.
+func (f *softmaxFit) newton(x []float64) (step []float64, slope float64, ok bool) {
+	f.set(x)
+	n := f.classes
+	g, h := make([]float64, n), mat.NewSymDense(n, nil)
+	add := func(a, b int, v float64) { h.SetSym(a, b, h.At(a, b)+v) }
+	for i, y := range f.labels {
+		own, other := f.targets(i)
+		scores := f.row(i)
+		mean, square := 0.0, 0.0
+		for k, s := range scores {
+			s /= f.largest
+			mean, square = mean+f.p[k]*s, square+f.p[k]*s*s
+		}
+		add(0, 0, square-mean*mean)
+		for k, s := range scores {
+			d := f.p[k] - other
+			if k == y {
+				d = f.p[k] - own
+			}
+			g[0] += d * s / f.largest
+			if k == 0 {
+				continue
+			}
+			g[k] += d
+			add(0, k, f.p[k]*(s/f.largest-mean))
+			add(k, k, f.p[k])
+			for j := 1; j <= k; j++ {
+				add(j, k, -f.p[j]*f.p[k])
+			}
+		}
+	}
+	largest, trace := 0.0, 0.0
+	for k := range n {
+		largest, trace = math.Max(largest, math.Abs(g[k])), trace+h.At(k, k)
+	}
+	if largest < plattTolerance*float64(len(f.labels)) {
+		return nil, 0, false
+	}
+	for k := range n {
+		add(k, k, softmaxRidge*trace)
+	}
+	var c mat.Cholesky
+	var d mat.VecDense
+	if !c.Factorize(h) || c.SolveVecTo(&d, mat.NewVecDense(n, g)) != nil {
+		return nil, 0, false
+	}
+	step = make([]float64, n)
+	for k := range n {
+		step[k] = -d.AtVec(k)
+		slope += step[k] * g[k]
+	}
+	return step, slope, true
+}
