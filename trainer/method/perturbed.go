@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"ppal/trainer"
-	"ppal/trainer/certify"
 	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
@@ -297,8 +296,7 @@ func (d *perturbed) diagnose(tauBound float64) (warnings []string) {
 }
 
 const (
-	// lagShare is the smallest share of the certificate's epsilon at which an infeasibility is worth a
-	// warning, and the smallest share of the violation that the lag of mu must explain.
+	// lagShare is the smallest share of the violation that the lag of mu must explain.
 	lagShare = 0.5
 	// lagDelta is the largest delta_k at which mu hardly moves: in an iteration, mu moves towards
 	// lambda by at most this share of lambda - mu. With a larger delta_k, more iterations suffice.
@@ -317,10 +315,10 @@ func (s Perturbation) slower() string {
 // explains the remaining violation. After every dual update g + u = (lambda - mu)/rho. Therefore
 // the violation shrinks only as fast as mu follows lambda. tolerance is the largest violation
 // without a warning.
-func (d *perturbed) conclude(at *problem.Point, c certify.Certificate, tolerance float64) (warnings, notes []string) {
+func (d *perturbed) conclude(at *problem.Point, tolerance float64) (warnings, notes []string) {
 	lag := d.gap() / d.rho
 	v := problem.MaxViolation(at.Constraints)
-	if d.k > 0 && v > tolerance && c.Infeasibility >= lagShare*c.Epsilon && lag >= lagShare*v && d.delta <= lagDelta {
+	if d.k > 0 && v > tolerance && lag >= lagShare*v && d.delta <= lagDelta {
 		warnings = append(warnings, fmt.Sprintf(
 			"the largest violation, %.2g, now shrinks slowly, because the multipliers take small steps at the end of the run: "+
 				"use more --iterations, or %s", v, d.set.slower()))

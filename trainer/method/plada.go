@@ -298,8 +298,8 @@ func (m *PLADA) Diagnose(p problem.Problem, at *problem.Point) ([]string, error)
 }
 
 // Conclude implements trainer.Concluder.
-func (m *PLADA) Conclude(at *problem.Point, c certify.Certificate) (warnings, notes []string) {
-	warnings, notes = m.dual.conclude(at, c, setting.OrDefault(m.Tolerance, trainer.DefaultFeasibilityTolerance))
+func (m *PLADA) Conclude(at *problem.Point, _ certify.Certificate) (warnings, notes []string) {
+	warnings, notes = m.dual.conclude(at, setting.OrDefault(m.Tolerance, trainer.DefaultFeasibilityTolerance))
 	if m.BoxStep && m.dual.largestStep > 1 {
 		warnings = append(warnings, fmt.Sprintf(
 			"the share of mu's step reached %.3g > 1: mu overshot lambda; use --mu-step analysed or lower --sigma0", m.dual.largestStep))

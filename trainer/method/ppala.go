@@ -146,8 +146,8 @@ func (m *PPALA) Diagnose(p problem.Problem, at *problem.Point) ([]string, error)
 }
 
 // Conclude implements trainer.Concluder.
-func (m *PPALA) Conclude(at *problem.Point, c certify.Certificate) (warnings, notes []string) {
-	return m.dual.conclude(at, c, setting.OrDefault(m.Tolerance, trainer.DefaultFeasibilityTolerance))
+func (m *PPALA) Conclude(at *problem.Point, _ certify.Certificate) (warnings, notes []string) {
+	return m.dual.conclude(at, setting.OrDefault(m.Tolerance, trainer.DefaultFeasibilityTolerance))
 }
 
 // Options implements Method.
