@@ -2,7 +2,6 @@ package constraints
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -100,17 +99,13 @@ type boundCell struct {
 // on finds the cell's rows in the population.
 func (c *Cell) on(p *Population) (boundCell, error) {
 	b := boundCell{Cell: c, labels: p.Labels}
-	type filter struct {
-		of    []int
-		value int
-	}
-	var filters []filter
+	var filters [][]bool
 	for _, w := range c.where {
-		a := p.attribute(w.attribute)
-		if a == nil {
-			return b, fmt.Errorf("constraints: the rows have no attribute %q", w.attribute)
+		meets, err := p.with(w)
+		if err != nil {
+			return b, err
 		}
-		filters = append(filters, filter{a.Of, slices.Index(a.Values, w.value)})
+		filters = append(filters, meets)
 	}
 	if c.target == earlierDecision {
 		var ok bool
@@ -123,8 +118,8 @@ rows:
 		if c.class >= 0 && (y == c.class) == c.not || b.earlier != nil && b.earlier[i] < 0 {
 			continue
 		}
-		for _, f := range filters {
-			if f.value < 0 || f.of[i] != f.value {
+		for _, meets := range filters {
+			if !meets[i] {
 				continue rows
 			}
 		}

@@ -26,14 +26,16 @@ type Counted struct {
 
 // Value is a value on counted decisions.
 type Value struct {
-	// Value is the rate; the largest gap; the smallest ratio; for a constraint on each class or
-	// group, the largest of the values for an upper bound and the smallest for a lower bound.
+	// Value is the rate; the largest gap, excess or distance; the smallest ratio; for a constraint on
+	// each class or group, the largest of the values for an upper bound and the smallest for a lower
+	// bound.
 	Value float64
 	// Defined is false if the value has no rows to count: the cell has no rows, fewer than two
 	// groups have rows, or, for a precision, no row is decided positive. Value is then 0.
 	Defined bool
 	// Rates are the rates from which the value follows: a single rate, or a rate for each class or
-	// group; nil for l1.
+	// group; nil for l1. The rate of all rows precedes the rates of the groups of an excess or a
+	// distance.
 	Rates []CountedRate
 }
 
@@ -114,8 +116,10 @@ func (c *Counted) value(j int) Value {
 	var all Value
 	for _, set := range m.sets {
 		var v Value
-		switch con.measure.form {
-		case formGap, formRatio:
+		switch {
+		case con.measure.WithAll():
+			v = c.fromAll(set, con.measure.form)
+		case con.measure.Compares():
 			v = c.spread(set, con.measure.form)
 		default:
 			v = c.one(set[0])
@@ -179,6 +183,34 @@ func (c *Counted) spread(set []linear, form form) Value {
 		v.Value = smallest / largest
 	}
 	return v
+}
+
+// fromAll returns the excess or the distance of the groups that have rows. The first rate of the
+// set counts all rows.
+func (c *Counted) fromAll(set []linear, form form) Value {
+	v := c.one(set[0])
+	all, defined := v.Value, v.Defined
+	v.Value, v.Defined = math.Inf(-1), false
+	for _, l := range set[1:] {
+		one := c.one(l)
+		v.Rates = append(v.Rates, one.Rates...)
+		if one.Defined && defined {
+			v.Value, v.Defined = math.Max(v.Value, form.difference(one.Value, all)), true
+		}
+	}
+	if !v.Defined {
+		v.Value = 0
+	}
+	return v
+}
+
+// difference returns the difference between a group's rate and the rate of all rows that the form
+// bounds.
+func (f form) difference(group, all float64) float64 {
+	if f == formDistance {
+		return math.Abs(group - all)
+	}
+	return group - all
 }
 
 // The tolerances of Met for numbers that are not counts.

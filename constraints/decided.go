@@ -22,8 +22,8 @@ func (s *System) DependsOnLoss(j int) bool {
 }
 
 // CountedSets returns the counted rates of constraint j in sets. A set holds a single rate, or the
-// rates of the groups that a gap or a ratio compares. It is nil if decisions do not determine the
-// constraint.
+// rates of the groups that a measure compares, after the rate of all rows if Measure.WithAll is
+// true. It is nil if decisions do not determine the constraint.
 func (c *Counted) CountedSets(j int) (sets [][]CountedRate) {
 	if c.system.DependsOnLoss(j) {
 		return nil
@@ -38,8 +38,8 @@ func (c *Counted) CountedSets(j int) (sets [][]CountedRate) {
 	return sets
 }
 
-// SmoothValue returns the value of constraint j at the terms h: a rate, the largest gap, the
-// smallest ratio, or the norm.
+// SmoothValue returns the value of constraint j at the terms h: a rate, the largest gap, excess or
+// distance, the smallest ratio, or the norm.
 func (s *System) SmoothValue(j int, h []float64) float64 {
 	m, con := s.measured[j], s.Subject[j]
 	if m.l1 {
@@ -47,11 +47,15 @@ func (s *System) SmoothValue(j int, h []float64) float64 {
 	}
 	worst := math.NaN()
 	for _, set := range m.sets {
-		low, high := math.Inf(1), math.Inf(-1)
-		for _, l := range set {
+		low, high, all := math.Inf(1), math.Inf(-1), 0.0
+		for k, l := range set {
 			v := l.value(h)
 			if l.precision {
 				v = h[l.parts[0].cell] / (h[l.parts[0].cell] + h[l.parts[1].cell])
+			}
+			if con.measure.WithAll() && k == 0 {
+				all = v
+				continue
 			}
 			low, high = min(low, v), max(high, v)
 		}
@@ -61,6 +65,8 @@ func (s *System) SmoothValue(j int, h []float64) float64 {
 			v = high - low
 		case formRatio:
 			v = low / high
+		case formExcess, formDistance:
+			v = max(con.measure.form.difference(low, all), con.measure.form.difference(high, all))
 		}
 		if math.IsNaN(worst) || con.atLeast && v < worst || !con.atLeast && v > worst {
 			worst = v

@@ -13,9 +13,10 @@ import (
 //
 //	constraint = measure ( "<=" | ">=" ) number
 //	measure    = rate
-//	           | ( "gap" | "ratio" ) "(" rate "," attributes [ "," "min" integer ] ")"
+//	           | comparison "(" rate "," attributes [ "," "min" integer ] ")"
 //	           | "l1" "(" "weights" ")"
 //	           | "churn" "(" file ")"
+//	comparison = "gap" | "ratio" | "excess" | "distance"
 //	rate       = name [ "[" selector { "," selector } [ "," "min" integer ] "]" ]
 //	selector   = "*" | value | attribute "=" ( value | "*" )
 //	attributes = attribute { "*" attribute }
@@ -67,8 +68,10 @@ func ParseMeasure(text string) (Measure, error) {
 	return m, nil
 }
 
-// otherMeasures lists the names of the measures that are not rates: gap, ratio, l1 and churn.
-func otherMeasures() []string { return []string{wordGap, wordRatio, wordL1, wordChurn} }
+// otherMeasures lists the names of the measures that are not rates, in the order of their forms.
+func otherMeasures() []string {
+	return []string{wordGap, wordRatio, wordExcess, wordDistance, wordL1, wordChurn}
+}
 
 // parser parses the tokens of one text.
 type parser struct {
@@ -134,21 +137,22 @@ func (p *parser) end() error {
 	return nil
 }
 
-// measure reads a rate, gap, ratio, l1 or churn.
+// measure reads a rate or one of otherMeasures.
 func (p *parser) measure() (Measure, error) {
 	t := p.peek()
 	if t.kind != tokenWord {
-		return Measure{}, p.unexpected("begin with a rate such as fpr, or with gap, ratio, l1 or churn")
+		return Measure{}, p.unexpected("begin with a rate such as fpr, or with " + option.List(otherMeasures(), "or"))
 	}
 	word := strings.ToLower(t.text)
-	if !slices.Contains(otherMeasures(), word) {
+	k := slices.Index(otherMeasures(), word)
+	if k < 0 {
 		return p.rate(true)
 	}
 	p.take()
 	if !p.symbol("(") {
 		return Measure{}, p.unexpected("write " + usageOf(word))
 	}
-	m := Measure{form: map[string]form{wordGap: formGap, wordRatio: formRatio, wordL1: formL1, wordChurn: formChurn}[word]}
+	m := Measure{form: formGap + form(k)}
 	var err error
 	switch m.form {
 	case formL1:
@@ -170,6 +174,14 @@ func (p *parser) measure() (Measure, error) {
 	return m, nil
 }
 
+// article returns the word with its indefinite article.
+func article(word string) string {
+	if word == wordExcess {
+		return "an " + word
+	}
+	return "a " + word
+}
+
 // usageOf returns an example of a measure.
 func usageOf(word string) string {
 	switch word {
@@ -181,11 +193,12 @@ func usageOf(word string) string {
 	return word + "(tpr, sex)"
 }
 
-// compare reads a rate, attributes and a minimum size between the parentheses of a gap or a ratio.
+// compare reads a rate, attributes and a minimum size between the parentheses of a measure that
+// compares groups.
 func (p *parser) compare(m *Measure, word string) error {
 	at := p.peek()
 	if w := strings.ToLower(at.text); at.kind == tokenWord && slices.Contains(otherMeasures(), w) {
-		return p.failed(at, w+" is not a rate", "a "+word+" compares a rate, as in "+usageOf(word))
+		return p.failed(at, w+" is not a rate", article(word)+" compares a rate, as in "+usageOf(word))
 	}
 	rate, err := p.rate(false)
 	if err != nil {
@@ -399,6 +412,8 @@ func (c Constraint) checkBound() (problem, hint string) {
 	switch {
 	case c.bound != c.bound || c.bound-c.bound != 0:
 		return fmt.Sprintf("the bound %s is not a finite number", b), "give a number such as 0.05 or 5%"
+	case c.bound < 0 && c.measure.form == formExcess:
+		return fmt.Sprintf("the bound %s is negative", b), "if the groups cover the rows, the rate of one group is at least the rate of all rows"
 	case c.bound < 0:
 		return fmt.Sprintf("the bound %s is negative", b), name + " is never negative"
 	case c.bound > 1 && c.measure.form != formL1 && !loss:
@@ -407,8 +422,8 @@ func (c Constraint) checkBound() (problem, hint string) {
 			hint = fmt.Sprintf("did you mean %s%%?", b)
 		}
 		return fmt.Sprintf("the bound %s is more than 1, the largest value of %s", b, name), hint
-	case c.atLeast && c.measure.form == formGap:
-		return "a gap cannot be bounded from below", "use <="
+	case c.atLeast && c.measure.Compares() && c.measure.form != formRatio:
+		return article(c.measure.form.word()) + " cannot be bounded from below", "use <="
 	case c.atLeast && c.measure.form == formL1:
 		return "l1(weights) cannot be bounded from below", "use <="
 	case !c.atLeast && c.measure.form == formRatio:

@@ -37,6 +37,10 @@ var sentences = []struct{ text, canonical string }{
 	{"recall[T-shirt/top] >= 0.9", "recall[T-shirt/top] >= 0.9"},
 	{`recall["a, \"b\" \\ ]"] >= 0.9`, `recall["a, \"b\" \\ ]"] >= 0.9`},
 	{"ratio(positive_rate, sex) >= 0.8", ""},
+	{"excess(error, groups) <= 1%", "excess(error, groups) <= 0.01"},
+	{"Excess(fnr[sex=Female], race * age<25, min 20) <= 0.1", "excess(fnr[sex=Female], race*age<25, min 20) <= 0.1"},
+	{"distance(positive_rate, race, min 100) <= 0.02", ""},
+	{"error[groups=a & b] <= 0.2", `error[groups="a & b"] <= 0.2`},
 	{"l1(weights) <= 10", ""},
 	{"l1(weights) <= 1e3", "l1(weights) <= 1000"},
 	{"churn(old.csv) <= 0.02", ""},
@@ -90,6 +94,8 @@ func TestGo(t *testing.T) {
 		{constraints.Gap(constraints.TPR, "sex", "race").MinRows(100).AtMost(0.02), "gap(tpr, sex*race, min 100) <= 0.02"},
 		{constraints.Gap(shirt, "sex").AtMost(0.02), "gap(tpr[shirt], sex) <= 0.02"},
 		{constraints.Ratio(constraints.PositiveRate, "sex").AtLeast(0.8), "ratio(positive_rate, sex) >= 0.8"},
+		{constraints.Excess(constraints.Error, constraints.GroupsName).AtMost(0.01), "excess(error, groups) <= 0.01"},
+		{constraints.Distance(constraints.TPR, "sex", "race").MinRows(100).AtMost(0.02), "distance(tpr, sex*race, min 100) <= 0.02"},
 		{constraints.L1().AtMost(10), "l1(weights) <= 10"},
 		{constraints.Churn("old.csv").AtMost(0.02), "churn(old.csv) <= 0.02"},
 	} {
@@ -143,6 +149,12 @@ func TestSyntaxErrors(t *testing.T) {
 		{`fpr["a] <= 0.05`, "    ^", "the quote does not end", ""},
 		{"gap(tpr, sex) >= 0.02", "                 ^", "a gap cannot be bounded from below", "use <="},
 		{"ratio(tpr, sex) <= 0.02", "                   ^", "a ratio cannot be bounded from above", "use >="},
+		{"exces(error, sex) <= 0.02", "^", `unknown rate "exces"`, "did you mean excess?"},
+		{"excess(loss) <= 0.02", "           ^", `unexpected ")"`, "as in excess(loss, sex)"},
+		{"excess(churn(a), sex) <= 0.02", "       ^", "churn is not a rate", "an excess compares a rate"},
+		{"excess(error, sex) >= 0.02", "                      ^", "an excess cannot be bounded from below", "use <="},
+		{"excess(error, sex) <= -0.1", "                      ^", "the bound -0.1 is negative", "the rate of one group is at least"},
+		{"distance(error, sex) >= 0.02", "                        ^", "a distance cannot be bounded from below", "use <="},
 		{"l1(weights) >= 2", "               ^", "l1(weights) cannot be bounded from below", "use <="},
 		{"l1(w) <= 2", "   ^", `unexpected "w"`, "write l1(weights)"},
 		{"churn() <= 2%", "      ^", `unexpected ")"`, "earlier decisions"},
@@ -205,7 +217,8 @@ func FuzzSelector(f *testing.F) {
 	f.Add("*", "min 3")
 	f.Add("sex=*", "")
 	f.Fuzz(func(t *testing.T, value, attribute string) {
-		for _, c := range []constraints.Constraint{constraints.FPR(value).AtMost(0.1), constraints.Gap(constraints.FPR, attribute).AtMost(0.1)} {
+		for _, c := range []constraints.Constraint{constraints.FPR(value).AtMost(0.1), constraints.Gap(constraints.FPR, attribute).AtMost(0.1),
+			constraints.Excess(constraints.FPR, attribute).AtMost(0.1)} {
 			again, err := constraints.Parse(c.String())
 			if value != "" && attribute != "" && (err != nil || again != c) {
 				t.Fatalf("Parse(%q) is %+v, %v, want %+v", c, again, err, c)

@@ -7,11 +7,12 @@ import (
 )
 
 // Measure is a number that a constraint bounds: a rate, the gap or the ratio of a rate between
-// groups, the l1 norm of the weights, or the churn. Measures are comparable.
+// groups, the excess or the distance of the groups' rates from the rate of all rows, the l1 norm of
+// the weights, or the churn. Measures are comparable.
 type Measure struct {
 	form       form
 	rate       Rate
-	attributes string // attributes of a gap or ratio, in canonical text: sex*race
+	attributes string // attributes whose groups are compared, in canonical text: sex*race
 	minimum    int    // the smallest number of rows of a group; 0 means 1
 	file       string // file of earlier decisions, for churn
 }
@@ -24,18 +25,22 @@ const (
 	formRate
 	formGap
 	formRatio
+	formExcess
+	formDistance
 	formL1
 	formChurn
 )
 
 // The names of the measures that are not rates.
 const (
-	wordGap     = "gap"
-	wordRatio   = "ratio"
-	wordL1      = "l1"
-	wordChurn   = "churn"
-	wordMin     = "min"
-	wordWeights = "weights"
+	wordGap      = "gap"
+	wordRatio    = "ratio"
+	wordExcess   = "excess"
+	wordDistance = "distance"
+	wordL1       = "l1"
+	wordChurn    = "churn"
+	wordMin      = "min"
+	wordWeights  = "weights"
 )
 
 // Gap returns the largest minus the smallest rate over the values of an attribute. Several
@@ -52,6 +57,23 @@ func Gap(rate func(of ...string) Rate, attributes ...string) Measure {
 // attributes give their intersections.
 func Ratio(rate func(of ...string) Rate, attributes ...string) Measure {
 	return Measure{form: formRatio, rate: rate(), attributes: formatAttributes(attributes)}
+}
+
+// Excess returns the largest rate over the values of an attribute minus the rate of all rows. The
+// groups of the values may overlap: see Population.Groups. The rows of the rate's own selectors
+// are all rows of Excess(func(...string) Rate { return FNR("sex=Female") }, "race").
+//
+// With the error as the rate, the bound is intersectional fairness (Moon et al., "Intersectional
+// Group Fairness on Neural Networks").
+func Excess(rate func(of ...string) Rate, attributes ...string) Measure {
+	return Measure{form: formExcess, rate: rate(), attributes: formatAttributes(attributes)}
+}
+
+// Distance returns the largest absolute difference between a rate over the values of an attribute
+// and the rate of all rows. The moments of fairlearn bound this measure (Agarwal et al., "A
+// Reductions Approach to Fair Classification", 2018, examples 1 and 2).
+func Distance(rate func(of ...string) Rate, attributes ...string) Measure {
+	return Measure{form: formDistance, rate: rate(), attributes: formatAttributes(attributes)}
 }
 
 // L1 returns the sum of the absolute values of the model's weights, without the biases. The weights
@@ -83,8 +105,18 @@ func (m Measure) AtLeast(b float64) Constraint {
 // IsGap reports whether the measure is a gap.
 func (m Measure) IsGap() bool { return m.form == formGap }
 
-// Compares reports whether the measure is a gap or a ratio of a rate between groups.
-func (m Measure) Compares() bool { return m.form == formGap || m.form == formRatio }
+// IsDistance reports whether the measure is a distance.
+func (m Measure) IsDistance() bool { return m.form == formDistance }
+
+// IsRatio reports whether the measure is a ratio.
+func (m Measure) IsRatio() bool { return m.form == formRatio }
+
+// Compares reports whether the measure compares a rate of groups: a gap, a ratio, an excess or a
+// distance.
+func (m Measure) Compares() bool { return m.IsGap() || m.IsRatio() || m.WithAll() }
+
+// WithAll reports whether the measure compares groups with all rows: an excess or a distance.
+func (m Measure) WithAll() bool { return m.form == formExcess || m.IsDistance() }
 
 // String returns the measure in the language: gap(tpr, sex*race, min 100).
 func (m Measure) String() string {
@@ -94,16 +126,12 @@ func (m Measure) String() string {
 			return m.rate.String()
 		}
 		return fmt.Sprintf("%s[%s, %s %d]", m.rate.kind, m.rate.of, wordMin, m.minimum)
-	case formGap, formRatio:
-		name := wordGap
-		if m.form == formRatio {
-			name = wordRatio
-		}
+	case formGap, formRatio, formExcess, formDistance:
 		parts := []string{m.rate.String(), m.attributes}
 		if m.minimum > 0 {
 			parts = append(parts, wordMin+" "+strconv.Itoa(m.minimum))
 		}
-		return name + "(" + strings.Join(parts, ", ") + ")"
+		return m.form.word() + "(" + strings.Join(parts, ", ") + ")"
 	case formL1:
 		return wordL1 + "(" + wordWeights + ")"
 	case formChurn:
@@ -112,7 +140,15 @@ func (m Measure) String() string {
 	return ""
 }
 
-// attributeNames returns the attributes of a gap or a ratio.
+// word returns the name of a measure that is not a rate.
+func (f form) word() string {
+	if f < formGap {
+		return ""
+	}
+	return otherMeasures()[f-formGap]
+}
+
+// attributeNames returns the attributes whose groups the measure compares.
 func (m Measure) attributeNames() []string {
 	if m.attributes == "" {
 		return nil
@@ -165,7 +201,7 @@ func (c Constraint) String() string {
 }
 
 // Vacuous reports whether every model meets the bound, because the bound is the smallest or largest
-// possible value of a rate, a gap or a ratio.
+// possible value of the measure.
 func (c Constraint) Vacuous() bool {
 	share := c.measure.form != formL1 && (c.measure.form != formRate || c.measure.rate.kind != kindLoss)
 	return c.atLeast && c.bound <= 0 || !c.atLeast && share && c.bound >= 1

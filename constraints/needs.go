@@ -14,6 +14,9 @@ type Needs struct {
 	L1         bool     // a constraint bounds the l1 norm of the weights
 }
 
+// Groups reports whether an objective or a constraint names the attribute "groups".
+func (n Needs) Groups() bool { return slices.Contains(n.Attributes, GroupsName) }
+
 // NeedsOf returns the needs of an objective and constraints. The lists are in order of first use.
 func NeedsOf(minimize Rate, subject []Constraint) Needs {
 	var n Needs

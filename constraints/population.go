@@ -3,6 +3,7 @@ package constraints
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Population describes rows for the constraint language, without features and scores.
@@ -13,6 +14,9 @@ type Population struct {
 	Classes []string
 	// Attributes are the attributes that constraints name: sex, race, ...
 	Attributes []Attribute
+	// Groups are named sets of rows that may overlap, without weights. Constraints name them as the
+	// values of the attribute "groups", unless an attribute has this name.
+	Groups []Group
 	// Earlier holds the earlier decisions, by the file that a churn names. A decision is an index
 	// into Classes, or -1 for a row without an earlier decision.
 	Earlier map[string][]int
@@ -85,9 +89,30 @@ func (p *Population) check() error {
 			return fmt.Errorf("constraints: attribute %q: %w", a.Name, err)
 		}
 	}
+	if err := p.checkGroups(); err != nil {
+		return err
+	}
 	for file, of := range p.Earlier {
 		if err := p.checkIndices(of, len(p.Classes)); err != nil {
 			return fmt.Errorf("constraints: earlier decisions of %s: %w", file, err)
+		}
+	}
+	return nil
+}
+
+// checkGroups returns an error if two groups share a name or if a group has an unknown row.
+func (p *Population) checkGroups() error {
+	if p.Groups == nil {
+		return nil
+	}
+	if err := checkNames("group", groupNames(p.Groups)); err != nil {
+		return err
+	}
+	for _, g := range p.Groups {
+		for _, i := range g.Rows {
+			if i < 0 || i >= p.Len() {
+				return fmt.Errorf("constraints: the group %s has row %d, want 0..%d", g.Name, i, p.Len()-1)
+			}
 		}
 	}
 	return nil
@@ -104,6 +129,49 @@ func (p *Population) checkIndices(of []int, count int) error {
 		}
 	}
 	return nil
+}
+
+// GroupsName is the attribute name of Population.Groups.
+const GroupsName = "groups"
+
+// named returns the attributes, and Groups as an attribute without Of.
+func (p *Population) named() []Attribute {
+	if p.Groups == nil || p.attribute(GroupsName) != nil {
+		return p.Attributes
+	}
+	return append(slices.Clip(p.Attributes), Attribute{Name: GroupsName, Values: groupNames(p.Groups)})
+}
+
+func groupNames(groups []Group) []string {
+	var names []string
+	for _, g := range groups {
+		names = append(names, g.Name)
+	}
+	return names
+}
+
+// with reports for each row whether the row meets the condition. The error says that the rows do
+// not have the attribute or the group.
+func (p *Population) with(c condition) (meets []bool, err error) {
+	meets = make([]bool, p.Len())
+	if a := p.attribute(c.attribute); a != nil {
+		value := slices.Index(a.Values, c.value)
+		for i, v := range a.Of {
+			meets[i] = v >= 0 && v == value
+		}
+		return meets, nil
+	}
+	if c.attribute != GroupsName || p.Groups == nil {
+		return nil, fmt.Errorf("constraints: the rows have no attribute %q", c.attribute)
+	}
+	k := slices.IndexFunc(p.Groups, func(g Group) bool { return g.Name == c.value })
+	if k < 0 {
+		return nil, fmt.Errorf("constraints: the rows have no group %q", c.value)
+	}
+	for _, i := range p.Groups[k].Rows {
+		meets[i] = true
+	}
+	return meets, nil
 }
 
 // attribute returns the attribute with the given name, or nil.

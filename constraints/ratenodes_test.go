@@ -17,11 +17,13 @@ import (
 
 // everyRate lists constraints that need every kind of cell of two classes.
 var everyRate = []string{"positive_rate <= 0.5", "tpr[u=x] >= 0.1", "fpr <= 0.9", "tnr[c0] >= 0.1", "fnr <= 0.9", "precision >= 0.2",
-	"error[v=1] <= 0.5", "accuracy[c0] >= 0.2", "gap(tpr, v) <= 0.1", "ratio(positive_rate, u) >= 0.3", "churn(old) <= 0.4"}
+	"error[v=1] <= 0.5", "accuracy[c0] >= 0.2", "gap(tpr, v) <= 0.1", "ratio(positive_rate, u) >= 0.3",
+	"churn(old) <= 0.4", "excess(error, groups) <= 0.1", "distance(tpr, v) <= 0.1"}
 
 // everyClassRate lists such constraints for more than two classes.
 var everyClassRate = []string{"positive_rate[*] <= 0.5", "recall[c1, u=x] >= 0.1", "fpr[c2] <= 0.9", "tnr[c0] >= 0.1", "precision[c1] >= 0.2",
-	"error[v=1] <= 0.5", "accuracy >= 0.2", "gap(error, v) <= 0.1", "ratio(positive_rate[c1], u) >= 0.3", "churn(old) <= 0.4"}
+	"error[v=1] <= 0.5", "accuracy >= 0.2", "gap(error, v) <= 0.1", "ratio(positive_rate[c1], u) >= 0.3",
+	"churn(old) <= 0.4", "excess(error, groups) <= 0.1", "distance(recall[c1], v) <= 0.1"}
 
 // systems returns systems of two and three classes on random rows, with and without losses.
 func systems(t testing.TB, rng *rand.Rand) (list []*constraints.System, rows []*constraints.Population) {
@@ -32,6 +34,7 @@ func systems(t testing.TB, rng *rand.Rand) (list []*constraints.System, rows []*
 				p.Classes = append(p.Classes, fmt.Sprintf("c%d", c))
 			}
 			old := []int{}
+			p.Groups = []constraints.Group{{Name: "first", Rows: []int{0, 1, 2, 3, 4, 5, 6}}, {Name: "middle", Rows: []int{5, 6, 30, 31, 32}}}
 			for i := range 60 {
 				p.Labels = append(p.Labels, i%classes)
 				p.Attributes[0].Of = append(p.Attributes[0].Of, i/3%2)

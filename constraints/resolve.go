@@ -123,7 +123,7 @@ func (r *resolver) bare(value string) ([]narrow, error) {
 		if k := matchIf(value, r.p.Classes, exact); k >= 0 {
 			found, full = append(found, r.class(k)), append(full, className+"="+quoted(r.p.Classes[k]))
 		}
-		for _, a := range r.p.Attributes {
+		for _, a := range r.p.named() {
 			if k := matchIf(value, a.Values, exact); k >= 0 {
 				found, full = append(found, r.value(a.Name, a.Values[k])), append(full, selector{attribute: a.Name, value: a.Values[k]}.String())
 			}
@@ -137,7 +137,7 @@ func (r *resolver) bare(value string) ([]narrow, error) {
 		return found, nil
 	case 0:
 		known = slices.Clone(r.p.Classes)
-		for _, a := range r.p.Attributes {
+		for _, a := range r.p.named() {
 			known = append(known, a.Values...)
 		}
 		return nil, r.failed(value, fmt.Sprintf("there is no class or group %q", value), r.hint(value, "known are ", known))
@@ -148,7 +148,8 @@ func (r *resolver) bare(value string) ([]narrow, error) {
 // attribute finds an attribute by its name.
 func (r *resolver) attribute(name string) (*Attribute, error) {
 	var names []string
-	for _, a := range r.p.Attributes {
+	all := r.p.named()
+	for _, a := range all {
 		names = append(names, a.Name)
 	}
 	k := match(name, names)
@@ -159,7 +160,7 @@ func (r *resolver) attribute(name string) (*Attribute, error) {
 		}
 		return nil, r.failed(name, fmt.Sprintf("there is no attribute %q", name), hint)
 	}
-	return &r.p.Attributes[k], nil
+	return &all[k], nil
 }
 
 func (r *resolver) class(k int) narrow {
@@ -174,7 +175,11 @@ func (r *resolver) class(k int) narrow {
 func (r *resolver) value(attribute, value string) narrow {
 	return func(s slice) (slice, error) {
 		for _, w := range s.where {
-			if w.attribute == attribute {
+			switch {
+			case w.attribute != attribute:
+			case attribute == GroupsName:
+				return s, r.failed(value, "a rate has one group", "write a constraint for each group")
+			default:
 				return s, r.failed(value, fmt.Sprintf("no row has two values of %s", attribute), "give one value of each attribute")
 			}
 		}

@@ -20,7 +20,9 @@ import (
 //	sum_r Coefficients_jr h_r + Constant_j <= Bound_j,   j = 1..m.
 //
 // A gap over K groups gives K (K - 1) inequalities, rate_a - rate_b <= bound for each ordered pair.
-// A ratio gives b rate_c - rate_a <= 0 for each ordered pair.
+// A ratio gives b rate_c - rate_a <= 0 for each ordered pair. An excess gives rate_a - rate <=
+// bound for each group, where rate counts all rows, and a distance also gives rate - rate_a <=
+// bound.
 type System struct {
 	Minimize Rate
 	Subject  []Constraint
@@ -52,13 +54,19 @@ type Inequality struct {
 
 // measured says how to compute the value of a user's constraint from cells.
 type measured struct {
-	sets  [][]linear // a rate: sets of one rate; a gap or a ratio: sets of the compared groups
-	churn bool       // the value is 1 - the agreement
+	// sets of a single rate; for a measure that compares groups, sets of the rates of the groups. With
+	// Measure.WithAll the first rate of a set counts all rows.
+	sets  [][]linear
+	churn bool // the value is 1 - the agreement
 	l1    bool
 }
 
-// mostGroups bounds the groups of a gap or a ratio, whose pairs become inequalities.
-const mostGroups = 100
+// The largest numbers of groups that a measure compares: of gaps and ratios, whose pairs of groups
+// become inequalities, and of excesses and distances.
+const (
+	mostGroups        = 100
+	mostGroupsWithAll = 1000
+)
 
 // ErrNotLinear marks a rate that is not linear in decisions in a place that requires a linear rate.
 var ErrNotLinear = errors.New("constraints: not linear in decisions")
@@ -155,8 +163,7 @@ func (s *System) resolve(c Constraint) (m measured, err error) {
 		l := linear{name: c.measure.String(), constant: 1, parts: []part{{s.cell(cell), -1}}}
 		m.sets = [][]linear{{l}}
 		return m, s.nonEmpty(l, text)
-	case formRate, formGap, formRatio:
-	default:
+	case formNone:
 		return m, errors.New("constraints: the zero value is no constraint")
 	}
 	list, each, err := r.slices(c.measure.rate)
@@ -175,6 +182,13 @@ func (s *System) resolve(c Constraint) (m measured, err error) {
 		set, err := s.groups(r, c.measure, of)
 		if err != nil {
 			return m, err
+		}
+		if c.measure.WithAll() {
+			all, err := s.rate(r, c.measure.rate.kind, of)
+			if err != nil {
+				return m, err
+			}
+			set = append([]linear{all}, set...)
 		}
 		m.sets = append(m.sets, set)
 	}
@@ -212,7 +226,7 @@ func (s *System) eachOf(r *resolver, m Measure, list []slice, each bool) (sets [
 	return sets, nil
 }
 
-// groups returns the rates of the groups that a gap or a ratio compares.
+// groups returns the rates of the groups that a measure compares.
 func (s *System) groups(r *resolver, m Measure, of slice) (set []linear, err error) {
 	list := []slice{of}
 	for _, name := range m.attributeNames() {
@@ -244,12 +258,16 @@ func (s *System) groups(r *resolver, m Measure, of slice) (set []linear, err err
 		}
 		set = append(set, l)
 	}
+	least, most := 2, mostGroups
+	if m.WithAll() {
+		least, most = 1, mostGroupsWithAll
+	}
 	switch {
-	case len(set) < 2:
+	case len(set) < least:
 		return nil, fmt.Errorf("%w: %s compares groups, and %d of the %d groups %s", ErrEmptyGroup, r.text, len(set), len(list), sized(len(set), m))
-	case len(set) > mostGroups:
+	case len(set) > most:
 		return nil, fmt.Errorf("constraints: %s compares %d groups, at most %d are supported: leave out small groups, as in %s",
-			r.text, len(set), mostGroups, m.MinRows(max(2*m.minimum, 100)))
+			r.text, len(set), most, m.MinRows(max(2*m.minimum, 100)))
 	}
 	s.leftOut(r.text, out, m)
 	return set, nil
@@ -304,7 +322,7 @@ func (s *System) bound(j int) {
 		return
 	}
 	for _, set := range m.sets {
-		if c.measure.form != formGap && c.measure.form != formRatio {
+		if !c.measure.Compares() {
 			row, constant, limit := set[0].inequality(n, c.atLeast, c.bound)
 			name := text
 			if len(m.sets) > 1 {
@@ -315,11 +333,12 @@ func (s *System) bound(j int) {
 		}
 		for a, x := range set {
 			for b, y := range set {
-				if a == b {
+				// the first rate of a set with all rows is the rate of all rows
+				if a == b || c.measure.WithAll() && b > 0 && (a > 0 || c.measure.form == formExcess) {
 					continue
 				}
 				row := make([]float64, n)
-				if c.measure.form == formGap {
+				if c.measure.form != formRatio {
 					x.add(row, 1)
 					y.add(row, -1)
 					add(fmt.Sprintf("%s: %s - %s", text, x.name, y.name), row, x.constant-y.constant, c.bound)

@@ -20,6 +20,8 @@ import (
 //	sex       F F F F F M M M M M
 //	race      a a b b - a a b b c
 //	before    + + + - - - - + + .
+//	young     x x x . . x x . . .
+//	north     . . x x x x . . . .
 func people() (*constraints.Population, []int) {
 	return &constraints.Population{
 		Labels:  []int{1, 1, 1, 0, 0, 0, 1, 1, 0, 0},
@@ -28,6 +30,7 @@ func people() (*constraints.Population, []int) {
 			{Name: "sex", Values: []string{"Female", "Male"}, Of: []int{0, 0, 0, 0, 0, 1, 1, 1, 1, 1}},
 			{Name: "race", Values: []string{"a", "b", "c"}, Of: []int{0, 0, 1, 1, -1, 0, 0, 1, 1, 2}},
 		},
+		Groups:  []constraints.Group{{Name: "young", Rows: []int{0, 1, 2, 5, 6}}, {Name: "north", Rows: []int{2, 3, 4, 5}}},
 		Earlier: map[string][]int{"old.csv": {1, 1, 1, 0, 0, 0, 0, 1, 1, -1}},
 	}, []int{1, 0, 1, 1, 0, 0, 1, 1, 1, 0}
 }
@@ -86,6 +89,22 @@ func TestCountedByHand(t *testing.T) {
 		{people, "ratio(positive_rate, sex) >= 0.8", 1, 5, true},
 		{people, "ratio(positive_rate, race, min 2) >= 0.8", 2. / 4, 4, false},
 		{people, "ratio(tpr, sex) >= 0.9", 2. / 3, 2, true},
+		{people, "error[north] <= 0.1", 1. / 4, 4, true},
+		{people, "fpr[groups=*] <= 0.1", 1. / 3, 1, true},
+		{people, "tpr[groups=young, sex=Female] >= 0.9", 2. / 3, 3, true},
+		{people, "gap(error, groups) <= 0", 1./4 - 1./5, 4, true},
+		{people, "excess(error, groups) <= 0", 1./4 - 3./10, 4, true},
+		{people, "distance(error, groups) <= 0.01", 3./10 - 1./5, 4, true},
+		{people, "excess(positive_rate, groups, min 5) <= 0", 0, 5, true},
+		{people, "distance(positive_rate, groups) <= 0", 6./10 - 2./4, 4, true},
+		{people, "excess(fpr, groups) <= 0", 1./3 - 2./5, 1, true},
+		{people, "excess(tpr, groups, min 2) <= 0.1", 3./4 - 4./5, 4, true},
+		{people, "excess(tpr, groups) <= 0.1", 1 - 4./5, 1, true},
+		{people, "excess(error, groups*sex) <= 0.01", 1./3 - 3./10, 1, true},
+		{people, "excess(error, sex) <= 0.01", 2./5 - 3./10, 5, true},
+		{people, "distance(accuracy, sex) <= 0.01", 9./10 - 8./10, 5, true},
+		{people, "excess(fnr[Female], race) <= 0.01", 1./2 - 1./3, 1, true},
+		{people, "distance(positive_rate, race, min 2) <= 0.1", 1 - 6./10, 4, false},
 		{people, "churn(old.csv) <= 0.1", 3. / 9, 9, false},
 		{people, "churn(old.csv) <= 0.3", 3. / 9, 9, true},
 		{clothes, "error <= 0.1", 3. / 8, 8, false},
@@ -188,7 +207,7 @@ func TestInequalitiesAgainstBruteForce(t *testing.T) {
 			of = fmt.Sprintf("[class=c%d]", class)
 		}
 		b := float64(rng.IntN(21)) / 20
-		form := rng.IntN(3)
+		form := rng.IntN(6)
 		var text string
 		var values []float64
 		add := func(member func(i int) bool) {
@@ -207,9 +226,18 @@ func TestInequalitiesAgainstBruteForce(t *testing.T) {
 					add(func(i int) bool { return p.Attributes[0].Of[i] == v && p.Attributes[1].Of[i] == w })
 				}
 			}
+			if form == 5 {
+				values = nil
+				for _, g := range p.Groups {
+					add(func(i int) bool { return slices.Contains(g.Rows, i) })
+				}
+			}
 			text, sense = fmt.Sprintf("gap(%s%s, u*v) <= %v", kind, of, b), "<="
 			if form == 2 {
 				text, sense = fmt.Sprintf("ratio(%s%s, u*v) >= %v", kind, of, b), ">="
+			}
+			if form > 2 {
+				text = fmt.Sprintf("%s(%s%s, %s) <= %v", []string{"excess", "distance", "distance"}[form-3], kind, of, []string{"u*v", "u*v", "groups"}[form-3], b)
 			}
 		}
 		c, err := constraints.Parse(text)
@@ -218,7 +246,7 @@ func TestInequalitiesAgainstBruteForce(t *testing.T) {
 		}
 		s, err := constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, p)
 		if err != nil {
-			if !errors.Is(err, constraints.ErrEmptyGroup) || len(values) > 1 {
+			if !errors.Is(err, constraints.ErrEmptyGroup) || len(values) > 1 || form > 2 && len(values) > 0 {
 				t.Fatalf("trial %d: %s: %v, values %v", trial, text, err, values)
 			}
 			continue
@@ -237,6 +265,12 @@ func TestInequalitiesAgainstBruteForce(t *testing.T) {
 			if want = 1; slices.Max(values) > 0 {
 				want = slices.Min(values) / slices.Max(values)
 			}
+		case form > 2 && kind != "precision":
+			all, _ := bruteRate(p, decisions, kind, class, of != "", func(int) bool { return true })
+			want = slices.Max(values) - all
+			if form > 3 {
+				want = max(want, all-slices.Min(values))
+			}
 		}
 		holds := want <= b+1e-12
 		if sense == ">=" {
@@ -250,8 +284,13 @@ func TestInequalitiesAgainstBruteForce(t *testing.T) {
 			t.Fatalf("trial %d: %s with value %v: the inequalities hold: %t\n%+v", trial, text, want, got, s.Bounds)
 		}
 		pairs := len(values) * (len(values) - 1)
-		if form == 0 || kind == "precision" {
+		switch {
+		case form == 0 || kind == "precision":
 			pairs = 1
+		case form == 3:
+			pairs = len(values)
+		case form > 3:
+			pairs = 2 * len(values)
 		}
 		if len(s.Bounds) != pairs {
 			t.Fatalf("%s: %d inequalities, want %d", text, len(s.Bounds), pairs)
@@ -272,6 +311,15 @@ func randomPopulation(rng *rand.Rand) *constraints.Population {
 		for a := range p.Attributes {
 			p.Attributes[a].Of = append(p.Attributes[a].Of, rng.IntN(len(p.Attributes[a].Values)+1)-1)
 		}
+	}
+	for g := range 3 {
+		own := constraints.Group{Name: fmt.Sprintf("g%d", g)}
+		for i := range n {
+			if rng.IntN(3) == 0 {
+				own.Rows = append(own.Rows, i)
+			}
+		}
+		p.Groups = append(p.Groups, own)
 	}
 	return p
 }
@@ -322,7 +370,10 @@ func TestNames(t *testing.T) {
 	}{
 		{people, "gap(tpr, rase) <= 0.02", "rase", `there is no attribute "rase"`, "did you mean race?"},
 		{people, "gap(tpr, sex*rase) <= 0.02", "rase", "no attribute", "did you mean race?"},
-		{people, "gap(tpr, height) <= 0.02", "height", "no attribute", "the attributes are sex, race"},
+		{people, "gap(tpr, height) <= 0.02", "height", "no attribute", "the attributes are sex, race, groups"},
+		{people, "excess(tpr, group) <= 0.02", "group", "no attribute", "did you mean groups?"},
+		{people, "fpr[groups=old] <= 0.02", "old", `groups has no value "old"`, "its values are young, north"},
+		{people, "fpr[young, north] <= 0.02", "north", "a rate has one group", ""},
 		{people, "fpr[femal] <= 0.02", "femal", "no class or group", "did you mean Female?"},
 		{people, "fpr[sex=Mal] <= 0.02", "Mal", `sex has no value "Mal"`, "did you mean Male?"},
 		{people, "fpr[se=Male] <= 0.02", "se", "no attribute", "did you mean sex?"},
@@ -375,6 +426,8 @@ func TestRefusals(t *testing.T) {
 	}{
 		{one(constraints.Error(), constraints.Gap(constraints.Precision, "sex").AtMost(0.1)), constraints.ErrNotLinear, "precision[sex=*] >= 0.8"},
 		{one(constraints.Error(), constraints.Ratio(constraints.Precision, "sex").AtLeast(0.1)), constraints.ErrNotLinear, "not linear"},
+		{one(constraints.Error(), constraints.Excess(constraints.Precision, "sex").AtMost(0.1)), constraints.ErrNotLinear, "not linear"},
+		{one(constraints.Error(), constraints.Excess(constraints.Error, "sex").MinRows(6).AtMost(0.1)), constraints.ErrEmptyGroup, "0 of the 2 groups have at least 6"},
 		{one(constraints.Precision()), constraints.ErrSyntax, "precision cannot be minimized"},
 		{one(constraints.TPR()), constraints.ErrSyntax, "minimize fnr, which is 1 - tpr"},
 		{one(constraints.Error("*")), constraints.ErrSyntax, "the objective is one rate"},
@@ -435,7 +488,24 @@ func TestOtherRows(t *testing.T) {
 	if one.Values[0].Defined || one.Met(0) {
 		t.Errorf("one group only: %+v", one.Values[0])
 	}
-	other.Attributes = nil
+	c, _ = constraints.Parse("excess(error, groups) <= 0.1")
+	grouped, err := constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.Groups = []constraints.Group{{Name: "north"}, {Name: "young", Rows: []int{0, 1}}}
+	if v := count(t, grouped, other, []int{1, 0, 1, 1}).Values[0]; !v.Defined || v.Value != 1./2-2./4 || len(v.Rates) != 3 || v.Rates[0].Rows != 4 {
+		t.Errorf("north without rows: %+v, want 0", v)
+	}
+	other.Groups = other.Groups[:1]
+	if _, err := grouped.On(other); err == nil || !strings.Contains(err.Error(), `no group "young"`) {
+		t.Errorf("%v", err)
+	}
+	other.Groups = []constraints.Group{{Name: "young", Rows: []int{4}}}
+	if _, err := grouped.On(other); err == nil || !strings.Contains(err.Error(), "has row 4, want 0..3") {
+		t.Errorf("%v", err)
+	}
+	other.Groups, other.Attributes = nil, nil
 	if _, err := s.On(other); err == nil || !strings.Contains(err.Error(), `no attribute "race"`) {
 		t.Errorf("%v", err)
 	}

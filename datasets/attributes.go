@@ -36,6 +36,24 @@ func attributesOf(texts, names []string, column func(name string) *column, flag 
 	return attributes, columns, nil
 }
 
+// columnsWith returns the columns that have one of the values as a category, without regard to
+// case. It skips values that a class or a known attribute has.
+func columnsWith(values, classes []string, known []Attribute, names []string, categories func(name string) []string) (columns []string) {
+	for _, v := range values {
+		if slices.Contains(classes, v) || slices.ContainsFunc(known, func(a Attribute) bool { return slices.Contains(a.Values, v) }) {
+			continue
+		}
+		for _, name := range names {
+			has := slices.ContainsFunc(categories(name), func(c string) bool { return strings.EqualFold(c, v) })
+			known := slices.ContainsFunc(known, func(a Attribute) bool { return a.Name == name })
+			if has && !known && !slices.Contains(columns, name) {
+				columns = append(columns, name)
+			}
+		}
+	}
+	return columns
+}
+
 // attribute returns the attribute that the condition defines on the column.
 func (c *condition) attribute(col *column, flag bool) (Attribute, error) {
 	if flag && c.each {
@@ -142,9 +160,7 @@ func (d *sparseDesign) attributes(x *matrix.CSR, texts []string) (attributes []A
 		block := slices.Index(d.titles, name)
 		c := &column{name: name, codes: slices.Repeat([]int32{-1}, x.Rows)}
 		first := slices.Index(d.blocks, block)
-		for j := first; j < len(d.blocks) && d.blocks[j] == block; j++ {
-			c.values = append(c.values, d.names[j][len(name)+len("="):])
-		}
+		c.values = d.categories(name)
 		for i := range x.Rows {
 			for _, j := range x.Columns[x.Starts[i]:x.Starts[i+1]] {
 				if d.blocks[j] == block {
@@ -158,6 +174,15 @@ func (d *sparseDesign) attributes(x *matrix.CSR, texts []string) (attributes []A
 		by = append(by, int32(slices.Index(d.blocks, slices.Index(d.titles, name))))
 	}
 	return attributes, by, err
+}
+
+// categories returns the categories of a block of features.
+func (d *sparseDesign) categories(title string) (list []string) {
+	block := slices.Index(d.titles, title)
+	for j := slices.Index(d.blocks, block); j < len(d.blocks) && d.blocks[j] == block; j++ {
+		list = append(list, d.names[j][len(title)+len("="):])
+	}
+	return list
 }
 
 // entries makes one attribute for each named feature. The attribute says whether a row has an entry

@@ -45,6 +45,43 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
+// TestValues finds the columns of values. Columns outside the features, known attributes and
+// classes are left out.
+func TestValues(t *testing.T) {
+	names := func(list []Attribute) (names []string) {
+		for _, a := range list {
+			names = append(names, a.Name)
+		}
+		return names
+	}
+	opts := TableOptions{Label: "income", Missing: MissingImputed, Ignore: []string{"name"}, Split: Split{Train: 100}, Attributes: []string{"race"},
+		Values: []string{"Black", "f", "Eve", "income=1", "unknown"}}
+	got, err := everything(t, peopleText, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"race", "sex"}; !slices.Equal(names(got.Train.Attributes), want) || !slices.Equal(got.Train.Attributes[1].Of, []int{0, 1, 1, 0, 0}) {
+		t.Errorf("%v, want %v", got.Train.Attributes, want)
+	}
+	for _, u := range got.Uses {
+		if u.Name == "sex" && u.Detail != "attribute" {
+			t.Errorf("%+v", u)
+		}
+	}
+	opts.DropSensitive = true
+	if got, err = everything(t, peopleText, opts); err != nil || slices.Contains(got.Train.Columns, "sex=F") {
+		t.Errorf("%v, %v", err, got)
+	}
+	for name, test := range map[string]struct{ value, attribute string }{
+		"synthetic-adult": {"Female", "sex"}, "synthetic-bank": {"student", "job"}, "synthetic-compas": {"Hispanic", "race"},
+	} {
+		got, err := LoadTable("", name, TableOptions{Seed: 3, Values: []string{test.value}})
+		if err != nil || !slices.Equal(names(got.Train.Attributes), []string{test.attribute}) {
+			t.Errorf("%s: %v, %v", name, err, got)
+		}
+	}
+}
+
 // TestAttributesKeepTheSplit compares the rows of runs with different attributes.
 func TestAttributesKeepTheSplit(t *testing.T) {
 	for _, name := range []string{"synthetic-adult", "synthetic-bank", "synthetic-compas", "synthetic-communities"} {

@@ -38,6 +38,18 @@ func (d *design) table(s *sheet, opts TableOptions) (*source, error) {
 	if out.attributes, of, err = attributesOf(opts.Attributes, columns, s.column, s.flag); err != nil {
 		return nil, err
 	}
+	features := slices.DeleteFunc(d.names(), func(name string) bool { return slices.Contains(opts.Ignore, name) })
+	found := columnsWith(opts.Values, d.classes, out.attributes, features, func(name string) []string {
+		if c := s.column(name); c != nil { // nil: a column of dates
+			return c.values
+		}
+		return nil
+	})
+	more, _, err := attributesOf(found, columns, s.column, s.flag)
+	if err != nil {
+		return nil, err
+	}
+	out.attributes, of = append(out.attributes, more...), append(of, found...)
 	switch {
 	case opts.DropSensitive && len(sensitive)+len(of) == 0:
 		return nil, errNoGroups

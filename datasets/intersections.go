@@ -33,6 +33,7 @@ func newIntersections(s *sheet, columns []string) *intersections {
 // groups returns the groups over all rows, and a note with the number of groups.
 func (by *intersections) groups(train []int) (kept []Group, note string, err error) {
 	above := make([][][]bool, len(by.values)) // indexed by column, quantile and row
+	conditions := make([][]string, len(by.values))
 	for c, values := range by.values {
 		sorted := make([]float64, len(train))
 		for k, i := range train {
@@ -46,6 +47,7 @@ func (by *intersections) groups(train []int) (kept []Group, note string, err err
 				rows[i] = x > threshold
 			}
 			above[c] = append(above[c], rows)
+			conditions[c] = append(conditions[c], by.names[c]+">"+formatNumber(threshold))
 		}
 	}
 	total := 1
@@ -54,7 +56,7 @@ func (by *intersections) groups(train []int) (kept []Group, note string, err err
 	}
 	distinct := map[string]bool{}
 	for k := range total {
-		g := by.intersect(above, k)
+		g := by.intersect(above, conditions, k)
 		count, members := 0, make([]byte, len(train))
 		for t, i := range train {
 			if _, in := slices.BinarySearch(g.Rows, i); in {
@@ -77,7 +79,7 @@ func (by *intersections) groups(train []int) (kept []Group, note string, err err
 
 // intersect returns the group of combination k. In base ten, each digit of k is the quantile's
 // index for one column; the last digit belongs to the last column.
-func (by *intersections) intersect(above [][][]bool, k int) Group {
+func (by *intersections) intersect(above [][][]bool, conditions [][]string, k int) Group {
 	digits := make([]int, len(above))
 	for c := len(above) - 1; c >= 0; c-- {
 		digits[c] = k % len(intersectionQuantiles)
@@ -96,6 +98,7 @@ func (by *intersections) intersect(above [][][]bool, k int) Group {
 	var terms []string
 	for c, d := range digits {
 		g.Levels = append(g.Levels, float64(intersectionQuantiles[d])/100)
+		g.Conditions = append(g.Conditions, conditions[c][d])
 		terms = append(terms, fmt.Sprintf("%s>q%02d", by.names[c], intersectionQuantiles[d]))
 	}
 	g.Name = strings.Join(terms, " & ")

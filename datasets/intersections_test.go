@@ -49,6 +49,9 @@ func TestIntersections(t *testing.T) {
 		if want := fmt.Sprintf("x>q%02d & y>q%02d", 5+10*a, 5+10*b); g.Name != want {
 			t.Errorf("group %d is %s, want %s", k, g.Name, want)
 		}
+		if want := []string{fmt.Sprintf("x>%g", 1.99*float64(5+10*a)), fmt.Sprintf("y>%g", 1.99*float64(5+10*b))}; !slices.Equal(g.Conditions, want) {
+			t.Errorf("%s: conditions %q, want %q", g.Name, g.Conditions, want)
+		}
 		above := 190 - 20*max(a, b)
 		if len(g.Rows) != above+100 || g.Rows[0] != 200-above || !slices.IsSorted(g.Rows) {
 			t.Errorf("%s: %d rows from %d on, want %d", g.Name, len(g.Rows), g.Rows[0], above+100)

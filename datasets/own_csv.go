@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 )
 
 // ownCSV describes a user's file: text of separated fields with the columns' names in the first
@@ -142,6 +143,9 @@ func (t *ownTable) source(s *sheet) (*source, error) {
 	kept := out.features.preparation().Encodings
 	for i := range out.uses {
 		u := &out.uses[i]
+		if c := t.column(u.Name); c != nil && !c.attribute && slices.ContainsFunc(out.attributes, func(a Attribute) bool { return a.Name == u.Name }) {
+			u.Detail = strings.TrimSuffix("attribute, "+u.Detail, ", ")
+		}
 		if c := t.column(u.Name); c != nil && c.feature && !slices.ContainsFunc(kept, func(e Encoding) bool { return e.Column == u.Name }) {
 			u.Became, u.Detail = "ignored", u.Detail+", excluded from the features because it is sensitive"
 		}

@@ -107,7 +107,7 @@ func (s *source) part(name string, rows []int, groups []Group) (*Table, error) {
 		}
 	}
 	for _, g := range groups {
-		own := Group{Name: g.Name, Levels: g.Levels}
+		own := Group{Name: g.Name, Levels: g.Levels, Conditions: g.Conditions}
 		for _, i := range g.Rows {
 			if place[i] > 0 {
 				own.Rows = append(own.Rows, place[i]-1)

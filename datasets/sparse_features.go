@@ -59,7 +59,7 @@ func (s *source) sparse(x *matrix.CSR, d *sparseDesign, opts TableOptions) error
 	for _, j := range by {
 		g, rest := Group{Name: d.name(j)}, Group{Name: theRest}
 		if d.names == nil {
-			g.Name = "feature " + g.Name
+			g.Name, g.Conditions = "feature "+g.Name, []string{g.Name}
 		}
 		for i := range x.Rows {
 			if x.Has(i, j) {
@@ -77,9 +77,15 @@ func (s *source) sparse(x *matrix.CSR, d *sparseDesign, opts TableOptions) error
 	if s.attributes, of, err = d.attributes(x, opts.Attributes); err != nil {
 		return err
 	}
+	found := columnsWith(opts.Values, s.classes, s.attributes, d.titles, d.categories)
+	more, first, err := d.attributes(x, found)
+	if err != nil {
+		return err
+	}
+	s.attributes, of = append(s.attributes, more...), append(of, first...)
 	if opts.DropSensitive {
 		sensitive := s.groups
-		if len(opts.Attributes) > 0 && len(opts.Groups) == 0 { // the table's own groups are not used
+		if len(s.attributes) > 0 && len(opts.Groups) == 0 { // the table's own groups are not used
 			by, sensitive = nil, nil
 		}
 		by = append(slices.Clone(by), of...)

@@ -23,6 +23,10 @@ type TableOptions struct {
 	// the columns are those of the census (sex, race, ...); in LIBSVM files they are features'
 	// numbers.
 	Attributes []string
+	// Values are categories, such as Female. Each column of features that has one of the values as a
+	// category, without regard to case, becomes an attribute, too. A value that a class or one of
+	// Attributes has makes no attribute.
+	Values []string
 	// DropSensitive leaves the columns that determine the groups and the attributes out of the
 	// features: the columns of the conditions; for sparse tables also features that determine a
 	// group, and for Adult all features of the same block. With Attributes and without Groups,

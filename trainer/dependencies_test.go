@@ -17,14 +17,15 @@ func TestDependencies(t *testing.T) {
 	}
 	const vec, setting, qp, estimate = "internal/vec", "internal/setting", "internal/qp", "internal/estimate"
 	for room, below := range map[string][]string{
-		"option":       {},
-		"problem":      {vec},
-		"step":         {"option", "problem", vec, setting, qp},
-		"certify":      {"problem", vec, setting, qp},
-		"certify/near": {"problem", "certify", vec, setting, qp, estimate},
-		"":             {"option", "problem", "step", "certify", "certify/near", vec, setting, qp, estimate},
-		"decide":       {"", "option", "problem", "step", "certify", "certify/near", vec, setting, qp, estimate},
-		"method":       {"", "option", "problem", "step", "certify", "certify/near", vec, setting, qp, estimate},
+		"option":             {},
+		"problem":            {vec},
+		"step":               {"option", "problem", vec, setting, qp},
+		"certify":            {"problem", vec, setting, qp},
+		"certify/near":       {"problem", "certify", vec, setting, qp, estimate},
+		"certify/infeasible": {"problem", vec},
+		"":                   {"option", "problem", "step", "certify", "certify/near", "certify/infeasible", vec, setting, qp, estimate},
+		"decide":             {"", "option", "problem", "step", "certify", "certify/near", "certify/infeasible", vec, setting, qp, estimate},
+		"method":             {"", "option", "problem", "step", "certify", "certify/near", "certify/infeasible", vec, setting, qp, estimate},
 	} {
 		self := strings.TrimSuffix("ppal/trainer/"+room, "/")
 		out, err := exec.Command(tool, "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", self).Output()

@@ -15,7 +15,7 @@ const collapseStationarity = 1e-3
 // record.
 func (t *run) finish(status Status, failure error) (*Result, error) {
 	r := &Result{Status: status, Iterations: t.at.Iteration, Seconds: t.seconds,
-		BestFeasible: t.best, Output: t.at.Iteration, Decay: t.residuals.decay()}
+		Infeasible: t.conflict.proof, Attainable: t.conflict.attained, Trend: t.trend.end(&t.last, t.p), BestFeasible: t.best, Output: t.at.Iteration, Decay: t.residuals.decay()}
 	if failure == nil {
 		r.State = Capture(t.p, t.m)
 		if _, err := t.showReturned(); err != nil {
@@ -23,7 +23,9 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 		}
 		if t.hooks.concluder != nil {
 			warnings, notes := t.hooks.concluder.Conclude(t.fullAt, t.last.Certificate)
-			t.warn(warnings...)
+			if status != Infeasible { // the advice of the warnings does not help
+				t.warn(warnings...)
+			}
 			r.Notes = append(r.Notes, notes...)
 		}
 		if err := t.choose(r); err != nil {

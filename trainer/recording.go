@@ -63,6 +63,7 @@ func (t *run) recordIterate(ending bool) error {
 		t.best = &Best{r.Iteration, r.Objective}
 	}
 	t.selects(&r, report.Nu)
+	t.x = t.trend.add(&r, t.x)
 	t.last, t.lastNu, t.recorded = r, slices.Clone(report.Nu), t.at.Iteration
 	if t.set.Recorder == nil {
 		return nil

@@ -84,6 +84,9 @@ type Settings struct {
 	ValidationMerit func() Merit
 	// FeasibilityTolerance is the largest violation that counts as feasible; 0 is the default, 1e-3.
 	FeasibilityTolerance float64
+	// IgnoreConflict continues a run whose constraints cannot be met (status Infeasible), and does not
+	// search for such a conflict.
+	IgnoreConflict bool
 	// CollapseAbove is the smallest objective of a worthless stationary point, at which every margin
 	// is saturated. The run warns about a worthless output. 0 is the default: no check.
 	CollapseAbove float64

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ppal/trainer/certify"
+	"ppal/trainer/certify/infeasible"
 	"ppal/trainer/internal/setting"
 	"ppal/trainer/problem"
 )
@@ -22,6 +23,7 @@ const (
 	GradientLimit  Status = "gradient limit"
 	Converged      Status = "tolerance reached" // the certificate's epsilon at a check is at most Settings.Tolerance
 	NoImprovement  Status = "no improvement"    // Settings.Patience records in a row without a better merit on validation rows
+	Infeasible     Status = "infeasible"        // Result.Infeasible proves that the constraints cannot be met near the iterate
 	Interrupted    Status = "interrupted"       // the context was cancelled
 	Failed         Status = "failed"            // an error, which Train also returns
 )
@@ -36,6 +38,13 @@ type Result struct {
 	// Certificate has the better of the method's own multiplier and the multiplier found by least
 	// squares (certify.Better).
 	Certificate certify.Certificate
+	// Infeasible proves that the constraints cannot be met near the last iterate; nil unless the
+	// status is Infeasible.
+	Infeasible *infeasible.Certificate
+	Trend      Trend
+	// Attainable says that a search from an infeasible iterate found a point that meets the
+	// constraints within Settings.FeasibilityTolerance.
+	Attainable bool
 	// BestFeasible is the feasible record with the smallest objective, nil if none is feasible.
 	BestFeasible *Best
 	Output       int // iteration of the output
@@ -90,6 +99,8 @@ type run struct {
 	x         []float64 // scratch for a copy of the iterate
 	rng       *rand.Rand
 	best      *Best
+	conflict  conflict
+	trend     trend
 	selection *selection
 	drawn     int            // iteration of the iterate that OutputRandom has drawn, 0 before the first
 	weight    float64        // sum of a Weigher's weights of all iterates
@@ -229,14 +240,21 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 			switch {
 			case t.set.Tolerance > 0 && t.last.Certificate.Epsilon <= t.set.Tolerance:
 				return Converged, nil
+			case interrupted && !last && !overtime && !spent:
+				return Interrupted, nil
+			}
+			if proven, err := t.searchConflict(last || overtime || spent); err != nil {
+				return Failed, err
+			} else if proven {
+				return Infeasible, nil
+			}
+			switch {
 			case last:
 				return IterationLimit, nil
 			case overtime:
 				return TimeLimit, nil
 			case spent:
 				return GradientLimit, nil
-			case interrupted:
-				return Interrupted, nil
 			case !patient:
 				return NoImprovement, nil
 			}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -22,8 +23,8 @@ func (a *app) dataCheckCommand(opts *dataOptions) *cobra.Command {
 		Short: "Compare a data set's files with the published files, and count its rows",
 		Long: `Check compares a data set's files with the published checksums and counts its rows. For a table it counts the rows of each
 class and group in the training, validation and test rows, and says what each column became. The flags are those of train.
-The exit status is 1 if files are missing, cannot be read, or differ from the published files. train accepts files that
-differ.`,
+The exit status is 1 if published files are missing, cannot be read, or differ from the published files. train accepts files
+that differ.`,
 		Example: `  ppal data check fashion-mnist
   ppal data check compas --group race=Caucasian --drop-sensitive
   ppal data check csv --file people.csv --label 'income=>50K' --group 'age<25' --missing impute
@@ -42,6 +43,9 @@ differ.`,
 				if printErr := printReport(a.stdout, report); err == nil {
 					err = printErr
 				}
+			}
+			if d, _ := datasets.Lookup(args[0]); errors.Is(err, fs.ErrNotExist) && !d.Own {
+				return failure{err} // the command asks whether the files exist
 			}
 			if err != nil {
 				return err

@@ -31,6 +31,10 @@ func addLoadingFlags(cmd *cobra.Command, values config.Values) {
 	}
 	cmd.Flags().SortFlags = false
 	addSettings(cmd, values, others...)
+	// The data set is an argument, and the problem has no meaning here.
+	tables := option.OnTables().String()
+	plain := strings.NewReplacer(" (with "+tables+")", "", "; with "+tables+")", ")", "with --dataset ", "for the data set ")
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = plain.Replace(f.Usage) })
 }
 
 // tableOptions returns the options for the named data set, as train resolves them. It returns an

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -17,7 +18,7 @@ import (
 
 func (a *app) evaluateCommand() *cobra.Command {
 	var rows rowsFlags
-	var by []string
+	var by, earlier []string
 	var labels string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -30,11 +31,12 @@ are those of the attributes that the run's constraints name, and of --by.
 The exit status is 0 whether the constraints hold or not. Pictures need their labels in a second file.`,
 		Example: `  ppal evaluate runs/20260101-120000-rates-plada --input new.csv
   ppal evaluate RUN --input new.csv --by race --by 'age<25' --json
+  ppal evaluate RUN --input new.csv --earlier old-decisions-on-new.csv
   ppal evaluate RUN --input t10k-images-idx3-ubyte.gz --labels t10k-labels-idx1-ubyte.gz`,
 		Args: oneRun,
 		RunE: a.command(func(cmd *cobra.Command, args []string) error {
 			return a.interruptible(cmd.Context(), func() error {
-				e, err := a.evaluate(args[0], rows, by, labels)
+				e, err := a.evaluate(args[0], rows, by, earlier, labels)
 				if err != nil {
 					return advise(err)
 				}
@@ -51,18 +53,27 @@ The exit status is 0 whether the constraints hold or not. Pictures need their la
 	cmd.Flags().SortFlags = false
 	rows.add(cmd)
 	cmd.Flags().StringArrayVar(&by, "by", nil, "also count by `ATTRIBUTE`: a column, or a condition such as age<25; may be repeated")
+	cmd.Flags().StringArrayVar(&earlier, "earlier", nil, "count a churn against the earlier decisions on these rows in `FILE`, as predict writes them;"+
+		" OLD=FILE for one of several files that the constraints name; may be repeated")
 	cmd.Flags().StringVar(&labels, "labels", "", "pictures: read the labels from `FILE`, in IDX")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
 // evaluate counts the decisions.
-func (a *app) evaluate(run string, flags rowsFlags, by []string, labels string) (*predictor.Evaluation, error) {
+func (a *app) evaluate(run string, flags rowsFlags, by, earlier []string, labels string) (*predictor.Evaluation, error) {
 	options, err := flags.options()
 	if err != nil {
 		return nil, err
 	}
-	o := predictor.EvaluateOptions{Options: options, By: by}
+	o := predictor.EvaluateOptions{Options: options, By: by, Earlier: map[string]string{}}
+	for _, text := range earlier {
+		old, file, found := strings.Cut(text, "=")
+		if !found {
+			old, file = "", text
+		}
+		o.Earlier[old] = file
+	}
 	m, err := predictor.Load(run)
 	if err != nil {
 		return nil, err
@@ -77,7 +88,7 @@ func (a *app) evaluate(run string, flags rowsFlags, by []string, labels string) 
 	if pictures {
 		f, err := os.Open(labels)
 		if err != nil {
-			return nil, fmt.Errorf("--labels: %w", err)
+			return nil, asMissing(fmt.Errorf("--labels: %w", err))
 		}
 		defer f.Close()
 		if o.Labels, err = datasets.ReadIDXLabels(f, labels); err != nil {
@@ -130,7 +141,7 @@ func printEvaluation(out io.Writer, e *predictor.Evaluation) error {
 	for _, c := range e.Constraints {
 		switch {
 		case c.Value == nil:
-			fmt.Fprintf(w, "\n%s\t-\tnot counted: %s", c.Constraint, c.Reason)
+			fmt.Fprintf(w, "\n%s\t-\tnot counted: %s", c.Constraint, c.Reason+advice(c))
 		case *c.Met && (*c.Value > c.Bound) != c.AtLeast && *c.Value != c.Bound:
 			fmt.Fprintf(w, "\n%s\t%s\tto one row of the smallest group", c.Constraint, withInterval(*c.Value, c.Interval))
 		case *c.Met:
@@ -144,6 +155,14 @@ func printEvaluation(out io.Writer, e *predictor.Evaluation) error {
 		fmt.Fprintf(w, "\n%d unknown categories were ignored\n", e.Unknown)
 	}
 	return w.Flush()
+}
+
+// advice returns what to do about a constraint that is not counted.
+func advice(c predictor.Checked) string {
+	if strings.HasPrefix(c.Constraint, "churn(") {
+		return " (--earlier)"
+	}
+	return ""
 }
 
 // withInterval returns a rate with its interval: 0.0512 [0.0401, 0.0650].

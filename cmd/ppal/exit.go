@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"syscall"
 
@@ -30,8 +31,8 @@ const (
 )
 
 // exitText is the help's description of the exit statuses.
-const exitText = `Exit status: 0 done; 1 failed; 2 the command or its input is wrong; 3 finished, but a constraint is not met (0 with
---allow-violation); 130 interrupted.`
+const exitText = `Exit status: 0 done; 1 failed; 2 the command or its input is wrong; 3 finished, but a constraint is not met, in a
+sweep at every point (0 with --allow-violation); 130 interrupted.`
 
 // interrupted is the error of a run that Ctrl-C stopped after its files were written.
 type interrupted struct {
@@ -54,7 +55,7 @@ func (a *app) exit(ctx context.Context, cmd *cobra.Command, err error) int {
 	switch {
 	case ctx.Err() != nil:
 		status = exitInterrupted
-	case errors.As(err, new(*unmet)):
+	case errors.As(err, new(*unmet)), errors.Is(err, errNoPoint):
 		status = exitUnmet
 	case isUsage(err):
 		status = exitUsage
@@ -86,13 +87,32 @@ type usage struct{ error }
 
 func (u usage) Unwrap() error { return u.error }
 
-// isUsage reports whether the command or its input is wrong: the arguments, a settings file, or the
-// contents of a data file. All other errors are failures of the run.
+// failure marks an error that is not in the arguments.
+type failure struct{ error }
+
+func (f failure) Unwrap() error { return f.error }
+
+// asMissing marks an error as wrong usage if a file that a flag names does not exist.
+func asMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return usage{err}
+	}
+	return err
+}
+
+// isUsage reports whether the command or its input is wrong: the arguments, a missing file, a
+// settings file, or the contents of a data file. All other errors are failures of the run.
 func isUsage(err error) bool {
 	var marked usage
 	var problems *datasets.Problems // other flags accept the file
+	if errors.As(err, new(failure)) {
+		return false
+	}
 	if errors.As(err, &marked) || errors.As(err, &problems) {
 		return true
+	}
+	if errors.Is(err, fs.ErrNotExist) && errors.As(err, new(*datasets.FileError)) {
+		return true // a file of data
 	}
 	for _, target := range []error{
 		config.ErrUsage, compare.ErrStudy, reproduce.ErrUnknown, reproduce.ErrUnavailable, rundir.ErrExists, problem.ErrSettings, sweep.ErrSweep,

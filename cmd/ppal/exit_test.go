@@ -33,6 +33,11 @@ func TestExitStatuses(t *testing.T) {
 		"bad constraint": {rows, "--label y --subject-to gap(tprr,g)<=0.1", exitUsage},
 		"bad attribute":  {rows, "--label y --subject-to gap(tpr,h)<=0.1", exitUsage},
 		"bad flag":       {rows, "--label y --iterations many", exitUsage},
+		"no data file":   {rows, "--label y --file " + filepath.Join(dir, "none.csv"), exitUsage},
+		"no test file":   {rows, "--label y --test-file " + filepath.Join(dir, "none.csv"), exitUsage},
+		"no config":      {rows, "--label y --config " + filepath.Join(dir, "none.yaml"), exitUsage},
+		"no weights":     {rows, "--label y --init " + filepath.Join(dir, "none.safetensors"), exitUsage},
+		"no decisions":   {rows, "--label y --subject-to churn(none.csv)<=0.1", exitUsage},
 		"cannot write":   {rows, "--label y --subject-to gap(tpr,g)<=0.9 --iterations 1 --out /dev/null/run", exitFailed},
 	} {
 		args := append([]string{"train", "--quiet", "--dataset", "csv", "--file", file("rows.csv", c.content)}, strings.Fields(c.flags)...)
@@ -46,6 +51,19 @@ func TestExitStatuses(t *testing.T) {
 		if got.status != c.status || strings.Count(got.stderr, "\n") != 1 {
 			t.Errorf("%s: status %d, want %d: %s", name, got.status, c.status, got.stderr)
 		}
+	}
+	for _, args := range [][]string{{"train", "--dataset", "fashion-mnist"}, {"data", "check", "csv", "--file", "none.csv", "--label", "y"},
+		{"evaluate", "none", "--input", "none.csv"}, {"sweep", "--over", "fpr", "--values", "0.1", "--config", "none.yaml"}} {
+		if args[0] != "evaluate" && args[0] != "sweep" {
+			args = append(args, "--data-dir", dir)
+		}
+		got := commandOn(t.Context(), func(a *app) { a.open = session.New }, args...)
+		if got.status != exitUsage || strings.Count(got.stderr, "ppal: ") != 1 {
+			t.Errorf("%v: status %d: %s", args, got.status, got.stderr)
+		}
+	}
+	if got := command(t.Context(), nil, "data", "check", "--help"); strings.Contains(got.stdout, "--problem") || strings.Contains(got.stdout, "--dataset") {
+		t.Errorf("data check --help names flags that it does not have:\n%s", got.stdout)
 	}
 	for _, args := range [][]string{{"--help"}, {"train", "--help"}} {
 		if got := command(t.Context(), nil, args...); !strings.Contains(got.stdout, exitText) {

@@ -80,7 +80,12 @@ func (g grid) without() grid {
 // paragraph prints a name and a text of words, which continues under its beginning.
 func paragraph(out io.Writer, name, text string) {
 	const indent = 13
-	line := fmt.Sprintf("%-*s", indent, name)
+	indented(out, fmt.Sprintf("%-*s", indent, name), indent, text)
+}
+
+// indented prints text after the head of its first line, in lines of at most tableWidth columns.
+// The further lines are indented.
+func indented(out io.Writer, line string, indent int, text string) {
 	for i, word := range strings.Fields(text) {
 		if i > 0 && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > tableWidth {
 			fmt.Fprintln(out, strings.TrimRight(line, " "))

@@ -80,7 +80,7 @@ func (f *rowsFlags) open(a *app) (io.ReadCloser, string, error) {
 	}
 	in, err := os.Open(f.input)
 	if err != nil {
-		return nil, "", fmt.Errorf("--input: %w", err)
+		return nil, "", asMissing(fmt.Errorf("--input: %w", err))
 	}
 	return in, f.input, nil
 }

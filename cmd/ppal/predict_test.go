@@ -135,7 +135,7 @@ func TestPredictErrors(t *testing.T) {
 	}{
 		"no run":          {"", []string{"predict"}, exitUsage, "give the directory of one run, not 0 arguments"},
 		"other directory": {"", []string{"predict", t.TempDir()}, exitUsage, "not a complete run directory: there is no model.json"},
-		"no file":         {"", []string{"predict", run, "--input", "none.csv"}, exitFailed, "--input: open none.csv: no such file"},
+		"no file":         {"", []string{"predict", run, "--input", "none.csv"}, exitUsage, "--input: open none.csv: no such file"},
 		"unknown":         {"", []string{"predict", run, "--unknown", "guess"}, exitUsage, "--unknown guess: must be refuse or ignore"},
 		"separator":       {"", []string{"predict", run, "--separator", "ab"}, exitUsage, "must be one ASCII character, or tab"},
 		"output":          {"age,job\n1,nurse\n", []string{"predict", run, "--output", "none/x"}, exitFailed, "--output: "},

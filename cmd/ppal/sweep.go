@@ -25,8 +25,9 @@ import (
 // sweepFlags are the flags of sweep that train does not have.
 type sweepFlags struct {
 	over, values string
-	out          string
+	out, config  string
 	set          []string
+	allow        bool // --allow-violation
 	all          bool // --help-all
 }
 
@@ -47,10 +48,11 @@ weights and multipliers of the run before, and the data are read once. Sweep pri
 (plots/trade-off.svg), one line of JSON for each bound (sweep.jsonl) and the directory of each run. It accepts the flags of
 train. The swept bounds replace a bound of the same measure in --subject-to; other constraints keep their bounds.
 
-To continue an interrupted sweep, repeat the command with its --out. The exit status is 0 also if a bound is not met: the
-table and sweep.jsonl say which bounds are met.`,
+To continue an interrupted sweep, repeat the command with its --out. The exit status is 3 if no point meets its bounds, and
+0 if one does: the table and sweep.jsonl say which points meet their bounds.`,
 		Example: `  ppal sweep --over "gap(positive_rate, sex)" --values 0.2:0.005:8 --dataset adult
   ppal sweep --over "fpr" --values 0.1,0.05,0.01 --minimize fnr --dataset bank --out runs/bank-curve
+  ppal sweep --over "fpr" --values 0.1,0.05 --config runs/20260101-120000-rates-ppala/config.yaml
   ppal sweep --over "recall[shirt] >=" --values 0.5:0.95:6 --dataset fashion-mnist`,
 		Args: noArguments,
 		RunE: a.command(func(cmd *cobra.Command, _ []string) error {
@@ -68,7 +70,9 @@ table and sweep.jsonl say which bounds are met.`,
 	flags.VisitAll(func(flag *pflag.Flag) { flag.Annotations = map[string][]string{groupAnnotation: {sweepGroup}} })
 	flags.Var((*assignments)(&f.set), "set", "give the method a setting, as in plada.eta=0.1; may be repeated")
 	flags.Lookup("set").Annotations = map[string][]string{groupAnnotation: {config.GroupMethod}}
+	addConfig(cmd, &f.config)
 	addSettings(cmd, values, sweepsItself...)
+	addAllowViolation(cmd, &f.allow, "every point")
 	addHelpAll(cmd, &f.all)
 	cmd.SetUsageFunc(trainUsage)
 	return cmd
@@ -97,8 +101,17 @@ func (a *app) sweep(ctx context.Context, values config.Values, f sweepFlags) err
 	out := &failOnce{out: a.stdout}
 	printSweep(out, s, points)
 	paragraph(out, "files", fmt.Sprintf("%s: sweep.jsonl, plots, and a directory for each run", dir))
-	return out.err
+	if out.err != nil {
+		return out.err
+	}
+	if !f.allow && !slices.ContainsFunc(points, func(p sweep.Point) bool { return p.Met() }) {
+		return fmt.Errorf("%w of %s %s; use more --iterations or looser --values; --allow-violation makes the exit status 0", errNoPoint, s.Over.Measure(), f.values)
+	}
+	return nil
 }
+
+// errNoPoint says that a sweep is finished, and that no point meets its bounds.
+var errNoPoint = errors.New("finished, but no point meets all bounds: the sweep")
 
 // newSweep returns the sweep that the flags describe, and the configuration of its runs.
 func (a *app) newSweep(values config.Values, f sweepFlags) (*sweep.Sweep, config.Train, error) {
@@ -120,13 +133,21 @@ func (a *app) newSweep(values config.Values, f sweepFlags) (*sweep.Sweep, config
 	if err != nil {
 		return refuse("values", f.values, err)
 	}
+	file, err := readConfig(f.config)
+	if err != nil {
+		return nil, config.Train{}, err
+	}
 	// The configuration has the swept constraint as its last one, with the first bound.
+	subject, explicit := values["subject-to"]
+	if !explicit {
+		subject = file.Value("subject-to")
+	}
 	given := config.Values{}
 	for k, v := range values {
 		given[k] = v
 	}
-	given["subject-to"] = strings.Join(append(without(option.SplitStatements(values["subject-to"]), over), over.WithBound(bounds[0]).String()), option.StatementSeparator)
-	cfg, err := config.ResolveWith(given, f.set, nil)
+	given["subject-to"] = strings.Join(append(without(option.SplitStatements(subject), over), over.WithBound(bounds[0]).String()), option.StatementSeparator)
+	cfg, err := config.ResolveWith(given, f.set, file)
 	if err != nil {
 		return nil, cfg, err
 	}
@@ -181,7 +202,7 @@ func (a *app) sweepProgress(e sweep.Event) {
 func printSweep(out io.Writer, s *sweep.Sweep, points []sweep.Point) {
 	measure := s.Over.Measure().String()
 	g := grid{{"bound", "rows", measure, points[0].Objective.Name, "slope", "met"}}
-	missed := 0
+	var missed []string
 	for k := range points {
 		p := &points[k]
 		c := p.Swept()
@@ -190,7 +211,7 @@ func printSweep(out io.Writer, s *sweep.Sweep, points []sweep.Point) {
 			slope = fmt.Sprintf("%.3g", *p.Slope+0)
 		}
 		if !p.Met() {
-			missed++
+			missed = append(missed, bound)
 		}
 		for _, split := range []session.Split{session.Training, session.Validation, session.Test} {
 			if c.Of(split) == nil && p.Objective.Of(split) == nil {
@@ -206,8 +227,8 @@ func printSweep(out io.Writer, s *sweep.Sweep, points []sweep.Point) {
 	objective := points[0].Objective.Name
 	paragraph(out, "values", "The values are of counted decisions, with 95% intervals on held-out rows.")
 	paragraph(out, "slope", fmt.Sprintf("The change of the smooth %s for each unit by which the bound grows: the multiplier of the certificate.", objective))
-	if missed > 0 {
-		paragraph(out, "note", fmt.Sprintf("%d of %d points do not meet all bounds.", missed, len(points)))
+	if missed != nil {
+		paragraph(out, "note", fmt.Sprintf("%d of %d points do not meet all bounds: %s.", len(missed), len(points), strings.Join(missed, ", ")))
 	}
 }
 

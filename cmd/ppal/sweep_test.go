@@ -45,6 +45,39 @@ func TestSweepForReal(t *testing.T) {
 	}
 }
 
+// A sweep takes its problem from a file, whose bound of the swept measure it replaces. The exit
+// status is 3 if no point meets its bounds.
+func TestSweepOfAFile(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "run.yaml")
+	text := "dataset: synthetic-compas\nsubject-to: [\"gap(tpr, race) <= 0.5\", \"error <= 0.0001\"]\niterations: 20\nseed: 3\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(name string, flags ...string) outcome {
+		return commandOn(t.Context(), func(a *app) { a.open = session.New }, append([]string{"sweep", "--over", "gap(tpr, race)",
+			"--values", "0.3,0.2", "--config", file, "--quiet", "--out", filepath.Join(dir, name)}, flags...)...)
+	}
+	got := run("a")
+	if got.status != exitUnmet || !strings.Contains(got.stdout, "2 of 2 points do not meet all bounds: <= 0.3, <= 0.2.") ||
+		!strings.Contains(got.stderr, "no point meets all bounds") || strings.Count(got.stderr, "\n") != 1 {
+		t.Errorf("%+v", got)
+	}
+	settings, err := os.ReadFile(sweep.Dir(filepath.Join(dir, "a")).Settings())
+	if err != nil || !strings.Contains(string(settings), "error <= 0.0001") || strings.Contains(string(settings), "0.5") || !strings.Contains(string(settings), "seed: 3") {
+		t.Errorf("%v\n%s", err, settings)
+	}
+	if got := run("a", "--allow-violation"); got.status != exitDone {
+		t.Errorf("--allow-violation: %+v", got)
+	}
+	if got := run("b", "--subject-to", "error <= 0.9"); got.status != exitDone || got.stderr != "" {
+		t.Errorf("the flag instead of the file: %+v", got)
+	}
+	if got := run("c", "--config", file+"x"); got.status != exitUsage {
+		t.Errorf("no file: %+v", got)
+	}
+}
+
 // The table of a sweep has a block for each bound, and is at most 100 columns wide.
 func TestSweepTable(t *testing.T) {
 	s := &sweep.Sweep{Over: constraints.Gap(constraints.PositiveRate, "sex").AtMost(0)}

@@ -18,6 +18,10 @@ import (
 func (r *trainRun) printTable(result *session.Result) error {
 	sum := r.session.Summary()
 	out := &failOnce{out: r.stdout}
+	if sum.Verdict != "" { // what a reader must know first
+		indented(out, "", 0, sum.Verdict)
+		fmt.Fprintln(out)
+	}
 	problem := ", " + r.cfg.Data.Problem
 	if r.cfg.SubjectTo != nil { // the table states the problem
 		problem = ""
@@ -120,7 +124,11 @@ func sentences(o *session.Outcome, shown []int) (list []sentence) {
 		var surrogates []string
 		for _, j := range shown {
 			if v := o.Constraints[j].Surrogate; v != nil {
-				surrogates = append(surrogates, number(v))
+				value := number(v)
+				if len(shown) > 1 {
+					value = o.Constraints[j].Measure() + " " + value
+				}
+				surrogates = append(surrogates, value)
 			}
 		}
 		add("surrogates", "The bounds are on surrogates, smooth functions of the scores of the training rows: %s.", strings.Join(surrogates, ", "))

@@ -128,6 +128,36 @@ func TestTableOwnMultipliers(t *testing.T) {
 	}
 }
 
+// The first lines of the output say that a run has not converged.
+func TestTableUnconverged(t *testing.T) {
+	got := tableOf(t, func(s *stub) {
+		s.outcome = onDecisions()
+		s.certificate = func(c *certify.Certificate) { c.Epsilon, c.Complementarity = 0.8, 0.8 }
+	})
+	golden(t, "table-unconverged.txt", settled(got.stdout))
+	if converged := tableOf(t, func(s *stub) { s.outcome = onDecisions() }); !strings.HasPrefix(converged.stdout, "ppala on synthetic") {
+		t.Errorf("a converged run begins with\n%s", converged.stdout)
+	}
+}
+
+// A run whose bounds contradict each other stops early and says so first. The exit status is that
+// of bounds that are not met.
+func TestTableInfeasible(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	train := func(args ...string) outcome {
+		return commandOn(t.Context(), func(a *app) { a.open = session.New }, append([]string{"train", "--dataset", "synthetic-compas", "--bounds-on", "surrogate",
+			"--subject-to", "positive_rate <= 0.1; tpr >= 0.9", "--iterations", "600", "--quiet", "--out"}, args...)...)
+	}
+	got := train(dir)
+	if got.status != exitUnmet || !strings.HasPrefix(got.stdout, "The bounds cannot be met together near these weights: ") ||
+		!strings.Contains(got.stdout, " iterations (infeasible)\n") {
+		t.Errorf("status %d: %s%s", got.status, got.stdout, got.stderr)
+	}
+	if got := train(dir+"-2", "--allow-violation"); got.status != exitDone {
+		t.Errorf("--allow-violation: status %d", got.status)
+	}
+}
+
 // A note names a model that makes the same decision for all rows.
 func TestTableOneSided(t *testing.T) {
 	for accepted, want := range map[float64]string{

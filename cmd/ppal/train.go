@@ -15,12 +15,9 @@ import (
 
 // train runs the command.
 func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (failure error) {
-	var file *config.File
-	var err error
-	if f.config != "" {
-		if file, err = config.ReadFile(f.config); err != nil {
-			return err
-		}
+	file, err := readConfig(f.config)
+	if err != nil {
+		return err
 	}
 	cfg, err := config.ResolveWith(values, f.set, file)
 	if err != nil {

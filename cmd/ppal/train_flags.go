@@ -64,7 +64,7 @@ Ctrl-C stops the run and writes what was reached; a second Ctrl-C stops at once.
 		}),
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().Var((*path)(&f.config), "config", "read settings from this YAML file, whose keys are the flags' names; flags win")
+	addConfig(cmd, &f.config)
 	addSettings(cmd, values)
 	addSet(cmd, &f.set, "give the run's method a setting, as in gdpa.step=0.01; may be repeated")
 	addTrainOutput(cmd, &f)
@@ -73,13 +73,30 @@ Ctrl-C stops the run and writes what was reached; a second Ctrl-C stops at once.
 	return cmd
 }
 
+// addConfig adds the flag --config.
+func addConfig(cmd *cobra.Command, field *string) {
+	cmd.Flags().Var((*path)(field), "config", "read settings from this YAML file, whose keys are the flags' names; flags win")
+}
+
+// readConfig reads the file of --config; nil without the flag.
+func readConfig(name string) (*config.File, error) {
+	if name == "" {
+		return nil, nil
+	}
+	return config.ReadFile(name)
+}
+
 // addTrainOutput adds the flags that change the output of a command without changing the run.
 func addTrainOutput(cmd *cobra.Command, f *trainFlags) {
 	cmd.Flags().BoolVar(&f.byGroup, "by-group", false, "print the rates of decisions of every group, with intervals")
-	cmd.Flags().BoolVar(&f.allowViolation, "allow-violation", false, "end with exit status 0, instead of 3, if a constraint is not met")
-	for _, name := range []string{"by-group", "allow-violation"} {
-		cmd.Flags().Lookup(name).Annotations = map[string][]string{groupAnnotation: {config.GroupRun}}
-	}
+	addAllowViolation(cmd, &f.allowViolation, "a constraint")
+	cmd.Flags().Lookup("by-group").Annotations = map[string][]string{groupAnnotation: {config.GroupRun}}
+}
+
+// addAllowViolation adds the flag --allow-violation.
+func addAllowViolation(cmd *cobra.Command, field *bool, what string) {
+	cmd.Flags().BoolVar(field, "allow-violation", false, "end with exit status 0, instead of 3, if "+what+" is not met")
+	cmd.Flags().Lookup("allow-violation").Annotations = map[string][]string{groupAnnotation: {config.GroupRun}}
 }
 
 // addSettings adds a flag for each setting of a run, without the ones in except.

@@ -223,6 +223,7 @@ func (r *runner) record(ctx context.Context, j job, cfg config.Train, s trainer.
 			err = closeErr
 		}
 	}()
+	s.IgnoreConflict = true // every method gets its whole budget
 	s.Recorder = trainer.Recorders{metrics, &watcher{r, j.part, time.Now()}}
 	trial, err := r.open(ctx, cfg, s)
 	if err != nil {

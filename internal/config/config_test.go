@@ -175,8 +175,7 @@ func TestRefusedFlags(t *testing.T) {
 		{"subject-to=fpr<=5% phi=hinge", "--phi hinge: used only with --problem mnpc, dp, eo or if (now rates)"},
 		{"problem=dp subject-to=fpr<=5%", "--subject-to fpr<=5%: used only with --problem rates or class-rates (now dp)"},
 		{"problem=dp bounds-on=decisions psi=hinge", "--psi hinge: used only with --bounds-on surrogate (now decisions)"},
-		{"problem=if bounds-on=decisions", "--bounds-on decisions: --problem if compares overlapping groups with all rows by their losses; bound decisions by " +
-			`--subject-to, as in "error[race=*] <= 0.2"`},
+		{"problem=if bounds-on=decisions if-form=expectation", "--if-form expectation: bounds on decisions are on each group; use each"},
 		{"minimize=tpr subject-to=fpr<=5%", "--minimize tpr: must be one of error, fnr, fpr or loss, with or without a class or group"},
 		{"minimize=errr subject-to=fpr<=5%", `--minimize errr: column 1: unknown rate "errr"; did you mean error?`},
 		{"minimize=fnr", "--subject-to: missing; --problem rates needs it"},

@@ -75,9 +75,8 @@ func (t *Train) consistentProblem(refuse refusal) error {
 		return refuse("dataset", "holds images; --problem %s needs a table", t.Data.Problem)
 	case images:
 		return t.consistentClasses(refuse, d.Classes)
-	case t.BoundsOn == session.OnDecisions && t.Data.Problem == option.Intersectional:
-		return refuse("bounds-on", "--problem if compares overlapping groups with all rows by their losses; bound decisions by "+
-			`--subject-to, as in "error[race=*] <= 0.2"`)
+	case t.BoundsOn == session.OnDecisions && t.Data.Problem == option.Intersectional && t.IFForm != session.EachGroup:
+		return refuse("if-form", "bounds on decisions are on each group; use each")
 	case len(t.Epsilon) > 2 || len(t.Epsilon) == 2 && t.Data.Problem != option.EqualizedOdds:
 		return refuse("epsilon", "%d values; give one, or two with --problem eo", len(t.Epsilon))
 	case t.BatchSize > 0 && t.Data.Problem == option.Intersectional:

@@ -25,6 +25,15 @@ type File struct {
 // Data returns the files that the run read, if the file is a run's config.yaml.
 func (f *File) Data() []session.DataFile { return f.data }
 
+// Value returns the text of a setting in the form of a flag's value, or "" if the file lacks the
+// setting. The File may be nil.
+func (f *File) Value(name string) string {
+	if f == nil {
+		return ""
+	}
+	return f.values[name].text
+}
+
 type fileValue struct {
 	text string
 	line int
@@ -40,10 +49,28 @@ func ReadFile(path string) (*File, error) {
 		if errors.As(err, &pe) {
 			err = pe.Err
 		}
-		return nil, fmt.Errorf("--config %s: %w; name a YAML file with keys as in `ppal train --help`", path, err)
+		return nil, missing("--config %s: %w; name a YAML file with keys as in `ppal train --help`", path, err)
 	}
 	return parseFile(path, data)
 }
+
+// missing returns the error of a file that a flag names. If the file does not exist, the error is
+// ErrUsage, too.
+func missing(format, path string, err error) error {
+	text := fmt.Errorf(format, path, err)
+	if errors.Is(err, fs.ErrNotExist) {
+		return notThere{text}
+	}
+	return text
+}
+
+// notThere is the error of a file that does not exist.
+type notThere struct{ error }
+
+func (e notThere) Unwrap() error { return e.error }
+
+// Is reports whether target is ErrUsage.
+func (e notThere) Is(target error) bool { return target == ErrUsage }
 
 func parseFile(path string, data []byte) (*File, error) {
 	f := &File{Path: path, values: map[string]fileValue{}}

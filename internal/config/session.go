@@ -155,7 +155,7 @@ func initError(e *session.InitError) error {
 	}
 	var pe *fs.PathError
 	if errors.As(e.Err, &pe) {
-		return fmt.Errorf("--init %s: %w; name a safetensors file, such as a run's model.safetensors", e.Path, pe.Err)
+		return missing("--init %s: %w; name a safetensors file, such as a run's model.safetensors", e.Path, pe.Err)
 	}
 	return fmt.Errorf("--init: %w", e.Err)
 }

@@ -60,7 +60,7 @@ func (q quantity) against(a axis) *chart {
 // draw draws the title, the plot below, and the legend: to the right of the plot, or below if the
 // legend is wide.
 func (c *chart) draw(canvas draw.Canvas) error {
-	p, legend, err := c.elements()
+	p, legend, err := c.elements(canvas.Max.X - canvas.Min.X)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (c *chart) draw(canvas draw.Canvas) error {
 // legendHeight returns the extra height of a picture with the given width: the height of a legend
 // below the plot, or 0.
 func (c *chart) legendHeight(width vg.Length) (vg.Length, error) {
-	_, legend, err := c.elements()
+	_, legend, err := c.elements(width)
 	if err != nil {
 		return 0, err
 	}
@@ -123,8 +123,8 @@ func (c *chart) heading() string {
 	}
 }
 
-// elements returns the plot, without a title, and the legend.
-func (c *chart) elements() (*plot.Plot, *plot.Legend, error) {
+// elements returns the plot, without a title, and the legend for a picture of the given width.
+func (c *chart) elements(width vg.Length) (*plot.Plot, *plot.Legend, error) {
 	p := plot.New()
 	setFonts(p)
 	p.X.Label.Text = c.axis
@@ -135,7 +135,7 @@ func (c *chart) elements() (*plot.Plot, *plot.Legend, error) {
 	grid := plotter.NewGrid()
 	grid.Horizontal, grid.Vertical = gridStyle(), gridStyle()
 	p.Add(grid)
-	legend := plot.NewLegend()
+	legend := key{Legend: plot.NewLegend(), width: width}
 	legend.Top, legend.Left = true, true
 	sans(&legend.TextStyle, fontSize-1)
 	legend.Padding, legend.ThumbnailWidth = vg.Points(4), vg.Points(20)
@@ -174,11 +174,32 @@ func (c *chart) elements() (*plot.Plot, *plot.Legend, error) {
 	if p.X.Min == p.X.Max {
 		p.X.Min, p.X.Max = c.ends()
 	}
-	return p, &legend, nil
+	return p, &legend.Legend, nil
+}
+
+// key is a legend for a picture of the given width.
+type key struct {
+	plot.Legend
+	width vg.Length
+}
+
+// entry adds an entry. A name that is wider than the picture continues in further lines.
+func (k *key) entry(name string, shown plot.Thumbnailer) {
+	room := (k.width - k.ThumbnailWidth - 4*edge) / fallbackFont
+	thumbnails, line := []plot.Thumbnailer{shown}, ""
+	for _, word := range strings.Fields(name) {
+		longer := strings.TrimPrefix(line+" "+word, " ")
+		if line != "" && k.TextStyle.Width(longer) > room {
+			k.Add(line, thumbnails...)
+			thumbnails, longer = nil, word
+		}
+		line = longer
+	}
+	k.Add(line, thumbnails...)
 }
 
 // addLevel adds a horizontal line, unless the value cannot be shown on a logarithmic axis.
-func (c *chart) addLevel(p *plot.Plot, legend *plot.Legend, l level) error {
+func (c *chart) addLevel(p *plot.Plot, legend *key, l level) error {
 	if c.logarithmic && l.value <= 0 {
 		return nil
 	}
@@ -190,7 +211,7 @@ func (c *chart) addLevel(p *plot.Plot, legend *plot.Legend, l level) error {
 	}
 	line.LineStyle = levelStyle().line()
 	p.Add(line)
-	legend.Add(l.name, line)
+	legend.entry(l.name, line)
 	return nil
 }
 
@@ -209,7 +230,7 @@ func (c *chart) addBand(p *plot.Plot, s curve) error {
 }
 
 // add draws a curve as a line, or a single point as a marker.
-func (c *chart) add(p *plot.Plot, legend *plot.Legend, s curve) error {
+func (c *chart) add(p *plot.Plot, legend *key, s curve) error {
 	if len(s.points) == 0 {
 		return nil
 	}
@@ -246,7 +267,7 @@ func (c *chart) add(p *plot.Plot, legend *plot.Legend, s curve) error {
 	}
 	p.Add(shown)
 	if s.name != "" {
-		legend.Add(s.name, shown)
+		legend.entry(s.name, shown)
 	}
 	return nil
 }

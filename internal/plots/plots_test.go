@@ -6,15 +6,18 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 
 	"ppal/trainer"
@@ -99,6 +102,34 @@ func texts(t *testing.T, path string) (places map[string][2]float64, width, heig
 		places[html.UnescapeString(m[3])] = [2]float64{x, height + y}
 	}
 	return places, width, height
+}
+
+// A name that is wider than the picture continues in further lines, so that no legend is cut off.
+func TestVeryLongNames(t *testing.T) {
+	dir := t.TempDir()
+	name := "gap(positive_rate, native_country*relationship, min 100) <= 0.01: positive_rate[native_country=United-States, relationship=Own-child] - " +
+		"positive_rate[native_country=Mexico, relationship=Husband]"
+	if _, err := Write(dir, sample([]string{name, "short", "fpr <= 0.2"})); err != nil {
+		t.Fatal(err)
+	}
+	style := plot.NewLegend().TextStyle
+	sans(&style, fontSize-1)
+	for _, file := range []string{"objective-iterations.svg", "violations-seconds.svg", "multipliers-iterations.svg", Overview} {
+		places, width, _ := texts(t, filepath.Join(dir, file))
+		for line, at := range places {
+			if strings.Contains(name, line) && at[0]+float64(style.Width(line))*fallbackFont > width {
+				t.Errorf("%s: %q begins at %.0f of %.0f", file, line, at[0], width)
+			}
+		}
+		last := strings.Fields(name)[len(strings.Fields(name))-1]
+		found := slices.ContainsFunc(slices.Collect(maps.Keys(places)), func(line string) bool { return strings.HasSuffix(line, last) })
+		if !found {
+			t.Errorf("%s lacks the end of the long name", file)
+		}
+		if _, twice := places["fpr <= 0.2 (bound 0.2)"]; twice {
+			t.Errorf("%s repeats the bound", file)
+		}
+	}
 }
 
 // Long names do not shrink the plot. The legend is below the plot, in a taller picture. Titles

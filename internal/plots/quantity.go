@@ -125,7 +125,10 @@ func (run Run) violations() quantity {
 	q := quantity{name: "violations", title: "violation of each bound", label: fmt.Sprintf("max(0, %s - bound)", one), logarithmic: true}
 	for k, j := range run.shown() {
 		g := element(func(r *trainer.Record) []float64 { return r.Constraints }, j)
-		name := fmt.Sprintf("%s (bound %g)", run.Constraints[j], run.Bounds[j])
+		name := run.Constraints[j]
+		if !strings.Contains(name, " <= ") && !strings.Contains(name, " >= ") { // the name does not have the bound
+			name = fmt.Sprintf("%s (bound %g)", name, run.Bounds[j])
+		}
 		q.series = append(q.series, series{name, constraintStyle(k), func(r *trainer.Record) (float64, bool) {
 			v, ok := g(r)
 			return max(0, v), ok

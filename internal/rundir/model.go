@@ -34,6 +34,8 @@ type Model struct {
 	Objective   string           `json:"objective"`
 	Constraints []string         `json:"constraints"`
 	Attributes  []ModelAttribute `json:"attributes,omitempty"`
+	// Groups are the groups that the constraints name "groups"; nil if they do not.
+	Groups []ModelGroup `json:"groups,omitempty"`
 	// Rows is the file that says to which split each row went; "" for data at hand.
 	Rows string `json:"rows,omitempty"`
 }
@@ -107,6 +109,12 @@ type Softmax struct {
 type ModelAttribute struct {
 	Name   string   `json:"name"`
 	Values []string `json:"values"`
+}
+
+// ModelGroup is a group of rows: the rows that meet all conditions, each on one column.
+type ModelGroup struct {
+	Name       string   `json:"name"`
+	Conditions []string `json:"conditions"`
 }
 
 // ErrIncomplete says that a directory does not hold a complete run.

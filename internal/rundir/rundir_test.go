@@ -17,6 +17,7 @@ import (
 
 	"ppal/trainer"
 	"ppal/trainer/certify"
+	"ppal/trainer/certify/infeasible"
 	"ppal/trainer/problem"
 )
 
@@ -175,9 +176,9 @@ func TestSummary(t *testing.T) {
 	if err := json.Unmarshal(all["certificate"], &certificate); err != nil {
 		t.Fatal(err)
 	}
-	keys := strings.Fields("best_feasible bounds certificate constraints device iterations max_violation notes objective output_iteration " +
+	keys := strings.Fields("best_feasible bounds certificate constraints converged device iterations max_violation notes objective output_iteration " +
 		"peak_bytes products " +
-		"residual_decay schema seconds seconds_measuring seconds_reading seconds_total status test train validation version warnings")
+		"residual_decay schema seconds seconds_measuring seconds_reading seconds_total status test train validation verdict version warnings")
 	if diff := cmp.Diff(keys, slices.Sorted(maps.Keys(all))); diff != "" {
 		t.Error(diff)
 	}
@@ -196,6 +197,11 @@ func TestSummary(t *testing.T) {
 	text, err := json.Marshal(own)
 	if want := `"own":{"epsilon":3,"stationarity":0,"complementarity":0,"nu":[4]}`; err != nil || !strings.Contains(string(text), want) {
 		t.Errorf("a certificate that replaced the method's own multiplier: %s, %v, want %s", text, err, want)
+	}
+	proof := NewInfeasibility(&infeasible.Certificate{Shares: []float64{0, 0.4, 0.6}, Values: []float64{-1, 2, 3}, Relaxation: 2.6}, []string{"a", "b", "c"})
+	order := []Conflicting{{"c", 0.6, 3}, {"b", 0.4, 2}}
+	if diff := cmp.Diff(order, proof.Conflict); diff != "" || proof.MaxViolation != 3 || NewInfeasibility(nil, nil) != nil {
+		t.Errorf("%+v: %s", proof, diff)
 	}
 	bad := want
 	bad.Objective = math.NaN()

@@ -19,18 +19,27 @@ type Summary struct {
 	Seconds    float64 `json:"seconds"` // of training
 	// Reading is the time to read the data and to build the problem. Measuring is the time of records,
 	// certificate, measures and plots. Total is the wall time of all.
-	SecondsReading   float64            `json:"seconds_reading"`
-	SecondsMeasuring float64            `json:"seconds_measuring"`
-	SecondsTotal     float64            `json:"seconds_total"`
-	Objective        float64            `json:"objective"`     // f + r
-	Constraints      []float64          `json:"constraints"`   // g
-	Bounds           []float64          `json:"bounds"`        // kappa
-	MaxViolation     float64            `json:"max_violation"` // max_j max(0, g_j)
-	Certificate      Certificate        `json:"certificate"`
-	BestFeasible     *BestFeasible      `json:"best_feasible"`
-	Train            map[string]float64 `json:"train"`
-	Validation       map[string]float64 `json:"validation"`
-	Test             map[string]float64 `json:"test"`
+	SecondsReading   float64     `json:"seconds_reading"`
+	SecondsMeasuring float64     `json:"seconds_measuring"`
+	SecondsTotal     float64     `json:"seconds_total"`
+	Objective        float64     `json:"objective"`     // f + r
+	Constraints      []float64   `json:"constraints"`   // g
+	Bounds           []float64   `json:"bounds"`        // kappa
+	MaxViolation     float64     `json:"max_violation"` // max_j max(0, g_j)
+	Certificate      Certificate `json:"certificate"`
+	// Converged says that the certificate's epsilon is at most 1e-2 max(1, |objective|), and that
+	// bounds on surrogates are met within the feasibility tolerance.
+	Converged bool `json:"converged"`
+	// Verdict says in words why the run has not converged and what to change, or which bounds
+	// conflict; "" for a converged run.
+	Verdict string `json:"verdict"`
+	// Infeasibility proves that the bounds cannot be met near the weights; absent unless the status is
+	// "infeasible".
+	Infeasibility *Infeasibility     `json:"infeasibility,omitempty"`
+	BestFeasible  *BestFeasible      `json:"best_feasible"`
+	Train         map[string]float64 `json:"train"`
+	Validation    map[string]float64 `json:"validation"`
+	Test          map[string]float64 `json:"test"`
 	// Outcome has the keys decisions, objective_on_decisions, acceptance_rate and so on; a task of the
 	// caller's own without decisions has none of these keys.
 	*Outcome

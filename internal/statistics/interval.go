@@ -95,6 +95,34 @@ func Ratio(counts []Count, level float64) Interval {
 	return ratio
 }
 
+// Excess returns an interval of the largest of the groups' rates minus the rate all. The intervals
+// of the K + 1 rates are those of Gap, also if the rates have rows in common; the excess is then
+// between
+//
+//	low  = max_a low_a - high_all
+//	high = max_a high_a - low_all
+func Excess(all Count, groups []Count, level float64) Interval {
+	boxes := simultaneous(append([]Count{all}, groups...), level)
+	excess := Interval{math.Inf(-1), math.Inf(-1)}
+	for _, own := range boxes[1:] {
+		excess.Low, excess.High = max(excess.Low, own.Low-boxes[0].High), max(excess.High, own.High-boxes[0].Low)
+	}
+	return excess
+}
+
+// Distance returns an interval of the largest absolute difference between one of the groups' rates
+// and the rate all. The intervals of the rates are those of Excess.
+func Distance(all Count, groups []Count, level float64) Interval {
+	boxes := simultaneous(append([]Count{all}, groups...), level)
+	var distance Interval
+	for _, own := range boxes[1:] {
+		above, below := own.Low-boxes[0].High, boxes[0].Low-own.High
+		distance.Low = max(distance.Low, above, below)
+		distance.High = max(distance.High, own.High-boxes[0].Low, boxes[0].High-own.Low)
+	}
+	return distance
+}
+
 // Linear returns an interval of constant + sum_r coefficients[r] rate_r. It takes the
 // Clopper-Pearson interval of each rate with a coefficient other than 0, at the level
 // 1 - (1-level)/K for K such rates (Bonferroni), and adds the ends that the signs of the

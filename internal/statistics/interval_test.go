@@ -51,6 +51,20 @@ func TestClopperPearsonRefuses(t *testing.T) {
 	}
 }
 
+// TestExcess compares the excess and the distance of two groups with the definition.
+func TestExcess(t *testing.T) {
+	all, a, b := Count{40, 200}, Count{30, 100}, Count{2, 60}
+	level := 1 - 0.05/3 // three intervals share the level
+	r, x, y := all.Interval(level), a.Interval(level), b.Interval(level)
+	if got, want := Excess(all, []Count{b, a}, 0.95), (Interval{x.Low - r.High, x.High - r.Low}); got != want {
+		t.Errorf("excess %v, want %v", got, want)
+	}
+	want := Interval{max(0, x.Low-r.High, r.Low-y.High), max(x.High-r.Low, r.High-y.Low)}
+	if got := Distance(all, []Count{b, a}, 0.95); got != want || want.Low == 0 {
+		t.Errorf("distance %v, want %v", got, want)
+	}
+}
+
 // TestGapOfTwo checks that the gap of two rates uses two intervals at the level 1 - delta/2.
 func TestGapOfTwo(t *testing.T) {
 	a, b := Count{30, 100}, Count{50, 100}

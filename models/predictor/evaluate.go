@@ -2,13 +2,14 @@ package predictor
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"slices"
 
 	"ppal/constraints"
+	"ppal/datasets"
 	"ppal/internal/rates"
-	"ppal/internal/statistics"
 )
 
 // EvaluateOptions say how to evaluate a model on labelled rows.
@@ -19,6 +20,10 @@ type EvaluateOptions struct {
 	By []string
 	// Labels are the class numbers of pictures, as in an IDX file of labels.
 	Labels []byte
+	// Earlier are the files of earlier decisions on these rows, in the format of ppal predict, for
+	// each file that a churn constraint names. A churn without decisions is not counted. The key ""
+	// stands for every other file.
+	Earlier map[string]string
 	// Subject are the constraints to check. nil checks the constraints of the training.
 	Subject []constraints.Constraint
 }
@@ -78,6 +83,9 @@ func (m *Model) Evaluate(r io.Reader, name string, o EvaluateOptions) (*Evaluati
 	}
 	e := &Evaluation{Rows: len(rows.Labels), Unknown: rows.unknown, Classes: rows.Classes, Confusion: table.Confusion,
 		Rates: RateTable{table.Overall, table.ByGroup}, Constraints: []Checked{}}
+	if err := m.earlier(rows, subject, o.Earlier); err != nil {
+		return nil, err
+	}
 	for _, c := range subject {
 		e.Constraints = append(e.Constraints, m.checked(c, rows))
 	}
@@ -117,6 +125,9 @@ func (m *Model) attributes(subject []constraints.Constraint, by []string) []stri
 		list = append(list, a.Name)
 	}
 	list = append(list, by...)
+	if m.description.Groups != nil {
+		list = slices.DeleteFunc(list, func(name string) bool { return name == constraints.GroupsName })
+	}
 	slices.Sort(list)
 	return slices.Compact(list)
 }
@@ -124,9 +135,11 @@ func (m *Model) attributes(subject []constraints.Constraint, by []string) []stri
 // checked counts one constraint.
 func (m *Model) checked(c constraints.Constraint, rows *labelled) Checked {
 	out := Checked{Constraint: c.String(), Bound: c.Bound(), AtLeast: c.IsAtLeast()}
-	if len(constraints.NeedsOf(constraints.Rate{}, []constraints.Constraint{c}).Files) > 0 {
-		out.Reason = "the earlier decisions are of the file of the training"
-		return out
+	for _, file := range constraints.NeedsOf(constraints.Rate{}, []constraints.Constraint{c}).Files {
+		if rows.Earlier[file] == nil {
+			out.Reason = "the earlier decisions on these rows are not known"
+			return out
+		}
 	}
 	counted, err := m.count(c, rows)
 	if err != nil {
@@ -139,8 +152,47 @@ func (m *Model) checked(c constraints.Constraint, rows *labelled) Checked {
 		return out
 	}
 	met := counted.Met(0)
-	out.Value, out.Test, out.Met, out.Interval = &v.Value, &v.Value, &met, interval(c, v)
+	out.Value, out.Test, out.Met, out.Interval = &v.Value, &v.Value, &met, rates.IntervalOf(c, counted.CountedSets(0), rates.Level)
 	return out
+}
+
+// earlier reads the earlier decisions on the rows.
+func (m *Model) earlier(rows *labelled, subject []constraints.Constraint, files map[string]string) error {
+	var texts [][]string
+	for _, c := range m.description.Decision.Classes {
+		texts = append(texts, []string{c.Value, c.Name})
+	}
+	named := constraints.NeedsOf(constraints.Rate{}, subject).Files
+	for file := range files {
+		if file != "" && !slices.Contains(named, file) || len(named) == 0 {
+			return fmt.Errorf("predictor: %w: no constraint names earlier decisions of %q; the constraints name %q", datasets.ErrOption, file, named)
+		}
+	}
+	for _, name := range named {
+		file, ok := files[name]
+		if !ok {
+			file = files[""]
+		}
+		if file == "" {
+			continue
+		}
+		decisions, err := datasets.ReadDecisions(file, texts...)
+		if err != nil {
+			return err
+		}
+		of := make([]int, len(rows.Labels))
+		for i := range of {
+			of[i] = -1
+			if d, ok := decisions[rows.number(i)]; ok {
+				of[i] = d
+			}
+		}
+		if rows.Earlier == nil {
+			rows.Earlier = map[string][]int{}
+		}
+		rows.Earlier[name] = of
+	}
+	return nil
 }
 
 // count counts one constraint on the rows. The groups are the attribute values of these rows.
@@ -186,37 +238,4 @@ func (m *Model) l1() (sum float64, err error) {
 		}
 	}
 	return sum, nil
-}
-
-// interval returns the 95% interval of a value. A rate has the exact interval. A gap or a ratio has
-// the conservative interval over the groups with rows. A loss and a norm have no interval.
-func interval(c constraints.Constraint, v constraints.Value) *[2]float64 {
-	var counts []statistics.Count
-	of := -1 // index of the rate if the value is a single rate
-	for _, r := range v.Rates {
-		if r.Rows == 0 {
-			continue
-		}
-		if math.Abs(float64(r.Hits)-r.Value*float64(r.Rows)) > 1e-6*float64(r.Rows) {
-			return nil // a loss
-		}
-		if r.Value == v.Value && of < 0 {
-			of = len(counts)
-		}
-		counts = append(counts, statistics.Count{Hits: r.Hits, Rows: r.Rows})
-	}
-	var i statistics.Interval
-	switch {
-	case len(counts) == 0:
-		return nil
-	case c.Measure().IsGap():
-		i = statistics.Gap(counts, rates.Level)
-	case c.Measure().Compares():
-		i = statistics.Ratio(counts, rates.Level)
-	case of < 0:
-		return nil
-	default:
-		i = counts[of].Interval(rates.Level)
-	}
-	return &[2]float64{i.Low, i.High}
 }

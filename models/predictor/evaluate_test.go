@@ -199,6 +199,33 @@ func TestEvaluatePictures(t *testing.T) {
 	if err != nil || e.Rows != 4 || len(e.Confusion) != 4 || len(e.Constraints) != 1 || e.Constraints[0].Value == nil {
 		t.Errorf("%+v, %v", e, err)
 	}
+	// The five pictures are equal, so the model decides the same class for each. The fourth picture is
+	// of another class than the model's, and the third has no earlier decision.
+	same, other := m.Classes()[0], m.Classes()[1]
+	if e.Confusion[0][0] == 0 {
+		same, other = m.Classes()[slices.Index(e.Confusion[0], 1)], m.Classes()[0]
+	}
+	old := write(t, "row,class\n1,"+same+"\n2,"+same+"\n4,"+other+"\n5,"+other+"\n")
+	o := predictor.EvaluateOptions{Labels: []byte{0, 1, 2, 200, 3}, Subject: []constraints.Constraint{constraints.Churn("before.csv").AtMost(0.1)}}
+	for _, tc := range []struct {
+		earlier map[string]string
+		counted bool
+		err     error
+	}{
+		{nil, false, nil}, {map[string]string{"": old}, true, nil}, {map[string]string{"before.csv": old}, true, nil},
+		{map[string]string{"else.csv": old}, false, datasets.ErrOption}, {map[string]string{"": old + "x"}, false, os.ErrNotExist},
+	} {
+		o.Earlier = tc.earlier
+		e, err := m.Evaluate(strings.NewReader(idx(5)), "idx", o)
+		switch {
+		case tc.err != nil || err != nil:
+			if tc.err == nil || !errors.Is(err, tc.err) {
+				t.Errorf("%v: %v, want %v", tc.earlier, err, tc.err)
+			}
+		case !tc.counted && e.Constraints[0].Reason == "", tc.counted && (*e.Constraints[0].Value != 1./3 || e.Constraints[0].Interval == nil):
+			t.Errorf("%v: %+v", tc.earlier, e.Constraints[0])
+		}
+	}
 	for _, labels := range [][]byte{{0, 1}, {0, 1, 2, 3, 0, 1}} {
 		if _, err := m.Evaluate(strings.NewReader(idx(5)), "idx", predictor.EvaluateOptions{Labels: labels}); !errors.Is(err, datasets.ErrMismatch) {
 			t.Errorf("%d labels: %v", len(labels), err)
@@ -210,7 +237,7 @@ func TestEvaluatePictures(t *testing.T) {
 // because the saved weights include the threshold.
 func TestEvaluateTestRows(t *testing.T) {
 	text := strings.ReplaceAll(people(3000), ",NA,", ",baker,")
-	texts := []string{"gap(positive_rate, job) <= 0.05", "fpr <= 0.2"}
+	texts := []string{"gap(positive_rate, job) <= 0.05", "fpr <= 0.2", "excess(error, groups) <= 0.1", "distance(tpr, job) <= 0.1", "error[*] <= 0.4"}
 	var list []constraints.Constraint
 	for _, s := range texts {
 		c, err := constraints.Parse(s)
@@ -220,7 +247,7 @@ func TestEvaluateTestRows(t *testing.T) {
 		list = append(list, c)
 	}
 	source := session.CSV(write(t, text), "member")
-	source.Ignore, source.Missing = []string{"id"}, datasets.MissingImputed
+	source.Ignore, source.Missing, source.Groups = []string{"id"}, datasets.MissingImputed, []string{"job=clerk", "job!=nurse"}
 	dir, result := train(t, source, session.Decisions{SubjectTo: list})
 	m := load(t, dir)
 	if m.Description().Decision.Threshold != result.Outcome.Threshold {

@@ -17,6 +17,44 @@ type labelled struct {
 	scores    []float64
 	decisions []int
 	unknown   int
+	source    []int // number of each row in the file, from 0; nil: row i is row i of the file
+}
+
+// number returns the number of row i in the file, from 0.
+func (l *labelled) number(i int) int {
+	if l.source == nil {
+		return i
+	}
+	return l.source[i]
+}
+
+// conditions returns the distinct conditions of the groups in model.json.
+func (m *Model) conditions() (list []string) {
+	for _, g := range m.description.Groups {
+		list = append(list, g.Conditions...)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// group makes the groups of model.json from attributes that state their conditions. The first value
+// of such an attribute says that the condition holds.
+func (m *Model) group(rows *labelled, conditions []constraints.Attribute) {
+	for _, g := range m.description.Groups {
+		var of [][]int
+		for _, c := range conditions {
+			if slices.Contains(g.Conditions, c.Name) {
+				of = append(of, c.Of)
+			}
+		}
+		own := constraints.Group{Name: g.Name}
+		for i := range rows.Labels {
+			if !slices.ContainsFunc(of, func(values []int) bool { return values[i] != 0 }) {
+				own.Rows = append(own.Rows, i)
+			}
+		}
+		rows.Groups = append(rows.Groups, own)
+	}
 }
 
 // labelled reads the rows with their labels and attributes.
@@ -37,7 +75,13 @@ func (m *Model) labelled(r io.Reader, name string, o EvaluateOptions, attributes
 	if m.description.Decision.Label == nil && m.preparation != nil {
 		return nil, fmt.Errorf("predictor: %s: %w: model.json does not describe the label", m.dir, ErrModel)
 	}
-	return rows, read(rows, r, name, o, attributes)
+	conditions := m.conditions()
+	if err := read(rows, r, name, o, slices.Concat(attributes, conditions)); err != nil {
+		return nil, err
+	}
+	m.group(rows, rows.Attributes[len(attributes):])
+	rows.Attributes = rows.Attributes[:len(attributes)]
+	return rows, nil
 }
 
 // text reads separated fields and keeps the columns of the label and of the attributes.
@@ -117,6 +161,7 @@ func (m *Model) pictures(rows *labelled, r io.Reader, name string, o EvaluateOpt
 		for i, y := range o.Labels[all-n : all] {
 			if k, ok := class[y]; ok {
 				rows.Labels, rows.decisions = append(rows.Labels, k), append(rows.decisions, b.Decisions[i])
+				rows.source = append(rows.source, b.First+i)
 				rows.scores = append(rows.scores, b.Scores[i*outputs:][:outputs]...)
 			}
 		}
@@ -178,7 +223,7 @@ func (m *Model) sparse(rows *labelled, r io.Reader, name string, _ EvaluateOptio
 	return rows.leaveOut(name, m)
 }
 
-// groups returns the rows of each value of the attributes.
+// groups returns the rows of each value of the attributes, and the groups of model.json.
 func (l *labelled) groups() []rates.Group {
 	var list []rates.Group
 	for _, a := range l.Attributes {
@@ -195,6 +240,9 @@ func (l *labelled) groups() []rates.Group {
 				list[first+k].Rows = append(list[first+k].Rows, i)
 			}
 		}
+	}
+	for _, g := range l.Groups {
+		list = append(list, rates.Group{Name: g.Name, Rows: g.Rows})
 	}
 	return list
 }

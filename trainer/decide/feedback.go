@@ -78,8 +78,9 @@ type Result struct {
 // third of the iterations, the gradients and the time, and the later rounds share the rest equally.
 // A round also ends at a check whose epsilon is at most the larger of Settings.Tolerance and a
 // twentieth of a row. If the decisions of the ended round meet the bounds and use them, the run
-// ends. Records continue over the rounds, with increasing iterations; their means begin again in
-// each round.
+// ends. The run also ends after two rounds in a row whose smooth problem cannot be met (package
+// infeasible), if no round met the bounds with the exact step. Records continue over the rounds,
+// with increasing iterations; their means begin again in each round.
 //
 // The weights of the best round are the iterate of p and of Smooth at the end, and the map holds
 // its shifts. Settings.Output selects the weights of each round. If Settings.Patience ends a
@@ -121,6 +122,7 @@ type loop struct {
 	at       problem.Point  // the last iteration and the count of gradients
 	seconds  float64
 	warnings warnings
+	conflict conflict
 }
 
 // solution is the end of a round.
@@ -194,7 +196,13 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 	}
 	l.rounds++
 	excess, unused := l.excess(r)
-	if status == trainer.Interrupted || status == trainer.NoImprovement || l.spent() || l.rounds > l.f.Rounds || status == trainer.Converged && excess <= 0 && !unused {
+	last := status == trainer.Interrupted || status == trainer.NoImprovement || l.spent() || l.rounds > l.f.Rounds
+	if status != trainer.Interrupted {
+		if err := l.searchConflict(last); err != nil {
+			return false, err
+		}
+	}
+	if last || l.conflict.inARow >= mostConflicts || status == trainer.Converged && excess <= 0 && !unused {
 		return false, nil
 	}
 	from := r
@@ -241,6 +249,7 @@ func (l *loop) solve(ctx context.Context) (trainer.Status, error) {
 		s.Deadline = l.began.Add(time.Duration(share * float64(s.Deadline.Sub(l.began))))
 	}
 	s.Resume, s.ResumeAt = l.state, l.at
+	s.IgnoreConflict = true // searchConflict searches after the round
 	s.Recorder = &recorder{to: l.set.Recorder, seconds: l.seconds, repeated: l.repeated(), warnings: &l.warnings}
 	l.warnings.begin()
 	r, err := trainer.Train(ctx, l.p, l.m, s)
@@ -350,6 +359,10 @@ func (l *loop) finish() error {
 	if l.best.result != nil {
 		r = *l.best.result
 	}
+	if l.conflict.proof != nil {
+		status = trainer.Infeasible
+	}
+	r.Infeasible, r.Trend = l.conflict.proof, last.Trend
 	r.Status, r.Iterations, r.Seconds, r.State, r.Output = status, last.Iterations, l.seconds, l.result.State, l.best.round.Iteration
 	l.result.Result = &r
 	if l.best.result != last {

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"ppal/trainer"
-	"ppal/trainer/certify"
 	"ppal/trainer/problem"
 )
 
@@ -27,8 +26,7 @@ func TestLagOfMu(t *testing.T) {
 		{"met", Perturbation{}, 1, 0.01, 1e-4, ""},
 	} {
 		d := perturbed{set: test.set, rho: 5, k: 10, delta: test.delta, lambda: []float64{test.lambda}, mu: []float64{0}}
-		warnings, _ := d.conclude(&problem.Point{Constraints: []float64{test.violation}},
-			certify.Certificate{Infeasibility: test.violation, Epsilon: test.violation}, trainer.DefaultFeasibilityTolerance)
+		warnings, _ := d.conclude(&problem.Point{Constraints: []float64{test.violation}}, trainer.DefaultFeasibilityTolerance)
 		if text := strings.Join(warnings, "\n"); test.want == "" && text != "" || !strings.Contains(text, test.want) {
 			t.Errorf("%s: warnings %q, want %q", test.name, warnings, test.want)
 		}

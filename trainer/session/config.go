@@ -376,6 +376,9 @@ func (c *configuration) run(o Options) {
 	if s.Certificate != (certify.Settings{}) {
 		c.cannot("the tolerances of the certificate")
 	}
+	if s.IgnoreConflict {
+		c.cannot("that the run goes on although its bounds cannot be met")
+	}
 	if s.Near != (near.Settings{}) {
 		c.cannot("the settings of near stationarity")
 	}

@@ -5,14 +5,11 @@ import (
 	"slices"
 
 	"ppal/constraints"
+	"ppal/internal/rates"
 	"ppal/internal/rundir"
-	"ppal/internal/statistics"
 	"ppal/trainer"
 	"ppal/trainer/decide"
 )
-
-// heldOutLevel is the level of the confidence intervals on held-out rows.
-const heldOutLevel = 0.95
 
 // scores64 returns the scores of a split in float64 at the iterate.
 func (a *assembly) scores64(s *split) ([]float64, error) {
@@ -178,51 +175,13 @@ func (d *decisions) surrogateExcess(j int, h []float64) float64 {
 }
 
 // feasibilityTolerance returns the tolerance of the settings, or the trainer's default.
-func (a *assembly) feasibilityTolerance() float64 {
-	if t := a.options.Settings.FeasibilityTolerance; t > 0 {
-		return t
-	}
-	return trainer.DefaultFeasibilityTolerance
-}
+func (a *assembly) feasibilityTolerance() float64 { return a.options.feasibilityTolerance() }
 
 // interval returns the 95% interval of constraint j on new rows. interval returns nil if the
-// decisions do not determine the constraint, or if the split has no rows. If the constraint has
-// several rates, for example a rate for each class or group, the rates share the level
-// (Bonferroni). The result is then the interval of the rate closest to its violation.
+// decisions do not determine the constraint, or if the split has no rows.
 func (d *decisions) interval(j int, counted *constraints.Counted) *[2]float64 {
-	sets := counted.CountedSets(j)
-	if sets == nil || !counted.Values[j].Defined {
+	if !counted.Values[j].Defined {
 		return nil
 	}
-	level := 1 - (1-heldOutLevel)/float64(len(sets))
-	var worst *[2]float64
-	for _, set := range sets {
-		var counts []statistics.Count
-		for _, r := range set {
-			if r.Rows > 0 {
-				counts = append(counts, statistics.Count{Hits: r.Hits, Rows: r.Rows})
-			}
-		}
-		if len(counts) == 0 || d.system.Subject[j].Measure().Compares() && len(counts) < 2 {
-			continue
-		}
-		var i statistics.Interval
-		switch c := d.system.Subject[j]; {
-		case !d.system.Subject[j].Measure().Compares():
-			i = counts[0].Interval(level)
-		case c.IsAtLeast():
-			i = statistics.Ratio(counts, level)
-		default:
-			i = statistics.Gap(counts, level)
-		}
-		switch {
-		case worst == nil:
-			worst = &[2]float64{i.Low, i.High}
-		case d.system.Subject[j].IsAtLeast():
-			worst[0], worst[1] = min(worst[0], i.Low), min(worst[1], i.High)
-		default:
-			worst[0], worst[1] = max(worst[0], i.Low), max(worst[1], i.High)
-		}
-	}
-	return worst
+	return rates.IntervalOf(d.system.Subject[j], counted.CountedSets(j), rates.Level)
 }

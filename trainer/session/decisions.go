@@ -166,10 +166,14 @@ func (t Decisions) minimize() constraints.Rate {
 func (t Decisions) needs() constraints.Needs { return constraints.NeedsOf(t.minimize(), t.SubjectTo) }
 
 // population returns the rows for the constraint language. Disjoint groups become an attribute.
+// Other groups are the values of the attribute "groups".
 func (r Rows) population() (*constraints.Population, error) {
 	p := &constraints.Population{Attributes: r.Attributes, Earlier: r.Earlier}
-	if a, ok := ofGroups(r.Groups, len(r.Labels)); ok &&
-		!slices.ContainsFunc(p.Attributes, func(other constraints.Attribute) bool { return other.Name == a.Name }) {
+	a, ok := ofGroups(r.Groups, len(r.Labels))
+	switch {
+	case !ok:
+		p.Groups = r.Groups
+	case !slices.ContainsFunc(p.Attributes, func(other constraints.Attribute) bool { return other.Name == a.Name }):
 		p.Attributes = append(slices.Clip(p.Attributes), a)
 	}
 	for _, c := range r.Classes {

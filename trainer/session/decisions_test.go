@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -222,6 +223,44 @@ func TestChurn(t *testing.T) {
 	}
 }
 
+// TestChurnOfPictures reads earlier decisions by the rows of the training set. The test rows of
+// pictures have no earlier decisions.
+func TestChurnOfPictures(t *testing.T) {
+	images := Images{Dataset: "synthetic", RowsPerClass: 20, Classes: []int{1, 0, 2}, Split: datasets.Split{Train: 80, Validation: 20}}
+	first := buildOptions(t, onTable(NeymanPearson{}, images, nil)).data
+	text, names := "row,class,score\n", first.splits[0].classes
+	for k, s := range first.splits[:2] {
+		for i, row := range s.source {
+			if k == 1 || i%4 > 0 { // a quarter of the training rows has no earlier decision
+				text += fmt.Sprintf("%d,%s,0\n", row+1, names[i%3].Name)
+			}
+		}
+	}
+	file := filepath.Join(t.TempDir(), "old.csv")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := buildOptions(t, onTable(Decisions{SubjectTo: []constraints.Constraint{constraints.Churn(file).AtMost(0.1)}}, images, func(o *Options) { o.BatchSize = 30 }))
+	n := first.splits[0].len()
+	if got := e.builder.statement.system.SmallestCell(0); got != n*3/4 {
+		t.Errorf("%d of %d training rows have an earlier decision", got, n)
+	}
+	d := e.builder.statement.decided()
+	for k, s := range e.data.splits {
+		scores := make([]float64, 3*s.len())
+		for i := range s.len() {
+			scores[3*i+i%3] = 1 // the earlier decision
+		}
+		counted, _, err := d.count(s, scores, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := counted.Values[0]; v.Defined != (k < 2) || v.Value != 0 {
+			t.Errorf("%s: %+v, want the churn 0", s.name, v)
+		}
+	}
+}
+
 // TestPublishedOnDecisions states the published problems as constraints on decisions.
 func TestPublishedOnDecisions(t *testing.T) {
 	adult := Table{Dataset: "synthetic-adult"}
@@ -256,8 +295,17 @@ func TestPublishedOnDecisions(t *testing.T) {
 			t.Errorf("the name is %s, want %s", name, nameOf(tc.task))
 		}
 	}
-	_, err := New(context.Background(), onTable(OnDecisionsOf(Intersectional{}, 0), Table{Dataset: "synthetic-communities"}, nil))
-	if err == nil || !strings.Contains(err.Error(), "bounds-on") {
+	communities := Table{Dataset: "synthetic-communities"}
+	for want, task := range map[string]Task{
+		"bounds-on": OnDecisionsOf(&Statement{}, 0), "if-form": OnDecisionsOf(Intersectional{Form: AverageGroup}, 0),
+		"epsilon": OnDecisionsOf(Intersectional{Epsilon: []float64{0.1, 0.2}}, 0),
+	} {
+		if _, err := New(context.Background(), onTable(task, communities, nil)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want a refusal of %s", err, want)
+		}
+	}
+	none := onTable(OnDecisionsOf(Intersectional{}, 0), Matrices{Train: &Matrix{Features: &matrix.Dense{Rows: 2, Cols: 1, Data: make([]float64, 2)}, Labels: []int{-1, 1}}}, nil)
+	if _, err := New(context.Background(), none); err == nil || !strings.Contains(err.Error(), "no groups") {
 		t.Errorf("%v, want a refusal", err)
 	}
 }
@@ -275,7 +323,22 @@ func TestBatchesKeepTheWeights(t *testing.T) {
 		m.Earlier["old"] = append(m.Earlier["old"], i/5%3-1)
 		m.Groups[i/7%2].Rows = append(m.Groups[i/7%2].Rows, i)
 	}
-	task := Decisions{SubjectTo: subject(t, "gap(tpr, u) <= 0.1", "gap(fpr, a) <= 0.1", "churn(old) <= 0.5")}
+	sameWeights(t, m, "gap(tpr, u) <= 0.1", "gap(fpr, a) <= 0.1", "churn(old) <= 0.5")
+	for i := range n { // b overlaps a
+		if i%5 == 0 {
+			m.Groups[1].Rows = append(m.Groups[1].Rows, i)
+		}
+	}
+	slices.Sort(m.Groups[1].Rows)
+	m.Groups[1].Rows = slices.Compact(m.Groups[1].Rows)
+	sameWeights(t, m, "excess(fpr, groups) <= 0.1")
+}
+
+// sameWeights checks that a mini-batch has the labels, attributes, groups and earlier decisions of
+// the first batch.
+func sameWeights(t *testing.T, m *Matrix, texts ...string) {
+	t.Helper()
+	task := Decisions{SubjectTo: subject(t, texts...)}
 	e := buildOptions(t, onTable(task, Matrices{Train: m}, func(o *Options) { o.BatchSize = 40 }))
 	b := e.sampler.(smoothBatches).batches
 	picked := func() Rows {

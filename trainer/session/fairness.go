@@ -185,17 +185,31 @@ func (t Intersectional) State(train Rows, _ bool) (*Statement, error) {
 	}
 	s := fairness(NameIntersectional, p)
 	s.minimise = rates.Error
-	for k, name := range p.ConstraintNames() {
-		m := meaning{measure: fmt.Sprintf("error[%s] - error", name), constraints: []int{k}}
-		if form == constraints.Each {
-			m.interval = excessInterval(k)
-		}
-		s.meanings = append(s.meanings, m)
-	}
+	s.meanings = excessMeanings(train, p, len(t.Epsilon) > 1, form)
 	if t.Form == SampledGroup {
 		s.sampled = p
 	}
 	return s, nil
+}
+
+// excessMeanings returns the quantities of decisions that the constraints approximate: the largest
+// excess over the groups, or an excess for each constraint if the groups have bounds of their own.
+func excessMeanings(train Rows, p *constraints.Intersectional, own bool, form constraints.GroupForm) (list []meaning) {
+	if form == constraints.Each && !own {
+		m := meaning{measure: train.excess(constraints.Error).String(), interval: excessInterval(0, len(train.Groups))}
+		for k := range train.Groups {
+			m.constraints = append(m.constraints, k)
+		}
+		return []meaning{m}
+	}
+	for k, name := range p.ConstraintNames() {
+		m := meaning{measure: fmt.Sprintf("error[%s] - error", name), constraints: []int{k}}
+		if form == constraints.Each {
+			m.interval = excessInterval(k, k+1)
+		}
+		list = append(list, m)
+	}
+	return list
 }
 
 // orDefaultEpsilon returns epsilon, or the default bound for nil.

@@ -95,7 +95,7 @@ func (d *decisions) tooSmall(counted *constraints.Counted) (list []string) {
 		if !c.Measure().Compares() || c.IsAtLeast() || c.Bound() == 0 || row <= c.Bound() {
 			continue
 		}
-		list = append(list, fmt.Sprintf("%s: the smallest group has %d training rows that the rate counts, so that one row changes the gap by %.2g, "+
+		list = append(list, fmt.Sprintf("%s: the smallest group has %d training rows that the rate counts, so that one row changes the value by %.2g, "+
 			"more than the bound; leave small groups out, as in %s", c, d.system.SmallestCell(j), row,
 			c.Measure().MinRows(int(math.Ceil(1/c.Bound()))).AtMost(c.Bound())))
 	}

@@ -165,6 +165,7 @@ func (s *Session) summarise() Summary {
 			sum.Rates[split.Name] = split.Rates
 		}
 	}
+	s.judge(&sum)
 	return sum
 }
 

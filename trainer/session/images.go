@@ -88,7 +88,7 @@ func (s Images) load(ctx context.Context, on request) (*loaded, error) {
 			return nil, err
 		}
 		l.description.Data, l.shape = sums, train.Shape
-		return l, nil
+		return l, l.addEarlier(on.needs.Files)
 	})
 }
 
@@ -100,13 +100,18 @@ func (s Images) classes() []int {
 	return s.Classes
 }
 
-func (s ImagesAtHand) load(context.Context, request) (*loaded, error) {
+func (s ImagesAtHand) load(_ context.Context, on request) (*loaded, error) {
 	train, test := atHand(s.Train), atHand(s.Test)
-	if s.Validation == nil {
-		return loadPictures(train, nil, &test, s.Normalize)
+	var validation *pictures
+	if s.Validation != nil {
+		own := atHand(s.Validation)
+		validation = &own
 	}
-	validation := atHand(s.Validation)
-	return loadPictures(train, &validation, &test, s.Normalize)
+	l, err := loadPictures(train, validation, &test, s.Normalize)
+	if err != nil {
+		return nil, err
+	}
+	return l, l.addEarlier(on.needs.Files)
 }
 
 // atHand returns a selection as pictures.

@@ -1,11 +1,8 @@
 package session
 
 import (
-	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,62 +19,37 @@ func (o *Options) needs() constraints.Needs {
 	return constraints.Needs{}
 }
 
-// loadTable reads the table with the attributes that constraints name. A constraint may name a
-// value without an attribute, such as Female. loadTable then finds the column that has the value
-// as a category, and reads the table again.
+// loadTable reads the table with the attributes that constraints name. The name "groups" is the
+// name of a column only if the table has no groups that overlap.
 func loadTable(dir, dataset string, options datasets.TableOptions, needs constraints.Needs) (*datasets.Tables, error) {
-	options.Attributes = slices.Clone(options.Attributes)
-	add := func(name string) bool {
-		if slices.Contains(options.Attributes, name) {
-			return false
-		}
-		options.Attributes = append(options.Attributes, name)
-		return true
-	}
+	options.Attributes, options.Values = slices.Clone(options.Attributes), needs.Values
 	for _, name := range needs.Attributes {
-		add(name)
+		if name != constraints.GroupsName && !slices.Contains(options.Attributes, name) {
+			options.Attributes = append(options.Attributes, name)
+		}
 	}
 	t, err := datasets.LoadTable(dir, dataset, options)
-	if err != nil {
-		return nil, namesAttribute(err, needs)
-	}
-	again := false
-	for _, value := range needs.Values {
-		if slices.Contains(t.Train.Classes, value) || slices.ContainsFunc(t.Train.Attributes, func(a datasets.Attribute) bool { return slices.Contains(a.Values, value) }) {
-			continue
-		}
-		for _, name := range columnsWith(t, value) {
-			again = add(name) || again
-		}
-	}
-	if again {
+	if err == nil && needs.Groups() && !overlap(t.Train) && !slices.Contains(options.Attributes, constraints.GroupsName) {
+		options.Attributes = append(options.Attributes, constraints.GroupsName)
 		t, err = datasets.LoadTable(dir, dataset, options)
 	}
-	return t, err
+	return t, namesAttribute(err, needs)
 }
 
-// columnsWith returns the columns that have the category.
-func columnsWith(t *datasets.Tables, category string) (columns []string) {
-	if t.Preparation != nil {
-		for _, e := range t.Preparation.Encodings {
-			if slices.ContainsFunc(e.Categories, func(c string) bool { return strings.EqualFold(c, category) }) {
-				columns = append(columns, e.Column)
-			}
-		}
+// overlap reports whether the table has groups that the constraint language names "groups".
+func overlap(t *datasets.Table) bool {
+	groups := make([]constraints.Group, len(t.Groups))
+	for k, g := range t.Groups {
+		groups[k] = constraints.Group{Name: g.Name, Rows: g.Rows}
 	}
-	for _, feature := range t.Train.Columns {
-		name, value, found := strings.Cut(feature, "=")
-		if found && strings.EqualFold(value, category) && !slices.Contains(columns, name) {
-			columns = append(columns, name)
-		}
-	}
-	return columns
+	_, disjoint := ofGroups(groups, t.Rows())
+	return len(groups) > 0 && !disjoint
 }
 
 // namesAttribute extends an error about an attribute that the table lacks. The new error also
 // names the constraint.
 func namesAttribute(err error, needs constraints.Needs) error {
-	if !errors.Is(err, datasets.ErrGroup) && !errors.Is(err, datasets.ErrColumn) {
+	if err == nil || !errors.Is(err, datasets.ErrGroup) && !errors.Is(err, datasets.ErrColumn) {
 		return err
 	}
 	for k, name := range needs.Attributes {
@@ -88,28 +60,34 @@ func namesAttribute(err error, needs constraints.Needs) error {
 	return err
 }
 
-// addEarlier adds earlier decisions to the splits of a table, from the files that churn
-// constraints name.
-func (l *loaded) addEarlier(t *datasets.Tables, files []string) error {
+// addEarlier adds earlier decisions to the splits, from the files that churn constraints name. The
+// files number the rows of a table through all files of the table. Of pictures, the files number
+// the rows of the training set: test pictures have no earlier decisions.
+func (l *loaded) addEarlier(files []string) error {
 	for _, file := range files {
-		decisions, err := readDecisions(file, t.Train.Classes, t.Label)
+		decisions, err := datasets.ReadDecisions(file, l.classTexts()...)
 		if err != nil {
-			return err
+			return fmt.Errorf("session: earlier decisions: %w", err)
 		}
-		for k, part := range t.Parts() {
-			of := make([]int, len(part.Source))
+		for _, split := range l.splits {
+			r := &split.rows
+			pictures := !r.tabular && split.name == Test
+			of := make([]int, r.len())
 			found := 0
-			for i, row := range part.Source {
+			for i := range of {
 				of[i] = -1
-				if d, ok := decisions[row+1]; ok {
+				if i >= len(r.source) || pictures {
+					continue
+				}
+				if d, ok := decisions[r.source[i]]; ok {
 					of[i] = d
 					found++
 				}
 			}
-			if found == 0 {
-				return fmt.Errorf("session: %s: no decision is of a %s row; want the rows' numbers in the data file, from 1, in the column row", file, part.Name)
+			if found == 0 && !pictures {
+				return fmt.Errorf("session: %w: %s: no decision is of a %s row; want the rows' numbers in the data file, from 1, in the column row",
+					ErrOptions, file, split.name.Word())
 			}
-			r := &l.splits[k].rows
 			if r.earlier == nil {
 				r.earlier = map[string][]int{}
 			}
@@ -120,54 +98,14 @@ func (l *loaded) addEarlier(t *datasets.Tables, files []string) error {
 	return nil
 }
 
-// readDecisions reads a file of earlier decisions in the format of ppal predict: text with the
-// column row, from 1, and the column decision or class. The column holds a value of the label or
-// the name of a class. The result maps a row to the index of the row's class.
-func readDecisions(file string, classes []string, label datasets.Label) (map[int]int, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, fmt.Errorf("session: earlier decisions: %w", err)
+// classTexts returns the texts that stand for each class in files of decisions.
+func (l *loaded) classTexts() (texts [][]string) {
+	for k, c := range l.splits[0].classes {
+		of := []string{c.Name}
+		if l.label != nil {
+			of = append(of, l.label.Values()[k])
+		}
+		texts = append(texts, of)
 	}
-	defer f.Close()
-	r := csv.NewReader(f)
-	header, err := r.Read()
-	if err != nil {
-		return nil, fmt.Errorf("session: earlier decisions: %s: %w", file, err)
-	}
-	row, decision := slices.Index(header, "row"), slices.Index(header, "decision")
-	if decision < 0 {
-		decision = slices.Index(header, "class")
-	}
-	if row < 0 || decision < 0 {
-		return nil, fmt.Errorf("session: earlier decisions: %s: want the columns row and decision, as ppal predict writes them; the columns are %s",
-			file, strings.Join(header, ", "))
-	}
-	decisions := map[int]int{}
-	for {
-		record, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			return decisions, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("session: earlier decisions: %s: %w", file, err)
-		}
-		line, _ := r.FieldPos(0)
-		n, err := strconv.Atoi(record[row])
-		if err != nil || n < 1 {
-			return nil, fmt.Errorf("session: earlier decisions: %s:%d: row is %q, want a number from 1", file, line, record[row])
-		}
-		class := slices.Index(classes, record[decision])
-		values := label.Values()
-		if class < 0 {
-			class = slices.Index(values, record[decision])
-		}
-		if class < 0 {
-			return nil, fmt.Errorf("session: earlier decisions: %s:%d: decision is %q, want one of %s",
-				file, line, record[decision], strings.Join(slices.Concat(values, classes), ", "))
-		}
-		if _, twice := decisions[n]; twice {
-			return nil, fmt.Errorf("session: earlier decisions: %s:%d: row %d has a decision already", file, line, n)
-		}
-		decisions[n] = class
-	}
+	return texts
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ppal/constraints"
+	"ppal/datasets"
 )
 
 // published is a problem of Moon et al. that also has a form with bounds on decisions.
@@ -16,13 +17,14 @@ type published interface {
 	decisions(train Rows) (Decisions, error)
 }
 
-var _, _, _ published = NeymanPearson{}, DemographicParity{}, EqualizedOdds{}
+var _, _, _, _ published = NeymanPearson{}, DemographicParity{}, EqualizedOdds{}, Intersectional{}
 
 // OnDecisionsOf returns the task with bounds on decisions in place of surrogates. The tasks
-// NeymanPearson, DemographicParity and EqualizedOdds have this form. For any other task, State
-// returns an *OptionError. Bounds keep their values: kappa bounds the error of each other class,
-// epsilon bounds the gaps. With a confidence above 0, the bounds hold on new rows with this
-// probability: see Decisions.
+// NeymanPearson, DemographicParity, EqualizedOdds and Intersectional have this form. For any other
+// task, State returns an *OptionError. Bounds keep their values: kappa bounds the error of each
+// other class, epsilon bounds the gaps, or the excess of the groups' errors over the error of all
+// rows. With a confidence above 0, the bounds hold on new rows with this probability: see
+// Decisions.
 func OnDecisionsOf(t Task, confidence float64) Task {
 	p, ok := t.(published)
 	if !ok {
@@ -35,6 +37,14 @@ func OnDecisionsOf(t Task, confidence float64) Task {
 type onDecisions struct {
 	published
 	confidence float64
+}
+
+// needs returns the properties of the rows that the constraints use.
+func (t onDecisions) needs() (n constraints.Needs) {
+	if _, ok := t.published.(Intersectional); ok {
+		n.Attributes = []string{constraints.GroupsName}
+	}
+	return n
 }
 
 // State implements Task.
@@ -83,6 +93,28 @@ func (t DemographicParity) decisions(train Rows) (Decisions, error) {
 
 func (t EqualizedOdds) decisions(train Rows) (Decisions, error) {
 	return gapsOnDecisions(NameEqualizedOdds, train, t.Epsilon, constraints.TPR, constraints.FPR)
+}
+
+func (t Intersectional) decisions(train Rows) (Decisions, error) {
+	epsilon := orDefaultEpsilon(t.Epsilon)
+	switch {
+	case t.Form != "" && t.Form != EachGroup:
+		return Decisions{}, &OptionError{Option: "if-form", Problem: "is " + string(t.Form) + "; bounds on decisions are on each group: use each"}
+	case len(epsilon) != 1:
+		return Decisions{}, &OptionError{Option: "epsilon", Problem: fmt.Sprintf("has %d values, want one", len(epsilon))}
+	case len(train.Groups) == 0:
+		return Decisions{}, fmt.Errorf("session: %w: the rows have no groups; specify them (--group)", datasets.ErrGroup)
+	}
+	return Decisions{SubjectTo: []constraints.Constraint{train.excess(constraints.Error).AtMost(epsilon[0])}}, nil
+}
+
+// excess returns the excess of a rate over the groups.
+func (r Rows) excess(rate func(of ...string) constraints.Rate) constraints.Measure {
+	name := constraints.GroupsName
+	if a, ok := ofGroups(r.Groups, len(r.Labels)); ok {
+		name = a.Quoted()
+	}
+	return constraints.Excess(rate, name)
 }
 
 // gapsOnDecisions bounds the gaps of the rates between the two groups.

@@ -22,6 +22,8 @@ type rows struct {
 	earlier    map[string][]int
 	tabular    bool        // the rows of a table
 	levels     [][]float64 // quantiles that describe each intersectional group
+	conditions [][]string  // conditions on columns that describe each group; nil: the group's name
+	named      bool        // the task's constraints name the groups
 	strata     [][]int     // disjoint sets of all rows; a mini-batch keeps their shares
 	source     []int       // each row's number in its files, from 0; nil: not known
 }
@@ -76,10 +78,11 @@ func (r rows) ofLabel(label int) int {
 	return n
 }
 
-// byGroupAndLabel returns the rows of each group and label, or of each label if groups overlap.
+// byGroupAndLabel returns the rows of each group and label, or of each label if groups overlap and
+// no constraint names them.
 // The result has no empty sets.
 func (r rows) byGroupAndLabel() [][]int {
-	if len(r.attributes)+len(r.earlier) > 0 {
+	if len(r.attributes)+len(r.earlier) > 0 || r.named {
 		return r.byEveryProperty()
 	}
 	group := make([]int, r.len()) // group of each row, from 1
@@ -95,8 +98,9 @@ func (r rows) byGroupAndLabel() [][]int {
 }
 
 // byEveryProperty returns the rows of each combination of label, attribute values, earlier
-// decisions and group, in the order of their first rows. If groups overlap, the combination
-// ignores the group. The rates of a Decisions task then have the same weights in every mini-batch.
+// decisions and groups, in the order of their first rows. If groups overlap and no constraint names
+// them, the combination ignores the groups. The rates of a Decisions task then have the same
+// weights in every mini-batch.
 func (r rows) byEveryProperty() (all [][]int) {
 	properties := [][]int{r.labels}
 	for _, a := range r.attributes {
@@ -105,8 +109,16 @@ func (r rows) byEveryProperty() (all [][]int) {
 	for _, file := range slices.Sorted(maps.Keys(r.earlier)) {
 		properties = append(properties, r.earlier[file])
 	}
+	var member [][]int64 // of each row, the groups that overlap
 	if a, ok := ofGroups(r.groups, r.len()); ok {
 		properties = append(properties, a.Of)
+	} else if r.named {
+		member = make([][]int64, r.len())
+		for k, g := range r.groups {
+			for _, i := range g.Rows {
+				member[i] = append(member[i], int64(k))
+			}
+		}
 	}
 	place := map[string]int{}
 	var key []byte
@@ -114,6 +126,11 @@ func (r rows) byEveryProperty() (all [][]int) {
 		key = key[:0]
 		for _, of := range properties {
 			key = binary.AppendVarint(key, int64(of[i]))
+		}
+		if member != nil {
+			for _, k := range member[i] {
+				key = binary.AppendVarint(key, k)
+			}
 		}
 		k, known := place[string(key)]
 		if !known {

@@ -138,14 +138,20 @@ func gapInterval(names ...string) func(t *RateTable) *[2]float64 {
 	}
 }
 
-// excessInterval returns the interval of the error of group k minus the error of all rows.
-func excessInterval(k int) func(t *RateTable) *[2]float64 {
+// excessInterval returns the interval of the largest error of the groups first to end-1 minus the
+// error of all rows. Groups without rows are left out.
+func excessInterval(first, end int) func(t *RateTable) *[2]float64 {
 	return func(t *RateTable) *[2]float64 {
-		own, ok := t.ByGroup[k].Rates[rates.Error]
-		if !ok {
+		var groups []statistics.Count
+		for _, g := range t.ByGroup[first:end] {
+			if own, ok := g.Rates[rates.Error]; ok {
+				groups = append(groups, own.Count())
+			}
+		}
+		if groups == nil {
 			return nil
 		}
-		i := statistics.Linear(0, []float64{1, -1}, []statistics.Count{own.Count(), t.Overall[rates.Error].Count()}, rates.Level)
+		i := statistics.Excess(t.Overall[rates.Error].Count(), groups, rates.Level)
 		return &[2]float64{i.Low, i.High}
 	}
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"ppal/datasets"
@@ -87,25 +88,37 @@ func maxViolation(g []float64) (v float64) {
 	return v
 }
 
-// The intersectional problem compares each group's error with the error of all rows.
+// The intersectional problem compares each group's error with the error of all rows. If the groups
+// share a bound, and with bounds on decisions, the outcome has the largest excess.
 func TestIntersectionalOutcome(t *testing.T) {
-	s, err := New(t.Context(), Options{
-		Data: Table{Dataset: "synthetic-communities", TableOptions: datasets.TableOptions{Split: datasets.DefaultSplit}},
-		Task: Intersectional{}, Settings: trainer.Settings{Iterations: 5},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	r, err := s.Train(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	train := r.Splits[0].Rates
-	for k, c := range r.Outcome.Constraints {
-		want := train.ByGroup[k].Rates["error"].Value - train.Overall["error"].Value
-		if math.Abs(*c.Train-want) > 1e-12 || c.Interval == nil {
-			t.Fatalf("%s: %v, want %v; interval %v", c.Constraint, *c.Train, want, c.Interval)
+	overlapping := []string{"sex=Female", "race=African-American", "age<30"}
+	source := Table{Dataset: "synthetic-compas", TableOptions: datasets.TableOptions{Split: datasets.DefaultSplit, Groups: overlapping}}
+	own := Intersectional{Epsilon: slices.Repeat([]float64{0.02}, len(overlapping))}
+	for _, task := range []Task{Intersectional{}, own, OnDecisionsOf(Intersectional{}, 0)} {
+		s, err := New(t.Context(), Options{Data: source, Task: task, Settings: trainer.Settings{Iterations: 5, Seed: 1}})
+		if err != nil {
+			t.Fatal(err)
 		}
+		r, err := s.Train(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		train := r.Splits[0].Rates
+		largest := math.Inf(-1)
+		for k, g := range train.ByGroup[:len(overlapping)] {
+			want := g.Rates["error"].Value - train.Overall["error"].Value
+			largest = max(largest, want)
+			if len(r.Outcome.Constraints) > 1 && math.Abs(*r.Outcome.Constraints[k].Train-want) > 1e-12 {
+				t.Fatalf("%s: %v, want %v", r.Outcome.Constraints[k].Constraint, *r.Outcome.Constraints[k].Train, want)
+			}
+		}
+		switch list := r.Outcome.Constraints; {
+		case list[0].Interval == nil:
+			t.Errorf("%T: no interval", task)
+		case len(list) == len(own.Epsilon):
+		case len(list) != 1 || list[0].Constraint != "excess(error, groups) <= 0.01" || math.Abs(*list[0].Train-largest) > 1e-12:
+			t.Errorf("%T: %+v, want the value %v", task, list[0], largest)
+		}
+		_ = s.Close()
 	}
 }

@@ -92,7 +92,7 @@ func (s Table) load(ctx context.Context, on request) (*loaded, error) {
 			return nil, err
 		}
 		l := loadTables(t, on)
-		if err := l.addEarlier(t, on.needs.Files); err != nil {
+		if err := l.addEarlier(on.needs.Files); err != nil {
 			return nil, err
 		}
 		if builtIn(s.Dataset) {
@@ -106,7 +106,7 @@ func (s Table) load(ctx context.Context, on request) (*loaded, error) {
 
 func (s TablesAtHand) load(_ context.Context, on request) (*loaded, error) {
 	l := loadTables(s.Tables, on)
-	return l, l.addEarlier(s.Tables, on.needs.Files)
+	return l, l.addEarlier(on.needs.Files)
 }
 
 // loadTables returns the rows of a table.
@@ -123,13 +123,13 @@ func loadTables(t *datasets.Tables, on request) *loaded {
 		l.description.FeatureNames = t.Preparation.Columns()
 	}
 	for name, part := range inSplits(t.Train, t.Validation, t.Test) {
-		r := rows{data: part.Features, labels: part.Labels, source: part.Source, tabular: true}
+		r := rows{data: part.Features, labels: part.Labels, source: part.Source, tabular: true, named: on.needs.Groups()}
 		for k, class := range part.Classes {
 			r.classes = append(r.classes, Class{Name: class, Label: part.Label(k), Number: k})
 		}
 		for _, g := range part.Groups {
 			r.groups = append(r.groups, constraints.Group{Name: g.Name, Rows: g.Rows})
-			r.levels = append(r.levels, g.Levels)
+			r.levels, r.conditions = append(r.levels, g.Levels), append(r.conditions, g.Conditions)
 		}
 		for _, a := range part.Attributes {
 			r.attributes = append(r.attributes, constraints.Attribute(a))
@@ -164,7 +164,7 @@ func (l *loaded) packIntegers(t *datasets.Tables, on request) {
 	l.description.Notes = append(l.description.Notes, fmt.Sprintf("All %d features are small integers before they are standardised: they are kept as bytes.", cols))
 }
 
-func (s Matrices) load(context.Context, request) (*loaded, error) {
+func (s Matrices) load(_ context.Context, on request) (*loaded, error) {
 	if s.Train == nil {
 		return nil, fmt.Errorf("session: %w: Matrices without training rows", ErrOptions)
 	}
@@ -172,7 +172,7 @@ func (s Matrices) load(context.Context, request) (*loaded, error) {
 	l.description.Normalization, l.description.FeatureNames = string(models.NormalizeNone), s.Columns
 	for name, m := range inSplits(s.Train, s.Validation, s.Test) {
 		r := rows{data: m.Features, labels: m.Labels, groups: m.Groups, classes: s.classes(), levels: make([][]float64, len(m.Groups)),
-			attributes: m.Attributes, earlier: m.Earlier}
+			attributes: m.Attributes, earlier: m.Earlier, named: on.needs.Groups()}
 		if err := r.check(); err != nil {
 			return nil, fmt.Errorf("session: the %s rows: %w", name, err)
 		}

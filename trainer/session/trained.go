@@ -49,6 +49,7 @@ func (a *assembly) model(d Description) rundir.Model {
 	for _, a := range train.attributes {
 		m.Attributes = append(m.Attributes, rundir.ModelAttribute{Name: a.Name, Values: a.Values})
 	}
+	m.Groups = train.modelGroups()
 	pictures := a.pictures()
 	switch {
 	case d.Preparation != nil && len(d.Preparation.Numbers) > 0:
@@ -73,6 +74,21 @@ func (a *assembly) model(d Description) rundir.Model {
 		m.Decision.Classes = append(m.Decision.Classes, class)
 	}
 	return m
+}
+
+// modelGroups describes groups that overlap and that constraints name, for model.json.
+func (r rows) modelGroups() (list []rundir.ModelGroup) {
+	if _, disjoint := ofGroups(r.groups, r.len()); disjoint || !r.named {
+		return nil
+	}
+	for k, g := range r.groups {
+		own := rundir.ModelGroup{Name: g.Name, Conditions: []string{g.Name}}
+		if k < len(r.conditions) && r.conditions[k] != nil {
+			own.Conditions = r.conditions[k]
+		}
+		list = append(list, own)
+	}
+	return list
 }
 
 // pictures reports whether the rows are pictures of 8 bits.

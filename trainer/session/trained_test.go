@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -136,15 +137,16 @@ func TestChurnOfPredictions(t *testing.T) {
 	if err := os.WriteFile(earlier, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	decisions, err := readDecisions(earlier, []string{"member=no", "member=yes"}, *m.Description().Decision.Label)
+	texts := [][]string{{"member=no", "no"}, {"member=yes", "yes"}}
+	decisions, err := datasets.ReadDecisions(earlier, texts...)
 	if err != nil || len(decisions) != 400 {
 		t.Fatalf("%d decisions, %v", len(decisions), err)
 	}
 	if err := os.WriteFile(earlier, []byte("row,decision\n1,perhaps\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, err = readDecisions(earlier, []string{"member=no", "member=yes"}, *m.Description().Decision.Label)
-	if err == nil || !strings.Contains(err.Error(), `"perhaps", want one of no, yes, member=no, member=yes`) {
+	_, err = datasets.ReadDecisions(earlier, texts...)
+	if !errors.Is(err, datasets.ErrLabel) || !strings.Contains(err.Error(), `"perhaps", want one of member=no, no, member=yes, yes`) {
 		t.Errorf("an unknown decision: %v", err)
 	}
 }

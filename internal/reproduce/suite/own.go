@@ -27,6 +27,7 @@ func Owns() []Own {
 	return []Own{
 		{Default, nil},
 		{"nesterov", &step.Settings{Kind: step.Nesterov}},
+		{"lbfgs", &step.Settings{Kind: step.LBFGS}},
 	}
 }
 
@@ -77,6 +78,6 @@ func (o Own) optimise(ctx context.Context, t *meter, task string, iterations int
 		return nil, err
 	}
 	return trainer.Train(ctx, t, m, trainer.Settings{
-		Iterations: iterations, RecordEvery: iterations, Full: t.Problem, FeasibilityTolerance: FeasibilityTolerance,
+		Iterations: iterations, RecordEvery: iterations, Full: t.Problem, FeasibilityTolerance: FeasibilityTolerance, IgnoreConflict: true,
 	})
 }

@@ -1,0 +1,51 @@
+package rates
+
+import (
+	"ppal/constraints"
+	"ppal/internal/statistics"
+)
+
+// IntervalOf returns the interval of a constraint's value on new rows, at the given level. sets are
+// the constraint's counted rates: see constraints.Counted.CountedSets. Several sets, for example a
+// rate for each class or group, share the level (Bonferroni); the interval is then of the set
+// closest to its violation. IntervalOf returns nil if no set has enough rows.
+func IntervalOf(c constraints.Constraint, sets [][]constraints.CountedRate, level float64) *[2]float64 {
+	var worst *[2]float64
+	for _, set := range sets {
+		i, ok := intervalOf(c.Measure(), set, 1-(1-level)/float64(len(sets)))
+		switch {
+		case !ok:
+		case worst == nil:
+			worst = &[2]float64{i.Low, i.High}
+		case c.IsAtLeast():
+			worst[0], worst[1] = min(worst[0], i.Low), min(worst[1], i.High)
+		default:
+			worst[0], worst[1] = max(worst[0], i.Low), max(worst[1], i.High)
+		}
+	}
+	return worst
+}
+
+// intervalOf returns the interval of a measure of one set of rates. ok is false if too few rates
+// have rows.
+func intervalOf(m constraints.Measure, set []constraints.CountedRate, level float64) (i statistics.Interval, ok bool) {
+	var counts []statistics.Count
+	for _, r := range set {
+		if r.Rows > 0 {
+			counts = append(counts, statistics.Count{Hits: r.Hits, Rows: r.Rows})
+		}
+	}
+	switch {
+	case len(counts) == 0, m.Compares() && len(counts) < 2, m.WithAll() && set[0].Rows == 0:
+		return i, false
+	case m.IsGap():
+		return statistics.Gap(counts, level), true
+	case m.IsRatio():
+		return statistics.Ratio(counts, level), true
+	case m.IsDistance():
+		return statistics.Distance(counts[0], counts[1:], level), true
+	case m.WithAll():
+		return statistics.Excess(counts[0], counts[1:], level), true
+	}
+	return counts[0].Interval(level), true
+}

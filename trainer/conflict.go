@@ -1,0 +1,82 @@
+package trainer
+
+import (
+	"math"
+
+	"ppal/trainer/certify/infeasible"
+	"ppal/trainer/problem"
+)
+
+// conflict watches the infeasibility of the records, and searches for a proof that the constraints
+// cannot be met.
+type conflict struct {
+	recent   []float64 // infeasibility of the last records, at most stalledRecords
+	before   float64   // least infeasibility of the records before
+	started  bool      // before has a value
+	spent    float64   // cost of the searches, in gradient evaluations
+	proof    *infeasible.Certificate
+	attained bool // a search found a point that meets the constraints
+}
+
+const (
+	// stalledRecords is the number of records in a row without progress that start a search.
+	stalledRecords = 10
+	// stalled is the ratio of the least infeasibility of these records to the least before from
+	// which the infeasibility counts as no longer falling.
+	stalled = 0.9
+	// searchShare is the largest cost of all searches, as a share of the run's gradient
+	// evaluations.
+	searchShare = 0.25
+	// searchLeast is the least number of steps of a search during a run. A proof needs 40.
+	searchLeast = 50
+	// searchMost is the largest number of steps of a search.
+	searchMost = 500
+)
+
+// add includes a record, and reports whether the infeasibility no longer falls.
+func (c *conflict) add(infeasibility float64) bool {
+	if len(c.recent) == stalledRecords {
+		if first := c.recent[0]; !c.started || first < c.before {
+			c.before, c.started = first, true
+		}
+		c.recent = c.recent[1:]
+	}
+	c.recent = append(c.recent, infeasibility)
+	least := math.Inf(1)
+	for _, v := range c.recent {
+		least = min(least, v)
+	}
+	return c.started && len(c.recent) == stalledRecords && least >= stalled*c.before
+}
+
+// searchConflict searches for the least violation from the last record's iterate, and reports
+// whether the search proves that the constraints cannot be met. It searches only while no record
+// and no search has met the constraints, and only if the infeasibility no longer falls, or if the
+// run is ending. All searches cost at most a quarter of the run's gradient evaluations; a search at
+// the end costs at most a quarter again.
+func (t *run) searchConflict(ending bool) (proven bool, err error) {
+	c := &t.conflict
+	stalls := c.add(t.last.Infeasibility)
+	if t.set.IgnoreConflict || t.best != nil || c.attained || t.last.MaxViolation <= t.set.FeasibilityTolerance ||
+		!stalls && !ending || t.set.overdue() || problem.FeaturesOf(t.full).Batches != nil {
+		return false, nil
+	}
+	evaluations := float64(t.at.GradientEvaluations - t.set.ResumeAt.GradientEvaluations)
+	if t.full != t.p { // the gradients of the run are of mini-batches
+		evaluations /= t.set.IterationsPerEpoch
+	}
+	steps := int(min(searchShare*evaluations-c.spent, searchMost))
+	if ending {
+		steps = int(min(searchShare*evaluations, searchMost))
+	}
+	if steps < 1 || steps < searchLeast && !ending {
+		return false, nil
+	}
+	o, err := infeasible.Search(t.full, infeasible.Settings{Iterations: steps, Tolerance: t.set.FeasibilityTolerance, Sphere: t.set.Certificate.Sphere})
+	if err != nil {
+		return false, err
+	}
+	c.spent += float64(o.Evaluations) / 2 // a gradient evaluation is a forward and a backward pass
+	c.proof, c.attained = o.Certificate, o.Attained
+	return c.proof != nil, nil
+}

@@ -1,0 +1,108 @@
+package trainer_test
+
+import (
+	"math"
+	"testing"
+
+	"ppal/trainer"
+	"ppal/trainer/internal/testkit"
+	"ppal/trainer/method"
+	"ppal/trainer/problem"
+)
+
+// twoSides returns the problem min x^2/2 s.t. x <= -gap, -x <= -gap, with r the indicator of the
+// box [-9, 9].
+func twoSides(gap float64) problem.Functions {
+	return problem.Functions{N: 1, M: 2, Regularizer: problem.Regularizer{Kind: problem.Box, Lower: -9, Upper: 9},
+		F:         func(x []float64) float64 { return x[0] * x[0] / 2 },
+		Gradient:  func(dst, x []float64) { dst[0] = x[0] },
+		G:         func(dst, x []float64) { dst[0], dst[1] = x[0]+gap, -x[0]+gap },
+		JacobianT: func(dst, _, w []float64) { dst[0] = w[0] - w[1] },
+	}
+}
+
+// A run whose constraints contradict each other stops long before its limit, with a proof. With
+// IgnoreConflict the run goes on. The records to the stop are the same.
+func TestInfeasibleProblemStops(t *testing.T) {
+	for _, m := range []func() trainer.Method{func() trainer.Method { return &method.PPALA{} }, func() trainer.Method { return &method.GDA{} },
+		func() trainer.Method { return &method.ALM{} }} {
+		run := func(ignore bool) (*trainer.Result, *testkit.Journal) {
+			l := &testkit.Journal{}
+			r, err := trainer.Train(t.Context(), testkit.Start(t, twoSides(1), 4), m(),
+				trainer.Settings{Iterations: 3000, RecordEvery: 5, Recorder: l, IgnoreConflict: ignore})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r, l
+		}
+		r, l := run(false)
+		if r.Status != trainer.Infeasible || r.Iterations > 600 || r.Attainable {
+			t.Fatalf("%s: %v after %d iterations", m().Name(), r.Status, r.Iterations)
+		}
+		c := r.Infeasible
+		if c == nil || math.Abs(c.Relaxation-1) > 1e-3 || math.Abs(c.Shares[0]-0.5) > 1e-3 || math.Abs(c.Values[1]-1) > 1e-2 {
+			t.Errorf("%s: %+v", m().Name(), c)
+		}
+		if testkit.Mentions(r.Warnings, "use more --iterations") {
+			t.Errorf("%s: advice that does not help: %q", m().Name(), r.Warnings)
+		}
+		whole, all := run(true)
+		if whole.Status != trainer.IterationLimit || whole.Iterations != 3000 || whole.Infeasible != nil {
+			t.Errorf("%s: with IgnoreConflict %v after %d iterations", m().Name(), whole.Status, whole.Iterations)
+		}
+		for i, record := range l.Records {
+			if other := all.Records[i]; record.Objective != other.Objective || record.MaxViolation != other.MaxViolation || record.Stationarity != other.Stationarity {
+				t.Fatalf("%s: record %d is %+v, with IgnoreConflict %+v", m().Name(), i, record, other)
+			}
+		}
+	}
+}
+
+// A search that proves nothing changes no bit of the run: here the constraints can be met, and the
+// method ignores them.
+func TestSearchLeavesTheRunAlone(t *testing.T) {
+	run := func(ignore bool) (*trainer.Result, *testkit.Journal) {
+		l := &testkit.Journal{}
+		r, err := trainer.Train(t.Context(), testkit.Start(t, testkit.Line(), 4), &method.Unconstrained{},
+			trainer.Settings{Iterations: 300, RecordEvery: 5, Recorder: l, IgnoreConflict: ignore})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r, l
+	}
+	r, l := run(false)
+	if r.Status != trainer.IterationLimit || !r.Attainable || r.BestFeasible != nil {
+		t.Fatalf("%v, attainable %t, %+v: the test needs a run that stays infeasible", r.Status, r.Attainable, r.BestFeasible)
+	}
+	_, all := run(true)
+	for i, record := range l.Records {
+		if other := all.Records[i]; record.Objective != other.Objective || record.MaxViolation != other.MaxViolation || record.Stationarity != other.Stationarity {
+			t.Fatalf("record %d is %+v, without a search %+v", i, record, other)
+		}
+	}
+}
+
+// A run with a feasible record does not search: the record meets the constraints.
+func TestNoSearchAfterFeasibleRecord(t *testing.T) {
+	r, err := trainer.Train(t.Context(), testkit.Start(t, testkit.Line(), 0), &method.Unconstrained{}, trainer.Settings{Iterations: 300, RecordEvery: 5})
+	if err != nil || r.BestFeasible == nil || r.Point.Constraints[0] < 1 || r.Attainable {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// The trend tells multipliers that still change from multipliers at rest.
+func TestTrend(t *testing.T) {
+	for iterations, moving := range map[int]bool{60: true, 3000: false} {
+		r, err := trainer.Train(t.Context(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{}, trainer.Settings{Iterations: iterations, RecordEvery: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if is := r.Trend.Multipliers > 1e-2; is != moving || r.Trend.AtRounding == moving {
+			t.Errorf("%d iterations: %+v", iterations, r.Trend)
+		}
+	}
+	r, err := trainer.Train(t.Context(), testkit.Start(t, testkit.Line(), 0), &method.Unconstrained{}, trainer.Settings{Iterations: 50})
+	if err != nil || !math.IsNaN(r.Trend.Multipliers) {
+		t.Errorf("without multipliers: %+v, %v", r.Trend, err)
+	}
+}

@@ -1,0 +1,38 @@
+package decide_test
+
+import (
+	"math"
+	"testing"
+
+	"ppal/trainer"
+	"ppal/trainer/decide"
+	"ppal/trainer/method"
+)
+
+// Two groups cannot each have the smaller rate by 0.1. The run stops early, and the proof names
+// both bounds and the relaxation 0.1. A run whose bounds the decisions meet has no proof.
+func TestConflictingBounds(t *testing.T) {
+	train := func(bound float64, ignore bool) *decide.Result {
+		l := newLending(t, 600, 2, bound)
+		r, err := decide.Train(t.Context(), l.problem, &method.PPALA{}, trainer.Settings{Iterations: 1500, IgnoreConflict: ignore}, l.feedback)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.check(t, "conflict", r)
+		return r
+	}
+	r := train(-0.1, false)
+	c := r.Infeasible
+	if r.Status != trainer.Infeasible || c == nil || r.Iterations >= 1500 || len(r.Rounds) < 2 {
+		t.Fatalf("%v after %d iterations and %d rounds: %+v", r.Status, r.Iterations, len(r.Rounds), c)
+	}
+	if math.Abs(c.Relaxation-0.1) > 0.01 || math.Abs(c.Shares[0]-0.5) > 0.05 || math.Abs(c.Shares[0]+c.Shares[1]-1) > 1e-9 {
+		t.Errorf("%+v", c)
+	}
+	if r := train(-0.1, true); r.Status == trainer.Infeasible || r.Infeasible != nil || r.Iterations != 1500 {
+		t.Errorf("with IgnoreConflict: %v after %d iterations", r.Status, r.Iterations)
+	}
+	if r := train(0.02, false); r.Status == trainer.Infeasible || r.Infeasible != nil {
+		t.Errorf("bounds that can be met: %v, %+v", r.Status, r.Infeasible)
+	}
+}

@@ -1,0 +1,157 @@
+package session
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"gorgonia.org/tensor"
+
+	"ppal/internal/rundir"
+	"ppal/trainer"
+	"ppal/trainer/problem"
+)
+
+// ConvergedEpsilon is the largest epsilon of the certificate, relative to max(1, |objective|), with
+// which a run counts as converged.
+const ConvergedEpsilon = 1e-2
+
+const (
+	// movingMultipliers is the relative change of the multipliers over the last tenth of a run from
+	// which they count as still changing.
+	movingMultipliers = 0.01
+	// mostConflicting is the largest number of constraints of a conflict in the verdict.
+	mostConflicting = 5
+	// leastShare is the smallest share of a constraint of a conflict in the verdict.
+	leastShare = 0.01
+)
+
+// judge sets the keys converged, verdict and infeasibility of the summary of a certified run. The
+// verdict is what a reader must know first: that the bounds cannot be met, or that the run has not
+// converged, with the reason as far as known and the flag to change. The verdict of a converged run
+// is "".
+func (s *Session) judge(sum *Summary) {
+	r, d := s.training, s.pipeline.Describe()
+	onDecisions := sum.Outcome != nil && sum.Outcome.BoundsOn == OnDecisions
+	if r.Status == trainer.Infeasible {
+		sum.Infeasibility = rundir.NewInfeasibility(r.Infeasible, boundedNames(d))
+		sum.Verdict = conflictSentence(sum.Infeasibility, onDecisions)
+		return
+	}
+	c := &sum.Certificate
+	exceeded := !onDecisions && sum.MaxViolation > s.options.feasibilityTolerance()
+	sum.Converged = c.Epsilon <= ConvergedEpsilon*math.Max(1, math.Abs(sum.Objective)) && !exceeded
+	if sum.Converged {
+		return
+	}
+	list := []string{unconverged(sum, exceeded, onDecisions)}
+	if c.UpperBound && c.Epsilon == c.Stationarity {
+		list = append(list, "The model has kinks (relu, hinge, l1): there the residual is an upper bound, and the run may be closer to a solution.")
+	}
+	why, advice := s.reason(r, d)
+	list = append(list, why)
+	if r.Attainable && exceeded {
+		list = append(list, "The bounds can be met: a search found a point near the weights that meets all of them.")
+	}
+	sum.Verdict = strings.Join(append(list, advice), " ")
+}
+
+// feasibilityTolerance returns the largest violation that counts as feasible.
+func (o Options) feasibilityTolerance() float64 {
+	if t := o.Settings.FeasibilityTolerance; t > 0 {
+		return t
+	}
+	return trainer.DefaultFeasibilityTolerance
+}
+
+// unconverged names the largest residual of the certificate.
+func unconverged(sum *Summary, exceeded, onDecisions bool) string {
+	c, head := &sum.Certificate, "The run has not converged: "
+	smooth := ""
+	if onDecisions {
+		smooth = " of the smooth problem"
+	}
+	switch {
+	case exceeded || c.Epsilon == c.Infeasibility:
+		return head + fmt.Sprintf("the bounds%s are exceeded by up to %.2g.", smooth, problem.MaxViolation(sum.Constraints))
+	case c.Epsilon == c.Stationarity && c.UpperBound:
+		return "The run may not have converged: " + fmt.Sprintf("the gradient of the Lagrangian%s has the norm %.2g; at a solution it is 0.", smooth, c.Stationarity)
+	case c.Epsilon == c.Stationarity:
+		return head + fmt.Sprintf("the gradient of the Lagrangian%s has the norm %.2g; at a solution it is 0.", smooth, c.Stationarity)
+	case c.Epsilon == c.Complementarity:
+		return head + fmt.Sprintf("constraints%s that are not at their bounds have multipliers; "+
+			"the sum of multiplier times distance from the bound is %.2g, and 0 at a solution.", smooth, c.Complementarity)
+	}
+	return head + fmt.Sprintf("the weights are outside the domain of the regularizer by %.2g of its size.", c.Domain)
+}
+
+// reason says why a run stopped before it converged, as far as known, and what to change.
+func (s *Session) reason(r *trainer.Result, d Description) (why, advice string) {
+	if t := r.Trend; t.AtRounding && s.options.Device.dtype() == tensor.Float32 {
+		return "The steps are at the rounding level of float32.", "Use --dtype float64."
+	}
+	switch r.Status {
+	case trainer.TimeLimit:
+		why, advice = "The time limit ended the run", "Use a longer --time-limit."
+	case trainer.GradientLimit:
+		why, advice = "The limit of gradient evaluations ended the run", "Allow more gradient evaluations."
+	case trainer.Converged:
+		why, advice = "The run ended at --tolerance, or because the decisions meet the bounds", "Use a smaller --tolerance."
+	case trainer.NoImprovement:
+		why, advice = "The run ended because the validation rows showed no improvement", "Use a larger --patience."
+	case trainer.Interrupted:
+		why, advice = fmt.Sprintf("The run was interrupted after %d iterations", r.Iterations), "Let the run go on for longer."
+	default:
+		why, advice = fmt.Sprintf("The limit of %d iterations ended the run", r.Iterations), "Use more --iterations."
+	}
+	if m := r.Trend.Multipliers; m > movingMultipliers {
+		why += fmt.Sprintf(" while the multipliers were still changing, by %.0f%% over the last tenth of the iterations", 100*m)
+	}
+	if s.options.BatchSize > 0 {
+		advice += " Mini-batches add noise: use a larger --batch-size."
+	}
+	return why + ".", advice
+}
+
+// conflictSentence says which constraints conflict and by how much the bounds must be relaxed.
+func conflictSentence(i *rundir.Infeasibility, onDecisions bool) string {
+	var list []string
+	for _, c := range i.Conflict {
+		if len(list) < mostConflicting && c.Share >= leastShare {
+			list = append(list, fmt.Sprintf("%s (share %.0f%%, exceeded by %.2g)", c.Constraint, 100*c.Share, c.Excess))
+		}
+	}
+	if n := len(i.Conflict) - len(list); n > 0 {
+		list = append(list, fmt.Sprintf("%d more", n))
+	}
+	what, conflict := "The bounds cannot be met together", "These constraints conflict: "
+	if len(i.Conflict) == 1 {
+		what, conflict = "A bound cannot be met", "The constraint is "
+	}
+	text := what + " near these weights: a search for the least violation ended where no small change of the weights lowers the violation. "
+	if onDecisions {
+		text = what + " near these weights: no threshold of the best round meets the bounds on decisions, and in the smooth problem a search for the least " +
+			"violation ended where no small change of the weights lowers the violation. "
+	}
+	least, most := fmt.Sprintf("%.2g", i.Relaxation), fmt.Sprintf("%.2g", i.MaxViolation)
+	relax := fmt.Sprintf("Relax every bound by at least about %s; relaxed by %s, a point of the search meets all bounds.", least, most)
+	switch {
+	case len(i.Conflict) == 1:
+		relax = fmt.Sprintf("Relax this bound by about %s.", most)
+	case least == most:
+		relax = fmt.Sprintf("Relax every bound by about %s.", most)
+	}
+	return text + conflict + strings.Join(list, ", ") + ". " + relax + " Another --seed may lead to weights with a smaller violation."
+}
+
+// boundedNames returns the constraints of a description with their bounds.
+func boundedNames(d Description) []string {
+	if d.Task == NameRates || d.Task == NameClassRates {
+		return d.Constraints // in the user's words, with the bound
+	}
+	names := make([]string, len(d.Constraints))
+	for j, name := range d.Constraints {
+		names[j] = fmt.Sprintf("%s <= %v", name, d.Bounds[j])
+	}
+	return names
+}
