@@ -17,8 +17,8 @@ NUPI = {"optimizer": "Adam", "dual_step": 0.1, "dual": "nuPI", "kp": 10.0, "beta
 COARSE: Mapping[str, Sequence[Setting]] = {
     "cooper": [
         *(CooperSetting(step=step, **NUPI) for step in (0.1, 0.15, 0.2)),
-        CooperSetting("Adam", 0.05, 0.03, "nuPI", 10.0, 0.95),
-        CooperSetting(step=0.15, decay="cosine", **NUPI),
+        CooperSetting("Adam", 0.05, 0.03, "nuPI", 10.0, 0.9),
+        CooperSetting("Adam", 0.05, 0.03, "nuPI", 10.0, 0.9, "cosine"),
         CooperSetting(step=0.15, project=False, **NUPI),
         CooperSetting("Adam", 0.1, 0.3, "nuPI", 1.0, 0.99),
         CooperSetting("Adam", 0.03, 0.3),
@@ -47,6 +47,7 @@ HEADLINE: Sequence[Setting] = [
     LagrangianSetting(penalty=10.0, cap=0.05),
     *(CooperSetting("Adam", step, dual_step, "nuPI", kp, 0.99)
       for step in (0.1, 0.05, 0.15, 0.03) for dual_step, kp in ((0.3, 1.0), (0.1, 10.0), (1.0, 1.0))),
+    CooperSetting("Adam", 0.05, 0.03, "nuPI", 10.0, 0.9),
     CooperSetting("Adam", 0.03, 0.3),
 ]  # fmt: skip
 

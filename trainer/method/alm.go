@@ -16,7 +16,8 @@ import (
 //
 //	f(x) + (1/2c) sum_j (max(0, lambda_j + c g_j(x))^2 - lambda_j^2),   w = max(0, lambda + c g(x)).
 //
-// The outer loop then sets lambda+ = max(0, lambda + c g(x)). An iteration is an inner step.
+// The outer loop then sets lambda+ = max(0, lambda + c g(x)). An iteration is an inner step. With
+// Primal.Kind LBFGS a measured criterion ends the inner loop instead of Inner (secondOrder).
 type ALM struct {
 	Primal step.Settings
 	// Penalty is c > 0; 0 is the default, 10.
@@ -56,6 +57,9 @@ func (m *ALM) StartDual(g []float64) error {
 	return nil
 }
 
+// Needs implements trainer.Method and trainer.DualRule.
+func (m *ALM) Needs() trainer.Needs { return primalNeeds(m.Primal) }
+
 // PrimalStep implements trainer.DualRule.
 func (m *ALM) PrimalStep() step.Settings { return m.Primal }
 
@@ -86,6 +90,23 @@ func (m *ALM) Demand() step.Demand {
 
 // Report implements trainer.Method.
 func (m *ALM) Report() trainer.Report { return trainer.NewReport(m.stepSize(), m.lambda) }
+
+// augmented implements augmentedRule.
+func (m *ALM) augmented() step.Augmented {
+	return step.Augmented{Multipliers: m.lambda, Penalty: setting.OrDefault(m.Penalty, DefaultALMPenalty)}
+}
+
+// updateOuter implements augmentedRule.
+func (m *ALM) updateOuter(g []float64) bool {
+	m.Coefficients(m.lambda, g)
+	return true
+}
+
+// tighten implements augmentedRule: c is fixed.
+func (m *ALM) tighten() bool { return false }
+
+// settle implements augmentedRule.
+func (m *ALM) settle([]float64) {}
 
 // VisitDual implements trainer.DualRule.
 func (m *ALM) VisitDual(v problem.StateVisitor) {

@@ -7,21 +7,38 @@ import (
 )
 
 // firstOrder implements the iteration of every DualRule: coefficients, primal step, forward pass,
-// dual update.
+// dual update. With quasi-Newton steps, secondOrder replaces this iteration.
 type firstOrder struct {
 	universal
 	rule         trainer.DualRule
 	step         step.Step
 	coefficients []float64 // 1, w
+	second       *secondOrder
 }
 
 // init prepares a run with the rule's own primal step.
 func (f *firstOrder) init(rule trainer.DualRule, p problem.Problem, at *problem.Point) error {
+	if a, ok := rule.(augmentedRule); ok && rule.PrimalStep().Kind == step.LBFGS {
+		return f.initSecond(a, p, at, trainer.DefaultFeasibilityTolerance)
+	}
 	step, err := step.New(rule.PrimalStep(), p)
 	if err != nil {
 		return err
 	}
 	return f.start(rule, step, at)
+}
+
+// initSecond prepares a run with quasi-Newton steps.
+func (f *firstOrder) initSecond(rule augmentedRule, p problem.Problem, at *problem.Point, tolerance float64) (err error) {
+	if err := rule.PrimalStep().Validate(); err != nil {
+		return err
+	}
+	if err := rule.StartDual(at.Constraints); err != nil {
+		return err
+	}
+	f.rule = rule
+	f.second, err = newSecondOrder(rule, p, at, tolerance)
+	return err
 }
 
 // start prepares a run with the given primal step.
@@ -34,6 +51,9 @@ func (f *firstOrder) start(rule trainer.DualRule, step step.Step, at *problem.Po
 
 // Iterate implements trainer.Method.
 func (f *firstOrder) Iterate(p problem.Problem, at *problem.Point) error {
+	if f.second != nil {
+		return f.second.iterate(p, at)
+	}
 	f.rule.Coefficients(f.coefficients[1:], at.Constraints)
 	if err := f.step.Move(p, at, step.Direction{Coefficients: f.coefficients, Demand: f.rule.Demand()}); err != nil {
 		return err
@@ -48,11 +68,30 @@ func (f *firstOrder) Iterate(p problem.Problem, at *problem.Point) error {
 // VisitState implements trainer.Method.
 func (f *firstOrder) VisitState(v problem.StateVisitor) {
 	f.rule.VisitDual(v)
+	if f.second != nil {
+		f.second.visitState(v)
+		return
+	}
 	f.step.VisitState(v)
+}
+
+// primalNeeds returns the requirements of the primal step: quasi-Newton steps evaluate f and g at
+// points of their own choice.
+func primalNeeds(s step.Settings) trainer.Needs {
+	if s.Kind != step.LBFGS {
+		return trainer.Needs{}
+	}
+	return trainer.Needs{Of: "the primal step lbfgs", Evaluations: true}
 }
 
 // Demand implements trainer.DualRule for rules without requirements on the primal step.
 func (f *firstOrder) Demand() step.Demand { return step.Demand{} }
 
-// stepSize returns the last step size, NaN before the first step.
-func (f *firstOrder) stepSize() float64 { return f.step.Last() }
+// stepSize returns the last step size, NaN before the first step. For a quasi-Newton step it is the
+// length of the planned move.
+func (f *firstOrder) stepSize() float64 {
+	if f.second != nil {
+		return f.second.step.Last()
+	}
+	return f.step.Last()
+}

@@ -54,6 +54,14 @@ const (
 // The share s follows the equation in the paper's text and the lemmas (||mu+ - mu|| <= delta_k/2);
 // BoxStep selects the formula in the paper's algorithm box. The multiplier nu = max(0, lambda_k -
 // u_k/tau) certifies x_{k+1}. The zero value has the practical settings.
+//
+// With Primal.Kind LBFGS, quasi-Newton steps minimise the perturbed Lagrangian of the smooth form
+// (a constraint for each piece) after the elimination of z, lambda and u, with fixed mu:
+//
+//	f + sum_j (max(0, mu_j + rho g_j)^2 - mu_j^2)/(2 rho),   mu+ = max(0, mu + rho g).
+//
+// rho starts at 1 and doubles while the violation does not halve. See PPALA for the conditions of
+// the theorem that this does not keep. XStep is not used.
 type PLADA struct {
 	Perturbation
 	Primal step.Settings
@@ -70,7 +78,8 @@ type PLADA struct {
 	Tolerance float64
 
 	firstOrder
-	dual perturbed
+	dual   perturbed
+	smooth *smoothForm // with Primal.Kind LBFGS, if the constraints have pieces
 }
 
 var (
@@ -106,12 +115,60 @@ func (m *PLADA) validate() error {
 
 // Init implements trainer.Method.
 func (m *PLADA) Init(p problem.Problem, at *problem.Point) error {
+	if m.Primal.Kind == step.LBFGS {
+		return m.initSmooth(p, at)
+	}
 	step, err := m.newXStep(p)
 	if err != nil {
 		return err
 	}
 	return m.start(m, step, at)
 }
+
+// initSmooth prepares a run with quasi-Newton steps on the smooth form of p.
+func (m *PLADA) initSmooth(p problem.Problem, at *problem.Point) error {
+	tolerance := setting.OrDefault(m.Tolerance, trainer.DefaultFeasibilityTolerance)
+	pieces := problem.FeaturesOf(p).Pieces
+	if pieces == nil {
+		return m.initSecond(m, p, at, tolerance)
+	}
+	m.smooth = newSmoothForm(pieces, at)
+	return m.initSecond(m, m.smooth.Problem, &m.smooth.at, tolerance)
+}
+
+// Iterate implements trainer.Method.
+func (m *PLADA) Iterate(p problem.Problem, at *problem.Point) error {
+	if m.smooth == nil {
+		return m.firstOrder.Iterate(p, at)
+	}
+	m.smooth.enter(at)
+	if err := m.firstOrder.Iterate(m.smooth.Problem, &m.smooth.at); err != nil {
+		return err
+	}
+	m.smooth.leave(at)
+	return nil
+}
+
+// augmented implements augmentedRule: with z and lambda eliminated, the perturbed Lagrangian is the
+// augmented Lagrangian with the multipliers mu and the penalty rho.
+func (m *PLADA) augmented() step.Augmented {
+	return step.Augmented{Multipliers: m.dual.mu, Penalty: m.dual.rho}
+}
+
+// updateOuter implements augmentedRule: mu+ = max(0, mu + rho g), the step of mu with s = 1.
+func (m *PLADA) updateOuter(g []float64) bool {
+	m.augmented().Coefficients(m.dual.lambda, g)
+	copy(m.dual.mu, m.dual.lambda)
+	m.dual.k++
+	m.dual.delta = 1
+	return true
+}
+
+// tighten implements augmentedRule.
+func (m *PLADA) tighten() bool { return m.dual.tighten() }
+
+// settle implements augmentedRule.
+func (m *PLADA) settle(w []float64) { m.dual.settle(w) }
 
 // newXStep checks the settings and creates the x-step for p.
 func (m *PLADA) newXStep(p problem.Problem) (step.Step, error) {
@@ -149,7 +206,20 @@ func (m *PLADA) xStep(p problem.Problem) XStep {
 }
 
 // Report implements trainer.Method.
-func (m *PLADA) Report() trainer.Report { return m.dual.report(m.stepSize()) }
+func (m *PLADA) Report() trainer.Report {
+	r := m.dual.report(m.stepSize())
+	if m.smooth == nil {
+		return r
+	}
+	_, constraints := m.smooth.pieces.Dims()
+	r.Slack = nil
+	for _, x := range []*[]float64{&r.Multipliers, &r.Auxiliary, &r.Nu} {
+		if *x != nil {
+			*x = m.smooth.sums(*x, constraints)
+		}
+	}
+	return r
+}
 
 // PrimalStep implements trainer.DualRule.
 func (m *PLADA) PrimalStep() step.Settings { return m.Primal }
@@ -163,7 +233,13 @@ func (m *PLADA) StartDual(g []float64) error {
 	if m.XStep == Inner { // Inner does not support momentum
 		primal.Kind = step.Gradient
 	}
-	return m.dual.start(m.Perturbation, DefaultDeltaP(primal), DefaultPLADASlackRatio, g)
+	if err := m.dual.start(m.Perturbation, DefaultDeltaP(primal), DefaultPLADASlackRatio, g); err != nil {
+		return err
+	}
+	if m.Primal.Kind == step.LBFGS {
+		m.dual.rho = firstPenalty
+	}
+	return nil
 }
 
 // Coefficients implements trainer.DualRule: w = lambda.
@@ -171,6 +247,9 @@ func (m *PLADA) Coefficients(w, _ []float64) { copy(w, m.dual.lambda) }
 
 // Needs implements trainer.Method and trainer.DualRule.
 func (m *PLADA) Needs() trainer.Needs {
+	if m.Primal.Kind == step.LBFGS {
+		return primalNeeds(m.Primal)
+	}
 	switch m.XStep {
 	case ProxLinear:
 		return trainer.Needs{Of: "PLADA's x-step proxlinear", Pieces: true, Evaluations: true,

@@ -38,7 +38,11 @@ func TestResumeIsBitIdentical(t *testing.T) {
 	for name, method := range resumable() {
 		for form, make := range map[string]func(testing.TB, problem.Functions, []float64) problem.Problem{
 			"float64": testkit.New, "float32": testkit.NewNarrow} {
-			t.Run(name+" "+form, func(t *testing.T) { resumes(t, testkit.Named(t, "abs-branch-and-kink"), method, make) })
+			tp := testkit.Named(t, "abs-branch-and-kink")
+			if strings.HasSuffix(name, "lbfgs") && !strings.HasPrefix(name, "plada") {
+				tp = tp.Split() // quasi-Newton steps need smooth constraints
+			}
+			t.Run(name+" "+form, func(t *testing.T) { resumes(t, tp, method, make) })
 		}
 	}
 	t.Run("plada shares of pieces", func(t *testing.T) {

@@ -29,6 +29,9 @@ func (m *Unconstrained) Init(p problem.Problem, at *problem.Point) error { retur
 // StartDual implements trainer.DualRule.
 func (m *Unconstrained) StartDual([]float64) error { return nil }
 
+// Needs implements trainer.Method and trainer.DualRule.
+func (m *Unconstrained) Needs() trainer.Needs { return primalNeeds(m.Primal) }
+
 // PrimalStep implements trainer.DualRule.
 func (m *Unconstrained) PrimalStep() step.Settings { return m.Primal }
 
@@ -40,6 +43,18 @@ func (m *Unconstrained) UpdateDual([]float64) {}
 
 // Report implements trainer.Method.
 func (m *Unconstrained) Report() trainer.Report { return trainer.NewReport(m.stepSize(), nil) }
+
+// augmented implements augmentedRule: the objective alone.
+func (m *Unconstrained) augmented() step.Augmented { return step.Augmented{} }
+
+// updateOuter implements augmentedRule.
+func (m *Unconstrained) updateOuter([]float64) bool { return false }
+
+// tighten implements augmentedRule.
+func (m *Unconstrained) tighten() bool { return false }
+
+// settle implements augmentedRule.
+func (m *Unconstrained) settle([]float64) {}
 
 // VisitDual implements trainer.DualRule.
 func (m *Unconstrained) VisitDual(problem.StateVisitor) {}

@@ -18,9 +18,10 @@ const (
 	Nesterov Kind = iota // ramped Nesterov momentum
 	Gradient             // x+ = prox(x - e d)
 	Adam                 // Adam (0.9, 0.999, 1e-8), then the Euclidean projection
+	LBFGS                // trust-region steps with a quasi-Newton model (see QuasiNewton)
 )
 
-var primalNames = [...]string{"nesterov", "gradient", "adam"}
+var primalNames = [...]string{"nesterov", "gradient", "adam", "lbfgs"}
 
 // String returns the kind's name on the command line.
 func (k Kind) String() string {
@@ -37,7 +38,7 @@ func Parse(name string) (Kind, error) {
 			return Kind(k), nil
 		}
 	}
-	return 0, fmt.Errorf("step: %w: unknown primal step %q (supported: nesterov, gradient, adam)", problem.ErrSettings, name)
+	return 0, fmt.Errorf("step: %w: unknown primal step %q (supported: nesterov, gradient, adam, lbfgs)", problem.ErrSettings, name)
 }
 
 // Settings choose the x-step x+ = step along d_k = grad f(x_k) + J(x_k)^T w_k. The zero value is
@@ -65,7 +66,7 @@ const DefaultMomentum = 0.99
 // Validate returns an error that wraps problem.ErrSettings for settings out of their range.
 func (s Settings) Validate() error {
 	switch {
-	case s.Kind < Nesterov || s.Kind > Adam:
+	case s.Kind < Nesterov || s.Kind > LBFGS:
 		return fmt.Errorf("step: %w: unknown primal step %v", problem.ErrSettings, s.Kind)
 	case !setting.IsSize(s.Eta):
 		return fmt.Errorf("step: %w: eta is %v, want a positive number, or 0 for automatic", problem.ErrSettings, s.Eta)
@@ -145,8 +146,11 @@ func New(s Settings, p problem.Problem) (Step, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	if s.Kind == Adam {
+	switch s.Kind {
+	case Adam:
 		return newAdam(s, p), nil
+	case LBFGS:
+		return nil, fmt.Errorf("step: %w: the lbfgs step needs one of the methods ppala, plada, alm and unconstrained", problem.ErrSettings)
 	}
 	return newDescent(s, p), nil
 }
@@ -189,7 +193,8 @@ func (s *Settings) Options() []*option.Option {
 
 // ChoiceOption describes the choice of the x-step.
 func ChoiceOption(get func() string, put func(word string)) *option.Option {
-	return option.Words("primal", get, put, "choose the primal step: Nesterov's momentum, a plain gradient step, or Adam", primalNames[:]...)
+	return option.Words("primal", get, put, "choose the primal step: Nesterov's momentum, a plain gradient step, Adam, or quasi-Newton steps in a trust region (lbfgs: ppala,"+
+		" plada, alm and unconstrained, on all rows, without kinks)", primalNames[:]...)
 }
 
 // MomentumOption describes the limit of the ramp.

@@ -27,6 +27,7 @@ func Owns() []Own {
 	return []Own{
 		{Default, nil},
 		{"nesterov", &step.Settings{Kind: step.Nesterov}},
+		{"lbfgs", &step.Settings{Kind: step.LBFGS}},
 	}
 }
 

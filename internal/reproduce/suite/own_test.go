@@ -24,7 +24,9 @@ func TestOwn(t *testing.T) {
 			if err := own.train(t.Context(), b, p.taskName(), r); err != nil {
 				t.Fatal(err)
 			}
-			if math.IsNaN(r.best()) || len(r.Checkpoints) != 9 || r.Spent != 300 {
+			// Quasi-Newton steps end where x rounds to itself.
+			spent := r.Spent == 300 || own.Name == "lbfgs" && r.Spent < 300
+			if math.IsNaN(r.best()) || len(r.Checkpoints) != 9 || !spent {
 				t.Errorf("%s on %s: best %v, %d checkpoints, %d evaluations", own.Name, p.Name, r.best(), len(r.Checkpoints), r.Spent)
 			}
 		}

@@ -1,0 +1,170 @@
+package method
+
+import (
+	"fmt"
+	"math"
+
+	"ppal/trainer"
+	"ppal/trainer/problem"
+	"ppal/trainer/step"
+)
+
+// augmentedRule is a DualRule whose primal step minimises an augmented Lagrangian while the
+// multipliers stay fixed.
+type augmentedRule interface {
+	trainer.DualRule
+	// augmented returns the function that the primal steps minimise. Its multipliers are the rule's
+	// own slice.
+	augmented() step.Augmented
+	// updateOuter updates the multipliers with g at an approximate minimiser, and reports whether they
+	// can change.
+	updateOuter(g []float64) bool
+	// tighten raises the penalty, because the violation did not halve, and reports whether it did.
+	tighten() bool
+	// settle says that w are the coefficients of the constraints in the gradient at the iterate.
+	settle(w []float64)
+}
+
+// secondOrder implements the iteration of an augmentedRule by quasi-Newton steps. An iteration
+// updates the dual variables if that promises more than the next step, and then takes the step.
+//
+// The update promises ||w - lambda||^2/(2c), the step the decrease of its model (step.Augmented,
+// step.QuasiNewton). Both are changes of the same Lagrangian, so that their ratio has no unit and
+// no scale: the multipliers move when a step inside the trust region promises less than a tenth of
+// the update. The number of steps between updates follows. An update costs a backward pass.
+//
+// If the violation ||max(0, g)|| has not halved at an update, or after 100 steps without an update,
+// the penalty doubles (Bertsekas, Constrained Optimization and Lagrange Multiplier Methods, 1982,
+// section 2.2).
+type secondOrder struct {
+	rule      augmentedRule
+	step      *step.QuasiNewton
+	tolerance float64 // violation that needs no larger penalty
+	waited    int     // steps since the last look at the violation
+	moved     bool    // the iterate has moved since then: else an update would repeat itself for ever
+	violation float64 // at the last look
+	w         []float64
+}
+
+const (
+	outerShare     = 0.1 // a step that promises less than this share of an update waits for the update
+	patience       = 100 // steps without an update
+	violationShare = 0.5 // the violation must fall by this factor
+	toleranceShare = 0.1 // of the feasibility tolerance
+	firstPenalty   = 1   // the first rho of PPALA with quasi-Newton steps
+)
+
+// newSecondOrder prepares a run. tolerance is the largest violation that counts as feasible.
+func newSecondOrder(rule augmentedRule, p problem.Problem, at *problem.Point, tolerance float64) (*secondOrder, error) {
+	quasi, err := step.NewQuasiNewton(p)
+	if err != nil {
+		return nil, fmt.Errorf("method: %s: %w", rule.Name(), err)
+	}
+	return &secondOrder{rule: rule, step: quasi, tolerance: toleranceShare * tolerance, violation: violationOf(at.Constraints),
+		w: make([]float64, len(at.Constraints))}, nil
+}
+
+// iterate moves the iterate from x_k to x_{k+1}.
+func (s *secondOrder) iterate(p problem.Problem, at *problem.Point) error {
+	phi := s.rule.augmented()
+	decrease, cut, err := s.step.Predict(p, at, phi)
+	if err != nil {
+		return err
+	}
+	if s.outer(at.Constraints, phi, decrease, cut) {
+		s.step.Refresh()
+		phi = s.rule.augmented()
+		if _, _, err = s.step.Predict(p, at, phi); err != nil {
+			return err
+		}
+	}
+	moved, err := s.step.Try(p, at, phi)
+	if err != nil {
+		return err
+	}
+	s.moved = s.moved || moved
+	phi.Coefficients(s.w, at.Constraints)
+	s.rule.settle(s.w)
+	return nil
+}
+
+// outer updates the dual variables or raises the penalty if it is time, and reports whether it did.
+func (s *secondOrder) outer(g []float64, phi step.Augmented, decrease float64, cut bool) bool {
+	gain := phi.Gain(g)
+	update := s.moved && !cut && gain > 0 && decrease <= outerShare*gain
+	if s.waited++; !update && (s.waited < patience || !s.moved) {
+		return false
+	}
+	v := violationOf(g)
+	slow := v > violationShare*s.violation && v > s.tolerance
+	s.waited, s.moved, s.violation = 0, false, v
+	changed := update && s.rule.updateOuter(g)
+	return slow && s.rule.tighten() || changed
+}
+
+// violationOf returns ||max(0, g)||.
+func violationOf(g []float64) float64 {
+	sum := 0.0
+	for _, v := range g {
+		sum += max(0, v) * max(0, v)
+	}
+	return math.Sqrt(sum)
+}
+
+// visitState shows the state to v.
+func (s *secondOrder) visitState(v problem.StateVisitor) {
+	moved := 0
+	if s.moved {
+		moved = 1
+	}
+	v.Count("outer.waited", &s.waited)
+	v.Count("outer.moved", &moved)
+	s.moved = moved == 1
+	v.Number("outer.violation", &s.violation)
+	s.step.VisitState(v)
+}
+
+// smoothForm is the smooth form of a problem whose constraints are maxima of pieces, with a
+// constraint for each piece, and its point.
+type smoothForm struct {
+	problem.Problem
+	pieces problem.Piecewise
+	at     problem.Point
+}
+
+// newSmoothForm returns the smooth form of p at p's iterate.
+func newSmoothForm(p problem.Piecewise, at *problem.Point) *smoothForm {
+	s := &smoothForm{Problem: problem.Split(p), pieces: p}
+	s.at = problem.NewPoint(s.Problem)
+	s.enter(at)
+	return s
+}
+
+// enter sets the point to p's last forward pass.
+func (s *smoothForm) enter(at *problem.Point) {
+	s.at.Objective, s.at.GradientEvaluations = at.Objective, at.GradientEvaluations
+	h := s.pieces.Terms()
+	for i, b := range s.pieces.Pieces() {
+		s.at.Constraints[i] = b.Value(h)
+	}
+}
+
+// leave sets at to the point of the smooth form.
+func (s *smoothForm) leave(at *problem.Point) {
+	at.Objective, at.GradientEvaluations = s.at.Objective, s.at.GradientEvaluations
+	for j := range at.Constraints {
+		at.Constraints[j] = math.Inf(-1)
+	}
+	for i, b := range s.pieces.Pieces() {
+		at.Constraints[b.Constraint] = max(at.Constraints[b.Constraint], s.at.Constraints[i])
+	}
+}
+
+// sums adds up the numbers of the pieces of each of m constraints.
+func (s *smoothForm) sums(x []float64, m int) []float64 {
+	sums := make([]float64, m)
+	for i, b := range s.pieces.Pieces() {
+		sums[b.Constraint] += x[i]
+	}
+	return sums
+}

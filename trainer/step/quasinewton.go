@@ -1,0 +1,361 @@
+package step
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
+)
+
+// QuasiNewton minimises an augmented Lagrangian phi plus r by trust-region steps. With the gradient
+// d = grad phi(x) and a BFGS model B of the Hessian from the last 20 pairs of moves and gradient
+// changes, a step solves
+//
+//	minimise  <d, z> + z^T B z/2 + r(x + z)  over ||z|| <= Delta
+//
+// exactly, for r = 0, the ball and the squared norm (see spanModel and region). The iterate moves
+// if phi + r falls by more than 1e-4 of the predicted decrease. The pair of a rejected step stays,
+// too.
+//
+// Delta halves after a poor step, doubles after a good step, and is at most c (1 + ||x||). At
+// first c = 0.05. On networks with saturating losses, longer steps leave some rows with the wrong
+// sign for ever, and the run ends in a worse local minimum. While the longest steps decrease phi by
+// less than a twentieth each, c doubles, because such steps are too short (linear models from
+// x = 0).
+//
+// All pairs are differences of gradients with the same multipliers and the same penalty. The change
+// of J^T w with w does not enter them.
+//
+// If the predicted or the measured decrease is below the rounding errors of phi, the step compares
+// gradients instead: -<d + d+, s>/2 is the decrease to second order. Steps below the rounding of x
+// end the search (Predict returns 0) until the multipliers change.
+//
+// The step needs the exact problem: no mini-batches, no kinks. It costs a forward and a backward
+// pass, and a forward pass more if it is rejected. The vectors stay on the device: 2 x 20 vectors
+// of the pairs, and four more. The host gets their inner products.
+//
+// Sources: Nocedal and Wright, Numerical Optimization, 2nd edition, chapters 4 and 7; Hager and
+// Zhang, SIAM J. Optim. 16, 2005 (decrease below rounding).
+type QuasiNewton struct {
+	space   *problem.Space
+	s, y    []problem.Vector // moves and gradient changes, by slot
+	order   []int            // slots of the pairs, oldest first
+	d       problem.Vector   // grad phi at the iterate, if current
+	trial   problem.Vector   // grad phi at the trial point
+	start   problem.Vector   // the iterate before the trial
+	current bool             // d belongs to the iterate and the multipliers
+	gram    *mat.SymDense    // inner products by slot: the moves, the changes, d and the iterate
+	radius  float64          // Delta; 0 before the first step
+	reach   float64          // c
+	length  float64          // ||z|| of the last plan; NaN before the first
+	again   bool             // the search began again since the last accepted step
+	spent   bool             // steps are below the rounding of x
+
+	coefficients, g []float64
+	plan            plan
+}
+
+// plan is a planned step.
+type plan struct {
+	vectors      []problem.Vector // whose combination is z
+	coefficients []float64
+	decrease     float64 // predicted
+	norm         float64 // ||x||
+	longest      bool    // Delta is at its largest and cuts z
+	sphere       bool    // x + z is on the sphere of the ball
+}
+
+const (
+	quasiNewtonPairs = 20
+	firstReach       = 0.05 // the first c
+	reachGrowth      = 2
+	slowShare        = 0.05 // a decrease of phi below this share doubles c
+	fastShare        = 0.1  // a decrease of phi above this share halves c
+	goodRatio        = 0.75 // of the measured and the predicted decrease
+	poorRatio        = 0.25
+	leastRatio       = 1e-4
+	leastCosine      = 1e-8 // of s and y in a pair
+	leastMove        = 2    // unit roundoffs of 1 + ||x||: shorter steps give up
+	restartRadius    = 1e-3 // Delta without pairs near rounding, relative to 1 + ||x||
+	noiseRoundoffs   = 16
+)
+
+// NewQuasiNewton returns the step for p, without pairs. It returns an error that wraps
+// problem.ErrSettings if QuasiNewtonApplies reports false.
+func NewQuasiNewton(p problem.Problem) (*QuasiNewton, error) {
+	if !QuasiNewtonApplies(p) {
+		return nil, fmt.Errorf("step: %w: the lbfgs step needs all rows in each step, functions without kinks (no relu), and the regularizer none, ball or l2; use the nesterov step", problem.ErrSettings)
+	}
+	m := problem.Constraints(p)
+	q := &QuasiNewton{space: p.Space(), d: p.Space().New(), trial: p.Space().New(), start: p.Space().New(),
+		gram: mat.NewSymDense(2*quasiNewtonPairs+2, nil), reach: firstReach, length: math.NaN(),
+		coefficients: make([]float64, 1+m), g: make([]float64, m)}
+	q.coefficients[0] = 1
+	return q, nil
+}
+
+// QuasiNewtonApplies reports whether QuasiNewton supports p.
+func QuasiNewtonApplies(p problem.Problem) bool {
+	f := problem.FeaturesOf(p)
+	if f.Batches != nil || f.Kinks || f.Pieces != nil {
+		return false
+	}
+	switch p.Space().Regularizer.Kind {
+	case problem.NoRegularizer, problem.Ball, problem.SquaredL2:
+		return true
+	}
+	return false
+}
+
+// Last returns the length of the last planned step, NaN before the first.
+func (q *QuasiNewton) Last() float64 { return q.length }
+
+// Refresh says that the multipliers or the penalty of phi have changed.
+func (q *QuasiNewton) Refresh() { q.current, q.spent = false, false }
+
+// Predict plans the next step. It returns the decrease of phi + r that the model predicts, and
+// whether the trust region cuts the step. at holds f and g of the last Forward at the iterate.
+func (q *QuasiNewton) Predict(p problem.Problem, at *problem.Point, phi Augmented) (decrease float64, cut bool, err error) {
+	q.plan = plan{}
+	if !q.current {
+		phi.Coefficients(q.coefficients[1:], at.Constraints)
+		if err := at.Backward(p, q.coefficients, q.d); err != nil {
+			return 0, false, err
+		}
+		q.current = true
+	}
+	if q.spent {
+		return 0, false, nil
+	}
+	if decrease, cut = q.solve(); q.plan.vectors == nil && len(q.order) > 0 {
+		q.order = q.order[:0] // rounding spoils the model: begin again
+		decrease, cut = q.solve()
+	}
+	return decrease, cut, q.space.Err()
+}
+
+// solve plans a step with the present pairs.
+func (q *QuasiNewton) solve() (decrease float64, cut bool) {
+	handles, rows, pairs := q.basis()
+	n := len(handles)
+	q.fill(2*quasiNewtonPairs, q.d, handles, rows)
+	q.fill(2*quasiNewtonPairs+1, problem.Iterate, handles, rows)
+	gram := mat.NewSymDense(n, nil)
+	for i, r := range rows {
+		for j := range i + 1 {
+			gram.SetSym(i, j, q.gram.At(r, rows[j]))
+		}
+	}
+	norm := math.Sqrt(gram.At(n-1, n-1))
+	largest := q.reach * (1 + norm)
+	if q.radius == 0 || q.radius > largest {
+		q.radius = largest
+	}
+	model := newSpanModel(gram, pairs)
+	if model == nil {
+		return 0, false
+	}
+	r := region{h: model.eigenvalues, g: model.rotate(n - 2), x: model.rotate(n - 1), d: make([]float64, model.rank), radius: q.radius}
+	switch reg := q.space.Regularizer; reg.Kind {
+	case problem.Ball:
+		r.ball = math.Max(reg.Radius, norm) // rounding may put x outside
+	case problem.SquaredL2:
+		r.ridge = reg.Weight
+	}
+	if len(pairs) == 0 { // no curvature yet: descend to the end of the region
+		for i := range r.h {
+			r.h[i] = gradientCurvature * vec.Norm(r.g) / q.radius
+		}
+	}
+	decrease, cut, sphere := r.solve()
+	coefficients := model.combination(r.d)
+	if coefficients == nil || !vec.Finite(decrease) {
+		return 0, false
+	}
+	q.length = vec.Norm(r.d)
+	q.plan = plan{coefficients: coefficients, decrease: decrease, norm: norm, longest: cut && q.radius == largest, sphere: sphere}
+	for _, i := range model.basis {
+		q.plan.vectors = append(q.plan.vectors, handles[i])
+	}
+	return decrease, cut
+}
+
+// gradientCurvature is the model's curvature without pairs, relative to ||d||/Delta.
+const gradientCurvature = 1e-9
+
+// basis returns the vectors of the model, their rows in gram, and the positions of each pair.
+func (q *QuasiNewton) basis() (handles []problem.Vector, rows []int, pairs [][2]int) {
+	for k, slot := range q.order {
+		handles, rows = append(handles, q.s[slot]), append(rows, slot)
+		pairs = append(pairs, [2]int{k, len(q.order) + k})
+	}
+	for _, slot := range q.order {
+		handles, rows = append(handles, q.y[slot]), append(rows, quasiNewtonPairs+slot)
+	}
+	return append(handles, q.d, problem.Iterate), append(rows, 2*quasiNewtonPairs, 2*quasiNewtonPairs+1), pairs
+}
+
+// fill writes the inner products of v, whose row is row, with the vectors.
+func (q *QuasiNewton) fill(row int, v problem.Vector, vectors []problem.Vector, rows []int) {
+	dots := make([]float64, len(vectors))
+	q.space.Dots(dots, v, vectors)
+	for i, dot := range dots {
+		q.gram.SetSym(row, rows[i], dot)
+	}
+}
+
+// Try takes the planned step, or leaves the iterate and shrinks the region. It reports whether the
+// iterate moved. at then holds f and g at the iterate.
+func (q *QuasiNewton) Try(p problem.Problem, at *problem.Point, phi Augmented) (moved bool, err error) {
+	if !(q.plan.decrease > 0) || q.length <= leastMove*q.space.Roundoff()*(1+q.plan.norm) {
+		q.giveUp()
+		return false, nil
+	}
+	f := at.Objective
+	copy(q.g, at.Constraints)
+	q.space.Combine(q.start, 1, problem.Iterate, 0, problem.Iterate)
+	q.space.Sum(problem.Iterate, append(q.plan.coefficients, 1), append(q.plan.vectors, problem.Iterate))
+	if q.plan.sphere { // the certificate needs x on the sphere to rounding
+		norm := math.Sqrt(q.space.Dot(problem.Iterate, problem.Iterate))
+		q.space.Combine(problem.Iterate, q.space.Regularizer.Radius/norm, problem.Iterate, 0, problem.Iterate)
+	}
+	q.space.Project()
+	if err := at.Forward(p); err != nil {
+		return false, err
+	}
+	if !vec.Finite(at.Objective) || vec.FirstNonFinite(at.Constraints) >= 0 {
+		q.radius = probeShrink * q.length
+		return false, q.back(p, at)
+	}
+	phi.Coefficients(q.coefficients[1:], at.Constraints)
+	if err := at.Backward(p, q.coefficients, q.trial); err != nil {
+		return false, err
+	}
+	slot := q.free()
+	q.space.Combine(q.s[slot], 1, problem.Iterate, -1, q.start)
+	q.space.Combine(q.y[slot], 1, q.trial, -1, q.d)
+	value := phi.Value(f, q.g)
+	actual := q.actual(value-phi.Value(at.Objective, at.Constraints), phi.noise(f, q.g, q.space.Roundoff()), slot)
+	q.resize(actual, value)
+	q.remember(slot)
+	if !(actual > leastRatio*q.plan.decrease) {
+		return false, q.back(p, at)
+	}
+	q.d, q.trial = q.trial, q.d
+	q.again = false
+	return true, q.space.Err()
+}
+
+// giveUp ends the search until the multipliers change. Before, the search begins again once without
+// pairs, because the pairs of steps near the rounding of x mislead the model.
+func (q *QuasiNewton) giveUp() {
+	q.spent = q.again || len(q.order) == 0
+	q.again, q.order, q.radius = true, q.order[:0], restartRadius*(1+q.plan.norm)
+}
+
+// actual returns the decrease of phi + r by the step in the slot, for the decrease of phi.
+func (q *QuasiNewton) actual(decrease, noise float64, slot int) float64 {
+	if q.plan.decrease <= noise || math.Abs(decrease) <= noise {
+		dots := [2]float64{q.space.Dot(q.d, q.s[slot]), q.space.Dot(q.trial, q.s[slot])}
+		decrease = -(dots[0] + dots[1]) / 2
+	}
+	if r := q.space.Regularizer; r.Kind == problem.SquaredL2 {
+		// (||x||^2 - ||x+||^2)/2 = -<x + x+, s>/2, without cancellation.
+		decrease -= r.Weight / 2 * (q.space.Dot(q.start, q.s[slot]) + q.space.Dot(problem.Iterate, q.s[slot]))
+	}
+	return decrease
+}
+
+// resize changes Delta and c after a step with the actual decrease from the value of phi.
+func (q *QuasiNewton) resize(actual, value float64) {
+	ratio := actual / q.plan.decrease
+	switch {
+	case !(ratio >= poorRatio):
+		q.radius = q.length / 2
+	case ratio > goodRatio && q.length > 0.8*q.radius:
+		q.radius *= 2
+	}
+	if !q.plan.longest || !(ratio > goodRatio) {
+		return
+	}
+	switch share := actual / math.Abs(value); {
+	case share < slowShare:
+		q.reach *= reachGrowth
+	case share > fastShare:
+		q.reach = math.Max(firstReach, q.reach/reachGrowth)
+	}
+}
+
+// back restores the iterate, and f and g at it.
+func (q *QuasiNewton) back(p problem.Problem, at *problem.Point) error {
+	q.space.Combine(problem.Iterate, 1, q.start, 0, q.start)
+	return at.Forward(p)
+}
+
+// free returns a slot for a pair: an empty slot, or that of the oldest pair.
+func (q *QuasiNewton) free() int {
+	if len(q.order) == quasiNewtonPairs {
+		oldest := q.order[0]
+		q.order = slices.Delete(q.order, 0, 1)
+		return oldest
+	}
+	slot := 0
+	for slices.Contains(q.order, slot) {
+		slot++
+	}
+	q.grow(slot)
+	return slot
+}
+
+// grow makes the vectors of the slots up to slot.
+func (q *QuasiNewton) grow(slot int) {
+	for len(q.s) <= slot {
+		q.s, q.y = append(q.s, q.space.New()), append(q.y, q.space.New())
+	}
+}
+
+// remember keeps the pair in the slot if its curvature is positive.
+func (q *QuasiNewton) remember(slot int) {
+	q.order = append(q.order, slot)
+	handles, rows, _ := q.basis()
+	q.fill(slot, q.s[slot], handles, rows)
+	q.fill(quasiNewtonPairs+slot, q.y[slot], handles, rows)
+	ss, yy := q.gram.At(slot, slot), q.gram.At(quasiNewtonPairs+slot, quasiNewtonPairs+slot)
+	if sy := q.gram.At(slot, quasiNewtonPairs+slot); !(sy > leastCosine*math.Sqrt(ss*yy)) {
+		q.order = q.order[:len(q.order)-1]
+	}
+}
+
+// VisitState shows the state to v, which saves or restores it.
+func (q *QuasiNewton) VisitState(v problem.StateVisitor) {
+	pairs, current, again, spent := len(q.order), count(q.current), count(q.again), count(q.spent)
+	v.Count("quasi.pairs", &pairs)
+	v.Count("quasi.current", &current)
+	v.Count("quasi.again", &again)
+	v.Count("quasi.spent", &spent)
+	q.current, q.again, q.spent = current == 1, again == 1, spent == 1
+	v.Number("quasi.radius", &q.radius)
+	v.Number("quasi.reach", &q.reach)
+	v.Number("quasi.length", &q.length)
+	v.Numbers("quasi.gram", q.gram.RawSymmetric().Data)
+	v.Vector("quasi.gradient", q.d)
+	q.order = append(q.order, make([]int, quasiNewtonPairs)...)[:min(pairs, quasiNewtonPairs)]
+	for k := range q.order {
+		v.Count(fmt.Sprintf("quasi.slot%d", k), &q.order[k])
+		q.grow(q.order[k])
+		v.Vector(fmt.Sprintf("quasi.move%d", k), q.s[q.order[k]])
+		v.Vector(fmt.Sprintf("quasi.change%d", k), q.y[q.order[k]])
+	}
+}
+
+// count returns 1 for true.
+func count(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,151 @@
+package step
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"ppal/trainer/internal/vec"
+)
+
+// value returns the model's value at d.
+func (r *region) value(d []float64) float64 {
+	sum := 0.0
+	for i, z := range d {
+		sum += z*(r.g[i]+r.h[i]*z/2) + r.ridge/2*((r.x[i]+z)*(r.x[i]+z)-r.x[i]*r.x[i])
+	}
+	return sum
+}
+
+// The minimiser is inside both balls, and no point near it or far from it that is inside both balls
+// has a smaller value.
+func TestRegionMinimises(t *testing.T) {
+	draws := rand.New(rand.NewPCG(1, 2))
+	normal := func(n int) []float64 {
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = draws.NormFloat64()
+		}
+		return x
+	}
+	cuts, spheres, both := 0, 0, 0
+	for range 300 {
+		n := 1 + draws.IntN(5)
+		r := &region{h: normal(n), g: normal(n), x: normal(n), d: make([]float64, n), radius: math.Exp(2 * draws.NormFloat64())}
+		for i, v := range r.h {
+			r.h[i] = math.Exp(3 * v)
+		}
+		if draws.IntN(3) > 0 {
+			r.ball = vec.Norm(r.x) * (1 + draws.Float64())
+		}
+		if draws.IntN(3) == 0 {
+			r.ridge = draws.Float64()
+		}
+		decrease, cut, sphere := r.solve()
+		best := r.value(r.d)
+		if math.Abs(best+decrease) > 1e-12*(1+math.Abs(best)) || decrease < 0 {
+			t.Fatalf("the decrease is %v, the value %v", decrease, best)
+		}
+		inside := func(d []float64) bool {
+			return vec.Norm(d) <= r.radius*(1+1e-8) && (r.ball == 0 || (&region{x: r.x, d: d}).norm(1) <= r.ball*(1+1e-12))
+		}
+		if !inside(r.d) {
+			t.Fatalf("||d|| = %v of %v, ||x + d|| = %v of %v", r.norm(0), r.radius, r.norm(1), r.ball)
+		}
+		if cut {
+			cuts++
+		}
+		if sphere {
+			spheres++
+		}
+		if cut && sphere {
+			both++
+		}
+		for k := range 2000 {
+			d := normal(n)
+			scale := math.Pow(10, -float64(k%7))
+			for i := range d {
+				d[i] = r.d[i] + scale*d[i]
+			}
+			if inside(d) && r.value(d) < best-1e-7*(1+math.Abs(best)) {
+				t.Fatalf("h %v, g %v, x %v, radius %v, ball %v: the value at %v is %v, less than %v at %v",
+					r.h, r.g, r.x, r.radius, r.ball, d, r.value(d), best, r.d)
+			}
+		}
+	}
+	if cuts < 20 || spheres < 20 || both < 5 {
+		t.Errorf("%d steps were cut, %d on the sphere, %d both: the draws test too little", cuts, spheres, both)
+	}
+}
+
+// The step of the small model equals -B^-1 g for the dense BFGS matrix in R^n.
+func TestSpanModelIsTheDenseModel(t *testing.T) {
+	const n, count = 30, 6
+	draws := rand.New(rand.NewPCG(3, 4))
+	column := func() *mat.VecDense {
+		v := mat.NewVecDense(n, nil)
+		for i := range n {
+			v.SetVec(i, draws.NormFloat64())
+		}
+		return v
+	}
+	var vectors []*mat.VecDense
+	var pairs [][2]int
+	for k := range count {
+		s := column()
+		y := mat.NewVecDense(n, nil)
+		for i := range n { // a diagonal Hessian, and a little noise
+			y.SetVec(i, (1+float64(i))*s.AtVec(i)+0.01*draws.NormFloat64())
+		}
+		vectors = append(vectors, s, y)
+		pairs = append(pairs, [2]int{2 * k, 2*k + 1})
+	}
+	gradient, x := column(), column()
+	vectors = append(vectors, gradient, x, vectors[0]) // a vector twice: the span has one dimension less
+	gram := mat.NewSymDense(len(vectors), nil)
+	for i, v := range vectors {
+		for j := range i + 1 {
+			gram.SetSym(i, j, mat.Dot(v, vectors[j]))
+		}
+	}
+	m := newSpanModel(gram, pairs)
+	if m == nil || m.rank != len(vectors)-1 {
+		t.Fatalf("the model is %+v, want rank %d", m, len(vectors)-1)
+	}
+
+	last := pairs[count-1]
+	sigma := mat.Dot(vectors[last[1]], vectors[last[1]]) / mat.Dot(vectors[last[0]], vectors[last[1]])
+	b := mat.NewSymDense(n, nil)
+	for i := range n {
+		b.SetSym(i, i, sigma)
+	}
+	for _, p := range pairs {
+		s, y := vectors[p[0]], vectors[p[1]]
+		bs := mat.NewVecDense(n, nil)
+		bs.MulVec(b, s)
+		b.SymRankOne(b, -1/mat.Dot(s, bs), bs)
+		b.SymRankOne(b, 1/mat.Dot(s, y), y)
+	}
+	var factor mat.Cholesky
+	if !factor.Factorize(b) {
+		t.Fatal("the dense model is not positive definite")
+	}
+	want := mat.NewVecDense(n, nil)
+	if err := factor.SolveVecTo(want, gradient); err != nil {
+		t.Fatal(err)
+	}
+
+	r := region{h: m.eigenvalues, g: m.rotate(2 * count), x: m.rotate(2*count + 1), d: make([]float64, m.rank), radius: math.Inf(1)}
+	r.solve()
+	got := mat.NewVecDense(n, nil)
+	for k, c := range m.combination(r.d) {
+		got.AddScaledVec(got, c, vectors[m.basis[k]])
+	}
+	for i := range n {
+		if e := math.Abs(got.AtVec(i) + want.AtVec(i)); e > 1e-9 {
+			t.Fatalf("d_%d = %v, want %v", i, got.AtVec(i), -want.AtVec(i))
+		}
+	}
+}
