@@ -40,9 +40,9 @@ type secondOrder struct {
 	rule      augmentedRule
 	step      *step.QuasiNewton
 	tolerance float64 // violation that needs no larger penalty
-	waited    int     // steps since the last look at the violation
-	moved     bool    // the iterate has moved since then: else an update would repeat itself for ever
-	violation float64 // at the last look
+	waited    int     // steps since the violation was compared
+	moved     bool    // the iterate has moved since then; without a move an update would repeat itself
+	violation float64 // when it was compared last
 	w         []float64
 }
 

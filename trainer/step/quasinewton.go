@@ -41,19 +41,19 @@ import (
 // Sources: Nocedal and Wright, Numerical Optimization, 2nd edition, chapters 4 and 7; Hager and
 // Zhang, SIAM J. Optim. 16, 2005 (decrease below rounding).
 type QuasiNewton struct {
-	space   *problem.Space
-	s, y    []problem.Vector // moves and gradient changes, by slot
-	order   []int            // slots of the pairs, oldest first
-	d       problem.Vector   // grad phi at the iterate, if current
-	trial   problem.Vector   // grad phi at the trial point
-	start   problem.Vector   // the iterate before the trial
-	current bool             // d belongs to the iterate and the multipliers
-	gram    *mat.SymDense    // inner products by slot: the moves, the changes, d and the iterate
-	radius  float64          // Delta; 0 before the first step
-	reach   float64          // c
-	length  float64          // ||z|| of the last plan; NaN before the first
-	again   bool             // the search began again since the last accepted step
-	spent   bool             // steps are below the rounding of x
+	space     *problem.Space
+	s, y      []problem.Vector // moves and gradient changes, by slot
+	order     []int            // slots of the pairs, oldest first
+	d         problem.Vector   // grad phi at the iterate, if current
+	trial     problem.Vector   // grad phi at the trial point
+	start     problem.Vector   // the iterate before the trial
+	current   bool             // d belongs to the iterate and the multipliers
+	gram      *mat.SymDense    // inner products by slot: the moves, the changes, d and the iterate
+	radius    float64          // Delta; 0 before the first step
+	limit     float64          // c
+	length    float64          // ||z|| of the last plan; NaN before the first
+	restarted bool             // the search began again since the last accepted step
+	exhausted bool             // steps are below the rounding of x
 
 	coefficients, g []float64
 	plan            plan
@@ -71,8 +71,8 @@ type plan struct {
 
 const (
 	quasiNewtonPairs = 20
-	firstReach       = 0.05 // the first c
-	reachGrowth      = 2
+	firstLimit       = 0.05 // the first c
+	limitGrowth      = 2
 	slowShare        = 0.05 // a decrease of phi below this share doubles c
 	fastShare        = 0.1  // a decrease of phi above this share halves c
 	goodRatio        = 0.75 // of the measured and the predicted decrease
@@ -92,7 +92,7 @@ func NewQuasiNewton(p problem.Problem) (*QuasiNewton, error) {
 	}
 	m := problem.Constraints(p)
 	q := &QuasiNewton{space: p.Space(), d: p.Space().New(), trial: p.Space().New(), start: p.Space().New(),
-		gram: mat.NewSymDense(2*quasiNewtonPairs+2, nil), reach: firstReach, length: math.NaN(),
+		gram: mat.NewSymDense(2*quasiNewtonPairs+2, nil), limit: firstLimit, length: math.NaN(),
 		coefficients: make([]float64, 1+m), g: make([]float64, m)}
 	q.coefficients[0] = 1
 	return q, nil
@@ -115,7 +115,7 @@ func QuasiNewtonApplies(p problem.Problem) bool {
 func (q *QuasiNewton) Last() float64 { return q.length }
 
 // Refresh says that the multipliers or the penalty of phi have changed.
-func (q *QuasiNewton) Refresh() { q.current, q.spent = false, false }
+func (q *QuasiNewton) Refresh() { q.current, q.exhausted = false, false }
 
 // Predict plans the next step. It returns the decrease of phi + r that the model predicts, and
 // whether the trust region cuts the step. at holds f and g of the last Forward at the iterate.
@@ -128,7 +128,7 @@ func (q *QuasiNewton) Predict(p problem.Problem, at *problem.Point, phi Augmente
 		}
 		q.current = true
 	}
-	if q.spent {
+	if q.exhausted {
 		return 0, false, nil
 	}
 	if decrease, cut = q.solve(); q.plan.vectors == nil && len(q.order) > 0 {
@@ -151,7 +151,7 @@ func (q *QuasiNewton) solve() (decrease float64, cut bool) {
 		}
 	}
 	norm := math.Sqrt(gram.At(n-1, n-1))
-	largest := q.reach * (1 + norm)
+	largest := q.limit * (1 + norm)
 	if q.radius == 0 || q.radius > largest {
 		q.radius = largest
 	}
@@ -246,15 +246,15 @@ func (q *QuasiNewton) Try(p problem.Problem, at *problem.Point, phi Augmented) (
 		return false, q.back(p, at)
 	}
 	q.d, q.trial = q.trial, q.d
-	q.again = false
+	q.restarted = false
 	return true, q.space.Err()
 }
 
 // giveUp ends the search until the multipliers change. Before, the search begins again once without
 // pairs, because the pairs of steps near the rounding of x mislead the model.
 func (q *QuasiNewton) giveUp() {
-	q.spent = q.again || len(q.order) == 0
-	q.again, q.order, q.radius = true, q.order[:0], restartRadius*(1+q.plan.norm)
+	q.exhausted = q.restarted || len(q.order) == 0
+	q.restarted, q.order, q.radius = true, q.order[:0], restartRadius*(1+q.plan.norm)
 }
 
 // actual returns the decrease of phi + r by the step in the slot, for the decrease of phi.
@@ -284,9 +284,9 @@ func (q *QuasiNewton) resize(actual, value float64) {
 	}
 	switch share := actual / math.Abs(value); {
 	case share < slowShare:
-		q.reach *= reachGrowth
+		q.limit *= limitGrowth
 	case share > fastShare:
-		q.reach = math.Max(firstReach, q.reach/reachGrowth)
+		q.limit = math.Max(firstLimit, q.limit/limitGrowth)
 	}
 }
 
@@ -332,14 +332,14 @@ func (q *QuasiNewton) remember(slot int) {
 
 // VisitState shows the state to v, which saves or restores it.
 func (q *QuasiNewton) VisitState(v problem.StateVisitor) {
-	pairs, current, again, spent := len(q.order), count(q.current), count(q.again), count(q.spent)
+	pairs, current, restarted, exhausted := len(q.order), count(q.current), count(q.restarted), count(q.exhausted)
 	v.Count("quasi.pairs", &pairs)
 	v.Count("quasi.current", &current)
-	v.Count("quasi.again", &again)
-	v.Count("quasi.spent", &spent)
-	q.current, q.again, q.spent = current == 1, again == 1, spent == 1
+	v.Count("quasi.restarted", &restarted)
+	v.Count("quasi.exhausted", &exhausted)
+	q.current, q.restarted, q.exhausted = current == 1, restarted == 1, exhausted == 1
 	v.Number("quasi.radius", &q.radius)
-	v.Number("quasi.reach", &q.reach)
+	v.Number("quasi.limit", &q.limit)
 	v.Number("quasi.length", &q.length)
 	v.Numbers("quasi.gram", q.gram.RawSymmetric().Data)
 	v.Vector("quasi.gradient", q.d)

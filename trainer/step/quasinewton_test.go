@@ -106,10 +106,10 @@ func TestQuasiNewtonAvoidsNonFiniteValues(t *testing.T) {
 // At the minimiser the search ends: no more evaluations.
 func TestQuasiNewtonEndsAtRounding(t *testing.T) {
 	_, at, q := minimise(t, quadratic(3), []float64{1, 1, 1}, 200)
-	if !q.spent || at.GradientEvaluations > 100 {
-		t.Errorf("spent is %v after %d gradients, want true after fewer than 100", q.spent, at.GradientEvaluations)
+	if !q.exhausted || at.GradientEvaluations > 100 {
+		t.Errorf("exhausted is %v after %d gradients, want true after fewer than 100", q.exhausted, at.GradientEvaluations)
 	}
-	if q.Refresh(); q.spent {
+	if q.Refresh(); q.exhausted {
 		t.Error("new multipliers must begin the search again")
 	}
 }
