@@ -113,12 +113,7 @@ func (s *Stepper) Restore(p problem.Problem, m int, state *State) error {
 
 // visitState shows the state of the stepper, the rule and the primal step to v.
 func (s *Stepper) visitState(v problem.StateVisitor) {
-	weighed := 0
-	if s.weighed {
-		weighed = 1
-	}
-	v.Count("stepper.weighed", &weighed)
-	s.weighed = weighed != 0
+	problem.VisitFlag(v, "stepper.weighed", &s.weighed)
 	s.rule.VisitDual(v)
 	s.step.VisitState(v)
 }

@@ -254,12 +254,7 @@ func (d *perturbed) settle(w []float64) {
 func (d *perturbed) VisitDual(v problem.StateVisitor) {
 	v.Count("dual.k", &d.k)
 	v.Count("dual.negative", &d.negative)
-	settled := 0
-	if d.settled {
-		settled = 1
-	}
-	v.Count("dual.settled", &settled)
-	d.settled = settled == 1
+	problem.VisitFlag(v, "dual.settled", &d.settled)
 	v.Number("dual.delta", &d.delta)
 	v.Number("dual.rho", &d.rho)
 	v.Number("dual.largest-step", &d.largestStep)

@@ -113,13 +113,8 @@ func violationOf(g []float64) float64 {
 
 // visitState shows the state to v.
 func (s *secondOrder) visitState(v problem.StateVisitor) {
-	moved := 0
-	if s.moved {
-		moved = 1
-	}
 	v.Count("outer.waited", &s.waited)
-	v.Count("outer.moved", &moved)
-	s.moved = moved == 1
+	problem.VisitFlag(v, "outer.moved", &s.moved)
 	v.Number("outer.violation", &s.violation)
 	s.step.VisitState(v)
 }

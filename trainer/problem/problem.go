@@ -146,3 +146,13 @@ type StateVisitor interface {
 	Numbers(name string, x []float64)
 	Vector(name string, v Vector)
 }
+
+// VisitFlag shows a flag to v, as the count 0 or 1.
+func VisitFlag(v StateVisitor, name string, flag *bool) {
+	n := 0
+	if *flag {
+		n = 1
+	}
+	v.Count(name, &n)
+	*flag = n != 0
+}

@@ -332,12 +332,11 @@ func (q *QuasiNewton) remember(slot int) {
 
 // VisitState shows the state to v, which saves or restores it.
 func (q *QuasiNewton) VisitState(v problem.StateVisitor) {
-	pairs, current, restarted, exhausted := len(q.order), count(q.current), count(q.restarted), count(q.exhausted)
+	pairs := len(q.order)
 	v.Count("quasi.pairs", &pairs)
-	v.Count("quasi.current", &current)
-	v.Count("quasi.restarted", &restarted)
-	v.Count("quasi.exhausted", &exhausted)
-	q.current, q.restarted, q.exhausted = current == 1, restarted == 1, exhausted == 1
+	problem.VisitFlag(v, "quasi.current", &q.current)
+	problem.VisitFlag(v, "quasi.restarted", &q.restarted)
+	problem.VisitFlag(v, "quasi.exhausted", &q.exhausted)
 	v.Number("quasi.radius", &q.radius)
 	v.Number("quasi.limit", &q.limit)
 	v.Number("quasi.length", &q.length)
@@ -350,12 +349,4 @@ func (q *QuasiNewton) VisitState(v problem.StateVisitor) {
 		v.Vector(fmt.Sprintf("quasi.move%d", k), q.s[q.order[k]])
 		v.Vector(fmt.Sprintf("quasi.change%d", k), q.y[q.order[k]])
 	}
-}
-
-// count returns 1 for true.
-func count(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }

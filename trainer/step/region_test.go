@@ -149,3 +149,12 @@ func TestSpanModelIsTheDenseModel(t *testing.T) {
 		}
 	}
 }
+
+// A Gram matrix that is not finite gives no model.
+func TestSpanModelRefusesNonFiniteNumbers(t *testing.T) {
+	for _, v := range []float64{math.NaN(), math.Inf(1)} {
+		if m := newSpanModel(mat.NewSymDense(2, []float64{1, v, v, 1}), nil); m != nil {
+			t.Errorf("%v: a model of rank %d", v, m.rank)
+		}
+	}
+}

@@ -44,6 +44,9 @@ func newSpanModel(gram *mat.SymDense, pairs [][2]int) *spanModel {
 			scaled.SetSym(i, j, gram.At(i, j)/length[i]/length[j])
 		}
 	}
+	if !finiteSym(scaled) {
+		return nil
+	}
 	var factor mat.PivotedCholesky
 	factor.Factorize(scaled, spanTolerance)
 	m := &spanModel{rank: factor.Rank()}
