@@ -113,7 +113,9 @@ func TestDamagedRunsAreRepeated(t *testing.T) {
 // A comparison continues with another number of parallel runs, and not with other data or another
 // version of the program.
 func TestWhatContinues(t *testing.T) {
-	file := func(sum string) []rundir.DataFile { return []rundir.DataFile{{Name: "rows.csv", Bytes: 3, SHA256: sum}} }
+	file := func(sum string) []rundir.DataFile {
+		return []rundir.DataFile{{Name: "rows.csv", Bytes: 3, SHA256: sum}}
+	}
 	dir := filepath.Join(t.TempDir(), "new")
 	s := study()
 	s.Version, s.Data = "1", file("abc")
@@ -125,7 +127,9 @@ func TestWhatContinues(t *testing.T) {
 		return int(opened.Load()), err
 	}
 	// Before a run has finished, data and version may change.
-	failing := func(context.Context, config.Train, trainer.Settings) (Trial, error) { return nil, errors.New("no data") }
+	failing := func(context.Context, config.Train, trainer.Settings) (Trial, error) {
+		return nil, errors.New("no data")
+	}
 	if _, err := Do(t.Context(), s, dir, failing, nil); err == nil {
 		t.Fatal("no error")
 	}
