@@ -14,8 +14,8 @@ import (
 	"ppal/trainer/session"
 )
 
-// dataSums returns the checksums of the files from which a run reads its data. Built-in data have no
-// files. A missing file has no checksum; the run reports it.
+// dataSums returns the checksums of the files from which a run reads its data. Built-in data have
+// no files. A missing file has no checksum; the run reports it.
 func (a *app) dataSums(ctx context.Context, cfg config.Train) ([]session.DataFile, error) {
 	dir, err := datasets.Dir(cfg.DataDir, a.getenv)
 	if err != nil {
