@@ -246,8 +246,8 @@ type sums struct {
 	md5, sha256 string
 }
 
-// sumRegular calls sumFile on a regular file, or on a link to a regular file. Other files, such as a
-// pipe, are an error: reading them may never end.
+// sumRegular calls sumFile on a regular file, or on a link to a regular file. Other files, such as
+// a pipe, are an error: reading them may never end.
 func sumRegular(ctx context.Context, path string) (sums, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return sums{}, notRegular(path)
