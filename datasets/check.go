@@ -108,7 +108,7 @@ func Check(ctx context.Context, dir, name string, opts TableOptions) (*Report, e
 		return nil, err
 	}
 	if report.Dataset.Tabular() {
-		if report.Tables, err = LoadTable(dir, name, opts); err == nil {
+		if report.Tables, err = LoadTableContext(ctx, dir, name, opts); err == nil {
 			report.Warnings = append(report.Warnings, report.Tables.Warnings...)
 		}
 		return report, err

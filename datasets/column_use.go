@@ -2,7 +2,6 @@ package datasets
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -29,13 +28,13 @@ func (u ColumnUse) Text() string {
 
 // describe records the use of every column of the file, in the order of the file.
 func (t *ownTable) describe(s *sheet) {
-	ignored := t.uses
+	ignored, places := t.uses, names{}
 	t.uses = nil
 	for field, name := range t.header {
 		c := t.column(name)
 		if c == nil || c.field != field {
 			u := ColumnUse{Name: name, Became: "ignored"}
-			if i := slices.IndexFunc(ignored, func(u ColumnUse) bool { return u.Name == name }); i >= 0 {
+			if i := places.find(name, len(ignored), func(i int) string { return ignored[i].Name }); i >= 0 {
 				u = ignored[i]
 			}
 			t.uses = append(t.uses, u)
@@ -83,9 +82,10 @@ func (c *ownColumn) use(t *ownTable, s *sheet) ColumnUse {
 // uses returns the uses of the columns of a published table.
 func (d *design) uses(s *sheet, p *Preparation) []ColumnUse {
 	var uses []ColumnUse
+	features := p.of()
 	for _, col := range s.columns {
 		u := ColumnUse{Name: col.name, Became: "ignored", Levels: len(col.values), Missing: col.countMissing()}
-		feature := slices.ContainsFunc(p.Encodings, func(e Encoding) bool { return e.Column == col.name })
+		feature := features[col.name]
 		switch {
 		case col.name == d.label:
 			u.Became = "label"

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 )
 
@@ -43,6 +42,7 @@ func newRecords(r io.Reader, name string, separator rune, header []string) (reco
 type delimited struct {
 	name   string // for errors
 	csv    *csv.Reader
+	source *recordLimit
 	header []string
 }
 
@@ -84,7 +84,8 @@ func newDelimited(r io.Reader, name string, separator rune, header []string) (*d
 	if err != nil {
 		return nil, err
 	}
-	d := &delimited{name: name, csv: newCSVReader(buffered, separator), header: header}
+	source := &recordLimit{r: buffered, most: maxLine}
+	d := &delimited{name: name, csv: newCSVReader(source, separator), source: source, header: header}
 	if header != nil {
 		d.csv.FieldsPerRecord = len(header)
 		return d, nil
@@ -95,6 +96,22 @@ func newDelimited(r io.Reader, name string, separator rune, header []string) (*d
 	}
 	d.header = columnNames(first)
 	return d, d.checkHeader(separator)
+}
+
+// recordLimit fails after most bytes within a record: a file without line ends would fill the memory.
+type recordLimit struct {
+	r    io.Reader
+	most int
+	have int // bytes since the end of the last record
+}
+
+func (l *recordLimit) Read(p []byte) (int, error) {
+	if l.have > l.most {
+		return 0, errLongRecord
+	}
+	n, err := l.r.Read(p)
+	l.have += n
+	return n, err
 }
 
 func newCSVReader(r io.Reader, separator rune) *csv.Reader {
@@ -125,11 +142,11 @@ func (d *delimited) checkHeader(separator rune) error {
 // columnNames returns copies of the names in a header. A column without a name is named by its
 // place: "column 1".
 func columnNames(header []string) []string {
-	names := make([]string, len(header))
+	names, given := make([]string, len(header)), setOf(header)
 	for i, field := range header {
 		if names[i] = strings.Clone(field); field == "" {
 			names[i] = fmt.Sprintf("column %d", i+1)
-			for slices.Contains(header, names[i]) {
+			for given[names[i]] {
 				names[i] += "'"
 			}
 		}
@@ -170,6 +187,7 @@ func sniffSeparator(head []byte) rune {
 // next implements recordReader.
 func (d *delimited) next() ([]string, error) {
 	record, err := d.csv.Read()
+	d.source.have = 0
 	switch {
 	case err == io.EOF:
 		return nil, err

@@ -38,7 +38,8 @@ func (d *design) table(s *sheet, opts TableOptions) (*source, error) {
 	if out.attributes, of, err = attributesOf(opts.Attributes, columns, s.column, s.flag); err != nil {
 		return nil, err
 	}
-	features := slices.DeleteFunc(d.names(), func(name string) bool { return slices.Contains(opts.Ignore, name) })
+	ignored := setOf(opts.Ignore)
+	features := slices.DeleteFunc(d.names(), func(name string) bool { return ignored[name] })
 	found := columnsWith(opts.Values, d.classes, out.attributes, features, func(name string) []string {
 		if c := s.column(name); c != nil { // nil: a column of dates
 			return c.values
@@ -59,13 +60,17 @@ func (d *design) table(s *sheet, opts TableOptions) (*source, error) {
 		sensitive = append(sensitive, of...)
 	}
 	p := &Preparation{Header: d.header, Absent: d.absent}
+	dropped, known := map[string]bool{}, setOf(d.names())
+	if opts.DropSensitive {
+		dropped = setOf(sensitive)
+	}
 	for _, name := range opts.Ignore {
-		if !slices.ContainsFunc(d.encodings, func(e Encoding) bool { return e.Column == name }) {
+		if !known[name] {
 			return nil, fmt.Errorf("datasets: ignored: %w", noColumn(name, d.names()))
 		}
 	}
 	for _, e := range d.encodings {
-		if !slices.Contains(opts.Ignore, e.Column) && !(opts.DropSensitive && slices.Contains(sensitive, e.Column)) {
+		if !ignored[e.Column] && !dropped[e.Column] {
 			p.Encodings = append(p.Encodings, e)
 		}
 	}

@@ -13,6 +13,10 @@ import (
 // (0, 0, type, number of dimensions).
 const idxBytes = 0x08
 
+// maxLabels is the largest number of values that readIDX reads. The largest published set has fewer
+// than 10^6 labels; a small compressed file may claim 2^31.
+const maxLabels = 1 << 24
+
 // readIDX reads one IDX file of 8-bit values with the given number of dimensions, plain or gzip,
 // with no trailing bytes:
 //
@@ -27,6 +31,9 @@ func readIDX(r io.Reader, name, what string, ndims int) (dims []int, data []byte
 	dims, total, err := c.readIDXHeader(what, ndims)
 	if err != nil {
 		return nil, nil, err
+	}
+	if total > maxLabels {
+		return nil, nil, &FileError{Path: name, Offset: 4, Err: fmt.Errorf("%w: %d %s, want at most %d", ErrFormat, total, what, maxLabels)}
 	}
 	if data, err = c.readExactly(total, what); err != nil {
 		return nil, nil, err

@@ -2,11 +2,43 @@ package datasets
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"sync"
 )
+
+// open opens a file of the user. Reading it ends with the context of the options.
+func (o *TableOptions) open(path string) (input, error) {
+	in, err := openInput(path)
+	if err != nil || o.ctx == nil {
+		return in, err
+	}
+	return untilDone{in, o.ctx}, nil
+}
+
+// untilDone is an input whose reads fail once the context is cancelled.
+type untilDone struct {
+	input
+	ctx context.Context
+}
+
+// Read implements io.Reader.
+func (u untilDone) Read(p []byte) (int, error) {
+	if u.ctx.Err() != nil {
+		return 0, context.Cause(u.ctx)
+	}
+	return u.input.Read(p)
+}
+
+// ReadAt implements io.ReaderAt.
+func (u untilDone) ReadAt(p []byte, at int64) (int, error) {
+	if u.ctx.Err() != nil {
+		return 0, context.Cause(u.ctx)
+	}
+	return u.input.ReadAt(p, at)
+}
 
 // StandardInput is the path of a table on standard input.
 const StandardInput = "-"

@@ -1,6 +1,9 @@
 package datasets
 
-import "fmt"
+import (
+	"context"
+	"fmt"
+)
 
 // Tables is a table, split and prepared for training.
 type Tables struct {
@@ -49,6 +52,13 @@ func (t *Tables) Parts() []Part {
 // ErrGroup, or ErrEmpty if a class or a group has no rows in the training, validation or test rows
 // (overlapping groups may be empty in held-out rows).
 func LoadTable(dir, name string, opts TableOptions) (*Tables, error) {
+	return LoadTableContext(context.Background(), dir, name, opts)
+}
+
+// LoadTableContext calls LoadTable. Reading the user's own files ends with the context's error once
+// the context is cancelled.
+func LoadTableContext(ctx context.Context, dir, name string, opts TableOptions) (*Tables, error) {
+	opts.ctx = ctx
 	d, err := Lookup(name)
 	if err != nil {
 		return nil, err

@@ -140,6 +140,9 @@ func chosenClasses(values, names []string) (several []string, err error) {
 	if len(names) < 2 {
 		return nil, fmt.Errorf("%w: --classes names %d, want at least two classes", ErrClass, len(names))
 	}
+	if len(names) > mostClasses {
+		return nil, fmt.Errorf("%w: --classes names %d, want at most %d classes", ErrClass, len(names), mostClasses)
+	}
 	for _, name := range names {
 		v, err := givenClass(values, name)
 		if err != nil {

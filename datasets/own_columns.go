@@ -39,6 +39,7 @@ type ownTable struct {
 	files    []FileRows   // nil: one file
 	notes    []string
 	warnings []string
+	places   names // of the columns
 }
 
 // newOwnTable finds the columns that the options name. The error lists all unknown names.
@@ -55,8 +56,9 @@ func newOwnTable(header []string, opts *TableOptions) (*ownTable, error) {
 	if opts.SplitColumn != "" {
 		named = append(named, opts.SplitColumn)
 	}
+	known, ignored, features, categorical := setOf(header), setOf(opts.Ignore), setOf(opts.Features), setOf(opts.Categorical)
 	for _, name := range slices.Concat(opts.Ignore, opts.Features, opts.Categorical, named) {
-		if !slices.Contains(header, name) {
+		if !known[name] {
 			wrong("%w", noColumn(name, header))
 		}
 	}
@@ -64,11 +66,11 @@ func newOwnTable(header []string, opts *TableOptions) (*ownTable, error) {
 		switch {
 		case name == t.label:
 			wrong("%w: the label %q cannot be a feature", ErrColumn, name)
-		case slices.Contains(opts.Ignore, name):
+		case ignored[name]:
 			wrong("%w: --features and --ignore both name %q", ErrColumn, name)
 		}
 	}
-	if slices.Contains(opts.Ignore, t.label) {
+	if ignored[t.label] {
 		wrong("%w: the label %q cannot be ignored", ErrColumn, t.label)
 	}
 	conditions := func(texts []string, what string) (columns []string) {
@@ -86,10 +88,9 @@ func newOwnTable(header []string, opts *TableOptions) (*ownTable, error) {
 		c := &ownColumn{
 			name: name, field: field, label: name == t.label, split: name == opts.SplitColumn,
 			group: slices.Contains(groups, name), attribute: slices.Contains(attributes, name),
-			categorical: slices.Contains(opts.Categorical, name),
+			categorical: categorical[name],
 		}
-		c.feature = !c.label && !c.split && !slices.Contains(opts.Ignore, name) &&
-			(len(opts.Features) == 0 || slices.Contains(opts.Features, name))
+		c.feature = !c.label && !c.split && !ignored[name] && (len(opts.Features) == 0 || features[name])
 		if !c.used() {
 			continue
 		}
@@ -108,7 +109,7 @@ func (c *ownColumn) used() bool { return c.feature || c.label || c.group || c.at
 
 // column returns the used column with the given name, or nil.
 func (t *ownTable) column(name string) *ownColumn {
-	i := slices.IndexFunc(t.columns, func(c *ownColumn) bool { return c.name == name })
+	i := t.places.find(name, len(t.columns), func(i int) string { return t.columns[i].name })
 	if i < 0 {
 		return nil
 	}

@@ -19,7 +19,7 @@ func ownCSV() Dataset {
 		Description: "your own file, with the columns' names in its first line; - is standard input",
 		Own:         true,
 		table: func(_ string, opts TableOptions) (*source, error) {
-			f, err := openInput(opts.File)
+			f, err := opts.open(opts.File)
 			if err != nil {
 				return nil, err
 			}
@@ -110,6 +110,7 @@ func (t *ownTable) source(s *sheet) (*source, error) {
 	if err := t.classes(d, s); err != nil {
 		return fail(fmt.Errorf("column %q: %w", t.label, err))
 	}
+	made := map[string]bool{} // the features' columns
 	for _, c := range t.columns {
 		if !c.feature {
 			continue
@@ -117,9 +118,10 @@ func (t *ownTable) source(s *sheet) (*source, error) {
 		for _, e := range c.encodings() {
 			col := s.column(e.title())
 			e.Categories, e.Missing = col.values, col.firstMissing() >= 0
-			if slices.ContainsFunc(d.encodings, func(other Encoding) bool { return other.title() == e.title() }) {
+			if made[e.title()] {
 				return fail(fmt.Errorf("%w: %q is a column and a part of dates; rename the column", ErrColumn, e.title()))
 			}
+			made[e.title()] = true
 			d.encodings = append(d.encodings, e)
 		}
 	}
@@ -140,13 +142,13 @@ func (t *ownTable) source(s *sheet) (*source, error) {
 	}
 	out.files = t.files
 	out.assigned, out.uses = parts, t.uses
-	kept := out.features.preparation().Encodings
+	kept := out.features.preparation().of()
 	for i := range out.uses {
 		u := &out.uses[i]
 		if c := t.column(u.Name); c != nil && !c.attribute && slices.ContainsFunc(out.attributes, func(a Attribute) bool { return a.Name == u.Name }) {
 			u.Detail = strings.TrimSuffix("attribute, "+u.Detail, ", ")
 		}
-		if c := t.column(u.Name); c != nil && c.feature && !slices.ContainsFunc(kept, func(e Encoding) bool { return e.Column == u.Name }) {
+		if c := t.column(u.Name); c != nil && c.feature && !kept[u.Name] {
 			u.Became, u.Detail = "ignored", u.Detail+", excluded from the features because it is sensitive"
 		}
 	}

@@ -18,7 +18,12 @@ func ownLIBSVM() Dataset {
 		Own:         true,
 		Sparse:      true,
 		table: func(_ string, opts TableOptions) (*source, error) {
-			file, err := LoadLIBSVM(opts.File, 0)
+			f, err := opts.open(opts.File)
+			if err != nil {
+				return nil, err
+			}
+			defer f.Close()
+			file, err := ReadLIBSVM(f, opts.File, 0)
 			if err != nil {
 				return nil, err
 			}

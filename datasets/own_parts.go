@@ -24,7 +24,7 @@ func (t *ownTable) parts(s **sheet) ([]int8, error) {
 	case t.opts.TestFile == "":
 		return nil, nil
 	}
-	f, err := openInput(t.opts.TestFile)
+	f, err := t.opts.open(t.opts.TestFile)
 	if err != nil {
 		return nil, err
 	}

@@ -200,6 +200,15 @@ func (p *Preparation) ReadLIBSVM(r io.Reader, name string) (*matrix.CSR, error) 
 	return file.X.Select(rows, place, len(p.Numbers)), nil
 }
 
+// of returns the set of the columns from which the features are made.
+func (p *Preparation) of() map[string]bool {
+	columns := make(map[string]bool, len(p.Encodings))
+	for i := range p.Encodings {
+		columns[p.Encodings[i].Column] = true
+	}
+	return columns
+}
+
 // fit sets the centres and scales of the numbers from the given rows, without missing values, and
 // returns the names of the columns that are constant in these rows. It returns ErrColumn if numbers
 // are too large or too close together to be standardised.

@@ -37,9 +37,10 @@ func (p *Preparation) newRowEncoder(header []string, ignoreUnknown bool) (*rowEn
 	for _, text := range p.Absent {
 		e.absent[text] = true
 	}
+	places := names{}
 	for i := range p.Encodings {
 		c := encodedColumn{Encoding: &p.Encodings[i], at: e.width}
-		if c.field = slices.Index(header, c.Column); c.field < 0 {
+		if c.field = places.find(c.Column, len(header), func(i int) string { return header[i] }); c.field < 0 {
 			return nil, noColumn(c.Column, header)
 		}
 		if !c.numeric() {

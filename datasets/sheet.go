@@ -18,6 +18,40 @@ type sheet struct {
 	columns []*column
 	source  []int // the rows' numbers in the file, from 0; nil: all rows
 	flag    bool  // "missing" is a value of groups and attributes
+
+	places names // of the columns
+}
+
+// names finds the first of several names that equals a name. Files may have 100,000 columns.
+type names struct {
+	of   map[string]int
+	next int // number of names in the map
+}
+
+// find returns the index of the first name that equals name, or -1. name(i) is name i of n. Names
+// may be appended between two calls, and do not change.
+func (p *names) find(wanted string, n int, name func(i int) string) int {
+	if p.of == nil {
+		p.of = make(map[string]int, n)
+	}
+	for ; p.next < n; p.next++ {
+		if _, twice := p.of[name(p.next)]; !twice {
+			p.of[name(p.next)] = p.next
+		}
+	}
+	if i, ok := p.of[wanted]; ok {
+		return i
+	}
+	return -1
+}
+
+// setOf returns the texts as a set.
+func setOf(texts []string) map[string]bool {
+	set := make(map[string]bool, len(texts))
+	for _, text := range texts {
+		set[text] = true
+	}
+	return set
 }
 
 // column holds one value for each row: a number, or a category.
@@ -163,10 +197,11 @@ func (r *sheetReader) begin(name string) error {
 		_, ok := number([]byte(text))
 		return ok
 	})
+	header, places := r.records.columns(), names{}
 	for i := range r.specs {
 		spec := &r.specs[i]
-		header, from := r.records.columns(), cmp.Or(spec.from, spec.name)
-		field := slices.Index(header, from)
+		from := cmp.Or(spec.from, spec.name)
+		field := places.find(from, len(header), func(i int) string { return header[i] })
 		if field < 0 {
 			return &FileError{Path: name, Offset: -1, Line: 1, Err: noColumn(from, header)}
 		}
@@ -302,7 +337,7 @@ func (c *column) becomeNumbers() bool {
 
 // column returns the column with the given name, or nil.
 func (s *sheet) column(name string) *column {
-	i := slices.IndexFunc(s.columns, func(c *column) bool { return c.name == name })
+	i := s.places.find(name, len(s.columns), func(i int) string { return s.columns[i].name })
 	if i < 0 {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"context"
 	"fmt"
 	"slices"
 )
@@ -63,6 +64,8 @@ type TableOptions struct {
 	// SplitColumn is the column that says to which part a row belongs: train, validation or test.
 	// It replaces Split.
 	SplitColumn string
+
+	ctx context.Context // see LoadTableContext; nil: reading is not interrupted
 }
 
 // OwnFiles returns the paths of the user's files.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,17 +22,17 @@ func (o *Options) needs() constraints.Needs {
 
 // loadTable reads the table with the attributes that constraints name. The name "groups" is the
 // name of a column only if the table has no groups that overlap.
-func loadTable(dir, dataset string, options datasets.TableOptions, needs constraints.Needs) (*datasets.Tables, error) {
+func loadTable(ctx context.Context, dir, dataset string, options datasets.TableOptions, needs constraints.Needs) (*datasets.Tables, error) {
 	options.Attributes, options.Values = slices.Clone(options.Attributes), needs.Values
 	for _, name := range needs.Attributes {
 		if name != constraints.GroupsName && !slices.Contains(options.Attributes, name) {
 			options.Attributes = append(options.Attributes, name)
 		}
 	}
-	t, err := datasets.LoadTable(dir, dataset, options)
+	t, err := datasets.LoadTableContext(ctx, dir, dataset, options)
 	if err == nil && needs.Groups() && !overlap(t.Train) && !slices.Contains(options.Attributes, constraints.GroupsName) {
 		options.Attributes = append(options.Attributes, constraints.GroupsName)
-		t, err = datasets.LoadTable(dir, dataset, options)
+		t, err = datasets.LoadTableContext(ctx, dir, dataset, options)
 	}
 	return t, namesAttribute(err, needs)
 }

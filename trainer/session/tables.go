@@ -87,7 +87,7 @@ func (s Table) load(ctx context.Context, on request) (*loaded, error) {
 		if options.Seed == 0 {
 			options.Seed = on.seed
 		}
-		t, err := loadTable(dir, s.Dataset, options, on.needs)
+		t, err := loadTable(ctx, dir, s.Dataset, options, on.needs)
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,143 @@
+package datasets
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// again is a reader of a text that repeats for ever.
+type again string
+
+func (r again) Read(p []byte) (int, error) {
+	for n := 0; n < len(p); n += copy(p[n:], r) {
+	}
+	return len(p), nil
+}
+
+// A record that never ends is refused, in the header and in a row. Records up to the limit are read.
+func TestEndlessRecords(t *testing.T) {
+	for name, begin := range map[string]string{"row": "a,b\n1,2\n", "quotes": "a,b\n1,\""} {
+		d, err := newDelimited(io.MultiReader(strings.NewReader(begin), again("ab")), "file", ',', nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.source.most != maxLine {
+			t.Errorf("the limit is %d", d.source.most)
+		}
+		d.source.most = 1 << 17
+		for err == nil {
+			_, err = d.next()
+		}
+		if !errors.Is(err, errLongRecord) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	d, err := newDelimited(strings.NewReader("a,b\n"+strings.Repeat(strings.Repeat("1", 40_000)+",2\n", 20)), "file", ',', nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.source.most = 1 << 17
+	for err == nil {
+		_, err = d.next()
+	}
+	if err != io.EOF {
+		t.Errorf("20 records of 40,000 bytes: %v", err)
+	}
+	if _, err := newDelimited(again("ab"), "file", ',', nil); !errors.Is(err, errLongRecord) {
+		t.Errorf("header: %v", err)
+	}
+}
+
+// A small file that claims many labels is refused before they are read.
+func TestLabelBomb(t *testing.T) {
+	var text bytes.Buffer
+	zip := gzip.NewWriter(&text)
+	header := binary.BigEndian.AppendUint32([]byte{0, 0, idxBytes, 1}, 1<<31-1)
+	if _, err := zip.Write(header); err != nil {
+		t.Fatal(err)
+	}
+	if err := zip.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err := ReadIDXLabels(&text, "labels.gz")
+	checkFileError(t, err, ErrFormat, "2147483647 labels, want at most 16777216")
+}
+
+// checkFileError checks an error of a file.
+func checkFileError(t *testing.T, err, want error, text string) {
+	t.Helper()
+	checkError(t, fmt.Errorf("datasets: %w", err), want, text)
+}
+
+// Reading a table ends when the context is cancelled, in the training and in the test file.
+func TestReadingIsInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	long := write(t, dir, "long.csv", []byte("a,b\n"+strings.Repeat("1,yes\n2,no\n", 300_000)))
+	short := write(t, dir, "short.csv", []byte("a,b\n"+strings.Repeat("1,yes\n2,no\n", 50)))
+	sparse := write(t, dir, "long.svm", []byte(strings.Repeat("1 1:1\n-1 2:1\n", 300_000)))
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for name, opts := range map[string]TableOptions{
+		"csv": {File: long, Label: "b=yes"}, "libsvm": {File: sparse}, "test": {File: short, TestFile: long, Label: "b=yes"},
+	} {
+		dataset := name
+		if name == "test" {
+			dataset = "csv"
+		}
+		if _, err := LoadTableContext(ctx, "", dataset, opts); err == nil || !strings.Contains(err.Error(), context.Canceled.Error()) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The time and the memory of a table with many columns grow with their number: every lookup by name
+// is a map's.
+func TestManyColumns(t *testing.T) {
+	const columns = 3000
+	var text strings.Builder
+	for i := range columns {
+		fmt.Fprintf(&text, "c%d,", i)
+	}
+	text.WriteString("label\n")
+	for row := range 12 {
+		for i := range columns {
+			fmt.Fprintf(&text, "%d,", (row*(i+1))%7)
+		}
+		text.WriteString([]string{"no", "yes"}[row%2] + "\n")
+	}
+	file := filepath.Join(t.TempDir(), "wide.csv")
+	if err := os.WriteFile(file, []byte(text.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	tables, err := LoadTable("", "csv", TableOptions{File: file, Label: "label=yes", Groups: []string{"c5<3"}, Ignore: []string{"c7"}, Split: Split{Train: 100}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names := tables.Train.Columns; len(names) != columns-1 || !slices.Contains(names, "c2999") || slices.Contains(names, "c7") {
+		t.Errorf("%d features", len(names))
+	}
+}
+
+// The first of several equal names is found, and names that were appended later are found.
+func TestNames(t *testing.T) {
+	list := []string{"a", "b", "a"}
+	var p names
+	find := func(name string) int { return p.find(name, len(list), func(i int) string { return list[i] }) }
+	if a, b, c := find("a"), find("b"), find("c"); a != 0 || b != 1 || c != -1 {
+		t.Error(a, b, c)
+	}
+	list = append(list, "c", "b")
+	if b, c := find("b"), find("c"); b != 1 || c != 3 {
+		t.Error(b, c)
+	}
+}
