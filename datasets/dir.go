@@ -30,6 +30,16 @@ func Dir(explicit string, getenv func(string) string) (string, error) {
 	return filepath.Join(cache, "ppal"), nil
 }
 
+// DirOf calls Dir. For a data set without published files, which needs no directory, a missing cache
+// directory is no error, and the result may be "".
+func DirOf(name, explicit string, getenv func(string) string) (string, error) {
+	dir, err := Dir(explicit, getenv)
+	if d, unknown := Lookup(name); unknown == nil && len(d.Files) == 0 {
+		return dir, nil
+	}
+	return dir, err
+}
+
 // Mirrors returns the base URLs for downloads: explicit if it is not empty, else the
 // comma-separated list $PPAL_MIRROR, else none, which means the original sources. A mirror has the
 // layout of a data directory: file f is at base + "/" + f.Path.

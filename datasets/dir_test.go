@@ -47,3 +47,18 @@ func TestMirrors(t *testing.T) {
 		}
 	}
 }
+
+// Built-in data and the user's own files need no directory: a service may have no home.
+func TestDirOf(t *testing.T) {
+	t.Setenv("HOME", "")
+	t.Setenv("XDG_CACHE_HOME", "")
+	none := func(string) string { return "" }
+	for name, ok := range map[string]bool{"synthetic": true, "synthetic-adult": true, "csv": true, "adult": false, "nonsense": false} {
+		if _, err := DirOf(name, "", none); (err == nil) != ok {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if dir, err := DirOf("adult", "/data", none); dir != "/data" || err != nil {
+		t.Error(dir, err)
+	}
+}

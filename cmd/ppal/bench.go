@@ -141,7 +141,7 @@ func (a *app) beginBench(opts *benchOptions, all []bench.Case) (bench.Options, *
 		return bench.Options{}, nil, err
 	}
 	bench.Restrict(all, device, cfg.Dtype)
-	dataDir, err := datasets.Dir(cfg.DataDir, a.getenv)
+	dataDir, err := datasets.DirOf(cfg.Dataset, cfg.DataDir, a.getenv)
 	if err != nil {
 		return bench.Options{}, nil, err
 	}

@@ -96,7 +96,7 @@ func (a *app) compare(ctx context.Context, values config.Values, f compareFlags)
 	if err != nil {
 		return err
 	}
-	if _, err := io.WriteString(a.stdout, outcome.Markdown()); err != nil {
+	if _, err := io.WriteString(a.stdout, printable(outcome.Markdown())); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(a.stdout, "\nFiles in %s: results.jsonl, summary.md, plots\n", dir)
@@ -112,7 +112,7 @@ func (a *app) runStudy(ctx context.Context, study *compare.Study, dir string) (*
 	}
 	progress, finish := a.studyProgress(study.Title)
 	outcome, err := compare.Do(ctx, study, dir, func(ctx context.Context, cfg config.Train, set trainer.Settings) (compare.Trial, error) {
-		dataDir, err := datasets.Dir(cfg.DataDir, a.getenv)
+		dataDir, err := datasets.DirOf(cfg.Dataset, cfg.DataDir, a.getenv)
 		if err != nil {
 			return nil, err
 		}

@@ -43,7 +43,7 @@ func (a *app) dataListCommand(opts *dataOptions) *cobra.Command {
 		RunE: a.command(func(*cobra.Command, []string) error {
 			dir, err := datasets.Dir(opts.dir, a.getenv)
 			if err != nil {
-				return err
+				dir = "no directory yet: " + err.Error()
 			}
 			w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "name\trow\tclasses\tdownload\tdescription")

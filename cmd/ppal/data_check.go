@@ -40,7 +40,7 @@ that differ.`,
 			}
 			report, err := datasets.Check(cmd.Context(), dir, args[0], set)
 			if report != nil {
-				if printErr := printReport(a.stdout, report); err == nil {
+				if printErr := printReport(printing{a.stdout}, report); err == nil {
 					err = printErr
 				}
 			}

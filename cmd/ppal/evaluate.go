@@ -46,7 +46,7 @@ The exit status is 0 whether the constraints hold or not. Pictures need their la
 					out.SetIndent("", "  ")
 					return out.Encode(e)
 				}
-				return printEvaluation(a.stdout, e)
+				return printEvaluation(printing{a.stdout}, e)
 			})
 		}),
 	}

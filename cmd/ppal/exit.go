@@ -32,7 +32,7 @@ const (
 
 // exitText is the help's description of the exit statuses.
 const exitText = `Exit status: 0 done; 1 failed; 2 the command or its input is wrong; 3 finished, but a constraint is not met, in a
-sweep at every point (0 with --allow-violation); 130 interrupted.`
+sweep at every point (0 with --allow-violation); 70 a bug in ppal; 130 interrupted.`
 
 // interrupted is the error of a run that Ctrl-C stopped after its files were written.
 type interrupted struct {
@@ -77,7 +77,7 @@ func errorText(err error) string {
 		lines = strings.Split(err.Error(), "\n")
 	}
 	for i, line := range lines {
-		lines[i] = strings.Join(strings.Fields(line), " ")
+		lines[i] = printable(shortened(strings.Join(strings.Fields(line), " ")))
 	}
 	return strings.Join(lines, "\n  ")
 }

@@ -79,7 +79,8 @@ func columns() int {
 }
 
 // run executes the command line and returns the exit status.
-func (a *app) run(ctx context.Context, args []string) int {
+func (a *app) run(ctx context.Context, args []string) (status int) {
+	defer a.reportBug(&status)
 	out := &failOnce{out: a.stdout}
 	a.stdout = out
 	root := a.rootCommand()

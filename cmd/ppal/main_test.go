@@ -171,7 +171,7 @@ func TestRefusals(t *testing.T) {
 			"ppal: " + unknown + ":2: unknown setting learning-rate (the keys are the flags of ppal train --help-all)"},
 		{"train --config " + dir + "/none.yaml", exitUsage,
 			"ppal: --config " + dir + "/none.yaml: no such file or directory; name a YAML file with keys as in `ppal train --help`"},
-		{"train --quiet --out " + dir, exitUsage, "ppal: rundir: " + dir + ": not empty: give --out a new directory, or remove this one"},
+		{"train --quiet --out " + dir, exitUsage, "ppal: rundir: " + dir + ": not empty: give --out a new directory"},
 		{"train --quiet --out " + truncated, exitFailed, "ppal: rundir: open " + truncated + ": not a directory: give --out another directory"},
 		{"data check fashion-mnist --data-dir " + dir + "/none", exitFailed, ""},
 		{"help trian", exitUsage, `ppal: unknown command "trian"; see ppal help --help`},

@@ -17,7 +17,7 @@ import (
 // dataSums returns the checksums of the files from which a run reads its data. Built-in data have
 // no files. A missing file has no checksum; the run reports it.
 func (a *app) dataSums(ctx context.Context, cfg config.Train) ([]session.DataFile, error) {
-	dir, err := datasets.Dir(cfg.DataDir, a.getenv)
+	dir, err := datasets.DirOf(cfg.Dataset, cfg.DataDir, a.getenv)
 	if err != nil {
 		return nil, err
 	}

@@ -126,7 +126,7 @@ func (b *barReporter) print(message string) {
 		// progressbar.Bprintln would show the message only at the next step, and lose it at the end
 		_ = b.bar.Clear()
 	}
-	fmt.Fprintln(b.out, message)
+	fmt.Fprintln(b.out, printable(message))
 }
 
 func (b *barReporter) finish() {
@@ -182,7 +182,7 @@ func (l *logReporter) info(message string) { l.log.Info(message) }
 func (l *logReporter) warn(message string) { l.log.Warn(message) }
 func (l *logReporter) lines(text string) {
 	if l.plain != nil {
-		fmt.Fprintln(l.plain, text)
+		fmt.Fprintln(l.plain, printable(text))
 		return
 	}
 	l.log.Info(text)

@@ -105,7 +105,7 @@ func (a *app) sweep(ctx context.Context, values config.Values, f sweepFlags) err
 	if err != nil {
 		return config.NameFlags(err)
 	}
-	out := &failOnce{out: a.stdout}
+	out := &failOnce{out: printing{a.stdout}}
 	printSweep(out, s, points)
 	paragraph(out, "files", fmt.Sprintf("%s: sweep.jsonl, plots, and a directory for each run", dir))
 	if out.err != nil {
@@ -158,7 +158,7 @@ func (a *app) newSweep(values config.Values, f sweepFlags) (*sweep.Sweep, config
 	if err != nil {
 		return nil, cfg, err
 	}
-	dataDir, err := datasets.Dir(cfg.DataDir, a.getenv)
+	dataDir, err := datasets.DirOf(cfg.Dataset, cfg.DataDir, a.getenv)
 	if err != nil {
 		return nil, cfg, err
 	}
@@ -201,7 +201,7 @@ func (a *app) sweepProgress(e sweep.Event) {
 		return
 	}
 	c := e.Point.Swept()
-	fmt.Fprintf(a.stderr, "%d of %d: %s: %s on the training rows, %s %s, %s s\n",
+	fmt.Fprintf(printing{a.stderr}, "%d of %d: %s: %s on the training rows, %s %s, %s s\n",
 		e.Index+1, e.Total, c.Constraint, number(c.Train), e.Point.Objective.Name, number(e.Point.Objective.Train), seconds(e.Point.SecondsTotal))
 }
 

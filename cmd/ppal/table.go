@@ -17,7 +17,7 @@ import (
 // decisions, the effect of the threshold step, the certificate, the times and the files.
 func (r *trainRun) printTable(result *session.Result) error {
 	sum := r.session.Summary()
-	out := &failOnce{out: r.stdout}
+	out := &failOnce{out: printing{r.stdout}}
 	if sum.Verdict != "" { // what a reader must know first
 		indented(out, "", 0, sum.Verdict)
 		fmt.Fprintln(out)

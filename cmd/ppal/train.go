@@ -9,6 +9,7 @@ import (
 
 	"ppal/datasets"
 	"ppal/internal/config"
+	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/session"
 )
@@ -23,9 +24,14 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 	if err != nil {
 		return err
 	}
-	dataDir, err := datasets.Dir(cfg.DataDir, a.getenv)
+	dataDir, err := datasets.DirOf(cfg.Dataset, cfg.DataDir, a.getenv)
 	if err != nil {
 		return err
+	}
+	if cfg.Out != "" {
+		if err := rundir.Check(cfg.Out); err != nil {
+			return err
+		}
 	}
 	options, err := cfg.SessionOptions(dataDir)
 	if err != nil {

@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"os"
 
 	"go.yaml.in/yaml/v3"
 
@@ -20,7 +19,7 @@ import (
 // varying fastest. It refuses keys that change the problem (config.Key.WhyShared). Errors name the
 // file and the line.
 func ReadGrid(path string) (map[string][]config.Values, error) {
-	data, err := os.ReadFile(path)
+	data, err := config.ReadText(path)
 	if err != nil {
 		return nil, fmt.Errorf("compare: the grid: %w", err)
 	}
@@ -59,6 +58,9 @@ func gridError(path string, at *yaml.Node, format string, args ...any) error {
 	return fmt.Errorf("compare: %s:%d: %w: %s", path, at.Line, ErrStudy, fmt.Sprintf(format, args...))
 }
 
+// maxPoints is the largest number of points of a grid. Each point is a run.
+const maxPoints = 10_000
+
 // cross gives every point each of the key's values.
 func cross(path, method string, points []config.Values, key, list *yaml.Node) ([]config.Values, error) {
 	items := list.Content
@@ -74,6 +76,9 @@ func cross(path, method string, points []config.Values, key, list *yaml.Node) ([
 	}
 	if why := found.WhyShared(); why != "" {
 		return nil, gridError(path, key, "%s %s", key.Value, why)
+	}
+	if len(points)*len(items) > maxPoints {
+		return nil, gridError(path, key, "the grid of %s has more than %d points", method, maxPoints)
 	}
 	var crossed []config.Values
 	for _, p := range points {

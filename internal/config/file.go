@@ -43,7 +43,7 @@ type fileValue struct {
 // wrong form is an *Error with the file's line. The error for an unreadable file wraps its fs
 // error.
 func ReadFile(path string) (*File, error) {
-	data, err := os.ReadFile(path)
+	data, err := ReadText(path)
 	if err != nil {
 		var pe *fs.PathError
 		if errors.As(err, &pe) {
@@ -52,6 +52,24 @@ func ReadFile(path string) (*File, error) {
 		return nil, missing("--config %s: %w; name a YAML file with keys as in `ppal train --help`", path, err)
 	}
 	return parseFile(path, data)
+}
+
+// maxText is the largest size of a file of settings, in bytes: 16 MiB.
+const maxText = 16 << 20
+
+// ReadText reads a file of settings, of at most 16 MiB: a device or a file of data given by mistake
+// would fill the memory.
+func ReadText(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxText+1))
+	if err == nil && len(data) > maxText {
+		err = fmt.Errorf("more than %d MiB, which is too much for settings", maxText>>20)
+	}
+	return data, err
 }
 
 // missing returns the error of a file that a flag names. If the file does not exist, the error is

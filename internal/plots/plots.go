@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"unicode"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -90,7 +91,12 @@ func (f *folder) save(name string, w, h vg.Length, paint func(c draw.Canvas) err
 	if _, err := canvas.WriteTo(&out); err != nil {
 		return fmt.Errorf("plots: %s: %w", name, err)
 	}
-	svg := bytes.ReplaceAll(out.Bytes(), []byte(drawnFont), []byte(fonts))
+	svg := bytes.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return unicode.ReplacementChar // a name with a control character; XML has none
+		}
+		return r
+	}, bytes.ReplaceAll(out.Bytes(), []byte(drawnFont), []byte(fonts)))
 	path := filepath.Join(f.dir, name)
 	if err := os.WriteFile(path, svg, 0o644); err != nil {
 		_ = os.Remove(path) // remove the incomplete file

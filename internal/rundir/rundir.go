@@ -54,23 +54,37 @@ func Create(out string, now time.Time, problem, method string) (Dir, error) {
 	}
 }
 
+// Check returns the error that Create would return because the directory out is not empty. A run
+// calls Check before it reads its data.
+func Check(out string) error {
+	if entries, err := os.ReadDir(out); err == nil && len(entries) > 0 {
+		return taken(out)
+	}
+	return nil
+}
+
+// taken is the error of a directory with files.
+func taken(out string) error {
+	return fmt.Errorf("rundir: %s: %w: give --out a new directory", out, ErrExists)
+}
+
 // create makes a new or empty directory and reserves it with the empty file of its records.
 func create(name string) error {
 	entries, err := os.ReadDir(name)
 	if errors.Is(err, os.ErrNotExist) {
 		err = os.MkdirAll(name, 0o755)
 	}
-	taken := len(entries) > 0
-	if err == nil && !taken {
+	used := len(entries) > 0
+	if err == nil && !used {
 		var claim *os.File
 		if claim, err = os.OpenFile(Dir(name).Metrics(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644); err == nil {
 			err = claim.Close()
 		}
-		taken = errors.Is(err, os.ErrExist)
+		used = errors.Is(err, os.ErrExist)
 	}
 	switch {
-	case taken:
-		return fmt.Errorf("rundir: %s: %w: give --out a new directory, or remove this one", name, ErrExists)
+	case used:
+		return taken(name)
 	case err != nil:
 		return fmt.Errorf("rundir: %w: give --out another directory", err)
 	}

@@ -53,7 +53,7 @@ type pictures struct {
 // the training rows directly into the layouts of the CPU's products. Other rows stay in the form
 // of the file.
 func (s Images) load(ctx context.Context, on request) (*loaded, error) {
-	dir, err := dataDir(s.Dir)
+	dir, err := dataDir(s.Dataset, s.Dir)
 	if err != nil {
 		return nil, err
 	}

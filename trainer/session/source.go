@@ -76,8 +76,8 @@ func builtIn(name string) bool {
 	return err == nil && len(d.Files) == 0 && !d.Own
 }
 
-// dataDir returns the directory of the data sets' files.
-func dataDir(explicit string) (string, error) { return datasets.Dir(explicit, os.Getenv) }
+// dataDir returns the directory of a data set's files.
+func dataDir(name, explicit string) (string, error) { return datasets.DirOf(name, explicit, os.Getenv) }
 
 // verified calls load. At the same time verified compares the data set's files with the published
 // checksums. own lists the paths of the user's files if the data set belongs to the user.

@@ -78,7 +78,7 @@ func inSplits[T any](train, validation, test *T) iter.Seq2[Split, *T] {
 
 // load reads and splits the table.
 func (s Table) load(ctx context.Context, on request) (*loaded, error) {
-	dir, err := dataDir(s.Dir)
+	dir, err := dataDir(s.Dataset, s.Dir)
 	if err != nil {
 		return nil, err
 	}
