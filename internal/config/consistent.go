@@ -16,8 +16,13 @@ import (
 	"ppal/trainer/session"
 )
 
-// threadsPerCore bounds --threads. More threads only use more memory.
-const threadsPerCore = 8
+// threadsPerCore and leastThreads bound --threads. More threads than cores only use more memory, but
+// the config.yaml of a machine with more cores must be accepted, because results depend on the
+// number.
+const (
+	threadsPerCore = 8
+	leastThreads   = 256
+)
 
 // refusal returns the error for a setting, given the setting's name.
 type refusal func(name, format string, args ...any) error
@@ -181,10 +186,10 @@ func (t *Train) consistentMethod(refuse refusal) error {
 
 // consistentDevice refuses settings that the device or the engine does not support.
 func (t *Train) consistentDevice(refuse refusal) error {
-	mostThreads := threadsPerCore * runtime.NumCPU()
+	mostThreads := max(leastThreads, threadsPerCore*runtime.NumCPU())
 	switch {
 	case t.Threads > mostThreads:
-		return refuse("threads", "must be at most %d, %d for each core of this machine, or 0, all cores", mostThreads, threadsPerCore)
+		return refuse("threads", "must be at most %d, or 0, all cores", mostThreads)
 	case t.Engine == session.Gorgonia && t.Kind == session.CUDA:
 		return refuse("engine", "computes on the CPU; use --engine plan with --device cuda")
 	case t.Engine == session.Gorgonia && t.Products != "":

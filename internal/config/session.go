@@ -19,7 +19,7 @@ import (
 func (t Train) SessionOptions(dataDir string) (session.Options, error) {
 	o := session.Options{
 		Model: t.spec(), BatchSize: t.BatchSize, Init: t.Init, Device: t.Device.Device,
-		Files: session.Files{Config: func(p session.Provenance) ([]byte, error) { return t.YAML(p) }},
+		Files: session.Files{Config: t.used},
 	}
 	for _, n := range t.Notes() {
 		o.Files.Notes = append(o.Files.Notes, n.String())
@@ -47,6 +47,13 @@ func (t Train) SessionOptions(dataDir string) (session.Options, error) {
 		o.Settings.Iterations = -1 // evaluates only the start
 	}
 	return o, err
+}
+
+// used returns the contents of config.yaml, with the number of threads that the run uses: the
+// results depend on this number, and another machine may have another number of cores.
+func (t Train) used(p session.Provenance) ([]byte, error) {
+	t.Threads = t.UsedThreads()
+	return t.YAML(p)
 }
 
 // spec returns the shape of the model.

@@ -401,7 +401,7 @@ func (c *configuration) device(d Device) {
 		c.count("micro-batch", d.MicroBatch)
 	}
 	c.put("dtype", d.dtype().String())
-	c.count("threads", d.Threads)
+	c.count("threads", d.UsedThreads())
 	if d.OpenGPU != nil {
 		c.cannot("the GPU that the program opens")
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -30,7 +31,8 @@ type Device struct {
 	// Dtype is tensor.Float32 or tensor.Float64; the zero value is float32. The certificate always
 	// uses float64.
 	Dtype tensor.Dtype
-	// Threads is the number of CPU threads; 0: one for each core.
+	// Threads is the number of CPU threads; 0: one for each core. Sums over the rows depend on the
+	// number of threads in their last bits. config.yaml therefore has the number that is used.
 	Threads int
 	// OpenGPU opens the GPU; nil opens a GPU of this machine.
 	OpenGPU func(GPUOptions) (GPU, error)
@@ -119,6 +121,9 @@ func (d Device) Flag() string {
 	}
 	return string(d.Kind)
 }
+
+// UsedThreads returns the number of CPU threads that the device uses.
+func (d Device) UsedThreads() int { return cmp.Or(d.Threads, runtime.GOMAXPROCS(0)) }
 
 // validate refuses unknown values.
 func (d Device) validate() error {
