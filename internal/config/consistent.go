@@ -17,8 +17,7 @@ import (
 )
 
 // threadsPerCore and leastThreads bound --threads. More threads than cores only use more memory, but
-// the config.yaml of a machine with more cores must be accepted, because results depend on the
-// number.
+// a run accepts the config.yaml of a machine with more cores, because results depend on the number.
 const (
 	threadsPerCore = 8
 	leastThreads   = 256
