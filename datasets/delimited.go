@@ -98,7 +98,8 @@ func newDelimited(r io.Reader, name string, separator rune, header []string) (*d
 	return d, d.checkHeader(separator)
 }
 
-// recordLimit fails after most bytes within a record: a file without line ends would fill the memory.
+// recordLimit fails after most bytes within a record: a file without line ends would fill the
+// memory.
 type recordLimit struct {
 	r    io.Reader
 	most int

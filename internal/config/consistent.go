@@ -16,8 +16,9 @@ import (
 	"ppal/trainer/session"
 )
 
-// threadsPerCore and leastThreads bound --threads. More threads than cores only use more memory, but
-// a run accepts the config.yaml of a machine with more cores, because results depend on the number.
+// threadsPerCore and leastThreads bound --threads. More threads than cores only use more memory,
+// but a run accepts the config.yaml of a machine with more cores, because results depend on the
+// number.
 const (
 	threadsPerCore = 8
 	leastThreads   = 256
