@@ -39,7 +39,8 @@ type randomAccess interface {
 	io.Seeker
 }
 
-// plainFile returns r as a file that can be read anywhere, if r is one and begins as a Parquet file.
+// plainFile returns r as a file that can be read anywhere, if r is one and begins as a Parquet
+// file.
 func plainFile(r io.Reader) (file randomAccess, ok bool) {
 	if file, ok = r.(randomAccess); !ok {
 		return nil, false

@@ -1,5 +1,5 @@
-// Package parquettext reads a Parquet file as text of separated fields, so that a table in a Parquet
-// file goes the same way as a table in CSV.
+// Package parquettext reads a Parquet file as text of separated fields, so that a table in a
+// Parquet file goes the same way as a table in CSV.
 //
 // The text is what pandas' DataFrame.to_csv(index=False) writes: commas separate the fields, the
 // first line has the columns' names, null and NaN are empty fields, and a column of timestamps that
@@ -43,8 +43,8 @@ type Reader struct {
 
 // NewReader returns a reader of the text of a Parquet file.
 //
-// A file with lists, maps or structures is an error that names the columns. Errors of a damaged file
-// say where the damage was found.
+// A file with lists, maps or structures is an error that names the columns. Errors of a damaged
+// file say where the damage was found.
 func NewReader(r interface {
 	io.ReaderAt
 	io.Seeker

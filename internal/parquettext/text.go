@@ -19,8 +19,8 @@ import (
 // batch is the number of values of a column that are decoded at once.
 const batch = 1024
 
-// maxScale is the largest number of digits after the point of a decimal number. Known programs write
-// at most 76.
+// maxScale is the largest number of digits after the point of a decimal number. Known programs
+// write at most 76.
 const maxScale = 100
 
 // midnight ends the text of a timestamp at the beginning of a day.
