@@ -24,7 +24,8 @@ func (r again) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A record that never ends is refused, in the header and in a row. Records up to the limit are read.
+// A record that never ends is refused, in the header and in a row. Records up to the limit are
+// read.
 func TestEndlessRecords(t *testing.T) {
 	for name, begin := range map[string]string{"row": "a,b\n1,2\n", "quotes": "a,b\n1,\""} {
 		d, err := newDelimited(io.MultiReader(strings.NewReader(begin), again("ab")), "file", ',', nil)
