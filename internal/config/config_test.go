@@ -456,3 +456,19 @@ func TestSelection(t *testing.T) {
 		}
 	}
 }
+
+func TestMemoryLimit(t *testing.T) {
+	for text, want := range map[string]int64{
+		"auto": 0, "none": session.NoMemoryLimit, "3GB": 3e9, "800MiB": 800 << 20, "1.5 GiB": 3 << 29, "100 kB": 100_000, "7B": 7,
+	} {
+		got, err := Resolve(Values{"memory-limit": text}, nil)
+		if err != nil || got.MemoryLimit != want {
+			t.Errorf("%s: %d, %v, want %d", text, got.MemoryLimit, err, want)
+		}
+	}
+	for _, text := range []string{"", "3", "GB", "-1GB", "0B", "NaNGB", "1e300GB", "3 apples"} {
+		if _, err := Resolve(Values{"memory-limit": text}, nil); !errors.Is(err, ErrUsage) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

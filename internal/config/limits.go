@@ -3,7 +3,10 @@ package config
 import (
 	"errors"
 	"strconv"
+	"strings"
 	"time"
+
+	"ppal/trainer/session"
 )
 
 // setTimeLimit reads time-limit.
@@ -38,4 +41,34 @@ func (r *Run) recordEvery() string {
 		return automatic
 	}
 	return strconv.Itoa(r.RecordEvery)
+}
+
+// units are the units of a size in bytes.
+var units = []struct {
+	name  string
+	bytes float64
+}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1}}
+
+// setMemoryLimit reads memory-limit.
+func (d *Device) setMemoryLimit(text string) error {
+	switch text {
+	case "auto":
+		d.MemoryLimit = 0
+		return nil
+	case "none":
+		d.MemoryLimit = session.NoMemoryLimit
+		return nil
+	}
+	for _, u := range units {
+		number, has := strings.CutSuffix(text, u.name)
+		if !has {
+			continue
+		}
+		if x, err := strconv.ParseFloat(strings.TrimSpace(number), 64); err == nil && x*u.bytes >= 1 && x*u.bytes < 1<<62 {
+			d.MemoryLimit = int64(x * u.bytes)
+			return nil
+		}
+		break
+	}
+	return errors.New("must be a size such as 3GB or 800MiB, auto or none")
 }

@@ -30,6 +30,19 @@ type Plan struct {
 	Slots, Scratch []int
 }
 
+// LeastBytes returns the memory of the plan's buffers in bytes, without parameters, data and the
+// scratch storage of the workers. Every device allocates at least this memory.
+func (p *Plan) LeastBytes() uint64 {
+	elements := uint64(0)
+	for _, n := range p.Slots {
+		elements += uint64(n)
+	}
+	if p.Dtype == tensor.Float32 {
+		return 4 * elements
+	}
+	return 8 * elements
+}
+
 // DataOf returns the matrix of a buffer, or nil if the buffer holds a node's value.
 func (p *Plan) DataOf(buffer int) matrix.Matrix {
 	for i, v := range p.Inputs {

@@ -28,16 +28,29 @@ func CPU(threads int) (Engine, error) {
 // On returns an engine that lowers a definition to a plan and runs the plan on a device, for
 // example a *cuda.Device. Lowering removes operations that no output needs, fuses operations, and
 // merges equal operations. Several problems may share a device, but only one may run at a time.
-func On(d plan.Device) Engine { return deviceEngine{d} }
+func On(d plan.Device) Engine { return deviceEngine{device: d} }
 
-// deviceEngine is the Engine that On returns.
-type deviceEngine struct{ device plan.Device }
+// Within returns the engine On(d), which calls check with the memory that a plan needs at least, in
+// bytes, before it allocates the memory. The memory does not include the data. An error of check is
+// the error of Compile.
+func Within(d plan.Device, check func(bytes uint64) error) Engine { return deviceEngine{d, check} }
+
+// deviceEngine is the Engine that On and Within return.
+type deviceEngine struct {
+	device plan.Device
+	check  func(bytes uint64) error // nil: no check
+}
 
 // Compile implements Engine.
 func (e deviceEngine) Compile(l *Lagrangian) (Compiled, error) {
 	lowered, err := plan.Lower(l.Source())
 	if err != nil {
 		return nil, err
+	}
+	if e.check != nil {
+		if err := e.check(lowered.LeastBytes()); err != nil {
+			return nil, err
+		}
 	}
 	x, err := start(l.Parameters)
 	if err != nil {

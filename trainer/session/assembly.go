@@ -80,6 +80,9 @@ func (a *assembly) build(ctx context.Context) (err error) {
 	if a.builder, err = a.newBuilder(train.rows); err != nil {
 		return err
 	}
+	if err := a.checkParameters(); err != nil {
+		return err
+	}
 	if a.confidence, err = a.newConfidence(); err != nil {
 		return err
 	}

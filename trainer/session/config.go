@@ -402,6 +402,7 @@ func (c *configuration) device(d Device) {
 	}
 	c.put("dtype", d.dtype().String())
 	c.count("threads", d.UsedThreads())
+	c.put("memory-limit", d.MemoryFlag())
 	if d.OpenGPU != nil {
 		c.cannot("the GPU that the program opens")
 	}

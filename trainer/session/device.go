@@ -35,6 +35,10 @@ type Device struct {
 	// Threads is the number of CPU threads; 0: one for each core. Sums over the rows depend on the
 	// number of threads in their last bits. config.yaml therefore has the number that is used.
 	Threads int
+	// MemoryLimit is the largest memory of the process, in bytes. A session that needs more is refused
+	// before the training, by an estimate from below. 0: what the machine and the control groups of
+	// the process leave; NoMemoryLimit: no check. The memory of a GPU does not count.
+	MemoryLimit int64
 	// OpenGPU opens the GPU; nil opens a GPU of this machine.
 	OpenGPU func(GPUOptions) (GPU, error)
 }
@@ -210,8 +214,10 @@ func openDevices(o Device) (*devices, error) {
 	if d.cpu, err = o.OpenCPU(); err != nil {
 		return nil, productsError(err)
 	}
-	d.train = graph.On(d.cpu)
-	d.measure = d.train
+	d.train = graph.Within(d.cpu, func(bytes uint64) error {
+		return o.checkMemory(bytes, "the values of the rows in the model (rows times units) need")
+	})
+	d.measure = graph.On(d.cpu) // compiles blocks of rows during the run, which must not be refused then
 	d.name = fmt.Sprintf("cpu, %d threads, %v kernels, %v", d.cpu.Threads(), d.cpu.Level(), o.dtype())
 	return d, nil
 }

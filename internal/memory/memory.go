@@ -1,0 +1,108 @@
+// Package memory says how much memory this process may still take.
+package memory
+
+import (
+	"bytes"
+	"io/fs"
+	"math"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// Available returns the number of bytes that this process can take without swapping and without
+// being killed: the least of the memory that Linux calls available, and what the limits of the
+// process's control groups leave. Memory that caches files counts as available. ok is false if
+// the system does not say.
+func Available() (bytes uint64, ok bool) { return available(os.DirFS("/")) }
+
+// Resident returns the resident memory of this process in bytes; 0 if the system does not say.
+func Resident() uint64 { return resident(os.DirFS("/")) }
+
+func available(root fs.FS) (uint64, bool) {
+	least := uint64(math.MaxUint64)
+	if text, err := fs.ReadFile(root, "proc/meminfo"); err == nil {
+		if kilobytes, ok := field(text, "MemAvailable:"); ok {
+			least = kilobytes << 10
+		}
+	}
+	groups, err := fs.ReadFile(root, "proc/self/cgroup")
+	if err != nil {
+		return least, least != math.MaxUint64
+	}
+	for line := range strings.Lines(string(groups)) {
+		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		switch {
+		case len(parts) != 3:
+		case parts[0] == "0" && parts[1] == "":
+			least = min(least, inGroups(root, "sys/fs/cgroup", parts[2], version2))
+		case strings.Contains(","+parts[1]+",", ",memory,"):
+			least = min(least, inGroups(root, "sys/fs/cgroup/memory", parts[2], version1))
+		}
+	}
+	return least, least != math.MaxUint64
+}
+
+// files names the files of a version of control groups: the limit, the memory in use, and the key
+// in memory.stat of cached files that can be dropped.
+type files struct{ limit, used, cached string }
+
+var (
+	version1 = files{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"}
+	version2 = files{"memory.max", "memory.current", "inactive_file"}
+)
+
+// inGroups returns what the limits of a group and of the groups above it leave. In a container, the
+// group's own path may not exist, and the mount itself is the group.
+func inGroups(root fs.FS, mount, group string, f files) uint64 {
+	least := uint64(math.MaxUint64)
+	for at := path.Join("/", group); ; at = path.Dir(at) {
+		dir := path.Join(mount, at)
+		limit, limited := number(root, path.Join(dir, f.limit))
+		used, known := number(root, path.Join(dir, f.used))
+		if limited && known {
+			if stat, err := fs.ReadFile(root, path.Join(dir, "memory.stat")); err == nil {
+				if cached, ok := field(stat, f.cached); ok {
+					used -= min(used, cached)
+				}
+			}
+			least = min(least, limit-min(limit, used))
+		}
+		if at == "/" {
+			return least
+		}
+	}
+}
+
+// number reads a file that holds a number. ok is false for "max", the value of a group without a
+// limit.
+func number(root fs.FS, name string) (n uint64, ok bool) {
+	text, err := fs.ReadFile(root, name)
+	if err != nil {
+		return 0, false
+	}
+	n, err = strconv.ParseUint(string(bytes.TrimSpace(text)), 10, 64)
+	return n, err == nil
+}
+
+// field returns the number behind a key in a text of lines with a key and a number.
+func field(text []byte, key string) (n uint64, ok bool) {
+	for line := range bytes.Lines(text) {
+		fields := bytes.Fields(line)
+		if len(fields) >= 2 && string(fields[0]) == key {
+			n, err := strconv.ParseUint(string(fields[1]), 10, 64)
+			return n, err == nil
+		}
+	}
+	return 0, false
+}
+
+func resident(root fs.FS) uint64 {
+	text, err := fs.ReadFile(root, "proc/self/status")
+	if err != nil {
+		return 0
+	}
+	kilobytes, _ := field(text, "VmRSS:")
+	return kilobytes << 10
+}

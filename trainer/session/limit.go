@@ -1,0 +1,61 @@
+package session
+
+import (
+	"fmt"
+
+	"ppal/internal/memory"
+)
+
+// NoMemoryLimit is the value of Device.MemoryLimit that turns the check of the memory off.
+const NoMemoryLimit = -1
+
+// bytesPerParameter is the memory that each parameter takes at least, in bytes: the iterate and
+// gradients, a method's other vectors, the certificate and the file in float64. Runs take up to
+// twice as much (models.MaxParameters).
+const bytesPerParameter = 120
+
+// free returns the memory that the session may still take, in bytes. ok is false if there is no
+// limit, or if the system does not say.
+func (d Device) free() (bytes uint64, ok bool) {
+	switch {
+	case d.MemoryLimit == 0:
+		return memory.Available()
+	case d.MemoryLimit < 0:
+		return 0, false
+	}
+	limit := uint64(d.MemoryLimit)
+	return limit - min(limit, memory.Resident()), true
+}
+
+// checkMemory returns an error if bytes more than the memory that is free are needed for what.
+func (d Device) checkMemory(bytes uint64, what string) error {
+	free, known := d.free()
+	if !known || bytes <= free {
+		return nil
+	}
+	const gigabyte = 1e9
+	return &OptionError{Option: "memory-limit", Problem: fmt.Sprintf(
+		"leaves %.2g GB, and %s at least %.2g GB: use fewer hidden units, fewer rows or features, or a larger limit; none turns the check off",
+		float64(free)/gigabyte, what, float64(bytes)/gigabyte)}
+}
+
+// checkParameters refuses a model whose parameters do not fit in memory.
+func (a *assembly) checkParameters() error {
+	n := 0
+	if ends := parameterEnds(a.builder.spec); len(ends) > 0 {
+		n = ends[len(ends)-1]
+	}
+	return a.options.Device.checkMemory(uint64(n)*bytesPerParameter, fmt.Sprintf("%d parameters need", n))
+}
+
+// MemoryFlag returns the value of ppal's flag --memory-limit for the device: "auto", "none" or a
+// number of bytes, such as "3000000000B".
+func (d Device) MemoryFlag() string {
+	switch {
+	case d.MemoryLimit == 0:
+		return "auto"
+	case d.MemoryLimit < 0:
+		return "none"
+	}
+	return fmt.Sprintf("%dB", d.MemoryLimit)
+}

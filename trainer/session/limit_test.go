@@ -1,0 +1,71 @@
+package session
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"ppal/internal/memory"
+	"ppal/models"
+)
+
+// A run whose parameters, or whose rows times units, do not fit is refused before it trains. The
+// same run fits without a limit, and a smaller run fits with it.
+func TestMemoryLimit(t *testing.T) {
+	if memory.Resident() == 0 {
+		t.Skip("the system does not say how much memory the process has")
+	}
+	open := func(room int64, model models.Spec) error {
+		limit := room
+		if room > 0 {
+			limit += int64(memory.Resident())
+		}
+		s, err := New(t.Context(), Options{Data: Table{Dataset: "synthetic-compas"}, Task: DemographicParity{Epsilon: []float64{0.05}}, Model: &model,
+			Device: Device{Kind: CPU, Threads: 1, MemoryLimit: limit}})
+		if err != nil {
+			return err
+		}
+		return s.Close()
+	}
+	for _, tc := range []struct {
+		room  int64
+		units []int
+		want  string
+	}{
+		{100 << 20, []int{20_000}, "(rows times units) need at least 0.35 GB"}, // 4,000 rows x 20,000 units
+		{100 << 20, []int{2000, 2000}, "parameters need at least 0.48 GB"},
+		{1 << 30, []int{10}, ""},
+		{NoMemoryLimit, []int{10}, ""},
+		{0, []int{10}, ""},
+	} {
+		err := open(tc.room, models.Spec{Hidden: tc.units})
+		if tc.want == "" {
+			if err != nil {
+				t.Errorf("%d bytes, %v units: %v", tc.room, tc.units, err)
+			}
+			continue
+		}
+		if !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%d bytes, %v units: %v, want %q", tc.room, tc.units, err, tc.want)
+		}
+	}
+}
+
+// A limit below what the process has leaves nothing, and the difference does not wrap around.
+func TestFree(t *testing.T) {
+	if memory.Resident() == 0 {
+		t.Skip("the system does not say how much memory the process has")
+	}
+	if free, ok := (Device{MemoryLimit: 1}).free(); !ok || free != 0 {
+		t.Errorf("%d, %v", free, ok)
+	}
+	if err := (Device{MemoryLimit: 1}).checkMemory(1, "a byte needs"); err == nil {
+		t.Error("a byte more than the limit is accepted")
+	}
+	if err := (Device{MemoryLimit: 1}).checkMemory(0, "nothing needs"); err != nil {
+		t.Error(err)
+	}
+	if _, ok := (Device{MemoryLimit: NoMemoryLimit}).free(); ok {
+		t.Error("there is a limit")
+	}
+}
