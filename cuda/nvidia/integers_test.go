@@ -28,8 +28,8 @@ var unreliable = []struct{ name, value, want string }{
 }
 
 // The test of integer products passes on a library that multiplies, and finds a library that
-// refuses products, that returns wrong numbers, or that is missing. Automatic products are int8x3 only if
-// the test passes and the device's integer products are known to be fast.
+// refuses products, that returns wrong numbers, or that is missing. Automatic products are int8x3
+// only if the test passes and the device's integer products are known to be fast.
 func TestIntegers(t *testing.T) {
 	auto := func(want cuda.Products) {
 		t.Helper()
