@@ -13,7 +13,7 @@ run: build
 	./bin/ppal train --dataset synthetic-adult --subject-to "gap(positive_rate, sex) <= 0.05"
 
 build:
-	$(GO) build -trimpath -o bin/ppal ./cmd/ppal
+	$(GO) build -trimpath -ldflags '-s -w' -o bin/ppal ./cmd/ppal
 
 # The program with support for NVIDIA GPUs. The build needs a C compiler and CUDA's header cuda.h, from a toolkit or from
 # cuda-headers; CUDA=12 or CUDA=13 uses the fetched header of that version. The program links no CUDA library and starts

@@ -21,10 +21,11 @@ func stopSignals() []os.Signal {
 // stopNow, which must not return.
 //
 // A write to a pipe without a reader fails with syscall.EPIPE after onSignals. Without onSignals,
-// such a write to stdout or stderr ends the program, and a training would be lost because the reader
-// of its log ended.
+// such a write to stdout or stderr ends the program, and a training would be lost because the
+// reader of its log ended.
 func onSignals(stopNow func()) context.Context {
-	// A caught signal, unlike an ignored signal, keeps its default in the programs that ppal starts.
+	// A caught signal, unlike an ignored signal, keeps its default in the programs that ppal
+	// starts.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	stops := make(chan os.Signal, 2)
 	signal.Notify(stops, stopSignals()...)
