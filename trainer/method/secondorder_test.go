@@ -12,8 +12,8 @@ import (
 	"ppal/trainer/step"
 )
 
-// With the first penalty, the augmented Lagrangian of min -x^2 over x <= 1 and -x <= 1 falls without
-// bound outside the constraints. The penalty must rise while the violation grows.
+// With the first penalty, the augmented Lagrangian of min -x^2 over -1 <= x <= 1 has no lower bound
+// outside the constraints. The penalty must rise while the violation grows.
 func TestThePenaltyRisesWhereTheIteratesRunAway(t *testing.T) {
 	fn := problem.Functions{N: 1, M: 2,
 		F:         func(x []float64) float64 { return -x[0] * x[0] },
