@@ -5,8 +5,12 @@ import (
 	"errors"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"ppal/datasets/matrix"
 )
@@ -196,6 +200,61 @@ func FuzzCondition(f *testing.F) {
 		}
 		if _, ok := exclusive(groups, citizens().rows); !ok {
 			t.Fatalf("%q: %v overlap or leave rows out", text, groups)
+		}
+	})
+}
+
+// FuzzOwnOptions reads a user's table with options that FuzzCSV does not have: columns to ignore,
+// categorical columns, several groups, a separator, a column of parts and a file of test rows. The
+// options are fields of spec, separated by semicolons.
+func FuzzOwnOptions(f *testing.F) {
+	f.Add([]byte(wages), "label=paid;ignore=paid;group=sex")
+	f.Add([]byte(wages), "label=paid=yes;ignore=name;categorical=zip;group=sex=F;group=age<45")
+	f.Add([]byte(people), "label=job=smith;features=town;missing=drop;separator=,")
+	f.Add([]byte("a,part,y\n1,train,0\n2,test,1\n3,train,1\n4,test,0\n"), "label=y;split=part;missing=flag")
+	f.Add([]byte("a,y\n1,0\n2,1\n3,1\n4,0\n"), "label=y>=1;test=1;unknown=ignore;ignore=a;attribute=a")
+	f.Fuzz(func(t *testing.T, data []byte, spec string) {
+		opts := TableOptions{File: "file", Split: Split{60, 20, 20}}
+		for field := range strings.SplitSeq(spec, ";") {
+			key, value, _ := strings.Cut(field, "=")
+			switch key {
+			case "label":
+				opts.Label = value
+			case "ignore":
+				opts.Ignore = append(opts.Ignore, value)
+			case "features":
+				opts.Features = append(opts.Features, value)
+			case "categorical":
+				opts.Categorical = append(opts.Categorical, value)
+			case "group":
+				opts.Groups = append(opts.Groups, value)
+			case "attribute":
+				opts.Attributes = append(opts.Attributes, value)
+			case "missing":
+				opts.Missing = value
+			case "unknown":
+				opts.Unknown = value
+			case "separator":
+				opts.Separator, _ = utf8.DecodeRuneInString(value)
+			case "split":
+				opts.SplitColumn, opts.Split = value, Split{}
+			case "test":
+				opts.TestFile = filepath.Join(t.TempDir(), "test")
+				if err := os.WriteFile(opts.TestFile, data, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		d := ownCSV()
+		if err := opts.check(d); err != nil {
+			return
+		}
+		source, err := readOwnCSV(bytes.NewReader(data), opts)
+		if err == nil {
+			_, err = source.split(opts)
+		}
+		if err != nil && err.Error() == "" {
+			t.Error("an error without a text")
 		}
 	})
 }

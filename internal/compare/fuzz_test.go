@@ -1,0 +1,55 @@
+package compare
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ppal/internal/dirlock"
+	"ppal/internal/rundir"
+)
+
+// FuzzFolder checks that a comparison's directory with any bytes as study, records, mark or grid
+// gives an error in one line, or runs that are not finished; never a panic.
+func FuzzFolder(f *testing.F) {
+	s := study()
+	description, err := s.description()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(description)
+	f.Add([]byte("version: 1\ndata: [{name: a, sha256: b}]\n"))
+	f.Add([]byte(`{"records":1,"sha256":"","failure":"x"}`))
+	f.Add([]byte("gdpa:\n  step: [1, 2]\n"))
+	f.Add([]byte("a: &x [*x]\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		dir := filepath.Join(t.TempDir(), "d")
+		if err := os.MkdirAll(filepath.Join(dir, "runs"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		at := &folder{dir: dir}
+		for _, path := range []string{at.study(), at.records("a"), at.mark("a")} {
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		claimed, err := claim(s, dir)
+		switch {
+		case err == nil:
+			if err := claimed.release(); err != nil {
+				t.Error(err)
+			}
+		case !errors.Is(err, ErrStudy) || errors.Is(err, dirlock.ErrHeld):
+			t.Error(err)
+		}
+		if _, _, ok := at.finished("a"); ok {
+			t.Error("the run is finished")
+		}
+		if _, err := ReadGrid(at.study()); err != nil && (!errors.Is(err, ErrStudy) || strings.ContainsAny(err.Error(), "\n\r")) {
+			t.Errorf("the grid: %v", err)
+		}
+		_, _ = rundir.ReadMetrics(at.records("a"))
+	})
+}
