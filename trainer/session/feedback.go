@@ -222,8 +222,8 @@ func (a *assembly) exactStep(f *solution) error {
 const dearStep = 0.005
 
 // warnings returns sentences about a failed exact step and about constant decisions. If the
-// training rows chose the offsets, warnings also reports the cost of the exact step. More iterations
-// are no advice where the run proved that the bounds cannot be met near the weights.
+// training rows chose the offsets, warnings also reports the cost of the exact step. warnings does
+// not advise more iterations if the run proved that the bounds cannot be met near the weights.
 func (f *solution) warnings(d *decisions, classes []Class, byTraining bool) (list []string) {
 	looser, longer := "use looser bounds or more --iterations", "use more --iterations, looser bounds, or fewer constraints"
 	if f.rounds.Status == trainer.Infeasible {
