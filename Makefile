@@ -13,7 +13,7 @@ run: build
 	./bin/ppal train --dataset synthetic-adult --subject-to "gap(positive_rate, sex) <= 0.05"
 
 build:
-	$(GO) build -trimpath -o bin/ppal ./cmd/ppal
+	$(GO) build -trimpath -ldflags '-s -w' -o bin/ppal ./cmd/ppal
 
 # The program with support for NVIDIA GPUs. The build needs a C compiler and CUDA's header cuda.h, from a toolkit or from
 # cuda-headers; CUDA=12 or CUDA=13 uses the fetched header of that version. The program links no CUDA library and starts
@@ -39,7 +39,8 @@ gpu-pack: gpu
 
 # Run on the machine with the GPU. GPU_CHECK_FLAGS="--part bench" runs one part.
 gpu-check:
-	$(firstword $(wildcard build/gpu-check/ppal-gpu bin/ppal-gpu) ./ppal-gpu) gpu-check --out gpu-check.json $(GPU_CHECK_FLAGS)
+	test -x bin/ppal-gpu || { mkdir -p bin && gzip -dc build/gpu-check/ppal-gpu.gz >bin/ppal-gpu && chmod +x bin/ppal-gpu; }
+	bin/ppal-gpu gpu-check $(if $(wildcard build/gpu-check),--data-dir build/gpu-check) --out gpu-check.json $(GPU_CHECK_FLAGS)
 
 cuda-headers:
 	$(HEADERS)/headers.sh fetch $(CUDA)

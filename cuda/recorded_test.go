@@ -185,15 +185,15 @@ func TestListsOfVectors(t *testing.T) {
 		}
 	}
 	numbers := make([]float64, len(list))
-	s.Dots(numbers, list[0], list) // clears the counters of the reductions
+	s.Dots(numbers, []problem.Vector{list[0]}, list) // clears the counters of the reductions
 	for _, c := range []struct {
 		name                   string
 		run                    func()
 		launches, waits, clear int
 	}{
-		{"64 dot products", func() { s.Dots(numbers[:64], list[0], list[:64]) }, 4, 1, 0},
-		{"65 dot products", func() { s.Dots(numbers, list[0], list) }, 5, 2, 0},
-		{"no dot products", func() { s.Dots(nil, list[0], nil) }, 0, 0, 0},
+		{"64 dot products", func() { s.Dots(numbers[:64], []problem.Vector{list[0]}, list[:64]) }, 4, 1, 0},
+		{"65 dot products", func() { s.Dots(numbers, []problem.Vector{list[0]}, list) }, 5, 2, 0},
+		{"no dot products", func() { s.Dots(nil, []problem.Vector{list[0]}, nil) }, 0, 0, 0},
 		{"a sum of 16", func() { s.Sum(list[0], numbers[:16], list[:16]) }, 1, 0, 0},
 		{"a sum of 40", func() { s.Sum(list[0], numbers[:40], list[:40]) }, 3, 0, 0},
 		{"a sum of none", func() { s.Sum(list[0], nil, nil) }, 0, 0, 1},
@@ -207,7 +207,7 @@ func TestListsOfVectors(t *testing.T) {
 	}
 	r.FailAt("Launch", 1, errors.New("lost"))
 	numbers[0] = 1
-	s.Dots(numbers, list[0], list)
+	s.Dots(numbers, []problem.Vector{list[0]}, list)
 	if i := slices.IndexFunc(numbers, func(x float64) bool { return !math.IsNaN(x) }); i >= 0 {
 		t.Errorf("dot product %d is %v after an error, want NaN", i, numbers[i])
 	}

@@ -175,11 +175,19 @@ func (v *vectors) Dot(x, y problem.Vector) float64 {
 	return v.sum("x.y", func() error { return v.set.Dot(&v.d.queue, v.n, v.at[x], v.at[y], v.results.Offset(sumResult)) })
 }
 
-// Dots implements problem.Vectors. It waits for the device once for each dotsMost vectors.
-func (v *vectors) Dots(dst []float64, x problem.Vector, ys []problem.Vector) {
-	if len(dst) != len(ys) {
+// Dots implements problem.Vectors. For each of the xs, it waits for the device once for each
+// dotsMost of the ys.
+func (v *vectors) Dots(dst []float64, xs, ys []problem.Vector) {
+	if len(dst) != len(xs)*len(ys) {
 		panic("cuda: Dots: results and vectors of different lengths")
 	}
+	for i, x := range xs {
+		v.dots(dst[i*len(ys):(i+1)*len(ys)], x, ys)
+	}
+}
+
+// dots sets dst[j] = x.ys[j].
+func (v *vectors) dots(dst []float64, x problem.Vector, ys []problem.Vector) {
 	for from := 0; from < len(ys); from += dotsMost {
 		to := min(from+dotsMost, len(ys))
 		v.do("dot products", func() error {

@@ -148,12 +148,12 @@ func filesRead(dir string, d Dataset) []File {
 func checkFile(ctx context.Context, dir string, file File) (FileStatus, error) {
 	path := filepath.Join(dir, filepath.FromSlash(file.Path))
 	if plain := orUnzipped(path); plain != path {
-		found, err := sumFile(ctx, plain)
+		found, err := sumRegular(ctx, plain)
 		file.Path = file.Path[:len(file.Path)-len(".gz")]
 		return FileStatus{File: file, State: Unverified, Size: found.size, SHA256: found.sha256,
 			Note: "a decompressed copy has no published checksum"}, err
 	}
-	found, err := sumFile(ctx, path)
+	found, err := sumRegular(ctx, path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return FileStatus{File: file, State: Missing}, nil

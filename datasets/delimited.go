@@ -9,6 +9,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"ppal/internal/parquettext"
 )
 
 // separators are the separators that are detected automatically.
@@ -47,7 +49,8 @@ type delimited struct {
 }
 
 // openText returns the text of r, plain or gzip, without its byte order mark, and the separator. A
-// separator of 0 is detected from the first lines.
+// separator of 0 is detected from the first lines. The text of a Parquet file is that of package
+// parquettext.
 func openText(r io.Reader, name string, separator rune) (*bufio.Reader, rune, error) {
 	c, err := newContent(r, name)
 	if err != nil {
@@ -57,6 +60,13 @@ func openText(r io.Reader, name string, separator rune) (*bufio.Reader, rune, er
 	head, err := buffered.Peek(sniffBytes)
 	if err != nil && err != io.EOF {
 		return nil, 0, c.fail(err)
+	}
+	if bytes.HasPrefix(head, []byte(parquettext.Magic)) {
+		text, err := openParquet(r, buffered, name)
+		if err != nil {
+			return nil, 0, err
+		}
+		return bufio.NewReaderSize(text, sniffBytes), parquettext.Separator, nil
 	}
 	if err := checkForm(head, name); err != nil {
 		return nil, 0, err
@@ -188,7 +198,11 @@ func (d *delimited) next() ([]string, error) {
 // readError returns the error for the last record: ErrTruncated if the file ends inside the record.
 func (d *delimited) readError(record []string, err error) error {
 	var parse *csv.ParseError
-	if !errors.As(err, &parse) {
+	var file *FileError
+	switch {
+	case errors.As(err, &file):
+		return err
+	case !errors.As(err, &parse):
 		return &FileError{Path: d.name, Offset: d.csv.InputOffset(), Err: err}
 	}
 	what := fmt.Errorf("%w: %w", ErrFormat, parse.Err)

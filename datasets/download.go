@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -26,25 +29,72 @@ const unknownSize = -1
 // maxUnknown is the largest accepted size of a file of unknown size.
 const maxUnknown = 1 << 28
 
-// download downloads file.Size bytes from url to part, in as many transfers as necessary, and syncs
-// the file. The caller checks the bytes. A failed transfer counts against opts.Attempts only if it
-// delivered no new bytes.
-func download(ctx context.Context, url, part string, file File, opts FetchOptions) (err error) {
-	f, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return fmt.Errorf("datasets: %w", err)
+// leastProgress is the number of new bytes with which a transfer does not count as failed: a server
+// that sends a byte for each connection would never end.
+const leastProgress = 1 << 10
+
+// leastRate is the least rate of a transfer over the time FetchOptions.Stall, in bytes per second.
+const leastRate = 1 << 10
+
+// moreAttempts is the number of further attempts for a server that says that it is busy.
+const moreAttempts = 3
+
+// maxRetryAfter is the longest pause that a server can ask for.
+const maxRetryAfter = 5 * time.Minute
+
+// busy is the answer of a server that may have the file later.
+type busy struct {
+	error
+	after time.Duration // the pause that the server asks for; 0: none
+}
+
+func (b busy) Unwrap() error { return b.error }
+
+// openPart opens the partial file at path, or makes it. It refuses links and other files that are
+// not regular, because a download must not write into a file elsewhere.
+func openPart(path string) (*os.File, error) {
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, notRegular(path)
 	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("datasets: %w", err)
+	}
+	// another program may have made a link between the two calls
+	opened, err := f.Stat()
+	if err == nil {
+		var named os.FileInfo
+		if named, err = os.Lstat(path); err == nil && !os.SameFile(opened, named) {
+			err = notRegular(path)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// download downloads file.Size bytes from url to part, in as many transfers as necessary. The
+// caller checks the bytes and syncs the file. A failed transfer counts against opts.Attempts unless
+// it delivered leastProgress new bytes. An empty partial file is removed.
+func download(ctx context.Context, url, part string, file File, opts FetchOptions) (err error) {
+	f, err := openPart(part)
+	if err != nil {
+		return err
+	}
+	t := transfer{url: url, f: f, size: file.Size, file: file, opts: opts}
 	defer func() {
 		if closeErr := f.Close(); err == nil && closeErr != nil {
 			err = fmt.Errorf("datasets: %w", closeErr)
 		}
+		if err != nil && t.have == 0 {
+			_ = os.Remove(part)
+		}
 	}()
-	have, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
+	if t.have, err = f.Seek(0, io.SeekEnd); err != nil {
 		return fmt.Errorf("datasets: %w", err)
 	}
-	t := transfer{url: url, f: f, have: have, size: file.Size, file: file, opts: opts}
-	if have > file.Size { // the bytes are not known to belong to this file
+	if t.have > file.Size { // the bytes are not known to belong to this file
 		if err := t.restart(); err != nil {
 			return err
 		}
@@ -61,24 +111,27 @@ func download(ctx context.Context, url, part string, file File, opts FetchOption
 		case errors.Is(err, ErrChecksum):
 			return err
 		case ctx.Err() != nil || errors.As(err, &final):
-			return fmt.Errorf("datasets: %s: %w", url, err)
+			return fmt.Errorf("datasets: %s: %w", shown(url), err)
 		}
 		failed++
-		if t.have > best {
-			best, failed, pause = t.have, 0, opts.Backoff
+		if t.have >= best+leastProgress {
+			failed, pause = 0, opts.Backoff
 		}
-		if failed >= opts.Attempts {
+		best = max(best, t.have)
+		attempts, wait := opts.Attempts, pause
+		var later busy
+		if errors.As(err, &later) {
+			attempts, wait = attempts+moreAttempts, max(pause, min(later.after, maxRetryAfter))
+		}
+		if failed >= attempts {
 			return fmt.Errorf("datasets: %s: %w after %d of %s bytes: %w; repeat the command to continue, or use another mirror (%s)",
-				url, ErrDownload, t.have, t.expected(), err, EnvMirror)
+				shown(url), ErrDownload, t.have, t.expected(), err, EnvMirror)
 		}
-		opts.Log.Info("transfer failed, trying again", "url", url, "bytes", t.have, "pause", pause, "error", err)
-		if err := sleep(ctx, pause); err != nil {
+		opts.Log.Info("transfer failed, trying again", "url", shown(url), "bytes", t.have, "pause", wait, "error", err)
+		if err := sleep(ctx, wait); err != nil {
 			return err
 		}
 		pause = min(2*pause, maxBackoff*opts.Backoff)
-	}
-	if err := f.Sync(); err != nil {
-		return fmt.Errorf("datasets: %w", err)
 	}
 	return nil
 }
@@ -106,8 +159,9 @@ func (t *transfer) expected() string {
 func (t *transfer) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	least := max(1, int64(leastRate*t.opts.Stall.Seconds()))
 	stalled := time.AfterFunc(t.opts.Stall, func() {
-		cancel(fmt.Errorf("no data for %v", t.opts.Stall))
+		cancel(fmt.Errorf("less than %d bytes in %v", least, t.opts.Stall))
 	})
 	defer stalled.Stop()
 
@@ -127,16 +181,19 @@ func (t *transfer) run(ctx context.Context) error {
 	}
 	response, err := t.opts.Client.Do(request)
 	if err != nil {
-		return because(ctx, err)
+		return because(ctx, refused(err))
 	}
 	defer response.Body.Close()
 	if err := t.accept(response); err != nil {
 		return err
 	}
 	buf := make([]byte, 64<<10)
-	for {
+	for recent := int64(0); ; { // recent is the number of bytes since the last reset
 		n, readErr := response.Body.Read(buf)
-		stalled.Reset(t.opts.Stall)
+		if recent += int64(n); recent >= least {
+			recent = 0
+			stalled.Reset(t.opts.Stall)
+		}
 		if most := t.most(); t.have+int64(n) > most {
 			return fmt.Errorf("%w: expected %d bytes, got more", ErrChecksum, most)
 		}
@@ -190,11 +247,83 @@ func (t *transfer) accept(response *http.Response) error {
 		}
 		return t.restart()
 	case code == http.StatusRequestedRangeNotSatisfiable:
-		return t.startOver(fmt.Errorf("server answers %s", response.Status))
+		return t.startOver(answered(code))
 	case code >= 500, code == http.StatusTooManyRequests, code == http.StatusRequestTimeout:
-		return fmt.Errorf("server answers %s", response.Status)
+		return busy{answered(code), retryAfter(response.Header.Get("Retry-After"), time.Now())}
 	}
-	return refusal{fmt.Errorf("%w: server answers %s; use another mirror (%s)", ErrDownload, response.Status, EnvMirror)}
+	return refusal{fmt.Errorf("%w: %w; use another mirror (%s)", ErrDownload, answered(response.StatusCode), EnvMirror)}
+}
+
+// answered is the error of a status. It has the standard text, because a server can put control
+// characters into its own text.
+func answered(code int) error {
+	return fmt.Errorf("server answers %s", strings.TrimSpace(fmt.Sprintf("%d %s", code, http.StatusText(code))))
+}
+
+// retryAfter returns the pause in the header Retry-After, which holds seconds or a time; 0 if it
+// holds neither.
+func retryAfter(header string, now time.Time) time.Duration {
+	if seconds, err := strconv.ParseUint(header, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(header); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
+}
+
+// errRedirect is the error of a redirect that is not followed.
+var errRedirect = errors.New("redirect refused")
+
+// maxRedirects is the largest number of redirects of a request.
+const maxRedirects = 10
+
+// redirecting returns the client with a limit on redirects: at most maxRedirects, and only to http
+// and https. A client with its own rule keeps that rule.
+func redirecting(c *http.Client) *http.Client {
+	if c.CheckRedirect != nil {
+		return c
+	}
+	limited := *c
+	limited.CheckRedirect = func(next *http.Request, before []*http.Request) error {
+		if len(before) >= maxRedirects {
+			return fmt.Errorf("%w: more than %d redirects", errRedirect, maxRedirects)
+		}
+		if next.URL.Scheme != "http" && next.URL.Scheme != "https" {
+			return fmt.Errorf("%w: to the scheme %q", errRedirect, next.URL.Scheme)
+		}
+		return nil
+	}
+	return &limited
+}
+
+// refused marks an error of a request that a further attempt does not change: a refused redirect,
+// or a host that does not exist. It hides the user in the error's URL.
+func refused(err error) error {
+	if failed, ok := err.(*url.Error); ok {
+		failed.URL = shown(failed.URL)
+	}
+	var host *net.DNSError
+	if errors.Is(err, errRedirect) || errors.As(err, &host) && host.IsNotFound {
+		return refusal{fmt.Errorf("%w: %w; use another mirror (%s)", ErrDownload, err, EnvMirror)}
+	}
+	return err
+}
+
+// shown returns a URL for messages, without the name and the password of a user.
+func shown(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		if _, rest, found := strings.Cut(text, "@"); found {
+			return "...@" + rest
+		}
+		return text
+	}
+	if u.User == nil {
+		return text
+	}
+	u.User = url.User("...")
+	return u.String()
 }
 
 // startOver empties the partial file, so that the next attempt requests the whole file, and returns

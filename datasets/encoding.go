@@ -9,7 +9,6 @@ import (
 // binaryForms lists table formats that are not text: the first bytes of a file, the name of the
 // format, and the advice for a conversion to text.
 var binaryForms = []struct{ begin, form, convert string }{
-	{"PAR1", "a Parquet file", `python -c "import pandas; pandas.read_parquet('%s').to_csv('table.csv', index=False)"`},
 	{"ARROW1", "an Arrow file", `python -c "import pandas; pandas.read_feather('%s').to_csv('table.csv', index=False)"`},
 	{"PK\x03\x04", "a zip archive or an Excel file", `unzip -p '%s' > table.csv, or save the sheet as CSV`},
 	{"\xd0\xcf\x11\xe0", "an Excel file", `save the sheet of '%s' as CSV`},

@@ -15,6 +15,9 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"ppal/internal/atomicfile"
+	"ppal/internal/dirlock"
 )
 
 // FetchOptions configures a download. The zero value is ready to use.
@@ -23,13 +26,16 @@ type FetchOptions struct {
 	Client *http.Client
 	// Mirrors are base URLs (see Mirrors) that replace the original sources, tried in this order.
 	Mirrors []string
-	// Attempts is the number of consecutive failed transfers without a new byte after which a
-	// source is given up; 0 is 5.
+	// Attempts is the number of consecutive failed transfers, each with fewer than 1 KiB of new
+	// bytes, after which a source is given up; 0 is 5. A server that says that it is busy (status
+	// 429 or 5xx) gets 3 more attempts.
 	Attempts int
 	// Backoff is the pause after the first failure. It doubles with every further failure, up to 30
-	// times the first pause. 0 is one second.
+	// times the first pause. A server's Retry-After makes a pause longer, up to 5 minutes. 0 is one
+	// second.
 	Backoff time.Duration
-	// Stall is the time without data after which a transfer counts as failed; 0 is 30 seconds.
+	// Stall is the time after which a transfer counts as failed if it delivered less than 1 KiB for
+	// each second of this time; 0 is 30 seconds.
 	Stall time.Duration
 	// Progress, if not nil, is called for every file: once at the start with the bytes that an
 	// earlier call left, then as bytes arrive, and at the end with done == file.Size. done
@@ -44,6 +50,7 @@ func (o FetchOptions) withDefaults() FetchOptions {
 	if o.Client == nil {
 		o.Client = http.DefaultClient
 	}
+	o.Client = redirecting(o.Client)
 	if o.Attempts == 0 {
 		o.Attempts = 5
 	}
@@ -69,7 +76,8 @@ func (o FetchOptions) withDefaults() FetchOptions {
 // continues with an HTTP range request. Fetch compares the whole file with the published checksums,
 // syncs it, and only then renames it to FILE. It deletes bytes that fail the check. If a file is
 // published in a zip archive, Fetch extracts the file and then checks the extracted file. Mirrors
-// hold the extracted file. For a user's own file (csv, libsvm) the error is ErrOption.
+// hold the extracted file. For a user's own file (csv, libsvm) the error is ErrOption. While Fetch
+// downloads a file, it locks the file's folder; another process waits, and then finds the file.
 //
 // Errors wrap ErrUnknownDataset, ErrMirror, ErrChecksum, ErrDownload, the context's error, or an
 // error of the file system.
@@ -83,7 +91,7 @@ func Fetch(ctx context.Context, dir, name string, opts FetchOptions) error {
 	}
 	for _, base := range opts.Mirrors {
 		if u, err := url.Parse(base); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return fmt.Errorf("datasets: %w %q; want an http or https URL with a host", ErrMirror, base)
+			return fmt.Errorf("datasets: %w %q; want an http or https URL with a host", ErrMirror, shown(base))
 		}
 	}
 	return fetchFiles(ctx, dir, d.Files, opts.withDefaults())
@@ -100,18 +108,21 @@ func fetchFiles(ctx context.Context, dir string, files []File, opts FetchOptions
 
 // fetchFile downloads one file from the first source that has the file, unless the file on disk is
 // already complete.
-func fetchFile(ctx context.Context, dir string, file File, opts FetchOptions) error {
+func fetchFile(ctx context.Context, dir string, file File, opts FetchOptions) (err error) {
 	path := filepath.Join(dir, filepath.FromSlash(file.Path))
-	found, err := sumFile(ctx, path)
-	if err == nil && found.matches(file) == nil {
-		opts.Progress(file, file.Size)
-		return nil
-	}
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	if done, err := complete(ctx, path, file, opts); done || err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("datasets: %w; use another data directory (--data-dir)", err)
+	}
+	lock, err := lockFolder(ctx, filepath.Dir(path), opts.Log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	if done, err := complete(ctx, path, file, opts); done || err != nil { // by another process
+		return err
 	}
 	var failures error
 	fetch := fetchFrom
@@ -124,15 +135,52 @@ func fetchFile(ctx context.Context, dir string, file File, opts FetchOptions) er
 			return nil
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("datasets: %s: %w; repeat the command to continue", url, context.Cause(ctx))
+			return fmt.Errorf("datasets: %s: %w; repeat the command to continue", shown(url), context.Cause(ctx))
 		}
-		opts.Log.Warn("source failed", "url", url, "error", err)
+		opts.Log.Warn("source failed", "url", shown(url), "error", err)
 		if failures != nil {
 			err = fmt.Errorf("%w; before: %w", err, failures)
 		}
 		failures = err
 	}
 	return failures
+}
+
+// complete reports whether the file at path is the published file.
+func complete(ctx context.Context, path string, file File, opts FetchOptions) (bool, error) {
+	found, err := sumRegular(ctx, path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case found.matches(file) != nil:
+		return false, nil
+	}
+	opts.Progress(file, file.Size)
+	return true, nil
+}
+
+// lockPoll is the time between two attempts to lock a folder.
+const lockPoll = 100 * time.Millisecond
+
+// lockFolder locks the folder of a file. If another process holds the lock, lockFolder waits.
+func lockFolder(ctx context.Context, dir string, log *slog.Logger) (*dirlock.Lock, error) {
+	for told := false; ; told = true {
+		lock, err := dirlock.Take(dir)
+		if !errors.Is(err, dirlock.ErrHeld) {
+			if err != nil {
+				err = fmt.Errorf("datasets: %w", err)
+			}
+			return lock, err
+		}
+		if !told {
+			log.Info("another process downloads into the same folder; waiting", "folder", dir)
+		}
+		if err := sleep(ctx, lockPoll); err != nil {
+			return nil, fmt.Errorf("datasets: %w", err)
+		}
+	}
 }
 
 // sources returns the URLs of a file.
@@ -156,7 +204,7 @@ func fetchFrom(ctx context.Context, url, path string, file File, opts FetchOptio
 	resumed := err == nil && info.Size() > 0
 	err = downloadChecked(ctx, url, part, file, opts)
 	if resumed && errors.Is(err, ErrChecksum) {
-		opts.Log.Warn("resumed download has the wrong checksum, starting again", "url", url, "error", err)
+		opts.Log.Warn("resumed download has the wrong checksum, starting again", "url", shown(url), "error", err)
 		err = downloadChecked(ctx, url, part, file, opts)
 	}
 	if err != nil {
@@ -165,12 +213,12 @@ func fetchFrom(ctx context.Context, url, path string, file File, opts FetchOptio
 	return putInPlace(part, path)
 }
 
-// putInPlace renames a complete, synced file.
+// putInPlace syncs a complete file, renames it and syncs the folder.
 func putInPlace(part, path string) error {
-	if err := os.Rename(part, path); err != nil {
+	if err := atomicfile.Move(part, path); err != nil {
 		return fmt.Errorf("datasets: %w", err)
 	}
-	return syncDir(filepath.Dir(path))
+	return nil
 }
 
 // downloadChecked completes part and compares it with the published file. It deletes wrong bytes.
@@ -189,24 +237,27 @@ func downloadChecked(ctx context.Context, url, part string, file File, opts Fetc
 	if rmErr := os.Remove(part); rmErr != nil {
 		return fmt.Errorf("datasets: %w", rmErr)
 	}
-	return fmt.Errorf("datasets: %s: %w; the download was deleted: repeat the command, or use another mirror (%s)", url, err, EnvMirror)
-}
-
-// syncDir makes a rename durable on systems that can sync directories.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return fmt.Errorf("datasets: %w", err)
-	}
-	defer d.Close()
-	_ = d.Sync() // some systems refuse to sync a directory; the file is already synced
-	return nil
+	return fmt.Errorf("datasets: %s: %w; the download was deleted: repeat the command, or use another mirror (%s)", shown(url), err, EnvMirror)
 }
 
 // sums holds the size and the checksums of a file on disk.
 type sums struct {
 	size        int64
 	md5, sha256 string
+}
+
+// sumRegular calls sumFile on a regular file, or on a link to a regular file. Other files, such as
+// a pipe, are an error: reading them may never end.
+func sumRegular(ctx context.Context, path string) (sums, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return sums{}, notRegular(path)
+	}
+	return sumFile(ctx, path)
+}
+
+// notRegular is the error of a path that is not a regular file.
+func notRegular(path string) error {
+	return &FileError{Path: path, Offset: -1, Err: fmt.Errorf("%w: it is not a regular file; remove it", ErrFormat)}
 }
 
 // sumFile reads a file once for its size and checksums.

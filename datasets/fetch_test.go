@@ -133,7 +133,7 @@ func resuming() []fetchCase {
 		{name: "part is wrong", part: wrong[len(wrong)-fetchPart:], handler: good, ranges: []string{"bytes=102400-", ""}},
 		{name: "breaks off midway", handler: breaking(fetchPart), ranges: []string{"", "bytes=102400-", "bytes=204800-"}},
 		{name: "breaks off at once", handler: breaking(0), ranges: []string{"", "", ""},
-			want: ErrDownload, text: "download failed after 0 of 307200 bytes: unexpected EOF; repeat the command", left: 0},
+			want: ErrDownload, text: "download failed after 0 of 307200 bytes: unexpected EOF; repeat the command", left: -1},
 		{name: "ignores Range", part: fetchBody[:fetchPart], handler: func(w http.ResponseWriter, r *http.Request) { w.Write(fetchBody) },
 			ranges: []string{"bytes=102400-"}},
 		{name: "ignores Range and breaks off", handler: func(w http.ResponseWriter, r *http.Request) {
@@ -164,7 +164,7 @@ func misled() []fetchCase {
 		{name: "announces too little", handler: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			w.Write(fetchBody[:1000])
-		}, ranges: []string{""}, want: ErrDownload, text: "expected 307200 bytes, the server states 1000", left: 0},
+		}, ranges: []string{""}, want: ErrDownload, text: "expected 307200 bytes, the server states 1000", left: -1},
 		{name: "announces too much", part: fetchBody[:fetchPart], handler: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "400000")
 			w.Write(fetchBody)
@@ -178,15 +178,21 @@ func misled() []fetchCase {
 		{name: "sends too little", handler: func(w http.ResponseWriter, r *http.Request) {
 			w.(http.Flusher).Flush()
 			w.Write(fetchBody[:1000])
-		}, ranges: []string{"", "bytes=1000-", "bytes=1000-", "bytes=1000-"}, want: ErrDownload, text: "after 1000 of 307200", left: 1000},
+		}, ranges: []string{"", "bytes=1000-", "bytes=1000-"}, want: ErrDownload, text: "after 1000 of 307200", left: 1000},
+		{name: "sends a byte for each request", handler: breaking(1), ranges: []string{"", "bytes=1-", "bytes=2-"},
+			want: ErrDownload, text: "after 3 of 307200", left: 3},
 		{name: "wrong bytes", handler: func(w http.ResponseWriter, r *http.Request) { w.Write(wrong) },
 			ranges: []string{""}, want: ErrChecksum, text: "checksum mismatch: expected md5 " + published().MD5 + ", got ", left: -1},
 		{name: "wrong bytes after resuming", part: wrong[:fetchPart], handler: func(w http.ResponseWriter, r *http.Request) {
 			http.ServeContent(w, r, "file.bin", time.Time{}, bytes.NewReader(wrong))
 		}, ranges: []string{"bytes=102400-", ""}, want: ErrChecksum, text: "checksum mismatch", left: -1},
-		{name: "not found", handler: http.NotFound, ranges: []string{""}, want: ErrDownload, text: "server answers 404 Not Found", left: 0},
+		{name: "not found", handler: http.NotFound, ranges: []string{""}, want: ErrDownload, text: "server answers 404 Not Found", left: -1},
+		{name: "redirects to a file", handler: http.RedirectHandler("file:///etc/passwd", http.StatusFound).ServeHTTP, ranges: []string{""},
+			want: ErrDownload, text: `redirect refused: to the scheme "file"`, left: -1},
+		{name: "redirects for ever", handler: http.RedirectHandler("/again", http.StatusFound).ServeHTTP, ranges: slices.Repeat([]string{""}, maxRedirects),
+			want: ErrDownload, text: "redirect refused: more than 10 redirects", left: -1},
 		{name: "overloaded", handler: func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
-			ranges: []string{"", "", ""}, want: ErrDownload, text: "server answers 503", left: 0},
+			ranges: slices.Repeat([]string{""}, 3+moreAttempts), want: ErrDownload, text: "server answers 503 Service Unavailable", left: -1},
 	}
 }
 
@@ -284,7 +290,7 @@ func TestFetchStall(t *testing.T) {
 	opts := quick()
 	opts.Stall = 20 * time.Millisecond
 	err := fetchFiles(context.Background(), t.TempDir(), []File{published(s.URL)}, opts)
-	checkError(t, err, ErrDownload, "no data for 20ms")
+	checkError(t, err, ErrDownload, "less than 20 bytes in 20ms")
 	if len(s.ranges) != 3 {
 		t.Errorf("%d attempts", len(s.ranges))
 	}

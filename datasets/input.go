@@ -71,10 +71,15 @@ func (s *spools) open(path string, pipe func() (io.ReadCloser, error)) (input, e
 		}
 		s.of[path] = kept
 	}
-	if kept.file != nil {
-		return spoolReader{io.NewSectionReader(kept.file, 0, kept.size)}, nil
+	return spoolReader{kept.reader()}, nil
+}
+
+// reader returns a reader of the content.
+func (s *spool) reader() *io.SectionReader {
+	if s.file != nil {
+		return io.NewSectionReader(s.file, 0, s.size)
 	}
-	return spoolReader{io.NewSectionReader(bytes.NewReader(kept.text), 0, kept.size)}, nil
+	return io.NewSectionReader(bytes.NewReader(s.text), 0, s.size)
 }
 
 // newSpool reads r to its end.

@@ -51,9 +51,9 @@ type Block struct {
 // A single row may need more.
 const featureBytes = 256 << 10
 
-// Read reads a plain or gzip file from r to its end: text, or pictures of 8 bits in the IDX format
-// with any shape of Pixels bytes. name is used in errors. The columns of a text may be in any
-// order, and the file may have columns that the preparation does not need.
+// Read reads a plain or gzip file from r to its end: text or Parquet, or pictures of 8 bits in the
+// IDX format with any shape of Pixels bytes. name is used in errors. The columns of a text may be
+// in any order, and the file may have columns that the preparation does not need.
 //
 // Errors are *FileError with line and column: ErrFormat, ErrTruncated (also a file without rows),
 // ErrColumn, ErrNumber, ErrCategory, ErrMissing, ErrIndex; or are errors of r, Work or Emit. Blocks

@@ -36,14 +36,14 @@ func fetchZipped(ctx context.Context, url, path string, file File, opts FetchOpt
 		if rmErr := os.Remove(part); rmErr != nil && !errors.Is(rmErr, os.ErrNotExist) {
 			return fmt.Errorf("datasets: %w", rmErr)
 		}
-		return fmt.Errorf("datasets: %s: %w; the download was deleted: repeat the command, or use a mirror (%s)", url, err, EnvMirror)
+		return fmt.Errorf("datasets: %s: %w; the download was deleted: repeat the command, or use a mirror (%s)", shown(url), err, EnvMirror)
 	}
 	progress(file, file.Size)
 	return putInPlace(part, path)
 }
 
-// unzip extracts the file from the archive to path and syncs path. It writes at most one byte more
-// than the file's published size.
+// unzip extracts the file from the archive to path. It writes at most one byte more than the file's
+// published size.
 func unzip(archive, path string, file File) (err error) {
 	r, err := zip.OpenReader(archive)
 	if err != nil {
@@ -55,7 +55,7 @@ func unzip(archive, path string, file File) (err error) {
 		return fmt.Errorf("%w: the archive has no %s", ErrFormat, file.Zipped)
 	}
 	defer member.Close()
-	out, err := os.Create(path)
+	out, err := openPart(path)
 	if err != nil {
 		return err
 	}
@@ -64,8 +64,11 @@ func unzip(archive, path string, file File) (err error) {
 			err = closeErr
 		}
 	}()
+	if err := out.Truncate(0); err != nil {
+		return err
+	}
 	if _, err := io.Copy(out, io.LimitReader(member, file.Size+1)); err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrFormat, file.Zipped, err)
 	}
-	return out.Sync()
+	return nil
 }

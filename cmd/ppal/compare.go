@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -104,6 +105,11 @@ func (a *app) compare(ctx context.Context, values config.Values, f compareFlags)
 
 // runStudy executes the runs, with one progress bar for all of them.
 func (a *app) runStudy(ctx context.Context, study *compare.Study, dir string) (*compare.Outcome, error) {
+	study.Version = version()
+	var err error
+	if study.Data, err = a.studySums(ctx, study); err != nil {
+		return nil, config.NameFlags(err)
+	}
 	progress, finish := a.studyProgress(study.Title)
 	outcome, err := compare.Do(ctx, study, dir, func(ctx context.Context, cfg config.Train, set trainer.Settings) (compare.Trial, error) {
 		dataDir, err := datasets.Dir(cfg.DataDir, a.getenv)
@@ -125,6 +131,29 @@ func (a *app) runStudy(ctx context.Context, study *compare.Study, dir string) (*
 		return nil, fmt.Errorf("interrupted; the finished runs are in %s: repeat the command with --out %s to continue", dir, dir)
 	}
 	return outcome, err
+}
+
+// studySums returns the checksums of the files from which the methods of a study read their data.
+func (a *app) studySums(ctx context.Context, study *compare.Study) ([]session.DataFile, error) {
+	var sums []session.DataFile
+	var seen []string
+	for _, c := range study.Contenders {
+		cfg, err := config.Resolve(c.Values, nil)
+		if err != nil {
+			return nil, err
+		}
+		source := fmt.Sprintf("%q", []string{cfg.Dataset, cfg.DataDir, cfg.File, cfg.TestFile})
+		if slices.Contains(seen, source) {
+			continue
+		}
+		seen = append(seen, source)
+		own, err := a.dataSums(ctx, cfg)
+		if err != nil {
+			return nil, err
+		}
+		sums = append(sums, own...)
+	}
+	return sums, nil
 }
 
 // openOneByOne opens a run of a comparison. Runs on a GPU wait for each other.

@@ -28,6 +28,7 @@ const (
 	exitUsage       = 2
 	exitUnmet       = 3
 	exitInterrupted = 130
+	exitPipe        = 141 // the reader of stdout has ended, as in `ppal data list | head -1`
 )
 
 // exitText is the help's description of the exit statuses.
@@ -52,6 +53,9 @@ func (a *app) exit(ctx context.Context, cmd *cobra.Command, err error) int {
 	}
 	status := exitFailed
 	advice := ""
+	if errors.Is(err, syscall.EPIPE) {
+		return exitPipe
+	}
 	switch {
 	case ctx.Err() != nil:
 		status = exitInterrupted

@@ -7,11 +7,9 @@ import (
 	"context"
 	"io"
 	"os"
-	"os/signal"
 	"runtime"
 	"runtime/debug"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/term"
@@ -35,8 +33,7 @@ func main() {
 		// The collector counts these bytes as live. Nothing writes them, so that they take no memory.
 		ballast = make([]byte, leastGarbage*100/gcPercent)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // the second signal ends the program immediately
+	ctx := onSignals(func() { os.Exit(exitInterrupted) })
 	a := &app{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: time.Now,
 		terminal: term.IsTerminal(int(os.Stderr.Fd())),

@@ -106,7 +106,7 @@ func (a *app) predictCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "predict RUN",
 		Short: "Score new rows with a trained model",
-		Long: `Predict reads rows in the format of the run's data (CSV or TSV, LIBSVM, or pictures in IDX; plain or gzip) and writes a CSV:
+		Long: `Predict reads rows in the format of the run's data (CSV, TSV or Parquet, LIBSVM, or pictures in IDX; plain or gzip) and writes a CSV:
 
   two classes      row (from 1), score, decision (the label's value), and probability if the run fitted one
   several classes  row, class, score_NAME for each class, and probability_NAME for each class if the run fitted probabilities

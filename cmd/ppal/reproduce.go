@@ -115,6 +115,11 @@ func (a *app) reproduce(ctx context.Context, name string, o reproduce.Options, o
 	if o.DataDir, err = datasets.Dir(o.DataDir, a.getenv); err != nil {
 		return err
 	}
+	return locked(out, func() error { return a.figure(ctx, f, o, out) })
+}
+
+// figure runs a figure's comparisons in the directory out, writes its report and prints it.
+func (a *app) figure(ctx context.Context, f reproduce.Figure, o reproduce.Options, out string) error {
 	names, studies := f.Studies(o)
 	var outcomes []*compare.Outcome
 	for i, study := range studies {
@@ -134,7 +139,7 @@ func (a *app) reproduce(ctx context.Context, name string, o reproduce.Options, o
 			return err
 		}
 	}
-	_, err = io.WriteString(a.stdout, strings.Join(lines, "\n"))
+	_, err := io.WriteString(a.stdout, strings.Join(lines, "\n"))
 	return err
 }
 
@@ -159,15 +164,18 @@ func (a *app) reproduceDecisions(ctx context.Context, o reproduce.Options, out, 
 	}
 	progress, finish := a.studyProgress(decisions.Title)
 	options.Progress = func(done, total int, running string) { progress(float64(done), total, running) }
-	outcome, err := decisions.Run(ctx, options)
+	var outcome *decisions.Outcome
+	err = locked(out, func() (err error) {
+		if outcome, err = decisions.Run(ctx, options); err == nil {
+			err = outcome.Write(out)
+		}
+		return err
+	})
 	finish()
 	if ctx.Err() != nil {
 		return fmt.Errorf("interrupted; the finished runs are in %s: repeat the command with --out %s to continue", out, out)
 	}
 	if err != nil {
-		return err
-	}
-	if err := outcome.Write(out); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(a.stdout, "%s\nFiles in %s: results.jsonl, summary.md, plots\n", outcome.Markdown(), out)

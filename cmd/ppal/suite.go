@@ -132,7 +132,13 @@ func (a *app) reproduceSuite(ctx context.Context, f suiteFlags) error {
 	}
 	progress, finish := a.studyProgress(suite.Title)
 	o.Progress = func(done, total int, running string) { progress(float64(done), total, running) }
-	outcome, err := suite.Compare(ctx, o)
+	var outcome *suite.Outcome
+	err = locked(o.Out, func() (err error) {
+		if outcome, err = suite.Compare(ctx, o); err == nil {
+			err = outcome.Write(o.Out)
+		}
+		return err
+	})
 	finish()
 	switch {
 	case ctx.Err() != nil:
@@ -140,9 +146,6 @@ func (a *app) reproduceSuite(ctx context.Context, f suiteFlags) error {
 	case errors.Is(err, suite.ErrContender):
 		return usage{err}
 	case err != nil:
-		return err
-	}
-	if err := outcome.Write(o.Out); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(a.stdout, "%s\nFiles in %s: results.jsonl, summary.md, plots\n", outcome.Markdown(), o.Out)

@@ -91,6 +91,13 @@ func (a *app) sweep(ctx context.Context, values config.Values, f sweepFlags) err
 	if !cfg.Quiet {
 		s.Progress = a.sweepProgress
 	}
+	sums, err := a.dataSums(ctx, cfg)
+	if err != nil {
+		return config.NameFlags(err)
+	}
+	if s.Origin, err = origin(sums); err != nil {
+		return err
+	}
 	points, err := s.Do(ctx, dir)
 	if ctx.Err() != nil {
 		return fmt.Errorf("interrupted; %d of %d points are in %s: repeat the command with --out %s to continue", len(points), len(s.Values), dir, dir)

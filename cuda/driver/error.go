@@ -14,6 +14,10 @@ var ErrOutOfMemory = errors.New("out of device memory")
 // no support in the build.
 var ErrUnavailable = errors.New("no GPU available")
 
+// ErrNoSupport is wrapped, beside ErrUnavailable, by the error of opening a device in a program
+// that was built without GPU support.
+var ErrNoSupport = errors.New("this program was built without GPU support")
+
 // Error is a failed call.
 type Error struct {
 	Operation string // "launch margin_loss"

@@ -18,6 +18,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 SITE = sysconfig.get_paths()["purelib"]
 ARCHITECTURES = ["sm_80", "sm_90"]
+PTX_VERSION = "7.0"  # the oldest that has every instruction here: drivers for CUDA 11.0 and newer load these modules
 FLOAT32_ONLY = {"integers", "output_digits", "split"}  # digits and bfloat16 terms: products of float32 plans with 8-bit data
 
 
@@ -54,7 +55,8 @@ class Compiler:
             print(log, file=sys.stderr)
         if failed or "warning" in log:
             sys.exit(f"{source}, {dtype}: NVRTC failed or warned")
-        return self.text(program, "nvrtcGetPTXSize", "nvrtcGetPTX").rstrip("\n") + "\n"
+        ptx = self.text(program, "nvrtcGetPTXSize", "nvrtcGetPTX").rstrip("\n") + "\n"
+        return re.sub(r"(?m)^\.version .*$", f".version {PTX_VERSION}", ptx, count=1)
 
 
 def resources(ptx):

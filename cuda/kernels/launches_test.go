@@ -277,7 +277,7 @@ func TestPTXIsOfEverySource(t *testing.T) {
 				t.Error(err)
 				continue
 			}
-			for _, line := range []string{"(?m)^// Cuda compilation tools, release 12.4, V12.4.127$", "(?m)^.version 8.4$", "(?m)^.target sm_80$"} {
+			for _, line := range []string{"(?m)^// Cuda compilation tools, release 12.4, V12.4.127$", "(?m)^.version 7.0$", "(?m)^.target sm_80$"} {
 				if !regexp.MustCompile(line).Match(text) {
 					t.Errorf("%s: no line %s", file, line)
 				}

@@ -2,6 +2,9 @@
 
 #include "calls.h"
 
+// cuda.h declares this function in old versions only.
+CUresult cuGraphInstantiate_v2(CUgraphExec *graph, CUgraph captured, CUgraphNode *error, char *log, size_t size);
+
 CUresult ppal_enter(CUcontext context) {
   CUcontext now;
   if (cuCtxGetCurrent(&now) == CUDA_SUCCESS && now == context) return CUDA_SUCCESS;
@@ -31,6 +34,10 @@ CUresult ppal_end_capture(CUstream s, CUgraphExec *graph, const char **failed) {
   if (result != CUDA_SUCCESS) return result;
   *failed = "cuGraphInstantiateWithFlags";
   result = cuGraphInstantiateWithFlags(graph, captured, 0);
+  if (result == CUDA_ERROR_STUB_LIBRARY) { // shim.c's answer for a missing function: the driver is older than CUDA 11.4
+    *failed = "cuGraphInstantiate_v2";
+    result = cuGraphInstantiate_v2(graph, captured, NULL, NULL, 0);
+  }
   cuGraphDestroy(captured); // the instance does not need it
   return result;
 }

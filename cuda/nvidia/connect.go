@@ -44,8 +44,8 @@ var connect = sync.OnceValue(func() error {
 	return nil
 })
 
-// Devices lists the GPUs of this machine in the driver's order. If cuBLAS is missing, the list is
-// complete and the error reports the missing cuBLAS.
+// Devices lists the GPUs of this machine in the driver's order. If the driver is too old or cuBLAS
+// is missing, the list is complete and the error says so.
 func Devices() ([]driver.Info, error) {
 	if err := connect(); err != nil {
 		return nil, err
@@ -57,7 +57,11 @@ func Devices() ([]driver.Info, error) {
 	if n == 0 {
 		return nil, fmt.Errorf("cuda: %w: the driver works and finds no device", driver.ErrUnavailable)
 	}
-	lib, missing := openProducts(driverMajor())
+	missing := checkDriver()
+	lib, unfound := openProducts(driverMajor())
+	if missing == nil {
+		missing = unfound
+	}
 	all := make([]driver.Info, n)
 	for i := range all {
 		if all[i], _, err = inspect(i); err != nil {
@@ -92,10 +96,25 @@ func inspect(ordinal int) (info driver.Info, dev cu.Device, err error) {
 			return info, dev, failed("read a device's attributes", fmt.Sprintf("cuDeviceGetAttribute(&v, %d, %d)", a.what, ordinal), err)
 		}
 	}
-	version := cu.Version()
-	info.Driver = fmt.Sprintf("%d.%d", version/1000, version%1000/10)
+	info.Driver = versionOf(cu.Version())
 	return info, dev, nil
 }
+
+// leastDriver is the oldest driver that loads the kernels' PTX (version 7.0), as cuDriverGetVersion
+// numbers drivers: CUDA 11.0.
+const leastDriver = 11000
+
+// checkDriver returns an error that wraps driver.ErrUnavailable if the driver is too old.
+func checkDriver() error {
+	if v := cu.Version(); v < leastDriver {
+		return fmt.Errorf("cuda: %w: the driver supports CUDA %s, and CUDA %s is needed: install a newer driver", driver.ErrUnavailable,
+			versionOf(v), versionOf(leastDriver))
+	}
+	return nil
+}
+
+// versionOf returns a driver's number as a version of CUDA: "12.4".
+func versionOf(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
 
 // driverMajor returns the major version of CUDA that the driver supports.
 func driverMajor() int { return cu.Version() / 1000 }

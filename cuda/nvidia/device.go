@@ -45,6 +45,9 @@ func Open(ordinal int) (driver.Driver, error) {
 	if err := connect(); err != nil {
 		return nil, err
 	}
+	if err := checkDriver(); err != nil {
+		return nil, err
+	}
 	n, err := cu.NumDevices()
 	if err != nil {
 		return nil, failed("count the devices", "cuDeviceGetCount(&n)", err)

@@ -5,6 +5,7 @@ package nvidia_test
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,6 +83,21 @@ func TestInstantiateFails(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	ok(t, d.FreeStream(s))
+}
+
+// A driver before CUDA 11.4 lacks cuGraphInstantiateWithFlags: the older function instantiates the
+// graph. 34 is the shim's answer for a function that the driver lacks.
+func TestInstantiateOld(t *testing.T) {
+	lines := logTo(t)
+	d := open(t)
+	s := must[driver.Stream](t)(d.NewStream())
+	ok(t, d.BeginCapture(s))
+	t.Setenv("PPAL_STUB_FAIL", "cuGraphInstantiateWithFlags=34")
+	g := must[driver.Graph](t)(d.EndCapture(s))
+	ok(t, errors.Join(d.LaunchGraph(g, s), d.FreeGraph(g), d.FreeStream(s)))
+	if !slices.Contains(lines(), "instantiate as before CUDA 11.4") {
+		t.Error("the older function was not called")
+	}
 }
 
 // An out-of-memory error of the driver and of cuBLAS is the same error.

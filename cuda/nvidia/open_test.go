@@ -39,6 +39,7 @@ func TestUnavailable(t *testing.T) {
 		{"no driver, by its usual name", []string{nvidia.DriverFile + "="}, "libcuda.so.1: cannot open shared object file"},
 		{"no start", []string{"PPAL_STUB_FAIL=cuInit=100"}, "the driver does not start: CUDA_ERROR_NO_DEVICE (100, a sentence of the stub)"},
 		{"unknown answer", []string{"PPAL_STUB_FAIL=cuInit=12345"}, "the driver has no name for result 12345"},
+		{"old driver", []string{"PPAL_STUB_VERSION=10020"}, "the driver supports CUDA 10.2, and CUDA 11.0 is needed: install a newer driver"},
 		{"no device", []string{"PPAL_STUB_DEVICES=0"}, "there is no device 0: the driver finds 0"},
 		{"old device", []string{"PPAL_STUB_CAPABILITY=7.5"}, "Stub 0 has compute capability 7.5, and 8.0 is needed"},
 		{"no cuBLAS", []string{nvidia.ProductsFile + "=" + nowhere}, nvidia.ProductsFile + "=" + nowhere + ": "},

@@ -9,8 +9,8 @@ import (
 )
 
 // errBuild is the error of builds without the tag gpu.
-var errBuild = fmt.Errorf("cuda: %w: this program was built without GPU support; `make gpu` builds bin/ppal-gpu, which has it",
-	driver.ErrUnavailable)
+var errBuild = fmt.Errorf("cuda: %w: %w; `make gpu` builds bin/ppal-gpu, which has it", driver.ErrUnavailable,
+	driver.ErrNoSupport)
 
 // Open returns an error that wraps driver.ErrUnavailable and says how to get GPU support.
 func Open(int) (driver.Driver, error) { return nil, errBuild }

@@ -4,7 +4,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestWrite(t *testing.T) {
@@ -68,5 +71,106 @@ func TestCreate(t *testing.T) {
 	}
 	if _, err := Create(filepath.Join(dir, "none", "file"), 0o600); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("in no folder: %v", err)
+	}
+}
+
+// calls replaces the calls of disk by calls that note their order. fail names the call that fails.
+func calls(t *testing.T, dir, fail string) *[]string {
+	real, made := disk, new([]string)
+	t.Cleanup(func() { disk = real })
+	note := func(call string) error {
+		*made = append(*made, call)
+		if call == fail {
+			return errors.New("injected")
+		}
+		return nil
+	}
+	name := func(path string) string {
+		switch {
+		case path == dir:
+			return "folder"
+		case filepath.Dir(path) == dir && strings.HasPrefix(filepath.Base(path), ".file."):
+			return "temporary"
+		case filepath.Dir(path) == dir:
+			return filepath.Base(path)
+		}
+		return path
+	}
+	disk.sync = func(f *os.File) error {
+		if err := note("sync " + name(f.Name())); err != nil {
+			return err
+		}
+		return real.sync(f)
+	}
+	disk.rename = func(from, to string) error {
+		if err := note("rename " + name(from) + " " + name(to)); err != nil {
+			return err
+		}
+		return real.rename(from, to)
+	}
+	return made
+}
+
+// A file is synced before the rename, and the folder after it. The temporary file is beside the
+// file, whatever TMPDIR says. A failure before the rename leaves the old content.
+func TestOrder(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	want := []string{"sync temporary", "rename temporary file", "sync folder"}
+	for k, fail := range append([]string{""}, want...) {
+		t.Run(fail, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "file")
+			if err := os.WriteFile(path, []byte("old"), 0o640); err != nil {
+				t.Fatal(err)
+			}
+			before, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := calls(t, dir, fail)
+			if err := Write(path, []byte("new"), 0o600); (err == nil) != (fail == "") {
+				t.Errorf("%v", err)
+			}
+			made := want
+			if fail != "" {
+				made = want[:k]
+			}
+			if diff := cmp.Diff(made, *got); diff != "" {
+				t.Error(diff)
+			}
+			text, err := os.ReadFile(path)
+			if renamed := fail == "" || fail == "sync folder"; err != nil || (string(text) == "new") != renamed {
+				t.Errorf("%q, %v", text, err)
+			} else if after, err := os.Stat(path); err != nil || os.SameFile(before, after) == renamed || after.Mode().Perm() != 0o640 {
+				t.Errorf("the same file: %v, want %v; mode %v, %v", !renamed, renamed, after.Mode(), err)
+			}
+			if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+				t.Errorf("%v, %v: want the file alone", entries, err)
+			}
+		})
+	}
+}
+
+func TestMove(t *testing.T) {
+	want := []string{"sync part", "rename part file", "sync folder"}
+	for k, fail := range append([]string{""}, want...) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "part"), []byte("new"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got := calls(t, dir, fail)
+		if err := Move(filepath.Join(dir, "part"), filepath.Join(dir, "file")); (err == nil) != (fail == "") {
+			t.Errorf("%s: %v", fail, err)
+		}
+		made := want
+		if fail != "" {
+			made = want[:k]
+		}
+		if diff := cmp.Diff(made, *got); diff != "" {
+			t.Errorf("%s: %s", fail, diff)
+		}
+	}
+	if err := Move(filepath.Join(t.TempDir(), "none"), filepath.Join(t.TempDir(), "file")); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
 	}
 }

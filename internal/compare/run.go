@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -49,15 +48,21 @@ type Outcome struct {
 
 // Do runs a study in the folder dir. The folder is new, or holds an earlier, interrupted comparison
 // of the same study, which Do continues. If ctx is cancelled, Do returns the context's error and
-// keeps the finished runs.
-func Do(ctx context.Context, s *Study, dir string, open Opener, progress Progress) (*Outcome, error) {
+// keeps the finished runs. Do repeats a finished run if the records of the run are damaged.
+//
+// Do locks the folder: the error wraps dirlock.ErrHeld if another process is at work in dir. It
+// wraps ErrStudy if the folder holds another study, or if the data or the version of the program
+// have changed since the first finished run.
+func Do(ctx context.Context, s *Study, dir string, open Opener, progress Progress) (outcome *Outcome, err error) {
 	if err := s.validate(); err != nil {
 		return nil, err
 	}
-	if err := claim(s, dir); err != nil {
+	f, err := claim(s, dir)
+	if err != nil {
 		return nil, err
 	}
-	r := &runner{study: s, dir: dir, open: open, progress: progress}
+	defer func() { err = errors.Join(err, f.release()) }()
+	r := &runner{study: s, folder: f, open: open, progress: progress}
 	r.total = len(s.Contenders) * len(s.Seeds)
 	for _, c := range s.Contenders {
 		r.total += len(c.Grid)
@@ -65,7 +70,7 @@ func Do(ctx context.Context, s *Study, dir string, open Opener, progress Progres
 			r.total += s.finalists(len(c.Grid))
 		}
 	}
-	outcome := &Outcome{Study: s}
+	outcome = &Outcome{Study: s}
 	chosen, err := r.search(ctx, outcome)
 	if err != nil {
 		return nil, err
@@ -82,35 +87,10 @@ func Do(ctx context.Context, s *Study, dir string, open Opener, progress Progres
 	return outcome, outcome.write(dir)
 }
 
-// claim creates the folder, or checks that it belongs to the same study.
-func claim(s *Study, dir string) error {
-	want, err := s.description()
-	if err != nil {
-		return err
-	}
-	path := filepath.Join(dir, "study.yaml")
-	have, err := os.ReadFile(path)
-	switch {
-	case err == nil && string(have) == string(want):
-		return nil
-	case err == nil:
-		return fmt.Errorf("compare: %w: %s holds another comparison: use a new directory (--out), or the settings of that comparison to continue it", ErrStudy, dir)
-	case !errors.Is(err, os.ErrNotExist):
-		return fmt.Errorf("compare: %w", err)
-	}
-	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-		return fmt.Errorf("compare: %w: %s is not empty: use a new directory (--out)", ErrStudy, dir)
-	}
-	if err := os.MkdirAll(filepath.Join(dir, "runs"), 0o755); err != nil {
-		return fmt.Errorf("compare: %w", err)
-	}
-	return rundir.WriteFile(path, want)
-}
-
 // runner executes the runs of a study.
 type runner struct {
 	study    *Study
-	dir      string
+	folder   *folder
 	open     Opener
 	progress Progress
 	total    int
@@ -158,55 +138,45 @@ func (r *runner) one(ctx context.Context, j job) (Run, error) {
 		return run, fmt.Errorf("%s: %w", j.contender, err)
 	}
 	run.Config = cfg
-	path := filepath.Join(r.dir, "runs", j.part+".jsonl")
-	if run.Failure, err = r.failure(j); err != nil {
-		return run, err
-	}
-	if _, err := os.Stat(path); err != nil {
-		if run.Failure, err = r.train(ctx, j, cfg, path); err != nil {
+	records, failure, ok := r.folder.finished(j.part)
+	if !ok {
+		if err := r.train(ctx, j, cfg); err != nil {
 			return run, err
 		}
+		if records, failure, ok = r.folder.finished(j.part); !ok {
+			return run, fmt.Errorf("compare: %s: the records changed while the comparison was running", r.folder.records(j.part))
+		}
 	}
-	if run.Records, err = rundir.ReadMetrics(path); err != nil {
-		return run, err
-	}
-	if len(run.Records) == 0 {
-		return run, fmt.Errorf("compare: %s: %w: no records; remove the file to repeat the run", path, ErrStudy)
-	}
+	run.Records, run.Failure = records, failure
 	r.done(j)
 	return run, nil
 }
 
-// train executes the job. When the run has ended, train writes its records to path. If the run
-// failed, it writes the reason to a file in the same folder.
-func (r *runner) train(ctx context.Context, j job, cfg config.Train, path string) (failure string, err error) {
+// train executes the job. When the run has ended, train writes its records, and the reason if the
+// run failed.
+func (r *runner) train(ctx context.Context, j job, cfg config.Train) error {
 	settings, err := cfg.TrainerSettings()
 	if err != nil {
-		return "", err
+		return err
 	}
 	r.study.Budget.limit(&settings, r.study.records())
 	if j.point >= 0 {
 		r.study.Budget.limit(&settings, searchRecords)
 		settings.NearEvery = 0 // the search does not use near stationarity
 	}
-	part := path + ".part"
+	part := r.folder.records(j.part) + ".part"
 	result, err := r.record(ctx, j, cfg, settings, part)
+	failure := ""
 	var bad *problem.NonFiniteError
 	switch {
 	case errors.As(err, &bad): // a valid result of the comparison: the method diverged
 		failure = bad.Error()
-		if err := rundir.WriteFile(filepath.Join(r.dir, "runs", j.part+".failed"), []byte(failure+"\n")); err != nil {
-			return "", err
-		}
 	case err != nil:
-		return "", err
+		return err
 	case result.Status == trainer.Interrupted:
-		return "", context.Cause(ctx)
+		return context.Cause(ctx)
 	}
-	if err := os.Rename(part, path); err != nil {
-		return "", fmt.Errorf("compare: %w", err)
-	}
-	return failure, nil
+	return r.folder.finish(j.part, part, failure)
 }
 
 // record trains and writes the records to the file part, which it replaces.
@@ -238,18 +208,6 @@ func (r *runner) record(ctx context.Context, j job, cfg config.Train, s trainer.
 		err = fmt.Errorf("%s, seed %d: %w", j.contender, j.seed, err)
 	}
 	return result, err
-}
-
-// failure reads why an earlier comparison's run failed.
-func (r *runner) failure(j job) (string, error) {
-	text, err := os.ReadFile(filepath.Join(r.dir, "runs", j.part+".failed"))
-	if errors.Is(err, os.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("compare: %w", err)
-	}
-	return string(text[:len(text)-1]), nil
 }
 
 // done reports the end of a run to the progress function.

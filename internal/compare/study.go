@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"ppal/internal/config"
+	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 )
@@ -30,6 +31,10 @@ type Study struct {
 	// Workers is the number of parallel runs, each on Threads threads. With a budget in seconds,
 	// runs are executed one after the other, so that no run slows another down.
 	Workers, Threads int
+	// Version is the version of the program, and Data identifies the files of the data. A comparison
+	// continues only with the same version and the same files.
+	Version string
+	Data    []rundir.DataFile
 }
 
 // Contender is a method with its settings.
@@ -166,26 +171,37 @@ func (s *Study) workers() int {
 
 func (s *Study) threads() int { return max(1, s.Threads) }
 
-// description returns the settings that identify a study. Do compares them before it continues a
-// comparison.
-func (s *Study) description() ([]byte, error) {
-	type contender struct {
-		Name     string            `yaml:"name"`
-		Settings map[string]string `yaml:"settings"`
-		Grid     []config.Values   `yaml:"grid,omitempty"`
-	}
-	text := struct {
-		Title      string      `yaml:"title"`
-		Budget     string      `yaml:"budget"`
-		Seeds      []uint64    `yaml:"seeds,flow"`
-		Workers    int         `yaml:"workers"`
-		Threads    int         `yaml:"threads"`
-		Contenders []contender `yaml:"contenders"`
-	}{Title: s.Title, Budget: s.Budget.String(), Seeds: s.Seeds, Workers: s.workers(), Threads: s.threads()}
+// description is the contents of study.yaml: what the results of a comparison depend on. The number
+// of parallel runs is not part of the description, because each run has its own threads.
+type description struct {
+	Version    string                 `yaml:"version"`
+	Title      string                 `yaml:"title"`
+	Budget     string                 `yaml:"budget"`
+	Seeds      []uint64               `yaml:"seeds,flow"`
+	Threads    int                    `yaml:"threads"` // of each run
+	Contenders []contenderDescription `yaml:"contenders"`
+	Data       []rundir.DataFile      `yaml:"data,omitempty"`
+}
+
+// contenderDescription describes a method of a comparison.
+type contenderDescription struct {
+	Name     string            `yaml:"name"`
+	Settings map[string]string `yaml:"settings"`
+	Grid     []config.Values   `yaml:"grid,omitempty"`
+}
+
+// describe returns the description of the study.
+func (s *Study) describe() description {
+	d := description{Version: s.Version, Title: s.Title, Budget: s.Budget.String(), Seeds: s.Seeds, Threads: s.threads(), Data: s.Data}
 	for _, c := range s.Contenders {
-		text.Contenders = append(text.Contenders, contender{c.Name, c.Values, c.Grid})
+		d.Contenders = append(d.Contenders, contenderDescription{c.Name, c.Values, c.Grid})
 	}
-	data, err := yaml.Marshal(text)
+	return d
+}
+
+// description returns the contents of study.yaml.
+func (s *Study) description() ([]byte, error) {
+	data, err := yaml.Marshal(s.describe())
 	if err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}

@@ -45,10 +45,10 @@ func listsAre[T plan.Float](t *testing.T, name string, on problem.Passes[T], n, 
 	t.Helper()
 	rng := rand.New(rand.NewPCG(uint64(n), uint64(count)))
 	all, x := guardedVector[T](rng, n)
-	vectors, coefficients, dots := make([][]T, count), make([]float64, count), make([]float64, count)
+	vectors, coefficients, dots := make([][]T, count), make([]float64, count), make([]float64, 2*count)
 	for k := range vectors {
 		_, vectors[k] = guardedVector[T](rng, n)
-		coefficients[k], dots[k] = rng.NormFloat64(), math.NaN()
+		coefficients[k], dots[k], dots[count+k] = rng.NormFloat64(), math.NaN(), math.NaN()
 		if k == 3 {
 			clear(vectors[k])
 		}
@@ -60,10 +60,11 @@ func listsAre[T plan.Float](t *testing.T, name string, on problem.Passes[T], n, 
 		vectors[count-1] = x
 	}
 	want, size := make([]float64, n), make([]float64, n)
-	on.Dots(dots, x, vectors)
+	_, second := guardedVector[T](rng, n)
+	on.Dots(dots, [][]T{x, second}, vectors)
 	for k, y := range vectors {
-		if dot := on.Dot(x, y); dots[k] != dot {
-			t.Fatalf("%s: dot product %d is %v, want %v", name, k, dots[k], dot)
+		if want := [2]float64{on.Dot(x, y), on.Dot(second, y)}; dots[k] != want[0] || dots[count+k] != want[1] {
+			t.Fatalf("%s: dot products %d are %v and %v, want %v", name, k, dots[k], dots[count+k], want)
 		}
 		for i, v := range y {
 			want[i] += coefficients[k] * float64(v)
@@ -122,7 +123,7 @@ func TestListsKeepWhatIsNotANumber(t *testing.T) {
 				_, y := guardedVector[float32](rng, n)
 				dots, sum := make([]float64, 2), make([]float32, n)
 				y[at] = float32(bad)
-				on.Dots(dots, x, [][]float32{x, y})
+				on.Dots(dots, [][]float32{x}, [][]float32{x, y})
 				if dots[0]-dots[0] != 0 || dots[1]-dots[1] == 0 {
 					t.Errorf("%v, %v at %d: dot products %v", level, bad, at, dots)
 				}
@@ -141,10 +142,10 @@ func TestListsKeepWhatIsNotANumber(t *testing.T) {
 func TestListsDoNotAllocate(t *testing.T) {
 	for threads := 1; threads <= 2; threads++ {
 		s, d := onDevice(t, 100_000, problem.Regularizer{}, threads)
-		list, numbers := []problem.Vector{d, d + 1, problem.Iterate}, make([]float64, 3)
+		list, numbers := []problem.Vector{d, d + 1, problem.Iterate}, make([]float64, 6)
 		pass := func() {
-			s.Dots(numbers, d, list)
-			s.Sum(d, numbers, list)
+			s.Dots(numbers, list[:2], list)
+			s.Sum(d, numbers[:3], list)
 		}
 		pass()
 		if n := testing.AllocsPerRun(20, pass); n > 0 {
@@ -174,7 +175,7 @@ func BenchmarkLists(b *testing.B) {
 			name string
 			run  func()
 		}{
-			{"Dots", func() { s.Dots(numbers, list[0], list) }},
+			{"Dots", func() { s.Dots(numbers, list[:1], list) }},
 			{"Dot", func() {
 				for i, v := range list {
 					numbers[i] = s.Dot(list[0], v)

@@ -93,7 +93,7 @@ func spaceError(d *cuda.Device, t tensor.Dtype, n int, r problem.Regularizer) (f
 		}
 		c.each(func(s *problem.Space) []float64 {
 			dots := make([]float64, count)
-			s.Dots(dots, v, list)
+			s.Dots(dots, []problem.Vector{v}, list)
 			return dots
 		})
 		c.each(func(s *problem.Space) []float64 { s.Sum(list[0], coefficients, list); return nil })

@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"ppal/constraints"
+	"ppal/internal/dirlock"
 	"ppal/internal/plots"
 	"ppal/internal/rundir"
 	"ppal/trainer"
@@ -32,6 +34,9 @@ type Sweep struct {
 	// Settings is the content of sweep.yaml. It identifies the problem: Do refuses a directory with
 	// other contents.
 	Settings []byte
+	// Origin is the last part of sweep.yaml: the version of the program and the checksums of the
+	// data. A sweep with points continues only with the same origin.
+	Origin []byte
 	// Open opens a run.
 	Open func(ctx context.Context, o session.Options) (*session.Session, error)
 	// Progress, if not nil, is called before and after each run.
@@ -67,11 +72,19 @@ func (d Dir) state(k int) string { return filepath.Join(string(d), fmt.Sprintf("
 
 // Do runs the sweep in the directory dir. The directory is new, or holds an earlier, interrupted
 // run of the same sweep, which Do continues with the same result as without the interruption. If
-// ctx is cancelled, Do returns the context's error and keeps the finished points. Errors wrap
-// ErrSweep if the directory holds another sweep.
-func (s *Sweep) Do(ctx context.Context, dir Dir) ([]Point, error) {
-	points, err := s.claim(dir)
+// ctx is cancelled, Do returns the context's error and keeps the finished points. Do locks the
+// directory: errors wrap dirlock.ErrHeld if another process is at work in dir, and ErrSweep if the
+// directory holds another sweep.
+func (s *Sweep) Do(ctx context.Context, dir Dir) (points []Point, err error) {
+	if err := os.MkdirAll(string(dir), 0o755); err != nil {
+		return nil, fmt.Errorf("sweep: %w: give --out another directory", err)
+	}
+	lock, err := dirlock.Take(string(dir))
 	if err != nil {
+		return nil, fmt.Errorf("sweep: %w", err)
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+	if points, err = s.claim(dir); err != nil {
 		return nil, err
 	}
 	values := loosestFirst(s.Over, s.Values)
@@ -95,25 +108,38 @@ func (s *Sweep) Do(ctx context.Context, dir Dir) ([]Point, error) {
 	return points, s.draw(dir, points)
 }
 
-// claim creates the directory, or reads the points of an earlier run of the same sweep.
+// claim writes the settings into a new directory, or reads the points of an earlier run of the same
+// sweep.
 func (s *Sweep) claim(dir Dir) ([]Point, error) {
+	want := slices.Concat(s.Settings, s.Origin)
 	have, err := os.ReadFile(dir.Settings())
 	switch {
-	case err == nil && bytes.Equal(have, s.Settings):
+	case err == nil && bytes.Equal(have, want):
 		return ReadPoints(dir.Points())
+	case err == nil && bytes.HasPrefix(have, s.Settings):
+		points, err := ReadPoints(dir.Points())
+		if err == nil && len(points) > 0 {
+			err = fmt.Errorf("sweep: %w: another version of ppal, or other data, made the points in %s (see the end of %s): give --out a new directory",
+				ErrSweep, dir, dir.Settings())
+		}
+		if err != nil {
+			return nil, err
+		}
 	case err == nil:
 		return nil, fmt.Errorf("sweep: %w: %s holds another sweep (see %s): give --out a new directory, or repeat the settings of that sweep to continue it",
 			ErrSweep, dir, dir.Settings())
 	case !errors.Is(err, os.ErrNotExist):
 		return nil, fmt.Errorf("sweep: %w", err)
+	default:
+		entries, err := os.ReadDir(string(dir))
+		if err != nil {
+			return nil, fmt.Errorf("sweep: %w", err)
+		}
+		if len(entries) > 1 { // more than the lock
+			return nil, fmt.Errorf("sweep: %w: %s is not empty: give --out a new directory", ErrSweep, dir)
+		}
 	}
-	if entries, err := os.ReadDir(string(dir)); err == nil && len(entries) > 0 {
-		return nil, fmt.Errorf("sweep: %w: %s is not empty: give --out a new directory", ErrSweep, dir)
-	}
-	if err := os.MkdirAll(string(dir), 0o755); err != nil {
-		return nil, fmt.Errorf("sweep: %w: give --out another directory", err)
-	}
-	return nil, rundir.WriteFile(dir.Settings(), s.Settings)
+	return nil, rundir.WriteFile(dir.Settings(), want)
 }
 
 // runner executes the runs of a sweep.

@@ -29,10 +29,10 @@ type Batch struct {
 	Unknown   int        // number of unknown categories that Read ignored
 }
 
-// Read reads rows in the format of the run's data (CSV or TSV, LIBSVM, or IDX; plain or gzip) to
-// the end of r, prepares and scores them on several cores, and passes them to each in the order of
-// the file. The memory does not grow with the number of rows. A batch is valid until each returns.
-// name is used in errors.
+// Read reads rows in the format of the run's data (CSV, TSV or Parquet, LIBSVM, or IDX; plain or
+// gzip) to the end of r, prepares and scores them on several cores, and passes them to each in the
+// order of the file. The memory does not grow with the number of rows. A batch is valid until each
+// returns. name is used in errors.
 //
 // A text file may have its columns in any order, may have additional columns, and may lack the
 // label. Read treats missing values as the training did. It returns an error of

@@ -84,11 +84,12 @@ func (h *HostVectors[T]) Combine(dst Vector, a float64, x Vector, b float64, y V
 func (h *HostVectors[T]) Dot(x, y Vector) float64 { return h.passes.Dot(h.vectors[x], h.vectors[y]) }
 
 // Dots implements Vectors.
-func (h *HostVectors[T]) Dots(dst []float64, x Vector, ys []Vector) {
-	if len(dst) != len(ys) {
+func (h *HostVectors[T]) Dots(dst []float64, xs, ys []Vector) {
+	if len(dst) != len(xs)*len(ys) {
 		panic("problem: Dots: results and vectors of different lengths")
 	}
-	h.passes.Dots(dst, h.vectors[x], h.slices(ys))
+	list := h.slices(xs, ys)
+	h.passes.Dots(dst, list[:len(xs)], list[len(xs):])
 }
 
 // Sum implements Vectors.
@@ -100,10 +101,12 @@ func (h *HostVectors[T]) Sum(dst Vector, coefficients []float64, xs []Vector) {
 }
 
 // slices returns the memory of vectors. The result is valid until the next call.
-func (h *HostVectors[T]) slices(list []Vector) [][]T {
+func (h *HostVectors[T]) slices(lists ...[]Vector) [][]T {
 	h.list = h.list[:0]
-	for _, v := range list {
-		h.list = append(h.list, h.vectors[v])
+	for _, list := range lists {
+		for _, v := range list {
+			h.list = append(h.list, h.vectors[v])
+		}
 	}
 	return h.list
 }

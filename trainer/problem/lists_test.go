@@ -19,7 +19,7 @@ func dotsAndSum[T float32 | float64](t *testing.T) {
 	list, coefficients := []problem.Vector{d, v, w, d}, []float64{0.1, -3, 1e-9, 0.7}
 	for _, dst := range []problem.Vector{w, problem.Iterate} { // in place first
 		dots, want := make([]float64, len(list)), make([]float64, n)
-		s.Dots(dots, v, list)
+		s.Dots(dots, []problem.Vector{v}, list)
 		for k, y := range list {
 			if dots[k] != s.Dot(v, y) {
 				t.Errorf("dot product %d is %v, want %v", k, dots[k], s.Dot(v, y))
@@ -35,7 +35,7 @@ func dotsAndSum[T float32 | float64](t *testing.T) {
 			}
 		}
 	}
-	s.Dots(nil, v, nil)
+	s.Dots(nil, []problem.Vector{v}, nil)
 	s.Sum(v, nil, nil)
 	if size := s.Dot(v, v); size != 0 {
 		t.Errorf("a sum of no vectors has the squared norm %v", size)
@@ -48,7 +48,7 @@ func TestSumKeepsWhatIsNotANumber(t *testing.T) {
 		s, d, v, w := drawn[float32](9, problem.Regularizer{})
 		s.Slice(d)[4] = float32(bad)
 		dots := make([]float64, 2)
-		s.Dots(dots, v, []problem.Vector{w, d})
+		s.Dots(dots, []problem.Vector{v}, []problem.Vector{w, d})
 		if finite := dots[1]-dots[1] == 0; finite || dots[0]-dots[0] != 0 {
 			t.Errorf("%v: dot products %v", bad, dots)
 		}
@@ -65,7 +65,7 @@ func TestSumKeepsWhatIsNotANumber(t *testing.T) {
 func TestListsOfOtherLengths(t *testing.T) {
 	s, d, _, _ := drawn[float32](9, problem.Regularizer{})
 	for name, call := range map[string]func(){
-		"dots": func() { s.Dots(make([]float64, 2), d, []problem.Vector{d}) },
+		"dots": func() { s.Dots(make([]float64, 2), []problem.Vector{d}, []problem.Vector{d}) },
 		"sum":  func() { s.Sum(d, nil, []problem.Vector{d}) },
 	} {
 		func() {

@@ -11,8 +11,8 @@ type Passes[T float32 | float64] interface {
 	Combine(dst []T, a T, x []T, b T, y []T)
 	// Dot returns x.y; x may be y.
 	Dot(x, y []T) float64
-	// Dots sets dst[i] = x.ys[i]. The ys may be x.
-	Dots(dst []float64, x []T, ys [][]T)
+	// Dots sets dst[i len(ys) + j] = xs[i].ys[j]. The same vector may be in xs and in ys.
+	Dots(dst []float64, xs, ys [][]T)
 	// Sum sets dst = sum_i coefficients[i] xs[i], accumulated in float64 in the order of xs and
 	// rounded once. dst may be one of the xs.
 	Sum(dst []T, coefficients []float64, xs [][]T)
@@ -75,9 +75,11 @@ func (loops[T]) Dot(x, y []T) float64 {
 }
 
 // Dots implements Passes.
-func (l loops[T]) Dots(dst []float64, x []T, ys [][]T) {
-	for i, y := range ys {
-		dst[i] = l.Dot(x, y)
+func (l loops[T]) Dots(dst []float64, xs, ys [][]T) {
+	for i, x := range xs {
+		for j, y := range ys {
+			dst[i*len(ys)+j] = l.Dot(x, y)
+		}
 	}
 }
 

@@ -25,9 +25,10 @@ type Vectors interface {
 	Combine(dst Vector, a float64, x Vector, b float64, y Vector)
 	// Dot returns x.y.
 	Dot(x, y Vector) float64
-	// Dots sets dst[i] = x.ys[i], with the length of ys. It reads x once for many ys. Dots panics if
-	// dst and ys have different lengths. After an error dst is NaN.
-	Dots(dst []float64, x Vector, ys []Vector)
+	// Dots sets dst[i len(ys) + j] = xs[i].ys[j]. It is for few xs: a device may read each of the ys
+	// once for all xs. Dots panics if the length of dst is not len(xs) len(ys). After an error dst is
+	// NaN.
+	Dots(dst []float64, xs, ys []Vector)
 	// Sum sets dst = sum_i coefficients[i] xs[i]; without xs, dst = 0. dst may be one of the xs. Each
 	// element is accumulated in float64 in the order of xs, and rounded once. Sum reads every vector:
 	// a coefficient of 0 does not hide NaN or Inf. Sum panics if coefficients and xs have different

@@ -45,7 +45,7 @@ func (a *assembly) Describe() Description {
 		d.Groups = append(d.Groups, a.sizes(g.Name, func(r rows) int { return len(r.groups[k].Rows) }))
 	}
 	d.Warnings = concat(d.Warnings, st.Warnings)
-	d.Notes = concat(d.Notes, a.notes, a.productsNote())
+	d.Notes = concat(d.Notes, a.notes, a.devices.notes(), a.productsNote())
 	d.Model, d.Members = a.model(d), a.members()
 	return d
 }

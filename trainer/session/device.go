@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 
 	"gorgonia.org/tensor"
 
@@ -172,10 +173,16 @@ type devices struct {
 	cpu     *cpu.Device  // trains; nil if a GPU or Gorgonia's machine trains
 	gpu     GPU          // trains; nil if the CPU trains
 	name    string       // name of the CPU that trains
+	// fallback says why the CPU trains although the program supports GPUs; "" if the CPU was chosen.
+	fallback string
 }
 
+// oneLine returns an error's text in one line.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
 // openDevices opens the devices. If a GPU trains, the CPU still scores the rows that are only
-// measured, and computes the certificate.
+// measured, and computes the certificate. The automatic device is the CPU if a GPU cannot be
+// opened, whatever the reason.
 func openDevices(o Device) (*devices, error) {
 	d := &devices{options: o}
 	if o.Engine == Gorgonia {
@@ -185,11 +192,14 @@ func openDevices(o Device) (*devices, error) {
 	}
 	if o.Kind != CPU {
 		err := d.openGPU()
-		if err == nil || o.Kind == CUDA || !errors.Is(err, driver.ErrUnavailable) {
-			return d, productsError(err)
+		if unsupported := productsError(err); err == nil || o.Kind == CUDA || errors.Is(unsupported, ErrOptions) {
+			return d, unsupported
 		}
 		if onGPUOnly(o.Products) || o.MicroBatch > 0 {
 			return nil, fmt.Errorf("session: the products tf32, bf16x3 and bf16x2 and micro-batches need a GPU: %w", err)
+		}
+		if !errors.Is(err, driver.ErrNoSupport) {
+			d.fallback = fmt.Sprintf("The CPU trains, because no GPU could be opened: %v.", oneLine(err))
 		}
 	}
 	var err error
@@ -236,6 +246,14 @@ func (d *devices) describe(products string) string {
 		s += fmt.Sprintf(", %d rows at a time", d.options.MicroBatch)
 	}
 	return s
+}
+
+// notes returns the reason why the CPU trains instead of a GPU, if the program supports GPUs.
+func (d *devices) notes() []string {
+	if d.fallback == "" {
+		return nil
+	}
+	return []string{d.fallback}
 }
 
 // integerProducts reports whether the training device multiplies 8-bit data with cols columns as

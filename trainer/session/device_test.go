@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/tensor"
 
 	"ppal/cuda"
@@ -145,20 +146,32 @@ func TestGPUFailsWhileBuilding(t *testing.T) {
 	}
 }
 
-// The automatic device is the CPU only if there is no GPU, not if a GPU fails.
+// The automatic device is the CPU if a GPU cannot be opened, whatever the reason. A note states the
+// reason, unless the program was built without GPU support. With --device cuda the error remains.
 func TestAutomaticDevice(t *testing.T) {
 	for _, c := range []struct {
 		err  error
-		want string
-	}{{driver.ErrUnavailable, ""}, {driver.ErrOutOfMemory, "out of device memory"}} {
-		e, err := try(t, small(func(s *setup) {
-			s.Device.Kind, s.OpenGPU = "", onGPU(func(int) (driver.Driver, error) { return nil, c.err })
-		}).options())
-		switch {
-		case c.want == "" && (err != nil || !strings.HasPrefix(e.Describe().Device, "cpu, ")):
-			t.Errorf("%v: error %v", c.err, err)
-		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
-			t.Errorf("%v: error %v", c.err, err)
+		want []string
+	}{
+		{errors.Join(driver.ErrUnavailable, driver.ErrNoSupport), nil},
+		{driver.ErrUnavailable, []string{"The CPU trains, because no GPU could be opened: no GPU available."}},
+		{errors.Join(driver.ErrOutOfMemory, errors.New("closing too")),
+			[]string{"The CPU trains, because no GPU could be opened: out of device memory closing too."}},
+	} {
+		device := func(kind DeviceKind) func(s *setup) {
+			return func(s *setup) {
+				s.Device.Kind, s.OpenGPU = kind, onGPU(func(int) (driver.Driver, error) { return nil, c.err })
+			}
+		}
+		e, err := try(t, small(device("")).options())
+		if err != nil || !strings.HasPrefix(e.Describe().Device, "cpu, ") {
+			t.Fatalf("%v: error %v", c.err, err)
+		}
+		if diff := cmp.Diff(c.want, e.devices.notes()); diff != "" || !strings.Contains(strings.Join(e.Describe().Notes, "\n"), strings.Join(c.want, "\n")) {
+			t.Errorf("%v: %s\n%q", c.err, diff, e.Describe().Notes)
+		}
+		if _, err := try(t, small(device(CUDA)).options()); !errors.Is(err, driver.ErrUnavailable) && !errors.Is(err, driver.ErrOutOfMemory) {
+			t.Errorf("--device cuda, %v: %v", c.err, err)
 		}
 	}
 }

@@ -3,9 +3,6 @@ package step
 import (
 	"fmt"
 	"math"
-	"slices"
-
-	"gonum.org/v1/gonum/mat"
 
 	"ppal/trainer/internal/vec"
 	"ppal/trainer/problem"
@@ -36,24 +33,22 @@ import (
 //
 // The step needs the exact problem: no mini-batches, no kinks. It costs a forward and a backward
 // pass, and a forward pass more if it is rejected. The vectors stay on the device: 2 x 20 vectors
-// of the pairs, and four more. The host gets their inner products.
+// of the pairs, and four more. The host gets their inner products (see pairs). Each step reads the
+// 40 vectors twice: for the inner products and for the step itself.
 //
 // Sources: Nocedal and Wright, Numerical Optimization, 2nd edition, chapters 4 and 7; Hager and
 // Zhang, SIAM J. Optim. 16, 2005 (decrease below rounding).
 type QuasiNewton struct {
-	space     *problem.Space
-	s, y      []problem.Vector // moves and gradient changes, by slot
-	order     []int            // slots of the pairs, oldest first
-	d         problem.Vector   // grad phi at the iterate, if current
-	trial     problem.Vector   // grad phi at the trial point
-	start     problem.Vector   // the iterate before the trial
-	current   bool             // d belongs to the iterate and the multipliers
-	gram      *mat.SymDense    // inner products by slot: the moves, the changes, d and the iterate
-	radius    float64          // Delta; 0 before the first step
-	limit     float64          // c
-	length    float64          // ||z|| of the last plan; NaN before the first
-	restarted bool             // the search began again since the last accepted step
-	exhausted bool             // steps are below the rounding of x
+	pairs
+	d         problem.Vector // grad phi at the iterate, if current
+	trial     problem.Vector // grad phi at the trial point
+	start     problem.Vector // the iterate before the trial
+	current   bool           // d belongs to the iterate and the multipliers
+	radius    float64        // Delta; 0 before the first step
+	limit     float64        // c
+	length    float64        // ||z|| of the last plan; NaN before the first
+	restarted bool           // the search began again since the last accepted step
+	exhausted bool           // steps are below the rounding of x
 
 	coefficients, g []float64
 	plan            plan
@@ -70,18 +65,16 @@ type plan struct {
 }
 
 const (
-	quasiNewtonPairs = 20
-	firstLimit       = 0.05 // the first c
-	limitGrowth      = 2
-	slowShare        = 0.05 // a decrease of phi below this share doubles c
-	fastShare        = 0.1  // a decrease of phi above this share halves c
-	goodRatio        = 0.75 // of the measured and the predicted decrease
-	poorRatio        = 0.25
-	leastRatio       = 1e-4
-	leastCosine      = 1e-8 // of s and y in a pair
-	leastMove        = 2    // unit roundoffs of 1 + ||x||: shorter steps give up
-	restartRadius    = 1e-3 // Delta without pairs near rounding, relative to 1 + ||x||
-	noiseRoundoffs   = 16
+	firstLimit     = 0.05 // the first c
+	limitGrowth    = 2
+	slowShare      = 0.05 // a decrease of phi below this share doubles c
+	fastShare      = 0.1  // a decrease of phi above this share halves c
+	goodRatio      = 0.75 // of the measured and the predicted decrease
+	poorRatio      = 0.25
+	leastRatio     = 1e-4
+	leastMove      = 2    // unit roundoffs of 1 + ||x||: shorter steps give up
+	restartRadius  = 1e-3 // Delta without pairs near rounding, relative to 1 + ||x||
+	noiseRoundoffs = 16
 )
 
 // NewQuasiNewton returns the step for p, without pairs. It returns an error that wraps
@@ -91,8 +84,8 @@ func NewQuasiNewton(p problem.Problem) (*QuasiNewton, error) {
 		return nil, fmt.Errorf("step: %w: the lbfgs step needs all rows in each step, functions without kinks (no relu), and the regularizer none, ball or l2; use the nesterov step", problem.ErrSettings)
 	}
 	m := problem.Constraints(p)
-	q := &QuasiNewton{space: p.Space(), d: p.Space().New(), trial: p.Space().New(), start: p.Space().New(),
-		gram: mat.NewSymDense(2*quasiNewtonPairs+2, nil), limit: firstLimit, length: math.NaN(),
+	q := &QuasiNewton{pairs: newPairs(p.Space()), d: p.Space().New(), trial: p.Space().New(), start: p.Space().New(),
+		limit: firstLimit, length: math.NaN(),
 		coefficients: make([]float64, 1+m), g: make([]float64, m)}
 	q.coefficients[0] = 1
 	return q, nil
@@ -126,10 +119,15 @@ func (q *QuasiNewton) Predict(p problem.Problem, at *problem.Point, phi Augmente
 		if err := at.Backward(p, q.coefficients, q.d); err != nil {
 			return 0, false, err
 		}
+		q.products(gradientRow, q.d, q.d)
 		q.current = true
 	}
 	if q.exhausted {
 		return 0, false, nil
+	}
+	if q.age >= iterateAge {
+		q.products(iterateRow, problem.Iterate, q.d)
+		q.age = 0
 	}
 	if decrease, cut = q.solve(); q.plan.vectors == nil && len(q.order) > 0 {
 		q.order = q.order[:0] // rounding spoils the model: begin again
@@ -140,16 +138,9 @@ func (q *QuasiNewton) Predict(p problem.Problem, at *problem.Point, phi Augmente
 
 // solve plans a step with the present pairs.
 func (q *QuasiNewton) solve() (decrease float64, cut bool) {
-	handles, rows, pairs := q.basis()
+	handles, rows := q.basis(q.d, problem.Iterate)
+	gram, pairs := q.matrix(rows)
 	n := len(handles)
-	q.fill(2*quasiNewtonPairs, q.d, handles, rows)
-	q.fill(2*quasiNewtonPairs+1, problem.Iterate, handles, rows)
-	gram := mat.NewSymDense(n, nil)
-	for i, r := range rows {
-		for j := range i + 1 {
-			gram.SetSym(i, j, q.gram.At(r, rows[j]))
-		}
-	}
 	norm := math.Sqrt(gram.At(n-1, n-1))
 	largest := q.limit * (1 + norm)
 	if q.radius == 0 || q.radius > largest {
@@ -187,27 +178,6 @@ func (q *QuasiNewton) solve() (decrease float64, cut bool) {
 // gradientCurvature is the model's curvature without pairs, relative to ||d||/Delta.
 const gradientCurvature = 1e-9
 
-// basis returns the vectors of the model, their rows in gram, and the positions of each pair.
-func (q *QuasiNewton) basis() (handles []problem.Vector, rows []int, pairs [][2]int) {
-	for k, slot := range q.order {
-		handles, rows = append(handles, q.s[slot]), append(rows, slot)
-		pairs = append(pairs, [2]int{k, len(q.order) + k})
-	}
-	for _, slot := range q.order {
-		handles, rows = append(handles, q.y[slot]), append(rows, quasiNewtonPairs+slot)
-	}
-	return append(handles, q.d, problem.Iterate), append(rows, 2*quasiNewtonPairs, 2*quasiNewtonPairs+1), pairs
-}
-
-// fill writes the inner products of v, whose row is row, with the vectors.
-func (q *QuasiNewton) fill(row int, v problem.Vector, vectors []problem.Vector, rows []int) {
-	dots := make([]float64, len(vectors))
-	q.space.Dots(dots, v, vectors)
-	for i, dot := range dots {
-		q.gram.SetSym(row, rows[i], dot)
-	}
-}
-
 // Try takes the planned step, or leaves the iterate and shrinks the region. It reports whether the
 // iterate moved. at then holds f and g at the iterate.
 func (q *QuasiNewton) Try(p problem.Problem, at *problem.Point, phi Augmented) (moved bool, err error) {
@@ -235,16 +205,15 @@ func (q *QuasiNewton) Try(p problem.Problem, at *problem.Point, phi Augmented) (
 	if err := at.Backward(p, q.coefficients, q.trial); err != nil {
 		return false, err
 	}
-	slot := q.free()
-	q.space.Combine(q.s[slot], 1, problem.Iterate, -1, q.start)
-	q.space.Combine(q.y[slot], 1, q.trial, -1, q.d)
+	slot := q.add(q.start, q.d, q.trial)
 	value := phi.Value(f, q.g)
 	actual := q.actual(value-phi.Value(at.Objective, at.Constraints), phi.noise(f, q.g, q.space.Roundoff()), slot)
 	q.resize(actual, value)
-	q.remember(slot)
+	q.keep(slot)
 	if !(actual > leastRatio*q.plan.decrease) {
 		return false, q.back(p, at)
 	}
+	q.advance(slot)
 	q.d, q.trial = q.trial, q.d
 	q.restarted = false
 	return true, q.space.Err()
@@ -260,12 +229,11 @@ func (q *QuasiNewton) giveUp() {
 // actual returns the decrease of phi + r by the step in the slot, for the decrease of phi.
 func (q *QuasiNewton) actual(decrease, noise float64, slot int) float64 {
 	if q.plan.decrease <= noise || math.Abs(decrease) <= noise {
-		dots := [2]float64{q.space.Dot(q.d, q.s[slot]), q.space.Dot(q.trial, q.s[slot])}
-		decrease = -(dots[0] + dots[1]) / 2
+		decrease = -(q.gram.At(gradientRow, slot) + q.gram.At(trialRow, slot)) / 2
 	}
 	if r := q.space.Regularizer; r.Kind == problem.SquaredL2 {
 		// (||x||^2 - ||x+||^2)/2 = -<x + x+, s>/2, without cancellation.
-		decrease -= r.Weight / 2 * (q.space.Dot(q.start, q.s[slot]) + q.space.Dot(problem.Iterate, q.s[slot]))
+		decrease -= r.Weight / 2 * (2*q.gram.At(iterateRow, slot) + q.gram.At(slot, slot))
 	}
 	return decrease
 }
@@ -296,57 +264,14 @@ func (q *QuasiNewton) back(p problem.Problem, at *problem.Point) error {
 	return at.Forward(p)
 }
 
-// free returns a slot for a pair: an empty slot, or that of the oldest pair.
-func (q *QuasiNewton) free() int {
-	if len(q.order) == quasiNewtonPairs {
-		oldest := q.order[0]
-		q.order = slices.Delete(q.order, 0, 1)
-		return oldest
-	}
-	slot := 0
-	for slices.Contains(q.order, slot) {
-		slot++
-	}
-	q.grow(slot)
-	return slot
-}
-
-// grow makes the vectors of the slots up to slot.
-func (q *QuasiNewton) grow(slot int) {
-	for len(q.s) <= slot {
-		q.s, q.y = append(q.s, q.space.New()), append(q.y, q.space.New())
-	}
-}
-
-// remember keeps the pair in the slot if its curvature is positive.
-func (q *QuasiNewton) remember(slot int) {
-	q.order = append(q.order, slot)
-	handles, rows, _ := q.basis()
-	q.fill(slot, q.s[slot], handles, rows)
-	q.fill(quasiNewtonPairs+slot, q.y[slot], handles, rows)
-	ss, yy := q.gram.At(slot, slot), q.gram.At(quasiNewtonPairs+slot, quasiNewtonPairs+slot)
-	if sy := q.gram.At(slot, quasiNewtonPairs+slot); !(sy > leastCosine*math.Sqrt(ss*yy)) {
-		q.order = q.order[:len(q.order)-1]
-	}
-}
-
 // VisitState shows the state to v, which saves or restores it.
 func (q *QuasiNewton) VisitState(v problem.StateVisitor) {
-	pairs := len(q.order)
-	v.Count("quasi.pairs", &pairs)
 	problem.VisitFlag(v, "quasi.current", &q.current)
 	problem.VisitFlag(v, "quasi.restarted", &q.restarted)
 	problem.VisitFlag(v, "quasi.exhausted", &q.exhausted)
 	v.Number("quasi.radius", &q.radius)
 	v.Number("quasi.limit", &q.limit)
 	v.Number("quasi.length", &q.length)
-	v.Numbers("quasi.gram", q.gram.RawSymmetric().Data)
 	v.Vector("quasi.gradient", q.d)
-	q.order = append(q.order, make([]int, quasiNewtonPairs)...)[:min(pairs, quasiNewtonPairs)]
-	for k := range q.order {
-		v.Count(fmt.Sprintf("quasi.slot%d", k), &q.order[k])
-		q.grow(q.order[k])
-		v.Vector(fmt.Sprintf("quasi.move%d", k), q.s[q.order[k]])
-		v.Vector(fmt.Sprintf("quasi.change%d", k), q.y[q.order[k]])
-	}
+	q.visit(v)
 }

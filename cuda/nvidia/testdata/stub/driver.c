@@ -312,13 +312,20 @@ API int cuStreamEndCapture(stream *s, work **graph) {
   logged("end capture");
   return s->capturing = 0, *graph = s->first, OK;
 }
-API int cuGraphInstantiateWithFlags(work **exec, work *graph, unsigned long long flags) {
-  BEGIN_IN_CONTEXT(cuGraphInstantiateWithFlags);
-  if (flags) return INVALID_VALUE;
+static int instantiate(work **exec, work *graph) {
   *exec = calloc(1, sizeof **exec);
   work **last = &(*exec)->next;
   for (; graph; graph = graph->next, last = &(*last)->next) *(*last = malloc(sizeof **last)) = *graph;
   return *last = NULL, OK;
+}
+API int cuGraphInstantiateWithFlags(work **exec, work *graph, unsigned long long flags) {
+  BEGIN_IN_CONTEXT(cuGraphInstantiateWithFlags);
+  return flags ? INVALID_VALUE : instantiate(exec, graph);
+}
+API int cuGraphInstantiate_v2(work **exec, work *graph, void *error, char *log, size_t size) {
+  BEGIN_IN_CONTEXT(cuGraphInstantiate_v2);
+  logged("instantiate as before CUDA 11.4");
+  return error || log || size ? INVALID_VALUE : instantiate(exec, graph);
 }
 static void discard(work *w) {
   while (w) {

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"go.yaml.in/yaml/v3"
+
+	"ppal/datasets"
+	"ppal/internal/config"
+	"ppal/internal/dirlock"
+	"ppal/trainer/session"
+)
+
+// dataSums returns the checksums of the files from which a run reads its data. Built-in data have
+// no files. A missing file has no checksum; the run reports it.
+func (a *app) dataSums(ctx context.Context, cfg config.Train) ([]session.DataFile, error) {
+	dir, err := datasets.Dir(cfg.DataDir, a.getenv)
+	if err != nil {
+		return nil, err
+	}
+	options, err := cfg.TableOptions()
+	if err != nil {
+		return nil, err
+	}
+	var own []string
+	if d, err := datasets.Lookup(cfg.Dataset); err == nil && d.Own {
+		own = options.OwnFiles()
+	}
+	report, err := datasets.Verify(ctx, dir, cfg.Dataset, own...)
+	if err != nil {
+		return nil, err
+	}
+	var sums []session.DataFile
+	for _, f := range report.Files {
+		sums = append(sums, session.DataFile{Name: f.File.Path, Bytes: f.Size, SHA256: f.SHA256, State: f.State.String()})
+	}
+	return sums, nil
+}
+
+// origin returns the part of sweep.yaml that names the version of the program and the data.
+func origin(sums []session.DataFile) ([]byte, error) {
+	text, err := yaml.Marshal(struct {
+		Version string             `yaml:"version"`
+		Data    []session.DataFile `yaml:"data,omitempty"`
+	}{version(), sums})
+	if err != nil {
+		return nil, fmt.Errorf("sweep.yaml: %w", err)
+	}
+	return append([]byte("---\n"), text...), nil
+}
+
+// locked calls work while it holds the lock on the directory dir, which it creates.
+func locked(dir string, work func() error) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	lock, err := dirlock.Take(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(work(), lock.Release())
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// stopSignals returns the signals that stop the program: Ctrl-C, a request to end, and the end of
+// the terminal. The end of the terminal does not count under nohup, which ignores the signal.
+func stopSignals() []os.Signal {
+	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		list = append(list, syscall.SIGHUP)
+	}
+	return list
+}
+
+// onSignals returns a context that the first stop signal cancels. The second stop signal calls
+// stopNow, which must not return.
+//
+// A write to a pipe without a reader fails with syscall.EPIPE after onSignals. Without onSignals,
+// such a write to stdout or stderr ends the program, and a training would be lost because the
+// reader of its log ended.
+func onSignals(stopNow func()) context.Context {
+	// A caught signal, unlike an ignored signal, keeps its default in the programs that ppal
+	// starts.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	stops := make(chan os.Signal, 2)
+	signal.Notify(stops, stopSignals()...)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		<-stops
+		cancel()
+		<-stops
+		stopNow()
+	}()
+	return ctx
+}

@@ -1,0 +1,287 @@
+package datasets
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A file with one checksum only, or with one wrong checksum, is refused: several published sets
+// have a SHA-256 and no MD5.
+func TestFetchComparesEverySum(t *testing.T) {
+	wrong := newServer(t, func(w http.ResponseWriter, r *http.Request) { w.Write(wrongBody()) })
+	right := newServer(t, good)
+	other := strings.Repeat("0", 64)
+	for name, tc := range map[string]struct {
+		url         string
+		md5, sha256 string
+		ok          bool
+	}{
+		"SHA-256 alone":                  {right.URL, "", published().SHA256, true},
+		"wrong bytes, SHA-256 alone":     {wrong.URL, "", published().SHA256, false},
+		"wrong bytes, MD5 alone":         {wrong.URL, published().MD5, "", false},
+		"right MD5 and another SHA-256":  {right.URL, published().MD5, other, false},
+		"another MD5 and right SHA-256":  {right.URL, other[:32], published().SHA256, false},
+		"right MD5 and right SHA-256":    {right.URL, published().MD5, published().SHA256, true},
+		"right MD5, no SHA-256 is known": {right.URL, published().MD5, "", true},
+	} {
+		dir := t.TempDir()
+		file := published(tc.url)
+		file.MD5, file.SHA256 = tc.md5, tc.sha256
+		err := fetchFiles(context.Background(), dir, []File{file}, quick())
+		if tc.ok {
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			checkFetched(t, dir)
+			continue
+		}
+		checkError(t, err, ErrChecksum, "checksum mismatch: expected ")
+		if exists(filepath.Join(dir, "set", "file.bin")) || exists(filepath.Join(dir, "set", "file.bin.part")) {
+			t.Errorf("%s: a file is left", name)
+		}
+	}
+}
+
+// Of two downloads of one file, the second waits, and then finds the file of the first.
+func TestFetchTwice(t *testing.T) {
+	begun, second := make(chan struct{}), make(chan struct{})
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", strconv.Itoa(len(fetchBody)))
+		w.Write(fetchBody[:fetchPart])
+		w.(http.Flusher).Flush()
+		close(begun)
+		<-second
+		w.Write(fetchBody[fetchPart:])
+	})
+	dir := t.TempDir()
+	var both sync.WaitGroup
+	both.Go(func() {
+		if err := fetchFiles(context.Background(), dir, []File{published(s.URL)}, quick()); err != nil {
+			t.Error(err)
+		}
+	})
+	<-begun
+	waits := make(chan struct{})
+	both.Go(func() {
+		opts := quick()
+		opts.Log = slog.New(slog.NewTextHandler(onWrite(func(text string) {
+			if strings.Contains(text, "another process downloads") {
+				close(waits)
+			}
+		}), nil))
+		if err := fetchFiles(context.Background(), dir, []File{published(s.URL)}, opts); err != nil {
+			t.Error(err)
+		}
+	})
+	<-waits
+	close(second)
+	both.Wait()
+	if len(s.ranges) != 1 {
+		t.Errorf("%d requests, want 1", len(s.ranges))
+	}
+	checkFetched(t, dir)
+	if entries, err := os.ReadDir(filepath.Join(dir, "set")); err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v: want the file alone", entries, err)
+	}
+}
+
+// onWrite is a writer that calls a function.
+type onWrite func(text string)
+
+func (w onWrite) Write(p []byte) (int, error) {
+	w(string(p))
+	return len(p), nil
+}
+
+// A waiting download ends when its context is cancelled.
+func TestFetchStopsWaiting(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "set"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := lockFolder(context.Background(), filepath.Join(dir, "set"), quick().Log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Release()
+	ctx, cancel := context.WithCancel(context.Background())
+	opts := quick()
+	opts.Log = slog.New(slog.NewTextHandler(onWrite(func(string) { cancel() }), nil))
+	checkError(t, fetchFiles(ctx, dir, []File{published("http://127.0.0.1:1")}, opts), context.Canceled, "canceled")
+}
+
+// A download never writes through a link, and never opens a pipe.
+func TestFetchRefusesLinks(t *testing.T) {
+	wrong := newServer(t, func(w http.ResponseWriter, r *http.Request) { w.Write(wrongBody()) })
+	archive := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Write(zipArchive(t, "folder/file.bin", fetchBody))
+	})
+	for _, tc := range []struct {
+		link string
+		file File
+	}{
+		{"file.bin.part", published(wrong.URL)},
+		{"file.bin.zip.part", publishedZipped(archive.URL)},
+		{"file.bin.part", publishedZipped(archive.URL)},
+	} {
+		dir := t.TempDir()
+		victim := write(t, dir, "victim", []byte("precious"))
+		write(t, dir, "set/other", nil)
+		if err := os.Symlink(victim, filepath.Join(dir, "set", tc.link)); err != nil {
+			t.Fatal(err)
+		}
+		err := fetchFiles(context.Background(), dir, []File{tc.file}, quick())
+		if err == nil || !strings.Contains(err.Error(), "not a regular file") {
+			t.Errorf("%s: %v", tc.link, err)
+		}
+		if text, err := os.ReadFile(victim); err != nil || string(text) != "precious" {
+			t.Errorf("%s: the victim holds %d bytes, %v", tc.link, len(text), err)
+		}
+	}
+	dir := t.TempDir()
+	write(t, dir, "set/other", nil)
+	if err := syscall.Mkfifo(filepath.Join(dir, "set", "file.bin"), 0o644); err != nil {
+		t.Skip(err)
+	}
+	checkError(t, fetchFiles(context.Background(), dir, []File{published(wrong.URL)}, quick()), ErrFormat, "not a regular file; remove it")
+	if _, err := checkFile(context.Background(), dir, published()); err == nil {
+		t.Error("data check reads a pipe")
+	}
+}
+
+// A server that resumes at another place is refused before its bytes are taken.
+func TestFetchChecksTheRange(t *testing.T) {
+	for _, answer := range []string{"", "bytes 0-204799/307200", "bytes 102400-307199/307201", "bytes 102400-307199/*"} {
+		s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+			from := rangeStart(r)
+			if from > 0 {
+				w.Header().Set("Content-Range", answer)
+				w.WriteHeader(http.StatusPartialContent)
+				w.Write(fetchBody[:len(fetchBody)-from])
+				return
+			}
+			w.Write(fetchBody)
+		})
+		dir := t.TempDir()
+		write(t, dir, "set/file.bin.part", fetchBody[:fetchPart])
+		opts := quick()
+		var seen []int64
+		opts.Progress = func(_ File, done int64) { seen = append(seen, done) }
+		var log bytes.Buffer
+		opts.Log = slog.New(slog.NewTextHandler(&log, nil))
+		if err := fetchFiles(context.Background(), dir, []File{published(s.URL)}, opts); err != nil {
+			t.Fatal(err)
+		}
+		checkFetched(t, dir)
+		if strings.Contains(log.String(), "wrong checksum") || slices.Max(seen[:2]) > fetchPart {
+			t.Errorf("%q: took the bytes: %v\n%s", answer, seen[:2], &log)
+		}
+	}
+}
+
+// A server that sends less than the least rate counts as stalled, even if it sends all the time.
+func TestFetchLeastRate(t *testing.T) {
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		w.(http.Flusher).Flush()
+		for i := range 1000 {
+			if _, err := w.Write(fetchBody[i : i+1]); err != nil || r.Context().Err() != nil {
+				return
+			}
+			w.(http.Flusher).Flush()
+			time.Sleep(5 * time.Millisecond)
+		}
+	})
+	opts := quick()
+	opts.Stall, opts.Attempts = 100*time.Millisecond, 1
+	err := fetchFiles(context.Background(), t.TempDir(), []File{published(s.URL)}, opts)
+	checkError(t, err, ErrDownload, "less than 102 bytes in 100ms")
+}
+
+// A busy server says how long to wait, up to a limit.
+func TestRetryAfter(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for text, want := range map[string]time.Duration{
+		"120": 2 * time.Minute, "": 0, "-1": 0, "soon": 0, "99999999999": 0,
+		now.Add(time.Minute).Format(http.TimeFormat): time.Minute, now.Add(-time.Minute).Format(http.TimeFormat): 0,
+	} {
+		if got := retryAfter(text, now); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+	var asked atomic.Int32
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1) == 1 {
+			w.Header().Set("Retry-After", "3600")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		good(w, r)
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	opts := quick()
+	var log strings.Builder
+	opts.Log = slog.New(slog.NewTextHandler(onWrite(func(text string) {
+		log.WriteString(text)
+		cancel() // ends the pause
+	}), nil))
+	err := fetchFiles(ctx, t.TempDir(), []File{published(s.URL)}, opts)
+	checkError(t, err, context.Canceled, "canceled")
+	if want := fmt.Sprintf("pause=%v", maxRetryAfter); !strings.Contains(log.String(), want) {
+		t.Errorf("%s, want %s", &log, want)
+	}
+}
+
+// Messages hide the name and the password in a URL, and a server's control characters.
+func TestFetchMessages(t *testing.T) {
+	for text, want := range map[string]string{
+		"https://user:secret@example.org/a": "https://...@example.org/a", "https://token@example.org/a": "https://...@example.org/a",
+		"https://example.org/a?b=c": "https://example.org/a?b=c", "http://user:secret@exa mple/%zz": "...@exa mple/%zz",
+	} {
+		if got := shown(text); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+	raw, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	go func() {
+		for {
+			c, err := raw.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = c.Read(make([]byte, 1<<12))
+			_, _ = c.Write([]byte("HTTP/1.1 404 \x1b[31mred\x1b]0;title\a\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"))
+			c.Close()
+		}
+	}()
+	opts := quick()
+	var log bytes.Buffer
+	opts.Log = slog.New(slog.NewTextHandler(&log, nil))
+	opts.Mirrors = []string{"http://user:secret@" + raw.Addr().String()}
+	err = fetchFiles(context.Background(), t.TempDir(), []File{published()}, opts)
+	checkError(t, err, ErrDownload, "server answers 404 Not Found")
+	opts.Mirrors = []string{"http://user:secret@127.0.0.1:1"}
+	opts.Attempts = 2
+	refused := fetchFiles(context.Background(), t.TempDir(), []File{published()}, opts)
+	if all := err.Error() + refused.Error() + log.String(); strings.Contains(all, "secret") || strings.Contains(all, "user") || strings.Contains(all, "\x1b") {
+		t.Errorf("printed: %q", all)
+	}
+	checkError(t, Fetch(context.Background(), t.TempDir(), "adult", FetchOptions{Mirrors: []string{"ftp://user:secret@example.org"}}), ErrMirror, "ftp://...@example.org")
+}

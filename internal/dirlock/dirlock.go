@@ -1,0 +1,71 @@
+// Package dirlock locks a directory against other processes of ppal.
+package dirlock
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Name is the name of the lock's file in the directory.
+const Name = ".lock"
+
+// ErrHeld says that another process, or another lock of this process, holds the directory.
+var ErrHeld = errors.New("another ppal is at work in")
+
+// Lock is a lock on a directory. The operating system releases the lock when the process ends, also
+// when the process is killed.
+type Lock struct {
+	file *os.File
+	path string
+}
+
+// Take locks the existing directory dir, and does not wait. The error wraps ErrHeld if the lock is
+// held, or comes from the file system. On a file system or an operating system without file locks,
+// Take succeeds and the lock does not protect.
+func Take(dir string) (*Lock, error) {
+	path := filepath.Join(dir, Name)
+	for {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+		if err != nil {
+			return nil, fmt.Errorf("dirlock: %w", err)
+		}
+		held, err := lock(f)
+		switch {
+		case err != nil:
+			_ = f.Close()
+			return nil, fmt.Errorf("dirlock: %s: %w", path, err)
+		case held:
+			_ = f.Close()
+			return nil, fmt.Errorf("dirlock: %w %s: wait until that process ends, or use another directory", ErrHeld, dir)
+		}
+		// The last holder may have removed the file after OpenFile opened the file.
+		mine, err := f.Stat()
+		if err != nil {
+			_ = f.Close()
+			return nil, fmt.Errorf("dirlock: %w", err)
+		}
+		if now, err := os.Stat(path); err == nil && os.SameFile(mine, now) {
+			return &Lock{f, path}, nil
+		}
+		_ = f.Close()
+	}
+}
+
+// Release removes the lock's file and releases the lock. A second call does nothing.
+func (l *Lock) Release() error {
+	if l == nil || l.file == nil {
+		return nil
+	}
+	err := os.Remove(l.path) // before the lock is released: no other process has the file yet
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil // the directory was removed
+	}
+	err = errors.Join(err, l.file.Close())
+	l.file = nil
+	if err != nil {
+		return fmt.Errorf("dirlock: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package dirlock_test
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"ppal/internal/dirlock"
+)
+
+// holdVariable makes this test program hold a lock until the program is killed.
+const holdVariable = "PPAL_TEST_HOLD"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(holdVariable); dir != "" {
+		if _, err := dirlock.Take(dir); err != nil {
+			panic(err)
+		}
+		os.Stdout.WriteString("held\n")
+		select {}
+	}
+	os.Exit(m.Run())
+}
+
+func TestTake(t *testing.T) {
+	dir := t.TempDir()
+	l, err := dirlock.Take(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dirlock.Take(dir); !errors.Is(err, dirlock.ErrHeld) {
+		t.Errorf("the second lock: %v, want ErrHeld", err)
+	}
+	for range 2 {
+		if err := l.Release(); err != nil {
+			t.Error(err)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("after Release: %v, %v, want an empty directory", entries, err)
+	}
+	l, err = dirlock.Take(dir)
+	if err != nil {
+		t.Fatalf("after Release: %v", err)
+	}
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Release(); err != nil {
+		t.Errorf("in a removed directory: %v", err)
+	}
+	if _, err := dirlock.Take(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no directory: %v", err)
+	}
+}
+
+// A process that is killed leaves no lock.
+func TestKilled(t *testing.T) {
+	dir := t.TempDir()
+	holder := exec.Command(os.Args[0])
+	holder.Env = append(os.Environ(), holdVariable+"="+dir)
+	out, err := holder.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := holder.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "held\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	if _, err := dirlock.Take(dir); !errors.Is(err, dirlock.ErrHeld) {
+		t.Errorf("held by another process: %v, want ErrHeld", err)
+	}
+	if err := holder.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = holder.Wait()
+	l, err := dirlock.Take(dir)
+	if err != nil {
+		t.Fatalf("after the process was killed: %v", err)
+	}
+	if err := l.Release(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Many takers never hold the lock together, although each Release removes the file.
+func TestExclusive(t *testing.T) {
+	dir := t.TempDir()
+	var holders, taken atomic.Int32
+	var takers sync.WaitGroup
+	for range 4 {
+		takers.Go(func() {
+			for range 200 {
+				l, err := dirlock.Take(dir)
+				if errors.Is(err, dirlock.ErrHeld) {
+					continue
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				taken.Add(1)
+				if n := holders.Add(1); n != 1 {
+					t.Errorf("%d holders at the same time", n)
+				}
+				holders.Add(-1)
+				if err := l.Release(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	takers.Wait()
+	if taken.Load() == 0 {
+		t.Error("no taker got the lock")
+	}
+}

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package dirlock
+
+import "os"
+
+// lock does nothing: the operating system has no advisory locks.
+func lock(*os.File) (held bool, err error) { return false, nil }

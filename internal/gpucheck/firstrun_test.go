@@ -1,0 +1,72 @@
+package gpucheck
+
+import (
+	"bytes"
+	"compress/gzip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// firstRun runs a step of first-run.sh with a program that runs script, and returns the step's log.
+func firstRun(t *testing.T, step, script string, set ...string) (log string, err error) {
+	t.Helper()
+	dir := t.TempDir()
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if _, err := w.Write([]byte("#!/bin/sh\n" + script)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "ppal-gpu.gz"), packed.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("sh", "first-run.sh", step, dir)
+	cmd.Env = append(os.Environ(), "OUT="+filepath.Join(dir, "out"), "PPAL_WORK="+filepath.Join(dir, "work"), "PPAL_CUBLAS=none",
+		"FIRST_RUN_ROOT="+dir)
+	cmd.Env = append(cmd.Env, set...)
+	out, err := cmd.CombinedOutput()
+	content, readErr := os.ReadFile(filepath.Join(dir, "out", "step"+step+".log"))
+	if readErr != nil {
+		t.Fatalf("%v\n%s", readErr, out)
+	}
+	return string(content), err
+}
+
+// A step goes on after a command that fails, and reports every command's outcome.
+func TestFirstRunGoesOn(t *testing.T) {
+	log, err := firstRun(t, "1", `echo "program $*"; [ "$1" != devices ]`+"\n")
+	if err == nil {
+		t.Error("the failures of a step do not fail the step")
+	}
+	for _, want := range []string{"== step 1: devices: failed with status 1", "program gpu-check --part parity --data-dir ", "== step 1: parity: done"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log lacks %q:\n%s", want, log)
+		}
+	}
+}
+
+// A command that hangs ends at its limit, and the step goes on.
+func TestFirstRunLimits(t *testing.T) {
+	log, err := firstRun(t, "5", `case $* in *training*) sleep 60 ;; esac`+"\n", "FIRST_RUN_SECONDS=0.2")
+	if err == nil {
+		t.Error("a command that hangs does not fail the step")
+	}
+	for _, want := range []string{"== step 5: training: stopped after 0.2 s", "== step 5: memcheck: "} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log lacks %q:\n%s", want, log)
+		}
+	}
+}
+
+// Without a step, the script prints its steps.
+func TestFirstRunUsage(t *testing.T) {
+	out, err := exec.Command("sh", "first-run.sh").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "first-run.sh STEP [FOLDER]") || !strings.Contains(string(out), "4 (420)  the part peers") {
+		t.Errorf("%v: %s", err, out)
+	}
+}

@@ -1,0 +1,175 @@
+package step
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"ppal/trainer/problem"
+)
+
+// pairs are the last pairs of moves s = x+ - x and gradient changes y = d+ - d of a quasi-Newton
+// step, on the device, with the inner products of the pairs, of the gradient d and of the iterate x
+// on the host.
+//
+// A step adds the rows of s, of y and of the new gradient d+ to the inner products. s and d+ meet
+// all vectors in a single pass over the memory of the pairs. y has the row of d+ minus the row of
+// d, and joins the pass only if this difference cancels. The new iterate has the row of x plus the
+// row of s; every 10 steps a pass computes it anew.
+type pairs struct {
+	space *problem.Space
+	s, y  []problem.Vector // by slot
+	order []int            // slots of the pairs, oldest first
+	gram  *mat.SymDense    // rows: s by slot, y by slot, then d, x and d+
+	age   int              // moves since the products of x were computed from x
+}
+
+const (
+	pairsMost   = 20
+	gradientRow = 2 * pairsMost // of d
+	iterateRow  = gradientRow + 1
+	trialRow    = gradientRow + 2 // of d+
+	// iterateAge is the largest age. The row of x gains the rounding error of x+ - x with each move.
+	iterateAge = 10
+	// leastChange is the least ||y||^2/(||d||^2 + ||d+||^2) for which y's row is a difference. The
+	// difference has a relative error of 1e-16/leastChange in y.y.
+	leastChange = 1e-4
+	leastCosine = 1e-8 // of s and y in a pair
+)
+
+func newPairs(space *problem.Space) pairs {
+	return pairs{space: space, gram: mat.NewSymDense(trialRow+1, nil), age: iterateAge}
+}
+
+// basis returns the moves, the gradient changes, d and x, and their rows in gram.
+func (q *pairs) basis(d, x problem.Vector) (handles []problem.Vector, rows []int) {
+	for _, slot := range q.order {
+		handles, rows = append(handles, q.s[slot]), append(rows, slot)
+	}
+	for _, slot := range q.order {
+		handles, rows = append(handles, q.y[slot]), append(rows, pairsMost+slot)
+	}
+	return append(handles, d, x), append(rows, gradientRow, iterateRow)
+}
+
+// matrix returns the inner products of the rows of basis, and the positions of each pair.
+func (q *pairs) matrix(rows []int) (gram *mat.SymDense, positions [][2]int) {
+	gram = mat.NewSymDense(len(rows), nil)
+	for i, r := range rows {
+		for j := range i + 1 {
+			gram.SetSym(i, j, q.gram.At(r, rows[j]))
+		}
+	}
+	for k := range q.order {
+		positions = append(positions, [2]int{k, len(q.order) + k})
+	}
+	return gram, positions
+}
+
+// products computes the row of v, which is d or x.
+func (q *pairs) products(row int, v, d problem.Vector) {
+	handles, rows := q.basis(d, problem.Iterate)
+	dots := make([]float64, len(handles))
+	q.space.Dots(dots, []problem.Vector{v}, handles)
+	for i, dot := range dots {
+		q.gram.SetSym(row, rows[i], dot)
+	}
+}
+
+// add writes the pair of a move from start to the iterate, with the gradients d and trial, to a
+// slot, and its inner products and those of trial to gram. x's row still belongs to start.
+func (q *pairs) add(start, d, trial problem.Vector) (slot int) {
+	slot = q.free()
+	q.space.Combine(q.s[slot], 1, problem.Iterate, -1, start)
+	q.space.Combine(q.y[slot], 1, trial, -1, d)
+
+	var squares [2]float64
+	q.space.Dots(squares[:], []problem.Vector{trial}, []problem.Vector{trial, d})
+	dd := q.gram.At(gradientRow, gradientRow)
+	yy := squares[0] - 2*squares[1] + dd
+	new, newRows := []problem.Vector{trial, q.s[slot]}, []int{trialRow, slot}
+	exact := !(yy >= leastChange*(squares[0]+dd))
+	if exact {
+		new, newRows = append(new, q.y[slot]), append(newRows, pairsMost+slot)
+	}
+	handles, rows := q.basis(d, start)
+	handles, rows = append(handles, new...), append(rows, newRows...)
+	dots := make([]float64, len(new)*len(handles))
+	q.space.Dots(dots, new, handles)
+	for i, row := range newRows {
+		for j, other := range rows {
+			q.gram.SetSym(row, other, dots[i*len(handles)+j])
+		}
+	}
+	if exact {
+		return slot
+	}
+	y := pairsMost + slot
+	for _, other := range rows {
+		q.gram.SetSym(y, other, q.gram.At(trialRow, other)-q.gram.At(gradientRow, other))
+	}
+	q.gram.SetSym(y, y, yy)
+	return slot
+}
+
+// keep keeps the pair in the slot if its curvature is positive.
+func (q *pairs) keep(slot int) {
+	y := pairsMost + slot
+	if sy := q.gram.At(slot, y); sy > leastCosine*math.Sqrt(q.gram.At(slot, slot)*q.gram.At(y, y)) {
+		q.order = append(q.order, slot)
+	}
+}
+
+// advance makes the trial point of the move in the slot the iterate, and trial's row the row of d.
+func (q *pairs) advance(slot int) {
+	_, rows := q.basis(0, 0)
+	xx := q.gram.At(iterateRow, iterateRow) + 2*q.gram.At(iterateRow, slot) + q.gram.At(slot, slot)
+	xd := q.gram.At(iterateRow, trialRow) + q.gram.At(slot, trialRow)
+	for _, row := range rows[:len(rows)-2] {
+		q.gram.SetSym(iterateRow, row, q.gram.At(iterateRow, row)+q.gram.At(slot, row))
+		q.gram.SetSym(gradientRow, row, q.gram.At(trialRow, row))
+	}
+	q.gram.SetSym(iterateRow, iterateRow, xx)
+	q.gram.SetSym(iterateRow, gradientRow, xd)
+	q.gram.SetSym(gradientRow, gradientRow, q.gram.At(trialRow, trialRow))
+	q.age++
+}
+
+// free returns a slot for a pair: an empty slot, or that of the oldest pair.
+func (q *pairs) free() int {
+	if len(q.order) == pairsMost {
+		oldest := q.order[0]
+		q.order = slices.Delete(q.order, 0, 1)
+		return oldest
+	}
+	slot := 0
+	for slices.Contains(q.order, slot) {
+		slot++
+	}
+	q.grow(slot)
+	return slot
+}
+
+// grow makes the vectors of the slots up to slot.
+func (q *pairs) grow(slot int) {
+	for len(q.s) <= slot {
+		q.s, q.y = append(q.s, q.space.New()), append(q.y, q.space.New())
+	}
+}
+
+// visit shows the state to v, which saves or restores it.
+func (q *pairs) visit(v problem.StateVisitor) {
+	count := len(q.order)
+	v.Count("quasi.pairs", &count)
+	v.Count("quasi.age", &q.age)
+	v.Numbers("quasi.gram", q.gram.RawSymmetric().Data)
+	q.order = append(q.order, make([]int, pairsMost)...)[:min(count, pairsMost)]
+	for k := range q.order {
+		v.Count(fmt.Sprintf("quasi.slot%d", k), &q.order[k])
+		q.grow(q.order[k])
+		v.Vector(fmt.Sprintf("quasi.move%d", k), q.s[q.order[k]])
+		v.Vector(fmt.Sprintf("quasi.change%d", k), q.y[q.order[k]])
+	}
+}
