@@ -30,12 +30,14 @@ type augmentedRule interface {
 //
 // The update promises ||w - lambda||^2/(2c), the step the decrease of its model (step.Augmented,
 // step.QuasiNewton). Both are changes of the same Lagrangian, so that their ratio has no unit and
-// no scale: the multipliers move when a step inside the trust region promises less than a tenth of
-// the update. The number of steps between updates follows. An update costs a backward pass.
+// no scale: the multipliers move when a step inside the trust region promises less than 0.3 of the
+// update. The number of steps between updates follows. An update costs a backward pass.
 //
-// If the violation ||max(0, g)|| has not halved at an update, or after 100 steps without an update,
-// the penalty doubles (Bertsekas, Constrained Optimization and Lagrange Multiplier Methods, 1982,
-// section 2.2).
+// The violation ||max(0, g)|| is compared at each update, after 100 steps without an update, and
+// after 20 steps without an update if it has grown. If it has not fallen to 0.35 of that at the
+// comparison before, the penalty doubles (Bertsekas, Constrained Optimization and Lagrange
+// Multiplier Methods, 1982, section 2.2). With a small penalty, phi may fall without bound outside
+// the constraints; there the violation grows, and no step inside the trust region occurs.
 type secondOrder struct {
 	rule      augmentedRule
 	step      *step.QuasiNewton
@@ -47,11 +49,12 @@ type secondOrder struct {
 }
 
 const (
-	outerShare     = 0.1 // a step that promises less than this share of an update waits for the update
-	patience       = 100 // steps without an update
-	violationShare = 0.5 // the violation must fall by this factor
-	toleranceShare = 0.1 // of the feasibility tolerance
-	firstPenalty   = 1   // the first rho of PPALA with quasi-Newton steps
+	outerShare     = 0.3  // a step that promises less than this share of an update waits for the update
+	patience       = 100  // steps without an update
+	impatience     = 20   // the same, while the violation is larger than when it was compared last
+	violationShare = 0.35 // the violation must fall by this factor
+	toleranceShare = 0.1  // of the feasibility tolerance
+	firstPenalty   = 1    // the first rho of PPALA with quasi-Newton steps
 )
 
 // newSecondOrder prepares a run. tolerance is the largest violation that counts as feasible.
@@ -92,10 +95,13 @@ func (s *secondOrder) iterate(p problem.Problem, at *problem.Point) error {
 func (s *secondOrder) outer(g []float64, phi step.Augmented, decrease float64, cut bool) bool {
 	gain := phi.Gain(g)
 	update := s.moved && !cut && gain > 0 && decrease <= outerShare*gain
-	if s.waited++; !update && (s.waited < patience || !s.moved) {
+	v, wait := violationOf(g), patience
+	if v > s.violation {
+		wait = impatience
+	}
+	if s.waited++; !update && (s.waited < wait || !s.moved) {
 		return false
 	}
-	v := violationOf(g)
 	slow := v > violationShare*s.violation && v > s.tolerance
 	s.waited, s.moved, s.violation = 0, false, v
 	changed := update && s.rule.updateOuter(g)
