@@ -137,7 +137,11 @@ func TestNames(t *testing.T) {
 	if a, b, c := find("a"), find("b"), find("c"); a != 0 || b != 1 || c != -1 {
 		t.Error(a, b, c)
 	}
-	list = append(list, "c", "b")
+	list = list[1:] // a name was removed
+	if a, b := find("a"), find("b"); a != 1 || b != 0 {
+		t.Error(a, b)
+	}
+	list = append([]string{"a", "b", "a"}, "c", "b")
 	if b, c := find("b"), find("c"); b != 1 || c != 3 {
 		t.Error(b, c)
 	}

@@ -32,7 +32,7 @@ func readIDX(r io.Reader, name, what string, ndims int) (dims []int, data []byte
 	if err != nil {
 		return nil, nil, err
 	}
-	if total > maxLabels {
+	if ndims == 1 && total > maxLabels {
 		return nil, nil, &FileError{Path: name, Offset: 4, Err: fmt.Errorf("%w: %d %s, want at most %d", ErrFormat, total, what, maxLabels)}
 	}
 	if data, err = c.readExactly(total, what); err != nil {
