@@ -141,7 +141,9 @@ func TestNames(t *testing.T) {
 	if a, b := find("a"), find("b"); a != 1 || b != 0 {
 		t.Error(a, b)
 	}
-	list = append([]string{"a", "b", "a"}, "c", "b")
+	list, p = []string{"a", "b", "a"}, names{}
+	find("a")
+	list = append(list, "c", "b")
 	if b, c := find("b"), find("c"); b != 1 || c != 3 {
 		t.Error(b, c)
 	}
