@@ -40,7 +40,7 @@ gpu-pack: gpu
 # Run on the machine with the GPU. GPU_CHECK_FLAGS="--part bench" runs one part.
 gpu-check:
 	test -x bin/ppal-gpu || { mkdir -p bin && gzip -dc build/gpu-check/ppal-gpu.gz >bin/ppal-gpu && chmod +x bin/ppal-gpu; }
-	bin/ppal-gpu gpu-check $(if $(wildcard build/gpu-check),--data-dir build/gpu-check) --out gpu-check.json $(GPU_CHECK_FLAGS)
+	bin/ppal-gpu gpu-check $(if $(wildcard build/gpu-check),--data-dir build/gpu-check) --out gpu-check.jsonl $(GPU_CHECK_FLAGS)
 
 cuda-headers:
 	$(HEADERS)/headers.sh fetch $(CUDA)
