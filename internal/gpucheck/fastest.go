@@ -52,8 +52,8 @@ func shapeOf(ctx context.Context, o Options, name string) (bench.Shape, error) {
 	return bench.Shape{}, fmt.Errorf("gpu-check: there is no case %s", name)
 }
 
-// fastest names, for each data set, the products with the fastest iteration among the products whose
-// errors are at most float32's. The choice of auto should follow this result.
+// fastest names, for each data set, the products with the fastest iteration among the products
+// whose errors are at most float32's. The choice of auto should follow this result.
 func fastest(results []Result) (list []Result) {
 	values := map[string]float64{}
 	names := map[string]bool{}
