@@ -11,8 +11,6 @@ import (
 type gpus struct {
 	list func() ([]driver.Info, error)
 	open func(ordinal int) (driver.Driver, error)
-	// inProcess says that other processes of this program do not open the same GPUs.
-	inProcess bool
 }
 
 // machineGPUs returns the GPUs of this machine.

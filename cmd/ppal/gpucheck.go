@@ -22,7 +22,7 @@ import (
 type checkOptions struct {
 	parts, cases         []string
 	one                  string // the case that this process runs for another gpu-check; "": none
-	list                 bool
+	list, inProcess      bool
 	out, dataDir, python string
 	device               int
 }
@@ -51,8 +51,9 @@ directory of the other commands.`,
 	f.StringSliceVar(&opts.parts, "part", nil, "run the parts `NAME,...` (default all)")
 	f.StringSliceVar(&opts.cases, "cases", nil, "run the cases whose part and name contain one of the `TEXTS`")
 	f.StringVar(&opts.one, "case", "", "run the case `NAME` of one part in this process, and print the results as JSON")
-	if err := f.MarkHidden("case"); err != nil {
-		panic(err) // the flag is there
+	f.BoolVar(&opts.inProcess, "in-process", false, "run all cases in this process, for debuggers and tests")
+	if err := errors.Join(f.MarkHidden("case"), f.MarkHidden("in-process")); err != nil {
+		panic(err) // the flags are there
 	}
 	f.BoolVar(&opts.list, "list", false, "list the parts and their cases")
 	f.StringVar(&opts.out, "out", "", "append each case's results to `FILE` as soon as the case has ended, as lines of JSON")
@@ -137,7 +138,7 @@ func (a *app) checkOptions(opts *checkOptions) (gpucheck.Options, error) {
 	if data != "" {
 		args = append(args, "--data-dir", data)
 	}
-	if a.gpus.inProcess { // the process of a case could not open the same GPU
+	if opts.inProcess {
 		self = ""
 	}
 	return gpucheck.Options{

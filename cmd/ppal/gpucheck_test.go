@@ -34,8 +34,8 @@ func TestGPUCheckListsParts(t *testing.T) {
 func TestGPUCheckReports(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "report.jsonl")
 	got := commandOn(t.Context(), func(a *app) {
-		a.gpus.open, a.gpus.inProcess = func(int) (driver.Driver, error) { return double.New(double.Options{}), nil }, true
-	}, "gpu-check", "--part", "peers", "--python", filepath.Join(t.TempDir(), "python"), "--out", out)
+		a.gpus.open = func(int) (driver.Driver, error) { return double.New(double.Options{}), nil }
+	}, "gpu-check", "--in-process", "--part", "peers", "--python", filepath.Join(t.TempDir(), "python"), "--out", out)
 	if got.status != exitDone || !strings.Contains(got.stdout, "PyTorch  not run") {
 		t.Errorf("%+v", got)
 	}
@@ -68,8 +68,8 @@ func TestGPUCheckUnknownPart(t *testing.T) {
 // Without the training files, the check skips the part that needs them and does not fail.
 func TestGPUCheckWithoutData(t *testing.T) {
 	got := commandOn(t.Context(), func(a *app) {
-		a.gpus.open, a.gpus.inProcess = func(int) (driver.Driver, error) { return double.New(double.Options{}), nil }, true
-	}, "gpu-check", "--part", "training", "--data-dir", t.TempDir())
+		a.gpus.open = func(int) (driver.Driver, error) { return double.New(double.Options{}), nil }
+	}, "gpu-check", "--in-process", "--part", "training", "--data-dir", t.TempDir())
 	if got.status != exitDone || !strings.Contains(got.stdout, "not run") {
 		t.Errorf("%+v", got)
 	}

@@ -60,7 +60,7 @@ func lastLines(text string) string {
 	return strings.Join(lines[max(0, len(lines)-most):], "; ")
 }
 
-// readResults reads the lines that WriteResults wrote.
+// readResults reads the lines that RunCase wrote.
 func readResults(in io.Reader) (list []Result, err error) {
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
