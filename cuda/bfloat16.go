@@ -95,7 +95,7 @@ func (p *termsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add 
 			if add {
 				g.Beta = 1
 			}
-			if err := d.driver.Multiply(d.stream, g); err != nil {
+			if err := d.multiply(g); err != nil {
 				return err
 			}
 			add = true

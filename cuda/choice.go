@@ -24,8 +24,12 @@ const (
 )
 
 // integersMajor is the compute capability from which devices have the integer tensor cores that the
-// products with int8 digits need.
-const integersMajor = 8
+// products with int8 digits need. Up to below beyondMajor they are the automatic choice: on later
+// devices cuBLAS's integer products are slower than float32 products (pytorch issue 187094).
+const (
+	integersMajor = 8
+	beyondMajor   = 10
+)
 
 // hasIntegers reports whether tensor cores multiply integers.
 func hasIntegers(i driver.Info) bool { return i.Major >= integersMajor }
@@ -42,12 +46,13 @@ func checkProducts(p Products, i driver.Info) error {
 	return nil
 }
 
-// Products implements plan.Device.
+// Products implements plan.Device. Automatic products are int8x3 for enough columns if the device
+// is known to multiply integers fast, and the library's integer products agree with the host's.
 func (d *Device) Products(cols int) Products {
 	switch p := d.options.Products; {
 	case p != Auto:
 		return p
-	case hasIntegers(d.Info()) && cols >= plan.DigitColumns:
+	case hasIntegers(d.Info()) && d.Info().Major < beyondMajor && cols >= plan.DigitColumns && d.driver.Integers() == nil:
 		return Int8x3
 	}
 	return Float32

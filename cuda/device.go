@@ -26,7 +26,8 @@ type Device struct {
 	staging *staging
 	sets    [2]*kernels.Set // by kernels.Dtype
 	queue   queue
-	sums    int // bytes of integer sums in memory at a time, unless one row needs more
+	sums    int            // bytes of integer sums in memory at a time, unless one row needs more
+	refused map[shape]bool // products that the driver refused
 
 	programs []*Program
 	hosts    [][]byte // pinned memory that lives as long as the device
@@ -37,7 +38,7 @@ const sumsBytes = 128 << 20
 
 // Open returns a device on a driver. Close closes the driver; so does an error of Open.
 func Open(d driver.Driver, o Options) (*Device, error) {
-	dev := &Device{driver: d, options: o, memory: pool{driver: d}, sums: sumsBytes}
+	dev := &Device{driver: d, options: o, memory: pool{driver: d}, sums: sumsBytes, refused: map[shape]bool{}}
 	dev.queue.d = dev
 	if err := dev.open(); err != nil {
 		return nil, errors.Join(err, dev.Close())

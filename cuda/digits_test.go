@@ -258,14 +258,14 @@ func TestLaunchesWithDigits(t *testing.T) {
 		{"one layer", small(t), cuda.Float32, slices.Concat(start, multiply(1), end, []string{"output_backward_4"}, multiply(1), []string{"rank_one"})},
 		{"one layer", small(t), cuda.BF16x3, slices.Concat(start, []string{"split_bf16"}, multiply(3), end, []string{"output_backward_4"}, multiply(3),
 			[]string{"rank_one"})},
-		{"one layer", small(t), cuda.Int8x3, slices.Concat(start, []string{"quantize_int8", "Multiply", "dequantize_int8"}, end,
-			[]string{"output_digits_4", "Multiply", "dequantize_int8", "rank_one"})},
+		{"one layer", small(t), cuda.Int8x3, slices.Concat(start, []string{"quantize_int8", "Multiply", "dequantize_3_sigmoid"}, end,
+			[]string{"output_digits_4", "Multiply", "dequantize_3_none", "rank_one"})},
 		{"two layers", deep, cuda.BF16x2, slices.Concat([]string{"split_bf16"}, multiply(2), []string{"bias_sigmoid"}, multiply(1), end,
 			[]string{"output_backward_4", "Multiply", "sigmoid_grad_sums"}, multiply(2), multiply(1))},
-		{"two layers", deep, cuda.Int8x2, slices.Concat([]string{"quantize_int8", "Multiply", "dequantize_int8"}, multiply(1), end,
-			[]string{"output_backward_4", "Multiply", "slope_digits", "Multiply", "dequantize_int8"}, multiply(1))},
-		{"linear", linear, cuda.Int8x3, []string{"quantize_int8", "Multiply", "dequantize_int8", "means_margin", "pack", "unpack", "margin_loss_grad",
-			"quantize_int8", "Multiply", "dequantize_int8", "column_sums"}},
+		{"two layers", deep, cuda.Int8x2, slices.Concat([]string{"quantize_int8", "Multiply", "dequantize_2_sigmoid"}, multiply(1), end,
+			[]string{"output_backward_4", "Multiply", "slope_digits", "Multiply", "dequantize_2_none"}, multiply(1))},
+		{"linear", linear, cuda.Int8x3, []string{"quantize_int8", "Multiply", "dequantize_3", "means_margin", "pack", "unpack", "margin_loss_grad",
+			"quantize_int8", "Multiply", "dequantize_3", "column_sums"}},
 	} {
 		t.Run(fmt.Sprint(c.name, " ", c.products), func(t *testing.T) {
 			if got := launches(t, c.problem, cuda.Options{Products: c.products}); !slices.Equal(got, c.want) {

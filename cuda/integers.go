@@ -25,19 +25,22 @@ const scaleRows = 2048
 func newSignedBytes(p *Program, buffer int, x *eightBit) (form, error) {
 	f := &signedBytes{eightBit: x, p: p, byRow: kernels.SignedBytes{Stride: kernels.PaddedIndices(x.cols)}, windows: p.windows(x.rows)}
 	var err error
-	if f.byRow.At, err = f.room(p.describe(buffer)+" as signed bytes", x.rows*f.byRow.Stride); err != nil {
+	if f.byRow.At, err = f.room(p.describe(buffer)+" as signed bytes", paddedRows(x.rows)*f.byRow.Stride); err != nil {
 		return nil, err
 	}
 	for _, w := range f.windows {
 		d := kernels.NewDigits(w.rows(), 0, x.kind.Digits(), scaleRows, x.scale)
 		t := kernels.SignedBytes{Stride: d.Blocks * d.Length}
-		if t.At, err = f.room(p.describe(buffer)+", transposed, as signed bytes", x.cols*t.Stride); err != nil {
+		if t.At, err = f.room(p.describe(buffer)+", transposed, as signed bytes", paddedRows(x.cols)*t.Stride); err != nil {
 			return nil, err
 		}
 		f.byCol = append(f.byCol, t)
 	}
 	return f, nil
 }
+
+// paddedRows returns the rows in memory: a product of any of the rows reads at least FewestRows.
+func paddedRows(rows int) int { return rows + kernels.FewestRows - 1 }
 
 // room allocates bytes that are 0; the padding between rows stays 0.
 func (x *signedBytes) room(name string, bytes int) (driver.Pointer, error) {
@@ -129,11 +132,11 @@ func (p *digitsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add
 		part.Rows, part.At = min(most, out.Rows-from), out.At.Offset(from*out.Stride*p.set.Dtype().Size())
 		x := p.x
 		x.At = x.At.Offset(from * x.Stride)
-		g := p.gemm(x, part.Rows)
-		if err := p.d.driver.Multiply(p.d.stream, g); err != nil {
+		g := p.gemm(x, max(part.Rows, kernels.FewestRows))
+		if err := p.d.multiply(g); err != nil {
 			return err
 		}
-		j := kernels.Dequantize{Sums: g.C, Digits: d, X: x, B: b, Transposed: p.transposed, Out: part, Add: add}
+		j := kernels.Dequantize{Sums: g.C, SumRows: g.Rows, Digits: d, X: x, B: b, Transposed: p.transposed, Out: part, Add: add}
 		if p.bias != nil {
 			j.Activation, j.Bias = p.activation, p.bias()
 		}
@@ -144,7 +147,8 @@ func (p *digitsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add
 	return nil
 }
 
-// gemm returns the product of rows with all digits: C is blocks x rows x (count width).
+// gemm returns the product of rows with all digits: C is blocks x rows x (count width). Rows beyond
+// the data's give sums that nothing reads.
 func (p *digitsProduct) gemm(x kernels.SignedBytes, rows int) *driver.Gemm {
 	d := p.digits
 	wide := d.Count * d.Width
@@ -156,6 +160,6 @@ func (p *digitsProduct) gemm(x kernels.SignedBytes, rows int) *driver.Gemm {
 // reserve allocates memory for the sums before a graph is captured.
 func (p *digitsProduct) reserve(rows int) error {
 	const number = 4
-	_, err := p.d.queue.sums.grow(p.d, "integer sums", number*min(rows, p.rowsAtATime())*p.digits.Blocks*p.digits.Count*p.digits.Width)
+	_, err := p.d.queue.sums.grow(p.d, "integer sums", number*max(min(rows, p.rowsAtATime()), kernels.FewestRows)*p.digits.Blocks*p.digits.Count*p.digits.Width)
 	return err
 }

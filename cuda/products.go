@@ -104,7 +104,7 @@ func (p libraryProduct) multiply(_ kernels.Queue, a, b, out kernels.Operand, add
 	if add {
 		g.Beta = 1
 	}
-	return p.d.driver.Multiply(p.d.stream, &g)
+	return p.d.multiply(&g)
 }
 
 // sparseProduct is a product over the entries of A or A^T.

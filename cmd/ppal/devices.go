@@ -58,6 +58,9 @@ func (a *app) kernels() error {
 	}
 	fmt.Fprintf(a.stdout, "plan     %v kernels, %d threads: %.0f GFLOP/s in float32, %.0f in float64 (an iteration's two products)\n",
 		d.Level(), d.Threads(), single, double)
+	if lack := kernel.AMX.Lack(); lack != nil {
+		fmt.Fprintf(a.stdout, "amx      not used: %v\n", lack)
+	}
 	eightBit, err := eightBitSpeed(d)
 	if err != nil {
 		return err
@@ -111,7 +114,7 @@ func features() string {
 		has  bool
 	}{
 		{"avx2", cpu.X86.HasAVX2}, {"fma", cpu.X86.HasFMA}, {"avx512f", cpu.X86.HasAVX512F}, {"avx512bw", cpu.X86.HasAVX512BW},
-		{"avx512vnni", cpu.X86.HasAVX512VNNI}, {"avxvnni", cpu.X86.HasAVXVNNI}, {"asimd", cpu.ARM64.HasASIMD}, {"sve", cpu.ARM64.HasSVE},
+		{"avx512vnni", cpu.X86.HasAVX512VNNI}, {"avxvnni", cpu.X86.HasAVXVNNI}, {"amxint8", cpu.X86.HasAMXInt8}, {"asimd", cpu.ARM64.HasASIMD}, {"sve", cpu.ARM64.HasSVE},
 	} {
 		if f.has {
 			have = append(have, f.name)

@@ -139,7 +139,7 @@ func TestRefusals(t *testing.T) {
 		{"train --products int8x3 --engine gorgonia", exitUsage, "ppal: --products int8x3: the engine gorgonia has its own products; use auto"},
 		{"bench --seconds 0", exitUsage, "ppal: --seconds 0: must be a positive number"},
 		{"bench --seconds NaN", exitUsage, "ppal: --seconds NaN: must be a positive number"},
-		{"bench --simd sse", exitUsage, "ppal: --simd sse: unknown; choose auto, avx512, avx2 or go"},
+		{"bench --simd sse", exitUsage, "ppal: --simd sse: unknown; choose auto, amx, avx512, avx2 or go"},
 		{"bench --memory --growth", exitUsage, "ppal: if any flags in the group [memory growth] are set none of the others can be; " +
 			"[growth memory] were all set; see ppal bench --help"},
 		{"train now", exitUsage, `ppal: unexpected argument "now"; see ppal train --help`},

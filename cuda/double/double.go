@@ -9,8 +9,9 @@ import (
 
 // Options describe a device. The zero value has 1 GiB.
 type Options struct {
-	Memory int64       // bytes of the device; 0: 1 GiB
-	Info   driver.Info // a zero Name: an A100's compute capability
+	Memory   int64       // bytes of the device; 0: 1 GiB
+	Info     driver.Info // a zero Name: an A100's compute capability
+	Integers error       // result of the method Integers
 	// Strict makes a computing device poison, while a launch runs, all memory outside the launch's
 	// Reads and Writes, and refuse a launch that changes anything outside its Writes. Every launch
 	// runs twice, in two orders of its blocks and threads, and is refused if the results differ in a
@@ -147,6 +148,9 @@ func (d *Driver) idle() error {
 
 // Info implements driver.Driver.
 func (d *Driver) Info() driver.Info { return d.options.Info }
+
+// Integers implements driver.Driver.
+func (d *Driver) Integers() error { return d.options.Integers }
 
 // Load implements driver.Driver.
 func (d *Driver) Load(ptx string) (driver.Module, error) {

@@ -18,6 +18,10 @@ var ErrUnavailable = errors.New("no GPU available")
 // that was built without GPU support.
 var ErrNoSupport = errors.New("this program was built without GPU support")
 
+// ErrNotSupported is wrapped by the error of a product that the library of products refuses, or
+// that no library computes because there is none. The stream is as it was before.
+var ErrNotSupported = errors.New("the product is not supported")
+
 // Error is a failed call.
 type Error struct {
 	Operation string // "launch margin_loss"

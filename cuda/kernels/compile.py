@@ -1,15 +1,17 @@
 """Compiles the kernels: CUDA C++ to PTX for compute_80 with NVRTC, for float and double, and shows what ptxas makes of it.
 
-usage: compile.py [--check]   from anywhere, in the virtual environment that `make kernels-ptx` makes
+usage: compile.py [--check] [SOURCE...]   from anywhere, in the virtual environment that `make kernels-ptx` makes
 
 Writes ptx/SOURCE_f32.ptx and ptx/SOURCE_f64.ptx for every device/SOURCE.cu, but no float64 module for the sources that only float32 plans
-use. With --check it compares the files and writes nothing. ptxas compiles them for sm_80 and sm_90; a kernel that spills registers fails.
+use. With names of sources it does this for them only. With --check it compares the files and writes nothing. ptxas compiles them for sm_80 and sm_90; a kernel that spills registers or exceeds its
+bound of instructions fails.
 """
 
 import ctypes
 import glob
 import os
 import re
+import struct
 import subprocess
 import sys
 import sysconfig
@@ -19,7 +21,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SITE = sysconfig.get_paths()["purelib"]
 ARCHITECTURES = ["sm_80", "sm_90"]
 PTX_VERSION = "7.0"  # the oldest that has every instruction here: drivers for CUDA 11.0 and newer load these modules
-FLOAT32_ONLY = {"integers", "output_digits", "split"}  # digits and bfloat16 terms: products of float32 plans with 8-bit data
+FLOAT32_ONLY = {"dequantize", "integers", "output_digits", "split"}  # digits and bfloat16 terms: products of float32 plans with 8-bit data
+
+# Passes over a matrix that must not execute many instructions: the elements of an iteration of the main loop, which is the innermost
+# loop that loads 128 bits, and the most instructions for an element. The activations are a part of them.
+BOUNDS = {f"dequantize_{count}_{f}_f32": (8, 40) for count in (2, 3) for f in ("none", "relu", "sigmoid", "blocks")}
 
 
 class Compiler:
@@ -59,30 +65,60 @@ class Compiler:
         return re.sub(r"(?m)^\.version .*$", f".version {PTX_VERSION}", ptx, count=1)
 
 
+def main_loop(cubin, kernel, arch):
+    """Returns the number of instructions in a kernel's innermost loop that loads 128 bits, from the machine code.
+
+    An instruction has 16 bytes, and its lowest 12 bits are the operation. A branch has the distance from the next instruction in units of
+    4 bytes: in the bits from 34 on and, for sm_90, eight lower bits in the bits from 16 on.
+    """
+    data = open(cubin, "rb").read()
+    table, (size, count, names) = struct.unpack_from("<Q", data, 40)[0], struct.unpack_from("<HHH", data, 58)
+    sections = [struct.unpack_from("<IIQQQQ", data, table + i * size) for i in range(count)]
+    for name, _, _, _, offset, length in sections:
+        begin = sections[names][4] + name
+        if data[begin : data.index(b"\0", begin)] == b".text." + kernel.encode():
+            code = [struct.unpack_from("<QQ", data, offset + i) for i in range(0, length, 16)]
+    loads = [i for i, (low, high) in enumerate(code) if low & 0xFFF == 0x981 and high >> 9 & 7 == 6]
+    loops = []
+    for i, (low, high) in enumerate(code):
+        if low & 0xFFF == 0x947:
+            distance = (low >> 34 | high << 30) & (1 << 48) - 1
+            distance -= (distance >> 47) << 48
+            if arch == "sm_90":
+                distance = distance << 8 | low >> 16 & 255
+            first = i + 1 + distance // 4
+            if any(first <= at <= i for at in loads):
+                loops.append(i + 1 - first)
+    return min(loops, default=0)
+
+
 def resources(ptx):
-    """Yields architecture, kernel, registers, bytes of stack, of shared memory and of spills."""
+    """Yields architecture, kernel, registers, bytes of stack, of shared memory and of spills, and instructions of the main loop."""
     ptxas = os.path.join(SITE, "nvidia", "cuda_nvcc", "bin", "ptxas")
     for arch in ARCHITECTURES:
         with tempfile.TemporaryDirectory() as folder:
-            command = [ptxas, "-v", f"-arch={arch}", ptx, "-o", os.path.join(folder, "out.cubin")]
-            done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
-            sys.exit(f"{ptx}: {done.stderr}")
-        for part in done.stderr.split("Compiling entry function '")[1:]:
-            number = lambda pattern: int((re.search(pattern, part) or [0, 0])[1])
-            spills = number(r"(\d+) bytes spill stores") + number(r"(\d+) bytes spill loads")
-            yield arch, part.split("'")[0], number(r"Used (\d+) registers"), number(r"(\d+) bytes stack"), number(r"(\d+) bytes smem"), spills
+            cubin = os.path.join(folder, "out.cubin")
+            done = subprocess.run([ptxas, "-v", f"-arch={arch}", ptx, "-o", cubin], capture_output=True, text=True)
+            if done.returncode:
+                sys.exit(f"{ptx}: {done.stderr}")
+            for part in done.stderr.split("Compiling entry function '")[1:]:
+                number = lambda pattern: int((re.search(pattern, part) or [0, 0])[1])
+                spills = number(r"(\d+) bytes spill stores") + number(r"(\d+) bytes spill loads")
+                kernel = part.split("'")[0]
+                loop = main_loop(cubin, kernel, arch) if kernel in BOUNDS else 0
+                yield arch, kernel, number(r"Used (\d+) registers"), number(r"(\d+) bytes stack"), number(r"(\d+) bytes smem"), spills, loop
 
 
 def main():
-    check = sys.argv[1:] == ["--check"]
-    if sys.argv[1:] and not check:
+    check, named = "--check" in sys.argv[1:], [a for a in sys.argv[1:] if a != "--check"]
+    modules = sorted(os.path.basename(f)[:-3] for f in glob.glob(os.path.join(HERE, "device", "*.cu")))
+    if not set(named) <= set(modules):
         sys.exit(__doc__)
-    compiler, stale, spilling = Compiler(), [], []
+    compiler, stale, spilling, slow = Compiler(), [], [], []
     wanted = set()
-    print(f"{'kernel':32} {'':5} registers stack shared spills")
-    for source in sorted(glob.glob(os.path.join(HERE, "device", "*.cu"))):
-        module = os.path.basename(source)[:-3]
+    print(f"{'kernel':32} {'':5} registers stack shared spills instructions/element")
+    for module in named or modules:
+        source = os.path.join(HERE, "device", module + ".cu")
         for dtype in ["f32"] if module in FLOAT32_ONLY else ["f32", "f64"]:
             path = os.path.join(HERE, "ptx", f"{module}_{dtype}.ptx")
             wanted.add(path)
@@ -93,19 +129,25 @@ def main():
             with tempfile.NamedTemporaryFile("w", suffix=".ptx") as f:
                 f.write(text)
                 f.flush()
-                for arch, kernel, registers, stack, shared, spills in resources(f.name):
-                    print(f"{kernel:32} {arch} {registers:9} {stack:5} {shared:6} {spills:6}")
+                for arch, kernel, registers, stack, shared, spills, loop in resources(f.name):
+                    elements, most = BOUNDS.get(kernel, (1, 0))
+                    each = f" {loop / elements:10.1f}" if most else ""
+                    print(f"{kernel:32} {arch} {registers:9} {stack:5} {shared:6} {spills:6}{each}")
                     if spills:
                         spilling.append(f"{kernel} for {arch}")
+                    if most and not 0 < loop <= most * elements:
+                        slow.append(f"{kernel} for {arch} ({loop} for {elements} elements)")
             if not check and text != old:
                 with open(path, "w") as f:
                     f.write(text)
-    for path in sorted(set(glob.glob(os.path.join(HERE, "ptx", "*.ptx"))) - wanted):
+    for path in sorted(set(glob.glob(os.path.join(HERE, "ptx", "*.ptx"))) - wanted) if not named else []:
         stale.append(os.path.relpath(path, HERE))
         if not check:
             os.remove(path)
     if spilling:
         sys.exit("registers are spilled: " + ", ".join(spilling))
+    if slow:
+        sys.exit("the main loop has too many instructions, or was not found: " + ", ".join(slow))
     if check and stale:
         sys.exit("not what the sources give (make kernels-ptx): " + ", ".join(stale))
 

@@ -3,6 +3,7 @@ package kernels
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"ppal/cuda/driver"
 )
@@ -28,26 +29,32 @@ type Digits struct {
 	Offsets driver.Pointer // Blocks x Width int64: 128 times the sum of a column's integers
 	Count   int            // digits of an element
 	Inner   int            // indices of the sums
-	Length  int            // indices of a block, a multiple of 16
+	Length  int            // indices of a block, a multiple of 32
 	Blocks  int
 	Columns int
-	Width   int     // columns in memory, a multiple of 4
+	Width   int     // columns in memory, a multiple of 8
 	Scale   float64 // of the 8-bit data, the first factor
 }
 
-// ExactIndices is the longest sum, a multiple of 16, that 32-bit integers hold: products are at
+// ExactIndices is the longest sum, a multiple of 32, that 32-bit integers hold: products are at
 // most 128 x 127, and (2^31 - 1)/(128 127) is 132,104.
 const ExactIndices = math.MaxInt32 / (128 * 127) / indicesTogether * indicesTogether
 
-// Rows of signed bytes are padded to these multiples, so that each row begins where tensor cores
-// read.
+// Rows of signed bytes are padded to a multiple of indicesTogether and to fewestIndices, columns of
+// digits to a multiple of columnsTogether, and products have at least FewestRows rows. Tensor cores
+// need multiples of 16 and 4; cuBLAS refused smaller products, or gave wrong numbers, in several
+// versions (pytorch issues 106840 and 107671).
 const (
-	indicesTogether = 16
-	columnsTogether = 4
+	indicesTogether = 32
+	fewestIndices   = 64
+	columnsTogether = 8
+	FewestRows      = 32
 )
 
 // PaddedIndices returns the bytes that a row of n signed bytes takes.
-func PaddedIndices(n int) int { return ceil(n, indicesTogether) * indicesTogether }
+func PaddedIndices(n int) int {
+	return max(ceil(n, indicesTogether)*indicesTogether, fewestIndices)
+}
 
 // NewDigits describes the digits of a matrix of inner x columns, count for each element. The
 // indices are divided into blocks of about equal lengths, of at most the given length. The digits
@@ -146,7 +153,8 @@ func (s *Set) LoadSigned(q Queue, to, transposed SignedBytes, from driver.Pointe
 //
 //	Out = f(Out + Sums + 1 Bias)
 type Dequantize struct {
-	Sums       driver.Pointer // int32, Blocks x Out.Rows x (Count Width)
+	Sums       driver.Pointer // int32, Blocks x SumRows x (Count Width)
+	SumRows    int            // rows of Sums in memory, at least Out.Rows
 	Digits     Digits
 	X          SignedBytes // the first factor: Out.Rows x Inner
 	B          Operand     // the quantized matrix; the kernel reads its columns without digits
@@ -157,6 +165,35 @@ type Dequantize struct {
 	Bias       Operand    // 1 x Out.Cols, or not given: then f is omitted too
 }
 
+// A thread of the kernels for four columns takes dequantizeColumns columns and about dequantizeRows
+// rows.
+const (
+	dequantizeColumns = 4
+	dequantizeRows    = 8
+)
+
+// kernel returns the name of the kernel: for any matrices, or for four columns a thread.
+func (p Dequantize) kernel() string {
+	const aligned = 16
+	name := fmt.Sprintf("dequantize_%d", p.Digits.Count)
+	multiple := p.Out.Cols%dequantizeColumns == 0 && p.Out.Stride%dequantizeColumns == 0 && p.Out.At%aligned == 0
+	switch {
+	case !multiple || p.Add:
+		return name
+	case p.Digits.Blocks > 1 && !p.Bias.given():
+		return name + "_blocks"
+	case p.Digits.Blocks > 1:
+		return name
+	case !p.Bias.given():
+		return name + "_none"
+	case p.Activation == Sigmoid:
+		return name + "_sigmoid"
+	case p.Activation == ReLU:
+		return name + "_relu"
+	}
+	return name
+}
+
 // Dequantize writes the product: an element is the exact sum over the digits times the unit,
 // rounded to float64 and then to the elements' type.
 func (s *Set) Dequantize(q Queue, p Dequantize) error {
@@ -164,9 +201,14 @@ func (s *Set) Dequantize(q Queue, p Dequantize) error {
 		return nil
 	}
 	d := p.Digits
-	c := &call{name: "dequantize_int8"}
-	c.grid, c.block = tiles(p.Out.Rows, p.Out.Cols, 4)
-	c.reading(p.Sums, 4*d.Blocks*p.Out.Rows*d.Count*d.Width)
+	c := &call{name: p.kernel()}
+	if cols := p.Out.Cols; strings.Contains(c.name[len("dequantize_"):], "_") {
+		c.grid, c.block = tiles(p.Out.Rows, cols/dequantizeColumns, dequantizeRows)
+	} else {
+		c.grid, c.block = tiles(p.Out.Rows, cols, 4)
+	}
+	c.reading(p.Sums, 4*((d.Blocks-1)*p.SumRows+p.Out.Rows)*d.Count*d.Width)
+	c.ints(p.SumRows)
 	c.reading(d.At, d.Bytes())
 	c.reading(d.Units, d.columnBytes())
 	c.reading(d.Offsets, d.columnBytes())

@@ -170,7 +170,7 @@ func multiply(r *rig[float32], x kernels.SignedBytes, rows int, d kernels.Digits
 	r.held = append(r.held, sums)
 	r.do(r.d.Multiply(0, &driver.Gemm{Precision: driver.Int8, Rows: rows, Cols: wide, Inner: d.Length, TransB: true, Alpha: 1, A: x.At, B: d.At,
 		C: sums, StrideA: x.Stride, StrideB: d.Length, StrideC: wide, Batch: d.Blocks, StepA: d.Length, StepB: wide * d.Length, StepC: rows * wide}))
-	j.Sums, j.Digits, j.X = sums, d, x
+	j.Sums, j.SumRows, j.Digits, j.X = sums, rows, d, x
 	r.do(r.s.Dequantize(r.q, j))
 }
 
@@ -251,7 +251,7 @@ func onCPU(t *testing.T, u []byte, b []float32, rows, inner, cols, count int) []
 // The sums reach the largest and the smallest 32-bit integer. Longer sums are split in two. The
 // double refuses a sum that does not fit.
 func TestExactIndices(t *testing.T) {
-	if (kernels.ExactIndices+16)*128*127 <= math.MaxInt32 || kernels.ExactIndices*128*127 > math.MaxInt32 {
+	if (kernels.ExactIndices+32)*128*127 <= math.MaxInt32 || kernels.ExactIndices*128*127 > math.MaxInt32 {
 		t.Fatalf("%d is not the largest number of indices", kernels.ExactIndices)
 	}
 	for _, inner := range []int{kernels.ExactIndices, kernels.ExactIndices + 1} {
@@ -302,7 +302,8 @@ func TestDigitsNonFinite(t *testing.T) {
 		stride := kernels.NewDigits(inner, cols, 3, 32, testScale)
 		wide := kernels.SignedBytes{Stride: stride.Blocks * stride.Length}
 		wide.At = r.put(make([]byte, rows*wide.Stride))
-		r.do(r.s.LoadSigned(r.q, wide, kernels.SignedBytes{At: r.put(make([]byte, inner*32)), Stride: 32}, r.put(u), rows, inner))
+		r.do(r.s.LoadSigned(r.q, wide, kernels.SignedBytes{At: r.put(make([]byte, inner*kernels.PaddedIndices(rows))),
+			Stride: kernels.PaddedIndices(rows)}, r.put(u), rows, inner))
 		for _, c := range []struct {
 			x    kernels.SignedBytes
 			most int
@@ -350,6 +351,54 @@ func TestJoinActivates(t *testing.T) {
 		want := float32(math.Tanh(float64(z + r.memory.Row(bias, 0)[j])))
 		if got := activated[active.Offset+row*active.Stride+j]; !near(got, want, 1, 4) {
 			t.Errorf("the activation of (%d, %d) is %v, want %v", row, j, got, want)
+		}
+	}
+}
+
+// The kernels for four columns a thread give the bits of the kernel for any matrices, for every
+// number of digits, blocks of indices and activation, also next to columns without digits.
+func TestDequantizeFour(t *testing.T) {
+	const rows, inner, cols = 21, 150, 12
+	for seed, c := range []struct {
+		count, most int
+		bad         bool
+	}{{2, 999, false}, {3, 999, true}, {2, 64, true}, {3, 64, false}} {
+		r := newRig[float32](t, uint64(seed))
+		u := make([]byte, rows*inner)
+		for i := range u {
+			u[i] = byte(i * i * 13 >> 2)
+		}
+		b, bias := r.random(inner, cols, 0), r.random(1, cols, 0)
+		if c.bad {
+			r.set(b, 70, 6, float32(math.Inf(1)))
+		}
+		d := placed(r, kernels.NewDigits(inner, cols, c.count, c.most, testScale))
+		x := kernels.SignedBytes{Stride: d.Blocks * d.Length}
+		x.At = r.put(make([]byte, rows*x.Stride))
+		other := kernels.SignedBytes{Stride: kernels.PaddedIndices(rows)}
+		other.At = r.put(make([]byte, inner*other.Stride))
+		r.do(r.s.LoadSigned(r.q, x, other, r.put(u), rows, inner))
+		r.do(r.s.QuantizeDigits(r.q, d, r.on(b), false))
+		forms := []kernels.Dequantize{{}}
+		for f := kernels.Identity; f <= kernels.ReLU && d.Blocks == 1; f++ {
+			forms = append(forms, kernels.Dequantize{Activation: f, Bias: r.on(bias)})
+		}
+		for _, j := range forms {
+			any, four := r.result(rows, cols, 1), r.result(rows, cols, 4) // four begins at a multiple of 16 bytes
+			four.Offset = 0
+			j.B = r.on(b)
+			j.Out = r.on(any)
+			multiply(r, x, rows, d, j)
+			j.Out = r.on(four)
+			multiply(r, x, rows, d, j)
+			for i := range rows {
+				want, got := r.contents(any.Buffer)[any.Offset+i*any.Stride:][:cols], r.contents(four.Buffer)[i*four.Stride:][:cols]
+				for k := range want {
+					if math.Float32bits(want[k]) != math.Float32bits(got[k]) && !(want[k] != want[k] && got[k] != got[k]) {
+						t.Fatalf("%+v, activation %v: (%d, %d) is %v, want %v", c, j.Activation, i, k, got[k], want[k])
+					}
+				}
+			}
 		}
 	}
 }

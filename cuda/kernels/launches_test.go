@@ -104,6 +104,11 @@ func everything(t *testing.T, s *kernels.Set, q kernels.Queue) {
 		do(s.SparseProduct(q, kernels.Sparse{Rows: 5, Cols: 9, Entries: 7, Longest: longest, Starts: p, Columns: p}, matrix(9, 2),
 			matrix(5, 2), false))
 	}
+	product := driver.Gemm{Rows: 5, Cols: 4, Inner: 3, A: p, B: p, C: p, StrideA: 3, StrideB: 4, StrideC: 4}
+	if s.Dtype() == kernels.Float64 {
+		product.Precision = driver.Float64
+	}
+	do(s.Multiply(q, &product))
 	do(s.Widen(q, matrix(5, 4), p, 1))
 	do(s.Round(q, matrix(5, 4), p))
 	do(s.Pack(q, p, p, matrix(5, 4)))
@@ -132,7 +137,23 @@ func everyQuantized(t *testing.T, s *kernels.Set, q kernels.Queue, p driver.Poin
 		do(s.OutputBackward(q, kernels.OutputBackward{A: matrix(5, 4), D: matrix(5, c), W: matrix(4, c), DA: matrix(5, 4), Quantized: digits}))
 	}
 	do(s.LoadSigned(q, kernels.SignedBytes{At: p, Stride: 16}, kernels.SignedBytes{At: p, Stride: 16}, p, 5, 4))
-	do(s.Dequantize(q, kernels.Dequantize{Sums: p, Digits: digits.Digits, X: kernels.SignedBytes{At: p, Stride: 16}, B: matrix(5, 4), Out: matrix(7, 4)}))
+	for count := 2; count <= 3; count++ {
+		for _, most := range []int{3, 16} {
+			for _, cols := range []int{3, 4} {
+				d := kernels.Dequantize{Sums: p, SumRows: 7, Digits: kernels.NewDigits(5, cols, count, most, 1).Place(p),
+					X: kernels.SignedBytes{At: p, Stride: 64}, B: matrix(5, cols), Out: matrix(7, cols)}
+				do(s.Dequantize(q, d))
+				for d.Activation = kernels.Identity; d.Activation <= kernels.ReLU; d.Activation++ {
+					d.Bias = matrix(1, cols)
+					do(s.Dequantize(q, d))
+				}
+			}
+		}
+	}
+	product := driver.Gemm{Rows: 5, Cols: 4, Inner: 16, TransB: true, Alpha: 1, A: p, B: p, C: p, StrideA: 16, StrideB: 16, StrideC: 4}
+	for _, product.Precision = range []driver.Precision{driver.BF16, driver.Int8} {
+		do(s.Multiply(q, &product))
+	}
 }
 
 func everyVector(t *testing.T, s *kernels.Set, q kernels.Queue, p driver.Pointer) {
@@ -255,7 +276,7 @@ func TestQuantizedIsFloat32(t *testing.T) {
 }
 
 // float32Only lists the sources without a float64 module: FLOAT32_ONLY in compile.py.
-var float32Only = []string{"integers.cu", "output_digits.cu", "split.cu"}
+var float32Only = []string{"dequantize.cu", "integers.cu", "output_digits.cu", "split.cu"}
 
 // The pinned compiler wrote the PTX, for sm_80 and newer. Every source has one module for each
 // number type.

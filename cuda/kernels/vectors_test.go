@@ -84,12 +84,14 @@ func (v deviceVectors[T]) upAll(list ...[]T) []driver.Pointer {
 	return all
 }
 
-func (v deviceVectors[T]) Dots(dst []float64, x []T, ys [][]T) {
+func (v deviceVectors[T]) Dots(dst []float64, xs, ys [][]T) {
 	defer v.forget()
-	all := v.upAll(append([][]T{x}, ys...)...)
-	results := v.put(bytesOf(make([]float64, len(ys))))
-	v.do(v.s.Dots(v.q, len(x), all[0], all[1:], results))
-	copy(dst, v.numbers(results, len(ys)))
+	for i, x := range xs {
+		all := v.upAll(append([][]T{x}, ys...)...)
+		results := v.put(bytesOf(make([]float64, len(ys))))
+		v.do(v.s.Dots(v.q, len(x), all[0], all[1:], results))
+		copy(dst[i*len(ys):], v.numbers(results, len(ys)))
+	}
 }
 
 func (v deviceVectors[T]) Sum(dst []T, coefficients []float64, xs [][]T) {
@@ -219,8 +221,8 @@ func sameSteps[T plan.Float](t *testing.T, want, got *problem.HostSpace[T], n in
 			list[i], coefficients[i] = v[(i+i/3)%len(v)], math.Cos(float64(i))
 		}
 		do("dots", func(s *problem.HostSpace[T]) []float64 {
-			dots := make([]float64, count)
-			s.Dots(dots, v[2], list)
+			dots := make([]float64, 2*count)
+			s.Dots(dots, []problem.Vector{v[2], v[0]}, list)
 			return dots
 		})
 		do("sum", none(func(s *problem.HostSpace[T]) { s.Sum(v[4], coefficients, list) }))

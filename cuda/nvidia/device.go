@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"gorgonia.org/cu"
@@ -35,6 +36,8 @@ type device struct {
 	events  map[driver.Event]bool
 	graphs  map[driver.Graph]bool
 	modules []cu.Module
+
+	integers func() error // compares products of 8-bit integers with the host's, once
 }
 
 var _ driver.Driver = (*device)(nil)
@@ -63,11 +66,15 @@ func Open(ordinal int) (driver.Driver, error) {
 		return nil, fmt.Errorf("cuda: %w: %s has compute capability %d.%d, and %d.0 is needed", driver.ErrUnavailable,
 			info.Name, info.Major, info.Minor, leastMajor)
 	}
-	lib, err := openProducts(driverMajor())
-	if err != nil {
-		return nil, err
+	lib, missing := openProducts(driverMajor())
+	switch {
+	case missing == nil:
+		info.Products = lib.version()
+	case errors.Is(missing, errNoProducts):
+		info.Products = "own products (no cuBLAS)"
+	default:
+		return nil, missing
 	}
-	info.Products = lib.version()
 	primary, err := dev.RetainPrimaryCtx()
 	if err != nil {
 		return nil, failed("open "+info.Name, fmt.Sprintf("cuDevicePrimaryCtxRetain(&c, %d)", ordinal), err)
@@ -77,7 +84,8 @@ func Open(ordinal int) (driver.Driver, error) {
 		memory: map[driver.Pointer]int{}, pinned: map[*byte]int{},
 		streams: map[driver.Stream]bool{}, events: map[driver.Event]bool{}, graphs: map[driver.Graph]bool{},
 	}
-	d.products = newProducts(lib, workspaceBytes(info.Major))
+	d.integers = sync.OnceValue(d.testIntegers)
+	d.products = newProducts(lib, missing, workspaceBytes(info.Major))
 	return d, nil
 }
 

@@ -22,8 +22,15 @@ import (
 )
 
 // ProductsFile is the environment variable that names the cuBLAS library if the search does not
-// find it.
-const ProductsFile = "PPAL_CUBLAS"
+// find it. The value NoProducts means that no cuBLAS is used.
+const (
+	ProductsFile = "PPAL_CUBLAS"
+	NoProducts   = "none"
+)
+
+// errNoProducts is wrapped by the error of a search that finds no cuBLAS. The device works without
+// cuBLAS, so only an error without it prevents opening the device.
+var errNoProducts = errors.New("there is no cuBLAS")
 
 // The newest and oldest major versions of cuBLAS with the functions that this package calls.
 const (
@@ -39,9 +46,11 @@ type library struct {
 
 // openProducts opens the cuBLAS file that the environment names. Without this variable it opens the
 // newest cuBLAS that the driver supports, found by the loader or in the usual folders of toolkits
-// and Python environments.
+// and Python environments. If there is none, the error wraps errNoProducts.
 func openProducts(driverMajor int) (*library, error) {
-	if file := os.Getenv(ProductsFile); file != "" {
+	if file := os.Getenv(ProductsFile); file == NoProducts {
+		return nil, fmt.Errorf("cuda: %w: %s is %s", errNoProducts, ProductsFile, NoProducts)
+	} else if file != "" {
 		lib, err := openLibrary(file)
 		if err != nil {
 			return nil, fmt.Errorf("cuda: %w: %s=%s: %w", driver.ErrUnavailable, ProductsFile, file, err)
@@ -65,9 +74,9 @@ func openProducts(driverMajor int) (*library, error) {
 		}
 	}
 	newest := min(driverMajor, newestMajor)
-	return nil, fmt.Errorf("cuda: %w: cuBLAS (libcublas.so.%d to .%d) was not found in %s; "+
+	return nil, fmt.Errorf("cuda: %w: libcublas.so.%d to .%d was not found in %s; products are slower without it; "+
 		"`pip install nvidia-cublas-cu12` or a CUDA toolkit has it, and %s can name the file",
-		driver.ErrUnavailable, newest, oldestMajor, strings.Join(append([]string{"$LD_LIBRARY_PATH"}, folders...), ", "), ProductsFile)
+		errNoProducts, newest, oldestMajor, strings.Join(append([]string{"$LD_LIBRARY_PATH"}, folders...), ", "), ProductsFile)
 }
 
 // libraryFolders lists the existing folders in which toolkits and Python packages install
@@ -142,7 +151,7 @@ func (l *library) version() string {
 const allocFailed = 3
 
 // failed returns the error of a failed cuBLAS call.
-func (l *library) failed(operation, call string, status C.int) error {
+func (l *library) failed(operation, call string, status C.int) *driver.Error {
 	e := &driver.Error{
 		Operation: operation, Call: call, Code: int(status),
 		Name: C.GoString(C.ppal_cublas_name(&l.functions, status)), Detail: C.GoString(C.ppal_cublas_string(&l.functions, status)),

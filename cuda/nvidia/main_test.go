@@ -38,6 +38,9 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
+// stubFile is the stub's library.
+var stubFile string
+
 // buildStub compiles the stub with the host's kernels and products, and names the stub in the
 // environment. The driver and cuBLAS are one file, because they share their state.
 func buildStub(dir string) error {
@@ -60,6 +63,7 @@ func buildStub(dir string) error {
 	if err := compile("c++", append(args, kernels...)...); err != nil {
 		return err
 	}
+	stubFile = file
 	return errors.Join(os.Setenv(nvidia.DriverFile, file), os.Setenv(nvidia.ProductsFile, file))
 }
 

@@ -42,9 +42,7 @@ func TestUnavailable(t *testing.T) {
 		{"old driver", []string{"PPAL_STUB_VERSION=10020"}, "the driver supports CUDA 10.2, and CUDA 11.0 is needed: install a newer driver"},
 		{"no device", []string{"PPAL_STUB_DEVICES=0"}, "there is no device 0: the driver finds 0"},
 		{"old device", []string{"PPAL_STUB_CAPABILITY=7.5"}, "Stub 0 has compute capability 7.5, and 8.0 is needed"},
-		{"no cuBLAS", []string{nvidia.ProductsFile + "=" + nowhere}, nvidia.ProductsFile + "=" + nowhere + ": "},
-		{"no cuBLAS anywhere", []string{nvidia.ProductsFile + "=", "PATH=", "VIRTUAL_ENV=", "HOME=", "CUDA_HOME="},
-			"cuBLAS (libcublas.so.12 to .11) was not found in $LD_LIBRARY_PATH"},
+		{"another cuBLAS than named", []string{nvidia.ProductsFile + "=" + nowhere}, nvidia.ProductsFile + "=" + nowhere + ": "},
 		{"not cuBLAS", []string{nvidia.ProductsFile + "=libc.so.6"}, "libc.so.6 has no cublasGemmEx"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -56,6 +54,23 @@ func TestUnavailable(t *testing.T) {
 				t.Errorf("got %q, want it to contain %q", first, c.want)
 			}
 		})
+	}
+}
+
+// Without cuBLAS the device opens, and Devices says what is missing.
+func TestNoProducts(t *testing.T) {
+	for _, c := range []struct {
+		set  []string
+		want string
+	}{
+		{[]string{nvidia.ProductsFile + "=", "PATH=", "VIRTUAL_ENV=", "HOME=", "CUDA_HOME="},
+			"there is no cuBLAS: libcublas.so.12 to .11 was not found in $LD_LIBRARY_PATH"},
+		{[]string{nvidia.ProductsFile + "=" + nvidia.NoProducts}, "there is no cuBLAS: PPAL_CUBLAS is none"},
+	} {
+		out := openIn(t, c.set...)
+		if first := "open: Stub 0 own products (no cuBLAS) <nil>\ndevices: 1 cuda: "; !strings.HasPrefix(out, first+c.want) {
+			t.Errorf("%v: got %q, want %q", c.set, out, first+c.want)
+		}
 	}
 }
 
@@ -132,7 +147,7 @@ func TestFolders(t *testing.T) {
 		t.Errorf("in the loader's path: got %q, want %q", out, want)
 	}
 	out = openIn(t, nvidia.ProductsFile+"=", "LD_LIBRARY_PATH="+filepath.Dir(file), "PPAL_STUB_VERSION=11080")
-	if want := "cuBLAS (libcublas.so.11 to .11) was not found"; !strings.Contains(out, want) {
+	if want := "libcublas.so.11 to .11 was not found"; !strings.Contains(out, want) {
 		t.Errorf("newer than the driver: got %q, want %q", out, want)
 	}
 }

@@ -21,8 +21,9 @@ import (
 // products runs a device's matrix products. Each stream that multiplies has its own cuBLAS handle
 // and workspace, so the same product gives the same bits, and streams share no scratch memory.
 type products struct {
-	lib       *library
-	workspace int // bytes
+	lib       *library // nil: there is no cuBLAS
+	missing   error    // why lib is nil
+	workspace int      // bytes
 	handles   map[driver.Stream]blasHandle
 }
 
@@ -31,8 +32,8 @@ type blasHandle struct {
 	workspace cu.DevicePtr
 }
 
-func newProducts(lib *library, workspace int) *products {
-	return &products{lib: lib, workspace: workspace, handles: map[driver.Stream]blasHandle{}}
+func newProducts(lib *library, missing error, workspace int) *products {
+	return &products{lib: lib, missing: missing, workspace: workspace, handles: map[driver.Stream]blasHandle{}}
 }
 
 // hopper is the first compute capability with the larger workspace.
@@ -47,9 +48,10 @@ func workspaceBytes(major int) int {
 	return 4 << 20
 }
 
-// prepare creates the stream's handle if there is none. The context must be current.
+// prepare creates the stream's handle if there is none. The context must be current. Without cuBLAS
+// it does nothing.
 func (p *products) prepare(s driver.Stream) error {
-	if _, have := p.handles[s]; have {
+	if _, have := p.handles[s]; have || p.lib == nil {
 		return nil
 	}
 	memory, err := cu.MemAlloc(int64(p.workspace))
@@ -111,10 +113,13 @@ func (d *device) Multiply(s driver.Stream, g *driver.Gemm) error {
 		return err
 	}
 	defer d.leave()
+	lib := d.products.lib
+	if lib == nil {
+		return fmt.Errorf("cuda: multiply: %w: %w", driver.ErrNotSupported, d.products.missing)
+	}
 	if err := d.products.prepare(s); err != nil {
 		return err
 	}
-	lib := d.products.lib
 	p := C.ppal_product{
 		precision: C.int(g.Precision), trans_a: truth(g.TransB), trans_b: truth(g.TransA),
 		m: C.int(g.Cols), n: C.int(g.Rows), k: C.int(g.Inner),
@@ -124,11 +129,22 @@ func (d *device) Multiply(s driver.Stream, g *driver.Gemm) error {
 		count: C.int(g.Batch), step_a: C.int64_t(g.StepB), step_b: C.int64_t(g.StepA), step_c: C.int64_t(g.StepC),
 	}
 	if status := C.ppal_cublas_multiply(&lib.functions, d.products.handles[s].handle, &p); status != 0 {
-		return lib.failed(fmt.Sprintf("multiply %d x %d by %d x %d", g.Rows, g.Inner, g.Inner, g.Cols),
+		e := lib.failed(fmt.Sprintf("multiply %d x %d by %d x %d", g.Rows, g.Inner, g.Inner, g.Cols),
 			fmt.Sprintf("cublasGemmEx(%+v)", *g), status)
+		if status == notSupported || status == invalidValue && g.Precision == driver.Int8 {
+			e.Err = driver.ErrNotSupported
+		}
+		return e
 	}
 	return nil
 }
+
+// The cublasStatus_t with which cuBLAS refuses products. Some versions answer small products of
+// 8-bit integers with invalidValue (pytorch issue 106840).
+const (
+	invalidValue = 7
+	notSupported = 15
+)
 
 func truth(b bool) C.int {
 	if b {

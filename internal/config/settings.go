@@ -395,7 +395,7 @@ func (d *Device) options() []*option.Option {
 			Or("auto"),
 		option.Choice("engine", &d.Engine, "plan: run this program's kernels; gorgonia: run Gorgonia's machine, the reference", session.Plan, session.Gorgonia),
 		option.AutoChoice("simd", &d.SIMD, "restrict the CPU kernels to these instructions; auto takes the widest",
-			session.AVX512, session.AVX2, session.NoSIMD).
+			session.AMX, session.AVX512, session.AVX2, session.NoSIMD).
 			With(onPlan()),
 		option.AutoChoice("products", &d.Products,
 			"choose the arithmetic of float32 products with the data: float32; int8 or bfloat16 factors of three digits, as accurate as float32,"+

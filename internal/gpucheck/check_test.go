@@ -240,35 +240,42 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// The pack contains the program and the training files. Without these files Pack writes nothing.
+// The pack contains the compressed program, first-run.sh and the files of the data. Without these
+// files, or with files that are too large for the machine, the pack fails.
 func TestPack(t *testing.T) {
 	dir := t.TempDir()
 	program, folder := filepath.Join(dir, "program"), filepath.Join(dir, "pack")
 	data := filepath.Join(dir, "fashion-mnist")
-	for _, err := range []error{os.WriteFile(program, []byte("program"), 0o755), os.Mkdir(data, 0o755),
-		os.WriteFile(filepath.Join(data, "train-images-idx3-ubyte.gz"), nil, 0o400)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+	files := []string{"train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz", "t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz"}
+	if err := errors.Join(os.WriteFile(program, []byte("program"), 0o755), os.Mkdir(data, 0o755)); err != nil {
+		t.Fatal(err)
 	}
 	pack := func() (string, error) {
 		out, err := exec.Command("sh", "pack.sh", program, dir, folder).CombinedOutput()
 		return string(out), err
 	}
-	if out, err := pack(); err == nil || !strings.Contains(out, "train-labels-idx1-ubyte.gz is not there") {
-		t.Errorf("without labels: %v, %s", err, out)
-	}
-	if err := os.WriteFile(filepath.Join(data, "train-labels-idx1-ubyte.gz"), nil, 0o400); err != nil {
-		t.Fatal(err)
+	for _, name := range files {
+		if out, err := pack(); err == nil || !strings.Contains(out, "-ubyte.gz is not there") {
+			t.Errorf("without %s: %v, %s", name, err, out)
+		}
+		if err := os.WriteFile(filepath.Join(data, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for range 2 { // the second pack replaces the first pack
 		if out, err := pack(); err != nil {
 			t.Fatalf("%v, %s", err, out)
 		}
 	}
-	for _, name := range []string{"ppal-gpu", "fashion-mnist/train-images-idx3-ubyte.gz", "fashion-mnist/train-labels-idx1-ubyte.gz"} {
-		if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
+	for _, name := range append([]string{"../ppal-gpu.gz", "../first-run.sh"}, files...) {
+		if _, err := os.Stat(filepath.Join(folder, "fashion-mnist", name)); err != nil {
 			t.Error(err)
 		}
+	}
+	if err := os.Truncate(filepath.Join(data, files[0]), 63<<20); err != nil { // a sparse file
+		t.Fatal(err)
+	}
+	if out, err := pack(); err == nil || !strings.Contains(out, "more than 63488 KiB") {
+		t.Errorf("a pack of 63 MiB: %v, %s", err, out)
 	}
 }

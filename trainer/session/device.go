@@ -81,6 +81,7 @@ type SIMD string
 
 // The instruction sets.
 const (
+	AMX    SIMD = "amx"
 	AVX512 SIMD = "avx512"
 	AVX2   SIMD = "avx2"
 	NoSIMD SIMD = "go"

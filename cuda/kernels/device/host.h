@@ -14,6 +14,14 @@
 #define __threadfence()
 #define __fdividef(x, y) ((x) / (y))
 
+struct alignas(16) int4 {
+  int x, y, z, w;
+};
+
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+
 struct dim3 {
   unsigned x, y, z;
 };

@@ -36,6 +36,9 @@ namespace output_forward_cu {
 namespace pair_cu {
 #include "pair.cu"
 }
+namespace products_cu {
+#include "products.cu"
+}
 namespace slopes_cu {
 #include "slopes.cu"
 }
@@ -49,6 +52,9 @@ namespace vectors_cu {
 #include "vectors.cu"
 }
 #ifdef PPAL_F32 // FLOAT32_ONLY in compile.py
+namespace dequantize_cu {
+#include "dequantize.cu"
+}
 namespace integers_cu {
 #include "integers.cu"
 }

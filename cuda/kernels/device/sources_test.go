@@ -139,7 +139,7 @@ func TestPTXHasTheSourcesKernels(t *testing.T) {
 	if err != nil {
 		t.Skip("no C++ preprocessor: ", err)
 	}
-	head := regexp.MustCompile(`extern "C" __global__ void __launch_bounds__\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\) (\w+)\(([^()]*)\)`)
+	head := regexp.MustCompile(`extern "C" __global__ void __launch_bounds__\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\) (\w+) ?\(([^()]*)\)`)
 	for _, source := range sources(t, ".cu") {
 		for _, dtype := range []string{"f32", "f64"} {
 			if dtype == "f64" && slices.Contains(float32Only(t), source) {

@@ -14,6 +14,7 @@ type dispatch struct {
 	floats map[target][]assignment // Kernels
 	digits map[target][]assignment // ByteKernels, for float32 targets
 	tiles  []byteTiles
+	strips bool // the tiles of AMX are emitted
 	bytes  bool // the file that is being emitted fills ByteKernels
 }
 
@@ -61,6 +62,15 @@ func (t target) level() string {
 	return "AVX2"
 }
 
+// levels lists the levels that use the target's kernels, as in a case of a switch. AMX has kernels
+// of its own for products with 8-bit data only.
+func (t target) levels() string {
+	if t.avx512 {
+		return "AVX512, AMX"
+	}
+	return t.level()
+}
+
 // write writes the tables.
 func (d *dispatch) write(dir string) error {
 	var b bytes.Buffer
@@ -88,7 +98,7 @@ func writeLevels(b *bytes.Buffer, table map[target][]assignment, size int) {
 		if t.size != size {
 			continue
 		}
-		fmt.Fprintf(b, "\tcase %s:\n", t.level())
+		fmt.Fprintf(b, "\tcase %s:\n", t.levels())
 		for _, a := range table[t] {
 			fmt.Fprintf(b, "\t\tk.%s = %s\n", a.field, a.value)
 		}
@@ -112,7 +122,20 @@ func (d *dispatch) writeTiles(b *bytes.Buffer) {
 		}
 		fmt.Fprint(b, "\t\t}\n")
 	}
+	if d.strips {
+		writeStrips(b)
+	}
 	fmt.Fprint(b, "\t}\n\treturn nil\n}\n")
+}
+
+// writeStrips writes the case of level AMX.
+func writeStrips(b *bytes.Buffer) {
+	fmt.Fprint(b, "\tcase AMX:\n\t\treturn []byteTiles{{\nneeds: hasAMXTile | hasAMXInt8, instruction: \"amx_int8\",\n")
+	fmt.Fprintf(b, "layout: Layout{Rows: %d, Depth: %d}, rows: %d, lanes: %d,\n", amxRows, amxDepth, amxPair, amxLanes)
+	for _, field := range []string{"mulStrip", "addStrip"} {
+		fmt.Fprintf(b, "%[1]s: [2]%[1]sFunc{%[1]s2AMX, %[1]s3AMX},\n", field)
+	}
+	fmt.Fprint(b, "}}\n")
 }
 
 // write writes the tiles as an element of a composite literal.

@@ -47,6 +47,7 @@ func generate(dir string) error {
 		{"tails", tails, false},
 		{"rowsets", rowSets, false},
 		{"bytetiles", tilesOfBytes, true},
+		{"amxstrips", amxStrips, true},
 		{"digits", digitKernels, true},
 	} {
 		d.bytes = f.bytes

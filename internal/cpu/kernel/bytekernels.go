@@ -19,11 +19,14 @@ type byteTiles struct {
 	needs       features // required features, in addition to the features of the level
 	instruction string   // name of the multiply instruction
 	layout      Layout   // of the data
-	rows, lanes int      // rows and columns of a tile; rows divide layout.Rows
+	rows, lanes int      // rows and columns of a tile
 
-	// By the number of digits less 2.
+	// By the number of digits less 2. Either the first two compute a tile, whose rows divide
+	// layout.Rows, or the last two compute many rows at a time.
 	mulBytes [2]mulBytesFunc
 	addBytes [2]addBytesFunc
+	mulStrip [2]mulStripFunc
+	addStrip [2]addStripFunc
 }
 
 // mulBytesFunc computes a tile of Z = X W, or adds to it, over k groups of layout.Depth inner
@@ -42,7 +45,7 @@ func NewByteKernels(level Level) (*ByteKernels, error) {
 		return nil, err
 	}
 	rows, lanes := 4, 8
-	if level == AVX512 {
+	if level == AVX512 || level == AMX {
 		rows, lanes = 8, 16
 	}
 	k := byteKernelsGo(level, Layout{Rows: 8, Depth: quad}, rows, lanes)
@@ -56,8 +59,8 @@ func NewByteKernels(level Level) (*ByteKernels, error) {
 	return &k, nil
 }
 
-// Instruction returns the name of the multiply instruction: avx512_vnni or avx_vnni, or go if the
-// machine supports neither at this level.
+// Instruction returns the name of the multiply instruction: amx_int8, avx512_vnni or avx_vnni, or
+// go if the machine supports none of them at this level.
 func (k *ByteKernels) Instruction() string { return k.instruction }
 
 // Fast reports whether the machine has an instruction for the products at this level. In Go the
@@ -71,12 +74,19 @@ func (k *ByteKernels) Layout() Layout { return k.layout }
 // 32-bit integer holds: 66,311, rounded down to a multiple of Depth.
 func (l Layout) exactDepth() int { return math.MaxInt32 / (255 * 127) / l.Depth * l.Depth }
 
-// ByteScratch is a tile of memory that one goroutine needs in addition to the operands.
-type ByteScratch struct{ tile []float32 }
+// ByteScratch is the memory that one goroutine needs in addition to the operands.
+type ByteScratch struct {
+	tile []float32
+	sums []int32 // of strips
+}
 
 // NewByteScratch returns scratch for products with these kernels.
 func (k *ByteKernels) NewByteScratch() *ByteScratch {
-	return &ByteScratch{Alloc[float32](k.rows * k.lanes)}
+	s := &ByteScratch{tile: Alloc[float32](k.rows * k.lanes)}
+	if k.strips() {
+		s.sums = Alloc[int32](3 * k.rows * k.lanes)
+	}
+	return s
 }
 
 // Mul computes rows lo to hi-1 of the product with w, Z = X[lo:hi] W, as [Kernels.Mul] does. z has
@@ -100,7 +110,11 @@ func (k *ByteKernels) Mul(z []float32, ldz int, x *PackedBytes, lo, hi int, w *D
 	}
 	for l := 0; l < x.cols; l += k.layout.exactDepth() {
 		for p := range w.Panels() {
-			k.mulPanel(z, ldz, x, lo, hi, l, p, w, s)
+			if k.strips() {
+				k.mulPanelStrips(z, ldz, x, lo, hi, l, p, w, s)
+			} else {
+				k.mulPanel(z, ldz, x, lo, hi, l, p, w, s)
+			}
 		}
 	}
 	w.eachNonFinite(func(j int, numbers []float32) {
@@ -145,13 +159,10 @@ func (k *ByteKernels) AddMulTrans(g []float32, ldg int, x *PackedBytes, lo, hi i
 	}
 	checkMatrix("AddMulTrans", g, x.cols, d.cols, ldg)
 	k.checkOperands("AddMulTrans", x, d, hi-lo)
-	n, high := x.blockDepths(lo), k.layout.Rows
-	columns := x.byCol[x.columnsAt(lo):]
-	for f := 0; f < x.cols; f += k.rows {
-		a := &columns[(f/high*n*high+f%high)*k.layout.Depth]
-		for p := range d.Panels() {
-			k.addTile(g[f*ldg+p*k.lanes:], ldg, n, a, min(k.rows, x.cols-f), p, d, s)
-		}
+	if k.strips() {
+		k.addStrips(g, ldg, x, lo, hi, d, s)
+	} else {
+		k.addTiles(g, ldg, x, lo, d, s)
 	}
 	d.eachNonFinite(func(j int, numbers []float32) {
 		for f := range x.cols {
@@ -162,6 +173,18 @@ func (k *ByteKernels) AddMulTrans(g []float32, ldg int, x *PackedBytes, lo, hi i
 			g[f*ldg+j] = float32(sum)
 		}
 	})
+}
+
+// addTiles adds the product of the block that begins with row lo to g.
+func (k *ByteKernels) addTiles(g []float32, ldg int, x *PackedBytes, lo int, d *Digits, s *ByteScratch) {
+	n, high := x.blockDepths(lo), k.layout.Rows
+	columns := x.byCol[x.columnsAt(lo):]
+	for f := 0; f < x.cols; f += k.rows {
+		a := &columns[(f/high*n*high+f%high)*k.layout.Depth]
+		for p := range d.Panels() {
+			k.addTile(g[f*ldg+p*k.lanes:], ldg, n, a, min(k.rows, x.cols-f), p, d, s)
+		}
+	}
 }
 
 // addTile adds to the tile of g whose first element is c[0], over n groups of Depth rows.

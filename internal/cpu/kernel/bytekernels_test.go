@@ -7,18 +7,26 @@ import (
 	"testing"
 )
 
-// eachByteKernels runs a test for the kernels of every level and number of digits.
+// eachByteKernels runs a test for the kernels of every level and number of digits, and for the
+// kernels of level AMX in the model.
 func eachByteKernels(t *testing.T, test func(t *testing.T, k *ByteKernels, count int)) {
+	run := func(t *testing.T, k *ByteKernels) {
+		for _, count := range []int{2, 3} {
+			t.Run(fmt.Sprint(count), func(t *testing.T) { test(t, k, count) })
+		}
+	}
 	eachLevel(t, func(t *testing.T, level Level) {
 		k, err := NewByteKernels(level)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, count := range []int{2, 3} {
-			t.Run(fmt.Sprint(count), func(t *testing.T) { test(t, k, count) })
-		}
+		run(t, k)
 	})
+	t.Run("model", func(t *testing.T) { run(t, amxModel(t)) })
 }
+
+// slow reports whether the kernels run in Go, where tests leave out large problems.
+func (k *ByteKernels) slow() bool { return k.level == Go || k.instruction == "model" }
 
 // byteProblem holds the operands of both products with 8-bit data. Each operand ends (or begins) at
 // a guard page.
@@ -58,6 +66,7 @@ func newByteProblem(t testing.TB, k *ByteKernels, s shape, count int, r *rand.Ra
 	}
 	p.factor, p.block = guard(k.NewDigits(s.d, s.h, count)), guard(k.NewDigits(min(s.n, RowBlock), s.h, count))
 	p.scratch.tile = guarded[float32](t, len(p.scratch.tile), atEnd)
+	p.scratch.sums = guarded[int32](t, len(p.scratch.sums), atEnd)
 	p.factor.Quantize(0, p.factor.Panels(), p.w, p.ldw, testScale)
 	return p
 }
@@ -114,7 +123,7 @@ func TestByteKernelsExact(t *testing.T) {
 			"subnormal":           {anyByte(r), func() float32 { return float32(r.NormFloat64()) * 1e-41 }},
 		} {
 			for _, s := range shapes() {
-				if testing.Short() && s.n*s.d*s.h > 50000 || k.level == Go && s.n*s.d*s.h > 200000 {
+				if testing.Short() && s.n*s.d*s.h > 50000 || k.slow() && s.n*s.d*s.h > 200000 {
 					continue
 				}
 				p := newByteProblem(t, k, s, count, r, operands.value, operands.number)
@@ -193,11 +202,15 @@ func TestByteKernelsSameBits(t *testing.T) {
 				continue
 			}
 			var ref *byteProblem
+			kernels := []*ByteKernels{}
 			for _, level := range Levels() {
 				k, err := NewByteKernels(level)
 				if err != nil {
 					t.Fatal(err)
 				}
+				kernels = append(kernels, k)
+			}
+			for _, k := range append(kernels, amxModel(t)) {
 				r := rand.New(rand.NewPCG(25, 26))
 				p := newByteProblem(t, k, s, count, r, anyByte(r), normals[float32](r))
 				p.run(k)
@@ -205,7 +218,7 @@ func TestByteKernelsSameBits(t *testing.T) {
 					ref = p
 				}
 				if !equal(p.z, ref.z) || !equal(p.g, ref.g) {
-					t.Fatalf("%v, %d count: %v differs from go", s, count, level)
+					t.Fatalf("%v, %d count: %v differs from go", s, count, k.level)
 				}
 			}
 		}
@@ -323,6 +336,9 @@ func floatProducts(k *Kernels[float32], p *byteProblem) (z, g []float32) {
 
 func TestByteKernelsAllocate(t *testing.T) {
 	eachByteKernels(t, func(t *testing.T, k *ByteKernels, count int) {
+		if k.instruction == "model" {
+			t.Skip("the model allocates")
+		}
 		r := rand.New(rand.NewPCG(29, 30))
 		p := newByteProblem(t, k, shape{50, 30, 40}, count, r, anyByte(r), normals[float32](r))
 		if n := testing.AllocsPerRun(10, func() {

@@ -1,6 +1,9 @@
 package kernel
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Level names a set of CPU features for which kernels are written. The settings and reports of a
 // run use the name. A level's kernels may use additional features of the CPU: see [NewByteKernels].
@@ -11,10 +14,11 @@ const (
 	Go     Level = iota // portable Go, the reference
 	AVX2                // amd64 with AVX2 and FMA
 	AVX512              // amd64 with AVX-512 F, BW, DQ and VL
+	AMX                 // amd64 with AVX-512 and 8-bit tiles, on Linux; only products with 8-bit data differ from AVX512
 )
 
 // preference returns all levels, in decreasing order of preference.
-func preference() []Level { return []Level{AVX512, AVX2, Go} }
+func preference() []Level { return []Level{AMX, AVX512, AVX2, Go} }
 
 // features is a set of features of a CPU.
 type features uint
@@ -29,6 +33,8 @@ const (
 	hasAVX512VL
 	hasAVX512VNNI
 	hasAVXVNNI
+	hasAMXTile // with the operating system's permission to use tiles
+	hasAMXInt8
 )
 
 // needs returns the features that a level requires. ok is false for a number that is not a level.
@@ -40,6 +46,9 @@ func (l Level) needs() (f features, ok bool) {
 		return hasAVX2 | hasFMA, true
 	case AVX512:
 		return hasAVX2 | hasFMA | hasAVX512F | hasAVX512BW | hasAVX512DQ | hasAVX512VL, true
+	case AMX:
+		needs, _ := AVX512.needs()
+		return needs | hasAMXTile | hasAMXInt8, true
 	}
 	return 0, false
 }
@@ -70,7 +79,7 @@ func Levels() []Level {
 	return list
 }
 
-// String returns the level's name in settings and reports: go, avx2 or avx512.
+// String returns the level's name in settings and reports: go, avx2, avx512 or amx.
 func (l Level) String() string {
 	switch l {
 	case Go:
@@ -79,6 +88,8 @@ func (l Level) String() string {
 		return "avx2"
 	case AVX512:
 		return "avx512"
+	case AMX:
+		return "amx"
 	}
 	return fmt.Sprintf("Level(%d)", int(l))
 }
@@ -90,7 +101,7 @@ func ParseLevel(name string) (Level, error) {
 			return l, nil
 		}
 	}
-	return Go, fmt.Errorf("kernel: unknown level %q (supported: go, avx2, avx512)", name)
+	return Go, fmt.Errorf("kernel: unknown level %q (supported: go, avx2, avx512, amx)", name)
 }
 
 // UnsupportedError reports that this machine lacks some features of a level.
@@ -100,7 +111,24 @@ type UnsupportedError struct {
 }
 
 func (e *UnsupportedError) Error() string {
-	return fmt.Sprintf("kernel: this machine does not support the %v kernels (supported: %v)", e.Level, Levels())
+	reason := ""
+	if lack := e.Level.Lack(); lack != nil {
+		reason = fmt.Sprintf(": %v", lack)
+	}
+	return fmt.Sprintf("kernel: this machine does not support the %v kernels%s (supported: %v)", e.Level, reason, Levels())
+}
+
+// Lack returns the reason why this machine does not support a level that consists of more than
+// instructions: level AMX, which also needs the operating system's permission. It returns nil for
+// the other levels, and if the machine supports AMX.
+func (l Level) Lack() error {
+	if l != AMX || l.Supported() {
+		return nil
+	}
+	if !AVX512.Supported() {
+		return errors.New("the CPU lacks AVX-512")
+	}
+	return tiles()
 }
 
 // check returns an *UnsupportedError if this machine does not support the level.

@@ -1,6 +1,11 @@
 package kernel
 
-import "golang.org/x/sys/cpu"
+import (
+	"errors"
+	"sync"
+
+	"golang.org/x/sys/cpu"
+)
 
 // cpuFeatures returns the features of this machine.
 func cpuFeatures() features {
@@ -22,5 +27,24 @@ func cpuFeatures() features {
 			set |= has.feature
 		}
 	}
+	if tiles() == nil {
+		set |= hasAMXTile | hasAMXInt8
+	}
 	return set
 }
+
+// tiles returns nil if this process may use 8-bit tiles, else the reason. The first call asks the
+// operating system for its permission, which holds for all threads until the process ends.
+var tiles = sync.OnceValue(func() error {
+	const tileState = 1<<17 | 1<<18 // in XCR0: the tiles' configuration and their data
+	switch {
+	case !cpu.X86.HasAMXTile || !cpu.X86.HasAMXInt8:
+		return errors.New("the CPU has no 8-bit tiles (amx_tile, amx_int8)")
+	case !cpu.X86.HasOSXSAVE || xgetbv()&tileState != tileState:
+		return errors.New("the operating system does not save tiles (XCR0)")
+	}
+	return permitTiles()
+})
+
+// xgetbv returns XCR0, the parts of the registers that the operating system saves.
+func xgetbv() uint64

@@ -115,14 +115,18 @@ func (x *PackedBytes) SetRows(i int, rows [][]uint8) {
 	if x.cols == 0 {
 		return
 	}
-	byFours := x.layout.Depth == quad && x.layout.Rows%quad == 0
+	byFours := x.layout.Depth%quad == 0 && x.layout.Rows%quad == 0
 	for len(rows) > 0 {
 		n := 1
-		if byFours && i%quad == 0 && len(rows) >= quad {
+		switch {
+		case !byFours || i%quad != 0 || len(rows) < quad:
+			x.setColumns(i, 0, rows[0])
+		case x.layout.Depth == quad:
 			n = quad
 			x.setFour(i, rows[0], rows[1], rows[2], rows[3])
-		} else {
-			x.setColumns(i, 0, rows[0])
+		default:
+			n = quad
+			x.setFourDeep(i, rows[0], rows[1], rows[2], rows[3])
 		}
 		i, rows = i+n, rows[n:]
 	}
@@ -144,20 +148,51 @@ func (x *PackedBytes) setFour(i int, first, second, third, fourth []uint8) {
 			binary.LittleEndian.PutUint32(p[4:], b)
 			binary.LittleEndian.PutUint32(p[8:], c)
 			binary.LittleEndian.PutUint32(p[12:], d)
-			// Bytes 0 and 2 of two rows, then bytes 1 and 3.
-			const even = 0x00ff00ff
-			ab0, ab1 := a&even|b&even<<8, a>>8&even|b&^even
-			cd0, cd1 := c&even|d&even<<8, c>>8&even|d&^even
 			t := (*[quad * quad]uint8)(column[(l-begin)*quad:])
-			binary.LittleEndian.PutUint32(t[0:], ab0&0xffff|cd0<<16)
-			binary.LittleEndian.PutUint32(t[4:], ab1&0xffff|cd1<<16)
-			binary.LittleEndian.PutUint32(t[8:], ab0>>16|cd0&^0xffff)
-			binary.LittleEndian.PutUint32(t[12:], ab1>>16|cd1&^0xffff)
+			a, b, c, d = transpose(a, b, c, d)
+			binary.LittleEndian.PutUint32(t[0:], a)
+			binary.LittleEndian.PutUint32(t[4:], b)
+			binary.LittleEndian.PutUint32(t[8:], c)
+			binary.LittleEndian.PutUint32(t[12:], d)
 		}
 	}
 	for r, row := range [quad][]uint8{first, second, third, fourth} {
 		x.setColumns(i+r, whole, row)
 	}
+}
+
+// setFourDeep packs rows i to i+3, i a multiple of 4, in a layout whose Depth is a larger multiple
+// of 4. Four columns of the rows are four words in byCol, Depth bytes apart.
+func (x *PackedBytes) setFourDeep(i int, first, second, third, fourth []uint8) {
+	_, columns, apart := x.places(i)
+	rows, depth := x.layout.Rows, x.layout.Depth
+	whole := x.cols / quad * quad
+	for begin := 0; begin < whole; begin += rows {
+		column := columns[begin/rows*apart:]
+		for l := begin; l < min(begin+rows, whole); l += quad {
+			a, b := binary.LittleEndian.Uint32(first[l:]), binary.LittleEndian.Uint32(second[l:])
+			c, d := binary.LittleEndian.Uint32(third[l:]), binary.LittleEndian.Uint32(fourth[l:])
+			a, b, c, d = transpose(a, b, c, d)
+			t := column[(l-begin)*depth:]
+			binary.LittleEndian.PutUint32(t, a)
+			binary.LittleEndian.PutUint32(t[depth:], b)
+			binary.LittleEndian.PutUint32(t[2*depth:], c)
+			binary.LittleEndian.PutUint32(t[3*depth:], d)
+		}
+	}
+	for r, row := range [quad][]uint8{first, second, third, fourth} {
+		panel, columns, apart := x.places(i + r)
+		x.copyRow(panel, row, 0)
+		x.copyColumns(columns, apart, row, whole)
+	}
+}
+
+// transpose returns the columns of a square of four rows of four bytes.
+func transpose(a, b, c, d uint32) (w, x, y, z uint32) {
+	const even = 0x00ff00ff // bytes 0 and 2
+	ab0, ab1 := a&even|b&even<<8, a>>8&even|b&^even
+	cd0, cd1 := c&even|d&even<<8, c>>8&even|d&^even
+	return ab0&0xffff | cd0<<16, ab1&0xffff | cd1<<16, ab0>>16 | cd0&^0xffff, ab1>>16 | cd1&^0xffff
 }
 
 // places returns the index at which row i begins in each copy, and the distance between two panels
@@ -174,12 +209,23 @@ func (x *PackedBytes) places(i int) (panel, columns []uint8, apart int) {
 // setColumns packs the values of row i from column l on.
 func (x *PackedBytes) setColumns(i, l int, row []uint8) {
 	panel, columns, apart := x.places(i)
+	x.copyRow(panel, row, l)
+	x.copyColumns(columns, apart, row, l)
+}
+
+// copyRow writes a row's values from column l on to the first copy.
+func (x *PackedBytes) copyRow(panel, row []uint8, l int) {
 	rows, depth := x.layout.Rows, x.layout.Depth
 	for at := l; at < x.cols; {
 		n := min(depth-at%depth, x.cols-at)
 		copy(panel[at/depth*rows*depth+at%depth:], row[at:at+n])
 		at += n
 	}
+}
+
+// copyColumns writes a row's values from column l on to the second copy.
+func (x *PackedBytes) copyColumns(columns []uint8, apart int, row []uint8, l int) {
+	rows, depth := x.layout.Rows, x.layout.Depth
 	for at := l; at < x.cols; {
 		n := min(rows-at%rows, x.cols-at)
 		to := columns[at/rows*apart+at%rows*depth:]

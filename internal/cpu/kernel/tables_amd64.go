@@ -5,7 +5,7 @@ package kernel
 // assemble32 fills k with the float32 kernels of a level in assembly.
 func assemble32(k *Kernels[float32], level Level) {
 	switch level {
-	case AVX512:
+	case AVX512, AMX:
 		k.products.rows = 12
 		k.products.cols = 32
 		k.products.narrowCols = 16
@@ -147,7 +147,7 @@ func assemble32(k *Kernels[float32], level Level) {
 // assemble64 fills k with the float64 kernels of a level in assembly.
 func assemble64(k *Kernels[float64], level Level) {
 	switch level {
-	case AVX512:
+	case AVX512, AMX:
 		k.products.rows = 12
 		k.products.cols = 16
 		k.products.narrowCols = 8
@@ -289,7 +289,7 @@ func assemble64(k *Kernels[float64], level Level) {
 // assembleDigits fills k with the kernels of a level in assembly that quantize.
 func assembleDigits(k *ByteKernels, level Level) {
 	switch level {
-	case AVX512:
+	case AVX512, AMX:
 		k.columnMax = columnMaxF32AVX512
 		k.quantize[1] = quantize3F32AVX512
 		k.quantize[0] = quantize2F32AVX512
@@ -327,6 +327,13 @@ func byteTilesOf(level Level) []byteTiles {
 				addBytes: [2]addBytesFunc{addBytes2AVX512VL, addBytes3AVX512VL},
 			},
 		}
+	case AMX:
+		return []byteTiles{{
+			needs: hasAMXTile | hasAMXInt8, instruction: "amx_int8",
+			layout: Layout{Rows: 16, Depth: 64}, rows: 32, lanes: 16,
+			mulStrip: [2]mulStripFunc{mulStrip2AMX, mulStrip3AMX},
+			addStrip: [2]addStripFunc{addStrip2AMX, addStrip3AMX},
+		}}
 	}
 	return nil
 }

@@ -2,9 +2,13 @@
 
 package kernel
 
+import "errors"
+
 // Without assembly the machine supports level Go only, and no dispatch table has entries.
 
 func cpuFeatures() features { return 0 }
+
+func tiles() error { return errors.New("the CPU is not amd64") }
 
 func assemble32(*Kernels[float32], Level) {}
 

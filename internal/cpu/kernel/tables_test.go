@@ -7,7 +7,8 @@ import (
 )
 
 // TestTables checks that every assembly level fills every field of the dispatch tables, except the
-// product that only level Go uses instead of tiles.
+// product that only level Go uses instead of tiles. Products with 8-bit data have either tiles or
+// strips.
 func TestTables(t *testing.T) {
 	for _, level := range Levels() {
 		if level == Go {
@@ -28,6 +29,11 @@ func TestTables(t *testing.T) {
 		filled(t, fmt.Sprintf("%v float32", level), reflect.ValueOf(*single))
 		filled(t, fmt.Sprintf("%v float64", level), reflect.ValueOf(*double))
 		for i, tiles := range byteTilesOf(level) {
+			if tiles.strips() {
+				tiles.mulBytes, tiles.addBytes = [2]mulBytesFunc{tiles.mulBytesGo(2), tiles.mulBytesGo(3)}, [2]addBytesFunc{tiles.addBytesGo(2), tiles.addBytesGo(3)}
+			} else {
+				tiles.mulStrip, tiles.addStrip = amxModel(t).mulStrip, amxModel(t).addStrip
+			}
 			filled(t, fmt.Sprintf("%v tiles %d", level, i), reflect.ValueOf(tiles))
 		}
 	}

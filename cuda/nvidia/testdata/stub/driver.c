@@ -6,7 +6,7 @@
 
 #include "stub.h"
 
-static const char *setting(const char *name, const char *otherwise) {
+const char *setting(const char *name, const char *otherwise) {
   const char *v = getenv(name);
   return v && *v ? v : otherwise;
 }

@@ -5,6 +5,7 @@
 //   PPAL_STUB_CAPABILITY  their compute capability (9.0)
 //   PPAL_STUB_VERSION     the driver's version (12040)
 //   PPAL_STUB_FAIL        NAME=CODE: the function NAME does nothing and returns CODE
+//   PPAL_STUB_WRONG       not empty: a number of every product of integers is wrong
 //   PPAL_STUB_LOG         the file to which calls are logged
 #ifndef STUB_H
 #define STUB_H
@@ -19,6 +20,9 @@ enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_CONTEXT = 201, INVA
 
 // fails returns the code that the environment asks a function to return, or 0.
 int fails(const char *name);
+
+// setting returns an environment variable's value, or otherwise if it is missing or empty.
+const char *setting(const char *name, const char *otherwise);
 
 // logged writes a line to the log.
 void logged(const char *format, ...);

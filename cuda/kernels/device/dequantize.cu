@@ -1,0 +1,151 @@
+// The dequantization of integer sums, out = f(sums + 1 bias): kernels.Dequantize. There is one kernel
+// for any matrices, and there are kernels for four columns a thread, with the numbers of the columns
+// in registers and with the number of digits and the activation known to the compiler.
+#include "activations.cuh"
+#include "digits.cuh"
+
+// The arguments of all kernels. Each block of indices has sums of sum_rows x (count width). x holds
+// the data's rows, and b is the quantized matrix.
+#define DEQUANTIZE                                                                                                               \
+  (const int *sums, int64 sum_rows, DIGITS, int64 blocks, int64 inner, const signed char *x, int64 xs, const real *b, int64 row, \
+   int64 column, real *out, int64 os, int64 rows, int64 cols, int64 add, int64 f, const real *bias, int64 bs)
+#define DEQUANTIZE_OF                                                                                                            \
+  sums, sum_rows, DIGITS_OF, blocks, inner, x, xs, b, row, column, out, os, rows, cols, add, bias
+
+// numbers_sum returns the sum over a block of indices for a column without digits, from the
+// column's numbers.
+__device__ inline double numbers_sum(const signed char *x, const real *number, int64 row, int64 from, int64 to, double scale) {
+  double sum = 0;
+  for (int64 l = from; l < to; l++) sum += (double)((unsigned char)x[l] ^ 128) * scale * (double)number[l * row];
+  return sum;
+}
+
+// dequantize_column writes the rows first, first + step, ... of column j.
+template <int S>
+__device__ void dequantize_column(const int *sums, int64 sum_rows, const Digits &d, int64 blocks, int64 inner, const signed char *x, int64 xs,
+                                  const real *b, int64 row, int64 column, real *out, int64 os, int64 rows, int64 j, int64 first, int64 step,
+                                  int64 add, int f, const real *bias) {
+  for (int64 i = first; i < rows; i += step) {
+    double sum = 0;
+    for (int64 k = 0; k < blocks; k++) {
+      const double unit = d.units[k * d.width + j];
+      if (unit != unit) {
+        sum += numbers_sum(x + i * xs, b + j * column, row, k * d.length, smaller((k + 1) * d.length, inner), d.scale);
+        continue;
+      }
+      const int *own = sums + (k * sum_rows + i) * S * d.width + j;
+      int64 total = 0;
+#pragma unroll
+      for (int s = 0; s < S; s++) total = total * (int64)base + own[s * d.width];
+      sum += unit * (double)(total + d.offsets[k * d.width + j]);
+    }
+    real z = (real)(float)sum;
+    if (add) z += out[i * os + j];
+    if (f >= 0) z = activation(f, z + bias[j]);
+    out[i * os + j] = z;
+  }
+}
+
+// any is the kernel for any matrices.
+template <int S>
+__device__ void any(const int *sums, int64 sum_rows, const Digits &d, int64 blocks, int64 inner, const signed char *x, int64 xs, const real *b,
+                    int64 row, int64 column, real *out, int64 os, int64 rows, int64 cols, int64 add, const real *bias, int f) {
+  const int64 first = (int64)blockIdx.y * blockDim.y + threadIdx.y, step = (int64)gridDim.y * blockDim.y;
+  for (int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x; j < cols; j += (int64)gridDim.x * blockDim.x)
+    dequantize_column<S>(sums, sum_rows, d, blocks, inner, x, xs, b, row, column, out, os, rows, j, first, step, add, f, bias);
+}
+
+enum { WIDE = 4, NONE = -1 }; // columns of a thread; no activation and no bias
+
+// four is for matrices with multiples of four columns that are not added to: a thread takes four
+// columns, and R rows at a time, whose loads overlap. It reads the columns' units and offsets once
+// for all rows if MANY is false, and there is one block of indices. Totals and sums are those of
+// dequantize_column, in the same order.
+template <int S, int F, bool MANY, int R>
+__device__ void four(const int *__restrict__ sums, int64 sum_rows, const Digits &d, int64 blocks, int64 inner, const signed char *x, int64 xs,
+                     const real *b, int64 row, int64 column, real *out, int64 os, int64 rows, int64 cols, int64 add, const real *bias) {
+  const int64 j = ((int64)blockIdx.x * blockDim.x + threadIdx.x) * WIDE;
+  const int64 first = (int64)blockIdx.y * blockDim.y + threadIdx.y, step = (int64)gridDim.y * blockDim.y;
+  if (j >= cols) return;
+  bool finite = true;
+  for (int64 k = 0; k < blocks; k++)
+#pragma unroll
+    for (int c = 0; c < WIDE; c++) finite = finite && d.units[k * d.width + j + c] == d.units[k * d.width + j + c];
+  if (!finite) {
+    for (int c = 0; c < WIDE; c++)
+      dequantize_column<S>(sums, sum_rows, d, blocks, inner, x, xs, b, row, column, out, os, rows, j + c, first, step, 0, F, bias);
+    return;
+  }
+  double unit[WIDE];
+  int64 offset[WIDE];
+  real shift[WIDE];
+#pragma unroll
+  for (int c = 0; c < WIDE; c++) unit[c] = d.units[j + c], offset[c] = d.offsets[j + c], shift[c] = F == NONE ? 0 : bias[j + c];
+  const int64 quads = d.width / WIDE, own_step = step * S * quads, block_step = sum_rows * S * quads;
+  const int4 *own = (const int4 *)(sums + first * S * d.width + j);
+  real *to = out + first * os + j;
+  for (int64 i = first; i < rows; i += R * step) {
+    double sum[R][WIDE] = {};
+    const int4 *part = own;
+    for (int64 k = 0; k < (MANY ? blocks : 1); k++) {
+      int4 digit[R][S];
+#pragma unroll
+      for (int r = 0; r < R; r++)
+#pragma unroll
+        for (int s = 0; s < S; s++)
+          if (i + r * step < rows) digit[r][s] = part[r * own_step + s * quads];
+      if (MANY) {
+        part += block_step;
+#pragma unroll
+        for (int c = 0; c < WIDE; c++) unit[c] = d.units[k * d.width + j + c], offset[c] = d.offsets[k * d.width + j + c];
+      }
+#pragma unroll
+      for (int r = 0; r < R; r++)
+        if (i + r * step < rows) {
+#pragma unroll
+          for (int c = 0; c < WIDE; c++) {
+            int64 total = offset[c];
+            if (S == 3) total += (int64)(&digit[r][0].x)[c] * 64516 + (int64)(&digit[r][1].x)[c] * 254 + (&digit[r][S - 1].x)[c];
+            else total += (int64)(&digit[r][0].x)[c] * 254 + (&digit[r][1].x)[c];
+            sum[r][c] += unit[c] * (double)total;
+          }
+        }
+    }
+#pragma unroll
+    for (int r = 0; r < R; r++)
+      if (i + r * step < rows) {
+        float4 z;
+#pragma unroll
+        for (int c = 0; c < WIDE; c++) {
+          const real v = (real)(float)sum[r][c];
+          (&z.x)[c] = F == NONE ? v : activation(F, v + shift[c]);
+        }
+        *(float4 *)(to + r * step * os) = z;
+      }
+    own += R * own_step;
+    to += R * step * os;
+  }
+}
+
+KERNEL_WIDE(dequantize_2, 3) DEQUANTIZE { any<2>(DEQUANTIZE_OF, (int)f); }
+EXPORT(dequantize_2)
+KERNEL_WIDE(dequantize_3, 3) DEQUANTIZE { any<3>(DEQUANTIZE_OF, (int)f); }
+EXPORT(dequantize_3)
+
+// Names: the number of digits, then the activation, or blocks for several blocks of indices.
+KERNEL_WIDE(dequantize_2_blocks, 2) DEQUANTIZE { four<2, NONE, true, 2>(DEQUANTIZE_OF); }
+EXPORT(dequantize_2_blocks)
+KERNEL_WIDE(dequantize_3_blocks, 2) DEQUANTIZE { four<3, NONE, true, 2>(DEQUANTIZE_OF); }
+EXPORT(dequantize_3_blocks)
+KERNEL_WIDE(dequantize_2_none, 2) DEQUANTIZE { four<2, NONE, false, 2>(DEQUANTIZE_OF); }
+EXPORT(dequantize_2_none)
+KERNEL_WIDE(dequantize_3_none, 2) DEQUANTIZE { four<3, NONE, false, 2>(DEQUANTIZE_OF); }
+EXPORT(dequantize_3_none)
+KERNEL_WIDE(dequantize_2_sigmoid, 2) DEQUANTIZE { four<2, SIGMOID, false, 2>(DEQUANTIZE_OF); }
+EXPORT(dequantize_2_sigmoid)
+KERNEL_WIDE(dequantize_3_sigmoid, 2) DEQUANTIZE { four<3, SIGMOID, false, 2>(DEQUANTIZE_OF); }
+EXPORT(dequantize_3_sigmoid)
+KERNEL_WIDE(dequantize_2_relu, 2) DEQUANTIZE { four<2, RELU, false, 2>(DEQUANTIZE_OF); }
+EXPORT(dequantize_2_relu)
+KERNEL_WIDE(dequantize_3_relu, 2) DEQUANTIZE { four<3, RELU, false, 2>(DEQUANTIZE_OF); }
+EXPORT(dequantize_3_relu)

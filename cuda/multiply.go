@@ -1,0 +1,47 @@
+package cuda
+
+import (
+	"errors"
+
+	"ppal/cuda/driver"
+	"ppal/cuda/kernels"
+)
+
+// shape is a product without the places of its operands.
+type shape struct {
+	precision                driver.Precision
+	rows, cols, inner, batch int
+	transA, transB           bool
+}
+
+// multiply runs a product by the driver's library. If the library refuses the product, or its
+// products of integers are wrong, a kernel of this program computes it. A refusal comes before a
+// graph is captured, since the first run of a plan's half is not captured.
+func (d *Device) multiply(g *driver.Gemm) error {
+	of := shape{g.Precision, g.Rows, g.Cols, g.Inner, g.Batch, g.TransA, g.TransB}
+	if !d.refused[of] {
+		if g.Precision == driver.Int8 && d.driver.Integers() != nil {
+			d.refused[of] = true
+			return d.multiplyItself(g)
+		}
+		err := d.driver.Multiply(d.stream, g)
+		if !errors.Is(err, driver.ErrNotSupported) {
+			return err
+		}
+		d.refused[of] = true
+	}
+	return d.multiplyItself(g)
+}
+
+// multiplyItself runs a product by a kernel of this program.
+func (d *Device) multiplyItself(g *driver.Gemm) error {
+	dtype := kernels.Float32
+	if g.Precision == driver.Float64 {
+		dtype = kernels.Float64
+	}
+	set, err := d.set(dtype)
+	if err != nil {
+		return err
+	}
+	return set.Multiply(&d.queue, g)
+}
