@@ -222,25 +222,30 @@ func (a *assembly) exactStep(f *solution) error {
 const dearStep = 0.005
 
 // warnings returns sentences about a failed exact step and about constant decisions. If the
-// training rows chose the offsets, warnings also reports the cost of the exact step.
+// training rows chose the offsets, warnings also reports the cost of the exact step. warnings does
+// not advise more iterations if the run proved that the bounds cannot be met near the weights.
 func (f *solution) warnings(d *decisions, classes []Class, byTraining bool) (list []string) {
+	looser, longer := "use looser bounds or more --iterations", "use more --iterations, looser bounds, or fewer constraints"
+	if f.rounds.Status == trainer.Infeasible {
+		looser, longer = "use looser bounds", "use looser bounds or fewer constraints"
+	}
 	switch {
 	case f.constant < 0:
 	case f.rates.Outputs() > 1:
-		list = append(list, fmt.Sprintf("the model decides %s for every training row: it meets bounds, but it decides nothing; "+
-			"use looser bounds or more --iterations", classes[f.constant].Name))
+		list = append(list, fmt.Sprintf("the model decides %s for every training row: it meets bounds, but it decides nothing; %s",
+			classes[f.constant].Name, looser))
 	default:
 		who := [2]string{"rejects", "accepts"}[f.constant]
-		list = append(list, fmt.Sprintf("the model %s everybody: it decides %s for every training row, with which every gap is 0; "+
-			"use looser bounds or more --iterations", who, classes[f.constant].Name))
+		list = append(list, fmt.Sprintf("the model %s everybody: it decides %s for every training row, with which every gap is 0; %s",
+			who, classes[f.constant].Name, looser))
 	}
 	if f.exact.Violation > 0 {
 		what := "no threshold"
 		if f.rates.Outputs() > 1 {
 			what = "no offsets of the classes that the search found"
 		}
-		list = append(list, fmt.Sprintf("%s meets all bounds on the decisions of the training rows: they are exceeded by %.3g in all; "+
-			"use more --iterations, looser bounds, or fewer constraints", what, f.exact.Violation))
+		list = append(list, fmt.Sprintf("%s meets all bounds on the decisions of the training rows: they are exceeded by %.3g in all; %s",
+			what, f.exact.Violation, longer))
 	}
 	if cost := f.exact.Cost(); byTraining && cost > dearStep {
 		list = append(list, fmt.Sprintf("the exact threshold costs %.1f points of the objective (%s): use more --iterations, or a looser bound",

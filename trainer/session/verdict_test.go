@@ -129,6 +129,11 @@ func TestConflictInSummary(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		for _, w := range s.Warnings() {
+			if strings.Contains(w, "no threshold") && strings.Contains(w, "--iterations") {
+				t.Errorf("%s: the bounds conflict, and the warning advises more iterations: %s", on, w)
+			}
+		}
 		i := sum.Infeasibility
 		if sum.Status != string(trainer.Infeasible) || sum.Converged || i == nil || r.Outcome.Met() {
 			t.Fatalf("%s: %s, converged %t, %+v", on, sum.Status, sum.Converged, i)
