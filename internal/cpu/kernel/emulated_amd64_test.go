@@ -85,18 +85,16 @@ func strips(t *testing.T) map[string]uint64 {
 // recorder keeps the calls of kernels with their operands, at addresses of the emulated machine,
 // and the results of the model.
 type recorder struct {
-	symbols  map[string]uint64
-	jobs     []uint64 // the function and eleven arguments each
-	inputs   []byte   // from emulatedData on
-	outputs  []output
-	next     uint64
-	expected []byte
+	symbols map[string]uint64
+	jobs    []uint64 // the function and eleven arguments each
+	inputs  []byte   // from emulatedData on
+	outputs []output
+	next    uint64
 }
 
 // output is a result, which the model and the emulator compute.
 type output struct {
 	before, after []byte
-	at            *uint64 // the argument that has its address
 }
 
 // kernels returns kernels that record calls and run them in the model.
