@@ -6,7 +6,7 @@ FUZZTIME ?= 60s
 PYTHON ?= python3
 export CGO_ENABLED ?= 0
 
-.PHONY: run build test race torture lint bench peers bench-peers check-python fuzz kernels kernels-ptx kernels-check gpu gpu-test gpu-pack gpu-check cuda-headers
+.PHONY: amx-emulated run build test race torture lint bench peers bench-peers check-python fuzz kernels kernels-ptx kernels-check gpu gpu-test gpu-pack gpu-check cuda-headers
 
 # Train a linear model on a built-in table of two groups, whose positive rates may differ by 5 points.
 run: build
@@ -104,6 +104,13 @@ kernels-check: .venv-kernels/made
 	$(PYTHON) -m venv .venv-kernels
 	.venv-kernels/bin/python -m pip install -q -r $<
 	touch $@
+
+# Run the machine code of the AMX kernels in the emulator Bochs, on machines without AMX. It needs GNU binutils and a Bochs of 2026, configured with
+# --enable-cpu-level=6 --enable-x86-64 --enable-avx --enable-evex --enable-amx --with-nogui, and corrected as internal/cpu/kernel/testdata/emulated.s says.
+BOCHS ?= bochs
+amx-emulated:
+	$(GO) test -c -o bin/kernel.test ./internal/cpu/kernel
+	cd internal/cpu/kernel && PPAL_BOCHS=$$(command -v $(BOCHS)) ../../../bin/kernel.test -test.run 'TestEmulated$$' -test.v
 
 # Run every fuzz target for FUZZTIME.
 fuzz:
