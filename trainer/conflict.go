@@ -61,8 +61,7 @@ func (t *run) searchConflict(ending bool) (proven bool, err error) {
 		!stalls && !ending || t.set.overdue() || problem.FeaturesOf(t.full).Batches != nil {
 		return false, nil
 	}
-	// Quasi-Newton steps at rest evaluate nothing.
-	evaluations := float64(max(t.at.GradientEvaluations-t.set.ResumeAt.GradientEvaluations, t.at.Iteration-t.set.ResumeAt.Iteration))
+	evaluations := float64(t.at.GradientEvaluations - t.from)
 	if t.full != t.p { // the gradients of the run are of mini-batches
 		evaluations /= t.set.IterationsPerEpoch
 	}
