@@ -43,7 +43,8 @@ type Settings struct {
 	// default: no deadline.
 	Deadline time.Time
 	// Gradients is the largest number of gradient evaluations. The run ends after the iteration that
-	// reaches the limit. The limit gives equal work to methods with different numbers of backward
+	// reaches the limit, and after Gradients iterations, because quasi-Newton steps at rest evaluate
+	// no gradient. The limit gives equal work to methods with different numbers of backward
 	// passes in an iteration. 0 is the default: no limit.
 	Gradients int
 	// Tolerance stops the run at the first check whose certificate's epsilon is at most Tolerance. The

@@ -232,7 +232,7 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 	for {
 		last := t.at.Iteration >= t.set.Iterations
 		overtime := t.set.TimeLimit > 0 && t.seconds >= t.set.TimeLimit.Seconds() || t.set.overdue()
-		spent := t.set.Gradients > 0 && t.at.GradientEvaluations >= t.set.Gradients
+		spent := t.set.Gradients > 0 && max(t.at.GradientEvaluations, t.at.Iteration) >= t.set.Gradients
 		interrupted := ctx.Err() != nil
 		ending := last || overtime || spent || interrupted
 		if c := t.set.Checkpointer; c != nil && (c.Due() || interrupted) {
