@@ -1,4 +1,4 @@
-# Targets for users: run, test, build, gpu, peers, bench-peers. For developers: race, lint, bench, fuzz, kernels, gpu-test, gpu-pack, gpu-check, check-python.
+# Targets for users: run, test, build, gpu, peers, bench-peers. For developers: race, lint, bench, fuzz, kernels, torture, gpu-test, gpu-pack, gpu-check, check-python.
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
@@ -6,7 +6,7 @@ FUZZTIME ?= 60s
 PYTHON ?= python3
 export CGO_ENABLED ?= 0
 
-.PHONY: run build test race lint bench peers bench-peers check-python fuzz kernels kernels-ptx kernels-check gpu gpu-test gpu-pack gpu-check cuda-headers
+.PHONY: amx-emulated run build test race torture lint bench peers bench-peers check-python fuzz kernels kernels-ptx kernels-check gpu gpu-test gpu-pack gpu-check cuda-headers
 
 # Train a linear model on a built-in table of two groups, whose positive rates may differ by 5 points.
 run: build
@@ -40,7 +40,7 @@ gpu-pack: gpu
 # Run on the machine with the GPU. GPU_CHECK_FLAGS="--part bench" runs one part.
 gpu-check:
 	test -x bin/ppal-gpu || { mkdir -p bin && gzip -dc build/gpu-check/ppal-gpu.gz >bin/ppal-gpu && chmod +x bin/ppal-gpu; }
-	bin/ppal-gpu gpu-check $(if $(wildcard build/gpu-check),--data-dir build/gpu-check) --out gpu-check.json $(GPU_CHECK_FLAGS)
+	bin/ppal-gpu gpu-check $(if $(wildcard build/gpu-check),--data-dir build/gpu-check) --out gpu-check.jsonl $(GPU_CHECK_FLAGS)
 
 cuda-headers:
 	$(HEADERS)/headers.sh fetch $(CUDA)
@@ -52,6 +52,12 @@ test:
 # Only the race detector needs cgo. The target leaves out long tests: -short, and package internal/racing.
 race:
 	CGO_ENABLED=1 $(GO) test -race -short $(TESTFLAGS) ./...
+
+# Kill real trainings with SIGKILL, KILLS times each, and compare the continued runs with undisturbed runs. About 10 minutes.
+KILLS ?= 100
+
+torture:
+	PPAL_TORTURE=$(KILLS) $(GO) test -run TestKilledRunsResume -v -timeout 2h ./cmd/ppal
 
 lint:
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt would change:"; echo "$$unformatted"; exit 1; }
@@ -98,6 +104,13 @@ kernels-check: .venv-kernels/made
 	$(PYTHON) -m venv .venv-kernels
 	.venv-kernels/bin/python -m pip install -q -r $<
 	touch $@
+
+# Run the machine code of the AMX kernels in the emulator Bochs, on machines without AMX. It needs GNU binutils and a Bochs of 2026, configured with
+# --enable-cpu-level=6 --enable-x86-64 --enable-avx --enable-evex --enable-amx --with-nogui, and corrected as internal/cpu/kernel/testdata/emulated.s says.
+BOCHS ?= bochs
+amx-emulated:
+	$(GO) test -c -o bin/kernel.test ./internal/cpu/kernel
+	cd internal/cpu/kernel && PPAL_BOCHS=$$(command -v $(BOCHS)) ../../../bin/kernel.test -test.run 'TestEmulated$$' -test.v
 
 # Run every fuzz target for FUZZTIME.
 fuzz:

@@ -61,7 +61,7 @@ func (t *run) searchConflict(ending bool) (proven bool, err error) {
 		!stalls && !ending || t.set.overdue() || problem.FeaturesOf(t.full).Batches != nil {
 		return false, nil
 	}
-	evaluations := float64(t.at.GradientEvaluations - t.set.ResumeAt.GradientEvaluations)
+	evaluations := float64(t.at.GradientEvaluations - t.from)
 	if t.full != t.p { // the gradients of the run are of mini-batches
 		evaluations /= t.set.IterationsPerEpoch
 	}

@@ -43,7 +43,8 @@ type Settings struct {
 	// default: no deadline.
 	Deadline time.Time
 	// Gradients is the largest number of gradient evaluations. The run ends after the iteration that
-	// reaches the limit. The limit gives equal work to methods with different numbers of backward
+	// reaches the limit, and after Gradients iterations, because quasi-Newton steps at rest evaluate
+	// no gradient. The limit gives equal work to methods with different numbers of backward
 	// passes in an iteration. 0 is the default: no limit.
 	Gradients int
 	// Tolerance stops the run at the first check whose certificate's epsilon is at most Tolerance. The
@@ -100,9 +101,13 @@ type Settings struct {
 	Seed uint64
 	// Resume continues from the state in Result.State of an earlier run of the same problem and
 	// method; ResumeAt is the iteration of that state (Result.Point). The records, the best iterate
-	// and the random iterate cover the resumed iterations only.
+	// and the random iterate cover the resumed iterations only, unless the state comes from a
+	// Checkpointer.
 	Resume   *State
 	ResumeAt problem.Point
+	// Checkpointer keeps the whole state of the run from time to time. The time that it takes does not
+	// count as training time. nil is the default: none.
+	Checkpointer Checkpointer
 	// Warn receives each warning when it arises; nil is the default: warnings are in Result.Warnings
 	// only.
 	Warn func(warning string)

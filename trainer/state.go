@@ -9,11 +9,18 @@ import (
 )
 
 // State holds everything that a run needs to continue from an iterate: named numbers, and named
-// vectors of x's length. The vector "iterate" is the iterate. A State holds copies.
+// vectors of x's length. The vector "iterate" is the iterate. A State holds copies. A state from a
+// Checkpointer also has the progress of the run, and texts.
 type State struct {
 	Method  string // Method.Name
 	Numbers map[string][]float64
 	Vectors map[string][]float64
+	Texts   map[string][]string // nil or empty: no texts
+}
+
+// newState returns a state without parts.
+func newState(method string) *State {
+	return &State{Method: method, Numbers: map[string][]float64{}, Vectors: map[string][]float64{}, Texts: map[string][]string{}}
 }
 
 // Capture copies the iterate and the state of m.
@@ -21,7 +28,7 @@ func Capture(p problem.Problem, m Method) *State { return capture(p, m.Name(), m
 
 // capture copies the iterate and the state that visit shows.
 func capture(p problem.Problem, name string, visit func(problem.StateVisitor)) *State {
-	s := &State{Method: name, Numbers: map[string][]float64{}, Vectors: map[string][]float64{}}
+	s := newState(name)
 	v := &saver{s: s, p: p}
 	v.Vector(iterateName, problem.Iterate)
 	visit(v)
@@ -46,45 +53,57 @@ func (s *State) restore(p problem.Problem, name string, visit func(problem.State
 	v := &restorer{s: s, p: p, used: map[string]bool{}}
 	v.Vector(iterateName, problem.Iterate)
 	visit(v)
-	for _, names := range []map[string][]float64{s.Numbers, s.Vectors} {
+	return v.finish()
+}
+
+// saver is a progressVisitor that copies the state to s. prefix begins the names in s.
+type saver struct {
+	s      *State
+	p      problem.Problem
+	prefix string
+}
+
+func (v *saver) Number(name string, x *float64) { v.Numbers(name, []float64{*x}) }
+func (v *saver) Count(name string, n *int)      { v.Numbers(name, []float64{float64(*n)}) }
+func (v *saver) Numbers(name string, x []float64) {
+	v.s.Numbers[v.prefix+name] = append([]float64{}, x...)
+}
+func (v *saver) Vector(name string, x problem.Vector) {
+	n, _ := v.p.Dims()
+	own := make([]float64, n)
+	v.p.Space().Read(own, x)
+	v.s.Vectors[v.prefix+name] = own
+}
+func (v *saver) List(name string, x *[]float64) { v.Numbers(name, *x) }
+func (v *saver) Texts(name string, x *[]string) { v.s.Texts[v.prefix+name] = slices.Clone(*x) }
+
+// restorer is a progressVisitor that sets the state from s. prefix begins the names in s, and used
+// holds the names that the visit asked for.
+type restorer struct {
+	s      *State
+	p      problem.Problem
+	prefix string
+	used   map[string]bool
+	err    error
+}
+
+// finish returns the error of the visit, or an error if s contains parts that the visit did not ask
+// for.
+func (v *restorer) finish() error {
+	for _, names := range []map[string][]float64{v.s.Numbers, v.s.Vectors} {
 		for _, name := range slices.Sorted(maps.Keys(names)) {
 			if v.err == nil && !v.used[name] {
-				v.err = fmt.Errorf("trainer: %w: the state contains %q, which %s with these settings does not use", problem.ErrSettings, name, s.Method)
+				v.err = fmt.Errorf("trainer: %w: the state contains %q, which %s with these settings does not use", problem.ErrSettings, name, v.s.Method)
 			}
 		}
 	}
 	return v.err
 }
 
-// saver is a problem.StateVisitor that copies the state to s.
-type saver struct {
-	s *State
-	p problem.Problem
-}
-
-func (v *saver) Number(name string, x *float64) { v.s.Numbers[name] = []float64{*x} }
-func (v *saver) Count(name string, n *int)      { v.s.Numbers[name] = []float64{float64(*n)} }
-func (v *saver) Numbers(name string, x []float64) {
-	v.s.Numbers[name] = append([]float64{}, x...)
-}
-func (v *saver) Vector(name string, x problem.Vector) {
-	n, _ := v.p.Dims()
-	v.s.Vectors[name] = make([]float64, n)
-	v.p.Space().Read(v.s.Vectors[name], x)
-}
-
-// restorer is a problem.StateVisitor that sets the state from s. used holds the names that the
-// visit asked for.
-type restorer struct {
-	s    *State
-	p    problem.Problem
-	used map[string]bool
-	err  error
-}
-
 // find returns the n numbers with the name. find sets v.err and returns nil if the numbers are
 // missing or their count differs.
 func (v *restorer) find(in map[string][]float64, name string, n int) []float64 {
+	name = v.prefix + name
 	v.used[name] = true
 	x, ok := in[name]
 	if v.err == nil && (!ok || len(x) != n) {
@@ -117,3 +136,14 @@ func (v *restorer) Vector(name string, x problem.Vector) {
 		v.p.Space().Write(x, s)
 	}
 }
+
+func (v *restorer) List(name string, x *[]float64) {
+	if own := v.find(v.s.Numbers, name, len(v.s.Numbers[v.prefix+name])); v.err == nil {
+		*x = nil
+		if len(own) > 0 {
+			*x = slices.Clone(own)
+		}
+	}
+}
+
+func (v *restorer) Texts(name string, x *[]string) { *x = slices.Clone(v.s.Texts[v.prefix+name]) }

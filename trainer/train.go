@@ -98,6 +98,8 @@ type run struct {
 	residuals residuals
 	x         []float64 // scratch for a copy of the iterate
 	rng       *rand.Rand
+	source    *rand.PCG // of rng
+	from      int       // the count of gradients at the start
 	best      *Best
 	conflict  conflict
 	trend     trend
@@ -125,7 +127,8 @@ func newRun(p problem.Problem, m Method, s Settings) (*run, error) {
 		return nil, err
 	}
 	t := &run{p: p, m: m, hooks: hooksOf(m, s.Recorder), set: s, recorded: -1, x: make([]float64, n)}
-	t.rng = rand.New(rand.NewPCG(s.Seed, 0x6f757470))
+	t.source, t.from = rand.NewPCG(s.Seed, 0x6f757470), s.ResumeAt.GradientEvaluations
+	t.rng = rand.New(t.source)
 	t.at = problem.NewPoint(p)
 	t.full, t.fullAt = p, &t.at
 	if s.Full != nil {
@@ -153,21 +156,30 @@ func newRun(p problem.Problem, m Method, s Settings) (*run, error) {
 	if err := t.settleNear(); err != nil {
 		return nil, err
 	}
+	continued := false
 	if s.Resume != nil {
-		if err := t.resume(); err != nil {
+		if continued, err = t.resume(); err != nil {
 			return nil, err
 		}
+	}
+	if continued {
+		return t, nil // the warnings about the start are among the restored warnings
 	}
 	return t, t.diagnose()
 }
 
-// resume restores the state of an earlier run.
-func (t *run) resume() error {
-	if err := t.set.Resume.Restore(t.p, t.m); err != nil {
-		return err
+// resume restores the state of an earlier run, and reports whether the state has the earlier run's
+// progress.
+func (t *run) resume() (continued bool, err error) {
+	own, progress := t.set.Resume.cutProgress()
+	if err := own.Restore(t.p, t.m); err != nil {
+		return false, err
+	}
+	if continued, err = t.restoreProgress(progress); err != nil {
+		return false, err
 	}
 	t.at.Iteration, t.at.GradientEvaluations = t.set.ResumeAt.Iteration, t.set.ResumeAt.GradientEvaluations
-	return t.at.SampleAndForward(t.p, t.at.Iteration)
+	return continued, t.at.SampleAndForward(t.p, t.at.Iteration)
 }
 
 // evaluate copies the iterate to the full problem and evaluates f and g on the full problem.
@@ -220,9 +232,12 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 	for {
 		last := t.at.Iteration >= t.set.Iterations
 		overtime := t.set.TimeLimit > 0 && t.seconds >= t.set.TimeLimit.Seconds() || t.set.overdue()
-		spent := t.set.Gradients > 0 && t.at.GradientEvaluations >= t.set.Gradients
+		spent := t.set.Gradients > 0 && max(t.at.GradientEvaluations, t.at.Iteration) >= t.set.Gradients
 		interrupted := ctx.Err() != nil
 		ending := last || overtime || spent || interrupted
+		if c := t.set.Checkpointer; c != nil && (c.Due() || interrupted) {
+			t.checkpoint()
+		}
 		due := ending || t.at.Iteration%t.every == 0 || t.timed.due(t.seconds-t.last.Seconds)
 		if !due && t.at.Iteration%t.check == 0 {
 			var err error

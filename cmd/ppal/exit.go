@@ -19,6 +19,7 @@ import (
 	"ppal/internal/sweep"
 	"ppal/models"
 	"ppal/trainer/problem"
+	"ppal/trainer/session"
 )
 
 // The exit statuses. exitText describes them in the help.
@@ -39,10 +40,15 @@ sweep at every point (0 with --allow-violation); 70 a bug in ppal; 130 interrupt
 type interrupted struct {
 	iterations int
 	dir        string
+	resumable  bool // the directory has a checkpoint
 }
 
 func (e *interrupted) Error() string {
-	return fmt.Sprintf("interrupted after %d iterations; the weights and the summary are in %s", e.iterations, e.dir)
+	text := fmt.Sprintf("interrupted after %d iterations; the weights and the summary are in %s", e.iterations, e.dir)
+	if e.resumable {
+		text += "; to continue: " + resumeLine(e.dir)
+	}
+	return text
 }
 
 // exit prints cmd's error and returns the exit status; if ctx was cancelled, the status
@@ -121,7 +127,7 @@ func isUsage(err error) bool {
 	for _, target := range []error{
 		config.ErrUsage, compare.ErrStudy, reproduce.ErrUnknown, reproduce.ErrUnavailable, rundir.ErrExists, problem.ErrSettings, sweep.ErrSweep,
 		models.ErrSpec, datasets.ErrUnknownDataset, datasets.ErrClass, datasets.ErrMirror,
-		rundir.ErrIncomplete, datasets.ErrKind, datasets.ErrOption, datasets.ErrColumn, datasets.ErrGroup, datasets.ErrSplit,
+		rundir.ErrIncomplete, session.ErrResume, datasets.ErrKind, datasets.ErrOption, datasets.ErrColumn, datasets.ErrGroup, datasets.ErrSplit,
 		datasets.ErrFormat, datasets.ErrTruncated, datasets.ErrTrailing, datasets.ErrLabel, datasets.ErrNumber, datasets.ErrIndex,
 		datasets.ErrMissing, datasets.ErrCategory, datasets.ErrMismatch, datasets.ErrEmpty, constraints.ErrNotLinear,
 	} {

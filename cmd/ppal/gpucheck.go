@@ -9,19 +9,20 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"ppal/cuda/driver"
 	"ppal/datasets"
 	"ppal/internal/gpucheck"
-	"ppal/internal/rundir"
 )
 
 // checkOptions are the flags of gpu-check.
 type checkOptions struct {
-	parts                []string
-	list                 bool
+	parts, cases         []string
+	one                  string // the case that this process runs for another gpu-check; "": none
+	list, inProcess      bool
 	out, dataDir, python string
 	device               int
 }
@@ -35,10 +36,12 @@ func (a *app) gpuCheckCommand() *cobra.Command {
 		Hidden: true,
 		Short:  "Compare the GPU with the CPU, and measure its speed",
 		Long: `Gpu-check compares the results of the GPU with the CPU device, and its speed with cuBLAS's bare products and PyTorch.
-Each part takes less than ten minutes and can be run alone. Gpu-check looks for Fashion-MNIST's training files beside this
-program, and then in the data directory of the other commands.`,
+Each part can be run alone. Every case of a part runs in a process of its own with a time limit; gpu-check goes on after a
+case that fails, crashes or hangs. Gpu-check looks for Fashion-MNIST's training files beside this program, and then in the data
+directory of the other commands.`,
 		Example: `  ppal-gpu gpu-check
-  ppal-gpu gpu-check --part parity,bench --out gpu-check.json
+  ppal-gpu gpu-check --part parity,bench --out gpu-check.jsonl
+  ppal-gpu gpu-check --part bench --cases int8x3,tf32
   ppal-gpu gpu-check --list`,
 		Args: noArguments,
 		RunE: a.command(func(cmd *cobra.Command, _ []string) error { return a.gpuCheck(cmd.Context(), opts) }),
@@ -46,8 +49,14 @@ program, and then in the data directory of the other commands.`,
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringSliceVar(&opts.parts, "part", nil, "run the parts `NAME,...` (default all)")
-	f.BoolVar(&opts.list, "list", false, "list the parts")
-	f.StringVar(&opts.out, "out", "", "write the report as JSON to `FILE`")
+	f.StringSliceVar(&opts.cases, "cases", nil, "run the cases whose part and name contain one of the `TEXTS`")
+	f.StringVar(&opts.one, "case", "", "run the case `NAME` of one part in this process, and print the results as JSON")
+	f.BoolVar(&opts.inProcess, "in-process", false, "run all cases in this process, for debuggers and tests")
+	if err := errors.Join(f.MarkHidden("case"), f.MarkHidden("in-process")); err != nil {
+		panic(err) // the flags are there
+	}
+	f.BoolVar(&opts.list, "list", false, "list the parts and their cases")
+	f.StringVar(&opts.out, "out", "", "append each case's results to `FILE` as soon as the case has ended, as lines of JSON")
 	f.StringVar(&opts.dataDir, "data-dir", "", "look for data sets in `DIR`")
 	f.IntVar(&opts.device, "device", 0, "use GPU `N`")
 	f.StringVar(&opts.python, "python", "python3", "the Python `PROGRAM` with PyTorch")
@@ -56,11 +65,14 @@ program, and then in the data directory of the other commands.`,
 }
 
 // gpuCheck runs the command.
-func (a *app) gpuCheck(ctx context.Context, opts *checkOptions) error {
+func (a *app) gpuCheck(ctx context.Context, opts *checkOptions) (err error) {
 	if opts.list {
 		for _, p := range gpucheck.Parts() {
 			if !p.Hidden {
 				fmt.Fprintf(a.stdout, "%-9s %s\n", p.Name, p.Summary)
+				for _, c := range p.Cases {
+					fmt.Fprintf(a.stdout, "          %s\n", c.Name)
+				}
 			}
 		}
 		return nil
@@ -73,16 +85,29 @@ func (a *app) gpuCheck(ctx context.Context, opts *checkOptions) error {
 	if err != nil {
 		return err
 	}
-	report := &gpucheck.Report{Version: version(), When: a.now().UTC()}
+	if opts.one != "" {
+		if len(parts) != 1 {
+			return usage{errors.New("gpu-check: --case needs one --part")}
+		}
+		return gpucheck.RunCase(ctx, parts, parts[0].Name, opts.one, o, a.stdout)
+	}
+	report := &gpucheck.Report{}
 	if report.Device, err = identify(o.Open); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "%s, driver for CUDA %s, %s\n", report.Device.Name, report.Device.Driver, report.Device.Products)
-	err = gpucheck.Run(ctx, parts, o, func(p gpucheck.PartReport) error {
+	out, err := newLines(opts.out)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.close()) }()
+	if err := out.write(gpucheck.Line{Version: version(), When: a.now().UTC(), Device: &report.Device}); err != nil {
+		return err
+	}
+	err = gpucheck.Run(ctx, parts, o, func(list []gpucheck.Line) error { return out.write(list...) }, func(p gpucheck.PartReport) error {
 		report.Parts = append(report.Parts, p)
 		fmt.Fprintln(a.stdout)
-		// after every part, because a later part may be interrupted
-		return errors.Join(p.WriteTable(a.stdout), writeReport(opts.out, report))
+		return p.WriteTable(a.stdout)
 	})
 	if err != nil {
 		return err
@@ -109,7 +134,15 @@ func (a *app) checkOptions(opts *checkOptions) (gpucheck.Options, error) {
 	if found, _ := filepath.Glob(filepath.Join(data, "fashion-mnist", "train-images*")); found == nil {
 		data = "" // skip the parts that need the files; the only error is an invalid pattern
 	}
+	args := []string{"gpu-check", "--device", strconv.Itoa(opts.device), "--python", opts.python}
+	if data != "" {
+		args = append(args, "--data-dir", data)
+	}
+	if opts.inProcess {
+		self = ""
+	}
 	return gpucheck.Options{
+		Args: args, Cases: opts.cases,
 		Open: func() (driver.Driver, error) { return a.gpus.open(opts.device) },
 		Data: data, Self: self, Python: opts.python,
 		Log: func(format string, args ...any) { fmt.Fprintf(a.stderr, format+"\n", args...) },
@@ -130,14 +163,35 @@ func identify(open func() (driver.Driver, error)) (driver.Info, error) {
 	return d.Info(), d.Close()
 }
 
-// writeReport writes the report to a file, if there is one.
-func writeReport(file string, r *gpucheck.Report) error {
-	if file == "" {
+// lines is the report file, which is on disk up to the last line at all times. Without a file it
+// does nothing.
+type lines struct{ file *os.File }
+
+// newLines opens the file for appending.
+func newLines(name string) (lines, error) {
+	if name == "" {
+		return lines{}, nil
+	}
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	return lines{f}, err
+}
+
+func (l lines) write(list ...gpucheck.Line) error {
+	if l.file == nil {
 		return nil
 	}
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
+	w := json.NewEncoder(l.file)
+	for _, line := range list {
+		if err := w.Encode(line); err != nil {
+			return err
+		}
 	}
-	return rundir.WriteFile(file, append(data, '\n'))
+	return l.file.Sync()
+}
+
+func (l lines) close() error {
+	if l.file == nil {
+		return nil
+	}
+	return l.file.Close()
 }

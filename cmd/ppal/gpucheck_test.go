@@ -32,10 +32,10 @@ func TestGPUCheckListsParts(t *testing.T) {
 // The command prints and writes the results of a part, with the name of the device. Without PyTorch
 // it does not run the part peers.
 func TestGPUCheckReports(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "report.json")
+	out := filepath.Join(t.TempDir(), "report.jsonl")
 	got := commandOn(t.Context(), func(a *app) {
 		a.gpus.open = func(int) (driver.Driver, error) { return double.New(double.Options{}), nil }
-	}, "gpu-check", "--part", "peers", "--python", filepath.Join(t.TempDir(), "python"), "--out", out)
+	}, "gpu-check", "--in-process", "--part", "peers", "--python", filepath.Join(t.TempDir(), "python"), "--out", out)
 	if got.status != exitDone || !strings.Contains(got.stdout, "PyTorch  not run") {
 		t.Errorf("%+v", got)
 	}
@@ -43,12 +43,16 @@ func TestGPUCheckReports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var report gpucheck.Report
-	if err := json.Unmarshal(data, &report); err != nil {
-		t.Fatal(err)
+	var list []gpucheck.Line
+	for text := range strings.Lines(string(data)) {
+		var l gpucheck.Line
+		if err := json.Unmarshal([]byte(text), &l); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, l)
 	}
-	if report.Device.Name == "" || len(report.Parts) != 1 || report.Parts[0].Name != "peers" || report.Parts[0].Results[0].Status != gpucheck.NotRun {
-		t.Errorf("%+v", report)
+	if len(list) != 6 || list[0].Device == nil || list[0].Device.Name == "" || list[1].Part != "peers" || list[1].Status != gpucheck.NotRun {
+		t.Errorf("%s", data)
 	}
 }
 
@@ -65,7 +69,7 @@ func TestGPUCheckUnknownPart(t *testing.T) {
 func TestGPUCheckWithoutData(t *testing.T) {
 	got := commandOn(t.Context(), func(a *app) {
 		a.gpus.open = func(int) (driver.Driver, error) { return double.New(double.Options{}), nil }
-	}, "gpu-check", "--part", "training", "--data-dir", t.TempDir())
+	}, "gpu-check", "--in-process", "--part", "training", "--data-dir", t.TempDir())
 	if got.status != exitDone || !strings.Contains(got.stdout, "not run") {
 		t.Errorf("%+v", got)
 	}

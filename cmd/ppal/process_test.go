@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -51,8 +52,15 @@ func tiny(t *testing.T, dir string, iterations int, more ...string) []string {
 	if err := os.WriteFile(file, []byte("x,z,g,y\n"+strings.Repeat("1,3,a,0\n2,1,b,1\n3,2,a,1\n4,0,b,0\n", 20)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return append([]string{"train", "--file", file, "--label", "y=1", "--subject-to", "gap(positive_rate, g) <= 0.2", "--bounds-on", "surrogate",
-		"--split", "100/0/0", "--threads", "1", "--allow-violation", "--iterations", strconv.Itoa(iterations), "--out", dir}, more...)
+	args := []string{"train", "--file", file, "--label", "y=1", "--subject-to", "gap(positive_rate, g) <= 0.2", "--split", "60/40/0",
+		"--threads", "1", "--allow-violation", "--iterations", strconv.Itoa(iterations)}
+	if dir != "" {
+		args = append(args, "--out", dir)
+	}
+	if !slices.Contains(more, "--bounds-on") {
+		args = append(args, "--bounds-on", "surrogate")
+	}
+	return append(args, more...)
 }
 
 // endless are the arguments of a small training that a signal must stop.

@@ -16,13 +16,15 @@ import (
 
 // train runs the command.
 func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (failure error) {
-	file, err := readConfig(f.config)
+	cfg, file, err := trainConfig(values, f)
 	if err != nil {
 		return err
 	}
-	cfg, err := config.ResolveWith(values, f.set, file)
-	if err != nil {
-		return err
+	if f.resume != "" {
+		if status := finished(f.resume); status != "" {
+			fmt.Fprintf(a.stdout, "%s is finished (%s): there is nothing to resume\n", f.resume, status)
+			return nil
+		}
 	}
 	dataDir, err := datasets.DirOf(cfg.Dataset, cfg.DataDir, a.getenv)
 	if err != nil {
@@ -44,6 +46,7 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 	defer announceStop(ctx, report)()
 	options.Settings.Recorder, options.Settings.Warn = report, report.warn
 	options.Files.Version, options.Files.Clock = version(), a.now
+	options.CheckpointEvery = f.checkpointEvery
 	report.info(fmt.Sprintf("reading %s and building the problem", cfg.Dataset))
 	s, err := a.open(ctx, options)
 	if err == nil {
@@ -59,7 +62,15 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 	if err != nil {
 		return config.NameFlags(err)
 	}
-	if err := s.Open(cfg.Out); err != nil {
+	if f.resume != "" {
+		notes, err := s.Resume(cfg.Out)
+		if err != nil {
+			return err
+		}
+		for _, n := range notes {
+			report.info(n)
+		}
+	} else if err := s.Open(cfg.Out); err != nil {
 		return err
 	}
 	for _, w := range changedData(file, s.Describe().Data) {
@@ -67,6 +78,19 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 	}
 	r := &trainRun{app: a, cfg: cfg, flags: f, session: s, report: report}
 	return r.run(ctx)
+}
+
+// trainConfig resolves the settings of a new run, or of a run that continues.
+func trainConfig(values config.Values, f trainFlags) (config.Train, *config.File, error) {
+	if f.resume != "" {
+		return resumeConfig(values, f)
+	}
+	file, err := readConfig(f.config)
+	if err != nil {
+		return config.Train{}, nil, err
+	}
+	cfg, err := config.ResolveWith(values, f.set, file)
+	return cfg, file, err
 }
 
 // ownTable is the data set of the user's own table.
@@ -138,7 +162,7 @@ func (r *trainRun) run(ctx context.Context) error {
 		return failure
 	}
 	if training.Status == trainer.Interrupted {
-		return &interrupted{training.Iterations, r.session.Dir()}
+		return &interrupted{training.Iterations, r.session.Dir(), r.session.Resumable()}
 	}
 	if o := result.Outcome; o != nil && !o.Met() && !r.flags.allowViolation {
 		return &unmet{o}

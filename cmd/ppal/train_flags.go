@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -33,6 +34,9 @@ type trainFlags struct {
 	// allowViolation makes the exit status 0 if a constraint is not met.
 	allowViolation bool
 	byGroup        bool // print the rates by group
+	// resume is the directory of a run that continues; "": a new run.
+	resume          string
+	checkpointEvery time.Duration
 }
 
 func (a *app) trainCommand() *cobra.Command {
@@ -45,7 +49,8 @@ func (a *app) trainCommand() *cobra.Command {
 (config.yaml), the records (metrics.jsonl), plots and a summary with the KKT certificate (summary.json).
 Without flags it trains a Neyman-Pearson classifier by PPALA on the built-in images.
 
-Ctrl-C stops the run and writes what was reached; a second Ctrl-C stops at once.
+Ctrl-C stops the run and writes what was reached; a second Ctrl-C stops at once. --resume DIR continues an interrupted or
+killed run.
 
 ` + exitText,
 		Example: `  ppal train
@@ -68,6 +73,7 @@ Ctrl-C stops the run and writes what was reached; a second Ctrl-C stops at once.
 	addSettings(cmd, values)
 	addSet(cmd, &f.set, "give the run's method a setting, as in gdpa.step=0.01; may be repeated")
 	addTrainOutput(cmd, &f)
+	addResume(cmd, &f)
 	addHelpAll(cmd, &f.all)
 	cmd.SetUsageFunc(trainUsage)
 	return cmd
@@ -92,6 +98,23 @@ func addTrainOutput(cmd *cobra.Command, f *trainFlags) {
 	addAllowViolation(cmd, &f.allowViolation, "a constraint")
 	cmd.Flags().Lookup("by-group").Annotations = map[string][]string{groupAnnotation: {config.GroupRun}}
 }
+
+// addResume adds the flags of checkpoints.
+func addResume(cmd *cobra.Command, f *trainFlags) {
+	cmd.Flags().Var((*directory)(&f.resume), "resume", "continue the interrupted or killed run in this directory, to the same bits")
+	cmd.Flags().DurationVar(&f.checkpointEvery, "checkpoint-every", 30*time.Second,
+		"keep the state of the run for --resume after this time, but in at most 5% of the time, and at Ctrl-C; 0: never")
+	for _, name := range []string{"resume", "checkpoint-every"} {
+		cmd.Flags().Lookup(name).Annotations = map[string][]string{groupAnnotation: {config.GroupRun}, rareAnnotation: {"true"}}
+	}
+}
+
+// directory is a flag with a directory's name.
+type directory string
+
+func (d *directory) String() string        { return string(*d) }
+func (d *directory) Type() string          { return "DIR" }
+func (d *directory) Set(text string) error { *d = directory(text); return nil }
 
 // addAllowViolation adds the flag --allow-violation.
 func addAllowViolation(cmd *cobra.Command, field *bool, what string) {

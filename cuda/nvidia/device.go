@@ -24,7 +24,6 @@ const leastMajor = 8
 // device is a GPU's primary context and the objects that were created in the context.
 type device struct {
 	info     driver.Info
-	dev      cu.Device
 	context  C.CUcontext
 	products *products
 	closed   bool
@@ -41,6 +40,30 @@ type device struct {
 }
 
 var _ driver.Driver = (*device)(nil)
+
+// contexts are the primary contexts of the devices, by ordinal. A context lives as long as the
+// process: the libraries keep their state in it, and making it again takes time.
+type contexts struct {
+	sync.Mutex
+	made map[int]C.CUcontext
+}
+
+var primary = contexts{made: map[int]C.CUcontext{}}
+
+// of returns a device's primary context.
+func (c *contexts) of(ordinal int, name string, dev cu.Device) (C.CUcontext, error) {
+	c.Lock()
+	defer c.Unlock()
+	if made, ok := c.made[ordinal]; ok {
+		return made, nil
+	}
+	made, err := dev.RetainPrimaryCtx()
+	if err != nil {
+		return nil, failed("open "+name, fmt.Sprintf("cuDevicePrimaryCtxRetain(&c, %d)", ordinal), err)
+	}
+	c.made[ordinal] = handle[C.CUcontext](made)
+	return c.made[ordinal], nil
+}
 
 // Open opens the GPU with that ordinal, counted from 0. The error wraps driver.ErrUnavailable and
 // says what is missing.
@@ -75,12 +98,12 @@ func Open(ordinal int) (driver.Driver, error) {
 	default:
 		return nil, missing
 	}
-	primary, err := dev.RetainPrimaryCtx()
+	context, err := primary.of(ordinal, info.Name, dev)
 	if err != nil {
-		return nil, failed("open "+info.Name, fmt.Sprintf("cuDevicePrimaryCtxRetain(&c, %d)", ordinal), err)
+		return nil, err
 	}
 	d := &device{
-		info: info, dev: dev, context: handle[C.CUcontext](primary),
+		info: info, context: context,
 		memory: map[driver.Pointer]int{}, pinned: map[*byte]int{},
 		streams: map[driver.Stream]bool{}, events: map[driver.Event]bool{}, graphs: map[driver.Graph]bool{},
 	}
@@ -130,9 +153,6 @@ func (d *device) Close() error {
 	defer d.leave()
 	first := d.releaseAll()
 	d.closed = true
-	if err := d.dev.ReleasePrimaryCtx(); err != nil && first == nil {
-		first = failed("close the device", "cuDevicePrimaryCtxRelease(d)", err)
-	}
 	if held != "" {
 		first = errors.Join(first, fmt.Errorf("cuda: close: still held: %s", held))
 	}

@@ -9,6 +9,7 @@ package nvidia
 import "C"
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"unsafe"
 
 	"ppal/cuda/driver"
@@ -58,25 +60,68 @@ func openProducts(driverMajor int) (*library, error) {
 		return lib, nil
 	}
 	folders := libraryFolders(os.Getenv)
-	for major := min(driverMajor, newestMajor); major >= oldestMajor; major-- {
-		name := fmt.Sprintf("libcublas.so.%d", major)
-		if lib, err := openLibrary(name); err == nil {
-			return lib, nil
-		}
-		for _, folder := range folders {
-			file := filepath.Join(folder, name)
-			if _, err := os.Stat(file); err != nil {
-				continue
-			}
-			if lib, err := openLibrary(file); err == nil {
-				return lib, nil
-			}
-		}
+	if lib := findLibrary(driverMajor, append([]string{""}, folders...)); lib != nil {
+		return lib, nil
 	}
+	asked := askedFolders()
+	if lib := findLibrary(driverMajor, asked); lib != nil {
+		return lib, nil
+	}
+	folders = append(folders, asked...)
 	newest := min(driverMajor, newestMajor)
 	return nil, fmt.Errorf("cuda: %w: libcublas.so.%d to .%d was not found in %s; products are slower without it; "+
 		"`pip install nvidia-cublas-cu12` or a CUDA toolkit has it, and %s can name the file",
 		errNoProducts, newest, oldestMajor, strings.Join(append([]string{"$LD_LIBRARY_PATH"}, folders...), ", "), ProductsFile)
+}
+
+// findLibrary opens the newest cuBLAS that the driver supports in one of the folders, or returns
+// nil. The folder "" is the loader's path.
+func findLibrary(driverMajor int, folders []string) *library {
+	for major := min(driverMajor, newestMajor); major >= oldestMajor; major-- {
+		for _, folder := range folders {
+			file := filepath.Join(folder, fmt.Sprintf("libcublas.so.%d", major))
+			if _, err := os.Stat(file); err != nil && folder != "" {
+				continue
+			}
+			if lib, err := openLibrary(file); err == nil {
+				return lib
+			}
+		}
+	}
+	return nil
+}
+
+// askedFolders asks the python3 in PATH for the folders of its packages: the program in PATH may be
+// a script, or a link that leads out of its environment.
+func askedFolders() []string {
+	const (
+		patience = 10 * time.Second
+		question = `import sysconfig; p = sysconfig.get_paths(); print(p["purelib"]); print(p["platlib"])`
+	)
+	ctx, stop := context.WithTimeout(context.Background(), patience)
+	defer stop()
+	answer, err := exec.CommandContext(ctx, "python3", "-c", question).Output()
+	if err != nil {
+		return nil // without Python there are no packages of Python
+	}
+	var patterns []string
+	for _, packages := range strings.Fields(string(answer)) {
+		patterns = append(patterns, filepath.Join(packages, "nvidia", "*", "lib"))
+	}
+	return existing(patterns)
+}
+
+// existing returns the files that match the patterns, in order.
+func existing(patterns []string) (files []string) {
+	for _, pattern := range patterns {
+		found, _ := filepath.Glob(pattern) // the only error is a bad pattern: skip that folder
+		for _, f := range found {
+			if !slices.Contains(files, f) {
+				files = append(files, f)
+			}
+		}
+	}
+	return files
 }
 
 // libraryFolders lists the existing folders in which toolkits and Python packages install
@@ -97,7 +142,10 @@ func libraryFolders(getenv func(string) string) []string {
 		patterns = append(patterns, filepath.Join(v, "lib"))
 	}
 	if python, err := exec.LookPath("python3"); err == nil {
-		environments = append(environments, filepath.Dir(filepath.Dir(python))) // of .../bin/python3; a link would lead out of the environment
+		environments = append(environments, filepath.Dir(filepath.Dir(python))) // of .../bin/python3
+		if file, err := filepath.EvalSymlinks(python); err == nil {
+			environments = append(environments, filepath.Dir(filepath.Dir(file)))
+		}
 	}
 	if home := getenv("HOME"); home != "" {
 		environments = append(environments, filepath.Join(home, ".local"))
@@ -108,16 +156,7 @@ func libraryFolders(getenv func(string) string) []string {
 			patterns = append(patterns, filepath.Join(e, "lib", "python3*", packages, "nvidia", "*", "lib"))
 		}
 	}
-	var folders []string
-	for _, pattern := range patterns {
-		found, _ := filepath.Glob(pattern) // the only error is a bad pattern: skip that folder
-		for _, f := range found {
-			if !slices.Contains(folders, f) {
-				folders = append(folders, f)
-			}
-		}
-	}
-	return folders
+	return existing(patterns)
 }
 
 // openLibrary opens one file. It opens the library's companion, cublasLt, in the same folder first,

@@ -3,6 +3,7 @@
 package nvidia_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -82,7 +83,11 @@ func TestDevicesWithoutProducts(t *testing.T) {
 	}
 }
 
+// A device can be opened again after it was closed. Its primary context is retained once for the
+// life of the process.
 func TestOpenTwice(t *testing.T) {
+	ok(t, must[driver.Driver](t)(nvidia.Open(0)).Close())
+	t.Setenv("PPAL_STUB_DEVICES", "2")
 	lines := logTo(t)
 	d := must[driver.Driver](t)(nvidia.Open(0))
 	ok(t, d.Close())
@@ -91,7 +96,8 @@ func TestOpenTwice(t *testing.T) {
 		t.Errorf("allocate after close: %v", err)
 	}
 	ok(t, must[driver.Driver](t)(nvidia.Open(0)).Close())
-	if diff := cmp.Diff([]string{"retain 0", "release 0", "retain 0", "release 0"}, lines()); diff != "" {
+	ok(t, must[driver.Driver](t)(nvidia.Open(1)).Close())
+	if diff := cmp.Diff([]string{"retain 1"}, lines()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -141,6 +147,21 @@ func TestFolders(t *testing.T) {
 	out := openIn(t, nvidia.ProductsFile+"=", "LD_LIBRARY_PATH=", "VIRTUAL_ENV="+filepath.Join(dir, "env"))
 	if want := "open: Stub 0 cuBLAS 12.4.5 <nil>"; !strings.Contains(out, want) {
 		t.Errorf("in a virtual environment: got %q, want %q", out, want)
+	}
+	bin, wrapped := filepath.Join(dir, "env", "bin"), filepath.Join(dir, "wrapped")
+	ok(t, errors.Join(os.Mkdir(bin, 0o755), os.Mkdir(wrapped, 0o755), os.WriteFile(filepath.Join(bin, "python3"), nil, 0o755)))
+	packages := filepath.Join(dir, "env", "lib", "python3.12", "site-packages")
+	for name, make := range map[string]func(file string) error{
+		"a link":   func(file string) error { return os.Symlink(filepath.Join(bin, "python3"), file) },
+		"a script": func(file string) error { return os.WriteFile(file, []byte("#!/bin/sh\necho "+packages+"\n"), 0o755) },
+	} {
+		python := filepath.Join(wrapped, "python3")
+		ok(t, make(python))
+		out = openIn(t, nvidia.ProductsFile+"=", "LD_LIBRARY_PATH=", "PATH="+wrapped)
+		if want := "open: Stub 0 cuBLAS 12.4.5 <nil>"; !strings.Contains(out, want) {
+			t.Errorf("python3 is %s: got %q, want %q", name, out, want)
+		}
+		ok(t, os.Remove(python))
 	}
 	out = openIn(t, nvidia.ProductsFile+"=", "LD_LIBRARY_PATH="+filepath.Dir(file))
 	if want := "open: Stub 0 cuBLAS 12.4.5 <nil>"; !strings.Contains(out, want) {

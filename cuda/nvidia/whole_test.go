@@ -17,7 +17,7 @@ import (
 func TestWhole(t *testing.T) {
 	parts := gpucheck.Parts()
 	small := parts[slices.IndexFunc(parts, func(p gpucheck.Part) bool { return p.Name == "small" })]
-	results, err := small.Run(t.Context(), gpucheck.Options{
+	results, err := small.Cases[0].Run(t.Context(), gpucheck.Options{
 		Open: func() (driver.Driver, error) { return nvidia.Open(0) }, Log: t.Logf,
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"ppal/cuda/driver"
 	"ppal/internal/bench"
@@ -22,42 +23,32 @@ const (
 	launchesBound = 0.040   // allowance in milliseconds for launches
 )
 
-// benchmark times iterations in turns with the bare products, and observes the device during some
-// of them.
-func benchmark(ctx context.Context, o Options) ([]Result, error) {
-	var results []Result
-	rate, err := copyRate(o)
-	if err != nil {
-		return nil, err
-	}
-	results = append(results, Measurement("device copies, read and written", rate/1e9, "GB/s"))
-	shapes, iterations := map[string]bench.Shape{}, map[string]map[string]float64{} // of pictures, by case
+// benchCases time iterations in turns with the bare products, and observe the device during some of
+// them. The errors of the products come last.
+func benchCases() []Case {
+	list := []Case{{Name: "copies", Run: func(_ context.Context, o Options) ([]Result, error) {
+		rate, err := copyRate(o)
+		return []Result{Measurement("device copies, read and written", rate/1e9, "GB/s")}, err
+	}}}
+	names := map[string]bool{}
 	for _, c := range timedCases() {
-		if ctx.Err() != nil {
-			return results, context.Cause(ctx)
-		}
-		o.Log("bench: %s", c.label())
-		r, s, iteration, err := benchmarkCase(ctx, o, c, rate)
-		results = append(results, r...)
-		if err != nil {
-			return results, err
-		}
-		if iteration > 0 && !c.groups {
-			if shapes[c.name] = s; iterations[c.name] == nil {
-				iterations[c.name] = map[string]float64{}
+		names[c.name] = names[c.name] || !c.groups
+		list = append(list, Case{Name: c.label(), Run: func(ctx context.Context, o Options) ([]Result, error) {
+			rate, err := copyRate(o)
+			if err != nil {
+				return nil, err
 			}
-			iterations[c.name][c.products] = iteration
+			return benchmarkCase(ctx, o, c, rate)
+		}})
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if names[name] {
+			list = append(list, Case{Name: name + " errors", Limit: 2 * time.Minute, Run: func(ctx context.Context, o Options) ([]Result, error) {
+				return accuracy(ctx, o, name)
+			}})
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(shapes)) {
-		o.Log("bench: errors of %s", name)
-		r, err := accuracy(ctx, o, name, shapes[name], iterations[name])
-		results = append(results, r...)
-		if err != nil {
-			return results, err
-		}
-	}
-	return results, nil
+	return list
 }
 
 func copyRate(o Options) (rate float64, err error) {
@@ -69,38 +60,36 @@ func copyRate(o Options) (rate float64, err error) {
 	return bandwidth(d, copiedBytes/max(o.Shrink, 1))
 }
 
-// benchmarkCase returns the results of one row of the table, and the milliseconds of an iteration.
-// An error of a case is a failed result; the other cases are still measured.
-func benchmarkCase(ctx context.Context, o Options, c timedCase, rate float64) (results []Result, s bench.Shape, iteration float64, err error) {
+// benchmarkCase returns the results of one row of the table.
+func benchmarkCase(ctx context.Context, o Options, c timedCase, rate float64) (results []Result, err error) {
 	w := &watch{}
 	p, err := c.prepare(ctx, o, o.opened(func(d driver.Driver) driver.Driver { w.Driver = d; return w }))
 	if err != nil {
 		if p != nil {
 			err = errors.Join(err, p.Close())
 		}
-		return []Result{{Name: c.label(), Status: Failed, Detail: err.Error()}}, s, 0, nil
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
-	s = p.Shape()
-	b, err := newBare(w.Driver, s, c.precision)
+	b, err := newBare(w.Driver, p.Shape(), c.precision)
 	if err != nil {
-		return nil, s, 0, err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, b.close()) }()
 	iteration, floor, err := inTurns(ctx, o, p, b)
 	if err != nil {
-		return nil, s, 0, err
+		return nil, err
 	}
-	results = c.judge(s, iteration, floor, rate)
+	results = c.judge(p.Shape(), iteration, floor, rate)
 	w.arm()
 	if err := p.Iterate(watchedTimes); err != nil {
-		return results, s, iteration, err
+		return results, err
 	}
 	used, err := w.disarm(b.stream)
 	if err != nil {
-		return results, s, iteration, err
+		return results, err
 	}
-	return append(results, c.judgeUsage(used)...), s, iteration, nil
+	return append(results, c.judgeUsage(used)...), nil
 }
 
 // inTurns returns the median milliseconds of an iteration and of the bare products.

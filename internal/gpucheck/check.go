@@ -6,16 +6,23 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"ppal/cuda/driver"
 )
 
 // Options configure the parts.
 type Options struct {
-	Open   func() (driver.Driver, error) // opens the GPU; a part closes the device
-	Data   string                        // the directory with fashion-mnist/train-*.gz
-	Self   string                        // path of this program, for tools that run it
-	Python string                        // the interpreter with PyTorch
+	Open func() (driver.Driver, error) // opens the GPU; a part closes the device
+	Data string                        // the directory with fashion-mnist/train-*.gz
+	// Self is the path of this program, which runs every case in a process of its own. The empty
+	// string runs the cases in this process.
+	Self string
+	// Args are the arguments of such a process, without the part and the case.
+	Args []string
+	// Cases selects the cases whose part and name contain one of the texts; none selects all.
+	Cases  []string
+	Python string // the interpreter with PyTorch
 	Log    func(format string, args ...any)
 	Shrink int // divides the number of measured rows, for tests; 0 is 1
 }
@@ -80,23 +87,43 @@ func (o Options) opened(wrap func(driver.Driver) driver.Driver) func(int) (drive
 	}
 }
 
-// Part is one group of checks. It takes at most ten minutes and does not depend on other parts.
+// Part is one group of checks, which does not depend on other parts.
 type Part struct {
 	Name, Summary string
-	Hidden        bool // runs only on request
-	// the error says why the part could not continue
+	Hidden        bool   // runs only on request
+	Cases         []Case // the most important ones first
+	// Finish returns results that follow from the results of all cases; nil: there are none.
+	Finish func([]Result) []Result
+}
+
+// Case is a part of a part that runs in a process of its own.
+type Case struct {
+	Name  string
+	Limit time.Duration // after which the process is killed; 0: caseLimit
+	// Run returns results, and an error that says why it could not continue.
 	Run func(ctx context.Context, o Options) ([]Result, error)
+}
+
+// caseLimit is the default limit of a case.
+const caseLimit = time.Minute
+
+// limit returns the case's limit.
+func (c Case) limit() time.Duration {
+	if c.Limit > 0 {
+		return c.Limit
+	}
+	return caseLimit
 }
 
 // Parts returns all parts in the order in which they run.
 func Parts() []Part {
 	return []Part{
-		{Name: "parity", Summary: "every step kind and whole passes against the CPU device", Run: parity},
-		{Name: "training", Summary: "200 iterations on Fashion-MNIST against the CPU device, twice", Run: training},
-		{Name: "bench", Summary: "iterations in turns with cuBLAS's bare products; busy time, host time", Run: benchmark},
-		{Name: "peers", Summary: "iterations in turns with PyTorch eager, compiled and captured", Run: peers},
-		{Name: "sanitize", Summary: "the part small under compute-sanitizer's memcheck and racecheck", Run: sanitize},
-		{Name: "small", Summary: "every kernel at small shapes, for sanitize", Hidden: true, Run: small},
+		{Name: "parity", Summary: "every step kind and whole passes against the CPU device", Cases: parityCases()},
+		{Name: "training", Summary: "200 iterations on Fashion-MNIST against the CPU device, twice", Cases: trainingCases(compared, full)},
+		{Name: "bench", Summary: "iterations in turns with cuBLAS's bare products; busy time, host time", Cases: benchCases(), Finish: fastest},
+		{Name: "peers", Summary: "iterations in turns with PyTorch eager, compiled and captured", Cases: peerCases()},
+		{Name: "sanitize", Summary: "the part small under compute-sanitizer's tools", Cases: sanitizeCases()},
+		{Name: "small", Summary: "every kernel at small shapes, for sanitize", Hidden: true, Cases: []Case{{Name: "small", Limit: sanitizerLimit, Run: small}}},
 	}
 }
 

@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -51,21 +51,45 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// A part that stops early does not stop the other parts, and counts as a failure. Numbers that JSON
-// cannot represent are failures too.
+// inProcess runs the cases of a part in this process.
+func inProcess(t *testing.T, name string, o Options) (results []Result) {
+	t.Helper()
+	parts, err := Choose(Parts(), []string{name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = Run(t.Context(), parts, o, func(l []Line) error { return nil }, func(p PartReport) error { results = p.Results; return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return results
+}
+
+// A case that ends early does not stop the other cases, and counts as a failure. Numbers that JSON
+// cannot represent are failures too. Every case's results arrive as soon as the case has ended.
 func TestRun(t *testing.T) {
-	results := func(r ...Result) func(context.Context, Options) ([]Result, error) {
-		return func(context.Context, Options) ([]Result, error) { return r, nil }
+	results := func(err error, r ...Result) Case {
+		return Case{Name: "case", Run: func(context.Context, Options) ([]Result, error) { return r, err }}
 	}
 	parts := []Part{
-		{Name: "broken", Run: func(context.Context, Options) ([]Result, error) { return nil, errors.New("no memory") }},
-		{Name: "wrong", Run: results(AtMost("x", 2, 1, "ms"), Measurement("y", math.Inf(1), ""))},
-		{Name: "right", Run: results(AtLeast("z", 2, 1, "x"), Skipped("w", "nothing there"))},
+		{Name: "broken", Cases: []Case{results(errors.New("no\nmemory"), Measurement("before", 1, "")), results(nil, AtMost("x", 2, 1, "ms"))}},
+		{Name: "wrong", Cases: []Case{results(nil, Measurement("y", math.Inf(1), ""))},
+			Finish: func(r []Result) []Result { return []Result{Measurement("count", float64(len(r)), "")} }},
+		{Name: "right", Cases: []Case{results(nil, AtLeast("z", 2, 1, "x"), Skipped("w", "nothing there"))}},
 	}
-	report := &Report{When: time.Unix(0, 0).UTC(), Device: driver.Info{Name: "H200"}}
-	var table strings.Builder
-	err := Run(t.Context(), parts, Options{}, func(p PartReport) error {
+	report := &Report{}
+	var table, events strings.Builder
+	err := Run(t.Context(), parts, Options{Log: t.Logf}, func(list []Line) error {
+		for _, l := range list {
+			fmt.Fprintf(&events, "%s/%s/%s ", l.Part, l.Case, l.Name)
+			if _, err := json.Marshal(l); err != nil {
+				t.Error(err)
+			}
+		}
+		return nil
+	}, func(p PartReport) error {
 		p.Seconds = 0
+		fmt.Fprintf(&events, "end of %s ", p.Name)
 		report.Parts = append(report.Parts, p)
 		return p.WriteTable(&table)
 	})
@@ -73,10 +97,12 @@ func TestRun(t *testing.T) {
 		t.Errorf("error %v, %d failures, want 3", err, report.Failures())
 	}
 	const want = `broken (0.0 s)
-  broken stopped: no memory
+  before                      measured  1           
+  case: the case ended early  failed    0           no memory
+  x                           failed    2 ms  <= 1  
 wrong (0.0 s)
-  x  failed  2 ms  <= 1  
-  y  failed  0           the value is +Inf; 
+  y      failed    0     the value is +Inf; 
+  count  measured  1     
 right (0.0 s)
   z  passed   2 x  >= 1  
   w  not run             nothing there
@@ -84,16 +110,31 @@ right (0.0 s)
 	if diff := cmp.Diff(want, table.String()); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := json.Marshal(report); err != nil {
-		t.Error(err)
+	const order = "broken/case/before broken/case/case: the case ended early broken/case/x end of broken " +
+		"wrong/case/y wrong//count end of wrong right/case/z right/case/w end of right "
+	if diff := cmp.Diff(order, events.String()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Options select cases by a text in the names of part and case.
+func TestSelects(t *testing.T) {
+	p, c := Part{Name: "bench"}, Case{Name: "mnpc int8x3"}
+	for text, want := range map[string]bool{"": true, "int8x3": true, "bench mnpc": true, "parity": false} {
+		if got := (Options{Cases: strings.Fields(text)}).selects(p, c); text != "bench mnpc" && got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+	if !(Options{Cases: []string{"parity", "bench mnpc"}}).selects(p, c) {
+		t.Error("one of two texts does not select")
 	}
 }
 
 func TestRunStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ran := 0
-	part := Part{Name: "a", Run: func(context.Context, Options) ([]Result, error) { ran++; return nil, nil }}
-	err := Run(ctx, []Part{part, part}, Options{}, func(PartReport) error { cancel(); return nil })
+	part := Part{Name: "a", Cases: []Case{{Name: "b", Run: func(context.Context, Options) ([]Result, error) { ran++; return nil, nil }}}}
+	err := Run(ctx, []Part{part, part}, Options{Log: t.Logf}, func([]Line) error { return nil }, func(PartReport) error { cancel(); return nil })
 	if !errors.Is(err, context.Canceled) || ran != 1 {
 		t.Errorf("error %v after %d parts", err, ran)
 	}
@@ -134,9 +175,9 @@ func script(t *testing.T, name, text string) string {
 func TestSanitize(t *testing.T) {
 	tool := script(t, "compute-sanitizer", `echo "$@" | grep -q -- '--error-exitcode 86 SELF gpu-check --part small' && echo "== ERROR SUMMARY: 0 errors"`)
 	t.Setenv("PATH", filepath.Dir(tool)+":"+os.Getenv("PATH"))
-	o := Options{Self: "SELF", Log: t.Logf}
-	got, err := sanitize(t.Context(), o)
-	if err != nil || len(got) != 2 || got[0].Status != Passed || got[1].Status != Passed {
+	o := Options{Self: "SELF", Args: []string{"gpu-check"}, Log: t.Logf}
+	got, err := sanitize(t.Context(), o, "memcheck")
+	if err != nil || len(got) != 1 || got[0].Status != Passed {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	t.Setenv("PATH", "")
@@ -144,8 +185,8 @@ func TestSanitize(t *testing.T) {
 	if _, err := os.Stat("/usr/local/cuda/bin/compute-sanitizer"); err == nil {
 		t.Skip("this machine has the tool")
 	}
-	got, err = sanitize(t.Context(), o)
-	if err != nil || len(got) != 2 || got[0].Status != NotRun || got[0].Detail != "compute-sanitizer is not installed" {
+	got, err = sanitize(t.Context(), o, "initcheck")
+	if err != nil || len(got) != 1 || got[0].Status != NotRun || got[0].Detail != "compute-sanitizer is not installed" {
 		t.Errorf("without the tool: %+v, %v", got, err)
 	}
 }
@@ -166,10 +207,7 @@ func onDouble(t *testing.T) Options {
 
 // The benchmark prepares, times and watches every case, and releases every object.
 func TestBenchmark(t *testing.T) {
-	results, err := benchmark(t.Context(), onDouble(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := inProcess(t, "bench", onDouble(t))
 	if want := 1 + 13*4 + 12 + 2*13; len(results) != want { // the copies; times, gap and busy of all cases; the ratio of all cases but the tables' case; errors
 		t.Errorf("%d results, want %d", len(results), want)
 	}
@@ -177,7 +215,7 @@ func TestBenchmark(t *testing.T) {
 		if strings.HasSuffix(r.Name, ": an iteration") && (r.Value <= 0 || !strings.Contains(r.Detail, "data: synthetic")) {
 			t.Errorf("%+v", r)
 		}
-		if r.Unit == "" && r.Status == Failed && r.Detail != "" {
+		if strings.Contains(r.Name, "ended early") {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -190,10 +228,7 @@ grep -q 'torch.cuda.CUDAGraph' "$1" || exit 1
 cat >> "`+o.Data+`/asked"
 echo '{"name": "x", "torch": "2.0", "milliseconds": {"eager": 1000, "captured": 1e-9, "compiled, CUDA graphs": 1e-9}, "failed": {"compiled": "no compiler"}}'
 `)
-	results, err := peers(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := inProcess(t, "peers", o)
 	count := map[Status]int{}
 	for _, r := range results {
 		count[r.Status]++
@@ -207,6 +242,9 @@ echo '{"name": "x", "torch": "2.0", "milliseconds": {"eager": 1000, "captured": 
 	if err != nil {
 		t.Fatal(err)
 	}
+	if n := strings.Count(string(asked), "seconds"); n != 5 {
+		t.Errorf("PyTorch was asked %d times, want once for each of 5 shapes and precisions", n)
+	}
 	for _, want := range []string{
 		`{"name":"mnpc-fashion-mnist tf32","kind":"images","rows":240,"features":784,"width":256,"classes":4,"groups":0,"tf32":true}`,
 		`{"name":"if-communities float32","kind":"groups","rows":19,"features":145,"width":64,"classes":0,"groups":800,"tf32":false}`,
@@ -216,8 +254,8 @@ echo '{"name": "x", "torch": "2.0", "milliseconds": {"eager": 1000, "captured": 
 		}
 	}
 	o.Python = script(t, "python", `echo "No module named torch"; exit 1`)
-	if results, err := peers(t.Context(), o); err != nil || len(results) != 1 || !strings.Contains(results[0].Detail, "No module named torch") {
-		t.Errorf("without PyTorch: %+v, %v", results, err)
+	if results := inProcess(t, "peers", o); len(results) != 5 || !strings.Contains(results[0].Detail, "No module named torch") {
+		t.Errorf("without PyTorch: %+v", results)
 	}
 }
 
@@ -235,7 +273,7 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%v ms: %+v, want %s", c.ms, got, c.want)
 		}
 	}
-	if r := timedCases()[0].judge(s, 0.4, 0.3, 4e12); r[2].Status != Failed || r[2].Bound != 1.3 {
+	if r := timedCases()[2].judge(s, 0.4, 0.3, 4e12); r[2].Status != Failed || r[2].Bound != 1.3 {
 		t.Errorf("float32: %+v", r[2])
 	}
 }

@@ -87,16 +87,14 @@ func TestParityDeclares(t *testing.T) {
 
 // Training on a few images for 200 iterations passes the checks.
 func TestTraining(t *testing.T) {
-	dir := os.Getenv("PPAL_DATA")
-	if dir == "" {
+	o := emulated(t, double.Options{})
+	if o.Data = os.Getenv("PPAL_DATA"); o.Data == "" {
 		t.Skip("PPAL_DATA is not set")
 	}
-	images, err := datasets.FashionMNISTTraining(dir)
-	if err != nil {
-		t.Fatal(err)
+	for _, c := range trainingCases(size{8, 4, 200}, size{20, 20, 20}) {
+		list, err := c.Run(t.Context(), o)
+		allPassed(t, list, err)
 	}
-	list, err := trainingOn(t.Context(), emulated(t, double.Options{}), images, size{8, 4, 200}, size{20, 20, 20})
-	allPassed(t, list, err)
 }
 
 // Every method gives the same result on the device and on the CPU, so the device implements all
@@ -212,7 +210,7 @@ func TestNonFiniteWithDigits(t *testing.T) {
 
 // Without the training files the training part is skipped.
 func TestTrainingWithoutFiles(t *testing.T) {
-	list, err := training(context.Background(), Options{})
+	list, err := trainingCases(compared, full)[0].Run(context.Background(), Options{})
 	if err != nil || len(list) != 1 || list[0].Status != NotRun {
 		t.Errorf("%v, error %v", list, err)
 	}

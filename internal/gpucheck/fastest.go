@@ -3,45 +3,89 @@ package gpucheck
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strings"
 
 	"ppal/constraints"
-	"ppal/cuda"
+	"ppal/cuda/driver"
 	"ppal/internal/bench"
 	"ppal/internal/graphcases"
 	"ppal/models"
 )
 
 // accuracy measures the errors of every kind of products on random 8-bit data with a case's shape.
-// It names the kind with the fastest iteration among those whose errors are at most float32's; the
-// choice of auto should follow this result. iterations holds milliseconds by kind.
-func accuracy(ctx context.Context, o Options, name string, s bench.Shape, iterations map[string]float64) (list []Result, err error) {
-	quarter := max(s.Rows/4, 1)
-	c := graphcases.Network(models.Spec{Inputs: s.Features, Hidden: []int{s.Width}}, []int{quarter, quarter, quarter, quarter},
-		constraints.Sigmoid, true, graphcases.Bytes)
-	all, err := eightBitErrors(ctx, o, c)
+func accuracy(ctx context.Context, o Options, name string) (list []Result, err error) {
+	shape, err := shapeOf(ctx, o, name)
 	if err != nil {
 		return nil, err
 	}
-	best, fastest := math.Inf(1), ""
+	quarter := max(shape.Rows/4, 1)
+	c := graphcases.Network(models.Spec{Inputs: shape.Features, Hidden: []int{shape.Width}}, []int{quarter, quarter, quarter, quarter},
+		constraints.Sigmoid, true, graphcases.Bytes)
+	all, err := eightBitErrors(ctx, o, c)
 	for _, k := range all {
-		accurate := true
 		for i, e := range k.errors {
-			r := Measurement(fmt.Sprintf("%s %v: error of the %s", name, k.products, errorsOf[i]), e, "relative to float64 on the CPU")
-			list = append(list, r)
-			accurate = accurate && e <= all[0].errors[i]
-		}
-		if ms, timed := iterations[k.products.String()]; timed && accurate && ms < best {
-			best, fastest = ms, k.products.String()
+			list = append(list, Measurement(errorName(name, k.products.String(), i), e, "relative to float64 on the CPU"))
 		}
 	}
-	if fastest == "" {
-		return append(list, Skipped(name+": the fastest with float32's accuracy", "none was timed")), nil
+	return list, err
+}
+
+// errorName returns the name of a result of accuracy.
+func errorName(name, products string, i int) string {
+	return fmt.Sprintf("%s %s: error of the %s", name, products, errorsOf[i])
+}
+
+// shapeOf returns the shape of a case.
+func shapeOf(ctx context.Context, o Options, name string) (bench.Shape, error) {
+	for _, c := range timedCases() {
+		if c.name == name {
+			p, err := c.prepare(ctx, o, func(int) (driver.Driver, error) { return o.Open() })
+			if err != nil {
+				return bench.Shape{}, err
+			}
+			return p.Shape(), p.Close()
+		}
 	}
-	r := Measurement(name+": the fastest with float32's accuracy", best, "ms")
-	err = withDevice(o, cuda.Options{}, func(d *cuda.Device) error {
-		r.Detail = fmt.Sprintf("%s; auto is %v", fastest, d.Products(s.Features))
-		return nil
-	})
-	return append(list, r), err
+	return bench.Shape{}, fmt.Errorf("gpu-check: there is no case %s", name)
+}
+
+// fastest names, for each data set, the products with the fastest iteration among the products
+// whose errors are at most float32's. The choice of auto should follow this result.
+func fastest(results []Result) (list []Result) {
+	values := map[string]float64{}
+	names := map[string]bool{}
+	for _, r := range results {
+		if r.Status == Measured {
+			values[r.Name] = r.Value
+		}
+		if name, ok := strings.CutSuffix(r.Name, " float32: error of the scores"); ok {
+			names[name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		best, kind := math.Inf(1), ""
+		for _, c := range timedCases() {
+			ms, timed := values[c.label()+": an iteration"]
+			accurate := c.name == name && timed
+			for i := range errorsOf {
+				e, measured := values[errorName(name, c.products, i)]
+				accurate = accurate && measured && e <= values[errorName(name, "float32", i)]
+			}
+			if accurate && ms < best {
+				best, kind = ms, c.products
+			}
+		}
+		title := name + ": the fastest with float32's accuracy"
+		if kind == "" {
+			list = append(list, Skipped(title, "none was timed"))
+			continue
+		}
+		r := Measurement(title, best, "ms")
+		r.Detail = kind
+		list = append(list, r)
+	}
+	return list
 }

@@ -72,7 +72,7 @@ try() {
 check() { # SECONDS PART [FLAGS...]
   seconds=$1 part=$2
   shift 2
-  try "$seconds" "$part" "$gpu" gpu-check --part "$part" --data-dir "$folder" --out "$out/$part.json" "$@"
+  try "$seconds" "$part" "$gpu" gpu-check --part "$part" --data-dir "$folder" --out "$out/$part.jsonl" "$@"
 }
 
 case $step in
@@ -101,7 +101,7 @@ case $step in
 4) check 410 peers ;;
 5)
   check 100 training
-  try 100 "memcheck" compute-sanitizer --tool memcheck --error-exitcode 86 "$gpu" gpu-check --part small
+  try 100 "memcheck" compute-sanitizer --tool memcheck --error-exitcode 86 "$gpu" gpu-check --part small --case small
   ;;
 esac
 exit $failed

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"gorgonia.org/tensor"
 
@@ -35,37 +36,48 @@ func precisions() []precision {
 	}
 }
 
-// parity compares whole passes of every case with the CPU device, and the vectors' operations with
-// the host's loops.
-func parity(ctx context.Context, o Options) ([]Result, error) {
-	var list []Result
-	for _, p := range precisions() {
-		passes, err := passes(ctx, o, p, graphcases.All(), 0)
-		if err != nil {
-			return list, err
-		}
-		list = append(list, passes...)
-	}
-	windowed, err := passes(ctx, o, precisions()[0], graphcases.All(), windowRows)
-	if err != nil {
-		return list, err
-	}
-	list = append(list, windowed...)
-	for _, window := range []int{0, windowRows} {
-		for _, p := range withDigits() {
-			passes, err := passes(ctx, o, p, eightBitCases(), window)
-			if err != nil {
-				return list, err
+// parityCases compare whole passes of every case with the CPU device, by precision and family, and
+// the vectors' operations with the host's loops. The cases with the shapes of images come first.
+func parityCases() []Case {
+	list := []Case{{Name: "8-bit data", Limit: 2 * time.Minute, Run: func(ctx context.Context, o Options) ([]Result, error) {
+		return eightBit(ctx, o, eightBitCase())
+	}}}
+	add := func(p precision, window int, cases []graphcases.Case) {
+		families := map[string][]graphcases.Case{}
+		var order []string
+		for _, c := range cases {
+			f := family(c)
+			if families[f] == nil {
+				order = append(order, f)
 			}
-			list = append(list, passes...)
+			families[f] = append(families[f], c)
+		}
+		for _, f := range order {
+			list = append(list, Case{Name: p.title(window) + ", " + f, Run: func(ctx context.Context, o Options) ([]Result, error) {
+				return passes(ctx, o, p, families[f], window)
+			}})
 		}
 	}
-	eight, err := eightBit(ctx, o, eightBitCase())
-	if list = append(list, eight...); err != nil {
-		return list, err
+	for _, p := range withDigits() {
+		add(p, 0, eightBitCases())
 	}
-	vectors, err := vectors(o)
-	return append(list, vectors...), err
+	for _, p := range []int{1, 2, 0} { // float32 first
+		add(precisions()[p], 0, graphcases.All())
+	}
+	list = append(list, Case{Name: "vectors", Run: func(_ context.Context, o Options) ([]Result, error) { return vectors(o) }})
+	add(precisions()[0], windowRows, graphcases.All())
+	for _, p := range withDigits() {
+		add(p, windowRows, eightBitCases())
+	}
+	return list
+}
+
+// title returns the name of a precision, with the number of rows at a time if it is not all.
+func (p precision) title(window int) string {
+	if window > 0 {
+		return fmt.Sprintf("%s, %d rows at a time", p.name, window)
+	}
+	return p.name
 }
 
 // windowRows is the number of rows of a window. It is odd, and the larger cases have nine windows.
@@ -144,7 +156,7 @@ func passes(ctx context.Context, o Options, p precision, cases []graphcases.Case
 			}
 			e, same, err := caseError(c, p.dtype, host, graph.On(d))
 			if err != nil {
-				return err
+				return fmt.Errorf("%s: %w", c.Name, err)
 			}
 			if !same {
 				differ++
@@ -162,17 +174,14 @@ func passes(ctx context.Context, o Options, p precision, cases []graphcases.Case
 	if err != nil {
 		return nil, err
 	}
-	title := p.name
-	if window > 0 {
-		title += fmt.Sprintf(", %d rows at a time", window)
-	}
+	title := p.title(window)
 	var list []Result
 	for _, f := range order {
 		r := AtMost(fmt.Sprintf("both halves of %s in %s", f, title), worst[f], p.bound, "relative to float64 on the CPU")
 		r.Detail = "worst: " + at[f]
 		list = append(list, r)
 	}
-	return append(list, AtMost("cases whose runs differ in a bit, in "+title, float64(differ), noDifference, "of "+fmt.Sprint(len(cases)))), nil
+	return append(list, AtMost("cases of "+strings.Join(order, ", ")+" whose runs differ in a bit, in "+title, float64(differ), noDifference, "of "+fmt.Sprint(len(cases)))), nil
 }
 
 // noDifference is a bound of less than one case, because a bound of 0 means no bound.

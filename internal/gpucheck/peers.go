@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"ppal/cuda/driver"
 	"ppal/internal/bench"
@@ -50,64 +51,97 @@ type peerReply struct {
 	Failed       map[string]string  `json:"failed"`
 }
 
-// peers times iterations of ppal, then of PyTorch, then of ppal again.
-func peers(ctx context.Context, o Options) ([]Result, error) {
+// peerCases time iterations of ppal, then of PyTorch, then of ppal again. The products of ppal that
+// PyTorch has the same answer for are one case, because PyTorch's preparation takes longest.
+func peerCases() (list []Case) {
+	type question struct {
+		name string
+		tf32 bool
+	}
+	same := map[question][]timedCase{}
+	var order []question
+	for _, c := range timedCases() {
+		q := question{c.name, c.precision == driver.TF32}
+		if same[q] == nil {
+			order = append(order, q)
+		}
+		same[q] = append(same[q], c)
+	}
+	for _, q := range order {
+		name := q.name + " float32"
+		if q.tf32 {
+			name = q.name + " tf32"
+		}
+		list = append(list, Case{Name: name, Limit: 2 * time.Minute, Run: func(ctx context.Context, o Options) ([]Result, error) {
+			return peersOf(ctx, o, same[q])
+		}})
+	}
+	return list
+}
+
+// peersOf compares cases with PyTorch, which answers once.
+func peersOf(ctx context.Context, o Options, cases []timedCase) (results []Result, err error) {
 	if out, err := exec.CommandContext(ctx, o.Python, "-c", "import torch").CombinedOutput(); err != nil {
 		return []Result{Skipped("PyTorch", fmt.Sprintf("%s -c 'import torch': %v %s", o.Python, err, lastLine(string(out))))}, nil
 	}
-	var results []Result
-	for _, c := range timedCases() {
-		if ctx.Err() != nil {
-			return results, context.Cause(ctx)
+	times := make([][]float64, len(cases))
+	var request peerRequest
+	measure := func() error {
+		for i, c := range cases {
+			ms, s, err := ownTime(ctx, o, c)
+			if err != nil {
+				return err
+			}
+			times[i] = append(times[i], ms)
+			if i == 0 {
+				request = c.request(s)
+			}
 		}
-		o.Log("peers: %s", c.label())
-		r, err := peersOf(ctx, o, c)
-		if err != nil {
-			return results, err
-		}
-		results = append(results, r...)
+		return nil
 	}
-	return results, nil
+	if err := measure(); err != nil {
+		return nil, err
+	}
+	reply, asked := askPyTorch(ctx, o.Python, request)
+	if asked == nil {
+		asked = measure()
+	}
+	for i, c := range cases {
+		results = append(results, c.judgePeers(mean(times[i]), reply)...)
+	}
+	return results, asked
 }
 
-// peersOf compares one case with PyTorch.
-func peersOf(ctx context.Context, o Options, c timedCase) (results []Result, err error) {
+func mean(values []float64) (sum float64) {
+	for _, v := range values {
+		sum += v / float64(len(values))
+	}
+	return sum
+}
+
+// ownTime returns the median milliseconds of a case's iteration, and the case's shape.
+func ownTime(ctx context.Context, o Options, c timedCase) (ms float64, s bench.Shape, err error) {
 	p, err := c.prepare(ctx, o, o.opened(func(d driver.Driver) driver.Driver { return d }))
 	if err != nil {
 		if p != nil {
 			err = errors.Join(err, p.Close())
 		}
-		return []Result{{Name: c.label(), Status: Failed, Detail: err.Error()}}, nil
+		return 0, s, err
 	}
 	defer func() { err = errors.Join(err, p.Close()) }()
 	times, err := turnOf(o, p)
 	if err != nil {
-		return nil, err
+		return 0, s, err
 	}
-	measure := func() (float64, error) {
-		var all []float64
-		for range rounds {
-			one, err := milliseconds(p, times)
-			if err != nil {
-				return 0, err
-			}
-			all = append(all, one)
+	var all []float64
+	for range rounds {
+		one, err := milliseconds(p, times)
+		if err != nil {
+			return 0, s, err
 		}
-		return median(all), nil
+		all = append(all, one)
 	}
-	before, err := measure()
-	if err != nil {
-		return nil, err
-	}
-	reply, err := askPyTorch(ctx, o.Python, c.request(p.Shape()))
-	if err != nil {
-		return []Result{{Name: c.label(), Status: Failed, Detail: err.Error()}}, nil
-	}
-	after, err := measure()
-	if err != nil {
-		return nil, err
-	}
-	return c.judgePeers((before+after)/2, reply), nil
+	return median(all), p.Shape(), nil
 }
 
 // request returns the request to PyTorch for the case.

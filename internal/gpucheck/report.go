@@ -5,51 +5,92 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"ppal/cuda/driver"
 )
 
-// Limit is the longest time of a part.
-const Limit = 10 * time.Minute
-
-// Report is the content of the report file.
+// Report counts and prints the results.
 type Report struct {
-	Version string       `json:"version"` // of this program
-	When    time.Time    `json:"when"`
-	Device  driver.Info  `json:"device"`
-	Parts   []PartReport `json:"parts"`
+	Device driver.Info
+	Parts  []PartReport
 }
 
 // PartReport holds the results of a part.
 type PartReport struct {
-	Name    string   `json:"name"`
-	Seconds float64  `json:"seconds"`
-	Results []Result `json:"results"`
-	Error   string   `json:"error,omitempty"` // why the part could not continue
+	Name    string
+	Seconds float64
+	Results []Result
 }
 
-// Run runs the parts in order, each within the limit, and calls after with the report of each.
-func Run(ctx context.Context, parts []Part, o Options, after func(PartReport) error) error {
+// Line is a line of the report file: the first line describes the device, every other line is a
+// result.
+type Line struct {
+	Version string       `json:"version,omitempty"` // of this program
+	When    time.Time    `json:"when,omitzero"`
+	Device  *driver.Info `json:"device,omitempty"`
+	Part    string       `json:"part,omitempty"`
+	Case    string       `json:"case,omitempty"`
+	Seconds float64      `json:"seconds,omitempty"` // of the case, with its process
+	*Result
+}
+
+// Run runs the cases of the parts in order. It calls each with every case's results as soon as the
+// case has ended, and after with the report of each part. A case that fails, crashes or exceeds its
+// limit is a failed result, and the next case runs.
+func Run(ctx context.Context, parts []Part, o Options, each func([]Line) error, after func(PartReport) error) error {
 	for _, p := range parts {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
 		began := time.Now()
-		limited, stop := context.WithTimeoutCause(ctx, Limit, fmt.Errorf("gpu-check: %s was not done after %v", p.Name, Limit))
-		results, err := p.Run(limited, o)
-		stop()
-		r := PartReport{Name: p.Name, Seconds: time.Since(began).Seconds(), Results: finite(results)}
-		if err != nil {
-			r.Error = err.Error()
+		r := PartReport{Name: p.Name}
+		for _, c := range p.Cases {
+			if !o.selects(p, c) {
+				continue
+			}
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			caseBegan := time.Now()
+			results := finite(runCase(ctx, p, c, o))
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			seconds := time.Since(caseBegan).Seconds()
+			o.Log("%s: %s: %d results, %d failed (%.1f s)", p.Name, c.Name, len(results), failures(results), seconds)
+			r.Results = append(r.Results, results...)
+			if err := each(lines(p.Name, c.Name, seconds, results)); err != nil {
+				return err
+			}
 		}
+		if p.Finish != nil {
+			last := finite(p.Finish(r.Results))
+			r.Results = append(r.Results, last...)
+			if err := each(lines(p.Name, "", 0, last)); err != nil {
+				return err
+			}
+		}
+		r.Seconds = time.Since(began).Seconds()
 		if err := after(r); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// lines returns the report file's lines of a case.
+func lines(part, name string, seconds float64, results []Result) (list []Line) {
+	for i := range results {
+		list = append(list, Line{Part: part, Case: name, Seconds: seconds, Result: &results[i]})
+	}
+	return list
+}
+
+// selects reports whether the options select a case.
+func (o Options) selects(p Part, c Case) bool {
+	return len(o.Cases) == 0 || slices.ContainsFunc(o.Cases, func(text string) bool { return strings.Contains(p.Name+" "+c.Name, text) })
 }
 
 // finite turns results whose values JSON cannot represent into failures that state the value.
@@ -64,17 +105,19 @@ func finite(results []Result) []Result {
 	return results
 }
 
-// Failures counts failed checks, and parts that could not continue.
+// Failures counts failed checks.
 func (r *Report) Failures() int {
 	n := 0
 	for _, p := range r.Parts {
-		if p.Error != "" {
+		n += failures(p.Results)
+	}
+	return n
+}
+
+func failures(results []Result) (n int) {
+	for _, r := range results {
+		if r.Status == Failed {
 			n++
-		}
-		for _, c := range p.Results {
-			if c.Status == Failed {
-				n++
-			}
 		}
 	}
 	return n
@@ -96,9 +139,6 @@ func (p PartReport) WriteTable(out io.Writer) error {
 			}
 		}
 		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\n", r.Name, r.Status, value, bound, r.Detail)
-	}
-	if p.Error != "" {
-		fmt.Fprintf(w, "  %s stopped: %s\n", p.Name, p.Error)
 	}
 	return w.Flush()
 }

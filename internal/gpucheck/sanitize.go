@@ -11,35 +11,39 @@ import (
 	"time"
 )
 
-// sanitizerLimit is the longest time of each tool; both tools fit into a part.
+// sanitizerLimit is the longest time of each tool.
 const sanitizerLimit = 280 * time.Second
 
-// sanitize runs the part small under the tools that check every memory access, if they are
+// sanitizeCases run the part small under the tools that check every memory access, if they are
 // installed and support this device.
-func sanitize(ctx context.Context, o Options) ([]Result, error) {
-	var results []Result
-	tool, missing := findSanitizer(os.Getenv)
-	for _, kind := range []string{"memcheck", "racecheck"} {
-		if missing != nil {
-			results = append(results, Skipped(kind, missing.Error()))
-			continue
-		}
-		o.Log("compute-sanitizer --tool %s", kind)
-		limited, stop := context.WithTimeout(ctx, sanitizerLimit)
-		args := []string{"--tool", kind, "--error-exitcode", "86", o.Self, "gpu-check", "--part", "small"}
-		out, err := exec.CommandContext(limited, tool, args...).CombinedOutput()
-		timedOut := limited.Err() != nil
-		stop()
-		if ctx.Err() != nil {
-			return results, context.Cause(ctx)
-		}
-		if timedOut {
-			results = append(results, Skipped(kind, fmt.Sprintf("it was not done after %v", sanitizerLimit)))
-			continue
-		}
-		results = append(results, sanitized(kind, string(out), err))
+func sanitizeCases() (list []Case) {
+	for _, kind := range []string{"memcheck", "racecheck", "initcheck", "synccheck"} {
+		list = append(list, Case{Name: kind, Limit: sanitizerLimit + caseLimit, Run: func(ctx context.Context, o Options) ([]Result, error) {
+			return sanitize(ctx, o, kind)
+		}})
 	}
-	return results, nil
+	return list
+}
+
+// sanitize runs one tool.
+func sanitize(ctx context.Context, o Options, kind string) ([]Result, error) {
+	tool, missing := findSanitizer(os.Getenv)
+	if missing != nil {
+		return []Result{Skipped(kind, missing.Error())}, nil
+	}
+	limited, stop := context.WithTimeout(ctx, sanitizerLimit)
+	defer stop()
+	args := append([]string{"--tool", kind, "--error-exitcode", "86", o.Self}, append(o.Args, "--part", "small", "--case", "small")...)
+	cmd := exec.CommandContext(limited, tool, args...)
+	cmd.WaitDelay = waitDelay
+	out, err := cmd.CombinedOutput()
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case limited.Err() != nil:
+		return []Result{Skipped(kind, fmt.Sprintf("it was not done after %v", sanitizerLimit))}, nil
+	}
+	return []Result{sanitized(kind, string(out), err)}, nil
 }
 
 // findSanitizer looks for the tool in PATH and in the toolkits' folders.

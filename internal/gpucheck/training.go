@@ -25,18 +25,39 @@ var (
 	full     = size{rowsPerClass: 0, width: 256, iterations: 200}
 )
 
-// training trains on Fashion-MNIST. 200 iterations in float64 must end where the CPU's end. In
+// trainingCases train on Fashion-MNIST. 200 iterations in float64 must end where the CPU's end. In
 // float32, TF32 and with digits, two runs must agree bit for bit and end close to the CPU's run.
-func training(ctx context.Context, o Options) ([]Result, error) {
-	if o.Data == "" {
-		return []Result{Skipped("training on Fashion-MNIST", "the training files are missing")}, nil
+func trainingCases(compared, full size) (list []Case) {
+	add := func(name string, run func(context.Context, Options, *datasets.Images) ([]Result, error)) {
+		list = append(list, Case{Name: name, Run: func(ctx context.Context, o Options) ([]Result, error) {
+			if o.Data == "" {
+				return []Result{Skipped(name, "the training files are missing")}, nil
+			}
+			images, err := datasets.FashionMNISTTraining(o.Data)
+			if err != nil {
+				return nil, err
+			}
+			return run(ctx, o, images)
+		}})
 	}
-	images, err := datasets.FashionMNISTTraining(o.Data)
-	if err != nil {
-		return nil, err
+	for _, products := range trainedProducts {
+		add("ppala in "+products, func(ctx context.Context, o Options, images *datasets.Images) ([]Result, error) {
+			return trainProducts(ctx, o, images, full, products)
+		})
 	}
-	return trainingOn(ctx, o, images, compared, full)
+	for _, method := range trainedMethods {
+		add(method+" in float64", func(ctx context.Context, o Options, images *datasets.Images) ([]Result, error) {
+			return trainMethod(ctx, o, images, compared, method)
+		})
+	}
+	return list
 }
+
+// The products and methods of the training checks.
+var (
+	trainedProducts = []string{"int8x3", "float32", "tf32", "bf16x3"}
+	trainedMethods  = []string{"ppala", "plada", "gdpa"}
+)
 
 // Bounds of the differences after 200 iterations. In float64 the differences are roundings,
 // amplified along the path: little by plain gradient steps, which are compared, and up to 1e-3 by
@@ -48,44 +69,45 @@ const (
 	gapBound       = 2e-2
 )
 
-func trainingOn(ctx context.Context, o Options, images *datasets.Images, compared, full size) (list []Result, err error) {
-	for _, method := range []string{"ppala", "plada", "gdpa"} {
-		var ends [2]trained
-		for i, device := range []string{"cpu", "cuda"} {
-			settings := config.Values{"method": method, "primal": "gradient", "dtype": "float64", "device": device}
-			if ends[i], err = train(ctx, o, images, compared, settings); err != nil {
-				return list, err
-			}
+// trainMethod compares a method's weights in float64 with the CPU's.
+func trainMethod(ctx context.Context, o Options, images *datasets.Images, compared size, method string) (list []Result, err error) {
+	var ends [2]trained
+	for i, device := range []string{"cpu", "cuda"} {
+		settings := config.Values{"method": method, "primal": "gradient", "dtype": "float64", "device": device}
+		if ends[i], err = train(ctx, o, images, compared, settings); err != nil {
+			return nil, err
 		}
-		list = append(list, AtMost(fmt.Sprintf("weights after %d iterations of %s in float64", compared.iterations, method),
-			Distance(ends[1].x, ends[0].x), pathBound, "relative to the CPU's"))
 	}
+	return []Result{AtMost(fmt.Sprintf("weights after %d iterations of %s in float64", compared.iterations, method),
+		Distance(ends[1].x, ends[0].x), pathBound, "relative to the CPU's")}, nil
+}
+
+// trainProducts compares two runs with each other and with the CPU's.
+func trainProducts(ctx context.Context, o Options, images *datasets.Images, full size, products string) (list []Result, err error) {
 	want, err := train(ctx, o, images, full, config.Values{"device": "cpu"})
 	if err != nil {
-		return list, err
+		return nil, err
 	}
-	for _, products := range []string{"float32", "tf32", "bf16x3", "int8x3"} {
-		var runs [2]trained
-		for i := range runs {
-			if runs[i], err = train(ctx, o, images, full, config.Values{"device": "cuda", "products": products}); err != nil {
-				return list, err
-			}
+	var runs [2]trained
+	for i := range runs {
+		if runs[i], err = train(ctx, o, images, full, config.Values{"device": "cuda", "products": products}); err != nil {
+			return nil, err
 		}
-		differ := 0.0
-		if !slices.Equal(runs[0].x, runs[1].x) {
-			differ = 1
-		}
-		var gap float64
-		for j, g := range want.constraints {
-			gap = max(gap, math.Abs(runs[0].constraints[j]-g))
-		}
-		title := fmt.Sprintf("%d iterations of ppala in %s", full.iterations, products)
-		list = append(list,
-			AtMost(title+": two runs differ in a bit", differ, noDifference, ""),
-			AtMost(title+": objective", math.Abs(runs[0].objective/want.objective-1), objectiveBound, "relative to the CPU's"),
-			AtMost(title+": constraints", gap, gapBound, "from the CPU's"))
 	}
-	return list, nil
+	differ := 0.0
+	if !slices.Equal(runs[0].x, runs[1].x) {
+		differ = 1
+	}
+	var gap float64
+	for j, g := range want.constraints {
+		gap = max(gap, math.Abs(runs[0].constraints[j]-g))
+	}
+	title := fmt.Sprintf("%d iterations of ppala in %s", full.iterations, products)
+	return []Result{
+		AtMost(title+": two runs differ in a bit", differ, noDifference, ""),
+		AtMost(title+": objective", math.Abs(runs[0].objective/want.objective-1), objectiveBound, "relative to the CPU's"),
+		AtMost(title+": constraints", gap, gapBound, "from the CPU's"),
+	}, nil
 }
 
 // trained is the result of a run.

@@ -2,9 +2,12 @@ package rundir
 
 import (
 	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"maps"
 	"math"
@@ -22,8 +25,10 @@ type Metrics struct {
 	file interface { // an *os.File
 		io.WriteCloser
 		Truncate(size int64) error
+		Sync() error
 	}
-	size int64 // of complete lines
+	size int64     // of complete lines
+	sum  hash.Hash // SHA-256 of complete lines
 }
 
 var _ trainer.Recorder = (*Metrics)(nil)
@@ -39,7 +44,42 @@ func openMetrics(path string, flags int) (*Metrics, error) {
 	if err != nil {
 		return nil, fmt.Errorf("rundir: %w", err)
 	}
-	return &Metrics{file: f}, nil
+	return &Metrics{file: f, sum: sha256.New()}, nil
+}
+
+// ResumeMetrics opens the file of records and removes everything behind its first size bytes: the
+// records after a checkpoint, and a line that a crash truncated. sum is the SHA-256 of these bytes
+// in hex; for a size of 0, sum does not count. The error wraps ErrRecords if the file does not
+// begin with these bytes.
+func (d Dir) ResumeMetrics(size int64, sum string) (*Metrics, error) {
+	f, err := os.OpenFile(d.Metrics(), os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("rundir: %w", err)
+	}
+	m := &Metrics{file: f, size: size, sum: sha256.New()}
+	if n, err := io.CopyN(m.sum, f, size); err != nil && !errors.Is(err, io.EOF) {
+		return nil, errors.Join(fmt.Errorf("rundir: %w", err), f.Close())
+	} else if own := hex.EncodeToString(m.sum.Sum(nil)); n < size || size > 0 && own != sum {
+		return nil, errors.Join(fmt.Errorf("rundir: %s: %w", d.Metrics(), ErrRecords), f.Close())
+	}
+	if err := f.Truncate(size); err != nil {
+		return nil, errors.Join(fmt.Errorf("rundir: %w", err), f.Close())
+	}
+	if _, err := f.Seek(size, io.SeekStart); err != nil {
+		return nil, errors.Join(fmt.Errorf("rundir: %w", err), f.Close())
+	}
+	return m, nil
+}
+
+// ErrRecords says that a file of records is not the file that the run wrote.
+var ErrRecords = errors.New("the records before the checkpoint are missing or changed")
+
+// Sync makes the records durable, and returns their size in bytes and their SHA-256 in hex.
+func (m *Metrics) Sync() (size int64, sum string, err error) {
+	if err := m.file.Sync(); err != nil {
+		return 0, "", fmt.Errorf("rundir: %w", err)
+	}
+	return m.size, hex.EncodeToString(m.sum.Sum(nil)), nil
 }
 
 // Record implements trainer.Recorder. It returns a *problem.NonFiniteError if a number of the
@@ -54,6 +94,7 @@ func (m *Metrics) Record(r *trainer.Record) error {
 		return fmt.Errorf("rundir: %w", err)
 	}
 	m.size += int64(len(line))
+	m.sum.Write(line)
 	return nil
 }
 

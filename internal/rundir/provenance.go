@@ -1,5 +1,14 @@
 package rundir
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+
+	"go.yaml.in/yaml/v3"
+)
+
 // Provenance describes the origin of a run. config.yaml contains it in addition to the settings.
 type Provenance struct {
 	Schema        int          `yaml:"schema"`
@@ -17,6 +26,27 @@ type Provenance struct {
 	Device        string       `yaml:"device,omitempty"` // what computes, in words
 	Warnings      []string     `yaml:"warnings,omitempty"`
 	Notes         []string     `yaml:"notes,omitempty"`
+}
+
+// ReadProvenance reads the provenance in config.yaml. sum is the SHA-256 of the file, in hex.
+func (d Dir) ReadProvenance() (p Provenance, sum string, err error) {
+	data, err := os.ReadFile(d.Config())
+	if err != nil {
+		return p, "", fmt.Errorf("rundir: %w", err)
+	}
+	var file struct {
+		Provenance Provenance `yaml:"provenance"`
+	}
+	if err := yaml.Unmarshal(data, &file); err != nil {
+		return p, "", fmt.Errorf("rundir: %s: %w", d.Config(), err)
+	}
+	return file.Provenance, SHA256(data), nil
+}
+
+// SHA256 returns the SHA-256 of the data, in hex.
+func SHA256(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }
 
 // DataFile identifies the data that were read: a file with the checksum of its bytes, or the rows

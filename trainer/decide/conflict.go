@@ -18,7 +18,7 @@ const (
 	// the first of them may make the smooth problem feasible.
 	mostConflicts = 2
 	// searchShare is the largest cost of all searches but the last, as a share of the gradient
-	// evaluations.
+	// evaluations, or of the iterations if they are more: quasi-Newton steps at rest evaluate nothing.
 	searchShare = 0.25
 	// searchLeast is the least number of steps of a search; a proof needs 40.
 	searchLeast = 50
@@ -32,7 +32,7 @@ const (
 func (l *loop) searchConflict(last bool) error {
 	c, smooth := &l.conflict, l.f.Smooth
 	c.proof = nil
-	steps := int(min(searchShare*float64(l.at.GradientEvaluations)-c.spent, searchMost))
+	steps := int(min(searchShare*float64(max(l.at.GradientEvaluations, l.at.Iteration))-c.spent, searchMost))
 	if last {
 		steps = max(steps, searchLeast)
 	}

@@ -123,6 +123,10 @@ type loop struct {
 	seconds  float64
 	warnings warnings
 	conflict conflict
+
+	// repeated is the iteration whose record the current round repeats, -1 in the first round.
+	repeated  int
+	gradients int // count of gradients at the start of the current round
 }
 
 // solution is the end of a round.
@@ -133,6 +137,7 @@ type solution struct {
 	nu     []float64       // the method's own multiplier at the end of the round
 	first  bool            // the round is the first round
 	result *trainer.Result // nil after a resume
+	kept   *trainer.Result // the part of result that a checkpoint kept; nil without a checkpoint
 }
 
 const (
@@ -158,7 +163,7 @@ func newLoop(p problem.Problem, m trainer.Method, s trainer.Settings, f Feedback
 		f.Rounds = 0
 	}
 	l := &loop{p: p, m: m, set: s, f: f, theta: 1, before: math.MaxFloat64, shifts: f.Smooth.Map().Shifts(),
-		began: time.Now(), result: &Result{Best: -1}}
+		began: time.Now(), result: &Result{Best: -1}, repeated: -1, gradients: s.ResumeAt.GradientEvaluations}
 	l.warnings.tell = s.Warn
 	l.set.Warn = l.warnings.warn
 	l.set.Tolerance = math.Max(s.Tolerance, solved*f.Target.row())
@@ -185,7 +190,7 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	l.result.State = l.save()
+	l.result.State = l.addRounds(l.state)
 	r, err := l.measure()
 	if err != nil {
 		return false, err
@@ -215,6 +220,7 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 		l.shifts[j] = c + l.theta*(from.Smooth[j]-from.Decisions[j]-c)
 	}
 	l.state = warm(l.state)
+	l.repeated, l.gradients = l.at.Iteration, l.at.GradientEvaluations
 	return true, nil
 }
 
@@ -240,7 +246,7 @@ func (l *loop) solve(ctx context.Context) (trainer.Status, error) {
 	s, share := l.set, l.share()
 	s.Iterations = int(math.Ceil(share * float64(s.Iterations)))
 	if s.Gradients > 0 {
-		s.Gradients = max(l.at.GradientEvaluations+1, int(math.Ceil(share*float64(s.Gradients))))
+		s.Gradients = max(l.gradients+1, int(math.Ceil(share*float64(s.Gradients))))
 	}
 	if s.TimeLimit > 0 {
 		s.TimeLimit = max(1, duration(share*s.TimeLimit.Seconds()-l.seconds))
@@ -250,7 +256,10 @@ func (l *loop) solve(ctx context.Context) (trainer.Status, error) {
 	}
 	s.Resume, s.ResumeAt = l.state, l.at
 	s.IgnoreConflict = true // searchConflict searches after the round
-	s.Recorder = &recorder{to: l.set.Recorder, seconds: l.seconds, repeated: l.repeated(), warnings: &l.warnings}
+	s.Recorder = &recorder{to: l.set.Recorder, seconds: l.seconds, repeated: l.repeated, warnings: &l.warnings}
+	if s.Checkpointer != nil {
+		s.Checkpointer = &checkpointer{s.Checkpointer, l}
+	}
 	l.warnings.begin()
 	r, err := trainer.Train(ctx, l.p, l.m, s)
 	if r != nil {
@@ -263,14 +272,6 @@ func (l *loop) solve(ctx context.Context) (trainer.Status, error) {
 		return trainer.Failed, err
 	}
 	return r.Status, nil
-}
-
-// repeated returns the iteration whose record the next round repeats, or -1 before the first round.
-func (l *loop) repeated() int {
-	if l.result.Result == nil {
-		return -1
-	}
-	return l.at.Iteration
 }
 
 // measure counts the decisions at the iterate and appends the round.
@@ -358,6 +359,8 @@ func (l *loop) finish() error {
 	r := *last
 	if l.best.result != nil {
 		r = *l.best.result
+	} else if k := l.best.kept; k != nil {
+		r.Attainable, r.Decay, r.BestFeasible, r.Warnings, r.Notes = k.Attainable, k.Decay, k.BestFeasible, k.Warnings, k.Notes
 	}
 	if l.conflict.proof != nil {
 		status = trainer.Infeasible

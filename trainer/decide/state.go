@@ -31,10 +31,10 @@ func warm(s *trainer.State) *trainer.State {
 	return &trainer.State{Method: s.Method, Numbers: numbers, Vectors: s.Vectors}
 }
 
-// save returns the state of the method at the last iterate, with the state of the rounds before the
-// end of the current round.
-func (l *loop) save() *trainer.State {
-	s := &trainer.State{Method: l.state.Method, Numbers: maps.Clone(l.state.Numbers), Vectors: maps.Clone(l.state.Vectors)}
+// addRounds returns a copy of the method's state with the state of the rounds before the end of the
+// current round.
+func (l *loop) addRounds(from *trainer.State) *trainer.State {
+	s := &trainer.State{Method: from.Method, Numbers: maps.Clone(from.Numbers), Vectors: maps.Clone(from.Vectors), Texts: from.Texts}
 	s.Numbers[prefix+"loop"] = []float64{float64(l.rounds), l.theta, l.before}
 	s.Numbers[prefix+"shifts"] = slices.Clone(l.shifts)
 	if l.best == nil {
@@ -55,14 +55,28 @@ func (l *loop) save() *trainer.State {
 	return s
 }
 
-// resume restores the state that save returned. A checkpoint within the first round has a state
-// without rounds; resume then continues the first round. The error wraps problem.ErrSettings.
+// resume restores the state that addRounds returned. A state of trainer.Train has no rounds; resume
+// then continues the first round. The error wraps problem.ErrSettings.
 func (l *loop) resume() error {
 	own, rounds, best := split(l.set.Resume)
 	l.state, l.at = own, l.set.ResumeAt
 	if rounds["loop"] == nil {
 		return nil
 	}
+	if err := l.resumeRounds(rounds, best); err != nil {
+		return err
+	}
+	texts := map[string][]string{}
+	for name, v := range l.set.Resume.Texts {
+		if of, ok := strings.CutPrefix(name, prefix); ok {
+			texts[of] = v
+		}
+	}
+	return l.restoreProgress(rounds, texts)
+}
+
+// resumeRounds restores the state of the rounds. best is the method's state at the best round.
+func (l *loop) resumeRounds(rounds map[string][]float64, best *trainer.State) error {
 	if len(rounds["loop"]) != 3 || len(rounds["shifts"]) != len(l.shifts) {
 		return fmt.Errorf("decide: %w: the state has %d shifts for %d bounds: it belongs to another problem", problem.ErrSettings, len(rounds["shifts"]), len(l.shifts))
 	}
@@ -90,7 +104,7 @@ func (l *loop) resume() error {
 // the prefix removed from the names, and best is the method's state at the best round, or nil if s
 // contains no best round.
 func split(s *trainer.State) (own *trainer.State, rounds map[string][]float64, best *trainer.State) {
-	own = &trainer.State{Method: s.Method, Numbers: map[string][]float64{}, Vectors: map[string][]float64{}}
+	own = &trainer.State{Method: s.Method, Numbers: map[string][]float64{}, Vectors: map[string][]float64{}, Texts: map[string][]string{}}
 	kept := &trainer.State{Method: s.Method, Numbers: map[string][]float64{}, Vectors: map[string][]float64{}}
 	rounds = map[string][]float64{}
 	for name, v := range s.Numbers {
@@ -109,6 +123,11 @@ func split(s *trainer.State) (own *trainer.State, rounds map[string][]float64, b
 			rounds[of] = v
 		} else {
 			own.Vectors[name] = v
+		}
+	}
+	for name, v := range s.Texts {
+		if !strings.HasPrefix(name, prefix) {
+			own.Texts[name] = v
 		}
 	}
 	return own, rounds, best

@@ -238,8 +238,15 @@ func (d *perturbed) updateOuter(g []float64) bool {
 	return true
 }
 
-// tighten doubles rho.
+// mostPenalty bounds the rho of quasi-Newton steps. Constraints that cannot be met would double rho
+// until the coefficients overflow float32.
+const mostPenalty = 1e6
+
+// tighten doubles rho up to mostPenalty.
 func (d *perturbed) tighten() bool {
+	if d.rho >= mostPenalty {
+		return false
+	}
 	d.rho *= 2
 	return true
 }

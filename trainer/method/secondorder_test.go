@@ -29,3 +29,12 @@ func TestThePenaltyRisesWhereTheIteratesRunAway(t *testing.T) {
 		t.Errorf("f = %v with a violation of %v, want -1", r.Objective, r.Certificate.Infeasibility)
 	}
 }
+
+// A run at rest ends at the limit on gradients, although its steps evaluate none.
+func TestARunAtRestReachesTheLimitOnGradients(t *testing.T) {
+	r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}},
+		trainer.Settings{Iterations: 100000, RecordEvery: 100000, Gradients: 300})
+	if err != nil || r.Status != trainer.GradientLimit || r.Iterations > 300 {
+		t.Errorf("%v after %d iterations, %v", r.Status, r.Iterations, err)
+	}
+}

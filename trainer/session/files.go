@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"runtime/debug"
 	"time"
 
+	"ppal/internal/checkpoint"
+	"ppal/internal/dirlock"
 	"ppal/internal/plots"
 	"ppal/internal/rundir"
 	"ppal/trainer"
@@ -18,6 +21,18 @@ import (
 type files struct {
 	dir     rundir.Dir
 	metrics *rundir.Metrics // nil after closeMetrics
+	lock    *dirlock.Lock
+	config  string                 // SHA-256 of config.yaml
+	keeper  *keeper                // nil before Optimize, and without checkpoints
+	resumed *checkpoint.Checkpoint // the checkpoint from which the run continues; nil: from the start
+}
+
+// close closes the records and releases the lock. A second call does nothing.
+func (f *files) close() error {
+	if f == nil {
+		return nil
+	}
+	return with(f.closeMetrics(), f.lock.Release())
 }
 
 // Open creates the run's directory, or uses an empty directory, and writes config.yaml and
@@ -32,7 +47,10 @@ func (s *Session) Open(dir string) error {
 		return err
 	}
 	s.files = &files{dir: made}
-	if err := s.begin(); err != nil {
+	if s.files.lock, err = dirlock.Take(string(made)); err == nil {
+		err = s.begin()
+	}
+	if err != nil {
 		return with(err, s.discard())
 	}
 	return nil
@@ -41,6 +59,9 @@ func (s *Session) Open(dir string) error {
 // begin writes the files that a run has before the training.
 func (s *Session) begin() error {
 	d, dir := s.Describe(), s.files.dir
+	if err := dir.CheckSpace(s.space(d)); err != nil {
+		return err
+	}
 	d.Provenance.Schema = rundir.Schema
 	config, err := s.options.Files.Config(d.Provenance)
 	if err != nil {
@@ -49,6 +70,7 @@ func (s *Session) begin() error {
 	if err := rundir.WriteFile(dir.Config(), config); err != nil {
 		return err
 	}
+	s.files.config = rundir.SHA256(config)
 	if d.Preparation != nil {
 		if err := dir.WritePreparation(rundir.Preparation{Features: d.FeatureNames, Preparation: *d.Preparation}); err != nil {
 			return err
@@ -58,9 +80,28 @@ func (s *Session) begin() error {
 	return err
 }
 
+// The sizes of a run's files: its plots and small files, and its vectors of weights. The vectors
+// are the model and, with checkpoints, the state of the largest methods in two checkpoints.
+const (
+	spaceOfFiles      = 1 << 20
+	bytesOfWeight     = 8
+	checkpointVectors = 2 * 8
+)
+
+// space estimates the space for the files of a run in bytes.
+func (s *Session) space(d Description) int64 {
+	vectors := int64(1)
+	if s.options.CheckpointEvery > 0 {
+		vectors += checkpointVectors
+	}
+	return spaceOfFiles + vectors*bytesOfWeight*int64(d.Parameters)
+}
+
 // Save writes the weights, the plots and the summary of a certified run. If no directory is open,
-// Save opens dir and writes the other files too. If the plots fail, Save still writes the summary
-// and returns all errors.
+// Save opens dir and writes the other files too. If a file cannot be written, Save still tries the
+// others. If the weights or the summary cannot be written there, Save writes both into the
+// user's cache and returns a *RescueError. Save then returns all errors, Summary has the summary,
+// and the lock of the directory is released.
 func (s *Session) Save(dir string) error {
 	if s.result == nil {
 		return errors.New("session: nothing has been certified")
@@ -68,14 +109,24 @@ func (s *Session) Save(dir string) error {
 	if err := s.openToSave(dir); err != nil {
 		return err
 	}
-	if err := s.saveModel(); err != nil {
-		return err
-	}
+	failure := s.saveModel(s.files.dir)
+	lost := failure != nil
 	began := time.Now()
-	failure := s.draw()
+	drawn := s.draw()
 	s.spent += time.Since(began)
 	s.summary = s.summarise()
-	return with(failure, s.summary.Write(s.files.dir.Summary()))
+	written := s.summary.Write(s.files.dir.Summary())
+	if written != nil && os.RemoveAll(s.files.dir.Plots()) == nil { // the summary counts for more
+		written = s.summary.Write(s.files.dir.Summary())
+	}
+	failure = with(with(failure, drawn), written)
+	if lost || written != nil {
+		failure = s.rescue(failure)
+	}
+	if failure == nil && s.lost == nil && s.training.Status != trainer.Interrupted {
+		failure = checkpoint.Remove(string(s.files.dir)) // the run needs none
+	}
+	return with(with(s.lost, failure), s.files.close())
 }
 
 // openToSave opens the directory and writes the records, unless a directory is already open.
@@ -166,6 +217,9 @@ func (s *Session) summarise() Summary {
 		}
 	}
 	s.judge(&sum)
+	if s.lost != nil {
+		sum.Error = s.lost.Error()
+	}
 	return sum
 }
 
@@ -204,8 +258,11 @@ func (s *Session) fail(r *trainer.Result, failure error) error {
 	if s.files == nil {
 		return failure
 	}
-	err := s.files.closeMetrics()
+	err := s.files.close()
 	if r == nil || s.last == nil {
+		if s.files.resumed != nil {
+			return with(failure, err)
+		}
 		return with(failure, with(err, s.discard()))
 	}
 	sum := s.commonSummary(r)
@@ -218,7 +275,7 @@ func (s *Session) fail(r *trainer.Result, failure error) error {
 // discard removes the files of the open directory.
 func (s *Session) discard() error {
 	dir := s.files.dir
-	err := s.files.closeMetrics()
+	err := s.files.close()
 	s.files = nil
 	return with(err, dir.Discard())
 }

@@ -78,6 +78,10 @@ type Options struct {
 	// The time between New and Optimize does not count. 0: no limit. Settings.TimeLimit limits the
 	// training time alone.
 	TimeLimit time.Duration
+	// CheckpointEvery is the least wall time between checkpoints in an open directory; a run that is
+	// cancelled writes one, too. Checkpoints take at most a twentieth of the time of the training. 0:
+	// no checkpoints.
+	CheckpointEvery time.Duration
 	// BatchSize is the number of rows of a mini-batch; 0: all rows. Every batch has the same share
 	// of each class.
 	BatchSize int

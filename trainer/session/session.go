@@ -40,6 +40,8 @@ type Session struct {
 	records  []trainer.Record // records from the time without an open directory
 	last     *trainer.Record  // the last record; nil before the first
 	warnings []string
+	lost     error           // why a record could not be written; such a run ends early
+	stop     func()          // ends the training early
 	training *trainer.Result // nil before Optimize
 	result   *Result         // nil before Certify
 	summary  Summary         // the zero value before Save
@@ -106,8 +108,10 @@ func (s *Session) Train(ctx context.Context) (*Result, error) {
 }
 
 // Optimize runs the method. A session can call Optimize once. Each record goes to the open
-// directory and to the recorder of the settings. After an error, Optimize writes a summary of the
-// last record to the open directory; without a record, Optimize removes the directory.
+// directory and to the recorder of the settings. If the directory refuses a record, the training
+// ends as if ctx were cancelled, and Save returns the error. After another error, Optimize writes a
+// summary of the last record to the open directory; without a record, Optimize removes the
+// directory.
 func (s *Session) Optimize(ctx context.Context) (*trainer.Result, error) {
 	if s.training != nil {
 		return nil, errors.New("session: the session has been trained already")
@@ -119,7 +123,11 @@ func (s *Session) Optimize(ctx context.Context) (*trainer.Result, error) {
 	}
 	tell := set.Warn
 	set.Recorder = recorders
+	known := slices.Clone(s.warnings)
 	set.Warn = func(warning string) {
+		if s.files != nil && s.files.resumed != nil && slices.Contains(known, warning) {
+			return // the part of the run before the checkpoint warned
+		}
 		s.warnings = append(s.warnings, warning)
 		if tell != nil {
 			tell(warning)
@@ -133,10 +141,20 @@ func (s *Session) Optimize(ctx context.Context) (*trainer.Result, error) {
 		}
 		set.Deadline = began.Add(limit - s.spent)
 	}
+	if k := newKeeper(s, began); k != nil {
+		s.files.keeper, set.Checkpointer = k, k
+	}
+	if s.files != nil && s.files.resumed != nil {
+		set.Resume, set.ResumeAt = s.files.resumed.State, s.files.resumed.At
+	}
+	ctx, s.stop = context.WithCancel(ctx)
+	defer s.stop()
 	r, err := s.pipeline.Optimize(ctx, set)
 	s.spent += time.Since(began)
 	if err == nil {
-		err = s.files.closeMetrics()
+		if closing := s.files.closeMetrics(); closing != nil {
+			s.lost = with(s.lost, closing)
+		}
 	}
 	if err != nil {
 		return r, s.fail(r, s.nameConstraint(err))
@@ -157,8 +175,9 @@ func (s *Session) Certify() (*Result, error) {
 	return s.result, err
 }
 
-// Close releases the device. The session cannot train or certify afterwards.
-func (s *Session) Close() error { return s.pipeline.Close() }
+// Close releases the device and the lock of the run's directory. The session cannot train or
+// certify afterwards.
+func (s *Session) Close() error { return with(s.pipeline.Close(), s.files.close()) }
 
 // history makes the session a recorder.
 type history Session
@@ -171,13 +190,28 @@ func (h *history) Record(r *trainer.Record) error {
 	own.Constraints, own.Multipliers = slices.Clone(r.Constraints), slices.Clone(r.Multipliers)
 	own.Auxiliary, own.Slack = slices.Clone(r.Auxiliary), slices.Clone(r.Slack)
 	if h.files != nil {
-		if err := h.files.metrics.Record(r); err != nil {
+		if err := h.write(r); err != nil {
 			return err
 		}
 	} else {
 		h.records = append(h.records, own)
 	}
 	h.last = &own
+	return nil
+}
+
+// write writes a record to the open directory. If the file system refuses a record after the first,
+// the training ends, but its weights are not lost.
+func (h *history) write(r *trainer.Record) error {
+	if h.lost != nil {
+		return nil
+	}
+	err := h.files.metrics.Record(r)
+	if err == nil || h.last == nil || errors.As(err, new(*problem.NonFiniteError)) {
+		return err
+	}
+	h.lost = err
+	h.stop()
 	return nil
 }
 

@@ -140,9 +140,8 @@ func place(files []datasets.FileRows, name string) int {
 	return slices.IndexFunc(files, func(f datasets.FileRows) bool { return f.Name == name })
 }
 
-// saveModel writes the weights, then rows.csv, and model.json last.
-func (s *Session) saveModel() error {
-	dir := s.files.dir
+// saveModel writes the weights into the directory, then rows.csv, and model.json last.
+func (s *Session) saveModel(dir rundir.Dir) error {
 	if err := s.pipeline.SaveModel(dir.Model()); err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@
 //
 // The assembler does not know the tile instructions either. A test compares their bytes with
 // another assembler's. A model of the instructions in Go runs the generated assembly in the tests
-// of every machine.
+// of every machine, and `make amx-emulated` runs the machine code in an emulator.
 //
 // The order of the bytes is a [Layout], a property of the tiles. To add tiles with another layout,
 // emit them in ../gen with the features that they need; PackedBytes and Digits follow the layout.

@@ -5,6 +5,8 @@
 //   PPAL_STUB_CAPABILITY  their compute capability (9.0)
 //   PPAL_STUB_VERSION     the driver's version (12040)
 //   PPAL_STUB_FAIL        NAME=CODE: the function NAME does nothing and returns CODE
+//   PPAL_STUB_CRASH       the function with this name ends the process
+//   PPAL_STUB_HANG        the function with this name never returns
 //   PPAL_STUB_WRONG       not empty: a number of every product of integers is wrong
 //   PPAL_STUB_LOG         the file to which calls are logged
 #ifndef STUB_H

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"ppal/internal/config"
+	"ppal/internal/rundir"
+	"ppal/trainer"
+)
+
+// resumeConfig resolves the settings of a run that continues: the settings of its config.yaml, and
+// flags that do not change the result.
+func resumeConfig(values config.Values, f trainFlags) (config.Train, *config.File, error) {
+	refuse := func(format string, args ...any) (config.Train, *config.File, error) {
+		return config.Train{}, nil, &config.Error{Where: "--resume " + f.resume + ":", Problem: fmt.Sprintf(format, args...)}
+	}
+	if f.config != "" || len(f.set) > 0 || values["out"] != "" {
+		return refuse("the run has its own settings and directory; leave out --config, --set and --out")
+	}
+	path := rundir.Dir(f.resume).Config()
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return refuse("there is no %s, so this is no run that can continue; name the directory of a run", path)
+	}
+	file, err := config.ReadFile(path)
+	if err != nil {
+		return config.Train{}, nil, err
+	}
+	before, err := config.Resolve(nil, file)
+	if err != nil {
+		return config.Train{}, nil, err
+	}
+	cfg, err := config.Resolve(values, file)
+	if err != nil {
+		return config.Train{}, nil, err
+	}
+	if names := config.Changes(before, cfg); len(names) > 0 {
+		return refuse("--%s differs from the run's; leave it out, or start a new run with --config %s", strings.Join(names, " and --"), path)
+	}
+	cfg.Out = f.resume
+	return cfg, file, nil
+}
+
+// finished returns the status of a run that is complete; "" if the run can continue.
+func finished(dir string) string {
+	s, err := rundir.ReadSummary(rundir.Dir(dir).Summary())
+	if err != nil || s.Status == string(trainer.Interrupted) || s.Status == string(trainer.Failed) {
+		return ""
+	}
+	return s.Status
+}
+
+// resumeLine returns the command that continues a run.
+func resumeLine(dir string) string {
+	if strings.ContainsFunc(dir, func(c rune) bool {
+		return !strings.ContainsRune("/._-+=:,@%", c) && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
+	}) {
+		dir = "'" + strings.ReplaceAll(dir, "'", `'\''`) + "'"
+	}
+	return "ppal train --resume " + dir
+}

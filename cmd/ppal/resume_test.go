@@ -1,0 +1,70 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+
+	"ppal/trainer/session"
+)
+
+// The command line that an interrupted run prints continues the run. Changed settings, changed data
+// and a finished run are refused or reported in one line.
+func TestResumeCommand(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "it's a run")
+	args := endless(t, dir)
+	cmd := process(args...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	records(t, dir, 2)
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if status := exitStatus(cmd.Wait()); status != exitInterrupted {
+		t.Fatalf("status %d: %s", status, stderr.String())
+	}
+	line := regexp.MustCompile(`(?m)to continue: ppal train --resume (.*)$`).FindStringSubmatch(stderr.String())
+	if want := "'" + strings.ReplaceAll(dir, "'", `'\''`) + "'"; line == nil || line[1] != want {
+		t.Fatalf("the command is %q, want %s", line, want)
+	}
+	run := func(args ...string) outcome {
+		return commandOn(t.Context(), func(a *app) { a.open = session.New }, append([]string{"train", "--resume", dir, "--quiet"}, args...)...)
+	}
+	file := args[2]
+	for _, c := range []struct {
+		flags, want string
+		status      int
+	}{
+		{"--seed 7 --iterations 5", "--iterations and --seed differs", exitUsage},
+		{"--out other", "leave out --config, --set and --out", exitUsage},
+		{"--resume " + filepath.Dir(dir), "no run that can continue", exitUsage},
+	} {
+		got := run(strings.Fields(c.flags)...)
+		if got.status != c.status || !strings.Contains(got.stderr, c.want) || strings.Count(got.stderr, "\n") != 1 {
+			t.Errorf("%s: status %d, want %d with %q: %s", c.flags, got.status, c.status, c.want, got.stderr)
+		}
+	}
+	rows, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, append(rows, "9,9,b,1\n"...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := run(); got.status != exitUsage || !strings.Contains(got.stderr, "is not the file that the run read") {
+		t.Errorf("changed data: status %d: %s", got.status, got.stderr)
+	}
+	if got := command(t.Context(), nil, "train", "--quiet", "--iterations", "3", "--out", filepath.Join(dir, "done")); got.status != exitDone {
+		t.Fatal(got)
+	}
+	got := command(t.Context(), nil, "train", "--resume", filepath.Join(dir, "done"))
+	if got.status != exitDone || !strings.Contains(got.stdout, "nothing to resume") || got.stderr != "" {
+		t.Errorf("a finished run: %+v", got)
+	}
+}

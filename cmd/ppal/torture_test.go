@@ -1,0 +1,200 @@
+package main
+
+import (
+	"encoding/json"
+	"hash/fnv"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/internal/checkpoint"
+	"ppal/internal/racing"
+	"ppal/internal/rundir"
+)
+
+// tortureVariable is the number of kills of each run in TestKilledRunsResume. `make torture` sets
+// the variable.
+const tortureVariable = "PPAL_TORTURE"
+
+// killed are the runs that TestKilledRunsResume kills: every method, and the settings that keep
+// state of their own.
+var killed = map[string][]string{
+	"ppala":           {"--method", "ppala"},
+	"plada":           {"--method", "plada"},
+	"gdpa":            {"--method", "gdpa"},
+	"ssg":             {"--method", "ssg"},
+	"ipp-ssg":         {"--method", "ipp-ssg"},
+	"ipp-conex":       {"--method", "ipp-conex"},
+	"penalty":         {"--method", "penalty"},
+	"gda":             {"--method", "gda"},
+	"alm":             {"--method", "alm"},
+	"unconstrained":   {"--method", "unconstrained"},
+	"adam":            {"--method", "ppala", "--primal", "adam"},
+	"lbfgs":           {"--method", "ppala", "--primal", "lbfgs"},
+	"random output":   {"--method", "ppala", "--output", "random"},
+	"best validation": {"--method", "ppala", "--select", "best-validation"},
+	"decisions":       {"--method", "ppala", "--bounds-on", "decisions"},
+	"confidence":      {"--method", "ppala", "--bounds-on", "decisions", "--confidence", "0.6"},
+}
+
+// killedSlowly are the runs of methods that need another problem. Their data take seconds to make,
+// and only `make torture` kills them.
+var killedSlowly = map[string][]string{
+	"nl-iapial": {"train", "--method", "nl-iapial", "--problem", "mnpc", "--model", "linear", "--phi", "logistic", "--rows-per-class", "30"},
+	"multiplier-model": {"train", "--method", "multiplier-model", "--problem", "if", "--if-form", "sampled", "--dataset", "synthetic-communities",
+		"--model", "linear"},
+}
+
+// Real processes that are killed with SIGKILL at random moments, and then continue, give the
+// weights, the records and the summary of a run that was not interrupted, to the bit.
+func TestKilledRunsResume(t *testing.T) {
+	racing.Skip(t, "it runs many processes")
+	kills, err := strconv.Atoi(os.Getenv(tortureVariable))
+	torture := err == nil
+	if !torture {
+		kills = 1
+	}
+	for n, name := range slices.Sorted(maps.Keys(killed)) {
+		flags := killed[name]
+		for k, batch := range []string{"0", "16"} {
+			full := name == "lbfgs" // needs all rows in each step
+			if !torture && !full && n%2 != k || full && k > 0 {
+				continue // in short: each run once, half of the methods on mini-batches
+			}
+			t.Run(name+" batch "+batch, func(t *testing.T) {
+				args := tiny(t, "", 4000, append([]string{"--record-every", "100", "--tolerance", "0", "--batch-size", batch}, flags...)...)
+				killAndResume(t, kills, args[:len(args):len(args)])
+			})
+		}
+	}
+	if torture {
+		for name, args := range killedSlowly {
+			t.Run(name, func(t *testing.T) { killAndResume(t, kills, append(args, "--iterations", "2000")) })
+		}
+	}
+}
+
+// killAndResume runs the arguments once without an interruption, and once with kills.
+func killAndResume(t *testing.T, kills int, args []string) {
+	t.Parallel()
+	dir := t.TempDir()
+	whole, torn := filepath.Join(dir, "whole"), filepath.Join(dir, "torn")
+	began := time.Now()
+	if text, err := process(append(args, "--out", whole, "--checkpoint-every", "0")...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	length := time.Since(began)
+	h := fnv.New64a()
+	h.Write([]byte(t.Name()))
+	rng := rand.New(rand.NewPCG(h.Sum64(), 1))
+	// next returns the run, or its continuation once the run has its settings.
+	next := func() *exec.Cmd {
+		if _, err := os.Stat(rundir.Dir(torn).Config()); err == nil {
+			return process("train", "--resume", torn, "--checkpoint-every", "1ms", "--allow-violation")
+		}
+		if err := os.RemoveAll(torn); err != nil {
+			t.Fatal(err)
+		}
+		return process(append(args, "--out", torn, "--checkpoint-every", "1ms")...)
+	}
+	resumed := 0
+	for range kills {
+		cmd := next()
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- cmd.Wait() }()
+		awaitCheckpoint(torn, resumed > 0, length)
+		select {
+		case <-done:
+		case <-time.After(time.Duration(rng.Float64() * float64(length/4))):
+			_ = cmd.Process.Kill()
+			<-done
+		}
+		if _, err := checkpoint.Read(torn); err == nil {
+			resumed++
+		}
+		if finished(torn) != "" {
+			break
+		}
+	}
+	if finished(torn) == "" {
+		if text, err := next().CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+	}
+	t.Logf("%d of %d kills left a checkpoint", resumed, kills)
+	sameRun(t, whole, torn)
+}
+
+// awaitCheckpoint waits until the run has written a checkpoint, but for a limited time. A run that
+// continues has the checkpoint of the run before.
+func awaitCheckpoint(dir string, again bool, length time.Duration) {
+	info := func() time.Time {
+		f, err := os.Stat(filepath.Join(dir, checkpoint.Name))
+		if err != nil {
+			return time.Time{}
+		}
+		return f.ModTime()
+	}
+	first := info()
+	for range int(length/time.Millisecond) + 1 {
+		if now := info(); !now.IsZero() && now != first {
+			return
+		}
+		if again && finished(dir) != "" {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// sameRun compares the files of two runs, except the times and the memory.
+func sameRun(t *testing.T, whole, torn string) {
+	t.Helper()
+	for _, path := range []func(d rundir.Dir) string{rundir.Dir.Model, rundir.Dir.Metrics, rundir.Dir.Summary} {
+		name := filepath.Base(path(rundir.Dir(whole)))
+		if diff := cmp.Diff(timeless(t, path(rundir.Dir(whole))), timeless(t, path(rundir.Dir(torn)))); diff != "" {
+			t.Errorf("%s differs (-whole +resumed):\n%.2000s", name, diff)
+		}
+	}
+	for _, name := range []string{checkpoint.Name, ".lock"} {
+		if _, err := os.Stat(filepath.Join(torn, name)); err == nil {
+			t.Errorf("the finished run still has the file %s", name)
+		}
+	}
+}
+
+// timeless returns the contents of a file of a run without the times and the memory: a list of JSON
+// objects, or the text.
+func timeless(t *testing.T, path string) any {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []map[string]any
+	for d := json.NewDecoder(strings.NewReader(string(data))); d.More(); {
+		var object map[string]any
+		if err := d.Decode(&object); err != nil {
+			return string(data)
+		}
+		for key := range object {
+			if strings.HasPrefix(key, "seconds") || key == "peak_bytes" {
+				delete(object, key)
+			}
+		}
+		list = append(list, object)
+	}
+	return list
+}

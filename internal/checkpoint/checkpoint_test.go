@@ -1,0 +1,259 @@
+package checkpoint
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/internal/safetensors"
+	"ppal/trainer"
+	"ppal/trainer/problem"
+)
+
+// example returns a checkpoint that differs for each iteration.
+func example(iteration int) *Checkpoint {
+	x := []float64{float64(iteration), 1. / 3, math.Inf(1), math.Copysign(0, -1), math.NaN()}
+	return &Checkpoint{
+		Program: "v1.2.3", Config: "c0ffee", Records: Prefix{Bytes: 123, SHA256: "beef"}, Warnings: []string{"a <b>\n\"c\" é"},
+		Spent: 3*time.Second + 7, At: problem.Point{Iteration: iteration, GradientEvaluations: 2 * iteration},
+		State: &trainer.State{Method: "ppala", Numbers: map[string][]float64{"k": x, "none": {}},
+			Vectors: map[string][]float64{"iterate": {1, 0.5, -2}, "fine": {0.1}}, Texts: map[string][]string{"run.warnings": {"w"}}},
+	}
+}
+
+func sameBits(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) }
+
+func diff(want, got *Checkpoint) string {
+	return cmp.Diff(want, got, cmp.Comparer(sameBits), cmp.AllowUnexported(problem.Point{}))
+}
+
+func TestWriteAndRead(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Read(dir); !errors.Is(err, ErrNone) {
+		t.Errorf("no file: %v", err)
+	}
+	for k := range 3 {
+		if err := Write(OS{}, dir, example(k)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Read(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := diff(example(k), got); d != "" {
+			t.Errorf("checkpoint %d:\n%s", k, d)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v, want the checkpoint alone", entries, err)
+	}
+	if err := Remove(dir); err != nil {
+		t.Error(err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+		t.Errorf("after Remove: %v, %v", entries, err)
+	}
+}
+
+// The vectors of a run in float32 take 4 bytes for each element.
+func TestNarrow(t *testing.T) {
+	data, err := encode(example(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := safetensors.Read(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tensor := range f.Tensors {
+		want := map[string]safetensors.Dtype{"vectors.iterate": safetensors.F32, "vectors.fine": safetensors.F64}[tensor.Name]
+		if want != "" && tensor.Dtype != want {
+			t.Errorf("%s has the type %s, want %s", tensor.Name, tensor.Dtype, want)
+		}
+	}
+}
+
+// Every change of a single byte, every truncation, and a file of another kind is refused.
+func TestDamaged(t *testing.T) {
+	data, err := encode(example(5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range data {
+		bad := bytes.Clone(data)
+		bad[i] ^= 1
+		c, err := decode(bad)
+		if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrVersion) {
+			t.Fatalf("byte %d changed: %v, %v", i, c, err)
+		}
+		if strings.Contains(err.Error(), "\n") {
+			t.Errorf("byte %d: more than one line: %v", i, err)
+		}
+		if _, err := decode(data[:i]); !errors.Is(err, ErrDamaged) {
+			t.Fatalf("%d bytes: %v", i, err)
+		}
+	}
+	other := strings.Replace(string(data), `"version":"1"`, `"version":"9"`, 1)
+	if _, err := decode([]byte(other)); !errors.Is(err, ErrVersion) {
+		t.Errorf("another version: %v", err)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, Name), data[:50], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(dir); !errors.Is(err, ErrDamaged) {
+		t.Errorf("a truncated file: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, previousName), data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Read(dir); err != nil || got.At.Iteration != 5 {
+		t.Errorf("a truncated file beside the previous checkpoint: %v, %v", got, err)
+	}
+}
+
+// faulty is a file system that fails at its n-th operation, and then fails at every operation, as
+// after a crash: nothing cleans up.
+type faulty struct {
+	OS
+	n     int
+	short bool // a write stores a half before it fails
+	torn  bool // a rename takes place and then fails
+	done  int
+}
+
+// fault reports whether the next operation fails.
+func (f *faulty) fault() bool {
+	f.done++
+	return f.done >= f.n
+}
+
+type faultyFile struct {
+	File
+	f *faulty
+}
+
+func (f *faulty) Create(path string) (File, error) {
+	if f.fault() {
+		return nil, syscall.ENOSPC
+	}
+	file, err := f.OS.Create(path)
+	return faultyFile{file, f}, err
+}
+
+func (f *faulty) Rename(from, to string) error {
+	if !f.fault() {
+		return f.OS.Rename(from, to)
+	}
+	if f.torn {
+		_ = f.OS.Rename(from, to)
+	}
+	return syscall.EIO
+}
+
+func (f *faulty) Remove(path string) error {
+	if f.fault() {
+		return syscall.EIO
+	}
+	return f.OS.Remove(path)
+}
+
+func (f *faulty) SyncDir(dir string) error {
+	if f.fault() {
+		return syscall.EIO
+	}
+	return f.OS.SyncDir(dir)
+}
+
+func (f faultyFile) Write(p []byte) (int, error) {
+	if !f.f.fault() {
+		return f.File.Write(p)
+	}
+	n := 0
+	if f.f.short {
+		n, _ = f.File.Write(p[:len(p)/2])
+		return n, nil // as a broken file system does
+	}
+	return n, syscall.ENOSPC
+}
+
+func (f faultyFile) Sync() error {
+	if f.f.fault() {
+		return syscall.EIO
+	}
+	return f.File.Sync()
+}
+
+// Whichever operation of a write fails, the old or the new checkpoint can be read, and the next
+// write succeeds.
+func TestFaults(t *testing.T) {
+	for _, kind := range []faulty{{}, {short: true}, {torn: true}} {
+		completed := false
+		for n := 1; !completed; n++ {
+			if n > 20 {
+				t.Fatal("a write has more than 20 operations")
+			}
+			dir := t.TempDir()
+			if err := Write(OS{}, dir, example(1)); err != nil {
+				t.Fatal(err)
+			}
+			system := kind
+			system.n = n
+			err := Write(&system, dir, example(2))
+			completed = system.done < n
+			if (err == nil) != completed {
+				t.Errorf("%+v: error %v", system, err)
+			}
+			got, err := Read(dir)
+			if err != nil {
+				t.Fatalf("%+v: %v", system, err)
+			}
+			if k := got.At.Iteration; k != 2 && completed || diff(example(k), got) != "" {
+				t.Errorf("%+v: checkpoint %d: %s", system, k, diff(example(k), got))
+			}
+			if err := Write(OS{}, dir, example(3)); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := Read(dir); err != nil || got.At.Iteration != 3 {
+				t.Errorf("%+v: the next checkpoint: %v, %v", system, got, err)
+			}
+			if _, err := os.Stat(filepath.Join(dir, newName)); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%+v: the new file stays: %v", system, err)
+			}
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	data, err := encode(example(5))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Add(data[:len(data)/2])
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := decode(data)
+		if err != nil {
+			if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrVersion) {
+				t.Errorf("an error of no kind: %v", err)
+			}
+			return
+		}
+		again, err := encode(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := decode(again); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,74 @@
+package method_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"ppal/internal/testproblems"
+	"ppal/trainer"
+	"ppal/trainer/internal/testkit"
+	"ppal/trainer/problem"
+)
+
+// A run that continues from any of its checkpoints gives the records, the weights and the result of
+// the run that was not interrupted, to the bit: for every method and every output.
+func TestCheckpointIsBitIdentical(t *testing.T) {
+	for name, make := range resumable() {
+		t.Run(name, func(t *testing.T) {
+			tp := testkit.Named(t, "abs-branch-and-kink")
+			if strings.HasSuffix(name, "lbfgs") && !strings.HasPrefix(name, "plada") {
+				tp = tp.Split() // quasi-Newton steps need smooth constraints
+			}
+			settings := []trainer.Settings{{Output: trainer.OutputRandom, Seed: 3}}
+			if name == "ppala" { // these settings do not depend on the method
+				settings = append(settings, trainer.Settings{Output: trainer.OutputLast, NearEvery: 4},
+					trainer.Settings{Output: trainer.OutputBest, FeasibilityTolerance: 0.5},
+					trainer.Settings{Output: trainer.OutputBestTrain, Tolerance: 1e-12})
+			}
+			for _, s := range settings {
+				s.Iterations, s.RecordEvery = 80, 7
+				checkpointed(t, tp, make, s)
+			}
+		})
+	}
+}
+
+// checkpointed runs a method once without an interruption, and once from each of its checkpoints.
+func checkpointed(t *testing.T, tp testproblems.Problem, method func() trainer.Method, s trainer.Settings) {
+	fn := testkit.FunctionsOf(tp)
+	run := func(s trainer.Settings, c *testkit.Checkpoints) (*trainer.Result, []float64) {
+		p := testkit.New(t, fn, tp.Start)
+		s.Checkpointer, s.Recorder = c, c
+		r, err := trainer.Train(context.Background(), p, method(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Seconds = 0
+		return r, testkit.Iterate(p)
+	}
+	whole := &testkit.Checkpoints{Asked: []int{2, 50}} // a record is due at iteration 49
+	want, x := run(s, whole)
+	if len(whole.States) == 0 { // a run may end before the second
+		t.Fatal("no checkpoint")
+	}
+	for i, state := range whole.States {
+		s.Resume, s.ResumeAt = state, whole.Points[i]
+		rest := &testkit.Checkpoints{}
+		got, y := run(s, rest)
+		at := whole.Points[i].Iteration
+		for what, diff := range map[string]string{
+			"records": cmp.Diff(whole.After(i), rest.Records, cmpopts.EquateNaNs()),
+			"weights": cmp.Diff(x, y, cmp.Comparer(testkit.SameBits)),
+			"result": cmp.Diff(want, got, cmp.Comparer(testkit.SameBits), cmp.AllowUnexported(problem.Point{}),
+				cmpopts.EquateEmpty()),
+		} {
+			if diff != "" {
+				t.Errorf("%s, from iteration %d: the %s differ (-whole +resumed):\n%s", s.Output, at, what, diff)
+			}
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"ppal/internal/checkpoint"
+	"ppal/internal/dirlock"
+	"ppal/internal/rundir"
+	"ppal/trainer/certify"
+)
+
+// ErrResume marks a run that Resume refuses. The text has the reason.
+var ErrResume = errors.New("cannot resume")
+
+// Resume opens the directory of a run that was interrupted or killed, in place of Open. Optimize
+// then continues from the checkpoint to the same bits as a run without an interruption. Without a
+// checkpoint, Optimize begins at the first iteration. Resume removes the records behind the
+// checkpoint. The session must have the options of the run; another device, or another number of
+// threads, gives a result within the tolerance of rounding errors.
+//
+// The notes say where the run continues, and what differs. The error wraps ErrResume if the
+// checkpoint is damaged or belongs to another version, to other settings or to other data,
+// dirlock.ErrHeld if another process runs in the directory, or comes from the file system.
+func (s *Session) Resume(dir string) (notes []string, err error) {
+	if s.files != nil {
+		return nil, fmt.Errorf("session: the directory %s is open already", s.files.dir)
+	}
+	s.files = &files{dir: rundir.Dir(dir)}
+	if s.files.lock, err = dirlock.Take(dir); err == nil {
+		notes, err = s.resume()
+	}
+	if err != nil {
+		err = with(err, s.files.close())
+		s.files = nil
+		return nil, err
+	}
+	return notes, nil
+}
+
+// resume reads and checks the files of the locked directory.
+func (s *Session) resume() (notes []string, err error) {
+	f := s.files
+	before, sum, err := f.dir.ReadProvenance()
+	if err != nil {
+		return nil, err
+	}
+	refuse := func(format string, args ...any) ([]string, error) {
+		return nil, fmt.Errorf("session: %w %s: "+format, slices.Concat([]any{ErrResume, f.dir}, args)...)
+	}
+	now := s.Describe()
+	if name := changedData(before.Data, now.Data); name != "" {
+		return refuse("%s is not the file that the run read: restore the file, or start a new run", name)
+	}
+	c, err := checkpoint.Read(string(f.dir))
+	fresh := errors.Is(err, checkpoint.ErrNone)
+	switch {
+	case fresh && before.Version != now.Version:
+		return refuse("the version %s of ppal wrote the run, and this is %s: use that version, or start a new run", before.Version, now.Version)
+	case fresh:
+		c, err = &checkpoint.Checkpoint{Config: sum}, nil
+		notes = append(notes, fmt.Sprintf("%s has no checkpoint: the run begins at the first iteration", f.dir))
+	case errors.Is(err, checkpoint.ErrDamaged) || errors.Is(err, checkpoint.ErrVersion):
+		return refuse("%w", err)
+	case err != nil:
+		return nil, err
+	case c.Program != now.Version:
+		return refuse("the version %s of ppal wrote the checkpoint, and this is %s: use that version, or start a new run", c.Program, now.Version)
+	case c.Config != sum:
+		return refuse("config.yaml has changed since the checkpoint: restore the file, or start a new run with --config")
+	default:
+		notes = append(notes, fmt.Sprintf("the run continues after %d iterations", c.At.Iteration))
+		f.resumed = c
+	}
+	f.config = c.Config
+	if before.Device != now.Device {
+		other := fmt.Sprintf("The run began on %s and continued after %d iterations on %s: the result may differ by rounding errors.",
+			before.Device, c.At.Iteration, now.Device)
+		s.options.Files.Notes = append(slices.Clip(s.options.Files.Notes), other)
+		notes = append(notes, other)
+	}
+	if f.metrics, err = f.dir.ResumeMetrics(c.Records.Bytes, c.Records.SHA256); err != nil {
+		if errors.Is(err, rundir.ErrRecords) {
+			return refuse("%w", err)
+		}
+		return nil, err
+	}
+	if !fresh {
+		s.warnings, s.spent = c.Warnings, s.spent+c.Spent
+	}
+	return notes, s.restoreLast()
+}
+
+// restoreLast sets the last record, for the summary of a run that fails before its next record.
+func (s *Session) restoreLast() error {
+	records, err := rundir.ReadMetrics(s.files.dir.Metrics())
+	if err != nil || len(records) == 0 {
+		return err
+	}
+	r := records[len(records)-1]
+	r.Certificate = certify.Certificate{Stationarity: r.Stationarity, Infeasibility: r.Infeasibility, Complementarity: r.Complementarity,
+		Epsilon: max(r.Stationarity, r.Infeasibility, r.Complementarity)}
+	s.last = &r
+	return nil
+}
+
+// changedData returns the name of data that differ between two runs; "" if the data are equal.
+func changedData(before, now []DataFile) string {
+	for i := range max(len(before), len(now)) {
+		switch {
+		case i >= len(now):
+			return before[i].Name
+		case i >= len(before) || before[i].Name != now[i].Name || before[i].Bytes != now[i].Bytes || before[i].SHA256 != now[i].SHA256:
+			return now[i].Name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,291 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/internal/checkpoint"
+	"ppal/internal/dirlock"
+	"ppal/internal/rundir"
+	"ppal/trainer"
+	"ppal/trainer/problem"
+)
+
+// observer is a recorder that calls each at every iteration.
+type observer func(iteration int)
+
+func (observer) Record(*trainer.Record) error { return nil }
+func (o observer) Tick(at *problem.Point)     { o(at.Iteration) }
+
+// interrupt trains in dir, and cancels the training at iteration 123. It returns the session.
+func interrupt(t *testing.T, dir string, change func(o *Options)) *Session {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	s := own(t, func(o *Options) {
+		o.CheckpointEvery = time.Hour
+		o.Settings.Recorder = observer(func(iteration int) {
+			if iteration == 123 {
+				stop()
+			}
+		})
+		if change != nil {
+			change(o)
+		}
+	})
+	if err := s.Open(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Train(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if !s.Resumable() {
+		t.Error("an interrupted run left no checkpoint")
+	}
+	if err := s.Save(""); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// recordsOf returns the records of a run without their times.
+func recordsOf(t *testing.T, dir string) []trainer.Record {
+	t.Helper()
+	list, err := rundir.ReadMetrics(rundir.Dir(dir).Metrics())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range list {
+		list[i].Seconds = 0
+	}
+	return list
+}
+
+// A run that was interrupted and then continues, and a run that was killed before its first
+// checkpoint, give the files of an undisturbed run.
+func TestResume(t *testing.T) {
+	dir := t.TempDir()
+	whole, torn, killed := filepath.Join(dir, "whole"), filepath.Join(dir, "torn"), filepath.Join(dir, "killed")
+	s := own(t, nil)
+	if err := s.Open(whole); err != nil {
+		t.Fatal(err)
+	}
+	want, err := s.Train(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Save(""); err != nil {
+		t.Fatal(err)
+	}
+	interrupt(t, torn, nil)
+	if err := os.Mkdir(killed, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	config, err := os.ReadFile(rundir.Dir(torn).Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{rundir.Dir(killed).Config(): string(config), rundir.Dir(killed).Metrics(): `{"iteration":0,"ep`} {
+		if err := os.WriteFile(name, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{torn, killed} {
+		s := own(t, nil)
+		if _, err := s.Resume(dir); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Train(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Save(""); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(recordsOf(t, whole), recordsOf(t, dir)); diff != "" {
+			t.Errorf("%s: the records differ (-whole +resumed):\n%s", dir, diff)
+		}
+		if diff := cmp.Diff(want.Certificate, got.Certificate); diff != "" {
+			t.Errorf("%s: the certificate differs (-whole +resumed):\n%s", dir, diff)
+		}
+		if diff := cmp.Diff(want.Training.Trend, got.Training.Trend); diff != "" {
+			t.Errorf("%s: the trend differs (-whole +resumed):\n%s", dir, diff)
+		}
+		if _, err := checkpoint.Read(dir); !errors.Is(err, checkpoint.ErrNone) {
+			t.Errorf("%s: a finished run has a checkpoint: %v", dir, err)
+		}
+	}
+}
+
+// Resume refuses a run that does not fit, in one line, and changes no file.
+func TestResumeRefuses(t *testing.T) {
+	alter := func(name, old, new string) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) {
+			path := filepath.Join(dir, name)
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			changed := strings.Replace(string(data), old, new, 1)
+			if changed == string(data) {
+				t.Fatalf("%s does not contain %q", name, old)
+			}
+			if err := os.WriteFile(path, []byte(changed), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	source := filepath.Join(t.TempDir(), "run")
+	interrupt(t, source, nil)
+	for name, c := range map[string]struct {
+		prepare func(t *testing.T, dir string)
+		change  func(o *Options)
+		err     error
+		text    string
+	}{
+		"damaged":         {alter(checkpoint.Name, "numbers.", "nUmbers."), nil, ErrResume, "damaged checkpoint"},
+		"another format":  {alter(checkpoint.Name, `"version":"1"`, `"version":"2"`), nil, ErrResume, "checkpoint of another version"},
+		"another program": {nil, func(o *Options) { o.Files.Version = "v9" }, ErrResume, "the version"},
+		"other settings":  {alter("config.yaml", "iterations: 300", "iterations: 301"), nil, ErrResume, "config.yaml has changed"},
+		"other records":   {alter("metrics.jsonl", `"iteration":0`, `"iteration":9`), nil, ErrResume, "records"},
+		"missing records": {func(t *testing.T, dir string) {
+			if err := os.Truncate(filepath.Join(dir, "metrics.jsonl"), 10); err != nil {
+				t.Fatal(err)
+			}
+		}, nil, ErrResume, "records"},
+		"no settings": {func(t *testing.T, dir string) {
+			if err := os.Remove(filepath.Join(dir, "config.yaml")); err != nil {
+				t.Fatal(err)
+			}
+		}, nil, os.ErrNotExist, "config.yaml"},
+		"another process": {func(t *testing.T, dir string) {
+			l, err := dirlock.Take(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = l.Release() })
+		}, nil, dirlock.ErrHeld, "another ppal is at work"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "run")
+			if err := os.CopyFS(dir, os.DirFS(source)); err != nil {
+				t.Fatal(err)
+			}
+			if c.prepare != nil {
+				c.prepare(t, dir)
+			}
+			before, err := os.ReadFile(filepath.Join(dir, "metrics.jsonl"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := own(t, c.change)
+			_, err = s.Resume(dir)
+			if !errors.Is(err, c.err) || !strings.Contains(err.Error(), c.text) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("error %v, want %v with %q", err, c.err, c.text)
+			}
+			if after, err := os.ReadFile(filepath.Join(dir, "metrics.jsonl")); err != nil || string(after) != string(before) {
+				t.Errorf("the records changed: %v", err)
+			}
+			if s.Dir() != "" {
+				t.Error("the directory is open")
+			}
+		})
+	}
+}
+
+// A run continues on another number of threads, with a note.
+func TestResumeElsewhere(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	interrupt(t, dir, nil)
+	s := own(t, func(o *Options) { o.Device.Threads = 2 })
+	notes, err := s.Resume(dir)
+	if err != nil || len(notes) != 2 {
+		t.Fatalf("%q, %v, want two notes", notes, err)
+	}
+	r, err := s.Train(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Training.Iterations != 300 || r.Certificate.Epsilon > 1e-3 {
+		t.Errorf("%d iterations, epsilon %v", r.Training.Iterations, r.Certificate.Epsilon)
+	}
+	if err := s.Save(""); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.Summary().Notes; len(n) == 0 || !strings.Contains(n[0], "rounding errors") {
+		t.Errorf("notes %q", n)
+	}
+}
+
+// A directory that refuses the weights or the summary does not lose them: they are in the user's
+// cache.
+func TestRescue(t *testing.T) {
+	for _, name := range []string{"model.safetensors", "summary.json"} {
+		cache := t.TempDir()
+		t.Setenv("XDG_CACHE_HOME", cache)
+		dir := filepath.Join(t.TempDir(), "run")
+		s := own(t, nil)
+		if err := s.Open(dir); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Join(dir, name, "in the way"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Train(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		err := s.Save("")
+		var rescued *RescueError
+		if !errors.As(err, &rescued) || !strings.HasPrefix(rescued.Dir, cache) || !strings.Contains(err.Error(), rescued.Dir) || strings.Contains(err.Error(), "\n") {
+			t.Fatalf("%s: error %v, want a *RescueError in %s", name, err, cache)
+		}
+		if s.Summary().Status == "" {
+			t.Errorf("%s: no summary for the table", name)
+		}
+		for _, file := range []string{"model.safetensors", "summary.json", "config.yaml"} {
+			if _, err := os.Stat(filepath.Join(rescued.Dir, file)); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+// A directory that refuses a record ends the training, and keeps the weights.
+func TestRecordRefused(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	var s *Session
+	s = own(t, func(o *Options) {
+		o.Settings.RecordEvery = 10
+		o.Settings.Recorder = observer(func(iteration int) {
+			if iteration == 100 {
+				_ = s.files.metrics.Close()
+			}
+		})
+	})
+	if err := s.Open(dir); err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.Train(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Training.Status != trainer.Interrupted || r.Training.Iterations != 101 {
+		t.Errorf("status %s after %d iterations, want an interruption after 101", r.Training.Status, r.Training.Iterations)
+	}
+	if err := s.Save(""); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("error %v, want the reason of the end", err)
+	}
+	sum, err := rundir.ReadSummary(rundir.Dir(dir).Summary())
+	if err != nil || sum.Error == "" {
+		t.Errorf("the summary: %q, %v", sum.Error, err)
+	}
+	if _, err := os.Stat(rundir.Dir(dir).Model()); err != nil {
+		t.Error(err)
+	}
+}
