@@ -20,7 +20,10 @@ func parquetFile(t *testing.T, numbers []float64, letters string) []byte {
 		pqschema.NewFloat64Node("x", parquet.Repetitions.Required, -1),
 		pqschema.NewByteArrayNode("y", parquet.Repetitions.Required, -1),
 	}, -1)))
-	g := w.AppendRowGroup()
+	g, err := w.AppendRowGroupChecked()
+	if err != nil {
+		t.Fatal(err)
+	}
 	c, err := g.NextColumn()
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 	if err != nil {
 		return err
 	}
-	if cfg.Out != "" {
+	if cfg.Out != "" && f.resume == "" {
 		if err := rundir.Check(cfg.Out); err != nil {
 			return err
 		}

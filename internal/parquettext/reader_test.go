@@ -101,7 +101,10 @@ func written(t testing.TB, groups int, columns []column, properties ...parquet.W
 	w := file.NewParquetWriter(&out, schema.MustGroup(schema.NewGroupNode("schema", parquet.Repetitions.Required, fields, -1)),
 		file.WithWriterProps(parquet.NewWriterProperties(properties...)))
 	for range groups {
-		g := w.AppendRowGroup()
+		g, err := w.AppendRowGroupChecked()
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, c := range columns {
 			if err := writeColumn(g, c); err != nil {
 				t.Fatal(c.name, err)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzReaders checks that every reader of a run's directory returns an error in one line or a value,
-// for any bytes, and that records that were read can be written.
+// FuzzReaders checks that every reader of a run's directory returns an error in one line or a
+// value, for any bytes, and that records that were read can be written.
 func FuzzReaders(f *testing.F) {
 	for _, text := range []string{
 		`{"iteration":0,"epoch":0,"seconds":0.5,"gradient_evaluations":1,"objective":-1,"constraints":[1],"max_violation":1,"feasibility":1,"stationarity":0,"complementarity":0,"multipliers":[0],"auxiliary_multipliers":null,"slack":null,"delta":null,"step_size":null,"test_error":0.5}` + "\n",
