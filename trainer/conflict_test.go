@@ -8,6 +8,7 @@ import (
 	"ppal/trainer/internal/testkit"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
+	"ppal/trainer/step"
 )
 
 // twoSides returns the problem min x^2/2 s.t. x <= -gap, -x <= -gap, with r the indicator of the
@@ -63,7 +64,7 @@ func TestInfeasibleProblemStops(t *testing.T) {
 func TestSearchLeavesTheRunAlone(t *testing.T) {
 	run := func(ignore bool) (*trainer.Result, *testkit.Journal) {
 		l := &testkit.Journal{}
-		r, err := trainer.Train(t.Context(), testkit.Start(t, testkit.Line(), 4), &method.Unconstrained{},
+		r, err := trainer.Train(t.Context(), testkit.Start(t, testkit.Line(), 4), &method.Unconstrained{Primal: step.Settings{Kind: step.Nesterov}},
 			trainer.Settings{Iterations: 300, RecordEvery: 5, Recorder: l, IgnoreConflict: ignore})
 		if err != nil {
 			t.Fatal(err)
@@ -93,7 +94,7 @@ func TestNoSearchAfterFeasibleRecord(t *testing.T) {
 // The trend tells multipliers that still change from multipliers at rest.
 func TestTrend(t *testing.T) {
 	for iterations, moving := range map[int]bool{60: true, 3000: false} {
-		r, err := trainer.Train(t.Context(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{}, trainer.Settings{Iterations: iterations, RecordEvery: 5})
+		r, err := trainer.Train(t.Context(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, trainer.Settings{Iterations: iterations, RecordEvery: 5})
 		if err != nil {
 			t.Fatal(err)
 		}

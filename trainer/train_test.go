@@ -38,7 +38,7 @@ func TestRecordsComeAtTheStartEveryAndLast(t *testing.T) {
 		}
 	}
 	l := &testkit.Journal{}
-	if _, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{},
+	if _, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}},
 		trainer.Settings{Iterations: 1000, Recorder: l}); err != nil {
 		t.Fatal(err)
 	}
@@ -306,7 +306,7 @@ func TestNonFiniteInProxLinear(t *testing.T) {
 func TestOutputs(t *testing.T) {
 	run := func(output trainer.Output, seed uint64) (*trainer.Result, float64, *testkit.Journal) {
 		l, p := &testkit.Journal{}, testkit.Start(t, testkit.Line(), 0)
-		r, err := trainer.Train(context.Background(), p, &method.PPALA{}, trainer.Settings{
+		r, err := trainer.Train(context.Background(), p, &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, trainer.Settings{
 			Iterations: 50, RecordEvery: 1, Output: output, Seed: seed, Recorder: l})
 		if err != nil {
 			t.Fatal(err)

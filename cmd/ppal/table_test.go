@@ -67,7 +67,7 @@ func groupRates(t *testing.T, trained bool) *session.RateTable {
 // tableOf trains the stub with an outcome and returns the result of the command.
 func tableOf(t *testing.T, prepare func(s *stub), flags ...string) outcome {
 	t.Helper()
-	args := append([]string{"train", "--quiet", "--iterations", "5", "--out", filepath.Join(t.TempDir(), "run")}, flags...)
+	args := append([]string{"train", "--quiet", "--iterations", "5", "--primal", "nesterov", "--out", filepath.Join(t.TempDir(), "run")}, flags...)
 	got := command(t.Context(), prepare, args...)
 	for line := range strings.Lines(got.stdout) {
 		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > tableWidth && !strings.HasPrefix(line, "files") {

@@ -128,7 +128,7 @@ func missing(r run) string {
 func execute(t *testing.T, program string, r run) outcome {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "run")
-	args := append([]string{"train", "--allow-violation", "--device", "cpu", "--threads", "2", "--quiet", "--out", out}, strings.Fields(r.flags)...)
+	args := append([]string{"train", "--allow-violation", "--device", "cpu", "--threads", "2", "--quiet", "--out", out}, append(strings.Fields(r.flags), r.step()...)...)
 	if r.simd != "" {
 		args = append(args, "--simd", r.simd)
 	}

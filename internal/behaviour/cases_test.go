@@ -1,6 +1,9 @@
 package behaviour
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // run is one row of the table: its name, the flags of ppal train, and its requirements.
 type run struct {
@@ -10,6 +13,21 @@ type run struct {
 	vnni  bool   // needs 8-bit products
 	data  bool   // needs the published data sets
 	file  bool   // reads the shared fixture testdata/rows.csv
+	auto  bool   // the program chooses the primal step; the other rows have first-order steps
+}
+
+// step returns the flags that keep a run on first-order steps, if its own flags do not choose a
+// step.
+func (r run) step() []string {
+	if r.auto || strings.Contains(r.flags, "--primal") || strings.Contains(r.flags, "--preset paper") || strings.Contains(r.flags, "--x-step inner") {
+		return nil
+	}
+	for _, method := range []string{"gdpa", "ssg", "ipp-ssg", "ipp-conex", "multiplier-model", "penalty", "gda"} {
+		if slices.Contains(strings.Fields(r.flags), method) {
+			return nil
+		}
+	}
+	return []string{"--primal", "nesterov"}
 }
 
 // The flags that most rows share. Each run takes much less than a second.
@@ -73,6 +91,13 @@ func runs() []run {
 		{name: "dp-adult-ppala", flags: tables + "--problem dp --dataset adult", simd: "avx512", data: true},
 		{name: "dp-bank", flags: tables + "--problem dp --dataset bank", simd: "avx2", data: true},
 		{name: "eo-compas", flags: tables + "--problem eo --dataset compas", simd: "avx2", data: true},
+		{name: "auto-mnpc", flags: pictures + "--products float32", simd: "avx2", auto: true},
+		{name: "auto-mnpc-float64", flags: pictures + "--dtype float64", simd: "avx512", auto: true},
+		{name: "auto-mnpc-batches", flags: pictures + "--batch-size 32 --products float32", simd: "avx2", auto: true},
+		{name: "auto-mnpc-relu", flags: pictures + "--activation relu --products float32", simd: "avx2", auto: true},
+		{name: "auto-dp", flags: tables + "--problem dp", simd: "avx2", auto: true},
+		{name: "auto-dp-plada", flags: tables + "--problem dp --method plada", simd: "avx2", auto: true},
+		{name: "auto-decisions", flags: tables + "--minimize fnr --subject-to fpr<=0.05 --dataset synthetic-compas", simd: "avx2", auto: true},
 		{name: "if-communities", flags: groups + "--dataset communities", simd: "avx2", data: true},
 	}
 	for _, method := range strings.Fields("plada gdpa ssg ipp-ssg ipp-conex penalty gda alm unconstrained") {

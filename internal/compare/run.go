@@ -12,6 +12,7 @@ import (
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/problem"
+	"ppal/trainer/step"
 )
 
 // Trial is one training run: *session.Session.
@@ -133,7 +134,7 @@ func (r *runner) all(ctx context.Context, jobs []job) ([]Run, error) {
 // one executes a job, or reads the records that an earlier comparison saved.
 func (r *runner) one(ctx context.Context, j job) (Run, error) {
 	run := Run{Contender: j.contender, Seed: j.seed}
-	cfg, err := config.Resolve(j.values, nil)
+	cfg, err := resolve(j.values)
 	if err != nil {
 		return run, fmt.Errorf("%s: %w", j.contender, err)
 	}
@@ -249,4 +250,14 @@ func (w *watcher) Tick(at *problem.Point) {
 	}
 	w.r.shares[w.part] = w.r.study.Budget.spent(at, time.Since(w.began).Seconds())
 	w.r.tell(w.part)
+}
+
+// resolve completes the settings of a run. All methods of a comparison have equal primal steps, as
+// in the paper: without a given primal step, an automatic choice is nesterov.
+func resolve(values config.Values) (config.Train, error) {
+	cfg, err := config.Resolve(values, nil)
+	if err == nil && values["primal"] == "" {
+		cfg = cfg.WithPrimal(step.Nesterov)
+	}
+	return cfg, err
 }

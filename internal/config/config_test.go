@@ -120,8 +120,8 @@ func TestRefusedFlags(t *testing.T) {
 		{"delta0=0.5", "--delta0 0.5: used only with --delta harmonic (now power)"},
 		{"regularizer=none theta=2", "--theta 2: used only with --regularizer ball (now none)"},
 		{"model=linear hidden=3", "--hidden 3: used only with --model mlp (now linear)"},
-		{"primal=adam momentum=0.9", "--momentum 0.9: used only with --primal nesterov (now adam)"},
-		{"primal=adam eta-scale=fixed", "--eta-scale fixed: used only with --primal nesterov or gradient (now adam)"},
+		{"primal=adam momentum=0.9", "--momentum 0.9: used only with --primal auto or nesterov (now adam)"},
+		{"primal=adam eta-scale=fixed", "--eta-scale fixed: used only with --primal auto, nesterov or gradient (now adam)"},
 		{"primal=adam eta=auto", "--eta auto: the adam step does not support auto; give a number"},
 		{"primal=gradient eta-scale=fixed", "--eta auto: --eta-scale fixed does not support auto; give a number"},
 		{"method=gdpa gdpa-step=auto", "--gdpa-step auto: needs --primal nesterov"},
@@ -286,6 +286,7 @@ func TestRefusedFiles(t *testing.T) {
 
 func TestTrainerMethod(t *testing.T) {
 	practical := step.Settings{Momentum: 0.99}
+	nesterov := step.Settings{Kind: step.Nesterov, Momentum: 0.99}
 	perturbation := method.Perturbation{Alpha: 10, Beta: 0.2, Tau: 0.135, DeltaP: 0.05, DeltaQ: 1}
 	inner := perturbation
 	inner.Tau, inner.DeltaP = 0.09, 0.1
@@ -301,8 +302,10 @@ func TestTrainerMethod(t *testing.T) {
 		{"method=plada x-step=inner:4 mu-step=box", &method.PLADA{Perturbation: inner, Primal: step.Settings{Kind: step.Gradient},
 			XStep: method.Inner, InnerSteps: 4, BoxStep: true, Tolerance: 1e-3}},
 		{"method=gdpa gdpa-step-decay=constant", &method.GDPA{Step: 1e-3, ConstantStep: true, Penalty: 1, Perturbation: 0.1}},
-		{"method=gdpa primal=nesterov gdpa-step=auto", &method.GDPA{Automatic: true, Penalty: 1, Perturbation: 0.1, Primal: &practical}},
-		{"method=penalty", &method.Penalty{Primal: practical, Coefficient: 10, Growth: 1, Period: 100}},
+		{"method=ppala primal=nesterov", &method.PPALA{Perturbation: perturbation, Primal: nesterov, Tolerance: 1e-3}},
+		{"method=ppala primal=lbfgs", &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}, Tolerance: 1e-3}},
+		{"method=gdpa primal=nesterov gdpa-step=auto", &method.GDPA{Automatic: true, Penalty: 1, Perturbation: 0.1, Primal: &nesterov}},
+		{"method=penalty", &method.Penalty{Primal: nesterov, Coefficient: 10, Growth: 1, Period: 100}},
 		{"method=gda primal=adam", &method.GDA{Primal: step.Settings{Kind: step.Adam, Eta: 3e-3}, DualStep: 0.05}},
 		{"method=alm", &method.ALM{Primal: practical, Penalty: 10, Inner: 20}},
 		{"method=unconstrained", &method.Unconstrained{Primal: practical}},
@@ -325,7 +328,7 @@ func TestTrainerMethod(t *testing.T) {
 			}
 			private := cmpopts.IgnoreUnexported(method.PPALA{}, method.PLADA{}, method.GDPA{}, method.Penalty{},
 				method.GDA{}, method.ALM{}, method.Unconstrained{}, method.SSG{}, method.IPPSSG{}, method.IPPConEx{},
-				method.MultiplierModel{}, method.NLIAPIAL{})
+				method.MultiplierModel{}, method.NLIAPIAL{}, step.Settings{})
 			if diff := cmp.Diff(tc.want, got, private, cmpopts.EquateApprox(1e-15, 0)); diff != "" {
 				t.Error(diff)
 			}

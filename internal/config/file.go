@@ -13,6 +13,7 @@ import (
 
 	"ppal/internal/rundir"
 	"ppal/trainer/session"
+	"ppal/trainer/step"
 )
 
 // File holds the settings of a YAML file, not yet resolved.
@@ -196,7 +197,11 @@ func (t Train) YAML(provenance any) ([]byte, error) {
 	}
 	var list []rundir.Setting
 	settings := t.bind()
+	automatic := t.Options[namePrimal] == step.Auto.String()
 	for _, k := range Keys() {
+		if automatic && k.Name != namePrimal && k.DependsOn(namePrimal) {
+			continue // a given setting of a first-order step would choose this step
+		}
 		if text := settings.lookup(k.Name); k.Name != "out" && text != "" {
 			list = append(list, rundir.Setting{Name: k.Name, Value: k.inFile(text), Group: k.Group, Note: notes[k.Name]})
 		}

@@ -126,7 +126,7 @@ func newResolver(given map[string]setting, lenient bool) (*resolver, error) {
 		r.options[o.Name] = o
 		delete(r.foreign, o.Name)
 	}
-	return r, nil
+	return r, r.implyPrimal()
 }
 
 // implyDataset sets the data set csv if a file is given without a data set.

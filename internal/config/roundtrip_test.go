@@ -35,7 +35,7 @@ func TestSessionWritesWhatTheCommandReads(t *testing.T) {
 		"record-every=3 near-stationarity=2 init=start.safetensors output=random", "device=cuda:2 products=tf32 micro-batch=100",
 		"device=cpu simd=avx2 products=int8x2 threads=3 memory-limit=3GB", "memory-limit=none", "engine=gorgonia dtype=float64",
 		"method=plada delta=harmonic mu-step=box sigma0=0.5 slack-cap=3 slack-start=zero", "method=plada x-step=inner:4",
-		"primal=adam", "primal=gradient eta-scale=fixed eta=0.01", "momentum=0.9 alpha=3 beta=0.3 tau=0.1 delta-p=0.2 delta-q=0.9",
+		"primal=adam", "primal=lbfgs", "method=alm primal=nesterov", "method=plada alpha=5", "primal=gradient eta-scale=fixed eta=0.01", "momentum=0.9 alpha=3 beta=0.3 tau=0.1 delta-p=0.2 delta-q=0.9",
 		"method=gdpa primal=nesterov gdpa-step=auto gdpa-ratio=1.01", "method=gdpa gdpa-step-decay=constant gdpa-penalty=2 gdpa-perturbation=0.2",
 		"problem=dp method=ssg ssg-violation-rule=decay ssg-step-rule=constant ssg-step=0.2", "problem=if method=ipp-ssg ipp-ssg-rho=2 ipp-ssg-bound=3",
 		"problem=dp method=ipp-conex ipp-conex-restart=true ipp-conex-t0=4",

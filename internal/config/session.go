@@ -19,8 +19,8 @@ import (
 func (t Train) SessionOptions(dataDir string) (session.Options, error) {
 	o := session.Options{
 		Model: t.spec(), BatchSize: t.BatchSize, Init: t.Init, Device: t.Device.Device,
-		Files: session.Files{Config: t.used},
 	}
+	o.Files.Config = func(p session.Provenance) ([]byte, error) { return t.chosen(o.Method).used(p) }
 	for _, n := range t.Notes() {
 		o.Files.Notes = append(o.Files.Notes, n.String())
 	}

@@ -172,7 +172,7 @@ func TestInfeasibleStart(t *testing.T) {
 // TestLimits checks the limits on gradients and time, and that a cancelled context ends the rounds.
 func TestLimits(t *testing.T) {
 	l := newLending(t, 600, 2, 0.02)
-	r, err := decide.Train(t.Context(), l.problem, &method.PPALA{}, trainer.Settings{Iterations: 100000, Gradients: 70}, l.feedback)
+	r, err := decide.Train(t.Context(), l.problem, &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, trainer.Settings{Iterations: 100000, Gradients: 70}, l.feedback)
 	if err != nil || r.Status != trainer.GradientLimit || r.Point.GradientEvaluations > 72 || len(r.Rounds) < 2 {
 		t.Errorf("%v after %d gradients and %d rounds, %v", r.Status, r.Point.GradientEvaluations, len(r.Rounds), err)
 	}

@@ -120,5 +120,5 @@ func (m *ALM) Options() []*option.Option {
 		option.Number("alm-penalty", &m.Penalty, option.Positive, "set the penalty c of the augmented Lagrangian").
 			Or(option.Float(DefaultALMPenalty)),
 		option.Count("alm-inner", &m.Inner, option.AtLeast(1), "set the number of x-steps between updates of the multipliers").
-			Or(strconv.Itoa(DefaultALMInner)).In("iterations"))
+			Or(strconv.Itoa(DefaultALMInner)).In("iterations").With(step.IfFirstOrder()))
 }

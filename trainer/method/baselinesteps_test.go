@@ -26,12 +26,12 @@ func TestGDPAStepsByHand(t *testing.T) {
 		{"capped rule", method.GDPA{Primal: &gradient}, handStep{schedule: alpha}, nil},
 		{"automatic", method.GDPA{Primal: &gradient, Automatic: true}, handStep{}, nil},
 		{"adam", method.GDPA{Primal: &step.Settings{Kind: step.Adam}}, handStep{kind: step.Adam, schedule: alpha}, nil},
-		{"nesterov", method.GDPA{Primal: &step.Settings{}, Automatic: true}, handStep{momentum: 0.99}, nil},
+		{"nesterov", method.GDPA{Primal: &step.Settings{}, Automatic: true}, handStep{kind: step.Nesterov, momentum: 0.99}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			m, s, beta := test.m, test.hand, test.beta
 			m.Step, m.Penalty, m.Perturbation = 0.03, 2, 0.2
-			if s.kind == step.Nesterov && s.momentum == 0 {
+			if s.kind == step.Auto {
 				s.kind = step.Gradient
 			}
 			s.c = 2 // beta_0

@@ -18,6 +18,9 @@ type firstOrder struct {
 
 // init prepares a run with the rule's own primal step.
 func (f *firstOrder) init(rule trainer.DualRule, p problem.Problem, at *problem.Point) error {
+	if m, ok := rule.(trainer.Method); ok {
+		ChoosePrimal(m, p)
+	}
 	if a, ok := rule.(augmentedRule); ok && rule.PrimalStep().Kind == step.LBFGS {
 		return f.initSecond(a, p, at, trainer.DefaultFeasibilityTolerance)
 	}

@@ -70,7 +70,9 @@ func (m *GDA) VisitDual(v problem.StateVisitor) { v.Numbers("gda.multipliers", m
 
 // Options implements Method.
 func (m *GDA) Options() []*option.Option {
-	return append(m.Primal.Options(),
+	primal := m.Primal.Options()
+	primal[0].Or(step.Nesterov.String())
+	return append(primal,
 		option.Number("gda-dual-step", &m.DualStep, option.Positive, "set the step size of the multipliers").
 			Or(option.Float(DefaultGDADualStep)))
 }

@@ -148,9 +148,9 @@ func (m *GDPA) Options() []*option.Option {
 			if m.Primal == nil {
 				return "gradient"
 			}
-			return m.Primal.Kind.String()
+			return primalOf(m).String()
 		}, func(word string) {
-			if primal.Kind, _ = step.Parse(word); primal.Kind == step.Gradient {
+			if primal.Kind, _ = step.Parse(word); primal.Kind == step.Gradient || primal.Kind == step.Auto {
 				m.Primal = nil // the published step
 			} else {
 				m.Primal = primal
@@ -165,7 +165,7 @@ func (m *GDPA) Options() []*option.Option {
 		}, "set the first step size alpha_0; auto, with --primal nesterov, follows the measured curvature", "auto").
 			Or(option.Float(DefaultGDPAStep)).
 			Check(func() string {
-				if m.Automatic && (m.Primal == nil || m.Primal.Kind != step.Nesterov) {
+				if m.Automatic && (m.Primal == nil || primalOf(m) != step.Nesterov) {
 					return "needs --primal nesterov"
 				}
 				return ""

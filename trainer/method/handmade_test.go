@@ -121,9 +121,9 @@ func handKinds() map[string]struct {
 		hand handStep
 	}
 	return map[string]kind{
-		"nesterov":        {step.Settings{}, handStep{momentum: 0.99}},
-		"nesterov capped": {step.Settings{Eta: 1e-3, Momentum: 0.51}, handStep{eta: 1e-3, momentum: 0.51}},
-		"nesterov fixed":  {step.Settings{Eta: 0.02, Fixed: true}, handStep{eta: 0.02, fixed: true, momentum: 0.99}},
+		"nesterov":        {step.Settings{Kind: step.Nesterov}, handStep{kind: step.Nesterov, momentum: 0.99}},
+		"nesterov capped": {step.Settings{Kind: step.Nesterov, Eta: 1e-3, Momentum: 0.51}, handStep{kind: step.Nesterov, eta: 1e-3, momentum: 0.51}},
+		"nesterov fixed":  {step.Settings{Kind: step.Nesterov, Eta: 0.02, Fixed: true}, handStep{kind: step.Nesterov, eta: 0.02, fixed: true, momentum: 0.99}},
 		"gradient": {step.Settings{Kind: step.Gradient, Eta: 0.02, Fixed: true},
 			handStep{kind: step.Gradient, eta: 0.02, fixed: true}},
 		"gradient rule": {step.Settings{Kind: step.Gradient}, handStep{kind: step.Gradient}},

@@ -89,7 +89,7 @@ func binding(tp testproblems.Problem) bool {
 
 // table returns every method of the package, some of them in several forms.
 func table() []entry {
-	rule, quasi := step.Settings{Kind: step.Gradient}, step.Settings{Kind: step.LBFGS}
+	momentum, rule, quasi := step.Settings{Kind: step.Nesterov}, step.Settings{Kind: step.Gradient}, step.Settings{Kind: step.LBFGS}
 	boxed := where("quasi-Newton steps do not support a box", func(tp testproblems.Problem) bool { return tp.Lower != nil })
 	slow := func(names ...string) map[string]string {
 		return because("slower than the table's iterations", names...)
@@ -109,11 +109,11 @@ func table() []entry {
 		"abs-kink", "abs-two-kinks", "abs-circle-kink", "abs-circle-branch", "max-one-piece", "max-of-abs", "hinge-branch", "hinge-kink",
 		"HS2", "HS4", "HS12", "HS17", "HS23", "HS29", "HS30", "HS33", "HS34", "HS44", "HS45", "HS65", "HS66", "HS76", "HS113")
 	return append(switchingTable(), []entry{
-		{name: "ppala", make: func() trainer.Method { return &method.PPALA{} }, tolerance: 1e-6,
+		{name: "ppala", make: func() trainer.Method { return &method.PPALA{Primal: momentum} }, tolerance: 1e-6,
 			cannot: either(perturbed, tuned("HS86"))},
 		{name: "ppala gradient", make: func() trainer.Method { return &method.PPALA{Primal: rule} }, tolerance: 1e-6,
 			cannot: either(perturbed, tuned("HS86"), slow("qp-random-50x20", "rosenbrock-disc", "HS1", "HS29", "HS34", "HS44", "HS65", "HS66"))},
-		{name: "plada", make: func() trainer.Method { return &method.PLADA{} }, tolerance: 1e-6, kinks: true,
+		{name: "plada", make: func() trainer.Method { return &method.PLADA{Primal: momentum} }, tolerance: 1e-6, kinks: true,
 			cannot: either(perturbed, tuned("HS86"), slow("qp-random-50x20"))},
 		{name: "plada box", make: func() trainer.Method {
 			// The step on the box is rho times as long and needs a delta_k that falls sooner.
@@ -143,7 +143,7 @@ func table() []entry {
 		}, tolerance: 1e-6, cannot: either(scaled, oscillates, slow("HS1", "HS57"))},
 		{name: "alm", make: func() trainer.Method { return &method.ALM{Primal: step.Settings{Momentum: 0.9}} }, tolerance: 1e-6,
 			cannot: either(scaled, slow("rosenbrock-cubic-line", "HS33", "HS57", "HS113"))},
-		{name: "unconstrained", make: func() trainer.Method { return &method.Unconstrained{} }, tolerance: 1e-6,
+		{name: "unconstrained", make: func() trainer.Method { return &method.Unconstrained{Primal: momentum} }, tolerance: 1e-6,
 			cannot: either(scaled, where("the constraints move the minimiser", binding))},
 	}...)
 }

@@ -89,11 +89,11 @@ func TestZeroValueHasTheDefaults(t *testing.T) {
 		case "gdpa":
 			variants = append(variants, map[string]string{"primal": "nesterov"}, map[string]string{"primal": "adam"})
 		case "ppala", "plada", "gda", "alm", "penalty", "unconstrained":
-			variants = append(variants, map[string]string{"primal": "gradient"}, map[string]string{"primal": "adam"},
+			variants = append(variants, map[string]string{"primal": "nesterov"}, map[string]string{"primal": "gradient"}, map[string]string{"primal": "adam"},
 				map[string]string{"primal": "gradient", "eta-scale": "fixed", "eta": "0.01"})
 		}
 		if d.Name == "ppala" || d.Name == "plada" {
-			variants = append(variants, map[string]string{"delta": "harmonic"}, map[string]string{"alpha": "3"})
+			variants = append(variants, map[string]string{"primal": "nesterov", "delta": "harmonic"}, map[string]string{"primal": "nesterov", "alpha": "3"})
 		}
 		if d.Name == "plada" {
 			variants = append(variants, map[string]string{"x-step": "inner:10", "primal": "gradient"})

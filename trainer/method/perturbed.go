@@ -362,7 +362,7 @@ func (s *Perturbation) options(slackRatio float64, rule string) []*option.Option
 		option.Either("slack-start", &s.ZeroSlack, "residual", "zero", "residual: start the slack at max(0, -g(x_0)); zero: start it at 0"),
 	}
 	for _, o := range list { // quasi-Newton steps replace the schedules
-		o.With(option.If("primal", "nesterov", "gradient", "adam"))
+		o.With(step.IfFirstOrder())
 	}
 	return list
 }

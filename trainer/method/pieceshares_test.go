@@ -105,7 +105,7 @@ func TestAbsoluteValuesAsAnyMaxima(t *testing.T) {
 
 // The x-step for maxima allocates nothing except the eigenvalues.
 func TestPieceSharesDoNotAllocate(t *testing.T) {
-	p, m := handProblem(t, threePieces(0)), &method.PLADA{}
+	p, m := handProblem(t, threePieces(0)), &method.PLADA{Primal: step.Settings{Kind: step.Nesterov}}
 	at := &problem.Point{Constraints: make([]float64, 1)}
 	var err error
 	if at.Objective, err = p.Forward(at.Constraints); err != nil {

@@ -115,6 +115,7 @@ func (m *PLADA) validate() error {
 
 // Init implements trainer.Method.
 func (m *PLADA) Init(p problem.Problem, at *problem.Point) error {
+	ChoosePrimal(m, p)
 	if m.Primal.Kind == step.LBFGS {
 		return m.initSmooth(p, at)
 	}
@@ -313,14 +314,14 @@ func (m *PLADA) Conclude(at *problem.Point, _ certify.Certificate) (warnings, no
 // Options implements Method.
 func (m *PLADA) Options() []*option.Option {
 	primal := m.Primal.Options()
-	primal[0].For("gradient", option.If("x-step", "inner")).Check(func() string {
-		if m.XStep == Inner && m.Primal.Kind != step.Gradient {
+	primal[0].Check(func() string {
+		if m.XStep == Inner && primalOf(m) != step.Gradient {
 			return "--x-step inner needs --primal gradient"
 		}
 		return ""
 	})
 	list := append(primal, m.Perturbation.options(DefaultPLADASlackRatio, "0.9/(3 rho)")...)
-	return append(list,
+	own := []*option.Option{
 		option.Custom("x-step", "STEP", m.setXStep, m.xStepText,
 			"choose how x moves: subgradient: along a subgradient; proxlinear: exactly for linearised gaps |h| <= eps; split: on the two"+
 				" smooth constraints of each gap; inner:N: N steps on the exact subproblem; auto: proxlinear if it applies to at most 4 gaps,"+
@@ -328,7 +329,12 @@ func (m *PLADA) Options() []*option.Option {
 			Or("subgradient").
 			For("proxlinear", option.Practical(), option.OnGaps(), option.If("regularizer", "none")),
 		option.Either("mu-step", &m.BoxStep, "analysed", "box", "analysed: step mu as the paper's analysis does; box: as its algorithm box does"),
-		option.NumberOr("sigma0", &m.Sigma0, option.Positive, "none", "cap the step of mu"))
+		option.NumberOr("sigma0", &m.Sigma0, option.Positive, "none", "cap the step of mu"),
+	}
+	for _, o := range own {
+		o.With(step.IfFirstOrder())
+	}
+	return append(list, own...)
 }
 
 // xStepNames are the words of the x-steps that take no number.

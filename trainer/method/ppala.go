@@ -63,6 +63,7 @@ func (m *PPALA) Name() string { return "ppala" }
 
 // Init implements trainer.Method.
 func (m *PPALA) Init(p problem.Problem, at *problem.Point) error {
+	ChoosePrimal(m, p)
 	if m.Primal.Kind == step.LBFGS {
 		return m.initSecond(m, p, at, setting.OrDefault(m.Tolerance, trainer.DefaultFeasibilityTolerance))
 	}

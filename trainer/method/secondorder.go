@@ -33,6 +33,9 @@ type augmentedRule interface {
 // no scale: the multipliers move when a step inside the trust region promises less than 0.3 of the
 // update. The number of steps between updates follows. An update costs a backward pass.
 //
+// The first update waits for five steps. A model with fewer pairs promises too little. Multipliers
+// that grow before f can fall may drive saturating losses of f to where their gradient vanishes.
+//
 // The violation ||max(0, g)|| is compared at each update, after 100 steps without an update, and
 // after 20 steps without an update if it has grown. If it has not fallen to 0.35 of that at the
 // comparison before, the penalty doubles (Bertsekas, Constrained Optimization and Lagrange
@@ -42,6 +45,7 @@ type secondOrder struct {
 	rule      augmentedRule
 	step      *step.QuasiNewton
 	tolerance float64 // violation that needs no larger penalty
+	steps     int     // steps so far, at most youth
 	waited    int     // steps since the violation was compared
 	moved     bool    // the iterate has moved since then; without a move an update would repeat itself
 	violation float64 // when it was compared last
@@ -50,6 +54,7 @@ type secondOrder struct {
 
 const (
 	outerShare     = 0.3  // a step that promises less than this share of an update waits for the update
+	youth          = 5    // steps before the first update
 	patience       = 100  // steps without an update
 	impatience     = 20   // the same, while the violation is larger than when it was compared last
 	violationShare = 0.35 // the violation must fall by this factor
@@ -69,6 +74,7 @@ func newSecondOrder(rule augmentedRule, p problem.Problem, at *problem.Point, to
 
 // iterate moves the iterate from x_k to x_{k+1}.
 func (s *secondOrder) iterate(p problem.Problem, at *problem.Point) error {
+	s.steps = min(s.steps+1, youth)
 	phi := s.rule.augmented()
 	decrease, cut, err := s.step.Predict(p, at, phi)
 	if err != nil {
@@ -94,7 +100,7 @@ func (s *secondOrder) iterate(p problem.Problem, at *problem.Point) error {
 // outer updates the dual variables or raises the penalty if it is time, and reports whether it did.
 func (s *secondOrder) outer(g []float64, phi step.Augmented, decrease float64, cut bool) bool {
 	gain := phi.Gain(g)
-	update := s.moved && !cut && gain > 0 && decrease <= outerShare*gain
+	update := s.steps >= youth && s.moved && !cut && gain > 0 && decrease <= outerShare*gain
 	v, wait := violationOf(g), patience
 	if v > s.violation {
 		wait = impatience
@@ -119,6 +125,7 @@ func violationOf(g []float64) float64 {
 
 // visitState shows the state to v.
 func (s *secondOrder) visitState(v problem.StateVisitor) {
+	v.Count("outer.steps", &s.steps)
 	v.Count("outer.waited", &s.waited)
 	problem.VisitFlag(v, "outer.moved", &s.moved)
 	v.Number("outer.violation", &s.violation)

@@ -46,7 +46,7 @@ func TestResumeIsBitIdentical(t *testing.T) {
 		}
 	}
 	t.Run("plada shares of pieces", func(t *testing.T) {
-		resumes(t, testkit.Named(t, "max-of-abs"), func() trainer.Method { return &method.PLADA{} }, testkit.New)
+		resumes(t, testkit.Named(t, "max-of-abs"), func() trainer.Method { return &method.PLADA{Primal: step.Settings{Kind: step.Nesterov}} }, testkit.New)
 	})
 }
 
@@ -88,7 +88,7 @@ func TestRestoreRefusesOtherStates(t *testing.T) {
 		}
 		return r.State
 	}
-	gradient := step.Settings{Kind: step.Gradient}
+	momentum, gradient := step.Settings{Kind: step.Nesterov}, step.Settings{Kind: step.Gradient}
 	for _, test := range []struct {
 		name      string
 		from, to  trainer.Method
@@ -96,8 +96,8 @@ func TestRestoreRefusesOtherStates(t *testing.T) {
 		want      string
 	}{
 		{"another method", &method.PPALA{}, &method.PLADA{}, false, `the method "ppala", not "plada"`},
-		{"more state", &method.PPALA{}, &method.PPALA{Primal: gradient}, false, `"primal.length"`},
-		{"less state", &method.PPALA{Primal: gradient}, &method.PPALA{}, false, `"primal.momentum"`},
+		{"more state", &method.PPALA{Primal: momentum}, &method.PPALA{Primal: gradient}, false, `"primal.length"`},
+		{"less state", &method.PPALA{Primal: gradient}, &method.PPALA{Primal: momentum}, false, `"primal.momentum"`},
 		{"another problem", &method.PPALA{}, &method.PPALA{}, true, "want"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -6,13 +6,34 @@ import (
 
 	"ppal/trainer"
 	"ppal/trainer/option"
+	"ppal/trainer/step"
 )
 
 // Text is a setting of a method as text. Name is the name of the option.
 type Text struct{ Name, Value string }
 
+// namePrimal is the name of the option of the primal step.
+const namePrimal = "primal"
+
+// settlePrimal sets the option of the primal step to the kind that the settings of m determine, and
+// reports whether the choice remains automatic. The settings of other steps then have no effect.
+func settlePrimal(m trainer.Method, options []*option.Option) (auto bool) {
+	c, ok := m.(chooser)
+	if !ok || c.primal() == nil {
+		return false
+	}
+	kind := primalOf(c)
+	for _, o := range options {
+		if o.Name == namePrimal {
+			_ = o.Set(kind.String()) // a kind of primalOf has a name
+		}
+	}
+	return kind == step.Auto
+}
+
 // Texts returns the settings of m that apply to a run, as the texts of m's options. An option whose
-// field is 0 gets its default. run returns the other settings of the run by name; tolerance and
+// field is 0 gets its default. The primal step step.Auto stays automatic unless the settings of m
+// determine the step. run returns the other settings of the run by name; tolerance and
 // seed are the arguments of SetRun.
 //
 // beyond names the fields whose values no option can express: a method built from texts differs
@@ -29,6 +50,7 @@ func Texts(m trainer.Method, tolerance float64, seed uint64, run option.Lookup) 
 	for i, o := range own.Options() {
 		given[o.Name] = options[i].Set(o.Text()) == nil
 	}
+	auto := settlePrimal(own, options)
 	for _, o := range options {
 		given[o.Name] = given[o.Name] && o.Conflict() == ""
 	}
@@ -48,7 +70,7 @@ func Texts(m trainer.Method, tolerance float64, seed uint64, run option.Lookup) 
 		return options[i].Text()
 	}
 	for _, o := range options {
-		if !unmet(o, lookup) {
+		if !unmet(o, lookup) && !(auto && o.Name != namePrimal && o.DependsOn(namePrimal)) {
 			texts = append(texts, Text{o.Name, o.Text()})
 		}
 	}

@@ -153,7 +153,7 @@ func TestNegativeMultipliersAreNoted(t *testing.T) {
 	fn := testkit.Line()
 	fn.F = func(x []float64) float64 { return (x[0] + 9) * (x[0] + 9) / 2 }
 	fn.Gradient = func(dst, x []float64) { dst[0] = x[0] + 9 }
-	r, err := trainer.Train(context.Background(), testkit.Start(t, fn, 0.9), &method.PPALA{}, trainer.Settings{Iterations: 50})
+	r, err := trainer.Train(context.Background(), testkit.Start(t, fn, 0.9), &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, trainer.Settings{Iterations: 50})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -213,6 +213,11 @@ func Complete(options []*Option, given func(name string) bool, in Lookup) error 
 	return failure
 }
 
+// DependsOn reports whether a condition of the option is about the named setting.
+func (o *Option) DependsOn(name string) bool {
+	return slices.ContainsFunc(o.needs, func(c Condition) bool { return c.Name == name })
+}
+
 // Needs returns the conditions under which a run has the option.
 func (o *Option) Needs() []Condition { return slices.Clone(o.needs) }
 

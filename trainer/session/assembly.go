@@ -104,7 +104,13 @@ func (a *assembly) build(ctx context.Context) (err error) {
 		a.products = a.dtype.String()
 	}
 	a.device = a.devices.describe(a.products)
-	return a.buildSampler(train.rows, seed, weights)
+	if err := a.buildSampler(train.rows, seed, weights); err != nil {
+		return err
+	}
+	if note := method.ChoosePrimal(a.options.Method, a.Problem()); note != "" {
+		a.notes = append(a.notes, note)
+	}
+	return nil
 }
 
 // newBuilder states the task on the training rows, and completes the model's shape and the

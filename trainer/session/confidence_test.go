@@ -13,6 +13,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/statistics"
 	"ppal/trainer"
+	"ppal/trainer/method"
 )
 
 // applicants returns n rows of two groups with three features, drawn with the given seed.
@@ -92,7 +93,9 @@ func TestConfidenceOfRates(t *testing.T) {
 // training decisions is tightened by the margin.
 func TestConfidenceOfGap(t *testing.T) {
 	const bound = 0.12
-	r := trained(t, confident(t, three(3000, 3000, 3000), "gap(positive_rate, sex) <= 0.12", "fpr <= 0.2"))
+	with := confident(t, three(3000, 3000, 3000), "gap(positive_rate, sex) <= 0.12", "fpr <= 0.2")
+	with.Method = &method.PPALA{Primal: momentum}
+	r := trained(t, with)
 	c := r.Outcome.Constraints[0]
 	if !c.Promise.Holds || !c.Met || !r.Outcome.Constraints[1].Promise.Holds {
 		t.Fatalf("%+v, promise %+v", c, c.Promise)
@@ -106,7 +109,7 @@ func TestConfidenceOfGap(t *testing.T) {
 	without := confident(t, three(3000, 3000, 3000), "gap(positive_rate, sex) <= 0.12", "fpr <= 0.2")
 	task := without.Task.(Decisions)
 	task.Confidence = 0
-	without.Task = task
+	without.Task, without.Method = task, &method.PPALA{Primal: momentum}
 	if plain := trained(t, without).Outcome; plain.Constraints[0].Promise != nil || plain.Confidence != 0 || *plain.Constraints[0].Train < bound-0.02 {
 		t.Errorf("without a confidence: %+v", plain.Constraints[0])
 	} else if tight, loose := slices.Min(r.Outcome.BoundShifts), slices.Min(plain.BoundShifts); tight > loose-0.015 {

@@ -35,6 +35,10 @@ type configuration struct {
 	group    string // the group of the next settings
 	settings []rundir.Setting
 	beyond   []string // the parts that no flag expresses
+	// method is called when the file is written, and its settings come before settings[at]: the choice
+	// of the primal step needs the problem.
+	method func(c *configuration)
+	at     int
 }
 
 // describe returns the configuration of complete options.
@@ -65,8 +69,8 @@ func describe(o Options) *configuration {
 	if o.Regularizer != nil {
 		c.regularizer(*o.Regularizer)
 	}
-	c.group = "Method"
-	c.method(o.Method, o.Settings)
+	m, s := o.Method, o.Settings
+	c.method, c.at = func(c *configuration) { c.ofMethod(m, s) }, len(c.settings)
 	c.group = "Run"
 	c.run(o)
 	c.group = "Device"
@@ -76,9 +80,11 @@ func describe(o Options) *configuration {
 
 // file returns the contents of config.yaml.
 func (c *configuration) file(p Provenance) ([]byte, error) {
-	settings := c.settings
-	if c.beyond != nil {
-		settings = slices.Concat([]rundir.Setting{{Name: rundir.ProgramKey, Value: c.beyond}}, settings)
+	m := &configuration{group: "Method", settings: slices.Clone(c.settings[:c.at]), beyond: slices.Clone(c.beyond)}
+	c.method(m)
+	settings := slices.Concat(m.settings, c.settings[c.at:])
+	if m.beyond != nil {
+		settings = slices.Concat([]rundir.Setting{{Name: rundir.ProgramKey, Value: m.beyond}}, settings)
 	}
 	return rundir.ConfigFile(settings, p)
 }
@@ -309,8 +315,8 @@ func (c *configuration) regularizer(r problem.Regularizer) {
 	}
 }
 
-// method adds the method and its settings.
-func (c *configuration) method(m trainer.Method, s trainer.Settings) {
+// ofMethod adds the method and its settings.
+func (c *configuration) ofMethod(m trainer.Method, s trainer.Settings) {
 	if m == nil {
 		c.cannot("the method")
 		return

@@ -95,7 +95,7 @@ func NewProxLinear(set Settings, p problem.Problem) (*ProxLinearStep, error) {
 	if !ProxLinearApplies(p) {
 		return nil, fmt.Errorf("step: %w: the x-step proxlinear needs constraints that are maxima of smooth pieces, and no regularizer", problem.ErrSettings)
 	}
-	if set.Kind == Adam {
+	if set = set.FirstOrder(); set.Kind == Adam {
 		return nil, fmt.Errorf("step: %w: the x-step proxlinear does not support Adam", problem.ErrSettings)
 	}
 	pw := problem.FeaturesOf(p).Pieces

@@ -78,10 +78,11 @@ const (
 )
 
 // NewQuasiNewton returns the step for p, without pairs. It returns an error that wraps
-// problem.ErrSettings if QuasiNewtonApplies reports false.
+// problem.ErrSettings and gives the reason of QuasiNewtonRefuses.
 func NewQuasiNewton(p problem.Problem) (*QuasiNewton, error) {
-	if !QuasiNewtonApplies(p) {
-		return nil, fmt.Errorf("step: %w: the lbfgs step needs all rows in each step, functions without kinks (no relu), and the regularizer none, ball or l2; use the nesterov step", problem.ErrSettings)
+	if reason := QuasiNewtonRefuses(p); reason != "" {
+		return nil, fmt.Errorf("step: %w: %s, and the lbfgs step needs all rows in each step, functions without kinks (no relu), and the regularizer none, ball or l2; use the nesterov step",
+			problem.ErrSettings, reason)
 	}
 	m := problem.Constraints(p)
 	q := &QuasiNewton{pairs: newPairs(p.Space()), d: p.Space().New(), trial: p.Space().New(), start: p.Space().New(),
@@ -91,17 +92,22 @@ func NewQuasiNewton(p problem.Problem) (*QuasiNewton, error) {
 	return q, nil
 }
 
-// QuasiNewtonApplies reports whether QuasiNewton supports p.
-func QuasiNewtonApplies(p problem.Problem) bool {
+// QuasiNewtonRefuses returns why QuasiNewton does not support p, as a clause, or "" if QuasiNewton
+// supports p.
+func QuasiNewtonRefuses(p problem.Problem) string {
 	f := problem.FeaturesOf(p)
-	if f.Batches != nil || f.Kinks || f.Pieces != nil {
-		return false
+	switch {
+	case f.Batches != nil:
+		return "the steps see a sample of the rows"
+	case f.Kinks || f.Pieces != nil:
+		return "the problem has kinks"
 	}
-	switch p.Space().Regularizer.Kind {
+	switch kind := p.Space().Regularizer.Kind; kind {
 	case problem.NoRegularizer, problem.Ball, problem.SquaredL2:
-		return true
+		return ""
+	default:
+		return fmt.Sprintf("the regularizer is %v", kind)
 	}
-	return false
 }
 
 // Last returns the length of the last planned step, NaN before the first.

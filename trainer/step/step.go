@@ -15,13 +15,15 @@ type Kind int
 // The primal steps. The paper's theorems cover only Gradient with a fixed step; the certificate
 // measures the result of every step.
 const (
-	Nesterov Kind = iota // ramped Nesterov momentum
-	Gradient             // x+ = prox(x - e d)
-	Adam                 // Adam (0.9, 0.999, 1e-8), then the Euclidean projection
-	LBFGS                // trust-region steps with a quasi-Newton model (see QuasiNewton)
+	// Auto is LBFGS if the method and the problem support it, else Nesterov (method.ChoosePrimal).
+	Auto     Kind = iota
+	Nesterov      // ramped Nesterov momentum
+	Gradient      // x+ = prox(x - e d)
+	Adam          // Adam (0.9, 0.999, 1e-8), then the Euclidean projection
+	LBFGS         // trust-region steps with a quasi-Newton model (see QuasiNewton)
 )
 
-var primalNames = [...]string{"nesterov", "gradient", "adam", "lbfgs"}
+var primalNames = [...]string{"auto", "nesterov", "gradient", "adam", "lbfgs"}
 
 // String returns the kind's name on the command line.
 func (k Kind) String() string {
@@ -38,13 +40,13 @@ func Parse(name string) (Kind, error) {
 			return Kind(k), nil
 		}
 	}
-	return 0, fmt.Errorf("step: %w: unknown primal step %q (supported: nesterov, gradient, adam, lbfgs)", problem.ErrSettings, name)
+	return 0, fmt.Errorf("step: %w: unknown primal step %q (supported: auto, nesterov, gradient, adam, lbfgs)", problem.ErrSettings, name)
 }
 
-// Settings choose the x-step x+ = step along d_k = grad f(x_k) + J(x_k)^T w_k. The zero value is
-// Nesterov momentum with the automatic step size.
+// Settings choose the x-step x+ = step along d_k = grad f(x_k) + J(x_k)^T w_k. The zero value lets
+// the method choose; its first-order step is Nesterov momentum with the automatic step size.
 type Settings struct {
-	// Kind is the x-step; the default is Nesterov.
+	// Kind is the x-step; the default is Auto.
 	Kind Kind
 	// Eta is the step size eta > 0. With the curvature rule Eta caps the step; with Fixed and with
 	// Adam Eta is the step itself. 0 is the default: no cap (automatic), or 3e-3 for Adam. Fixed
@@ -58,7 +60,21 @@ type Settings struct {
 	// reduces b_k if the step size is more than four times the last step size. 0 is the default,
 	// 0.99. Only Nesterov has momentum.
 	Momentum float64
+
+	completed bool // the option primal set Kind
 }
+
+// FirstOrder returns the settings with the first-order step of Auto, Nesterov.
+func (s Settings) FirstOrder() Settings {
+	if s.Kind == Auto {
+		s.Kind = Nesterov
+	}
+	return s
+}
+
+// Completed reports whether the option primal set Kind. The caller of options completes the other
+// settings with defaults, so that a setting that is not 0 does not ask for a first-order step.
+func (s Settings) Completed() bool { return s.completed }
 
 // DefaultMomentum is the default of Settings.Momentum, the limit of Nesterov's ramp.
 const DefaultMomentum = 0.99
@@ -66,13 +82,13 @@ const DefaultMomentum = 0.99
 // Validate returns an error that wraps problem.ErrSettings for settings out of their range.
 func (s Settings) Validate() error {
 	switch {
-	case s.Kind < Nesterov || s.Kind > LBFGS:
+	case s.Kind < Auto || s.Kind > LBFGS:
 		return fmt.Errorf("step: %w: unknown primal step %v", problem.ErrSettings, s.Kind)
 	case !setting.IsSize(s.Eta):
 		return fmt.Errorf("step: %w: eta is %v, want a positive number, or 0 for automatic", problem.ErrSettings, s.Eta)
 	case s.Fixed && s.Eta == 0 && s.Kind != Adam:
 		return fmt.Errorf("step: %w: a fixed step size needs a positive eta", problem.ErrSettings)
-	case s.Momentum != 0 && s.Kind != Nesterov:
+	case s.Momentum != 0 && s.FirstOrder().Kind != Nesterov:
 		return fmt.Errorf("step: %w: the %v step does not support momentum", problem.ErrSettings, s.Kind)
 	case !(s.Momentum >= 0 && s.Momentum < 1):
 		return fmt.Errorf("step: %w: momentum is %v, want a number in (0, 1)", problem.ErrSettings, s.Momentum)
@@ -82,7 +98,7 @@ func (s Settings) Validate() error {
 
 // ramp returns min(limit, 1 - 10/(k+20)), or 0 for a step without momentum.
 func (s Settings) ramp(k int) float64 {
-	if s.Kind != Nesterov {
+	if s.FirstOrder().Kind != Nesterov {
 		return 0
 	}
 	limit := s.Momentum
@@ -141,11 +157,13 @@ type Step interface {
 	VisitState(v problem.StateVisitor)
 }
 
-// New returns the step of the settings for p. The error wraps problem.ErrSettings.
+// New returns the step of the settings for p; Auto is Nesterov. The error wraps
+// problem.ErrSettings.
 func New(s Settings, p problem.Problem) (Step, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
+	s = s.FirstOrder()
 	switch s.Kind {
 	case Adam:
 		return newAdam(s, p), nil
@@ -168,17 +186,20 @@ func NewBlind(s Settings, p problem.Problem) (Step, error) {
 // Options describes the settings, bound to the fields of s.
 func (s *Settings) Options() []*option.Option {
 	return []*option.Option{
-		ChoiceOption(func() string { return s.Kind.String() }, func(word string) { s.Kind, _ = Parse(word) }).
-			For("gradient", option.Paper()),
+		ChoiceOption(func() string { return s.Kind.String() }, func(word string) {
+			s.Kind, _ = Parse(word)
+			s.completed = true
+		}).For("gradient", option.Paper()),
 		s.MomentumOption(),
 		option.Either("eta-scale", &s.Fixed, "weights", "fixed",
 			"weights: let eta cap the curvature rule, divided by 1 + ||w||_1; fixed: take eta as the step size").
 			For("fixed", option.Paper()).
-			With(option.If("primal", "nesterov", "gradient")),
+			With(option.If("primal", "auto", "nesterov", "gradient")),
 		option.NumberOr("eta", &s.Eta, option.Positive, "auto", "set the step size; auto follows the measured curvature").
 			For(option.Float(DefaultAdamStep), option.If("primal", "adam")).
 			For("0.1", option.Paper(), option.Problem(option.Intersectional), option.If("eta-scale", "fixed")).
 			For("0.001", option.Paper(), option.If("eta-scale", "fixed")).
+			With(IfFirstOrder()).
 			Check(func() string {
 				switch {
 				case s.Eta == 0 && s.Kind == Adam:
@@ -191,14 +212,19 @@ func (s *Settings) Options() []*option.Option {
 	}
 }
 
+// IfFirstOrder is the condition that the primal step can be of the first order.
+func IfFirstOrder() option.Condition {
+	return option.If("primal", "auto", "nesterov", "gradient", "adam")
+}
+
 // ChoiceOption describes the choice of the x-step.
 func ChoiceOption(get func() string, put func(word string)) *option.Option {
 	return option.Words("primal", get, put, "choose the primal step: Nesterov's momentum, a plain gradient step, Adam, or quasi-Newton steps in a trust region (lbfgs: ppala,"+
-		" plada, alm and unconstrained, on all rows, without kinks)", primalNames[:]...)
+		" plada, alm and unconstrained, on all rows, without kinks); auto takes lbfgs where it applies and no setting of the other steps is given, else nesterov", primalNames[:]...)
 }
 
 // MomentumOption describes the limit of the ramp.
 func (s *Settings) MomentumOption() *option.Option {
 	return option.Number("momentum", &s.Momentum, option.Between(0, 1), "limit the ramp of Nesterov's momentum").
-		Or(option.Float(DefaultMomentum)).With(option.If("primal", "nesterov"))
+		Or(option.Float(DefaultMomentum)).With(option.If("primal", "auto", "nesterov"))
 }

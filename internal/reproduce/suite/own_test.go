@@ -25,7 +25,7 @@ func TestOwn(t *testing.T) {
 				t.Fatal(err)
 			}
 			// Quasi-Newton steps end where x rounds to itself.
-			spent := r.Spent == 300 || own.Name == "lbfgs" && r.Spent < 300
+			spent := r.Spent == 300 || own.Name != "nesterov" && r.Spent < 300
 			if math.IsNaN(r.best()) || len(r.Checkpoints) != 9 || !spent {
 				t.Errorf("%s on %s: best %v, %d checkpoints, %d evaluations", own.Name, p.Name, r.best(), len(r.Checkpoints), r.Spent)
 			}

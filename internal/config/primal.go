@@ -1,0 +1,79 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"ppal/trainer"
+	"ppal/trainer/method"
+	"ppal/trainer/option"
+	"ppal/trainer/step"
+)
+
+// namePrimal is the name of the setting of the primal step.
+const namePrimal = "primal"
+
+// implyPrimal sets the primal step if the choice is automatic and a setting is given that only
+// steps of the first order use: gradient for PLADA's inner steps, else nesterov. The paper's preset
+// has a step of its own.
+func (r *resolver) implyPrimal() error {
+	o := r.options[namePrimal]
+	s, explicit := r.given[namePrimal]
+	if o == nil || o.PlainDefault() != step.Auto.String() || explicit && s.text != step.Auto.String() {
+		return nil
+	}
+	if err := r.settle(r.options[option.NamePreset]); err != nil {
+		return err
+	}
+	if !explicit && r.train.Preset == option.PresetPaper {
+		return nil
+	}
+	for _, own := range r.method {
+		cause, given := r.given[own.Name]
+		if !given || !own.DependsOn(namePrimal) {
+			continue
+		}
+		kind := step.Nesterov
+		if own.Name == "x-step" && strings.HasPrefix(cause.text, "inner") {
+			kind = step.Gradient
+		}
+		r.given[namePrimal] = setting{kind.String(), cause.where}
+		return nil
+	}
+	return nil
+}
+
+// WithPrimal returns the configuration with the given primal step if the choice is automatic, and
+// otherwise t.
+func (t Train) WithPrimal(kind step.Kind) Train {
+	m := t.newMethod()
+	if m == nil || t.Options[namePrimal] != step.Auto.String() {
+		return t
+	}
+	t.Options = maps.Clone(t.Options)
+	t.Options[namePrimal] = kind.String()
+	options := m.Options()
+	maps.DeleteFunc(t.Options, func(name, _ string) bool {
+		i := slices.IndexFunc(options, func(o *option.Option) bool { return o.Name == name })
+		_, unmet := options[i].Unmet(t.Text)
+		return unmet
+	})
+	return t
+}
+
+// chosen returns the configuration with the primal step of m instead of an automatic choice.
+func (t Train) chosen(m trainer.Method) Train {
+	described, ok := m.(method.Method)
+	if !ok {
+		return t
+	}
+	for _, o := range described.Options() {
+		if o.Name == namePrimal {
+			if kind, err := step.Parse(o.Text()); err == nil {
+				return t.WithPrimal(kind)
+			}
+		}
+	}
+	return t
+}

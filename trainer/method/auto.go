@@ -1,0 +1,121 @@
+package method
+
+import (
+	"fmt"
+
+	"ppal/trainer"
+	"ppal/trainer/problem"
+	"ppal/trainer/step"
+)
+
+// chooser is a method with a primal step that can be step.Auto.
+type chooser interface {
+	trainer.Method
+	// primal returns the settings of the primal step; nil: the method's own step.
+	primal() *step.Settings
+}
+
+// quasiNewton is a chooser whose primal step can be step.LBFGS.
+type quasiNewton interface {
+	chooser
+	// firstOrderOnly reports whether a setting that only steps of the first order use is not 0,
+	// without the settings of primal.
+	firstOrderOnly() bool
+	// refuses returns why quasi-Newton steps do not suit p, as a clause, or "".
+	refuses(p problem.Problem) string
+}
+
+var (
+	_ quasiNewton = (*PPALA)(nil)
+	_ quasiNewton = (*PLADA)(nil)
+	_ quasiNewton = (*ALM)(nil)
+	_ quasiNewton = (*Unconstrained)(nil)
+	_ chooser     = (*GDA)(nil)
+	_ chooser     = (*GDPA)(nil)
+	_ chooser     = (*Penalty)(nil)
+)
+
+// ChoosePrimal replaces the primal step step.Auto of m by the step for the problem p. Init of a
+// method does the same. ChoosePrimal returns a note that names the step lbfgs or nesterov and, if
+// lbfgs does not suit p, the reason. The note is the same for a step that was given, so that a
+// repeated and a resumed run have the notes of the first. It is "" for other steps and methods.
+//
+// The step is step.LBFGS for PPALA, PLADA, ALM and Unconstrained if p has all rows in each step, no
+// kinks, and the regularizer none, ball or l2, and if m has no setting that only other steps use.
+// PLADA is for kinks. Therefore, the constraints of p must have pieces (problem.Piecewise), or p
+// must say that it is smooth (problem.NonSmooth). Otherwise, the step is step.Nesterov, or
+// step.Gradient for PLADA's x-step Inner.
+func ChoosePrimal(m trainer.Method, p problem.Problem) (note string) {
+	c, ok := m.(chooser)
+	if !ok || c.primal() == nil {
+		return ""
+	}
+	primal := c.primal()
+	primal.Kind = primalOf(c)
+	q, ok := c.(quasiNewton)
+	if !ok {
+		return ""
+	}
+	reason := q.refuses(p)
+	switch {
+	case primal.Kind == step.Auto && reason == "":
+		*primal = step.Settings{Kind: step.LBFGS}
+	case primal.Kind == step.Auto:
+		primal.Kind = step.Nesterov
+	}
+	switch {
+	case primal.Kind == step.LBFGS || primal.Kind == step.Nesterov && reason == "":
+		return fmt.Sprintf("The primal step is %v.", primal.Kind)
+	case primal.Kind == step.Nesterov:
+		return fmt.Sprintf("The primal step is nesterov, because %s.", reason)
+	}
+	return ""
+}
+
+// primalOf returns the kind of the primal step as far as the settings determine the kind, else
+// step.Auto.
+func primalOf(c chooser) step.Kind {
+	primal := *c.primal()
+	q, ok := c.(quasiNewton)
+	plada, _ := c.(*PLADA)
+	switch {
+	case primal.Kind != step.Auto:
+		return primal.Kind
+	case plada != nil && plada.XStep == Inner:
+		return step.Gradient
+	case !ok, !primal.Completed() && (primal.Eta != 0 || primal.Fixed || primal.Momentum != 0 || q.firstOrderOnly()):
+		return step.Nesterov
+	}
+	return step.Auto
+}
+
+func (m *PPALA) primal() *step.Settings         { return &m.Primal }
+func (m *PLADA) primal() *step.Settings         { return &m.Primal }
+func (m *ALM) primal() *step.Settings           { return &m.Primal }
+func (m *Unconstrained) primal() *step.Settings { return &m.Primal }
+func (m *GDA) primal() *step.Settings           { return &m.Primal }
+func (m *GDPA) primal() *step.Settings          { return m.Primal }
+func (m *Penalty) primal() *step.Settings       { return &m.Primal }
+
+func (m *PPALA) firstOrderOnly() bool { return m.Perturbation != Perturbation{} }
+
+func (m *PLADA) firstOrderOnly() bool {
+	return m.Perturbation != Perturbation{} || m.XStep != XStepAuto || m.InnerSteps != 0 || m.Sigma0 != 0 || m.BoxStep
+}
+
+func (m *ALM) firstOrderOnly() bool           { return m.Inner != 0 }
+func (m *Unconstrained) firstOrderOnly() bool { return false }
+
+func (m *PPALA) refuses(p problem.Problem) string         { return step.QuasiNewtonRefuses(p) }
+func (m *ALM) refuses(p problem.Problem) string           { return step.QuasiNewtonRefuses(p) }
+func (m *Unconstrained) refuses(p problem.Problem) string { return step.QuasiNewtonRefuses(p) }
+
+func (m *PLADA) refuses(p problem.Problem) string {
+	if pieces := problem.FeaturesOf(p).Pieces; pieces != nil {
+		return step.QuasiNewtonRefuses(problem.Split(pieces))
+	}
+	if _, says := p.(problem.NonSmooth); !says && problem.FeaturesOf(p).Batches == nil {
+		return "the problem does not say that it is smooth"
+	}
+	return step.QuasiNewtonRefuses(p)
+}
