@@ -30,15 +30,15 @@ type augmentedRule interface {
 //
 // The update promises ||w - lambda||^2/(2c), the step the decrease of its model (step.Augmented,
 // step.QuasiNewton). Both are changes of the same Lagrangian, so that their ratio has no unit and
-// no scale: the multipliers move when a step inside the trust region promises less than 0.3 of the
-// update. The number of steps between updates follows. An update costs a backward pass.
+// no scale: the multipliers move when a step inside the trust region promises less than a tenth of
+// the update. The number of steps between updates follows. An update costs a backward pass.
 //
 // The first update waits for five steps. A model with fewer pairs promises too little. Multipliers
 // that grow before f can fall may drive saturating losses of f to where their gradient vanishes.
 //
 // The violation ||max(0, g)|| is compared at each update, after 100 steps without an update, and
-// after 20 steps without an update if it has grown. If it has not fallen to 0.35 of that at the
-// comparison before, the penalty doubles (Bertsekas, Constrained Optimization and Lagrange
+// after 20 steps without an update if it has grown. If it has not halved since the comparison
+// before, the penalty doubles (Bertsekas, Constrained Optimization and Lagrange
 // Multiplier Methods, 1982, section 2.2). With a small penalty, phi may fall without bound outside
 // the constraints; there the violation grows, and no step inside the trust region occurs.
 type secondOrder struct {
@@ -53,13 +53,13 @@ type secondOrder struct {
 }
 
 const (
-	outerShare     = 0.3  // a step that promises less than this share of an update waits for the update
-	youth          = 5    // steps before the first update
-	patience       = 100  // steps without an update
-	impatience     = 20   // the same, while the violation is larger than when it was compared last
-	violationShare = 0.35 // the violation must fall by this factor
-	toleranceShare = 0.1  // of the feasibility tolerance
-	firstPenalty   = 1    // the first rho of PPALA with quasi-Newton steps
+	outerShare     = 0.1 // a step that promises less than this share of an update waits for the update
+	youth          = 5   // steps before the first update
+	patience       = 100 // steps without an update
+	impatience     = 20  // the same, while the violation is larger than when it was compared last
+	violationShare = 0.5 // the violation must fall by this factor
+	toleranceShare = 0.1 // of the feasibility tolerance
+	firstPenalty   = 1   // the first rho of PPALA with quasi-Newton steps
 )
 
 // newSecondOrder prepares a run. tolerance is the largest violation that counts as feasible.
