@@ -23,9 +23,10 @@ const (
 	BF16x2  = plan.BF16x2
 )
 
-// integersMajor is the compute capability from which devices have the integer tensor cores that the
-// products with int8 digits need. Up to below beyondMajor they are the automatic choice: on later
-// devices cuBLAS's integer products are slower than float32 products (pytorch issue 187094).
+// Devices of compute capability integersMajor.0 and newer have the integer tensor cores that
+// products with int8 digits need. These products are the automatic choice on devices older than
+// beyondMajor.0. On newer devices, cuBLAS's integer products are slower than float32 products
+// (pytorch issue 187094).
 const (
 	integersMajor = 8
 	beyondMajor   = 10

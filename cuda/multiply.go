@@ -7,7 +7,7 @@ import (
 	"ppal/cuda/kernels"
 )
 
-// shape is a product without the places of its operands.
+// shape is a product without the addresses of its operands.
 type shape struct {
 	precision                driver.Precision
 	rows, cols, inner, batch int
@@ -15,8 +15,8 @@ type shape struct {
 }
 
 // multiply runs a product by the driver's library. If the library refuses the product, or its
-// products of integers are wrong, a kernel of this program computes it. A refusal comes before a
-// graph is captured, since the first run of a plan's half is not captured.
+// products of integers are wrong, a kernel of this program computes the product. A refusal comes
+// before a graph is captured, because the first run of a plan's half is not captured.
 func (d *Device) multiply(g *driver.Gemm) error {
 	of := shape{g.Precision, g.Rows, g.Cols, g.Inner, g.Batch, g.TransA, g.TransB}
 	if !d.refused[of] {

@@ -30,8 +30,8 @@ func Dir(explicit string, getenv func(string) string) (string, error) {
 	return filepath.Join(cache, "ppal"), nil
 }
 
-// DirOf calls Dir. A data set without published files needs no directory: a missing cache directory
-// is no error then, and the result may be "".
+// DirOf calls Dir. A data set without published files needs no directory: a missing cache
+// directory is then not an error, and the result may be "".
 func DirOf(name, explicit string, getenv func(string) string) (string, error) {
 	dir, err := Dir(explicit, getenv)
 	if d, unknown := Lookup(name); unknown == nil && len(d.Files) == 0 {

@@ -28,8 +28,8 @@ func (p printing) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// longest is the largest number of bytes of an error. A text from a file in an error may have many
-// megabytes.
+// longest is the largest number of bytes of an error. An error may quote a text of many megabytes
+// from a file.
 const longest = 4000
 
 // shortened replaces the middle of a text that is longer than longest.

@@ -8,7 +8,8 @@ import (
 )
 
 // stopSignals returns the signals that stop the program: Ctrl-C, a request to end, and the end of
-// the terminal. The end of the terminal does not count under nohup, which ignores the signal.
+// the terminal. Under nohup, which ignores SIGHUP, the end of the terminal does not stop the
+// program.
 func stopSignals() []os.Signal {
 	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -20,9 +21,9 @@ func stopSignals() []os.Signal {
 // onSignals returns a context that the first stop signal cancels. The second stop signal calls
 // stopNow, which must not return.
 //
-// A write to a pipe without a reader fails with syscall.EPIPE after onSignals. Without onSignals,
-// such a write to stdout or stderr ends the program, and a training would be lost because the
-// reader of its log ended.
+// After onSignals, a write to a pipe without a reader fails with syscall.EPIPE. Without onSignals,
+// a write to stdout or stderr without a reader ends the program: a training would be lost because
+// the reader of its log ended.
 func onSignals(stopNow func()) context.Context {
 	// A caught signal, unlike an ignored signal, keeps its default in the programs that ppal
 	// starts.

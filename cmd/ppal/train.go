@@ -96,8 +96,8 @@ func trainConfig(values config.Values, f trainFlags) (config.Train, *config.File
 // ownTable is the data set of the user's own table.
 const ownTable = "csv"
 
-// changedData returns a warning for each file that differs from the file for which the
-// configuration was written.
+// changedData returns a warning for each data file that has changed since the configuration was
+// written.
 func changedData(file *config.File, now []session.DataFile) (warnings []string) {
 	if file == nil {
 		return nil

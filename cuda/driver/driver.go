@@ -91,8 +91,8 @@ type Driver interface {
 	Launch(s Stream, l *Launch) error
 	// Multiply runs a product. The error of a product that the library refuses wraps ErrNotSupported.
 	Multiply(s Stream, g *Gemm) error
-	// Integers reports whether the library's products of 8-bit integers may be used: nil, or the error
-	// says why not. The first call compares a few products with the host's.
+	// Integers returns nil if the library's products of 8-bit integers may be used, else an error with
+	// the reason. The first call compares a few products with the host's.
 	Integers() error
 
 	// BeginCapture records the following calls on s instead of running them. EndCapture makes a graph

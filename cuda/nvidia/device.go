@@ -42,7 +42,7 @@ type device struct {
 var _ driver.Driver = (*device)(nil)
 
 // contexts are the primary contexts of the devices, by ordinal. A context lives as long as the
-// process: the libraries keep their state in it, and making it again takes time.
+// process, because the libraries keep state in the context, and a new context takes time to make.
 type contexts struct {
 	sync.Mutex
 	made map[int]C.CUcontext

@@ -31,7 +31,7 @@ const (
 )
 
 // errNoProducts is wrapped by the error of a search that finds no cuBLAS. The device works without
-// cuBLAS, so only an error without it prevents opening the device.
+// cuBLAS, so an error that wraps errNoProducts does not prevent opening the device.
 var errNoProducts = errors.New("there is no cuBLAS")
 
 // The newest and oldest major versions of cuBLAS with the functions that this package calls.

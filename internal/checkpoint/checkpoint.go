@@ -28,7 +28,7 @@ import (
 // raises the version.
 const Version = 1
 
-// Errors of Read. The error's text has the reason.
+// Read returns errors that wrap one of these errors. The error's text has the reason.
 var (
 	ErrNone    = errors.New("no checkpoint")
 	ErrDamaged = errors.New("damaged checkpoint")
@@ -47,7 +47,7 @@ type Checkpoint struct {
 	Warnings []string
 	// Spent is the wall time of the run before the checkpoint.
 	Spent time.Duration
-	// At is the iterate's point: its iteration and its count of gradients.
+	// At has the iteration of the iterate and the count of gradients.
 	At problem.Point
 	// State is the state of the training.
 	State *trainer.State
@@ -153,7 +153,7 @@ func decode(data []byte) (*Checkpoint, error) {
 	if own, err := sum(f); err != nil || own != m[keySum] {
 		return nil, fmt.Errorf("%w: the checksum does not match the contents", ErrDamaged)
 	}
-	// The checksum matches: what follows fails only for a file that another program made.
+	// The checksum matches, so the next checks fail only for a file that another program wrote.
 	c := &Checkpoint{Program: m[keyProgram], Config: m[keyConfig], Records: Prefix{SHA256: m[keyRecordsSum]},
 		State: &trainer.State{Method: m[keyMethod], Numbers: map[string][]float64{}, Vectors: map[string][]float64{}}}
 	spent, err1 := strconv.ParseInt(m[keySpent], 10, 64)

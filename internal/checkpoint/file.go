@@ -13,7 +13,7 @@ import (
 const (
 	// Name is the name of the checkpoint.
 	Name = "checkpoint"
-	// previousName is the name of the checkpoint before, while the new one is not yet durable.
+	// previousName is the name of the old checkpoint until the new checkpoint is durable.
 	previousName = "checkpoint.previous"
 	// newName is the name of a checkpoint that is being written.
 	newName = "checkpoint.new"
@@ -104,8 +104,8 @@ func write(system System, path string, data []byte) error {
 }
 
 // Read returns the checkpoint in the directory. If the last checkpoint is missing or damaged, Read
-// returns the one before, if that one is still there. The error wraps ErrNone, ErrDamaged or
-// ErrVersion, or comes from the file system.
+// returns the previous checkpoint if the directory still has that file. The error wraps ErrNone,
+// ErrDamaged or ErrVersion, or comes from the file system.
 func Read(dir string) (*Checkpoint, error) {
 	c, err := read(filepath.Join(dir, Name))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrDamaged) {

@@ -14,9 +14,9 @@ import (
 // namePrimal is the name of the setting of the primal step.
 const namePrimal = "primal"
 
-// implyPrimal sets the primal step if the choice is automatic and a setting is given that only
-// steps of the first order use: gradient for PLADA's inner steps, else nesterov. The paper's preset
-// has a step of its own.
+// implyPrimal sets the primal step if the choice is automatic and the user gives a setting that
+// only first-order steps use: gradient for PLADA's inner steps, else nesterov. The preset paper has
+// its own primal step.
 func (r *resolver) implyPrimal() error {
 	o := r.options[namePrimal]
 	s, explicit := r.given[namePrimal]

@@ -96,11 +96,11 @@ type Part struct {
 	Finish func([]Result) []Result
 }
 
-// Case is a part of a part that runs in a process of its own.
+// Case is a check of a part. Each case runs in a process of its own.
 type Case struct {
 	Name  string
 	Limit time.Duration // after which the process is killed; 0: caseLimit
-	// Run returns results, and an error that says why it could not continue.
+	// Run returns results, and an error with the reason if Run could not continue.
 	Run func(ctx context.Context, o Options) ([]Result, error)
 }
 

@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// waitDelay is the time from the end of a case's limit to giving up on its process.
+// waitDelay is the longest wait, after a process is killed, for the end of its output.
 const waitDelay = 5 * time.Second
 
-// runCase runs a case in a process of its own, or without Options.Self in this process. A context
-// that failed is lost for its process, and a call of the driver that never returns cannot be
-// interrupted.
+// runCase runs a case in a process of its own, or in this process if Options.Self is empty. The
+// cases have separate processes because a process cannot use a CUDA context after a failure, and
+// cannot interrupt a call of the driver that never returns.
 func runCase(ctx context.Context, p Part, c Case, o Options) []Result {
 	limited, stop := context.WithTimeoutCause(ctx, c.limit(), fmt.Errorf("it was not done after %v", c.limit()))
 	defer stop()
@@ -73,8 +73,8 @@ func readResults(in io.Reader) (list []Result, err error) {
 	return list, lines.Err()
 }
 
-// RunCase runs one case in this process, and writes the results to out as lines of JSON. It is the
-// other end of runCase.
+// RunCase runs one case in this process, and writes the results to out as lines of JSON. runCase
+// starts the process that calls RunCase, and reads the lines.
 func RunCase(ctx context.Context, parts []Part, part, name string, o Options, out io.Writer) error {
 	for _, p := range parts {
 		for _, c := range p.Cases {

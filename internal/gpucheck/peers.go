@@ -51,8 +51,8 @@ type peerReply struct {
 	Failed       map[string]string  `json:"failed"`
 }
 
-// peerCases time iterations of ppal, then of PyTorch, then of ppal again. The products of ppal that
-// PyTorch has the same answer for are one case, because PyTorch's preparation takes longest.
+// peerCases time iterations of ppal, then of PyTorch, then of ppal again. All products of ppal with
+// the same shape and PyTorch precision are one case, because PyTorch's preparation takes longest.
 func peerCases() (list []Case) {
 	type question struct {
 		name string
@@ -79,7 +79,7 @@ func peerCases() (list []Case) {
 	return list
 }
 
-// peersOf compares cases with PyTorch, which answers once.
+// peersOf compares cases with a single measurement of PyTorch.
 func peersOf(ctx context.Context, o Options, cases []timedCase) (results []Result, err error) {
 	if out, err := exec.CommandContext(ctx, o.Python, "-c", "import torch").CombinedOutput(); err != nil {
 		return []Result{Skipped("PyTorch", fmt.Sprintf("%s -c 'import torch': %v %s", o.Python, err, lastLine(string(out))))}, nil

@@ -12,9 +12,9 @@ import (
 )
 
 // Available returns the number of bytes that this process can take without swapping and without
-// being killed: the least of the memory that Linux calls available, and what the limits of the
-// process's control groups leave. Memory that caches files counts as available. ok is false if
-// the system does not say.
+// being killed: the smallest of the memory that Linux calls available and the memory that the
+// limits of the process's control groups leave. Memory that caches files counts as available. ok is
+// false if the system does not say.
 func Available() (bytes uint64, ok bool) { return available(os.DirFS("/")) }
 
 // Resident returns the resident memory of this process in bytes; 0 if the system does not say.
@@ -53,8 +53,8 @@ var (
 	version2 = files{"memory.max", "memory.current", "inactive_file"}
 )
 
-// inGroups returns what the limits of a group and of the groups above it leave. In a container, the
-// group's own path may not exist, and the mount itself is the group.
+// inGroups returns the memory that the limits of a group and of its ancestors leave. In a
+// container, the group's own path may not exist, and the mount itself is the group.
 func inGroups(root fs.FS, mount, group string, f files) uint64 {
 	least := uint64(math.MaxUint64)
 	for at := path.Join("/", group); ; at = path.Dir(at) {
@@ -86,7 +86,7 @@ func number(root fs.FS, name string) (n uint64, ok bool) {
 	return n, err == nil
 }
 
-// field returns the number behind a key in a text of lines with a key and a number.
+// field returns the number after a key in a text whose lines have a key and a number.
 func field(text []byte, key string) (n uint64, ok bool) {
 	for line := range bytes.Lines(text) {
 		fields := bytes.Fields(line)

@@ -1,5 +1,5 @@
-// Package parquettext reads a Parquet file as text of separated fields, so that a table in a
-// Parquet file goes the same way as a table in CSV.
+// Package parquettext reads a Parquet file as text of separated fields, so that the code for CSV
+// tables reads Parquet tables too.
 //
 // The text is what pandas' DataFrame.to_csv(index=False) writes: commas separate the fields, the
 // first line has the columns' names, null and NaN are empty fields, and a column of timestamps that
@@ -27,13 +27,13 @@ const Separator = ','
 // textBytes is the size of the text that Reader makes at once, approximately.
 const textBytes = 64 << 10
 
-// Reader is an io.Reader of the text. Of each column it holds the page that is being decoded.
+// Reader is an io.Reader of the text. For each column, Reader keeps the page that it decodes.
 type Reader struct {
 	file   *file.Reader
 	texts  []texts // the conversion of each column
 	next   []func() (string, error)
 	group  int   // number of row groups that were opened
-	left   int64 // rows of the open row group that are left
+	left   int64 // unread rows of the open row group
 	row    int64 // rows that were read
 	record []string
 	text   bytes.Buffer

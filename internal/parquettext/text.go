@@ -141,7 +141,7 @@ func number(x float64, bits int) string {
 	return strconv.FormatFloat(x, 'g', -1, bits)
 }
 
-// natural returns the function for whole numbers without a sign.
+// natural returns the conversion of unsigned integers.
 func natural(of parquet.Type) func(int64) string {
 	if of == parquet.Types.Int32 {
 		return func(v int64) string { return strconv.FormatUint(uint64(uint32(v)), 10) }

@@ -47,7 +47,7 @@ func openMetrics(path string, flags int) (*Metrics, error) {
 	return &Metrics{file: f, sum: sha256.New()}, nil
 }
 
-// ResumeMetrics opens the file of records and removes everything behind its first size bytes: the
+// ResumeMetrics opens the file of records and removes everything after its first size bytes: the
 // records after a checkpoint, and a line that a crash truncated. sum is the SHA-256 of these bytes
 // in hex; for a size of 0, sum does not count. The error wraps ErrRecords if the file does not
 // begin with these bytes.

@@ -37,14 +37,15 @@ var (
 
 // ChoosePrimal replaces the primal step step.Auto of m by the step for the problem p. Init of a
 // method does the same. ChoosePrimal returns a note that names the step lbfgs or nesterov and, if
-// lbfgs does not suit p, the reason. The note is the same for a step that was given, so that a
-// repeated and a resumed run have the notes of the first. It is "" for other steps and methods.
+// lbfgs does not suit p, the reason. A step that the settings name has the same note, so that a
+// repeated or resumed run has the notes of the first run. The note is "" for other steps and for
+// methods without quasi-Newton steps.
 //
 // The step is step.LBFGS for PPALA, PLADA, ALM and Unconstrained if p has all rows in each step, no
 // kinks, and the regularizer none, ball or l2, and if m has no setting that only other steps use.
-// PLADA is for kinks. Therefore, the constraints of p must have pieces (problem.Piecewise), or p
-// must say that it is smooth (problem.NonSmooth). Otherwise, the step is step.Nesterov, or
-// step.Gradient for PLADA's x-step Inner.
+// PLADA also accepts constraints with pieces (problem.Piecewise), and splits them into smooth
+// constraints. Without pieces, PLADA needs a p that declares that p is smooth (problem.NonSmooth).
+// Otherwise, the step is step.Nesterov, or step.Gradient for PLADA's x-step Inner.
 func ChoosePrimal(m trainer.Method, p problem.Problem) (note string) {
 	c, ok := m.(chooser)
 	if !ok || c.primal() == nil {

@@ -19,44 +19,49 @@ type augmentedRule interface {
 	// updateOuter updates the multipliers with g at an approximate minimiser, and reports whether they
 	// can change.
 	updateOuter(g []float64) bool
-	// tighten raises the penalty, because the violation did not halve, and reports whether it did.
+	// tighten raises the penalty and reports whether the penalty changed. The iteration calls tighten
+	// if the violation has not halved.
 	tighten() bool
 	// settle says that w are the coefficients of the constraints in the gradient at the iterate.
 	settle(w []float64)
 }
 
 // secondOrder implements the iteration of an augmentedRule by quasi-Newton steps. An iteration
-// updates the dual variables if that promises more than the next step, and then takes the step.
+// first updates the dual variables, if the update predicts a much larger change than the next step,
+// and then takes the step.
 //
-// The update promises ||w - lambda||^2/(2c), the step the decrease of its model (step.Augmented,
-// step.QuasiNewton). Both are changes of the same Lagrangian, so that their ratio has no unit and
-// no scale: the multipliers move when a step inside the trust region promises less than a tenth of
-// the update. The number of steps between updates follows. An update costs a backward pass.
+// The update predicts the change ||w - lambda||^2/(2c), and the step predicts the decrease of its
+// model (step.Augmented, step.QuasiNewton). Both are changes of the same Lagrangian, so their ratio
+// has no unit. The multipliers move when a step inside the trust region predicts less than a tenth
+// of the update's change. This rule determines the number of steps between updates. An update costs
+// a backward pass.
 //
-// The first update waits for five steps. A model with fewer pairs promises too little. Multipliers
-// that grow before f can fall may drive saturating losses of f to where their gradient vanishes.
+// The first update is in the fifth iteration or later. A model with fewer pairs predicts too small
+// a decrease. Multipliers that grow before f can fall may drive saturating losses of f to points
+// where the gradient vanishes.
 //
 // The violation ||max(0, g)|| is compared at each update, after 100 steps without an update, and
-// after 20 steps without an update if it has grown. If it has not halved since the comparison
-// before, the penalty doubles (Bertsekas, Constrained Optimization and Lagrange
-// Multiplier Methods, 1982, section 2.2). With a small penalty, phi may fall without bound outside
-// the constraints; there the violation grows, and no step inside the trust region occurs.
+// after 20 steps without an update if the violation has grown. If the violation has not halved
+// since the previous comparison and exceeds the tolerance, the rule may raise its penalty
+// (Bertsekas, Constrained Optimization and Lagrange Multiplier Methods, 1982, section 2.2): PPALA
+// and PLADA double the penalty, and ALM keeps it. With a small penalty, phi may fall without bound
+// outside the feasible set. The violation grows there, and the trust region cuts every step.
 type secondOrder struct {
 	rule      augmentedRule
 	step      *step.QuasiNewton
 	tolerance float64 // violation that needs no larger penalty
-	steps     int     // steps so far, at most youth
+	steps     int     // iterations so far, at most youth
 	waited    int     // steps since the violation was compared
-	moved     bool    // the iterate has moved since then; without a move an update would repeat itself
-	violation float64 // when it was compared last
+	moved     bool    // the iterate has moved since then; without a move, an update would repeat the last one
+	violation float64 // the violation of the last comparison
 	w         []float64
 }
 
 const (
-	outerShare     = 0.1 // a step that promises less than this share of an update waits for the update
-	youth          = 5   // steps before the first update
+	outerShare     = 0.1 // a step that predicts less than this share of an update waits for the update
+	youth          = 5   // the earliest iteration with an update
 	patience       = 100 // steps without an update
-	impatience     = 20  // the same, while the violation is larger than when it was compared last
+	impatience     = 20  // the same, while the violation is larger than at the last comparison
 	violationShare = 0.5 // the violation must fall by this factor
 	toleranceShare = 0.1 // of the feasibility tolerance
 	firstPenalty   = 1   // the first rho of PPALA with quasi-Newton steps
@@ -97,7 +102,8 @@ func (s *secondOrder) iterate(p problem.Problem, at *problem.Point) error {
 	return nil
 }
 
-// outer updates the dual variables or raises the penalty if it is time, and reports whether it did.
+// outer updates the dual variables or raises the penalty if the rules of secondOrder ask for that,
+// and reports whether the multipliers or the penalty may have changed.
 func (s *secondOrder) outer(g []float64, phi step.Augmented, decrease float64, cut bool) bool {
 	gain := phi.Gain(g)
 	update := s.steps >= youth && s.moved && !cut && gain > 0 && decrease <= outerShare*gain

@@ -9,8 +9,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// checkpointShare is the largest share of the wall time of the training that checkpoints take,
-// after the first.
+// checkpointShare is the largest share of a training's wall time that checkpoints after the first
+// one take.
 const checkpointShare = 0.05
 
 // keeper writes the checkpoints of a run.

@@ -9,9 +9,9 @@ import (
 // NoMemoryLimit is the value of Device.MemoryLimit that turns the check of the memory off.
 const NoMemoryLimit = -1
 
-// bytesPerParameter is the memory that each parameter takes at least, in bytes: the iterate and
-// gradients, a method's other vectors, the certificate and the file in float64. Runs take up to
-// twice as much (models.MaxParameters).
+// bytesPerParameter is the least memory of each parameter, in bytes: the iterate and gradients, a
+// method's other vectors, the certificate, and the file in float64. Runs take up to twice as much
+// (models.MaxParameters).
 const bytesPerParameter = 120
 
 // free returns the memory that the session may still take, in bytes. ok is false if there is no
@@ -27,7 +27,8 @@ func (d Device) free() (bytes uint64, ok bool) {
 	return limit - min(limit, memory.Resident()), true
 }
 
-// checkMemory returns an error if bytes more than the memory that is free are needed for what.
+// checkMemory returns an error if bytes exceeds the free memory. what is the beginning of a clause
+// that the error completes with the bytes: "5 parameters need".
 func (d Device) checkMemory(bytes uint64, what string) error {
 	free, known := d.free()
 	if !known || bytes <= free {

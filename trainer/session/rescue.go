@@ -22,8 +22,9 @@ func (e *RescueError) Error() string { return fmt.Sprintf("%v; the weights are i
 // Unwrap returns the reason.
 func (e *RescueError) Unwrap() error { return e.Err }
 
-// rescue writes what it can of a run's files into a new directory in the user's cache, or in the
-// directory for temporary files, because the run's directory refused a file with failure.
+// rescue writes the model of a run, and other files if possible, into a new directory in the user's
+// cache or in the directory for temporary files. failure is the error of the run's own directory.
+// rescue returns a *RescueError, or errors without a directory if no directory takes the model.
 func (s *Session) rescue(failure error) error {
 	var errs []error
 	for _, base := range rescuePlaces() {

@@ -14,11 +14,11 @@ import (
 // ErrResume marks a run that Resume refuses. The text has the reason.
 var ErrResume = errors.New("cannot resume")
 
-// Resume opens the directory of a run that was interrupted or killed, in place of Open. Optimize
-// then continues from the checkpoint to the same bits as a run without an interruption. Without a
-// checkpoint, Optimize begins at the first iteration. Resume removes the records behind the
-// checkpoint. The session must have the options of the run; another device, or another number of
-// threads, gives a result within the tolerance of rounding errors.
+// Resume opens the directory of a run that was interrupted or killed. A session calls Resume
+// instead of Open. Optimize then continues from the checkpoint to the same bits as a run without an
+// interruption. Without a checkpoint, Optimize begins at the first iteration. Resume removes the
+// records after the checkpoint. The session must have the options of the run. With another device
+// or another number of threads, the result differs by rounding errors.
 //
 // The notes say where the run continues, and what differs. The error wraps ErrResume if the
 // checkpoint is damaged or belongs to another version, to other settings or to other data,
@@ -105,7 +105,8 @@ func (s *Session) restoreLast() error {
 	return nil
 }
 
-// changedData returns the name of data that differ between two runs; "" if the data are equal.
+// changedData returns the name of the first data file that differs between two runs; "" if the data
+// are equal.
 func changedData(before, now []DataFile) string {
 	for i := range max(len(before), len(now)) {
 		switch {

@@ -21,7 +21,7 @@ import (
 // Delta halves after a poor step, doubles after a good step, and is at most c (1 + ||x||). At
 // first c = 0.05. On networks with saturating losses, longer steps leave some rows with the wrong
 // sign for ever, and the run ends in a worse local minimum. While the longest steps decrease phi by
-// less than a twentieth each, c doubles, because such steps are too short (linear models from
+// less than a twentieth each, c doubles, because these steps are too short (linear models from
 // x = 0).
 //
 // All pairs are differences of gradients with the same multipliers and the same penalty. The change

@@ -27,8 +27,8 @@ func vex0F38(index, base, vvvv, pp int) []byte {
 	return []byte{escape, noR | absent(index, 6) | absent(base, 5) | map0F38, byte(^vvvv&15)<<3 | byte(pp)}
 }
 
-// tileMemory encodes an instruction with a tile and the memory at base + disp, whose rows are
-// index bytes apart. index is not RSP.
+// tileMemory encodes an instruction with a tile and the memory at base + disp. The register index
+// holds the distance between rows, in bytes. index is not RSP.
 func tileMemory(pp, tile, base, index, disp int) []byte {
 	const opcode, disp32, sib = 0x4b, 0x80, 4
 	code := append(vex0F38(index, base, 0, pp), opcode, disp32|byte(tile)<<3|sib, byte(index&7)<<3|byte(base&7))
@@ -63,7 +63,7 @@ func encodeTileConfig(base int) []byte {
 // encodeTileRelease encodes TILERELEASE.
 func encodeTileRelease() []byte { return append(vex0F38(0, 0, 0, ppNone), 0x49, 0xc0) }
 
-// encodePrefetchWrite encodes PREFETCHW of the line at one of R8 to R15, but R12 and R13.
+// encodePrefetchWrite encodes PREFETCHW of the line at a register R8 to R15 except R12 and R13.
 func encodePrefetchWrite(base int) []byte { return []byte{0x41, 0x0f, 0x0d, 0x08 | byte(base&7)} }
 
 // amx emits instructions for tiles, as bytes, after a comment in the syntax of Go's assembler.

@@ -230,8 +230,8 @@ func (s strip) sums(name string, tiles int) {
 	}
 }
 
-// threeDigits emits the products of a step: the digits there and back again, so that the last
-// digits of the first tile of rows are the first of the second.
+// threeDigits emits the products of a step. The second tile of rows takes the digits in reverse
+// order, so that its first product uses the digits that are already loaded.
 func (s strip) threeDigits(tiles int) {
 	const data, digits = 6, 7
 	product := func(sum int) { s.dot(sum, data, digits); s.join() }

@@ -29,7 +29,8 @@ func (t byteTiles) stripRows(k int) int {
 }
 
 // mulPanelStrips multiplies the inner indices from l on with panel p of w. While the kernels
-// multiply, they fetch the next block of rows, each panel of w its share.
+// multiply, they fetch the next block of rows. The calls for each panel of w fetch a part of the
+// block.
 func (k *ByteKernels) mulPanelStrips(z []float32, ldz int, x *PackedBytes, lo, hi, l, p int, w *Digits, s *ByteScratch) {
 	j := p * k.lanes
 	n := ceil(min(k.layout.exactDepth(), x.cols-l), k.layout.Depth)
@@ -80,8 +81,8 @@ func (t byteTiles) columnMask(n int) int { return 1<<min(n, t.lanes) - 1 }
 // indices of a pair of tiles.
 func (t byteTiles) fetchedBytes(rows, k int) int { return ceil(rows, t.rows) * k * 2 * cacheLine }
 
-// aheadOf returns the place from which a call fetches data: fetched, if it lies in the block of
-// size bytes at next and within the data, else the data of the current block.
+// aheadOf returns the position from which a call fetches data: fetched, if that position is in the
+// block of size bytes at next and within the data, else the beginning of the current block.
 func aheadOf(fetched, next, size, end int) int {
 	if fetched >= min(next+size, end) {
 		return next - size
