@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -33,6 +34,20 @@ func process(args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), processVariable+"=1")
 	return cmd
+}
+
+// start starts a program. The end of the test kills it. The program has the default action of
+// SIGHUP, also if the test runs under nohup: a signal that this process catches has its default
+// there.
+func start(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
 }
 
 // exitStatus returns the exit status of a finished process, or -1 if a signal ended the process.
@@ -83,27 +98,25 @@ func records(t *testing.T, dir string, n int) {
 
 // Each stop signal ends a training with the status of an interrupt, the weights and the summary.
 func TestSignalsStopATraining(t *testing.T) {
-	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+	for _, stop := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		dir := filepath.Join(t.TempDir(), "run")
 		cmd := process(endless(t, dir)...)
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		start(t, cmd)
 		records(t, dir, 2)
-		if err := cmd.Process.Signal(signal); err != nil {
+		if err := cmd.Process.Signal(stop); err != nil {
 			t.Fatal(err)
 		}
 		if status := exitStatus(cmd.Wait()); status != exitInterrupted {
-			t.Errorf("%v: status %d, want %d: %s", signal, status, exitInterrupted, stderr.String())
+			t.Errorf("%v: status %d, want %d: %s", stop, status, exitInterrupted, stderr.String())
 		}
 		summary, err := os.ReadFile(rundir.Dir(dir).Summary())
 		if err != nil || !strings.Contains(string(summary), `"status": "interrupted"`) {
-			t.Errorf("%v: the summary: %v\n%.200s", signal, err, summary)
+			t.Errorf("%v: the summary: %v\n%.200s", stop, err, summary)
 		}
 		if _, err := os.Stat(rundir.Dir(dir).Model()); err != nil {
-			t.Errorf("%v: no weights: %v", signal, err)
+			t.Errorf("%v: no weights: %v", stop, err)
 		}
 	}
 }
@@ -114,12 +127,10 @@ func TestNohup(t *testing.T) {
 	inner := process(endless(t, dir)...)
 	cmd := exec.Command("sh", append([]string{"-c", `trap "" HUP; exec "$@"`, "sh", inner.Path}, inner.Args[1:]...)...)
 	cmd.Env = inner.Env
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	start(t, cmd)
 	records(t, dir, 2)
-	for _, signal := range []syscall.Signal{syscall.SIGHUP, syscall.SIGHUP} {
-		if err := cmd.Process.Signal(signal); err != nil {
+	for _, stop := range []syscall.Signal{syscall.SIGHUP, syscall.SIGHUP} {
+		if err := cmd.Process.Signal(stop); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -171,9 +182,7 @@ func TestClosedPipes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	start(t, cmd)
 	if _, err := bufio.NewReader(stderr).ReadString('\n'); err != nil && !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}

@@ -19,9 +19,7 @@ func TestResumeCommand(t *testing.T) {
 	cmd := process(args...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	start(t, cmd)
 	records(t, dir, 2)
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)

@@ -109,9 +109,7 @@ func killAndResume(t *testing.T, kills int, args []string) {
 	resumed := 0
 	for range kills {
 		cmd := next()
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		start(t, cmd)
 		done := make(chan error, 1)
 		go func() { done <- cmd.Wait() }()
 		awaitCheckpoint(torn, resumed > 0, length)

@@ -197,38 +197,54 @@ func (f faultyFile) Sync() error {
 // write succeeds.
 func TestFaults(t *testing.T) {
 	for _, kind := range []faulty{{}, {short: true}, {torn: true}} {
-		completed := false
-		for n := 1; !completed; n++ {
-			if n > 20 {
-				t.Fatal("a write has more than 20 operations")
-			}
-			dir := t.TempDir()
-			if err := Write(OS{}, dir, example(1)); err != nil {
+		faults(t, kind, func(string) {})
+		faults(t, kind, func(dir string) { // the run resumed from the previous checkpoint
+			name := filepath.Join(dir, Name)
+			if err := os.Rename(name, filepath.Join(dir, previousName)); err != nil {
 				t.Fatal(err)
 			}
-			system := kind
-			system.n = n
-			err := Write(&system, dir, example(2))
-			completed = system.done < n
-			if (err == nil) != completed {
-				t.Errorf("%+v: error %v", system, err)
-			}
-			got, err := Read(dir)
-			if err != nil {
-				t.Fatalf("%+v: %v", system, err)
-			}
-			if k := got.At.Iteration; k != 2 && completed || diff(example(k), got) != "" {
-				t.Errorf("%+v: checkpoint %d: %s", system, k, diff(example(k), got))
-			}
-			if err := Write(OS{}, dir, example(3)); err != nil {
+			if err := os.WriteFile(name, []byte("damaged"), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			if got, err := Read(dir); err != nil || got.At.Iteration != 3 {
-				t.Errorf("%+v: the next checkpoint: %v, %v", system, got, err)
-			}
-			if _, err := os.Stat(filepath.Join(dir, newName)); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("%+v: the new file stays: %v", system, err)
-			}
+		})
+	}
+}
+
+// faults writes a checkpoint after prepare, with a fault at each operation in turn.
+func faults(t *testing.T, kind faulty, prepare func(dir string)) {
+	t.Helper()
+	completed := false
+	for n := 1; !completed; n++ {
+		if n > 20 {
+			t.Fatal("a write has more than 20 operations")
+		}
+		dir := t.TempDir()
+		if err := Write(OS{}, dir, example(1)); err != nil {
+			t.Fatal(err)
+		}
+		prepare(dir)
+		system := kind
+		system.n = n
+		err := Write(&system, dir, example(2))
+		completed = system.done < n
+		if (err == nil) != completed {
+			t.Errorf("%+v: error %v", system, err)
+		}
+		got, err := Read(dir)
+		if err != nil {
+			t.Fatalf("%+v: %v", system, err)
+		}
+		if k := got.At.Iteration; k != 2 && completed || diff(example(k), got) != "" {
+			t.Errorf("%+v: checkpoint %d: %s", system, k, diff(example(k), got))
+		}
+		if err := Write(OS{}, dir, example(3)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := Read(dir); err != nil || got.At.Iteration != 3 {
+			t.Errorf("%+v: the next checkpoint: %v, %v", system, got, err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, newName)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%+v: the new file stays: %v", system, err)
 		}
 	}
 }

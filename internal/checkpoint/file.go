@@ -72,8 +72,10 @@ func Write(system System, dir string, c *Checkpoint) error {
 		_ = system.Remove(next)
 		return fmt.Errorf("checkpoint: %w", err)
 	}
-	if err := system.Rename(path, previous); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("checkpoint: %w", err)
+	if !onlyPrevious(path, previous) {
+		if err := system.Rename(path, previous); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("checkpoint: %w", err)
+		}
 	}
 	if err := system.Rename(next, path); err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
@@ -85,6 +87,16 @@ func Write(system System, dir string, c *Checkpoint) error {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
 	return nil
+}
+
+// onlyPrevious reports whether the previous checkpoint is the only whole one, as after a resume
+// from it. A damaged checkpoint must not take its place.
+func onlyPrevious(path, previous string) bool {
+	if _, err := os.Stat(previous); err != nil {
+		return false
+	}
+	_, err := read(path)
+	return err != nil
 }
 
 // write writes a file and makes its contents durable.
