@@ -252,6 +252,7 @@ func (p *Problem) options() []*option.Option {
 	paper, cifar := option.Paper(), option.If(option.NameDataset, "cifar10")
 	regularizer := func(kinds ...string) option.Condition { return option.If("regularizer", kinds...) }
 	onSurrogate := option.If("bounds-on", string(session.OnSurrogate))
+	onDecisions := option.If("bounds-on", string(session.OnDecisions))
 	fairness := option.Problem(option.DemographicParity, option.EqualizedOdds, option.Intersectional)
 	rates := option.OnRates()
 	return []*option.Option{
@@ -266,7 +267,7 @@ func (p *Problem) options() []*option.Option {
 			Or(string(session.OnSurrogate)).For(string(session.OnDecisions), rates),
 		option.Number("confidence", &p.Confidence, option.Within(0, 1),
 			"let the bounds hold on new rows with this probability, as in 0.95: the validation rows choose the threshold; 0: on the training rows;"+
-				" see docs/confidence.md").Or("0").With(option.If("bounds-on", string(session.OnDecisions))),
+				" see docs/confidence.md").Or("0").With(onDecisions),
 		option.Names("classes", &p.ClassNames, "NAME,NAME[,...]", "take these classes, in this order: names or numbers of pictures' classes, or values of your"+
 			" own table's label, without the rows of other classes; mnpc minimises the loss of the first").
 			OrRule("all", none).
@@ -289,11 +290,13 @@ func (p *Problem) options() []*option.Option {
 			For("sampled", option.If(option.NameMethod, "multiplier-model")).For("expectation", paper).
 			With(option.Problem(option.Intersectional)),
 		ofTask(option.Enum("regularizer", &p.Regularizer, "choose the convex term r on the weights", problem.RegularizerNames()...),
-			func(d session.Defaults) string { return d.Regularizer.Kind.String() }, append(option.OnTables().Values, option.NeymanPearson, option.ClassRates)),
+			func(d session.Defaults) string { return d.Regularizer.Kind.String() }, append(option.OnTables().Values, option.NeymanPearson, option.ClassRates)).
+			For(problem.SquaredL2.String(), fairness, onDecisions),
 		option.Number("theta", &p.Theta, option.Positive, "set the radius of the ball").
 			Or(option.Float(session.DefaultsOf(option.NeymanPearson).Regularizer.Radius)).For("1", paper).With(regularizer("ball")),
 		option.Number("regularizer-weight", &p.RegularizerWeight, option.Positive, "set the factor of the regularizer").
 			For(option.Float(session.DefaultRidge), option.OnRates(), regularizer("l2")).
+			For(option.Float(session.DefaultRidge), fairness, onDecisions, regularizer("l2")).
 			With(regularizer("l1", "l2", "group-l1")),
 		option.Numbers("box", &p.Box, option.Interval{}, "LO,HI", "set the bounds of every weight").With(regularizer("box")),
 	}
