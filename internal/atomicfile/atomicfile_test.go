@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -89,8 +88,6 @@ func calls(t *testing.T, dir, fail string) *[]string {
 		switch {
 		case path == dir:
 			return "folder"
-		case filepath.Dir(path) == dir && strings.HasPrefix(filepath.Base(path), ".file."):
-			return "temporary"
 		case filepath.Dir(path) == dir:
 			return filepath.Base(path)
 		}
@@ -111,43 +108,47 @@ func calls(t *testing.T, dir, fail string) *[]string {
 	return made
 }
 
-// A file is synced before the rename, and the folder after it. The temporary file is beside the
-// file, whatever TMPDIR says. A failure before the rename leaves the old content.
+// Write replaces the file by another file, which keeps the permissions, and then syncs the folder.
 func TestOrder(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	want := []string{"sync temporary", "rename temporary file", "sync folder"}
-	for k, fail := range append([]string{""}, want...) {
-		t.Run(fail, func(t *testing.T) {
-			dir := t.TempDir()
-			path := filepath.Join(dir, "file")
-			if err := os.WriteFile(path, []byte("old"), 0o640); err != nil {
-				t.Fatal(err)
-			}
-			before, err := os.Stat(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := calls(t, dir, fail)
-			if err := Write(path, []byte("new"), 0o600); (err == nil) != (fail == "") {
-				t.Errorf("%v", err)
-			}
-			made := want
-			if fail != "" {
-				made = want[:k]
-			}
-			if diff := cmp.Diff(made, *got); diff != "" {
-				t.Error(diff)
-			}
-			text, err := os.ReadFile(path)
-			if renamed := fail == "" || fail == "sync folder"; err != nil || (string(text) == "new") != renamed {
-				t.Errorf("%q, %v", text, err)
-			} else if after, err := os.Stat(path); err != nil || os.SameFile(before, after) == renamed || after.Mode().Perm() != 0o640 {
-				t.Errorf("the same file: %v, want %v; mode %v, %v", !renamed, renamed, after.Mode(), err)
-			}
-			if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
-				t.Errorf("%v, %v: want the file alone", entries, err)
-			}
-		})
+	for _, fail := range []string{"", "sync folder"} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "file")
+		if err := os.WriteFile(path, []byte("old"), 0o640); err != nil {
+			t.Fatal(err)
+		}
+		before, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := calls(t, dir, fail)
+		if err := Write(path, []byte("new"), 0o600); (err == nil) != (fail == "") {
+			t.Errorf("%s: %v", fail, err)
+		}
+		if diff := cmp.Diff([]string{"sync folder"}, *got); diff != "" {
+			t.Error(diff)
+		}
+		if text, err := os.ReadFile(path); err != nil || string(text) != "new" {
+			t.Errorf("%q, %v", text, err)
+		}
+		if after, err := os.Stat(path); err != nil || os.SameFile(before, after) || after.Mode().Perm() != 0o640 {
+			t.Errorf("%v, %v: want another file with the mode %v", after, err, before.Mode())
+		}
+	}
+}
+
+// The temporary file is beside the file, whatever TMPDIR says.
+func TestTemporaryFile(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	t.Setenv("TMPDIR", elsewhere)
+	f, err := Create(filepath.Join(dir, "file"), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Discard()
+	for folder, want := range map[string]int{dir: 1, elsewhere: 0} {
+		if entries, err := os.ReadDir(folder); err != nil || len(entries) != want {
+			t.Errorf("%s has %v, %v, want %d files", folder, entries, err, want)
+		}
 	}
 }
 
