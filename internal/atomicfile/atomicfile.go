@@ -13,9 +13,11 @@ import (
 
 // disk holds the calls whose order makes a file durable. Tests replace them.
 var disk = struct {
+	write  func(f *os.File, p []byte) (int, error)
 	sync   func(f *os.File) error
+	close  func(f *os.File) error
 	rename func(from, to string) error
-}{(*os.File).Sync, os.Rename}
+}{(*os.File).Write, (*os.File).Sync, (*os.File).Close, os.Rename}
 
 // Write replaces the file at path atomically: it writes and syncs a temporary file in the same
 // directory, renames the temporary file, and syncs the directory. A reader never sees an incomplete
@@ -43,7 +45,7 @@ func Move(from, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(disk.sync(f), f.Close()); err != nil {
+	if err := errors.Join(disk.sync(f), disk.close(f)); err != nil {
 		return err
 	}
 	if err := disk.rename(from, path); err != nil {
@@ -90,7 +92,7 @@ func temporary(path string, perm os.FileMode) (*os.File, error) {
 }
 
 // Write implements io.Writer.
-func (f *File) Write(p []byte) (int, error) { return f.file.Write(p) }
+func (f *File) Write(p []byte) (int, error) { return disk.write(f.file, p) }
 
 // Commit syncs the file, replaces path by it and syncs the directory.
 func (f *File) Commit() error {
@@ -98,7 +100,7 @@ func (f *File) Commit() error {
 		return err
 	}
 	f.open = false
-	if err := f.file.Close(); err != nil {
+	if err := disk.close(f.file); err != nil {
 		return err
 	}
 	if err := disk.rename(f.file.Name(), f.path); err != nil {

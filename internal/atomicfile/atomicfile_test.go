@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,8 +60,13 @@ func TestCreate(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := f.Discard(); err != nil {
-			t.Error(err)
+		for range 2 {
+			if err := f.Discard(); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := f.Write(nil); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("the file stays open: %v", err)
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != want {
 			t.Errorf("commit %v: %q, %v", commit, got, err)
@@ -96,6 +102,14 @@ func calls(t *testing.T, dir, fail string) *[]string {
 		}
 		return path
 	}
+	disk.write = func(f *os.File, p []byte) (int, error) {
+		if err := note("write " + name(f.Name())); err != nil {
+			n, _ := real.write(f, p[:len(p)/2]) // as on a full disk
+			return n, err
+		}
+		return real.write(f, p)
+	}
+	disk.close = func(f *os.File) error { return errors.Join(real.close(f), note("close "+name(f.Name()))) }
 	disk.sync = func(f *os.File) error {
 		if err := note("sync " + name(f.Name())); err != nil {
 			return err
@@ -115,7 +129,7 @@ func calls(t *testing.T, dir, fail string) *[]string {
 // file, whatever TMPDIR says. A failure before the rename leaves the old content.
 func TestOrder(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	want := []string{"sync temporary", "rename temporary file", "sync folder"}
+	want := []string{"write temporary", "sync temporary", "close temporary", "rename temporary file", "sync folder"}
 	for k, fail := range append([]string{""}, want...) {
 		t.Run(fail, func(t *testing.T) {
 			dir := t.TempDir()
@@ -152,7 +166,7 @@ func TestOrder(t *testing.T) {
 }
 
 func TestMove(t *testing.T) {
-	want := []string{"sync part", "rename part file", "sync folder"}
+	want := []string{"sync part", "close part", "rename part file", "sync folder"}
 	for k, fail := range append([]string{""}, want...) {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "part"), []byte("new"), 0o600); err != nil {
@@ -164,7 +178,7 @@ func TestMove(t *testing.T) {
 		}
 		made := want
 		if fail != "" {
-			made = want[:k]
+			made = want[:max(k, 2)] // the file is closed, also after a failed sync
 		}
 		if diff := cmp.Diff(made, *got); diff != "" {
 			t.Errorf("%s: %s", fail, diff)
@@ -172,5 +186,45 @@ func TestMove(t *testing.T) {
 	}
 	if err := Move(filepath.Join(t.TempDir(), "none"), filepath.Join(t.TempDir(), "file")); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
+	}
+}
+
+// A link is replaced by a file, which does not get the permissions of the link. Linux gives every
+// link all permissions.
+func TestLink(t *testing.T) {
+	dir := t.TempDir()
+	path, target := filepath.Join(dir, "file"), filepath.Join(dir, "target")
+	if err := errors.Join(os.WriteFile(target, []byte("precious"), 0o600), os.Symlink(target, path)); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(path, []byte("new"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Lstat(path); err != nil || info.Mode() != 0o600 {
+		t.Errorf("%v, %v, want a file of the owner", info.Mode(), err)
+	}
+	if text, err := os.ReadFile(target); err != nil || string(text) != "precious" {
+		t.Errorf("the target of the link: %q, %v", text, err)
+	}
+}
+
+// Some file systems cannot sync a directory.
+func TestFolderWithoutSync(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		fine bool
+	}{{nil, true}, {errors.ErrUnsupported, true}, {syscall.EINVAL, true}, {syscall.EIO, false}} {
+		path := filepath.Join(t.TempDir(), "file")
+		calls(t, filepath.Dir(path), "")
+		inner := disk.sync
+		disk.sync = func(f *os.File) error {
+			if f.Name() == filepath.Dir(path) {
+				return c.err
+			}
+			return inner(f)
+		}
+		if err := Write(path, nil, 0o600); (err == nil) != c.fine {
+			t.Errorf("sync of the directory fails with %v: %v", c.err, err)
+		}
 	}
 }
