@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -65,9 +64,6 @@ func TestCreate(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if _, err := f.Write(nil); !errors.Is(err, os.ErrClosed) {
-			t.Errorf("the file stays open: %v", err)
-		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != want {
 			t.Errorf("commit %v: %q, %v", commit, got, err)
 		}
@@ -95,21 +91,11 @@ func calls(t *testing.T, dir, fail string) *[]string {
 		switch {
 		case path == dir:
 			return "folder"
-		case filepath.Dir(path) == dir && strings.HasPrefix(filepath.Base(path), ".file."):
-			return "temporary"
 		case filepath.Dir(path) == dir:
 			return filepath.Base(path)
 		}
 		return path
 	}
-	disk.write = func(f *os.File, p []byte) (int, error) {
-		if err := note("write " + name(f.Name())); err != nil {
-			n, _ := real.write(f, p[:len(p)/2]) // as on a full disk
-			return n, err
-		}
-		return real.write(f, p)
-	}
-	disk.close = func(f *os.File) error { return errors.Join(real.close(f), note("close "+name(f.Name()))) }
 	disk.sync = func(f *os.File) error {
 		if err := note("sync " + name(f.Name())); err != nil {
 			return err
@@ -125,48 +111,52 @@ func calls(t *testing.T, dir, fail string) *[]string {
 	return made
 }
 
-// A file is synced before the rename, and the folder after it. The temporary file is beside the
-// file, whatever TMPDIR says. A failure before the rename leaves the old content.
+// Write replaces the file by another file, which keeps the permissions, and then syncs the folder.
 func TestOrder(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	want := []string{"write temporary", "sync temporary", "close temporary", "rename temporary file", "sync folder"}
-	for k, fail := range append([]string{""}, want...) {
-		t.Run(fail, func(t *testing.T) {
-			dir := t.TempDir()
-			path := filepath.Join(dir, "file")
-			if err := os.WriteFile(path, []byte("old"), 0o640); err != nil {
-				t.Fatal(err)
-			}
-			before, err := os.Stat(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := calls(t, dir, fail)
-			if err := Write(path, []byte("new"), 0o600); (err == nil) != (fail == "") {
-				t.Errorf("%v", err)
-			}
-			made := want
-			if fail != "" {
-				made = want[:k]
-			}
-			if diff := cmp.Diff(made, *got); diff != "" {
-				t.Error(diff)
-			}
-			text, err := os.ReadFile(path)
-			if renamed := fail == "" || fail == "sync folder"; err != nil || (string(text) == "new") != renamed {
-				t.Errorf("%q, %v", text, err)
-			} else if after, err := os.Stat(path); err != nil || os.SameFile(before, after) == renamed || after.Mode().Perm() != 0o640 {
-				t.Errorf("the same file: %v, want %v; mode %v, %v", !renamed, renamed, after.Mode(), err)
-			}
-			if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
-				t.Errorf("%v, %v: want the file alone", entries, err)
-			}
-		})
+	for _, fail := range []string{"", "sync folder"} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "file")
+		if err := os.WriteFile(path, []byte("old"), 0o640); err != nil {
+			t.Fatal(err)
+		}
+		before, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := calls(t, dir, fail)
+		if err := Write(path, []byte("new"), 0o600); (err == nil) != (fail == "") {
+			t.Errorf("%s: %v", fail, err)
+		}
+		if diff := cmp.Diff([]string{"sync folder"}, *got); diff != "" {
+			t.Error(diff)
+		}
+		if text, err := os.ReadFile(path); err != nil || string(text) != "new" {
+			t.Errorf("%q, %v", text, err)
+		}
+		if after, err := os.Stat(path); err != nil || os.SameFile(before, after) || after.Mode().Perm() != 0o640 {
+			t.Errorf("%v, %v: want another file with the mode %v", after, err, before.Mode())
+		}
+	}
+}
+
+// The temporary file is beside the file, whatever TMPDIR says.
+func TestTemporaryFile(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	t.Setenv("TMPDIR", elsewhere)
+	f, err := Create(filepath.Join(dir, "file"), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Discard()
+	for folder, want := range map[string]int{dir: 1, elsewhere: 0} {
+		if entries, err := os.ReadDir(folder); err != nil || len(entries) != want {
+			t.Errorf("%s has %v, %v, want %d files", folder, entries, err, want)
+		}
 	}
 }
 
 func TestMove(t *testing.T) {
-	want := []string{"sync part", "close part", "rename part file", "sync folder"}
+	want := []string{"sync part", "rename part file", "sync folder"}
 	for k, fail := range append([]string{""}, want...) {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "part"), []byte("new"), 0o600); err != nil {
@@ -178,7 +168,7 @@ func TestMove(t *testing.T) {
 		}
 		made := want
 		if fail != "" {
-			made = want[:max(k, 2)] // the file is closed, also after a failed sync
+			made = want[:k]
 		}
 		if diff := cmp.Diff(made, *got); diff != "" {
 			t.Errorf("%s: %s", fail, diff)
@@ -189,8 +179,7 @@ func TestMove(t *testing.T) {
 	}
 }
 
-// A link is replaced by a file, which does not get the permissions of the link. Linux gives every
-// link all permissions.
+// A link is replaced by a file. The target of the link does not change.
 func TestLink(t *testing.T) {
 	dir := t.TempDir()
 	path, target := filepath.Join(dir, "file"), filepath.Join(dir, "target")
@@ -216,15 +205,24 @@ func TestFolderWithoutSync(t *testing.T) {
 	}{{nil, true}, {errors.ErrUnsupported, true}, {syscall.EINVAL, true}, {syscall.EIO, false}} {
 		path := filepath.Join(t.TempDir(), "file")
 		calls(t, filepath.Dir(path), "")
-		inner := disk.sync
-		disk.sync = func(f *os.File) error {
-			if f.Name() == filepath.Dir(path) {
-				return c.err
-			}
-			return inner(f)
-		}
+		disk.sync = func(*os.File) error { return c.err }
 		if err := Write(path, nil, 0o600); (err == nil) != c.fine {
 			t.Errorf("sync of the directory fails with %v: %v", c.err, err)
 		}
+	}
+}
+
+// A file cannot replace a directory: Commit reports that, and Write leaves no other file.
+func TestDirectoryInPlace(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	if err := os.MkdirAll(filepath.Join(path, "full"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(path, nil, 0o600); err == nil {
+		t.Error("Write reports no error")
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v: want the directory alone", entries, err)
 	}
 }
