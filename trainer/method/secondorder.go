@@ -45,7 +45,9 @@ type augmentedRule interface {
 // since the previous comparison and exceeds the tolerance, the rule may raise its penalty
 // (Bertsekas, Constrained Optimization and Lagrange Multiplier Methods, 1982, section 2.2): PPALA
 // and PLADA double the penalty, and ALM keeps it. With a small penalty, phi may fall without bound
-// outside the feasible set. The violation grows there, and the trust region cuts every step.
+// outside the feasible set. The violation grows there, and the trust region cuts every step. After
+// three longest steps with growing violation and negative curvature (step.QuasiNewton.Bent), the
+// comparison does not wait.
 type secondOrder struct {
 	rule      augmentedRule
 	step      *step.QuasiNewton
@@ -54,11 +56,14 @@ type secondOrder struct {
 	waited    int     // steps since the violation was compared
 	moved     bool    // the iterate has moved since then; without a move, an update would repeat the last one
 	violation float64 // the violation of the last comparison
+	last      float64 // the violation of the last iteration
+	fleeing   int     // successive longest steps with growing violation and negative curvature
 	w         []float64
 }
 
 const (
 	outerShare     = 0.1 // a step that predicts less than this share of an update waits for the update
+	flight         = 3   // longest steps with growing violation and negative curvature
 	youth          = 5   // the earliest iteration with an update
 	patience       = 100 // steps without an update
 	impatience     = 20  // the same, while the violation is larger than at the last comparison
@@ -108,7 +113,14 @@ func (s *secondOrder) outer(g []float64, phi step.Augmented, decrease float64, c
 	gain := phi.Gain(g)
 	update := s.steps >= youth && s.moved && !cut && gain > 0 && decrease <= outerShare*gain
 	v, wait := violationOf(g), patience
-	if v > s.violation {
+	if s.fleeing++; !(cut && s.step.Bent() && v > s.last) {
+		s.fleeing = 0
+	}
+	s.last = v
+	switch {
+	case v > s.violation && s.fleeing >= flight:
+		wait = 0
+	case v > s.violation:
 		wait = impatience
 	}
 	if s.waited++; !update && (s.waited < wait || !s.moved) {
@@ -135,6 +147,8 @@ func (s *secondOrder) visitState(v problem.StateVisitor) {
 	v.Count("outer.waited", &s.waited)
 	problem.VisitFlag(v, "outer.moved", &s.moved)
 	v.Number("outer.violation", &s.violation)
+	v.Number("outer.last", &s.last)
+	v.Count("outer.fleeing", &s.fleeing)
 	s.step.VisitState(v)
 }
 

@@ -12,21 +12,37 @@ import (
 	"ppal/trainer/step"
 )
 
-// With the first penalty, the augmented Lagrangian of min -x^2 over -1 <= x <= 1 has no lower bound
-// outside the constraints. The penalty must rise while the violation grows.
-func TestThePenaltyRisesWhereTheIteratesRunAway(t *testing.T) {
+// runAway trains min -x^2 - x/10 over -1 <= x <= 1. With the first penalty, the augmented Lagrangian
+// has no lower bound outside the constraints. The linear term keeps the iterates away from the
+// maximum of -x^2.
+func runAway(t *testing.T, iterations int) (*trainer.Result, *method.PPALA) {
+	t.Helper()
 	fn := problem.Functions{N: 1, M: 2,
-		F:         func(x []float64) float64 { return -x[0] * x[0] },
-		Gradient:  func(dst, x []float64) { dst[0] = -2 * x[0] },
+		F:         func(x []float64) float64 { return -x[0]*x[0] - x[0]/10 },
+		Gradient:  func(dst, x []float64) { dst[0] = -2*x[0] - 0.1 },
 		G:         func(dst, x []float64) { dst[0], dst[1] = x[0]-1, -x[0]-1 },
 		JacobianT: func(dst, _, w []float64) { dst[0] = w[0] - w[1] }}
-	r, err := trainer.Train(context.Background(), testkit.New(t, fn, []float64{0.1}),
-		&method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}, trainer.Settings{Iterations: 90, RecordEvery: 10})
+	m := &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}
+	r, err := trainer.Train(context.Background(), testkit.New(t, fn, []float64{0.1}), m, trainer.Settings{Iterations: iterations, RecordEvery: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if math.Abs(r.Objective+1) > 0.01 || r.Certificate.Infeasibility > 0.01 {
-		t.Errorf("f = %v with a violation of %v, want -1", r.Objective, r.Certificate.Infeasibility)
+	return r, m
+}
+
+// The penalty must rise while the violation grows.
+func TestThePenaltyRisesWhereTheIteratesRunAway(t *testing.T) {
+	if r, _ := runAway(t, 90); math.Abs(r.Objective+1.1) > 0.01 || r.Certificate.Infeasibility > 0.01 {
+		t.Errorf("f = %v with a violation of %v, want -1.1", r.Objective, r.Certificate.Infeasibility)
+	}
+}
+
+// Three longest steps with negative curvature and a growing violation suffice for a larger penalty:
+// the coefficient of the constraint is the penalty times the violation.
+func TestThePenaltyRisesSoonWithNegativeCurvature(t *testing.T) {
+	r, m := runAway(t, 18)
+	if g := r.Certificate.Infeasibility; !(g > 0) || m.Report().Nu[0] < 1.99*g {
+		t.Errorf("the coefficient is %v at the violation %v, want at least twice that", m.Report().Nu[0], g)
 	}
 }
 

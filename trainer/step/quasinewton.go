@@ -22,7 +22,10 @@ import (
 // first c = 0.05. On networks with saturating losses, longer steps leave some rows with the wrong
 // sign for ever, and the run ends in a worse local minimum. While the longest steps decrease phi by
 // less than a twentieth each, c doubles, because these steps are too short (linear models from
-// x = 0).
+// x = 0). c also doubles after a longest step if phi was a parabola along the last two steps: the
+// part of the decrease beyond second order, phi(x) - phi(x+) + <d + d+, s>/2, is at most 1e-3 of the
+// part of second order, <d+ - d, s>/2 > 0. No saturating loss is near, so longer steps are safe
+// (quadratic programs).
 //
 // All pairs are differences of gradients with the same multipliers and the same penalty. The change
 // of J^T w with w does not enter them.
@@ -47,6 +50,8 @@ type QuasiNewton struct {
 	radius    float64        // Delta; 0 before the first step
 	limit     float64        // c
 	length    float64        // ||z|| of the last plan; NaN before the first
+	cubic     float64        // the part of the last decrease beyond second order, see parabola
+	bent      bool           // see Bent
 	restarted bool           // the search began again since the last accepted step
 	exhausted bool           // steps are below the rounding of x
 
@@ -69,6 +74,7 @@ const (
 	limitGrowth    = 2
 	slowShare      = 0.05 // a decrease of phi below this share doubles c
 	fastShare      = 0.1  // a decrease of phi above this share halves c
+	parabolaShare  = 1e-3 // of the decrease beyond second order and of second order
 	goodRatio      = 0.75 // of the measured and the predicted decrease
 	poorRatio      = 0.25
 	leastRatio     = 1e-4
@@ -86,7 +92,7 @@ func NewQuasiNewton(p problem.Problem) (*QuasiNewton, error) {
 	}
 	m := problem.Constraints(p)
 	q := &QuasiNewton{pairs: newPairs(p.Space()), d: p.Space().New(), trial: p.Space().New(), start: p.Space().New(),
-		limit: firstLimit, length: math.NaN(),
+		limit: firstLimit, length: math.NaN(), cubic: math.Inf(1),
 		coefficients: make([]float64, 1+m), g: make([]float64, m)}
 	q.coefficients[0] = 1
 	return q, nil
@@ -112,6 +118,10 @@ func QuasiNewtonRefuses(p problem.Problem) string {
 
 // Last returns the length of the last planned step, NaN before the first.
 func (q *QuasiNewton) Last() float64 { return q.length }
+
+// Bent reports whether the last step was as long as c allows and phi had negative curvature along
+// the step. After several such steps, phi may have no lower bound.
+func (q *QuasiNewton) Bent() bool { return q.bent }
 
 // Refresh says that the multipliers or the penalty of phi have changed.
 func (q *QuasiNewton) Refresh() { q.current, q.exhausted = false, false }
@@ -214,7 +224,8 @@ func (q *QuasiNewton) Try(p problem.Problem, at *problem.Point, phi Augmented) (
 	slot := q.add(q.start, q.d, q.trial)
 	value := phi.Value(f, q.g)
 	actual := q.actual(value-phi.Value(at.Objective, at.Constraints), phi.noise(f, q.g, q.space.Roundoff()), slot)
-	q.resize(actual, value)
+	parabola := q.parabola(value-phi.Value(at.Objective, at.Constraints), slot)
+	q.resize(actual, value, parabola)
 	q.keep(slot)
 	if !(actual > leastRatio*q.plan.decrease) {
 		return false, q.back(p, at)
@@ -244,8 +255,21 @@ func (q *QuasiNewton) actual(decrease, noise float64, slot int) float64 {
 	return decrease
 }
 
-// resize changes Delta and c after a step with the actual decrease from the value of phi.
-func (q *QuasiNewton) resize(actual, value float64) {
+// parabola reports whether phi is a convex parabola along the step in the slot, with the decrease of
+// phi, and along the step before.
+func (q *QuasiNewton) parabola(decrease float64, slot int) bool {
+	slope, next := q.gram.At(gradientRow, slot), q.gram.At(trialRow, slot)
+	before := q.cubic
+	if q.cubic = math.Abs(decrease+(slope+next)/2) / ((next - slope) / 2); !(next > slope) {
+		q.cubic = math.Inf(1)
+	}
+	q.bent = next < slope && q.plan.longest
+	return math.Max(before, q.cubic) <= parabolaShare
+}
+
+// resize changes Delta and c after a step with the actual decrease from the value of phi. parabola
+// is the result of the method parabola.
+func (q *QuasiNewton) resize(actual, value float64, parabola bool) {
 	ratio := actual / q.plan.decrease
 	switch {
 	case !(ratio >= poorRatio):
@@ -257,7 +281,7 @@ func (q *QuasiNewton) resize(actual, value float64) {
 		return
 	}
 	switch share := actual / math.Abs(value); {
-	case share < slowShare:
+	case parabola || share < slowShare:
 		q.limit *= limitGrowth
 	case share > fastShare:
 		q.limit = math.Max(firstLimit, q.limit/limitGrowth)
@@ -278,6 +302,8 @@ func (q *QuasiNewton) VisitState(v problem.StateVisitor) {
 	v.Number("quasi.radius", &q.radius)
 	v.Number("quasi.limit", &q.limit)
 	v.Number("quasi.length", &q.length)
+	v.Number("quasi.cubic", &q.cubic)
+	problem.VisitFlag(v, "quasi.bent", &q.bent)
 	v.Vector("quasi.gradient", q.d)
 	q.visit(v)
 }

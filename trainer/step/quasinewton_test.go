@@ -79,6 +79,23 @@ func TestQuasiNewtonMinimisesAQuadratic(t *testing.T) {
 	}
 }
 
+// Each step of the first length would decrease f by a tenth. On a parabola the steps grow, and f
+// falls to rounding within a few evaluations. Where f is no parabola, the steps keep their length.
+func TestQuasiNewtonTakesLongerStepsOnParabolas(t *testing.T) {
+	parabola := problem.Functions{N: 1,
+		F:        func(x []float64) float64 { return x[0] * x[0] / 2 },
+		Gradient: func(dst, x []float64) { dst[0] = x[0] }}
+	if _, at, _ := minimise(t, parabola, []float64{20}, 12); at.Objective > 1e-6 {
+		t.Errorf("f = %v after 12 steps on a parabola, want 0", at.Objective)
+	}
+	quartic := problem.Functions{N: 1,
+		F:        func(x []float64) float64 { return math.Pow(x[0], 4) },
+		Gradient: func(dst, x []float64) { dst[0] = 4 * math.Pow(x[0], 3) }}
+	if _, _, q := minimise(t, quartic, []float64{20}, 12); q.limit != firstLimit {
+		t.Errorf("c = %v on x^4, want %v", q.limit, firstLimit)
+	}
+}
+
 // The squared norm belongs to the model: x_i = 1/(i + 2) in f + ||x||^2/2.
 func TestQuasiNewtonIncludesTheSquaredNorm(t *testing.T) {
 	const n = 5
