@@ -14,9 +14,9 @@ import (
 	"ppal/trainer/graph"
 )
 
-// The product of the square data X with tanh S, for the scores S = X W, reads tanh S as a whole. The
-// product must not begin before all rows of tanh S are complete. f = mean((X tanh S)^2), and g has
-// the column means of S.
+// The product of the square data X with tanh S, for the scores S = X W, reads tanh S as a whole.
+// The product must not begin before all rows of tanh S are complete. f = mean((X tanh S)^2), and
+// g has the column means of S.
 func TestInputReadByRowsAndWhole(t *testing.T) {
 	must := gorgonia.Must
 	for _, n := range []int{5, 700} {
