@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -102,7 +103,7 @@ func TestDamaged(t *testing.T) {
 			t.Fatalf("%d bytes: %v", i, err)
 		}
 	}
-	other := strings.Replace(string(data), `"version":"1"`, `"version":"9"`, 1)
+	other := strings.Replace(string(data), fmt.Sprintf(`"version":"%d"`, Version), `"version":"9"`, 1)
 	if _, err := decode([]byte(other)); !errors.Is(err, ErrVersion) {
 		t.Errorf("another version: %v", err)
 	}

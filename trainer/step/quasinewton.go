@@ -22,10 +22,10 @@ import (
 // first c = 0.05. On networks with saturating losses, longer steps leave some rows with the wrong
 // sign for ever, and the run ends in a worse local minimum. While the longest steps decrease phi by
 // less than a twentieth each, c doubles, because these steps are too short (linear models from
-// x = 0). c also doubles after a longest step if phi was a parabola along the last two steps: the
-// part of the decrease beyond second order, phi(x) - phi(x+) + <d + d+, s>/2, is at most 1e-3 of the
-// part of second order, <d+ - d, s>/2 > 0. No saturating loss is near, so longer steps are safe
-// (quadratic programs).
+// x = 0). c also doubles after a longest step if phi was a parabola along the last two steps, so
+// that no saturating loss is near (quadratic programs): the part of the decrease beyond second
+// order, phi(x) - phi(x+) + <d + d+, s>/2, is at most 1e-3 of the part of second order,
+// <d+ - d, s>/2 > 0.
 //
 // All pairs are differences of gradients with the same multipliers and the same penalty. The change
 // of J^T w with w does not enter them.
@@ -275,8 +275,8 @@ func (q *QuasiNewton) actual(decrease, noise float64, slot int) float64 {
 	return decrease
 }
 
-// parabola reports whether phi is a convex parabola along the step in the slot, with the decrease of
-// phi, and along the step before.
+// parabola reports whether phi is a convex parabola along the step in the slot, with the decrease
+// of phi, and along the step before.
 func (q *QuasiNewton) parabola(decrease float64, slot int) bool {
 	slope, next := q.gram.At(gradientRow, slot), q.gram.At(trialRow, slot)
 	before := q.cubic
