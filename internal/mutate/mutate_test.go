@@ -142,7 +142,7 @@ func TestBroken(t *testing.T) { t.Error("Sum:", Sum(1, 1)) }
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := runner{p: p, tests: []string{p.path}, short: true, budget: time.Minute}
+	r := runner{p: p, tests: []string{p.path}, short: true, budget: time.Minute, survivor: func(*mutant) {}}
 	alive, err := r.run(context.Background(), p.mutants)
 	if err != nil {
 		t.Fatal(err)
@@ -150,6 +150,11 @@ func TestBroken(t *testing.T) { t.Error("Sum:", Sum(1, 1)) }
 	var got []string
 	for _, m := range alive {
 		got = append(got, m.String())
+	}
+	for _, m := range alive {
+		if !keys(m.String())[m.key()] {
+			t.Errorf("the list %q lacks the key %q", m, m.key())
+		}
 	}
 	want := []string{"p.go:6 Clamp: a < 0 => a <= 0", "p.go:19 unused: -a => a"}
 	if diff := cmp.Diff(want, got); diff != "" || r.unreached != 1 {
