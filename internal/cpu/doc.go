@@ -1,14 +1,14 @@
 // Package cpu runs plans on the CPU: regions of steps block of rows by block of rows, on all cores,
 // with the kernels of package kernel.
 //
-// The rows of a region are divided into shares, and each share into blocks: of kernel.RowBlock rows,
-// or of some thousand rows if the steps work on single columns. A worker takes a share through all
-// steps, one block at a time, so that the activations of a block stay in cache from the product that
-// computes them to the last step that reads them. Each share has its own sums. Sums of neighbouring
-// shares are added in the order of a binary tree; the last few sums are added by all workers, each
-// for a part of the elements. The number of shares depends only on the shapes: results have the same
-// bits for any number of threads. Steps outside the plan's regions are regions of their own; small
-// ones run on one thread.
+// The rows of a region are divided into shares, and each share into blocks: of kernel.RowBlock
+// rows, or of some thousand rows if the steps work on single columns. A worker takes a share
+// through all steps, one block at a time, so that the activations of a block stay in cache from the
+// product that computes them to the last step that reads them. Each share has its own sums. Sums of
+// neighbouring shares are added in the order of a binary tree; the last few sums are added by all
+// workers, each for a part of the elements. The number of shares depends only on the shapes:
+// results have the same bits for any number of threads. Steps outside the plan's regions are
+// regions of their own; small ones run on one thread.
 //
 // Each worker has a range of shares, so that its rows stay in its cache from one iteration to the
 // next. A worker that has finished its range takes shares from other ranges.

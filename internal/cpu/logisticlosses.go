@@ -128,9 +128,9 @@ func isLogisticMeans(l *plan.SignedLoss, m *plan.GroupMeans) bool {
 	return phi == kernel.LogisticLoss && m.RowStarts == nil
 }
 
-// logisticMeans computes Out = M phi(y S) - Offsets for the logistic loss and groups of
-// consecutive rows. The step does not write the losses. Each slot has the logarithms of products for
-// each group (kernel.LogisticSum).
+// logisticMeans computes Out = M phi(y S) - Offsets for the logistic loss and groups of consecutive
+// rows. The step does not write the losses. Each slot has the logarithms of products for each group
+// (kernel.LogisticSum).
 type logisticMeans[T plan.Float] struct {
 	s       *plan.GroupMeans
 	t       *logisticTails[T]

@@ -77,8 +77,8 @@ func (s *outerSums[T]) block(_ int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// finishShare adds up the sums for a part of the rows of G, and writes or adds them to the product's
-// result.
+// finishShare adds up the sums for a part of the rows of G, and writes or adds them to the
+// product's result.
 func (s *outerSums[T]) finishShare(e *executor[T], roots []int, worker, workers int) {
 	out := s.p.Out
 	first := s.slots[roots[0]]
