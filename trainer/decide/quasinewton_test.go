@@ -40,8 +40,8 @@ func TestQuasiNewtonFollowsTheShifts(t *testing.T) {
 	}
 }
 
-// TestRoundsEndAtTheLeastTolerance makes a row light. The first round ends with a certificate within
-// 1e-5, far from the limit of its iterations, although a twentieth of a row is much less.
+// TestRoundsEndAtTheLeastTolerance makes a row light. The first round ends with a certificate
+// within 1e-5, far from the limit of its iterations, although a twentieth of a row is much less.
 func TestRoundsEndAtTheLeastTolerance(t *testing.T) {
 	l := newLending(t, 600, 2, 0.02)
 	for j := range l.feedback.Target.Bounds {
