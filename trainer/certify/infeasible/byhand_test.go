@@ -7,8 +7,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// certificateAt returns the certificate at the point (x, y) for the constraints a x + b y + c <= 0 of the
-// rows (a, b, c).
+// certificateAt returns the certificate at the point (x, y) for the constraints a x + b y + c <= 0
+// of the rows (a, b, c).
 func certificateAt(t *testing.T, x, y float64, rows ...[3]float64) *Certificate {
 	t.Helper()
 	p, err := problem.Functions{N: 2, M: len(rows),
