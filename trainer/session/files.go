@@ -115,6 +115,7 @@ func (s *Session) Save(dir string) error {
 	drawn := s.draw()
 	s.spent += time.Since(began)
 	s.summary = s.summarise()
+	s.report(&s.summary)
 	written := s.summary.Write(s.files.dir.Summary())
 	if written != nil && os.RemoveAll(s.files.dir.Plots()) == nil { // the summary counts for more
 		written = s.summary.Write(s.files.dir.Summary())
