@@ -2,6 +2,7 @@ package compare
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -135,8 +136,19 @@ func (o *Outcome) measured() []string {
 		}
 	}
 	list := slices.Sorted(maps.Keys(names))
-	slices.SortStableFunc(list, func(a, b string) int { return len(a) - len(b) })
+	slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
 	return list[:min(len(list), mostMeasures)]
+}
+
+// rank orders the measures: the error, then gaps, then the others.
+func rank(measure string) int {
+	switch {
+	case measure == "test_error":
+		return 0
+	case strings.Contains(measure, "gap"):
+		return 1
+	}
+	return 2
 }
 
 // allFeasible reports whether all seeds of a contender have finished, and meet the bounds.

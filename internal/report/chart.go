@@ -89,6 +89,9 @@ const (
 
 // linear returns a linear scale for the values between lo and hi.
 func linear(lo, hi float64, percent bool) scale {
+	if lo == 0 && hi == 0 {
+		hi = 1
+	}
 	if !(hi > lo) {
 		pad := max(math.Abs(lo)*0.1, 0.5)
 		if percent {

@@ -66,6 +66,12 @@ type word struct {
 	Code bool
 }
 
+// Flag reports whether the word is a flag, which stays in one line.
+func (w word) Flag() bool { return strings.HasPrefix(w.Text, "--") && !strings.Contains(w.Text, " ") }
+
+// begins matches a text that begins with a word, not with a name, a flag or a formula.
+var begins = regexp.MustCompile(`^[a-z]+ [^=]`)
+
 var codes = regexp.MustCompile("`[^`]+`|(?:^|\\B)--[a-z][a-z0-9.-]*[a-z0-9]")
 
 // words splits a sentence into plain text and code.
@@ -84,13 +90,14 @@ func words(sentence string) (list []word) {
 	return list
 }
 
-// sentence returns the text with a capital first letter and a period at the end.
+// sentence returns the text with a capital first letter, if it begins with a word, and a period at
+// the end.
 func sentence(text string) string {
 	if text == "" {
 		return text
 	}
-	if c := text[0]; c >= 'a' && c <= 'z' {
-		text = string(c-'a'+'A') + text[1:]
+	if begins.MatchString(text) {
+		text = strings.ToUpper(text[:1]) + text[1:]
 	}
 	if !strings.ContainsRune(".!?:", rune(text[len(text)-1])) {
 		text += "."

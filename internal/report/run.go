@@ -225,6 +225,8 @@ func (r *run) status() status {
 	switch {
 	case len(o.Constraints) == 1:
 		text = "The bound is not met"
+	case unmet == len(o.Constraints):
+		text = fmt.Sprintf("None of the %d bounds is met", unmet)
 	case unmet == 1:
 		text = fmt.Sprintf("1 of %d bounds is not met", len(o.Constraints))
 	}
@@ -309,12 +311,15 @@ func newCertificate(s *rundir.Summary) certificateView {
 // command is a command line with its purpose.
 type command struct{ Purpose, Line string }
 
+// Words returns the words of the line; each stays in one line of the page if it fits.
+func (c command) Words() []string { return strings.Split(c.Line, " ") }
+
 // reproduce returns the commands that repeat and use the run.
 func (r *run) reproduce() []command {
 	dir := quote(string(r.dir))
 	var list []command
 	if r.own == nil && r.settings != nil {
-		list = append(list, command{"Repeat the run in a new directory", "ppal train --config " + quote(rundir.Dir(r.dir).Config()) + " --out NEW"})
+		list = append(list, command{"Repeat the run in a new directory", "ppal train --config " + quote(r.dir.Config()) + " --out NEW"})
 	}
 	if r.summary == nil || r.summary.Status == string(trainer.Interrupted) {
 		return append(list, command{"Continue the run", "ppal train --resume " + dir})
@@ -322,6 +327,7 @@ func (r *run) reproduce() []command {
 	if r.model == nil {
 		return list
 	}
+	list = append(list, command{"Check the run against its data", "ppal verify " + dir})
 	if r.model.Input.Format != rundir.FormatMatrix {
 		list = append(list, command{"Score new rows", "ppal predict " + dir + " --input FILE"},
 			command{"Count decisions on new rows with labels", "ppal evaluate " + dir + " --input FILE"})

@@ -59,6 +59,16 @@ func (d Dir) Details() string { return filepath.Join(string(d), "details.json") 
 // Report returns the path of the page that shows the run.
 func (d Dir) Report() string { return filepath.Join(string(d), "report.html") }
 
+// RemovePictures removes the files that only show what other files hold: the plots, report.html and
+// details.json.
+func (d Dir) RemovePictures() error {
+	err := os.RemoveAll(d.Plots())
+	for _, path := range []string{d.Report(), d.Details()} {
+		err = errors.Join(err, os.RemoveAll(path))
+	}
+	return err
+}
+
 // WriteDetails writes details.json, with the version of its keys.
 func (d Dir) WriteDetails(details Details) error {
 	details.Schema = DetailsSchema

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"runtime/debug"
 	"time"
 
@@ -81,7 +80,7 @@ func (s *Session) begin() error {
 }
 
 // The sizes of a run's files: its plots and small files, and its vectors of weights. The vectors
-// are the model and, with checkpoints, the state of the largest methods in two checkpoints.
+// are the two models and, with checkpoints, the state of the largest methods in two checkpoints.
 const (
 	spaceOfFiles      = 1 << 20
 	bytesOfWeight     = 8
@@ -90,14 +89,14 @@ const (
 
 // space estimates the space for the files of a run in bytes.
 func (s *Session) space(d Description) int64 {
-	vectors := int64(1)
+	vectors := int64(2) // the output and the best feasible record
 	if s.options.CheckpointEvery > 0 {
 		vectors += checkpointVectors
 	}
 	return spaceOfFiles + vectors*bytesOfWeight*int64(d.Parameters)
 }
 
-// Save writes the weights, the plots and the summary of a certified run. If no directory is open,
+// Save writes the weights, the plots, the page and the summary of a certified run. If no directory is open,
 // Save opens dir and writes the other files too. If a file cannot be written, Save still tries the
 // others. If the directory refuses the weights or the summary, Save writes both into the
 // user's cache and returns a *RescueError. Save then returns all errors, Summary has the summary,
@@ -116,9 +115,9 @@ func (s *Session) Save(dir string) error {
 	s.spent += time.Since(began)
 	s.summary = s.summarise()
 	s.report(&s.summary)
-	written := s.summary.Write(s.files.dir.Summary())
-	if written != nil && os.RemoveAll(s.files.dir.Plots()) == nil { // the summary counts for more
-		written = s.summary.Write(s.files.dir.Summary())
+	written := s.files.dir.WriteSummary(&s.summary)
+	if written != nil && s.files.dir.RemovePictures() == nil { // the summary counts for more
+		written = s.files.dir.WriteSummary(&s.summary)
 	}
 	failure = with(with(failure, drawn), written)
 	if lost || written != nil {
@@ -270,7 +269,8 @@ func (s *Session) fail(r *trainer.Result, failure error) error {
 	sum.Status, sum.Error, sum.OutputIteration = string(trainer.Failed), failure.Error(), s.last.Iteration
 	sum.Objective, sum.Constraints, sum.MaxViolation = s.last.Objective, s.last.Constraints, s.last.MaxViolation
 	sum.Certificate = rundir.NewCertificate(s.last.Certificate)
-	return with(failure, with(err, sum.Write(s.files.dir.Summary())))
+	err = with(err, s.saveBest(s.files.dir, r))
+	return with(failure, with(err, s.files.dir.WriteSummary(&sum)))
 }
 
 // discard removes the files of the open directory.
