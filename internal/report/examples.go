@@ -35,16 +35,15 @@ func newExamples(e *rundir.Examples) *examplesView {
 	if e == nil {
 		return nil
 	}
-	v := &examplesView{Split: e.Split.Word(), Columns: e.Columns}
+	v := &examplesView{Split: e.Split.Word(), Columns: e.Columns, Picture: e.Columns == nil}
 	for _, c := range e.Classes {
 		own := exampleClass{Class: c.Class, Text: fmt.Sprintf("%s of %s decided wrongly (%s)", count(c.Wrong), plural(c.Rows, "row"), percent(float64(c.Wrong)/float64(max(1, c.Rows))))}
 		for _, x := range c.List {
 			row := example{Row: x.Row, Decided: x.Decided, Score: short(x.Score), Values: x.Values}
-			if x.Picture != nil {
+			if v.Picture {
 				if _, err := png.DecodeConfig(bytes.NewReader(x.Picture)); err != nil {
 					continue
 				}
-				v.Picture = true
 				row.Picture = template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(x.Picture))
 			}
 			own.List = append(own.List, row)

@@ -28,7 +28,7 @@ type settingsFile struct {
 	data                  []rundir.DataFile
 }
 
-// readSettings reads sweep.yaml.
+// readSettings reads sweep.yaml. It skips what is not a list of settings.
 func readSettings(text []byte) (f settingsFile, err error) {
 	in := yaml.NewDecoder(bytes.NewReader(text))
 	for {
@@ -41,9 +41,16 @@ func readSettings(text []byte) (f settingsFile, err error) {
 			Version string            `yaml:"version"`
 			Data    []rundir.DataFile `yaml:"data"`
 		}
-		if err := in.Decode(&part); errors.Is(err, io.EOF) {
+		var document yaml.Node
+		if err := in.Decode(&document); errors.Is(err, io.EOF) {
 			return f, nil
 		} else if err != nil {
+			return f, err
+		}
+		if len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode {
+			continue
+		}
+		if err := document.Decode(&part); err != nil {
 			return f, err
 		}
 		if part.Over != "" {

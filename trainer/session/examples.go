@@ -140,6 +140,9 @@ func (a *assembly) newExampleRows(s *split) *exampleRows {
 	for _, a := range s.attributes {
 		r.columns = append(r.columns, a.Name)
 	}
+	if names := d.FeatureNames; names == nil && d.Preparation == nil && s.features() > mostColumns {
+		return r // the features have no names, and there are too many of them
+	}
 	for _, name := range r.titles() {
 		if len(r.columns) < len(s.attributes)+mostColumns && !slices.Contains(r.columns, name) {
 			r.columns = append(r.columns, name)
