@@ -30,8 +30,8 @@ func Report(dir string) error {
 	return report.WriteComparison(o.report(dir))
 }
 
-// readOutcome reads the finished runs of a comparison. Their settings are not resolved; Config has only the
-// tolerance.
+// readOutcome reads the finished runs of a comparison. Their settings are not resolved; Config has
+// only the tolerance.
 func readOutcome(dir string) (*Outcome, error) {
 	f := &folder{dir: dir}
 	text, err := os.ReadFile(f.study())
@@ -333,8 +333,8 @@ func (s *Study) commands(dir string) []report.Command {
 	return append(list, report.Command{Purpose: "Write this page again from the directory", Line: "ppal report " + report.Quote(dir)})
 }
 
-// command returns the command line of the comparison, or "" if no command line gives the contenders:
-// a reproduction has contenders of the same method.
+// command returns the command line of the comparison, or "" if no command line gives the
+// contenders: a reproduction has contenders of the same method.
 func (s *Study) command() string {
 	var names []string
 	shared := maps.Clone(s.Contenders[0].Values)

@@ -63,7 +63,7 @@ func checkLayout(t *testing.T, b *browser, sections []string) {
 			t.Errorf("no section %s in %q", id, page.IDs)
 		}
 	}
-	if page.Wide > page.Inner || page.Beyond != nil && len(page.Beyond) > 0 {
+	if page.Wide > page.Inner || len(page.Beyond) > 0 {
 		t.Errorf("the page is %d pixels wide in a window of %d: %q", page.Wide, page.Inner, page.Beyond)
 	}
 	dark := page.Background == "rgb(18, 20, 23)"

@@ -359,8 +359,8 @@ type viewData struct {
 	Curves []curveData `json:"curves"`
 }
 
-// curveData is a curve for the script. A list that equals the list of the first curve (X), or of the
-// same curve of the first view (Y), is left out.
+// curveData is a curve for the script. A list that equals the list of the first curve (X), or of
+// the same curve of the first view (Y), is left out.
 type curveData struct {
 	X     numbers  `json:"x,omitempty"`
 	Y     numbers  `json:"y,omitempty"`

@@ -151,8 +151,8 @@ func thinned(c Curve, most int) Curve {
 // MethodLine returns the appearance of the curve of method k.
 func MethodLine(name string, k int) Line { return lineOf(cmp.Or(name, "method"), k) }
 
-// Decades returns the number of decades that the values of the chart's first view span; 0 if a value
-// is not positive.
+// Decades returns the number of decades that the values of the chart's first view span; 0 if a
+// value is not positive.
 func (c *Chart) Decades() float64 { return decades(c) }
 
 // Number formats a number with four significant digits.

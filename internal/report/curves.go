@@ -192,8 +192,8 @@ func decades(c *Chart) float64 {
 // constraints returns the number of smooth constraints.
 func (r *run) constraints() int { return len(r.records[len(r.records)-1].Constraints) }
 
-// shownConstraints returns the indices of the smooth constraints with a line: all, or those with the
-// largest final values.
+// shownConstraints returns the indices of the smooth constraints with a line: all, or those with
+// the largest final values.
 func (r *run) shownConstraints() []int {
 	last := r.records[len(r.records)-1].Constraints
 	all := make([]int, len(last))

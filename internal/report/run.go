@@ -24,9 +24,9 @@ type run struct {
 }
 
 // WriteRun writes the report.html of a run from the files of its directory. sum is the summary of
-// the run; nil reads summary.json. A run without a summary has not ended; its page shows the records
-// so far. WriteRun returns an error that wraps rundir.ErrIncomplete if the directory has no records
-// of a run.
+// the run; nil reads summary.json. A run without a summary has not ended; its page shows the
+// records so far. WriteRun returns an error that wraps rundir.ErrIncomplete if the directory has no
+// records of a run.
 func WriteRun(dir rundir.Dir, sum *rundir.Summary) error {
 	r, err := readRun(dir, sum)
 	if err != nil {
@@ -97,14 +97,6 @@ func (r *run) title() string {
 		method = "an own method"
 	}
 	return method + " on " + dataset
-}
-
-// classNames returns the names of the classes; nil if the run does not know them.
-func (r *run) classNames() (names []string) {
-	for _, c := range r.provenance.Classes {
-		names = append(names, c.Name)
-	}
-	return names
 }
 
 // runView is the data of the template of a run.

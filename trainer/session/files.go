@@ -96,9 +96,9 @@ func (s *Session) space(d Description) int64 {
 	return spaceOfFiles + vectors*bytesOfWeight*int64(d.Parameters)
 }
 
-// Save writes the weights, the plots, the page and the summary of a certified run. If no directory is open,
-// Save opens dir and writes the other files too. If a file cannot be written, Save still tries the
-// others. If the directory refuses the weights or the summary, Save writes both into the
+// Save writes the weights, the plots, report.html and the summary of a certified run. If no
+// directory is open, Save opens dir and writes the other files too. If a file cannot be written,
+// Save still tries the others. If the directory refuses the weights or the summary, Save writes both into the
 // user's cache and returns a *RescueError. Save then returns all errors, Summary has the summary,
 // and the lock of the directory is released.
 func (s *Session) Save(dir string) error {
