@@ -98,9 +98,9 @@ func (s *Session) space(d Description) int64 {
 
 // Save writes the weights, the plots, report.html and the summary of a certified run. If no
 // directory is open, Save opens dir and writes the other files too. If a file cannot be written,
-// Save still tries the others. If the directory refuses the weights or the summary, Save writes both into the
-// user's cache and returns a *RescueError. Save then returns all errors, Summary has the summary,
-// and the lock of the directory is released.
+// Save still tries the others. If the directory refuses the weights or the summary, Save writes
+// both into the user's cache and returns a *RescueError. Save then returns all errors, Summary has
+// the summary, and the lock of the directory is released.
 func (s *Session) Save(dir string) error {
 	if s.result == nil {
 		return errors.New("session: nothing has been certified")
