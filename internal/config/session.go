@@ -23,7 +23,7 @@ func (t Train) SessionOptions(dataDir string) (session.Options, error) {
 	if o.Files.Examples = t.Examples; t.Examples == 0 {
 		o.Files.Examples = -1 // none, where 0 is the session's default
 	}
-	o.Files.Config = func(p session.Provenance) ([]byte, error) { return t.chosen(o.Method).used(p) }
+	o.Files.Config = func(p session.Provenance) ([]byte, error) { return t.chosen(o.Method).YAML(p) }
 	for _, n := range t.Notes() {
 		o.Files.Notes = append(o.Files.Notes, n.String())
 	}
@@ -50,13 +50,6 @@ func (t Train) SessionOptions(dataDir string) (session.Options, error) {
 		o.Settings.Iterations = -1 // evaluates only the start
 	}
 	return o, err
-}
-
-// used returns the contents of config.yaml, with the number of threads that the run uses: the
-// results depend on this number, and another machine may have another number of cores.
-func (t Train) used(p session.Provenance) ([]byte, error) {
-	t.Threads = t.UsedThreads()
-	return t.YAML(p)
 }
 
 // spec returns the shape of the model.
