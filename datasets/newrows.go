@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"unicode/utf8"
+
+	"ppal/internal/relay"
 )
 
 // NewRows reads rows that a trained model has not seen, in blocks and with bounded memory, and
@@ -149,11 +151,13 @@ func (n *NewRows) pipeline(name string, columns []string, first chunk, next func
 	todo, order := make(chan *job, cap(free)), make(chan *job, cap(free))
 	stop := make(chan struct{})
 	var group sync.WaitGroup
+	var panics relay.Relay
 	for range workers {
 		group.Go(func() {
-			w := newWorker()
+			var w worker
+			_ = panics.Do(func() error { w = newWorker(); return nil })
 			for j := range todo {
-				j.err = w.do(j.chunk, &j.block)
+				j.err = panics.Do(func() error { return w.do(j.chunk, &j.block) })
 				j.done <- struct{}{}
 			}
 		})
@@ -162,6 +166,7 @@ func (n *NewRows) pipeline(name string, columns []string, first chunk, next func
 	group.Go(func() {
 		defer close(order)
 		defer close(todo)
+		defer panics.Catch()
 		for c := first; ; {
 			var j *job
 			select {
@@ -185,6 +190,7 @@ func (n *NewRows) pipeline(name string, columns []string, first chunk, next func
 		<-j.done
 	}
 	group.Wait()
+	panics.Throw()
 	var at *fieldError
 	switch {
 	case errors.As(err, &at):

@@ -63,7 +63,8 @@ type app struct {
 	gpus gpus
 	gpu  sync.Mutex // held by the run of a comparison that uses a GPU
 
-	started bool // the command's own work has begun: its arguments were accepted
+	started  bool   // the command's own work has begun: its arguments were accepted
+	training string // the directory of the training; "": none is open
 }
 
 // columns returns the width of the terminal, or 0 if it is not known.
