@@ -113,6 +113,7 @@ type Run struct {
 	RecordEvery          int    // 0: automatic
 	NearStationarity     int
 	Init                 string // a safetensors file; "": from the seed
+	TensorBoard          bool   // also write event files
 	LogFormat            string // text, json
 	Quiet                bool
 }

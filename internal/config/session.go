@@ -18,7 +18,7 @@ import (
 // resolved configuration has no such setting.
 func (t Train) SessionOptions(dataDir string) (session.Options, error) {
 	o := session.Options{
-		Model: t.spec(), BatchSize: t.BatchSize, Init: t.Init, Device: t.Device.Device,
+		Model: t.spec(), BatchSize: t.BatchSize, Init: t.Init, TensorBoard: t.TensorBoard, Device: t.Device.Device,
 	}
 	o.Files.Config = func(p session.Provenance) ([]byte, error) { return t.chosen(o.Method).used(p) }
 	for _, n := range t.Notes() {

@@ -374,6 +374,7 @@ func (r *Run) options() []*option.Option {
 			"measure near stationarity at the first, the last and every N-th record, for some hundred passes over the rows each; 0: never").
 			Or("0").In("records"),
 		option.Text("init", &r.Init, "FILE", "start from the weights in this safetensors file").Or(""),
+		option.Switch("tensorboard", &r.TensorBoard, "also write the records as event files for TensorBoard, which reads the directory with tensorboard --logdir DIR"),
 		option.Choice("log-format", &r.LogFormat, "write log lines as text or as JSON when stderr is no terminal", "text", "json"),
 		option.Switch("quiet", &r.Quiet, "print errors and the final table only"),
 	}

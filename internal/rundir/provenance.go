@@ -25,7 +25,8 @@ type Provenance struct {
 	Normalization string       `yaml:"normalization"`
 	Products      string       `yaml:"products"` // with the data, as they ran: int8x3, or a dtype
 	Bounds        []float64    `yaml:"bounds,flow"`
-	Device        string       `yaml:"device,omitempty"` // what computes, in words
+	Constraints   []string     `yaml:"constraints,omitempty"` // g_1..g_m in words, with the bounds
+	Device        string       `yaml:"device,omitempty"`      // what computes, in words
 	Warnings      []string     `yaml:"warnings,omitempty"`
 	Notes         []string     `yaml:"notes,omitempty"`
 }

@@ -367,6 +367,7 @@ func (c *configuration) run(o Options) {
 	}
 	c.count("near-stationarity", s.NearEvery)
 	c.path("init", o.Init)
+	c.on("tensorboard", o.TensorBoard)
 	if s.CheckEvery > 0 {
 		c.cannot("the interval of the checks")
 	}

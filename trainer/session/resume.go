@@ -92,7 +92,10 @@ func (s *Session) resume() (notes []string, err error) {
 	if !fresh {
 		s.warnings, s.spent = c.Warnings, s.spent+c.Spent
 	}
-	return notes, s.restoreLast()
+	if err := s.restoreLast(); err != nil {
+		return nil, err
+	}
+	return notes, s.resumeEvents()
 }
 
 // restoreLast sets the last record, for the summary of a run that fails before its next record.
