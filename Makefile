@@ -1,4 +1,4 @@
-# Targets for users: run, test, build, gpu, peers, bench-peers. For developers: race, lint, bench, fuzz, kernels, torture, gpu-test, gpu-pack, gpu-check, check-python.
+# Targets for users: run, test, build, gpu, peers, bench-peers. For developers: race, lint, bench, fuzz, mutate, kernels, torture, gpu-test, gpu-pack, gpu-check, check-python.
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
@@ -6,7 +6,7 @@ FUZZTIME ?= 60s
 PYTHON ?= python3
 export CGO_ENABLED ?= 0
 
-.PHONY: amx-emulated run build test race torture lint bench peers bench-peers check-python fuzz kernels kernels-ptx kernels-check gpu gpu-test gpu-pack gpu-check cuda-headers
+.PHONY: amx-emulated run build test race torture lint bench peers bench-peers check-python fuzz mutate kernels kernels-ptx kernels-check gpu gpu-test gpu-pack gpu-check cuda-headers
 
 # Train a linear model on a built-in table of two groups, whose positive rates may differ by 5 points.
 run: build
@@ -111,6 +111,12 @@ BOCHS ?= bochs
 amx-emulated:
 	$(GO) test -c -o bin/kernel.test ./internal/cpu/kernel
 	cd internal/cpu/kernel && PPAL_BOCHS=$$(command -v $(BOCHS)) ../../../bin/kernel.test -test.run 'TestEmulated$$' -test.v
+
+# List the changes of packages that no test notices (internal/mutate): make mutate MUTATE="./trainer/step ./internal/checkpoint".
+# MUTATE_FLAGS="-with ./internal/behaviour" also runs the tests of another package; MUTATE_FLAGS=-help lists the flags.
+MUTATE ?= ./internal/checkpoint ./internal/atomicfile ./internal/dirlock
+mutate:
+	$(GO) run ./internal/mutate $(MUTATE_FLAGS) $(MUTATE)
 
 # Run every fuzz target for FUZZTIME.
 fuzz:

@@ -29,6 +29,8 @@ type progressVisitor interface {
 	problem.StateVisitor
 	// List visits numbers of any count. nil and no numbers are the same.
 	List(name string, x *[]float64)
+	// Copy visits a copy of an iterate on the host, or nil. The state keeps it among its vectors.
+	Copy(name string, x *[]float64)
 	// Texts visits texts of any count.
 	Texts(name string, x *[]string)
 }
@@ -114,9 +116,14 @@ func visitBest(v progressVisitor, best **Best) {
 	if b := *best; b != nil {
 		x = []float64{float64(b.Iteration), b.Objective}
 	}
+	var at []float64
+	if *best != nil {
+		at = (*best).X
+	}
 	v.List("best", &x)
+	v.Copy("best.x", &at)
 	if *best = nil; len(x) == 2 {
-		*best = &Best{int(x[0]), x[1]}
+		*best = &Best{int(x[0]), x[1], at}
 	}
 }
 

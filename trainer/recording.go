@@ -60,7 +60,7 @@ func (t *run) recordIterate(ending bool) error {
 		}
 	}
 	if r.MaxViolation <= t.set.FeasibilityTolerance && (t.best == nil || r.Objective < t.best.Objective) {
-		t.best = &Best{r.Iteration, r.Objective}
+		t.keepBest(&r)
 	}
 	t.selects(&r, report.Nu)
 	t.x = t.trend.add(&r, t.x)
@@ -77,4 +77,12 @@ func known(x float64) *float64 {
 		return nil
 	}
 	return &x
+}
+
+// keepBest makes the record the best feasible record, with a copy of the iterate, which t.x holds.
+func (t *run) keepBest(r *Record) {
+	if t.best == nil {
+		t.best = &Best{}
+	}
+	t.best.Iteration, t.best.Objective, t.best.X = r.Iteration, r.Objective, append(t.best.X[:0], t.x...)
 }

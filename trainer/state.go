@@ -75,6 +75,11 @@ func (v *saver) Vector(name string, x problem.Vector) {
 	v.s.Vectors[v.prefix+name] = own
 }
 func (v *saver) List(name string, x *[]float64) { v.Numbers(name, *x) }
+func (v *saver) Copy(name string, x *[]float64) {
+	if *x != nil {
+		v.s.Vectors[v.prefix+name] = slices.Clone(*x)
+	}
+}
 func (v *saver) Texts(name string, x *[]string) { v.s.Texts[v.prefix+name] = slices.Clone(*x) }
 
 // restorer is a progressVisitor that sets the state from s. prefix begins the names in s, and used
@@ -143,6 +148,14 @@ func (v *restorer) List(name string, x *[]float64) {
 		if len(own) > 0 {
 			*x = slices.Clone(own)
 		}
+	}
+}
+
+func (v *restorer) Copy(name string, x *[]float64) {
+	*x = nil
+	if _, ok := v.s.Vectors[v.prefix+name]; ok {
+		n, _ := v.p.Dims()
+		*x = slices.Clone(v.find(v.s.Vectors, name, n))
 	}
 }
 

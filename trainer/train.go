@@ -59,6 +59,8 @@ type Result struct {
 type Best struct {
 	Iteration int
 	Objective float64
+	// X is a copy of the iterate, in float64; nil after a resume from a checkpoint without the copy.
+	X []float64
 }
 
 // Train runs m on p until a setting in s stops the run. The error is a *problem.NonFiniteError if f

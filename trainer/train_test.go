@@ -327,7 +327,7 @@ func TestOutputs(t *testing.T) {
 	if last.Output != 50 {
 		t.Errorf("the last iterate is %d", last.Output)
 	}
-	best, _, l := run(trainer.OutputBest, 0)
+	best, bestX, l := run(trainer.OutputBest, 0)
 	want := 0
 	for i, r := range l.Records {
 		if r.MaxViolation <= trainer.DefaultFeasibilityTolerance && r.Objective < l.Records[want].Objective {
@@ -336,6 +336,9 @@ func TestOutputs(t *testing.T) {
 	}
 	if best.Output != want || best.BestFeasible.Iteration != want || best.BestFeasible.Objective != l.Records[want].Objective || want == 50 {
 		t.Errorf("the best iterate is %d (%+v), want %d", best.Output, best.BestFeasible, want)
+	}
+	if !slices.Equal(best.BestFeasible.X, []float64{bestX}) || !slices.Equal(last.BestFeasible.X, []float64{bestX}) {
+		t.Errorf("the best feasible record has the iterates %v and %v, want %v", best.BestFeasible.X, last.BestFeasible.X, bestX)
 	}
 	// The random iterate is a function of the seed and is uniform on 1..50. Chi squared with 4 degrees
 	// of freedom is larger than 23.5 with probability 1e-4.

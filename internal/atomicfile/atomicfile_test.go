@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -58,8 +59,10 @@ func TestCreate(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := f.Discard(); err != nil {
-			t.Error(err)
+		for range 2 {
+			if err := f.Discard(); err != nil {
+				t.Error(err)
+			}
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != want {
 			t.Errorf("commit %v: %q, %v", commit, got, err)
@@ -173,5 +176,53 @@ func TestMove(t *testing.T) {
 	}
 	if err := Move(filepath.Join(t.TempDir(), "none"), filepath.Join(t.TempDir(), "file")); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
+	}
+}
+
+// A link is replaced by a file. The target of the link does not change.
+func TestLink(t *testing.T) {
+	dir := t.TempDir()
+	path, target := filepath.Join(dir, "file"), filepath.Join(dir, "target")
+	if err := errors.Join(os.WriteFile(target, []byte("precious"), 0o600), os.Symlink(target, path)); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(path, []byte("new"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Lstat(path); err != nil || info.Mode() != 0o600 {
+		t.Errorf("%v, %v, want a file of the owner", info.Mode(), err)
+	}
+	if text, err := os.ReadFile(target); err != nil || string(text) != "precious" {
+		t.Errorf("the target of the link: %q, %v", text, err)
+	}
+}
+
+// Some file systems cannot sync a directory.
+func TestFolderWithoutSync(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		fine bool
+	}{{nil, true}, {errors.ErrUnsupported, true}, {syscall.EINVAL, true}, {syscall.EIO, false}} {
+		path := filepath.Join(t.TempDir(), "file")
+		calls(t, filepath.Dir(path), "")
+		disk.sync = func(*os.File) error { return c.err }
+		if err := Write(path, nil, 0o600); (err == nil) != c.fine {
+			t.Errorf("sync of the directory fails with %v: %v", c.err, err)
+		}
+	}
+}
+
+// A file cannot replace a directory: Commit reports that, and Write leaves no other file.
+func TestDirectoryInPlace(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	if err := os.MkdirAll(filepath.Join(path, "full"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(path, nil, 0o600); err == nil {
+		t.Error("Write reports no error")
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v: want the directory alone", entries, err)
 	}
 }

@@ -121,20 +121,78 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// faulty is a file system that fails at its n-th operation, and then fails at every operation, as
+// A file with a checksum that matches, but with contents that ppal does not write, is refused.
+func TestForeign(t *testing.T) {
+	forged := func(change func(f *safetensors.File)) []byte {
+		data, err := encode(example(5))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := safetensors.Read(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(&f)
+		if f.Metadata[keySum], err = sum(f); err != nil {
+			t.Fatal(err)
+		}
+		if data, err = marshal(f); err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	if _, err := decode(forged(func(f *safetensors.File) {
+		f.Metadata[keyRecords], f.Metadata[keyIteration], f.Metadata[keyGradients] = "0", "0", "0"
+	})); err != nil {
+		t.Errorf("no records yet: %v", err)
+	}
+	for key, values := range map[string][]string{
+		keyFormat: {"", "other"}, keyRecords: {"-1", "x", ""}, keyIteration: {"-1", "1.5"}, keyGradients: {"-1", "1e3"}, keySpent: {"3s"},
+		keyWarnings: {"", "[1]"}, keyTexts: {"", "[]"},
+	} {
+		for _, value := range values {
+			if c, err := decode(forged(func(f *safetensors.File) { f.Metadata[key] = value })); !errors.Is(err, ErrDamaged) {
+				t.Errorf("%s %q: %v, %v, want ErrDamaged", key, value, c, err)
+			}
+		}
+	}
+	other := safetensors.New("other", safetensors.F32, []int{1}, []float64{1})
+	if _, err := decode(forged(func(f *safetensors.File) { f.Tensors = append(f.Tensors, other) })); !errors.Is(err, ErrDamaged) {
+		t.Errorf("unknown tensor: %v, want ErrDamaged", err)
+	}
+	// The previous checkpoint does not hide that another version of ppal wrote the last checkpoint.
+	dir := t.TempDir()
+	version := forged(func(f *safetensors.File) { f.Metadata[keyVersion] = "9" })
+	for name, data := range map[string][]byte{Name: version, previousName: forged(func(*safetensors.File) {})} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Read(dir); !errors.Is(err, ErrVersion) {
+		t.Errorf("another version beside the previous checkpoint: %v, want ErrVersion", err)
+	}
+}
+
+// faulty is a file system that fails at its n-th operation. Then it fails at every operation, as
 // after a crash: nothing cleans up.
 type faulty struct {
 	OS
 	n     int
+	once  bool // only the n-th operation fails
 	short bool // a write stores a half before it fails
 	torn  bool // a rename takes place and then fails
 	done  int
+	calls []string
 }
 
-// fault reports whether the next operation fails.
-func (f *faulty) fault() bool {
+// fault notes the next operation, and reports whether it fails.
+func (f *faulty) fault(call string, paths ...string) bool {
+	for _, path := range paths {
+		call += " " + filepath.Base(path)
+	}
+	f.calls = append(f.calls, call)
 	f.done++
-	return f.done >= f.n
+	return f.done == f.n || f.done > f.n && !f.once
 }
 
 type faultyFile struct {
@@ -143,7 +201,7 @@ type faultyFile struct {
 }
 
 func (f *faulty) Create(path string) (File, error) {
-	if f.fault() {
+	if f.fault("create", path) {
 		return nil, syscall.ENOSPC
 	}
 	file, err := f.OS.Create(path)
@@ -151,7 +209,7 @@ func (f *faulty) Create(path string) (File, error) {
 }
 
 func (f *faulty) Rename(from, to string) error {
-	if !f.fault() {
+	if !f.fault("rename", from, to) {
 		return f.OS.Rename(from, to)
 	}
 	if f.torn {
@@ -161,21 +219,21 @@ func (f *faulty) Rename(from, to string) error {
 }
 
 func (f *faulty) Remove(path string) error {
-	if f.fault() {
+	if f.fault("remove", path) {
 		return syscall.EIO
 	}
 	return f.OS.Remove(path)
 }
 
 func (f *faulty) SyncDir(dir string) error {
-	if f.fault() {
+	if f.fault("sync directory") {
 		return syscall.EIO
 	}
 	return f.OS.SyncDir(dir)
 }
 
 func (f faultyFile) Write(p []byte) (int, error) {
-	if !f.f.fault() {
+	if !f.f.fault("write") {
 		return f.File.Write(p)
 	}
 	n := 0
@@ -187,16 +245,70 @@ func (f faultyFile) Write(p []byte) (int, error) {
 }
 
 func (f faultyFile) Sync() error {
-	if f.f.fault() {
+	if f.f.fault("sync") {
 		return syscall.EIO
 	}
 	return f.File.Sync()
 }
 
+func (f faultyFile) Close() error {
+	if err := f.File.Close(); err != nil || !f.f.fault("close") {
+		return err
+	}
+	return syscall.EIO
+}
+
+// The contents are durable before the new file takes the name, and the name is durable before the
+// old checkpoint is removed.
+func TestOrder(t *testing.T) {
+	dir, whole := t.TempDir(), []string{"create checkpoint.new", "write", "sync", "close", "rename checkpoint checkpoint.previous",
+		"rename checkpoint.new checkpoint", "sync directory", "remove checkpoint.previous"}
+	for k := range 2 {
+		system := &faulty{n: 100}
+		if err := Write(system, dir, example(k)); err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(whole, system.calls); d != "" {
+			t.Errorf("checkpoint %d:\n%s", k, d)
+		}
+	}
+}
+
+// The error of a write says why it failed.
+func TestReason(t *testing.T) {
+	if err := Write(&faulty{n: 2}, t.TempDir(), example(1)); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("%v, want %v", err, syscall.ENOSPC)
+	}
+}
+
+// The calls of the operating system return their errors.
+func TestSystem(t *testing.T) {
+	dir := t.TempDir()
+	none := filepath.Join(dir, "none")
+	for call, err := range map[string]error{
+		"rename": OS{}.Rename(none, filepath.Join(dir, "new")), "remove": OS{}.Remove(none), "sync": OS{}.SyncDir(none), "read": errOf(Read(none)),
+	} {
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrNone) {
+			t.Errorf("%s: %v, want that the file does not exist", call, err)
+		}
+	}
+	if err := (OS{}).SyncDir(dir); err != nil {
+		t.Error(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, Name, "full"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := Remove(dir); err == nil {
+		t.Error("Remove reports no error for a directory in the place of the checkpoint")
+	}
+}
+
+func errOf(_ *Checkpoint, err error) error { return err }
+
 // Whichever operation of a write fails, the old or the new checkpoint can be read, and the next
 // write succeeds.
 func TestFaults(t *testing.T) {
-	for _, kind := range []faulty{{}, {short: true}, {torn: true}} {
+	for _, kind := range []faulty{{}, {short: true}, {torn: true}, {once: true}, {once: true, short: true}, {once: true, torn: true}} {
 		faults(t, kind, func(string) {})
 		faults(t, kind, func(dir string) { // the run resumed from the previous checkpoint
 			name := filepath.Join(dir, Name)

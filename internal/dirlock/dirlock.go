@@ -24,13 +24,17 @@ type Lock struct {
 // Take locks the existing directory dir, and waits at most some 50 ms. The error wraps ErrHeld if the lock is
 // held, or comes from the file system. On a file system or an operating system without file locks,
 // Take succeeds and the lock does not protect.
-func Take(dir string) (*Lock, error) {
+func Take(dir string) (*Lock, error) { return take(dir, func() {}) }
+
+// take is Take with a call between the opening and the locking of the file, for tests.
+func take(dir string, opened func()) (*Lock, error) {
 	path := filepath.Join(dir, Name)
 	for {
 		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 		if err != nil {
 			return nil, fmt.Errorf("dirlock: %w", err)
 		}
+		opened()
 		held, err := lock(f)
 		switch {
 		case err != nil:

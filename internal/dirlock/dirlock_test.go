@@ -172,3 +172,29 @@ func TestExclusive(t *testing.T) {
 		t.Error("no taker got the lock")
 	}
 }
+
+// Release reports that the file cannot be removed, and closes the file once.
+func TestRelease(t *testing.T) {
+	var none *dirlock.Lock
+	if err := none.Release(); err != nil {
+		t.Errorf("no lock: %v", err)
+	}
+	dir := t.TempDir()
+	l, err := dirlock.Take(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, dirlock.Name)
+	if err := errors.Join(os.Remove(name), os.MkdirAll(filepath.Join(name, "full"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Release(); err == nil || errors.Is(err, os.ErrClosed) {
+		t.Errorf("a directory in the place of the file: %v, want an error of the file system", err)
+	}
+	if err := l.Release(); err != nil {
+		t.Errorf("the second Release: %v", err)
+	}
+	if _, err := dirlock.Take(dir); err == nil {
+		t.Error("Take accepts a directory in the place of the file")
+	}
+}

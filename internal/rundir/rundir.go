@@ -26,6 +26,10 @@ func (d Dir) Metrics() string { return filepath.Join(string(d), "metrics.jsonl")
 // Model returns the path of the weights.
 func (d Dir) Model() string { return filepath.Join(string(d), "model.safetensors") }
 
+// Best returns the path of the weights of the best feasible record. A run without a feasible record
+// does not have the file.
+func (d Dir) Best() string { return filepath.Join(string(d), "best.safetensors") }
+
 // Preparation returns the path of the file that describes how a table's columns became features.
 func (d Dir) Preparation() string { return filepath.Join(string(d), "preparation.yaml") }
 

@@ -162,6 +162,7 @@ func TestSummary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	want.Checksum = unset.Checksum
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -176,7 +177,7 @@ func TestSummary(t *testing.T) {
 	if err := json.Unmarshal(all["certificate"], &certificate); err != nil {
 		t.Fatal(err)
 	}
-	keys := strings.Fields("best_feasible bounds certificate constraints converged device iterations max_violation notes objective output_iteration " +
+	keys := strings.Fields("best_feasible bounds certificate checksum constraints converged device iterations max_violation notes objective output_iteration " +
 		"peak_bytes products " +
 		"residual_decay schema seconds seconds_measuring seconds_reading seconds_total status test train validation verdict version warnings")
 	if diff := cmp.Diff(keys, slices.Sorted(maps.Keys(all))); diff != "" {

@@ -1,7 +1,6 @@
 package rundir
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -57,6 +56,11 @@ type Summary struct {
 	ResidualDecay   ResidualDecay `json:"residual_decay"`
 	Notes           []string      `json:"notes"`
 	Error           string        `json:"error,omitempty"` // set if the run failed
+
+	// Files has the SHA-256 of the run's other files, in hex, by name.
+	Files map[string]string `json:"files,omitempty"`
+	// Checksum is the SHA-256 of summary.json, in hex, with zeros in place of its own digits.
+	Checksum string `json:"checksum,omitempty"`
 }
 
 // Measures sets the measures of a split.
@@ -71,7 +75,8 @@ func (s *Summary) Measures(split Split, named map[string]float64) {
 	}
 }
 
-// BestFeasible is the recorded feasible iterate with the smallest objective.
+// BestFeasible is the recorded feasible iterate with the smallest objective. The file
+// best.safetensors has its weights.
 type BestFeasible struct {
 	Iteration int     `json:"iteration"`
 	Objective float64 `json:"objective"`
@@ -94,25 +99,6 @@ func NewResidualDecay(d trainer.Decay) ResidualDecay {
 		return &x
 	}
 	return ResidualDecay{known(d.Stationarity), known(d.Infeasibility), known(d.Complementarity)}
-}
-
-// Write writes the summary atomically. It is the last file of a run.
-func (s Summary) Write(path string) error {
-	if s.Warnings == nil {
-		s.Warnings = []string{}
-	}
-	if s.Notes == nil {
-		s.Notes = []string{}
-	}
-	s.Schema = Schema
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false) // "fpr <= 0.05" stays readable
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(s); err != nil {
-		return fmt.Errorf("rundir: the summary: %w", err)
-	}
-	return WriteFile(path, out.Bytes())
 }
 
 // ReadSummary reads a summary.json.

@@ -39,6 +39,9 @@ func (l *loop) addProgress(s *trainer.State) *trainer.State {
 		}
 		if b := r.BestFeasible; b != nil {
 			feasible = []float64{float64(b.Iteration), b.Objective}
+			if b.X != nil {
+				s.Vectors[bestPrefix+"feasible"] = slices.Clone(b.X)
+			}
 		}
 		s.Numbers[bestPrefix+"summary"] = append([]float64{attainable, r.Decay.Stationarity, r.Decay.Infeasibility, r.Decay.Complementarity}, feasible...)
 		s.Texts[bestPrefix+"warnings"], s.Texts[bestPrefix+"notes"] = slices.Clone(r.Warnings), slices.Clone(r.Notes)
@@ -70,7 +73,7 @@ func (l *loop) restoreProgress(rounds map[string][]float64, texts map[string][]s
 		r := &trainer.Result{Attainable: v[0] != 0, Decay: trainer.Decay{Stationarity: v[1], Infeasibility: v[2], Complementarity: v[3]},
 			Warnings: slices.Clone(texts["best.warnings"]), Notes: slices.Clone(texts["best.notes"])}
 		if len(v) == 6 {
-			r.BestFeasible = &trainer.Best{Iteration: int(v[4]), Objective: v[5]}
+			r.BestFeasible = &trainer.Best{Iteration: int(v[4]), Objective: v[5], X: rounds["best.feasible"]}
 		}
 		l.best.kept = r
 	}

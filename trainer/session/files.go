@@ -91,7 +91,7 @@ func (s *Session) configFile(d Description) ([]byte, error) {
 }
 
 // The sizes of a run's files: its plots and small files, and its vectors of weights. The vectors
-// are the model and, with checkpoints, the state of the largest methods in two checkpoints.
+// are the two models and, with checkpoints, the state of the largest methods in two checkpoints.
 const (
 	spaceOfFiles      = 1 << 20
 	bytesOfWeight     = 8
@@ -100,7 +100,7 @@ const (
 
 // space estimates the space for the files of a run in bytes.
 func (s *Session) space(d Description) int64 {
-	vectors := int64(1)
+	vectors := int64(2) // the output and the best feasible record
 	if s.options.CheckpointEvery > 0 {
 		vectors += checkpointVectors
 	}
@@ -125,9 +125,9 @@ func (s *Session) Save(dir string) error {
 	drawn := s.draw()
 	s.spent += time.Since(began)
 	s.summary = s.summarise()
-	written := s.summary.Write(s.files.dir.Summary())
+	written := s.files.dir.WriteSummary(&s.summary)
 	if written != nil && os.RemoveAll(s.files.dir.Plots()) == nil { // the summary counts for more
-		written = s.summary.Write(s.files.dir.Summary())
+		written = s.files.dir.WriteSummary(&s.summary)
 	}
 	failure = with(with(failure, drawn), written)
 	if lost || written != nil {
@@ -284,7 +284,8 @@ func (s *Session) fail(r *trainer.Result, failure error) error {
 	sum.Status, sum.Error, sum.OutputIteration = string(trainer.Failed), failure.Error(), s.last.Iteration
 	sum.Objective, sum.Constraints, sum.MaxViolation = s.last.Objective, s.last.Constraints, s.last.MaxViolation
 	sum.Certificate = rundir.NewCertificate(s.last.Certificate)
-	return with(failure, with(err, sum.Write(s.files.dir.Summary())))
+	err = with(err, s.saveBest(s.files.dir, r))
+	return with(failure, with(err, s.files.dir.WriteSummary(&sum)))
 }
 
 // discard removes the files of the open directory.

@@ -195,9 +195,12 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 }
 
 // SaveModel implements Pipeline. The weights of the file act on raw rows.
-func (a *assembly) SaveModel(path string) error {
+func (a *assembly) SaveModel(path string) error { return a.SaveWeights(path, a.iterate()) }
+
+// SaveWeights implements weightsSaver.
+func (a *assembly) SaveWeights(path string, x []float64) error {
 	spec, n := a.builder.spec, a.data.normalization
-	trained, err := models.Unstack(spec, a.iterate())
+	trained, err := models.Unstack(spec, x)
 	if err != nil {
 		return err
 	}

@@ -37,10 +37,12 @@ func (s *Session) rescue(failure error) error {
 			continue
 		}
 		// The weights are safe. The other files help to use them.
-		err = errors.Join(s.summary.Write(dir.Summary()), s.copyConfig(dir))
+		err = s.copyConfig(dir)
 		if d := s.Describe(); d.Preparation != nil {
 			err = errors.Join(err, dir.WritePreparation(rundir.Preparation{Features: d.FeatureNames, Preparation: *d.Preparation}))
 		}
+		summary := s.summary
+		err = errors.Join(err, dir.WriteSummary(&summary))
 		return &RescueError{with(failure, err), string(dir)}
 	}
 	return with(failure, errors.Join(errs...))

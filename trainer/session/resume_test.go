@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,16 @@ func recordsOf(t *testing.T, dir string) []trainer.Record {
 	return list
 }
 
+// bytesOf returns the contents of a file.
+func bytesOf(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
 // A run that was interrupted and then continues, and a run that was killed before its first
 // checkpoint, give the files of an undisturbed run.
 func TestResume(t *testing.T) {
@@ -113,6 +124,9 @@ func TestResume(t *testing.T) {
 		}
 		if diff := cmp.Diff(want.Certificate, got.Certificate); diff != "" {
 			t.Errorf("%s: the certificate differs (-whole +resumed):\n%s", dir, diff)
+		}
+		if !slices.Equal(bytesOf(t, rundir.Dir(whole).Best()), bytesOf(t, rundir.Dir(dir).Best())) {
+			t.Errorf("%s: the weights of the best feasible record differ", dir)
 		}
 		if diff := cmp.Diff(want.Training.Trend, got.Training.Trend); diff != "" {
 			t.Errorf("%s: the trend differs (-whole +resumed):\n%s", dir, diff)
@@ -248,7 +262,7 @@ func TestRescue(t *testing.T) {
 		if s.Summary().Status == "" {
 			t.Errorf("%s: no summary for the table", name)
 		}
-		for _, file := range []string{"model.safetensors", "summary.json", "config.yaml"} {
+		for _, file := range []string{"model.safetensors", "best.safetensors", "summary.json", "config.yaml"} {
 			if _, err := os.Stat(filepath.Join(rescued.Dir, file)); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}

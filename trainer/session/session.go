@@ -32,6 +32,14 @@ type Pipeline interface {
 
 var _ Pipeline = (*assembly)(nil)
 
+// weightsSaver is a Pipeline that can save the weights of any iterate: it writes the stacked
+// weights x, as trained, as SaveModel writes the weights of the output.
+type weightsSaver interface {
+	SaveWeights(path string, x []float64) error
+}
+
+var _ weightsSaver = (*assembly)(nil)
+
 // Session is a single run, from its data to its files. A session is not safe for concurrent use.
 type Session struct {
 	options  Options

@@ -1,13 +1,17 @@
 package session
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 
 	"ppal/datasets"
 	"ppal/datasets/matrix"
 	"ppal/internal/rundir"
+	"ppal/trainer"
 )
 
 // The kinds of models in model.json.
@@ -140,9 +144,13 @@ func place(files []datasets.FileRows, name string) int {
 	return slices.IndexFunc(files, func(f datasets.FileRows) bool { return f.Name == name })
 }
 
-// saveModel writes the weights into the directory, then rows.csv, and model.json last.
+// saveModel writes the weights into the directory, then the weights of the best feasible record,
+// rows.csv, and model.json last.
 func (s *Session) saveModel(dir rundir.Dir) error {
 	if err := s.pipeline.SaveModel(dir.Model()); err != nil {
+		return err
+	}
+	if err := s.saveBest(dir, s.training); err != nil {
 		return err
 	}
 	d := s.Describe()
@@ -173,4 +181,17 @@ func (s *Session) saveModel(dir rundir.Dir) error {
 		}
 	}
 	return dir.WriteModel(m)
+}
+
+// saveBest writes the weights of the best feasible record of r. If r has none, saveBest removes the
+// file that an earlier part of the run wrote.
+func (s *Session) saveBest(dir rundir.Dir, r *trainer.Result) error {
+	to, ok := s.pipeline.(weightsSaver)
+	if b := r.BestFeasible; ok && b != nil && b.X != nil {
+		return to.SaveWeights(dir.Best(), b.X)
+	}
+	if err := os.Remove(dir.Best()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("session: %w", err)
+	}
+	return nil
 }

@@ -1,0 +1,47 @@
+//go:build unix
+
+package atomicfile
+
+import (
+	"errors"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// A file that cannot be written whole leaves the old file, and no other file.
+func TestNoSpace(t *testing.T) {
+	signal.Ignore(unix.SIGXFSZ)
+	defer signal.Reset(unix.SIGXFSZ)
+	var old unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &old); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	if err := Write(path, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	small := old
+	small.Cur = 1000
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &small); err != nil {
+		t.Fatal(err)
+	}
+	err := Write(path, make([]byte, 2000), 0o600)
+	if restored := unix.Setrlimit(unix.RLIMIT_FSIZE, &old); restored != nil {
+		t.Fatal(restored)
+	}
+	if !errors.Is(err, syscall.EFBIG) {
+		t.Errorf("%v, want %v", err, syscall.EFBIG)
+	}
+	if text, err := os.ReadFile(path); err != nil || string(text) != "old" {
+		t.Errorf("%q, %v, want the old file", text, err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v: want the file alone", entries, err)
+	}
+}

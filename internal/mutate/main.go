@@ -1,0 +1,114 @@
+// Mutate looks for code that no test checks. It changes one place of a package at a time (a mutant:
+// another comparison, another operator, a removed statement, a condition that is always true), runs
+// the tests of the package, and lists the mutants that all tests pass.
+//
+//	go run ./internal/mutate ./trainer/step ./internal/checkpoint
+//
+// The program compiles all mutants of a package into one test binary, in which an environment
+// variable selects the active mutant, and runs each mutant only with the tests that execute its
+// place. A mutant that changes nothing that a test could see is listed in equivalent.txt with the
+// reason, and is left out.
+package main
+
+import (
+	"context"
+	_ "embed"
+	"flag"
+	"fmt"
+	"log"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"regexp"
+	"strings"
+	"time"
+)
+
+//go:embed equivalent.txt
+var equivalentText string
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("mutate: ")
+	with := flag.String("with", "", "further packages whose tests run for each mutant, separated by spaces")
+	match := flag.String("match", "", "only the mutants whose line in the list matches this regular expression")
+	sample := flag.Int("sample", 0, "only this many mutants of each package, drawn at random (0: all)")
+	short := flag.Bool("short", true, "run the tests with -short")
+	skip := flag.String("skip", "", "leave out the tests that match this regular expression")
+	budget := flag.Duration("budget", 2*time.Minute, "seconds of undisturbed tests for each mutant; longer tests are left out")
+	list := flag.Bool("list", false, "list the mutants and run no test")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: go run ./internal/mutate [flags] PACKAGE...")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if flag.NArg() == 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	only, err := regexp.Compile(*match)
+	if err != nil {
+		log.Fatal(err)
+	}
+	known, err := equivalents(equivalentText)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	survived := false
+	for _, pattern := range flag.Args() {
+		p, err := load(pattern)
+		if err != nil {
+			log.Fatal(err)
+		}
+		var chosen []*mutant
+		for _, m := range p.mutants {
+			if only.MatchString(m.String()) && !known[m.key()] {
+				chosen = append(chosen, m)
+			}
+		}
+		all := len(chosen)
+		if *sample > 0 && *sample < all {
+			rand.New(rand.NewPCG(1, 1)).Shuffle(all, func(i, j int) { chosen[i], chosen[j] = chosen[j], chosen[i] })
+			chosen = chosen[:*sample]
+		}
+		if *list {
+			for _, m := range chosen {
+				fmt.Println(m)
+			}
+			continue
+		}
+		r := runner{p: p, tests: append([]string{p.path}, strings.Fields(*with)...), short: *short, skip: *skip, budget: *budget}
+		alive, err := r.run(ctx, chosen)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, m := range alive {
+			fmt.Println(m)
+		}
+		fmt.Printf("%s: %d of %d mutants tried, %d survived (%d without a test that runs them)\n",
+			p.path, len(chosen), all, len(alive), r.unreached)
+		survived = survived || len(alive) > 0
+	}
+	if survived {
+		os.Exit(1)
+	}
+}
+
+// equivalents reads the list of mutants that no test can tell from the program: lines
+// "FILE FUNCTION: MUTATION | REASON". It returns the text before the reason.
+func equivalents(text string) (map[string]bool, error) {
+	known := map[string]bool{}
+	for i, line := range strings.Split(text, "\n") {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		at := strings.LastIndex(line, " | ")
+		if at < 0 || strings.TrimSpace(line[at+3:]) == "" {
+			return nil, fmt.Errorf("equivalent.txt, line %d: no reason after \" | \"", i+1)
+		}
+		known[strings.TrimSpace(line[:at])] = true
+	}
+	return known, nil
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"context"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/internal/racing"
+)
+
+// mutationsOf returns the changes of the mutants of a package of one file.
+func mutationsOf(t *testing.T, text string) []string {
+	t.Helper()
+	p, err := mutate(token.NewFileSet(), "p", map[string]string{"p.go": text}, importer.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The mutated text must be a correct package, with the file that each mutated package gets.
+	fset := token.NewFileSet()
+	if _, err := parser.ParseFile(fset, "switch.go", switchSource(p.name, len(p.mutants)), 0); err != nil {
+		t.Error(err)
+	}
+	mutated := p.sources["p.go"] + "\nfunc mutant(id int) bool { return false }\n"
+	if _, err := mutate(fset, "p", map[string]string{"p.go": mutated}, importer.Default()); err != nil {
+		t.Errorf("%v in\n%s", err, mutated)
+	}
+	var changes []string
+	for i, m := range p.mutants {
+		if m.id != i+1 {
+			t.Errorf("the mutant %d has the id %d", i+1, m.id)
+		}
+		changes = append(changes, m.change)
+	}
+	return changes
+}
+
+func TestMutate(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"func f(a, b float64) float64 { return a*b + 1 }", []string{"a*b + 1 => a*b - 1", "a*b => a / b"}},
+		{"const c = 1 + 2\nfunc f() int { return 3 * c }", nil},
+		{"func f(a string) string { return a + a }", nil},
+		{"func f(a int, s uint) int { return -a << s }", []string{"-a << s => -a >> s", "-a => a"}},
+		{"func f(a int) bool { return a < 1 }", []string{"a < 1 => a <= 1", "a < 1 => a >= 1"}},
+		{"func f(a *int) bool { return a == nil }", []string{"a == nil => the opposite"}},
+		{"func f(a int) int { if a >= 2 { return 1 }; return 0 }", []string{"a >= 2 => true", "a >= 2 => false", "a >= 2 => a > 2"}},
+		{"func f(a, b bool) int { if a && !b { return 1 }; return 0 }", []string{"a && !b => false", "a => true", "!b => true", "!b => b"}},
+		{"func f(a, b bool) bool { return a || b }", []string{"a => false", "b => false"}},
+		{"func f() bool { return true }", []string{"return true => the opposite"}},
+		{"func f(a []float64) { for i := 0; i < len(a); i++ { a[i] *= 2 } }",
+			[]string{"i < len(a) => false", "i < len(a) => i <= len(a)", "a[i] *= 2 => a[i] /= 2", "a[i] *= 2 => removed"}},
+		{"func f(a *int) { *a = 1; *a++; g(); defer g() }\nfunc g() {}",
+			[]string{"*a = 1 => removed", "*a++ => *a--", "*a++ => removed", "g() => removed", "defer g() => removed"}},
+		{"func f(a int) { switch { case a > 1: return; default: panic(1) } }", []string{"a > 1 => a >= 1", "a > 1 => a <= 1", "return => removed"}},
+		{"func f(g func() error) error { return g() }", []string{"return g() => return nil"}},
+		{"func f[T ~float32 | ~float64](a, b T) T { for { if a < b { break }; a -= b }; return a }",
+			[]string{"a < b => true", "a < b => false", "a < b => a <= b", "break => removed", "a -= b => a += b", "a -= b => removed"}},
+		{"func f(a func(x int) bool) { a = func(x int) bool { return x != 1 }; _ = a }",
+			[]string{"a = func(x int) bool { return x != 1 } => removed", "x != 1 => the opposite"}},
+	} {
+		if diff := cmp.Diff(c.want, mutationsOf(t, "package p\n"+c.text)); diff != "" {
+			t.Errorf("%s:\n%s", c.text, diff)
+		}
+	}
+}
+
+// A mutant survives if no test can tell it from the program.
+func TestRun(t *testing.T) {
+	racing.Skip(t, "it compiles other programs")
+	if testing.Short() {
+		t.Skip("it compiles other programs")
+	}
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for name, text := range map[string]string{
+		"go.mod": "module example.org/p\n\ngo 1.26\n",
+		"p.go": `package p
+
+func Sum(a, b int) int { return a + b }
+
+func Clamp(a int) int {
+	if a < 0 {
+		return 0
+	}
+	return a
+}
+
+func Count(n int) (k int) {
+	for i := 0; i < n; i++ {
+		k++
+	}
+	return k
+}
+
+func unused(a int) int { return -a }
+`,
+		"p_test.go": `package p
+
+import "testing"
+
+func TestSum(t *testing.T) {
+	for name, b := range map[string]int{"zero": 0, "two": 2} {
+		t.Run(name, func(t *testing.T) {
+			if Sum(3, b) != 3+b {
+				t.Error("wrong")
+			}
+		})
+	}
+}
+
+func TestClamp(t *testing.T) {
+	if Clamp(-1) != 0 || Clamp(2) != 2 {
+		t.Error("wrong")
+	}
+}
+
+func TestCount(t *testing.T) {
+	if Count(3) != 3 {
+		t.Error("wrong")
+	}
+}
+
+func TestBroken(t *testing.T) { t.Error("Sum:", Sum(1, 1)) }
+`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := load(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := runner{p: p, tests: []string{p.path}, short: true, budget: time.Minute}
+	alive, err := r.run(context.Background(), p.mutants)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range alive {
+		got = append(got, m.String())
+	}
+	want := []string{"p.go:6 Clamp: a < 0 => a <= 0", "p.go:19 unused: -a => a"}
+	if diff := cmp.Diff(want, got); diff != "" || r.unreached != 1 {
+		t.Errorf("survivors (-want +got), %d of them without a test:\n%s", r.unreached, diff)
+	}
+}
+
+func TestSubtests(t *testing.T) {
+	out := "=== RUN   TestA\n=== RUN   TestA/x\n=== RUN   TestA/x/deep\n    --- PASS: TestA/x\n=== RUN   TestA/y#01\n=== RUN   TestAB/z\n"
+	if got := subtests([]byte(out), "TestA"); !slices.Equal(got, []string{"x", "y#01"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestBatches(t *testing.T) {
+	tests := []*test{{binary: "1", name: "A"}, {binary: "1", name: "B"}, {binary: "2", name: "A"}, {binary: "2", name: "L", sub: "x"},
+		{binary: "2", name: "L", sub: "y"}, {binary: "2", name: "M", sub: "x"}, {binary: "2", name: "M", sub: "y", took: time.Hour}}
+	var got [][]string
+	for _, part := range batches(tests) {
+		got = append(got, nil)
+		for _, x := range part {
+			got[len(got)-1] = append(got[len(got)-1], x.binary+x.name+x.sub)
+		}
+	}
+	want := [][]string{{"1A", "1B"}, {"2A"}, {"2Lx", "2Ly"}, {"2Mx"}, {"2My"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Every line of equivalent.txt has a reason and names a file of the repository.
+func TestEquivalents(t *testing.T) {
+	known, err := equivalents(equivalentText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key := range known {
+		file, _, _ := strings.Cut(key, " ")
+		if _, err := os.Stat(filepath.Join("..", "..", file)); err != nil || !strings.Contains(key, ": ") || !strings.Contains(key, " => ") {
+			t.Errorf("%q: %v", key, err)
+		}
+	}
+	if _, err := equivalents("a.go f: x => y"); err == nil {
+		t.Error("a line without a reason is accepted")
+	}
+}

@@ -1,0 +1,52 @@
+package rundir
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// The summary has the checksums of the files, and a changed byte anywhere in the summary is found.
+func TestSeal(t *testing.T) {
+	dir := Dir(t.TempDir())
+	if err := os.WriteFile(dir.Config(), []byte("seed: 1\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := Summary{Status: "iteration limit", Objective: 0.25}
+	if err := dir.WriteSummary(&s); err != nil {
+		t.Fatal(err)
+	}
+	if want := map[string]string{"config.yaml": SHA256([]byte("seed: 1\n"))}; len(s.Files) != 1 || s.Files["config.yaml"] != want["config.yaml"] {
+		t.Errorf("checksums %v, want %v", s.Files, want)
+	}
+	check := func(what string, wantHas, wantOK bool) {
+		t.Helper()
+		if has, ok, err := dir.CheckSummary(); err != nil || has != wantHas || ok != wantOK {
+			t.Errorf("%s: has %t, ok %t, %v", what, has, ok, err)
+		}
+	}
+	check("as written", true, true)
+	text, err := os.ReadFile(dir.Summary())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, edit := range [][2]string{{`"objective": 0.25`, `"objective": 0.24`}, {`"status"`, ` "status"`}, {s.Checksum[:8], "01234567"}} {
+		if err := os.WriteFile(dir.Summary(), bytes.Replace(text, []byte(edit[0]), []byte(edit[1]), 1), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		check(edit[1], true, false)
+	}
+	old := []byte(`{"status":"x"}`)
+	if err := os.WriteFile(dir.Summary(), old, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	check("an earlier version", false, false)
+	if err := os.Mkdir(filepath.Join(string(dir), "best.safetensors"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := dir.WriteSummary(&s); err == nil || s.Files != nil {
+		t.Errorf("a file that cannot be read: %v, %v", s.Files, err)
+	}
+	check("without checksums of files", true, true)
+}
