@@ -35,8 +35,8 @@ func lock(f *os.File) (held bool, err error) {
 	}
 }
 
-// free reports whether no open file holds the lock of the file. It takes a shared lock for a moment,
-// so that several processes can look at the same time; lock waits for such a moment.
+// free reports whether no open file holds the lock of the file. It takes a shared lock for a
+// moment, so that several processes can look at the same time; lock waits for such a moment.
 func free(f *os.File) bool {
 	for {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)

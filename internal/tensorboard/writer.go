@@ -1,8 +1,8 @@
 // Package tensorboard writes the event files that TensorBoard reads.
 //
-// An event file is a sequence of TFRecords. Each record holds an Event, a message in protobuf's wire
-// format (tensorflow/core/util/event.proto). The first event names the version of the format. Other
-// events hold scalars or a text at a step.
+// An event file is a sequence of TFRecords. Each record holds an Event, a message in protobuf's
+// wire format (tensorflow/core/util/event.proto). The first event names the version of the format.
+// Other events hold scalars or a text at a step.
 package tensorboard
 
 import (
