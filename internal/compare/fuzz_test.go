@@ -2,6 +2,7 @@ package compare
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,5 +52,28 @@ func FuzzFolder(f *testing.F) {
 			t.Errorf("the grid: %v", err)
 		}
 		_, _ = rundir.ReadMetrics(at.records("a"))
+	})
+}
+
+// FuzzBudget checks that a budget is a positive number of a known unit, and is read back from its
+// text.
+func FuzzBudget(f *testing.F) {
+	for _, text := range []string{"iterations", "seconds:10", "gradients:1e3", "seconds", "seconds:-1", "seconds:10m", "seconds:inf", "iterations:nan", ""} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		b, err := ParseBudget(text, 5)
+		if err != nil {
+			if !errors.Is(err, ErrStudy) {
+				t.Error(err)
+			}
+			return
+		}
+		if !(b.Amount > 0) || math.IsInf(b.Amount, 0) {
+			t.Errorf("%q: %v", text, b)
+		}
+		if _, err := ParseBudget(b.String(), 5); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
 	})
 }

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -74,7 +76,8 @@ func ParseBudget(text string, iterations int) (Budget, error) {
 		}
 		return b, nil
 	}
-	if _, err := fmt.Sscanf(amount, "%g", &b.Amount); err != nil || !(b.Amount > 0) {
+	var err error
+	if b.Amount, err = strconv.ParseFloat(amount, 64); err != nil || !(b.Amount > 0) || math.IsInf(b.Amount, 1) {
 		return b, fmt.Errorf("compare: %w: the amount after the colon must be positive", ErrStudy)
 	}
 	return b, nil

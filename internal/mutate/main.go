@@ -36,6 +36,7 @@ func main() {
 	short := flag.Bool("short", true, "run the tests with -short")
 	skip := flag.String("skip", "", "leave out the tests that match this regular expression")
 	budget := flag.Duration("budget", 2*time.Minute, "seconds of undisturbed tests for each mutant; longer tests are left out")
+	again := flag.String("again", "", "only the mutants in this file, which is the list of an earlier run")
 	list := flag.Bool("list", false, "list the mutants and run no test")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: go run ./internal/mutate [flags] PACKAGE...")
@@ -54,6 +55,14 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	var earlier map[string]bool
+	if *again != "" {
+		text, err := os.ReadFile(*again)
+		if err != nil {
+			log.Fatal(err)
+		}
+		earlier = keys(string(text))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	survived := false
@@ -64,7 +73,7 @@ func main() {
 		}
 		var chosen []*mutant
 		for _, m := range p.mutants {
-			if only.MatchString(m.String()) && !known[m.key()] {
+			if only.MatchString(m.String()) && !known[m.key()] && (earlier == nil || earlier[m.key()]) {
 				chosen = append(chosen, m)
 			}
 		}
@@ -112,3 +121,14 @@ func equivalents(text string) (map[string]bool, error) {
 	}
 	return known, nil
 }
+
+// keys returns the keys of the mutants in the list of a run.
+func keys(text string) map[string]bool {
+	found := map[string]bool{}
+	for line := range strings.Lines(text) {
+		found[lineNumber.ReplaceAllString(strings.TrimSpace(line), "$1 ")] = true
+	}
+	return found
+}
+
+var lineNumber = regexp.MustCompile(`^(\S+\.go):\d+ `)

@@ -151,6 +151,11 @@ func TestBroken(t *testing.T) { t.Error("Sum:", Sum(1, 1)) }
 	for _, m := range alive {
 		got = append(got, m.String())
 	}
+	for _, m := range alive {
+		if !keys(m.String())[m.key()] {
+			t.Errorf("the list %q lacks the key %q", m, m.key())
+		}
+	}
 	want := []string{"p.go:6 Clamp: a < 0 => a <= 0", "p.go:19 unused: -a => a"}
 	if diff := cmp.Diff(want, got); diff != "" || r.unreached != 1 {
 		t.Errorf("survivors (-want +got), %d of them without a test:\n%s", r.unreached, diff)

@@ -22,7 +22,7 @@ func FuzzReaders(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		dir := Dir(t.TempDir())
-		for _, path := range []string{dir.Metrics(), dir.Preparation(), dir.ModelDescription(), dir.Summary(), filepath.Join(string(dir), "rows.csv")} {
+		for _, path := range []string{dir.Metrics(), dir.Preparation(), dir.ModelDescription(), dir.Summary(), dir.Config(), filepath.Join(string(dir), "rows.csv")} {
 			if err := os.WriteFile(path, data, 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -52,5 +52,7 @@ func FuzzReaders(f *testing.F) {
 		check("summary", err)
 		_, err = dir.ReadRows("rows.csv")
 		check("rows", err)
+		_, _, err = dir.ReadProvenance()
+		check("provenance", err)
 	})
 }

@@ -1,11 +1,41 @@
 package sweep
 
 import (
+	"errors"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
+
+// FuzzValues checks that bounds are different finite numbers, and that a measure is read back from
+// its text.
+func FuzzValues(f *testing.F) {
+	for _, text := range []string{"0.2:0.005:8", "0.2,0.1", "0,-1", "1:1:3", "1e-320:1:5", "1:2:1000000000", "nan", "gap(tpr, sex)", "recall[a] >=", "ratio(fpr, a) <="} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		list, err := ParseValues(text)
+		if err != nil && !errors.Is(err, ErrSweep) {
+			t.Error(err)
+		}
+		for i, x := range list {
+			if math.IsNaN(x) || math.IsInf(x, 0) || slices.Contains(list[:i], x) {
+				t.Errorf("%q: %v", text, list)
+			}
+		}
+		if err == nil && (len(list) == 0 || len(list) > max(mostValues, len(text))) {
+			t.Errorf("%q: %d values", text, len(list))
+		}
+		if c, err := ParseOver(text); err == nil {
+			if again, err := ParseOver(c.Measure().String()); err != nil || again.Measure().String() != c.Measure().String() {
+				t.Errorf("%q: %v, again %v, %v", text, c, again, err)
+			}
+		}
+	})
+}
 
 // FuzzPoints checks that the readers of a sweep's directory return an error or points with a swept
 // constraint, for any bytes.

@@ -20,10 +20,12 @@ const (
 // warm returns a copy of a method's state for a problem with new shifts. The weights, the
 // multipliers, the momentum and the measured curvature stay. The schedule of the auxiliary
 // multiplier starts again, so that the multipliers follow the new bounds quickly. The first change
-// of the gradient is not measured as curvature, because the new shifts cause it.
+// of the gradient is not measured as curvature, because the new shifts cause it. The gradient of a
+// quasi-Newton step belongs to the old shifts, so that the step computes the gradient again, and a
+// step that was below rounding continues.
 func warm(s *trainer.State) *trainer.State {
 	numbers := maps.Clone(s.Numbers)
-	for _, name := range []string{"dual.k", "dual.negative", "curvature.distance"} {
+	for _, name := range []string{"dual.k", "dual.negative", "curvature.distance", "quasi.current", "quasi.restarted", "quasi.exhausted"} {
 		if numbers[name] != nil {
 			numbers[name] = []float64{0}
 		}

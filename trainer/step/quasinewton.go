@@ -14,9 +14,9 @@ import (
 //
 //	minimise  <d, z> + z^T B z/2 + r(x + z)  over ||z|| <= Delta
 //
-// exactly, for r = 0, the ball and the squared norm (see spanModel and region). The iterate moves
-// if phi + r falls by more than 1e-4 of the predicted decrease. The pair of a rejected step stays,
-// too.
+// exactly, for r = 0, the ball and the squared norm (see spanModel and region). If Delta cuts the
+// step, the step's length is Delta up to 1e-4. The iterate moves if phi + r falls by more than 1e-4
+// of the predicted decrease. The pair of a rejected step stays, too.
 //
 // Delta halves after a poor step, doubles after a good step, and is at most c (1 + ||x||). At
 // first c = 0.05. On networks with saturating losses, longer steps leave some rows with the wrong
@@ -52,6 +52,7 @@ type QuasiNewton struct {
 
 	coefficients, g []float64
 	plan            plan
+	model           spanModel
 }
 
 // plan is a planned step.
@@ -152,33 +153,52 @@ func (q *QuasiNewton) solve() (decrease float64, cut bool) {
 	if q.radius == 0 || q.radius > largest {
 		q.radius = largest
 	}
-	model := newSpanModel(gram, pairs)
-	if model == nil {
+	m := &q.model
+	if !m.build(gram, pairs) {
 		return 0, false
 	}
-	r := region{h: model.eigenvalues, g: model.rotate(n - 2), x: model.rotate(n - 1), d: make([]float64, model.rank), radius: q.radius}
+	d, decrease, cut, sphere, ok := q.step(n, norm, len(pairs) > 0)
+	if !ok || !vec.Finite(decrease) {
+		return 0, false
+	}
+	q.length = vec.Norm(d)
+	q.plan = plan{coefficients: m.combination(d), decrease: decrease, norm: norm, longest: cut && q.radius == largest, sphere: sphere}
+	for _, i := range m.basis {
+		q.plan.vectors = append(q.plan.vectors, handles[i])
+	}
+	return decrease, cut
+}
+
+// step returns the coordinates of the model's step. The last two of the n vectors are the gradient
+// and the iterate, which has the given norm. The step needs the eigenvectors if it has no pairs, if
+// it reaches the sphere of the ball, or if B is not positive definite to rounding.
+func (q *QuasiNewton) step(n int, norm float64, curved bool) (d []float64, decrease float64, cut, sphere, ok bool) {
+	m, ball, ridge := &q.model, 0.0, 0.0
 	switch reg := q.space.Regularizer; reg.Kind {
 	case problem.Ball:
-		r.ball = math.Max(reg.Radius, norm) // rounding may put x outside
+		ball = math.Max(reg.Radius, norm) // rounding may put x outside
 	case problem.SquaredL2:
-		r.ridge = reg.Weight
+		ridge = reg.Weight
 	}
-	if len(pairs) == 0 { // no curvature yet: descend to the end of the region
+	if curved {
+		d = make([]float64, m.rank)
+		x := m.of(n - 1)
+		decrease, cut, ok = m.minimise(d, m.of(n-2), x, ridge, q.radius)
+		if ok && (ball == 0 || (&region{x: x, d: d}).norm(1) <= ball) {
+			return d, decrease, cut, false, true
+		}
+	}
+	if !m.eigen() {
+		return nil, 0, false, false, false
+	}
+	r := region{h: m.eigenvalues, g: m.rotate(n - 2), x: m.rotate(n - 1), d: make([]float64, m.rank), radius: q.radius, ball: ball, ridge: ridge}
+	if !curved { // no curvature yet: descend to the end of the region
 		for i := range r.h {
 			r.h[i] = gradientCurvature * vec.Norm(r.g) / q.radius
 		}
 	}
-	decrease, cut, sphere := r.solve()
-	coefficients := model.combination(r.d)
-	if coefficients == nil || !vec.Finite(decrease) {
-		return 0, false
-	}
-	q.length = vec.Norm(r.d)
-	q.plan = plan{coefficients: coefficients, decrease: decrease, norm: norm, longest: cut && q.radius == largest, sphere: sphere}
-	for _, i := range model.basis {
-		q.plan.vectors = append(q.plan.vectors, handles[i])
-	}
-	return decrease, cut
+	decrease, cut, sphere = r.solve()
+	return m.unrotate(r.d), decrease, cut, sphere, true
 }
 
 // gradientCurvature is the model's curvature without pairs, relative to ||d||/Delta.

@@ -110,8 +110,9 @@ func TestSpanModelIsTheDenseModel(t *testing.T) {
 			gram.SetSym(i, j, mat.Dot(v, vectors[j]))
 		}
 	}
-	m := newSpanModel(gram, pairs)
-	if m == nil || m.rank != len(vectors)-1 {
+	var m spanModel
+	m.build(mat.NewSymDense(3, []float64{2, 1, 0, 1, 2, 0, 0, 0, 1}), nil) // an earlier model leaves no trace
+	if !m.build(gram, pairs) || m.rank != len(vectors)-1 {
 		t.Fatalf("the model is %+v, want rank %d", m, len(vectors)-1)
 	}
 
@@ -137,10 +138,12 @@ func TestSpanModelIsTheDenseModel(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	r := region{h: m.eigenvalues, g: m.rotate(2 * count), x: m.rotate(2*count + 1), d: make([]float64, m.rank), radius: math.Inf(1)}
-	r.solve()
+	g, z, d := m.of(2*count), m.of(2*count+1), make([]float64, m.rank)
+	if _, cut, ok := m.minimise(d, g, z, 0, math.Inf(1)); cut || !ok {
+		t.Fatalf("the step is cut: %v, found: %v", cut, ok)
+	}
 	got := mat.NewVecDense(n, nil)
-	for k, c := range m.combination(r.d) {
+	for k, c := range m.combination(d) {
 		got.AddScaledVec(got, c, vectors[m.basis[k]])
 	}
 	for i := range n {
@@ -148,12 +151,33 @@ func TestSpanModelIsTheDenseModel(t *testing.T) {
 			t.Fatalf("d_%d = %v, want %v", i, got.AtVec(i), -want.AtVec(i))
 		}
 	}
+
+	// The step of the eigenvectors is the same, also with a ridge and on the sphere of a small region.
+	if !m.eigen() {
+		t.Fatal("B has no eigenvalues")
+	}
+	for _, radius := range []float64{math.Inf(1), 0.1, 1e-3} {
+		for _, ridge := range []float64{0, 0.5} {
+			r := region{h: m.eigenvalues, g: m.rotate(2 * count), x: m.rotate(2*count + 1), d: make([]float64, m.rank), ridge: ridge, radius: radius}
+			other, otherCut, _ := r.solve()
+			decrease, cut, ok := m.minimise(d, g, z, ridge, radius)
+			if !ok || cut != otherCut || math.Abs(decrease-other) > 2*lengthTolerance*other {
+				t.Fatalf("radius %v, ridge %v: decrease %v, cut %v, want %v, %v", radius, ridge, decrease, cut, other, otherCut)
+			}
+			for i, v := range m.unrotate(r.d) {
+				if math.Abs(d[i]-v) > 2*lengthTolerance*vec.Norm(r.d) {
+					t.Fatalf("radius %v, ridge %v: d_%d = %v, want %v", radius, ridge, i, d[i], v)
+				}
+			}
+		}
+	}
 }
 
 // A Gram matrix that is not finite gives no model.
 func TestSpanModelRefusesNonFiniteNumbers(t *testing.T) {
 	for _, v := range []float64{math.NaN(), math.Inf(1)} {
-		if m := newSpanModel(mat.NewSymDense(2, []float64{1, v, v, 1}), nil); m != nil {
+		var m spanModel
+		if m.build(mat.NewSymDense(2, []float64{1, v, v, 1}), nil) {
 			t.Errorf("%v: a model of rank %d", v, m.rank)
 		}
 	}

@@ -2,9 +2,11 @@ package step
 
 import (
 	"math"
-	"slices"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"ppal/trainer/internal/vec"
 )
 
 // spanModel is a BFGS model of the Hessian, restricted to the span of some vectors of R^n. The
@@ -16,90 +18,238 @@ import (
 //
 // in the order of the pairs. Outside the span the model is sigma I, so that no step leaves the
 // span if the span contains the gradient and the iterate (for the ball).
+//
+// A spanModel keeps its memory from one model to the next. All matrices have rows of count
+// elements.
 type spanModel struct {
-	rank        int
-	coordinates *mat.Dense // column i has the coordinates of vector i (length rank)
-	basis       []int      // the vectors whose combinations form the orthonormal basis
-	triangle    *mat.TriDense
-	eigenvalues []float64 // of B, ascending
-	vectors     *mat.Dense
+	count       int       // the number of vectors
+	rank        int       // the dimension of the span
+	coordinates []float64 // [count, rank]: row i has the coordinates of vector i
+	basis       []int     // the vectors whose combinations form the orthonormal basis
+	b           []float64 // [rank, rank]: the lower triangle of B
+	factor      []float64 // [rank, rank]: the lower Cholesky factor of B plus a multiple of I
+	eigenvalues []float64 // of B, ascending; nil before eigen
+	vectors     mat.Dense // the eigenvectors
+
+	scaled, rest, length, product, column []float64 // scratch
 }
 
 // spanTolerance is the smallest relative squared distance of a vector to the span of the vectors
 // before it that adds a dimension.
 const spanTolerance = 1e-12
 
-// newSpanModel returns the model for the Gram matrix of count vectors. Pair i has s = vector
-// pairs[i][0] and y = vector pairs[i][1]. It returns nil if the Gram matrix is not finite or B is
-// not positive definite to rounding.
-func newSpanModel(gram *mat.SymDense, pairs [][2]int) *spanModel {
+// build makes the model for the Gram matrix of the vectors. Pair i has s = vector pairs[i][0] and y
+// = vector pairs[i][1]. build returns false if the Gram matrix is 0 or not finite, or if B is not
+// finite.
+func (m *spanModel) build(gram *mat.SymDense, pairs [][2]int) bool {
 	n := gram.SymmetricDim()
-	length := make([]float64, n)
-	scaled := mat.NewSymDense(n, nil)
+	m.count = n
+	for _, matrix := range []*[]float64{&m.scaled, &m.coordinates, &m.b, &m.factor} {
+		*matrix = resized(*matrix, n*n)
+	}
+	for _, vector := range []*[]float64{&m.rest, &m.length, &m.product, &m.column} {
+		*vector = resized(*vector, n)
+	}
+	m.basis, m.rank, m.eigenvalues = m.basis[:0], 0, nil
 	for i := range n {
-		if length[i] = math.Sqrt(gram.At(i, i)); length[i] == 0 {
-			length[i] = 1
+		if m.length[i] = math.Sqrt(gram.At(i, i)); m.length[i] == 0 {
+			m.length[i] = 1
 		}
-		for j := 0; j <= i; j++ {
-			scaled.SetSym(i, j, gram.At(i, j)/length[i]/length[j])
-		}
-	}
-	if !finiteSym(scaled) {
-		return nil
-	}
-	var factor mat.PivotedCholesky
-	factor.Factorize(scaled, spanTolerance)
-	m := &spanModel{rank: factor.Rank()}
-	if m.rank == 0 {
-		return nil
-	}
-	pivots := factor.ColumnPivots(nil)
-	upper := factor.RawU()
-	m.coordinates = mat.NewDense(m.rank, n, nil)
-	for k, i := range pivots {
-		for row := 0; row < min(m.rank, k+1); row++ {
-			m.coordinates.Set(row, i, upper.At(row, k)*length[i])
+		for j := range i + 1 {
+			v := gram.At(i, j) / m.length[i] / m.length[j]
+			if !vec.Finite(v) {
+				return false
+			}
+			m.scaled[i*n+j], m.scaled[j*n+i] = v, v
 		}
 	}
-	m.basis = slices.Clone(pivots[:m.rank])
-	m.triangle = mat.NewTriDense(m.rank, mat.Upper, nil)
-	for i := range m.rank {
-		for j := i; j < m.rank; j++ {
-			m.triangle.SetTri(i, j, upper.At(i, j)*length[pivots[j]])
-		}
-	}
-	if !m.update(pairs) {
-		return nil
-	}
-	return m
+	m.orthogonalise()
+	return m.rank > 0 && m.update(pairs)
 }
 
-// update sets the eigenvalues and eigenvectors of B.
+// resized returns a slice of n elements, which uses the memory of x if the memory suffices.
+func resized(x []float64, n int) []float64 {
+	if cap(x) < n {
+		return make([]float64, n)
+	}
+	return x[:n]
+}
+
+// inBasis marks a vector of the basis among the distances to the span.
+var inBasis = math.Inf(-1)
+
+// orthogonalise sets the coordinates by Cholesky's factorization of the scaled Gram matrix with
+// pivots: each step adds the vector with the largest distance to the span.
+func (m *spanModel) orthogonalise() {
+	n := m.count
+	for i := range n {
+		m.rest[i] = m.scaled[i*n+i] // the squared distance to the span
+	}
+	for k := range n {
+		pivot := -1
+		for i, r := range m.rest {
+			if r > spanTolerance && (pivot < 0 || r > m.rest[pivot]) {
+				pivot = i
+			}
+		}
+		if pivot < 0 {
+			break
+		}
+		diagonal := math.Sqrt(m.rest[pivot])
+		own := m.coordinates[pivot*n : pivot*n+k]
+		for i := range n {
+			row := m.coordinates[i*n : i*n+k+1]
+			switch {
+			case i == pivot:
+				row[k] = diagonal
+			case m.rest[i] == inBasis:
+				row[k] = 0
+			default:
+				row[k] = (m.scaled[pivot*n+i] - floats.Dot(row[:k], own)) / diagonal
+				m.rest[i] -= row[k] * row[k]
+			}
+		}
+		m.rest[pivot] = inBasis
+		m.basis = append(m.basis, pivot)
+		m.rank++
+	}
+	for i, l := range m.length {
+		vec.Scale(m.of(i), l)
+	}
+}
+
+// of returns the coordinates of vector i.
+func (m *spanModel) of(i int) []float64 { return m.coordinates[i*m.count : i*m.count+m.rank] }
+
+// update sets B. It returns false if B is not finite.
 func (m *spanModel) update(pairs [][2]int) bool {
 	sigma := 0.0
 	for _, p := range pairs {
-		s, y := m.coordinates.ColView(p[0]), m.coordinates.ColView(p[1])
-		if sy := mat.Dot(s, y); sy > 0 {
-			sigma = mat.Dot(y, y) / sy
+		s, y := m.of(p[0]), m.of(p[1])
+		if sy := floats.Dot(s, y); sy > 0 {
+			sigma = floats.Dot(y, y) / sy
 		}
 	}
-	b := mat.NewSymDense(m.rank, nil)
+	n := m.count
 	for i := range m.rank {
-		b.SetSym(i, i, sigma)
+		clear(m.b[i*n : i*n+i])
+		m.b[i*n+i] = sigma
 	}
-	var product mat.VecDense
+	product := m.product[:m.rank]
 	for _, p := range pairs {
-		s, y := m.coordinates.ColView(p[0]), m.coordinates.ColView(p[1])
-		product.MulVec(b, s)
-		sy, curvature := mat.Dot(s, y), mat.Dot(s, &product)
+		s, y := m.of(p[0]), m.of(p[1])
+		for i := range m.rank {
+			row := m.b[i*n : i*n+i]
+			product[i] = m.b[i*n+i]*s[i] + floats.Dot(row, s[:i])
+			floats.AddScaled(product[:i], s[i], row)
+		}
+		sy, curvature := floats.Dot(s, y), floats.Dot(s, product)
 		if !(sy > 0) || !(curvature > 0) {
 			continue
 		}
-		b.SymRankOne(b, -1/curvature, &product)
-		b.SymRankOne(b, 1/sy, y)
+		for i := range m.rank {
+			row := m.b[i*n : i*n+i+1]
+			floats.AddScaled(row, -product[i]/curvature, product[:i+1])
+			floats.AddScaled(row, y[i]/sy, y[:i+1])
+		}
+	}
+	for i := range m.rank {
+		if vec.FirstNonFinite(m.b[i*n:i*n+i+1]) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// leastPivot is the smallest pivot of the Cholesky factor relative to the largest element of B.
+const leastPivot = 1e-13
+
+// factorize sets the factor to that of B + shift I. It returns false if B + shift I is not positive
+// definite to rounding.
+func (m *spanModel) factorize(shift float64) bool {
+	n, largest := m.count, 0.0
+	for i := range m.rank {
+		largest = math.Max(largest, m.b[i*n+i]+shift)
+	}
+	for i := range m.rank {
+		row := m.factor[i*n : i*n+i+1]
+		for j := range i {
+			other := m.factor[j*n : j*n+j+1]
+			row[j] = (m.b[i*n+j] - floats.Dot(row[:j], other[:j])) / other[j]
+		}
+		pivot := m.b[i*n+i] + shift - floats.Dot(row[:i], row[:i])
+		if !(pivot > leastPivot*largest) {
+			return false
+		}
+		row[i] = math.Sqrt(pivot)
+	}
+	return true
+}
+
+// solve replaces x by F^-1 x for the factor F.
+func (m *spanModel) solve(x []float64) {
+	for i := range x {
+		row := m.factor[i*m.count : i*m.count+i+1]
+		x[i] = (x[i] - floats.Dot(row[:i], x[:i])) / row[i]
+	}
+}
+
+// solveTransposed replaces x by F^-T x for the factor F.
+func (m *spanModel) solveTransposed(x []float64) {
+	for i := len(x) - 1; i >= 0; i-- {
+		row := m.factor[i*m.count : i*m.count+i+1]
+		x[i] /= row[i]
+		floats.AddScaled(x[:i], -x[i], row[:i])
+	}
+}
+
+// lengthTolerance is the relative accuracy of the length of a step that the trust region cuts.
+const lengthTolerance = 1e-4
+
+// minimise sets d to the coordinates of the minimiser of
+//
+//	<g, d> + d^T B d/2 + (ridge/2)||x + d||^2   over ||d|| <= radius,
+//
+// where g and x are coordinates. It returns the decrease from d = 0 and whether the trust region
+// cuts the step. The length of such a step is the radius up to lengthTolerance. minimise returns
+// false if B + ridge I is not positive definite to rounding.
+//
+// The step is -(B + (ridge + s) I)^-1 (g + ridge x) for an s >= 0 that Newton's iteration finds, by
+// a factorization for each s (Moré and Sorensen, SIAM J. Sci. Stat. Comput. 4, 1983).
+func (m *spanModel) minimise(d, g, x []float64, ridge, radius float64) (decrease float64, cut, ok bool) {
+	right, w := m.product[:m.rank], m.column[:m.rank]
+	for i := range right {
+		right[i] = -(g[i] + ridge*x[i])
+	}
+	s := 0.0
+	for range regionTries {
+		if !m.factorize(ridge + s) {
+			return 0, false, false
+		}
+		copy(d, right)
+		m.solve(d)
+		m.solveTransposed(d)
+		length := math.Sqrt(floats.Dot(d, d))
+		if s == 0 && length <= radius || length <= (1+lengthTolerance)*radius || !vec.Finite(length) {
+			return (floats.Dot(d, right) + s*length*length) / 2, s > 0, vec.Finite(length)
+		}
+		copy(w, d)
+		m.solve(w)
+		s += length * length / floats.Dot(w, w) * (length - radius) / radius
+	}
+	return 0, false, false
+}
+
+// eigen sets the eigenvalues and eigenvectors of B, and reports whether the computation succeeded.
+func (m *spanModel) eigen() bool {
+	b := mat.NewSymDense(m.rank, nil)
+	for i := range m.rank {
+		for j := range i + 1 {
+			b.SetSym(i, j, m.b[i*m.count+j])
+		}
 	}
 	var eigen mat.EigenSym
-	if !finiteSym(b) || !eigen.Factorize(b, true) {
+	if !eigen.Factorize(b, true) {
 		return false
 	}
 	m.eigenvalues = eigen.Values(nil)
@@ -107,8 +257,8 @@ func (m *spanModel) update(pairs [][2]int) bool {
 	for i, v := range m.eigenvalues {
 		m.eigenvalues[i] = math.Max(v, leastEigenvalue*largest)
 	}
-	m.vectors = new(mat.Dense)
-	eigen.VectorsTo(m.vectors)
+	m.vectors.Reset()
+	eigen.VectorsTo(&m.vectors)
 	return true
 }
 
@@ -119,32 +269,25 @@ const leastEigenvalue = 1e-14
 // rotate returns the coordinates of vector i in the eigenvectors of B.
 func (m *spanModel) rotate(i int) []float64 {
 	dst := mat.NewVecDense(m.rank, nil)
-	dst.MulVec(m.vectors.T(), m.coordinates.ColView(i))
+	dst.MulVec(m.vectors.T(), mat.NewVecDense(m.rank, m.of(i)))
 	return dst.RawVector().Data
 }
 
-// combination returns the coefficients of the vectors m.basis for the vector with the coordinates d
-// in the eigenvectors of B.
-func (m *spanModel) combination(d []float64) []float64 {
-	z := mat.NewVecDense(m.rank, nil)
-	z.MulVec(m.vectors, mat.NewVecDense(m.rank, d))
-	var c mat.VecDense
-	if err := c.SolveVec(m.triangle, z); err != nil {
-		if _, conditioned := err.(mat.Condition); !conditioned {
-			return nil
-		}
-	}
-	return c.RawVector().Data
+// unrotate returns the coordinates of the vector with the coordinates d in the eigenvectors of B.
+func (m *spanModel) unrotate(d []float64) []float64 {
+	dst := mat.NewVecDense(m.rank, nil)
+	dst.MulVec(&m.vectors, mat.NewVecDense(m.rank, d))
+	return dst.RawVector().Data
 }
 
-// finiteSym reports whether all elements are finite.
-func finiteSym(a *mat.SymDense) bool {
-	for i := range a.SymmetricDim() {
-		for j := 0; j <= i; j++ {
-			if v := a.At(i, j); math.IsNaN(v) || math.IsInf(v, 0) {
-				return false
-			}
-		}
+// combination returns the coefficients of the vectors m.basis for the vector with the coordinates
+// d. It overwrites d.
+func (m *spanModel) combination(d []float64) []float64 {
+	c := make([]float64, m.rank)
+	for k := m.rank - 1; k >= 0; k-- { // vector m.basis[k] has no coordinates after k
+		row := m.of(m.basis[k])
+		c[k] = d[k] / row[k]
+		floats.AddScaled(d[:k], -c[k], row[:k])
 	}
-	return true
+	return c
 }

@@ -18,6 +18,11 @@ import (
 // Own is the name of ppal among the contenders.
 const Own = "ppal"
 
+// checkEvery is the number of iterations between the checks that may end a round of ppal: the
+// default of a run of session.DefaultIterations. The runs have no records between their start and
+// their end, as the other contenders have none.
+const checkEvery = session.DefaultIterations / 200
+
 // train runs ppal on rows in memory. The time covers the whole session: from the rows to the
 // certified model with its threshold, including the measures of all splits. train counts the
 // decisions from the saved weights.
@@ -32,7 +37,7 @@ func train(ctx context.Context, p Problem, rows *Rows, threads int, into *Fit) e
 	s, err := session.New(ctx, session.Options{
 		Data: session.TablesAtHand{Tables: rows.Tables}, Task: task(p),
 		Device:   session.Device{Kind: session.CPU, Threads: threads},
-		Settings: trainer.Settings{Seed: into.Split, RecordEvery: session.DefaultIterations},
+		Settings: trainer.Settings{Seed: into.Split, RecordEvery: session.DefaultIterations, CheckEvery: checkEvery},
 	})
 	if err != nil {
 		return err
