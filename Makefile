@@ -54,7 +54,7 @@ race:
 	CGO_ENABLED=1 $(GO) test -race -short $(TESTFLAGS) ./...
 
 # Kill real trainings with SIGKILL, KILLS times each, and compare the continued runs with undisturbed runs (about 10 minutes).
-# Then start 24 runs in one directory, train on 10 million rows (6 GB of memory), and run every fuzz target for
+# Then start 24 runs in one directory, train on 10 million rows (8 GB of memory), and run every fuzz target for
 # TORTURE_FUZZTIME (about 5 hours; TORTURE_FUZZTIME=0 leaves the fuzz targets out).
 KILLS ?= 100
 TORTURE_FUZZTIME ?= 10m

@@ -47,6 +47,8 @@ var sentences = []struct{ text, canonical string }{
 	{"churn(/a/b c.csv) <= 2%", `churn("/a/b c.csv") <= 0.02`},
 	{"fpr <= 7%", "fpr <= 0.07"},
 	{"fpr <= 0.1%", "fpr <= 0.001"},
+	{"fpr <= 5e-1%", "fpr <= 0.005"},
+	{"fpr <= 5E0 %", "fpr <= 0.05"},
 	{"fpr <= -0", "fpr <= 0"},
 }
 

@@ -32,14 +32,11 @@ func TestEndlessRecords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d.source.most != maxLine {
-			t.Errorf("the limit is %d", d.source.most)
+		if d.text.most != maxLine {
+			t.Errorf("the limit is %d", d.text.most)
 		}
-		d.source.most = 1 << 17
-		for err == nil {
-			_, err = d.next()
-		}
-		if !errors.Is(err, errLongRecord) {
+		d.text.most = 1 << 17
+		if err = eachRow(d, func([]string) error { return nil }); !errors.Is(err, errLongRecord) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -47,12 +44,10 @@ func TestEndlessRecords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.source.most = 1 << 17
-	for err == nil {
-		_, err = d.next()
-	}
-	if err != io.EOF {
-		t.Errorf("20 records of 40,000 bytes: %v", err)
+	d.text.most = 1 << 17
+	rows := 0
+	if err := eachRow(d, func([]string) error { rows++; return nil }); err != nil || rows != 20 {
+		t.Errorf("%d of 20 records of 40,000 bytes: %v", rows, err)
 	}
 	if _, err := newDelimited(again("ab"), "file", ',', nil); !errors.Is(err, errLongRecord) {
 		t.Errorf("header: %v", err)

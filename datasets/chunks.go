@@ -1,9 +1,15 @@
 package datasets
 
 import (
+	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"runtime"
+	"sync"
+
+	"ppal/internal/relay"
 )
 
 // chunkBytes is the usual size of a chunk, about a thousand rows of a table. A chunk of this size
@@ -21,27 +27,35 @@ type chunk struct {
 // inside quotes if an odd number of quotes precede the position. In an invalid text, the cuts are
 // correct up to the first wrong quote, and the parser reports an error at this quote.
 type chunker struct {
-	r    io.Reader
-	line int
-	rest []byte // bytes after the last cut
+	name   string // name of the file, for errors
+	r      *bufio.Reader
+	line   int    // number of lines before rest
+	offset int64  // number of bytes read
+	rest   []byte // bytes after the last cut
+	err    error  // an error of r after rest
+	most   int    // largest number of bytes of a record
 	// unquoted: the format has no quotes, so every line end is a possible cut
 	unquoted bool
 }
 
+// newChunker returns a chunker of r. name is used in errors.
+func newChunker(r io.Reader, name string) *chunker {
+	return &chunker{name: name, r: bufio.NewReader(r), most: maxLine}
+}
+
 // next returns the next chunk, which owns its memory. next reuses buffer, the memory of an earlier
 // chunk that the caller no longer needs; buffer may be nil. After the last chunk it returns io.EOF.
+// Other errors are *FileError; the whole records before an error of the reader are returned first.
+//
+// If a record is too long, the chunk has a part of the record, and the parser reports an error
+// because the record does not end.
 func (c *chunker) next(buffer []byte) (chunk, error) {
 	buffer = append(buffer[:0], c.rest...)
 	if cap(buffer) < chunkBytes {
 		buffer = append(make([]byte, 0, chunkBytes), buffer...)
 	}
 	for {
-		n, err := io.ReadFull(c.r, buffer[len(buffer):cap(buffer)])
-		buffer = buffer[:len(buffer)+n]
-		end := err == io.EOF || err == io.ErrUnexpectedEOF
-		if err != nil && !end {
-			return chunk{}, err
-		}
+		end := c.fill(&buffer)
 		cut := len(buffer)
 		if !end {
 			cut = c.lastRecordEnd(buffer)
@@ -49,17 +63,47 @@ func (c *chunker) next(buffer []byte) (chunk, error) {
 		switch {
 		case end && len(buffer) == 0:
 			return chunk{}, io.EOF
-		case cut == 0 && len(buffer) > maxLine:
-			cut = len(buffer) // the parser reports a quote that never closes
+		case cut == 0 && c.err != nil:
+			return chunk{}, c.fail()
+		case cut == 0 && len(buffer) > c.most:
+			cut = len(buffer)
 		case cut == 0: // one record is longer than the buffer
-			buffer = append(make([]byte, 0, 2*cap(buffer)), buffer...)
+			buffer = append(make([]byte, 0, max(min(2*cap(buffer), c.most+1), len(buffer)+1)), buffer...)
 			continue
 		}
 		c.rest = append(c.rest[:0], buffer[cut:]...)
-		out := chunk{text: buffer[:cut], line: c.line, last: end}
+		out := chunk{text: buffer[:cut], line: c.line + 1, last: end}
 		c.line += bytes.Count(out.text, []byte{'\n'})
 		return out, nil
 	}
+}
+
+// fill reads until the buffer is full, the text ends or reading fails. It reports whether the text
+// ends.
+func (c *chunker) fill(buffer *[]byte) (end bool) {
+	have := len(*buffer)
+	if c.err == nil {
+		var n int
+		n, c.err = io.ReadFull(c.r, (*buffer)[have:cap(*buffer)])
+		c.offset += int64(n)
+		*buffer = (*buffer)[:have+n]
+	}
+	if c.err == nil {
+		_, c.err = c.r.Peek(1)
+	}
+	if c.err == io.ErrUnexpectedEOF {
+		c.err = io.EOF
+	}
+	return c.err == io.EOF
+}
+
+// fail returns the error of the reader with its position.
+func (c *chunker) fail() error {
+	var file *FileError
+	if errors.As(c.err, &file) {
+		return c.err
+	}
+	return &FileError{Path: c.name, Offset: c.offset, Err: c.err}
 }
 
 // lastRecordEnd returns the length of the text up to its last line end outside quotes, or 0.
@@ -83,3 +127,108 @@ func (c *chunker) lastRecordEnd(text []byte) int {
 
 // errLongRecord is the error of a record that does not fit in memory.
 var errLongRecord = fmt.Errorf("%w: a record of more than %d bytes", ErrFormat, maxLine)
+
+// job is a chunk on its way through a worker, with the worker's result.
+type job[T any] struct {
+	chunk
+	result T
+	err    error
+	done   chan struct{}
+}
+
+// inOrder passes chunks through as many workers as GOMAXPROCS, and their results to emit in the
+// order of the chunks. A worker fills a result up to its first error. next reuses the memory of a
+// chunk, and a worker reuses a result, once emit has returned. next and emit each run in one
+// goroutine. Memory holds at most 2 chunks for each worker.
+//
+// The error is the first one in the order of the chunks, of a worker after the emit of its result,
+// of emit, or of next. io.EOF of next ends the chunks.
+func inOrder[T any](next func(buffer []byte) (chunk, error), newWorker func() func(c chunk, result *T) error, emit func(result *T) error) error {
+	workers := runtime.GOMAXPROCS(0)
+	free := make(chan *job[T], 2*workers)
+	for range cap(free) {
+		free <- &job[T]{done: make(chan struct{}, 1)}
+	}
+	todo, order := make(chan *job[T], cap(free)), make(chan *job[T], cap(free))
+	stop := make(chan struct{})
+	var group sync.WaitGroup
+	var panics relay.Relay
+	for range workers {
+		group.Go(func() {
+			var work func(c chunk, result *T) error
+			_ = panics.Do(func() error { work = newWorker(); return nil })
+			for j := range todo {
+				j.err = panics.Do(func() error { return work(j.chunk, &j.result) })
+				j.done <- struct{}{}
+			}
+		})
+	}
+	var readErr error
+	group.Go(func() {
+		defer close(order)
+		defer close(todo)
+		defer panics.Catch()
+		for {
+			var j *job[T]
+			select {
+			case j = <-free:
+			case <-stop:
+				return
+			}
+			if j.chunk, readErr = next(j.text); readErr != nil {
+				return
+			}
+			todo <- j
+			order <- j
+		}
+	})
+	err := emitAll(order, free, emit)
+	close(stop)
+	for j := range order { // wait for the jobs that remain after an error
+		<-j.done
+	}
+	group.Wait()
+	panics.Throw()
+	if err == nil && readErr != io.EOF {
+		err = readErr
+	}
+	return err
+}
+
+// emitAll emits the results in the order of their chunks, up to the first error.
+func emitAll[T any](order <-chan *job[T], free chan<- *job[T], emit func(result *T) error) error {
+	for j := range order {
+		<-j.done
+		if errors.As(j.err, new(*relay.Panic)) { // the result is not complete
+			return j.err
+		}
+		if err := emit(&j.result); err != nil {
+			return err
+		}
+		if j.err != nil {
+			return j.err
+		}
+		free <- j
+	}
+	return nil
+}
+
+// inParallel calls do(0), ..., do(n-1) from as many goroutines as GOMAXPROCS.
+func inParallel(n int, do func(i int)) {
+	var group sync.WaitGroup
+	var panics relay.Relay
+	todo := make(chan int)
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		group.Go(func() {
+			for i := range todo {
+				_ = panics.Do(func() error { do(i); return nil })
+			}
+		})
+	}
+	for i := range n {
+		todo <- i
+	}
+	close(todo)
+	group.Wait()
+	panics.Throw()
+}

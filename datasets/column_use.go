@@ -73,7 +73,11 @@ func (c *ownColumn) use(t *ownTable, s *sheet) ColumnUse {
 	case c.kind == numberKind && c.decimal == pointDecimals:
 		details = append(details, "with separators of thousands")
 	case c.kind == categoryKind && c.feature && !c.categorical && c.profile.plain > 0:
-		details = append(details, fmt.Sprintf("because of texts such as %s in line %d", quoted([]byte(c.profile.example)), c.profile.text.Line))
+		because := "because of texts such as " + quoted([]byte(c.profile.example))
+		if first := c.profile.text; first != nil { // nil: all texts are numbers in some notation
+			because += fmt.Sprintf(" in line %d", first.Line)
+		}
+		details = append(details, because)
 	}
 	u.Detail = strings.Join(details, ", ")
 	return u

@@ -3,11 +3,9 @@ package datasets
 import (
 	"bufio"
 	"bytes"
-	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"unicode/utf8"
 
 	"ppal/internal/parquettext"
 )
@@ -23,29 +21,13 @@ const (
 // byteOrderMark is the UTF-8 mark that some programs write at the beginning of a text file.
 const byteOrderMark = "\ufeff"
 
-// recordReader reads a table row by row, each field as text.
-type recordReader interface {
-	// columns returns the columns' names.
-	columns() []string
-	// next returns the fields of the next row, without surrounding blanks. The fields are valid
-	// until the next call. After the last row next returns io.EOF; other errors are *FileError.
-	next() ([]string, error)
-	// fail adds the position of a field of the last row to an error.
-	fail(field int, err error) error
-}
-
-// newRecords returns a reader of r: text of separated fields, plain or gzip; see newDelimited.
-func newRecords(r io.Reader, name string, separator rune, header []string) (recordReader, error) {
-	return newDelimited(r, name, separator, header)
-}
-
-// delimited reads the records of a text of separated fields (RFC 4180): one record for each line,
-// with optional quotes around fields; lines end in \n or \r\n.
+// delimited is a text of separated fields, of which the columns' names have been read.
 type delimited struct {
-	name   string // for errors
-	csv    *csv.Reader
-	source *recordLimit
-	header []string
+	name      string // name of the file, for errors
+	separator rune
+	header    []string
+	text      *chunker
+	first     *chunk // the rows before those of text; nil: none
 }
 
 // openText returns the text of r, plain or gzip, without its byte order mark, and the separator. A
@@ -87,54 +69,67 @@ func openText(r io.Reader, name string, separator rune) (*bufio.Reader, rune, er
 	return buffered, separator, nil
 }
 
-// newDelimited returns a reader of r, plain or gzip. A separator of 0 is detected from the first
-// lines. header names the fields of a file without a header line.
+// newDelimited reads the columns' names in the first line of r, plain or gzip, and checks them. A
+// separator of 0 is detected from the first lines. header names the columns of a file without a
+// line of names.
+//
+// Errors of newDelimited, and of reading the rows, are *FileError.
 func newDelimited(r io.Reader, name string, separator rune, header []string) (*delimited, error) {
+	d, names, err := openDelimited(r, name, separator, header)
+	if err != nil || header != nil {
+		return d, err
+	}
+	if err := names.checkUTF8(); err != nil {
+		return nil, err
+	}
+	return d, d.checkHeader(names)
+}
+
+// openDelimited is newDelimited without the checks of the names. names has read the columns' names.
+func openDelimited(r io.Reader, name string, separator rune, header []string) (d *delimited, names *fieldReader, err error) {
 	buffered, separator, err := openText(r, name, separator)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	source := &recordLimit{r: buffered, most: maxLine}
-	d := &delimited{name: name, csv: newCSVReader(source, separator), source: source, header: header}
+	if separator == '"' || separator == '\n' || separator == '\r' || separator == utf8.RuneError {
+		return nil, nil, &FileError{Path: name, Offset: 0, Err: fmt.Errorf("%w: the separator cannot be %q", ErrFormat, separator)}
+	}
+	d = &delimited{name: name, separator: separator, header: header, text: newChunker(buffered, name)}
 	if header != nil {
-		d.csv.FieldsPerRecord = len(header)
-		return d, nil
+		return d, nil, nil
 	}
-	first, err := d.next()
+	first, err := d.text.next(nil)
+	if err == io.EOF {
+		return nil, nil, &FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: the file is empty", ErrTruncated)}
+	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	d.header = columnNames(first)
-	return d, d.checkHeader(separator)
-}
-
-// recordLimit fails after most bytes within a record: a file without line ends would fill the
-// memory.
-type recordLimit struct {
-	r    io.Reader
-	most int
-	have int // bytes since the end of the last record
-}
-
-func (l *recordLimit) Read(p []byte) (int, error) {
-	if l.have > l.most {
-		return 0, errLongRecord
+	names = newFieldReader(name, separator, 0)
+	names.reset(first)
+	if err := names.next(); err != nil {
+		return nil, nil, err
 	}
-	n, err := l.r.Read(p)
-	l.have += n
-	return n, err
+	d.header = columnNames(names.fields)
+	first.text, first.line = names.text, names.line
+	d.first = &first
+	return d, names, nil
 }
 
-func newCSVReader(r io.Reader, separator rune) *csv.Reader {
-	reader := csv.NewReader(r)
-	reader.Comma = separator
-	reader.ReuseRecord = true
-	reader.TrimLeadingSpace = separator != '\t' // with tabs, leading space includes the separator
-	return reader
+// next returns the next chunk of rows; see chunker.next.
+func (d *delimited) next(buffer []byte) (chunk, error) {
+	if first := d.first; first != nil {
+		d.first = nil
+		return *first, nil
+	}
+	return d.text.next(buffer)
 }
+
+// fields returns a reader of the fields of chunks of rows.
+func (d *delimited) fields() *fieldReader { return newFieldReader(d.name, d.separator, len(d.header)) }
 
 // checkHeader returns an error if the first line does not look like names.
-func (d *delimited) checkHeader(separator rune) error {
+func (d *delimited) checkHeader(first *fieldReader) error {
 	numbers := 0
 	for _, name := range d.header {
 		if _, ok := number([]byte(name)); ok {
@@ -143,19 +138,23 @@ func (d *delimited) checkHeader(separator rune) error {
 	}
 	switch {
 	case len(d.header) == 1:
-		return d.fail(0, fmt.Errorf("%w: there is only one column; the separator is %q", ErrFormat, separator))
+		return first.fail(0, fmt.Errorf("%w: there is only one column; the separator is %q", ErrFormat, d.separator))
 	case numbers == len(d.header):
-		return d.fail(0, fmt.Errorf("%w: the first line holds numbers, want the columns' names", ErrFormat))
+		return first.fail(0, fmt.Errorf("%w: the first line holds numbers, want the columns' names", ErrFormat))
 	}
 	return nil
 }
 
-// columnNames returns copies of the names in a header. A column without a name is named by its
-// place: "column 1".
-func columnNames(header []string) []string {
-	names, given := make([]string, len(header)), setOf(header)
+// columnNames returns the names in a header. A column without a name is named by its place: "column
+// 1".
+func columnNames(header [][]byte) []string {
+	names := make([]string, len(header))
 	for i, field := range header {
-		if names[i] = strings.Clone(field); field == "" {
+		names[i] = string(field)
+	}
+	given := setOf(names)
+	for i, name := range names {
+		if name == "" {
 			names[i] = fmt.Sprintf("column %d", i+1)
 			for given[names[i]] {
 				names[i] += "'"
@@ -165,78 +164,28 @@ func columnNames(header []string) []string {
 	return names
 }
 
-// columns implements recordReader.
-func (d *delimited) columns() []string { return d.header }
-
 // sniffSeparator detects the separator. A separator is regular if all examined records have the
 // same number of fields. sniffSeparator returns the regular separator with the most fields. If no
 // separator is regular, it returns the separator that gives the most fields in the first record.
 func sniffSeparator(head []byte) rune {
 	best, most, regular := separators[0], 0, false
+	cut := len(head) == sniffBytes // the last record examined may be incomplete
 	for _, separator := range separators {
-		reader := newCSVReader(bytes.NewReader(head), separator)
-		reader.FieldsPerRecord = -1
+		reader := newFieldReader("", separator, anyFields)
+		reader.reset(chunk{text: head, last: true})
 		fields, same := 0, true
 		for i := range sniffRecords {
-			record, err := reader.Read()
-			// The last record examined may be incomplete.
-			if err != nil || i > 0 && reader.InputOffset() == int64(len(head)) && len(head) == sniffBytes {
+			if err := reader.next(); err != nil || i > 0 && cut && len(reader.text) == 0 {
 				break
 			}
 			if i == 0 {
-				fields = len(record)
+				fields = len(reader.fields)
 			}
-			same = same && len(record) == fields
+			same = same && len(reader.fields) == fields
 		}
 		if same = same && fields > 1; same == regular && fields > most || same && !regular {
 			best, most, regular = separator, fields, same
 		}
 	}
 	return best
-}
-
-// next implements recordReader.
-func (d *delimited) next() ([]string, error) {
-	record, err := d.csv.Read()
-	d.source.have = 0
-	switch {
-	case err == io.EOF:
-		return nil, err
-	case err != nil:
-		return nil, d.readError(record, err)
-	}
-	for i, field := range record {
-		record[i] = strings.TrimSpace(field)
-		if advice, err := checkUTF8(record[i], d.name); err != nil {
-			return nil, advise(d.fail(i, err), advice)
-		}
-	}
-	return record, nil
-}
-
-// readError returns the error for the last record: ErrTruncated if the file ends inside the record.
-func (d *delimited) readError(record []string, err error) error {
-	var parse *csv.ParseError
-	var file *FileError
-	switch {
-	case errors.As(err, &file):
-		return err
-	case !errors.As(err, &parse):
-		return &FileError{Path: d.name, Offset: d.csv.InputOffset(), Err: err}
-	}
-	what := fmt.Errorf("%w: %w", ErrFormat, parse.Err)
-	if errors.Is(err, csv.ErrFieldCount) {
-		what = fmt.Errorf("%w: %d fields, want %d", ErrFormat, len(record), len(d.header))
-	}
-	fields := len(record)
-	if _, err := d.csv.Read(); err == io.EOF && (fields < len(d.header) || errors.Is(parse.Err, csv.ErrQuote)) {
-		what = fmt.Errorf("%w: the last line has only %d of %d fields", ErrTruncated, fields, len(d.header))
-	}
-	return &FileError{Path: d.name, Offset: -1, Line: parse.StartLine, Err: what}
-}
-
-// fail implements recordReader.
-func (d *delimited) fail(field int, err error) error {
-	line, _ := d.csv.FieldPos(field)
-	return &FileError{Path: d.name, Offset: -1, Line: line, Column: field + 1, Err: err}
 }

@@ -15,15 +15,36 @@ func allRecords(text string, separator rune, header []string) ([][]string, error
 		return nil, err
 	}
 	out := [][]string{d.header}
+	err = eachRow(d, func(row []string) error {
+		out = append(out, row)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// eachRow calls visit for each row of a text.
+func eachRow(d *delimited, visit func(row []string) error) error {
+	fields := d.fields()
 	for {
-		record, err := d.next()
-		if err == io.EOF {
-			return out, nil
+		c, err := d.next(nil)
+		if err == nil {
+			err = fields.each(c, func() error {
+				var row []string
+				for _, field := range fields.fields {
+					row = append(row, string(field))
+				}
+				return visit(row)
+			})
 		}
-		if err != nil {
-			return nil, err
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
 		}
-		out = append(out, append([]string{}, record...))
 	}
 }
 
@@ -107,8 +128,8 @@ func TestDelimitedErrors(t *testing.T) {
 		{"too few fields", "a,b,c\n1,2,3\n1,2\n1,2,3\n", ErrFormat, "line 3: wrong format: 2 fields, want 3"},
 		{"too many fields", "a,b\n1,2,3\n", ErrFormat, "line 2: wrong format: 3 fields, want 2"},
 		{"cut in the last line", "a,b,c\n1,2,3\n1,2", ErrTruncated, "line 3: truncated: the last line has only 2 of 3 fields"},
-		{"cut in a quoted field", "a,b\n1,2\n1,\"no", ErrTruncated, "line 3: truncated"},
-		{"bare quote", "a,b\n1,2\n1,n\"o\n1,2\n", ErrFormat, `line 3: wrong format: bare " in non-quoted-field`},
+		{"cut in a quoted field", "a,b\n1,2\n1,\"no", ErrTruncated, "line 3, column 2: truncated: the last line has only 1 of 2 fields"},
+		{"bare quote", "a,b\n1,2\n1,n\"o\n1,2\n", ErrFormat, `line 3, column 2: wrong format: bare " in non-quoted-field`},
 		{"gzip cut", whole[:len(whole)-9], ErrTruncated, "the file ends too early"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

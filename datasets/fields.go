@@ -9,78 +9,112 @@ import (
 	"unicode/utf8"
 )
 
-// fieldReader splits the records of a chunk into fields by the same rules as delimited. It does not
-// allocate memory for each field.
+// fieldReader splits the records of a chunk into fields (RFC 4180): one record for each line, with
+// optional quotes around fields; lines end in \n or \r\n. It skips empty lines, ignores blanks
+// before and after a field, and does not allocate memory for each field.
 type fieldReader struct {
-	separator byte
-	want      int // number of fields of a record; 0: the number in the first record
+	name      string // name of the file, for errors
+	separator []byte // one character
+	blank     bool   // the separator is a blank; several of them separate two fields
+	want      int    // number of fields of a record; 0: the number in the first record; anyFields
 	text      []byte
 	last      bool // the text ends with this chunk
 	line      int  // number of the first line of text, from 1
 
 	fields  [][]byte // fields of the last record, without surrounding blanks; valid until the next call
-	lines   []int    // line of each field
-	scratch []byte   // the fields with doubled quotes
+	lines   []int    // line of each field; empty: all fields are in the line of the record
+	scratch []byte   // the fields with doubled quotes or line ends
 	record  int      // line of the last record
 }
 
-// newFieldReader returns a reader of a chunk.
-func newFieldReader(c chunk, separator byte, want int) *fieldReader {
-	return &fieldReader{separator: separator, want: want, text: c.text, last: c.last, line: c.line}
+// anyFields is the value of fieldReader.want if records may have different numbers of fields.
+const anyFields = -1
+
+// newFieldReader returns a reader without a chunk.
+func newFieldReader(name string, separator rune, want int) *fieldReader {
+	return &fieldReader{
+		name: name, separator: utf8.AppendRune(nil, separator), want: want,
+		blank: separator != '\t' && unicode.IsSpace(separator), // a tab always begins a field
+	}
 }
 
 // reset starts a new chunk and keeps the buffers.
 func (f *fieldReader) reset(c chunk) { f.text, f.last, f.line = c.text, c.last, c.line }
 
-// next reads the next record, and skips empty lines before it. After the last record it returns
-// io.EOF; other errors are a *fieldError.
-func (f *fieldReader) next() error {
-	for len(f.text) > 0 && (f.text[0] == '\n' || len(f.text) > 1 && f.text[0] == '\r' && f.text[1] == '\n') {
-		f.text = f.text[bytes.IndexByte(f.text, '\n')+1:]
-		f.line++
+// each calls visit for each record of the chunk, and checks that the fields are in UTF-8. It
+// returns the first error.
+func (f *fieldReader) each(c chunk, visit func() error) error {
+	f.reset(c)
+	valid := utf8.Valid(c.text)
+	for {
+		err := f.next()
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil && !valid {
+			err = f.checkUTF8()
+		}
+		if err == nil {
+			err = visit()
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if len(f.text) == 0 || f.last && len(f.text) == 1 && f.text[0] == '\r' {
+}
+
+// next reads the next record. After the last record it returns io.EOF; other errors are *FileError.
+func (f *fieldReader) next() error {
+	if f.skipEmpty(); len(f.text) == 0 {
 		return io.EOF
 	}
 	f.fields, f.lines, f.scratch, f.record = f.fields[:0], f.lines[:0], f.scratch[:0], f.line
 	line := f.text
 	if end := bytes.IndexByte(line, '\n'); end >= 0 {
 		line = line[:end]
-	} else if !f.last && len(line) > maxLine {
+	} else if !f.last {
 		return f.fail(-1, errLongRecord)
 	}
-	if bytes.IndexByte(line, '"') < 0 {
+	if len(f.separator) == 1 && !f.blank && bytes.IndexByte(line, '"') < 0 {
 		f.plain(line)
-	} else if err := f.quoted(); err != nil {
+	} else if err := f.general(); err != nil {
 		return err
 	}
 	if f.want == 0 {
 		f.want = len(f.fields)
 	}
-	if n := len(f.fields); n != f.want {
-		if n < f.want && f.last && len(f.text) == 0 {
-			return f.fail(-1, f.truncated(n))
+	if n := len(f.fields); n != f.want && f.want != anyFields {
+		if f.skipEmpty(); n < f.want && f.last && len(f.text) == 0 {
+			return f.fail(-1, f.truncated())
 		}
 		return f.fail(-1, fmt.Errorf("%w: %d fields, want %d", ErrFormat, n, f.want))
 	}
 	return nil
 }
 
+// skipEmpty skips empty lines.
+func (f *fieldReader) skipEmpty() {
+	for len(f.text) > 0 && (f.text[0] == '\n' || len(f.text) > 1 && f.text[0] == '\r' && f.text[1] == '\n') {
+		f.text = f.text[bytes.IndexByte(f.text, '\n')+1:]
+		f.line++
+	}
+	if f.last && len(f.text) == 1 && f.text[0] == '\r' {
+		f.text = nil
+	}
+}
+
 // truncated is the error of a last record that ends too early.
-func (f *fieldReader) truncated(fields int) error {
-	return fmt.Errorf("%w: the last line has only %d of %d fields", ErrTruncated, fields, f.want)
+func (f *fieldReader) truncated() error {
+	return fmt.Errorf("%w: the last line has only %d of %d fields", ErrTruncated, len(f.fields), f.want)
 }
 
 // plain splits a line that has no quotes.
 func (f *fieldReader) plain(line []byte) {
 	f.text = f.text[min(len(line)+1, len(f.text)):]
 	f.line++
-	if n := len(line); n > 0 && line[n-1] == '\r' {
-		line = line[:n-1]
-	}
-	from := 0
+	separator, from := f.separator[0], 0
 	for i, c := range line {
-		if c == f.separator {
+		if c == separator {
 			f.fields = append(f.fields, trimmed(line[from:i]))
 			from = i + 1
 		}
@@ -98,10 +132,10 @@ func trimmed(field []byte) []byte {
 	return field
 }
 
-// quoted splits a record whose first line has a quote.
-func (f *fieldReader) quoted() error {
+// general splits a record with any separator and with or without quotes.
+func (f *fieldReader) general() error {
 	for {
-		if f.separator != '\t' { // with tabs, leading space includes the separator
+		if f.separator[0] != '\t' { // with tabs, leading space includes the separator
 			line := f.text
 			if end := bytes.IndexByte(line, '\n'); end >= 0 {
 				line = line[:end]
@@ -120,8 +154,8 @@ func (f *fieldReader) quoted() error {
 			return err
 		}
 		f.fields, f.lines = append(f.fields, trimmed(field)), append(f.lines, at)
-		if len(f.text) > 0 && f.text[0] == f.separator {
-			f.text = f.text[1:]
+		if f.atSeparator(0) {
+			f.text = f.text[len(f.separator):]
 			continue
 		}
 		f.text = f.text[min(1, len(f.text)):] // the line end
@@ -130,12 +164,17 @@ func (f *fieldReader) quoted() error {
 	}
 }
 
+// atSeparator reports whether the separator is at a place in the text.
+func (f *fieldReader) atSeparator(at int) bool {
+	return at < len(f.text) && f.text[at] == f.separator[0] && bytes.HasPrefix(f.text[at:], f.separator)
+}
+
 // bareField returns a field without quotes and advances to its end.
 func (f *fieldReader) bareField() ([]byte, error) {
 	end := 0
-	for end < len(f.text) && f.text[end] != f.separator && f.text[end] != '\n' {
+	for end < len(f.text) && f.text[end] != '\n' && !f.atSeparator(end) {
 		if f.text[end] == '"' {
-			return nil, f.fail(len(f.fields), f.quoteError(csv.ErrBareQuote))
+			return nil, f.fail(len(f.fields), fmt.Errorf("%w: %w", ErrFormat, csv.ErrBareQuote))
 		}
 		end++
 	}
@@ -147,23 +186,23 @@ func (f *fieldReader) bareField() ([]byte, error) {
 // quotedField returns the content of a field in quotes and advances to its end.
 func (f *fieldReader) quotedField() ([]byte, error) {
 	f.text = f.text[1:]
-	var parts []byte // the content so far, if the field has doubled quotes
-	copied := false
+	var content []byte
+	copied := false // content is in scratch, because it is not a part of the text
 	from := len(f.scratch)
 	for {
 		at := bytes.IndexByte(f.text, '"')
 		if at < 0 {
-			if !f.last && len(f.text) > maxLine/2 {
-				return nil, f.fail(len(f.fields), errLongRecord)
+			if !f.last {
+				return nil, f.fail(-1, errLongRecord)
 			}
-			return nil, f.fail(len(f.fields), f.truncated(len(f.fields)+1))
+			return nil, f.fail(len(f.fields), f.truncated())
 		}
 		part := f.text[:at]
 		newlines := bytes.Count(part, []byte{'\n'})
 		f.line += newlines
 		f.text = f.text[at+1:]
-		again := len(f.text) > 0 && f.text[0] == '"' // a doubled quote
-		if again || copied || newlines > 0 {
+		doubled := len(f.text) > 0 && f.text[0] == '"'
+		if doubled || copied || newlines > 0 {
 			copied = true
 			for i, c := range part { // a line end in a field is \n
 				if c != '\r' || i+1 == len(part) || part[i+1] != '\n' {
@@ -171,59 +210,46 @@ func (f *fieldReader) quotedField() ([]byte, error) {
 				}
 			}
 		} else {
-			parts = part
+			content = part
 		}
-		if again {
+		if doubled {
 			f.scratch = append(f.scratch, '"')
 			f.text = f.text[1:]
 			continue
 		}
 		if copied {
-			parts = f.scratch[from:]
+			content = f.scratch[from:]
 		}
-		rest := f.text
-		if len(rest) > 0 && rest[0] == '\r' && (len(rest) > 1 && rest[1] == '\n' || len(rest) == 1 && f.last) {
-			f.text, rest = f.text[1:], rest[1:]
+		if n := len(f.text); n > 1 && f.text[0] == '\r' && f.text[1] == '\n' || n == 1 && f.text[0] == '\r' && f.last {
+			f.text = f.text[1:]
 		}
-		if len(rest) > 0 && rest[0] != f.separator && rest[0] != '\n' {
-			return nil, f.fail(len(f.fields), f.quoteError(csv.ErrQuote))
+		if len(f.text) > 0 && f.text[0] != '\n' && !f.atSeparator(0) {
+			return nil, f.fail(len(f.fields), fmt.Errorf("%w: %w", ErrFormat, csv.ErrQuote))
 		}
-		return parts, nil
+		return content, nil
 	}
 }
 
-// quoteError is the error of a wrong quote.
-func (f *fieldReader) quoteError(err error) error { return fmt.Errorf("%w: %w", ErrFormat, err) }
-
-// fieldError is an error at a record or a field, without the file's name.
-type fieldError struct {
-	line, column int // from 1; column 0: the record
-	err          error
-}
-
-func (e *fieldError) Error() string { return e.err.Error() }
-func (e *fieldError) Unwrap() error { return e.err }
-
-// of returns the error with the name of the file.
-func (e *fieldError) of(name string) *FileError {
-	return &FileError{Path: name, Offset: -1, Line: e.line, Column: e.column, Err: e.err}
-}
-
-// fail adds a position to an error: the position of a field (from 0), or of the record if field is
-// -1.
+// fail adds a position to an error: the position of a field (from 0) of the last record, or of the
+// record if field is -1.
 func (f *fieldReader) fail(field int, err error) error {
-	line := f.record
+	line, column := f.position(field)
+	return &FileError{Path: f.name, Offset: -1, Line: line, Column: column, Err: err}
+}
+
+// position returns the line of a field of the last record, and its column from 1.
+func (f *fieldReader) position(field int) (line, column int) {
 	if field >= 0 && field < len(f.lines) {
-		line = f.lines[field]
+		return f.lines[field], field + 1
 	}
-	return &fieldError{line: line, column: field + 1, err: err}
+	return f.record, field + 1
 }
 
 // checkUTF8 returns an error if a field of the last record is not in UTF-8.
 func (f *fieldReader) checkUTF8() error {
 	for i, field := range f.fields {
-		if advice, err := checkUTF8(string(field), "FILE"); err != nil {
-			return f.fail(i, fmt.Errorf("%w; %s", err, advice))
+		if advice, err := checkUTF8(string(field), f.name); err != nil {
+			return advise(f.fail(i, err), advice)
 		}
 	}
 	return nil

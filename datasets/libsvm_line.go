@@ -169,36 +169,36 @@ func wholeNumber(digits []byte) (n int, ok bool) {
 	return n, true
 }
 
-// exactDigits is the number of decimal digits that float64 represents exactly. number divides the
-// digits by a power of ten, which is also exact (up to 10^22), so only the quotient is rounded.
-const exactDigits = 15
+// powers holds the powers of ten that float64 represents exactly.
+var powers = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
-// number parses a finite decimal number: short numbers digit by digit, other numbers with strconv.
+// number parses a finite decimal number. If the digits, as an integer, and the power of ten that
+// divides them are exact in float64, only the quotient is rounded (Clinger, "How to read floating
+// point numbers accurately", PLDI 1990). strconv parses other numbers, with the same rounding.
 func number(text []byte) (x float64, ok bool) {
+	const mostDigits = 19 // of an integer below 2^64
 	digits := text
 	if len(digits) > 0 && (digits[0] == '-' || digits[0] == '+') {
 		digits = digits[1:]
 	}
-	mantissa, scale, count, point := int64(0), int64(1), 0, false
-	for _, c := range digits {
-		switch {
-		case c >= '0' && c <= '9' && count < exactDigits:
-			mantissa = 10*mantissa + int64(c-'0')
-			count++
-			if point {
-				scale *= 10
-			}
-		case c == '.' && !point:
-			point = true
-		default:
-			return parseFloat(text)
-		}
-	}
-	if count == 0 {
+	if len(digits) == 0 || (digits[0] < '0' || digits[0] > '9') && digits[0] != '.' { // also inf and nan
 		return 0, false
 	}
-	x = float64(mantissa) / float64(scale)
-	if text[0] == '-' {
+	mantissa, at := uint64(0), 0
+	for ; at < len(digits) && digits[at]-'0' <= 9; at++ {
+		mantissa = 10*mantissa + uint64(digits[at]-'0')
+	}
+	count, fraction := at, 0
+	if at < len(digits) && digits[at] == '.' {
+		for at++; at < len(digits) && digits[at]-'0' <= 9; at++ {
+			mantissa = 10*mantissa + uint64(digits[at]-'0')
+			fraction++
+		}
+	}
+	if count += fraction; at < len(digits) || count == 0 || count > mostDigits || mantissa > 1<<53 {
+		return parseFloat(text)
+	}
+	if x = float64(mantissa) / powers[fraction]; text[0] == '-' {
 		x = -x
 	}
 	return x, true

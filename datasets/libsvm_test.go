@@ -191,18 +191,6 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestLIBSVMNumbers checks that number and strconv parse short numbers to the same value.
-func TestLIBSVMNumbers(t *testing.T) {
-	for _, text := range []string{"0", "-0", "+1", "1.", ".5", "-.125", "0.1", "0.3", "123456.789012345", "99999999999999.9", "999999999999999",
-		"9999999999999999", "0.000000000000001", "0.0000000000000001", "1e5", "1E-5", "0x1p-2", "4.35", "2.2250738585072014e-308", "5e-324"} {
-		got, ok := number([]byte(text))
-		want, fine := parseFloat([]byte(text))
-		if !ok || !fine || math.Float64bits(got) != math.Float64bits(want) {
-			t.Errorf("%s is %v, want %v", text, got, want)
-		}
-	}
-}
-
 // FuzzLIBSVM reads any text. If the parser accepts the text, writing and reading the content does
 // not change the content.
 func FuzzLIBSVM(f *testing.F) {

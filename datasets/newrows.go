@@ -1,15 +1,9 @@
 package datasets
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
-	"sync"
-	"unicode/utf8"
-
-	"ppal/internal/relay"
 )
 
 // NewRows reads rows that a trained model has not seen, in blocks and with bounded memory, and
@@ -72,58 +66,27 @@ func (n *NewRows) Read(r io.Reader, name string) error {
 
 // readText reads text of separated fields.
 func (n *NewRows) readText(r io.Reader, name string) error {
-	text, separator, err := openText(r, name, n.Separator)
+	text, _, err := openDelimited(r, name, n.Separator, n.Preparation.Header)
 	if err != nil {
 		return err
 	}
-	from := &chunker{r: text, line: 1}
-	header := n.Preparation.Header
-	first, err := from.next(nil)
-	if err != nil && err != io.EOF {
-		return textError(name, err)
-	}
-	fields := newFieldReader(first, byte(separator), len(header))
-	if header == nil {
-		if err := fields.next(); err != nil {
-			return textError(name, err)
-		}
-		for _, field := range fields.fields {
-			header = append(header, string(field))
-		}
-		header = columnNames(header)
-		first.text, first.line, fields.want = fields.text, fields.line, len(header)
-	}
-	encoder, err := n.Preparation.newRowEncoder(header, n.IgnoreUnknown)
+	encoder, err := n.Preparation.newRowEncoder(text.header, n.IgnoreUnknown)
 	keep, columns := make([]int, len(n.Keep)), slices.Clone(n.Keep)
 	for k, column := range n.Keep {
-		if c, bad := parseCondition(column, header); bad == nil {
+		if c, bad := parseCondition(column, text.header); bad == nil {
 			columns[k] = c.column
 		}
-		if keep[k] = slices.Index(header, columns[k]); keep[k] < 0 && err == nil {
-			err = noColumn(column, header)
+		if keep[k] = slices.Index(text.header, columns[k]); keep[k] < 0 && err == nil {
+			err = noColumn(column, text.header)
 		}
 	}
 	if err != nil {
 		return &FileError{Path: name, Offset: -1, Line: 1, Err: err}
 	}
-	return n.pipeline(name, columns, first, from.next, func() worker {
+	return n.inOrder(name, columns, text.next, func() worker {
 		own := *encoder
-		return &textWorker{results: n.newResults(own.width), fields: newFieldReader(chunk{}, byte(separator), len(header)),
-			encoder: &own, keep: keep, texts: map[string]string{}}
+		return &textWorker{results: n.newResults(own.width), fields: text.fields(), encoder: &own, keep: keep, texts: map[string]string{}}
 	})
-}
-
-// textError adds the file's name to an error of reading its text.
-func textError(name string, err error) error {
-	var at *fieldError
-	var file *FileError
-	switch {
-	case errors.As(err, &at):
-		return at.of(name)
-	case errors.As(err, &file):
-		return err
-	}
-	return &FileError{Path: name, Offset: -1, Err: err}
 }
 
 // worker prepares the rows of chunks.
@@ -132,96 +95,22 @@ type worker interface {
 	do(c chunk, b *Block) error
 }
 
-// job is a chunk on its way through a worker.
-type job struct {
-	chunk
-	block Block
-	err   error
-	done  chan struct{}
-}
-
-// pipeline passes chunks through several workers and emits their blocks in order. One goroutine
-// reads. Memory holds at most 2 chunks for each worker.
-func (n *NewRows) pipeline(name string, columns []string, first chunk, next func(buffer []byte) (chunk, error), newWorker func() worker) error {
-	workers := runtime.GOMAXPROCS(0)
-	free := make(chan *job, 2*workers)
-	for range cap(free) {
-		free <- &job{block: Block{Columns: columns}, done: make(chan struct{}, 1)}
-	}
-	todo, order := make(chan *job, cap(free)), make(chan *job, cap(free))
-	stop := make(chan struct{})
-	var group sync.WaitGroup
-	var panics relay.Relay
-	for range workers {
-		group.Go(func() {
-			var w worker
-			_ = panics.Do(func() error { w = newWorker(); return nil })
-			for j := range todo {
-				j.err = panics.Do(func() error { return w.do(j.chunk, &j.block) })
-				j.done <- struct{}{}
-			}
-		})
-	}
-	var readErr error
-	group.Go(func() {
-		defer close(order)
-		defer close(todo)
-		defer panics.Catch()
-		for c := first; ; {
-			var j *job
-			select {
-			case j = <-free:
-			case <-stop:
-				return
-			}
-			if c.text == nil {
-				if c, readErr = next(j.text); readErr != nil {
-					return
-				}
-			}
-			j.chunk, c = c, chunk{}
-			todo <- j
-			order <- j
+// inOrder passes chunks through workers and emits their blocks in order. columns are the names of
+// the blocks' columns.
+func (n *NewRows) inOrder(name string, columns []string, next func(buffer []byte) (chunk, error), newWorker func() worker) error {
+	rows := 0
+	err := inOrder(next, func() func(chunk, *Block) error { return newWorker().do }, func(b *Block) error {
+		if b.Rows == 0 {
+			return nil
 		}
+		b.First, b.Columns = rows, columns
+		rows += b.Rows
+		return n.Emit(b)
 	})
-	rows, err := n.emitAll(order, free)
-	close(stop)
-	for j := range order { // wait for the jobs that remain after an error
-		<-j.done
+	if err == nil && rows == 0 {
+		err = &FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: the file has no rows", ErrTruncated)}
 	}
-	group.Wait()
-	panics.Throw()
-	var at *fieldError
-	switch {
-	case errors.As(err, &at):
-		return at.of(name)
-	case err != nil:
-		return err
-	case readErr != nil && readErr != io.EOF:
-		return textError(name, readErr)
-	case rows == 0:
-		return &FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: the file has no rows", ErrTruncated)}
-	}
-	return nil
-}
-
-// emitAll emits the blocks in the order of their chunks, up to the first error.
-func (n *NewRows) emitAll(order <-chan *job, free chan<- *job) (rows int, err error) {
-	for j := range order {
-		<-j.done
-		j.block.First = rows
-		if j.block.Rows > 0 {
-			if err := n.Emit(&j.block); err != nil {
-				return rows, err
-			}
-		}
-		if j.err != nil {
-			return rows, j.err
-		}
-		rows += j.block.Rows
-		free <- j
-	}
-	return rows, nil
+	return err
 }
 
 // textWorker prepares rows of separated fields.
@@ -235,40 +124,27 @@ type textWorker struct {
 
 // do implements worker.
 func (w *textWorker) do(c chunk, b *Block) error {
-	w.fields.reset(c)
 	w.begin(b)
 	w.encoder.unknown = 0
-	valid := utf8.Valid(c.text)
-	for {
-		err := w.fields.next()
-		if err == io.EOF {
-			break
-		}
-		if err == nil && !valid {
-			err = w.fields.checkUTF8()
-		}
-		if err == nil {
-			var field int
-			if field, err = w.encoder.encode(w.fields.fields, w.row()); err != nil {
-				err = w.fields.fail(field, err)
-			}
-		}
-		if err != nil {
-			return w.fail(err)
+	err := w.fields.each(c, func() error {
+		fields := w.fields.fields
+		if field, err := w.encoder.encode(fields, w.row()); err != nil {
+			return w.fields.fail(field, err)
 		}
 		for k, field := range w.keep {
-			text, ok := w.texts[string(w.fields.fields[field])]
+			text, ok := w.texts[string(fields[field])]
 			if !ok {
-				text = string(w.fields.fields[field])
+				text = string(fields[field])
 				w.texts[text] = text
 			}
 			b.Kept[k] = append(b.Kept[k], text)
 		}
-		if err := w.add(); err != nil {
-			return err
-		}
-	}
+		return w.add()
+	})
 	b.Unknown = w.encoder.unknown
+	if err != nil {
+		return w.fail(err)
+	}
 	return w.flush()
 }
 
@@ -316,14 +192,15 @@ func (r *results) flush() error {
 	if r.rows == 0 {
 		return nil
 	}
-	used := r.features[:r.rows*r.width]
+	rows := r.rows
+	r.rows = 0
+	used := r.features[:rows*r.width]
 	out, err := r.of.Work(used, r.block.Results)
 	if err != nil {
 		return err
 	}
 	r.block.Results = out
-	r.block.Rows += r.rows
-	r.rows = 0
+	r.block.Rows += rows
 	clear(used)
 	return nil
 }

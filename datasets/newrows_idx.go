@@ -45,7 +45,7 @@ func (n *NewRows) readPictures(r io.Reader, name string) error {
 		}
 		return chunk{text: buffer[:got]}, err
 	}
-	return n.pipeline(name, nil, chunk{}, next, func() worker { return &pictureWorker{n.newResults(n.Pixels)} })
+	return n.inOrder(name, nil, next, func() worker { return &pictureWorker{n.newResults(n.Pixels)} })
 }
 
 // pictureWorker prepares pictures.

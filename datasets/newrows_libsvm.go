@@ -14,7 +14,8 @@ func (n *NewRows) readLIBSVM(r io.Reader, name string) error {
 	if err != nil {
 		return err
 	}
-	from := &chunker{r: c, line: 1, unquoted: true}
+	from := newChunker(c, name)
+	from.unquoted = true
 	p := n.Preparation
 	place := make([]int, p.Indices) // the feature of each index; -1: none
 	for j := range place {
@@ -34,14 +35,15 @@ func (n *NewRows) readLIBSVM(r io.Reader, name string) error {
 		}
 		return &FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: unknown feature %q, want a number from 1 to %d", ErrColumn, text, p.Indices)}
 	}
-	return n.pipeline(name, n.Keep, chunk{}, from.next, func() worker {
-		return &libsvmWorker{results: n.newResults(len(p.Numbers)), place: place, keep: keep, texts: map[string]string{}}
+	return n.inOrder(name, n.Keep, from.next, func() worker {
+		return &libsvmWorker{name: name, results: n.newResults(len(p.Numbers)), place: place, keep: keep, texts: map[string]string{}}
 	})
 }
 
 // libsvmWorker prepares rows in LIBSVM's format.
 type libsvmWorker struct {
 	*results
+	name  string // name of the file, for errors
 	place []int
 	keep  []int
 	texts map[string]string // one copy of each label
@@ -54,8 +56,8 @@ func (w *libsvmWorker) do(c chunk, b *Block) error {
 		line := text
 		if end := bytes.IndexByte(text, '\n'); end >= 0 {
 			line, text = text[:end], text[end+1:]
-		} else if text = nil; len(line) > maxLine {
-			return w.fail(&fieldError{line: number, err: errLongRecord})
+		} else if text = nil; !c.last {
+			return w.fail(w.at(number, errLongRecord))
 		}
 		if at := bytes.IndexByte(line, '#'); at >= 0 {
 			line = line[:at]
@@ -64,13 +66,18 @@ func (w *libsvmWorker) do(c chunk, b *Block) error {
 			continue
 		}
 		if err := w.line(line, b); err != nil {
-			return w.fail(&fieldError{line: number, err: err})
+			return w.fail(w.at(number, err))
 		}
 		if err := w.add(); err != nil {
 			return err
 		}
 	}
 	return w.flush()
+}
+
+// at returns an error with its line.
+func (w *libsvmWorker) at(line int, err error) error {
+	return &FileError{Path: w.name, Offset: -1, Line: line, Err: err}
 }
 
 // line adds the row of a line that is not empty.

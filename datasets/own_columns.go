@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // ownColumn is a used column of a user's file.
@@ -145,15 +146,35 @@ func (t *ownTable) findLabel() (err error) {
 	return nil
 }
 
-// learn reads all records and adds their values to the profiles of the columns.
-func (t *ownTable) learn(records recordReader) error {
-	for {
-		record, err := records.next()
-		if err != nil {
-			return err
-		}
-		for _, c := range t.columns {
-			c.profile.add(record[c.field], absentTexts, records, c.field)
+// learn reads all rows and adds their values to the profiles of the columns.
+func (t *ownTable) learn(text *delimited) error {
+	absent := newTextSet(absentTexts)
+	full := make([]atomic.Bool, len(t.columns)) // profile.full of the profiles so far
+	newWorker := func() func(chunk, *[]*profile) error {
+		records := text.fields()
+		return func(c chunk, own *[]*profile) error {
+			if *own == nil {
+				for _, c := range t.columns {
+					*own = append(*own, newProfile(c.profile.onlyCategories))
+				}
+			}
+			for i, p := range *own {
+				p.reset()
+				p.full = full[i].Load()
+			}
+			return records.each(c, func() error {
+				for i, c := range t.columns {
+					(*own)[i].add(records, c.field, absent)
+				}
+				return nil
+			})
 		}
 	}
+	return inOrder(text.next, newWorker, func(own *[]*profile) error {
+		for i, c := range t.columns {
+			c.profile.join((*own)[i])
+			full[i].Store(len(c.profile.values) > maxCategories)
+		}
+		return nil
+	})
 }

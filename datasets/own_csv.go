@@ -34,15 +34,15 @@ var absentTexts = []string{"", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "n
 
 // readOwnCSV reads the file twice: first for the kinds of the columns, then for the values.
 func readOwnCSV(f io.ReadSeeker, opts TableOptions) (*source, error) {
-	records, err := newRecords(f, opts.File, opts.Separator, nil)
+	text, err := newDelimited(f, opts.File, opts.Separator, nil)
 	if err != nil {
 		return nil, err
 	}
-	own, err := newOwnTable(records.columns(), &opts)
+	own, err := newOwnTable(text.header, &opts)
 	if err != nil {
 		return nil, err
 	}
-	if err := own.learn(records); err != io.EOF {
+	if err := own.learn(text); err != nil {
 		return nil, err
 	}
 	if own.columns[0].profile.rows == 0 {
@@ -167,7 +167,7 @@ func (t *ownTable) remark(s *sheet) {
 		case c.kind == numberKind && c.decimal == pointDecimals:
 			thousands = append(thousands, c.name)
 		}
-		if c.feature && c.kind == numberKind && c.profile.counting && c.profile.rows > manyCategories {
+		if c.feature && c.kind == numberKind && c.profile.numbersRows() && c.profile.rows > manyCategories {
 			t.warnings = append(t.warnings, fmt.Sprintf("The column %q only numbers the rows, so a model can learn their order: ignore it (--ignore %s).",
 				c.name, shellName(c.name)))
 		}

@@ -96,3 +96,15 @@ func TestDecimalsInDoubt(t *testing.T) {
 		}
 	}
 }
+
+// A column in which numbers have different notations holds categories, and none of its texts is
+// more of a text than the others.
+func TestMixedNotations(t *testing.T) {
+	got, err := everything(t, "a;b;y\n1,5;1;0\n1.5;2;1\n3;2;1\n", TableOptions{Label: "y"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if use := got.Uses[0]; use.Became != "category" || use.Detail != `because of texts such as "1,5"` {
+		t.Errorf("%+v", use)
+	}
+}

@@ -150,7 +150,7 @@ func (t *ownTable) decimalSign() (sign string, given bool) {
 func (c *ownColumn) dispensable() bool {
 	nameless := c.name == fmt.Sprintf("column %d", c.field+1)
 	return nameless && c.feature && !c.label && !c.group && !c.attribute &&
-		(c.profile.counting && c.profile.rows > 0 || c.profile.missing == c.profile.rows)
+		(c.profile.numbersRows() || c.profile.missing == c.profile.rows)
 }
 
 // ignoreIndex leaves out a dispensable column and adds a note.
@@ -190,7 +190,7 @@ func (t *ownTable) problemsOf(c *ownColumn, sign string, given bool) (found []*F
 			"%w %q: it holds %s, which has two readings: with a decimal comma and with separators of thousands", ErrColumn, c.name, p.doubtful())
 	case numbers:
 		c.decimal = decimal
-		if p.infinite > 0 {
+		if p.texts[infiniteText] > 0 {
 			wrong(p.unreal, ignore, "%s: %s is %w", c.name, quoted([]byte(p.unrealText)), ErrNumber)
 		}
 	case p.forms != 0 && p.date != "":

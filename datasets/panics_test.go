@@ -1,7 +1,6 @@
 package datasets
 
 import (
-	"errors"
 	"io"
 	"runtime"
 	"strings"
@@ -53,12 +52,20 @@ func TestWorkersPanic(t *testing.T) {
 		}
 	}
 	// A constructor's panic does not block the chunks.
-	n := NewRows{Emit: func(*Block) error { return nil }}
-	next := func([]byte) (chunk, error) { return chunk{}, errors.New("the end") }
-	if p := thrown(func() {
-		_ = n.pipeline("file", nil, chunk{text: []byte("x")}, next, func() worker { panic("no worker") })
-	}); p == nil || p.Value != "no worker" {
+	chunks := 3
+	next := func([]byte) (chunk, error) {
+		if chunks--; chunks < 0 {
+			return chunk{}, io.EOF
+		}
+		return chunk{text: []byte("x")}, nil
+	}
+	newWorker := func() func(chunk, *int) error { panic("no worker") }
+	emit := func(*int) error { t.Error("an incomplete result"); return nil }
+	if p := thrown(func() { _ = inOrder(next, newWorker, emit) }); p == nil || p.Value != "no worker" {
 		t.Errorf("constructor: %+v", p)
+	}
+	if p := thrown(func() { inParallel(5, func(int) { panic("in parallel") }) }); p == nil || p.Value != "in parallel" {
+		t.Errorf("in parallel: %+v", p)
 	}
 }
 

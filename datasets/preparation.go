@@ -213,13 +213,16 @@ func (p *Preparation) of() map[string]bool {
 // returns the names of the columns that are constant in these rows. It returns ErrColumn if numbers
 // are too large or too close together to be standardised.
 func (p *Preparation) fit(s *sheet, rows []int) (constant []string, err error) {
+	columns := p.columns(s)
+	inParallel(len(columns), func(i int) {
+		if e := columns[i].Encoding; e.numeric() {
+			e.Center, e.Scale = meanAndDeviation(columns[i].numbers, rows)
+		}
+	})
 	for i := range p.Encodings {
 		e := &p.Encodings[i]
-		if !e.numeric() {
-			continue
-		}
-		e.Center, e.Scale = meanAndDeviation(s.column(e.title()).numbers, rows)
 		switch {
+		case !e.numeric():
 		case e.Scale == 0:
 			e.Scale = 1
 			constant = append(constant, e.title())
@@ -263,59 +266,86 @@ func meanAndDeviation(x []float64, rows []int) (mean, deviation float64) {
 	return mean, max(math.Sqrt(deviation/n), math.SmallestNonzeroFloat64)
 }
 
-// features encodes rows of the sheet.
-func (p *Preparation) features(s *sheet, rows []int) (*matrix.Dense, error) {
-	out := &matrix.Dense{Rows: len(rows), Cols: len(p.Columns())}
-	out.Data = make([]float64, out.Rows*out.Cols)
-	at := 0
+// preparedColumn is a column of a sheet and its encoding.
+type preparedColumn struct {
+	*Encoding
+	*column
+	at     int   // index of the first feature
+	places []int // feature of each category, relative to at; -1: none
+}
+
+// columns finds the column of each encoding in the sheet.
+func (p *Preparation) columns(s *sheet) []preparedColumn {
+	columns, width := make([]preparedColumn, len(p.Encodings)), 0
 	for i := range p.Encodings {
 		e := &p.Encodings[i]
-		c := s.column(e.title())
-		if e.numeric() {
-			e.numbers(c.numbers, rows, out, at)
-		} else {
-			e.indicators(c, rows, out, at)
+		c := preparedColumn{Encoding: e, column: s.column(e.title()), at: width}
+		if !e.numeric() {
+			levels := e.levels()
+			for _, v := range c.values {
+				c.places = append(c.places, slices.Index(levels, v))
+			}
 		}
-		at += e.width()
+		columns[i] = c
+		width += e.width()
 	}
-	for i, x := range out.Data {
-		if math.IsInf(x, 0) { // the number is too far from the numbers of the training rows
+	return columns
+}
+
+// featureBlock is about the memory of the features that are made at a time.
+const featureBlock = 128 << 10
+
+// features encodes rows of the sheet.
+func (p *Preparation) features(s *sheet, rows []int) (*matrix.Dense, error) {
+	names, columns := p.Columns(), p.columns(s)
+	out := &matrix.Dense{Rows: len(rows), Cols: len(names)}
+	out.Data = make([]float64, out.Rows*out.Cols)
+	height := max(1, featureBlock/8/max(1, out.Cols))
+	infinite := make([]int, (out.Rows+height-1)/height) // index in Data of the first infinite feature of each block; -1: none
+	inParallel(len(infinite), func(block int) {
+		from, to := block*height, min((block+1)*height, out.Rows)
+		features := out.Data[from*out.Cols : to*out.Cols]
+		for i := range columns {
+			columns[i].write(rows[from:to], features, out.Cols)
+		}
+		infinite[block] = slices.IndexFunc(features, func(x float64) bool { return math.IsInf(x, 0) })
+		if infinite[block] >= 0 {
+			infinite[block] += from * out.Cols
+		}
+	})
+	for _, i := range infinite {
+		if i >= 0 { // the number is too far from the numbers of the training rows
 			return nil, &FileError{Path: s.name, Offset: -1, Err: fmt.Errorf("%w: row %d of %q is out of range once standardised",
-				ErrNumber, s.number(rows[i/out.Cols])+1, p.Columns()[i%out.Cols])}
+				ErrNumber, s.number(rows[i/out.Cols])+1, names[i%out.Cols])}
 		}
 	}
 	return out, nil
 }
 
-// numbers writes the features of a numeric column, from column at on.
-func (e *Encoding) numbers(x []float64, rows []int, out *matrix.Dense, at int) {
-	for k, i := range rows {
-		row := out.Data[k*out.Cols:][:out.Cols]
-		if !math.IsNaN(x[i]) {
-			row[at] = (x[i] - e.Center) / e.Scale
-		} else {
-			row[at+1] = 1
+// write writes the features of the given rows to out, which has a row of the given width for each
+// of them. All elements of out are 0.
+func (c *preparedColumn) write(rows []int, out []float64, width int) {
+	if c.numeric() {
+		for k, i := range rows {
+			x := c.numbers[i]
+			if math.IsNaN(x) {
+				out[k*width+c.at+1] = 1
+				continue
+			}
+			out[k*width+c.at] = (x - c.Center) / c.Scale
 		}
-	}
-}
-
-// indicators writes the features of a categorical column, from column at on.
-func (e *Encoding) indicators(c *column, rows []int, out *matrix.Dense, at int) {
-	levels := e.levels()
-	place := make([]int, len(c.values)) // index of each category's feature; -1: none
-	for k, v := range c.values {
-		place[k] = slices.Index(levels, v)
+		return
 	}
 	for k, i := range rows {
-		feature := len(levels) // the flag of missing values
+		feature := len(c.levels()) // the flag of missing values
 		switch code := c.codes[i]; {
 		case code == noCategory:
 			continue
 		case code >= 0:
-			feature = place[code]
+			feature = c.places[code]
 		}
 		if feature >= 0 {
-			out.Data[k*out.Cols+at+feature] = 1
+			out[k*width+c.at+feature] = 1
 		}
 	}
 }

@@ -1,129 +1,236 @@
 package datasets
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
-	"slices"
 	"strconv"
-	"strings"
 )
 
-// profile is a summary of the values of a column, from a first pass over the file.
+// profile is a summary of the values of a column, from a first pass over the file. The profiles of
+// consecutive pieces of the file, joined in order, are the profile of the file.
 type profile struct {
 	rows, missing int
 	absent        *FileError // position of the first missing value
 	absentText    string     // the text there
 
 	// Numbers of values of each kind. A value with a point is in dotted or pointGroups too.
-	plain       int // numbers as in programs
-	dotted      int // plain numbers with a point that cannot separate thousands; 1 means one or more
-	pointGroups int // plain numbers with points that can separate thousands, as in 1.234; counted while dotted is 0
-	comma       int // numbers only with a decimal comma, as in 1,5
-	point       int // numbers only with a decimal point and separators of thousands, as in 1,234.5
-	either      int // numbers whose value depends on the decimal sign, as in 1,234
-	grouped     int // numbers whose value does not depend on the decimal sign, as in 1 234
-	infinite    int // infinities and numbers out of range
-	other       int // texts
+	plain       int            // numbers as in programs
+	dotted      int            // plain numbers with a point that cannot separate thousands; 1 means one or more
+	pointGroups int            // plain numbers with points that can separate thousands, as in 1.234; counted while dotted is 0
+	texts       [textKinds]int // values that are not plain numbers
 
-	unreal         *FileError // position of the first infinite value
-	unrealText     string     // text of the first infinite value
-	text           *FileError // position of the first text among numbers
-	example        string     // the first value that is not a plain number
-	forms          formSet    // the forms in which all values are dates
-	date           string     // the first date
-	counting       bool       // the values are 0, 1, 2 ... or 1, 2, 3 ...
-	last           float64    // the last value, while counting
-	distinct       map[string]bool
-	values         []string // the distinct values in the order of the file, at most maxCategories + 1
-	onlyCategories bool     // numbers count as categories
+	unreal         *FileError          // position of the first infinite value
+	unrealText     string              // text of the first infinite value
+	text           *FileError          // position of the first text among numbers
+	example        string              // the first value that is not a plain number, or the text there
+	forms          formSet             // the forms in which all values are dates
+	date           string              // the first date
+	counting       bool                // each value is a number, and one more than the value before
+	first, last    float64             // the first and the last value, while counting
+	values         []string            // the distinct values in the order of the file, at most maxCategories + 1
+	kinds          map[string]textKind // of values
+	full           bool                // more values need not be collected
+	onlyCategories bool                // numbers count as categories
 }
 
+// textKind says how a value that is not a plain number is written.
+type textKind uint8
+
+const (
+	commaText    textKind = iota // a number only with a decimal comma, as in 1,5
+	pointText                    // a number only with a decimal point and separators of thousands, as in 1,234.5
+	eitherText                   // a number whose value depends on the decimal sign, as in 1,234
+	groupedText                  // a number whose value does not depend on the decimal sign, as in 1 234
+	infiniteText                 // an infinity or a number out of range
+	otherText
+	textKinds
+)
+
 func newProfile(onlyCategories bool) *profile {
-	return &profile{forms: 1<<len(dateLayouts) - 1, counting: true, distinct: map[string]bool{}, onlyCategories: onlyCategories}
+	p := &profile{onlyCategories: onlyCategories, kinds: map[string]textKind{}}
+	p.reset()
+	return p
+}
+
+// reset forgets all values. It keeps the memory.
+func (p *profile) reset() {
+	clear(p.kinds)
+	*p = profile{forms: 1<<len(dateLayouts) - 1, counting: !p.onlyCategories, onlyCategories: p.onlyCategories, kinds: p.kinds, values: p.values[:0]}
 }
 
 // add adds the value in a field of the last record.
-func (p *profile) add(text string, absent []string, records recordReader, field int) {
+func (p *profile) add(records *fieldReader, field int, absent *textSet) {
 	p.rows++
-	x, plain := number([]byte(text))
-	if !plain && slices.Contains(absent, text) {
+	text := records.fields[field]
+	x, plain := number(text)
+	if !plain && absent.has(text) {
 		if p.missing++; p.absent == nil {
-			p.absent, p.absentText = position(records, field), text
+			p.absent, p.absentText = position(records, field), string(text)
 		}
 		p.counting = false
 		return
 	}
-	if len(p.values) <= maxCategories && !p.distinct[text] {
-		text := string([]byte(text)) // the record refers to a larger buffer
-		p.distinct[text] = true
-		p.values = append(p.values, text)
-	}
-	if p.onlyCategories {
-		return
-	}
-	if plain {
-		p.forms = 0
-		p.counting = p.counting && (p.rows == 1 && (x == 0 || x == 1) || p.rows > 1 && x == p.last+1)
-		p.last = x
-		p.plain++
-		// after one point that cannot separate thousands, other points do not matter
-		if p.dotted == 0 && strings.IndexByte(text, '.') >= 0 {
-			if _, ok := localNumber([]byte(text), commaDecimals); ok {
-				p.pointGroups++
-			} else {
-				p.dotted++
+	var kind textKind
+	known := false
+	if !p.full && len(p.values) <= maxCategories {
+		if kind, known = p.kinds[string(text)]; !known {
+			if !plain && !p.onlyCategories {
+				kind = textKindOf(text)
 			}
+			own := string(text)
+			p.kinds[own], p.values = kind, append(p.values, own)
 		}
-		return
+	} else if !plain && !p.onlyCategories {
+		kind = textKindOf(text)
 	}
-	p.counting = false
-	p.addText(text, records, field)
+	switch {
+	case p.onlyCategories:
+	case plain:
+		p.addNumber(x, text)
+	default:
+		p.counting = false
+		p.texts[kind]++
+		if !known {
+			p.addText(text, kind, records, field)
+		}
+	}
 }
 
-// addText adds a value that is not a plain number.
-func (p *profile) addText(text string, records recordReader, field int) {
+// addNumber adds a plain number.
+func (p *profile) addNumber(x float64, text []byte) {
+	p.forms = 0
+	if p.rows == 1 {
+		p.first = x
+	} else {
+		p.counting = p.counting && x == p.last+1
+	}
+	p.last = x
+	p.plain++
+	// after one point that cannot separate thousands, other points do not matter
+	if p.dotted == 0 && bytes.IndexByte(text, '.') >= 0 {
+		if _, ok := localNumber(text, commaDecimals); ok {
+			p.pointGroups++
+		} else {
+			p.dotted++
+		}
+	}
+}
+
+// addText adds a text that is not a plain number, and that is not known to occur before.
+func (p *profile) addText(text []byte, kind textKind, records *fieldReader, field int) {
 	if p.example == "" {
-		p.example = string([]byte(text))
+		p.example = string(text)
 	}
 	if p.forms != 0 {
-		p.forms = datesAs(text, p.forms)
+		p.forms = datesAs(string(text), p.forms)
 		if p.date == "" {
 			p.date = p.example
 		}
 	}
-	withComma, isComma := localNumber([]byte(text), commaDecimals)
-	withPoint, isPoint := localNumber([]byte(text), pointDecimals)
+	switch {
+	case kind == infiniteText && p.unreal == nil:
+		p.unreal, p.unrealText = position(records, field), string(text)
+	case kind == otherText && p.text == nil:
+		p.text, p.example = position(records, field), string(text)
+	}
+}
+
+// textKindOf returns the kind of a text that is not a plain number.
+func textKindOf(text []byte) textKind {
+	withComma, isComma := localNumber(text, commaDecimals)
+	withPoint, isPoint := localNumber(text, pointDecimals)
 	switch {
 	case isComma && isPoint && withComma == withPoint:
-		p.grouped++
+		return groupedText
 	case isComma && isPoint:
-		p.either++
+		return eitherText
 	case isComma:
-		p.comma++
+		return commaText
 	case isPoint:
-		p.point++
-	case looksNumeric(text):
-		if p.infinite++; p.unreal == nil {
-			p.unreal, p.unrealText = position(records, field), string([]byte(text))
-		}
+		return pointText
+	case looksNumeric(string(text)):
+		return infiniteText
+	}
+	return otherText
+}
+
+// join adds the values of next, which follow those of p in the file.
+func (p *profile) join(next *profile) {
+	switch {
+	case next.rows == 0:
+		return
+	case p.rows == 0:
+		p.first, p.counting = next.first, next.counting
 	default:
-		if p.other++; p.text == nil {
-			p.text = position(records, field)
-			p.example = string([]byte(text))
+		p.counting = p.counting && next.counting && next.first == p.last+1
+	}
+	p.last = next.last
+	p.rows, p.missing, p.plain = p.rows+next.rows, p.missing+next.missing, p.plain+next.plain
+	if p.absent == nil {
+		p.absent, p.absentText = next.absent, next.absentText
+	}
+	if p.dotted == 0 {
+		p.dotted, p.pointGroups = next.dotted, p.pointGroups+next.pointGroups
+	}
+	if p.example == "" || p.text == nil && next.text != nil {
+		p.example = next.example
+	}
+	if p.text == nil {
+		p.text = next.text
+	}
+	if p.unreal == nil {
+		p.unreal, p.unrealText = next.unreal, next.unrealText
+	}
+	for kind, n := range next.texts {
+		p.texts[kind] += n
+	}
+	p.forms &= next.forms
+	p.date = cmp.Or(p.date, next.date)
+	for _, v := range next.values {
+		if _, known := p.kinds[v]; !known && len(p.values) <= maxCategories {
+			p.kinds[v], p.values = next.kinds[v], append(p.values, v)
 		}
 	}
+}
+
+// numbersRows reports whether the values are 0, 1, 2 ... or 1, 2, 3 ...
+func (p *profile) numbersRows() bool {
+	return p.rows > 0 && p.counting && (p.first == 0 || p.first == 1)
 }
 
 // position returns the position of a field of the last record, without an error.
-func position(records recordReader, field int) *FileError {
-	var e *FileError
-	if errors.As(records.fail(field, errNone), &e) {
-		return e
-	}
-	return &FileError{Offset: -1, Column: field + 1}
+func position(records *fieldReader, field int) *FileError {
+	line, column := records.position(field)
+	return &FileError{Offset: -1, Line: line, Column: column}
 }
 
-// errNone is the placeholder error of a position without an error.
-var errNone = errors.New("no error")
+// textSet is a set of a few short texts.
+type textSet struct {
+	texts   []string
+	lengths uint64 // bit n: a text has n bytes
+}
+
+func newTextSet(texts []string) *textSet {
+	s := &textSet{texts: texts}
+	for _, text := range texts {
+		s.lengths |= 1 << min(len(text), 63)
+	}
+	return s
+}
+
+// has reports whether the text is in the set.
+func (s *textSet) has(text []byte) bool {
+	if s.lengths>>min(len(text), 63)&1 == 0 {
+		return false
+	}
+	for _, known := range s.texts {
+		if string(text) == known {
+			return true
+		}
+	}
+	return false
+}
 
 // looksNumeric reports whether the text is a number, an infinity, or a number out of range. In a
 // numeric column infinities and numbers out of range are errors; they do not make the column a
@@ -137,19 +244,21 @@ func looksNumeric(text string) bool {
 }
 
 // numeric reports whether all values are numbers of some kind.
-func (p *profile) numeric() bool { return !p.onlyCategories && p.other == 0 }
+func (p *profile) numeric() bool { return !p.onlyCategories && p.texts[otherText] == 0 }
 
 // local returns the number of values that are not numbers as in programs.
-func (p *profile) local() int { return p.comma + p.point + p.either + p.grouped }
+func (p *profile) local() int {
+	return p.texts[commaText] + p.texts[pointText] + p.texts[eitherText] + p.texts[groupedText]
+}
 
 // usesComma reports whether the column holds numbers with decimal commas without doubt.
 func (p *profile) usesComma() bool {
-	return p.numeric() && p.comma > 0 && p.point == 0 && p.dotted == 0
+	return p.numeric() && p.texts[commaText] > 0 && p.texts[pointText] == 0 && p.dotted == 0
 }
 
 // usesPoint reports whether the column holds numbers with decimal points without doubt.
 func (p *profile) usesPoint() bool {
-	return p.numeric() && p.comma == 0 && (p.point > 0 || p.dotted > 0)
+	return p.numeric() && p.texts[commaText] == 0 && (p.texts[pointText] > 0 || p.dotted > 0)
 }
 
 // decimal returns how the column's numbers are written, as in Encoding. file is the decimal sign of
@@ -168,9 +277,9 @@ func (p *profile) decimal(file string, given bool) (decimal string, ok, doubt bo
 		return commaDecimals, true, false
 	case p.usesPoint():
 		return pointDecimals, true, false
-	case p.comma > 0: // some numbers have decimal commas and some have decimal points
+	case p.texts[commaText] > 0: // some numbers have decimal commas and some have decimal points
 		return "", false, false
-	case p.either == 0 && p.pointGroups == 0: // blanks separate thousands
+	case p.texts[eitherText] == 0 && p.pointGroups == 0: // blanks separate thousands
 		return pointDecimals, true, false
 	case file != "":
 		return file, true, false

@@ -171,12 +171,16 @@ func TestRealCompasRepeatedColumns(t *testing.T) {
 	if len(pairs) != 2 {
 		t.Errorf("repeated columns %v", pairs)
 	}
-	for record, err := d.next(); err == nil; record, err = d.next() {
+	err = eachRow(d, func(row []string) error {
 		for _, p := range pairs {
-			if record[p[0]] != record[p[1]] {
-				t.Fatalf("columns %v hold %q and %q", p, record[p[0]], record[p[1]])
+			if row[p[0]] != row[p[1]] {
+				return fmt.Errorf("columns %v hold %q and %q", p, row[p[0]], row[p[1]])
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

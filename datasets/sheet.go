@@ -1,9 +1,7 @@
 package datasets
 
 import (
-	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"slices"
 	"strings"
@@ -76,12 +74,12 @@ type columnSpec struct {
 	free       bool     // the column becomes numbers if all values are numbers, otherwise categories
 }
 
-// number parses a number. It calls the usual parser directly, so that the bytes stay on the stack.
-func (s *columnSpec) number(text string) (float64, bool) {
+// number parses a number. It calls the usual parser directly.
+func (s *columnSpec) number(text []byte) (float64, bool) {
 	if s.value == nil {
-		return number([]byte(text))
+		return number(text)
 	}
-	return s.value([]byte(text))
+	return s.value(text)
 }
 
 // schema describes which columns of a file to read, and how.
@@ -98,123 +96,6 @@ type schema struct {
 
 // maxCategories is the largest number of features of one text column.
 const maxCategories = 1000
-
-// sheetReader reads records into a sheet's columns.
-type sheetReader struct {
-	records recordReader
-	absent  []string
-	specs   []columnSpec
-	fields  []int // index of each column's field in a record
-	columns []*column
-	codes   []map[string]int32
-	drop    bool
-	source  []int // sheet.source, if the schema drops rows
-	// no text in absent is a number, so the reader tries the number first
-	numbersFirst bool
-}
-
-// noCategory is the code of a category outside the allowed categories.
-const noCategory = -2
-
-// readSheet reads the columns that the schema names, in the schema's order, from r.
-//
-// Errors are *FileError with line and column: ErrFormat, ErrTruncated, ErrColumn (no such column),
-// ErrNumber, ErrCategory, ErrMissing.
-func readSheet(r io.Reader, name string, s *schema) (*sheet, error) {
-	records, err := newRecords(r, name, s.separator, s.header)
-	if err != nil {
-		return nil, err
-	}
-	reader := &sheetReader{records: records, absent: s.absent, specs: slices.Clone(s.columns), drop: s.drop}
-	for _, text := range s.attributes {
-		c, err := parseCondition(text, records.columns())
-		if err != nil {
-			return nil, fmt.Errorf("datasets: attribute: %w", err)
-		}
-		if !slices.ContainsFunc(reader.specs, func(spec columnSpec) bool { return spec.name == c.column }) {
-			reader.specs = append(reader.specs, columnSpec{name: c.column, missing: true, free: true})
-		}
-	}
-	if err := reader.begin(name); err != nil {
-		return nil, err
-	}
-	rows := 0
-	for line := 0; ; line++ {
-		record, err := records.next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		if s.drop && reader.incomplete(record) {
-			continue
-		}
-		for i, field := range reader.fields {
-			if err := reader.add(i, record[field]); err != nil {
-				return nil, records.fail(field, fmt.Errorf("%s: %w", records.columns()[field], err))
-			}
-		}
-		if s.drop {
-			reader.source = append(reader.source, line)
-		}
-		rows++
-	}
-	switch {
-	case rows == 0 && s.drop:
-		return nil, &FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: every row has a missing value", ErrMissing),
-			Advice: "ignore the columns with many missing values (--ignore), or use --missing impute"}
-	case rows == 0:
-		return nil, &FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: the file has no rows", ErrTruncated)}
-	}
-	reader.end()
-	return &sheet{name: name, rows: rows, columns: reader.columns, source: reader.source}, nil
-}
-
-// incomplete reports whether the record lacks a value in a column that allows no missing values.
-func (r *sheetReader) incomplete(record []string) bool {
-	for i, field := range r.fields {
-		if !r.specs[i].missing && slices.Contains(r.absent, record[field]) {
-			return true
-		}
-	}
-	return false
-}
-
-// readSheetFile calls readSheet on a file.
-func readSheetFile(path string, s *schema) (*sheet, error) {
-	f, err := openInput(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return readSheet(f, path, s)
-}
-
-// begin finds the columns. If several columns have the same name, it uses the first.
-func (r *sheetReader) begin(name string) error {
-	r.numbersFirst = !slices.ContainsFunc(r.absent, func(text string) bool {
-		_, ok := number([]byte(text))
-		return ok
-	})
-	header, places := r.records.columns(), names{}
-	for i := range r.specs {
-		spec := &r.specs[i]
-		from := cmp.Or(spec.from, spec.name)
-		field := places.find(from, len(header), func(i int) string { return header[i] })
-		if field < 0 {
-			return &FileError{Path: name, Offset: -1, Line: 1, Err: noColumn(from, header)}
-		}
-		r.fields = append(r.fields, field)
-		codes := map[string]int32{}
-		for i, v := range spec.categories {
-			codes[v] = int32(i)
-		}
-		r.codes = append(r.codes, codes)
-		r.columns = append(r.columns, &column{name: spec.name, values: slices.Clone(spec.categories)})
-	}
-	return nil
-}
 
 // noColumn returns the error for an unknown column, with the column that has the nearest name and a
 // list of the columns.
@@ -233,71 +114,6 @@ func listed(names []string, most int) string {
 		names, more = names[:most], fmt.Sprintf(" and %d more", len(names)-most)
 	}
 	return strings.Join(names, ", ") + more
-}
-
-// add appends a value to column i.
-func (r *sheetReader) add(i int, text string) error {
-	c, spec := r.columns[i], &r.specs[i]
-	if spec.numeric && r.numbersFirst {
-		if x, ok := spec.number(text); ok {
-			c.numbers = append(c.numbers, x)
-			return nil
-		}
-	}
-	absent := slices.Contains(r.absent, text)
-	switch {
-	case absent && !spec.missing:
-		return fmt.Errorf("%w: %q", ErrMissing, text)
-	case absent && spec.numeric:
-		c.numbers = append(c.numbers, math.NaN())
-	case absent:
-		c.codes = append(c.codes, -1)
-	case spec.numeric:
-		x, ok := spec.number(text)
-		if !ok {
-			return fmt.Errorf("%s is %w", quoted([]byte(text)), ErrNumber)
-		}
-		c.numbers = append(c.numbers, x)
-	default:
-		code, ok := r.codes[i][text]
-		if !ok {
-			var err error
-			if code, err = r.newCategory(i, text); err != nil {
-				return err
-			}
-		}
-		c.codes = append(c.codes, code)
-	}
-	return nil
-}
-
-// newCategory adds a category to column i if any category is allowed.
-func (r *sheetReader) newCategory(i int, text string) (int32, error) {
-	c, spec := r.columns[i], &r.specs[i]
-	if spec.categories != nil && spec.unknown {
-		return noCategory, nil
-	}
-	if spec.categories != nil {
-		return 0, fmt.Errorf("%w %s, want one of %s", ErrCategory, quoted([]byte(text)), listed(spec.categories, 20))
-	}
-	if len(c.values) == maxCategories && !spec.free {
-		return 0, fmt.Errorf("%w: more than %d different texts; ignore the column (--ignore), or replace it by numbers", ErrColumn, maxCategories)
-	}
-	text = strings.Clone(text) // the record refers to a larger buffer
-	code := int32(len(c.values))
-	r.codes[i][text] = code
-	c.values = append(c.values, text)
-	return code, nil
-}
-
-// end sorts the categories of the columns that allow any category.
-func (r *sheetReader) end() {
-	for i, c := range r.columns {
-		if r.specs[i].numeric || r.specs[i].categories != nil || r.specs[i].free && c.becomeNumbers() {
-			continue
-		}
-		c.sortValues(r.codes[i])
-	}
 }
 
 // sortValues sorts the categories and renumbers the codes. codes holds the code of each category

@@ -96,6 +96,30 @@ func records(t *testing.T, dir string, n int) {
 	t.Fatalf("%s has no %d records after 10 s", dir, n)
 }
 
+// If the directory of an interrupted run refuses the weights, the message says that, and names the
+// directory with the weights.
+func TestInterruptedWithoutWeights(t *testing.T) {
+	dir, cache := filepath.Join(t.TempDir(), "run"), t.TempDir()
+	cmd := process(endless(t, dir)...)
+	cmd.Env = append(cmd.Env, "XDG_CACHE_HOME="+cache)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	start(t, cmd)
+	records(t, dir, 2)
+	if err := os.MkdirAll(filepath.Join(rundir.Dir(dir).Model(), "in the way"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if status := exitStatus(cmd.Wait()); status != exitInterrupted || !strings.Contains(stderr.String(), "the weights are in "+cache) {
+		t.Errorf("status %d, want %d with %s: %s", status, exitInterrupted, cache, stderr.String())
+	}
+	if found, err := filepath.Glob(filepath.Join(cache, "ppal", "rescued", "*", "model.safetensors")); err != nil || len(found) != 1 {
+		t.Errorf("rescued weights: %q, %v", found, err)
+	}
+}
+
 // Each stop signal ends a training with the status of an interrupt, the weights and the summary.
 func TestSignalsStopATraining(t *testing.T) {
 	for _, stop := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {

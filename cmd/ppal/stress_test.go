@@ -250,8 +250,8 @@ func TestParallelRuns(t *testing.T) {
 	}
 }
 
-// A table of 10 million rows and 20 features trains within 6 GB. Only `make torture` runs the test:
-// the file has 400 MB.
+// A table of 10 million rows and 20 features trains within 8 GB. Only `make torture` runs the test:
+// the file has 440 MB.
 func TestTenMillionRows(t *testing.T) {
 	if os.Getenv(tortureVariable) == "" {
 		t.Skip("slow: run by make torture")
@@ -288,7 +288,7 @@ func TestTenMillionRows(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "run")
 	cmd := process("train", "--file", path, "--label", "y=1", "--subject-to", "gap(positive_rate, g) <= 0.05", "--split", "100/0/0",
-		"--bounds-on", "surrogate", "--iterations", "5", "--memory-limit", "6GB", "--allow-violation", "--quiet", "--out", dir)
+		"--bounds-on", "surrogate", "--iterations", "5", "--memory-limit", "8GB", "--allow-violation", "--quiet", "--out", dir)
 	began := time.Now()
 	text, err := cmd.CombinedOutput()
 	if err != nil {
@@ -300,7 +300,7 @@ func TestTenMillionRows(t *testing.T) {
 	}
 	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	t.Logf("%d rows in %s, %.1f GB at most", n, time.Since(began).Round(time.Second), float64(usage.Maxrss)/1e6)
-	if usage.Maxrss > 6e6 || summary.Iterations != 5 {
+	if usage.Maxrss > 8e6 || summary.Iterations != 5 {
 		t.Errorf("%d KB at most, %d iterations", usage.Maxrss, summary.Iterations)
 	}
 }

@@ -88,16 +88,14 @@ func main() {
 			}
 			continue
 		}
-		r := runner{p: p, tests: append([]string{p.path}, strings.Fields(*with)...), short: *short, skip: *skip, budget: *budget}
+		r := runner{p: p, tests: append([]string{p.path}, strings.Fields(*with)...), short: *short, skip: *skip, budget: *budget,
+			survivor: func(m *mutant) { fmt.Println(m) }}
 		alive, err := r.run(ctx, chosen)
 		if err != nil {
 			log.Fatal(err)
 		}
-		for _, m := range alive {
-			fmt.Println(m)
-		}
 		fmt.Printf("%s: %d of %d mutants tried, %d survived (%d without a test that runs them)\n",
-			p.path, len(chosen), all, len(alive), r.unreached)
+			p.path, r.tried, all, len(alive), r.unreached)
 		survived = survived || len(alive) > 0
 	}
 	if survived {

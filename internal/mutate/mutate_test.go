@@ -142,7 +142,7 @@ func TestBroken(t *testing.T) { t.Error("Sum:", Sum(1, 1)) }
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := runner{p: p, tests: []string{p.path}, short: true, budget: time.Minute}
+	r := runner{p: p, tests: []string{p.path}, short: true, budget: time.Minute, survivor: func(*mutant) {}}
 	alive, err := r.run(context.Background(), p.mutants)
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,10 @@ type runner struct {
 	budget time.Duration
 	env    []string
 
-	unreached int
+	// survivor is called for each mutant that all tests pass.
+	survivor func(m *mutant)
+
+	tried, unreached int
 }
 
 // test is a test, fuzz target or example of a compiled test binary, or a subtest of a long test.
@@ -91,8 +94,10 @@ func (r *runner) run(ctx context.Context, mutants []*mutant) ([]*mutant, error) 
 		if err := ctx.Err(); err != nil {
 			return alive, nil
 		}
+		r.tried++
 		if !killed {
 			alive = append(alive, m)
+			r.survivor(m)
 		}
 		if time.Since(told) > 30*time.Second {
 			told = time.Now()

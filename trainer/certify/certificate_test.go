@@ -135,6 +135,9 @@ func TestSphere(t *testing.T) {
 		if math.Abs(c.Stationarity-test.stationarity) > 1e-14 || math.Abs(c.Domain-test.domain) > 1e-12 {
 			t.Errorf("x = %v, tolerance %v: %+v, want %+v", test.x, test.sphere, c, test)
 		}
+		if want := max(c.Stationarity, c.Infeasibility, c.Complementarity, c.Domain); c.Epsilon != want {
+			t.Errorf("x = %v: epsilon = %v, want %v, the largest residual", test.x, c.Epsilon, want)
+		}
 	}
 	// With a constraint, Certify finds the ball's multiplier t and nu together.
 	tp := testkit.Named(t, "ball-and-plane")

@@ -1,0 +1,296 @@
+package datasets
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+)
+
+// sheetReader reads the rows of a text into the columns of a sheet: workers read chunks into
+// sheetParts, and add joins the parts in the order of the text.
+type sheetReader struct {
+	text   *delimited
+	absent *textSet
+	drop   bool
+	specs  []columnSpec
+	fields []int              // index of each column's field in a record
+	known  []map[string]int32 // codes of each column's allowed categories; nil: any category
+	// no text in absent is a number, so a worker tries the number first
+	numbersFirst bool
+
+	parts   [][]columnPart // of each column
+	values  [][]string     // categories of each column so far
+	codes   []map[string]int32
+	rows    int
+	records int   // rows with the dropped rows
+	source  []int // sheet.source, if the schema drops rows
+}
+
+// sheetPart holds the rows of a chunk.
+type sheetPart struct {
+	rows, records int
+	columns       []columnPart
+	codes         []map[string]int32 // of the part's own categories
+	source        []int              // index among the records of the chunk, if the schema drops rows
+}
+
+// columnPart holds the rows of a chunk in one column.
+type columnPart struct {
+	numbers []float64
+	codes   []int32 // codes among the allowed categories, or among own
+	own     []category
+	places  []int32 // the sheet's code of each own category
+}
+
+// category is a category of a chunk, and where the chunk has it first.
+type category struct {
+	text         string
+	record, line int
+}
+
+// noCategory is the code of a category outside the allowed categories.
+const noCategory = -2
+
+// readSheet reads the columns that the schema names, in the schema's order, from r.
+//
+// Errors are *FileError with line and column: ErrFormat, ErrTruncated, ErrColumn (no such column),
+// ErrNumber, ErrCategory, ErrMissing.
+func readSheet(r io.Reader, name string, s *schema) (*sheet, error) {
+	text, err := newDelimited(r, name, s.separator, s.header)
+	if err != nil {
+		return nil, err
+	}
+	reader := &sheetReader{text: text, absent: newTextSet(s.absent), specs: slices.Clone(s.columns), drop: s.drop}
+	for _, attribute := range s.attributes {
+		c, err := parseCondition(attribute, text.header)
+		if err != nil {
+			return nil, fmt.Errorf("datasets: attribute: %w", err)
+		}
+		if !slices.ContainsFunc(reader.specs, func(spec columnSpec) bool { return spec.name == c.column }) {
+			reader.specs = append(reader.specs, columnSpec{name: c.column, missing: true, free: true})
+		}
+	}
+	if err := reader.begin(); err != nil {
+		return nil, err
+	}
+	if err := inOrder(text.next, reader.worker, reader.add); err != nil {
+		return nil, err
+	}
+	switch {
+	case reader.rows == 0 && s.drop:
+		return nil, &FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: every row has a missing value", ErrMissing),
+			Advice: "ignore the columns with many missing values (--ignore), or use --missing impute"}
+	case reader.rows == 0:
+		return nil, &FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: the file has no rows", ErrTruncated)}
+	}
+	return reader.sheet(), nil
+}
+
+// readSheetFile calls readSheet on a file.
+func readSheetFile(path string, s *schema) (*sheet, error) {
+	f, err := openInput(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readSheet(f, path, s)
+}
+
+// begin finds the columns. If several columns have the same name, it uses the first.
+func (r *sheetReader) begin() error {
+	r.numbersFirst = !slices.ContainsFunc(r.absent.texts, func(text string) bool {
+		_, ok := number([]byte(text))
+		return ok
+	})
+	header, places := r.text.header, names{}
+	for i := range r.specs {
+		spec := &r.specs[i]
+		from := cmp.Or(spec.from, spec.name)
+		field := places.find(from, len(header), func(i int) string { return header[i] })
+		if field < 0 {
+			return &FileError{Path: r.text.name, Offset: -1, Line: 1, Err: noColumn(from, header)}
+		}
+		r.fields = append(r.fields, field)
+		codes := map[string]int32{}
+		for i, v := range spec.categories {
+			codes[v] = int32(i)
+		}
+		if r.codes = append(r.codes, codes); spec.categories == nil {
+			codes = nil
+		}
+		r.known = append(r.known, codes)
+		r.values = append(r.values, slices.Clone(spec.categories))
+	}
+	r.parts = make([][]columnPart, len(r.specs))
+	return nil
+}
+
+// worker returns a function that reads the rows of a chunk up to the first error.
+func (r *sheetReader) worker() func(c chunk, part *sheetPart) error {
+	records := r.text.fields()
+	rows := 0 // of the last chunk
+	return func(c chunk, part *sheetPart) error {
+		part.begin(r, rows)
+		err := records.each(c, func() error {
+			record := part.records
+			part.records++
+			if r.drop && r.incomplete(records.fields) {
+				return nil
+			}
+			for i, field := range r.fields {
+				if err := part.add(r, i, records, field); err != nil {
+					return records.fail(field, fmt.Errorf("%s: %w", r.text.header[field], err))
+				}
+			}
+			if r.drop {
+				part.source = append(part.source, record)
+			}
+			part.rows++
+			return nil
+		})
+		rows = part.rows
+		return err
+	}
+}
+
+// begin empties the part. The columns get memory of their own, because the reader keeps them. rows
+// is a guess of the number of rows.
+func (p *sheetPart) begin(r *sheetReader, rows int) {
+	if p.columns == nil {
+		p.columns, p.codes = make([]columnPart, len(r.specs)), make([]map[string]int32, len(r.specs))
+		for i := range p.codes {
+			p.codes[i] = map[string]int32{}
+		}
+	}
+	p.rows, p.records, p.source = 0, 0, p.source[:0]
+	rows += rows / 32
+	for i := range p.columns {
+		clear(p.codes[i])
+		if r.specs[i].numeric {
+			p.columns[i] = columnPart{numbers: make([]float64, 0, rows)}
+		} else {
+			p.columns[i] = columnPart{codes: make([]int32, 0, rows)}
+		}
+	}
+}
+
+// incomplete reports whether the record lacks a value in a column that allows no missing values.
+func (r *sheetReader) incomplete(record [][]byte) bool {
+	for i, field := range r.fields {
+		if !r.specs[i].missing && r.absent.has(record[field]) {
+			return true
+		}
+	}
+	return false
+}
+
+// add appends the value in a field of the last record to column i.
+func (p *sheetPart) add(r *sheetReader, i int, records *fieldReader, field int) error {
+	c, spec, text := &p.columns[i], &r.specs[i], records.fields[field]
+	if spec.numeric && r.numbersFirst {
+		if x, ok := spec.number(text); ok {
+			c.numbers = append(c.numbers, x)
+			return nil
+		}
+	}
+	absent := r.absent.has(text)
+	switch {
+	case absent && !spec.missing:
+		return fmt.Errorf("%w: %q", ErrMissing, text)
+	case absent && spec.numeric:
+		c.numbers = append(c.numbers, math.NaN())
+	case absent:
+		c.codes = append(c.codes, -1)
+	case spec.numeric:
+		x, ok := spec.number(text)
+		if !ok {
+			return fmt.Errorf("%s is %w", quoted(text), ErrNumber)
+		}
+		c.numbers = append(c.numbers, x)
+	case spec.categories != nil:
+		code, ok := r.known[i][string(text)]
+		switch {
+		case !ok && !spec.unknown:
+			return fmt.Errorf("%w %s, want one of %s", ErrCategory, quoted(text), listed(spec.categories, 20))
+		case !ok:
+			code = noCategory
+		}
+		c.codes = append(c.codes, code)
+	default:
+		code, ok := p.codes[i][string(text)]
+		if !ok {
+			line, _ := records.position(field)
+			code = int32(len(c.own))
+			c.own = append(c.own, category{text: string(text), record: p.records, line: line})
+			p.codes[i][c.own[code].text] = code
+		}
+		c.codes = append(c.codes, code)
+	}
+	return nil
+}
+
+// add appends the rows of a part to the sheet. It returns ErrColumn at the first value that makes
+// too many categories.
+func (r *sheetReader) add(p *sheetPart) error {
+	first, at := -1, category{}
+	for i := range p.columns {
+		c := &p.columns[i]
+		for _, own := range c.own {
+			code, ok := r.codes[i][own.text]
+			if !ok {
+				code = int32(len(r.values[i]))
+				if code >= maxCategories && !r.specs[i].free {
+					if first < 0 || own.record < at.record {
+						first, at = i, own
+					}
+					break
+				}
+				r.codes[i][own.text] = code
+				r.values[i] = append(r.values[i], own.text)
+			}
+			c.places = append(c.places, code)
+		}
+		c.own = nil
+		r.parts[i] = append(r.parts[i], *c)
+	}
+	if first >= 0 {
+		field := r.fields[first]
+		return &FileError{Path: r.text.name, Offset: -1, Line: at.line, Column: field + 1, Err: fmt.Errorf(
+			"%s: %w: more than %d different texts; ignore the column (--ignore), or replace it by numbers", r.text.header[field], ErrColumn, maxCategories)}
+	}
+	for _, record := range p.source {
+		r.source = append(r.source, r.records+record)
+	}
+	r.rows, r.records = r.rows+p.rows, r.records+p.records
+	return nil
+}
+
+// sheet joins the parts of the columns, and sorts the categories of the columns that allow any
+// category.
+func (r *sheetReader) sheet() *sheet {
+	s := &sheet{name: r.text.name, rows: r.rows, columns: make([]*column, len(r.specs)), source: r.source}
+	inParallel(len(r.specs), func(i int) {
+		spec, c := &r.specs[i], &column{name: r.specs[i].name, values: r.values[i]}
+		s.columns[i] = c
+		if spec.numeric {
+			c.numbers = make([]float64, 0, r.rows)
+		} else {
+			c.codes = make([]int32, 0, r.rows)
+		}
+		for k, part := range r.parts[i] {
+			for row, code := range part.codes {
+				if code >= 0 && part.places != nil {
+					part.codes[row] = part.places[code]
+				}
+			}
+			c.numbers, c.codes = append(c.numbers, part.numbers...), append(c.codes, part.codes...)
+			r.parts[i][k] = columnPart{} // release the memory
+		}
+		if !spec.numeric && spec.categories == nil && !(spec.free && c.becomeNumbers()) {
+			c.sortValues(r.codes[i])
+		}
+	})
+	return s
+}

@@ -1,0 +1,58 @@
+package method_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/trainer"
+	"ppal/trainer/internal/testkit"
+)
+
+var update = flag.Bool("update", false, "write testdata/states.txt again")
+
+// The names and the lengths of every state are the format of the checkpoint: a change makes old
+// checkpoints unreadable, and a missing name changes a resumed run. The file also has the counts of
+// gradients. After a change that is meant, raise checkpoint.Version and run the test with -update.
+func TestStateNames(t *testing.T) {
+	var text strings.Builder
+	all := resumable()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		tp := testkit.Named(t, "qp-vertex")
+		if strings.HasPrefix(name, "plada") {
+			tp = testkit.Named(t, "max-of-abs") // a state with shares of pieces
+		}
+		r, err := trainer.Train(context.Background(), testkit.New(t, testkit.FunctionsOf(tp), tp.Start), all[name](),
+			trainer.Settings{Iterations: 12, Output: trainer.OutputBest})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&text, "%s: %d gradients in %d iterations\n", name, r.Point.GradientEvaluations, r.Iterations)
+		for _, n := range slices.Sorted(maps.Keys(r.State.Numbers)) {
+			fmt.Fprintf(&text, "  %s %d\n", n, len(r.State.Numbers[n]))
+		}
+		for _, n := range slices.Sorted(maps.Keys(r.State.Vectors)) {
+			fmt.Fprintf(&text, "  vector %s\n", n)
+		}
+	}
+	const path = "testdata/states.txt"
+	if *update {
+		if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), text.String()); diff != "" {
+		t.Errorf("the states differ from %s (-want +got):\n%s", path, diff)
+	}
+}
