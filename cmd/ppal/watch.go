@@ -52,13 +52,12 @@ func (a *app) watch(ctx context.Context, dir string) error {
 		return err
 	}
 	s := a.newScreen()
-	defer s.leave()
 	for {
 		v, err := w.Look()
 		if err != nil {
 			return err
 		}
-		if v.Outcome == nil || s.size != nil { // the outcome says what the last line would say
+		if v.Outcome == nil { // the outcome takes the place of the last state
 			if err := s.show(v); err != nil {
 				return err
 			}
@@ -76,14 +75,13 @@ func (a *app) watch(ctx context.Context, dir string) error {
 
 // ended prints the result, or returns the reason why there is none.
 func (a *app) ended(s *screen, v *watch.View) error {
-	s.leave()
 	if v.Failure != "" {
 		if v.Resume != "" {
 			return fmt.Errorf("%s; to continue: %s", v.Failure, resumeLine(v.Resume))
 		}
 		return errors.New(v.Failure)
 	}
-	_, err := io.WriteString(a.stdout, printable(strings.Join(v.Outcome, "\n"))+"\n")
+	_, err := io.WriteString(a.stdout, s.erasure()+printable(strings.Join(v.Outcome, "\n"))+"\n")
 	return err
 }
 
@@ -156,6 +154,3 @@ func (s *screen) print(v *watch.View) error {
 	_, err := fmt.Fprintln(s.out, line)
 	return err
 }
-
-// leave leaves the last state on the terminal.
-func (s *screen) leave() { s.lines = nil }

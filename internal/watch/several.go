@@ -81,7 +81,7 @@ func (s *several) screen(count string, list []part, height int) []string {
 		if p.done {
 			mark = "finished"
 		}
-		lines = append(lines, fmt.Sprintf("%s  %s  %s", pad(p.name, width), mark, p.text))
+		lines = append(lines, strings.TrimRight(fmt.Sprintf("%s  %s  %s", pad(p.name, width), mark, p.text), " "))
 	}
 	return lines
 }

@@ -214,7 +214,7 @@ func TestComparison(t *testing.T) {
 	if v.Ended || v.Line != "1 of 4 runs finished; gdpa-1 iteration 9, objective 0.1, worst violation 0.1" {
 		t.Errorf("%+v", v)
 	}
-	want := []string{"comparison: dp on adult: " + dir, "1 of 4 runs finished", "ppala-1  finished  ", "gdpa-1   running   iteration 9, objective 0.1, worst violation 0.1"}
+	want := []string{"comparison: dp on adult: " + dir, "1 of 4 runs finished", "ppala-1  finished", "gdpa-1   running   iteration 9, objective 0.1, worst violation 0.1"}
 	if got := v.Screen(400, 40); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
