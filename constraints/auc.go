@@ -1,6 +1,6 @@
 package constraints
 
-import "slices"
+import "ppal/internal/radix"
 
 // areaUnderCurve returns the area under the ROC curve of the scores: the share of the pairs of a
 // positive and a negative row in which the positive row has the higher score. A pair with equal
@@ -15,8 +15,9 @@ func areaUnderCurve(scores []float64, labels []int) float64 {
 			negatives = append(negatives, scores[i])
 		}
 	}
-	slices.Sort(positives)
-	slices.Sort(negatives)
+	var sorter radix.Sorter
+	sorter.Sort(positives)
+	sorter.Sort(negatives)
 	// below and upTo count the negative rows with a score below, and up to, the score of a positive
 	// row. twice is twice the number of won pairs.
 	var below, upTo, twice int

@@ -122,3 +122,15 @@ func logSoftmaxOf(row []float64, class int) float64 {
 
 // softmaxOf returns the class's softmax probability.
 func softmaxOf(row []float64, class int) float64 { return math.Exp(logSoftmaxOf(row, class)) }
+
+// Targets returns the rows of rate k of the System and, for each of these rows, the decision that
+// counts: an index into the classes, or -1 if no decision of the row counts. With n rows and the
+// decisions d_i, the rate is the number of rows with d_i = target_i divided by n. For a loss, the
+// target is the label.
+func (s *Sample) Targets(k int) (rows []int32, targets []int) {
+	c := &s.cells[k]
+	for _, i := range c.rows {
+		targets = append(targets, c.targetOf(i))
+	}
+	return c.rows, targets
+}

@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
+	"ppal/internal/checkpoint"
 	"ppal/internal/config"
+	"ppal/internal/dirlock"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 )
@@ -51,6 +54,22 @@ func finished(dir string) string {
 		return ""
 	}
 	return s.Status
+}
+
+// tidy removes the checkpoint and the lock of a finished run. A process that is killed after it has
+// written the summary leaves both. tidy does nothing if another process still finishes the run, or
+// if nobody may write to the directory.
+func tidy(dir string) {
+	left := func(name string) bool {
+		_, err := os.Lstat(filepath.Join(dir, name))
+		return err == nil
+	}
+	if !left(checkpoint.Name) && !left(dirlock.Name) {
+		return
+	}
+	if lock, err := dirlock.Take(dir); err == nil {
+		_ = errors.Join(checkpoint.Remove(dir), lock.Release())
+	}
 }
 
 // resumeLine returns the command that continues a run.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -8,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 
+	"ppal/internal/checkpoint"
+	"ppal/internal/dirlock"
 	"ppal/trainer/session"
 )
 
@@ -61,7 +64,19 @@ func TestResumeCommand(t *testing.T) {
 	if got := command(t.Context(), nil, "train", "--quiet", "--iterations", "3", "--out", filepath.Join(dir, "done")); got.status != exitDone {
 		t.Fatal(got)
 	}
+	// A process that is killed after it has written the summary leaves its checkpoint and its lock.
+	left := []string{filepath.Join(dir, "done", checkpoint.Name), filepath.Join(dir, "done", dirlock.Name)}
+	for _, path := range left {
+		if err := os.WriteFile(path, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
 	got := command(t.Context(), nil, "train", "--resume", filepath.Join(dir, "done"))
+	for _, path := range left {
+		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("a finished run still has the file %s: %v", path, err)
+		}
+	}
 	if got.status != exitDone || !strings.Contains(got.stdout, "nothing to resume") || got.stderr != "" {
 		t.Errorf("a finished run: %+v", got)
 	}

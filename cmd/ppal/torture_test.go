@@ -107,38 +107,50 @@ func killAndResume(t *testing.T, kills int, args []string) {
 		}
 		return process(append(args, "--out", torn, "--checkpoint-every", "1ms")...)
 	}
-	resumed := 0
-	for range kills {
+	// end checks a finished run. The kill may have come between the summary and the removal of the
+	// checkpoint; a continuation removes the checkpoint then.
+	end := func() {
+		t.Helper()
+		if text, err := next().CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		sameRun(t, whole, torn)
+	}
+	resumed, runs := 0, 1
+	for killed := 0; killed < kills && !t.Failed(); {
+		if finished(torn) != "" {
+			end()
+			if err := os.RemoveAll(torn); err != nil {
+				t.Fatal(err)
+			}
+			runs++
+		}
 		cmd := next()
 		start(t, cmd)
 		done := make(chan error, 1)
 		go func() { done <- cmd.Wait() }()
-		awaitCheckpoint(torn, resumed > 0, length)
+		awaitCheckpoint(torn, length)
 		select {
 		case <-done:
+			if kills == 1 {
+				killed++ // the run was too fast: the long drill kills the others
+			}
 		case <-time.After(time.Duration(rng.Float64() * float64(length/4))):
+			killed++
 			_ = cmd.Process.Kill()
 			<-done
 		}
 		if _, err := checkpoint.Read(torn); err == nil {
 			resumed++
 		}
-		if finished(torn) != "" {
-			break
-		}
 	}
-	if finished(torn) == "" {
-		if text, err := next().CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, text)
-		}
-	}
-	t.Logf("%d of %d kills left a checkpoint", resumed, kills)
-	sameRun(t, whole, torn)
+	end()
+	t.Logf("%d kills in %d runs, %d left a checkpoint", kills, runs, resumed)
 }
 
 // awaitCheckpoint waits until the run has written a checkpoint, but for a limited time. A run that
 // continues has the checkpoint of the run before.
-func awaitCheckpoint(dir string, again bool, length time.Duration) {
+func awaitCheckpoint(dir string, length time.Duration) {
 	info := func() time.Time {
 		f, err := os.Stat(filepath.Join(dir, checkpoint.Name))
 		if err != nil {
@@ -151,7 +163,7 @@ func awaitCheckpoint(dir string, again bool, length time.Duration) {
 		if now := info(); !now.IsZero() && now != first {
 			return
 		}
-		if again && finished(dir) != "" {
+		if finished(dir) != "" {
 			return
 		}
 		time.Sleep(time.Millisecond)

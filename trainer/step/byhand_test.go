@@ -172,3 +172,94 @@ func TestBoundedMaximiserByHand(t *testing.T) {
 		}
 	}
 }
+
+// fickle is f = 3 x^2/2, whose evaluations bad[0] to bad[1] give NaN, in f or in the constraint.
+func fickle(t *testing.T, inConstraint bool, bad [2]int) problem.Problem {
+	calls := map[bool]int{}
+	value := func(x float64, constraint bool) float64 {
+		calls[constraint]++
+		if n := calls[constraint]; constraint == inConstraint && bad[0] <= n && n <= bad[1] {
+			return math.NaN()
+		}
+		return x
+	}
+	return newProblem(t, problem.Functions{N: 1, M: 1,
+		F:         func(x []float64) float64 { return value(3*x[0]*x[0]/2, false) },
+		Gradient:  func(dst, x []float64) { dst[0] = 3 * x[0] },
+		G:         func(dst, _ []float64) { dst[0] = value(-1, true) },
+		JacobianT: func(dst, _, _ []float64) { dst[0] = 0 },
+	}, []float64{1})
+}
+
+// The rule gives up after 13 probes, and a constraint that is not finite also makes the probe
+// shorter.
+func TestProbesThatFail(t *testing.T) {
+	for _, inConstraint := range []bool{false, true} {
+		for last, want := range map[int]float64{2: 3, 13: 3, 14: 0} {
+			p := fickle(t, inConstraint, [2]int{2, last})
+			at := problem.NewPoint(p)
+			if err := at.Forward(p); err != nil {
+				t.Fatal(err)
+			}
+			d, rule := p.Space().New(), newCurvature(p)
+			dir := Direction{Coefficients: []float64{1, 0}, Demand: Demand{PenaltyCurvature: 1}}
+			if err := at.Backward(p, dir.Coefficients, d); err != nil {
+				t.Fatal(err)
+			}
+			if err := rule.probe(p, &at, d, dir, 1); err != nil {
+				t.Fatal(err)
+			}
+			if math.Abs(rule.l-want) > 0.2 || iterate(p)[0] != 1 || at.Objective != 1.5 {
+				t.Errorf("%d bad probes, in the constraint %v: l = %v, want %v", last-1, inConstraint, rule.l, want)
+			}
+		}
+	}
+}
+
+// A swing begins above the share 0.035 of l only: 0.3 is below this share of 10.
+func TestSwingShareByHand(t *testing.T) {
+	for last, want := range map[float64]float64{0.3: 10, 0.4: 20} {
+		c := newCurvature(newEdge())
+		c.l, c.peak, c.alert, c.growing, c.seen = 10, 30, true, swingLength-1, 0.1
+		if c.take(last); c.l != want {
+			t.Errorf("after %v: l = %v, want %v", last, c.l, want)
+		}
+	}
+}
+
+// A move without Space.Descend replaces what Space.Moved says of the move before.
+func TestMovedByHand(t *testing.T) {
+	c := newCurvature(newEdge())
+	c.descended()
+	c.settle()
+	c.moved(7)
+	c.settle()
+	if c.distance != 7 || !math.IsNaN(c.norm) {
+		t.Errorf("distance %v, norm %v", c.distance, c.norm)
+	}
+}
+
+// Swings matter only to steps with momentum that follow multipliers.
+func TestAlert(t *testing.T) {
+	for _, kind := range []Kind{Nesterov, Gradient} {
+		for _, follows := range []bool{false, true} {
+			p, _ := curved(t, 2, -1)
+			s, err := New(Settings{Kind: kind}, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := problem.NewPoint(p)
+			if err := at.Forward(p); err != nil {
+				t.Fatal(err)
+			}
+			dir := Direction{Coefficients: []float64{1, 0}}
+			dir.Follows = follows
+			if err := s.Move(p, &at, dir); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := s.(*descent).rule.alert, follows && kind == Nesterov; got != want {
+				t.Errorf("%v, follows %v: alert %v", kind, follows, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"ppal/datasets"
+	"ppal/internal/config"
+	"ppal/internal/rundir"
+	"ppal/internal/verify"
+	"ppal/trainer/session"
+)
+
+const (
+	verifyLines    = 12 // the largest number of comparisons of a section that the table shows in full
+	verifyProblems = 10 // the largest number of differences with a line each
+)
+
+func (a *app) verifyCommand() *cobra.Command {
+	var dataDir string
+	var asJSON, everything bool
+	cmd := &cobra.Command{
+		Use:   "verify RUN",
+		Short: "Recompute the claims of a run and compare them with its files",
+		Long: `Verify recomputes the claims of a finished run in float64 from its weights and its data: objective, constraints, KKT
+certificate, counted decisions, measures and rates of every split, and the best feasible record. The computation is a plain
+loop over the rows. It uses neither the device nor the kernels that trained. Verify compares the results with summary.json
+and metrics.jsonl. It also compares the checksums of the run's files and of the data.
+
+Intervals, promises, times and plots are not recomputed; the checksum of summary.json covers the first three.
+
+Exit status: 0 verified; 1 something differs, or the run is not finished; 2 the command is wrong.`,
+		Example: `  ppal verify runs/20260101-120000-rates-plada
+  ppal verify RUN --data-dir /data --all
+  ppal verify RUN --json`,
+		Args: oneRun,
+		RunE: a.command(func(cmd *cobra.Command, args []string) error {
+			return a.interruptible(cmd.Context(), func() error {
+				r, err := a.verify(cmd.Context(), args[0], dataDir)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					out := json.NewEncoder(a.stdout)
+					out.SetEscapeHTML(false)
+					out.SetIndent("", "  ")
+					err = out.Encode(r)
+				} else {
+					most := verifyLines
+					if everything {
+						most = len(r.Comparisons)
+					}
+					err = printVerification(a.stdout, r, most)
+				}
+				if err != nil {
+					return err
+				}
+				return a.differences(r)
+			})
+		}),
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().StringVar(&dataDir, "data-dir", "", "`DIR` of the data sets (default: where the run read them, else PPAL_DATA or the cache)")
+	cmd.Flags().BoolVar(&everything, "all", false, "show every number; otherwise a long section shows its worst number")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// dataOf returns the directory of the data that the run read; "" if it is not known or is not on
+// this machine.
+func dataOf(dir rundir.Dir) string {
+	p, _, err := dir.ReadProvenance()
+	if err != nil || p.DataDir == "" {
+		return ""
+	}
+	if _, err := os.Stat(p.DataDir); err != nil {
+		return ""
+	}
+	return p.DataDir
+}
+
+// verify checks a run.
+func (a *app) verify(ctx context.Context, run, dataDir string) (*verify.Report, error) {
+	dir := rundir.Dir(run)
+	r, err := verify.Run(dir, func() (*session.Inputs, error) {
+		file, err := config.ReadFile(dir.Config())
+		if err != nil {
+			return nil, err
+		}
+		values := config.Values{}
+		if dataDir == "" {
+			dataDir = dataOf(dir)
+		}
+		if dataDir != "" {
+			values["data-dir"] = dataDir
+		}
+		cfg, err := config.Resolve(values, file)
+		if err != nil {
+			return nil, err
+		}
+		from, err := datasets.DirOf(cfg.Dataset, cfg.DataDir, a.getenv)
+		if err != nil {
+			return nil, err
+		}
+		options, err := cfg.SessionOptions(from)
+		if err != nil {
+			return nil, err
+		}
+		in, err := session.ReadInputs(ctx, options)
+		return in, config.NameFlags(err)
+	})
+	if err != nil && !errors.Is(err, rundir.ErrIncomplete) {
+		err = failure{err}
+	}
+	return r, err
+}
+
+// differences prints a line for each difference, and returns an error if there are any.
+func (a *app) differences(r *verify.Report) error {
+	if r.Verified {
+		return nil
+	}
+	for k, p := range r.Problems {
+		if left := len(r.Problems) - k; k >= verifyProblems && left > 1 {
+			fmt.Fprintf(a.stderr, "ppal: %s: and %s more (--json lists all)\n", r.Run, counted(left, "difference"))
+			break
+		}
+		fmt.Fprintf(a.stderr, "ppal: %s: %s\n", r.Run, errorText(errors.New(p)))
+	}
+	return failure{fmt.Errorf("%s is not verified: %s", r.Run, counted(len(r.Problems), "difference"))}
+}
+
+// counted returns a number with its noun.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// printVerification prints the comparisons as a table, then the claims that were not checked.
+func printVerification(out io.Writer, r *verify.Report, most int) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "quantity\tin the files\trecomputed\tdifference\ttolerance\tok")
+	number := func(x float64) string { return strconv.FormatFloat(x, 'g', 8, 64) }
+	section := ""
+	for _, c := range r.Lines(most) {
+		if c.Section != section {
+			section = c.Section
+			fmt.Fprintf(w, "%s:\n", section)
+		}
+		ok := "yes"
+		if !c.OK {
+			ok = "NO"
+		}
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%.2g\t%.2g\t%s\n", printable(c.Quantity), number(c.Reported), number(c.Recomputed), c.Difference, c.Tolerance, ok)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, s := range r.Skipped {
+		fmt.Fprintf(out, "not checked: %s\n", printable(s))
+	}
+	if r.Verified {
+		_, err := fmt.Fprintf(out, "verified: %s agree with %s\n", counted(len(r.Comparisons), "number"), r.Run)
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,26 @@
+// Package verify recomputes the claims of a run from its weights and its data, and compares them
+// with the run's files.
+//
+// The evaluation uses plain loops over rows in float64: the layers of the model, the losses and
+// rates with their derivatives, the reverse pass, and the residuals of the KKT conditions. It uses
+// neither the graph nor the plan, the devices or the kernels that trained. Only the readers of the
+// data and of the run's files, the statement of the task (bounds, groups, the rates that a
+// constraint in words names) and the arithmetic of counted constraints are common code.
+//
+// # Tolerances
+//
+// The certificate of a run is computed in float64, at the weights of the training loop. The file of
+// the weights holds the same numbers, except for two roundings to the file's type: the
+// normalization of pictures is folded into the first layer, and the threshold of bounds on
+// decisions into the last bias. Without these roundings, the objective, the constraints and the
+// certificate must agree to 1e-9 (1 + |value|), because only the order of the sums differs. With
+// them, Run moves the weights of the file by random amounts of the size of the rounding, u|w| with
+// u = 2^-24 or 2^-53, and allows 8 times the change that it measures.
+//
+// The records, and the measures of tasks with bounds on surrogates, come from the scores of the
+// training device. Their error is at most e max(1, max |score|), where e depends on the products:
+// see scoreError. A smooth measure may differ by the change that such an error of all scores can
+// cause. A counted rate may differ by the rows whose decision the error can change, which is no row
+// for most runs. Rates of bounds on decisions are counted on float64 scores; e is then the rounding
+// of the folded weights.
+package verify

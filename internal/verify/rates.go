@@ -1,0 +1,266 @@
+package verify
+
+import (
+	"ppal/constraints"
+	"ppal/trainer/session"
+)
+
+// linear is a problem with constraints in words. A rate h_k is the mean, over the rows of a cell,
+// of the probability of the decision that counts. The constraints are linear in the rates:
+//
+//	g_j = C_j h + constant_j - bound_j - shift_j
+//
+// The probability is 1/(1 + e^-s) or its complement for one score, and the softmax for several. The
+// rate of a loss is the mean logistic loss or cross-entropy.
+type linear struct {
+	in      *session.Inputs
+	p       *session.Part
+	outputs int
+	cells   []cell
+	// shifts are added to the bounds of the smooth problem; nil: nothing.
+	shifts []float64
+	// norm is the l1 norm of the weights, the last term of a system that names the norm.
+	norm float64
+	// entropy replaces f by the mean cross-entropy.
+	entropy bool
+	last    constraints.Counted // the last counted decisions
+}
+
+// cell is an elementary rate: its rows with the decisions that count, -1 for none.
+type cell struct {
+	rows    []int32
+	targets []int
+	loss    bool
+}
+
+func newLinear(in *session.Inputs, p *session.Part) *linear {
+	r := &linear{in: in, p: p, outputs: in.Model.Outputs}
+	for k := range in.System.Rates {
+		rows, targets := p.Sample.Targets(k)
+		r.cells = append(r.cells, cell{rows, targets, in.System.Rates[k].IsLoss()})
+	}
+	return r
+}
+
+// probability returns the probability that row i is decided as class t.
+func (r *linear) probability(p, scores []float64, i int32, t int) float64 {
+	if r.outputs > 1 {
+		softmax(p, scores[int(i)*r.outputs:][:r.outputs])
+		return p[t]
+	}
+	if t == 1 {
+		return logisticOf(scores[i])
+	}
+	return logisticOf(-scores[i])
+}
+
+// loss returns the loss of row i.
+func (r *linear) loss(scores []float64, i int32, y int) float64 {
+	if r.outputs > 1 {
+		return crossEntropy(scores[int(i)*r.outputs:][:r.outputs], y)
+	}
+	return logisticLoss(float64(2*y-1) * scores[i])
+}
+
+// terms returns h.
+func (r *linear) terms(scores []float64) []float64 {
+	h, p := make([]float64, len(r.cells)), make([]float64, r.outputs)
+	for k, c := range r.cells {
+		for e, i := range c.rows {
+			switch t := c.targets[e]; {
+			case c.loss:
+				h[k] += r.loss(scores, i, t)
+			case t >= 0:
+				h[k] += r.probability(p, scores, i, t)
+			}
+		}
+		if len(c.rows) > 0 {
+			h[k] /= float64(len(c.rows))
+		}
+	}
+	if r.in.System.L1 {
+		h = append(h, r.norm)
+	}
+	return h
+}
+
+func (r *linear) smooth(scores []float64) (f float64, g []float64) {
+	h := r.terms(scores)
+	row, f := r.in.System.ObjectiveRow()
+	for k, c := range row {
+		f += c * h[k]
+	}
+	if r.entropy {
+		f = 0
+		for i, y := range r.p.Classes {
+			f += crossEntropy(scores[i*r.outputs:][:r.outputs], y) / float64(len(r.p.Classes))
+		}
+	}
+	for j, b := range r.in.System.Bounds {
+		v := b.Constant - b.Bound
+		for k, c := range b.Coefficients {
+			v += c * h[k]
+		}
+		if r.shifts != nil {
+			v -= r.shifts[j]
+		}
+		g = append(g, v)
+	}
+	return f, g
+}
+
+// weights returns the coefficient of each term in f + nu.g.
+func (r *linear) weights(nu []float64) []float64 {
+	row, _ := r.in.System.ObjectiveRow()
+	for j, b := range r.in.System.Bounds {
+		for k, c := range b.Coefficients {
+			row[k] += nu[j] * c
+		}
+	}
+	return row
+}
+
+func (r *linear) direction(scores, nu []float64) ([]float64, bool) {
+	d, p, w := make([]float64, len(scores)), make([]float64, r.outputs), r.weights(nu)
+	for k, c := range r.cells {
+		if w[k] == 0 || len(c.rows) == 0 {
+			continue
+		}
+		own := w[k] / float64(len(c.rows))
+		for e, i := range c.rows {
+			t := c.targets[e]
+			if t < 0 {
+				continue
+			}
+			if r.outputs == 1 {
+				s := scores[i]
+				up := float64(2*t - 1) // the sign with which the score favours the target
+				if c.loss {
+					d[i] -= own * up * logisticOf(-up*s)
+				} else {
+					d[i] += own * up * logisticOf(s) * logisticOf(-s)
+				}
+				continue
+			}
+			to := d[int(i)*r.outputs:][:r.outputs]
+			softmax(p, scores[int(i)*r.outputs:][:r.outputs])
+			for j, q := range p {
+				indicator := 0.0
+				if j == t {
+					indicator = 1
+				}
+				if c.loss {
+					to[j] += own * (q - indicator)
+				} else {
+					to[j] += own * p[t] * (indicator - q)
+				}
+			}
+		}
+	}
+	return d, false
+}
+
+// counted counts the decisions of the scores, and the rows whose decision an error e of the scores
+// can change, as a share of the smallest cell of all rates.
+func (r *linear) counted(scores []float64, e float64) (constraints.Counted, []float64, float64, error) {
+	n := len(r.p.Classes)
+	decided, unsure := make([]int, n), make([]bool, n)
+	for i := range decided {
+		own := scores[i*r.outputs:][:r.outputs]
+		unsure[i] = unsureOf(own, e)
+		switch {
+		case r.outputs > 1:
+			decided[i] = largestAt(own)
+		case own[0] > 0:
+			decided[i] = 1
+		}
+	}
+	h := r.terms(scores)
+	c, err := r.p.Sample.CountWith(decided, h)
+	tolerance := 0.0
+	for _, cell := range r.cells {
+		doubtful := 0
+		for _, i := range cell.rows {
+			if unsure[i] {
+				doubtful++
+			}
+		}
+		if doubtful > 0 {
+			tolerance = max(tolerance, float64(doubtful)/float64(len(cell.rows)))
+		}
+	}
+	return c, h, 2*tolerance + 1e-12, err
+}
+
+func (r *linear) measures(scores []float64, e slack) ([]named, error) {
+	c, h, tolerance, err := r.counted(scores, e.score)
+	if err != nil {
+		return nil, err
+	}
+	row, f := r.in.System.ObjectiveRow()
+	for k, w := range row {
+		f += w * h[k]
+	}
+	violation := 0.0
+	for _, b := range r.in.System.Bounds {
+		v := b.Constant - b.Bound
+		for k, w := range b.Coefficients {
+			v += w * h[k]
+		}
+		violation = max(violation, v)
+	}
+	soft := 2*e.score + r.normError()
+	list := []named{{"objective", smoothNumber(f, e.f)}, {"max_violation", smoothNumber(violation, worst(e.g)+r.normError())}}
+	if c.Objective.Defined {
+		list = append(list, named{r.in.System.Minimize.String(), number{c.Objective.Value, tolerance + r.lossError(soft), true}})
+	}
+	for j, s := range r.in.System.Subject {
+		if v := c.Values[j]; v.Defined {
+			list = append(list, named{s.Measure().String(), number{v.Value, tolerance + r.lossError(soft), true}})
+		}
+	}
+	if len(c.Accepted) == 2 {
+		list = append(list, named{"acceptance_rate", number{c.Accepted[1], tolerance, true}})
+	}
+	return list, nil
+}
+
+// normError is the tolerance of the l1 norm: several roundings of the weights in float32.
+func (r *linear) normError() float64 {
+	if !r.in.System.L1 {
+		return 0
+	}
+	return 0x1p-20 * r.norm
+}
+
+// lossError is the tolerance of counted values that contain losses or the norm.
+func (r *linear) lossError(soft float64) float64 {
+	if r.in.System.NeedsSmooth() {
+		return soft + rounding*(1+r.norm)
+	}
+	return 0
+}
+
+func (r *linear) decisions(scores []float64, e float64) (number, []number, error) {
+	c, _, tolerance, err := r.counted(scores, e)
+	if err != nil {
+		return number{}, nil, err
+	}
+	r.last = c
+	tolerance += r.lossError(2*e + r.normError())
+	var list []number
+	for _, v := range c.Values {
+		list = append(list, number{v.Value, tolerance, v.Defined})
+	}
+	return number{c.Objective.Value, tolerance, c.Objective.Defined}, list, nil
+}
+
+func (r *linear) meanings() [][]int {
+	list := make([][]int, len(r.in.System.Subject))
+	for j, b := range r.in.System.Bounds {
+		list[b.Constraint] = append(list[b.Constraint], j)
+	}
+	return list
+}
+
+var _ evaluator = (*linear)(nil)

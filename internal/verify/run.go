@@ -1,0 +1,272 @@
+package verify
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+
+	"ppal/internal/rundir"
+	"ppal/trainer"
+	"ppal/trainer/session"
+)
+
+// Run checks the run in the directory. read reads the run's data and states its task, from the
+// run's config.yaml. The error says that the directory holds no finished run; differences are in
+// the report.
+func Run(dir rundir.Dir, read func() (*session.Inputs, error)) (*Report, error) {
+	c := &check{dir: dir, report: &Report{Run: string(dir), Problems: []string{}, Skipped: []string{}, Comparisons: []Comparison{}}}
+	r := c.report
+	if err := c.files(); err != nil {
+		return nil, err
+	}
+	if err := c.recompute(read); err != nil {
+		r.problem("%v", err)
+	}
+	r.Verified = len(r.Problems) == 0
+	return r, nil
+}
+
+// check is the state of Run.
+type check struct {
+	dir     rundir.Dir
+	report  *Report
+	summary rundir.Summary
+	records []trainer.Record
+	in      *session.Inputs
+	parts   []evaluator
+	output  *weightsFile
+}
+
+// files reads the summary and the records, and compares the checksums.
+func (c *check) files() (err error) {
+	r := c.report
+	if _, err := os.Stat(c.dir.Summary()); err != nil {
+		if _, started := os.Stat(c.dir.Config()); started == nil {
+			return fmt.Errorf("verify: %s: the run is not finished: there is no summary.json; `ppal train --resume %s` continues the run", c.dir, c.dir)
+		}
+		return fmt.Errorf("verify: %s: %w", c.dir, rundir.ErrIncomplete)
+	}
+	if c.summary, err = rundir.ReadSummary(c.dir.Summary()); err != nil {
+		return fmt.Errorf("verify: %w", err)
+	}
+	if c.summary.Status == string(trainer.Failed) {
+		return fmt.Errorf("verify: %s: the run failed, and there are no weights to check: %s", c.dir, c.summary.Error)
+	}
+	has, ok, err := c.dir.CheckSummary()
+	switch {
+	case err != nil:
+		return fmt.Errorf("verify: %w", err)
+	case !has:
+		r.skip("whether a file was changed: an earlier version of ppal wrote summary.json, without checksums")
+	case !ok:
+		r.problem("summary.json has been changed: its checksum does not match")
+	}
+	now, err := c.dir.Checksums()
+	if err != nil {
+		return fmt.Errorf("verify: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.summary.Files)) {
+		switch sum, found := now[name]; {
+		case !found:
+			r.problem("%s is missing", name)
+		case sum != c.summary.Files[name]:
+			r.problem("%s has been changed: its checksum is not the one in summary.json", name)
+		}
+	}
+	if c.records, err = rundir.ReadMetrics(c.dir.Metrics()); err != nil {
+		r.problem("%v", err)
+	}
+	return nil
+}
+
+// recompute reads the data and compares the numbers.
+func (c *check) recompute(read func() (*session.Inputs, error)) (err error) {
+	before, _, err := c.dir.ReadProvenance()
+	if err != nil {
+		return err
+	}
+	if c.in, err = read(); err != nil {
+		return fmt.Errorf("the data or config.yaml cannot be used: %w", err)
+	}
+	if len(before.Data) == 0 {
+		c.report.skip("whether the data changed: config.yaml has no checksums of data")
+	}
+	for i, f := range before.Data {
+		switch {
+		case i >= len(c.in.Data) || c.in.Data[i].Name != f.Name:
+			c.report.problem("the data file %s is missing", f.Name)
+		case c.in.Data[i].SHA256 != f.SHA256:
+			c.report.problem("the data file %s has changed since the run: its checksum is not the one in config.yaml", f.Name)
+		}
+	}
+	for k := range c.in.Parts {
+		e, err := newEvaluator(c.in, &c.in.Parts[k])
+		if err != nil {
+			return err
+		}
+		c.parts = append(c.parts, e)
+	}
+	if c.output, err = readWeights(c.in, c.dir.Model(), c.offsets()); err != nil {
+		return err
+	}
+	if err := c.solution(); err != nil {
+		return err
+	}
+	if err := c.splits(); err != nil {
+		return err
+	}
+	c.compareRecords()
+	return c.bestFeasible()
+}
+
+// offsets returns what the exact step subtracted from each score.
+func (c *check) offsets() []float64 {
+	switch o := c.summary.Outcome; {
+	case o == nil || c.in.BoundsOn != session.OnDecisions:
+		return nil
+	case len(o.Offsets) > 0:
+		return o.Offsets
+	default:
+		return []float64{o.Threshold}
+	}
+}
+
+// shift prepares the evaluator of the training rows for the smooth problem of the solution.
+func (c *check) shift(n *network) {
+	r, ok := c.parts[0].(*linear)
+	if !ok {
+		return
+	}
+	r.norm, r.shifts = n.l1(), nil
+	if o := c.summary.Outcome; o != nil && len(o.BoundShifts) == len(c.in.System.Bounds) {
+		r.shifts = o.BoundShifts
+	}
+}
+
+// point holds the smooth problem at a network.
+type point struct {
+	x, scores, g []float64
+	objective    float64 // f + r
+}
+
+// at evaluates the smooth problem on the training rows.
+func (c *check) at(n *network) point {
+	c.shift(n)
+	p := point{x: n.flat(), scores: n.scores(c.in.Parts[0].Features)}
+	p.objective, p.g = c.parts[0].smooth(p.scores)
+	p.objective += regularization(&c.in.Regularizer, n.ends(), p.x)
+	return p
+}
+
+// lagrangian returns grad f + J^T nu without the regularizer.
+func (c *check) lagrangian(n *network, scores, nu []float64) (v []float64, ties bool) {
+	d, ties := c.parts[0].direction(scores, nu)
+	v = n.gradient(c.in.Parts[0].Features, d)
+	if r, ok := c.parts[0].(*linear); ok && c.in.System.L1 {
+		w := r.weights(nu)
+		n.addL1(v, w[len(w)-1])
+	}
+	return v, ties
+}
+
+// The random moves of the weights that measure the effect of their rounding, and the factor between
+// the measured change and the tolerance.
+const (
+	moves      = 2
+	moveFactor = 8
+	moveSeed   = 1
+)
+
+// sensitivity is the largest change of the smooth problem that the rounding of the weights causes.
+type sensitivity struct{ value, gradient float64 }
+
+// sensitivity measures the changes at random moves of the weights.
+func (c *check) sensitivity(f *weightsFile, at point, nu, v []float64) (s sensitivity) {
+	if !f.folded {
+		return s
+	}
+	random := rand.New(rand.NewPCG(moveSeed, 0))
+	for k := range moves {
+		n := f.as(false, random)
+		moved := c.at(n)
+		s.value = max(s.value, moveFactor*math.Abs(moved.objective-at.objective))
+		for j := range at.g {
+			s.value = max(s.value, moveFactor*math.Abs(moved.g[j]-at.g[j]))
+		}
+		if k == 0 && nu != nil {
+			w, _ := c.lagrangian(n, moved.scores, nu)
+			s.gradient = moveFactor * (distance(v, w) + distance(moved.x, at.x)*math.Abs(c.in.Regularizer.Weight))
+		}
+	}
+	return s
+}
+
+// solution compares the objective, the constraints and the certificate.
+func (c *check) solution() error {
+	s, r := &c.summary, c.report
+	cert := s.Certificate
+	if len(s.Constraints) != len(c.in.Constraints) || len(cert.Nu) != len(c.in.Constraints) {
+		return fmt.Errorf("summary.json has %d constraints and %d multipliers, the task has %d constraints", len(s.Constraints), len(cert.Nu), len(c.in.Constraints))
+	}
+	if o := s.Outcome; o != nil && c.in.BoundsOn == session.OnDecisions && len(o.BoundShifts) != len(c.in.System.Bounds) {
+		return fmt.Errorf("summary.json has %d bound shifts, the task has %d inequalities", len(o.BoundShifts), len(c.in.System.Bounds))
+	}
+	for j, b := range s.Bounds {
+		r.exact(sectionBounds, fmt.Sprintf("bounds[%d]", j), b, c.in.Constraints[j].Bound)
+	}
+	n := c.output.as(false, nil)
+	at := c.at(n)
+	v, ties := c.lagrangian(n, at.scores, cert.Nu)
+	change := c.sensitivity(c.output, at, cert.Nu, v)
+	c.shift(n)
+	allow := func(x, by float64) number { return number{x, rounding*(1+math.Abs(x)) + by, true} }
+	for j, g := range at.g {
+		r.compare(sectionConstraints, fmt.Sprintf("constraints[%d] (%s)", j, c.in.Constraints[j].Name), s.Constraints[j], allow(g, change.value))
+	}
+	r.compare(sectionSolution, "objective", s.Objective, allow(at.objective, change.value))
+	r.compare(sectionSolution, "max_violation", s.MaxViolation, allow(worst(at.g), change.value))
+	boundary := boundary64
+	if c.in.Float32 {
+		boundary = boundary32
+	}
+	k := residualsOf(&c.in.Regularizer, n.ends(), at.x, v, at.g, cert.Nu, boundary)
+	ofG, ofNu := change.value*math.Sqrt(float64(len(at.g))), 0.0
+	for j, m := range cert.Nu {
+		ofNu += math.Abs(m) * (change.value + rounding*(1+math.Abs(at.g[j])))
+		if m < 0 {
+			r.problem("certificate.nu[%d] is negative", j)
+		}
+	}
+	ofV := change.gradient + rounding*norm(v)
+	if ties {
+		r.skip("the stationarity: several pieces of a constraint's maximum are equal")
+	} else {
+		r.compare(sectionSolution, "certificate.stationarity", cert.Stationarity, allow(k.stationarity, ofV))
+	}
+	r.compare(sectionSolution, "certificate.feasibility", cert.Infeasibility, allow(k.infeasibility, ofG))
+	r.compare(sectionSolution, "certificate.complementarity", cert.Complementarity, allow(k.complementarity, ofNu))
+	if !ties {
+		ofDomain := 0.0
+		if k.domain > 0 || cert.Domain > 0 {
+			ofDomain = boundary
+		}
+		r.compare(sectionSolution, "certificate.epsilon", cert.Epsilon, allow(k.epsilon(), max(ofV, ofG, ofNu, ofDomain)))
+	}
+	if own := cert.Own; own != nil && len(own.Nu) == len(at.g) && !ties {
+		w, _ := c.lagrangian(n, at.scores, own.Nu)
+		k := residualsOf(&c.in.Regularizer, n.ends(), at.x, w, at.g, own.Nu, boundary)
+		ofNu := 0.0
+		for _, m := range own.Nu {
+			ofNu += math.Abs(m) * (change.value + rounding)
+		}
+		r.compare(sectionSolution, "certificate.own.stationarity", own.Stationarity, allow(k.stationarity, ofV+rounding*norm(w)))
+		r.compare(sectionSolution, "certificate.own.complementarity", own.Complementarity, allow(k.complementarity, ofNu))
+	}
+	if s.Infeasibility != nil {
+		r.skip("the proof of infeasibility: the weights of its point are not saved")
+	}
+	return nil
+}

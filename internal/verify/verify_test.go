@@ -1,0 +1,476 @@
+package verify
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"gorgonia.org/tensor"
+
+	"ppal/constraints"
+	"ppal/datasets/matrix"
+	"ppal/internal/racing"
+	"ppal/internal/rates"
+	"ppal/internal/rundir"
+	"ppal/models"
+	"ppal/trainer"
+	"ppal/trainer/method"
+	"ppal/trainer/problem"
+	"ppal/trainer/session"
+)
+
+// rowsOf returns random rows with labels, two groups that overlap or not, and an attribute.
+func rowsOf(n, classes int, overlap bool, seed uint64) *session.Matrix {
+	const cols = 4
+	r := rand.New(rand.NewPCG(seed, 0))
+	d := &matrix.Dense{Rows: n, Cols: cols, Data: make([]float64, n*cols)}
+	m := &session.Matrix{Features: d, Groups: []constraints.Group{{Name: "a=0"}, {Name: "a=1"}}}
+	sex := constraints.Attribute{Name: "sex", Values: []string{"f", "m"}}
+	for i := range n {
+		y := r.IntN(classes)
+		group := r.IntN(2)
+		for j := range cols {
+			d.Data[i*cols+j] = r.NormFloat64()
+		}
+		d.Data[i*cols] += 1.5*float64(y) + 0.5*float64(group)
+		if classes == 2 {
+			y = 2*y - 1
+		}
+		m.Labels = append(m.Labels, y)
+		m.Groups[group].Rows = append(m.Groups[group].Rows, i)
+		if overlap && r.IntN(3) == 0 {
+			m.Groups[1-group].Rows = append(m.Groups[1-group].Rows, i)
+		}
+		sex.Of = append(sex.Of, r.IntN(2))
+	}
+	m.Attributes = []constraints.Attribute{sex}
+	return m
+}
+
+// table returns a source of random rows.
+func table(classes int, overlap bool) session.Matrices {
+	s := session.Matrices{Train: rowsOf(120, classes, overlap, 1), Validation: rowsOf(60, classes, overlap, 2), Test: rowsOf(60, classes, overlap, 3)}
+	if classes > 2 {
+		s.Classes = []string{"red", "green", "blue"}
+	}
+	return s
+}
+
+// words returns a task with constraints in words.
+func words(t *testing.T, on session.BoundsOn, texts ...string) session.Decisions {
+	t.Helper()
+	d := session.Decisions{BoundsOn: on}
+	for _, text := range texts {
+		c, err := constraints.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.SubjectTo = append(d.SubjectTo, c)
+	}
+	return d
+}
+
+// runs returns the options of runs with every task and kind of model, by name. Each call of a
+// function returns options for one session.
+func runs(t *testing.T) map[string]func() session.Options {
+	two, three, overlapping := table(2, false), table(3, false), table(2, true)
+	list := map[string]func() session.Options{}
+	add := func(name string, data session.Source, task session.Task, change func(o *session.Options)) {
+		list[name] = func() session.Options {
+			o := session.Options{Data: data, Task: task, Model: &models.Spec{}, Settings: trainer.Settings{Iterations: 30, RecordEvery: 5},
+				Device: session.Device{Kind: session.CPU, Threads: 1}}
+			if change != nil {
+				change(&o)
+			}
+			return o
+		}
+	}
+	network := func(s models.Spec) func(o *session.Options) {
+		return func(o *session.Options) { o.Model = &s }
+	}
+	regularized := func(r problem.Regularizer) func(o *session.Options) {
+		return func(o *session.Options) { o.Model, o.Regularizer = &models.Spec{Hidden: []int{3}}, &r }
+	}
+	add("mnpc", three, session.NeymanPearson{}, network(models.Spec{Hidden: []int{5}}))
+	add("mnpc separate hinge", three, session.NeymanPearson{Phi: session.Hinge, Kappa: []float64{0.5, 2}}, network(models.Spec{Hidden: []int{4, 3}, Heads: models.Separate, Activation: models.Tanh}))
+	add("mnpc l1", three, session.NeymanPearson{Phi: session.Logistic}, regularized(problem.Regularizer{Kind: problem.L1, Weight: 0.02}))
+	add("mnpc group-l1", three, session.NeymanPearson{}, regularized(problem.Regularizer{Kind: problem.GroupL1, Weight: 0.1}))
+	add("mnpc box", three, session.NeymanPearson{}, regularized(problem.Regularizer{Kind: problem.Box, Lower: -0.3, Upper: 1}))
+	add("mnpc ball", three, session.NeymanPearson{}, regularized(problem.Regularizer{Kind: problem.Ball, Radius: 0.5}))
+	add("mnpc decisions", three, session.OnDecisionsOf(session.NeymanPearson{}, 0), nil)
+	add("pictures", session.Images{Dataset: "synthetic", RowsPerClass: 10}, session.NeymanPearson{}, network(models.Spec{Hidden: []int{4}}))
+	add("dp", two, session.DemographicParity{Epsilon: []float64{0.2}}, nil)
+	add("dp float64", two, session.DemographicParity{}, func(o *session.Options) { o.Device.Dtype = tensor.Float64 })
+	add("dp absolute", two, session.DemographicParity{}, func(o *session.Options) { o.Method = &method.SSG{} })
+	add("eo", two, session.EqualizedOdds{}, network(models.Spec{Hidden: []int{4}, Activation: models.ReLU}))
+	add("eo max", two, session.EqualizedOdds{Gaps: session.LargestGap}, func(o *session.Options) { o.Method = &method.SSG{} })
+	add("if", overlapping, session.Intersectional{}, nil)
+	add("if bounds of groups", overlapping, session.Intersectional{Epsilon: []float64{0.01, 0.02}}, nil)
+	add("if expectation", overlapping, session.Intersectional{Form: session.AverageGroup}, nil)
+	add("gap", two, words(t, session.OnDecisions, "gap(tpr, sex) <= 0.2", "precision >= 0.6"), nil)
+	add("surrogate", two, words(t, session.OnSurrogate, "ratio(positive_rate, sex) >= 0.8", "loss <= 0.7"), nil)
+	add("l1", two, words(t, session.OnDecisions, "fpr <= 0.2", "l1(weights) <= 5"), nil)
+	add("classes", three, words(t, session.OnDecisions, "recall[*] >= 0.6"), nil)
+	add("batches", two, session.DemographicParity{}, func(o *session.Options) { o.BatchSize = 30 })
+	add("best", two, session.DemographicParity{Epsilon: []float64{0.2}}, func(o *session.Options) { o.Settings.Output = trainer.OutputBest })
+	return list
+}
+
+// trained trains a run and returns its directory.
+func trained(t *testing.T, o session.Options) rundir.Dir {
+	t.Helper()
+	s, err := session.New(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Train(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir() + "/run"
+	if err := s.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	return rundir.Dir(dir)
+}
+
+// verified checks a run with the options.
+func verified(t *testing.T, dir rundir.Dir, o session.Options) *Report {
+	t.Helper()
+	r, err := Run(dir, func() (*session.Inputs, error) { return session.ReadInputs(context.Background(), o) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Runs of every task and kind of model are verified. The numbers agree much better than the
+// tolerances demand, so that a correct run of another machine is verified, too.
+func TestRuns(t *testing.T) {
+	racing.Skip(t, "it trains many runs")
+	for name, options := range runs(t) {
+		t.Run(name, func(t *testing.T) {
+			dir := trained(t, options())
+			r := verified(t, dir, options())
+			if !r.Verified || len(r.Comparisons) < 20 {
+				t.Fatalf("%d comparisons, %s", len(r.Comparisons), strings.Join(r.Problems, "\n"))
+			}
+			for _, c := range r.Comparisons {
+				if c.Difference > 0.3*c.Tolerance && c.Difference > 1e-15 {
+					t.Errorf("%s differs by %.2g with the tolerance %.2g", c.Quantity, c.Difference, c.Tolerance)
+				}
+				if c.Tolerance > 0.03 && c.Section != sectionRecords && !strings.Contains(c.Section, "rates") {
+					t.Errorf("%s: the tolerance %.2g means nothing", c.Quantity, c.Tolerance)
+				}
+			}
+		})
+	}
+}
+
+// The reverse pass gives the derivatives of the scores, for every activation and kind of heads.
+func TestGradient(t *testing.T) {
+	for _, spec := range []models.Spec{
+		{Inputs: 4, Outputs: 2}, {Inputs: 4, Outputs: 3, Hidden: []int{5, 3}, Activation: models.Tanh},
+		{Inputs: 4, Outputs: 2, Hidden: []int{6}, Activation: models.ReLU}, {Inputs: 4, Outputs: 3, Hidden: []int{3}, Heads: models.Separate},
+	} {
+		random := rand.New(rand.NewPCG(5, 0))
+		w, err := models.Init(spec, random)
+		if err != nil {
+			t.Fatal(err)
+		}
+		center := []float64{0.5, -1, 2, 0}
+		n := newNetwork(spec, w, center)
+		x := rowsOf(7, 2, false, 9).Features
+		d := make([]float64, 7*spec.Outputs)
+		for i := range d {
+			d[i] = random.NormFloat64()
+		}
+		inner := func() float64 {
+			sum := 0.0
+			for i, s := range n.scores(x) {
+				sum += d[i] * s
+			}
+			return sum
+		}
+		got, at := n.gradient(x, d), 0
+		for _, h := range n.heads {
+			for _, l := range h {
+				for _, part := range [][]float64{l.w, l.b} {
+					for i := range part {
+						const step = 1e-6
+						part[i] += step
+						up := inner()
+						part[i] -= 2 * step
+						down := inner()
+						part[i] += step
+						if want := (up - down) / (2 * step); math.Abs(got[at]-want) > 1e-6*(1+math.Abs(want)) {
+							t.Fatalf("%+v: derivative %d is %v, want %v", spec, at, got[at], want)
+						}
+						at++
+					}
+				}
+			}
+		}
+	}
+}
+
+// The derivatives of every task by the scores are those of f + nu.g.
+func TestDirection(t *testing.T) {
+	for name, options := range runs(t) {
+		in, err := session.ReadInputs(context.Background(), options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := newEvaluator(in, &in.Parts[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		random := rand.New(rand.NewPCG(6, 0))
+		scores, nu := make([]float64, len(in.Parts[0].Classes)*in.Model.Outputs), make([]float64, len(in.Constraints))
+		for i := range scores {
+			scores[i] = random.NormFloat64()
+		}
+		for j := range nu {
+			nu[j] = random.Float64()
+		}
+		value := func() float64 {
+			f, g := e.smooth(scores)
+			for j := range g {
+				f += nu[j] * g[j]
+			}
+			return f
+		}
+		d, _ := e.direction(scores, nu)
+		for i := 0; i < len(scores); i += 7 {
+			const step = 1e-5
+			scores[i] += step
+			up := value()
+			scores[i] -= 2 * step
+			down := value()
+			scores[i] += step
+			if want := (up - down) / (2 * step); math.Abs(d[i]-want) > 1e-7 {
+				t.Fatalf("%s: derivative %d is %v, want %v", name, i, d[i], want)
+			}
+		}
+	}
+}
+
+// A summary that was changed and sealed again is found by the recomputation, for every number.
+func TestForgedSummaries(t *testing.T) {
+	racing.Skip(t, "it trains many runs")
+	type edit struct {
+		says   string
+		change func(s *rundir.Summary)
+	}
+	common := map[string]edit{
+		"objective":       {"objective is", func(s *rundir.Summary) { s.Objective *= 1.001 }},
+		"constraint":      {"constraints[0]", func(s *rundir.Summary) { s.Constraints[0] -= 0.001 }},
+		"violation":       {"max_violation", func(s *rundir.Summary) { s.MaxViolation += 0.001 }},
+		"bound":           {"bounds[0]", func(s *rundir.Summary) { s.Bounds[0] += 0.001 }},
+		"stationarity":    {"certificate.stationarity", func(s *rundir.Summary) { s.Certificate.Stationarity += 0.001 }},
+		"feasibility":     {"certificate.feasibility", func(s *rundir.Summary) { s.Certificate.Infeasibility += 0.001 }},
+		"complementarity": {"certificate.complementarity", func(s *rundir.Summary) { s.Certificate.Complementarity += 0.001 }},
+		"epsilon":         {"certificate.epsilon", func(s *rundir.Summary) { s.Certificate.Epsilon += 0.001 }},
+		"multiplier":      {"certificate.", func(s *rundir.Summary) { s.Certificate.Nu[0] += 0.1 }},
+		"negative":        {"is negative", func(s *rundir.Summary) { s.Certificate.Nu[0] = -0.1 }},
+		"decision":        {"train of", func(s *rundir.Summary) { *s.Outcome.Constraints[0].Train += 1. / 120 }},
+		"test decision":   {"test of", func(s *rundir.Summary) { *s.Outcome.Constraints[0].Test += 1. / 60 }},
+		"met":             {"is met", func(s *rundir.Summary) { s.Outcome.Constraints[0].Met = !s.Outcome.Constraints[0].Met }},
+		"rows":            {"whether there are rows", func(s *rundir.Summary) { s.Outcome.Constraints[0].Validation = nil }},
+		"minimised rate":  {"objective_on_decisions.train", func(s *rundir.Summary) { *s.Outcome.Objective.Train -= 1. / 120 }},
+		"measure":         {"test.max_violation", func(s *rundir.Summary) { s.Test["max_violation"] += 0.01 }},
+		"rate":            {"rates.train tpr", func(s *rundir.Summary) { changeRate(s.Rates[session.Training].Overall, "tpr") }},
+		"group":           {"rates.test a=0 fpr", func(s *rundir.Summary) { changeRate(s.Rates[session.Test].ByGroup[0].Rates, "fpr") }},
+		"confusion":       {"confusion.validation[0][1]", func(s *rundir.Summary) { s.Rates[session.Validation].Confusion[0][1]++ }},
+		"iterations":      {"iterations", func(s *rundir.Summary) { s.Iterations++ }},
+		"best":            {"best_feasible.objective", func(s *rundir.Summary) { s.BestFeasible.Objective *= 0.99 }},
+	}
+	lists := map[string]map[string]edit{"dp": {
+		"surrogate": {"surrogate of", func(s *rundir.Summary) { *s.Outcome.Constraints[0].Surrogate += 0.001 }},
+		"no best":   {"in whether a record is feasible", func(s *rundir.Summary) { s.BestFeasible = nil }},
+		"iteration": {"best_feasible.iteration", func(s *rundir.Summary) { s.BestFeasible.Iteration++ }},
+	}, "gap": {
+		"threshold": {"constraints[0]", func(s *rundir.Summary) { s.Outcome.Threshold += 0.01 }},
+		"words":     {"is about", func(s *rundir.Summary) { s.Outcome.Constraints[0].Constraint = "gap(tpr, sex) <= 0.1" }},
+		"shift":     {"constraints[1]", func(s *rundir.Summary) { s.Outcome.BoundShifts[1] += 0.01 }},
+	}}
+	options := runs(t)
+	for name, own := range lists {
+		dir := trained(t, options[name]())
+		text, err := os.ReadFile(dir.Summary())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, edits := range []map[string]edit{common, own} {
+			for what, e := range edits {
+				if err := os.WriteFile(dir.Summary(), text, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				s, err := rundir.ReadSummary(dir.Summary())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if s.BestFeasible == nil {
+					t.Fatal("the test needs a feasible record")
+				}
+				e.change(&s)
+				if err := dir.WriteSummary(&s); err != nil {
+					t.Fatal(err)
+				}
+				r := verified(t, dir, options[name]())
+				if found := strings.Join(r.Problems, "\n"); r.Verified || !strings.Contains(found, e.says) {
+					t.Errorf("%s: %s: want a problem with %q, got %q", name, what, e.says, found)
+				}
+			}
+		}
+	}
+}
+
+// changeRate changes a rate by the weight of a row.
+func changeRate(list rates.Rates, name string) {
+	r := list[name]
+	r.Value += 1 / float64(r.Rows)
+	list[name] = r
+}
+
+// Every file that was changed, removed or exchanged is found. The files of weights are found by the
+// recomputation, too.
+func TestChangedFiles(t *testing.T) {
+	racing.Skip(t, "it trains many runs")
+	options := runs(t)["dp"]
+	for _, path := range []func(d rundir.Dir) string{rundir.Dir.Config, rundir.Dir.Metrics, rundir.Dir.Model, rundir.Dir.Best,
+		rundir.Dir.ModelDescription, rundir.Dir.Summary} {
+		dir := trained(t, options())
+		name := strings.TrimPrefix(path(dir), string(dir)+"/")
+		text, err := os.ReadFile(path(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := len(text) - 3 // a digit, a space or the last byte of a weight's mantissa but one
+		changed := append([]byte{}, text...)
+		changed[last] ^= 1
+		for what, content := range map[string][]byte{"changed": changed, "removed": nil} {
+			if content == nil {
+				err = os.Remove(path(dir))
+			} else {
+				err = os.WriteFile(path(dir), content, 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := Run(dir, func() (*session.Inputs, error) { return session.ReadInputs(context.Background(), options()) })
+			if name == "summary.json" && (what == "removed" || err != nil) {
+				if err == nil {
+					t.Errorf("%s %s: no error", name, what)
+				}
+			} else if err != nil || r.Verified || !strings.Contains(strings.Join(r.Problems, "\n"), name) {
+				t.Errorf("%s %s: %v, %+v", name, what, err, r)
+			}
+			if err := os.WriteFile(path(dir), text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	other := options()
+	other.Settings.Seed, other.Settings.Iterations = 5, 3
+	dir, from := trained(t, options()), trained(t, other)
+	for _, path := range []func(d rundir.Dir) string{rundir.Dir.Best, rundir.Dir.Model} {
+		text, err := os.ReadFile(path(from))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path(dir), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		s, err := rundir.ReadSummary(dir.Summary())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := dir.WriteSummary(&s); err != nil {
+			t.Fatal(err)
+		}
+		if r := verified(t, dir, options()); r.Verified || !strings.Contains(strings.Join(r.Problems, "\n"), "objective") {
+			t.Errorf("%s of another run: %s", path(dir), r.Problems)
+		}
+	}
+}
+
+// Forged records are found, although the summary has their checksum.
+func TestForgedRecords(t *testing.T) {
+	options := runs(t)["dp"]
+	dir := trained(t, options())
+	records, err := rundir.ReadMetrics(dir.Metrics())
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := len(records) - 1
+	for what, change := range map[string]func(list []trainer.Record){
+		"objective":     func(list []trainer.Record) { list[last].Objective += 0.001 },
+		"constraints":   func(list []trainer.Record) { list[last].Constraints[0] += 0.001 },
+		"max_violation": func(list []trainer.Record) { list[1].MaxViolation = list[1].MaxViolation + 0.5 },
+	} {
+		list, err := rundir.ReadMetrics(dir.Metrics())
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept, err := os.ReadFile(dir.Metrics())
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(list)
+		if err := os.Remove(dir.Metrics()); err != nil {
+			t.Fatal(err)
+		}
+		m, err := rundir.CreateMetrics(dir.Metrics())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range list {
+			if err := m.Record(&list[k]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s, err := rundir.ReadSummary(dir.Summary())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := dir.WriteSummary(&s); err != nil {
+			t.Fatal(err)
+		}
+		if r := verified(t, dir, options()); r.Verified || !strings.Contains(strings.Join(r.Problems, "\n"), what) {
+			t.Errorf("%s: %s", what, r.Problems)
+		}
+		if err := os.WriteFile(dir.Metrics(), kept, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A run of an earlier version has no checksums and no best.safetensors: the report says what was
+// not checked, and compares the rest.
+func TestEarlierVersion(t *testing.T) {
+	options := runs(t)["dp"]
+	dir := trained(t, options())
+	text, err := os.ReadFile(dir.Summary())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := strings.Index(string(text), `,
+  "files": {`)
+	if err := os.WriteFile(dir.Summary(), append(text[:at:at], "\n}\n"...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(dir.Best()); err != nil {
+		t.Fatal(err)
+	}
+	r := verified(t, dir, options())
+	if found := strings.Join(r.Skipped, "\n"); !r.Verified || !strings.Contains(found, "without checksums") || !strings.Contains(found, "no best.safetensors") {
+		t.Errorf("%v, not checked: %s", r.Problems, found)
+	}
+}

@@ -1,0 +1,69 @@
+package infeasible
+
+import (
+	"math"
+	"testing"
+
+	"ppal/trainer/problem"
+)
+
+// certificateAt returns the certificate at the point (x, y) for the constraints a x + b y + c <= 0
+// of the rows (a, b, c).
+func certificateAt(t *testing.T, x, y float64, rows ...[3]float64) *Certificate {
+	t.Helper()
+	p, err := problem.Functions{N: 2, M: len(rows),
+		F:        func(x []float64) float64 { return 0 },
+		Gradient: func(dst, _ []float64) { clear(dst) },
+		G: func(dst, x []float64) {
+			for j, row := range rows {
+				dst[j] = row[0]*x[0] + row[1]*x[1] + row[2]
+			}
+		},
+		JacobianT: func(dst, _, w []float64) {
+			clear(dst)
+			for j, row := range rows {
+				dst[0] += w[j] * row[0]
+				dst[1] += w[j] * row[1]
+			}
+		}}.New([]float64{x, y})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := newViolation(p)
+	r := &search{violation: q, set: Settings{Sphere: 1e-12}, next: q.space.New()}
+	if r.v, err = r.forward(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := r.certify()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// At (1, 2) the constraints 3x - 2, 10 - 4y and -x have the values 1, 2 and -1, so y = (1, 2, 0)/3,
+// y.g = 5/3, and J^T y = (1, -8/3). The gradients have the lengths 3 and 4. With ten constraints,
+// the eight largest shares stand for all.
+func TestCertificateByHand(t *testing.T) {
+	near := func(x, y float64) bool { return math.Abs(x-y) <= 1e-14*(1+math.Abs(y)) }
+	c := certificateAt(t, 1, 2, [3]float64{3, 0, -2}, [3]float64{0, -4, 10}, [3]float64{-1, 0, 0})
+	distance := math.Hypot(1, 8./3)
+	if !near(c.Relaxation, 5./3) || !near(c.Shares[0], 1./3) || !near(c.Shares[1], 2./3) || c.Shares[2] != 0 ||
+		!near(c.Stationarity, distance/(11./3)) || !near(c.Radius, 5./3/distance/(1+math.Sqrt(5))) {
+		t.Errorf("%+v", c)
+	}
+	var rows [][3]float64
+	for j := range 10 {
+		rows = append(rows, [3]float64{float64(j + 1), 0, 0})
+	}
+	if c := certificateAt(t, 1, 0, rows...); !near(c.Relaxation, 7) || !near(c.Stationarity, 7./(380./52)) || !near(c.Radius, 0.5) {
+		t.Errorf("ten constraints: %+v", c)
+	}
+}
+
+// Both limits of a proof count as proven.
+func TestProvesAtTheLimits(t *testing.T) {
+	if c := (&Certificate{Stationarity: stationary, Radius: clearance}); !c.proves() {
+		t.Errorf("%+v proves nothing", c)
+	}
+}

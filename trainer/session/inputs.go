@@ -1,0 +1,123 @@
+package session
+
+import (
+	"context"
+	"fmt"
+
+	"gorgonia.org/tensor"
+
+	"ppal/constraints"
+	"ppal/datasets/matrix"
+	"ppal/internal/rates"
+	"ppal/models"
+	"ppal/trainer/method"
+	"ppal/trainer/problem"
+)
+
+// Inputs are the data and the statement of a run, without a device and without a graph. A program
+// that checks a run evaluates the statement by its own formulas.
+type Inputs struct {
+	Parts         []Part // the training rows first
+	Model         models.Spec
+	Normalization models.Normalization
+	// Center is subtracted from the features before the first layer: c/s of Normalization; nil: no
+	// centring.
+	Center      []float64
+	Regularizer problem.Regularizer
+	Constraints []Constraint // names and bounds of g_1..g_m
+	// Task is the task of the options, with its defaults: NeymanPearson, DemographicParity,
+	// EqualizedOdds or Intersectional. nil: System states the constraints.
+	Task Task
+	// Split says that gaps have two differentiable constraints each, because the method needs them.
+	Split    bool
+	System   *constraints.System
+	BoundsOn BoundsOn
+	// Guided says that the first round of bounds on decisions minimises the cross-entropy.
+	Guided bool
+	// Tolerance is the largest violation of a feasible record.
+	Tolerance float64
+	Float32   bool // the run computes in float32
+	Data      []DataFile
+}
+
+// Part holds the rows of a split.
+type Part struct {
+	Name     Split
+	Features matrix.Matrix // as trained, before Inputs.Center is subtracted
+	Rows     Rows
+	Classes  []int               // the class of each row, an index into Rows.Classes
+	Groups   []rates.Group       // the groups of the reported rates
+	Sample   *constraints.Sample // Inputs.System on the rows; nil without a system
+}
+
+// ReadInputs reads the rows of a run and states its task. It opens no device. The errors are those
+// of New.
+func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	// float64 keeps the rows in the form of the source: devices pack rows for float32 only
+	l, err := o.Data.load(ctx, request{&devices{}, tensor.Float64, o.Settings.Seed, o.needs()})
+	if err != nil {
+		return nil, err
+	}
+	a := &assembly{options: o, data: l, devices: &devices{}}
+	b, err := a.newBuilder(l.splits[0].rows)
+	if err != nil {
+		return nil, err
+	}
+	in := &Inputs{
+		Model: b.spec.WithDefaults(), Normalization: l.normalization, Center: l.center, Regularizer: b.regularizer,
+		Constraints: b.statement.Constraints, Split: method.Smooth(o.Method), System: b.statement.system, BoundsOn: OnSurrogate,
+		Guided: b.statement.start != nil, Tolerance: o.feasibilityTolerance(), Float32: o.Device.dtype() == tensor.Float32, Data: l.description.Data,
+	}
+	if in.System != nil {
+		in.BoundsOn = b.statement.boundsOn
+	} else if in.Task, err = publishedTask(o.Task); err != nil {
+		return nil, err
+	}
+	for _, s := range l.splits {
+		p := Part{Name: s.name, Features: s.data, Rows: s.public(), Groups: s.rateGroups()}
+		if p.Classes, err = p.Rows.indices(); err != nil {
+			return nil, err
+		}
+		if in.System != nil {
+			if p.Sample, err = p.Rows.sample(in.System); err != nil {
+				return nil, fmt.Errorf("session: %s rows: %w", s.name, err)
+			}
+		}
+		in.Parts = append(in.Parts, p)
+	}
+	return in, nil
+}
+
+// publishedTask returns the task with its defaults. It returns an error that wraps ErrOptions for a
+// task of the caller's own.
+func publishedTask(t Task) (Task, error) {
+	d := DefaultsOf(nameOf(t))
+	or := func(s Surrogate, other Surrogate) Surrogate {
+		if s == "" {
+			return other
+		}
+		return s
+	}
+	switch t := t.(type) {
+	case NeymanPearson:
+		t.Phi = or(t.Phi, d.Phi)
+		if t.Kappa == nil {
+			t.Kappa = []float64{DefaultKappa}
+		}
+		return t, nil
+	case DemographicParity:
+		t.Epsilon, t.Phi, t.Psi = orDefaultEpsilon(t.Epsilon), or(t.Phi, d.Phi), or(t.Psi, d.Psi)
+		return t, nil
+	case EqualizedOdds:
+		t.Epsilon, t.Phi, t.Psi = orDefaultEpsilon(t.Epsilon), or(t.Phi, d.Phi), or(t.Psi, d.Psi)
+		return t, nil
+	case Intersectional:
+		t.Epsilon, t.Phi, t.Psi = orDefaultEpsilon(t.Epsilon), or(t.Phi, d.Phi), or(t.Psi, d.Psi)
+		return t, nil
+	}
+	return nil, fmt.Errorf("session: %w: the task is the program's own, and only the program can evaluate it", ErrOptions)
+}
