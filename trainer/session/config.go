@@ -366,6 +366,7 @@ func (c *configuration) run(o Options) {
 		c.count("record-every", s.RecordEvery)
 	}
 	c.count("near-stationarity", s.NearEvery)
+	c.count("examples", max(0, o.Files.Examples))
 	c.path("init", o.Init)
 	c.on("tensorboard", o.TensorBoard)
 	if s.CheckEvery > 0 {
