@@ -169,8 +169,11 @@ func (a *app) newSweep(values config.Values, f sweepFlags) (*sweep.Sweep, config
 	s := &sweep.Sweep{
 		Title: fmt.Sprintf("%s on %s", cfg.Method.Name, cfg.Dataset), Over: over, Values: bounds, Open: a.open,
 		Settings: []byte(fmt.Sprintf("# A sweep: the bound of the last constraint varies.\nover: %q\nvalues: %v\n---\n%s", over.Measure(), bounds, settings)),
-		Options: func() (session.Options, error) {
-			o, err := cfg.SessionOptions(dataDir)
+		Options: func(bound float64) (session.Options, error) {
+			own := cfg
+			own.SubjectTo = slices.Clone(cfg.SubjectTo)
+			own.SubjectTo[len(own.SubjectTo)-1] = over.WithBound(bound).String()
+			o, err := own.SessionOptions(dataDir)
 			if err != nil {
 				return o, err
 			}

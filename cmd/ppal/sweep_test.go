@@ -33,6 +33,11 @@ func TestSweepForReal(t *testing.T) {
 	if _, err := os.Stat(sweep.Dir(dir).Plots() + "/trade-off.svg"); err != nil {
 		t.Error(err)
 	}
+	for _, name := range []string{"01-bound-0.3", "03-bound-0.05"} { // config.yaml states the bound of the run
+		if got := with("", "verify", filepath.Join(dir, name)); got.status != exitDone {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
 	again := run("--values", "0.3:0.05:3")
 	if again.status != exitDone || again.stderr != "" || again.stdout != got.stdout {
 		t.Errorf("a finished sweep: %+v", again)

@@ -17,8 +17,7 @@ import (
 )
 
 // threadsPerCore and leastThreads bound --threads. More threads than cores only use more memory,
-// but a run accepts the config.yaml of a machine with more cores, because results depend on the
-// number.
+// but a run accepts the config.yaml of a run on a machine with more cores.
 const (
 	threadsPerCore = 8
 	leastThreads   = 256

@@ -3,7 +3,7 @@ package config
 import "slices"
 
 // notInResult are the settings that do not change what a run computes, except for rounding errors
-// on another device or with another number of threads.
+// on another device or with other kernels.
 var notInResult = []string{"out", "data-dir", "log-format", "quiet", "explain", "device", "threads", "simd"}
 
 // Changes returns the names of the settings that differ between two configurations and change the

@@ -20,7 +20,7 @@ func (t Train) SessionOptions(dataDir string) (session.Options, error) {
 	o := session.Options{
 		Model: t.spec(), BatchSize: t.BatchSize, Init: t.Init, Device: t.Device.Device,
 	}
-	o.Files.Config = func(p session.Provenance) ([]byte, error) { return t.chosen(o.Method).used(p) }
+	o.Files.Config = func(p session.Provenance) ([]byte, error) { return t.chosen(o.Method).YAML(p) }
 	for _, n := range t.Notes() {
 		o.Files.Notes = append(o.Files.Notes, n.String())
 	}
@@ -47,13 +47,6 @@ func (t Train) SessionOptions(dataDir string) (session.Options, error) {
 		o.Settings.Iterations = -1 // evaluates only the start
 	}
 	return o, err
-}
-
-// used returns the contents of config.yaml, with the number of threads that the run uses: the
-// results depend on this number, and another machine may have another number of cores.
-func (t Train) used(p session.Provenance) ([]byte, error) {
-	t.Threads = t.UsedThreads()
-	return t.YAML(p)
 }
 
 // spec returns the shape of the model.

@@ -69,7 +69,7 @@ func (s *byteScores) block(t int, w *worker[float32], lo, hi int) error {
 // byteGradient computes G = X^T D, or G += X^T D, for 8-bit data X. It quantizes each block of D
 // while the block is in the cache.
 type byteGradient struct {
-	workerSums[float32]
+	productSums[float32]
 	x       *kernel.PackedBytes
 	k       *kernel.ByteKernels
 	slices  []*kernel.Digits      // by worker
@@ -77,7 +77,7 @@ type byteGradient struct {
 }
 
 func newByteGradient(e *executor[float32], p *plan.Product, x *kernel.PackedBytes) *byteGradient {
-	s := &byteGradient{workerSums: newWorkerSums(e, p), x: x, k: e.integers, scratch: byteScratch(e)}
+	s := &byteGradient{productSums: newProductSums(e, p), x: x, k: e.integers, scratch: byteScratch(e)}
 	for range e.threads {
 		s.slices = append(s.slices, e.integers.NewDigits(kernel.RowBlock, p.B.Cols, e.device.digits()))
 	}
@@ -88,6 +88,6 @@ func (s *byteGradient) block(t int, w *worker[float32], lo, hi int) error {
 	d := s.slices[t]
 	d.Resize(hi-lo, s.p.B.Cols)
 	d.Quantize(0, d.Panels(), w.From(s.p.B, lo), s.p.B.Stride, s.x.ByteScale())
-	s.k.AddMulTrans(s.sums[t], s.p.Out.Cols, s.x, lo, hi, d, s.scratch[t])
+	s.k.AddMulTrans(s.slots[w.slot], s.p.Out.Cols, s.x, lo, hi, d, s.scratch[t])
 	return nil
 }

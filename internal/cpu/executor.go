@@ -34,6 +34,7 @@ type executor[T plan.Float] struct {
 type worker[T plan.Float] struct {
 	*plan.Memory[T] // the executor's memory, except for local buffers
 	k               *kernel.Kernels[T]
+	slot            int // the slot for sums of the current share
 	scratch         *kernel.Scratch[T]
 	rows            *kernel.PackedFloats[T] // room for a packed block of activations
 	temporary       [][]T                   // rows of intermediate results of expressions

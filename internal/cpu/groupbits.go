@@ -66,6 +66,9 @@ func newGroupBits[T plan.Float](g plan.Groups) *groupBits[T] {
 
 func (f *groupBits[T]) partials() int { return f.count }
 
+// shareRows implements groupForm. Each set of rows costs an operation for each group.
+func (f *groupBits[T]) shareRows() int { return rowsForSums(setSize) }
+
 func (f *groupBits[T]) add(sums []float64, l []T, lo int) {
 	var t [setsAtOnce]subsets
 	var x [setSize]float64

@@ -15,6 +15,11 @@ func newGroupLists[T plan.Float](g plan.Groups) *groupLists[T] {
 
 func (f *groupLists[T]) partials() int { return f.g.Count }
 
+// shareRows implements groupForm. A row costs as many operations as it has groups.
+func (f *groupLists[T]) shareRows() int {
+	return rowsForSums(f.g.Count) * f.g.Rows / max(1, len(f.g.RowGroups))
+}
+
 func (f *groupLists[T]) add(sums []float64, l []T, lo int) {
 	at := f.g.RowStarts[lo]
 	for i, v := range l {

@@ -31,6 +31,8 @@ func newGroupMasks[T plan.Float](k *kernel.Kernels[T], pattern []int32, patterns
 
 func (f *groupMasks[T]) partials() int { return len(f.sets) }
 
+func (f *groupMasks[T]) shareRows() int { return sumsShare }
+
 func (f *groupMasks[T]) add(sums []float64, l []T, lo int) {
 	for c, rows := range f.sets {
 		sums[c] += f.k.SumWhere(l, rows, lo)

@@ -86,6 +86,8 @@ func rowPatterns(g plan.Groups) (pattern []int32, patterns plan.Groups) {
 
 func (f *groupPatterns[T]) partials() int { return patternLanes * len(f.values) }
 
+func (f *groupPatterns[T]) shareRows() int { return rowsForSums(f.partials()) }
+
 func (f *groupPatterns[T]) add(sums []float64, l []T, lo int) {
 	n := len(f.values)
 	a, b, c, d := sums[:n], sums[n:2*n], sums[2*n:3*n], sums[3*n:4*n]

@@ -8,9 +8,11 @@ import (
 // groupForm is a matrix M [G, n] of general group memberships in a form with fast products. Sums
 // are in float64, in an order that depends only on M and the form.
 type groupForm[T plan.Float] interface {
-	// partials returns the number of sums of a worker.
+	// partials returns the number of sums.
 	partials() int
-	// add adds the rows of l, which begin at row lo, to a worker's sums. lo is a multiple of
+	// shareRows returns the least number of rows for which clearing and adding the sums costs little.
+	shareRows() int
+	// add adds the rows of l, which begin at row lo, to sums. lo is a multiple of
 	// kernel.RowBlock.
 	add(sums []float64, l []T, lo int)
 	// means writes M l from the sums over all rows. It may overwrite the sums.
@@ -21,13 +23,17 @@ type groupForm[T plan.Float] interface {
 	mulTrans(out []T, lo int, add bool)
 }
 
-// newGroupForm chooses the form with the fewest operations on the given number of threads: by rows
+// usualThreads is the number of threads for which newGroupForm chooses. The form must not depend on
+// the device's threads, because each form has its own order of additions.
+const usualThreads = 4
+
+// newGroupForm chooses the form with the fewest operations on usualThreads threads: by rows
 // (groupBits or groupLists), by patterns if the rows have few patterns (groupPatterns), or by masks
 // if they have very few patterns (groupMasks). The products with the patterns run on one thread.
-func newGroupForm[T plan.Float](k *kernel.Kernels[T], g plan.Groups, threads int) groupForm[T] {
+func newGroupForm[T plan.Float](k *kernel.Kernels[T], g plan.Groups) groupForm[T] {
 	pattern, patterns := rowPatterns(g)
 	switch {
-	case g.Rows/threads+rowOperations(patterns) >= rowOperations(g)/threads:
+	case g.Rows/usualThreads+rowOperations(patterns) >= rowOperations(g)/usualThreads:
 		return newRowForm[T](g)
 	case patterns.Rows <= mostMasks && k.Level() != kernel.Go:
 		return newGroupMasks(k, pattern, patterns)
@@ -57,30 +63,26 @@ func newRowForm[T plan.Float](g plan.Groups) groupForm[T] {
 
 // groupMeans computes Out = M In - Offsets for general memberships.
 type groupMeans[T plan.Float] struct {
+	*slotSums[float64]
 	s    *plan.GroupMeans
 	form groupForm[T]
-	sums [][]float64 // by worker
 	out  []float64
 }
 
-func newGroupMeans[T plan.Float](k *kernel.Kernels[T], s *plan.GroupMeans, workers int) *groupMeans[T] {
-	m := &groupMeans[T]{s: s, form: newGroupForm(k, s.Groups, workers), sums: make([][]float64, workers), out: make([]float64, s.Count)}
-	for t := range m.sums {
-		m.sums[t] = make([]float64, m.form.partials())
-	}
-	return m
+func newGroupMeans[T plan.Float](k *kernel.Kernels[T], s *plan.GroupMeans) *groupMeans[T] {
+	form := newGroupForm(k, s.Groups)
+	return &groupMeans[T]{newFloat64Sums(form.partials()), s, form, make([]float64, s.Count)}
 }
 
-func (m *groupMeans[T]) start(worker int) { clear(m.sums[worker]) }
+func (m *groupMeans[T]) shareRows() int { return m.form.shareRows() }
 
-func (m *groupMeans[T]) block(t int, w *worker[T], lo, hi int) error {
-	m.form.add(m.sums[t], w.From(m.s.In, lo)[:hi-lo], lo)
+func (m *groupMeans[T]) block(_ int, w *worker[T], lo, hi int) error {
+	m.form.add(m.slots[w.slot], w.From(m.s.In, lo)[:hi-lo], lo)
 	return nil
 }
 
-func (m *groupMeans[T]) finish(e *executor[T], workers int) {
-	addPartials(m.sums[0], m.sums[1:workers])
-	m.form.means(m.out, m.sums[0])
+func (m *groupMeans[T]) finish(e *executor[T], roots []int) {
+	m.form.means(m.out, m.total(roots))
 	for k, x := range m.out {
 		e.Row(m.s.Out, k)[0] = T(x - m.s.Offsets[k])
 	}
@@ -93,8 +95,8 @@ type groupMeansGrad[T plan.Float] struct {
 	w    []float64
 }
 
-func newGroupMeansGrad[T plan.Float](k *kernel.Kernels[T], s *plan.GroupMeansGrad, workers int) *groupMeansGrad[T] {
-	return &groupMeansGrad[T]{s, newGroupForm(k, s.Groups, workers), make([]float64, s.Count)}
+func newGroupMeansGrad[T plan.Float](k *kernel.Kernels[T], s *plan.GroupMeansGrad) *groupMeansGrad[T] {
+	return &groupMeansGrad[T]{s, newGroupForm(k, s.Groups), make([]float64, s.Count)}
 }
 
 func (g *groupMeansGrad[T]) prepare(e *executor[T]) {

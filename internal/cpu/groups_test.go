@@ -59,7 +59,7 @@ func must[V any](v V, err error) V {
 func forms[T plan.Float](g plan.Groups) map[string]groupForm[T] {
 	best := must(kernel.New[T](kernel.Best()))
 	list := map[string]groupForm[T]{"lists": newGroupLists[T](g), "patterns": newGroupPatterns[T](rowPatterns(g)),
-		"chosen for 1": newGroupForm(best, g, 1), "chosen for 64": newGroupForm(best, g, 64)}
+		"chosen": newGroupForm(best, g)}
 	if pattern, patterns := rowPatterns(g); patterns.Rows <= 16 {
 		for _, level := range kernel.Levels() {
 			list["masks "+level.String()] = newGroupMasks(must(kernel.New[T](level)), pattern, patterns)
@@ -122,11 +122,13 @@ func checkForms[T plan.Float](t *testing.T, g plan.Groups) {
 		}
 	}
 	for name, f := range forms[T](g) {
-		workers := [][]float64{make([]float64, f.partials()), make([]float64, f.partials())}
-		eachBlock(g.Rows, func(lo, hi int) { f.add(workers[lo/kernel.RowBlock%2], l[lo:hi], lo) })
-		addPartials(workers[0], workers[1:])
+		shares := newFloat64Sums(f.partials())
+		shares.reserve(2)
+		shares.start(0)
+		shares.start(1)
+		eachBlock(g.Rows, func(lo, hi int) { f.add(shares.slots[lo/kernel.RowBlock%2], l[lo:hi], lo) })
 		means := make([]float64, g.Count)
-		f.means(means, workers[0])
+		f.means(means, shares.total([]int{0, 1}))
 		f.setWeights(w)
 		written, added := make([]T, g.Rows), append([]T(nil), base...)
 		for i := range written {
@@ -196,7 +198,7 @@ func TestChoiceOfForm(t *testing.T) {
 		{5000, 3, 8, 0.5, true, &groupPatterns[float32]{}},
 		{1994, 800, 60, 0.16, false, &groupPatterns[float32]{}},
 	} {
-		got := newGroupForm(best, memberships(c.n, c.count, c.patterns, c.share, c.weighted), 2)
+		got := newGroupForm(best, memberships(c.n, c.count, c.patterns, c.share, c.weighted))
 		if fmt.Sprintf("%T", got) != fmt.Sprintf("%T", c.want) {
 			t.Errorf("%+v: %T", c, got)
 		}

@@ -128,46 +128,55 @@ func isLogisticMeans(l *plan.SignedLoss, m *plan.GroupMeans) bool {
 	return phi == kernel.LogisticLoss && m.RowStarts == nil
 }
 
-// logisticMeans computes Out = M phi(y S) - Offsets for the logistic loss and groups of
-// consecutive rows. The step does not write the losses. Each worker adds up the logarithms of
-// products for each group (kernel.LogisticSum).
+// logisticMeans computes Out = M phi(y S) - Offsets for the logistic loss and groups of consecutive
+// rows. The step does not write the losses. Each slot has the logarithms of products for each group
+// (kernel.LogisticSum).
 type logisticMeans[T plan.Float] struct {
 	s       *plan.GroupMeans
 	t       *logisticTails[T]
 	negated []T
 	rows    rowRanges
-	sums    [][]kernel.LogisticSum // sums of the groups, by worker
+	sums    [][]kernel.LogisticSum // sums of the groups, by slot
 }
 
 func newLogisticMeans[T plan.Float](e *executor[T], l *plan.SignedLoss, s *plan.GroupMeans, t *logisticTails[T]) *logisticMeans[T] {
-	m := &logisticMeans[T]{s, t, e.negatedLabels(l.Signs), rowRanges{s.Starts}, make([][]kernel.LogisticSum, e.threads)}
-	for t := range m.sums {
-		m.sums[t] = make([]kernel.LogisticSum, s.Count)
-	}
-	return m
+	return &logisticMeans[T]{s, t, e.negatedLabels(l.Signs), rowRanges{s.Starts}, nil}
 }
 
-func (m *logisticMeans[T]) start(worker int) {
-	for k := range m.sums[worker] {
-		m.sums[worker][k].Clear()
+// shareRows implements summing. A LogisticSum has as many numbers as 32 sums.
+func (m *logisticMeans[T]) shareRows() int { return rowsForSums(32 * m.s.Count) }
+
+func (m *logisticMeans[T]) reserve(slots int) { m.sums = make([][]kernel.LogisticSum, slots) }
+
+func (m *logisticMeans[T]) start(slot int) {
+	if m.sums[slot] == nil {
+		m.sums[slot] = make([]kernel.LogisticSum, m.s.Count)
+	}
+	for k := range m.sums[slot] {
+		m.sums[slot][k].Clear()
 	}
 }
 
-func (m *logisticMeans[T]) block(t int, w *worker[T], lo, hi int) error {
+func (m *logisticMeans[T]) merge(left, right int) {
+	for k := range m.sums[left] {
+		m.sums[left][k].Add(&m.sums[right][k])
+	}
+}
+
+func (m *logisticMeans[T]) block(_ int, w *worker[T], lo, hi int) error {
 	scores := w.From(m.t.scores, lo)
 	m.rows.within(lo, hi, func(k, from, to int) {
-		w.k.AddLogistic(&m.sums[t][k], m.t.values[from:to], scores[from-lo:to-lo], m.negated[from:to])
+		w.k.AddLogistic(&m.sums[w.slot][k], m.t.values[from:to], scores[from-lo:to-lo], m.negated[from:to])
 	})
 	return nil
 }
 
-func (m *logisticMeans[T]) finish(e *executor[T], workers int) {
+func (m *logisticMeans[T]) finish(e *executor[T], roots []int) {
+	for _, r := range roots[1:] {
+		m.merge(roots[0], r)
+	}
 	for k := range m.s.Count {
-		var sum float64
-		for t := range workers {
-			sum += m.sums[t][k].Value()
-		}
-		writeMean(e, m.s, k, sum)
+		writeMean(e, m.s, k, m.sums[roots[0]][k].Value())
 	}
 }
 
@@ -203,7 +212,7 @@ func (e *executor[T]) masksOf(g plan.Groups) *groupMasks[T] {
 	if g.RowStarts == nil {
 		return nil
 	}
-	masks, _ := newGroupForm(e.k, g, e.threads).(*groupMasks[T])
+	masks, _ := newGroupForm(e.k, g).(*groupMasks[T])
 	return masks
 }
 

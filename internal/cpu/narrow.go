@@ -60,39 +60,40 @@ func (s *narrowProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
 // outerSums computes G = A^T D, or G += A^T D, if A or D is narrow. Each row of G or of G^T is a
 // combination of the rows of the wide factor.
 type outerSums[T plan.Float] struct {
-	workerSums[T]
+	productSums[T]
 	wide bool // A is the wide factor: the sums are G^T
 }
 
 func newOuterSums[T plan.Float](e *executor[T], p *plan.Product) *outerSums[T] {
-	return &outerSums[T]{newWorkerSums(e, p), p.A.Cols > p.B.Cols}
+	return &outerSums[T]{newProductSums(e, p), p.A.Cols > p.B.Cols}
 }
 
-func (s *outerSums[T]) block(t int, w *worker[T], lo, hi int) error {
+func (s *outerSums[T]) block(_ int, w *worker[T], lo, hi int) error {
 	short, long := w.blockOf(s.p.A, lo, hi), w.blockOf(s.p.B, lo, hi)
 	if s.wide {
 		short, long = long, short
 	}
-	w.k.CombineRows(kernel.Dense(s.sums[t], short.Cols, long.Cols, long.Cols), short.T(), long, true)
+	w.k.CombineRows(kernel.Dense(s.slots[w.slot], short.Cols, long.Cols, long.Cols), short.T(), long, true)
 	return nil
 }
 
-// finishShare adds up a part of the rows of G, worker by worker, and writes or adds them to the
+// finishShare adds up the sums for a part of the rows of G, and writes or adds them to the
 // product's result.
-func (s *outerSums[T]) finishShare(e *executor[T], worker, workers int) {
+func (s *outerSums[T]) finishShare(e *executor[T], roots []int, worker, workers int) {
 	out := s.p.Out
-	sums := kernel.Dense(s.sums[0], out.Rows, out.Cols, out.Cols)
+	first := s.slots[roots[0]]
+	sums := kernel.Dense(first, out.Rows, out.Cols, out.Cols)
 	if s.wide {
-		sums = kernel.Dense(s.sums[0], out.Cols, out.Rows, out.Rows).T()
+		sums = kernel.Dense(first, out.Cols, out.Rows, out.Rows).T()
 	}
 	from, to := share(out.Rows, worker, workers)
 	for i := from; i < to; i++ {
 		row := e.Row(out, i)
 		for j := range row {
 			at := i*sums.RowStride + j*sums.ColStride
-			x := s.sums[0][at]
-			for t := 1; t < workers; t++ {
-				x += s.sums[t][at]
+			x := first[at]
+			for _, r := range roots[1:] {
+				x += s.slots[r][at]
 			}
 			if s.p.Add {
 				x += row[j]

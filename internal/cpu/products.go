@@ -94,30 +94,30 @@ func (w *worker[T]) packRows(v plan.View, lo, hi int) {
 	}
 }
 
-// workerSums holds the sums of a product over rows, G = A^T D, by worker.
-type workerSums[T plan.Float] struct {
-	p    *plan.Product
-	sums [][]T
+// productSums holds the sums of a product over rows, G = A^T D, by slot.
+type productSums[T plan.Float] struct {
+	p *plan.Product
+	*slotSums[T]
 }
 
-func newWorkerSums[T plan.Float](e *executor[T], p *plan.Product) workerSums[T] {
-	s := workerSums[T]{p, make([][]T, e.threads)}
-	for t := range s.sums {
-		s.sums[t] = kernel.Alloc[T](p.Out.Len())
-	}
-	return s
+func newProductSums[T plan.Float](e *executor[T], p *plan.Product) productSums[T] {
+	return productSums[T]{p, newSlotSums(p.Out.Len(), e.k.Axpy)}
 }
 
-func (s workerSums[T]) prepareShare(_ *executor[T], worker, _ int) { clear(s.sums[worker]) }
+// productRows is the least number of rows of a share of G. To clear and add the sums of a share
+// takes as long as 5 to 10 rows of the two products with the data.
+const productRows = 4 * kernel.RowBlock
 
-// finishShare adds up the workers' sums for a part of the rows of G, in the order of the workers.
-// finishShare writes the totals to the result of the product or adds the totals to the result.
-func (s workerSums[T]) finishShare(e *executor[T], worker, workers int) {
+func (s productSums[T]) shareRows() int { return productRows }
+
+// finishShare adds up the sums for a part of the rows of G. finishShare writes the totals to the
+// result of the product or adds the totals to the result.
+func (s productSums[T]) finishShare(e *executor[T], roots []int, worker, workers int) {
 	out := s.p.Out
 	from, to := share(out.Rows, worker, workers)
-	total := s.sums[0][from*out.Cols : to*out.Cols]
-	for t := 1; t < workers; t++ {
-		e.k.Axpy(total, 1, s.sums[t][from*out.Cols:to*out.Cols])
+	total := s.slots[roots[0]][from*out.Cols : to*out.Cols]
+	for _, r := range roots[1:] {
+		e.k.Axpy(total, 1, s.slots[r][from*out.Cols:to*out.Cols])
 	}
 	for i := from; i < to; i++ {
 		row := total[(i-from)*out.Cols:][:out.Cols]
@@ -131,21 +131,21 @@ func (s workerSums[T]) finishShare(e *executor[T], worker, workers int) {
 
 // gradientProduct computes G = A^T D, or G += A^T D. A is the packed data or activations.
 type gradientProduct[T plan.Float] struct {
-	workerSums[T]
+	productSums[T]
 	data *kernel.PackedFloats[T] // nil: A is activations, packed a block at a time
 }
 
 func newGradientProduct[T plan.Float](e *executor[T], p *plan.Product, data *kernel.PackedFloats[T]) *gradientProduct[T] {
-	return &gradientProduct[T]{newWorkerSums(e, p), data}
+	return &gradientProduct[T]{newProductSums(e, p), data}
 }
 
-func (s *gradientProduct[T]) block(t int, w *worker[T], lo, hi int) error {
+func (s *gradientProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
 	d := w.From(s.p.B, lo)
 	if s.data != nil {
-		w.k.AddMulTrans(s.sums[t], s.p.Out.Cols, s.data, lo, hi, d, s.p.B.Stride, s.p.B.Cols, w.scratch)
+		w.k.AddMulTrans(s.slots[w.slot], s.p.Out.Cols, s.data, lo, hi, d, s.p.B.Stride, s.p.B.Cols, w.scratch)
 		return nil
 	}
 	w.packRows(s.p.A, lo, hi)
-	w.k.AddMulTrans(s.sums[t], s.p.Out.Cols, w.rows, 0, hi-lo, d, s.p.B.Stride, s.p.B.Cols, w.scratch)
+	w.k.AddMulTrans(s.slots[w.slot], s.p.Out.Cols, w.rows, 0, hi-lo, d, s.p.B.Stride, s.p.B.Cols, w.scratch)
 	return nil
 }

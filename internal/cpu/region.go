@@ -11,11 +11,11 @@ import (
 // step is a compiled plan.Step. A step may implement more interfaces than this one:
 //
 //	preparer, sharedPreparer   before the first block
-//	starter                    on each worker, before its first block
+//	summing                    before and after the blocks of a share of the rows
 //	block                      for each block of rows
 //	sharedFinisher, finisher   after the last block
 type step[T plan.Float] interface {
-	// block runs rows lo to hi-1 on a worker.
+	// block runs rows lo to hi-1 on a worker. Sums over rows go to the slot w.slot.
 	block(worker int, w *worker[T], lo, hi int) error
 }
 
@@ -28,19 +28,15 @@ type sharedPreparer[T plan.Float] interface {
 	prepareShare(e *executor[T], worker, workers int)
 }
 
-// starter works on each worker before that worker's first block. It uses only the worker's memory,
-// so no worker waits for another worker.
-type starter[T plan.Float] interface{ start(worker int) }
-
-// sharedFinisher works after every worker's last block. The workers share the work. The results may
-// depend on the number of workers only through the workers' sums.
+// sharedFinisher works after the last block. The workers share the work. The results do not depend
+// on the number of workers. The sum over all rows is the sum of the slots roots, in order.
 type sharedFinisher[T plan.Float] interface {
-	finishShare(e *executor[T], worker, workers int)
+	finishShare(e *executor[T], roots []int, worker, workers int)
 }
 
 // finisher works once, on one goroutine, after the sharedFinishers.
 type finisher[T plan.Float] interface {
-	finish(e *executor[T], workers int)
+	finish(e *executor[T], roots []int)
 }
 
 // region is a compiled plan.Region. A step outside of the plan's regions becomes a separate region.
@@ -53,9 +49,11 @@ type region[T plan.Float] struct {
 	local    []int   // the local buffers
 	failures []error // by worker
 
+	shares *shares
+	sums   []summing
+
 	before []preparer[T]
 	shared sharedPreparers[T]
-	starts []starter[T]
 	spans  spans[T]
 	finish sharedFinishers[T]
 	after  []finisher[T]
@@ -79,8 +77,7 @@ func (e *executor[T]) compile(regions []plan.Region) []*region[T] {
 
 // newRegion returns a region with the given number of rows, on at most the given number of threads.
 func (e *executor[T]) newRegion(rows, threads int, b blocking, steps ...step[T]) *region[T] {
-	r := &region[T]{e: e, rows: rows, blocking: b, workers: max(1, min(threads, b.units(rows)))}
-	r.failures = make([]error, r.workers)
+	r := &region[T]{e: e, rows: rows, blocking: b}
 	r.shared.region, r.spans.region, r.finish.region = r, r, r
 	for i, b := range e.plan.Buffers {
 		if b.Class == plan.Local {
@@ -90,6 +87,13 @@ func (e *executor[T]) newRegion(rows, threads int, b blocking, steps ...step[T])
 	for _, s := range steps {
 		r.add(s)
 	}
+	count := countShares(rows, b, r.sums)
+	for _, s := range r.sums {
+		s.reserve(count)
+	}
+	r.workers = max(1, min(threads, count))
+	r.shares = newShares(b.units(rows), count, r.workers)
+	r.failures = make([]error, r.workers)
 	return r
 }
 
@@ -104,8 +108,8 @@ func (r *region[T]) add(s step[T]) {
 	if p, ok := s.(sharedPreparer[T]); ok {
 		r.shared.steps = append(r.shared.steps, p)
 	}
-	if b, ok := s.(starter[T]); ok {
-		r.starts = append(r.starts, b)
+	if sums, ok := s.(summing); ok {
+		r.sums = append(r.sums, sums)
 	}
 	if f, ok := s.(sharedFinisher[T]); ok {
 		r.finish.steps = append(r.finish.steps, f)
@@ -123,6 +127,7 @@ func (r *region[T]) run() error {
 	if len(r.shared.steps) > 0 {
 		r.e.pool.run(r.workers, &r.shared)
 	}
+	r.shares.restart()
 	r.e.pool.run(r.workers, &r.spans)
 	if err := r.failure(); err != nil {
 		return fmt.Errorf("cpu: %w", err)
@@ -131,7 +136,7 @@ func (r *region[T]) run() error {
 		r.e.pool.run(r.workers, &r.finish)
 	}
 	for _, f := range r.after {
-		f.finish(r.e, r.workers)
+		f.finish(r.e, r.shares.roots)
 	}
 	return nil
 }
@@ -173,19 +178,43 @@ func (p *sharedPreparers[T]) work(worker int) {
 
 func (p *sharedFinishers[T]) work(worker int) {
 	for _, s := range p.steps {
-		s.finishShare(p.region.e, worker, p.region.workers)
+		s.finishShare(p.region.e, p.region.shares.roots, worker, p.region.workers)
 	}
 }
 
-// work runs the steps on a worker's range of the rows, block by block.
+// work runs the steps on shares of the rows until no share is left.
 func (p *spans[T]) work(worker int) {
 	r := p.region
-	for _, s := range r.starts {
-		s.start(worker)
+	r.failures[worker] = nil
+	for r.failures[worker] == nil {
+		i := r.shares.take(worker)
+		if i < 0 {
+			return
+		}
+		r.failures[worker] = r.share(worker, i)
 	}
-	from, to := share(r.blocking.units(r.rows), worker, r.workers)
-	r.failures[worker] = r.span(worker, from*r.blocking.unit, min(to*r.blocking.unit, r.rows))
 }
+
+// share runs the steps on a share of the rows and adds its sums to its neighbours' sums.
+func (r *region[T]) share(worker, i int) error {
+	from, to := r.shares.unitsOf(i)
+	lo, hi := from*r.blocking.unit, min(to*r.blocking.unit, r.rows)
+	if len(r.sums) == 0 {
+		return r.span(worker, lo, hi)
+	}
+	slot := r.shares.slot(worker)
+	r.e.workers[worker].slot = slot
+	for _, s := range r.sums {
+		s.start(slot)
+	}
+	if err := r.span(worker, lo, hi); err != nil {
+		return err
+	}
+	r.shares.finished(i, slot, r.sums)
+	return nil
+}
+
+// span runs the steps on rows lo to hi-1, block by block.
 
 func (r *region[T]) span(t, lo, hi int) error {
 	w := r.e.workers[t]

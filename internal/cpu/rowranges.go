@@ -24,32 +24,28 @@ func (r rowRanges) within(lo, hi int, do func(k, from, to int)) {
 }
 
 // rangeMeans computes Out = M In - Offsets for groups of consecutive rows. Sums are in float64,
-// block by block in the rows' order (columnSum), then worker by worker.
+// block by block in the rows' order (columnSum), then share by share.
 type rangeMeans[T plan.Float] struct {
+	*slotSums[float64]
 	s    *plan.GroupMeans
 	rows rowRanges
 	in   columnSum[T]
-	sums [][]float64 // by worker
 }
 
-func newRangeMeans[T plan.Float](s *plan.GroupMeans, workers int) *rangeMeans[T] {
-	m := &rangeMeans[T]{s, rowRanges{s.Starts}, columnSum[T]{s.In}, make([][]float64, workers)}
-	for t := range m.sums {
-		m.sums[t] = make([]float64, s.Count)
-	}
-	return m
+func newRangeMeans[T plan.Float](s *plan.GroupMeans) *rangeMeans[T] {
+	return &rangeMeans[T]{newFloat64Sums(s.Count), s, rowRanges{s.Starts}, columnSum[T]{s.In}}
 }
 
-func (m *rangeMeans[T]) start(worker int) { clear(m.sums[worker]) }
+func (m *rangeMeans[T]) shareRows() int { return rowsForSums(m.s.Count) }
 
-func (m *rangeMeans[T]) block(t int, w *worker[T], lo, hi int) error {
-	m.rows.within(lo, hi, func(k, from, to int) { m.sums[t][k] += m.in.of(w, from, to) })
+func (m *rangeMeans[T]) block(_ int, w *worker[T], lo, hi int) error {
+	sums := m.slots[w.slot]
+	m.rows.within(lo, hi, func(k, from, to int) { sums[k] += m.in.of(w, from, to) })
 	return nil
 }
 
-func (m *rangeMeans[T]) finish(e *executor[T], workers int) {
-	addPartials(m.sums[0], m.sums[1:workers])
-	for k, sum := range m.sums[0] {
+func (m *rangeMeans[T]) finish(e *executor[T], roots []int) {
+	for k, sum := range m.total(roots) {
 		writeMean(e, m.s, k, sum)
 	}
 }

@@ -65,39 +65,52 @@ func (s *sparseProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
 	return nil
 }
 
-// sparseGradient computes G = X^T D, or G += X^T D, from the entries of X. Each worker has its own
-// sums.
+// sparseGradient computes G = X^T D, or G += X^T D, from the entries of X.
 type sparseGradient[T plan.Float] struct {
 	p    *plan.Product
-	sums []*kernel.SparseSums[T] // sums of G, by worker
+	sums []*kernel.SparseSums[T] // sums of G, by slot
 	rows [][]float64             // room for a row of G, by worker
 }
 
 func newSparseGradient[T plan.Float](e *executor[T], p *plan.Product, x *kernel.Sparse[T]) *sparseGradient[T] {
-	s := &sparseGradient[T]{p: p}
+	s := &sparseGradient[T]{p: p, sums: []*kernel.SparseSums[T]{e.k.NewSparseSums(x, p.Out.Cols)}}
 	for range e.threads {
-		s.sums = append(s.sums, e.k.NewSparseSums(x, p.Out.Cols))
 		s.rows = append(s.rows, make([]float64, p.Out.Cols))
 	}
 	return s
 }
 
-func (s *sparseGradient[T]) start(worker int) { s.sums[worker].Clear() }
+// shareRows implements summing. An addition of two slots costs about two flushes.
+func (s *sparseGradient[T]) shareRows() int { return s.sums[0].FlushRows() / 2 }
 
-func (s *sparseGradient[T]) block(t int, w *worker[T], lo, hi int) error {
-	w.k.AddMulTransSparse(s.sums[t], lo, hi, w.From(s.p.B, lo), s.p.B.Stride)
+func (s *sparseGradient[T]) reserve(slots int) {
+	s.sums = append(s.sums, make([]*kernel.SparseSums[T], slots-1)...)
+}
+
+func (s *sparseGradient[T]) start(slot int) {
+	if s.sums[slot] == nil {
+		s.sums[slot] = s.sums[0].Another()
+		return
+	}
+	s.sums[slot].Clear()
+}
+
+func (s *sparseGradient[T]) merge(left, right int) { s.sums[left].Add(s.sums[right]) }
+
+func (s *sparseGradient[T]) block(_ int, w *worker[T], lo, hi int) error {
+	w.k.AddMulTransSparse(s.sums[w.slot], lo, hi, w.From(s.p.B, lo), s.p.B.Stride)
 	return nil
 }
 
-// finishShare adds up the workers' sums for a part of the rows of G, in the order of the workers.
-// finishShare writes the totals to the result of the product or adds the totals to the result.
-func (s *sparseGradient[T]) finishShare(e *executor[T], worker, workers int) {
+// finishShare adds up the sums for a part of the rows of G. finishShare writes the totals to the
+// result of the product or adds the totals to the result.
+func (s *sparseGradient[T]) finishShare(e *executor[T], roots []int, worker, workers int) {
 	row := s.rows[worker]
 	from, to := share(s.p.Out.Rows, worker, workers)
 	for i := from; i < to; i++ {
 		clear(row)
-		for _, sums := range s.sums[:workers] {
-			sums.AddRow(row, i)
+		for _, r := range roots {
+			s.sums[r].AddRow(row, i)
 		}
 		out := e.Row(s.p.Out, i)
 		for j, v := range row {

@@ -19,7 +19,7 @@ func (e *executor[T]) blockStep(s plan.Step) step[T] {
 		return newElements[T](s)
 	case *plan.Sums:
 		if s.Over != plan.OverColumns {
-			return newColumnSums[T](s, e.threads)
+			return newColumnSums[T](s)
 		}
 	case *plan.MarginLoss:
 		if l := newMarginLoss[T](s, e.threads); l != nil {
@@ -40,55 +40,52 @@ func (e *executor[T]) blockStep(s plan.Step) step[T] {
 	case *plan.GroupMeans:
 		switch {
 		case s.RowStarts == nil && s.In.Cols == 1:
-			return newRangeMeans[T](s, e.threads)
+			return newRangeMeans[T](s)
 		case s.RowStarts != nil && s.In.Stride == 1:
-			return newGroupMeans(e.k, s, e.threads)
+			return newGroupMeans(e.k, s)
 		}
 	case *plan.GroupMeansGrad:
 		switch {
 		case s.RowStarts == nil && s.W.Cols == 1:
 			return &rangeMeansGrad[T]{s, rowRanges{s.Starts}}
 		case s.RowStarts != nil && s.Out.Stride == 1:
-			return newGroupMeansGrad(e.k, s, e.threads)
+			return newGroupMeansGrad(e.k, s)
 		}
 	}
-	return newReference[T](s, e.threads)
+	return newReference[T](s)
 }
 
 // reference is a step that runs the loops of plan.Run.
-type reference[T plan.Float] struct {
-	s    plan.Step
-	sums [][]float64 // sums over rows, by worker
+type reference[T plan.Float] struct{ s plan.Step }
+
+func (r *reference[T]) block(_ int, w *worker[T], lo, hi int) error {
+	return plan.Run(r.s, w.Memory, lo, hi, nil)
 }
 
-func newReference[T plan.Float](s plan.Step, workers int) *reference[T] {
-	r := &reference[T]{s: s, sums: make([][]float64, workers)}
-	for t := range r.sums {
-		r.sums[t] = make([]float64, plan.Partials(s))
+// referenceSums is a reference with sums over rows.
+type referenceSums[T plan.Float] struct {
+	*slotSums[float64]
+	s plan.Step
+}
+
+func newReference[T plan.Float](s plan.Step) step[T] {
+	if n := plan.Partials(s); n > 0 {
+		return &referenceSums[T]{newFloat64Sums(n), s}
 	}
-	return r
+	return &reference[T]{s}
 }
 
-func (r *reference[T]) start(worker int) { clear(r.sums[worker]) }
-
-func (r *reference[T]) block(t int, w *worker[T], lo, hi int) error {
-	return plan.Run(r.s, w.Memory, lo, hi, r.sums[t])
-}
-
-func (r *reference[T]) finish(e *executor[T], workers int) {
-	total := r.sums[0]
-	if len(total) == 0 {
-		return
+func (r *referenceSums[T]) shareRows() int {
+	if _, ok := r.s.(*plan.Product); ok {
+		return productRows
 	}
-	addPartials(total, r.sums[1:workers])
-	plan.Finish(r.s, e.Memory, total)
+	return rowsForSums(r.length)
 }
 
-// addPartials adds the sums of the other workers to total, in the order of the workers.
-func addPartials(total []float64, others [][]float64) {
-	for _, s := range others {
-		for i, x := range s {
-			total[i] += x
-		}
-	}
+func (r *referenceSums[T]) block(_ int, w *worker[T], lo, hi int) error {
+	return plan.Run(r.s, w.Memory, lo, hi, r.slots[w.slot])
+}
+
+func (r *referenceSums[T]) finish(e *executor[T], roots []int) {
+	plan.Finish(r.s, e.Memory, r.total(roots))
 }

@@ -5,35 +5,31 @@ import (
 )
 
 // columnSums computes Out[0,j] = sum_i In[i,j], or the sum of all elements, in float64. The order
-// is block by block in the order of the rows, then worker by worker, then column by column.
+// is block by block in the order of the rows, then share by share, then column by column.
 type columnSums[T plan.Float] struct {
-	s    *plan.Sums
-	sums [][]float64
-	one  columnSum[T]
+	*slotSums[float64]
+	s   *plan.Sums
+	one columnSum[T]
 }
 
-func newColumnSums[T plan.Float](s *plan.Sums, workers int) *columnSums[T] {
-	c := &columnSums[T]{s: s, sums: make([][]float64, workers), one: columnSum[T]{s.In}}
-	for t := range c.sums {
-		c.sums[t] = make([]float64, s.In.Cols)
-	}
-	return c
+func newColumnSums[T plan.Float](s *plan.Sums) *columnSums[T] {
+	return &columnSums[T]{newFloat64Sums(s.In.Cols), s, columnSum[T]{s.In}}
 }
 
-func (c *columnSums[T]) start(worker int) { clear(c.sums[worker]) }
+// shareRows implements summing. A row costs as much as an addition of the sums.
+func (c *columnSums[T]) shareRows() int { return sumsShare }
 
-func (c *columnSums[T]) block(t int, w *worker[T], lo, hi int) error {
+func (c *columnSums[T]) block(_ int, w *worker[T], lo, hi int) error {
 	if c.s.In.Cols == 1 {
-		c.sums[t][0] += c.one.of(w, lo, hi)
+		c.slots[w.slot][0] += c.one.of(w, lo, hi)
 	} else {
-		w.k.AddColumns(c.sums[t], w.blockOf(c.s.In, lo, hi))
+		w.k.AddColumns(c.slots[w.slot], w.blockOf(c.s.In, lo, hi))
 	}
 	return nil
 }
 
-func (c *columnSums[T]) finish(e *executor[T], workers int) {
-	addPartials(c.sums[0], c.sums[1:workers])
-	out, sums := e.Row(c.s.Out, 0), c.sums[0]
+func (c *columnSums[T]) finish(e *executor[T], roots []int) {
+	out, sums := e.Row(c.s.Out, 0), c.total(roots)
 	if c.s.Over == plan.OverAll {
 		var total float64
 		for _, x := range sums {

@@ -28,9 +28,10 @@ type Sweep struct {
 	Over constraints.Constraint
 	// Values are the bounds, in any order.
 	Values []float64
-	// Options returns the options of a run. Its Task is a session.Decisions without Over. Do calls
-	// Options for each run, because each run needs a separate Method.
-	Options func() (session.Options, error)
+	// Options returns the options of the run with the given bound. Its Task is a session.Decisions
+	// without Over. Do calls Options for each run, because each run needs a separate Method and
+	// states its own bound in config.yaml.
+	Options func(bound float64) (session.Options, error)
 	// Settings is the content of sweep.yaml. It identifies the problem: Do refuses a directory with
 	// other contents.
 	Settings []byte
@@ -183,7 +184,7 @@ func (r *runner) tell(e Event) {
 // options returns the options of the run with the given bound. The run starts from the state of the
 // previous run.
 func (r *runner) options(bound float64) (session.Options, error) {
-	o, err := r.sweep.Options()
+	o, err := r.sweep.Options(bound)
 	if err != nil {
 		return o, err
 	}

@@ -25,7 +25,7 @@ import (
 func compas(values ...float64) *Sweep {
 	return &Sweep{
 		Title: "plada on synthetic-compas", Over: constraints.Gap(constraints.PositiveRate, "race").AtMost(0), Values: values, Settings: []byte("a\n"),
-		Options: func() (session.Options, error) {
+		Options: func(float64) (session.Options, error) {
 			return session.Options{
 				Data: session.Table{Dataset: "synthetic-compas", TableOptions: datasets.TableOptions{Split: datasets.DefaultSplit}},
 				Task: session.Decisions{}, Method: &method.PLADA{}, Settings: trainer.Settings{Iterations: 150, RecordEvery: 50},
@@ -289,7 +289,7 @@ func TestActivatedBound(t *testing.T) {
 	}
 	s := compas(0.2, 0.1, 0.05)
 	s.Over = constraints.Gap(constraints.PositiveRate, "sex").AtMost(0)
-	s.Options = func() (session.Options, error) {
+	s.Options = func(float64) (session.Options, error) {
 		return session.Options{
 			Data: session.Table{Dataset: "adult", TableOptions: datasets.TableOptions{Split: datasets.DefaultSplit}},
 			Task: session.Decisions{}, Method: &method.PLADA{}, Settings: trainer.Settings{Iterations: 200, RecordEvery: 100},

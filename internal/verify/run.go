@@ -47,7 +47,7 @@ func (c *check) files() (err error) {
 		if _, started := os.Stat(c.dir.Config()); started == nil {
 			return fmt.Errorf("verify: %s: the run is not finished: there is no summary.json; `ppal train --resume %s` continues the run", c.dir, c.dir)
 		}
-		return fmt.Errorf("verify: %s: %w", c.dir, rundir.ErrIncomplete)
+		return fmt.Errorf("verify: %s: %w: there is no summary.json; name the directory of one run, such as a point of a sweep", c.dir, rundir.ErrIncomplete)
 	}
 	if c.summary, err = rundir.ReadSummary(c.dir.Summary()); err != nil {
 		return fmt.Errorf("verify: %w", err)

@@ -39,3 +39,21 @@ func TestQuasiNewtonFollowsTheShifts(t *testing.T) {
 		}
 	}
 }
+
+// TestRoundsEndAtTheLeastTolerance makes a row light. The first round ends with a certificate
+// within 1e-5, far from the limit of its iterations, although a twentieth of a row is much less.
+func TestRoundsEndAtTheLeastTolerance(t *testing.T) {
+	l := newLending(t, 600, 2, 0.02)
+	for j := range l.feedback.Target.Bounds {
+		l.feedback.Target.Bounds[j].Row = 1e-18
+	}
+	l.feedback.Rounds = -1
+	m := &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}
+	r, err := decide.Train(t.Context(), l.problem, m, trainer.Settings{Iterations: 3000, RecordEvery: 1}, l.feedback)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := r.Certificate.Epsilon; r.Status != trainer.Converged || r.Iterations >= 1000 || e > 1e-5 || e < 1e-9 {
+		t.Errorf("%s after %d iterations with epsilon %v, want the tolerance 1e-5 to end the round", r.Status, r.Iterations, e)
+	}
+}

@@ -16,7 +16,7 @@ import (
 
 // CPU returns an engine that runs plans on this machine's CPU, with the widest kernels that the CPU
 // supports and the given number of threads; 0 means GOMAXPROCS, and a negative number is an error.
-// Runs with the same number of threads give the same bits.
+// Results do not depend on the number of threads.
 func CPU(threads int) (Engine, error) {
 	d, err := cpu.New(kernel.Best(), threads)
 	if err != nil {

@@ -407,7 +407,7 @@ func (c *configuration) device(d Device) {
 		c.count("micro-batch", d.MicroBatch)
 	}
 	c.put("dtype", d.dtype().String())
-	c.count("threads", d.UsedThreads())
+	c.count("threads", d.Threads)
 	c.put("memory-limit", d.MemoryFlag())
 	if d.OpenGPU != nil {
 		c.cannot("the GPU that the program opens")

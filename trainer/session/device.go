@@ -32,8 +32,7 @@ type Device struct {
 	// Dtype is tensor.Float32 or tensor.Float64; the zero value is float32. The certificate always
 	// uses float64.
 	Dtype tensor.Dtype
-	// Threads is the number of CPU threads; 0: one for each core. Sums over the rows depend on the
-	// number of threads in their last bits. config.yaml therefore has the number that is used.
+	// Threads is the number of CPU threads; 0: one for each core. Results do not depend on it.
 	Threads int
 	// MemoryLimit is the largest memory of the process, in bytes. A session that needs more is refused
 	// before the training, by an estimate from below. 0: what the machine and the control groups of

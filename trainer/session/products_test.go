@@ -28,13 +28,20 @@ func single(products Products, change func(c *setup)) setup {
 // needDigits skips the test if this machine has no integer products.
 func needDigits(t *testing.T) {
 	t.Helper()
+	if err := hasDigits(t); err != nil {
+		t.Skip(err)
+	}
+}
+
+// hasDigits returns an error if this machine has no integer products.
+func hasDigits(t *testing.T) error {
+	t.Helper()
 	d, err := cpu.New(kernel.Best(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.With(plan.Int8x3); err != nil {
-		t.Skip(err)
-	}
+	_, err = d.With(plan.Int8x3)
+	return err
 }
 
 // The description names the products that run. A note says why 8-bit data run in float32.

@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"ppal/internal/checkpoint"
@@ -17,8 +18,9 @@ var ErrResume = errors.New("cannot resume")
 // Resume opens the directory of a run that was interrupted or killed. A session calls Resume
 // instead of Open. Optimize then continues from the checkpoint to the same bits as a run without an
 // interruption. Without a checkpoint, Optimize begins at the first iteration. Resume removes the
-// records after the checkpoint. The session must have the options of the run. With another device
-// or another number of threads, the result differs by rounding errors.
+// records after the checkpoint. The session must have the options of the run. Another number
+// of threads gives the same bits. With another device or other kernels, the result differs by
+// rounding errors.
 //
 // The notes say where the run continues, and what differs. The error wraps ErrResume if the
 // checkpoint is damaged or belongs to another version, to other settings or to other data,
@@ -74,7 +76,7 @@ func (s *Session) resume() (notes []string, err error) {
 		f.resumed = c
 	}
 	f.config = c.Config
-	if before.Device != now.Device {
+	if withoutThreads(before.Device) != withoutThreads(now.Device) {
 		other := fmt.Sprintf("The run began on %s and continued after %d iterations on %s: the result may differ by rounding errors.",
 			before.Device, c.At.Iteration, now.Device)
 		s.options.Files.Notes = append(slices.Clip(s.options.Files.Notes), other)
@@ -91,6 +93,12 @@ func (s *Session) resume() (notes []string, err error) {
 	}
 	return notes, s.restoreLast()
 }
+
+// threadsOf matches the number of threads in the description of a device. The number does not
+// change results.
+var threadsOf = regexp.MustCompile(`\b\d+ threads, `)
+
+func withoutThreads(device string) string { return threadsOf.ReplaceAllString(device, "") }
 
 // restoreLast sets the last record, for the summary of a run that fails before its next record.
 func (s *Session) restoreLast() error {

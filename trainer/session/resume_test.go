@@ -213,11 +213,44 @@ func TestResumeRefuses(t *testing.T) {
 	}
 }
 
-// A run continues on another number of threads, with a note.
+// A run that continues on another number of threads gives the records and the certificate of an
+// undisturbed run, without a note.
+func TestResumeOnOtherThreads(t *testing.T) {
+	rows := func(threads int) func(o *Options) {
+		return func(o *Options) { o.Data, o.Device.Threads = Matrices{Train: line(5000), Test: line(100)}, threads }
+	}
+	whole, torn := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "torn")
+	s := own(t, rows(1))
+	if err := s.Open(whole); err != nil {
+		t.Fatal(err)
+	}
+	want, err := s.Train(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	interrupt(t, torn, rows(2))
+	s = own(t, rows(3))
+	notes, err := s.Resume(torn)
+	if err != nil || len(notes) != 1 {
+		t.Fatalf("%q, %v, want one note", notes, err)
+	}
+	got, err := s.Train(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want.Certificate, got.Certificate); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(recordsOf(t, whole), recordsOf(t, torn)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A run continues with other kernels, with a note.
 func TestResumeElsewhere(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	interrupt(t, dir, nil)
-	s := own(t, func(o *Options) { o.Device.Threads = 2 })
+	interrupt(t, dir, func(o *Options) { o.Device.SIMD = NoSIMD })
+	s := own(t, nil)
 	notes, err := s.Resume(dir)
 	if err != nil || len(notes) != 2 {
 		t.Fatalf("%q, %v, want two notes", notes, err)

@@ -39,6 +39,19 @@ func (k *Kernels[F]) NewSparseSums(x *Sparse[F], cols int) *SparseSums[F] {
 	return s
 }
 
+// Another returns zero sums for the same products. It only reads s and x.
+func (s *SparseSums[F]) Another() *SparseSums[F] {
+	other := &SparseSums[F]{x: s.x, cols: s.cols, lanes: s.lanes, limit: s.limit, totals: make([]float64, len(s.totals))}
+	if s.part != nil {
+		other.part = Alloc[F](len(s.part))
+	}
+	return other
+}
+
+// FlushRows returns the number of rows after which AddMulTransSparse adds the partial sums to the
+// totals in float64. For fewer rows the addition would cost more than 1/64 of the rows' products.
+func (s *SparseSums[F]) FlushRows() int { return s.limit }
+
 // Clear sets the sums to zero.
 func (s *SparseSums[F]) Clear() {
 	clear(s.part)
@@ -123,8 +136,20 @@ func (s *SparseSums[F]) scale() float64 {
 	return 1
 }
 
+// Add adds the sums of o, in float64. o loses its partial sums and keeps its totals.
+func (s *SparseSums[F]) Add(o *SparseSums[F]) {
+	s.flush()
+	o.flush()
+	for i, v := range o.totals {
+		s.totals[i] += v
+	}
+}
+
 // flush adds the partial sums to the totals and clears them.
 func (s *SparseSums[F]) flush() {
+	if s.rows == 0 {
+		return
+	}
 	s.rows = 0
 	for i := range s.x.cols {
 		s.addParts(s.totals[i*s.cols:][:s.cols], i)

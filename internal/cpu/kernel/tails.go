@@ -114,6 +114,19 @@ func (s *LogisticSum) takeLogarithms() {
 	s.restart()
 }
 
+// Add adds the losses that another sum has so far. It may take the other sum's logarithms.
+func (s *LogisticSum) Add(o *LogisticSum) {
+	if s.factors+o.factors > mostFactors {
+		o.takeLogarithms()
+	}
+	for l := range productLanes {
+		s.sums[l] += o.sums[l]
+		s.sums[productLanes+l] *= o.sums[productLanes+l]
+	}
+	s.factors += o.factors
+	s.total += o.total
+}
+
 // Value returns the sum so far.
 func (s *LogisticSum) Value() float64 {
 	s.takeLogarithms()

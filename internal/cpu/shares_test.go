@@ -1,0 +1,109 @@
+package cpu
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"ppal/internal/cpu/kernel"
+)
+
+// terms is a summing step that keeps the order of its additions as text.
+type terms struct {
+	least int
+	slots []string
+}
+
+func (s *terms) shareRows() int    { return s.least }
+func (s *terms) reserve(slots int) { s.slots = make([]string, slots) }
+func (s *terms) start(slot int)    { s.slots[slot] = "" }
+func (s *terms) merge(left, right int) {
+	s.slots[left] = "(" + s.slots[left] + "+" + s.slots[right] + ")"
+	s.slots[right] = "lost"
+}
+
+// orderOf returns the sum over a number of shares in which the workers take turns: each worker
+// finishes a share after the others have started theirs. skip is the number of turns that worker 0
+// misses in its first share.
+func orderOf(t *testing.T, count, workers, skip int) []string {
+	t.Helper()
+	s, sum := newShares(count, count, workers), &terms{}
+	sum.reserve(count)
+	s.restart()
+	type place struct{ share, slot int }
+	at := make([]place, workers)
+	for w := range at {
+		at[w].share = -1
+	}
+	done := 0
+	for turn := 0; done < count; turn++ {
+		for w := range at {
+			if w == 0 && at[0].share >= 0 && turn < skip {
+				continue
+			}
+			if i := at[w].share; i >= 0 {
+				s.finished(i, at[w].slot, []summing{sum})
+				done++
+			}
+			if at[w].share = s.take(w); at[w].share >= 0 {
+				at[w].slot = s.slot(w)
+				sum.start(at[w].slot)
+				sum.slots[at[w].slot] = fmt.Sprint(at[w].share)
+			}
+		}
+	}
+	var roots []string
+	for _, r := range s.roots {
+		roots = append(roots, sum.slots[r])
+	}
+	return roots
+}
+
+// The order of additions depends only on the number of shares.
+func TestOrderOfShares(t *testing.T) {
+	for _, c := range []struct {
+		count int
+		want  []string
+	}{
+		{1, []string{"0"}},
+		{4, []string{"0", "1", "2", "3"}},
+		{5, []string{"(0+1)", "(2+3)", "4"}},
+		{11, []string{"((0+1)+(2+3))", "((4+5)+(6+7))", "((8+9)+10)"}},
+	} {
+		for workers := 1; workers <= min(c.count, 7); workers++ {
+			for _, skip := range []int{0, 3, 100} {
+				if got := orderOf(t, c.count, workers, min(skip, skip*(workers-1))); !slices.Equal(got, c.want) {
+					t.Errorf("%d shares, %d workers, %d turns missed: %q, want %q", c.count, workers, skip, got, c.want)
+				}
+			}
+		}
+	}
+	want := orderOf(t, mostShares, 1, 0)
+	for workers := 2; workers <= mostShares; workers += 3 {
+		if got := orderOf(t, mostShares, workers, 5); !slices.Equal(got, want) {
+			t.Errorf("%d workers: %q, want %q", workers, got, want)
+		}
+	}
+}
+
+// The number of shares grows with the rows, is small where a share's sums are large, and never
+// exceeds the units.
+func TestCountShares(t *testing.T) {
+	for _, c := range []struct {
+		rows int
+		b    blocking
+		sums []summing
+		want int
+	}{
+		{1, usualBlocking(), nil, 1},
+		{2 * kernel.RowBlock, usualBlocking(), nil, 2},
+		{24_000, usualBlocking(), nil, 64},
+		{24_000, usualBlocking(), []summing{&terms{least: productRows}, &terms{least: 1}}, 25},
+		{24_000, usualBlocking(), []summing{&terms{least: 1 << 30}}, fewShares},
+		{10_000_000, columnBlocking(), []summing{&terms{least: 1}}, mostShares},
+	} {
+		if got := countShares(c.rows, c.b, c.sums); got != c.want {
+			t.Errorf("%d rows, %v: %d shares, want %d", c.rows, c.b, got, c.want)
+		}
+	}
+}
