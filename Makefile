@@ -1,4 +1,4 @@
-# Targets for users: run, test, build, gpu, peers, bench-peers. For developers: race, lint, bench, fuzz, mutate, kernels, torture, gpu-test, gpu-pack, gpu-check, check-python.
+# Targets for users: run, test, build, gpu, peers, bench-peers. For developers: race, lint, bench, fuzz, mutate, kernels, torture, gpu-test, gpu-pack, gpu-check, check-python, check-report.
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
@@ -6,7 +6,7 @@ FUZZTIME ?= 60s
 PYTHON ?= python3
 export CGO_ENABLED ?= 0
 
-.PHONY: amx-emulated run build test race torture lint bench peers bench-peers check-python fuzz mutate kernels kernels-ptx kernels-check gpu gpu-test gpu-pack gpu-check cuda-headers
+.PHONY: amx-emulated run build test race torture lint bench peers bench-peers check-python check-report fuzz mutate kernels kernels-ptx kernels-check gpu gpu-test gpu-pack gpu-check cuda-headers
 
 # Train a linear model on a built-in table of two groups, whose positive rates may differ by 5 points.
 run: build
@@ -87,6 +87,12 @@ bench-peers: build .venv-peers/made
 # Test the files of runs in PyTorch, scikit-learn and ONNX Runtime, the Python of docs/using-a-model.md, and the contenders of the suite.
 check-python: build .venv-peers/made
 	PYTHONPATH=internal PYTHONDONTWRITEBYTECODE=1 .venv-peers/bin/python -m unittest -v peers.using.test_using peers.suite.tests.test_contenders
+
+# Open report.html of several runs in a Chromium without a screen. SHOTS=folder keeps screenshots.
+BROWSER ?= $$(internal/report/browser.sh)
+
+check-report: build
+	browser=$(BROWSER) && PPAL_BROWSER="$$browser" PPAL_SHOTS=$(abspath $(SHOTS)) $(GO) test ./internal/report -run TestInBrowser -count 1 -v
 
 .venv-peers/made: internal/peers/requirements.txt
 	$(PYTHON) -m venv .venv-peers

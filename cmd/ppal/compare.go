@@ -37,7 +37,7 @@ type compareFlags struct {
 }
 
 // comparesItself lists the flags of train that a comparison replaces or does not support.
-var comparesItself = []string{"method", "seed", "out", "record-every", "time-limit", "tolerance", "explain", "quiet", "log-format", "threads", "output", "select", "patience"}
+var comparesItself = []string{"method", "seed", "out", "record-every", "time-limit", "tolerance", "explain", "quiet", "log-format", "threads", "output", "select", "patience", "examples"}
 
 func (a *app) compareCommand() *cobra.Command {
 	values := config.Values{}
@@ -100,7 +100,7 @@ func (a *app) compare(ctx context.Context, values config.Values, f compareFlags)
 	if _, err := io.WriteString(a.stdout, printable(outcome.Markdown())); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "\nFiles in %s: results.jsonl, summary.md, plots\n", dir)
+	_, err = fmt.Fprintf(a.stdout, "\nFiles in %s: report.html, results.jsonl, summary.md, plots\n", dir)
 	return err
 }
 
@@ -130,6 +130,9 @@ func (a *app) runStudy(ctx context.Context, study *compare.Study, dir string) (*
 	finish()
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("interrupted; the finished runs are in %s: repeat the command with --out %s to continue", dir, dir)
+	}
+	if err == nil {
+		a.warnReport(dir, compare.Report(dir))
 	}
 	return outcome, err
 }

@@ -133,7 +133,7 @@ func (a *app) figure(ctx context.Context, f reproduce.Figure, o reproduce.Option
 		return err
 	}
 	lines := append([]string{"", "Verdicts:"}, f.Verdicts(names, outcomes)...)
-	lines = append(lines, "", "Files in "+out+": summary.md, and for each comparison results.jsonl and plots", "")
+	lines = append(lines, "", "Files in "+out+": summary.md, and for each comparison report.html, results.jsonl and plots", "")
 	for _, outcome := range outcomes {
 		if _, err := io.WriteString(a.stdout, outcome.Markdown()+"\n"); err != nil {
 			return err

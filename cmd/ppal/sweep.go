@@ -105,9 +105,10 @@ func (a *app) sweep(ctx context.Context, values config.Values, f sweepFlags) err
 	if err != nil {
 		return config.NameFlags(err)
 	}
+	a.warnReport(string(dir), sweep.Report(dir))
 	out := &failOnce{out: printing{a.stdout}}
 	printSweep(out, s, points)
-	paragraph(out, "files", fmt.Sprintf("%s: sweep.jsonl, plots, and a directory for each run", dir))
+	paragraph(out, "files", fmt.Sprintf("%s: report.html, sweep.jsonl, plots, and a directory for each run", dir))
 	if out.err != nil {
 		return out.err
 	}

@@ -112,6 +112,7 @@ type Run struct {
 	Out                  string // "": runs/<time>-<problem>-<method>
 	RecordEvery          int    // 0: automatic
 	NearStationarity     int
+	Examples             int    // wrong decisions of each class in report.html
 	Init                 string // a safetensors file; "": from the seed
 	LogFormat            string // text, json
 	Quiet                bool

@@ -20,6 +20,9 @@ func (t Train) SessionOptions(dataDir string) (session.Options, error) {
 	o := session.Options{
 		Model: t.spec(), BatchSize: t.BatchSize, Init: t.Init, Device: t.Device.Device,
 	}
+	if o.Files.Examples = t.Examples; t.Examples == 0 {
+		o.Files.Examples = -1 // none, where 0 is the session's default
+	}
 	o.Files.Config = func(p session.Provenance) ([]byte, error) { return t.chosen(o.Method).YAML(p) }
 	for _, n := range t.Notes() {
 		o.Files.Notes = append(o.Files.Notes, n.String())

@@ -373,6 +373,9 @@ func (r *Run) options() []*option.Option {
 		option.Count("near-stationarity", &r.NearStationarity, option.AtLeast(0),
 			"measure near stationarity at the first, the last and every N-th record, for some hundred passes over the rows each; 0: never").
 			Or("0").In("records"),
+		option.Count("examples", &r.Examples, option.AtLeast(0),
+			"show the rows of N wrong decisions of each class in report.html; 0: none, so that the run's directory holds no rows of the data").
+			Or(strconv.Itoa(session.DefaultExamples)),
 		option.Text("init", &r.Init, "FILE", "start from the weights in this safetensors file").Or(""),
 		option.Choice("log-format", &r.LogFormat, "write log lines as text or as JSON when stderr is no terminal", "text", "json"),
 		option.Switch("quiet", &r.Quiet, "print errors and the final table only"),

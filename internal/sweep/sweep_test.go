@@ -67,6 +67,7 @@ func TestSweep(t *testing.T) {
 	if diff := cmp.Diff([]float64{0.3, 0.08, 0.02}, told); diff != "" {
 		t.Error(diff)
 	}
+	checkReport(t, dir)
 	for k, p := range points {
 		c := p.Swept()
 		if p.Bound != told[k] || c.Bound != p.Bound || !c.Met || p.Interval(session.Test) == nil || p.Interval(session.Validation) == nil ||

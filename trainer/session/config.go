@@ -366,6 +366,7 @@ func (c *configuration) run(o Options) {
 		c.count("record-every", s.RecordEvery)
 	}
 	c.count("near-stationarity", s.NearEvery)
+	c.count("examples", max(0, o.Files.Examples))
 	c.path("init", o.Init)
 	if s.CheckEvery > 0 {
 		c.cannot("the interval of the checks")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"runtime/debug"
 	"time"
 
@@ -97,11 +96,11 @@ func (s *Session) space(d Description) int64 {
 	return spaceOfFiles + vectors*bytesOfWeight*int64(d.Parameters)
 }
 
-// Save writes the weights, the plots and the summary of a certified run. If no directory is open,
-// Save opens dir and writes the other files too. If a file cannot be written, Save still tries the
-// others. If the directory refuses the weights or the summary, Save writes both into the
-// user's cache and returns a *RescueError. Save then returns all errors, Summary has the summary,
-// and the lock of the directory is released.
+// Save writes the weights, the plots, report.html and the summary of a certified run. If no
+// directory is open, Save opens dir and writes the other files too. If a file cannot be written,
+// Save still tries the others. If the directory refuses the weights or the summary, Save writes
+// both into the user's cache and returns a *RescueError. Save then returns all errors, Summary has
+// the summary, and the lock of the directory is released.
 func (s *Session) Save(dir string) error {
 	if s.result == nil {
 		return errors.New("session: nothing has been certified")
@@ -115,8 +114,9 @@ func (s *Session) Save(dir string) error {
 	drawn := s.draw()
 	s.spent += time.Since(began)
 	s.summary = s.summarise()
+	s.report(&s.summary)
 	written := s.files.dir.WriteSummary(&s.summary)
-	if written != nil && os.RemoveAll(s.files.dir.Plots()) == nil { // the summary counts for more
+	if written != nil && s.files.dir.RemovePictures() == nil { // the summary counts for more
 		written = s.files.dir.WriteSummary(&s.summary)
 	}
 	failure = with(with(failure, drawn), written)

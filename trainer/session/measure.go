@@ -24,6 +24,9 @@ type Result struct {
 	// Outcome is the result in the user's terms: each constraint on decisions, the objective and
 	// the acceptance rate; nil if the task does not define decisions.
 	Outcome *Outcome
+	// Examples are wrong decisions on the rows of the last split: the test rows, if there are any;
+	// nil if the task does not define decisions.
+	Examples *rundir.Examples
 }
 
 // SplitMeasures are the measures of one split.
@@ -179,6 +182,10 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 			return nil, err
 		}
 		result.Splits = append(result.Splits, measures)
+	}
+	last := len(all) - 1
+	if result.Examples, err = a.examples(a.data.splits[last], all[last], a.options.Files.Examples); err != nil {
+		return nil, err
 	}
 	if decided == nil {
 		if result.Outcome = a.surrogateOutcome(result); result.Outcome != nil {

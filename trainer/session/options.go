@@ -101,6 +101,9 @@ type Files struct {
 	Version string
 	// Notes precede the session's notes.
 	Notes []string
+	// Examples is the number of wrong decisions of each class that details.json and report.html show
+	// with their rows; 0 means DefaultExamples, and a negative number means none.
+	Examples int
 	// Clock returns the time for the directory's default name; nil means time.Now.
 	Clock func() time.Time
 }
@@ -165,6 +168,9 @@ func (o Options) withProgram() Options {
 	}
 	if o.Files.Version == "" {
 		o.Files.Version = buildVersion()
+	}
+	if o.Files.Examples == 0 {
+		o.Files.Examples = DefaultExamples
 	}
 	if o.Files.Clock == nil {
 		o.Files.Clock = time.Now

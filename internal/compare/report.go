@@ -1,0 +1,380 @@
+package compare
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"ppal/internal/report"
+	"ppal/trainer"
+	"ppal/trainer/option"
+)
+
+// Report writes the report.html of a comparison from the files of its directory.
+func Report(dir string) error {
+	o, err := readOutcome(dir)
+	if err != nil {
+		return err
+	}
+	return report.WriteComparison(o.report(dir))
+}
+
+// readOutcome reads the finished runs of a comparison. Their settings are not resolved; Config has
+// only the tolerance.
+func readOutcome(dir string) (*Outcome, error) {
+	f := &folder{dir: dir}
+	text, err := os.ReadFile(f.study())
+	if err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	var d description
+	if err := yaml.Unmarshal(text, &d); err != nil {
+		return nil, fmt.Errorf("compare: %s: %w: %v", f.study(), ErrStudy, err)
+	}
+	s := &Study{Title: d.Title, Seeds: d.Seeds, Threads: d.Threads, Version: d.Version, Data: d.Data}
+	if s.Budget, err = ParseBudget(d.Budget, 0); err != nil {
+		return nil, fmt.Errorf("compare: %s: %w", f.study(), err)
+	}
+	o := &Outcome{Study: s}
+	if o.Search, err = readSearch(filepath.Join(dir, "search.jsonl")); err != nil {
+		return nil, err
+	}
+	for _, c := range d.Contenders {
+		own := Contender{Name: c.Name, Values: c.Settings, Grid: c.Grid}
+		s.Contenders = append(s.Contenders, own)
+		for _, seed := range s.Seeds {
+			records, failure, ok := f.finished(s.job(own, seed, -1).part)
+			if !ok {
+				continue
+			}
+			r := Run{Contender: c.Name, Seed: seed, Records: records, Failure: failure}
+			if r.Config.FeasibilityTolerance, err = strconv.ParseFloat(c.Settings["feasibility-tolerance"], 64); err != nil {
+				r.Config.FeasibilityTolerance = trainer.DefaultFeasibilityTolerance
+			}
+			o.Runs = append(o.Runs, r)
+		}
+	}
+	return o, nil
+}
+
+// readSearch reads the points of a search; none if the file does not exist.
+func readSearch(path string) (list []Trying, err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	defer f.Close()
+	in := bufio.NewScanner(f)
+	in.Buffer(nil, 1<<20)
+	for in.Scan() {
+		var t Trying
+		if err := json.Unmarshal(in.Bytes(), &t); err != nil {
+			return nil, fmt.Errorf("compare: %s: %w", path, err)
+		}
+		list = append(list, t)
+	}
+	return list, in.Err()
+}
+
+// report returns the content of the page.
+func (o *Outcome) report(dir string) *report.Comparison {
+	s := o.Study
+	c := &report.Comparison{Dir: dir, Title: s.Title, Version: s.Version, Data: s.Data}
+	all := len(s.Contenders) * len(s.Seeds)
+	c.Facts = []report.Fact{{Name: "methods", Value: strconv.Itoa(len(s.Contenders))}, {Name: "seeds", Value: strconv.Itoa(len(s.Seeds)), Note: seedList(s.Seeds)},
+		{Name: "budget of a run", Value: report.Number(s.Budget.Amount), Note: string(s.Budget.Kind)},
+		{Name: "runs", Value: fmt.Sprintf("%d of %d", len(o.Runs), all), Note: map[bool]string{true: "finished", false: "finished so far"}[len(o.Runs) == all]},
+		{Name: "threads of a run", Value: strconv.Itoa(s.threads())}}
+	if len(o.Runs) == 0 {
+		c.Headline = "No run has finished"
+		return c
+	}
+	s.Measures = o.measured()
+	columns := o.columns()
+	for _, k := range columns {
+		if k.title != "feasible at the end" {
+			c.Columns = append(c.Columns, k.title)
+		}
+	}
+	for _, contender := range s.Contenders {
+		c.Methods = append(c.Methods, o.method(contender, columns))
+	}
+	c.Headline, c.Lead, c.Good = o.headline()
+	c.Charts = o.charts()
+	c.Search = o.searchTable()
+	c.Notes = []string{fmt.Sprintf("The numbers are the mean ± the standard deviation over the seeds, at the last record. "+
+		"A run meets the bounds if no smooth constraint exceeds its bound by more than %g.", o.tolerance())}
+	c.Commands = s.commands(dir)
+	return c
+}
+
+// mostMeasures is the largest number of measures on the page.
+const mostMeasures = 6
+
+// measured returns the names of the measures of the test rows in the last records.
+func (o *Outcome) measured() []string {
+	names := map[string]bool{}
+	for _, r := range o.Runs {
+		for name := range r.Last().Measures {
+			if rest, ok := strings.CutPrefix(name, "test_"); ok && rest != "max_violation" && rest != "objective" {
+				names[name] = true
+			}
+		}
+	}
+	list := slices.Sorted(maps.Keys(names))
+	slices.SortStableFunc(list, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	return list[:min(len(list), mostMeasures)]
+}
+
+// rank orders the measures: the error, then gaps, then the others.
+func rank(measure string) int {
+	switch {
+	case measure == "test_error":
+		return 0
+	case strings.Contains(measure, "gap"):
+		return 1
+	}
+	return 2
+}
+
+// allFeasible reports whether all seeds of a contender have finished, and meet the bounds.
+func (o *Outcome) allFeasible(contender string) bool {
+	runs := o.Of(contender)
+	return len(runs) == len(o.Study.Seeds) && !slices.ContainsFunc(runs, func(r Run) bool { return !r.feasible() })
+}
+
+// feasible reports whether the run ended with all bounds met.
+func (r *Run) feasible() bool {
+	return r.Failure == "" && r.Last().MaxViolation <= r.Config.FeasibilityTolerance
+}
+
+// headline returns the result in words.
+func (o *Outcome) headline() (headline, lead string, good bool) {
+	best, least, feasible := "", math.Inf(1), 0
+	for _, c := range o.Study.Contenders {
+		if !o.allFeasible(c.Name) {
+			continue
+		}
+		feasible++
+		f := o.Final(c.Name, func(r *trainer.Record) (float64, bool) { return r.Objective, true })
+		if f.Mean < least {
+			best, least = c.Name, f.Mean
+		}
+	}
+	if feasible == 0 {
+		return "No method meets the bounds with every seed", "The table gives the largest violation at the last record.", false
+	}
+	lead = fmt.Sprintf("%d of %d methods meet the bounds at the end with every seed. Of these methods, %s has the smallest mean objective.", feasible, len(o.Study.Contenders), best)
+	if feasible == 1 {
+		lead = fmt.Sprintf("Of %d methods, only %s meets the bounds at the end with every seed.", len(o.Study.Contenders), best)
+	}
+	return fmt.Sprintf("%s: objective %s, and the bounds are met", best, report.Number(least)), lead, true
+}
+
+// method returns a contender for the page.
+func (o *Outcome) method(c Contender, columns []column) report.ComparedMethod {
+	runs := o.Of(c.Name)
+	met := 0
+	m := report.ComparedMethod{Name: c.Name, Good: o.allFeasible(c.Name),
+		Seeds: report.Table{Head: []string{"seed", "objective", "violation", "met", "iterations", "seconds"}, Text: []bool{false, false, false, true}}}
+	for _, r := range runs {
+		last := r.Last()
+		text := "no"
+		switch {
+		case r.Failure != "":
+			text = "failed"
+			m.Failures = append(m.Failures, fmt.Sprintf("Seed %d failed: %s", r.Seed, r.Failure))
+		case r.feasible():
+			text = "yes"
+			met++
+		}
+		m.Seeds.Rows = append(m.Seeds.Rows, []string{fmt.Sprint(r.Seed), report.Number(last.Objective), report.Number(last.MaxViolation), text,
+			strconv.Itoa(last.Iteration), report.Number(last.Seconds)})
+	}
+	m.Met = fmt.Sprintf("met by %d of %d runs", met, len(runs))
+	for _, k := range columns {
+		if k.title != "feasible at the end" {
+			mean, deviation, _ := strings.Cut(k.cell(c.Name), " ± ")
+			m.Cells = append(m.Cells, report.Mean{Mean: mean, Deviation: deviation})
+		}
+	}
+	values := merged(c.Values, nil)
+	chosen := map[string]bool{}
+	for _, t := range o.Search {
+		if t.Chosen && t.Contender == c.Name {
+			values = merged(values, t.Settings)
+			for key := range t.Settings {
+				chosen[key] = true
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		note := ""
+		if chosen[key] {
+			note = "chosen by the search"
+		}
+		m.Settings = append(m.Settings, report.Fact{Name: key, Value: values[key], Note: note})
+	}
+	return m
+}
+
+// charts returns the curves of all methods.
+func (o *Outcome) charts() (list []*report.Chart) {
+	type quantity struct {
+		title, note string
+		log         bool
+		of          func(r *trainer.Record) (float64, bool)
+	}
+	known := func(of func(r *trainer.Record) float64) func(r *trainer.Record) (float64, bool) {
+		return func(r *trainer.Record) (float64, bool) { return of(r), true }
+	}
+	all := []quantity{
+		{"Objective", "The smooth objective on the training rows.", false, known(func(r *trainer.Record) float64 { return r.Objective })},
+		{"Largest violation", "How far the worst constraint exceeds its bound; 0 is met.", true, known(func(r *trainer.Record) float64 { return r.MaxViolation })},
+		{"Stationarity", "The gradient that the multipliers do not balance.", true, known(func(r *trainer.Record) float64 { return r.Stationarity })},
+		{"Complementarity", "Multipliers times slack.", true, known(func(r *trainer.Record) float64 { return r.Complementarity })},
+	}
+	for _, name := range o.Study.Measures {
+		all = append(all, quantity{strings.ReplaceAll(name, "_", " "), "", false, func(r *trainer.Record) (float64, bool) { return r.Measured(name) }})
+	}
+	axes := []struct {
+		name string
+		of   func(r *trainer.Record) float64
+	}{
+		{"iteration", func(r *trainer.Record) float64 { return float64(r.Iteration) }},
+		{"seconds", func(r *trainer.Record) float64 { return r.Seconds }},
+		{"gradient evaluations", func(r *trainer.Record) float64 { return float64(r.GradientEvaluations) }},
+	}
+	for _, q := range all {
+		c := &report.Chart{Title: q.title, Note: q.note, Log: q.log}
+		for i, a := range axes {
+			v := report.View{Axis: a.name}
+			for k, contender := range o.Study.Contenders {
+				var runs []report.Run
+				for _, r := range o.shown(contender.Name) {
+					var own report.Run
+					for j := range r.Records {
+						if y, ok := q.of(&r.Records[j]); ok {
+							own.X, own.Y = append(own.X, a.of(&r.Records[j])), append(own.Y, y)
+						}
+					}
+					if own.X != nil {
+						runs = append(runs, own)
+					}
+				}
+				if runs == nil {
+					continue
+				}
+				if i == 0 {
+					c.Lines = append(c.Lines, report.MethodLine(contender.Name, k))
+				}
+				v.Curves = append(v.Curves, report.Spread(runs))
+			}
+			c.Views = append(c.Views, v)
+		}
+		if q.title == "Largest violation" {
+			c.Levels = []report.Level{{Name: "counts as met", Value: o.tolerance()}}
+		}
+		if len(c.Lines) > 0 {
+			c.Log = c.Log || c.Decades() >= 1
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// searchTable returns the points of the search; nil without a search.
+func (o *Outcome) searchTable() *report.Table {
+	if len(o.Search) == 0 {
+		return nil
+	}
+	t := &report.Table{Head: []string{"method", "settings", "seed", "objective", "largest violation", "chosen"}, Text: []bool{true, true, false, false, false, true}}
+	for _, p := range o.Search {
+		var texts []string
+		for _, key := range slices.Sorted(maps.Keys(p.Settings)) {
+			texts = append(texts, key+" "+p.Settings[key])
+		}
+		row := []string{p.Contender, strings.Join(texts, ", "), fmt.Sprint(p.Seed), report.Number(p.Objective), report.Number(p.MaxViolation), ""}
+		if p.Failure != "" {
+			row[3], row[4] = "failed", ""
+		}
+		if p.Chosen {
+			row[5] = "yes"
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// commands returns the commands that repeat the comparison and write its page.
+func (s *Study) commands(dir string) []report.Command {
+	var list []report.Command
+	if line := s.command(); line != "" {
+		purpose := "Repeat the comparison in a new directory"
+		if slices.ContainsFunc(s.Contenders, func(c Contender) bool { return c.Grid != nil }) {
+			purpose += "; GRID is a file with the grids of study.yaml"
+		}
+		list = append(list, report.Command{Purpose: purpose, Line: line})
+	}
+	return append(list, report.Command{Purpose: "Write this page again from the directory", Line: "ppal report " + report.Quote(dir)})
+}
+
+// command returns the command line of the comparison, or "" if no command line gives the
+// contenders: a reproduction has contenders of the same method.
+func (s *Study) command() string {
+	var names []string
+	shared := maps.Clone(s.Contenders[0].Values)
+	for _, c := range s.Contenders {
+		if c.Values["method"] != c.Name {
+			return ""
+		}
+		names = append(names, c.Name)
+		for key, value := range shared {
+			if c.Values[key] != value {
+				delete(shared, key)
+			}
+		}
+	}
+	words := []string{"ppal", "compare", "--methods", strings.Join(names, ","), "--seeds", strconv.Itoa(len(s.Seeds)), "--budget", s.Budget.String()}
+	flags := func(values map[string]string) (list []string) {
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			texts := []string{values[key]}
+			if key == "subject-to" {
+				texts = option.SplitStatements(values[key])
+			}
+			for _, text := range texts {
+				list = append(list, report.Quote("--"+key+"="+text))
+			}
+		}
+		return list
+	}
+	delete(shared, "method")
+	words = append(words, flags(shared)...)
+	grid := false
+	for _, c := range s.Contenders {
+		for _, key := range slices.Sorted(maps.Keys(c.Values)) {
+			if _, all := shared[key]; !all && key != "method" {
+				words = append(words, "--set", report.Quote(c.Name+"."+key+"="+c.Values[key]))
+			}
+		}
+		grid = grid || c.Grid != nil
+	}
+	if grid {
+		words = append(words, "--tune", "GRID")
+	}
+	return strings.Join(append(words, "--out", "NEW"), " ")
+}

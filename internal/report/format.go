@@ -1,0 +1,114 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// short formats a number with four significant digits.
+func short(v float64) string {
+	if a := math.Abs(v); a != 0 && (a < 1e-3 || a >= 1e6) {
+		return strconv.FormatFloat(v, 'e', 2, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
+}
+
+// percent formats a share with two decimals.
+func percent(v float64) string { return strconv.FormatFloat(100*v, 'f', 2, 64) + "%" }
+
+// rate formats a rate, a gap or a loss with four decimals, as the table of `ppal train` does.
+func rate(v *float64) string {
+	switch {
+	case v == nil:
+		return ""
+	case math.Abs(*v) >= 10, *v != 0 && math.Abs(*v) < 5e-5:
+		return short(*v)
+	}
+	return strconv.FormatFloat(*v, 'f', 4, 64)
+}
+
+// interval formats an interval; "" for nil.
+func interval(i *[2]float64) string {
+	if i == nil {
+		return ""
+	}
+	return fmt.Sprintf("%.3f–%.3f", i[0], i[1])
+}
+
+// count formats a number of rows with separators of thousands.
+func count(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// seconds formats a duration.
+func seconds(s float64) string {
+	switch {
+	case s < 1:
+		return fmt.Sprintf("%.2f s", s)
+	case s < 120:
+		return fmt.Sprintf("%.1f s", s)
+	case s < 7200:
+		return fmt.Sprintf("%.0f min %.0f s", math.Floor(s/60), math.Mod(s, 60))
+	}
+	return fmt.Sprintf("%.0f h %.0f min", math.Floor(s/3600), math.Mod(s, 3600)/60)
+}
+
+// word is a part of a sentence; a flag or a quoted command is code.
+type word struct {
+	Text string
+	Code bool
+}
+
+// Flag reports whether the word is a flag, which stays in one line.
+func (w word) Flag() bool { return strings.HasPrefix(w.Text, "--") && !strings.Contains(w.Text, " ") }
+
+// begins matches a text that begins with a word, not with a name, a flag or a formula.
+var begins = regexp.MustCompile(`^[a-z]+ [^=]`)
+
+var codes = regexp.MustCompile("`[^`]+`|(?:^|\\B)--[a-z][a-z0-9.-]*[a-z0-9]")
+
+// words splits a sentence into plain text and code.
+func words(sentence string) (list []word) {
+	at := 0
+	for _, m := range codes.FindAllStringIndex(sentence, -1) {
+		if m[0] > at {
+			list = append(list, word{sentence[at:m[0]], false})
+		}
+		list = append(list, word{strings.Trim(sentence[m[0]:m[1]], "`"), true})
+		at = m[1]
+	}
+	if at < len(sentence) {
+		list = append(list, word{sentence[at:], false})
+	}
+	return list
+}
+
+// sentence returns the text with a capital first letter, if it begins with a word, and a period at
+// the end.
+func sentence(text string) string {
+	if text == "" {
+		return text
+	}
+	if begins.MatchString(text) {
+		text = strings.ToUpper(text[:1]) + text[1:]
+	}
+	if !strings.ContainsRune(".!?:", rune(text[len(text)-1])) {
+		text += "."
+	}
+	return text
+}
+
+// plural returns "1 row" or "3 rows".
+func plural(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return count(n) + " " + one + "s"
+}

@@ -1,0 +1,75 @@
+package report_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// trainedPage is a page that the program wrote.
+type trainedPage struct {
+	name, path string
+	sections   []string
+}
+
+// hostile is a text that a page must show as a text.
+const hostile = `<script>document.title="hostile"</script>"'&` + "\x1b[31m"
+
+// trainedPages runs the program, which make check-report has built, and returns the pages.
+func trainedPages(t *testing.T) []trainedPage {
+	t.Helper()
+	program, err := filepath.Abs("../../bin/ppal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	run := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command(program, args...)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		var exit *exec.ExitError
+		if errors.As(err, &exit) && exit.ExitCode() == 3 { // a bound is not met
+			return
+		}
+		if err != nil {
+			t.Fatalf("%q: %v\n%s", args, err, out)
+		}
+	}
+	var table strings.Builder
+	fmt.Fprintf(&table, "age,job,income,member\n")
+	for i := range 600 {
+		job := []string{"clerk", `"` + strings.ReplaceAll(hostile, `"`, `""`) + `"`, "pilot"}[i%7%3]
+		fmt.Fprintf(&table, "%d,%s,%d,%s\n", 20+i%50, job, i*i%977, []string{"no", "yes"}[(i%50/20+i%3)%2])
+	}
+	if err := os.WriteFile(filepath.Join(dir, "people.csv"), []byte(table.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run("train", "--dataset", "synthetic-adult", "--minimize", "error", "--subject-to", "gap(positive_rate, sex) <= 0.05", "--subject-to", "error <= 0.3", "--out", "table")
+	run("train", "--iterations", "60", "--rows-per-class", "60", "--out", "pictures")
+	run("train", "--dataset", "csv", "--file", "people.csv", "--label", "member", "--subject-to", "gap(positive_rate, job) <= 0.0001", "--iterations", "30",
+		"--group", "job", "--out", "hostile")
+	run("train", "--problem", "if", "--dataset", "synthetic-communities", "--iterations", "20", "--out", "many")
+	run("train", "--dataset", "synthetic-adult", "--subject-to", "gap(positive_rate, sex) <= 0.05", "--iterations", "40", "--out", "open")
+	for _, name := range []string{"summary.json", "report.html"} {
+		if err := os.Remove(filepath.Join(dir, "open", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("report", "open")
+	run("compare", "--methods", "ppala,gdpa,penalty", "--seeds", "3", "--iterations", "60", "--problem", "dp", "--dataset", "synthetic-compas", "--out", "compare")
+	run("sweep", "--dataset", "synthetic-compas", "--over", "gap(positive_rate, race)", "--values", "0.2:0.02:5", "--iterations", "60", "--out", "sweep")
+	page := func(name string, sections ...string) trainedPage {
+		return trainedPage{name, filepath.Join(dir, name, "report.html"), sections}
+	}
+	all := []string{"outcome", "certificate", "training", "rates", "decisions", "examples", "settings", "data", "reproduce"}
+	return []trainedPage{
+		page("table", all...), page("pictures", all...), page("hostile", append(all, "warnings")...), page("many", "outcome", "training", "settings", "reproduce"),
+		page("open", "training", "settings", "data", "reproduce"),
+		page("compare", "outcome", "training", "methods", "reproduce"), page("sweep", "tradeoff", "points", "reproduce"),
+	}
+}

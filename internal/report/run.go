@@ -1,0 +1,339 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ppal/internal/rundir"
+	"ppal/trainer"
+)
+
+// run is the content of a run's directory.
+type run struct {
+	dir        rundir.Dir
+	summary    *rundir.Summary // nil: the run has not ended
+	provenance rundir.Provenance
+	settings   []settingGroup
+	own        []string // the parts of the run that no setting expresses
+	details    rundir.Details
+	model      *rundir.Model // nil: none
+	records    []trainer.Record
+}
+
+// WriteRun writes the report.html of a run from the files of its directory. sum is the summary of
+// the run; nil reads summary.json. A run without a summary has not ended; its page shows the
+// records so far. WriteRun returns an error that wraps rundir.ErrIncomplete if the directory has no
+// records of a run.
+func WriteRun(dir rundir.Dir, sum *rundir.Summary) error {
+	r, err := readRun(dir, sum)
+	if err != nil {
+		return err
+	}
+	return r.page().write(dir.Report())
+}
+
+func readRun(dir rundir.Dir, sum *rundir.Summary) (*run, error) {
+	r := &run{dir: dir, summary: sum}
+	var err error
+	if r.records, err = rundir.ReadMetrics(dir.Metrics()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	if sum == nil {
+		own, err := rundir.ReadSummary(dir.Summary())
+		switch {
+		case err == nil:
+			r.summary = &own
+		case !errors.Is(err, os.ErrNotExist):
+			return nil, err
+		case len(r.records) == 0:
+			return nil, fmt.Errorf("report: %s: %w: it has no records and no summary", dir, rundir.ErrIncomplete)
+		}
+	}
+	if r.provenance, _, err = dir.ReadProvenance(); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	if r.settings, r.own, err = readSettings(dir.Config()); err != nil {
+		return nil, err
+	}
+	if r.details, err = dir.ReadDetails(); err != nil {
+		return nil, err
+	}
+	if m, err := dir.ReadModel(); err == nil {
+		r.model = &m
+	} else if !errors.Is(err, rundir.ErrIncomplete) {
+		return nil, err
+	}
+	return r, nil
+}
+
+// setting returns the value of a setting, or "".
+func (r *run) setting(name string) string {
+	for _, g := range r.settings {
+		for _, s := range g.Settings {
+			if s.Name == name {
+				return s.Value
+			}
+		}
+	}
+	return ""
+}
+
+// title returns "ppala on adult".
+func (r *run) title() string {
+	method, dataset := r.setting("method"), r.setting("dataset")
+	switch {
+	case dataset == "csv" || dataset == "libsvm":
+		dataset = filepath.Base(r.setting("file"))
+	case dataset == "" && r.model != nil:
+		dataset = r.model.Dataset
+	}
+	if dataset == "" {
+		dataset = "data at hand"
+	}
+	if method == "" {
+		method = "an own method"
+	}
+	return method + " on " + dataset
+}
+
+// runView is the data of the template of a run.
+type runView struct {
+	Status       status
+	Facts        []fact
+	Verdict      []word
+	Bounds       []boundView // the bounds with a picture
+	MoreBounds   []boundView // the other bounds of a run with many, as a table
+	BoundsNote   string
+	Objective    []cell
+	ObjectiveOf  string
+	Accepted     []cell
+	NewRows      []word
+	Threshold    []word
+	Warnings     [][]word
+	Notes        [][]word
+	Certificate  certificateView
+	Charts       []*Chart
+	Rates        *ratesView
+	Confusion    []confusionView
+	ROC          *Chart
+	Examples     *examplesView
+	Data         dataView
+	Settings     []settingGroup
+	Reproduce    []command
+	Own          []string
+	Files        []rundir.DataFile
+	Missing      []string // what an older directory does not hold
+	Constrained  bool
+	OnSurrogates bool
+}
+
+// page returns the page of the run.
+func (r *run) page() *page {
+	v := &runView{Status: r.status(), Settings: r.settings, Own: r.own, Files: r.provenance.Data}
+	v.Facts = r.facts()
+	if s := r.summary; s != nil {
+		if s.Verdict != "" {
+			v.Verdict = words(s.Verdict)
+		}
+		for _, w := range s.Warnings {
+			v.Warnings = append(v.Warnings, words(sentence(w)))
+		}
+		for _, n := range s.Notes {
+			v.Notes = append(v.Notes, words(sentence(n)))
+		}
+		v.Certificate = newCertificate(s)
+		r.outcome(v)
+	}
+	v.Charts = r.charts()
+	v.Rates, v.Confusion, v.ROC = r.rates()
+	v.Examples = newExamples(r.details.Examples)
+	v.Data = r.data()
+	v.Reproduce = r.reproduce()
+	if r.summary != nil && r.details.Schema == 0 {
+		v.Missing = append(v.Missing, "The directory has no details.json: an earlier version of ppal wrote the run. The page therefore has no ROC curves and no examples of wrong decisions.")
+	}
+	kicker := "Run"
+	if d := filepath.Base(r.provenance.Out); r.provenance.Out != "" && d != "." {
+		kicker += " · " + d
+	}
+	return newPage("run", r.title(), kicker, r.version(), string(r.dir), v)
+}
+
+func (r *run) version() string {
+	if r.summary != nil && r.summary.Version != "" {
+		return r.summary.Version
+	}
+	return r.provenance.Version
+}
+
+// status says in words how the run ended.
+type status struct {
+	Kind string // good, bad or open: the colour
+	Text string
+	Exit string // the exit status of ppal train and its meaning
+	Lead string
+}
+
+func (r *run) status() status {
+	s := r.summary
+	if s == nil {
+		last := &r.records[len(r.records)-1]
+		return status{"open", "Not finished", "", fmt.Sprintf("The directory has no summary.json: the run is still training, or it was stopped before its end. "+
+			"The last record is of iteration %s.", count(last.Iteration))}
+	}
+	lead := fmt.Sprintf("The run stopped after %s: %s.", plural(s.Iterations, "iteration"), s.Status)
+	switch s.Status {
+	case string(trainer.Failed):
+		return status{"bad", "The run failed", "1: the run failed", sentence(s.Error)}
+	case string(trainer.Interrupted):
+		return status{"open", "Interrupted", "130: interrupted", lead + " The page shows the result up to this iteration."}
+	}
+	o := s.Outcome
+	switch {
+	case o == nil || len(o.Constraints) == 0:
+		if s.MaxViolation <= tolerance(r.setting("feasibility-tolerance")) {
+			return status{"good", "Finished", "0: done", lead}
+		}
+		return status{"bad", "Finished, but a constraint is violated", "0: done", lead}
+	case o.Met():
+		on := "training decisions"
+		if o.BoundsOn == rundir.OnSurrogate {
+			on = "surrogates of the training rows"
+		}
+		text := fmt.Sprintf("All %d bounds are met on the %s", len(o.Constraints), on)
+		switch len(o.Constraints) {
+		case 1:
+			text = "The bound is met on the " + on
+		case 2:
+			text = "Both bounds are met on the " + on
+		}
+		return status{"good", text, "0: done", lead}
+	}
+	unmet := len(o.Unmet())
+	text := fmt.Sprintf("%d of %d bounds are not met", unmet, len(o.Constraints))
+	switch {
+	case len(o.Constraints) == 1:
+		text = "The bound is not met"
+	case unmet == len(o.Constraints):
+		text = fmt.Sprintf("None of the %d bounds is met", unmet)
+	case unmet == 1:
+		text = fmt.Sprintf("1 of %d bounds is not met", len(o.Constraints))
+	}
+	return status{"bad", text, "3: finished, but a constraint is not met (0 with --allow-violation)", lead}
+}
+
+// tolerance returns the feasibility tolerance of a setting's text.
+func tolerance(text string) float64 {
+	var t float64
+	if _, err := fmt.Sscanf(text, "%g", &t); err != nil {
+		return trainer.DefaultFeasibilityTolerance
+	}
+	return t
+}
+
+// fact is a number at the head of the page.
+type fact struct{ Name, Value, Note string }
+
+func (r *run) facts() (list []fact) {
+	s := r.summary
+	if s == nil {
+		last := &r.records[len(r.records)-1]
+		return []fact{{"objective", short(last.Objective), ""}, {"largest violation", short(last.MaxViolation), ""},
+			{"iteration", count(last.Iteration), ""}, {"training time", seconds(last.Seconds), ""}}
+	}
+	if o := s.Outcome; o != nil && o.Objective.Name != "" {
+		value, on := o.Objective.Test, "test rows"
+		if value == nil {
+			value, on = o.Objective.Validation, "validation rows"
+		}
+		if value == nil {
+			value, on = o.Objective.Train, "training rows"
+		}
+		if value != nil {
+			list = append(list, fact{o.Objective.Name + ", minimised", rate(value), on})
+		}
+	}
+	list = append(list, fact{"smooth objective", short(s.Objective), "training rows"})
+	if s.Status != string(trainer.Failed) {
+		list = append(list, fact{"KKT epsilon", short(s.Certificate.Epsilon), map[bool]string{true: "converged", false: "not converged"}[s.Converged]})
+	}
+	list = append(list, fact{"iterations", count(s.Iterations), s.Status})
+	if s.SecondsTotal > 0 {
+		list = append(list, fact{"time", seconds(s.SecondsTotal), seconds(s.Seconds) + " of training"})
+	} else {
+		list = append(list, fact{"training time", seconds(s.Seconds), ""})
+	}
+	return list
+}
+
+// certificateView is the certificate in a line.
+type certificateView struct {
+	Text string
+	Rows []fact
+}
+
+func newCertificate(s *rundir.Summary) certificateView {
+	if s.Status == string(trainer.Failed) {
+		return certificateView{Text: "The run failed: it has no certificate."}
+	}
+	c := s.Certificate
+	most := ""
+	if c.UpperBound {
+		most = "at most "
+	}
+	subject := "The weights"
+	if s.Outcome != nil && s.Outcome.BoundsOn == rundir.OnDecisions {
+		subject = "For the smooth problem, the weights before the threshold step"
+	}
+	near := "an approximate solution: a small epsilon says that no small step improves them"
+	if !s.Converged {
+		near = "not yet a solution: epsilon is too large for convergence, and further training may improve them"
+	}
+	return certificateView{
+		Text: fmt.Sprintf("%s are a KKT point up to epsilon = %s%s, computed in float64. They are %s.", subject, most, short(c.Epsilon), near),
+		Rows: []fact{{"stationarity", most + short(c.Stationarity), "the gradient that the multipliers do not balance"},
+			{"infeasibility", short(c.Infeasibility), "the norm of the violations"},
+			{"complementarity", short(c.Complementarity), "multipliers times slack"}},
+	}
+}
+
+// command is a command line with its purpose.
+type command struct{ Purpose, Line string }
+
+// Words returns the words of the line; each stays in one line of the page if it fits.
+func (c command) Words() []string { return strings.Split(c.Line, " ") }
+
+// reproduce returns the commands that repeat and use the run.
+func (r *run) reproduce() []command {
+	dir := quote(string(r.dir))
+	var list []command
+	if r.own == nil && r.settings != nil {
+		list = append(list, command{"Repeat the run in a new directory", "ppal train --config " + quote(r.dir.Config()) + " --out NEW"})
+	}
+	if r.summary == nil || r.summary.Status == string(trainer.Interrupted) {
+		return append(list, command{"Continue the run", "ppal train --resume " + dir})
+	}
+	if r.model == nil {
+		return list
+	}
+	list = append(list, command{"Check the run against its data", "ppal verify " + dir})
+	if r.model.Input.Format != rundir.FormatMatrix {
+		list = append(list, command{"Score new rows", "ppal predict " + dir + " --input FILE"},
+			command{"Count decisions on new rows with labels", "ppal evaluate " + dir + " --input FILE"})
+	}
+	return append(list, command{"Write this page again from the directory", "ppal report " + dir})
+}
+
+// quote quotes a text for a shell if that is necessary.
+func quote(text string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
+	}
+	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

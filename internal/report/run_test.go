@@ -1,0 +1,357 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"fmt"
+	"html"
+	"image"
+	"image/png"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/internal/rates"
+	"ppal/internal/rundir"
+	"ppal/trainer"
+)
+
+var update = flag.Bool("update", false, "write the outlines in testdata")
+
+// evil is a name that must stay a text: a script, quotes, an escape sequence and a character that
+// reverses the direction of text.
+const evil = `<script>alert("x")</script>'&` + "\x1b[31m\u202e"
+
+// fixture writes the directory of a run whose names are evil, and returns it with its summary.
+func fixture(t *testing.T) (rundir.Dir, *rundir.Summary) {
+	t.Helper()
+	dir := rundir.Dir(t.TempDir())
+	at := func(v float64) *float64 { return &v }
+	failOn := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	config, err := rundir.ConfigFile([]rundir.Setting{
+		{Name: "problem", Value: "rates", Group: "Data"}, {Name: "dataset", Value: "csv"}, {Name: "file", Value: rundir.Text("people " + evil)},
+		{Name: "subject-to", Value: []string{"a <= 1", evil}, Group: "Problem", Note: "a note"}, {Name: "method", Value: "ppala", Group: "Method"},
+	}, rundir.Provenance{Version: "v1", Out: "runs/x", Features: 3, Parameters: 4, Device: "cpu",
+		Data:    []rundir.DataFile{{Name: evil, Bytes: 12, SHA256: strings.Repeat("ab", 32), State: "ok"}},
+		Classes: []rundir.SplitSizes{{Name: "no " + evil, Train: 60, Test: 20}, {Name: "yes", Train: 40, Test: 10}},
+		Groups:  []rundir.SplitSizes{{Name: "job=" + evil, Train: 50, Test: 15}}})
+	failOn(err)
+	failOn(rundir.WriteFile(dir.Config(), config))
+	m, err := rundir.CreateMetrics(dir.Metrics())
+	failOn(err)
+	for k := range 5 {
+		r := trainer.Record{Iteration: 10 * k, Seconds: float64(k), GradientEvaluations: 11 * k, Objective: 1 / float64(k+1), Constraints: []float64{0.1 - 0.05*float64(k), -1},
+			MaxViolation: max(0, 0.1-0.05*float64(k)), Stationarity: 0.1, Multipliers: []float64{float64(k), 0}, Measures: map[string]float64{"test_error": 0.2}}
+		if k > 0 {
+			r.StepSize = at(0.5)
+		}
+		failOn(m.Record(&r))
+	}
+	failOn(m.Close())
+	failOn(dir.WriteModel(rundir.Model{Version: "v1", Task: "rates", Input: rundir.Input{Format: rundir.FormatText}, Constraints: []string{"a", "b"}}))
+	failOn(dir.WriteDetails(rundir.Details{Objective: "error", Constraints: []string{evil, "second"},
+		ROC: map[rundir.Split][][2]float64{rundir.Training: {{0, 0}, {0.2, 0.8}, {1, 1}}},
+		Examples: &rundir.Examples{Split: rundir.Test, Columns: []string{"age", evil}, Classes: []rundir.ClassExample{
+			{Class: "yes " + evil, Rows: 10, Wrong: 2, List: []rundir.Example{{Row: 7, Decided: evil, Score: -3.25, Values: []string{"41", evil}}}}}}}))
+	classes := []string{"no " + evil, "yes"}
+	members := []rates.Group{{Name: "job=" + evil, Rows: []int{0, 2}}}
+	train, err := rates.Count([]int{0, 1, 1, 0}, []int{0, 1, 0, 0}, classes, members, true)
+	failOn(err)
+	test, err := rates.Count([]int{0, 1, 1, 1}, []int{0, 1, 0, 0}, classes, members, false)
+	failOn(err)
+	sum := &rundir.Summary{Status: string(trainer.IterationLimit), Iterations: 40, Seconds: 4, SecondsTotal: 5, Objective: 0.2, Constraints: []float64{-0.1, -1}, Bounds: []float64{0.1, 1},
+		Certificate: rundir.Certificate{Epsilon: 0.01, Stationarity: 0.01}, Converged: true, Warnings: []string{"the step is large (use --eta 0.1 " + evil + ")"}, Version: "v1",
+		Rates: map[rundir.Split]*rates.Table{rundir.Training: train, rundir.Test: test},
+		Outcome: &rundir.Outcome{BoundsOn: rundir.OnDecisions, Objective: rundir.ObjectiveOutcome{Name: "error", SplitValues: rundir.SplitValues{Train: at(0.25), Test: at(0.5)}},
+			AcceptanceRate: &rundir.SplitValues{Train: at(0.25), Test: at(0.25)}, Threshold: 0.5,
+			Constraints: []rundir.ConstraintOutcome{
+				{Constraint: "gap(tpr, " + evil + ") <= 0.1", Bound: 0.1, SplitValues: rundir.SplitValues{Train: at(0.05), Test: at(0.2)}, Interval: &[2]float64{0.02, 0.4}, Met: true, Multiplier: 0.5},
+				{Constraint: "tpr >= 0.6", Bound: 0.6, AtLeast: true, SplitValues: rundir.SplitValues{Train: at(0.4)}},
+			}}}
+	failOn(sum.Write(dir.Summary()))
+	return dir, sum
+}
+
+// readPage returns the page without its style and script, after it has checked that the tags
+// match and that nothing leads out of the file.
+func readPage(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(data)
+	if !strings.Contains(html.UnescapeString(text), `content="default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-`) {
+		t.Error("the page has no content security policy")
+	}
+	if n := strings.Count(text, "<script"); n != 2 {
+		t.Errorf("%d scripts, want the data and the script", n)
+	}
+	if strings.ContainsAny(text, "\x1b\u202e\r") {
+		t.Error("the page has control characters")
+	}
+	body := regexp.MustCompile(`(?s)<style>.*?</style>|<script.*?</script>`).ReplaceAllString(text, "")
+	for _, m := range regexp.MustCompile(`(?i)(?:src|href|action|srcset)="([^"]*)"|url\(|@import|<link|<iframe|<object`).FindAllStringSubmatch(body, -1) {
+		if u := m[1]; !strings.HasPrefix(u, "#") && !strings.HasPrefix(u, "data:image/png;base64,") && !regexp.MustCompile(`^[\w.-]+/report\.html$`).MatchString(u) {
+			t.Errorf("the page refers to %q", m[0])
+		}
+	}
+	if style := regexp.MustCompile(`(?s)<style>(.*?)</style>`).FindString(text); strings.Contains(style, "url(") || strings.Contains(style, "@import") {
+		t.Error("the style refers to another file")
+	}
+	d := xml.NewDecoder(strings.NewReader(body))
+	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
+	var open []string
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			open = append(open, token.Name.Local)
+		case xml.EndElement:
+			if len(open) == 0 || open[len(open)-1] != token.Name.Local {
+				t.Fatalf("%s: </%s> closes %q", path, token.Name.Local, open)
+			}
+			open = open[:len(open)-1]
+		}
+	}
+	if len(open) != 0 {
+		t.Errorf("%s: open elements %q", path, open)
+	}
+	return body
+}
+
+// outline returns the headings and the texts that a reader of the page sees, a line each.
+func outline(body string) string {
+	body = regexp.MustCompile(`(?s)<head>.*?</head>|<svg.*?</svg>|<div class="(?:marks|ylabels|xlabels)".*?</div>`).ReplaceAllString(body, "")
+	var lines []string
+	for line := range strings.SplitSeq(regexp.MustCompile(`</?(?:section|article|h\d|p|li|tr|div|dl|dt|dd|figure|table|nav|header|main|footer)[^>]*>`).ReplaceAllStringFunc(body, func(tag string) string {
+		if strings.HasPrefix(tag, "<h") && len(tag) > 2 && tag[2] >= '1' && tag[2] <= '3' {
+			return "\n" + strings.Repeat("#", int(tag[2]-'0')) + " "
+		}
+		return "\n"
+	}), "\n") {
+		line = strings.Join(strings.Fields(regexp.MustCompile(`<[^>]*>`).ReplaceAllString(line, " ")), " ")
+		if line != "" && line != "✓" && line != "✕" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s: %s", name, diff)
+	}
+}
+
+// The page of a run with evil names shows every constraint, both values and words, and stays a
+// single page.
+func TestRun(t *testing.T) {
+	dir, sum := fixture(t)
+	if err := WriteRun(dir, sum); err != nil {
+		t.Fatal(err)
+	}
+	body := strings.ReplaceAll(readPage(t, dir.Report()), string(dir), "DIR")
+	golden(t, "run.txt", outline(body))
+	fromSummary, err := os.ReadFile(dir.Report())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteRun(dir, nil); err != nil { // as a week later
+		t.Fatal(err)
+	}
+	if again, err := os.ReadFile(dir.Report()); err != nil || !bytes.Equal(again, fromSummary) {
+		t.Errorf("the page from the directory alone differs (%v)", err)
+	}
+}
+
+// Examples of pictures are pictures, unless their bytes are not a PNG file.
+func TestPictures(t *testing.T) {
+	dir, sum := fixture(t)
+	var picture bytes.Buffer
+	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 2, 2))); err != nil {
+		t.Fatal(err)
+	}
+	list := []rundir.Example{{Row: 8, Decided: evil, Picture: picture.Bytes()}, {Row: 9, Decided: "no", Picture: []byte(`"><script>`)}}
+	if err := dir.WriteDetails(rundir.Details{Examples: &rundir.Examples{Classes: []rundir.ClassExample{{Class: "yes", Rows: 2, Wrong: 2, List: list}}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteRun(dir, sum); err != nil {
+		t.Fatal(err)
+	}
+	if body := readPage(t, dir.Report()); strings.Count(body, `<img src="data:image/png;base64,`) != 1 {
+		t.Error("want one picture: the other is not a PNG file")
+	}
+}
+
+// The data of the charts are JSON with all records and without numbers that are not finite.
+func TestChartData(t *testing.T) {
+	dir, sum := fixture(t)
+	if err := WriteRun(dir, sum); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(dir.Report())
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := regexp.MustCompile(`(?s)<script type="application/json" id="charts">(.*?)</script>`).FindSubmatch(text)
+	var charts []chartData
+	if err := json.Unmarshal(part[1], &charts); err != nil {
+		t.Fatal(err)
+	}
+	if len(charts) != 7 || len(charts[0].Views) != 3 || len(charts[0].Views[0].Curves[0].Y) != 5 {
+		t.Errorf("%d charts: %+v", len(charts), charts[0])
+	}
+	if name := charts[1].Lines[0].Name; name != evil[:len(evil)-len("\x1b[31m\u202e")]+"\x1b[31m\ufffd" && !strings.HasPrefix(name, "<script>") {
+		t.Errorf("the name of the first constraint is %q", name)
+	}
+}
+
+// A directory without details.json, config.yaml or summary.json has a page of what it holds.
+func TestIncompleteDirectories(t *testing.T) {
+	for _, c := range []struct {
+		remove []string
+		text   string
+	}{
+		{[]string{"details.json"}, "The directory has no details.json"},
+		{[]string{"config.yaml"}, "The directory has no config.yaml"},
+		{[]string{"summary.json", "details.json", "model.json"}, "Not finished"},
+		{[]string{"metrics.jsonl"}, "gap(tpr"},
+	} {
+		dir, _ := fixture(t)
+		for _, name := range c.remove {
+			if err := os.Remove(filepath.Join(string(dir), name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := WriteRun(dir, nil); err != nil {
+			t.Errorf("without %q: %v", c.remove, err)
+			continue
+		}
+		if body := readPage(t, dir.Report()); !strings.Contains(body, c.text) {
+			t.Errorf("without %q: no %q", c.remove, c.text)
+		}
+	}
+	if err := WriteRun(rundir.Dir(t.TempDir()), nil); !errors.Is(err, rundir.ErrIncomplete) {
+		t.Errorf("an empty directory: %v", err)
+	}
+}
+
+// The head of the page says how the run ended.
+func TestStatus(t *testing.T) {
+	met := func(n, unmet int) *rundir.Outcome {
+		o := &rundir.Outcome{BoundsOn: rundir.OnDecisions}
+		for k := range n {
+			o.Constraints = append(o.Constraints, rundir.ConstraintOutcome{Constraint: fmt.Sprint(k), Met: k >= unmet})
+		}
+		return o
+	}
+	for _, c := range []struct {
+		summary rundir.Summary
+		want    status
+	}{
+		{rundir.Summary{Status: "failed", Error: "the objective is NaN"}, status{Kind: "bad", Text: "The run failed", Exit: "1"}},
+		{rundir.Summary{Status: "interrupted"}, status{Kind: "open", Text: "Interrupted", Exit: "130"}},
+		{rundir.Summary{Outcome: met(1, 0)}, status{Kind: "good", Text: "The bound is met on the training decisions", Exit: "0"}},
+		{rundir.Summary{Outcome: met(2, 0)}, status{Kind: "good", Text: "Both bounds are met on the training decisions", Exit: "0"}},
+		{rundir.Summary{Outcome: met(3, 0)}, status{Kind: "good", Text: "All 3 bounds are met on the training decisions", Exit: "0"}},
+		{rundir.Summary{Outcome: met(1, 1)}, status{Kind: "bad", Text: "The bound is not met", Exit: "3"}},
+		{rundir.Summary{Outcome: met(3, 1)}, status{Kind: "bad", Text: "1 of 3 bounds is not met", Exit: "3"}},
+		{rundir.Summary{Outcome: met(3, 2)}, status{Kind: "bad", Text: "2 of 3 bounds are not met", Exit: "3"}},
+		{rundir.Summary{Outcome: met(3, 3)}, status{Kind: "bad", Text: "None of the 3 bounds is met", Exit: "3"}},
+		{rundir.Summary{MaxViolation: 1}, status{Kind: "bad", Text: "Finished, but a constraint is violated", Exit: "0"}},
+		{rundir.Summary{}, status{Kind: "good", Text: "Finished", Exit: "0"}},
+	} {
+		r := run{summary: &c.summary}
+		got := r.status()
+		got.Exit, _, _ = strings.Cut(got.Exit, ":")
+		got.Lead = ""
+		if got != c.want {
+			t.Errorf("%+v, want %+v", got, c.want)
+		}
+	}
+}
+
+// A run with many records and constraints has a page of a bounded size that lists every constraint.
+func TestManyRecords(t *testing.T) {
+	dir, sum := fixture(t)
+	r := &run{dir: dir, summary: sum}
+	sum.Outcome.Constraints = nil
+	v := 0.5
+	for j := range 500 {
+		sum.Outcome.Constraints = append(sum.Outcome.Constraints, rundir.ConstraintOutcome{Constraint: fmt.Sprintf("error[group %d] <= 0.%03d", j, j), Bound: float64(j) / 1000,
+			SplitValues: rundir.SplitValues{Train: &v}})
+	}
+	for k := range 30_000 {
+		record := trainer.Record{Iteration: k, Objective: 1, Constraints: make([]float64, 100), Multipliers: make([]float64, 100), Auxiliary: make([]float64, 100)}
+		r.records = append(r.records, record)
+	}
+	page := r.page()
+	data, err := page.render()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const most = 3 << 20
+	if len(data) > most {
+		t.Errorf("%d bytes, want at most %d", len(data), most)
+	}
+	for j := range 500 {
+		if !bytes.Contains(data, fmt.Appendf(nil, "error[group %d] &lt;= 0.%03d", j, j)) {
+			t.Fatalf("constraint %d is not on the page", j)
+		}
+	}
+	view := page.View.(*runView)
+	x := view.Charts[0].Views[0].Curves[0].X
+	if len(view.Bounds) != mostGauges || view.Bounds[0].Text != "error[group 0] <= 0.000" || len(x) > mostPoints || x[len(x)-1] != 29_999 {
+		t.Errorf("%d bounds, %d points to %v", len(view.Bounds), len(x), x[len(x)-1])
+	}
+}
+
+func TestWords(t *testing.T) {
+	got := words("use --iterations 10 or `ppal data fetch x` (--eta-scale), not a--b")
+	want := []word{{"use ", false}, {"--iterations", true}, {" 10 or ", false}, {"ppal data fetch x", true}, {" (", false}, {"--eta-scale", true}, {"), not a--b", false}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
+	}
+	for text, want := range map[string]string{"the start": "The start.", "gap(tpr, sex) is": "gap(tpr, sex) is.", "tau = 1": "tau = 1.", "Use it!": "Use it!", "": ""} {
+		if got := sentence(text); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	for text, want := range map[string]string{"a/b-c.csv": "a/b-c.csv", "a b": "'a b'", "it's": `'it'\''s'`, "": "''", "$x": "'$x'"} {
+		if got := quote(text); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package sweep
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"ppal/internal/report"
+	"ppal/internal/rundir"
+)
+
+// settingsFile is the content of sweep.yaml.
+type settingsFile struct {
+	over   string
+	values int
+	// settings are the values of the settings in the second document.
+	method, dataset, file string
+	version               string
+	data                  []rundir.DataFile
+}
+
+// readSettings reads sweep.yaml. It skips what is not a list of settings.
+func readSettings(text []byte) (f settingsFile, err error) {
+	in := yaml.NewDecoder(bytes.NewReader(text))
+	for {
+		var part struct {
+			Over    string            `yaml:"over"`
+			Values  []string          `yaml:"values"` // the bounds, separated by spaces
+			Method  string            `yaml:"method"`
+			Dataset string            `yaml:"dataset"`
+			File    string            `yaml:"file"`
+			Version string            `yaml:"version"`
+			Data    []rundir.DataFile `yaml:"data"`
+		}
+		var document yaml.Node
+		if err := in.Decode(&document); errors.Is(err, io.EOF) {
+			return f, nil
+		} else if err != nil {
+			return f, err
+		}
+		if len(document.Content) == 0 || document.Content[0].Kind != yaml.MappingNode {
+			continue
+		}
+		if err := document.Decode(&part); err != nil {
+			return f, err
+		}
+		if part.Over != "" {
+			f.over, f.values = part.Over, len(strings.Fields(strings.Join(part.Values, " ")))
+		}
+		if part.Method != "" {
+			f.method, f.dataset, f.file = part.Method, part.Dataset, part.File
+		}
+		if part.Version != "" {
+			f.version, f.data = part.Version, part.Data
+		}
+	}
+}
+
+// Report writes the report.html of a sweep from the files of its directory.
+func Report(dir Dir) error {
+	text, err := os.ReadFile(dir.Settings())
+	if err != nil {
+		return fmt.Errorf("sweep: %w", err)
+	}
+	f, err := readSettings(text)
+	if err != nil {
+		return fmt.Errorf("sweep: %s: %w", dir.Settings(), err)
+	}
+	points, err := ReadPoints(dir.Points())
+	if err != nil {
+		return err
+	}
+	return report.WriteSweep(page(dir, f, string(text), points))
+}
+
+// page returns the content of the page.
+func page(dir Dir, f settingsFile, text string, points []Point) *report.Sweep {
+	dataset := f.dataset
+	if f.file != "" {
+		dataset = filepath.Base(f.file)
+	}
+	s := &report.Sweep{Dir: string(dir), Title: f.method + " on " + dataset + ": bounds on " + f.over, Version: f.version, Measure: f.over, Settings: text, Data: f.data,
+		Kind: "open", Commands: []report.Command{{Purpose: "Write this page again from the directory", Line: "ppal report " + report.Quote(string(dir))}}}
+	s.Facts = []report.Fact{{Name: "bounds", Value: fmt.Sprintf("%d of %d", len(points), max(f.values, len(points))), Note: map[bool]string{true: "finished", false: "finished so far"}[len(points) >= f.values]}}
+	if len(points) == 0 {
+		s.Headline = "No run has finished"
+		return s
+	}
+	met, total := 0, 0.0
+	seen := map[string]bool{}
+	for k := range points {
+		p := &points[k]
+		if p.Met() {
+			met++
+		}
+		total += p.SecondsTotal
+		for _, w := range p.Warnings {
+			if !seen[w] {
+				seen[w] = true
+				s.Warnings = append(s.Warnings, "Bound "+strconv.FormatFloat(p.Bound, 'g', -1, 64)+": "+w)
+			}
+		}
+		s.Points = append(s.Points, pointOf(dir, p))
+	}
+	s.Objective = points[0].Objective.Name
+	s.Facts = append(s.Facts, report.Fact{Name: "time", Value: report.Duration(total), Note: "all runs"})
+	first, last := &points[0], &points[len(points)-1]
+	s.Lead = fmt.Sprintf("From the bound %g to the bound %g, %s on the training rows goes from %s to %s.", first.Bound, last.Bound, s.Objective,
+		number(first.Objective.Train), number(last.Objective.Train))
+	switch met {
+	case len(points):
+		s.Kind, s.Headline = "good", fmt.Sprintf("All %d points meet their bounds", len(points))
+	case 0:
+		s.Kind, s.Headline = "bad", "No point meets all bounds"
+	default:
+		s.Headline = fmt.Sprintf("%d of %d points meet their bounds", met, len(points))
+	}
+	s.Curve = curve(f.over, s.Objective, points)
+	return s
+}
+
+func number(v *float64) string {
+	if v == nil {
+		return "no value"
+	}
+	return report.Number(*v)
+}
+
+// pointOf returns a point for the page.
+func pointOf(dir Dir, p *Point) report.SweepPoint {
+	c := p.Swept()
+	out := report.SweepPoint{Bound: c.Relation() + " " + strconv.FormatFloat(p.Bound, 'g', -1, 64), Run: p.Run, Epsilon: report.Number(p.Epsilon),
+		Measure: report.Cells(&c.SplitValues, p.Interval), Objective: report.Cells(&p.Objective.SplitValues, p.ObjectiveInterval)}
+	out.Met, out.Good = report.MetOf(p.Outcome, c)
+	if out.Good && !p.Met() {
+		out.Met, out.Good = "Another bound is not met", false
+	}
+	if p.Slope != nil {
+		out.Slope = report.Number(*p.Slope)
+	}
+	// The run lies in the sweep's directory, so that its page has a relative link.
+	if p.Run == filepath.Base(p.Run) && !strings.HasPrefix(p.Run, ".") {
+		if _, err := os.Stat(filepath.Join(string(dir), p.Run, report.File)); err == nil {
+			out.Page = p.Run + "/" + report.File
+		}
+	}
+	return out
+}
+
+// curve returns the objective over the swept measure, a line for each split.
+func curve(over, objective string, points []Point) *report.Chart {
+	c := &report.Chart{Title: objective + " against " + over, Note: "Each mark is a bound. A band is the 95% interval of the objective on held-out rows.",
+		PercentX: true, PercentY: true, Fixed: true, Views: []report.View{{Axis: over}}}
+	for _, split := range rundir.Splits() {
+		var own report.Curve
+		type at struct {
+			x, y, low, high float64
+			note            string
+		}
+		var list []at
+		band := false
+		for k := range points {
+			p := &points[k]
+			x, y := p.Swept().Of(split), p.Objective.Of(split)
+			if x == nil || y == nil {
+				continue
+			}
+			here := at{*x, *y, *y, *y, "bound " + strconv.FormatFloat(p.Bound, 'g', -1, 64)}
+			if i := p.ObjectiveInterval(split); i != nil {
+				here.low, here.high, band = i[0], i[1], true
+			}
+			list = append(list, here)
+		}
+		slices.SortStableFunc(list, func(a, b at) int { return cmp.Compare(a.x, b.x) })
+		for _, p := range list {
+			own.X, own.Y, own.Notes = append(own.X, p.x), append(own.Y, p.y), append(own.Notes, p.note)
+			if band {
+				own.Low, own.High = append(own.Low, p.low), append(own.High, p.high)
+			}
+		}
+		if list == nil {
+			continue
+		}
+		last := points[len(points)-1].Objective.Of(split)
+		value := ""
+		if last != nil {
+			value = fmt.Sprintf("%.2f%%", 100**last)
+		}
+		c.Lines = append(c.Lines, report.Line{Name: split.Word() + " rows", Color: string(split), Marked: true, Value: value})
+		c.Views[0].Curves = append(c.Views[0].Curves, own)
+		for _, p := range list { // measures and objectives that are not shares
+			if p.x < -1 || p.x > 1 {
+				c.PercentX = false
+			}
+			if p.y < 0 || p.y > 1 {
+				c.PercentY = false
+			}
+		}
+	}
+	if len(c.Lines) == 0 {
+		return nil
+	}
+	return c
+}
