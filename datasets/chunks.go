@@ -8,6 +8,8 @@ import (
 	"io"
 	"runtime"
 	"sync"
+
+	"ppal/internal/relay"
 )
 
 // chunkBytes is the usual size of a chunk, about a thousand rows of a table. A chunk of this size
@@ -150,11 +152,13 @@ func inOrder[T any](next func(buffer []byte) (chunk, error), newWorker func() fu
 	todo, order := make(chan *job[T], cap(free)), make(chan *job[T], cap(free))
 	stop := make(chan struct{})
 	var group sync.WaitGroup
+	var panics relay.Relay
 	for range workers {
 		group.Go(func() {
-			work := newWorker()
+			var work func(c chunk, result *T) error
+			_ = panics.Do(func() error { work = newWorker(); return nil })
 			for j := range todo {
-				j.err = work(j.chunk, &j.result)
+				j.err = panics.Do(func() error { return work(j.chunk, &j.result) })
 				j.done <- struct{}{}
 			}
 		})
@@ -163,6 +167,7 @@ func inOrder[T any](next func(buffer []byte) (chunk, error), newWorker func() fu
 	group.Go(func() {
 		defer close(order)
 		defer close(todo)
+		defer panics.Catch()
 		for {
 			var j *job[T]
 			select {
@@ -183,6 +188,7 @@ func inOrder[T any](next func(buffer []byte) (chunk, error), newWorker func() fu
 		<-j.done
 	}
 	group.Wait()
+	panics.Throw()
 	if err == nil && readErr != io.EOF {
 		err = readErr
 	}
@@ -193,6 +199,9 @@ func inOrder[T any](next func(buffer []byte) (chunk, error), newWorker func() fu
 func emitAll[T any](order <-chan *job[T], free chan<- *job[T], emit func(result *T) error) error {
 	for j := range order {
 		<-j.done
+		if errors.As(j.err, new(*relay.Panic)) { // the result is not complete
+			return j.err
+		}
 		if err := emit(&j.result); err != nil {
 			return err
 		}
@@ -207,11 +216,12 @@ func emitAll[T any](order <-chan *job[T], free chan<- *job[T], emit func(result 
 // inParallel calls do(0), ..., do(n-1) from as many goroutines as GOMAXPROCS.
 func inParallel(n int, do func(i int)) {
 	var group sync.WaitGroup
+	var panics relay.Relay
 	todo := make(chan int)
 	for range min(n, runtime.GOMAXPROCS(0)) {
 		group.Go(func() {
 			for i := range todo {
-				do(i)
+				_ = panics.Do(func() error { do(i); return nil })
 			}
 		})
 	}
@@ -220,4 +230,5 @@ func inParallel(n int, do func(i int)) {
 	}
 	close(todo)
 	group.Wait()
+	panics.Throw()
 }

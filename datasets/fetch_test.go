@@ -233,6 +233,26 @@ func (test fetchCase) run(t *testing.T) {
 	}
 }
 
+// A set has all its files, also if one file is present before.
+func TestFetchSeveralFiles(t *testing.T) {
+	s, dir := newServer(t, good), t.TempDir()
+	var files []File
+	for _, name := range []string{"set/file.bin", "set/b", "set/c"} {
+		f := published(s.URL)
+		f.Path = name
+		files = append(files, f)
+	}
+	write(t, dir, "set/b", fetchBody)
+	if err := fetchFiles(context.Background(), dir, files, quick()); err != nil || len(s.ranges) != 2 {
+		t.Errorf("%v after requests %q", err, s.ranges)
+	}
+	for _, f := range files {
+		if got, err := os.ReadFile(filepath.Join(dir, f.Path)); err != nil || !bytes.Equal(got, fetchBody) {
+			t.Errorf("%s: %d bytes, %v", f.Path, len(got), err)
+		}
+	}
+}
+
 func TestFetchPresent(t *testing.T) {
 	s := newServer(t, good)
 	dir := t.TempDir()

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -135,4 +136,36 @@ func FuzzSplit(f *testing.F) {
 			t.Fatalf("%q: %v", text, s)
 		}
 	})
+}
+
+// Rows count from 1, the column may have the name class, and every error names the line.
+func TestReadDecisions(t *testing.T) {
+	for text, want := range map[string]struct {
+		decisions map[int]int
+		err       error
+		line      int
+	}{
+		"row,decision\n1,yes\n3,no\n":    {map[int]int{0: 1, 2: 0}, nil, 0},
+		"class,score,row\n1,0.5,2\n":     {map[int]int{1: 1}, nil, 0},
+		"class,row,decision\nyes,1,no\n": {map[int]int{0: 0}, nil, 0},
+		"row,decision\n":                 {map[int]int{}, nil, 0},
+		"row,decision\n1,yes\n0,no\n":    {nil, ErrIndex, 3},
+		"row,decision\nx,yes\n":          {nil, ErrIndex, 2},
+		"row,decision\n1,yes\n1,yes\n":   {nil, ErrIndex, 3},
+		"row,decision\n1,maybe\n":        {nil, ErrLabel, 2},
+		"row,score\n1,2\n":               {nil, ErrColumn, 1},
+		"decision\nyes\n":                {nil, ErrColumn, 1},
+		"row,decision\n1,yes,no\n":       {nil, ErrFormat, 0},
+		"":                               {nil, ErrFormat, 1},
+	} {
+		path := filepath.Join(t.TempDir(), "file")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadDecisions(path, []string{"no", "0"}, []string{"yes", "1"})
+		var fe *FileError
+		if !errors.Is(err, want.err) || errors.As(err, &fe) && fe.Line != want.line || want.err == nil && !maps.Equal(got, want.decisions) {
+			t.Errorf("%q: %v, %v, want %v, %v in line %d", text, got, err, want.decisions, want.err, want.line)
+		}
+	}
 }

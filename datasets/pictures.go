@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/relay"
 )
 
 // Pictures is a set of labelled images whose labels have been read. The pixels can be read only
@@ -74,18 +75,22 @@ func (p *Pictures) read(places []int, counted int, to matrix.RowStore) (*matrix.
 	}
 	tallies := make([]*matrix.Tally, workers)
 	var group sync.WaitGroup
+	var panics relay.Relay
 	for w := range tallies {
 		tallies[w] = matrix.NewTally(p.Shape.Pixels())
 		group.Go(func() {
 			var rows []placed
 			for b := range full {
-				rows = p.place(rows[:0], b, places)
-				put(rows, to)
-				for _, r := range rows {
-					if r.at < counted {
-						tallies[w].Add(r.pixels)
+				_ = panics.Do(func() error { // the reader needs the block again after a panic, too
+					rows = p.place(rows[:0], b, places)
+					put(rows, to)
+					for _, r := range rows {
+						if r.at < counted {
+							tallies[w].Add(r.pixels)
+						}
 					}
-				}
+					return nil
+				})
 				empty <- b.bytes[:cap(b.bytes)]
 			}
 		})
@@ -93,6 +98,7 @@ func (p *Pictures) read(places []int, counted int, to matrix.RowStore) (*matrix.
 	err := p.eachBlock(empty, full)
 	close(full)
 	group.Wait()
+	panics.Throw()
 	for _, t := range tallies[1:] {
 		tallies[0].Join(t)
 	}

@@ -11,6 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/cpu"
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/dirlock"
+	"ppal/internal/relay"
 	"ppal/trainer/session"
 )
 
@@ -27,6 +31,50 @@ func TestPanicIsABug(t *testing.T) {
 		!strings.Contains(got.stderr, "(ppal/trainer/session.(*Session).Describe in session.go:") {
 		t.Errorf("status %d, %q", got.status, got.stderr)
 	}
+}
+
+// A panic of a goroutine of the CPU device is one line, which names the command to resume if there
+// is a checkpoint.
+func TestWorkersPanicIsABug(t *testing.T) {
+	t.Setenv("GOTRACEBACK", "")
+	device, err := cpu.New(kernel.Go, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer device.Close()
+	for _, every := range []string{"0", "1ns"} {
+		dir := filepath.Join(t.TempDir(), "run")
+		open := func(_ context.Context, o session.Options) (*session.Session, error) {
+			return openStub(o, func(s *stub) {
+				s.during = func(evaluation int) {
+					device.Parallel(func(worker int) {
+						if evaluation == 20 && worker == 1 {
+							panic("two\nlines")
+						}
+					})
+				}
+			})
+		}
+		got := commandOn(t.Context(), func(a *app) { a.open = open }, "train", "--iterations", "1000", "--quiet", "--checkpoint-every", every, "--out", dir)
+		if got.status != exitBug || strings.Count(got.stderr, "\n") != 1 || !strings.HasPrefix(got.stderr, "ppal: a bug: two lines (ppal/cmd/ppal.TestWorkersPanicIsABug.") {
+			t.Errorf("status %d, %q", got.status, got.stderr)
+		}
+		if resumes := strings.HasSuffix(got.stderr, "to continue from the last checkpoint: ppal train --resume "+dir+"\n"); resumes != (every != "0") {
+			t.Errorf("--checkpoint-every %s: %q", every, got.stderr)
+		}
+		if _, err := os.Stat(filepath.Join(dir, dirlock.Name)); err == nil {
+			t.Error("the lock is still there")
+		}
+	}
+	if err := (&app{}).interruptible(t.Context(), func() error { return errors.New("an error") }); err == nil || err.Error() != "an error" {
+		t.Error(err)
+	}
+	defer func() {
+		if p, ok := recover().(*relay.Panic); !ok || p.Value != "in a goroutine" {
+			t.Errorf("%+v", p)
+		}
+	}()
+	_ = (&app{}).interruptible(t.Context(), func() error { panic("in a goroutine") })
 }
 
 func TestPrintable(t *testing.T) {

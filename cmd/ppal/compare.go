@@ -37,7 +37,7 @@ type compareFlags struct {
 }
 
 // comparesItself lists the flags of train that a comparison replaces or does not support.
-var comparesItself = []string{"method", "seed", "out", "record-every", "time-limit", "tolerance", "explain", "quiet", "log-format", "threads", "output", "select", "patience", "examples"}
+var comparesItself = []string{"method", "seed", "out", "record-every", "time-limit", "tolerance", "explain", "quiet", "log-format", "tensorboard", "threads", "output", "select", "patience", "examples"}
 
 func (a *app) compareCommand() *cobra.Command {
 	values := config.Values{}

@@ -38,6 +38,7 @@ func main() {
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: time.Now,
 		terminal: term.IsTerminal(int(os.Stderr.Fd())),
 		columns:  columns,
+		screen:   screenSize,
 		open:     session.New,
 		shrink:   1,
 		self:     runSelf,
@@ -54,16 +55,20 @@ type app struct {
 	stdout, stderr io.Writer
 	terminal       bool       // whether stderr is a terminal
 	columns        func() int // its current width; nil: 80
-	getenv         func(string) string
-	now            func() time.Time
-	open           func(ctx context.Context, o session.Options) (*session.Session, error)
-	shrink         int // divides the number of rows of bench's cases; 1 except in tests
+	// the current size of the terminal on stdout; nil, or not ok: stdout is no terminal
+	screen func() (width, height int, ok bool)
+	looks  time.Duration // between two looks of watch; 0: watchInterval
+	getenv func(string) string
+	now    func() time.Time
+	open   func(ctx context.Context, o session.Options) (*session.Session, error)
+	shrink int // divides the number of rows of bench's cases; 1 except in tests
 	// runs the program in a new process
 	self func(ctx context.Context, args []string) (stdout []byte, err error)
 	gpus gpus
 	gpu  sync.Mutex // held by the run of a comparison that uses a GPU
 
-	started bool // the command's own work has begun: its arguments were accepted
+	started  bool   // the command's own work has begun: its arguments were accepted
+	training string // the directory of the training; "": none is open
 }
 
 // columns returns the width of the terminal, or 0 if it is not known.
@@ -73,6 +78,16 @@ func columns() int {
 		return 0
 	}
 	return width
+}
+
+// screenSize returns the size of the terminal on stdout; ok is false if stdout is no terminal.
+func screenSize() (width, height int, ok bool) {
+	fd := int(os.Stdout.Fd())
+	if !term.IsTerminal(fd) {
+		return 0, 0, false
+	}
+	width, height, _ = term.GetSize(fd) // 0 if the size is not known
+	return width, height, true
 }
 
 // run executes the command line and returns the exit status.

@@ -80,7 +80,7 @@ func settled(text string) string {
 }
 
 func TestHelp(t *testing.T) {
-	for _, args := range []string{"", "train", "predict", "evaluate", "verify", "export", "report", "methods", "compare", "sweep", "reproduce", "bench", "data", "data list", "data fetch", "data check", "devices", "version"} {
+	for _, args := range []string{"", "train", "predict", "evaluate", "verify", "export", "report", "methods", "compare", "sweep", "reproduce", "bench", "data", "data list", "data fetch", "data check", "devices", "watch", "version"} {
 		t.Run(args, func(t *testing.T) {
 			got := command(t.Context(), nil, append(strings.Fields(args), "--help")...)
 			if got.status != exitDone || got.stderr != "" {
@@ -149,7 +149,7 @@ func TestRefusals(t *testing.T) {
 		{"--help=3", exitUsage, "ppal: --help 3: must be true or false; see ppal --help"},
 		{"data fetch fashion-mnist --mirror ftp://x --data-dir " + dir, exitUsage,
 			`ppal: datasets: invalid mirror "ftp://x"; want an http or https URL with a host`},
-		{"train --resume runs/1", exitUsage, "ppal: --resume runs/1: there is no runs/1/config.yaml, so this is no run that can continue; name the directory of a run"},
+		{"train --resume runs/1", exitUsage, "ppal: --resume runs/1: there is no runs/1/config.yaml, so the directory is not a run; name the directory of a run"},
 		{"train --learning-rate 1", exitUsage, "ppal: unknown setting --learning-rate (see ppal train --help)"},
 		{"train --alhpa 1", exitUsage, "ppal: unknown setting --alhpa; did you mean --alpha? (see ppal train --help)"},
 		{"train --set gdpa.step=1", exitUsage, "ppal: --gdpa-step 1: used only with --method gdpa (now ppala)"},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"go.yaml.in/yaml/v3"
@@ -11,11 +12,12 @@ import (
 	"ppal/datasets"
 	"ppal/internal/config"
 	"ppal/internal/dirlock"
+	"ppal/internal/rundir"
 	"ppal/trainer/session"
 )
 
-// dataSums returns the checksums of the files from which a run reads its data. Built-in data have
-// no files. A missing file has no checksum; the run reports it.
+// dataSums returns the checksums of the files from which a run reads its data and its initial
+// weights. Built-in data have no files. A missing file has no checksum; the run reports it.
 func (a *app) dataSums(ctx context.Context, cfg config.Train) ([]session.DataFile, error) {
 	dir, err := datasets.DirOf(cfg.Dataset, cfg.DataDir, a.getenv)
 	if err != nil {
@@ -37,7 +39,19 @@ func (a *app) dataSums(ctx context.Context, cfg config.Train) ([]session.DataFil
 	for _, f := range report.Files {
 		sums = append(sums, session.DataFile{Name: f.File.Path, Bytes: f.Size, SHA256: f.SHA256, State: f.State.String()})
 	}
-	return sums, nil
+	if cfg.Init == "" {
+		return sums, nil
+	}
+	f, err := os.Open(cfg.Init)
+	if err != nil {
+		return sums, nil // the run reports the error
+	}
+	defer f.Close()
+	sum := rundir.NewSum()
+	if _, err := io.Copy(sum, f); err != nil {
+		return nil, fmt.Errorf("--init: %w", err)
+	}
+	return append(sums, sum.File(cfg.Init)), nil
 }
 
 // origin returns the part of sweep.yaml that names the version of the program and the data.

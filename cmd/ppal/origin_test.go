@@ -38,6 +38,24 @@ func TestOneProcessAtATime(t *testing.T) {
 	}
 }
 
+// A comparison does not go on with other initial weights.
+func TestNotWithOtherWeights(t *testing.T) {
+	dir := t.TempDir()
+	weights := filepath.Join(dir, "weights")
+	for _, c := range []struct {
+		content string
+		status  int
+	}{{"one", exitDone}, {"one", exitDone}, {"two", exitUsage}} {
+		if err := os.WriteFile(weights, []byte(c.content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		got := command(t.Context(), nil, "compare", "--methods", "gdpa", "--seeds", "1", "--iterations", "2", "--init", weights, "--out", filepath.Join(dir, "out"))
+		if got.status != c.status || c.status != exitDone && !strings.Contains(got.stderr, weights+" has changed since the comparison") {
+			t.Errorf("%s: status %d, %s", c.content, got.status, got.stderr)
+		}
+	}
+}
+
 // A comparison and a sweep do not go on with other data.
 func TestNotWithOtherData(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rows.csv")

@@ -110,6 +110,58 @@ func TestChangedData(t *testing.T) {
 	}
 }
 
+// A run does not continue from other initial weights before its first checkpoint, and a run with
+// its settings warns.
+func TestChangedInit(t *testing.T) {
+	dir := t.TempDir()
+	weights, out := filepath.Join(dir, "weights.safetensors"), filepath.Join(dir, "out")
+	settings := tiny(t, "", 3)
+	train := func(args ...string) outcome { return forReal(t, append(settings, args...)...) }
+	other := filepath.Join(dir, "other")
+	for path, args := range map[string][]string{other: {"--iterations", "2"}, filepath.Join(dir, "first"): nil} {
+		if got := train(append(args, "--out", path)...); got.status != exitDone {
+			t.Fatalf("%+v", got)
+		}
+	}
+	copyTo := func(from, to string) {
+		t.Helper()
+		data, err := os.ReadFile(from)
+		if err == nil {
+			err = os.WriteFile(to, data, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	copyTo(filepath.Join(dir, "first", "model.safetensors"), weights)
+	if got := train("--init", weights, "--out", out); got.status != exitDone {
+		t.Fatalf("%+v", got)
+	}
+	killed := filepath.Join(dir, "killed")
+	if err := os.Mkdir(killed, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	copyTo(filepath.Join(out, "config.yaml"), filepath.Join(killed, "config.yaml"))
+	copyTo(os.DevNull, filepath.Join(killed, "metrics.jsonl"))
+	again := func() outcome {
+		return forReal(t, "train", "--config", filepath.Join(out, "config.yaml"), "--out", filepath.Join(t.TempDir(), "again"))
+	}
+	if got := again(); strings.Contains(got.stderr, "has changed") {
+		t.Error(got.stderr)
+	}
+	copyTo(filepath.Join(other, "model.safetensors"), weights)
+	if got := again(); !strings.Contains(got.stderr, "weights.safetensors has changed since") || !strings.Contains(got.stderr, "this run has other initial weights than that run") {
+		t.Error(got.stderr)
+	}
+	if got := forReal(t, "train", "--quiet", "--resume", killed); got.status != exitUsage || !strings.Contains(got.stderr, weights+" is not the file of initial weights that the run read") {
+		t.Errorf("status %d, %s", got.status, got.stderr)
+	}
+	copyTo(filepath.Join(dir, "first", "model.safetensors"), weights)
+	if got := forReal(t, "train", "--quiet", "--resume", killed); got.status != exitDone {
+		t.Errorf("the same weights: status %d, %s", got.status, got.stderr)
+	}
+}
+
 // forReal runs the program with real training instead of the stub.
 func forReal(t *testing.T, args ...string) outcome {
 	t.Helper()

@@ -15,6 +15,7 @@ import (
 
 	"ppal/datasets"
 	"ppal/internal/atomicfile"
+	"ppal/internal/relay"
 	"ppal/models/predictor"
 )
 
@@ -138,10 +139,17 @@ func oneRun(_ *cobra.Command, args []string) error {
 // interruptible runs do, and returns early if ctx is cancelled, because a read from a terminal or a
 // pipe cannot be interrupted.
 func (a *app) interruptible(ctx context.Context, do func() error) error {
-	done := make(chan error, 1)
-	go func() { done <- do() }()
+	var err error
+	var panics relay.Relay
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer panics.Catch()
+		err = do()
+	}()
 	select {
-	case err := <-done:
+	case <-done:
+		panics.Throw()
 		return err
 	case <-ctx.Done():
 		return errors.New("interrupted; no output file was written")

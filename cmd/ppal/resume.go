@@ -26,7 +26,7 @@ func resumeConfig(values config.Values, f trainFlags) (config.Train, *config.Fil
 	}
 	path := rundir.Dir(f.resume).Config()
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return refuse("there is no %s, so this is no run that can continue; name the directory of a run", path)
+		return refuse("there is no %s, so the directory is not a run; name the directory of a run", path)
 	}
 	file, err := config.ReadFile(path)
 	if err != nil {

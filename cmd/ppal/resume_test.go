@@ -44,7 +44,7 @@ func TestResumeCommand(t *testing.T) {
 	}{
 		{"--seed 7 --iterations 5", "--iterations and --seed differs", exitUsage},
 		{"--out other", "leave out --config, --set and --out", exitUsage},
-		{"--resume " + filepath.Dir(dir), "no run that can continue", exitUsage},
+		{"--resume " + filepath.Dir(dir), "the directory is not a run", exitUsage},
 	} {
 		got := run(strings.Fields(c.flags)...)
 		if got.status != c.status || !strings.Contains(got.stderr, c.want) || strings.Count(got.stderr, "\n") != 1 {

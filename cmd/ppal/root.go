@@ -32,7 +32,7 @@ result is to optimality.
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(a.trainCommand(), a.predictCommand(), a.evaluateCommand(), a.verifyCommand(), a.exportCommand(), a.reportCommand(), a.methodsCommand(), a.compareCommand(), a.sweepCommand(), a.reproduceCommand(), a.dataCommand(), a.benchCommand(), a.devicesCommand(), a.gpuCheckCommand(),
+	root.AddCommand(a.trainCommand(), a.watchCommand(), a.predictCommand(), a.evaluateCommand(), a.verifyCommand(), a.exportCommand(), a.reportCommand(), a.methodsCommand(), a.compareCommand(), a.sweepCommand(), a.reproduceCommand(), a.dataCommand(), a.benchCommand(), a.devicesCommand(), a.gpuCheckCommand(),
 		a.versionCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()

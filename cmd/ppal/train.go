@@ -74,7 +74,8 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 	} else if err := s.Open(cfg.Out); err != nil {
 		return err
 	}
-	for _, w := range changedData(file, s.Describe().Data) {
+	a.training = s.Dir()
+	for _, w := range changedFiles(file, s.Describe()) {
 		report.warn(w)
 	}
 	r := &trainRun{app: a, cfg: cfg, flags: f, session: s, report: report}
@@ -97,19 +98,27 @@ func trainConfig(values config.Values, f trainFlags) (config.Train, *config.File
 // ownTable is the data set of the user's own table.
 const ownTable = "csv"
 
-// changedData returns a warning for each data file that has changed since the configuration was
-// written.
-func changedData(file *config.File, now []session.DataFile) (warnings []string) {
+// changedFiles returns a warning for each data file, and for the file of initial weights, that has
+// changed since the configuration was written.
+func changedFiles(file *config.File, now session.Description) (warnings []string) {
 	if file == nil {
 		return nil
 	}
+	compare := func(before, now session.DataFile, other string) {
+		if now.Name == before.Name && now.SHA256 != before.SHA256 {
+			warnings = append(warnings, fmt.Sprintf("%s has changed since %s was written (%d bytes then, %d now; sha256 %.8s then, %.8s now): "+
+				"this run has other %s than that run.", now.Name, file.Path, before.Bytes, now.Bytes, before.SHA256, now.SHA256, other))
+		}
+	}
 	for _, before := range file.Data() {
-		for _, f := range now {
-			if f.Name == before.Name && f.State != "" && f.SHA256 != before.SHA256 {
-				warnings = append(warnings, fmt.Sprintf("%s has changed since %s was written (%d bytes then, %d now; sha256 %.8s then, %.8s now): "+
-					"this run has other data than that run.", f.Name, file.Path, before.Bytes, f.Bytes, before.SHA256, f.SHA256))
+		for _, f := range now.Data {
+			if f.State != "" { // the rows of a built-in set depend on the seed
+				compare(before, f, "data")
 			}
 		}
+	}
+	if before := file.Init(); before != nil && now.Init != nil {
+		compare(*before, *now.Init, "initial weights")
 	}
 	return warnings
 }

@@ -103,7 +103,7 @@ func addTrainOutput(cmd *cobra.Command, f *trainFlags) {
 func addResume(cmd *cobra.Command, f *trainFlags) {
 	cmd.Flags().Var((*directory)(&f.resume), "resume", "continue the interrupted or killed run in this directory, to the same bits")
 	cmd.Flags().DurationVar(&f.checkpointEvery, "checkpoint-every", 30*time.Second,
-		"keep the state of the run for --resume after this time, but in at most 5% of the time, and at Ctrl-C; 0: never")
+		"write a checkpoint for --resume at this interval and at Ctrl-C; checkpoints take at most 5% of the time; 0: never")
 	for _, name := range []string{"resume", "checkpoint-every"} {
 		cmd.Flags().Lookup(name).Annotations = map[string][]string{groupAnnotation: {config.GroupRun}, rareAnnotation: {"true"}}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ppal/internal/config"
+	"ppal/internal/relay"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/problem"
@@ -106,12 +107,17 @@ func (r *runner) all(ctx context.Context, jobs []job) ([]Run, error) {
 	runs, failures := make([]Run, len(jobs)), make([]error, len(jobs))
 	next := make(chan int)
 	var group sync.WaitGroup
+	var panics relay.Relay
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	for range min(r.study.workers(), len(jobs)) {
 		group.Go(func() {
 			for i := range next {
-				if runs[i], failures[i] = r.one(ctx, jobs[i]); failures[i] != nil {
+				failures[i] = panics.Do(func() (err error) {
+					runs[i], err = r.one(ctx, jobs[i])
+					return err
+				})
+				if failures[i] != nil {
 					cancel(failures[i])
 				}
 			}
@@ -125,6 +131,7 @@ func (r *runner) all(ctx context.Context, jobs []job) ([]Run, error) {
 	}
 	close(next)
 	group.Wait()
+	panics.Throw()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}

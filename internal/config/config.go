@@ -114,6 +114,7 @@ type Run struct {
 	NearStationarity     int
 	Examples             int    // wrong decisions of each class in report.html
 	Init                 string // a safetensors file; "": from the seed
+	TensorBoard          bool   // also write event files
 	LogFormat            string // text, json
 	Quiet                bool
 }

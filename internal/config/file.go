@@ -21,10 +21,15 @@ type File struct {
 	Path   string
 	values map[string]fileValue
 	data   []session.DataFile
+	init   *session.DataFile
 }
 
 // Data returns the files that the run read, if the file is a run's config.yaml.
 func (f *File) Data() []session.DataFile { return f.data }
+
+// Init returns the file of initial weights that the run read, if the file is a run's config.yaml
+// and the run had initial weights; otherwise nil.
+func (f *File) Init() *session.DataFile { return f.init }
 
 // Value returns the text of a setting in the form of a flag's value, or "" if the file lacks the
 // setting. The File may be nil.
@@ -114,9 +119,10 @@ func parseFile(path string, data []byte) (*File, error) {
 		case rundir.ProvenanceKey:
 			var provenance struct {
 				Data []session.DataFile `yaml:"data"`
+				Init *session.DataFile  `yaml:"init"`
 			}
 			if value.Decode(&provenance) == nil { // a file that a person wrote may hold anything there
-				f.data = provenance.Data
+				f.data, f.init = provenance.Data, provenance.Init
 			}
 			continue
 		case rundir.ProgramKey:

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -84,4 +85,37 @@ func TestSessionWritesWhatTheCommandReads(t *testing.T) {
 			t.Errorf("a session does not write %s", k.Name)
 		}
 	}
+}
+
+// FuzzRoundTrip checks that every configuration that resolves is written as a file that resolves to
+// the same file.
+func FuzzRoundTrip(f *testing.F) {
+	f.Add([]byte("alpha: 1\nkappa: [0.1, 0.2, 0.3]\n"))
+	f.Add([]byte("problem: dp\ndataset: adult\nepsilon: 0.05\nmethod: plada\nthreads: 3\nmemory-limit: 3GB\n"))
+	f.Add([]byte("subject-to: ['gap(tpr, sex) <= 2%', 'fpr <= 5%']\nminimize: fnr\ntime-limit: 90s\nbatch-size: 10\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		file, err := parseFile("f.yaml", data)
+		if err != nil {
+			return
+		}
+		cfg, err := Resolve(nil, file)
+		if err != nil {
+			return
+		}
+		first, err := cfg.YAML(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := parseFile("again.yaml", first)
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, first)
+		}
+		same, err := Resolve(nil, again)
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, first)
+		}
+		if second, err := same.YAML(nil); err != nil || !bytes.Equal(first, second) {
+			t.Errorf("%v\n%s\n%s", err, first, second)
+		}
+	})
 }

@@ -377,6 +377,7 @@ func (r *Run) options() []*option.Option {
 			"show the rows of N wrong decisions of each class in report.html; 0: none, so that the run's directory holds no rows of the data").
 			Or(strconv.Itoa(session.DefaultExamples)),
 		option.Text("init", &r.Init, "FILE", "start from the weights in this safetensors file").Or(""),
+		option.Switch("tensorboard", &r.TensorBoard, "also write the records as event files for TensorBoard, which reads the directory with tensorboard --logdir DIR"),
 		option.Choice("log-format", &r.LogFormat, "write log lines as text or as JSON when stderr is no terminal", "text", "json"),
 		option.Switch("quiet", &r.Quiet, "print errors and the final table only"),
 	}

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"ppal/internal/relay"
 )
 
 // job is work that the pool's workers do at the same time, each worker its share.
@@ -59,6 +61,7 @@ func (p *pool) close() {
 // collected while the goroutines wait.
 type crew struct {
 	job     job
+	panics  relay.Relay  // of the helpers
 	busy    atomic.Int32 // helpers that have not finished
 	ended   sync.Once
 	caller  seat
@@ -75,7 +78,8 @@ func newCrew(helpers int) *crew {
 	return c
 }
 
-// run does a job with the caller and n-1 helpers. It returns, or panics, when all have finished.
+// run does a job with the caller and n-1 helpers. It returns, or panics, when all have finished. If
+// a helper panics, run panics too.
 func (c *crew) run(n int, j job) {
 	c.job = j
 	c.busy.Store(int32(n - 1))
@@ -85,6 +89,7 @@ func (c *crew) run(n int, j job) {
 	defer func() {
 		c.caller.wait()
 		c.job = nil
+		c.panics.Throw()
 	}()
 	j.work(0)
 }
@@ -97,11 +102,17 @@ func (c *crew) help(i int) {
 		if j == nil {
 			return
 		}
-		j.work(i + 1)
+		c.share(j, i+1)
 		if c.busy.Add(-1) == 0 {
 			c.caller.signal()
 		}
 	}
+}
+
+// share does a helper's share of a job.
+func (c *crew) share(j job, worker int) {
+	defer c.panics.Catch()
+	j.work(worker)
 }
 
 // end lets the helpers return.

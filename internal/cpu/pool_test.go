@@ -2,9 +2,12 @@ package cpu
 
 import (
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"ppal/internal/relay"
 )
 
 // marks counts the shares that each worker ran.
@@ -80,6 +83,40 @@ func TestPoolAfterAPanic(t *testing.T) {
 	m := &marks{make([]int, 3)}
 	if p.run(3, m); m.done[0] != 1 || m.done[1] != 1 || m.done[2] != 1 {
 		t.Errorf("shares ran %v times after a panic", m.done)
+	}
+}
+
+// crashing panics in the shares of the helpers.
+type crashing struct{ marks }
+
+func (c *crashing) work(worker int) {
+	c.marks.work(worker)
+	if worker > 0 {
+		panic("a helper's share")
+	}
+}
+
+// A panic on a helper's goroutine arrives at the caller, and the pool stays usable.
+func TestPoolAfterAHelpersPanic(t *testing.T) {
+	p := newPool(3)
+	defer p.close()
+	for round := range 3 {
+		c := &crashing{marks{make([]int, 3)}}
+		func() {
+			defer func() {
+				if worker, ok := recover().(*relay.Panic); !ok || worker.Value != "a helper's share" || !strings.Contains(worker.Place, "crashing") {
+					t.Errorf("round %d: %+v", round, worker)
+				}
+			}()
+			p.run(3, c)
+		}()
+		if c.done[0] != 1 || c.done[1] != 1 || c.done[2] != 1 {
+			t.Errorf("round %d: shares ran %v times", round, c.done)
+		}
+		m := &marks{make([]int, 3)}
+		if p.run(3, m); m.done[0] != 1 || m.done[1] != 1 || m.done[2] != 1 {
+			t.Errorf("round %d: shares ran %v times after a panic", round, m.done)
+		}
 	}
 }
 

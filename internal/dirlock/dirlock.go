@@ -21,9 +21,9 @@ type Lock struct {
 	path string
 }
 
-// Take locks the existing directory dir, and does not wait. The error wraps ErrHeld if the lock is
-// held, or comes from the file system. On a file system or an operating system without file locks,
-// Take succeeds and the lock does not protect.
+// Take locks the existing directory dir, and waits at most some 50 ms. The error wraps ErrHeld if
+// the lock is held, or comes from the file system. On a file system or an operating system without
+// file locks, Take succeeds and the lock does not protect.
 func Take(dir string) (*Lock, error) { return take(dir, func() {}) }
 
 // take is Take with a call between the opening and the locking of the file, for tests.
@@ -55,6 +55,18 @@ func take(dir string, opened func()) (*Lock, error) {
 		}
 		_ = f.Close()
 	}
+}
+
+// Free reports whether certainly no process holds the lock of the directory dir: the lock's file is
+// missing or not locked. Free neither creates nor removes the file. On a file system or an
+// operating system without file locks, Free reports false while the file exists.
+func Free(dir string) bool {
+	f, err := os.Open(filepath.Join(dir, Name))
+	if err != nil {
+		return errors.Is(err, os.ErrNotExist)
+	}
+	defer f.Close()
+	return free(f)
 }
 
 // Release removes the lock's file and releases the lock. A second call does nothing.

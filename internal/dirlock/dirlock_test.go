@@ -6,9 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"ppal/internal/dirlock"
 )
@@ -18,11 +20,13 @@ const holdVariable = "PPAL_TEST_HOLD"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(holdVariable); dir != "" {
-		if _, err := dirlock.Take(dir); err != nil {
+		l, err := dirlock.Take(dir)
+		if err != nil {
 			panic(err)
 		}
 		os.Stdout.WriteString("held\n")
-		select {}
+		time.Sleep(time.Hour) // select {} would be a deadlock, which ends the program
+		runtime.KeepAlive(l)
 	}
 	os.Exit(m.Run())
 }
@@ -35,6 +39,9 @@ func TestTake(t *testing.T) {
 	}
 	if _, err := dirlock.Take(dir); !errors.Is(err, dirlock.ErrHeld) {
 		t.Errorf("the second lock: %v, want ErrHeld", err)
+	}
+	if dirlock.Free(dir) {
+		t.Error("the held lock is free")
 	}
 	for range 2 {
 		if err := l.Release(); err != nil {
@@ -81,12 +88,55 @@ func TestKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = holder.Wait()
+	if _, err := os.Stat(filepath.Join(dir, dirlock.Name)); err != nil || !dirlock.Free(dir) {
+		t.Errorf("the killed process still holds its lock, %v", err)
+	}
 	l, err := dirlock.Take(dir)
 	if err != nil {
 		t.Fatalf("after the process was killed: %v", err)
 	}
 	if err := l.Release(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A process that looks at a lock again and again keeps no other process from taking it.
+func TestFreeDoesNotDisturb(t *testing.T) {
+	dir := t.TempDir()
+	if !dirlock.Free(dir) {
+		t.Error("a directory without a lock is not free")
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("Free left %v, %v", entries, err)
+	}
+	stop := make(chan struct{})
+	var looking sync.WaitGroup
+	for range 2 {
+		looking.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					dirlock.Free(dir)
+					time.Sleep(100 * time.Microsecond)
+				}
+			}
+		})
+	}
+	defer looking.Wait()
+	defer close(stop)
+	for range 200 {
+		l, err := dirlock.Take(dir)
+		for again := 0; errors.Is(err, dirlock.ErrHeld) && again < 5; again++ { // a looker stands still on a busy machine
+			l, err = dirlock.Take(dir)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Release(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

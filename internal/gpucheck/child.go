@@ -20,7 +20,7 @@ const waitDelay = 5 * time.Second
 // cases have separate processes because a process cannot use a CUDA context after a failure, and
 // cannot interrupt a call of the driver that never returns.
 func runCase(ctx context.Context, p Part, c Case, o Options) []Result {
-	limited, stop := context.WithTimeoutCause(ctx, c.limit(), fmt.Errorf("it was not done after %v", c.limit()))
+	limited, stop := context.WithTimeoutCause(ctx, c.limit(), fmt.Errorf("stopped after its time limit of %v", c.limit()))
 	defer stop()
 	if o.Self == "" {
 		results, err := c.Run(limited, o)

@@ -41,7 +41,7 @@ func sanitize(ctx context.Context, o Options, kind string) ([]Result, error) {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case limited.Err() != nil:
-		return []Result{Skipped(kind, fmt.Sprintf("it was not done after %v", sanitizerLimit))}, nil
+		return []Result{Skipped(kind, fmt.Sprintf("stopped after its time limit of %v", sanitizerLimit))}, nil
 	}
 	return []Result{sanitized(kind, string(out), err)}, nil
 }

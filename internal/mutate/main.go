@@ -34,6 +34,7 @@ func main() {
 	match := flag.String("match", "", "only the mutants whose line in the list matches this regular expression")
 	sample := flag.Int("sample", 0, "only this many mutants of each package, drawn at random (0: all)")
 	short := flag.Bool("short", true, "run the tests with -short")
+	run := flag.String("run", "", "run only the tests that match this regular expression")
 	skip := flag.String("skip", "", "leave out the tests that match this regular expression")
 	budget := flag.Duration("budget", 2*time.Minute, "seconds of undisturbed tests for each mutant; longer tests are left out")
 	again := flag.String("again", "", "only the mutants in this file, which is the list of an earlier run")
@@ -88,7 +89,7 @@ func main() {
 			}
 			continue
 		}
-		r := runner{p: p, tests: append([]string{p.path}, strings.Fields(*with)...), short: *short, skip: *skip, budget: *budget,
+		r := runner{p: p, tests: append([]string{p.path}, strings.Fields(*with)...), only: *run, skip: *skip, short: *short, budget: *budget,
 			survivor: func(m *mutant) { fmt.Println(m) }}
 		alive, err := r.run(ctx, chosen)
 		if err != nil {

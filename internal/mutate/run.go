@@ -22,6 +22,7 @@ type runner struct {
 	p      *mutated
 	tests  []string // packages
 	short  bool
+	only   string // the tests, a regular expression
 	skip   string
 	budget time.Duration
 	env    []string
@@ -150,13 +151,17 @@ func (r *runner) compile(ctx context.Context, path, overlay, binary string) ([]*
 	if err != nil {
 		return nil, err
 	}
+	only, err := regexp.Compile(r.only)
+	if err != nil {
+		return nil, err
+	}
 	skip, err := regexp.Compile(r.skip)
 	if err != nil {
 		return nil, err
 	}
 	var tests []*test
 	for _, name := range strings.Fields(string(out)) {
-		if !strings.HasPrefix(name, "Benchmark") && (r.skip == "" || !skip.MatchString(name)) {
+		if !strings.HasPrefix(name, "Benchmark") && only.MatchString(name) && (r.skip == "" || !skip.MatchString(name)) {
 			tests = append(tests, &test{binary: binary, dir: list.Dir, name: name})
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"hash"
 	"os"
 
 	"go.yaml.in/yaml/v3"
@@ -16,6 +17,7 @@ type Provenance struct {
 	Out           string       `yaml:"out"`                // the run's directory
 	DataDir       string       `yaml:"data-dir,omitempty"` // of a published data set
 	Data          []DataFile   `yaml:"data"`
+	Init          *DataFile    `yaml:"init,omitempty"` // the file of the initial weights; nil: drawn from the seed
 	Classes       []SplitSizes `yaml:"classes"`
 	Groups        []SplitSizes `yaml:"groups,omitempty"`
 	Features      int          `yaml:"features"`
@@ -23,7 +25,8 @@ type Provenance struct {
 	Normalization string       `yaml:"normalization"`
 	Products      string       `yaml:"products"` // with the data, as they ran: int8x3, or a dtype
 	Bounds        []float64    `yaml:"bounds,flow"`
-	Device        string       `yaml:"device,omitempty"` // what computes, in words
+	Constraints   []string     `yaml:"constraints,omitempty"` // g_1..g_m in words, with the bounds
+	Device        string       `yaml:"device,omitempty"`      // what computes, in words
 	Warnings      []string     `yaml:"warnings,omitempty"`
 	Notes         []string     `yaml:"notes,omitempty"`
 }
@@ -47,6 +50,26 @@ func (d Dir) ReadProvenance() (p Provenance, sum string, err error) {
 func SHA256(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
+}
+
+// Sum identifies the bytes that are written to it.
+type Sum struct {
+	hash  hash.Hash
+	bytes int64
+}
+
+// NewSum returns the Sum of no bytes.
+func NewSum() *Sum { return &Sum{hash: sha256.New()} }
+
+// Write implements io.Writer. The error is always nil.
+func (s *Sum) Write(data []byte) (int, error) {
+	s.bytes += int64(len(data))
+	return s.hash.Write(data)
+}
+
+// File returns the identity of a file with the bytes so far.
+func (s *Sum) File(name string) DataFile {
+	return DataFile{Name: name, Bytes: s.bytes, SHA256: hex.EncodeToString(s.hash.Sum(nil))}
 }
 
 // DataFile identifies the data that were read: a file with the checksum of its bytes, or the rows

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/relay"
 	"ppal/models"
 )
 
@@ -244,11 +245,13 @@ func (n *network) each(x matrix.Matrix, gradients bool, do func(p *pass, i int, 
 	}
 	parts := make([][]float64, shares)
 	var group sync.WaitGroup
+	var panics relay.Relay
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for k := range shares {
 		group.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
+			defer panics.Catch()
 			if gradients {
 				parts[k] = make([]float64, size)
 			}
@@ -260,6 +263,7 @@ func (n *network) each(x matrix.Matrix, gradients bool, do func(p *pass, i int, 
 		})
 	}
 	group.Wait()
+	panics.Throw()
 	for _, part := range parts[1:] {
 		addTo(parts[0], part, 1)
 	}

@@ -2,6 +2,7 @@ package decide_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"ppal/trainer"
@@ -34,5 +35,26 @@ func TestConflictingBounds(t *testing.T) {
 	}
 	if r := train(0.02, false); r.Status == trainer.Infeasible || r.Infeasible != nil {
 		t.Errorf("bounds that can be met: %v, %+v", r.Status, r.Infeasible)
+	}
+}
+
+// If the bounds cannot be met, no warning advises more iterations. With this small delta, every
+// round ends with such a warning.
+func TestConflictNeedsNoIterations(t *testing.T) {
+	const advice = "use more --iterations"
+	warnings := func(ignore bool) string {
+		l := newLending(t, 600, 2, -0.1)
+		m := &method.PPALA{Perturbation: method.Perturbation{Delta: method.DeltaHarmonic, Delta0: 0.01}}
+		r, err := decide.Train(t.Context(), l.problem, m, trainer.Settings{Iterations: 300, IgnoreConflict: ignore}, l.feedback)
+		if err != nil || (r.Status == trainer.Infeasible) == ignore {
+			t.Fatalf("ignore %v: %v, %v", ignore, r.Status, err)
+		}
+		return strings.Join(r.Warnings, "\n")
+	}
+	if text := warnings(false); strings.Contains(text, advice) {
+		t.Errorf("infeasible: %s", text)
+	}
+	if text := warnings(true); !strings.Contains(text, advice) {
+		t.Errorf("not known to be infeasible: %q", text)
 	}
 }

@@ -369,7 +369,7 @@ func (l *loop) finish() error {
 		r.Attainable, r.Decay, r.BestFeasible, r.Warnings, r.Notes = k.Attainable, k.Decay, k.BestFeasible, k.Warnings, k.Notes
 	}
 	if l.conflict.proof != nil {
-		status = trainer.Infeasible
+		status, r.Warnings = trainer.Infeasible, nil // the advice of the warnings does not help
 	}
 	r.Infeasible, r.Trend = l.conflict.proof, last.Trend
 	r.Status, r.Iterations, r.Seconds, r.State, r.Output = status, last.Iterations, l.seconds, l.result.State, l.best.round.Iteration

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"os"
 
 	"gorgonia.org/tensor"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
@@ -26,11 +29,12 @@ type assembly struct {
 	problem    problem.Problem // the problem on all training rows
 	sampler    sampler         // the problem that training samples; nil: training uses all rows
 	parameters int
-	products   string      // kind of products with the training rows
-	device     string      // description of the device
-	confidence *confidence // makes the bounds hold on new rows; nil: they hold on the training rows
-	solved     *solution   // result of the feedback; nil before Optimize, and for other tasks
-	notes      []string    // decisions between loading the data and building the problem
+	products   string           // kind of products with the training rows
+	device     string           // description of the device
+	confidence *confidence      // makes the bounds hold on new rows; nil: they hold on the training rows
+	solved     *solution        // result of the feedback; nil before Optimize, and for other tasks
+	init       *rundir.DataFile // the file of the initial weights; nil: none
+	notes      []string         // decisions between loading the data and building the problem
 }
 
 // sampler is a problem that changes at every iteration: mini-batches, or a drawn group.
@@ -157,11 +161,31 @@ func (a *assembly) start() (models.Weights, error) {
 	if a.options.Init == "" {
 		return models.Init(a.builder.spec, rand.New(rand.NewPCG(a.options.Settings.Seed, weightStream)))
 	}
-	m, err := models.LoadFile(a.options.Init, &a.builder.spec)
+	m, err := a.readInit(a.options.Init)
 	if err != nil {
 		return nil, &InitError{Path: a.options.Init, Err: err}
 	}
 	return a.data.normalization.Unfold(a.builder.spec, m.Weights)
+}
+
+// readInit reads the model in the file of the initial weights, and identifies the file.
+func (a *assembly) readInit(path string) (models.Model, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return models.Model{}, err
+	}
+	defer f.Close()
+	sum := rundir.NewSum()
+	m, err := models.Load(io.TeeReader(f, sum), &a.builder.spec)
+	if err != nil {
+		return m, fmt.Errorf("%s: %w", path, err)
+	}
+	if _, err := io.Copy(sum, f); err != nil {
+		return m, err
+	}
+	file := sum.File(path)
+	a.init = &file
+	return m, nil
 }
 
 // buildSplits builds the problem of the training rows, the blocks of the other rows, and the

@@ -368,6 +368,7 @@ func (c *configuration) run(o Options) {
 	c.count("near-stationarity", s.NearEvery)
 	c.count("examples", max(0, o.Files.Examples))
 	c.path("init", o.Init)
+	c.on("tensorboard", o.TensorBoard)
 	if s.CheckEvery > 0 {
 		c.cannot("the interval of the checks")
 	}

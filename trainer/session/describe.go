@@ -29,7 +29,7 @@ type Description struct {
 // Describe implements Pipeline.
 func (a *assembly) Describe() Description {
 	d, st := a.data.description, a.builder.statement
-	d.Dataset = a.data.name()
+	d.Dataset, d.Init = a.data.name(), a.init
 	d.Task, d.Objective, d.Constraints, d.Bounds = st.Name, st.Objective, st.names(), st.bounds()
 	if d.Objective == "" {
 		d.Objective = "objective"

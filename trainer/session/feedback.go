@@ -225,9 +225,10 @@ const dearStep = 0.005
 // training rows chose the offsets, warnings also reports the cost of the exact step. warnings does
 // not advise more iterations if the run proved that the bounds cannot be met near the weights.
 func (f *solution) warnings(d *decisions, classes []Class, byTraining bool) (list []string) {
-	looser, longer := "use looser bounds or more --iterations", "use more --iterations, looser bounds, or fewer constraints"
+	looser, longer, cheaper := "use looser bounds or more --iterations", "use more --iterations, looser bounds, or fewer constraints",
+		"use more --iterations, or a looser bound"
 	if f.rounds.Status == trainer.Infeasible {
-		looser, longer = "use looser bounds", "use looser bounds or fewer constraints"
+		looser, longer, cheaper = "use looser bounds", "use looser bounds or fewer constraints", "use a looser bound"
 	}
 	switch {
 	case f.constant < 0:
@@ -248,8 +249,7 @@ func (f *solution) warnings(d *decisions, classes []Class, byTraining bool) (lis
 			what, f.exact.Violation, longer))
 	}
 	if cost := f.exact.Cost(); byTraining && cost > dearStep {
-		list = append(list, fmt.Sprintf("the exact threshold costs %.1f points of the objective (%s): use more --iterations, or a looser bound",
-			100*cost, d.system.Minimize))
+		list = append(list, fmt.Sprintf("the exact threshold costs %.1f points of the objective (%s): %s", 100*cost, d.system.Minimize, cheaper))
 	}
 	return list
 }

@@ -12,6 +12,7 @@ import (
 	"ppal/internal/dirlock"
 	"ppal/internal/plots"
 	"ppal/internal/rundir"
+	"ppal/internal/tensorboard"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 )
@@ -20,6 +21,8 @@ import (
 type files struct {
 	dir     rundir.Dir
 	metrics *rundir.Metrics // nil after closeMetrics
+	// events writes the records for TensorBoard; nil without TensorBoard, and after closeMetrics
+	events  *tensorboard.Recorder
 	lock    *dirlock.Lock
 	config  string                 // SHA-256 of config.yaml
 	keeper  *keeper                // nil before Optimize, and without checkpoints
@@ -61,8 +64,7 @@ func (s *Session) begin() error {
 	if err := dir.CheckSpace(s.space(d)); err != nil {
 		return err
 	}
-	d.Provenance.Schema = rundir.Schema
-	config, err := s.options.Files.Config(d.Provenance)
+	config, err := s.configFile(d)
 	if err != nil {
 		return err
 	}
@@ -75,8 +77,16 @@ func (s *Session) begin() error {
 			return err
 		}
 	}
-	s.files.metrics, err = dir.CreateMetrics()
-	return err
+	if s.files.metrics, err = dir.CreateMetrics(); err != nil {
+		return err
+	}
+	return s.openEvents(config, 0)
+}
+
+// configFile returns the contents of config.yaml for the session with the description d.
+func (s *Session) configFile(d Description) ([]byte, error) {
+	d.Provenance.Schema, d.Provenance.Constraints = rundir.Schema, boundedNames(d)
+	return s.options.Files.Config(d.Provenance)
 }
 
 // The sizes of a run's files: its plots and small files, and its vectors of weights. The vectors
@@ -144,6 +154,7 @@ func (s *Session) openToSave(dir string) error {
 		if err := s.files.metrics.Record(&s.records[i]); err != nil {
 			return err
 		}
+		s.recordEvent(&s.records[i])
 	}
 	return s.files.closeMetrics()
 }
@@ -159,13 +170,17 @@ func (s *Session) Dir() string {
 	return string(s.files.dir)
 }
 
-// closeMetrics closes metrics.jsonl if the file is open.
+// closeMetrics closes metrics.jsonl and TensorBoard's file if they are open.
 func (f *files) closeMetrics() error {
 	if f == nil || f.metrics == nil {
 		return nil
 	}
 	err := f.metrics.Close()
 	f.metrics = nil
+	if f.events != nil {
+		err = with(err, f.events.Close())
+		f.events = nil
+	}
 	return err
 }
 
@@ -276,6 +291,10 @@ func (s *Session) fail(r *trainer.Result, failure error) error {
 // discard removes the files of the open directory.
 func (s *Session) discard() error {
 	dir := s.files.dir
+	if s.files.events != nil {
+		_ = s.files.events.Remove()
+		s.files.events = nil
+	}
 	err := s.files.close()
 	s.files = nil
 	return with(err, dir.Discard())

@@ -82,6 +82,8 @@ type Options struct {
 	// cancelled writes one, too. Checkpoints take at most a twentieth of the time of the training. 0:
 	// no checkpoints.
 	CheckpointEvery time.Duration
+	// TensorBoard also writes the records to an open directory as an event file for TensorBoard.
+	TensorBoard bool
 	// BatchSize is the number of rows of a mini-batch; 0: all rows. Every batch has the same share
 	// of each class.
 	BatchSize int

@@ -50,9 +50,7 @@ func (s *Session) rescue(failure error) error {
 
 // copyConfig writes the run's settings.
 func (s *Session) copyConfig(dir rundir.Dir) error {
-	d := s.Describe()
-	d.Provenance.Schema = rundir.Schema
-	config, err := s.options.Files.Config(d.Provenance)
+	config, err := s.configFile(s.Describe())
 	if err != nil {
 		return err
 	}

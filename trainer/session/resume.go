@@ -55,6 +55,9 @@ func (s *Session) resume() (notes []string, err error) {
 	if name := changedData(before.Data, now.Data); name != "" {
 		return refuse("%s is not the file that the run read: restore the file, or start a new run", name)
 	}
+	if !sameInit(before.Init, now.Init) {
+		return refuse("%s is not the file of initial weights that the run read: restore the file, or start a new run", s.options.Init)
+	}
 	c, err := checkpoint.Read(string(f.dir))
 	fresh := errors.Is(err, checkpoint.ErrNone)
 	switch {
@@ -91,7 +94,10 @@ func (s *Session) resume() (notes []string, err error) {
 	if !fresh {
 		s.warnings, s.spent = c.Warnings, s.spent+c.Spent
 	}
-	return notes, s.restoreLast()
+	if err := s.restoreLast(); err != nil {
+		return nil, err
+	}
+	return notes, s.resumeEvents()
 }
 
 // threadsOf matches the number of threads in the description of a device. The number does not
@@ -125,4 +131,10 @@ func changedData(before, now []DataFile) string {
 		}
 	}
 	return ""
+}
+
+// sameInit reports whether two runs start from equal files of weights. A run of an earlier version
+// of ppal has no checksum of the file: it counts as equal, and the version is refused.
+func sameInit(before, now *DataFile) bool {
+	return before == nil || now == nil || before.Bytes == now.Bytes && before.SHA256 == now.SHA256
 }

@@ -215,6 +215,9 @@ func (h *history) write(r *trainer.Record) error {
 		return nil
 	}
 	err := h.files.metrics.Record(r)
+	if err == nil {
+		(*Session)(h).recordEvent(r)
+	}
 	if err == nil || h.last == nil || errors.As(err, new(*problem.NonFiniteError)) {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/internal/relay"
 	"ppal/models"
 	"ppal/trainer/graph"
 )
@@ -108,13 +109,16 @@ func verified(ctx context.Context, dir, dataset string, own []string, load func(
 func meanwhile[T any](f func() (T, error)) (wait func() (T, error)) {
 	var result T
 	var err error
+	var panics relay.Relay
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		defer panics.Catch()
 		result, err = f()
 	}()
 	return func() (T, error) {
 		<-done
+		panics.Throw()
 		return result, err
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"ppal/internal/relay"
 )
 
 // The name and the title of the experiment, and its number of evaluations.
@@ -75,18 +77,20 @@ func Compare(ctx context.Context, o Options) (*Outcome, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var workers sync.WaitGroup
+	var panics relay.Relay
 	for number := range o.Workers {
 		workers.Go(func() {
 			python := &worker{python: c.Python, limit: cmp.Or(c.RunLimit, DefaultRunLimit)}
 			defer python.close()
 			for j := c.take(); j != nil && ctx.Err() == nil; j = c.take() {
-				if err := c.do(ctx, j, python, number); err != nil {
+				if err := panics.Do(func() error { return c.do(ctx, j, python, number) }); err != nil {
 					stop(err)
 				}
 			}
 		})
 	}
 	workers.Wait()
+	panics.Throw()
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}

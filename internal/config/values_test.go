@@ -1,0 +1,88 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"testing"
+
+	"ppal/trainer"
+	"ppal/trainer/session"
+)
+
+// The number of threads of another machine is accepted, and a number that only uses memory is not.
+func TestThreads(t *testing.T) {
+	most := max(256, 8*runtime.NumCPU())
+	if _, err := Resolve(set(fmt.Sprintf("threads=%d", most)), nil); err != nil {
+		t.Error(err)
+	}
+	_, err := Resolve(set("threads=9999999"), nil)
+	want := fmt.Sprintf("--threads 9999999: must be at most %d, or 0, all cores", most)
+	if err == nil || err.Error() != want || !errors.Is(err, ErrUsage) {
+		t.Errorf("got  %v\nwant %s", err, want)
+	}
+}
+
+// A GPU has a number. The default number is 0.
+func TestDevices(t *testing.T) {
+	for text, want := range map[string]struct {
+		kind    session.DeviceKind
+		ordinal int
+		written string
+	}{
+		"auto": {"", 0, "auto"}, "cpu": {session.CPU, 0, "cpu"}, "cuda": {session.CUDA, 0, "cuda"},
+		"cuda:0": {session.CUDA, 0, "cuda"}, "cuda:3": {session.CUDA, 3, "cuda:3"},
+	} {
+		cfg, err := Resolve(set("device="+text), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cfg.Kind != want.kind || cfg.Ordinal != want.ordinal || cfg.Text("device") != want.written {
+			t.Errorf("%s: %q number %d, written %s", text, cfg.Kind, cfg.Ordinal, cfg.Text("device"))
+		}
+	}
+}
+
+// TestSelection checks which iterate --output, --select and --patience choose together.
+func TestSelection(t *testing.T) {
+	for _, c := range []struct {
+		flags    Values
+		output   trainer.Output
+		patience int
+	}{
+		{nil, trainer.OutputLast, 0},
+		{Values{"output": "random"}, trainer.OutputRandom, 0},
+		{Values{"select": "best-train"}, trainer.OutputBestTrain, 0},
+		{Values{"patience": "5"}, trainer.OutputBestValidation, 5},
+		{Values{"patience": "5", "select": "last"}, trainer.OutputLast, 5},
+		{Values{"patience": "5", "output": "best"}, trainer.OutputBest, 5},
+	} {
+		cfg, err := Resolve(c.flags, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := cfg.TrainerSettings()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Output != c.output || s.Patience != c.patience {
+			t.Errorf("%v: output %s and patience %d, want %s and %d", c.flags, s.Output, s.Patience, c.output, c.patience)
+		}
+	}
+}
+
+func TestMemoryLimit(t *testing.T) {
+	for text, want := range map[string]int64{
+		"auto": 0, "none": session.NoMemoryLimit, "3GB": 3e9, "800MiB": 800 << 20, "1.5 GiB": 3 << 29, "100 kB": 100_000, "7B": 7,
+	} {
+		got, err := Resolve(Values{"memory-limit": text}, nil)
+		if err != nil || got.MemoryLimit != want {
+			t.Errorf("%s: %d, %v, want %d", text, got.MemoryLimit, err, want)
+		}
+	}
+	for _, text := range []string{"", "3", "GB", "-1GB", "0B", "NaNGB", "1e300GB", "3 apples"} {
+		if _, err := Resolve(Values{"memory-limit": text}, nil); !errors.Is(err, ErrUsage) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
