@@ -199,7 +199,7 @@ func TestTrainInterrupted(t *testing.T) {
 			}
 		}
 	}
-	got := command(ctx, prepare, "train", "--quiet", "--iterations", "100000", "--out", string(dir))
+	got := command(ctx, prepare, "train", "--quiet", "--primal", "nesterov", "--iterations", "100000", "--out", string(dir))
 	if got.status != exitInterrupted || !strings.HasPrefix(got.stderr, "ppal: interrupted after ") || strings.Count(got.stderr, "\n") != 1 {
 		t.Errorf("%+v", got)
 	}
