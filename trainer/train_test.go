@@ -198,7 +198,7 @@ func TestStatuses(t *testing.T) {
 		}}}, trainer.Interrupted, 21},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			r, err := trainer.Train(test.ctx, testkit.Start(t, testkit.Line(), 0), &method.PPALA{}, test.set)
+			r, err := trainer.Train(test.ctx, testkit.Start(t, testkit.Line(), 0), &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, test.set)
 			if err != nil {
 				t.Fatal(err)
 			}
