@@ -1,0 +1,215 @@
+// Package paged gives memory that lies in files instead of the process's own memory, for data that
+// are larger than the memory. A slice of such memory is an ordinary slice. The system reads its
+// pages from the file when the program reads the slice, and the program gives the pages back when
+// its resident memory approaches a limit. So results do not depend on the limit.
+package paged
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"ppal/internal/memory"
+)
+
+// ErrUnsupported is the error of systems without mapped files.
+var ErrUnsupported = errors.New("paged: this system cannot keep memory in files")
+
+// Dir makes memory in files of a directory. The files have no names, so they disappear with the
+// process, however it ends. A nil *Dir makes memory of the process. The methods may be called from
+// several goroutines at the same time.
+type Dir struct {
+	path     string
+	limit    uint64
+	touched  atomic.Int64 // bytes since the last look at the resident memory
+	resident func() uint64
+
+	mutex sync.Mutex
+	maps  [][]byte
+	bytes int64 // the sum of the files' sizes
+	given int   // the number of times that Touch gave pages back
+}
+
+// step is the number of bytes that are read or written between two looks at the resident memory.
+const step = 32 << 20
+
+// New returns a Dir for files in the directory path. limit is the resident memory of the process,
+// in bytes, near which Touch gives pages back. New tries whether the directory can hold mapped
+// files.
+func New(path string, limit uint64) (*Dir, error) {
+	d := &Dir{path: path, limit: limit, resident: memory.Resident}
+	probe, err := Make[byte](d, 1)
+	if err != nil {
+		return nil, err
+	}
+	probe[0] = 1
+	return d, d.Close()
+}
+
+// Make returns n zeros that begin at a page, or at an address of the process's own memory if d is
+// nil. The file has all its space before Make returns, so a full disk is an error of Make.
+func Make[T any](d *Dir, n int) ([]T, error) {
+	if d == nil || n == 0 {
+		return make([]T, n), nil
+	}
+	f, err := d.create()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // a mapping outlives the descriptor
+	size := int64(n) * int64(sizeOf[T]())
+	if err := reserve(f, size); err != nil {
+		return nil, d.fail(size, err)
+	}
+	return mapped[T](d, f, n)
+}
+
+// create creates a file without a name.
+func (d *Dir) create() (*os.File, error) {
+	f, err := os.CreateTemp(d.path, ".rows-*")
+	if err != nil {
+		return nil, fmt.Errorf("paged: %w", err)
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(fmt.Errorf("paged: %w", err), f.Close())
+	}
+	return f, nil
+}
+
+func (d *Dir) fail(size int64, err error) error {
+	return fmt.Errorf("paged: a file of %d MiB in %s for rows beyond the memory: %w", size>>20, filepath.Clean(d.path), err)
+}
+
+// mapped maps the first n elements of a file.
+func mapped[T any](d *Dir, f *os.File, n int) ([]T, error) {
+	size := int64(n) * int64(sizeOf[T]())
+	m, err := mapFile(f, size)
+	if err != nil {
+		return nil, d.fail(size, err)
+	}
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	d.maps = append(d.maps, m)
+	d.bytes += size
+	return unsafe.Slice((*T)(unsafe.Pointer(&m[0])), n), nil
+}
+
+func sizeOf[T any]() uintptr {
+	var zero T
+	return unsafe.Sizeof(zero)
+}
+
+// Touch says that the caller has read or written the given number of bytes of the memory. When the
+// process's resident memory is above three quarters of the limit, Touch gives all pages back. Their
+// contents stay, and the next access brings them again.
+func (d *Dir) Touch(bytes int) {
+	if d == nil || d.touched.Add(int64(bytes)) < step {
+		return
+	}
+	d.touched.Store(0)
+	if d.resident() > d.limit/4*3 {
+		d.release()
+	}
+}
+
+// release gives all pages back.
+func (d *Dir) release() {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	for _, m := range d.maps {
+		giveBack(m)
+	}
+	d.given++
+}
+
+// Ahead reads the pages of a slice that the next work needs. A slice of other memory has no effect.
+func Ahead[T any](d *Dir, x []T) {
+	if d == nil || len(x) == 0 {
+		return
+	}
+	readAhead(unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), uintptr(len(x))*sizeOf[T]()))
+}
+
+// Bytes returns the sum of the sizes of the files.
+func (d *Dir) Bytes() int64 {
+	if d == nil {
+		return 0
+	}
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	return d.bytes
+}
+
+// Close removes the memory. No slice of it may be used afterwards.
+func (d *Dir) Close() error {
+	if d == nil {
+		return nil
+	}
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	var errs []error
+	for _, m := range d.maps {
+		errs = append(errs, unmap(m))
+	}
+	d.maps, d.bytes = nil, 0
+	return errors.Join(errs...)
+}
+
+// List is a slice that grows. Its elements go to a file as they come, so they take no memory before
+// Slice. The zero value with a nil Dir keeps them in memory.
+type List[T any] struct {
+	dir  *Dir
+	file *os.File
+	rest []T // elements that are not yet in the file
+	n    int
+}
+
+// listBuffer is the number of elements of a List that are written at a time.
+const listBuffer = 32 << 10
+
+// NewList returns an empty List.
+func NewList[T any](d *Dir) *List[T] { return &List[T]{dir: d} }
+
+// Append appends elements.
+func (l *List[T]) Append(xs []T) error {
+	l.n += len(xs)
+	l.rest = append(l.rest, xs...)
+	if l.dir == nil || len(l.rest) < listBuffer {
+		return nil
+	}
+	return l.flush()
+}
+
+// flush writes the rest to the file.
+func (l *List[T]) flush() (err error) {
+	if l.file == nil {
+		if l.file, err = l.dir.create(); err != nil {
+			return err
+		}
+	}
+	if len(l.rest) == 0 {
+		return nil
+	}
+	raw := unsafe.Slice((*byte)(unsafe.Pointer(&l.rest[0])), uintptr(len(l.rest))*sizeOf[T]())
+	if _, err := l.file.Write(raw); err != nil {
+		return l.dir.fail(int64(l.n)*int64(sizeOf[T]()), err)
+	}
+	l.rest = l.rest[:0]
+	return nil
+}
+
+// Slice returns all elements and ends the list.
+func (l *List[T]) Slice() ([]T, error) {
+	if l.dir == nil || l.n == 0 {
+		return l.rest, nil
+	}
+	if err := l.flush(); err != nil {
+		return nil, err
+	}
+	defer l.file.Close()
+	return mapped[T](l.dir, l.file, l.n)
+}

@@ -1,0 +1,44 @@
+package paged
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// reserve gives a file its size and its space on the disk. Without the space, a write to a mapped
+// page of a full disk would end the process.
+func reserve(f *os.File, size int64) error {
+	err := unix.Fallocate(int(f.Fd()), 0, 0, size)
+	if errors.Is(err, unix.EOPNOTSUPP) { // a file system that cannot reserve: write the zeros
+		room := make([]byte, 1<<20)
+		for at := int64(0); at < size && (err == nil || at == 0); at += int64(len(room)) {
+			_, err = f.WriteAt(room[:min(int64(len(room)), size-at)], at)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("reserve the space: %w", err)
+	}
+	return nil
+}
+
+func mapFile(f *os.File, size int64) ([]byte, error) {
+	return unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+}
+
+func unmap(m []byte) error { return unix.Munmap(m) }
+
+// giveBack removes the pages from the process. The contents stay in the file or on their way to it.
+func giveBack(m []byte) { _ = unix.Madvise(m, unix.MADV_DONTNEED) }
+
+// readAhead brings the pages of x, and maps them in one call. An old kernel starts the reading and
+// maps each page at its first access.
+func readAhead(x []byte) {
+	page := uintptr(os.Getpagesize())
+	x = whole(x, page)
+	if len(x) > 0 && unix.Madvise(x, unix.MADV_POPULATE_READ) != nil {
+		_ = unix.Madvise(x, unix.MADV_WILLNEED)
+	}
+}

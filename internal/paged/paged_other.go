@@ -1,0 +1,11 @@
+//go:build !linux
+
+package paged
+
+import "os"
+
+func reserve(*os.File, int64) error           { return ErrUnsupported }
+func mapFile(*os.File, int64) ([]byte, error) { return nil, ErrUnsupported }
+func unmap([]byte) error                      { return nil }
+func giveBack([]byte)                         {}
+func readAhead([]byte)                        {}

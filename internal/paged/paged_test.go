@@ -1,0 +1,111 @@
+//go:build linux
+
+package paged
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+func newDir(t *testing.T, resident uint64) *Dir {
+	t.Helper()
+	d, err := New(t.TempDir(), 100<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.resident = func() uint64 { return resident }
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+// The contents stay when the pages are given back, and no file has a name.
+func TestContentsStay(t *testing.T) {
+	d := newDir(t, 90<<20)
+	x, err := Make[float64](d, 300_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.ContainsFunc(x, func(v float64) bool { return v != 0 }) {
+		t.Fatal("the memory is not zero")
+	}
+	for i := range x {
+		x[i] = float64(i)
+	}
+	d.Touch(step - 1)
+	if d.given != 0 {
+		t.Fatal("the pages are given back before a step")
+	}
+	d.Touch(1)
+	if d.given != 1 {
+		t.Fatal("the pages are not given back")
+	}
+	Ahead(d, x[1000:200_000])
+	for i, v := range x {
+		if v != float64(i) {
+			t.Fatalf("element %d is %v", i, v)
+		}
+	}
+	if list, err := os.ReadDir(d.path); err != nil || len(list) != 0 {
+		t.Errorf("%v, %v", list, err)
+	}
+	if d.Bytes() != 2_400_000 {
+		t.Errorf("%d bytes", d.Bytes())
+	}
+}
+
+// The pages stay while the resident memory is below three quarters of the limit.
+func TestPagesStay(t *testing.T) {
+	d := newDir(t, 75<<20)
+	d.Touch(step)
+	if d.given != 0 {
+		t.Error("the pages are given back")
+	}
+}
+
+// A list gives its elements in their order, in memory and in a file.
+func TestList(t *testing.T) {
+	for _, d := range []*Dir{nil, newDir(t, 0)} {
+		l, want := NewList[int32](d), []int32(nil)
+		for k := range 7 {
+			part := make([]int32, k*listBuffer/3)
+			for i := range part {
+				part[i] = int32(len(want) + i)
+			}
+			want = append(want, part...)
+			if err := l.Append(part); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := l.Slice(); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%d of %d elements, %v", len(got), len(want), err)
+		}
+		if got, err := NewList[int32](d).Slice(); got != nil || err != nil {
+			t.Errorf("an empty list: %v, %v", got, err)
+		}
+	}
+}
+
+// A nil Dir is the process's memory.
+func TestMemory(t *testing.T) {
+	var d *Dir
+	x, err := Make[int](d, 3)
+	d.Touch(1 << 40)
+	Ahead(d, x)
+	if err != nil || len(x) != 3 || d.Bytes() != 0 || d.Close() != nil {
+		t.Error(x, err)
+	}
+}
+
+func TestNoDirectory(t *testing.T) {
+	if _, err := New(filepath.Join(t.TempDir(), "absent"), 1); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}
