@@ -33,7 +33,10 @@ func (e *executor[T]) packData() error {
 		}
 		data := e.plan.DataOf(i)
 		if data != nil && (others[i] || !e.read(i)) {
-			e.Data[i] = make([]T, b.Len())
+			var err error
+			if e.Data[i], err = e.newRows(i, b.Len()); err != nil {
+				return err
+			}
 		}
 		e.lent[i] = data == nil || data == matrix.Matrix(e.bytes[i])
 		e.load(i, data)
@@ -61,16 +64,16 @@ func (e *executor[T]) packed(buffer int) error {
 		e.sparse[buffer] = x
 		return err
 	}
-	e.packWide(buffer)
-	return nil
+	return e.packWide(buffer)
 }
 
 // packWide allocates the packed form of a leaf if a product with it is wide.
-func (e *executor[T]) packWide(buffer int) {
+func (e *executor[T]) packWide(buffer int) (err error) {
 	if e.widest(buffer) > NarrowWidth {
 		b := e.plan.Buffers[buffer]
-		e.data[buffer] = e.k.NewPackedFloats(b.Rows, b.Cols)
+		e.data[buffer], err = e.k.NewPackedFloatsOf(b.Rows, b.Cols, func(n int) ([]T, error) { return e.newRows(buffer, n) })
 	}
+	return err
 }
 
 // NarrowWidth is the largest width of products that read the data unpacked. The kernels of the

@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/paged"
 	"ppal/internal/plan"
 )
 
@@ -17,6 +18,7 @@ type Device struct {
 	products plan.Products
 	pool     *pool
 	bytes    *kernel.ByteKernels // for products with 8-bit data
+	pages    *paged.Dir          // holds rows and activations that are large; nil: memory
 }
 
 var _ plan.Device = (*Device)(nil)

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"fmt"
 	"slices"
 
 	"ppal/internal/cpu/kernel"
@@ -28,6 +29,7 @@ type executor[T plan.Float] struct {
 	forward, backward []*region[T]
 	threads           int
 	pool              *pool
+	inPages           map[int]bool // buffers whose rows lie in the device's pages
 }
 
 // worker is the memory of one goroutine.
@@ -45,14 +47,15 @@ func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	memory, err := plan.NewMemory[T](p)
+	memory, err := plan.NewMemoryOf(p, func(n int) ([]T, error) { return rowMemory[T](d, n) })
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("cpu: %w", err)
 	}
-	e := &executor[T]{Memory: memory, plan: p, k: k, data: map[int]*kernel.PackedFloats[T]{}, sparse: map[int]*kernel.Sparse[T]{},
+	e := &executor[T]{Memory: memory, plan: p, k: k, inPages: map[int]bool{}, data: map[int]*kernel.PackedFloats[T]{}, sparse: map[int]*kernel.Sparse[T]{},
 		bytes: map[int]*kernel.PackedBytes{}, loads: map[int]*loading[T]{},
 		byteLoads: map[int]*byteLoading{}, lent: map[int]bool{}, scales: map[int]float64{}, negated: map[*int8][]T{},
 		integers: d.bytes, device: d, threads: d.threads, pool: d.pool}
+	e.findPages()
 	if err := e.packData(); err != nil {
 		return nil, err
 	}

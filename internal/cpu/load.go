@@ -2,9 +2,11 @@ package cpu
 
 import (
 	"fmt"
+	"unsafe"
 
 	"ppal/datasets/matrix"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/paged"
 	"ppal/internal/plan"
 )
 
@@ -32,7 +34,9 @@ func (e *executor[T]) Bind(v plan.View, m matrix.Matrix) error {
 			return nil
 		}
 		delete(e.sparse, i)
-		e.packWide(i)
+		if err := e.packWide(i); err != nil {
+			return err
+		}
 		if e.data[i] == nil && e.Data[i] == nil {
 			e.setData(i, make([]T, b.Len()))
 		}
@@ -89,6 +93,7 @@ func (e *executor[T]) load(buffer int, m matrix.Matrix) {
 	p := e.loads[buffer]
 	if p == nil {
 		p = newLoading(e.plan.Buffers[buffer], e.Data[buffer], e.data[buffer], e.threads)
+		p.pages = e.device.pages
 		e.loads[buffer] = p
 	}
 	p.from = m
@@ -107,7 +112,8 @@ type loading[T plan.Float] struct {
 	plain      []T                     // nil if no step reads it
 	packed     *kernel.PackedFloats[T] // nil if no step reads it
 	workers    int
-	rooms      [][]T // for rows on their way to the packed form if plain is nil, by worker
+	pages      *paged.Dir // of plain and packed
+	rooms      [][]T      // for rows on their way to the packed form if plain is nil, by worker
 }
 
 func newLoading[T plan.Float](b plan.Buffer, plain []T, packed *kernel.PackedFloats[T], threads int) *loading[T] {
@@ -139,6 +145,7 @@ func (p *loading[T]) work(worker int) {
 				p.packed.SetRow(i+r, rows[r*p.cols:(r+1)*p.cols])
 			}
 		}
+		p.pages.Touch(n * p.cols * int(unsafe.Sizeof(T(0))))
 	}
 }
 

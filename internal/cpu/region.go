@@ -47,6 +47,7 @@ type region[T plan.Float] struct {
 	workers  int
 	steps    []step[T]
 	local    []int   // the local buffers
+	stream   *stream // the rows in pages; nil: none
 	failures []error // by worker
 
 	shares *shares
@@ -65,7 +66,9 @@ func (e *executor[T]) compile(regions []plan.Region) []*region[T] {
 	computed := map[*logisticTails[T]]bool{}
 	for _, r := range regions {
 		if r.Rows > 0 {
-			list = append(list, e.newRegion(r.Rows, e.threads, e.blockingOf(r), e.blockSteps(r, computed)...))
+			region := e.newRegion(r.Rows, e.threads, e.blockingOf(r), e.blockSteps(r, computed)...)
+			region.stream = e.newStream(r, region.blocking.block)
+			list = append(list, region)
 			continue
 		}
 		for _, s := range r.Steps {
@@ -214,9 +217,16 @@ func (r *region[T]) share(worker, i int) error {
 	return nil
 }
 
-// span runs the steps on rows lo to hi-1, block by block.
-
+// span runs the steps on rows lo to hi-1.
 func (r *region[T]) span(t, lo, hi int) error {
+	if r.stream == nil {
+		return r.blockwise(t, lo, hi)
+	}
+	return r.stream.each(lo, hi, func(lo, hi int) error { return r.blockwise(t, lo, hi) })
+}
+
+// blockwise runs the steps on rows lo to hi-1, block by block.
+func (r *region[T]) blockwise(t, lo, hi int) error {
 	w := r.e.workers[t]
 	for at := lo; at < hi; at += r.blocking.block {
 		for _, b := range r.local {

@@ -44,8 +44,19 @@ func NewReference[T Float](p *Plan, block int) (*Reference[T], error) {
 // NewMemory allocates a plan's buffers, except for local buffers and data matrices (Plan.Data).
 // Parameters and leaves share the memory of their nodes' values.
 func NewMemory[T Float](p *Plan) (*Memory[T], error) {
+	return NewMemoryOf(p, func(n int) ([]T, error) { return make([]T, n), nil })
+}
+
+// NewMemoryOf is NewMemory with the slots of the given function, which returns n zeros.
+func NewMemoryOf[T Float](p *Plan, zeros func(n int) ([]T, error)) (*Memory[T], error) {
 	m := &Memory[T]{make([][]T, len(p.Buffers)), make([]int, len(p.Buffers))}
-	slots := allocate[T](p.Slots, 1)
+	slots := make([][]T, len(p.Slots))
+	for i, n := range p.Slots {
+		var err error
+		if slots[i], err = zeros(n); err != nil {
+			return nil, err
+		}
+	}
 	for i, b := range p.Buffers {
 		switch b.Class {
 		case Kept, Temporary:

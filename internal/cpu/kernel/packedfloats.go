@@ -28,22 +28,47 @@ func (k *Kernels[F]) NewPackedFloats(rows, cols int) *PackedFloats[F] {
 	return x
 }
 
+// NewPackedFloatsOf is NewPackedFloats in memory of the given function, which returns n zeros.
+func (k *Kernels[F]) NewPackedFloatsOf(rows, cols int, zeros func(n int) ([]F, error)) (*PackedFloats[F], error) {
+	x := &PackedFloats[F]{tileCols: k.products.cols}
+	var err error
+	if x.data, err = zeros(x.elements(rows, cols)); err != nil {
+		return nil, err
+	}
+	x.Resize(rows, cols)
+	return x, nil
+}
+
 // Resize sets the size. All rows must be packed afterwards. The memory is kept if it suffices.
 func (x *PackedFloats[F]) Resize(rows, cols int) {
 	if rows < 0 || cols < 0 {
 		panic("kernel: negative size of a matrix")
 	}
 	x.rows, x.cols = rows, cols
-	n := rows * cols
-	if x.tileCols > 0 {
-		panels := (rows + panelRows - 1) / panelRows
-		n = (panels*cols + panelRows - 1) * panelRows
-	}
+	n := x.elements(rows, cols)
 	if n <= cap(x.data) {
 		x.data = x.data[:n]
 	} else {
 		x.data = Alloc[F](n)
 	}
+}
+
+// elements returns the number of elements of the memory of a matrix.
+func (x *PackedFloats[F]) elements(rows, cols int) int {
+	if x.tileCols == 0 {
+		return rows * cols
+	}
+	panels := (rows + panelRows - 1) / panelRows
+	return (panels*cols + panelRows - 1) * panelRows
+}
+
+// Rows returns the memory of rows from to to-1, and of the other rows in their panels.
+func (x *PackedFloats[F]) Rows(from, to int) []F {
+	if x.tileCols == 0 {
+		return x.data[from*x.cols : to*x.cols]
+	}
+	first, end := from/panelRows, (to+panelRows-1)/panelRows
+	return x.data[first*x.cols*panelRows : end*x.cols*panelRows]
 }
 
 // at returns the index of X[i, j] and the distance to the next element of the row.

@@ -1,0 +1,113 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"ppal/internal/paged"
+	"ppal/internal/plan"
+)
+
+// InPages returns the device with its large floats in pages: the rows of the data, packed or not,
+// and the activations of all rows. The regions then read the pages ahead, and give them back when
+// the memory is short. The results have the same bits. Packed bytes and the entries of sparse rows
+// stay in memory.
+func (d *Device) InPages(pages *paged.Dir) *Device {
+	own := *d
+	own.pages = pages
+	return &own
+}
+
+// leastPaged is the number of bytes from which memory lies in pages. The program touches smaller
+// memory all the time.
+const leastPaged = 1 << 20
+
+// rowMemory returns n zeros: in the device's pages if they are many.
+func rowMemory[T plan.Float](d *Device, n int) ([]T, error) {
+	if d.pages == nil || n*int(unsafe.Sizeof(T(0))) < leastPaged {
+		return make([]T, n), nil
+	}
+	return paged.Make[T](d.pages, n)
+}
+
+// newRows returns zeros for the rows of a buffer.
+func (e *executor[T]) newRows(buffer, n int) ([]T, error) {
+	x, err := rowMemory[T](e.device, n)
+	e.noteRows(buffer, n)
+	return x, err
+}
+
+func (e *executor[T]) noteRows(buffer, n int) {
+	e.inPages[buffer] = e.device.pages != nil && n*int(unsafe.Sizeof(T(0))) >= leastPaged
+}
+
+// findPages finds the buffers of the plan's slots that lie in pages.
+func (e *executor[T]) findPages() {
+	for i, b := range e.plan.Buffers {
+		if b.Class == plan.Kept || b.Class == plan.Temporary {
+			e.noteRows(i, e.plan.Slots[b.Slot])
+		}
+	}
+}
+
+// window is the number of bytes of rows that a worker processes between two calls of Touch.
+const window = 8 << 20
+
+// stream runs a region over rows in pages: window by window, with the next window read ahead.
+type stream struct {
+	pages *paged.Dir
+	rows  int // of a window
+	width int // bytes of a row
+	ahead []func(lo, hi int)
+}
+
+// newStream returns the stream of a region; nil if its rows are in memory.
+func (e *executor[T]) newStream(r plan.Region, block int) *stream {
+	s := &stream{pages: e.device.pages}
+	seen := map[int]bool{}
+	for _, step := range r.Steps {
+		for _, o := range append(step.Reads(), step.Writes()...) {
+			b := e.plan.Buffers[o.Buffer]
+			if seen[o.Buffer] || !e.inPages[o.Buffer] || b.Rows != r.Rows {
+				continue
+			}
+			seen[o.Buffer] = true
+			s.width += b.Cols * int(unsafe.Sizeof(T(0)))
+			if b.Class != plan.Leaf {
+				continue // mostly written; reading ahead would map the pages twice
+			}
+			if packed := e.data[o.Buffer]; packed != nil {
+				s.ahead = append(s.ahead, func(lo, hi int) { paged.Ahead(e.device.pages, packed.Rows(lo, hi)) })
+			}
+			if plain := e.Data[o.Buffer]; plain != nil {
+				s.ahead = append(s.ahead, func(lo, hi int) { paged.Ahead(e.device.pages, plain[lo*b.Cols:hi*b.Cols]) })
+			}
+		}
+	}
+	if s.width == 0 {
+		return nil
+	}
+	s.rows = max(1, window/s.width/block) * block
+	return s
+}
+
+// each calls run for the windows of rows lo to hi-1. A window has whole blocks, so the order of all
+// additions is that of a run without windows.
+func (s *stream) each(lo, hi int, run func(lo, hi int) error) error {
+	for at := lo; at < hi; at += s.rows {
+		end := min(at+s.rows, hi)
+		if end < hi && len(s.ahead) > 0 {
+			go s.readAhead(end, min(end+s.rows, hi))
+		}
+		if err := run(at, end); err != nil {
+			return err
+		}
+		s.pages.Touch((end - at) * s.width)
+	}
+	return nil
+}
+
+func (s *stream) readAhead(lo, hi int) {
+	for _, read := range s.ahead {
+		read(lo, hi)
+	}
+}
