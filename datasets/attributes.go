@@ -233,7 +233,7 @@ func NewAttribute(text, name string, texts, absent []string) (Attribute, error) 
 		codes[v] = code
 		own.codes = append(own.codes, code)
 	}
-	if !own.becomeNumbers() {
+	if numbers, _ := own.becomeNumbers(nil); !numbers {
 		own.sortValues(codes)
 	}
 	c, err := parseCondition(text, []string{name})

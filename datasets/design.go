@@ -171,6 +171,11 @@ func (e *encoded) fit(train []int) ([]string, error) {
 
 func (e *encoded) columns() []string { return e.names }
 
-func (e *encoded) take(rows []int) (matrix.Matrix, error) { return e.by.features(e.sheet, rows) }
+func (e *encoded) take(rows []int) (matrix.Matrix, error) {
+	if e.sheet.pages != nil {
+		return e.by.encodedRows(e.sheet, rows)
+	}
+	return e.by.features(e.sheet, rows)
+}
 
 func (e *encoded) preparation() *Preparation { return e.by }

@@ -47,7 +47,9 @@ func (t *ownTable) parts(s **sheet) ([]int8, error) {
 		parts[known.rows+i] = 2
 	}
 	inFile := t.columns[0].profile.rows
-	*s = known.with(test, inFile)
+	if *s, err = known.with(test, inFile); err != nil {
+		return nil, err
+	}
 	t.files = []FileRows{{t.opts.File, inFile}, {t.opts.TestFile, 1 + slices.Max((*s).source) - inFile}}
 	return parts, nil
 }
@@ -66,8 +68,8 @@ func (t *ownTable) testSchema(known *sheet) *schema {
 
 // with returns a sheet with the rows of s followed by the rows of more. Both sheets have the same
 // columns. The rows of more have the numbers first, first + 1, ...
-func (s *sheet) with(more *sheet, first int) *sheet {
-	out := &sheet{name: s.name, rows: s.rows + more.rows, flag: s.flag}
+func (s *sheet) with(more *sheet, first int) (*sheet, error) {
+	out := &sheet{name: s.name, rows: s.rows + more.rows, flag: s.flag, pages: s.pages}
 	for i := range out.rows {
 		if i < s.rows {
 			out.source = append(out.source, s.number(i))
@@ -77,12 +79,18 @@ func (s *sheet) with(more *sheet, first int) *sheet {
 	}
 	for _, c := range s.columns {
 		other := more.column(c.name)
-		both := &column{name: c.name, values: c.values}
-		both.numbers = append(append(both.numbers, c.numbers...), other.numbers...)
-		both.codes = append(append(both.codes, c.codes...), other.codes...)
+		both, lists := &column{name: c.name, values: c.values}, newColumnLists(s.pages)
+		for _, one := range []*column{c, other} {
+			if err := lists.add(&columnPart{numbers: one.numbers, codes: one.codes}); err != nil {
+				return nil, err
+			}
+		}
+		if err := lists.end(both); err != nil {
+			return nil, err
+		}
 		out.columns = append(out.columns, both)
 	}
-	return out
+	return out, nil
 }
 
 // splitNames are the texts in a split column, in lower case, for each part.

@@ -217,6 +217,7 @@ func (p *Preparation) fit(s *sheet, rows []int) (constant []string, err error) {
 	inParallel(len(columns), func(i int) {
 		if e := columns[i].Encoding; e.numeric() {
 			e.Center, e.Scale = meanAndDeviation(columns[i].numbers, rows)
+			s.pages.Touch(8 * len(columns[i].numbers))
 		}
 	})
 	for i := range p.Encodings {
@@ -306,7 +307,7 @@ func (p *Preparation) features(s *sheet, rows []int) (*matrix.Dense, error) {
 		from, to := block*height, min((block+1)*height, out.Rows)
 		features := out.Data[from*out.Cols : to*out.Cols]
 		for i := range columns {
-			columns[i].write(rows[from:to], features, out.Cols)
+			writeFeatures(&columns[i], rows[from:to], features, out.Cols)
 		}
 		infinite[block] = slices.IndexFunc(features, func(x float64) bool { return math.IsInf(x, 0) })
 		if infinite[block] >= 0 {
@@ -314,17 +315,23 @@ func (p *Preparation) features(s *sheet, rows []int) (*matrix.Dense, error) {
 		}
 	})
 	for _, i := range infinite {
-		if i >= 0 { // the number is too far from the numbers of the training rows
-			return nil, &FileError{Path: s.name, Offset: -1, Err: fmt.Errorf("%w: row %d of %q is out of range once standardised",
-				ErrNumber, s.number(rows[i/out.Cols])+1, names[i%out.Cols])}
+		if i >= 0 {
+			return nil, outOfRange(s, rows[i/out.Cols], names[i%out.Cols])
 		}
 	}
 	return out, nil
 }
 
-// write writes the features of the given rows to out, which has a row of the given width for each
-// of them. All elements of out are 0.
-func (c *preparedColumn) write(rows []int, out []float64, width int) {
+// outOfRange is the error of a number that is too far from the numbers of the training rows.
+func outOfRange(s *sheet, row int, feature string) error {
+	return &FileError{Path: s.name, Offset: -1, Err: fmt.Errorf("%w: row %d of %q is out of range once standardised",
+		ErrNumber, s.number(row)+1, feature)}
+}
+
+// writeFeatures writes the features of a column of the given rows to out, which has a row of the
+// given width for each of them. All elements of out are 0. The features are rounded once from
+// float64.
+func writeFeatures[T matrix.Float](c *preparedColumn, rows []int, out []T, width int) {
 	if c.numeric() {
 		for k, i := range rows {
 			x := c.numbers[i]
@@ -332,7 +339,7 @@ func (c *preparedColumn) write(rows []int, out []float64, width int) {
 				out[k*width+c.at+1] = 1
 				continue
 			}
-			out[k*width+c.at] = (x - c.Center) / c.Scale
+			out[k*width+c.at] = T((x - c.Center) / c.Scale)
 		}
 		return
 	}

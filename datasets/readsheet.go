@@ -2,10 +2,13 @@ package datasets
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"slices"
+
+	"ppal/internal/paged"
 )
 
 // sheetReader reads the rows of a text into the columns of a sheet: workers read chunks into
@@ -20,6 +23,8 @@ type sheetReader struct {
 	// no text in absent is a number, so a worker tries the number first
 	numbersFirst bool
 
+	pages   *paged.Dir     // receives the columns' values; nil: parts receives them
+	lists   []columnLists  // of each column, for pages
 	parts   [][]columnPart // of each column
 	values  [][]string     // categories of each column so far
 	codes   []map[string]int32
@@ -62,7 +67,7 @@ func readSheet(r io.Reader, name string, s *schema) (*sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	reader := &sheetReader{text: text, absent: newTextSet(s.absent), specs: slices.Clone(s.columns), drop: s.drop}
+	reader := &sheetReader{text: text, absent: newTextSet(s.absent), specs: slices.Clone(s.columns), drop: s.drop, pages: s.pages}
 	for _, attribute := range s.attributes {
 		c, err := parseCondition(attribute, text.header)
 		if err != nil {
@@ -85,7 +90,7 @@ func readSheet(r io.Reader, name string, s *schema) (*sheet, error) {
 	case reader.rows == 0:
 		return nil, &FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: the file has no rows", ErrTruncated)}
 	}
-	return reader.sheet(), nil
+	return reader.sheet()
 }
 
 // readSheetFile calls readSheet on a file.
@@ -124,6 +129,9 @@ func (r *sheetReader) begin() error {
 		r.values = append(r.values, slices.Clone(spec.categories))
 	}
 	r.parts = make([][]columnPart, len(r.specs))
+	for range r.specs {
+		r.lists = append(r.lists, newColumnLists(r.pages))
+	}
 	return nil
 }
 
@@ -253,7 +261,11 @@ func (r *sheetReader) add(p *sheetPart) error {
 			c.places = append(c.places, code)
 		}
 		c.own = nil
-		r.parts[i] = append(r.parts[i], *c)
+		if r.pages == nil {
+			r.parts[i] = append(r.parts[i], *c)
+		} else if err := r.lists[i].add(c); err != nil {
+			return err
+		}
 	}
 	if first >= 0 {
 		field := r.fields[first]
@@ -269,28 +281,76 @@ func (r *sheetReader) add(p *sheetPart) error {
 
 // sheet joins the parts of the columns, and sorts the categories of the columns that allow any
 // category.
-func (r *sheetReader) sheet() *sheet {
-	s := &sheet{name: r.text.name, rows: r.rows, columns: make([]*column, len(r.specs)), source: r.source}
-	inParallel(len(r.specs), func(i int) {
-		spec, c := &r.specs[i], &column{name: r.specs[i].name, values: r.values[i]}
-		s.columns[i] = c
+func (r *sheetReader) sheet() (*sheet, error) {
+	s := &sheet{name: r.text.name, rows: r.rows, columns: make([]*column, len(r.specs)), source: r.source, pages: r.pages}
+	failures := make([]error, len(r.specs))
+	inParallel(len(r.specs), func(i int) { s.columns[i], failures[i] = r.column(i) })
+	return s, errors.Join(failures...)
+}
+
+// column joins the parts of column i.
+func (r *sheetReader) column(i int) (*column, error) {
+	spec, c := &r.specs[i], &column{name: r.specs[i].name, values: r.values[i]}
+	if r.pages != nil {
+		if err := r.lists[i].end(c); err != nil {
+			return nil, err
+		}
+	} else {
 		if spec.numeric {
 			c.numbers = make([]float64, 0, r.rows)
 		} else {
 			c.codes = make([]int32, 0, r.rows)
 		}
 		for k, part := range r.parts[i] {
-			for row, code := range part.codes {
-				if code >= 0 && part.places != nil {
-					part.codes[row] = part.places[code]
-				}
-			}
+			part.place()
 			c.numbers, c.codes = append(c.numbers, part.numbers...), append(c.codes, part.codes...)
 			r.parts[i][k] = columnPart{} // release the memory
 		}
-		if !spec.numeric && spec.categories == nil && !(spec.free && c.becomeNumbers()) {
-			c.sortValues(r.codes[i])
+	}
+	if spec.numeric || spec.categories != nil {
+		return c, nil
+	}
+	if spec.free {
+		if numbers, err := c.becomeNumbers(r.pages); numbers || err != nil {
+			return c, err
 		}
-	})
-	return s
+	}
+	c.sortValues(r.codes[i])
+	r.pages.Touch(4 * len(c.codes))
+	return c, nil
+}
+
+// place replaces the part's own codes by the sheet's codes.
+func (p *columnPart) place() {
+	if p.places == nil {
+		return
+	}
+	for row, code := range p.codes {
+		if code >= 0 {
+			p.codes[row] = p.places[code]
+		}
+	}
+}
+
+// columnLists takes the values of a column in the order of the rows.
+type columnLists struct {
+	numbers *paged.List[float64]
+	codes   *paged.List[int32]
+}
+
+func newColumnLists(pages *paged.Dir) columnLists {
+	return columnLists{paged.NewList[float64](pages), paged.NewList[int32](pages)}
+}
+
+func (l columnLists) add(p *columnPart) error {
+	p.place()
+	return errors.Join(l.numbers.Append(p.numbers), l.codes.Append(p.codes))
+}
+
+// end gives the values to the column.
+func (l columnLists) end(c *column) (err error) {
+	if c.numbers, err = l.numbers.Slice(); err == nil {
+		c.codes, err = l.codes.Slice()
+	}
+	return err
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ppal/internal/paged"
 	"ppal/trainer/option"
 )
 
@@ -14,8 +15,9 @@ type sheet struct {
 	name    string // name of the file, for errors
 	rows    int
 	columns []*column
-	source  []int // the rows' numbers in the file, from 0; nil: all rows
-	flag    bool  // "missing" is a value of groups and attributes
+	source  []int      // the rows' numbers in the file, from 0; nil: all rows
+	flag    bool       // "missing" is a value of groups and attributes
+	pages   *paged.Dir // has the columns' values; nil: memory
 
 	places names // of the columns
 }
@@ -91,7 +93,8 @@ type schema struct {
 	// attributes to read in addition: names of columns, or conditions on columns
 	attributes []string
 	// leave out rows that lack a value in a column with missing = false
-	drop bool
+	drop  bool
+	pages *paged.Dir // receives the values; nil: memory
 }
 
 // maxCategories is the largest number of features of one text column.
@@ -132,23 +135,27 @@ func (c *column) sortValues(codes map[string]int32) {
 }
 
 // becomeNumbers replaces the categories by numbers if all categories are numbers.
-func (c *column) becomeNumbers() bool {
+func (c *column) becomeNumbers(pages *paged.Dir) (bool, error) {
 	of := make([]float64, len(c.values))
 	for k, v := range c.values {
 		x, ok := number([]byte(v))
 		if !ok {
-			return false
+			return false, nil
 		}
 		of[k] = x
 	}
-	c.numbers = make([]float64, len(c.codes))
+	var err error
+	if c.numbers, err = paged.Make[float64](pages, len(c.codes)); err != nil {
+		return false, err
+	}
 	for i, code := range c.codes {
 		if c.numbers[i] = math.NaN(); code >= 0 {
 			c.numbers[i] = of[code]
 		}
 	}
 	c.codes, c.values = nil, nil
-	return true
+	pages.Touch(12 * len(c.numbers))
+	return true, nil
 }
 
 // column returns the column with the given name, or nil.

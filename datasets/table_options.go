@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"ppal/internal/paged"
 )
 
 // TableOptions configures the loading of a table. The zero value loads data sets that have their
@@ -64,6 +66,10 @@ type TableOptions struct {
 	// SplitColumn is the column that says to which part a row belongs: train, validation or test.
 	// It replaces Split.
 	SplitColumn string
+
+	// Pages receives the values of the columns of a csv file, so that a file may be larger than the
+	// memory. Table.Features then makes features when they are read. nil: memory.
+	Pages *paged.Dir
 
 	ctx context.Context // see LoadTableContext; nil: reading is not interrupted
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 
 	"ppal/datasets"
@@ -48,6 +50,7 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 	options.Settings.Recorder, options.Settings.Warn = report, report.warn
 	options.Files.Version, options.Files.Clock = version(), a.now
 	options.CheckpointEvery = f.checkpointEvery
+	options.Device.MemoryDir = beside(cfg.Out)
 	report.info(fmt.Sprintf("reading %s and building the problem", cfg.Dataset))
 	s, err := a.open(ctx, options)
 	if err == nil {
@@ -196,5 +199,15 @@ func (r *trainRun) announce() {
 	}
 	for _, w := range d.Warnings {
 		r.report.warn(w)
+	}
+}
+
+// beside returns an existing directory beside or above a run's directory, for files of a run whose
+// directory does not exist yet.
+func beside(out string) string {
+	for dir := filepath.Dir(filepath.Clean(out)); ; dir = filepath.Dir(dir) {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() || dir == filepath.Dir(dir) {
+			return dir
+		}
 	}
 }

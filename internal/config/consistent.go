@@ -203,6 +203,8 @@ func (t *Train) consistentDevice(refuse refusal) error {
 		return refuse("products", "the CPU device does not support it (supported: %s)", strings.Join(supported, ", "))
 	case t.Dtype == tensor.Float64 && t.Products != "":
 		return refuse("products", "with --dtype float64 products are in float64; use auto")
+	case t.Memory > 0 && t.Kind == session.CUDA:
+		return refuse("memory", "keeps rows of the CPU in a file; use --device cpu, or --micro-batch for a GPU")
 	case t.MicroBatch > 0 && t.Kind == session.CPU:
 		return refuse("micro-batch", "the CPU device works on blocks of rows already; use 0")
 	}

@@ -59,16 +59,43 @@ func (d *Device) setMemoryLimit(text string) error {
 		d.MemoryLimit = session.NoMemoryLimit
 		return nil
 	}
+	n, ok := sizeOf(text)
+	if !ok {
+		return errors.New("must be a size such as 3GB or 800MiB, auto or none")
+	}
+	d.MemoryLimit = n
+	return nil
+}
+
+// leastMemory is the least value of memory: the program, its buffers and two windows of rows.
+const leastMemory = 64 << 20
+
+// setMemory reads memory.
+func (d *Device) setMemory(text string) error {
+	if text == "all" {
+		d.Memory = 0
+		return nil
+	}
+	n, ok := sizeOf(text)
+	if !ok || n < leastMemory {
+		return errors.New("must be a size of at least 64MiB, such as 2GiB, or all")
+	}
+	d.Memory = n
+	return nil
+}
+
+// sizeOf reads a size in bytes.
+func sizeOf(text string) (bytes int64, ok bool) {
 	for _, u := range units {
 		number, has := strings.CutSuffix(text, u.name)
 		if !has {
 			continue
 		}
-		if x, err := strconv.ParseFloat(strings.TrimSpace(number), 64); err == nil && x*u.bytes >= 1 && x*u.bytes < 1<<62 {
-			d.MemoryLimit = int64(x * u.bytes)
-			return nil
+		x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		if err != nil || !(x*u.bytes >= 1 && x*u.bytes < 1<<62) {
+			return 0, false
 		}
-		break
+		return int64(x * u.bytes), true
 	}
-	return errors.New("must be a size such as 3GB or 800MiB, auto or none")
+	return 0, false
 }

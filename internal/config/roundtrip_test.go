@@ -34,7 +34,7 @@ func TestSessionWritesWhatTheCommandReads(t *testing.T) {
 		"regularizer=group-l1 regularizer-weight=0.3", "regularizer=none kappa=0.1,0.2,0.3",
 		"iterations=0", "select=best-train", "split=80/20/0 patience=4", "split=80/20/0 patience=4 select=last", "split=80/20/0 patience=4 output=random", "iterations=7 time-limit=1m30s tolerance=1e-5 batch-size=64 seed=18446744073709551615 output=best feasibility-tolerance=1e-2",
 		"record-every=3 near-stationarity=2 init=start.safetensors output=random", "device=cuda:2 products=tf32 micro-batch=100",
-		"device=cpu simd=avx2 products=int8x2 threads=3 memory-limit=3GB", "memory-limit=none", "engine=gorgonia dtype=float64",
+		"device=cpu simd=avx2 products=int8x2 threads=3 memory-limit=3GB", "memory-limit=none", "memory=2GiB", "engine=gorgonia dtype=float64",
 		"method=plada delta=harmonic mu-step=box sigma0=0.5 slack-cap=3 slack-start=zero", "method=plada x-step=inner:4",
 		"primal=adam", "primal=lbfgs", "method=alm primal=nesterov", "method=plada alpha=5", "primal=gradient eta-scale=fixed eta=0.01", "momentum=0.9 alpha=3 beta=0.3 tau=0.1 delta-p=0.2 delta-q=0.9",
 		"method=gdpa primal=nesterov gdpa-step=auto gdpa-ratio=1.01", "method=gdpa gdpa-step-decay=constant gdpa-penalty=2 gdpa-perturbation=0.2",

@@ -71,6 +71,25 @@ func TestSelection(t *testing.T) {
 	}
 }
 
+func TestMemory(t *testing.T) {
+	for text, want := range map[string]int64{"all": 0, "2GiB": 2 << 30, "64MiB": 64 << 20} {
+		got, err := Resolve(Values{"memory": text}, nil)
+		if err != nil || got.Memory != want {
+			t.Errorf("%s: %d, %v, want %d", text, got.Memory, err, want)
+		}
+	}
+	for _, text := range []string{"63MiB", "none", "2", "-1GB", ""} {
+		if _, err := Resolve(Values{"memory": text}, nil); !errors.Is(err, ErrUsage) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	for _, other := range []Values{{"memory": "2GiB", "device": "cuda"}, {"memory": "2GiB", "engine": "gorgonia"}} {
+		if _, err := Resolve(other, nil); !errors.Is(err, ErrUsage) {
+			t.Errorf("%v: %v", other, err)
+		}
+	}
+}
+
 func TestMemoryLimit(t *testing.T) {
 	for text, want := range map[string]int64{
 		"auto": 0, "none": session.NoMemoryLimit, "3GB": 3e9, "800MiB": 800 << 20, "1.5 GiB": 3 << 29, "100 kB": 100_000, "7B": 7,

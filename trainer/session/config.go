@@ -411,6 +411,9 @@ func (c *configuration) device(d Device) {
 	c.put("dtype", d.dtype().String())
 	c.count("threads", d.Threads)
 	c.put("memory-limit", d.MemoryFlag())
+	if engine == Plan || d.Memory > 0 {
+		c.put("memory", d.RowsFlag())
+	}
 	if d.OpenGPU != nil {
 		c.cannot("the GPU that the program opens")
 	}

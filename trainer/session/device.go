@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"ppal/cuda/driver"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/paged"
 	"ppal/internal/plan"
 	"ppal/trainer/graph"
 )
@@ -38,6 +40,14 @@ type Device struct {
 	// before the training, by an estimate from below. 0: what the machine and the control groups of
 	// the process leave; NoMemoryLimit: no check. The memory of a GPU does not count.
 	MemoryLimit int64
+	// Memory is the resident memory of the process, in bytes, near which the session moves rows to a
+	// file. The features of a CSV file and the activations of all rows then lie in files, in pages
+	// that the system reads and drops, and results have the same bits. Labels, groups, scores and
+	// weights stay in memory. Only the CPU's plan supports it. 0: all rows are in memory.
+	Memory int64
+	// MemoryDir is the directory of the files; "": the directory for temporary files. The files have
+	// no names, and disappear with the session.
+	MemoryDir string
 	// OpenGPU opens the GPU; nil opens a GPU of this machine.
 	OpenGPU func(GPUOptions) (GPU, error)
 }
@@ -179,6 +189,7 @@ type devices struct {
 	train   graph.Engine // computes the training rows
 	measure graph.Engine // computes the rows that are only measured, and the certificate
 	cpu     *cpu.Device  // trains; nil if a GPU or Gorgonia's machine trains
+	pages   *paged.Dir   // has the rows of a session with bounded memory; nil: memory
 	gpu     GPU          // trains; nil if the CPU trains
 	name    string       // name of the CPU that trains
 	// fallback says why the CPU trains although the program supports GPUs; "" if the CPU was chosen.
@@ -193,12 +204,15 @@ func oneLine(err error) string { return strings.Join(strings.Fields(err.Error())
 // opened, whatever the reason.
 func openDevices(o Device) (*devices, error) {
 	d := &devices{options: o}
+	if o.Memory > 0 && (o.Engine == Gorgonia || o.Kind == CUDA) {
+		return nil, &OptionError{Option: "memory", Problem: "is for the CPU's plan: choose the device cpu and the engine plan, or leave it out"}
+	}
 	if o.Engine == Gorgonia {
 		d.train, d.measure = graph.Tape{}, graph.Tape{}
 		d.name = fmt.Sprintf("cpu, %d threads, Gorgonia's tape machine with gonum products, %v", runtime.GOMAXPROCS(0), o.dtype())
 		return d, nil
 	}
-	if o.Kind != CPU {
+	if o.Kind != CPU && o.Memory == 0 {
 		err := d.openGPU()
 		if unsupported := productsError(err); err == nil || o.Kind == CUDA || errors.Is(unsupported, ErrOptions) {
 			return d, unsupported
@@ -214,12 +228,31 @@ func openDevices(o Device) (*devices, error) {
 	if d.cpu, err = o.OpenCPU(); err != nil {
 		return nil, productsError(err)
 	}
+	if err := d.openPages(); err != nil {
+		return nil, err
+	}
 	d.train = graph.Within(d.cpu, func(bytes uint64) error {
+		if d.pages != nil {
+			return nil // the values lie in files
+		}
 		return o.checkMemory(bytes, "the values of the rows in the model (rows times units) need")
 	})
 	d.measure = graph.On(d.cpu) // compiles blocks of rows during the run, which must not be refused then
 	d.name = fmt.Sprintf("cpu, %d threads, %v kernels, %v", d.cpu.Threads(), d.cpu.Level(), o.dtype())
 	return d, nil
+}
+
+// openPages opens the files of a session with bounded memory.
+func (d *devices) openPages() (err error) {
+	if d.options.Memory == 0 {
+		return nil
+	}
+	dir := cmp.Or(d.options.MemoryDir, os.TempDir())
+	if d.pages, err = paged.New(dir, uint64(d.options.Memory)); err != nil {
+		return fmt.Errorf("session: memory: %w", err)
+	}
+	d.cpu = d.cpu.InPages(d.pages)
+	return nil
 }
 
 // openGPU opens the GPU, and the CPU with its fastest products for the measures.
@@ -285,11 +318,11 @@ func (d *devices) peakBytes() int64 {
 
 // close releases the GPU.
 func (d *devices) close() error {
-	if d.gpu == nil {
-		return nil
+	err := d.pages.Close()
+	if d.gpu != nil {
+		err = errors.Join(err, d.gpu.Close())
+		d.gpu = nil
 	}
-	err := d.gpu.Close()
-	d.gpu = nil
 	return err
 }
 

@@ -60,3 +60,11 @@ func (d Device) MemoryFlag() string {
 	}
 	return fmt.Sprintf("%dB", d.MemoryLimit)
 }
+
+// RowsFlag returns the value of ppal's flag --memory for the device: "all" or a number of bytes.
+func (d Device) RowsFlag() string {
+	if d.Memory == 0 {
+		return "all"
+	}
+	return fmt.Sprintf("%dB", d.Memory)
+}

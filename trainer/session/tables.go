@@ -87,6 +87,7 @@ func (s Table) load(ctx context.Context, on request) (*loaded, error) {
 		if options.Seed == 0 {
 			options.Seed = on.seed
 		}
+		options.Pages = on.devices.pages
 		t, err := loadTable(ctx, dir, s.Dataset, options, on.needs)
 		if err != nil {
 			return nil, err
@@ -146,7 +147,7 @@ func loadTables(t *datasets.Tables, on request) *loaded {
 // deviations of the columns.
 func (l *loaded) packIntegers(t *datasets.Tables, on request) {
 	_, cols := t.Train.Features.Dims()
-	if cols < 2 || !on.packs(cols) {
+	if cols < 2 || !on.packs(cols) || on.devices.pages != nil {
 		return
 	}
 	list := t.Integers()

@@ -1,0 +1,77 @@
+//go:build linux
+
+package session
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/models"
+	"ppal/trainer"
+)
+
+// wideTable writes a CSV file with 70 numbers, a category and a label in each row.
+func wideTable(t *testing.T, rows int) string {
+	t.Helper()
+	var b strings.Builder
+	for j := range 70 {
+		fmt.Fprintf(&b, "x%d,", j)
+	}
+	b.WriteString("sex,y\n")
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range rows {
+		sum := 0.0
+		for range 70 {
+			x := rng.NormFloat64()
+			sum += x
+			fmt.Fprintf(&b, "%.3f,", x)
+		}
+		sex := rng.IntN(2)
+		fmt.Fprintf(&b, "%c,%t\n", 'f'+7*rune(sex), sum+4*float64(sex) > 2)
+	}
+	path := filepath.Join(t.TempDir(), "wide.csv")
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A run with its rows in files ends with the same bits as a run with its rows in memory, for
+// features that products read as they are and for packed features.
+func TestRowsInFiles(t *testing.T) {
+	file := wideTable(t, 5000)
+	for _, hidden := range [][]int{nil, {12}} {
+		finish := func(memory int64) *Result {
+			dir := t.TempDir()
+			a := buildOptions(t, onTable(DemographicParity{Epsilon: []float64{0.05}}, CSV(file, "y", "sex=m"), func(o *Options) {
+				o.Model = &models.Spec{Hidden: hidden}
+				o.Device.Memory, o.Device.MemoryDir = memory, dir
+			}))
+			if stored := a.devices.pages.Bytes(); (stored > 70*5000*8) != (memory > 0) {
+				t.Errorf("%d bytes in files", stored)
+			}
+			r, err := a.Optimize(t.Context(), trainer.Settings{Iterations: 12})
+			if err != nil {
+				t.Fatal(err)
+			}
+			final, err := a.Certify(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {
+				t.Errorf("files with names: %v, %v", list, err)
+			}
+			final.Training = nil // contains measured times
+			return final
+		}
+		if diff := cmp.Diff(finish(0), finish(64<<20)); diff != "" {
+			t.Errorf("%v hidden units: %s", hidden, diff)
+		}
+	}
+}
