@@ -24,15 +24,20 @@ func line() problem.Functions {
 // counted counts the passes of a problem, and fails in one of them.
 type counted struct {
 	problem.Problem
-	forward, backward, failing int // failing counts the backward passes from 1; 0: none
+	forward, backward, failing, failingForward int // the passes that fail, counted from 1; 0: none
 }
 
 var errPass = errors.New("a failed pass")
 
-func (c *counted) Forward(g []float64) (float64, error) { c.forward++; return c.Problem.Forward(g) }
+func (c *counted) Forward(g []float64) (float64, error) {
+	if c.forward++; c.forward == c.failingForward {
+		return 0, errPass
+	}
+	return c.Problem.Forward(g)
+}
 
 func (c *counted) Backward(coefficients []float64, d problem.Vector) error {
-	if c.backward++; c.backward == c.failing {
+	if c.backward++; c.backward == c.failing || len(coefficients) != 1+problem.Constraints(c.Problem) {
 		return errPass
 	}
 	return c.Problem.Backward(coefficients, d)
@@ -63,15 +68,19 @@ func TestLipschitzByHand(t *testing.T) {
 	if smoothness, jacobian, err := estimateLipschitz(q, at, nil); err != nil || !near(smoothness, 4) || jacobian != 0 || q.forward != 2*powerIterations+1 {
 		t.Errorf("without constraints: L = %v, ||J|| = %v, %d forward passes, %v", smoothness, jacobian, q.forward, err)
 	}
+	x := []float64{0}
+	if p.Space().Read(x, problem.Iterate); x[0] != 2 {
+		t.Errorf("without constraints the iterate is left at %v", x)
+	}
 	for failing := 1; failing <= 3*powerIterations; failing++ {
 		p, at := begun(t, line(), 2)
 		if _, _, err := estimateLipschitz(&counted{Problem: p, failing: failing}, at, nil); !errors.Is(err, errPass) {
 			t.Errorf("a failure at pass %d: %v", failing, err)
 		}
 	}
-	// f without curvature.
+	// f without curvature near x.
 	fn = line()
-	fn.Gradient = func(dst, _ []float64) { dst[0] = 1 }
+	fn.Gradient = func(dst, x []float64) { dst[0] = math.Max(x[0], 2.5) }
 	p, at = begun(t, fn, 2)
 	if smoothness, _, err := estimateLipschitz(p, at, nil); err != nil || smoothness != 0 {
 		t.Errorf("L = %v of a linear f, %v", smoothness, err)
@@ -177,6 +186,18 @@ func TestSlopesByHand(t *testing.T) {
 			t.Errorf("%d constraints: %d gradients and %d forward passes", m, at.GradientEvaluations, q.forward)
 		}
 	}
+	for failing := 1; failing <= 2; failing++ {
+		p, at := begun(t, cubes(MostTerms+1), 1)
+		q := &counted{Problem: p, failingForward: failing}
+		s := NewSlopes(q, NewTerms(q))
+		if err := s.Start(q, at); err != nil {
+			t.Fatal(err)
+		}
+		p.Space().Write(problem.Iterate, []float64{2})
+		if err := s.Along(q); !errors.Is(err, errPass) {
+			t.Errorf("a failure in pass %d: %v", failing, err)
+		}
+	}
 	p, at := begun(t, cubes(2), 1)
 	q := &counted{Problem: p, failing: 2}
 	s := NewSlopes(q, NewTerms(q))
@@ -194,16 +215,17 @@ func TestSlopesOfTies(t *testing.T) {
 }
 
 func TestTermsByHand(t *testing.T) {
-	pieces := []problem.Piece{{Constraint: 0, Term: 0}, {Constraint: 0, Term: 1, Sign: 2, Offset: 1}, {Constraint: 1, Term: 0, Sign: -2}, {Constraint: 1, Term: 2, Sign: 1}}
+	pieces := []problem.Piece{{Constraint: 0, Term: 2, Offset: 9}, {Constraint: 0, Term: 1, Sign: 2, Offset: 1}, {Constraint: 1, Term: 0, Sign: -2},
+		{Constraint: 1, Term: 0, Sign: 1, Offset: -99}, {Constraint: 1, Term: 2, Sign: 1}}
 	fn := cubes(3)
 	fn.Pieces = pieces
-	p, at := begun(t, fn, -1) // h = -1, -2, -3; the pieces are 0, -3, 2, -3
+	p, at := begun(t, fn, -1) // h = -1, -2, -3; the pieces are 9, -3, 2, -100, -3
 	s := NewTerms(p)
-	// The piece without a term has the largest value. Of the pieces with the value -3 the first counts.
+	// The largest piece has no term. Of the pieces with the value -3 the first counts.
 	if got := s.largest(at.Constraints); !slices.Equal(got, []int{0, 1, 2}) {
 		t.Errorf("the largest terms %v", got)
 	}
-	for term, want := range [][2]bool{{false, true}, {true, false}, {true, false}} {
+	for term, want := range [][2]bool{{true, true}, {true, false}, {true, false}} {
 		if positive, negative := s.signs(term); [2]bool{positive, negative} != want {
 			t.Errorf("the signs of term %d: %v, %v", term, positive, negative)
 		}
@@ -236,7 +258,7 @@ func (narrowProblem) Dims() (n, m int)                         { return 1, 0 }
 func (narrowProblem) Forward([]float64) (float64, error)       { return 0, nil }
 func (narrowProblem) Backward([]float64, problem.Vector) error { return nil }
 
-// The gradient at 1 is 8, and the second point is at distance 1.
+// The gradient at 1 is long, and the second point is at distance 1.
 func TestDisplace(t *testing.T) {
 	for name, c := range map[string]struct {
 		r      problem.Regularizer
@@ -250,6 +272,7 @@ func TestDisplace(t *testing.T) {
 		"finite later": {problem.Regularizer{}, 0.5, true, 1 - startShrink},
 	} {
 		fn := line()
+		fn.Gradient = func(dst, _ []float64) { dst[0] = 5000 }
 		fn.Regularizer = c.r
 		fn.G = func(dst, x []float64) {
 			if dst[0] = 3 * x[0]; x[0] < c.finite {
@@ -263,6 +286,69 @@ func TestDisplace(t *testing.T) {
 		x := []float64{0}
 		if p.Space().Read(x, problem.Iterate); err != nil || moved != c.moved || moved && !near(x[0], c.want) {
 			t.Errorf("%s: %v to %v, %v, want %v to %v", name, moved, x, err, c.moved, c.want)
+		}
+	}
+}
+
+// The vectors of an estimate are free again at its end.
+func TestEstimatesFreeVectors(t *testing.T) {
+	p, at := begun(t, line(), 1)
+	for range 9 {
+		if _, _, err := estimateLipschitz(p, at, nil); err != nil {
+			t.Fatal(err)
+		}
+		if norm, err := Jacobian(&counted{Problem: p}, at); err != nil || !near(norm, 3) {
+			t.Fatalf("||J|| = %v, %v", norm, err)
+		}
+		if _, err := Curvatures(p, at, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if v := p.Space().New(); v > 9 {
+		t.Errorf("the next vector is %d", v)
+	}
+	if _, err := Jacobian(&counted{Problem: p, failing: 1}, at); !errors.Is(err, errPass) {
+		t.Errorf("a failed pass: %v", err)
+	}
+	pw, err := problem.MakePiecewise(&counted{Problem: p, failing: 1}, problem.Abs(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := NewTerms(pw).gradient(at, 0, p.Space().New()); !errors.Is(err, errPass) {
+		t.Errorf("a failed pass of terms: %v", err)
+	}
+}
+
+func TestCurvaturesByHand(t *testing.T) {
+	for _, c := range []struct {
+		f     float64 // f = f x^2/2, g = 5 x^2
+		terms bool
+		want  Curvature
+	}{
+		{4, true, Curvature{Objective: 4, Constraint: 10}},
+		{4, false, Curvature{Objective: 4}},
+		{-4, false, Curvature{Weak: 4, Objective: 4}},
+		{-4, true, Curvature{Weak: 4, Objective: 4, Constraint: 10}},
+	} {
+		fn := line()
+		fn.F = func(x []float64) float64 { return c.f * x[0] * x[0] / 2 }
+		fn.Gradient = func(dst, x []float64) { dst[0] = c.f * x[0] }
+		fn.G = func(dst, x []float64) { dst[0] = 5 * x[0] * x[0] }
+		fn.JacobianT = func(dst, x, w []float64) { dst[0] = 10 * x[0] * w[0] }
+		p, at := begun(t, fn, 1)
+		got, err := Curvatures(p, at, c.terms)
+		if err != nil || !near(got.Weak, c.want.Weak) || !near(got.Objective, c.want.Objective) || !near(got.Constraint, c.want.Constraint) {
+			t.Errorf("%+v: %+v, %v", c, got, err)
+		}
+	}
+	p, at := begun(t, quadraticTerms([3]float64{1e-6, 0, 3e-6}, nil, nil), 1, 1)
+	if got, err := Curvatures(p, at, false); err != nil || !(math.Abs(got.Objective-3e-6) < 1e-8) {
+		t.Errorf("a small curvature: %+v, %v, want 3e-6", got, err)
+	}
+	nan := math.NaN()
+	for _, c := range [][2][]float64{{nil, nil}, {{nan, 1}, {1, 1}}, {{1, nan}, {1, 1}}, {{1, 1}, {nan, 1}}, {{1, 1}, {1, math.Inf(1)}}} {
+		if least, largest := tridiagonalExtremes(c[0], c[1]); least != 0 || largest != 0 {
+			t.Errorf("%v: %v and %v, want zeros", c, least, largest)
 		}
 	}
 }

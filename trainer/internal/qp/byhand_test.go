@@ -72,6 +72,11 @@ func TestDescendByHand(t *testing.T) {
 		}
 		equal(t, "a target of 0", y, 0)
 	}
+	y, passive := []float64{0, 1}, []bool{true, true}
+	if !quadraticOf([]float64{0, -3}, []float64{1, 0}, []float64{0, 1}).descend(y, passive) || passive[0] {
+		t.Errorf("beside another coordinate: the passive set is %v", passive)
+	}
+	equal(t, "a target of 0 beside another", y, 0, 3)
 	// Dependent columns.
 	near := 1 - 0x1p-52
 	for _, off := range []float64{1, near} {
