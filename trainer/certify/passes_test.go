@@ -201,7 +201,7 @@ func TestFailedPasses(t *testing.T) {
 	}
 }
 
-// The constraint a x^3 has J p = 3 a x^2 p. The difference is exact enough for large x and p, and at
+// The constraint x^3 has J p = 3 x^2 p. The difference is exact enough for large x and p, and at
 // |x| = 1.
 func TestDifferenceOfLeastResidual(t *testing.T) {
 	for _, c := range []struct{ x, gradient float64 }{{100, 1e3}, {1, 2}, {1, 0}} {

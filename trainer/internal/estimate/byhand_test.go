@@ -137,7 +137,7 @@ func TestProximityDefaults(t *testing.T) {
 	}
 }
 
-// cubes are the constraints (j + 1) x^3 of one variable, at x = 1. Their slopes along a move of t are
+// cubes are the constraints (j + 1) x^3 of one variable. At x = 1 their slopes along a move of t are
 // 3 (j + 1) t.
 func cubes(m int) problem.Functions {
 	fn := line()
