@@ -137,8 +137,8 @@ func TestProximityDefaults(t *testing.T) {
 	}
 }
 
-// cubes are the constraints (j + 1) x^3 of one variable. At x = 1 their slopes along a move of t are
-// 3 (j + 1) t.
+// cubes are the constraints (j + 1) x^3 of one variable. At x = 1 their slopes along a move of t
+// are 3 (j + 1) t.
 func cubes(m int) problem.Functions {
 	fn := line()
 	fn.M = m
