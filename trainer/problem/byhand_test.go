@@ -52,6 +52,12 @@ func TestPiecesByHand(t *testing.T) {
 	}
 	equal(t, "g", g, 5, -7)
 	equal(t, "a tie", backward(t, p, p.Backward, 7, 4, 5), 7+4*1, 70+4*1.5-5*2*3)
+	p.Space().Write(problem.Iterate, []float64{4, 2}) // h = (8, 6)
+	if _, err := p.Forward(g); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "a single largest piece", backward(t, p, p.Backward, 7, 4, 5), 7+4*2, 70-5*2*3)
+	p.Space().Write(problem.Iterate, []float64{3, 2})
 	equal(t, "terms", backward(t, p, p.BackwardTerms, 1, 2, 3), 1+2*2, 10+3*3)
 
 	s := problem.Split(p)
@@ -93,7 +99,7 @@ func TestVectorsAreFreedOnce(t *testing.T) {
 	p := testkit.Start(t, planes(), 1, 2)
 	s := p.Space()
 	made := func() []problem.Vector {
-		vs := []problem.Vector{s.New(), s.New(), s.New()}
+		vs := []problem.Vector{s.New(), s.New(), s.New(), s.New(), s.New()}
 		for _, v := range vs {
 			got := make([]float64, 2)
 			s.Read(got, v)

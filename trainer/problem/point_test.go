@@ -57,7 +57,7 @@ func TestPoint(t *testing.T) {
 func TestFeaturesOf(t *testing.T) {
 	fn := planes()
 	fn.Pieces = problem.Abs(1, 2)
-	pieces := testkit.Start(t, fn, 3, 2)
+	pieces := testkit.Start(t, fn, 3, -2)
 	g := make([]float64, 2)
 	if _, err := pieces.Forward(g); err != nil {
 		t.Fatal(err)
