@@ -103,7 +103,7 @@ func TestNonNegativeBlocks(t *testing.T) {
 func TestShiftByHand(t *testing.T) {
 	q := quadraticOf([]float64{9, 9}, []float64{2, 1}, []float64{1, 3})
 	q.Shift([]float64{5, 7}, []float64{1, 2})
-	equal(t, "b", q.Linear, 5-4, 7-7)
+	equal(t, "b", q.Linear, 1, 0) // the slope less Hy = (4, 7)
 	New(0).Shift(nil, nil)
 }
 
