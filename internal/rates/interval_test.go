@@ -33,6 +33,7 @@ func TestIntervalOf(t *testing.T) {
 		{"fpr[race=*] >= 0.1", sets{{a}, {b}}, &low},
 		{"fpr[race=*] <= 0.1", sets{{none}, {b}}, &high},
 		{"gap(fpr, race) <= 0.1", sets{{a, none, b}}, new(statistics.Gap(pair, 0.9))},
+		{"gap(fpr, race) <= 0.1", sets{{none, a, b}}, new(statistics.Gap(pair, 0.9))},
 		{"gap(fpr, race) <= 0.1", sets{{a, none}}, nil},
 		{"ratio(fpr, race) >= 0.1", sets{{a, b}}, new(statistics.Ratio(pair, 0.9))},
 		{"ratio(fpr, race) >= 0.1", sets{{none, b}}, nil},

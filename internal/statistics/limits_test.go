@@ -88,6 +88,11 @@ func TestUmbrellaAtItsLimits(t *testing.T) {
 			t.Errorf("n %d, bound %v, tail %v: %d, %t, want %d, %t", c.n, c.bound, c.tail, k, ok, c.k, c.ok)
 		}
 	}
+	for n, want := range map[int]float64{-1: 1, 0: 1, 1: 0.95} {
+		if got := UmbrellaBound(n, 0.05); math.Abs(got-want) > 1e-15 {
+			t.Errorf("%d rows: smallest bound %v, want %v", n, got, want)
+		}
+	}
 	for _, c := range []struct {
 		bound, tail float64
 		rows        int
