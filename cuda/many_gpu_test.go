@@ -40,7 +40,7 @@ func TestManyGradients(t *testing.T) {
 		n, _ := p.Dims()
 		for i, v := range list {
 			got := make([]float64, n)
-			p.Space().Read(v, got)
+			p.Space().Read(got, v)
 			if want == nil {
 				want = got
 			}

@@ -24,6 +24,7 @@ type compiler struct {
 	loads   int
 	taken   []string // compiled modules that were loaded
 	refuses bool     // compiled modules
+	major   int      // of the compute capability; 0 has no compiled modules
 	fails   error
 }
 
@@ -35,7 +36,7 @@ func (c *compiler) Load(ptx string) (driver.Module, error) {
 	return 1, c.fails
 }
 
-func (c *compiler) Info() driver.Info { return driver.Info{Major: 9} }
+func (c *compiler) Info() driver.Info { return driver.Info{Major: c.major} }
 
 func (c *compiler) LoadBinary(module []byte) (driver.Module, error) {
 	if c.refuses {
@@ -265,15 +266,16 @@ func TestModulesLoadWhenFirstUsed(t *testing.T) {
 	}
 }
 
-// A compiled module for the device's architecture and the present PTX takes the place of the PTX. If
-// the driver refuses the module, or it is for another architecture, the driver compiles the PTX.
+// A compiled module for the device's architecture and the present PTX takes the place of the PTX.
+// The driver compiles the PTX if it refuses the module, or if the module is for another
+// architecture.
 func TestCompiledModules(t *testing.T) {
 	for _, test := range []struct {
 		architecture string
 		refuses      bool
 		loads        int
 	}{{"sm_90", false, 0}, {"sm_90", true, 1}, {"sm_80", false, 1}} {
-		c, q := &compiler{entries: map[string]kernels.Entry{}, refuses: test.refuses}, &recorder{}
+		c, q := &compiler{entries: map[string]kernels.Entry{}, refuses: test.refuses, major: 9}, &recorder{}
 		s, err := kernels.Load(c, kernels.Float32)
 		if err != nil {
 			t.Fatal(err)

@@ -92,7 +92,8 @@ func TestTook(t *testing.T) {
 	}
 	g := productLaunch(&driver.Gemm{Precision: driver.Int8, Rows: 4, Cols: 8, Inner: 16, TransB: true, StrideA: 16, StrideB: 16, StrideC: 8,
 		Batch: 3, StepA: 64, StepB: 128, StepC: 32})
-	// Three products: 64 + 128 bytes and 32 sums of 4 bytes each, with 1,024 multiplications and additions.
+	// Three products: 64 + 128 bytes and 32 sums of 4 bytes each, with 1,024 multiplications and
+	// additions.
 	if want := (launch{"product int8 4 x 8 x 16, 3 at once", 3 * (64 + 128 + 128), 3 * 1024}); g != want {
 		t.Errorf("%+v, want %+v", g, want)
 	}
