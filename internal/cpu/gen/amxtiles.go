@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mmcloughlin/avo/attr"
@@ -134,7 +135,8 @@ func (s strip) begin() {
 			name = fmt.Sprintf("mulStrip%d%sAMX", s.digits, s.after.name)
 			unit += ", bias *float32"
 			doc[0] = strings.Replace(doc[0], "C = X B", "C = f(X B + bias)", 1)
-			doc[5] = fmt.Sprintf("\t\tz = unit[j] * %s + bias[j],   c[i*ldc+j] = %s", horner(s.digits), s.after.formula)
+			doc[5] = fmt.Sprintf("\t\tz = unit[j] * %s + bias[j]", horner(s.digits))
+			doc = slices.Insert(doc, 6, "\t\tc[i*ldc+j] = "+s.after.formula)
 		}
 	} else {
 		name, unit = fmt.Sprintf("addStrip%dAMX", s.digits), "unit *float32"

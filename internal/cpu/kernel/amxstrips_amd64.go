@@ -39,7 +39,8 @@ func addStrip3AMX(k int, rows int, x *uint8, panel int, q *int8, unit *float32, 
 //	for i in 0..rows-1, j in the bits of columns:
 //		I_s = sum_l x[i/16*panel + (l/64*16 + i%16)*64 + l%64]
 //			* q[((l/4*3 + s)*16 + j)*4 + l%4]   (l = 0..64k-1)
-//		z = unit[j] * (I_0 * 254^2 + I_1 * 254 + I_2) + bias[j],   c[i*ldc+j] = 1 / (1 + e^-z)
+//		z = unit[j] * (I_0 * 254^2 + I_1 * 254 + I_2) + bias[j]
+//		c[i*ldc+j] = 1 / (1 + e^-z)
 //
 // The I_s are exact, and so is their combination in float64. The product with unit and the
 // conversion to float32 are rounded. The function asks for the lines of X from x[ahead] on. sums
@@ -54,7 +55,8 @@ func mulStrip3SigmoidAMX(k int, rows int, x *uint8, panel int, q *int8, unit *fl
 //	for i in 0..rows-1, j in the bits of columns:
 //		I_s = sum_l x[i/16*panel + (l/64*16 + i%16)*64 + l%64]
 //			* q[((l/4*3 + s)*16 + j)*4 + l%4]   (l = 0..64k-1)
-//		z = unit[j] * (I_0 * 254^2 + I_1 * 254 + I_2) + bias[j],   c[i*ldc+j] = tanh(z)
+//		z = unit[j] * (I_0 * 254^2 + I_1 * 254 + I_2) + bias[j]
+//		c[i*ldc+j] = tanh(z)
 //
 // The I_s are exact, and so is their combination in float64. The product with unit and the
 // conversion to float32 are rounded. The function asks for the lines of X from x[ahead] on. sums
@@ -69,7 +71,8 @@ func mulStrip3TanhAMX(k int, rows int, x *uint8, panel int, q *int8, unit *float
 //	for i in 0..rows-1, j in the bits of columns:
 //		I_s = sum_l x[i/16*panel + (l/64*16 + i%16)*64 + l%64]
 //			* q[((l/4*3 + s)*16 + j)*4 + l%4]   (l = 0..64k-1)
-//		z = unit[j] * (I_0 * 254^2 + I_1 * 254 + I_2) + bias[j],   c[i*ldc+j] = z, or -0 where z is below 0
+//		z = unit[j] * (I_0 * 254^2 + I_1 * 254 + I_2) + bias[j]
+//		c[i*ldc+j] = z, or -0 where z is below 0
 //
 // The I_s are exact, and so is their combination in float64. The product with unit and the
 // conversion to float32 are rounded. The function asks for the lines of X from x[ahead] on. sums
@@ -113,7 +116,8 @@ func addStrip2AMX(k int, rows int, x *uint8, panel int, q *int8, unit *float32, 
 //	for i in 0..rows-1, j in the bits of columns:
 //		I_s = sum_l x[i/16*panel + (l/64*16 + i%16)*64 + l%64]
 //			* q[((l/4*2 + s)*16 + j)*4 + l%4]   (l = 0..64k-1)
-//		z = unit[j] * (I_0 * 254 + I_1) + bias[j],   c[i*ldc+j] = 1 / (1 + e^-z)
+//		z = unit[j] * (I_0 * 254 + I_1) + bias[j]
+//		c[i*ldc+j] = 1 / (1 + e^-z)
 //
 // The I_s are exact, and so is their combination in float64. The product with unit and the
 // conversion to float32 are rounded. The function asks for the lines of X from x[ahead] on. sums
@@ -128,7 +132,8 @@ func mulStrip2SigmoidAMX(k int, rows int, x *uint8, panel int, q *int8, unit *fl
 //	for i in 0..rows-1, j in the bits of columns:
 //		I_s = sum_l x[i/16*panel + (l/64*16 + i%16)*64 + l%64]
 //			* q[((l/4*2 + s)*16 + j)*4 + l%4]   (l = 0..64k-1)
-//		z = unit[j] * (I_0 * 254 + I_1) + bias[j],   c[i*ldc+j] = tanh(z)
+//		z = unit[j] * (I_0 * 254 + I_1) + bias[j]
+//		c[i*ldc+j] = tanh(z)
 //
 // The I_s are exact, and so is their combination in float64. The product with unit and the
 // conversion to float32 are rounded. The function asks for the lines of X from x[ahead] on. sums
@@ -143,7 +148,8 @@ func mulStrip2TanhAMX(k int, rows int, x *uint8, panel int, q *int8, unit *float
 //	for i in 0..rows-1, j in the bits of columns:
 //		I_s = sum_l x[i/16*panel + (l/64*16 + i%16)*64 + l%64]
 //			* q[((l/4*2 + s)*16 + j)*4 + l%4]   (l = 0..64k-1)
-//		z = unit[j] * (I_0 * 254 + I_1) + bias[j],   c[i*ldc+j] = z, or -0 where z is below 0
+//		z = unit[j] * (I_0 * 254 + I_1) + bias[j]
+//		c[i*ldc+j] = z, or -0 where z is below 0
 //
 // The I_s are exact, and so is their combination in float64. The product with unit and the
 // conversion to float32 are rounded. The function asks for the lines of X from x[ahead] on. sums
