@@ -11,7 +11,7 @@ type violation struct {
 	of           problem.Problem // the problem with smooth constraints g
 	space        *problem.Space  // of's vectors; the regularizer is the indicator of r's domain
 	g            []float64       // g at the last forward
-	coefficients []float64       // of of's backward pass; 0 for f
+	coefficients []float64       // of of's backward pass
 	evaluations  int             // forward and backward passes
 }
 
@@ -47,6 +47,7 @@ func (q *violation) forward() (float64, error) {
 // backward writes the gradient factor J^T max(0, g) at the iterate of the last forward.
 func (q *violation) backward(factor float64, d problem.Vector) error {
 	q.evaluations++
+	q.coefficients[0] = 0
 	for j, g := range q.g {
 		q.coefficients[1+j] = factor * max(0, g)
 	}
