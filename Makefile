@@ -6,7 +6,7 @@ FUZZTIME ?= 60s
 PYTHON ?= python3
 export CGO_ENABLED ?= 0
 
-.PHONY: amx-emulated run build test race torture lint bench peers bench-peers check-python check-report fuzz mutate kernels kernels-ptx kernels-check gpu gpu-test gpu-pack gpu-check cuda-headers
+.PHONY: amx-emulated run build test race torture lint bench peers bench-peers check-python check-report fuzz mutate kernels kernels-ptx kernels-check gpu gpu-test gpu-header-test gpu-pack gpu-check cuda-headers
 
 # Train a linear model on a built-in table of two groups, whose positive rates may differ by 5 points.
 run: build
@@ -21,15 +21,22 @@ build:
 HEADERS = cuda/nvidia/headers
 GPU_ENV = @folder=$$($(HEADERS)/headers.sh find $(CUDA)) && \
 	export CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -I$(CURDIR)/$(HEADERS)/compat -I$$folder" && set -x &&
-GPU_PACKAGES ?= ./cuda/... ./internal/gpucheck/... ./cmd/ppal
+GPU_PACKAGES ?= ./cuda/... ./internal/gpucheck/...
+# The tests of the program that depend on support for GPUs. `make test` runs the others.
+GPU_PROGRAM_TESTS ?= GPU|Device|Help|Version|TrainForReal
 
 gpu:
 	$(GPU_ENV) $(GO) build -tags gpu -trimpath -ldflags '-s -w' -o bin/ppal-gpu ./cmd/ppal
 
 gpu-test:
-	$(GPU_ENV) $(GO) vet -tags gpu $(GPU_PACKAGES) && \
-		$(GO) run $(STATICCHECK) -tags gpu $(GPU_PACKAGES) && \
-		$(GO) test -tags gpu $(TESTFLAGS) $(GPU_PACKAGES)
+	$(GPU_ENV) $(GO) vet -tags gpu $(GPU_PACKAGES) ./cmd/ppal && \
+		$(GO) run $(STATICCHECK) -tags gpu $(GPU_PACKAGES) ./cmd/ppal && \
+		$(GO) test -tags gpu $(TESTFLAGS) $(GPU_PACKAGES) && \
+		$(GO) test -tags gpu $(TESTFLAGS) -run '$(GPU_PROGRAM_TESTS)' ./cmd/ppal
+
+# The packages whose code depends on the version of CUDA's header, with the header of another version.
+gpu-header-test:
+	$(GPU_ENV) $(GO) vet -tags gpu ./cuda/nvidia/... && $(GO) test -tags gpu $(TESTFLAGS) ./cuda/nvidia/...
 
 # Collect in build/gpu-check the files that a machine with a GPU needs for the check. It needs neither Go nor this repository.
 DATA ?= $(or $(PPAL_DATA),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ppal)
@@ -49,9 +56,13 @@ test:
 	$(GO) test $(TESTFLAGS) ./...
 	cd internal/cpu/gen && $(GO) test $(TESTFLAGS) ./...
 
-# Only the race detector needs cgo. The target leaves out long tests: -short, and package internal/racing.
+# Only the race detector needs cgo. RACE_PACKAGES are the packages that start goroutines (a test of internal/racing compares the list with the
+# sources), and the packages whose code runs on these goroutines. The target leaves out long tests: -short, and package internal/racing.
+RACE_PACKAGES = ./cmd/ppal ./datasets ./internal/bench/floor ./internal/compare ./internal/cpu ./internal/cpu/kernel ./internal/dirlock \
+	./internal/racing ./internal/relay ./internal/report ./internal/reproduce/suite ./internal/rundir ./internal/verify \
+	./trainer ./trainer/graph ./trainer/session
 race:
-	CGO_ENABLED=1 $(GO) test -race -short $(TESTFLAGS) ./...
+	CGO_ENABLED=1 $(GO) test -race -short $(TESTFLAGS) $(RACE_PACKAGES)
 
 # Kill real trainings with SIGKILL, KILLS times each, and compare the continued runs with undisturbed runs (about 10 minutes).
 # Then start 24 runs in one directory, train on 10 million rows (8 GB of memory), and run every fuzz target for

@@ -108,9 +108,11 @@ func unquote(text string) (name string, length int) {
 }
 
 // quoted returns a name as the language writes the name between brackets. The name is in quotes if
-// it has more than one word or if the parser could read it as another token.
+// it has more than one word, if the parser could read it as another token, or if a = behind it
+// would become part of it.
 func quoted(name string) string {
-	if name != "" && wordLength(name, 1) == len(name) && utf8.ValidString(name) && !strings.EqualFold(name, wordMin) && !strings.Contains(name, "\\") {
+	if name != "" && wordLength(name, 1) == len(name) && wordLength(name+"=", 1) == len(name) && utf8.ValidString(name) &&
+		!strings.EqualFold(name, wordMin) && !strings.Contains(name, "\\") {
 		return name
 	}
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name) + `"`

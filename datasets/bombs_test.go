@@ -132,12 +132,6 @@ func TestNames(t *testing.T) {
 	if a, b, c := find("a"), find("b"), find("c"); a != 0 || b != 1 || c != -1 {
 		t.Error(a, b, c)
 	}
-	list = list[1:] // a name was removed
-	if a, b := find("a"), find("b"); a != 1 || b != 0 {
-		t.Error(a, b)
-	}
-	list, p = []string{"a", "b", "a"}, names{}
-	find("a")
 	list = append(list, "c", "b")
 	if b, c := find("b"), find("c"); b != 1 || c != 3 {
 		t.Error(b, c)

@@ -270,17 +270,20 @@ func FuzzNewRows(f *testing.F) {
 			}
 			return
 		}
-		for _, of := range []string{"the column has no name", "name is not in UTF-8", "only one column", "the first line holds numbers"} {
+		for _, of := range []string{"the column has no name", "only one column", "the first line holds numbers"} {
 			if strings.Contains(wantErr.Error(), of) { // training tables have stricter rules for the header
 				return
 			}
+		}
+		var at, own *FileError
+		if errors.As(wantErr, &at) && at.Line == 1 && strings.Contains(wantErr.Error(), "is not in UTF-8") { // an unused name
+			return
 		}
 		if err == nil {
 			t.Fatalf("accepted, want %v", wantErr)
 		}
 		kinds := []error{ErrFormat, ErrTruncated, ErrColumn, ErrNumber, ErrCategory, ErrMissing}
 		kind := func(err error) int { return slices.IndexFunc(kinds, func(k error) bool { return errors.Is(err, k) }) }
-		var at, own *FileError
 		if errors.As(wantErr, &at) && errors.As(err, &own) && at.Line > 1 && at.Line < own.Line {
 			t.Fatalf("%v, want %v", err, wantErr)
 		}

@@ -273,3 +273,19 @@ func TestOwnCSVDropSensitive(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// The index column that pandas writes is not read. The columns behind it are found by their names
+// nevertheless.
+func TestConditionBehindIndexColumn(t *testing.T) {
+	text := ",age,town,price\n"
+	for i := range 20 {
+		text += fmt.Sprintf("%d,%d,%c,%d\n", i, 20+i*i%7, 'a'+i%2, i*37%100)
+	}
+	s, err := readOwnCSV(strings.NewReader(text), TableOptions{File: "file", Label: "price>=50"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.label.Column != "price" || s.label.Condition != "price>=50" || len(s.labels) != 20 {
+		t.Errorf("%+v, %d labels", s.label, len(s.labels))
+	}
+}

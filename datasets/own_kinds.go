@@ -55,7 +55,7 @@ func (t *ownTable) decide() error {
 		problems.List = append(problems.List, found...)
 		fix.add(c, found)
 	}
-	t.columns = kept
+	t.columns, t.places = kept, names{}
 	return problems.found(fix.flags(t.opts))
 }
 

@@ -27,10 +27,10 @@ type names struct {
 }
 
 // find returns the index of the first name that equals name, or -1. name(i) is name i of n. Names
-// may be appended or removed between two calls, and do not change otherwise.
+// may be appended between two calls, and do not change otherwise.
 func (p *names) find(wanted string, n int, name func(i int) string) int {
-	if p.of == nil || p.next > n { // the first call, or names were removed
-		p.of, p.next = make(map[string]int, n), 0
+	if p.of == nil {
+		p.of = make(map[string]int, n)
 	}
 	for ; p.next < n; p.next++ {
 		if _, twice := p.of[name(p.next)]; !twice {

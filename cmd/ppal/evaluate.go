@@ -74,7 +74,7 @@ func (a *app) evaluate(run string, flags rowsFlags, by, earlier []string, labels
 		}
 		o.Earlier[old] = file
 	}
-	m, err := predictor.Load(run)
+	m, err := loadModel(run, flags.weights)
 	if err != nil {
 		return nil, err
 	}

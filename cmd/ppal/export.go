@@ -11,7 +11,7 @@ import (
 
 // exportCommand returns the command `ppal export`, which writes a run's model as an ONNX file.
 func (a *app) exportCommand() *cobra.Command {
-	var file, unknown string
+	var file, weights, unknown string
 	cmd := &cobra.Command{
 		Use:   "export RUN",
 		Short: "Write a trained model for other programs",
@@ -31,7 +31,7 @@ indices]. Of pictures: pixels, bytes. Outputs: score and decision, or scores and
 			if err != nil {
 				return err
 			}
-			m, err := predictor.Load(args[0])
+			m, err := loadModel(args[0], weights)
 			if err != nil {
 				return err
 			}
@@ -48,6 +48,7 @@ indices]. Of pictures: pixels, bytes. Outputs: score and decision, or scores and
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&file, "onnx", "", "write an ONNX model to `FILE` (- is the standard output)")
+	addWeights(cmd, &weights)
 	addUnknown(cmd, &unknown)
 	return cmd
 }

@@ -27,6 +27,7 @@ type rowsFlags struct {
 	input     string
 	unknown   string
 	separator string
+	weights   string
 }
 
 // The values of --unknown.
@@ -37,6 +38,7 @@ const (
 
 func (f *rowsFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.input, "input", standard, "read the rows from `FILE`, plain or gzip (- is the standard input)")
+	addWeights(cmd, &f.weights)
 	addUnknown(cmd, &f.unknown)
 	cmd.Flags().StringVar(&f.separator, "separator", "", "separator of the fields, a `CHARACTER` or tab [default: detected]")
 }
@@ -54,6 +56,34 @@ func ignoresUnknown(text string) (bool, error) {
 		return text == unknownIgnore, nil
 	}
 	return false, usage{fmt.Errorf("--unknown %s: must be %s or %s", text, unknownRefuse, unknownIgnore)}
+}
+
+// The values of --weights.
+const (
+	weightsOutput = "output"
+	weightsBest   = "best"
+)
+
+// addWeights adds the flag --weights.
+func addWeights(cmd *cobra.Command, field *string) {
+	cmd.Flags().StringVar(field, "weights", weightsOutput, "use the weights `output|best`: the run's output (model.safetensors), which summary.json"+
+		" describes,\nor the best feasible record (best.safetensors)")
+	complete(cmd, "weights", []string{weightsOutput, weightsBest})
+}
+
+// loadModel loads the weights of a run that --weights names.
+func loadModel(run, weights string) (*predictor.Model, error) {
+	switch weights {
+	case weightsOutput:
+		return predictor.Load(run)
+	case weightsBest:
+		m, err := predictor.LoadBest(run)
+		if errors.Is(err, predictor.ErrNoBest) {
+			return nil, usage{fmt.Errorf("--weights best: %w; use --weights output", err)}
+		}
+		return m, err
+	}
+	return nil, usage{fmt.Errorf("--weights %s: must be %s or %s", weights, weightsOutput, weightsBest)}
 }
 
 // options returns the flags' values for a predictor.
@@ -116,7 +146,8 @@ The columns of the input may be in any order. Other columns are ignored, and the
 treated as in training. Memory does not grow with the number of rows.`,
 		Example: `  ppal predict runs/20260101-120000-dp-ppala --input people.csv --output scores.csv
   zcat people.csv.gz | ppal predict RUN > scores.csv
-  ppal predict RUN --input people.csv --unknown ignore`,
+  ppal predict RUN --input people.csv --unknown ignore
+  ppal predict RUN --input people.csv --weights best`,
 		Args: oneRun,
 		RunE: a.command(func(cmd *cobra.Command, args []string) error {
 			return a.interruptible(cmd.Context(), func() error { return a.predict(args[0], rows, output) })
@@ -162,7 +193,7 @@ func (a *app) predict(run string, flags rowsFlags, output string) error {
 	if err != nil {
 		return err
 	}
-	m, err := predictor.Load(run)
+	m, err := loadModel(run, flags.weights)
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ type mutant struct {
 	line     int
 	function string
 	change   string // "BEFORE => AFTER"
+	outside  bool   // see outside in rules.go
 }
 
 func (m *mutant) String() string {
@@ -130,7 +131,9 @@ func mutate(fset *token.FileSet, path string, files map[string]string, imports t
 }
 
 // switchSource is the file that each mutated package gets. The variable PPAL_MUTANT is the active
-// mutant; PPAL_MUTANT_TRACE names a file to which the ids of all executed places are appended.
+// mutant. PPAL_MUTANT_TRACE names a file to which the program appends the ids of mutants that could
+// change a result: the program executes their place, and the mutant's value is another value
+// there, as far as the place can tell.
 func switchSource(name string, mutants int) string {
 	text := `package NAME
 
@@ -147,7 +150,35 @@ var (
 	mutantSeen  [COUNT]bool
 )
 
+// mutant reports whether a mutant is active.
 func mutant(id int) bool { return id == mutantID || mutantTrace != "" && mutantReached(id) }
+
+// mutantOr is the condition c, and true in the mutant.
+func mutantOr[T ~bool](id int, c T) T {
+	if mutantTrace != "" && !c {
+		mutantReached(id)
+	}
+	return c || id == mutantID
+}
+
+// mutantAnd is the condition c, and false in the mutant.
+func mutantAnd[T ~bool](id int, c T) T {
+	if mutantTrace != "" && c {
+		mutantReached(id)
+	}
+	return c && id != mutantID
+}
+
+// mutantNil is err, and nil in the mutant.
+func mutantNil(id int, err error) error {
+	if mutantTrace != "" && err != nil {
+		mutantReached(id)
+	}
+	if id == mutantID {
+		return nil
+	}
+	return err
+}
 
 //go:noinline
 func mutantReached(id int) bool {

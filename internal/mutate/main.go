@@ -5,9 +5,10 @@
 //	go run ./internal/mutate ./trainer/step ./internal/checkpoint
 //
 // The program compiles all mutants of a package into one test binary, in which an environment
-// variable selects the active mutant, and runs each mutant only with the tests that execute its
-// place. A mutant that changes nothing that a test could see is listed in equivalent.txt with the
-// reason, and is left out.
+// variable selects the active mutant, and runs each mutant only with the tests in which its place
+// gets another value. A mutant that changes nothing that a test could see is listed in
+// equivalent.txt with the reason, and is left out. A surviving mutant that drops the error of a
+// call or changes a capacity counts as outside, and is not listed.
 package main
 
 import (
@@ -73,14 +74,20 @@ func main() {
 			log.Fatal(err)
 		}
 		var chosen []*mutant
+		all, equivalent := 0, 0
 		for _, m := range p.mutants {
-			if only.MatchString(m.String()) && !known[m.key()] && (earlier == nil || earlier[m.key()]) {
+			if !only.MatchString(m.String()) || earlier != nil && !earlier[m.key()] {
+				continue
+			}
+			if all++; known[m.key()] {
+				equivalent++
+			} else {
 				chosen = append(chosen, m)
 			}
 		}
-		all := len(chosen)
-		if *sample > 0 && *sample < all {
-			rand.New(rand.NewPCG(1, 1)).Shuffle(all, func(i, j int) { chosen[i], chosen[j] = chosen[j], chosen[i] })
+		left := len(chosen)
+		if *sample > 0 && *sample < left {
+			rand.New(rand.NewPCG(1, 1)).Shuffle(left, func(i, j int) { chosen[i], chosen[j] = chosen[j], chosen[i] })
 			chosen = chosen[:*sample]
 		}
 		if *list {
@@ -95,8 +102,8 @@ func main() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%s: %d of %d mutants tried, %d survived (%d without a test that runs them)\n",
-			p.path, r.tried, all, len(alive), r.unreached)
+		fmt.Printf("%s: %d mutants: %d killed, %d equivalent, %d outside, %d survived (%d change nothing in any test), %d not tried\n", p.path, all,
+			r.tried-r.outside-len(alive), equivalent, r.outside, len(alive), r.unreached, left-r.tried)
 		survived = survived || len(alive) > 0
 	}
 	if survived {

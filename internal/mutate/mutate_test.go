@@ -17,6 +17,15 @@ import (
 	"ppal/internal/racing"
 )
 
+// stub declares what switchSource declares, as far as mutated code uses the declarations.
+const stub = `
+var mutantTrace string
+func mutant(id int) bool { return false }
+func mutantOr[T ~bool](id int, c T) T { return c }
+func mutantAnd[T ~bool](id int, c T) T { return c }
+func mutantNil(id int, err error) error { return err }
+`
+
 // mutationsOf returns the changes of the mutants of a package of one file.
 func mutationsOf(t *testing.T, text string) []string {
 	t.Helper()
@@ -29,7 +38,7 @@ func mutationsOf(t *testing.T, text string) []string {
 	if _, err := parser.ParseFile(fset, "switch.go", switchSource(p.name, len(p.mutants)), 0); err != nil {
 		t.Error(err)
 	}
-	mutated := p.sources["p.go"] + "\nfunc mutant(id int) bool { return false }\n"
+	mutated := p.sources["p.go"] + stub
 	if _, err := mutate(fset, "p", map[string]string{"p.go": mutated}, importer.Default()); err != nil {
 		t.Errorf("%v in\n%s", err, mutated)
 	}
@@ -156,9 +165,37 @@ func TestBroken(t *testing.T) { t.Error("Sum:", Sum(1, 1)) }
 			t.Errorf("the list %q lacks the key %q", m, m.key())
 		}
 	}
+	// No test has 0 for Clamp, and no test calls unused.
 	want := []string{"p.go:6 Clamp: a < 0 => a <= 0", "p.go:19 unused: -a => a"}
-	if diff := cmp.Diff(want, got); diff != "" || r.unreached != 1 {
+	if diff := cmp.Diff(want, got); diff != "" || r.unreached != 2 {
 		t.Errorf("survivors (-want +got), %d of them without a test:\n%s", r.unreached, diff)
+	}
+}
+
+func TestOutside(t *testing.T) {
+	p, err := mutate(token.NewFileSet(), "p", map[string]string{"p.go": `package p
+func f(g func() error, n int) error {
+	if err := g(); err != nil {
+		return g()
+	}
+	if err := g(); err != nil {
+		n--
+		return err
+	}
+	_ = make([]int, n+1, n+2)
+	return g()
+}`}, importer.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var outside []string
+	for _, m := range p.mutants {
+		if m.outside {
+			outside = append(outside, m.change)
+		}
+	}
+	if diff := cmp.Diff([]string{"err != nil => false", "return g() => return nil", "n+2 => n - 2"}, outside); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -70,10 +70,59 @@ func (w *writer) binary(x *ast.BinaryExpr, parent ast.Node) {
 			break // the condition has the mutants true and false
 		}
 		call := w.add(x, w.source(x), w.source(x.X)+" "+op.String()+" "+w.source(x.Y))
-		body.WriteString("if " + call + " { return x " + op.String() + " y }; ")
+		other := "x " + op.String() + " y"
+		if w.panics(op, a) {
+			body.WriteString("if " + call + " { return " + other + " }; ")
+		} else {
+			body.WriteString("if " + w.differs(other) + call + " { return " + other + " }; ")
+		}
 	}
-	w.wrap(x, "func(x "+first+", y "+second+") "+result+" { "+body.String()+"return x "+x.Op.String()+" y }(", ")")
+	w.wrap(x, "func(x "+first+", y "+second+") "+result+" { r := x "+x.Op.String()+" y; "+body.String()+"return r }(", ")")
 	w.edits = append(w.edits, edit{w.offset(x.X.End()), w.offset(x.Y.Pos()), atOperator, ", "})
+}
+
+// outside reports whether a change of a node to another text than "true" is outside of what the
+// tests must notice: it drops an error that a call returned, or it changes the capacity of a slice
+// or map. The results of a training do not depend on capacities.
+func (w *writer) outside(n ast.Node) bool {
+	for i := len(w.stack) - 1; i > 0; i-- {
+		switch x := w.stack[i-1].(type) {
+		case *ast.IfStmt:
+			if w.failed(x.Cond) && (w.stack[i] == ast.Node(x.Cond) || w.stack[i] == ast.Node(x.Body)) {
+				_, returns := x.Body.List[0].(*ast.ReturnStmt)
+				return returns && len(x.Body.List) == 1
+			}
+		case *ast.CallExpr:
+			f := w.source(x.Fun)
+			if f == "make" && len(x.Args) == 3 && w.stack[i] == ast.Node(x.Args[2]) || f == "slices.Grow" && w.stack[i] == ast.Node(x.Args[1]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// failed reports whether a condition is "err != nil" for an error.
+func (w *writer) failed(cond ast.Expr) bool {
+	b, ok := cond.(*ast.BinaryExpr)
+	return ok && b.Op == token.NEQ && w.source(b.Y) == "nil" && w.typeName(w.info.Types[b.X].Type) == "error"
+}
+
+// differs returns the beginning of a condition: without a trace, or with a result other than r.
+func (w *writer) differs(other string) string {
+	return `(mutantTrace == "" || r != (` + other + ")) && "
+}
+
+// panics reports whether an operator can panic for operands of type t.
+func (w *writer) panics(op token.Token, t types.Type) bool {
+	switch op {
+	case token.SHL, token.SHR:
+		return true
+	case token.QUO, token.REM:
+		b, ok := t.Underlying().(*types.Basic)
+		return !ok || b.Info()&types.IsInteger != 0
+	}
+	return false
 }
 
 // unary adds the mutant without the operator.
@@ -82,7 +131,7 @@ func (w *writer) unary(x *ast.UnaryExpr) {
 	case token.SUB:
 		if t := w.typeName(w.info.Types[x].Type); t != "" {
 			call := w.add(x, w.source(x), w.source(x.X))
-			w.wrap(x, "func(x "+t+") "+t+" { if "+call+" { return -x }; return x }(", ")")
+			w.wrap(x, "func(x "+t+") "+t+" { r := x; if "+w.differs("-x")+call+" { return -x }; return r }(", ")")
 		}
 	case token.NOT:
 		if !comparison(x.X) {
@@ -109,12 +158,12 @@ func (w *writer) condition(e ast.Expr, parent ast.Node) {
 		always, never = p.Op == token.LAND && logic != token.LAND, p.Op == token.LOR && logic != token.LOR
 	}
 	if always {
-		call := w.add(e, w.source(e), "true")
-		w.wrap(e, "("+call+" || (", "))")
+		call := w.id(e, w.source(e), "true")
+		w.wrap(e, "mutantOr("+call+", (", "))")
 	}
 	if never {
-		call := w.add(e, w.source(e), "false")
-		w.wrap(e, "(!"+call+" && (", "))")
+		call := w.id(e, w.source(e), "false")
+		w.wrap(e, "mutantAnd("+call+", (", "))")
 	}
 }
 
@@ -194,6 +243,5 @@ func (w *writer) returned(s *ast.ReturnStmt) {
 	if !ok || w.typeName(w.info.Types[c].Type) != "error" {
 		return
 	}
-	call := w.add(s, w.source(s), "return nil")
-	w.wrap(s, "if "+call+" { _ = "+w.source(c)+"; return nil }; ", "")
+	w.wrap(c, "mutantNil("+w.id(s, w.source(s), "return nil")+", ", ")")
 }

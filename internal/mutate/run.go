@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -27,18 +29,19 @@ type runner struct {
 	budget time.Duration
 	env    []string
 
-	// survivor is called for each mutant that all tests pass.
+	// survivor is called for each mutant that all tests pass, except for those outside.
 	survivor func(m *mutant)
 
-	tried, unreached int
+	tried, unreached, outside int
 }
 
 // test is a test, fuzz target or example of a compiled test binary, or a subtest of a long test.
 type test struct {
 	binary, dir, name string
-	sub               string // the name of the subtest, or ""
-	took              time.Duration
-	reaches           map[int]bool
+	sub               string        // the name of the subtest, or ""
+	took, wall        time.Duration // processor time, and time on the clock
+	reaches           map[int]bool  // the mutants that could change a result of the test
+	killed            int           // mutants
 }
 
 // run returns the mutants that all tests pass.
@@ -72,10 +75,13 @@ func (r *runner) run(ctx context.Context, mutants []*mutant) ([]*mutant, error) 
 	if tests, err = r.baseline(ctx, tests, filepath.Join(tmp, "trace")); err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(tests, func(a, b *test) int { return int(a.took - b.took) })
 	var alive []*mutant
 	begin, told := time.Now(), time.Now()
 	for i, m := range mutants {
+		// The tests that notice most mutants for their time come first.
+		slices.SortStableFunc(tests, func(a, b *test) int {
+			return cmp.Compare(a.took*time.Duration(1+b.killed), b.took*time.Duration(1+a.killed))
+		})
 		var reach []*test
 		var sum time.Duration
 		for _, t := range tests {
@@ -83,12 +89,15 @@ func (r *runner) run(ctx context.Context, mutants []*mutant) ([]*mutant, error) 
 				reach, sum = append(reach, t), sum+t.took
 			}
 		}
-		if len(reach) == 0 {
+		if len(reach) == 0 && !m.outside {
 			r.unreached++
 		}
 		killed := false
 		for _, part := range batches(reach) {
 			if killed = r.kills(ctx, m, part); killed {
+				for _, t := range part {
+					t.killed++
+				}
 				break
 			}
 		}
@@ -96,7 +105,9 @@ func (r *runner) run(ctx context.Context, mutants []*mutant) ([]*mutant, error) 
 			return alive, nil
 		}
 		r.tried++
-		if !killed {
+		if !killed && m.outside {
+			r.outside++
+		} else if !killed {
 			alive = append(alive, m)
 			r.survivor(m)
 		}
@@ -181,7 +192,8 @@ func (r *runner) baseline(ctx context.Context, tests []*test, trace string) ([]*
 			return nil, err
 		}
 		begin := time.Now()
-		out, err := r.command(ctx, []*test{t}, 10*time.Minute, "PPAL_MUTANT_TRACE="+trace).CombinedOutput()
+		c := r.command(ctx, []*test{t}, 10*time.Minute, 10*time.Minute, "PPAL_MUTANT_TRACE="+trace)
+		out, err := c.CombinedOutput()
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
@@ -189,7 +201,8 @@ func (r *runner) baseline(ctx context.Context, tests []*test, trace string) ([]*
 			log.Printf("left out, because it fails without a mutant: %s %s\n%s", t.name, t.sub, last(out, 300))
 			continue
 		}
-		t.took, t.reaches = time.Since(begin), map[int]bool{}
+		t.wall, t.reaches = time.Since(begin), map[int]bool{}
+		t.took = c.ProcessState.UserTime() + c.ProcessState.SystemTime()
 		data, err := os.ReadFile(trace)
 		if errors.Is(err, os.ErrNotExist) {
 			continue // the test runs no mutated code
@@ -227,20 +240,22 @@ func subtests(out []byte, name string) []string {
 	return subs
 }
 
-// kills reports whether one of the tests fails with the mutant, or takes too long.
+// kills reports whether one of the tests fails with the mutant, or takes too long. The processor
+// time shows an endless loop even if other programs take most of the processors.
 func (r *runner) kills(ctx context.Context, m *mutant, tests []*test) bool {
-	var took time.Duration
+	var took, wall time.Duration
 	for _, t := range tests {
-		took += t.took
+		took, wall = took+t.took, wall+t.wall
 	}
-	limit := 20*time.Second + 10*took
+	limit := time.Minute + 20*wall
 	ctx, cancel := context.WithTimeout(ctx, limit+5*time.Second)
 	defer cancel()
-	return r.command(ctx, tests, limit, fmt.Sprintf("PPAL_MUTANT=%d", m.id)).Run() != nil
+	return r.command(ctx, tests, 3*time.Second+6*took, limit, fmt.Sprintf("PPAL_MUTANT=%d", m.id)).Run() != nil
 }
 
-// command returns a command that runs tests of one binary.
-func (r *runner) command(ctx context.Context, tests []*test, limit time.Duration, env string) *exec.Cmd {
+// command returns a command that runs tests of one binary, with limits of the processor time and of
+// the time on the clock.
+func (r *runner) command(ctx context.Context, tests []*test, processor, limit time.Duration, env string) *exec.Cmd {
 	names, prefix := []string{}, ""
 	for _, t := range tests {
 		if t.sub != "" {
@@ -255,7 +270,8 @@ func (r *runner) command(ctx context.Context, tests []*test, limit time.Duration
 		args = append(args, "-test.short")
 	}
 	// A mutant may allocate without end.
-	c := exec.CommandContext(ctx, "sh", append([]string{"-c", `ulimit -v 12000000 2>/dev/null; exec "$0" "$@"`, tests[0].binary}, args...)...)
+	limits := fmt.Sprintf(`ulimit -v 12000000 2>/dev/null; ulimit -t %.0f; exec "$0" "$@"`, math.Ceil(processor.Seconds()))
+	c := exec.CommandContext(ctx, "sh", append([]string{"-c", limits, tests[0].binary}, args...)...)
 	c.Dir = tests[0].dir
 	c.Env = append(slices.Clone(r.env), env)
 	c.WaitDelay = time.Second

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -102,6 +102,11 @@ func (w *writer) source(n ast.Node) string { return w.text[w.offset(n.Pos()):w.o
 
 // add registers a mutant and returns the call that asks for it.
 func (w *writer) add(n ast.Node, before, after string) string {
+	return "mutant(" + w.id(n, before, after) + ")"
+}
+
+// id registers a mutant and returns its number.
+func (w *writer) id(n ast.Node, before, after string) string {
 	short := func(s string) string {
 		s = strings.Join(strings.Fields(s), " ")
 		if len(s) > 120 {
@@ -109,10 +114,11 @@ func (w *writer) add(n ast.Node, before, after string) string {
 		}
 		return s
 	}
-	m := &mutant{id: w.next, file: w.name, line: w.fset.Position(n.Pos()).Line, function: w.function, change: short(before) + " => " + short(after)}
+	m := &mutant{id: w.next, file: w.name, line: w.fset.Position(n.Pos()).Line, function: w.function, change: short(before) + " => " + short(after),
+		outside: after != "true" && w.outside(n)}
 	w.next++
 	w.mutants = append(w.mutants, m)
-	return fmt.Sprintf("mutant(%d)", m.id)
+	return strconv.Itoa(m.id)
 }
 
 // wrap inserts text before and after a node.

@@ -13,7 +13,9 @@ package predictor
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -38,11 +40,51 @@ type Model struct {
 //
 // The error wraps ErrModel, an error of package models or datasets, or rundir's "not a complete run
 // directory" for a directory that an earlier version of the program wrote.
-func Load(dir string) (*Model, error) {
+func Load(dir string) (*Model, error) { return load(dir, nil) }
+
+// ErrNoBest says that a run has no weights that LoadBest could load.
+var ErrNoBest = errors.New("no weights of a best feasible record")
+
+// LoadBest loads the directory of a run like Load, but with the weights of the best feasible record
+// (best.safetensors): among the records whose largest violation was within the feasibility
+// tolerance, the record with the smallest objective. The decisions have no threshold, and the model
+// has no probabilities, because the run fitted both to the weights that Load loads.
+//
+// The error wraps ErrNoBest if no record was feasible, or if the run's bounds are on decisions: the
+// feasible records then refer to smooth bounds, which decisions without the threshold may violate.
+// Other errors are those of Load.
+func LoadBest(dir string) (*Model, error) {
+	return load(dir, func(d rundir.Dir, m *rundir.Model) error {
+		sum, err := rundir.ReadSummary(d.Summary())
+		if err != nil {
+			return err
+		}
+		if o := sum.Outcome; o != nil && o.BoundsOn == rundir.OnDecisions {
+			return fmt.Errorf("predictor: %s: %w: the bounds are on decisions, and only the run's output has their threshold", d, ErrNoBest)
+		}
+		if sum.BestFeasible == nil {
+			return fmt.Errorf("predictor: %s: %w: no record was feasible", d, ErrNoBest)
+		}
+		if _, err := os.Stat(d.Best()); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("predictor: %s: %w: there is no %s", d, ErrNoBest, filepath.Base(d.Best()))
+		}
+		m.Weights = filepath.Base(d.Best())
+		m.Decision.Threshold, m.Decision.Probability, m.Decision.Probabilities = 0, nil, nil
+		return nil
+	})
+}
+
+// load loads a directory. change changes the description before the weights are read.
+func load(dir string, change func(rundir.Dir, *rundir.Model) error) (*Model, error) {
 	m := &Model{dir: rundir.Dir(dir)}
 	var err error
 	if m.description, err = m.dir.ReadModel(); err != nil {
 		return nil, err
+	}
+	if change != nil {
+		if err := change(m.dir, &m.description); err != nil {
+			return nil, err
+		}
 	}
 	if m.model, err = models.LoadFile(filepath.Join(dir, m.description.Weights), nil); err != nil {
 		return nil, err
@@ -111,7 +153,8 @@ func (m *Model) Pictures() bool { return m.description.Input.Format == rundir.Fo
 // Constraints returns the texts of the constraints of the training.
 func (m *Model) Constraints() []string { return slices.Clone(m.description.Constraints) }
 
-// Description returns the content of model.json.
+// Description returns the content of model.json. LoadBest changes the file of the weights and the
+// decision.
 func (m *Model) Description() rundir.Model { return m.description }
 
 // Weights returns the weights, for rows before any normalization, and their description.

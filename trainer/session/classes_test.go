@@ -49,6 +49,7 @@ func ofGarden(file string) Table {
 // and networks. The predictions of the saved run give the reported values, and its probabilities
 // are calibrated.
 func TestClassesOfTable(t *testing.T) {
+	notUnderRace(t)
 	file := garden(t, 900)
 	for name, tc := range map[string]struct {
 		task   Task

@@ -226,6 +226,7 @@ func TestChurn(t *testing.T) {
 // TestChurnOfPictures reads earlier decisions by the rows of the training set. The test rows of
 // pictures have no earlier decisions.
 func TestChurnOfPictures(t *testing.T) {
+	notUnderRace(t)
 	images := Images{Dataset: "synthetic", RowsPerClass: 20, Classes: []int{1, 0, 2}, Split: datasets.Split{Train: 80, Validation: 20}}
 	first := buildOptions(t, onTable(NeymanPearson{}, images, nil)).data
 	text, names := "row,class,score\n", first.splits[0].classes
@@ -263,6 +264,7 @@ func TestChurnOfPictures(t *testing.T) {
 
 // TestPublishedOnDecisions states the published problems as constraints on decisions.
 func TestPublishedOnDecisions(t *testing.T) {
+	notUnderRace(t)
 	adult := Table{Dataset: "synthetic-adult"}
 	for _, tc := range []struct {
 		task Task

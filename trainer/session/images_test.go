@@ -46,6 +46,7 @@ func TestPicturesWithoutValidation(t *testing.T) {
 // TestSplitSeed checks that the seed of the split chooses the validation rows and does not change
 // the initial weights.
 func TestSplitSeed(t *testing.T) {
+	notUnderRace(t)
 	split := func(seed uint64) *assembly {
 		return build(t, small(func(c *setup) { c.Split, c.SplitSeed = datasets.Split{Train: 75, Validation: 25}, seed }))
 	}

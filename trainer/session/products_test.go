@@ -46,6 +46,7 @@ func hasDigits(t *testing.T) error {
 
 // The description names the products that run. A note says why 8-bit data run in float32.
 func TestProductsAreNamed(t *testing.T) {
+	notUnderRace(t)
 	needDigits(t)
 	for _, c := range []struct {
 		asked  Products

@@ -15,6 +15,7 @@ import (
 // every form in which the method states the gap. The value on decisions stands beside the value of
 // the surrogate.
 func TestSurrogateOutcome(t *testing.T) {
+	notUnderRace(t)
 	compas := func() Source {
 		return Table{Dataset: "synthetic-compas", TableOptions: datasets.TableOptions{Split: datasets.DefaultSplit}}
 	}

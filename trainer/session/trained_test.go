@@ -90,6 +90,7 @@ func TestModelOfTable(t *testing.T) {
 
 // The file of the splits names the data set's file of each picture.
 func TestModelOfPictures(t *testing.T) {
+	notUnderRace(t)
 	dir := rundir.Dir(saved(t, Images{Dataset: "synthetic", RowsPerClass: 40, Split: datasets.Split{Train: 75, Validation: 25}}, NeymanPearson{}))
 	m, err := dir.ReadModel()
 	if err != nil {

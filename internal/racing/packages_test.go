@@ -1,0 +1,96 @@
+package racing
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// `make race` tests every package that starts goroutines, in its code or in its tests. A package
+// with goroutines is one with a go statement, or with a call of a method Go, AfterFunc or Parallel.
+func TestPackages(t *testing.T) {
+	root := filepath.Join("..", "..")
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := regexp.MustCompile(`(?m)^RACE_PACKAGES =((?:.*\\\n)*.*)`).FindSubmatch(makefile)
+	if value == nil {
+		t.Fatal("the Makefile does not set RACE_PACKAGES")
+	}
+	listed := strings.Fields(strings.ReplaceAll(string(value[1]), "\\\n", " "))
+	for _, p := range listed {
+		if info, err := os.Stat(filepath.Join(root, p)); err != nil || !info.IsDir() {
+			t.Errorf("RACE_PACKAGES names %s, which is no package", p)
+		}
+	}
+	missing := map[string]string{}
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() {
+			if name == "testdata" || strings.HasPrefix(name, ".") && name != ".." {
+				return filepath.SkipDir
+			}
+			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil && path != root {
+				return filepath.SkipDir // another module
+			}
+			return nil
+		}
+		of, err := filepath.Rel(root, filepath.Dir(path))
+		if err != nil || !strings.HasSuffix(name, ".go") || slices.Contains(listed, "./"+filepath.ToSlash(of)) {
+			return err
+		}
+		starts, err := startsGoroutine(path)
+		if starts {
+			missing["./"+filepath.ToSlash(of)] = name
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p, file := range missing {
+		t.Errorf("%s is not in RACE_PACKAGES of the Makefile, and %s starts a goroutine", p, file)
+	}
+}
+
+// startsGoroutine reports whether a file starts a goroutine in builds without support for GPUs: the
+// race detector runs on such builds.
+func startsGoroutine(path string) (starts bool, err error) {
+	f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return false, err
+	}
+	for _, g := range f.Comments {
+		if g.Pos() > f.Package {
+			break
+		}
+		for _, c := range g.List {
+			if c.Text == "//go:build gpu" {
+				return false, nil
+			}
+		}
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			starts = true
+		case *ast.CallExpr:
+			if s, ok := n.Fun.(*ast.SelectorExpr); ok && slices.Contains([]string{"Go", "AfterFunc", "Parallel"}, s.Sel.Name) {
+				starts = true
+			}
+		}
+		return !starts
+	})
+	return starts, nil
+}
