@@ -45,8 +45,9 @@ func (e *executor[T]) pictureBlocking(r plan.Region) blocking {
 	return blocking{rows, rows}
 }
 
-// blockingOf returns short blocks for regions over pictures, and long blocks for regions whose steps read and write only single columns and
-// data that is not packed. Other regions get usual blocks.
+// blockingOf returns short blocks for regions over pictures, and long blocks for regions whose
+// steps read and write only single columns and data that is not packed. Other regions get usual
+// blocks.
 func (e *executor[T]) blockingOf(r plan.Region) blocking {
 	if r.OfPictures() {
 		return e.pictureBlocking(r)

@@ -38,7 +38,7 @@ type Pool struct {
 	Pad            []int
 }
 
-// Problem builds the case for an engine. Its only input is the pictures, and it watches the outputs.
+// Problem builds the case for an engine. Its only input is the pictures. It watches the outputs.
 func (c Pictures) Problem(dtype tensor.Dtype, engine graph.Engine) (*graph.Problem, error) {
 	p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) { return c.define(g, dtype) }, engine)
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 // recognizePictures finds convolutions, max-pooling and their derivatives, which Gorgonia writes
 // with several ops:
 //
-//	Conv2d                transpose(im2col(X) F^T)    -> Convolution
-//	its derivatives       (D^T im2col(X)), col2im(D F) -> ConvolutionFilterGrad, ConvolutionInputGrad
-//	MaxPool2D             MaxPool, MaxPoolDiff        -> MaxPool, MaxPoolGrad
-//	BroadcastAdd(b)       repeats of b [1, C, 1, 1]   -> a row that is added to every picture
-//	its derivative        sums over all axes but C    -> sums of columns, then of a channel's columns
+//	transpose(im2col(X) F^T)     Conv2d             -> Convolution
+//	D^T im2col(X), col2im(D F)   its derivatives    -> ConvolutionFilterGrad, ConvolutionInputGrad
+//	MaxPool, MaxPoolDiff         MaxPool2D          -> MaxPool, MaxPoolGrad
+//	repeats of b [1, C, 1, 1]    BroadcastAdd       -> a row that is added to every picture
+//	sums over all axes but C     its derivative     -> sums of columns, then of each channel
 //
-// Pictures are the rows of their matrices then, so that the steps between convolutions are row-wise.
+// Then pictures are the rows of their matrices, so that steps between convolutions are row-wise.
 func (g *dag) recognizePictures() {
 	all := g.all()
 	slices.Reverse(all) // a chain of repeats or sums ends with the op that is recognized

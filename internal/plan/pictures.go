@@ -25,9 +25,6 @@ func (w Window) Places() int { return w.OutputHeight * w.OutputWidth }
 // Patch returns the number of elements of a picture under the window, in all channels.
 func (w Window) Patch() int { return w.Channels * w.Lines * w.Columns }
 
-// size returns the number of elements of a picture.
-func (w Window) size() int { return w.Channels * w.Height * w.Width }
-
 // line returns the line of the picture under line i of the window for output line p, and whether
 // the line is inside the picture.
 func (w Window) line(p, i int) (y int, inside bool) {
@@ -54,7 +51,7 @@ type Convolution struct {
 
 // ConvolutionInputGrad is the derivative of Convolution with respect to In, times D:
 //
-//	Out[n; c, y, x] = sum over (l, p, q, i, j) with y(p, i) = y, x(q, j) = x of Filter[l; c, i, j] D[n; l, p, q]
+//	Out[n; c, y, x] = sum Filter[l; c, i, j] D[n; l, p, q] over y(p, i) = y, x(q, j) = x
 type ConvolutionInputGrad struct {
 	nodes
 	Window

@@ -12,7 +12,7 @@ import (
 	"ppal/trainer/graph"
 )
 
-// Convolutions and max-pooling have steps of their own, and the loops that define the steps give the
+// Convolutions and max-pooling have steps of their own. The loops that define the steps give the
 // values and gradients of Gorgonia's machine.
 func TestConvolutions(t *testing.T) {
 	for _, c := range graphcases.PictureCases() {
@@ -46,8 +46,8 @@ func TestConvolutions(t *testing.T) {
 	}
 }
 
-// A convolution of the picture 1 2 3 / 4 5 6 / 7 8 9 with the filter 1 0 / 2 -1 and its derivatives,
-// computed by hand.
+// A convolution of the picture 1 2 3 / 4 5 6 / 7 8 9 with the filter 1 0 / 2 -1, and its
+// derivatives, computed by hand.
 func TestConvolutionByHand(t *testing.T) {
 	var x, f *gorgonia.Node
 	_, p := lower(t, func(g *gorgonia.ExprGraph) (graph.Definition, error) {

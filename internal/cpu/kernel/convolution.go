@@ -56,8 +56,8 @@ func (p *Patches[F]) factor(k *Kernels[F], rows, cols int) *Panels[F] {
 	return p.panels
 }
 
-// Convolve computes Out = F C for one picture: out[l, (p, q)] = sum F[l, (c, i, j)] C[(c, i, j), (p, q)].
-// filters holds F [filters, Patch]. The sums have the order of [Kernels.Mul].
+// Convolve computes Out = F C for one picture. filters holds F [filters, Patch], and out is
+// [filters, Places]. The sums have the order of [Kernels.Mul].
 func (k *Kernels[F]) Convolve(out, picture []F, w *Window, filters *PackedFloats[F], s *Scratch[F], p *Patches[F]) {
 	places, span := w.Places(), k.span(w)
 	for at := 0; at < places; at += span {

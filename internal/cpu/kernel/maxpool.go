@@ -102,7 +102,8 @@ func maxPairs[F Float](out, upper, lower []F, low F) {
 	}
 }
 
-// maxPairsGrad writes a line of d to the places of the largest elements in two lines of the picture.
+// maxPairsGrad writes a line of d to the places of the largest elements in two lines of the
+// picture.
 func maxPairsGrad[F Float](d, upper, lower, toUpper, toLower []F, low F) {
 	for q, g := range d {
 		x, at, u, l := low, -1, upper[2*q:2*q+2:2*q+2], lower[2*q:2*q+2:2*q+2]

@@ -10,8 +10,9 @@ func (w *Window) stretch(first, i, n int) stretch {
 	return stretch{i, min(n-i, w.OutputWidth-q), p, q}
 }
 
-// inside returns the part of a run whose elements at window column j are inside the picture, the
-// places from to to-1 of the run, and the picture's column of place from, or 0 if no place is inside.
+// inside returns the part of a run whose elements at window column j are inside the picture: the
+// places from to to-1 of the run, and the picture's column of place from. If no place is inside,
+// from and to are equal and the column is 0.
 func (w *Window) inside(r stretch, j int) (from, to, x int) {
 	x = r.q*w.StrideX - w.Left + j*w.DilationX
 	if x < 0 {
@@ -99,8 +100,9 @@ func (x *PackedFloats[F]) fillPatchRows(picture []F, w *Window, first int) {
 	}
 }
 
-// addPatches adds the elements of a matrix of C's shape, for n places from first on, to the elements
-// of the picture that they come from. The order is line by line of the matrix.
+// addPatches adds the elements of a matrix of C's shape, for n places from first on, to the
+// elements of the picture that they come from: run by run of places, and for each run line by line
+// of the matrix.
 func addPatches[F Float](picture, c []F, w *Window, first, n int) {
 	for i := 0; i < n; {
 		r := w.stretch(first, i, n)

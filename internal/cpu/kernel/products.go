@@ -128,8 +128,8 @@ func (k *Kernels[F]) AddMulTrans(g []F, ldg int, x *PackedFloats[F], lo, hi int,
 	}
 }
 
-// addTile adds to the tile of g that begins with row f and column j. panels holds rows lo to hi-1 of
-// the second factor.
+// addTile adds to the tile of g that begins with row f and column j. panels holds rows lo to hi-1
+// of the second factor.
 func (k *Kernels[F]) addTile(g []F, ldg int, x *PackedFloats[F], lo, hi, f, j int, panels *Panels[F], s *Scratch[F]) {
 	width := panels.panelWidth(j)
 	tile := k.products.tileTrans[k.products.variant(width)]
