@@ -162,7 +162,7 @@ func FuzzCSV(f *testing.F) {
 	})
 }
 
-// checkTable checks that the shapes fit, that labels are -1 or +1, and that features are finite.
+// checkTable checks that the shapes fit, that each label is a class's, and that features are finite.
 func checkTable(t *testing.T, table *Table) {
 	t.Helper()
 	d := table.Features.(*matrix.Dense)
@@ -175,7 +175,7 @@ func checkTable(t *testing.T, table *Table) {
 		}
 	}
 	for _, y := range table.Labels {
-		if y != 1 && y != -1 {
+		if k := classOf(y, len(table.Classes)); k < 0 || k >= len(table.Classes) || table.Label(k) != y {
 			t.Fatalf("a label is %d", y)
 		}
 	}
