@@ -10,11 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// looks and pause let lock wait for processes that look at the lock (free).
-const (
-	looks = 10
-	pause = 5 * time.Millisecond
-)
+// looks is the number of times that lock looks at a held lock. It calls wait in between, because a
+// process that looks at the lock (free) holds the lock for a moment.
+const looks = 10
+
+// wait waits a moment. Tests replace the function.
+var wait = func() { time.Sleep(5 * time.Millisecond) }
 
 // lock takes the lock of the file for as long as the file is open, and reports whether the lock is
 // held by another open file.
@@ -26,7 +27,7 @@ func lock(f *os.File) (held bool, err error) {
 			if look++; look > looks {
 				return true, nil
 			}
-			time.Sleep(pause)
+			wait()
 		case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOTSUP), errors.Is(err, unix.ENOLCK):
 			return false, nil // the file system has no locks
 		default:

@@ -140,14 +140,13 @@ func switchSource(name string, mutants int) string {
 import (
 	mutantOS "os"
 	mutantStrconv "strconv"
-	mutantSync "sync"
+	mutantAtomic "sync/atomic"
 )
 
 var (
 	mutantID, _ = mutantStrconv.Atoi(mutantOS.Getenv("PPAL_MUTANT"))
 	mutantTrace = mutantOS.Getenv("PPAL_MUTANT_TRACE")
-	mutantLock  mutantSync.Mutex
-	mutantSeen  [COUNT]bool
+	mutantSeen  [COUNT]mutantAtomic.Bool
 )
 
 // mutant reports whether a mutant is active.
@@ -182,10 +181,7 @@ func mutantNil(id int, err error) error {
 
 //go:noinline
 func mutantReached(id int) bool {
-	mutantLock.Lock()
-	defer mutantLock.Unlock()
-	if !mutantSeen[id] {
-		mutantSeen[id] = true
+	if !mutantSeen[id].Load() && !mutantSeen[id].Swap(true) {
 		if f, err := mutantOS.OpenFile(mutantTrace, mutantOS.O_WRONLY|mutantOS.O_APPEND|mutantOS.O_CREATE, 0o644); err == nil {
 			f.WriteString(mutantStrconv.Itoa(id) + "\n")
 			f.Close()

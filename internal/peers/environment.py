@@ -6,9 +6,10 @@ import hashlib
 import os
 import platform
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 
-FEATURES = ("avx2", "fma", "avx512f", "avx512_vnni", "avx512_bf16", "avx_vnni", "amx_int8")
+FEATURES = ("avx2", "fma", "avx512f", "avx512_vnni", "avx512_bf16", "avx_vnni", "amx_tile", "amx_int8", "amx_bf16")
 
 
 def describe(threads: int, ppal_version: str, binary: Path) -> dict[str, str]:
@@ -16,6 +17,7 @@ def describe(threads: int, ppal_version: str, binary: Path) -> dict[str, str]:
     compiler = next((c for c in ("c++", "g++", "clang++") if shutil.which(c)), None)
     return {
         "CPU": _cpu(),
+        "AMX": amx(_flags()),
         "threads": f"{threads} of {os.cpu_count()} cores",
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "Python": platform.python_version(),
@@ -38,13 +40,32 @@ def restrict(threads: int) -> int:
     return len(cores)
 
 
-def _cpu() -> str:
-    """The CPU's name and the features by which libraries choose their kernels."""
+def amx(flags: Collection[str]) -> str:
+    """Which products of tiles the CPU and the operating system announce. A process may still be refused them."""
+    if "amx_tile" not in flags:
+        return "none"
+    kinds = {"amx_int8": "8-bit integers", "amx_bf16": "bfloat16"}
+    return ", ".join(kind for flag, kind in kinds.items() if flag in flags) or "tiles without products"
+
+
+def _fields() -> dict[str, str]:
+    """The properties of the last core in /proc/cpuinfo; none elsewhere than on Linux."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
+        return {}
+    return {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
+
+
+def _flags() -> list[str]:
+    """The CPU's features."""
+    return _fields().get("flags", "").split()
+
+
+def _cpu() -> str:
+    """The CPU's name and the features by which libraries choose their kernels."""
+    fields, flags = _fields(), _flags()
+    if not fields:
         return platform.processor() or platform.machine()
-    fields = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)}
-    flags = fields.get("flags", "").split()
     ids = ", ".join(f"{k} {fields[k]}" for k in ("cpu family", "model") if k in fields)
     return f"{fields.get('model name', platform.machine())} ({ids}; {' '.join(f for f in FEATURES if f in flags)})"

@@ -87,6 +87,8 @@ def _speed(title: str, unit: dict) -> Table:
         add(f"ppal bench {name}: iteration", case["iteration_ms"])
     table.notes += [f"{name}: not run: {why}" for name, why in unit["not_run"].items()]
     table.notes.append("An iteration is forward, backward and step; ppal's is training time over iterations, all that it does.")
+    if "torch eager, medium" in times:
+        table.notes.append("torch eager, medium: the factors of products may be rounded to bfloat16; all others compute in float32.")
     table.notes += ["; ".join(f"{k} {v}" for k, v in unit["versions"].items()) + ".", *_random(unit)]
     return table
 

@@ -21,7 +21,7 @@ PRODUCTS = ("products by feature", "products by unit")  # W stored as [d, units]
 CONTENDERS = {
     "numpy": PRODUCTS,
     "onednn": PRODUCTS,
-    "torch": (*PRODUCTS, "eager", "compiled", "compiled, max-autotune"),
+    "torch": (*PRODUCTS, "eager", "eager, medium", "compiled", "compiled, max-autotune"),
     "jax": (*PRODUCTS, "jit"),
 }
 BENCH = {  # the cases of ppal bench for each case

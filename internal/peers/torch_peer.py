@@ -14,6 +14,7 @@ from .peer import STEP_SIZE, Peer, Step
 from .problem import Problem, Weights
 
 COMPILERS = ("c++", "g++", "clang++")  # torch.compile needs one of these on a CPU
+EAGER_MEDIUM = "eager, medium"  # PyTorch may round the factors of products to bfloat16, with relative errors of about 2e-3
 MODES = {"compiled": "default", "compiled, max-autotune": "max-autotune-no-cudagraphs"}
 
 
@@ -69,8 +70,22 @@ def to_weights(tensors: Sequence[torch.Tensor | None]) -> Weights:
     return Weights(*(t.detach().numpy().copy() for t in tensors if t is not None))
 
 
+def medium(step: Step) -> Step:
+    """The step with products of precision "medium". The setting is global, so each call restores it for the other contenders."""
+
+    def set_and_step() -> None:
+        before = torch.get_float32_matmul_precision()
+        torch.set_float32_matmul_precision("medium")
+        try:
+            step()
+        finally:
+            torch.set_float32_matmul_precision(before)
+
+    return set_and_step
+
+
 class TorchPeer(Peer):
-    """Contenders: "products by feature", "products by unit", "eager", and the MODES of torch.compile."""
+    """Contenders: "products by feature", "products by unit", "eager", EAGER_MEDIUM, and the MODES of torch.compile."""
 
     def __init__(self, threads: int) -> None:
         super().__init__(threads)
@@ -92,6 +107,8 @@ class TorchPeer(Peer):
             return self._products(contender)
         if contender == "eager":
             return self._iteration(None)
+        if contender == EAGER_MEDIUM:
+            return medium(self._iteration(None))
         if not any(map(shutil.which, COMPILERS)):
             raise RuntimeError("torch.compile needs a C++ compiler, and none of " + ", ".join(COMPILERS) + " is there")
         return self._iteration(MODES[contender])

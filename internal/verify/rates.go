@@ -24,6 +24,7 @@ type linear struct {
 	// entropy replaces f by the mean cross-entropy.
 	entropy bool
 	last    constraints.Counted // the last counted decisions
+	doubt   float64             // the tolerance of rates of the last counted decisions
 }
 
 // cell is an elementary rate: its rows with the decisions that count, -1 for none.
@@ -246,7 +247,7 @@ func (r *linear) decisions(scores []float64, e float64) (number, []number, error
 	if err != nil {
 		return number{}, nil, err
 	}
-	r.last = c
+	r.last, r.doubt = c, tolerance
 	tolerance += r.lossError(2*e + r.normError())
 	var list []number
 	for _, v := range c.Values {

@@ -10,6 +10,7 @@ import (
 
 	"ppal/internal/rates"
 	"ppal/internal/rundir"
+	"ppal/internal/statistics"
 	"ppal/trainer"
 	"ppal/trainer/session"
 )
@@ -155,8 +156,13 @@ func (c *check) rates(p *session.Part, t *rates.Table, scores []float64, e float
 			case !ok || of[1] == 0 && doubtful == 0:
 				r.problem("%s: %s: summary.json and the check differ in whether there are rows", section, where+name)
 			case of[1] > 0:
+				share := float64(2*doubtful)/float64(of[1]) + 1e-12
 				r.compare(section, fmt.Sprintf("rates.%s %s%s", p.Name, where, name), v.Value,
-					number{float64(of[0]) / float64(of[1]), float64(2*doubtful)/float64(of[1]) + 1e-12, true})
+					number{float64(of[0]) / float64(of[1]), share, true})
+				if p.Name != session.Training {
+					i := statistics.Count{Hits: of[0], Rows: of[1]}.Interval(rates.Level)
+					c.interval(section, fmt.Sprintf("interval of rates.%s %s%s", p.Name, where, name), v.Interval, &[2]float64{i.Low, i.High}, share)
+				}
 			}
 		}
 		return table

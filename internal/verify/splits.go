@@ -60,6 +60,11 @@ func (c *check) splits() error {
 		if err := c.decisions(k, scores, allowed); err != nil {
 			return err
 		}
+		if s.Outcome != nil {
+			if err := c.intervals(k); err != nil {
+				return err
+			}
+		}
 		if t := s.Rates[p.Name]; t != nil {
 			c.rates(p, t, scores, allowed.score)
 		}

@@ -73,6 +73,12 @@ func words(t *testing.T, on session.BoundsOn, texts ...string) session.Decisions
 	return d
 }
 
+// confident returns the task with promises for new rows.
+func confident(d session.Decisions, confidence float64) session.Decisions {
+	d.Confidence = confidence
+	return d
+}
+
 // runs returns the options of runs with every task and kind of model, by name. Each call of a
 // function returns options for one session.
 func runs(t *testing.T) map[string]func() session.Options {
@@ -111,6 +117,7 @@ func runs(t *testing.T) map[string]func() session.Options {
 	add("if bounds of groups", overlapping, session.Intersectional{Epsilon: []float64{0.01, 0.02}}, nil)
 	add("if expectation", overlapping, session.Intersectional{Form: session.AverageGroup}, nil)
 	add("gap", two, words(t, session.OnDecisions, "gap(tpr, sex) <= 0.2", "precision >= 0.6"), nil)
+	add("promise", two, confident(words(t, session.OnDecisions, "gap(tpr, sex) <= 0.7", "fpr <= 0.5"), 0.9), nil)
 	add("surrogate", two, words(t, session.OnSurrogate, "ratio(positive_rate, sex) >= 0.8", "loss <= 0.7"), nil)
 	add("l1", two, words(t, session.OnDecisions, "fpr <= 0.2", "l1(weights) <= 5"), nil)
 	add("classes", three, words(t, session.OnDecisions, "recall[*] >= 0.6"), nil)
@@ -286,7 +293,10 @@ func TestForgedSummaries(t *testing.T) {
 		"group":           {"rates.test a=0 fpr", func(s *rundir.Summary) { changeRate(s.Rates[session.Test].ByGroup[0].Rates, "fpr") }},
 		"confusion":       {"confusion.validation[0][1]", func(s *rundir.Summary) { s.Rates[session.Validation].Confusion[0][1]++ }},
 		"iterations":      {"iterations", func(s *rundir.Summary) { s.Iterations++ }},
-		"best":            {"best_feasible.objective", func(s *rundir.Summary) { s.BestFeasible.Objective *= 0.99 }},
+		"interval of a rate": {"upper end of the interval of rates.test tpr", func(s *rundir.Summary) {
+			s.Rates[session.Test].Overall["tpr"].Interval[1] -= 0.01
+		}},
+		"best": {"best_feasible.objective", func(s *rundir.Summary) { s.BestFeasible.Objective *= 0.99 }},
 	}
 	lists := map[string]map[string]edit{"dp": {
 		"surrogate": {"surrogate of", func(s *rundir.Summary) { *s.Outcome.Constraints[0].Surrogate += 0.001 }},
@@ -296,6 +306,19 @@ func TestForgedSummaries(t *testing.T) {
 		"threshold": {"constraints[0]", func(s *rundir.Summary) { s.Outcome.Threshold += 0.01 }},
 		"words":     {"is about", func(s *rundir.Summary) { s.Outcome.Constraints[0].Constraint = "gap(tpr, sex) <= 0.1" }},
 		"shift":     {"constraints[1]", func(s *rundir.Summary) { s.Outcome.BoundShifts[1] += 0.01 }},
+		"interval":  {"lower end of the interval of gap", func(s *rundir.Summary) { s.Outcome.Constraints[0].Interval[0] += 0.001 }},
+		"validation interval": {"upper end of the validation interval of precision", func(s *rundir.Summary) {
+			s.Outcome.Constraints[1].ValidationInterval[1] += 0.001
+		}},
+		"no interval": {"whether there is an interval", func(s *rundir.Summary) { s.Outcome.Constraints[0].Interval = nil }},
+	}, "promise": {
+		"promise":    {"is promised", func(s *rundir.Summary) { p := s.Outcome.Constraints[1].Promise; p.Holds = !p.Holds }},
+		"supported":  {"promised bound of fpr", func(s *rundir.Summary) { s.Outcome.Constraints[1].Promise.Supported -= 0.001 }},
+		"least":      {"least bound to promise of gap", func(s *rundir.Summary) { s.Outcome.Constraints[0].Promise.Least -= 0.001 }},
+		"rows":       {"rows of the promise", func(s *rundir.Summary) { s.Outcome.Constraints[0].Promise.Rows++ }},
+		"needed":     {"rows needed by the promise", func(s *rundir.Summary) { s.Outcome.Constraints[0].Promise.Needed++ }},
+		"confidence": {"confidence is", func(s *rundir.Summary) { s.Outcome.Confidence = 0.99 }},
+		"no promise": {"says nothing about a promise", func(s *rundir.Summary) { s.Outcome.Constraints[0].Promise = nil }},
 	}}
 	options := runs(t)
 	for name, own := range lists {

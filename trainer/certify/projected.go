@@ -20,10 +20,7 @@ func (c *certifier) projectedGradient(nu []float64) error {
 	m := len(nu)
 	work := &leastResidual{certifier: c, v: c.scratch.New(), p: c.scratch.New(), x: c.scratch.New(), coefficients: make([]float64, 1+m), g: make([]float64, m)}
 	c.p.Space().Combine(work.x, 1, problem.Iterate, 0, problem.Iterate)
-	if err := qp.Accelerated(nu, work); err != nil {
-		return err
-	}
-	return work.restore()
+	return qp.Accelerated(nu, work)
 }
 
 // leastResidual evaluates the objective of projectedGradient.

@@ -163,11 +163,9 @@ func (a *Affine) Forward(g []float64) (float64, error) {
 		return f, err
 	}
 	a.m.Apply(g, a.h)
-	if a.m.factor != 1 || a.m.weights != nil {
-		f *= a.m.factor
-		for t, w := range a.m.weights {
-			f += w * a.h[t]
-		}
+	f *= a.m.factor
+	for t, w := range a.m.weights {
+		f += w * a.h[t]
 	}
 	return f, nil
 }

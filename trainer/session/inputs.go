@@ -32,6 +32,9 @@ type Inputs struct {
 	Split    bool
 	System   *constraints.System
 	BoundsOn BoundsOn
+	// Confidence is the probability with which the bounds on decisions hold on new rows; 0: the run
+	// promises nothing.
+	Confidence float64
 	// Guided says that the first round of bounds on decisions minimises the cross-entropy.
 	Guided bool
 	// Tolerance is the largest violation of a feasible record.
@@ -73,7 +76,7 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 		Guided: b.statement.start != nil, Tolerance: o.feasibilityTolerance(), Float32: o.Device.dtype() == tensor.Float32, Data: l.description.Data,
 	}
 	if in.System != nil {
-		in.BoundsOn = b.statement.boundsOn
+		in.BoundsOn, in.Confidence = b.statement.boundsOn, b.statement.confidence
 	} else if in.Task, err = publishedTask(o.Task); err != nil {
 		return nil, err
 	}

@@ -49,7 +49,6 @@ func estimateLipschitz(p problem.Problem, at *problem.Point, coefficients func(w
 	w := make([]float64, 1+m)
 	d := e.scratch.New()
 	direction := func(into problem.Vector) error {
-		clear(w)
 		w[0] = 1
 		if coefficients != nil {
 			coefficients(w[1:], e.g)

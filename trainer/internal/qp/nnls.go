@@ -104,16 +104,14 @@ func (q *Quadratic) descend(y []float64, passive []bool) bool {
 				step, blocking = s, i
 			}
 		}
-		for i, in := range passive {
-			if in {
-				y[i] += step * (target[i] - y[i])
-			}
+		for i, v := range target { // 0 outside of the passive set
+			y[i] += step * (v - y[i])
 		}
 		if blocking < 0 {
 			return true
 		}
-		for i, in := range passive {
-			if in && (i == blocking || y[i] <= 0) {
+		for i := range y {
+			if i == blocking || y[i] <= 0 {
 				y[i], passive[i] = 0, false
 			}
 		}

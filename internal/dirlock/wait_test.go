@@ -1,0 +1,49 @@
+//go:build unix
+
+package dirlock
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// A process that looks at the lock holds a shared lock for a moment.
+func TestLockWaits(t *testing.T) {
+	open := func(name string) *os.File {
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		return f
+	}
+	defer func(old func()) { wait = old }(wait)
+	for _, c := range []struct {
+		moments, waits int // the other process holds the lock for so many waits
+		held           bool
+	}{{0, 0, false}, {3, 3, false}, {looks - 1, looks - 1, false}, {looks, looks - 1, true}} {
+		name := filepath.Join(t.TempDir(), "lock")
+		looking, waits := open(name), 0
+		operation := unix.LOCK_SH
+		if c.moments == 0 {
+			operation = unix.LOCK_UN
+		}
+		if err := unix.Flock(int(looking.Fd()), operation); err != nil {
+			t.Fatal(err)
+		}
+		wait = func() {
+			if waits++; waits == c.moments {
+				if err := unix.Flock(int(looking.Fd()), unix.LOCK_UN); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		held, err := lock(open(name))
+		if err != nil || held != c.held || waits != c.waits {
+			t.Errorf("%+v: held %v after %d waits, %v", c, held, waits, err)
+		}
+	}
+}

@@ -1,0 +1,379 @@
+package qp
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// quadraticOf returns the quadratic of the rows of H and of b.
+func quadraticOf(b []float64, rows ...[]float64) *Quadratic {
+	q := New(len(b))
+	copy(q.Linear, b)
+	for i, row := range rows {
+		for j := range row[:i+1] {
+			q.Hessian.SetSym(i, j, row[j])
+		}
+	}
+	return q
+}
+
+func equal(t *testing.T, what string, got []float64, want ...float64) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: %v, want %v", what, got, want)
+	}
+}
+
+func TestSteepest(t *testing.T) {
+	q := quadraticOf([]float64{-2, -1.5, -5, -1}, []float64{4, 0, 0, 0}, []float64{0, 1, 0, 0}, []float64{0, 0, 0, 0}, []float64{0, 0, 0, 9})
+	none := make([]bool, 4)
+	for _, c := range []struct {
+		passive, blocked []bool
+		want             int
+	}{
+		{none, none, 1}, // the slopes for columns of length 1 are 1, 3/2, none, 1/3
+		{[]bool{false, true, false, false}, none, 0},
+		{[]bool{false, true, false, false}, []bool{true, false, false, false}, 3},
+		{[]bool{true, true, false, true}, none, -1},
+	} {
+		if got := q.steepest(make([]float64, 4), c.passive, c.blocked); got != c.want {
+			t.Errorf("passive %v, blocked %v: %d, want %d", c.passive, c.blocked, got, c.want)
+		}
+	}
+	if got := quadraticOf([]float64{-1, -1}, []float64{1, 0}, []float64{0, 1}).steepest([]float64{0, 0}, none, none); got != 0 {
+		t.Errorf("of equal slopes %d, want the first", got)
+	}
+	// The terms of the slope have the sum 2000, and the slope is below 1e-13 of the sum.
+	if got := quadraticOf([]float64{-1e3 - 1.5e-10}, []float64{1}).steepest([]float64{1e3}, none, none); got != -1 {
+		t.Error("the rounding error of a slope counts as a slope")
+	}
+}
+
+func TestDescendByHand(t *testing.T) {
+	// Both targets are negative. The coordinate a with the shorter way blocks first. Without a, the
+	// target of the other coordinate is 1.
+	for _, a := range []int{0, 1} {
+		b, y, want := []float64{-1, -1}, []float64{100, 100}, []float64{1, 1}
+		b[a], y[a], want[a] = 2, 1, 0
+		passive := []bool{true, true}
+		if !quadraticOf(b, []float64{1, -0.9}, []float64{-0.9, 1}).descend(y, passive) || passive[a] || !passive[1-a] {
+			t.Errorf("a = %d: the passive set is %v", a, passive)
+		}
+		equal(t, "two coordinates", y, want...)
+	}
+	// A target of 0 leaves the passive set, from 0 and from 1.
+	for _, start := range []float64{0, 1} {
+		y, passive := []float64{start}, []bool{true}
+		if !quadraticOf([]float64{0}, []float64{1}).descend(y, passive) || passive[0] {
+			t.Errorf("from %v: the passive set is %v", start, passive)
+		}
+		equal(t, "a target of 0", y, 0)
+	}
+	y, passive := []float64{0, 1}, []bool{true, true}
+	if !quadraticOf([]float64{0, -3}, []float64{1, 0}, []float64{0, 1}).descend(y, passive) || passive[0] {
+		t.Errorf("beside another coordinate: the passive set is %v", passive)
+	}
+	equal(t, "a target of 0 beside another", y, 0, 3)
+	// Dependent columns.
+	near := 1 - 0x1p-52
+	for _, off := range []float64{1, near} {
+		y, passive := []float64{1, 0}, []bool{true, true}
+		if quadraticOf([]float64{-1, -2}, []float64{1, off}, []float64{off, 1}).descend(y, passive) || !passive[0] || !passive[1] {
+			t.Errorf("dependent columns: the passive set is %v", passive)
+		}
+		equal(t, "dependent columns", y, 1, 0)
+	}
+}
+
+// The columns 0 and 1 are dependent in float64. After the columns 0 and 2, column 1 is steeper than
+// column 3.
+func TestNonNegativeBlocks(t *testing.T) {
+	q := columnsOf([][]float64{{1, 0, 0, 0}, {1, 1e-8, 0, 0}, {0, -1, 3, 0}, {0, 0, 0, 1}}, []float64{-1, 0.1, -0.5, -1e-10})
+	want := []float64{1, 0, 0.16, 1e-10}
+	for i, v := range q.NonNegative() {
+		if !(math.Abs(v-want[i]) <= 1e-14*want[i]) {
+			t.Errorf("y_%d = %v, want %v", i, v, want[i])
+		}
+	}
+}
+
+func TestShiftByHand(t *testing.T) {
+	q := quadraticOf([]float64{9, 9}, []float64{2, 1}, []float64{1, 3})
+	q.Shift([]float64{5, 7}, []float64{1, 2})
+	equal(t, "b", q.Linear, 1, 0) // the slope less Hy = (4, 7)
+	New(0).Shift(nil, nil)
+}
+
+// TestHold compares with the formula, for a group of three coordinates between two free ones.
+func TestHold(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 1))
+	set := &Shares{Group: []int{-1, 0, 0, 0, -1}, Sums: []float64{-2}}
+	for range 200 {
+		q := New(5)
+		for i := range 5 {
+			q.Linear[i] = rng.NormFloat64()
+			for j := range i + 1 {
+				q.Hessian.SetSym(i, j, rng.NormFloat64())
+			}
+		}
+		start := []float64{1 + rng.Float64(), 0.5, -3, 0.5, 1 + rng.Float64()}
+		best, largest := 0, math.Inf(-1)
+		for i := 1; i < 4; i++ {
+			v := -(q.Linear[i] + q.Hessian.At(i, 0)*start[0] + q.Hessian.At(i, 4)*start[4]) + 2*q.Hessian.At(i, i)/2
+			if v > largest {
+				best, largest = i, v
+			}
+		}
+		want := []float64{start[0], 0, 0, 0, start[4]}
+		want[best] = -2
+		y := slices.Clone(start)
+		if moved := q.hold(y, set, 1); moved != math.Abs(-2-start[best]) {
+			t.Errorf("moved by %v from %v", moved, start[best])
+		}
+		equal(t, "hold", y, want...)
+	}
+	y := []float64{0, -1}
+	quadraticOf([]float64{0, 0}, []float64{1, 0}, []float64{0, 1}).hold(y, &Shares{Group: []int{0, 0}, Sums: []float64{-1}}, 0)
+	equal(t, "of equal coordinates the first holds", y, -1, 0)
+}
+
+// The free coordinate 0 depends on the coordinate that holds the group's sum.
+func TestSharesOfANegativeSum(t *testing.T) {
+	q := quadraticOf([]float64{-3, -1, 0}, []float64{1, 0.5, 0}, []float64{0.5, 1, 0}, []float64{0, 0, 1})
+	y := []float64{0, 0, -2}
+	q.MinimiseShares(y, &Shares{Group: []int{-1, 0, 0}, Sums: []float64{-2}, Sweeps: 10, Tolerance: 1e-12})
+	// With y_0 = 3: coordinate 1 has 1 - 1.5 + 1 and coordinate 2 has 0 + 1. Coordinate 2 holds.
+	equal(t, "y", y, 3, 0, -2)
+	q.Linear[1] = -5 // coordinate 1 holds from the first sweep on, and y_0 = 3 + 2/2
+	y = []float64{0, 0, -2}
+	q.MinimiseShares(y, &Shares{Group: []int{-1, 0, 0}, Sums: []float64{-2}, Sweeps: 10, Tolerance: 1e-12})
+	equal(t, "y", y, 4, -2, 0)
+	y = quadraticOf([]float64{-5, 0}, []float64{1, 0}, []float64{0, 1}).WithSums([]int{0, 0}, []float64{-1})
+	equal(t, "a group at 0", y, -1, 0)
+}
+
+// The sweeps are Gauss-Seidel steps. They end when the change is at most 0.01 (1 + ||y||_1).
+func TestSweepsEnd(t *testing.T) {
+	q := quadraticOf([]float64{-100, -100}, []float64{1, 0.9}, []float64{0.9, 1})
+	a, b := 0.0, 0.0
+	for {
+		a0, b0 := a, b
+		a = 100 - 0.9*b
+		b = 100 - 0.9*a
+		if math.Max(math.Abs(a-a0), math.Abs(b-b0)) <= 0.01*(1+a+b) {
+			break
+		}
+	}
+	y := make([]float64, 2)
+	q.MinimiseShares(y, &Shares{Group: []int{-1, -1}, Sweeps: 1000, Tolerance: 0.01})
+	if !(math.Abs(y[0]-a) <= 1e-9 && math.Abs(y[1]-b) <= 1e-9) {
+		t.Errorf("%v, want %v and %v", y, a, b)
+	}
+}
+
+func TestExchangeWithoutCurvature(t *testing.T) {
+	for _, c := range []struct {
+		b, want []float64
+		moved   float64
+	}{{[]float64{1, 0}, []float64{0, 1}, 0.25}, {[]float64{0, 1}, []float64{1, 0}, 0.75}, {[]float64{1, 1}, []float64{0.25, 0.75}, 0}} {
+		y := []float64{0.25, 0.75}
+		if moved := quadraticOf(c.b, []float64{0, 0}, []float64{0, 0}).exchange(y, 1, 0); moved != c.moved {
+			t.Errorf("b = %v: moved by %v, want %v", c.b, moved, c.moved)
+		}
+		equal(t, "y", y, c.want...)
+	}
+}
+
+func TestMomentum(t *testing.T) {
+	for _, c := range [][3]float64{{1, 0, 1.618033988749895}, {1.618033988749895, 0.28175352512532087, 2.193527085331054}} {
+		if b, next := Momentum(c[0]); !(math.Abs(b-c[1]) <= 1e-15 && math.Abs(next-c[2]) <= 1e-15) {
+			t.Errorf("Momentum(%v) = %v, %v, want %v", c[0], b, next, c[1:])
+		}
+	}
+}
+
+// smooth is sum_i h_i (y_i - c_i)^2/2. It lists the points of its calls, and fails at one call.
+type smooth struct {
+	h, c             []float64
+	lipschitz        float64
+	values, evaluate [][]float64
+	failing          int // the call, counted from 1; 0: none
+}
+
+var errSmooth = errors.New("a failed evaluation")
+
+func (s *smooth) at(y, slope []float64) (f float64, err error) {
+	if len(s.values)+len(s.evaluate) == s.failing {
+		return 0, errSmooth
+	}
+	for i, v := range y {
+		f += s.h[i] * (v - s.c[i]) * (v - s.c[i]) / 2
+		slope[i] = s.h[i] * (v - s.c[i])
+	}
+	return f, nil
+}
+
+func (s *smooth) Value(y []float64) (float64, error) {
+	s.values = append(s.values, slices.Clone(y))
+	return s.at(y, make([]float64, len(y)))
+}
+
+func (s *smooth) Evaluate(y, slope []float64) (float64, error) {
+	s.evaluate = append(s.evaluate, slices.Clone(y))
+	return s.at(y, slope)
+}
+
+func (s *smooth) Lipschitz([]float64) float64 { return s.lipschitz }
+
+// The constant doubles from 1 to 4, which is the curvature: the third trial point is the solution.
+func TestAcceleratedBacktracks(t *testing.T) {
+	for failing := range 7 {
+		f, y := &smooth{h: []float64{4}, c: []float64{3}, lipschitz: 1, failing: failing}, []float64{0}
+		if err := Accelerated(y, f); (err != nil) != (failing > 0) {
+			t.Fatalf("with a failure at call %d: %v", failing, err)
+		}
+		if failing == 0 {
+			equal(t, "y", y, 3)
+			equal(t, "values", slices.Concat(f.values...), 12, 6, 3, 3)
+			equal(t, "slopes", slices.Concat(f.evaluate...), 0, 3)
+		}
+	}
+}
+
+// Coordinate 0 has its solution after a step. Coordinate 1 follows the recurrence of FISTA with a
+// restart at each move against the slope. Coordinate 2 stays at its bound.
+func TestAcceleratedByRecurrence(t *testing.T) {
+	f := &smooth{h: []float64{4, 1, 1}, c: []float64{3, 200, -1}, lipschitz: 4}
+	x, z, momentum := 0.0, 0.0, 1.0
+	var want []float64
+	restarts := 0
+	for {
+		want = append(want, z)
+		next := z + (200-z)/4
+		ascends := (z-200)*(next-x) > 0
+		t1 := (1 + math.Sqrt(1+4*momentum*momentum)) / 2
+		b := (momentum - 1) / t1
+		if ascends {
+			b, t1, restarts = 0, 1, restarts+1
+		}
+		moved := math.Abs(next - x)
+		z = next + b*(next-x)
+		x, momentum = next, t1
+		if moved <= 1e-10*(1+3+x) {
+			break
+		}
+	}
+	y := make([]float64, 3)
+	if err := Accelerated(y, f); err != nil {
+		t.Fatal(err)
+	}
+	if len(f.evaluate) != len(want) || restarts == 0 {
+		t.Fatalf("%d steps with %d restarts, want %d", len(f.evaluate), restarts, len(want))
+	}
+	for k, p := range f.evaluate {
+		if !(math.Abs(p[1]-want[k]) <= 1e-9) || k > 0 && p[0] != 3 || p[2] != 0 {
+			t.Errorf("step %d at %v, want %v", k, p, want[k])
+		}
+	}
+	if y[0] != 3 || !(math.Abs(y[1]-200) <= 1e-6) || y[2] != 0 {
+		t.Errorf("the solution %v", y)
+	}
+}
+
+// steep has the value of the first trial point above the bound by a given amount, and no slope.
+type steep struct {
+	value, above float64
+	calls        int
+}
+
+func (s *steep) Value([]float64) (float64, error) { s.calls++; return s.value + s.above, nil }
+
+func TestBacktrackEnds(t *testing.T) {
+	for _, c := range []struct {
+		f               steep
+		lipschitz, want float64
+		calls           int
+	}{
+		{steep{value: 1e6, above: 5e-7}, 1, 1, 1},         // within the rounding error
+		{steep{value: 1e6, above: 5e-6}, 1, 0x1p100, 101}, // no step lowers the value
+		{steep{value: 1e6, above: 1}, 1e30, 1e30, 1},
+	} {
+		got, err := backtrack(valueOnly{&c.f}, make([]float64, 1), []float64{1}, []float64{0}, c.f.value, c.lipschitz)
+		if err != nil || got != c.want || c.f.calls != c.calls {
+			t.Errorf("%+v: %v after %d calls, %v", c, got, c.f.calls, err)
+		}
+	}
+}
+
+// valueOnly is a Smooth whose other methods are not called.
+type valueOnly struct{ f *steep }
+
+func (v valueOnly) Value(y []float64) (float64, error)           { return v.f.Value(y) }
+func (valueOnly) Evaluate([]float64, []float64) (float64, error) { panic("not used") }
+func (valueOnly) Lipschitz([]float64) float64                    { panic("not used") }
+
+// scripted is an Objective with given values, targets and slopes. It lists the points of Value.
+type scripted struct {
+	values         [][2]float64 // with the sizes of the terms; the last repeats
+	targets, slope [][]float64  // the last repeats
+	seen           []float64    // the first coordinate of each point
+}
+
+func (s *scripted) Value(y []float64) (value, terms float64) {
+	v := s.values[min(len(s.seen), len(s.values)-1)]
+	s.seen = append(s.seen, y[0])
+	return v[0], v[1]
+}
+
+func (s *scripted) Model([]float64) (target, slope []float64) {
+	target, slope = s.targets[0], s.slope[0]
+	if len(s.targets) > 1 {
+		s.targets, s.slope = s.targets[1:], s.slope[1:]
+	}
+	return target, slope
+}
+
+func TestNewtonByHand(t *testing.T) {
+	two := [][]float64{{4, 5}}   // moves (1, 1) by (3, 4)
+	fall := [][]float64{{1, -2}} // the descent along the move is 3 - 8 = -5
+	half := 1 - newtonDecrease*0.5*5
+	for name, c := range map[string]struct {
+		n    Newton
+		f    scripted
+		want []float64 // the first coordinate of each trial point
+		y    []float64
+	}{
+		"terms as large as the descent":   {Newton{5, -1, 1}, scripted{values: [][2]float64{{1, 5}}, targets: two, slope: fall}, nil, []float64{1, 1}},
+		"terms of 3 and rounding of 2":    {Newton{5, -1, 2}, scripted{values: [][2]float64{{1, 3}}, targets: two, slope: fall}, nil, []float64{1, 1}},
+		"terms below the descent":         {Newton{1, -1, 1}, scripted{values: [][2]float64{{1, 4}, {0, 0}}, targets: two, slope: fall}, []float64{4}, []float64{4, 5}},
+		"a move of Still":                 {Newton{5, 1, 0}, scripted{values: [][2]float64{{1, 0}, {0, 0}}, targets: [][]float64{{4, 3}}, slope: [][]float64{{-1, -1}}}, nil, []float64{1, 1}},
+		"a move below a Still of 2":       {Newton{5, 2, 0}, scripted{values: [][2]float64{{1, 0}, {0, 0}}, targets: two, slope: fall}, nil, []float64{1, 1}},
+		"a move above Still":              {Newton{1, 1, 0}, scripted{values: [][2]float64{{1, 0}, {0, 0}}, targets: two, slope: fall}, []float64{4}, []float64{4, 5}},
+		"a decrease as large as Armijo's": {Newton{1, -1, 0}, scripted{values: [][2]float64{{1, 0}, {1 + newtonDecrease*1*-5, 0}}, targets: two, slope: fall}, []float64{4}, []float64{4, 5}},
+		"too small a decrease": {Newton{1, -1, 0}, scripted{values: [][2]float64{{1, 0}, {1 - newtonDecrease, 0}, {0, 0}}, targets: two, slope: fall},
+			[]float64{4, 2.5}, []float64{2.5, 3}},
+		"half a step": {Newton{1, -1, 0}, scripted{values: [][2]float64{{1, 0}, {2, 0}, {half - newtonDecrease, 0}}, targets: two, slope: fall},
+			[]float64{4, 2.5}, []float64{2.5, 3}},
+		"a value above, within the rounding": {Newton{1, -1, 0.1}, scripted{values: [][2]float64{{1, 0}, {1.1, 2}, {0, 0}}, targets: two, slope: fall},
+			[]float64{4}, []float64{4, 5}},
+		"the second step starts at the first's value": {Newton{2, -1, 0}, scripted{values: [][2]float64{{10, 0}, {5, 0}, {7, 0}, {4, 0}},
+			targets: [][]float64{{3, 1}, {5, 1}}, slope: [][]float64{{-1, 0}, {-1, 0}}}, []float64{3, 5, 4}, []float64{4, 1}},
+		"the second step starts with the first's terms": {Newton{2, -1, 1}, scripted{values: [][2]float64{{10, 0}, {5, 9}, {0, 0}},
+			targets: two, slope: fall}, []float64{4}, []float64{4, 5}},
+	} {
+		y := []float64{1, 1}
+		c.n.Minimise(y, &c.f)
+		equal(t, name+": y", y, c.y...)
+		equal(t, name+": trial points", c.f.seen[1:], c.want...)
+	}
+	// No trial point lowers the value.
+	f, y := scripted{values: [][2]float64{{1, 0}, {2, 0}}, targets: two, slope: fall}, []float64{1, 1}
+	Newton{Iterations: 3, Still: -1}.Minimise(y, &f)
+	equal(t, "no decrease", y, 1, 1)
+	if len(f.seen) != 1+newtonHalvings {
+		t.Errorf("%d values without a decrease", len(f.seen))
+	}
+}
