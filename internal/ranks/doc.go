@@ -1,5 +1,6 @@
-// Package ranks joins the processes of a run: it implements problem.Collective.
+// Package ranks joins the processes of a run that share its rows. Each process evaluates the terms
+// of its own rows, and Summed adds the terms of all processes.
 //
-// Goroutines returns ranks inside one process, for tests. With the build tag mpi, MPI returns the
-// rank of this process among the processes that mpirun or Slurm started (Open MPI or MPICH).
+// Collective is the interface of the exchange. Goroutines implements Collective inside one process.
+// There is no implementation for several processes yet: ppal trains in one process.
 package ranks

@@ -4,15 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-
-	"ppal/trainer/problem"
 )
 
 // Goroutines returns n ranks of one process. A goroutine for each rank calls the rank's methods.
-func Goroutines(n int) []problem.Collective {
+func Goroutines(n int) []Collective {
 	room := &meeting{inputs: make([][]float64, n)}
 	room.changed = sync.NewCond(&room.lock)
-	all := make([]problem.Collective, n)
+	all := make([]Collective, n)
 	for rank := range all {
 		all[rank] = &goroutine{room, rank}
 	}
@@ -36,13 +34,13 @@ type goroutine struct {
 	rank int
 }
 
-// Rank implements problem.Collective.
+// Rank implements Collective.
 func (g *goroutine) Rank() int { return g.rank }
 
-// Size implements problem.Collective.
+// Size implements Collective.
 func (g *goroutine) Size() int { return len(g.room.inputs) }
 
-// Sum implements problem.Collective.
+// Sum implements Collective.
 func (g *goroutine) Sum(x []float64) error {
 	return g.room.exchange(g.rank, x, func(inputs [][]float64) []float64 {
 		sum := slices.Clone(inputs[0])
@@ -55,15 +53,15 @@ func (g *goroutine) Sum(x []float64) error {
 	})
 }
 
-// Broadcast implements problem.Collective.
+// Broadcast implements Collective.
 func (g *goroutine) Broadcast(x []float64) error {
 	return g.room.exchange(g.rank, x, func(inputs [][]float64) []float64 { return slices.Clone(inputs[0]) })
 }
 
-// Barrier implements problem.Collective.
+// Barrier implements Collective.
 func (g *goroutine) Barrier() error { return g.Sum(nil) }
 
-// Abort implements problem.Collective. Calls that wait, and later calls, return the reason.
+// Abort implements Collective. Calls that wait, and later calls, return the reason.
 func (g *goroutine) Abort(reason error) {
 	g.room.lock.Lock()
 	defer g.room.lock.Unlock()

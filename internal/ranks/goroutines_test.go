@@ -11,7 +11,7 @@ import (
 
 // A sum adds in the order of the ranks: (1 + 1e16) - 1e16 = 0, while 1 + (1e16 - 1e16) = 1.
 func TestSumOrder(t *testing.T) {
-	if err := together(3, func(c problem.Collective) error {
+	if err := together(3, func(c Collective) error {
 		x := []float64{[]float64{1, 1e16, -1e16}[c.Rank()], float64(c.Rank())}
 		if err := c.Sum(x); err != nil || !slices.Equal(x, []float64{0, 3}) {
 			t.Errorf("rank %d: sum %v, %v", c.Rank(), x, err)
@@ -29,7 +29,7 @@ func TestSumOrder(t *testing.T) {
 // A rank that ends the run, or that gives another number of elements, ends all ranks with an error.
 func TestAbort(t *testing.T) {
 	broken := errors.New("broken")
-	if err := together(3, func(c problem.Collective) error {
+	if err := together(3, func(c Collective) error {
 		if c.Rank() == 1 {
 			c.Abort(broken)
 			c.Abort(errors.New("later"))
@@ -41,7 +41,7 @@ func TestAbort(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := together(2, func(c problem.Collective) error {
+	if err := together(2, func(c Collective) error {
 		if err := c.Sum(make([]float64, 1+c.Rank())); err == nil {
 			t.Errorf("rank %d: a sum of 1 and 2 numbers gave no error", c.Rank())
 		}
@@ -61,20 +61,20 @@ func square(start float64, rank int) (problem.Problem, error) {
 	}.New([]float64{start})
 }
 
-// Ranks with another iterate, or with other coefficients, end all ranks: none goes on with a wrong sum.
+// Ranks with another iterate, or with other coefficients, end all ranks with an error.
 func TestRanksThatDiffer(t *testing.T) {
 	for name, differ := range map[string]func(rank int) (start, coefficient float64){
 		"iterate":      func(rank int) (float64, float64) { return float64(rank), 1 },
 		"coefficients": func(rank int) (float64, float64) { return 2, float64(rank) },
 		"nothing":      func(int) (float64, float64) { return 2, 1 },
 	} {
-		err := together(3, func(c problem.Collective) error {
+		err := together(3, func(c Collective) error {
 			start, coefficient := differ(c.Rank())
 			part, err := square(start, c.Rank())
 			if err != nil {
 				return err
 			}
-			p, err := problem.Summed(part, c)
+			p, err := Summed(part, c)
 			if err != nil {
 				return err
 			}
@@ -112,11 +112,11 @@ func TestSummedRefuses(t *testing.T) {
 	}
 	two := Goroutines(2)[0]
 	for name, p := range map[string]problem.Problem{"maxima": maxima, "batches": batches{part}} {
-		if _, err := problem.Summed(p, two); !errors.Is(err, problem.ErrSettings) {
+		if _, err := Summed(p, two); !errors.Is(err, problem.ErrSettings) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if p, err := problem.Summed(maxima, Goroutines(1)[0]); err != nil || p != problem.Problem(maxima) {
+	if p, err := Summed(maxima, Goroutines(1)[0]); err != nil || p != problem.Problem(maxima) {
 		t.Errorf("one process: %v, %v", p, err)
 	}
 }

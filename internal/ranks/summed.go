@@ -1,8 +1,10 @@
-package problem
+package ranks
 
 import (
 	"fmt"
 	"math"
+
+	"ppal/trainer/problem"
 )
 
 // Collective joins the processes of a run. The processes have the ranks 0, 1, ..., Size() - 1. All
@@ -36,18 +38,19 @@ type Collective interface {
 // because a time limit stops one process alone. Settings that depend on the clock need the same
 // decision in all processes; Summed does not share decisions.
 //
-// A part must not be a Sampler, whose batches would need an order over all processes, and must not
-// have maxima (Piecewise): a sum of maxima is not the maximum of the sums. Summed returns an error
-// that wraps ErrSettings for such parts. Apply MakePiecewise to the result instead.
-func Summed(part Problem, c Collective) (Problem, error) {
-	features := FeaturesOf(part)
+// A part must not be a problem.Sampler, whose batches would need an order over all processes. A part
+// must not be a problem.Piecewise: a sum of maxima is not the maximum of the sums. Summed returns an
+// error that wraps problem.ErrSettings for such parts. Apply problem.MakePiecewise to the result
+// instead.
+func Summed(part problem.Problem, c Collective) (problem.Problem, error) {
+	features := problem.FeaturesOf(part)
 	switch {
 	case c.Size() == 1:
 		return part, nil
 	case features.Batches != nil:
-		return nil, fmt.Errorf("%w: mini-batches do not work over several processes: use full batches", ErrSettings)
+		return nil, fmt.Errorf("ranks: %w: mini-batches do not work over several processes: use full batches", problem.ErrSettings)
 	case features.Pieces != nil:
-		return nil, fmt.Errorf("%w: the parts of several processes have no maxima: apply MakePiecewise to the sum", ErrSettings)
+		return nil, fmt.Errorf("ranks: %w: the parts of several processes have no maxima: apply MakePiecewise to the sum", problem.ErrSettings)
 	}
 	n, m := part.Dims()
 	return &summed{Problem: part, with: c, n: n, m: m}, nil
@@ -55,21 +58,21 @@ func Summed(part Problem, c Collective) (Problem, error) {
 
 // summed implements Summed. A message holds a checksum, then the numbers to add.
 type summed struct {
-	Problem
+	problem.Problem
 	with    Collective
 	n, m    int
 	calls   int
 	message []float64
 }
 
-// Forward implements Problem. The processes exchange 2 + m numbers.
+// Forward implements problem.Problem. The processes exchange 2 + m numbers.
 func (s *summed) Forward(g []float64) (float64, error) {
 	f, err := s.Problem.Forward(g)
 	if err != nil {
 		return 0, s.fail(err)
 	}
 	x := s.start(s.n)
-	s.Space().Read(x, Iterate)
+	s.Space().Read(x, problem.Iterate)
 	sum := checksum(x)
 	x = s.start(1 + s.m)
 	x[0] = f
@@ -81,8 +84,9 @@ func (s *summed) Forward(g []float64) (float64, error) {
 	return s.message[1], nil
 }
 
-// Backward implements Problem. The processes exchange 1 + n numbers in float64, and round once.
-func (s *summed) Backward(coefficients []float64, d Vector) error {
+// Backward implements problem.Problem. The processes exchange 1 + n numbers in float64, and round
+// once.
+func (s *summed) Backward(coefficients []float64, d problem.Vector) error {
 	if err := s.Problem.Backward(coefficients, d); err != nil {
 		return s.fail(err)
 	}
@@ -98,8 +102,8 @@ func (s *summed) Backward(coefficients []float64, d Vector) error {
 	return nil
 }
 
-// NonSmooth implements NonSmooth.
-func (s *summed) NonSmooth() bool { return FeaturesOf(s.Problem).Kinks }
+// NonSmooth implements problem.NonSmooth.
+func (s *summed) NonSmooth() bool { return problem.FeaturesOf(s.Problem).Kinks }
 
 // start returns the memory of n numbers of the next message.
 func (s *summed) start(n int) []float64 {
@@ -118,10 +122,10 @@ func (s *summed) exchange(sum uint32) error {
 	sum = sum*31 + uint32(s.calls)
 	s.message[0] = float64(sum)
 	if err := s.with.Sum(s.message); err != nil {
-		return fmt.Errorf("problem: sum over %d processes: %w", s.with.Size(), err)
+		return fmt.Errorf("ranks: sum over %d processes: %w", s.with.Size(), err)
 	}
 	if s.message[0] != float64(sum)*float64(s.with.Size()) {
-		return s.fail(fmt.Errorf("problem: process %d differs from the others in its weights or its next step", s.with.Rank()))
+		return s.fail(fmt.Errorf("ranks: process %d differs from the others in its weights or its next step", s.with.Rank()))
 	}
 	return nil
 }
