@@ -38,10 +38,10 @@ type Collective interface {
 // because a time limit stops one process alone. Settings that depend on the clock need the same
 // decision in all processes; Summed does not share decisions.
 //
-// A part must not be a problem.Sampler, whose batches would need an order over all processes. A part
-// must not be a problem.Piecewise: a sum of maxima is not the maximum of the sums. Summed returns an
-// error that wraps problem.ErrSettings for such parts. Apply problem.MakePiecewise to the result
-// instead.
+// A part must not be a problem.Sampler, whose batches would need an order over all processes. A
+// part must not be a problem.Piecewise: a sum of maxima is not the maximum of the sums. Summed
+// returns an error that wraps problem.ErrSettings for such parts. Apply problem.MakePiecewise to
+// the result instead.
 func Summed(part problem.Problem, c Collective) (problem.Problem, error) {
 	features := problem.FeaturesOf(part)
 	switch {
