@@ -1,4 +1,4 @@
-# Targets for users: run, test, build, gpu, peers, bench-peers. For developers: race, lint, bench, fuzz, mutate, kernels, torture, gpu-test, gpu-pack, gpu-check, check-python, check-report.
+# Targets for users: run, test, build, gpu, peers, bench-peers. For developers: race, lint, bench, fuzz, mutate, kernels, torture, gpu-test, gpu-pack, gpu-check, gpu-cubins, check-python, check-report.
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
@@ -6,7 +6,7 @@ FUZZTIME ?= 60s
 PYTHON ?= python3
 export CGO_ENABLED ?= 0
 
-.PHONY: amx-emulated run build test race torture lint bench peers bench-peers check-python check-report fuzz mutate kernels kernels-ptx kernels-check gpu gpu-test gpu-header-test gpu-pack gpu-check cuda-headers
+.PHONY: amx-emulated run build test race torture lint bench peers bench-peers check-python check-report fuzz mutate kernels kernels-ptx kernels-check gpu gpu-test gpu-header-test gpu-pack gpu-check gpu-cubins cuda-headers
 
 # Train a linear model on a built-in table of two groups, whose positive rates may differ by 5 points.
 run: build
@@ -41,7 +41,7 @@ gpu-header-test:
 # Collect in build/gpu-check the files that a machine with a GPU needs for the check. It needs neither Go nor this repository.
 DATA ?= $(or $(PPAL_DATA),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ppal)
 
-gpu-pack: gpu
+gpu-pack: gpu-cubins gpu
 	internal/gpucheck/pack.sh bin/ppal-gpu $(DATA) build/gpu-check
 
 # Run on the machine with the GPU. GPU_CHECK_FLAGS="--part bench" runs one part.
@@ -59,7 +59,7 @@ test:
 # Only the race detector needs cgo. RACE_PACKAGES are the packages that start goroutines (a test of internal/racing compares the list with the
 # sources), and the packages whose code runs on these goroutines. The target leaves out long tests: -short, and package internal/racing.
 RACE_PACKAGES = ./cmd/ppal ./datasets ./internal/bench/floor ./internal/compare ./internal/cpu ./internal/cpu/kernel ./internal/dirlock \
-	./internal/racing ./internal/relay ./internal/report ./internal/reproduce/suite ./internal/rundir ./internal/verify \
+	./internal/racing ./internal/ranks ./internal/relay ./internal/report ./internal/reproduce/suite ./internal/rundir ./internal/verify \
 	./trainer ./trainer/graph ./trainer/session
 race:
 	CGO_ENABLED=1 $(GO) test -race -short $(TESTFLAGS) $(RACE_PACKAGES)
@@ -121,6 +121,10 @@ kernels-ptx: .venv-kernels/made
 
 kernels-check: .venv-kernels/made
 	.venv-kernels/bin/python cuda/kernels/compile.py --check
+
+# Compile the float32 kernels for sm_80 and sm_90, so that the next `make gpu` embeds them beside the PTX.
+gpu-cubins: .venv-kernels/made
+	.venv-kernels/bin/python cuda/kernels/compile.py --cubins
 
 .venv-kernels/made: cuda/kernels/requirements.txt
 	$(PYTHON) -m venv .venv-kernels

@@ -15,6 +15,7 @@ var _ plan.Device = (*Device)(nil)
 type Options struct {
 	Products   Products // of float32 plans
 	MicroBatch int      // the rows of the data to work on at a time; 0: all
+	NoGraphs   bool     // launch every kernel by itself, to measure the launches
 }
 
 // Device is one GPU. A device is used by one goroutine at a time.

@@ -31,6 +31,7 @@ type Program struct {
 	readers   map[int][]plan.Step              // the steps that read a buffer
 	consumers plan.Consumers
 	numbers   exchange
+	common    driver.Pointer // the gradient of the vectors without a graph of their own; 0: there was none yet
 
 	forward, backward half
 }
@@ -180,12 +181,22 @@ func (p *Program) Backward(coefficients []float64, d problem.Vector) error {
 	}
 	copy(x.coefficients, coefficients)
 	x.uploading = true
-	gradient := p.x.at[d]
-	p.storage.gradient = gradient
-	if err := p.run(&p.backward, gradient); err != nil {
+	if err := p.backwardInto(p.x.at[d]); err != nil {
 		return fmt.Errorf("cuda: backward: %w", err)
 	}
 	return nil
+}
+
+func (p *Program) backwardInto(vector driver.Pointer) error {
+	at, err := p.target(vector)
+	if err != nil {
+		return err
+	}
+	p.storage.gradient = at
+	if err := p.run(&p.backward, at); err != nil || at == vector {
+		return err
+	}
+	return p.device.driver.Copy(p.device.stream, vector, at, p.gradientBytes())
 }
 
 // Contents implements plan.Program.

@@ -17,38 +17,58 @@ type pass struct {
 type half struct {
 	passes []pass
 	graphs map[driver.Pointer]*replay // by the vector that the half writes
-	runs   int
 }
 
 // replay records that a half ran for a vector, and the graph that later runs launch.
-type replay struct {
-	graph driver.Graph
-	used  int // the number of the half's last run for the vector
-}
+type replay struct{ graph driver.Graph }
 
-// mostGraphs bounds the number of vectors with a graph. Methods alternate between two or three
-// vectors.
+// mostGraphs bounds the number of graphs of a half. Methods alternate between two or three vectors.
 const mostGraphs = 8
 
 // run runs a half. The first run for a vector is pass by pass, and allocates all memory. The second
 // run captures the passes as a graph, which this run and later runs launch.
 func (p *Program) run(h *half, vector driver.Pointer) error {
-	h.runs++
 	r := h.graphs[vector]
 	if r == nil {
-		if err := p.forgetOldest(h); err != nil {
-			return err
-		}
-		h.graphs[vector] = &replay{used: h.runs}
+		h.graphs[vector] = &replay{}
 		return h.each()
 	}
-	r.used = h.runs
+	if p.device.options.NoGraphs {
+		return h.each()
+	}
 	if r.graph == 0 {
 		if err := p.captureGraph(h, r); err != nil {
 			return err
 		}
 	}
 	return p.device.driver.LaunchGraph(r.graph, p.device.stream)
+}
+
+// target returns where the backward half writes the gradient for a vector: into the vector itself
+// for the first vectors, and for all later vectors into one common place, from which Backward
+// copies. A graph and the tables of the element-wise passes belong to one place. Without the common
+// place, a method with many vectors would never launch a graph again, and the tables would
+// accumulate.
+func (p *Program) target(vector driver.Pointer) (driver.Pointer, error) {
+	if p.backward.graphs[vector] != nil || len(p.backward.graphs) < mostGraphs-1 {
+		return vector, nil
+	}
+	if p.common == 0 {
+		at, err := p.allocate("a gradient", p.gradientBytes())
+		if err != nil {
+			return 0, err
+		}
+		p.common = at
+	}
+	return p.common, nil
+}
+
+// gradientBytes returns the bytes of a gradient.
+func (p *Program) gradientBytes() (bytes int) {
+	for _, v := range p.plan.Gradients {
+		bytes += v.Len() * p.size
+	}
+	return bytes
 }
 
 func (h *half) each() error {
@@ -67,28 +87,14 @@ func (p *Program) captureGraph(h *half, r *replay) error {
 	}
 	failed := h.each()
 	g, err := d.EndCapture(p.device.stream)
+	if failed != nil && err == nil {
+		err = d.FreeGraph(g)
+	}
 	if failed != nil || err != nil {
 		return errors.Join(failed, err)
 	}
 	r.graph = g
 	return nil
-}
-
-// forgetOldest frees the least recently used graph if there are mostGraphs.
-func (p *Program) forgetOldest(h *half) error {
-	if len(h.graphs) < mostGraphs {
-		return nil
-	}
-	var oldest driver.Pointer
-	first := true
-	for v, r := range h.graphs {
-		if first || r.used < h.graphs[oldest].used {
-			oldest, first = v, false
-		}
-	}
-	err := p.free(h.graphs[oldest])
-	delete(h.graphs, oldest)
-	return err
 }
 
 // free waits for the device and frees a graph.

@@ -1,6 +1,7 @@
 package double
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -169,6 +170,11 @@ func (d *Driver) Load(ptx string) (driver.Module, error) {
 	d.modules[m] = true
 	return m, nil
 }
+
+// LoadBinary implements driver.Driver. The double runs no machine code.
+func (d *Driver) LoadBinary([]byte) (driver.Module, error) { return 0, errBinary }
+
+var errBinary = errors.New("double: a compiled module cannot be loaded")
 
 // Function implements driver.Driver.
 func (d *Driver) Function(m driver.Module, name string) (driver.Function, error) {

@@ -87,6 +87,9 @@ type Driver interface {
 
 	// Load compiles a module of PTX text.
 	Load(ptx string) (Module, error)
+	// LoadBinary loads a module that is compiled for the device. A driver that cannot do so returns an
+	// error.
+	LoadBinary(module []byte) (Module, error)
 	Function(m Module, name string) (Function, error)
 	Launch(s Stream, l *Launch) error
 	// Multiply runs a product. The error of a product that the library refuses wraps ErrNotSupported.

@@ -1,14 +1,16 @@
 """Compiles the kernels: CUDA C++ to PTX for compute_80 with NVRTC, for float and double, and shows what ptxas makes of it.
 
-usage: compile.py [--check] [SOURCE...]   from anywhere, in the virtual environment that `make kernels-ptx` makes
+usage: compile.py [--check|--cubins] [SOURCE...]   from anywhere, in the virtual environment that `make kernels-ptx` makes
 
 Writes ptx/SOURCE_f32.ptx and ptx/SOURCE_f64.ptx for every device/SOURCE.cu, but no float64 module for the sources that only float32 plans
 use. With names of sources it does this for them only. With --check it compares the files and writes nothing. ptxas compiles them for sm_80 and sm_90; a kernel that spills registers or exceeds its
-bound of instructions fails.
+bound of instructions fails. With --cubins it only compiles the committed float32 modules into cubins/, which programs embed.
 """
 
 import ctypes
 import glob
+import gzip
+import hashlib
 import os
 import re
 import struct
@@ -109,7 +111,28 @@ def resources(ptx):
                 yield arch, kernel, number(r"Used (\d+) registers"), number(r"(\d+) bytes stack"), number(r"(\d+) bytes smem"), spills, loop
 
 
+def write_cubins():
+    """Compiles the committed float32 modules: cubins/MODULE_f32.ARCHITECTURE.HASH.gz, with the first 16 digits of the PTX's SHA-256."""
+    folder = os.path.join(HERE, "cubins")
+    for old in glob.glob(os.path.join(folder, "*.gz")):
+        os.remove(old)
+    size = 0
+    for path in sorted(glob.glob(os.path.join(HERE, "ptx", "*_f32.ptx"))):
+        digest = hashlib.sha256(open(path, "rb").read()).hexdigest()[:16]
+        for arch in ARCHITECTURES:
+            with tempfile.TemporaryDirectory() as temporary:
+                out = os.path.join(temporary, "out.cubin")
+                subprocess.run([os.path.join(SITE, "nvidia", "cuda_nvcc", "bin", "ptxas"), f"-arch={arch}", path, "-o", out], check=True)
+                packed = gzip.compress(open(out, "rb").read(), mtime=0)
+            with open(os.path.join(folder, f"{os.path.basename(path)[:-4]}.{arch}.{digest}.gz"), "wb") as f:
+                f.write(packed)
+            size += len(packed)
+    print(f"{folder}: {size} bytes of compressed machine code")
+
+
 def main():
+    if sys.argv[1:] == ["--cubins"]:
+        return write_cubins()
     check, named = "--check" in sys.argv[1:], [a for a in sys.argv[1:] if a != "--check"]
     modules = sorted(os.path.basename(f)[:-3] for f in glob.glob(os.path.join(HERE, "device", "*.cu")))
     if not set(named) <= set(modules):

@@ -22,6 +22,9 @@ type compiler struct {
 	driver.Driver
 	entries map[string]kernels.Entry // entries of the loaded modules
 	loads   int
+	taken   []string // compiled modules that were loaded
+	refuses bool     // compiled modules
+	major   int      // of the compute capability; 0 has no compiled modules
 	fails   error
 }
 
@@ -31,6 +34,16 @@ func (c *compiler) Load(ptx string) (driver.Module, error) {
 		c.entries[e.Name] = e
 	}
 	return 1, c.fails
+}
+
+func (c *compiler) Info() driver.Info { return driver.Info{Major: c.major} }
+
+func (c *compiler) LoadBinary(module []byte) (driver.Module, error) {
+	if c.refuses {
+		return 0, errors.New("refused")
+	}
+	c.taken = append(c.taken, string(module))
+	return 1, nil
 }
 
 func (c *compiler) Function(_ driver.Module, name string) (driver.Function, error) { return 1, nil }
@@ -250,6 +263,31 @@ func TestModulesLoadWhenFirstUsed(t *testing.T) {
 	}
 	if c.loads != 1 || len(q.launches) != 4 {
 		t.Errorf("%d modules compiled for %d launches, want 1 for 4", c.loads, len(q.launches))
+	}
+}
+
+// A compiled module for the device's architecture and the present PTX takes the place of the PTX.
+// The driver compiles the PTX if it refuses the module, or if the module is for another
+// architecture.
+func TestCompiledModules(t *testing.T) {
+	for _, test := range []struct {
+		architecture string
+		refuses      bool
+		loads        int
+	}{{"sm_90", false, 0}, {"sm_90", true, 1}, {"sm_80", false, 1}} {
+		c, q := &compiler{entries: map[string]kernels.Entry{}, refuses: test.refuses, major: 9}, &recorder{}
+		s, err := kernels.Load(c, kernels.Float32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kernels.SetBinaries(s, map[string]string{"ptx/data_f32.ptx": "machine code"}, test.architecture)
+		if err := s.Widen(q, matrix(5, 4), 0x8000, 1); err != nil {
+			t.Fatal(err)
+		}
+		taken := slices.Equal(c.taken, []string{"machine code"})
+		if c.loads != test.loads || taken != (test.loads == 0) || len(q.launches) != 1 || q.launches[0].Name != "widen_f32" {
+			t.Errorf("%+v: %d compiled, %q loaded", test, c.loads, c.taken)
+		}
 	}
 }
 

@@ -39,6 +39,8 @@ type Set struct {
 	driver  driver.Driver
 	files   map[string]string // the module of each kernel; names are without ending
 	kernels map[string]kernel // of the compiled modules
+
+	binaries embedded
 }
 
 // kernel is a compiled kernel.
@@ -49,7 +51,7 @@ type kernel struct {
 
 // Load returns the kernels of an element type. It compiles nothing.
 func Load(d driver.Driver, t Dtype) (*Set, error) {
-	s := &Set{t, d, map[string]string{}, map[string]kernel{}}
+	s := &Set{t, d, map[string]string{}, map[string]kernel{}, binaries}
 	files, err := fs.Glob(texts, "ptx/*_"+t.String()+".ptx")
 	if err != nil {
 		return nil, fmt.Errorf("kernels: %w", err)
@@ -82,9 +84,9 @@ func (s *Set) kernel(name string) (kernel, error) {
 	if err != nil {
 		return kernel{}, fmt.Errorf("kernels: %w", err)
 	}
-	m, err := s.driver.Load(string(text))
+	m, err := s.load(file, string(text))
 	if err != nil {
-		return kernel{}, fmt.Errorf("kernels: compiling %s: %w", file, err)
+		return kernel{}, err
 	}
 	for _, e := range Entries(string(text)) {
 		f, err := s.driver.Function(m, e.Name)
@@ -94,6 +96,21 @@ func (s *Set) kernel(name string) (kernel, error) {
 		s.kernels[s.bare(e.Name)] = kernel{f, e.Name}
 	}
 	return s.kernels[name], nil
+}
+
+// load loads the compiled module of a PTX file if there is one for the device and the driver takes
+// it. Otherwise the driver compiles the PTX.
+func (s *Set) load(file, ptx string) (driver.Module, error) {
+	if module := compiled(s.binaries, file, ptx, s.driver.Info().Major); module != nil {
+		if m, err := s.driver.LoadBinary(module); err == nil {
+			return m, nil
+		}
+	}
+	m, err := s.driver.Load(ptx)
+	if err != nil {
+		return 0, fmt.Errorf("kernels: compiling %s: %w", file, err)
+	}
+	return m, nil
 }
 
 // Dtype returns the elements' type.

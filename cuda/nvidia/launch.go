@@ -26,18 +26,26 @@ import (
 const compilerLog = 8192
 
 // Load implements driver.Driver.
-func (d *device) Load(ptx string) (driver.Module, error) {
+func (d *device) Load(ptx string) (driver.Module, error) { return d.load(ptx, "PTX") }
+
+// LoadBinary implements driver.Driver.
+func (d *device) LoadBinary(module []byte) (driver.Module, error) {
+	return d.load(string(module), "a compiled module")
+}
+
+// load loads an image, which the driver recognises by its content.
+func (d *device) load(image, kind string) (driver.Module, error) {
 	if err := d.enter(); err != nil {
 		return 0, err
 	}
 	defer d.leave()
-	text := C.CString(ptx)
+	text := C.CString(image) // all bytes, and a 0
 	defer C.free(unsafe.Pointer(text))
 	log := (*C.char)(C.malloc(compilerLog))
 	defer C.free(unsafe.Pointer(log))
 	var m C.CUmodule
 	if result := C.ppal_load(&m, text, log, compilerLog); result != C.CUDA_SUCCESS {
-		e := failure("compile a module", fmt.Sprintf("cuModuleLoadDataEx(&m, %d bytes of PTX)", len(ptx)), int(result))
+		e := failure("compile a module", fmt.Sprintf("cuModuleLoadDataEx(&m, %d bytes of %s)", len(image), kind), int(result))
 		if said := strings.Join(strings.Fields(C.GoString(log)), " "); said != "" {
 			e.Detail += ": " + said
 		}

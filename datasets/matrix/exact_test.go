@@ -169,9 +169,9 @@ func TestMomentsAboutTheMean(t *testing.T) {
 // TestMomentsKeepDigits uses rows whose squares do not fit float64, so that sums of squares about 0
 // would lose the deviation.
 func TestMomentsKeepDigits(t *testing.T) {
-	m := &Dense{Rows: 3, Cols: 1, Data: []float64{0x1p43, 0x1p43 + 0x1p-8, 0x1p43 + 5*0x1p-8}}
-	center, deviation := Moments(m) // the differences from the mean are -2, -1 and 3 times 2^-8
-	if want := math.Sqrt(14./3) * 0x1p-8; center[0] != 0x1p43+0x1p-7 || !(math.Abs(deviation-want) <= 1e-12*want) {
+	m := &Dense{Rows: 3, Cols: 1, Data: []float64{0x1p43, 0x1p43 + 0x1p-8, 0x1p43 + 8*0x1p-8}}
+	center, deviation := Moments(m) // the differences from the mean are -3, -2 and 5 times 2^-8
+	if want := math.Sqrt(38./3) * 0x1p-8; center[0] != 0x1p43+3*0x1p-8 || !(math.Abs(deviation-want) <= 1e-12*want) {
 		t.Errorf("center %v, deviation %v, want %v", center, deviation, want)
 	}
 }

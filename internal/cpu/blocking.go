@@ -26,9 +26,32 @@ const (
 func usualBlocking() blocking  { return blocking{kernel.RowBlock, kernel.RowBlock} }
 func columnBlocking() blocking { return blocking{columnUnit, columnRows} }
 
-// blockingOf returns long blocks for regions whose steps read and write only single columns and
-// data that is not packed. Other regions get usual blocks.
+// pictureBytes is the size of a block of pictures with the results of all steps on the block. The
+// block stays in a level-2 cache together with the patches of a convolution.
+const pictureBytes = 384 << 10
+
+// pictureBlocking returns blocks of few rows, because each row is a whole picture.
+func (e *executor[T]) pictureBlocking(r plan.Region) blocking {
+	bytes, seen := 0, map[int]bool{}
+	for _, s := range r.Steps {
+		for _, o := range slices.Concat(s.Reads(), s.Writes()) {
+			if o.Access == plan.ByRow && !seen[o.Buffer] {
+				seen[o.Buffer] = true
+				bytes += o.Cols * int(e.plan.Dtype.Size())
+			}
+		}
+	}
+	rows := max(1, min(kernel.RowBlock, pictureBytes/max(1, bytes)))
+	return blocking{rows, rows}
+}
+
+// blockingOf returns short blocks for regions over pictures, and long blocks for regions whose
+// steps read and write only single columns and data that is not packed. Other regions get usual
+// blocks.
 func (e *executor[T]) blockingOf(r plan.Region) blocking {
+	if r.OfPictures() {
+		return e.pictureBlocking(r)
+	}
 	if slices.ContainsFunc(r.Steps, func(s plan.Step) bool { return !e.ofColumns(s, r.Rows) }) {
 		return usualBlocking()
 	}
@@ -44,12 +67,32 @@ func (e *executor[T]) ofColumns(s plan.Step, rows int) bool {
 	return !slices.ContainsFunc(slices.Concat(s.Reads(), s.Writes()), func(o plan.Operand) bool { return o.Access == plan.ByRow && o.Cols > 1 })
 }
 
-// scratchRows returns the number of rows of the local buffers.
-func (e *executor[T]) scratchRows() int {
+// scratchSizes returns the sizes, in elements, of the storage of local buffers: for each slot, the
+// largest block of the buffers that share the slot.
+func (e *executor[T]) scratchSizes() []int {
+	sizes := make([]int, len(e.plan.Scratch))
 	for _, r := range slices.Concat(e.plan.Forward, e.plan.Backward) {
-		if e.blockingOf(r) == columnBlocking() {
-			return columnRows
+		if r.Rows == 0 {
+			continue
+		}
+		rows := e.blockingOf(r).block
+		for _, b := range e.localBuffers(r) {
+			sizes[b.Slot] = max(sizes[b.Slot], rows*b.Cols)
 		}
 	}
-	return kernel.RowBlock
+	return sizes
+}
+
+// localBuffers returns the local buffers of a region, each once.
+func (e *executor[T]) localBuffers(r plan.Region) (list []plan.Buffer) {
+	seen := map[int]bool{}
+	for _, s := range r.Steps {
+		for _, o := range slices.Concat(s.Reads(), s.Writes()) {
+			if b := e.plan.Buffers[o.Buffer]; b.Class == plan.Local && !seen[o.Buffer] {
+				seen[o.Buffer] = true
+				list = append(list, b)
+			}
+		}
+	}
+	return list
 }

@@ -17,10 +17,15 @@
 // other than a product reads it. Products with 8-bit data (matrix.EightBit) read bytes if they use
 // digits (Device.Products). Steps without a kernel run through the loops of plan.Run.
 //
+// A row of a region with convolutions or max-pooling is a whole picture, so blocks have few rows. A
+// convolution is a product of the filters with the patches of one picture (kernel.Window). The
+// patches are packed part by part: a part has about 200 kB, or 96 places if they take more.
+//
 // Compilation fuses producers and consumers. All smooth losses of one column of scores, and their
 // derivatives, take one exponential for each row (kernel.LogisticTails). Logistic losses that only
 // group means read are not written: the means take the logarithms of products. The factors of a
-// derivative are not written if they have at most two different values.
+// derivative are not written if they have at most two different values. A product with 8-bit data
+// applies the bias and the activation that follow.
 //
 // Primal steps run on vectors (Device.NewVectors) chunk by chunk. Each chunk has its own sums.
 //

@@ -113,8 +113,19 @@ func (w *worker[T]) row(k, n int) []T {
 	return w.temporary[k][:n]
 }
 
+// zeros returns a row of zeros.
+func (w *worker[T]) zeros(n int) []T {
+	if len(w.zero) < n {
+		w.zero = make([]T, n)
+	}
+	return w.zero[:n]
+}
+
 func (w *worker[T]) unary(op plan.Op, out, x []T) {
 	switch op {
+	case plan.ReLU:
+		copy(out, x)
+		w.k.BiasReLU(out, len(out), 1, w.zeros(len(out)))
 	case plan.Exp:
 		w.k.Exp(out, x)
 	case plan.Sigmoid:

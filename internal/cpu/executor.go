@@ -40,6 +40,8 @@ type worker[T plan.Float] struct {
 	scratch         *kernel.Scratch[T]
 	rows            *kernel.PackedFloats[T] // room for a packed block of activations
 	temporary       [][]T                   // rows of intermediate results of expressions
+	patches         *kernel.Patches[T]
+	zero            []T // see zeros
 }
 
 func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
@@ -72,9 +74,8 @@ func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
 func (e *executor[T]) newWorker() *worker[T] {
 	own := &plan.Memory[T]{Data: append([][]T{}, e.Data...), First: make([]int, len(e.Data))}
 	slots := make([][]T, len(e.plan.Scratch))
-	rows := e.scratchRows()
-	for i, cols := range e.plan.Scratch {
-		slots[i] = kernel.Alloc[T](rows * cols)
+	for i, n := range e.scratchSizes() {
+		slots[i] = kernel.Alloc[T](n)
 	}
 	for i, b := range e.plan.Buffers {
 		if b.Class == plan.Local {
@@ -89,7 +90,7 @@ func (e *executor[T]) newWorker() *worker[T] {
 			}
 		}
 	}
-	return &worker[T]{Memory: own, k: e.k, scratch: e.k.NewScratch(kernel.RowBlock, widest), rows: e.k.NewPackedFloats(0, 0)}
+	return &worker[T]{Memory: own, k: e.k, scratch: e.k.NewScratch(kernel.RowBlock, widest), rows: e.k.NewPackedFloats(0, 0), patches: e.k.NewPatches()}
 }
 
 // Attach gives a parameter, weight or gradient its memory. data has as many elements as the

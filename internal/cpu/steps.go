@@ -51,6 +51,16 @@ func (e *executor[T]) blockStep(s plan.Step) step[T] {
 		case s.RowStarts != nil && s.Out.Stride == 1:
 			return newGroupMeansGrad(e.k, s)
 		}
+	case *plan.Convolution:
+		return newConvolution(e, s)
+	case *plan.ConvolutionInputGrad:
+		return newConvolutionInputGrad(e, s)
+	case *plan.ConvolutionFilterGrad:
+		return newConvolutionFilterGrad(e, s)
+	case *plan.MaxPool:
+		return &maxPool[T]{s}
+	case *plan.MaxPoolGrad:
+		return &maxPoolGrad[T]{s}
 	}
 	return newReference[T](s)
 }

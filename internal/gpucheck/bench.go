@@ -15,6 +15,7 @@ import (
 
 const (
 	rounds        = 9       // rounds of turns
+	launchCases   = 5       // the first cases of the table, whose launches are timed one by one
 	watchedTimes  = 100     // iterations with an event around each launch
 	bareTimes     = 50      // runs of the bare products in a turn
 	copiedBytes   = 1 << 30 // bytes copied to measure the bandwidth
@@ -24,7 +25,8 @@ const (
 )
 
 // benchCases time iterations in turns with the bare products, and observe the device during some of
-// them. The errors of the products come last.
+// them. Then they time the launches of the most important cases. The errors of the products come
+// last.
 func benchCases() []Case {
 	list := []Case{{Name: "copies", Run: func(_ context.Context, o Options) ([]Result, error) {
 		rate, err := copyRate(o)
@@ -40,6 +42,11 @@ func benchCases() []Case {
 			}
 			return benchmarkCase(ctx, o, c, rate)
 		}})
+	}
+	for i, c := range timedCases() {
+		if i < launchCases || c.groups {
+			list = append(list, launchesCase(c))
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if names[name] {

@@ -18,6 +18,7 @@ type timedCase struct {
 	precision driver.Precision // precision of the bare products for comparison
 	products  string           // value of --products
 	groups    bool             // table rows with many constraints; otherwise images of classes
+	direct    bool             // without graphs
 
 	overBare float64 // largest ratio of an iteration to the bare products
 	orBytes  bool    // or at most the products plus the other bytes at a share of the bandwidth
@@ -63,7 +64,7 @@ func (c timedCase) prepare(ctx context.Context, o Options, open func(int) (drive
 	}
 	p, err := chosen[0].Prepare(ctx, bench.Options{
 		DataDir: o.Data, Device: config.Values{"device": "cuda", "products": c.products},
-		OpenGPU: onGPU(open),
+		OpenGPU: onGPU(open, c.direct),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("gpu-check: %s: %w", c.label(), err)
@@ -71,14 +72,15 @@ func (c timedCase) prepare(ctx context.Context, o Options, open func(int) (drive
 	return p, p.Iterate(warmUps)
 }
 
-// onGPU returns a function that opens a session's GPU with the given function for devices.
-func onGPU(open func(ordinal int) (driver.Driver, error)) func(session.GPUOptions) (session.GPU, error) {
+// onGPU returns a function that opens a session's GPU with the given function for devices. direct
+// launches every kernel by itself, without graphs.
+func onGPU(open func(ordinal int) (driver.Driver, error), direct bool) func(session.GPUOptions) (session.GPU, error) {
 	return func(o session.GPUOptions) (session.GPU, error) {
 		d, err := open(o.Ordinal)
 		if err != nil {
 			return nil, err
 		}
-		gpu, err := cuda.Open(d, cuda.Options{Products: o.Products, MicroBatch: o.MicroBatch})
+		gpu, err := cuda.Open(d, cuda.Options{Products: o.Products, MicroBatch: o.MicroBatch, NoGraphs: direct})
 		if err != nil {
 			return nil, err
 		}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -208,6 +209,25 @@ func onDouble(t *testing.T) Options {
 // The benchmark prepares, times and watches every case, and releases every object.
 func TestBenchmark(t *testing.T) {
 	results := inProcess(t, "bench", onDouble(t))
+	launches := map[string]int{}
+	results = slices.DeleteFunc(results, func(r Result) bool {
+		label, _, is := strings.Cut(r.Name, ": launch ")
+		if is {
+			launches[label]++
+		}
+		return is
+	})
+	// Kernels and products of both halves, and of the step. With int8x3, two more kernels cut W and D
+	// into digits, and two kernels join the sums of each product.
+	for label, least := range map[string]int{"mnpc-fashion-mnist int8x3": 14, "mnpc-fashion-mnist tf32": 11,
+		"mnpc-fashion-mnist float32": 11, "mnpc-fashion-mnist bf16x3": 14, "mnpc-cifar10 int8x3": 14, "if-communities float32": 11} {
+		if launches[label] < least {
+			t.Errorf("%s: %d kinds of launches, want at least %d", label, launches[label], least)
+		}
+	}
+	if len(launches) != 6 {
+		t.Errorf("launches of %v, want six cases", launches)
+	}
 	if want := 1 + 13*4 + 12 + 2*13; len(results) != want { // the copies; times, gap and busy of all cases; the ratio of all cases but the tables' case; errors
 		t.Errorf("%d results, want %d", len(results), want)
 	}

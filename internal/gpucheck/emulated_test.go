@@ -314,7 +314,7 @@ func TestIntegersWithDigits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		options.Device.OpenGPU = onGPU(func(int) (driver.Driver, error) { return o.Open() })
+		options.Device.OpenGPU = onGPU(func(int) (driver.Driver, error) { return o.Open() }, false)
 		options.Settings = trainer.Settings{Iterations: 20, RecordEvery: 20}
 		s, err := session.New(t.Context(), options)
 		if err != nil {

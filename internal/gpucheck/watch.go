@@ -12,13 +12,15 @@ import (
 type watch struct {
 	driver.Driver
 	armed  bool
-	synced bool // since the last launch
+	synced bool          // since the last launch
+	stream driver.Stream // of the last launch
 	spans  []span
 	events []driver.Event
 }
 
 // span is one launch.
 type span struct {
+	launch   // what was launched; empty for graphs
 	from, to driver.Event
 	graph    bool
 	idle     bool          // the device was idle before the launch
@@ -36,35 +38,39 @@ func (w *watch) Synchronize(s driver.Stream) error {
 
 // Launch implements driver.Driver.
 func (w *watch) Launch(s driver.Stream, l *driver.Launch) error {
-	return w.around(s, false, func() error { return w.Driver.Launch(s, l) })
+	return w.around(s, func() launch { return kernelLaunch(l) }, func() error { return w.Driver.Launch(s, l) })
 }
 
 // Multiply implements driver.Driver.
 func (w *watch) Multiply(s driver.Stream, g *driver.Gemm) error {
-	return w.around(s, false, func() error { return w.Driver.Multiply(s, g) })
+	return w.around(s, func() launch { return productLaunch(g) }, func() error { return w.Driver.Multiply(s, g) })
 }
 
 // LaunchGraph implements driver.Driver.
 func (w *watch) LaunchGraph(g driver.Graph, s driver.Stream) error {
-	return w.around(s, true, func() error { return w.Driver.LaunchGraph(g, s) })
+	return w.around(s, nil, func() error { return w.Driver.LaunchGraph(g, s) })
 }
 
-// around launches between two events.
-func (w *watch) around(s driver.Stream, graph bool, launch func() error) error {
+// around launches between two events. A nil description stands for a graph.
+func (w *watch) around(s driver.Stream, describe func() launch, run func() error) error {
 	if !w.armed {
-		return launch()
+		return run()
 	}
 	from, err := w.record(s)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	if err := launch(); err != nil {
+	if err := run(); err != nil {
 		return err
 	}
 	call := time.Since(began)
 	to, err := w.record(s)
-	w.spans = append(w.spans, span{from, to, graph, w.synced, call})
+	at := span{from: from, to: to, graph: describe == nil, idle: w.synced, call: call}
+	if describe != nil {
+		at.launch = describe()
+	}
+	w.spans, w.stream = append(w.spans, at), s
 	w.synced = false
 	return err
 }
@@ -122,13 +128,38 @@ func (w *watch) disarm(s driver.Stream) (usage, error) {
 	if err != nil {
 		return usage{}, err
 	}
+	if err := w.forget(); err != nil {
+		return usage{}, err
+	}
+	return usage{busy: busy / whole, gap: median(gaps)}, nil
+}
+
+// took waits for the last launch, ends the recording and returns the milliseconds of each span.
+func (w *watch) took() ([]float64, error) {
+	w.armed = false
+	if err := w.Driver.Synchronize(w.stream); err != nil {
+		return nil, err
+	}
+	var list []float64
+	for _, at := range w.spans {
+		ms, err := w.Elapsed(at.from, at.to)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, ms)
+	}
+	return list, w.forget()
+}
+
+// forget frees the events.
+func (w *watch) forget() error {
 	for _, e := range w.events {
 		if err := w.FreeEvent(e); err != nil {
-			return usage{}, err
+			return err
 		}
 	}
 	w.events = nil
-	return usage{busy: busy / whole, gap: median(gaps)}, nil
+	return nil
 }
 
 // median returns the median of the values, or NaN if there are none.

@@ -45,7 +45,7 @@ func TestWatch(t *testing.T) {
 	}
 	w.arm()
 	for range 2 {
-		for _, err := range []error{w.LaunchGraph(1, 0), w.Synchronize(0), w.LaunchGraph(2, 0), w.Launch(0, nil)} {
+		for _, err := range []error{w.LaunchGraph(1, 0), w.Synchronize(0), w.LaunchGraph(2, 0), w.Launch(0, &driver.Launch{})} {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,5 +68,33 @@ func TestWatch(t *testing.T) {
 	}
 	if c.held != 0 {
 		t.Errorf("%d events are held", c.held)
+	}
+}
+
+// Launches without graphs are named, with their bytes and times.
+func TestTook(t *testing.T) {
+	c := &clockwork{times: []float64{0, 10, 12, 14}}
+	w := &watch{Driver: c}
+	w.arm()
+	spans := []driver.Span{{At: 8, Bytes: 100}}
+	if err := w.Launch(3, &driver.Launch{Name: "pack_f32", Reads: spans, Writes: spans}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Launch(3, &driver.Launch{Name: "copy_f32"}); err != nil {
+		t.Fatal(err)
+	}
+	took, err := w.took()
+	if err != nil || len(took) != 2 || took[0] != 10 || took[1] != 2 || w.stream != 3 {
+		t.Errorf("%v, %v, stream %d", took, err, w.stream)
+	}
+	if want := (launch{name: "pack_f32", bytes: 200}); w.spans[0].launch != want || c.held != 0 {
+		t.Errorf("%+v, want %+v; %d events are held", w.spans[0].launch, want, c.held)
+	}
+	g := productLaunch(&driver.Gemm{Precision: driver.Int8, Rows: 4, Cols: 8, Inner: 16, TransB: true, StrideA: 16, StrideB: 16, StrideC: 8,
+		Batch: 3, StepA: 64, StepB: 128, StepC: 32})
+	// Three products: 64 + 128 bytes and 32 sums of 4 bytes each, with 1,024 multiplications and
+	// additions.
+	if want := (launch{"product int8 4 x 8 x 16, 3 at once", 3 * (64 + 128 + 128), 3 * 1024}); g != want {
+		t.Errorf("%+v, want %+v", g, want)
 	}
 }

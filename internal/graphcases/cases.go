@@ -146,10 +146,10 @@ func normals(rng *rand.Rand, n int) []float64 {
 }
 
 // Normal returns a matrix of normally distributed numbers, the same in both precisions.
-func Normal(g *gorgonia.ExprGraph, dtype tensor.Dtype, rng *rand.Rand, name string, rows, cols int) *gorgonia.Node {
-	backing := Backing(dtype, normals(rng, rows*cols))
-	return gorgonia.NewMatrix(g, dtype, gorgonia.WithName(name), gorgonia.WithShape(rows, cols),
-		gorgonia.WithValue(tensor.New(tensor.WithShape(rows, cols), tensor.WithBacking(backing))))
+func Normal(g *gorgonia.ExprGraph, dtype tensor.Dtype, rng *rand.Rand, name string, shape ...int) *gorgonia.Node {
+	backing := Backing(dtype, normals(rng, tensor.Shape(shape).TotalSize()))
+	return gorgonia.NewTensor(g, dtype, len(shape), gorgonia.WithName(name), gorgonia.WithShape(shape...),
+		gorgonia.WithValue(tensor.New(tensor.WithShape(shape...), tensor.WithBacking(backing))))
 }
 
 // Backing returns the numbers as a slice of the dtype.

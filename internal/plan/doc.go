@@ -4,6 +4,7 @@
 // Gorgonia says what to compute; [Lower] decides how, in small passes:
 //
 //	import      the nodes that the outputs need, as matrices (no dead work)
+//	pictures    convolutions and max-pooling, which Gorgonia writes with several ops
 //	fold        constants computed once, broadcasts virtual
 //	activations derivatives from the saved activation: sigma' = a (1 - a), ...
 //	siblings    X W_1, ..., X W_C become one product, and so do equal operations that follow

@@ -42,6 +42,16 @@ func (p *placer) step(v *value) Step {
 		return &GroupMeans{ids, t.Groups, t.Offsets, in[0], out}
 	case meansGrad:
 		return &GroupMeansGrad{ids, v.description.(GroupMeansGradOp).Groups, in[0], out, v.hasBase()}
+	case convolveKind:
+		return &Convolution{ids, v.picture, in[0], in[1], out}
+	case inputGrad:
+		return &ConvolutionInputGrad{ids, v.picture, in[0], in[1], out}
+	case filterGrad:
+		return &ConvolutionFilterGrad{ids, v.picture, in[0], in[1], out}
+	case poolKind:
+		return &MaxPool{ids, v.picture, in[0], out}
+	case poolGrad:
+		return &MaxPoolGrad{ids, v.picture, in[0], in[1], out}
 	}
 	return &Opaque{ids, v.node.Op(), in, v.shapes, out}
 }

@@ -60,6 +60,8 @@ func Rows(s Step) int {
 		return s.In.Rows
 	case *GroupMeans:
 		return s.In.Rows
+	case *ConvolutionFilterGrad:
+		return s.In.Rows
 	}
 	return s.Writes()[0].Rows
 }
@@ -108,6 +110,16 @@ func Run[T Float](s Step, m *Memory[T], lo, hi int, sums []float64) error {
 		groupMeans(s, m, lo, hi, sums)
 	case *GroupMeansGrad:
 		groupMeansGrad(s, m, lo, hi)
+	case *Convolution:
+		convolution(s, m, lo, hi)
+	case *ConvolutionInputGrad:
+		convolutionInputGrad(s, m, lo, hi)
+	case *ConvolutionFilterGrad:
+		convolutionFilterGrad(s, m, lo, hi, sums)
+	case *MaxPool:
+		maxPool(s, m, lo, hi)
+	case *MaxPoolGrad:
+		maxPoolGrad(s, m, lo, hi)
 	case *Opaque:
 		return opaque(s, m)
 	}

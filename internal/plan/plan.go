@@ -121,9 +121,9 @@ type Operand struct {
 }
 
 // Step is one of *Product, *BiasActivation, *ActivationGrad, *Map, *Copy, *Sums, *MarginLoss,
-// *MarginLossGrad, *SignedLoss, *SignedLossGrad, *GroupMeans, *GroupMeansGrad and *Opaque. The
-// access of its operands applies to a step in a region with rows. In other regions a step runs as a
-// whole.
+// *MarginLossGrad, *SignedLoss, *SignedLossGrad, *GroupMeans, *GroupMeansGrad, *Convolution,
+// *ConvolutionInputGrad, *ConvolutionFilterGrad, *MaxPool, *MaxPoolGrad and *Opaque. The access of
+// its operands applies to a step in a region with rows. In other regions a step runs as a whole.
 type Step interface {
 	// Reads and Writes return the operands. A matrix that the step adds to is in both lists.
 	Reads() []Operand
@@ -158,6 +158,7 @@ func Lower(s Source) (*Plan, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
+	g.recognizePictures()
 	g.foldConstants()
 	g.virtualBroadcasts()
 	g.simplifyActivations()

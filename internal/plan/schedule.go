@@ -16,7 +16,7 @@ type scheduled struct {
 // all ready values that are not row-wise, then all values that can be computed over the rows, and
 // so on.
 func (g *dag) schedule() scheduled {
-	s := &scheduler{spaces: map[*value]int{}, done: map[*value]bool{}}
+	s := &scheduler{spaces: map[*value]int{}, done: map[*value]bool{}, large: map[*value]bool{}}
 	for _, v := range g.inputs {
 		s.spaces[v] = v.rows
 	}
@@ -37,6 +37,7 @@ func (g *dag) schedule() scheduled {
 type scheduler struct {
 	spaces map[*value]int // number of rows of a row-wise value, else 0
 	done   map[*value]bool
+	large  map[*value]bool // results of ofPictures
 }
 
 // space returns v.rows if each row of v is computed from the same row of an input, and the rows of
@@ -58,6 +59,8 @@ func (s *scheduler) space(v *value) int {
 		}
 	case marginKind, marginGrad, signedKind, signedGrad, meansGrad:
 		rowWise = true
+	case convolveKind, inputGrad, poolKind, poolGrad:
+		rowWise = v.rows > 1 || s.spaces[v.in[0]] > 0
 	}
 	if rowWise {
 		return v.rows
@@ -71,7 +74,7 @@ func (s *scheduler) reduces(v *value) int {
 	switch {
 	case v.kind == productKind && v.trans[0] && !v.trans[1] && (s.spaces[w[0]] > 0 || s.spaces[w[1]] > 0),
 		v.kind == sumsKind && v.axis != OverColumns && s.spaces[w[0]] > 0,
-		v.kind == meansKind:
+		v.kind == meansKind, v.kind == filterGrad:
 		return w[0].rows
 	}
 	return 0
@@ -83,6 +86,25 @@ func (s *scheduler) rowsOf(v *value) int {
 		return n
 	}
 	return s.reduces(v)
+}
+
+// ofPictures reports whether v is a step over pictures, or an element-wise operation or a sum that
+// reads the result of such a step.
+func (s *scheduler) ofPictures(v *value) bool {
+	if known, ok := s.large[v]; ok {
+		return known
+	}
+	of := false
+	switch v.kind {
+	case convolveKind, inputGrad, filterGrad, poolKind, poolGrad:
+		of = true
+	case mapKind, sumsKind, rangeKind, reshapeKind:
+		for _, w := range v.in {
+			of = of || s.spaces[w] > 0 && s.ofPictures(w)
+		}
+	}
+	s.large[v] = of
+	return of
 }
 
 // half schedules the values of the list that are not computed yet.
@@ -121,13 +143,14 @@ func (s *scheduler) whole(pending []*value) (u unit, rest []*value) {
 	return u, rest
 }
 
-// region takes all values that can be computed over the rows of the first ready value.
+// region takes all values that can be computed over the rows of the first ready value. Steps over
+// pictures and other steps are in separate regions, because their blocks have different sizes.
 func (s *scheduler) region(pending []*value) (u unit, rest []*value) {
-	in := map[*value]bool{}
+	in, pictures := map[*value]bool{}, false
 	for _, v := range pending {
 		n := s.rowsOf(v)
-		if n > 0 && (u.rows == 0 || n == u.rows) && s.ready(v, in) {
-			u.rows, in[v] = n, true
+		if n > 0 && (u.rows == 0 || n == u.rows && s.ofPictures(v) == pictures) && s.ready(v, in) {
+			u.rows, in[v], pictures = n, true, s.ofPictures(v)
 			u.values = append(u.values, v)
 		} else {
 			rest = append(rest, v)
@@ -186,6 +209,10 @@ func access(v *value, i int) Access {
 		}
 	case meansGrad:
 		if i == 0 {
+			return Whole
+		}
+	case convolveKind, inputGrad:
+		if i == 1 {
 			return Whole
 		}
 	case opaqueKind:

@@ -11,20 +11,25 @@ import (
 type kind uint8
 
 const (
-	leafKind    kind = iota // an input of the graph: see value.class
-	mapKind                 // op over in, broadcast; after fusing, expr over in
-	productKind             // in[0] in[1] (+ in[2], where it accumulates), transposed as trans says
-	sumsKind                // in[0] over axis
-	concatKind              // in side by side
-	rangeKind               // columns column.. of in[0]
-	reshapeKind             // in[0], its elements in the same order
-	marginKind              // description MarginLossOp
-	marginGrad              // description MarginLossGradOp
-	signedKind              // description SignedLossOp
-	signedGrad              // description SignedLossGradOp over in[0], in[1] (+ in[2])
-	meansKind               // description GroupMeansOp
-	meansGrad               // description GroupMeansGradOp over in[0] (+ in[1])
-	opaqueKind              // node's op
+	leafKind     kind = iota // an input of the graph: see value.class
+	mapKind                  // op over in, broadcast; after fusing, expr over in
+	productKind              // in[0] in[1] (+ in[2], where it accumulates), transposed as trans says
+	sumsKind                 // in[0] over axis
+	concatKind               // in side by side
+	rangeKind                // columns column.. of in[0]
+	reshapeKind              // in[0], its elements in the same order
+	marginKind               // description MarginLossOp
+	marginGrad               // description MarginLossGradOp
+	signedKind               // description SignedLossOp
+	signedGrad               // description SignedLossGradOp over in[0], in[1] (+ in[2])
+	meansKind                // description GroupMeansOp
+	meansGrad                // description GroupMeansGradOp over in[0] (+ in[1])
+	convolveKind             // picture, over pictures in[0] and filters in[1]
+	inputGrad                // picture, over D in[0] and filters in[1]
+	filterGrad               // picture, over pictures in[0] and D in[1]
+	poolKind                 // picture, over pictures in[0]
+	poolGrad                 // picture, over pictures in[0] and D in[1]
+	opaqueKind               // node's op
 )
 
 // value is a matrix in single assignment: the graph that the passes rewrite.
@@ -46,6 +51,7 @@ type value struct {
 	axis        Axis
 	column      int
 	description Description
+	picture     Window         // of the kinds over pictures
 	shapes      []tensor.Shape // of an opaque value's inputs
 }
 

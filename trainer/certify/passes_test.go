@@ -245,6 +245,21 @@ func TestModelIsExact(t *testing.T) {
 	}
 }
 
+func TestProjectedGradientsFail(t *testing.T) {
+	p, err := linear([2]float64{-1, 0}, problem.Regularizer{}, nil, make([][3]float64, gramLimit+1)...).New([]float64{1, 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := problem.NewPoint(p)
+	if err := at.Forward(p); err != nil {
+		t.Fatal(err)
+	}
+	if err := (&certifier{p: &counted{Problem: p, failing: 1}, at: &at, x: []float64{1, 0}, residual: make([]float64, 2),
+		scratch: problem.NewScratch(p.Space())}).projectedGradient(make([]float64, gramLimit+1)); !errors.Is(err, errPass) {
+		t.Errorf("a failed pass: %v", err)
+	}
+}
+
 // Without a multiplier of the method, Better is a single Measure, also far from a KKT point.
 func TestBetterWithoutAMultiplier(t *testing.T) {
 	p, err := linear([2]float64{-1, -1}, problem.Regularizer{}, nil, [3]float64{1, 0, -1}).New([]float64{1, 0})

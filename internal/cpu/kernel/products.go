@@ -123,19 +123,20 @@ func (k *Kernels[F]) AddMulTrans(g []F, ldg int, x *PackedFloats[F], lo, hi int,
 	s.panels.Pack(hi-lo, cols, d, ldd)
 	for f := 0; f < x.cols; f += k.products.rows {
 		for j := 0; j < cols; j += s.panels.width {
-			k.addTile(g, ldg, x, lo, hi, f, j, s)
+			k.addTile(g, ldg, x, lo, hi, f, j, s.panels, s)
 		}
 	}
 }
 
-// addTile adds to the tile of g that begins with row f and column j.
-func (k *Kernels[F]) addTile(g []F, ldg int, x *PackedFloats[F], lo, hi, f, j int, s *Scratch[F]) {
-	width := s.panels.panelWidth(j)
+// addTile adds to the tile of g that begins with row f and column j. panels holds rows lo to hi-1
+// of the second factor.
+func (k *Kernels[F]) addTile(g []F, ldg int, x *PackedFloats[F], lo, hi, f, j int, panels *Panels[F], s *Scratch[F]) {
+	width := panels.panelWidth(j)
 	tile := k.products.tileTrans[k.products.variant(width)]
-	cols := min(width, s.panels.cols-j)
+	cols := min(width, panels.cols-j)
 	rows := min(k.products.rows, x.cols-f)
 	a := &x.data[(lo/panelRows*x.cols+f)*panelRows]
-	b := &s.panels.panel(j)[0]
+	b := &panels.panel(j)[0]
 	c := g[f*ldg+j:]
 	if rows == k.products.rows && cols == width {
 		tile(hi-lo, a, x.cols*panelRows, b, &c[0], ldg, true)

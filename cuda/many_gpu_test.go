@@ -1,0 +1,55 @@
+//go:build gpu
+
+package cuda_test
+
+import (
+	"slices"
+	"testing"
+
+	"gorgonia.org/tensor"
+
+	"ppal/cuda"
+	"ppal/cuda/double"
+	"ppal/trainer/graph"
+	"ppal/trainer/problem"
+)
+
+// The gradients of many vectors have the same bits, with graphs and without.
+func TestManyGradients(t *testing.T) {
+	var want []float64
+	for _, o := range []cuda.Options{{}, {NoGraphs: true}} {
+		r := double.Computing(double.Options{})
+		d, err := cuda.Open(r, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := small(t).Problem(tensor.Float32, graph.On(d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Forward(make([]float64, 2)); err != nil {
+			t.Fatal(err)
+		}
+		list := make([]problem.Vector, 10)
+		for i := range list {
+			list[i] = p.Space().New()
+			if err := p.Backward([]float64{1, 0.5, 0.25}, list[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		n, _ := p.Dims()
+		for i, v := range list {
+			got := make([]float64, n)
+			p.Space().Read(got, v)
+			if want == nil {
+				want = got
+			}
+			if !slices.Equal(got, want) || !slices.ContainsFunc(got, func(x float64) bool { return x != 0 }) {
+				t.Errorf("%+v: the gradient in vector %d differs, or is 0", o, i)
+			}
+		}
+		if err := d.Close(); err != nil || r.Violations() != nil {
+			t.Errorf("error %v, violations %v", err, r.Violations())
+		}
+	}
+}

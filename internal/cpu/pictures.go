@@ -1,0 +1,134 @@
+package cpu
+
+import (
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
+)
+
+// filters is the factor F of a convolution, or F^T, packed before the first block.
+type filters[T plan.Float] struct {
+	view   plan.View
+	trans  bool
+	packed *kernel.PackedFloats[T]
+}
+
+func newFilters[T plan.Float](e *executor[T], view plan.View, trans bool) filters[T] {
+	rows, cols := view.Rows, view.Cols
+	if trans {
+		rows, cols = cols, rows
+	}
+	return filters[T]{view, trans, e.k.NewPackedFloats(rows, cols)}
+}
+
+func (f filters[T]) prepare(e *executor[T]) {
+	if !f.trans {
+		for l := range f.view.Rows {
+			f.packed.SetRow(l, e.Row(f.view, l))
+		}
+		return
+	}
+	column := make([]T, f.view.Rows)
+	for i := range f.view.Cols {
+		for l := range column {
+			column[l] = e.Row(f.view, l)[i]
+		}
+		f.packed.SetRow(i, column)
+	}
+}
+
+// convolution computes the channels of pictures, one picture at a time, as the product of the
+// filters with the patches of the picture.
+type convolution[T plan.Float] struct {
+	filters[T]
+	s      *plan.Convolution
+	window kernel.Window
+}
+
+func newConvolution[T plan.Float](e *executor[T], s *plan.Convolution) *convolution[T] {
+	return &convolution[T]{newFilters(e, s.Filter, false), s, kernel.Window(s.Window)}
+}
+
+func (c *convolution[T]) block(_ int, w *worker[T], lo, hi int) error {
+	for i := lo; i < hi; i++ {
+		w.k.Convolve(w.Row(c.s.Out, i), w.Row(c.s.In, i), &c.window, c.packed, w.scratch, w.patches)
+	}
+	return nil
+}
+
+// convolutionInputGrad computes the derivatives of convolution with respect to the pictures.
+type convolutionInputGrad[T plan.Float] struct {
+	filters[T]
+	s      *plan.ConvolutionInputGrad
+	window kernel.Window
+}
+
+func newConvolutionInputGrad[T plan.Float](e *executor[T], s *plan.ConvolutionInputGrad) *convolutionInputGrad[T] {
+	return &convolutionInputGrad[T]{newFilters(e, s.Filter, true), s, kernel.Window(s.Window)}
+}
+
+func (c *convolutionInputGrad[T]) block(_ int, w *worker[T], lo, hi int) error {
+	for i := lo; i < hi; i++ {
+		w.k.ConvolveInputGrad(w.Row(c.s.Out, i), w.Row(c.s.D, i), &c.window, c.packed, w.scratch, w.patches)
+	}
+	return nil
+}
+
+// convolutionFilterGrad adds up the derivative with respect to the filters. A slot holds the sums
+// as a matrix [Patch, filters].
+type convolutionFilterGrad[T plan.Float] struct {
+	*slotSums[T]
+	s      *plan.ConvolutionFilterGrad
+	window kernel.Window
+}
+
+func newConvolutionFilterGrad[T plan.Float](e *executor[T], s *plan.ConvolutionFilterGrad) *convolutionFilterGrad[T] {
+	return &convolutionFilterGrad[T]{newSlotSums(s.Out.Len(), e.k.Axpy), s, kernel.Window(s.Window)}
+}
+
+// placesForSums is the number of places of the output whose products cost much more than to clear
+// and to add the sums.
+const placesForSums = 256
+
+// shareRows implements summing.
+func (c *convolutionFilterGrad[T]) shareRows() int {
+	return (placesForSums + c.window.Places() - 1) / max(1, c.window.Places())
+}
+
+func (c *convolutionFilterGrad[T]) block(_ int, w *worker[T], lo, hi int) error {
+	for i := lo; i < hi; i++ {
+		w.k.AddConvolveFilterGrad(c.slots[w.slot], w.Row(c.s.In, i), w.Row(c.s.D, i), c.s.Out.Rows, &c.window, w.scratch, w.patches)
+	}
+	return nil
+}
+
+func (c *convolutionFilterGrad[T]) finish(e *executor[T], roots []int) {
+	sums, filters := c.total(roots), c.s.Out.Rows
+	for l := range filters {
+		row := e.Row(c.s.Out, l)
+		for i := range row {
+			row[i] = sums[i*filters+l]
+		}
+	}
+}
+
+// maxPool takes the largest element under each window.
+type maxPool[T plan.Float] struct{ s *plan.MaxPool }
+
+func (m *maxPool[T]) block(_ int, w *worker[T], lo, hi int) error {
+	window := kernel.Window(m.s.Window)
+	for i := lo; i < hi; i++ {
+		kernel.MaxPool(w.Row(m.s.Out, i), w.Row(m.s.In, i), &window)
+	}
+	return nil
+}
+
+// maxPoolGrad adds the derivatives to the largest elements.
+type maxPoolGrad[T plan.Float] struct{ s *plan.MaxPoolGrad }
+
+func (m *maxPoolGrad[T]) block(_ int, w *worker[T], lo, hi int) error {
+	window := kernel.Window(m.s.Window)
+	for i := lo; i < hi; i++ {
+		kernel.MaxPoolGrad(w.Row(m.s.Out, i), w.Row(m.s.In, i), w.Row(m.s.D, i), &window)
+	}
+	return nil
+}

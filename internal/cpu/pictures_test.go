@@ -1,0 +1,89 @@
+package cpu_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gorgonia.org/tensor"
+
+	"ppal/internal/cpu"
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/graphcases"
+	"ppal/internal/racing"
+	"ppal/trainer/graph"
+)
+
+func pictureProblem(t testing.TB, c graphcases.Pictures, dtype tensor.Dtype, engine graph.Engine) *graph.Problem {
+	t.Helper()
+	p, err := c.Problem(dtype, engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// On every level, convolutions and max-pooling have the values and gradients of Gorgonia's machine.
+func TestConvolutionsAgreeWithGorgonia(t *testing.T) {
+	for _, c := range graphcases.PictureCases() {
+		if racing.Detector && c.Name == "parts" {
+			continue
+		}
+		want := numbers(t, pictureProblem(t, c, tensor.Float64, graph.Tape{}))
+		for _, level := range kernel.Levels() {
+			d, err := cpu.New(level, 2)
+			if err != nil {
+				continue // this machine does not support the level
+			}
+			agree(t, fmt.Sprintf("%s, %v, float64", c.Name, level), numbers(t, pictureProblem(t, c, tensor.Float64, graph.On(d))), want, 1e-12)
+			agree(t, fmt.Sprintf("%s, %v, float32", c.Name, level), numbers(t, pictureProblem(t, c, tensor.Float32, graph.On(d))), want, 2e-6)
+			d.Close()
+		}
+	}
+}
+
+// The bits do not depend on the number of threads.
+func TestConvolutionsOnAnyNumberOfThreads(t *testing.T) {
+	c := graphcases.DigitPictures(61)
+	var want [][]float64
+	for threads := 1; threads <= 5; threads++ {
+		d, err := cpu.New(kernel.Best(), threads)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := numbers(t, pictureProblem(t, c, tensor.Float32, graph.On(d)))
+		if want == nil {
+			want = got
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%d threads: %s", threads, diff)
+		}
+		d.Close()
+	}
+}
+
+// BenchmarkConvolution times a forward and a backward pass of a convolutional network with 400
+// pictures, on the CPU device and on Gorgonia's machine.
+func BenchmarkConvolution(b *testing.B) {
+	device, err := cpu.New(kernel.Best(), 2)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, engine := range []struct {
+		name string
+		graph.Engine
+	}{{"cpu", graph.On(device)}, {"tape", graph.Tape{}}} {
+		b.Run(engine.name, func(b *testing.B) {
+			p := pictureProblem(b, graphcases.DigitPictures(400), tensor.Float32, engine)
+			d, g := p.Space().New(), make([]float64, 1)
+			for b.Loop() {
+				if _, err := p.Forward(g); err != nil {
+					b.Fatal(err)
+				}
+				if err := p.Backward([]float64{1, 0.5}, d); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,6 @@
+// Package ranks joins the processes of a run that share its rows. Each process evaluates the terms
+// of its own rows, and Summed adds the terms of all processes.
+//
+// Collective is the interface of the exchange. Goroutines implements Collective inside one process.
+// There is no implementation for several processes yet: ppal trains in one process.
+package ranks

@@ -1,0 +1,209 @@
+package ranks
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"ppal/constraints"
+	"ppal/datasets"
+	"ppal/datasets/matrix"
+	"ppal/internal/racing"
+	"ppal/trainer"
+	"ppal/trainer/graph"
+	"ppal/trainer/method"
+	"ppal/trainer/problem"
+	"ppal/trainer/step"
+)
+
+// adult returns the training rows of the built-in table.
+func adult(t *testing.T) *datasets.Table {
+	t.Helper()
+	tables, err := datasets.LoadTable("", "synthetic-adult", datasets.TableOptions{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tables.Train
+}
+
+// parity returns demographic parity with the bound 0.02 for a linear model in float64. The process
+// has the rows i with i mod size = rank, of all rows. All divisors are sizes of all rows.
+func parity(table *datasets.Table, c Collective) (problem.Piecewise, error) {
+	_, cols := table.Features.Dims()
+	protected, rest, err := table.Partition()
+	if err != nil {
+		return nil, err
+	}
+	share := make([]float64, table.Rows()) // each row's weight in the gap
+	for _, i := range protected.Rows {
+		share[i] = 1 / float64(len(protected.Rows))
+	}
+	for _, i := range rest.Rows {
+		share[i] = -1 / float64(len(rest.Rows))
+	}
+	var x []float64
+	var labels, rows []int
+	mean, gap := constraints.Group{Name: "rows"}, constraints.Group{Name: "gap"}
+	for i := c.Rank(); i < table.Rows(); i += c.Size() {
+		x = append(x, make([]float64, cols)...)
+		table.Features.Float64(x[len(x)-cols:], i, i+1)
+		rows = append(rows, len(rows))
+		labels = append(labels, table.Labels[i])
+		mean.Weights = append(mean.Weights, 1/float64(table.Rows()))
+		gap.Weights = append(gap.Weights, share[i])
+	}
+	mean.Rows, gap.Rows = rows, rows
+	engine, err := graph.CPU(1)
+	if err != nil {
+		return nil, err
+	}
+	part, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+		return gapNodes(g, x, labels, mean, gap)
+	}, engine)
+	if err != nil {
+		return nil, err
+	}
+	sum, err := Summed(part, c)
+	if err != nil {
+		return nil, err
+	}
+	return problem.MakePiecewise(sum, problem.Abs(0.02))
+}
+
+// gapNodes adds f = sum of the mean's weights times the losses, and h = the same of the rates.
+func gapNodes(g *gorgonia.ExprGraph, x []float64, labels []int, mean, gap constraints.Group) (d graph.Definition, err error) {
+	n := len(labels)
+	cols := len(x) / n
+	data := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("x"), gorgonia.WithShape(n, cols))
+	w := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("w"), gorgonia.WithShape(cols, 1),
+		gorgonia.WithValue(tensor.New(tensor.WithShape(cols, 1), tensor.WithBacking(make([]float64, cols)))))
+	scores, err := gorgonia.Mul(data, w)
+	if err != nil {
+		return d, err
+	}
+	weighted := func(op *constraints.SignedLoss, by constraints.Group) (*gorgonia.Node, error) {
+		values, err := op.Apply(scores)
+		if err != nil {
+			return nil, err
+		}
+		m, err := constraints.NewMembership(n, []constraints.Group{by})
+		if err != nil {
+			return nil, err
+		}
+		sum, err := constraints.NewGroupMeans(m, []float64{0})
+		if err != nil {
+			return nil, err
+		}
+		v, err := sum.Apply(values)
+		if err != nil {
+			return nil, err
+		}
+		return gorgonia.Sum(v)
+	}
+	loss, err := constraints.NewSignedLoss(labels, constraints.Logistic)
+	if err != nil {
+		return d, err
+	}
+	rates, err := constraints.NewRates(n, constraints.Sigmoid)
+	if err != nil {
+		return d, err
+	}
+	f, err := weighted(loss, mean)
+	if err != nil {
+		return d, err
+	}
+	h, err := weighted(rates, gap)
+	return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{h}, Parameters: gorgonia.Nodes{w},
+		Inputs: gorgonia.Nodes{data}, Data: []matrix.Matrix{&matrix.Dense{Rows: n, Cols: cols, Data: x}}}, err
+}
+
+// outcome is the end of a training.
+type outcome struct {
+	objective float64
+	x, nu     []float64
+	violation float64
+}
+
+// trained trains a rank's problem, with PPALA.
+func trained(table *datasets.Table, c Collective, primal step.Settings, iterations int) (o outcome, err error) {
+	p, err := parity(table, c)
+	if err != nil {
+		c.Abort(err)
+		return o, err
+	}
+	r, err := trainer.Train(context.Background(), p, &method.PPALA{Primal: primal}, trainer.Settings{Iterations: iterations})
+	if err != nil {
+		c.Abort(err)
+		return o, err
+	}
+	o = outcome{objective: r.Objective, nu: r.Certificate.Nu, violation: r.Certificate.Infeasibility, x: make([]float64, p.Space().Len())}
+	p.Space().Read(o.x, problem.Iterate)
+	return o, nil
+}
+
+// together runs f for each rank, in n goroutines.
+func together(n int, f func(c Collective) error) error {
+	errs := make(chan error, n)
+	for _, c := range Goroutines(n) {
+		go func() { errs <- f(c) }()
+	}
+	var all error
+	for range n {
+		all = errors.Join(all, <-errs)
+	}
+	return all
+}
+
+// distance returns the largest difference between two outcomes' numbers, in units of 1 + |number|.
+func (o outcome) distance(other outcome) float64 {
+	worst := math.Abs(o.objective-other.objective) / (1 + math.Abs(o.objective))
+	for i, v := range o.x {
+		worst = max(worst, math.Abs(v-other.x[i])/(1+math.Abs(v)))
+	}
+	for i, v := range o.nu {
+		worst = max(worst, math.Abs(v-other.nu[i])/(1+math.Abs(v)))
+	}
+	return worst
+}
+
+var fixedStep = step.Settings{Kind: step.Gradient, Eta: 0.05, Fixed: true}
+
+// The weights, the objective and the multipliers of several ranks are those of one rank, up to
+// rounding: 200 iterations with fixed steps to 1e-12. All ranks get the same bits, and a second run
+// too.
+func TestRanksTrainAsOne(t *testing.T) {
+	racing.Skip(t, "600 iterations")
+	table := adult(t)
+	one, err := trained(table, Goroutines(1)[0], fixedStep, 200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one.nu[0] == 0 {
+		t.Fatal("the bound is not active: the test needs an active bound")
+	}
+	var first outcome
+	for run := range 2 {
+		results := make([]outcome, 3)
+		if err := together(3, func(c Collective) (err error) {
+			results[c.Rank()], err = trained(table, c, fixedStep, 200)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if run == 0 {
+			first = results[0]
+		}
+		for rank, r := range results {
+			if r.distance(first) != 0 {
+				t.Errorf("run %d: rank %d differs from the first run's rank 0 by %g", run, rank, r.distance(first))
+			}
+		}
+	}
+	if d := first.distance(one); !(d <= 1e-12) {
+		t.Errorf("three ranks differ from one by %g, want at most 1e-12", d)
+	}
+}

@@ -1,0 +1,260 @@
+package infeasible
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"ppal/trainer/problem"
+)
+
+// scalar is a set of constraints on one number in [lo, hi].
+type scalar struct {
+	g, slope []func(x float64) float64
+	lo, hi   float64
+}
+
+// trace is the course of a search: the points of its forward passes and its end.
+type trace struct {
+	points              []float64
+	evaluations         int
+	attained, certified bool
+}
+
+// follow is Search in one variable, written from its description.
+func (s *scalar) follow(x float64, set Settings) (o trace) {
+	var g []float64
+	forward := func(x float64) float64 {
+		o.points, o.evaluations = append(o.points, x), o.evaluations+1
+		g = g[:0]
+		sum := 0.0
+		for _, f := range s.g {
+			g = append(g, f(x))
+			sum += math.Max(0, f(x)) * math.Max(0, f(x))
+		}
+		return sum / 2
+	}
+	backward := func(x float64) float64 {
+		o.evaluations++
+		sum := 0.0
+		for j, f := range s.slope {
+			sum += math.Max(0, g[j]) * f(x)
+		}
+		return sum
+	}
+	v := forward(x)
+	slope := backward(x)
+	before, lowest, best, step := v, math.Inf(1), x, 0.0
+	var recent []float64
+	proven, moved := false, true
+	for k := 0; ; k++ {
+		if v < lowest {
+			lowest, best = v, x
+		}
+		worst := math.Inf(-1)
+		for _, gj := range g {
+			worst = math.Max(worst, gj)
+		}
+		if math.IsNaN(v) || math.IsInf(v, 0) || worst <= set.Tolerance {
+			o.attained = worst <= set.Tolerance
+			return o
+		}
+		if k > 0 && k%20 == 0 || !moved {
+			falls, again := moved && lowest < 0.98*before, proven
+			before, proven = lowest, false
+			if !falls {
+				if v != lowest {
+					x, recent = best, nil
+					v = forward(x)
+					slope = backward(x)
+				}
+				total, length, sum := 0.0, 0.0, 0.0
+				for j, gj := range g {
+					if gj > 0 {
+						total += gj
+						length += gj * math.Abs(s.slope[j](x))
+						sum += gj * s.slope[j](x)
+						o.evaluations++
+					}
+				}
+				o.evaluations++
+				if x <= s.lo {
+					sum = math.Min(sum, 0)
+				}
+				if x >= s.hi {
+					sum = math.Max(sum, 0)
+				}
+				proven = math.Abs(sum)/length <= 0.03 && 2*v/math.Abs(sum)/(1+math.Abs(x)) >= 2
+				if proven && (again || !moved) {
+					o.certified = true
+					return o
+				}
+			}
+		}
+		if k >= set.Iterations || !moved {
+			return o
+		}
+		if step == 0 {
+			if step = 0.01 * (1 + math.Abs(x)) / math.Abs(slope); math.IsInf(step, 0) {
+				moved = false
+				continue
+			}
+		}
+		move := math.Min(s.hi, math.Max(s.lo, x-step*slope)) - x
+		if recent = append(recent, v); len(recent) > 10 {
+			recent = recent[1:]
+		}
+		highest := 0.0
+		for _, r := range recent {
+			highest = math.Max(highest, r)
+		}
+		t, trial := 1.0, 0.0
+		moved = false
+		for range 30 {
+			if !(slope*move < 0) {
+				break
+			}
+			if trial = forward(x + t*move); trial <= highest+1e-4*t*slope*move {
+				moved = true
+				break
+			}
+			t /= 2
+		}
+		if !moved {
+			v = forward(x)
+			continue
+		}
+		x, v = x+t*move, trial
+		next := backward(x)
+		if curvature := (next*move - slope*move) / t; curvature > 0 {
+			step = math.Min(move*move/curvature, 1e12)
+		} else {
+			step = math.Min(10*step, 1e12)
+		}
+		slope = next
+	}
+}
+
+// recorded lists the points of the forward passes of a problem, and fails in one of its passes.
+type recorded struct {
+	problem.Problem
+	points          []float64
+	passes, failing int // failing counts the passes from 1; 0: none
+}
+
+var errPass = errors.New("a failed pass")
+
+func (r *recorded) Forward(g []float64) (float64, error) {
+	x := []float64{0}
+	r.Space().Read(x, problem.Iterate)
+	r.points = append(r.points, x[0])
+	if r.passes++; r.passes == r.failing {
+		return 0, errPass
+	}
+	return r.Problem.Forward(g)
+}
+
+func (r *recorded) Backward(coefficients []float64, d problem.Vector) error {
+	if coefficients[0] != 0 {
+		return errors.New("a gradient of f")
+	}
+	if r.passes++; r.passes == r.failing {
+		return errPass
+	}
+	return r.Problem.Backward(coefficients, d)
+}
+
+func (s *scalar) problem(t *testing.T, x float64, r problem.Regularizer) problem.Problem {
+	t.Helper()
+	p, err := problem.Functions{N: 1, M: len(s.g), Regularizer: r,
+		F:        func([]float64) float64 { return 0 },
+		Gradient: func(dst, _ []float64) { dst[0] = 1 },
+		G: func(dst, x []float64) {
+			for j, f := range s.g {
+				dst[j] = f(x[0])
+			}
+		},
+		JacobianT: func(dst, x, w []float64) {
+			dst[0] = 0
+			for j, f := range s.slope {
+				dst[0] += w[j] * f(x[0])
+			}
+		}}.New([]float64{x})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+type functions = []func(x float64) float64
+
+// TestSearchInOneVariable compares the points of searches with a search in one variable.
+func TestSearchInOneVariable(t *testing.T) {
+	line := func(a, b float64) func(float64) float64 { return func(x float64) float64 { return a*x + b } }
+	constant := func(a float64) func(float64) float64 { return func(float64) float64 { return a } }
+	inf := math.Inf(1)
+	apart := scalar{functions{line(1, 1), line(-1, 1), constant(0)}, functions{constant(1), constant(-1), constant(5)}, -inf, inf}
+	bounded := apart
+	bounded.lo, bounded.hi = 0.5, 2
+	waves := scalar{functions{func(x float64) float64 { return 1.5 + math.Sin(3*x) }, func(x float64) float64 { return x*x/8 - 0.25 }},
+		functions{func(x float64) float64 { return 3 * math.Cos(3*x) }, func(x float64) float64 { return x / 4 }}, -inf, inf}
+	steep := scalar{functions{func(x float64) float64 { return 2 - math.Exp(-x*x) }}, functions{func(x float64) float64 { return 2 * x * math.Exp(-x*x) }}, -inf, inf}
+	quartic := scalar{functions{func(x float64) float64 { return 1 + x*x*x*x }, line(1, -3)}, functions{func(x float64) float64 { return 4 * x * x * x }, constant(1)}, -inf, inf}
+	feasible := scalar{functions{line(1, 0), line(-1, -5)}, functions{constant(1), constant(-1)}, -inf, inf}
+	for name, c := range map[string]struct {
+		s     scalar
+		start []float64
+	}{
+		"apart": {apart, []float64{2.5, -0.5, 0}}, "bounded": {bounded, []float64{2, 0.5, 1}}, "waves": {waves, []float64{0.3, 1, 2, -3, 7, 20, -7.1, -5.3, -2.2, 3.3, 4.1, 5.7, 6.3, 8.9, 11, 13}},
+		"steep": {steep, []float64{0.25, 1.5}}, "quartic": {quartic, []float64{2, -3, 0, 50}}, "feasible": {feasible, []float64{4, -1, 0, 1e-3}},
+	} {
+		for _, x := range c.start {
+			for _, iterations := range []int{0, 7, 40, 200} {
+				set := Settings{Iterations: iterations, Tolerance: 1e-3}
+				r := problem.Regularizer{Kind: problem.L1, Weight: 3} // has no domain
+				if c.s.lo > math.Inf(-1) {
+					r = problem.Regularizer{Kind: problem.Box, Lower: c.s.lo, Upper: c.s.hi}
+				}
+				p := &recorded{Problem: c.s.problem(t, x, r)}
+				got, err := Search(p, set)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := c.s.follow(x, set)
+				if want.certified {
+					want.points = append(want.points, p.points[len(p.points)-2]) // of the certificate's values
+				}
+				points := append(want.points, x) // Search restores the iterate
+				if len(p.points) != len(points) || got.Attained != want.attained || (got.Certificate != nil) != want.certified || got.Evaluations != want.evaluations {
+					t.Errorf("%s from %v, %d steps: %d points, %+v, want %d points, %d evaluations, attained %v, certified %v", name, x, iterations,
+						len(p.points), got, len(points), want.evaluations, want.attained, want.certified)
+					continue
+				}
+				for i, v := range points {
+					if !(math.Abs(p.points[i]-v) <= 1e-6*(1+math.Abs(v))) {
+						t.Errorf("%s from %v: point %d of %d is %v, want %v", name, x, i, len(points), p.points[i], v)
+						break
+					}
+				}
+				if v := p.Space().New(); v > 6 {
+					t.Errorf("the vectors of the search stay in memory: the next is %d", v)
+				}
+			}
+		}
+	}
+}
+
+// Each failed pass ends the search with the error.
+func TestSearchFails(t *testing.T) {
+	s := scalar{functions{func(x float64) float64 { return x + 1 }, func(x float64) float64 { return 1 - x }},
+		functions{func(float64) float64 { return 1 }, func(float64) float64 { return -1 }}, 0, 0}
+	whole := &recorded{Problem: s.problem(t, 3, problem.Regularizer{})}
+	if o, err := Search(whole, Settings{Iterations: 100}); err != nil || o.Certificate == nil {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	for failing := 1; failing <= whole.passes; failing++ {
+		if _, err := Search(&recorded{Problem: s.problem(t, 3, problem.Regularizer{}), failing: failing}, Settings{Iterations: 100}); !errors.Is(err, errPass) {
+			t.Errorf("a failure in pass %d of %d: %v", failing, whole.passes, err)
+		}
+	}
+}
