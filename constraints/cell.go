@@ -143,11 +143,11 @@ func (b *boundCell) targetOf(i int32) int {
 	return b.target
 }
 
-// hits counts the rows on which the decision is the target.
+// hits counts the rows on which the decision is the target. Decisions are not negative.
 func (b *boundCell) hits(decisions []int) int {
 	n := 0
 	for _, i := range b.rows {
-		if t := b.targetOf(i); t >= 0 && decisions[i] == t {
+		if decisions[i] == b.targetOf(i) {
 			n++
 		}
 	}

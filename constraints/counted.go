@@ -186,20 +186,17 @@ func (c *Counted) spread(set []linear, form form) Value {
 }
 
 // fromAll returns the excess or the distance of the groups that have rows. The first rate of the
-// set counts all rows.
+// set counts all rows. Without such groups the value is not defined.
 func (c *Counted) fromAll(set []linear, form form) Value {
 	v := c.one(set[0])
-	all, defined := v.Value, v.Defined
+	all := v.Value
 	v.Value, v.Defined = math.Inf(-1), false
 	for _, l := range set[1:] {
 		one := c.one(l)
 		v.Rates = append(v.Rates, one.Rates...)
-		if one.Defined && defined {
+		if one.Defined { // then the set of all rows has rows, too
 			v.Value, v.Defined = math.Max(v.Value, form.difference(one.Value, all)), true
 		}
-	}
-	if !v.Defined {
-		v.Value = 0
 	}
 	return v
 }

@@ -3,6 +3,7 @@ package constraints
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // NamedMeasure is a named number of a problem on a set of rows.
@@ -50,12 +51,8 @@ type decided struct {
 }
 
 func newFairnessEvaluator(rows Rows, s *fairnessOps) (*FairnessEvaluator, error) {
-	count := map[int]int{}
-	for _, y := range rows.Labels {
-		count[y]++
-	}
 	for _, y := range []int{-1, 1} {
-		if count[y] == 0 {
+		if !slices.Contains(rows.Labels, y) {
 			return nil, fmt.Errorf("%w: no %s row among %d", ErrEmptyClass, sign(y), len(rows.Labels))
 		}
 	}

@@ -133,6 +133,12 @@ func TestGroupsWithoutRows(t *testing.T) {
 	if d := cmp.Diff([]float64{-6./6/3 - 0.1}, m.Constraints, near); d != "" { // (-6.5 + 0.5 + 0)/6, over 3 groups
 		t.Error(d)
 	}
+	first := fourOfSix()
+	first.Groups[0].Rows = nil
+	m = must(must(q.NewEvaluator(first)).Measures(sixScores))
+	if d := cmp.Diff([]float64{10./6/3 - 0.1}, m.Constraints, near); d != "" { // (9.5 + 0.5 + 0)/6, over 3 groups
+		t.Error(d)
+	}
 	s := gorgonia.NewMatrix(gorgonia.NewGraph(), tensor.Float64, gorgonia.WithShape(6, 1), gorgonia.WithName("s"))
 	for _, p := range []*Intersectional{p, q} {
 		if _, _, err := p.Nodes(s, rows); !errors.Is(err, ErrEmptyGroup) {

@@ -96,11 +96,10 @@ func between(text string) *parser {
 
 func (p *parser) peek() token { return p.tokens[p.next] }
 
+// take returns the next token, which is not the end, and consumes the token.
 func (p *parser) take() token {
 	t := p.tokens[p.next]
-	if t.kind != tokenEnd {
-		p.next++
-	}
+	p.next++
 	return t
 }
 
@@ -304,11 +303,11 @@ func (p *parser) minimum() (int, error) {
 	}
 	p.take()
 	t := p.take()
-	n, err := strconv.Atoi(t.text)
-	if err != nil || n < 1 || n > 1<<31-1 {
+	n, err := strconv.ParseUint(t.text, 10, 31)
+	if err != nil || n == 0 {
 		return 0, p.failed(t, fmt.Sprintf("%s is not a number of rows", t.text), "give a whole number of at least 1")
 	}
-	return n, nil
+	return int(n), nil
 }
 
 // name reads one name: a quoted name, or adjacent words.
@@ -408,15 +407,14 @@ func bound(text string, percent bool) (float64, error) {
 // checkBound returns the problem of an invalid bound, or "".
 func (c Constraint) checkBound() (problem, hint string) {
 	name, b := c.measure.String(), strconv.FormatFloat(c.bound, 'g', -1, 64)
-	loss := c.measure.form == formRate && c.measure.rate.kind == kindLoss
 	switch {
-	case c.bound != c.bound || c.bound-c.bound != 0:
+	case c.bound-c.bound != 0:
 		return fmt.Sprintf("the bound %s is not a finite number", b), "give a number such as 0.05 or 5%"
 	case c.bound < 0 && c.measure.form == formExcess:
 		return fmt.Sprintf("the bound %s is negative", b), "if the groups cover the rows, the rate of one group is at least the rate of all rows"
 	case c.bound < 0:
 		return fmt.Sprintf("the bound %s is negative", b), name + " is never negative"
-	case c.bound > 1 && c.measure.form != formL1 && !loss:
+	case c.bound > 1 && c.measure.atMostOne():
 		hint = "give a share such as 0.05 or 5%"
 		if c.bound <= 100 {
 			hint = fmt.Sprintf("did you mean %s%%?", b)

@@ -203,6 +203,11 @@ func (c Constraint) String() string {
 // Vacuous reports whether every model meets the bound, because the bound is the smallest or largest
 // possible value of the measure.
 func (c Constraint) Vacuous() bool {
-	share := c.measure.form != formL1 && (c.measure.form != formRate || c.measure.rate.kind != kindLoss)
-	return c.atLeast && c.bound <= 0 || !c.atLeast && share && c.bound >= 1
+	return c.atLeast && c.bound <= 0 || !c.atLeast && c.measure.atMostOne() && c.bound >= 1
+}
+
+// atMostOne reports whether no value of the measure is above 1. A loss, a difference of losses and
+// the l1 norm can be larger.
+func (m Measure) atMostOne() bool {
+	return m.form == formRatio || m.form != formL1 && m.rate.kind != kindLoss
 }

@@ -137,7 +137,7 @@ func TestCountedByHand(t *testing.T) {
 		if !v.Defined || math.Abs(v.Value-test.want) > 1e-15 {
 			t.Errorf("%s: %+v, want %v", test.text, v, test.want)
 		}
-		if got := s.SmoothValue(0, counted.Terms); math.Abs(got-test.want) > 1e-15 {
+		if got := s.SmoothValue(0, counted.Terms); !(math.Abs(got-test.want) <= 1e-15) {
 			t.Errorf("%s: the smooth value of the counted rates is %v, want %v", test.text, got, test.want)
 		}
 		if got := s.SmallestCell(0); got != test.rows || math.Abs(counted.OneRow(0)-1/float64(test.rows)) > 1e-15 {

@@ -162,7 +162,8 @@ func FuzzCSV(f *testing.F) {
 	})
 }
 
-// checkTable checks that the shapes fit, that each label is a class's, and that features are finite.
+// checkTable checks that the shapes fit, that each label is a class's, and that features are
+// finite.
 func checkTable(t *testing.T, table *Table) {
 	t.Helper()
 	d := table.Features.(*matrix.Dense)

@@ -54,7 +54,7 @@ func TestMomentsByHand(t *testing.T) {
 		if diff := cmp.Diff([]float64{1, 7.5}, center); diff != "" {
 			t.Errorf("%s: center: %s", name, diff)
 		}
-		if want := math.Sqrt(13) / 2; math.Abs(deviation-want) > 1e-15 {
+		if want := math.Sqrt(13) / 2; !(math.Abs(deviation-want) <= 1e-15) {
 			t.Errorf("%s: deviation %v, want %v", name, deviation, want)
 		}
 	}
@@ -69,11 +69,11 @@ func TestMomentsWaysAgree(t *testing.T) {
 	exact, s := Moments(m)
 	center, deviation := Moments(plain{m})
 	for j := range exact {
-		if math.Abs(exact[j]-center[j]) > 1e-14 {
+		if !(math.Abs(exact[j]-center[j]) <= 1e-14) {
 			t.Errorf("center %d: %v and %v", j, exact[j], center[j])
 		}
 	}
-	if math.Abs(s-deviation) > 1e-14 {
+	if !(math.Abs(s-deviation) <= 1e-14) {
 		t.Errorf("deviation: %v and %v", s, deviation)
 	}
 }

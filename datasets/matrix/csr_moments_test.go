@@ -16,11 +16,11 @@ func TestCSRMoments(t *testing.T) {
 	} {
 		center, deviation := Moments(x)
 		want, wantDeviation := blockMoments(x)
-		if math.Abs(deviation-wantDeviation) > 1e-15 {
+		if !(math.Abs(deviation-wantDeviation) <= 1e-15) {
 			t.Errorf("deviation %v, want %v", deviation, wantDeviation)
 		}
 		for j := range want {
-			if math.Abs(center[j]-want[j]) > 1e-15 {
+			if !(math.Abs(center[j]-want[j]) <= 1e-15) {
 				t.Errorf("centre %v, want %v", center, want)
 			}
 		}

@@ -25,6 +25,7 @@ type byteScores struct {
 	slices     *kernel.Digits
 	transposed []float32             // W, if the plan has W^T
 	scratch    []*kernel.ByteScratch // by worker
+	after      *plan.BiasActivation  // the step after the product, fused with it; nil: none
 }
 
 func newByteScores(e *executor[float32], p *plan.Product, x *kernel.PackedBytes) *byteScores {
@@ -62,8 +63,35 @@ func (s *byteScores) prepareShare(e *executor[float32], worker, workers int) {
 }
 
 func (s *byteScores) block(t int, w *worker[float32], lo, hi int) error {
-	s.k.Mul(w.From(s.p.Out, lo), s.p.Out.Stride, s.x, lo, hi, s.slices, s.scratch[t])
+	z := w.From(s.p.Out, lo)
+	if s.after == nil {
+		s.k.Mul(z, s.p.Out.Stride, s.x, lo, hi, s.slices, s.scratch[t])
+		return nil
+	}
+	s.k.MulActivate(z, s.p.Out.Stride, s.x, lo, hi, s.slices, w.Row(s.after.Bias, 0), fusible[s.after.Activation], s.scratch[t])
 	return nil
+}
+
+// fusible are the activations that a product with 8-bit data can apply to its result.
+var fusible = map[plan.Activation]kernel.Activation{
+	plan.SigmoidActivation: kernel.SigmoidActivation,
+	plan.TanhActivation:    kernel.TanhActivation,
+	plan.ReLUActivation:    kernel.ReLUActivation,
+}
+
+// fuse makes the last of the compiled steps compute the step next too, and reports whether it can:
+// if the last step is a product with 8-bit data, and next is the activation of the whole result.
+func fuse[T plan.Float](steps []step[T], next plan.Step) bool {
+	activation, ok := next.(*plan.BiasActivation)
+	if !ok || len(steps) == 0 {
+		return false
+	}
+	product, ok := any(steps[len(steps)-1]).(*byteScores)
+	if _, known := fusible[activation.Activation]; !ok || !known || product.after != nil || activation.A != product.p.Out {
+		return false
+	}
+	product.after = activation
+	return true
 }
 
 // byteGradient computes G = X^T D, or G += X^T D, for 8-bit data X. It quantizes each block of D

@@ -20,7 +20,8 @@
 // Compilation fuses producers and consumers. All smooth losses of one column of scores, and their
 // derivatives, take one exponential for each row (kernel.LogisticTails). Logistic losses that only
 // group means read are not written: the means take the logarithms of products. The factors of a
-// derivative are not written if they have at most two different values.
+// derivative are not written if they have at most two different values. A product with 8-bit data
+// applies the bias and the activation that follow.
 //
 // Primal steps run on vectors (Device.NewVectors) chunk by chunk. Each chunk has its own sums.
 //

@@ -20,3 +20,21 @@ func NewExecutor[T plan.Float](d *Device, p *plan.Plan) (Executor[T], error) {
 
 // PassesOf returns the device's passes over vectors.
 func PassesOf[T plan.Float](d *Device) problem.Passes[T] { return newPasses[T](d) }
+
+// Activations counts the steps of the forward pass that apply an activation: the products with
+// 8-bit data that do so, and the other steps.
+func Activations(x Executor[float32]) (fused, separate int) {
+	for _, r := range x.(*executor[float32]).forward {
+		for _, s := range r.steps {
+			switch s := s.(type) {
+			case *byteScores:
+				if s.after != nil {
+					fused++
+				}
+			case *biasActivation[float32]:
+				separate++
+			}
+		}
+	}
+	return fused, separate
+}

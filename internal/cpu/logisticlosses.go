@@ -82,7 +82,9 @@ func (e *executor[T]) blockSteps(r plan.Region, computed map[*logisticTails[T]]b
 				}
 			}
 		}
-		steps = append(steps, e.blockStep(s))
+		if !fuse(steps, s) {
+			steps = append(steps, e.blockStep(s))
+		}
 	}
 	return steps
 }

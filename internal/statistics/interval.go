@@ -61,9 +61,6 @@ func ClopperPearson(hits, rows int, level float64) Interval {
 // two rates is 0.
 func Gap(counts []Count, level float64) Interval {
 	boxes := simultaneous(counts, level)
-	if len(boxes) < 2 {
-		return Interval{}
-	}
 	gap := Interval{}
 	for a, first := range boxes {
 		for b, second := range boxes {
@@ -86,9 +83,7 @@ func Ratio(counts []Count, level float64) Interval {
 		for b, second := range boxes {
 			if a != b {
 				ratio.Low = min(ratio.Low, first.Low/second.High)
-				if second.Low > 0 {
-					ratio.High = min(ratio.High, first.High/second.Low)
-				}
+				ratio.High = min(ratio.High, first.High/second.Low) // +Inf if second.Low is 0: every High is positive
 			}
 		}
 	}
@@ -158,7 +153,7 @@ func simultaneous(counts []Count, level float64) []Interval {
 }
 
 func checkProbability(name string, p float64) {
-	if !(p > 0 && p < 1) || math.IsNaN(p) {
+	if !(p > 0 && p < 1) {
 		panic(fmt.Sprintf("statistics: the %s is %v, want a number between 0 and 1", name, p))
 	}
 }

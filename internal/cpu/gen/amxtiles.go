@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/operand"
@@ -41,6 +43,7 @@ var (
 // The vector and mask registers of a strip.
 var (
 	columns        = reg.K1
+	biases         = reg.Z27
 	leading        = reg.Z28
 	middle         = reg.Z29
 	unitA, unitB   = reg.Z30, reg.Z31
@@ -58,7 +61,8 @@ var (
 type strip struct {
 	amx
 	digits  int
-	forward bool // Z = X W; otherwise G += X^T D
+	forward bool        // Z = X W; otherwise G += X^T D
+	after   *activation // what follows a forward product; nil: nothing
 	labels  *int
 	current operand.Mem // X of this pair of tiles, in the frame
 }
@@ -71,8 +75,10 @@ func amxStrips(a asm) {
 	a.dispatch.strips = true
 	for _, digits := range []int{3, 2} {
 		for _, forward := range []bool{true, false} {
-			labels := 0
-			strip{amx: amx{a}, digits: digits, forward: forward, labels: &labels}.emit()
+			strip{amx: amx{a}, digits: digits, forward: forward, labels: new(int)}.emit()
+		}
+		for _, after := range activations(a) {
+			strip{amx: amx{a}, digits: digits, forward: true, after: &after, labels: new(int)}.emit()
 		}
 	}
 }
@@ -125,6 +131,13 @@ func (s strip) begin() {
 		doc = append(doc, fmt.Sprintf("\t\tc[i*ldc+j] = unit[j] * %s", horner(s.digits)), "",
 			"The I_s are exact, and so is their combination in float64. The product with unit and the conversion to float32",
 			"are rounded.")
+		if s.after != nil {
+			name = fmt.Sprintf("mulStrip%d%sAMX", s.digits, s.after.name)
+			unit += ", bias *float32"
+			doc[0] = strings.Replace(doc[0], "C = X B", "C = f(X B + bias)", 1)
+			doc[5] = fmt.Sprintf("\t\tz = unit[j] * %s + bias[j]", horner(s.digits))
+			doc = slices.Insert(doc, 6, "\t\tc[i*ldc+j] = "+s.after.formula)
+		}
 	} else {
 		name, unit = fmt.Sprintf("addStrip%dAMX", s.digits), "unit *float32"
 		doc[0] = fmt.Sprintf("computes C += X B for rows of X in panels of %d, and a panel of %d columns of B in %d digits:", amxRows, amxLanes, s.digits)
@@ -170,6 +183,10 @@ func (s strip) setup() {
 		} else {
 			s.VBROADCASTSS(s.table("base32", nil), leading)
 		}
+	}
+	if s.after != nil {
+		s.MOVQ(s.param("bias"), sumsTo)
+		s.VMOVUPS_Z(operand.Mem{Base: sumsTo}, columns, biases)
 	}
 	s.MOVQ(s.param("rows"), rowsLeft)
 	s.MOVQ(s.param("x"), firstX)
@@ -325,6 +342,11 @@ func (s strip) joinForward() {
 		s.VCVTPD2PS(to, to.AsY())
 	}
 	s.VINSERTF64X4(operand.Imm(1), joinedB.AsY(), joinedA, joinedA)
+	if s.after != nil {
+		z := s.vec()
+		s.VADDPS(biases, joinedA, z)
+		s.VMOVAPS(s.after.of(z), joinedA)
+	}
 }
 
 // joinBackward adds (I_0 base^(K-1) + ... + I_(K-1)) unit in float32, in the order of addBytes.

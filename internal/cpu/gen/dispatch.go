@@ -135,7 +135,11 @@ func writeStrips(b *bytes.Buffer) {
 	for _, field := range []string{"mulStrip", "addStrip"} {
 		fmt.Fprintf(b, "%[1]s: [2]%[1]sFunc{%[1]s2AMX, %[1]s3AMX},\n", field)
 	}
-	fmt.Fprint(b, "}}\n")
+	fmt.Fprint(b, "activateStrip: [3][2]activateStripFunc{\n")
+	for _, f := range activations(asm{}) {
+		fmt.Fprintf(b, "{mulStrip2%[1]sAMX, mulStrip3%[1]sAMX},\n", f.name)
+	}
+	fmt.Fprint(b, "},\n}}\n")
 }
 
 // write writes the tiles as an element of a composite literal.

@@ -49,8 +49,8 @@ func (p *amxParser) instruction(name string, f []string) instruction {
 			}
 		})
 	case "KMOVW":
-		from := p.value(f[0])
-		return then(func(m *tileMachine) { m.mask = from(m) & 0xffff })
+		from, to := p.value(f[0]), maskRegister(f[1])
+		return then(func(m *tileMachine) { m.mask[to] = from(m) & 0xffff })
 	case "CMPQ": // compares the first operand with the second
 		first, second := p.value(f[0]), p.value(f[1])
 		return then(func(m *tileMachine) { m.compare(first(m), second(m)) })
@@ -129,17 +129,20 @@ func setDouble(b []byte, i int, v float64) {
 
 func (p *amxParser) vectorInstruction(name string, f []string) instruction {
 	if name == "VMOVUPS" && len(f) == 3 { // a store with a mask
-		from, at := vectorRegister(f[0]), p.place(f[2])
+		from, mask, at := vectorRegister(f[0]), maskRegister(f[1]), p.place(f[2])
 		return then(func(m *tileMachine) {
-			m.masked(func(i int) { setWord(memory(at(m)+uint64(4*i), 4), 0, word(m.z[from][:], i)) })
+			m.masked(mask, func(i int) { setWord(memory(at(m)+uint64(4*i), 4), 0, word(m.z[from][:], i)) })
 		})
 	}
 	if name == "VMOVUPS.Z" { // a load with a mask
-		at, to := p.place(f[0]), vectorRegister(f[2])
+		at, mask, to := p.place(f[0]), maskRegister(f[1]), vectorRegister(f[2])
 		return then(func(m *tileMachine) {
 			m.z[to] = vector{}
-			m.masked(func(i int) { setWord(m.z[to][:], i, word(memory(at(m)+uint64(4*i), 4), 0)) })
+			m.masked(mask, func(i int) { setWord(m.z[to][:], i, word(memory(at(m)+uint64(4*i), 4), 0)) })
 		})
+	}
+	if do := functionInstruction(name, f); do != nil {
+		return then(do)
 	}
 	to := vectorRegister(f[len(f)-1])
 	size := map[string]int{"VCVTDQ2PD": 32, "VINSERTF64X4": 32, "VBROADCASTSD": 8, "VBROADCASTSS": 4}[name]
@@ -196,10 +199,10 @@ func each(n int, do func(i int)) {
 	}
 }
 
-// masked calls do for the elements of the mask.
-func (m *tileMachine) masked(do func(i int)) {
+// masked calls do for the elements of a mask.
+func (m *tileMachine) masked(register int, do func(i int)) {
 	for i := range 16 {
-		if m.mask>>i&1 == 1 {
+		if m.mask[register]>>i&1 == 1 {
 			do(i)
 		}
 	}

@@ -23,6 +23,7 @@ func amxModel(t testing.TB) *ByteKernels {
 	program := amxProgram(t)
 	k := byteKernelsGo(AMX, Layout{Rows: tileRows, Depth: tileBytes}, 2*tileRows, 16)
 	k.instruction = "model"
+	k.floats = must(New[float32](fastest()))
 	for i := range k.mulStrip {
 		mul, add := program[fmt.Sprintf("mulStrip%dAMX", i+2)], program[fmt.Sprintf("addStrip%dAMX", i+2)]
 		k.mulBytes[i], k.addBytes[i] = nil, nil
@@ -30,12 +31,29 @@ func amxModel(t testing.TB) *ByteKernels {
 			mul.run([]uint64{uint64(k), uint64(rows), address(x), uint64(panel), address(q), address(unit), address(c),
 				uint64(ldc), uint64(columns), uint64(ahead), address(sums)})
 		}
+		for f, name := range activationNames {
+			activate := program[fmt.Sprintf("mulStrip%d%sAMX", i+2, name)]
+			k.activateStrip[f][i] = func(k, rows int, x *uint8, panel int, q *int8, unit *float64, bias, c *float32, ldc, columns, ahead int, sums *int32) {
+				activate.run([]uint64{uint64(k), uint64(rows), address(x), uint64(panel), address(q), address(unit), address(bias), address(c),
+					uint64(ldc), uint64(columns), uint64(ahead), address(sums)})
+			}
+		}
 		k.addStrip[i] = func(k, rows int, x *uint8, panel int, q *int8, unit *float32, c *float32, ldc, columns, ahead int, sums *int32) {
 			add.run([]uint64{uint64(k), uint64(rows), address(x), uint64(panel), address(q), address(unit), address(c),
 				uint64(ldc), uint64(columns), uint64(ahead), address(sums)})
 		}
 	}
 	return &k
+}
+
+// activationNames are the names of the activations in the names of kernels.
+var activationNames = []string{SigmoidActivation: "Sigmoid", TanhActivation: "Tanh", ReLUActivation: "ReLU"}
+
+func must[V any](v V, err error) V {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 func address[F any](p *F) uint64 { return uint64(uintptr(unsafe.Pointer(p))) }
@@ -57,7 +75,7 @@ type vector = [tileBytes]byte
 type tileMachine struct {
 	gp         [16]uint64
 	z          [32]vector
-	mask       uint64 // K1
+	mask       [8]uint64 // K0 to K7
 	tile       [8][tileRows]vector
 	configured bool
 	zero, less bool // flags: zero, and sign different from overflow

@@ -33,6 +33,54 @@ func mulStrip3AMX(k int, rows int, x *uint8, panel int, q *int8, unit *float64, 
 //go:noescape
 func addStrip3AMX(k int, rows int, x *uint8, panel int, q *int8, unit *float32, c *float32, ldc int, columns int, ahead int, sums *int32)
 
+// mulStrip3SigmoidAMX computes C = f(X B + bias) for rows of X in panels of 16, and a panel of 16
+// columns of B in 3 digits:
+//
+//	for i in 0..rows-1, j in the bits of columns:
+//		I_s = sum_l x[i/16*panel + (l/64*16 + i%16)*64 + l%64]
+//			* q[((l/4*3 + s)*16 + j)*4 + l%4]   (l = 0..64k-1)
+//		z = unit[j] * (I_0 * 254^2 + I_1 * 254 + I_2) + bias[j]
+//		c[i*ldc+j] = 1 / (1 + e^-z)
+//
+// The I_s are exact, and so is their combination in float64. The product with unit and the
+// conversion to float32 are rounded. The function asks for the lines of X from x[ahead] on. sums
+// has room for 1536 numbers. k > 0, rows > 0.
+//
+//go:noescape
+func mulStrip3SigmoidAMX(k int, rows int, x *uint8, panel int, q *int8, unit *float64, bias *float32, c *float32, ldc int, columns int, ahead int, sums *int32)
+
+// mulStrip3TanhAMX computes C = f(X B + bias) for rows of X in panels of 16, and a panel of 16
+// columns of B in 3 digits:
+//
+//	for i in 0..rows-1, j in the bits of columns:
+//		I_s = sum_l x[i/16*panel + (l/64*16 + i%16)*64 + l%64]
+//			* q[((l/4*3 + s)*16 + j)*4 + l%4]   (l = 0..64k-1)
+//		z = unit[j] * (I_0 * 254^2 + I_1 * 254 + I_2) + bias[j]
+//		c[i*ldc+j] = tanh(z)
+//
+// The I_s are exact, and so is their combination in float64. The product with unit and the
+// conversion to float32 are rounded. The function asks for the lines of X from x[ahead] on. sums
+// has room for 1536 numbers. k > 0, rows > 0.
+//
+//go:noescape
+func mulStrip3TanhAMX(k int, rows int, x *uint8, panel int, q *int8, unit *float64, bias *float32, c *float32, ldc int, columns int, ahead int, sums *int32)
+
+// mulStrip3ReLUAMX computes C = f(X B + bias) for rows of X in panels of 16, and a panel of 16
+// columns of B in 3 digits:
+//
+//	for i in 0..rows-1, j in the bits of columns:
+//		I_s = sum_l x[i/16*panel + (l/64*16 + i%16)*64 + l%64]
+//			* q[((l/4*3 + s)*16 + j)*4 + l%4]   (l = 0..64k-1)
+//		z = unit[j] * (I_0 * 254^2 + I_1 * 254 + I_2) + bias[j]
+//		c[i*ldc+j] = z, or -0 where z is below 0
+//
+// The I_s are exact, and so is their combination in float64. The product with unit and the
+// conversion to float32 are rounded. The function asks for the lines of X from x[ahead] on. sums
+// has room for 1536 numbers. k > 0, rows > 0.
+//
+//go:noescape
+func mulStrip3ReLUAMX(k int, rows int, x *uint8, panel int, q *int8, unit *float64, bias *float32, c *float32, ldc int, columns int, ahead int, sums *int32)
+
 // mulStrip2AMX computes C = X B for rows of X in panels of 16, and a panel of 16 columns of B in 2
 // digits:
 //
@@ -61,3 +109,51 @@ func mulStrip2AMX(k int, rows int, x *uint8, panel int, q *int8, unit *float64, 
 //
 //go:noescape
 func addStrip2AMX(k int, rows int, x *uint8, panel int, q *int8, unit *float32, c *float32, ldc int, columns int, ahead int, sums *int32)
+
+// mulStrip2SigmoidAMX computes C = f(X B + bias) for rows of X in panels of 16, and a panel of 16
+// columns of B in 2 digits:
+//
+//	for i in 0..rows-1, j in the bits of columns:
+//		I_s = sum_l x[i/16*panel + (l/64*16 + i%16)*64 + l%64]
+//			* q[((l/4*2 + s)*16 + j)*4 + l%4]   (l = 0..64k-1)
+//		z = unit[j] * (I_0 * 254 + I_1) + bias[j]
+//		c[i*ldc+j] = 1 / (1 + e^-z)
+//
+// The I_s are exact, and so is their combination in float64. The product with unit and the
+// conversion to float32 are rounded. The function asks for the lines of X from x[ahead] on. sums
+// has room for 1024 numbers. k > 0, rows > 0.
+//
+//go:noescape
+func mulStrip2SigmoidAMX(k int, rows int, x *uint8, panel int, q *int8, unit *float64, bias *float32, c *float32, ldc int, columns int, ahead int, sums *int32)
+
+// mulStrip2TanhAMX computes C = f(X B + bias) for rows of X in panels of 16, and a panel of 16
+// columns of B in 2 digits:
+//
+//	for i in 0..rows-1, j in the bits of columns:
+//		I_s = sum_l x[i/16*panel + (l/64*16 + i%16)*64 + l%64]
+//			* q[((l/4*2 + s)*16 + j)*4 + l%4]   (l = 0..64k-1)
+//		z = unit[j] * (I_0 * 254 + I_1) + bias[j]
+//		c[i*ldc+j] = tanh(z)
+//
+// The I_s are exact, and so is their combination in float64. The product with unit and the
+// conversion to float32 are rounded. The function asks for the lines of X from x[ahead] on. sums
+// has room for 1024 numbers. k > 0, rows > 0.
+//
+//go:noescape
+func mulStrip2TanhAMX(k int, rows int, x *uint8, panel int, q *int8, unit *float64, bias *float32, c *float32, ldc int, columns int, ahead int, sums *int32)
+
+// mulStrip2ReLUAMX computes C = f(X B + bias) for rows of X in panels of 16, and a panel of 16
+// columns of B in 2 digits:
+//
+//	for i in 0..rows-1, j in the bits of columns:
+//		I_s = sum_l x[i/16*panel + (l/64*16 + i%16)*64 + l%64]
+//			* q[((l/4*2 + s)*16 + j)*4 + l%4]   (l = 0..64k-1)
+//		z = unit[j] * (I_0 * 254 + I_1) + bias[j]
+//		c[i*ldc+j] = z, or -0 where z is below 0
+//
+// The I_s are exact, and so is their combination in float64. The product with unit and the
+// conversion to float32 are rounded. The function asks for the lines of X from x[ahead] on. sums
+// has room for 1024 numbers. k > 0, rows > 0.
+//
+//go:noescape
+func mulStrip2ReLUAMX(k int, rows int, x *uint8, panel int, q *int8, unit *float64, bias *float32, c *float32, ldc int, columns int, ahead int, sums *int32)

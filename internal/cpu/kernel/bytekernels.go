@@ -5,7 +5,8 @@ import "math"
 // ByteKernels holds the kernels of one level for products of 8-bit data with Digits of float32
 // numbers. It holds no data and does not change, so any number of goroutines may use it.
 type ByteKernels struct {
-	level Level
+	level  Level
+	floats *Kernels[float32] // of the same level
 	byteTiles
 
 	// quantize writes the digits of columns, by the number of digits less 2.
@@ -27,6 +28,8 @@ type byteTiles struct {
 	addBytes [2]addBytesFunc
 	mulStrip [2]mulStripFunc
 	addStrip [2]addStripFunc
+
+	activateStrip [3][2]activateStripFunc // by Activation and the number of digits less 2
 }
 
 // mulBytesFunc computes a tile of Z = X W, or adds to it, over k groups of layout.Depth inner
@@ -50,6 +53,10 @@ func NewByteKernels(level Level) (*ByteKernels, error) {
 	}
 	k := byteKernelsGo(level, Layout{Rows: 8, Depth: quad}, rows, lanes)
 	assembleDigits(&k, level)
+	var err error
+	if k.floats, err = New[float32](level); err != nil {
+		return nil, err
+	}
 	for _, tiles := range byteTilesOf(level) {
 		if cpuFeatures().include(tiles.needs) {
 			k.byteTiles = tiles
@@ -111,7 +118,7 @@ func (k *ByteKernels) Mul(z []float32, ldz int, x *PackedBytes, lo, hi int, w *D
 	for l := 0; l < x.cols; l += k.layout.exactDepth() {
 		for p := range w.Panels() {
 			if k.strips() {
-				k.mulPanelStrips(z, ldz, x, lo, hi, l, p, w, s)
+				k.mulPanelStrips(z, ldz, x, lo, hi, l, p, w, nil, 0, s)
 			} else {
 				k.mulPanel(z, ldz, x, lo, hi, l, p, w, s)
 			}

@@ -71,8 +71,9 @@
 // Level AMX multiplies with TDPBUSD, which adds 16 x 64 bytes of data times 64 x 16 digits to a
 // tile of 16 x 16 sums. Data lie in panels of 16 rows and 64 inner indices, and digits as for
 // VPDPBUSD. A call computes a strip: many rows of the result for a panel of digits, two tiles of
-// rows at a time. It joins the digits of a pair of tiles while the next pair multiplies. See
-// bytestrips.go, and amxtiles.go in ../gen.
+// rows at a time. It joins the digits of a pair of tiles while the next pair multiplies. The strips
+// of X W also apply a bias and an activation to the rows that they join: see
+// [ByteKernels.MulActivate], bytestrips.go, and amxtiles.go in ../gen.
 //
 // The assembler does not know the tile instructions either. A test compares their bytes with
 // another assembler's. A model of the instructions in Go runs the generated assembly in the tests

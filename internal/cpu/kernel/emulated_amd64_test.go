@@ -51,7 +51,15 @@ func TestEmulated(t *testing.T) {
 			if i%5 == 0 {
 				value = func() uint8 { return 255 }
 			}
-			newByteProblem(t, k, s, count, random, value, normals[float32](random)).run(k)
+			p := newByteProblem(t, k, s, count, random, value, normals[float32](random))
+			p.run(k)
+			bias := make([]float32, ceil(s.h, 16)*16)
+			for j := range bias {
+				bias[j] = float32(random.NormFloat64())
+			}
+			for f := SigmoidActivation; f <= ReLUActivation; f++ {
+				k.MulActivate(p.z, p.ldz, p.x, 0, min(s.n, RowBlock), p.factor, bias[:s.h], f, p.scratch)
+			}
 		}
 	}
 	r.run(t, bochs)
@@ -76,8 +84,8 @@ func strips(t *testing.T) map[string]uint64 {
 			list[name] = s.Value
 		}
 	}
-	if len(list) != 4 {
-		t.Fatalf("the symbols of four kernels, found %v", list)
+	if len(list) != 10 {
+		t.Fatalf("the symbols of ten kernels, found %v", list)
 	}
 	return list
 }
@@ -86,7 +94,7 @@ func strips(t *testing.T) map[string]uint64 {
 // and the results of the model.
 type recorder struct {
 	symbols map[string]uint64
-	jobs    []uint64 // the function and eleven arguments each
+	jobs    []uint64 // the function and twelve arguments each, the last one 0 if a kernel has eleven
 	inputs  []byte   // from emulatedData on
 	outputs []output
 	next    uint64
@@ -95,7 +103,11 @@ type recorder struct {
 // output is a result, which the model and the emulator compute.
 type output struct {
 	before, after []byte
+	job           int // the index in jobs of the result's address; the address of the sums is 4 further
 }
+
+// jobWords is the size of a job.
+const jobWords = 13
 
 // kernels returns kernels that record calls and run them in the model.
 func (r *recorder) kernels(t *testing.T) *ByteKernels {
@@ -103,12 +115,19 @@ func (r *recorder) kernels(t *testing.T) *ByteKernels {
 	for i := range k.mulStrip {
 		count := i + 2
 		k.mulStrip[i] = func(k, rows int, x *uint8, panel int, q *int8, unit *float64, c *float32, ldc, columns, ahead int, sums *int32) {
-			r.call(fmt.Sprintf("mulStrip%dAMX", count), count, k, rows, x, panel, q, unsafe.Pointer(unit), c, ldc, columns, ahead, func() {
+			r.call(fmt.Sprintf("mulStrip%dAMX", count), count, k, rows, x, panel, q, unsafe.Pointer(unit), nil, c, ldc, columns, ahead, func() {
 				model.mulStrip[i](k, rows, x, panel, q, unit, c, ldc, columns, ahead, sums)
 			})
 		}
+		for f, name := range activationNames {
+			k.activateStrip[f][i] = func(k, rows int, x *uint8, panel int, q *int8, unit *float64, bias, c *float32, ldc, columns, ahead int, sums *int32) {
+				r.call(fmt.Sprintf("mulStrip%d%sAMX", count, name), count, k, rows, x, panel, q, unsafe.Pointer(unit), bias, c, ldc, columns, ahead, func() {
+					model.activateStrip[f][i](k, rows, x, panel, q, unit, bias, c, ldc, columns, ahead, sums)
+				})
+			}
+		}
 		k.addStrip[i] = func(k, rows int, x *uint8, panel int, q *int8, unit *float32, c *float32, ldc, columns, ahead int, sums *int32) {
-			r.call(fmt.Sprintf("addStrip%dAMX", count), count, k, rows, x, panel, q, unsafe.Pointer(unit), c, ldc, columns, ahead, func() {
+			r.call(fmt.Sprintf("addStrip%dAMX", count), count, k, rows, x, panel, q, unsafe.Pointer(unit), nil, c, ldc, columns, ahead, func() {
 				model.addStrip[i](k, rows, x, panel, q, unit, c, ldc, columns, ahead, sums)
 			})
 		}
@@ -116,8 +135,8 @@ func (r *recorder) kernels(t *testing.T) *ByteKernels {
 	return k
 }
 
-// call records a call. The result's last row ends at the last of the columns.
-func (r *recorder) call(name string, count, k, rows int, x *uint8, panel int, q *int8, unit unsafe.Pointer, c *float32, ldc, columns, ahead int, model func()) {
+// call records a call, with a bias or nil. The result's last row ends at the last of the columns.
+func (r *recorder) call(name string, count, k, rows int, x *uint8, panel int, q *int8, unit unsafe.Pointer, bias, c *float32, ldc, columns, ahead int, model func()) {
 	width := 0
 	for columns>>width != 0 {
 		width++
@@ -128,9 +147,13 @@ func (r *recorder) call(name string, count, k, rows int, x *uint8, panel int, q 
 	digits := r.input(unsafe.Slice((*byte)(unsafe.Pointer(q)), k*tileBytes*count*16))
 	units := r.input(unsafe.Slice((*byte)(unit), 128))
 	model()
-	r.jobs = append(r.jobs, r.symbols[name], uint64(k), uint64(rows), data, uint64(panel), digits, units, 0, uint64(ldc), uint64(columns),
-		uint64(ahead), 0)
-	r.outputs = append(r.outputs, output{before: before, after: slices.Clone(result)})
+	job := []uint64{r.symbols[name], uint64(k), uint64(rows), data, uint64(panel), digits, units}
+	if bias != nil {
+		job = append(job, r.input(unsafe.Slice((*byte)(unsafe.Pointer(bias)), 4*width)))
+	}
+	job = append(job, 0, uint64(ldc), uint64(columns), uint64(ahead), 0)
+	r.outputs = append(r.outputs, output{before: before, after: slices.Clone(result), job: len(r.jobs) + len(job) - 5})
+	r.jobs = append(append(r.jobs, job...), make([]uint64, jobWords-len(job))...)
 }
 
 // input copies an operand and returns its address.
@@ -150,9 +173,9 @@ func (r *recorder) run(t *testing.T, bochs string) {
 	sums := r.input(make([]byte, 4*3*2*tileRows*16))
 	first := r.next
 	var results, expected []byte
-	for i, o := range r.outputs {
-		job := r.jobs[12*i:]
-		job[7], job[11] = first+uint64(len(results)+len(canaries)), sums
+	for _, o := range r.outputs {
+		job := r.jobs[o.job:]
+		job[0], job[4] = first+uint64(len(results)+len(canaries)), sums
 		results = slices.Concat(results, canaries, o.before)
 		expected = slices.Concat(expected, canaries, o.after)
 	}

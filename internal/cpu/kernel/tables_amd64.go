@@ -333,6 +333,11 @@ func byteTilesOf(level Level) []byteTiles {
 			layout: Layout{Rows: 16, Depth: 64}, rows: 32, lanes: 16,
 			mulStrip: [2]mulStripFunc{mulStrip2AMX, mulStrip3AMX},
 			addStrip: [2]addStripFunc{addStrip2AMX, addStrip3AMX},
+			activateStrip: [3][2]activateStripFunc{
+				{mulStrip2SigmoidAMX, mulStrip3SigmoidAMX},
+				{mulStrip2TanhAMX, mulStrip3TanhAMX},
+				{mulStrip2ReLUAMX, mulStrip3ReLUAMX},
+			},
 		}}
 	}
 	return nil

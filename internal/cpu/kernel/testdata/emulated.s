@@ -85,18 +85,18 @@ long:
 	xorl %edx, %edx
 	movl $0x600e7, %eax             # XCR0: x87, SSE, AVX, AVX-512, tiles
 	xsetbv
-	movq $jobs, %rbx                # a job: the function and eleven arguments
+	movq $jobs, %rbx                # a job: the function and twelve arguments
 next:
-	subq $88, %rsp
+	subq $96, %rsp
 	leaq 8(%rbx), %rsi
 	movq %rsp, %rdi
-	movl $11, %ecx
+	movl $12, %ecx
 	rep movsq
 	movq %rbx, stack - 8            # the kernel keeps no register
 	call *(%rbx)
-	addq $88, %rsp
+	addq $96, %rsp
 	movq stack - 8, %rbx
-	addq $96, %rbx
+	addq $104, %rbx
 	cmpq $0, (%rbx)
 	jne next
 	movw $0xe9, %dx
