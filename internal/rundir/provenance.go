@@ -27,8 +27,12 @@ type Provenance struct {
 	Bounds        []float64    `yaml:"bounds,flow"`
 	Constraints   []string     `yaml:"constraints,omitempty"` // g_1..g_m in words, with the bounds
 	Device        string       `yaml:"device,omitempty"`      // what computes, in words
-	Warnings      []string     `yaml:"warnings,omitempty"`
-	Notes         []string     `yaml:"notes,omitempty"`
+	// Resolved has, by the name of the setting, what the run used for settings that leave the
+	// choice to the program: device, simd, products, threads, and record-every except in rounds
+	// of bounds on decisions.
+	Resolved map[string]string `yaml:"resolved,omitempty"`
+	Warnings []string          `yaml:"warnings,omitempty"`
+	Notes    []string          `yaml:"notes,omitempty"`
 }
 
 // ReadProvenance reads the provenance in config.yaml. sum is the SHA-256 of the file, in hex.

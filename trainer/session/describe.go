@@ -2,6 +2,8 @@ package session
 
 import (
 	"fmt"
+	"runtime"
+	"strconv"
 
 	"gorgonia.org/tensor"
 
@@ -26,6 +28,38 @@ type Description struct {
 	Columns      []datasets.ColumnUse // use of each column of a table's file; nil for other data
 }
 
+// resolved returns, by the name of the setting, what the run uses for settings that leave the
+// choice to the program. The choice depends on the machine, the data and the model only.
+func (a *assembly) resolved() map[string]string {
+	list, o, d := map[string]string{}, a.options.Device, a.devices
+	if o.Flag() == "auto" {
+		list["device"] = string(CPU)
+		if d.gpu != nil {
+			list["device"] = fmt.Sprintf("%s:%d", CUDA, d.gpu.Info().Ordinal)
+		}
+	}
+	if o.SIMD == "" && d.cpu != nil {
+		list["simd"] = d.cpu.Level().String()
+	}
+	if o.Products == plan.AutoProducts {
+		list["products"] = a.products
+	}
+	if o.Threads == 0 {
+		n := runtime.GOMAXPROCS(0)
+		if d.cpu != nil {
+			n = d.cpu.Threads()
+		}
+		list["threads"] = strconv.Itoa(n)
+	}
+	decided := a.builder.statement.decided()
+	if s := a.options.Settings; s.RecordEvery == 0 && (decided == nil || decided.on != OnDecisions) { // the rounds differ
+		s.RecordWork, s.LeastRecords = a.recordWork()
+		every, _ := s.Intervals()
+		list["record-every"] = strconv.Itoa(every)
+	}
+	return list
+}
+
 // Describe implements Pipeline.
 func (a *assembly) Describe() Description {
 	d, st := a.data.description, a.builder.statement
@@ -36,6 +70,7 @@ func (a *assembly) Describe() Description {
 	}
 	d.Features, d.Parameters = a.builder.spec.Inputs, a.parameters
 	d.Products, d.Device, d.DeviceBytes = a.products, a.device, a.devices.peakBytes()
+	d.Resolved = a.resolved()
 	d.Rows = a.sizes("rows", rows.len)
 	train := a.data.splits[0]
 	for _, c := range train.classes {
