@@ -1,4 +1,4 @@
-# Targets for users: run, test, build, gpu, peers, bench-peers. For developers: race, lint, bench, fuzz, mutate, kernels, torture, gpu-test, gpu-pack, gpu-check, gpu-cubins, check-python, check-report.
+# Targets for users: run, test, build, gpu, peers, bench-peers. For developers: race, lint, bench, fuzz, mutate, kernels, torture, mpi-test, gpu-test, gpu-pack, gpu-check, gpu-cubins, check-python, check-report.
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
@@ -48,6 +48,21 @@ gpu-pack: gpu-cubins gpu
 gpu-check:
 	test -x bin/ppal-gpu || { mkdir -p bin && gzip -dc build/gpu-check/ppal-gpu.gz >bin/ppal-gpu && chmod +x bin/ppal-gpu; }
 	bin/ppal-gpu gpu-check $(if $(wildcard build/gpu-check),--data-dir build/gpu-check) --out gpu-check.jsonl $(GPU_CHECK_FLAGS)
+
+# The sums over processes by MPI, with 3 processes. Open MPI and MPICH both have mpicc and mpirun; mpi-deps installs Open MPI on
+# Debian and Ubuntu. PROCESSES is at least 2. The tests use Adult if PPAL_DATA is set.
+PROCESSES ?= 3
+MPIRUN ?= mpirun $$(mpirun --version 2>/dev/null | grep -q 'Open MPI' && echo --oversubscribe --allow-run-as-root)
+MPI_ENV = export CGO_ENABLED=1 CC=mpicc &&
+
+mpi-deps:
+	@command -v mpicc >/dev/null && command -v mpirun >/dev/null || { \
+		command -v apt-get >/dev/null && test "$$(id -u)" = 0 || { echo "mpi-deps needs apt-get and root: install mpicc and mpirun yourself"; exit 1; }; \
+		apt-get update -q && apt-get install -q -y --no-install-recommends openmpi-bin libopenmpi-dev; }
+
+mpi-test:
+	$(MPI_ENV) $(GO) vet -tags mpi ./internal/ranks && $(GO) test -tags mpi -c -o build/ranks.test ./internal/ranks
+	cd internal/ranks && $(MPIRUN) -n $(PROCESSES) ../../build/ranks.test -test.run MPI -test.timeout 2m
 
 cuda-headers:
 	$(HEADERS)/headers.sh fetch $(CUDA)

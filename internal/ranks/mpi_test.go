@@ -1,0 +1,88 @@
+//go:build mpi
+
+package ranks
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+)
+
+// world is this process's rank. `make mpi-test` starts the tests by mpirun.
+var world Collective
+
+func TestMain(m *testing.M) {
+	c, end, err := MPI()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	world = c
+	status := m.Run()
+	if status != 0 { // the other processes may wait
+		c.Abort(fmt.Errorf("a test failed"))
+	}
+	if err := end(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(status)
+}
+
+// MPI adds in the order of the ranks, for vectors shorter and longer than the number of processes.
+func TestMPISums(t *testing.T) {
+	if world.Size() == 1 {
+		t.Fatal("one process: start the tests by mpirun (make mpi-test)")
+	}
+	for _, n := range []int{0, 1, 2, 7, 100_003} {
+		term := func(rank, i int) float64 { return float64(1+rank*rank) / float64(3+i) }
+		x, want := make([]float64, n), make([]float64, n)
+		for i := range x {
+			x[i], want[i] = term(world.Rank(), i), term(0, i)
+			for rank := 1; rank < world.Size(); rank++ {
+				want[i] += term(rank, i)
+			}
+		}
+		if err := world.Sum(x); err != nil || !slices.Equal(x, want) {
+			t.Errorf("rank %d: a sum of %d numbers is wrong, %v", world.Rank(), n, err)
+		}
+	}
+	x := []float64{float64(world.Rank() + 7)}
+	if err := world.Broadcast(x); err != nil || x[0] != 7 {
+		t.Errorf("rank %d: broadcast %v, %v", world.Rank(), x, err)
+	}
+	if err := world.Barrier(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Processes train as one process does: 200 iterations with fixed steps to 1e-12, and the same bits
+// as as many goroutines.
+func TestMPITrainsAsOne(t *testing.T) {
+	table := adult(t)
+	got, err := trained(table, world, fixedStep, 200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if world.Rank() != 0 {
+		return
+	}
+	one, err := trained(table, Goroutines(1)[0], fixedStep, 200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := got.distance(one); !(d <= 1e-12) {
+		t.Errorf("%d processes differ from one by %g, want at most 1e-12", world.Size(), d)
+	}
+	results := make([]outcome, world.Size())
+	if err := together(world.Size(), func(c Collective) (err error) {
+		results[c.Rank()], err = trained(table, c, fixedStep, 200)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if d := got.distance(results[0]); d != 0 {
+		t.Errorf("processes differ from goroutines by %g, want the same bits", d)
+	}
+}
