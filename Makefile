@@ -6,7 +6,7 @@ FUZZTIME ?= 60s
 PYTHON ?= python3
 export CGO_ENABLED ?= 0
 
-.PHONY: amx-emulated run build test race torture lint bench peers bench-peers check-python check-report fuzz mutate kernels kernels-ptx kernels-check gpu gpu-test gpu-header-test gpu-pack gpu-check gpu-cubins cuda-headers
+.PHONY: amx-emulated run build test race torture mpi-deps mpi-test lint bench peers bench-peers check-python check-report fuzz mutate kernels kernels-ptx kernels-check gpu gpu-test gpu-header-test gpu-pack gpu-check gpu-cubins cuda-headers
 
 # Train a linear model on a built-in table of two groups, whose positive rates may differ by 5 points.
 run: build
@@ -50,7 +50,7 @@ gpu-check:
 	bin/ppal-gpu gpu-check $(if $(wildcard build/gpu-check),--data-dir build/gpu-check) --out gpu-check.jsonl $(GPU_CHECK_FLAGS)
 
 # The sums over processes by MPI, with 3 processes. Open MPI and MPICH both have mpicc and mpirun; mpi-deps installs Open MPI on
-# Debian and Ubuntu. PROCESSES is at least 2. The tests use Adult if PPAL_DATA is set.
+# Debian and Ubuntu. PROCESSES is at least 2.
 PROCESSES ?= 3
 MPIRUN ?= mpirun $$(mpirun --version 2>/dev/null | grep -q 'Open MPI' && echo --oversubscribe --allow-run-as-root)
 MPI_ENV = export CGO_ENABLED=1 CC=mpicc &&

@@ -34,9 +34,9 @@ type Collective interface {
 //
 // The numbers that methods see have the same bits in all processes, so each process repeats the
 // dual update and the primal step. Forward and Backward sum a checksum of the iterate and the
-// coefficients too. They return an error in all processes if the processes differ, for example
-// because a time limit stops one process alone. Settings that depend on the clock need the same
-// decision in all processes; Summed does not share decisions.
+// coefficients too. If the processes differ, for example because a time limit stops one process
+// alone, at least one process returns an error and ends all others. Settings that depend on the
+// clock need the same decision in all processes; Summed does not share decisions.
 //
 // A part must not be a problem.Sampler, whose batches would need an order over all processes. A
 // part must not be a problem.Piecewise: a sum of maxima is not the maximum of the sums. Summed

@@ -176,7 +176,7 @@ var fixedStep = step.Settings{Kind: step.Gradient, Eta: 0.05, Fixed: true}
 // rounding: 200 iterations with fixed steps to 1e-12. All ranks get the same bits, and a second run
 // too.
 func TestRanksTrainAsOne(t *testing.T) {
-	racing.Skip(t, "600 iterations")
+	racing.Skip(t, "1,400 iterations; TestRanksThatDiffer runs the same goroutines")
 	table := adult(t)
 	one, err := trained(table, Goroutines(1)[0], fixedStep, 200)
 	if err != nil {
