@@ -6,9 +6,12 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func newDir(t *testing.T, resident uint64) *Dir {
@@ -107,5 +110,34 @@ func TestMemory(t *testing.T) {
 func TestNoDirectory(t *testing.T) {
 	if _, err := New(filepath.Join(t.TempDir(), "absent"), 1); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
+	}
+}
+
+// A file that finds no space is an error of the call that needs it, and no later access ends the
+// process.
+func TestNoSpace(t *testing.T) {
+	signal.Ignore(unix.SIGXFSZ)
+	defer signal.Reset(unix.SIGXFSZ)
+	var old unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &old); err != nil {
+		t.Fatal(err)
+	}
+	d := newDir(t, 0)
+	l := NewList[float64](d)
+	small := old
+	small.Cur = 100_000
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &small); err != nil {
+		t.Fatal(err)
+	}
+	_, made := Make[float64](d, 20_000)
+	listed := l.Append(make([]float64, listBuffer))
+	if restored := unix.Setrlimit(unix.RLIMIT_FSIZE, &old); restored != nil {
+		t.Fatal(restored)
+	}
+	if !errors.Is(made, unix.EFBIG) || !errors.Is(listed, unix.EFBIG) {
+		t.Errorf("%v, %v, want %v", made, listed, unix.EFBIG)
+	}
+	if d.Bytes() != 0 {
+		t.Errorf("%d bytes stay", d.Bytes())
 	}
 }

@@ -17,15 +17,20 @@ static int ppalInit(int *rank, int *size) {
 }
 
 // Every process receives the slice of count[rank] numbers of each process, one after the other.
-static int ppalScatter(double *x, int *counts, int *starts, double *in, int *incounts, int *instarts) {
-	return MPI_Alltoallv(x, counts, starts, MPI_DOUBLE, in, incounts, instarts, MPI_DOUBLE, MPI_COMM_WORLD);
+static int ppalScatter(double *x, int *counts, int *starts,
+		double *in, int *incounts, int *instarts) {
+	return MPI_Alltoallv(x, counts, starts, MPI_DOUBLE,
+		in, incounts, instarts, MPI_DOUBLE, MPI_COMM_WORLD);
 }
 
 static int ppalGather(double *own, int n, double *x, int *counts, int *starts) {
-	return MPI_Allgatherv(own, n, MPI_DOUBLE, x, counts, starts, MPI_DOUBLE, MPI_COMM_WORLD);
+	return MPI_Allgatherv(own, n, MPI_DOUBLE,
+		x, counts, starts, MPI_DOUBLE, MPI_COMM_WORLD);
 }
 
-static int ppalBroadcast(double *x, int n) { return MPI_Bcast(x, n, MPI_DOUBLE, 0, MPI_COMM_WORLD); }
+static int ppalBroadcast(double *x, int n) {
+	return MPI_Bcast(x, n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+}
 static int ppalBarrier(void) { return MPI_Barrier(MPI_COMM_WORLD); }
 static int ppalAbort(void) { return MPI_Abort(MPI_COMM_WORLD, 1); }
 */
