@@ -24,7 +24,7 @@ func TestPageFiles(t *testing.T) {
 	source.Ignore, source.Missing = []string{"id"}, datasets.MissingImputed
 	dir, _ := train(t, source, session.DemographicParity{})
 	names := regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(string(text), -1)
-	if len(names) != 5 {
+	if len(names) != 6 {
 		t.Fatalf("the table lists %d files", len(names))
 	}
 	for _, name := range names {

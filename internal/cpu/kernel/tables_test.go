@@ -32,7 +32,8 @@ func TestTables(t *testing.T) {
 			if tiles.strips() {
 				tiles.mulBytes, tiles.addBytes = [2]mulBytesFunc{tiles.mulBytesGo(2), tiles.mulBytesGo(3)}, [2]addBytesFunc{tiles.addBytesGo(2), tiles.addBytesGo(3)}
 			} else {
-				tiles.mulStrip, tiles.addStrip = amxModel(t).mulStrip, amxModel(t).addStrip
+				model := amxModel(t)
+				tiles.mulStrip, tiles.addStrip, tiles.activateStrip = model.mulStrip, model.addStrip, model.activateStrip
 			}
 			filled(t, fmt.Sprintf("%v tiles %d", level, i), reflect.ValueOf(tiles))
 		}
