@@ -89,6 +89,7 @@ func (d *design) uses(s *sheet, p *Preparation) []ColumnUse {
 	features := p.of()
 	for _, col := range s.columns {
 		u := ColumnUse{Name: col.name, Became: "ignored", Levels: len(col.values), Missing: col.countMissing()}
+		s.pages.Touch(8 * s.rows)
 		feature := features[col.name]
 		switch {
 		case col.name == d.label:

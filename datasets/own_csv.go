@@ -118,6 +118,7 @@ func (t *ownTable) source(s *sheet) (*source, error) {
 		for _, e := range c.encodings() {
 			col := s.column(e.title())
 			e.Categories, e.Missing = col.values, col.firstMissing() >= 0
+			s.pages.Touch(8 * s.rows)
 			if made[e.title()] {
 				return fail(fmt.Errorf("%w: %q is a column and a part of dates; rename the column", ErrColumn, e.title()))
 			}
