@@ -251,6 +251,22 @@ func TestNewRowsLIBSVM(t *testing.T) {
 	}
 }
 
+// headerEnd returns the last line of the header: a name in quotes may have several lines.
+func headerEnd(text string) int {
+	line, quoted, begun := 1, false, false
+	for _, c := range text {
+		switch {
+		case c == '\n' && begun && !quoted:
+			return line
+		case c == '\n':
+			line++
+		case c != '\r':
+			quoted, begun = quoted != (c == '"'), true
+		}
+	}
+	return line
+}
+
 // FuzzNewRows checks that NewRows and Preparation.Read accept the same texts and make the same
 // features.
 func FuzzNewRows(f *testing.F) {
@@ -276,7 +292,7 @@ func FuzzNewRows(f *testing.F) {
 			}
 		}
 		var at, own *FileError
-		if errors.As(wantErr, &at) && at.Line == 1 && strings.Contains(wantErr.Error(), "is not in UTF-8") { // an unused name
+		if errors.As(wantErr, &at) && at.Line <= headerEnd(text) && strings.Contains(wantErr.Error(), "is not in UTF-8") { // an unused name
 			return
 		}
 		if err == nil {

@@ -30,6 +30,10 @@ func (d Dir) Model() string { return filepath.Join(string(d), "model.safetensors
 // does not have the file.
 func (d Dir) Best() string { return filepath.Join(string(d), "best.safetensors") }
 
+// Infeasible returns the path of the weights of the point that proves that the constraints cannot
+// be met. Only a run with such a proof has the file.
+func (d Dir) Infeasible() string { return filepath.Join(string(d), "infeasible.safetensors") }
+
 // Preparation returns the path of the file that describes how a table's columns became features.
 func (d Dir) Preparation() string { return filepath.Join(string(d), "preparation.yaml") }
 

@@ -48,7 +48,7 @@ var noChecksum = strings.Repeat("0", 64)
 // sealed returns the names of the files whose checksums a summary has. Plots and reports are not
 // among them, because they can be drawn again.
 func (d Dir) sealed() []string {
-	return []string{d.Config(), d.Preparation(), d.Metrics(), d.Model(), d.Best(), d.ModelDescription(),
+	return []string{d.Config(), d.Preparation(), d.Metrics(), d.Model(), d.Best(), d.Infeasible(), d.ModelDescription(),
 		filepath.Join(string(d), rowsName), filepath.Join(string(d), rowsCompressed)}
 }
 

@@ -36,6 +36,7 @@ const (
 	sectionDecisions   = "decisions"
 	sectionRecords     = "records"
 	sectionBest        = "best feasible record"
+	sectionProof       = "proof of infeasibility"
 )
 
 // compare adds a comparison, and a problem if the numbers differ.

@@ -38,6 +38,7 @@ type check struct {
 	in      *session.Inputs
 	parts   []evaluator
 	output  *weightsFile
+	shifts  []float64 // shifts of the bounds; nil: those of the outcome
 }
 
 // files reads the summary and the records, and compares the checksums.
@@ -119,6 +120,9 @@ func (c *check) recompute(read func() (*session.Inputs, error)) (err error) {
 		return err
 	}
 	c.compareRecords()
+	if err := c.infeasibility(); err != nil {
+		return err
+	}
 	return c.bestFeasible()
 }
 
@@ -140,7 +144,10 @@ func (c *check) shift(n *network) {
 	if !ok {
 		return
 	}
-	r.norm, r.shifts = n.l1(), nil
+	r.norm, r.shifts = n.l1(), c.shifts
+	if r.shifts != nil {
+		return
+	}
 	if o := c.summary.Outcome; o != nil && len(o.BoundShifts) == len(c.in.System.Bounds) {
 		r.shifts = o.BoundShifts
 	}
@@ -264,9 +271,6 @@ func (c *check) solution() error {
 		}
 		r.compare(sectionSolution, "certificate.own.stationarity", own.Stationarity, allow(k.stationarity, ofV+rounding*norm(w)))
 		r.compare(sectionSolution, "certificate.own.complementarity", own.Complementarity, allow(k.complementarity, ofNu))
-	}
-	if s.Infeasibility != nil {
-		r.skip("the proof of infeasibility: the weights of its point are not saved")
 	}
 	return nil
 }

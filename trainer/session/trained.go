@@ -144,13 +144,16 @@ func place(files []datasets.FileRows, name string) int {
 	return slices.IndexFunc(files, func(f datasets.FileRows) bool { return f.Name == name })
 }
 
-// saveModel writes the weights into the directory, then the weights of the best feasible record,
-// rows.csv, and model.json last.
+// saveModel writes the weights into the directory, then the weights of the best feasible record and
+// of a proof of infeasibility, rows.csv, and model.json last.
 func (s *Session) saveModel(dir rundir.Dir) error {
 	if err := s.pipeline.SaveModel(dir.Model()); err != nil {
 		return err
 	}
 	if err := s.saveBest(dir, s.training); err != nil {
+		return err
+	}
+	if err := s.saveProof(dir, s.training); err != nil {
 		return err
 	}
 	d := s.Describe()
@@ -186,11 +189,29 @@ func (s *Session) saveModel(dir rundir.Dir) error {
 // saveBest writes the weights of the best feasible record of r. If r has none, saveBest removes the
 // file that an earlier part of the run wrote.
 func (s *Session) saveBest(dir rundir.Dir, r *trainer.Result) error {
-	to, ok := s.pipeline.(weightsSaver)
-	if b := r.BestFeasible; ok && b != nil && b.X != nil {
-		return to.SaveWeights(dir.Best(), b.X)
+	var x []float64
+	if b := r.BestFeasible; b != nil {
+		x = b.X
 	}
-	if err := os.Remove(dir.Best()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	return s.saveWeights(dir.Best(), x)
+}
+
+// saveProof writes the weights of the point at which r's constraints cannot be met, if r proves
+// that.
+func (s *Session) saveProof(dir rundir.Dir, r *trainer.Result) error {
+	var x []float64
+	if c := r.Infeasible; c != nil && r.Status == trainer.Infeasible {
+		x = c.X
+	}
+	return s.saveWeights(dir.Infeasible(), x)
+}
+
+// saveWeights writes the weights x into the file, or removes the file if x is nil.
+func (s *Session) saveWeights(path string, x []float64) error {
+	if to, ok := s.pipeline.(weightsSaver); ok && x != nil {
+		return to.SaveWeights(path, x)
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("session: %w", err)
 	}
 	return nil

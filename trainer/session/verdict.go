@@ -35,6 +35,10 @@ func (s *Session) judge(sum *Summary) {
 	onDecisions := sum.Outcome != nil && sum.Outcome.BoundsOn == OnDecisions
 	if r.Status == trainer.Infeasible {
 		sum.Infeasibility = rundir.NewInfeasibility(r.Infeasible, boundedNames(d))
+		if a, ok := s.pipeline.(*assembly); ok && a.solved != nil {
+			rounds := a.solved.rounds.Rounds
+			sum.Infeasibility.BoundShifts = rounds[len(rounds)-1].Shifts // of the round that the proof is about
+		}
 		sum.Verdict = conflictSentence(sum.Infeasibility, onDecisions)
 		return
 	}

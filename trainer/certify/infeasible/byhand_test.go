@@ -63,7 +63,7 @@ func TestCertificateByHand(t *testing.T) {
 
 // Both limits of a proof count as proven.
 func TestProvesAtTheLimits(t *testing.T) {
-	if c := (&Certificate{Stationarity: stationary, Radius: clearance}); !c.proves() {
+	if c := (&Certificate{Stationarity: stationary, Radius: clearance}); !c.Proves() {
 		t.Errorf("%+v proves nothing", c)
 	}
 }

@@ -23,6 +23,7 @@ import (
 // which is a theorem of the alternative (Farkas). Without convexity the statement holds to first
 // order, near x.
 type Certificate struct {
+	X      []float64 // x, as problem.Space.Read returns it
 	Shares []float64 // y, length m; the sum is 1; 0 for a constraint that x meets
 	Values []float64 // g(x)
 	// Relaxation is y.g(x): to first order, the constraints cannot be met unless all bounds are
@@ -48,14 +49,15 @@ const (
 	measured = 8
 )
 
-// proves reports whether the certificate proves that the constraints cannot be met near x.
-func (c *Certificate) proves() bool { return c.Stationarity <= stationary && c.Radius >= clearance }
+// Proves reports whether the certificate proves that the constraints cannot be met near x:
+// Stationarity is at most 0.03, and Radius at least 2.
+func (c *Certificate) Proves() bool { return c.Stationarity <= stationary && c.Radius >= clearance }
 
 // certify returns the certificate at the iterate, without Values. It costs a backward pass, and one
 // for each of up to 8 violated constraints.
 func (r *search) certify() (*Certificate, error) {
 	total := r.total()
-	c := &Certificate{Shares: make([]float64, len(r.g)), Relaxation: 2 * r.v / total}
+	c := &Certificate{X: make([]float64, r.space.Len()), Shares: make([]float64, len(r.g)), Relaxation: 2 * r.v / total}
 	var largest []int
 	for j, g := range r.g {
 		if c.Shares[j] = max(0, g) / total; g > 0 {
@@ -64,7 +66,7 @@ func (r *search) certify() (*Certificate, error) {
 	}
 	slices.SortStableFunc(largest, func(a, b int) int { return cmp.Compare(c.Shares[b], c.Shares[a]) })
 	lengths, shares := 0.0, 0.0
-	d, x := make([]float64, r.space.Len()), make([]float64, r.space.Len())
+	d := make([]float64, r.space.Len())
 	for _, j := range largest[:min(len(largest), measured)] {
 		if err := r.gradient(j, r.next); err != nil {
 			return nil, err
@@ -77,11 +79,11 @@ func (r *search) certify() (*Certificate, error) {
 		return nil, err
 	}
 	r.space.Read(d, r.next)
-	r.space.Read(x, problem.Iterate)
-	r.space.Regularizer.Residual(d, x, d, r.set.Sphere)
+	r.space.Read(c.X, problem.Iterate)
+	r.space.Regularizer.Residual(d, c.X, d, r.set.Sphere)
 	distance := vec.Norm(d)
 	c.Stationarity = distance / (lengths / shares) // NaN if all gradients are 0: proves nothing
-	c.Radius = c.Relaxation / distance / (1 + vec.Norm(x))
+	c.Radius = c.Relaxation / distance / (1 + vec.Norm(c.X))
 	return c, nil
 }
 

@@ -12,7 +12,7 @@ func TestProves(t *testing.T) {
 		{0.01, 3, true}, {0.01, 1, false}, {0.1, 3, false}, {0.1, 1, false},
 	} {
 		c := &Certificate{Stationarity: test.stationarity, Radius: test.radius}
-		if got := c.proves(); got != test.want {
+		if got := c.Proves(); got != test.want {
 			t.Errorf("stationarity %v and radius %v prove a conflict: %t", test.stationarity, test.radius, got)
 		}
 	}

@@ -41,7 +41,7 @@ const (
 // Martinez and Raydan, SIAM Journal on Optimization 10, 2000). A step costs a backward pass and
 // mostly one forward pass.
 //
-// Search ends with a certificate if v is positive, stationary (Certificate.proves) and no longer
+// Search ends with a certificate if v is positive, stationary (Certificate.Proves) and no longer
 // falls in two tests, 20 steps apart. It ends without a certificate if a point meets the
 // constraints within the tolerance, and after Iterations steps. Search restores the iterate and its
 // forward pass.
@@ -122,7 +122,7 @@ func (r *search) run() (o Outcome, err error) {
 				if err != nil {
 					return o, err
 				}
-				if proven = c.proves(); proven && (again || !moved) {
+				if proven = c.Proves(); proven && (again || !moved) {
 					o.Certificate = c
 					return o, nil
 				}

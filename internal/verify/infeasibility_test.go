@@ -1,0 +1,73 @@
+package verify
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"ppal/internal/racing"
+	"ppal/internal/rundir"
+	"ppal/trainer"
+)
+
+// A proof of infeasibility whose numbers or weights were changed and sealed again is found by the
+// recomputation.
+func TestForgedProofs(t *testing.T) {
+	racing.Skip(t, "it trains two runs")
+	for _, name := range []string{"impossible", "impossible decisions"} {
+		options := runs(t)[name]
+		dir := trained(t, options())
+		text, err := os.ReadFile(dir.Summary())
+		if err != nil {
+			t.Fatal(err)
+		}
+		weights, err := os.ReadFile(dir.Infeasible())
+		if err != nil {
+			t.Fatal(err)
+		}
+		flipped := slices.Clone(weights)
+		flipped[len(flipped)-1] ^= 0x80 // the sign of the last weight
+		for _, test := range []struct {
+			says    string
+			change  func(s *rundir.Summary)
+			weights []byte
+		}{
+			{"infeasibility.constraints[1] is", func(s *rundir.Summary) { s.Infeasibility.Constraints[1] += 0.001 }, weights},
+			{"infeasibility.max_violation is", func(s *rundir.Summary) { s.Infeasibility.MaxViolation -= 0.001 }, weights},
+			{"infeasibility.relaxation is", func(s *rundir.Summary) { s.Infeasibility.Relaxation *= 1.01 }, weights},
+			{"infeasibility.conflict[1].share is", func(s *rundir.Summary) { s.Infeasibility.Conflict[1].Share += 0.001 }, weights},
+			{"infeasibility.conflict[1].share is", func(s *rundir.Summary) { s.Infeasibility.Conflict = s.Infeasibility.Conflict[:1] }, weights},
+			{"infeasibility.stationarity is", func(s *rundir.Summary) { s.Infeasibility.Stationarity += 0.001 }, weights},
+			{"infeasibility.radius", func(s *rundir.Summary) { s.Infeasibility.Radius /= 1e4 }, weights},
+			{"prove no conflict", func(s *rundir.Summary) { s.Infeasibility.Radius = 1.99 }, weights},
+			{"has a proof: false", func(s *rundir.Summary) { s.Infeasibility = nil }, weights},
+			{"has a proof: true", func(s *rundir.Summary) { s.Status = string(trainer.Converged) }, weights},
+			{"infeasible.safetensors is missing", func(s *rundir.Summary) {}, nil},
+			{"infeasibility.constraints[0] is", func(s *rundir.Summary) {}, flipped},
+		} {
+			for path, content := range map[string][]byte{dir.Summary(): text, dir.Infeasible(): weights} {
+				if err := os.WriteFile(path, content, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s, err := rundir.ReadSummary(dir.Summary())
+			if err != nil {
+				t.Fatal(err)
+			}
+			test.change(&s)
+			if test.weights == nil {
+				err = os.Remove(dir.Infeasible())
+			} else if err = os.WriteFile(dir.Infeasible(), test.weights, 0o644); err == nil {
+				err = dir.WriteSummary(&s)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := verified(t, dir, options())
+			if found := strings.Join(r.Problems, "\n"); r.Verified || !strings.Contains(found, test.says) {
+				t.Errorf("%s: want a problem with %q, got %q", name, test.says, found)
+			}
+		}
+	}
+}
