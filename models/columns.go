@@ -134,10 +134,10 @@ func (op columnOp) UsePreallocDo(prealloc gorgonia.Value, inputs ...gorgonia.Val
 	return out, nil
 }
 
-// copyStrided copies every step-th element of from to every stride-th element of to, until one of
-// them ends.
+// copyStrided copies every step-th element of from to every stride-th element of to, which has room
+// for them.
 func copyStrided[T float](to []T, stride int, from []T, step int) {
-	for t, f := 0, 0; t < len(to) && f < len(from); t, f = t+stride, f+step {
+	for t, f := 0, 0; f < len(from); t, f = t+stride, f+step {
 		to[t] = from[f]
 	}
 }

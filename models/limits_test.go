@@ -25,6 +25,7 @@ func TestShapesOfOps(t *testing.T) {
 		{bias.InferShape, []tensor.Shape{{4, 3}, {2, 3}}, nil},
 		{bias.InferShape, []tensor.Shape{{4, 3}, {1, 2}}, nil},
 		{bias.InferShape, []tensor.Shape{{4, 3}, {3}}, nil},
+		{bias.InferShape, []tensor.Shape{{4, 3}, {1, 3, 1}}, nil},
 		{columns.InferShape, []tensor.Shape{{4, 1}, {4, 1}}, tensor.Shape{4, 2}},
 		{columns.InferShape, []tensor.Shape{{4, 1}, {3, 1}}, nil},
 		{columns.InferShape, []tensor.Shape{{4, 1}, {4, 2}}, nil},
@@ -40,24 +41,62 @@ func TestShapesOfOps(t *testing.T) {
 			t.Errorf("%v: %v, %v, want %v", test.in, got, err, test.want)
 		}
 	}
-	if _, err := Columns(); err == nil {
-		t.Error("no columns are accepted")
+	if _, err := Columns(); err == nil || !strings.Contains(err.Error(), "Columns of no nodes") {
+		t.Errorf("no columns: %v", err)
 	}
 	if bias.Hashcode() == columns.Hashcode() {
 		t.Error("two ops have the same hash")
 	}
 }
 
-// TestCopyStrided checks the end of the shorter slice.
+// TestCopyStrided checks the steps in both slices and the end.
 func TestCopyStrided(t *testing.T) {
 	to := make([]float64, 5)
-	copyStrided(to, 2, []float64{1, 2, 3, 4, 5, 6, 7, 8}, 2)
+	copyStrided(to, 2, []float64{1, 2, 3, 4, 5, 6}, 2)
 	if diff := cmp.Diff([]float64{1, 0, 3, 0, 5}, to); diff != "" {
 		t.Error(diff)
 	}
-	copyStrided(to, 1, []float64{6, 7, 8, 9}, 2)
+	copyStrided(to, 1, []float64{6, 7, 8}, 2)
 	if diff := cmp.Diff([]float64{6, 8, 3, 0, 5}, to); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestValueOfParameter replaces the value of a parameter by values that the network refuses.
+func TestValueOfParameter(t *testing.T) {
+	spec := Spec{Inputs: 2, Outputs: 3, Heads: Shared}
+	weights := make(Weights, 0, 2)
+	for _, p := range spec.Parameters() {
+		weights = append(weights, Tensor{Name: p.Name, Shape: p.Shape, Data: make([]float64, size(p.Shape))})
+	}
+	net, err := New(gorgonia.NewGraph(), spec, tensor.Float64, weights)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(dtype tensor.Dtype, shape ...int) *tensor.Dense {
+		return tensor.New(tensor.Of(dtype), tensor.WithShape(shape...))
+	}
+	view, err := of(tensor.Float64, 2, 6).Slice(nil, gorgonia.S(0, 3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]gorgonia.Value{
+		"sparse":        tensor.CSRFromCoord(tensor.Shape{2, 3}, []int{0}, []int{1}, []float64{1}),
+		"columns first": tensor.New(tensor.Of(tensor.Float64), tensor.WithShape(2, 3), tensor.AsFortran(nil)),
+		"view":          view,
+	} {
+		if err := gorgonia.UnsafeLet(net.nodes[0], value); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if _, err := net.Weights(); err == nil || !strings.Contains(err.Error(), "expected a dense float64 matrix of shape (2, 3)") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := gorgonia.UnsafeLet(net.nodes[0], of(tensor.Float64, 2, 3)); err != nil {
+		t.Fatal(err)
+	}
+	if err := net.SetWeights(weights); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -80,6 +119,7 @@ func TestMatricesOfOps(t *testing.T) {
 		{"matrix", plain, true, true},
 		{"float32", single, false, false},
 		{"vector", vector, false, false},
+		{"three dimensions", of(tensor.Float64, 4, 2, 1), false, false},
 		{"columns first", byColumns, false, false},
 		{"view", view, false, false},
 		{"number", gorgonia.NewF64(1), false, false},

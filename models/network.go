@@ -117,11 +117,12 @@ func (w Weights) checkFloat32() error {
 	return nil
 }
 
-// value returns the value of parameter i as a row-major matrix of the node's shape.
+// value returns the value of parameter i as a row-major matrix. Gorgonia checks the dtype and the
+// shape.
 func (net *Network) value(i int) (*tensor.Dense, error) {
 	n := net.nodes[i]
 	d, ok := n.Value().(*tensor.Dense)
-	if !ok || d.Dtype() != net.dtype || d.DataSize() != n.Shape().TotalSize() || !d.DataOrder().IsRowMajor() || d.RequiresIterator() {
+	if !ok || !d.DataOrder().IsRowMajor() || d.RequiresIterator() {
 		return nil, fmt.Errorf("models: the value of %s is a %T, expected a dense %v matrix of shape %v",
 			n.Name(), n.Value(), net.dtype, n.Shape())
 	}

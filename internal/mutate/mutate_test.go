@@ -207,7 +207,8 @@ func TestSubtests(t *testing.T) {
 }
 
 func TestBatches(t *testing.T) {
-	tests := []*test{{binary: "1", name: "A"}, {binary: "1", name: "B"}, {binary: "2", name: "A"}, {binary: "2", name: "L", sub: "x"},
+	tests := []*test{{binary: "1", name: "A"}, {binary: "1", name: "B"}, {binary: "1", name: "C", took: 60 * time.Millisecond},
+		{binary: "1", name: "D", took: 80 * time.Millisecond}, {binary: "2", name: "A"}, {binary: "2", name: "L", sub: "x"},
 		{binary: "2", name: "L", sub: "y"}, {binary: "2", name: "M", sub: "x"}, {binary: "2", name: "M", sub: "y", took: time.Hour}}
 	var got [][]string
 	for _, part := range batches(tests) {
@@ -216,7 +217,7 @@ func TestBatches(t *testing.T) {
 			got[len(got)-1] = append(got[len(got)-1], x.binary+x.name+x.sub)
 		}
 	}
-	want := [][]string{{"1A", "1B"}, {"2A"}, {"2Lx", "2Ly"}, {"2Mx"}, {"2My"}}
+	want := [][]string{{"1A", "1B"}, {"1C", "1D"}, {"2A"}, {"2Lx", "2Ly"}, {"2Mx"}, {"2My"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

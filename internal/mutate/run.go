@@ -226,8 +226,12 @@ func (r *runner) baseline(ctx context.Context, tests []*test, trace string) ([]*
 	return good, nil
 }
 
-// longTest is the time from which a test counts as long.
-const longTest = 2 * time.Second
+// longTest is the time from which a test counts as long. shortRun is the time of the first run of
+// tests for a mutant.
+const (
+	longTest = 2 * time.Second
+	shortRun = 50 * time.Millisecond
+)
 
 // subtests returns the direct subtests of a test from the output of -test.v.
 func subtests(out []byte, name string) []string {
@@ -279,13 +283,18 @@ func (r *runner) command(ctx context.Context, tests []*test, processor, limit ti
 }
 
 // batches splits tests, the fastest first, into runs: each run has tests of one binary, and the
-// first runs are short, because most mutants fail in any test.
+// first runs are short, because most mutants fail in any test. Each run may take three times as
+// long as the run before, up to longTest.
 func batches(tests []*test) [][]*test {
 	var parts [][]*test
 	var sum time.Duration
+	most := shortRun
 	for _, t := range tests {
 		n := len(parts) - 1
-		if n < 0 || !together(parts[n][0], t) || sum+t.took > longTest {
+		if n < 0 || !together(parts[n][0], t) || sum+t.took > most {
+			if n >= 0 {
+				most = min(3*most, longTest)
+			}
 			parts, sum = append(parts, nil), 0
 			n++
 		}

@@ -2,6 +2,7 @@ package safetensors
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"math"
 	"slices"
@@ -71,6 +72,40 @@ func TestWriteRefusesTensors(t *testing.T) {
 		err := Write(&bytes.Buffer{}, test.f)
 		if err == nil || test.is != nil && !errors.Is(err, test.is) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v, want %q", err, test.want)
+		}
+	}
+}
+
+// TestLongestHeader checks the limit of the header's length, which Read and Write share.
+func TestLongestHeader(t *testing.T) {
+	_, err := Read(bytes.NewReader(binary.LittleEndian.AppendUint64(nil, MaxHeader)))
+	if !errors.Is(err, ErrTruncated) || !strings.Contains(err.Error(), "has 0 bytes of 100000000") {
+		t.Errorf("a header of the greatest length: %v", err)
+	}
+	// {"__metadata__":{"a":"b"}} has 26 bytes, and 6 spaces follow.
+	f := File{Metadata: map[string]string{"a": "b"}}
+	var b bytes.Buffer
+	if err := write(&b, f, 32); err != nil || b.Len() != 40 {
+		t.Errorf("a header of 32 bytes in a file of %d: %v", b.Len(), err)
+	}
+	if err := write(&bytes.Buffer{}, f, 31); err == nil || !strings.Contains(err.Error(), "has 32 bytes, at most 31") {
+		t.Errorf("a header of 32 bytes instead of 31: %v", err)
+	}
+}
+
+// TestErrorNamesTensor checks which tensor an error of the header names.
+func TestErrorNamesTensor(t *testing.T) {
+	const x = `"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}`
+	for _, test := range []struct{ header, tensor, want string }{
+		{`{"x":{"dtype":1}}`, "x", `safetensors: byte 23: tensor "x": invalid header: dtype is not a string`},
+		{"{" + x + `,"y":{"dtype":1}}`, "y", `safetensors: byte 76: tensor "y": invalid header: dtype is not a string`},
+		{"{" + x + `,"__metadata__":1}`, "", "safetensors: byte 78: invalid header: 1 instead of {"},
+		{`{"x":{"dtype":"F3`, "x", `safetensors: byte 22: tensor "x": invalid header: ends within the JSON object`},
+	} {
+		_, err := Read(bytes.NewReader(file(test.header, 8)))
+		var format *FormatError
+		if !errors.As(err, &format) || format.Tensor != test.tensor || err.Error() != test.want {
+			t.Errorf("%s: %v\nwant %s", test.header, err, test.want)
 		}
 	}
 }

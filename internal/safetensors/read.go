@@ -88,7 +88,7 @@ func checkLayout(entries []entry) (int64, error) {
 		switch {
 		case !ok:
 			return fail("shape %v is too large", e.shape)
-		case e.end < e.begin || e.end-e.begin != bytes:
+		case e.end-e.begin != bytes:
 			return fail("data_offsets [%d, %d] do not hold %d bytes, shape %v of %s", e.begin, e.end, bytes, e.shape, e.dtype)
 		case e.begin < size:
 			return fail("begins at %d, inside the previous tensor, which ends at %d", e.begin, size)

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"unicode/utf8"
 )
@@ -16,7 +15,10 @@ import (
 // type, larger types first, and then by name, so that all of them are aligned. Write refuses what
 // [Read] refuses: a name that is reserved, not UTF-8 or duplicate, an element type that is not
 // supported, and data that do not fill the shape.
-func Write(w io.Writer, f File) error {
+func Write(w io.Writer, f File) error { return write(w, f, MaxHeader) }
+
+// write writes the file if its header has at most the given number of bytes.
+func write(w io.Writer, f File, most int) error {
 	tensors := slices.Clone(f.Tensors)
 	slices.SortFunc(tensors, func(a, b Tensor) int {
 		return cmp.Or(cmp.Compare(b.Dtype.Size(), a.Dtype.Size()), cmp.Compare(a.Name, b.Name))
@@ -25,8 +27,8 @@ func Write(w io.Writer, f File) error {
 	if err != nil {
 		return err
 	}
-	if len(header) > MaxHeader {
-		return fmt.Errorf("safetensors: write: the header has %d bytes, at most %d are allowed", len(header), MaxHeader)
+	if len(header) > most {
+		return fmt.Errorf("safetensors: write: the header has %d bytes, at most %d are allowed", len(header), most)
 	}
 	prefix := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
 	if _, err := w.Write(append(prefix, header...)); err != nil {
@@ -80,9 +82,6 @@ func marshalHeader(metadata map[string]string, tensors []Tensor) ([]byte, error)
 			return nil, fmt.Errorf("safetensors: write: two tensors are named %q", t.Name)
 		}
 		names[t.Name] = true
-		if int64(len(t.Data)) > math.MaxInt64-end {
-			return nil, fmt.Errorf("safetensors: write: tensor %q: the file is too large", t.Name)
-		}
 		begin := end
 		end += int64(len(t.Data))
 		if err := member(t.Name, info{t.Dtype, append([]int{}, t.Shape...), [2]int64{begin, end}}); err != nil {
