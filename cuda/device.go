@@ -16,7 +16,7 @@ type Options struct {
 	Products   Products // of float32 plans
 	MicroBatch int      // the rows of the data to work on at a time; 0: all
 	NoGraphs   bool     // launch every kernel by itself, to measure the launches
-	OwnDigits  bool     // multiply 8-bit data with int8 digits by the program's own kernel if the kernel agrees with the host
+	OwnDigits  bool     // multiply 8-bit data with int8 digits by the program's own kernel if TestDigits allows it
 }
 
 // Device is one GPU. A device is used by one goroutine at a time.

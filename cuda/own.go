@@ -11,9 +11,9 @@ import (
 )
 
 // OwnProductsSetting is the environment variable that chooses the program's own products of 8-bit
-// data with int8 digits, if its value is OwnProducts. These products are also used where the library
-// has no products of integers, or wrong ones. The automatic choice of products does not depend on
-// them, because no device has run them yet.
+// data with int8 digits, if its value is OwnProducts. These products are also used where the
+// library has no products of integers, or wrong ones. The automatic choice of products does not
+// depend on them, because no device has run them yet.
 const (
 	OwnProductsSetting = "PPAL_INT8"
 	OwnProducts        = "own"
