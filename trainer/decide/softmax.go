@@ -38,9 +38,14 @@ func (p Softmax) Probabilities(dst, scores []float64) {
 	}
 }
 
-// softmaxRidge is the relative addition to the diagonal of the Hessian, which makes the Newton
-// system regular.
-const softmaxRidge = 1e-12
+const (
+	softmaxSteps     = 100   // largest number of Newton steps
+	softmaxTolerance = 1e-10 // largest mean gradient over the rows at the solution
+	softmaxHalvings  = 60    // largest number of halvings of a step
+	// softmaxRidge is the relative addition to the diagonal of the Hessian, which makes the Newton
+	// system regular.
+	softmaxRidge = 1e-12
+)
 
 // FitSoftmax fits the probabilities of finite scores [rows, classes] to the rows' classes by
 // maximum likelihood. The targets of a row of class y are
@@ -51,41 +56,21 @@ const softmaxRidge = 1e-12
 // y. For two classes these are Platt's targets. Sources: Guo, Pleiss, Sun and Weinberger, "On
 // calibration of modern neural networks", 2017, for the common slope; Alexandari, Kundaje and
 // Shrikumar, "Maximum likelihood with bias-corrected calibration is hard-to-beat at label shift
-// adaptation", 2020, for the intercepts. The error wraps ErrNoProbabilities, or problem.ErrSettings
-// if the lengths differ.
+// adaptation", 2020, for the intercepts; Lin, Lin and Weng, "A note on Platt's probabilistic
+// outputs for support vector machines", 2007, for the Newton iteration. The error wraps
+// ErrNoProbabilities, or problem.ErrSettings if the lengths differ.
 func FitSoftmax(scores []float64, labels []int, classes int) (Softmax, error) {
 	if classes < 2 || len(scores) != len(labels)*classes {
 		return Softmax{}, fmt.Errorf("decide: %w: %d scores for %d rows of %d classes", problem.ErrSettings, len(scores), len(labels), classes)
 	}
 	f := newSoftmaxFit(scores, labels, classes)
 	if f.present < 2 {
-		return Softmax{}, fmt.Errorf("%w: the rows have %d classes, want at least two", ErrNoProbabilities, f.present)
+		return Softmax{}, fmt.Errorf("%w: all rows have the same class", ErrNoProbabilities)
 	}
 	if f.largest == 0 || math.IsInf(f.largest, 0) || math.IsNaN(f.largest) {
 		return Softmax{}, fmt.Errorf("%w: the largest score is %v", ErrNoProbabilities, f.largest)
 	}
-	x := f.start()
-	value := f.loss(x)
-	for range plattSteps {
-		step, slope, ok := f.newton(x)
-		if !ok {
-			break
-		}
-		improved := false
-		for t, next := 1.0, make([]float64, classes); t > math.Ldexp(1, -plattHalvings); t /= 2 {
-			for k := range x {
-				next[k] = x[k] + t*step[k]
-			}
-			if v := f.loss(next); v < value+1e-4*t*slope {
-				copy(x, next)
-				value, improved = v, true
-				break
-			}
-		}
-		if !improved {
-			break
-		}
-	}
+	x := f.minimise(f.start())
 	p := Softmax{Slope: x[0] / f.largest, Intercepts: append([]float64{0}, x[1:]...)}
 	for _, v := range x {
 		if math.IsNaN(v) || math.IsInf(v, 0) || !(p.Slope > 0) {
@@ -131,6 +116,38 @@ func (f *softmaxFit) start() []float64 {
 		x[k] = math.Log((f.counts[k] + 1) / (f.counts[0] + 1))
 	}
 	return x
+}
+
+// minimise returns the parameters of the least loss, by Newton steps from x.
+func (f *softmaxFit) minimise(x []float64) []float64 {
+	for range softmaxSteps {
+		step, slope, ok := f.newton(x)
+		if !ok {
+			break
+		}
+		next := f.search(x, step, slope)
+		if next == nil { // within rounding of the solution
+			break
+		}
+		x = next
+	}
+	return x
+}
+
+// search halves the step from x until the loss falls by a share of what its slope promises. It
+// returns nil if no step does.
+func (f *softmaxFit) search(x, step []float64, slope float64) []float64 {
+	value, next, t := f.loss(x), make([]float64, len(x)), 1.0
+	for range softmaxHalvings {
+		for k := range x {
+			next[k] = x[k] + t*step[k]
+		}
+		if f.loss(next) < value+1e-4*t*slope {
+			return next
+		}
+		t /= 2
+	}
+	return nil
 }
 
 // row writes the probabilities of row i to p and returns the row's scores.
@@ -214,7 +231,7 @@ func (f *softmaxFit) newton(x []float64) (step []float64, slope float64, ok bool
 	for k := range n {
 		largest, trace = math.Max(largest, math.Abs(g[k])), trace+h.At(k, k)
 	}
-	if largest < plattTolerance*float64(len(f.labels)) {
+	if largest < softmaxTolerance*float64(len(f.labels)) {
 		return nil, 0, false
 	}
 	for k := range n {
