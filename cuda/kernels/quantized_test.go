@@ -160,8 +160,8 @@ func TestFusedQuantizationKeepsNonFinite(t *testing.T) {
 	}
 }
 
-// output_digits_four keeps the gradients of a column with an infinity, in the block of rows with the
-// infinity.
+// output_digits_four keeps the gradients of a column with an infinity, in the infinity's block of
+// rows.
 func TestFourColumnsKeepNonFinite(t *testing.T) {
 	const rows, cols, scores = 70, 12, 4
 	r := newRig[float32](t, 4)
