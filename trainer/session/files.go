@@ -108,10 +108,10 @@ func (s *Session) space(d Description) int64 {
 
 // Save writes the weights and, at the same time, the plots. Then Save writes report.html and the
 // summary of a certified run. If no directory is open, Save opens dir and writes the other files
-// too. If a file cannot be written, Save still tries the others; the weights count for more than the
-// plots. If the directory refuses the weights or the summary, Save writes both into the user's cache
-// and returns a *RescueError. Save then returns all errors, Summary has the summary, and the lock of
-// the directory is released.
+// too. If a file cannot be written, Save still tries the others; the weights count for more than
+// the plots. If the directory refuses the weights or the summary, Save writes both into the user's
+// cache and returns a *RescueError. Save then returns all errors, Summary has the summary, and the
+// lock of the directory is released.
 func (s *Session) Save(dir string) error {
 	if s.result == nil {
 		return errors.New("session: nothing has been certified")
