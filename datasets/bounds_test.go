@@ -9,137 +9,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/datasets/matrix"
 )
-
-// TestEveryDateForm writes one day in each form, and checks the form that is found and the parts.
-func TestEveryDateForm(t *testing.T) {
-	at := time.Date(2023, 11, 25, 21, 7, 36, 0, time.UTC) // a Saturday; the day cannot be a month
-	all := formSet(1<<len(dateLayouts) - 1)
-	for i, layout := range dateLayouts {
-		text := at.Format(layout)
-		fit := datesAs(text, all)
-		if fit&(1<<i) == 0 || datesAs(text, all&^(1<<i))&(1<<i) != 0 {
-			t.Errorf("%s: the forms %b do not hold form %d", text, fit, i)
-		}
-		want := at
-		if !strings.Contains(layout, "05") {
-			want = want.Truncate(time.Minute)
-		}
-		clock := strings.Contains(layout, "04")
-		if !clock {
-			want = want.Truncate(24 * time.Hour)
-		}
-		day := strings.Contains(strings.ReplaceAll(layout, "2006", ""), "2") // also 02 and _2
-		parts := map[string]float64{datePart: float64(want.Unix()) / 86400, monthPart: 11}
-		if day {
-			parts[weekdayPart] = 6
-		} else {
-			parts[datePart] = float64(want.Unix()/86400 - 24)
-		}
-		if clock {
-			parts[hourPart] = float64(want.Hour()) + float64(want.Minute())/60 + float64(want.Second())/3600
-		}
-		if len(dateParts(layout)) != len(parts) {
-			t.Errorf("%s: parts %v, want %v", layout, dateParts(layout), parts)
-		}
-		for part, x := range parts {
-			if got, ok := dateNumber(text, layout, part); !ok || math.Abs(got-x) > 1e-9 || checkDate(layout, part) != nil {
-				t.Errorf("%s: %s is %v, want %v", text, part, got, x)
-			}
-		}
-	}
-	if checkDate("02", datePart) == nil || checkDate("2006-01", weekdayPart) == nil {
-		t.Error("an unknown form or part is accepted")
-	}
-	for text, want := range map[string]bool{"24-1": false, "1/2/06": true, "January 2, 2006": true,
-		"2024-05-13T10:30:00." + strings.Repeat("0", 19) + "Z": true, "2024-05-13T10:30:00." + strings.Repeat("0", 20) + "Z": false} {
-		if got := datesAs(text, all) != 0; got != want {
-			t.Errorf("%s is a date: %t", text, got)
-		}
-	}
-	for _, test := range []struct {
-		text, first, second string
-	}{{"1/2/2006", "1/2/2006", "2/1/2006"}, {"13/2/2006", "2/1/2006", ""}, {"1-2-2006", "2-1-2006", "1-2-2006"}, {"2006-01-02", "2006-01-02", ""}} {
-		if first, second, ok := datesAs(test.text, all).ambiguous(); first != test.first || second != test.second || ok != (test.second != "") {
-			t.Errorf("%s: %q, %q, %t", test.text, first, second, ok)
-		}
-	}
-	for day, want := range map[int]float64{20: 1, 21: 2, 22: 3, 23: 4, 24: 5, 25: 6, 26: 7} { // Monday to Sunday
-		if got, _ := dateNumber(fmt.Sprintf("2023-11-%d", day), "2006-01-02", weekdayPart); got != want {
-			t.Errorf("%d November 2023 is day %v of the week, want %v", day, got, want)
-		}
-	}
-}
-
-// TestLocalNumbers reads numbers with separators of thousands.
-func TestLocalNumbers(t *testing.T) {
-	no := math.NaN()
-	for text, want := range map[string][2]float64{ // with a decimal comma, and with a decimal point
-		"1,5": {1.5, no}, "1.5": {no, 1.5}, "1.234,5": {1234.5, no}, "1,234.5": {no, 1234.5}, "1,234": {1.234, 1234}, "1.234": {1234, 1.234},
-		"1 234": {1234, 1234}, "12'345'678": {12345678, 12345678}, "1 234.567": {no, 1234.567}, "1.234.567": {1234567, no}, "1234,5": {1234.5, no},
-		"12 34": {no, no}, "1234 567": {no, no}, "0 123": {no, no}, "012 345": {no, no}, " 123": {no, no}, "1 2345": {no, no}, "1.234 567": {no, no},
-		"-1.234,5e2": {-123450, no}, "+1,5": {1.5, no}, "1 234e1": {12340, 12340}, "1,5E-1": {0.15, no}, "1,2 3": {no, no}, "1_000": {no, no}, "": {no, no},
-		"\u00a01": {no, no}, "1\u00a0000": {1000, 1000}, "1\u202f000": {1000, 1000}, "1\u2019000": {1000, 1000}, "123 456": {123456, 123456}, "1/000": {no, no},
-		"1:000": {no, no}, ",5": {0.5, no}, "5,": {5, no}, "9 999": {9999, 9999}, "99 099,99": {99099.99, no},
-	} {
-		for k, decimal := range []string{commaDecimals, pointDecimals} {
-			x, ok := localNumber([]byte(text), decimal)
-			if ok != !math.IsNaN(want[k]) || ok && x != want[k] {
-				t.Errorf("%q with the decimal sign %s: %v, %t, want %v", text, decimal, x, ok, want[k])
-			}
-		}
-	}
-	for text, want := range map[string]int{"0": 0, "9": 9, "19": 19, "2147483647": math.MaxInt32, "2147483648": -1, "": -1, "1/": -1, "1:": -1, "-1": -1} {
-		if n, ok := wholeNumber([]byte(text)); ok != (want >= 0) || ok && n != want {
-			t.Errorf("%q: %d, %t, want %d", text, n, ok, want)
-		}
-	}
-}
-
-// TestWideTexts checks the guess of an encoding without a mark, at the least share of zeros.
-func TestWideTexts(t *testing.T) {
-	wide := func(order string, wrong int) []byte { // 16 characters of 4 bytes; the first wrong ones have no zeros
-		text := bytes.Repeat([]byte(order), 16)
-		for i := range 4 * wrong {
-			text[i] = 'x'
-		}
-		return text
-	}
-	for order, want := range map[string]string{"a\x00\x00\x00": "UTF-32LE", "\x00\x00\x00a": "UTF-32BE", "a\x00b\x00": "UTF-16LE", "\x00a\x00b": "UTF-16BE",
-		"a\x00\x00b": "", "\x00abc": "", "abcd": ""} {
-		for wrong, enough := range map[int]bool{0: true, 3: true, 4: false} { // 13 of 16 are more than three quarters
-			if got := wideWithoutMark(wide(order, wrong)); enough && got != want || !enough && got != "" {
-				t.Errorf("%q, %d characters without zeros: %q, want %q", order, wrong, got, want)
-			}
-		}
-	}
-	if got := wideWithoutMark([]byte("a\x00\x00")); got != "" {
-		t.Errorf("3 bytes: %q", got)
-	}
-	if got := wideWithoutMark([]byte("a\x00\x00\x00b\x00\x00")); got != "UTF-32LE" {
-		t.Errorf("7 bytes: %q", got)
-	}
-	for text, want := range map[string]string{"a\x80": "WINDOWS-1252", "a\x9f": "WINDOWS-1252", "a\xa0": "ISO-8859-1", "a\xe9": "ISO-8859-1"} {
-		if advice, err := checkUTF8(text, "file"); err == nil || !strings.Contains(advice, "iconv -f "+want) {
-			t.Errorf("%q: %s, %v, want %s", text, advice, err, want)
-		}
-	}
-	if _, err := checkUTF8("é", "file"); err != nil {
-		t.Error(err)
-	}
-}
 
 // TestIDXSizes checks the limits of the numbers in a header.
 func TestIDXSizes(t *testing.T) {
@@ -147,7 +27,7 @@ func TestIDXSizes(t *testing.T) {
 		dims   []uint32
 		offset int64 // of the refused number; 0: the number is accepted, and the values are missing
 	}{
-		{[]uint32{1<<31 - 1, 1, 1}, 0}, {[]uint32{1 << 31, 1, 1}, 4}, {[]uint32{1, 1 << 31, 1}, 8}, {[]uint32{1 << 30, 1 << 30, 4}, 0}, {[]uint32{1 << 30, 1 << 30, 5}, 12},
+		{[]uint32{1<<31 - 1, 1, 1}, 0}, {[]uint32{1 << 31, 1, 1}, 4}, {[]uint32{1, 1 << 31, 1}, 8}, {[]uint32{1 << 30, 1 << 30, 4}, 0}, {[]uint32{1 << 30, 1 << 30, 5}, 12}, {[]uint32{1 << 30, 1 << 30, 16}, 12},
 	} {
 		_, _, err := readIDX(bytes.NewReader(idx(nil, test.dims...)), "file", "pixels", 3)
 		var at *FileError
@@ -213,6 +93,13 @@ func TestReadExactly(t *testing.T) {
 		_, err := read.ReadFrom(&whole{content: c, what: "text", want: uint64(size)})
 		if !errors.Is(err, want) || read.String() != "0123456789"[:min(size, 10)] {
 			t.Errorf("%d of 10 bytes: %q, %v", size, &read, err)
+		}
+	}
+	c, _ = newContent(strings.NewReader("0123456789"), "file")
+	w, buf := &whole{content: c, what: "text", want: 9}, make([]byte, 20)
+	for _, n := range []int{4, 5} {
+		if got, err := w.Read(buf[:4*n-12]); got != n || err != nil { // a buffer of 4, and of 8 bytes for 5
+			t.Errorf("%d bytes of 9, %v, want %d", got, err, n)
 		}
 	}
 	c, _ = newContent(strings.NewReader(""), "file")
@@ -326,40 +213,6 @@ func TestIntegersByHand(t *testing.T) {
 	}
 }
 
-// TestSniffedSeparators checks the separator that is found, also if the examined text ends within a
-// record.
-func TestSniffedSeparators(t *testing.T) {
-	fill := func(line, end string) string {
-		n := (sniffBytes - len(end)) / len(line)
-		return strings.Repeat("x", sniffBytes-len(end)-n*len(line)) + strings.Repeat(line, n) + end
-	}
-	for name, test := range map[string]struct {
-		head string
-		want rune
-	}{
-		"more fields":        {"a,b,c;d\n1,2,3;4\n", ','},
-		"regular":            {"a;b,c,d\n1;2\n3;4,5\n", ';'},
-		"none is regular":    {"a;b,c,d\n1\n2;3;4,5\n", ','},
-		"one column":         {"a\n1\n", ','},
-		"tabs":               {"a\tb\n1\t2\n", '\t'},
-		"the end is cut":     {fill("1;2,3,4\n", "1;2"), ','},
-		"one long record":    {fill("a;", "b,c"), ';'},
-		"an early wrong one": {"a;b,c\n1,2\n3,4\n", ','},
-		"record 51 is other": {strings.Repeat("1;2\n", 50) + "1,2\n", ';'},
-		"record 50 is other": {strings.Repeat("1;2,3,4\n", 49) + "1;2\n", ';'},
-	} {
-		if got := sniffSeparator([]byte(test.head)); got != test.want {
-			t.Errorf("%s: %q, want %q", name, got, test.want)
-		}
-	}
-	names := columnNames([][]byte{[]byte("column 2"), nil, []byte("a"), nil})
-	if diff := cmp.Diff([]string{"column 2", "column 2'", "a", "column 4"}, names); diff != "" {
-		t.Error(diff)
-	}
-	_, _, err := openText(strings.NewReader(byteOrderMark+" \n"), "file", 0)
-	checkError(t, err, ErrTruncated, "the file is empty")
-}
-
 // TestOneAttempt downloads a file that is shorter than the least progress, with a single attempt.
 func TestOneAttempt(t *testing.T) {
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("abc")) })
@@ -388,5 +241,53 @@ func TestArchiveSkipsFolders(t *testing.T) {
 	_ = w.Close()
 	if batches, err := readCIFARArchive(&buf, "file", cifar10()); err != nil || len(batches) != 6 || len(batches[5].labels) != 2 {
 		t.Errorf("%d batches, %v", len(batches), err)
+	}
+}
+
+// TestUnzippedFiles checks which of a compressed and a decompressed file is read, and that an error
+// does not repeat the path.
+func TestUnzippedFiles(t *testing.T) {
+	dir := t.TempDir()
+	packed := filepath.Join(dir, "a.gz")
+	if got := orUnzipped(packed); got != packed {
+		t.Errorf("no file: %s", got)
+	}
+	plain := write(t, dir, "a", nil)
+	if orUnzipped(packed) != plain || orUnzipped(plain) != plain {
+		t.Errorf("only the decompressed file: %s, %s", orUnzipped(packed), orUnzipped(plain))
+	}
+	write(t, dir, "a.gz", nil)
+	if got := orUnzipped(packed); got != packed {
+		t.Errorf("both files: %s", got)
+	}
+	inner := errors.New("inner")
+	for _, err := range []error{inner, &os.PathError{Op: "open", Path: "a", Err: inner}} {
+		if got := fileError("a", err).(*FileError); got.Err != inner || got.Path != "a" || got.Offset != -1 {
+			t.Errorf("%v becomes %+v", err, got)
+		}
+	}
+}
+
+// TestTwins lists the features that determine a group.
+func TestTwins(t *testing.T) {
+	// The entries of 4 rows: feature 0 is the group, 1 the rest, 2 everybody, 3 nobody, 4 a part of
+	// the group, 5 the group and one more row.
+	x := &matrix.CSR{Rows: 4, Cols: 6, Starts: []int{0, 4, 7, 10, 12}, Columns: []int32{0, 2, 4, 5, 0, 2, 5, 1, 2, 5, 1, 2}}
+	for _, test := range []struct{ rows, want []int }{{[]int{0, 1}, []int{0, 1}}, {[]int{2, 3}, []int{0, 1}}, {[]int{0}, []int{4}}, {nil, nil},
+		{[]int{0, 1, 2, 3}, nil}, {[]int{3}, []int{5}}} {
+		var got []int
+		for _, j := range twins(x, Group{Rows: test.rows}) {
+			got = append(got, int(j))
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("the group %v: features %v, want %v", test.rows, got, test.want)
+		}
+	}
+	s := newSparse(x, &sparseDesign{}, []int32{1, 4})
+	if diff := cmp.Diff([]int32{0, -1, 1, 2, -1, 3}, s.place) + cmp.Diff([]string{"1", "3", "4", "6"}, s.names); diff != "" || s.cols != 4 {
+		t.Errorf("%d columns: %s", s.cols, diff)
+	}
+	if diff := cmp.Diff([]int{1, 3, 4, 6}, s.preparation().Numbers); diff != "" {
+		t.Error(diff)
 	}
 }
