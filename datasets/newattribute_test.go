@@ -103,6 +103,9 @@ func TestSparseAttributesByHand(t *testing.T) {
 		t.Error(diff)
 	}
 	d := &sparseDesign{names: []string{"sex=F", "sex=M", "sex=X", "race=a", "race=b"}, blocks: []int{0, 0, 0, 1, 1}, titles: []string{"sex", "race"}}
+	if diff := cmp.Diff([]string{"F", "M", "X"}, d.categories("sex")); diff != "" {
+		t.Error(diff)
+	}
 	got, by, err := d.attributes(x, []string{"race", "sex", "race=b"})
 	if err != nil {
 		t.Fatal(err)
