@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"ppal/trainer/internal/vec"
 	"ppal/trainer/problem"
 )
 
@@ -38,9 +39,11 @@ func (p Softmax) Probabilities(dst, scores []float64) {
 	}
 }
 
-// softmaxRidge is the relative addition to the diagonal of the Hessian, which makes the Newton
-// system regular.
-const softmaxRidge = 1e-12
+const (
+	fitSteps     = 100   // largest number of Newton steps of a fit
+	fitTolerance = 1e-10 // largest sum of the absolute mean derivatives at the solution
+	fitHalvings  = 60    // largest number of halvings of a step
+)
 
 // FitSoftmax fits the probabilities of finite scores [rows, classes] to the rows' classes by
 // maximum likelihood. The targets of a row of class y are
@@ -51,8 +54,9 @@ const softmaxRidge = 1e-12
 // y. For two classes these are Platt's targets. Sources: Guo, Pleiss, Sun and Weinberger, "On
 // calibration of modern neural networks", 2017, for the common slope; Alexandari, Kundaje and
 // Shrikumar, "Maximum likelihood with bias-corrected calibration is hard-to-beat at label shift
-// adaptation", 2020, for the intercepts. The error wraps ErrNoProbabilities, or problem.ErrSettings
-// if the lengths differ.
+// adaptation", 2020, for the intercepts; Lin, Lin and Weng, "A note on Platt's probabilistic
+// outputs for support vector machines", 2007, for the Newton iteration. The error wraps
+// ErrNoProbabilities, or problem.ErrSettings if the lengths differ.
 func FitSoftmax(scores []float64, labels []int, classes int) (Softmax, error) {
 	if classes < 2 || len(scores) != len(labels)*classes {
 		return Softmax{}, fmt.Errorf("decide: %w: %d scores for %d rows of %d classes", problem.ErrSettings, len(scores), len(labels), classes)
@@ -61,36 +65,16 @@ func FitSoftmax(scores []float64, labels []int, classes int) (Softmax, error) {
 	if f.present < 2 {
 		return Softmax{}, fmt.Errorf("%w: the rows have %d classes, want at least two", ErrNoProbabilities, f.present)
 	}
-	if f.largest == 0 || math.IsInf(f.largest, 0) || math.IsNaN(f.largest) {
-		return Softmax{}, fmt.Errorf("%w: the largest score is %v", ErrNoProbabilities, f.largest)
-	}
 	x := f.start()
-	value := f.loss(x)
-	for range plattSteps {
-		step, slope, ok := f.newton(x)
-		if !ok {
-			break
-		}
-		improved := false
-		for t, next := 1.0, make([]float64, classes); t > math.Ldexp(1, -plattHalvings); t /= 2 {
-			for k := range x {
-				next[k] = x[k] + t*step[k]
-			}
-			if v := f.loss(next); v < value+1e-4*t*slope {
-				copy(x, next)
-				value, improved = v, true
-				break
-			}
-		}
-		if !improved {
+	for range fitSteps {
+		step, ok := f.newton(x)
+		if !ok || !f.descend(x, step) {
 			break
 		}
 	}
 	p := Softmax{Slope: x[0] / f.largest, Intercepts: append([]float64{0}, x[1:]...)}
-	for _, v := range x {
-		if math.IsNaN(v) || math.IsInf(v, 0) || !(p.Slope > 0) {
-			return Softmax{}, fmt.Errorf("%w: the fitted slope is %v: the scores do not rank the rows of a class higher", ErrNoProbabilities, p.Slope)
-		}
+	if !(p.Slope > 0) || !vec.Finite(p.Slope) {
+		return Softmax{}, fmt.Errorf("%w: the fitted slope is %v: the scores do not rank the rows of a class higher", ErrNoProbabilities, p.Slope)
 	}
 	return p, nil
 }
@@ -178,12 +162,27 @@ func (f *softmaxFit) loss(x []float64) float64 {
 	return sum
 }
 
-// newton returns the Newton step and its directional derivative. ok is false at a solution.
-func (f *softmaxFit) newton(x []float64) (step []float64, slope float64, ok bool) {
+// descend adds to x the longest of step, step/2, step/4, ... that lowers the loss. It returns false
+// and leaves x unchanged if none does.
+func (f *softmaxFit) descend(x, step []float64) bool {
+	value, next := f.loss(x), make([]float64, len(x))
+	for halvings := range fitHalvings {
+		for k := range x {
+			next[k] = x[k] + math.Ldexp(step[k], -halvings)
+		}
+		if f.loss(next) < value {
+			copy(x, next)
+			return true
+		}
+	}
+	return false
+}
+
+// newton returns the Newton step. ok is false at a solution, and if the Hessian is singular.
+func (f *softmaxFit) newton(x []float64) (step []float64, ok bool) {
 	f.set(x)
 	n := f.classes
-	g, h := make([]float64, n), mat.NewSymDense(n, nil)
-	add := func(a, b int, v float64) { h.SetSym(a, b, h.At(a, b)+v) }
+	g, h := make([]float64, n), make([]float64, n*n) // of h, the diagonal and the entries above it
 	for i, y := range f.labels {
 		own, other := f.targets(i)
 		scores := f.row(i)
@@ -192,7 +191,7 @@ func (f *softmaxFit) newton(x []float64) (step []float64, slope float64, ok bool
 			s /= f.largest
 			mean, square = mean+f.p[k]*s, square+f.p[k]*s*s
 		}
-		add(0, 0, square-mean*mean)
+		h[0] += square - mean*mean
 		for k, s := range scores {
 			d := f.p[k] - other
 			if k == y {
@@ -203,32 +202,21 @@ func (f *softmaxFit) newton(x []float64) (step []float64, slope float64, ok bool
 				continue
 			}
 			g[k] += d
-			add(0, k, f.p[k]*(s/f.largest-mean))
-			add(k, k, f.p[k])
+			h[k] += f.p[k] * (s/f.largest - mean)
+			h[k*n+k] += f.p[k]
 			for j := 1; j <= k; j++ {
-				add(j, k, -f.p[j]*f.p[k])
+				h[j*n+k] -= f.p[j] * f.p[k]
 			}
 		}
 	}
-	largest, trace := 0.0, 0.0
-	for k := range n {
-		largest, trace = math.Max(largest, math.Abs(g[k])), trace+h.At(k, k)
-	}
-	if largest < plattTolerance*float64(len(f.labels)) {
-		return nil, 0, false
-	}
-	for k := range n {
-		add(k, k, softmaxRidge*trace)
+	if vec.Norm1(g) < fitTolerance*float64(len(f.labels)) {
+		return nil, false
 	}
 	var c mat.Cholesky
 	var d mat.VecDense
-	if !c.Factorize(h) || c.SolveVecTo(&d, mat.NewVecDense(n, g)) != nil {
-		return nil, 0, false
+	if !c.Factorize(mat.NewSymDense(n, h)) || c.SolveVecTo(&d, mat.NewVecDense(n, g)) != nil {
+		return nil, false
 	}
-	step = make([]float64, n)
-	for k := range n {
-		step[k] = -d.AtVec(k)
-		slope += step[k] * g[k]
-	}
-	return step, slope, true
+	d.ScaleVec(-1, &d)
+	return d.RawVector().Data, true
 }
