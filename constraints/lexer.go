@@ -111,7 +111,7 @@ func unquote(text string) (name string, length int) {
 // it has more than one word, if the parser could read it as another token, or if a = behind it
 // would become part of it.
 func quoted(name string) string {
-	if name != "" && wordLength(name, 1) == len(name) && wordLength(name+"=", 1) == len(name) && utf8.ValidString(name) &&
+	if name != "" && wordLength(name+"=", 1) == len(name) && utf8.ValidString(name) &&
 		!strings.EqualFold(name, wordMin) && !strings.Contains(name, "\\") {
 		return name
 	}

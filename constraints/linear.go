@@ -103,14 +103,9 @@ func (s *System) cell(c Cell) int {
 	return k
 }
 
-// rows returns the number of training rows in the smallest cell of the rate.
-func (s *System) rows(l linear) int {
-	least := s.sizes[l.parts[0].cell]
-	for _, p := range l.parts {
-		least = min(least, s.sizes[p.cell])
-	}
-	return least
-}
+// rows returns the number of training rows of the rate. The cells of a precision have the same
+// rows.
+func (s *System) rows(l linear) int { return s.sizes[l.parts[0].cell] }
 
 // inequality returns the inequality l <= b, or l >= b with atLeast, in the form row h + constant <=
 // limit. row has n elements. For a precision and a lower bound the inequality is

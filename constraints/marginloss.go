@@ -2,7 +2,6 @@ package constraints
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/chewxy/hm"
 	"gorgonia.org/gorgonia"
@@ -140,9 +139,8 @@ func rowLoss[T float](phi Phi, row []T, c int) float64 {
 
 // margin returns a - b, or 0 for two infinities of the same sign.
 func margin(a, b float64) float64 {
-	y := a - b
-	if math.IsNaN(y) && a == b {
+	if a == b {
 		return 0
 	}
-	return y
+	return a - b
 }

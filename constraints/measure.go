@@ -142,19 +142,13 @@ func (m Measure) String() string {
 
 // word returns the name of a measure that is not a rate.
 func (f form) word() string {
-	if f < formGap {
-		return ""
-	}
 	return otherMeasures()[f-formGap]
 }
 
 // attributeNames returns the attributes whose groups the measure compares.
 func (m Measure) attributeNames() []string {
-	if m.attributes == "" {
-		return nil
-	}
 	p := between(m.attributes)
-	list, _ := p.attributes() // canonical text parses
+	list, _ := p.attributes() // canonical text parses; without attributes there is no list
 	return list
 }
 

@@ -115,10 +115,7 @@ func (r Rate) String() string {
 
 // selectors returns the parts between the brackets.
 func (r Rate) selectors() []selector {
-	if r.of == "" {
-		return nil
-	}
 	p := between(r.of)
-	list, _ := p.selectors() // canonical text parses
+	list, _ := p.selectors() // canonical text parses; without selectors there is no list
 	return list
 }

@@ -57,7 +57,7 @@ func (v *rowValues) viewOf(c *boundCell) view {
 	switch {
 	case v.binary:
 		return view{target: 1}
-	case c.class >= 0 && !c.not && c.class == c.target:
+	case !c.not && c.class == c.target:
 		return view{target: ownClass} // on the rows of the cell the class is the row's own class
 	}
 	return view{c.target, c.file}

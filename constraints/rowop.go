@@ -59,13 +59,10 @@ func (op *rowOp) InferShape(in ...gorgonia.DimSizer) (tensor.Shape, error) {
 	if len(in) != op.arity {
 		return nil, fmt.Errorf("constraints: %v takes %d inputs, got %d", op, op.arity, len(in))
 	}
-	first, ok := in[0].(tensor.Shape)
-	if !ok {
-		return nil, fmt.Errorf("constraints: %v: input 0 has no shape", op)
-	}
+	first, _ := in[0].(tensor.Shape)
 	for k := range in {
-		s, ok := in[k].(tensor.Shape)
-		if !ok || s.Dims() != op.dims[k] || s[0] != first[0] || s.TotalSize() != s[0] && !s.Eq(first) {
+		s, _ := in[k].(tensor.Shape) // without a shape, the number of dimensions is 0
+		if s.Dims() != op.dims[k] || s[0] != first[0] || s.TotalSize() != s[0] && !s.Eq(first) {
 			return nil, fmt.Errorf("constraints: %v: input %d has shape %v, the first input %v", op, k, in[k], first)
 		}
 	}
@@ -142,8 +139,8 @@ func (op *classColumn) Type() hm.Type { return hm.NewFnType(tensorOf(2), tensorO
 
 // InferShape returns [n, 1].
 func (op *classColumn) InferShape(in ...gorgonia.DimSizer) (tensor.Shape, error) {
-	s, ok := in[0].(tensor.Shape)
-	if !ok || s.Dims() != 2 || op.index >= s[1] {
+	s, _ := in[0].(tensor.Shape)
+	if s.Dims() != 2 || op.index >= s[1] {
 		return nil, fmt.Errorf("constraints: %v of an input of shape %v", op, in[0])
 	}
 	return tensor.Shape{s[0], 1}, nil

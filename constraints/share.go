@@ -52,8 +52,9 @@ func (s *System) Share(b Inequality, hits, rows []int) (share Share, ok bool) {
 
 // Thresholded reports whether the inequality bounds the share of rows with one of two classes as
 // the decision, so that the share grows or falls with the decision threshold. It returns false for
-// a precision, for a loss, for more than two classes, and for a share whose target differs from row
-// to row (errors over both classes, agreement with earlier decisions).
+// a precision, for a loss (the target is the label), for more than two classes, and for a share
+// whose target differs from row to row (errors over both classes, agreement with earlier
+// decisions).
 func (s *System) Thresholded(b Inequality) bool {
 	used := -1
 	for k, c := range b.Coefficients {
@@ -64,5 +65,5 @@ func (s *System) Thresholded(b Inequality) bool {
 			used = k
 		}
 	}
-	return used >= 0 && len(s.classes) == 2 && s.Rates[used].target >= 0 && s.Rates[used].joint == jointNone && !s.Rates[used].loss
+	return used >= 0 && len(s.classes) == 2 && s.Rates[used].target >= 0 && s.Rates[used].joint == jointNone
 }

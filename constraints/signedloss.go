@@ -47,10 +47,7 @@ func NewSignedLoss(labels []int, phi Phi) (*SignedLoss, error) {
 // NewRates makes the op s -> phi(-s) for n rows: for Sigmoid the smooth rates 1/(1+e^-s) of
 // positive decisions, for Hinge max(0, 1+s).
 func NewRates(n int, phi Phi) (*SignedLoss, error) {
-	if n <= 0 {
-		return nil, fmt.Errorf("constraints: no rows")
-	}
-	labels := make([]int, n)
+	labels := make([]int, max(0, n))
 	for i := range labels {
 		labels[i] = -1
 	}

@@ -56,9 +56,8 @@ type Inequality struct {
 type measured struct {
 	// sets of a single rate; for a measure that compares groups, sets of the rates of the groups. With
 	// Measure.WithAll the first rate of a set counts all rows.
-	sets  [][]linear
-	churn bool // the value is 1 - the agreement
-	l1    bool
+	sets [][]linear
+	l1   bool
 }
 
 // The largest numbers of groups that a measure compares: of gaps and ratios, whose pairs of groups
@@ -155,7 +154,6 @@ func (s *System) resolve(c Constraint) (m measured, err error) {
 		m.l1 = true
 		return m, nil
 	case formChurn:
-		m.churn = true
 		if _, ok := s.train.Earlier[c.measure.file]; !ok {
 			return m, fmt.Errorf("constraints: %s: there are no earlier decisions of %s", text, c.measure.file)
 		}
@@ -302,10 +300,7 @@ func (s *System) leftOut(text string, out []string, m Measure) {
 	if n > mostNames {
 		out = append(out[:mostNames:mostNames], fmt.Sprintf("and %d others", n-mostNames))
 	}
-	note := fmt.Sprintf("%s: left out because the rate counts fewer than %s: %s", text, countRows(max(1, m.minimum)), strings.Join(out, ", "))
-	if !slices.Contains(s.Notes, note) {
-		s.Notes = append(s.Notes, note)
-	}
+	s.Notes = append(s.Notes, fmt.Sprintf("%s: left out because the rate counts fewer than %s: %s", text, countRows(max(1, m.minimum)), strings.Join(out, ", ")))
 }
 
 // bound adds the inequalities of constraint j.
@@ -319,7 +314,6 @@ func (s *System) bound(j int) {
 		row := make([]float64, n)
 		row[len(s.Rates)] = 1
 		add(text, row, 0, c.bound)
-		return
 	}
 	for _, set := range m.sets {
 		if !c.measure.Compares() {

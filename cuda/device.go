@@ -16,6 +16,7 @@ type Options struct {
 	Products   Products // of float32 plans
 	MicroBatch int      // the rows of the data to work on at a time; 0: all
 	NoGraphs   bool     // launch every kernel by itself, to measure the launches
+	OwnDigits  bool     // multiply 8-bit data with int8 digits by the program's own kernel if TestDigits allows it
 }
 
 // Device is one GPU. A device is used by one goroutine at a time.
@@ -29,6 +30,7 @@ type Device struct {
 	queue   queue
 	sums    int            // bytes of integer sums in memory at a time, unless one row needs more
 	refused map[shape]bool // products that the driver refused
+	digits  *error         // the result of TestDigits; nil: the test has not run
 
 	programs []*Program
 	hosts    [][]byte // pinned memory that lives as long as the device

@@ -97,7 +97,8 @@ func (x *signedBytes) product(s *plan.Product, w window, factor kernels.Quantize
 }
 
 // digitsProduct is out = scale op(U) op(B) with B in digits: one product of integers with all
-// digits side by side, and a pass that dequantizes the sums and applies a fused activation.
+// digits side by side, and a pass that dequantizes the sums and applies a fused activation. The
+// program's own kernel does both in one launch.
 type digitsProduct struct {
 	d          *Device
 	set        *kernels.Set
@@ -127,18 +128,27 @@ func (p *digitsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add
 		}
 	}
 	d, most := p.digits, p.rowsAtATime()
+	if p.d.multipliesDigits() {
+		most = out.Rows
+	}
 	for from := 0; from < out.Rows; from += most {
 		part := out
 		part.Rows, part.At = min(most, out.Rows-from), out.At.Offset(from*out.Stride*p.set.Dtype().Size())
 		x := p.x
 		x.At = x.At.Offset(from * x.Stride)
 		g := p.gemm(x, max(part.Rows, kernels.FewestRows))
-		if err := p.d.multiply(g); err != nil {
-			return err
-		}
 		j := kernels.Dequantize{Sums: g.C, SumRows: g.Rows, Digits: d, X: x, B: b, Transposed: p.transposed, Out: part, Add: add}
 		if p.bias != nil {
 			j.Activation, j.Bias = p.activation, p.bias()
+		}
+		if p.d.multipliesDigits() || p.d.multipliesRefused(g) {
+			if err := p.set.MultiplyDigits(q, j); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := p.d.multiply(g); err != nil {
+			return err
 		}
 		if err := p.set.Dequantize(q, j); err != nil {
 			return err
@@ -159,6 +169,9 @@ func (p *digitsProduct) gemm(x kernels.SignedBytes, rows int) *driver.Gemm {
 
 // reserve allocates memory for the sums before a graph is captured.
 func (p *digitsProduct) reserve(rows int) error {
+	if p.d.multipliesDigits() {
+		return nil
+	}
 	const number = 4
 	_, err := p.d.queue.sums.grow(p.d, "integer sums", number*max(min(rows, p.rowsAtATime()), kernels.FewestRows)*p.digits.Blocks*p.digits.Count*p.digits.Width)
 	return err

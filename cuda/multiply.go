@@ -14,11 +14,15 @@ type shape struct {
 	transA, transB           bool
 }
 
+func shapeOf(g *driver.Gemm) shape {
+	return shape{g.Precision, g.Rows, g.Cols, g.Inner, g.Batch, g.TransA, g.TransB}
+}
+
 // multiply runs a product by the driver's library. If the library refuses the product, or its
 // products of integers are wrong, a kernel of this program computes the product. A refusal comes
 // before a graph is captured, because the first run of a plan's half is not captured.
 func (d *Device) multiply(g *driver.Gemm) error {
-	of := shape{g.Precision, g.Rows, g.Cols, g.Inner, g.Batch, g.TransA, g.TransB}
+	of := shapeOf(g)
 	if !d.refused[of] {
 		if g.Precision == driver.Int8 && d.driver.Integers() != nil {
 			d.refused[of] = true
@@ -29,6 +33,9 @@ func (d *Device) multiply(g *driver.Gemm) error {
 			return err
 		}
 		d.refused[of] = true
+		if g.Precision == driver.Int8 {
+			_ = d.TestDigits() // before a graph is captured; multipliesRefused reads the result
+		}
 	}
 	return d.multiplyItself(g)
 }

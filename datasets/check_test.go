@@ -5,9 +5,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -89,5 +91,57 @@ func TestCheckCIFAR(t *testing.T) {
 	report, err = Check(context.Background(), t.TempDir(), "cifar10", TableOptions{Seed: 0})
 	if !errors.Is(err, fs.ErrNotExist) || report.Files[0].State != Missing {
 		t.Errorf("%v, %v", err, report)
+	}
+}
+
+// TestVerifyStates checks the files and the warnings of Verify without files, with an unpacked
+// folder, and with files of the user.
+func TestVerifyStates(t *testing.T) {
+	ctx := context.Background()
+	report, err := Verify(ctx, t.TempDir(), "fashion-mnist")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]State{Missing, Missing, Missing, Missing}, states(report)); diff != "" || len(report.Warnings) > 0 {
+		t.Errorf("%s warnings %q", diff, report.Warnings)
+	}
+	dir := t.TempDir()
+	for name, data := range cifarFiles() {
+		write(t, dir, cifarFolder+"/"+name, data)
+	}
+	if report, err = Verify(ctx, dir, "cifar10"); err != nil || len(report.Files) != 6 || report.Files[5].Size != 2*cifarRecord {
+		t.Errorf("an unpacked folder: %+v, %v", report, err)
+	}
+	if report, err := Verify(ctx, "", "csv"); err == nil {
+		t.Errorf("no file of the user: %+v", report)
+	}
+	first, second := write(t, dir, "a.csv", []byte("a,b\n1,2\n")), write(t, dir, "b.csv", []byte("a\n"))
+	if report, err = Verify(ctx, "", "csv", first, second); err != nil || len(report.Files) != 2 || report.Files[0].Size != 8 || report.Files[1].State != Unverified {
+		t.Errorf("two files of the user: %+v, %v", report, err)
+	}
+}
+
+// TestCheckTable checks that the report on a table has the table and its warnings, also if the
+// table cannot be read.
+func TestCheckTable(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("number,x,y\n")
+	for i := range 40 {
+		fmt.Fprintf(&text, "%d,%d,%s\n", i, i*i%7, []string{"no", "yes"}[i%2])
+	}
+	path := write(t, t.TempDir(), "own.csv", []byte(text.String()))
+	report, err := Check(context.Background(), "", "csv", TableOptions{File: path, Label: "y"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Tables == nil || report.Tables.Train.Rows() != 28 {
+		t.Errorf("tables %+v", report.Tables)
+	}
+	if len(report.Tables.Warnings) != 1 || len(report.Warnings) != 1 || report.Warnings[0] != report.Tables.Warnings[0] {
+		t.Errorf("warnings %q of the table, %q of the report", report.Tables.Warnings, report.Warnings)
+	}
+	report, err = Check(context.Background(), "", "csv", TableOptions{File: path, Label: "z"})
+	if err == nil || report == nil || len(report.Files) != 1 || report.Tables != nil {
+		t.Errorf("a label that is no column: %+v, %v", report, err)
 	}
 }

@@ -23,7 +23,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SITE = sysconfig.get_paths()["purelib"]
 ARCHITECTURES = ["sm_80", "sm_90"]
 PTX_VERSION = "7.0"  # the oldest that has every instruction here: drivers for CUDA 11.0 and newer load these modules
-FLOAT32_ONLY = {"dequantize", "integers", "output_digits", "split"}  # digits and bfloat16 terms: products of float32 plans with 8-bit data
+FLOAT32_ONLY = {"dequantize", "integers", "multiply_digits", "output_digits", "split"}  # digits and bfloat16 terms: products of float32 plans with 8-bit data
 
 # Passes over a matrix that must not execute many instructions: the elements of an iteration of the main loop, which is the innermost
 # loop that loads 128 bits, and the most instructions for an element. The activations are a part of them.

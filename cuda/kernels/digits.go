@@ -217,18 +217,6 @@ func (s *Set) Dequantize(q Queue, p Dequantize) error {
 	c.reading(p.X.At, (p.Out.Rows-1)*p.X.Stride+d.Inner)
 	c.ints(p.X.Stride)
 	c.strided(s, p.B, p.Transposed)
-	if p.Add {
-		c.inPlace(s, p.Out)
-	} else {
-		c.out(s, p.Out)
-	}
-	c.ints(p.Out.Rows, p.Out.Cols)
-	c.flag(p.Add)
-	if p.Bias.given() {
-		c.ints(int(p.Activation))
-	} else {
-		c.ints(-1)
-	}
-	c.in(s, p.Bias)
+	c.result(s, p)
 	return s.launch(q, c)
 }

@@ -162,7 +162,8 @@ func TestCutDigits(t *testing.T) {
 }
 
 // multiply computes X B, or X^T B from the transposed layout, for data u (rows x inner) and the
-// digits of b.
+// digits of b: by a product of integers and Dequantize, and by MultiplyDigits. Both give the same
+// bits.
 func multiply(r *rig[float32], x kernels.SignedBytes, rows int, d kernels.Digits, j kernels.Dequantize) {
 	wide := d.Count * d.Width
 	sums, err := r.d.Allocate(4 * d.Blocks * rows * wide)
@@ -170,8 +171,22 @@ func multiply(r *rig[float32], x kernels.SignedBytes, rows int, d kernels.Digits
 	r.held = append(r.held, sums)
 	r.do(r.d.Multiply(0, &driver.Gemm{Precision: driver.Int8, Rows: rows, Cols: wide, Inner: d.Length, TransB: true, Alpha: 1, A: x.At, B: d.At,
 		C: sums, StrideA: x.Stride, StrideB: d.Length, StrideC: wide, Batch: d.Blocks, StepA: d.Length, StepB: wide * d.Length, StepC: rows * wide}))
-	j.Sums, j.SumRows, j.Digits, j.X = sums, rows, d, x
+	j.Digits, j.X = d, x
+	size := (j.Out.Rows-1)*j.Out.Stride + j.Out.Cols
+	before, library, own := make([]byte, 4*size), make([]byte, 4*size), make([]byte, 4*size)
+	r.do(r.d.Download(0, before, j.Out.At))
+	r.do(r.s.MultiplyDigits(r.q, j))
+	r.do(r.d.Download(0, own, j.Out.At))
+	r.do(r.d.Upload(0, j.Out.At, before))
+	j.Sums, j.SumRows = sums, rows
 	r.do(r.s.Dequantize(r.q, j))
+	r.do(r.d.Download(0, library, j.Out.At))
+	for i := range size {
+		got, want := binary.LittleEndian.Uint32(own[4*i:]), binary.LittleEndian.Uint32(library[4*i:])
+		if g, w := math.Float32frombits(got), math.Float32frombits(want); got != want && !(g != g && w != w) {
+			r.t.Fatalf("%+v: MultiplyDigits gives %v at (%d, %d), want %v", d, g, i/j.Out.Stride, i%j.Out.Stride, w)
+		}
+	}
 }
 
 // Products with one block of indices equal integer arithmetic to the bit, for random and extreme

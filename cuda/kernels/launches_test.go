@@ -156,6 +156,7 @@ func everyQuantized(t *testing.T, s *kernels.Set, q kernels.Queue, p driver.Poin
 				d := kernels.Dequantize{Sums: p, SumRows: 7, Digits: kernels.NewDigits(5, cols, count, most, 1).Place(p),
 					X: kernels.SignedBytes{At: p, Stride: 64}, B: matrix(5, cols), Out: matrix(7, cols)}
 				do(s.Dequantize(q, d))
+				do(s.MultiplyDigits(q, d))
 				for d.Activation = kernels.Identity; d.Activation <= kernels.ReLU; d.Activation++ {
 					d.Bias = matrix(1, cols)
 					do(s.Dequantize(q, d))
@@ -314,7 +315,7 @@ func TestQuantizedIsFloat32(t *testing.T) {
 }
 
 // float32Only lists the sources without a float64 module: FLOAT32_ONLY in compile.py.
-var float32Only = []string{"dequantize.cu", "integers.cu", "output_digits.cu", "split.cu"}
+var float32Only = []string{"dequantize.cu", "integers.cu", "multiply_digits.cu", "output_digits.cu", "split.cu"}
 
 // The pinned compiler wrote the PTX, for sm_80 and newer. Every source has one module for each
 // number type.

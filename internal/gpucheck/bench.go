@@ -15,7 +15,7 @@ import (
 
 const (
 	rounds        = 9       // rounds of turns
-	launchCases   = 5       // the first cases of the table, whose launches are timed one by one
+	launchCases   = 6       // the first cases of the table, whose launches are timed one by one
 	watchedTimes  = 100     // iterations with an event around each launch
 	bareTimes     = 50      // runs of the bare products in a turn
 	copiedBytes   = 1 << 30 // bytes copied to measure the bandwidth

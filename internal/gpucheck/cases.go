@@ -19,6 +19,7 @@ type timedCase struct {
 	products  string           // value of --products
 	groups    bool             // table rows with many constraints; otherwise images of classes
 	direct    bool             // without graphs
+	own       bool             // digits by the program's own products
 
 	overBare float64 // largest ratio of an iteration to the bare products
 	orBytes  bool    // or at most the products plus the other bytes at a share of the bandwidth
@@ -35,6 +36,8 @@ func timedCases() []timedCase {
 	return []timedCase{
 		{name: "mnpc-fashion-mnist", products: "int8x3", precision: driver.Float32, overBare: 0.45, busy: 0.8,
 			eager: 3, library: 2, form: compiled},
+		{name: "mnpc-fashion-mnist", products: "int8x3", own: true, precision: driver.Float32, overBare: 0.45, busy: 0.8,
+			eager: 3, library: 2, form: compiled},
 		{name: "mnpc-fashion-mnist", products: "tf32", precision: driver.TF32, overBare: 2, orBytes: true, busy: 0.8,
 			eager: 2, library: 1.1, form: compiled},
 		{name: "mnpc-fashion-mnist", products: "float32", precision: driver.Float32, overBare: 1.3, busy: 0.9,
@@ -42,6 +45,7 @@ func timedCases() []timedCase {
 		{name: "mnpc-fashion-mnist", products: "bf16x3", precision: driver.Float32, overBare: 0.45, busy: 0.8,
 			eager: 3, library: 2, form: compiled},
 		{name: "mnpc-cifar10", products: "int8x3", precision: driver.Float32, overBare: 0.4, busy: 0.8, form: compiled},
+		{name: "mnpc-cifar10", products: "int8x3", own: true, precision: driver.Float32, overBare: 0.4, busy: 0.8, form: compiled},
 		{name: "mnpc-cifar10", products: "tf32", precision: driver.TF32, overBare: 1.6, busy: 0.8, form: compiled},
 		{name: "mnpc-cifar10", products: "float32", precision: driver.Float32, overBare: 1.2, busy: 0.9, form: compiled},
 		{name: "if-communities", products: "float32", precision: driver.Float32, groups: true, eager: 5, library: 1.5, form: captured},
@@ -54,7 +58,17 @@ func timedCases() []timedCase {
 }
 
 // label returns the name of the case in results.
-func (c timedCase) label() string { return c.name + " " + c.products }
+func (c timedCase) label() string {
+	return c.name + " " + c.kind()
+}
+
+// kind returns the name of the products in results.
+func (c timedCase) kind() string {
+	if c.own {
+		return "own " + c.products
+	}
+	return c.products
+}
 
 // prepare builds the case on a device that open opens.
 func (c timedCase) prepare(ctx context.Context, o Options, open func(int) (driver.Driver, error)) (*bench.Prepared, error) {
@@ -64,7 +78,7 @@ func (c timedCase) prepare(ctx context.Context, o Options, open func(int) (drive
 	}
 	p, err := chosen[0].Prepare(ctx, bench.Options{
 		DataDir: o.Data, Device: config.Values{"device": "cuda", "products": c.products},
-		OpenGPU: onGPU(open, c.direct),
+		OpenGPU: onGPU(open, c),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("gpu-check: %s: %w", c.label(), err)
@@ -72,15 +86,15 @@ func (c timedCase) prepare(ctx context.Context, o Options, open func(int) (drive
 	return p, p.Iterate(warmUps)
 }
 
-// onGPU returns a function that opens a session's GPU with the given function for devices. direct
-// launches every kernel by itself, without graphs.
-func onGPU(open func(ordinal int) (driver.Driver, error), direct bool) func(session.GPUOptions) (session.GPU, error) {
+// onGPU returns a function that opens a session's GPU with the given function for devices. The
+// case says whether to launch every kernel by itself and whose products to use.
+func onGPU(open func(ordinal int) (driver.Driver, error), c timedCase) func(session.GPUOptions) (session.GPU, error) {
 	return func(o session.GPUOptions) (session.GPU, error) {
 		d, err := open(o.Ordinal)
 		if err != nil {
 			return nil, err
 		}
-		gpu, err := cuda.Open(d, cuda.Options{Products: o.Products, MicroBatch: o.MicroBatch, NoGraphs: direct})
+		gpu, err := cuda.Open(d, cuda.Options{Products: o.Products, MicroBatch: o.MicroBatch, NoGraphs: c.direct, OwnDigits: c.own})
 		if err != nil {
 			return nil, err
 		}

@@ -219,16 +219,16 @@ func TestBenchmark(t *testing.T) {
 	})
 	// Kernels and products of both halves, and of the step. With int8x3, two more kernels cut W and D
 	// into digits, and two kernels join the sums of each product.
-	for label, least := range map[string]int{"mnpc-fashion-mnist int8x3": 14, "mnpc-fashion-mnist tf32": 11,
+	for label, least := range map[string]int{"mnpc-fashion-mnist int8x3": 14, "mnpc-fashion-mnist own int8x3": 14, "mnpc-fashion-mnist tf32": 11,
 		"mnpc-fashion-mnist float32": 11, "mnpc-fashion-mnist bf16x3": 14, "mnpc-cifar10 int8x3": 14, "if-communities float32": 11} {
 		if launches[label] < least {
 			t.Errorf("%s: %d kinds of launches, want at least %d", label, launches[label], least)
 		}
 	}
-	if len(launches) != 6 {
-		t.Errorf("launches of %v, want six cases", launches)
+	if len(launches) != 7 {
+		t.Errorf("launches of %v, want seven cases", launches)
 	}
-	if want := 1 + 13*4 + 12 + 2*13; len(results) != want { // the copies; times, gap and busy of all cases; the ratio of all cases but the tables' case; errors
+	if want := 1 + 15*4 + 14 + 2*15; len(results) != want { // the copies; times, gap and busy of all cases; the ratio of all cases but the tables' case; errors
 		t.Errorf("%d results, want %d", len(results), want)
 	}
 	for _, r := range results {
@@ -253,9 +253,9 @@ echo '{"name": "x", "torch": "2.0", "milliseconds": {"eager": 1000, "captured": 
 	for _, r := range results {
 		count[r.Status]++
 	}
-	// With thirteen cases, the cases' own times and the results without a bound are Measured, five
-	// results are slower and five are faster than their bounds, and thirteen results did not run.
-	if want := map[Status]int{Measured: 13 + 8 + 12 + 9, Passed: 5, Failed: 5, NotRun: 13}; !cmp.Equal(count, want) {
+	// With fifteen cases, the cases' own times and the results without a bound are Measured, six
+	// results are slower and six are faster than their bounds, and fifteen results did not run.
+	if want := map[Status]int{Measured: 15 + 10 + 14 + 9, Passed: 6, Failed: 6, NotRun: 15}; !cmp.Equal(count, want) {
 		t.Errorf("statuses %v, want %v: %+v", count, want, results)
 	}
 	asked, err := os.ReadFile(filepath.Join(o.Data, "asked"))
@@ -281,7 +281,7 @@ echo '{"name": "x", "torch": "2.0", "milliseconds": {"eager": 1000, "captured": 
 
 func TestJudge(t *testing.T) {
 	s := bench.Shape{Rows: 24000, Features: 784, Width: 256}
-	tf32 := timedCases()[1]
+	tf32, float32s := timedCases()[2], timedCases()[3]
 	// 147.5 MB at 70% of 4 TB/s take 0.0527 ms. With 0.04 ms of launches and products of 0.08 ms
 	// the bound is 0.1727 ms, 2.16 times the products.
 	for _, c := range []struct {
@@ -293,7 +293,7 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%v ms: %+v, want %s", c.ms, got, c.want)
 		}
 	}
-	if r := timedCases()[2].judge(s, 0.4, 0.3, 4e12); r[2].Status != Failed || r[2].Bound != 1.3 {
+	if r := float32s.judge(s, 0.4, 0.3, 4e12); r[2].Status != Failed || r[2].Bound != 1.3 {
 		t.Errorf("float32: %+v", r[2])
 	}
 }

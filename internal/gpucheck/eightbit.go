@@ -18,6 +18,7 @@ import (
 // kind is a kind of float32 products with 8-bit data.
 type kind struct {
 	products cuda.Products
+	own      bool    // by the program's own products
 	bound    float64 // of the errors of both halves, relative to float64
 }
 
@@ -25,13 +26,27 @@ type kind struct {
 // of a factor, TF32 of 2^-11, and a half has several consecutive products.
 func kinds() []kind {
 	return []kind{
-		{cuda.Float32, 2e-5}, {cuda.TF32, 1e-2}, {cuda.BF16x3, 2e-5}, {cuda.BF16x2, 1e-3}, {cuda.Int8x3, 2e-5}, {cuda.Int8x2, 1e-3},
+		{products: cuda.Float32, bound: 2e-5}, {products: cuda.TF32, bound: 1e-2}, {products: cuda.BF16x3, bound: 2e-5},
+		{products: cuda.BF16x2, bound: 1e-3}, {products: cuda.Int8x3, bound: 2e-5}, {products: cuda.Int8x2, bound: 1e-3},
+		{products: cuda.Int8x3, own: true, bound: 2e-5},
 	}
+}
+
+// String names the kind in results.
+func (k kind) String() string {
+	if k.own {
+		return "own " + k.products.String()
+	}
+	return k.products.String()
 }
 
 // withDigits lists the products with three digits, with float32's bound.
 func withDigits() []precision {
-	return []precision{{"bf16x3", tensor.Float32, cuda.BF16x3, 2e-5}, {"int8x3", tensor.Float32, cuda.Int8x3, 2e-5}}
+	return []precision{
+		{name: "bf16x3", dtype: tensor.Float32, products: cuda.BF16x3, bound: 2e-5},
+		{name: "int8x3", dtype: tensor.Float32, products: cuda.Int8x3, bound: 2e-5},
+		{name: "own int8x3", dtype: tensor.Float32, products: cuda.Int8x3, bound: 2e-5, own: true},
+	}
 }
 
 // eightBitCases returns the cases with 8-bit data and additional cases: heads in parallel, a
@@ -83,7 +98,7 @@ func eightBitErrors(ctx context.Context, o Options, c graphcases.Case) (list []k
 			return list, context.Cause(ctx)
 		}
 		var runs [2][][]float64
-		err := withDevice(o, cuda.Options{Products: k.products}, func(d *cuda.Device) (err error) {
+		err := withDevice(o, cuda.Options{Products: k.products, OwnDigits: k.own}, func(d *cuda.Device) (err error) {
 			for i := range runs {
 				if runs[i], err = eightBitNumbers(c, tensor.Float32, graph.On(d)); err != nil {
 					return err
@@ -92,7 +107,7 @@ func eightBitErrors(ctx context.Context, o Options, c graphcases.Case) (list []k
 			return nil
 		})
 		if err != nil {
-			return list, fmt.Errorf("%v: %w", k.products, err)
+			return list, fmt.Errorf("%v: %w", k, err)
 		}
 		e := kindErrors{kind: k}
 		for i := range e.errors {
@@ -110,7 +125,7 @@ func eightBit(ctx context.Context, o Options, c graphcases.Case) (list []Result,
 	all, err := eightBitErrors(ctx, o, c)
 	for _, k := range all {
 		for i, e := range k.errors {
-			r := AtMost(fmt.Sprintf("8-bit data, %v products: error of the %s", k.products, errorsOf[i]), e, k.bound, "relative to float64 on the CPU")
+			r := AtMost(fmt.Sprintf("8-bit data, %v products: error of the %s", k.kind, errorsOf[i]), e, k.bound, "relative to float64 on the CPU")
 			r.Detail = fmt.Sprintf("%.3g times float32's", e/math.Max(all[0].errors[i], math.SmallestNonzeroFloat64))
 			list = append(list, r)
 		}
@@ -118,7 +133,7 @@ func eightBit(ctx context.Context, o Options, c graphcases.Case) (list []Result,
 		if k.differ {
 			differ = 1
 		}
-		list = append(list, AtMost(fmt.Sprintf("8-bit data, %v products: two runs differ in a bit", k.products), differ, noDifference, ""))
+		list = append(list, AtMost(fmt.Sprintf("8-bit data, %v products: two runs differ in a bit", k.kind), differ, noDifference, ""))
 	}
 	return list, err
 }

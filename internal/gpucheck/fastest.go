@@ -27,7 +27,7 @@ func accuracy(ctx context.Context, o Options, name string) (list []Result, err e
 	all, err := eightBitErrors(ctx, o, c)
 	for _, k := range all {
 		for i, e := range k.errors {
-			list = append(list, Measurement(errorName(name, k.products.String(), i), e, "relative to float64 on the CPU"))
+			list = append(list, Measurement(errorName(name, k.String(), i), e, "relative to float64 on the CPU"))
 		}
 	}
 	return list, err
@@ -71,11 +71,11 @@ func fastest(results []Result) (list []Result) {
 			ms, timed := values[c.label()+": an iteration"]
 			accurate := c.name == name && timed
 			for i := range errorsOf {
-				e, measured := values[errorName(name, c.products, i)]
+				e, measured := values[errorName(name, c.kind(), i)]
 				accurate = accurate && measured && e <= values[errorName(name, "float32", i)]
 			}
 			if accurate && ms < best {
-				best, kind = ms, c.products
+				best, kind = ms, c.kind()
 			}
 		}
 		title := name + ": the fastest with float32's accuracy"

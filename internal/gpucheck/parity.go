@@ -26,13 +26,16 @@ type precision struct {
 	dtype    tensor.Dtype
 	products cuda.Products
 	bound    float64
+	own      bool // digits by the program's own products
 }
 
 // precisions returns the precisions of a device. float32's bound is the bound of the CPU device's
 // tests. TF32 rounds factors to 2^-11, and a pass has several consecutive products.
 func precisions() []precision {
 	return []precision{
-		{"float64", tensor.Float64, cuda.Float32, 1e-12}, {"float32", tensor.Float32, cuda.Float32, 2e-5}, {"tf32", tensor.Float32, cuda.TF32, 1e-2},
+		{name: "float64", dtype: tensor.Float64, products: cuda.Float32, bound: 1e-12},
+		{name: "float32", dtype: tensor.Float32, products: cuda.Float32, bound: 2e-5},
+		{name: "tf32", dtype: tensor.Float32, products: cuda.TF32, bound: 1e-2},
 	}
 }
 
@@ -41,7 +44,7 @@ func precisions() []precision {
 func parityCases() []Case {
 	list := []Case{{Name: "8-bit data", Limit: 2 * time.Minute, Run: func(ctx context.Context, o Options) ([]Result, error) {
 		return eightBit(ctx, o, eightBitCase())
-	}}}
+	}}, {Name: "own products with digits", Run: ownDigits}}
 	add := func(p precision, window int, cases []graphcases.Case) {
 		families := map[string][]graphcases.Case{}
 		var order []string
@@ -70,6 +73,20 @@ func parityCases() []Case {
 		add(p, windowRows, eightBitCases())
 	}
 	return list
+}
+
+// ownDigits runs the test that decides whether the program's own products with digits are used. The
+// cases that choose these products measure other products if the test fails.
+func ownDigits(_ context.Context, o Options) (list []Result, err error) {
+	err = withDevice(o, cuda.Options{}, func(d *cuda.Device) error {
+		r := AtMost("own products with digits: wrong products", 0, 0, "")
+		if err := d.TestDigits(); err != nil {
+			r.Value, r.Status, r.Detail = 1, Failed, err.Error()
+		}
+		list = []Result{r}
+		return nil
+	})
+	return list, err
 }
 
 // title returns the name of a precision, with the number of rows at a time if it is not all.
@@ -149,7 +166,7 @@ func passes(ctx context.Context, o Options, p precision, cases []graphcases.Case
 	}
 	worst, at, differ := map[string]float64{}, map[string]string{}, 0
 	var order []string
-	err = withDevice(o, cuda.Options{Products: p.products, MicroBatch: window}, func(d *cuda.Device) error {
+	err = withDevice(o, cuda.Options{Products: p.products, MicroBatch: window, OwnDigits: p.own}, func(d *cuda.Device) error {
 		for _, c := range cases {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)

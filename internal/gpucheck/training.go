@@ -137,7 +137,7 @@ func train(ctx context.Context, o Options, images *datasets.Images, s size, sett
 		return t, err
 	}
 	options.Data = session.ImagesAtHand{Train: rows, Test: few, Normalize: models.NormalizationKind(cfg.Normalize)}
-	options.Device.OpenGPU = onGPU(func(int) (driver.Driver, error) { return o.Open() }, false)
+	options.Device.OpenGPU = onGPU(func(int) (driver.Driver, error) { return o.Open() }, timedCase{})
 	run, err := session.New(ctx, options)
 	if err != nil {
 		return t, err

@@ -30,9 +30,9 @@ var ErrNoProbabilities = errors.New("decide: no probabilities")
 
 // FitPlatt fits the probabilities of finite scores to the rows' classes by maximum likelihood with
 // the targets (n_+ + 1)/(n_+ + 2) and 1/(n_- + 2), which keep the fit finite if the scores separate
-// the classes. The fit is that of FitSoftmax for the scores 0 and s. Source: Platt, "Probabilistic
-// outputs for support vector machines and comparisons to regularized likelihood methods", 1999. The
-// error wraps ErrNoProbabilities, or problem.ErrSettings if the lengths differ.
+// the classes. It is FitSoftmax with the scores 0 and s. Source: Platt, "Probabilistic outputs for
+// support vector machines and comparisons to regularized likelihood methods", 1999. The error wraps
+// ErrNoProbabilities, or problem.ErrSettings if the lengths differ.
 func FitPlatt(scores []float64, positive []bool) (Platt, error) {
 	if len(scores) != len(positive) {
 		return Platt{}, fmt.Errorf("decide: %w: %d scores for %d rows", problem.ErrSettings, len(scores), len(positive))

@@ -6,7 +6,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"ppal/trainer/internal/vec"
 	"ppal/trainer/problem"
 )
 
@@ -40,9 +39,12 @@ func (p Softmax) Probabilities(dst, scores []float64) {
 }
 
 const (
-	fitSteps     = 100   // largest number of Newton steps of a fit
-	fitTolerance = 1e-10 // largest sum of the absolute mean derivatives at the solution
-	fitHalvings  = 60    // largest number of halvings of a step
+	softmaxSteps     = 100   // largest number of Newton steps
+	softmaxTolerance = 1e-10 // largest mean gradient over the rows at the solution
+	softmaxHalvings  = 60    // largest number of halvings of a step
+	// softmaxRidge is the relative addition to the diagonal of the Hessian, which makes the Newton
+	// system regular.
+	softmaxRidge = 1e-12
 )
 
 // FitSoftmax fits the probabilities of finite scores [rows, classes] to the rows' classes by
@@ -63,18 +65,17 @@ func FitSoftmax(scores []float64, labels []int, classes int) (Softmax, error) {
 	}
 	f := newSoftmaxFit(scores, labels, classes)
 	if f.present < 2 {
-		return Softmax{}, fmt.Errorf("%w: the rows have %d classes, want at least two", ErrNoProbabilities, f.present)
+		return Softmax{}, fmt.Errorf("%w: all rows have the same class", ErrNoProbabilities)
 	}
-	x := f.start()
-	for range fitSteps {
-		step, ok := f.newton(x)
-		if !ok || !f.descend(x, step) {
-			break
-		}
+	if f.largest == 0 || math.IsInf(f.largest, 0) || math.IsNaN(f.largest) {
+		return Softmax{}, fmt.Errorf("%w: the largest score is %v", ErrNoProbabilities, f.largest)
 	}
+	x := f.minimise(f.start())
 	p := Softmax{Slope: x[0] / f.largest, Intercepts: append([]float64{0}, x[1:]...)}
-	if !(p.Slope > 0) || !vec.Finite(p.Slope) {
-		return Softmax{}, fmt.Errorf("%w: the fitted slope is %v: the scores do not rank the rows of a class higher", ErrNoProbabilities, p.Slope)
+	for _, v := range x {
+		if math.IsNaN(v) || math.IsInf(v, 0) || !(p.Slope > 0) {
+			return Softmax{}, fmt.Errorf("%w: the fitted slope is %v: the scores do not rank the rows of a class higher", ErrNoProbabilities, p.Slope)
+		}
 	}
 	return p, nil
 }
@@ -115,6 +116,38 @@ func (f *softmaxFit) start() []float64 {
 		x[k] = math.Log((f.counts[k] + 1) / (f.counts[0] + 1))
 	}
 	return x
+}
+
+// minimise returns the parameters of the least loss, by Newton steps from x.
+func (f *softmaxFit) minimise(x []float64) []float64 {
+	for range softmaxSteps {
+		step, slope, ok := f.newton(x)
+		if !ok {
+			break
+		}
+		next := f.search(x, step, slope)
+		if next == nil { // within rounding of the solution
+			break
+		}
+		x = next
+	}
+	return x
+}
+
+// search halves the step from x until the loss falls by a share of what its slope promises. It
+// returns nil if no step does.
+func (f *softmaxFit) search(x, step []float64, slope float64) []float64 {
+	value, next, t := f.loss(x), make([]float64, len(x)), 1.0
+	for range softmaxHalvings {
+		for k := range x {
+			next[k] = x[k] + t*step[k]
+		}
+		if f.loss(next) < value+1e-4*t*slope {
+			return next
+		}
+		t /= 2
+	}
+	return nil
 }
 
 // row writes the probabilities of row i to p and returns the row's scores.
@@ -162,27 +195,12 @@ func (f *softmaxFit) loss(x []float64) float64 {
 	return sum
 }
 
-// descend adds to x the longest of step, step/2, step/4, ... that lowers the loss. It returns false
-// and leaves x unchanged if none does.
-func (f *softmaxFit) descend(x, step []float64) bool {
-	value, next := f.loss(x), make([]float64, len(x))
-	for halvings := range fitHalvings {
-		for k := range x {
-			next[k] = x[k] + math.Ldexp(step[k], -halvings)
-		}
-		if f.loss(next) < value {
-			copy(x, next)
-			return true
-		}
-	}
-	return false
-}
-
-// newton returns the Newton step. ok is false at a solution, and if the Hessian is singular.
-func (f *softmaxFit) newton(x []float64) (step []float64, ok bool) {
+// newton returns the Newton step and its directional derivative. ok is false at a solution.
+func (f *softmaxFit) newton(x []float64) (step []float64, slope float64, ok bool) {
 	f.set(x)
 	n := f.classes
-	g, h := make([]float64, n), make([]float64, n*n) // of h, the diagonal and the entries above it
+	g, h := make([]float64, n), mat.NewSymDense(n, nil)
+	add := func(a, b int, v float64) { h.SetSym(a, b, h.At(a, b)+v) }
 	for i, y := range f.labels {
 		own, other := f.targets(i)
 		scores := f.row(i)
@@ -191,7 +209,7 @@ func (f *softmaxFit) newton(x []float64) (step []float64, ok bool) {
 			s /= f.largest
 			mean, square = mean+f.p[k]*s, square+f.p[k]*s*s
 		}
-		h[0] += square - mean*mean
+		add(0, 0, square-mean*mean)
 		for k, s := range scores {
 			d := f.p[k] - other
 			if k == y {
@@ -202,21 +220,32 @@ func (f *softmaxFit) newton(x []float64) (step []float64, ok bool) {
 				continue
 			}
 			g[k] += d
-			h[k] += f.p[k] * (s/f.largest - mean)
-			h[k*n+k] += f.p[k]
+			add(0, k, f.p[k]*(s/f.largest-mean))
+			add(k, k, f.p[k])
 			for j := 1; j <= k; j++ {
-				h[j*n+k] -= f.p[j] * f.p[k]
+				add(j, k, -f.p[j]*f.p[k])
 			}
 		}
 	}
-	if vec.Norm1(g) < fitTolerance*float64(len(f.labels)) {
-		return nil, false
+	largest, trace := 0.0, 0.0
+	for k := range n {
+		largest, trace = math.Max(largest, math.Abs(g[k])), trace+h.At(k, k)
+	}
+	if largest < softmaxTolerance*float64(len(f.labels)) {
+		return nil, 0, false
+	}
+	for k := range n {
+		add(k, k, softmaxRidge*trace)
 	}
 	var c mat.Cholesky
 	var d mat.VecDense
-	if !c.Factorize(mat.NewSymDense(n, h)) || c.SolveVecTo(&d, mat.NewVecDense(n, g)) != nil {
-		return nil, false
+	if !c.Factorize(h) || c.SolveVecTo(&d, mat.NewVecDense(n, g)) != nil {
+		return nil, 0, false
 	}
-	d.ScaleVec(-1, &d)
-	return d.RawVector().Data, true
+	step = make([]float64, n)
+	for k := range n {
+		step[k] = -d.AtVec(k)
+		slope += step[k] * g[k]
+	}
+	return step, slope, true
 }

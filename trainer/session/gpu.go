@@ -3,6 +3,8 @@
 package session
 
 import (
+	"os"
+
 	"ppal/cuda"
 	"ppal/cuda/open"
 )
@@ -13,7 +15,8 @@ func openGPU(o GPUOptions) (GPU, error) {
 	if err != nil {
 		return nil, err
 	}
-	gpu, err := cuda.Open(d, cuda.Options{Products: o.Products, MicroBatch: o.MicroBatch})
+	gpu, err := cuda.Open(d, cuda.Options{Products: o.Products, MicroBatch: o.MicroBatch,
+		OwnDigits: os.Getenv(cuda.OwnProductsSetting) == cuda.OwnProducts})
 	if err != nil {
 		return nil, err
 	}

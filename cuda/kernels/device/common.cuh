@@ -59,6 +59,16 @@ __device__ inline double block_sum(double v) {
   return v;
 }
 
+// plus returns a + b. The compiler does not fuse the sum with a product into one operation with one
+// rounding, so different kernels give the same bits.
+__device__ inline double plus(double a, double b) {
+#ifdef PPAL_HOST
+  return a + b;
+#else
+  return __dadd_rn(a, b);
+#endif
+}
+
 // bits_of returns the bits of a float32, and float_of the float32 of 32 bits.
 __device__ inline unsigned bits_of(float x) {
   union {

@@ -2,7 +2,7 @@
 // for any matrices, and there are kernels for four columns a thread, with the numbers of the columns
 // in registers and with the number of digits and the activation known to the compiler.
 #include "activations.cuh"
-#include "digits.cuh"
+#include "dequantize.cuh"
 
 // The arguments of all kernels. Each block of indices has sums of sum_rows x (count width). x holds
 // the data's rows, and b is the quantized matrix.
@@ -11,14 +11,6 @@
    int64 column, real *out, int64 os, int64 rows, int64 cols, int64 add, int64 f, const real *bias, int64 bs)
 #define DEQUANTIZE_OF                                                                                                            \
   sums, sum_rows, DIGITS_OF, blocks, inner, x, xs, b, row, column, out, os, rows, cols, add, bias
-
-// numbers_sum returns the sum over a block of indices for a column without digits, from the
-// column's numbers.
-__device__ inline double numbers_sum(const signed char *x, const real *number, int64 row, int64 from, int64 to, double scale) {
-  double sum = 0;
-  for (int64 l = from; l < to; l++) sum += (double)((unsigned char)x[l] ^ 128) * scale * (double)number[l * row];
-  return sum;
-}
 
 // dequantize_column writes the rows first, first + step, ... of column j.
 template <int S>
@@ -37,7 +29,7 @@ __device__ void dequantize_column(const int *sums, int64 sum_rows, const Digits 
       int64 total = 0;
 #pragma unroll
       for (int s = 0; s < S; s++) total = total * (int64)base + own[s * d.width];
-      sum += unit * (double)(total + d.offsets[k * d.width + j]);
+      sum = plus(sum, unit * (double)(total + d.offsets[k * d.width + j]));
     }
     real z = (real)(float)sum;
     if (add) z += out[i * os + j];
@@ -107,7 +99,7 @@ __device__ void four(const int *__restrict__ sums, int64 sum_rows, const Digits 
             int64 total = offset[c];
             if (S == 3) total += (int64)(&digit[r][0].x)[c] * 64516 + (int64)(&digit[r][1].x)[c] * 254 + (&digit[r][S - 1].x)[c];
             else total += (int64)(&digit[r][0].x)[c] * 254 + (&digit[r][1].x)[c];
-            sum[r][c] += unit[c] * (double)total;
+            sum[r][c] = plus(sum[r][c], unit[c] * (double)total);
           }
         }
     }

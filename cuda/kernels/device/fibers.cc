@@ -3,8 +3,10 @@
 // A block's threads as fibers of one thread.
 #include "fibers.h"
 #include "host.h"
+#include <deque>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <vector>
 #ifndef __x86_64__
@@ -70,9 +72,22 @@ struct Fiber {
   unsigned since;
 };
 
+const int words = 3; // the most that a thread gives to the others of the warp, in 8 bytes
+
 struct Warp {
   Gate gate;
-  uint64_t slots[2][warp]; // by the parity of the shuffle: a thread reads one while others write the next
+  uint64_t slots[2][warp][words]; // by the parity of the exchange: a thread reads one while others write the next
+};
+
+// Copies are a thread's copies to shared memory that have not happened yet.
+struct Copies {
+  struct Copy {
+    void *to;
+    const void *from;
+    bool there;
+  };
+  std::vector<Copy> open; // of the present group
+  std::deque<std::vector<Copy>> groups;
 };
 
 Context scheduler;
@@ -83,6 +98,7 @@ int threads, begun, ended;
 bool backwards; // the last thread and block first
 Gate block_gate;
 Warp warps[max_threads / warp];
+Copies copies[max_threads];
 Erased kernel;
 Call kernel_call;
 const uint64_t *kernel_args;
@@ -199,13 +215,73 @@ void add(const char *name, Erased f, Call call, int params, const int *sizes) {
 
 void barrier() { pass(block_gate); }
 
-uint64_t exchange(uint64_t bits, int delta, int width) {
-  unsigned t = current->number, lane = t % warp, from = lane + delta;
-  Warp &w = warps[t / warp];
-  uint64_t *slots = w.slots[w.gate.opened & 1];
-  slots[lane] = bits;
+// give gives 8-byte words to the warp's threads and returns the words of all of its threads.
+template <class T> static const uint64_t (*give(const T &mine))[words] {
+  static_assert(sizeof mine <= sizeof warps[0].slots[0][0], "too much for a slot");
+  Warp &w = warps[current->number / warp];
+  uint64_t(*slots)[words] = w.slots[w.gate.opened & 1];
+  memcpy(slots[current->number % warp], &mine, sizeof mine);
   pass(w.gate);
-  return from < (lane & -width) + width && from < warp ? slots[from] : bits; // width is a power of two
+  return slots;
+}
+
+uint64_t exchange(uint64_t bits, int delta, int width) {
+  unsigned lane = current->number % warp, from = lane + delta;
+  const uint64_t(*slots)[words] = give(bits);
+  return from < (lane & -width) + width && from < warp ? slots[from][0] : bits; // width is a power of two
+}
+
+namespace {
+
+// line collects a row of the first factor, or a column of the second: the words at and at + step of
+// four neighbouring lanes.
+void line(signed char to[32], const uint64_t (*lanes)[words], int at, int step) {
+  for (int t = 0; t < 4; t++) {
+    memcpy(to + 4 * t, (const char *)lanes[t] + at, 4);
+    memcpy(to + 16 + 4 * t, (const char *)lanes[t] + at + step, 4);
+  }
+}
+
+} // namespace
+
+__attribute__((optimize("O3"))) void multiply_add(int sum[4], const unsigned a[4], const unsigned b[2]) { // O3: with vectors
+  struct Factors {
+    unsigned a[4], b[2];
+  } mine;
+  memcpy(mine.a, a, sizeof mine.a);
+  memcpy(mine.b, b, sizeof mine.b);
+  const int lane = current->number % warp;
+  const uint64_t(*all)[words] = give(mine);
+  signed char rows[2][32], columns[2][32];
+  for (int r = 0; r < 2; r++) {
+    line(rows[r], all + lane / 4 * 4, 4 * r, 8);
+    line(columns[r], all + (lane % 4 * 2 + r) * 4, 16, 4);
+  }
+  for (int r = 0; r < 4; r++)
+    for (int k = 0; k < 32; k++) sum[r] += rows[r / 2][k] * columns[r % 2][k];
+}
+
+void load_matrices(unsigned to[4], const void *row) {
+  const int lane = current->number % warp;
+  const uint64_t(*rows)[words] = give(row);
+  for (int m = 0; m < 4; m++) memcpy(&to[m], (const char *)(uintptr_t)rows[m * 8 + lane / 4][0] + lane % 4 * 4, 4);
+}
+
+void copy_16(void *to, const void *from, bool there) { copies[current->number].open.push_back({to, from, there}); }
+
+void end_group() {
+  Copies &c = copies[current->number];
+  c.groups.push_back(std::move(c.open));
+  c.open.clear();
+}
+
+void wait_groups(int most) {
+  std::deque<std::vector<Copies::Copy>> &groups = copies[current->number].groups;
+  for (; (int)groups.size() > most; groups.pop_front())
+    for (const Copies::Copy &c : groups.front()) {
+      if (c.there) memcpy(c.to, c.from, 16);
+      else memset(c.to, 0, 16);
+    }
 }
 
 } // namespace emulated

@@ -45,6 +45,14 @@ template <class T> T shuffle_down(T v, int delta, int width) {
   return v;
 }
 
+// The instructions of tensor.cuh. A copy to shared memory happens when the thread waits for it, so
+// that a kernel that does not wait reads what was there before.
+void multiply_add(int sum[4], const unsigned a[4], const unsigned b[2]);
+void load_matrices(unsigned to[4], const void *row);
+void copy_16(void *to, const void *from, bool there);
+void end_group();
+void wait_groups(int most);
+
 inline unsigned atomic_add(unsigned *p, unsigned n) {
   unsigned old = *p;
   *p += n;

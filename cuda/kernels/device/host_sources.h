@@ -4,9 +4,11 @@
 #include "columns.cuh"
 #include "activations.cuh"
 #include "digits.cuh"
+#include "dequantize.cuh"
 #include "losses.cuh"
 #include "output_backward.cuh"
 #include "means_grad.cuh"
+#include "tensor.cuh"
 #include "terms.cuh"
 #include "vectors.cuh"
 namespace bias_cu {
@@ -57,6 +59,9 @@ namespace dequantize_cu {
 }
 namespace integers_cu {
 #include "integers.cu"
+}
+namespace multiply_digits_cu {
+#include "multiply_digits.cu"
 }
 namespace output_digits_cu {
 #include "output_digits.cu"

@@ -1,0 +1,147 @@
+package constraints_test
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/constraints"
+)
+
+// parsed returns the constraints of the texts.
+func parsed(t *testing.T, texts ...string) (list []constraints.Constraint) {
+	t.Helper()
+	for _, text := range texts {
+		c, err := constraints.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// TestNeeds checks the properties of the rows that constraints use: each once, in the order of
+// their first use, with the text that uses them first.
+func TestNeeds(t *testing.T) {
+	minimize, err := constraints.ParseRate("error[race=b]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	subject := parsed(t, "gap(tpr, sex*race) <= 0.02", "fpr[Female] <= 0.1", "recall[class=yes] >= 0.5", "fnr[sex=*] <= 0.3",
+		"recall[*] >= 0.1", "tnr[Female] >= 0.2", "churn(b.csv) <= 0.1", "churn(a.csv) <= 0.2", "churn(b.csv) <= 0.3")
+	want := constraints.Needs{Attributes: []string{"race", "sex"}, Texts: []string{"error[race=b]", "gap(tpr, sex*race) <= 0.02"},
+		Values: []string{"Female"}, Files: []string{"b.csv", "a.csv"}}
+	needs := constraints.NeedsOf(minimize, subject)
+	if diff := cmp.Diff(want, needs); diff != "" || needs.Groups() {
+		t.Errorf("%s groups %t", diff, needs.Groups())
+	}
+	needs = constraints.NeedsOf(constraints.Error(), parsed(t, "l1(weights) <= 3", "excess(error, groups) <= 0.1"))
+	want = constraints.Needs{Attributes: []string{"groups"}, Texts: []string{"excess(error, groups) <= 0.1"}, L1: true}
+	if diff := cmp.Diff(want, needs); diff != "" || !needs.Groups() {
+		t.Errorf("%s groups %t", diff, needs.Groups())
+	}
+	var e *constraints.SyntaxError
+	if err := needs.UnknownAttribute(0, "did you mean sex?"); !errors.As(err, &e) || e.Text[e.At:e.At+6] != "groups" || e.Hint != "did you mean sex?" {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestQuotedNames checks which names need quotes, and that a quoted name is read back.
+func TestQuotedNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"sex": "sex", "": `""`, "=a": `"=a"`, "a=b": `"a=b"`, "age<": `"age<"`, "age<25": "age<25", "min": `"min"`, "MIN": `"MIN"`,
+		`a\b`: `"a\\b"`, `a"b`: `"a\"b"`, "a b": `"a b"`, "\xff": "\"\xff\"",
+	} {
+		if got := (constraints.Attribute{Name: name}).Quoted(); got != want {
+			t.Errorf("%q: %s, want %s", name, got, want)
+		}
+	}
+	for text, want := range map[string]string{`fpr[sex="a\b"] <= 0.1`: `fpr[sex="a\\b"] <= 0.1`, `fpr["a\"b"] <= 0.1`: `fpr["a\"b"] <= 0.1`} {
+		if got := parsed(t, text)[0].String(); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+	if got, want := constraints.Gap(constraints.TPR, "sex, race", "age").AtMost(0.1).String(), `gap(tpr, "sex, race"*age) <= 0.1`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestRatesAreShared checks that constraints share their rates: the same rate in another constraint
+// costs nothing.
+func TestRatesAreShared(t *testing.T) {
+	p, _ := clothes()
+	for _, test := range []struct {
+		texts []string
+		want  int
+	}{
+		{[]string{"recall[Shirt] >= 0.5", "error[Shirt] <= 0.4", "accuracy[Shirt] >= 0.3", "recall[Coat] >= 0.5", "error[Coat] <= 0.5"}, 3},
+		{[]string{"error[shop=x] <= 0.5", "accuracy[shop=x] >= 0.2", "error[shop=y] <= 0.5"}, 3},
+		{[]string{"error <= 0.5", "loss <= 1", "loss[Shirt] <= 1"}, 3},
+	} {
+		s, err := constraints.NewSystem(constraints.Error(), parsed(t, test.texts...), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Rates) != test.want { // with the error of all rows
+			t.Errorf("%q: %d rates, want %d", test.texts, len(s.Rates), test.want)
+		}
+	}
+}
+
+// TestDecideErrors checks the place of a score that is NaN, and the number of scores.
+func TestDecideErrors(t *testing.T) {
+	p, _ := clothes()
+	scores := make([]float64, 24)
+	scores[3*2+1] = math.NaN()
+	if _, err := p.Decide(scores); err == nil || !strings.Contains(err.Error(), "score 1 of row 2 is NaN") {
+		t.Error(err)
+	}
+	if _, err := p.Decide(make([]float64, 8)); err == nil || !strings.Contains(err.Error(), "8 scores for 8 rows of 3 classes") {
+		t.Error(err)
+	}
+	two, _ := people()
+	s, err := constraints.NewSystem(constraints.Error(), parsed(t, "fpr[sex=Male] <= 0.5"), two)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sample, err := s.On(two)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad := make([]float64, 10)
+	bad[7] = math.NaN()
+	if _, _, _, err := sample.Meter().Measure(bad, nil); err == nil || !strings.Contains(err.Error(), "row 7 is NaN") {
+		t.Error(err)
+	}
+}
+
+// TestMeterOfAnEmptyRate checks that a rate without rows is 0 in a meter, as in its sample.
+func TestMeterOfAnEmptyRate(t *testing.T) {
+	p, _ := people()
+	s, err := constraints.NewSystem(constraints.Error(), parsed(t, "fpr[race=c] <= 0.5"), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := *p
+	held.Attributes = append([]constraints.Attribute{}, p.Attributes...)
+	held.Attributes[1].Of = make([]int, 10) // all of race a
+	sample, err := s.On(&held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, want, err := sample.Smooth(make([]float64, 10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, got, _, _ := sample.Meter().Measure(make([]float64, 10), nil)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if rows := sample.Rows(); rows[len(rows)-1] != 0 || rows[0] != 10 {
+		t.Errorf("rows of the rates: %v", rows)
+	}
+}

@@ -1,0 +1,217 @@
+package constraints
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+)
+
+// TestShapesOfRowOps checks which shapes the ops of rows accept.
+func TestShapesOfRowOps(t *testing.T) {
+	matrices := newRowOp("Test", []int{2, 2}, []bool{true, true}, product, nil)
+	vectors := newRowOp("Test", []int{2, 1}, []bool{true, true}, product, nil)
+	if matrices.Hashcode() == vectors.Hashcode() {
+		t.Error("ops of other dimensions have the same hash")
+	}
+	s := func(n ...int) tensor.Shape { return n }
+	for _, test := range []struct {
+		op interface {
+			InferShape(...gorgonia.DimSizer) (tensor.Shape, error)
+		}
+		in   []gorgonia.DimSizer
+		want tensor.Shape // nil: refused
+	}{
+		{matrices, []gorgonia.DimSizer{s(2, 3), s(2, 3)}, s(2, 3)},
+		{matrices, []gorgonia.DimSizer{s(2, 3), s(2, 1)}, s(2, 3)},
+		{vectors, []gorgonia.DimSizer{s(2, 3), s(2)}, s(2, 3)},
+		{matrices, []gorgonia.DimSizer{s(2, 3), s(2, 2)}, nil},
+		{matrices, []gorgonia.DimSizer{s(2, 3), s(3, 1)}, nil},
+		{matrices, []gorgonia.DimSizer{s(2, 3), s(2)}, nil},
+		{vectors, []gorgonia.DimSizer{s(2, 3), s(3)}, nil},
+		{vectors, []gorgonia.DimSizer{s(2, 3), s(2, 1)}, nil},
+		{vectors, []gorgonia.DimSizer{s(2, 3)}, nil},
+		{vectors, []gorgonia.DimSizer{noShape{}, s(2)}, nil},
+		{vectors, []gorgonia.DimSizer{s(2, 3), noShape{}}, nil},
+		{newClassColumn(1), []gorgonia.DimSizer{s(2, 3)}, s(2, 1)},
+		{newClassColumn(2), []gorgonia.DimSizer{s(2, 3)}, s(2, 1)},
+		{newClassColumn(3), []gorgonia.DimSizer{s(2, 3)}, nil},
+		{newClassColumn(0), []gorgonia.DimSizer{s(2)}, nil},
+		{newClassColumn(0), []gorgonia.DimSizer{s(2, 3, 1)}, nil},
+		{newClassColumn(0), []gorgonia.DimSizer{noShape{}}, nil},
+	} {
+		if got, err := test.op.InferShape(test.in...); (err == nil) != (test.want != nil) || !slices.Equal(got, test.want) {
+			t.Errorf("%v of %v: %v, %v, want %v", test.op, test.in, got, err, test.want)
+		}
+	}
+	one := tensor.New(tensor.WithShape(2, 3), tensor.Of(tensor.Float64))
+	if _, err := matrices.Do(one); err == nil || !strings.Contains(err.Error(), "takes 2 inputs, got 1") {
+		t.Error(err)
+	}
+	if _, err := newClassColumn(1).Do(one, one); err == nil || !strings.Contains(err.Error(), "takes 1 input, got 2") {
+		t.Error(err)
+	}
+	if _, err := matrices.SymDiff(nil, nil, nil); !errors.Is(err, ErrSecondDerivative) {
+		t.Error(err)
+	}
+}
+
+// noShape has a dimension, and is not a shape.
+type noShape struct{}
+
+func (noShape) DimSize(int) (int, error) { return 2, nil }
+
+// TestSignedLossShapes checks the shape of the scores that an op takes after Apply.
+func TestSignedLossShapes(t *testing.T) {
+	op := must(NewSignedLoss([]int{1, -1, 1}, Logistic))
+	g := gorgonia.NewGraph()
+	column := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(3, 1), gorgonia.WithName("column"))
+	vector := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithShape(3), gorgonia.WithName("vector"))
+	a, b := must(op.Apply(column)), must(op.Apply(vector))
+	if got := a.Op().(*SignedLoss); got != op {
+		t.Error("scores [n, 1] make another op")
+	}
+	own, ok := b.Op().(*SignedLoss)
+	if !ok || own.dims != 1 || own.Hashcode() == op.Hashcode() {
+		t.Errorf("scores [n]: %+v", own)
+	}
+	if again := must(own.Apply(column)).Op().(*SignedLoss); again.dims != 2 {
+		t.Errorf("scores [n, 1] after scores [n]: %d dimensions", again.dims)
+	}
+	if _, err := op.SymDiff(nil, nil, nil); err == nil || !strings.Contains(err.Error(), "takes 1 input, got 0") {
+		t.Error(err)
+	}
+	single, double := tensor.New(tensor.WithShape(3), tensor.Of(tensor.Float32)), tensor.New(tensor.WithShape(3), tensor.Of(tensor.Float64))
+	for _, values := range [][]gorgonia.Value{{single, double}, {double, single}} {
+		if _, err := newSignedLossGrad(op).Do(values...); err == nil || !strings.Contains(err.Error(), "different element types") {
+			t.Error(err)
+		}
+	}
+	for _, n := range []int{0, -1} {
+		if _, err := NewRates(n, Sigmoid); err == nil || !strings.Contains(err.Error(), "no rows") {
+			t.Errorf("%d rows: %v", n, err)
+		}
+	}
+}
+
+// TestCrossEntropyErrors checks the shapes and labels that CrossEntropy and Softmax refuse.
+func TestCrossEntropyErrors(t *testing.T) {
+	g := gorgonia.NewGraph()
+	matrix := func(rows, cols int) *gorgonia.Node {
+		return gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(rows, cols), gorgonia.WithName("scores"))
+	}
+	vector := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithShape(2), gorgonia.WithName("vector"))
+	for _, test := range []struct {
+		scores *gorgonia.Node
+		labels []int
+		want   string
+	}{
+		{vector, []int{0, 0}, "scores of shape (2) for 2 rows"},
+		{matrix(3, 3), []int{0, 0}, "scores of shape (3, 3) for 2 rows"},
+		{matrix(2, 3), []int{0, -1}, "row 1 has label -1, want 0..2"},
+		{matrix(2, 3), []int{3, 0}, "row 0 has label 3, want 0..2"},
+		{matrix(2, 1), []int{0, 0}, "at least 2 classes"},
+	} {
+		if _, err := CrossEntropy(test.scores, test.labels); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%v, want %q", err, test.want)
+		}
+	}
+	if _, err := Softmax(vector); err == nil || !strings.Contains(err.Error(), "scores of shape (2), want [n, C]") {
+		t.Error(err)
+	}
+}
+
+// TestRowsOfFairness checks the errors of rows without labels and of rows out of range.
+func TestRowsOfFairness(t *testing.T) {
+	for want, r := range map[string]Rows{"no rows": {}, "row 1 has label 0, want -1 or +1": {Labels: []int{1, 0}}} {
+		if err := r.check(nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	for _, i := range []int{-1, 2} {
+		r := Rows{Labels: []int{1, -1}, Groups: []Group{{Name: "a", Rows: []int{0, i}}}}
+		if _, err := r.of(0, 1); err == nil || !strings.Contains(err.Error(), "want 0..1") {
+			t.Errorf("row %d: %v", i, err)
+		}
+	}
+}
+
+// TestDrawnWeightsByHand checks the weights of groups that cover all rows in order, and that seeds
+// draw differently.
+func TestDrawnWeightsByHand(t *testing.T) {
+	p := must(NewIntersectional([]string{"a", "b"}, []float64{0.1}, Sigmoid, Sigmoid, Expectation))
+	rows := Rows{Labels: []int{1, -1, 1}, Groups: []Group{{Name: "a", Rows: []int{0, 1}}, {Name: "b", Rows: []int{2}}}}
+	draws := must(p.NewDraws(rows, tensor.Float64, 0))
+	third := 1. / 3
+	want := [][]float64{{1./2 - third, 1./2 - third, -third}, {-third, -third, 1 - third}}
+	for k := range 8 {
+		if got := draws.Weights(k).Data().([]float64); !slices.Equal(got, want[draws.Group(k)]) {
+			t.Errorf("step %d: %v, want %v", k, got, want[draws.Group(k)])
+		}
+	}
+	// The seeds differ in a bit that drawStream does not have.
+	other, same := must(p.NewDraws(rows, tensor.Float64, 8)), 0
+	for k := range 64 {
+		if draws.Group(k) == other.Group(k) {
+			same++
+		}
+	}
+	if same == 64 {
+		t.Error("two seeds draw the same groups")
+	}
+	each := must(NewIntersectional([]string{"a", "b"}, []float64{0.1}, Sigmoid, Sigmoid, Each))
+	s := gorgonia.NewMatrix(gorgonia.NewGraph(), tensor.Float64, gorgonia.WithShape(3, 1), gorgonia.WithName("s"))
+	if _, _, _, err := each.SampledNodes(s, rows); err == nil || !strings.Contains(err.Error(), "needs the form") {
+		t.Error(err)
+	}
+}
+
+// TestNodesErrors checks the scores and the rows that Nodes refuses, and rates that no decision
+// changes.
+func TestNodesErrors(t *testing.T) {
+	p := &Population{Labels: []int{0, 1, 2, 0}, Classes: []string{"a", "b", "c"},
+		Attributes: []Attribute{{Name: "u", Values: []string{"x", "y"}, Of: []int{0, 0, 0, 1}}}}
+	system := func(texts ...string) *System {
+		var subject []Constraint
+		for _, text := range texts {
+			subject = append(subject, must(Parse(text)))
+		}
+		return must(NewSystem(Error(), subject, p))
+	}
+	scores := func(shape ...int) *gorgonia.Node {
+		return gorgonia.NewTensor(gorgonia.NewGraph(), tensor.Float64, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName("scores"),
+			gorgonia.WithValue(tensor.New(tensor.WithShape(shape...), tensor.Of(tensor.Float64))))
+	}
+	sample := must(system().On(p))
+	for _, shape := range [][]int{{4, 1}, {4}, {3, 3}, {4, 2}, {12}, {4, 3, 1}} {
+		if _, _, err := sample.Nodes(scores(shape...)); err == nil || !strings.Contains(err.Error(), "for 4 rows of 3 classes") {
+			t.Errorf("scores %v: %v", shape, err)
+		}
+	}
+	n := scores(4, 3)
+	f, rates, err := sample.Nodes(n) // a single rate, the accuracy
+	if err != nil {
+		t.Fatal(err)
+	}
+	runVM(t, compiled(t, gorgonia.Nodes{n}, gorgonia.Nodes{f, rates}))
+	if got := widened(t, f.Value()); got[0] < 0.66 || got[0] > 0.67 {
+		t.Errorf("the error of equal probabilities is %v", got)
+	}
+	other := &Population{Labels: []int{0, 2, 0, 0}, Classes: p.Classes, Attributes: []Attribute{{Name: "u", Values: []string{"y"}, Of: make([]int, 4)}}}
+	if _, _, err := must(system("error[u=x] <= 0.5").On(other)).Nodes(scores(4, 3)); !errors.Is(err, ErrEmptyGroup) {
+		t.Errorf("a rate without rows: %v", err)
+	}
+	// No row has the label b, so no decision for b is right.
+	precise, n := must(system("precision[b] >= 0.5").On(other)), scores(4, 3)
+	_, rates, err = precise.Nodes(n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runVM(t, compiled(t, gorgonia.Nodes{n}, gorgonia.Nodes{rates}))
+	if got := widened(t, rates.Value()); len(got) != 3 || got[1] != 0 || got[2] < 0.33 || got[2] > 0.34 {
+		t.Errorf("accuracy, right and wrong decisions for b: %v", got)
+	}
+}

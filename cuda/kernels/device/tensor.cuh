@@ -1,0 +1,65 @@
+// The instructions of the integer tensor cores (PTX ISA, section "Warp Level Matrix Instructions"),
+// and copies from global to shared memory that run beside other work. They need compute capability
+// 8.0. All threads of a warp execute the first two together.
+#pragma once
+#include "common.cuh"
+
+// multiply_add adds the product of 16 x 32 and 32 x 8 signed bytes to 16 x 8 numbers: mma.m16n8k32.
+// With g = lane / 4 and t = lane % 4, byte c of the thread's words is
+//
+//	a[r]: row g + 8 (r % 2), index 4t + c + 16 (r / 2)
+//	b[r]: column g, index 4t + c + 16 r
+//
+// and sum[r] is the element of row g + 8 (r / 2) and column 2t + r % 2.
+__device__ inline void multiply_add(int sum[4], const unsigned a[4], const unsigned b[2]) {
+#ifdef PPAL_HOST
+  emulated::multiply_add(sum, a, b);
+#else
+  asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+r"(sum[0]), "+r"(sum[1]), "+r"(sum[2]), "+r"(sum[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#endif
+}
+
+// load_matrices loads four matrices of 8 rows of 16 bytes from shared memory: ldmatrix.x4. Lane l
+// gives the address of row l % 8 of matrix l / 8. The thread receives the bytes 4t to 4t + 3 of row
+// g of each matrix.
+__device__ inline void load_matrices(unsigned to[4], const void *row) {
+#ifdef PPAL_HOST
+  emulated::load_matrices(to, row);
+#else
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"((unsigned)__cvta_generic_to_shared(row))
+               : "memory");
+#endif
+}
+
+// copy_16 begins to copy 16 bytes to shared memory or, without there, to clear them: cp.async.
+__device__ inline void copy_16(void *to, const void *from, bool there) {
+#ifdef PPAL_HOST
+  emulated::copy_16(to, from, there);
+#else
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from),
+               "r"(there ? 16 : 0)
+               : "memory");
+#endif
+}
+
+// end_group ends the thread's present group of copies, which may be empty.
+__device__ inline void end_group() {
+#ifdef PPAL_HOST
+  emulated::end_group();
+#else
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+// wait_groups waits for the thread's copies, except for the last N groups.
+template <int N> __device__ inline void wait_groups() {
+#ifdef PPAL_HOST
+  emulated::wait_groups(N);
+#else
+  asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");
+#endif
+}

@@ -1,0 +1,124 @@
+package datasets
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+)
+
+// chunks returns all chunks of a text and the error at its end.
+func chunks(c *chunker) (list []chunk, err error) {
+	for {
+		next, err := c.next(nil)
+		if err != nil {
+			return list, err
+		}
+		list = append(list, next)
+	}
+}
+
+// TestChunksJoin cuts texts with quotes that hold line ends, and compares the cuts with a count of
+// quotes from the beginning.
+func TestChunksJoin(t *testing.T) {
+	var text strings.Builder
+	for i := 0; text.Len() < 3*chunkBytes; i++ {
+		fmt.Fprintf(&text, "%d,\"%s\"\n", i, strings.Repeat("a\n", i%5))
+	}
+	for _, unquoted := range []bool{false, true} {
+		c := newChunker(strings.NewReader(text.String()), "file")
+		c.unquoted = unquoted
+		list, err := chunks(c)
+		if err != io.EOF || len(list) < 4 {
+			t.Fatalf("%d chunks, %v", len(list), err)
+		}
+		at := 0
+		for k, part := range list {
+			before := text.String()[:at]
+			if line := 1 + strings.Count(before, "\n"); part.line != line || part.last != (k == len(list)-1) {
+				t.Errorf("unquoted %t, chunk %d: line %d, last %t, want line %d", unquoted, k, part.line, part.last, line)
+			}
+			if !bytes.HasSuffix(part.text, []byte{'\n'}) || !unquoted && strings.Count(before, `"`)%2 != 0 {
+				t.Errorf("unquoted %t, chunk %d begins within a record", unquoted, k)
+			}
+			if !strings.HasPrefix(text.String()[at:], string(part.text)) {
+				t.Fatalf("unquoted %t, chunk %d has another text", unquoted, k)
+			}
+			at += len(part.text)
+		}
+		if at != text.Len() {
+			t.Errorf("unquoted %t: %d bytes of %d", unquoted, at, text.Len())
+		}
+	}
+}
+
+// TestLastRecordEnd checks the last line end outside quotes.
+func TestLastRecordEnd(t *testing.T) {
+	for text, want := range map[string][2]int{ // with quotes, and in a format without quotes
+		"": {0, 0}, "ab": {0, 0}, "a\nb": {2, 2}, "\n": {1, 1}, "\n\"a": {1, 1}, "\n\"a\nb": {1, 4}, "a\n\"b\nc\"\nd": {8, 8},
+		"a\n\"b\nc\"\nd\"\n": {8, 11}, "\"a\"\"b\n": {0, 6}, "\"a\nb\nc": {0, 5}, "a\"\"\n": {4, 4},
+	} {
+		for k, unquoted := range []bool{false, true} {
+			if got := (&chunker{unquoted: unquoted}).lastRecordEnd([]byte(text)); got != want[k] {
+				t.Errorf("%q, unquoted %t: %d, want %d", text, unquoted, got, want[k])
+			}
+		}
+	}
+}
+
+// TestLongestRecord checks the limit of a record, line end included.
+func TestLongestRecord(t *testing.T) {
+	for _, most := range []int{chunkBytes, chunkBytes + 1000} {
+		for extra, whole := range map[int]bool{0: true, 1: true, 2: false} {
+			record := strings.Repeat("a", most+extra-1) + "\n"
+			c := newChunker(strings.NewReader(record+"b\nc\n"), "file")
+			c.most = most
+			first, err := c.next(nil)
+			if want := most + extra; err != nil || (len(first.text) == want) != whole {
+				t.Errorf("limit %d: %d bytes of a record of %d, %v", most, len(first.text), want, err)
+			}
+		}
+	}
+}
+
+// once is a reader that fails once and then goes on.
+type once struct {
+	parts []string
+	err   error
+}
+
+func (o *once) Read(p []byte) (int, error) {
+	if len(o.parts) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, o.parts[0])
+	if o.parts[0] = o.parts[0][n:]; o.parts[0] != "" {
+		return n, nil
+	}
+	if o.parts = o.parts[1:]; len(o.parts) == 1 {
+		return n, o.err
+	}
+	return n, nil
+}
+
+// TestChunksBeforeAnError checks that the whole records before an error come first, that nothing
+// after the error is read, and the position of the error.
+func TestChunksBeforeAnError(t *testing.T) {
+	fire := errors.New("disk on fire")
+	own := &FileError{Path: "other", Offset: 3, Err: ErrFormat}
+	for _, cause := range []error{fire, own} {
+		list, err := chunks(newChunker(&once{[]string{"a\nbc\nd", "e\nf\n"}, cause}, "file"))
+		if len(list) != 1 || string(list[0].text) != "a\nbc\n" || list[0].last {
+			t.Errorf("%v: chunks %+v", cause, list)
+		}
+		var at *FileError
+		if !errors.As(err, &at) || !errors.Is(err, cause) {
+			t.Fatalf("%v, want %v", err, cause)
+		}
+		if cause == fire && (at.Path != "file" || at.Offset != 6) || cause == own && at != own {
+			t.Errorf("%+v", at)
+		}
+	}
+}
