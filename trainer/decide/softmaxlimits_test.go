@@ -15,7 +15,7 @@ func TestSoftmaxTolerance(t *testing.T) {
 	f := smallFit()
 	x := f.start()
 	for range 20 {
-		if step, _, _, ok := f.newton(x); ok {
+		if step, _, ok := f.newton(x); ok {
 			for k, v := range step {
 				x[k] += v
 			}
