@@ -96,7 +96,7 @@ func TestLineByHand(t *testing.T) {
 	check("row 1", 13.5, 2, 3, 0.5, 1, 0.5, -0.5+2e-9)
 }
 
-// TestSearchPrefersTheNearest searches thresholds of rows that TestThresholdByHand has, with shifted
+// TestSearchPrefersTheNearest searches thresholds of the rows of TestThresholdByHand, with shifted
 // scores. Two thresholds are equally good. The threshold closer to 0 wins, and of equally close
 // ones the larger.
 func TestSearchPrefersTheNearest(t *testing.T) {

@@ -56,8 +56,8 @@ func TestSoftmaxLargeScores(t *testing.T) {
 	}
 }
 
-// TestFitSoftmaxRefuses checks numbers of classes below 2, a slope of exactly 0, and scores that are
-// not finite or too small for a finite slope.
+// TestFitSoftmaxRefuses checks numbers of classes below 2, a slope of exactly 0, and scores that
+// are not finite or too small for a finite slope.
 func TestFitSoftmaxRefuses(t *testing.T) {
 	for name, tc := range map[string]struct {
 		scores  []float64
