@@ -184,8 +184,8 @@ func TestTrend(t *testing.T) {
 	}
 }
 
-// TestStalls adds records whose infeasibility falls, and then does not. The search begins at a tenth
-// record whose ten records are at least 0.9 times the least before.
+// TestStalls adds records whose infeasibility falls, and then does not. The infeasibility stalls if
+// the least of ten records is at least 0.9 times the least before.
 func TestStalls(t *testing.T) {
 	var c conflict
 	for i, v := range []float64{8, 4, 2} {

@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"context"
 	"testing"
 
 	"ppal/trainer"
@@ -20,6 +21,28 @@ func TestNumberOfRounds(t *testing.T) {
 		if err != nil || len(r.Rounds) != want || r.Iterations != 0 || r.Status != trainer.Converged {
 			t.Errorf("at most %d rounds after the first: %v", rounds, err)
 		}
+	}
+}
+
+// TestGradientsEndTheRounds allows two gradients, which the first iteration uses. No other round
+// follows.
+func TestGradientsEndTheRounds(t *testing.T) {
+	l := newLending(t, 300, 2, 0.02)
+	l.problem.Space().Write(problem.Iterate, []float64{3, 3, 0})
+	r, err := decide.Train(t.Context(), l.problem, &method.PPALA{}, trainer.Settings{Iterations: 1000, Gradients: 2}, l.feedback)
+	if err != nil || len(r.Rounds) != 1 || r.Point.GradientEvaluations != 2 || r.Status != trainer.GradientLimit {
+		t.Errorf("%v: %d gradients in %d rounds, %v", r.Status, r.Point.GradientEvaluations, len(r.Rounds), err)
+	}
+}
+
+// TestInterruptedRunsSearchNoConflict interrupts a run whose bounds cannot be met. The run ends
+// without a search for a proof.
+func TestInterruptedRunsSearchNoConflict(t *testing.T) {
+	l := newLending(t, 300, 2, -0.1)
+	ctx, stop := context.WithCancel(t.Context())
+	r, err := decide.Train(ctx, l.problem, &method.PPALA{}, trainer.Settings{Iterations: 1500, Recorder: &stopping{400, stop}}, l.feedback)
+	if err != nil || r.Status != trainer.Interrupted || r.Infeasible != nil || r.Iterations != 400 {
+		t.Errorf("%v after %d iterations: %+v, %v", r.Status, r.Iterations, r.Infeasible, err)
 	}
 }
 
