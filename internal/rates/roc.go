@@ -1,9 +1,6 @@
 package rates
 
-import (
-	"cmp"
-	"slices"
-)
+import "ppal/internal/radix"
 
 // Point is a point of an ROC curve: the false and true positive rate of a threshold. The rows with
 // larger scores than the threshold are accepted.
@@ -14,19 +11,18 @@ type Point struct{ FPR, TPR float64 }
 // values. positive says which rows are of the positive class. ROC returns nil unless both classes
 // have rows.
 func ROC(scores []float64, positive []bool, most int) []Point {
-	order := make([]int, len(scores))
 	positives := 0
-	for i := range order {
-		order[i] = i
-		if positive[i] {
+	for _, p := range positive {
+		if p {
 			positives++
 		}
 	}
-	negatives := len(order) - positives
+	negatives := len(scores) - positives
 	if positives == 0 || negatives == 0 {
 		return nil
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
+	var sorter radix.Sorter
+	order := sorter.Order(len(scores), func(i int) float64 { return -scores[i] })
 	curve := []Point{{}}
 	tp, fp := 0, 0
 	for k, i := range order {
