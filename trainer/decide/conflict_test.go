@@ -11,7 +11,8 @@ import (
 )
 
 // Two groups cannot each have the smaller rate by 0.1. The run stops after two whole rounds, and
-// the proof names both bounds and the relaxation 0.1. A run whose bounds the decisions meet has no proof.
+// the proof names both bounds and the relaxation 0.1. A run whose bounds the decisions meet has no
+// proof.
 func TestConflictingBounds(t *testing.T) {
 	train := func(bound float64, ignore bool) *decide.Result {
 		l := newLending(t, 600, 2, bound)
