@@ -108,6 +108,10 @@ func (m *Model) check() error {
 	if d.Input.Features != inputs {
 		return fail("model.json has %d features, the weights have %d", d.Input.Features, inputs)
 	}
+	prepared := d.Input.Format == rundir.FormatText || d.Input.Format == rundir.FormatLIBSVM
+	if prepared && m.preparation == nil {
+		return fail("rows in the format %q need preparation.yaml, which model.json does not name", d.Input.Format)
+	}
 	if m.preparation != nil {
 		if n := len(m.preparation.Columns()); n != inputs {
 			return fail("the preparation makes %d features, the weights have %d", n, inputs)

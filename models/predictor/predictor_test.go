@@ -198,6 +198,7 @@ func TestLoadErrors(t *testing.T) {
 	for _, tc := range [][3]string{
 		{`"features": 6`, `"features": 5`, "model.json has 5 features, the weights have 6"},
 		{`"rule": "sign"`, `"rule": "largest"`, "1 scores and 2 classes"},
+		{`"preparation": `, `"preparations": `, "need preparation.yaml, which model.json does not name"},
 		{`"rule": "sign"`, `"rule": "coin"`, `unknown rule of decision "coin"`},
 	} {
 		change(tc[0], tc[1])
