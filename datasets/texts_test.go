@@ -156,7 +156,7 @@ func TestSniffedSeparators(t *testing.T) {
 			t.Errorf("the end is cut: %q, want %q", got, want)
 		}
 	}
-	if got := sniffSeparator([]byte(fill(pad+";2\n"+pad+";2,3,4\n", "1;\"2"))); got != ';' {
+	if got := sniffSeparator([]byte(fill(pad+";2,3,4\n"+pad+";2\n", "1;\"2"))); got != ';' {
 		t.Errorf("the end is cut, and the commas are not regular: %q", got)
 	}
 	for _, separator := range "\"\n\r\ufffd" {
