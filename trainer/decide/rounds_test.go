@@ -56,3 +56,19 @@ func TestPatienceEndsTheRun(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
+
+// TestDecisionsEndTheRun ends each round at its first check, from weights that violate the second
+// bound. The run ends after the first round if one row is so heavy that the decisions count as
+// within a row of the bound, and goes on otherwise. The row of the first bound is so heavy that the
+// bound never counts as unused.
+func TestDecisionsEndTheRun(t *testing.T) {
+	for want, row := range map[int]float64{1: 2, 3: 1e-3} {
+		l := newLending(t, 300, 2, 0.02)
+		l.problem.Space().Write(problem.Iterate, []float64{3, 3, 0})
+		l.feedback.Target.Bounds[0].Row, l.feedback.Target.Bounds[1].Row, l.feedback.Rounds = 2, row, 2
+		r, err := decide.Train(t.Context(), l.problem, &method.PPALA{}, trainer.Settings{Iterations: 1000, Tolerance: 1e3}, l.feedback)
+		if err != nil || len(r.Rounds) != want || r.Status != trainer.Converged {
+			t.Errorf("a row of %v: %d rounds, want %d: %v", row, len(r.Rounds), want, err)
+		}
+	}
+}

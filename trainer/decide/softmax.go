@@ -6,7 +6,6 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"ppal/trainer/internal/vec"
 	"ppal/trainer/problem"
 )
 
@@ -72,7 +71,7 @@ func FitSoftmax(scores []float64, labels []int, classes int) (Softmax, error) {
 	}
 	x := f.minimise(f.start())
 	p := Softmax{Slope: x[0] / f.largest, Intercepts: append([]float64{0}, x[1:]...)}
-	if !(p.Slope > 0) || !vec.Finite(p.Slope) {
+	if !(p.Slope > 0) {
 		return Softmax{}, fmt.Errorf("%w: the fitted slope is %v: the scores do not rank the rows of a class higher", ErrNoProbabilities, p.Slope)
 	}
 	return p, nil
