@@ -115,8 +115,7 @@ func (s *Session) Train(ctx context.Context) (*Result, error) {
 	return s.Certify()
 }
 
-// leastTraining: the training has at least this part, 1/leastTraining, of the time that a time limit
-// leaves after the reading.
+// The training has at least 1/leastTraining of the time that a time limit leaves after the reading.
 const leastTraining = 4
 
 // Optimize runs the method. A session can call Optimize once. Each record goes to the open
