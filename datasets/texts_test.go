@@ -156,7 +156,7 @@ func TestSniffedSeparators(t *testing.T) {
 			t.Errorf("the end is cut: %q, want %q", got, want)
 		}
 	}
-	if got := sniffSeparator([]byte(fill(pad+";2\n"+pad+";2,3,4\n", "1;\"2"))); got != ';' {
+	if got := sniffSeparator([]byte(fill(pad+";2,3,4\n"+pad+";2\n", "1;\"2"))); got != ';' {
 		t.Errorf("the end is cut, and the commas are not regular: %q", got)
 	}
 	for _, separator := range "\"\n\r\ufffd" {
@@ -263,6 +263,7 @@ func TestProfilesByHand(t *testing.T) {
 		{texts: []string{"1 234", "1 234"}, local: 2, decimal: pointDecimals, ok: true},
 		{texts: []string{"1 234", "1.234"}, plain: 1, pointGroups: 1, local: 1, ok: true, doubt: true},
 		{texts: []string{"1,5", "2.5"}, plain: 1, dotted: 1, local: 1},
+		{texts: []string{"1,5", "1,234.5"}, local: 2},
 		{texts: []string{"1,5", "a"}, local: 1},
 		{texts: []string{"2024-05-13", "2024-05-14"}, dates: true},
 		{texts: []string{"2024-05-13", "2024"}, plain: 1},
