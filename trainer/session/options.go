@@ -74,9 +74,10 @@ type Options struct {
 	// TrainMerit, ValidationMerit, RecordWork, LeastRecords, Full, IterationsPerEpoch and
 	// CollapseAbove. Output and Patience may choose weights by validation rows.
 	Settings trainer.Settings
-	// TimeLimit is the largest wall time of New and Optimize together: reading, training and records.
-	// The time between New and Optimize does not count. 0: no limit. Settings.TimeLimit limits the
-	// training time alone.
+	// TimeLimit is the wall time of New, Optimize and Certify together: reading, training, records and
+	// the certificate, whose time is estimated before the training. The training has at least a
+	// quarter of the time after New. The time between the calls does not count. 0: no limit.
+	// Settings.TimeLimit limits the training time alone.
 	TimeLimit time.Duration
 	// CheckpointEvery is the least wall time between checkpoints in an open directory; a run that is
 	// cancelled writes one, too. Checkpoints take at most a twentieth of the time of the training. 0:

@@ -115,6 +115,9 @@ func (s *Session) Train(ctx context.Context) (*Result, error) {
 	return s.Certify()
 }
 
+// The training has at least 1/leastTraining of the time that a time limit leaves after the reading.
+const leastTraining = 4
+
 // Optimize runs the method. A session can call Optimize once. Each record goes to the open
 // directory and to the recorder of the settings. If the directory refuses a record, the training
 // ends as if ctx were cancelled, and Save returns the error. After another error, Optimize writes a
@@ -147,7 +150,15 @@ func (s *Session) Optimize(ctx context.Context) (*trainer.Result, error) {
 			set.Warn(fmt.Sprintf("the time limit of %v ended before the first iteration: reading the data and building the problem took %.1f s; "+
 				"use a longer --time-limit", limit, s.spent.Seconds()))
 		}
-		set.Deadline = began.Add(limit - s.spent)
+		left := limit - s.spent
+		if p, ok := s.pipeline.(closer); ok && left > 0 {
+			closing, err := p.closing()
+			if err != nil {
+				return nil, s.fail(nil, err)
+			}
+			left = max(left-closing, left/leastTraining)
+		}
+		set.Deadline = began.Add(left)
 	}
 	if k := newKeeper(s, began); k != nil {
 		s.files.keeper, set.Checkpointer = k, k
