@@ -158,6 +158,7 @@ func (s *Sample) weighted(k int, binary bool) (g Group, constant float64, err er
 	}
 	share := 1 / float64(n)
 	negative := 0
+	g.Rows, g.Weights = make([]int, 0, n), make([]float64, 0, n)
 	for _, i := range cell.rows {
 		weight := share
 		if !cell.loss {

@@ -2,6 +2,7 @@ package rates
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 )
 
@@ -14,45 +15,76 @@ type Point struct{ FPR, TPR float64 }
 // values. positive says which rows are of the positive class. ROC returns nil unless both classes
 // have rows.
 func ROC(scores []float64, positive []bool, most int) []Point {
-	order := make([]int, len(scores))
 	positives := 0
-	for i := range order {
-		order[i] = i
-		if positive[i] {
+	for _, p := range positive {
+		if p {
 			positives++
 		}
 	}
-	negatives := len(order) - positives
+	negatives := len(scores) - positives
 	if positives == 0 || negatives == 0 {
 		return nil
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
-	curve := []Point{{}}
-	tp, fp := 0, 0
-	for k, i := range order {
+	of := [2][]float64{make([]float64, 0, negatives), make([]float64, 0, positives)}
+	for i, s := range scores {
 		if positive[i] {
-			tp++
+			of[1] = append(of[1], s)
 		} else {
-			fp++
-		}
-		if k+1 == len(order) || scores[order[k+1]] != scores[i] { // rows with equal scores are accepted together
-			curve = append(curve, Point{float64(fp) / float64(negatives), float64(tp) / float64(positives)})
+			of[0] = append(of[0], s)
 		}
 	}
-	return thin(curve, most)
+	slices.Sort(of[0])
+	slices.Sort(of[1])
+	n := 1
+	for range points(of) {
+		n++
+	}
+	curve := []Point{{}}
+	if n <= most {
+		return slices.AppendSeq(curve, points(of))
+	}
+	return thin(curve, points(of), most)
 }
 
-// thin keeps the first and the last point, and about most points with even spacing along the curve.
-func thin(curve []Point, most int) []Point {
-	if len(curve) <= most {
-		return curve
-	}
-	step := 2 / float64(most) // FPR + TPR grows from 0 to 2
-	kept := curve[:1]
-	for _, p := range curve[1 : len(curve)-1] {
-		if last := kept[len(kept)-1]; p.FPR+p.TPR-last.FPR-last.TPR >= step {
-			kept = append(kept, p)
+// points yields the points of the curve after (0, 0). of holds the sorted scores of the negative
+// and the positive rows.
+func points(of [2][]float64) iter.Seq[Point] {
+	return func(yield func(Point) bool) {
+		rest := of
+		for len(rest[0])+len(rest[1]) > 0 {
+			from := 0 // the class of the largest score
+			if len(rest[0]) == 0 || len(rest[1]) > 0 && cmp.Less(last(rest[0]), last(rest[1])) {
+				from = 1
+			}
+			score := last(rest[from])
+			rest[from] = rest[from][:len(rest[from])-1]
+			for k := range rest { // rows with equal scores are accepted together
+				for len(rest[k]) > 0 && last(rest[k]) == score {
+					rest[k] = rest[k][:len(rest[k])-1]
+				}
+			}
+			accepted := func(k int) float64 { return float64(len(of[k])-len(rest[k])) / float64(len(of[k])) }
+			if !yield(Point{FPR: accepted(0), TPR: accepted(1)}) {
+				return
+			}
 		}
 	}
-	return append(kept, curve[len(curve)-1])
+}
+
+func last(x []float64) float64 { return x[len(x)-1] }
+
+// thin appends points to the curve of one point: about most points with even spacing, and the end.
+func thin(curve []Point, points iter.Seq[Point], most int) []Point {
+	step := 2 / float64(most) // FPR + TPR grows from 0 to 2
+	var end Point
+	for p := range points {
+		if last := curve[len(curve)-1]; p.FPR+p.TPR-last.FPR-last.TPR >= step {
+			curve = append(curve, p)
+		}
+		end = p
+	}
+	if curve[len(curve)-1] != end {
+		curve = append(curve, end)
+	}
+	return curve
 }
