@@ -246,6 +246,7 @@ func launches(t *testing.T, c graphcases.Case, o cuda.Options) (list []string) {
 // also applies the activation.
 func TestLaunchesWithDigits(t *testing.T) {
 	deep := graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{40, 33}}, []int{60, 40, 30}, 0, false, graphcases.Bytes)
+	four := graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{20}}, []int{40, 30, 30, 30}, constraints.Sigmoid, true, graphcases.Bytes)
 	linear := graphcases.Network(models.Spec{Inputs: 9}, []int{60, 40, 30}, 0, false, graphcases.Bytes)
 	multiply := func(n int) []string { return slices.Repeat([]string{"Multiply"}, n) }
 	start, end := []string{"column_sums", "pair"}, []string{"output_forward_4", "means_margin", "pack", "unpack", "margin_loss_grad"}
@@ -260,6 +261,8 @@ func TestLaunchesWithDigits(t *testing.T) {
 			[]string{"rank_one"})},
 		{"one layer", small(t), cuda.Int8x3, slices.Concat(start, []string{"quantize_int8", "Multiply", "dequantize_3_sigmoid"}, end,
 			[]string{"output_digits_4", "Multiply", "dequantize_3_none", "rank_one"})},
+		{"one layer and four scores", four, cuda.Int8x3, slices.Concat(start, []string{"quantize_int8", "Multiply", "dequantize_3_sigmoid"}, end,
+			[]string{"output_digits_four_3_sigmoid", "Multiply", "dequantize_3_none", "rank_one"})},
 		{"two layers", deep, cuda.BF16x2, slices.Concat([]string{"split_bf16"}, multiply(2), []string{"bias_sigmoid"}, multiply(1), end,
 			[]string{"output_backward_4", "Multiply", "sigmoid_grad_sums"}, multiply(2), multiply(1))},
 		{"two layers", deep, cuda.Int8x2, slices.Concat([]string{"quantize_int8", "Multiply", "dequantize_2_sigmoid"}, multiply(1), end,

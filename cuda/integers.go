@@ -115,10 +115,22 @@ func (p *digitsProduct) activate(f kernels.Activation, bias func() kernels.Opera
 	return true
 }
 
-// rowsAtATime returns the number of the result's rows whose integer sums are in memory at a time.
-func (p *digitsProduct) rowsAtATime() int {
+// tileRows is the number of rows that a library's kernel computes together. Pieces of the rows are
+// multiples of it where they can be, so that no piece leaves a tile half empty.
+const tileRows = 128
+
+// rowsAtATime returns the number of the result's rows whose integer sums are in memory at a time,
+// of rows rows: all, or pieces of about equal size.
+func (p *digitsProduct) rowsAtATime(rows int) int {
 	const number = 4
-	return max(p.d.sums/(number*p.digits.Blocks*p.digits.Count*p.digits.Width), 1)
+	most := max(p.d.sums/(number*p.digits.Blocks*p.digits.Count*p.digits.Width), 1)
+	if rows <= most {
+		return rows
+	}
+	tiles := max(most/tileRows, 1) * tileRows
+	pieces := (rows + tiles - 1) / tiles
+	equal := (rows + pieces - 1) / pieces
+	return min((equal+tileRows-1)/tileRows*tileRows, rows)
 }
 
 func (p *digitsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add bool) error {
@@ -127,7 +139,7 @@ func (p *digitsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add
 			return err
 		}
 	}
-	d, most := p.digits, p.rowsAtATime()
+	d, most := p.digits, p.rowsAtATime(out.Rows)
 	if p.d.multipliesDigits() {
 		most = out.Rows
 	}
@@ -173,6 +185,6 @@ func (p *digitsProduct) reserve(rows int) error {
 		return nil
 	}
 	const number = 4
-	_, err := p.d.queue.sums.grow(p.d, "integer sums", number*max(min(rows, p.rowsAtATime()), kernels.FewestRows)*p.digits.Blocks*p.digits.Count*p.digits.Width)
+	_, err := p.d.queue.sums.grow(p.d, "integer sums", number*max(p.rowsAtATime(rows), kernels.FewestRows)*p.digits.Blocks*p.digits.Count*p.digits.Width)
 	return err
 }

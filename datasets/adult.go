@@ -32,16 +32,16 @@ func adult() Dataset {
 	}
 	d.table = func(dir string, opts TableOptions) (*source, error) {
 		s := &source{classes: adultClasses, label: adultLabel()}
-		var parts []*matrix.CSR
-		for _, file := range d.Files {
-			path := filepath.Join(dir, filepath.FromSlash(file.Path))
-			part, labels, err := readAdult(path)
-			if err != nil {
-				return nil, err
+		parts, labels, failures := make([]*matrix.CSR, len(d.Files)), make([][]int, len(d.Files)), make([]error, len(d.Files))
+		inParallel(len(d.Files), func(i int) {
+			parts[i], labels[i], failures[i] = readAdult(filepath.Join(dir, filepath.FromSlash(d.Files[i].Path)))
+		})
+		for i, file := range d.Files {
+			if failures[i] != nil {
+				return nil, failures[i]
 			}
-			parts = append(parts, part)
-			s.labels = append(s.labels, labels...)
-			s.files = append(s.files, FileRows{file.Path, len(labels)})
+			s.labels = append(s.labels, labels[i]...)
+			s.files = append(s.files, FileRows{file.Path, len(labels[i])})
 		}
 		return s, s.sparse(matrix.Stack(parts...), adultDesign(), opts)
 	}

@@ -3,6 +3,7 @@ package datasets
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"unicode/utf8"
@@ -175,7 +176,12 @@ func sniffSeparator(head []byte) rune {
 		reader.reset(chunk{text: head, last: true})
 		fields, same := 0, true
 		for i := range sniffRecords {
-			if err := reader.next(); err != nil || i > 0 && cut && len(reader.text) == 0 {
+			err := reader.next()
+			if err == io.EOF || errors.Is(err, ErrTruncated) || i > 0 && cut && len(reader.text) == 0 {
+				break
+			}
+			if err != nil { // a wrong quote: the text probably has another separator
+				same = false
 				break
 			}
 			if i == 0 {

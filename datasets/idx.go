@@ -162,11 +162,10 @@ func fileError(path string, err error) error {
 
 // orUnzipped returns path, or path without ".gz" if only that file exists.
 func orUnzipped(path string) string {
-	plain, ok := strings.CutSuffix(path, ".gz")
-	if !ok || exists(path) || !exists(plain) {
-		return path
+	if plain := strings.TrimSuffix(path, ".gz"); !exists(path) && exists(plain) {
+		return plain
 	}
-	return plain
+	return path
 }
 
 func exists(path string) bool {

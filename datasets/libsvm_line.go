@@ -47,6 +47,11 @@ func (p *libsvmParser) line(line []byte) error {
 	}
 	p.labels = append(p.labels, label)
 	for previous := 0; len(field) > 0; field, rest = nextField(rest) {
+		if index, ok := present(field, previous, p.cols); ok {
+			p.largest, previous = max(p.largest, index), index
+			p.add(int32(index-1), 1)
+			continue
+		}
 		index, err := p.entry(field, previous)
 		if err != nil {
 			return err
@@ -86,6 +91,23 @@ func (p *libsvmParser) entry(field []byte, previous int) (index int, err error) 
 		p.add(int32(index-1), value)
 	}
 	return index, nil
+}
+
+// present parses a valid entry "index:1" with at most 9 digits, the only form in files of
+// indicators. ok is false for all other fields, which parseEntry parses or refuses.
+func present(field []byte, previous, cols int) (index int, ok bool) {
+	const mostDigits = 9 // an integer below maxIndex
+	n := len(field) - 2
+	if n < 1 || n > mostDigits || field[n] != ':' || field[n+1] != '1' {
+		return 0, false
+	}
+	for _, c := range field[:n] {
+		if c -= '0'; c > 9 {
+			return 0, false
+		}
+		index = 10*index + int(c)
+	}
+	return index, index > previous && (cols == 0 || index <= cols)
 }
 
 // parseEntry parses an entry "index:value". The index must be larger than the previous index, and

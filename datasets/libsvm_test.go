@@ -99,6 +99,7 @@ func TestReadLIBSVMErrors(t *testing.T) {
 		{"comments alone", "# 1 1:1\n\n", ErrTruncated, "the file has no rows"},
 		{"label", "yes 1:1\n", ErrNumber, `file: line 1: label "yes" is not a finite number`},
 		{"no label", good + "1:1 2:1\n", ErrFormat, `file: line 2: wrong format: the row begins with "1:1" instead of a label`},
+		{"a colon first", ":5 1:1\n", ErrFormat, `the row begins with ":5" instead of a label`},
 		{"infinite label", "inf 1:1\n", ErrNumber, `label "inf"`},
 		{"several labels", "1,2 1:1\n", ErrNumber, `label "1,2"`},
 		{"no colon", good + "\n# x\n1 2\n", ErrFormat, `file: line 4: wrong format: "2" does not have the form index:value`},

@@ -23,11 +23,16 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SITE = sysconfig.get_paths()["purelib"]
 ARCHITECTURES = ["sm_80", "sm_90"]
 PTX_VERSION = "7.0"  # the oldest that has every instruction here: drivers for CUDA 11.0 and newer load these modules
-FLOAT32_ONLY = {"dequantize", "integers", "multiply_digits", "output_digits", "split"}  # digits and bfloat16 terms: products of float32 plans with 8-bit data
+FLOAT32_ONLY = {"dequantize", "integers", "multiply_digits", "output_digits", "output_digits_four", "split"}  # digits and bfloat16 terms: products of float32 plans with 8-bit data
 
 # Passes over a matrix that must not execute many instructions: the elements of an iteration of the main loop, which is the innermost
-# loop that loads 128 bits, and the most instructions for an element. The activations are a part of them.
+# loop that loads 128 bits, and the most instructions for an element. The activations are a part of them. output_digits_four has two
+# such loops, one after the other. In the products with digits, the loop has the multiplications, and an element is a multiplication of
+# 16 x 8 x 32.
 BOUNDS = {f"dequantize_{count}_{f}_f32": (8, 40) for count in (2, 3) for f in ("none", "relu", "sigmoid", "blocks")}
+BOUNDS |= {f"output_digits_four_{count}_{f}_f32": (16, 50) for count in (2, 3) for f in ("relu", "sigmoid")}
+BOUNDS |= {f"multiply_digits_{count}_f32": (0, 6) for count in (2, 3)}  # 0: as many as the loop has
+LOAD, BRANCH, MULTIPLICATION = 0x981, 0x947, 0x237  # LDG, BRA, IMMA
 
 
 class Compiler:
@@ -68,7 +73,9 @@ class Compiler:
 
 
 def main_loop(cubin, kernel, arch):
-    """Returns the number of instructions in a kernel's innermost loop that loads 128 bits, from the machine code.
+    """Returns the number of instructions in a kernel's innermost loops that load 128 bits or multiply matrices, and of multiplications.
+
+    The numbers come from the machine code. If a loop is there in several copies, unrolled and not, the shortest counts.
 
     An instruction has 16 bytes, and its lowest 12 bits are the operation. A branch has the distance from the next instruction in units of
     4 bytes: in the bits from 34 on and, for sm_90, eight lower bits in the bits from 16 on.
@@ -80,18 +87,23 @@ def main_loop(cubin, kernel, arch):
         begin = sections[names][4] + name
         if data[begin : data.index(b"\0", begin)] == b".text." + kernel.encode():
             code = [struct.unpack_from("<QQ", data, offset + i) for i in range(0, length, 16)]
-    loads = [i for i, (low, high) in enumerate(code) if low & 0xFFF == 0x981 and high >> 9 & 7 == 6]
+    multiplications = [i for i, (low, _) in enumerate(code) if low & 0xFFF == MULTIPLICATION]
+    loads = multiplications or [i for i, (low, high) in enumerate(code) if low & 0xFFF == LOAD and high >> 9 & 7 == 6]
     loops = []
     for i, (low, high) in enumerate(code):
-        if low & 0xFFF == 0x947:
+        if low & 0xFFF == BRANCH:
             distance = (low >> 34 | high << 30) & (1 << 48) - 1
             distance -= (distance >> 47) << 48
             if arch == "sm_90":
                 distance = distance << 8 | low >> 16 & 255
             first = i + 1 + distance // 4
             if any(first <= at <= i for at in loads):
-                loops.append(i + 1 - first)
-    return min(loops, default=0)
+                loops.append((first, i + 1))
+    inner = [a for a in loops if not any(a != b and a[0] <= b[0] and b[1] <= a[1] for b in loops)]
+    if kernel.startswith("output_digits"):
+        return sum(end - first for first, end in inner), 0
+    first, end = min(inner, key=lambda loop: loop[1] - loop[0], default=(0, 0))
+    return end - first, sum(first <= i < end for i in multiplications)
 
 
 def resources(ptx):
@@ -107,7 +119,7 @@ def resources(ptx):
                 number = lambda pattern: int((re.search(pattern, part) or [0, 0])[1])
                 spills = number(r"(\d+) bytes spill stores") + number(r"(\d+) bytes spill loads")
                 kernel = part.split("'")[0]
-                loop = main_loop(cubin, kernel, arch) if kernel in BOUNDS else 0
+                loop = main_loop(cubin, kernel, arch) if kernel in BOUNDS else (0, 0)
                 yield arch, kernel, number(r"Used (\d+) registers"), number(r"(\d+) bytes stack"), number(r"(\d+) bytes smem"), spills, loop
 
 
@@ -154,6 +166,8 @@ def main():
                 f.flush()
                 for arch, kernel, registers, stack, shared, spills, loop in resources(f.name):
                     elements, most = BOUNDS.get(kernel, (1, 0))
+                    loop, multiplications = loop
+                    elements = elements or multiplications or 1
                     each = f" {loop / elements:10.1f}" if most else ""
                     print(f"{kernel:32} {arch} {registers:9} {stack:5} {shared:6} {spills:6}{each}")
                     if spills:

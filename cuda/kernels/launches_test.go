@@ -149,6 +149,13 @@ func everyQuantized(t *testing.T, s *kernels.Set, q kernels.Queue, p driver.Poin
 	for c := 1; c <= kernels.Narrow; c++ {
 		do(s.OutputBackward(q, kernels.OutputBackward{A: matrix(5, 4), D: matrix(5, c), W: matrix(4, c), DA: matrix(5, 4), Quantized: digits}))
 	}
+	for count := 2; count <= 3; count++ {
+		for _, f := range []kernels.Activation{kernels.Sigmoid, kernels.ReLU} {
+			few := kernels.Quantized{Digits: kernels.NewDigits(5, 4, count, 16, 1).Place(p)}
+			do(s.OutputBackward(q, kernels.OutputBackward{Activation: f, A: matrix(5, 4), D: matrix(5, 4), W: matrix(4, 4), DA: matrix(5, 4),
+				Quantized: few}))
+		}
+	}
 	do(s.LoadSigned(q, kernels.SignedBytes{At: p, Stride: 16}, kernels.SignedBytes{At: p, Stride: 16}, p, 5, 4))
 	for count := 2; count <= 3; count++ {
 		for _, most := range []int{3, 16} {
@@ -315,7 +322,7 @@ func TestQuantizedIsFloat32(t *testing.T) {
 }
 
 // float32Only lists the sources without a float64 module: FLOAT32_ONLY in compile.py.
-var float32Only = []string{"dequantize.cu", "integers.cu", "multiply_digits.cu", "output_digits.cu", "split.cu"}
+var float32Only = []string{"dequantize.cu", "integers.cu", "multiply_digits.cu", "output_digits.cu", "output_digits_four.cu", "split.cu"}
 
 // The pinned compiler wrote the PTX, for sm_80 and newer. Every source has one module for each
 // number type.

@@ -135,11 +135,29 @@ func (s *Set) OutputBackward(q Queue, p OutputBackward) error {
 	return s.launch(q, c)
 }
 
+// fourActivations are the activations that have kernels output_digits_four. A block of threads of
+// these kernels has fourQuads times four columns.
+var fourActivations = map[Activation]string{Sigmoid: "sigmoid", ReLU: "relu"}
+
+const fourQuads = 4
+
+// fours reports whether output_digits_four can run: with four scores, for multiples of four
+// columns, with rows that begin at multiples of 16 bytes.
+func (p OutputBackward) fours() bool {
+	const four, aligned = 4, 16
+	apart := p.A.Cols%four | p.A.Stride%four | p.D.Stride%four | int(p.A.At%aligned) | int(p.D.At%aligned)
+	return p.D.Cols == four && apart == 0 && !p.Keep && p.W.given() && fourActivations[p.Activation] != ""
+}
+
 // blocks chooses the kernel and its blocks of threads: columns by parts of the rows.
 func (p OutputBackward) blocks(c *call, hidden int) (err error) {
 	if p.Quantized.Digits.given() {
 		c.name = fmt.Sprintf("output_digits_%d", atLeast(p.D.Cols, Narrow))
 		c.grid, c.block, err = p.Quantized.Digits.blocks()
+		if p.fours() {
+			c.name = fmt.Sprintf("output_digits_four_%d_%s", p.Quantized.Digits.Count, fourActivations[p.Activation])
+			c.grid[0], c.block = ceil(p.Quantized.Digits.Width, 4*fourQuads), [3]int{fourQuads, blockSize / fourQuads, 1}
+		}
 		return err
 	}
 	c.name = fmt.Sprintf("output_backward_%d", atLeast(p.D.Cols, Narrow))

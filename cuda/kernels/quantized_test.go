@@ -54,10 +54,11 @@ func contentsOf(r *rig[float32], s kernels.Quantized, rows int) []byte {
 // Quantize. Without Keep they write only the columns of the gradient that have no digits. Their
 // sums agree up to the order of additions.
 func TestFusedQuantization(t *testing.T) {
-	for seed, c := range []struct{ rows, cols, scores int }{{1, 1, 1}, {70, 9, 3}, {97, 33, 16}, {66, 5, 7}} {
+	for seed, c := range []struct{ rows, cols, scores, gap int }{{1, 1, 1, 2}, {70, 9, 3, 2}, {97, 33, 16, 2}, {66, 5, 7, 2},
+		{9, 8, 4, 0}, {301, 20, 4, 8}, {703, 36, 4, 8}} { // the last two run output_digits_four
 		f := kernels.Sigmoid + kernels.Activation(seed%3)
 		r := newRig[float32](t, uint64(seed))
-		a, d, w := r.random(c.rows, c.cols, 2), r.random(c.rows, c.scores, 1), r.random(c.cols, c.scores, 0)
+		a, d, w := r.random(c.rows, c.cols, c.gap), r.random(c.rows, c.scores, c.gap), r.random(c.cols, c.scores, 0)
 		whole, left, sums, fused := r.result(c.rows, c.cols, 0), r.result(c.rows, c.cols, 0), r.result(1, c.cols, 0), r.result(1, c.cols, 0)
 		g, fusedG := r.result(c.cols, c.scores, 0), r.result(c.cols, c.scores, 0)
 		pass := kernels.OutputBackward{Activation: f, A: r.on(a), D: r.on(d), W: r.on(w), DA: r.on(whole), Bias: r.on(sums), G: r.on(g)}
@@ -154,6 +155,36 @@ func TestFusedQuantizationKeepsNonFinite(t *testing.T) {
 			want = (1 - v*v) * before[i]
 		}
 		if !near(x, want, 1, 4) {
+			t.Errorf("(%d, %d) is %v, want %v", row, col, x, want)
+		}
+	}
+}
+
+// output_digits_four keeps the gradients of a column with an infinity, in the infinity's block of
+// rows.
+func TestFourColumnsKeepNonFinite(t *testing.T) {
+	const rows, cols, scores = 70, 12, 4
+	r := newRig[float32](t, 4)
+	a, d, w, da := r.random(rows, cols, 0), r.random(rows, scores, 0), r.random(cols, scores, 0), r.result(rows, cols, 0)
+	r.set(a, 40, 6, float32(math.Inf(1)))
+	r.set(w, 6, 1, 1)
+	digits := placed(r, kernels.NewDigits(rows, cols, 3, 32, testScale))
+	r.do(r.s.OutputBackward(r.q, kernels.OutputBackward{Activation: kernels.Sigmoid, A: r.on(a), D: r.on(d), W: r.on(w), DA: r.on(da),
+		Quantized: kernels.Quantized{Digits: digits}}))
+	block := 40 / digits.Length
+	for i, x := range r.contents(da.Buffer) {
+		row, col := i/cols, i%cols
+		if col != 6 || row/digits.Length != block {
+			if !math.IsNaN(float64(x)) {
+				t.Errorf("(%d, %d) is %v, want no gradient", row, col, x)
+			}
+			continue
+		}
+		v, want := r.memory.Row(a, row)[col], float32(0)
+		for j, y := range r.memory.Row(d, row) {
+			want += y * r.memory.Row(w, col)[j]
+		}
+		if want *= v * (1 - v); !near(x, want, 1, 8) {
 			t.Errorf("(%d, %d) is %v, want %v", row, col, x, want)
 		}
 	}

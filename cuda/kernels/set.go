@@ -4,6 +4,8 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 
 	"ppal/cuda/driver"
@@ -96,6 +98,22 @@ func (s *Set) kernel(name string) (kernel, error) {
 		s.kernels[s.bare(e.Name)] = kernel{f, e.Name}
 	}
 	return s.kernels[name], nil
+}
+
+// Modules lists the files of the set's modules.
+func (s *Set) Modules() []string {
+	return slices.Compact(slices.Sorted(maps.Values(s.files)))
+}
+
+// Prepare loads all kernels of a module, which Modules lists, before the first launch.
+func (s *Set) Prepare(module string) error {
+	for name, file := range s.files {
+		if file == module {
+			_, err := s.kernel(name)
+			return err
+		}
+	}
+	return fmt.Errorf("kernels: there is no module %s", module)
 }
 
 // load loads the compiled module of a PTX file if there is one for the device and the driver takes

@@ -209,14 +209,21 @@ func onDouble(t *testing.T) Options {
 // The benchmark prepares, times and watches every case, and releases every object.
 func TestBenchmark(t *testing.T) {
 	results := inProcess(t, "bench", onDouble(t))
-	launches := map[string]int{}
+	launches, loaded := map[string]int{}, 0
 	results = slices.DeleteFunc(results, func(r Result) bool {
 		label, _, is := strings.Cut(r.Name, ": launch ")
 		if is {
 			launches[label]++
 		}
-		return is
+		load := strings.HasPrefix(r.Name, "loading ptx/")
+		if load {
+			loaded++
+		}
+		return is || load
 	})
+	if loaded < 20 {
+		t.Errorf("%d modules were loaded, want all of float32", loaded)
+	}
 	// Kernels and products of both halves, and of the step. With int8x3, two more kernels cut W and D
 	// into digits, and two kernels join the sums of each product.
 	for label, least := range map[string]int{"mnpc-fashion-mnist int8x3": 14, "mnpc-fashion-mnist own int8x3": 14, "mnpc-fashion-mnist tf32": 11,
@@ -228,7 +235,9 @@ func TestBenchmark(t *testing.T) {
 	if len(launches) != 7 {
 		t.Errorf("launches of %v, want seven cases", launches)
 	}
-	if want := 1 + 15*4 + 14 + 2*15; len(results) != want { // the copies; times, gap and busy of all cases; the ratio of all cases but the tables' case; errors
+	// The copies; times, gap and busy of all cases; the ratio of all cases but the tables' case;
+	// errors; the cases of microCases without the modules.
+	if want := 1 + 15*4 + 14 + 2*15 + 6 + 1 + 8 + 5; len(results) != want {
 		t.Errorf("%d results, want %d", len(results), want)
 	}
 	for _, r := range results {

@@ -1,9 +1,10 @@
 package rates
 
 import (
-	"cmp"
 	"iter"
 	"slices"
+
+	"ppal/internal/radix"
 )
 
 // Point is a point of an ROC curve: the false and true positive rate of a threshold. The rows with
@@ -33,8 +34,9 @@ func ROC(scores []float64, positive []bool, most int) []Point {
 			of[0] = append(of[0], s)
 		}
 	}
-	slices.Sort(of[0])
-	slices.Sort(of[1])
+	var sorter radix.Sorter
+	sorter.Sort(of[0])
+	sorter.Sort(of[1])
 	n := 1
 	for range points(of) {
 		n++
@@ -53,7 +55,7 @@ func points(of [2][]float64) iter.Seq[Point] {
 		rest := of
 		for len(rest[0])+len(rest[1]) > 0 {
 			from := 0 // the class of the largest score
-			if len(rest[0]) == 0 || len(rest[1]) > 0 && cmp.Less(last(rest[0]), last(rest[1])) {
+			if len(rest[0]) == 0 || len(rest[1]) > 0 && last(rest[1]) > last(rest[0]) {
 				from = 1
 			}
 			score := last(rest[from])

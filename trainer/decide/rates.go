@@ -35,9 +35,6 @@ func (r *Rates) Undecided(rate int) { r.undecided = append(r.undecided, rate) }
 
 // at returns the rates with the values h of the rates that decisions do not determine.
 func (r *Rates) at(h []float64) *Rates {
-	if r.undecided == nil {
-		return r
-	}
 	own := *r
 	own.constants = append([]float64{}, r.constants...)
 	for _, k := range r.undecided {

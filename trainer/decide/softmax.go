@@ -42,6 +42,8 @@ const (
 	softmaxSteps     = 100   // largest number of Newton steps
 	softmaxTolerance = 1e-10 // largest mean gradient over the rows at the solution
 	softmaxHalvings  = 60    // largest number of halvings of a step
+	// softmaxRounding is the rounding of the loss, relative to the loss.
+	softmaxRounding = 0x1p-52
 	// softmaxRidge is the relative addition to the diagonal of the Hessian, which makes the Newton
 	// system regular.
 	softmaxRidge = 1e-12
@@ -135,10 +137,13 @@ func (f *softmaxFit) minimise(x []float64) []float64 {
 }
 
 // search halves the step from x until the loss falls by a share of what its slope promises. It
-// returns nil if no step does.
+// returns nil if no step does, or if the promised decrease is below the rounding of the loss.
 func (f *softmaxFit) search(x, step []float64, slope float64) []float64 {
 	value, next, t := f.loss(x), make([]float64, len(x)), 1.0
 	for range softmaxHalvings {
+		if -t*slope <= softmaxRounding*value {
+			return nil
+		}
 		for k := range x {
 			next[k] = x[k] + t*step[k]
 		}

@@ -140,3 +140,17 @@ func TestSoftmaxSolves(t *testing.T) {
 		t.Errorf("a step uphill whose slope is known: %v", next)
 	}
 }
+
+// A step whose promised decrease is below the rounding of the loss is no step, even if the loss
+// falls.
+func TestSoftmaxSearchEndsAtRounding(t *testing.T) {
+	f := smallFit()
+	x := f.start()
+	step, slope, ok := f.newton(x)
+	if !ok || f.search(x, step, slope) == nil {
+		t.Fatalf("no step from the start: slope %v, %v", slope, ok)
+	}
+	if next := f.search(x, step, -softmaxRounding*f.loss(x)/2); next != nil {
+		t.Errorf("a step to %v", next)
+	}
+}

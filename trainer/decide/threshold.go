@@ -86,9 +86,8 @@ func Offsets(rates *Rates, target *Target, scores []float64, resolution float64)
 		for i, s := range scores {
 			l.moves[i] = move{s, int32(i), 0, 1}
 		}
-		if t, found := l.search(e, resolution); found {
-			e.Offsets[0], e.Moved = -t, t != 0
-		}
+		t := l.search(e, resolution)
+		e.Offsets[0], e.Moved = 0-t, t != 0
 		return e, nil
 	}
 	for range passes {
@@ -98,7 +97,7 @@ func Offsets(rates *Rates, target *Target, scores []float64, resolution float64)
 				l.moves[i] = against(scores[i*outputs:(i+1)*outputs], e.Offsets, k)
 				l.moves[i].row = int32(i)
 			}
-			if t, found := l.search(e, resolution); found && t != 0 {
+			if t := l.search(e, resolution); t != 0 {
 				e.Offsets[k] -= t
 				e.Moved, improved = true, true
 			}
@@ -150,8 +149,8 @@ func newLine(rates *Rates, target *Target) *line {
 }
 
 // search returns the best threshold t and writes its result to e. On entry, e holds the result of t
-// = 0. search returns false and leaves e unchanged if no threshold is better than t = 0.
-func (l *line) search(e *Exact, resolution float64) (t float64, found bool) {
+// = 0. search returns 0 and leaves e unchanged if no threshold is better than t = 0.
+func (l *line) search(e *Exact, resolution float64) (t float64) {
 	l.order.descending(l.moves)
 	l.reset()
 	n := len(l.moves)
@@ -163,13 +162,12 @@ func (l *line) search(e *Exact, resolution float64) (t float64, found bool) {
 			}
 			cut := l.cut(k)
 			if better(violation, l.value, e.Violation, e.After) ||
-				found && math.Abs(cut) < math.Abs(t) && !better(e.Violation, e.After, violation, l.value) {
-				t, found = cut, true
-				e.Violation, e.After = violation, l.value
+				math.Abs(cut) < math.Abs(t) && !better(e.Violation, e.After, violation, l.value) {
+				t, e.Violation, e.After = cut, violation, l.value
 			}
 		}
 		if k == n {
-			return t, found
+			return t
 		}
 		l.accept(&l.moves[k])
 	}

@@ -106,11 +106,12 @@ func (s *Session) space(d Description) int64 {
 	return spaceOfFiles + vectors*bytesOfWeight*int64(d.Parameters)
 }
 
-// Save writes the weights, the plots, report.html and the summary of a certified run. If no
-// directory is open, Save opens dir and writes the other files too. If a file cannot be written,
-// Save still tries the others. If the directory refuses the weights or the summary, Save writes
-// both into the user's cache and returns a *RescueError. Save then returns all errors, Summary has
-// the summary, and the lock of the directory is released.
+// Save writes the weights and, at the same time, the plots. Then Save writes report.html and the
+// summary of a certified run. If no directory is open, Save opens dir and writes the other files
+// too. If a file cannot be written, Save still tries the others; the weights count for more than
+// the plots. If the directory refuses the weights or the summary, Save writes both into the user's
+// cache and returns a *RescueError. Save then returns all errors, Summary has the summary, and the
+// lock of the directory is released.
 func (s *Session) Save(dir string) error {
 	if s.result == nil {
 		return errors.New("session: nothing has been certified")
@@ -118,10 +119,14 @@ func (s *Session) Save(dir string) error {
 	if err := s.openToSave(dir); err != nil {
 		return err
 	}
+	began, d := time.Now(), s.Describe()
+	drawing := meanwhile(func() (struct{}, error) { return struct{}{}, s.draw(d) })
 	failure := s.saveModel(s.files.dir)
+	_, drawn := drawing()
+	if failure != nil && s.files.dir.RemovePictures() == nil { // the weights count for more
+		failure = s.saveModel(s.files.dir)
+	}
 	lost := failure != nil
-	began := time.Now()
-	drawn := s.draw()
 	s.spent += time.Since(began)
 	s.summary = s.summarise()
 	s.report(&s.summary)
@@ -184,13 +189,12 @@ func (f *files) closeMetrics() error {
 	return err
 }
 
-// draw writes the plots.
-func (s *Session) draw() error {
+// draw writes the plots of the run with the description d.
+func (s *Session) draw(d Description) error {
 	records, err := rundir.ReadMetrics(s.files.dir.Metrics())
 	if err != nil {
 		return err
 	}
-	d := s.pipeline.Describe()
 	bounded := ""
 	if d.Task == NameNeymanPearson {
 		bounded = "loss"

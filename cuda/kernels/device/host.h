@@ -53,6 +53,20 @@ void copy_16(void *to, const void *from, bool there);
 void end_group();
 void wait_groups(int most);
 
+// byte_perm returns the four bytes of x and y that the hexadecimal digits of s number, and dp4a c plus
+// the products of the signed bytes of a and b.
+inline unsigned byte_perm(unsigned x, unsigned y, unsigned s) {
+  const uint64_t both = (uint64_t)y << 32 | x;
+  unsigned r = 0;
+  for (int i = 0; i < 4; i++) r |= (unsigned)(both >> 8 * (s >> 4 * i & 7) & 255) << 8 * i;
+  return r;
+}
+
+inline int dp4a(int a, int b, int c) {
+  for (int i = 0; i < 32; i += 8) c += (signed char)(a >> i) * (signed char)(b >> i);
+  return c;
+}
+
 inline unsigned atomic_add(unsigned *p, unsigned n) {
   unsigned old = *p;
   *p += n;
@@ -101,5 +115,7 @@ struct Registration {
 #define gridDim emulated::grid_size
 #define __syncthreads emulated::barrier
 #define atomicAdd emulated::atomic_add
+#define __byte_perm emulated::byte_perm
+#define __dp4a emulated::dp4a
 #define SHUFFLE_(mask, v, delta, width, ...) emulated::shuffle_down(v, delta, width)
 #define __shfl_down_sync(...) SHUFFLE_(__VA_ARGS__, 32, 0)

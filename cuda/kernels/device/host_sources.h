@@ -66,6 +66,9 @@ namespace multiply_digits_cu {
 namespace output_digits_cu {
 #include "output_digits.cu"
 }
+namespace output_digits_four_cu {
+#include "output_digits_four.cu"
+}
 namespace split_cu {
 #include "split.cu"
 }

@@ -79,3 +79,38 @@ __device__ void gradient_sums(double *g, const real *__restrict__ d, int64 ds, i
   }
   if (to.out_bias && blockIdx.x == 0 && t < cols) to.out_bias[t] = (real)(to.add_sums ? to.out_bias[t] + score : score);
 }
+
+// finish_sums adds one sum of a column over the rows of a block to the sums of the other blocks, and
+// the sums of the scores' gradients. The thread's sum v belongs to element (column, j) of g or, for
+// j = C, to the bias; mine says whether the thread has one. There are C scores.
+template <int C>
+__device__ void finish_sums(double v, bool mine, int j, int64 column, const real *__restrict__ d, int64 ds, int64 lo, int64 hi, int64 hidden,
+                            const Gradients &to, double *partial, unsigned *tickets) {
+  const int64 parts = gridDim.y;
+  double *scores = partial + parts * (C + 1) * hidden;
+  const int t = thread_of_block(), own = t % C;
+  double score = 0;
+  if (to.out_bias && blockIdx.x == 0) {
+    for (int64 i = lo + t / C; i < hi; i += 256 / C) score += d[i * ds + own];
+    score = scores_sum<C>(score);
+  }
+  if (parts > 1) {
+    if (mine) partial[(blockIdx.y * (C + 1) + j) * hidden + column] = v;
+    if (blockIdx.x == 0 && t < C) scores[blockIdx.y * C + t] = score;
+    if (!last_block(&tickets[blockIdx.x], parts)) return;
+    v = 0;
+    if (mine)
+      for (int64 p = 0; p < parts; p++) v += __ldcg(&partial[(p * (C + 1) + j) * hidden + column]);
+    if (to.out_bias && blockIdx.x == 0) {
+      score = 0;
+      for (int64 p = t / C; p < parts; p += 256 / C) score += __ldcg(&scores[p * C + own]);
+      score = scores_sum<C>(score);
+    }
+  }
+  if (mine && j < C && to.g) {
+    real *o = to.g + column * to.g_stride + j;
+    *o = (real)(to.add_g ? *o + v : v);
+  }
+  if (mine && j == C && to.bias) to.bias[column] = (real)(to.add_sums ? to.bias[column] + v : v);
+  if (to.out_bias && blockIdx.x == 0 && t < C) to.out_bias[t] = (real)(to.add_sums ? to.out_bias[t] + score : score);
+}

@@ -1,0 +1,224 @@
+package datasets
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets/matrix"
+)
+
+// TestNewAttribute makes attributes of new rows: of categories, of numbers, and of conditions.
+func TestNewAttribute(t *testing.T) {
+	for _, test := range []struct {
+		text  string
+		texts []string
+		want  Attribute
+	}{
+		{"c", []string{"b", "a", "?", "b"}, Attribute{"c", []string{"a", "b"}, []int{1, 0, -1, 1}}},
+		{"c", []string{"10", "9", "10", "9.0"}, Attribute{"c", []string{"9", "10"}, []int{1, 0, 1, 0}}},
+		{"c", []string{"10", "?", "9"}, Attribute{"c", []string{"9", "10"}, []int{1, -1, 0}}},
+		{"c", []string{"10", "9", "x"}, Attribute{"c", []string{"10", "9", "x"}, []int{0, 1, 2}}},
+		{"c<10", []string{"10", "9", "?"}, Attribute{"c<10", []string{"c<10", theRest}, []int{1, 0, -1}}},
+		{"c=b", []string{"b", "a", "?"}, Attribute{"c=b", []string{"c=b", theRest}, []int{0, 1, -1}}},
+	} {
+		got, err := NewAttribute(test.text, "c", test.texts, []string{"?"})
+		if err != nil {
+			t.Errorf("%s of %q: %v", test.text, test.texts, err)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s of %q: %s", test.text, test.texts, diff)
+		}
+		groups := got.groups()
+		for i, k := range got.Of {
+			for v := range groups {
+				if slices.Contains(groups[v].Rows, i) != (v == k) {
+					t.Errorf("row %d with the value %d: group %d is %v", i, k, v, groups[v].Rows)
+				}
+			}
+		}
+	}
+	if _, err := NewAttribute("d", "c", nil, nil); err == nil {
+		t.Error("an attribute of an unknown column")
+	}
+	if _, err := NewAttribute("c=z", "c", []string{"a"}, nil); err == nil {
+		t.Error("an attribute of an unknown category")
+	}
+}
+
+// TestFlagged replaces missing values by a category.
+func TestFlagged(t *testing.T) {
+	no := math.NaN()
+	for _, test := range []struct {
+		in, want column
+	}{
+		{column{numbers: []float64{3, no, 1, 3, 2}}, column{codes: []int32{2, 3, 0, 2, 1}, values: []string{"1", "2", "3", theMissing}}},
+		{column{codes: []int32{0, -1, 1}, values: []string{"a", "b"}}, column{codes: []int32{0, 2, 1}, values: []string{"a", "b", theMissing}}},
+		{column{codes: []int32{-1, 0, 1}, values: []string{theMissing, "b"}}, column{codes: []int32{0, 0, 1}, values: []string{theMissing, "b"}}},
+		{column{codes: []int32{0, 1}, values: []string{"a", "b"}}, column{codes: []int32{0, 1}, values: []string{"a", "b"}}},
+		{column{numbers: []float64{2, 1}}, column{numbers: []float64{2, 1}}},
+		{column{numbers: []float64{no, 1}}, column{codes: []int32{1, 0}, values: []string{"1", theMissing}}},
+	} {
+		if diff := cmp.Diff(&test.want, test.in.flagged(), cmp.AllowUnexported(column{})); diff != "" {
+			t.Errorf("%+v: %s", test.in, diff)
+		}
+	}
+}
+
+// TestColumnsWithValues finds the columns of values, each column once.
+func TestColumnsWithValues(t *testing.T) {
+	of := map[string][]string{"sex": {"F", "M"}, "race": {"a", "b"}, "town": {"A", "c"}, "boss": {"F"}}
+	names := []string{"sex", "race", "town", "boss"}
+	for _, test := range []struct {
+		values, classes []string
+		known           []Attribute
+		want            []string
+	}{
+		{[]string{"f", "M"}, nil, nil, []string{"sex", "boss"}},
+		{[]string{"c", "a", "b"}, nil, nil, []string{"town", "race"}},
+		{[]string{"F", "c"}, []string{"F"}, nil, []string{"town"}},
+		{[]string{"F", "c"}, nil, []Attribute{{Name: "x", Values: []string{"F"}}}, []string{"town"}},
+		{[]string{"f"}, nil, []Attribute{{Name: "sex"}}, []string{"boss"}},
+		{[]string{"z"}, nil, nil, nil},
+	} {
+		got := columnsWith(test.values, test.classes, test.known, names, func(name string) []string { return of[name] })
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%q: %q, want %q", test.values, got, test.want)
+		}
+	}
+}
+
+// TestSparseAttributesByHand makes attributes of features, and of blocks of features.
+func TestSparseAttributesByHand(t *testing.T) {
+	x := &matrix.CSR{Rows: 3, Cols: 5, Starts: []int{0, 2, 4, 5}, Columns: []int32{0, 3, 1, 4, 2}}
+	got, err := SparseAttributes("own", x, []string{"2", "5"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Attribute{{"2", []string{"feature 2", theRest}, []int{1, 0, 1}}, {"5", []string{"feature 5", theRest}, []int{1, 0, 1}}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	d := &sparseDesign{names: []string{"sex=F", "sex=M", "sex=X", "race=a", "race=b"}, blocks: []int{0, 0, 0, 1, 1}, titles: []string{"sex", "race"}}
+	if diff := cmp.Diff([]string{"F", "M", "X"}, d.categories("sex")); diff != "" {
+		t.Error(diff)
+	}
+	got, by, err := d.attributes(x, []string{"race", "sex", "race=b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = []Attribute{{"race", []string{"a", "b"}, []int{0, 1, -1}}, {"sex", []string{"F", "M", "X"}, []int{0, 1, 2}}, {"race=b", []string{"race=b", theRest}, []int{1, 0, -1}}}
+	if diff := cmp.Diff(want, got) + cmp.Diff([]int32{3, 0, 3}, by); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]int32{0, 1, 2}, d.sensitive([]int32{1})[1:]); diff != "" {
+		t.Error(diff)
+	}
+	adult := &matrix.CSR{Rows: 1, Cols: 123, Starts: []int{0, 0}}
+	for name, ok := range map[string]bool{"adult": true, "synthetic-adult": true, "libsvm": false} {
+		if _, err := SparseAttributes(name, adult, []string{"sex"}); (err == nil) != ok {
+			t.Errorf("the attribute sex of %s: %v", name, err)
+		}
+	}
+}
+
+// TestConditionsByHand tests bounds, equalities and missing values, and the negations in words.
+func TestConditionsByHand(t *testing.T) {
+	no := math.NaN()
+	numbers := &column{name: "x", numbers: []float64{1, 2, 3, no}}
+	codes := &column{name: "x", codes: []int32{0, 1, -1}, values: []string{"a", "b"}}
+	for _, test := range []struct {
+		text, negation string
+		of             *column
+		want           []bool
+	}{
+		{"x<2", "x>=2", numbers, []bool{true, false, false, false}},
+		{"x<=2", "x>2", numbers, []bool{true, true, false, false}},
+		{"x>2", "x<=2", numbers, []bool{false, false, true, false}},
+		{"x>=2", "x<2", numbers, []bool{false, true, true, false}},
+		{"x=2", "x!=2", numbers, []bool{false, true, false, false}},
+		{"x!=2", "x=2", numbers, []bool{true, false, true, false}},
+		{"1<x", "x<=1", numbers, []bool{false, true, true, false}},
+		{"1<=x<3", "not 1<=x<3", numbers, []bool{true, true, false, false}},
+		{"1 < x <= 3", "not 1 < x <= 3", numbers, []bool{false, true, true, false}},
+		{"x=b", "x!=b", codes, []bool{false, true, false}},
+		{"x!=b", "x=b", codes, []bool{true, false, false}},
+	} {
+		c, err := parseCondition(test.text, []string{"x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		meets, err := c.test(test.of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range test.want {
+			if meets(i) != want {
+				t.Errorf("%s: row %d: %t", test.text, i, !want)
+			}
+		}
+		if got := c.negation(); got != test.negation {
+			t.Errorf("%s: the negation is %s, want %s", test.text, got, test.negation)
+		}
+	}
+	for _, text := range []string{"3<x<3", "3<x<=2", "1<x>2", "1<x=2", "1<x!=2", "x=", "x!=", "x<a", "y<1", "y", ""} {
+		if c, err := parseCondition(text, []string{"x"}); err == nil {
+			t.Errorf("%q: %+v", text, c)
+		}
+	}
+	for text, want := range map[string][3]string{"a<b": {"a", "<", "b"}, "a <= b": {"a", "<=", "b"}, "a>=b": {"a", ">=", "b"}, "a=b": {"a", "=", "b"},
+		"a != b": {"a", "!=", "b"}, "=b": {"", "=", "b"}, "!=b": {"", "!=", "b"}, "ab": {"ab", "", ""}, "a==b": {"a", "=", "=b"}, "a>b=c": {"a", ">", "b=c"}} {
+		if left, op, right := cutOperator(text); [3]string{left, op, right} != want {
+			t.Errorf("%s: %q %q %q", text, left, op, right)
+		}
+	}
+}
+
+// TestQuantilesByHand checks interpolated percentiles, and the digits of an intersection.
+func TestQuantilesByHand(t *testing.T) {
+	sorted := []float64{0, 10, 20, 40}
+	for q, want := range map[int]float64{0: 0, 100: 40, 50: 15, 25: 7.5, 95: 37, 5: 1.5} {
+		if got := quantile(sorted, q); math.Abs(got-want) > 1e-12 {
+			t.Errorf("quantile %d: %v, want %v", q, got, want)
+		}
+	}
+	by := &intersections{names: []string{"a", "b"}, values: make([][]float64, 2)}
+	for i := range 200 {
+		by.values[0], by.values[1] = append(by.values[0], float64(i)), append(by.values[1], float64(i*91%200))
+	}
+	train := make([]int, 200)
+	for i := range train {
+		train[i] = i
+	}
+	kept, note, err := by.groups(train)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for k := range 100 {
+		lower := [2]float64{quantile(slices.Sorted(slices.Values(by.values[0])), intersectionQuantiles[k/10]),
+			quantile(slices.Sorted(slices.Values(by.values[1])), intersectionQuantiles[k%10])}
+		var rows []int
+		for i := range train {
+			if by.values[0][i] > lower[0] && by.values[1][i] > lower[1] {
+				rows = append(rows, i)
+			}
+		}
+		if len(rows) <= 2 { // at most 1 % of 200 rows
+			continue
+		}
+		if n < len(kept) && (!slices.Equal(kept[n].Rows, rows) || kept[n].Levels[0] != float64(intersectionQuantiles[k/10])/100) {
+			t.Errorf("intersection %d: %v, want %v", k, kept[n], rows)
+		}
+		n++
+	}
+	if n != len(kept) {
+		t.Errorf("%d groups, want %d: %s", len(kept), n, note)
+	}
+	if want := fmt.Sprintf("%d of 100 intersectional groups", n); note[:len(want)] != want {
+		t.Errorf("%s, want %s", note, want)
+	}
+}

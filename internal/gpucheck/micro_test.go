@@ -1,0 +1,48 @@
+//go:build gpu
+
+package gpucheck
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"ppal/cuda/double"
+	"ppal/cuda/driver"
+	"ppal/internal/bench"
+)
+
+// The microbenchmarks run on a device that computes, and release every object.
+func TestMicro(t *testing.T) {
+	o := emulated(t, double.Options{})
+	results, err := micro(t.Context(), o)
+	if err != nil || len(results) != 6 || results[3].Name != "launch and wait" || results[3].Value <= 0 {
+		t.Errorf("%v, error %v", results, err)
+	}
+	modules, err := compiling(t.Context(), o)
+	if err != nil || !slices.ContainsFunc(modules, func(r Result) bool { return r.Name == "loading ptx/multiply_digits_f32.ptx" }) ||
+		!strings.HasPrefix(modules[len(modules)-1].Name, "loading all") {
+		t.Errorf("%v, error %v", modules, err)
+	}
+}
+
+// The bare products have the shapes of products with digits: the digits side by side, and the rows
+// of a backward product in blocks of at most 2,048.
+func TestDigitProducts(t *testing.T) {
+	s := bench.Shape{Rows: 24000, Features: 784, Width: 256}
+	list := digitProducts(s, driver.Int8)
+	if f := list[0]; f.Rows != 24000 || f.Cols != 768 || f.Inner != 800 || f.Batch != 1 {
+		t.Errorf("forward: %+v", f)
+	}
+	if b := list[1]; b.Rows != 784 || b.Cols != 768 || b.Inner != 2016 || b.Batch != 12 || b.StrideA != 12*2016 {
+		t.Errorf("backward: %+v", b)
+	}
+	o := emulated(t, double.Options{})
+	for _, precision := range []driver.Precision{driver.Int8, driver.BF16} {
+		for _, g := range digitProducts(bench.Shape{Rows: 70, Features: 40, Width: 9}, precision) {
+			if _, err := timeProduct(o, g); err != nil {
+				t.Errorf("%+v: %v", g, err)
+			}
+		}
+	}
+}
