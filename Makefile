@@ -46,7 +46,7 @@ gpu-pack: gpu-cubins gpu
 
 # Run on the machine with the GPU. GPU_CHECK_FLAGS="--part bench" runs one part.
 gpu-check:
-	test -x bin/ppal-gpu || { mkdir -p bin && gzip -dc build/gpu-check/ppal-gpu.gz >bin/ppal-gpu && chmod +x bin/ppal-gpu; }
+	test -x bin/ppal-gpu || { mkdir -p bin && xz -dc build/gpu-check/ppal-gpu.xz >bin/ppal-gpu && chmod +x bin/ppal-gpu; }
 	bin/ppal-gpu gpu-check $(if $(wildcard build/gpu-check),--data-dir build/gpu-check) --out gpu-check.jsonl $(GPU_CHECK_FLAGS)
 
 # The sums over processes by MPI, with 3 processes. Open MPI and MPICH both have mpicc and mpirun; mpi-deps installs Open MPI on

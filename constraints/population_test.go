@@ -49,7 +49,7 @@ func TestNamesOfRows(t *testing.T) {
 		Groups: []constraints.Group{{Name: "young", Rows: []int{0}}},
 	}
 	for text, want := range map[string]int{
-		"positive_rate[u=a] <= 1": 1, "positive_rate[u=A] <= 1": 1, "positive_rate[a] <= 1": 1, "positive_rate[class=UPPER] <= 1": 2,
+		"positive_rate[u=a] <= 1": 1, "positive_rate[u=bb] <= 1": 1, "positive_rate[u=A] <= 1": 1, "positive_rate[a] <= 1": 1, "positive_rate[class=UPPER] <= 1": 2,
 		"positive_rate[groups=q] <= 1": 3, "positive_rate[no] <= 1": 4, "tpr[yes, groups=q] >= 0": 2,
 	} {
 		if got := systemOf(t, p, text).SmallestCell(0); got != want {

@@ -43,9 +43,6 @@ func parseCondition(text string, columns []string) (condition, error) {
 		return c, nil
 	}
 	left, op, right := cutOperator(text)
-	if op == "" {
-		return c, fmt.Errorf("%w %q: %w", ErrGroup, text, noColumn(text, columns))
-	}
 	var err error
 	if at, ok := number([]byte(left)); ok && strings.HasPrefix(op, "<") { // 25<=age...
 		c.lower = bound{set: true, strict: op == "<", at: at}
@@ -60,7 +57,7 @@ func parseCondition(text string, columns []string) (condition, error) {
 	switch {
 	case op == "": // 25<=age
 	case op != "=" && op != "!=":
-		if err = c.setBound(op, right); err == nil && c.lower.set && c.upper.set && c.lower.at >= c.upper.at {
+		if err = c.setBound(op, right); c.lower.set && c.upper.set && c.lower.at >= c.upper.at {
 			err = fmt.Errorf("%w %q: the interval is empty", ErrGroup, text)
 		}
 	case right == "":
@@ -155,13 +152,13 @@ const theRest = "the rest"
 // negation describes the rows that do not meet the condition.
 func (c *condition) negation() string {
 	switch {
-	case c.value != "" && c.not:
+	case c.not:
 		return c.column + "=" + c.value
 	case c.value != "":
 		return c.column + "!=" + c.value
 	case c.lower.set && c.upper.set:
 		return "not " + c.text
-	case c.lower.set && c.lower.strict:
+	case c.lower.strict:
 		return c.column + "<=" + formatNumber(c.lower.at)
 	case c.lower.set:
 		return c.column + "<" + formatNumber(c.lower.at)

@@ -77,7 +77,7 @@ const (
 // dateParts returns the parts that a date of the layout has: datePart and others.
 func dateParts(layout string) []string {
 	parts := []string{datePart, monthPart}
-	if strings.Contains(strings.ReplaceAll(layout, "2006", ""), "2") || strings.Contains(layout, "02") {
+	if strings.Contains(strings.ReplaceAll(layout, "2006", ""), "2") {
 		parts = append(parts, weekdayPart)
 	}
 	if strings.Contains(layout, "04") {

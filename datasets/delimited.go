@@ -177,7 +177,11 @@ func sniffSeparator(head []byte) rune {
 		fields, same := 0, true
 		for i := range sniffRecords {
 			err := reader.next()
-			if err == io.EOF || errors.Is(err, ErrTruncated) || i > 0 && cut && len(reader.text) == 0 {
+			left := len(reader.text)
+			if err != nil { // within the record
+				left = bytes.IndexByte(reader.text, '\n') + 1
+			}
+			if err == io.EOF || errors.Is(err, ErrTruncated) || i > 0 && cut && left == 0 {
 				break
 			}
 			if err != nil { // a wrong quote: the text probably has another separator

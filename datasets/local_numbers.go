@@ -34,7 +34,7 @@ func localNumber(text []byte, decimal string) (x float64, ok bool) {
 	} else if at := bytes.IndexAny(whole, "eE"); at >= 0 {
 		whole, exponent = whole[:at], string(whole[at:])
 	}
-	if out, ok = ungrouped(out, whole, decimal); !ok || !allDigits(fraction) {
+	if out, ok = ungrouped(out, whole); !ok || !allDigits(fraction) {
 		return 0, false
 	}
 	if hasFraction {
@@ -44,18 +44,14 @@ func localNumber(text []byte, decimal string) (x float64, ok bool) {
 }
 
 // ungrouped appends the digits of a whole number to out and drops the separators of thousands.
-func ungrouped(out, whole []byte, decimal string) (digits []byte, ok bool) {
+func ungrouped(out, whole []byte) (digits []byte, ok bool) {
 	at := bytes.IndexFunc(whole, func(c rune) bool { return c < '0' || c > '9' })
 	if at < 0 {
 		return append(out, whole...), true
 	}
 	c, size := utf8.DecodeRune(whole[at:])
 	switch c {
-	case '.', ',':
-		if string(c) == decimal {
-			return nil, false
-		}
-	case ' ', '\'', '\u2019', '\u00a0', '\u202f':
+	case '.', ',', ' ', '\'', '\u2019', '\u00a0', '\u202f':
 	default:
 		return nil, false
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -128,20 +129,22 @@ func TestSparseAttributesByHand(t *testing.T) {
 // TestConditionsByHand tests bounds, equalities and missing values, and the negations in words.
 func TestConditionsByHand(t *testing.T) {
 	no := math.NaN()
-	numbers := &column{name: "x", numbers: []float64{1, 2, 3, no}}
+	numbers := &column{name: "x", numbers: []float64{1, 2, 3, no, -1}}
 	codes := &column{name: "x", codes: []int32{0, 1, -1}, values: []string{"a", "b"}}
 	for _, test := range []struct {
 		text, negation string
 		of             *column
 		want           []bool
 	}{
-		{"x<2", "x>=2", numbers, []bool{true, false, false, false}},
-		{"x<=2", "x>2", numbers, []bool{true, true, false, false}},
-		{"x>2", "x<=2", numbers, []bool{false, false, true, false}},
+		{"x<2", "x>=2", numbers, []bool{true, false, false, false, true}},
+		{"x<=2", "x>2", numbers, []bool{true, true, false, false, true}},
+		{"x>2", "x<=2", numbers, []bool{false, false, true, false, false}},
 		{"x>=2", "x<2", numbers, []bool{false, true, true, false}},
 		{"x=2", "x!=2", numbers, []bool{false, true, false, false}},
-		{"x!=2", "x=2", numbers, []bool{true, false, true, false}},
+		{"x!=2", "x=2", numbers, []bool{true, false, true, false, true}},
 		{"1<x", "x<=1", numbers, []bool{false, true, true, false}},
+		{"x>-2", "x<=-2", numbers, []bool{true, true, true, false, true}},
+		{" x<-0.5\t", "x>=-0.5", numbers, []bool{false, false, false, false, true}},
 		{"1<=x<3", "not 1<=x<3", numbers, []bool{true, true, false, false}},
 		{"1 < x <= 3", "not 1 < x <= 3", numbers, []bool{false, true, true, false}},
 		{"x=b", "x!=b", codes, []bool{false, true, false}},
@@ -160,6 +163,9 @@ func TestConditionsByHand(t *testing.T) {
 				t.Errorf("%s: row %d: %t", test.text, i, !want)
 			}
 		}
+		if c.text != strings.TrimSpace(test.text) {
+			t.Errorf("%q has the text %q", test.text, c.text)
+		}
 		if got := c.negation(); got != test.negation {
 			t.Errorf("%s: the negation is %s, want %s", test.text, got, test.negation)
 		}
@@ -170,7 +176,7 @@ func TestConditionsByHand(t *testing.T) {
 		}
 	}
 	for text, want := range map[string][3]string{"a<b": {"a", "<", "b"}, "a <= b": {"a", "<=", "b"}, "a>=b": {"a", ">=", "b"}, "a=b": {"a", "=", "b"},
-		"a != b": {"a", "!=", "b"}, "=b": {"", "=", "b"}, "!=b": {"", "!=", "b"}, "ab": {"ab", "", ""}, "a==b": {"a", "=", "=b"}, "a>b=c": {"a", ">", "b=c"}} {
+		"a != b": {"a", "!=", "b"}, "=b": {"", "=", "b"}, "!=b": {"", "!=", "b"}, "ab": {"ab", "", ""}, "a!<b": {"a!", "<", "b"}, "a==b": {"a", "=", "=b"}, "a>b=c": {"a", ">", "b=c"}} {
 		if left, op, right := cutOperator(text); [3]string{left, op, right} != want {
 			t.Errorf("%s: %q %q %q", text, left, op, right)
 		}
@@ -220,5 +226,53 @@ func TestQuantilesByHand(t *testing.T) {
 	}
 	if want := fmt.Sprintf("%d of 100 intersectional groups", n); note[:len(want)] != want {
 		t.Errorf("%s, want %s", note, want)
+	}
+}
+
+// TestGroupsOfConditions makes groups of one and of several conditions, with missing values and
+// with flags.
+func TestGroupsOfConditions(t *testing.T) {
+	no := math.NaN()
+	s := &sheet{rows: 3, columns: []*column{
+		{name: "x", numbers: []float64{1, 2, 3}}, {name: "c", codes: []int32{0, 1, 0}, values: []string{"a", "b"}},
+		{name: "first", numbers: []float64{no, 1, 2}}, {name: "last", codes: []int32{0, 0, -1}, values: []string{"a"}},
+	}}
+	a, b, below := Group{Name: "c=a", Rows: []int{0, 2}}, Group{Name: "c=b", Rows: []int{1}}, Group{Name: "x<2", Rows: []int{0}}
+	for _, test := range []struct {
+		texts []string
+		flag  bool
+		want  []Group // nil: refused
+	}{
+		{[]string{"x<2"}, false, []Group{below, {Name: theRest, Rows: []int{1, 2}}}},
+		{[]string{"x<2"}, true, []Group{below, {Name: theRest, Rows: []int{1, 2}}}},
+		{[]string{"c"}, false, []Group{a, b}},
+		{[]string{"c", "x<2"}, false, []Group{a, b, below}},
+		{[]string{"first<2"}, false, nil},
+		{[]string{"last"}, false, nil},
+		{[]string{"last"}, true, []Group{{Name: "last=a", Rows: []int{0, 1}}, {Name: "last=missing", Rows: []int{2}}}},
+		{[]string{"first<2"}, true, []Group{{Name: "first<2", Rows: []int{1}}, {Name: theRest, Rows: []int{0, 2}}}},
+	} {
+		s.flag = test.flag
+		var conditions []condition
+		for _, text := range test.texts {
+			c, err := parseCondition(text, s.names())
+			if err != nil {
+				t.Fatal(err)
+			}
+			conditions = append(conditions, c)
+		}
+		got, err := groupsBy(s, conditions)
+		if diff := cmp.Diff(test.want, got); diff != "" || (err == nil) != (test.want != nil) {
+			t.Errorf("%q, flag %t: %v %s", test.texts, test.flag, err, diff)
+		}
+	}
+	for n, ok := range map[int]bool{maxGroups: true, maxGroups + 1: false} {
+		many := &column{name: "m"}
+		for i := range n {
+			many.numbers = append(many.numbers, float64(i), float64(i))
+		}
+		if values, err := many.distinct(); (err == nil) != ok || ok && len(values) != n {
+			t.Errorf("%d values: %v", n, err)
+		}
 	}
 }

@@ -16,6 +16,9 @@ func TestParseSplit(t *testing.T) {
 			t.Errorf("%s: %v, %v", text, got, err)
 		}
 	}
+	for _, s := range []Split{{110, -10, 0}, {110, 0, -10}, {0, 100, 0}, {70, 15, 14}, {-10, 110, 0}} {
+		checkError(t, s.check(), ErrSplit, "split")
+	}
 	for _, text := range []string{
 		"", "70", "70/30", "70/15/15/0", "70/15/14", "0/50/50", "-10/55/55", "70/ 15/15", "70.5/15/14.5", "a/b/c", "228/28/100",
 	} {

@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -50,6 +51,9 @@ func TestEveryDateForm(t *testing.T) {
 			}
 		}
 	}
+	if _, ok := dateNumber("2006-01-02", "2006-01-02", "year"); ok {
+		t.Error("an unknown part has a number")
+	}
 	if checkDate("02", datePart) == nil || checkDate("2006-01", weekdayPart) == nil {
 		t.Error("an unknown form or part is accepted")
 	}
@@ -82,13 +86,18 @@ func TestLocalNumbers(t *testing.T) {
 		"12 34": {no, no}, "1234 567": {no, no}, "0 123": {no, no}, "012 345": {no, no}, " 123": {no, no}, "1 2345": {no, no}, "1.234 567": {no, no},
 		"-1.234,5e2": {-123450, no}, "+1,5": {1.5, no}, "1 234e1": {12340, 12340}, "1,5E-1": {0.15, no}, "1,2 3": {no, no}, "1_000": {no, no}, "": {no, no},
 		"\u00a01": {no, no}, "1\u00a0000": {1000, 1000}, "1\u202f000": {1000, 1000}, "1\u2019000": {1000, 1000}, "123 456": {123456, 123456}, "1/000": {no, no},
-		"1:000": {no, no}, ",5": {0.5, no}, ".123": {no, 0.123}, ",123": {0.123, no}, "1,e2": {100, no}, "5,": {5, no}, "9 999": {9999, 9999}, "99 099,99": {99099.99, no},
+		"1:000": {no, no}, ",5": {0.5, no}, ".123": {no, 0.123}, ",123": {0.123, no}, "1 1.2": {no, no}, "a,5": {no, no}, "0 123,5": {no, no}, "a.5": {no, no}, "0 123.5": {no, no}, "1,e2": {100, no}, "5,": {5, no}, "9 999": {9999, 9999}, "99 099,99": {99099.99, no},
 	} {
 		for k, decimal := range []string{commaDecimals, pointDecimals} {
 			x, ok := localNumber([]byte(text), decimal)
 			if ok != !math.IsNaN(want[k]) || ok && x != want[k] {
 				t.Errorf("%q with the decimal sign %s: %v, %t, want %v", text, decimal, x, ok, want[k])
 			}
+		}
+	}
+	for text, want := range map[string]bool{"": true, "09": true, "/": false, "1:": false, "a": false, "-1": false} {
+		if got := allDigits([]byte(text)); got != want {
+			t.Errorf("%q has only digits: %t", text, got)
 		}
 	}
 	for text, want := range map[string]int{"0": 0, "9": 9, "19": 19, "2147483647": math.MaxInt32, "2147483648": -1, "": -1, "1/": -1, "1:": -1, "-1": -1} {
@@ -108,7 +117,7 @@ func TestWideTexts(t *testing.T) {
 		return text
 	}
 	for order, want := range map[string]string{"a\x00\x00\x00": "UTF-32LE", "\x00\x00\x00a": "UTF-32BE", "a\x00b\x00": "UTF-16LE", "\x00a\x00b": "UTF-16BE",
-		"a\x00\x00b": "", "\x00abc": "", "abcd": ""} {
+		"a\x00\x00b": "", "ab\x00\x00": "", "\x00\x00ab": "", "\x00a\x00\x00": "UTF-16BE", "\x00\x00a\x00": "UTF-16LE", "abc\x00": "", "\x00abc": "", "abcd": ""} {
 		for wrong, enough := range map[int]bool{0: true, 3: true, 4: false} { // 13 of 16 are more than three quarters
 			if got := wideWithoutMark(wide(order, wrong)); enough && got != want || !enough && got != "" {
 				t.Errorf("%q, %d characters without zeros: %q, want %q", order, wrong, got, want)
@@ -140,6 +149,20 @@ func TestSniffedSeparators(t *testing.T) {
 	fill := func(line, end string) string {
 		n := (sniffBytes - len(end)) / len(line)
 		return strings.Repeat("x", sniffBytes-len(end)-n*len(line)) + strings.Repeat(line, n) + end
+	}
+	pad := strings.Repeat("x", 3000) // fewer than 50 records fill the examined text
+	for cut, want := range map[string]rune{"1;2": ',', "1;\"2": ','} {
+		if got := sniffSeparator([]byte(fill(pad+";2,3,4\n", cut))); got != want {
+			t.Errorf("the end is cut: %q, want %q", got, want)
+		}
+	}
+	if got := sniffSeparator([]byte(fill(pad+";2,3,4\n"+pad+";2\n", "1;\"2"))); got != ';' {
+		t.Errorf("the end is cut, and the commas are not regular: %q", got)
+	}
+	for _, separator := range "\"\n\r\ufffd" {
+		if _, err := newDelimited(strings.NewReader("a,b\n1,2\n"), "file", separator, nil); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "the separator cannot be") {
+			t.Errorf("the separator %q: %v", separator, err)
+		}
 	}
 	for name, test := range map[string]struct {
 		head string
@@ -240,6 +263,7 @@ func TestProfilesByHand(t *testing.T) {
 		{texts: []string{"1 234", "1 234"}, local: 2, decimal: pointDecimals, ok: true},
 		{texts: []string{"1 234", "1.234"}, plain: 1, pointGroups: 1, local: 1, ok: true, doubt: true},
 		{texts: []string{"1,5", "2.5"}, plain: 1, dotted: 1, local: 1},
+		{texts: []string{"1,5", "1,234.5"}, local: 2},
 		{texts: []string{"1,5", "a"}, local: 1},
 		{texts: []string{"2024-05-13", "2024-05-14"}, dates: true},
 		{texts: []string{"2024-05-13", "2024"}, plain: 1},

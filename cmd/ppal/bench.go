@@ -47,7 +47,7 @@ the time of an iteration grows with the number of rows.`,
   ppal bench --memory
   ppal bench --list`,
 		Args: noArguments,
-		RunE: a.command(func(cmd *cobra.Command, _ []string) error { return a.bench(cmd.Context(), opts) }),
+		RunE: a.once(func(cmd *cobra.Command, _ []string) error { return a.bench(cmd.Context(), opts) }),
 	}
 	f := cmd.Flags()
 	f.SortFlags = false

@@ -59,7 +59,7 @@ threads, so that no run slows another down. To continue an interrupted compariso
   ppal compare --methods ppala,gdpa --set gdpa.step=0.01 --out runs/gdpa-step
   ppal compare --methods ppala,gdpa --tune grid.yaml        # gdpa: {step: [1e-3, 1e-2, 1e-1]}`,
 		Args: noArguments,
-		RunE: a.command(func(cmd *cobra.Command, _ []string) error {
+		RunE: a.once(func(cmd *cobra.Command, _ []string) error {
 			if f.all {
 				return cmd.Help()
 			}

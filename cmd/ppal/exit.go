@@ -74,6 +74,10 @@ func (a *app) exit(ctx context.Context, cmd *cobra.Command, err error) int {
 	case errors.Is(err, syscall.ENOSPC):
 		advice = "; free some space there, or use another directory"
 	}
+	var copies *repeated
+	if errors.As(err, &copies) && copies.silent(ctx) {
+		return status
+	}
 	fmt.Fprintf(a.stderr, "ppal: %s%s\n", errorText(err), advice)
 	return status
 }

@@ -47,7 +47,7 @@ every run (results.jsonl), plots, and summary.md with the tables and verdicts. O
 			return nil
 		},
 		ValidArgsFunction: cobra.FixedCompletions(figureNames(), cobra.ShellCompDirectiveNoFileComp),
-		RunE: a.command(func(cmd *cobra.Command, args []string) error {
+		RunE: a.once(func(cmd *cobra.Command, args []string) error {
 			if list {
 				return a.listFigures()
 			}

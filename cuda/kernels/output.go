@@ -139,7 +139,7 @@ func (s *Set) OutputBackward(q Queue, p OutputBackward) error {
 // these kernels has fourQuads times four columns.
 var fourActivations = map[Activation]string{Sigmoid: "sigmoid", ReLU: "relu"}
 
-const fourQuads = 4
+const fourQuads = 2
 
 // fours reports whether output_digits_four can run: with four scores, for multiples of four
 // columns, with rows that begin at multiples of 16 bytes.

@@ -334,7 +334,7 @@ func TestPack(t *testing.T) {
 			t.Fatalf("%v, %s", err, out)
 		}
 	}
-	for _, name := range append([]string{"../ppal-gpu.gz", "../first-run.sh"}, files...) {
+	for _, name := range append([]string{"../ppal-gpu.xz", "../first-run.sh"}, files...) {
 		if _, err := os.Stat(filepath.Join(folder, "fashion-mnist", name)); err != nil {
 			t.Error(err)
 		}

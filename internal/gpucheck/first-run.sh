@@ -22,9 +22,9 @@ case $step in
   ;;
 esac
 folder=${2:-$here}
-[ -f "$folder/ppal-gpu.gz" ] || folder=build/gpu-check
-if [ ! -f "$folder/ppal-gpu.gz" ]; then
-  echo "first-run.sh: $folder/ppal-gpu.gz is missing: run \`make gpu-pack\`, or name its folder" >&2
+[ -f "$folder/ppal-gpu.xz" ] || folder=build/gpu-check
+if [ ! -f "$folder/ppal-gpu.xz" ]; then
+  echo "first-run.sh: $folder/ppal-gpu.xz is missing: run \`make gpu-pack\`, or name its folder" >&2
   exit 2
 fi
 folder=$(cd "$folder" && pwd)
@@ -40,8 +40,9 @@ mkdir -p "$out" "$work/cache" "$work/inductor"
 log=$out/step$step.log
 : >"$log"
 gpu=$work/ppal-gpu
-if [ ! -x "$gpu" ] || [ "$folder/ppal-gpu.gz" -nt "$gpu" ]; then
-  gzip -dc "$folder/ppal-gpu.gz" >"$gpu.new" && chmod +x "$gpu.new" && mv "$gpu.new" "$gpu" || exit 1
+if [ ! -x "$gpu" ] || [ "$folder/ppal-gpu.xz" -nt "$gpu" ]; then
+  { xz -dc "$folder/ppal-gpu.xz" || python3 -c 'import lzma, shutil, sys; shutil.copyfileobj(lzma.open(sys.argv[1]), sys.stdout.buffer)' \
+    "$folder/ppal-gpu.xz"; } >"$gpu.new" 2>>"$log" && chmod +x "$gpu.new" && mv "$gpu.new" "$gpu" || exit 1
 fi
 export CUDA_CACHE_PATH="$work/cache" CUDA_CACHE_MAXSIZE=4294967296 TORCHINDUCTOR_CACHE_DIR="$work/inductor" PYTHONUNBUFFERED=1
 export XLA_PYTHON_CLIENT_PREALLOCATE=false

@@ -1,8 +1,6 @@
 package gpucheck
 
 import (
-	"bytes"
-	"compress/gzip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,15 +12,13 @@ import (
 func firstRun(t *testing.T, step, script string, set ...string) (log string, err error) {
 	t.Helper()
 	dir := t.TempDir()
-	var packed bytes.Buffer
-	w := gzip.NewWriter(&packed)
-	if _, err := w.Write([]byte("#!/bin/sh\n" + script)); err != nil {
+	pack := exec.Command("xz", "-c")
+	pack.Stdin = strings.NewReader("#!/bin/sh\n" + script)
+	packed, err := pack.Output()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "ppal-gpu.gz"), packed.Bytes(), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "ppal-gpu.xz"), packed, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("sh", "first-run.sh", step, dir)

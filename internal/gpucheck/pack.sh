@@ -15,7 +15,7 @@ for f in train-images-idx3 train-labels-idx1 t10k-images-idx3 t10k-labels-idx1; 
 done
 rm -rf "$folder"
 mkdir -p "$folder/fashion-mnist"
-gzip -9 -c -n "$program" >"$folder/ppal-gpu.gz"
+xz -3 -c "$program" >"$folder/ppal-gpu.xz"
 cp "$data"/fashion-mnist/*-ubyte.gz "$folder/fashion-mnist/"
 cp "$here/first-run.sh" "$folder/"
 chmod -R u+w "$folder"

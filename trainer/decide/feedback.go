@@ -190,6 +190,22 @@ func (l *loop) share() float64 {
 	return firstShare + (1-firstShare)*float64(l.rounds)/float64(l.f.Rounds)
 }
 
+// limits returns the settings with the limits at which the current round ends.
+func (l *loop) limits() trainer.Settings {
+	s, share := l.set, l.share()
+	s.Iterations = int(math.Ceil(share * float64(s.Iterations)))
+	if s.Gradients > 0 {
+		s.Gradients = max(l.gradients+1, int(math.Ceil(share*float64(s.Gradients))))
+	}
+	if s.TimeLimit > 0 {
+		s.TimeLimit = max(1, duration(share*s.TimeLimit.Seconds()-l.seconds))
+	}
+	if !s.Deadline.IsZero() {
+		s.Deadline = l.began.Add(time.Duration(share * float64(s.Deadline.Sub(l.began))))
+	}
+	return s
+}
+
 // round runs the method for one round, and prepares the next. It returns false if no round follows.
 func (l *loop) round(ctx context.Context) (again bool, err error) {
 	status, err := l.solve(ctx)
@@ -249,17 +265,7 @@ func (l *loop) solve(ctx context.Context) (trainer.Status, error) {
 	if err := l.f.Smooth.Map().SetObjective(factor, weights); err != nil {
 		return trainer.Failed, err
 	}
-	s, share := l.set, l.share()
-	s.Iterations = int(math.Ceil(share * float64(s.Iterations)))
-	if s.Gradients > 0 {
-		s.Gradients = max(l.gradients+1, int(math.Ceil(share*float64(s.Gradients))))
-	}
-	if s.TimeLimit > 0 {
-		s.TimeLimit = max(1, duration(share*s.TimeLimit.Seconds()-l.seconds))
-	}
-	if !s.Deadline.IsZero() {
-		s.Deadline = l.began.Add(time.Duration(share * float64(s.Deadline.Sub(l.began))))
-	}
+	s := l.limits()
 	s.Resume, s.ResumeAt = l.state, l.at
 	s.IgnoreConflict = true // searchConflict searches after the round
 	s.Recorder = &recorder{to: l.set.Recorder, seconds: l.seconds, repeated: l.repeated, warnings: &l.warnings}
@@ -283,9 +289,7 @@ func (l *loop) solve(ctx context.Context) (trainer.Status, error) {
 // measure counts the decisions at the iterate and appends the round.
 func (l *loop) measure() (*Round, error) {
 	all, m := l.f.Smooth, len(l.shifts)
-	if l.p != problem.Problem(all) { // Smooth may have another iterate than p
-		all.Space().Write(problem.Iterate, iterate(l.p))
-	}
+	all.Space().Write(problem.Iterate, iterate(l.p)) // Smooth may have another iterate than p
 	r := Round{Iteration: l.at.Iteration, Theta: l.theta, Shifts: slices.Clone(l.shifts), Smooth: make([]float64, m), Decisions: make([]float64, m)}
 	if _, err := all.Forward(make([]float64, m)); err != nil {
 		return nil, err
@@ -374,14 +378,12 @@ func (l *loop) finish() error {
 	r.Infeasible, r.Trend = l.conflict.proof, last.Trend
 	r.Status, r.Iterations, r.Seconds, r.State, r.Output = status, last.Iterations, l.seconds, l.result.State, l.best.round.Iteration
 	l.result.Result = &r
-	if l.best.result != last {
-		l.shifts = slices.Clone(l.best.round.Shifts)
-		if err := l.f.Smooth.Map().SetShifts(l.shifts); err != nil {
-			return err
-		}
-		l.p.Space().Write(problem.Iterate, l.best.x)
-		l.f.Smooth.Space().Write(problem.Iterate, l.best.x)
+	l.shifts = slices.Clone(l.best.round.Shifts)
+	if err := l.f.Smooth.Map().SetShifts(l.shifts); err != nil {
+		return err
 	}
+	l.p.Space().Write(problem.Iterate, l.best.x)
+	l.f.Smooth.Space().Write(problem.Iterate, l.best.x)
 	restarted := l.f.Start != nil && l.best.first
 	if err := l.f.Smooth.Map().SetObjective(1, nil); err != nil {
 		return err

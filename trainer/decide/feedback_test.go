@@ -113,9 +113,16 @@ func TestFeedbackMovesTheBound(t *testing.T) {
 }
 
 // objectives keeps the objective of every record by iteration.
-type objectives struct{ of map[int]float64 }
+type objectives struct {
+	of   map[int]float64
+	true func() float64  // the objective at the iterate
+	off  map[int]float64 // the distance of each record's objective from the objective
+}
 
-func (o *objectives) Record(r *trainer.Record) error { o.of[r.Iteration] = r.Objective; return nil }
+func (o *objectives) Record(r *trainer.Record) error {
+	o.of[r.Iteration], o.off[r.Iteration] = r.Objective, math.Abs(r.Objective-o.true())
+	return nil
+}
 
 // TestStart minimises a term in the first round and the objective afterwards. The result is that of
 // the objective, even if the first round is the best.
@@ -123,7 +130,13 @@ func TestStart(t *testing.T) {
 	for _, iterations := range []int{0, 90} {
 		l := newLending(t, 600, 2, 0.02)
 		l.feedback.Start = []float64{0, 3}
-		o := &objectives{map[int]float64{}}
+		o := &objectives{of: map[int]float64{}, off: map[int]float64{}, true: func() float64 {
+			sum := 0.0
+			for i, s := range l.scores() {
+				sum += sigmoid(-l.sign(i) * s)
+			}
+			return sum/float64(len(l.x)) + l.smooth.Space().Regularizer.Value(l.weights())
+		}}
 		r, err := decide.Train(t.Context(), l.problem, &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}},
 			trainer.Settings{Iterations: iterations, RecordEvery: 1, Recorder: o}, l.feedback)
 		if err != nil {
@@ -132,6 +145,11 @@ func TestStart(t *testing.T) {
 		l.check(t, "start", r)
 		if math.Abs(o.of[0]-1.5) > 1e-12 { // three times the sigmoid of 0
 			t.Errorf("the first record has the objective %v, want the term, 1.5", o.of[0])
+		}
+		for k, off := range o.off { // the first of the rounds ends at iteration 30
+			if k > 30 && off > 1e-12 {
+				t.Errorf("the record of iteration %d is %v off the objective", k, off)
+			}
 		}
 		g := make([]float64, problem.Constraints(l.smooth))
 		f, err := l.smooth.Forward(g)

@@ -143,15 +143,35 @@ func (l *lending) halvings(t *testing.T, name string, r *decide.Result) (count i
 	t.Helper()
 	for k := 1; k+1 < len(r.Rounds); k++ {
 		want, now := r.Rounds[k].Theta, l.beyond(&r.Rounds[k])
+		from := &r.Rounds[k]
 		if now > 0 && now > 0.75*l.beyond(&r.Rounds[k-1]) {
 			want /= 2
 			count++
+			from = bestOf(r.Rounds[:k+1]) // the feedback continues from the best round
+		}
+		for j, c := range from.Shifts {
+			if shift := c + want*(from.Smooth[j]-from.Decisions[j]-c); r.Rounds[k+1].Shifts[j] != shift {
+				t.Errorf("%s: after round %d the shift %d is %v, want %v", name, k, j, r.Rounds[k+1].Shifts[j], shift)
+			}
 		}
 		if got := r.Rounds[k+1].Theta; got != want {
 			t.Errorf("%s: after round %d the step of the feedback is %v, want %v", name, k, got, want)
 		}
 	}
 	return count
+}
+
+// bestOf returns the first round with the least violation, and among equal violations the least
+// objective.
+func bestOf(rounds []decide.Round) *decide.Round {
+	best := &rounds[0]
+	for k := range rounds {
+		e, b := rounds[k].Exact, best.Exact
+		if e.Violation < b.Violation-1e-9 || e.Violation <= b.Violation+1e-9 && e.After < b.After-1e-9 {
+			best = &rounds[k]
+		}
+	}
+	return best
 }
 
 // beyond returns the largest excess of a round beyond one row.

@@ -74,6 +74,7 @@ func TestLineByHand(t *testing.T) {
 			{AffineRow: problem.AffineRow{Coefficients: []float64{0, 2}, Bound: 1}},
 			{AffineRow: problem.AffineRow{Coefficients: []float64{1, 0}}}, // 1e-9 at the start
 			{AffineRow: problem.AffineRow{Coefficients: []float64{-1, 0}, Constant: 2e-9}},
+			{AffineRow: problem.AffineRow{Coefficients: []float64{1, 0}, Constant: 1e-9}}, // 2e-9 at the start
 		}}
 	if err := target.index(2); err != nil {
 		t.Fatal(err)
@@ -89,11 +90,11 @@ func TestLineByHand(t *testing.T) {
 	}
 	l.reset()
 	// The rates are 1e-9 and 1.25.
-	check("reset", 10+3e-9+2.5, 1.5, 1, -1.5+4e-9, 1.5, 1e-9, 1e-9)
+	check("reset", 10+3e-9+2.5, 1.5+2e-9, 2, -1.5+4e-9, 1.5, 1e-9, 1e-9, 2e-9)
 	l.accept(&l.moves[1]) // the rates are 0 and 1.25
-	check("row 2", 12.5, 1.5+2e-9, 2, -1.5, 1.5, 0, 2e-9)
+	check("row 2", 12.5, 1.5+2e-9, 2, -1.5, 1.5, 0, 2e-9, 1e-9)
 	l.accept(&l.moves[0]) // the rates are 0.5 and 1
-	check("row 1", 13.5, 2, 3, 0.5, 1, 0.5, -0.5+2e-9)
+	check("row 1", 13.5, 2.5+1e-9, 4, 0.5, 1, 0.5, -0.5+2e-9, 0.5+1e-9)
 }
 
 // TestSearchPrefersTheNearest searches thresholds of the rows of TestThresholdByHand, with shifted
@@ -121,6 +122,18 @@ func TestSearchPrefersTheNearest(t *testing.T) {
 	}
 	if e, err := Offsets(r, target, []float64{1, 1, -1, 1, -1, -1}, 0); err != nil || e.Moved || math.Signbit(e.Offsets[0]) {
 		t.Errorf("%+v, %v: want the threshold 0", e, err)
+	}
+}
+
+// TestOffsetsOfGoodClasses leaves the offsets of three classes at 0 if no decision is wrong.
+func TestOffsetsOfGoodClasses(t *testing.T) {
+	r, err := NewRates(3, 3, []float64{1}, func(i int) []Entry { return []Entry{{Class: i, Weight: -1. / 3}} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := Offsets(r, &Target{Objective: problem.AffineRow{Coefficients: []float64{1}}}, []float64{2, 0, 1, 0, 1, 0, 0, 0, 3}, 0)
+	if err != nil || e.Moved || !slices.Equal(e.Offsets, []float64{0, 0, 0}) || math.Abs(e.After) > 1e-15 {
+		t.Errorf("%+v, %v", e, err)
 	}
 }
 

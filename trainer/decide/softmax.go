@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"ppal/trainer/internal/vec"
 	"ppal/trainer/problem"
 )
 
@@ -69,15 +70,10 @@ func FitSoftmax(scores []float64, labels []int, classes int) (Softmax, error) {
 	if f.present < 2 {
 		return Softmax{}, fmt.Errorf("%w: all rows have the same class", ErrNoProbabilities)
 	}
-	if f.largest == 0 || math.IsInf(f.largest, 0) || math.IsNaN(f.largest) {
-		return Softmax{}, fmt.Errorf("%w: the largest score is %v", ErrNoProbabilities, f.largest)
-	}
 	x := f.minimise(f.start())
 	p := Softmax{Slope: x[0] / f.largest, Intercepts: append([]float64{0}, x[1:]...)}
-	for _, v := range x {
-		if math.IsNaN(v) || math.IsInf(v, 0) || !(p.Slope > 0) {
-			return Softmax{}, fmt.Errorf("%w: the fitted slope is %v: the scores do not rank the rows of a class higher", ErrNoProbabilities, p.Slope)
-		}
+	if !(p.Slope > 0) || !vec.Finite(p.Slope) {
+		return Softmax{}, fmt.Errorf("%w: the fitted slope is %v: the scores do not rank the rows of a class higher", ErrNoProbabilities, p.Slope)
 	}
 	return p, nil
 }

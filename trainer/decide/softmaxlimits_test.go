@@ -50,7 +50,7 @@ func TestSoftmaxLargeScores(t *testing.T) {
 	for _, shift := range []float64{0, 5000, -5000} {
 		p := make([]float64, 2)
 		Softmax{2, []float64{0, math.Log(3)}}.Probabilities(p, []float64{shift, shift})
-		if math.Abs(p[0]-0.25) > 1e-9 || math.Abs(p[1]-0.75) > 1e-9 {
+		if !(math.Abs(p[0]-0.25) < 1e-9 && math.Abs(p[1]-0.75) < 1e-9) {
 			t.Errorf("scores of %v: %v, want 1/4 and 3/4", shift, p)
 		}
 	}
@@ -87,5 +87,21 @@ func TestPlattByHand(t *testing.T) {
 	}
 	if got := p.Probability(2); math.Abs(got-0.8) > 1e-8 {
 		t.Errorf("the probability at 2 is %v, want 4/5", got)
+	}
+}
+
+// TestSoftmaxSearchFollowsTheSlope refuses a short step uphill that the slope calls downhill.
+func TestSoftmaxSearchFollowsTheSlope(t *testing.T) {
+	f := smallFit()
+	x := []float64{2, 0.3, -0.2}
+	step, slope, ok := f.newton(x)
+	if !ok {
+		t.Fatal("no step")
+	}
+	for k := range step {
+		step[k] *= -1e-6
+	}
+	if next := f.search(x, step, slope); next != nil {
+		t.Errorf("from %v to %v, and the loss from %v to %v", x, next, f.loss(x), f.loss(next))
 	}
 }

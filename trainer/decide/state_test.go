@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -130,8 +131,19 @@ func TestStateWithoutParts(t *testing.T) {
 			}
 		}
 	}
-	// A state of trainer.Train has no rounds, and Result.State has no progress.
 	l, from := savedLoop(t)
+	l.best.result.BestFeasible.X = nil
+	saved := l.save(from)
+	if x, ok := saved.Vectors["decisions.best.feasible"]; ok {
+		t.Errorf("a best feasible record without weights is saved with the weights %v", x)
+	}
+	// A state that has lost the vectors of the best round has no best round.
+	maps.DeleteFunc(saved.Vectors, func(name string, _ []float64) bool { return strings.HasPrefix(name, bestPrefix) })
+	if r, err := reopened(t, saved); err != nil || r.best != nil || r.seconds != 61 {
+		t.Errorf("a state without the best round's vectors: %+v, %v", r, err)
+	}
+	// A state of trainer.Train has no rounds, and Result.State has no progress.
+	l, from = savedLoop(t)
 	if r, err := reopened(t, from); err != nil || r.rounds != 0 || r.theta != 1 || r.best != nil || r.repeated != -1 {
 		t.Errorf("a state without rounds: %+v, %v", r, err)
 	}

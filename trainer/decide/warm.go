@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"maps"
 	"slices"
 
 	"ppal/trainer"
@@ -29,7 +28,6 @@ func Warm(s *trainer.State) *trainer.State {
 			w.Numbers[name] = []float64{0}
 		}
 	}
-	w.Vectors = maps.Clone(w.Vectors)
 	for _, name := range []string{"primal.momentum", "proxlinear.momentum"} {
 		if v := w.Vectors[name]; v != nil {
 			w.Vectors[name] = slices.Repeat([]float64{0}, len(v))

@@ -10,6 +10,8 @@
 // DEPTH indices are in shared memory: the copies of the next pieces run beside the products.
 enum { ROWS = 128, COLUMNS = 64, DEPTH = 32, STAGES = 4, TALL = 4, WIDE = 2, HALF = 16 };
 
+enum { ADD, STORE };
+
 // place returns where half of a row's piece begins in shared memory. Four rows take 128 bytes, and
 // the halves change places in every other four rows, so that eight rows of a matrix and eight
 // neighbouring copies each touch all memory banks once.
@@ -63,6 +65,13 @@ __device__ void sum_pieces(int sum[TALL][S * WIDE][4], signed char *shared, cons
   __syncthreads(); // the stages are used again
 }
 
+// finish writes one element of the result.
+__device__ inline void finish(real *to, double v, int64 add, int f, const real *bias, int64 j) {
+  real z = (real)(float)v;
+  if (add) z += *to;
+  *to = f >= 0 ? activation(f, z + bias[j]) : z;
+}
+
 // multiply_digits writes out = f(out + x b + 1 bias) or, with several blocks of indices, the
 // products of block blockIdx.z to part, float64 blocks x rows x cols.
 template <int S>
@@ -97,15 +106,11 @@ __device__ void multiply_digits(const signed char *x, int64 xs, const Digits &d,
       offset[h][c] = j < cols ? d.offsets[k * d.width + j] : 0;
       shift[h][c] = f >= 0 && j < cols ? bias[j] : 0;
     }
-  auto finish = [&](int64 i, int64 j, double v, real shift_of) {
-    if (blocks > 1) {
-      part[(k * rows + i) * cols + j] = v;
-      return;
-    }
-    real z = (real)(float)v;
-    if (add) z += out[i * os + j];
-    out[i * os + j] = f >= 0 ? activation(f, z + shift_of) : z;
-  };
+  bool there[WIDE][2]; // columns with digits
+#pragma unroll
+  for (int h = 0; h < WIDE; h++)
+#pragma unroll
+    for (int c = 0; c < 2; c++) there[h][c] = j1 + 8 * h + c < cols && unit[h][c] == unit[h][c];
 
   for (int64 i0 = (int64)blockIdx.y * ROWS; i0 < rows; i0 += (int64)gridDim.y * ROWS) {
     Feed left;
@@ -117,25 +122,59 @@ __device__ void multiply_digits(const signed char *x, int64 xs, const Digits &d,
     sum_pieces<S>(sum, shared, left, right, t / 2 + 128 < S * COLUMNS, d.length / DEPTH, left_at, right_at);
 
     const int64 i1 = i0 + warp_row + lane / 4; // the thread's rows: i1 + 8, i1 + 16, ...
+    auto number = [&](int i, int h, int r) {
+      int64 total = offset[h][r % 2] + sum[i][(S - 1) * WIDE + h][r];
+      if (S == 3) total += (int64)sum[i][h][r] * 64516 + (int64)sum[i][WIDE + h][r] * 254;
+      else total += (int64)sum[i][h][r] * 254;
+      return unit[h][r % 2] * (double)total;
+    };
+    if (blocks > 1) {
 #pragma unroll
-    for (int i = 0; i < TALL; i++)
+      for (int i = 0; i < TALL; i++)
 #pragma unroll
-      for (int h = 0; h < WIDE; h++)
+        for (int h = 0; h < WIDE; h++)
 #pragma unroll
-        for (int r = 0; r < 4; r++) {
-          const int c = r % 2;
-          const int64 at = i1 + 16 * i + 8 * (r / 2), j = j1 + 8 * h + c;
-          int64 total = offset[h][c] + sum[i][(S - 1) * WIDE + h][r];
-          if (S == 3) total += (int64)sum[i][h][r] * 64516 + (int64)sum[i][WIDE + h][r] * 254;
-          else total += (int64)sum[i][h][r] * 254;
-          if (at < rows && j < cols && unit[h][c] == unit[h][c]) finish(at, j, unit[h][c] * (double)total, shift[h][c]);
-        }
+          for (int r = 0; r < 4; r++) {
+            const int64 at = i1 + 16 * i + 8 * (r / 2);
+            if (at < rows && there[h][r % 2]) part[(k * rows + at) * cols + j1 + 8 * h + r % 2] = number(i, h, r);
+          }
+    } else {
+      real z[TALL][2][WIDE][2]; // by row and column
+#pragma unroll
+      for (int i = 0; i < TALL; i++)
+#pragma unroll
+        for (int h = 0; h < WIDE; h++)
+#pragma unroll
+          for (int r = 0; r < 4; r++) z[i][r / 2][h][r % 2] = (real)(float)number(i, h, r);
+      real *to = out + i1 * os + j1;
+      auto each = [&](int what) { // the compiler knows which
+#pragma unroll
+        for (int i = 0; i < 2 * TALL; i++)
+          if (i1 + 8 * i < rows)
+#pragma unroll
+            for (int h = 0; h < WIDE; h++)
+#pragma unroll
+              for (int c = 0; c < 2; c++)
+                if (there[h][c]) {
+                  real &v = z[i / 2][i % 2][h][c], *at = to + 8 * i * os + 8 * h + c;
+                  if (what == ADD) v += *at;
+                  else *at = v;
+                }
+      };
+      if (add) each(ADD);
+#pragma unroll
+      for (int e = 0; e < TALL * 4 * WIDE; e++) (&z[0][0][0][0])[e] += shift[e / 2 % WIDE][e % 2]; // 0 without a bias
+      activations<TALL * 4 * WIDE>(f, &z[0][0][0][0]);
+      each(STORE);
+    }
     for (int e = 0; e < 2 * WIDE; e++) { // columns without digits
       const int64 j = j1 + e / 2 * 8 + e % 2;
       if (j >= cols || d.units[k * d.width + j] == d.units[k * d.width + j]) continue;
-      for (int64 at = i1; at < smaller(rows, i1 + ROWS / 2); at += 8)
-        finish(at, j, numbers_sum(x + at * xs, b + j * column, row, k * d.length, smaller((k + 1) * d.length, inner), d.scale),
-               f >= 0 ? bias[j] : 0);
+      for (int64 at = i1; at < smaller(rows, i1 + ROWS / 2); at += 8) {
+        const double v = numbers_sum(x + at * xs, b + j * column, row, k * d.length, smaller((k + 1) * d.length, inner), d.scale);
+        if (blocks > 1) part[(k * rows + at) * cols + j] = v;
+        else finish(out + at * os + j, v, add, f, bias, j);
+      }
     }
   }
 }
@@ -145,9 +184,9 @@ __device__ void multiply_digits(const signed char *x, int64 xs, const Digits &d,
    int64 rows, int64 cols, int64 add, int64 f, const real *bias, int64 bs, double *part)
 #define MULTIPLY_DIGITS_OF x, xs, DIGITS_OF, blocks, inner, b, row, column, out, os, rows, cols, add, (int)f, bias, part
 
-KERNEL(multiply_digits_2) MULTIPLY_DIGITS { multiply_digits<2>(MULTIPLY_DIGITS_OF); }
+KERNEL_WIDE(multiply_digits_2, 1) MULTIPLY_DIGITS { multiply_digits<2>(MULTIPLY_DIGITS_OF); }
 EXPORT(multiply_digits_2)
-KERNEL(multiply_digits_3) MULTIPLY_DIGITS { multiply_digits<3>(MULTIPLY_DIGITS_OF); }
+KERNEL_WIDE(multiply_digits_3, 1) MULTIPLY_DIGITS { multiply_digits<3>(MULTIPLY_DIGITS_OF); }
 EXPORT(multiply_digits_3)
 
 // add_blocks adds the blocks of part in order: out = f(out + sum_k part_k + 1 bias).
@@ -157,9 +196,7 @@ KERNEL(add_blocks)(const double *part, int64 blocks, real *out, int64 os, int64 
     double sum = 0;
     for (int64 k = 0; k < blocks; k++) sum += part[k * size + e];
     const int64 i = e / cols, j = e % cols;
-    real z = (real)(float)sum;
-    if (add) z += out[i * os + j];
-    out[i * os + j] = f >= 0 ? activation((int)f, z + bias[j]) : z;
+    finish(out + i * os + j, sum, add, (int)f, bias, j);
   }
 }
 EXPORT(add_blocks)

@@ -5,7 +5,7 @@
 #include "digits.cuh"
 #include "output_backward.cuh"
 
-enum { FOUR = 4, QUADS = 4, HIGH = 64, TOGETHER = FOUR * HIGH, WARPS = 8 }; // a block of threads has QUADS x HIGH
+enum { FOUR = 4, QUADS = 2, HIGH = 128, TOGETHER = FOUR * HIGH, WARPS = 8 }; // a block of threads has QUADS x HIGH
 enum { BIAS = 16, OFFSET = 20, VALUES = 24 };                              // of a thread: 4 x 4 of g, then four of each
 
 // A Tile is what a thread reads for four rows: the activations of four columns, and the four scores'

@@ -1,0 +1,58 @@
+package decide_test
+
+import (
+	"context"
+	"testing"
+
+	"ppal/trainer"
+	"ppal/trainer/decide"
+	"ppal/trainer/method"
+	"ppal/trainer/problem"
+)
+
+// TestNumberOfRounds starts from weights that violate the bounds, with a tolerance that ends each
+// round at its first check. The number of rounds is the limit of the rounds.
+func TestNumberOfRounds(t *testing.T) {
+	for rounds, want := range map[int]int{-1: 1, 1: 2, 2: 3} {
+		l := newLending(t, 300, 2, 0.02)
+		l.problem.Space().Write(problem.Iterate, []float64{3, 3, 0})
+		l.feedback.Rounds = rounds
+		r, err := decide.Train(t.Context(), l.problem, &method.PPALA{}, trainer.Settings{Iterations: 1000, Tolerance: 1e3}, l.feedback)
+		if err != nil || len(r.Rounds) != want || r.Iterations != 0 || r.Status != trainer.Converged {
+			t.Errorf("at most %d rounds after the first: %v", rounds, err)
+		}
+	}
+}
+
+// TestGradientsEndTheRounds allows two gradients, which the first iteration uses. No other round
+// follows.
+func TestGradientsEndTheRounds(t *testing.T) {
+	l := newLending(t, 300, 2, 0.02)
+	l.problem.Space().Write(problem.Iterate, []float64{3, 3, 0})
+	r, err := decide.Train(t.Context(), l.problem, &method.PPALA{}, trainer.Settings{Iterations: 1000, Gradients: 2}, l.feedback)
+	if err != nil || len(r.Rounds) != 1 || r.Point.GradientEvaluations != 2 || r.Status != trainer.GradientLimit {
+		t.Errorf("%v: %d gradients in %d rounds, %v", r.Status, r.Point.GradientEvaluations, len(r.Rounds), err)
+	}
+}
+
+// TestInterruptedRunsSearchNoConflict interrupts a run whose bounds cannot be met. The run ends
+// without a search for a proof.
+func TestInterruptedRunsSearchNoConflict(t *testing.T) {
+	l := newLending(t, 300, 2, -0.1)
+	ctx, stop := context.WithCancel(t.Context())
+	r, err := decide.Train(ctx, l.problem, &method.PPALA{}, trainer.Settings{Iterations: 1500, Recorder: &stopping{400, stop}}, l.feedback)
+	if err != nil || r.Status != trainer.Interrupted || r.Infeasible != nil || r.Iterations != 400 {
+		t.Errorf("%v after %d iterations: %+v, %v", r.Status, r.Iterations, r.Infeasible, err)
+	}
+}
+
+// TestPatienceEndsTheRun ends the run with the round in which the merit on validation rows does not
+// improve.
+func TestPatienceEndsTheRun(t *testing.T) {
+	l := newLending(t, 300, 2, 0.02)
+	r, err := decide.Train(t.Context(), l.problem, &method.PPALA{},
+		trainer.Settings{Iterations: 300, RecordEvery: 1, Patience: 3, ValidationMerit: func() trainer.Merit { return trainer.Merit{} }}, l.feedback)
+	if err != nil || len(r.Rounds) != 1 || r.Status != trainer.NoImprovement || r.Iterations > 5 {
+		t.Errorf("%+v, %v", r, err)
+	}
+}

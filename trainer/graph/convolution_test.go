@@ -1,0 +1,56 @@
+package graph_test
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"ppal/datasets"
+	"ppal/internal/racing"
+	"ppal/trainer"
+	"ppal/trainer/graph"
+	"ppal/trainer/method"
+)
+
+// A convolutional network learns rows of Fashion-MNIST within its bounds: the start exceeds the
+// bounds, the end meets them, and f falls to less than a tenth.
+func TestConvolutionalTraining(t *testing.T) {
+	dir := os.Getenv("PPAL_DATA")
+	switch {
+	case dir == "":
+		t.Skip("PPAL_DATA is not set")
+	case racing.Detector || testing.Short():
+		t.Skip("slow")
+	}
+	train, _, err := datasets.LoadImages(dir, "fashion-mnist", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := datasets.Select(train, []int{0, 1, 2}, 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := graph.CPU(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := convolutional(rows, train.Shape, 4, 0.2, engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := make([]float64, 2)
+	f, err := p.Forward(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g[0] <= 0 || g[1] <= 0 {
+		t.Errorf("the start meets bounds: g = %v", g)
+	}
+	r, err := trainer.Train(context.Background(), p, &method.PPALA{}, trainer.Settings{Iterations: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Objective > f/10 || r.Certificate.Infeasibility > 1e-3 {
+		t.Errorf("f = %v, was %v; violation %v", r.Objective, f, r.Certificate.Infeasibility)
+	}
+}
