@@ -212,8 +212,8 @@ type samples struct {
 	of     map[*int]*constraints.Sample // by the address of the labels
 }
 
-// sample returns the system on the rows. Rows of a mini-batch or of the caller get a sample of their
-// own.
+// sample returns the system on the rows. Rows of a mini-batch or of the caller have their own
+// sample.
 func (s *samples) sample(r Rows) (*constraints.Sample, error) {
 	if !r.Tabular || len(r.Labels) == 0 {
 		return r.sample(s.system)
