@@ -113,17 +113,28 @@ func (c *Cell) on(p *Population) (boundCell, error) {
 			return b, fmt.Errorf("constraints: the rows have no earlier decisions of %s", c.file)
 		}
 	}
-rows:
-	for i, y := range p.Labels {
+	in := func(i, y int) bool {
 		if c.class >= 0 && (y == c.class) == c.not || b.earlier != nil && b.earlier[i] < 0 {
-			continue
+			return false
 		}
 		for _, meets := range filters {
 			if !meets[i] {
-				continue rows
+				return false
 			}
 		}
-		b.rows = append(b.rows, int32(i))
+		return true
+	}
+	n := 0 // counted first: a slice that grows takes several times the memory
+	for i, y := range p.Labels {
+		if in(i, y) {
+			n++
+		}
+	}
+	b.rows = make([]int32, 0, n)
+	for i, y := range p.Labels {
+		if in(i, y) {
+			b.rows = append(b.rows, int32(i))
+		}
 	}
 	return b, nil
 }

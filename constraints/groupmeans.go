@@ -141,23 +141,24 @@ func (op *GroupMeans) String() string {
 // groupMeans returns M l - offsets.
 func groupMeans[T float](m *Membership, offsets []float64, l []T) []T {
 	out := make([]T, m.Groups())
+	starts, indices, weights := m.CSR()
 	for k := range out {
-		lo, hi := m.starts[k], m.starts[k+1]
+		lo, hi := starts[k], starts[k+1]
 		var sum float64
 		switch {
-		case m.indices == nil:
+		case indices == nil:
 			for _, v := range l[lo:hi] {
 				sum += float64(v)
 			}
 			sum /= m.size(k)
-		case m.weights == nil:
-			for _, i := range m.indices[lo:hi] {
+		case weights == nil:
+			for _, i := range indices[lo:hi] {
 				sum += float64(l[i])
 			}
 			sum /= m.size(k)
 		default:
 			for e := lo; e < hi; e++ {
-				sum += m.weights[e] * float64(l[m.indices[e]])
+				sum += weights[e] * float64(l[indices[e]])
 			}
 		}
 		out[k] = T(sum - offsets[k])

@@ -73,7 +73,7 @@ func (op *GroupMeansGrad) String() string {
 // transposeTimes returns M^T w. A row that belongs to no group gets 0.
 func transposeTimes[T float](m *Membership, w []T) []T {
 	out := make([]T, m.rows)
-	if m.weights != nil {
+	if m.rowWeights != nil {
 		for i := range out {
 			var sum float64
 			for e := m.rowStarts[i]; e < m.rowStarts[i+1]; e++ {
@@ -87,7 +87,7 @@ func transposeTimes[T float](m *Membership, w []T) []T {
 	for k := range w {
 		share[k] = float64(w[k]) / m.size(k)
 	}
-	if m.indices == nil {
+	if m.rowStarts == nil {
 		for k, s := range share {
 			for i := m.starts[k]; i < m.starts[k+1]; i++ {
 				out[i] = T(s)

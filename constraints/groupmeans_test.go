@@ -30,6 +30,10 @@ func TestMembershipForms(t *testing.T) {
 		{"overlap", []Group{{Rows: []int{1, 2}}, {Rows: []int{2}}}, form{[]int{0, 2, 3}, []int32{1, 2, 2}, nil}},
 		{"some weights", []Group{{Rows: []int{0, 1}}, {Rows: []int{2, 3}, Weights: []float64{-1, 3}}},
 			form{[]int{0, 2, 4}, []int32{0, 1, 2, 3}, []float64{0.5, 0.5, -1, 3}}},
+		{"weights of overlapping groups", []Group{{Rows: []int{1, 4}, Weights: []float64{7, 8}}, {Rows: []int{0, 1, 4}, Weights: []float64{4, 5, 6}}},
+			form{[]int{0, 2, 5}, []int32{1, 4, 0, 1, 4}, []float64{7, 8, 4, 5, 6}}},
+		{"rows in another order", []Group{{Rows: []int{3, 1}, Weights: []float64{7, 8}}, {Rows: []int{1, 0}}},
+			form{[]int{0, 2, 4}, []int32{3, 1, 1, 0}, []float64{7, 8, 0.5, 0.5}}},
 	} {
 		m := must(NewMembership(5, tc.groups))
 		var got form

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"sync"
 )
 
 // ErrEmptyGroup says that a group has no rows, so its mean does not exist. The error's text names
@@ -21,18 +23,22 @@ type Group struct {
 	Weights []float64
 }
 
-// Membership is the sparse matrix M [G, n] whose row k holds the weights of group k's rows. It is
-// stored by groups (CSR) and, for M^T w, by rows (CSC). Groups may overlap. If all groups have
-// default weights and their rows, in order, are consecutive, the matrix stores offsets only. A
-// Membership is immutable.
+// Membership is the sparse matrix M [G, n] whose row k holds the weights of group k's rows. M^T w
+// reads the matrix by rows (CSC). M l reads the matrix by groups (CSR), which takes as much memory
+// again, so the first M l makes this form if the rows of each group increase. Groups may overlap.
+// If all groups have default weights and their rows, in order, are consecutive, the matrix stores
+// offsets only. A Membership is immutable.
 type Membership struct {
-	rows    int
-	names   []string
-	starts  []int     // length G+1; group k has the entries starts[k]..starts[k+1]-1
-	indices []int32   // the entries' rows; nil: entry e is row e
-	weights []float64 // the entries' weights; nil: 1/(size of the group)
+	rows   int
+	names  []string
+	starts []int // length G+1; group k has the entries starts[k]..starts[k+1]-1
 
-	// The transpose; nil if indices is nil, because starts then describes the transpose too.
+	byGroups sync.Once
+	indices  []int32   // the entries' rows; nil: entry e is row e, or byGroups has not run
+	weights  []float64 // the entries' weights; nil: 1/(size of the group), or byGroups has not run
+
+	// The transpose; nil if the rows are consecutive, because starts then describes the transpose
+	// too. rowWeights is nil if all groups have default weights.
 	rowStarts  []int
 	rowGroups  []int32
 	rowWeights []float64
@@ -51,35 +57,31 @@ func NewMembership(rows int, groups []Group) (*Membership, error) {
 		return nil, errors.New("constraints: no groups")
 	}
 	m := &Membership{rows: rows, names: make([]string, len(groups)), starts: make([]int, 1, len(groups)+1)}
-	last := make([]int, rows) // the last group, counted from 1, that contains each row
-	weighted := false
+	last := make([]int32, rows) // the last group, counted from 1, that contains each row
 	for k, g := range groups {
 		if err := g.check(rows, k, last); err != nil {
 			return nil, err
 		}
 		m.names[k] = g.Name
 		m.starts = append(m.starts, m.starts[k]+len(g.Rows))
-		for _, i := range g.Rows {
-			m.indices = append(m.indices, int32(i))
+	}
+	weighted := slices.ContainsFunc(groups, func(g Group) bool { return g.Weights != nil })
+	if first, ok := consecutive(groups); ok && !weighted {
+		for k := range m.starts {
+			m.starts[k] += first
 		}
-		weighted = weighted || g.Weights != nil
+	} else {
+		m.transpose(groups, weighted)
+		if slices.ContainsFunc(groups, func(g Group) bool { return !slices.IsSorted(g.Rows) }) {
+			m.byGroups.Do(func() { m.listEntries(groups) })
+		}
 	}
-	if weighted {
-		m.weights = entryWeights(groups)
-	}
-	m.compact()
-	m.transpose()
-	d := newDigester()
-	d.ints(rows)
-	d.ints(m.starts...)
-	d.int32s(m.indices)
-	d.floats(m.weights)
-	m.digest = d.sum()
+	m.digest = m.digestOf(groups, weighted)
 	return m, nil
 }
 
 // check checks group k and records its rows in last.
-func (g Group) check(rows, k int, last []int) error {
+func (g Group) check(rows, k int, last []int32) error {
 	if len(g.Rows) == 0 {
 		return fmt.Errorf("%w: %q", ErrEmptyGroup, g.Name)
 	}
@@ -87,10 +89,10 @@ func (g Group) check(rows, k int, last []int) error {
 		if i < 0 || i >= rows {
 			return fmt.Errorf("constraints: group %q: row %d, want 0..%d", g.Name, i, rows-1)
 		}
-		if last[i] == k+1 {
+		if last[i] == int32(k+1) {
 			return fmt.Errorf("constraints: group %q: row %d is given twice", g.Name, i)
 		}
-		last[i] = k + 1
+		last[i] = int32(k + 1)
 	}
 	if g.Weights == nil {
 		return nil
@@ -106,65 +108,111 @@ func (g Group) check(rows, k int, last []int) error {
 	return nil
 }
 
-// entryWeights returns the weights of all entries, default weights included.
-func entryWeights(groups []Group) []float64 {
-	var w []float64
-	for _, g := range groups {
-		if g.Weights != nil {
-			w = append(w, g.Weights...)
-			continue
-		}
-		for range g.Rows {
-			w = append(w, 1/float64(len(g.Rows)))
-		}
+// weight returns the weight of entry e, the default weight included.
+func (g Group) weight(e int) float64 {
+	if g.Weights == nil {
+		return 1 / float64(len(g.Rows))
 	}
-	return w
+	return g.Weights[e]
 }
 
-// compact drops the indices if the rows of all groups, in order, are consecutive.
-func (m *Membership) compact() {
-	if m.weights != nil {
-		return
-	}
-	first := m.indices[0]
-	for e, i := range m.indices {
-		if int(i) != int(first)+e {
-			return
+// consecutive reports whether the rows of all groups, in order, are consecutive, and returns the
+// first row.
+func consecutive(groups []Group) (first int, ok bool) {
+	first = groups[0].Rows[0]
+	next := first
+	for _, g := range groups {
+		for _, i := range g.Rows {
+			if i != next {
+				return first, false
+			}
+			next++
 		}
 	}
-	for k := range m.starts {
-		m.starts[k] += int(first)
-	}
-	m.indices = nil
+	return first, true
 }
 
 // transpose lists the groups of every row, in the groups' order.
-func (m *Membership) transpose() {
-	if m.indices == nil {
-		return
-	}
+func (m *Membership) transpose(groups []Group, weighted bool) {
 	m.rowStarts = make([]int, m.rows+1)
-	for _, i := range m.indices {
-		m.rowStarts[i+1]++
+	for _, g := range groups {
+		for _, i := range g.Rows {
+			m.rowStarts[i+1]++
+		}
 	}
 	for i := range m.rows {
 		m.rowStarts[i+1] += m.rowStarts[i]
 	}
-	next := append([]int(nil), m.rowStarts[:m.rows]...)
-	m.rowGroups = make([]int32, len(m.indices))
-	if m.weights != nil {
-		m.rowWeights = make([]float64, len(m.indices))
+	m.rowGroups = make([]int32, m.entries())
+	if weighted {
+		m.rowWeights = make([]float64, m.entries())
 	}
-	for k := range m.Groups() {
-		for e := m.starts[k]; e < m.starts[k+1]; e++ {
-			at := next[m.indices[e]]
-			next[m.indices[e]]++
+	// rowStarts[i] moves to the end of row i, which is the start of row i+1.
+	for k, g := range groups {
+		for e, i := range g.Rows {
+			at := m.rowStarts[i]
+			m.rowStarts[i]++
 			m.rowGroups[at] = int32(k)
-			if m.weights != nil {
-				m.rowWeights[at] = m.weights[e]
+			if weighted {
+				m.rowWeights[at] = g.weight(e)
 			}
 		}
 	}
+	copy(m.rowStarts[1:], m.rowStarts[:m.rows])
+	m.rowStarts[0] = 0
+}
+
+// entries returns the number of entries.
+func (m *Membership) entries() int { return m.starts[m.Groups()] - m.starts[0] }
+
+// listEntries lists the entries by groups.
+func (m *Membership) listEntries(groups []Group) {
+	m.indices = make([]int32, 0, m.entries())
+	if m.rowWeights != nil {
+		m.weights = make([]float64, 0, m.entries())
+	}
+	for _, g := range groups {
+		for e, i := range g.Rows {
+			m.indices = append(m.indices, int32(i))
+			if m.rowWeights != nil {
+				m.weights = append(m.weights, g.weight(e))
+			}
+		}
+	}
+}
+
+// digestOf returns the digest of the matrix by groups.
+func (m *Membership) digestOf(groups []Group, weighted bool) [sha256.Size]byte {
+	d := newDigester()
+	d.ints(m.rows)
+	d.ints(m.starts...)
+	if m.rowStarts == nil {
+		d.int32s(nil)
+	} else {
+		d.ints32(m.entries(), func(yield func(int32) bool) {
+			for _, g := range groups {
+				for _, i := range g.Rows {
+					if !yield(int32(i)) {
+						return
+					}
+				}
+			}
+		})
+	}
+	if !weighted {
+		d.floats(nil)
+		return d.sum()
+	}
+	d.numbers(m.entries(), func(yield func(float64) bool) {
+		for _, g := range groups {
+			for e := range g.Rows {
+				if !yield(g.weight(e)) {
+					return
+				}
+			}
+		}
+	})
+	return d.sum()
 }
 
 // Rows returns n, the number of columns of M.
@@ -180,6 +228,26 @@ func (m *Membership) Names() []string { return m.names }
 // weights. If indices is nil, entry e is row e. If weights is nil, every entry of group k weighs
 // 1/(starts[k+1]-starts[k]). The slices belong to the matrix and must not be modified.
 func (m *Membership) CSR() (starts []int, indices []int32, weights []float64) {
+	m.byGroups.Do(func() {
+		if m.rowStarts == nil {
+			return
+		}
+		m.indices = make([]int32, m.entries())
+		if m.rowWeights != nil {
+			m.weights = make([]float64, m.entries())
+		}
+		next := slices.Clone(m.starts) // next entry of each group
+		for i := range m.rows {
+			for e := m.rowStarts[i]; e < m.rowStarts[i+1]; e++ {
+				k := m.rowGroups[e]
+				m.indices[next[k]] = int32(i)
+				if m.weights != nil {
+					m.weights[next[k]] = m.rowWeights[e]
+				}
+				next[k]++
+			}
+		}
+	})
 	return m.starts, m.indices, m.weights
 }
 

@@ -14,11 +14,15 @@ type Meter struct {
 	kind []int32
 	// hits lists, for each cell, the kinds of the cell's rows with the decisions that count.
 	hits [][]kindHit
-	// chances holds the probabilities of both classes, row by row; counts holds the numbers of rows
-	// of each kind that are decided to be of each class.
+	// chances holds the probabilities of both classes of a block, row by row; counts holds the
+	// numbers of rows of each kind that are decided to be of each class.
 	chances []float64
 	counts  []int
+	next    []int // next position in each cell's rows
 }
+
+// meterBlock is the number of rows whose probabilities a Meter holds at a time.
+const meterBlock = 2048
 
 // kindHit says that a decision counts on the rows of a kind.
 type kindHit struct{ kind, decision int32 }
@@ -29,9 +33,10 @@ func (s *Sample) Meter() *Meter {
 	if len(s.p.Classes) != 2 {
 		return nil
 	}
-	m := &Meter{s: s, kind: make([]int32, n), chances: make([]float64, 2*n), hits: make([][]kindHit, len(s.cells))}
+	m := &Meter{s: s, kind: make([]int32, n), chances: make([]float64, 2*min(n, meterBlock)),
+		hits: make([][]kindHit, len(s.cells)), next: make([]int, len(s.cells))}
 	kinds := int32(1)
-	states := make([]int32, n) // of one cell: 0 for no decision that counts, else 1 + the decision
+	states := make([]uint8, n) // of one cell: 0 for no decision that counts, else 1 + the decision
 	for k := range s.cells {
 		cell := &s.cells[k]
 		if cell.loss {
@@ -39,12 +44,12 @@ func (s *Sample) Meter() *Meter {
 		}
 		clear(states)
 		for _, i := range cell.rows {
-			states[i] = int32(cell.targetOf(i)) + 1
+			states[i] = uint8(cell.targetOf(i) + 1)
 		}
 		refined := make([]int32, 3*kinds) // the new kind of each kind and state; 0: none so far
 		next := int32(0)
 		for i, state := range states {
-			at := 3*m.kind[i] + state
+			at := 3*m.kind[i] + int32(state)
 			if refined[at] == 0 {
 				next++
 				refined[at] = next
@@ -85,25 +90,21 @@ func (m *Meter) Measure(scores, parameters []float64) (objective float64, smooth
 		return 0, nil, Counted{}, fmt.Errorf("constraints: %d scores for %d rows of one score", len(scores), len(m.kind))
 	}
 	clear(m.counts)
-	for i, score := range scores {
-		if math.IsNaN(score) {
-			return 0, nil, Counted{}, fmt.Errorf("constraints: score 0 of row %d is NaN", i)
-		}
-		// Both probabilities follow from one exponential, by the formulas of Sigmoid.Value.
-		e := math.Exp(-math.Abs(score))
-		likely, unlikely := 1/(1+e), e/(1+e)
-		at := 2 * m.kind[i]
-		if score > 0 {
-			m.chances[2*i], m.chances[2*i+1] = unlikely, likely
-			at++
-		} else {
-			m.chances[2*i], m.chances[2*i+1] = likely, unlikely
-		}
-		m.counts[at]++
-	}
+	clear(m.next)
 	smooth = make([]float64, len(s.cells))
+	for from := 0; from < len(scores); from += meterBlock {
+		to := min(from+meterBlock, len(scores))
+		if err := m.chance(scores, from, to); err != nil {
+			return 0, nil, Counted{}, err
+		}
+		for k := range s.cells {
+			smooth[k] = m.add(smooth[k], k, scores, from, to)
+		}
+	}
 	for k := range s.cells {
-		smooth[k] = m.mean(&s.cells[k], scores)
+		if n := len(s.cells[k].rows); n > 0 {
+			smooth[k] /= float64(n)
+		}
 	}
 	objective = s.system.objective.value(smooth)
 	smooth = append(smooth, parameters...)
@@ -117,26 +118,53 @@ func (m *Meter) Measure(scores, parameters []float64) (objective float64, smooth
 	return objective, smooth, counted, err
 }
 
-// mean returns the smooth rate of a cell. It adds in the order of Sample.Smooth.
-func (m *Meter) mean(cell *boundCell, scores []float64) (sum float64) {
+// chance sets the probabilities of rows [from, to) and counts their decisions.
+func (m *Meter) chance(scores []float64, from, to int) error {
+	for i, score := range scores[from:to] {
+		if math.IsNaN(score) {
+			return fmt.Errorf("constraints: score 0 of row %d is NaN", from+i)
+		}
+		// Both probabilities follow from one exponential, by the formulas of Sigmoid.Value.
+		e := math.Exp(-math.Abs(score))
+		likely, unlikely := 1/(1+e), e/(1+e)
+		at := 2 * m.kind[from+i]
+		if score > 0 {
+			m.chances[2*i], m.chances[2*i+1] = unlikely, likely
+			at++
+		} else {
+			m.chances[2*i], m.chances[2*i+1] = likely, unlikely
+		}
+		m.counts[at]++
+	}
+	return nil
+}
+
+// add adds the probabilities or losses of the rows [from, to) of cell k to sum, in the order of
+// Sample.Smooth.
+func (m *Meter) add(sum float64, k int, scores []float64, from, to int) float64 {
+	cell := &m.s.cells[k]
+	rows := cell.rows[m.next[k]:]
+	n := 0
+	for n < len(rows) && int(rows[n]) < to {
+		n++
+	}
+	rows = rows[:n]
+	m.next[k] += n
 	switch {
 	case cell.loss:
-		for _, i := range cell.rows {
+		for _, i := range rows {
 			sum += Logistic.Value(float64(2*cell.labels[i]-1) * scores[i])
 		}
 	case cell.target >= 0 && cell.joint == jointNone:
-		for _, i := range cell.rows {
-			sum += m.chances[2*int(i)+cell.target]
+		for _, i := range rows {
+			sum += m.chances[2*(int(i)-from)+cell.target]
 		}
 	default:
-		for _, i := range cell.rows {
+		for _, i := range rows {
 			if t := cell.targetOf(i); t >= 0 {
-				sum += m.chances[2*int(i)+t]
+				sum += m.chances[2*(int(i)-from)+t]
 			}
 		}
-	}
-	if len(cell.rows) > 0 {
-		sum /= float64(len(cell.rows))
 	}
 	return sum
 }

@@ -8,7 +8,9 @@ import (
 	"hash"
 	"hash/fnv"
 	"io"
+	"iter"
 	"math"
+	"slices"
 
 	"github.com/chewxy/hm"
 	"gorgonia.org/gorgonia"
@@ -79,18 +81,30 @@ func (d digester) int8s(v []int8) {
 	_, _ = d.Write(b)
 }
 
-func (d digester) int32s(v []int32) {
-	b := binary.LittleEndian.AppendUint64(nil, uint64(len(v)))
-	for _, x := range v {
-		b = binary.LittleEndian.AppendUint32(b, uint32(x))
-	}
-	_, _ = d.Write(b)
+func (d digester) int32s(v []int32) { d.ints32(len(v), slices.Values(v)) }
+
+func (d digester) floats(v []float64) { d.numbers(len(v), slices.Values(v)) }
+
+// ints32 writes n integers.
+func (d digester) ints32(n int, v iter.Seq[int32]) {
+	write(d, n, v, func(b []byte, x int32) []byte { return binary.LittleEndian.AppendUint32(b, uint32(x)) })
 }
 
-func (d digester) floats(v []float64) {
-	b := binary.LittleEndian.AppendUint64(nil, uint64(len(v)))
-	for _, x := range v {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+// numbers writes n numbers.
+func (d digester) numbers(n int, v iter.Seq[float64]) {
+	write(d, n, v, func(b []byte, x float64) []byte { return binary.LittleEndian.AppendUint64(b, math.Float64bits(x)) })
+}
+
+// write writes n elements piece by piece. The bytes of all elements of large data would take too
+// much memory.
+func write[T any](d digester, n int, v iter.Seq[T], put func(b []byte, x T) []byte) {
+	const piece = 4 << 10
+	b := binary.LittleEndian.AppendUint64(make([]byte, 0, min(8*n+8, piece+8)), uint64(n))
+	for x := range v {
+		if b = put(b, x); len(b) >= piece {
+			_, _ = d.Write(b)
+			b = b[:0]
+		}
 	}
 	_, _ = d.Write(b)
 }

@@ -2,6 +2,7 @@ package constraints
 
 import (
 	"fmt"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -158,6 +159,7 @@ func (s *Sample) weighted(k int, binary bool) (g Group, constant float64, err er
 	}
 	share := 1 / float64(n)
 	negative := 0
+	g.Rows, g.Weights = make([]int, 0, n), make([]float64, 0, n)
 	for _, i := range cell.rows {
 		weight := share
 		if !cell.loss {
@@ -183,10 +185,8 @@ func (s *Sample) weighted(k int, binary bool) (g Group, constant float64, err er
 
 // batch holds the rates that average the same vector.
 type batch struct {
-	values  *gorgonia.Node
-	groups  []Group
-	offsets []float64
-	places  []int // indices of the rates in System.Rates
+	values *gorgonia.Node
+	places []int // indices of the rates in System.Rates
 }
 
 // rateNodes returns the rates [R].
@@ -194,22 +194,35 @@ func (s *Sample) rateNodes(v rowValues) (*gorgonia.Node, error) {
 	var batches []*batch
 	of := map[*gorgonia.Node]*batch{}
 	for k := range s.cells {
-		g, constant, err := s.weighted(k, v.binary)
-		if err != nil {
-			return nil, err
-		}
 		values := v.of(&s.cells[k])
 		b := of[values]
 		if b == nil {
 			b = &batch{values: values}
 			of[values], batches = b, append(batches, b)
 		}
-		b.groups, b.offsets, b.places = append(b.groups, g), append(b.offsets, -constant), append(b.places, k)
+		b.places = append(b.places, k)
 	}
 	var parts []*gorgonia.Node
 	var places [][]int
 	for _, b := range batches {
-		means, err := s.means(b.values, b.groups, b.offsets, false)
+		m, err := s.mean(fmt.Sprint(b.places, v.binary), func() (groups []Group, offsets []float64, err error) {
+			for _, k := range b.places {
+				g, constant, err := s.weighted(k, v.binary)
+				if err != nil {
+					return nil, nil, err
+				}
+				groups, offsets = append(groups, g), append(offsets, -constant)
+			}
+			return groups, offsets, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		op, err := NewGroupMeans(m.members, m.offsets)
+		if err != nil {
+			return nil, err
+		}
+		means, err := op.Apply(b.values)
 		if err != nil {
 			return nil, err
 		}
@@ -229,22 +242,33 @@ func (v *rowValues) of(c *boundCell) *gorgonia.Node {
 	return v.views[v.viewOf(c)]
 }
 
-// means averages a vector over groups.
-func (s *Sample) means(values *gorgonia.Node, groups []Group, offsets []float64, scalar bool) (*gorgonia.Node, error) {
-	m, err := NewMembership(s.p.Len(), groups)
+// groupMean is a membership matrix with the offsets of its groups.
+type groupMean struct {
+	members *Membership
+	offsets []float64
+}
+
+// mean returns the membership matrix with the given key. The first call makes the groups. Later
+// graphs of the same rows, in another precision, share the matrix.
+func (s *Sample) mean(key string, groups func() ([]Group, []float64, error)) (groupMean, error) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if m, ok := s.means[key]; ok {
+		return m, nil
+	}
+	list, offsets, err := groups()
 	if err != nil {
-		return nil, err
+		return groupMean{}, err
 	}
-	var op *GroupMeans
-	if scalar {
-		op, err = NewGroupMean(m, offsets[0])
-	} else {
-		op, err = NewGroupMeans(m, offsets)
-	}
+	members, err := NewMembership(s.p.Len(), list)
 	if err != nil {
-		return nil, err
+		return groupMean{}, err
 	}
-	return op.Apply(values)
+	if s.means == nil {
+		s.means = map[string]groupMean{}
+	}
+	s.means[key] = groupMean{members, offsets}
+	return s.means[key], nil
 }
 
 // merge puts the elements of vectors at their places in one vector, by products with constant
@@ -272,22 +296,29 @@ func (s *Sample) merge(parts []*gorgonia.Node, places [][]int) (sum *gorgonia.No
 func (s *Sample) objectiveNode(v rowValues) (*gorgonia.Node, error) {
 	l := s.system.objective
 	k, factor := l.parts[0].cell, l.parts[0].coefficient
-	g, constant, err := s.weighted(k, v.binary)
+	m, err := s.mean(fmt.Sprint("objective", v.binary), func() ([]Group, []float64, error) {
+		g, constant, err := s.weighted(k, v.binary)
+		if err != nil {
+			return nil, nil, err
+		}
+		if factor != 1 {
+			if g.Weights == nil {
+				g.Weights = slices.Repeat([]float64{1 / float64(len(g.Rows))}, len(g.Rows))
+			}
+			for e := range g.Weights {
+				g.Weights[e] *= factor
+			}
+		}
+		return []Group{g}, []float64{-(l.constant + factor*constant)}, nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	if factor != 1 {
-		if g.Weights == nil {
-			g.Weights = make([]float64, len(g.Rows))
-			for e := range g.Weights {
-				g.Weights[e] = 1 / float64(len(g.Rows))
-			}
-		}
-		for e := range g.Weights {
-			g.Weights[e] *= factor
-		}
+	op, err := NewGroupMean(m.members, m.offsets[0])
+	if err != nil {
+		return nil, err
 	}
-	return s.means(v.of(&s.cells[k]), []Group{g}, []float64{-(l.constant + factor*constant)}, true)
+	return op.Apply(v.of(&s.cells[k]))
 }
 
 // constantMatrix adds a matrix of constants to the graph of a node, in the node's type.

@@ -4,14 +4,18 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 )
 
 // Sample is a System on a set of rows: training rows, held-out rows, or a mini-batch. A Sample is
-// immutable.
+// immutable, and its methods may be called from several goroutines at the same time.
 type Sample struct {
 	system *System
 	p      *Population
 	cells  []boundCell // one for each of System.Rates
+
+	mutex sync.Mutex
+	means map[string]groupMean // see mean
 }
 
 // On returns the system on the rows. The rows must have the classes and the attributes of the

@@ -100,10 +100,11 @@ func drawnWeights[T float](m *Membership, group int) []T {
 	for i := range c {
 		c[i] = T(-1 / float64(m.rows))
 	}
-	for e := m.starts[group]; e < m.starts[group+1]; e++ {
+	starts, indices, _ := m.CSR()
+	for e := starts[group]; e < starts[group+1]; e++ {
 		i := e
-		if m.indices != nil {
-			i = int(m.indices[e])
+		if indices != nil {
+			i = int(indices[e])
 		}
 		c[i] = T(1/m.size(group) - 1/float64(m.rows))
 	}

@@ -1,6 +1,11 @@
 package rates
 
-import "ppal/internal/radix"
+import (
+	"iter"
+	"slices"
+
+	"ppal/internal/radix"
+)
 
 // Point is a point of an ROC curve: the false and true positive rate of a threshold. The rows with
 // larger scores than the threshold are accepted.
@@ -21,34 +26,67 @@ func ROC(scores []float64, positive []bool, most int) []Point {
 	if positives == 0 || negatives == 0 {
 		return nil
 	}
-	var sorter radix.Sorter
-	order := sorter.Order(len(scores), func(i int) float64 { return -scores[i] })
-	curve := []Point{{}}
-	tp, fp := 0, 0
-	for k, i := range order {
+	of := [2][]float64{make([]float64, 0, negatives), make([]float64, 0, positives)}
+	for i, s := range scores {
 		if positive[i] {
-			tp++
+			of[1] = append(of[1], s)
 		} else {
-			fp++
-		}
-		if k+1 == len(order) || scores[order[k+1]] != scores[i] { // rows with equal scores are accepted together
-			curve = append(curve, Point{float64(fp) / float64(negatives), float64(tp) / float64(positives)})
+			of[0] = append(of[0], s)
 		}
 	}
-	return thin(curve, most)
+	var sorter radix.Sorter
+	sorter.Sort(of[0])
+	sorter.Sort(of[1])
+	n := 1
+	for range points(of) {
+		n++
+	}
+	curve := []Point{{}}
+	if n <= most {
+		return slices.AppendSeq(curve, points(of))
+	}
+	return thin(curve, points(of), most)
 }
 
-// thin keeps the first and the last point, and about most points with even spacing along the curve.
-func thin(curve []Point, most int) []Point {
-	if len(curve) <= most {
-		return curve
-	}
-	step := 2 / float64(most) // FPR + TPR grows from 0 to 2
-	kept := curve[:1]
-	for _, p := range curve[1 : len(curve)-1] {
-		if last := kept[len(kept)-1]; p.FPR+p.TPR-last.FPR-last.TPR >= step {
-			kept = append(kept, p)
+// points yields the points of the curve after (0, 0). of holds the sorted scores of the negative
+// and the positive rows.
+func points(of [2][]float64) iter.Seq[Point] {
+	return func(yield func(Point) bool) {
+		rest := of
+		for len(rest[0])+len(rest[1]) > 0 {
+			from := 0 // the class of the largest score
+			if len(rest[0]) == 0 || len(rest[1]) > 0 && last(rest[1]) > last(rest[0]) {
+				from = 1
+			}
+			score := last(rest[from])
+			rest[from] = rest[from][:len(rest[from])-1]
+			for k := range rest { // rows with equal scores are accepted together
+				for len(rest[k]) > 0 && last(rest[k]) == score {
+					rest[k] = rest[k][:len(rest[k])-1]
+				}
+			}
+			accepted := func(k int) float64 { return float64(len(of[k])-len(rest[k])) / float64(len(of[k])) }
+			if !yield(Point{FPR: accepted(0), TPR: accepted(1)}) {
+				return
+			}
 		}
 	}
-	return append(kept, curve[len(curve)-1])
+}
+
+func last(x []float64) float64 { return x[len(x)-1] }
+
+// thin appends points to the curve of one point: about most points with even spacing, and the end.
+func thin(curve []Point, points iter.Seq[Point], most int) []Point {
+	step := 2 / float64(most) // FPR + TPR grows from 0 to 2
+	var end Point
+	for p := range points {
+		if last := curve[len(curve)-1]; p.FPR+p.TPR-last.FPR-last.TPR >= step {
+			curve = append(curve, p)
+		}
+		end = p
+	}
+	if curve[len(curve)-1] != end {
+		curve = append(curve, end)
+	}
+	return curve
 }

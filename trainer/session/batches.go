@@ -67,6 +67,7 @@ func (o *order) at(t int) int {
 
 // newBatches builds the task on batches of about size rows.
 func newBatches(b *builder, r rows, size int, seed uint64, dtype tensor.Dtype, weights models.Weights) (sampler, error) {
+	r.strata = r.stratified()
 	m := &batches{rows: r}
 	for k, rows := range r.strata {
 		n := len(rows)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"gorgonia.org/gorgonia"
 
@@ -63,10 +64,12 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 	// minimises the cross-entropy. The cross-entropy term requires a system without an l1 norm,
 	// because the l1 norm counts as the last term of the system.
 	guided := len(p.Classes) > 2 && on == OnDecisions && !system.L1 && !system.IsLoss()
+	shared := &samples{system: system, of: map[*int]*constraints.Sample{}}
 	s := &Statement{
-		Name: NameRates, Objective: t.minimize().String(), NonSmooth: system.L1, system: system, boundsOn: on, confidence: t.Confidence,
+		samples: shared,
+		Name:    NameRates, Objective: t.minimize().String(), NonSmooth: system.L1, system: system, boundsOn: on, confidence: t.Confidence,
 		Nodes: func(scores *gorgonia.Node, rows Rows) (*gorgonia.Node, gorgonia.Nodes, error) {
-			sample, err := rows.sample(system)
+			sample, err := shared.sample(rows)
 			if err != nil {
 				return nil, nil, err
 			}
@@ -80,7 +83,7 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 			return f, nodes, err
 		},
 		measures: func(rows Rows) (func(scores, parameters []float64) (Measures, error), error) {
-			sample, err := rows.sample(system)
+			sample, err := shared.sample(rows)
 			if err != nil {
 				return nil, err
 			}
@@ -199,6 +202,32 @@ func (r Rows) indices() ([]int, error) {
 		list[i] = k
 	}
 	return list, nil
+}
+
+// samples are the samples of a system on the splits of a table, which graphs and measures share.
+// Each copy would take tens of bytes for each row.
+type samples struct {
+	system *constraints.System
+	mutex  sync.Mutex
+	of     map[*int]*constraints.Sample // by the address of the labels
+}
+
+// sample returns the system on the rows. Rows of a mini-batch or of the caller have their own
+// sample.
+func (s *samples) sample(r Rows) (*constraints.Sample, error) {
+	if !r.Tabular || len(r.Labels) == 0 {
+		return r.sample(s.system)
+	}
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if known := s.of[&r.Labels[0]]; known != nil {
+		return known, nil
+	}
+	sample, err := r.sample(s.system)
+	if err == nil {
+		s.of[&r.Labels[0]] = sample
+	}
+	return sample, err
 }
 
 // sample returns the system on the rows.

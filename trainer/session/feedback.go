@@ -19,6 +19,7 @@ type decisions struct {
 	system *constraints.System
 	bounds *problem.AffineMap // the bounds, with the shifts
 	on     BoundsOn
+	shared *samples
 }
 
 // decided returns the constraints on rates of decisions; nil if the task has none.
@@ -26,11 +27,11 @@ func (s *Statement) decided() *decisions {
 	if s.system == nil {
 		return nil
 	}
-	return &decisions{s.system, s.Affine, s.boundsOn}
+	return &decisions{s.system, s.Affine, s.boundsOn, s.samples}
 }
 
 // sample returns the system on rows.
-func (d *decisions) sample(r rows) (*constraints.Sample, error) { return r.public().sample(d.system) }
+func (d *decisions) sample(r rows) (*constraints.Sample, error) { return d.shared.sample(r.public()) }
 
 // sampleOf returns the system on the rows of a split. The split keeps it.
 func (d *decisions) sampleOf(s *split) (*constraints.Sample, error) {

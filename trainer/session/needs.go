@@ -93,7 +93,7 @@ func (l *loaded) addEarlier(files []string) error {
 				r.earlier = map[string][]int{}
 			}
 			r.earlier[file] = of
-			r.strata = r.byGroupAndLabel()
+			r.strata = nil // the pictures' classes
 		}
 	}
 	return nil

@@ -56,8 +56,14 @@ func (r rows) rateGroups() []rates.Group {
 	}
 	for _, a := range r.attributes {
 		first := len(list)
-		for _, value := range a.Values {
-			list = append(list, rates.Group{Name: a.Name + "=" + value})
+		sizes := make([]int, len(a.Values))
+		for _, v := range a.Of {
+			if v >= 0 {
+				sizes[v]++
+			}
+		}
+		for k, value := range a.Values {
+			list = append(list, rates.Group{Name: a.Name + "=" + value, Rows: make([]int, 0, sizes[k])})
 		}
 		for i, v := range a.Of {
 			if v >= 0 {

@@ -24,7 +24,7 @@ type rows struct {
 	levels     [][]float64 // quantiles that describe each intersectional group
 	conditions [][]string  // conditions on columns that describe each group; nil: the group's name
 	named      bool        // the task's constraints name the groups
-	strata     [][]int     // disjoint sets of all rows; a mini-batch keeps their shares
+	strata     [][]int     // see stratified; nil: by group and label
 	source     []int       // each row's number in its files, from 0; nil: not known
 }
 
@@ -76,6 +76,14 @@ func (r rows) ofLabel(label int) int {
 		}
 	}
 	return n
+}
+
+// stratified returns disjoint sets of all rows. A mini-batch keeps their shares.
+func (r rows) stratified() [][]int {
+	if r.strata != nil {
+		return r.strata
+	}
+	return r.byGroupAndLabel()
 }
 
 // byGroupAndLabel returns the rows of each group and label, or of each label if groups overlap and

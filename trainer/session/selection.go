@@ -72,7 +72,7 @@ func (a *assembly) merit(s *split) (func() trainer.Merit, error) {
 		}, nil
 	}
 	smallest := math.MaxInt
-	for _, rows := range s.strata {
+	for _, rows := range s.stratified() {
 		smallest = min(smallest, len(rows))
 	}
 	tolerance := max(a.feasibilityTolerance(), 1/float64(smallest))

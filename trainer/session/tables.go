@@ -135,7 +135,6 @@ func loadTables(t *datasets.Tables, on request) *loaded {
 		for _, a := range part.Attributes {
 			r.attributes = append(r.attributes, constraints.Attribute(a))
 		}
-		r.strata = r.byGroupAndLabel()
 		l.splits = append(l.splits, &split{name: name, rows: r})
 	}
 	l.packIntegers(t, on)
@@ -177,7 +176,6 @@ func (s Matrices) load(_ context.Context, on request) (*loaded, error) {
 		if err := r.check(); err != nil {
 			return nil, fmt.Errorf("session: the %s rows: %w", name, err)
 		}
-		r.strata = r.byGroupAndLabel()
 		l.splits = append(l.splits, &split{name: name, rows: r})
 	}
 	return l, nil

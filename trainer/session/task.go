@@ -76,6 +76,7 @@ type Statement struct {
 	// confidence is the confidence of a Decisions task; 0: no confidence
 	confidence float64
 	// measures replaces Measures if the values also need the terms of ParameterNodes.
+	samples  *samples // shared by Nodes and measures; nil: not shared
 	measures func(rows Rows) (func(scores, parameters []float64) (Measures, error), error)
 	sampled  *constraints.Intersectional // draws one group at each iteration; nil: all groups count
 	meanings []meaning                   // decision quantities; nil: constraint names
