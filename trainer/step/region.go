@@ -97,11 +97,7 @@ func rootOf(f func(t float64) float64, hi float64) float64 {
 		if hi-lo <= rootTolerance*hi {
 			break
 		}
-		mid := (lo + hi) / 2
-		if lo > 0 && hi > 4*lo {
-			mid = math.Sqrt(lo * hi)
-		}
-		if f(mid) > 0 {
+		if mid := (lo + hi) / 2; f(mid) > 0 {
 			lo = mid
 		} else {
 			hi = mid

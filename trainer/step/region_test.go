@@ -19,6 +19,52 @@ func (r *region) value(d []float64) float64 {
 	return sum
 }
 
+// A root is found to the last digits from a guess far below and far above, and at the guess, with
+// few evaluations.
+func TestRootOf(t *testing.T) {
+	for _, test := range []struct{ root, guess float64 }{{1, 1e-9}, {1, 1e9}, {3e-7, 1}, {5e8, 1e-9}, {2, 2}, {2, 0.5}, {0.7, 0.1}} {
+		evaluations := 0
+		got := rootOf(func(t float64) float64 {
+			evaluations++
+			return 1/(1+t) - 1/(1+test.root)
+		}, test.guess)
+		accuracy := 4e-16 * (1 + test.root) * (1 + 1/test.root) // of f near the root
+		if math.Abs(got-test.root) > accuracy*test.root || 1/(1+got) > 1/(1+test.root) {
+			t.Errorf("from %v: %v, want %v", test.guess, got, test.root)
+		}
+		if evaluations > 140 {
+			t.Errorf("from %v: %d evaluations", test.guess, evaluations)
+		}
+	}
+	if got := rootOf(func(t float64) float64 { return 2 - t }, 2); got != 2 {
+		t.Errorf("the guess is the root: %v", got)
+	}
+}
+
+// A ball that the step does not reach changes no digit of the step, and a trust region that the
+// step does not reach does not cut the step.
+func TestRegionUnreached(t *testing.T) {
+	free := region{h: []float64{1, 4}, g: []float64{-1, 2}, x: []float64{3, 0}, d: make([]float64, 2), radius: 10}
+	decrease, cut, sphere := free.solve()
+	if free.d[0] != 1 || free.d[1] != -0.5 || decrease != 1 || cut || sphere {
+		t.Errorf("d = %v, decrease %v, cut %t, sphere %t", free.d, decrease, cut, sphere)
+	}
+	for _, r := range []region{{ball: 5, radius: 10}, {radius: math.Sqrt(1.25)}, {ball: math.Sqrt(16.25), radius: 10}} {
+		r.h, r.g, r.x, r.d = free.h, free.g, free.x, make([]float64, 2)
+		if own, cut, sphere := r.solve(); own != decrease || cut || sphere || r.d[0] != free.d[0] || r.d[1] != free.d[1] {
+			t.Errorf("ball %v, radius %v: d = %v, decrease %v, cut %t, sphere %t", r.ball, r.radius, r.d, own, cut, sphere)
+		}
+	}
+	r := region{h: []float64{2}, g: []float64{-6}, x: []float64{1}, d: make([]float64, 1), radius: 1}
+	if decrease, cut, _ := r.solve(); math.Abs(r.d[0]-1) > 1e-8 || math.Abs(decrease-5) > 1e-7 || !cut {
+		t.Errorf("cut: d = %v, decrease %v, %t", r.d, decrease, cut)
+	}
+	r = region{h: []float64{2}, g: []float64{-6}, x: []float64{1}, d: make([]float64, 1), radius: 10, ball: 2, ridge: 1}
+	if decrease, cut, sphere := r.solve(); math.Abs(r.d[0]-1) > 1e-12 || math.Abs(decrease-3.5) > 1e-11 || cut || !sphere {
+		t.Errorf("on the sphere: d = %v, decrease %v, %t %t", r.d, decrease, cut, sphere)
+	}
+}
+
 // The minimiser is inside both balls, and no point near it or far from it that is inside both balls
 // has a smaller value.
 func TestRegionMinimises(t *testing.T) {
