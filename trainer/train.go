@@ -187,7 +187,7 @@ func (t *run) resume() (continued bool, err error) {
 // evaluate copies the iterate to the full problem and evaluates f and g on the full problem.
 func (t *run) evaluate() error {
 	if t.full == t.p {
-		return nil
+		return t.at.Refresh(t.p)
 	}
 	t.p.Space().Read(t.x, problem.Iterate)
 	t.full.Space().Write(problem.Iterate, t.x)

@@ -168,9 +168,13 @@ func newSmoothForm(p problem.Piecewise, at *problem.Point) *smoothForm {
 	return s
 }
 
-// enter sets the point to p's last forward pass.
+// enter sets the point to p's last forward pass. If that pass is at another point, the constraints
+// are still those that leave saw.
 func (s *smoothForm) enter(at *problem.Point) {
-	s.at.Objective, s.at.GradientEvaluations = at.Objective, at.GradientEvaluations
+	s.at.Adopt(at)
+	if at.Stale() {
+		return
+	}
 	h := s.pieces.Terms()
 	for i, b := range s.pieces.Pieces() {
 		s.at.Constraints[i] = b.Value(h)
@@ -179,7 +183,7 @@ func (s *smoothForm) enter(at *problem.Point) {
 
 // leave sets at to the point of the smooth form.
 func (s *smoothForm) leave(at *problem.Point) {
-	at.Objective, at.GradientEvaluations = s.at.Objective, s.at.GradientEvaluations
+	at.Adopt(&s.at)
 	for j := range at.Constraints {
 		at.Constraints[j] = math.Inf(-1)
 	}

@@ -54,6 +54,49 @@ func TestPoint(t *testing.T) {
 	}
 }
 
+// passes counts the forward passes.
+type passes struct {
+	problem.Problem
+	forwards int
+}
+
+func (p *passes) Forward(g []float64) (float64, error) { p.forwards++; return p.Problem.Forward(g) }
+
+// A restored point repeats the forward pass once, when a backward pass or Refresh needs the pass.
+func TestRestore(t *testing.T) {
+	p := &passes{Problem: testkit.Start(t, planes(), 3, 2)}
+	at, d := problem.NewPoint(p), p.Space().New()
+	if err := at.Forward(p); err != nil {
+		t.Fatal(err)
+	}
+	for i, refresh := range []func() error{
+		func() error { return at.Backward(p, []float64{1, 0, 0}, d) },
+		func() error { return at.Refresh(p) },
+	} {
+		at.Restore(22, []float64{5, 7})
+		equal(t, "g", at.Constraints, 5, 7)
+		other := problem.NewPoint(p)
+		if other.Adopt(&at); at.Objective != 22 || !at.Stale() || other.Objective != 22 || !other.Stale() {
+			t.Errorf("after Restore: %+v, adopted %+v", at, other)
+		}
+		for range 2 {
+			if err := refresh(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if at.Objective != 23 || at.Stale() || p.forwards != 2+i {
+			t.Errorf("f = %v, stale %v after %d passes", at.Objective, at.Stale(), p.forwards)
+		}
+		if other.Adopt(&at); other.Stale() {
+			t.Error("the adopted point is stale")
+		}
+	}
+	at.Restore(22, at.Constraints)
+	if err := at.Backward(failing{p}, nil, d); !errors.Is(err, errPass) {
+		t.Errorf("a failed pass: %v", err)
+	}
+}
+
 func TestFeaturesOf(t *testing.T) {
 	fn := planes()
 	fn.Pieces = problem.Abs(1, 2)

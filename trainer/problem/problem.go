@@ -97,6 +97,7 @@ type Point struct {
 	GradientEvaluations int       // backward passes so far, without those of certificates
 
 	batches Sampler // the problem, if it has mini-batches
+	stale   bool    // see Restore
 }
 
 // NewPoint returns the point of p's iterate, before its first evaluation.
@@ -106,12 +107,40 @@ func NewPoint(p Problem) Point {
 
 // Forward evaluates p at the iterate and stores f and g in at.
 func (at *Point) Forward(p Problem) (err error) {
+	at.stale = false
 	at.Objective, err = p.Forward(at.Constraints)
 	return err
 }
 
-// Backward runs p's backward pass and counts the gradient.
+// Restore stores f and g, the values at an iterate that p has left and come back to. p's last
+// forward pass belongs to another point: Backward and Refresh repeat the pass at the iterate.
+func (at *Point) Restore(f float64, g []float64) {
+	at.Objective, at.stale = f, true
+	copy(at.Constraints, g)
+}
+
+// Adopt takes the objective, the count of gradients and the staleness of from, which is a point of
+// another form of the same problem at the same iterate. The constraints stay.
+func (at *Point) Adopt(from *Point) {
+	at.Objective, at.GradientEvaluations, at.stale = from.Objective, from.GradientEvaluations, from.stale
+}
+
+// Stale reports whether p's last forward pass belongs to another point than the iterate.
+func (at *Point) Stale() bool { return at.stale }
+
+// Refresh makes sure that p's last forward pass is at the iterate.
+func (at *Point) Refresh(p Problem) error {
+	if !at.stale {
+		return nil
+	}
+	return at.Forward(p)
+}
+
+// Backward runs p's backward pass at the iterate and counts the gradient.
 func (at *Point) Backward(p Problem, coefficients []float64, d Vector) error {
+	if err := at.Refresh(p); err != nil {
+		return err
+	}
 	at.GradientEvaluations++
 	return p.Backward(coefficients, d)
 }

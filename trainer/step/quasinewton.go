@@ -35,7 +35,7 @@ import (
 // end the search (Predict returns 0) until the multipliers change.
 //
 // The step needs the exact problem: no mini-batches, no kinks. It costs a forward and a backward
-// pass, and a forward pass more if it is rejected. The vectors stay on the device: 2 x 20 vectors
+// pass. After a rejected step, the next multiplier update or record costs a forward pass more. The vectors stay on the device: 2 x 20 vectors
 // of the pairs, and four more. The host gets their inner products (see pairs). Each step reads the
 // 40 vectors twice: for the inner products and for the step itself.
 //
@@ -235,7 +235,7 @@ func (q *QuasiNewton) Try(p problem.Problem, at *problem.Point, phi Augmented) (
 	}
 	if !vec.Finite(at.Objective) || vec.FirstNonFinite(at.Constraints) >= 0 {
 		q.radius = probeShrink * q.length
-		return false, q.back(p, at)
+		return false, q.back(at, f)
 	}
 	phi.Coefficients(q.coefficients[1:], at.Constraints)
 	if err := at.Backward(p, q.coefficients, q.trial); err != nil {
@@ -248,7 +248,7 @@ func (q *QuasiNewton) Try(p problem.Problem, at *problem.Point, phi Augmented) (
 	q.resize(actual, value, parabola)
 	q.keep(slot)
 	if !(actual > leastRatio*q.plan.decrease) {
-		return false, q.back(p, at)
+		return false, q.back(at, f)
 	}
 	q.advance(slot)
 	q.d, q.trial = q.trial, q.d
@@ -308,10 +308,11 @@ func (q *QuasiNewton) resize(actual, value float64, parabola bool) {
 	}
 }
 
-// back restores the iterate, and f and g at it.
-func (q *QuasiNewton) back(p problem.Problem, at *problem.Point) error {
+// back restores the iterate, and f and g at it, without a pass.
+func (q *QuasiNewton) back(at *problem.Point, f float64) error {
 	q.space.Combine(problem.Iterate, 1, q.start, 0, q.start)
-	return at.Forward(p)
+	at.Restore(f, q.g)
+	return q.space.Err()
 }
 
 // VisitState shows the state to v, which saves or restores it.
