@@ -26,8 +26,8 @@ import (
 //
 // The chosen piece is the largest at the new point, so that the new point is stationary. For
 // |h| - eps the last term is equal for both pieces. With several constraints, the choice and the
-// other shares may alternate without end. Then the last sweep decides, and the new point need not be
-// stationary.
+// other shares may alternate without end. Then the last sweep decides, and the new point need not
+// be stationary.
 type pieceShares struct {
 	pieces []problem.Piece
 	row    []int         // row of H of each piece, -1 for a constant piece

@@ -17,10 +17,10 @@ import (
 //	x+ = x - e (grad f + H^T y),  H = grad h(x_k),
 //
 // where y are the coefficients of the terms for the shares of lambda (pieceShares). For g = |h| -
-// eps and lambda >= 0, y maximises y.h - (e/2)||grad f + H^T y||^2 over |y_j| <= lambda_j. For affine
-// h, x+ is the exact minimiser of Moon et al., Algorithm 1, step 3. The step costs 1 + t backward
-// passes, where t is the number of terms. A constraint with lambda_j < 0 has no minimiser: the step
-// holds its shares at a stationary value and counts the constraint in Held.
+// eps and lambda >= 0, y maximises y.h - (e/2)||grad f + H^T y||^2 over |y_j| <= lambda_j. For
+// affine h, x+ is the exact minimiser of Moon et al., Algorithm 1, step 3. The step costs 1 + t
+// backward passes, where t is the number of terms. A negative lambda_j makes the subproblem not
+// convex: one piece holds all of lambda_j, and Held counts the constraint.
 //
 // With ramped momentum b, q = e((1+b) grad f + b^2 v) replaces e grad f, and e(1+b) replaces e: y
 // is then the multiplier of the whole move, d = grad f + H^T y, v+ = b v + d, x+ = x - e(d + b v+).

@@ -225,7 +225,8 @@ func TestProxLinearByHand(t *testing.T) {
 	}
 }
 
-// The shares keep their proportions when lambda changes. Shares of 0 give lambda to the first piece.
+// The shares keep their proportions when lambda changes. If the shares are 0, the first piece gets
+// lambda.
 func TestScaleByHand(t *testing.T) {
 	s := &pieceShares{y: []float64{1, 3, 0, 0, 0, 0.5}, end: []int{2, 5, 6}}
 	s.scale([]float64{8, 2, -3})

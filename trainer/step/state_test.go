@@ -131,8 +131,8 @@ func mover(kind string, p problem.Problem, at *problem.Point) (move func() error
 func TestStepsReturnErrors(t *testing.T) {
 	for name, fn := range map[string]problem.Functions{"finite": threeTerms(problem.Abs(0.1, 0.2, 0.3)), "wall": wall()} {
 		for _, kind := range []string{"nesterov", "adam", "inner", "proxlinear", "lbfgs"} {
-			// run returns the error of three moves whose pass number from fails, and the number of passes.
-			run := func(from int) (err error, passes int) {
+			// run makes three moves whose pass number from fails, and returns the number of passes.
+			run := func(from int) (passes int, err error) {
 				f := failing{Piecewise: problem.FeaturesOf(newProblem(t, fn, slices.Repeat([]float64{1}, fn.N))).Pieces, passes: new(int), from: &from}
 				p := problem.Problem(f)
 				if kind == "lbfgs" {
@@ -140,7 +140,7 @@ func TestStepsReturnErrors(t *testing.T) {
 				}
 				at := problem.NewPoint(p)
 				if err := at.Forward(p); err != nil {
-					return err, 0
+					return 0, err
 				}
 				move, err := mover(kind, p, &at)
 				for range 3 {
@@ -148,14 +148,14 @@ func TestStepsReturnErrors(t *testing.T) {
 						err = move()
 					}
 				}
-				return err, *f.passes
+				return *f.passes, err
 			}
-			err, passes := run(math.MaxInt)
+			passes, err := run(math.MaxInt)
 			if err != nil || passes < 4 {
 				t.Fatalf("%s, %s: %d passes, %v", kind, name, passes, err)
 			}
 			for from := 2; from <= passes; from++ {
-				if err, done := run(from); !errors.Is(err, errFailing) || done != from {
+				if done, err := run(from); !errors.Is(err, errFailing) || done != from {
 					t.Errorf("%s, %s: pass %d of %d fails, but the step returns %v after %d", kind, name, from, passes, err, done)
 				}
 			}
