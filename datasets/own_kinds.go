@@ -193,7 +193,7 @@ func (t *ownTable) problemsOf(c *ownColumn, sign string, given bool) (found []*F
 		if p.texts[infiniteText] > 0 {
 			wrong(p.unreal, ignore, "%s: %s is %w", c.name, quoted([]byte(p.unrealText)), ErrNumber)
 		}
-	case p.forms != 0 && p.date != "":
+	case p.forms != 0 && p.example != "":
 		c.kind = dateKind
 		t.decideDates(c, wrong, ignore)
 	default:
@@ -247,10 +247,10 @@ func (t *ownTable) decideDates(c *ownColumn, wrong func(at *FileError, advice, f
 	case DatesExpanded:
 		if c.layout = first; ambiguous {
 			wrong(nil, "say which comes first (--dates day-first or --dates month-first)",
-				"%w %q: in its dates, such as %s, day and month can be exchanged", ErrColumn, c.name, p.date)
+				"%w %q: in its dates, such as %s, day and month can be exchanged", ErrColumn, c.name, p.example)
 		}
 	default:
-		wrong(nil, "make numbers of the dates (--dates expand), or "+ignore, "%w %q: it holds dates, such as %s", errDates, c.name, p.date)
+		wrong(nil, "make numbers of the dates (--dates expand), or "+ignore, "%w %q: it holds dates, such as %s", errDates, c.name, p.example)
 	}
 }
 
