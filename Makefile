@@ -28,6 +28,10 @@ GPU_PROGRAM_TESTS ?= GPU|Device|Help|Version|TrainForReal
 gpu:
 	$(GPU_ENV) $(GO) build -tags gpu -trimpath -ldflags '-s -w' -o bin/ppal-gpu ./cmd/ppal
 
+# The program for several processes, started by mpirun or srun. Needs mpicc (mpi-deps).
+mpi:
+	$(MPI_ENV) $(GO) build -tags mpi -trimpath -ldflags '-s -w' -o bin/ppal-mpi ./cmd/ppal
+
 gpu-test:
 	$(GPU_ENV) $(GO) vet -tags gpu $(GPU_PACKAGES) ./cmd/ppal && \
 		$(GO) run $(STATICCHECK) -tags gpu $(GPU_PACKAGES) ./cmd/ppal && \

@@ -1,8 +1,6 @@
 package ranks
 
 import (
-	"errors"
-
 	"ppal/datasets/matrix"
 	"ppal/internal/plan"
 	"ppal/trainer/problem"
@@ -13,9 +11,6 @@ import (
 // the same plans in the same order. The other processes take the weights from rank 0, and keep
 // neither gradients nor steps.
 func Device(inner plan.Device, t *Team) plan.Device { return device{inner, t} }
-
-// errBind is the error of Bind.
-var errBind = errors.New("ranks: a program of several processes keeps its data")
 
 type device struct {
 	plan.Device
@@ -101,5 +96,6 @@ func (p *program) runContents(view []float64) error {
 	return p.Program.Contents(v, p.values)
 }
 
-// Bind implements plan.Program. Programs of several processes keep their data.
-func (p *program) Bind(plan.View, matrix.Matrix) error { return errBind }
+// Bind implements plan.Program. It binds the rows of this process: all processes call Bind in a
+// procedure of their own.
+func (p *program) Bind(v plan.View, m matrix.Matrix) error { return p.Program.Bind(v, m) }
