@@ -2,7 +2,18 @@
 
 package main
 
-import "ppal/internal/ranks"
+import (
+	"os/signal"
 
-// joinProcesses starts MPI.
-var joinProcesses = ranks.MPI
+	"ppal/internal/ranks"
+)
+
+// joinProcesses starts MPI. Signals that stop the program are for process 0, which stops the
+// others.
+func joinProcesses() (ranks.Collective, func() error, error) {
+	c, end, err := ranks.MPI()
+	if err == nil && c.Rank() > 0 {
+		signal.Ignore(stopSignals()...)
+	}
+	return c, end, err
+}

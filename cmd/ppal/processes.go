@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os/signal"
 
 	"ppal/datasets"
 	"ppal/internal/config"
@@ -65,10 +64,8 @@ func shareRuns(open opener, c ranks.Collective, follow ranks.Procedure, getenv f
 	}
 }
 
-// serve takes part in the runs of process 0. Signals that stop the program are for process 0, which
-// stops the others.
+// serve takes part in the runs of process 0.
 func (a *app) serve(ctx context.Context, c ranks.Collective) error {
-	signal.Ignore(stopSignals()...)
 	team := ranks.NewTeam(c)
 	team.Register(func(message []float64) error {
 		if err := a.follow(ctx, c, message); err != nil && !session.Reported(err) {

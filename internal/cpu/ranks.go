@@ -6,9 +6,9 @@ import (
 	"ppal/internal/plan"
 )
 
-// Ranks are the processes of a run, with the ranks 0, 1, ..., Size() - 1. All processes call Sum and
-// SumFloat32 in the same order, with vectors of the same length. Each call replaces x by the sum of
-// the x of all processes, added in the order of the ranks, and all get the same bits.
+// Ranks are the processes of a run, with the ranks 0, 1, ..., Size() - 1. All processes call Sum
+// and SumFloat32 in the same order, with vectors of the same length. Each call replaces x by the
+// sum of the x of all processes, added in the order of the ranks, and all get the same bits.
 type Ranks interface {
 	Rank() int
 	Size() int
@@ -40,7 +40,8 @@ type division struct {
 	buffers map[int]bool
 }
 
-// newDivision finds the rows that the device's processes share: the rows of the longest matrix of data.
+// newDivision finds the rows that the device's processes share: the rows of the longest matrix of
+// data.
 func newDivision(d *Device, p *plan.Plan) division {
 	v := division{ranks: d.ranks, buffers: map[int]bool{}}
 	if d.ranks == nil {

@@ -1,8 +1,8 @@
 package ranks
 
 // Collective joins the processes of a run. The processes have the ranks 0, 1, ..., Size() - 1. All
-// processes call Sum, SumFloat32, Broadcast and Barrier in the same order. Each of these calls waits
-// until all processes make the call. After an error, the run cannot continue.
+// processes call Sum, SumFloat32, Broadcast and Barrier in the same order. Each of these calls
+// waits until all processes make the call. After an error, the run cannot continue.
 type Collective interface {
 	// Rank returns the number of this process, from 0.
 	Rank() int

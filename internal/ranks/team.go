@@ -88,8 +88,8 @@ func (t *Team) Release() error { return t.send(release, nil) }
 var ErrElsewhere = errors.New("another process failed")
 
 // Agree tells all processes whether one of them has failed. It returns err, or an error that wraps
-// ErrElsewhere and names the first process that failed. alone reports that this process is the first
-// that failed, so that it reports its error.
+// ErrElsewhere and names the first process that failed. alone reports that this process is the
+// first that failed, so that it reports its error.
 func (t *Team) Agree(err error) (all error, alone bool) {
 	failed := make([]float64, t.Size())
 	if err != nil {

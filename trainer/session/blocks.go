@@ -187,8 +187,9 @@ func (b *blocks) addUp(x, d []float64) error {
 	})
 }
 
-// each calls visit for every block of this process after the block's forward pass. A block is the rows from to
-// from+b.rows-1. The rows from at on are new, because the last block overlaps the previous block.
+// each calls visit for every block of this process after the block's forward pass. A block is the
+// rows from to from+b.rows-1. The rows from at on are new, because the last block overlaps the
+// previous block.
 func (b *blocks) each(x []float64, visit func(at, from int) error) error {
 	b.block.Space().Write(problem.Iterate, x)
 	n, _ := b.data.Dims()

@@ -24,8 +24,9 @@ func Serve(ctx context.Context, o Options, failed error) error {
 	return errors.Join(a.devices.team.Serve(), a.Close())
 }
 
-// agree returns the assembly of this process if all processes have one. Else it closes the assembly.
-// Only the first process that failed returns its own error, and process 0 returns an error too.
+// agree returns the assembly of this process if all processes have one. Else it closes the
+// assembly. Only the first process that failed returns its own error, and process 0 returns an
+// error too.
 func agree(c ranks.Collective, a *assembly, err error) (*assembly, error) {
 	all, first := ranks.NewTeam(c).Agree(err)
 	if all == nil {
