@@ -68,8 +68,8 @@ func TestFetchMirrorSchemes(t *testing.T) {
 	}
 }
 
-// A failed transfer pauses, each time twice as long, up to 30 times the first pause. A transfer that
-// delivers at least 1 KiB of new bytes begins the count and the pauses again.
+// A failed transfer pauses, each time twice as long, up to 30 times the first pause. A transfer
+// that delivers at least 1 KiB of new bytes begins the count and the pauses again.
 func TestFetchPauses(t *testing.T) {
 	for name, tc := range map[string]struct {
 		bytes, attempts int

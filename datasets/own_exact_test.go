@@ -126,8 +126,8 @@ func TestDecimalSignOfCategories(t *testing.T) {
 	}
 }
 
-// The categories of a column are counted over all chunks: one more than the limit, in a later chunk,
-// is too many.
+// The categories of a column are counted over all chunks: one more than the limit, in a later
+// chunk, is too many.
 func TestCategoriesOverChunks(t *testing.T) {
 	for extra, ok := range map[int]bool{0: true, 1: false} {
 		var text strings.Builder
