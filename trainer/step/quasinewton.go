@@ -35,9 +35,10 @@ import (
 // end the search (Predict returns 0) until the multipliers change.
 //
 // The step needs the exact problem: no mini-batches, no kinks. It costs a forward and a backward
-// pass. After a rejected step, the next multiplier update or record costs a forward pass more. The vectors stay on the device: 2 x 20 vectors
-// of the pairs, and four more. The host gets their inner products (see pairs). Each step reads the
-// 40 vectors twice: for the inner products and for the step itself.
+// pass. If a multiplier update or a record follows a rejected step, it costs one more forward pass.
+// The vectors stay on the device: 2 x 20 vectors of the pairs, and four more. The host gets their
+// inner products (see pairs). Each step reads the 40 vectors twice: for the inner products and for
+// the step itself.
 //
 // Sources: Nocedal and Wright, Numerical Optimization, 2nd edition, chapters 4 and 7; Hager and
 // Zhang, SIAM J. Optim. 16, 2005 (decrease below rounding).
