@@ -376,8 +376,8 @@ func TestBaselinesByHand(t *testing.T) {
 	}
 }
 
-// The largest step of SSG's constraints is that of the first of equal constraints. A violation equal
-// to the tolerance counts as feasible.
+// Of equal constraints, SSG steps on the first. A violation equal to the tolerance counts as
+// feasible.
 func TestSwitchingByHand(t *testing.T) {
 	if v, j := largestConstraint([]float64{1, 3, 3}); v != 3 || j != 1 {
 		t.Errorf("%v at %d", v, j)

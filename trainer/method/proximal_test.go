@@ -126,8 +126,8 @@ func TestNLIAPIALInner(t *testing.T) {
 		t.Errorf("%d forward passes, step size %v", p.forwards, r.StepSize)
 	}
 
-	// From the centre 0, q = x^2 + 50 x^2 has the gradient 102 and the value 51 at x = 1. s = 90 violates
-	// the bound, s = 180 does not.
+	// From the centre 0, q = x^2 + 50 x^2 has the gradient 102 and the value 51 at x = 1. s = 90
+	// violates the bound, s = 180 does not.
 	p2, at2 := begun(t, scaled(2, 0), 1)
 	m = &NLIAPIAL{Penalty: 1}
 	if err := m.Init(p2, at2); err != nil {
