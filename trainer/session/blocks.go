@@ -97,6 +97,13 @@ func (b *blocks) take(from int) {
 func (b *blocks) appendScores(scores, x []float64) ([]float64, error) {
 	n, _ := b.data.Dims()
 	scores = slices.Grow(scores, n*b.outputs)
+	if n == b.rows {
+		err := b.each(x, func(int, int) (err error) {
+			scores, err = b.block.AppendWatched(scores, 0)
+			return err
+		})
+		return scores, err
+	}
 	err := b.each(x, func(at, from int) (err error) {
 		if b.fresh, err = b.block.AppendWatched(b.fresh[:0], 0); err == nil {
 			scores = append(scores, b.fresh[(at-from)*b.outputs:]...)
