@@ -28,6 +28,10 @@ GPU_PROGRAM_TESTS ?= GPU|Device|Help|Version|TrainForReal
 gpu:
 	$(GPU_ENV) $(GO) build -tags gpu -trimpath -ldflags '-s -w' -o bin/ppal-gpu ./cmd/ppal
 
+# The program for several processes, started by mpirun or srun. Needs mpicc (mpi-deps).
+mpi:
+	$(MPI_ENV) $(GO) build -tags mpi -trimpath -ldflags '-s -w' -o bin/ppal-mpi ./cmd/ppal
+
 gpu-test:
 	$(GPU_ENV) $(GO) vet -tags gpu $(GPU_PACKAGES) ./cmd/ppal && \
 		$(GO) run $(STATICCHECK) -tags gpu $(GPU_PACKAGES) ./cmd/ppal && \
@@ -49,7 +53,7 @@ gpu-check:
 	test -x bin/ppal-gpu || { mkdir -p bin && xz -dc build/gpu-check/ppal-gpu.xz >bin/ppal-gpu && chmod +x bin/ppal-gpu; }
 	bin/ppal-gpu gpu-check $(if $(wildcard build/gpu-check),--data-dir build/gpu-check) --out gpu-check.jsonl $(GPU_CHECK_FLAGS)
 
-# The sums over processes by MPI, with 3 processes. Open MPI and MPICH both have mpicc and mpirun; mpi-deps installs Open MPI on
+# Training over processes by MPI, with 3 processes. Open MPI and MPICH both have mpicc and mpirun; mpi-deps installs Open MPI on
 # Debian and Ubuntu. PROCESSES is at least 2.
 PROCESSES ?= 3
 MPIRUN ?= mpirun $$(mpirun --version 2>/dev/null | grep -q 'Open MPI' && echo --oversubscribe --allow-run-as-root)
@@ -61,8 +65,10 @@ mpi-deps:
 		apt-get update -q && apt-get install -q -y --no-install-recommends openmpi-bin libopenmpi-dev; }
 
 mpi-test:
-	$(MPI_ENV) $(GO) vet -tags mpi ./internal/ranks && $(GO) test -tags mpi -c -o build/ranks.test ./internal/ranks
+	$(MPI_ENV) $(GO) vet -tags mpi ./internal/ranks ./cmd/ppal && $(GO) test -tags mpi -c -o build/ranks.test ./internal/ranks && \
+		$(GO) test -tags mpi -c -o build/ppal-mpi.test ./cmd/ppal
 	cd internal/ranks && $(MPIRUN) -n $(PROCESSES) ../../build/ranks.test -test.run MPI -test.timeout 2m
+	cd cmd/ppal && MPIRUN="$(MPIRUN)" ../../build/ppal-mpi.test -test.run MPI -test.timeout 4m
 
 cuda-headers:
 	$(HEADERS)/headers.sh fetch $(CUDA)

@@ -59,7 +59,7 @@ threads, so that no run slows another down. To continue an interrupted compariso
   ppal compare --methods ppala,gdpa --set gdpa.step=0.01 --out runs/gdpa-step
   ppal compare --methods ppala,gdpa --tune grid.yaml        # gdpa: {step: [1e-3, 1e-2, 1e-1]}`,
 		Args: noArguments,
-		RunE: a.once(func(cmd *cobra.Command, _ []string) error {
+		RunE: a.together(func(cmd *cobra.Command, _ []string) error {
 			if f.all {
 				return cmd.Help()
 			}
@@ -107,6 +107,9 @@ func (a *app) compare(ctx context.Context, values config.Values, f compareFlags)
 // runStudy executes the runs, with one progress bar for all of them.
 func (a *app) runStudy(ctx context.Context, study *compare.Study, dir string) (*compare.Outcome, error) {
 	study.Version = version()
+	if a.processes > 0 { // runs share all processes, one run after the other
+		study.Workers, study.Threads = 1, runtime.GOMAXPROCS(0)
+	}
 	var err error
 	if study.Data, err = a.studySums(ctx, study); err != nil {
 		return nil, config.NameFlags(err)

@@ -75,7 +75,10 @@ func (a *app) exit(ctx context.Context, cmd *cobra.Command, err error) int {
 		advice = "; free some space there, or use another directory"
 	}
 	var copies *repeated
-	if errors.As(err, &copies) && copies.silent(ctx) {
+	if !a.started { // each process of a starter refuses the same arguments
+		copies = startedRepeatedly(a.getenv)
+	}
+	if (errors.As(err, &copies) || copies != nil) && copies.silent(ctx) {
 		return status
 	}
 	fmt.Fprintf(a.stderr, "ppal: %s%s\n", errorText(err), advice)

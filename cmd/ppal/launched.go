@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -28,17 +29,19 @@ const repeatedWait = time.Second
 // repeated is the error of a program that a starter runs in several processes.
 type repeated struct {
 	program, size string // the starter, and its variable with the number of processes
+	reason        string // why this program, or the command, runs in one process
+	advice        string
 	processes     int
 	rank          int // of this process
 }
 
 func (e *repeated) Error() string {
-	return fmt.Sprintf("%s started %d processes, and ppal trains in one process: each process would repeat the whole run; start ppal "+
-		"without %[1]s, or with -n 1; for %[2]d separate runs, each with its own --out, unset %[3]s", e.program, e.processes, e.size)
+	return fmt.Sprintf("%s started %d processes, and %s: each process would repeat the whole run; %s; for %[2]d separate runs, each with its own "+
+		"--out, unset %[5]s", e.program, e.processes, e.reason, e.advice, e.size)
 }
 
 // startedRepeatedly returns a *repeated if a starter runs this command in several processes.
-func startedRepeatedly(getenv func(string) string) error {
+func startedRepeatedly(getenv func(string) string) *repeated {
 	for _, s := range starters {
 		n, err := strconv.Atoi(getenv(s.size))
 		if err != nil || n < 1 {
@@ -48,7 +51,7 @@ func startedRepeatedly(getenv func(string) string) error {
 			return nil
 		}
 		rank, _ := strconv.Atoi(getenv(s.rank)) // without a number, each process writes the line
-		return &repeated{s.program, s.size, n, rank}
+		return &repeated{program: s.program, size: s.size, processes: n, rank: rank}
 	}
 	return nil
 }
@@ -66,13 +69,40 @@ func (e *repeated) silent(ctx context.Context) bool {
 	return true
 }
 
-// once wraps the work of a command that trains. once refuses to start if the same command runs in
-// several processes, which would train the same model and write the same files.
+// once wraps the work of a command that trains in one process. once refuses to start if the same
+// command runs in several processes, which would train the same model and write the same files.
 func (a *app) once(do func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return a.command(func(cmd *cobra.Command, args []string) error {
-		if err := startedRepeatedly(a.getenv); err != nil {
-			return usage{err}
+		if e := startedRepeatedly(a.getenv); e != nil {
+			e.reason, e.advice = "this command works in one process", fmt.Sprintf("start ppal without %s, or with -n 1", e.program)
+			return usage{e}
 		}
 		return do(cmd, args)
+	})
+}
+
+// together wraps the work of a command that can train in several processes. If a starter runs the
+// command in several processes, process 0 does the work, and the others share its rows.
+func (a *app) together(do func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return a.command(func(cmd *cobra.Command, args []string) error {
+		e := startedRepeatedly(a.getenv)
+		switch {
+		case e == nil:
+			return do(cmd, args)
+		case a.join == nil:
+			e.reason = "this program supports one"
+			e.advice = fmt.Sprintf("build the program with MPI (make mpi) and start bin/ppal-mpi, or start ppal without %s", e.program)
+			return usage{e}
+		}
+		c, end, err := a.join()
+		if err != nil {
+			return err
+		}
+		if c.Rank() > 0 {
+			err = a.serve(cmd.Context(), c)
+		} else {
+			err = a.lead(c, func() error { return do(cmd, args) })
+		}
+		return cmp.Or(err, end())
 	})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -19,8 +20,8 @@ func environment(variables string) func(string) string {
 	return func(name string) string { return values[name] }
 }
 
-// A command that trains refuses to run in several processes, with one line of process 0, with
-// status 2 and without files.
+// A program without MPI, and a command for one process, refuse to run in several processes, with
+// one line of process 0, with status 2 and without files.
 func TestStartedRepeatedly(t *testing.T) {
 	const openMPI = "OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_RANK="
 	for _, command := range []string{"train", "compare", "sweep --over kappa=0.1,0.2", "reproduce table2", "bench"} {
@@ -45,6 +46,17 @@ func TestStartedRepeatedly(t *testing.T) {
 	}
 }
 
+// Each process of a starter refuses wrong arguments, and process 0 alone says so.
+func TestArgumentsOfSeveralProcesses(t *testing.T) {
+	for rank, want := range []string{"unknown setting --kapa", ""} {
+		variables := fmt.Sprintf("OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=%d", rank)
+		got := commandOn(t.Context(), func(a *app) { a.getenv = environment(variables) }, "train", "--kapa", "2")
+		if got.status != exitUsage || !strings.Contains(got.stderr, want) || (want == "") != (got.stderr == "") {
+			t.Errorf("process %d: status %d, %q", rank, got.status, got.stderr)
+		}
+	}
+}
+
 // The variables of each starter give the number of processes and this process's number. One
 // process may train. A script of sbatch runs once, and may train.
 func TestStarters(t *testing.T) {
@@ -65,9 +77,8 @@ func TestStarters(t *testing.T) {
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", variables, err, want)
 		}
-		var e *repeated
-		if errors.As(err, &e) && e.rank != 1 {
-			t.Errorf("%s: process %d, want 1", variables, e.rank)
+		if err != nil && err.rank != 1 {
+			t.Errorf("%s: process %d, want 1", variables, err.rank)
 		}
 	}
 	ended, end := context.WithCancel(t.Context())

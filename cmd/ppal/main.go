@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/term"
 
+	"ppal/internal/ranks"
 	"ppal/trainer/session"
 )
 
@@ -43,6 +44,7 @@ func main() {
 		shrink:   1,
 		self:     runSelf,
 		gpus:     machineGPUs(),
+		join:     joinProcesses,
 	}
 	status := a.run(ctx, os.Args[1:])
 	runtime.KeepAlive(ballast)
@@ -60,12 +62,14 @@ type app struct {
 	looks  time.Duration // between two looks of watch; 0: watchInterval
 	getenv func(string) string
 	now    func() time.Time
-	open   func(ctx context.Context, o session.Options) (*session.Session, error)
+	open   opener
 	shrink int // divides the number of rows of bench's cases; 1 except in tests
 	// runs the program in a new process
-	self func(ctx context.Context, args []string) (stdout []byte, err error)
-	gpus gpus
-	gpu  sync.Mutex // held by the run of a comparison that uses a GPU
+	self      func(ctx context.Context, args []string) (stdout []byte, err error)
+	gpus      gpus
+	join      func() (c ranks.Collective, end func() error, err error) // joins processes; nil: not supported
+	processes int                                                      // that share the rows of this process's sessions; 0: only this process
+	gpu       sync.Mutex                                               // held by the run of a comparison that uses a GPU
 
 	started  bool   // the command's own work has begun: its arguments were accepted
 	training string // the directory of the training; "": none is open

@@ -47,18 +47,21 @@ every run (results.jsonl), plots, and summary.md with the tables and verdicts. O
 			return nil
 		},
 		ValidArgsFunction: cobra.FixedCompletions(figureNames(), cobra.ShellCompDirectiveNoFileComp),
-		RunE: a.once(func(cmd *cobra.Command, args []string) error {
-			if list {
-				return a.listFigures()
+		RunE: func(cmd *cobra.Command, args []string) error {
+			do := a.together(func(*cobra.Command, []string) error { return a.reproduce(cmd.Context(), args[0], o, out) })
+			switch {
+			case list:
+				do = a.command(func(*cobra.Command, []string) error { return a.listFigures() })
+			case args[0] == decisions.Name:
+				do = a.once(func(*cobra.Command, []string) error {
+					if !cmd.Flags().Changed("seeds") {
+						o.Seeds = decisions.Splits
+					}
+					return a.reproduceDecisions(cmd.Context(), o, out, checkout)
+				})
 			}
-			if args[0] == decisions.Name {
-				if !cmd.Flags().Changed("seeds") {
-					o.Seeds = decisions.Splits
-				}
-				return a.reproduceDecisions(cmd.Context(), o, out, checkout)
-			}
-			return a.reproduce(cmd.Context(), args[0], o, out)
-		}),
+			return do(cmd, args)
+		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

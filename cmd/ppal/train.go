@@ -42,9 +42,7 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 	if err != nil {
 		return err
 	}
-	if cfg.Threads > 0 {
-		runtime.GOMAXPROCS(cfg.Threads)
-	}
+	setThreads(cfg)
 	report := a.newReporter(cfg)
 	defer announceStop(ctx, report)()
 	options.Settings.Recorder, options.Settings.Warn = report, report.warn
@@ -96,6 +94,13 @@ func trainConfig(values config.Values, f trainFlags) (config.Train, *config.File
 	}
 	cfg, err := config.ResolveWith(values, f.set, file)
 	return cfg, file, err
+}
+
+// setThreads bounds the threads of the process.
+func setThreads(cfg config.Train) {
+	if cfg.Threads > 0 {
+		runtime.GOMAXPROCS(cfg.Threads)
+	}
 }
 
 // ownTable is the data set of the user's own table.

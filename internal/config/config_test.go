@@ -59,7 +59,7 @@ func TestResolve(t *testing.T) {
 				t.Fatal(err)
 			}
 			golden(t, name+".yaml", data)
-			file, err := parseFile("again.yaml", data)
+			file, err := ParseFile("again.yaml", data)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -94,7 +94,7 @@ func golden(t *testing.T, name string, got []byte) {
 
 // A flag overrides the file, and the file overrides the preset.
 func TestPrecedence(t *testing.T) {
-	file, err := parseFile("run.yaml", []byte("preset: paper\nalpha: 5\nbeta: 0.3\nprovenance: {anything: [1, {two: 3}]}\n"))
+	file, err := ParseFile("run.yaml", []byte("preset: paper\nalpha: 5\nbeta: 0.3\nprovenance: {anything: [1, {two: 3}]}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +263,7 @@ func TestRefusedFiles(t *testing.T) {
 		{"classes: [1, 1]\n", "run.yaml:1: classes 1,1: names class 1 twice"},
 	} {
 		t.Run(tc.content, func(t *testing.T) {
-			file, err := parseFile("run.yaml", []byte(tc.content))
+			file, err := ParseFile("run.yaml", []byte(tc.content))
 			if err == nil {
 				_, err = Resolve(nil, file)
 			}
@@ -272,7 +272,7 @@ func TestRefusedFiles(t *testing.T) {
 			}
 		})
 	}
-	if file, err := parseFile("run.yaml", nil); err != nil || len(file.values) > 0 {
+	if file, err := ParseFile("run.yaml", nil); err != nil || len(file.values) > 0 {
 		t.Errorf("an empty file: %v, %v", file, err)
 	}
 	if _, err := ReadFile(filepath.Join(t.TempDir(), "none.yaml")); !errors.Is(err, os.ErrNotExist) {
@@ -386,7 +386,7 @@ func FuzzParseFile(f *testing.F) {
 	f.Add([]byte("alpha: 1\nkappa: [0.1, 0.2, 0.3]\nprovenance: {a: b}\n"))
 	f.Add([]byte("a: &x [*x]\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		file, err := parseFile("f.yaml", data)
+		file, err := ParseFile("f.yaml", data)
 		if err == nil {
 			_, err = Resolve(nil, file)
 		}

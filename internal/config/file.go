@@ -57,7 +57,7 @@ func ReadFile(path string) (*File, error) {
 		}
 		return nil, missing("--config %s: %w; name a YAML file with keys as in `ppal train --help`", path, err)
 	}
-	return parseFile(path, data)
+	return ParseFile(path, data)
 }
 
 // maxText is the largest size of a file of settings, in bytes: 16 MiB.
@@ -96,7 +96,8 @@ func (e notThere) Unwrap() error { return e.error }
 // Is reports whether target is ErrUsage.
 func (e notThere) Is(target error) bool { return target == ErrUsage }
 
-func parseFile(path string, data []byte) (*File, error) {
+// ParseFile parses the contents of a settings file. path is the name of the file in errors.
+func ParseFile(path string, data []byte) (*File, error) {
 	f := &File{Path: path, values: map[string]fileValue{}}
 	top, err := onlyDocument(path, data)
 	if err != nil {

@@ -60,7 +60,7 @@ func TestConfigNamesThePrimalStep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		file, err := parseFile("config.yaml", data)
+		file, err := ParseFile("config.yaml", data)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -63,7 +63,7 @@ func TestSessionWritesWhatTheCommandReads(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			file, err := parseFile("config.yaml", data)
+			file, err := ParseFile("config.yaml", data)
 			if err != nil {
 				t.Fatalf("%v in\n%s", err, data)
 			}
@@ -94,7 +94,7 @@ func FuzzRoundTrip(f *testing.F) {
 	f.Add([]byte("problem: dp\ndataset: adult\nepsilon: 0.05\nmethod: plada\nthreads: 3\nmemory-limit: 3GB\n"))
 	f.Add([]byte("subject-to: ['gap(tpr, sex) <= 2%', 'fpr <= 5%']\nminimize: fnr\ntime-limit: 90s\nbatch-size: 10\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		file, err := parseFile("f.yaml", data)
+		file, err := ParseFile("f.yaml", data)
 		if err != nil {
 			return
 		}
@@ -106,7 +106,7 @@ func FuzzRoundTrip(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := parseFile("again.yaml", first)
+		again, err := ParseFile("again.yaml", first)
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, first)
 		}

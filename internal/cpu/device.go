@@ -19,6 +19,7 @@ type Device struct {
 	pool     *pool
 	bytes    *kernel.ByteKernels // for products with 8-bit data
 	pages    *paged.Dir          // holds rows and activations that are large; nil: memory
+	ranks    Ranks               // processes that share the rows; nil: this process has all rows
 }
 
 var _ plan.Device = (*Device)(nil)

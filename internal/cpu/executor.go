@@ -30,6 +30,7 @@ type executor[T plan.Float] struct {
 	threads           int
 	pool              *pool
 	inPages           map[int]bool // buffers whose rows lie in the device's pages
+	division          division
 }
 
 // worker is the memory of one goroutine.
@@ -56,7 +57,7 @@ func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
 	e := &executor[T]{Memory: memory, plan: p, k: k, inPages: map[int]bool{}, data: map[int]*kernel.PackedFloats[T]{}, sparse: map[int]*kernel.Sparse[T]{},
 		bytes: map[int]*kernel.PackedBytes{}, loads: map[int]*loading[T]{},
 		byteLoads: map[int]*byteLoading{}, lent: map[int]bool{}, scales: map[int]float64{}, negated: map[*int8][]T{},
-		integers: d.bytes, device: d, threads: d.threads, pool: d.pool}
+		integers: d.bytes, device: d, threads: d.threads, pool: d.pool, division: newDivision(d, p)}
 	e.findPages()
 	if err := e.packData(); err != nil {
 		return nil, err

@@ -80,7 +80,8 @@ func (e *executor[T]) load(buffer int, m matrix.Matrix) {
 	if x := e.bytes[buffer]; x != nil && m != matrix.Matrix(x) {
 		p := e.byteLoads[buffer]
 		if p == nil || p.x != x {
-			p = newByteLoading(x, e.threads)
+			lo, hi := e.division.window(e.plan.Buffers[buffer])
+			p = newByteLoading(x, lo, hi, e.threads)
 			e.byteLoads[buffer] = p
 		}
 		p.from = m.(matrix.EightBit)
@@ -92,7 +93,9 @@ func (e *executor[T]) load(buffer int, m matrix.Matrix) {
 	}
 	p := e.loads[buffer]
 	if p == nil {
-		p = newLoading(e.plan.Buffers[buffer], e.Data[buffer], e.data[buffer], e.threads)
+		b := e.plan.Buffers[buffer]
+		lo, hi := e.division.window(b)
+		p = newLoading(lo, hi, b.Cols, e.Data[buffer], e.data[buffer], e.threads)
 		p.pages = e.device.pages
 		e.loads[buffer] = p
 	}
@@ -111,31 +114,32 @@ const loadBytes = 64 << 10
 
 // loading is the job of filling a leaf of floats: its plain memory, its packed form, or both.
 type loading[T plan.Float] struct {
-	from       matrix.Matrix // nil: plain has the values
-	rows, cols int
-	plain      []T                     // nil if no step reads it
-	packed     *kernel.PackedFloats[T] // nil if no step reads it
-	workers    int
-	step       int        // rows that a worker reads at a time
-	pages      *paged.Dir // of plain and packed
-	rooms      [][]T      // for rows on their way to the packed form if plain is nil, by worker
+	from    matrix.Matrix // nil: plain has the values
+	lo, hi  int           // the rows that are filled
+	cols    int
+	plain   []T                     // nil if no step reads it
+	packed  *kernel.PackedFloats[T] // nil if no step reads it
+	workers int
+	step    int        // rows that a worker reads at a time
+	pages   *paged.Dir // of plain and packed
+	rooms   [][]T      // for rows on their way to the packed form if plain is nil, by worker
 }
 
-func newLoading[T plan.Float](b plan.Buffer, plain []T, packed *kernel.PackedFloats[T], threads int) *loading[T] {
-	p := &loading[T]{rows: b.Rows, cols: b.Cols, plain: plain, packed: packed, workers: max(1, min(threads, blocks(b.Rows)))}
-	p.step = max(1, loadBytes/(loadRows*b.Cols*int(unsafe.Sizeof(T(0))))) * loadRows
+func newLoading[T plan.Float](lo, hi, cols int, plain []T, packed *kernel.PackedFloats[T], threads int) *loading[T] {
+	p := &loading[T]{lo: lo, hi: hi, cols: cols, plain: plain, packed: packed, workers: max(1, min(threads, blocks(hi-lo)))}
+	p.step = max(1, loadBytes/(loadRows*cols*int(unsafe.Sizeof(T(0))))) * loadRows
 	if plain == nil {
 		for range p.workers {
-			p.rooms = append(p.rooms, make([]T, p.step*b.Cols))
+			p.rooms = append(p.rooms, make([]T, p.step*cols))
 		}
 	}
 	return p
 }
 
 func (p *loading[T]) work(worker int) {
-	from, to := share(blocks(p.rows), worker, p.workers)
-	end := min(to*kernel.RowBlock, p.rows)
-	for i := from * kernel.RowBlock; i < end; i += p.step {
+	from, to := share(blocks(p.hi-p.lo), worker, p.workers)
+	end := min(p.lo+to*kernel.RowBlock, p.hi)
+	for i := p.lo + from*kernel.RowBlock; i < end; i += p.step {
 		n := min(p.step, end-i)
 		var rows []T
 		if p.plain != nil {
@@ -157,16 +161,17 @@ func (p *loading[T]) work(worker int) {
 
 // byteLoading is the job of packing 8-bit rows.
 type byteLoading struct {
-	x     *kernel.PackedBytes
-	from  matrix.EightBit
-	rooms [][]uint8   // for copies of rows, by worker
-	lists [][][]uint8 // the rows of a call of SetRows, by worker
+	x      *kernel.PackedBytes
+	lo, hi int // the rows that are packed
+	from   matrix.EightBit
+	rooms  [][]uint8   // for copies of rows, by worker
+	lists  [][][]uint8 // the rows of a call of SetRows, by worker
 }
 
-func newByteLoading(x *kernel.PackedBytes, threads int) *byteLoading {
-	p := &byteLoading{x: x}
-	rows, cols := x.Dims()
-	for range max(1, min(threads, blocks(rows))) {
+func newByteLoading(x *kernel.PackedBytes, lo, hi, threads int) *byteLoading {
+	p := &byteLoading{x: x, lo: lo, hi: hi}
+	_, cols := x.Dims()
+	for range max(1, min(threads, blocks(hi-lo))) {
 		p.rooms = append(p.rooms, make([]uint8, loadRows*cols))
 		p.lists = append(p.lists, make([][]uint8, loadRows))
 	}
@@ -174,11 +179,12 @@ func newByteLoading(x *kernel.PackedBytes, threads int) *byteLoading {
 }
 
 func (p *byteLoading) work(worker int) {
-	rows, cols := p.x.Dims()
-	from, to := share(blocks(rows), worker, len(p.rooms))
+	_, cols := p.x.Dims()
+	from, to := share(blocks(p.hi-p.lo), worker, len(p.rooms))
 	room, list := p.rooms[worker], p.lists[worker]
-	for i := from * kernel.RowBlock; i < min(to*kernel.RowBlock, rows); i += loadRows {
-		n := min(loadRows, rows-i)
+	end := min(p.lo+to*kernel.RowBlock, p.hi)
+	for i := p.lo + from*kernel.RowBlock; i < end; i += loadRows {
+		n := min(loadRows, end-i)
 		for r := range n {
 			list[r] = p.from.ByteRow(i+r, room[r*cols:(r+1)*cols])
 		}

@@ -165,6 +165,20 @@ func (m *logisticMeans[T]) merge(left, right int) {
 	}
 }
 
+func (m *logisticMeans[T]) exchange(slot int, r Ranks) error {
+	values := make([]float64, len(m.sums[slot]))
+	for k := range values {
+		values[k] = m.sums[slot][k].Value()
+	}
+	if err := r.Sum(values); err != nil {
+		return err
+	}
+	for k, v := range values {
+		m.sums[slot][k].Set(v)
+	}
+	return nil
+}
+
 func (m *logisticMeans[T]) block(_ int, w *worker[T], lo, hi int) error {
 	scores := w.From(m.t.scores, lo)
 	m.rows.within(lo, hi, func(k, from, to int) {

@@ -94,6 +94,11 @@ func (r *program[T]) Backward(coefficients []float64, d problem.Vector) error {
 
 // Contents implements plan.Program.
 func (r *program[T]) Contents(v plan.View, dst []float64) error {
+	if r.e.division.buffers[v.Buffer] {
+		if err := r.e.gather(v.Buffer); err != nil {
+			return fmt.Errorf("cpu: %w", err)
+		}
+	}
 	r.e.Read(v, dst)
 	return nil
 }

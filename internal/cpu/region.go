@@ -42,7 +42,9 @@ type finisher[T plan.Float] interface {
 // region is a compiled plan.Region. A step outside of the plan's regions becomes a separate region.
 type region[T plan.Float] struct {
 	e        *executor[T]
-	rows     int
+	lo, hi   int   // the rows that this process runs
+	divided  bool  // other processes run the other rows
+	whole    []int // divided buffers of which the steps read all rows
 	blocking blocking
 	workers  int
 	steps    []step[T]
@@ -52,6 +54,7 @@ type region[T plan.Float] struct {
 
 	shares *shares
 	sums   []summing
+	roots  []int // the slots that have the sums of all rows
 
 	before []preparer[T]
 	shared sharedPreparers[T]
@@ -66,21 +69,28 @@ func (e *executor[T]) compile(regions []plan.Region) []*region[T] {
 	computed := map[*logisticTails[T]]bool{}
 	for _, r := range regions {
 		if r.Rows > 0 {
-			region := e.newRegion(r.Rows, e.threads, e.blockingOf(r), e.blockSteps(r, computed)...)
+			lo, hi, divided := 0, r.Rows, e.division.divides(e.plan, r)
+			if divided {
+				lo, hi = e.division.lo, e.division.hi
+			}
+			region := e.newRegion(lo, hi, e.threads, e.blockingOf(r), e.blockSteps(r, computed)...)
+			region.divided, region.whole = divided, e.division.gathers(divided, r.Steps)
 			region.stream = e.newStream(r, region.blocking.block)
 			list = append(list, region)
 			continue
 		}
 		for _, s := range r.Steps {
-			list = append(list, e.wholeRegion(s))
+			region := e.wholeRegion(s)
+			region.whole = e.division.gathers(false, []plan.Step{s})
+			list = append(list, region)
 		}
 	}
 	return list
 }
 
-// newRegion returns a region with the given number of rows, on at most the given number of threads.
-func (e *executor[T]) newRegion(rows, threads int, b blocking, steps ...step[T]) *region[T] {
-	r := &region[T]{e: e, rows: rows, blocking: b}
+// newRegion returns a region with rows lo to hi-1, on at most the given number of threads.
+func (e *executor[T]) newRegion(lo, hi, threads int, b blocking, steps ...step[T]) *region[T] {
+	r := &region[T]{e: e, lo: lo, hi: hi, blocking: b}
 	r.shared.region, r.spans.region, r.finish.region = r, r, r
 	for i, b := range e.plan.Buffers {
 		if b.Class == plan.Local {
@@ -90,12 +100,12 @@ func (e *executor[T]) newRegion(rows, threads int, b blocking, steps ...step[T])
 	for _, s := range steps {
 		r.add(s)
 	}
-	count := countShares(rows, b, r.sums)
+	count := countShares(hi-lo, b, r.sums)
 	for _, s := range r.sums {
 		s.reserve(count)
 	}
 	r.workers = max(1, min(threads, count))
-	r.shares = newShares(b.units(rows), count, r.workers)
+	r.shares = newShares(b.units(hi-lo), count, r.workers)
 	r.failures = make([]error, r.workers)
 	return r
 }
@@ -124,6 +134,11 @@ func (r *region[T]) add(s step[T]) {
 
 // run takes the workers through the phases of the region. It allocates nothing.
 func (r *region[T]) run() error {
+	for _, b := range r.whole {
+		if err := r.e.gather(b); err != nil {
+			return fmt.Errorf("cpu: %w", err)
+		}
+	}
 	for _, p := range r.before {
 		p.prepare(r.e)
 	}
@@ -135,11 +150,18 @@ func (r *region[T]) run() error {
 	if err := r.failure(); err != nil {
 		return fmt.Errorf("cpu: %w", err)
 	}
+	r.roots = r.shares.roots
+	if r.divided && len(r.sums) > 0 {
+		if err := r.exchange(); err != nil {
+			return fmt.Errorf("cpu: %w", err)
+		}
+		r.roots = r.shares.roots[:1]
+	}
 	if len(r.finish.steps) > 0 {
 		r.e.pool.run(r.workers, &r.finish)
 	}
 	for _, f := range r.after {
-		f.finish(r.e, r.shares.roots)
+		f.finish(r.e, r.roots)
 	}
 	return nil
 }
@@ -181,7 +203,7 @@ func (p *sharedPreparers[T]) work(worker int) {
 
 func (p *sharedFinishers[T]) work(worker int) {
 	for _, s := range p.steps {
-		s.finishShare(p.region.e, p.region.shares.roots, worker, p.region.workers)
+		s.finishShare(p.region.e, p.region.roots, worker, p.region.workers)
 	}
 }
 
@@ -201,7 +223,7 @@ func (p *spans[T]) work(worker int) {
 // share runs the steps on a share of the rows and adds its sums to its neighbours' sums.
 func (r *region[T]) share(worker, i int) error {
 	from, to := r.shares.unitsOf(i)
-	lo, hi := from*r.blocking.unit, min(to*r.blocking.unit, r.rows)
+	lo, hi := r.lo+from*r.blocking.unit, min(r.lo+to*r.blocking.unit, r.hi)
 	if len(r.sums) == 0 {
 		return r.span(worker, lo, hi)
 	}

@@ -21,6 +21,8 @@ type summing interface {
 	// merge adds the sums of slot right to the sums of slot left. The sums of slot right lose their
 	// values.
 	merge(left, right int)
+	// exchange adds the sums of a slot over the processes.
+	exchange(slot int, r Ranks) error
 }
 
 // The number of a region's shares depends only on shapes, so that the bits of all sums are the same
@@ -178,6 +180,8 @@ func (s *slotSums[S]) start(slot int) {
 }
 
 func (s *slotSums[S]) merge(left, right int) { s.axpy(s.slots[left], 1, s.slots[right]) }
+
+func (s *slotSums[S]) exchange(slot int, r Ranks) error { return sumOver(r, s.slots[slot]) }
 
 // total adds the sums of the roots, in order, in the first root's slot.
 func (s *slotSums[S]) total(roots []int) []S {

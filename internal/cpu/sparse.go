@@ -97,6 +97,8 @@ func (s *sparseGradient[T]) start(slot int) {
 
 func (s *sparseGradient[T]) merge(left, right int) { s.sums[left].Add(s.sums[right]) }
 
+func (s *sparseGradient[T]) exchange(slot int, r Ranks) error { return r.Sum(s.sums[slot].Totals()) }
+
 func (s *sparseGradient[T]) block(_ int, w *worker[T], lo, hi int) error {
 	w.k.AddMulTransSparse(s.sums[w.slot], lo, hi, w.From(s.p.B, lo), s.p.B.Stride)
 	return nil

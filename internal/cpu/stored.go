@@ -55,6 +55,9 @@ func (x *storedBytes[T]) Float64(dst []float64, from, to int) { matrix.WidenByte
 // Stored implements plan.Program. 8-bit data are readable in each form that products read. A later
 // Bind does not change the matrix, because Bind moves the input to other memory.
 func (e *executor[T]) Stored(v plan.View) matrix.EightBit {
+	if e.division.rows > 0 {
+		return nil // other processes have rows
+	}
 	if x := e.bytes[v.Buffer]; x != nil {
 		e.lent[v.Buffer] = true
 		return x

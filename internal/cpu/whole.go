@@ -16,11 +16,11 @@ func (e *executor[T]) wholeRegion(s plan.Step) *region[T] {
 	}
 	switch s := s.(type) {
 	case *plan.Product:
-		return e.newRegion(s.Out.Rows, threads, usualBlocking(), &smallProduct[T]{s})
+		return e.newRegion(0, s.Out.Rows, threads, usualBlocking(), &smallProduct[T]{s})
 	case *plan.Opaque:
-		return e.newRegion(1, 1, usualBlocking(), &opaque[T]{s})
+		return e.newRegion(0, 1, 1, usualBlocking(), &opaque[T]{s})
 	}
-	return e.newRegion(plan.Rows(s), threads, usualBlocking(), e.blockStep(s))
+	return e.newRegion(0, plan.Rows(s), threads, usualBlocking(), e.blockStep(s))
 }
 
 // opaque is a step without blocks that calls the Do of Gorgonia's op.

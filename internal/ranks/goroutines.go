@@ -8,7 +8,7 @@ import (
 
 // Goroutines returns n ranks of one process. A goroutine for each rank calls the rank's methods.
 func Goroutines(n int) []Collective {
-	room := &meeting{inputs: make([][]float64, n)}
+	room := &meeting{inputs: make([]any, n)}
 	room.changed = sync.NewCond(&room.lock)
 	all := make([]Collective, n)
 	for rank := range all {
@@ -21,10 +21,10 @@ func Goroutines(n int) []Collective {
 type meeting struct {
 	lock    sync.Mutex
 	changed *sync.Cond
-	inputs  [][]float64 // of the current exchange, by rank
-	came    int         // the ranks that have given their input
-	round   int         // the number of complete exchanges
-	result  []float64   // of the last complete exchange
+	inputs  []any // of the current exchange, by rank: []float64 or []float32
+	came    int   // the ranks that have given their input
+	round   int   // the number of complete exchanges
+	result  any   // of the last complete exchange
 	aborted error
 }
 
@@ -41,21 +41,14 @@ func (g *goroutine) Rank() int { return g.rank }
 func (g *goroutine) Size() int { return len(g.room.inputs) }
 
 // Sum implements Collective.
-func (g *goroutine) Sum(x []float64) error {
-	return g.room.exchange(g.rank, x, func(inputs [][]float64) []float64 {
-		sum := slices.Clone(inputs[0])
-		for _, in := range inputs[1:] {
-			for i, v := range in {
-				sum[i] += v
-			}
-		}
-		return sum
-	})
-}
+func (g *goroutine) Sum(x []float64) error { return exchange(g, x, addUp[float64]) }
+
+// SumFloat32 implements Collective.
+func (g *goroutine) SumFloat32(x []float32) error { return exchange(g, x, addUp[float32]) }
 
 // Broadcast implements Collective.
 func (g *goroutine) Broadcast(x []float64) error {
-	return g.room.exchange(g.rank, x, func(inputs [][]float64) []float64 { return slices.Clone(inputs[0]) })
+	return exchange(g, x, func(inputs [][]float64) []float64 { return inputs[0] })
 }
 
 // Barrier implements Collective.
@@ -71,38 +64,42 @@ func (g *goroutine) Abort(reason error) {
 	g.room.changed.Broadcast()
 }
 
-// exchange replaces x by the result of combine, which the last rank to come computes.
-func (m *meeting) exchange(rank int, x []float64, combine func(inputs [][]float64) []float64) error {
+// exchange replaces x by the result of combine, which the last rank to come computes on copies of
+// the inputs.
+func exchange[S number](g *goroutine, x []S, combine func(inputs [][]S) []S) error {
+	m := g.room
 	m.lock.Lock()
 	defer m.lock.Unlock()
 	if m.aborted != nil {
 		return m.aborted
 	}
-	m.inputs[rank] = x
+	m.inputs[g.rank] = slices.Clone(x)
 	m.came++
 	if round := m.round; m.came < len(m.inputs) {
 		for m.round == round && m.aborted == nil {
 			m.changed.Wait()
 		}
 	} else {
-		m.finish(combine)
+		finish(m, combine)
 	}
 	if m.aborted != nil {
 		return m.aborted
 	}
-	copy(x, m.result)
+	copy(x, m.result.([]S))
 	return nil
 }
 
-// finish computes the result and wakes the ranks. Inputs of different lengths end the run.
-func (m *meeting) finish(combine func(inputs [][]float64) []float64) {
+// finish computes the result and wakes the ranks. Inputs of different lengths or types end the run.
+func finish[S number](m *meeting, combine func(inputs [][]S) []S) {
+	inputs := make([][]S, len(m.inputs))
 	for rank, in := range m.inputs {
-		if len(in) != len(m.inputs[0]) {
-			m.aborted = fmt.Errorf("ranks: process %d gives %d numbers, process 0 gives %d", rank, len(in), len(m.inputs[0]))
+		own, same := in.([]S)
+		if inputs[rank] = own; !same || len(own) != len(inputs[0]) {
+			m.aborted = fmt.Errorf("ranks: process %d gives %d numbers, process 0 gives %d, or numbers of another type", rank, len(own), len(inputs[0]))
 		}
 	}
 	if m.aborted == nil {
-		m.result = combine(m.inputs)
+		m.result = combine(inputs)
 	}
 	m.came = 0
 	m.round++

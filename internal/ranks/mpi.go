@@ -16,16 +16,18 @@ static int ppalInit(int *rank, int *size) {
 	return MPI_Comm_size(MPI_COMM_WORLD, size);
 }
 
+static MPI_Datatype ppalType(int bytes) { return bytes == 4 ? MPI_FLOAT : MPI_DOUBLE; }
+
 // Every process receives the slice of count[rank] numbers of each process, one after the other.
-static int ppalScatter(double *x, int *counts, int *starts,
-		double *in, int *incounts, int *instarts) {
-	return MPI_Alltoallv(x, counts, starts, MPI_DOUBLE,
-		in, incounts, instarts, MPI_DOUBLE, MPI_COMM_WORLD);
+static int ppalScatter(int bytes, void *x, int *counts, int *starts,
+		void *in, int *incounts, int *instarts) {
+	return MPI_Alltoallv(x, counts, starts, ppalType(bytes),
+		in, incounts, instarts, ppalType(bytes), MPI_COMM_WORLD);
 }
 
-static int ppalGather(double *own, int n, double *x, int *counts, int *starts) {
-	return MPI_Allgatherv(own, n, MPI_DOUBLE,
-		x, counts, starts, MPI_DOUBLE, MPI_COMM_WORLD);
+static int ppalGather(int bytes, void *own, int n, void *x, int *counts, int *starts) {
+	return MPI_Allgatherv(own, n, ppalType(bytes),
+		x, counts, starts, ppalType(bytes), MPI_COMM_WORLD);
 }
 
 static int ppalBroadcast(double *x, int n) {
@@ -59,13 +61,19 @@ func MPI() (c Collective, close func() error, err error) {
 // process is a rank among the processes of MPI_COMM_WORLD.
 type process struct {
 	rank, size int
-	own        []float64 // the sums of this process's slice
-	in         []float64 // the slices of all processes
-	counts     []C.int   // of the slices, by rank
-	starts     []C.int
-	incounts   []C.int
-	instarts   []C.int
+	double     slicesOf[float64]
+	single     slicesOf[float32]
 	abort      sync.Once
+}
+
+// slicesOf is the room for the exchange of a vector of numbers of type S.
+type slicesOf[S number] struct {
+	own      []S     // the sums of this process's slice
+	in       []S     // the slices of all processes
+	counts   []C.int // of the slices, by rank
+	starts   []C.int
+	incounts []C.int
+	instarts []C.int
 }
 
 // Rank implements Collective.
@@ -78,42 +86,49 @@ func (p *process) Size() int { return p.size }
 // ranks, and gives the sums to all. A process sends and receives about 2 len(x) numbers, whatever
 // the number of processes. The reductions of the MPI library are not used, because they choose
 // their own order.
-func (p *process) Sum(x []float64) error {
-	n := len(x)
+func (p *process) Sum(x []float64) error { return sum(p, &p.double, x) }
+
+// SumFloat32 implements Collective: see Sum.
+func (p *process) SumFloat32(x []float32) error { return sum(p, &p.single, x) }
+
+func sum[S number](p *process, s *slicesOf[S], x []S) error {
+	n, bytes := len(x), C.int(unsafe.Sizeof(S(0)))
 	if n == 0 {
 		return p.Barrier()
 	}
 	if n > math.MaxInt32/8 {
 		return fmt.Errorf("ranks: %d numbers are too many for one sum, want at most %d", n, math.MaxInt32/8)
 	}
-	p.divide(n)
-	mine := int(p.counts[p.rank])
-	if err := mpiError("exchange", C.ppalScatter(first(x), &p.counts[0], &p.starts[0], first(p.in), &p.incounts[0], &p.instarts[0])); err != nil {
+	s.divide(n, p.rank, p.size)
+	mine := int(s.counts[p.rank])
+	if err := mpiError("exchange", C.ppalScatter(bytes, first(x), &s.counts[0], &s.starts[0], first(s.in), &s.incounts[0], &s.instarts[0])); err != nil {
 		return err
 	}
-	copy(p.own, p.in[:mine])
+	copy(s.own, s.in[:mine])
 	for rank := 1; rank < p.size; rank++ {
-		for i, v := range p.in[rank*mine : (rank+1)*mine] {
-			p.own[i] += v
+		for i, v := range s.in[rank*mine : (rank+1)*mine] {
+			s.own[i] += v
 		}
 	}
-	return mpiError("exchange", C.ppalGather(first(p.own), C.int(mine), first(x), &p.counts[0], &p.starts[0]))
+	return mpiError("exchange", C.ppalGather(bytes, first(s.own), C.int(mine), first(x), &s.counts[0], &s.starts[0]))
 }
 
 // divide sets the slices of a vector of n numbers, and makes room for the exchange.
-func (p *process) divide(n int) {
-	p.counts, p.starts = make([]C.int, p.size), make([]C.int, p.size)
-	p.incounts, p.instarts = make([]C.int, p.size), make([]C.int, p.size)
-	for rank := range p.size {
-		from, to := n*rank/p.size, n*(rank+1)/p.size
-		p.starts[rank], p.counts[rank] = C.int(from), C.int(to-from)
+func (s *slicesOf[S]) divide(n, own, size int) {
+	if s.counts == nil {
+		s.counts, s.starts = make([]C.int, size), make([]C.int, size)
+		s.incounts, s.instarts = make([]C.int, size), make([]C.int, size)
 	}
-	mine := int(p.counts[p.rank])
-	for rank := range p.size {
-		p.incounts[rank], p.instarts[rank] = C.int(mine), C.int(rank*mine)
+	for rank := range size {
+		from, to := n*rank/size, n*(rank+1)/size
+		s.starts[rank], s.counts[rank] = C.int(from), C.int(to-from)
 	}
-	if len(p.own) < mine || len(p.in) < p.size*mine {
-		p.own, p.in = make([]float64, mine), make([]float64, p.size*mine)
+	mine := int(s.counts[own])
+	for rank := range size {
+		s.incounts[rank], s.instarts[rank] = C.int(mine), C.int(rank*mine)
+	}
+	if len(s.own) < mine || len(s.in) < size*mine {
+		s.own, s.in = make([]S, mine), make([]S, size*mine)
 	}
 }
 
@@ -122,7 +137,7 @@ func (p *process) Broadcast(x []float64) error {
 	if len(x) > math.MaxInt32/8 {
 		return fmt.Errorf("ranks: %d numbers are too many for one broadcast", len(x))
 	}
-	return mpiError("broadcast", C.ppalBroadcast(first(x), C.int(len(x))))
+	return mpiError("broadcast", C.ppalBroadcast((*C.double)(first(x)), C.int(len(x))))
 }
 
 // Barrier implements Collective.
@@ -138,7 +153,7 @@ func (p *process) Abort(reason error) {
 }
 
 // first returns the address of the first number, or nil.
-func first(x []float64) *C.double { return (*C.double)(unsafe.Pointer(unsafe.SliceData(x))) }
+func first[S number](x []S) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(x)) }
 
 // mpiError returns the text of an MPI error code, or nil for success.
 func mpiError(what string, code C.int) error {

@@ -48,6 +48,10 @@ func TestMPISums(t *testing.T) {
 			t.Errorf("rank %d: a sum of %d numbers is wrong, %v", world.Rank(), n, err)
 		}
 	}
+	narrow := []float32{1, 2, 3, float32(world.Rank())}
+	if err := world.SumFloat32(narrow); err != nil || narrow[2] != float32(3*world.Size()) {
+		t.Errorf("rank %d: a float32 sum is %v, %v", world.Rank(), narrow, err)
+	}
 	x := []float64{float64(world.Rank() + 7)}
 	if err := world.Broadcast(x); err != nil || x[0] != 7 {
 		t.Errorf("rank %d: broadcast %v, %v", world.Rank(), x, err)
@@ -61,28 +65,31 @@ func TestMPISums(t *testing.T) {
 // as as many goroutines.
 func TestMPITrainsAsOne(t *testing.T) {
 	table := adult(t)
-	got, err := trained(table, world, fixedStep, 200)
+	got, err := trained(table, NewTeam(world), fixedStep, 200)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if world.Rank() != 0 {
 		return
 	}
-	one, err := trained(table, Goroutines(1)[0], fixedStep, 200)
+	one, err := trained(table, nil, fixedStep, 200)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if d := got.distance(one); !(d <= 1e-12) {
 		t.Errorf("%d processes differ from one by %g, want at most 1e-12", world.Size(), d)
 	}
-	results := make([]outcome, world.Size())
-	if err := together(world.Size(), func(c Collective) (err error) {
-		results[c.Rank()], err = trained(table, c, fixedStep, 200)
+	var goroutines outcome
+	if err := together(world.Size(), func(c Collective) error {
+		o, err := trained(table, NewTeam(c), fixedStep, 200)
+		if c.Rank() == 0 {
+			goroutines = o
+		}
 		return err
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if d := got.distance(results[0]); d != 0 {
+	if d := got.distance(goroutines); d != 0 {
 		t.Errorf("processes differ from goroutines by %g, want the same bits", d)
 	}
 }

@@ -80,9 +80,8 @@ func TestProxLinearMinimisesOverAnyMaximum(t *testing.T) {
 	}
 }
 
-// With its pieces in the reverse order, |h| - eps is treated as a general maximum and gives the
-// same steps.
-func TestAbsoluteValuesAsAnyMaxima(t *testing.T) {
+// The order of the pieces of |h| - eps does not matter.
+func TestOrderOfPieces(t *testing.T) {
 	run := func(pieces []problem.Piece) []float64 {
 		fn := testkit.HandFunctions()
 		fn.Pieces = pieces
@@ -98,7 +97,7 @@ func TestAbsoluteValuesAsAnyMaxima(t *testing.T) {
 		other := slices.Clone(pieces)
 		other[0], other[1], other[2], other[3] = pieces[1], pieces[0], pieces[3], pieces[2]
 		if got := run(other); testkit.Distance(got, want) > 1e-9 {
-			t.Errorf("eps = %v: x = %v, by the coordinate ascent %v", eps, got, want)
+			t.Errorf("eps = %v: x = %v, in the other order %v", eps, got, want)
 		}
 	}
 }

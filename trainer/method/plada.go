@@ -200,7 +200,7 @@ func (m *PLADA) xStep(p problem.Problem) XStep {
 	if m.Primal.Kind == step.Adam || !step.ProxLinearApplies(p) {
 		return Subgradient
 	}
-	if rows, _ := step.RowTerms(problem.FeaturesOf(p).Pieces); len(rows) > proxLinearMost {
+	if len(step.RowTerms(problem.FeaturesOf(p).Pieces)) > proxLinearMost {
 		return Subgradient
 	}
 	return ProxLinear

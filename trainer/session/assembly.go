@@ -204,6 +204,19 @@ func (a *assembly) buildSplits(weights models.Weights) (err error) {
 			return fmt.Errorf("session: %s rows: %w", s.name, err)
 		}
 	}
+	if a.devices.team == nil {
+		return nil
+	}
+	x, err := models.Stack(a.builder.spec, weights)
+	if err != nil {
+		return err
+	}
+	// all processes build the blocks of the certificate in the same order
+	for _, s := range a.data.splits {
+		if _, err := a.builder.exactBlocks(s, x); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
+	"ppal/internal/ranks"
 	"ppal/models"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
@@ -23,6 +24,7 @@ type batches struct {
 	picked matrix.Matrix // the rows of list in the data matrix
 	counts []int         // rows of each stratum in a batch
 	orders []order
+	draw   ranks.Procedure // binds the rows of a batch, in all processes
 }
 
 type (
@@ -82,6 +84,7 @@ func newBatches(b *builder, r rows, size int, seed uint64, dtype tensor.Dtype, w
 	if m.bound, err = b.problem(part, dtype, weights); err != nil {
 		return nil, err
 	}
+	m.draw = b.devices.everywhere(m.bind)
 	p, err := b.statement.complete(m.bound)
 	if pieces := problem.FeaturesOf(p).Pieces; pieces != nil {
 		return pieceBatches{pieces, m}, err
@@ -99,8 +102,11 @@ func (b *batches) perPass() float64 {
 }
 
 // Sample implements problem.Sampler: it binds the rows of batch k.
-func (b *batches) Sample(k int) error {
-	at := 0
+func (b *batches) Sample(k int) error { return b.draw(float64(k)) }
+
+// bind binds the rows of the batch whose number is the argument.
+func (b *batches) bind(number []float64) error {
+	k, at := int(number[0]), 0
 	for s, count := range b.counts {
 		for i := range count {
 			b.list[at] = b.rows.strata[s][b.orders[s].at(k*count+i)]

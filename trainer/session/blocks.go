@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/ranks"
 	"ppal/models"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
@@ -34,6 +35,14 @@ type blocks struct {
 	gradient  problem.Vector
 	part      []float64 // the gradient on the host
 	fresh     []float64 // the scores of a block
+
+	devices  *devices
+	from, to int             // the rows of this process
+	score    ranks.Procedure // computes all
+	all      []float64       // the scores of all rows
+	pull     ranks.Procedure // computes sums
+	sums     []float64       // J^T D of all rows
+	message  []float64       // x and D, one after the other
 }
 
 // newBlocks builds the model for blocks of the rows.
@@ -83,6 +92,10 @@ func (b *builder) blocksOf(data matrix.Matrix, rows int, dtype tensor.Dtype, wei
 	if err != nil {
 		return nil, fmt.Errorf("session: the scores of %d rows: %w", rows, err)
 	}
+	n, _ := data.Dims()
+	from, to := b.devices.share((n + rows - 1) / rows)
+	k.devices, k.from, k.to = b.devices, from*rows, min(to*rows, n)
+	k.score, k.pull = b.devices.everywhere(k.runScore), b.devices.everywhere(k.runPull)
 	return k, nil
 }
 
@@ -96,21 +109,34 @@ func (b *blocks) take(from int) {
 // appendScores appends S [n, C], row by row, at the stacked weights x to scores.
 func (b *blocks) appendScores(scores, x []float64) ([]float64, error) {
 	n, _ := b.data.Dims()
-	scores = slices.Grow(scores, n*b.outputs)
-	if n == b.rows {
-		err := b.each(x, func(int, int) (err error) {
-			scores, err = b.block.AppendWatched(scores, 0)
-			return err
-		})
-		return scores, err
+	at := len(scores)
+	scores = slices.Grow(scores, n*b.outputs)[:at+n*b.outputs]
+	b.all = scores[at:]
+	err := b.score(x...)
+	b.all = nil
+	return scores, err
+}
+
+// runScore computes all, at the stacked weights x. Each process computes its own rows.
+func (b *blocks) runScore(x []float64) error {
+	if n, _ := b.data.Dims(); b.all == nil {
+		b.all = make([]float64, n*b.outputs)
 	}
-	err := b.each(x, func(at, from int) (err error) {
+	clear(b.all[:b.from*b.outputs])
+	clear(b.all[b.to*b.outputs:])
+	if err := b.each(x, func(at, from int) (err error) {
+		if at == from {
+			_, err = b.block.AppendWatched(b.all[at*b.outputs:at*b.outputs], 0)
+			return err
+		}
 		if b.fresh, err = b.block.AppendWatched(b.fresh[:0], 0); err == nil {
-			scores = append(scores, b.fresh[(at-from)*b.outputs:]...)
+			copy(b.all[at*b.outputs:], b.fresh[(at-from)*b.outputs:])
 		}
 		return err
-	})
-	return scores, err
+	}); err != nil {
+		return err
+	}
+	return b.devices.sum(b.all)
 }
 
 // scores returns S [n, C]: see appendScores.
@@ -119,10 +145,33 @@ func (b *blocks) scores(x []float64) ([]float64, error) { return b.appendScores(
 // pullBack writes J^T D to sum, for D [n, C] row by row. J is the derivative of the scores by the
 // stacked weights at x.
 func (b *blocks) pullBack(sum, x, d []float64) error {
-	if b.gradient == problem.Iterate {
-		b.gradient, b.part = b.block.Space().New(), make([]float64, len(sum))
+	b.sums = sum
+	if b.devices.processes() == 1 {
+		return b.addUp(x, d)
 	}
-	clear(sum)
+	b.message = append(append(b.message[:0], x...), d...)
+	return b.pull(b.message...)
+}
+
+// runPull computes sums from x and D, which follow each other in the arguments.
+func (b *blocks) runPull(args []float64) error {
+	n, _ := b.data.Dims()
+	parameters := len(args) - n*b.outputs
+	if len(b.sums) != parameters {
+		b.sums = make([]float64, parameters)
+	}
+	if err := b.addUp(args[:parameters], args[parameters:]); err != nil {
+		return err
+	}
+	return b.devices.sum(b.sums)
+}
+
+// addUp computes the sums of this process's rows.
+func (b *blocks) addUp(x, d []float64) error {
+	if b.gradient == problem.Iterate {
+		b.gradient, b.part = b.block.Space().New(), make([]float64, len(x))
+	}
+	clear(b.sums)
 	return b.each(x, func(at, from int) error {
 		fresh := d[at*b.outputs : (from+b.rows)*b.outputs]
 		old := len(b.direction.Data) - len(fresh) // elements of rows that the previous block has
@@ -136,18 +185,19 @@ func (b *blocks) pullBack(sum, x, d []float64) error {
 		}
 		b.block.Space().Read(b.part, b.gradient)
 		for i, g := range b.part {
-			sum[i] += g
+			b.sums[i] += g
 		}
 		return nil
 	})
 }
 
-// each calls visit for every block after the block's forward pass. A block is the rows from to
-// from+b.rows-1. The rows from at on are new, because the last block overlaps the previous block.
+// each calls visit for every block of this process after the block's forward pass. A block is the
+// rows from to from+b.rows-1. The rows from at on are new, because the last block overlaps the
+// previous block.
 func (b *blocks) each(x []float64, visit func(at, from int) error) error {
 	b.block.Space().Write(problem.Iterate, x)
 	n, _ := b.data.Dims()
-	for at := 0; at < n; {
+	for at := b.from; at < b.to; {
 		from := min(at, n-b.rows)
 		if from != b.bound {
 			b.take(from)

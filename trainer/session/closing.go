@@ -41,7 +41,7 @@ func (a *assembly) closing() (time.Duration, error) {
 	for _, s := range a.data.splits {
 		rows += s.len()
 	}
-	return time.Duration(float64(took) * closingPasses * float64(rows) / float64(b.rows)), nil
+	return time.Duration(float64(took) * closingPasses * float64(rows) / float64(b.rows*a.devices.processes())), nil
 }
 
 // pass computes the scores of the first block of rows and pulls D back: a part of pullBack.

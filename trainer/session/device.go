@@ -16,6 +16,7 @@ import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/paged"
 	"ppal/internal/plan"
+	"ppal/internal/ranks"
 	"ppal/trainer/graph"
 )
 
@@ -48,6 +49,10 @@ type Device struct {
 	// MemoryDir is the directory of the files; "": the directory for temporary files. The files have
 	// no names, and disappear with the session.
 	MemoryDir string
+	// Ranks are the processes that share the rows of the data: process 0 calls New, the others call
+	// Serve with the same options. Only the CPU's plan supports several processes. nil: this process
+	// has all rows.
+	Ranks ranks.Collective
 	// OpenGPU opens the GPU; nil opens a GPU of this machine.
 	OpenGPU func(GPUOptions) (GPU, error)
 }
@@ -189,6 +194,8 @@ type devices struct {
 	train   graph.Engine // computes the training rows
 	measure graph.Engine // computes the rows that are only measured, and the certificate
 	cpu     *cpu.Device  // trains; nil if a GPU or Gorgonia's machine trains
+	team    *ranks.Team  // the processes that share the rows; nil: only this process
+	served  bool         // the other processes serve this process
 	pages   *paged.Dir   // has the rows of a session with bounded memory; nil: memory
 	gpu     GPU          // trains; nil if the CPU trains
 	name    string       // name of the CPU that trains
@@ -207,12 +214,15 @@ func openDevices(o Device) (*devices, error) {
 	if o.Memory > 0 && (o.Engine == Gorgonia || o.Kind == CUDA) {
 		return nil, &OptionError{Option: "memory", Problem: "is for the CPU's plan: choose the device cpu and the engine plan, or leave it out"}
 	}
+	if o.severalProcesses() && (o.Engine == Gorgonia || o.Kind == CUDA) {
+		return nil, errProcesses
+	}
 	if o.Engine == Gorgonia {
 		d.train, d.measure = graph.Tape{}, graph.Tape{}
 		d.name = fmt.Sprintf("cpu, %d threads, Gorgonia's tape machine with gonum products, %v", runtime.GOMAXPROCS(0), o.dtype())
 		return d, nil
 	}
-	if o.Kind != CPU && o.Memory == 0 {
+	if o.Kind != CPU && o.Memory == 0 && !o.severalProcesses() {
 		err := d.openGPU()
 		if unsupported := productsError(err); err == nil || o.Kind == CUDA || errors.Is(unsupported, ErrOptions) {
 			return d, unsupported
@@ -231,14 +241,22 @@ func openDevices(o Device) (*devices, error) {
 	if err := d.openPages(); err != nil {
 		return nil, err
 	}
-	d.train = graph.Within(d.cpu, func(bytes uint64) error {
+	training := plan.Device(d.cpu)
+	if o.severalProcesses() {
+		d.team = ranks.NewTeam(o.Ranks)
+		training = ranks.Device(d.cpu.Among(d.team), d.team)
+	}
+	d.train = graph.Within(training, func(bytes uint64) error {
 		if d.pages != nil {
 			return nil // the values lie in files
 		}
-		return o.checkMemory(bytes, "the values of the rows in the model (rows times units) need")
+		return o.checkMemory(bytes/uint64(d.processes()), "the values of the rows in the model (rows times units) need")
 	})
 	d.measure = graph.On(d.cpu) // compiles blocks of rows during the run, which must not be refused then
 	d.name = fmt.Sprintf("cpu, %d threads, %v kernels, %v", d.cpu.Threads(), d.cpu.Level(), o.dtype())
+	if n := d.processes(); n > 1 {
+		d.name += fmt.Sprintf(", %d processes", n)
+	}
 	return d, nil
 }
 
@@ -319,6 +337,10 @@ func (d *devices) peakBytes() int64 {
 // close releases the GPU.
 func (d *devices) close() error {
 	err := d.pages.Close()
+	if d.served {
+		err = errors.Join(err, d.team.Release())
+		d.served = false
+	}
 	if d.gpu != nil {
 		err = errors.Join(err, d.gpu.Close())
 		d.gpu = nil

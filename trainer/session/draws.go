@@ -6,6 +6,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
+	"ppal/internal/ranks"
 	"ppal/models"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
@@ -18,7 +19,8 @@ type draws struct {
 	groups *constraints.GroupDraws
 	rows   rows
 	eps    float64
-	group  int // group of the last sample
+	group  int             // group of the last sample
+	draw   ranks.Procedure // binds the weights of a sample, in all processes
 }
 
 var _ problem.DrawnGroup = (*draws)(nil)
@@ -48,11 +50,16 @@ func newDraws(b *builder, r rows, seed uint64, dtype tensor.Dtype, weights model
 			Inputs: gorgonia.Nodes{x, drawn}, Data: []matrix.Matrix{r.data, nil}, Watch: gorgonia.Nodes{scores},
 		}, nil
 	}, b.devices.train)
+	d.draw = b.devices.everywhere(d.bind)
 	return d, err
 }
 
 // Sample implements problem.Sampler.
-func (d *draws) Sample(k int) error {
+func (d *draws) Sample(k int) error { return d.draw(float64(k)) }
+
+// bind binds the weights of the sample whose number is the argument.
+func (d *draws) bind(number []float64) error {
+	k := int(number[0])
 	d.group = d.groups.Group(k)
 	weights, err := graph.Values(d.groups.Weights(k))
 	if err != nil {

@@ -13,13 +13,15 @@ import (
 
 // heldOut returns the blocks that compute the scores of held-out rows for the records. With bounded
 // memory, the source encodes rows at each reading. Then a single block has all rows, and the device
-// keeps the encoded rows in its pages: each record reads these rows and encodes nothing.
+// keeps the encoded rows in its pages: each record reads these rows and encodes nothing. Several
+// processes share the blocks of newBlocks.
 func (b *builder) heldOut(data matrix.Matrix, dtype tensor.Dtype, weights models.Weights) (*blocks, error) {
-	if b.devices.pages == nil {
+	if b.devices.pages == nil || b.devices.team != nil {
 		return b.newBlocks(data, dtype, weights)
 	}
 	n, _ := data.Dims()
-	k := &blocks{rows: n, data: data, outputs: b.spec.Outputs}
+	k := &blocks{rows: n, data: data, outputs: b.spec.Outputs, devices: b.devices, to: n}
+	k.score = b.devices.everywhere(k.runScore)
 	var err error
 	k.block, err = graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 		net, x, scores, err := b.scores(g, data, dtype, weights)

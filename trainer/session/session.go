@@ -61,11 +61,7 @@ type Session struct {
 // returns the context's error after the step that is running. The caller closes the session.
 func New(ctx context.Context, o Options) (*Session, error) {
 	began := time.Now()
-	o, err := o.withDefaults()
-	if err != nil {
-		return nil, err
-	}
-	a, err := assemble(ctx, o)
+	a, err := o.prepare(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -73,6 +69,21 @@ func New(ctx context.Context, o Options) (*Session, error) {
 	s.reading = time.Since(began)
 	s.spent = s.reading
 	return s, nil
+}
+
+// prepare builds the run, in all processes that share it, unless err says why it cannot be built.
+func (o Options) prepare(ctx context.Context, err error) (a *assembly, _ error) {
+	complete := o
+	if err == nil {
+		complete, err = o.withDefaults()
+	}
+	if err == nil {
+		a, err = assemble(ctx, complete)
+	}
+	if o.Device.severalProcesses() {
+		return agree(o.Device.Ranks, a, err)
+	}
+	return a, err
 }
 
 // Run returns a session on the caller's pipeline. Run uses only the options Method, Settings and

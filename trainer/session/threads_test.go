@@ -52,6 +52,21 @@ func traceOn(t *testing.T, o Options, threads int) *trace {
 // of digits, or a search for a proof that no model meets the bounds.
 func TestThreadsDoNotChangeRuns(t *testing.T) {
 	racing.Skip(t, "internal/cpu runs the same goroutines")
+	for name, o := range sharedRuns(t) {
+		t.Run(name, func(t *testing.T) {
+			want := traceOn(t, o, 1)
+			if diff := cmp.Diff(want, traceOn(t, o, 3)); diff != "" {
+				t.Errorf("(-1 thread +3 threads): %s", diff)
+			}
+			if name == "impossible" && want.Status != trainer.Infeasible {
+				t.Errorf("the status is %q: no search for a proof was tested", want.Status)
+			}
+		})
+	}
+}
+
+// sharedRuns are runs of all kinds, whose rows threads and processes share.
+func sharedRuns(t *testing.T) map[string]Options {
 	decisions := func(iterations int, texts ...string) Options {
 		o := confident(t, three(2500, 300, 300), texts...)
 		o.Settings.Iterations, o.Settings.RecordEvery = iterations, 20
@@ -73,15 +88,5 @@ func TestThreadsDoNotChangeRuns(t *testing.T) {
 	if hasDigits(t) == nil {
 		runs["digits"] = pictures(Int8x3, tensor.Float32, 600)
 	}
-	for name, o := range runs {
-		t.Run(name, func(t *testing.T) {
-			want := traceOn(t, o, 1)
-			if diff := cmp.Diff(want, traceOn(t, o, 3)); diff != "" {
-				t.Errorf("(-1 thread +3 threads): %s", diff)
-			}
-			if name == "impossible" && want.Status != trainer.Infeasible {
-				t.Errorf("the status is %q: no search for a proof was tested", want.Status)
-			}
-		})
-	}
+	return runs
 }

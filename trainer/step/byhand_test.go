@@ -162,17 +162,6 @@ func TestMeasureByHand(t *testing.T) {
 	}
 }
 
-// The y that maximises y rest - curvature y^2/2 over |y| <= bound.
-func TestBoundedMaximiserByHand(t *testing.T) {
-	for _, c := range []struct{ rest, curvature, bound, want float64 }{
-		{3, 2, 4, 1.5}, {-3, 2, 4, -1.5}, {30, 2, 4, 4}, {-30, 2, 4, -4}, {3, 0, 4, 4}, {-3, 0, 4, -4}, {0, 0, 4, 0}, {3, 2, -4, -4}, {-3, 2, -4, 4},
-	} {
-		if got := boundedMaximiser(c.rest, c.curvature, c.bound); got != c.want {
-			t.Errorf("%+v: %v", c, got)
-		}
-	}
-}
-
 // fickle is f = 3 x^2/2, whose evaluations bad[0] to bad[1] give NaN, in f or in the constraint.
 func fickle(t *testing.T, inConstraint bool, bad [2]int) problem.Problem {
 	calls := map[bool]int{}

@@ -1,6 +1,8 @@
 package step
 
 import (
+	"slices"
+
 	"gonum.org/v1/gonum/mat"
 
 	"ppal/trainer/internal/qp"
@@ -23,7 +25,9 @@ import (
 //	s_p - grad s_p.(q + e sum_{i != j} y_i grad s_i) + (e/2)|lambda_j| ||grad s_p||^2.
 //
 // The chosen piece is the largest at the new point, so that the new point is stationary. For
-// |h| - eps the last term is equal for both pieces.
+// |h| - eps the last term is equal for both pieces. With several constraints, the choice and the
+// other shares may alternate without end. Then the last sweep decides, and the new point need not
+// be stationary.
 type pieceShares struct {
 	pieces []problem.Piece
 	row    []int         // row of H of each piece, -1 for a constant piece
@@ -33,24 +37,25 @@ type pieceShares struct {
 	set    qp.Shares     // the feasible set of y
 }
 
+const (
+	shareSweeps    = 200   // largest number of sweeps over the pairs of pieces
+	shareTolerance = 1e-14 // largest change in the last sweep, relative to 1 + ||lambda||_1
+)
+
 // newPieceShares returns the shares for p, with a row of H for each of the terms.
 func newPieceShares(p problem.Piecewise, terms []int) *pieceShares {
 	s := &pieceShares{pieces: p.Pieces(), end: make([]int, problem.Constraints(p))}
-	rows := map[int]int{}
-	for i, t := range terms {
-		rows[t] = i
-	}
 	for i, b := range s.pieces {
-		row, ok := rows[b.Term]
-		if !ok || b.Sign == 0 {
-			row = -1
+		row := -1
+		if b.Sign != 0 {
+			row = slices.Index(terms, b.Term)
 		}
 		s.row = append(s.row, row)
 		s.set.Group = append(s.set.Group, b.Constraint)
 		s.end[b.Constraint] = i + 1
 	}
 	s.y, s.q = make([]float64, len(s.pieces)), qp.New(len(s.pieces))
-	s.set.Sweeps, s.set.Tolerance = coordinateSweeps, coordinateTolerance
+	s.set.Sweeps, s.set.Tolerance = shareSweeps, shareTolerance
 	return s
 }
 
@@ -81,8 +86,8 @@ func (s *pieceShares) pose(target []float64, gram *mat.SymDense, e float64) {
 	}
 }
 
-// scale rescales the last shares to sum to lambda. Where the last shares are 0, the first piece
-// gets all of lambda.
+// scale rescales the last shares, which have one sign, to sum to lambda. Where the last shares are
+// 0, the first piece gets all of lambda.
 func (s *pieceShares) scale(lambda []float64) {
 	lo := 0
 	for j, hi := range s.end {
@@ -91,7 +96,6 @@ func (s *pieceShares) scale(lambda []float64) {
 			sum += v
 		}
 		if sum == 0 {
-			clear(shares)
 			shares[0], sum = 1, 1
 		}
 		for i := range shares {

@@ -12,31 +12,28 @@ import (
 )
 
 // ProxLinearStep is PLADA's x-step for constraints that are maxima of smooth pieces, with r = 0 and
-// the terms h linearised at x_k. For g = |h| - eps:
+// the terms h linearised at x_k:
 //
 //	x+ = x - e (grad f + H^T y),  H = grad h(x_k),
-//	y maximises y.h - (e/2)||grad f + H^T y||^2 over |y_j| <= lambda_j,
 //
-// computed by coordinate ascent on the Gram matrix H H^T. For affine h, x+ is the exact minimiser
-// of Moon et al., Algorithm 1, step 3. The step costs 1 + m backward passes. A coordinate with
-// lambda_j < 0 has no maximiser inside its interval: the step holds it at the stationary point y_j
-// = lambda_j sign(h_j - e grad h_j.(grad f + sum_{i != j} y_i grad h_i)) and counts it in Held.
+// where y are the coefficients of the terms for the shares of lambda (pieceShares). For g = |h| -
+// eps and lambda >= 0, y maximises y.h - (e/2)||grad f + H^T y||^2 over |y_j| <= lambda_j. For
+// affine h, x+ is the exact minimiser of Moon et al., Algorithm 1, step 3. The step costs 1 + t
+// backward passes, where t is the number of terms. A negative lambda_j makes the subproblem not
+// convex: one piece holds all of lambda_j, and Held counts the constraint.
 //
 // With ramped momentum b, q = e((1+b) grad f + b^2 v) replaces e grad f, and e(1+b) replaces e: y
 // is then the multiplier of the whole move, d = grad f + H^T y, v+ = b v + d, x+ = x - e(d + b v+).
 // The curvature is measured at fixed y, and e = min(eta/n, 0.8/(l n + rho lambda_max(H H^T))).
-//
-// For other maxima H has a row for each term, and y, the terms' coefficients, comes from the shares
-// of the pieces (pieceShares).
 type ProxLinearStep struct {
-	set  Settings
-	p    problem.Piecewise
-	term []int        // term of each row of H
-	max  *pieceShares // nil if all constraints are |h| - eps, with one row for each
-	k    int          // number of x-steps
-	Held int          // number of coordinates with lambda_j < 0, summed over all x-steps
-	step float64      // e_k; NaN before the first x-step
-	rule curvature
+	set    Settings
+	p      problem.Piecewise
+	term   []int        // term of each row of H
+	k      int          // number of x-steps
+	Held   int          // number of constraints with lambda_j < 0, summed over all x-steps
+	step   float64      // e_k; NaN before the first x-step
+	shares *pieceShares // of lambda
+	rule   curvature
 
 	y, target    []float64        // y, and h - H q: one number for each row of H
 	gram         *mat.SymDense    // H H^T
@@ -46,47 +43,20 @@ type ProxLinearStep struct {
 	d, v         problem.Vector   // the direction and the velocity
 }
 
-const (
-	coordinateSweeps    = 200   // largest number of sweeps of the coordinate ascent
-	coordinateTolerance = 1e-14 // largest change in the last sweep, relative to 1 + ||lambda||_1
-)
-
 // ProxLinearApplies reports whether the step supports p: all constraints are maxima of pieces, and
 // r = 0.
 func ProxLinearApplies(p problem.Problem) bool {
 	return problem.FeaturesOf(p).Pieces != nil && p.Space().Regularizer.Kind == problem.NoRegularizer
 }
 
-// absoluteTerms returns the term of each constraint and true if all constraints are |h| - eps, and
-// false otherwise.
-func absoluteTerms(p problem.Piecewise) ([]int, bool) {
-	pieces := p.Pieces()
-	terms := make([]int, problem.Constraints(p))
-	if len(pieces) != 2*len(terms) {
-		return nil, false
-	}
-	for j := range terms {
-		a, b := pieces[2*j], pieces[2*j+1]
-		if a.Constraint != j || b.Constraint != j || a.Term != b.Term || a.Offset != b.Offset || a.Sign != 1 || b.Sign != -1 {
-			return nil, false
-		}
-		terms[j] = a.Term
-	}
-	return terms, true
-}
-
-// RowTerms returns the term of each row of H: the terms of the constraints |h| - eps, or every term
-// that appears in a piece.
-func RowTerms(p problem.Piecewise) (terms []int, absolute bool) {
-	if terms, absolute = absoluteTerms(p); absolute {
-		return terms, true
-	}
+// RowTerms returns the term of each row of H: every term that appears in a piece.
+func RowTerms(p problem.Piecewise) (terms []int) {
 	for _, b := range p.Pieces() {
 		if b.Sign != 0 && !slices.Contains(terms, b.Term) {
 			terms = append(terms, b.Term)
 		}
 	}
-	return terms, false
+	return terms
 }
 
 // NewProxLinear returns the step for p. The error wraps problem.ErrSettings if ProxLinearApplies
@@ -99,9 +69,9 @@ func NewProxLinear(set Settings, p problem.Problem) (*ProxLinearStep, error) {
 		return nil, fmt.Errorf("step: %w: the x-step proxlinear does not support Adam", problem.ErrSettings)
 	}
 	pw := problem.FeaturesOf(p).Pieces
-	terms, absolute := RowTerms(pw)
+	terms := RowTerms(pw)
 	m := len(terms)
-	s := &ProxLinearStep{set: set, p: pw, term: terms, step: math.NaN(),
+	s := &ProxLinearStep{set: set, p: pw, term: terms, shares: newPieceShares(pw, terms), step: math.NaN(),
 		y: make([]float64, m), target: make([]float64, m), coefficients: make([]float64, 1+len(pw.Terms())),
 		gradient: p.Space().New(), d: p.Space().New(), v: p.Space().New()}
 	if m > 0 {
@@ -109,9 +79,6 @@ func NewProxLinear(set Settings, p problem.Problem) (*ProxLinearStep, error) {
 	}
 	for range m {
 		s.rows = append(s.rows, p.Space().New())
-	}
-	if !absolute {
-		s.max = newPieceShares(pw, terms)
 	}
 	if !set.Fixed {
 		s.rule = newCurvature(p)
@@ -222,18 +189,10 @@ func (s *ProxLinearStep) compose(d problem.Vector) {
 func (s *ProxLinearStep) solve(lambda []float64, b float64) {
 	h := s.p.Terms()
 	for j, row := range s.rows {
-		q := (1 + b) * s.p.Space().Dot(row, s.gradient)
-		if b > 0 {
-			q += b * b * s.p.Space().Dot(row, s.v)
-		}
+		q := (1+b)*s.p.Space().Dot(row, s.gradient) + b*b*s.p.Space().Dot(row, s.v)
 		s.target[j] = h[s.term[j]] - s.step*q
 	}
-	e := s.step * (1 + b)
-	if s.max != nil {
-		s.max.solve(s.y, lambda, s.target, s.gram, e)
-	} else {
-		s.ascend(lambda, e)
-	}
+	s.shares.solve(s.y, lambda, s.target, s.gram, s.step*(1+b))
 	for _, l := range lambda {
 		if l < 0 {
 			s.Held++
@@ -241,65 +200,14 @@ func (s *ProxLinearStep) solve(lambda []float64, b float64) {
 	}
 }
 
-// ascend runs the coordinate ascent for |h| - eps; e is the weight of the Gram matrix.
-func (s *ProxLinearStep) ascend(lambda []float64, e float64) {
-	for range coordinateSweeps {
-		change := 0.0
-		for j, l := range lambda {
-			rest := s.target[j]
-			for i, yi := range s.y {
-				if i != j {
-					rest -= e * s.gram.At(i, j) * yi
-				}
-			}
-			old := s.y[j]
-			s.y[j] = boundedMaximiser(rest, e*s.gram.At(j, j), l)
-			change = math.Max(change, math.Abs(s.y[j]-old))
-		}
-		if change <= coordinateTolerance*(1+vec.Norm1(lambda)) {
-			break
-		}
-	}
-}
-
-// boundedMaximiser returns the y that maximises y rest - curvature y^2/2 over |y| <= bound. For
-// bound < 0 it returns the stationary value bound sign(rest).
-func boundedMaximiser(rest, curvature, bound float64) float64 {
-	if bound < 0 {
-		return bound * sign(rest)
-	}
-	if curvature <= 0 {
-		return bound * sign(rest)
-	}
-	return math.Max(-bound, math.Min(bound, rest/curvature))
-}
-
-// sign returns 1, -1, or 0 for x = 0.
-func sign(x float64) float64 {
-	switch {
-	case x > 0:
-		return 1
-	case x < 0:
-		return -1
-	}
-	return 0
-}
-
-// probe measures the first curvature of grad f + H^T y at the fixed y = lambda sign(h), or at the
-// current shares.
+// probe measures the first curvature of grad f + H^T y at the fixed y of the first shares.
 func (s *ProxLinearStep) probe(at *problem.Point, lambda []float64, scale float64) error {
-	h := s.p.Terms()
+	s.shares.scale(lambda)
+	s.shares.termCoefficients(s.y)
 	clear(s.coefficients)
 	s.coefficients[0] = 1
-	if s.max != nil {
-		s.max.scale(lambda)
-		s.max.termCoefficients(s.y)
-	}
 	for j, t := range s.term {
-		if s.max == nil {
-			s.y[j] = lambda[j] * sign(h[t])
-		}
-		s.coefficients[1+t] += s.y[j]
+		s.coefficients[1+t] = s.y[j]
 	}
 	at.GradientEvaluations++
 	if err := s.p.BackwardTerms(s.coefficients, s.d); err != nil {
@@ -326,9 +234,7 @@ func (s *ProxLinearStep) VisitState(v problem.StateVisitor) {
 	v.Count("proxlinear.held", &s.Held)
 	v.Number("proxlinear.step", &s.step)
 	v.Numbers("proxlinear.y", s.y)
-	if s.max != nil {
-		v.Numbers("proxlinear.shares", s.max.y)
-	}
+	v.Numbers("proxlinear.shares", s.shares.y)
 	v.Vector("proxlinear.momentum", s.v)
 	if s.rule.on {
 		s.rule.visitState(v)

@@ -145,6 +145,13 @@ func (s *SparseSums[F]) Add(o *SparseSums[F]) {
 	}
 }
 
+// Totals returns the sums so far, row after row, before they are multiplied by the value of all
+// entries of a single column. The caller may change them.
+func (s *SparseSums[F]) Totals() []float64 {
+	s.flush()
+	return s.totals
+}
+
 // flush adds the partial sums to the totals and clears them.
 func (s *SparseSums[F]) flush() {
 	if s.rows == 0 {

@@ -99,6 +99,12 @@ func (s *LogisticSum) Clear() {
 	s.restart()
 }
 
+// Set sets the sum to a number.
+func (s *LogisticSum) Set(sum float64) {
+	s.Clear()
+	s.total = sum
+}
+
 func (s *LogisticSum) restart() {
 	for l := range productLanes {
 		s.sums[productLanes+l] = 1

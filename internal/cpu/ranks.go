@@ -1,0 +1,149 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"ppal/internal/plan"
+)
+
+// Ranks are the processes of a run, with the ranks 0, 1, ..., Size() - 1. All processes call Sum
+// and SumFloat32 in the same order, with vectors of the same length. Each call replaces x by the
+// sum of the x of all processes, added in the order of the ranks, and all get the same bits.
+type Ranks interface {
+	Rank() int
+	Size() int
+	Sum(x []float64) error
+	SumFloat32(x []float32) error
+}
+
+// Among returns the device with the rows of the data divided among processes. Each process compiles
+// the same plan with the same data, loads its own rows, and runs the regions over the data's rows
+// for these rows alone. The sums over rows are added over the processes, share by share within a
+// process and then in the order of the ranks. So every process has all results, with the same bits
+// for the same number of processes. Rows of activations that a step reads as a whole are gathered
+// first. A program's Forward, Backward and Contents return when all processes have called them.
+func (d *Device) Among(r Ranks) *Device {
+	own := *d
+	own.ranks = r
+	return &own
+}
+
+// rankUnit is the number of rows by which processes share rows. All blocks of rows, except blocks
+// of pictures, and all panels of packed rows begin at a multiple of rankUnit in every process.
+const rankUnit = columnUnit
+
+// division says which rows of a plan this process has.
+type division struct {
+	ranks   Ranks
+	rows    int // the rows of the data; 0: the plan is not divided
+	lo, hi  int // this process has rows lo to hi-1
+	buffers map[int]bool
+}
+
+// newDivision finds the rows that the device's processes share: the rows of the longest matrix of
+// data.
+func newDivision(d *Device, p *plan.Plan) division {
+	v := division{ranks: d.ranks, buffers: map[int]bool{}}
+	if d.ranks == nil {
+		return v
+	}
+	for i, b := range p.Buffers {
+		if b.Class == plan.Leaf && p.DataOf(i) != nil {
+			v.rows = max(v.rows, b.Rows)
+		}
+	}
+	v.lo, v.hi = ownRows(v.rows, d.ranks)
+	for _, half := range [][]plan.Region{p.Forward, p.Backward} {
+		for _, r := range half {
+			if !v.divides(p, r) {
+				continue
+			}
+			for _, s := range r.Steps {
+				for _, o := range s.Writes() {
+					if o.Access == plan.ByRow && p.Buffers[o.Buffer].Class != plan.Local {
+						v.buffers[o.Buffer] = true
+					}
+				}
+			}
+		}
+	}
+	return v
+}
+
+// ownRows returns the rows of a process: a share of the units of rankUnit rows.
+func ownRows(rows int, r Ranks) (lo, hi int) {
+	from, to := share((rows+rankUnit-1)/rankUnit, r.Rank(), r.Size())
+	return min(from*rankUnit, rows), min(to*rankUnit, rows)
+}
+
+// divides reports whether each process runs a region for its own rows: all regions over the data's
+// rows, except a region that writes rows of a result.
+func (v *division) divides(p *plan.Plan, r plan.Region) bool {
+	if v.rows == 0 || r.Rows != v.rows {
+		return false
+	}
+	for _, s := range r.Steps {
+		for _, o := range s.Writes() {
+			if o.Access == plan.ByRow && p.Buffers[o.Buffer].Class == plan.Gradient {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// window returns the rows of a leaf that this process loads.
+func (v *division) window(b plan.Buffer) (lo, hi int) {
+	if v.rows > 0 && b.Rows == v.rows {
+		return v.lo, v.hi
+	}
+	return 0, b.Rows
+}
+
+// gathers returns the divided buffers of which steps read more rows than a process has.
+func (v *division) gathers(divided bool, steps []plan.Step) (list []int) {
+	seen := map[int]bool{}
+	for _, s := range steps {
+		for _, o := range s.Reads() {
+			if v.buffers[o.Buffer] && !seen[o.Buffer] && (!divided || o.Access != plan.ByRow) {
+				seen[o.Buffer] = true
+				list = append(list, o.Buffer)
+			}
+		}
+	}
+	return list
+}
+
+// gather gives every process all rows of a buffer.
+func (e *executor[T]) gather(buffer int) error {
+	b, data := e.plan.Buffers[buffer], e.Data[buffer]
+	clear(data[:e.division.lo*b.Cols])
+	clear(data[e.division.hi*b.Cols : b.Len()])
+	return e.sumOver(data[:b.Len()])
+}
+
+// sumOver replaces x by its sum over the processes.
+func (e *executor[T]) sumOver(x []T) error { return sumOver(e.division.ranks, x) }
+
+// sumOver replaces x by its sum over the processes.
+func sumOver[S plan.Float](r Ranks, x []S) error {
+	if unsafe.Sizeof(S(0)) == unsafe.Sizeof(float32(0)) {
+		return r.SumFloat32(any(x).([]float32))
+	}
+	return r.Sum(any(x).([]float64))
+}
+
+// exchange adds the sums of the region's rows over the processes, after the last share. The first
+// root then has the sums of all rows.
+func (r *region[T]) exchange() error {
+	root := r.shares.roots[0]
+	for _, s := range r.sums {
+		for _, right := range r.shares.roots[1:] {
+			s.merge(root, right)
+		}
+		if err := s.exchange(root, r.e.division.ranks); err != nil {
+			return err
+		}
+	}
+	return nil
+}

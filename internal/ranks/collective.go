@@ -1,0 +1,36 @@
+package ranks
+
+// Collective joins the processes of a run. The processes have the ranks 0, 1, ..., Size() - 1. All
+// processes call Sum, SumFloat32, Broadcast and Barrier in the same order. Each of these calls
+// waits until all processes make the call. After an error, the run cannot continue.
+type Collective interface {
+	// Rank returns the number of this process, from 0.
+	Rank() int
+	// Size returns the number of processes.
+	Size() int
+	// Sum replaces x by the sum of the x of all processes, which have the same length. Each element
+	// is ((x_0 + x_1) + x_2) + ..., in the order of the ranks, so all processes get the same bits.
+	Sum(x []float64) error
+	// SumFloat32 is Sum for float32, added in float32.
+	SumFloat32(x []float32) error
+	// Broadcast replaces x by the x of rank 0, which has the same length.
+	Broadcast(x []float64) error
+	// Barrier waits until all processes call Barrier.
+	Barrier() error
+	// Abort ends the run of all processes, with the reason. Calls that wait return an error, or the
+	// processes end. Only the first call counts.
+	Abort(reason error)
+}
+
+// number is the type of the numbers of a sum.
+type number interface{ float32 | float64 }
+
+// addUp adds the terms of the ranks to the first term, in the order of the ranks.
+func addUp[S number](terms [][]S) []S {
+	for _, term := range terms[1:] {
+		for i, v := range term {
+			terms[0][i] += v
+		}
+	}
+	return terms[0]
+}

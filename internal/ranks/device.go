@@ -1,0 +1,101 @@
+package ranks
+
+import (
+	"ppal/datasets/matrix"
+	"ppal/internal/plan"
+	"ppal/trainer/problem"
+)
+
+// Device returns a device whose programs run in all processes of the team: each Forward, Backward
+// and Contents that rank 0 calls. inner divides the rows among the processes. All processes compile
+// the same plans in the same order. The other processes take the weights from rank 0, and keep
+// neither gradients nor steps.
+func Device(inner plan.Device, t *Team) plan.Device { return device{inner, t} }
+
+type device struct {
+	plan.Device
+	team *Team
+}
+
+// Compile implements plan.Device.
+func (d device) Compile(p *plan.Plan, x problem.Vectors) (plan.Program, error) {
+	inner, err := d.Device.Compile(p, x)
+	if err != nil {
+		return nil, err
+	}
+	run := &program{Program: inner, vectors: x, leads: d.team.Rank() == 0}
+	run.send = make([]float64, x.Len())
+	for _, v := range p.Constraints {
+		run.m += v.Len()
+	}
+	run.forward = d.team.Register(run.runForward)
+	run.backward = d.team.Register(run.runBackward)
+	run.contents = d.team.Register(run.runContents)
+	return run, nil
+}
+
+// program runs a program in all processes.
+type program struct {
+	plan.Program
+	vectors                     problem.Vectors
+	leads                       bool
+	m                           int       // elements of the constraints
+	send                        []float64 // the iterate
+	forward, backward, contents Procedure
+
+	// arguments and results of the procedures in rank 0
+	f         float64
+	g         []float64
+	direction problem.Vector
+	values    []float64
+}
+
+// Forward implements plan.Program.
+func (p *program) Forward(g []float64) (float64, error) {
+	p.vectors.Read(p.send, problem.Iterate)
+	p.g = g
+	err := p.forward(p.send...)
+	return p.f, err
+}
+
+func (p *program) runForward(x []float64) (err error) {
+	if !p.leads {
+		p.vectors.Write(problem.Iterate, x)
+		if len(p.g) != p.m {
+			p.g = make([]float64, p.m)
+		}
+	}
+	p.f, err = p.Program.Forward(p.g)
+	return err
+}
+
+// Backward implements plan.Program.
+func (p *program) Backward(coefficients []float64, d problem.Vector) error {
+	p.direction = d
+	return p.backward(coefficients...)
+}
+
+func (p *program) runBackward(coefficients []float64) error {
+	if !p.leads && p.direction == problem.Iterate {
+		p.direction = p.vectors.New()
+	}
+	return p.Program.Backward(coefficients, p.direction)
+}
+
+// Contents implements plan.Program.
+func (p *program) Contents(v plan.View, dst []float64) error {
+	p.values = dst
+	return p.contents(float64(v.Buffer), float64(v.Offset), float64(v.Stride), float64(v.Rows), float64(v.Cols))
+}
+
+func (p *program) runContents(view []float64) error {
+	v := plan.View{Buffer: int(view[0]), Offset: int(view[1]), Stride: int(view[2]), Rows: int(view[3]), Cols: int(view[4])}
+	if !p.leads && len(p.values) < v.Len() {
+		p.values = make([]float64, v.Len())
+	}
+	return p.Program.Contents(v, p.values)
+}
+
+// Bind implements plan.Program. It binds the rows of this process: all processes call Bind in a
+// procedure of their own.
+func (p *program) Bind(v plan.View, m matrix.Matrix) error { return p.Program.Bind(v, m) }
