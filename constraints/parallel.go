@@ -21,7 +21,7 @@ func inParts(n int, do func(from, to int)) {
 	together(tasks...)
 }
 
-// together runs the tasks at the same time, and waits for all tasks. A panic of a task is a panic of
+// together runs the tasks at the same time, and waits for all tasks. A task's panic is a panic of
 // together.
 func together(tasks ...func()) {
 	var group sync.WaitGroup

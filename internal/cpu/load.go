@@ -104,8 +104,8 @@ func (e *executor[T]) load(buffer int, m matrix.Matrix) {
 	p.from = nil
 }
 
-// loadRows is the least number of rows that a worker reads at a time: twice the height of a panel of
-// packed floats and a multiple of the four rows that are packed bytes' unit.
+// loadRows is the least number of rows that a worker reads at a time: twice the height of a panel
+// of packed floats and a multiple of the four rows that are packed bytes' unit.
 const loadRows = 24
 
 // loadBytes is the approximate number of bytes of floats that a worker reads at a time. A matrix
