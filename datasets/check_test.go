@@ -112,6 +112,11 @@ func TestVerifyStates(t *testing.T) {
 	if report, err = Verify(ctx, dir, "cifar10"); err != nil || len(report.Files) != 6 || report.Files[5].Size != 2*cifarRecord {
 		t.Errorf("an unpacked folder: %+v, %v", report, err)
 	}
+	write(t, dir, "set/file.bin", fetchBody)
+	status, err := checkFile(ctx, dir, published())
+	if want := (FileStatus{File: published(), State: Original, Size: published().Size, SHA256: published().SHA256}); err != nil || !cmp.Equal(status, want) {
+		t.Errorf("a published file: %+v, %v", status, err)
+	}
 	if report, err := Verify(ctx, "", "csv"); err == nil {
 		t.Errorf("no file of the user: %+v", report)
 	}

@@ -95,6 +95,12 @@ func TestSniffSeparator(t *testing.T) {
 		"nothing to tell by":        {"a\n1\n", ','},
 		"cut beginning":             {long, ';'},
 		"semicolons in text":        {"a,b,c\n\"x;y;z;w\",1,2\n", ','},
+		"an open quote at the end":  {"a,b,c;d\n1,2;3\n\"x", ';'},
+		"every quote is wrong":      {"x,y;z;w\n1,2,\"b\"c,d\n", ';'},
+		"a wrong quote at once":     {"1;2;3;4\"5,6\n", ','},
+		"the second record differs": {"a,b;c\n1,2,3;4\n5,6;7\n", ';'},
+		// the second record is whole and the third is cut, so the second counts
+		"cut in the third record": {"a,b;c\n1,2,3;" + strings.Repeat("4", sniffBytes/2) + "\n" + strings.Repeat("x", sniffBytes), ';'},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := sniffSeparator([]byte(tc.text[:min(len(tc.text), sniffBytes)])); got != tc.want {

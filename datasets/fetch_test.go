@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -288,6 +289,7 @@ func TestFetchCancelLeavesPart(t *testing.T) {
 			cancel()
 		}
 	}
+	opts.Log = slog.New(slog.NewTextHandler(onWrite(func(text string) { t.Errorf("a cancelled download says %s", text) }), nil))
 	err := fetchFiles(ctx, dir, []File{published(s.URL)}, opts)
 	checkError(t, err, context.Canceled, "repeat the command to continue")
 	if info, err := os.Stat(filepath.Join(dir, "set", "file.bin.part")); err != nil || info.Size() != 100<<10 {

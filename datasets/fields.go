@@ -158,6 +158,9 @@ func (f *fieldReader) general() error {
 			f.text = f.text[len(f.separator):]
 			continue
 		}
+		if len(f.text) == 0 && !f.last {
+			return f.fail(-1, errLongRecord)
+		}
 		f.text = f.text[min(1, len(f.text)):] // the line end
 		f.line++
 		return nil
@@ -220,7 +223,7 @@ func (f *fieldReader) quotedField() ([]byte, error) {
 		if copied {
 			content = f.scratch[from:]
 		}
-		if n := len(f.text); n > 1 && f.text[0] == '\r' && f.text[1] == '\n' || n == 1 && f.text[0] == '\r' && f.last {
+		if n := len(f.text); n > 1 && f.text[0] == '\r' && f.text[1] == '\n' || n == 1 && f.text[0] == '\r' {
 			f.text = f.text[1:]
 		}
 		if len(f.text) > 0 && f.text[0] != '\n' && !f.atSeparator(0) {

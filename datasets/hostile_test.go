@@ -154,6 +154,20 @@ func TestFetchRefusesLinks(t *testing.T) {
 	}
 	dir := t.TempDir()
 	write(t, dir, "set/other", nil)
+	nowhere := filepath.Join(dir, "nowhere")
+	if err := os.Symlink(nowhere, filepath.Join(dir, "set", "file.bin.part")); err != nil {
+		t.Fatal(err)
+	}
+	err := fetchFiles(context.Background(), dir, []File{published(wrong.URL)}, quick())
+	if err == nil || !strings.Contains(err.Error(), "not a regular file") || exists(nowhere) {
+		t.Errorf("a link to no file: %v, and the file is made: %t", err, exists(nowhere))
+	}
+	dir = t.TempDir()
+	write(t, dir, "set/other", nil)
+	if err := syscall.Mkfifo(filepath.Join(dir, "set", "file.bin.part"), 0o644); err != nil {
+		t.Skip(err)
+	}
+	checkError(t, fetchFiles(context.Background(), dir, []File{published(wrong.URL)}, quick()), ErrFormat, "not a regular file; remove it")
 	if err := syscall.Mkfifo(filepath.Join(dir, "set", "file.bin"), 0o644); err != nil {
 		t.Skip(err)
 	}

@@ -98,7 +98,7 @@ func (s *spools) open(path string, pipe func() (io.ReadCloser, error)) (input, e
 			return nil, fileError(path, err)
 		}
 		defer r.Close()
-		if kept, err = newSpool(r); err != nil {
+		if kept, err = newSpool(r, spooledInMemory); err != nil {
 			return nil, fileError(path, err)
 		}
 		s.of[path] = kept
@@ -114,10 +114,10 @@ func (s *spool) reader() *io.SectionReader {
 	return io.NewSectionReader(bytes.NewReader(s.text), 0, s.size)
 }
 
-// newSpool reads r to its end.
-func newSpool(r io.Reader) (*spool, error) {
-	text, err := io.ReadAll(io.LimitReader(r, spooledInMemory+1))
-	if err != nil || len(text) <= spooledInMemory {
+// newSpool reads r to its end. More than most bytes go to a file.
+func newSpool(r io.Reader, most int64) (*spool, error) {
+	text, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err != nil || int64(len(text)) <= most {
 		return &spool{text: text, size: int64(len(text))}, err
 	}
 	file, err := os.CreateTemp("", "ppal-*")

@@ -53,7 +53,7 @@ func ReadLIBSVM(r io.Reader, name string, cols int) (*LIBSVM, error) {
 	lines := lineReader{r: bufio.NewReaderSize(c, 256<<10)}
 	for {
 		line, err := lines.next()
-		if err == nil && line != nil {
+		if err == nil {
 			err = p.line(line)
 		}
 		switch {

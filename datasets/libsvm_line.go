@@ -203,7 +203,7 @@ func number(text []byte) (x float64, ok bool) {
 	if len(digits) > 0 && (digits[0] == '-' || digits[0] == '+') {
 		digits = digits[1:]
 	}
-	if len(digits) == 0 || (digits[0] < '0' || digits[0] > '9') && digits[0] != '.' { // also inf and nan
+	if len(digits) == 0 || digits[0] > '9' { // also inf and nan
 		return 0, false
 	}
 	mantissa, at := uint64(0), 0
@@ -218,15 +218,11 @@ func number(text []byte) (x float64, ok bool) {
 		}
 	}
 	if count += fraction; at < len(digits) || count == 0 || count > mostDigits || mantissa > 1<<53 {
-		return parseFloat(text)
+		x, err := strconv.ParseFloat(string(text), 64)
+		return x, err == nil
 	}
 	if x = float64(mantissa) / powers[fraction]; text[0] == '-' {
 		x = -x
 	}
 	return x, true
-}
-
-func parseFloat(text []byte) (float64, bool) {
-	x, err := strconv.ParseFloat(string(text), 64)
-	return x, err == nil && !math.IsInf(x, 0) && !math.IsNaN(x)
 }

@@ -124,6 +124,9 @@ func TestReadLIBSVMErrors(t *testing.T) {
 		{"query missing", "1 qid:1 1:1\n1 1:1\n", ErrFormat, "line 2: wrong format: some rows have a qid and some have none"},
 		{"query late", "1 1:1\n1 qid:1 1:1\n", ErrFormat, "line 2: wrong format: some rows have a qid"},
 		{"query among entries", "1 1:1 qid:2\n", ErrIndex, `"qid:2"`},
+		{"no colon before 1", "1 2x1\n", ErrFormat, `"2x1" does not have the form index:value`},
+		{"a letter as index", "1 x:1\n", ErrIndex, `the index of "x:1" is not a whole number`},
+		{"a field of 40 bytes", "1 " + strings.Repeat("x", 40) + "\n", ErrFormat, `"` + strings.Repeat("x", 40) + `" does not`},
 		{"long field", "1 " + strings.Repeat("x", 99) + "\n", ErrFormat, `"` + strings.Repeat("x", 40) + `"... does not have the form`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -135,6 +138,14 @@ func TestReadLIBSVMErrors(t *testing.T) {
 			}
 		})
 	}
+	t.Run("without a number of features", func(t *testing.T) {
+		for _, field := range []string{"2147483648:1", "9999999999:1", "x:1", "::1", "2x1"} {
+			_, err := ReadLIBSVM(strings.NewReader("1 "+field+"\n"), "file", 0)
+			if !errors.Is(err, ErrIndex) && !errors.Is(err, ErrFormat) {
+				t.Errorf("%s: %v", field, err)
+			}
+		}
+	})
 	t.Run("no entries", func(t *testing.T) {
 		_, err := ReadLIBSVM(strings.NewReader("1\n2\n"), "file", 0)
 		checkError(t, err, ErrFormat, "no row has an entry; specify the number of features")

@@ -25,21 +25,15 @@ func localNumber(text []byte, decimal string) (x float64, ok bool) {
 	if len(rest) > 0 && (rest[0] == '-' || rest[0] == '+') {
 		out, rest = append(out, rest[0]), rest[1:]
 	}
-	whole, fraction, hasFraction := bytes.Cut(rest, []byte(decimal))
-	exponent := ""
-	if hasFraction {
-		if at := bytes.IndexAny(fraction, "eE"); at >= 0 {
-			fraction, exponent = fraction[:at], string(fraction[at:])
-		}
-	} else if at := bytes.IndexAny(whole, "eE"); at >= 0 {
-		whole, exponent = whole[:at], string(whole[at:])
+	var exponent []byte
+	if at := bytes.IndexAny(rest, "eE"); at >= 0 {
+		rest, exponent = rest[:at], rest[at:]
 	}
-	if out, ok = ungrouped(out, whole); !ok || !allDigits(fraction) {
+	whole, fraction, _ := bytes.Cut(rest, []byte(decimal))
+	if out, ok = ungrouped(out, whole); !ok {
 		return 0, false
 	}
-	if hasFraction {
-		out = append(append(out, '.'), fraction...)
-	}
+	out = append(append(out, '.'), fraction...)
 	return number(append(out, exponent...))
 }
 

@@ -165,7 +165,6 @@ func (n *NewRows) newResults(width int) *results {
 // begin starts a block.
 func (r *results) begin(b *Block) {
 	r.block, r.rows = b, 0
-	clear(r.features)
 	b.Rows, b.Unknown, b.Results = 0, 0, b.Results[:0]
 	if b.Kept == nil {
 		b.Kept = make([][]string, len(r.of.Keep))
@@ -205,9 +204,9 @@ func (r *results) flush() error {
 	return nil
 }
 
-// fail passes the complete rows to Work and then returns err, or the error of Work.
+// fail passes the complete rows to Work and then returns err, or the error of Work. Nobody reads a
+// block after one with an error, so the buffer may keep features of the row with the error.
 func (r *results) fail(err error) error {
-	clear(r.row()) // clear the features of the row with the error
 	if first := r.flush(); first != nil {
 		return first
 	}

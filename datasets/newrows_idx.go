@@ -40,7 +40,7 @@ func (n *NewRows) readPictures(r io.Reader, name string) error {
 			buffer = make([]byte, size)
 		}
 		got, err := io.ReadFull(pixels, buffer[:size])
-		if got > 0 && err == io.ErrUnexpectedEOF {
+		if err == io.ErrUnexpectedEOF {
 			err = nil
 		}
 		return chunk{text: buffer[:got]}, err

@@ -29,7 +29,7 @@ func (n *NewRows) readLIBSVM(r io.Reader, name string) error {
 		if text == "" {
 			continue
 		}
-		if index, ok := wholeNumber([]byte(text)); ok && index >= 1 && index <= p.Indices {
+		if index, _ := wholeNumber([]byte(text)); index >= 1 && index <= p.Indices {
 			keep[k] = index
 			continue
 		}

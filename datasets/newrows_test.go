@@ -20,9 +20,14 @@ func newRows(p *Preparation, r io.Reader, set NewRows) (x *matrix.Dense, kept []
 	x = &matrix.Dense{Cols: len(p.Columns())}
 	kept = make([][]string, len(set.Keep))
 	set.Preparation = p
-	set.Work = func(features, results []float64) ([]float64, error) { return append(results, features...), nil }
+	set.Work = func(features, results []float64) ([]float64, error) {
+		if n := len(features); n == 0 || 8*n > featureBytes && n > x.Cols {
+			return nil, fmt.Errorf("%d features in one call", n)
+		}
+		return append(results, features...), nil
+	}
 	set.Emit = func(b *Block) error {
-		if b.First != x.Rows || len(b.Results) != b.Rows*x.Cols {
+		if b.First != x.Rows || len(b.Results) != b.Rows*x.Cols || b.Rows == 0 {
 			return fmt.Errorf("a block of %d rows from %d with %d numbers, after %d rows", b.Rows, b.First, len(b.Results), x.Rows)
 		}
 		x.Data, x.Rows, unknown = append(x.Data, b.Results...), x.Rows+b.Rows, unknown+b.Unknown
@@ -222,7 +227,7 @@ func TestNewRowsStops(t *testing.T) {
 // TestNewRowsLIBSVM reads rows in LIBSVM's format, with and without labels.
 func TestNewRowsLIBSVM(t *testing.T) {
 	p := &Preparation{Numbers: []int{2, 5}, Indices: 6}
-	text := "+1 qid:3 2:0.5 5:2 6:1 # note\n\n2:1\r\n-1 5:4"
+	text := "# begin\n+1 qid:3 2:0.5 5:2 6:1 # note\n\n2:1\r\n-1 5:4"
 	x, _, _, err := newRows(p, strings.NewReader(text), NewRows{})
 	if diff := cmp.Diff([]float64{0.5, 2, 1, 0, 0, 4}, x.Data); err != nil || diff != "" {
 		t.Error(err, diff)
@@ -236,7 +241,7 @@ func TestNewRowsLIBSVM(t *testing.T) {
 		t.Error(err, diff, unknown)
 	}
 	for text, want := range map[string]error{
-		"1 2:1\n1 7:1\n": ErrIndex, "1 2:1\nx 2:1\n": ErrNumber, "1 2:1\n1 2:1 2:1\n": ErrIndex, "1 2:1\n1 2\n": ErrFormat, "": ErrTruncated,
+		"1 2:1\n1 7:1\n": ErrIndex, "1 2:1\n:5 2:1\n": ErrIndex, "1 2:1\nx 2:1\n": ErrNumber, "1 2:1\n1 2:1 2:1\n": ErrIndex, "1 2:1\n1 2\n": ErrFormat, "": ErrTruncated,
 	} {
 		x, _, _, err := newRows(p, strings.NewReader(text), NewRows{})
 		if !errors.Is(err, want) || text != "" && !strings.Contains(err.Error(), "file: line 2: ") || x.Rows != min(1, len(text)) {

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -101,22 +102,15 @@ func upTo(n, most int) string {
 	return fmt.Sprint(n)
 }
 
-// orderedClasses sorts the values of a label: by number if all of them are numbers, else by text.
+// orderedClasses sorts values in the order of their texts by number, if all of them are numbers.
 func orderedClasses(values []string) []string {
-	values = slices.Sorted(slices.Values(values))
 	if slices.ContainsFunc(values, func(v string) bool { _, ok := number([]byte(v)); return !ok }) {
 		return values
 	}
-	slices.SortStableFunc(values, func(a, b string) int {
+	slices.SortFunc(values, func(a, b string) int {
 		x, _ := number([]byte(a))
 		y, _ := number([]byte(b))
-		switch {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return 0
+		return cmp.Compare(x, y)
 	})
 	return values
 }

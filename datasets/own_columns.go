@@ -11,7 +11,7 @@ import (
 type ownColumn struct {
 	name  string
 	field int // index in a record
-	// uses of the column; a column may be a feature and also determine groups
+	// uses of the column; a feature is not the label or the split, and may also determine groups
 	feature, label, group, attribute, split bool
 	categorical                             bool // the user asked for categories
 	profile                                 *profile
@@ -130,8 +130,8 @@ func (t *ownTable) findLabel() (err error) {
 			}
 		}()
 	}
-	left, value, equal := strings.Cut(t.opts.Label, "=")
-	if left = strings.TrimSpace(left); equal && slices.Contains(t.header, left) && value != "" {
+	left, value, _ := strings.Cut(t.opts.Label, "=")
+	if left = strings.TrimSpace(left); slices.Contains(t.header, left) && value != "" {
 		t.label, t.positive = left, strings.TrimSpace(value)
 		return nil
 	}

@@ -100,7 +100,7 @@ func (r *remedy) flags(opts *TableOptions) (flags []string) {
 	}
 	if r.dropped { // a column with few values would leave few rows
 		for _, c := range r.columns {
-			if 2*c.profile.missing > c.profile.rows && c.feature && !c.label && !c.group && !c.split {
+			if 2*c.profile.missing > c.profile.rows && c.feature && !c.group {
 				r.ignore = append(r.ignore, c.name)
 			}
 		}
@@ -149,7 +149,7 @@ func (t *ownTable) decimalSign() (sign string, given bool) {
 // dispensable reports whether the column has no name, and is empty or only numbers the rows.
 func (c *ownColumn) dispensable() bool {
 	nameless := c.name == fmt.Sprintf("column %d", c.field+1)
-	return nameless && c.feature && !c.label && !c.group && !c.attribute &&
+	return nameless && c.feature && !c.group && !c.attribute &&
 		(c.profile.numbersRows() || c.profile.missing == c.profile.rows)
 }
 
@@ -185,7 +185,7 @@ func (t *ownTable) problemsOf(c *ownColumn, sign string, given bool) (found []*F
 	switch {
 	case c.label && t.when == nil, c.categorical, c.split:
 		c.kind = categoryKind
-	case numbers && doubt:
+	case doubt:
 		wrong(nil, "give the decimal sign (--decimal comma or --decimal point)",
 			"%w %q: it holds %s, which has two readings: with a decimal comma and with separators of thousands", ErrColumn, c.name, p.doubtful())
 	case numbers:
@@ -193,7 +193,7 @@ func (t *ownTable) problemsOf(c *ownColumn, sign string, given bool) (found []*F
 		if p.texts[infiniteText] > 0 {
 			wrong(p.unreal, ignore, "%s: %s is %w", c.name, quoted([]byte(p.unrealText)), ErrNumber)
 		}
-	case p.forms != 0 && p.date != "":
+	case p.forms != 0 && p.example != "":
 		c.kind = dateKind
 		t.decideDates(c, wrong, ignore)
 	default:
@@ -247,10 +247,10 @@ func (t *ownTable) decideDates(c *ownColumn, wrong func(at *FileError, advice, f
 	case DatesExpanded:
 		if c.layout = first; ambiguous {
 			wrong(nil, "say which comes first (--dates day-first or --dates month-first)",
-				"%w %q: in its dates, such as %s, day and month can be exchanged", ErrColumn, c.name, p.date)
+				"%w %q: in its dates, such as %s, day and month can be exchanged", ErrColumn, c.name, p.example)
 		}
 	default:
-		wrong(nil, "make numbers of the dates (--dates expand), or "+ignore, "%w %q: it holds dates, such as %s", errDates, c.name, p.date)
+		wrong(nil, "make numbers of the dates (--dates expand), or "+ignore, "%w %q: it holds dates, such as %s", errDates, c.name, p.example)
 	}
 }
 
@@ -268,7 +268,7 @@ func (t *ownTable) decideCategories(c *ownColumn, wrong func(at *FileError, advi
 		if _, err := t.labelClasses(p.values); err != nil {
 			wrong(nil, "", "column %q: %w", c.name, err)
 		}
-	case c.split || !c.feature:
+	case !c.feature:
 	case !c.categorical && n > manyCategories && 100*p.plain > mostlyNumbers*values:
 		wrong(p.text, "correct these values or remove them, keep the column as categories (--categorical "+shellName(c.name)+"), or "+ignore,
 			"%w %q: %d of %d values are numbers, the others are texts such as %s", ErrColumn, c.name, p.plain, values, quoted([]byte(p.example)))

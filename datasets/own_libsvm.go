@@ -27,8 +27,8 @@ func ownLIBSVM() Dataset {
 			if err != nil {
 				return nil, err
 			}
-			if file.X.Cols > maxOwnFeatures {
-				return nil, tooWide(opts.File, file.X)
+			if err := checkWidth(opts.File, file.X); err != nil {
+				return nil, err
 			}
 			s := &source{}
 			if err := s.setClasses(opts.File, file.Labels, opts.Classes); err != nil {
@@ -43,8 +43,11 @@ func ownLIBSVM() Dataset {
 // of parameters of a model, because a linear model has one parameter for each feature.
 const maxOwnFeatures = 1 << 25
 
-// tooWide returns the error for a matrix with too many features, at the line of the last feature.
-func tooWide(path string, x *matrix.CSR) error {
+// checkWidth returns an error for a matrix with too many features, at the line of the last feature.
+func checkWidth(path string, x *matrix.CSR) error {
+	if x.Cols <= maxOwnFeatures {
+		return nil
+	}
 	at := slices.Index(x.Columns, int32(x.Cols-1))
 	following, _ := slices.BinarySearch(x.Starts, at+1) // the first row that begins after the entry
 	return &FileError{Path: path, Offset: -1, Line: libsvmLine(path, following-1),

@@ -160,13 +160,11 @@ func (s *source) divide(opts TableOptions) [3][]int {
 			parts[p] = append(parts[p], i)
 		}
 	}
-	if len(open) > 0 { // all undecided rows precede the rows of the test file
-		for p, rows := range opts.Split.rows(strata, seed) {
-			for k, i := range rows {
-				rows[k] = open[i]
-			}
-			parts[p] = append(rows, parts[p]...)
+	for p, rows := range opts.Split.rows(strata, seed) {
+		for k, i := range rows {
+			rows[k] = open[i]
 		}
+		parts[p] = append(rows, parts[p]...) // all undecided rows precede the rows of the test file
 	}
 	return parts
 }

@@ -19,7 +19,7 @@ type parquetText struct {
 func openParquet(r, content io.Reader, name string) (*parquetText, error) {
 	file, ok := plainFile(r)
 	if !ok {
-		kept, err := newSpool(content)
+		kept, err := newSpool(content, spooledInMemory)
 		if err != nil {
 			return nil, fileError(name, err)
 		}

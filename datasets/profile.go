@@ -2,7 +2,6 @@ package datasets
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"strconv"
 )
@@ -24,8 +23,7 @@ type profile struct {
 	unrealText     string              // text of the first infinite value
 	text           *FileError          // position of the first text among numbers
 	example        string              // the first value that is not a plain number, or the text there
-	forms          formSet             // the forms in which all values are dates
-	date           string              // the first date
+	forms          formSet             // the forms in which all values are dates; example is then the first date
 	counting       bool                // each value is a number, and one more than the value before
 	first, last    float64             // the first and the last value, while counting
 	values         []string            // the distinct values in the order of the file, at most maxCategories + 1
@@ -124,9 +122,6 @@ func (p *profile) addText(text []byte, kind textKind, records *fieldReader, fiel
 	}
 	if p.forms != 0 {
 		p.forms = datesAs(string(text), p.forms)
-		if p.date == "" {
-			p.date = p.example
-		}
 	}
 	switch {
 	case kind == infiniteText && p.unreal == nil:
@@ -186,7 +181,6 @@ func (p *profile) join(next *profile) {
 		p.texts[kind] += n
 	}
 	p.forms &= next.forms
-	p.date = cmp.Or(p.date, next.date)
 	for _, v := range next.values {
 		if _, known := p.kinds[v]; !known && len(p.values) <= maxCategories {
 			p.kinds[v], p.values = next.kinds[v], append(p.values, v)
@@ -236,9 +230,6 @@ func (s *textSet) has(text []byte) bool {
 // numeric column infinities and numbers out of range are errors; they do not make the column a
 // column of text.
 func looksNumeric(text string) bool {
-	if _, ok := number([]byte(text)); ok {
-		return true
-	}
 	_, err := strconv.ParseFloat(text, 64)
 	return err == nil || errors.Is(err, strconv.ErrRange)
 }

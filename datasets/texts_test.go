@@ -283,6 +283,30 @@ func TestProfilesByHand(t *testing.T) {
 			t.Errorf("%q after other texts: %s", test.texts, diff)
 		}
 	}
+	for text, want := range map[string]textKind{"0,0": commaText, "1,234.5": pointText, "1,234": eitherText, "1 234": groupedText, "inf": infiniteText,
+		"1e999": infiniteText, "x": otherText} {
+		if got := textKindOf([]byte(text)); got != want {
+			t.Errorf("%q is of the kind %d, want %d", text, got, want)
+		}
+	}
+	for _, test := range []struct {
+		categories   bool
+		texts        []string
+		comma, point bool
+	}{
+		{texts: []string{"1,5"}, comma: true}, {texts: []string{"1,5", "x"}}, {texts: []string{"1,5", "1,234.5"}}, {texts: []string{"1,5", "2.5"}},
+		{texts: []string{"2.5"}, point: true}, {texts: []string{"1,234.5"}, point: true}, {texts: []string{"2.5", "x"}}, {texts: []string{"1,234.5", "x"}},
+		{texts: []string{"1", "1,234"}}, {categories: true, texts: []string{"1,5"}},
+	} {
+		p := fill(newProfile(test.categories), test.texts...)
+		if p.usesComma() != test.comma || p.usesPoint() != test.point || test.categories && p.numeric() {
+			t.Errorf("%q: comma %t, point %t, numeric %t", test.texts, p.usesComma(), p.usesPoint(), p.numeric())
+		}
+	}
+	late := fill(newProfile(false), "1", "2")
+	if late.join(fill(newProfile(false), "3", "5")); late.numbersRows() {
+		t.Error("1, 2, 3, 5 number the rows")
+	}
 	if p := newProfile(false); p.forms&all != all {
 		t.Errorf("forms %b at the beginning", p.forms)
 	}

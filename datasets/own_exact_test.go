@@ -1,0 +1,212 @@
+package datasets
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The class +1 of two values is the larger number or the word that means yes, and otherwise in
+// doubt.
+func TestPositiveClass(t *testing.T) {
+	for _, tc := range []struct{ first, second, want string }{
+		{"0", "1", "1"}, {"10", "9", "10"}, {"-5", "a", ""}, {"-", "5", ""}, {"+", "-5", ""}, {"5", "a", ""}, {"1", "1.0", ""}, {"a", "b", ""},
+		{"no", "yes", "yes"}, {"T", "f", "T"}, {"true", "yes", ""}, {"Y", "n", "Y"}, {"F", "true", "true"},
+	} {
+		got, err := (&ownTable{label: "y"}).positiveClass([]string{tc.first, tc.second})
+		if got != tc.want || (err == nil) != (tc.want != "") {
+			t.Errorf("%s and %s: %q, %v, want %q", tc.first, tc.second, got, err, tc.want)
+		}
+	}
+	for _, tc := range []struct {
+		values []string
+		given  string
+		want   string
+	}{
+		{[]string{"0", "1"}, "0", "0"}, {[]string{"0", "1"}, "1.0", "1"}, {[]string{"0", "1"}, "zero", ""}, {[]string{"no", "yes"}, "0.0", ""},
+		{[]string{"1", "1.0"}, "1.00", ""}, {[]string{"1", "1.0"}, "1.0", "1.0"},
+	} {
+		got, err := givenClass(tc.values, tc.given)
+		if got != tc.want || (err == nil) != (tc.want != "") {
+			t.Errorf("%s of %q: %q, %v, want %q", tc.given, tc.values, got, err, tc.want)
+		}
+	}
+}
+
+// The numbers of classes up to the limits are accepted.
+func TestMostClasses(t *testing.T) {
+	names := func(n int, form string) (list []string) {
+		for i := range n {
+			list = append(list, fmt.Sprintf(form, i))
+		}
+		return list
+	}
+	own := &ownTable{label: "y", opts: &TableOptions{}}
+	for _, tc := range []struct {
+		values []string
+		ok     bool
+	}{
+		{names(mostNumberedClasses, "%d"), true}, {names(mostNumberedClasses+1, "%d"), false}, {names(mostClasses, "c%d"), true}, {names(mostClasses+1, "c%d"), false},
+		{append(names(mostNumberedClasses, "%d"), "x"), true},
+	} {
+		if c, err := own.labelClasses(tc.values); (err == nil) != tc.ok || tc.ok && len(c.several) != len(tc.values) {
+			t.Errorf("%d values: %d classes, %v", len(tc.values), len(c.several), err)
+		}
+	}
+	for n, ok := range map[int]bool{1: false, 2: true, mostClasses: true, mostClasses + 1: false} {
+		if several, err := chosenClasses(names(200, "c%d"), names(n, "c%d")); (err == nil) != ok || ok && len(several) != n {
+			t.Errorf("%d chosen classes: %v", n, err)
+		}
+	}
+	for _, tc := range [][2][]string{ // the values, and the classes
+		{{"10", "9", "-1", "1e0"}, {"-1", "1e0", "9", "10"}}, {{"10", "9", "a", "-1"}, {"-1", "10", "9", "a"}},
+	} {
+		if c, err := own.labelClasses(tc[0]); err != nil || !slices.Equal(c.several, tc[1]) {
+			t.Errorf("%q: %q, %v", tc[0], c.several, err)
+		}
+	}
+}
+
+// A label names a column, or a column and a value, or a condition.
+func TestFindLabel(t *testing.T) {
+	header := []string{"x", "y", "a=b"}
+	for _, tc := range []struct {
+		label, column, positive, when string
+		classes                       []string
+		err                           string
+	}{
+		{label: "y", column: "y"}, {label: "a=b", column: "a=b"}, {label: "y=1", column: "y", positive: "1"}, {label: "y = big cat ", column: "y", positive: "big cat"},
+		{label: "y>=3", column: "y", when: "y>=3"}, {label: "1<y<=3", column: "y", when: "1<y<=3"}, {label: "y=", err: "want a value after ="},
+		{label: "z", err: `no column "z"`}, {label: "z", classes: []string{"1", "2"}, err: `no column "z"`}, {label: "z>3", err: `no column "z"`},
+		{label: "y", classes: []string{"1", "2"}, column: "y"}, {label: "y=1", classes: []string{"1", "2"}, err: "--classes needs a label without a value"},
+	} {
+		own := &ownTable{header: header, opts: &TableOptions{Label: tc.label, Classes: tc.classes}}
+		err := own.findLabel()
+		if tc.err != "" {
+			if err == nil || !strings.Contains(err.Error(), tc.err) {
+				t.Errorf("%s: %v, want %s", tc.label, err, tc.err)
+			}
+			continue
+		}
+		when := ""
+		if own.when != nil {
+			when = own.when.text
+		}
+		if err != nil || own.label != tc.column || own.positive != tc.positive || when != tc.when {
+			t.Errorf("%s: column %q, value %q, condition %q, %v", tc.label, own.label, own.positive, when, err)
+		}
+	}
+}
+
+// Categories and labels say nothing about the decimal sign of numbers.
+func TestDecimalSignOfCategories(t *testing.T) {
+	text := "size;mass;y\n1,5;1,234;0\n2,5;2,345;1\n"
+	for name, tc := range map[string]struct {
+		opts TableOptions
+		ok   bool
+	}{
+		"numbers":    {TableOptions{Label: "y"}, true},
+		"categories": {TableOptions{Label: "y", Categorical: []string{"size"}}, false},
+		"a label":    {TableOptions{Label: "size=1,5"}, false},
+	} {
+		got, err := everything(t, text, tc.opts)
+		if tc.ok {
+			if err != nil || got.Preparation.Encodings[1].Center != (1.234+2.345)/2 {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		checkError(t, err, ErrColumn, "which has two readings")
+	}
+}
+
+// The categories of a column are counted over all chunks: one more than the limit, in a later
+// chunk, is too many.
+func TestCategoriesOverChunks(t *testing.T) {
+	for extra, ok := range map[int]bool{0: true, 1: false} {
+		var text strings.Builder
+		text.WriteString("c,y\n")
+		for i := range 60000 {
+			k := i % maxCategories
+			if i > 50000 {
+				k += extra
+			}
+			fmt.Fprintf(&text, "category %d,%d\n", k, i%2)
+		}
+		got, err := everything(t, text.String(), TableOptions{Label: "y"})
+		if !ok {
+			checkError(t, err, ErrColumn, `"c": it has more than 1000 different texts in 60000 rows`)
+		} else if err != nil || len(got.Preparation.Encodings[0].Categories) != maxCategories {
+			t.Errorf("%d categories: %v", maxCategories, err)
+		}
+	}
+}
+
+// A pipe's content goes to a file without a name if it is larger than the limit.
+func TestSpool(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	for size, inFile := range map[int]bool{0: false, 9: false, 10: false, 11: true, 50: true} {
+		want := strings.Repeat("abc", 20)[:size]
+		kept, err := newSpool(strings.NewReader(want), 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(kept.reader())
+		if err != nil || string(got) != want || (kept.file != nil) != inFile {
+			t.Errorf("%d bytes: %q in a file: %t, %v", size, got, kept.file != nil, err)
+		}
+		if kept.file != nil {
+			kept.file.Close()
+		}
+		if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
+			t.Errorf("%d bytes: left %v, %v", size, left, err)
+		}
+	}
+}
+
+// Standard input is read once and kept; reading ends with the context.
+func TestStandardInput(t *testing.T) {
+	stdin := os.Stdin
+	defer func() { os.Stdin = stdin; delete(pipes.of, StandardInput) }()
+	var err error
+	if os.Stdin, err = os.Open(write(t, t.TempDir(), "in", []byte("a,b\n"))); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Stdin.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	for range 2 {
+		in, err := (&TableOptions{ctx: ctx}).open(StandardInput)
+		if err != nil {
+			t.Fatal(err)
+		}
+		part := make([]byte, 2)
+		if _, err := in.ReadAt(part, 1); err != nil || string(part) != ",b" {
+			t.Errorf("%q, %v", part, err)
+		}
+		if got, err := io.ReadAll(in); err != nil || string(got) != "a,b\n" {
+			t.Errorf("%q, %v", got, err)
+		}
+		defer func() {
+			if _, err := in.ReadAt(part, 0); err != context.Canceled {
+				t.Error(err)
+			}
+			if _, err := in.Read(part); err != context.Canceled {
+				t.Error(err)
+			}
+		}()
+	}
+	cancel()
+	in, err := (&TableOptions{}).open(StandardInput)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(in); err != nil || cmp.Diff("a,b\n", string(got)) != "" {
+		t.Errorf("%q, %v", got, err)
+	}
+}

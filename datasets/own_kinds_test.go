@@ -1,0 +1,290 @@
+package datasets
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The flags that solve the problems of several columns.
+func TestRemedy(t *testing.T) {
+	column := func(name string, missing int) *ownColumn {
+		return &ownColumn{name: name, feature: true, profile: &profile{rows: 4, missing: missing}}
+	}
+	label, group, split := column("y", 1), column("g", 3), column("s", 1)
+	label.feature, label.label = false, true
+	group.group = true
+	split.feature, split.split = false, true
+	few, half, most := column("few", 1), column("half", 2), column("most", 3)
+	type found map[*ownColumn]error
+	for name, tc := range map[string]struct {
+		opts  TableOptions
+		found found
+		want  []string
+	}{
+		"nothing":                    {want: nil, opts: TableOptions{Ignore: []string{"a"}}},
+		"missing features":           {found: found{most: ErrMissing}, want: []string{"--missing impute"}},
+		"missing among the features": {opts: TableOptions{Features: []string{"most"}}, found: found{most: ErrMissing}, want: []string{"--missing impute"}},
+		"missing labels":             {found: found{label: ErrMissing}, want: []string{"--missing drop"}},
+		"missing groups":             {found: found{group: ErrMissing}, want: []string{"--missing drop"}},
+		"missing parts":              {found: found{split: ErrMissing}, want: []string{"--missing drop"}},
+		"few rows would be left":     {found: found{label: ErrMissing, most: ErrMissing}, want: []string{"--ignore most", "--missing drop"}},
+		"half of the rows":           {found: found{label: ErrMissing, half: ErrMissing, few: ErrMissing}, want: []string{"--missing drop"}},
+		"a group stays":              {found: found{label: ErrMissing, group: ErrMissing}, want: []string{"--missing drop"}},
+		"dates":                      {found: found{few: errDates}, want: []string{"--dates expand"}},
+		"texts":                      {opts: TableOptions{Ignore: []string{"a"}}, found: found{few: ErrColumn}, want: []string{"--ignore a,few"}},
+		"a name with a comma":        {opts: TableOptions{Ignore: []string{"a,b"}}, found: found{few: ErrColumn}},
+		"a chosen feature":           {opts: TableOptions{Features: []string{"few"}}, found: found{few: ErrColumn}},
+		"a hopeless label":           {found: found{label: ErrLabel, few: errDates}},
+		"a hopeless group":           {found: found{group: ErrColumn, few: errDates}},
+		"a hopeless part":            {found: found{split: ErrColumn, few: errDates}},
+		"all":                        {found: found{label: ErrMissing, few: errDates, half: ErrColumn}, want: []string{"--ignore half", "--dates expand", "--missing drop"}},
+	} {
+		var r remedy
+		for c, err := range tc.found {
+			r.add(c, []*FileError{{Err: err}})
+		}
+		if diff := cmp.Diff(tc.want, r.flags(&tc.opts)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// Only a feature without a name and without another use is left out, if it is empty or numbers the
+// rows.
+func TestDispensable(t *testing.T) {
+	counts := &profile{rows: 3, counting: true, first: 1, last: 3}
+	for _, tc := range []struct {
+		c    ownColumn
+		want bool
+	}{
+		{ownColumn{name: "column 2", field: 1, feature: true, profile: counts}, true},
+		{ownColumn{name: "column 2", field: 1, feature: true, profile: &profile{rows: 3, missing: 3}}, true},
+		{ownColumn{name: "column 2", field: 1, feature: true, profile: &profile{rows: 3, missing: 2}}, false},
+		{ownColumn{name: "column 1", field: 1, feature: true, profile: counts}, false},
+		{ownColumn{name: "id", field: 1, feature: true, profile: counts}, false},
+		{ownColumn{name: "column 2", field: 1, feature: true, group: true, profile: counts}, false},
+		{ownColumn{name: "column 2", field: 1, feature: true, attribute: true, profile: counts}, false},
+		{ownColumn{name: "column 2", field: 1, label: true, profile: counts}, false},
+	} {
+		if got := tc.c.dispensable(); got != tc.want {
+			t.Errorf("%+v is dispensable: %t", tc.c, got)
+		}
+	}
+	got, err := everything(t, ",x,y,\n0,1.5,0,\n1,2.5,1,\n2,0.5,0,\n", TableOptions{Label: "y"})
+	want := []ColumnUse{{Name: "column 1", Became: "ignored", Detail: "only numbers the rows"}, {Name: "x", Became: "number"},
+		{Name: "y", Became: "label", Levels: 2}, {Name: "column 4", Became: "ignored", Missing: 3, Detail: "is empty"}}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got.Uses); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The user's decimal sign counts; else the sign that columns have without doubt, if they agree.
+func TestDecimalSign(t *testing.T) {
+	comma, point := &ownColumn{profile: &profile{}}, &ownColumn{profile: &profile{dotted: 1}}
+	comma.profile.texts[commaText] = 1
+	none := &ownColumn{profile: &profile{plain: 1}}
+	for _, tc := range []struct {
+		choice  string
+		columns []*ownColumn
+		sign    string
+		given   bool
+	}{
+		{DecimalComma, []*ownColumn{point}, commaDecimals, true}, {DecimalPoint, []*ownColumn{comma}, pointDecimals, true},
+		{DecimalAuto, []*ownColumn{none, comma}, commaDecimals, false}, {"", []*ownColumn{point, none}, pointDecimals, false},
+		{"", []*ownColumn{point, comma}, "", false}, {"", []*ownColumn{none}, "", false},
+	} {
+		own := &ownTable{opts: &TableOptions{Decimal: tc.choice}, columns: tc.columns}
+		if sign, given := own.decimalSign(); sign != tc.sign || given != tc.given {
+			t.Errorf("%+v: %q, %t", tc, sign, given)
+		}
+	}
+}
+
+// Missing values are allowed as the choice and the use of the column say.
+func TestMayMiss(t *testing.T) {
+	columns := []*ownColumn{{label: true}, {split: true}, {group: true}, {feature: true}, {feature: true, group: true}, {attribute: true}}
+	for choice, want := range map[string][]bool{
+		MissingRefused: {false, false, false, false, false, true}, MissingDropped: {true, true, true, true, true, true},
+		MissingImputed: {false, false, false, true, false, true}, MissingFlagged: {false, false, true, true, true, true},
+	} {
+		own := &ownTable{opts: &TableOptions{Missing: choice}}
+		for i, c := range columns {
+			if got := own.mayMiss(c); got != want[i] {
+				t.Errorf("%s: column %d may miss values: %t", choice, i, got)
+			}
+		}
+	}
+	for _, c := range columns[:2] {
+		if advice := (&ownTable{}).missingAdvice(c, ""); advice != "leave out these rows (--missing drop)" {
+			t.Errorf("%+v: %s", c, advice)
+		}
+	}
+}
+
+// A column of texts is refused if it has too many of them, or if most of its values are numbers.
+func TestCategoryLimits(t *testing.T) {
+	for name, tc := range map[string]struct {
+		texts, rows, missing, plain int
+		c                           ownColumn
+		want                        string
+	}{
+		"20 texts":                             {20, 20, 0, 0, ownColumn{feature: true}, ""},
+		"21 texts of 41 rows":                  {21, 41, 0, 0, ownColumn{feature: true}, "21 different texts in 41 rows"},
+		"21 texts of 42 rows":                  {21, 42, 0, 0, ownColumn{feature: true}, ""},
+		"21 texts of 42 rows, one is missing":  {21, 42, 1, 0, ownColumn{feature: true}, "21 different texts in 41 rows"},
+		"1000 texts":                           {1000, 9000, 0, 0, ownColumn{feature: true}, ""},
+		"more texts":                           {1001, 9000, 0, 0, ownColumn{feature: true}, "more than 1000 different texts in 9000 rows"},
+		"80 % are numbers":                     {21, 100, 0, 80, ownColumn{feature: true}, ""},
+		"81 % are numbers":                     {21, 100, 0, 81, ownColumn{feature: true}, "81 of 100 values are numbers"},
+		"81 % of the values that are there":    {21, 120, 20, 81, ownColumn{feature: true}, "81 of 100 values are numbers"},
+		"20 values, 81 % are numbers":          {20, 100, 0, 81, ownColumn{feature: true}, ""},
+		"numbers that the user calls so":       {21, 100, 0, 81, ownColumn{feature: true, categorical: true}, ""},
+		"an attribute":                         {1001, 1001, 0, 0, ownColumn{attribute: true}, ""},
+		"a split":                              {1001, 1001, 0, 0, ownColumn{split: true}, ""},
+		"a label of too many texts":            {101, 9000, 0, 0, ownColumn{label: true}, "want at most 100 classes"},
+		"a condition on a label of many texts": {1001, 9000, 0, 0, ownColumn{label: true}, ""},
+	} {
+		own := &ownTable{label: "c", opts: &TableOptions{}}
+		if strings.HasPrefix(name, "a condition") || name == "more texts" {
+			own.when = &condition{}
+		}
+		tc.c.name = "c"
+		tc.c.profile = &profile{rows: tc.rows, missing: tc.missing, plain: tc.plain}
+		tc.c.profile.texts[otherText] = tc.rows - tc.missing - tc.plain
+		for i := range tc.texts {
+			tc.c.profile.values = append(tc.c.profile.values, fmt.Sprintf("text %d", i))
+		}
+		own.opts.Missing = MissingDropped
+		found := own.problemsOf(&tc.c, "", false)
+		if (len(found) > 0) != (tc.want != "") || len(found) > 0 && !strings.Contains(found[0].Error(), tc.want) {
+			t.Errorf("%s: %v, want %q", name, found, tc.want)
+		}
+		if tc.c.kind != categoryKind {
+			t.Errorf("%s: kind %d", name, tc.c.kind)
+		}
+	}
+}
+
+// An infinity is reported with the other problems of the file, with advice.
+func TestInfinityAmongProblems(t *testing.T) {
+	_, err := everything(t, "x,z,y\n1,inf,0\nNA,2,1\n3,1,0\n", TableOptions{Label: "y"})
+	checkProblems(t, err, 2, ErrNumber, `line 2, column 2: z: "inf" is not a finite number; ignore the column (--ignore z)`)
+}
+
+// The doubtful number of a message has two readings.
+func TestDoubtful(t *testing.T) {
+	p := &profile{example: "1'234", values: []string{"abc", "1,234.5", "1,5", "1 234", "0,0", "1,234", "2,345"}}
+	if got := p.doubtful(); got != "1,234" {
+		t.Error(got)
+	}
+	p.values = p.values[:4]
+	if got := p.doubtful(); got != p.example {
+		t.Error(got)
+	}
+	for name, want := range map[string]string{"a": "a", "a b": "'a b'", "it's": `'it'\''s'`} {
+		if got := shellName(name); got != want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// Dates become numbers only as features; a choice of the order counts only where the order is in
+// doubt.
+func TestOrderOfDates(t *testing.T) {
+	table := func(dates ...string) string {
+		return rowsText("born,x,y", len(dates), func(i int) string { return fmt.Sprintf("%s,%d,%d", dates[i], i*i, i%2) })
+	}
+	for _, tc := range []struct {
+		text, choice string
+		day          float64 // mean of the days since 1970-01-01
+	}{
+		{table("12/25/1970", "12/27/1970"), DatesDayFirst, 359}, {table("25/12/1970", "27/12/1970"), DatesMonthFirst, 359},
+		{table("1/2/1970", "1/4/1970"), DatesMonthFirst, 2}, {table("1/2/1970", "3/2/1970"), DatesDayFirst, 32},
+	} {
+		got, err := everything(t, tc.text, TableOptions{Label: "y", Dates: tc.choice})
+		if err != nil || math.Abs(got.Preparation.Encodings[0].Center-tc.day) > 1e-9 {
+			t.Errorf("%q, %s: %v, %v", tc.text, tc.choice, got, err)
+		}
+	}
+	got, err := everything(t, table("12/25/1970", "12/27/1970"), TableOptions{Label: "y", Ignore: []string{"born"}, Attributes: []string{"born"}})
+	if err != nil || !slices.Equal(got.Train.Columns, []string{"x"}) || !slices.Equal(got.Train.Attributes[0].Values, []string{"12/25/1970", "12/27/1970"}) {
+		t.Errorf("dates that are no feature: %v", err)
+	}
+}
+
+// The rows of the test file have the numbers after those of the first file, with those of dropped
+// rows, and the label's condition applies to texts too.
+func TestNumbersOfTestRows(t *testing.T) {
+	dir := t.TempDir()
+	opts := TableOptions{Label: "y!=red", Missing: MissingDropped, File: write(t, dir, "own.csv", []byte("x,c,y\n1,a,red\nNA,a,red\n3,b,blue\n4,a,red\n5,b,green\n")),
+		TestFile: write(t, dir, "test.csv", []byte("x,c,y\n6,b,red\n?,a,red\n8,a,blue\n")), Split: Split{Train: 100}}
+	got, err := LoadTable("", "csv", opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([][]int{{0, 2, 3, 4}, {5, 7}}, [][]int{got.Train.Source, got.Test.Source}); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([][]int{{-1, 1, -1, 1}, {-1, 1}}, [][]int{got.Train.Labels, got.Test.Labels}); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]FileRows{{opts.File, 5}, {opts.TestFile, 3}}, got.Files); diff != "" {
+		t.Error(diff)
+	}
+	row := make([]float64, 3)
+	got.Test.Features.Float64(row, 0, 1)
+	if e := got.Preparation.Encodings[0]; !slices.Equal(row, []float64{(6 - e.Center) / e.Scale, 0, 1}) || math.Abs(e.Center-3.25) > 1e-15 {
+		t.Errorf("features %v, centre %v", row, e.Center)
+	}
+	opts.TestFile, opts.SplitColumn, opts.Label = "", "x", "c=a"
+	opts.File = write(t, dir, "split.csv", []byte("x,c,z\n0,a,1\n1,b,2\n"))
+	_, err = LoadTable("", "csv", opts)
+	checkError(t, err, ErrSplit, `the split column "x" holds "0", want train`)
+}
+
+// A file in LIBSVM's format has two classes, or one for each label, and at most maxOwnFeatures
+// features.
+func TestClassesOfLIBSVM(t *testing.T) {
+	labels := func(n int) (list []float64) {
+		for i := range n {
+			list = append(list, float64(n-i))
+		}
+		return list
+	}
+	var s source
+	if err := s.setClasses("file", []float64{3, -1, 3}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Label{Positive: "3", Negative: []string{"-1"}}, s.label) + cmp.Diff([]int{1, -1, 1}, s.labels) +
+		cmp.Diff([]string{"label -1", "label 3"}, s.classes); diff != "" {
+		t.Error(diff)
+	}
+	for n, ok := range map[int]bool{1: false, 2: true, mostClasses: true, mostClasses + 1: false} {
+		if err := (&source{}).setClasses("file", labels(n), nil); (err == nil) != ok {
+			t.Errorf("%d labels: %v", n, err)
+		}
+	}
+	var three source
+	if err := three.setClasses("file", []float64{10, 9, -1, 9}, []string{"9", "10"}); err != nil || !slices.Equal(three.labels, []int{1, -1, outside, -1}) ||
+		!slices.Equal(three.label.Others, []string{"-1"}) {
+		t.Errorf("%+v, %v", three, err)
+	}
+	path := write(t, t.TempDir(), "wide.svm", []byte("# note\n1 1:1\n\n-1 1:1 33554433:1\n1 2:1\n"))
+	file, err := LoadLIBSVM(path, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkError(t, checkWidth(path, file.X), ErrIndex, "line 4: invalid feature index: a feature has the index 33554433, the limit is 33554432")
+	file.X.Cols--
+	if err := checkWidth(path, file.X); err != nil {
+		t.Error(err)
+	}
+}
