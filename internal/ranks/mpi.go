@@ -122,8 +122,8 @@ func sum[S number](p *process, s *slicesOf[S], x []S) error {
 	return mpiError("exchange", C.ppalGather(bytes, first(s.own), C.int(mine), first(x), &s.counts[0], &s.starts[0]))
 }
 
-// shortSum is the number of numbers of all processes up to which one exchange of whole vectors costs
-// less than two exchanges of slices.
+// shortSum is the number of numbers of all processes up to which one exchange of whole vectors
+// costs less than two exchanges of slices.
 const shortSum = 4096
 
 func (s *slicesOf[S]) sumShort(x []S, size int) error {
