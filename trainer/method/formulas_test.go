@@ -1,6 +1,7 @@
 package method
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -322,6 +323,53 @@ func TestDiagnoseCosts(t *testing.T) {
 		}
 	}
 }
+
+// The notes and the steps of methods that choose, and of methods that do not.
+func TestChoiceNotes(t *testing.T) {
+	p, _ := begun(t, scaled(1, 1), 3)
+	batches := &counting{Problem: p}
+	for i, c := range []struct {
+		m    trainer.Method
+		p    problem.Problem
+		want string
+	}{
+		{&SSG{}, p, ""}, {&GDPA{}, p, ""}, {&GDA{}, p, ""}, {&PPALA{}, p, "The primal step is lbfgs."}, {&PPALA{Primal: step.Settings{Kind: step.Nesterov}}, p, "The primal step is nesterov."},
+		{&PPALA{Primal: step.Settings{Kind: step.Adam}}, p, ""}, {&PPALA{Primal: step.Settings{Kind: step.Gradient}}, p, ""},
+		{&PLADA{}, p, "The primal step is nesterov, because the problem does not say that it is smooth."},
+		{&PLADA{}, hidden{p}, "The primal step is nesterov, because the steps see a sample of the rows."},
+		{&PLADA{}, batches, "The primal step is nesterov, because the steps see a sample of the rows."},
+	} {
+		if got := ChoosePrimal(c.m, c.p); got != c.want {
+			t.Errorf("case %d, %T: %q, want %q", i, c.m, got, c.want)
+		}
+	}
+	for _, m := range []interface {
+		dualMethod
+		quasiNewton
+	}{&ALM{}, &PPALA{}, &Unconstrained{}} {
+		p, at := begun(t, scaled(1, 1), 3)
+		if err := m.Init(p, at); err != nil || m.PrimalStep().Kind != step.LBFGS {
+			t.Errorf("%T takes %v, %v", m, m.PrimalStep().Kind, err)
+		}
+	}
+	fn := scaled(1, 1)
+	fn.Pieces = problem.Abs(0.5)
+	kinked, at := begun(t, fn, 3)
+	if m := (&PLADA{}); m.Init(kinked, at) != nil || m.smooth == nil {
+		t.Error("PLADA does not take the smooth form of a problem with pieces")
+	}
+	if m := (&PLADA{Primal: step.Settings{Kind: step.LBFGS}, Perturbation: Perturbation{Delta: -1}}); !errors.Is(m.Init(kinked, at), problem.ErrSettings) {
+		t.Error("PLADA takes an unknown delta with quasi-Newton steps")
+	}
+	if err := (&GDA{Primal: step.Settings{Kind: step.LBFGS}}).Init(p, at); !errors.Is(err, problem.ErrSettings) {
+		t.Errorf("GDA with quasi-Newton steps: %v", err)
+	}
+}
+
+// hidden is a problem with batches that does not say whether it is smooth.
+type hidden struct{ problem.Problem }
+
+func (hidden) Sample(int) error { return nil }
 
 // Settings of first-order steps choose a first-order step, one at a time.
 func TestFirstOrderOnly(t *testing.T) {

@@ -1,6 +1,7 @@
 package method
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -231,10 +232,20 @@ func TestMultiplierModelReports(t *testing.T) {
 			t.Errorf("%v, %v", m.Report(), err)
 		}
 	}
+	if err := m.Iterate(silent{p}, &at); !errors.Is(err, errSilent) {
+		t.Errorf("the error of the forward pass, not %v", err)
+	}
 	if s := trainer.Capture(p, m); len(s.Numbers["multiplier.last"]) != 1 || s.Numbers["multiplier.last"][0] != m.multiplier {
 		t.Errorf("%v", s.Numbers)
 	}
 }
+
+// silent is a problem whose forward pass fails.
+type silent struct{ problem.Problem }
+
+var errSilent = errors.New("no forward pass")
+
+func (silent) Forward([]float64) (float64, error) { return 0, errSilent }
 
 // The loop around the proximal problems: what it measures, an empty mean, a centre, and the limit
 // of the warning.
@@ -255,8 +266,8 @@ func TestProximalLoopByHand(t *testing.T) {
 	if l.total = 1; l.moveToMean(p) || iterateOf(p)[0] != 3 {
 		t.Errorf("at a centre the iterate moves to %v", iterateOf(p))
 	}
-	if l.t = 1; !l.moveToMean(p) || iterateOf(p)[0] != 0 {
-		t.Errorf("the mean is 0, not %v", iterateOf(p))
+	if ended, err := l.advance(p, at, nobody{}); !ended || err != nil || p.forwards != 3 || l.t != 0 || iterateOf(p)[0] != 0 {
+		t.Errorf("the mean is 0, not %v: ended %v after %d forward passes, t = %d, %v", iterateOf(p), ended, p.forwards, l.t, err)
 	}
 	for weak, warns := range map[float64]bool{1.9: false, 2: true} {
 		l := proximalLoop{set: ProximalPoint{RhoHat: 2}, rho: 2, measured: estimate.Curvature{Weak: weak}}
@@ -287,7 +298,7 @@ func TestLengthenByHand(t *testing.T) {
 // IPPSSG at a centre: L, the count of the iterates, and the proximal map of a step on f, which a
 // step on g does not take. The regularizer is |x|/4.
 func TestIPPSSGByHand(t *testing.T) {
-	for _, c := range []struct{ start, slope, bound, soft float64 }{{0.5, 0.5, 10, 0.25}, {3, 10, 10, 0}, {0.5, 0.5, 0.1, 0.25}} {
+	for _, c := range []struct{ start, slope, bound, soft float64 }{{0.5, 0.5, 10, 0.25}, {3, 10, 10, 0}, {0.5, 0.5, 0.1, 0.25}, {-30, -30, 0.1, -0.25}} {
 		fn := scaled(1, c.bound)
 		fn.Regularizer = problem.Regularizer{Kind: problem.L1, Weight: 0.25}
 		p, at := begun(t, fn, c.start)
@@ -295,10 +306,11 @@ func TestIPPSSGByHand(t *testing.T) {
 		if err := m.Init(p, at); err != nil {
 			t.Fatal(err)
 		}
+		m.coefficients[1] = 1 // of an earlier step
 		if err := m.open(p, at); err != nil {
 			t.Fatal(err)
 		}
-		l := max(c.start, 2+m.loop.measured.Objective, c.bound)
+		l := max(math.Abs(c.start), 2+m.loop.measured.Objective, c.bound)
 		if math.Abs(m.l-l) > 1e-9 || m.counted != 0 || m.centerWorst != c.bound*(c.start-1) {
 			t.Errorf("start %v: L = %v, want %v; counted %d, g %v", c.start, m.l, l, m.counted, m.centerWorst)
 		}
