@@ -414,6 +414,9 @@ func TestBaselinesByHand(t *testing.T) {
 			t.Errorf("k = %d, lambda = %v, want %v", alm.k, alm.lambda, want)
 		}
 	}
+	if alm.tighten() {
+		t.Error("the penalty of alm is fixed")
+	}
 	penalty := &Penalty{Coefficient: 3}
 	if err := penalty.StartDual([]float64{2, -1}); err != nil || !slices.Equal(penalty.w, []float64{6, 0}) {
 		t.Errorf("%v, %v", penalty.w, err)

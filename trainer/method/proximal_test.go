@@ -88,6 +88,25 @@ func TestCompositeMomentumByHand(t *testing.T) {
 	}
 }
 
+// The test of the bound forgives 64 roundoffs of 1 + |value|: f rises from 1e6 by less or by more
+// between x = 9 and the rest.
+func TestCompositeForgives(t *testing.T) {
+	for units, doubles := range map[float64]bool{50: false, 70: true} {
+		rise := units * 0x1p-53 * (1 + 1e6)
+		fn := problem.Functions{F: func(x []float64) float64 {
+			if x[0] == 9 || x[0] > 8.9 {
+				return 1e6
+			}
+			return 1e6 + math.Ceil(rise/0x1p-33)*0x1p-33 // a number of float64
+		}, Gradient: func(d, _ []float64) { d[0] = 1e-9 }}
+		p, at := begun(t, fn, 9)
+		c := newComposite(newAugmentedLagrangian(1, 0), 1e-9/compositeDecay, p)
+		if err := c.step(p, at); err != nil || (c.smooth > 1.5e-9) != doubles {
+			t.Errorf("%v roundoffs: s = %v, %v", units, c.smooth, err)
+		}
+	}
+}
+
 // If no s satisfies the bound, the search ends at the largest s.
 func TestCompositeLimit(t *testing.T) {
 	fn := problem.Functions{F: func(x []float64) float64 {
