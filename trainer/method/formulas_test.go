@@ -126,6 +126,33 @@ func TestOuterByHand(t *testing.T) {
 	}
 }
 
+// A step that does not move leaves the move of an earlier step.
+func TestRejectedStepsByHand(t *testing.T) {
+	for _, before := range []bool{false, true} {
+		p, at := begun(t, scaled(1, 1), 0) // the minimum
+		m := &PPALA{Primal: step.Settings{Kind: step.LBFGS}}
+		if err := m.Init(p, at); err != nil {
+			t.Fatal(err)
+		}
+		m.second.moved = before
+		if err := m.Iterate(p, at); err != nil || m.second.moved != before || iterateOf(p)[0] != 0 {
+			t.Errorf("moved %v, x = %v, %v", m.second.moved, iterateOf(p), err)
+		}
+	}
+}
+
+// The dual step of PLADA by hand: nu = max(0, lambda - u/tau), u = max(0, u - tau lambda) and s =
+// min(sigma_0/rho, delta/((lambda - mu)^2 + 1)) = 1/8.
+func TestPLADADualStepByHand(t *testing.T) {
+	m := &PLADA{Sigma0: 0.5}
+	m.dual = perturbed{set: Perturbation{DeltaP: 1, DeltaQ: 1}, rho: 4, tau: 0.125, k: 1,
+		lambda: []float64{3}, mu: []float64{2}, u: []float64{0.25}, nu: []float64{0}}
+	m.UpdateDual([]float64{-0.5})
+	if d := m.dual; d.nu[0] != 1 || d.u[0] != 0 || d.mu[0] != 2.125 || d.lambda[0] != 2.125-2 || d.delta != 0.5 {
+		t.Errorf("%+v", d)
+	}
+}
+
 // The dual state of PPALA and PLADA by hand.
 func TestPerturbedByHand(t *testing.T) {
 	d := perturbed{rho: 4, lambda: []float64{2, 0, 1}, mu: []float64{0, 0, 1}, u: make([]float64, 3)}

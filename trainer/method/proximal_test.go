@@ -389,3 +389,73 @@ func TestIPPConExByHand(t *testing.T) {
 		}
 	}
 }
+
+// The first penalty of NLIAPIAL is max(1, M/K^2), and 1 without a slope of the constraints. The
+// penalty grows if the mean decrease is at most (1 - sigma^2) tol^2/(4 rho) = 1.5.
+func TestNLIAPIALPenaltyByHand(t *testing.T) {
+	for _, c := range []struct{ lipschitz, slope, want float64 }{{12, 2, 3}, {3, 2, 1}, {12, 0, 1}} {
+		p, at := begun(t, scaled(1, c.slope), 3)
+		m := &NLIAPIAL{Modulus: 1, Lipschitz: c.lipschitz}
+		if err := m.Init(p, at); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.measure(p, at); err != nil || m.acg.c != c.want {
+			t.Errorf("%+v: c = %v, %v", c, m.acg.c, err)
+		}
+	}
+	for decrease, want := range map[float64]bool{1.4: true, 1.6: false} {
+		m := &NLIAPIAL{Sigma: 0.5, Tolerance: 2, q: &problem.Proximal{Rho: 0.5}, potential: 10, k: 3}
+		if got := m.stalled(10 - 2*decrease); got != want {
+			t.Errorf("a mean decrease of %v: stalled %v", decrease, got)
+		}
+	}
+}
+
+// The step sizes of IPPConEx: L = 3 + ||y||_1 (5 + rho^) = 24, and 2/(rho^ (t + t0 + 1)), at most
+// 1/(L + rho^) without a t0 of the user. Without subgradients y stays.
+func TestIPPConExStepsByHand(t *testing.T) {
+	for t0, want := range map[float64]float64{0: 1. / 26, 1: 0.5} {
+		p, at := begun(t, scaled(1, 1), 3)
+		m := &IPPConEx{T0: t0, ProximalPoint: ProximalPoint{RhoHat: 2}}
+		if err := m.Init(p, at); err != nil {
+			t.Fatal(err)
+		}
+		m.loop.rho, m.loop.measured, m.y, m.t0 = 2, estimate.Curvature{Objective: 3, Constraint: 5}, []float64{3}, 1
+		if m.curvature() != 24 {
+			t.Errorf("L = %v", m.curvature())
+		}
+		if err := m.gradients(p, at); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.descend(p, 0); err != nil || math.Abs(m.last-want) > 1e-15 {
+			t.Errorf("t0 = %v: a step of %v, want %v, %v", t0, m.last, want, err)
+		}
+		m.now[0], m.before[0], m.bound2 = 1, 1, 0
+		if m.ascend(0); m.y[0] != 3 {
+			t.Errorf("y = %v", m.y)
+		}
+	}
+}
+
+// A step on g ends in the box.
+func TestSwitchingStepsProject(t *testing.T) {
+	for _, m := range []trainer.Method{&IPPSSG{ProximalPoint: ProximalPoint{RhoHat: 2}, Bound: 1}, &SSG{Step: 1}} {
+		fn := scaled(1, 10)
+		fn.Regularizer = problem.Regularizer{Kind: problem.Box, Lower: 2.9, Upper: 4}
+		p, at := begun(t, fn, 3)
+		if err := m.Init(p, at); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Iterate(p, at); err != nil || iterateOf(p)[0] != 2.9 {
+			t.Errorf("%s: x = %v, %v", m.Name(), iterateOf(p), err)
+		}
+	}
+	p, at := begun(t, scaled(0, 1), 0) // f has no curvature
+	ssg := &SSG{}
+	if err := ssg.Init(p, at); err != nil {
+		t.Fatal(err)
+	}
+	if err := ssg.measure(p, at); err != nil || ssg.c != 1 {
+		t.Errorf("c = %v, %v", ssg.c, err)
+	}
+}
