@@ -170,7 +170,7 @@ func TestProxLinearByHand(t *testing.T) {
 		"gradient":        {maxima, Settings{Kind: Gradient}, 0.3, []int{6, 4}},
 		"capped":          {maxima, Settings{Eta: 0.02}, 0.3, []int{6, 4}},
 		"fixed":           {problem.Abs(0.1, 0.4, 0.2), Settings{Eta: 0.1, Fixed: true}, 0.3, []int{4, 4}},
-		"one term":        {[]problem.Piece{{Term: 1, Sign: 2, Offset: -1}, {Term: 1, Sign: -1, Offset: 0.1}}, Settings{}, 0.5, []int{4, 2}},
+		"one term":        {[]problem.Piece{{Term: 0, Offset: -0.3}, {Term: 1, Sign: 2, Offset: -1}, {Term: 1, Sign: -1, Offset: 0.1}, {Term: 2, Offset: -0.2}}, Settings{}, 0.5, []int{4, 2}},
 		"constants":       {[]problem.Piece{{Term: 1, Offset: 0.3}}, Settings{}, 0.5, []int{3, 1}},
 		"no pieces":       {[]problem.Piece{}, Settings{}, 0.5, []int{3, 1}},
 	} {
