@@ -3,7 +3,9 @@ package datasets
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -162,6 +164,12 @@ func TestReadSheetAttributes(t *testing.T) {
 	if diff := cmp.Diff([]float64{1, 2, 3, 4}, got.column("id").numbers); diff != "" {
 		t.Error(diff)
 	}
+	// a row is dropped only if it lacks a value that may not be missing
+	s.drop, s.columns[2].categories, s.attributes = true, nil, nil
+	got, err = readSheet(strings.NewReader(strings.Replace(people, "clerk", "?", 1)), "people", s)
+	if err != nil || got.rows != 3 || got.number(2) != 2 {
+		t.Errorf("dropped rows: %+v, %v", got, err)
+	}
 	s.attributes = []string{"towns=Ulm"}
 	_, err = readSheet(strings.NewReader(people), "people", s)
 	checkError(t, err, ErrGroup, `no column "towns"`)
@@ -187,7 +195,7 @@ func TestPagesGiveTheSameTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer pages.Close()
-	opts := TableOptions{File: write(t, dir, "own.csv", text(12000, 0)), TestFile: write(t, dir, "test.csv", text(3000, 7)), Label: "y", Dates: DatesExpanded,
+	opts := TableOptions{File: write(t, dir, "own.csv", text(30000, 0)), TestFile: write(t, dir, "test.csv", text(3000, 7)), Label: "y", Dates: DatesExpanded,
 		Groups: []string{"c"}, Attributes: []string{"free", "x<500"}, Features: []string{"when", "x", "c"}}
 	for _, missing := range []string{MissingFlagged, MissingDropped} {
 		opts.Missing, opts.Pages = missing, nil
@@ -200,7 +208,7 @@ func TestPagesGiveTheSameTable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := got.Train.Features.(*encodedRows); !ok || pages.Bytes() < 12000*(6*8+4) {
+		if _, ok := got.Train.Features.(*encodedRows); !ok || pages.Bytes() < 30000*(6*8+4) {
 			t.Errorf("%s: features %T, %d bytes", missing, got.Train.Features, pages.Bytes())
 		}
 		if diff := cmp.Diff(want.Preparation, got.Preparation) + cmp.Diff(want.Uses, got.Uses); diff != "" {
@@ -220,6 +228,27 @@ func TestPagesGiveTheSameTable(t *testing.T) {
 			}
 			if diff := cmp.Diff(p.Groups, own.Groups) + cmp.Diff(p.Attributes, own.Attributes) + cmp.Diff(p.Labels, own.Labels) + cmp.Diff(p.Source, own.Source); diff != "" {
 				t.Errorf("%s, %s: %s", missing, p.Name, diff)
+			}
+		}
+	}
+}
+
+// A folder that is gone is an error of the table whose columns need it.
+func TestPagesWithoutFolder(t *testing.T) {
+	for _, rows := range []int{10, 40000} { // at the end of the columns, and before
+		for _, column := range []string{"1", "a"} {
+			dir := t.TempDir()
+			pages, err := paged.New(dir, 1<<40)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Remove(dir); err != nil {
+				t.Fatal(err)
+			}
+			_, err = readSheet(strings.NewReader("x,y\n"+strings.Repeat(column+",\n", rows)), "file", &schema{pages: pages, separator: ',',
+				columns: []columnSpec{{name: "x", numeric: column == "1"}}})
+			if !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%d rows of %s: %v", rows, column, err)
 			}
 		}
 	}

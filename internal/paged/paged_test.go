@@ -153,7 +153,7 @@ func TestResidentMemory(t *testing.T) {
 	full := int(memory.Resident())
 	d.release()
 	about("without its pages", full, -size)
-	Ahead(d, x[:half/8])
+	Ahead(d, x[1:half/8]) // not from a page
 	page := unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), 1)
 	if unix.Madvise(page, unix.MADV_POPULATE_READ) == nil { // an old kernel cannot bring the pages
 		about("with half of the pages", full, -half)
@@ -170,6 +170,14 @@ func TestResidentMemory(t *testing.T) {
 	}
 	if err := d.Close(); err != nil || mapped() != 0 || d.Bytes() != 0 {
 		t.Errorf("%v, %d mappings, %d bytes", err, mapped(), d.Bytes())
+	}
+}
+
+// Close returns the error of memory that cannot be removed.
+func TestCloseError(t *testing.T) {
+	d := newDir(t, 0)
+	if d.maps = append(d.maps, make([]byte, 1)); !errors.Is(d.Close(), unix.EINVAL) {
+		t.Error("memory that is no mapping is removed")
 	}
 }
 
