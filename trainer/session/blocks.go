@@ -112,13 +112,14 @@ func (b *blocks) appendScores(scores, x []float64) ([]float64, error) {
 	at := len(scores)
 	scores = slices.Grow(scores, n*b.outputs)[:at+n*b.outputs]
 	b.all = scores[at:]
-	err := b.score(x...)
+	err := b.score(ranks.Bytes(x))
 	b.all = nil
 	return scores, err
 }
 
 // runScore computes all, at the stacked weights x. Each process computes its own rows.
-func (b *blocks) runScore(x []float64) error {
+func (b *blocks) runScore(message []byte) error {
+	x := ranks.Numbers[float64](message)
 	if n, _ := b.data.Dims(); b.all == nil {
 		b.all = make([]float64, n*b.outputs)
 	}
@@ -146,11 +147,12 @@ func (b *blocks) pullBack(sum, x, d []float64) error {
 		return b.addUp(x, d)
 	}
 	b.message = append(append(b.message[:0], x...), d...)
-	return b.pull(b.message...)
+	return b.pull(ranks.Bytes(b.message))
 }
 
-// runPull computes sums from x and D, which follow each other in the arguments.
-func (b *blocks) runPull(args []float64) error {
+// runPull computes sums from x and D, which follow each other in the message.
+func (b *blocks) runPull(message []byte) error {
+	args := ranks.Numbers[float64](message)
 	n, _ := b.data.Dims()
 	parameters := len(args) - n*b.outputs
 	if len(b.sums) != parameters {
