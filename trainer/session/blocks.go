@@ -126,6 +126,10 @@ func (b *blocks) runScore(message []byte) error {
 	clear(b.all[:b.from*b.outputs])
 	clear(b.all[b.to*b.outputs:])
 	if err := b.each(x, func(at, from int) (err error) {
+		if at == from {
+			_, err = b.block.AppendWatched(b.all[at*b.outputs:at*b.outputs], 0)
+			return err
+		}
 		if b.fresh, err = b.block.AppendWatched(b.fresh[:0], 0); err == nil {
 			copy(b.all[at*b.outputs:], b.fresh[(at-from)*b.outputs:])
 		}
