@@ -33,14 +33,14 @@ func soft(x vec3, t float64) vec3 {
 
 // plainStep is the state of a first-order step, computed from the formulas.
 type plainStep struct {
-	k                      int
-	l, length              float64
-	v, first, second       vec3 // the velocity and the moments
-	before, start          vec3 // d_{k-1} and x_{k-1}
-	momentum, eta          float64
-	adam, nesterov, inner  bool
-	fixed                  bool
-	weight, schedule, last float64
+	k                     int
+	l, length             float64
+	v, first, second      vec3 // the velocity and the moments
+	before, start         vec3 // d_{k-1} and x_{k-1}
+	momentum, eta         float64
+	adam, nesterov, inner bool
+	fixed                 bool
+	weight, last          float64
 }
 
 // size returns e_k of the curvature rule for the direction d at x.

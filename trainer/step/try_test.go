@@ -201,6 +201,10 @@ func TestStateOfFixedSteps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		first.(*descent).rule.growing = 2
+		if kept := restore(first, p.Space(), first, p.Space()); !fixed && kept["curvature.growing"][0] != 2 {
+			t.Errorf("the growth %v, want 2", kept["curvature.growing"])
+		}
 		for _, s := range []visitor{inner, first} {
 			if kept := restore(s, p.Space(), s, p.Space()); (kept["curvature.l"] == nil) != fixed {
 				t.Errorf("%T, fixed %v: %v", s, fixed, kept)
