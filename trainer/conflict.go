@@ -46,7 +46,7 @@ func (c *conflict) add(infeasibility float64) bool {
 	for _, v := range c.recent {
 		least = min(least, v)
 	}
-	return c.started && len(c.recent) == stalledRecords && least >= stalled*c.before
+	return c.started && least >= stalled*c.before
 }
 
 // searchConflict searches for the least violation from the last record's iterate, and reports
