@@ -110,7 +110,7 @@ func own(x *float64) []float64 {
 func TestCheckpointsByHand(t *testing.T) {
 	moves := []float64{-1.5, -2, -0.5, 2, -0.125, 0.25, 0.25}
 	ctx, cancel := context.WithCancel(t.Context())
-	c, l := &kept{due: []bool{false, false, true, false, true}}, &journal{}
+	c, l := &kept{due: []bool{true, false, true, false, true}}, &journal{}
 	l.after = func(r *Record) {
 		if r.Iteration == 6 {
 			cancel()
@@ -123,8 +123,8 @@ func TestCheckpointsByHand(t *testing.T) {
 	if err != nil || stopped.Status != Interrupted || stopped.Iterations != 7 {
 		t.Fatalf("%+v, %v", stopped, err)
 	}
-	if len(c.at) != 3 || c.at[0].Iteration != 2 || c.at[0].GradientEvaluations != 4 || c.at[1].Iteration != 4 || c.at[2].Iteration != 7 {
-		t.Fatalf("checkpoints at %+v, want 2, 4 and 7", c.at)
+	if len(c.at) != 4 || c.at[0].Iteration != 0 || c.at[1].Iteration != 2 || c.at[1].GradientEvaluations != 4 || c.at[2].Iteration != 4 || c.at[3].Iteration != 7 {
+		t.Fatalf("checkpoints at %+v, want 0, 2, 4 and 7", c.at)
 	}
 	whole := &journal{}
 	one = set

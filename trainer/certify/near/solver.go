@@ -1,7 +1,6 @@
 package near
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -111,8 +110,11 @@ func (n *nearSolver) run() (Stationarity, error) {
 		if n.at.Iteration < n.limit && vec.Finite(length) {
 			moved, err = n.move()
 		}
-		if err != nil || !moved {
-			return result, errors.Join(err, n.conclude(&result))
+		if err != nil {
+			return result, err
+		}
+		if !moved {
+			return result, n.conclude(&result)
 		}
 	}
 }
