@@ -195,7 +195,7 @@ func (a *assembly) buildSplits(weights models.Weights) (err error) {
 		if i == 0 {
 			err = a.buildTraining(s, weights)
 		} else {
-			s.blocks, err = a.builder.newBlocks(s.data, a.dtype, weights)
+			s.blocks, err = a.builder.heldOut(s.data, a.dtype, weights)
 		}
 		if err != nil {
 			return err

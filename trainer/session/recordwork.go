@@ -8,18 +8,18 @@ const (
 	workOfIteration = 5e3  // an iteration without rows
 	workOfRecord    = 5e4  // a record without rows
 	workOfRow       = 2    // an iteration: the surrogates of a row
-	workOfMeasure   = 25   // a record: the measures of a row for each score
+	workOfMeasure   = 50   // a record: the measures of a row for each score
 	workOfSparse    = 0.15 // a product with an entry of a sparse row
 	workOfDense     = 0.03 // a product with an entry of a dense row
 	workOfCopy      = 1    // a record: an entry of a held-out row that is copied to the device
 )
 
 // cheapRecords is the work of all records together, in nanoseconds, that a run takes in any case.
-const cheapRecords = 2e7
+const cheapRecords = 1e7
 
 // The least number of automatic records of a run, and the number that needs no more.
 const (
-	fewRecords  = 20
+	fewRecords  = 5
 	manyRecords = 200
 )
 
