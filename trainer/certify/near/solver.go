@@ -201,7 +201,7 @@ func (n *nearSolver) linearise() error {
 // long enough to measure the curvature.
 func (n *nearSolver) adapt(length float64) {
 	b := n.model
-	if n.at.Iteration == 0 || !(length > nearStill*n.q.Space().Roundoff()*(1+math.Sqrt(b.Dot(b.y, b.y)))) {
+	if !(length > nearStill*n.q.Space().Roundoff()*(1+math.Sqrt(b.Dot(b.y, b.y)))) {
 		return
 	}
 	b.combined(1, n.multipliers)
