@@ -104,7 +104,7 @@ func TestReturnedPointByHand(t *testing.T) {
 			t.Errorf("every %d: %v at the iterate %v of the state, want 0", every, r.Status, x)
 		}
 	}
-	// A check sees the returned point: its epsilon, 1/2, meets the tolerance from the second iterate on.
+	// A check sees the returned point, whose epsilon is 1/2, from the second iterate on.
 	r := trained(t, begin(t, square(problem.Regularizer{}), 4), &returning{scripted{moves: []float64{-0.5}, nu: []float64{0}}},
 		Settings{Iterations: 4, RecordEvery: 10, CheckEvery: 1, Tolerance: 0.5})
 	if r.Status != Converged || r.Iterations != 2 {

@@ -31,8 +31,8 @@ func (r *rule) PrimalStep() step.Settings {
 }
 func (r *rule) VisitDual(v problem.StateVisitor) { v.Numbers("lambda", r.lambda) }
 
-// From x = 2, g = 1: lambda = 1 and w = 2. The step goes to x - (x + w)/2 = 0, with g = -1: lambda =
-// 0, w = 0 and x = 0. Then lambda = -1, w = -2 and x = 1.
+// From x = 2, g = 1: lambda = 1 and w = 2. The step goes to x - (x + w)/2 = 0, with g = -1: lambda
+// = 0, w = 0 and x = 0. Then lambda = -1, w = -2 and x = 1.
 func TestStepperByHand(t *testing.T) {
 	p := begin(t, square(problem.Regularizer{}), 2)
 	s, w := NewStepper(&rule{}), make([]float64, 1)
@@ -94,7 +94,8 @@ func TestStepperByHand(t *testing.T) {
 	}
 }
 
-// The second step follows the curvature that the first step has measured, and a restored stepper takes the same steps to the bit.
+// The second step follows the curvature that the first step has measured, and a restored stepper
+// takes the same steps to the bit.
 func TestStepperContinues(t *testing.T) {
 	p, w := begin(t, square(problem.Regularizer{}), 3), make([]float64, 1)
 	nesterov := &rule{primal: step.Settings{Kind: step.Nesterov}}

@@ -27,8 +27,8 @@ func newAdvance(t *testing.T, x float64) *search {
 	return r
 }
 
-// From x = 1/2 with the slope 1 and the step 3, the trial points -5/2, -1 and -1/4 have v = 6.125, 2
-// and 1.0625. v at the last ten iterates bounds v at the next, less 1e-4 t 3.
+// From x = 1/2 with the slope 1 and the step 3, the trial points -5/2, -1 and -1/4 have v = 6.125,
+// 2 and 1.0625. v at the last ten iterates bounds v at the next, less 1e-4 t 3.
 func TestAdvanceByHand(t *testing.T) {
 	for name, c := range map[string]struct {
 		recent []float64

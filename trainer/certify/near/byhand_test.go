@@ -55,8 +55,8 @@ func TestNeededByHand(t *testing.T) {
 	}
 }
 
-// l is the larger of its half and 1.1 seen - rho^, where seen is the change of the pull, 6 + 0.5 a -
-// 1 = 4, divided by length (1 + l_1). Steps of at most 1000 u (1 + |y|) and infinite gradients
+// l is the larger of its half and 1.1 seen - rho^, where seen is the change of the pull, 6 + 0.5 a
+// - 1 = 4, divided by length (1 + l_1). Steps of at most 1000 u (1 + |y|) and infinite gradients
 // change nothing.
 func TestAdaptByHand(t *testing.T) {
 	n := newNearSolver(scalars()["line"].at(t, 0), Settings{RhoHat: 1}, estimate.Curvature{})

@@ -317,8 +317,8 @@ func TestMeasureNeedsMoreThanTheModulus(t *testing.T) {
 	}
 }
 
-// The accuracy is the tolerance, or the rounding error 128 u (1 + ||v|| + max ||a_j||) + 16 u s ||y||,
-// at least 1e-7. The certificate divides the stationarity by 1 + ||nu||_1.
+// The accuracy is the tolerance, or the rounding error 128 u (1 + ||v|| + max ||a_j||) + 16 u s
+// ||y||, at least 1e-7. The certificate divides the stationarity by 1 + ||nu||_1.
 func TestAccuracyByHand(t *testing.T) {
 	n := newNearSolver(scalars()["line"].at(t, 0), Settings{RhoHat: 2}, estimate.Curvature{})
 	u := n.q.Space().Roundoff()
