@@ -31,7 +31,7 @@ func (s *scalar) follow(x, rho, strong, beyond, tolerance float64, limit int) (o
 	forward := func(y float64) { o.points = append(o.points, y) }
 	forward(x)
 	y, nu, member := x, 0.0, false
-	var length, pull, c, v, a, curvature, level, d, least float64
+	var length, c, v, a, curvature, level, d, least float64
 	solve := func() {
 		curvature, level, least = rho+beyond, 0, math.Inf(-1)
 		if member && c > 0 {
@@ -54,11 +54,9 @@ func (s *scalar) follow(x, rho, strong, beyond, tolerance float64, limit int) (o
 	last := math.Inf(1)
 	for k := 0; ; k++ {
 		o.iterations = k
-		before := pull
+		before := v // the gradient of the Lagrangian before the step
 		if member {
-			before = v + nu*a
-		} else {
-			before = v
+			before += nu * a
 		}
 		if g(y) > 0 {
 			member = true
@@ -68,7 +66,7 @@ func (s *scalar) follow(x, rho, strong, beyond, tolerance float64, limit int) (o
 		}
 		v, a, c = s.df(y)+rho*(y-x), s.dg(y)+rho*(y-x), g(y)
 		if k > 0 && length > 1000*u*(1+math.Abs(y)) {
-			pull = v
+			pull := v
 			if member {
 				pull += nu * a
 			}
@@ -126,7 +124,7 @@ func (s *scalar) follow(x, rho, strong, beyond, tolerance float64, limit int) (o
 				continue
 			}
 			moved = z != y
-			length, y = math.Abs(d), z
+			y = z
 			break
 		}
 		if !moved {
