@@ -17,9 +17,10 @@ type signedBytes struct {
 	windows []window
 }
 
-// scaleRows is the default of Options.ScaleRows, the largest number of rows of a second factor with
-// one scale for each column. Fewer rows follow the magnitudes more closely; more rows give fewer sums
-// to dequantize, since a block of rows has three integer sums for each element of the gradient.
+// scaleRows is the default of Options.ScaleRows, the largest number of rows of a second factor
+// with one scale for each column. Fewer rows follow the magnitudes more closely; more rows give
+// fewer sums to dequantize, since a block of rows has three integer sums for each element of the
+// gradient.
 const scaleRows = 2048
 
 func newSignedBytes(p *Program, buffer int, x *eightBit) (form, error) {
@@ -171,8 +172,8 @@ func (p *digitsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add
 	return nil
 }
 
-// gemm returns the product of rows with all digits: C is blocks x rows x (count width). Rows beyond
-// the data's give sums that nothing reads.
+// gemm returns the product of rows with all digits: C is blocks x rows x (count width). Rows
+// beyond the data's give sums that nothing reads.
 func (p *digitsProduct) gemm(x kernels.SignedBytes, rows int) *driver.Gemm {
 	d := p.digits
 	wide := d.Count * d.Width

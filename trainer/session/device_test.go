@@ -146,8 +146,9 @@ func TestGPUFailsWhileBuilding(t *testing.T) {
 	}
 }
 
-// The automatic device is the CPU if a GPU cannot be opened, whatever the reason. A note states the
-// reason, unless the program was built without GPU support. With --device cuda the error remains.
+// The automatic device is the CPU if a GPU cannot be opened, whatever the reason. A note states
+// the reason, unless the program was built without GPU support. With --device cuda the error
+// remains.
 func TestAutomaticDevice(t *testing.T) {
 	for _, c := range []struct {
 		err  error
@@ -176,8 +177,8 @@ func TestAutomaticDevice(t *testing.T) {
 	}
 }
 
-// The automatic device is the CPU for a small problem, and a note says so. For a larger problem it is
-// the GPU. Chosen products and micro-batches keep the GPU.
+// The automatic device is the CPU for a small problem, and a note says so. For a larger problem it
+// is the GPU. Chosen products and micro-batches keep the GPU.
 func TestSmallProblemOnAutomaticDevice(t *testing.T) {
 	for name, c := range map[string]struct {
 		gpu    bool

@@ -49,14 +49,15 @@ func (a *assembly) recordWork() (iterations float64, least int) {
 	return record / iteration, int(min(max(fewRecords, cheapRecords/record), manyRecords))
 }
 
-// iterationWork estimates the work of an iteration on all training rows in nanoseconds, on one thread.
+// iterationWork estimates the work of an iteration on all training rows in nanoseconds, on one
+// thread.
 func (a *assembly) iterationWork() float64 {
 	rows, product, _ := a.productWork(a.data.splits[0].data)
 	return workOfIteration + (2*product + workOfRow*rows)
 }
 
-// productWork returns the work of a product with rows in nanoseconds, and the numbers of rows and of
-// their entries.
+// productWork returns the work of a product with rows in nanoseconds, and the numbers of rows and
+// of their entries.
 func (a *assembly) productWork(data matrix.Matrix) (rows, work, entries float64) {
 	spec := a.builder.spec
 	width := spec.Outputs

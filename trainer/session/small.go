@@ -3,13 +3,15 @@ package session
 import "fmt"
 
 // leastGPUWork is the work of an iteration, in nanoseconds on one thread of a CPU, from which the
-// automatic device is a GPU. An iteration on a GPU takes about 0.1 ms whatever the problem, because
-// the launches and the exchange with the host take that long. That is a prediction: see docs/gpu.md.
+// automatic device is a GPU. An iteration on a GPU takes about 0.1 ms whatever the problem,
+// because the launches and the exchange with the host take that long. That is a prediction: see
+// docs/gpu.md.
 const leastGPUWork = 4e5
 
-// tooSmall returns a sentence that says why the CPU trains instead of the open GPU, or "" if the GPU
-// trains. The rule holds for automatic devices with automatic products. It depends on the shapes of
-// the training rows and of the model, and on the batch size, so equal runs take the same device.
+// tooSmall returns a sentence that says why the CPU trains instead of the open GPU, or "" if the
+// GPU trains. The rule holds for automatic devices with automatic products. It depends on the
+// shapes of the training rows and of the model, and on the batch size, so equal runs take the same
+// device.
 func (a *assembly) tooSmall() string {
 	d := a.devices
 	if o := d.options; d.gpu == nil || o.Kind != "" || o.Products != "" || o.MicroBatch > 0 {
