@@ -29,6 +29,16 @@ func rowMemory[T plan.Float](d *Device, n int) ([]T, error) {
 	return paged.Make[T](d.pages, n)
 }
 
+// anyMemory is rowMemory for a caller that cannot fail: without space on the disk, the zeros lie in
+// the process's own memory.
+func anyMemory[T plan.Float](d *Device, n int) []T {
+	x, err := rowMemory[T](d, n)
+	if err != nil {
+		return make([]T, n)
+	}
+	return x
+}
+
 // newRows returns zeros for the rows of a buffer.
 func (e *executor[T]) newRows(buffer, n int) ([]T, error) {
 	x, err := rowMemory[T](e.device, n)
