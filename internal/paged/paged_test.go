@@ -55,7 +55,7 @@ func TestContentsStay(t *testing.T) {
 	if d.given != 1 {
 		t.Fatal("the pages are not given back")
 	}
-	if d.Touch(step - 1); d.given != 1 {
+	if d.Touch(look - 1); d.given != 1 {
 		t.Fatal("the count does not begin again")
 	}
 	Ahead(d, x[1000:200_000])
