@@ -1,6 +1,7 @@
 package method
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -40,88 +41,15 @@ func scaled(a, c float64) problem.Functions {
 		G: func(g, x []float64) { g[0] = c * (x[0] - 1) }, JacobianT: func(d, _, w []float64) { d[0] = c * w[0] }}
 }
 
-// dualRecord is an augmentedRule that counts the calls of secondOrder.
-type dualRecord struct {
-	augmentedRule
-	changes, tightens bool // the results
-	updated, raised   int
-}
-
-func (d *dualRecord) updateOuter([]float64) bool { d.updated++; return d.changes }
-func (d *dualRecord) tighten() bool              { d.raised++; return d.tightens }
-
-// bender is a problem.StateVisitor that sets QuasiNewton.Bent.
-type bender struct{}
-
-func (bender) Number(string, *float64)       {}
-func (bender) Numbers(string, []float64)     {}
-func (bender) Vector(string, problem.Vector) {}
-func (bender) Count(name string, n *int) {
-	if name == "quasi.bent" {
-		*n = 1
-	}
-}
-
-// The rules of secondOrder, one change from a case with an update at a time. With lambda = 0 and c
-// = 1 the update of g = 2 predicts the change 2, and the violation is 2.
-func TestOuterByHand(t *testing.T) {
-	type state = secondOrder
-	base := state{steps: youth, moved: true, violation: 1, last: 1, tolerance: 1e-3}
-	for name, c := range map[string]struct {
-		change       func(s *state)
-		g, decrease  float64
-		cut, bent    bool
-		still        bool // the update changes nothing
-		fixed        bool // the penalty cannot rise
-		want         bool
-		updated      int
-		raised       int
-		waited, flee int
-	}{
-		"update":                       {g: 2, decrease: 0.2, want: true, updated: 1, raised: 1},
-		"update without a change":      {g: 2, decrease: 0.2, still: true, fixed: true, updated: 1, raised: 1},
-		"update that changes":          {g: 2, decrease: 0.2, fixed: true, want: true, updated: 1, raised: 1},
-		"a larger penalty alone":       {g: 2, decrease: 0.2, still: true, want: true, updated: 1, raised: 1},
-		"the step predicts more":       {g: 2, decrease: 0.21, waited: 1},
-		"too young":                    {change: func(s *state) { s.steps-- }, g: 2, decrease: 0.2, waited: 1},
-		"no move":                      {change: func(s *state) { s.moved = false; s.waited = 500 }, g: 2, decrease: 0.2, waited: 501},
-		"cut":                          {g: 2, decrease: 0.2, cut: true, waited: 1},
-		"no gain":                      {g: -1, decrease: 0, waited: 1},
-		"patience":                     {change: func(s *state) { s.violation, s.waited = 3, 98 }, g: 2, decrease: 1, waited: 99},
-		"no patience":                  {change: func(s *state) { s.violation, s.waited = 3, 99 }, g: 2, decrease: 1, want: true, raised: 1},
-		"an equal violation waits":     {change: func(s *state) { s.violation, s.waited = 2, 98 }, g: 2, decrease: 1, waited: 99},
-		"impatience":                   {change: func(s *state) { s.waited = 18 }, g: 2, decrease: 1, waited: 19},
-		"the end of impatience":        {change: func(s *state) { s.waited = 19 }, g: 2, decrease: 1, want: true, raised: 1},
-		"flight":                       {change: func(s *state) { s.fleeing = 2 }, g: 2, decrease: 1, cut: true, bent: true, want: true, raised: 1, flee: 3},
-		"a short flight":               {change: func(s *state) { s.fleeing = 1 }, g: 2, decrease: 1, cut: true, bent: true, waited: 1, flee: 2},
-		"a flight inside the region":   {change: func(s *state) { s.fleeing = 2 }, g: 2, decrease: 1, bent: true, waited: 1},
-		"a flight without curvature":   {change: func(s *state) { s.fleeing = 2 }, g: 2, decrease: 1, cut: true, waited: 1},
-		"a flight at rest":             {change: func(s *state) { s.fleeing, s.last = 2, 2 }, g: 2, decrease: 1, cut: true, bent: true, waited: 1},
-		"a flight below the violation": {change: func(s *state) { s.fleeing, s.violation = 2, 2 }, g: 2, decrease: 1, cut: true, bent: true, waited: 1, flee: 3},
-		"the violation has halved":     {change: func(s *state) { s.violation = 4 }, g: 2, decrease: 0.2, want: true, updated: 1},
-		"the tolerance":                {change: func(s *state) { s.tolerance = 2 }, g: 2, decrease: 0.2, want: true, updated: 1},
-	} {
-		q, err := step.NewQuasiNewton(func() problem.Problem { p, _ := begun(t, scaled(1, 1), 0); return p }())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if c.bent {
-			q.VisitState(bender{})
-		}
-		rule := &dualRecord{changes: !c.still, tightens: !c.fixed}
-		s := base
-		s.rule, s.step = rule, q
-		if c.change != nil {
-			c.change(&s)
-		}
-		before := s
-		got := s.outer([]float64{c.g}, step.Augmented{Multipliers: []float64{0}, Penalty: 1}, c.decrease, c.cut)
-		if got != c.want || rule.updated != c.updated || rule.raised != c.raised || s.waited != c.waited || s.fleeing != c.flee || s.last != max(0, c.g) {
-			t.Errorf("%s: %v, %d updates, %d tightened, waited %d, fleeing %d, last %v", name, got, rule.updated, rule.raised, s.waited, s.fleeing, s.last)
-		}
-		if compared := c.waited == 0; (s.violation == max(0, c.g)) != compared && before.violation != c.g || s.moved == (compared || !before.moved) {
-			t.Errorf("%s: violation %v, moved %v", name, s.violation, s.moved)
-		}
+// The dual step of PLADA by hand: nu = max(0, lambda - u/tau), u = max(0, u - tau lambda) and s =
+// min(sigma_0/rho, delta/((lambda - mu)^2 + 1)) = 1/8.
+func TestPLADADualStepByHand(t *testing.T) {
+	m := &PLADA{Sigma0: 0.5}
+	m.dual = perturbed{set: Perturbation{DeltaP: 1, DeltaQ: 1}, rho: 4, tau: 0.125, k: 1,
+		lambda: []float64{3}, mu: []float64{2}, u: []float64{0.25}, nu: []float64{0}}
+	m.UpdateDual([]float64{-0.5})
+	if d := m.dual; d.nu[0] != 1 || d.u[0] != 0 || d.mu[0] != 2.125 || d.lambda[0] != 2.125-2 || d.delta != 0.5 {
+		t.Errorf("%+v", d)
 	}
 }
 
@@ -323,6 +251,53 @@ func TestDiagnoseCosts(t *testing.T) {
 	}
 }
 
+// The notes and the steps of methods that choose, and of methods that do not.
+func TestChoiceNotes(t *testing.T) {
+	p, _ := begun(t, scaled(1, 1), 3)
+	batches := &counting{Problem: p}
+	for i, c := range []struct {
+		m    trainer.Method
+		p    problem.Problem
+		want string
+	}{
+		{&SSG{}, p, ""}, {&GDPA{}, p, ""}, {&GDA{}, p, ""}, {&PPALA{}, p, "The primal step is lbfgs."}, {&PPALA{Primal: step.Settings{Kind: step.Nesterov}}, p, "The primal step is nesterov."},
+		{&PPALA{Primal: step.Settings{Kind: step.Adam}}, p, ""}, {&PPALA{Primal: step.Settings{Kind: step.Gradient}}, p, ""},
+		{&PLADA{}, p, "The primal step is nesterov, because the problem does not say that it is smooth."},
+		{&PLADA{}, hidden{p}, "The primal step is nesterov, because the steps see a sample of the rows."},
+		{&PLADA{}, batches, "The primal step is nesterov, because the steps see a sample of the rows."},
+	} {
+		if got := ChoosePrimal(c.m, c.p); got != c.want {
+			t.Errorf("case %d, %T: %q, want %q", i, c.m, got, c.want)
+		}
+	}
+	for _, m := range []interface {
+		dualMethod
+		quasiNewton
+	}{&ALM{}, &PPALA{}, &Unconstrained{}} {
+		p, at := begun(t, scaled(1, 1), 3)
+		if err := m.Init(p, at); err != nil || m.PrimalStep().Kind != step.LBFGS {
+			t.Errorf("%T takes %v, %v", m, m.PrimalStep().Kind, err)
+		}
+	}
+	fn := scaled(1, 1)
+	fn.Pieces = problem.Abs(0.5)
+	kinked, at := begun(t, fn, 3)
+	if m := (&PLADA{}); m.Init(kinked, at) != nil || m.smooth == nil {
+		t.Error("PLADA does not take the smooth form of a problem with pieces")
+	}
+	if m := (&PLADA{Primal: step.Settings{Kind: step.LBFGS}, Perturbation: Perturbation{Delta: -1}}); !errors.Is(m.Init(kinked, at), problem.ErrSettings) {
+		t.Error("PLADA takes an unknown delta with quasi-Newton steps")
+	}
+	if err := (&GDA{Primal: step.Settings{Kind: step.LBFGS}}).Init(p, at); !errors.Is(err, problem.ErrSettings) {
+		t.Errorf("GDA with quasi-Newton steps: %v", err)
+	}
+}
+
+// hidden is a problem with batches that does not say whether it is smooth.
+type hidden struct{ problem.Problem }
+
+func (hidden) Sample(int) error { return nil }
+
 // Settings of first-order steps choose a first-order step, one at a time.
 func TestFirstOrderOnly(t *testing.T) {
 	for i, m := range []PLADA{{Perturbation: Perturbation{Tau: 1}}, {XStep: Subgradient}, {InnerSteps: 3}, {Sigma0: 1}, {BoxStep: true}} {
@@ -365,6 +340,9 @@ func TestBaselinesByHand(t *testing.T) {
 		if alm.UpdateDual([]float64{2}); alm.k != k+1 || alm.lambda[0] != want {
 			t.Errorf("k = %d, lambda = %v, want %v", alm.k, alm.lambda, want)
 		}
+	}
+	if alm.tighten() {
+		t.Error("the penalty of alm is fixed")
 	}
 	penalty := &Penalty{Coefficient: 3}
 	if err := penalty.StartDual([]float64{2, -1}); err != nil || !slices.Equal(penalty.w, []float64{6, 0}) {

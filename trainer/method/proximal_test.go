@@ -1,6 +1,7 @@
 package method
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -44,134 +45,6 @@ func TestMethodsAskForTheNextBatch(t *testing.T) {
 		}
 		if !slices.Equal(p.asked, []int{0, 1, 2, 3}) {
 			t.Errorf("%s: the batches %v", m.Name(), p.asked)
-		}
-	}
-}
-
-// A step of composite whose length is at most 4 roundoffs of 1 + ||x|| counts as 0. At x = 9 the
-// step of 2 units in the last place does, and the step of 3 units does not.
-func TestCompositeStillByHand(t *testing.T) {
-	const ulp = 0x1p-49
-	for units, still := range map[float64]bool{2: true, 3: false} {
-		fn := problem.Functions{F: func(x []float64) float64 { return units * ulp * x[0] }, Gradient: func(d, _ []float64) { d[0] = units * ulp }}
-		p, at := begun(t, fn, 9)
-		c := newComposite(newAugmentedLagrangian(1, 0), 1/compositeDecay, p)
-		if err := c.step(p, at); err != nil {
-			t.Fatal(err)
-		}
-		want := 2 * c.smooth * units * ulp
-		if still {
-			want = 0
-		}
-		if c.residual != want || iterateOf(p)[0] != 9-units*ulp {
-			t.Errorf("%v units: residual %v, want %v, at x = %v", units, c.residual, want, iterateOf(p))
-		}
-	}
-}
-
-// Without a gradient the momentum goes on. The first step needs one forward pass, a step with
-// momentum two.
-func TestCompositeMomentumByHand(t *testing.T) {
-	fn := problem.Functions{F: func([]float64) float64 { return 1 }, Gradient: func(d, _ []float64) { d[0] = 0 }}
-	inner, at := begun(t, fn, 9)
-	p := &counting{Problem: inner}
-	c := newComposite(newAugmentedLagrangian(1, 0), 1, p)
-	for want := 1; want <= 3; want += 2 {
-		if err := c.step(p, at); err != nil || p.forwards != want {
-			t.Errorf("%d forward passes, want %d, %v", p.forwards, want, err)
-		}
-	}
-	second := (1 + math.Sqrt(5)) / 2
-	if want := (1 + math.Sqrt(1+4*second*second)) / 2; math.Abs(c.t-want) > 1e-15 {
-		t.Errorf("t = %v, want %v", c.t, want)
-	}
-}
-
-// If no s satisfies the bound, the search ends at the largest s.
-func TestCompositeLimit(t *testing.T) {
-	fn := problem.Functions{F: func(x []float64) float64 {
-		if x[0] == 9 {
-			return 0
-		}
-		return math.NaN()
-	}, Gradient: func(d, _ []float64) { d[0] = math.NaN() }}
-	p, at := begun(t, fn, 9)
-	c := newComposite(newAugmentedLagrangian(1, 0), 1, p)
-	if err := c.step(p, at); err != nil || !(c.smooth > compositeLimit && c.smooth <= 2*compositeLimit) {
-		t.Errorf("s = %v, %v", c.smooth, err)
-	}
-}
-
-// The inner steps of NLIAPIAL: after Inner steps a new centre; the value at the start of a step
-// includes the proximal term; and the problem of the iteration is used.
-func TestNLIAPIALInner(t *testing.T) {
-	inner, at := begun(t, scaled(1, 1), 3)
-	m := &NLIAPIAL{Inner: 3, Sigma: 1e-9, Penalty: 1, Modulus: 1, Lipschitz: 5}
-	if err := m.Init(inner, at); err != nil {
-		t.Fatal(err)
-	}
-	if r := m.Report(); !math.IsNaN(r.StepSize) {
-		t.Errorf("the first step size is %v", r.StepSize)
-	}
-	p := &counting{Problem: inner}
-	for k := range 9 {
-		if err := m.Iterate(p, at); err != nil {
-			t.Fatal(err)
-		}
-		if centre := p.Space().Distance(problem.Iterate, m.q.Center) == 0; centre != (k%3 == 2) || m.t != (k+1)%3 {
-			t.Errorf("step %d: a new centre %v, t = %d", k, centre, m.t)
-		}
-	}
-	if r := m.Report(); p.forwards < 9 || r.StepSize != 1/m.acg.smooth {
-		t.Errorf("%d forward passes, step size %v", p.forwards, r.StepSize)
-	}
-
-	// From the centre 0, q = x^2 + 50 x^2 has the gradient 102 and the value 51 at x = 1. s = 90
-	// violates the bound, s = 180 does not.
-	p2, at2 := begun(t, scaled(2, 0), 1)
-	m = &NLIAPIAL{Penalty: 1}
-	if err := m.Init(p2, at2); err != nil {
-		t.Fatal(err)
-	}
-	m.q.Rho, m.acg.smooth = 100, 90/compositeDecay
-	p2.Space().Write(m.q.Center, []float64{0})
-	if err := m.Iterate(p2, at2); err != nil || math.Abs(m.acg.smooth-180) > 1e-9 || math.Abs(iterateOf(p2)[0]-(1-102./180)) > 1e-12 {
-		t.Errorf("s = %v at x = %v, %v", m.acg.smooth, iterateOf(p2), err)
-	}
-}
-
-// NLIAPIAL measures what its settings leave at 0. A second run starts with fresh numbers.
-func TestNLIAPIALMeasures(t *testing.T) {
-	for _, c := range []struct {
-		modulus, lipschitz float64
-		measures           bool
-	}{{1, 5, false}, {1, 0, true}, {0, 5, true}, {0, 0, true}} {
-		p, at := begun(t, scaled(3, 2), 3)
-		m := &NLIAPIAL{Modulus: c.modulus, Lipschitz: c.lipschitz, Penalty: 1}
-		if err := m.Init(p, at); err != nil {
-			t.Fatal(err)
-		}
-		if err := m.measure(p, at); err != nil {
-			t.Fatal(err)
-		}
-		m1 := estimate.Curvature{Objective: c.lipschitz}
-		if c.measures {
-			q, other := begun(t, scaled(3, 2), 3)
-			var err error
-			if m1, err = estimate.Curvatures(q, other, false); err != nil {
-				t.Fatal(err)
-			}
-			if c.lipschitz > 0 {
-				m1.Objective = c.lipschitz
-			}
-		}
-		rho, _ := estimate.Proximity(0, c.modulus, m1)
-		if m.q.Rho != rho || m.acg.smooth != m1.Objective+rho || (at.GradientEvaluations > 0) != c.measures {
-			t.Errorf("%+v: rho %v and s %v, want %v and %v; %d gradients", c, m.q.Rho, m.acg.smooth, rho, m1.Objective+rho, at.GradientEvaluations)
-		}
-		m.t, m.k, m.potential = 5, 6, 7
-		if err := m.Init(p, at); err != nil || m.t != 0 || m.k != 0 || !math.IsNaN(m.potential) {
-			t.Errorf("a second run starts with t = %d, k = %d, %v, %v", m.t, m.k, m.potential, err)
 		}
 	}
 }
@@ -231,10 +104,20 @@ func TestMultiplierModelReports(t *testing.T) {
 			t.Errorf("%v, %v", m.Report(), err)
 		}
 	}
+	if err := m.Iterate(silent{p}, &at); !errors.Is(err, errSilent) {
+		t.Errorf("the error of the forward pass, not %v", err)
+	}
 	if s := trainer.Capture(p, m); len(s.Numbers["multiplier.last"]) != 1 || s.Numbers["multiplier.last"][0] != m.multiplier {
 		t.Errorf("%v", s.Numbers)
 	}
 }
+
+// silent is a problem whose forward pass fails.
+type silent struct{ problem.Problem }
+
+var errSilent = errors.New("no forward pass")
+
+func (silent) Forward([]float64) (float64, error) { return 0, errSilent }
 
 // The loop around the proximal problems: what it measures, an empty mean, a centre, and the limit
 // of the warning.
@@ -255,8 +138,8 @@ func TestProximalLoopByHand(t *testing.T) {
 	if l.total = 1; l.moveToMean(p) || iterateOf(p)[0] != 3 {
 		t.Errorf("at a centre the iterate moves to %v", iterateOf(p))
 	}
-	if l.t = 1; !l.moveToMean(p) || iterateOf(p)[0] != 0 {
-		t.Errorf("the mean is 0, not %v", iterateOf(p))
+	if ended, err := l.advance(p, at, nobody{}); !ended || err != nil || p.forwards != 3 || l.t != 0 || iterateOf(p)[0] != 0 {
+		t.Errorf("the mean is 0, not %v: ended %v after %d forward passes, t = %d, %v", iterateOf(p), ended, p.forwards, l.t, err)
 	}
 	for weak, warns := range map[float64]bool{1.9: false, 2: true} {
 		l := proximalLoop{set: ProximalPoint{RhoHat: 2}, rho: 2, measured: estimate.Curvature{Weak: weak}}
@@ -287,7 +170,7 @@ func TestLengthenByHand(t *testing.T) {
 // IPPSSG at a centre: L, the count of the iterates, and the proximal map of a step on f, which a
 // step on g does not take. The regularizer is |x|/4.
 func TestIPPSSGByHand(t *testing.T) {
-	for _, c := range []struct{ start, slope, bound, soft float64 }{{0.5, 0.5, 10, 0.25}, {3, 10, 10, 0}, {0.5, 0.5, 0.1, 0.25}} {
+	for _, c := range []struct{ start, slope, bound, soft float64 }{{0.5, 0.5, 10, 0.25}, {3, 10, 10, 0}, {0.5, 0.5, 0.1, 0.25}, {-30, -30, 0.1, -0.25}} {
 		fn := scaled(1, c.bound)
 		fn.Regularizer = problem.Regularizer{Kind: problem.L1, Weight: 0.25}
 		p, at := begun(t, fn, c.start)
@@ -295,10 +178,11 @@ func TestIPPSSGByHand(t *testing.T) {
 		if err := m.Init(p, at); err != nil {
 			t.Fatal(err)
 		}
+		m.coefficients[1] = 1 // of an earlier step
 		if err := m.open(p, at); err != nil {
 			t.Fatal(err)
 		}
-		l := max(c.start, 2+m.loop.measured.Objective, c.bound)
+		l := max(math.Abs(c.start), 2+m.loop.measured.Objective, c.bound)
 		if math.Abs(m.l-l) > 1e-9 || m.counted != 0 || m.centerWorst != c.bound*(c.start-1) {
 			t.Errorf("start %v: L = %v, want %v; counted %d, g %v", c.start, m.l, l, m.counted, m.centerWorst)
 		}
@@ -356,5 +240,54 @@ func TestIPPConExByHand(t *testing.T) {
 		if m.norm2 = 7; m.size(p, at) != nil || m.norm2 != 7 {
 			t.Errorf("||J||^2 is measured again: %v", m.norm2)
 		}
+	}
+}
+
+// The step sizes of IPPConEx: L = 3 + ||y||_1 (5 + rho^) = 24, and 2/(rho^ (t + t0 + 1)), at most
+// 1/(L + rho^) without a t0 of the user. Without subgradients y stays.
+func TestIPPConExStepsByHand(t *testing.T) {
+	for t0, want := range map[float64]float64{0: 1. / 26, 1: 0.5} {
+		p, at := begun(t, scaled(1, 1), 3)
+		m := &IPPConEx{T0: t0, ProximalPoint: ProximalPoint{RhoHat: 2}}
+		if err := m.Init(p, at); err != nil {
+			t.Fatal(err)
+		}
+		m.loop.rho, m.loop.measured, m.y, m.t0 = 2, estimate.Curvature{Objective: 3, Constraint: 5}, []float64{3}, 1
+		if m.curvature() != 24 {
+			t.Errorf("L = %v", m.curvature())
+		}
+		if err := m.gradients(p, at); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.descend(p, 0); err != nil || math.Abs(m.last-want) > 1e-15 {
+			t.Errorf("t0 = %v: a step of %v, want %v, %v", t0, m.last, want, err)
+		}
+		m.now[0], m.before[0], m.bound2 = 1, 1, 0
+		if m.ascend(0); m.y[0] != 3 {
+			t.Errorf("y = %v", m.y)
+		}
+	}
+}
+
+// A step on g ends in the box.
+func TestSwitchingStepsProject(t *testing.T) {
+	for _, m := range []trainer.Method{&IPPSSG{ProximalPoint: ProximalPoint{RhoHat: 2}, Bound: 1}, &SSG{Step: 1}} {
+		fn := scaled(1, 10)
+		fn.Regularizer = problem.Regularizer{Kind: problem.Box, Lower: 2.9, Upper: 4}
+		p, at := begun(t, fn, 3)
+		if err := m.Init(p, at); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Iterate(p, at); err != nil || iterateOf(p)[0] != 2.9 {
+			t.Errorf("%s: x = %v, %v", m.Name(), iterateOf(p), err)
+		}
+	}
+	p, at := begun(t, scaled(0, 1), 0) // f has no curvature
+	ssg := &SSG{}
+	if err := ssg.Init(p, at); err != nil {
+		t.Fatal(err)
+	}
+	if err := ssg.measure(p, at); err != nil || ssg.c != 1 {
+		t.Errorf("c = %v, %v", ssg.c, err)
 	}
 }
