@@ -23,8 +23,8 @@ func bfloat16Of(v float32) uint16 {
 
 func widened(b uint16) float32 { return math.Float32frombits(uint32(b) << 16) }
 
-// bfloat16Digits writes the digits of a number, the largest first. Each digit is the bfloat16 number
-// nearest to the remainder of the number without the digits before.
+// bfloat16Digits writes the digits of a number, the largest first. Each digit is the bfloat16
+// number nearest to the remainder of the number without the digits before.
 func bfloat16Digits(v float32, to []uint16) {
 	for i := range to {
 		to[i] = bfloat16Of(v)
