@@ -51,8 +51,12 @@ func TestMethodsReturnErrors(t *testing.T) {
 	for name, make := range resumable() {
 		t.Run(name, func(t *testing.T) {
 			tp := testkit.Named(t, "abs-branch-and-kink")
+			fn, start := testkit.FunctionsOf(tp), tp.Start
+			if name == "ipp-conex" { // forward passes along the step measure the slopes of many terms
+				fn, start = manyTerms(), []float64{3}
+			}
 			run := func(from int) (passes int, err error) {
-				inner := testkit.New(t, testkit.FunctionsOf(tp), tp.Start)
+				inner := testkit.New(t, fn, start)
 				f := failing{Piecewise: problem.FeaturesOf(inner).Pieces, passes: new(int), from: &from}
 				p := problem.Problem(f)
 				if strings.HasSuffix(name, "lbfgs") && !strings.HasPrefix(name, "plada") {
@@ -80,6 +84,26 @@ func TestMethodsReturnErrors(t *testing.T) {
 	}
 }
 
+// manyTerms is f = x^2 subject to x <= j for j = 0..9.
+func manyTerms() problem.Functions {
+	fn := problem.Functions{N: 1, M: 10, F: func(x []float64) float64 { return x[0] * x[0] }, Gradient: func(d, x []float64) { d[0] = 2 * x[0] },
+		G: func(g, x []float64) {
+			for j := range g {
+				g[j] = x[0] - float64(j)
+			}
+		},
+		JacobianT: func(d, _, w []float64) {
+			d[0] = 0
+			for _, v := range w {
+				d[0] += v
+			}
+		}}
+	for j := range fn.M {
+		fn.Pieces = append(fn.Pieces, problem.Piece{Constraint: j, Term: j, Sign: 1})
+	}
+	return fn
+}
+
 // The methods refuse settings outside their range.
 func TestMethodsRefuseSettings(t *testing.T) {
 	adam := &step.Settings{Kind: step.Adam}
@@ -100,6 +124,7 @@ func TestMethodsRefuseSettings(t *testing.T) {
 		{&method.PLADA{Primal: step.Settings{Kind: step.LBFGS}, XStep: -1}, false}, {&method.PPALA{Primal: step.Settings{Kind: step.LBFGS, Eta: -1}}, false},
 		{&method.PPALA{Primal: step.Settings{Kind: step.LBFGS}, Perturbation: method.Perturbation{Delta: -1}}, false},
 		{&method.Unconstrained{Primal: step.Settings{Momentum: 2}}, false}, {&method.PLADA{Primal: step.Settings{Momentum: 2}}, false},
+		{&method.PLADA{Perturbation: method.Perturbation{Delta: -1}}, false},
 	} {
 		p := handProblem(t, testkit.HandFunctions())
 		at := problem.NewPoint(p)
@@ -140,11 +165,32 @@ func TestOptionTexts(t *testing.T) {
 			}
 		}
 	}
-	for text, fine := range map[string]bool{"inner:1": true, "inner:0": false, "inner:-3": false, "inner:x": false, "outer:3": false, "3": false, "": false} {
+	for text, fine := range map[string]bool{"inner:1": true, "inner:0": false, "inner:-3": false, "inner:x": false, "inner:99999999999999999999": false, "outer:3": false, "3": false, "": false} {
 		for _, o := range (&method.PLADA{}).Options() {
 			if o.Name == "x-step" && (o.Set(text) == nil) != fine {
 				t.Errorf("x-step %q", text)
 			}
+		}
+	}
+}
+
+// The words of SSG's rules, the default primal step, and the momentum of GDPA's own primal step.
+func TestOptionWords(t *testing.T) {
+	for name, words := range map[string][]string{"ssg-step-rule": {"decay", "constant"}, "ssg-violation-rule": {"polyak", "decay", "constant"}} {
+		for _, o := range (&method.SSG{}).Options() {
+			if o.Name == name && (!slices.Equal(o.Choices(), words) || o.Text() != words[0]) {
+				t.Errorf("%s takes %v, now %q", name, o.Choices(), o.Text())
+			}
+		}
+	}
+	for _, m := range []method.Method{&method.GDA{}, &method.Penalty{}} {
+		if text, ok := m.Options()[0].Default(func(string) string { return "" }); m.Options()[0].Name != "primal" || text != "nesterov" || !ok {
+			t.Errorf("%s: the default of the primal step is %q", m.Name(), text)
+		}
+	}
+	for _, o := range (&method.GDPA{Primal: &step.Settings{Kind: step.Nesterov, Momentum: 0.5}}).Options() {
+		if o.Name == "momentum" && o.Text() != "0.5" {
+			t.Errorf("the momentum is %s", o.Text())
 		}
 	}
 }

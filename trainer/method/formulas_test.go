@@ -1,6 +1,7 @@
 package method
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -122,6 +123,33 @@ func TestOuterByHand(t *testing.T) {
 		if compared := c.waited == 0; (s.violation == max(0, c.g)) != compared && before.violation != c.g || s.moved == (compared || !before.moved) {
 			t.Errorf("%s: violation %v, moved %v", name, s.violation, s.moved)
 		}
+	}
+}
+
+// A step that does not move leaves the move of an earlier step.
+func TestRejectedStepsByHand(t *testing.T) {
+	for _, before := range []bool{false, true} {
+		p, at := begun(t, scaled(1, 1), 0) // the minimum
+		m := &PPALA{Primal: step.Settings{Kind: step.LBFGS}}
+		if err := m.Init(p, at); err != nil {
+			t.Fatal(err)
+		}
+		m.second.moved = before
+		if err := m.Iterate(p, at); err != nil || m.second.moved != before || iterateOf(p)[0] != 0 {
+			t.Errorf("moved %v, x = %v, %v", m.second.moved, iterateOf(p), err)
+		}
+	}
+}
+
+// The dual step of PLADA by hand: nu = max(0, lambda - u/tau), u = max(0, u - tau lambda) and s =
+// min(sigma_0/rho, delta/((lambda - mu)^2 + 1)) = 1/8.
+func TestPLADADualStepByHand(t *testing.T) {
+	m := &PLADA{Sigma0: 0.5}
+	m.dual = perturbed{set: Perturbation{DeltaP: 1, DeltaQ: 1}, rho: 4, tau: 0.125, k: 1,
+		lambda: []float64{3}, mu: []float64{2}, u: []float64{0.25}, nu: []float64{0}}
+	m.UpdateDual([]float64{-0.5})
+	if d := m.dual; d.nu[0] != 1 || d.u[0] != 0 || d.mu[0] != 2.125 || d.lambda[0] != 2.125-2 || d.delta != 0.5 {
+		t.Errorf("%+v", d)
 	}
 }
 
@@ -323,6 +351,53 @@ func TestDiagnoseCosts(t *testing.T) {
 	}
 }
 
+// The notes and the steps of methods that choose, and of methods that do not.
+func TestChoiceNotes(t *testing.T) {
+	p, _ := begun(t, scaled(1, 1), 3)
+	batches := &counting{Problem: p}
+	for i, c := range []struct {
+		m    trainer.Method
+		p    problem.Problem
+		want string
+	}{
+		{&SSG{}, p, ""}, {&GDPA{}, p, ""}, {&GDA{}, p, ""}, {&PPALA{}, p, "The primal step is lbfgs."}, {&PPALA{Primal: step.Settings{Kind: step.Nesterov}}, p, "The primal step is nesterov."},
+		{&PPALA{Primal: step.Settings{Kind: step.Adam}}, p, ""}, {&PPALA{Primal: step.Settings{Kind: step.Gradient}}, p, ""},
+		{&PLADA{}, p, "The primal step is nesterov, because the problem does not say that it is smooth."},
+		{&PLADA{}, hidden{p}, "The primal step is nesterov, because the steps see a sample of the rows."},
+		{&PLADA{}, batches, "The primal step is nesterov, because the steps see a sample of the rows."},
+	} {
+		if got := ChoosePrimal(c.m, c.p); got != c.want {
+			t.Errorf("case %d, %T: %q, want %q", i, c.m, got, c.want)
+		}
+	}
+	for _, m := range []interface {
+		dualMethod
+		quasiNewton
+	}{&ALM{}, &PPALA{}, &Unconstrained{}} {
+		p, at := begun(t, scaled(1, 1), 3)
+		if err := m.Init(p, at); err != nil || m.PrimalStep().Kind != step.LBFGS {
+			t.Errorf("%T takes %v, %v", m, m.PrimalStep().Kind, err)
+		}
+	}
+	fn := scaled(1, 1)
+	fn.Pieces = problem.Abs(0.5)
+	kinked, at := begun(t, fn, 3)
+	if m := (&PLADA{}); m.Init(kinked, at) != nil || m.smooth == nil {
+		t.Error("PLADA does not take the smooth form of a problem with pieces")
+	}
+	if m := (&PLADA{Primal: step.Settings{Kind: step.LBFGS}, Perturbation: Perturbation{Delta: -1}}); !errors.Is(m.Init(kinked, at), problem.ErrSettings) {
+		t.Error("PLADA takes an unknown delta with quasi-Newton steps")
+	}
+	if err := (&GDA{Primal: step.Settings{Kind: step.LBFGS}}).Init(p, at); !errors.Is(err, problem.ErrSettings) {
+		t.Errorf("GDA with quasi-Newton steps: %v", err)
+	}
+}
+
+// hidden is a problem with batches that does not say whether it is smooth.
+type hidden struct{ problem.Problem }
+
+func (hidden) Sample(int) error { return nil }
+
 // Settings of first-order steps choose a first-order step, one at a time.
 func TestFirstOrderOnly(t *testing.T) {
 	for i, m := range []PLADA{{Perturbation: Perturbation{Tau: 1}}, {XStep: Subgradient}, {InnerSteps: 3}, {Sigma0: 1}, {BoxStep: true}} {
@@ -365,6 +440,9 @@ func TestBaselinesByHand(t *testing.T) {
 		if alm.UpdateDual([]float64{2}); alm.k != k+1 || alm.lambda[0] != want {
 			t.Errorf("k = %d, lambda = %v, want %v", alm.k, alm.lambda, want)
 		}
+	}
+	if alm.tighten() {
+		t.Error("the penalty of alm is fixed")
 	}
 	penalty := &Penalty{Coefficient: 3}
 	if err := penalty.StartDual([]float64{2, -1}); err != nil || !slices.Equal(penalty.w, []float64{6, 0}) {

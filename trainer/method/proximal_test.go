@@ -1,6 +1,7 @@
 package method
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -84,6 +85,25 @@ func TestCompositeMomentumByHand(t *testing.T) {
 	second := (1 + math.Sqrt(5)) / 2
 	if want := (1 + math.Sqrt(1+4*second*second)) / 2; math.Abs(c.t-want) > 1e-15 {
 		t.Errorf("t = %v, want %v", c.t, want)
+	}
+}
+
+// The test of the bound forgives 64 roundoffs of 1 + |value|: f rises from 1e6 by less or by more
+// between x = 9 and the rest.
+func TestCompositeForgives(t *testing.T) {
+	for units, doubles := range map[float64]bool{50: false, 70: true} {
+		rise := units * 0x1p-53 * (1 + 1e6)
+		fn := problem.Functions{F: func(x []float64) float64 {
+			if x[0] == 9 || x[0] > 8.9 {
+				return 1e6
+			}
+			return 1e6 + math.Ceil(rise/0x1p-33)*0x1p-33 // a number of float64
+		}, Gradient: func(d, _ []float64) { d[0] = 1e-9 }}
+		p, at := begun(t, fn, 9)
+		c := newComposite(newAugmentedLagrangian(1, 0), 1e-9/compositeDecay, p)
+		if err := c.step(p, at); err != nil || (c.smooth > 1.5e-9) != doubles {
+			t.Errorf("%v roundoffs: s = %v, %v", units, c.smooth, err)
+		}
 	}
 }
 
@@ -231,10 +251,20 @@ func TestMultiplierModelReports(t *testing.T) {
 			t.Errorf("%v, %v", m.Report(), err)
 		}
 	}
+	if err := m.Iterate(silent{p}, &at); !errors.Is(err, errSilent) {
+		t.Errorf("the error of the forward pass, not %v", err)
+	}
 	if s := trainer.Capture(p, m); len(s.Numbers["multiplier.last"]) != 1 || s.Numbers["multiplier.last"][0] != m.multiplier {
 		t.Errorf("%v", s.Numbers)
 	}
 }
+
+// silent is a problem whose forward pass fails.
+type silent struct{ problem.Problem }
+
+var errSilent = errors.New("no forward pass")
+
+func (silent) Forward([]float64) (float64, error) { return 0, errSilent }
 
 // The loop around the proximal problems: what it measures, an empty mean, a centre, and the limit
 // of the warning.
@@ -255,8 +285,8 @@ func TestProximalLoopByHand(t *testing.T) {
 	if l.total = 1; l.moveToMean(p) || iterateOf(p)[0] != 3 {
 		t.Errorf("at a centre the iterate moves to %v", iterateOf(p))
 	}
-	if l.t = 1; !l.moveToMean(p) || iterateOf(p)[0] != 0 {
-		t.Errorf("the mean is 0, not %v", iterateOf(p))
+	if ended, err := l.advance(p, at, nobody{}); !ended || err != nil || p.forwards != 3 || l.t != 0 || iterateOf(p)[0] != 0 {
+		t.Errorf("the mean is 0, not %v: ended %v after %d forward passes, t = %d, %v", iterateOf(p), ended, p.forwards, l.t, err)
 	}
 	for weak, warns := range map[float64]bool{1.9: false, 2: true} {
 		l := proximalLoop{set: ProximalPoint{RhoHat: 2}, rho: 2, measured: estimate.Curvature{Weak: weak}}
@@ -287,7 +317,7 @@ func TestLengthenByHand(t *testing.T) {
 // IPPSSG at a centre: L, the count of the iterates, and the proximal map of a step on f, which a
 // step on g does not take. The regularizer is |x|/4.
 func TestIPPSSGByHand(t *testing.T) {
-	for _, c := range []struct{ start, slope, bound, soft float64 }{{0.5, 0.5, 10, 0.25}, {3, 10, 10, 0}, {0.5, 0.5, 0.1, 0.25}} {
+	for _, c := range []struct{ start, slope, bound, soft float64 }{{0.5, 0.5, 10, 0.25}, {3, 10, 10, 0}, {0.5, 0.5, 0.1, 0.25}, {-30, -30, 0.1, -0.25}} {
 		fn := scaled(1, c.bound)
 		fn.Regularizer = problem.Regularizer{Kind: problem.L1, Weight: 0.25}
 		p, at := begun(t, fn, c.start)
@@ -295,10 +325,11 @@ func TestIPPSSGByHand(t *testing.T) {
 		if err := m.Init(p, at); err != nil {
 			t.Fatal(err)
 		}
+		m.coefficients[1] = 1 // of an earlier step
 		if err := m.open(p, at); err != nil {
 			t.Fatal(err)
 		}
-		l := max(c.start, 2+m.loop.measured.Objective, c.bound)
+		l := max(math.Abs(c.start), 2+m.loop.measured.Objective, c.bound)
 		if math.Abs(m.l-l) > 1e-9 || m.counted != 0 || m.centerWorst != c.bound*(c.start-1) {
 			t.Errorf("start %v: L = %v, want %v; counted %d, g %v", c.start, m.l, l, m.counted, m.centerWorst)
 		}
@@ -356,5 +387,75 @@ func TestIPPConExByHand(t *testing.T) {
 		if m.norm2 = 7; m.size(p, at) != nil || m.norm2 != 7 {
 			t.Errorf("||J||^2 is measured again: %v", m.norm2)
 		}
+	}
+}
+
+// The first penalty of NLIAPIAL is max(1, M/K^2), and 1 without a slope of the constraints. The
+// penalty grows if the mean decrease is at most (1 - sigma^2) tol^2/(4 rho) = 1.5.
+func TestNLIAPIALPenaltyByHand(t *testing.T) {
+	for _, c := range []struct{ lipschitz, slope, want float64 }{{12, 2, 3}, {3, 2, 1}, {12, 0, 1}} {
+		p, at := begun(t, scaled(1, c.slope), 3)
+		m := &NLIAPIAL{Modulus: 1, Lipschitz: c.lipschitz}
+		if err := m.Init(p, at); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.measure(p, at); err != nil || m.acg.c != c.want {
+			t.Errorf("%+v: c = %v, %v", c, m.acg.c, err)
+		}
+	}
+	for decrease, want := range map[float64]bool{1.4: true, 1.6: false} {
+		m := &NLIAPIAL{Sigma: 0.5, Tolerance: 2, q: &problem.Proximal{Rho: 0.5}, potential: 10, k: 3}
+		if got := m.stalled(10 - 2*decrease); got != want {
+			t.Errorf("a mean decrease of %v: stalled %v", decrease, got)
+		}
+	}
+}
+
+// The step sizes of IPPConEx: L = 3 + ||y||_1 (5 + rho^) = 24, and 2/(rho^ (t + t0 + 1)), at most
+// 1/(L + rho^) without a t0 of the user. Without subgradients y stays.
+func TestIPPConExStepsByHand(t *testing.T) {
+	for t0, want := range map[float64]float64{0: 1. / 26, 1: 0.5} {
+		p, at := begun(t, scaled(1, 1), 3)
+		m := &IPPConEx{T0: t0, ProximalPoint: ProximalPoint{RhoHat: 2}}
+		if err := m.Init(p, at); err != nil {
+			t.Fatal(err)
+		}
+		m.loop.rho, m.loop.measured, m.y, m.t0 = 2, estimate.Curvature{Objective: 3, Constraint: 5}, []float64{3}, 1
+		if m.curvature() != 24 {
+			t.Errorf("L = %v", m.curvature())
+		}
+		if err := m.gradients(p, at); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.descend(p, 0); err != nil || math.Abs(m.last-want) > 1e-15 {
+			t.Errorf("t0 = %v: a step of %v, want %v, %v", t0, m.last, want, err)
+		}
+		m.now[0], m.before[0], m.bound2 = 1, 1, 0
+		if m.ascend(0); m.y[0] != 3 {
+			t.Errorf("y = %v", m.y)
+		}
+	}
+}
+
+// A step on g ends in the box.
+func TestSwitchingStepsProject(t *testing.T) {
+	for _, m := range []trainer.Method{&IPPSSG{ProximalPoint: ProximalPoint{RhoHat: 2}, Bound: 1}, &SSG{Step: 1}} {
+		fn := scaled(1, 10)
+		fn.Regularizer = problem.Regularizer{Kind: problem.Box, Lower: 2.9, Upper: 4}
+		p, at := begun(t, fn, 3)
+		if err := m.Init(p, at); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Iterate(p, at); err != nil || iterateOf(p)[0] != 2.9 {
+			t.Errorf("%s: x = %v, %v", m.Name(), iterateOf(p), err)
+		}
+	}
+	p, at := begun(t, scaled(0, 1), 0) // f has no curvature
+	ssg := &SSG{}
+	if err := ssg.Init(p, at); err != nil {
+		t.Fatal(err)
+	}
+	if err := ssg.measure(p, at); err != nil || ssg.c != 1 {
+		t.Errorf("c = %v, %v", ssg.c, err)
 	}
 }

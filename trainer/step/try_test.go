@@ -52,19 +52,20 @@ func try(t *testing.T, p problem.Problem, at *problem.Point, q *QuasiNewton) boo
 // gives the exact model. From x = 0.9 the minimum is inside a Delta of 19, and outside a Delta of
 // 0.19.
 func TestLongestByHand(t *testing.T) {
-	for limit, longest := range map[float64]bool{10: false, 0.1: true} {
+	for _, c := range []struct {
+		limit, radius float64
+		length        float64
+		cut, longest  bool
+	}{{10, 0, 0.9, false, false}, {0.1, 0, 0.19, true, true}, {0.1, 5, 0.19, true, true}, {0.1, 0.05, 0.05, true, false}} {
 		p, at, q := ready(t, parabola(), []float64{1})
 		if !q.plan.longest || !try(t, p, at, q) || !near(iterate(p)[0], 0.9) {
 			t.Fatalf("x = %v after the first step", iterate(p))
 		}
-		q.limit, q.radius = limit, 0
+		q.limit, q.radius = c.limit, c.radius
 		decrease, cut := predict(t, p, at, q)
-		want, length := 0.405, 0.9
-		if longest {
-			want, length = 0.9*0.19-0.19*0.19/2, 0.19
-		}
-		if q.plan.longest != longest || cut != longest || math.Abs(decrease-want) > 1e-4 || math.Abs(q.Last()-length) > 1e-4*length {
-			t.Errorf("c = %v: longest %v, cut %v, decrease %v, length %v", limit, q.plan.longest, cut, decrease, q.Last())
+		want := 0.9*c.length - c.length*c.length/2
+		if q.plan.longest != c.longest || cut != c.cut || !(math.Abs(decrease-want) <= 1e-4) || !(math.Abs(q.Last()-c.length) <= 1e-4*c.length) {
+			t.Errorf("%+v: longest %v, cut %v, decrease %v, length %v", c, q.plan.longest, cut, decrease, q.Last())
 		}
 	}
 }
@@ -119,12 +120,12 @@ func TestLeastMoveByHand(t *testing.T) {
 // A step to the sphere ends there to rounding, also if the plan's step ends beside it. Any other
 // step is projected to the ball.
 func TestTryKeepsTheBall(t *testing.T) {
-	fn := problem.Functions{N: 2, Regularizer: problem.Regularizer{Kind: problem.Ball, Radius: 2},
+	fn := problem.Functions{N: 2, Regularizer: problem.Regularizer{Kind: problem.Ball, Radius: 0.5},
 		F: func(x []float64) float64 { return -x[0] - x[1] }, Gradient: func(dst, _ []float64) { dst[0], dst[1] = -1, -1 }}
 	for _, c := range []struct {
 		sphere       bool
 		length, want float64 // of d = (-1, -1), and of x+
-	}{{true, -1.3, 2}, {true, -1.5, 2}, {false, -1.3, 1.3 * math.Sqrt2}, {false, -1.5, 2}} {
+	}{{true, -0.3, 0.5}, {true, -0.4, 0.5}, {false, -0.3, 0.3 * math.Sqrt2}, {false, -0.4, 0.5}} {
 		p, at, q := ready(t, fn, []float64{0, 0})
 		q.plan = plan{vectors: []problem.Vector{q.d}, coefficients: []float64{c.length}, decrease: 1, sphere: c.sphere}
 		q.length = 1
@@ -200,6 +201,10 @@ func TestStateOfFixedSteps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		first.(*descent).rule.growing = 2
+		if kept := restore(first, p.Space(), first, p.Space()); !fixed && kept["curvature.growing"][0] != 2 {
+			t.Errorf("the growth %v, want 2", kept["curvature.growing"])
+		}
 		for _, s := range []visitor{inner, first} {
 			if kept := restore(s, p.Space(), s, p.Space()); (kept["curvature.l"] == nil) != fixed {
 				t.Errorf("%T, fixed %v: %v", s, fixed, kept)
@@ -224,8 +229,166 @@ func TestStepOptions(t *testing.T) {
 			t.Errorf("%+v: %q", c.set, conflicts)
 		}
 	}
+	set := &Settings{}
+	if err := set.Options()[0].Set("adam"); err != nil || set.Kind != Adam || !set.Completed() {
+		t.Errorf("%+v, %v", set, err)
+	}
 	s, err := New(Settings{}, newProblem(t, quadratic(3), make([]float64, 3)))
 	if err != nil || s.(*descent).set.Kind != Nesterov {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
+
+// A quasi-Newton step whose state goes through a checkpoint takes the same steps to the bit. With
+// multipliers, a ball or a squared norm, phi + r falls with each move, to a KKT point.
+func TestQuasiNewtonResumes(t *testing.T) {
+	for _, r := range []problem.Regularizer{{}, {Kind: problem.Ball, Radius: 1.2}, {Kind: problem.SquaredL2, Weight: 0.5}} {
+		for half := range 14 {
+			build := func(x []float64) (problem.Problem, *problem.Point, *QuasiNewton) {
+				p := newProblem(t, smoothTerms(r), x)
+				at := problem.NewPoint(p)
+				if err := at.Forward(p); err != nil {
+					t.Fatal(err)
+				}
+				q, err := NewQuasiNewton(p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return p, &at, q
+			}
+			p, at, q := build([]float64{1, -0.5, 0.25})
+			other, there, resumed := p, at, q
+			phi := Augmented{Multipliers: []float64{0.5, 0.2, 0}, Penalty: 3}
+			for k := range 28 {
+				if k == 2*half {
+					other, there, resumed = build(iterate(p))
+					restore(q, p.Space(), resumed, other.Space())
+					if resumed.Last() != q.Last() && !math.IsNaN(q.Last()) || resumed.cubic != q.cubic {
+						t.Errorf("the restored length is %v, want %v; %v, want %v", resumed.Last(), q.Last(), resumed.cubic, q.cubic)
+					}
+				}
+				if k == 17 {
+					phi.Multipliers = []float64{1.5, 0, 0.1}
+					q.Refresh()
+					resumed.Refresh()
+				}
+				type run struct {
+					p  problem.Problem
+					at *problem.Point
+					q  *QuasiNewton
+				}
+				runs := []run{{p, at, q}}
+				if k >= 2*half {
+					runs = append(runs, run{other, there, resumed})
+				}
+				for _, run := range runs {
+					before := slices.Clone(iterate(run.p))
+					value := phiOf(phi, r, before)
+					if _, _, err := run.q.Predict(run.p, run.at, phi); err != nil {
+						t.Fatal(err)
+					}
+					if run.q.age >= iterateAge {
+						t.Errorf("step %d: the row of x has the age %d", k, run.q.age)
+					}
+					h, w, d := termValues(vec3(before)), make([]float64, 3), make([]float64, 3)
+					phi.Coefficients(w, h[:])
+					run.p.Space().Read(d, run.q.d)
+					if want := lagrangian(vec3(before), w); !(norm3(plus(vec3(d), -1, want)) <= 1e-12) {
+						t.Errorf("step %d: the gradient is %v, want %v", k, d, want)
+					}
+					moved, err := run.q.Try(run.p, run.at, phi)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if after := phiOf(phi, r, iterate(run.p)); moved == slices.Equal(before, iterate(run.p)) || after > value+1e-13 {
+						t.Errorf("step %d: moved %v, phi + r from %v to %v", k, moved, value, after)
+					}
+				}
+				if !slices.Equal(iterate(p), iterate(other)) || q.radius != resumed.radius || q.limit != resumed.limit {
+					t.Fatalf("%v, resumed at %d: step %d leads to %v, uninterrupted to %v", r, 2*half, k, iterate(other), iterate(p))
+				}
+			}
+			x, w := vec3(iterate(p)), make([]float64, 3)
+			h := termValues(x)
+			phi.Coefficients(w, h[:])
+			d := lagrangian(x, w)
+			switch r.Kind {
+			case problem.SquaredL2:
+				d = plus(d, 0.5, x)
+			case problem.Ball: // d is a multiple of -x on the sphere
+				d = plus(d, math.Max(0, -dot3(d, x)/dot3(x, x)), x)
+			}
+			if norm3(d) > 1e-6 {
+				t.Errorf("%v: the slope at the end is %v", r, d)
+			}
+		}
+	}
+}
+
+// The flags of a step go through a checkpoint.
+func TestQuasiNewtonKeepsFlags(t *testing.T) {
+	p, _, q := ready(t, parabola(), []float64{1})
+	_, _, other := ready(t, parabola(), []float64{1})
+	q.restarted, q.exhausted, q.bent = true, true, true
+	if restore(q, p.Space(), other, p.Space()); !other.restarted || !other.exhausted || !other.Bent() {
+		t.Errorf("restarted %v, exhausted %v, bent %v", other.restarted, other.exhausted, other.bent)
+	}
+}
+
+// The value of phi before a step includes the constraints: phi = x^2/2 + (10 - x)^2/2.
+func TestTryComparesPhi(t *testing.T) {
+	fn := parabola()
+	fn.M = 1
+	fn.G = func(g, x []float64) { g[0] = 10 - x[0] }
+	fn.JacobianT = func(d, _, w []float64) { d[0] = -w[0] }
+	p, at, q := ready(t, fn, []float64{1})
+	if !try(t, p, at, q) || !near(iterate(p)[0], 1.1) {
+		t.Errorf("x = %v", iterate(p))
+	}
+}
+
+// The pair of a move from x = 2 to 5 with the gradients 1 and -3, whose difference joins no pass.
+func TestPairByHand(t *testing.T) {
+	p := newProblem(t, parabola(), []float64{5})
+	q, space := newPairs(p.Space()), p.Space()
+	start, d, trial := space.New(), space.New(), space.New()
+	space.Write(start, []float64{2})
+	space.Write(d, []float64{1})
+	space.Write(trial, []float64{-3})
+	q.gram.SetSym(gradientRow, gradientRow, 1)
+	slot := q.add(start, d, trial)
+	if yy, ss := q.gram.At(pairsMost+slot, pairsMost+slot), q.gram.At(slot, slot); yy != 16 || ss != 9 {
+		t.Errorf("<y, y> = %v and <s, s> = %v, want 16 and 9", yy, ss)
+	}
+}
+
+// phiOf is phi + r at x, for r without the ball.
+func phiOf(phi Augmented, r problem.Regularizer, x []float64) float64 {
+	h := termValues(vec3(x))
+	f := (3*x[0]*x[0]+2*x[1]*x[1]+x[2]*x[2])/2 + x[0]*x[1] - x[2]
+	if r.Kind == problem.SquaredL2 {
+		f += r.Weight / 2 * dot3(vec3(x), vec3(x))
+	}
+	return phi.Value(f, h[:])
+}
+
+// A search that has ended plans no step.
+func TestExhausted(t *testing.T) {
+	p, at, q := ready(t, parabola(), []float64{1})
+	q.exhausted = true
+	if decrease, cut := predict(t, p, at, q); decrease != 0 || cut || try(t, p, at, q) {
+		t.Errorf("decrease %v, cut %v", decrease, cut)
+	}
+	pieces := newProblem(t, threeTerms(problem.Abs(1, 1, 1)), make([]float64, 3))
+	if reason := QuasiNewtonRefuses(pieces); reason != "the problem has kinks" {
+		t.Errorf("pieces: %q", reason)
+	}
+	if reason := QuasiNewtonRefuses(kinked{p}); reason != "the problem has kinks" {
+		t.Errorf("kinks: %q", reason)
+	}
+}
+
+// kinked is a problem with kinks.
+type kinked struct{ problem.Problem }
+
+func (kinked) NonSmooth() bool { return true }
