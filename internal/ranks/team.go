@@ -44,11 +44,23 @@ func (t *Team) Register(do func(message []byte) error) Procedure {
 
 // send tells the processes that serve what to run next.
 func (t *Team) send(number int, message []byte) error {
-	if err := t.Broadcast(Bytes([]float64{float64(number), float64(len(message))})); err != nil || len(message) == 0 {
+	head := make([]float64, headNumbers)
+	head[0], head[1] = float64(number), float64(len(message))
+	if len(message) <= mostInHead {
+		copy(Bytes(head[2:]), message)
+		return t.Broadcast(Bytes(head))
+	}
+	if err := t.Broadcast(Bytes(head)); err != nil {
 		return err
 	}
 	return t.Broadcast(message)
 }
+
+// A head is the number of a procedure, the length of its message in bytes, and a short message.
+const (
+	headNumbers = 64
+	mostInHead  = 8 * (headNumbers - 2)
+)
 
 func (t *Team) run(number int, message []byte) error {
 	err := t.procedures[number](message)
@@ -62,7 +74,7 @@ func (t *Team) run(number int, message []byte) error {
 // Release.
 func (t *Team) Serve() error {
 	for {
-		head := make([]float64, 2)
+		head := make([]float64, headNumbers)
 		if err := t.Broadcast(Bytes(head)); err != nil {
 			return err
 		}
@@ -70,11 +82,12 @@ func (t *Team) Serve() error {
 		if number == release {
 			return nil
 		}
-		if words := (length + 7) / 8; words > len(t.room) {
-			t.room = make([]float64, words)
-		}
-		message := Bytes(t.room)[:length]
-		if length > 0 {
+		message := Bytes(head[2:])[:min(length, mostInHead)]
+		if length > mostInHead {
+			if words := (length + 7) / 8; words > len(t.room) {
+				t.room = make([]float64, words)
+			}
+			message = Bytes(t.room)[:length]
 			if err := t.Broadcast(message); err != nil {
 				return err
 			}

@@ -26,11 +26,11 @@ func TestTeam(t *testing.T) {
 			if err := add(nil); err == nil {
 				t.Error("a process that serves called a procedure without an error")
 			}
-		} else if err := errors.Join(add(Bytes([]float64{1, 2})), count(nil), add(nil), add(Bytes([]float64{3})), count(nil), team.Release()); err != nil {
+		} else if err := errors.Join(add(Bytes([]float64{1, 2})), count(nil), add(nil), add(Bytes([]float64{3})), add(Bytes(make([]float64, 1000))), count(nil), team.Release()); err != nil {
 			return err
 		}
-		if !slices.Equal(got, []float64{1, 2, 3}) || total != 6 {
-			t.Errorf("process %d: arguments %v, total %v", c.Rank(), got, total)
+		if len(got) != 1003 || !slices.Equal(got[:4], []float64{1, 2, 3, 0}) || total != 6 {
+			t.Errorf("process %d: %d arguments, %v, total %v", c.Rank(), len(got), got[:min(4, len(got))], total)
 		}
 		return nil
 	}); err != nil {
