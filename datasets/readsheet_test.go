@@ -110,6 +110,18 @@ func TestFirstInfiniteFeature(t *testing.T) {
 	}
 	_, err := p.features(s, all)
 	checkFileError(t, err, ErrNumber, fmt.Sprintf(`row %d of "z" is out of range once standardised`, wrong+1))
+	_, err = p.encodedRows(s, all)
+	checkFileError(t, err, ErrNumber, fmt.Sprintf(`row %d of "z" is out of range once standardised`, wrong+1))
+	defer func() {
+		if recover() == nil {
+			t.Error("a wrong number of elements is accepted")
+		}
+	}()
+	m, err := p.encodedRows(s, all[:10])
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Float64(make([]float64, 5), 0, 2)
 }
 
 // Features of each number of rows around a block, and the row of an infinite feature that begins a

@@ -46,7 +46,8 @@ func TestContentsStay(t *testing.T) {
 	for i := range x {
 		x[i] = float64(i)
 	}
-	d.Touch(step - 1)
+	look := min(step, 100<<20/looks)
+	d.Touch(look - 1)
 	if d.given != 0 {
 		t.Fatal("the pages are given back before a step")
 	}
@@ -54,7 +55,7 @@ func TestContentsStay(t *testing.T) {
 	if d.given != 1 {
 		t.Fatal("the pages are not given back")
 	}
-	if d.Touch(step - 1); d.given != 1 {
+	if d.Touch(look - 1); d.given != 1 {
 		t.Fatal("the count does not begin again")
 	}
 	Ahead(d, x[1000:200_000])
