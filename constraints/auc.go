@@ -7,7 +7,13 @@ import "ppal/internal/radix"
 // scores counts half (Mann and Whitney's U). Labels are -1 or +1, both must be present, and no
 // score may be NaN.
 func areaUnderCurve(scores []float64, labels []int) float64 {
-	var positives, negatives []float64
+	count := 0
+	for _, y := range labels {
+		if y > 0 {
+			count++
+		}
+	}
+	positives, negatives := make([]float64, 0, count), make([]float64, 0, len(labels)-count)
 	for i, y := range labels {
 		if y > 0 {
 			positives = append(positives, scores[i])

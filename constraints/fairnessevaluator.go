@@ -77,8 +77,8 @@ func (e *FairnessEvaluator) Measures(scores []float64) (FairnessMeasures, error)
 			total++
 		}
 	}
-	m := FairnessMeasures{Error: total / float64(len(scores)), AUC: areaUnderCurve(scores, e.labels)}
-	m.Objective, m.Terms, rows.losses = e.s.values(scores)
+	m := FairnessMeasures{Error: total / float64(len(scores))}
+	together(func() { m.AUC = areaUnderCurve(scores, e.labels) }, func() { m.Objective, m.Terms, rows.losses = e.s.values(scores) })
 	e.constraints(&m)
 	e.decisions(&m, rows)
 	return m, nil

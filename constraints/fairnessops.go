@@ -76,11 +76,14 @@ func (s *fairnessOps) nodes(scores *gorgonia.Node) (f, h *gorgonia.Node, err err
 
 // values returns f, h and the rates for the scores, with the arithmetic of the nodes.
 func (s *fairnessOps) values(scores []float64) (f float64, h, rates []float64) {
-	losses := signedLosses(s.loss, scores)
-	f, rates = groupMeans(s.mean.members, s.mean.offsets, losses)[0], losses
-	if s.rate != s.loss {
-		rates = signedLosses(s.rate, scores)
+	var losses []float64
+	if s.rate == s.loss {
+		losses = signedLosses(s.loss, scores)
+		rates = losses
+	} else {
+		losses, rates = lossesOfBoth(s.loss, s.rate, scores)
 	}
+	f = groupMeans(s.mean.members, s.mean.offsets, losses)[0]
 	h = groupMeans(s.terms.members, s.terms.offsets, rates)
 	if s.relative {
 		mean := groupMeans(s.mean.members, s.mean.offsets, rates)[0]

@@ -61,17 +61,22 @@ func (p Phi) Smooth() bool { return p != Hinge }
 // Hinge. NaN gives NaN. The caller widens float32 margins to float64, so the result is exact up to
 // the rounding to float32.
 func (p Phi) Value(y float64) float64 {
+	if p == Hinge {
+		return math.Max(0, 1-y)
+	}
+	return p.valueWith(y, math.Exp(-math.Abs(y)))
+}
+
+// valueWith returns Value(y) for e = exp(-abs(y)), of a surrogate other than Hinge.
+func (p Phi) valueWith(y, e float64) float64 {
 	switch p {
 	case Sigmoid:
 		if y > 0 { // use e^-y/(1+e^-y), because e^y overflows for large y
-			e := math.Exp(-y)
 			return e / (1 + e)
 		}
-		return 1 / (1 + math.Exp(y))
+		return 1 / (1 + e)
 	case Logistic:
-		return math.Max(0, -y) + math.Log1p(math.Exp(-math.Abs(y)))
-	case Hinge:
-		return math.Max(0, 1-y)
+		return math.Max(0, -y) + math.Log1p(e)
 	}
 	panic("constraints: invalid surrogate")
 }

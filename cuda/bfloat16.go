@@ -73,8 +73,9 @@ type termsProduct struct {
 	quantize       quantizer // nil: an earlier pass quantizes
 }
 
-// innerBlock is the longest sum of one product on tensor cores, which add with truncation, so that
-// the errors of a long sum do not cancel. The sums of blocks are added with rounding to nearest.
+// innerBlock is the default of Options.InnerBlock, the longest sum of one product on tensor cores.
+// They add with truncation, so the errors of a long sum do not cancel. The sums of blocks are added
+// with rounding to nearest.
 const innerBlock = 4096
 
 func (p *termsProduct) activate(kernels.Activation, func() kernels.Operand) bool { return false }
@@ -90,8 +91,8 @@ func (p *termsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add 
 		inner = p.window.rows()
 	}
 	for k := len(terms.At) - 1; k >= 0; k-- {
-		for from := 0; from < inner; from += innerBlock {
-			g := p.block(terms.At[k], terms.Stride, out, from, min(from+innerBlock, inner))
+		for from, most := 0, d.options.InnerBlock; from < inner; from += most {
+			g := p.block(terms.At[k], terms.Stride, out, from, min(from+most, inner))
 			if add {
 				g.Beta = 1
 			}

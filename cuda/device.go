@@ -19,6 +19,9 @@ type Options struct {
 	NoGraphs   bool     // launch every kernel by itself, to measure the launches
 	Sums       int      // the bytes of integer sums in memory at a time; 0: 32 MiB
 	OwnDigits  bool     // multiply 8-bit data with int8 digits by the program's own kernel if TestDigits allows it
+	OwnForward bool     // the same for the products of the forward half only
+	ScaleRows  int      // the most rows of a factor in digits with one scale for each column; 0: 2,048
+	InnerBlock int      // the longest sum of one product of bfloat16 terms; 0: 4,096
 }
 
 // Device is one GPU. A device is used by one goroutine at a time.
@@ -46,6 +49,8 @@ const sumsBytes = 32 << 20
 // Open returns a device on a driver. Close closes the driver; so does an error of Open.
 func Open(d driver.Driver, o Options) (*Device, error) {
 	dev := &Device{driver: d, options: o, memory: pool{driver: d}, sums: cmp.Or(o.Sums, sumsBytes), refused: map[shape]bool{}}
+	dev.options.ScaleRows = cmp.Or(o.ScaleRows, scaleRows)
+	dev.options.InnerBlock = cmp.Or(o.InnerBlock, innerBlock)
 	dev.queue.d = dev
 	if err := dev.open(); err != nil {
 		return nil, errors.Join(err, dev.Close())

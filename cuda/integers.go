@@ -17,9 +17,10 @@ type signedBytes struct {
 	windows []window
 }
 
-// scaleRows is the largest number of rows of a second factor with one scale for each column. Fewer
-// rows follow the magnitudes more closely; more rows give fewer sums to dequantize, since a block
-// of rows has three integer sums for each element of the gradient.
+// scaleRows is the default of Options.ScaleRows, the largest number of rows of a second factor
+// with one scale for each column. Fewer rows follow the magnitudes more closely; more rows give
+// fewer sums to dequantize, since a block of rows has three integer sums for each element of the
+// gradient.
 const scaleRows = 2048
 
 func newSignedBytes(p *Program, buffer int, x *eightBit) (form, error) {
@@ -29,7 +30,7 @@ func newSignedBytes(p *Program, buffer int, x *eightBit) (form, error) {
 		return nil, err
 	}
 	for _, w := range f.windows {
-		d := kernels.NewDigits(w.rows(), 0, x.kind.Digits(), scaleRows, x.scale)
+		d := kernels.NewDigits(w.rows(), 0, x.kind.Digits(), p.device.options.ScaleRows, x.scale)
 		t := kernels.SignedBytes{Stride: d.Blocks * d.Length}
 		if t.At, err = f.room(p.describe(buffer)+", transposed, as signed bytes", paddedRows(x.cols)*t.Stride); err != nil {
 			return nil, err
@@ -76,7 +77,7 @@ func (x *signedBytes) digits(s *plan.Product, w window) kernels.Digits {
 		cols = s.B.Rows
 	}
 	if s.TransA {
-		return kernels.NewDigits(w.rows(), cols, x.kind.Digits(), scaleRows, x.scale)
+		return kernels.NewDigits(w.rows(), cols, x.kind.Digits(), x.p.device.options.ScaleRows, x.scale)
 	}
 	return kernels.NewDigits(x.cols, cols, x.kind.Digits(), kernels.ExactIndices, x.scale)
 }
@@ -88,7 +89,8 @@ func (x *signedBytes) place(s *plan.Product, w window) (to func(at driver.Pointe
 }
 
 func (x *signedBytes) product(s *plan.Product, w window, factor kernels.Quantized, quantize quantizer) eightBitProduct {
-	p := &digitsProduct{d: x.p.device, set: x.p.set, x: x.byRow, transposed: s.TransB, digits: factor.Digits, quantize: quantize}
+	p := &digitsProduct{d: x.p.device, set: x.p.set, x: x.byRow, transposed: s.TransB, digits: factor.Digits, backward: s.TransA,
+		quantize: quantize}
 	p.x.At = p.x.At.Offset(w.from * p.x.Stride)
 	if s.TransA {
 		p.x = x.byCol[x.windowOf(w.from)]
@@ -105,6 +107,7 @@ type digitsProduct struct {
 	x          kernels.SignedBytes // op(U)
 	transposed bool                // op(B) is B^T
 	digits     kernels.Digits
+	backward   bool      // op(U) is U^T
 	quantize   quantizer // nil: an earlier pass quantizes
 	activation kernels.Activation
 	bias       func() kernels.Operand
@@ -140,7 +143,7 @@ func (p *digitsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add
 		}
 	}
 	d, most := p.digits, p.rowsAtATime(out.Rows)
-	if p.d.multipliesDigits() {
+	if p.d.multipliesDigits(p.backward) {
 		most = out.Rows
 	}
 	for from := 0; from < out.Rows; from += most {
@@ -153,7 +156,7 @@ func (p *digitsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add
 		if p.bias != nil {
 			j.Activation, j.Bias = p.activation, p.bias()
 		}
-		if p.d.multipliesDigits() || p.d.multipliesRefused(g) {
+		if p.d.multipliesDigits(p.backward) || p.d.multipliesRefused(g) {
 			if err := p.set.MultiplyDigits(q, j); err != nil {
 				return err
 			}
@@ -169,8 +172,8 @@ func (p *digitsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add
 	return nil
 }
 
-// gemm returns the product of rows with all digits: C is blocks x rows x (count width). Rows beyond
-// the data's give sums that nothing reads.
+// gemm returns the product of rows with all digits: C is blocks x rows x (count width). Rows
+// beyond the data's give sums that nothing reads.
 func (p *digitsProduct) gemm(x kernels.SignedBytes, rows int) *driver.Gemm {
 	d := p.digits
 	wide := d.Count * d.Width
@@ -181,7 +184,7 @@ func (p *digitsProduct) gemm(x kernels.SignedBytes, rows int) *driver.Gemm {
 
 // reserve allocates memory for the sums before a graph is captured.
 func (p *digitsProduct) reserve(rows int) error {
-	if p.d.multipliesDigits() {
+	if p.d.multipliesDigits(p.backward) {
 		return nil
 	}
 	const number = 4

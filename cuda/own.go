@@ -20,9 +20,10 @@ const (
 )
 
 // multipliesDigits reports whether the program's own kernel multiplies 8-bit data with digits: if
-// that is the setting, or the library cannot, and if the kernel agrees with the host.
-func (d *Device) multipliesDigits() bool {
-	return (d.options.OwnDigits || d.driver.Integers() != nil) && d.TestDigits() == nil
+// that is the setting for the half, or the library cannot, and if the kernel agrees with the host.
+func (d *Device) multipliesDigits(backward bool) bool {
+	own := d.options.OwnDigits || d.options.OwnForward && !backward
+	return (own || d.driver.Integers() != nil) && d.TestDigits() == nil
 }
 
 // multipliesRefused reports whether the program's own kernel multiplies 8-bit data with digits in

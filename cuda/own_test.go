@@ -81,6 +81,7 @@ func TestOwnDigits(t *testing.T) {
 			mixed   bool
 		}{
 			"chosen":     {options: cuda.Options{OwnDigits: true}},
+			"forward":    {options: cuda.Options{OwnForward: true}, mixed: true},
 			"no library": {device: double.Options{Integers: errors.New("there is no library")}},
 			"refused": {spoil: func(r *double.Driver, _ *cuda.Device) {
 				r.FailAt("Multiply", 1, fmt.Errorf("here: %w", driver.ErrNotSupported))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/paged"
 )
 
 // Attribute is a property of the rows, for constraints on groups of rows: a column with its values,
@@ -139,13 +140,17 @@ func (c *column) missing(row int) bool {
 	return math.IsNaN(c.numbers[row])
 }
 
-// of returns the attribute restricted to the given rows.
-func (a *Attribute) of(rows []int) Attribute {
-	out := Attribute{Name: a.Name, Values: a.Values, Of: make([]int, len(rows))}
+// of returns the attribute restricted to the given rows, in the given memory.
+func (a *Attribute) of(rows []int, pages *paged.Dir) (Attribute, error) {
+	out := Attribute{Name: a.Name, Values: a.Values}
+	var err error
+	if out.Of, err = paged.Make[int](pages, len(rows)); err != nil {
+		return out, err
+	}
 	for k, i := range rows {
 		out.Of[k] = a.Of[i]
 	}
-	return out
+	return out, nil
 }
 
 // attributes makes the attributes of a sparse table that the texts name. The blocks of features are

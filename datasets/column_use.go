@@ -30,9 +30,9 @@ func (u ColumnUse) Text() string {
 func (t *ownTable) describe(s *sheet) {
 	ignored, places := t.uses, names{}
 	t.uses = nil
-	for field, name := range t.header {
+	for _, name := range t.header {
 		c := t.column(name)
-		if c == nil || c.field != field {
+		if c == nil {
 			u := ColumnUse{Name: name, Became: "ignored"}
 			if i := places.find(name, len(ignored), func(i int) string { return ignored[i].Name }); i >= 0 {
 				u = ignored[i]

@@ -63,5 +63,7 @@ func writeRows[T matrix.Float](m *encodedRows, dst []T, from, to int) {
 	for i := range m.columns {
 		writeFeatures(&m.columns[i], m.rows[from:to], dst, m.cols)
 	}
-	m.pages.Touch((to - from) * m.width)
+	if from < to { // the pages of the rows between count too
+		m.pages.Touch((m.rows[to-1] - m.rows[from] + 1) * m.width)
+	}
 }

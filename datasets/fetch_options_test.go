@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -105,4 +106,27 @@ func TestFetchPauses(t *testing.T) {
 			t.Errorf("%s: pauses %v, want %v; %v", name, pauses, tc.want, err)
 		}
 	}
+}
+
+// A file that cannot be put in place is an error, and the next call finds the complete download.
+func TestFetchCannotRename(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "set", "file.bin")
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		if err := os.MkdirAll(filepath.Join(path, "taken"), 0o755); err != nil {
+			t.Error(err)
+		}
+		good(w, r)
+	})
+	err := fetchFiles(context.Background(), dir, []File{published(s.URL)}, quick())
+	if err == nil || !strings.HasPrefix(err.Error(), "datasets: ") {
+		t.Fatalf("a folder in place of the file: %v", err)
+	}
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := fetchFiles(context.Background(), dir, []File{published(s.URL)}, quick()); err != nil || len(s.ranges) != 1 {
+		t.Errorf("%v after requests %q", err, s.ranges)
+	}
+	checkFetched(t, dir)
 }

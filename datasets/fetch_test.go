@@ -187,6 +187,8 @@ func misled() []fetchCase {
 		{name: "wrong bytes after resuming", part: wrong[:fetchPart], handler: func(w http.ResponseWriter, r *http.Request) {
 			http.ServeContent(w, r, "file.bin", time.Time{}, bytes.NewReader(wrong))
 		}, ranges: []string{"bytes=102400-", ""}, want: ErrChecksum, text: "checksum mismatch", left: -1},
+		{name: "wrong bytes after an empty part", part: []byte{}, handler: func(w http.ResponseWriter, r *http.Request) { w.Write(wrong) },
+			ranges: []string{""}, want: ErrChecksum, text: "checksum mismatch", left: -1},
 		{name: "not found", handler: http.NotFound, ranges: []string{""}, want: ErrDownload, text: "server answers 404 Not Found", left: -1},
 		{name: "redirects to a file", handler: http.RedirectHandler("file:///etc/passwd", http.StatusFound).ServeHTTP, ranges: []string{""},
 			want: ErrDownload, text: `redirect refused: to the scheme "file"`, left: -1},

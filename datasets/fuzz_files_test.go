@@ -145,18 +145,20 @@ func TestReadDecisions(t *testing.T) {
 		err       error
 		line      int
 	}{
-		"row,decision\n1,yes\n3,no\n":    {map[int]int{0: 1, 2: 0}, nil, 0},
-		"class,score,row\n1,0.5,2\n":     {map[int]int{1: 1}, nil, 0},
-		"class,row,decision\nyes,1,no\n": {map[int]int{0: 0}, nil, 0},
-		"row,decision\n":                 {map[int]int{}, nil, 0},
-		"row,decision\n1,yes\n0,no\n":    {nil, ErrIndex, 3},
-		"row,decision\nx,yes\n":          {nil, ErrIndex, 2},
-		"row,decision\n1,yes\n1,yes\n":   {nil, ErrIndex, 3},
-		"row,decision\n1,maybe\n":        {nil, ErrLabel, 2},
-		"row,score\n1,2\n":               {nil, ErrColumn, 1},
-		"decision\nyes\n":                {nil, ErrColumn, 1},
-		"row,decision\n1,yes,no\n":       {nil, ErrFormat, 0},
-		"":                               {nil, ErrFormat, 1},
+		"row,decision\n1,yes\n3,no\n":              {map[int]int{0: 1, 2: 0}, nil, 0},
+		"class,score,row\n1,0.5,2\n":               {map[int]int{1: 1}, nil, 0},
+		"class,row,decision\nyes,1,no\n":           {map[int]int{0: 0}, nil, 0},
+		"decision,class,row\nyes,0,1\n":            {map[int]int{0: 1}, nil, 0},
+		"row,decision\n99999999999999999999,yes\n": {nil, ErrIndex, 2},
+		"row,decision\n":                           {map[int]int{}, nil, 0},
+		"row,decision\n1,yes\n0,no\n":              {nil, ErrIndex, 3},
+		"row,decision\nx,yes\n":                    {nil, ErrIndex, 2},
+		"row,decision\n1,yes\n1,yes\n":             {nil, ErrIndex, 3},
+		"row,decision\n1,maybe\n":                  {nil, ErrLabel, 2},
+		"row,score\n1,2\n":                         {nil, ErrColumn, 1},
+		"decision\nyes\n":                          {nil, ErrColumn, 1},
+		"row,decision\n1,yes,no\n":                 {nil, ErrFormat, 0},
+		"":                                         {nil, ErrFormat, 1},
 	} {
 		path := filepath.Join(t.TempDir(), "file")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

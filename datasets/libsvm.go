@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -50,7 +51,7 @@ func ReadLIBSVM(r io.Reader, name string, cols int) (*LIBSVM, error) {
 		return nil, err
 	}
 	p := &libsvmParser{cols: cols, x: &matrix.CSR{Starts: []int{0}}}
-	lines := lineReader{r: bufio.NewReaderSize(c, 256<<10)}
+	lines := lineReader{r: bufio.NewReaderSize(c, 256<<10), most: maxLine}
 	for {
 		line, err := lines.next()
 		if err == nil {
@@ -86,6 +87,7 @@ func (p *libsvmParser) end(name string) (*LIBSVM, error) {
 // lineReader returns the lines of a text without their line ends.
 type lineReader struct {
 	r      *bufio.Reader
+	most   int    // largest number of bytes of a line, line end included
 	number int    // number of the last line, from 1
 	long   []byte // buffer for a line longer than r's buffer
 }
@@ -99,8 +101,8 @@ func (l *lineReader) next() ([]byte, error) {
 		l.long = append(l.long[:0], line...)
 		for errors.Is(err, bufio.ErrBufferFull) {
 			line, err = l.r.ReadSlice('\n')
-			if l.long = append(l.long, line...); len(l.long) > maxLine {
-				return nil, fmt.Errorf("%w: a line of more than %d bytes", ErrFormat, maxLine)
+			if l.long = append(l.long, line...); len(l.long) > l.most {
+				return nil, fmt.Errorf("%w: a line of more than %d bytes", ErrFormat, l.most)
 			}
 		}
 		line = l.long
@@ -108,8 +110,5 @@ func (l *lineReader) next() ([]byte, error) {
 	if err != nil && (err != io.EOF || len(line) == 0) {
 		return nil, err
 	}
-	if n := len(line); n > 0 && line[n-1] == '\n' {
-		line = line[:n-1]
-	}
-	return line, nil
+	return bytes.TrimSuffix(line, []byte{'\n'}), nil
 }

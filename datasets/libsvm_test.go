@@ -1,9 +1,11 @@
 package datasets
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -246,4 +248,32 @@ func writeLIBSVM(s *LIBSVM) []byte {
 		fmt.Fprintln(&b)
 	}
 	return b.Bytes()
+}
+
+// A line up to the limit is read, from the buffer or longer than the buffer, and an error within a
+// line is the error, even if the reader goes on.
+func TestLineReader(t *testing.T) {
+	for n, ok := range map[int]bool{0: true, 1: true, 15: true, 16: true, 17: true, 39: true, 40: false} {
+		lines := lineReader{r: bufio.NewReaderSize(strings.NewReader(strings.Repeat("a", n)+"\nb"), 16), most: 40}
+		line, err := lines.next()
+		if ok != (err == nil) || ok && len(line) != n {
+			t.Errorf("a line of %d bytes: %d, %v", n, len(line), err)
+		}
+		if !ok {
+			continue
+		}
+		if line, err := lines.next(); err != nil || string(line) != "b" || lines.number != 2 {
+			t.Errorf("after %d bytes: %q, %v", n, line, err)
+		}
+		if _, err := lines.next(); err != io.EOF {
+			t.Errorf("at the end: %v", err)
+		}
+	}
+	fire := errors.New("disk on fire")
+	if _, err := ReadLIBSVM(&once{[]string{"1 1:1\n1 2", ":1\n"}, fire}, "file", 0); !errors.Is(err, fire) {
+		t.Errorf("%v, want %v", err, fire)
+	}
+	if s, err := ReadLIBSVM(strings.NewReader("1 1:1\n"), "file", math.MaxInt32); err != nil || s.X.Cols != math.MaxInt32 {
+		t.Errorf("the largest number of features: %v", err)
+	}
 }

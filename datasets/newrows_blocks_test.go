@@ -58,7 +58,8 @@ func TestNewRowsBlocks(t *testing.T) {
 
 // The kept texts and the unknown categories of each block are its own, over several chunks.
 func TestNewRowsKeepInChunks(t *testing.T) {
-	const n = 30000
+	const n = 90000
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // blocks are used again
 	var text strings.Builder
 	text.WriteString("x,y,c,d\n")
 	want := [][]string{make([]string, n), make([]string, n)}
@@ -96,6 +97,9 @@ func TestNewRowsKeepInChunks(t *testing.T) {
 	x, kept, _, err = newRows(newColumns(), strings.NewReader("x,y,c,d,a<b\n1,2,a,p,u\n"), NewRows{Keep: []string{"a<b"}})
 	if err != nil || x.Rows != 1 || kept[0][0] != "u" {
 		t.Errorf("a name with an operator: %v, %q", err, kept)
+	}
+	if _, _, _, err = newRows(newColumns(), strings.NewReader("x,y,c,d\n1,2,a,p\n"), NewRows{Keep: []string{"x<z"}}); !errors.Is(err, ErrColumn) {
+		t.Errorf("a condition without a number: %v", err)
 	}
 }
 
@@ -152,6 +156,7 @@ func TestLabelOfNewRows(t *testing.T) {
 		"a decimal comma":            {Label{Column: "x", Condition: "x>1.5", Otherwise: "x<=1.5", Decimal: ","}, []string{"1,4", "1,6"}, []int{0, 1}, nil},
 		"others":                     {Label{Several: []string{"2", "b", "c"}, Others: []string{"d"}}, []string{"c", "d", "2.0", "b"}, []int{2, -1, 0, 1}, nil},
 		"none of several":            {Label{Several: []string{"0", "b", "c"}, Others: []string{"d"}}, []string{"x"}, nil, ErrLabel},
+		"another column":             {Label{Column: "x", Condition: "y>3", Otherwise: "y<=3"}, []string{"4"}, nil, ErrGroup},
 		"the second row is no label": {Label{Positive: "a", Negative: []string{"b"}}, []string{"a", "?"}, nil, ErrLabel},
 	} {
 		got, err := tc.label.Classes(tc.texts)
@@ -165,6 +170,35 @@ func TestLabelOfNewRows(t *testing.T) {
 	}{{Label{Column: "y"}, false}, {Label{Positive: "a"}, true}, {Label{Condition: "y>1"}, true}, {Label{Several: []string{"a", "b"}}, true}} {
 		if tc.label.Known() != tc.known {
 			t.Errorf("%+v is known: %t", tc.label, !tc.known)
+		}
+	}
+}
+
+// An error of one call of Work ends the reading, wherever the call comes.
+func TestNewRowsOneError(t *testing.T) {
+	broken := errors.New("broken pipe")
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // the calls come in order
+	for name, tc := range map[string]struct {
+		preparation *Preparation
+		text        string
+		calls       int
+	}{
+		"texts":    {newColumns(), "x,y,c,d\n" + strings.Repeat("1,2,a,p\n", 2*featureBytes/8/8+5), 3},
+		"pictures": {nil, idxFile(2*(featureBytes/8/6) + 5), 3},
+		"LIBSVM":   {&Preparation{Numbers: []int{2}, Indices: 2}, strings.Repeat("1 2:1\n", featureBytes/8+5), 2},
+	} {
+		for wrong := range tc.calls {
+			call := -1
+			set := NewRows{Preparation: tc.preparation, Pixels: 6, Emit: func(*Block) error { return nil },
+				Work: func(features, results []float64) ([]float64, error) {
+					if call++; call == wrong {
+						return nil, broken
+					}
+					return results, nil
+				}}
+			if err := set.Read(strings.NewReader(tc.text), "file"); err != broken || call != wrong {
+				t.Errorf("%s, call %d: %v after call %d", name, wrong, err, call)
+			}
 		}
 	}
 }

@@ -141,7 +141,7 @@ func (t *ownTable) source(s *sheet) (*source, error) {
 	if t.when != nil {
 		out.label = Label{Column: t.label, Condition: t.when.text, Otherwise: t.when.negation(), Decimal: t.column(t.label).decimal}
 	}
-	out.files = t.files
+	out.files, out.pages = t.files, s.pages
 	out.assigned, out.uses = parts, t.uses
 	kept := out.features.preparation().of()
 	for i := range out.uses {

@@ -2,12 +2,14 @@ package datasets
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -29,7 +31,7 @@ func TestPositiveClass(t *testing.T) {
 		given  string
 		want   string
 	}{
-		{[]string{"0", "1"}, "0", "0"}, {[]string{"0", "1"}, "1.0", "1"}, {[]string{"0", "1"}, "zero", ""}, {[]string{"no", "yes"}, "0.0", ""},
+		{[]string{"0", "1"}, "0", "0"}, {[]string{"0", "1"}, "1.0", "1"}, {[]string{"0", "1"}, "zero", ""}, {[]string{"no", "yes"}, "0.0", ""}, {[]string{"no", "5"}, "0.0", ""},
 		{[]string{"1", "1.0"}, "1.00", ""}, {[]string{"1", "1.0"}, "1.0", "1.0"},
 	} {
 		got, err := givenClass(tc.values, tc.given)
@@ -166,6 +168,16 @@ func TestSpool(t *testing.T) {
 		}
 		if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
 			t.Errorf("%d bytes: left %v, %v", size, left, err)
+		}
+	}
+}
+
+// An error after the part that stays in memory is an error.
+func TestSpoolError(t *testing.T) {
+	fire := errors.New("disk on fire")
+	for _, text := range []string{"abc", strings.Repeat("abc", 20)} {
+		if _, err := newSpool(io.MultiReader(strings.NewReader(text), iotest.ErrReader(fire)), 10); err != fire {
+			t.Errorf("%d bytes: %v", len(text), err)
 		}
 	}
 }

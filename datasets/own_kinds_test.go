@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -286,5 +287,113 @@ func TestClassesOfLIBSVM(t *testing.T) {
 	file.X.Cols--
 	if err := checkWidth(path, file.X); err != nil {
 		t.Error(err)
+	}
+}
+
+// The parts of a table: a share without rows, and an overlapping group without training rows, are
+// errors.
+func TestEmptyParts(t *testing.T) {
+	for name, opts := range map[string]TableOptions{
+		"validation": {Split: Split{98, 1, 1}},
+		"group":      {Groups: []string{"age<200", "age<20"}},
+	} {
+		opts.Label = "paid"
+		_, err := everything(t, wages, opts)
+		checkError(t, err, ErrEmpty, "no rows of "+map[string]string{"validation": "class", "group": "group age<20 among the training rows"}[name])
+	}
+	got, err := everything(t, flowers(9), TableOptions{Label: "species"})
+	if err != nil || strings.Contains(strings.Join(got.Notes, " "), "leaves out") {
+		t.Errorf("%v: all classes are there: %q", err, got.Notes)
+	}
+}
+
+// Sensitive features of a sparse table, and those with the same rows, are dropped: of the groups
+// and of the attributes.
+func TestSparseSensitive(t *testing.T) {
+	text := "1 1:1 2:1 3:1 5:1\n-1 2:1 3:1\n1 1:1 4:1 5:2\n-1 4:3\n"
+	file := write(t, t.TempDir(), "own.svm", []byte(text))
+	for name, tc := range map[string]struct {
+		opts TableOptions
+		want []int // the numbers of the features
+	}{
+		"all":                   {TableOptions{}, []int{1, 2, 3, 4, 5}},
+		"groups":                {TableOptions{Groups: []string{"1"}, DropSensitive: true}, []int{2, 3, 4}},
+		"attributes":            {TableOptions{Attributes: []string{"2"}, DropSensitive: true}, []int{1, 5}},
+		"groups and attributes": {TableOptions{Groups: []string{"1"}, Attributes: []string{"2"}, DropSensitive: true}, nil},
+	} {
+		tc.opts.File, tc.opts.Split = file, Split{Train: 100}
+		got, err := LoadTable("", "libsvm", tc.opts)
+		if tc.want == nil {
+			checkError(t, err, ErrColumn, "no feature is left")
+		} else if err != nil || !slices.Equal(got.Preparation.Numbers, tc.want) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+	for _, text := range []string{"0", "6", "x", "1x", "-1"} {
+		if _, err := (&sparseDesign{}).find([]string{text}, 5); !errors.Is(err, ErrColumn) {
+			t.Errorf("feature %s: %v", text, err)
+		}
+	}
+	if found, err := (&sparseDesign{names: []string{"a", "b"}}).find([]string{"b", "1", "2"}, 2); err != nil || !slices.Equal(found, []int32{1, 0, 1}) {
+		t.Errorf("%v, %v", found, err)
+	}
+}
+
+// What became of each column of a file.
+func TestUsesOfColumns(t *testing.T) {
+	for _, tc := range []struct {
+		use  ColumnUse
+		want string
+	}{
+		{ColumnUse{Became: "category", Levels: 3}, "category of 3 levels"}, {ColumnUse{Became: "number"}, "number"},
+		{ColumnUse{Became: "label", Levels: 2}, "label"}, {ColumnUse{Became: "ignored", Levels: 2, Detail: "is empty"}, "ignored, is empty"},
+		{ColumnUse{Became: "group", Levels: 2, Detail: "attribute"}, "group of 2 levels, attribute"},
+	} {
+		if got := tc.use.Text(); got != tc.want {
+			t.Errorf("%+v: %q, want %q", tc.use, got, tc.want)
+		}
+	}
+	got, err := everything(t, "comma;point;mixed;own;born;c;x;y;z\n1,5;1 234;5;1;2024-05-13;a;1;0;9\n2,5;2 234;b;2;2024-06-13;b;;1;9\n",
+		TableOptions{Label: "y", Categorical: []string{"own"}, Dates: DatesExpanded, Groups: []string{"c"}, Attributes: []string{"c", "x"}, Ignore: []string{"x", "z"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]ColumnUse{
+		{Name: "comma", Became: "number", Detail: "with decimal commas"}, {Name: "point", Became: "number", Detail: "with separators of thousands"},
+		{Name: "mixed", Became: "category", Levels: 2, Detail: `because of texts such as "b" in line 3`}, {Name: "own", Became: "category", Levels: 2},
+		{Name: "born", Became: "date", Detail: "as day, month, weekday"}, {Name: "c", Became: "category", Levels: 2, Detail: "group, attribute"},
+		{Name: "x", Became: "attribute", Missing: 1}, {Name: "y", Became: "label", Levels: 2}, {Name: "z", Became: "ignored"},
+	}, got.Uses); diff != "" {
+		t.Error(diff)
+	}
+	s := &sheet{rows: 3, columns: []*column{{name: "n", numbers: []float64{1, math.NaN(), math.NaN()}}, {name: "c", codes: []int32{0, -1, 1}, values: []string{"a", "b"}},
+		{name: "y", codes: []int32{0, 1, 0}, values: []string{"no", "yes"}}, {name: "z", numbers: make([]float64, 3)}}}
+	if diff := cmp.Diff([]ColumnUse{{Name: "n", Became: "number", Missing: 2}, {Name: "c", Became: "category", Levels: 2, Missing: 1},
+		{Name: "y", Became: "label", Levels: 2}, {Name: "z", Became: "ignored"}},
+		(&design{label: "y"}).uses(s, &Preparation{Encodings: []Encoding{{Column: "n"}, {Column: "c"}}})); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Dropped are the columns of the groups and of the attributes.
+func TestDropGroupsAndAttributes(t *testing.T) {
+	for _, tc := range []struct {
+		groups, attributes []string
+		want               []string // the columns that are left
+	}{
+		{[]string{"sex=F"}, nil, []string{"age", "zip", "wage"}}, {nil, []string{"age<50"}, []string{"sex", "zip", "wage"}},
+		{[]string{"sex=F"}, []string{"age<50"}, []string{"zip", "wage"}}, {[]string{"sex=F"}, []string{"age<50", "zip"}, []string{"wage"}},
+	} {
+		got, err := everything(t, wages, TableOptions{Label: "paid", Ignore: []string{"name"}, Groups: tc.groups, Attributes: tc.attributes, DropSensitive: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var columns []string
+		for _, e := range got.Preparation.Encodings {
+			columns = append(columns, e.Column)
+		}
+		if diff := cmp.Diff(tc.want, columns); diff != "" {
+			t.Errorf("%q and %q: %s", tc.groups, tc.attributes, diff)
+		}
 	}
 }

@@ -112,7 +112,7 @@ func libsvmLine(path string, row int) int {
 	if err != nil {
 		return 0
 	}
-	lines := lineReader{r: bufio.NewReader(c)}
+	lines := lineReader{r: bufio.NewReader(c), most: maxLine}
 	for {
 		line, err := lines.next()
 		if err != nil {

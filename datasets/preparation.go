@@ -227,7 +227,7 @@ func (p *Preparation) fit(s *sheet, rows []int) (constant []string, err error) {
 		case e.Scale == 0:
 			e.Scale = 1
 			constant = append(constant, e.title())
-		case math.IsInf(e.Scale, 0) || math.IsNaN(e.Scale) || e.Scale < minScale:
+		case math.IsInf(e.Scale, 0) || e.Scale < minScale:
 			return nil, &FileError{Path: s.name, Offset: -1, Err: fmt.Errorf(
 				"%w %q: its standard deviation is out of range: rescale the numbers", ErrColumn, e.title())}
 		}

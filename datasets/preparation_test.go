@@ -117,19 +117,50 @@ func TestPreparationCheck(t *testing.T) {
 		p  Preparation
 		ok bool
 	}{
-		"columns":          {Preparation{Encodings: []Encoding{number, {Column: "c", Categories: []string{"a", "b"}, Levels: []string{"b"}}}}, true},
-		"numbers":          {Preparation{Numbers: []int{1, 3}, Indices: 3}, true},
-		"nothing":          {Preparation{}, false},
-		"both":             {Preparation{Encodings: []Encoding{number}, Numbers: []int{1}, Indices: 1}, false},
-		"not increasing":   {Preparation{Numbers: []int{3, 1}, Indices: 3}, false},
-		"zero":             {Preparation{Numbers: []int{0}, Indices: 3}, false},
-		"beyond":           {Preparation{Numbers: []int{4}, Indices: 3}, false},
-		"without a scale":  {Preparation{Encodings: []Encoding{{Column: "x"}}}, false},
-		"an infinite mean": {Preparation{Encodings: []Encoding{{Column: "x", Scale: 1, Center: math.Inf(1)}}}, false},
-		"a strange level":  {Preparation{Encodings: []Encoding{{Column: "c", Categories: []string{"a"}, Levels: []string{"b"}}}}, false},
+		"columns":           {Preparation{Encodings: []Encoding{number, {Column: "c", Categories: []string{"a", "b"}, Levels: []string{"b"}}}}, true},
+		"numbers":           {Preparation{Numbers: []int{1, 3}, Indices: 3}, true},
+		"nothing":           {Preparation{}, false},
+		"both":              {Preparation{Encodings: []Encoding{number}, Numbers: []int{1}, Indices: 1}, false},
+		"twice":             {Preparation{Numbers: []int{1, 1}, Indices: 3}, false},
+		"an infinite scale": {Preparation{Encodings: []Encoding{{Column: "x", Scale: math.Inf(1)}}}, false},
+		"a NaN as scale":    {Preparation{Encodings: []Encoding{{Column: "x", Scale: math.NaN()}}}, false},
+		"a NaN as mean":     {Preparation{Encodings: []Encoding{{Column: "x", Scale: 1, Center: math.NaN()}}}, false},
+		"a negative scale":  {Preparation{Encodings: []Encoding{{Column: "x", Scale: -1}}}, false},
+		"a decimal comma":   {Preparation{Encodings: []Encoding{{Column: "x", Scale: 1, Decimal: ","}}}, true},
+		"a decimal sign":    {Preparation{Encodings: []Encoding{{Column: "x", Scale: 1, Decimal: ";"}}}, false},
+		"a date":            {Preparation{Encodings: []Encoding{{Column: "x", Scale: 1, Date: "2006-01-02", Part: datePart}}}, true},
+		"a date, no part":   {Preparation{Encodings: []Encoding{{Column: "x", Scale: 1, Date: "2006-01-02"}}}, false},
+		"a part, no date":   {Preparation{Encodings: []Encoding{{Column: "x", Scale: 1, Part: datePart}}}, false},
+		"not increasing":    {Preparation{Numbers: []int{3, 1}, Indices: 3}, false},
+		"zero":              {Preparation{Numbers: []int{0}, Indices: 3}, false},
+		"beyond":            {Preparation{Numbers: []int{4}, Indices: 3}, false},
+		"without a scale":   {Preparation{Encodings: []Encoding{{Column: "x"}}}, false},
+		"an infinite mean":  {Preparation{Encodings: []Encoding{{Column: "x", Scale: 1, Center: math.Inf(1)}}}, false},
+		"a strange level":   {Preparation{Encodings: []Encoding{{Column: "c", Categories: []string{"a"}, Levels: []string{"b"}}}}, false},
 	} {
 		if err := tc.p.Check(); (err == nil) != tc.ok || err != nil && !errors.Is(err, ErrColumn) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// The mean and the deviation of two numbers, at the smallest deviation, and without numbers.
+func TestMeanAndDeviation(t *testing.T) {
+	no := math.NaN()
+	for _, tc := range []struct {
+		x               []float64
+		mean, deviation float64
+	}{
+		{[]float64{1, 5, 100}, 3, 2}, {[]float64{no, 4, 100}, 4, 0}, {[]float64{no, no, 1}, 0, 0}, {[]float64{0.1, 0.1, 1}, 0.1, 0},
+		{[]float64{0, 2 * minScale, 1}, minScale, minScale}, {[]float64{-5e-324, 5e-324, 1}, 0, math.SmallestNonzeroFloat64},
+	} {
+		if mean, deviation := meanAndDeviation(tc.x, []int{0, 1}); mean != tc.mean || deviation != tc.deviation {
+			t.Errorf("%v: %v, %v, want %v, %v", tc.x, mean, deviation, tc.mean, tc.deviation)
+		}
+	}
+	s := &sheet{name: "file", rows: 2, columns: []*column{{name: "x", numbers: []float64{0, 2 * minScale}}, {name: "y", numbers: []float64{no, no}}}}
+	p := &Preparation{Encodings: []Encoding{{Column: "x"}, {Column: "y", Missing: true}}}
+	if constant, err := p.fit(s, []int{0, 1}); err != nil || p.Encodings[0].Scale != minScale || len(constant) != 1 || p.Encodings[1].Scale != 1 {
+		t.Errorf("%+v, %v, %v", p.Encodings, constant, err)
 	}
 }

@@ -18,16 +18,15 @@ type sheetReader struct {
 	absent *textSet
 	drop   bool
 	specs  []columnSpec
-	fields []int              // index of each column's field in a record
-	known  []map[string]int32 // codes of each column's allowed categories; nil: any category
+	fields []int // index of each column's field in a record
 	// no text in absent is a number, so a worker tries the number first
 	numbersFirst bool
 
-	pages   *paged.Dir     // receives the columns' values; nil: parts receives them
-	lists   []columnLists  // of each column, for pages
-	parts   [][]columnPart // of each column
-	values  [][]string     // categories of each column so far
-	codes   []map[string]int32
+	pages   *paged.Dir         // receives the columns' values; nil: parts receives them
+	lists   []columnLists      // of each column, for pages
+	parts   [][]columnPart     // of each column
+	values  [][]string         // categories of each column so far
+	codes   []map[string]int32 // codes of values; workers read those of columns with allowed categories
 	rows    int
 	records int   // rows with the dropped rows
 	source  []int // sheet.source, if the schema drops rows
@@ -122,10 +121,7 @@ func (r *sheetReader) begin() error {
 		for i, v := range spec.categories {
 			codes[v] = int32(i)
 		}
-		if r.codes = append(r.codes, codes); spec.categories == nil {
-			codes = nil
-		}
-		r.known = append(r.known, codes)
+		r.codes = append(r.codes, codes)
 		r.values = append(r.values, slices.Clone(spec.categories))
 	}
 	r.parts = make([][]columnPart, len(r.specs))
@@ -218,7 +214,7 @@ func (p *sheetPart) add(r *sheetReader, i int, records *fieldReader, field int) 
 		}
 		c.numbers = append(c.numbers, x)
 	case spec.categories != nil:
-		code, ok := r.known[i][string(text)]
+		code, ok := r.codes[i][string(text)]
 		switch {
 		case !ok && !spec.unknown:
 			return fmt.Errorf("%w %s, want one of %s", ErrCategory, quoted(text), listed(spec.categories, 20))

@@ -3,9 +3,16 @@ package datasets
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
+	"os"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/internal/paged"
 )
 
 // Rows of several chunks are in the order of the file, with its categories and row numbers, also if
@@ -103,4 +110,158 @@ func TestFirstInfiniteFeature(t *testing.T) {
 	}
 	_, err := p.features(s, all)
 	checkFileError(t, err, ErrNumber, fmt.Sprintf(`row %d of "z" is out of range once standardised`, wrong+1))
+	_, err = p.encodedRows(s, all)
+	checkFileError(t, err, ErrNumber, fmt.Sprintf(`row %d of "z" is out of range once standardised`, wrong+1))
+	defer func() {
+		if recover() == nil {
+			t.Error("a wrong number of elements is accepted")
+		}
+	}()
+	m, err := p.encodedRows(s, all[:10])
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Float64(make([]float64, 5), 0, 2)
+}
+
+// Features of each number of rows around a block, and the row of an infinite feature that begins a
+// block.
+func TestFeatureBlocks(t *testing.T) {
+	const height = featureBlock / 8
+	p := &Preparation{Encodings: []Encoding{{Column: "x", Center: 1, Scale: 2}}}
+	for rows := height - 1; rows <= height+1; rows++ {
+		s := &sheet{name: "file", rows: rows, columns: []*column{{name: "x", numbers: make([]float64, rows)}}}
+		all := make([]int, rows)
+		for i := range all {
+			all[i], s.columns[0].numbers[i] = i, float64(i)
+		}
+		inMemory, err := p.features(s, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		onDemand, err := p.encodedRows(s, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]float64, rows)
+		onDemand.Float64(got, 0, rows)
+		for i := range all {
+			if want := (float64(i) - 1) / 2; inMemory.Data[i] != want || got[i] != want {
+				t.Fatalf("%d rows: row %d is %v and %v, want %v", rows, i, inMemory.Data[i], got[i], want)
+			}
+		}
+		if rows > height {
+			all[height], s.columns[0].numbers[height] = 0, 1
+			all[0], s.columns[0].numbers[0] = height, math.MaxFloat64
+			p := &Preparation{Encodings: []Encoding{{Column: "x", Scale: 1e-10}}}
+			_, err := p.features(s, all)
+			checkFileError(t, err, ErrNumber, `row 1 of "x" is out of range once standardised`)
+			_, err = p.encodedRows(s, all)
+			checkFileError(t, err, ErrNumber, `row 1 of "x" is out of range once standardised`)
+		}
+	}
+}
+
+// A schema's attributes read further columns, each once; they become numbers if all texts are.
+func TestReadSheetAttributes(t *testing.T) {
+	s := peopleSchema()
+	s.attributes = []string{"age<20", "id", "id>2", "town=Ulm"}
+	got, err := readSheet(strings.NewReader(people), "people", s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"age", "wage", "job", "town", "id"}, got.names()); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]float64{1, 2, 3, 4}, got.column("id").numbers); diff != "" {
+		t.Error(diff)
+	}
+	// a row is dropped only if it lacks a value that may not be missing
+	s.drop, s.columns[2].categories, s.attributes = true, nil, nil
+	got, err = readSheet(strings.NewReader(strings.Replace(people, "clerk", "?", 1)), "people", s)
+	if err != nil || got.rows != 3 || got.number(2) != 2 {
+		t.Errorf("dropped rows: %+v, %v", got, err)
+	}
+	s.attributes = []string{"towns=Ulm"}
+	_, err = readSheet(strings.NewReader(people), "people", s)
+	checkError(t, err, ErrGroup, `no column "towns"`)
+}
+
+// A table whose columns lie in files is the table in memory.
+func TestPagesGiveTheSameTable(t *testing.T) {
+	dir := t.TempDir()
+	text := func(rows, seed int) []byte {
+		var text strings.Builder
+		text.WriteString("when,x,c,free,y\n")
+		for i := seed; i < seed+rows; i++ {
+			x := fmt.Sprint(i * i % 1009)
+			if i%11 == 0 {
+				x = "NA"
+			}
+			fmt.Fprintf(&text, "2024-%02d-%02d,%s,%s,%d,%d\n", 1+i%12, 1+i%28, x, []string{"b", "a", "", "c"}[i/4%4], i%5, i/3%2)
+		}
+		return []byte(text.String())
+	}
+	pages, err := paged.New(dir, 1<<40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pages.Close()
+	opts := TableOptions{File: write(t, dir, "own.csv", text(30000, 0)), TestFile: write(t, dir, "test.csv", text(3000, 7)), Label: "y", Dates: DatesExpanded,
+		Groups: []string{"c"}, Attributes: []string{"free", "x<500"}, Features: []string{"when", "x", "c"}}
+	for _, missing := range []string{MissingFlagged, MissingDropped} {
+		opts.Missing, opts.Pages = missing, nil
+		want, err := LoadTable("", "csv", opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts.Pages = pages
+		got, err := LoadTable("", "csv", opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := got.Train.Features.(*encodedRows); !ok || pages.Bytes() < 30000*(6*8+4) {
+			t.Errorf("%s: features %T, %d bytes", missing, got.Train.Features, pages.Bytes())
+		}
+		if diff := cmp.Diff(want.Preparation, got.Preparation) + cmp.Diff(want.Uses, got.Uses); diff != "" {
+			t.Errorf("%s: %s", missing, diff)
+		}
+		for k, p := range want.Parts() {
+			own := got.Parts()[k]
+			rows, cols := p.Features.Dims()
+			x, y := make([]float64, rows*cols), make([]float64, rows*cols)
+			p.Features.Float64(x, 0, rows)
+			own.Features.Float64(y, 0, rows)
+			single, wanted := make([]float32, cols), make([]float32, cols)
+			own.Features.Float32(single, rows-1, rows)
+			p.Features.Float32(wanted, rows-1, rows)
+			if !slices.Equal(x, y) || !slices.Equal(single, wanted) || own.Table.SHA256() != p.Table.SHA256() {
+				t.Errorf("%s, %s: the features differ", missing, p.Name)
+			}
+			if diff := cmp.Diff(p.Groups, own.Groups) + cmp.Diff(p.Attributes, own.Attributes) + cmp.Diff(p.Labels, own.Labels) + cmp.Diff(p.Source, own.Source); diff != "" {
+				t.Errorf("%s, %s: %s", missing, p.Name, diff)
+			}
+		}
+	}
+}
+
+// A folder that is gone is an error of the table whose columns need it.
+func TestPagesWithoutFolder(t *testing.T) {
+	for _, rows := range []int{10, 40000} { // at the end of the columns, and before
+		for _, column := range []string{"1", "a"} {
+			dir := t.TempDir()
+			pages, err := paged.New(dir, 1<<40)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Remove(dir); err != nil {
+				t.Fatal(err)
+			}
+			_, err = readSheet(strings.NewReader("x,y\n"+strings.Repeat(column+",\n", rows)), "file", &schema{pages: pages, separator: ',',
+				columns: []columnSpec{{name: "x", numeric: column == "1"}}})
+			if !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%d rows of %s: %v", rows, column, err)
+			}
+		}
+	}
 }

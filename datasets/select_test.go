@@ -54,6 +54,8 @@ func TestSelect(t *testing.T) {
 func TestSelectErrors(t *testing.T) {
 	bad := fewImages()
 	bad.Labels[3] = 9
+	next := fewImages()
+	next.Labels[3] = 4
 	for _, test := range []struct {
 		name    string
 		set     *Images
@@ -70,6 +72,7 @@ func TestSelectErrors(t *testing.T) {
 		{"negative class", fewImages(), []int{-1, 1}, 0, ErrClass, "class -1"},
 		{"negative rows", fewImages(), []int{0, 1}, -1, ErrClass, "-1 rows per class"},
 		{"label", bad, []int{0, 1}, 0, ErrLabel, "row 3: label out of range: label 9"},
+		{"the label after the last", next, []int{0, 1}, 0, ErrLabel, "row 3: label out of range: label 4, classes 0 to 3 are declared"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := Select(test.set, test.classes, test.rows)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/paged"
 )
 
 // source is a table after reading and before the split. Nothing in a source depends on the training
@@ -23,6 +24,7 @@ type source struct {
 	features   features
 	rows       []int       // each row's number in the file; nil: row i is i
 	assigned   []int8      // part of each row, or undecided; nil: all rows are undecided
+	pages      *paged.Dir  // receives the labels, row numbers and attributes of the parts; nil: memory
 	uses       []ColumnUse // of the columns of the file; nil for sparse tables
 	notes      []string
 	warnings   []string
@@ -92,16 +94,25 @@ func (s *source) strata() []int {
 
 // part returns the table of some rows, given in increasing order.
 func (s *source) part(name string, rows []int, groups []Group) (*Table, error) {
-	features, err := s.features.take(rows)
-	if err != nil {
+	t := &Table{Columns: s.features.columns(), Classes: s.classes}
+	var err error
+	if t.Labels, err = paged.Make[int](s.pages, len(rows)); err != nil {
 		return nil, err
 	}
-	t := &Table{Features: features, Columns: s.features.columns(), Classes: s.classes,
-		Labels: make([]int, len(rows)), Source: slices.Clone(rows)}
-	place := make([]int, len(s.labels)) // position of each row in this table, from 1
+	if t.Source, err = paged.Make[int](s.pages, len(rows)); err != nil {
+		return nil, err
+	}
+	copy(t.Source, rows)
+	if s.pages != nil && s.rows == nil {
+		rows = t.Source // the features keep the list
+	}
+	if t.Features, err = s.features.take(rows); err != nil {
+		return nil, err
+	}
+	place := make([]int32, len(s.labels)) // position of each row in this table, from 1
 	for k, i := range rows {
 		t.Labels[k] = s.labels[i]
-		place[i] = k + 1
+		place[i] = int32(k + 1)
 		if s.rows != nil {
 			t.Source[k] = s.rows[i]
 		}
@@ -110,13 +121,17 @@ func (s *source) part(name string, rows []int, groups []Group) (*Table, error) {
 		own := Group{Name: g.Name, Levels: g.Levels, Conditions: g.Conditions}
 		for _, i := range g.Rows {
 			if place[i] > 0 {
-				own.Rows = append(own.Rows, place[i]-1)
+				own.Rows = append(own.Rows, int(place[i]-1))
 			}
 		}
 		t.Groups = append(t.Groups, own)
 	}
 	for _, a := range s.attributes {
-		t.Attributes = append(t.Attributes, a.of(rows))
+		own, err := a.of(rows, s.pages)
+		if err != nil {
+			return nil, err
+		}
+		t.Attributes = append(t.Attributes, own)
 	}
 	return t, s.checkPart(name, t)
 }

@@ -31,7 +31,7 @@ func (d *sparseDesign) find(texts []string, cols int) ([]int32, error) {
 	var features []int32
 	for _, text := range texts {
 		j := slices.Index(d.names, text)
-		if n, ok := wholeNumber([]byte(text)); ok && n >= 1 && n <= cols {
+		if n, _ := wholeNumber([]byte(text)); n >= 1 && n <= cols {
 			j = n - 1
 		}
 		if j < 0 {

@@ -46,7 +46,7 @@ func (c *conflict) add(infeasibility float64) bool {
 	for _, v := range c.recent {
 		least = min(least, v)
 	}
-	return c.started && len(c.recent) == stalledRecords && least >= stalled*c.before
+	return c.started && least >= stalled*c.before
 }
 
 // searchConflict searches for the least violation from the last record's iterate, and reports
@@ -61,14 +61,7 @@ func (t *run) searchConflict(ending bool) (proven bool, err error) {
 		!stalls && !ending || t.set.overdue() || problem.FeaturesOf(t.full).Batches != nil {
 		return false, nil
 	}
-	evaluations := float64(t.at.GradientEvaluations - t.from)
-	if t.full != t.p { // the gradients of the run are of mini-batches
-		evaluations /= t.set.IterationsPerEpoch
-	}
-	steps := int(min(searchShare*evaluations-c.spent, searchMost))
-	if ending {
-		steps = int(min(searchShare*evaluations, searchMost))
-	}
+	steps := t.searchSteps(ending)
 	if steps < 1 || steps < searchLeast && !ending {
 		return false, nil
 	}
@@ -79,4 +72,16 @@ func (t *run) searchConflict(ending bool) (proven bool, err error) {
 	c.spent += float64(o.Evaluations) / 2 // a gradient evaluation is a forward and a backward pass
 	c.proof, c.attained = o.Certificate, o.Attained
 	return c.proof != nil, nil
+}
+
+// searchSteps returns the largest number of steps of the next search.
+func (t *run) searchSteps(ending bool) int {
+	evaluations := float64(t.at.GradientEvaluations - t.from)
+	if t.full != t.p { // the gradients of the run are of mini-batches
+		evaluations /= t.set.IterationsPerEpoch
+	}
+	if ending {
+		return int(min(searchShare*evaluations, searchMost))
+	}
+	return int(min(searchShare*evaluations-t.conflict.spent, searchMost))
 }

@@ -59,7 +59,7 @@ func (t *run) choose(r *Result) error {
 		from, nu, r.Output = t.selection.at, t.selection.nu, t.selection.iteration
 	case t.set.Output == OutputBest:
 		t.warn("no recorded iterate was feasible: the output is the last iterate (use more iterations or a larger --feasibility-tolerance)")
-	case t.set.Output == OutputRandom && t.drawn > 0:
+	case t.drawn > 0:
 		from, nu, r.Output = t.drawnAt, t.drawnNu, t.drawn
 	case t.set.Output == OutputRandom && t.at.Iteration > 0:
 		t.warn("no iterate had a weight in the draw of the random output: the output is the last iterate (use more iterations)")

@@ -86,6 +86,12 @@ func TestProgressIsRestored(t *testing.T) {
 				Texts: map[string][]string{"own": {"x"}}}, own); diff != "" {
 				t.Errorf("%s: the method's own state (-want +got):\n%s", output, diff)
 			}
+			if _, ok := parts.Vectors[progressPrefix+"selection.at"]; ok != (output == OutputBestValidation) {
+				t.Errorf("%s: a selected iterate: %v", output, ok)
+			}
+			if _, ok := parts.Vectors[progressPrefix+"drawn.at"]; ok != (output == OutputRandom) {
+				t.Errorf("%s: a drawn iterate: %v", output, ok)
+			}
 			next := newProgress(t, output)
 			restored, err := next.restoreProgress(parts)
 			if err != nil || !restored {
@@ -159,14 +165,14 @@ func TestTrend(t *testing.T) {
 	if end := w.end(add(0, 1, 1, 0, 0), p); !math.IsNaN(end.Multipliers) || end.AtRounding || !math.IsInf(w.moved, 1) {
 		t.Errorf("after the first record: %+v, moved %v", end, w.moved)
 	}
-	if end := w.end(add(80, -4, 3, 3, 4), p); !math.IsNaN(end.Multipliers) || math.Abs(w.moved-5./6) > 1e-15 {
+	if end := w.end(add(80, -4, 3, 3, 4), p); !math.IsNaN(end.Multipliers) || !(math.Abs(w.moved-5./6) < 1e-15) {
 		t.Errorf("after the second: %+v, moved %v", end, w.moved)
 	}
 	// 95 - 80 is more than a tenth, 99 - 95 is less: the change is that since 80.
 	if end := w.end(add(95, -5, 3.5, 3, 4), p); end.Multipliers != 1./5 || !end.AtRounding || w.moved != 0 {
 		t.Errorf("after the third: %+v, moved %v", end, w.moved)
 	}
-	if end := w.end(add(99, -8, 2, 3, 5), p); end.Multipliers != 4./8 || end.AtRounding {
+	if end := w.end(add(99, -8, 2, 3, 5), p); end.Multipliers != 4./8 || end.AtRounding || !(math.Abs(w.moved-1/(1+math.Sqrt(34))) < 1e-15) {
 		t.Errorf("after the fourth: %+v", end)
 	}
 	if w.old.iteration != 80 || w.recent.iteration != 95 || !slices.Equal(w.recent.multipliers, []float64{-5, 3.5}) {
@@ -181,6 +187,34 @@ func TestTrend(t *testing.T) {
 	w.moved = 4 * 0x1p-53
 	if end := w.end(&Record{Iteration: 99}, p); !end.AtRounding || !math.IsNaN(end.Multipliers) {
 		t.Errorf("a move of 4 unit roundoffs: %+v", end)
+	}
+	// 10 - 9 is a tenth of 10. A record without multipliers has no change.
+	w = trend{}
+	if end := w.end(&Record{Iteration: 5, Multipliers: []float64{1}}, p); !math.IsNaN(end.Multipliers) {
+		t.Errorf("without earlier multipliers: %+v", end)
+	}
+	w.add(&Record{Iteration: 9}, []float64{0, 0})
+	if end := w.end(&Record{Iteration: 10, Multipliers: []float64{1}}, p); !math.IsNaN(end.Multipliers) {
+		t.Errorf("a record without multipliers: %+v", end)
+	}
+	w.recent.multipliers = []float64{3}
+	w.old.iteration, w.old.multipliers = 4, []float64{4}
+	if end := w.end(&Record{Iteration: 10, Multipliers: []float64{2}}, p); end.Multipliers != 1./2 {
+		t.Errorf("after a tenth of the iterations: %+v, want 1/2", end)
+	}
+	if w.add(&Record{Iteration: 10}, []float64{0, 0}); w.recent.iteration != 10 || w.old.iteration != 9 {
+		t.Errorf("after a tenth of the iterations: %+v", w)
+	}
+}
+
+// The line of log y over log x leaves out a point with y = 0.
+func TestLogFitByHand(t *testing.T) {
+	var f logFit
+	for _, at := range [][2]float64{{1, 4}, {2, 2}, {3, 0}, {4, math.NaN()}, {4, 1}} {
+		f.add(at[0], at[1])
+	}
+	if got := f.slope(); !(math.Abs(got+1) < 1e-12) {
+		t.Errorf("slope %v, want -1", got)
 	}
 }
 

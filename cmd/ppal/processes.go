@@ -24,7 +24,7 @@ var dataVariables = []string{"PPAL_DATA", "XDG_CACHE_HOME", "HOME"}
 // that the command opens.
 func (a *app) lead(c ranks.Collective, do func() error) error {
 	team := ranks.NewTeam(c)
-	follow := team.Register(func([]float64) error { return nil })
+	follow := team.Register(func([]byte) error { return nil })
 	a.processes, a.open = c.Size(), shareRuns(a.open, c, follow, a.getenv)
 	err := do()
 	if released := team.Release(); err == nil {
@@ -52,11 +52,7 @@ func shareRuns(open opener, c ranks.Collective, follow ranks.Procedure, getenv f
 		if err != nil {
 			return nil, err
 		}
-		message := make([]float64, len(text))
-		for i, b := range text {
-			message[i] = float64(b)
-		}
-		if err := follow(message...); err != nil {
+		if err := follow(text); err != nil {
 			return nil, err
 		}
 		o.Device.Ranks = c
@@ -67,7 +63,7 @@ func shareRuns(open opener, c ranks.Collective, follow ranks.Procedure, getenv f
 // serve takes part in the runs of process 0.
 func (a *app) serve(ctx context.Context, c ranks.Collective) error {
 	team := ranks.NewTeam(c)
-	team.Register(func(message []float64) error {
+	team.Register(func(message []byte) error {
 		if err := a.follow(ctx, c, message); err != nil && !session.Reported(err) {
 			fmt.Fprintf(a.stderr, "ppal: process %d of %d: %s\n", c.Rank(), c.Size(), errorText(err))
 		}
@@ -77,12 +73,8 @@ func (a *app) serve(ctx context.Context, c ranks.Collective) error {
 }
 
 // follow takes part in a run of process 0.
-func (a *app) follow(ctx context.Context, c ranks.Collective, message []float64) error {
-	text := make([]byte, len(message))
-	for i, b := range message {
-		text[i] = byte(b)
-	}
-	o, err := a.sharedOptions(text)
+func (a *app) follow(ctx context.Context, c ranks.Collective, message []byte) error {
+	o, err := a.sharedOptions(message)
 	o.Device.Ranks = c // also after an error, which session.Serve passes on to process 0
 	return session.Serve(ctx, o, err)
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 
 	"ppal/datasets"
 	"ppal/internal/config"
@@ -43,6 +44,7 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 		return err
 	}
 	setThreads(cfg)
+	setHeap(cfg)
 	report := a.newReporter(cfg)
 	defer announceStop(ctx, report)()
 	options.Settings.Recorder, options.Settings.Warn = report, report.warn
@@ -100,6 +102,14 @@ func trainConfig(values config.Values, f trainFlags) (config.Train, *config.File
 func setThreads(cfg config.Train) {
 	if cfg.Threads > 0 {
 		runtime.GOMAXPROCS(cfg.Threads)
+	}
+}
+
+// setHeap makes the collector run more often when the heap approaches the bound of --memory. The
+// collector counts the ballast of main, which takes no memory.
+func setHeap(cfg config.Train) {
+	if cfg.Memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(cfg.Memory + leastGarbage*100/gcPercent)
 	}
 }
 

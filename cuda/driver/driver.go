@@ -108,3 +108,18 @@ type Driver interface {
 	// Close releases all objects. The error names the objects that the caller did not release.
 	Close() error
 }
+
+// Resources are the registers and the memory that a kernel needs.
+type Resources struct {
+	Registers int // of a thread
+	Local     int // bytes of a thread's memory for spilled registers and arrays
+	Shared    int // bytes of a block's static shared memory
+	Resident  int // blocks that run on a multiprocessor at the same time
+}
+
+// Inspector is a Driver that reports the resources of compiled kernels.
+type Inspector interface {
+	// Resources returns the resources of a kernel that is launched in blocks of that many threads,
+	// without dynamic shared memory.
+	Resources(f Function, threads int) (Resources, error)
+}

@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -115,6 +116,37 @@ func (s *Set) Prepare(module string) error {
 	}
 	return fmt.Errorf("kernels: there is no module %s", module)
 }
+
+// BlockSize is the number of threads in most kernels' blocks, for Inspect.
+const BlockSize = blockSize
+
+// Inspect returns the resources of the kernels in a module, which Modules lists, by the kernels'
+// names. It loads the module. The error of a driver that is no driver.Inspector is ErrNotInspected.
+func (s *Set) Inspect(module string) (map[string]driver.Resources, error) {
+	d, ok := s.driver.(driver.Inspector)
+	if !ok {
+		return nil, ErrNotInspected
+	}
+	if err := s.Prepare(module); err != nil {
+		return nil, err
+	}
+	found := map[string]driver.Resources{}
+	for name, file := range s.files {
+		if file != module {
+			continue
+		}
+		k := s.kernels[name]
+		r, err := d.Resources(k.function, BlockSize)
+		if err != nil {
+			return nil, fmt.Errorf("kernels: %s: %w", k.name, err)
+		}
+		found[k.name] = r
+	}
+	return found, nil
+}
+
+// ErrNotInspected is the error of Inspect on a driver that does not report resources.
+var ErrNotInspected = errors.New("kernels: the driver does not report the resources of kernels")
 
 // load loads the compiled module of a PTX file if there is one for the device and the driver takes
 // it. Otherwise the driver compiles the PTX.

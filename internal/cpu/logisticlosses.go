@@ -139,10 +139,11 @@ type logisticMeans[T plan.Float] struct {
 	negated []T
 	rows    rowRanges
 	sums    [][]kernel.LogisticSum // sums of the groups, by slot
+	values  []float64              // the groups' sums, for other processes
 }
 
 func newLogisticMeans[T plan.Float](e *executor[T], l *plan.SignedLoss, s *plan.GroupMeans, t *logisticTails[T]) *logisticMeans[T] {
-	return &logisticMeans[T]{s, t, e.negatedLabels(l.Signs), rowRanges{s.Starts}, nil}
+	return &logisticMeans[T]{s, t, e.negatedLabels(l.Signs), rowRanges{s.Starts}, nil, nil}
 }
 
 // shareRows implements summing. A LogisticSum has as many numbers as 32 sums.
@@ -165,18 +166,18 @@ func (m *logisticMeans[T]) merge(left, right int) {
 	}
 }
 
-func (m *logisticMeans[T]) exchange(slot int, r Ranks) error {
-	values := make([]float64, len(m.sums[slot]))
-	for k := range values {
-		values[k] = m.sums[slot][k].Value()
+func (m *logisticMeans[T]) numbers(slot int) (double []float64, single []float32) {
+	m.values = m.values[:0]
+	for k := range m.sums[slot] {
+		m.values = append(m.values, m.sums[slot][k].Value())
 	}
-	if err := r.Sum(values); err != nil {
-		return err
-	}
-	for k, v := range values {
+	return m.values, nil
+}
+
+func (m *logisticMeans[T]) settle(slot int) {
+	for k, v := range m.values {
 		m.sums[slot][k].Set(v)
 	}
-	return nil
 }
 
 func (m *logisticMeans[T]) block(_ int, w *worker[T], lo, hi int) error {

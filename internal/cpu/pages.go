@@ -21,12 +21,22 @@ func (d *Device) InPages(pages *paged.Dir) *Device {
 // memory all the time.
 const leastPaged = 1 << 20
 
-// rowMemory returns n zeros: in the device's pages if they are many.
+// rowMemory returns n zeros: in the device's pages if they are many. A nil device has no pages.
 func rowMemory[T plan.Float](d *Device, n int) ([]T, error) {
-	if d.pages == nil || n*int(unsafe.Sizeof(T(0))) < leastPaged {
+	if d == nil || d.pages == nil || n*int(unsafe.Sizeof(T(0))) < leastPaged {
 		return make([]T, n), nil
 	}
 	return paged.Make[T](d.pages, n)
+}
+
+// anyMemory is rowMemory for a caller that cannot fail: without space on the disk, the zeros lie in
+// the process's own memory.
+func anyMemory[T plan.Float](d *Device, n int) []T {
+	x, err := rowMemory[T](d, n)
+	if err != nil {
+		return make([]T, n)
+	}
+	return x
 }
 
 // newRows returns zeros for the rows of a buffer.

@@ -24,7 +24,7 @@ func (d *Device) NewVectors(t tensor.Dtype, x matrix.Matrix, _ []int) (problem.V
 
 func newHostVectors[T plan.Float](d *Device, x matrix.Matrix) problem.Vectors {
 	n, _ := x.Dims()
-	start := make([]T, n)
+	start := anyMemory[T](d, n)
 	matrix.Widen(start, x, 0, n)
 	return problem.NewHostVectors(start, newPasses[T](d))
 }

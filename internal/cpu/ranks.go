@@ -1,7 +1,7 @@
 package cpu
 
 import (
-	"unsafe"
+	"slices"
 
 	"ppal/internal/plan"
 )
@@ -119,31 +119,61 @@ func (e *executor[T]) gather(buffer int) error {
 	b, data := e.plan.Buffers[buffer], e.Data[buffer]
 	clear(data[:e.division.lo*b.Cols])
 	clear(data[e.division.hi*b.Cols : b.Len()])
-	return e.sumOver(data[:b.Len()])
+	return sumOver(e.division.ranks, data[:b.Len()])
 }
-
-// sumOver replaces x by its sum over the processes.
-func (e *executor[T]) sumOver(x []T) error { return sumOver(e.division.ranks, x) }
 
 // sumOver replaces x by its sum over the processes.
 func sumOver[S plan.Float](r Ranks, x []S) error {
-	if unsafe.Sizeof(S(0)) == unsafe.Sizeof(float32(0)) {
-		return r.SumFloat32(any(x).([]float32))
+	if double, ok := any(x).([]float64); ok {
+		return r.Sum(double)
 	}
-	return r.Sum(any(x).([]float64))
+	return r.SumFloat32(any(x).([]float32))
 }
 
 // exchange adds the sums of the region's rows over the processes, after the last share. The first
-// root then has the sums of all rows.
+// root then has the sums of all rows. One exchange takes all sums of a type.
 func (r *region[T]) exchange() error {
-	root := r.shares.roots[0]
+	root, ranks := r.shares.roots[0], r.e.division.ranks
+	var doubles [][]float64
+	var singles [][]float32
 	for _, s := range r.sums {
 		for _, right := range r.shares.roots[1:] {
 			s.merge(root, right)
 		}
-		if err := s.exchange(root, r.e.division.ranks); err != nil {
-			return err
+		double, single := s.numbers(root)
+		if double != nil {
+			doubles = append(doubles, double)
 		}
+		if single != nil {
+			singles = append(singles, single)
+		}
+	}
+	if err := sumTogether(doubles, ranks.Sum); err != nil {
+		return err
+	}
+	if err := sumTogether(singles, ranks.SumFloat32); err != nil {
+		return err
+	}
+	for _, s := range r.sums {
+		s.settle(root)
+	}
+	return nil
+}
+
+// sumTogether replaces each vector by its sum over the processes, with one call of sum.
+func sumTogether[S plan.Float](list [][]S, sum func(x []S) error) error {
+	switch len(list) {
+	case 0:
+		return nil
+	case 1:
+		return sum(list[0])
+	}
+	all := slices.Concat(list...)
+	if err := sum(all); err != nil {
+		return err
+	}
+	for _, x := range list {
+		all = all[copy(x, all):]
 	}
 	return nil
 }

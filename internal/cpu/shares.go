@@ -21,8 +21,10 @@ type summing interface {
 	// merge adds the sums of slot right to the sums of slot left. The sums of slot right lose their
 	// values.
 	merge(left, right int)
-	// exchange adds the sums of a slot over the processes.
-	exchange(slot int, r Ranks) error
+	// numbers returns the sums of a slot in float64 or in float32. Processes add their numbers, and
+	// call settle with the totals in place.
+	numbers(slot int) (double []float64, single []float32)
+	settle(slot int)
 }
 
 // The number of a region's shares depends only on shapes, so that the bits of all sums are the same
@@ -181,7 +183,14 @@ func (s *slotSums[S]) start(slot int) {
 
 func (s *slotSums[S]) merge(left, right int) { s.axpy(s.slots[left], 1, s.slots[right]) }
 
-func (s *slotSums[S]) exchange(slot int, r Ranks) error { return sumOver(r, s.slots[slot]) }
+func (s *slotSums[S]) numbers(slot int) (double []float64, single []float32) {
+	if double, ok := any(s.slots[slot]).([]float64); ok {
+		return double, nil
+	}
+	return nil, any(s.slots[slot]).([]float32)
+}
+
+func (s *slotSums[S]) settle(int) {}
 
 // total adds the sums of the roots, in order, in the first root's slot.
 func (s *slotSums[S]) total(roots []int) []S {

@@ -28,7 +28,7 @@ func (e *executor[T]) negatedLabels(s plan.Signs) []T {
 	if negated := e.negated[&s.Labels[0]]; len(negated) == len(s.Labels) {
 		return negated
 	}
-	negated := make([]T, len(s.Labels))
+	negated := anyMemory[T](e.device, len(s.Labels))
 	for i, y := range s.Labels {
 		negated[i] = T(-y)
 	}

@@ -97,7 +97,11 @@ func (s *sparseGradient[T]) start(slot int) {
 
 func (s *sparseGradient[T]) merge(left, right int) { s.sums[left].Add(s.sums[right]) }
 
-func (s *sparseGradient[T]) exchange(slot int, r Ranks) error { return r.Sum(s.sums[slot].Totals()) }
+func (s *sparseGradient[T]) numbers(slot int) (double []float64, single []float32) {
+	return s.sums[slot].Totals(), nil
+}
+
+func (s *sparseGradient[T]) settle(int) {}
 
 func (s *sparseGradient[T]) block(_ int, w *worker[T], lo, hi int) error {
 	w.k.AddMulTransSparse(s.sums[w.slot], lo, hi, w.From(s.p.B, lo), s.p.B.Stride)

@@ -20,7 +20,7 @@ type timedCase struct {
 	groups    bool             // table rows with many constraints; otherwise images of classes
 	direct    bool             // without graphs
 	own       bool             // digits by the program's own products
-	sums      int              // bytes of integer sums in memory at a time; 0: the device's default
+	constants cuda.Options     // constants of the device that nobody could tune; 0: the device's defaults
 
 	overBare float64 // largest ratio of an iteration to the bare products
 	orBytes  bool    // or at most the products plus the other bytes at a share of the bandwidth
@@ -95,7 +95,9 @@ func onGPU(open func(ordinal int) (driver.Driver, error), c timedCase) func(sess
 		if err != nil {
 			return nil, err
 		}
-		gpu, err := cuda.Open(d, cuda.Options{Products: o.Products, MicroBatch: o.MicroBatch, NoGraphs: c.direct, OwnDigits: c.own, Sums: c.sums})
+		options := c.constants
+		options.Products, options.MicroBatch, options.NoGraphs, options.OwnDigits = o.Products, o.MicroBatch, c.direct, c.own
+		gpu, err := cuda.Open(d, options)
 		if err != nil {
 			return nil, err
 		}

@@ -237,7 +237,7 @@ func TestBenchmark(t *testing.T) {
 	}
 	// The copies; times, gap and busy of all cases; the ratio of all cases but the tables' case;
 	// errors; the cases of microCases without the modules.
-	if want := 1 + 15*4 + 14 + 2*15 + 6 + 1 + 8 + 5; len(results) != want {
+	if want := 1 + 15*4 + 14 + 2*15 + 6 + 1 + 1 + 8 + len(sweep()); len(results) != want {
 		t.Errorf("%d results, want %d", len(results), want)
 	}
 	for _, r := range results {
@@ -255,7 +255,7 @@ func TestPeers(t *testing.T) {
 	o.Python = script(t, "python", `[ "$1" = -c ] && exit
 grep -q 'torch.cuda.CUDAGraph' "$1" || exit 1
 cat >> "`+o.Data+`/asked"
-echo '{"name": "x", "torch": "2.0", "milliseconds": {"eager": 1000, "captured": 1e-9, "compiled, CUDA graphs": 1e-9}, "failed": {"compiled": "no compiler"}}'
+echo '{"name": "x", "torch": "2.0", "milliseconds": {"eager": 1000, "captured": 1e-9, "compiled, CUDA graphs": 1e-9, "JAX, compiled": 2000}, "failed": {"compiled": "no compiler"}}'
 `)
 	results := inProcess(t, "peers", o)
 	count := map[Status]int{}
@@ -264,8 +264,11 @@ echo '{"name": "x", "torch": "2.0", "milliseconds": {"eager": 1000, "captured": 
 	}
 	// With fifteen cases, the cases' own times and the results without a bound are Measured, six
 	// results are slower and six are faster than their bounds, and fifteen results did not run.
-	if want := map[Status]int{Measured: 15 + 10 + 14 + 9, Passed: 6, Failed: 6, NotRun: 15}; !cmp.Equal(count, want) {
+	if want := map[Status]int{Measured: 15 + 10 + 14 + 9 + 15, Passed: 6, Failed: 6, NotRun: 15}; !cmp.Equal(count, want) {
 		t.Errorf("statuses %v, want %v: %+v", count, want, results)
+	}
+	if !slices.ContainsFunc(results, func(r Result) bool { return r.Name == "mnpc-fashion-mnist tf32: JAX, compiled, over ppal" }) {
+		t.Errorf("no result of JAX: %+v", results)
 	}
 	asked, err := os.ReadFile(filepath.Join(o.Data, "asked"))
 	if err != nil {

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
+	"ppal/cuda"
 	"ppal/cuda/driver"
 	"ppal/cuda/kernels"
 	"ppal/internal/bench"
@@ -15,30 +18,52 @@ const (
 	microLaunches = 1000 // launches of a kernel on one number, timed together
 	microTrips    = 200  // round trips between host and device
 	graphLaunches = 10   // launches in a graph
-	sweepRounds   = 3    // turns of iterations for each size of a sweep
+	sweepRounds   = 3    // turns of iterations for each case of the sweep
 )
 
-// sumSizes are the MiB of integer sums in memory at a time that the sweep compares.
-var sumSizes = []int{8, 16, 32, 64, 128}
+// tuned is a case with other constants of the device.
+type tuned struct {
+	name string
+	timedCase
+}
+
+// sweep returns the cases that compare constants which nobody could tune without a GPU.
+func sweep() (list []tuned) {
+	add := func(products, what string, o cuda.Options) {
+		c := timedCase{name: "mnpc-fashion-mnist", products: products, constants: o}
+		list = append(list, tuned{c.label() + ", " + what, c})
+	}
+	add("int8x3", "own product forward", cuda.Options{OwnForward: true})
+	for _, mebibytes := range []int{8, 16, 32, 64, 128} {
+		add("int8x3", fmt.Sprintf("%d MiB of sums", mebibytes), cuda.Options{Sums: mebibytes << 20})
+	}
+	for _, rows := range []int{512, 1024, 4096} {
+		add("int8x3", fmt.Sprintf("%d rows with one scale", rows), cuda.Options{ScaleRows: rows})
+	}
+	for _, rows := range []int{8192, 1 << 20} {
+		add("bf16x3", fmt.Sprintf("sums of at most %d rows", rows), cuda.Options{InnerBlock: rows})
+	}
+	return list
+}
 
 // microCases time what an iteration pays for besides the work of its kernels: launches, graphs,
 // round trips between host and device, and compiling. They also time the bare products of int8
-// digits and of bfloat16 terms, and compare the sizes of the integer sums in memory.
+// digits and of bfloat16 terms, and compare constants of the device.
 func microCases() []Case {
 	list := []Case{
 		{Name: "launches and round trips", Run: micro},
 		{Name: "compiling", Limit: 2 * time.Minute, Run: compiling},
+		{Name: "resources", Limit: 2 * time.Minute, Run: resources},
 	}
 	for _, name := range []string{"mnpc-fashion-mnist", "mnpc-cifar10"} {
 		list = append(list, Case{Name: name + " bare digits", Run: func(ctx context.Context, o Options) ([]Result, error) {
 			return bareDigits(ctx, o, name)
 		}})
 	}
-	for _, mebibytes := range sumSizes {
-		c := timedCase{name: "mnpc-fashion-mnist", products: "int8x3", sums: mebibytes << 20}
-		list = append(list, Case{Name: fmt.Sprintf("%s, %d MiB of sums", c.label(), mebibytes), Run: func(ctx context.Context, o Options) ([]Result, error) {
-			ms, err := c.time(ctx, o)
-			return []Result{Measurement(fmt.Sprintf("%s, %d MiB of sums: time of an iteration", c.label(), mebibytes), ms, "ms")}, err
+	for _, w := range sweep() {
+		list = append(list, Case{Name: w.name, Run: func(ctx context.Context, o Options) ([]Result, error) {
+			ms, err := w.time(ctx, o)
+			return []Result{Measurement(w.name+": time of an iteration", ms, "ms")}, err
 		}})
 	}
 	return list
@@ -218,6 +243,36 @@ func compiling(_ context.Context, o Options) (results []Result, err error) {
 		results = append(results, Measurement("loading "+module, 1e3*time.Since(began).Seconds(), "ms"))
 	}
 	return append(results, Measurement("loading all modules of float32", 1e3*time.Since(all).Seconds(), "ms")), nil
+}
+
+// resources lists the registers, the memory and the occupancy of every kernel of float32.
+func resources(_ context.Context, o Options) (results []Result, err error) {
+	d, err := o.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	set, err := kernels.Load(d, kernels.Float32)
+	if err != nil {
+		return nil, err
+	}
+	for _, module := range set.Modules() {
+		found, err := set.Inspect(module)
+		if errors.Is(err, kernels.ErrNotInspected) {
+			return []Result{Skipped("resources", err.Error())}, nil
+		}
+		if err != nil {
+			return results, err
+		}
+		for _, name := range slices.Sorted(maps.Keys(found)) {
+			k := found[name]
+			r := Measurement("registers of "+name, float64(k.Registers), "")
+			r.Detail = fmt.Sprintf("%d bytes of local memory, %d bytes of shared memory; %d blocks of %d threads at a time on a multiprocessor",
+				k.Local, k.Shared, k.Resident, kernels.BlockSize)
+			results = append(results, r)
+		}
+	}
+	return results, nil
 }
 
 // bareDigits times the library's products of three int8 digits, and of three bfloat16 terms, with

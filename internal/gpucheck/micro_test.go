@@ -26,6 +26,36 @@ func TestMicro(t *testing.T) {
 	}
 }
 
+// inspected is a driver that counts the kernels whose resources are asked for.
+type inspected struct {
+	driver.Driver
+	calls *int
+}
+
+func (d inspected) Resources(f driver.Function, threads int) (driver.Resources, error) {
+	*d.calls++
+	return driver.Resources{Registers: 40, Shared: threads, Resident: 3}, nil
+}
+
+// Every kernel of float32 has a result with its resources.
+func TestResourcesOfKernels(t *testing.T) {
+	calls := 0
+	o := Options{Open: func() (driver.Driver, error) { return inspected{double.New(double.Options{}), &calls}, nil }}
+	results, err := resources(t.Context(), o)
+	if err != nil || calls < 50 || len(results) != calls {
+		t.Fatalf("%d calls, %d results, error %v", calls, len(results), err)
+	}
+	want := Measurement("registers of multiply_digits_3_f32", 40, "")
+	want.Detail = "0 bytes of local memory, 256 bytes of shared memory; 3 blocks of 256 threads at a time on a multiprocessor"
+	if !slices.Contains(results, want) {
+		t.Errorf("got %+v, want %+v in it", results, want)
+	}
+	o.Open = func() (driver.Driver, error) { return double.New(double.Options{}), nil }
+	if results, err := resources(t.Context(), o); err != nil || len(results) != 1 || results[0].Status != NotRun {
+		t.Errorf("without an inspector: %+v, error %v", results, err)
+	}
+}
+
 // The bare products have the shapes of products with digits: the digits side by side, and the rows
 // of a backward product in blocks of at most 2,048.
 func TestDigitProducts(t *testing.T) {

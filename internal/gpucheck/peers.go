@@ -19,7 +19,7 @@ import (
 	"ppal/internal/bench"
 )
 
-// peersProgram times PyTorch on the same GPU.
+// peersProgram times PyTorch, and JAX if it is installed, on the same GPU.
 //
 //go:embed peers.py
 var peersProgram string
@@ -72,7 +72,7 @@ func peerCases() (list []Case) {
 		if q.tf32 {
 			name = q.name + " tf32"
 		}
-		list = append(list, Case{Name: name, Limit: 2 * time.Minute, Run: func(ctx context.Context, o Options) ([]Result, error) {
+		list = append(list, Case{Name: name, Limit: 3 * time.Minute, Run: func(ctx context.Context, o Options) ([]Result, error) {
 			return peersOf(ctx, o, same[q])
 		}})
 	}
@@ -189,13 +189,21 @@ func lastLine(text string) string {
 	return lines[len(lines)-1]
 }
 
+// library returns a contender's name with the library: all contenders but JAX are PyTorch.
+func library(contender string) string {
+	if strings.HasPrefix(contender, "JAX") {
+		return contender
+	}
+	return "PyTorch, " + contender
+}
+
 // judgePeers compares an iteration of ours milliseconds with PyTorch's.
 func (c timedCase) judgePeers(ours float64, r peerReply) []Result {
 	own := Measurement(c.label()+": an iteration", ours, "ms")
 	own.Detail = "compared with PyTorch " + r.Torch
 	results := []Result{own}
 	for _, name := range slices.Sorted(maps.Keys(r.Milliseconds)) {
-		title := fmt.Sprintf("%s: PyTorch, %s, over ppal", c.label(), name)
+		title := fmt.Sprintf("%s: %s, over ppal", c.label(), library(name))
 		ratio := Measurement(title, r.Milliseconds[name]/ours, "x")
 		switch {
 		case name == "eager" && c.eager > 0:
@@ -207,7 +215,7 @@ func (c timedCase) judgePeers(ours float64, r peerReply) []Result {
 		results = append(results, ratio)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Failed)) {
-		results = append(results, Skipped(fmt.Sprintf("%s: PyTorch, %s", c.label(), name), r.Failed[name]))
+		results = append(results, Skipped(fmt.Sprintf("%s: %s", c.label(), library(name)), r.Failed[name]))
 	}
 	return results
 }

@@ -1,8 +1,8 @@
-"""PyTorch on the same GPU: iterations of the problems that ppal is timed on.
+"""PyTorch and JAX on the same GPU: iterations of the problems that ppal is timed on.
 
 Reads a request as JSON from the standard input, {"seconds": S, "cases": [{"name", "kind", "rows", "features", "width", "classes",
 "groups", "tf32"}]}, and writes a line of JSON for each case: {"name", "torch", "milliseconds": {contender: median},
-"failed": {contender: why}}. An iteration is forward, backward and a gradient step. Data are random, of the case's shape.
+"failed": {contender: why}}. The contender "JAX, compiled" is JAX, all others are PyTorch. An iteration is forward, backward and a gradient step. Data are random, of the case's shape.
 
 images: n rows of 8-bit pixels, a network of one sigmoid layer, C classes of equal size; the losses of the classes, their weighted sum.
 groups: n rows of a table, a network of one layer of rectified units, m overlapping groups; f and g_1 .. g_m go to the host, the
@@ -23,6 +23,7 @@ from torch.nn import functional
 STEP = 1e-3
 WARM_UPS = 5
 ROUNDS = 7
+JAX = "JAX, compiled"
 
 
 class Images:
@@ -138,14 +139,75 @@ def contenders(problem: Images | Groups) -> dict[str, Callable[[], Callable[[], 
     }
 
 
-def clock(iteration: Callable[[], None], seconds: float) -> float:
+def jax_iteration(case: dict) -> tuple[Callable[[], None], Callable[[], None]]:
+    """An iteration of JAX, compiled as one function (for groups: one on either side of the exchange), and the wait for its end."""
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    jax.config.update("jax_default_matmul_precision", "tensorfloat32" if case["tf32"] else "float32")
+    n, d, units = case["rows"], case["features"], case["width"]
+    images = case["kind"] == "images"
+    outputs = case["classes"] if images else 1
+    rng = np.random.default_rng(1)
+    shapes = ((units, d), (units,), (outputs, units), (outputs,))
+    state = {"x": [jnp.asarray(0.05 * rng.standard_normal(s), jnp.float32) for s in shapes]}
+
+    def scores(x, rows, activation):
+        return activation(rows @ x[0].T + x[1]) @ x[2].T + x[3]
+
+    def descended(x, gradient):
+        return [a - STEP * g for a, g in zip(x, gradient, strict=True)]
+
+    if images:
+        rows = rng.integers(0, 256, (n, d), np.uint8).astype(np.float32) / 255
+        rows = jnp.asarray((rows - rows.mean(0)) / rows.std())
+        own = jax.nn.one_hot(np.arange(n) * outputs // n, outputs)
+
+        def value(x, rows, own):
+            s = scores(x, rows, jax.nn.sigmoid)
+            losses = jax.nn.sigmoid(s - jnp.sum(s * own, 1, keepdims=True)).sum(1) - 0.5
+            return losses.reshape(outputs, -1).mean(1).sum()
+
+        step = jax.jit(lambda x, rows, own: descended(x, jax.grad(value)(x, rows, own)), donate_argnums=0)
+
+        def iteration() -> None:
+            state["x"] = step(state["x"], rows, own)
+
+    else:
+        rows = jnp.asarray(rng.standard_normal((n, d)), jnp.float32)
+        y = jnp.asarray(np.where(rng.random((n, 1)) < 0.25, 1.0, -1.0), jnp.float32)
+        members = (rng.random((case["groups"], n)) < rng.uniform(0.02, 0.5, (case["groups"], 1))).astype(np.float32)
+        means = np.concatenate([np.full((1, n), 1 / n, np.float32), members / members.sum(1, keepdims=True).clip(1)])
+        means = jnp.asarray(means)
+
+        def values(x, rows, y, means):
+            m = (means @ jax.nn.relu(1 - y * scores(x, rows, jax.nn.relu)))[:, 0]
+            return jnp.concatenate([m[:1], m[1:] - m[:1]])
+
+        forward = jax.jit(values)
+        weighted = jax.grad(lambda x, rows, y, means, w: values(x, rows, y, means) @ w)
+        step = jax.jit(lambda x, rows, y, means, w: descended(x, weighted(x, rows, y, means, w)), donate_argnums=0)
+
+        def iteration() -> None:
+            w = np.asarray(forward(state["x"], rows, y, means)).clip(0)
+            w[0] = 1
+            state["x"] = step(state["x"], rows, y, means, w)
+
+    def wait() -> None:
+        jax.block_until_ready(state["x"])
+
+    return iteration, wait
+
+
+def clock(iteration: Callable[[], None], seconds: float, wait: Callable[[], None] = torch.cuda.synchronize) -> float:
     """Milliseconds of an iteration, over about so many seconds, without waiting between iterations."""
-    torch.cuda.synchronize()
+    wait()
     count, began = 0, time.perf_counter()
     while time.perf_counter() - began < seconds:
         for _ in range(10):
             iteration()
-        torch.cuda.synchronize()
+        wait()
         count += 10
     return 1e3 * (time.perf_counter() - began) / count
 
@@ -169,6 +231,13 @@ def measure(case: dict, seconds: float) -> dict:
     for turn in range(ROUNDS):
         for name in list(ready) if turn % 2 == 0 else reversed(list(ready)):
             times[name].append(clock(ready[name], seconds / ROUNDS / max(len(ready), 1)))
+    try:  # after PyTorch's turns, because JAX compiles and keeps memory
+        iteration, wait = jax_iteration(case)
+        for _ in range(WARM_UPS):
+            iteration()
+        times[JAX] = [clock(iteration, seconds / ROUNDS / (len(ready) + 1), wait) for _ in range(ROUNDS)]
+    except Exception as error:
+        failed[JAX] = f"{type(error).__name__}: {error}".splitlines()[0]
     return {
         "name": case["name"],
         "torch": torch.__version__,

@@ -34,8 +34,12 @@ type Dir struct {
 	given int   // the number of times that Touch gave pages back
 }
 
-// step is the number of bytes that are read or written between two looks at the resident memory.
-const step = 32 << 20
+// step is the largest number of bytes that are read or written between two looks at the resident
+// memory, and looks is the least number of looks while as many bytes as the limit are read.
+const (
+	step  = 32 << 20
+	looks = 16
+)
 
 // New returns a Dir for files in the directory path. limit is the resident memory of the process,
 // in bytes, near which Touch gives pages back. New tries whether the directory can hold mapped
@@ -107,7 +111,7 @@ func sizeOf[T any]() uintptr {
 // process's resident memory is above three quarters of the limit, Touch gives all pages back. Their
 // contents stay, and the next access brings them again.
 func (d *Dir) Touch(bytes int) {
-	if d == nil || d.touched.Add(int64(bytes)) < step {
+	if d == nil || d.touched.Add(int64(bytes)) < int64(min(step, d.limit/looks)) {
 		return
 	}
 	d.touched.Store(0)

@@ -12,14 +12,22 @@ import (
 // page of a full disk would end the process.
 func reserve(f *os.File, size int64) error {
 	err := unix.Fallocate(int(f.Fd()), 0, 0, size)
-	if errors.Is(err, unix.EOPNOTSUPP) { // a file system that cannot reserve: write the zeros
-		room := make([]byte, 1<<20)
-		for at := int64(0); at < size && (err == nil || at == 0); at += int64(len(room)) {
-			_, err = f.WriteAt(room[:min(int64(len(room)), size-at)], at)
-		}
+	if errors.Is(err, unix.EOPNOTSUPP) { // a file system that cannot reserve
+		err = writeZeros(f, size)
 	}
 	if err != nil {
 		return fmt.Errorf("reserve the space: %w", err)
+	}
+	return nil
+}
+
+// writeZeros writes zeros from the beginning of a file.
+func writeZeros(f *os.File, size int64) error {
+	room := make([]byte, min(1<<20, size))
+	for at := int64(0); at < size; at += int64(len(room)) {
+		if _, err := f.WriteAt(room[:min(int64(len(room)), size-at)], at); err != nil {
+			return err
+		}
 	}
 	return nil
 }

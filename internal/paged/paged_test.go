@@ -9,9 +9,13 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"ppal/internal/memory"
 )
 
 func newDir(t *testing.T, resident uint64) *Dir {
@@ -42,13 +46,17 @@ func TestContentsStay(t *testing.T) {
 	for i := range x {
 		x[i] = float64(i)
 	}
-	d.Touch(step - 1)
+	look := min(step, 100<<20/looks)
+	d.Touch(look - 1)
 	if d.given != 0 {
 		t.Fatal("the pages are given back before a step")
 	}
 	d.Touch(1)
 	if d.given != 1 {
 		t.Fatal("the pages are not given back")
+	}
+	if d.Touch(look - 1); d.given != 1 {
+		t.Fatal("the count does not begin again")
 	}
 	Ahead(d, x[1000:200_000])
 	for i, v := range x {
@@ -104,6 +112,110 @@ func TestMemory(t *testing.T) {
 	Ahead(d, x)
 	if err != nil || len(x) != 3 || d.Bytes() != 0 || d.Close() != nil {
 		t.Error(x, err)
+	}
+	Ahead(d, x[:0])
+	Ahead(newDir(t, 0), x[:0])
+	if x, err = Make[int](newDir(t, 0), 0); err != nil || len(x) != 0 {
+		t.Errorf("no elements: %v, %v", x, err)
+	}
+}
+
+// Pages that are given back take no resident memory, Ahead brings those of a slice, and Close
+// removes all. No file stays open.
+func TestResidentMemory(t *testing.T) {
+	const size, half = 32 << 20, 16 << 20
+	open := func() int {
+		list, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skip(err)
+		}
+		return len(list)
+	}
+	mapped := func() int {
+		text, err := os.ReadFile("/proc/self/maps")
+		if err != nil {
+			t.Skip(err)
+		}
+		return strings.Count(string(text), "/.rows-")
+	}
+	d, before := newDir(t, 0), open()
+	x, err := Make[int64](d, size/8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range x {
+		x[i] = 1
+	}
+	about := func(when string, from, grown int) {
+		if now := int(memory.Resident()) - from; now < grown-size/8 || now > grown+size/8 {
+			t.Errorf("%s the resident memory grows by %d MiB, want about %d", when, now>>20, grown>>20)
+		}
+	}
+	full := int(memory.Resident())
+	d.release()
+	about("without its pages", full, -size)
+	Ahead(d, x[1:half/8]) // not from a page
+	page := unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), 1)
+	if unix.Madvise(page, unix.MADV_POPULATE_READ) == nil { // an old kernel cannot bring the pages
+		about("with half of the pages", full, -half)
+	}
+	l := NewList[int64](d)
+	if err := l.Append(make([]int64, listBuffer)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Slice(); err != nil {
+		t.Fatal(err)
+	}
+	if after := open(); after != before || mapped() != 2 || d.Bytes() != size+8*listBuffer {
+		t.Errorf("%d open files before and %d after, %d mappings, %d bytes", before, after, mapped(), d.Bytes())
+	}
+	if err := d.Close(); err != nil || mapped() != 0 || d.Bytes() != 0 {
+		t.Errorf("%v, %d mappings, %d bytes", err, mapped(), d.Bytes())
+	}
+}
+
+// Close returns the error of memory that cannot be removed.
+func TestCloseError(t *testing.T) {
+	d := newDir(t, 0)
+	if d.maps = append(d.maps, make([]byte, 1)); !errors.Is(d.Close(), unix.EINVAL) {
+		t.Error("memory that is no mapping is removed")
+	}
+}
+
+// A file system that cannot reserve gets zeros, as many as the file needs.
+func TestWriteZeros(t *testing.T) {
+	for _, size := range []int64{0, 1, 1 << 20, 1<<20 + 1, 5 << 19} {
+		f, err := os.Create(filepath.Join(t.TempDir(), "zeros"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := writeZeros(f, size); err != nil {
+			t.Fatal(err)
+		}
+		info, err := f.Stat()
+		if err != nil || info.Size() != size {
+			t.Errorf("%d bytes: %v, %v", size, info, err)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := writeZeros(f, size); (err == nil) != (size == 0) {
+			t.Errorf("%d bytes to a closed file: %v", size, err)
+		}
+	}
+}
+
+// The part of a slice that begins at a page.
+func TestWhole(t *testing.T) {
+	x, err := Make[byte](newDir(t, 0), 8192)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ from, to, want int }{{0, 10, 10}, {0, 8192, 8192}, {1, 8192, 4096}, {4095, 8192, 4096}, {1, 4096, 0}, {1, 4097, 1}, {5, 9, 0}} {
+		part := whole(x[tc.from:tc.to], 4096)
+		if len(part) != tc.want || len(part) > 0 && &part[0] != &x[tc.to-tc.want] {
+			t.Errorf("%d to %d: %d bytes, want the last %d", tc.from, tc.to, len(part), tc.want)
+		}
 	}
 }
 

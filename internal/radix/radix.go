@@ -15,10 +15,16 @@ const (
 type Sorter struct {
 	keys, spare  []uint64
 	order, other []int32
+	// the keys of numbers that are float32
+	short, spareShort []uint32
 }
 
 // Sort sorts x in increasing order. A result of -0 becomes 0.
 func (s *Sorter) Sort(x []float64) {
+	if single(x) {
+		s.sortSingle(x)
+		return
+	}
 	s.prepare(len(x))
 	for i, v := range x {
 		s.keys[i] = keyOf(v)

@@ -36,6 +36,33 @@ func TestSortAndOrder(t *testing.T) {
 	}
 }
 
+// TestSortSingle compares the sort of float32 numbers with slices.Sort, and checks which numbers
+// count as float32.
+func TestSortSingle(t *testing.T) {
+	draws, s := rand.New(rand.NewPCG(5, 6)), &Sorter{}
+	special := []float64{0, math.Copysign(0, -1), math.SmallestNonzeroFloat32, -math.SmallestNonzeroFloat32, math.MaxFloat32, -math.MaxFloat32, math.Inf(1), math.Inf(-1)}
+	for _, n := range []int{0, 1, 3, 5000, 700} {
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = float64(float32(draws.NormFloat64() * math.Pow(10, float64(draws.IntN(40)-20))))
+			if draws.IntN(4) == 0 {
+				x[i] = special[draws.IntN(len(special))]
+			}
+		}
+		if !single(x) {
+			t.Errorf("%d numbers of float32 do not count as such", n)
+		}
+		sorted := slices.Sorted(slices.Values(x))
+		s.Sort(x)
+		if !slices.Equal(x, sorted) {
+			t.Errorf("%d numbers of float32 are sorted differently from slices.Sort", n)
+		}
+	}
+	if single([]float64{1, 0.1}) || single([]float64{math.NaN()}) {
+		t.Error("0.1 or NaN counts as a float32")
+	}
+}
+
 func BenchmarkSort(b *testing.B) {
 	x := make([]float64, 30000)
 	var s Sorter

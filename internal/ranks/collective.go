@@ -1,5 +1,7 @@
 package ranks
 
+import "unsafe"
+
 // Collective joins the processes of a run. The processes have the ranks 0, 1, ..., Size() - 1. All
 // processes call Sum, SumFloat32, Broadcast and Barrier in the same order. Each of these calls
 // waits until all processes make the call. After an error, the run cannot continue.
@@ -13,13 +15,23 @@ type Collective interface {
 	Sum(x []float64) error
 	// SumFloat32 is Sum for float32, added in float32.
 	SumFloat32(x []float32) error
-	// Broadcast replaces x by the x of rank 0, which has the same length.
-	Broadcast(x []float64) error
+	// Broadcast replaces the message by the message of rank 0, which has the same length.
+	Broadcast(message []byte) error
 	// Barrier waits until all processes call Barrier.
 	Barrier() error
 	// Abort ends the run of all processes, with the reason. Calls that wait return an error, or the
 	// processes end. Only the first call counts.
 	Abort(reason error)
+}
+
+// Bytes returns the memory of the numbers x.
+func Bytes[S number](x []S) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(S(0))))
+}
+
+// Numbers returns the numbers in a message that a procedure got.
+func Numbers[S number](message []byte) []S {
+	return unsafe.Slice((*S)(unsafe.Pointer(unsafe.SliceData(message))), len(message)/int(unsafe.Sizeof(S(0))))
 }
 
 // number is the type of the numbers of a sum.

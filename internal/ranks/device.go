@@ -1,6 +1,8 @@
 package ranks
 
 import (
+	"gorgonia.org/tensor"
+
 	"ppal/datasets/matrix"
 	"ppal/internal/plan"
 	"ppal/trainer/problem"
@@ -23,8 +25,10 @@ func (d device) Compile(p *plan.Plan, x problem.Vectors) (plan.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	run := &program{Program: inner, vectors: x, leads: d.team.Rank() == 0}
-	run.send = make([]float64, x.Len())
+	run := &program{Program: inner, vectors: x, leads: d.team.Rank() == 0, wide: make([]float64, x.Len())}
+	if p.Dtype == tensor.Float32 {
+		run.narrow = make([]float32, x.Len())
+	}
 	for _, v := range p.Constraints {
 		run.m += v.Len()
 	}
@@ -40,7 +44,8 @@ type program struct {
 	vectors                     problem.Vectors
 	leads                       bool
 	m                           int       // elements of the constraints
-	send                        []float64 // the iterate
+	wide                        []float64 // the iterate
+	narrow                      []float32 // the iterate in a message; nil: wide
 	forward, backward, contents Procedure
 
 	// arguments and results of the procedures in rank 0
@@ -52,14 +57,28 @@ type program struct {
 
 // Forward implements plan.Program.
 func (p *program) Forward(g []float64) (float64, error) {
-	p.vectors.Read(p.send, problem.Iterate)
+	p.vectors.Read(p.wide, problem.Iterate)
+	message := Bytes(p.wide)
+	if p.narrow != nil {
+		for i, v := range p.wide {
+			p.narrow[i] = float32(v)
+		}
+		message = Bytes(p.narrow)
+	}
 	p.g = g
-	err := p.forward(p.send...)
+	err := p.forward(message)
 	return p.f, err
 }
 
-func (p *program) runForward(x []float64) (err error) {
+func (p *program) runForward(message []byte) (err error) {
 	if !p.leads {
+		x := Numbers[float64](message)
+		if p.narrow != nil {
+			for i, v := range Numbers[float32](message) {
+				p.wide[i] = float64(v)
+			}
+			x = p.wide
+		}
 		p.vectors.Write(problem.Iterate, x)
 		if len(p.g) != p.m {
 			p.g = make([]float64, p.m)
@@ -72,23 +91,24 @@ func (p *program) runForward(x []float64) (err error) {
 // Backward implements plan.Program.
 func (p *program) Backward(coefficients []float64, d problem.Vector) error {
 	p.direction = d
-	return p.backward(coefficients...)
+	return p.backward(Bytes(coefficients))
 }
 
-func (p *program) runBackward(coefficients []float64) error {
+func (p *program) runBackward(coefficients []byte) error {
 	if !p.leads && p.direction == problem.Iterate {
 		p.direction = p.vectors.New()
 	}
-	return p.Program.Backward(coefficients, p.direction)
+	return p.Program.Backward(Numbers[float64](coefficients), p.direction)
 }
 
 // Contents implements plan.Program.
 func (p *program) Contents(v plan.View, dst []float64) error {
 	p.values = dst
-	return p.contents(float64(v.Buffer), float64(v.Offset), float64(v.Stride), float64(v.Rows), float64(v.Cols))
+	return p.contents(Bytes([]float64{float64(v.Buffer), float64(v.Offset), float64(v.Stride), float64(v.Rows), float64(v.Cols)}))
 }
 
-func (p *program) runContents(view []float64) error {
+func (p *program) runContents(message []byte) error {
+	view := Numbers[float64](message)
 	v := plan.View{Buffer: int(view[0]), Offset: int(view[1]), Stride: int(view[2]), Rows: int(view[3]), Cols: int(view[4])}
 	if !p.leads && len(p.values) < v.Len() {
 		p.values = make([]float64, v.Len())

@@ -21,7 +21,7 @@ func Goroutines(n int) []Collective {
 type meeting struct {
 	lock    sync.Mutex
 	changed *sync.Cond
-	inputs  []any // of the current exchange, by rank: []float64 or []float32
+	inputs  []any // of the current exchange, by rank: []float64, []float32 or []byte
 	came    int   // the ranks that have given their input
 	round   int   // the number of complete exchanges
 	result  any   // of the last complete exchange
@@ -47,8 +47,8 @@ func (g *goroutine) Sum(x []float64) error { return exchange(g, x, addUp[float64
 func (g *goroutine) SumFloat32(x []float32) error { return exchange(g, x, addUp[float32]) }
 
 // Broadcast implements Collective.
-func (g *goroutine) Broadcast(x []float64) error {
-	return exchange(g, x, func(inputs [][]float64) []float64 { return inputs[0] })
+func (g *goroutine) Broadcast(message []byte) error {
+	return exchange(g, message, func(inputs [][]byte) []byte { return inputs[0] })
 }
 
 // Barrier implements Collective.
@@ -66,7 +66,7 @@ func (g *goroutine) Abort(reason error) {
 
 // exchange replaces x by the result of combine, which the last rank to come computes on copies of
 // the inputs.
-func exchange[S number](g *goroutine, x []S, combine func(inputs [][]S) []S) error {
+func exchange[S number | byte](g *goroutine, x []S, combine func(inputs [][]S) []S) error {
 	m := g.room
 	m.lock.Lock()
 	defer m.lock.Unlock()
@@ -90,12 +90,12 @@ func exchange[S number](g *goroutine, x []S, combine func(inputs [][]S) []S) err
 }
 
 // finish computes the result and wakes the ranks. Inputs of different lengths or types end the run.
-func finish[S number](m *meeting, combine func(inputs [][]S) []S) {
+func finish[S number | byte](m *meeting, combine func(inputs [][]S) []S) {
 	inputs := make([][]S, len(m.inputs))
 	for rank, in := range m.inputs {
 		own, same := in.([]S)
 		if inputs[rank] = own; !same || len(own) != len(inputs[0]) {
-			m.aborted = fmt.Errorf("ranks: process %d gives %d numbers, process 0 gives %d, or numbers of another type", rank, len(own), len(inputs[0]))
+			m.aborted = fmt.Errorf("ranks: process %d gives %d elements, process 0 gives %d, or elements of another type", rank, len(own), len(inputs[0]))
 		}
 	}
 	if m.aborted == nil {

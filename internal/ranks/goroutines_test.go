@@ -19,7 +19,7 @@ func TestSumOrder(t *testing.T) {
 			t.Errorf("rank %d: float32 sum %v, %v", c.Rank(), narrow, err)
 		}
 		x = []float64{float64(c.Rank() + 7)}
-		if err := c.Broadcast(x); err != nil || x[0] != 7 {
+		if err := c.Broadcast(Bytes(x)); err != nil || x[0] != 7 {
 			t.Errorf("rank %d: broadcast %v, %v", c.Rank(), x, err)
 		}
 		return c.Barrier()

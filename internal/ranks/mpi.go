@@ -30,8 +30,13 @@ static int ppalGather(int bytes, void *own, int n, void *x, int *counts, int *st
 		x, counts, starts, ppalType(bytes), MPI_COMM_WORLD);
 }
 
-static int ppalBroadcast(double *x, int n) {
-	return MPI_Bcast(x, n, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+// Every process receives n numbers of each process, one after the other.
+static int ppalGatherAll(int bytes, void *own, int n, void *x) {
+	return MPI_Allgather(own, n, ppalType(bytes), x, n, ppalType(bytes), MPI_COMM_WORLD);
+}
+
+static int ppalBroadcast(void *x, int n) {
+	return MPI_Bcast(x, n, MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 static int ppalBarrier(void) { return MPI_Barrier(MPI_COMM_WORLD); }
 static int ppalAbort(void) { return MPI_Abort(MPI_COMM_WORLD, 1); }
@@ -82,10 +87,11 @@ func (p *process) Rank() int { return p.rank }
 // Size implements Collective.
 func (p *process) Size() int { return p.size }
 
-// Sum implements Collective. Each process adds one slice of the vector in the order of the
-// ranks, and gives the sums to all. A process sends and receives about 2 len(x) numbers, whatever
-// the number of processes. The reductions of the MPI library are not used, because they choose
-// their own order.
+// Sum implements Collective. For a long vector, each process adds one slice in the order of the
+// ranks, and gives the sums to all: a process sends and receives about 2 len(x) numbers, whatever
+// the number of processes. For a short vector, each process receives the vectors of all and adds
+// them, in one exchange. The reductions of the MPI library are not used, because they choose their
+// own order.
 func (p *process) Sum(x []float64) error { return sum(p, &p.double, x) }
 
 // SumFloat32 implements Collective: see Sum.
@@ -99,6 +105,9 @@ func sum[S number](p *process, s *slicesOf[S], x []S) error {
 	if n > math.MaxInt32/8 {
 		return fmt.Errorf("ranks: %d numbers are too many for one sum, want at most %d", n, math.MaxInt32/8)
 	}
+	if n*p.size <= shortSum {
+		return s.sumShort(x, p.size)
+	}
 	s.divide(n, p.rank, p.size)
 	mine := int(s.counts[p.rank])
 	if err := mpiError("exchange", C.ppalScatter(bytes, first(x), &s.counts[0], &s.starts[0], first(s.in), &s.incounts[0], &s.instarts[0])); err != nil {
@@ -111,6 +120,27 @@ func sum[S number](p *process, s *slicesOf[S], x []S) error {
 		}
 	}
 	return mpiError("exchange", C.ppalGather(bytes, first(s.own), C.int(mine), first(x), &s.counts[0], &s.starts[0]))
+}
+
+// shortSum is the number of numbers of all processes up to which one exchange of whole vectors
+// costs less than two exchanges of slices.
+const shortSum = 4096
+
+func (s *slicesOf[S]) sumShort(x []S, size int) error {
+	n := len(x)
+	if len(s.in) < n*size {
+		s.in = make([]S, n*size)
+	}
+	if err := mpiError("exchange", C.ppalGatherAll(C.int(unsafe.Sizeof(S(0))), first(x), C.int(n), first(s.in))); err != nil {
+		return err
+	}
+	copy(x, s.in[:n])
+	for rank := 1; rank < size; rank++ {
+		for i, v := range s.in[rank*n : (rank+1)*n] {
+			x[i] += v
+		}
+	}
+	return nil
 }
 
 // divide sets the slices of a vector of n numbers, and makes room for the exchange.
@@ -127,17 +157,20 @@ func (s *slicesOf[S]) divide(n, own, size int) {
 	for rank := range size {
 		s.incounts[rank], s.instarts[rank] = C.int(mine), C.int(rank*mine)
 	}
-	if len(s.own) < mine || len(s.in) < size*mine {
-		s.own, s.in = make([]S, mine), make([]S, size*mine)
+	if len(s.own) < mine {
+		s.own = make([]S, mine)
+	}
+	if len(s.in) < size*mine {
+		s.in = make([]S, size*mine)
 	}
 }
 
 // Broadcast implements Collective.
-func (p *process) Broadcast(x []float64) error {
-	if len(x) > math.MaxInt32/8 {
-		return fmt.Errorf("ranks: %d numbers are too many for one broadcast", len(x))
+func (p *process) Broadcast(message []byte) error {
+	if len(message) > math.MaxInt32 {
+		return fmt.Errorf("ranks: a message of %d bytes is too long, want at most %d", len(message), math.MaxInt32)
 	}
-	return mpiError("broadcast", C.ppalBroadcast((*C.double)(first(x)), C.int(len(x))))
+	return mpiError("broadcast", C.ppalBroadcast(first(message), C.int(len(message))))
 }
 
 // Barrier implements Collective.
@@ -153,7 +186,7 @@ func (p *process) Abort(reason error) {
 }
 
 // first returns the address of the first number, or nil.
-func first[S number](x []S) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(x)) }
+func first[S number | byte](x []S) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(x)) }
 
 // mpiError returns the text of an MPI error code, or nil for success.
 func mpiError(what string, code C.int) error {

@@ -35,7 +35,7 @@ func TestMPISums(t *testing.T) {
 	if world.Size() == 1 {
 		t.Fatal("one process: start the tests by mpirun (make mpi-test)")
 	}
-	for _, n := range []int{0, 1, 2, 7, 100_003} {
+	for _, n := range []int{0, 1, 2, 7, shortSum / world.Size(), shortSum, 100_003} {
 		term := func(rank, i int) float64 { return float64(1+rank*rank) / float64(3+i) }
 		x, want := make([]float64, n), make([]float64, n)
 		for i := range x {
@@ -53,7 +53,7 @@ func TestMPISums(t *testing.T) {
 		t.Errorf("rank %d: a float32 sum is %v, %v", world.Rank(), narrow, err)
 	}
 	x := []float64{float64(world.Rank() + 7)}
-	if err := world.Broadcast(x); err != nil || x[0] != 7 {
+	if err := world.Broadcast(Bytes(x)); err != nil || x[0] != 7 {
 		t.Errorf("rank %d: broadcast %v, %v", world.Rank(), x, err)
 	}
 	if err := world.Barrier(); err != nil {

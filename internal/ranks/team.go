@@ -11,12 +11,12 @@ import (
 // Release. A procedure may call the methods of the Collective, because all processes run it.
 type Team struct {
 	Collective
-	procedures []func(args []float64) error
-	args       []float64 // of the last call in a process that serves
+	procedures []func(message []byte) error
+	room       []float64 // for the message of a call in a process that serves
 }
 
-// Procedure runs in all processes, with the arguments that rank 0 gives. Only rank 0 calls it.
-type Procedure func(args ...float64) error
+// Procedure runs in all processes, with the message that rank 0 gives. Only rank 0 calls it.
+type Procedure func(message []byte) error
 
 // NewTeam returns the team of the processes of c, without procedures.
 func NewTeam(c Collective) *Team { return &Team{Collective: c} }
@@ -24,33 +24,46 @@ func NewTeam(c Collective) *Team { return &Team{Collective: c} }
 // release is the number that ends Serve.
 const release = -1
 
-// Register adds a procedure. The argument is valid until the procedure returns. If the procedure
+// Register adds a procedure. The message is valid until the procedure returns, and its memory is
+// aligned for Numbers. If the procedure
 // returns an error in one process, the other processes may wait for it: the run of all processes
 // ends with the error.
-func (t *Team) Register(do func(args []float64) error) Procedure {
+func (t *Team) Register(do func(message []byte) error) Procedure {
 	number := len(t.procedures)
 	t.procedures = append(t.procedures, do)
-	return func(args ...float64) error {
+	return func(message []byte) error {
 		if t.Rank() != 0 {
 			return fmt.Errorf("ranks: process %d calls procedure %d, which is for process 0", t.Rank(), number)
 		}
-		if err := t.send(number, args); err != nil {
+		if err := t.send(number, message); err != nil {
 			return err
 		}
-		return t.run(number, args)
+		return t.run(number, message)
 	}
 }
 
 // send tells the processes that serve what to run next.
-func (t *Team) send(number int, args []float64) error {
-	if err := t.Broadcast([]float64{float64(number), float64(len(args))}); err != nil || len(args) == 0 {
+func (t *Team) send(number int, message []byte) error {
+	head := make([]float64, headNumbers)
+	head[0], head[1] = float64(number), float64(len(message))
+	if len(message) <= mostInHead {
+		copy(Bytes(head[2:]), message)
+		return t.Broadcast(Bytes(head))
+	}
+	if err := t.Broadcast(Bytes(head)); err != nil {
 		return err
 	}
-	return t.Broadcast(args)
+	return t.Broadcast(message)
 }
 
-func (t *Team) run(number int, args []float64) error {
-	err := t.procedures[number](args)
+// A head is the number of a procedure, the length of its message in bytes, and a short message.
+const (
+	headNumbers = 64
+	mostInHead  = 8 * (headNumbers - 2)
+)
+
+func (t *Team) run(number int, message []byte) error {
+	err := t.procedures[number](message)
 	if err != nil {
 		t.Abort(err)
 	}
@@ -61,21 +74,25 @@ func (t *Team) run(number int, args []float64) error {
 // Release.
 func (t *Team) Serve() error {
 	for {
-		head := make([]float64, 2)
-		if err := t.Broadcast(head); err != nil {
+		head := make([]float64, headNumbers)
+		if err := t.Broadcast(Bytes(head)); err != nil {
 			return err
 		}
-		number := int(head[0])
+		number, length := int(head[0]), int(head[1])
 		if number == release {
 			return nil
 		}
-		t.args = slices.Grow(t.args[:0], int(head[1]))[:int(head[1])]
-		if len(t.args) > 0 {
-			if err := t.Broadcast(t.args); err != nil {
+		message := Bytes(head[2:])[:min(length, mostInHead)]
+		if length > mostInHead {
+			if words := (length + 7) / 8; words > len(t.room) {
+				t.room = make([]float64, words)
+			}
+			message = Bytes(t.room)[:length]
+			if err := t.Broadcast(message); err != nil {
 				return err
 			}
 		}
-		if err := t.run(number, t.args); err != nil {
+		if err := t.run(number, message); err != nil {
 			return err
 		}
 	}
@@ -88,9 +105,9 @@ func (t *Team) Release() error { return t.send(release, nil) }
 var ErrElsewhere = errors.New("another process failed")
 
 // Agree tells all processes whether one of them has failed. It returns err, or an error that wraps
-// ErrElsewhere and names the first process that failed. alone reports that this process is the
+// ErrElsewhere and names the first process that failed. first says that this process is the
 // first that failed, so that it reports its error.
-func (t *Team) Agree(err error) (all error, alone bool) {
+func (t *Team) Agree(err error) (all error, first bool) {
 	failed := make([]float64, t.Size())
 	if err != nil {
 		failed[t.Rank()] = 1
@@ -98,9 +115,9 @@ func (t *Team) Agree(err error) (all error, alone bool) {
 	if exchange := t.Sum(failed); exchange != nil {
 		return errors.Join(err, exchange), true
 	}
-	first := slices.Index(failed, 1)
-	if err == nil && first >= 0 {
-		err = fmt.Errorf("ranks: process %d: %w", first, ErrElsewhere)
+	one := slices.Index(failed, 1)
+	if err == nil && one >= 0 {
+		err = fmt.Errorf("ranks: process %d: %w", one, ErrElsewhere)
 	}
-	return err, first == t.Rank()
+	return err, one == t.Rank()
 }

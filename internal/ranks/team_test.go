@@ -11,9 +11,9 @@ func TestTeam(t *testing.T) {
 	if err := together(3, func(c Collective) error {
 		team := NewTeam(c)
 		var got []float64
-		add := team.Register(func(args []float64) error { got = append(got, args...); return nil })
+		add := team.Register(func(message []byte) error { got = append(got, Numbers[float64](message)...); return nil })
 		total := 0.0
-		count := team.Register(func([]float64) error {
+		count := team.Register(func([]byte) error {
 			x := []float64{1}
 			err := team.Sum(x)
 			total += x[0]
@@ -23,14 +23,14 @@ func TestTeam(t *testing.T) {
 			if err := team.Serve(); err != nil {
 				return err
 			}
-			if err := add(1); err == nil {
+			if err := add(nil); err == nil {
 				t.Error("a process that serves called a procedure without an error")
 			}
-		} else if err := errors.Join(add(1, 2), count(), add(), add(3), count(), team.Release()); err != nil {
+		} else if err := errors.Join(add(Bytes([]float64{1, 2})), count(nil), add(nil), add(Bytes([]float64{3})), add(Bytes(make([]float64, 1000))), count(nil), team.Release()); err != nil {
 			return err
 		}
-		if !slices.Equal(got, []float64{1, 2, 3}) || total != 6 {
-			t.Errorf("process %d: arguments %v, total %v", c.Rank(), got, total)
+		if len(got) != 1003 || !slices.Equal(got[:4], []float64{1, 2, 3, 0}) || total != 6 {
+			t.Errorf("process %d: %d arguments, %v, total %v", c.Rank(), len(got), got[:min(4, len(got))], total)
 		}
 		return nil
 	}); err != nil {
@@ -44,7 +44,7 @@ func TestTeamFails(t *testing.T) {
 	for failing := range 3 {
 		_ = together(3, func(c Collective) error {
 			team := NewTeam(c)
-			fail := team.Register(func([]float64) error {
+			fail := team.Register(func([]byte) error {
 				if c.Rank() == failing {
 					return broken
 				}
@@ -54,7 +54,7 @@ func TestTeamFails(t *testing.T) {
 			if c.Rank() > 0 {
 				err = team.Serve()
 			} else {
-				err = fail()
+				err = fail(nil)
 			}
 			if !errors.Is(err, broken) {
 				t.Errorf("process %d of 3, of which %d fails: %v", c.Rank(), failing, err)

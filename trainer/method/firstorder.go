@@ -16,11 +16,15 @@ type firstOrder struct {
 	second       *secondOrder
 }
 
+// dualMethod is a method that is its own DualRule.
+type dualMethod interface {
+	trainer.Method
+	trainer.DualRule
+}
+
 // init prepares a run with the rule's own primal step.
-func (f *firstOrder) init(rule trainer.DualRule, p problem.Problem, at *problem.Point) error {
-	if m, ok := rule.(trainer.Method); ok {
-		ChoosePrimal(m, p)
-	}
+func (f *firstOrder) init(rule dualMethod, p problem.Problem, at *problem.Point) error {
+	ChoosePrimal(rule, p)
 	if a, ok := rule.(augmentedRule); ok && rule.PrimalStep().Kind == step.LBFGS {
 		return f.initSecond(a, p, at, trainer.DefaultFeasibilityTolerance)
 	}

@@ -320,12 +320,12 @@ func (s Perturbation) slower() string {
 func (d *perturbed) conclude(at *problem.Point, tolerance float64) (warnings, notes []string) {
 	lag := d.gap() / d.rho
 	v := problem.MaxViolation(at.Constraints)
-	if d.k > 0 && v > tolerance && lag >= lagShare*v && d.delta <= lagDelta {
+	if v > tolerance && lag >= lagShare*v && d.delta <= lagDelta { // false before the first update: NaN
 		warnings = append(warnings, fmt.Sprintf(
 			"the largest violation, %.2g, now shrinks slowly, because the multipliers take small steps at the end of the run: "+
 				"use more --iterations, or %s", v, d.set.slower()))
 	}
-	if d.k > 0 && d.negative > 0 {
+	if d.negative > 0 {
 		notes = append(notes, fmt.Sprintf(
 			"a multiplier was negative in %.1f%% of the iterations, while its constraint fell below its bound; this does no harm",
 			100*float64(d.negative)/float64(d.k)))

@@ -116,8 +116,8 @@ func Smooth(m trainer.Method) bool {
 	if p, ok := m.(*PLADA); ok && p.XStep == Split {
 		return true
 	}
-	d, err := Lookup(m.Name())
-	return err != nil || !d.Kinks
+	d, _ := Lookup(m.Name()) // without kinks for a method of another package
+	return !d.Kinks
 }
 
 // Names returns the names of all methods, in the order of the help.

@@ -40,17 +40,16 @@ func settlePrimal(m trainer.Method, options []*option.Option) (auto bool) {
 // from m in these fields. ok is false if m is not a method of this package.
 func Texts(m trainer.Method, tolerance float64, seed uint64, run option.Lookup) (texts []Text, beyond []string, ok bool) {
 	d, err := Lookup(m.Name())
-	own, described := m.(Method)
-	if err != nil || !described || reflect.TypeOf(d.New()) != reflect.TypeOf(m) {
+	if err != nil || reflect.TypeOf(d.New()) != reflect.TypeOf(m) {
 		return nil, nil, false
 	}
 	full := d.New()
 	options := full.Options()
 	given := map[string]bool{}
-	for i, o := range own.Options() {
+	for i, o := range m.(Method).Options() {
 		given[o.Name] = options[i].Set(o.Text()) == nil
 	}
-	auto := settlePrimal(own, options)
+	auto := settlePrimal(m, options)
 	for _, o := range options {
 		given[o.Name] = given[o.Name] && o.Conflict() == ""
 	}
@@ -70,7 +69,7 @@ func Texts(m trainer.Method, tolerance float64, seed uint64, run option.Lookup) 
 		return options[i].Text()
 	}
 	for _, o := range options {
-		if !unmet(o, lookup) && !(auto && o.Name != namePrimal && o.DependsOn(namePrimal)) {
+		if !unmet(o, lookup) && !(auto && o.DependsOn(namePrimal)) {
 			texts = append(texts, Text{o.Name, o.Text()})
 		}
 	}
@@ -94,7 +93,7 @@ func differences(a, b reflect.Value) (names []string) {
 		}
 		switch {
 		case !f.IsExported():
-		case x.Kind() == reflect.Struct && y.Kind() == reflect.Struct:
+		case x.Kind() == reflect.Struct:
 			names = append(names, differences(x, y)...)
 		case !x.IsZero() && !reflect.DeepEqual(x.Interface(), y.Interface()):
 			names = append(names, f.Name)

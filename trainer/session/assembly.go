@@ -65,25 +65,19 @@ func assemble(ctx context.Context, o Options) (*assembly, error) {
 
 // build does the steps of assemble that come after the device is open.
 func (a *assembly) build(ctx context.Context) (err error) {
-	seed := a.options.Settings.Seed
-	if a.data, err = a.options.Data.load(ctx, request{a.devices, a.dtype, seed, a.options.needs()}); err != nil {
+	seed, source := a.options.Settings.Seed, a.options.Data
+	if err := a.read(ctx, source); err != nil {
 		return err
 	}
-	if err := a.checkSelection(); err != nil {
-		return err
+	if note := a.tooSmall(); note != "" {
+		if err := a.leaveGPU(note); err != nil {
+			return err
+		}
+		if err := a.read(ctx, source); err != nil { // in the form for the CPU
+			return err
+		}
 	}
-	a.options.Data = nil // the session can free rows at hand once the device has a copy
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	a.data.freeMemory() // otherwise the memory of the reading stays beside the packed rows
 	train := a.data.splits[0]
-	if err := a.checkProducts(train.rows); err != nil {
-		return err
-	}
-	if a.builder, err = a.newBuilder(train.rows); err != nil {
-		return err
-	}
 	if err := a.checkParameters(); err != nil {
 		return err
 	}
@@ -115,6 +109,27 @@ func (a *assembly) build(ctx context.Context) (err error) {
 		a.notes = append(a.notes, note)
 	}
 	return nil
+}
+
+// read reads the data for the device, and states the task on the training rows.
+func (a *assembly) read(ctx context.Context, source Source) (err error) {
+	if a.data, err = source.load(ctx, request{a.devices, a.dtype, a.options.Settings.Seed, a.options.needs()}); err != nil {
+		return err
+	}
+	if err := a.checkSelection(); err != nil {
+		return err
+	}
+	a.options.Data = nil // the session can free rows at hand once the device has a copy
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	a.data.freeMemory() // otherwise the memory of the reading stays beside the packed rows
+	train := a.data.splits[0]
+	if err := a.checkProducts(train.rows); err != nil {
+		return err
+	}
+	a.builder, err = a.newBuilder(train.rows)
+	return err
 }
 
 // newBuilder states the task on the training rows, and completes the model's shape and the
@@ -195,7 +210,7 @@ func (a *assembly) buildSplits(weights models.Weights) (err error) {
 		if i == 0 {
 			err = a.buildTraining(s, weights)
 		} else {
-			s.blocks, err = a.builder.newBlocks(s.data, a.dtype, weights)
+			s.blocks, err = a.builder.heldOut(s.data, a.dtype, weights)
 		}
 		if err != nil {
 			return err

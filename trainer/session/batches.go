@@ -102,11 +102,11 @@ func (b *batches) perPass() float64 {
 }
 
 // Sample implements problem.Sampler: it binds the rows of batch k.
-func (b *batches) Sample(k int) error { return b.draw(float64(k)) }
+func (b *batches) Sample(k int) error { return b.draw(ranks.Bytes([]float64{float64(k)})) }
 
-// bind binds the rows of the batch whose number is the argument.
-func (b *batches) bind(number []float64) error {
-	k, at := int(number[0]), 0
+// bind binds the rows of the batch whose number is the message.
+func (b *batches) bind(message []byte) error {
+	k, at := int(ranks.Numbers[float64](message)[0]), 0
 	for s, count := range b.counts {
 		for i := range count {
 			b.list[at] = b.rows.strata[s][b.orders[s].at(k*count+i)]

@@ -112,19 +112,24 @@ func (b *blocks) appendScores(scores, x []float64) ([]float64, error) {
 	at := len(scores)
 	scores = slices.Grow(scores, n*b.outputs)[:at+n*b.outputs]
 	b.all = scores[at:]
-	err := b.score(x...)
+	err := b.score(ranks.Bytes(x))
 	b.all = nil
 	return scores, err
 }
 
 // runScore computes all, at the stacked weights x. Each process computes its own rows.
-func (b *blocks) runScore(x []float64) error {
+func (b *blocks) runScore(message []byte) error {
+	x := ranks.Numbers[float64](message)
 	if n, _ := b.data.Dims(); b.all == nil {
 		b.all = make([]float64, n*b.outputs)
 	}
 	clear(b.all[:b.from*b.outputs])
 	clear(b.all[b.to*b.outputs:])
 	if err := b.each(x, func(at, from int) (err error) {
+		if at == from {
+			_, err = b.block.AppendWatched(b.all[at*b.outputs:at*b.outputs], 0)
+			return err
+		}
 		if b.fresh, err = b.block.AppendWatched(b.fresh[:0], 0); err == nil {
 			copy(b.all[at*b.outputs:], b.fresh[(at-from)*b.outputs:])
 		}
@@ -146,11 +151,12 @@ func (b *blocks) pullBack(sum, x, d []float64) error {
 		return b.addUp(x, d)
 	}
 	b.message = append(append(b.message[:0], x...), d...)
-	return b.pull(b.message...)
+	return b.pull(ranks.Bytes(b.message))
 }
 
-// runPull computes sums from x and D, which follow each other in the arguments.
-func (b *blocks) runPull(args []float64) error {
+// runPull computes sums from x and D, which follow each other in the message.
+func (b *blocks) runPull(message []byte) error {
+	args := ranks.Numbers[float64](message)
 	n, _ := b.data.Dims()
 	parameters := len(args) - n*b.outputs
 	if len(b.sums) != parameters {

@@ -146,8 +146,9 @@ func TestGPUFailsWhileBuilding(t *testing.T) {
 	}
 }
 
-// The automatic device is the CPU if a GPU cannot be opened, whatever the reason. A note states the
-// reason, unless the program was built without GPU support. With --device cuda the error remains.
+// The automatic device is the CPU if a GPU cannot be opened, whatever the reason. A note states
+// the reason, unless the program was built without GPU support. With --device cuda the error
+// remains.
 func TestAutomaticDevice(t *testing.T) {
 	for _, c := range []struct {
 		err  error
@@ -173,6 +174,43 @@ func TestAutomaticDevice(t *testing.T) {
 		if _, err := try(t, small(device(CUDA)).options()); !errors.Is(err, driver.ErrUnavailable) && !errors.Is(err, driver.ErrOutOfMemory) {
 			t.Errorf("--device cuda, %v: %v", c.err, err)
 		}
+	}
+}
+
+// The automatic device is the CPU for a small problem, and a note says so. For a larger problem it
+// is the GPU. Chosen products and micro-batches keep the GPU.
+func TestSmallProblemOnAutomaticDevice(t *testing.T) {
+	for name, c := range map[string]struct {
+		gpu    bool
+		change func(c *setup)
+	}{
+		"small":       {false, func(*setup) {}},
+		"larger":      {true, func(c *setup) { c.Hidden = []int{80} }},
+		"batches":     {false, func(c *setup) { c.Hidden, c.BatchSize = []int{80}, 12 }},
+		"products":    {true, func(c *setup) { c.Products = Float32 }},
+		"micro-batch": {true, func(c *setup) { c.MicroBatch = 50 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			racing.Skip(t, "TestTrainingOnGPU runs the same goroutines")
+			r := double.New(double.Options{})
+			a := build(t, small(func(s *setup) {
+				s.Device = Device{Dtype: tensor.Float32, OpenGPU: onGPU(func(int) (driver.Driver, error) { return r, nil })}
+				c.change(s)
+			}))
+			device, notes := a.Describe().Device, strings.Join(a.devices.notes(), "")
+			if strings.HasPrefix(device, "cuda:") != c.gpu || strings.Contains(notes, "--device cuda takes the GPU") == c.gpu {
+				t.Errorf("%s: %q", device, notes)
+			}
+			if !c.gpu && (r.Count("Close") != 1 || r.Violations() != nil) {
+				t.Errorf("the GPU was closed %d times, %v", r.Count("Close"), r.Violations())
+			}
+			if _, err := a.Optimize(t.Context(), trainer.Settings{Iterations: 1}); err != nil {
+				t.Error(err)
+			}
+			if err := a.Close(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

@@ -55,11 +55,11 @@ func newDraws(b *builder, r rows, seed uint64, dtype tensor.Dtype, weights model
 }
 
 // Sample implements problem.Sampler.
-func (d *draws) Sample(k int) error { return d.draw(float64(k)) }
+func (d *draws) Sample(k int) error { return d.draw(ranks.Bytes([]float64{float64(k)})) }
 
-// bind binds the weights of the sample whose number is the argument.
-func (d *draws) bind(number []float64) error {
-	k := int(number[0])
+// bind binds the weights of the sample whose number is the message.
+func (d *draws) bind(message []byte) error {
+	k := int(ranks.Numbers[float64](message)[0])
 	d.group = d.groups.Group(k)
 	weights, err := graph.Values(d.groups.Weights(k))
 	if err != nil {

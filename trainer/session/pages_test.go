@@ -42,12 +42,21 @@ func wideTable(t *testing.T, rows int) string {
 	return path
 }
 
+// recordedMeasures keeps the measures of the records.
+type recordedMeasures []map[string]float64
+
+func (m *recordedMeasures) Record(r *trainer.Record) error {
+	*m = append(*m, r.Measures)
+	return nil
+}
+
 // A run with its rows in files ends with the same bits as a run with its rows in memory, for
 // features that products read as they are and for packed features.
 func TestRowsInFiles(t *testing.T) {
 	file := wideTable(t, 5000)
 	for _, hidden := range [][]int{nil, {12}} {
-		finish := func(memory int64) *Result {
+		finish := func(memory int64) (*Result, recordedMeasures) {
+			var measures recordedMeasures
 			dir := t.TempDir()
 			a := buildOptions(t, onTable(DemographicParity{Epsilon: []float64{0.05}}, CSV(file, "y", "sex=m"), func(o *Options) {
 				o.Model = &models.Spec{Hidden: hidden}
@@ -56,7 +65,12 @@ func TestRowsInFiles(t *testing.T) {
 			if stored := a.devices.pages.Bytes(); (stored > 70*5000*8) != (memory > 0) {
 				t.Errorf("%d bytes in files", stored)
 			}
-			r, err := a.Optimize(t.Context(), trainer.Settings{Iterations: 12})
+			for _, s := range a.data.splits[1:] {
+				if packed := s.blocks.picked == nil; packed != (memory > 0) {
+					t.Errorf("memory %d: the device keeps the %s rows: %v", memory, s.name, packed)
+				}
+			}
+			r, err := a.Optimize(t.Context(), trainer.Settings{Iterations: 12, Recorder: &measures})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -68,10 +82,12 @@ func TestRowsInFiles(t *testing.T) {
 				t.Errorf("files with names: %v, %v", list, err)
 			}
 			final.Training = nil // contains measured times
-			return final
+			return final, measures
 		}
-		if diff := cmp.Diff(finish(0), finish(64<<20)); diff != "" {
-			t.Errorf("%v hidden units: %s", hidden, diff)
+		want, records := finish(0)
+		got, fromFiles := finish(64 << 20)
+		if diff := cmp.Diff(want, got) + cmp.Diff(records, fromFiles); diff != "" || len(records) < 2 {
+			t.Errorf("%v hidden units, %d records: %s", hidden, len(records), diff)
 		}
 	}
 }

@@ -58,9 +58,9 @@ func (d *devices) processes() int {
 
 // everywhere returns a function that runs do in all processes that share the rows. All processes
 // call everywhere in the same order.
-func (d *devices) everywhere(do func(args []float64) error) ranks.Procedure {
+func (d *devices) everywhere(do func(message []byte) error) ranks.Procedure {
 	if d.team == nil {
-		return func(args ...float64) error { return do(args) }
+		return do
 	}
 	return d.team.Register(do)
 }

@@ -8,18 +8,18 @@ const (
 	workOfIteration = 5e3  // an iteration without rows
 	workOfRecord    = 5e4  // a record without rows
 	workOfRow       = 2    // an iteration: the surrogates of a row
-	workOfMeasure   = 25   // a record: the measures of a row for each score
+	workOfMeasure   = 50   // a record: the measures of a row for each score
 	workOfSparse    = 0.15 // a product with an entry of a sparse row
 	workOfDense     = 0.03 // a product with an entry of a dense row
 	workOfCopy      = 1    // a record: an entry of a held-out row that is copied to the device
 )
 
 // cheapRecords is the work of all records together, in nanoseconds, that a run takes in any case.
-const cheapRecords = 2e7
+const cheapRecords = 1e7
 
 // The least number of automatic records of a run, and the number that needs no more.
 const (
-	fewRecords  = 20
+	fewRecords  = 5
 	manyRecords = 200
 )
 
@@ -30,27 +30,15 @@ const (
 // products with all training rows. The estimate depends on the shapes of the data and the model
 // only: equal runs have equal records.
 func (a *assembly) recordWork() (iterations float64, least int) {
-	spec := a.builder.spec
-	width := spec.Outputs
-	if len(spec.Hidden) > 0 {
-		width = spec.Hidden[0]
-	}
-	train, iteration, record := 0.0, workOfIteration, workOfRecord
+	train, iteration, record := 0.0, a.iterationWork(), workOfRecord
 	for k, s := range a.data.splits {
-		rows, cols := s.data.Dims()
-		entries, product := float64(rows)*float64(cols), workOfDense
-		if sparse, ok := s.data.(matrix.Sparse); ok {
-			starts, _, _ := sparse.Entries()
-			entries, product = float64(starts[rows]-starts[0]), workOfSparse
-		}
-		product *= entries * float64(width)
-		record += workOfMeasure*float64(rows)*float64(spec.Outputs) + product
+		rows, product, entries := a.productWork(s.data)
+		record += workOfMeasure*rows*float64(a.builder.spec.Outputs) + product
 		if k > 0 {
 			record += workOfCopy * entries
 			continue
 		}
-		train = float64(rows)
-		iteration += 2*product + workOfRow*train
+		train = rows
 		if a.sampler != nil { // the records' forward pass
 			record += product
 		}
@@ -59,4 +47,29 @@ func (a *assembly) recordWork() (iterations float64, least int) {
 		iteration *= float64(a.options.BatchSize) / train
 	}
 	return record / iteration, int(min(max(fewRecords, cheapRecords/record), manyRecords))
+}
+
+// iterationWork estimates the work of an iteration on all training rows in nanoseconds, on one
+// thread.
+func (a *assembly) iterationWork() float64 {
+	rows, product, _ := a.productWork(a.data.splits[0].data)
+	return workOfIteration + (2*product + workOfRow*rows)
+}
+
+// productWork returns the work of a product with rows in nanoseconds, and the numbers of rows and
+// of their entries.
+func (a *assembly) productWork(data matrix.Matrix) (rows, work, entries float64) {
+	spec := a.builder.spec
+	width := spec.Outputs
+	if len(spec.Hidden) > 0 {
+		width = spec.Hidden[0]
+	}
+	n, cols := data.Dims()
+	entries, work = float64(n)*float64(cols), workOfDense
+	if sparse, ok := data.(matrix.Sparse); ok {
+		starts, _, _ := sparse.Entries()
+		entries, work = float64(starts[n]-starts[0]), workOfSparse
+	}
+	work *= entries * float64(width)
+	return float64(n), work, entries
 }

@@ -232,22 +232,30 @@ func TestMovedByHand(t *testing.T) {
 func TestAlert(t *testing.T) {
 	for _, kind := range []Kind{Nesterov, Gradient} {
 		for _, follows := range []bool{false, true} {
-			p, _ := curved(t, 2, -1)
-			s, err := New(Settings{Kind: kind}, p)
+			p := newProblem(t, threeTerms(problem.Abs(1, 1, 1)), []float64{2, -1, 1})
+			first, err := New(Settings{Kind: kind}, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			prox, err := NewProxLinear(Settings{Kind: kind}, p)
 			if err != nil {
 				t.Fatal(err)
 			}
 			at := problem.NewPoint(p)
-			if err := at.Forward(p); err != nil {
-				t.Fatal(err)
-			}
-			dir := Direction{Coefficients: []float64{1, 0}}
+			dir := Direction{Coefficients: []float64{1, 0, 0, 0}}
 			dir.Follows = follows
-			if err := s.Move(p, &at, dir); err != nil {
-				t.Fatal(err)
+			for _, s := range []Step{first, prox} {
+				if err := at.Forward(p); err != nil {
+					t.Fatal(err)
+				}
+				if err := s.Move(p, &at, dir); err != nil {
+					t.Fatal(err)
+				}
 			}
-			if got, want := s.(*descent).rule.alert, follows && kind == Nesterov; got != want {
-				t.Errorf("%v, follows %v: alert %v", kind, follows, got)
+			for name, got := range map[string]bool{"descent": first.(*descent).rule.alert, "proxlinear": prox.rule.alert} {
+				if want := follows && kind == Nesterov; got != want {
+					t.Errorf("%s, %v, follows %v: alert %v", name, kind, follows, got)
+				}
 			}
 		}
 	}

@@ -73,13 +73,14 @@ func TestCurvatureRaisedWhereASwingBegins(t *testing.T) {
 		"a jump":        {[]float64{0.02, 0.02, 0.02, 0.9}, true, false},
 		"far below":     {[]float64{0.005, 0.01, 0.015, 0.02}, true, false},
 		"two steps":     {[]float64{0.1, 0.1, 0.2, 0.3}, true, false},
+		"interrupted":   {[]float64{0.1, 0.2, 0.2, 0.3, 0.4}, true, false},
 	} {
 		c := newCurvature(newEdge())
 		c.l, c.peak, c.seen, c.distance, c.alert = 1, 3, 1, 1, test.alert
 		for _, seen := range test.seen {
 			c.measure(k, seen, 1)
 		}
-		want := math.Pow(curvatureDecay, 4)
+		want := math.Pow(curvatureDecay, float64(len(test.seen)))
 		if test.raised {
 			want *= 2
 		}

@@ -30,7 +30,7 @@ import (
 // be stationary.
 type pieceShares struct {
 	pieces []problem.Piece
-	row    []int         // row of H of each piece, -1 for a constant piece
+	row    []int         // row of H of each piece, -1 without a row
 	end    []int         // end of each constraint's pieces
 	y      []float64     // the shares y_p
 	q      *qp.Quadratic // the negative objective
@@ -46,11 +46,7 @@ const (
 func newPieceShares(p problem.Piecewise, terms []int) *pieceShares {
 	s := &pieceShares{pieces: p.Pieces(), end: make([]int, problem.Constraints(p))}
 	for i, b := range s.pieces {
-		row := -1
-		if b.Sign != 0 {
-			row = slices.Index(terms, b.Term)
-		}
-		s.row = append(s.row, row)
+		s.row = append(s.row, slices.Index(terms, b.Term))
 		s.set.Group = append(s.set.Group, b.Constraint)
 		s.end[b.Constraint] = i + 1
 	}

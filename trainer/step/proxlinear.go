@@ -102,7 +102,7 @@ func (s *ProxLinearStep) Move(p problem.Problem, at *problem.Point, dir Directio
 	if err := s.linearise(at); err != nil {
 		return err
 	}
-	if s.rule.on && s.k > 0 {
+	if s.rule.on {
 		s.compose(s.d) // with the y of the last step
 		s.rule.observe(s.k, s.d, scale)
 	}
@@ -204,7 +204,6 @@ func (s *ProxLinearStep) solve(lambda []float64, b float64) {
 func (s *ProxLinearStep) probe(at *problem.Point, lambda []float64, scale float64) error {
 	s.shares.scale(lambda)
 	s.shares.termCoefficients(s.y)
-	clear(s.coefficients)
 	s.coefficients[0] = 1
 	for j, t := range s.term {
 		s.coefficients[1+t] = s.y[j]

@@ -147,7 +147,7 @@ func (q *QuasiNewton) Predict(p problem.Problem, at *problem.Point, phi Augmente
 		q.products(iterateRow, problem.Iterate, q.d)
 		q.age = 0
 	}
-	if decrease, cut = q.solve(); q.plan.vectors == nil && len(q.order) > 0 {
+	if decrease, cut = q.solve(); q.plan.vectors == nil {
 		q.order = q.order[:0] // rounding spoils the model: begin again
 		decrease, cut = q.solve()
 	}

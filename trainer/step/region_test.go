@@ -22,7 +22,7 @@ func (r *region) value(d []float64) float64 {
 // A root is found to the last digits from a guess far below and far above, and at the guess, with
 // few evaluations.
 func TestRootOf(t *testing.T) {
-	for _, test := range []struct{ root, guess float64 }{{1, 1e-9}, {1, 1e9}, {3e-7, 1}, {5e8, 1e-9}, {2, 2}, {2, 0.5}, {0.7, 0.1}} {
+	for _, test := range []struct{ root, guess float64 }{{1, 1e-9}, {1, 1e9}, {3e-7, 1}, {5e8, 1e-9}, {2, 2}, {2, 0.5}, {0.7, 0.1}, {100, 2}} {
 		evaluations := 0
 		got := rootOf(func(t float64) float64 {
 			evaluations++

@@ -230,8 +230,8 @@ func (m *spanModel) minimise(d, g, x []float64, ridge, radius float64) (decrease
 		m.solve(d)
 		m.solveTransposed(d)
 		length := math.Sqrt(floats.Dot(d, d))
-		if s == 0 && length <= radius || length <= (1+lengthTolerance)*radius || !vec.Finite(length) {
-			return (floats.Dot(d, right) + s*length*length) / 2, s > 0, vec.Finite(length)
+		if length <= (1+lengthTolerance)*radius {
+			return (floats.Dot(d, right) + s*length*length) / 2, s > 0, true
 		}
 		copy(w, d)
 		m.solve(w)

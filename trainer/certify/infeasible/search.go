@@ -47,19 +47,14 @@ const (
 // forward pass.
 func Search(p problem.Problem, s Settings) (Outcome, error) {
 	q := newViolation(p)
-	if s.Sphere == 0 {
-		s.Sphere = 1e-12
-		if q.space.Roundoff() > 1e-10 {
-			s.Sphere = 1e-6
-		}
-	}
+	s.Sphere = s.sphere(q.space.Roundoff())
 	vectors := problem.NewScratch(q.space)
 	defer vectors.Free()
 	r := &search{violation: q, set: s, x: vectors.New(), slope: vectors.New(), next: vectors.New(), move: vectors.New(), best: vectors.New()}
 	start := vectors.New()
 	q.space.Combine(start, 1, problem.Iterate, 0, problem.Iterate)
 	o, err := r.run()
-	if err == nil && o.Certificate != nil {
+	if o.Certificate != nil {
 		err = o.Certificate.complete(p)
 	}
 	q.space.Combine(problem.Iterate, 1, start, 0, start)
@@ -71,6 +66,17 @@ func Search(p problem.Problem, s Settings) (Outcome, error) {
 		return o, fmt.Errorf("infeasible: %w", err)
 	}
 	return o, nil
+}
+
+// sphere returns Sphere, or its default for the precision.
+func (s Settings) sphere(roundoff float64) float64 {
+	switch {
+	case s.Sphere > 0:
+		return s.Sphere
+	case roundoff > 1e-10:
+		return 1e-6
+	}
+	return 1e-12
 }
 
 // search is the state of Search.

@@ -156,11 +156,14 @@ func TestNoProof(t *testing.T) {
 	}
 }
 
-// A search in float32 has the same certificate.
+// A search in float32 has the same certificate: at the point of the sphere opposite to the row a,
+// the relaxation is c - ||a||.
 func TestSearchInFloat32(t *testing.T) {
-	fn := affine(problem.Regularizer{Kind: problem.Ball, Radius: 1}, [3]float64{1, 1, 3})
-	o := search(t, testkit.NewNarrow(t, fn, []float64{0.3, -0.1}))
-	if o.Certificate == nil || math.Abs(o.Certificate.Relaxation-(3-math.Sqrt2)) > 1e-4 {
-		t.Errorf("%+v", o)
+	for _, row := range [][3]float64{{1, 1, 3}, {1, 0.3, 3}, {2, -0.7, 5}, {0.1, 1.1, 4}, {-0.6, 0.7, 3}} {
+		fn := affine(problem.Regularizer{Kind: problem.Ball, Radius: 1}, row)
+		o := search(t, testkit.NewNarrow(t, fn, []float64{0.3, -0.1}))
+		if o.Certificate == nil || math.Abs(o.Certificate.Relaxation-(row[2]-math.Hypot(row[0], row[1]))) > 1e-4 {
+			t.Errorf("%v: %+v", row, o)
+		}
 	}
 }

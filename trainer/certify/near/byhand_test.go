@@ -2,6 +2,7 @@ package near
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"ppal/trainer/certify"
@@ -43,6 +44,7 @@ func TestNeededByHand(t *testing.T) {
 		within bool
 		beyond float64
 	}{
+		{4 + 4./2*0.25 + n.forgiven(3), 1 + 4./2*0.25 + n.forgiven(2), true, 0},
 		{4.5, 1.5, true, 0}, {4.4, 0, true, 0}, {4.75, 1.5, false, 2*0.75/0.25 - n.rho}, {4.5, 2.5, false, 2*1.5/0.25 - n.rho},
 		{4.75, 2.5, false, 2*1.5/0.25 - n.rho}, {math.Inf(1), 1.5, false, 0}, {math.NaN(), 1.5, false, 0},
 	} {
@@ -50,5 +52,67 @@ func TestNeededByHand(t *testing.T) {
 		if beyond, within := n.needed(); within != c.within || !closeTo(beyond, max(0, c.beyond)) {
 			t.Errorf("f = %v, g = %v: within %v, l = %v, want %v, %v", c.f, c.g, within, beyond, c.within, c.beyond)
 		}
+	}
+}
+
+// l is the larger of its half and 1.1 seen - rho^, where seen is the change of the pull, 6 + 0.5 a
+// - 1 = 4, divided by length (1 + l_1). Steps of at most 1000 u (1 + |y|) and infinite gradients
+// change nothing.
+func TestAdaptByHand(t *testing.T) {
+	n := newNearSolver(scalars()["line"].at(t, 0), Settings{RhoHat: 1}, estimate.Curvature{})
+	u := n.q.Space().Roundoff()
+	n.model = lineModel(problem.Regularizer{}, -3, 6, 5, 0, [2]float64{0, -2})
+	n.last = n.model.New()
+	n.multipliers = []float64{0.5}
+	for _, c := range []struct{ last, length, beyond, want float64 }{
+		{1, 0.25, 2, 1.1*4/(0.25*1.5) - 1}, {1, 0.25, 30, 15}, {1, 1000 * u * 4, 2, 2}, {1, 1001 * u * 4, 2, 1.1*4/(1001*u*4*1.5) - 1},
+		{1, 0, 2, 2}, {math.NaN(), 0.25, 2, 2}, {math.Inf(1), 0.25, 2, 2},
+	} {
+		n.model.Slice(n.last)[0], n.beyond = c.last, c.beyond
+		if n.adapt(c.length); math.Abs(n.beyond-c.want) > 1e-12*(1+c.want) {
+			t.Errorf("%+v: l = %v", c, n.beyond)
+		}
+	}
+}
+
+// The largest constraints above the level join first, and equal ones in their order. Only the
+// gradients of new constraints are evaluated.
+func TestAdmitByHand(t *testing.T) {
+	fn := problem.Functions{N: 1, M: 5, F: func([]float64) float64 { return 0 }, Gradient: func(dst, _ []float64) { dst[0] = 0 },
+		G: func(dst, _ []float64) { copy(dst, []float64{1, 3, 3, 2, 0.5}) },
+		JacobianT: func(dst, _, w []float64) {
+			dst[0] = 0
+			for j, v := range w {
+				dst[0] += v * float64(j+10)
+			}
+		}}
+	p, err := fn.New([]float64{0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := newNearSolver(p, Settings{RhoHat: 1}, estimate.Curvature{})
+	if err := n.at.Forward(n.q); err != nil {
+		t.Fatal(err)
+	}
+	copy(n.values, n.at.Constraints)
+	if k := n.admit(0.5, 1); k != 1 || !slices.Equal(n.working, []int{1}) {
+		t.Errorf("%d join: %v", k, n.working)
+	}
+	n.model.Slice(n.model.columns[0])[0] = 99
+	if k := n.admit(0.5, 9); k != 3 || !slices.Equal(n.working, []int{1, 2, 3, 0}) || len(n.multipliers) != 4 {
+		t.Errorf("%d join: %v", k, n.working)
+	}
+	if err := n.columns(1); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []float64{99, 12, 13, 10} {
+		if got := n.model.Slice(n.model.columns[i])[0]; got != want || n.model.values[i] != n.values[n.working[i]] || n.model.gram.At(i, 0) != 99*want {
+			t.Errorf("column %d is %v, want %v; %v", i, got, want, n.model.values)
+		}
+	}
+	n.model.curvature, n.least = 1, 7
+	n.working, n.model.columns, n.model.values, n.multipliers = nil, nil, nil, nil
+	if n.solve(); !math.IsInf(n.least, -1) {
+		t.Errorf("without constraints the maximum is at least %v", n.least)
 	}
 }

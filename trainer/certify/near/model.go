@@ -54,13 +54,13 @@ func newBallModel(n int, r problem.Regularizer) *ballModel {
 	return b
 }
 
-// add makes room for another constraint; the caller sets its value and gradient.
+// add makes room for another constraint; the caller sets its value and gradient, and then calls
+// products.
 func (b *ballModel) add() {
 	b.columns = append(b.columns, b.New())
 	b.values = append(b.values, 0)
 	b.slope = append(b.slope, 0)
 	b.along = append(b.along, 0)
-	b.gram = nil
 }
 
 // products computes the products of the current columns.

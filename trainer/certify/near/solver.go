@@ -1,7 +1,6 @@
 package near
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -111,8 +110,11 @@ func (n *nearSolver) run() (Stationarity, error) {
 		if n.at.Iteration < n.limit && vec.Finite(length) {
 			moved, err = n.move()
 		}
-		if err != nil || !moved {
-			return result, errors.Join(err, n.conclude(&result))
+		if err != nil {
+			return result, err
+		}
+		if !moved {
+			return result, n.conclude(&result)
 		}
 	}
 }
@@ -199,7 +201,7 @@ func (n *nearSolver) linearise() error {
 // long enough to measure the curvature.
 func (n *nearSolver) adapt(length float64) {
 	b := n.model
-	if n.at.Iteration == 0 || !(length > nearStill*n.q.Space().Roundoff()*(1+math.Sqrt(b.Dot(b.y, b.y)))) {
+	if !(length > nearStill*n.q.Space().Roundoff()*(1+math.Sqrt(b.Dot(b.y, b.y)))) {
 		return
 	}
 	b.combined(1, n.multipliers)

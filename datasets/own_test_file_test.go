@@ -1,0 +1,69 @@
+package datasets
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// Missing and unknown values of the test file are refused as those of the first file.
+func TestValuesOfTheTestFile(t *testing.T) {
+	const text = "x,c,a,y\n1,p,1,no\n2,q,2,yes\n3,p,1,no\n4,q,2,yes\n"
+	for name, tc := range map[string]struct {
+		test string
+		opts TableOptions
+		want error
+	}{
+		"a missing label":         {"x,c,a,y\n1,p,1,no\n2,q,2,\n", TableOptions{Missing: MissingImputed}, ErrMissing},
+		"a missing group":         {"x,c,a,y\n1,,1,no\n2,q,2,yes\n", TableOptions{Groups: []string{"c"}, Ignore: []string{"c"}}, ErrMissing},
+		"an unknown label":        {"x,c,a,y\n1,p,1,no\n2,q,2,maybe\n", TableOptions{Unknown: UnknownIgnored}, ErrCategory},
+		"an unknown category":     {"x,c,a,y\n1,p,1,no\n2,r,2,yes\n", TableOptions{Unknown: UnknownIgnored}, nil},
+		"a missing value":         {"x,c,a,y\n1,p,1,no\n,q,2,yes\n", TableOptions{Missing: MissingImputed}, nil},
+		"an attribute of numbers": {"x,c,a,y\n1,p,1,no\n2,q,2,yes\n", TableOptions{Categorical: []string{"a"}, Ignore: []string{"a"}, Attributes: []string{"a"}}, nil},
+	} {
+		dir := t.TempDir()
+		tc.opts.Label, tc.opts.Split = "y=yes", Split{Train: 100}
+		tc.opts.File, tc.opts.TestFile = write(t, dir, "own.csv", []byte(text)), write(t, dir, "test.csv", []byte(tc.test))
+		got, err := LoadTable("", "csv", tc.opts)
+		if tc.want != nil {
+			checkError(t, err, tc.want, "test.csv")
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if len(tc.opts.Attributes) > 0 {
+			if a := got.Test.Attributes[0]; !slices.Equal(a.Values, []string{"1", "2"}) || !slices.Equal(a.Of, []int{0, 1}) {
+				t.Errorf("%s: %+v", name, a)
+			}
+		}
+	}
+}
+
+// Dates are features and attributes at once; the first value may be missing; dropped columns are
+// told.
+func TestColumnsOfTheFile(t *testing.T) {
+	const text = "born,x,c,y\n2024-05-13,NA,p,0\n2024-06-13,2,q,1\n2024-05-13,4,q,0\n"
+	opts := TableOptions{Label: "y", Dates: DatesExpanded, Missing: MissingImputed, Attributes: []string{"born"}, Groups: []string{"c"}}
+	got, err := everything(t, text, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"born day", "born month", "born weekday", "x", "x missing", "c=p", "c=q"}
+	if a := got.Train.Attributes[0]; cmp.Diff(want, got.Train.Columns) != "" || !slices.Equal(a.Values, []string{"2024-05-13", "2024-06-13"}) || !slices.Equal(a.Of, []int{0, 1, 0}) {
+		t.Errorf("%q, %+v", got.Train.Columns, a)
+	}
+	opts.DropSensitive = true
+	if got, err = everything(t, text, opts); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"x", "x missing"}, got.Train.Columns); diff != "" || got.Uses[2].Became != "ignored" || got.Uses[1].Became != "number" {
+		t.Errorf("%s %+v", diff, got.Uses)
+	}
+	_, err = everything(t, "born,born day,y\n2024-05-13,1,0\n2024-06-13,2,1\n", TableOptions{Label: "y", Dates: DatesExpanded})
+	checkError(t, err, ErrColumn, `"born day" is a column and a part of dates`)
+	_, err = everything(t, "x,y\n", TableOptions{Label: "y"})
+	checkError(t, err, ErrTruncated, "the file has no rows")
+}

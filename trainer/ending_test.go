@@ -1,0 +1,157 @@
+package trainer
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"ppal/trainer/certify/infeasible"
+	"ppal/trainer/problem"
+)
+
+// Records by time are due after a share of the limit, or of the time to the deadline.
+func TestTimedByHand(t *testing.T) {
+	limited := newTimed(&Settings{TimeLimit: 400 * time.Second})
+	if limited.training != 2 || limited.wall != 0 || limited.due(1.999) || !limited.due(2) {
+		t.Errorf("%+v", limited)
+	}
+	if limited.recorded(time.Hour); limited.spent != time.Hour || !limited.last.IsZero() {
+		t.Errorf("after a record: %+v", limited)
+	}
+	if none := newTimed(&Settings{}); none.wall != 0 || !none.last.IsZero() || none.due(1e9) {
+		t.Errorf("without limits: %+v", none)
+	}
+	hours := newTimed(&Settings{Deadline: time.Now().Add(100 * time.Hour)})
+	if hours.wall < time.Hour || hours.wall > 2*time.Hour || hours.last != hours.began || hours.due(1e9) {
+		t.Errorf("%+v", hours)
+	}
+	if past := newTimed(&Settings{Deadline: time.Now().Add(-time.Hour)}); past.wall != 1 {
+		t.Errorf("a deadline in the past: %+v", past)
+	}
+	if fixed := newTimed(&Settings{Deadline: time.Now().Add(time.Hour), TimeLimit: 1, RecordEvery: 1}); fixed.wall != 0 || fixed.due(1e9) {
+		t.Errorf("records by iterations: %+v", fixed)
+	}
+	ago := func(hours int) time.Time { return time.Now().Add(-time.Duration(hours) * time.Hour) }
+	for _, c := range []struct {
+		last  int // hours since the last record
+		spent time.Duration
+		want  bool
+	}{{3, 0, true}, {1, 0, false}, {3, 9 * time.Hour, true}, {3, 11 * time.Hour, false}} {
+		w := timed{training: math.Inf(1), wall: 2 * time.Hour, last: ago(c.last), began: ago(100), spent: c.spent}
+		if w.due(1e9) != c.want {
+			t.Errorf("%+v: not %v", c, c.want)
+		}
+		if w.recorded(time.Hour); w.spent != c.spent+time.Hour || time.Since(w.last) > time.Hour {
+			t.Errorf("%+v after a record: %+v", c, w)
+		}
+	}
+}
+
+// A search has a quarter of the gradient evaluations, less the searches before, and at the end a
+// quarter again, at most 500 steps. Evaluations of mini-batches count by the epoch.
+func TestSearchStepsByHand(t *testing.T) {
+	p := begin(t, square(problem.Regularizer{}), 0)
+	for _, c := range []struct {
+		gradients, from int
+		spent           float64
+		batches, ending bool
+		want            int
+	}{
+		{840, 40, 0, false, false, 200}, {840, 40, 30.5, false, false, 169}, {840, 40, 30.5, false, true, 200},
+		{9000, 0, 100, false, false, 500}, {9000, 0, 100, false, true, 500}, {840, 40, 5, true, false, 15}, {840, 40, 5, true, true, 20},
+	} {
+		r := &run{p: p, full: p, from: c.from, set: Settings{IterationsPerEpoch: 10}, conflict: conflict{spent: c.spent}}
+		r.at.GradientEvaluations = c.gradients
+		if c.batches {
+			r.full = begin(t, square(problem.Regularizer{}), 0)
+		}
+		if got := r.searchSteps(c.ending); got != c.want {
+			t.Errorf("%+v: %d steps", c, got)
+		}
+	}
+}
+
+// The condition of a search, at x = 4 in the problem -x <= -1, x <= -1, whose constraints cannot be
+// met. A search leaves the cost of its gradient evaluations.
+func TestSearchConditions(t *testing.T) {
+	fn := problem.Functions{N: 1, M: 2,
+		F: func(x []float64) float64 { return x[0] * x[0] / 2 }, Gradient: func(dst, x []float64) { dst[0] = x[0] },
+		G:         func(dst, x []float64) { dst[0], dst[1] = x[0]+1, -x[0]+1 },
+		JacobianT: func(dst, _, w []float64) { dst[0] = w[0] - w[1] }}
+	for name, c := range map[string]struct {
+		change   func(r *run)
+		ending   bool
+		searched bool
+	}{
+		"ending":   {func(*run) {}, true, true},
+		"going on": {func(*run) {}, false, false},
+		"stalled": {func(r *run) {
+			r.conflict.recent, r.conflict.before, r.conflict.started = slices.Repeat([]float64{5}, 10), 5, true
+		}, false, true},
+		"few steps": {func(r *run) { r.at.GradientEvaluations = 4 }, true, true},
+		"no step":   {func(r *run) { r.at.GradientEvaluations = 3 }, true, false},
+		"stalled, 49": {func(r *run) {
+			r.conflict.recent, r.conflict.before, r.conflict.started = slices.Repeat([]float64{5}, 10), 5, true
+			r.at.GradientEvaluations = 199
+		}, false, false},
+		"stalled, 50": {func(r *run) {
+			r.conflict.recent, r.conflict.before, r.conflict.started = slices.Repeat([]float64{5}, 10), 5, true
+			r.at.GradientEvaluations = 200
+		}, false, true},
+		"ignored":           {func(r *run) { r.set.IgnoreConflict = true }, true, false},
+		"feasible before":   {func(r *run) { r.best = &Best{} }, true, false},
+		"attained":          {func(r *run) { r.conflict.attained = true }, true, false},
+		"feasible":          {func(r *run) { r.last.MaxViolation = 0.25 }, true, false},
+		"nearly feasible":   {func(r *run) { r.last.MaxViolation = 0.2501 }, true, true},
+		"deadline":          {func(r *run) { r.set.Deadline = time.Now().Add(-time.Hour) }, true, false},
+		"only mini-batches": {func(r *run) { r.full = group{r.full} }, true, false},
+	} {
+		p := begin(t, fn, 4)
+		r, err := newRun(p, &scripted{}, Settings{FeasibilityTolerance: 0.25})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.at.GradientEvaluations, r.last = 400, Record{Infeasibility: 5, MaxViolation: 5}
+		c.change(r)
+		steps := r.searchSteps(c.ending)
+		o, err := infeasible.Search(begin(t, fn, 4), infeasible.Settings{Iterations: steps, Tolerance: 0.25})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cost := float64(o.Evaluations) / 2
+		proven, err := r.searchConflict(c.ending)
+		if err != nil || r.conflict.spent != 0 && r.conflict.spent != cost || (r.conflict.spent > 0) != c.searched || proven != (r.conflict.proof != nil) || proven && r.conflict.attained {
+			t.Errorf("%s: proven %v, %v, %+v", name, proven, err, r.conflict)
+		}
+		if n := len(r.conflict.recent); n == 0 || r.conflict.recent[n-1] != 5 {
+			t.Errorf("%s: the record is missing in %v", name, r.conflict.recent)
+		}
+	}
+}
+
+// A run that reaches a limit searches for a point that meets the constraints; an interrupted run
+// does not.
+func TestSearchAtTheEnd(t *testing.T) {
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, c := range []struct {
+		set     Settings
+		seconds float64
+		ctx     context.Context
+		want    Status
+	}{
+		{Settings{}, 0, t.Context(), IterationLimit}, {Settings{Iterations: 9, Gradients: 40}, 0, t.Context(), GradientLimit},
+		{Settings{Iterations: 9, TimeLimit: time.Minute}, 60, t.Context(), TimeLimit}, {Settings{Iterations: 9}, 0, cancelled, Interrupted},
+	} {
+		b, err := newRun(begin(t, square(problem.Regularizer{}), 4), &scripted{moves: []float64{0}}, c.set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.seconds, b.at.GradientEvaluations = c.seconds, 40
+		if status, err := b.loop(c.ctx); err != nil || status != c.want || b.conflict.attained != (c.want != Interrupted) {
+			t.Errorf("%v, error %v: attained %v", status, err, b.conflict.attained)
+		}
+	}
+}

@@ -1,0 +1,375 @@
+package method
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"ppal/trainer"
+	"ppal/trainer/certify"
+	"ppal/trainer/problem"
+	"ppal/trainer/step"
+)
+
+// begun returns the problem of fn at start with its forward pass.
+func begun(t *testing.T, fn problem.Functions, start ...float64) (problem.Problem, *problem.Point) {
+	t.Helper()
+	fn.N = len(start)
+	p, err := fn.New(start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := problem.NewPoint(p)
+	if err := at.Forward(p); err != nil {
+		t.Fatal(err)
+	}
+	return p, &at
+}
+
+func iterateOf(p problem.Problem) []float64 {
+	x := make([]float64, p.Space().Len())
+	p.Space().Read(x, problem.Iterate)
+	return x
+}
+
+// scaled is f = a x^2/2 subject to c (x - 1) <= 0.
+func scaled(a, c float64) problem.Functions {
+	return problem.Functions{M: 1, F: func(x []float64) float64 { return a * x[0] * x[0] / 2 }, Gradient: func(d, x []float64) { d[0] = a * x[0] },
+		G: func(g, x []float64) { g[0] = c * (x[0] - 1) }, JacobianT: func(d, _, w []float64) { d[0] = c * w[0] }}
+}
+
+// The dual step of PLADA by hand: nu = max(0, lambda - u/tau), u = max(0, u - tau lambda) and s =
+// min(sigma_0/rho, delta/((lambda - mu)^2 + 1)) = 1/8.
+func TestPLADADualStepByHand(t *testing.T) {
+	m := &PLADA{Sigma0: 0.5}
+	m.dual = perturbed{set: Perturbation{DeltaP: 1, DeltaQ: 1}, rho: 4, tau: 0.125, k: 1,
+		lambda: []float64{3}, mu: []float64{2}, u: []float64{0.25}, nu: []float64{0}}
+	m.UpdateDual([]float64{-0.5})
+	if d := m.dual; d.nu[0] != 1 || d.u[0] != 0 || d.mu[0] != 2.125 || d.lambda[0] != 2.125-2 || d.delta != 0.5 {
+		t.Errorf("%+v", d)
+	}
+}
+
+// The dual state of PPALA and PLADA by hand.
+func TestPerturbedByHand(t *testing.T) {
+	d := perturbed{rho: 4, lambda: []float64{2, 0, 1}, mu: []float64{0, 0, 1}, u: make([]float64, 3)}
+	if !d.updateOuter([]float64{-1, 1, 0.5}) || d.k != 1 || d.delta != 1 || d.largestStep != 1 {
+		t.Errorf("%+v", d)
+	}
+	if !slices.Equal(d.u, []float64{0.5, 0, 0}) || !slices.Equal(d.lambda, []float64{0, 4, 3}) || !slices.Equal(d.mu, []float64{2, 0, 1}) || d.negative != 0 {
+		t.Errorf("u = %v, lambda = %v, mu = %v", d.u, d.lambda, d.mu)
+	}
+	draws := rand.New(rand.NewPCG(1, 2))
+	for range 1000 { // rounding leaves some lambda below 0
+		d := perturbed{rho: 3 * draws.Float64(), lambda: []float64{draws.Float64()}, mu: []float64{0}, u: []float64{0}}
+		if d.updateOuter([]float64{-3 * draws.Float64()}); d.lambda[0] < 0 {
+			t.Fatalf("lambda = %v", d.lambda)
+		}
+	}
+	for _, c := range []struct {
+		lambda   []float64 // after the update
+		negative int
+	}{{[]float64{0, 0}, 0}, {[]float64{1, -1}, 1}, {[]float64{-1, 1}, 1}, {[]float64{-1, -1}, 1}, {[]float64{1, 2}, 0}} {
+		d := perturbed{rho: 1, lambda: make([]float64, 2), mu: make([]float64, 2), u: make([]float64, 2)}
+		if d.advance(0.5, c.lambda); d.negative != c.negative || d.k != 1 || !slices.Equal(d.lambda, c.lambda) {
+			t.Errorf("lambda = %v: %+v", c.lambda, d)
+		}
+	}
+	for rho, want := range map[float64]float64{1: 2, 0.9e6: 1.8e6, 1e6: 1e6, 1.2e6: 1.2e6} {
+		if d := (perturbed{rho: rho}); d.tighten() != (want != rho) || d.rho != want {
+			t.Errorf("rho = %v becomes %v", rho, d.rho)
+		}
+	}
+	for _, c := range []struct {
+		k       int
+		settled bool
+		nu      bool
+	}{{0, false, false}, {0, true, true}, {1, false, true}} {
+		d := perturbed{k: c.k, settled: c.settled, nu: []float64{1}}
+		if r := d.report(0.5); (r.Nu != nil) != c.nu || r.StepSize != 0.5 {
+			t.Errorf("%+v: %+v", c, r)
+		}
+	}
+}
+
+// The warnings and notes at the limits of the theorems and of the lag.
+func TestPerturbedWarningsByHand(t *testing.T) {
+	for name, c := range map[string]struct {
+		tau, q float64
+		want   string
+	}{"inside": {0.4, 0.7, ""}, "tau": {0.5, 0.7, "--tau"}, "q": {0.4, 2.0 / 3, "--delta-q"}} {
+		d := perturbed{set: Perturbation{Alpha: 2, Beta: 0.5, DeltaQ: c.q}, tau: c.tau, rho: 1}
+		if text := strings.Join(d.diagnose(0.5), ""); (text == "") != (c.want == "") || !strings.Contains(text, c.want) {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+	for name, c := range map[string]struct {
+		violation, lag, delta float64
+		warns                 bool
+	}{
+		"all at the limits": {0.25, 0.125, lagDelta, true}, "the tolerance": {0.125, 0.125, lagDelta, false}, "a short lag": {0.25, 0.124, lagDelta, false},
+		"a larger delta": {0.25, 0.125, 0.11, false}, "before the first update": {0.25, 0, math.NaN(), false},
+	} {
+		d := perturbed{rho: 2, k: 8, negative: 2, delta: c.delta, lambda: []float64{2 * c.lag}, mu: []float64{0}}
+		warnings, notes := d.conclude(&problem.Point{Constraints: []float64{c.violation}}, 0.125)
+		if (len(warnings) == 1) != c.warns || len(notes) != 1 || !strings.Contains(notes[0], " 25.0% ") {
+			t.Errorf("%s: %q, %q", name, warnings, notes)
+		}
+	}
+	d := perturbed{rho: 2, k: 8}
+	if warnings, notes := d.conclude(&problem.Point{}, 1); len(warnings)+len(notes) != 0 {
+		t.Errorf("%q, %q", warnings, notes)
+	}
+}
+
+// PLADA with quasi-Newton steps on |x| <= 1/4 and max(x, 2x - 1) <= 0: four pieces. The dual state
+// starts with rho = 1. The report adds up the numbers of the pieces of each constraint.
+func TestPLADASmoothByHand(t *testing.T) {
+	fn := scaled(1, 1)
+	fn.M, fn.Pieces = 1, []problem.Piece{{Constraint: 0, Sign: 1, Offset: 0.75}, {Constraint: 0, Sign: -1, Offset: -1.25},
+		{Constraint: 1, Sign: 1, Offset: 1}, {Constraint: 1, Sign: 2, Offset: 1}} // the term is x - 1
+	p, at := begun(t, fn, 3)
+	m := &PLADA{Primal: step.Settings{Kind: step.LBFGS}, Tolerance: 0.5}
+	if err := m.Init(p, at); err != nil {
+		t.Fatal(err)
+	}
+	if m.second.tolerance != toleranceShare*0.5 || m.dual.rho != firstPenalty {
+		t.Errorf("tolerance %v, rho %v", m.second.tolerance, m.dual.rho)
+	}
+	if r := m.Report(); r.Nu != nil || len(r.Multipliers) != 2 || r.Slack != nil {
+		t.Errorf("at the start: %+v", r)
+	}
+	g := []float64{2.75, -3.25, 3, 5}
+	if !m.updateOuter(g) || m.dual.k != 1 || m.dual.delta != 1 || !slices.Equal(m.dual.mu, []float64{2.75, 0, 3, 5}) || !slices.Equal(m.dual.lambda, m.dual.mu) {
+		t.Errorf("%+v", m.dual)
+	}
+	if m.settle([]float64{1, 2, 3, 5}); !m.dual.settled {
+		t.Error("not settled")
+	}
+	r := m.Report()
+	if !slices.Equal(r.Nu, []float64{3, 8}) || !slices.Equal(r.Multipliers, []float64{2.75, 8}) || !slices.Equal(r.Auxiliary, []float64{2.75, 8}) || r.Slack != nil {
+		t.Errorf("%+v", r)
+	}
+	for _, lbfgs := range []bool{true, false} {
+		m := &PPALA{Tolerance: 0.5}
+		if !lbfgs {
+			m.Primal.Kind = step.Gradient
+		}
+		p, at := begun(t, scaled(1, 1), 3)
+		if err := m.Init(p, at); err != nil || (m.second != nil) != lbfgs || lbfgs && m.second.tolerance != toleranceShare*0.5 {
+			t.Errorf("ppala: %+v, %v", m.second, err)
+		}
+	}
+}
+
+// What PLADA needs from a problem, and the x-step that it chooses: proxlinear for at most four
+// terms, without Adam and without a regularizer.
+func TestPLADAXSteps(t *testing.T) {
+	gaps := func(m int, r problem.Regularizer) problem.Problem {
+		p, _ := begun(t, problem.Functions{M: m, Pieces: problem.Abs(make([]float64, m)...), Regularizer: r,
+			F: func([]float64) float64 { return 0 }, Gradient: func(d, _ []float64) { clear(d) },
+			G: func(g, _ []float64) { clear(g) }, JacobianT: func(d, _, _ []float64) { clear(d) }}, 1)
+		return p
+	}
+	none := problem.Regularizer{}
+	adam := step.Settings{Kind: step.Adam}
+	for name, c := range map[string]struct {
+		m    PLADA
+		p    problem.Problem
+		want XStep
+	}{
+		"four":    {PLADA{}, gaps(4, none), ProxLinear},
+		"five":    {PLADA{}, gaps(5, none), Subgradient},
+		"adam":    {PLADA{Primal: adam}, gaps(1, none), Subgradient},
+		"a ball":  {PLADA{}, gaps(1, problem.Regularizer{Kind: problem.Ball, Radius: 1}), Subgradient},
+		"smooth":  {PLADA{}, func() problem.Problem { p, _ := begun(t, scaled(1, 1), 1); return p }(), Subgradient},
+		"its own": {PLADA{XStep: ProxLinear, Primal: adam}, gaps(5, none), ProxLinear},
+	} {
+		if got := c.m.xStep(c.p); got != c.want {
+			t.Errorf("%s: x-step %v, want %v", name, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		m    PLADA
+		want string
+	}{{PLADA{}, ""}, {PLADA{XStep: Inner}, "inner"}, {PLADA{XStep: ProxLinear}, "proxlinear"}, {PLADA{XStep: Inner, Primal: step.Settings{Kind: step.LBFGS}}, "lbfgs"}} {
+		if needs := c.m.Needs(); (needs.Of == "") != (c.want == "") || !strings.Contains(needs.Of, c.want) || needs.Evaluations != (c.want != "") {
+			t.Errorf("%+v needs %+v", c.m, needs)
+		}
+	}
+	for x, want := range map[XStep]float64{Inner: deltaFast, Subgradient: deltaRamped} {
+		m := &PLADA{XStep: x}
+		if err := m.StartDual([]float64{1}); err != nil || m.dual.set.DeltaP != want {
+			t.Errorf("x-step %v: p = %v, want %v, %v", x, m.dual.set.DeltaP, want, err)
+		}
+	}
+}
+
+// The closing notes of PLADA: a share of mu's step above 1, and negative multipliers in proxlinear.
+func TestPLADAConcludes(t *testing.T) {
+	for _, c := range []struct {
+		box     bool
+		largest float64
+		held    int
+		want    [2]int // warnings and notes
+	}{{true, 1.1, 0, [2]int{1, 0}}, {true, 1, 0, [2]int{0, 0}}, {false, 1.1, 0, [2]int{0, 0}}, {true, 1, 3, [2]int{0, 1}}, {false, 0.5, 1, [2]int{0, 1}}} {
+		m := &PLADA{BoxStep: c.box}
+		m.step, m.dual = &step.ProxLinearStep{Held: c.held}, perturbed{largestStep: c.largest, rho: 1}
+		if warnings, notes := m.Conclude(&problem.Point{}, certify.Certificate{}); len(warnings) != c.want[0] || len(notes) != c.want[1] {
+			t.Errorf("%+v: %q, %q", c, warnings, notes)
+		}
+	}
+	m := &PLADA{} // the lag of mu is a warning, too
+	m.dual = perturbed{rho: 1, k: 1, delta: 0.01, lambda: []float64{1}, mu: []float64{0}}
+	if warnings, _ := m.Conclude(&problem.Point{Constraints: []float64{0.5}}, certify.Certificate{}); len(warnings) != 1 {
+		t.Errorf("%q", warnings)
+	}
+}
+
+// Only a fixed step size costs gradients for its warning.
+func TestDiagnoseCosts(t *testing.T) {
+	for _, fixed := range []bool{false, true} {
+		set := step.Settings{Kind: step.Gradient, Fixed: fixed, Eta: 1e-9}
+		for _, m := range []interface {
+			trainer.Method
+			trainer.Diagnoser
+		}{&PPALA{Primal: set}, &PLADA{Primal: set}} {
+			fn, gradients := scaled(1, 1), 0
+			slope := fn.Gradient
+			fn.Gradient = func(d, x []float64) { gradients++; slope(d, x) }
+			p, at := begun(t, fn, 3)
+			if err := m.Init(p, at); err != nil {
+				t.Fatal(err)
+			}
+			if warnings, err := m.Diagnose(p, at); err != nil || len(warnings) != 0 || (gradients > 0) != fixed {
+				t.Errorf("%T, fixed %v: %d gradients, %q, %v", m, fixed, gradients, warnings, err)
+			}
+		}
+	}
+}
+
+// The notes and the steps of methods that choose, and of methods that do not.
+func TestChoiceNotes(t *testing.T) {
+	p, _ := begun(t, scaled(1, 1), 3)
+	batches := &counting{Problem: p}
+	for i, c := range []struct {
+		m    trainer.Method
+		p    problem.Problem
+		want string
+	}{
+		{&SSG{}, p, ""}, {&GDPA{}, p, ""}, {&GDA{}, p, ""}, {&PPALA{}, p, "The primal step is lbfgs."}, {&PPALA{Primal: step.Settings{Kind: step.Nesterov}}, p, "The primal step is nesterov."},
+		{&PPALA{Primal: step.Settings{Kind: step.Adam}}, p, ""}, {&PPALA{Primal: step.Settings{Kind: step.Gradient}}, p, ""},
+		{&PLADA{}, p, "The primal step is nesterov, because the problem does not say that it is smooth."},
+		{&PLADA{}, hidden{p}, "The primal step is nesterov, because the steps see a sample of the rows."},
+		{&PLADA{}, batches, "The primal step is nesterov, because the steps see a sample of the rows."},
+	} {
+		if got := ChoosePrimal(c.m, c.p); got != c.want {
+			t.Errorf("case %d, %T: %q, want %q", i, c.m, got, c.want)
+		}
+	}
+	for _, m := range []interface {
+		dualMethod
+		quasiNewton
+	}{&ALM{}, &PPALA{}, &Unconstrained{}} {
+		p, at := begun(t, scaled(1, 1), 3)
+		if err := m.Init(p, at); err != nil || m.PrimalStep().Kind != step.LBFGS {
+			t.Errorf("%T takes %v, %v", m, m.PrimalStep().Kind, err)
+		}
+	}
+	fn := scaled(1, 1)
+	fn.Pieces = problem.Abs(0.5)
+	kinked, at := begun(t, fn, 3)
+	if m := (&PLADA{}); m.Init(kinked, at) != nil || m.smooth == nil {
+		t.Error("PLADA does not take the smooth form of a problem with pieces")
+	}
+	if m := (&PLADA{Primal: step.Settings{Kind: step.LBFGS}, Perturbation: Perturbation{Delta: -1}}); !errors.Is(m.Init(kinked, at), problem.ErrSettings) {
+		t.Error("PLADA takes an unknown delta with quasi-Newton steps")
+	}
+	if err := (&GDA{Primal: step.Settings{Kind: step.LBFGS}}).Init(p, at); !errors.Is(err, problem.ErrSettings) {
+		t.Errorf("GDA with quasi-Newton steps: %v", err)
+	}
+}
+
+// hidden is a problem with batches that does not say whether it is smooth.
+type hidden struct{ problem.Problem }
+
+func (hidden) Sample(int) error { return nil }
+
+// Settings of first-order steps choose a first-order step, one at a time.
+func TestFirstOrderOnly(t *testing.T) {
+	for i, m := range []PLADA{{Perturbation: Perturbation{Tau: 1}}, {XStep: Subgradient}, {InnerSteps: 3}, {Sigma0: 1}, {BoxStep: true}} {
+		if !m.firstOrderOnly() || primalOf(&m) != step.Nesterov {
+			t.Errorf("case %d: %v", i, primalOf(&m))
+		}
+	}
+	for _, c := range []chooser{&PLADA{}, &PPALA{}, &ALM{}, &Unconstrained{}} {
+		if primalOf(c) != step.Auto {
+			t.Errorf("%T: %v", c, primalOf(c))
+		}
+	}
+	for i, set := range []step.Settings{{Eta: 1}, {Fixed: true}, {Momentum: 0.5}} {
+		if got := primalOf(&PPALA{Primal: set}); got != step.Nesterov {
+			t.Errorf("case %d: %v", i, got)
+		}
+	}
+	for m, want := range map[trainer.Method]trainer.Needs{&Unconstrained{}: {}, &ALM{Primal: step.Settings{Kind: step.LBFGS}}: {Of: "the primal step lbfgs", Evaluations: true}} {
+		if got := m.Needs(); got.Of != want.Of || got.Evaluations != want.Evaluations {
+			t.Errorf("%T: %+v", m, got)
+		}
+	}
+}
+
+// GDPA's demand, ALM's count and Penalty's first coefficients.
+func TestBaselinesByHand(t *testing.T) {
+	for i, c := range []struct {
+		m    GDPA
+		want float64
+	}{{GDPA{Step: 0.5, r: 7}, 0.25}, {GDPA{Step: 0.5, r: 7, ConstantStep: true}, 0.5}, {GDPA{Step: 0.5, Automatic: true}, 0}, {GDPA{ConstantStep: true}, DefaultGDPAStep}} {
+		if got := c.m.Demand(); got.ScheduledStep != c.want {
+			t.Errorf("case %d: %+v", i, got)
+		}
+	}
+	alm := &ALM{Inner: 2, Penalty: 3}
+	if err := alm.StartDual([]float64{2}); err != nil {
+		t.Fatal(err)
+	}
+	for k, want := range []float64{0, 6, 6, 12} {
+		if alm.UpdateDual([]float64{2}); alm.k != k+1 || alm.lambda[0] != want {
+			t.Errorf("k = %d, lambda = %v, want %v", alm.k, alm.lambda, want)
+		}
+	}
+	if alm.tighten() {
+		t.Error("the penalty of alm is fixed")
+	}
+	penalty := &Penalty{Coefficient: 3}
+	if err := penalty.StartDual([]float64{2, -1}); err != nil || !slices.Equal(penalty.w, []float64{6, 0}) {
+		t.Errorf("%v, %v", penalty.w, err)
+	}
+	w, free := []float64{1, 2}, &Unconstrained{}
+	if free.Coefficients(w, w); w[0] != 0 || w[1] != 0 || free.updateOuter(w) || free.tighten() {
+		t.Errorf("unconstrained: %v", w)
+	}
+}
+
+// Of equal constraints, SSG steps on the first. A violation equal to the tolerance counts as
+// feasible.
+func TestSwitchingByHand(t *testing.T) {
+	if v, j := largestConstraint([]float64{1, 3, 3}); v != 3 || j != 1 {
+		t.Errorf("%v at %d", v, j)
+	}
+	ssg := &SSG{Tolerance: 0.25, ViolationRule: StepConstant, ViolationStep: 0.5}
+	if !ssg.counts(0.25) || ssg.counts(0.26) {
+		t.Error("the tolerance")
+	}
+	p, at := begun(t, scaled(1, 2), 3)
+	if err := ssg.Init(p, at); err != nil {
+		t.Fatal(err)
+	}
+	ssg.c = 1
+	if err := ssg.Iterate(p, at); err != nil || iterateOf(p)[0] != 2 || ssg.last != 0.5 {
+		t.Errorf("x = %v after a step of %v, %v", iterateOf(p), ssg.last, err)
+	}
+}

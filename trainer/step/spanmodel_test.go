@@ -1,0 +1,156 @@
+package step
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
+	"ppal/trainer/problem"
+)
+
+// gramOf returns the inner products of the vectors.
+func gramOf(vectors ...[]float64) *mat.SymDense {
+	gram := mat.NewSymDense(len(vectors), nil)
+	for i, v := range vectors {
+		for j, w := range vectors {
+			gram.SetSym(i, j, floats.Dot(v, w))
+		}
+	}
+	return gram
+}
+
+// The basis has the vector with the largest relative distance to the span first, and of equal
+// distances the first vector. The coordinates belong to the axes x, z and y.
+func TestSpanModelBasisByHand(t *testing.T) {
+	var m spanModel
+	if !m.build(gramOf([]float64{2, 0, 0}, []float64{3, 0.3, 0}, []float64{1, 1, 0}, []float64{0, 0, 5}, []float64{0, 0, 0}), nil) {
+		t.Fatal("no model")
+	}
+	if !slices.Equal(m.basis, []int{0, 3, 2}) {
+		t.Errorf("the basis is %v", m.basis)
+	}
+	for i, want := range [][]float64{{2, 0, 0}, {3, 0, 0.3}, {1, 0, 1}, {0, 5, 0}, {0, 0, 0}} {
+		if !floats.EqualApprox(m.of(i), want, 1e-14) {
+			t.Errorf("vector %d has the coordinates %v, want %v", i, m.of(i), want)
+		}
+	}
+	for distance, rank := range map[float64]int{2e-6: 2, 0.5e-6: 1} { // the squares are compared with 1e-12
+		if m.build(gramOf([]float64{1, 0}, []float64{1, distance}), nil); m.rank != rank {
+			t.Errorf("distance %v: rank %d, want %d", distance, m.rank, rank)
+		}
+	}
+}
+
+// A pair without positive curvature changes neither sigma nor B.
+func TestSpanModelSkipsPairs(t *testing.T) {
+	for _, y := range [][]float64{{0, 1}, {-1, 0}} { // <s, y> = 0 and < 0
+		var m spanModel
+		if !m.build(gramOf([]float64{0, 1}, []float64{0, 3}, []float64{1, 0}, y), [][2]int{{0, 1}, {2, 3}}) {
+			t.Fatal("no model")
+		}
+		if n := m.count; m.rank != 2 || m.b[0] != 3 || m.b[n] != 0 || m.b[n+1] != 3 {
+			t.Errorf("y = %v: B = %v, want 3 I", y, m.b)
+		}
+	}
+}
+
+// A B that overflows, in the first row or only in the second row, is no model. The numbers do not
+// disturb the next model.
+func TestSpanModelOverflow(t *testing.T) {
+	var m spanModel
+	if m.build(gramOf([]float64{1e-155}, []float64{1e154}), [][2]int{{0, 1}}) {
+		t.Errorf("B = %v", m.b)
+	}
+	x := []float64{0, 0}
+	if m.build(gramOf([]float64{1, 0}, []float64{1e-10, 1e150}, []float64{0, 1}, []float64{0, 1}, x, x), [][2]int{{0, 1}, {2, 3}}) {
+		t.Errorf("B = %v", m.b)
+	}
+	if !m.build(gramOf([]float64{1, 0, 0}, []float64{2, 0, 0}, []float64{0, 1, 0}, []float64{0, 0, 1}, []float64{0, 0, 0}), [][2]int{{0, 1}}) {
+		t.Error("no model after a model that overflowed")
+	}
+}
+
+// The smallest pivot is 1e-13 of the largest diagonal element of B + shift I, wherever that is.
+func TestFactorizeByHand(t *testing.T) {
+	for _, c := range []struct {
+		b     [3]float64 // b_00, b_10, b_11
+		shift float64
+		want  bool
+	}{
+		{[3]float64{4, 0, 3e-13}, 0, false}, {[3]float64{4, 0, 5e-13}, 0, true},
+		{[3]float64{3e-13, 0, 4}, 0, false}, {[3]float64{5e-13, 0, 4}, 0, true},
+		{[3]float64{0, 0, -1 + 0x1p-44}, 1, false}, {[3]float64{0, 0, -1 + 0x1p-43}, 1, true},
+		{[3]float64{1, 2, 3}, 0, false}, {[3]float64{3, 2, 3}, 1, true}, {[3]float64{math.NaN(), 0, 1}, 0, false},
+	} {
+		m := spanModel{count: 3, rank: 2, b: make([]float64, 9), factor: make([]float64, 9), product: make([]float64, 3), column: make([]float64, 3)}
+		m.b[0], m.b[3], m.b[4] = c.b[0], c.b[1], c.b[2]
+		m.factor[0], m.factor[4] = 1, 1 // of an earlier model
+		if got := m.factorize(c.shift); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		} else if f := m.factor; got && (!near(f[0]*f[0], c.b[0]+c.shift) || !near(f[0]*f[3], c.b[1]) || math.Abs(f[3]*f[3]+f[4]*f[4]-c.b[2]-c.shift) > 1e-15*f[4]) {
+			t.Errorf("%+v: the factor %v", c, f)
+		}
+		d := make([]float64, 2)
+		decrease, cut, ok := m.minimise(d, []float64{1, 1}, d, c.shift, 1)
+		if ok != c.want || !ok && (cut || decrease != 0) {
+			t.Errorf("%+v: decrease %v, cut %v, ok %v", c, decrease, cut, ok)
+		}
+	}
+}
+
+// handStep returns the step of a model for the Gram matrix of the pairs, the gradient and x.
+func handStep(t *testing.T, q *QuasiNewton, pairs [][2]int, vectors ...[]float64) (z []float64, decrease float64, cut, sphere bool) {
+	t.Helper()
+	if !q.model.build(gramOf(vectors...), pairs) {
+		t.Fatal("no model")
+	}
+	d, decrease, cut, sphere, ok := q.step(len(vectors), floats.Norm(vectors[len(vectors)-1], 2), len(pairs) > 0)
+	if !ok {
+		t.Fatal("no step")
+	}
+	z = make([]float64, len(vectors[0]))
+	for k, c := range q.model.combination(d) {
+		floats.AddScaled(z, c, vectors[q.model.basis[k]])
+	}
+	return z, decrease, cut, sphere
+}
+
+// Steps by hand: without pairs to the end of the region, or to the minimum of the squared norm; to
+// the minimum of the model, inside the ball, at its sphere, and beyond; and with a B that rounding
+// makes singular, whose eigenvalue 1 becomes 10.
+func TestQuasiNewtonStepsByHand(t *testing.T) {
+	one := [][2]int{{0, 1}}
+	ball := problem.Regularizer{Kind: problem.Ball, Radius: 1}
+	for name, c := range map[string]struct {
+		reg         problem.Regularizer
+		radius      float64
+		pairs       [][2]int
+		vectors     [][]float64
+		z           []float64
+		decrease    float64
+		cut, sphere bool
+		eigen       bool // the step needs the eigenvalues
+	}{
+		"no pairs": {radius: 1e3, vectors: [][]float64{{-1e-3, 0}, {0, 0}}, z: []float64{1e3, 0}, decrease: 1 - 0.5e-9, cut: true, eigen: true},
+		"squared norm": {reg: problem.Regularizer{Kind: problem.SquaredL2, Weight: 2}, radius: 2, vectors: [][]float64{{-4, 0}, {0.5, 0}},
+			z: []float64{1.5 / (1 + 1e-9), 0}, decrease: 2.25 / (1 + 1e-9), eigen: true},
+		"inside":   {reg: ball, radius: 9, pairs: one, vectors: [][]float64{{1}, {4}, {-1}, {0.5}}, z: []float64{0.25}, decrease: 0.125},
+		"touches":  {reg: ball, radius: 9, pairs: one, vectors: [][]float64{{1}, {4}, {-2}, {0.5}}, z: []float64{0.5}, decrease: 0.5},
+		"beyond":   {reg: ball, radius: 9, pairs: one, vectors: [][]float64{{1}, {4}, {-8}, {0.5}}, z: []float64{0.5}, decrease: 3.5, sphere: true, eigen: true},
+		"no ball":  {radius: 9, pairs: one, vectors: [][]float64{{1}, {4}, {-8}, {0.5}}, z: []float64{2}, decrease: 8},
+		"singular": {radius: 9, pairs: [][2]int{{0, 1}, {2, 3}}, vectors: [][]float64{{1, 0}, {1e15, 0}, {0, 1}, {0, 1}, {1e15, 20}, {0, 0}}, z: []float64{-1, -2}, decrease: 0.5e15, eigen: true},
+	} {
+		q := &QuasiNewton{pairs: newPairs(&problem.Space{}), radius: c.radius}
+		q.space.Regularizer = c.reg
+		z, decrease, cut, sphere := handStep(t, q, c.pairs, c.vectors...)
+		if !floats.EqualApprox(z, c.z, 1e-11*(1+floats.Norm(c.z, 2))) || math.Abs(decrease-c.decrease) > 1e-10*c.decrease || cut != c.cut || sphere != c.sphere {
+			t.Errorf("%s: z = %v, decrease %v, cut %v, sphere %v", name, z, decrease, cut, sphere)
+		}
+		if got := q.model.eigenvalues != nil; got != c.eigen {
+			t.Errorf("%s: eigenvalues %v", name, q.model.eigenvalues)
+		}
+	}
+}
