@@ -39,7 +39,7 @@ func (r *remembering) Backward(coefficients []float64, d problem.Vector) error {
 	return r.Problem.Backward(coefficients, d)
 }
 
-// valley is a steep form of Rosenbrock's function under x_0 <= 0.8. Its steps are often rejected.
+// valley is a steep form of Rosenbrock's function under x_0 <= -1.3. Its steps are often rejected.
 func valley() problem.Functions {
 	return problem.Functions{N: 2, M: 1,
 		F: func(x []float64) float64 { v := x[1] - x[0]*x[0]; return 1e4*v*v + (1-x[0])*(1-x[0]) },
@@ -47,7 +47,7 @@ func valley() problem.Functions {
 			v := x[1] - x[0]*x[0]
 			dst[0], dst[1] = -4e4*v*x[0]-2*(1-x[0]), 2e4*v
 		},
-		G:         func(dst, x []float64) { dst[0] = x[0] - 0.8 },
+		G:         func(dst, x []float64) { dst[0] = x[0] + 1.3 },
 		JacobianT: func(dst, _, w []float64) { dst[0], dst[1] = w[0], 0 }}
 }
 
@@ -60,7 +60,7 @@ func TestRejectedStepsRepeatNoPass(t *testing.T) {
 		var p problem.Problem = r
 		if pieces {
 			var err error
-			if p, err = problem.MakePiecewise(r, []problem.Piece{{Sign: 1}, {Sign: -1, Offset: -3}}); err != nil {
+			if p, err = problem.MakePiecewise(r, []problem.Piece{{Sign: 1}, {Sign: -1, Offset: -4}}); err != nil {
 				t.Fatal(err)
 			}
 		}
