@@ -93,6 +93,7 @@ func (a *app) sharedOptions(text []byte) (session.Options, error) {
 		return session.Options{}, err
 	}
 	setThreads(cfg)
+	setHeap(cfg)
 	dataDir, err := datasets.DirOf(cfg.Dataset, cfg.DataDir, func(name string) string { return r.Environment[name] })
 	if err != nil {
 		return session.Options{}, err

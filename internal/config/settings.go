@@ -398,7 +398,7 @@ func onPlan() option.Condition { return option.If("engine", "plan") }
 func (d *Device) options() []*option.Option {
 	return []*option.Option{
 		option.Custom("device", "auto|cpu|cuda[:N]", d.setDevice, d.Flag,
-			"compute on the CPU or on the N-th NVIDIA GPU; auto takes a GPU if this program supports GPUs and finds one", "auto", "cpu", "cuda").
+			"compute on the CPU or on the N-th NVIDIA GPU; auto takes a GPU that this program supports and finds, and the CPU for small problems", "auto", "cpu", "cuda").
 			Or("auto"),
 		option.Choice("engine", &d.Engine, "plan: run this program's kernels; gorgonia: run Gorgonia's machine, the reference", session.Plan, session.Gorgonia),
 		option.AutoChoice("simd", &d.SIMD, "restrict the CPU kernels to these instructions; auto takes the widest",
