@@ -173,7 +173,9 @@ func (d Device) dtype() tensor.Dtype {
 	return d.Dtype
 }
 
-// OpenCPU opens the CPU device. If the CPU does not support the products, OpenCPU uses automatic
+// OpenCPU opens the CPU device. Products that only a GPU has are automatic on the CPU. If a GPU
+// trains (Kind is CUDA), the CPU only measures: with its own fastest products, or with Float32 if
+// these are the products. The error is a *plan.ProductsError if a CPU that trains lacks the
 // products.
 func (d Device) OpenCPU() (*cpu.Device, error) {
 	level := kernel.Best()
@@ -184,7 +186,8 @@ func (d Device) OpenCPU() (*cpu.Device, error) {
 		}
 	}
 	opened, err := cpu.New(level, d.Threads)
-	if err != nil || d.Products == plan.AutoProducts || onGPUOnly(d.Products) {
+	automatic := d.Products == plan.AutoProducts || onGPUOnly(d.Products) || d.Kind == CUDA && d.Products != Float32
+	if err != nil || automatic {
 		return opened, err
 	}
 	return opened.With(d.Products)
@@ -278,9 +281,7 @@ func (d *devices) openPages() (err error) {
 // openGPU opens the GPU, and the CPU with its fastest products for the measures.
 func (d *devices) openGPU() error {
 	rest := d.options
-	if rest.Products != Float32 {
-		rest.Products = ""
-	}
+	rest.Kind = CUDA
 	host, err := rest.OpenCPU()
 	if err != nil {
 		return err

@@ -94,6 +94,30 @@ func TestProductsRefused(t *testing.T) {
 	}
 }
 
+// A CPU that measures beside a GPU needs no products of digits, a CPU that trains does.
+func TestCPUBesideGPU(t *testing.T) {
+	for _, c := range []struct {
+		kind     DeviceKind
+		products Products
+		want     plan.Products // of 784 columns
+		refused  bool
+	}{
+		{CUDA, Int8x3, plan.Float32, false},
+		{CUDA, Int8x2, plan.Float32, false},
+		{CUDA, Float32, plan.Float32, false},
+		{CPU, Int8x3, "", true},
+		{"", Int8x3, "", true},
+	} {
+		d, err := Device{Kind: c.kind, Products: c.products, SIMD: NoSIMD, Threads: 1}.OpenCPU()
+		if refusal := new(plan.ProductsError); errors.As(err, &refusal) != c.refused || err != nil && !c.refused {
+			t.Errorf("%+v: error %v", c, err)
+		}
+		if err == nil && d.Products(784) != c.want {
+			t.Errorf("%+v: %v products", c, d.Products(784))
+		}
+	}
+}
+
 // Batches and measured rows also use products of digits.
 func TestBatchesInDigits(t *testing.T) {
 	needDigits(t)
