@@ -4,6 +4,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -143,4 +144,7 @@ func TestDelimitedErrors(t *testing.T) {
 			checkError(t, err, tc.want, tc.says)
 		})
 	}
+	// An error of reading counts even if the next call of Read succeeds.
+	_, err := newDelimited(iotest.TimeoutReader(strings.NewReader("a,b\n1,2\n")), "file", 0, nil)
+	checkError(t, err, iotest.ErrTimeout, "file: byte 8: timeout")
 }

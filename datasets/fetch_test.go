@@ -90,6 +90,14 @@ func quick() FetchOptions {
 	return FetchOptions{Backoff: time.Millisecond, Attempts: 3}.withDefaults()
 }
 
+// watched sends requests and keeps their contexts.
+type watched struct{ contexts []context.Context }
+
+func (w *watched) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.contexts = append(w.contexts, r.Context())
+	return http.DefaultTransport.RoundTrip(r)
+}
+
 // checkFetched checks that the file is in place and that no partial file remains.
 func checkFetched(t *testing.T, dir string) {
 	t.Helper()
@@ -212,9 +220,17 @@ func (test fetchCase) run(t *testing.T) {
 	if test.part != nil {
 		write(t, dir, "set/file.bin.part", test.part)
 	}
-	err := fetchFiles(context.Background(), dir, []File{published(s.URL)}, quick())
+	requests := &watched{}
+	opts := quick()
+	opts.Client = redirecting(&http.Client{Transport: requests})
+	err := fetchFiles(context.Background(), dir, []File{published(s.URL)}, opts)
 	if diff := cmp.Diff(test.ranges, s.ranges); diff != "" {
 		t.Errorf("requests: %s", diff)
+	}
+	for k, ctx := range requests.contexts {
+		if ctx.Err() == nil {
+			t.Errorf("the context of request %d does not end with its transfer", k)
+		}
 	}
 	if test.want == nil {
 		if err != nil {

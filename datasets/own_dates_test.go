@@ -52,6 +52,14 @@ func TestDates(t *testing.T) {
 			t.Errorf("%q: new rows: %v", tc.dates, err)
 		}
 	}
+	// Dates are no categories, so that their number has no limit.
+	var many []string
+	for i := range maxCategories + 1 {
+		many = append(many, time.Unix(int64(i)*86400, 0).UTC().Format("2006-01-02"))
+	}
+	if _, err := everything(t, text(many...), TableOptions{Label: "y", Dates: DatesExpanded}); err != nil {
+		t.Errorf("%d dates: %v", len(many), err)
+	}
 	// With Categorical, dates are categories.
 	got, err := everything(t, text("2024-05-13", "2024-05-14"), TableOptions{Label: "y", Categorical: []string{"d"}})
 	if err != nil || !slices.Equal(got.Train.Columns, []string{"d=2024-05-13", "d=2024-05-14"}) {

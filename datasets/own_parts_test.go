@@ -77,11 +77,15 @@ func TestTestFile(t *testing.T) {
 	_, err = LoadTable("", "csv", opts)
 	checkError(t, err, ErrColumn, `other.csv: line 1: invalid column: no column "c"`)
 
-	// A condition's label is read in the test file too.
+	// A condition's label is read in the test file too. The other columns keep their categories.
 	opts.Label, opts.Features, opts.Groups, opts.Attributes = "x>=50", []string{"c"}, nil, nil
-	opts.TestFile = write(t, dir, "label.csv", []byte("x,c\n50,a\n49,b\n"))
+	opts.TestFile = write(t, dir, "label.csv", []byte("x,c\n50,c\n49,b\n"))
 	if got, err = LoadTable("", "csv", opts); err != nil || !slices.Equal(got.Test.Labels, []int{1, -1}) {
-		t.Errorf("%v, %v", err, got)
+		t.Fatalf("%v, %v", err, got)
+	}
+	both := make([]float64, 2*3)
+	if got.Test.Features.Float64(both, 0, 2); !slices.Equal(both, []float64{0, 0, 1, 0, 1, 0}) {
+		t.Errorf("the categories c and b are %v", both)
 	}
 }
 

@@ -42,7 +42,7 @@ func TestValuesOfTheTestFile(t *testing.T) {
 	}
 }
 
-// Dates are features and attributes at once; the first value may be missing; dropped columns are
+// Dates are features, attributes and groups at once; the first value may be missing; dropped columns are
 // told.
 func TestColumnsOfTheFile(t *testing.T) {
 	const text = "born,x,c,y\n2024-05-13,NA,p,0\n2024-06-13,2,q,1\n2024-05-13,4,q,0\n"
@@ -61,6 +61,13 @@ func TestColumnsOfTheFile(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"x", "x missing"}, got.Train.Columns); diff != "" || got.Uses[2].Became != "ignored" || got.Uses[1].Became != "number" {
 		t.Errorf("%s %+v", diff, got.Uses)
+	}
+	opts.Groups, opts.Attributes, opts.DropSensitive = []string{"born"}, nil, false
+	if got, err = everything(t, text, opts); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]Group{{Name: "born=2024-05-13", Rows: []int{0, 2}}, {Name: "born=2024-06-13", Rows: []int{1}}}, got.Train.Groups); diff != "" {
+		t.Error(diff)
 	}
 	_, err = everything(t, "born,born day,y\n2024-05-13,1,0\n2024-06-13,2,1\n", TableOptions{Label: "y", Dates: DatesExpanded})
 	checkError(t, err, ErrColumn, `"born day" is a column and a part of dates`)

@@ -138,18 +138,21 @@ const (
 )
 
 func TestLoadAdult(t *testing.T) {
-	got, err := LoadTable(writeAdult(t, smallA9A, smallA9At), "adult", TableOptions{Split: Split{Train: 100}})
+	got, err := LoadTable(writeAdult(t, smallA9A, smallA9At+"-1 73:1\n"), "adult", TableOptions{Split: Split{Train: 100}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &matrix.CSR{Rows: 4, Cols: 123, Starts: []int{0, 3, 7, 10, 13}, Columns: []int32{2, 66, 71, 4, 70, 72, 122, 0, 66, 72, 1, 67, 71}}
+	want := &matrix.CSR{Rows: 5, Cols: 123, Starts: []int{0, 3, 7, 10, 13, 14}, Columns: []int32{2, 66, 71, 4, 70, 72, 122, 0, 66, 72, 1, 67, 71, 72}}
 	if diff := cmp.Diff(want, got.Train.Features); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]Group{{Name: "sex=Female", Rows: []int{0, 3}}, {Name: "sex=Male", Rows: []int{1, 2}}}, got.Train.Groups); diff != "" {
+	if diff := cmp.Diff([]Group{{Name: "sex=Female", Rows: []int{0, 3}}, {Name: "sex=Male", Rows: []int{1, 2, 4}}}, got.Train.Groups); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]int{-1, 1, -1, 1}, got.Train.Labels); diff != "" {
+	if diff := cmp.Diff([]int{-1, 1, -1, 1, -1}, got.Train.Labels); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]FileRows{{"adult/a9a", 2}, {"adult/a9a.t", 3}}, got.Files); diff != "" {
 		t.Error(diff)
 	}
 	if c := got.Train.Columns; len(c) != 123 || c[66] != "race=White" || c[70] != "race=Black" || c[4] != "age=50-90" {

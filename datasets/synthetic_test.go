@@ -44,6 +44,10 @@ func TestSyntheticGolden(t *testing.T) {
 
 func TestSyntheticPrefix(t *testing.T) {
 	small, _ := Synthetic(SyntheticConfig{Seed: 3, TrainPerClass: 5, TestPerClass: 1})
+	const sum = "df08ba143391c02a5d3528c29f1fed7a0b4be76dee4b170349a90675489f5882"
+	if small.SHA256() != sum {
+		t.Errorf("the checksum of 5 rows of each class is %s, want %s", small.SHA256(), sum)
+	}
 	large, _ := Synthetic(SyntheticConfig{Seed: 3, TrainPerClass: 9, TestPerClass: 1})
 	if !bytes.HasPrefix(large.Pixels.Data, small.Pixels.Data) || !bytes.HasPrefix(large.Labels, small.Labels) {
 		t.Error("more rows change the earlier ones")

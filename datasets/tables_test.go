@@ -148,6 +148,9 @@ func TestLoadCompas(t *testing.T) {
 	}
 	_, err = loadText(t, "compas", compasPath, strings.Replace(compasText, "-30", "x", 1), TableOptions{})
 	checkError(t, err, ErrNumber, `line 2, column 9: days_b_screening_arrest: "x" is not`)
+	// The filter drops the charge O. In another column, O is no category.
+	_, err = loadText(t, "compas", compasPath, strings.Replace(compasText, "45,Other", "45,O", 1), TableOptions{})
+	checkError(t, err, ErrCategory, `line 10, column 4: race: unknown category "O", want one of African-American`)
 }
 
 const communitiesPath = "communities/communities.data"
@@ -193,6 +196,10 @@ func TestLoadCommunities(t *testing.T) {
 	}
 	if len(columns) != 145 || flags != 23 || columns[0] != "population" || !slices.Equal(got.Train.ClassCounts(), []int{50, 50}) {
 		t.Errorf("%d columns from %s, %d flags, classes %v", len(columns), columns[0], flags, got.Train.ClassCounts())
+	}
+	want := Label{Column: crimeColumn, Condition: "ViolentCrimesPerPop>=0.28", Otherwise: "ViolentCrimesPerPop<0.28"}
+	if diff := cmp.Diff(want, got.Label); diff != "" {
+		t.Error(diff)
 	}
 	d := denseOf(t, got)
 	for j, name := range columns {
