@@ -236,16 +236,17 @@ func (t *transfer) accept(response *http.Response) error {
 		}
 		return nil
 	case code == http.StatusOK:
-		n := response.ContentLength
-		if t.file.Size == unknownSize && n <= maxUnknown {
+		n, want := response.ContentLength, strconv.FormatInt(t.file.Size, 10)
+		switch {
+		case t.file.Size == unknownSize && n <= maxUnknown:
 			t.size = n // -1 if the server does not state it
 			return nil
+		case t.file.Size == unknownSize:
+			want = fmt.Sprintf("at most %d", maxUnknown)
+		case n < 0 || n == t.file.Size:
+			return t.restart()
 		}
-		if n >= 0 && n != t.file.Size {
-			return refusal{fmt.Errorf("%w: expected %d bytes, the server states %d; use another mirror (%s)",
-				ErrDownload, t.file.Size, n, EnvMirror)}
-		}
-		return t.restart()
+		return refusal{fmt.Errorf("%w: expected %s bytes, the server states %d; use another mirror (%s)", ErrDownload, want, n, EnvMirror)}
 	case code == http.StatusRequestedRangeNotSatisfiable:
 		return t.startOver(answered(code))
 	case code >= 500, code == http.StatusTooManyRequests, code == http.StatusRequestTimeout:

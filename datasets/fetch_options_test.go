@@ -2,13 +2,20 @@ package datasets
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -58,13 +65,20 @@ func TestFetchPresentWhileLocked(t *testing.T) {
 	}
 }
 
-// http and https are schemes of mirrors.
+// http and https are schemes of mirrors and of redirects.
 func TestFetchMirrorSchemes(t *testing.T) {
 	for _, base := range []string{"http://127.0.0.1:1", "https://127.0.0.1:1"} {
 		err := Fetch(context.Background(), t.TempDir(), "adult", FetchOptions{Mirrors: []string{base}, Attempts: 1})
 		checkError(t, err, ErrDownload, "connection refused")
 		if strings.Contains(err.Error(), "before") {
 			t.Errorf("one source is not the second: %v", err)
+		}
+		next, err := http.NewRequest(http.MethodGet, base, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := redirecting(http.DefaultClient).CheckRedirect(next, nil); err != nil {
+			t.Error(err)
 		}
 	}
 }
@@ -129,4 +143,125 @@ func TestFetchCannotRename(t *testing.T) {
 		t.Errorf("%v after requests %q", err, s.ranges)
 	}
 	checkFetched(t, dir)
+}
+
+// accept says what a status means for the transfer, and reports that the partial file cannot be
+// emptied.
+func TestAnswers(t *testing.T) {
+	for _, tc := range []struct {
+		status  int
+		busy    bool   // the server may have the file later
+		final   bool   // another attempt is useless
+		text    string // "": no error
+		empties bool   // the partial file
+	}{
+		{status: http.StatusOK, empties: true},
+		{status: http.StatusPartialContent, text: `server sends "" instead of "bytes 3-9/10"`, empties: true},
+		{status: http.StatusRequestedRangeNotSatisfiable, text: "server answers 416", empties: true},
+		{status: http.StatusInternalServerError, busy: true, text: "server answers 500"},
+		{status: http.StatusTooManyRequests, busy: true, text: "server answers 429"},
+		{status: http.StatusRequestTimeout, busy: true, text: "server answers 408"},
+		{status: 499, final: true, text: "server answers 499"},
+	} {
+		f, err := os.Create(filepath.Join(t.TempDir(), "part"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		transfer := &transfer{f: f, have: 3, size: 10, file: File{Size: 10}}
+		answer := &http.Response{StatusCode: tc.status, ContentLength: -1}
+		err = transfer.accept(answer)
+		var later busy
+		var final refusal
+		if errors.As(err, &later) != tc.busy || errors.As(err, &final) != tc.final || (err == nil) != (tc.text == "") ||
+			err != nil && !strings.Contains(err.Error(), tc.text) || (transfer.have == 0) != tc.empties {
+			t.Errorf("%d: %v, %d bytes are kept", tc.status, err, transfer.have)
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := transfer.accept(answer); errors.Is(err, os.ErrClosed) != tc.empties {
+			t.Errorf("%d and a closed file: %v", tc.status, err)
+		}
+	}
+}
+
+// A host that does not exist, and a refused redirect, end the attempts. Other errors of a request do
+// not.
+func TestUselessAttempts(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err   error
+		final bool
+	}{
+		"no host":       {&net.DNSError{IsNotFound: true}, true},
+		"no answer":     {&net.DNSError{IsTimeout: true}, false},
+		"redirect":      {errRedirect, true},
+		"no connection": {&net.OpError{Err: os.ErrDeadlineExceeded}, false},
+	} {
+		err := refused(&url.Error{Op: "Get", URL: "http://user:secret@example.org", Err: tc.err})
+		var final refusal
+		if errors.As(err, &final) != tc.final || !errors.Is(err, tc.err) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := refused(os.ErrClosed); err != os.ErrClosed {
+		t.Errorf("an error without a URL: %v", err)
+	}
+}
+
+// slow sends the bytes of an answer in pieces, with a pause before each piece.
+type slow struct {
+	ctx    context.Context
+	body   []byte
+	pieces []int
+	pause  time.Duration
+}
+
+func (s *slow) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.ctx = r.Context()
+	return &http.Response{StatusCode: http.StatusOK, ContentLength: int64(len(s.body)), Body: io.NopCloser(s), Request: r}, nil
+}
+
+func (s *slow) Read(p []byte) (int, error) {
+	if len(s.pieces) == 0 {
+		return 0, io.EOF
+	}
+	select {
+	case <-s.ctx.Done():
+		return 0, s.ctx.Err()
+	case <-time.After(s.pause):
+	}
+	n := copy(p[:s.pieces[0]], s.body)
+	s.body, s.pieces = s.body[n:], s.pieces[1:]
+	return n, nil
+}
+
+// A transfer fails if it delivers less than the least rate over the time Stall. A transfer with the
+// least rate may take as long as it needs.
+func TestFetchStalls(t *testing.T) {
+	const stall = 100 * time.Millisecond
+	least := 102 // 1024 bytes per second, over the time of the stall
+	for name, tc := range map[string]struct {
+		pieces  []int
+		stalled bool
+	}{
+		"the least rate":            {slices.Repeat([]int{least}, 20), false},
+		"less than the least rate":  {slices.Repeat([]int{least - 1}, 20), true},
+		"slow after some fast ones": {append([]int{least, least}, slices.Repeat([]int{1}, 20)...), true},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			total := 0
+			for _, n := range tc.pieces {
+				total += n
+			}
+			body, sum := fetchBody[:total], sha256.Sum256(fetchBody[:total])
+			opts := quick()
+			opts.Stall, opts.Attempts = stall, 1
+			opts.Client = &http.Client{Transport: &slow{body: body, pieces: tc.pieces, pause: stall - time.Millisecond}}
+			file := File{Path: "file.bin", Size: int64(total), SHA256: hex.EncodeToString(sum[:]), URLs: []string{"http://example.org"}}
+			err := fetchFiles(context.Background(), t.TempDir(), []File{file}, opts)
+			if stalled := err != nil && strings.Contains(err.Error(), "less than 102 bytes in 100ms"); stalled != tc.stalled || !stalled && err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
 }

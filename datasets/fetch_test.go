@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -55,6 +56,9 @@ func newServer(t *testing.T, handler http.HandlerFunc) *server {
 		s.mu.Lock()
 		s.ranges = append(s.ranges, r.Header.Get("Range"))
 		s.mu.Unlock()
+		if form := r.Header.Get("Accept-Encoding"); form != "identity" { // the checksum covers the bytes as sent
+			t.Errorf("the request accepts the encoding %q", form)
+		}
 		handler(w, r)
 	}))
 	t.Cleanup(s.Close)
@@ -90,12 +94,31 @@ func quick() FetchOptions {
 	return FetchOptions{Backoff: time.Millisecond, Attempts: 3}.withDefaults()
 }
 
-// watched sends requests and keeps their contexts.
-type watched struct{ contexts []context.Context }
+// watched sends requests, keeps their contexts, and counts the answers that nobody has closed.
+type watched struct {
+	contexts []context.Context
+	open     int
+}
 
 func (w *watched) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.contexts = append(w.contexts, r.Context())
-	return http.DefaultTransport.RoundTrip(r)
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil {
+		w.open++
+		response.Body = watchedBody{response.Body, sync.OnceFunc(func() { w.open-- })}
+	}
+	return response, err
+}
+
+// watchedBody calls closed when it is closed.
+type watchedBody struct {
+	io.ReadCloser
+	closed func()
+}
+
+func (b watchedBody) Close() error {
+	b.closed()
+	return b.ReadCloser.Close()
 }
 
 // checkFetched checks that the file is in place and that no partial file remains.
@@ -174,6 +197,8 @@ func misled() []fetchCase {
 			w.Header().Set("Content-Length", "1000")
 			w.Write(fetchBody[:1000])
 		}, ranges: []string{""}, want: ErrDownload, text: "expected 307200 bytes, the server states 1000", left: -1},
+		{name: "announces nothing", handler: func(http.ResponseWriter, *http.Request) {}, ranges: []string{""},
+			want: ErrDownload, text: "the server states 0", left: -1},
 		{name: "announces too much", part: fetchBody[:fetchPart], handler: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "400000")
 			w.Write(fetchBody)
@@ -231,6 +256,9 @@ func (test fetchCase) run(t *testing.T) {
 		if ctx.Err() == nil {
 			t.Errorf("the context of request %d does not end with its transfer", k)
 		}
+	}
+	if requests.open != 0 {
+		t.Errorf("%d answers of %d are not closed", requests.open, len(requests.contexts))
 	}
 	if test.want == nil {
 		if err != nil {

@@ -42,8 +42,8 @@ func TestValuesOfTheTestFile(t *testing.T) {
 	}
 }
 
-// Dates are features, attributes and groups at once; the first value may be missing; dropped columns are
-// told.
+// Dates are features, attributes and groups at once; the first value may be missing; dropped
+// columns are told.
 func TestColumnsOfTheFile(t *testing.T) {
 	const text = "born,x,c,y\n2024-05-13,NA,p,0\n2024-06-13,2,q,1\n2024-05-13,4,q,0\n"
 	opts := TableOptions{Label: "y", Dates: DatesExpanded, Missing: MissingImputed, Attributes: []string{"born"}, Groups: []string{"c"}}

@@ -46,8 +46,8 @@ func plainFile(r io.Reader) (file randomAccess, ok bool) {
 		return nil, false
 	}
 	head := make([]byte, len(parquettext.Magic))
-	_, err := file.ReadAt(head, 0)
-	return file, err == nil && string(head) == parquettext.Magic
+	_, _ = file.ReadAt(head, 0) // after an error, head is not the beginning of a Parquet file
+	return file, string(head) == parquettext.Magic
 }
 
 // Read implements io.Reader.

@@ -5,11 +5,14 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	pqschema "github.com/apache/arrow-go/v18/parquet/schema"
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/internal/parquettext"
 )
 
 // parquetFile returns a Parquet file of two columns: numbers, and texts of one letter each.
@@ -67,6 +70,18 @@ func TestParquetTable(t *testing.T) {
 	checkError(t, err, ErrColumn, `no column "z"`)
 	_, err = everything(t, string(content[:len(content)-9]), TableOptions{Label: "y=a"})
 	checkError(t, err, ErrFormat, "the Parquet file cannot be read: ")
+	damaged := bytes.Clone(content)
+	for i := range 8 { // of the first column
+		damaged[len(parquettext.Magic)+i] ^= 0xff
+	}
+	_, err = everything(t, string(damaged), TableOptions{Label: "y=a"})
+	checkError(t, err, ErrFormat, "own.csv: wrong format: the Parquet file cannot be read: ")
+	// A file is read in place; its bytes are copied only if the reader can read them only once.
+	if _, err := openParquet(bytes.NewReader(content), iotest.ErrReader(io.ErrClosedPipe), "file"); err != nil {
+		t.Error(err)
+	}
+	_, err = openParquet(strings.NewReader("\x1f\x8b"), iotest.ErrReader(io.ErrClosedPipe), "file")
+	checkError(t, err, io.ErrClosedPipe, "file: ")
 }
 
 // New rows come from a file, or from a reader that can be read only once.

@@ -10,7 +10,7 @@ import (
 type Problems struct {
 	Path   string       // the file
 	List   []*FileError // at least one
-	Advice string       // advice that solves several problems together; may be empty
+	Advice string       // advice that solves all problems together; may be empty
 }
 
 // Error returns one line for a single problem. For several problems it returns a line with the
@@ -48,7 +48,7 @@ func (p *Problems) found(flags []string) error {
 	if len(p.List) == 0 {
 		return nil
 	}
-	if len(p.List) > 1 && len(flags) > 0 {
+	if len(flags) > 0 {
 		p.Advice = "for all of them: " + strings.Join(flags, " ")
 	}
 	return p

@@ -245,8 +245,8 @@ func TestPagesGiveTheSameTable(t *testing.T) {
 	}
 }
 
-// A folder that is gone is an error of the table whose columns need it: at the end of short columns,
-// and in the rows of long columns, before the error of a later row.
+// A folder that is gone is an error of the table whose columns need it: at the end of short
+// columns, and in the rows of long columns, before the error of a later row.
 func TestPagesWithoutFolder(t *testing.T) {
 	for rows, rest := range map[int]string{10: "", 40000: "cut\n"} {
 		for _, column := range []string{"1", "a"} {

@@ -83,6 +83,15 @@ func TestStandInGolden(t *testing.T) {
 	checkGolden(t, "testdata/standins.golden", got.Bytes())
 }
 
+// The rows are in the order of the mixture, with the least and the largest trait.
+func TestStandInOrder(t *testing.T) {
+	drawn := newStandIn(4, 1)
+	drawn.traits[0] = []int32{32, -32, 0, 31}
+	if got := drawn.order(mixture{weights: [standInTraits]int{1}}); !slices.Equal(got, []int32{1, 2, 3, 0}) {
+		t.Errorf("rows %v", got)
+	}
+}
+
 // TestStandInFitsItsDesign checks that a generated sheet has the columns of its data set's file,
 // with allowed categories and without forbidden missing values.
 func TestStandInFitsItsDesign(t *testing.T) {

@@ -109,3 +109,43 @@ func TestTableKinds(t *testing.T) {
 	_, err = LoadTable("", "libsvm", TableOptions{File: "x", Label: "y"})
 	checkError(t, err, ErrOption, "libsvm does not take a label")
 }
+
+// The list shows no two data sets with the same name or description.
+func TestDescriptionsDiffer(t *testing.T) {
+	seen := map[string]bool{"": true}
+	for _, d := range All() {
+		if seen[d.Name] || seen[d.Description] {
+			t.Errorf("%s: %s", d.Name, d.Description)
+		}
+		seen[d.Name], seen[d.Description] = true, true
+	}
+}
+
+// An error has the parts of its position and its advice that are known. Several problems share
+// their advice, and no data set is offered in place of the user's own file.
+func TestErrorTexts(t *testing.T) {
+	one := &FileError{Path: "own.csv", Offset: -1, Err: ErrColumn}
+	for _, tc := range []struct {
+		err  error
+		want string
+	}{
+		{one, "datasets: own.csv: invalid column"},
+		{&FileError{Path: "f", Offset: 7, Err: ErrFormat, Advice: "convert it"}, "datasets: f: byte 7: wrong format; convert it"},
+		{&FileError{Path: "f", Offset: 0, Line: 2, Err: ErrFormat}, "datasets: f: line 2: wrong format"},
+		{&FileError{Path: "f", Offset: 0, Line: 2, Column: 3, Err: ErrFormat}, "datasets: f: line 2, column 3: wrong format"},
+		{(&Problems{Path: "own.csv", List: []*FileError{one}}).found([]string{"--dates expand"}), "datasets: own.csv: invalid column"},
+		{(&Problems{Path: "own.csv", List: []*FileError{one, one}}).found(nil), "datasets: own.csv: 2 problems:\n  invalid column\n  invalid column"},
+		{(&Problems{Path: "own.csv", List: []*FileError{one, one}}).found([]string{"--a", "--b c"}),
+			"datasets: own.csv: 2 problems:\n  invalid column\n  invalid column\n  for all of them: --a --b c"},
+		{Dataset{Name: "csv", Own: true}.advise(&FileError{Path: "f", Offset: -1, Err: ErrFormat}), "datasets: f: wrong format"},
+		{Dataset{Name: "a", Files: make([]File, 1)}.advise(&FileError{Path: "f", Offset: -1, Err: ErrFormat}),
+			"datasets: f: wrong format; get it with `ppal data fetch a`"},
+	} {
+		if got := tc.err.Error(); got != tc.want {
+			t.Errorf("%q, want %q", got, tc.want)
+		}
+	}
+	if err := new(Problems).found([]string{"--a"}); err != nil {
+		t.Error(err)
+	}
+}

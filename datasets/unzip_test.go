@@ -52,8 +52,17 @@ func TestFetchZipped(t *testing.T) {
 		{name: "plain", handler: func(w http.ResponseWriter, r *http.Request) { w.Write(archive) }},
 		{name: "length not announced", handler: func(w http.ResponseWriter, r *http.Request) {
 			w.(http.Flusher).Flush()
+			w.Write(make([]byte, 100<<10)) // an archive may begin with other bytes; these need several reads
 			w.Write(archive)
 		}},
+		{name: "the largest archive", handler: func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", strconv.Itoa(maxUnknown))
+			w.Write(archive[:1000])
+		}, want: ErrDownload, text: "after 1000 of 268435456 bytes"},
+		{name: "a larger archive", handler: func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", strconv.Itoa(maxUnknown+1))
+			w.Write(archive)
+		}, want: ErrDownload, text: "expected at most 268435456 bytes, the server states 268435457"},
 		{name: "breaks off once", handler: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", strconv.Itoa(len(archive)))
 			if tries++; tries == 1 {
@@ -66,6 +75,11 @@ func TestFetchZipped(t *testing.T) {
 			w.Header().Set("Content-Length", strconv.Itoa(len(archive)))
 			w.Write(archive[:1000])
 		}, want: ErrDownload, text: "after 1000 of " + strconv.Itoa(len(archive)) + " bytes"},
+		{name: "breaks off always, length not announced", handler: func(w http.ResponseWriter, r *http.Request) {
+			w.Write(archive[:1000])
+			w.(http.Flusher).Flush()
+			panic(http.ErrAbortHandler)
+		}, want: ErrDownload, text: "after 1000 of unknown bytes: unexpected EOF"},
 		{name: "no archive", handler: func(w http.ResponseWriter, r *http.Request) { w.Write(fetchBody) },
 			want: ErrFormat, text: "zip: not a valid zip file; the download was deleted: repeat the command, or use a mirror (PPAL_MIRROR)"},
 		{name: "cut archive", handler: func(w http.ResponseWriter, r *http.Request) { w.Write(archive[:len(archive)-30]) },
