@@ -185,8 +185,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A host that does not exist, and a refused redirect, end the attempts. Other errors of a request do
-// not.
+// A host that does not exist, and a refused redirect, end the attempts. Other errors of a request
+// do not.
 func TestUselessAttempts(t *testing.T) {
 	for name, tc := range map[string]struct {
 		err   error

@@ -69,7 +69,7 @@ func TestSyntheticSplitsDiffer(t *testing.T) {
 			seen[string(row)] = true
 		}
 	}
-	if diff := cmp.Diff([]int{20, 20, 20, 20, 20, 20}, test.Counts()); diff != "" {
+	if diff := cmp.Diff([]int{20, 20, 20, 20, 20, 20}, test.Counts()) + cmp.Diff([]string{"O", "C", "S", "3", "2", "6"}, test.Classes); diff != "" {
 		t.Error(diff)
 	}
 }

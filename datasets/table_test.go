@@ -32,11 +32,15 @@ func TestTablePartition(t *testing.T) {
 		"0 groups, want one group and the rest": nil,
 		"3 groups":                              {{Name: "a", Rows: []int{0}}, {Name: "b", Rows: []int{1}}, {Name: "c", Rows: []int{2, 3}}},
 		"a and b overlap or leave rows out":     {{Name: "a", Rows: []int{0, 1}}, {Name: "b", Rows: []int{1, 2, 3}}},
+		"c and d overlap or leave rows out":     {{Name: "c", Rows: []int{0, 1}}, {Name: "d", Rows: []int{1, 2}}},
 		"low and b overlap or leave rows out":   {{Name: "low", Rows: []int{0}}, {Name: "b", Rows: []int{1, 2}}},
 	} {
 		table.Groups = groups
 		_, _, err := table.Partition()
 		checkError(t, err, ErrGroup, name)
+	}
+	if of, ok := exclusive(fewLabels().Groups, 4); !ok || !slices.Equal(of, []int{1, 2, 2, 1}) {
+		t.Errorf("groups %v, %t", of, ok)
 	}
 }
 
