@@ -65,6 +65,10 @@ func (x *wideBytes) product(s *plan.Product, w window, factor kernels.Quantized,
 // products on tensor cores with float32 sums, the smallest term first. An addition to out rounds
 // relative to out's size at that time, so the sums of small terms keep their precision. U and three
 // terms are exact; two terms leave a relative error of up to 2^-16.
+//
+// If U is transposed and has more rows than a block, a term is a strided batch of the blocks'
+// products, because a product with the shape of a layer's weights leaves most of a device idle. A
+// pass then adds the products of all blocks and terms in float64.
 type termsProduct struct {
 	x              *wideBytes
 	window         window
@@ -75,7 +79,7 @@ type termsProduct struct {
 
 // innerBlock is the default of Options.InnerBlock, the longest sum of one product on tensor cores.
 // They add with truncation, so the errors of a long sum do not cancel. The sums of blocks are added
-// with rounding to nearest.
+// with rounding to nearest, or in float64.
 const innerBlock = 4096
 
 func (p *termsProduct) activate(kernels.Activation, func() kernels.Operand) bool { return false }
@@ -88,7 +92,9 @@ func (p *termsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add 
 	}
 	inner, terms, d := p.x.cols, p.factor.Terms, p.x.p.device
 	if p.transA {
-		inner = p.window.rows()
+		if inner = p.window.rows(); inner > d.options.InnerBlock && !p.transB {
+			return p.batched(q, out, add)
+		}
 	}
 	for k := len(terms.At) - 1; k >= 0; k-- {
 		for from, most := 0, d.options.InnerBlock; from < inner; from += most {
@@ -103,6 +109,39 @@ func (p *termsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add 
 		}
 	}
 	return nil
+}
+
+// batched is multiply with a strided batch for each term. If the last block of rows is shorter, it
+// has a product of its own.
+func (p *termsProduct) batched(q kernels.Queue, out kernels.Operand, add bool) error {
+	inner, terms, d, set := p.window.rows(), p.factor.Terms, p.x.p.device, p.x.p.set
+	blocks := (inner + d.options.InnerBlock - 1) / d.options.InnerBlock
+	length := (inner + blocks - 1) / blocks
+	full := inner / length
+	part := kernels.Operand{Rows: out.Rows, Cols: out.Cols, Stride: out.Cols}
+	size := out.Rows * out.Cols
+	count := len(terms.At) * blocks
+	var err error
+	if part.At, err = q.Scratch(count * size * set.Dtype().Size()); err != nil {
+		return err
+	}
+	all := part.At
+	for k := len(terms.At) - 1; k >= 0; k-- {
+		g := p.block(terms.At[k], terms.Stride, part, 0, length)
+		g.Batch, g.StepA, g.StepB, g.StepC = full, length*g.StrideA, length*g.StrideB, size
+		if err := d.multiply(g); err != nil {
+			return err
+		}
+		if full < blocks {
+			g := p.block(terms.At[k], terms.Stride, part, full*length, inner)
+			g.C = g.C.Offset(full * size * set.Dtype().Size())
+			if err := d.multiply(g); err != nil {
+				return err
+			}
+		}
+		part.At = part.At.Offset(blocks * size * set.Dtype().Size())
+	}
+	return set.AddParts(q, all, count, out, add)
 }
 
 // block returns the part of a term's product that sums over from to to-1.

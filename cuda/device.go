@@ -17,6 +17,8 @@ type Options struct {
 	Products   Products // of float32 plans
 	MicroBatch int      // the rows of the data to work on at a time; 0: all
 	NoGraphs   bool     // launch every kernel by itself, to measure the launches
+	Copies     bool     // exchange f, g and the coefficients by copies, without mapped pinned memory
+	HostSteps  bool     // compute the automatic step size on the host, which then waits for the measurements
 	Sums       int      // the bytes of integer sums in memory at a time; 0: 32 MiB
 	OwnDigits  bool     // multiply 8-bit data with int8 digits by the program's own kernel if TestDigits allows it
 	OwnForward bool     // the same for the products of the forward half only
@@ -134,6 +136,27 @@ func (d *Device) pinned(bytes int) ([]byte, error) {
 	}
 	d.hosts = append(d.hosts, b)
 	return b, nil
+}
+
+// mapped returns the address of pinned memory for kernels, or 0 if the device must copy.
+func (d *Device) mapped(host []byte) driver.Pointer {
+	if d.options.Copies || len(host) == 0 {
+		return 0
+	}
+	at, err := d.driver.Mapped(host)
+	if err != nil {
+		d.options.Copies = true // an error of the device itself is also the error of the next call
+		return 0
+	}
+	return at
+}
+
+// hostReads tells a driver that checks it that the host is about to read pinned memory.
+func (d *Device) hostReads(host []byte) error {
+	if w, ok := d.driver.(driver.Witness); ok {
+		return w.HostReads(host)
+	}
+	return nil
 }
 
 // queue is the compute stream, with the memory that kernels share.

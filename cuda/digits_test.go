@@ -40,7 +40,8 @@ func TestDigitSequences(t *testing.T) {
 }
 
 // A product with the data is two or three bfloat16 products: the smallest term first, each added to
-// the earlier products, with long sums in blocks. The device splits the weights once for all
+// the earlier products. Long sums are a strided batch for each term, and a pass that adds the
+// blocks. The device splits the weights once for all
 // windows of rows. The pass that computes the gradient of the activations also splits the gradient.
 // Float64 plans and other data do not change.
 func TestTermLaunches(t *testing.T) {
@@ -62,7 +63,10 @@ func TestTermLaunches(t *testing.T) {
 		{"windows of rows", small(t), tensor.Float32, cuda.Options{Products: cuda.BF16x2, MicroBatch: 70}, "bf16x2",
 			slices.Concat(forward(2), multiplied(2, 1, false), // the backward half repeats the forward half
 				forward(2), backward(2, 1, false), multiplied(2, 1, false), backward(2, 1, true))},
-		{"long sums", large, tensor.Float32, cuda.Options{Products: cuda.BF16x3}, "bf16x3", append(forward(3), backward(3, 2, false)...)},
+		{"long sums", large, tensor.Float32, cuda.Options{Products: cuda.BF16x3}, "bf16x3", slices.Concat(forward(3), []string{"split by output_backward",
+			"term 2, add false, 2 blocks", "term 1, add false, 2 blocks", "term 0, add false, 2 blocks", "6 parts"})},
+		{"a shorter block", small(t), tensor.Float32, cuda.Options{Products: cuda.BF16x2, InnerBlock: 50}, "bf16x2", slices.Concat(forward(2),
+			[]string{"split by output_backward", "term 1, add false, 2 blocks", "term 1, add false", "term 0, add false, 2 blocks", "term 0, add false", "6 parts"})},
 		{"float64", small(t), tensor.Float64, cuda.Options{Products: cuda.BF16x3}, "float64", []string{"precision 2", "precision 2"}},
 		{"none", small(t), tensor.Float32, cuda.Options{}, "float32", []string{"precision 0", "precision 0"}},
 		{"TF32", small(t), tensor.Float32, cuda.Options{Products: cuda.TF32}, "tf32", []string{"precision 1", "precision 1"}},
@@ -114,6 +118,9 @@ func (n *noting) Launch(s driver.Stream, l *driver.Launch) error {
 		n.list = append(n.list, "split")
 	case strings.HasPrefix(l.Name, "output_backward") && n.count > 0:
 		n.list = append(n.list, "split by output_backward")
+	case strings.HasPrefix(l.Name, "add_parts"):
+		n.list = append(n.list, fmt.Sprintf("%d parts", l.Args[1]))
+		return n.Driver.Launch(s, l)
 	default:
 		return n.Driver.Launch(s, l)
 	}
@@ -132,7 +139,11 @@ func (n *noting) Multiply(s driver.Stream, g *driver.Gemm) error {
 				from = max(from, at)
 			}
 		}
-		n.list = append(n.list, fmt.Sprintf("term %d, add %t", n.terms[from], g.Beta == 1))
+		name := fmt.Sprintf("term %d, add %t", n.terms[from], g.Beta == 1)
+		if g.Batch > 1 {
+			name += fmt.Sprintf(", %d blocks", g.Batch)
+		}
+		n.list = append(n.list, name)
 	default:
 		n.list = append(n.list, fmt.Sprint("precision ", g.Precision))
 	}
@@ -259,9 +270,9 @@ func TestLaunchesWithDigits(t *testing.T) {
 		{"one layer", small(t), cuda.Float32, slices.Concat(start, multiply(1), end, []string{"output_backward_4"}, multiply(1), []string{"rank_one"})},
 		{"one layer", small(t), cuda.BF16x3, slices.Concat(start, []string{"split_bf16"}, multiply(3), end, []string{"output_backward_4"}, multiply(3),
 			[]string{"rank_one"})},
-		{"one layer", small(t), cuda.Int8x3, slices.Concat(start, []string{"quantize_int8", "Multiply", "dequantize_3_sigmoid"}, end,
+		{"one layer", small(t), cuda.Int8x3, slices.Concat([]string{"center_int8", "Multiply", "dequantize_3_sigmoid"}, end,
 			[]string{"output_digits_4", "Multiply", "dequantize_3_none", "rank_one"})},
-		{"one layer and four scores", four, cuda.Int8x3, slices.Concat(start, []string{"quantize_int8", "Multiply", "dequantize_3_sigmoid"}, end,
+		{"one layer and four scores", four, cuda.Int8x3, slices.Concat([]string{"center_int8", "Multiply", "dequantize_3_sigmoid"}, end,
 			[]string{"output_digits_four_3_sigmoid", "Multiply", "dequantize_3_none", "rank_one"})},
 		{"two layers", deep, cuda.BF16x2, slices.Concat([]string{"split_bf16"}, multiply(2), []string{"bias_sigmoid"}, multiply(1), end,
 			[]string{"output_backward_4", "Multiply", "sigmoid_grad_sums"}, multiply(2), multiply(1))},

@@ -8,19 +8,20 @@ import (
 	"ppal/internal/plan"
 )
 
-// lower builds the passes of both halves. The forward half ends with the download of f and g; the
-// backward half begins with the upload of the coefficients.
+// lower builds the passes of both halves. The forward half ends with f and g on the host; the
+// backward half begins with the coefficients from the host.
 func (p *Program) lower() error {
 	if err := p.forgetGraphs(); err != nil {
 		return err
 	}
+	clear(p.centered)
 	var err error
 	if p.forward.passes, err = p.half(nil, p.plan.Forward); err != nil {
 		return err
 	}
 	x, d := &p.numbers, p.device
 	p.forward.passes = append(p.forward.passes, pass{"f and g to the host", func() error {
-		if err := p.set.Pack(&d.queue, x.results, x.packed, p.results()...); err != nil {
+		if err := p.set.Pack(&d.queue, x.results, x.packed, p.results()...); err != nil || !x.copied {
 			return err
 		}
 		return d.driver.Download(d.stream, raw(x.values), x.results)
@@ -30,8 +31,10 @@ func (p *Program) lower() error {
 	}
 	if len(x.coefficients) > 0 {
 		p.backward.passes = slices.Insert(p.backward.passes, 0, pass{"the coefficients from the host", func() error {
-			if err := d.driver.Upload(d.stream, x.received, raw(x.coefficients)); err != nil {
-				return err
+			if x.copied {
+				if err := d.driver.Upload(d.stream, x.received, raw(x.coefficients)); err != nil {
+					return err
+				}
 			}
 			return p.set.Unpack(&d.queue, x.received, x.unpacked, p.coefficients()...)
 		}})
@@ -99,8 +102,10 @@ func (l *lowering) step(i int, s plan.Step) error {
 		if l.rankOne(i, s) || l.outputScores(i, s) {
 			return nil
 		}
-		if done, err := l.outputBackward(i, s); done || err != nil {
-			return err
+		for _, fused := range []func(int, *plan.Product) (bool, error){l.outputBackward, l.center} {
+			if done, err := fused(i, s); done || err != nil {
+				return err
+			}
 		}
 		return l.product(i, s)
 	case *plan.BiasActivation:

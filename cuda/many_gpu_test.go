@@ -3,6 +3,7 @@
 package cuda_test
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -14,10 +15,11 @@ import (
 	"ppal/trainer/problem"
 )
 
-// The gradients of many vectors have the same bits, with graphs and without.
+// The gradients of many vectors have the same bits, with graphs and without, and with mapped memory
+// and without.
 func TestManyGradients(t *testing.T) {
 	var want []float64
-	for _, o := range []cuda.Options{{}, {NoGraphs: true}} {
+	for _, o := range []cuda.Options{{}, {NoGraphs: true}, {Copies: true}} {
 		r := double.Computing(double.Options{})
 		d, err := cuda.Open(r, o)
 		if err != nil {
@@ -50,6 +52,50 @@ func TestManyGradients(t *testing.T) {
 		}
 		if err := d.Close(); err != nil || r.Violations() != nil {
 			t.Errorf("error %v, violations %v", err, r.Violations())
+		}
+	}
+}
+
+// The gradient with bfloat16 terms is the same to rounding if its long sums are strided batches:
+// of blocks of equal length, with a shorter last block, and in windows of rows.
+func TestBlocksOfTerms(t *testing.T) {
+	gradient := func(o cuda.Options) []float64 {
+		o.Products = cuda.BF16x3
+		r := double.Computing(double.Options{})
+		d, err := cuda.Open(r, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := small(t).Problem(tensor.Float32, graph.On(d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, _ := p.Dims()
+		v, got := p.Space().New(), make([]float64, n)
+		for range 3 { // launch by launch, then as a graph
+			if _, err := p.Forward(make([]float64, 2)); err != nil {
+				t.Fatal(err)
+			}
+			if err := p.Backward([]float64{1, 0.5, 0.25}, v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.Space().Read(got, v)
+		if err := d.Close(); err != nil || r.Violations() != nil {
+			t.Errorf("error %v, violations %v", err, r.Violations())
+		}
+		return got
+	}
+	want := gradient(cuda.Options{})
+	most := 0.0
+	for _, x := range want {
+		most = max(most, math.Abs(x))
+	}
+	for _, o := range []cuda.Options{{InnerBlock: 65}, {InnerBlock: 50}, {InnerBlock: 16, MicroBatch: 70}} {
+		for i, x := range gradient(o) {
+			if !(math.Abs(x-want[i]) <= 1e-6*most) {
+				t.Fatalf("%+v: element %d is %v, want %v", o, i, x, want[i])
+			}
 		}
 	}
 }

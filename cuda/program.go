@@ -27,6 +27,7 @@ type Program struct {
 	sparse    map[int]*entries                 // of data matrices, by buffer
 	eight     map[int]*eightBit                // 8-bit data matrices whose products have digits, by buffer
 	quantized map[*plan.Product]driver.Pointer // the places of quantized second factors
+	centered  map[*plan.Product]bool           // a pass of an earlier region quantizes the second factor
 	lists     map[any]driver.Pointer           // uploaded labels, by the address of the first
 	readers   map[int][]plan.Step              // the steps that read a buffer
 	consumers plan.Consumers
@@ -36,12 +37,13 @@ type Program struct {
 	forward, backward half
 }
 
-// exchange holds the numbers that the host and the device exchange, in pinned memory and as float64
-// on the device.
+// exchange holds the numbers that the host and the device exchange, in pinned memory. Kernels read
+// and write the pinned memory itself, or float64 numbers on the device that are copied.
 type exchange struct {
 	pinned               []byte
 	values, coefficients []float64 // parts of pinned
 	results, received    driver.Pointer
+	copied               bool           // results and received are on the device
 	packed, unpacked     driver.Pointer // the tables of addresses
 	uploading            bool           // the device may not have read coefficients yet
 }
@@ -50,6 +52,9 @@ type exchange struct {
 // are consecutive parts of the iterate of x. The error names a step that the device has no kernel
 // for.
 func (d *Device) Compile(p *plan.Plan, x problem.Vectors) (plan.Program, error) {
+	if h, ok := x.(hostSteps); ok {
+		x = h.Vectors
+	}
 	v, ok := x.(*vectors)
 	if !ok || v.d != d {
 		return nil, fmt.Errorf("cuda: the vectors are %T, want this device's", x)
@@ -63,7 +68,7 @@ func (d *Device) Compile(p *plan.Plan, x problem.Vectors) (plan.Program, error) 
 		return nil, err
 	}
 	q := &Program{device: d, plan: p, x: v, set: set, dtype: dtype, size: dtype.Size(), sparse: map[int]*entries{},
-		eight: map[int]*eightBit{}, quantized: map[*plan.Product]driver.Pointer{}, lists: map[any]driver.Pointer{}, readers: map[int][]plan.Step{}}
+		eight: map[int]*eightBit{}, quantized: map[*plan.Product]driver.Pointer{}, centered: map[*plan.Product]bool{}, lists: map[any]driver.Pointer{}, readers: map[int][]plan.Step{}}
 	if err := q.compile(); err != nil {
 		return nil, errors.Join(err, q.close())
 	}
@@ -130,13 +135,17 @@ func (p *Program) prepareExchange() (err error) {
 		return fmt.Errorf("cuda: pinned memory for %d numbers: %w", results+factors, err)
 	}
 	x.values, x.coefficients = typed[float64](x.pinned[:wide*results]), typed[float64](x.pinned[wide*results:])
-	for _, a := range []struct {
-		to    *driver.Pointer
-		name  string
-		bytes int
-	}{{&x.results, "f and g", wide * results}, {&x.received, "the coefficients", wide * factors}} {
-		if *a.to, err = p.allocate(a.name, a.bytes); err != nil {
-			return err
+	x.results = p.device.mapped(x.pinned)
+	x.received, x.copied = x.results.Offset(wide*results), x.results == 0
+	if x.copied {
+		for _, a := range []struct {
+			to    *driver.Pointer
+			name  string
+			bytes int
+		}{{&x.results, "f and g", wide * results}, {&x.received, "the coefficients", wide * factors}} {
+			if *a.to, err = p.allocate(a.name, a.bytes); err != nil {
+				return err
+			}
 		}
 	}
 	if x.packed, err = p.table("the addresses of f and g", p.set.Addresses(out...)); err != nil || factors == 0 {
@@ -161,6 +170,9 @@ func (p *Program) Forward(g []float64) (f float64, err error) {
 		return 0, fmt.Errorf("cuda: forward: %w", err)
 	}
 	if err := p.device.driver.Synchronize(p.device.stream); err != nil {
+		return 0, fmt.Errorf("cuda: forward: %w", err)
+	}
+	if err := p.device.hostReads(raw(p.numbers.values)); err != nil {
 		return 0, fmt.Errorf("cuda: forward: %w", err)
 	}
 	p.numbers.uploading = false

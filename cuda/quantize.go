@@ -40,7 +40,7 @@ func (l *lowering) eightBitProduct(s *plan.Product, x *eightBit) (eightBitProduc
 	quantize := quantizer(func(q kernels.Queue, to kernels.Quantized, b kernels.Operand) error {
 		return l.set.Quantize(q, to, b, s.TransB)
 	})
-	if l.quantizedBefore[s] || !s.TransA && !l.window.first {
+	if l.quantizedBefore[s] || l.centered[s] || !s.TransA && !l.window.first {
 		quantize = nil
 	}
 	p := x.form.product(s, l.span(s), factor, quantize)
@@ -52,6 +52,61 @@ func (l *lowering) eightBitProduct(s *plan.Product, x *eightBit) (eightBitProduc
 		err = d.reserve(rows)
 	}
 	return p, err
+}
+
+// center fuses t = m W, c = b - t and the quantization of W, for the product X W of centered 8-bit
+// data with digits, into one pass over W at step i, the product t.
+func (l *lowering) center(i int, s *plan.Product) (done bool, err error) {
+	x := l.quantizes(s)
+	if x == nil || s.A.Rows != 1 || s.TransA || s.TransB || s.Add || !l.window.whole || outputs(l.plan)[s.Out.Buffer] {
+		return false, nil
+	}
+	j := l.find(i, func(t plan.Step) bool {
+		m, ok := t.(*plan.Map)
+		return ok && m.Expr.Op == plan.Sub && m.Expr.X.Op == plan.Load && m.Expr.Y.Op == plan.Load && m.Args[m.Expr.Y.Arg] == s.Out
+	})
+	if j < 0 {
+		return false, nil
+	}
+	m := l.steps[j].(*plan.Map)
+	b, inPlace := m.Args[m.Expr.X.Arg], m.Out == s.Out
+	if b.Rows != 1 || b.Cols != m.Out.Cols || b.Buffer == m.Out.Buffer || !inPlace && len(l.readers[s.Out.Buffer]) != 1 ||
+		!l.untouched(i, j, b.Buffer, m.Out.Buffer) || !l.untouched(i, j, b.Buffer, s.Out.Buffer) {
+		return false, nil
+	}
+	to, err := l.factor(x)
+	if err != nil || to.Digits.Blocks != 1 {
+		return false, err
+	}
+	l.centered[x] = true
+	l.markDone(j)
+	means, w, bias, out := l.wholeView(s.A), l.wholeView(s.B), l.wholeView(b), l.wholeView(m.Out)
+	l.emit(s, func(q kernels.Queue) error { return l.set.CenterDigits(q, to.Digits, w(), means(), bias(), out()) })
+	return true, nil
+}
+
+// quantizes returns the product of the forward half after step s that multiplies 8-bit data by s's
+// second factor in digits, or nil.
+func (l *lowering) quantizes(s *plan.Product) *plan.Product {
+	after := false
+	for _, r := range l.plan.Forward {
+		for _, t := range r.Steps {
+			p, ok := t.(*plan.Product)
+			if x := l.eightOf(p); ok && after && x != nil && x.kind.Integers() && p.B == s.B && !p.TransA && !p.TransB {
+				return p
+			}
+			after = after || p == s
+		}
+	}
+	return nil
+}
+
+// eightOf returns the 8-bit data of a product, or nil.
+func (l *lowering) eightOf(p *plan.Product) *eightBit {
+	if p == nil {
+		return nil
+	}
+	return l.eight[p.A.Buffer]
 }
 
 // quantizeFor returns the place to which the pass at step i, which writes v, writes the quantized

@@ -17,8 +17,11 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/graphcases"
 	"ppal/models"
+	"ppal/trainer"
 	"ppal/trainer/graph"
+	"ppal/trainer/method"
 	"ppal/trainer/problem"
+	"ppal/trainer/step"
 )
 
 var dtypes = []tensor.Dtype{tensor.Float32, tensor.Float64}
@@ -168,8 +171,8 @@ func TestBindAndCaptures(t *testing.T) {
 	}
 }
 
-// Dot products with 64 vectors take four launches and one wait, with 65 vectors two waits. A sum of
-// 40 vectors takes three launches and does not wait.
+// 256 dot products take a launch for each 16 and one wait, whatever the numbers of vectors on both
+// sides; 257 take two waits. A sum of 40 vectors takes three launches and does not wait.
 func TestListsOfVectors(t *testing.T) {
 	d, r := recorded(t, cuda.Options{}, 0)
 	p, err := small(t).Problem(tensor.Float32, graph.On(d))
@@ -177,7 +180,7 @@ func TestListsOfVectors(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := p.Space()
-	list := make([]problem.Vector, 65)
+	list := make([]problem.Vector, 257)
 	for i := range list {
 		list[i] = problem.Iterate
 		if i%3 == 0 {
@@ -191,8 +194,10 @@ func TestListsOfVectors(t *testing.T) {
 		run                    func()
 		launches, waits, clear int
 	}{
-		{"64 dot products", func() { s.Dots(numbers[:64], []problem.Vector{list[0]}, list[:64]) }, 4, 1, 0},
-		{"65 dot products", func() { s.Dots(numbers, []problem.Vector{list[0]}, list) }, 5, 2, 0},
+		{"256 dot products", func() { s.Dots(numbers[:256], list[:1], list[:256]) }, 16, 1, 0},
+		{"257 dot products", func() { s.Dots(numbers, list[:1], list) }, 17, 2, 0},
+		{"2 x 40 dot products", func() { s.Dots(numbers[:80], list[:2], list[:40]) }, 6, 1, 0},
+		{"20 x 20 dot products", func() { s.Dots(make([]float64, 400), list[:20], list[:20]) }, 40, 2, 0},
 		{"no dot products", func() { s.Dots(nil, []problem.Vector{list[0]}, nil) }, 0, 0, 0},
 		{"a sum of 16", func() { s.Sum(list[0], numbers[:16], list[:16]) }, 1, 0, 0},
 		{"a sum of 40", func() { s.Sum(list[0], numbers[:40], list[:40]) }, 3, 0, 0},
@@ -262,7 +267,7 @@ func TestEveryFailureIsAnError(t *testing.T) {
 			r := double.New(double.Options{})
 			r.FailAt(kind, k, lost)
 			err := func() error {
-				d, err := cuda.Open(r, cuda.Options{})
+				d, err := cuda.Open(r, cuda.Options{Copies: kind == "Download"})
 				if err != nil {
 					return err
 				}
@@ -295,6 +300,35 @@ func TestEveryFailureIsAnError(t *testing.T) {
 			if k > 60 { // the later calls repeat the earlier calls
 				break
 			}
+		}
+	}
+}
+
+// Kernels exchange f, g and the coefficients through mapped pinned memory, so a steady iteration
+// copies nothing. If the device cannot map memory, copies follow and precede the kernels, and
+// nothing fails.
+func TestExchangeWithoutCopies(t *testing.T) {
+	for name, c := range map[string]struct {
+		o      cuda.Options
+		fails  bool
+		copies int
+	}{"mapped": {cuda.Options{}, false, 0}, "refused": {cuda.Options{}, true, 1}, "by choice": {cuda.Options{Copies: true}, false, 1}} {
+		d, r := recorded(t, c.o, 0)
+		if c.fails {
+			r.FailAt("Mapped", 1, errors.New("not on this device"))
+		}
+		p, err := small(t).Problem(tensor.Float32, graph.On(d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := p.Space().New()
+		up, down := r.Count("Upload"), r.Count("Download")
+		iterate(t, p, 1, v)
+		if up, down = r.Count("Upload")-up, r.Count("Download")-down; up != c.copies || down != c.copies {
+			t.Errorf("%s: %d uploads and %d downloads, want %d of each", name, up, down, c.copies)
+		}
+		if _, err := small(t).Problem(tensor.Float32, graph.On(d)); err != nil {
+			t.Errorf("%s: a second program: %v", name, err)
 		}
 	}
 }
@@ -374,6 +408,49 @@ func TestMisuse(t *testing.T) {
 	}
 	if p.Explain() == "" {
 		t.Error("there is no table of steps")
+	}
+}
+
+// An iteration of PPALA, PLADA and GDPA with automatic steps waits for the device once, for f and
+// g. A record, whose report has the step size, does not add a wait to the next iteration. With
+// HostSteps an iteration waits twice.
+func TestAutomaticStepsWaitOnce(t *testing.T) {
+	for _, r := range []problem.Regularizer{{}, {Kind: problem.Ball, Radius: 2}, {Kind: problem.GroupL1, Weight: 0.1, Groups: []int{100, 241}}} {
+		for _, host := range []bool{false, true} {
+			for _, kind := range []step.Kind{step.Nesterov, step.Gradient} {
+				d, rec := recorded(t, cuda.Options{HostSteps: host}, 0)
+				c := small(t)
+				c.Regularizer = r
+				p, err := c.Problem(tensor.Float32, graph.On(d))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, m := range []trainer.Method{&method.PPALA{Primal: step.Settings{Kind: kind}},
+					&method.PLADA{Primal: step.Settings{Kind: kind}, XStep: method.Subgradient}, &method.GDPA{Primal: &step.Settings{Kind: kind}}} {
+					at := problem.NewPoint(p)
+					if err := errors.Join(at.Forward(p), m.Init(p, &at)); err != nil {
+						t.Fatal(err)
+					}
+					want := 1
+					if host {
+						want = 2
+					}
+					for k := range 8 {
+						from := rec.Count("Synchronize")
+						if err := m.Iterate(p, &at); err != nil {
+							t.Fatal(err)
+						}
+						if got := rec.Count("Synchronize") - from; k > 1 && got != want {
+							t.Errorf("%v, %s, host %v, iteration %d: %d waits, want %d", r.Kind, m.Name(), host, k, got, want)
+						}
+						at.Iteration++
+						if k == 5 {
+							m.Report()
+						}
+					}
+				}
+			}
+		}
 	}
 }
 

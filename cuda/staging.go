@@ -101,6 +101,9 @@ func (s *staging) download(at driver.Pointer, count, size int, take func(src []b
 		if err := dev.Synchronize(s.d.stream); err != nil {
 			return err
 		}
+		if err := s.d.hostReads(host); err != nil {
+			return err
+		}
 		take(host, from, to)
 	}
 	return nil

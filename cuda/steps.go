@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"math"
 	"unsafe"
 
 	"ppal/cuda/driver"
@@ -42,29 +43,83 @@ func (v *vectors) project(x driver.Pointer, m *problem.Map) error {
 	return nil
 }
 
-// descend takes a DescentStep. If the map needs a norm of the point that it is applied to, a pass
-// before computes that norm and leaves the factor on the device.
-func (v *vectors) descend(s *problem.Step) error {
-	x, d, velocity := v.at[s.X], v.at[s.Direction], driver.Pointer(0)
-	if s.Momentum != 0 {
-		velocity = v.at[s.First]
+// DescendSized implements problem.SizedVectors.
+func (v *vectors) DescendSized(d *problem.SizedDescent, r problem.Regularizer) {
+	v.do("the proximal step", func() error { return v.descendSized(d, r) })
+}
+
+func (v *vectors) descendSized(d *problem.SizedDescent, r problem.Regularizer) error {
+	sizes := v.results.Offset(sizingResult)
+	err := v.set.Sizing(&v.d.queue, v.n, v.at[d.Direction], v.at[d.Previous], d, r.Weight, sizes, v.results.Offset(movedResult))
+	if err != nil {
+		return err
 	}
-	e, b, q := kernels.Value(s.Size), kernels.Value(s.Momentum), &v.d.queue
+	number := func(k int) kernels.Number { return kernels.At(sizes.Offset(8 * k)) }
+	m := r.Map(0)
+	p := elementwise(&m)
+	switch r.Kind {
+	case problem.L1:
+		p.Threshold = number(kernels.SizingThreshold)
+	case problem.SquaredL2:
+		p.Scale = number(kernels.SizingScale)
+	}
+	f := descent{x: v.at[problem.Iterate], d: v.at[d.Direction], e: number(kernels.SizingStep), kind: m.Kind, radius: m.Radius,
+		threshold: number(kernels.SizingThreshold), elementwise: p}
+	if d.Ramp != 0 {
+		f.v, f.b = v.at[d.Velocity], number(kernels.SizingMomentum)
+	}
+	return v.move(&f)
+}
+
+// Sizing implements problem.SizedVectors.
+func (v *vectors) Sizing() problem.Sizing {
+	if !v.settled {
+		v.do("the step size", v.fetch)
+	}
+	if nan := math.NaN(); v.err != nil {
+		return problem.Sizing{Curvature: nan, Peak: nan, Seen: nan, Step: nan, Length: nan}
+	}
+	s := v.values[sizingResult/8:]
+	return problem.Sizing{Curvature: s[0], Peak: s[1], Seen: s[2], Growing: int(s[3]), Step: s[4], Length: s[5]}
+}
+
+// descend takes a DescentStep.
+func (v *vectors) descend(s *problem.Step) error {
+	f := descent{x: v.at[s.X], d: v.at[s.Direction], e: kernels.Value(s.Size), b: kernels.Value(s.Momentum), kind: s.Map.Kind,
+		radius: s.Map.Radius, threshold: kernels.Value(s.Map.Threshold), elementwise: elementwise(&s.Map)}
+	if s.Momentum != 0 {
+		f.v = v.at[s.First]
+	}
+	return v.move(&f)
+}
+
+// descent is a DescentStep whose numbers are known at the launch or on the device.
+type descent struct {
+	x, d, v         driver.Pointer
+	e, b, threshold kernels.Number
+	kind            problem.MapKind
+	radius          float64
+	elementwise     kernels.Proximal // or the identity, for other maps
+}
+
+// move takes a descent. If the map needs a norm of the point that it is applied to, a pass before
+// computes that norm and leaves the factor on the device.
+func (v *vectors) move(f *descent) error {
+	q, p := &v.d.queue, f.elementwise
 	v.settled = false
-	p := elementwise(&s.Map)
-	switch s.Map.Kind {
+	switch f.kind {
 	case problem.BallMap:
-		if err := v.set.StepNorm(q, v.n, x, d, velocity, e, b, s.Map.Radius, v.results.Offset(sumResult)); err != nil {
+		if err := v.set.StepNorm(q, v.n, f.x, f.d, f.v, f.e, f.b, f.radius, v.results.Offset(sumResult)); err != nil {
 			return err
 		}
 		p = v.ballFactor()
 	case problem.GroupMap:
-		if err := v.set.GroupFactors(q, v.n, v.groups, x, d, velocity, e, b, kernels.Value(s.Map.Threshold), v.scales); err != nil {
+		if err := v.set.GroupFactors(q, v.n, v.groups, f.x, f.d, f.v, f.e, f.b, f.threshold, v.scales); err != nil {
 			return err
 		}
-		return v.set.GroupDescend(q, v.n, v.groups, x, d, velocity, e, b, v.scales, v.results.Offset(movedResult))
+		return v.set.GroupDescend(q, v.n, v.groups, f.x, f.d, f.v, f.e, f.b, v.scales, v.results.Offset(movedResult))
 	}
-	return v.set.Descend(q, v.n, x, d, velocity, e, b, p, v.results.Offset(movedResult))
+	return v.set.Descend(q, v.n, f.x, f.d, f.v, f.e, f.b, p, v.results.Offset(movedResult))
 }
 
 // adam takes an AdamStep. The pass leaves the ball's factor on the device if there is a ball.

@@ -3,6 +3,7 @@ package cuda
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gorgonia.org/tensor"
 
@@ -24,26 +25,31 @@ type vectors struct {
 	unused []problem.Vector
 	err    error // the first error
 
-	results driver.Pointer   // of Dot and Distance with a factor beside it, of the last descent, then of Dots
+	results driver.Pointer   // of Dot and Distance with a factor beside it, of the last descent, of Sizing, then of Dots
 	host    []byte           // the results in pinned memory
 	list    []driver.Pointer // the vectors of a call of Dots or Sum
-	values  [4]float64       // the results of the last fetch
+	values  [fetched]float64 // the results of the last fetch
 	settled bool             // the last fetch came after the last descent
 	groups  kernels.VectorGroups
 	scales  driver.Pointer // the factors of the groups
 }
 
-var _ problem.Vectors = (*vectors)(nil)
+var _ problem.SizedVectors = (*vectors)(nil)
 
-// Each of the first two results is two float64. The results of Dots follow, at most dotsMost at a
-// time.
+// hostSteps are vectors that leave the automatic step size to the host.
+type hostSteps struct{ problem.Vectors }
+
+// Each of the first two results is two float64. The results of Sizing follow, and then the results
+// of Dots, at most dotsMost at a time.
 const (
-	resultBytes = 16
-	sumResult   = 0
-	movedResult = resultBytes
-	dotsResult  = 2 * resultBytes
-	dotsMost    = 64
-	allResults  = dotsResult + 8*dotsMost
+	fetched      = 4 + kernels.SizingCount // the numbers before the results of Dots
+	resultBytes  = 16
+	sumResult    = 0
+	movedResult  = resultBytes
+	sizingResult = 2 * resultBytes
+	dotsResult   = 8 * fetched
+	dotsMost     = 256 // as many as a quasi-Newton step needs at a time
+	allResults   = dotsResult + 8*dotsMost
 )
 
 // NewVectors implements plan.Device.
@@ -74,6 +80,9 @@ func (d *Device) NewVectors(t tensor.Dtype, x matrix.Matrix, groups []int) (prob
 	start := make([]float64, n)
 	x.Float64(start, 0, n)
 	v.Write(v.New(), start)
+	if d.options.HostSteps {
+		return hostSteps{v}, v.err
+	}
 	return v, v.err
 }
 
@@ -175,36 +184,38 @@ func (v *vectors) Dot(x, y problem.Vector) float64 {
 	return v.sum("x.y", func() error { return v.set.Dot(&v.d.queue, v.n, v.at[x], v.at[y], v.results.Offset(sumResult)) })
 }
 
-// Dots implements problem.Vectors. For each of the xs, it waits for the device once for each
-// dotsMost of the ys.
+// Dots implements problem.Vectors. It waits for the device once for each dotsMost results.
 func (v *vectors) Dots(dst []float64, xs, ys []problem.Vector) {
 	if len(dst) != len(xs)*len(ys) {
 		panic("cuda: Dots: results and vectors of different lengths")
 	}
-	for i, x := range xs {
-		v.dots(dst[i*len(ys):(i+1)*len(ys)], x, ys)
+	whole := max(dotsMost/max(len(ys), 1), 1) // the xs whose results fit
+	for part := range slices.Chunk(xs, whole) {
+		for from := 0; from < len(ys); from += dotsMost {
+			v.dots(dst[from:], part, ys[from:min(from+dotsMost, len(ys))], len(ys))
+		}
+		dst = dst[min(len(part)*len(ys), len(dst)):]
 	}
 }
 
-// dots sets dst[j] = x.ys[j].
-func (v *vectors) dots(dst []float64, x problem.Vector, ys []problem.Vector) {
-	for from := 0; from < len(ys); from += dotsMost {
-		to := min(from+dotsMost, len(ys))
-		v.do("dot products", func() error {
-			if err := v.set.Dots(&v.d.queue, v.n, v.at[x], v.pointers(ys[from:to]), v.results.Offset(dotsResult)); err != nil {
+// dots sets dst[i stride + j] = xs[i].ys[j], for at most dotsMost results, and waits once.
+func (v *vectors) dots(dst []float64, xs, ys []problem.Vector, stride int) {
+	host := v.host[dotsResult : dotsResult+8*len(xs)*len(ys)]
+	v.do("dot products", func() error {
+		for i, x := range xs {
+			if err := v.set.Dots(&v.d.queue, v.n, v.at[x], v.pointers(ys), v.results.Offset(dotsResult+8*i*len(ys))); err != nil {
 				return err
 			}
-			host := v.host[dotsResult : dotsResult+8*(to-from)]
-			if err := v.download(host, v.results.Offset(dotsResult)); err != nil {
-				return err
+		}
+		return v.download(host, v.results.Offset(dotsResult))
+	})
+	for i := range xs {
+		row := dst[i*stride:][:len(ys)]
+		copy(row, typed[float64](host)[i*len(ys):])
+		for j := range row {
+			if v.err != nil {
+				row[j] = math.NaN()
 			}
-			copy(dst[from:to], typed[float64](host))
-			return nil
-		})
-	}
-	for i := range dst {
-		if v.err != nil {
-			dst[i] = math.NaN()
 		}
 	}
 }
@@ -272,5 +283,8 @@ func (v *vectors) download(host []byte, from driver.Pointer) error {
 	if err := v.d.driver.Download(v.d.stream, host, from); err != nil {
 		return err
 	}
-	return v.d.driver.Synchronize(v.d.stream)
+	if err := v.d.driver.Synchronize(v.d.stream); err != nil {
+		return err
+	}
+	return v.d.hostReads(host)
 }

@@ -17,6 +17,9 @@
 //	           memory that is still allocated
 //	staging    pinned memory keeps its contents until the upload from it is done, and
 //	           holds a download's bytes only after the stream was synchronized
+//	mapped     the same holds for launches that read and write mapped pinned memory; the
+//	           host, which says so by HostReads, reads what the device wrote only after
+//	           the stream was synchronized
 //	the end    Close names every resource that was not freed
 //
 // A computing device also checks its kernels:

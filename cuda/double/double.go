@@ -206,6 +206,9 @@ func (d *Driver) Close() error {
 	d.closed = true
 	var left []string
 	for _, b := range d.heap.blocks {
+		if b.host != nil {
+			continue // named as pinned memory
+		}
 		left = append(left, fmt.Sprintf("%d bytes of call %d", b.Bytes, b.call))
 		if !b.intact() {
 			return d.violation("something wrote beside the %d bytes of call %d", b.Bytes, b.call)

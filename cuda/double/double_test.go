@@ -64,6 +64,9 @@ func all(p driver.Pointer) driver.Span { return driver.Span{At: p, Bytes: size} 
 
 var none driver.Span
 
+// map64 returns the rig's pinned memory for kernels.
+func (r *rig) map64() driver.Span { return all(must[driver.Pointer](r.t)(r.Mapped(r.pinned))) }
+
 // The double refuses every misuse that the package comment lists, with these words.
 func TestRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -104,6 +107,43 @@ func TestRefusals(t *testing.T) {
 			return r.Synchronize(r.stream)
 		}, "changed pinned memory"},
 		"pinned memory freed": {func(r *rig) error { r.ok(r.Upload(r.stream, r.a, r.pinned)); return r.FreePinned(r.pinned) }, "may still run"},
+		"the host reads a download": {func(r *rig) error {
+			r.ok(r.Download(r.stream, r.pinned, r.a))
+			r.ok(r.HostReads(make([]byte, 8)))
+			return r.HostReads(r.pinned[60:])
+		}, "that call 7 may still write"},
+		"the host reads what a kernel wrote": {func(r *rig) error {
+			r.ok(r.launch(r.stream, none, r.map64()))
+			return r.HostReads(r.pinned[:1])
+		}, "not waited for"},
+		"the host changes what a kernel reads": {func(r *rig) error {
+			s := r.map64()
+			clear(r.pinned)
+			r.ok(r.launch(r.stream, s, none))
+			r.pinned[63] = 1
+			return r.Synchronize(r.stream)
+		}, "changed pinned memory"},
+		"mapped and unwritten": {func(r *rig) error {
+			s := r.map64()
+			clear(r.pinned[:56])
+			return r.launch(r.stream, s, none)
+		}, "reads byte 56 of the 64"},
+		"mapped between streams": {func(r *rig) error {
+			s, other := r.map64(), must[driver.Stream](r.t)(r.NewStream())
+			r.ok(r.launch(r.stream, none, s))
+			return r.launch(other, s, none)
+		}, "no event between"},
+		"mapped and freed": {func(r *rig) error {
+			s := r.map64()
+			r.ok(r.FreePinned(r.pinned))
+			return r.launch(r.stream, none, s)
+		}, "freed"},
+		"mapped and freed too early": {func(r *rig) error {
+			r.ok(r.launch(r.stream, none, r.map64()))
+			return r.FreePinned(r.pinned)
+		}, "may still run"},
+		"mapped memory freed as the device's": {func(r *rig) error { return r.Free(r.map64().At) }, "FreePinned frees"},
+		"pageable and mapped":                 {func(r *rig) error { _, err := r.Mapped(make([]byte, 8)); return err }, "not pinned"},
 		"an unknown function": {func(r *rig) error {
 			return r.Launch(r.stream, &driver.Launch{Grid: [3]int{1, 1, 1}, Block: [3]int{1, 1, 1}})
 		}, "no function"},
@@ -155,6 +195,20 @@ func TestWhatIsInOrder(t *testing.T) {
 	r.ok(r.Synchronize(r.stream))
 	if r.pinned[0] != 0 {
 		t.Error("a download is not seen after the stream was waited for")
+	}
+	r.ok(r.HostReads(r.pinned))
+	at := must[driver.Pointer](t)(r.Mapped(r.pinned))
+	if again := must[driver.Pointer](t)(r.Mapped(r.pinned[8:])); again != at.Offset(8) {
+		t.Errorf("mapped at %d, and 8 bytes further at %d", at, again)
+	}
+	r.pinned[9] = 9
+	r.ok(r.launch(r.stream, all(at), none)) // the host wrote it
+	r.ok(r.launch(r.stream, none, all(at)))
+	r.ok(r.launch(r.stream, all(at), none)) // the device wrote it
+	r.ok(r.Synchronize(r.stream))
+	r.ok(r.HostReads(r.pinned))
+	if r.pinned[9] != 0 {
+		t.Error("what a kernel wrote is not seen after the stream was waited for")
 	}
 	r.ok(r.FreeGraph(g))
 	for _, p := range []driver.Pointer{r.a, r.b} {

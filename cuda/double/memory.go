@@ -46,6 +46,7 @@ type block struct {
 	uses    []use
 	room    []byte // of a computing device: the data and a zone on each side
 	data    []byte
+	host    []byte // of mapped memory: the pinned memory, of which data is the device's copy
 }
 
 func newHeap(computes bool) heap {
@@ -55,7 +56,7 @@ func newHeap(computes bool) heap {
 func (s *block) end() driver.Pointer { return s.At.Offset(s.Bytes) }
 
 // add allocates a block.
-func (h *heap) add(n, call int) driver.Pointer {
+func (h *heap) add(n, call int) *block {
 	b := &block{Span: driver.Span{At: h.next, Bytes: n}, call: call, written: make([]uint64, (n+63)/64)}
 	if h.computes {
 		b.room = make([]byte, n+3*zone)
@@ -72,7 +73,7 @@ func (h *heap) add(n, call int) driver.Pointer {
 	h.blocks = slices.Insert(h.blocks, i, b)
 	h.freed = slices.DeleteFunc(h.freed, func(f *block) bool { return overlap(f.Span, b.Span) })
 	h.held += int64(n)
-	return b.At
+	return b
 }
 
 // remove removes the i-th block. The block's memory stays allocated for a while, so that the device
@@ -223,7 +224,7 @@ func (d *Driver) Allocate(bytes int) (driver.Pointer, error) {
 		return 0, &driver.Error{Operation: "allocate", Call: fmt.Sprintf("Allocate(%d)", bytes), File: "double", Code: 2,
 			Name: "CUDA_ERROR_OUT_OF_MEMORY", Detail: "out of memory", Err: driver.ErrOutOfMemory}
 	}
-	return d.heap.add(bytes, len(d.calls)-1), nil
+	return d.heap.add(bytes, len(d.calls)-1).At, nil
 }
 
 // Free implements driver.Driver. Like CUDA's, it waits for the work that runs.
@@ -241,8 +242,11 @@ func (d *Driver) Free(p driver.Pointer) error {
 		}
 		return d.violation("%#x is no live allocation, but inside one", uint64(p))
 	}
-	d.completeAll()
 	b := d.heap.blocks[i]
+	if b.host != nil {
+		return d.violation("%#x is mapped memory, which FreePinned frees", uint64(p))
+	}
+	d.completeAll()
 	d.heap.remove(i)
 	if !b.intact() {
 		return d.violation("something wrote beside the %d bytes of call %d", b.Bytes, b.call)
@@ -285,5 +289,50 @@ func (d *Driver) FreePinned(b []byte) error {
 		}
 	}
 	d.pinned = slices.Delete(d.pinned, i, i+1)
+	for k, m := range d.heap.blocks {
+		if m.host != nil && inside(b, m.host) {
+			d.heap.remove(k)
+			d.heap.held += int64(m.Bytes)
+			break
+		}
+	}
 	return nil
+}
+
+// Mapped implements driver.Driver. The device has a copy of the memory: a launch that reads it
+// begins with an upload, and a launch that writes it ends with a download.
+func (d *Driver) Mapped(host []byte) (driver.Pointer, error) {
+	if err := d.begin(Call{Kind: "Mapped", Bytes: len(host)}); err != nil {
+		return 0, err
+	}
+	if err := d.idle(); err != nil {
+		return 0, err
+	}
+	i := slices.IndexFunc(d.pinned, func(p pinned) bool { return len(host) > 0 && inside(p.host, host) })
+	if i < 0 {
+		return 0, d.violation("%d bytes are not pinned", len(host))
+	}
+	whole := d.pinned[i].host
+	for _, b := range d.heap.blocks {
+		if b.host != nil && inside(whole, b.host) {
+			return b.At.Offset(int(address(host) - address(whole))), nil
+		}
+	}
+	b := d.heap.add(len(whole), len(d.calls)-1)
+	b.host = whole
+	d.heap.held -= int64(len(whole))
+	return b.At.Offset(int(address(host) - address(whole))), nil
+}
+
+// HostReads implements driver.Witness. It is not a call of the device, and is not recorded.
+func (d *Driver) HostReads(host []byte) error {
+	if call := d.writes(host); call >= 0 {
+		return d.violation("the host reads pinned memory that call %d may still write: it was not waited for", call)
+	}
+	return nil
+}
+
+// shares reports whether two pieces of host memory have a byte in common.
+func shares(a, b []byte) bool {
+	return address(a) < address(b)+uintptr(len(b)) && address(b) < address(a)+uintptr(len(a))
 }

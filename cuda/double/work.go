@@ -82,6 +82,7 @@ func (d *Driver) work(a action) error {
 
 // run does the work.
 func (d *Driver) run(a action) error {
+	d.fetchMapped(a)
 	if err := d.account(a); err != nil {
 		return err
 	}
@@ -90,7 +91,68 @@ func (d *Driver) run(a action) error {
 			return d.violation("%s: %v", a.title(), err)
 		}
 	}
+	d.storeMapped(a)
 	return d.transferred(a)
+}
+
+// eachMapped calls do with the spans that lie in mapped memory, and the host's memory of each.
+func (d *Driver) eachMapped(spans []driver.Span, do func(b *block, s driver.Span, host []byte)) {
+	for _, s := range spans {
+		if b, err := d.heap.find(s); err == nil && b.host != nil && s.Bytes > 0 {
+			do(b, s, b.host[int(s.At-b.At):][:s.Bytes])
+		}
+	}
+}
+
+// writes returns the number of a call that may still write host memory, or -1.
+func (d *Driver) writes(host []byte) int {
+	for _, t := range d.pending {
+		if !t.upload && shares(t.host, host) {
+			return t.call
+		}
+	}
+	return -1
+}
+
+// fetchMapped copies what the host wrote to mapped memory, before work that reads it. Numbers of 8
+// bytes that still have their first contents count as not written.
+func (d *Driver) fetchMapped(a action) {
+	d.eachMapped(a.Reads, func(b *block, s driver.Span, host []byte) {
+		const number = 8
+		if d.writes(host) >= 0 {
+			return // the device wrote it, and the host has not seen that yet
+		}
+		for i := 0; i < len(host); i += number {
+			if part := host[i:min(i+number, len(host))]; !all(part, poison) {
+				b.mark(driver.Span{At: s.At.Offset(i), Bytes: len(part)})
+			}
+		}
+		if d.processor != nil {
+			copy(d.heap.contents(s), host)
+		}
+	})
+}
+
+// storeMapped records the reads and writes of mapped memory as copies that may still run.
+func (d *Driver) storeMapped(a action) {
+	add := func(t transfer) {
+		t.call, t.stream, t.number = a.call, a.Stream, d.sequence
+		d.pending = append(d.pending, t)
+	}
+	d.eachMapped(a.Reads, func(_ *block, _ driver.Span, host []byte) {
+		if d.writes(host) < 0 {
+			add(transfer{host: host, upload: true, sum: maphash.Bytes(seed, host)})
+		}
+	})
+	d.eachMapped(a.Writes, func(_ *block, s driver.Span, host []byte) {
+		contents := make([]byte, len(host))
+		if d.processor != nil {
+			copy(contents, d.heap.contents(s))
+		}
+		d.pending = slices.DeleteFunc(d.pending, func(t transfer) bool { return t.upload && shares(t.host, host) })
+		fill(host, poison)
+		add(transfer{host: host, contents: contents})
+	})
 }
 
 // account checks and records the memory that the work reads and writes.

@@ -66,6 +66,10 @@ type Driver interface {
 	// Pinned allocates host memory that the device reads and writes itself.
 	Pinned(bytes int) ([]byte, error)
 	FreePinned(b []byte) error
+	// Mapped returns the address of pinned memory for kernels, which read and write the host's memory
+	// through it. What a kernel wrote is there for the host after the stream was synchronized. An
+	// error means that the device cannot do so.
+	Mapped(host []byte) (Pointer, error)
 
 	NewStream() (Stream, error)
 	FreeStream(s Stream) error
@@ -107,6 +111,13 @@ type Driver interface {
 
 	// Close releases all objects. The error names the objects that the caller did not release.
 	Close() error
+}
+
+// Witness is a Driver that checks the host's reads of pinned memory.
+type Witness interface {
+	// HostReads returns an error if the device may still write to pinned memory that the host is
+	// about to read: a copy or a launch that writes there is not known to be done.
+	HostReads(host []byte) error
 }
 
 // Resources are the registers and the memory that a kernel needs.

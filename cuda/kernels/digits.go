@@ -112,6 +112,28 @@ func (s *Set) QuantizeDigits(q Queue, to Digits, b Operand, transposed bool) (er
 	return s.launch(q, c)
 }
 
+// centerColumns is the number of columns that a block of threads of CenterDigits quantizes: fewer
+// than quantizeColumns, because the few columns of a layer's weights leave most of a device idle.
+const centerColumns = 4
+
+// CenterDigits quantizes w, as QuantizeDigits does, into digits of one block, and sets out = bias -
+// means w, with the product in float64. means, bias and out are rows.
+func (s *Set) CenterDigits(q Queue, to Digits, w, means, bias, out Operand) error {
+	if to.Blocks != 1 {
+		return fmt.Errorf("kernels: center: digits in %d blocks, want 1", to.Blocks)
+	}
+	c := &call{name: "center_int8", grid: [3]int{ceil(to.Width, centerColumns), 1, 1},
+		block: [3]int{centerColumns, blockSize / centerColumns, 1}}
+	c.in(s, w)
+	c.ints(to.Inner, to.Columns)
+	for _, o := range []Operand{means, bias} {
+		c.reading(o.At, o.Cols*s.dtype.Size())
+	}
+	c.writing(out.At, out.Cols*s.dtype.Size())
+	c.digits(to)
+	return s.launch(q, c)
+}
+
 // strided adds a matrix that the kernel reads, with the distances between indices and between
 // columns.
 func (c *call) strided(s *Set, b Operand, transposed bool) {

@@ -120,6 +120,34 @@ func checkDigits(r *rig[float32], d kernels.Digits, element func(l, j int) float
 	}
 }
 
+// CenterDigits writes the digits that Quantize writes, and bias - means w.
+func TestCenterDigits(t *testing.T) {
+	for seed, c := range []struct{ inner, cols, count int }{{1, 1, 3}, {9, 20, 2}, {300, 12, 3}, {703, 33, 3}} {
+		r := newRig[float32](t, uint64(seed))
+		w, means, bias, out := r.random(c.inner, c.cols, 3), r.random(1, c.inner, 0), r.random(1, c.cols, 0), r.result(1, c.cols, 0)
+		r.set(w, c.inner-1, 0, 1e30)
+		if seed == 3 {
+			r.set(w, 5, 2, float32(math.Inf(1)))
+		}
+		d := placed(r, kernels.NewDigits(c.inner, c.cols, c.count, kernels.ExactIndices, testScale))
+		r.do(r.s.CenterDigits(r.q, d, r.on(w), r.on(means), r.on(bias), r.on(out)))
+		checkDigits(r, d, func(l, j int) float32 { return r.memory.Row(w, l)[j] })
+		for j, got := range r.contents(out.Buffer) {
+			sum := 0.0
+			for l := range c.inner {
+				sum += float64(r.memory.Row(means, 0)[l]) * float64(r.memory.Row(w, l)[j])
+			}
+			if want := r.memory.Row(bias, 0)[j] - float32(sum); !near(got, want, 1, 2) {
+				t.Errorf("%+v: column %d: %v, want %v", c, j, got, want)
+			}
+		}
+		d.Blocks = 2
+		if err := r.s.CenterDigits(r.q, d, r.on(w), r.on(means), r.on(bias), r.on(out)); err == nil {
+			t.Error("digits in two blocks are no error")
+		}
+	}
+}
+
 // Quantize writes the digits of the definition for all magnitudes, shapes, blocks and layouts, and
 // zeros in the padding.
 func TestCutDigits(t *testing.T) {

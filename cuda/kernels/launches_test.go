@@ -15,6 +15,7 @@ import (
 	"ppal/cuda/kernels"
 	"ppal/cuda/kernels/device"
 	"ppal/internal/plan"
+	"ppal/trainer/problem"
 )
 
 // compiler is a driver that only loads modules.
@@ -141,6 +142,8 @@ func everyQuantized(t *testing.T, s *kernels.Set, q kernels.Queue, p driver.Poin
 		}
 	}
 	terms := kernels.BFloat16s{At: []driver.Pointer{p, p}, Stride: 4}
+	do(s.AddParts(q, p, 3, matrix(5, 4), true))
+	do(s.CenterDigits(q, kernels.NewDigits(5, 4, 3, 16, 1).Place(p), matrix(5, 4), matrix(1, 5), matrix(1, 4), matrix(1, 4)))
 	do(s.WidenBFloat16(q, terms, p, 5, 4))
 	do(s.SplitBFloat16(q, terms, matrix(5, 4)))
 	digits := kernels.Quantized{Digits: kernels.NewDigits(5, 4, 3, 16, 1).Place(p)}
@@ -186,6 +189,7 @@ func everyVector(t *testing.T, s *kernels.Set, q kernels.Queue, p driver.Pointer
 		s.VectorSum(q, n, p, []float64{1, 2}, []driver.Pointer{p, p}), s.SquaredDistance(q, n, p, p, p), s.Size(q, n, p, 1, p),
 		s.StepNorm(q, n, p, p, p, one, one, 1, p), s.Descend(q, n, p, p, p, one, one, map1, p),
 		s.Adam(q, n, p, p, p, p, one, one, map1, 1, p), s.Adagrad(q, n, p, p, p, one, map1), s.Prox(q, n, p, map1),
+		s.Sizing(q, n, p, p, &problem.SizedDescent{}, 1, p, p),
 		s.GroupFactors(q, n, g, p, p, p, one, one, one, p), s.GroupDescend(q, n, g, p, p, p, one, one, p, p), s.GroupScale(q, n, g, p, p),
 	} {
 		if err != nil {

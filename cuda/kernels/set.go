@@ -228,6 +228,13 @@ func (c *call) ints(numbers ...int) {
 	}
 }
 
+// float64s adds numbers that are known at the launch.
+func (c *call) float64s(numbers ...float64) {
+	for _, x := range numbers {
+		c.args = append(c.args, driver.Float64Arg(x))
+	}
+}
+
 // numbers adds scalars, each as a value and an address.
 func (c *call) numbers(numbers ...Number) {
 	for _, n := range numbers {

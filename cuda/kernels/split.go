@@ -47,5 +47,27 @@ func (s *Set) SplitBFloat16(q Queue, to BFloat16s, b Operand) error {
 	return s.launch(q, c)
 }
 
+// AddParts sets out = sum_k part_k, or out = out + sum_k part_k with add. The count matrices of
+// float32 and of out's shape lie one after the other at part, without gaps. They are added in order
+// in float64, and the sum is rounded once.
+func (s *Set) AddParts(q Queue, part driver.Pointer, count int, out Operand, add bool) error {
+	size := out.Rows * out.Cols
+	if size == 0 {
+		return nil
+	}
+	c := &call{name: "add_parts"}
+	c.grid, c.block = line(size)
+	c.reading(part, 4*count*size)
+	c.ints(count)
+	if add {
+		c.inPlace(s, out)
+	} else {
+		c.out(s, out)
+	}
+	c.ints(out.Rows, out.Cols)
+	c.flag(add)
+	return s.launch(q, c)
+}
+
 // bytes returns the size of one term.
 func (m BFloat16s) bytes(rows, cols int) int { return 2 * ((rows-1)*m.Stride + cols) }

@@ -5,6 +5,7 @@ package kernels_test
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"testing"
 
 	"ppal/cuda/driver"
@@ -38,6 +39,40 @@ func TestWidenBFloat16(t *testing.T) {
 		}
 		if x != want {
 			t.Fatalf("number %d is %v, want %v", i, x, want)
+		}
+	}
+}
+
+// AddParts adds in float64 and rounds once: small parts between large parts of opposite signs stay.
+func TestAddParts(t *testing.T) {
+	const count, rows, cols = 4, 37, 19
+	for _, add := range []bool{false, true} {
+		r := newRig[float32](t, 5)
+		parts, out := make([]float32, count*rows*cols), r.inPlace(r.random(rows, cols, 3))
+		before := r.contents(out.Buffer)
+		for i := range parts {
+			parts[i] = float32(r.rng.NormFloat64()) * [...]float32{1e8, 1, -1e8, 1e-3}[i/(rows*cols)]
+		}
+		for e := range rows * cols {
+			parts[2*rows*cols+e] = -parts[e]
+		}
+		r.do(r.s.AddParts(r.q, r.put(bytesOf(parts)), count, r.on(out), add))
+		got := r.contents(out.Buffer)
+		for e := range rows * cols {
+			at, sum := out.Offset+e/cols*out.Stride+e%cols, 0.0
+			for k := range count {
+				sum += float64(parts[k*rows*cols+e])
+			}
+			if add {
+				sum += float64(before[at])
+			}
+			if got[at] != float32(sum) {
+				t.Fatalf("add %v, element %d: %v, want %v", add, e, got[at], float32(sum))
+			}
+			before[at] = got[at]
+		}
+		if !slices.EqualFunc(got, before, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) }) {
+			t.Errorf("add %v: AddParts wrote beside the matrix", add)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"ppal/cuda/driver"
+	"ppal/trainer/problem"
 )
 
 // The passes of a primal step over vectors of n elements without gaps (problem.Vectors). Sums are
@@ -99,6 +100,41 @@ func (s *Set) SquaredDistance(q Queue, n int, x, y, result driver.Pointer) error
 	c := pass("squared_distance", n)
 	c.vectors(s, n, x, y)
 	return s.reduce(q, c, 1, result)
+}
+
+// The places of the numbers of Sizing, in float64: the state of problem.Sizing in the order of its
+// fields, then the numbers of the step.
+const (
+	SizingStep      = 4 // e
+	SizingMomentum  = 6 // b
+	SizingThreshold = 7 // a weight, a = e (1 + b s)
+	SizingScale     = 8 // 1/(1 + a weight)
+	SizingCount     = 9
+)
+
+// Sizing advances the rule of problem.SizedDescent from the directions x and y, and writes the new
+// state and the numbers of the step to sizes. moved has the result of the last Descend. The weight
+// is the regularizer's. The arithmetic is float64, in the order of problem.SizedDescent.
+func (s *Set) Sizing(q Queue, n int, x, y driver.Pointer, d *problem.SizedDescent, weight float64, sizes, moved driver.Pointer) error {
+	c := pass("sizing", n)
+	c.vectors(s, n, x, y)
+	c.flag(d.Start != nil)
+	start := problem.Sizing{}
+	if d.Start != nil {
+		start = *d.Start
+	}
+	c.float64s(start.Curvature, start.Peak, start.Seen, float64(start.Growing), start.Step, start.Length, d.Distance, d.Norm,
+		d.Least, d.Decay, d.PeakDecay, d.Scale, d.Cap, d.Ramp)
+	c.flag(d.Alert)
+	k := &d.Constants
+	c.float64s(k.Margin, k.Share, k.Growth, k.Raise, k.Run, k.Leap, weight)
+	c.updating(sizes, 8*SizingCount)
+	c.reading(moved, 16)
+	c.grid[0] = min(c.grid[0], mostSums)
+	if err := c.partial(q, 16*c.grid[0], 1); err != nil {
+		return err
+	}
+	return s.launch(q, c)
 }
 
 // Size sets result[0] = ||x||^2, and result[1] to the factor min(1, radius/||x||) of the projection
@@ -199,10 +235,13 @@ func (s *Set) reduce(q Queue, c *call, sums int, result driver.Pointer) error {
 	return s.reduceOf(q, c, 2, sums, result)
 }
 
-// reduceOf launches a pass of some sums, with at most 512 blocks. It leaves the first kept sums at
+// mostSums is the largest number of blocks of a pass with sums.
+const mostSums = 512
+
+// reduceOf launches a pass of some sums. It leaves the first kept sums at
 // result.
 func (s *Set) reduceOf(q Queue, c *call, sums, kept int, result driver.Pointer) error {
-	c.grid[0] = min(c.grid[0], 512)
+	c.grid[0] = min(c.grid[0], mostSums)
 	c.writing(result, 8*kept)
 	if err := c.partial(q, 8*sums*c.grid[0], 1); err != nil {
 		return err

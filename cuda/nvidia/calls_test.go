@@ -84,6 +84,22 @@ func TestLaunch(t *testing.T) {
 	}
 }
 
+// A kernel writes to pinned memory through its mapped address.
+func TestMapped(t *testing.T) {
+	d := open(t)
+	host := must[[]byte](t)(d.Pinned(32))
+	p := must[driver.Pointer](t)(d.Mapped(host))
+	store := must[driver.Function](t)(d.Function(must[driver.Module](t)(d.Load(ptx)), "store"))
+	ok(t, d.Launch(0, &driver.Launch{Function: store, Name: "store", Grid: [3]int{1, 1, 1}, Block: [3]int{1, 1, 1}, Args: []uint64{uint64(p.Offset(8)), 3, 4, 5}}))
+	ok(t, d.Synchronize(0))
+	for i, want := range []uint64{3, 4, 5} {
+		if got := binary.LittleEndian.Uint64(host[8+8*i:]); got != want {
+			t.Errorf("number %d is %d, want %d", i, got, want)
+		}
+	}
+	ok(t, d.FreePinned(host))
+}
+
 // A call makes the context current on the OS thread of its caller. The stub refuses calls without a
 // context.
 func TestAnyThread(t *testing.T) {

@@ -31,6 +31,7 @@ func TestErrors(t *testing.T) {
 	}{
 		{"cuMemAlloc_v2", "allocate 10 bytes", "cuMemAlloc(&p, 10)", func() error { return ignore(d.Allocate(10)) }},
 		{"cuMemHostAlloc", "allocate 9 bytes of pinned memory", "cuMemHostAlloc(&p, 9, 0)", func() error { return ignore(d.Pinned(9)) }},
+		{"cuMemHostGetDevicePointer_v2", "map pinned memory", "cuMemHostGetDevicePointer(&p, host, 0)", func() error { return ignore(d.Mapped(make([]byte, 8))) }},
 		{"cuMemGetInfo_v2", "ask for the free memory", "cuMemGetInfo(", func() error { _, _, err := d.Memory(); return err }},
 		{"cuMemFree_v2", "free 0 bytes", "cuMemFree(0x7)", func() error { return d.Free(7) }},
 		{"cuMemcpyHtoDAsync_v2", "copy to the device", "cuMemcpyHtoDAsync(", func() error { return d.Upload(s, p, make([]byte, 3)) }},

@@ -79,6 +79,20 @@ func (d *device) FreePinned(b []byte) error {
 	return nil
 }
 
+// Mapped implements driver.Driver. With unified addressing, which every supported device has, all
+// pinned memory is mapped.
+func (d *device) Mapped(host []byte) (driver.Pointer, error) {
+	if err := d.enter(); err != nil {
+		return 0, err
+	}
+	defer d.leave()
+	var p C.CUdeviceptr
+	if result := C.cuMemHostGetDevicePointer(&p, unsafe.Pointer(unsafe.SliceData(host)), 0); result != C.CUDA_SUCCESS {
+		return 0, answered("map pinned memory", "cuMemHostGetDevicePointer(&p, host, 0)", result)
+	}
+	return driver.Pointer(p), nil
+}
+
 // Upload implements driver.Driver.
 func (d *device) Upload(s driver.Stream, to driver.Pointer, host []byte) error {
 	if len(host) == 0 {

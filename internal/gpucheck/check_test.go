@@ -237,7 +237,7 @@ func TestBenchmark(t *testing.T) {
 	}
 	// The copies; times, gap and busy of all cases; the ratio of all cases but the tables' case;
 	// errors; the cases of microCases without the modules.
-	if want := 1 + 15*4 + 14 + 2*15 + 6 + 1 + 1 + 8 + len(sweep()); len(results) != want {
+	if want := 1 + 15*4 + 14 + 2*15 + 9 + 1 + 1 + 8 + len(sweep()); len(results) != want {
 		t.Errorf("%d results, want %d", len(results), want)
 	}
 	for _, r := range results {

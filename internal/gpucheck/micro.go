@@ -34,6 +34,8 @@ func sweep() (list []tuned) {
 		list = append(list, tuned{c.label() + ", " + what, c})
 	}
 	add("int8x3", "own product forward", cuda.Options{OwnForward: true})
+	add("int8x3", "step sizes by the host", cuda.Options{HostSteps: true})
+	add("int8x3", "f, g and coefficients by copies", cuda.Options{Copies: true})
 	for _, mebibytes := range []int{8, 16, 32, 64, 128} {
 		add("int8x3", fmt.Sprintf("%d MiB of sums", mebibytes), cuda.Options{Sums: mebibytes << 20})
 	}
@@ -96,8 +98,10 @@ func (c timedCase) time(ctx context.Context, o Options) (ms float64, err error) 
 // stand is a device with a stream, events, two float32 numbers, and pinned memory for one.
 type stand struct {
 	*bare
-	set  *kernels.Set
-	host []byte
+	set    *kernels.Set
+	host   []byte
+	mapped driver.Pointer // the pinned memory for kernels
+	refuse error          // why there is no mapped memory
 }
 
 func newStand(o Options) (s *stand, err error) {
@@ -127,6 +131,8 @@ func newStand(o Options) (s *stand, err error) {
 	if s.host, err = d.Pinned(4); err != nil {
 		return s, err
 	}
+	clear(s.host)
+	s.mapped, s.refuse = d.Mapped(s.host)
 	s.set, err = kernels.Load(d, kernels.Float32)
 	return s, err
 }
@@ -152,6 +158,24 @@ func (s *stand) number(i int) kernels.Operand {
 func (s *stand) kernel() error   { return s.set.Copy(s, s.number(1), s.number(0)) }
 func (s *stand) wait() error     { return s.d.Synchronize(s.stream) }
 func (s *stand) download() error { return s.d.Download(s.stream, s.host, s.buffers[1]) }
+func (s *stand) upload() error   { return s.d.Upload(s.stream, s.buffers[0], s.host) }
+
+// store runs the kernel with its result in mapped memory, and load with its argument there.
+func (s *stand) store() error {
+	if s.refuse != nil {
+		return s.refuse
+	}
+	return s.set.Copy(s, s.host1(), s.number(0))
+}
+func (s *stand) load() error {
+	if s.refuse != nil {
+		return s.refuse
+	}
+	return s.set.Copy(s, s.number(1), s.host1())
+}
+func (s *stand) host1() kernels.Operand {
+	return kernels.Operand{At: s.mapped, Rows: 1, Cols: 1, Stride: 1}
+}
 
 // between returns the microseconds on the device of a run of f, as the mean over times runs.
 func (s *stand) between(times int, f func() error) (float64, error) {
@@ -211,9 +235,16 @@ func micro(_ context.Context, o Options) (results []Result, err error) {
 		{"waiting for an idle stream", func() (float64, error) { return s.trip(s.wait) }},
 		{"launch and wait", func() (float64, error) { return s.trip(s.kernel, s.wait) }},
 		{"launch, copy 4 bytes to pinned memory, and wait", func() (float64, error) { return s.trip(s.kernel, s.download, s.wait) }},
+		{"launch, store 4 bytes in mapped memory, and wait", func() (float64, error) { return s.trip(s.store, s.wait) }},
+		{"copy 4 bytes from pinned memory, launch, and wait", func() (float64, error) { return s.trip(s.upload, s.kernel, s.wait) }},
+		{"launch, load 4 bytes from mapped memory, and wait", func() (float64, error) { return s.trip(s.load, s.wait) }},
 		{fmt.Sprintf("graph of %d launches, and wait", graphLaunches), func() (float64, error) { return s.trip(replay, s.wait) }},
 	} {
 		us, err := m.run()
+		if s.refuse != nil && errors.Is(err, s.refuse) {
+			results = append(results, Skipped(m.name, err.Error()))
+			continue
+		}
 		if err != nil {
 			return results, err
 		}

@@ -3,6 +3,7 @@
 package gpucheck
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -16,13 +17,34 @@ import (
 func TestMicro(t *testing.T) {
 	o := emulated(t, double.Options{})
 	results, err := micro(t.Context(), o)
-	if err != nil || len(results) != 6 || results[3].Name != "launch and wait" || results[3].Value <= 0 {
+	if err != nil || len(results) != 9 || results[3].Name != "launch and wait" {
 		t.Errorf("%v, error %v", results, err)
+	}
+	for _, r := range results {
+		if r.Value <= 0 && !strings.Contains(r.Name, "among many") { // the emulated device's events have no time
+			t.Errorf("%s: %v us", r.Name, r.Value)
+		}
 	}
 	modules, err := compiling(t.Context(), o)
 	if err != nil || !slices.ContainsFunc(modules, func(r Result) bool { return r.Name == "loading ptx/multiply_digits_f32.ptx" }) ||
 		!strings.HasPrefix(modules[len(modules)-1].Name, "loading all") {
 		t.Errorf("%v, error %v", modules, err)
+	}
+}
+
+// Without mapped memory the microbenchmarks that need it are skipped.
+func TestMicroWithoutMappedMemory(t *testing.T) {
+	r := double.Computing(double.Options{})
+	r.FailAt("Mapped", 1, errors.New("not on this device"))
+	results, err := micro(t.Context(), Options{Open: func() (driver.Driver, error) { return r, nil }})
+	skipped := 0
+	for _, r := range results {
+		if r.Status == NotRun && strings.Contains(r.Name, "mapped") && strings.Contains(r.Detail, "not on this device") {
+			skipped++
+		}
+	}
+	if err != nil || len(results) != 9 || skipped != 2 {
+		t.Errorf("%v, error %v", results, err)
 	}
 }
 

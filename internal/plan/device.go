@@ -48,6 +48,16 @@ type Program interface {
 	Products() string
 }
 
+// Keeper is a Program that can keep several matrices for an input, each in the form that the
+// products read, so that a change of the input copies nothing.
+type Keeper interface {
+	// Keep packs a matrix of the shape of an input, under the conditions of Bind, and returns a
+	// function that makes the packed matrix the input from the next Forward on. The function must not
+	// run at the same time as other methods of the program. Keep returns nil if it cannot keep a
+	// matrix in this form; Bind can then bind it.
+	Keep(v View, m matrix.Matrix) (use func(), err error)
+}
+
 // ErrNotBytes is wrapped by the error of Bind if the products of an input read 8-bit values and the
 // new rows are not 8-bit values with the same scale.
 var ErrNotBytes = errors.New("rows are not 8-bit values with the scale of the data")

@@ -43,6 +43,15 @@ type deviceEngine struct {
 
 // Compile implements Engine.
 func (e deviceEngine) Compile(l *Lagrangian) (Compiled, error) {
+	finish, err := e.lower(l)
+	if err != nil {
+		return nil, err
+	}
+	return finish()
+}
+
+// lower implements lowering.
+func (e deviceEngine) lower(l *Lagrangian) (finish func() (Compiled, error), err error) {
 	lowered, err := plan.Lower(l.Source())
 	if err != nil {
 		return nil, err
@@ -56,6 +65,11 @@ func (e deviceEngine) Compile(l *Lagrangian) (Compiled, error) {
 	if err != nil {
 		return nil, err
 	}
+	return func() (Compiled, error) { return e.compile(l, lowered, x) }, nil
+}
+
+// compile compiles a plan for the parameters x. It reads the values of the graph's nodes only.
+func (e deviceEngine) compile(l *Lagrangian, lowered *plan.Plan, x *stacked) (Compiled, error) {
 	v, err := e.device.NewVectors(l.Dtype, x, l.Regularizer.Map(1).Ends)
 	if err != nil {
 		return nil, err
@@ -75,9 +89,13 @@ func (e deviceEngine) Compile(l *Lagrangian) (Compiled, error) {
 	return p, nil
 }
 
-// forget removes the plan's references to data matrices, so that the caller can free them. It keeps
-// sparse matrices, because the program shares their entries.
+// forget removes the plan's references to the nodes and to data matrices, so that the parameters'
+// values, which are copies of the start, and data of the caller can be freed. It keeps sparse
+// matrices, because the program shares their entries.
 func forget(p *plan.Plan) {
+	for i := range p.Buffers {
+		p.Buffers[i].Node = nil
+	}
 	p.Data = slices.Clone(p.Data)
 	for i, data := range p.Data {
 		if _, ok := data.(matrix.Sparse); !ok {
@@ -161,6 +179,14 @@ func (p *deviceProblem) appendWatched(dst []float64, i int) ([]float64, error) {
 
 // Bind implements Compiled.
 func (p *deviceProblem) Bind(i int, m matrix.Matrix) error { return p.run.Bind(p.plan.Inputs[i], m) }
+
+// Keep implements Compiled.
+func (p *deviceProblem) Keep(i int, m matrix.Matrix) (use func(), err error) {
+	if k, ok := p.run.(plan.Keeper); ok {
+		return k.Keep(p.plan.Inputs[i], m)
+	}
+	return nil, nil
+}
 
 // Stored implements Compiled.
 func (p *deviceProblem) Stored(i int) matrix.EightBit { return p.run.Stored(p.plan.Inputs[i]) }

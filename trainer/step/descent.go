@@ -24,6 +24,7 @@ type descent struct {
 	length float64        // value of v if all d_k = 1
 	rule   curvature
 	step   float64 // e_k; NaN before the first move
+	away   bool    // the device holds the state of the rule, step and length
 }
 
 // newDescent returns the step for p, with zero velocity.
@@ -39,12 +40,19 @@ func newDescent(s Settings, p problem.Problem) *descent {
 }
 
 // Last implements Step.
-func (t *descent) Last() float64 { return t.step }
+func (t *descent) Last() float64 {
+	t.recall()
+	return t.step
+}
 
 // Move implements Step.
 func (t *descent) Move(p problem.Problem, at *problem.Point, dir Direction) error {
 	if err := at.Backward(p, dir.Coefficients, t.d); err != nil {
 		return err
+	}
+	if sized := p.Space().Sized(); sized != nil && t.rule.on && t.k > 0 {
+		t.descendSized(sized, p.Space().Regularizer, dir)
+		return nil
 	}
 	last := t.step
 	if err := t.size(p, at, dir); err != nil {
@@ -61,18 +69,54 @@ func (t *descent) Move(p problem.Problem, at *problem.Point, dir Direction) erro
 	return nil
 }
 
+// descendSized is the part of Move after Backward on a device that computes the rule.
+func (t *descent) descendSized(sized problem.SizedVectors, r problem.Regularizer, dir Direction) {
+	d := problem.SizedDescent{Direction: t.d, Velocity: t.v, Ramp: t.set.ramp(t.k), Cap: t.eta(dir)}
+	if !t.away {
+		d.Start = &problem.Sizing{Step: t.step, Length: t.length}
+	}
+	t.rule.alert = t.alert(dir)
+	t.rule.describe(&d, t.k, t.scale(dir))
+	sized.DescendSized(&d, r)
+	t.away = true
+	t.d = t.rule.remember(t.d)
+	t.rule.descended()
+	t.k++
+}
+
+// recall reads the state that the device holds.
+func (t *descent) recall() {
+	if !t.away {
+		return
+	}
+	s := t.rule.space.Sized().Sizing()
+	t.rule.restore(&s)
+	t.step, t.length, t.away = s.Step, s.Length, false
+}
+
+// eta returns the cap of the step size, or the size of a fixed step.
+func (t *descent) eta(dir Direction) float64 {
+	if dir.ScheduledStep > 0 {
+		return dir.ScheduledStep
+	}
+	return t.set.Eta
+}
+
+// alert reports whether the rule raises l when a swing begins.
+func (t *descent) alert(dir Direction) bool { return dir.Follows && t.set.Kind == Nesterov }
+
+// scale returns n_k.
+func (t *descent) scale(dir Direction) float64 { return 1 + vec.Norm1(dir.Coefficients[1:]) }
+
 // size sets e_k.
 func (t *descent) size(p problem.Problem, at *problem.Point, dir Direction) (err error) {
-	eta := t.set.Eta
-	if dir.ScheduledStep > 0 {
-		eta = dir.ScheduledStep
-	}
+	eta := t.eta(dir)
 	if t.set.Fixed {
 		t.step = eta
 		return nil
 	}
-	t.rule.alert = dir.Follows && t.set.Kind == Nesterov
-	scale := 1 + vec.Norm1(dir.Coefficients[1:])
+	t.rule.alert = t.alert(dir)
+	scale := t.scale(dir)
 	if t.k == 0 {
 		t.step, err = t.rule.first(p, at, t.d, dir, scale, eta)
 		return err
@@ -84,6 +128,7 @@ func (t *descent) size(p problem.Problem, at *problem.Point, dir Direction) (err
 
 // VisitState implements Step.
 func (t *descent) VisitState(v problem.StateVisitor) {
+	t.recall()
 	v.Count("primal.k", &t.k)
 	v.Number("primal.step", &t.step)
 	if t.set.Kind == Nesterov {

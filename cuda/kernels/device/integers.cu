@@ -29,3 +29,19 @@ KERNEL(quantize_int8)(const real *b, int64 row, int64 column, int64 inner, int64
   quantize_columns(value, value, [](int64, int64, float) {}, false, inner, cols, DIGITS_OF);
 }
 EXPORT(quantize_int8)
+
+// center_int8 quantizes w, and sets out = bias - m w. The product m w is float64 in an order that
+// depends on the shape only, and is rounded before the subtraction.
+KERNEL(center_int8)(const real *w, int64 stride, int64 inner, int64 cols, const real *m, const real *bias, real *out, DIGITS) {
+  double sum = 0;
+  auto value = [=](int64 i, int64 j) { return (float)w[i * stride + j]; };
+  auto first = [&](int64 i, int64 j) {
+    sum += (double)m[i] * (double)w[i * stride + j];
+    return (float)w[i * stride + j];
+  };
+  quantize_columns(first, value, [](int64, int64, float) {}, false, inner, cols, DIGITS_OF);
+  const double mean = rows_tree(sum);
+  const int64 j = (int64)blockIdx.x * blockDim.x + threadIdx.x;
+  if (threadIdx.y == 0 && j < cols) out[j] = bias[j] - (real)mean;
+}
+EXPORT(center_int8)

@@ -63,6 +63,47 @@ KERNEL(squared_distance)(int64 n, const real *x, const real *y, double *result, 
 }
 EXPORT(squared_distance)
 
+// sizing measures the change of the direction, advances the rule of the automatic step size
+// (problem.SizedDescent) and leaves the numbers of the step that follows in sizes: the momentum b,
+// the threshold a weight, and the scale 1/(1 + a weight), a = e (1 + b s). moved has the squares of
+// ||x_k - x_{k-1}|| and ||x_k||. All numbers are float64, and no product and sum are fused.
+KERNEL(sizing)(int64 n, const real *x, const real *y, SIZING_START, SIZING_RULE, double weight, double *sizes, const double *moved,
+               double *partial, unsigned *tickets) {
+  double sum = 0, none = 0;
+  FOR_ELEMENTS(i, n) {
+    double d = (double)x[i] - (double)y[i];
+    sum += d * d;
+  }
+  if (!grid_sums(sum, none, partial, tickets)) return;
+  Sizing z = {start_l, start_peak, start_seen, start_growing, start_step, start_length};
+  double distance = start_distance, norm = start_norm;
+  if (!start) {
+    z = {sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], sizes[5]};
+    distance = sqrt(moved[0]), norm = sqrt(moved[1]);
+  }
+  if (!(distance <= least * plus(1, norm))) {
+    z.l *= decay, z.peak *= peak_decay;
+    double seen = sqrt(sum) / (distance * scale);
+    if (isfinite(seen)) {
+      z.peak = larger(z.peak, seen);
+      z.growing = seen > growth * z.seen ? z.growing + 1 : 0;
+      if (alert && z.growing >= run && seen > share * z.l) z.l = larger(z.l, lesser(raise * z.l, z.peak)), z.growing = 0;
+      z.l = larger(z.l, seen), z.seen = seen;
+    }
+  }
+  double e = margin / z.l;
+  if (cap > 0) e = lesser(e, cap);
+  if (isinf(e)) e = 1;
+  e /= scale;
+  double b = e > leap * z.step ? ramp * (z.step / e) : ramp;
+  if (b > 0) z.length = plus(b * z.length, 1);
+  z.step = e;
+  double a = e * plus(1, b * z.length) * weight;
+  sizes[0] = z.l, sizes[1] = z.peak, sizes[2] = z.seen, sizes[3] = z.growing, sizes[4] = z.step, sizes[5] = z.length;
+  sizes[6] = b, sizes[7] = a, sizes[8] = 1 / plus(1, a);
+}
+EXPORT(sizing)
+
 KERNEL(step_norm)(int64 n, const real *x, const real *d, const real *v, NUMBER(e), NUMBER(b), NUMBER(radius), double *result,
               double *partial, unsigned *tickets) {
   real e = (real)NUMBER_OF(e), b = (real)NUMBER_OF(b);

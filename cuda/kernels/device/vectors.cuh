@@ -84,3 +84,22 @@ __device__ inline real descended(const real *x, const real *d, real *v, real e, 
   v[i] = w;
   return x[i] - e * (g + b * w);
 }
+
+// Sizing is the state of the automatic step size, problem.Sizing.
+struct Sizing {
+  double l, peak, seen, growing, step, length;
+};
+
+// SIZING_START is the state before the step if start is set, with the lengths of the last move.
+#define SIZING_START                                                                                                             \
+  int64 start, double start_l, double start_peak, double start_seen, double start_growing, double start_step,                    \
+      double start_length, double start_distance, double start_norm
+
+// SIZING_RULE has the inputs and the constants of problem.SizedDescent.
+#define SIZING_RULE                                                                                                              \
+  double least, double decay, double peak_decay, double scale, double cap, double ramp, int64 alert, double margin,              \
+      double share, double growth, double raise, double run, double leap
+
+__device__ inline double larger(double a, double b) { return a > b ? a : b; }
+
+__device__ inline double lesser(double a, double b) { return a < b ? a : b; }

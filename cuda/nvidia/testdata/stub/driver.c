@@ -150,13 +150,30 @@ API int cuMemGetInfo_v2(size_t *free, size_t *total) {
   BEGIN_IN_CONTEXT(cuMemGetInfo_v2);
   return *free = 1000, *total = 1 << 20, OK;
 }
+static struct { uint64_t at; size_t bytes; } pins[MOST];
+
+// reachable reports whether a kernel may access memory: the device's, or the host's that is pinned.
+static int reachable(uint64_t p, size_t bytes) {
+  for (int i = 0; i < MOST && pins[i].at; i++)
+    if (p >= pins[i].at && p + bytes <= pins[i].at + pins[i].bytes) return 1;
+  return inside(p, bytes);
+}
 API int cuMemHostAlloc(void **p, size_t bytes, unsigned flags) {
   BEGIN_IN_CONTEXT(cuMemHostAlloc);
   (void)flags;
-  return *p = malloc(bytes), logged("pin %zu", bytes), OK;
+  *p = malloc(bytes);
+  for (int i = 0; i < MOST; i++)
+    if (!pins[i].at) return pins[i].at = (uint64_t)*p, pins[i].bytes = bytes, logged("pin %zu", bytes), OK;
+  return OUT_OF_MEMORY;
+}
+API int cuMemHostGetDevicePointer_v2(uint64_t *p, void *host, unsigned flags) {
+  BEGIN_IN_CONTEXT(cuMemHostGetDevicePointer_v2);
+  return !flags && reachable((uint64_t)host, 1) ? (*p = (uint64_t)host, logged("map"), OK) : INVALID_VALUE;
 }
 API int cuMemFreeHost(void *p) {
   BEGIN_IN_CONTEXT(cuMemFreeHost);
+  for (int i = 0; i < MOST; i++)
+    if (pins[i].at == (uint64_t)p) pins[i].bytes = 0, pins[i].at = 1; // the list has no gaps
   return free(p), logged("unpin"), OK;
 }
 
@@ -291,7 +308,7 @@ static int run_kernel(const work *w) {
 // The stub's own kernels: store(p, a, b, c) writes a, b and c to p; add(p, x) adds the float32 x to the float32 at p.
 
 static int run_store(const work *w) {
-  return inside(w->args[0], 24) ? (memcpy((void *)w->args[0], &w->args[1], 24), OK) : ILLEGAL_ADDRESS;
+  return reachable(w->args[0], 24) ? (memcpy((void *)w->args[0], &w->args[1], 24), OK) : ILLEGAL_ADDRESS;
 }
 static int run_add(const work *w) {
   float x;

@@ -1,0 +1,128 @@
+//go:build gpu
+
+package cuda_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"testing"
+
+	"gorgonia.org/tensor"
+
+	"ppal/cuda"
+	"ppal/cuda/double"
+	"ppal/internal/graphcases"
+	"ppal/models"
+	"ppal/trainer"
+	"ppal/trainer/graph"
+	"ppal/trainer/method"
+	"ppal/trainer/problem"
+	"ppal/trainer/step"
+)
+
+// trace collects the numbers of a run's records.
+type trace struct{ numbers []float64 }
+
+func (c *trace) Record(r *trainer.Record) error {
+	c.numbers = append(c.numbers, r.Objective, r.MaxViolation)
+	if r.StepSize != nil {
+		c.numbers = append(c.numbers, *r.StepSize)
+	}
+	return nil
+}
+
+// Steps whose size the device computes have the bits of steps whose size the host computes, for
+// every regularizer, with and without momentum, with a cap, and with records between the steps.
+func TestSizedStepsHaveTheHostsBits(t *testing.T) {
+	for _, dtype := range dtypes {
+		for _, r := range []problem.Regularizer{{}, {Kind: problem.Ball, Radius: 3}, {Kind: problem.Box, Lower: -0.4, Upper: 0.5},
+			{Kind: problem.L1, Weight: 0.01}, {Kind: problem.SquaredL2, Weight: 0.02}, {Kind: problem.GroupL1, Weight: 0.01}} {
+			for _, s := range []step.Settings{{Kind: step.Nesterov}, {Kind: step.Gradient}, {Kind: step.Nesterov, Eta: 0.3, Momentum: 0.8}} {
+				for _, every := range []int{1, 25} {
+					if every == 1 && r.Kind != problem.Ball {
+						continue
+					}
+					t.Run(fmt.Sprint(dtype, r.Kind, s.Kind, s.Eta, every), func(t *testing.T) {
+						var got [2][]float64
+						for i, host := range []bool{false, true} {
+							got[i] = trained(t, dtype, r, &method.PPALA{Primal: s}, cuda.Options{HostSteps: host}, every)
+						}
+						if !slices.Equal(got[0], got[1]) || slices.ContainsFunc(got[0], math.IsNaN) {
+							t.Errorf("by the device %v,\nby the host   %v", got[0], got[1])
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// trained returns the records and the last state of a training on the emulated device.
+func trained(t *testing.T, dtype tensor.Dtype, r problem.Regularizer, m trainer.Method, o cuda.Options, every int) []float64 {
+	t.Helper()
+	emulated := double.Computing(double.Options{})
+	d, err := cuda.Open(emulated, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := graphcases.Network(models.Spec{Inputs: 3, Hidden: []int{4}}, []int{30, 20}, 0, false, graphcases.Bytes)
+	if c.Regularizer = r; r.Kind == problem.GroupL1 {
+		c.Regularizer.Groups = []int{6, 12, 26}
+	}
+	p, err := c.Problem(dtype, graph.On(d))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := &trace{}
+	result, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 50, RecordEvery: every, Recorder: seen})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil || emulated.Violations() != nil {
+		t.Errorf("error %v, violations %v", err, emulated.Violations())
+	}
+	for _, parts := range []map[string][]float64{result.State.Numbers, result.State.Vectors} {
+		for _, name := range slices.Sorted(maps.Keys(parts)) {
+			seen.numbers = append(seen.numbers, parts[name]...)
+		}
+	}
+	return seen.numbers
+}
+
+// An iteration with a quasi-Newton step waits for the device twice: for f and g, and for the inner
+// products.
+func TestQuasiNewtonStepsWaitTwice(t *testing.T) {
+	emulated := double.Computing(double.Options{})
+	d, err := cuda.Open(emulated, cuda.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := graphcases.Network(models.Spec{Inputs: 3, Hidden: []int{4}}, []int{30, 20}, 0, false, graphcases.Bytes).Problem(tensor.Float64, graph.On(d))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := struct{ problem.Problem }{whole} // its functions have no kinks, which it would not say
+	m, at := &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}, problem.NewPoint(p)
+	if err := errors.Join(at.Forward(p), m.Init(p, &at)); err != nil {
+		t.Fatal(err)
+	}
+	waits := map[int]int{}
+	for range 30 {
+		from := emulated.Count("Synchronize")
+		if err := m.Iterate(p, &at); err != nil {
+			t.Fatal(err)
+		}
+		waits[emulated.Count("Synchronize")-from]++
+		at.Iteration++
+	}
+	if waits[2] < 15 || waits[1] > 0 {
+		t.Errorf("iterations by their waits: %v, want mostly two", waits)
+	}
+	if err := d.Close(); err != nil || emulated.Violations() != nil {
+		t.Errorf("error %v, violations %v", err, emulated.Violations())
+	}
+}
