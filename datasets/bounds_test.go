@@ -197,7 +197,7 @@ func TestIntegersByHand(t *testing.T) {
 		t.Error(diff)
 	}
 	d := &matrix.Dense{Rows: 2, Cols: 4, Data: []float64{0, 10, 5, -3, 255, 137, 5, 124}}
-	list := (&Tables{Train: &Table{Features: d, Labels: []int{1, -1}}}).Integers()
+	list := alone((&Tables{Train: &Table{Features: d, Labels: []int{1, -1}}}))
 	if list == nil {
 		t.Fatal("no bytes")
 	}
@@ -207,7 +207,7 @@ func TestIntegersByHand(t *testing.T) {
 	}
 	for entries, dense := range map[int]bool{1: false, 2: true} { // of 8 elements
 		x := &matrix.CSR{Rows: 2, Cols: 4, Starts: []int{0, 1, entries}, Columns: []int32{1, 3}[:entries]}
-		if got := (&Tables{Train: &Table{Features: x, Labels: []int{1, -1}}}).Integers() != nil; got != dense {
+		if got := alone((&Tables{Train: &Table{Features: x, Labels: []int{1, -1}}})) != nil; got != dense {
 			t.Errorf("%d entries of 8 elements: bytes %t", entries, got)
 		}
 	}

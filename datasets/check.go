@@ -67,7 +67,7 @@ func Verify(ctx context.Context, dir, name string, own ...string) (*Report, erro
 			if err := (&TableOptions{File: path}).checkFile(d); err != nil {
 				return nil, err
 			}
-			found, err := sumFile(ctx, path)
+			found, err := sumFile(ctx, path, File{})
 			if err != nil {
 				return nil, err
 			}
@@ -148,12 +148,12 @@ func filesRead(dir string, d Dataset) []File {
 func checkFile(ctx context.Context, dir string, file File) (FileStatus, error) {
 	path := filepath.Join(dir, filepath.FromSlash(file.Path))
 	if plain := orUnzipped(path); plain != path {
-		found, err := sumRegular(ctx, plain)
+		found, err := sumRegular(ctx, plain, File{})
 		file.Path = file.Path[:len(file.Path)-len(".gz")]
 		return FileStatus{File: file, State: Unverified, Size: found.size, SHA256: found.sha256,
 			Note: "a decompressed copy has no published checksum"}, err
 	}
-	found, err := sumRegular(ctx, path)
+	found, err := sumRegular(ctx, path, file)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return FileStatus{File: file, State: Missing}, nil

@@ -21,6 +21,9 @@ type chunk struct {
 	text []byte
 	line int  // number of the first line, from 1
 	last bool // the text ends with this chunk
+	// number of the first record in the text, from 0, if the reader knows it
+	record int
+	offset int64 // bytes of the text before the chunk
 }
 
 // chunker cuts a text into chunks at line ends outside quotes. In a valid text, a position is
@@ -31,6 +34,7 @@ type chunker struct {
 	r      *bufio.Reader
 	line   int    // number of lines before rest
 	offset int64  // number of bytes read
+	cut    int64  // number of bytes before rest
 	rest   []byte // bytes after the last cut
 	err    error  // an error of r after rest
 	most   int    // largest number of bytes of a record
@@ -48,12 +52,16 @@ func newChunker(r io.Reader, name string) *chunker {
 // Other errors are *FileError; the whole records before an error of the reader are returned first.
 //
 // If a record is too long, the chunk has a part of the record, and the parser reports an error
-// because the record does not end.
+// because the record does not end. A second reading of the text gives the same chunks.
 func (c *chunker) next(buffer []byte) (chunk, error) {
-	buffer = append(buffer[:0], c.rest...)
-	if cap(buffer) < chunkBytes {
-		buffer = append(make([]byte, 0, chunkBytes), buffer...)
+	size := chunkBytes
+	if len(c.rest) >= size {
+		size = 2 * len(c.rest)
 	}
+	if cap(buffer) < size {
+		buffer = make([]byte, 0, size)
+	}
+	buffer = append(buffer[:0:size], c.rest...)
 	for {
 		end := c.fill(&buffer)
 		cut := len(buffer)
@@ -72,7 +80,8 @@ func (c *chunker) next(buffer []byte) (chunk, error) {
 			continue
 		}
 		c.rest = append(c.rest[:0], buffer[cut:]...)
-		out := chunk{text: buffer[:cut], line: c.line + 1, last: end}
+		out := chunk{text: buffer[:cut], line: c.line + 1, last: end, offset: c.cut}
+		c.cut += int64(cut)
 		c.line += bytes.Count(out.text, []byte{'\n'})
 		return out, nil
 	}

@@ -5,8 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // chunks returns all chunks of a text and the error at its end.
@@ -50,6 +54,32 @@ func TestChunksJoin(t *testing.T) {
 		}
 		if at != text.Len() {
 			t.Errorf("unquoted %t: %d bytes of %d", unquoted, at, text.Len())
+		}
+	}
+}
+
+// TestChunksRepeat cuts a text with long records, with buffers of all sizes from other chunks.
+func TestChunksRepeat(t *testing.T) {
+	var text strings.Builder
+	for i := range 40 {
+		text.WriteString(strings.Repeat("a", 1+i%7*chunkBytes/3) + "\n")
+	}
+	var want []string
+	for reading := range 6 {
+		c := newChunker(strings.NewReader(text.String()), "file")
+		var got []string
+		for k := 0; ; k++ {
+			next, err := c.next(make([]byte, 0, (k*reading%5)*chunkBytes*3/2))
+			if err != nil {
+				break
+			}
+			got = append(got, string(next.text))
+		}
+		if reading == 0 {
+			want = got
+		}
+		if !slices.Equal(got, want) || strings.Join(got, "") != text.String() {
+			t.Errorf("reading %d: %d chunks, the first reading gave %d", reading, len(got), len(want))
 		}
 	}
 }
@@ -120,5 +150,22 @@ func TestChunksBeforeAnError(t *testing.T) {
 		if cause == fire && (at.Path != "file" || at.Offset != 6) || cause == own && at != own {
 			t.Errorf("%+v", at)
 		}
+	}
+}
+
+// TestInOrderWaits checks that no worker outlives inOrder, not even a worker without a chunk.
+func TestInOrderWaits(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
+	var begun, ready atomic.Int32
+	newWorker := func() func(chunk, *int) error {
+		if begun.Add(1) == 2 {
+			time.Sleep(20 * time.Millisecond)
+		}
+		ready.Add(1)
+		return func(chunk, *int) error { return nil }
+	}
+	next := func([]byte) (chunk, error) { return chunk{}, io.EOF }
+	if err := inOrder(next, newWorker, func(*int) error { return nil }); err != nil || ready.Load() != 2 {
+		t.Errorf("%v, %d of 2 workers have begun", err, ready.Load())
 	}
 }

@@ -62,17 +62,17 @@ func (c *ownColumn) use(t *ownTable, s *sheet) ColumnUse {
 	} else {
 		u.Became, details = roles[0], roles[1:]
 	}
-	if col := s.column(c.name); col != nil && col.codes != nil {
+	if col := s.column(c.name); col != nil {
 		u.Levels = len(col.values)
 	}
 	switch {
 	case c.kind == dateKind:
 		details = append(details, "as "+strings.Join(dateParts(c.layout), ", "))
-	case c.kind == numberKind && c.decimal == commaDecimals:
+	case c.decimal == commaDecimals:
 		details = append(details, "with decimal commas")
-	case c.kind == numberKind && c.decimal == pointDecimals:
+	case c.decimal == pointDecimals:
 		details = append(details, "with separators of thousands")
-	case c.kind == categoryKind && c.feature && !c.categorical && c.profile.plain > 0:
+	case c.kind == categoryKind && c.feature && c.profile.plain > 0:
 		because := "because of texts such as " + quoted([]byte(c.profile.example))
 		if first := c.profile.text; first != nil { // nil: all texts are numbers in some notation
 			because += fmt.Sprintf(" in line %d", first.Line)

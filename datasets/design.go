@@ -145,13 +145,17 @@ type encoded struct {
 	sheet *sheet
 	by    *Preparation
 	names []string
+
+	share Share                           // nil: this process has all rows
+	again func(s *schema) (*sheet, error) // reads the file again, for the own rows
+	own   *sheet                          // the own rows of all splits; nil before readOwn
 }
 
 var _ features = (*encoded)(nil)
 
 func (e *encoded) fit(train []int) ([]string, error) {
 	e.names = e.by.Columns()
-	constant, err := e.by.fit(e.sheet, train)
+	constant, err := e.standardise(train)
 	if err != nil {
 		return nil, err
 	}
@@ -172,6 +176,9 @@ func (e *encoded) fit(train []int) ([]string, error) {
 func (e *encoded) columns() []string { return e.names }
 
 func (e *encoded) take(rows []int) (matrix.Matrix, error) {
+	if e.share != nil {
+		return e.takeOwn(rows)
+	}
 	if e.sheet.pages != nil {
 		return e.by.encodedRows(e.sheet, rows)
 	}

@@ -148,7 +148,7 @@ func fetchFile(ctx context.Context, dir string, file File, opts FetchOptions) (e
 
 // complete reports whether the file at path is the published file.
 func complete(ctx context.Context, path string, file File, opts FetchOptions) (bool, error) {
-	found, err := sumRegular(ctx, path)
+	found, err := sumRegular(ctx, path, file)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return false, nil
@@ -225,11 +225,7 @@ func putInPlace(part, path string) error {
 func downloadChecked(ctx context.Context, url, part string, file File, opts FetchOptions) error {
 	err := download(ctx, url, part, file, opts)
 	if err == nil {
-		var found sums
-		if found, err = sumFile(ctx, part); err != nil {
-			return err
-		}
-		err = found.matches(file)
+		err = checkSums(ctx, part, file)
 	}
 	if !errors.Is(err, ErrChecksum) {
 		return err
@@ -240,19 +236,29 @@ func downloadChecked(ctx context.Context, url, part string, file File, opts Fetc
 	return fmt.Errorf("datasets: %s: %w; the download was deleted: repeat the command, or use another mirror (%s)", shown(url), err, EnvMirror)
 }
 
+// checkSums compares the file at path with the published size and checksums.
+func checkSums(ctx context.Context, path string, file File) error {
+	found, err := sumFile(ctx, path, file)
+	if err != nil {
+		return err
+	}
+	return found.matches(file)
+}
+
 // sums holds the size and the checksums of a file on disk.
 type sums struct {
-	size        int64
-	md5, sha256 string
+	size   int64
+	sha256 string // in hexadecimal
+	md5    string // in hexadecimal; empty if the published file has none
 }
 
 // sumRegular calls sumFile on a regular file, or on a link to a regular file. Other files, such as
 // a pipe, are an error: reading them may never end.
-func sumRegular(ctx context.Context, path string) (sums, error) {
+func sumRegular(ctx context.Context, path string, as File) (sums, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return sums{}, notRegular(path)
 	}
-	return sumFile(ctx, path)
+	return sumFile(ctx, path, as)
 }
 
 // notRegular is the error of a path that is not a regular file.
@@ -260,20 +266,29 @@ func notRegular(path string) error {
 	return &FileError{Path: path, Offset: -1, Err: fmt.Errorf("%w: it is not a regular file; remove it", ErrFormat)}
 }
 
-// sumFile reads a file once for its size and checksums.
-func sumFile(ctx context.Context, path string) (sums, error) {
-	f, err := openInput(path)
+// sumFile reads a file once for its size and the checksums that matches compares with the
+// published file: the MD5 only if it is published.
+func sumFile(ctx context.Context, path string, as File) (sums, error) {
+	f, err := openInput(ctx, path)
 	if err != nil {
 		return sums{}, err
 	}
 	defer f.Close()
-	m, s := md5.New(), sha256.New()
-	n, err := io.Copy(io.MultiWriter(m, s), contextReader{ctx, f})
+	s := sha256.New()
+	m, both := hash.Hash(nil), io.Writer(s)
+	if as.MD5 != "" {
+		m = md5.New()
+		both = io.MultiWriter(m, s)
+	}
+	n, err := io.Copy(both, contextReader{ctx, f})
 	if err != nil {
 		return sums{}, fileError(path, err)
 	}
-	hexSum := func(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)) }
-	return sums{size: n, md5: hexSum(m), sha256: hexSum(s)}, nil
+	found := sums{size: n, sha256: hex.EncodeToString(s.Sum(nil))}
+	if m != nil {
+		found.md5 = hex.EncodeToString(m.Sum(nil))
+	}
+	return found, nil
 }
 
 // matches compares the sums with the published values that are known.

@@ -25,6 +25,9 @@ func TestFetchDefaults(t *testing.T) {
 	if o.Attempts != 5 || o.Backoff != time.Second || o.Stall != 30*time.Second {
 		t.Errorf("%d attempts, pause %v, stall %v", o.Attempts, o.Backoff, o.Stall)
 	}
+	if o.Client.CheckRedirect == nil {
+		t.Error("a download follows redirects to other schemes")
+	}
 	o.Progress(File{}, 0)
 	o.Log.Error("nobody reads this")
 	var told, progressed, redirected bool
@@ -143,6 +146,17 @@ func TestFetchCannotRename(t *testing.T) {
 		t.Errorf("%v after requests %q", err, s.ranges)
 	}
 	checkFetched(t, dir)
+	// the same for a file from an archive
+	zipped := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		if err := os.MkdirAll(filepath.Join(dir, "other", "set", "file.bin", "taken"), 0o755); err != nil {
+			t.Error(err)
+		}
+		w.Write(zipArchive(t, "folder/file.bin", fetchBody))
+	})
+	err = fetchFiles(context.Background(), filepath.Join(dir, "other"), []File{publishedZipped(zipped.URL)}, quick())
+	if err == nil || !strings.HasPrefix(err.Error(), "datasets: ") {
+		t.Errorf("a folder in place of the file from an archive: %v", err)
+	}
 }
 
 // accept says what a status means for the transfer, and reports that the partial file cannot be

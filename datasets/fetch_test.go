@@ -152,6 +152,7 @@ type fetchCase struct {
 	want    error    // nil: the download succeeds
 	text    string
 	left    int // bytes of .part after an error; -1: none
+	again   bool
 }
 
 // resuming returns downloads with partial transfers, which continue or start again.
@@ -162,7 +163,7 @@ func resuming() []fetchCase {
 		{name: "resumed", part: fetchBody[:fetchPart], handler: good, ranges: []string{"bytes=102400-"}},
 		{name: "part is complete", part: fetchBody, handler: good},
 		{name: "part is too long", part: append(bytes.Clone(fetchBody), 1), handler: good, ranges: []string{""}},
-		{name: "part is wrong", part: wrong[len(wrong)-fetchPart:], handler: good, ranges: []string{"bytes=102400-", ""}},
+		{name: "part is wrong", part: wrong[len(wrong)-fetchPart:], handler: good, ranges: []string{"bytes=102400-", ""}, again: true},
 		{name: "breaks off midway", handler: breaking(fetchPart), ranges: []string{"", "bytes=102400-", "bytes=204800-"}},
 		{name: "breaks off at once", handler: breaking(0), ranges: []string{"", "", ""},
 			want: ErrDownload, text: "download failed after 0 of 307200 bytes: unexpected EOF; repeat the command", left: -1},
@@ -219,7 +220,7 @@ func misled() []fetchCase {
 			ranges: []string{""}, want: ErrChecksum, text: "checksum mismatch: expected md5 " + published().MD5 + ", got ", left: -1},
 		{name: "wrong bytes after resuming", part: wrong[:fetchPart], handler: func(w http.ResponseWriter, r *http.Request) {
 			http.ServeContent(w, r, "file.bin", time.Time{}, bytes.NewReader(wrong))
-		}, ranges: []string{"bytes=102400-", ""}, want: ErrChecksum, text: "checksum mismatch", left: -1},
+		}, ranges: []string{"bytes=102400-", ""}, want: ErrChecksum, text: "checksum mismatch", left: -1, again: true},
 		{name: "wrong bytes after an empty part", part: []byte{}, handler: func(w http.ResponseWriter, r *http.Request) { w.Write(wrong) },
 			ranges: []string{""}, want: ErrChecksum, text: "checksum mismatch", left: -1},
 		{name: "not found", handler: http.NotFound, ranges: []string{""}, want: ErrDownload, text: "server answers 404 Not Found", left: -1},
@@ -246,11 +247,15 @@ func (test fetchCase) run(t *testing.T) {
 		write(t, dir, "set/file.bin.part", test.part)
 	}
 	requests := &watched{}
+	var log strings.Builder
 	opts := quick()
-	opts.Client = redirecting(&http.Client{Transport: requests})
+	opts.Client, opts.Log = redirecting(&http.Client{Transport: requests}), slog.New(slog.NewTextHandler(&log, nil))
 	err := fetchFiles(context.Background(), dir, []File{published(s.URL)}, opts)
 	if diff := cmp.Diff(test.ranges, s.ranges); diff != "" {
 		t.Errorf("requests: %s", diff)
+	}
+	if strings.Contains(log.String(), "resumed download has the wrong checksum, starting again") != test.again {
+		t.Errorf("log %s", log.String())
 	}
 	for k, ctx := range requests.contexts {
 		if ctx.Err() == nil {
@@ -368,10 +373,16 @@ func TestFetchSources(t *testing.T) {
 	gone, whole := newServer(t, http.NotFound), newServer(t, good)
 	t.Run("second source", func(t *testing.T) {
 		dir := t.TempDir()
-		if err := fetchFiles(context.Background(), dir, []File{published(gone.URL, whole.URL)}, quick()); err != nil {
+		var log strings.Builder
+		opts := quick()
+		opts.Log = slog.New(slog.NewTextHandler(&log, nil))
+		if err := fetchFiles(context.Background(), dir, []File{published(gone.URL, whole.URL)}, opts); err != nil {
 			t.Fatal(err)
 		}
 		checkFetched(t, dir)
+		if text := log.String(); !strings.Contains(text, `msg="source failed" url=`+gone.URL+"/") || strings.Contains(text, whole.URL) {
+			t.Errorf("log %s", text)
+		}
 	})
 	t.Run("mirror in place of the source", func(t *testing.T) {
 		dir := t.TempDir()

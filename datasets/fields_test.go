@@ -80,7 +80,7 @@ func TestNumberIsExact(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %v", text, x, ok, want)
 		}
 	}
-	for _, text := range []string{"", "-", "+", ".", "-.", "e5", ".e5", "1e", "inf", "NaN", "x", "1.2.3", "--1", "1 "} {
+	for _, text := range []string{"", "-", "+", ".", "-.", "e5", ".e5", "1e", "inf", "+inf", "-inf", "NaN", "x", "1.2.3", "--1", "1 "} {
 		if x, ok := number([]byte(text)); ok {
 			t.Errorf("%q is %v", text, x)
 		}
@@ -226,7 +226,7 @@ func TestLastRowAtTheEndOfAChunk(t *testing.T) {
 // record is an error of the format: the file goes on.
 func TestRecordsAtTheEndOfAChunk(t *testing.T) {
 	for text, want := range map[string]error{
-		"1,2": errLongRecord, "\"a": errLongRecord, "\"a\nb\",c": errLongRecord, "\"a\nb\",\"c\"": errLongRecord, "\"a\nb\",\"c\"\r": errLongRecord,
+		"1,2": errLongRecord, "\"a": errLongRecord, "\"a\nb": errLongRecord, "\"a\nb\",c": errLongRecord, "\"a\nb\",\"c\"": errLongRecord, "\"a\nb\",\"c\"\r": errLongRecord,
 		"1,2\n": io.EOF, "1,2\n3\n": ErrFormat,
 	} {
 		f := newFieldReader("file", ',', 2)

@@ -3,6 +3,7 @@ package datasets
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -122,6 +123,16 @@ func TestFetchStopsWaiting(t *testing.T) {
 	opts := quick()
 	opts.Log = slog.New(slog.NewTextHandler(onWrite(func(string) { cancel() }), nil))
 	checkError(t, fetchFiles(ctx, dir, []File{published("http://127.0.0.1:1")}, opts), context.Canceled, "canceled")
+	// The reason for waiting is told at once, and once.
+	for _, wait := range []time.Duration{lockPoll / 2, 3 * lockPoll / 2} {
+		ctx, cancel := context.WithTimeout(context.Background(), wait)
+		defer cancel()
+		told := 0
+		opts.Log = slog.New(slog.NewTextHandler(onWrite(func(string) { told++ }), nil))
+		if _, err := lockFolder(ctx, filepath.Join(dir, "set"), opts.Log); !errors.Is(err, context.DeadlineExceeded) || told != 1 {
+			t.Errorf("%v: %v, told %d times", wait, err, told)
+		}
+	}
 }
 
 // A download never writes through a link, and never opens a pipe.

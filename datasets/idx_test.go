@@ -5,10 +5,12 @@ import (
 	"compress/gzip"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -138,6 +140,22 @@ func TestLoadFashion(t *testing.T) {
 	if diff := cmp.Diff([]int{13, 0, 0, 0, 0, 0, 0, 0, 0, 0}, test.Counts()); diff != "" {
 		t.Error(diff)
 	}
+	if got := (&Images{Labels: []uint8{2, 1, 0, 1, 255}, Classes: make([]string, 2)}).Counts(); !slices.Equal(got, []int{1, 2}) {
+		t.Errorf("counts %v of two classes", got)
+	}
+	if got := fmt.Sprint(train.Shape, Shape{32, 16, 3}); got != "28x28 32x16x3" {
+		t.Error(got)
+	}
+	// The training images need no test files.
+	for _, name := range []string{"images-idx3", "labels-idx1"} {
+		os.RemoveAll(filepath.Join(dir, "fashion-mnist/t10k-"+name+"-ubyte"))
+		os.RemoveAll(filepath.Join(dir, "fashion-mnist/t10k-"+name+"-ubyte.gz"))
+	}
+	if alone, err := FashionMNISTTraining(dir); err != nil || alone.SHA256() != train.SHA256() {
+		t.Errorf("%v, other images %v", err, alone)
+	}
+	_, err = FashionMNISTTraining(t.TempDir())
+	checkError(t, err, fs.ErrNotExist, "get it with `ppal data fetch fashion-mnist`")
 }
 
 func TestLoadFashionErrors(t *testing.T) {

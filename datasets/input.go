@@ -11,11 +11,15 @@ import (
 
 // open opens a file of the user. Reading it ends with the context of the options.
 func (o *TableOptions) open(path string) (input, error) {
-	in, err := openInput(path)
-	if err != nil || o.ctx == nil {
-		return in, err
+	ctx := o.ctx
+	if ctx == nil {
+		ctx = context.Background()
 	}
-	return untilDone{in, o.ctx}, nil
+	in, err := openInput(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return untilDone{in, ctx}, nil
 }
 
 // untilDone is an input whose reads fail once the context is cancelled.
@@ -51,10 +55,11 @@ type input interface {
 }
 
 // openInput opens a file. A pipe, such as standard input, can be read only once, so openInput keeps
-// the pipe's content for later calls with the same path.
-func openInput(path string) (input, error) {
+// the pipe's content for later calls with the same path. A cancelled ctx ends the reading of a
+// pipe.
+func openInput(ctx context.Context, path string) (input, error) {
 	if path == StandardInput {
-		return pipes.open(path, func() (io.ReadCloser, error) { return io.NopCloser(os.Stdin), nil })
+		return pipes.open(ctx, path, func() (io.ReadCloser, error) { return io.NopCloser(os.Stdin), nil })
 	}
 	info, err := os.Stat(path)
 	switch {
@@ -63,7 +68,7 @@ func openInput(path string) (input, error) {
 	case info.IsDir():
 		return nil, &FileError{Path: path, Offset: -1, Err: fmt.Errorf("%w: it is a directory, want a file", ErrFormat)}
 	case !info.Mode().IsRegular():
-		return pipes.open(path, func() (io.ReadCloser, error) { return os.Open(path) })
+		return pipes.open(ctx, path, func() (io.ReadCloser, error) { return os.Open(path) })
 	}
 	return openFile(path)
 }
@@ -88,7 +93,7 @@ type spool struct {
 var pipes = spools{of: map[string]*spool{}}
 
 // open returns a reader of the path's content. The first call reads the content from the pipe.
-func (s *spools) open(path string, pipe func() (io.ReadCloser, error)) (input, error) {
+func (s *spools) open(ctx context.Context, path string, pipe func() (io.ReadCloser, error)) (input, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	kept := s.of[path]
@@ -98,7 +103,10 @@ func (s *spools) open(path string, pipe func() (io.ReadCloser, error)) (input, e
 			return nil, fileError(path, err)
 		}
 		defer r.Close()
-		if kept, err = newSpool(r, spooledInMemory); err != nil {
+		if kept, err = newSpool(contextReader{ctx, r}, spooledInMemory); err != nil {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
 			return nil, fileError(path, err)
 		}
 		s.of[path] = kept
@@ -114,17 +122,25 @@ func (s *spool) reader() *io.SectionReader {
 	return io.NewSectionReader(bytes.NewReader(s.text), 0, s.size)
 }
 
-// newSpool reads r to its end. More than most bytes go to a file.
+// newSpool reads r to its end. More than most bytes go to a file. The first most bytes need the end
+// of a line: otherwise r, such as /dev/zero, may never end. The error then wraps ErrFormat.
 func newSpool(r io.Reader, most int64) (*spool, error) {
 	text, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err != nil || int64(len(text)) <= most {
 		return &spool{text: text, size: int64(len(text))}, err
 	}
+	if bytes.IndexByte(text, '\n') < 0 {
+		return nil, fmt.Errorf("%w: no line ends in the first %d bytes, want a table", ErrFormat, most)
+	}
 	file, err := os.CreateTemp("", "ppal-*")
 	if err != nil {
 		return nil, err
 	}
-	defer os.Remove(file.Name()) // the open file stays readable after its name is removed
+	// The open file stays usable without its name, and a process that is killed leaves nothing.
+	if err := os.Remove(file.Name()); err != nil {
+		file.Close()
+		return nil, err
+	}
 	size, err := io.Copy(file, io.MultiReader(bytes.NewReader(text), r))
 	if err != nil {
 		file.Close()

@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"math"
+	"slices"
 
 	"ppal/datasets/matrix"
 )
@@ -13,11 +14,13 @@ const leastDensity = 0.25
 // Integers returns the features of all splits as small integers, training rows first. It returns
 // nil unless, in every column, the features are exactly standardised integers within a range of
 // 256. It also returns nil for sparse rows if fewer than leastDensity of the elements are entries.
-func (t *Tables) Integers() []*matrix.Integers {
+// Processes that share the rows each call Integers, and get the integers of their own rows; share
+// is nil otherwise.
+func (t *Tables) Integers(share Share) ([]*matrix.Integers, error) {
 	var list []*matrix.Integers
 	for _, p := range t.Parts() {
 		if x, ok := p.Features.(*matrix.CSR); ok && float64(len(x.Columns)) < leastDensity*float64(x.Rows)*float64(x.Cols) {
-			return nil
+			return nil, nil
 		}
 	}
 	_, cols := t.Train.Features.Dims()
@@ -31,15 +34,22 @@ func (t *Tables) Integers() []*matrix.Integers {
 		first[j], last[j] = min(first[j], v), max(last[j], v)
 		return last[j]-first[j] <= math.MaxUint8 && (v-center[j])/deviation[j] == x
 	})
+	if share != nil {
+		var err error
+		if exact, err = joinBounds(share, exact, first, last); err != nil {
+			return nil, err
+		}
+	}
 	if !exact {
-		return nil
+		return nil, nil
 	}
 	stretch := make([]float64, cols)
 	for j := range stretch {
 		stretch[j] = math.Floor(math.MaxUint8 / max(1, last[j]-first[j]))
 	}
 	for _, p := range t.Parts() {
-		values := &matrix.Bytes{Rows: p.Rows(), Cols: cols, Data: make([]uint8, 0, p.Rows()*cols), Scale: 1}
+		_, rows := p.own()
+		values := &matrix.Bytes{Rows: rows, Cols: cols, Data: make([]uint8, 0, rows*cols), Scale: 1}
 		list = append(list, &matrix.Integers{Values: values, First: first, Stretch: stretch, Center: center, Deviation: deviation})
 	}
 	t.eachElement(func(part, j int, x float64) bool {
@@ -47,16 +57,46 @@ func (t *Tables) Integers() []*matrix.Integers {
 		values.Data = append(values.Data, uint8(stretch[j]*(math.Round(x*deviation[j]+center[j])-first[j])))
 		return true
 	})
-	return list
+	return list, nil
 }
 
-// eachElement visits the features of all splits row by row, until visit returns false. It reports
-// whether it visited all features.
+// own returns the first row and the number of rows whose features this process has.
+func (t *Table) own() (from, rows int) {
+	if part, ok := t.Features.(*matrix.Part); ok {
+		rows, _ = part.Own.Dims()
+		return part.From, rows
+	}
+	return 0, t.Rows()
+}
+
+// joinBounds replaces the least and the largest integers of this process by those of all. exact is
+// true if the integers of all processes are exact and within a range of 256.
+func joinBounds(share Share, exact bool, first, last []float64) (all bool, err error) {
+	n := 1 + 2*len(first)
+	message := append(append([]float64{float64(indicator(!exact))}, first...), last...)
+	of, err := gather(share, slices.Repeat([]int{n}, share.Size()), func(i int) float64 { return message[i] })
+	if err != nil {
+		return false, err
+	}
+	all = true
+	for ; len(of) > 0; of = of[n:] {
+		all = all && of[0] == 0
+		for j := range first {
+			first[j], last[j] = min(first[j], of[1+j]), max(last[j], of[1+len(first)+j])
+			all = all && last[j]-first[j] <= math.MaxUint8
+		}
+	}
+	return all, nil
+}
+
+// eachElement visits the features of this process's rows of all splits row by row, until visit
+// returns false. It reports whether it visited all features.
 func (t *Tables) eachElement(visit func(part, j int, x float64) bool) bool {
 	for part, p := range t.Parts() {
-		rows, cols := p.Features.Dims()
+		_, cols := p.Features.Dims()
 		row := make([]float64, cols)
-		for i := range rows {
+		from, rows := p.own()
+		for i := from; i < from+rows; i++ {
 			p.Features.Float64(row, i, i+1)
 			for j, x := range row {
 				if !visit(part, j, x) {

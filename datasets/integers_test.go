@@ -1,7 +1,13 @@
 package datasets
 
 import (
+	"errors"
+	"fmt"
 	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,7 +31,7 @@ func standardizedTables(numbers [2][]float64) *Tables {
 
 func TestIntegers(t *testing.T) {
 	tables := standardizedTables([2][]float64{{17, 90, 33}, {-12, 243}})
-	list := tables.Integers()
+	list := alone(tables)
 	if len(list) != 2 {
 		t.Fatalf("%d parts", len(list))
 	}
@@ -57,7 +63,7 @@ func TestNoIntegers(t *testing.T) {
 		"sparse rows":  {Train: &Table{Features: &matrix.CSR{Rows: 2, Cols: 5, Starts: []int{0, 1, 2}, Columns: []int32{1, 3}}, Labels: []int{1, -1}}},
 		"large values": {Train: &Table{Features: &matrix.Dense{Rows: 1, Cols: 1, Data: []float64{1e300}}, Labels: []int{1}}},
 	} {
-		list := tables.Integers()
+		list := alone(tables)
 		if name == "large values" { // a single value is within the range of 256
 			if list == nil || list[0].First[0] != 1e300 {
 				t.Errorf("%s: %v", name, list)
@@ -70,7 +76,71 @@ func TestNoIntegers(t *testing.T) {
 	}
 	full := &Tables{Train: &Table{Features: &matrix.CSR{Rows: 2, Cols: 2, Starts: []int{0, 1, 3}, Columns: []int32{1, 0, 1}, Values: []float64{7, 3, 255}},
 		Labels: []int{1, -1}}}
-	if list := full.Integers(); list == nil || !cmp.Equal(list[0].Values.Data, []uint8{0, 0, 255, 248}) {
+	if list := alone(full); list == nil || !cmp.Equal(list[0].Values.Data, []uint8{0, 0, 255, 248}) {
 		t.Errorf("sparse rows that are full: %+v", list)
+	}
+}
+
+// alone returns the integers of a table of one process.
+func alone(t *Tables) []*matrix.Integers {
+	list, err := t.Integers(nil)
+	if err != nil {
+		panic(err)
+	}
+	return list
+}
+
+// Processes that share a table find the integers of one process, each those of its own rows. A
+// fraction, or a range beyond 256, in the rows of one process is found by all.
+func TestSharedIntegers(t *testing.T) {
+	for name, last := range map[string]string{"integers": "40,1,b,0", "a fraction": "40.5,1,b,0", "a range": "400,1,b,0"} {
+		text := rowsText("x,z,c,y", 600, func(i int) string {
+			if i == 599 {
+				return last
+			}
+			return fmt.Sprintf("%d,%d,%c,%d", 3+i/20, i*i%7, "ab"[i%2], i/3%2)
+		})
+		opts := TableOptions{File: filepath.Join(t.TempDir(), "rows.csv"), Label: "y"}
+		if err := os.WriteFile(opts.File, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		one, err := LoadTable("", "csv", opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := alone(one)
+		if (want != nil) != (name == "integers") {
+			t.Fatalf("%s: one process finds integers: %v", name, want != nil)
+		}
+		_, errs := shared(t, 3, 24, func(rank int, s Share) (*Tables, error) {
+			own := opts
+			own.Share = s
+			tables, err := LoadTable("", "csv", own)
+			if err != nil {
+				return nil, err
+			}
+			got, err := tables.Integers(s)
+			if (got != nil) != (want != nil) {
+				t.Errorf("%s, process %d: integers %v", name, rank, got != nil)
+			}
+			for k, x := range got {
+				part := tables.Parts()[k].Features.(*matrix.Part)
+				rows, cols := part.Own.Dims()
+				of := matrix.NewEightBitPart(part.Rows, part.From, x.Values)
+				for i := range rows {
+					if a, b := of.ByteRow(part.From+i, nil), want[k].Values.Data[(part.From+i)*cols:][:cols]; !slices.Equal(a, b) {
+						t.Errorf("process %d, row %d: %v, want %v", rank, part.From+i, a, b)
+					}
+				}
+				own := *x
+				if own.Values = want[k].Values; !reflect.DeepEqual(&own, want[k]) {
+					t.Errorf("process %d: %+v, want %+v", rank, own.Stretch, want[k].Stretch)
+				}
+			}
+			return tables, err
+		})
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -3,9 +3,12 @@ package datasets
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 
 	"ppal/datasets/matrix"
 )
@@ -27,7 +30,7 @@ const maxLine = 64 << 20
 
 // LoadLIBSVM calls ReadLIBSVM on a file.
 func LoadLIBSVM(path string, cols int) (*LIBSVM, error) {
-	f, err := openInput(path)
+	f, err := openInput(context.Background(), path)
 	if err != nil {
 		return nil, err
 	}
@@ -52,8 +55,12 @@ func ReadLIBSVM(r io.Reader, name string, cols int) (*LIBSVM, error) {
 	}
 	p := &libsvmParser{cols: cols, x: &matrix.CSR{Starts: []int{0}}}
 	lines := lineReader{r: bufio.NewReaderSize(c, 256<<10), most: maxLine}
+	read := 0 // bytes
 	for {
 		line, err := lines.next()
+		if read += len(line) + 1; lines.number == sampledLines {
+			p.reserve(float64(textSize(r)) / float64(read))
+		}
 		if err == nil {
 			err = p.line(line)
 		}
@@ -63,6 +70,34 @@ func ReadLIBSVM(r io.Reader, name string, cols int) (*LIBSVM, error) {
 		case err != nil:
 			return nil, &FileError{Path: name, Offset: -1, Line: lines.number, Err: err}
 		}
+	}
+}
+
+// sampledLines is the number of lines after which the parser estimates the size of the matrix.
+const sampledLines = 256
+
+// textSize returns the size of an open file in bytes, or 0 if r is no regular file. The text of a
+// compressed file is longer.
+func textSize(r io.Reader) int64 {
+	if f, ok := r.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+			return info.Size()
+		}
+	}
+	return 0
+}
+
+// reserve allocates memory for the rows of a text that is longer than the text so far by the
+// factor, if the rest has as many rows and entries in each byte. An entry takes at least 4 bytes of
+// the text, so that the memory is at most the size of the text.
+func (p *libsvmParser) reserve(factor float64) {
+	const margin = 1.02
+	more := func(n int) int { return max(0, int(float64(n)*(margin*factor-1))) }
+	p.x.Columns = slices.Grow(p.x.Columns, more(len(p.x.Columns)))
+	p.x.Starts = slices.Grow(p.x.Starts, more(len(p.labels)))
+	p.labels = slices.Grow(p.labels, more(len(p.labels)))
+	if p.x.Values != nil {
+		p.x.Values = slices.Grow(p.x.Values, more(len(p.x.Values)))
 	}
 }
 

@@ -37,26 +37,26 @@ func (p *libsvmParser) line(line []byte) error {
 	case !ok:
 		return fmt.Errorf("label %s is %w", quoted(field), ErrNumber)
 	}
-	field, rest = nextField(rest)
+	field, following := nextField(rest)
 	query, isQuery := bytes.CutPrefix(field, []byte("qid:"))
 	if err := p.query(query, isQuery); err != nil {
 		return err
 	}
 	if isQuery {
-		field, rest = nextField(rest)
+		rest = following
 	}
 	p.labels = append(p.labels, label)
-	for previous := 0; len(field) > 0; field, rest = nextField(rest) {
-		if index, ok := present(field, previous, p.cols); ok {
-			p.largest, previous = max(p.largest, index), index
-			p.add(int32(index-1), 1)
-			continue
+	for previous := 0; ; {
+		if p.x.Values == nil {
+			rest, previous = p.indicators(rest, previous)
 		}
-		index, err := p.entry(field, previous)
-		if err != nil {
+		if field, rest = nextField(rest); len(field) == 0 {
+			break
+		}
+		var err error
+		if previous, err = p.entry(field, previous); err != nil {
 			return err
 		}
-		previous = index
 	}
 	p.x.Starts = append(p.x.Starts, len(p.x.Columns))
 	return nil
@@ -93,21 +93,32 @@ func (p *libsvmParser) entry(field []byte, previous int) (index int, err error) 
 	return index, nil
 }
 
-// present parses a valid entry "index:1" with at most 9 digits, the only form in files of
-// indicators. ok is false for all other fields, which parseEntry parses or refuses.
-func present(field []byte, previous, cols int) (index int, ok bool) {
+// indicators adds the valid entries "index:1" with at most 9 digits at the start of the text, the
+// only form in files of indicators, while the matrix has no Values. It returns the text from the
+// first other field on, which parseEntry parses or refuses, and the last index.
+func (p *libsvmParser) indicators(text []byte, previous int) (rest []byte, last int) {
 	const mostDigits = 9 // an integer below maxIndex
-	n := len(field) - 2
-	if n < 1 || n > mostDigits || field[n] != ':' || field[n+1] != '1' {
-		return 0, false
+	most := p.cols
+	if most == 0 {
+		most = maxIndex
 	}
-	for _, c := range field[:n] {
-		if c -= '0'; c > 9 {
-			return 0, false
+	columns := p.x.Columns
+	for at := 0; ; {
+		for at < len(text) && blank(text[at]) {
+			at++
 		}
-		index = 10*index + int(c)
+		index, from := 0, at
+		for ; at < len(text) && text[at]-'0' <= 9; at++ {
+			index = 10*index + int(text[at]-'0')
+		}
+		digits := at - from
+		if digits == 0 || digits > mostDigits || index <= previous || index > most ||
+			at+1 >= len(text) || text[at] != ':' || text[at+1] != '1' || at+2 < len(text) && !blank(text[at+2]) {
+			p.x.Columns, p.largest = columns, max(p.largest, previous)
+			return text[from:], previous
+		}
+		columns, previous, at = append(columns, int32(index-1)), index, at+2
 	}
-	return index, index > previous && (cols == 0 || index <= cols)
 }
 
 // parseEntry parses an entry "index:value". The index must be larger than the previous index, and

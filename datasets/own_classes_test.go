@@ -63,6 +63,9 @@ func TestSeveralClasses(t *testing.T) {
 }
 
 func TestSeveralClassesErrors(t *testing.T) {
+	if got := upTo(7, 7) + ", " + upTo(8, 7); got != "7, more than 7" {
+		t.Error(got)
+	}
 	numbers := "x,y\n"
 	for i := range 30 {
 		numbers += fmt.Sprintf("%d,%d\n", i%7, i)
@@ -70,6 +73,9 @@ func TestSeveralClassesErrors(t *testing.T) {
 	texts := "x,y\n"
 	for i := range 101 {
 		texts += fmt.Sprintf("%d,c%d\n", i%7, i)
+	}
+	if _, err := everything(t, texts, TableOptions{Label: "y"}); err == nil || strings.Contains(err.Error(), ">=NUMBER") {
+		t.Errorf("advice for texts: %v", err)
 	}
 	for _, tc := range []struct {
 		name, text string
@@ -79,7 +85,7 @@ func TestSeveralClassesErrors(t *testing.T) {
 	}{
 		{"a quantity", numbers, TableOptions{Label: "y"}, ErrLabel,
 			"it holds 30 different numbers (0, 1, 10, 11, 12 and 25 more), so it is probably a quantity; want a condition for class +1, as in --label 'y=VALUE'"},
-		{"many texts", texts, TableOptions{Label: "y"}, ErrLabel, "it has 101 values (c0, c1, c10, c100, c11 and 96 more), want at most 100 classes"},
+		{"many texts", texts, TableOptions{Label: "y"}, ErrLabel, "it has 101 values (c0, c1, c10, c100, c11 and 96 more), want at most 100 classes, or a condition for class +1, as in --label 'y=VALUE'"},
 		{"two spellings", "x,y\n1,1\n2,1.0\n3,2\n", TableOptions{Label: "y"}, ErrLabel, `"1" and "1.0" are the same number`},
 		{"unknown class", flowers(9), TableOptions{Label: "species", Classes: []string{"rose", "Lilly"}}, ErrClass, `--classes: there is no "Lilly"; did you mean lily?`},
 		{"unlike any class", flowers(9), TableOptions{Label: "species", Classes: []string{"rose", "oak"}}, ErrClass, `--classes: there is no "oak"; the classes are iris, lily, rose`},
@@ -141,9 +147,8 @@ func TestRareClasses(t *testing.T) {
 	if classes, err := got.Label.Classes([]string{"oak", "rose"}); err != nil || classes[0] != -1 || classes[1] != 2 {
 		t.Error(classes, err)
 	}
-	if _, err := got.Label.Classes([]string{"elm"}); err == nil {
-		t.Error("an unknown label is accepted")
-	}
+	_, err = got.Label.Classes([]string{"elm"})
+	checkError(t, err, ErrLabel, `label of row 1: label out of range: "elm", want one of iris, lily, rose`)
 }
 
 // A split keeps the shares of every class.

@@ -16,7 +16,7 @@ type ownColumn struct {
 	categorical                             bool // the user asked for categories
 	profile                                 *profile
 	kind                                    columnKind
-	decimal, layout                         string // as in Encoding
+	decimal, layout                         string // as in Encoding; empty for the other kinds
 }
 
 // columnKind says how the values of a column are read.
@@ -137,7 +137,7 @@ func (t *ownTable) findLabel() (err error) {
 	}
 	c, err := parseCondition(t.opts.Label, t.header)
 	if err != nil {
-		if c.column == "" || !strings.ContainsAny(t.opts.Label, "<>=") {
+		if !strings.ContainsAny(t.opts.Label, "<>=") {
 			return noColumn(t.opts.Label, t.header)
 		}
 		return fmt.Errorf("label: %w", err)
@@ -146,8 +146,11 @@ func (t *ownTable) findLabel() (err error) {
 	return nil
 }
 
-// learn reads all rows and adds their values to the profiles of the columns.
-func (t *ownTable) learn(text *delimited) error {
+// learn reads the rows of the chunks that next returns, and makes the profiles of the columns.
+func (t *ownTable) learn(next func(buffer []byte) (chunk, error), text *delimited) error {
+	for _, c := range t.columns {
+		c.profile.reset()
+	}
 	absent := newTextSet(absentTexts)
 	full := make([]atomic.Bool, len(t.columns)) // profile.full of the profiles so far
 	newWorker := func() func(chunk, *[]*profile) error {
@@ -170,7 +173,7 @@ func (t *ownTable) learn(text *delimited) error {
 			})
 		}
 	}
-	return inOrder(text.next, newWorker, func(own *[]*profile) error {
+	return inOrder(next, newWorker, func(own *[]*profile) error {
 		for i, c := range t.columns {
 			c.profile.join((*own)[i])
 			full[i].Store(len(c.profile.values) > maxCategories)

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -42,7 +43,21 @@ func readOwnCSV(f io.ReadSeeker, opts TableOptions) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := own.learn(text); err != nil {
+	var size int64
+	if opts.shares() {
+		if size, err = sizeOf(f); err != nil {
+			return nil, fileError(opts.File, err)
+		}
+		err = own.learnTogether(text, opts.Share, size)
+		if errors.Is(err, errAlone) {
+			if text, err = reopened(f, opts); err == nil {
+				err = own.learn(text.next, text)
+			}
+		}
+	} else {
+		err = own.learn(text.next, text)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if own.columns[0].profile.rows == 0 {
@@ -54,12 +69,63 @@ func readOwnCSV(f io.ReadSeeker, opts TableOptions) (*source, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, fileError(opts.File, err)
 	}
-	s, err := readSheet(f, opts.File, own.schema(nil))
+	schema := own.schema(nil)
+	if opts.shares() {
+		own.summarise(schema)
+		schema.share, schema.size = opts.Share, size
+	}
+	s, err := readSheet(f, opts.File, schema)
+	if errors.Is(err, errAlone) {
+		if _, err = f.Seek(0, io.SeekStart); err != nil {
+			return nil, fileError(opts.File, err)
+		}
+		schema.share = nil
+		s, err = readSheet(f, opts.File, schema)
+	}
 	if err != nil {
 		return nil, err
 	}
 	own.describe(s)
 	return own.source(s)
+}
+
+// sizeOf returns the number of bytes of f.
+func sizeOf(f io.Seeker) (int64, error) {
+	at, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return 0, err
+	}
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return 0, err
+	}
+	_, err = f.Seek(at, io.SeekStart)
+	return size, err
+}
+
+// reopened reads the columns' names a second time.
+func reopened(f io.ReadSeeker, opts TableOptions) (*delimited, error) {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, fileError(opts.File, err)
+	}
+	return newDelimited(f, opts.File, opts.Separator, nil)
+}
+
+// summarise marks the columns of which the table needs the values of this process's rows alone: the
+// features that determine neither labels nor groups, attributes or splits.
+func (t *ownTable) summarise(s *schema) {
+	for i := range s.columns {
+		spec := &s.columns[i]
+		c := t.column(spec.name)
+		if c == nil { // a part of dates
+			spec.summary = true
+			continue
+		}
+		named := slices.ContainsFunc(c.profile.values, func(value string) bool {
+			return slices.ContainsFunc(t.opts.Values, func(wanted string) bool { return strings.EqualFold(value, wanted) })
+		})
+		spec.summary = c.feature && !c.label && !c.group && !c.attribute && !c.split && !named
+	}
 }
 
 // schema returns the schema for reading the values of a file. known is nil for the training file,
@@ -70,7 +136,8 @@ func (t *ownTable) schema(known *sheet) *schema {
 	for _, c := range t.columns {
 		missing := imputed && t.mayMiss(c) || !c.feature && !c.group && !c.label && !c.split
 		spec := columnSpec{name: c.name, missing: missing, free: !c.feature && !c.label}
-		if known != nil && c.kind == categoryKind {
+		categories := c.kind == categoryKind || c.kind == dateKind && (c.group || c.attribute)
+		if known != nil && categories {
 			spec.free, spec.unknown = false, t.opts.Unknown == UnknownIgnored && !c.label
 			if spec.categories = known.column(c.name).values; spec.categories == nil { // the attribute is numeric
 				spec.numeric = true
@@ -82,7 +149,7 @@ func (t *ownTable) schema(known *sheet) *schema {
 			}
 			s.columns = append(s.columns, columnSpec{name: e.title(), from: c.name, numeric: true, value: e.parser(), missing: missing})
 		}
-		if c.kind == categoryKind || c.kind == dateKind && (c.group || c.attribute) {
+		if categories {
 			s.columns = append(s.columns, spec)
 		}
 	}
@@ -117,7 +184,7 @@ func (t *ownTable) source(s *sheet) (*source, error) {
 		}
 		for _, e := range c.encodings() {
 			col := s.column(e.title())
-			e.Categories, e.Missing = col.values, col.firstMissing() >= 0
+			e.Categories, e.Missing = col.values, col.lacks || col.firstMissing() >= 0
 			s.pages.Touch(8 * s.rows)
 			if made[e.title()] {
 				return fail(fmt.Errorf("%w: %q is a column and a part of dates; rename the column", ErrColumn, e.title()))
@@ -141,6 +208,18 @@ func (t *ownTable) source(s *sheet) (*source, error) {
 	if t.when != nil {
 		out.label = Label{Column: t.label, Condition: t.when.text, Otherwise: t.when.negation(), Decimal: t.column(t.label).decimal}
 	}
+	if t.opts.shares() {
+		e := out.features.(*encoded)
+		e.share, e.again = t.opts.Share, func(s *schema) (*sheet, error) {
+			s.separator = t.opts.Separator
+			f, err := t.opts.open(t.opts.File)
+			if err != nil {
+				return nil, err
+			}
+			defer f.Close()
+			return readSheet(f, t.opts.File, s)
+		}
+	}
 	out.files, out.pages = t.files, s.pages
 	out.assigned, out.uses = parts, t.uses
 	kept := out.features.preparation().of()
@@ -163,12 +242,12 @@ func (t *ownTable) remark(s *sheet) {
 	var commas, thousands []string
 	for _, c := range t.columns {
 		switch {
-		case c.kind == numberKind && c.decimal == commaDecimals:
+		case c.decimal == commaDecimals:
 			commas = append(commas, c.name)
-		case c.kind == numberKind && c.decimal == pointDecimals:
+		case c.decimal == pointDecimals:
 			thousands = append(thousands, c.name)
 		}
-		if c.feature && c.kind == numberKind && c.profile.numbersRows() && c.profile.rows > manyCategories {
+		if c.feature && c.profile.numbersRows() && c.profile.rows > manyCategories {
 			t.warnings = append(t.warnings, fmt.Sprintf("The column %q only numbers the rows, so a model can learn their order: ignore it (--ignore %s).",
 				c.name, shellName(c.name)))
 		}
@@ -179,7 +258,7 @@ func (t *ownTable) remark(s *sheet) {
 	if len(thousands) > 0 {
 		t.notes = append(t.notes, "These columns hold numbers with separators of thousands: "+listed(thousands, 10)+".")
 	}
-	if all := t.columns[0].profile.rows; t.opts.Missing == MissingDropped && s.rows < all {
+	if all := t.columns[0].profile.rows; s.rows < all {
 		var why []string
 		for _, c := range t.columns {
 			if c.profile.missing > 0 && (c.feature || c.label || c.group || c.split) {

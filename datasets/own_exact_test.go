@@ -86,6 +86,7 @@ func TestFindLabel(t *testing.T) {
 		{label: "y", column: "y"}, {label: "a=b", column: "a=b"}, {label: "y=1", column: "y", positive: "1"}, {label: "y = big cat ", column: "y", positive: "big cat"},
 		{label: "y>=3", column: "y", when: "y>=3"}, {label: "1<y<=3", column: "y", when: "1<y<=3"}, {label: "y=", err: "want a value after ="},
 		{label: "z", err: `no column "z"`}, {label: "z", classes: []string{"1", "2"}, err: `no column "z"`}, {label: "z>3", err: `no column "z"`},
+		{label: "1<y=3", err: "want an interval, as in 25<=age<60"},
 		{label: "y", classes: []string{"1", "2"}, column: "y"}, {label: "y=1", classes: []string{"1", "2"}, err: "--classes needs a label without a value"},
 	} {
 		own := &ownTable{header: header, opts: &TableOptions{Label: tc.label, Classes: tc.classes}}
@@ -154,7 +155,7 @@ func TestCategoriesOverChunks(t *testing.T) {
 func TestSpool(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	for size, inFile := range map[int]bool{0: false, 9: false, 10: false, 11: true, 50: true} {
-		want := strings.Repeat("abc", 20)[:size]
+		want := strings.Repeat("ab\n", 20)[:size]
 		kept, err := newSpool(strings.NewReader(want), 10)
 		if err != nil {
 			t.Fatal(err)
@@ -175,12 +176,49 @@ func TestSpool(t *testing.T) {
 // An error after the part that stays in memory is an error.
 func TestSpoolError(t *testing.T) {
 	fire := errors.New("disk on fire")
-	for _, text := range []string{"abc", strings.Repeat("abc", 20)} {
+	for _, text := range []string{"abc", strings.Repeat("ab\n", 20)} {
 		if _, err := newSpool(io.MultiReader(strings.NewReader(text), iotest.ErrReader(fire)), 10); err != fire {
 			t.Errorf("%d bytes: %v", len(text), err)
 		}
 	}
 }
+
+// A pipe without line ends, such as /dev/zero, is refused once its content does not fit in memory.
+// An endless pipe with lines is read until the context is cancelled. Neither leaves a file.
+func TestSpoolEndless(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	if _, err := newSpool(again("0"), 1<<16); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "no line ends in the first 65536 bytes") {
+		t.Errorf("without lines: %v", err)
+	}
+	if _, err := newSpool(strings.NewReader("\n"+strings.Repeat("0", 20)), 10); err != nil {
+		t.Errorf("an empty first line: %v", err)
+	}
+	interrupt := errors.New("interrupt")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	of := spools{of: map[string]*spool{}}
+	at := 0
+	_, err := of.open(ctx, "endless", func() (io.ReadCloser, error) {
+		return io.NopCloser(readerFunc(func(p []byte) (int, error) {
+			if at++; at == 1000 {
+				cancel(interrupt)
+			}
+			return copy(p, "0\n"), nil
+		})), nil
+	})
+	if !errors.Is(err, interrupt) || len(of.of) > 0 {
+		t.Errorf("with lines: %v, kept %v", err, of.of)
+	}
+	_, err = of.open(t.Context(), "broken", func() (io.ReadCloser, error) { return io.NopCloser(iotest.ErrReader(io.ErrClosedPipe)), nil })
+	checkError(t, err, io.ErrClosedPipe, "broken: ")
+	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+}
+
+// readerFunc is a reader that calls the function.
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // Standard input is read once and kept; reading ends with the context.
 func TestStandardInput(t *testing.T) {

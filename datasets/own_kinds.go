@@ -193,7 +193,7 @@ func (t *ownTable) problemsOf(c *ownColumn, sign string, given bool) (found []*F
 		if p.texts[infiniteText] > 0 {
 			wrong(p.unreal, ignore, "%s: %s is %w", c.name, quoted([]byte(p.unrealText)), ErrNumber)
 		}
-	case p.forms != 0 && p.example != "":
+	case p.forms != 0:
 		c.kind = dateKind
 		t.decideDates(c, wrong, ignore)
 	default:
@@ -258,10 +258,6 @@ func (t *ownTable) decideDates(c *ownColumn, wrong func(at *FileError, advice, f
 func (t *ownTable) decideCategories(c *ownColumn, wrong func(at *FileError, advice, format string, args ...any), ignore string) {
 	p := c.profile
 	n, values := len(p.values), p.rows-p.missing
-	different := fmt.Sprint(n)
-	if n > maxCategories {
-		different = fmt.Sprintf("more than %d", maxCategories)
-	}
 	switch {
 	case c.label && t.when != nil:
 	case c.label:
@@ -273,7 +269,7 @@ func (t *ownTable) decideCategories(c *ownColumn, wrong func(at *FileError, advi
 		wrong(p.text, "correct these values or remove them, keep the column as categories (--categorical "+shellName(c.name)+"), or "+ignore,
 			"%w %q: %d of %d values are numbers, the others are texts such as %s", ErrColumn, c.name, p.plain, values, quoted([]byte(p.example)))
 	case n > maxCategories || n > manyCategories && n > values/2:
-		wrong(nil, ignore+", or replace it by numbers", "%w %q: it has %s different texts in %d rows", ErrColumn, c.name, different, values)
+		wrong(nil, ignore+", or replace it by numbers", "%w %q: it has %s different texts in %d rows", ErrColumn, c.name, upTo(n, maxCategories), values)
 	}
 }
 

@@ -142,6 +142,7 @@ func TestCategoryLimits(t *testing.T) {
 		"21 texts of 42 rows":                  {21, 42, 0, 0, ownColumn{feature: true}, ""},
 		"21 texts of 42 rows, one is missing":  {21, 42, 1, 0, ownColumn{feature: true}, "21 different texts in 41 rows"},
 		"1000 texts":                           {1000, 9000, 0, 0, ownColumn{feature: true}, ""},
+		"1000 texts of 1500 rows":              {1000, 1500, 0, 0, ownColumn{feature: true}, "it has 1000 different texts in 1500 rows"},
 		"more texts":                           {1001, 9000, 0, 0, ownColumn{feature: true}, "more than 1000 different texts in 9000 rows"},
 		"80 % are numbers":                     {21, 100, 0, 80, ownColumn{feature: true}, ""},
 		"81 % are numbers":                     {21, 100, 0, 81, ownColumn{feature: true}, "81 of 100 values are numbers"},
@@ -353,8 +354,9 @@ func TestUsesOfColumns(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", tc.use, got, tc.want)
 		}
 	}
-	got, err := everything(t, "comma;point;mixed;own;born;c;x;y;z\n1,5;1 234;5;1;2024-05-13;a;1;0;9\n2,5;2 234;b;2;2024-06-13;b;;1;9\n",
-		TableOptions{Label: "y", Categorical: []string{"own"}, Dates: DatesExpanded, Groups: []string{"c"}, Attributes: []string{"c", "x"}, Ignore: []string{"x", "z"}})
+	got, err := everything(t, "comma;point;mixed;own;born;c;w;x;y;z\n1,5;1 234;5;1;2024-05-13;a;7;1;0;9\n2,5;2 234;b;2;2024-06-13;b;d;;1;9\n",
+		TableOptions{Label: "y", Categorical: []string{"own"}, Dates: DatesExpanded, Groups: []string{"c"}, Attributes: []string{"c", "w", "x"},
+			Ignore: []string{"w", "x", "z"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -362,9 +364,14 @@ func TestUsesOfColumns(t *testing.T) {
 		{Name: "comma", Became: "number", Detail: "with decimal commas"}, {Name: "point", Became: "number", Detail: "with separators of thousands"},
 		{Name: "mixed", Became: "category", Levels: 2, Detail: `because of texts such as "b" in line 3`}, {Name: "own", Became: "category", Levels: 2},
 		{Name: "born", Became: "date", Detail: "as day, month, weekday"}, {Name: "c", Became: "category", Levels: 2, Detail: "group, attribute"},
-		{Name: "x", Became: "attribute", Missing: 1}, {Name: "y", Became: "label", Levels: 2}, {Name: "z", Became: "ignored"},
+		{Name: "w", Became: "attribute", Levels: 2}, {Name: "x", Became: "attribute", Missing: 1}, {Name: "y", Became: "label", Levels: 2}, {Name: "z", Became: "ignored"},
 	}, got.Uses); diff != "" {
 		t.Error(diff)
+	}
+	for _, note := range []string{"decimal commas: comma.", "separators of thousands: point."} {
+		if !slices.Contains(got.Notes, "These columns hold numbers with "+note) {
+			t.Errorf("notes %q, want numbers with %s", got.Notes, note)
+		}
 	}
 	s := &sheet{rows: 3, columns: []*column{{name: "n", numbers: []float64{1, math.NaN(), math.NaN()}}, {name: "c", codes: []int32{0, -1, 1}, values: []string{"a", "b"}},
 		{name: "y", codes: []int32{0, 1, 0}, values: []string{"no", "yes"}}, {name: "z", numbers: make([]float64, 3)}}}

@@ -3,6 +3,7 @@ package datasets
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 
@@ -103,7 +104,7 @@ func (s *source) setClasses(path string, values []float64, names []string) error
 
 // libsvmLine returns the line number of a row in the file, or 0 if it does not find the row.
 func libsvmLine(path string, row int) int {
-	f, err := openInput(path)
+	f, err := openInput(context.Background(), path)
 	if err != nil {
 		return 0
 	}

@@ -111,14 +111,21 @@ func TestNamelessColumns(t *testing.T) {
 	}
 	notes := strings.Join(got.Notes, " ")
 	if !strings.Contains(notes, "Column 1 has no name and only numbers the rows: it is ignored.") ||
-		!strings.Contains(notes, "Column 5 has no name and is empty: it is ignored.") {
+		!strings.Contains(notes, "Column 5 has no name and is empty: it is ignored.") || strings.Contains(notes, "hold numbers with") || strings.Contains(notes, "left out") {
 		t.Error(notes)
 	}
 	got, err = everything(t, strings.Replace(text, "2,0.5", "9,0.5", 1), TableOptions{Label: "y", Ignore: []string{"column 4", "column 5"}})
 	if err != nil || !slices.Equal(got.Train.Columns, []string{"column 1", "x"}) {
 		t.Errorf("%v, %v", err, got)
 	}
-	counted := rowsText("number,x,y", 40, func(i int) string { return fmt.Sprintf("%d,%d,%d", i+1, i*i%7, i%2) })
+	counted := rowsText("number,x,y", 21, func(i int) string { return fmt.Sprintf("%d,%d,%d", i+1, i*i%7, i%2) })
+	for name, opts := range map[string]TableOptions{
+		"20 rows": {File: strings.TrimSuffix(counted, "21,1,0\n"), Label: "y"}, "an attribute": {File: counted, Label: "y", Ignore: []string{"number"}, Attributes: []string{"number<9"}},
+	} {
+		if got, err := everything(t, opts.File, opts); err != nil || len(got.Warnings) > 0 {
+			t.Errorf("%s: %v, %v", name, err, got)
+		}
+	}
 	got, err = everything(t, counted, TableOptions{Label: "y"})
 	if err != nil || len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], `"number" only numbers the rows, so a model can learn their order: ignore it (--ignore number)`) {
 		t.Errorf("%v, %q", err, got.Warnings)
@@ -140,6 +147,13 @@ func TestMissing(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"x", "c=a", "c=b", "g=u", "g=v"}, got.Train.Columns); diff != "" {
 		t.Error(diff)
+	}
+	// An attribute may miss values.
+	const parts = "x,g,a,part,y\n1,u,1,train,0\n2,,2,train,1\n3,u,,train,1\n4,v,3,,0\n5,v,3,train,1\n6,v,1,test,0\n7,u,1,test,1\n"
+	got, err = everything(t, parts, TableOptions{Label: "y", Features: []string{"x"}, Groups: []string{"g"}, Attributes: []string{"a"}, SplitColumn: "part",
+		Missing: MissingDropped})
+	if note := "2 of 7 rows are left out because of missing values in g (1), part (1)."; err != nil || !slices.Contains(got.Notes, note) {
+		t.Errorf("%v, want the note %q", err, note)
 	}
 	// Every other mode requires the label, and the advice names only flags that help.
 	for _, missing := range []string{MissingRefused, MissingImputed, MissingFlagged} {

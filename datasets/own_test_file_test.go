@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -54,6 +55,35 @@ func TestColumnsOfTheFile(t *testing.T) {
 	want := []string{"born day", "born month", "born weekday", "x", "x missing", "c=p", "c=q"}
 	if a := got.Train.Attributes[0]; cmp.Diff(want, got.Train.Columns) != "" || !slices.Equal(a.Values, []string{"2024-05-13", "2024-06-13"}) || !slices.Equal(a.Of, []int{0, 1, 0}) {
 		t.Errorf("%q, %+v", got.Train.Columns, a)
+	}
+	// the dates of the test file are those of the file
+	for _, tc := range []struct {
+		rows, unknown string
+		want          []int // nil: an error
+	}{
+		{"2024-06-13,1,p,0\n2024-05-13,1,q,1\n", UnknownRefused, []int{1, 0}},
+		{"2024-07-01,1,p,0\n2024-06-13,1,q,1\n", UnknownRefused, nil},
+		{"2024-07-01,1,p,0\n2024-06-13,1,q,1\n", UnknownIgnored, []int{-1, 1}},
+	} {
+		dir, own := t.TempDir(), opts
+		own.File, own.TestFile = write(t, dir, "own.csv", []byte(text)), write(t, dir, "test.csv", []byte("born,x,c,y\n"+tc.rows))
+		own.Split, own.Unknown = Split{Train: 100}, tc.unknown
+		got, err := LoadTable("", "csv", own)
+		if tc.want == nil {
+			checkError(t, err, ErrCategory, `test.csv: line 2, column 1: born: unknown category "2024-07-01", want one of 2024-05-13, 2024-06-13`)
+		} else if err != nil || !slices.Equal(got.Test.Attributes[0].Of, tc.want) {
+			t.Errorf("%s, %s: %v", tc.rows, tc.unknown, err)
+		}
+	}
+	// the date is no column with the value p
+	byValue := TableOptions{Label: "y", Dates: DatesExpanded, Missing: MissingImputed, Values: []string{"p"}}
+	if got, err := everything(t, text, byValue); err != nil || len(got.Train.Attributes) != 1 || got.Train.Attributes[0].Name != "c" {
+		t.Errorf("%v, %+v", err, got)
+	}
+	// a number is no category besides
+	many := rowsText("x,y", 1100, func(i int) string { return fmt.Sprintf("%d.5,%d", i, i%2) })
+	if _, err := everything(t, many, TableOptions{Label: "y", Attributes: []string{"x<500"}}); err != nil {
+		t.Error(err)
 	}
 	opts.DropSensitive = true
 	if got, err = everything(t, text, opts); err != nil {

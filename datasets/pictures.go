@@ -21,7 +21,7 @@ type Pictures struct {
 
 	sections []section         // sections of the rows, in order
 	skip     int               // bytes before the pixels of each image
-	advise   func(error) error // adds advice to an error; nil: no advice
+	advise   func(error) error // adds advice to an error, and returns nil for nil; nil: no advice
 	drawn    *Images           // the images of a built-in set
 }
 
@@ -69,7 +69,8 @@ func (p *Pictures) read(places []int, counted int, to matrix.RowStore) (*matrix.
 	}
 	workers := min(runtime.GOMAXPROCS(0), mostWorkers)
 	record := p.skip + p.Shape.Pixels()
-	empty, full := make(chan []byte, workers+1), make(chan block, workers+1)
+	empty := make(chan []byte, workers+1)
+	full := make(chan block, cap(empty))
 	for range cap(empty) {
 		empty <- make([]byte, min(max(1, blockBytes/record), len(p.Labels))*record)
 	}
@@ -102,14 +103,14 @@ func (p *Pictures) read(places []int, counted int, to matrix.RowStore) (*matrix.
 	for _, t := range tallies[1:] {
 		tallies[0].Join(t)
 	}
-	if err != nil && p.advise != nil {
+	if p.advise != nil {
 		err = p.advise(err)
 	}
 	return tallies[0], err
 }
 
 // eachBlock reads the sections into empty blocks and passes the blocks on.
-func (p *Pictures) eachBlock(empty chan []byte, full chan block) error {
+func (p *Pictures) eachBlock(empty <-chan []byte, full chan<- block) error {
 	row := 0
 	for len(p.sections) > 0 {
 		open := p.sections[0]
@@ -123,12 +124,8 @@ func (p *Pictures) eachBlock(empty chan []byte, full chan block) error {
 			buf := <-empty
 			var n int
 			n, err = io.ReadFull(r, buf)
-			if n > 0 && (err == nil || err == io.ErrUnexpectedEOF) {
-				full <- block{row, buf[:n]}
-				row += n / (p.skip + p.Shape.Pixels())
-			} else {
-				empty <- buf
-			}
+			full <- block{row, buf[:n]} // after the last row, an empty block
+			row += n / (p.skip + p.Shape.Pixels())
 		}
 		r.Close()
 		if err != io.EOF && err != io.ErrUnexpectedEOF {

@@ -104,11 +104,40 @@ func checkChoice(t *testing.T, dir, dataset string, classes []int, rowsPerClass 
 	}
 }
 
-// TestChoiceErrors checks that Choose refuses the same requests as Select.
+// recordingStore notes the calls of SetRows.
+type recordingStore struct {
+	calls []string
+}
+
+func (s *recordingStore) SetRows(i int, rows [][]uint8) {
+	s.calls = append(s.calls, fmt.Sprint(i, rows))
+}
+
+// TestRowsOfABlock checks that neighbours in the store come in one call, whatever their order in
+// the file, and without the bytes before the pixels.
+func TestRowsOfABlock(t *testing.T) {
+	p := &Pictures{Shape: Shape{1, 1, 1}, skip: 1}
+	var s recordingStore
+	put(p.place(nil, block{2, []byte{9, 10, 9, 11, 9, 12, 9, 13, 9, 14}}, []int{7, 7, 1, 0, -1, 4, 2}), &s)
+	if diff := cmp.Diff([]string{"0 [[11] [10] [14]]", "4 [[13]]"}, s.calls); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestChoiceErrors checks that Choose refuses the same requests as Select. The images of a built-in
+// set stay in memory, so they can be read again.
 func TestChoiceErrors(t *testing.T) {
 	train, _, err := OpenImages("", "synthetic", 1)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for range 2 {
+		if set, err := train.Images(); err != nil || set.Pixels.Rows != len(train.Labels) {
+			t.Error(err)
+		}
+	}
+	if c, err := train.Choose([]int{0, 1}, 1); err != nil || c.Read(matrix.NewBytes(2, 784, PixelScale)) != nil {
+		t.Error(err)
 	}
 	for _, classes := range [][]int{{0}, {0, 99}, {1, 1}} {
 		if _, err := train.Choose(classes, 0); !errors.Is(err, ErrClass) {

@@ -220,6 +220,11 @@ func (p *Preparation) fit(s *sheet, rows []int) (constant []string, err error) {
 			s.pages.Touch(8 * len(columns[i].numbers))
 		}
 	})
+	return p.checkScales(s)
+}
+
+// checkScales completes fit after the centres and scales are set.
+func (p *Preparation) checkScales(s *sheet) (constant []string, err error) {
 	for i := range p.Encodings {
 		e := &p.Encodings[i]
 		switch {
@@ -244,27 +249,50 @@ const minScale = 1e-150
 //
 // If all numbers are equal, or no number is present, s is 0.
 func meanAndDeviation(x []float64, rows []int) (mean, deviation float64) {
-	n, least, most := 0.0, math.Inf(1), math.Inf(-1)
+	t := newTotals()
+	t.add(x, rows)
+	t.addSquares(x, rows)
+	return t.moments()
+}
+
+// totals are the sums of the numbers of a column that are not NaN.
+type totals struct{ n, sum, least, most, squares float64 }
+
+func newTotals() totals { return totals{least: math.Inf(1), most: math.Inf(-1)} }
+
+// add adds the rows to all fields except squares.
+func (t *totals) add(x []float64, rows []int) {
+	s := *t // in registers
 	for _, i := range rows {
 		if v := x[i]; !math.IsNaN(v) {
-			mean += v
-			least, most = min(least, v), max(most, v)
-			n++
+			s.sum += v
+			s.least, s.most = min(s.least, v), max(s.most, v)
+			s.n++
 		}
 	}
-	if n == 0 {
-		return 0, 0
-	}
-	if least == most { // avoid the rounding of the sum
-		return least, 0
-	}
-	mean /= n
+	*t = s
+}
+
+// addSquares adds the squares of the distances to the mean. All rows were added before.
+func (t *totals) addSquares(x []float64, rows []int) {
+	mean, squares := t.sum/t.n, t.squares
 	for _, i := range rows {
 		if d := x[i] - mean; !math.IsNaN(d) {
-			deviation += d * d
+			squares += d * d
 		}
 	}
-	return mean, max(math.Sqrt(deviation/n), math.SmallestNonzeroFloat64)
+	t.squares = squares
+}
+
+// moments returns the mean and the standard deviation.
+func (t *totals) moments() (mean, deviation float64) {
+	switch {
+	case t.n == 0:
+		return 0, 0
+	case t.least == t.most: // avoid the rounding of the sum
+		return t.least, 0
+	}
+	return t.sum / t.n, max(math.Sqrt(t.squares/t.n), math.SmallestNonzeroFloat64)
 }
 
 // preparedColumn is a column of a sheet and its encoding.

@@ -14,7 +14,7 @@ type profile struct {
 	absentText    string     // the text there
 
 	// Numbers of values of each kind. A value with a point is in dotted or pointGroups too.
-	plain       int            // numbers as in programs
+	plain       int            // numbers as in programs; 0 if onlyCategories
 	dotted      int            // plain numbers with a point that cannot separate thousands; 1 means one or more
 	pointGroups int            // plain numbers with points that can separate thousands, as in 1.234; counted while dotted is 0
 	texts       [textKinds]int // values that are not plain numbers

@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -28,8 +29,11 @@ type sheetReader struct {
 	values  [][]string         // categories of each column so far
 	codes   []map[string]int32 // codes of values; workers read those of columns with allowed categories
 	rows    int
-	records int   // rows with the dropped rows
-	source  []int // sheet.source, if the schema drops rows
+	records int    // rows with the dropped rows
+	source  []int  // sheet.source, if the schema drops rows
+	only    []int  // rows to read; nil: all rows
+	begins  []int  // sheet.begins
+	lacks   []bool // of each column: a value is missing
 }
 
 // sheetPart holds the rows of a chunk.
@@ -46,6 +50,7 @@ type columnPart struct {
 	codes   []int32 // codes among the allowed categories, or among own
 	own     []category
 	places  []int32 // the sheet's code of each own category
+	lacks   bool    // a value is missing
 }
 
 // category is a category of a chunk, and where the chunk has it first.
@@ -60,13 +65,14 @@ const noCategory = -2
 // readSheet reads the columns that the schema names, in the schema's order, from r.
 //
 // Errors are *FileError with line and column: ErrFormat, ErrTruncated, ErrColumn (no such column),
-// ErrNumber, ErrCategory, ErrMissing.
+// ErrNumber, ErrCategory, ErrMissing. If the processes of the schema read the file together, the
+// error of any of them is errAlone in all.
 func readSheet(r io.Reader, name string, s *schema) (*sheet, error) {
 	text, err := newDelimited(r, name, s.separator, s.header)
 	if err != nil {
 		return nil, err
 	}
-	reader := &sheetReader{text: text, absent: newTextSet(s.absent), specs: slices.Clone(s.columns), drop: s.drop, pages: s.pages}
+	reader := &sheetReader{text: text, absent: newTextSet(s.absent), specs: slices.Clone(s.columns), drop: s.drop, pages: s.pages, only: s.only}
 	for _, attribute := range s.attributes {
 		c, err := parseCondition(attribute, text.header)
 		if err != nil {
@@ -79,10 +85,24 @@ func readSheet(r io.Reader, name string, s *schema) (*sheet, error) {
 	if err := reader.begin(); err != nil {
 		return nil, err
 	}
-	if err := inOrder(text.next, reader.worker, reader.add); err != nil {
+	next := text.next
+	if s.only != nil {
+		next = withRows(next, s.only, s.begins)
+	}
+	if s.share != nil {
+		next = ownChunks(next, s.share, s.size)
+	}
+	err = inOrder(next, reader.worker, reader.add)
+	if s.share != nil {
+		err = reader.combine(s.share, err)
+	}
+	if err != nil {
 		return nil, err
 	}
+	reader.begins = append(reader.begins, reader.records)
 	switch {
+	case s.only != nil && reader.rows != len(s.only):
+		return nil, &FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: the file changed while it was read", ErrTruncated)}
 	case reader.rows == 0 && s.drop:
 		return nil, &FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: every row has a missing value", ErrMissing),
 			Advice: "ignore the columns with many missing values (--ignore), or use --missing impute"}
@@ -92,9 +112,32 @@ func readSheet(r io.Reader, name string, s *schema) (*sheet, error) {
 	return reader.sheet()
 }
 
+// withRows returns a function that returns the chunks of next that have some of the rows. begins
+// are the numbers of the first rows of the chunks.
+func withRows(next func(buffer []byte) (chunk, error), rows, begins []int) func(buffer []byte) (chunk, error) {
+	at := 0 // index of the next chunk
+	return func(buffer []byte) (chunk, error) {
+		for {
+			c, err := next(buffer)
+			if err != nil || at+1 >= len(begins) {
+				return c, err
+			}
+			c.record = begins[at]
+			at++
+			switch i, _ := slices.BinarySearch(rows, c.record); {
+			case i == len(rows):
+				return chunk{}, io.EOF
+			case rows[i] < begins[at]:
+				return c, nil
+			}
+			buffer = c.text
+		}
+	}
+}
+
 // readSheetFile calls readSheet on a file.
 func readSheetFile(path string, s *schema) (*sheet, error) {
-	f, err := openInput(path)
+	f, err := openInput(context.Background(), path)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +167,7 @@ func (r *sheetReader) begin() error {
 		r.codes = append(r.codes, codes)
 		r.values = append(r.values, slices.Clone(spec.categories))
 	}
-	r.parts = make([][]columnPart, len(r.specs))
+	r.parts, r.lacks = make([][]columnPart, len(r.specs)), make([]bool, len(r.specs))
 	for range r.specs {
 		r.lists = append(r.lists, newColumnLists(r.pages))
 	}
@@ -137,9 +180,16 @@ func (r *sheetReader) worker() func(c chunk, part *sheetPart) error {
 	rows := 0 // of the last chunk
 	return func(c chunk, part *sheetPart) error {
 		part.begin(r, rows)
+		only, _ := slices.BinarySearch(r.only, c.record) // index of the next row to read
 		err := records.each(c, func() error {
 			record := part.records
 			part.records++
+			if r.only != nil {
+				if only == len(r.only) || r.only[only] != c.record+record {
+					return nil
+				}
+				only++
+			}
 			if r.drop && r.incomplete(records.fields) {
 				return nil
 			}
@@ -172,9 +222,12 @@ func (p *sheetPart) begin(r *sheetReader, rows int) {
 	rows += rows / 32
 	for i := range p.columns {
 		clear(p.codes[i])
-		if r.specs[i].numeric {
+		switch old := p.columns[i]; {
+		case r.specs[i].summary:
+			p.columns[i] = columnPart{numbers: old.numbers[:0], codes: old.codes[:0]}
+		case r.specs[i].numeric:
 			p.columns[i] = columnPart{numbers: make([]float64, 0, rows)}
-		} else {
+		default:
 			p.columns[i] = columnPart{codes: make([]int32, 0, rows)}
 		}
 	}
@@ -200,6 +253,7 @@ func (p *sheetPart) add(r *sheetReader, i int, records *fieldReader, field int) 
 		}
 	}
 	absent := r.absent.has(text)
+	c.lacks = c.lacks || absent
 	switch {
 	case absent && !spec.missing:
 		return fmt.Errorf("%w: %q", ErrMissing, text)
@@ -257,6 +311,10 @@ func (r *sheetReader) add(p *sheetPart) error {
 			c.places = append(c.places, code)
 		}
 		c.own = nil
+		r.lacks[i] = r.lacks[i] || c.lacks
+		if r.specs[i].summary {
+			continue
+		}
 		if r.pages == nil {
 			r.parts[i] = append(r.parts[i], *c)
 		} else if err := r.lists[i].add(c); err != nil {
@@ -271,6 +329,7 @@ func (r *sheetReader) add(p *sheetPart) error {
 	for _, record := range p.source {
 		r.source = append(r.source, r.records+record)
 	}
+	r.begins = append(r.begins, r.records)
 	r.rows, r.records = r.rows+p.rows, r.records+p.records
 	return nil
 }
@@ -278,7 +337,7 @@ func (r *sheetReader) add(p *sheetPart) error {
 // sheet joins the parts of the columns, and sorts the categories of the columns that allow any
 // category.
 func (r *sheetReader) sheet() (*sheet, error) {
-	s := &sheet{name: r.text.name, rows: r.rows, columns: make([]*column, len(r.specs)), source: r.source, pages: r.pages}
+	s := &sheet{name: r.text.name, rows: r.rows, columns: make([]*column, len(r.specs)), source: r.source, begins: r.begins, pages: r.pages}
 	failures := make([]error, len(r.specs))
 	inParallel(len(r.specs), func(i int) { s.columns[i], failures[i] = r.column(i) })
 	return s, errors.Join(failures...)
@@ -286,15 +345,17 @@ func (r *sheetReader) sheet() (*sheet, error) {
 
 // column joins the parts of column i.
 func (r *sheetReader) column(i int) (*column, error) {
-	spec, c := &r.specs[i], &column{name: r.specs[i].name, values: r.values[i]}
+	spec, c := &r.specs[i], &column{name: r.specs[i].name, values: r.values[i], lacks: r.specs[i].summary && r.lacks[i]}
 	if r.pages != nil {
 		if err := r.lists[i].end(c); err != nil {
 			return nil, err
 		}
 	} else {
-		if spec.numeric {
+		switch {
+		case spec.summary:
+		case spec.numeric:
 			c.numbers = make([]float64, 0, r.rows)
-		} else {
+		default:
 			c.codes = make([]int32, 0, r.rows)
 		}
 		for k, part := range r.parts[i] {

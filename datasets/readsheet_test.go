@@ -234,6 +234,7 @@ func TestPagesGiveTheSameTable(t *testing.T) {
 			own.Features.Float64(y, 0, rows)
 			single, wanted := make([]float32, cols), make([]float32, cols)
 			own.Features.Float32(single, rows-1, rows)
+			own.Features.Float32(nil, rows, rows)
 			p.Features.Float32(wanted, rows-1, rows)
 			if !slices.Equal(x, y) || !slices.Equal(single, wanted) || own.Table.SHA256() != p.Table.SHA256() {
 				t.Errorf("%s, %s: the features differ", missing, p.Name)

@@ -16,6 +16,7 @@ type sheet struct {
 	rows    int
 	columns []*column
 	source  []int      // the rows' numbers in the file, from 0; nil: all rows
+	begins  []int      // the number of the first row of each chunk in the file, and of all rows
 	flag    bool       // "missing" is a value of groups and attributes
 	pages   *paged.Dir // has the columns' values; nil: memory
 
@@ -60,6 +61,7 @@ type column struct {
 	numbers []float64 // NaN: missing; nil for categories
 	codes   []int32   // indices into values, -1: missing; nil for numbers
 	values  []string  // the categories
+	lacks   bool      // a value is missing in a column that keeps no values
 }
 
 // columnSpec describes how to read a column.
@@ -74,6 +76,7 @@ type columnSpec struct {
 	unknown    bool     // categories outside the list are allowed and count as no category
 	missing    bool     // a value may be missing
 	free       bool     // the column becomes numbers if all values are numbers, otherwise categories
+	summary    bool     // keep the categories and whether values are missing, and no values
 }
 
 // number parses a number. It calls the usual parser directly.
@@ -95,6 +98,12 @@ type schema struct {
 	// leave out rows that lack a value in a column with missing = false
 	drop  bool
 	pages *paged.Dir // receives the values; nil: memory
+	// read these rows of the file alone, by increasing numbers; nil: all rows
+	only   []int
+	begins []int // sheet.begins of an earlier reading, for only
+	// the processes that read the file together, each a part of its bytes; nil: this process alone
+	share Share
+	size  int64 // bytes of the file
 }
 
 // maxCategories is the largest number of features of one text column.

@@ -46,6 +46,11 @@ func (s *source) split(opts TableOptions) (*Tables, error) {
 	if len(rows[0]) == 0 {
 		return nil, fmt.Errorf("datasets: %s: %w for training; want the value %s in the split column %q", s.name, ErrEmpty, splitNames[0][0], opts.SplitColumn)
 	}
+	if e, ok := s.features.(*encoded); ok && e.share != nil {
+		if err := e.readOwn(rows); err != nil {
+			return nil, err
+		}
+	}
 	notes, err := s.features.fit(rows[0])
 	if err != nil {
 		return nil, err

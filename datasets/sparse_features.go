@@ -64,7 +64,7 @@ func (s *source) sparse(x *matrix.CSR, d *sparseDesign, opts TableOptions) error
 		for i := range x.Rows {
 			if x.Has(i, j) {
 				g.Rows = append(g.Rows, i)
-			} else {
+			} else if len(by) == 1 {
 				rest.Rows = append(rest.Rows, i)
 			}
 		}

@@ -64,23 +64,31 @@ const splitStream = 0x73706c6974
 // of validation rows follows its quota in the same way.
 func (s Split) rows(strata []int, seed uint64) [3][]int {
 	line := stratified(strata, stream{rand.NewPCG(seed, splitStream)})
-	n := len(line)
 	quota := func(i, share, of int) int { return (2*i*share + of) / (2 * of) }
-	parts := [3][]int{make([]int, 0, quota(n, s.Train, 100))}
-	rest := 0
+	partOf, sizes := make([]int8, len(line)), [3]int{}
+	trained, rest, validated := 0, 0, 0 // numbers of training, other and validation rows so far
 	for i, row := range line {
 		part := 0
-		if held := s.Validation + s.Test; quota(i+1, s.Train, 100) == quota(i, s.Train, 100) {
+		if quota(i+1, s.Train, 100) > trained {
+			trained++
+		} else {
 			part = 2
-			if quota(rest+1, s.Validation, held) > quota(rest, s.Validation, held) {
+			if rest++; quota(rest, s.Validation, s.Validation+s.Test) > validated {
 				part = 1
+				validated++
 			}
-			rest++
 		}
-		parts[part] = append(parts[part], row)
+		partOf[row] = int8(part)
+		sizes[part]++
 	}
-	for _, p := range parts {
-		slices.Sort(p)
+	var parts [3][]int
+	for p, n := range sizes {
+		if n > 0 || p == 0 {
+			parts[p] = make([]int, 0, n)
+		}
+	}
+	for row, p := range partOf {
+		parts[p] = append(parts[p], row)
 	}
 	return parts
 }
@@ -88,15 +96,24 @@ func (s Split) rows(strata []int, seed uint64) [3][]int {
 // stratified returns the rows stratum by stratum, each stratum in random order.
 func stratified(strata []int, s stream) []int {
 	line := make([]int, len(strata))
-	for i := range line {
-		line[i] = i
+	if len(strata) == 0 {
+		return line
 	}
-	slices.SortStableFunc(line, func(a, b int) int { return strata[a] - strata[b] })
-	for from := 0; from < len(line); {
-		to := from + 1
-		for to < len(line) && strata[line[to]] == strata[line[from]] {
-			to++
-		}
+	least := slices.Min(strata)
+	ends := make([]int, slices.Max(strata)-least+1) // of the strata in line
+	for _, k := range strata {
+		ends[k-least]++
+	}
+	end := 0
+	for k, n := range ends {
+		ends[k], end = end, end+n
+	}
+	for i, k := range strata {
+		line[ends[k-least]] = i
+		ends[k-least]++
+	}
+	from := 0
+	for _, to := range ends {
 		s.shuffle(line[from:to])
 		from = to
 	}

@@ -86,8 +86,8 @@ func TestStandInGolden(t *testing.T) {
 // The rows are in the order of the mixture, with the least and the largest trait.
 func TestStandInOrder(t *testing.T) {
 	drawn := newStandIn(4, 1)
-	drawn.traits[0] = []int32{32, -32, 0, 31}
-	if got := drawn.order(mixture{weights: [standInTraits]int{1}}); !slices.Equal(got, []int32{1, 2, 3, 0}) {
+	drawn.traits[0] = []int32{31, -32, 0, 32}
+	if got := drawn.order(mixture{weights: [standInTraits]int{1}}); !slices.Equal(got, []int32{1, 2, 0, 3}) {
 		t.Errorf("rows %v", got)
 	}
 }

@@ -70,6 +70,9 @@ type TableOptions struct {
 	// Pages receives the values of the columns of a csv file, so that a file may be larger than the
 	// memory. Table.Features then makes features when they are read. nil: memory.
 	Pages *paged.Dir
+	// Share divides the rows of a csv file among processes: each keeps the features of its own rows
+	// alone. Table.Features is then a *matrix.Part. nil: this process keeps all rows.
+	Share Share
 
 	ctx context.Context // see LoadTableContext; nil: reading is not interrupted
 }

@@ -153,3 +153,63 @@ func TestErrorTexts(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Each option belongs to a kind of data sets.
+func TestOptionsOfEachKind(t *testing.T) {
+	for name, tc := range map[string]struct {
+		opts   TableOptions
+		sparse bool // a libsvm file takes the option too
+	}{
+		"your own file":       {TableOptions{File: "f"}, true},
+		"a choice of classes": {TableOptions{Classes: []string{"a", "b"}}, true},
+		"a label":             {TableOptions{Label: "y"}, false},
+		"categorical columns": {TableOptions{Categorical: []string{"c"}}, false}, "a list of features": {TableOptions{Features: []string{"x"}}, false},
+		"a choice for missing values": {TableOptions{Missing: MissingDropped}, false}, "a choice for dates": {TableOptions{Dates: DatesExpanded}, false},
+		"a decimal sign": {TableOptions{Decimal: DecimalComma}, false}, "a separator": {TableOptions{Separator: ';'}, false},
+		"a test file": {TableOptions{TestFile: "t"}, false}, "a split column": {TableOptions{SplitColumn: "s"}, false},
+		"a choice for unknown categories": {TableOptions{Unknown: UnknownIgnored}, false},
+	} {
+		for _, d := range []Dataset{{Name: "bank"}, {Name: "adult", Sparse: true}, {Name: "csv", Own: true}, {Name: "libsvm", Own: true, Sparse: true}} {
+			tc.opts.Split = DefaultSplit
+			err := tc.opts.check(d)
+			refused := err != nil && strings.Contains(err.Error(), d.Name+" does not take "+name)
+			if takes := d.Own && (tc.sparse || !d.Sparse); refused == takes {
+				t.Errorf("%s, %s: %v", d.Name, name, err)
+			}
+		}
+	}
+	wrong := TableOptions{Split: DefaultSplit, Label: "y", Dates: "never"}
+	checkError(t, wrong.check(Dataset{Name: "csv", Own: true}), ErrOption, `Dates is "never", want one of `)
+	for name, want := range map[string][]string{"": {"f"}, "t": {"f", "t"}} {
+		if got := (&TableOptions{File: "f", TestFile: name}).OwnFiles(); !slices.Equal(got, want) {
+			t.Errorf("files %q, want %q", got, want)
+		}
+	}
+}
+
+// A label without values is no column to ignore, and the advice names only classes that remain.
+func TestAdvice(t *testing.T) {
+	r := remedy{dropped: true, columns: []*ownColumn{
+		{name: "y", label: true, profile: &profile{rows: 3, missing: 2}}, {name: "x", feature: true, profile: &profile{rows: 3, missing: 2}},
+	}}
+	if got := r.flags(&TableOptions{}); !slices.Equal(got, []string{"--ignore x", "--missing drop"}) {
+		t.Errorf("flags %q", got)
+	}
+	rows := "x,part,y\n1,train,a\n2,train,%s\n3,test,b\n4,test,c\n"
+	for class, want := range map[string]string{
+		"a": "class b (1 in the file), c (1 in the file) among the training rows; use another --split", "b": "rows; leave out such classes (--classes a,b), or use another",
+	} {
+		_, err := everything(t, fmt.Sprintf(rows, class), TableOptions{Label: "y", SplitColumn: "part"})
+		if class == "b" {
+			want = strings.Replace(want, "b (1", "b (2", 1)
+		}
+		checkError(t, err, ErrEmpty, want)
+	}
+	// of groups that overlap, only the training rows need each one
+	_, err := everything(t, "x,part,y\n1,train,a\n2,train,b\n9,test,b\n1,test,a\n", TableOptions{Label: "y=a", SplitColumn: "part", Groups: []string{"x<5", "x>1"}})
+	if err != nil {
+		t.Error(err)
+	}
+	_, err = everything(t, "x,part,y\n1,train,a\n2,train,b\n9,test,b\n1,test,a\n", TableOptions{Label: "y=a", SplitColumn: "part", Groups: []string{"x<20", "x>5"}})
+	checkError(t, err, ErrEmpty, "no rows of group x>5 among the training rows")
+}

@@ -21,21 +21,16 @@ func fetchZipped(ctx context.Context, url, path string, file File, opts FetchOpt
 	part := path + ".part"
 	err := unzip(archive, part, file)
 	if err == nil {
-		var found sums
-		if found, err = sumFile(ctx, part); err == nil {
-			err = found.matches(file)
-		}
+		err = checkSums(ctx, part, file)
 	}
 	if ctx.Err() != nil {
 		return err
 	}
-	if rmErr := os.Remove(archive); rmErr != nil && err == nil {
-		err = rmErr
+	if err := os.Remove(archive); err != nil {
+		return fmt.Errorf("datasets: %w", err)
 	}
 	if err != nil {
-		if rmErr := os.Remove(part); rmErr != nil && !errors.Is(rmErr, os.ErrNotExist) {
-			return fmt.Errorf("datasets: %w", rmErr)
-		}
+		_ = os.Remove(part) // there is none if the archive is broken
 		return fmt.Errorf("datasets: %s: %w; the download was deleted: repeat the command, or use a mirror (%s)", shown(url), err, EnvMirror)
 	}
 	progress(file, file.Size)
@@ -44,7 +39,7 @@ func fetchZipped(ctx context.Context, url, path string, file File, opts FetchOpt
 
 // unzip extracts the file from the archive to path. It writes at most one byte more than the file's
 // published size.
-func unzip(archive, path string, file File) (err error) {
+func unzip(archive, path string, file File) error {
 	r, err := zip.OpenReader(archive)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrFormat, err)
@@ -59,16 +54,11 @@ func unzip(archive, path string, file File) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if closeErr := out.Close(); err == nil {
-			err = closeErr
-		}
-	}()
 	if err := out.Truncate(0); err != nil {
-		return err
+		return errors.Join(err, out.Close())
 	}
-	if _, err := io.Copy(out, io.LimitReader(member, file.Size+1)); err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrFormat, file.Zipped, err)
+	if _, err = io.Copy(out, io.LimitReader(member, file.Size+1)); err != nil {
+		err = fmt.Errorf("%w: %s: %w", ErrFormat, file.Zipped, err)
 	}
-	return nil
+	return errors.Join(err, out.Close())
 }

@@ -43,8 +43,8 @@ func widenEntries[T Float](dst []T, c *CSR, from, to int) {
 // Has reports whether element (i, j) is an entry.
 func (c *CSR) Has(i int, j int32) bool {
 	for _, column := range c.Columns[c.Starts[i]:c.Starts[i+1]] {
-		if column == j {
-			return true
+		if column >= j {
+			return column == j
 		}
 	}
 	return false
@@ -75,12 +75,17 @@ func (c *CSR) Select(rows []int, place []int32, cols int) *CSR {
 		out.Values = make([]float64, 0, entries)
 	}
 	for _, r := range rows {
+		if place == nil {
+			out.Columns = append(out.Columns, c.Columns[c.Starts[r]:c.Starts[r+1]]...)
+			if c.Values != nil {
+				out.Values = append(out.Values, c.Values[c.Starts[r]:c.Starts[r+1]]...)
+			}
+			out.Starts = append(out.Starts, len(out.Columns))
+			continue
+		}
 		for e := c.Starts[r]; e < c.Starts[r+1]; e++ {
 			column := c.Columns[e]
-			if place != nil {
-				column = place[column]
-			}
-			if column < 0 {
+			if column = place[column]; column < 0 {
 				continue
 			}
 			out.Columns = append(out.Columns, column)

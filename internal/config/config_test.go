@@ -15,6 +15,7 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
+	"ppal/trainer/session"
 	"ppal/trainer/step"
 )
 
@@ -68,7 +69,8 @@ func TestResolve(t *testing.T) {
 				t.Fatal(err)
 			}
 			again.Out = got.Out // config.yaml does not contain Out
-			if diff := cmp.Diff(got, again, cmp.Comparer(func(a, b tensor.Dtype) bool { return a == b })); diff != "" {
+			if diff := cmp.Diff(got, again, cmp.Comparer(func(a, b tensor.Dtype) bool { return a == b }),
+				cmpopts.IgnoreUnexported(session.Device{})); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -119,3 +119,12 @@ func (p *program) runContents(message []byte) error {
 // Bind implements plan.Program. It binds the rows of this process: all processes call Bind in a
 // procedure of their own.
 func (p *program) Bind(v plan.View, m matrix.Matrix) error { return p.Program.Bind(v, m) }
+
+// Keep implements plan.Keeper as Bind implements plan.Program: all processes call Keep, and later
+// the function that it returns, in procedures of their own.
+func (p *program) Keep(v plan.View, m matrix.Matrix) (use func(), err error) {
+	if k, ok := p.Program.(plan.Keeper); ok {
+		return k.Keep(v, m)
+	}
+	return nil, nil
+}

@@ -52,3 +52,16 @@ func TestAbort(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// Processes on one machine count each other.
+func TestNeighbours(t *testing.T) {
+	if err := together(3, func(c Collective) error {
+		n, err := neighbours(c, []string{"a", "b", "a"}[c.Rank()])
+		if want := []int{2, 1, 2}[c.Rank()]; n != want {
+			t.Errorf("process %d has %d neighbours, want %d", c.Rank(), n, want)
+		}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -39,15 +39,17 @@ static int ppalBroadcast(void *x, int n) {
 	return MPI_Bcast(x, n, MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 static int ppalBarrier(void) { return MPI_Barrier(MPI_COMM_WORLD); }
-static int ppalAbort(void) { return MPI_Abort(MPI_COMM_WORLD, 1); }
+static int ppalAbort(int status) { return MPI_Abort(MPI_COMM_WORLD, status); }
 */
 import "C"
 
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
+	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"unsafe"
 )
@@ -55,12 +57,21 @@ import (
 // MPI starts MPI and returns the rank of this process. The caller calls close at the end of the
 // program, after the last exchange. MPI may be started once in a process.
 func MPI() (c Collective, close func() error, err error) {
-	var rank, size C.int
-	if e := C.ppalInit(&rank, &size); e != 0 {
-		return nil, nil, mpiError("start", e)
+	started, ending, ended := make(chan error), make(chan struct{}), make(chan error)
+	p := &process{}
+	go func() { // one thread starts and ends MPI: section 11.6 of the MPI standard 4.0
+		runtime.LockOSThread()
+		var rank, size C.int
+		err := mpiError("start", C.ppalInit(&rank, &size))
+		p.rank, p.size = int(rank), int(size)
+		started <- err
+		<-ending
+		ended <- mpiError("end", C.MPI_Finalize())
+	}()
+	if err := <-started; err != nil {
+		return nil, nil, err
 	}
-	p := &process{rank: int(rank), size: int(size)}
-	return p, func() error { return mpiError("end", C.MPI_Finalize()) }, nil
+	return p, func() error { ending <- struct{}{}; return <-ended }, nil
 }
 
 // process is a rank among the processes of MPI_COMM_WORLD.
@@ -97,14 +108,28 @@ func (p *process) Sum(x []float64) error { return sum(p, &p.double, x) }
 // SumFloat32 implements Collective: see Sum.
 func (p *process) SumFloat32(x []float32) error { return sum(p, &p.single, x) }
 
+// The longest vectors of one MPI call. MPI counts elements in 32 bits, and the buffers of a call
+// take about twice the vector's memory.
+const (
+	mostNumbers = 1 << 20
+	mostBytes   = 1 << 30
+)
+
 func sum[S number](p *process, s *slicesOf[S], x []S) error {
-	n, bytes := len(x), C.int(unsafe.Sizeof(S(0)))
-	if n == 0 {
+	if len(x) == 0 {
 		return p.Barrier()
 	}
-	if n > math.MaxInt32/8 {
-		return fmt.Errorf("ranks: %d numbers are too many for one sum, want at most %d", n, math.MaxInt32/8)
+	for part := range slices.Chunk(x, mostNumbers) {
+		if err := s.sum(part, p); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// sum replaces x, with 1 to mostNumbers elements, by its sum.
+func (s *slicesOf[S]) sum(x []S, p *process) error {
+	n, bytes := len(x), C.int(unsafe.Sizeof(S(0)))
 	if n*p.size <= shortSum {
 		return s.sumShort(x, p.size)
 	}
@@ -167,21 +192,28 @@ func (s *slicesOf[S]) divide(n, own, size int) {
 
 // Broadcast implements Collective.
 func (p *process) Broadcast(message []byte) error {
-	if len(message) > math.MaxInt32 {
-		return fmt.Errorf("ranks: a message of %d bytes is too long, want at most %d", len(message), math.MaxInt32)
+	for part := range slices.Chunk(message, mostBytes) {
+		if err := mpiError("broadcast", C.ppalBroadcast(first(part), C.int(len(part)))); err != nil {
+			return err
+		}
 	}
-	return mpiError("broadcast", C.ppalBroadcast(first(message), C.int(len(message))))
+	return nil
 }
 
 // Barrier implements Collective.
 func (p *process) Barrier() error { return mpiError("barrier", C.ppalBarrier()) }
 
 // Abort implements Collective. It writes one line to standard error and ends all processes,
-// this process included, with status 1.
+// this process included, with the status of the reason, if it has the method ExitStatus, or 1.
 func (p *process) Abort(reason error) {
+	status := 1
+	var s interface{ ExitStatus() int }
+	if errors.As(reason, &s) {
+		status = s.ExitStatus()
+	}
 	p.abort.Do(func() {
-		fmt.Fprintf(os.Stderr, "ppal: process %d of %d ends the run: %v\n", p.rank, p.size, reason)
-		C.ppalAbort()
+		fmt.Fprintf(os.Stderr, "ppal: process %d of %d ends the run: %s\n", p.rank, p.size, strings.Join(strings.Fields(reason.Error()), " "))
+		C.ppalAbort(C.int(status))
 	})
 }
 

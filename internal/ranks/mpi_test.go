@@ -35,7 +35,7 @@ func TestMPISums(t *testing.T) {
 	if world.Size() == 1 {
 		t.Fatal("one process: start the tests by mpirun (make mpi-test)")
 	}
-	for _, n := range []int{0, 1, 2, 7, shortSum / world.Size(), shortSum, 100_003} {
+	for _, n := range []int{0, 1, 2, 7, shortSum / world.Size(), shortSum, 100_003, mostNumbers + 5} {
 		term := func(rank, i int) float64 { return float64(1+rank*rank) / float64(3+i) }
 		x, want := make([]float64, n), make([]float64, n)
 		for i := range x {

@@ -8,11 +8,13 @@ import (
 
 // Team runs procedures in all processes of a Collective. All processes register the same procedures
 // in the same order. Then rank 0 calls procedures, and the other processes Serve until rank 0 calls
-// Release. A procedure may call the methods of the Collective, because all processes run it.
+// Release. A procedure may call the methods of the Collective, because all processes run it. After
+// an error of an exchange the processes may wait for each other, so the Team calls Abort.
 type Team struct {
 	Collective
 	procedures []func(message []byte) error
 	room       []float64 // for the message of a call in a process that serves
+	inside     bool      // a procedure runs, or ended by an error or a panic
 }
 
 // Procedure runs in all processes, with the message that rank 0 gives. Only rank 0 calls it.
@@ -25,9 +27,8 @@ func NewTeam(c Collective) *Team { return &Team{Collective: c} }
 const release = -1
 
 // Register adds a procedure. The message is valid until the procedure returns, and its memory is
-// aligned for Numbers. If the procedure
-// returns an error in one process, the other processes may wait for it: the run of all processes
-// ends with the error.
+// aligned for Numbers. If the procedure returns an error in one process, the other processes may
+// wait for it: the run of all processes ends with the error.
 func (t *Team) Register(do func(message []byte) error) Procedure {
 	number := len(t.procedures)
 	t.procedures = append(t.procedures, do)
@@ -48,12 +49,21 @@ func (t *Team) send(number int, message []byte) error {
 	head[0], head[1] = float64(number), float64(len(message))
 	if len(message) <= mostInHead {
 		copy(Bytes(head[2:]), message)
-		return t.Broadcast(Bytes(head))
+		return t.broadcast(Bytes(head))
 	}
-	if err := t.Broadcast(Bytes(head)); err != nil {
+	if err := t.broadcast(Bytes(head)); err != nil {
 		return err
 	}
-	return t.Broadcast(message)
+	return t.broadcast(message)
+}
+
+// broadcast is Broadcast. An error ends the run of all processes.
+func (t *Team) broadcast(message []byte) error {
+	err := t.Broadcast(message)
+	if err != nil {
+		t.Abort(err)
+	}
+	return err
 }
 
 // A head is the number of a procedure, the length of its message in bytes, and a short message.
@@ -63,10 +73,12 @@ const (
 )
 
 func (t *Team) run(number int, message []byte) error {
+	t.inside = true
 	err := t.procedures[number](message)
 	if err != nil {
 		t.Abort(err)
 	}
+	t.inside = err != nil
 	return err
 }
 
@@ -75,7 +87,7 @@ func (t *Team) run(number int, message []byte) error {
 func (t *Team) Serve() error {
 	for {
 		head := make([]float64, headNumbers)
-		if err := t.Broadcast(Bytes(head)); err != nil {
+		if err := t.broadcast(Bytes(head)); err != nil {
 			return err
 		}
 		number, length := int(head[0]), int(head[1])
@@ -88,7 +100,7 @@ func (t *Team) Serve() error {
 				t.room = make([]float64, words)
 			}
 			message = Bytes(t.room)[:length]
-			if err := t.Broadcast(message); err != nil {
+			if err := t.broadcast(message); err != nil {
 				return err
 			}
 		}
@@ -98,8 +110,33 @@ func (t *Team) Serve() error {
 	}
 }
 
-// Release ends Serve in the other processes. Only rank 0 calls it.
-func (t *Team) Release() error { return t.send(release, nil) }
+// Release ends Serve in the other processes. Only rank 0 calls it. After a procedure that did not
+// return, the others may wait inside the procedure: Release does nothing, and the caller calls
+// Abort.
+func (t *Team) Release() error {
+	if t.inside {
+		return nil
+	}
+	return t.send(release, nil)
+}
+
+// Vote reports whether a process votes for true. A process that has failed and calls Agree in place
+// of Vote ends the vote: the others then get an error that wraps ErrElsewhere, and do not call
+// Agree.
+func (t *Team) Vote(own bool) (any bool, err error) {
+	votes := make([]float64, t.Size())
+	if own {
+		votes[t.Rank()] = 0.5
+	}
+	if err := t.Sum(votes); err != nil {
+		t.Abort(err)
+		return false, err
+	}
+	if one := slices.Index(votes, 1); one >= 0 {
+		return false, fmt.Errorf("ranks: process %d: %w", one, ErrElsewhere)
+	}
+	return slices.Max(votes) > 0, nil
+}
 
 // ErrElsewhere is wrapped by the errors of Agree in processes without an error of their own.
 var ErrElsewhere = errors.New("another process failed")
@@ -113,7 +150,9 @@ func (t *Team) Agree(err error) (all error, first bool) {
 		failed[t.Rank()] = 1
 	}
 	if exchange := t.Sum(failed); exchange != nil {
-		return errors.Join(err, exchange), true
+		all = errors.Join(err, exchange)
+		t.Abort(all)
+		return all, true
 	}
 	one := slices.Index(failed, 1)
 	if err == nil && one >= 0 {

@@ -3,6 +3,7 @@ package ranks
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -64,6 +65,29 @@ func TestTeamFails(t *testing.T) {
 	}
 }
 
+// A vote tells all processes whether one of them votes, or has failed.
+func TestTeamVotes(t *testing.T) {
+	if err := together(3, func(c Collective) error {
+		team := NewTeam(c)
+		if any, err := team.Vote(false); any || err != nil {
+			t.Errorf("process %d: nobody votes: %v, %v", c.Rank(), any, err)
+		}
+		if any, err := team.Vote(c.Rank() == 2); !any || err != nil {
+			t.Errorf("process %d: process 2 votes: %v, %v", c.Rank(), any, err)
+		}
+		if c.Rank() == 1 {
+			if _, first := team.Agree(errors.New("broken")); !first {
+				t.Error("process 1 is not the first that failed")
+			}
+		} else if _, err := team.Vote(true); !errors.Is(err, ErrElsewhere) || !strings.Contains(err.Error(), "process 1") {
+			t.Errorf("process %d: process 1 failed: %v", c.Rank(), err)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // All processes learn that one has failed, and the first that failed reports.
 func TestTeamAgrees(t *testing.T) {
 	broken := errors.New("broken")
@@ -83,5 +107,68 @@ func TestTeamAgrees(t *testing.T) {
 		return nil
 	}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// After a panic in a procedure of process 0, Release does not talk to processes that wait inside
+// the procedure.
+func TestTeamPanics(t *testing.T) {
+	broken := errors.New("broken")
+	if err := together(3, func(c Collective) error {
+		team := NewTeam(c)
+		do := team.Register(func([]byte) error {
+			if c.Rank() == 0 {
+				panic("a bug")
+			}
+			return team.Barrier()
+		})
+		if c.Rank() > 0 {
+			if err := team.Serve(); !errors.Is(err, broken) {
+				t.Errorf("process %d: %v", c.Rank(), err)
+			}
+			return nil
+		}
+		defer func() {
+			if recover() == nil {
+				t.Error("no panic")
+			}
+			if err := team.Release(); err != nil {
+				t.Errorf("Release: %v", err)
+			}
+			team.Abort(broken)
+		}()
+		return do(nil)
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// failing is a process whose broadcasts or sums fail.
+type failing struct {
+	Collective
+	sums, broadcasts error
+	reason           error // of Abort
+}
+
+func (f *failing) Sum(x []float64) error { return errors.Join(f.sums, f.Collective.Sum(x)) }
+func (f *failing) Broadcast(b []byte) error {
+	return errors.Join(f.broadcasts, f.Collective.Broadcast(b))
+}
+func (f *failing) Abort(reason error) { f.reason = reason }
+
+// A team ends the run of all processes after an exchange that fails.
+func TestTeamEndsAfterFailedExchange(t *testing.T) {
+	broken := errors.New("broken")
+	for name, do := range map[string]func(team *Team) error{
+		"call":    func(team *Team) error { return team.Register(func([]byte) error { return nil })(nil) },
+		"message": func(team *Team) error { return team.Register(func([]byte) error { return nil })(make([]byte, 5000)) },
+		"release": (*Team).Release,
+		"serve":   (*Team).Serve,
+		"agree":   func(team *Team) error { err, _ := team.Agree(nil); return err },
+	} {
+		c := &failing{Collective: Goroutines(1)[0], sums: broken, broadcasts: broken}
+		if err := do(NewTeam(c)); !errors.Is(err, broken) || !errors.Is(c.reason, broken) {
+			t.Errorf("%s: the error is %v, and the run ends with %v", name, err, c.reason)
+		}
 	}
 }
