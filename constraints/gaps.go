@@ -156,7 +156,8 @@ func (g gap) difference(rows Rows, sign float64) (Group, error) {
 	if err != nil {
 		return Group{}, err
 	}
-	d := Group{Name: g.name}
+	n := len(sides[0]) + len(sides[1])
+	d := Group{Name: g.name, Rows: make([]int, 0, n), Weights: make([]float64, 0, n)}
 	for k, side := range sides {
 		w := sign / float64(len(side))
 		if k == 1 {

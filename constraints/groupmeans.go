@@ -56,10 +56,12 @@ func newGroupMeans(m *Membership, offsets []float64, scalar bool) *GroupMeans {
 	if scalar {
 		kind = "GroupMean"
 	}
-	d := newDigester()
-	_, _ = d.Write(m.digest[:])
-	d.floats(offsets)
-	return &GroupMeans{pureOp{kind: kind, arity: 1, digest: d.sum()}, m, offsets, scalar}
+	digest := digestLater(func(d digester) {
+		sum := m.digest()
+		_, _ = d.Write(sum[:])
+		d.floats(offsets)
+	})
+	return &GroupMeans{pureOp{kind: kind, arity: 1, digest: digest}, m, offsets, scalar}
 }
 
 // Apply adds the means' node, [G] or a scalar, to the graph of the values [n].

@@ -44,11 +44,12 @@ func NewMarginLoss(labels []int, classes int, phi Phi) (*MarginLoss, error) {
 		}
 		own[i] = int32(c)
 	}
-	d := newDigester()
-	d.ints(classes, int(phi))
-	d.int32s(own)
+	digest := digestLater(func(d digester) {
+		d.ints(classes, int(phi))
+		d.int32s(own)
+	})
 	return &MarginLoss{
-		pureOp:  pureOp{kind: "MarginLoss", arity: 1, digest: d.sum()},
+		pureOp:  pureOp{kind: "MarginLoss", arity: 1, digest: digest},
 		labels:  own,
 		classes: classes,
 		phi:     phi,

@@ -1,7 +1,6 @@
 package constraints
 
 import (
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math"
@@ -43,7 +42,7 @@ type Membership struct {
 	rowGroups  []int32
 	rowWeights []float64
 
-	digest [sha256.Size]byte // of M, without the names
+	digest lazyDigest // of M, without the names
 }
 
 // NewMembership makes the membership matrix of the groups over n = rows rows and copies what it
@@ -65,6 +64,7 @@ func NewMembership(rows int, groups []Group) (*Membership, error) {
 		m.names[k] = g.Name
 		m.starts = append(m.starts, m.starts[k]+len(g.Rows))
 	}
+	unsorted := false // whether the rows of a group do not increase
 	weighted := slices.ContainsFunc(groups, func(g Group) bool { return g.Weights != nil })
 	if first, ok := consecutive(groups); ok && !weighted {
 		for k := range m.starts {
@@ -72,11 +72,12 @@ func NewMembership(rows int, groups []Group) (*Membership, error) {
 		}
 	} else {
 		m.transpose(groups, weighted)
-		if slices.ContainsFunc(groups, func(g Group) bool { return !slices.IsSorted(g.Rows) }) {
+		unsorted = slices.ContainsFunc(groups, func(g Group) bool { return !slices.IsSorted(g.Rows) })
+		if unsorted {
 			m.byGroups.Do(func() { m.listEntries(groups) })
 		}
 	}
-	m.digest = m.digestOf(groups, weighted)
+	m.digest = digestLater(func(d digester) { m.write(d, unsorted) })
 	return m, nil
 }
 
@@ -181,38 +182,19 @@ func (m *Membership) listEntries(groups []Group) {
 	}
 }
 
-// digestOf returns the digest of the matrix by groups.
-func (m *Membership) digestOf(groups []Group, weighted bool) [sha256.Size]byte {
-	d := newDigester()
+// write writes the matrix by groups if their rows do not increase, because a mean adds them up in
+// the groups' order; otherwise write writes the matrix by rows.
+func (m *Membership) write(d digester, unsorted bool) {
 	d.ints(m.rows)
 	d.ints(m.starts...)
-	if m.rowStarts == nil {
-		d.int32s(nil)
-	} else {
-		d.ints32(m.entries(), func(yield func(int32) bool) {
-			for _, g := range groups {
-				for _, i := range g.Rows {
-					if !yield(int32(i)) {
-						return
-					}
-				}
-			}
-		})
+	if unsorted {
+		d.int32s(m.indices)
+		d.floats(m.weights)
+		return
 	}
-	if !weighted {
-		d.floats(nil)
-		return d.sum()
-	}
-	d.numbers(m.entries(), func(yield func(float64) bool) {
-		for _, g := range groups {
-			for e := range g.Rows {
-				if !yield(g.weight(e)) {
-					return
-				}
-			}
-		}
-	})
-	return d.sum()
+	d.ints(m.rowStarts...)
+	d.int32s(m.rowGroups)
+	d.floats(m.rowWeights)
 }
 
 // Rows returns n, the number of columns of M.

@@ -8,9 +8,8 @@ import (
 	"hash"
 	"hash/fnv"
 	"io"
-	"iter"
 	"math"
-	"slices"
+	"sync"
 
 	"github.com/chewxy/hm"
 	"gorgonia.org/gorgonia"
@@ -31,7 +30,21 @@ type float interface{ float32 | float64 }
 type pureOp struct {
 	kind   string
 	arity  int
-	digest [sha256.Size]byte
+	digest lazyDigest
+}
+
+// lazyDigest returns the digest of an op's constants, which the first call computes. Only a graph
+// needs digests: the ops that compute values on the host have none.
+type lazyDigest func() [sha256.Size]byte
+
+// digestLater returns the digest of what add writes. add must read only immutable data.
+func digestLater(add func(d digester)) lazyDigest {
+	return sync.OnceValue(func() (sum [sha256.Size]byte) {
+		d := digester{sha256.New()}
+		add(d)
+		d.Sum(sum[:0])
+		return sum
+	})
 }
 
 // Arity returns the number of inputs.
@@ -49,7 +62,8 @@ func (o *pureOp) OverwritesInput() int { return -1 }
 // WriteHash writes the op's kind and a digest of its constants.
 func (o *pureOp) WriteHash(h hash.Hash) {
 	_, _ = io.WriteString(h, o.kind) // a hash's Write never returns an error
-	_, _ = h.Write(o.digest[:])
+	sum := o.digest()
+	_, _ = h.Write(sum[:])
 }
 
 // Hashcode returns the 32-bit FNV-1a hash of the bytes that WriteHash writes.
@@ -63,55 +77,34 @@ func (o *pureOp) Hashcode() uint32 {
 // never write the same bytes.
 type digester struct{ hash.Hash }
 
-func newDigester() digester { return digester{sha256.New()} }
-
 func (d digester) ints(v ...int) {
-	b := binary.LittleEndian.AppendUint64(nil, uint64(len(v)))
-	for _, x := range v {
-		b = binary.LittleEndian.AppendUint64(b, uint64(x))
-	}
-	_, _ = d.Write(b)
+	write(d, v, func(b []byte, x int) []byte { return binary.LittleEndian.AppendUint64(b, uint64(x)) })
 }
 
 func (d digester) int8s(v []int8) {
-	b := binary.LittleEndian.AppendUint64(nil, uint64(len(v)))
-	for _, x := range v {
-		b = append(b, byte(x))
-	}
-	_, _ = d.Write(b)
+	write(d, v, func(b []byte, x int8) []byte { return append(b, byte(x)) })
 }
 
-func (d digester) int32s(v []int32) { d.ints32(len(v), slices.Values(v)) }
-
-func (d digester) floats(v []float64) { d.numbers(len(v), slices.Values(v)) }
-
-// ints32 writes n integers.
-func (d digester) ints32(n int, v iter.Seq[int32]) {
-	write(d, n, v, func(b []byte, x int32) []byte { return binary.LittleEndian.AppendUint32(b, uint32(x)) })
+func (d digester) int32s(v []int32) {
+	write(d, v, func(b []byte, x int32) []byte { return binary.LittleEndian.AppendUint32(b, uint32(x)) })
 }
 
-// numbers writes n numbers.
-func (d digester) numbers(n int, v iter.Seq[float64]) {
-	write(d, n, v, func(b []byte, x float64) []byte { return binary.LittleEndian.AppendUint64(b, math.Float64bits(x)) })
+func (d digester) floats(v []float64) {
+	write(d, v, func(b []byte, x float64) []byte { return binary.LittleEndian.AppendUint64(b, math.Float64bits(x)) })
 }
 
-// write writes n elements piece by piece. The bytes of all elements of large data would take too
+// write writes the elements piece by piece. The bytes of all elements of large data would take too
 // much memory.
-func write[T any](d digester, n int, v iter.Seq[T], put func(b []byte, x T) []byte) {
+func write[T any](d digester, v []T, put func(b []byte, x T) []byte) {
 	const piece = 4 << 10
-	b := binary.LittleEndian.AppendUint64(make([]byte, 0, min(8*n+8, piece+8)), uint64(n))
-	for x := range v {
+	b := binary.LittleEndian.AppendUint64(make([]byte, 0, min(8*len(v)+8, piece+8)), uint64(len(v)))
+	for _, x := range v {
 		if b = put(b, x); len(b) >= piece {
 			_, _ = d.Write(b)
 			b = b[:0]
 		}
 	}
 	_, _ = d.Write(b)
-}
-
-func (d digester) sum() (s [sha256.Size]byte) {
-	d.Sum(s[:0])
-	return s
 }
 
 // tensorOf returns the type of a tensor with dims dimensions over the type variable a; 0 dimensions

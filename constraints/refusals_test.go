@@ -33,11 +33,13 @@ func TestDigestCoversMembership(t *testing.T) {
 		must(NewMembership(4, []Group{{Rows: []int{0, 1}}, {Rows: []int{3}}})),
 		must(NewMembership(4, []Group{{Rows: []int{0, 1}, Weights: []float64{0.4, 0.6}}, {Rows: []int{2}}})),
 		must(NewMembership(4, []Group{{Rows: []int{0, 1}, Weights: []float64{0.6, 0.4}}, {Rows: []int{2}}})),
+		must(NewMembership(4, []Group{{Rows: []int{0, 2}}, {Rows: []int{3}}})),
+		must(NewMembership(4, []Group{{Rows: []int{2, 0}}, {Rows: []int{3}}})), // adds up in another order
 	} {
-		if other, ok := seen[m.digest]; ok {
+		if other, ok := seen[m.digest()]; ok {
 			t.Errorf("memberships %d and %d have the same digest", other, k)
 		}
-		seen[m.digest] = k
+		seen[m.digest()] = k
 	}
 }
 

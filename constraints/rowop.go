@@ -37,9 +37,8 @@ func newRowOp(kind string, dims []int, wrt []bool, expr func(in []*plan.Expr) *p
 	for k := range in {
 		in[k] = &plan.Expr{Op: plan.Load, Arg: k}
 	}
-	d := newDigester()
-	d.ints(dims...)
-	return &rowOp{pureOp{kind: kind, arity: len(dims), digest: d.sum()}, dims, wrt, expr(in), diff}
+	digest := digestLater(func(d digester) { d.ints(dims...) })
+	return &rowOp{pureOp{kind: kind, arity: len(dims), digest: digest}, dims, wrt, expr(in), diff}
 }
 
 // Describe implements plan.Described.
@@ -126,9 +125,8 @@ type classColumn struct {
 }
 
 func newClassColumn(j int) *classColumn {
-	d := newDigester()
-	d.ints(j)
-	return &classColumn{pureOp{kind: "ClassColumn", arity: 1, digest: d.sum()}, j}
+	digest := digestLater(func(d digester) { d.ints(j) })
+	return &classColumn{pureOp{kind: "ClassColumn", arity: 1, digest: digest}, j}
 }
 
 // Describe implements plan.Described.

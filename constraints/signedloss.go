@@ -56,11 +56,12 @@ func NewRates(n int, phi Phi) (*SignedLoss, error) {
 }
 
 func newSignedLoss(labels []int8, phi Phi, dims int) *SignedLoss {
-	d := newDigester()
-	d.ints(int(phi), dims)
-	d.int8s(labels)
+	digest := digestLater(func(d digester) {
+		d.ints(int(phi), dims)
+		d.int8s(labels)
+	})
 	return &SignedLoss{
-		pureOp: pureOp{kind: "SignedLoss", arity: 1, digest: d.sum()},
+		pureOp: pureOp{kind: "SignedLoss", arity: 1, digest: digest},
 		labels: labels,
 		phi:    phi,
 		dims:   dims,

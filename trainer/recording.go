@@ -42,7 +42,7 @@ func (t *run) recordIterate(ending bool) error {
 	}
 	t.p.Space().Read(t.x, problem.Iterate)
 	r := Record{
-		Iteration: t.at.Iteration, Epoch: float64(t.at.Iteration) / t.set.IterationsPerEpoch, Seconds: t.seconds,
+		Iteration: t.at.Iteration, Epoch: t.set.epochs(t.at.Iteration), Seconds: t.seconds,
 		GradientEvaluations: t.at.GradientEvaluations,
 		Objective:           at.Objective + t.p.Space().Regularizer.Value(t.x), Constraints: at.Constraints,
 		MaxViolation: problem.MaxViolation(at.Constraints), Infeasibility: c.Infeasibility,

@@ -93,6 +93,9 @@ type Settings struct {
 	CollapseAbove float64
 	// IterationsPerEpoch converts iterations to the records' epochs; 0 is the default, 1 (full batch).
 	IterationsPerEpoch float64
+	// AllRowsFrom is the iteration from which each iteration of a run on mini-batches uses all rows,
+	// and is an epoch; 0 is the default: none.
+	AllRowsFrom int
 	// Full is the problem on all data, for records, certificates and results, if the trained problem
 	// is a Sampler. The run copies the iterate of the trained problem to Full. nil is the default: the
 	// trained problem itself.
@@ -170,6 +173,8 @@ func (s Settings) validate(p problem.Problem, n int) error {
 	case !(s.Certificate.Sphere >= 0) || !(s.Certificate.Kink >= 0):
 		return fmt.Errorf("trainer: %w: the certificate's tolerances are %v and %v, want numbers of at least 0",
 			problem.ErrSettings, s.Certificate.Sphere, s.Certificate.Kink)
+	case s.AllRowsFrom < 0:
+		return fmt.Errorf("trainer: %w: all rows from iteration %d on, want a number of at least 0", problem.ErrSettings, s.AllRowsFrom)
 	case !(s.IterationsPerEpoch >= 0) || !(s.CollapseAbove >= 0):
 		return fmt.Errorf("trainer: %w: %v iterations per epoch, collapse above %v, want numbers of at least 0",
 			problem.ErrSettings, s.IterationsPerEpoch, s.CollapseAbove)
@@ -179,4 +184,13 @@ func (s Settings) validate(p problem.Problem, n int) error {
 		return fmt.Errorf("trainer: %w: unknown output %q (supported: %q)", problem.ErrSettings, s.Output, outputs())
 	}
 	return p.Space().Regularizer.Validate(n)
+}
+
+// epochs returns the number of passes over the rows that the first iterations make.
+func (s *Settings) epochs(iterations int) float64 {
+	onBatches := iterations
+	if s.AllRowsFrom > 0 {
+		onBatches = min(iterations, s.AllRowsFrom)
+	}
+	return float64(onBatches)/s.IterationsPerEpoch + float64(iterations-onBatches)
 }

@@ -15,9 +15,8 @@ import (
 const exitBug = 70
 
 // reportBug is deferred by run: it turns a panic into one line and an exit status. A worker's panic
-// arrives as a *relay.Panic. If the training has a checkpoint, the line names the command that
-// continues the training. If the environment asks for a traceback (GOTRACEBACK), the panic goes on,
-// and Go prints the stacks.
+// arrives as a *relay.Panic. If the environment asks for a traceback (GOTRACEBACK), the panic goes
+// on, and Go prints the stacks.
 func (a *app) reportBug(status *int) {
 	p := recover()
 	if p == nil {
@@ -26,6 +25,22 @@ func (a *app) reportBug(status *int) {
 	if os.Getenv("GOTRACEBACK") != "" {
 		panic(p)
 	}
+	fmt.Fprintf(a.stderr, "ppal: %s\n", a.bugIn(p))
+	*status = exitBug
+}
+
+// bug is the error of a panic.
+type bug string
+
+// Error implements error.
+func (b bug) Error() string { return string(b) }
+
+// ExitStatus returns the status of a process that ends because of the bug.
+func (bug) ExitStatus() int { return exitBug }
+
+// bugIn returns the error of a panic, in one line. A deferred function calls bugIn. If the training
+// has a checkpoint, the line names the command that continues the training.
+func (a *app) bugIn(p any) bug {
 	value, place := p, relay.Place()
 	if worker, ok := p.(*relay.Panic); ok {
 		value, place = worker.Value, worker.Place
@@ -39,7 +54,6 @@ func (a *app) reportBug(status *int) {
 			advice = "; to continue from the last checkpoint: " + resumeLine(a.training)
 		}
 	}
-	fmt.Fprintf(a.stderr, "ppal: a bug: %s%s; please report it with the command line, and the stacks that GOTRACEBACK=all prints%s\n",
-		shortened(printable(strings.Join(strings.Fields(fmt.Sprint(value)), " "))), place, advice)
-	*status = exitBug
+	return bug(fmt.Sprintf("a bug: %s%s; please report it with the command line, and the stacks that GOTRACEBACK=all prints%s",
+		shortened(printable(strings.Join(strings.Fields(fmt.Sprint(value)), " "))), place, advice))
 }

@@ -3,11 +3,15 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"ppal/internal/ranks"
 )
 
 // starters are the programs that start the same command in several processes, with the environment
@@ -98,6 +102,13 @@ func (a *app) together(do func(cmd *cobra.Command, args []string) error) func(*c
 		if err != nil {
 			return err
 		}
+		if c.Size() != e.processes {
+			e.reason = fmt.Sprintf("MPI joined %d of them", c.Size())
+			e.advice = fmt.Sprintf("start ppal by the %s of the MPI library that the program was built with; with srun, choose the library's interface "+
+				"(srun --mpi=list)", e.program)
+			return usage{errors.Join(e, end())}
+		}
+		defer a.endAll(c)
 		if c.Rank() > 0 {
 			err = a.serve(cmd.Context(), c)
 		} else {
@@ -105,4 +116,17 @@ func (a *app) together(do func(cmd *cobra.Command, args []string) error) func(*c
 		}
 		return cmp.Or(err, end())
 	})
+}
+
+// endAll is deferred. It ends all processes if this process panics, because the others may wait for
+// this process. If the environment asks for a traceback, Go prints the stacks instead.
+func (a *app) endAll(c ranks.Collective) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if os.Getenv("GOTRACEBACK") == "" {
+		c.Abort(a.bugIn(p))
+	}
+	panic(p)
 }

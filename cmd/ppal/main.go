@@ -99,7 +99,7 @@ func (a *app) run(ctx context.Context, args []string) (status int) {
 	defer a.reportBug(&status)
 	out := &failOnce{out: a.stdout}
 	a.stdout = out
-	root := a.rootCommand()
+	root := a.rootCommand(args)
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
 	if out.err != nil { // such as an error while printing help, which cobra ignores

@@ -33,7 +33,7 @@ func TestMethods(t *testing.T) {
 func find(t *testing.T, name string) *cobra.Command {
 	t.Helper()
 	a := &app{getenv: func(string) string { return "" }}
-	c, _, err := a.rootCommand().Find([]string{name})
+	c, _, err := a.rootCommand(nil).Find([]string{name})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,10 @@ import (
 	"ppal/internal/config"
 )
 
-// rootCommand returns the command line with all its commands.
-func (a *app) rootCommand() *cobra.Command {
+// rootCommand returns the command line for the arguments. If the first argument is a command's
+// name, the command line has only this command: the flags of all commands take milliseconds.
+// Otherwise it has all commands.
+func (a *app) rootCommand(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "ppal",
 		Short: "Train models under constraints",
@@ -32,8 +34,14 @@ result is to optimality.
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(a.trainCommand(), a.watchCommand(), a.predictCommand(), a.evaluateCommand(), a.verifyCommand(), a.exportCommand(), a.reportCommand(), a.methodsCommand(), a.compareCommand(), a.sweepCommand(), a.reproduceCommand(), a.dataCommand(), a.benchCommand(), a.devicesCommand(), a.gpuCheckCommand(),
-		a.versionCommand())
+	commands := a.commands()
+	if len(args) > 0 && commands[args[0]] != nil {
+		root.AddCommand(commands[args[0]]())
+	} else {
+		for _, command := range commands {
+			root.AddCommand(command())
+		}
+	}
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
@@ -46,6 +54,16 @@ result is to optimality.
 		}
 	}
 	return root
+}
+
+// commands returns the functions that make the commands, by the commands' names.
+func (a *app) commands() map[string]func() *cobra.Command {
+	return map[string]func() *cobra.Command{
+		"train": a.trainCommand, "watch": a.watchCommand, "predict": a.predictCommand, "evaluate": a.evaluateCommand,
+		"verify": a.verifyCommand, "export": a.exportCommand, "report": a.reportCommand, "methods": a.methodsCommand,
+		"compare": a.compareCommand, "sweep": a.sweepCommand, "reproduce": a.reproduceCommand, "data": a.dataCommand,
+		"bench": a.benchCommand, "devices": a.devicesCommand, "gpu-check": a.gpuCheckCommand, "version": a.versionCommand,
+	}
 }
 
 // command wraps a command's own work and records that it has begun.

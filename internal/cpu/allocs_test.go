@@ -26,13 +26,24 @@ func TestIterationsAllocateNothing(t *testing.T) {
 			for _, threads := range []int{1, 3} {
 				for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 					p := n.problem(t, dtype, engine(t, level, threads))
-					if allocated := testing.AllocsPerRun(3, iteration(t, p)); allocated > 0 {
+					if allocated := steadyAllocations(iteration(t, p)); allocated > 0 {
 						t.Errorf("%+v, %v, %d threads, %v: %v allocations an iteration", spec, level, threads, dtype, allocated)
 					}
 				}
 			}
 		}
 	}
+}
+
+// steadyAllocations returns the allocations of an iteration. A slot of sums gets its memory when a
+// worker first needs the slot, which can be in a late iteration if other programs occupy the cores.
+func steadyAllocations(iterate func()) float64 {
+	for range 5 {
+		if testing.AllocsPerRun(3, iterate) == 0 {
+			return 0
+		}
+	}
+	return testing.AllocsPerRun(3, iterate)
 }
 
 // Iterations of fairness problems on overlapping groups allocate nothing.
@@ -46,7 +57,7 @@ func TestFairnessAllocatesNothing(t *testing.T) {
 	c := graphcases.Fair("", spec, rows, graphcases.Values, goal, graphcases.Scattered(rows, groups, 0.2))
 	for _, threads := range []int{1, 2} {
 		p := compile(t, c, tensor.Float32, engine(t, kernel.Best(), threads))
-		if allocated := testing.AllocsPerRun(3, iteration(t, p)); allocated > 0 {
+		if allocated := steadyAllocations(iteration(t, p)); allocated > 0 {
 			t.Errorf("%d threads: %v allocations an iteration", threads, allocated)
 		}
 	}

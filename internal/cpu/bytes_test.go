@@ -227,7 +227,7 @@ func TestSlicesAllocateNothing(t *testing.T) {
 	for _, p := range albums() {
 		for _, threads := range []int{1, 3} {
 			problem := p.problem(t, tensor.Float32, graph.On(sliced(t, kernel.Best(), threads, plan.Int8x3)))
-			if allocated := testing.AllocsPerRun(3, iteration(t, problem)); allocated > 0 {
+			if allocated := steadyAllocations(iteration(t, problem)); allocated > 0 {
 				t.Errorf("%+v, %d threads: %v allocations an iteration", p.spec, threads, allocated)
 			}
 		}
@@ -358,6 +358,38 @@ func TestBindBytesAllocatesNothing(t *testing.T) {
 		}
 	}); n > 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// Kept bytes have the numbers of the same bytes as data, with the same bits.
+func TestKeepBytes(t *testing.T) {
+	for _, products := range []plan.Products{plan.Float32, plan.Int8x3} {
+		p := albums()[2]
+		compile := func(p pictures) *graph.Problem {
+			return p.problem(t, tensor.Float32, graph.On(sliced(t, kernel.Best(), 2, products)))
+		}
+		own := compile(p)
+		uses, want := []func() error{}, [][][]float64{}
+		for _, rows := range []*matrix.Bytes{p.other(), p.data()} {
+			use, err := own.Keep(0, rows)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.rows = rows
+			uses, want = append(uses, use), append(want, numbers(t, compile(p)))
+		}
+		for _, k := range []int{1, 0, 1} {
+			if err := uses[k](); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want[k], numbers(t, own)); diff != "" {
+				t.Errorf("%v, the kept rows %d: %s", products, k, diff)
+			}
+		}
+		floats := &matrix.Dense{Rows: p.rows.Rows, Cols: p.rows.Cols, Data: make([]float64, len(p.rows.Data))}
+		if _, err := own.Keep(0, floats); errors.Is(err, plan.ErrNotBytes) != (products == plan.Int8x3) {
+			t.Errorf("%v: floats: error %v", products, err)
+		}
 	}
 }
 

@@ -18,12 +18,8 @@ func (e *executor[T]) Bind(v plan.View, m matrix.Matrix) error {
 		return err
 	}
 	i, b, changed := v.Buffer, e.plan.Buffers[v.Buffer], false
-	if x := e.bytes[i]; x != nil {
-		bytes, ok := m.(matrix.EightBit)
-		if !ok || bytes.ByteScale() != x.ByteScale() {
-			return fmt.Errorf("cpu: %w %v: bind 8-bit rows of that scale to %s, or choose float32 products",
-				plan.ErrNotBytes, x.ByteScale(), b.Name)
-		}
+	if err := e.checkBytes(i, m); err != nil {
+		return err
 	}
 	if x := e.sparse[i]; x != nil {
 		if s, ok := m.(matrix.Sparse); ok {
@@ -65,6 +61,20 @@ func (e *executor[T]) Bind(v plan.View, m matrix.Matrix) error {
 	return nil
 }
 
+// checkBytes returns an error if products of digits read a leaf and m is not 8-bit data of the same
+// scale.
+func (e *executor[T]) checkBytes(buffer int, m matrix.Matrix) error {
+	x := e.bytes[buffer]
+	if x == nil {
+		return nil
+	}
+	if bytes, ok := m.(matrix.EightBit); ok && bytes.ByteScale() == x.ByteScale() {
+		return nil
+	}
+	return fmt.Errorf("cpu: %w %v: bind 8-bit rows of that scale to %s, or choose float32 products",
+		plan.ErrNotBytes, x.ByteScale(), e.plan.Buffers[buffer].Name)
+}
+
 // noteScale keeps the scale of 8-bit data that a leaf of floats holds, for Stored.
 func (e *executor[T]) noteScale(buffer int, m matrix.Matrix) {
 	if x, ok := m.(matrix.EightBit); ok {
@@ -78,15 +88,7 @@ func (e *executor[T]) noteScale(buffer int, m matrix.Matrix) {
 // The workers share the rows. If m is nil, load packs the values that the leaf's memory holds.
 func (e *executor[T]) load(buffer int, m matrix.Matrix) {
 	if x := e.bytes[buffer]; x != nil && m != matrix.Matrix(x) {
-		p := e.byteLoads[buffer]
-		if p == nil || p.x != x {
-			lo, hi := e.division.window(e.plan.Buffers[buffer])
-			p = newByteLoading(x, lo, hi, e.threads)
-			e.byteLoads[buffer] = p
-		}
-		p.from = m.(matrix.EightBit)
-		e.pool.run(len(p.rooms), p)
-		p.from = nil
+		e.loadBytes(buffer, x, m.(matrix.EightBit))
 	}
 	if e.data[buffer] == nil && (e.Data[buffer] == nil || m == nil) {
 		return
@@ -104,13 +106,27 @@ func (e *executor[T]) load(buffer int, m matrix.Matrix) {
 	p.from = nil
 }
 
+// loadBytes packs rows of a leaf's shape into x.
+func (e *executor[T]) loadBytes(buffer int, x *kernel.PackedBytes, from matrix.EightBit) {
+	p := e.byteLoads[buffer]
+	if p == nil {
+		lo, hi := e.division.window(e.plan.Buffers[buffer])
+		_, cols := x.Dims()
+		p = newByteLoading(cols, lo, hi, e.threads)
+		e.byteLoads[buffer] = p
+	}
+	p.x, p.from = x, from
+	e.pool.run(len(p.rooms), p)
+	p.x, p.from = nil, nil
+}
+
 // loadRows is the least number of rows that a worker reads at a time: twice the height of a panel
 // of packed floats and a multiple of the four rows that are packed bytes' unit.
 const loadRows = 24
 
-// loadBytes is the approximate number of bytes of floats that a worker reads at a time. A matrix
+// loadSize is the approximate number of bytes of floats that a worker reads at a time. A matrix
 // that is stored by columns is several times faster to read if a call takes many rows.
-const loadBytes = 64 << 10
+const loadSize = 64 << 10
 
 // loading is the job of filling a leaf of floats: its plain memory, its packed form, or both.
 type loading[T plan.Float] struct {
@@ -127,7 +143,7 @@ type loading[T plan.Float] struct {
 
 func newLoading[T plan.Float](lo, hi, cols int, plain []T, packed *kernel.PackedFloats[T], threads int) *loading[T] {
 	p := &loading[T]{lo: lo, hi: hi, cols: cols, plain: plain, packed: packed, workers: max(1, min(threads, blocks(hi-lo)))}
-	p.step = max(1, loadBytes/(loadRows*cols*int(unsafe.Sizeof(T(0))))) * loadRows
+	p.step = max(1, loadSize/(loadRows*cols*int(unsafe.Sizeof(T(0))))) * loadRows
 	if plain == nil {
 		for range p.workers {
 			p.rooms = append(p.rooms, make([]T, p.step*cols))
@@ -168,9 +184,8 @@ type byteLoading struct {
 	lists  [][][]uint8 // the rows of a call of SetRows, by worker
 }
 
-func newByteLoading(x *kernel.PackedBytes, lo, hi, threads int) *byteLoading {
-	p := &byteLoading{x: x, lo: lo, hi: hi}
-	_, cols := x.Dims()
+func newByteLoading(cols, lo, hi, threads int) *byteLoading {
+	p := &byteLoading{lo: lo, hi: hi}
 	for range max(1, min(threads, blocks(hi-lo))) {
 		p.rooms = append(p.rooms, make([]uint8, loadRows*cols))
 		p.lists = append(p.lists, make([][]uint8, loadRows))

@@ -149,6 +149,8 @@ func newLogisticMeans[T plan.Float](e *executor[T], l *plan.SignedLoss, s *plan.
 // shareRows implements summing. A LogisticSum has as many numbers as 32 sums.
 func (m *logisticMeans[T]) shareRows() int { return rowsForSums(32 * m.s.Count) }
 
+func (m *logisticMeans[T]) elements() int { return 32 * m.s.Count }
+
 func (m *logisticMeans[T]) reserve(slots int) { m.sums = make([][]kernel.LogisticSum, slots) }
 
 func (m *logisticMeans[T]) start(slot int) {

@@ -65,9 +65,9 @@ const window = 8 << 20
 // stream runs a region over rows in pages: window by window, with the next window read ahead.
 type stream struct {
 	pages *paged.Dir
-	rows  int // of a window
-	width int // bytes of a row
-	ahead []func(lo, hi int)
+	rows  int                       // of a window
+	width int                       // bytes of a row
+	ahead []func(lo, hi int) func() // each returns a function that reads rows ahead
 }
 
 // newStream returns the stream of a region; nil if its rows are in memory.
@@ -86,10 +86,16 @@ func (e *executor[T]) newStream(r plan.Region, block int) *stream {
 				continue // mostly written; reading ahead would map the pages twice
 			}
 			if packed := e.data[o.Buffer]; packed != nil {
-				s.ahead = append(s.ahead, func(lo, hi int) { paged.Ahead(e.device.pages, packed.Rows(lo, hi)) })
+				s.ahead = append(s.ahead, func(lo, hi int) func() {
+					rows := packed.Rows(lo, hi) // Keep may change packed later
+					return func() { paged.Ahead(e.device.pages, rows) }
+				})
 			}
-			if plain := e.Data[o.Buffer]; plain != nil {
-				s.ahead = append(s.ahead, func(lo, hi int) { paged.Ahead(e.device.pages, plain[lo*b.Cols:hi*b.Cols]) })
+			if e.Data[o.Buffer] != nil {
+				s.ahead = append(s.ahead, func(lo, hi int) func() {
+					rows := e.Data[o.Buffer][lo*b.Cols : hi*b.Cols]
+					return func() { paged.Ahead(e.device.pages, rows) }
+				})
 			}
 		}
 	}
@@ -106,7 +112,7 @@ func (s *stream) each(lo, hi int, run func(lo, hi int) error) error {
 	for at := lo; at < hi; at += s.rows {
 		end := min(at+s.rows, hi)
 		if end < hi && len(s.ahead) > 0 {
-			go s.readAhead(end, min(end+s.rows, hi))
+			s.readAhead(end, min(end+s.rows, hi))
 		}
 		if err := run(at, end); err != nil {
 			return err
@@ -116,8 +122,9 @@ func (s *stream) each(lo, hi int, run func(lo, hi int) error) error {
 	return nil
 }
 
+// readAhead starts to read the pages of rows lo to hi-1.
 func (s *stream) readAhead(lo, hi int) {
-	for _, read := range s.ahead {
-		read(lo, hi)
+	for _, ahead := range s.ahead {
+		go ahead(lo, hi)()
 	}
 }

@@ -106,6 +106,9 @@ func (r *program[T]) Contents(v plan.View, dst []float64) error {
 // Bind implements plan.Program.
 func (r *program[T]) Bind(v plan.View, m matrix.Matrix) error { return r.e.Bind(v, m) }
 
+// Keep implements plan.Keeper.
+func (r *program[T]) Keep(v plan.View, m matrix.Matrix) (func(), error) { return r.e.Keep(v, m) }
+
 // Stored implements plan.Program.
 func (r *program[T]) Stored(v plan.View) matrix.EightBit { return r.e.Stored(v) }
 

@@ -52,7 +52,7 @@ func newDivision(d *Device, p *plan.Plan) division {
 			v.rows = max(v.rows, b.Rows)
 		}
 	}
-	v.lo, v.hi = ownRows(v.rows, d.ranks)
+	v.lo, v.hi = OwnRows(v.rows, d.ranks.Rank(), d.ranks.Size())
 	for _, half := range [][]plan.Region{p.Forward, p.Backward} {
 		for _, r := range half {
 			if !v.divides(p, r) {
@@ -70,9 +70,9 @@ func newDivision(d *Device, p *plan.Plan) division {
 	return v
 }
 
-// ownRows returns the rows of a process: a share of the units of rankUnit rows.
-func ownRows(rows int, r Ranks) (lo, hi int) {
-	from, to := share((rows+rankUnit-1)/rankUnit, r.Rank(), r.Size())
+// OwnRows returns the range of the rows of a process: a share of the units of rankUnit rows.
+func OwnRows(rows, rank, size int) (lo, hi int) {
+	from, to := share((rows+rankUnit-1)/rankUnit, rank, size)
 	return min(from*rankUnit, rows), min(to*rankUnit, rows)
 }
 

@@ -74,6 +74,10 @@ func (e *executor[T]) compile(regions []plan.Region) []*region[T] {
 				lo, hi = e.division.lo, e.division.hi
 			}
 			region := e.newRegion(lo, hi, e.threads, e.blockingOf(r), e.blockSteps(r, computed)...)
+			if region.shares.count <= fewestShares && workOf(r) < leastWork {
+				region.workers = 1
+				region.shares = newShares(region.shares.units, region.shares.count, 1)
+			}
 			region.divided, region.whole = divided, e.division.gathers(divided, r.Steps)
 			region.stream = e.newStream(r, region.blocking.block)
 			list = append(list, region)
@@ -86,6 +90,21 @@ func (e *executor[T]) compile(regions []plan.Region) []*region[T] {
 		}
 	}
 	return list
+}
+
+// A region with few shares and little work runs on one thread: one thread does both shares before
+// another thread would have started. An example is a mini-batch of a linear model.
+const (
+	fewestShares = 2
+	leastWork    = 1 << 16 // operations, some microseconds
+)
+
+// workOf returns the number of operations of a region's steps.
+func workOf(r plan.Region) (operations int64) {
+	for _, s := range r.Steps {
+		operations += s.FLOPs()
+	}
+	return operations
 }
 
 // newRegion returns a region with rows lo to hi-1, on at most the given number of threads.
@@ -105,7 +124,11 @@ func (e *executor[T]) newRegion(lo, hi, threads int, b blocking, steps ...step[T
 		s.reserve(count)
 	}
 	r.workers = max(1, min(threads, count))
-	r.shares = newShares(b.units(hi-lo), count, r.workers)
+	ranges := r.workers
+	if isLarge(r.sums) {
+		ranges = 1
+	}
+	r.shares = newShares(b.units(hi-lo), count, ranges)
 	r.failures = make([]error, r.workers)
 	return r
 }

@@ -13,6 +13,8 @@ type summing interface {
 	// shareRows returns the least number of rows of a share for which clearing and adding the share's
 	// sums costs little. The number depends only on shapes.
 	shareRows() int
+	// elements returns the number of sums in a slot.
+	elements() int
 	// reserve makes room for the given number of slots. It is called once, before all other methods.
 	// A slot gets its memory when the slot is started for the first time.
 	reserve(slots int)
@@ -49,30 +51,45 @@ func countShares(rows int, b blocking, sums []summing) int {
 	return max(1, min(units, mostShares, max(rows/least, fewShares)))
 }
 
+// largeSums is the number of sums in a slot from which the memory of the slots counts for more than
+// rows that stay in a worker's cache.
+const largeSums = 1 << 18
+
+// isLarge reports whether the workers should keep few slots.
+func isLarge(sums []summing) bool {
+	total := 0
+	for _, s := range sums {
+		total += s.elements()
+	}
+	return total >= largeSums
+}
+
 // shares is the division of a region's units of rows, and the tree in which the sums of the shares
-// are added. Each worker has a range of shares. A worker without shares left takes shares from the
-// others' ranges.
+// are added. Each worker has a range of shares, so that its rows stay in its cache. A worker
+// without shares left takes shares from the others' ranges. If the sums are large, all workers
+// share one range: they complete the nodes of the tree in order and occupy few slots.
 //
 // The nodes on level l of the tree are the runs of 2^l consecutive shares. The worker that finishes
 // the second child of a node adds the right child's sums to the left child's. So the order of the
 // additions depends only on the number of shares.
 type shares struct {
 	units, count int
-	cursors      []cursor         // by worker
+	cursors      []cursor         // by range
 	nodes        [][]atomic.Int32 // by level-1 and place: 1 + the slot of the child that finished first
 	free         atomic.Uint64    // bits of the slots without sums
 	roots        []int            // slots of the nodes on the top level, after the last share
 }
 
-// cursor is the place in a worker's range of shares. It fills two cache lines.
+// cursor is the place in a range of shares. It fills two cache lines.
 type cursor struct {
 	next atomic.Int32
 	end  int32
 	_    [120]byte
 }
 
-func newShares(units, count, workers int) *shares {
-	s := &shares{units: units, count: count, cursors: make([]cursor, workers), roots: make([]int, count)}
+// newShares returns shares with the given number of ranges: the number of workers, or 1.
+func newShares(units, count, ranges int) *shares {
+	s := &shares{units: units, count: count, cursors: make([]cursor, ranges), roots: make([]int, count)}
 	for len(s.roots) > mostRoots {
 		n := (len(s.roots) + 1) / 2
 		s.roots = s.roots[:n]
@@ -83,10 +100,10 @@ func newShares(units, count, workers int) *shares {
 
 // restart makes all shares available.
 func (s *shares) restart() {
-	for worker := range s.cursors {
-		from, to := share(s.count, worker, len(s.cursors))
-		s.cursors[worker].next.Store(int32(from))
-		s.cursors[worker].end = int32(to)
+	for i := range s.cursors {
+		from, to := share(s.count, i, len(s.cursors))
+		s.cursors[i].next.Store(int32(from))
+		s.cursors[i].end = int32(to)
 	}
 	for _, level := range s.nodes {
 		for i := range level {
@@ -96,7 +113,7 @@ func (s *shares) restart() {
 	s.free.Store(^uint64(0) >> (64 - s.count))
 }
 
-// take returns the next share for a worker: of the worker's own range, else of another range. It
+// take returns the next share for a worker: of the worker's range, else of another range. It
 // returns -1 if no share is left.
 func (s *shares) take(worker int) int {
 	for i := range s.cursors {
@@ -114,9 +131,9 @@ func (s *shares) take(worker int) int {
 func (s *shares) unitsOf(i int) (from, to int) { return share(s.units, i, s.count) }
 
 // slot reserves a free slot. There is one: each slot in use has sums of other shares. Workers look
-// for slots in different places, so that a slot's memory stays in one worker's cache.
+// for slots from the beginning of their range, so that a slot's memory stays in one worker's cache.
 func (s *shares) slot(worker int) int {
-	first := s.count * worker / len(s.cursors)
+	first := s.count * (worker % len(s.cursors)) / len(s.cursors)
 	for {
 		free := s.free.Load()
 		i := (bits.TrailingZeros64(bits.RotateLeft64(free, -first)) + first) % 64
@@ -170,6 +187,8 @@ func addTo(y []float64, s float64, x []float64) {
 		y[i] += s * v
 	}
 }
+
+func (s *slotSums[S]) elements() int { return s.length }
 
 func (s *slotSums[S]) reserve(slots int) { s.slots = make([][]S, slots) }
 

@@ -10,11 +10,12 @@ import (
 
 // terms is a summing step that keeps the order of its additions as text.
 type terms struct {
-	least int
-	slots []string
+	least, size int
+	slots       []string
 }
 
 func (s *terms) shareRows() int                     { return s.least }
+func (s *terms) elements() int                      { return s.size }
 func (s *terms) reserve(slots int)                  { s.slots = make([]string, slots) }
 func (s *terms) start(slot int)                     { s.slots[slot] = "" }
 func (s *terms) settle(int)                         {}
@@ -26,10 +27,10 @@ func (s *terms) merge(left, right int) {
 
 // orderOf returns the sum over a number of shares in which the workers take turns: each worker
 // finishes a share after the others have started theirs. skip is the number of turns that worker 0
-// misses in its first share.
-func orderOf(t *testing.T, count, workers, skip int) []string {
+// misses in its first share. used is the number of slots that ever had sums.
+func orderOf(t *testing.T, count, ranges, workers, skip int) (roots []string, used int) {
 	t.Helper()
-	s, sum := newShares(count, count, workers), &terms{}
+	s, sum := newShares(count, count, ranges), &terms{}
 	sum.reserve(count)
 	s.restart()
 	type place struct{ share, slot int }
@@ -54,11 +55,15 @@ func orderOf(t *testing.T, count, workers, skip int) []string {
 			}
 		}
 	}
-	var roots []string
 	for _, r := range s.roots {
 		roots = append(roots, sum.slots[r])
 	}
-	return roots
+	for _, terms := range sum.slots {
+		if terms != "" {
+			used++
+		}
+	}
+	return roots, used
 }
 
 // The order of additions depends only on the number of shares.
@@ -74,17 +79,44 @@ func TestOrderOfShares(t *testing.T) {
 	} {
 		for workers := 1; workers <= min(c.count, 7); workers++ {
 			for _, skip := range []int{0, 3, 100} {
-				if got := orderOf(t, c.count, workers, min(skip, skip*(workers-1))); !slices.Equal(got, c.want) {
-					t.Errorf("%d shares, %d workers, %d turns missed: %q, want %q", c.count, workers, skip, got, c.want)
+				for _, ranges := range []int{1, workers} {
+					if got, _ := orderOf(t, c.count, ranges, workers, min(skip, skip*(workers-1))); !slices.Equal(got, c.want) {
+						t.Errorf("%d shares, %d ranges, %d workers, %d turns missed: %q, want %q", c.count, ranges, workers, skip, got, c.want)
+					}
 				}
 			}
 		}
 	}
-	want := orderOf(t, mostShares, 1, 0)
+	want, _ := orderOf(t, mostShares, 1, 1, 0)
 	for workers := 2; workers <= mostShares; workers += 3 {
-		if got := orderOf(t, mostShares, workers, 5); !slices.Equal(got, want) {
+		if got, _ := orderOf(t, mostShares, workers, workers, 5); !slices.Equal(got, want) {
 			t.Errorf("%d workers: %q, want %q", workers, got, want)
 		}
+	}
+}
+
+// Workers that share one range keep at most the roots, a node on each level and a share for each
+// worker. With a range for each worker they keep more.
+func TestSlotsInUse(t *testing.T) {
+	for _, c := range []struct{ count, workers, one, each int }{
+		{20, 2, 6, 9},
+		{64, 2, 8, 12},
+		{64, 8, 14, 32},
+	} {
+		if _, used := orderOf(t, c.count, 1, c.workers, 0); used > c.one {
+			t.Errorf("%d shares, %d workers, one range: %d slots, want at most %d", c.count, c.workers, used, c.one)
+		}
+		if _, used := orderOf(t, c.count, c.workers, c.workers, 0); used != c.each {
+			t.Errorf("%d shares, %d workers and ranges: %d slots, want %d", c.count, c.workers, used, c.each)
+		}
+	}
+}
+
+// Sums of the size of large weights are large, together or alone.
+func TestIsLarge(t *testing.T) {
+	half := &terms{size: largeSums / 2}
+	if isLarge([]summing{half}) || !isLarge([]summing{half, half}) || isLarge(nil) {
+		t.Error("the sums' size is not the sum of the sizes")
 	}
 }
 

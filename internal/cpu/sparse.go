@@ -70,10 +70,15 @@ type sparseGradient[T plan.Float] struct {
 	p    *plan.Product
 	sums []*kernel.SparseSums[T] // sums of G, by slot
 	rows [][]float64             // room for a row of G, by worker
+	one  []float64               // room for G if it has one column; else nil
 }
 
 func newSparseGradient[T plan.Float](e *executor[T], p *plan.Product, x *kernel.Sparse[T]) *sparseGradient[T] {
 	s := &sparseGradient[T]{p: p, sums: []*kernel.SparseSums[T]{e.k.NewSparseSums(x, p.Out.Cols)}}
+	if p.Out.Cols == 1 {
+		s.one = make([]float64, p.Out.Rows)
+		return s
+	}
 	for range e.threads {
 		s.rows = append(s.rows, make([]float64, p.Out.Cols))
 	}
@@ -82,6 +87,8 @@ func newSparseGradient[T plan.Float](e *executor[T], p *plan.Product, x *kernel.
 
 // shareRows implements summing. An addition of two slots costs about two flushes.
 func (s *sparseGradient[T]) shareRows() int { return s.sums[0].FlushRows() / 2 }
+
+func (s *sparseGradient[T]) elements() int { return s.p.Out.Len() }
 
 func (s *sparseGradient[T]) reserve(slots int) {
 	s.sums = append(s.sums, make([]*kernel.SparseSums[T], slots-1)...)
@@ -111,8 +118,12 @@ func (s *sparseGradient[T]) block(_ int, w *worker[T], lo, hi int) error {
 // finishShare adds up the sums for a part of the rows of G. finishShare writes the totals to the
 // result of the product or adds the totals to the result.
 func (s *sparseGradient[T]) finishShare(e *executor[T], roots []int, worker, workers int) {
-	row := s.rows[worker]
 	from, to := share(s.p.Out.Rows, worker, workers)
+	if s.one != nil {
+		s.finishColumn(e, roots, from, to)
+		return
+	}
+	row := s.rows[worker]
 	for i := from; i < to; i++ {
 		clear(row)
 		for _, r := range roots {
@@ -125,6 +136,26 @@ func (s *sparseGradient[T]) finishShare(e *executor[T], roots []int, worker, wor
 			} else {
 				out[j] = T(v)
 			}
+		}
+	}
+}
+
+// finishColumn is finishShare for rows from to to-1 of a G with one column.
+func (s *sparseGradient[T]) finishColumn(e *executor[T], roots []int, from, to int) {
+	if from == to {
+		return
+	}
+	sums := s.one[from:to]
+	clear(sums)
+	for _, r := range roots {
+		s.sums[r].AddColumn(sums, from)
+	}
+	out, stride := e.Data[s.p.Out.Buffer][s.p.Out.Offset+from*s.p.Out.Stride:], s.p.Out.Stride
+	for i, v := range sums {
+		if s.p.Add {
+			out[i*stride] += T(v)
+		} else {
+			out[i*stride] = T(v)
 		}
 	}
 }

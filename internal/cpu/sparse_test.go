@@ -352,6 +352,95 @@ func TestBindSparseRows(t *testing.T) {
 	}
 }
 
+// Kept rows have the numbers of the same rows as data, up to rounding because of other row groups,
+// and the same bits at each use, in any order and also after Bind, which must not change them. To
+// use them allocates nothing.
+func TestKeepRows(t *testing.T) {
+	dense := &matrix.Dense{Rows: 600, Cols: 20}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range dense.Rows * dense.Cols {
+		dense.Data = append(dense.Data, rng.NormFloat64())
+	}
+	tables := map[string]func(seed uint64) matrix.Matrix{
+		"dense": func(seed uint64) matrix.Matrix {
+			list := make([]int, dense.Rows)
+			for i := range list {
+				list[i] = (i*7 + int(seed)) % len(list)
+			}
+			return matrix.Pick(dense, list)
+		},
+	}
+	for kind := range 3 {
+		tables[fmt.Sprint("sparse ", kind)] = func(seed uint64) matrix.Matrix {
+			return sparseNetwork{rows: 600, cols: 20, outputs: 2, kind: kind, seed: seed}.data()
+		}
+	}
+	for name, table := range tables {
+		for _, width := range []int{1, 5, 12} { // a single column, unpacked, packed
+			n := sparseNetwork{rows: 600, cols: 20, outputs: 2, width: width, seed: 3}
+			compile := func(data matrix.Matrix) *graph.Problem {
+				return n.must(t, tensor.Float32, engine(t, kernel.Best(), 2), data)
+			}
+			p := compile(table(100))
+			uses, want := []func() error{}, [][][]float64{}
+			for seed := range uint64(3) {
+				use, err := p.Keep(0, table(seed))
+				if err != nil {
+					t.Fatal(err)
+				}
+				uses, want = append(uses, use), append(want, numbers(t, compile(table(seed))))
+			}
+			seen := map[int][][]float64{}
+			for step, k := range []int{2, 0, 1, 0, 2} {
+				if step == 3 { // to other memory than that of the kept rows
+					if err := p.Bind(0, table(50)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := uses[k](); err != nil {
+					t.Fatal(err)
+				}
+				got := numbers(t, p)
+				agree(t, fmt.Sprintf("%s, width %d: the kept rows %d at step %d", name, width, k, step), got, want[k], 2e-6)
+				if diff := cmp.Diff(seen[k], got); seen[k] != nil && diff != "" {
+					t.Errorf("%s, width %d: the kept rows %d at step %d have other bits: %s", name, width, k, step, diff)
+				}
+				seen[k] = got
+			}
+			if allocations := testing.AllocsPerRun(5, func() { uses[1]() }); allocations > 0 {
+				t.Errorf("%s, width %d: %v allocations", name, width, allocations)
+			}
+		}
+	}
+}
+
+// Keep refuses rows of another shape, malformed rows, and rows that are not bytes for products of
+// bytes; what it cannot keep, the function binds.
+func TestKeepRefuses(t *testing.T) {
+	n := sparseNetwork{rows: 200, cols: 30, outputs: 2, width: 5, kind: 2, seed: 4}
+	data := n.data()
+	p := n.must(t, tensor.Float32, engine(t, kernel.Best(), 2), data)
+	bad := *data
+	bad.Columns = append([]int32{}, data.Columns...)
+	bad.Columns[0] = 99
+	if _, err := p.Keep(0, &bad); !errors.Is(err, kernel.ErrSparse) || !strings.Contains(err.Error(), "kept for") {
+		t.Errorf("error %v, want ErrSparse", err)
+	}
+	if _, err := p.Keep(0, matrix.Pick(data, []int{1})); err == nil || !strings.Contains(err.Error(), "200 x 30") {
+		t.Errorf("rows of another shape: %v", err)
+	}
+	list := make([]int, n.rows)
+	use, err := p.Keep(0, matrix.Pick(data, list)) // not sparse
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := use(); err != nil {
+		t.Fatal(err)
+	}
+	want := n.must(t, tensor.Float32, engine(t, kernel.Best(), 2), matrix.Pick(data, list))
+	agree(t, "dense rows", numbers(t, p), numbers(t, want), 1e-5)
+}
+
 // Binding a mini-batch of sparse rows allocates nothing. Bind refuses a malformed row.
 func TestBindSparseRowsAllocatesNothing(t *testing.T) {
 	n := sparseNetwork{rows: 200, cols: 30, outputs: 2, width: 5, kind: 2, seed: 4}

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -24,6 +23,9 @@ type Members struct {
 
 // compressAbove is the number of rows above which rows.csv is compressed.
 const compressAbove = 50_000
+
+// bytesOfRow is the size of a typical line of rows.csv.
+const bytesOfRow = 24
 
 // The names of the file of rows.
 const (
@@ -41,6 +43,9 @@ func (d Dir) WriteRows(list []Members) (name string, err error) {
 		total += len(m.Rows)
 	}
 	var out bytes.Buffer
+	if total <= compressAbove {
+		out.Grow(total * bytesOfRow)
+	}
 	var w io.Writer = &out
 	var zip *gzip.Writer
 	if name = rowsName; total > compressAbove {
@@ -72,7 +77,11 @@ func writeRows(w *bufio.Writer, list []Members) error {
 		if !ok {
 			files = append(files, m.File)
 		}
-		if last := slices.Max(append([]int{-1}, m.Rows...)); last >= len(of) {
+		last := -1
+		for _, i := range m.Rows {
+			last = max(last, i)
+		}
+		if last >= len(of) {
 			of = append(of, make([]Split, last+1-len(of))...)
 		}
 		for _, i := range m.Rows {

@@ -74,6 +74,9 @@ type Compiled interface {
 	Watched(i int) (gorgonia.Value, error)
 	// Bind copies a matrix of the shape of Definition.Inputs[i] to that input.
 	Bind(i int, m matrix.Matrix) error
+	// Keep packs a matrix of the shape of Definition.Inputs[i] and returns a function that makes it
+	// the input. It returns nil if the engine cannot keep the matrix beside the input.
+	Keep(i int, m matrix.Matrix) (use func(), err error)
 	// Stored returns the 8-bit data of Definition.Inputs[i] in the engine's memory, or nil if the
 	// engine does not store them.
 	Stored(i int) matrix.EightBit
@@ -119,6 +122,14 @@ func (p *Problem) AppendWatched(dst []float64, i int) ([]float64, error) {
 // Rows stay in their form: if the engine computes with 8-bit values, it copies 8-bit rows as bytes,
 // and returns an error for any other rows than 8-bit values with the scale of Definition.Data[i].
 func (p *Problem) Bind(i int, m matrix.Matrix) error {
+	if err := p.checkInput(i, m); err != nil {
+		return err
+	}
+	return p.compiled.Bind(i, m)
+}
+
+// checkInput returns an error unless input i exists and has the shape of m.
+func (p *Problem) checkInput(i int, m matrix.Matrix) error {
 	if i < 0 || i >= len(p.inputs) {
 		return fmt.Errorf("graph: input %d does not exist", i)
 	}
@@ -126,7 +137,26 @@ func (p *Problem) Bind(i int, m matrix.Matrix) error {
 	if rows, cols := m.Dims(); rows != in.rows || cols != in.cols {
 		return fmt.Errorf("graph: input %d (%s) is %d x %d, the given matrix %d x %d", i, in.name, in.rows, in.cols, rows, cols)
 	}
-	return p.compiled.Bind(i, m)
+	return nil
+}
+
+// Keep packs a matrix for Definition.Inputs[i] and returns a function that makes it the input, as
+// Bind does, any number of times and without packing it again: for example, the rows of a
+// mini-batch that many passes use. The engine holds the packed rows. If the engine cannot keep
+// them, the function binds the matrix, which must not change. Keep may be called before and after
+// Bind, and does not change the input.
+func (p *Problem) Keep(i int, m matrix.Matrix) (use func() error, err error) {
+	if err := p.checkInput(i, m); err != nil {
+		return nil, err
+	}
+	packed, err := p.compiled.Keep(i, m)
+	if err != nil {
+		return nil, err
+	}
+	if packed == nil {
+		return func() error { return p.compiled.Bind(i, m) }, nil
+	}
+	return func() error { packed(); return nil }, nil
 }
 
 // Stored returns the 8-bit matrix Definition.Data[i] in the engine's own memory, with the same
@@ -148,30 +178,52 @@ func (p *Problem) NonSmooth() bool { return p.nonSmooth }
 // several goroutines race on them.
 var building sync.Mutex
 
+// lowering is an engine that compiles in two steps. lower reads the graph; finish does not.
+type lowering interface {
+	lower(l *Lagrangian) (finish func() (Compiled, error), err error)
+}
+
 // New makes a problem: build adds the nodes to a new graph and returns the definition. Only one
-// graph is built at a time.
+// graph is built at a time. Devices may compile several problems at a time.
 func New(build func(g *gorgonia.ExprGraph) (Definition, error), engine Engine) (*Problem, error) {
+	l, finish, err := lowered(build, engine)
+	if err != nil {
+		return nil, err
+	}
+	w, err := finish()
+	if err != nil {
+		return nil, fmt.Errorf("graph: compile: %w", err)
+	}
+	p := &Problem{Problem: w, compiled: w, nonSmooth: l.NonSmooth}
+	for _, n := range l.Inputs {
+		rows, cols := dims(n.Shape())
+		p.inputs = append(p.inputs, input{n.Name(), rows, cols})
+	}
+	return p, nil
+}
+
+// lowered builds and differentiates a graph, and lowers it if the engine compiles in two steps.
+func lowered(build func(g *gorgonia.ExprGraph) (Definition, error), engine Engine) (*Lagrangian, func() (Compiled, error), error) {
 	building.Lock()
 	defer building.Unlock()
 	g := gorgonia.NewGraph()
 	def, err := build(g)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	l, err := differentiate(g, def)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	if e, ok := engine.(lowering); ok {
+		finish, err := e.lower(l)
+		if err != nil {
+			err = fmt.Errorf("graph: compile: %w", err)
+		}
+		return l, finish, err
 	}
 	w, err := engine.Compile(l)
-	if err != nil {
-		return nil, fmt.Errorf("graph: compile: %w", err)
-	}
-	p := &Problem{Problem: w, compiled: w, nonSmooth: def.NonSmooth}
-	for _, n := range def.Inputs {
-		rows, cols := dims(n.Shape())
-		p.inputs = append(p.inputs, input{n.Name(), rows, cols})
-	}
-	return p, nil
+	return l, func() (Compiled, error) { return w, err }, nil
 }
 
 // differentiate checks the definition and adds the nodes of the coefficients and the gradients.

@@ -191,6 +191,9 @@ func (p *tapeProblem[T]) Watched(i int) (gorgonia.Value, error) {
 // Bind implements Compiled. It copies the matrix in the definition's dtype.
 func (p *tapeProblem[T]) Bind(i int, m matrix.Matrix) error { return letMatrix[T](p.l.Inputs[i], m) }
 
+// Keep implements Compiled: the tape keeps nothing.
+func (p *tapeProblem[T]) Keep(int, matrix.Matrix) (func(), error) { return nil, nil }
+
 // Stored implements Compiled. It returns nil, because the machine has only widened copies.
 func (p *tapeProblem[T]) Stored(int) matrix.EightBit { return nil }
 

@@ -73,6 +73,15 @@ func ChoosePrimal(m trainer.Method, p problem.Problem) (note string) {
 	return ""
 }
 
+// History returns the largest number of earlier vectors of x's size that the primal step of m
+// keeps, after ChoosePrimal.
+func History(m trainer.Method) int {
+	if c, ok := m.(chooser); ok && c.primal() != nil {
+		return c.primal().History()
+	}
+	return 0
+}
+
 // primalOf returns the kind of the primal step as far as the settings determine the kind, else
 // step.Auto.
 func primalOf(c chooser) step.Kind {

@@ -14,6 +14,8 @@ type firstOrder struct {
 	step         step.Step
 	coefficients []float64 // 1, w
 	second       *secondOrder
+	constraints  constraintEstimate // in a run on mini-batches
+	finish       *finish            // the last iterations of a run on mini-batches; nil: as all others
 }
 
 // dualMethod is a method that is its own DualRule.
@@ -32,7 +34,7 @@ func (f *firstOrder) init(rule dualMethod, p problem.Problem, at *problem.Point)
 	if err != nil {
 		return err
 	}
-	return f.start(rule, step, at)
+	return f.start(rule, step, p, at)
 }
 
 // initSecond prepares a run with quasi-Newton steps.
@@ -49,36 +51,53 @@ func (f *firstOrder) initSecond(rule augmentedRule, p problem.Problem, at *probl
 }
 
 // start prepares a run with the given primal step.
-func (f *firstOrder) start(rule trainer.DualRule, step step.Step, at *problem.Point) error {
-	f.rule, f.step = rule, step
+func (f *firstOrder) start(rule trainer.DualRule, step step.Step, p problem.Problem, at *problem.Point) error {
+	f.rule, f.step, f.second = rule, step, nil
 	f.coefficients = make([]float64, 1+len(at.Constraints))
 	f.coefficients[0] = 1
+	f.constraints.start(p, at.Constraints)
 	return rule.StartDual(at.Constraints)
 }
 
 // Iterate implements trainer.Method.
 func (f *firstOrder) Iterate(p problem.Problem, at *problem.Point) error {
+	p, err := f.finish.problemAt(p, at)
+	if err != nil {
+		return err
+	}
+	if err := f.iterate(p, at); err != nil {
+		return err
+	}
+	f.finish.moved(at)
+	return nil
+}
+
+// iterate is Iterate on the problem of this iteration.
+func (f *firstOrder) iterate(p problem.Problem, at *problem.Point) error {
 	if f.second != nil {
 		return f.second.iterate(p, at)
 	}
-	f.rule.Coefficients(f.coefficients[1:], at.Constraints)
+	f.rule.Coefficients(f.coefficients[1:], f.constraints.of(at))
 	if err := f.step.Move(p, at, step.Direction{Coefficients: f.coefficients, Demand: f.rule.Demand()}); err != nil {
 		return err
 	}
 	if err := at.SampleAndForward(p, at.Iteration+1); err != nil {
 		return err
 	}
-	f.rule.UpdateDual(at.Constraints)
+	f.constraints.observe(at.Iteration+1, at.Constraints)
+	f.rule.UpdateDual(f.constraints.of(at))
 	return nil
 }
 
 // VisitState implements trainer.Method.
 func (f *firstOrder) VisitState(v problem.StateVisitor) {
+	f.finish.visitState(v)
 	f.rule.VisitDual(v)
 	if f.second != nil {
 		f.second.visitState(v)
 		return
 	}
+	f.constraints.visitState(v)
 	f.step.VisitState(v)
 }
 

@@ -116,6 +116,7 @@ func (m *PLADA) validate() error {
 // Init implements trainer.Method.
 func (m *PLADA) Init(p problem.Problem, at *problem.Point) error {
 	ChoosePrimal(m, p)
+	m.smooth = nil
 	if m.Primal.Kind == step.LBFGS {
 		return m.initSmooth(p, at)
 	}
@@ -123,7 +124,7 @@ func (m *PLADA) Init(p problem.Problem, at *problem.Point) error {
 	if err != nil {
 		return err
 	}
-	return m.start(m, step, at)
+	return m.start(m, step, p, at)
 }
 
 // initSmooth prepares a run with quasi-Newton steps on the smooth form of p.
@@ -139,11 +140,19 @@ func (m *PLADA) initSmooth(p problem.Problem, at *problem.Point) error {
 
 // Iterate implements trainer.Method.
 func (m *PLADA) Iterate(p problem.Problem, at *problem.Point) error {
+	p, err := m.finish.problemAt(p, at)
+	if err != nil {
+		return err
+	}
 	if m.smooth == nil {
-		return m.firstOrder.Iterate(p, at)
+		if err := m.iterate(p, at); err != nil {
+			return err
+		}
+		m.finish.moved(at)
+		return nil
 	}
 	m.smooth.enter(at)
-	if err := m.firstOrder.Iterate(m.smooth.Problem, &m.smooth.at); err != nil {
+	if err := m.iterate(m.smooth.Problem, &m.smooth.at); err != nil {
 		return err
 	}
 	m.smooth.leave(at)

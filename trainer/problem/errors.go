@@ -23,7 +23,11 @@ type NonFiniteError struct {
 
 // Error names the term, its value and the iteration, and says how to fix the run.
 func (e *NonFiniteError) Error() string {
-	return fmt.Sprintf("problem: the %s is %v at iteration %d: use a smaller step size or check the data", e.Term, e.Value, e.Iteration)
+	advice := "use a smaller step size or check the data"
+	if e.Iteration == 0 {
+		advice = "check the data and the initial weights" // no step was taken yet
+	}
+	return fmt.Sprintf("problem: the %s is %v at iteration %d: %s", e.Term, e.Value, e.Iteration, advice)
 }
 
 // Is reports whether target is ErrNonFinite.

@@ -65,6 +65,15 @@ type Sampler interface {
 	Sample(k int) error
 }
 
+// BlockSampler is a Sampler whose batches are a fixed division of the rows into blocks, each of
+// which a pass takes once.
+type BlockSampler interface {
+	Sampler
+	// Block returns the number of batch k's block and the number of blocks; 0 blocks if the sample k
+	// has all rows.
+	Block(k int) (block, blocks int)
+}
+
 // DrawnGroup is a Sampler with one constraint, which bounds one group. Every sample draws a new
 // group.
 type DrawnGroup interface {

@@ -28,6 +28,7 @@ type assembly struct {
 	builder    *builder        // the model and the task
 	problem    problem.Problem // the problem on all training rows
 	sampler    sampler         // the problem that training samples; nil: training uses all rows
+	batches    *batches        // of the sampler; nil: no mini-batches
 	parameters int
 	products   string           // kind of products with the training rows
 	device     string           // description of the device
@@ -35,6 +36,7 @@ type assembly struct {
 	solved     *solution        // result of the feedback; nil before Optimize, and for other tasks
 	init       *rundir.DataFile // the file of the initial weights; nil: none
 	notes      []string         // decisions between loading the data and building the problem
+	counts     *counts          // counts of the rows; nil before counted
 }
 
 // sampler is a problem that changes at every iteration: mini-batches, or a drawn group.
@@ -108,12 +110,12 @@ func (a *assembly) build(ctx context.Context) (err error) {
 	if note := method.ChoosePrimal(a.options.Method, a.Problem()); note != "" {
 		a.notes = append(a.notes, note)
 	}
-	return nil
+	return a.checkHistory()
 }
 
 // read reads the data for the device, and states the task on the training rows.
 func (a *assembly) read(ctx context.Context, source Source) (err error) {
-	if a.data, err = source.load(ctx, request{a.devices, a.dtype, a.options.Settings.Seed, a.options.needs()}); err != nil {
+	if a.data, err = source.load(ctx, request{a.devices, a.dtype, a.options.Settings.Seed, a.options.needs(), a.options.BatchSize > 0}); err != nil {
 		return err
 	}
 	if err := a.checkSelection(); err != nil {
@@ -203,24 +205,23 @@ func (a *assembly) readInit(path string) (models.Model, error) {
 	return m, nil
 }
 
-// buildSplits builds the problem of the training rows, the blocks of the other rows, and the
-// measures of every split.
+// buildSplits builds the problem of the training rows and, at the same time if the statement allows
+// it, the blocks of the other rows and the measures of every split.
 func (a *assembly) buildSplits(weights models.Weights) (err error) {
-	for i, s := range a.data.splits {
-		if i == 0 {
-			err = a.buildTraining(s, weights)
-		} else {
-			s.blocks, err = a.builder.heldOut(s.data, a.dtype, weights)
+	train := a.data.splits[0]
+	if a.buildsTogether() {
+		rest := meanwhile(func() (struct{}, error) { return struct{}{}, a.buildMeasures(weights) })
+		err := a.buildTraining(train, weights)
+		if _, failure := rest(); err == nil {
+			err = failure
 		}
-		if err != nil {
-			return err
-		}
-		if s.measure, err = a.builder.measurer(s.rows); err != nil {
-			return fmt.Errorf("session: %s rows: %w", s.name, err)
-		}
+		return err
 	}
-	if a.devices.team == nil {
-		return nil
+	if err := a.buildTraining(train, weights); err != nil {
+		return err
+	}
+	if err := a.buildMeasures(weights); err != nil || a.devices.team == nil {
+		return err
 	}
 	x, err := models.Stack(a.builder.spec, weights)
 	if err != nil {
@@ -231,8 +232,45 @@ func (a *assembly) buildSplits(weights models.Weights) (err error) {
 		if _, err := a.builder.exactBlocks(s, x); err != nil {
 			return err
 		}
+		s.divide(a.devices)
 	}
 	return nil
+}
+
+// buildsTogether reports whether buildSplits builds several problems at the same time. Bounded
+// memory has no room for them, buildTraining replaces 8-bit rows, and several processes need a
+// fixed order.
+func (a *assembly) buildsTogether() bool {
+	return a.builder.statement.pure && a.devices.team == nil && a.devices.pages == nil && !a.eightBit
+}
+
+// smallTask is the largest number of scores for which buildMeasures builds the certificate's
+// problem: during the training, its graph takes about 100 bytes for each score.
+const smallTask = 1 << 17
+
+// buildMeasures builds the blocks of the rows that are not for training, and the measures of every
+// split. If the rows are few and the training problem is built at the same time, buildMeasures
+// builds the certificate's problem too.
+func (a *assembly) buildMeasures(weights models.Weights) (err error) {
+	for i, s := range a.data.splits {
+		if i > 0 {
+			if s.blocks, err = a.builder.heldOut(s.data, a.dtype, weights); err != nil {
+				return err
+			}
+		}
+		if s.measure, err = a.builder.measurer(s.rows); err != nil {
+			return fmt.Errorf("session: %s rows: %w", s.name, err)
+		}
+	}
+	train := a.data.splits[0]
+	if !a.buildsTogether() || train.len()*a.builder.spec.Outputs > smallTask {
+		return nil
+	}
+	if train.exact, err = a.builder.newBlocks(train.data, tensor.Float64, weights); err != nil {
+		return err
+	}
+	train.head, err = a.builder.head(train.rows)
+	return err
 }
 
 // buildTraining builds the problem of the training rows. If the engine stores 8-bit rows exactly,
@@ -257,9 +295,15 @@ func (a *assembly) buildSampler(train rows, seed uint64, weights models.Weights)
 	case size >= all:
 		a.notes = append(a.notes, fmt.Sprintf("batch-size %d: all %d rows", size, all))
 	case size > 0:
-		a.sampler, err = newBatches(a.builder, train, size, seed, a.dtype, weights)
+		a.batches, a.sampler, err = newBatches(a.builder, train, size, seed, a.dtype, weights, a.problem)
 	}
-	return err
+	if d := a.builder.statement.decided(); err != nil || a.batches == nil || d != nil && d.on == OnDecisions {
+		return err
+	}
+	if note := a.batches.finishOnAll(a.options.Method, a.options.Settings.Iterations, a.devices.team == nil || a.devices.team.Rank() == 0); note != "" {
+		a.notes = append(a.notes, note)
+	}
+	return nil
 }
 
 // checkProducts refuses products of digits if the training rows are not 8-bit data.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -232,14 +233,22 @@ func TestMiniBatches(t *testing.T) {
 	if got := part.sampler.(smoothBatches).counts; !cmp.Equal(got, []int{10, 10, 10}) {
 		t.Fatalf("rows of a batch: %v, want 10 of each class", got)
 	}
-	seen := map[int]int{}
-	for k := range 4 {
-		for i := range 10 {
-			seen[part.sampler.(smoothBatches).orders[1].at(k*10+i)]++
+	batches, orders := part.sampler.(smoothBatches).batches, map[string]bool{}
+	for pass := range 6 {
+		seen, order := map[int]bool{}, []int{}
+		for k := range 4 {
+			order = append(order, batches.batch(4*pass+k))
+			for _, i := range batches.list(order[k]) {
+				seen[i] = true
+			}
 		}
+		if len(seen) != 120 {
+			t.Errorf("pass %d has %d different rows, want all 120", pass, len(seen))
+		}
+		orders[fmt.Sprint(order)] = true
 	}
-	if len(seen) != 40 {
-		t.Errorf("4 batches of 10 of 40 rows took %d different rows", len(seen))
+	if len(orders) < 3 {
+		t.Errorf("6 passes took the batches in %d different orders", len(orders))
 	}
 	start, end := run(part, 0), run(build(t, small(func(c *setup) { c.BatchSize = 31 })), 60)
 	if end.Objective+end.Certificate.Infeasibility > 0.8*(start.Objective+start.Certificate.Infeasibility) {

@@ -2,7 +2,9 @@ package session
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gorgonia.org/tensor"
 
@@ -10,22 +12,48 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/ranks"
 	"ppal/models"
+	"ppal/trainer"
 	"ppal/trainer/graph"
+	"ppal/trainer/method"
 	"ppal/trainer/problem"
 )
 
-// batches trains on mini-batches. Every batch holds the same share of each stratum (class and
-// group). Each pass over the rows of a stratum takes the rows in a new random order. Batch k is a
-// function of the seed and k alone.
+// batches trains on mini-batches, which are fixed blocks of rows. Stratum s (a class and group) has
+// n_s of the n rows. The rows of each stratum are shuffled once. Batch b of the T = ceil(n/size)
+// batches has the rows b c_s to (b+1) c_s - 1 of each stratum, c_s = ceil(n_s/T). The numbers wrap
+// around at the end of the stratum. Each pass takes all batches in a new random order. Batch k of
+// the run is a function of the seed and k alone.
+//
+// A pass has every row, and fewer than T rows of each stratum twice or, if n_s < T, more often. So
+// the mean of the batches' estimates over a pass weighs stratum s by c_s T instead of n_s, a
+// relative error below T/n_s, and the repeated rows twice. The estimates of f and of rates, which
+// are means of losses, have this bias and no other. A function of several rates that is not linear
+// has the bias of the function as well.
+//
+// The last iterations use all rows, from the iteration with the number in the field from (see
+// finalShare). The result is a point of the problem itself, without the batches' bias and noise.
+//
+// When the run takes a batch for the first time, the engine packs the batch and keeps the packed
+// rows. An engine that cannot keep rows binds the batch in each iteration (graph.Problem.Keep).
 type batches struct {
-	bound  *graph.Problem // the task on a batch, with one input: the rows
-	rows   rows
-	list   []int         // row numbers of a batch, stratum by stratum
-	picked matrix.Matrix // the rows of list in the data matrix
-	counts []int         // rows of each stratum in a batch
-	orders []order
+	bound *graph.Problem // the task on a batch, with one input: the rows
+	rows  rows
+	// strata are the shuffled rows of the strata, counts the numbers c_s
+	strata [][]int
+	counts []int
+	packed []func() error // makes the rows of a batch the input; nil: not packed yet
+	order  []int          // the order of the batches in a pass
+	pass   int            // the pass of order; -1: none
+	seed   uint64
 	draw   ranks.Procedure // binds the rows of a batch, in all processes
+	all    *allRows        // the task on all rows
+	from   int             // the first iteration on all rows
+	whole  bool            // the last Sample chose all rows
 }
+
+// finalShare is the number of passes over the rows in the last iterations, each with all rows, as a
+// share of the passes in batches that all iterations would make.
+const finalShare = 1
 
 type (
 	// smoothBatches is the task on mini-batches.
@@ -42,90 +70,181 @@ type (
 
 var _, _ sampler = smoothBatches{}, pieceBatches{}
 
-// order is one stratum's permutation in one pass over its rows.
-type order struct {
-	seed, stratum uint64
-	pass          int
-	rows          []int
+// Forward implements problem.Problem.
+func (b smoothBatches) Forward(g []float64) (float64, error) {
+	if b.whole {
+		return b.all.Forward(g)
+	}
+	return b.Problem.Forward(g)
+}
+
+// Backward implements problem.Problem.
+func (b smoothBatches) Backward(coefficients []float64, d problem.Vector) error {
+	if b.whole {
+		return b.all.Backward(coefficients, d)
+	}
+	return b.Problem.Backward(coefficients, d)
+}
+
+// Forward implements problem.Problem.
+func (b pieceBatches) Forward(g []float64) (float64, error) {
+	if b.whole {
+		return b.all.Forward(g)
+	}
+	return b.Piecewise.Forward(g)
+}
+
+// Backward implements problem.Problem.
+func (b pieceBatches) Backward(coefficients []float64, d problem.Vector) error {
+	if b.whole {
+		return b.all.Backward(coefficients, d)
+	}
+	return b.Piecewise.Backward(coefficients, d)
+}
+
+// Terms implements problem.Piecewise.
+func (b pieceBatches) Terms() []float64 {
+	if b.whole {
+		return allPieces{b.all}.Terms()
+	}
+	return b.Piecewise.Terms()
+}
+
+// BackwardTerms implements problem.Piecewise.
+func (b pieceBatches) BackwardTerms(coefficients []float64, d problem.Vector) error {
+	if b.whole {
+		return allPieces{b.all}.BackwardTerms(coefficients, d)
+	}
+	return b.Piecewise.BackwardTerms(coefficients, d)
 }
 
 // batchStream separates the random streams of the batches from other streams of the same seed.
 const batchStream = 0x62617463686573
 
-// at returns the position in the stratum of the t-th row that the run draws. t counts over all
-// passes.
-func (o *order) at(t int) int {
-	n := len(o.rows)
-	if pass := t / n; pass != o.pass {
-		o.pass = pass
-		for i := range o.rows {
-			o.rows[i] = i
-		}
-		rng := rand.New(rand.NewPCG(o.seed^batchStream, o.stratum<<32|uint64(pass)))
-		rng.Shuffle(n, func(i, j int) { o.rows[i], o.rows[j] = o.rows[j], o.rows[i] })
-	}
-	return o.rows[t%n]
+// shuffle puts a list into a random order.
+func shuffle(list []int, seed, stream uint64) {
+	rng := rand.New(rand.NewPCG(seed^batchStream, stream))
+	rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 }
 
-// newBatches builds the task on batches of about size rows.
-func newBatches(b *builder, r rows, size int, seed uint64, dtype tensor.Dtype, weights models.Weights) (sampler, error) {
-	r.strata = r.stratified()
-	m := &batches{rows: r}
-	for k, rows := range r.strata {
-		n := len(rows)
-		count := min(n, max(1, (size*n+r.len()/2)/r.len()))
-		m.counts = append(m.counts, count)
-		m.orders = append(m.orders, order{seed: seed, stratum: uint64(k), pass: -1, rows: make([]int, n)})
-		m.list = append(m.list, rows[:count]...) // all batches have the same labels and groups
+// passStream begins the streams of the passes, after those of the strata.
+const passStream = 1 << 32
+
+// newBatches builds the task on batches of about size rows. all is the task on all rows.
+func newBatches(b *builder, r rows, size int, seed uint64, dtype tensor.Dtype, weights models.Weights, all problem.Problem) (*batches, sampler, error) {
+	m := &batches{seed: seed, pass: -1, order: make([]int, (r.len()+size-1)/size)}
+	m.packed = make([]func() error, len(m.order))
+	for k, rows := range r.stratified() {
+		rows = slices.Clone(rows)
+		shuffle(rows, seed, uint64(k))
+		m.strata = append(m.strata, rows)
+		m.counts = append(m.counts, (len(rows)+len(m.order)-1)/len(m.order))
 	}
-	part := r.pick(m.list)
-	m.picked = part.data
+	m.rows = r
 	var err error
-	if m.bound, err = b.problem(part, dtype, weights); err != nil {
-		return nil, err
+	// all batches have the same labels and groups
+	if m.bound, err = b.problem(r.pick(m.list(0)), dtype, weights); err != nil {
+		return nil, nil, err
 	}
 	m.draw = b.devices.everywhere(m.bind)
 	p, err := b.statement.complete(m.bound)
-	if pieces := problem.FeaturesOf(p).Pieces; pieces != nil {
-		return pieceBatches{pieces, m}, err
+	if err != nil {
+		return nil, nil, err
 	}
-	return smoothBatches{p, m}, err
+	m.all, m.from = newAllRows(p, all), math.MaxInt
+	if pieces := problem.FeaturesOf(p).Pieces; pieces != nil {
+		return m, pieceBatches{pieces, m}, nil
+	}
+	return m, smoothBatches{p, m}, nil
+}
+
+// finishOnAll lets the last of the iterations use all rows, with quasi-Newton steps if they suit
+// the method and the task, and returns a note; "" if the iterations make no pass. leads says that
+// this process runs the method.
+func (b *batches) finishOnAll(m trainer.Method, iterations int, leads bool) string {
+	last := int(finalShare * float64(iterations) / b.perPass())
+	if last == 0 {
+		return ""
+	}
+	b.from = iterations - last
+	note := fmt.Sprintf("The last %d of the %d iterations use all rows.", last, iterations)
+	if leads && method.FinishOn(m, b.all.whole(), b.from) {
+		note = fmt.Sprintf("The last %d of the %d iterations use all rows, with quasi-Newton steps.", last, iterations)
+	}
+	return note
+}
+
+// list returns the row numbers of a batch, stratum by stratum, in increasing order within each.
+func (b *batches) list(batch int) []int {
+	var list []int
+	for s, rows := range b.strata {
+		first := len(list)
+		for i := range b.counts[s] {
+			list = append(list, rows[(batch*b.counts[s]+i)%len(rows)])
+		}
+		slices.Sort(list[first:])
+	}
+	return list
 }
 
 // perPass returns the number of batches in one pass over the rows.
-func (b *batches) perPass() float64 {
-	batch := 0
-	for _, n := range b.counts {
-		batch += n
-	}
-	return float64(b.rows.len()) / float64(batch)
-}
+func (b *batches) perPass() float64 { return float64(len(b.order)) }
 
 // Sample implements problem.Sampler: it binds the rows of batch k.
-func (b *batches) Sample(k int) error { return b.draw(ranks.Bytes([]float64{float64(k)})) }
+func (b *batches) Sample(k int) error {
+	if b.whole = k >= b.from; b.whole {
+		return nil
+	}
+	return b.draw(ranks.Bytes([]float64{float64(k)}))
+}
+
+// Block implements problem.BlockSampler.
+func (b *batches) Block(k int) (block, blocks int) {
+	if k >= b.from {
+		return 0, 0
+	}
+	return b.batch(k), len(b.order)
+}
+
+// batch returns the number of the k-th batch that the run takes.
+func (b *batches) batch(k int) int {
+	if pass := k / len(b.order); pass != b.pass {
+		b.pass = pass
+		for i := range b.order {
+			b.order[i] = i
+		}
+		shuffle(b.order, b.seed, passStream+uint64(pass))
+	}
+	return b.order[k%len(b.order)]
+}
 
 // bind binds the rows of the batch whose number is the message.
-func (b *batches) bind(message []byte) error {
-	k, at := int(ranks.Numbers[float64](message)[0]), 0
-	for s, count := range b.counts {
-		for i := range count {
-			b.list[at] = b.rows.strata[s][b.orders[s].at(k*count+i)]
-			at++
+func (b *batches) bind(message []byte) (err error) {
+	k := int(ranks.Numbers[float64](message)[0])
+	at := b.batch(k)
+	if b.packed[at] == nil {
+		if b.packed[at], err = b.bound.Keep(0, pickData(b.rows.data, b.list(at))); err != nil {
+			return fmt.Errorf("session: batch %d: %w", k, err)
 		}
 	}
-	if err := b.bound.Bind(0, b.picked); err != nil {
+	if err := b.packed[at](); err != nil {
 		return fmt.Errorf("session: batch %d: %w", k, err)
 	}
 	return nil
 }
 
+// pickData returns the rows of the list of a matrix.
+func pickData(data matrix.Matrix, list []int) matrix.Matrix {
+	if s, ok := data.(matrix.Sparse); ok {
+		return matrix.PickSparse(s, list)
+	}
+	return matrix.Pick(data, list)
+}
+
 // pick returns the rows of the list with their labels and groups. A later change of the list also
 // changes the returned data.
 func (r rows) pick(list []int) rows {
-	part := rows{data: matrix.Pick(r.data, list), classes: r.classes}
-	if s, ok := r.data.(matrix.Sparse); ok {
-		part.data = matrix.PickSparse(s, list)
-	}
+	part := rows{data: pickData(r.data, list), classes: r.classes}
 	place := make([]int, r.len()) // position of each row in list, from 1
 	for at, i := range list {
 		part.labels = append(part.labels, r.labels[i])

@@ -67,8 +67,15 @@ func (b *builder) exactBlocks(s *split, x []float64) (*blocks, error) {
 
 // blocksOf builds the model for blocks of the given number of rows, at most all rows.
 func (b *builder) blocksOf(data matrix.Matrix, rows int, dtype tensor.Dtype, weights models.Weights) (*blocks, error) {
-	k := &blocks{rows: rows, data: data, list: make([]int, rows), outputs: b.spec.Outputs}
-	k.take(0)
+	n, _ := data.Dims()
+	from, to := b.devices.share(n)
+	rows = min(rows, to-from)
+	k := &blocks{rows: rows, data: data, list: make([]int, rows), outputs: b.spec.Outputs, devices: b.devices, from: from, to: to, bound: from}
+	k.score, k.pull = b.devices.everywhere(k.runScore), b.devices.everywhere(k.runPull)
+	if rows == 0 { // there are fewer rows than the processes share
+		return k, nil
+	}
+	k.take(from)
 	k.picked = matrix.Pick(data, k.list)
 	k.direction = matrix.Dense{Rows: rows, Cols: k.outputs, Data: make([]float64, rows*k.outputs)}
 	var err error
@@ -92,10 +99,6 @@ func (b *builder) blocksOf(data matrix.Matrix, rows int, dtype tensor.Dtype, wei
 	if err != nil {
 		return nil, fmt.Errorf("session: the scores of %d rows: %w", rows, err)
 	}
-	n, _ := data.Dims()
-	from, to := b.devices.share((n + rows - 1) / rows)
-	k.devices, k.from, k.to = b.devices, from*rows, min(to*rows, n)
-	k.score, k.pull = b.devices.everywhere(k.runScore), b.devices.everywhere(k.runPull)
 	return k, nil
 }
 
@@ -170,10 +173,13 @@ func (b *blocks) runPull(message []byte) error {
 
 // addUp computes the sums of this process's rows.
 func (b *blocks) addUp(x, d []float64) error {
+	clear(b.sums)
+	if b.rows == 0 {
+		return nil
+	}
 	if b.gradient == problem.Iterate {
 		b.gradient, b.part = b.block.Space().New(), make([]float64, len(x))
 	}
-	clear(b.sums)
 	return b.each(x, func(at, from int) error {
 		fresh := d[at*b.outputs : (from+b.rows)*b.outputs]
 		old := len(b.direction.Data) - len(fresh) // elements of rows that the previous block has
@@ -197,10 +203,12 @@ func (b *blocks) addUp(x, d []float64) error {
 // rows from to from+b.rows-1. The rows from at on are new, because the last block overlaps the
 // previous block.
 func (b *blocks) each(x []float64, visit func(at, from int) error) error {
+	if b.rows == 0 {
+		return nil
+	}
 	b.block.Space().Write(problem.Iterate, x)
-	n, _ := b.data.Dims()
 	for at := b.from; at < b.to; {
-		from := min(at, n-b.rows)
+		from := min(at, b.to-b.rows)
 		if from != b.bound {
 			b.take(from)
 			if err := b.block.Bind(0, b.picked); err != nil {

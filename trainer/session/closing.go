@@ -28,6 +28,9 @@ func (a *assembly) closing() (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
+	if b.rows == 0 {
+		return 0, nil
+	}
 	direction := make([]float64, b.rows*b.outputs)
 	var took time.Duration
 	for range 2 {
@@ -44,13 +47,13 @@ func (a *assembly) closing() (time.Duration, error) {
 	return time.Duration(float64(took) * closingPasses * float64(rows) / float64(b.rows*a.devices.processes())), nil
 }
 
-// pass computes the scores of the first block of rows and pulls D back: a part of pullBack.
+// pass computes the scores of the first block of own rows and pulls D back: a part of pullBack.
 func (b *blocks) pass(x, d []float64) error {
-	b.take(0)
+	b.take(b.from)
 	if err := b.block.Bind(0, b.picked); err != nil {
 		return err
 	}
-	b.bound = 0
+	b.bound = b.from
 	b.block.Space().Write(problem.Iterate, x)
 	if _, err := b.block.Forward(nil); err != nil {
 		return err

@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strconv"
 
 	"gorgonia.org/tensor"
@@ -71,18 +72,38 @@ func (a *assembly) Describe() Description {
 	d.Features, d.Parameters = a.builder.spec.Inputs, a.parameters
 	d.Products, d.Device, d.DeviceBytes = a.products, a.device, a.devices.peakBytes()
 	d.Resolved = a.resolved()
-	d.Rows = a.sizes("rows", rows.len)
-	train := a.data.splits[0]
-	for _, c := range train.classes {
-		d.Classes = append(d.Classes, a.sizes(c.Name, func(r rows) int { return r.ofLabel(c.Label) }))
-	}
-	for k, g := range train.groups {
-		d.Groups = append(d.Groups, a.sizes(g.Name, func(r rows) int { return len(r.groups[k].Rows) }))
-	}
+	c := a.counted()
+	d.Rows, d.Classes, d.Groups, d.Members = c.rows, slices.Clip(c.classes), slices.Clip(c.groups), slices.Clip(c.members)
 	d.Warnings = concat(d.Warnings, st.Warnings)
 	d.Notes = concat(d.Notes, a.notes, a.devices.notes(), a.productsNote())
-	d.Model, d.Members = a.model(d), a.members()
+	d.Model = a.model(d)
 	return d
+}
+
+// counts is the part of a description for which every row is read. A run reads the rows once, and
+// describes itself many times.
+type counts struct {
+	rows            SplitSizes
+	classes, groups []SplitSizes
+	modelGroups     []rundir.ModelGroup // see rows.modelGroups
+	members         []rundir.Members
+}
+
+// counted returns the counts of the rows.
+func (a *assembly) counted() *counts {
+	if a.counts != nil {
+		return a.counts
+	}
+	train := a.data.splits[0]
+	c := &counts{rows: a.sizes("rows", rows.len), modelGroups: train.modelGroups(), members: a.members()}
+	for _, class := range train.classes {
+		c.classes = append(c.classes, a.sizes(class.Name, func(r rows) int { return r.ofLabel(class.Label) }))
+	}
+	for k, g := range train.groups {
+		c.groups = append(c.groups, a.sizes(g.Name, func(r rows) int { return len(r.groups[k].Rows) }))
+	}
+	a.counts = c
+	return c
 }
 
 // productsNote explains why automatic products with 8-bit data compute in float32.

@@ -55,6 +55,8 @@ type Device struct {
 	// Serve with the same options. Only the CPU's plan supports several processes. nil: this process
 	// has all rows.
 	Ranks ranks.Collective
+	// neighbours is the number of Ranks on this machine; 0: only this process.
+	neighbours int
 	// OpenGPU opens the GPU; nil opens a GPU of this machine.
 	OpenGPU func(GPUOptions) (GPU, error)
 }

@@ -29,8 +29,10 @@ func newExact(b *builder, s *split, x []float64) (*exact, error) {
 	if e.blocks, err = b.exactBlocks(s, x); err != nil {
 		return nil, err
 	}
-	if e.head, err = b.head(s.rows); err != nil {
-		return nil, err
+	if e.head = s.head; e.head == nil {
+		if e.head, err = b.head(s.rows); err != nil {
+			return nil, err
+		}
 	}
 	e.direction = e.head.Space().New()
 	return e, nil

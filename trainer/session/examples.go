@@ -181,7 +181,9 @@ func (r *exampleRows) fill(x *rundir.Example, i int) (err error) {
 		return err
 	}
 	texts := map[string]string{}
-	r.data.Float64(r.room, i, i+1)
+	if err := r.readRow(r.room, i); err != nil {
+		return err
+	}
 	if r.scale != nil { // the first layer standardises the columns
 		for j := range r.room {
 			r.room[j] = (r.room[j] - r.center[j]) * r.scale[j]

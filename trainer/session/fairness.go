@@ -239,7 +239,7 @@ func fairness(name string, p fairProblem) *Statement {
 			f, g, err := p.Nodes(scores, rows.fair())
 			return f, gorgonia.Nodes{g}, err
 		},
-		NonSmooth: !p.Smooth(), Warnings: p.Warnings(),
+		NonSmooth: !p.Smooth(), Warnings: p.Warnings(), pure: true,
 		Measures: func(rows Rows) (func(scores []float64) (Measures, error), error) {
 			e, err := p.NewEvaluator(rows.fair())
 			if err != nil {

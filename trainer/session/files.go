@@ -120,9 +120,16 @@ func (s *Session) Save(dir string) error {
 		return err
 	}
 	began, d := time.Now(), s.Describe()
-	drawing := meanwhile(func() (struct{}, error) { return struct{}{}, s.draw(d) })
+	curves := s.drawCurves(d)
+	drawing := meanwhile(func() (struct{}, error) {
+		if err := curves(); err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, s.drawRates(d)
+	})
 	failure := s.saveModel(s.files.dir)
 	_, drawn := drawing()
+	s.curves = nil                                             // a second Save draws again
 	if failure != nil && s.files.dir.RemovePictures() == nil { // the weights count for more
 		failure = s.saveModel(s.files.dir)
 	}
@@ -189,24 +196,41 @@ func (f *files) closeMetrics() error {
 	return err
 }
 
-// draw writes the plots of the run with the description d.
-func (s *Session) draw(d Description) error {
-	records, err := rundir.ReadMetrics(s.files.dir.Metrics())
-	if err != nil {
+// drawCurves begins to write the plots of the records, unless an earlier call began, for the run
+// with the description d. The returned function waits for the plots.
+func (s *Session) drawCurves(d Description) (wait func() error) {
+	if s.curves != nil {
+		return s.curves
+	}
+	dir, title := s.files.dir, s.plotTitle(d)
+	drawing := meanwhile(func() (struct{}, error) {
+		records, err := rundir.ReadMetrics(dir.Metrics())
+		if err != nil {
+			return struct{}{}, err
+		}
+		bounded := ""
+		if d.Task == NameNeymanPearson {
+			bounded = "loss"
+		}
+		_, err = plots.Write(dir.Plots(), plots.Run{
+			Title: title, Records: records, Objective: d.Objective, Bounded: bounded,
+			Constraints: d.Constraints, Bounds: d.Bounds,
+		})
+		return struct{}{}, err
+	})
+	s.curves = func() error {
+		_, err := drawing()
 		return err
 	}
-	bounded := ""
-	if d.Task == NameNeymanPearson {
-		bounded = "loss"
-	}
-	title := s.options.methodName() + " on " + d.Dataset
-	if _, err = plots.Write(s.files.dir.Plots(), plots.Run{
-		Title: title, Records: records, Objective: d.Objective, Bounded: bounded,
-		Constraints: d.Constraints, Bounds: d.Bounds,
-	}); err != nil {
-		return err
-	}
-	pictures := plots.Rates{Title: title}
+	return s.curves
+}
+
+// plotTitle returns the title of the plots.
+func (s *Session) plotTitle(d Description) string { return s.options.methodName() + " on " + d.Dataset }
+
+// drawRates writes the plots of the rates of decisions.
+func (s *Session) drawRates(d Description) error {
+	pictures := plots.Rates{Title: s.plotTitle(d)}
 	for _, split := range s.result.Splits {
 		if split.Rates != nil {
 			pictures.Splits = append(pictures.Splits, plots.SplitRates{
@@ -216,7 +240,7 @@ func (s *Session) draw(d Description) error {
 	if pictures.Splits == nil {
 		return nil
 	}
-	_, err = plots.WriteRates(s.files.dir.Plots(), pictures)
+	_, err := plots.WriteRates(s.files.dir.Plots(), pictures)
 	return err
 }
 

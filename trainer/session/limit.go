@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"ppal/internal/memory"
+	"ppal/trainer/method"
 )
 
 // NoMemoryLimit is the value of Device.MemoryLimit that turns the check of the memory off.
@@ -14,12 +15,14 @@ const NoMemoryLimit = -1
 // (models.MaxParameters).
 const bytesPerParameter = 120
 
-// free returns the memory that the session may still take, in bytes. ok is false if there is no
-// limit, or if the system does not say.
+// free returns the memory that the session may still take, in bytes. Processes on one machine have
+// equal parts of what the machine leaves. ok is false if there is no limit, or if the system does
+// not say.
 func (d Device) free() (bytes uint64, ok bool) {
 	switch {
 	case d.MemoryLimit == 0:
-		return memory.Available()
+		bytes, ok = memory.Available()
+		return bytes / uint64(max(1, d.neighbours)), ok
 	case d.MemoryLimit < 0:
 		return 0, false
 	}
@@ -47,6 +50,17 @@ func (a *assembly) checkParameters() error {
 		n = ends[len(ends)-1]
 	}
 	return a.options.Device.checkMemory(uint64(n)*bytesPerParameter, fmt.Sprintf("%d parameters need", n))
+}
+
+// checkHistory refuses a primal step whose earlier vectors do not fit in memory. On a GPU they lie
+// in the device's memory.
+func (a *assembly) checkHistory() error {
+	history := method.History(a.options.Method)
+	if history == 0 || a.devices.gpu != nil {
+		return nil
+	}
+	bytes := uint64(history) * uint64(a.parameters) * uint64(a.dtype.Size())
+	return a.options.Device.checkMemory(bytes, fmt.Sprintf("the %d vectors of %d parameters of the step lbfgs (another: --primal nesterov) need", history, a.parameters))
 }
 
 // MemoryFlag returns the value of ppal's flag --memory-limit for the device: "auto", "none" or a

@@ -2,11 +2,15 @@ package session
 
 import (
 	"errors"
+	"runtime/debug"
 	"strings"
 	"testing"
 
 	"ppal/internal/memory"
 	"ppal/models"
+	"ppal/trainer"
+	"ppal/trainer/method"
+	"ppal/trainer/step"
 )
 
 // A run whose parameters, or whose rows times units, do not fit is refused before it trains. The
@@ -15,12 +19,13 @@ func TestMemoryLimit(t *testing.T) {
 	if memory.Resident() == 0 {
 		t.Skip("the system does not say how much memory the process has")
 	}
-	open := func(room int64, model models.Spec) error {
+	open := func(room int64, model models.Spec, m trainer.Method) error {
 		limit := room
 		if room > 0 {
+			debug.FreeOSMemory() // otherwise free memory, which the session uses again, counts as resident
 			limit += int64(memory.Resident())
 		}
-		s, err := New(t.Context(), Options{Data: Table{Dataset: "synthetic-compas"}, Task: DemographicParity{Epsilon: []float64{0.05}}, Model: &model,
+		s, err := New(t.Context(), Options{Data: Table{Dataset: "synthetic-compas"}, Task: DemographicParity{Epsilon: []float64{0.05}}, Model: &model, Method: m,
 			Device: Device{Kind: CPU, Threads: 1, MemoryLimit: limit}})
 		if err != nil {
 			return err
@@ -30,15 +35,18 @@ func TestMemoryLimit(t *testing.T) {
 	for _, tc := range []struct {
 		room  int64
 		units []int
+		step  step.Kind
 		want  string
 	}{
-		{100 << 20, []int{20_000}, "(rows times units) need at least 0.35 GB"}, // 4,000 rows x 20,000 units
-		{100 << 20, []int{2000, 2000}, "parameters need at least 0.48 GB"},
-		{1 << 30, []int{10}, ""},
-		{NoMemoryLimit, []int{10}, ""},
-		{0, []int{10}, ""},
+		{100 << 20, []int{20_000}, step.Auto, "(rows times units) need at least 0.35 GB"}, // 4,000 rows x 20,000 units
+		{100 << 20, []int{2000, 2000}, step.Auto, "parameters need at least 0.48 GB"},
+		{160 << 20, []int{1000, 1000}, step.Auto, "(another: --primal nesterov) need at least 0.16 GB"}, // 40 x 1 million
+		{160 << 20, []int{1000, 1000}, step.Nesterov, ""},
+		{1 << 30, []int{10}, step.Auto, ""},
+		{NoMemoryLimit, []int{10}, step.Auto, ""},
+		{0, []int{10}, step.Auto, ""},
 	} {
-		err := open(tc.room, models.Spec{Hidden: tc.units})
+		err := open(tc.room, models.Spec{Hidden: tc.units}, &method.PPALA{Primal: step.Settings{Kind: tc.step}})
 		if tc.want == "" {
 			if err != nil {
 				t.Errorf("%d bytes, %v units: %v", tc.room, tc.units, err)

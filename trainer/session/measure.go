@@ -55,6 +55,9 @@ func (a *assembly) Optimize(ctx context.Context, s trainer.Settings) (*trainer.R
 	if a.sampler != nil {
 		s.Full, s.IterationsPerEpoch = a.problem, a.sampler.perPass()
 	}
+	if a.batches != nil && a.batches.from < s.Iterations {
+		s.AllRowsFrom = a.batches.from
+	}
 	if d := a.builder.statement.decided(); d != nil && d.on == OnDecisions {
 		return a.optimizeDecisions(ctx, s)
 	}
@@ -159,30 +162,11 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	if _, err := a.problem.Forward(make([]float64, len(at.Constraints))); err != nil {
 		return nil, err
 	}
-	decided := a.builder.statement.decided()
-	var all [][]float64 // the scores of the splits
-	for _, s := range a.data.splits {
-		scores, err := a.scores(s)
-		if decided != nil { // count decisions as a program that loads the weights
-			scores, err = a.scores64(s)
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, scores)
-		m, err := s.measure(scores)
-		if err != nil {
-			return nil, err
-		}
-		if s == train {
-			result.Values = m.Values
-		}
-		measures := SplitMeasures{Name: s.name, Named: m.Named, Decisions: m.Decisions}
-		if err := a.measureRates(s, &measures, scores); err != nil {
-			return nil, err
-		}
-		result.Splits = append(result.Splits, measures)
+	all, err := a.measureSplits(result)
+	if err != nil {
+		return nil, err
 	}
+	decided := a.builder.statement.decided()
 	last := len(all) - 1
 	if result.Examples, err = a.examples(a.data.splits[last], all[last], a.options.Files.Examples); err != nil {
 		return nil, err
@@ -199,6 +183,52 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	decided.multipliers(result.Outcome, result.Certificate.Nu)
 	objectiveIntervals(result.Outcome, result.Splits)
 	return result, nil
+}
+
+// measureSplits adds the measures of every split to the result, and returns the scores of the
+// splits. If the statement is pure, the splits are measured at the same time.
+func (a *assembly) measureSplits(result *Result) (all [][]float64, err error) {
+	st := a.builder.statement
+	type measured struct {
+		SplitMeasures
+		values []float64
+	}
+	var results []func() (measured, error)
+	for _, s := range a.data.splits {
+		scores, err := a.scores(s)
+		if st.decided() != nil { // count decisions as a program that loads the weights
+			scores, err = a.scores64(s)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, scores)
+		measure := func() (measured, error) {
+			m, err := s.measure(scores)
+			if err != nil {
+				return measured{}, err
+			}
+			own := measured{SplitMeasures{Name: s.name, Named: m.Named, Decisions: m.Decisions}, m.Values}
+			return own, a.measureRates(s, &own.SplitMeasures, scores)
+		}
+		if st.pure {
+			results = append(results, meanwhile(measure))
+			continue
+		}
+		own, err := measure()
+		results = append(results, func() (measured, error) { return own, err })
+	}
+	for k, wait := range results {
+		own, failure := wait()
+		if err == nil {
+			err = failure
+		}
+		if k == 0 {
+			result.Values = own.values
+		}
+		result.Splits = append(result.Splits, own.SplitMeasures)
+	}
+	return all, err
 }
 
 // SaveModel implements Pipeline. The weights of the file act on raw rows.

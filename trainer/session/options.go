@@ -71,7 +71,7 @@ type Options struct {
 	// Settings are the settings of the training loop. Iterations 0 means DefaultIterations; a
 	// negative number evaluates only the initial weights. Seed is also the seed of the initial
 	// weights, the mini-batches, the split of a table and built-in data. The session sets Measure,
-	// TrainMerit, ValidationMerit, RecordWork, LeastRecords, Full, IterationsPerEpoch and
+	// TrainMerit, ValidationMerit, RecordWork, LeastRecords, Full, IterationsPerEpoch, AllRowsFrom and
 	// CollapseAbove. Output and Patience may choose weights by validation rows.
 	Settings trainer.Settings
 	// TimeLimit is the wall time of New, Optimize and Certify together: reading, training, records and
@@ -85,8 +85,9 @@ type Options struct {
 	CheckpointEvery time.Duration
 	// TensorBoard also writes the records to an open directory as an event file for TensorBoard.
 	TensorBoard bool
-	// BatchSize is the number of rows of a mini-batch; 0: all rows. Every batch has the same share
-	// of each class.
+	// BatchSize is the approximate number of rows of a mini-batch; 0: all rows. Every batch has
+	// about the same share of each class and group. The last iterations use all rows: as many passes
+	// as the batches make.
 	BatchSize int
 	// Init is the path of a safetensors file with the initial weights; "" draws them from the seed.
 	Init string

@@ -3,7 +3,14 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
+	"hash/fnv"
+	"os"
+	"slices"
 
+	"ppal/datasets"
+	"ppal/datasets/matrix"
+	"ppal/internal/cpu"
 	"ppal/internal/ranks"
 )
 
@@ -24,16 +31,66 @@ func Serve(ctx context.Context, o Options, failed error) error {
 	return errors.Join(a.devices.team.Serve(), a.Close())
 }
 
-// agree returns the assembly of this process if all processes have one. Else it closes the
-// assembly. Only the first process that failed returns its own error, and process 0 returns an
-// error too.
-func agree(c ranks.Collective, a *assembly, err error) (*assembly, error) {
-	all, first := ranks.NewTeam(c).Agree(err)
-	if all == nil {
-		a.devices.served = c.Rank() == 0
-		return a, nil
+// prepareTogether is prepare for several processes.
+func (o Options) prepareTogether(ctx context.Context, err error) (a *assembly, _ error) {
+	c := o.Device.Ranks
+	neighbours, failed := ranks.Neighbours(c)
+	if failed != nil {
+		return nil, failed
+	}
+	o.Device.neighbours = neighbours
+	if err == nil {
+		o, err = o.withDefaults()
 	}
 	if err == nil {
+		err = checkShared(o.Data)
+	}
+	if err == nil {
+		a, err = assemble(ctx, o)
+	}
+	if a, err = agree(c, a, err); err != nil {
+		return nil, err
+	}
+	if a, err = agree(c, a, a.sameAsLeader()); err != nil {
+		return nil, err
+	}
+	a.devices.served = c.Rank() == 0
+	return a, nil
+}
+
+// checkShared refuses a table that only one process can read: standard input or another pipe.
+func checkShared(data Source) error {
+	t, ok := data.(Table)
+	if !ok {
+		return nil
+	}
+	for _, path := range t.OwnFiles() {
+		if path == "" {
+			continue
+		}
+		info, err := os.Stat(path)
+		if path == datasets.StandardInput || err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+			return &OptionError{Option: "file", Problem: "is a pipe, which only one process can read: write the table to a file, because this run has several processes"}
+		}
+	}
+	return nil
+}
+
+// agree returns the assembly of this process if no process has an error. Else it closes the
+// assembly, if there is one. Only the first process that failed returns its own error, and process
+// 0 returns an error too.
+func agree(c ranks.Collective, a *assembly, err error) (*assembly, error) {
+	var all error
+	var first bool
+	if known := new(errKnown); errors.As(err, known) { // the processes agreed while they read the rows
+		all, first = err, known.first
+	} else {
+		all, first = ranks.NewTeam(c).Agree(err)
+	}
+	if all == nil {
+		return a, nil
+	}
+	if a != nil {
 		all = errors.Join(all, a.Close())
 	}
 	if c.Rank() > 0 && !first {
@@ -42,11 +99,90 @@ func agree(c ranks.Collective, a *assembly, err error) (*assembly, error) {
 	return nil, all
 }
 
+// sameAsLeader returns an error if this process has other rows than process 0, or other products.
+// The sums over the rows would then be wrong.
+func (a *assembly) sameAsLeader() error {
+	own := []float64{a.fingerprint(), digest([]byte(a.products))}
+	leader := slices.Clone(own)
+	if err := a.devices.team.Broadcast(ranks.Bytes(leader)); err != nil {
+		return err
+	}
+	switch rank := a.devices.team.Rank(); {
+	case own[0] != leader[0]:
+		return fmt.Errorf("session: process %d reads other rows of %s than process 0: give all processes the same files", rank, a.data.name())
+	case own[1] != leader[1]:
+		return &OptionError{Option: "products", Problem: fmt.Sprintf("are %s in process %d but differ in process 0: choose the same --products for all machines, such as float32", a.products, rank)}
+	}
+	return nil
+}
+
+// fingerprint returns a checksum of the files, the splits, their labels and groups.
+func (a *assembly) fingerprint() float64 {
+	var all []byte
+	for _, f := range a.data.description.Data {
+		all = append(all, f.SHA256...)
+	}
+	for _, s := range a.data.splits {
+		rows, cols := s.data.Dims()
+		all = fmt.Append(all, s.name, rows, cols, a.data.center, a.data.scale)
+		sum := uint64(rows)
+		mix := func(v int) { sum = (sum ^ uint64(v)) * 0x9e3779b97f4a7c15; sum ^= sum >> 29 }
+		for _, y := range s.labels {
+			mix(y)
+		}
+		for _, g := range s.groups {
+			for _, i := range g.Rows {
+				mix(i)
+			}
+		}
+		all = fmt.Append(all, sum)
+	}
+	return digest(all)
+}
+
+// digest returns a checksum of 53 bits, which a float64 holds.
+func digest(text []byte) float64 {
+	h := fnv.New64a()
+	h.Write(text)
+	return float64(h.Sum64() >> 11)
+}
+
 // errQuiet is an error that another process reports.
 type errQuiet struct{ error }
 
 // Reported reports whether another process reports an error of Serve.
 func Reported(err error) bool { return errors.As(err, new(errQuiet)) }
+
+// divide sets the split's fetch if other processes have the features of some rows.
+func (s *split) divide(d *devices) {
+	part, ok := s.data.(interface {
+		matrix.Matrix
+		Has(i int) bool
+	})
+	if !ok {
+		return
+	}
+	s.fetch = d.everywhere(func(message []byte) error {
+		i := int(ranks.Numbers[float64](message)[0])
+		if d.team.Rank() > 0 {
+			s.room = make([]float64, s.features())
+		}
+		if clear(s.room); part.Has(i) {
+			part.Float64(s.room, i, i+1)
+		}
+		return d.sum(s.room)
+	})
+}
+
+// readRow writes the features of row i.
+func (s *split) readRow(features []float64, i int) error {
+	if s.fetch == nil {
+		s.data.Float64(features, i, i+1)
+		return nil
+	}
+	s.room = features
+	return s.fetch(ranks.Bytes([]float64{float64(i)}))
+}
 
 // processes returns the number of processes that share the rows.
 func (d *devices) processes() int {
@@ -65,14 +201,47 @@ func (d *devices) everywhere(do func(message []byte) error) ranks.Procedure {
 	return d.team.Register(do)
 }
 
-// share returns this process's range of n items.
+// share returns this process's range of n rows.
 func (d *devices) share(n int) (from, to int) {
 	if d.team == nil {
 		return 0, n
 	}
-	rank, size := d.team.Rank(), d.team.Size()
-	return n * rank / size, n * (rank + 1) / size
+	return cpu.OwnRows(n, d.team.Rank(), d.team.Size())
 }
+
+// tableShare makes the processes of a team share the rows of a table.
+type tableShare struct{ *ranks.Team }
+
+var _ datasets.Share = tableShare{}
+
+// Rows implements datasets.Share. The rows are those of the device.
+func (s tableShare) Rows(n int) (from, to int) { return cpu.OwnRows(n, s.Rank(), s.Size()) }
+
+// Agree implements datasets.Share.
+func (s tableShare) Agree(err error) error {
+	all, first := s.Team.Agree(err)
+	if all == nil {
+		return nil
+	}
+	return errKnown{all, first}
+}
+
+// Vote implements datasets.Share.
+func (s tableShare) Vote(own bool) (bool, error) {
+	any, err := s.Team.Vote(own)
+	if err != nil {
+		err = errKnown{error: err}
+	}
+	return any, err
+}
+
+// errKnown is an error that all processes know: see ranks.Team.Agree.
+type errKnown struct {
+	error
+	first bool
+}
+
+func (e errKnown) Unwrap() error { return e.error }
 
 // sum adds x over the processes.
 func (d *devices) sum(x []float64) error {

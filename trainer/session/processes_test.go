@@ -3,7 +3,11 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"gorgonia.org/tensor"
 
+	"ppal/datasets"
+	"ppal/datasets/matrix"
+	"ppal/internal/cpu"
 	"ppal/internal/racing"
 	"ppal/internal/ranks"
 	"ppal/trainer"
@@ -159,5 +166,215 @@ func TestProcessesRefuse(t *testing.T) {
 			})
 		}
 		all.Wait()
+	}
+}
+
+// eachFails opens a run in several processes, whose options change gives, and returns the errors.
+func eachFails(t *testing.T, processes int, change func(rank int, o *Options)) []error {
+	t.Helper()
+	errs := make([]error, processes)
+	var all sync.WaitGroup
+	for _, c := range ranks.Goroutines(processes) {
+		o := onTable(DemographicParity{}, Table{Dataset: "synthetic-compas"}, nil)
+		o.Device.Ranks, o.Device.Threads = c, 1
+		change(c.Rank(), &o)
+		all.Go(func() {
+			if c.Rank() > 0 {
+				errs[c.Rank()] = Serve(t.Context(), o, nil)
+				return
+			}
+			s, err := New(t.Context(), o)
+			if errs[0] = err; err == nil {
+				s.Close()
+			}
+		})
+	}
+	all.Wait()
+	return errs
+}
+
+// A process with other rows or with other products ends the run, because the sums would be wrong.
+func TestProcessesDiffer(t *testing.T) {
+	dir := t.TempDir()
+	table := func(name string, x int) Table {
+		text := strings.Builder{}
+		text.WriteString("x,z,g,y\n")
+		for i := range 120 {
+			fmt.Fprintf(&text, "%d,%d,%d,%d\n", i%7+x, i%5, i%2, i/3%2)
+		}
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		s := CSV(path, "y=1", "g=1")
+		return s
+	}
+	one, other := table("one.csv", 0), table("other.csv", 1)
+	for name, c := range map[string]struct {
+		change func(o *Options)
+		want   string
+	}{
+		"rows": {func(o *Options) { o.Data = other }, "process 2 reads other rows of csv than process 0"},
+		"seed": {func(o *Options) { o.Settings.Seed = 7 }, "process 2 reads other rows of csv than process 0"},
+		"type": {func(o *Options) { o.Device.Dtype = tensor.Float64 }, "products are float64 in process 2 but differ in process 0"},
+	} {
+		errs := eachFails(t, 3, func(rank int, o *Options) {
+			if o.Data = one; rank == 2 {
+				c.change(o)
+			}
+		})
+		if !errors.Is(errs[0], ranks.ErrElsewhere) || !Reported(errs[1]) || errs[2] == nil || !strings.Contains(errs[2].Error(), c.want) {
+			t.Errorf("%s: %v", name, errs)
+		}
+	}
+}
+
+// Several processes cannot read one pipe.
+func TestProcessesRefusePipes(t *testing.T) {
+	for _, errs := range [][]error{
+		eachFails(t, 2, func(_ int, o *Options) { o.Data = CSV(datasets.StandardInput, "y=1") }),
+		eachFails(t, 2, func(_ int, o *Options) { o.Data = CSV(os.DevNull, "y=1") }),
+	} {
+		bad := new(OptionError)
+		if !errors.As(errs[0], &bad) || bad.Option != "file" || !Reported(errs[1]) {
+			t.Errorf("%v", errs)
+		}
+	}
+}
+
+// Processes on one machine share the memory that the machine leaves.
+func TestNeighboursShareMemory(t *testing.T) {
+	alone, ok := Device{}.free()
+	if !ok {
+		t.Skip("the system does not say how much memory is free")
+	}
+	if each, _ := (Device{neighbours: 1000}).free(); each == 0 || each > alone/500 {
+		t.Errorf("one of 1000 processes may take %d bytes of %d", each, alone)
+	}
+	if each, _ := (Device{neighbours: 1000, MemoryLimit: 1 << 40}).free(); each < 1<<39 {
+		t.Errorf("the user's limit is for each process, and leaves %d bytes", each)
+	}
+	shared(t, 3, onTable(DemographicParity{}, Table{Dataset: "synthetic-compas"}, nil), func(o Options) {
+		s, err := New(t.Context(), o)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if n := s.pipeline.(*assembly).devices.options.neighbours; n != 3 {
+			t.Errorf("%d neighbours, want 3", n)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// salaries is the user's file of a few thousand rows, with categories and missing numbers.
+func salaries(t *testing.T, rows int) Table {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(5, 6))
+	var text strings.Builder
+	text.WriteString("age,job,score,sex,paid\n")
+	for range rows {
+		age, score, paid := 20+rng.IntN(50), fmt.Sprintf("%.4f", rng.NormFloat64()), rng.IntN(2)
+		if rng.IntN(40) == 0 {
+			score = ""
+		}
+		if rng.IntN(3) > 0 {
+			paid = age / 45
+		}
+		fmt.Fprintf(&text, "%d,%s,%s,%c,%d\n", age, []string{"nurse", "cook", "smith"}[rng.IntN(3)], score, "FM"[rng.IntN(2)], paid)
+	}
+	path := filepath.Join(t.TempDir(), "salaries.csv")
+	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := CSV(path, "paid", "sex=F")
+	s.Missing = datasets.MissingImputed
+	return s
+}
+
+// Each process keeps the features of its own rows of a user's file, and the run, with its examples
+// of held-out rows, is that of one process. Mini-batches need all rows.
+func TestProcessesKeepTheirRows(t *testing.T) {
+	racing.Skip(t, "internal/cpu and internal/ranks run the same goroutines")
+	for name, c := range map[string]struct {
+		rows, batch int
+		task        Task
+	}{
+		"surrogates": {3000, 0, DemographicParity{}},
+		"decisions":  {3000, 0, Decisions{SubjectTo: subject(t, "gap(tpr, sex) <= 0.1", "fpr <= 0.3")}},
+		"few rows":   {90, 0, DemographicParity{}}, // less than a unit for each process
+		"batches":    {3000, 500, DemographicParity{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := onTable(c.task, salaries(t, c.rows), func(o *Options) {
+				o.Method = &method.PPALA{Primal: step.Settings{Kind: step.Gradient, Eta: 0.05, Fixed: true}}
+				o.Settings.Iterations, o.Settings.RecordEvery, o.Device.Dtype, o.BatchSize = 60, 20, tensor.Float64, c.batch
+			})
+			one, three := traceOn(t, o, 1), traceOver(t, 3, o)
+			if diff := cmp.Diff(one, three, within(1e-9)); diff != "" {
+				t.Errorf("(-1 process +3 processes): %s", diff)
+			}
+			if one.Result.Examples == nil || len(one.Result.Examples.Classes[0].List) == 0 {
+				t.Error("no examples are compared")
+			}
+			var group sync.WaitGroup
+			for _, r := range ranks.Goroutines(3) {
+				own := o
+				own.Device.Ranks = r
+				group.Go(func() {
+					a, err := own.prepare(t.Context(), nil)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					for _, s := range a.data.splits {
+						part, divided := s.data.(*matrix.Part)
+						if divided != (c.batch == 0) {
+							t.Errorf("process %d has the %s rows as %T", r.Rank(), s.name, s.data)
+						}
+						if from, to := cpu.OwnRows(s.len(), r.Rank(), 3); divided {
+							if n, _ := part.Own.Dims(); n != to-from || n > part.Rows/2 && part.Rows > 1000 {
+								t.Errorf("process %d has %d of %d %s rows", r.Rank(), n, part.Rows, s.name)
+							}
+						}
+					}
+					a.devices.served = false
+					if err := a.Close(); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			group.Wait()
+		})
+	}
+}
+
+// A process that cannot read the file ends the run in all processes, whether the others have begun
+// to read or not.
+func TestProcessCannotRead(t *testing.T) {
+	good := salaries(t, 500)
+	missing, device := good, good
+	missing.File = filepath.Join(t.TempDir(), "none.csv")
+	for bad := range 3 {
+		for name, change := range map[string]func(o *Options){
+			"file":   func(o *Options) { o.Data = missing },
+			"device": func(o *Options) { o.Data, o.Device.SIMD = device, "none" },
+			"model":  func(o *Options) { o.Data, o.Init = device, "none.safetensors" },
+		} {
+			errs := eachFails(t, 3, func(rank int, o *Options) {
+				if o.Data = good; rank == bad {
+					change(o)
+				}
+			})
+			for rank, err := range errs {
+				switch {
+				case rank == bad && (err == nil || errors.Is(err, ranks.ErrElsewhere) || Reported(err)),
+					rank != bad && rank > 0 && !Reported(err), rank != bad && rank == 0 && !errors.Is(err, ranks.ErrElsewhere):
+					t.Errorf("%s of process %d: process %d: %v", name, bad, rank, err)
+				}
+			}
+		}
 	}
 }

@@ -51,6 +51,7 @@ type Session struct {
 	lost     error           // why a record could not be written; such a run ends early
 	stop     func()          // ends the training early
 	training *trainer.Result // nil before Optimize
+	curves   func() error    // waits for the plots of the records; nil before drawCurves
 	result   *Result         // nil before Certify
 	summary  Summary         // the zero value before Save
 	reading  time.Duration   // wall time of New
@@ -73,17 +74,16 @@ func New(ctx context.Context, o Options) (*Session, error) {
 
 // prepare builds the run, in all processes that share it, unless err says why it cannot be built.
 func (o Options) prepare(ctx context.Context, err error) (a *assembly, _ error) {
-	complete := o
-	if err == nil {
-		complete, err = o.withDefaults()
-	}
-	if err == nil {
-		a, err = assemble(ctx, complete)
-	}
 	if o.Device.severalProcesses() {
-		return agree(o.Device.Ranks, a, err)
+		return o.prepareTogether(ctx, err)
 	}
-	return a, err
+	if err != nil {
+		return nil, err
+	}
+	if o, err = o.withDefaults(); err != nil {
+		return nil, err
+	}
+	return assemble(ctx, o)
 }
 
 // Run returns a session on the caller's pipeline. Run uses only the options Method, Settings and
@@ -193,13 +193,17 @@ func (s *Session) Optimize(ctx context.Context) (*trainer.Result, error) {
 	return r, nil
 }
 
-// Certify computes the certificate and the measures of the output in float64.
+// Certify computes the certificate and the measures of the output in float64. At the same time it
+// writes the plots of the records into the open directory; Save returns their errors.
 func (s *Session) Certify() (*Result, error) {
 	if s.training == nil {
 		return nil, errors.New("session: nothing has been trained")
 	}
 	began := time.Now()
 	defer func() { s.spent += time.Since(began) }()
+	if s.files != nil {
+		s.drawCurves(s.Describe())
+	}
 	var err error
 	s.result, err = s.pipeline.Certify(s.training)
 	return s.result, err
@@ -207,7 +211,12 @@ func (s *Session) Certify() (*Result, error) {
 
 // Close releases the device and the lock of the run's directory. The session cannot train or
 // certify afterwards.
-func (s *Session) Close() error { return with(s.pipeline.Close(), s.files.close()) }
+func (s *Session) Close() error {
+	if s.curves != nil {
+		_ = s.curves() // Save returns the error
+	}
+	return with(s.pipeline.Close(), s.files.close())
+}
 
 // history makes the session a recorder.
 type history Session

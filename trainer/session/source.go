@@ -8,6 +8,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/internal/ranks"
 	"ppal/internal/relay"
 	"ppal/models"
 	"ppal/trainer/graph"
@@ -29,6 +30,7 @@ type request struct {
 	dtype   tensor.Dtype
 	seed    uint64
 	needs   constraints.Needs // properties of the rows that the task uses
+	batches bool              // the training draws mini-batches from all rows
 }
 
 // packs reports whether the device multiplies data with cols columns as integers.
@@ -64,10 +66,13 @@ type split struct {
 	problem *graph.Problem      // nil except for the training rows
 	blocks  *blocks             // nil for the training rows
 	exact   *blocks             // blocks in float64; nil before exactBlocks
+	head    *graph.Problem      // the task on the scores in float64; nil: newExact builds it
 	sample  *constraints.Sample // the constraints of a Decisions task; nil before sampleOf
 	measure func(scores []float64) (Measures, error)
-	last    Measures  // measures of the last record
-	scores  []float64 // scores of the last record
+	last    Measures        // measures of the last record
+	scores  []float64       // scores of the last record
+	fetch   ranks.Procedure // writes the features of a row of any process to room; nil: all rows are here
+	room    []float64
 }
 
 // builtIn reports whether a seed generates the data set. Checksums of the rows then identify the

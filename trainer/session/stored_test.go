@@ -84,7 +84,7 @@ func TestStoredRowsEndAlike(t *testing.T) {
 			if keep {
 				e.data.splits[0].data = imageRows(atHand(selection()), e.data.normalization).data
 				if b, ok := e.sampler.(smoothBatches); ok {
-					b.picked = matrix.Pick(e.data.splits[0].data, b.list)
+					b.rows.data = e.data.splits[0].data
 				}
 			}
 			r, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 4})

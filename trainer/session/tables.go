@@ -88,11 +88,17 @@ func (s Table) load(ctx context.Context, on request) (*loaded, error) {
 			options.Seed = on.seed
 		}
 		options.Pages = on.devices.pages
+		if on.devices.team != nil && !on.batches {
+			options.Share = tableShare{on.devices.team}
+		}
 		t, err := loadTable(ctx, dir, s.Dataset, options, on.needs)
 		if err != nil {
 			return nil, err
 		}
-		l := loadTables(t, on)
+		l, err := loadTables(t, on)
+		if err != nil {
+			return nil, err
+		}
 		if err := l.addEarlier(on.needs.Files); err != nil {
 			return nil, err
 		}
@@ -106,12 +112,15 @@ func (s Table) load(ctx context.Context, on request) (*loaded, error) {
 }
 
 func (s TablesAtHand) load(_ context.Context, on request) (*loaded, error) {
-	l := loadTables(s.Tables, on)
+	l, err := loadTables(s.Tables, on)
+	if err != nil {
+		return nil, err
+	}
 	return l, l.addEarlier(on.needs.Files)
 }
 
 // loadTables returns the rows of a table.
-func loadTables(t *datasets.Tables, on request) *loaded {
+func loadTables(t *datasets.Tables, on request) (*loaded, error) {
 	l := &loaded{normalization: models.Normalization{Kind: models.NormalizeNone}, files: t.Files}
 	if t.Label.Known() {
 		l.label = &t.Label
@@ -137,24 +146,35 @@ func loadTables(t *datasets.Tables, on request) *loaded {
 		}
 		l.splits = append(l.splits, &split{name: name, rows: r})
 	}
-	l.packIntegers(t, on)
-	return l
+	return l, l.packIntegers(t, on)
 }
 
 // packIntegers replaces features that are small integers with bytes, if the device has integer
 // products for bytes. The graph then reads the bytes, and the first layer applies the centres and
 // deviations of the columns.
-func (l *loaded) packIntegers(t *datasets.Tables, on request) {
+func (l *loaded) packIntegers(t *datasets.Tables, on request) error {
 	_, cols := t.Train.Features.Dims()
-	if cols < 2 || !on.packs(cols) || on.devices.pages != nil {
-		return
+	keep := cols < 2 || !on.packs(cols) || on.devices.pages != nil
+	var share datasets.Share
+	if _, part := t.Train.Features.(*matrix.Part); part {
+		share = tableShare{on.devices.team}
+		var err error
+		if keep, err = share.Vote(keep); err != nil { // the machines may differ
+			return err
+		}
 	}
-	list := t.Integers()
+	if keep {
+		return nil
+	}
+	list, err := t.Integers(share)
 	if list == nil {
-		return
+		return err
 	}
 	for k, x := range list {
 		l.splits[k].data = x.Values
+		if part, ok := t.Parts()[k].Features.(*matrix.Part); ok {
+			l.splits[k].data = matrix.NewEightBitPart(part.Rows, part.From, x.Values)
+		}
 	}
 	l.center, l.scale = make([]float64, cols), make([]float64, cols)
 	for j := range cols {
@@ -162,6 +182,7 @@ func (l *loaded) packIntegers(t *datasets.Tables, on request) {
 		l.center[j], l.scale[j] = x.Stretch[j]*(x.Center[j]-x.First[j]), 1/(x.Stretch[j]*x.Deviation[j])
 	}
 	l.description.Notes = append(l.description.Notes, fmt.Sprintf("All %d features are small integers before they are standardised: they are kept as bytes.", cols))
+	return nil
 }
 
 func (s Matrices) load(_ context.Context, on request) (*loaded, error) {

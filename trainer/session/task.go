@@ -79,8 +79,10 @@ type Statement struct {
 	samples  *samples // shared by Nodes and measures; nil: not shared
 	measures func(rows Rows) (func(scores, parameters []float64) (Measures, error), error)
 	sampled  *constraints.Intersectional // draws one group at each iteration; nil: all groups count
-	meanings []meaning                   // decision quantities; nil: constraint names
-	minimise string                      // minimised rate; "": the objective's name
+	// pure says that several goroutines may call Nodes and Measures at the same time.
+	pure     bool
+	meanings []meaning // decision quantities; nil: constraint names
+	minimise string    // minimised rate; "": the objective's name
 }
 
 // State implements Task. State returns s.

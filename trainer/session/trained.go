@@ -53,7 +53,7 @@ func (a *assembly) model(d Description) rundir.Model {
 	for _, a := range train.attributes {
 		m.Attributes = append(m.Attributes, rundir.ModelAttribute{Name: a.Name, Values: a.Values})
 	}
-	m.Groups = train.modelGroups()
+	m.Groups = a.counted().modelGroups
 	pictures := a.pictures()
 	switch {
 	case d.Preparation != nil && len(d.Preparation.Numbers) > 0:
@@ -82,7 +82,10 @@ func (a *assembly) model(d Description) rundir.Model {
 
 // modelGroups describes groups that overlap and that constraints name, for model.json.
 func (r rows) modelGroups() (list []rundir.ModelGroup) {
-	if _, disjoint := ofGroups(r.groups, r.len()); disjoint || !r.named {
+	if !r.named {
+		return nil
+	}
+	if _, disjoint := ofGroups(r.groups, r.len()); disjoint {
 		return nil
 	}
 	for k, g := range r.groups {
@@ -130,11 +133,12 @@ func byFile(s *split, files []datasets.FileRows) []rundir.Members {
 	var list []rundir.Members
 	first, at := 0, 0
 	for _, f := range files {
-		m := rundir.Members{Split: s.name, File: f.Name}
-		for ; at < len(s.source) && s.source[at] < first+f.Rows; at++ {
-			m.Rows = append(m.Rows, s.source[at]-first)
+		n, _ := slices.BinarySearch(s.source[at:], first+f.Rows)
+		m := rundir.Members{Split: s.name, File: f.Name, Rows: slices.Clone(s.source[at : at+n])}
+		for k := range m.Rows {
+			m.Rows[k] -= first
 		}
-		list, first = append(list, m), first+f.Rows
+		list, first, at = append(list, m), first+f.Rows, at+n
 	}
 	return list
 }

@@ -109,18 +109,41 @@ func (c *curvature) observe(k int, d problem.Vector, scale float64) {
 // measure updates l_k from the change of the direction. A change that overflowed is ignored: an
 // infinite l would make the step 0.
 func (c *curvature) measure(k int, change, scale float64) {
-	c.settle()
-	if math.IsNaN(c.norm) {
-		c.norm = math.Sqrt(c.space.Dot(problem.Iterate, problem.Iterate))
-	}
+	c.settleNorm()
 	if c.distance <= roundoffs*c.space.Roundoff()*(1+c.norm) {
 		return
 	}
-	c.l *= math.Min(curvatureDecay, 1-4/(float64(k)+40))
-	c.peak *= 1 - peakDecay/(float64(k)+40)
+	decay, peakDecay := decays(k)
+	c.l *= decay
+	c.peak *= peakDecay
 	if seen := change / (c.distance * scale); vec.Finite(seen) {
 		c.take(seen)
 	}
+}
+
+// decays returns the factors of l and of p in iteration k.
+func decays(k int) (l, peak float64) {
+	return math.Min(curvatureDecay, 1-4/(float64(k)+40)), 1 - peakDecay/(float64(k)+40)
+}
+
+// describe sets the rule's part of a descent on a device that computes the rule in iteration k. It
+// completes d.Start, the state if the device does not hold it.
+func (c *curvature) describe(d *problem.SizedDescent, k int, scale float64) {
+	if d.Start != nil {
+		c.settleNorm()
+		d.Start.Curvature, d.Start.Peak, d.Start.Seen, d.Start.Growing = c.l, c.peak, c.seen, c.growing
+		d.Distance, d.Norm = c.distance, c.norm
+	}
+	d.Previous, d.Scale, d.Alert = c.previous, scale, c.alert
+	d.Least = roundoffs * c.space.Roundoff()
+	d.Decay, d.PeakDecay = decays(k)
+	d.Constants = problem.SizingConstants{Margin: curvatureMargin, Share: swingShare, Growth: swingGrowth, Raise: swingRaise,
+		Run: swingLength, Leap: stepLeap}
+}
+
+// restore sets the measurements to the state of a device that computed the rule.
+func (c *curvature) restore(s *problem.Sizing) {
+	c.l, c.peak, c.seen, c.growing = s.Curvature, s.Peak, s.Seen, s.Growing
 }
 
 // take raises l to the measured curvature, and further if a swing begins.
@@ -159,6 +182,14 @@ func (c *curvature) settle() {
 	if c.pending {
 		c.distance, c.norm = c.space.Moved()
 		c.pending = false
+	}
+}
+
+// settleNorm is settle, and computes ||x_k|| if it is unknown.
+func (c *curvature) settleNorm() {
+	c.settle()
+	if math.IsNaN(c.norm) {
+		c.norm = math.Sqrt(c.space.Dot(problem.Iterate, problem.Iterate))
 	}
 }
 

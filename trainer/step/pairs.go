@@ -14,10 +14,10 @@ import (
 // step, on the device, with the inner products of the pairs, of the gradient d and of the iterate x
 // on the host.
 //
-// A step adds the rows of s, of y and of the new gradient d+ to the inner products. s and d+ meet
-// all vectors in a single pass over the memory of the pairs. y has the row of d+ minus the row of
-// d, and joins the pass only if this difference cancels. The new iterate has the row of x plus the
-// row of s; every 10 steps a pass computes it anew.
+// A step adds the rows of s, of y and of the new gradient d+ to the inner products. One pass over
+// the memory of the pairs multiplies s and d+ by all vectors. The row of y is the row of d+ minus
+// the row of d; if the difference cancels, a separate pass computes the row of y. The row of the
+// new iterate is the row of x plus the row of s; every 10 steps a pass computes it anew.
 type pairs struct {
 	space *problem.Space
 	s, y  []problem.Vector // by slot
@@ -85,33 +85,33 @@ func (q *pairs) add(start, d, trial problem.Vector) (slot int) {
 	q.space.Combine(q.s[slot], 1, problem.Iterate, -1, start)
 	q.space.Combine(q.y[slot], 1, trial, -1, d)
 
-	var squares [2]float64
-	q.space.Dots(squares[:], []problem.Vector{trial}, []problem.Vector{trial, d})
-	dd := q.gram.At(gradientRow, gradientRow)
-	yy := squares[0] - 2*squares[1] + dd
-	new, newRows := []problem.Vector{trial, q.s[slot]}, []int{trialRow, slot}
-	exact := !(yy >= leastChange*(squares[0]+dd))
-	if exact {
-		new, newRows = append(new, q.y[slot]), append(newRows, pairsMost+slot)
-	}
 	handles, rows := q.basis(d, start)
-	handles, rows = append(handles, new...), append(rows, newRows...)
-	dots := make([]float64, len(new)*len(handles))
-	q.space.Dots(dots, new, handles)
-	for i, row := range newRows {
-		for j, other := range rows {
-			q.gram.SetSym(row, other, dots[i*len(handles)+j])
-		}
-	}
-	if exact {
+	handles, rows = append(handles, trial, q.s[slot]), append(rows, trialRow, slot)
+	q.multiply(handles, rows, 2)
+	dd, tt := q.gram.At(gradientRow, gradientRow), q.gram.At(trialRow, trialRow)
+	yy := tt - 2*q.gram.At(trialRow, gradientRow) + dd
+	y := pairsMost + slot
+	if !(yy >= leastChange*(tt+dd)) {
+		q.multiply(append(handles, q.y[slot]), append(rows, y), 1)
 		return slot
 	}
-	y := pairsMost + slot
 	for _, other := range rows {
 		q.gram.SetSym(y, other, q.gram.At(trialRow, other)-q.gram.At(gradientRow, other))
 	}
 	q.gram.SetSym(y, y, yy)
 	return slot
+}
+
+// multiply computes the rows of the last vectors in gram, with all vectors.
+func (q *pairs) multiply(handles []problem.Vector, rows []int, last int) {
+	from := len(handles) - last
+	dots := make([]float64, last*len(handles))
+	q.space.Dots(dots, handles[from:], handles)
+	for i, row := range rows[from:] {
+		for j, other := range rows {
+			q.gram.SetSym(row, other, dots[i*len(handles)+j])
+		}
+	}
 }
 
 // keep keeps the pair in the slot if its curvature is positive.

@@ -64,6 +64,15 @@ type Settings struct {
 	completed bool // the option primal set Kind
 }
 
+// History returns the largest number of earlier vectors of x's size that the step keeps: the moves
+// and gradient changes of LBFGS. Auto keeps none: see method.ChoosePrimal.
+func (s Settings) History() int {
+	if s.Kind == LBFGS {
+		return 2 * pairsMost
+	}
+	return 0
+}
+
 // FirstOrder returns the settings with the first-order step of Auto, Nesterov.
 func (s Settings) FirstOrder() Settings {
 	if s.Kind == Auto {

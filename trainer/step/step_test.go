@@ -90,3 +90,12 @@ func TestNewBlind(t *testing.T) {
 		}
 	}
 }
+
+// Only quasi-Newton steps keep earlier vectors: 20 moves and 20 gradient changes.
+func TestHistory(t *testing.T) {
+	for kind, want := range map[Kind]int{Auto: 0, Nesterov: 0, Gradient: 0, Adam: 0, LBFGS: 40} {
+		if got := (Settings{Kind: kind}).History(); got != want {
+			t.Errorf("%v keeps %d vectors, want %d", kind, got, want)
+		}
+	}
+}

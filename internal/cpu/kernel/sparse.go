@@ -19,6 +19,7 @@ type Sparse[F Float] struct {
 	values     []F // values of the entries; if step is 0, a single value for all entries
 	step       int
 	groups     *groups          // for products with one column, nil if groups do not pay
+	grouped    bool             // x has, or had, groups: sums of x have the form for groups
 	own        sparseEntries[F] // memory of Set
 }
 
@@ -84,6 +85,20 @@ func (x *Sparse[F]) Set(starts []int, columns []int32, values []float64) error {
 	}
 	x.starts, x.columns, x.values, x.groups = own.starts, own.columns, own.values, nil
 	return nil
+}
+
+// NewSparseLike is NewSparse on copies of the slices, for a matrix that may take the place of x, by
+// assignment, in the factors and sums of x. It has row groups if x has, or had, row groups.
+func (k *Kernels[F]) NewSparseLike(x *Sparse[F], starts []int, columns []int32, values []float64) (*Sparse[F], error) {
+	y, err := NewSparse[F](x.rows, x.cols, starts, columns, values)
+	if err != nil {
+		return nil, err
+	}
+	y.starts, y.columns, y.values = slices.Clone(y.starts), slices.Clone(y.columns), slices.Clone(y.values)
+	if y.grouped = x.grouped; y.grouped && y.step == 0 {
+		y.groups = y.newGroups(y.countPairs())
+	}
+	return y, nil
 }
 
 // allEqual reports whether all elements are equal.

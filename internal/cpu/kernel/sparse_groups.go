@@ -35,11 +35,21 @@ func (k *Kernels[F]) group(x *Sparse[F]) {
 	if k.sparse.groupMul == nil || x.groups != nil || x.step != 0 || x.cols*laneBytes > groupRoom {
 		return
 	}
-	pairs := 0
-	x.eachGroup(func(touched []int32, _ []uint32) { pairs += len(touched) })
+	pairs := x.countPairs()
 	if groupFill*pairs > len(x.columns) || pairs > 1<<32-1 {
 		return
 	}
+	x.groups, x.grouped = x.newGroups(pairs), true
+}
+
+// countPairs returns the number of pairs of all groups.
+func (x *Sparse[F]) countPairs() (pairs int) {
+	x.eachGroup(func(touched []int32, _ []uint32) { pairs += len(touched) })
+	return pairs
+}
+
+// newGroups returns the groups, which have the given number of pairs.
+func (x *Sparse[F]) newGroups(pairs int) *groups {
 	g := &groups{pairs: make([]uint64, 0, pairs)}
 	x.eachGroup(func(touched []int32, bits []uint32) {
 		g.starts = append(g.starts, uint32(len(g.pairs)))
@@ -49,7 +59,7 @@ func (k *Kernels[F]) group(x *Sparse[F]) {
 		}
 	})
 	g.starts = append(g.starts, uint32(len(g.pairs)))
-	x.groups = g
+	return g
 }
 
 // eachGroup calls visit for every group, with the columns that have entries and, for every column,

@@ -208,3 +208,23 @@ func (s *SparseSums[F]) AddRow(row []float64, i int) {
 	}
 	s.addParts(row, i)
 }
+
+// AddColumn adds rows from to from+len(to)-1 of the sums so far, which have one column, to the
+// elements of to. It equals AddRow for each of the rows.
+func (s *SparseSums[F]) AddColumn(to []float64, from int) {
+	if s.cols != 1 {
+		panic("kernel: AddColumn: the sums have several columns")
+	}
+	scale, totals := s.scale(), s.totals[from:][:len(to)]
+	if s.part == nil {
+		for i, v := range totals {
+			to[i] += scale * v
+		}
+		return
+	}
+	part := s.part[from*s.lanes:]
+	for i, v := range totals {
+		to[i] += scale * (v + addLanes(part[:s.lanes]))
+		part = part[s.lanes:]
+	}
+}

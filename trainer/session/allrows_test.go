@@ -1,0 +1,113 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/models"
+	"ppal/trainer"
+	"ppal/trainer/method"
+	"ppal/trainer/problem"
+	"ppal/trainer/step"
+)
+
+// finishing are runs on mini-batches whose last iterations use all rows: with quasi-Newton steps on
+// smooth constraints and on pieces, and with the steps of the batches.
+func finishing(iterations int) map[string]func() Options {
+	parity := func(task Task, m func() trainer.Method) func() Options {
+		return func() Options {
+			return onTable(task, Table{Dataset: "synthetic-compas"}, func(o *Options) {
+				o.Method, o.BatchSize, o.Settings.Iterations = m(), 400, iterations
+			})
+		}
+	}
+	return map[string]func() Options{
+		"ppala":    parity(DemographicParity{}, func() trainer.Method { return &method.PPALA{} }),
+		"pieces":   parity(EqualizedOdds{}, func() trainer.Method { return &method.PLADA{} }),
+		"alm":      parity(DemographicParity{}, func() trainer.Method { return &method.ALM{} }),
+		"gda":      parity(DemographicParity{}, func() trainer.Method { return &method.GDA{} }),
+		"momentum": parity(DemographicParity{}, func() trainer.Method { return &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}} }),
+		"gradient": parity(EqualizedOdds{}, func() trainer.Method {
+			return &method.PLADA{Primal: step.Settings{Kind: step.Gradient}, XStep: method.Subgradient}
+		}),
+		"network": func() Options {
+			o := small(func(c *setup) { c.BatchSize, c.method = 31, &method.PPALA{} }).options()
+			o.Settings.Iterations = iterations
+			return o
+		},
+	}
+}
+
+// The last iterations use all rows, and count as passes. They end with a better certificate than
+// batches alone.
+func TestLastIterationsUseAllRows(t *testing.T) {
+	const iterations = 300
+	for name, options := range finishing(iterations) {
+		var epsilon [2]float64
+		for k := range epsilon {
+			o := options()
+			if k == 0 { // batches to the end
+				o.Settings.Iterations = 1
+			}
+			e := buildOptions(t, o)
+			b := e.batches
+			last := int(finalShare * float64(o.Settings.Iterations) / b.perPass())
+			if k == 0 != (last == 0) || k == 1 && b.from != iterations-last {
+				t.Fatalf("%s: all rows from iteration %d on, want the last %d of %d", name, b.from, last, o.Settings.Iterations)
+			}
+			quasi := fmt.Sprintf("The last %d of the %d iterations use all rows, with quasi-Newton steps.", last, iterations)
+			if has := slices.Contains(e.notes, quasi); has != (k == 1 && name != "gda" && name != "gradient") {
+				t.Errorf("%s: the notes are %q", name, e.notes)
+			}
+			want := iterations / b.perPass()
+			if k == 1 {
+				want = float64(b.from)/b.perPass() + float64(last)
+			}
+			records := &trace{}
+			r, err := e.Optimize(t.Context(), trainer.Settings{Iterations: iterations, Recorder: records})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := records.Records[len(records.Records)-1].Epoch; got != want {
+				t.Errorf("%s: the run ends after %v epochs, want %v", name, got, want)
+			}
+			epsilon[k] = r.Certificate.Epsilon
+		}
+		if name != "gda" && name != "gradient" && epsilon[1] > epsilon[0]/2 {
+			t.Errorf("%s: epsilon is %v with all rows in the last iterations, %v without", name, epsilon[1], epsilon[0])
+		}
+	}
+}
+
+// A run that stops among the batches, before the last iterations or among them, and continues, ends
+// with the weights of a run without a stop.
+func TestBatchesResume(t *testing.T) {
+	const iterations = 120
+	for name, options := range finishing(iterations) {
+		whole := buildOptions(t, options())
+		from := whole.batches.from
+		weights := func(e *assembly, s trainer.Settings) (models.Weights, *trainer.Result) {
+			r, err := e.Optimize(t.Context(), s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return e.weights(t), r
+		}
+		want, _ := weights(whole, trainer.Settings{Iterations: iterations})
+		for _, stop := range []int{from / 3, from - 1, from, from + 1, iterations - 1} {
+			_, half := weights(buildOptions(t, options()), trainer.Settings{Iterations: stop})
+			o := options()
+			if m, ok := o.Method.(*method.PPALA); ok { // as config.yaml names the step
+				m.Primal.Kind = step.Nesterov
+			}
+			got, _ := weights(buildOptions(t, o), trainer.Settings{Iterations: iterations, Resume: half.State,
+				ResumeAt: problem.Point{Iteration: stop, GradientEvaluations: half.Point.GradientEvaluations}})
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: stopped after %d of %d iterations, all rows from %d on: other weights", name, stop, iterations, from)
+			}
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package session
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"ppal/models"
+	"ppal/trainer/method"
+	"ppal/trainer/problem"
+	"ppal/trainer/step"
+)
+
+// BenchmarkEpoch times a pass over the rows, in full batch and in batches of 512, with momentum.
+// The metric cpu-us is the user CPU time of the process for a pass.
+func BenchmarkEpoch(b *testing.B) {
+	dir := os.Getenv("PPAL_DATA")
+	if dir == "" {
+		b.Skip("no PPAL_DATA")
+	}
+	ppala := func() *method.PPALA { return &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}} }
+	runs := map[string]func() Options{
+		"adult": func() Options {
+			return Options{Data: Table{Dataset: "adult", Dir: dir}, Task: DemographicParity{}, Method: ppala()}
+		},
+		"fashion-mnist": func() Options {
+			return Options{Data: Images{Dataset: "fashion-mnist", Dir: dir, Classes: []int{0, 1, 2, 3}}, Task: NeymanPearson{Kappa: []float64{0.2}},
+				Model: &models.Spec{Hidden: []int{256}}, Method: ppala()}
+		},
+	}
+	for _, name := range []string{"adult", "fashion-mnist"} {
+		for _, threads := range []int{1, 2} {
+			for _, size := range []int{0, 512} {
+				b.Run(fmt.Sprintf("%s/threads=%d/batch=%d", name, threads, size), func(b *testing.B) {
+					o := runs[name]()
+					o.Settings.Seed, o.BatchSize, o.Device = 1, size, Device{Kind: CPU, Threads: threads}
+					o.Settings.Iterations = 1 << 30 // the last iterations, on all rows, are far
+					o, err := o.withDefaults()
+					if err != nil {
+						b.Fatal(err)
+					}
+					a, err := assemble(b.Context(), o)
+					if err != nil {
+						b.Fatal(err)
+					}
+					defer a.Close()
+					epoch(b, a)
+				})
+			}
+		}
+	}
+}
+
+// epoch times passes of the run's method.
+func epoch(b *testing.B, a *assembly) {
+	p, m, iterations := a.Problem(), a.options.Method, 1.0
+	if a.sampler != nil {
+		iterations = a.sampler.perPass()
+	}
+	at := problem.NewPoint(p)
+	p.Space().Project()
+	if err := at.SampleAndForward(p, 0); err != nil {
+		b.Fatal(err)
+	}
+	if err := m.Init(p, &at); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	began := userTime(b)
+	b.ResetTimer()
+	for n := 1; b.Loop(); n++ {
+		for float64(at.Iteration) < float64(n)*iterations {
+			if err := m.Iterate(p, &at); err != nil {
+				b.Fatal(err)
+			}
+			at.Iteration++
+		}
+	}
+	b.ReportMetric(float64((userTime(b)-began).Microseconds())/float64(b.N), "cpu-us/op")
+	b.ReportMetric(iterations, "batches")
+}
+
+// userTime returns the user CPU time of the process so far.
+func userTime(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano())
+}
