@@ -3,7 +3,6 @@ package double
 import (
 	"bytes"
 	"fmt"
-	"math/bits"
 	"slices"
 	"sort"
 	"unsafe"
@@ -41,8 +40,8 @@ type heap struct {
 // block is an allocation.
 type block struct {
 	driver.Span
-	call    int      // the number of the call that allocated it
-	written []uint64 // a bit for each byte
+	call    int       // the number of the call that allocated it
+	written intervals // of bytes
 	uses    []use
 	room    []byte // of a computing device: the data and a zone on each side
 	data    []byte
@@ -57,7 +56,7 @@ func (s *block) end() driver.Pointer { return s.At.Offset(s.Bytes) }
 
 // add allocates a block.
 func (h *heap) add(n, call int) *block {
-	b := &block{Span: driver.Span{At: h.next, Bytes: n}, call: call, written: make([]uint64, (n+63)/64)}
+	b := &block{Span: driver.Span{At: h.next, Bytes: n}, call: call}
 	if h.computes {
 		b.room = make([]byte, n+3*zone)
 		fill(b.room, canary)
@@ -146,40 +145,43 @@ func overlap(s, t driver.Span) bool {
 // mark sets the bytes as written.
 func (b *block) mark(s driver.Span) {
 	from := int(s.At - b.At)
-	eachWord(from, from+s.Bytes, func(i int, mask uint64) bool {
-		b.written[i] |= mask
-		return true
-	})
+	b.written.add(from, from+s.Bytes)
 }
 
 // unwritten returns the first byte of s that nothing wrote, or -1 if every byte was written.
 func (b *block) unwritten(s driver.Span) int {
-	at := -1
 	from := int(s.At - b.At)
-	eachWord(from, from+s.Bytes, func(i int, mask uint64) bool {
-		if missing := mask &^ b.written[i]; missing != 0 {
-			at = i*64 + bits.TrailingZeros64(missing)
-			return false
-		}
-		return true
-	})
-	return at
+	return b.written.missing(from, from+s.Bytes)
 }
 
-// eachWord visits the words of a bit set that have bits lo to hi-1, until visit returns false.
-func eachWord(lo, hi int, visit func(i int, mask uint64) bool) {
-	for lo < hi {
-		i, first := lo/64, lo%64
-		n := min(64-first, hi-lo)
-		mask := ^uint64(0)
-		if n < 64 {
-			mask = (1<<n - 1) << first
-		}
-		if !visit(i, mask) {
-			return
-		}
-		lo += n
+// intervals are the half-open ranges of a set of integers, in order, with gaps between them. Work
+// writes spans, so a block has few of them, and a check costs the same for every size.
+type intervals []interval
+
+type interval struct{ from, to int }
+
+// add adds from to to-1.
+func (s *intervals) add(from, to int) {
+	if from >= to {
+		return
 	}
+	first := sort.Search(len(*s), func(i int) bool { return (*s)[i].to >= from })
+	end := sort.Search(len(*s), func(i int) bool { return (*s)[i].from > to })
+	if first < end {
+		from, to = min(from, (*s)[first].from), max(to, (*s)[end-1].to)
+	}
+	*s = slices.Replace(*s, first, end, interval{from, to})
+}
+
+// missing returns the first of from to to-1 that is not in the set, or -1.
+func (s intervals) missing(from, to int) int {
+	if i := sort.Search(len(s), func(i int) bool { return s[i].to > from }); i < len(s) && s[i].from <= from {
+		from = s[i].to
+	}
+	if from >= to {
+		return -1
+	}
+	return from
 }
 
 // pinned is host memory that the device can access.
