@@ -347,18 +347,32 @@ func TestTryComparesPhi(t *testing.T) {
 	}
 }
 
-// The pair of a move from x = 2 to 5 with the gradients 1 and -3, whose difference joins no pass.
+// passes counts the passes over the memory of the pairs.
+type passes struct {
+	problem.Vectors
+	count int
+}
+
+func (v *passes) Dots(dst []float64, xs, ys []problem.Vector) { v.count++; v.Vectors.Dots(dst, xs, ys) }
+
+// The pair of a move from x = 2 to 5 with the gradients 1 and d+. The row of y = d+ - 1 joins no
+// pass, unless y is small against the gradients.
 func TestPairByHand(t *testing.T) {
-	p := newProblem(t, parabola(), []float64{5})
-	q, space := newPairs(p.Space()), p.Space()
-	start, d, trial := space.New(), space.New(), space.New()
-	space.Write(start, []float64{2})
-	space.Write(d, []float64{1})
-	space.Write(trial, []float64{-3})
-	q.gram.SetSym(gradientRow, gradientRow, 1)
-	slot := q.add(start, d, trial)
-	if yy, ss := q.gram.At(pairsMost+slot, pairsMost+slot), q.gram.At(slot, slot); yy != 16 || ss != 9 {
-		t.Errorf("<y, y> = %v and <s, s> = %v, want 16 and 9", yy, ss)
+	for trial, want := range map[float64]int{-3: 1, 1.25: 1, 1 + 1./128: 2} {
+		p := newProblem(t, parabola(), []float64{5})
+		v := &passes{Vectors: p.Space().Vectors}
+		p.Space().Vectors = v
+		q, space := newPairs(p.Space()), p.Space()
+		start, d, next := space.New(), space.New(), space.New()
+		space.Write(start, []float64{2})
+		space.Write(d, []float64{1})
+		space.Write(next, []float64{trial})
+		q.gram.SetSym(gradientRow, gradientRow, 1)
+		slot := q.add(start, d, next)
+		y := trial - 1
+		if yy, ss := q.gram.At(pairsMost+slot, pairsMost+slot), q.gram.At(slot, slot); yy != y*y || ss != 9 || v.count != want {
+			t.Errorf("d+ = %v: <y, y> = %v and <s, s> = %v after %d passes, want %v and 9 after %d", trial, yy, ss, v.count, y*y, want)
+		}
 	}
 }
 
