@@ -100,6 +100,22 @@ func TestNonNegativeBlocks(t *testing.T) {
 	}
 }
 
+// The column 2 = column 0 + 2 column 1 + (0, 0, 0, 0, e) depends on columns 0 and 1 in float64, and
+// waits until column 3 has replaced column 0. Then it replaces column 3. With y = (0, y_1, y_2, 0),
+// the equations are 6 y_1 + 10 y_2 = 7 and 10 y_1 + (22 + d^2) y_2 = 13 + more, up to e^2.
+func TestNonNegativeTriesBlockedColumnsAgain(t *testing.T) {
+	const d, e, far, low = 0x1p-9, 0x1p-26, 8192, 0x1p-10
+	const more = e*far - d*low
+	q := columnsOf([][]float64{{1, 2, 1, d, 0}, {1, -2, 1, 0, 0}, {3, -2, 3, d, e}, {2, 0, 2, 0, 0}}, []float64{-1, 2, -2, low, -far})
+	det := 32 + 6*d*d
+	want := []float64{0, (24 + 7*d*d - 10*more) / det, (8 + 6*more) / det, 0}
+	for i, v := range q.NonNegative() {
+		if math.Abs(v-want[i]) > 1e-9 {
+			t.Errorf("y_%d = %v, want %v", i, v, want[i])
+		}
+	}
+}
+
 func TestShiftByHand(t *testing.T) {
 	q := quadraticOf([]float64{9, 9}, []float64{2, 1}, []float64{1, 3})
 	q.Shift([]float64{5, 7}, []float64{1, 2})
