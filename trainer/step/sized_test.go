@@ -155,8 +155,8 @@ func TestSizedSteps(t *testing.T) {
 				begins := k == 1 || k == restored || slices.Contains(asked, k)
 				if n := len(r.v.taken); n != taken {
 					t.Fatalf("%s, trial %d: the device took %d of the moves to %d, want %d", name, i, n, k, taken)
-				} else if d := r.v.taken[n-1]; (d.Start != nil) != begins || d.Alert != (dir.Follows && c.set.Kind != Gradient) {
-					t.Errorf("%s, move %d of trial %d: start %v, alert %v", name, k, i, d.Start, d.Alert)
+				} else if d := r.v.taken[n-1]; (d.Start != nil) != begins || d.Alert != (dir.Follows && c.set.Kind != Gradient) || d.Least != 0x1p-49 {
+					t.Errorf("%s, move %d of trial %d: start %v, alert %v, least move %v", name, k, i, d.Start, d.Alert, d.Least)
 				}
 			}
 		}

@@ -1,6 +1,7 @@
 package step
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -354,6 +355,20 @@ type passes struct {
 }
 
 func (v *passes) Dots(dst []float64, xs, ys []problem.Vector) { v.count++; v.Vectors.Dots(dst, xs, ys) }
+
+// broken are vectors whose operations have failed.
+type broken struct{ problem.Vectors }
+
+func (broken) Err() error { return errFailing }
+
+// A device that fails while a step goes back to the start of a rejected move ends the run.
+func TestBackReturnsErrors(t *testing.T) {
+	p, at, q := ready(t, parabola(), []float64{5})
+	p.Space().Vectors = broken{p.Space().Vectors}
+	if err := q.back(at, 1); !errors.Is(err, errFailing) {
+		t.Error(err)
+	}
+}
 
 // The pair of a move from x = 2 to 5 with the gradients 1 and d+. The row of y = d+ - 1 joins no
 // pass, unless y is small against the gradients.
