@@ -121,11 +121,18 @@ func (m *ALM) refuses(p problem.Problem) string           { return step.QuasiNew
 func (m *Unconstrained) refuses(p problem.Problem) string { return step.QuasiNewtonRefuses(p) }
 
 func (m *PLADA) refuses(p problem.Problem) string {
-	if pieces := problem.FeaturesOf(p).Pieces; pieces != nil {
-		return step.QuasiNewtonRefuses(problem.Split(pieces))
+	if m.splits(p) {
+		return step.QuasiNewtonRefuses(problem.Split(problem.FeaturesOf(p).Pieces))
 	}
 	if _, says := p.(problem.NonSmooth); !says && problem.FeaturesOf(p).Batches == nil {
 		return "the problem does not say that it is smooth"
 	}
 	return step.QuasiNewtonRefuses(p)
+}
+
+// splits reports whether quasi-Newton steps use the smooth form of p. The smooth form does not show
+// that p has mini-batches, which quasi-Newton steps refuse.
+func (m *PLADA) splits(p problem.Problem) bool {
+	f := problem.FeaturesOf(p)
+	return f.Pieces != nil && f.Batches == nil
 }

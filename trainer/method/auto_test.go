@@ -2,6 +2,7 @@ package method_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,6 +26,11 @@ func (d declared) NonSmooth() bool { return d.kinks }
 type sampled struct{ problem.Problem }
 
 func (sampled) Sample(int) error { return nil }
+
+// sampledPieces is a problem of pieces whose steps see a sample.
+type sampledPieces struct{ problem.Piecewise }
+
+func (sampledPieces) Sample(int) error { return nil }
 
 // The choice depends on the method, on its settings and on the problem. A run takes the chosen
 // step.
@@ -57,6 +63,7 @@ func TestChoosePrimal(t *testing.T) {
 		"pieces":             {&method.PPALA{}, on(kinked, nil), step.Nesterov, "kinks"},
 		"sample":             {&method.PPALA{}, sampled{on(smooth, nil)}, step.Nesterov, "sample of the rows"},
 		"plada, pieces":      {&method.PLADA{}, on(kinked, nil), step.LBFGS, "lbfgs"},
+		"plada, batches":     {&method.PLADA{}, sampledPieces{on(kinked, nil).(problem.Piecewise)}, step.Nesterov, "sample of the rows"},
 		"plada, smooth":      {&method.PLADA{}, declared{on(smooth, nil), false}, step.LBFGS, "lbfgs"},
 		"plada, unknown":     {&method.PLADA{}, undeclared{on(smooth, nil)}, step.Nesterov, "does not say"},
 		"plada, x-step":      {&method.PLADA{XStep: method.Subgradient}, on(kinked, nil), step.Nesterov, ""},
@@ -83,7 +90,46 @@ func TestChoosePrimal(t *testing.T) {
 	if _, err := trainer.Train(context.Background(), on(smooth, nil), m, trainer.Settings{Iterations: 3}); err != nil || m.Primal.Kind != step.LBFGS {
 		t.Errorf("a run takes %v, %v", m.Primal.Kind, err)
 	}
+	lbfgs := &method.PLADA{Primal: step.Settings{Kind: step.LBFGS}}
+	testkit.Refused(t, sampledPieces{on(kinked, nil).(problem.Piecewise)}, lbfgs, trainer.Settings{Iterations: 3, Full: on(kinked, nil)})
 }
 
 // undeclared hides what a problem says about itself.
 type undeclared struct{ problem.Problem }
+
+// Only quasi-Newton steps keep earlier vectors.
+func TestHistory(t *testing.T) {
+	lbfgs := step.Settings{Kind: step.LBFGS}
+	for name, test := range map[string]struct {
+		m    trainer.Method
+		want int
+	}{
+		"lbfgs":                    {&method.PPALA{Primal: lbfgs}, lbfgs.History()},
+		"nesterov":                 {&method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, 0},
+		"the method's own step":    {&method.GDPA{}, 0},
+		"without a choice of step": {&method.SSG{}, 0},
+	} {
+		if got := method.History(test.m); got != test.want {
+			t.Errorf("%s: %d vectors, want %d", name, got, test.want)
+		}
+	}
+}
+
+// A second run of PLADA with another primal step leaves the smooth form of the first run.
+func TestPLADABeginsAgain(t *testing.T) {
+	kinked := testkit.Named(t, "abs-kink")
+	run := func(m *method.PLADA) []float64 {
+		p := testkit.ProblemOf(t, kinked)
+		if _, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 5}); err != nil {
+			t.Fatal(err)
+		}
+		return testkit.Iterate(p)
+	}
+	nesterov := step.Settings{Kind: step.Nesterov}
+	m := &method.PLADA{}
+	run(m)
+	m.Primal = nesterov
+	if got, want := run(m), run(&method.PLADA{Primal: nesterov}); !slices.Equal(got, want) {
+		t.Errorf("the second run ends at %v, want %v", got, want)
+	}
+}

@@ -52,7 +52,7 @@ func (e *constraintEstimate) observe(k int, g []float64) {
 		return
 	}
 	h := e.h[block*len(g):][:len(g)]
-	first := e.seen < blocks
+	first := e.seen < blocks // no h_b yet
 	for j, v := range g {
 		if !first {
 			e.g[j] = v - h[j] + e.mean[j]
@@ -60,9 +60,7 @@ func (e *constraintEstimate) observe(k int, g []float64) {
 		e.mean[j] += (v - h[j]) / float64(blocks)
 		h[j] = v
 	}
-	if first {
-		e.seen++
-	}
+	e.seen++
 }
 
 // visitState shows the estimate to v.

@@ -13,8 +13,9 @@ import (
 // whole: the problem on all rows, in the space of the problem on batches. The steps begin at the
 // mean of the iterates of the second half of the iterations on batches, because the mean cancels
 // the batches' noise (Polyak and Juditsky 1992). They begin at the last iterate if the augmented
-// Lagrangian on all rows is smaller there. The steps begin with the batches' multipliers. The other
-// state of the method begins anew.
+// Lagrangian on all rows is smaller there. The steps begin with the batches' multipliers, except
+// those of constraints with pieces: the noise of g_j = |h| - eps on batches has a positive mean, so
+// that multipliers grow beyond those on all rows. The other state of the method begins anew.
 type finish struct {
 	method finisher
 	whole  problem.Problem
@@ -68,7 +69,7 @@ func (f *finish) problemAt(p problem.Problem, at *problem.Point) (problem.Proble
 	switch {
 	case f == nil || at.Iteration < f.from:
 		return p, nil
-	case f.err == nil && !f.begun:
+	case !f.begun:
 		f.begun = true
 		if f.err = f.takeMean(at); f.err == nil {
 			f.err = f.method.restart(f.whole, at)
@@ -147,10 +148,9 @@ func (m *PLADA) restart(p problem.Problem, at *problem.Point) error {
 	if err := m.Init(p, at); err != nil {
 		return err
 	}
-	if m.smooth != nil {
-		mu = m.smooth.distribute(mu)
+	if m.smooth == nil {
+		m.dual.resume(mu)
 	}
-	m.dual.resume(mu)
 	return nil
 }
 
@@ -184,24 +184,4 @@ func (d *perturbed) resume(mu []float64) {
 		d.mu[j] = max(0, v)
 		d.lambda[j] = d.mu[j]
 	}
-}
-
-// distribute gives the multiplier of each constraint to the first of its largest pieces.
-func (s *smoothForm) distribute(multipliers []float64) []float64 {
-	pieces := s.pieces.Pieces()
-	list, best := make([]float64, len(pieces)), make([]int, len(multipliers))
-	for j := range best {
-		best[j] = -1
-	}
-	for i, b := range pieces {
-		if at := best[b.Constraint]; at < 0 || s.at.Constraints[i] > s.at.Constraints[at] {
-			best[b.Constraint] = i
-		}
-	}
-	for j, i := range best {
-		if i >= 0 {
-			list[i] = multipliers[j]
-		}
-	}
-	return list
 }

@@ -2,7 +2,6 @@ package method
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -206,28 +205,5 @@ func TestFinishMultipliers(t *testing.T) {
 	d.resume([]float64{2, -1})
 	if want := []float64{2, 0}; !slices.Equal(d.mu, want) || !slices.Equal(d.lambda, want) {
 		t.Errorf("mu %v, lambda %v, want %v", d.mu, d.lambda, want)
-	}
-}
-
-// fixedPieces is a Piecewise with given pieces.
-type fixedPieces struct {
-	problem.Piecewise
-	pieces []problem.Piece
-}
-
-func (f fixedPieces) Pieces() []problem.Piece { return f.pieces }
-
-// The first of a constraint's largest pieces gets its multiplier.
-func TestDistribute(t *testing.T) {
-	pieces := fixedPieces{pieces: []problem.Piece{{Constraint: 1}, {Constraint: 0}, {Constraint: 0}, {Constraint: 1}, {Constraint: 1}}}
-	for _, c := range []struct{ g, want []float64 }{
-		{[]float64{1, 2, 3, 4, 5}, []float64{0, 0, 7, 0, 8}},
-		{[]float64{5, 3, 3, 5, 1}, []float64{8, 7, 0, 0, 0}},
-		{[]float64{-5, -3, -4, -2, -2}, []float64{0, 7, 0, 8, 0}},
-	} {
-		s := &smoothForm{pieces: pieces, at: problem.Point{Constraints: c.g}}
-		if got := fmt.Sprint(s.distribute([]float64{7, 8})); got != fmt.Sprint(c.want) {
-			t.Errorf("pieces %v: %s, want %v", c.g, got, c.want)
-		}
 	}
 }

@@ -130,11 +130,10 @@ func (m *PLADA) Init(p problem.Problem, at *problem.Point) error {
 // initSmooth prepares a run with quasi-Newton steps on the smooth form of p.
 func (m *PLADA) initSmooth(p problem.Problem, at *problem.Point) error {
 	tolerance := setting.OrDefault(m.Tolerance, trainer.DefaultFeasibilityTolerance)
-	pieces := problem.FeaturesOf(p).Pieces
-	if pieces == nil {
+	if !m.splits(p) {
 		return m.initSecond(m, p, at, tolerance)
 	}
-	m.smooth = newSmoothForm(pieces, at)
+	m.smooth = newSmoothForm(problem.FeaturesOf(p).Pieces, at)
 	return m.initSecond(m, m.smooth.Problem, &m.smooth.at, tolerance)
 }
 
