@@ -109,7 +109,8 @@ func (l *lowering) prepareMeans(group []*plan.GroupMeans) (*kernels.Means, drive
 		if l.isGradient(s.Out) {
 			return nil, 0, fmt.Errorf("cuda: %v: group means that are a gradient are not supported", s)
 		}
-		step := kernels.MeansStep{Groups: s.Groups, Offsets: s.Offsets, Out: l.whole(s.Out), Add: !l.window.first}
+		step := kernels.MeansStep{Groups: s.Groups, Offsets: s.Offsets, Out: l.whole(s.Out), Add: !l.window.first,
+			Host: l.numbers.written[s.Out.Buffer]}
 		if !l.window.whole {
 			step.From, step.To = l.window.from, l.window.to
 		}
@@ -160,7 +161,7 @@ func (l *lowering) prepareMeansGrad(steps ...*plan.GroupMeansGrad) (*kernels.Mea
 		if l.isGradient(s.W) {
 			return nil, 0, fmt.Errorf("cuda: %v: group weights that are a gradient are not supported", s)
 		}
-		term := kernels.MeansGradStep{Groups: s.Groups, W: l.whole(s.W)}
+		term := kernels.MeansGradStep{Groups: s.Groups, W: l.whole(s.W), Host: l.numbers.read[s.W.Buffer]}
 		if !l.window.whole {
 			term.From, term.To = l.window.from, l.window.to
 		}

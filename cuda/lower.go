@@ -8,8 +8,8 @@ import (
 	"ppal/internal/plan"
 )
 
-// lower builds the passes of both halves. The forward half ends with f and g on the host; the
-// backward half begins with the coefficients from the host.
+// lower builds the passes of both halves. The forward half leaves f and g on the host; the backward
+// half reads the coefficients there.
 func (p *Program) lower() error {
 	if err := p.forgetGraphs(); err != nil {
 		return err
@@ -20,16 +20,18 @@ func (p *Program) lower() error {
 		return err
 	}
 	x, d := &p.numbers, p.device
-	p.forward.passes = append(p.forward.passes, pass{"f and g to the host", func() error {
-		if err := p.set.Pack(&d.queue, x.results, x.packed, p.results()...); err != nil || !x.copied {
-			return err
-		}
-		return d.driver.Download(d.stream, raw(x.values), x.results)
-	}})
+	if x.written == nil {
+		p.forward.passes = append(p.forward.passes, pass{"f and g to the host", func() error {
+			if err := p.set.Pack(&d.queue, x.results, x.packed, p.results()...); err != nil || !x.copied {
+				return err
+			}
+			return d.driver.Download(d.stream, raw(x.values), x.results)
+		}})
+	}
 	if p.backward.passes, err = p.half(p.plan.Forward, p.plan.Backward); err != nil {
 		return err
 	}
-	if len(x.coefficients) > 0 {
+	if len(x.coefficients) > 0 && x.read == nil {
 		p.backward.passes = slices.Insert(p.backward.passes, 0, pass{"the coefficients from the host", func() error {
 			if x.copied {
 				if err := d.driver.Upload(d.stream, x.received, raw(x.coefficients)); err != nil {

@@ -38,14 +38,17 @@ type Program struct {
 }
 
 // exchange holds the numbers that the host and the device exchange, in pinned memory. Kernels read
-// and write the pinned memory itself, or float64 numbers on the device that are copied.
+// and write the pinned memory itself, or float64 numbers on the device that are copied. If only
+// group means write f and g, their kernels also write the pinned memory; if only the derivatives of
+// losses read a few coefficients, their kernels read them there. Otherwise pack and unpack do.
 type exchange struct {
 	pinned               []byte
 	values, coefficients []float64 // parts of pinned
 	results, received    driver.Pointer
-	copied               bool           // results and received are on the device
-	packed, unpacked     driver.Pointer // the tables of addresses
-	uploading            bool           // the device may not have read coefficients yet
+	copied               bool                   // results and received are on the device
+	written, read        map[int]driver.Pointer // by buffer: the places that the kernels themselves write and read; nil: pack and unpack do
+	packed, unpacked     driver.Pointer         // the tables of addresses
+	uploading            bool                   // the device may not have read coefficients yet
 }
 
 // Compile implements plan.Device: it uploads the plan's data and returns a program whose parameters
@@ -77,11 +80,9 @@ func (d *Device) Compile(p *plan.Plan, x problem.Vectors) (plan.Program, error) 
 }
 
 func (p *Program) compile() error {
-	for _, r := range p.regions() {
-		for _, s := range r.Steps {
-			for _, o := range s.Reads() {
-				p.readers[o.Buffer] = append(p.readers[o.Buffer], s)
-			}
+	for _, s := range p.steps() {
+		for _, o := range s.Reads() {
+			p.readers[o.Buffer] = append(p.readers[o.Buffer], s)
 		}
 	}
 	p.consumers = p.plan.FindConsumers()
@@ -102,6 +103,14 @@ func (p *Program) compile() error {
 
 // regions returns the regions of both halves.
 func (p *Program) regions() []plan.Region { return slices.Concat(p.plan.Forward, p.plan.Backward) }
+
+// steps lists the steps of both halves.
+func (p *Program) steps() (list []plan.Step) {
+	for _, r := range p.regions() {
+		list = append(list, r.Steps...)
+	}
+	return list
+}
 
 // results lists f, then the elements of g.
 func (p *Program) results() []kernels.Operand {
@@ -148,11 +157,63 @@ func (p *Program) prepareExchange() (err error) {
 			}
 		}
 	}
-	if x.packed, err = p.table("the addresses of f and g", p.set.Addresses(out...)); err != nil || factors == 0 {
-		return err
+	if !x.copied {
+		p.exchangeDirectly()
+	}
+	if x.written == nil {
+		if x.packed, err = p.table("the addresses of f and g", p.set.Addresses(out...)); err != nil {
+			return err
+		}
+	}
+	if factors == 0 || x.read != nil {
+		return nil
 	}
 	x.unpacked, err = p.table("the coefficients' addresses", p.set.Addresses(in...))
 	return err
+}
+
+// exchangeDirectly finds out whether the kernels of means and losses can exchange all numbers with
+// the host.
+func (p *Program) exchangeDirectly() {
+	x := &p.numbers
+	places := func(at driver.Pointer, views ...plan.View) map[int]driver.Pointer {
+		list := map[int]driver.Pointer{}
+		for _, v := range views {
+			list[v.Buffer] = at
+			at = at.Offset(8 * v.Len())
+		}
+		return list
+	}
+	x.written = places(x.results, append([]plan.View{p.plan.Objective}, p.plan.Constraints...)...)
+	x.read = places(x.received, p.plan.Coefficients...)
+	whole := func(v plan.View) bool { return v.Len() == p.plan.Buffers[v.Buffer].Len() }
+	means, read := 0, 0
+	for _, s := range p.steps() {
+		for _, o := range s.Writes() {
+			if x.written[o.Buffer] != 0 {
+				if m, ok := s.(*plan.GroupMeans); ok && whole(m.Out) {
+					means++
+				} else {
+					x.written = nil
+				}
+			}
+		}
+		for _, o := range s.Reads() {
+			if x.read[o.Buffer] != 0 {
+				if g, ok := s.(*plan.GroupMeansGrad); ok && whole(g.W) {
+					read += g.W.Len()
+				} else {
+					x.read = nil
+				}
+			}
+		}
+	}
+	if means != 1+len(p.plan.Constraints) {
+		x.written = nil
+	}
+	if read > kernels.MostHost {
+		x.read = nil
+	}
 }
 
 // table uploads bytes that a kernel reads.

@@ -14,6 +14,7 @@ import (
 	"ppal/cuda"
 	"ppal/cuda/double"
 	"ppal/cuda/driver"
+	"ppal/cuda/kernels"
 	"ppal/datasets/matrix"
 	"ppal/internal/graphcases"
 	"ppal/models"
@@ -138,8 +139,8 @@ func TestFusedLaunches(t *testing.T) {
 		}
 	}
 	want := []string{
-		"column_sums", "pair", "Multiply", "output_forward_4", "means_margin", "pack",
-		"unpack", "margin_loss_grad", "output_backward_4", "Multiply", "rank_one",
+		"column_sums", "pair", "Multiply", "output_forward_4", "means_margin",
+		"margin_loss_grad", "output_backward_4", "Multiply", "rank_one",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("launches %v,\nwant     %v", got, want)
@@ -329,6 +330,40 @@ func TestExchangeWithoutCopies(t *testing.T) {
 		}
 		if _, err := small(t).Problem(tensor.Float32, graph.On(d)); err != nil {
 			t.Errorf("%s: a second program: %v", name, err)
+		}
+	}
+}
+
+// The kernels of means and losses exchange f, g and the coefficients themselves. Other kernels
+// follow and precede them if an expression writes f or g or reads the coefficients, if there are
+// many coefficients, and if the device cannot map memory.
+func TestKernelsOfTheExchange(t *testing.T) {
+	classes := slices.Repeat([]int{3}, kernels.MostHost+1) // a constraint less, and f
+	for _, c := range []struct {
+		name         string
+		problem      graphcases.Case
+		o            cuda.Options
+		pack, unpack bool
+	}{
+		{"means", small(t), cuda.Options{}, false, false},
+		{"means, by copies", small(t), cuda.Options{Copies: true}, true, true},
+		{"windows", small(t), cuda.Options{MicroBatch: 50}, false, false},
+		{"32 coefficients", graphcases.Network(models.Spec{Inputs: 3}, classes[1:], 0, false, graphcases.Dense), cuda.Options{}, false, false},
+		{"33 coefficients", graphcases.Network(models.Spec{Inputs: 3}, classes, 0, false, graphcases.Dense), cuda.Options{}, false, true},
+		{"expressions", graphcases.Expressions()[0], cuda.Options{}, true, true},
+	} {
+		d, r := recorded(t, c.o, 0)
+		p, err := c.problem.Problem(tensor.Float32, graph.On(d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		iterate(t, p, 1, p.Space().New())
+		launched := map[string]bool{}
+		for _, call := range r.Calls() {
+			launched[strings.TrimSuffix(call.Name, "_f32")] = call.Kind == "Launch"
+		}
+		if launched["pack"] != c.pack || launched["unpack"] != c.unpack {
+			t.Errorf("%s: pack %v, unpack %v, want %v, %v", c.name, launched["pack"], launched["unpack"], c.pack, c.unpack)
 		}
 	}
 }

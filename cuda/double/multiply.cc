@@ -33,6 +33,12 @@ struct Widened {
   }
 };
 
+// No product and sum are fused. The compiler would fuse them in some vectors and not in others,
+// whose places depend on the addresses, so the same product would have different bits.
+#ifdef __GNUC__
+#pragma GCC optimize("fp-contract=off")
+#endif
+
 // add is sums += x row, by the widest instructions that the processor has.
 #if defined __x86_64__ && defined __gnu_linux__ && !defined __clang__
 __attribute__((target_clones("avx512f", "avx2", "default")))

@@ -3,7 +3,9 @@
 package kernels_test
 
 import (
+	"encoding/binary"
 	"math"
+	"slices"
 	"testing"
 
 	"ppal/constraints"
@@ -217,13 +219,15 @@ func fusedLoss[T plan.Float](r *rig[T], l kernels.Loss, value func(out plan.View
 	rows := l.Scores.Rows
 	var means []kernels.MeansStep
 	var grads []kernels.MeansGradStep
+	var outs []plan.View
 	// The host rounds the losses and the weights of the rows to T before it sums them.
 	losses, d := r.result(rows, 1, 0), r.result(rows, 1, 0)
 	r.step(value(losses))
 	for k, g := range groupings(r, rows) {
 		out, w := r.result(g.Count, 1, 0), r.random(g.Count, 1, 1)
-		means = append(means, kernels.MeansStep{Groups: g, Out: r.on(out)})
+		means = append(means, kernels.MeansStep{Groups: g, Out: r.on(out), Host: r.put(make([]byte, 8*g.Count))})
 		grads = append(grads, kernels.MeansGradStep{Groups: g, W: r.on(w)})
+		outs = append(outs, out)
 		r.step(&plan.GroupMeans{Groups: g, Offsets: make([]float64, g.Count), In: losses, Out: out})
 		r.step(&plan.GroupMeansGrad{Groups: g, W: w, Out: d, Add: k > 0})
 	}
@@ -238,4 +242,96 @@ func fusedLoss[T plan.Float](r *rig[T], l kernels.Loss, value func(out plan.View
 		}
 	}
 	r.check(10+sumScale[T](4*rows), 4)
+	for k, st := range means {
+		for i, x := range r.numbers(st.Host, st.Groups.Count) {
+			if on := r.contents(outs[k].Buffer)[i]; x != float64(on) {
+				r.t.Errorf("mean %d of grouping %d is %v in the host's memory, %v on the device", i, k, x, on)
+			}
+		}
+	}
+	// Weights in the host's memory, all but those of the second step, give the same bits.
+	want := r.contents(ds.Buffer)
+	for k := range grads {
+		if k == 1 {
+			continue
+		}
+		var wide []float64
+		for _, x := range r.strided(grads[k].W) {
+			wide = append(wide, float64(x))
+		}
+		grads[k].Host, grads[k].W = r.put(bytesOf(wide)), kernels.Operand{}
+	}
+	w = kernels.NewMeansGrad(grads...)
+	r.do(r.s.LossGradMeans(r.q, l, w, r.put(w.Table()), r.on(ds), false))
+	if got := r.contents(ds.Buffer); !slices.Equal(bytesOf(got), bytesOf(want)) {
+		r.t.Errorf("derivatives %v with weights in the host's memory,\nwant        %v", got, want)
+	}
+}
+
+// strided reads the first column of an operand.
+func (r *rig[T]) strided(o kernels.Operand) (list []T) {
+	size := r.s.Dtype().Size()
+	for i := range o.Rows {
+		b, one := make([]byte, size), make([]T, 1)
+		r.do(r.d.Download(0, b, o.At.Offset(i*o.Stride*size)))
+		_, err := binary.Decode(b, binary.LittleEndian, one)
+		r.do(err)
+		list = append(list, one[0])
+	}
+	return list
+}
+
+// More weights than a block holds are refused in the host's memory.
+func TestMostWeightsInTheHostsMemory(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("33 weights were accepted")
+		}
+	}()
+	g := plan.Groups{Rows: 33, Count: 33, Starts: make([]int, 34)}
+	kernels.NewMeansGrad(kernels.MeansGradStep{Groups: g, Host: 8})
+}
+
+// The losses of float32 plans and their derivatives have a relative error of at most 2^-24 before
+// the rounding to float32, which adds 2^-24; logarithms have 2.2 2^-24.
+func TestErrorsOfLosses(t *testing.T) {
+	r := newRig[float32](t, 1)
+	const rows = 20_000
+	s, ones := plan.View{Rows: rows, Cols: 1, Stride: 1}, plan.View{Rows: rows, Cols: 1, Stride: 1}
+	scores, labels, factor := make([]float32, rows), make([]int8, rows), make([]float32, rows)
+	for i := range scores {
+		scores[i], labels[i], factor[i] = float32(40*(2*r.rng.Float64()-1)), 1, 1
+	}
+	s.Buffer, ones.Buffer = r.buffer(scores), r.buffer(factor)
+	out := r.result(rows, 1, 0)
+	for _, c := range []struct {
+		phi   kernels.Phi
+		slope bool
+		exact func(y float64) float64
+		most  float64
+	}{
+		{kernels.PhiSigmoid, false, func(y float64) float64 { return 1 / (1 + math.Exp(y)) }, 2},
+		{kernels.PhiSigmoid, true, func(y float64) float64 {
+			e := math.Exp(-math.Abs(y))
+			return -e / ((1 + e) * (1 + e))
+		}, 2},
+		{kernels.PhiLogistic, false, func(y float64) float64 { return max(-y, 0) + math.Log1p(math.Exp(-math.Abs(y))) }, 3.2},
+		{kernels.PhiLogistic, true, func(y float64) float64 { return -1 / (1 + math.Exp(y)) }, 2},
+	} {
+		l := kernels.Loss{Kind: kernels.Signs, Phi: c.phi, Labels: r.put(bytesOf(labels)), Scores: r.on(s)}
+		if c.slope {
+			r.do(r.s.LossGrad(r.q, l, r.on(ones), r.on(out), false))
+		} else {
+			r.do(r.s.LossValues(r.q, l, r.on(out)))
+		}
+		worst := 0.0
+		for i, got := range r.contents(out.Buffer) {
+			want := c.exact(float64(scores[i]))
+			worst = max(worst, math.Abs(float64(got)/want-1)*0x1p24)
+		}
+		t.Logf("%v, slope %v: error %.2f 2^-24", c.phi, c.slope, worst)
+		if !(worst <= c.most) {
+			t.Errorf("%v, slope %v: error %.2f 2^-24, want at most %v", c.phi, c.slope, worst, c.most)
+		}
+	}
 }

@@ -14,6 +14,7 @@ type MeansStep struct {
 	Out      Operand // Groups.Count x 1
 	From, To int
 	Add      bool
+	Host     driver.Pointer // mapped memory for the elements of Out as float64; 0: none
 }
 
 // Means holds the group means of one or several steps over the same rows, prepared for the device:
@@ -53,8 +54,12 @@ func NewMeans(steps ...MeansStep) *Means {
 			} else if st.Offsets != nil {
 				offset = st.Offsets[k]
 			}
+			host := st.Host
+			if host != 0 {
+				host = host.Offset(8 * k)
+			}
 			t.put(at, lists.first[k], lists.last[k], members, weights, bitsOf(lists.scale[k]), bitsOf(offset),
-				int64(st.Out.At), int64(k*st.Out.Stride), add)
+				int64(st.Out.At), int64(k*st.Out.Stride), add, int64(host))
 			at += rangeBytes
 			longest = max(longest, int(lists.last[k]-lists.first[k]))
 		}
@@ -65,8 +70,8 @@ func NewMeans(steps ...MeansStep) *Means {
 }
 
 // rangeBytes is the size of a range in the table: first, last, members, weights, scale, offset,
-// out, element, add.
-const rangeBytes = 9 * 8
+// out, element, add, host.
+const rangeBytes = 10 * 8
 
 // Table returns the bytes that the caller uploads to an address that is a multiple of 8.
 func (m *Means) Table() []byte { return m.table }
@@ -99,6 +104,9 @@ func (s *Set) means(q Queue, name string, m *Means, table driver.Pointer, l Loss
 		c.writes = append(c.writes, s.span(st.Out))
 		if st.Add {
 			c.reads = append(c.reads, s.span(st.Out))
+		}
+		if st.Host != 0 {
+			c.writes = append(c.writes, driver.Span{At: st.Host, Bytes: 8 * st.Groups.Count})
 		}
 	}
 	return s.launch(q, c)

@@ -88,6 +88,17 @@ __device__ inline float float_of(unsigned bits) {
   return u.number;
 }
 
+// power_of_two returns 2^k for whole = k + 1.5 2^52, -1022 <= k <= 1023.
+__device__ inline double power_of_two(double whole) {
+  union {
+    double number;
+    int64 bits;
+  } u;
+  u.number = whole;
+  u.bits = ((u.bits + 1023) & 2047) << 52;
+  return u.number;
+}
+
 // rows_tree returns the sum over threadIdx.y to the threads with threadIdx.y == 0. blockDim.y is a
 // power of two.
 __device__ inline double rows_tree(double v) {

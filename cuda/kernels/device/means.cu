@@ -9,6 +9,7 @@ struct Range {
   double scale, offset;
   real *out;
   int64 element, add;
+  double *host; // memory of the host for the mean, or 0
 };
 
 // A group has gridDim.x blocks.
@@ -31,7 +32,9 @@ __device__ void means_of(Value value, const char *table, int64 ranges, double *p
     if (threadIdx.x == 0) {
       real *out = r.out + r.element;
       sum = sum * r.scale - r.offset;
-      *out = (real)(r.add ? *out + sum : sum);
+      real mean = (real)(r.add ? *out + sum : sum);
+      *out = mean;
+      if (r.host) *r.host = mean;
     }
   }
 }
@@ -42,7 +45,7 @@ KERNEL(means_values)(const char *table, int64 ranges, int64 phi, const void *lab
 }
 EXPORT(means_values)
 
-KERNEL(means_margin)(const char *table, int64 ranges, int64 phi, const int *labels, const real *s, int64 ss, int64 rows, int64 cols,
+KERNEL_WIDE(means_margin, 4)(const char *table, int64 ranges, int64 phi, const int *labels, const real *s, int64 ss, int64 rows, int64 cols,
                      double *partial, unsigned *tickets) {
   means_of([=](int64 i) { return margin_row(phi, s + i * ss, cols, labels[i]); }, table, ranges, partial, tickets);
 }
