@@ -18,6 +18,7 @@ const (
 func groups(a asm) {
 	a.groupMul()
 	a.groupAddTrans()
+	a.groupFold()
 }
 
 // groupMul emits z = X w for groups of rows.
@@ -87,6 +88,70 @@ func (a asm) groupAddTrans() {
 			a.mov(s, at(i))
 		}
 	}, func() {})
+}
+
+// groupFold emits the sums of the columns' partial sums, four columns at a time.
+func (a asm) groupFold() {
+	n := laneBytes / a.size
+	a.text("sparse.groupFold", "groupFold", fmt.Sprintf("func(columns int, sums *%s, from, to *float64)", a.elem()),
+		fmt.Sprintf("adds up the %d partial sums of every column in float64, every fourth in turn:", n),
+		"",
+		fmt.Sprintf("\tto[c] = from[c] + ((t[0] + t[1]) + (t[2] + t[3])),   t[j] = sums[%d*c + j] + sums[%d*c + j+4] + ...", n, n))
+	columns, sums, from, to := a.gp("columns"), a.gp("sums"), a.gp("from"), a.gp("to")
+	const together = 4
+	// quarters returns t of the c-th column from sums on.
+	quarters := func(c int) reg.VecVirtual {
+		load, t := a.pick(a.VCVTPS2PD, a.VMOVUPD), a.YMM()
+		for j := 0; j < n; j += 4 {
+			at := operand.Mem{Base: sums, Disp: c*laneBytes + j*a.size}
+			if j == 0 {
+				load(at, t)
+				continue
+			}
+			v := a.YMM()
+			load(at, v)
+			a.VADDPD(v, t, t)
+		}
+		return t
+	}
+	a.SUBQ(operand.Imm(together), columns)
+	a.JL(operand.LabelRef("rest"))
+	a.Label("columns")
+	var pairs [together / 2]reg.VecVirtual
+	for k := range pairs {
+		even, odd := quarters(2*k), quarters(2*k+1)
+		a.VHADDPD(odd, even, even)
+		pairs[k] = even
+	}
+	low := a.YMM()
+	a.VPERM2F128(operand.Imm(0x20), pairs[1], pairs[0], low)
+	a.VPERM2F128(operand.Imm(0x31), pairs[1], pairs[0], pairs[0])
+	a.VADDPD(pairs[0], low, low)
+	a.VADDPD(operand.Mem{Base: from}, low, low)
+	a.VMOVUPD(low, operand.Mem{Base: to})
+	a.ADDQ(operand.U32(together*laneBytes), sums)
+	a.ADDQ(operand.Imm(together*8), from)
+	a.ADDQ(operand.Imm(together*8), to)
+	a.SUBQ(operand.Imm(together), columns)
+	a.JGE(operand.LabelRef("columns"))
+	a.Label("rest")
+	a.ADDQ(operand.Imm(together), columns)
+	a.JZ(operand.LabelRef("done"))
+	a.Label("column")
+	t, high := quarters(0), a.XMM()
+	a.VHADDPD(t, t, t)
+	a.VEXTRACTF128(operand.Imm(1), t, high)
+	a.VADDSD(high, t.AsX(), high)
+	a.VADDSD(operand.Mem{Base: from}, high, high)
+	a.VMOVSD(high, operand.Mem{Base: to})
+	a.ADDQ(operand.Imm(laneBytes), sums)
+	a.ADDQ(operand.Imm(8), from)
+	a.ADDQ(operand.Imm(8), to)
+	a.DECQ(columns)
+	a.JNZ(operand.LabelRef("column"))
+	a.Label("done")
+	a.VZEROUPPER()
+	a.RET()
 }
 
 // vecs returns n new registers.

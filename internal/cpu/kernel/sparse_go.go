@@ -7,6 +7,7 @@ type sparse[F Float] struct {
 	lanes                   int            // of a vector of columns
 	rowsMul, rowsAddTrans   [2]rowsPass[F] // for rowsVectors vectors, and for up to one vector
 	groupMul, groupAddTrans func(groups int, starts *uint32, pairs *uint64, from, to *F)
+	groupFold               func(columns int, sums *F, from, to *float64) // not nil if groupAddTrans is not
 }
 
 // rowsVectors is the number of vectors of columns that the wider pass computes at a time.

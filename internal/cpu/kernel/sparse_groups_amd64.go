@@ -25,6 +25,13 @@ func groupMulF32AVX512(groups int, starts *uint32, pairs *uint64, w *float32, z 
 //go:noescape
 func groupAddTransF32AVX512(groups int, starts *uint32, pairs *uint64, d *float32, sums *float32)
 
+// groupFoldF32AVX512 adds up the 16 partial sums of every column in float64, every fourth in turn:
+//
+//	to[c] = from[c] + ((t[0] + t[1]) + (t[2] + t[3])),   t[j] = sums[16*c + j] + sums[16*c + j+4] + ...
+//
+//go:noescape
+func groupFoldF32AVX512(columns int, sums *float32, from *float64, to *float64)
+
 // groupMulF64AVX512 computes z = X w for groups of 32 rows of ones and zeros:
 //
 //	z[32*g + r] = sum of w[p>>32] over the pairs p = pairs[e] of group g with bit r set,
@@ -45,6 +52,13 @@ func groupMulF64AVX512(groups int, starts *uint32, pairs *uint64, w *float64, z 
 //
 //go:noescape
 func groupAddTransF64AVX512(groups int, starts *uint32, pairs *uint64, d *float64, sums *float64)
+
+// groupFoldF64AVX512 adds up the 8 partial sums of every column in float64, every fourth in turn:
+//
+//	to[c] = from[c] + ((t[0] + t[1]) + (t[2] + t[3])),   t[j] = sums[8*c + j] + sums[8*c + j+4] + ...
+//
+//go:noescape
+func groupFoldF64AVX512(columns int, sums *float64, from *float64, to *float64)
 
 // groupMulF32AVX2 computes z = X w for groups of 32 rows of ones and zeros:
 //
@@ -67,6 +81,13 @@ func groupMulF32AVX2(groups int, starts *uint32, pairs *uint64, w *float32, z *f
 //go:noescape
 func groupAddTransF32AVX2(groups int, starts *uint32, pairs *uint64, d *float32, sums *float32)
 
+// groupFoldF32AVX2 adds up the 16 partial sums of every column in float64, every fourth in turn:
+//
+//	to[c] = from[c] + ((t[0] + t[1]) + (t[2] + t[3])),   t[j] = sums[16*c + j] + sums[16*c + j+4] + ...
+//
+//go:noescape
+func groupFoldF32AVX2(columns int, sums *float32, from *float64, to *float64)
+
 // groupMulF64AVX2 computes z = X w for groups of 32 rows of ones and zeros:
 //
 //	z[32*g + r] = sum of w[p>>32] over the pairs p = pairs[e] of group g with bit r set,
@@ -87,3 +108,10 @@ func groupMulF64AVX2(groups int, starts *uint32, pairs *uint64, w *float64, z *f
 //
 //go:noescape
 func groupAddTransF64AVX2(groups int, starts *uint32, pairs *uint64, d *float64, sums *float64)
+
+// groupFoldF64AVX2 adds up the 8 partial sums of every column in float64, every fourth in turn:
+//
+//	to[c] = from[c] + ((t[0] + t[1]) + (t[2] + t[3])),   t[j] = sums[8*c + j] + sums[8*c + j+4] + ...
+//
+//go:noescape
+func groupFoldF64AVX2(columns int, sums *float64, from *float64, to *float64)

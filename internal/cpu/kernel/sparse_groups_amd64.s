@@ -85,6 +85,85 @@ end:
 	VZEROUPPER
 	RET
 
+// func groupFoldF32AVX512(columns int, sums *float32, from *float64, to *float64)
+// Requires: AVX
+TEXT ·groupFoldF32AVX512(SB), NOSPLIT, $0-32
+	MOVQ columns+0(FP), AX
+	MOVQ sums+8(FP), CX
+	MOVQ from+16(FP), DX
+	MOVQ to+24(FP), BX
+	SUBQ $0x04, AX
+	JL   rest
+
+columns:
+	VCVTPS2PD  (CX), Y0
+	VCVTPS2PD  16(CX), Y1
+	VADDPD     Y1, Y0, Y0
+	VCVTPS2PD  32(CX), Y1
+	VADDPD     Y1, Y0, Y0
+	VCVTPS2PD  48(CX), Y1
+	VADDPD     Y1, Y0, Y0
+	VCVTPS2PD  64(CX), Y1
+	VCVTPS2PD  80(CX), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  96(CX), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  112(CX), Y2
+	VADDPD     Y2, Y1, Y1
+	VHADDPD    Y1, Y0, Y0
+	VCVTPS2PD  128(CX), Y1
+	VCVTPS2PD  144(CX), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  160(CX), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  176(CX), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  192(CX), Y2
+	VCVTPS2PD  208(CX), Y3
+	VADDPD     Y3, Y2, Y2
+	VCVTPS2PD  224(CX), Y3
+	VADDPD     Y3, Y2, Y2
+	VCVTPS2PD  240(CX), Y3
+	VADDPD     Y3, Y2, Y2
+	VHADDPD    Y2, Y1, Y1
+	VPERM2F128 $0x20, Y1, Y0, Y2
+	VPERM2F128 $0x31, Y1, Y0, Y0
+	VADDPD     Y0, Y2, Y2
+	VADDPD     (DX), Y2, Y2
+	VMOVUPD    Y2, (BX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x20, DX
+	ADDQ       $0x20, BX
+	SUBQ       $0x04, AX
+	JGE        columns
+
+rest:
+	ADDQ $0x04, AX
+	JZ   done
+
+column:
+	VCVTPS2PD    (CX), Y0
+	VCVTPS2PD    16(CX), Y1
+	VADDPD       Y1, Y0, Y0
+	VCVTPS2PD    32(CX), Y1
+	VADDPD       Y1, Y0, Y0
+	VCVTPS2PD    48(CX), Y1
+	VADDPD       Y1, Y0, Y0
+	VHADDPD      Y0, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDSD       X1, X0, X1
+	VADDSD       (DX), X1, X1
+	VMOVSD       X1, (BX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x08, DX
+	ADDQ         $0x08, BX
+	DECQ         AX
+	JNZ          column
+
+done:
+	VZEROUPPER
+	RET
+
 // func groupMulF64AVX512(groups int, starts *uint32, pairs *uint64, w *float64, z *float64)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·groupMulF64AVX512(SB), NOSPLIT, $0-40
@@ -177,6 +256,65 @@ pair:
 end:
 	DECQ AX
 	JNZ  group
+	VZEROUPPER
+	RET
+
+// func groupFoldF64AVX512(columns int, sums *float64, from *float64, to *float64)
+// Requires: AVX
+TEXT ·groupFoldF64AVX512(SB), NOSPLIT, $0-32
+	MOVQ columns+0(FP), AX
+	MOVQ sums+8(FP), CX
+	MOVQ from+16(FP), DX
+	MOVQ to+24(FP), BX
+	SUBQ $0x04, AX
+	JL   rest
+
+columns:
+	VMOVUPD    (CX), Y0
+	VMOVUPD    32(CX), Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    64(CX), Y1
+	VMOVUPD    96(CX), Y2
+	VADDPD     Y2, Y1, Y1
+	VHADDPD    Y1, Y0, Y0
+	VMOVUPD    128(CX), Y1
+	VMOVUPD    160(CX), Y2
+	VADDPD     Y2, Y1, Y1
+	VMOVUPD    192(CX), Y2
+	VMOVUPD    224(CX), Y3
+	VADDPD     Y3, Y2, Y2
+	VHADDPD    Y2, Y1, Y1
+	VPERM2F128 $0x20, Y1, Y0, Y2
+	VPERM2F128 $0x31, Y1, Y0, Y0
+	VADDPD     Y0, Y2, Y2
+	VADDPD     (DX), Y2, Y2
+	VMOVUPD    Y2, (BX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x20, DX
+	ADDQ       $0x20, BX
+	SUBQ       $0x04, AX
+	JGE        columns
+
+rest:
+	ADDQ $0x04, AX
+	JZ   done
+
+column:
+	VMOVUPD      (CX), Y0
+	VMOVUPD      32(CX), Y1
+	VADDPD       Y1, Y0, Y0
+	VHADDPD      Y0, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDSD       X1, X0, X1
+	VADDSD       (DX), X1, X1
+	VMOVSD       X1, (BX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x08, DX
+	ADDQ         $0x08, BX
+	DECQ         AX
+	JNZ          column
+
+done:
 	VZEROUPPER
 	RET
 
@@ -334,6 +472,85 @@ pair:
 end:
 	DECQ AX
 	JNZ  group
+	VZEROUPPER
+	RET
+
+// func groupFoldF32AVX2(columns int, sums *float32, from *float64, to *float64)
+// Requires: AVX
+TEXT ·groupFoldF32AVX2(SB), NOSPLIT, $0-32
+	MOVQ columns+0(FP), AX
+	MOVQ sums+8(FP), CX
+	MOVQ from+16(FP), DX
+	MOVQ to+24(FP), BX
+	SUBQ $0x04, AX
+	JL   rest
+
+columns:
+	VCVTPS2PD  (CX), Y0
+	VCVTPS2PD  16(CX), Y1
+	VADDPD     Y1, Y0, Y0
+	VCVTPS2PD  32(CX), Y1
+	VADDPD     Y1, Y0, Y0
+	VCVTPS2PD  48(CX), Y1
+	VADDPD     Y1, Y0, Y0
+	VCVTPS2PD  64(CX), Y1
+	VCVTPS2PD  80(CX), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  96(CX), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  112(CX), Y2
+	VADDPD     Y2, Y1, Y1
+	VHADDPD    Y1, Y0, Y0
+	VCVTPS2PD  128(CX), Y1
+	VCVTPS2PD  144(CX), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  160(CX), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  176(CX), Y2
+	VADDPD     Y2, Y1, Y1
+	VCVTPS2PD  192(CX), Y2
+	VCVTPS2PD  208(CX), Y3
+	VADDPD     Y3, Y2, Y2
+	VCVTPS2PD  224(CX), Y3
+	VADDPD     Y3, Y2, Y2
+	VCVTPS2PD  240(CX), Y3
+	VADDPD     Y3, Y2, Y2
+	VHADDPD    Y2, Y1, Y1
+	VPERM2F128 $0x20, Y1, Y0, Y2
+	VPERM2F128 $0x31, Y1, Y0, Y0
+	VADDPD     Y0, Y2, Y2
+	VADDPD     (DX), Y2, Y2
+	VMOVUPD    Y2, (BX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x20, DX
+	ADDQ       $0x20, BX
+	SUBQ       $0x04, AX
+	JGE        columns
+
+rest:
+	ADDQ $0x04, AX
+	JZ   done
+
+column:
+	VCVTPS2PD    (CX), Y0
+	VCVTPS2PD    16(CX), Y1
+	VADDPD       Y1, Y0, Y0
+	VCVTPS2PD    32(CX), Y1
+	VADDPD       Y1, Y0, Y0
+	VCVTPS2PD    48(CX), Y1
+	VADDPD       Y1, Y0, Y0
+	VHADDPD      Y0, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDSD       X1, X0, X1
+	VADDSD       (DX), X1, X1
+	VMOVSD       X1, (BX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x08, DX
+	ADDQ         $0x08, BX
+	DECQ         AX
+	JNZ          column
+
+done:
 	VZEROUPPER
 	RET
 
@@ -527,5 +744,64 @@ pair:
 end:
 	DECQ AX
 	JNZ  group
+	VZEROUPPER
+	RET
+
+// func groupFoldF64AVX2(columns int, sums *float64, from *float64, to *float64)
+// Requires: AVX
+TEXT ·groupFoldF64AVX2(SB), NOSPLIT, $0-32
+	MOVQ columns+0(FP), AX
+	MOVQ sums+8(FP), CX
+	MOVQ from+16(FP), DX
+	MOVQ to+24(FP), BX
+	SUBQ $0x04, AX
+	JL   rest
+
+columns:
+	VMOVUPD    (CX), Y0
+	VMOVUPD    32(CX), Y1
+	VADDPD     Y1, Y0, Y0
+	VMOVUPD    64(CX), Y1
+	VMOVUPD    96(CX), Y2
+	VADDPD     Y2, Y1, Y1
+	VHADDPD    Y1, Y0, Y0
+	VMOVUPD    128(CX), Y1
+	VMOVUPD    160(CX), Y2
+	VADDPD     Y2, Y1, Y1
+	VMOVUPD    192(CX), Y2
+	VMOVUPD    224(CX), Y3
+	VADDPD     Y3, Y2, Y2
+	VHADDPD    Y2, Y1, Y1
+	VPERM2F128 $0x20, Y1, Y0, Y2
+	VPERM2F128 $0x31, Y1, Y0, Y0
+	VADDPD     Y0, Y2, Y2
+	VADDPD     (DX), Y2, Y2
+	VMOVUPD    Y2, (BX)
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x20, DX
+	ADDQ       $0x20, BX
+	SUBQ       $0x04, AX
+	JGE        columns
+
+rest:
+	ADDQ $0x04, AX
+	JZ   done
+
+column:
+	VMOVUPD      (CX), Y0
+	VMOVUPD      32(CX), Y1
+	VADDPD       Y1, Y0, Y0
+	VHADDPD      Y0, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDSD       X1, X0, X1
+	VADDSD       (DX), X1, X1
+	VMOVSD       X1, (BX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x08, DX
+	ADDQ         $0x08, BX
+	DECQ         AX
+	JNZ          column
+
+done:
 	VZEROUPPER
 	RET

@@ -40,6 +40,18 @@ func groupAddTransGo[F Float](groups int, starts *uint32, pairs *uint64, d, g *F
 	}
 }
 
+// groupFoldGo adds up the partial sums of every column: the reference of the pass in assembly.
+func groupFoldGo[F Float](columns int, sums *F, from, to *float64) {
+	n := lanes[F]()
+	for c, v := range unsafe.Slice(from, columns) {
+		var t [4]float64
+		for l, x := range row(sums, c, n, n) {
+			t[l%4] += float64(x)
+		}
+		row(to, c, 1, 1)[0] = v + ((t[0] + t[1]) + (t[2] + t[3]))
+	}
+}
+
 // TestGroupPasses compares the passes over groups with their reference to the bit: both add in the
 // documented order.
 func TestGroupPasses(t *testing.T) {
@@ -77,6 +89,16 @@ func testGroupPasses[F Float](t *testing.T, level Level) {
 		k.sparse.groupAddTrans(5, &starts[0], at(pairs), &d[0], &sums[0])
 		if !equal(z, wantZ) || !equal(sums, wantSums) {
 			t.Errorf("%d columns: not the reference's bits", cols)
+		}
+		totals, folded := guarded[float64](t, cols, true), guarded[float64](t, cols, true)
+		for c := range totals {
+			totals[c] = r.NormFloat64()
+		}
+		wantFolded := make([]float64, cols)
+		groupFoldGo(cols, &sums[0], &totals[0], &wantFolded[0])
+		k.sparse.groupFold(cols, &sums[0], &totals[0], &folded[0])
+		if !equal(folded, wantFolded) {
+			t.Errorf("%d columns: the partial sums add up to %v, want %v", cols, folded, wantFolded)
 		}
 	}
 }

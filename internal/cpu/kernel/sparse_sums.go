@@ -15,6 +15,8 @@ type SparseSums[F Float] struct {
 	lanes       int // number of lanes of a panel's vector, or of a column
 	rows, limit int // rows since the last flush, and rows until the next flush
 	totals      []float64
+	folded      []float64 // room for AddColumn
+	fold        func(columns int, sums *F, from, to *float64)
 	group       [groupRows]F
 }
 
@@ -30,6 +32,7 @@ func (k *Kernels[F]) NewSparseSums(x *Sparse[F], cols int) *SparseSums[F] {
 	case cols == 1 && x.groups != nil:
 		s.lanes = lanes[F]()
 		s.part = Alloc[F](x.cols * s.lanes)
+		s.fold, s.folded = k.sparse.groupFold, make([]float64, x.cols)
 		adds *= s.lanes
 	case cols != 1:
 		s.lanes = k.sparse.lanes
@@ -41,7 +44,8 @@ func (k *Kernels[F]) NewSparseSums(x *Sparse[F], cols int) *SparseSums[F] {
 
 // Another returns zero sums for the same products. It only reads s and x.
 func (s *SparseSums[F]) Another() *SparseSums[F] {
-	other := &SparseSums[F]{x: s.x, cols: s.cols, lanes: s.lanes, limit: s.limit, totals: make([]float64, len(s.totals))}
+	other := &SparseSums[F]{x: s.x, cols: s.cols, lanes: s.lanes, limit: s.limit, totals: make([]float64, len(s.totals)), fold: s.fold,
+		folded: make([]float64, len(s.folded))}
 	if s.part != nil {
 		other.part = Alloc[F](len(s.part))
 	}
@@ -158,49 +162,45 @@ func (s *SparseSums[F]) flush() {
 		return
 	}
 	s.rows = 0
+	if s.fold != nil {
+		s.foldLanes(s.totals, 0)
+		clear(s.part)
+		return
+	}
 	for i := range s.x.cols {
 		s.addParts(s.totals[i*s.cols:][:s.cols], i)
 	}
 	clear(s.part)
 }
 
-// addParts adds row i of the partial sums to row.
+// addParts adds row i of the partial sums in panels to row.
 func (s *SparseSums[F]) addParts(row []float64, i int) {
-	switch {
-	case s.part == nil:
-	case s.cols == 1:
-		row[0] += addLanes(s.part[i*s.lanes:][:s.lanes])
-	default:
-		for j := 0; j < s.cols; {
-			n, width := rowsPanel(s.cols-j, s.lanes)
-			to := row[j:][:n]
-			for l, v := range s.part[j*s.x.cols+i*width:][:n] {
-				to[l] += float64(v)
-			}
-			j += n
+	if s.part == nil {
+		return
+	}
+	for j := 0; j < s.cols; {
+		n, width := rowsPanel(s.cols-j, s.lanes)
+		to := row[j:][:n]
+		for l, v := range s.part[j*s.x.cols+i*width:][:n] {
+			to[l] += float64(v)
 		}
+		j += n
 	}
 }
 
-// addLanes returns the sum of a multiple of four numbers, in four interleaved sums.
-func addLanes[F Float](v []F) float64 {
-	var a, b, c, d float64
-	for ; len(v) >= 4; v = v[4:] {
-		a += float64(v[0])
-		b += float64(v[1])
-		c += float64(v[2])
-		d += float64(v[3])
+// foldLanes writes rows from to from+len(to)-1 of the sums so far, of a single column in lanes, to
+// the elements of to.
+func (s *SparseSums[F]) foldLanes(to []float64, from int) {
+	if len(to) > 0 {
+		s.fold(len(to), &s.part[from*s.lanes:][:len(to)*s.lanes][0], &s.totals[from:][:len(to)][0], &to[0])
 	}
-	return (a + b) + (c + d)
 }
 
 // AddRow adds row i of the sums so far to row.
 func (s *SparseSums[F]) AddRow(row []float64, i int) {
 	checkLength("AddRow", len(row), s.cols)
 	if s.cols == 1 {
-		sum := []float64{s.totals[i]}
-		s.addParts(sum, i)
-		row[0] += s.scale() * sum[0]
+		s.AddColumn(row, i)
 		return
 	}
 	for j, v := range s.totals[i*s.cols:][:s.cols] {
@@ -210,21 +210,18 @@ func (s *SparseSums[F]) AddRow(row []float64, i int) {
 }
 
 // AddColumn adds rows from to from+len(to)-1 of the sums so far, which have one column, to the
-// elements of to. It equals AddRow for each of the rows.
+// elements of to. Goroutines may call AddColumn for different rows at the same time. AddColumn
+// equals AddRow for each of the rows.
 func (s *SparseSums[F]) AddColumn(to []float64, from int) {
 	if s.cols != 1 {
 		panic("kernel: AddColumn: the sums have several columns")
 	}
-	scale, totals := s.scale(), s.totals[from:][:len(to)]
-	if s.part == nil {
-		for i, v := range totals {
-			to[i] += scale * v
-		}
-		return
+	sums, scale := s.totals[from:][:len(to)], s.scale()
+	if s.fold != nil {
+		sums = s.folded[from:][:len(to)]
+		s.foldLanes(sums, from)
 	}
-	part := s.part[from*s.lanes:]
-	for i, v := range totals {
-		to[i] += scale * (v + addLanes(part[:s.lanes]))
-		part = part[s.lanes:]
+	for i, v := range sums {
+		to[i] += scale * v
 	}
 }

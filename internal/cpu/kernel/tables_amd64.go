@@ -40,6 +40,7 @@ func assemble32(k *Kernels[float32], level Level) {
 		k.sweeps.adam = adamF32AVX512
 		k.sparse.groupMul = groupMulF32AVX512
 		k.sparse.groupAddTrans = groupAddTransF32AVX512
+		k.sparse.groupFold = groupFoldF32AVX512
 		k.sparse.lanes = 16
 		k.sparse.rowsMul[0] = rowsMul4F32AVX512
 		k.sparse.rowsAddTrans[0] = rowsAddTrans4F32AVX512
@@ -108,6 +109,7 @@ func assemble32(k *Kernels[float32], level Level) {
 		k.sweeps.adam = adamF32AVX2
 		k.sparse.groupMul = groupMulF32AVX2
 		k.sparse.groupAddTrans = groupAddTransF32AVX2
+		k.sparse.groupFold = groupFoldF32AVX2
 		k.sparse.lanes = 8
 		k.sparse.rowsMul[0] = rowsMul4F32AVX2
 		k.sparse.rowsAddTrans[0] = rowsAddTrans4F32AVX2
@@ -182,6 +184,7 @@ func assemble64(k *Kernels[float64], level Level) {
 		k.sweeps.adam = adamF64AVX512
 		k.sparse.groupMul = groupMulF64AVX512
 		k.sparse.groupAddTrans = groupAddTransF64AVX512
+		k.sparse.groupFold = groupFoldF64AVX512
 		k.sparse.lanes = 8
 		k.sparse.rowsMul[0] = rowsMul4F64AVX512
 		k.sparse.rowsAddTrans[0] = rowsAddTrans4F64AVX512
@@ -250,6 +253,7 @@ func assemble64(k *Kernels[float64], level Level) {
 		k.sweeps.adam = adamF64AVX2
 		k.sparse.groupMul = groupMulF64AVX2
 		k.sparse.groupAddTrans = groupAddTransF64AVX2
+		k.sparse.groupFold = groupFoldF64AVX2
 		k.sparse.lanes = 4
 		k.sparse.rowsMul[0] = rowsMul4F64AVX2
 		k.sparse.rowsAddTrans[0] = rowsAddTrans4F64AVX2
