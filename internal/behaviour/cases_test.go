@@ -53,6 +53,7 @@ func runs() []run {
 		{name: "mnpc-ppala-gorgonia-float64", flags: pictures + "--engine gorgonia --dtype float64"},
 		{name: "mnpc-batches", flags: pictures + "--batch-size 32 --products float32", simd: "avx2"},
 		{name: "mnpc-batches-gorgonia", flags: pictures + "--batch-size 32 --engine gorgonia"},
+		{name: "mnpc-batches-int8", flags: pictures + "--batch-size 32 --products int8x3", simd: "avx512", vnni: true},
 		{name: "mnpc-separate-heads", flags: pictures + "--heads separate --products float32", simd: "avx2"},
 		{name: "mnpc-separate-heads-int8", flags: pictures + "--heads separate --products int8x3", simd: "avx512", vnni: true},
 		{name: "mnpc-deep-tanh", flags: pictures + "--hidden 8,6 --activation tanh --products float32", simd: "avx2"},

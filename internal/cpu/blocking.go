@@ -14,6 +14,23 @@ type blocking struct{ unit, block int }
 // units returns the number of units in the given number of rows.
 func (b blocking) units(rows int) int { return (rows + b.unit - 1) / b.unit }
 
+// A region with few units and little work has a single unit, so a single share on one thread. An
+// example is a mini-batch of a linear model: one thread has done all before another thread would
+// have started, and the sums of each share cost as much as hundreds of rows.
+const (
+	fewUnits  = 2
+	leastWork = 1 << 16 // operations, some microseconds
+)
+
+// together returns the blocking for a region's rows and operations: b, or for little work the same
+// blocks in a single unit.
+func (b blocking) together(rows int, operations int64) blocking {
+	if b.units(rows) <= fewUnits && operations < leastWork {
+		b.unit *= fewUnits
+	}
+	return b
+}
+
 // columnRows is the number of rows of a block of single columns. Some vectors with columnRows
 // elements fit in cache, and the calls of the steps cost little. columnUnit is the unit by which
 // workers share the rows. columnUnit gives even shares, because it is a multiple of a usual block

@@ -22,8 +22,8 @@ type executor[T plan.Float] struct {
 	bytes             map[int]*kernel.PackedBytes // packed leaves of 8-bit data, by buffer
 	loads             map[int]*loading[T]         // jobs that fill leaves of floats
 	byteLoads         map[int]*byteLoading        // jobs that fill leaves of 8-bit data
-	lent              map[int]bool                // leaves in the memory of a node or a matrix
-	scales            map[int]float64             // scales of 8-bit data in float leaves
+	lent              []bool                      // leaves in the memory of a node or a matrix, by buffer
+	scales            []float64                   // scales of 8-bit data in float leaves, by buffer; 0: other data
 	integers          *kernel.ByteKernels         // kernels of the integer products
 	device            *Device
 	forward, backward []*region[T]
@@ -57,7 +57,7 @@ func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
 	}
 	e := &executor[T]{Memory: memory, plan: p, k: k, inPages: map[int]bool{}, data: map[int]*kernel.PackedFloats[T]{}, sparse: map[int]*kernel.Sparse[T]{},
 		bytes: map[int]*kernel.PackedBytes{}, loads: map[int]*loading[T]{},
-		byteLoads: map[int]*byteLoading{}, lent: map[int]bool{}, scales: map[int]float64{}, negated: map[*int8][]T{},
+		byteLoads: map[int]*byteLoading{}, lent: make([]bool, len(p.Buffers)), scales: make([]float64, len(p.Buffers)), negated: map[*int8][]T{},
 		integers: d.bytes, device: d, threads: d.threads, pool: d.pool, division: newDivision(d, p)}
 	e.findPages()
 	if err := e.packData(); err != nil {

@@ -93,10 +93,7 @@ func (e *executor[T]) use(buffer int, own *packedRows[T]) {
 	if own.plain != nil {
 		e.setData(buffer, own.plain)
 	}
-	delete(e.scales, buffer)
-	if own.scale != 0 {
-		e.scales[buffer] = own.scale
-	}
+	e.scales[buffer] = own.scale
 	e.lent[buffer] = true
 	e.device.pages.Touch(own.size)
 }

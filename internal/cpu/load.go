@@ -39,7 +39,7 @@ func (e *executor[T]) Bind(v plan.View, m matrix.Matrix) error {
 		changed = true
 	}
 	if e.lent[i] { // another owner's memory
-		delete(e.lent, i)
+		e.lent[i] = false
 		delete(e.loads, i)
 		if e.Data[i] != nil {
 			e.setData(i, make([]T, b.Len()))
@@ -77,10 +77,9 @@ func (e *executor[T]) checkBytes(buffer int, m matrix.Matrix) error {
 
 // noteScale keeps the scale of 8-bit data that a leaf of floats holds, for Stored.
 func (e *executor[T]) noteScale(buffer int, m matrix.Matrix) {
+	e.scales[buffer] = 0
 	if x, ok := m.(matrix.EightBit); ok {
 		e.scales[buffer] = x.ByteScale()
-	} else {
-		delete(e.scales, buffer)
 	}
 }
 

@@ -73,11 +73,8 @@ func (e *executor[T]) compile(regions []plan.Region) []*region[T] {
 			if divided {
 				lo, hi = e.division.lo, e.division.hi
 			}
-			region := e.newRegion(lo, hi, e.threads, e.blockingOf(r), e.blockSteps(r, computed)...)
-			if region.shares.count <= fewestShares && workOf(r) < leastWork {
-				region.workers = 1
-				region.shares = newShares(region.shares.units, region.shares.count, 1)
-			}
+			b := e.blockingOf(r).together(hi-lo, workOf(r))
+			region := e.newRegion(lo, hi, e.threads, b, e.blockSteps(r, computed)...)
 			region.divided, region.whole = divided, e.division.gathers(divided, r.Steps)
 			region.stream = e.newStream(r, region.blocking.block)
 			list = append(list, region)
@@ -91,13 +88,6 @@ func (e *executor[T]) compile(regions []plan.Region) []*region[T] {
 	}
 	return list
 }
-
-// A region with few shares and little work runs on one thread: one thread does both shares before
-// another thread would have started. An example is a mini-batch of a linear model.
-const (
-	fewestShares = 2
-	leastWork    = 1 << 16 // operations, some microseconds
-)
 
 // workOf returns the number of operations of a region's steps.
 func workOf(r plan.Region) (operations int64) {

@@ -141,3 +141,30 @@ func TestCountShares(t *testing.T) {
 		}
 	}
 }
+
+// Rows of one or two units have a single share if they need few operations.
+func TestTogether(t *testing.T) {
+	b := columnBlocking()
+	for _, c := range []struct {
+		rows       int
+		operations int64
+		want       int
+	}{
+		{columnUnit, leastWork - 1, 1},
+		{columnUnit + 1, leastWork - 1, 1},
+		{2 * columnUnit, leastWork - 1, 1},
+		{2 * columnUnit, leastWork, 2},
+		{2*columnUnit + 1, 1, 3},
+	} {
+		own := b.together(c.rows, c.operations)
+		if got := countShares(c.rows, own, []summing{&terms{least: 1}}); got != c.want || own.block != b.block {
+			t.Errorf("%d rows, %d operations: %d shares in blocks of %d, want %d in blocks of %d", c.rows, c.operations, got, own.block, c.want, b.block)
+		}
+	}
+	for rows, want := range map[int]int{2 * columnUnit: 1, 2*columnUnit + 1: 3} {
+		e := must(newExecutor[float64](must(New(kernel.Best(), 2)), newRates(rows, true).Plan))
+		if got := e.forward[0].shares.count; got != want {
+			t.Errorf("the rates of %d rows have %d shares, want %d", rows, got, want)
+		}
+	}
+}

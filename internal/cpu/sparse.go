@@ -146,11 +146,15 @@ func (s *sparseGradient[T]) finishColumn(e *executor[T], roots []int, from, to i
 		return
 	}
 	sums := s.one[from:to]
-	clear(sums)
-	for _, r := range roots {
+	s.sums[roots[0]].Column(sums, from)
+	for _, r := range roots[1:] {
 		s.sums[r].AddColumn(sums, from)
 	}
 	out, stride := e.Data[s.p.Out.Buffer][s.p.Out.Offset+from*s.p.Out.Stride:], s.p.Out.Stride
+	if stride == 1 && !s.p.Add {
+		e.k.Round(out[:len(sums)], sums)
+		return
+	}
 	for i, v := range sums {
 		if s.p.Add {
 			out[i*stride] += T(v)

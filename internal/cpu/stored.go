@@ -62,8 +62,8 @@ func (e *executor[T]) Stored(v plan.View) matrix.EightBit {
 		e.lent[v.Buffer] = true
 		return x
 	}
-	scale, ok := e.scales[v.Buffer]
-	if !ok {
+	scale := e.scales[v.Buffer]
+	if scale == 0 {
 		return nil
 	}
 	b := e.plan.Buffers[v.Buffer]

@@ -295,7 +295,9 @@ func (a *assembly) buildSampler(train rows, seed uint64, weights models.Weights)
 	case size >= all:
 		a.notes = append(a.notes, fmt.Sprintf("batch-size %d: all %d rows", size, all))
 	case size > 0:
-		a.batches, a.sampler, err = newBatches(a.builder, train, size, seed, a.dtype, weights, a.problem)
+		if a.batches, a.sampler, err = newBatches(a.builder, train, size, seed, a.dtype, weights, a.problem); err == nil {
+			err = a.checkBatches()
+		}
 	}
 	if d := a.builder.statement.decided(); err != nil || a.batches == nil || d != nil && d.on == OnDecisions {
 		return err

@@ -46,6 +46,7 @@ type batches struct {
 	pass   int            // the pass of order; -1: none
 	seed   uint64
 	draw   ranks.Procedure // binds the rows of a batch, in all processes
+	drawn  [1]float64      // the message of draw
 	all    *allRows        // the task on all rows
 	from   int             // the first iteration on all rows
 	whole  bool            // the last Sample chose all rows
@@ -195,7 +196,8 @@ func (b *batches) Sample(k int) error {
 	if b.whole = k >= b.from; b.whole {
 		return nil
 	}
-	return b.draw(ranks.Bytes([]float64{float64(k)}))
+	b.drawn[0] = float64(k)
+	return b.draw(ranks.Bytes(b.drawn[:]))
 }
 
 // Block implements problem.BlockSampler.

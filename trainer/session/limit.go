@@ -2,7 +2,9 @@ package session
 
 import (
 	"fmt"
+	"strings"
 
+	"ppal/datasets/matrix"
 	"ppal/internal/memory"
 	"ppal/trainer/method"
 )
@@ -61,6 +63,41 @@ func (a *assembly) checkHistory() error {
 	}
 	bytes := uint64(history) * uint64(a.parameters) * uint64(a.dtype.Size())
 	return a.options.Device.checkMemory(bytes, fmt.Sprintf("the %d vectors of %d parameters of the step lbfgs (another: --primal nesterov) need", history, a.parameters))
+}
+
+// checkBatches refuses mini-batches whose packed rows, which the CPU keeps beside all rows, do not
+// fit in memory. A process has its part of the rows.
+func (a *assembly) checkBatches() error {
+	if a.devices.cpu == nil || a.devices.gpu != nil {
+		return nil // each iteration copies the rows of its batch
+	}
+	bytes := a.batches.keptBytes(a.dtype.Size(), a.devices.pages != nil) / uint64(a.devices.processes())
+	return a.options.Device.checkMemory(bytes, "the second packed copy of the rows for --batch-size (train without it) needs")
+}
+
+// keptBytes returns the least memory of the packed rows of all batches, in bytes, with floats of
+// the given size. Floats in pages do not count.
+func (b *batches) keptBytes(float uintptr, pages bool) uint64 {
+	rows := 0
+	for s := range b.strata {
+		rows += b.counts[s] * len(b.order)
+	}
+	n, d := b.rows.data.Dims()
+	elements := uint64(rows) * uint64(d)
+	if x, ok := b.rows.data.(matrix.Sparse); ok {
+		starts, _, _ := x.Entries()
+		const start, column = 8, 4
+		entries := uint64(starts[n]-starts[0]) * uint64(rows) / uint64(n)
+		return uint64(rows)*start + entries*column
+	}
+	if _, ok := b.rows.data.(matrix.EightBit); ok && strings.HasPrefix(b.bound.Products(), "int8") {
+		const orders = 2
+		return orders * elements
+	}
+	if pages {
+		return 0
+	}
+	return elements * uint64(float)
 }
 
 // MemoryFlag returns the value of ppal's flag --memory-limit for the device: "auto", "none" or a

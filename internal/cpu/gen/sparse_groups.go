@@ -96,7 +96,8 @@ func (a asm) groupFold() {
 	a.text("sparse.groupFold", "groupFold", fmt.Sprintf("func(columns int, sums *%s, from, to *float64)", a.elem()),
 		fmt.Sprintf("adds up the %d partial sums of every column in float64, every fourth in turn:", n),
 		"",
-		fmt.Sprintf("\tto[c] = from[c] + ((t[0] + t[1]) + (t[2] + t[3])),   t[j] = sums[%d*c + j] + sums[%d*c + j+4] + ...", n, n))
+		"\tto[c] = from[c] + ((t[0] + t[1]) + (t[2] + t[3])),",
+		fmt.Sprintf("\tt[j] = sums[%d*c + j] + sums[%d*c + j+4] + ...", n, n))
 	columns, sums, from, to := a.gp("columns"), a.gp("sums"), a.gp("from"), a.gp("to")
 	const together = 4
 	// quarters returns t of the c-th column from sums on.

@@ -155,6 +155,7 @@ type SparseFactor[F Float] struct {
 	data   []F // in panels if packed, else in the caller's layout
 	ld     int // distance of the rows, 0 in panels
 	packed []F // memory for panels or for a single column
+	scale  func(n int, dst *F, s F, x *F)
 }
 
 // panelRoom is the largest size of a panel of W that stays in a level-2 cache of 512 KiB. Unpacked
@@ -164,7 +165,7 @@ const panelRoom = 256 << 10
 // NewSparseFactor returns a factor of cols columns for products with x. It may add row groups to x,
 // so no product with x may run at the same time.
 func (k *Kernels[F]) NewSparseFactor(x *Sparse[F], cols int) *SparseFactor[F] {
-	w := &SparseFactor[F]{x: x, cols: cols, lanes: k.sparse.lanes}
+	w := &SparseFactor[F]{x: x, cols: cols, lanes: k.sparse.lanes, scale: k.sweeps.scaledCopy}
 	if cols == 1 {
 		k.group(x)
 		w.packed = Alloc[F](x.cols)
@@ -200,6 +201,10 @@ func (w *SparseFactor[F]) setColumn(b []F, ld int) {
 	scale := F(1)
 	if w.x.step == 0 {
 		scale = w.x.values[0]
+	}
+	if n := len(w.packed); ld == 1 && n > 0 {
+		w.scale(n, &w.packed[0], scale, &b[0])
+		return
 	}
 	for i := range w.packed {
 		w.packed[i] = scale * b[i*ld]

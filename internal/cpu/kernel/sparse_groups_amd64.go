@@ -27,7 +27,8 @@ func groupAddTransF32AVX512(groups int, starts *uint32, pairs *uint64, d *float3
 
 // groupFoldF32AVX512 adds up the 16 partial sums of every column in float64, every fourth in turn:
 //
-//	to[c] = from[c] + ((t[0] + t[1]) + (t[2] + t[3])),   t[j] = sums[16*c + j] + sums[16*c + j+4] + ...
+//	to[c] = from[c] + ((t[0] + t[1]) + (t[2] + t[3])),
+//	t[j] = sums[16*c + j] + sums[16*c + j+4] + ...
 //
 //go:noescape
 func groupFoldF32AVX512(columns int, sums *float32, from *float64, to *float64)
@@ -55,7 +56,8 @@ func groupAddTransF64AVX512(groups int, starts *uint32, pairs *uint64, d *float6
 
 // groupFoldF64AVX512 adds up the 8 partial sums of every column in float64, every fourth in turn:
 //
-//	to[c] = from[c] + ((t[0] + t[1]) + (t[2] + t[3])),   t[j] = sums[8*c + j] + sums[8*c + j+4] + ...
+//	to[c] = from[c] + ((t[0] + t[1]) + (t[2] + t[3])),
+//	t[j] = sums[8*c + j] + sums[8*c + j+4] + ...
 //
 //go:noescape
 func groupFoldF64AVX512(columns int, sums *float64, from *float64, to *float64)
@@ -83,7 +85,8 @@ func groupAddTransF32AVX2(groups int, starts *uint32, pairs *uint64, d *float32,
 
 // groupFoldF32AVX2 adds up the 16 partial sums of every column in float64, every fourth in turn:
 //
-//	to[c] = from[c] + ((t[0] + t[1]) + (t[2] + t[3])),   t[j] = sums[16*c + j] + sums[16*c + j+4] + ...
+//	to[c] = from[c] + ((t[0] + t[1]) + (t[2] + t[3])),
+//	t[j] = sums[16*c + j] + sums[16*c + j+4] + ...
 //
 //go:noescape
 func groupFoldF32AVX2(columns int, sums *float32, from *float64, to *float64)
@@ -111,7 +114,8 @@ func groupAddTransF64AVX2(groups int, starts *uint32, pairs *uint64, d *float64,
 
 // groupFoldF64AVX2 adds up the 8 partial sums of every column in float64, every fourth in turn:
 //
-//	to[c] = from[c] + ((t[0] + t[1]) + (t[2] + t[3])),   t[j] = sums[8*c + j] + sums[8*c + j+4] + ...
+//	to[c] = from[c] + ((t[0] + t[1]) + (t[2] + t[3])),
+//	t[j] = sums[8*c + j] + sums[8*c + j+4] + ...
 //
 //go:noescape
 func groupFoldF64AVX2(columns int, sums *float64, from *float64, to *float64)

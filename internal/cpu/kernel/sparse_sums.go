@@ -216,12 +216,23 @@ func (s *SparseSums[F]) AddColumn(to []float64, from int) {
 	if s.cols != 1 {
 		panic("kernel: AddColumn: the sums have several columns")
 	}
-	sums, scale := s.totals[from:][:len(to)], s.scale()
+	sums := s.totals[from:][:len(to)]
 	if s.fold != nil {
 		sums = s.folded[from:][:len(to)]
 		s.foldLanes(sums, from)
 	}
+	scale := s.scale()
 	for i, v := range sums {
 		to[i] += scale * v
 	}
+}
+
+// Column is AddColumn to zeros.
+func (s *SparseSums[F]) Column(to []float64, from int) {
+	if s.fold == nil || s.scale() != 1 {
+		clear(to)
+		s.AddColumn(to, from)
+		return
+	}
+	s.foldLanes(to, from)
 }

@@ -86,7 +86,8 @@ const (
 //
 // There are 16 sums of max(0, x) and 16 products of 1 - q, one for every remainder by 16 of an
 // element's index in a call. When a product may have 1,000 factors, the logarithms of all products
-// are taken. At the end all sums are added in increasing order.
+// are taken. If all products together have at most 1,000 factors, they are multiplied in increasing
+// order and a single logarithm is taken. At the end all sums are added in increasing order.
 type LogisticSum struct {
 	sums    [2 * productLanes]float64 // sums, then products
 	factors int                       // largest number of factors in a product
@@ -112,10 +113,20 @@ func (s *LogisticSum) restart() {
 	s.factors = 0
 }
 
-// takeLogarithms adds the logarithms of the products to the total.
+// takeLogarithms adds the logarithms of the products to the total: a single logarithm if the
+// product of all products is a normal number for sure.
 func (s *LogisticSum) takeLogarithms() {
-	for _, p := range s.sums[productLanes:] {
-		s.total -= math.Log(p)
+	products := s.sums[productLanes:]
+	if s.factors*productLanes <= mostFactors {
+		all := 1.0
+		for _, p := range products {
+			all *= p
+		}
+		s.total -= math.Log(all)
+	} else {
+		for _, p := range products {
+			s.total -= math.Log(p)
+		}
 	}
 	s.restart()
 }

@@ -153,6 +153,24 @@ func TestLogisticSum(t *testing.T) {
 	})
 }
 
+// TestLogisticSumOfHalves adds losses of scores 0, the smallest factors, up to and beyond the
+// number whose product has a single logarithm.
+func TestLogisticSumOfHalves(t *testing.T) {
+	eachLevel(t, func(t *testing.T, level Level) {
+		k := mustNew[float64](t, level)
+		for _, n := range []int{1, 15, 16, mostFactors / 16 * 16, mostFactors, mostFactors + 16, 2 * mostFactors, 16 * mostFactors} {
+			s, tails, minus := make([]float64, n), make([]float64, n), make([]float64, n)
+			k.LogisticTails(tails, s)
+			var sum LogisticSum
+			sum.Clear()
+			k.AddLogistic(&sum, tails, s, minus)
+			if got, want := sum.Value(), float64(n)*math.Ln2; !(math.Abs(got-want) <= 1e-13*want) {
+				t.Errorf("%d losses: %v, want %v", n, got, want)
+			}
+		}
+	})
+}
+
 // TestTailsSameBits checks that AVX2 and AVX-512 give the same bits.
 func TestTailsSameBits(t *testing.T) {
 	bothWide(t, testTailsSameBits[float32], testTailsSameBits[float64])

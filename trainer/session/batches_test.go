@@ -1,0 +1,85 @@
+package session
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"gorgonia.org/tensor"
+
+	"ppal/datasets/matrix"
+)
+
+// kept are runs on mini-batches with rows in every form.
+func kept() map[string]Options {
+	pictures := func(p Products, dtype tensor.Dtype) Options {
+		return small(func(c *setup) { c.BatchSize, c.Products, c.Dtype = 31, p, dtype }).options()
+	}
+	return map[string]Options{
+		"digits":  pictures(Int8x3, tensor.Float32),
+		"float32": pictures(Float32, tensor.Float32),
+		"float64": pictures("", tensor.Float64),
+		"sparse":  onTable(DemographicParity{}, Table{Dataset: "synthetic-adult"}, func(o *Options) { o.BatchSize = 300 }),
+		"table":   onTable(DemographicParity{}, Table{Dataset: "synthetic-compas"}, func(o *Options) { o.BatchSize = 300 }),
+	}
+}
+
+// Batches that the device keeps cost what their packed rows need, and a run whose batches do not
+// fit is refused.
+func TestKeptBytes(t *testing.T) {
+	for name, o := range kept() {
+		if name == "digits" && hasDigits(t) != nil {
+			continue
+		}
+		a := buildOptions(t, o)
+		b := a.batches
+		rows, entries := 0, 0
+		for k := range b.order {
+			list := b.list(k)
+			rows += len(list)
+			if s, ok := pickData(b.rows.data, list).(matrix.Sparse); ok {
+				_, columns, _ := s.Entries()
+				entries += len(columns)
+			}
+		}
+		_, cols := b.rows.data.Dims()
+		want := map[string]int{"digits": 2 * rows * cols, "float32": 4 * rows * cols, "float64": 8 * rows * cols,
+			"sparse": 8*rows + 4*entries, "table": int(a.dtype.Size()) * rows * cols}[name]
+		got := int(b.keptBytes(a.dtype.Size(), false))
+		if name == "sparse" && (entries == 0 || got < want*99/100 || got > want*101/100) || name != "sparse" && got != want {
+			t.Errorf("%s: %d bytes, want %d", name, got, want)
+		}
+		if got := b.keptBytes(a.dtype.Size(), true); (got == 0) == (name == "digits" || name == "sparse") {
+			t.Errorf("%s: %d bytes outside the pages", name, got)
+		}
+		a.options.Device.MemoryLimit = 1
+		err := a.buildSampler(a.data.splits[0].rows, 1, a.weights(t))
+		if !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), "--batch-size") {
+			t.Errorf("%s: the batches do not fit: %v", name, err)
+		}
+	}
+}
+
+// A pass over batches that the device keeps copies no rows and allocates nothing.
+func TestBatchesAllocateNothing(t *testing.T) {
+	for name, o := range kept() {
+		if name == "digits" && hasDigits(t) != nil {
+			continue
+		}
+		a := buildOptions(t, o)
+		at := 0
+		pass := func() {
+			for range a.batches.order {
+				if err := a.sampler.Sample(at); err != nil {
+					t.Fatal(err)
+				}
+				at++
+			}
+		}
+		pass()
+		// a new order of the batches needs a source of random numbers
+		if got := testing.AllocsPerRun(3, pass); got > 2 {
+			t.Errorf("%s: %v allocations in a pass over %d batches", name, got, len(a.batches.order))
+		}
+	}
+}
