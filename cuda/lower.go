@@ -16,23 +16,24 @@ func (p *Program) lower() error {
 	}
 	clear(p.centered)
 	var err error
-	if p.forward.passes, err = p.half(nil, p.plan.Forward); err != nil {
+	if p.forward, err = p.parts(nil, p.plan.Forward, p.cuts.forward); err != nil {
 		return err
 	}
 	x, d := &p.numbers, p.device
 	if x.written == nil {
-		p.forward.passes = append(p.forward.passes, pass{"f and g to the host", func() error {
+		last := &p.forward[len(p.forward)-1]
+		last.passes = append(last.passes, pass{"f and g to the host", func() error {
 			if err := p.set.Pack(&d.queue, x.results, x.packed, p.results()...); err != nil || !x.copied {
 				return err
 			}
 			return d.driver.Download(d.stream, raw(x.values), x.results)
 		}})
 	}
-	if p.backward.passes, err = p.half(p.plan.Forward, p.plan.Backward); err != nil {
+	if p.backward, err = p.parts(p.plan.Forward, p.plan.Backward, p.cuts.backward); err != nil {
 		return err
 	}
-	if len(x.coefficients) > 0 && x.read == nil {
-		p.backward.passes = slices.Insert(p.backward.passes, 0, pass{"the coefficients from the host", func() error {
+	if first := &p.backward[0]; len(x.coefficients) > 0 && x.read == nil {
+		first.passes = slices.Insert(first.passes, 0, pass{"the coefficients from the host", func() error {
 			if x.copied {
 				if err := d.driver.Upload(d.stream, x.received, raw(x.coefficients)); err != nil {
 					return err
@@ -42,6 +43,19 @@ func (p *Program) lower() error {
 		}})
 	}
 	return nil
+}
+
+// parts lowers regions, cut into parts before the regions with the given numbers.
+func (p *Program) parts(before, regions []plan.Region, at []int) (list []half, err error) {
+	from := 0
+	for _, to := range append(slices.Clone(at), len(regions)) {
+		h := half{graphs: map[driver.Pointer]*replay{}}
+		if h.passes, err = p.half(slices.Concat(before, regions[:from]), regions[from:to]); err != nil {
+			return nil, err
+		}
+		list, from = append(list, h), to
+	}
+	return list, nil
 }
 
 // half lowers regions, window by window if there are windows; the windows repeat the steps of

@@ -34,8 +34,14 @@ type Program struct {
 	numbers   exchange
 	common    driver.Pointer // the gradient of the vectors without a graph of their own; 0: there was none yet
 
-	forward, backward half
+	terms             []byte // pinned memory for the sums that several devices add; nil: one device
+	cuts              cuts
+	forward, backward []half // the parts of the halves, of which the first may be empty
 }
+
+// cuts are the numbers of regions at which the halves are cut into parts, increasing. Between the
+// parts, devices that share rows add their sums. A half without cuts is one part.
+type cuts struct{ forward, backward []int }
 
 // exchange holds the numbers that the host and the device exchange, in pinned memory. Kernels read
 // and write the pinned memory itself, or float64 numbers on the device that are copied. If only
@@ -55,6 +61,15 @@ type exchange struct {
 // are consecutive parts of the iterate of x. The error names a step that the device has no kernel
 // for.
 func (d *Device) Compile(p *plan.Plan, x problem.Vectors) (plan.Program, error) {
+	q, err := d.compile(p, x, cuts{})
+	if err != nil {
+		return nil, err
+	}
+	return q, nil
+}
+
+// compile is Compile with halves that are cut.
+func (d *Device) compile(p *plan.Plan, x problem.Vectors, c cuts) (*Program, error) {
 	if h, ok := x.(hostSteps); ok {
 		x = h.Vectors
 	}
@@ -70,7 +85,7 @@ func (d *Device) Compile(p *plan.Plan, x problem.Vectors) (plan.Program, error) 
 	if err != nil {
 		return nil, err
 	}
-	q := &Program{device: d, plan: p, x: v, set: set, dtype: dtype, size: dtype.Size(), sparse: map[int]*entries{},
+	q := &Program{device: d, plan: p, x: v, set: set, dtype: dtype, size: dtype.Size(), cuts: c, sparse: map[int]*entries{},
 		eight: map[int]*eightBit{}, quantized: map[*plan.Product]driver.Pointer{}, centered: map[*plan.Product]bool{}, lists: map[any]driver.Pointer{}, readers: map[int][]plan.Step{}}
 	if err := q.compile(); err != nil {
 		return nil, errors.Join(err, q.close())
@@ -208,7 +223,7 @@ func (p *Program) exchangeDirectly() {
 			}
 		}
 	}
-	if means != 1+len(p.plan.Constraints) {
+	if means != 1+len(p.plan.Constraints) || p.cuts.forward != nil { // after a cut the device adds the means
 		x.written = nil
 	}
 	if read > kernels.MostHost {
@@ -227,9 +242,32 @@ func (p *Program) table(name string, contents []byte) (driver.Pointer, error) {
 
 // Forward implements plan.Program. It waits for the device.
 func (p *Program) Forward(g []float64) (f float64, err error) {
-	if err := p.run(&p.forward, 0); err != nil {
-		return 0, fmt.Errorf("cuda: forward: %w", err)
+	if err := p.Start(); err != nil {
+		return 0, err
 	}
+	return p.Finish(g)
+}
+
+// Start queues the forward half. Finish returns its results.
+func (p *Program) Start() error {
+	for i := range p.forward {
+		if err := p.startPart(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startPart queues a part of the forward half.
+func (p *Program) startPart(i int) error {
+	if err := p.run(&p.forward[i], 0); err != nil {
+		return fmt.Errorf("cuda: forward: %w", err)
+	}
+	return nil
+}
+
+// Finish waits for the device, and returns f and g of the forward half that Start queued.
+func (p *Program) Finish(g []float64) (f float64, err error) {
 	if err := p.device.driver.Synchronize(p.device.stream); err != nil {
 		return 0, fmt.Errorf("cuda: forward: %w", err)
 	}
@@ -243,6 +281,20 @@ func (p *Program) Forward(g []float64) (f float64, err error) {
 
 // Backward implements plan.Program. It does not wait for the device.
 func (p *Program) Backward(coefficients []float64, d problem.Vector) error {
+	if err := p.prepareBackward(coefficients, d); err != nil {
+		return err
+	}
+	for i := range p.backward {
+		if err := p.backwardPart(i); err != nil {
+			return err
+		}
+	}
+	return p.endBackward(d)
+}
+
+// prepareBackward takes the coefficients for the device, and decides where the gradient for the
+// vector d is computed.
+func (p *Program) prepareBackward(coefficients []float64, d problem.Vector) (err error) {
 	x := &p.numbers
 	if len(coefficients) < len(x.coefficients) {
 		return fmt.Errorf("cuda: %d coefficients, want %d", len(coefficients), len(x.coefficients))
@@ -254,22 +306,30 @@ func (p *Program) Backward(coefficients []float64, d problem.Vector) error {
 	}
 	copy(x.coefficients, coefficients)
 	x.uploading = true
-	if err := p.backwardInto(p.x.at[d]); err != nil {
+	if p.storage.gradient, err = p.target(p.x.at[d]); err != nil {
 		return fmt.Errorf("cuda: backward: %w", err)
 	}
 	return nil
 }
 
-func (p *Program) backwardInto(vector driver.Pointer) error {
-	at, err := p.target(vector)
-	if err != nil {
-		return err
+// backwardPart queues a part of the backward half.
+func (p *Program) backwardPart(i int) error {
+	if err := p.run(&p.backward[i], p.storage.gradient); err != nil {
+		return fmt.Errorf("cuda: backward: %w", err)
 	}
-	p.storage.gradient = at
-	if err := p.run(&p.backward, at); err != nil || at == vector {
-		return err
+	return nil
+}
+
+// endBackward copies the gradient to the vector d if it was computed elsewhere.
+func (p *Program) endBackward(d problem.Vector) error {
+	vector := p.x.at[d]
+	if p.storage.gradient == vector {
+		return nil
 	}
-	return p.device.driver.Copy(p.device.stream, vector, at, p.gradientBytes())
+	if err := p.device.driver.Copy(p.device.stream, vector, p.storage.gradient, p.gradientBytes()); err != nil {
+		return fmt.Errorf("cuda: backward: %w", err)
+	}
+	return nil
 }
 
 // Contents implements plan.Program.
@@ -300,9 +360,12 @@ func (p *Program) close() error {
 	if p.numbers.pinned != nil {
 		failed = append(failed, p.device.driver.FreePinned(p.numbers.pinned))
 	}
+	if p.terms != nil {
+		failed = append(failed, p.device.driver.FreePinned(p.terms))
+	}
 	for _, at := range p.storage.held {
 		p.device.memory.release(at)
 	}
-	p.storage.held, p.numbers.pinned = nil, nil
+	p.storage.held, p.numbers.pinned, p.terms = nil, nil, nil
 	return errors.Join(failed...)
 }

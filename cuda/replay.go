@@ -3,6 +3,7 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"ppal/cuda/driver"
 )
@@ -13,7 +14,8 @@ type pass struct {
 	run  func() error
 }
 
-// half holds the passes of the forward or backward half, and the graphs captured from the passes.
+// half holds the passes of the forward or backward half, or of a part of it, and the graphs that
+// were captured from the passes.
 type half struct {
 	passes []pass
 	graphs map[driver.Pointer]*replay // by the vector that the half writes
@@ -36,6 +38,9 @@ func (p *Program) run(h *half, vector driver.Pointer) error {
 	if p.device.options.NoGraphs {
 		return h.each()
 	}
+	if len(h.passes) == 0 {
+		return nil
+	}
 	if r.graph == 0 {
 		if err := p.captureGraph(h, r); err != nil {
 			return err
@@ -50,7 +55,7 @@ func (p *Program) run(h *half, vector driver.Pointer) error {
 // place, a method with many vectors would never launch a graph again, and the tables would
 // accumulate.
 func (p *Program) target(vector driver.Pointer) (driver.Pointer, error) {
-	if p.backward.graphs[vector] != nil || len(p.backward.graphs) < mostGraphs-1 {
+	if known := p.backward[0].graphs; known[vector] != nil || len(known) < mostGraphs-1 {
 		return vector, nil
 	}
 	if p.common == 0 {
@@ -111,11 +116,11 @@ func (p *Program) free(r *replay) error {
 // forgetGraphs frees all graphs; both halves then start with a first run.
 func (p *Program) forgetGraphs() error {
 	var failed []error
-	for _, h := range []*half{&p.forward, &p.backward} {
+	for _, h := range slices.Concat(p.forward, p.backward) {
 		for _, r := range h.graphs {
 			failed = append(failed, p.free(r))
 		}
-		h.graphs = map[driver.Pointer]*replay{}
+		clear(h.graphs)
 	}
 	return errors.Join(failed...)
 }

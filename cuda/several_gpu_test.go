@@ -1,0 +1,161 @@
+//go:build gpu
+
+package cuda_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"gorgonia.org/tensor"
+
+	"ppal/cuda"
+	"ppal/cuda/double"
+	"ppal/internal/graphcases"
+	"ppal/trainer"
+	"ppal/trainer/graph"
+	"ppal/trainer/method"
+	"ppal/trainer/problem"
+	"ppal/trainer/step"
+)
+
+// several opens devices that share rows. At the end of the test they close without violations.
+func several(t *testing.T, o cuda.Options, n int) (*cuda.Several, []*double.Driver) {
+	t.Helper()
+	var list []*cuda.Device
+	var drivers []*double.Driver
+	for range n {
+		r := double.Computing(double.Options{})
+		d, err := cuda.Open(r, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, drivers = append(list, d), append(drivers, r)
+	}
+	s, err := cuda.Together(list...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		for _, r := range drivers {
+			if v := r.Violations(); v != nil {
+				t.Error(v)
+			}
+		}
+	})
+	return s, drivers
+}
+
+// values are f, g, the scores and the gradients of one point, each computed several times.
+func values(t *testing.T, c graphcases.Case, dtype tensor.Dtype, engine graph.Engine) (all []float64) {
+	t.Helper()
+	p, err := c.Problem(dtype, engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, m := p.Dims()
+	g, w, d, got := make([]float64, m), make([]float64, m+1), p.Space().New(), make([]float64, n)
+	for i := range w {
+		w[i] = 1 / float64(i+1)
+	}
+	for range 3 { // launch by launch, then as graphs
+		f, err := p.Forward(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Backward(w, d); err != nil {
+			t.Fatal(err)
+		}
+		p.Space().Read(got, d)
+		all = append(append(append(all, f), g...), got...)
+	}
+	v, err := p.Watched(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch data := v.Data().(type) {
+	case []float64:
+		return append(all, data...)
+	case []float32:
+		for _, x := range data {
+			all = append(all, float64(x))
+		}
+	}
+	if err := p.Space().Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func far(got, want []float64) float64 {
+	if len(got) != len(want) {
+		return math.Inf(1)
+	}
+	d, n := 0.0, 0.0
+	for i := range got {
+		d, n = d+(got[i]-want[i])*(got[i]-want[i]), n+want[i]*want[i]
+	}
+	return math.Sqrt(d) / max(math.Sqrt(n), 1e-3)
+}
+
+// Two and three GPUs compute the same values as one, up to rounding, and the same bits when they
+// are asked again, in all forms of data and products.
+func TestSeveralAgreeWithOne(t *testing.T) {
+	for _, test := range []struct {
+		options cuda.Options
+		dtype   tensor.Dtype
+		most    float64
+	}{{cuda.Options{}, tensor.Float64, 1e-13}, {cuda.Options{Products: cuda.Int8x3}, tensor.Float32, 2e-6},
+		{cuda.Options{MicroBatch: 20, Copies: true}, tensor.Float64, 1e-13}} {
+		for _, n := range []int{2, 3} {
+			s, _ := several(t, test.options, n)
+			one, _ := several(t, test.options, 1)
+			for i, c := range graphcases.All() {
+				if c.Rows < 3 || c.Rows > 320 || i%9 != n {
+					continue
+				}
+				got := values(t, c, test.dtype, graph.On(s))
+				if d := far(got, values(t, c, test.dtype, graph.On(one))); !(d <= test.most) {
+					t.Errorf("%+v, %d GPUs, %s: the values differ by %.2g", test.options, n, c.Name, d)
+				}
+				if i%2 == 0 && !slices.Equal(got, values(t, c, test.dtype, graph.On(s))) {
+					t.Errorf("%+v, %d GPUs, %s: other bits when repeated", test.options, n, c.Name)
+				}
+			}
+		}
+	}
+}
+
+// A run of PPALA with momentum and automatic steps takes the same way on two and three GPUs as on
+// one, up to rounding, and repeats to the bit.
+func TestSeveralTrain(t *testing.T) {
+	run := func(n int) []float64 {
+		s, _ := several(t, cuda.Options{}, n)
+		c := small(t)
+		c.Regularizer = problem.Regularizer{Kind: problem.Ball, Radius: 5}
+		p, err := c.Problem(tensor.Float64, graph.On(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := trainer.Train(t.Context(), p, &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, trainer.Settings{Iterations: 60})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := make([]float64, p.Space().Len())
+		p.Space().Read(x, problem.Iterate)
+		return append(x, float64(result.Iterations))
+	}
+	want := run(1)
+	for _, n := range []int{2, 3} {
+		got := run(n)
+		if d := far(got, want); !(d <= 1e-7) {
+			t.Errorf("%d GPUs end %.2g away", n, d)
+		}
+		if !slices.Equal(got, run(n)) {
+			t.Errorf("%d GPUs do not repeat", n)
+		}
+	}
+}
