@@ -37,6 +37,26 @@ func Together(devices ...*Device) (*Several, error) {
 	return s, nil
 }
 
+// OpenSeveral opens the devices with the given numbers, which share the rows. open opens a driver.
+func OpenSeveral(numbers []int, open func(number int) (driver.Driver, error), o Options) (*Several, error) {
+	s := &Several{}
+	for _, n := range numbers {
+		d, err := open(n)
+		var dev *Device
+		if err == nil {
+			dev, err = Open(d, o)
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("cuda:%d: %w", n, err), s.Close())
+		}
+		s.devices = append(s.devices, dev)
+	}
+	if len(numbers) == 0 {
+		return nil, fmt.Errorf("cuda: %w: there is no GPU", driver.ErrUnavailable)
+	}
+	return Together(s.devices...)
+}
+
 func describeModel(i driver.Info) string {
 	return fmt.Sprintf("%s (%d.%d, %d multiprocessors, %s)", i.Name, i.Major, i.Minor, i.Processors, i.Products)
 }

@@ -397,8 +397,9 @@ func onPlan() option.Condition { return option.If("engine", "plan") }
 
 func (d *Device) options() []*option.Option {
 	return []*option.Option{
-		option.Custom("device", "auto|cpu|cuda[:N]", d.setDevice, d.Flag,
-			"compute on the CPU or on the N-th NVIDIA GPU; auto takes a GPU that this program supports and finds, and the CPU for small problems", "auto", "cpu", "cuda").
+		option.Custom("device", "auto|cpu|cuda[:N,...]", d.setDevice, d.Flag,
+			"compute on the CPU, on the N-th NVIDIA GPU, or on several GPUs of one model that share the rows (cuda:0,1 or cuda:all);"+
+				" auto takes a GPU that this program supports and finds, and the CPU for small problems", "auto", "cpu", "cuda").
 			Or("auto"),
 		option.Choice("engine", &d.Engine, "plan: run this program's kernels; gorgonia: run Gorgonia's machine, the reference", session.Plan, session.Gorgonia),
 		option.AutoChoice("simd", &d.SIMD, "restrict the CPU kernels to these instructions; auto takes the widest",
@@ -429,17 +430,39 @@ func (d *Device) options() []*option.Option {
 
 func (d *Device) setDevice(text string) error {
 	kind, number, numbered := strings.Cut(text, ":")
-	n, err := strconv.ParseUint(number, 10, 16)
+	numbers, err := parseNumbers(number)
+	d.Ordinal, d.GPUs, d.AllGPUs = 0, nil, false
 	switch {
 	case text == "auto":
 		d.Kind = ""
 	case text == string(session.CPU):
 		d.Kind = session.CPU
-	case kind == string(session.CUDA) && (!numbered || err == nil):
+	case text == string(session.CUDA)+":all":
+		d.Kind, d.AllGPUs = session.CUDA, true
+	case kind == string(session.CUDA) && !numbered:
 		d.Kind = session.CUDA
+	case kind == string(session.CUDA) && err == nil:
+		d.Kind = session.CUDA
+		if d.Ordinal = numbers[0]; len(numbers) > 1 {
+			d.GPUs = numbers
+		}
 	default:
-		return errors.New("must be auto, cpu, cuda or cuda:N")
+		return errors.New("must be auto, cpu, cuda, cuda:N, cuda:all, or the numbers of different GPUs as in cuda:0,1")
 	}
-	d.Ordinal = int(n)
 	return nil
+}
+
+// parseNumbers reads different numbers that are separated by commas.
+func parseNumbers(text string) (list []int, err error) {
+	for word := range strings.SplitSeq(text, ",") {
+		n, err := strconv.ParseUint(word, 10, 16)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(list, int(n)) {
+			return nil, strconv.ErrRange
+		}
+		list = append(list, int(n))
+	}
+	return list, nil
 }

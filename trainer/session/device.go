@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gorgonia.org/tensor"
@@ -28,6 +29,12 @@ import (
 type Device struct {
 	Kind    DeviceKind
 	Ordinal int // number of the GPU, from 0
+	// GPUs are the numbers of the GPUs that share the rows of the data, in this order, instead of
+	// Ordinal; nil: only Ordinal. AllGPUs takes all GPUs of this machine instead. Kind is CUDA, the
+	// GPUs are of one model, and mini-batches are not supported. The same GPUs in the same order give
+	// the same bits.
+	GPUs    []int
+	AllGPUs bool
 	Engine  Engine
 	SIMD    SIMD
 	// Products selects how float32 products with the data are computed.
@@ -73,7 +80,9 @@ type GPU interface {
 
 // GPUOptions say which GPU a session opens and how the GPU computes.
 type GPUOptions struct {
-	Ordinal    int // number of the GPU, from 0
+	Ordinal    int   // number of the GPU, from 0
+	GPUs       []int // numbers of the GPUs that share the rows; nil: only Ordinal
+	AllGPUs    bool  // all GPUs of this machine share the rows
 	Products   Products
 	MicroBatch int // rows of the data that the GPU processes at a time; 0: all
 }
@@ -135,15 +144,32 @@ func GPUProducts() []Products { return []Products{TF32, BF16x3, BF16x2} }
 // onGPUOnly reports whether the CPU does not support the products.
 func onGPUOnly(p Products) bool { return slices.Contains(GPUProducts(), p) }
 
-// Flag returns the value of ppal's flag --device for the device: "auto", "cpu", "cuda:1".
+// severalGPUs reports whether several GPUs may share the rows.
+func (d Device) severalGPUs() bool { return len(d.GPUs) > 0 || d.AllGPUs }
+
+// Flag returns the value of ppal's flag --device for the device: "auto", "cpu", "cuda:1",
+// "cuda:0,1", "cuda:all".
 func (d Device) Flag() string {
 	switch {
 	case d.Kind == "":
 		return "auto"
+	case d.AllGPUs:
+		return string(d.Kind) + ":all"
+	case len(d.GPUs) > 0:
+		return string(d.Kind) + ":" + joinNumbers(d.GPUs)
 	case d.Ordinal > 0:
 		return fmt.Sprintf("%s:%d", d.Kind, d.Ordinal)
 	}
 	return string(d.Kind)
+}
+
+// joinNumbers writes numbers as in the flag --device: "0,1".
+func joinNumbers(list []int) string {
+	var words []string
+	for _, n := range list {
+		words = append(words, strconv.Itoa(n))
+	}
+	return strings.Join(words, ",")
 }
 
 // UsedThreads returns the number of CPU threads that the device uses.
@@ -163,6 +189,13 @@ func (d Device) validate() error {
 		return refuse("products", d.Products)
 	case d.Dtype.Type != nil && d.Dtype != tensor.Float32 && d.Dtype != tensor.Float64:
 		return refuse("dtype", d.Dtype)
+	case d.severalGPUs() && d.Kind != CUDA:
+		return &OptionError{Option: "device", Problem: "must be cuda if several GPUs share the rows"}
+	}
+	for i, n := range d.GPUs {
+		if n < 0 || slices.Contains(d.GPUs[:i], n) {
+			return &OptionError{Option: "device", Problem: fmt.Sprintf("lists the GPU %d, want different numbers from 0", n)}
+		}
 	}
 	return nil
 }
@@ -292,7 +325,7 @@ func (d *devices) openGPU() error {
 	if open == nil {
 		open = openGPU
 	}
-	gpu, err := open(GPUOptions{Ordinal: d.options.Ordinal, Products: d.options.Products, MicroBatch: d.options.MicroBatch})
+	gpu, err := open(GPUOptions{Ordinal: d.options.Ordinal, GPUs: d.options.GPUs, AllGPUs: d.options.AllGPUs, Products: d.options.Products, MicroBatch: d.options.MicroBatch})
 	if err != nil {
 		return err
 	}
@@ -306,7 +339,11 @@ func (d *devices) describe(products string) string {
 		return d.name
 	}
 	i := d.gpu.Info()
-	s := fmt.Sprintf("cuda:%d, %s (compute capability %d.%d), driver for CUDA %s, %s, %s products, %v", i.Ordinal, i.Name, i.Major, i.Minor,
+	number := strconv.Itoa(i.Ordinal)
+	if several, ok := d.gpu.(interface{ Ordinals() []int }); ok {
+		number = joinNumbers(several.Ordinals())
+	}
+	s := fmt.Sprintf("cuda:%s, %s (compute capability %d.%d), driver for CUDA %s, %s, %s products, %v", number, i.Name, i.Major, i.Minor,
 		i.Driver, i.Products, products, d.options.dtype())
 	if d.options.MicroBatch > 0 {
 		s += fmt.Sprintf(", %d rows at a time", d.options.MicroBatch)

@@ -283,3 +283,65 @@ func TestIntegersOnGPU(t *testing.T) {
 		}
 	}
 }
+
+// Problems of all kinds train on several GPUs, with bounds on surrogates and on decisions. The run
+// names the GPUs. Mini-batches and GPUs that the list names twice are refused.
+func TestTrainingOnSeveralGPUs(t *testing.T) {
+	var opened []*double.Driver
+	several := func(o *Options) {
+		o.Device.Kind, o.Device.GPUs = CUDA, []int{2, 0}
+		o.Device.OpenGPU = func(g GPUOptions) (GPU, error) {
+			return cuda.OpenSeveral(g.GPUs, func(n int) (driver.Driver, error) {
+				r := double.New(double.Options{Info: driver.Info{Ordinal: n, Name: "NVIDIA H200", Major: 9, Driver: "13.0", Products: "cuBLAS 13.1"}})
+				opened = append(opened, r)
+				return r, nil
+			}, cuda.Options{Products: g.Products, MicroBatch: g.MicroBatch})
+		}
+	}
+	images := small(func(*setup) {}).options()
+	several(&images)
+	windows := small(func(c *setup) { c.MicroBatch = 17 }).options()
+	several(&windows)
+	for name, o := range map[string]Options{
+		"images": images, "windows": windows,
+		"groups": onTable(DemographicParity{}, Table{Dataset: "synthetic-adult"}, several),
+		"decisions": onTable(Decisions{SubjectTo: subject(t, "gap(positive_rate, sex) <= 0.05", "precision >= 0.5", "l1(weights) <= 10"), BoundsOn: OnDecisions},
+			Table{Dataset: "synthetic-adult"}, several),
+	} {
+		t.Run(name, func(t *testing.T) {
+			opened = nil
+			e, err := try(t, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 4, RecordEvery: 2}); err != nil {
+				t.Fatal(err)
+			}
+			if d := e.Describe().Device; !strings.HasPrefix(d, "cuda:2,0, NVIDIA H200 (") {
+				t.Errorf("the device is %q", d)
+			}
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+			if len(opened) != 2 {
+				t.Errorf("%d GPUs were opened", len(opened))
+			}
+			for _, r := range opened {
+				if v := r.Violations(); v != nil || r.Count("Close") != 1 {
+					t.Errorf("violations %v, closed %d times", v, r.Count("Close"))
+				}
+			}
+		})
+	}
+	for want, change := range map[string]func(o *Options){
+		"session: batch-size must be 0, all rows, if several GPUs share the rows": func(o *Options) { o.BatchSize = 30 },
+		"session: device lists the GPU 2, want different numbers from 0":          func(o *Options) { o.Device.GPUs = []int{2, 2} },
+		"session: device must be cuda if several GPUs share the rows":             func(o *Options) { o.Device.Kind = "" },
+	} {
+		o := images
+		change(&o)
+		if _, err := o.withDefaults(); !errors.Is(err, ErrOptions) || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
