@@ -102,11 +102,11 @@ func ofClass(x *matrix.Bytes, s *Selection, k int) []string {
 // division, and 100/0/0 keeps all rows for training.
 func TestDivisionSeed(t *testing.T) {
 	racing.Skip(t, "TestDivision runs the same goroutines")
+	open, _, err := OpenImages("", "synthetic", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
 	divide := func(s Split, seed uint64) *Division {
-		open, _, err := OpenImages("", "synthetic", 1)
-		if err != nil {
-			t.Fatal(err)
-		}
 		c, err := open.Choose([]int{0, 1}, 50)
 		if err != nil {
 			t.Fatal(err)
@@ -131,6 +131,10 @@ func TestDivisionSeed(t *testing.T) {
 
 func TestDivisionErrors(t *testing.T) {
 	racing.Skip(t, "TestDivision runs the same goroutines")
+	open, _, err := OpenImages("", "synthetic", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		split   Split
 		rows    int
@@ -141,10 +145,6 @@ func TestDivisionErrors(t *testing.T) {
 		{Split{0, 100, 0}, 0, "there must be training rows"},
 		{Split{99, 1, 0}, 3, "has no validation rows left"},
 	} {
-		open, _, err := OpenImages("", "synthetic", 1)
-		if err != nil {
-			t.Fatal(err)
-		}
 		choice, err := open.Choose([]int{0, 1}, c.rows)
 		if err != nil {
 			t.Fatal(err)

@@ -144,3 +144,35 @@ func TestSharedIntegers(t *testing.T) {
 		}
 	}
 }
+
+// Processes join their bounds. All find a fraction or a range beyond 256 of one of them, and none
+// in a process without rows.
+func TestJoinBounds(t *testing.T) {
+	none, inf := math.Inf(-1), math.Inf(1)
+	for name, c := range map[string]struct {
+		exact       [3]bool
+		first, last [3][]float64
+		want        bool
+	}{
+		"255 apart":        {[3]bool{true, true, true}, [3][]float64{{0, 250}, {inf, inf}, {-5, 200}}, [3][]float64{{250, 400}, {none, none}, {9, 455}}, true},
+		"256 apart, first": {[3]bool{true, true, true}, [3][]float64{{0, 1}, {-5, 2}, {1, 1}}, [3][]float64{{250, 2}, {251, 3}, {2, 2}}, false},
+		"256 apart, last":  {[3]bool{true, true, true}, [3][]float64{{0, 1}, {5, 2}, {1, 250}}, [3][]float64{{250, 2}, {25, 3}, {2, 257}}, false},
+		"fraction":         {[3]bool{false, true, true}, [3][]float64{{0, 1}, {5, 2}, {1, 2}}, [3][]float64{{9, 2}, {25, 3}, {2, 7}}, false},
+		"last fraction":    {[3]bool{true, true, false}, [3][]float64{{0, 1}, {5, 2}, {1, 2}}, [3][]float64{{9, 2}, {25, 3}, {2, 7}}, false},
+	} {
+		_, errs := shared(t, 3, 1, func(rank int, s Share) (*Tables, error) {
+			first, last := slices.Clone(c.first[rank]), slices.Clone(c.last[rank])
+			all, err := joinBounds(s, c.exact[rank], first, last)
+			for j := range first {
+				least, most := min(c.first[0][j], c.first[1][j], c.first[2][j]), max(c.last[0][j], c.last[1][j], c.last[2][j])
+				if all != c.want || first[j] != least || last[j] != most {
+					t.Errorf("%s, process %d: %t, column %d from %v to %v", name, rank, all, j, first[j], last[j])
+				}
+			}
+			return nil, err
+		})
+		if err := errors.Join(errs...); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -124,7 +124,7 @@ func (t *ownTable) summarise(s *schema) {
 		named := slices.ContainsFunc(c.profile.values, func(value string) bool {
 			return slices.ContainsFunc(t.opts.Values, func(wanted string) bool { return strings.EqualFold(value, wanted) })
 		})
-		spec.summary = c.feature && !c.label && !c.group && !c.attribute && !c.split && !named
+		spec.summary = c.feature && !c.group && !c.attribute && !named
 	}
 }
 

@@ -351,18 +351,8 @@ func (r *sheetReader) column(i int) (*column, error) {
 			return nil, err
 		}
 	} else {
-		switch {
-		case spec.summary:
-		case spec.numeric:
-			c.numbers = make([]float64, 0, r.rows)
-		default:
-			c.codes = make([]int32, 0, r.rows)
-		}
-		for k, part := range r.parts[i] {
-			part.place()
-			c.numbers, c.codes = append(c.numbers, part.numbers...), append(c.codes, part.codes...)
-			r.parts[i][k] = columnPart{} // release the memory
-		}
+		all := r.join(i, r.rows)
+		c.numbers, c.codes = all.numbers, all.codes
 	}
 	if spec.numeric || spec.categories != nil {
 		return c, nil
@@ -375,6 +365,23 @@ func (r *sheetReader) column(i int) (*column, error) {
 	c.sortValues(r.codes[i])
 	r.pages.Touch(4 * len(c.codes))
 	return c, nil
+}
+
+// join joins the parts of column i, which have the given number of rows, and releases their memory.
+func (r *sheetReader) join(i, rows int) (all columnPart) {
+	switch spec := &r.specs[i]; {
+	case spec.summary:
+	case spec.numeric:
+		all.numbers = make([]float64, 0, rows)
+	default:
+		all.codes = make([]int32, 0, rows)
+	}
+	for k, part := range r.parts[i] {
+		part.place()
+		all.numbers, all.codes = append(all.numbers, part.numbers...), append(all.codes, part.codes...)
+		r.parts[i][k] = columnPart{} // release the memory
+	}
+	return all
 }
 
 // place replaces the part's own codes by the sheet's codes.

@@ -25,6 +25,7 @@ type hall struct {
 	changed *sync.Cond
 	inputs  [][]float64
 	came    int
+	left    bool // a process has ended: nobody waits for it
 	round   int
 	sum     []float64
 }
@@ -50,8 +51,12 @@ func (g *guest) Sum(x []float64) error {
 	g.inputs[g.rank] = append([]float64{}, x...)
 	round := g.round
 	if g.came++; g.came < len(g.inputs) {
-		for g.round == round {
+		for g.round == round && !g.left {
 			g.changed.Wait()
+		}
+		if g.round == round {
+			g.came--
+			return errLeft
 		}
 	} else {
 		g.sum = make([]float64, len(x))
@@ -73,20 +78,32 @@ func (g *guest) Vote(own bool) (bool, error) {
 	if own {
 		votes[0] = 1e-3
 	}
-	if g.Sum(votes); votes[0] >= 1 {
+	err := g.Sum(votes)
+	if votes[0] >= 1 {
 		return true, errOther
 	}
-	return votes[0] > 0, nil
+	return votes[0] > 0, err
 }
 
-var errOther = errors.New("another process failed")
+var errOther, errLeft = errors.New("another process failed"), errors.New("another process has ended")
+
+// leave ends the waiting of the other processes.
+func (h *hall) leave() {
+	h.lock.Lock()
+	defer h.lock.Unlock()
+	h.left = true
+	h.changed.Broadcast()
+}
 
 func (g *guest) Agree(err error) error {
 	failed := []float64{0}
 	if err != nil {
 		failed[0] = 1
 	}
-	if g.Sum(failed); failed[0] > 0 && err == nil {
+	if left := g.Sum(failed); err == nil && left != nil {
+		return left
+	}
+	if failed[0] > 0 && err == nil {
 		return errOther
 	}
 	return err
@@ -100,7 +117,10 @@ func shared(t *testing.T, size, units int, load func(rank int, s Share) (*Tables
 	tables, errs := make([]*Tables, size), make([]error, size)
 	var group sync.WaitGroup
 	for rank := range size {
-		group.Go(func() { tables[rank], errs[rank] = load(rank, &guest{h, rank, units}) })
+		group.Go(func() {
+			defer h.leave()
+			tables[rank], errs[rank] = load(rank, &guest{h, rank, units})
+		})
 	}
 	group.Wait()
 	return tables, errs

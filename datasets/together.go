@@ -244,9 +244,7 @@ func (r *sheetReader) combine(s Share, own error) error {
 // combineColumn gives column i the values of all processes.
 func (r *sheetReader) combineColumn(s Share, i int, all []sentSheet, counts []int) error {
 	spec, ownValues := &r.specs[i], r.values[i]
-	if !spec.numeric && spec.categories == nil {
-		r.values[i], r.codes[i] = nil, map[string]int32{}
-	}
+	r.values[i], r.codes[i] = nil, map[string]int32{}
 	for _, of := range all {
 		r.lacks[i] = r.lacks[i] || of.Lacks[i]
 		for _, v := range of.Values[i] {
@@ -262,12 +260,7 @@ func (r *sheetReader) combineColumn(s Share, i int, all []sentSheet, counts []in
 	case spec.summary:
 		return nil
 	}
-	var own columnPart
-	for k, part := range r.parts[i] {
-		part.place()
-		own.numbers, own.codes = append(own.numbers, part.numbers...), append(own.codes, part.codes...)
-		r.parts[i][k] = columnPart{} // release the memory
-	}
+	own := r.join(i, counts[s.Rank()])
 	var joined columnPart
 	if spec.numeric { // the bits, in two halves: a sum would lose the sign of -0
 		high, err := gather(s, counts, func(i int) float64 { return float64(math.Float64bits(own.numbers[i]) >> 32) })

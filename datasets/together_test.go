@@ -192,3 +192,182 @@ func TestSharedSmallTable(t *testing.T) {
 		}
 	}
 }
+
+// The categories of all processes together have the limit of one process. A column of attributes
+// has none.
+func TestSharedCategories(t *testing.T) {
+	for _, c := range []struct {
+		categories int
+		free       bool
+		want       error
+	}{{maxCategories, false, nil}, {maxCategories + 1, false, errAlone}, {maxCategories + 1, true, nil}} {
+		text := rowsText("c,x", 40000, func(i int) string { return fmt.Sprintf("text %05d,%d", i*c.categories/40000, i) })
+		_, errs := shared(t, 2, 24, func(rank int, s Share) (*Tables, error) {
+			got, err := readSheet(strings.NewReader(text), "file", &schema{columns: []columnSpec{{name: "c", free: c.free}}, share: s, size: int64(len(text))})
+			if err == nil && (len(got.columns[0].values) != c.categories || got.columns[0].text(39999) != fmt.Sprintf("text %05d", c.categories-1)) {
+				t.Errorf("%+v, process %d: %d categories, the last row has %q", c, rank, len(got.columns[0].values), got.columns[0].text(39999))
+			}
+			return nil, err
+		})
+		if errs[0] != c.want || errs[1] != c.want {
+			t.Errorf("%+v: %v", c, errs)
+		}
+	}
+}
+
+// faulty is a Share whose sums fail after the first ones.
+type faulty struct {
+	Share
+	sums   int
+	failed error
+}
+
+func (f *faulty) Sum(x []float64) error {
+	if f.sums--; f.sums < 0 {
+		f.failed = errOther
+		return errOther
+	}
+	return f.Share.Sum(x)
+}
+
+// Loading ends with the error of any sum of the processes.
+func TestSharedSumsFail(t *testing.T) {
+	opts := TableOptions{File: filepath.Join(t.TempDir(), "rows.csv"), Label: "y", Groups: []string{"c"}, Missing: MissingDropped}
+	text := rowsText("x,c,y", 30, func(i int) string { return fmt.Sprintf("%d,%c,%d", i*i, "abc"[i%3], i/2%2) })
+	if err := os.WriteFile(opts.File, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for sums := 0; ; sums++ {
+		var s *faulty
+		_, errs := shared(t, 1, 24, func(_ int, one Share) (*Tables, error) {
+			s = &faulty{Share: one, sums: sums}
+			own := opts
+			own.Share = s
+			return LoadTable("", "csv", own)
+		})
+		if !errors.Is(errs[0], s.failed) {
+			t.Fatalf("the sum after %d sums fails: %v", sums, errs[0])
+		}
+		if s.failed == nil {
+			if sums < 9 {
+				t.Errorf("only %d sums", sums)
+			}
+			return
+		}
+	}
+}
+
+// revised is a file that changes each time it is read from the start. Its seek number failing, from
+// 1, fails.
+type revised struct {
+	texts          []string
+	version        int
+	at             int64
+	seeks, failing int
+	read           int // bytes
+}
+
+func (f *revised) text() string { return f.texts[min(f.version, len(f.texts)-1)] }
+
+func (f *revised) Read(p []byte) (int, error) {
+	n := copy(p, f.text()[min(f.at, int64(len(f.text()))):])
+	f.at, f.read = f.at+int64(n), f.read+n
+	if n == 0 && len(p) > 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+func (f *revised) Seek(offset int64, whence int) (int64, error) {
+	if f.seeks++; f.seeks == f.failing {
+		return 0, errOther
+	}
+	switch {
+	case whence == io.SeekEnd:
+		f.at = int64(len(f.text()))
+	case whence == io.SeekStart:
+		if f.at = offset; offset == 0 {
+			f.version++
+		}
+	}
+	return f.at, nil
+}
+
+// Processes read a file twice together. If one of them finds an error, each reads the file alone,
+// and finds the error of one process.
+func TestSharedFileReadings(t *testing.T) {
+	opts := TableOptions{File: "file", Label: "y", Missing: MissingImputed}
+	good := rowsText("x,c,y", 30, func(i int) string { return fmt.Sprintf("%d,%c,%d", i*i, "abc"[i%3], i/2%2) })
+	bad := good + "1,a\n"
+	for name, c := range map[string]struct {
+		texts        []string
+		votes, reads int // of process 0
+	}{"good": {[]string{good}, 2, 2}, "bad": {[]string{bad}, 1, 2}, "changed": {[]string{good, bad}, 2, 3}, "restored": {[]string{good, bad, good}, 2, 3}} {
+		if name != "restored" {
+			_, want := readOwnCSV(&revised{texts: c.texts}, opts)
+			if (want == nil) != (name == "good") {
+				t.Fatalf("%s, one process: %v", name, want)
+			}
+			_, errs := shared(t, 2, 24, func(rank int, s Share) (*Tables, error) {
+				own, v, f := opts, &voting{Share: s}, &revised{texts: c.texts}
+				own.Share = v
+				_, err := readOwnCSV(f, own)
+				if rank == 0 && (v.votes != c.votes || f.read < c.reads*len(good) || f.read > c.reads*len(bad)) {
+					t.Errorf("%s: %d votes, %d bytes of %d", name, v.votes, f.read, len(good))
+				}
+				return nil, err
+			})
+			if fmt.Sprint(errs[0]) != fmt.Sprint(want) || fmt.Sprint(errs[1]) != fmt.Sprint(want) {
+				t.Errorf("%s: %q, and in one process %q", name, errs, want)
+			}
+		}
+		for failing := 1; ; failing++ {
+			f := &revised{texts: c.texts, failing: failing}
+			_, errs := shared(t, 1, 24, func(_ int, s Share) (*Tables, error) {
+				own := opts
+				own.Share = s
+				_, err := readOwnCSV(f, own)
+				return nil, err
+			})
+			if failing > f.seeks {
+				break
+			}
+			if !errors.Is(errs[0], errOther) {
+				t.Errorf("%s: seek %d fails: %v", name, failing, errs[0])
+			}
+		}
+	}
+	f := &revised{texts: []string{good}, at: 7}
+	if size, err := sizeOf(f); err != nil || size != int64(len(good)) || f.at != 7 {
+		t.Errorf("%d bytes of %d, at %d: %v", size, len(good), f.at, err)
+	}
+}
+
+// The sheet has the values of the columns that determine labels, groups, attributes and splits. The
+// values of the other features are read later, for the process's own rows.
+func TestSharedColumnsKept(t *testing.T) {
+	text := rowsText("x,c,g,a,v,born,when,part,y", 40, func(i int) string {
+		return fmt.Sprintf("%d,%c,%c,%d,%c,2001-02-%02d,2001-03-%02d,%s,%d", i*i, "abc"[i%3], "de"[i%2], i%7, "NM"[i%2], 1+i%9, 1+i%5,
+			[]string{"train", "test"}[i/30], i/2%2)
+	})
+	opts := TableOptions{File: "file", Label: "y", Groups: []string{"g"}, Attributes: []string{"a", "when"}, Values: []string{"n"}, SplitColumn: "part",
+		Dates: DatesExpanded}
+	_, errs := shared(t, 2, 24, func(rank int, s Share) (*Tables, error) {
+		own := opts
+		own.Share = s
+		source, err := readOwnCSV(strings.NewReader(text), own)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range source.features.(*encoded).sheet.columns {
+			want := slices.Contains([]string{"g", "a", "v", "when", "part", "y"}, c.name)
+			if kept := len(c.numbers)+len(c.codes) > 0; kept != want {
+				t.Errorf("process %d: the values of %q are kept: %t", rank, c.name, kept)
+			}
+		}
+		return nil, nil
+	})
+	if err := errors.Join(errs...); err != nil {
+		t.Error(err)
+	}
+}
