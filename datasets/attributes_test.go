@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/internal/racing"
 )
 
 // peopleText has numbers, categories, a column of names and missing values.
@@ -84,6 +86,7 @@ func TestValues(t *testing.T) {
 
 // TestAttributesKeepTheSplit compares the rows of runs with different attributes.
 func TestAttributesKeepTheSplit(t *testing.T) {
+	racing.Skip(t, "TestAttributesOfAdult starts the same goroutines")
 	for _, name := range []string{"synthetic-adult", "synthetic-bank", "synthetic-compas", "synthetic-communities"} {
 		without, err := LoadTable("", name, TableOptions{Seed: 3})
 		if err != nil {
@@ -122,15 +125,15 @@ func TestAttributesOfAdult(t *testing.T) {
 	for _, p := range tables.Parts() {
 		sex, race := p.Attributes[0], p.Attributes[1]
 		for k, g := range sex.groups() {
-			if diff := cmp.Diff(p.Groups[k].Rows, g.Rows); diff != "" || p.Groups[k].Name != "sex="+sex.Values[k] {
-				t.Errorf("%s: %s", p.Groups[k].Name, diff)
+			if !slices.Equal(p.Groups[k].Rows, g.Rows) || p.Groups[k].Name != "sex="+sex.Values[k] {
+				t.Errorf("%s: %s", p.Groups[k].Name, cmp.Diff(p.Groups[k].Rows, g.Rows))
 			}
 		}
 		if !slices.Equal(race.Values, strings.Fields("White Asian-Pac-Islander Amer-Indian-Eskimo Other Black")) || slices.Contains(race.Of, -1) {
 			t.Errorf("race has the values %q", race.Values)
 		}
-		if diff := cmp.Diff(sex.Of, p.Attributes[2].Of); diff != "" {
-			t.Error(diff)
+		if !slices.Equal(sex.Of, p.Attributes[2].Of) {
+			t.Error(cmp.Diff(sex.Of, p.Attributes[2].Of))
 		}
 		if !slices.Contains(p.Attributes[3].Of, -1) {
 			t.Error("no occupation is missing")

@@ -61,7 +61,7 @@ func TestChunksJoin(t *testing.T) {
 // TestChunksRepeat cuts a text with long records, with buffers of all sizes from other chunks.
 func TestChunksRepeat(t *testing.T) {
 	var text strings.Builder
-	for i := range 40 {
+	for i := range 16 {
 		text.WriteString(strings.Repeat("a", 1+i%7*chunkBytes/3) + "\n")
 	}
 	var want []string

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/internal/racing"
 )
 
 // records returns CIFAR records; the pixels of record i are fill + i.
@@ -102,6 +104,9 @@ func TestLoadCIFARErrors(t *testing.T) {
 			checkError(t, err, test.want, "; remove "+dir)
 		})
 		t.Run("archive, "+test.name, func(t *testing.T) {
+			if test.name == "too long" {
+				racing.Skip(t, "the folder has the same error")
+			}
 			dir := t.TempDir()
 			write(t, dir, cifarArchive, archive(files, batchNames...))
 			_, _, err := LoadImages(dir, "cifar10", 0)

@@ -15,6 +15,8 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/internal/racing"
 )
 
 // FuzzFields checks that records are those of package encoding/csv, without the blanks around
@@ -160,17 +162,19 @@ func TestReadingIsTheSameForAnyNumberOfThreads(t *testing.T) {
 		"several problems":     text[:at(13000)] + "NA,x,y\n" + text[at(13000):at(17000)] + "\"x" + text[at(17000):],
 	} {
 		for _, missing := range []string{MissingRefused, MissingDropped} {
-			want := ""
-			for _, threads := range []int{1, 4} {
-				for _, r := range []io.ReadSeeker{strings.NewReader(text), halves{strings.NewReader(text)}} {
-					got := summaryWith(threads, r, TableOptions{File: "file", Label: "y", Missing: missing, Attributes: []string{"c"}})
-					if want == "" {
-						want = got
-					}
-					if got != want {
-						t.Errorf("%s, %d threads: %s\nwant %s", name, threads, got, want)
-					}
-				}
+			if racing.Detector && missing == MissingDropped && name != "several problems" {
+				continue // the same goroutines
+			}
+			opts := TableOptions{File: "file", Label: "y", Missing: missing, Attributes: []string{"c"}}
+			want := summaryWith(4, strings.NewReader(text), opts)
+			if got := summaryWith(4, halves{strings.NewReader(text)}, opts); got != want {
+				t.Errorf("%s, in small pieces: %s\nwant %s", name, got, want)
+			}
+			if racing.Detector {
+				continue
+			}
+			if got := summaryWith(1, strings.NewReader(text), opts); got != want {
+				t.Errorf("%s, one thread: %s\nwant %s", name, got, want)
 			}
 		}
 	}

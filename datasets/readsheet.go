@@ -85,10 +85,7 @@ func readSheet(r io.Reader, name string, s *schema) (*sheet, error) {
 	if err := reader.begin(); err != nil {
 		return nil, err
 	}
-	next := text.next
-	if s.only != nil {
-		next = withRows(next, s.only, s.begins)
-	}
+	next := withRows(text.next, s.only, s.begins)
 	if s.share != nil {
 		next = ownChunks(next, s.share, s.size)
 	}
@@ -113,7 +110,7 @@ func readSheet(r io.Reader, name string, s *schema) (*sheet, error) {
 }
 
 // withRows returns a function that returns the chunks of next that have some of the rows. begins
-// are the numbers of the first rows of the chunks.
+// are the numbers of the first rows of the chunks, and of all rows; nil: all chunks.
 func withRows(next func(buffer []byte) (chunk, error), rows, begins []int) func(buffer []byte) (chunk, error) {
 	at := 0 // index of the next chunk
 	return func(buffer []byte) (chunk, error) {

@@ -3,6 +3,7 @@ package datasets
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -207,7 +208,7 @@ func TestPagesGiveTheSameTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer pages.Close()
-	opts := TableOptions{File: write(t, dir, "own.csv", text(30000, 0)), TestFile: write(t, dir, "test.csv", text(3000, 7)), Label: "y", Dates: DatesExpanded,
+	opts := TableOptions{File: write(t, dir, "own.csv", text(15000, 0)), TestFile: write(t, dir, "test.csv", text(3000, 7)), Label: "y", Dates: DatesExpanded,
 		Groups: []string{"c"}, Attributes: []string{"free", "x<500"}, Features: []string{"when", "x", "c"}}
 	for _, missing := range []string{MissingFlagged, MissingDropped} {
 		opts.Missing, opts.Pages = missing, nil
@@ -220,7 +221,7 @@ func TestPagesGiveTheSameTable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := got.Train.Features.(*encodedRows); !ok || pages.Bytes() < 30000*(6*8+4) {
+		if _, ok := got.Train.Features.(*encodedRows); !ok || pages.Bytes() < 15000*(6*8+4) {
 			t.Errorf("%s: features %T, %d bytes", missing, got.Train.Features, pages.Bytes())
 		}
 		if diff := cmp.Diff(want.Preparation, got.Preparation) + cmp.Diff(want.Uses, got.Uses); diff != "" {
@@ -265,5 +266,79 @@ func TestPagesWithoutFolder(t *testing.T) {
 				t.Errorf("%d rows of %s: %v", rows, column, err)
 			}
 		}
+	}
+}
+
+// Chunks without wanted rows are skipped, and their memory is used again. A file that became shorter
+// ends, and the new chunks of a longer file are read, too.
+func TestChunksWithRows(t *testing.T) {
+	begins := []int{0, 5, 5, 9, 12}
+	for _, c := range []struct {
+		rows   []int
+		chunks int
+		want   []int // records of the chunks
+		err    error
+	}{
+		{[]int{0, 11}, 4, []int{0, 9}, errOther},
+		{[]int{4, 5}, 4, []int{0, 5}, io.EOF},
+		{[]int{5}, 4, []int{5}, io.EOF},
+		{[]int{8}, 4, []int{5}, io.EOF},
+		{[]int{9}, 4, []int{9}, errOther},
+		{[]int{2}, 4, []int{0}, io.EOF},
+		{[]int{2, 11}, 3, []int{0}, errOther},
+		{[]int{11}, 6, []int{9, 0, 0}, errOther},
+	} {
+		at, memory := 0, []byte{1}
+		next := withRows(func(buffer []byte) (chunk, error) {
+			if &buffer[0] != &memory[0] {
+				t.Errorf("%v: chunk %d has other memory", c.rows, at)
+			}
+			if at == c.chunks {
+				return chunk{}, errOther
+			}
+			memory = []byte{1}
+			at++
+			return chunk{text: memory}, nil
+		}, c.rows, begins)
+		var got []int
+		for {
+			part, err := next(memory)
+			if err != nil {
+				if err != c.err {
+					t.Errorf("%v of %d chunks: %v, want %v", c.rows, c.chunks, err, c.err)
+				}
+				break
+			}
+			got = append(got, part.record)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%v of %d chunks: %v, want %v", c.rows, c.chunks, got, c.want)
+		}
+	}
+}
+
+// A column without values knows its categories and whether a value of any chunk is missing, and its
+// memory does not grow.
+func TestReadSheetSummary(t *testing.T) {
+	text := "c,x,y\na,NA,1\n" + strings.Repeat("b,1,1\n", 60000) + "NA,1,1\n"
+	specs := []columnSpec{{name: "c", missing: true, summary: true}, {name: "x", numeric: true, missing: true, summary: true},
+		{name: "y", numeric: true, missing: true, summary: true}}
+	s, err := readSheet(strings.NewReader(text), "file", &schema{absent: []string{"NA"}, columns: specs})
+	if err != nil || s.rows != 60002 {
+		t.Fatal(s, err)
+	}
+	for i, lacks := range []bool{true, true, false} {
+		if c := s.columns[i]; c.lacks != lacks || c.numbers != nil || c.codes != nil {
+			t.Errorf("%s: values are missing: %t, %d numbers, %d codes", c.name, c.lacks, len(c.numbers), len(c.codes))
+		}
+	}
+	if !slices.Equal(s.columns[0].values, []string{"a", "b"}) {
+		t.Error(s.columns[0].values)
+	}
+	numbers, codes := []float64{1, 2}, []int32{3}
+	p := &sheetPart{columns: []columnPart{{numbers: numbers, codes: codes, places: codes, lacks: true}}, codes: []map[string]int32{{}}}
+	p.begin(&sheetReader{specs: specs[1:2]}, 9)
+	if c := p.columns[0]; len(c.numbers)+len(c.codes)+len(c.places) > 0 || cap(c.numbers) != cap(numbers) || cap(c.codes) != cap(codes) || c.lacks {
+		t.Errorf("a part begins with %+v", c)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/racing"
 )
 
 var standIns = []string{"synthetic-adult", "synthetic-bank", "synthetic-compas", "synthetic-communities"}
@@ -56,6 +57,7 @@ func checkGolden(t *testing.T, path string, got []byte) {
 // TestStandInGolden checks that the rows are the same on every machine: sizes, and checksums of the
 // data sets whose features are not quotients.
 func TestStandInGolden(t *testing.T) {
+	racing.Skip(t, "TestStandInsCanBeLearned loads the same tables")
 	var got bytes.Buffer
 	for _, name := range standIns {
 		for _, seed := range []uint64{1, 2} {

@@ -68,6 +68,38 @@ func TestSharedOptions(t *testing.T) {
 	}
 }
 
+// With a test file or with pages, each process has all rows.
+func TestNotShared(t *testing.T) {
+	dir := t.TempDir()
+	text := rowsText("x,c,y", 60, func(i int) string { return fmt.Sprintf("%d,%c,%d", i*i, "abc"[i%3], i/2%2) })
+	file := write(t, dir, "rows.csv", []byte(text))
+	pages, err := paged.New(dir, 1<<40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pages.Close()
+	for _, opts := range []TableOptions{{TestFile: file}, {Pages: pages}} {
+		opts.File, opts.Label = file, "y"
+		want, err := LoadTable("", "csv", opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, errs := shared(t, 2, 24, func(_ int, s Share) (*Tables, error) {
+			own := opts
+			own.Share = s
+			return LoadTable("", "csv", own)
+		})
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+		for rank, got := range all {
+			if _, part := got.Train.Features.(*matrix.Part); part || got.Train.SHA256() != want.Train.SHA256() {
+				t.Errorf("process %d has %T, want %T", rank, got.Train.Features, want.Train.Features)
+			}
+		}
+	}
+}
+
 // Each chunk has one owner, also those after the end of the file. The memory of skipped chunks is
 // used again, and a process stops after its part.
 func TestSharedChunkOwners(t *testing.T) {
@@ -149,13 +181,13 @@ func TestSharedProfile(t *testing.T) {
 // Processes without rows or without bytes of the file, and constant columns, give the features of
 // one process.
 func TestSharedSmallTable(t *testing.T) {
-	opts := TableOptions{File: filepath.Join(t.TempDir(), "rows.csv"), Label: "y", Missing: MissingImputed}
-	text := rowsText("x,same,c,y", 40, func(i int) string {
+	opts := TableOptions{File: filepath.Join(t.TempDir(), "rows.csv"), Label: "y", Missing: MissingImputed, Separator: ';'}
+	text := rowsText("x,a,b,c,d;same;c;y", 40, func(i int) string {
 		x := fmt.Sprint(0.1*float64(i) - 7)
 		if i%9 == 4 {
 			x = "NA"
 		}
-		return fmt.Sprintf("%s,0.1,\"%c\n\",%d", x, "abc"[i%3], i/2%2)
+		return fmt.Sprintf("%s;0.1;\"%c\n\";%d", x, "abc"[i%3], i/2%2)
 	})
 	if err := os.WriteFile(opts.File, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
