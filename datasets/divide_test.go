@@ -43,11 +43,7 @@ func checkDivision(t *testing.T, dir, dataset string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	open, _, err := OpenImages(dir, dataset, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := open.Choose(classes, 0)
+	c, err := openAgain(t, dir, dataset, set).Choose(classes, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

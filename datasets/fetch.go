@@ -291,12 +291,12 @@ func sumFile(ctx context.Context, path string, as File) (sums, error) {
 	return found, nil
 }
 
-// matches compares the sums with the published values that are known.
+// matches compares the sums of sumFile for the file with the published values that are known.
 func (s sums) matches(file File) error {
 	switch {
 	case s.size != file.Size:
 		return fmt.Errorf("%w: expected %d bytes, got %d", ErrChecksum, file.Size, s.size)
-	case file.MD5 != "" && s.md5 != file.MD5:
+	case s.md5 != file.MD5:
 		return fmt.Errorf("%w: expected md5 %s, got %s", ErrChecksum, file.MD5, s.md5)
 	case file.SHA256 != "" && s.sha256 != file.SHA256:
 		return fmt.Errorf("%w: expected sha256 %s, got %s", ErrChecksum, file.SHA256, s.sha256)

@@ -124,7 +124,7 @@ func TestFetchStopsWaiting(t *testing.T) {
 	opts.Log = slog.New(slog.NewTextHandler(onWrite(func(string) { cancel() }), nil))
 	checkError(t, fetchFiles(ctx, dir, []File{published("http://127.0.0.1:1")}, opts), context.Canceled, "canceled")
 	// The reason for waiting is told at once, and once.
-	for _, wait := range []time.Duration{lockPoll / 2, 3 * lockPoll / 2} {
+	for _, wait := range []time.Duration{lockPoll / 2, 5 * lockPoll / 2} {
 		ctx, cancel := context.WithTimeout(context.Background(), wait)
 		defer cancel()
 		told := 0

@@ -111,8 +111,7 @@ func (p *libsvmParser) indicators(text []byte, previous int) (rest []byte, last 
 		for ; at < len(text) && text[at]-'0' <= 9; at++ {
 			index = 10*index + int(text[at]-'0')
 		}
-		digits := at - from
-		if digits == 0 || digits > mostDigits || index <= previous || index > most ||
+		if at-from > mostDigits || index <= previous || index > most ||
 			at+1 >= len(text) || text[at] != ':' || text[at+1] != '1' || at+2 < len(text) && !blank(text[at+2]) {
 			p.x.Columns, p.largest = columns, max(p.largest, previous)
 			return text[from:], previous

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -67,6 +68,7 @@ func TestReadLIBSVM(t *testing.T) {
 			LIBSVM{X: &matrix.CSR{Rows: 2, Cols: 3, Starts: []int{0, 2, 3}, Columns: []int32{0, 2, 1}}, Labels: []float64{-1, 1}}},
 		{"forced dimension", "1 1:1\n", 5, LIBSVM{X: &matrix.CSR{Rows: 1, Cols: 5, Starts: []int{0, 1}, Columns: []int32{0}}, Labels: []float64{1}}},
 		{"ones and zeros", "1 1:1 2:0 3:1\n", 0, LIBSVM{X: &matrix.CSR{Rows: 1, Cols: 3, Starts: []int{0, 2}, Columns: []int32{0, 2}}, Labels: []float64{1}}},
+		{"ones in other notations", "1 1:1.0 2:+1 3:1e0\n", 0, LIBSVM{X: &matrix.CSR{Rows: 1, Cols: 3, Starts: []int{0, 3}, Columns: []int32{0, 1, 2}}, Labels: []float64{1}}},
 		{"a zero in the last column", "1 1:1 4:-0\n", 0, LIBSVM{X: &matrix.CSR{Rows: 1, Cols: 4, Starts: []int{0, 1}, Columns: []int32{0}}, Labels: []float64{1}}},
 		{"a value after ones", "1 1:1\n0 1:1 2:2\n", 0,
 			LIBSVM{X: &matrix.CSR{Rows: 2, Cols: 2, Starts: []int{0, 1, 3}, Columns: []int32{0, 0, 1}, Values: []float64{1, 1, 2}}, Labels: []float64{1, 0}}},
@@ -168,6 +170,94 @@ func TestReadLIBSVMErrors(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The fast parser of indicators takes the fields that it knows, and leaves the text from the first
+// other field on.
+func TestIndicators(t *testing.T) {
+	for _, c := range []struct {
+		text           string
+		cols, previous int
+		rest           string
+		columns        []int32
+	}{
+		{"", 0, 3, "", nil},
+		{" \t", 0, 0, "", nil},
+		{" 1:1  19:1\t905:1 123456789:1", 0, 0, "", []int32{0, 18, 904, 123456788}},
+		{"1:1 2:1 1234567890:1 7:1", 0, 0, "1234567890:1 7:1", []int32{0, 1}},
+		{"   3:1 5:1 6:1", 5, 2, "6:1", []int32{2, 4}},
+		{"3:1", 5, 3, "3:1", nil},
+		{"0:1 2:1", 5, 0, "0:1 2:1", nil},
+		{"1:1 :1 2:1", 5, 0, ":1 2:1", []int32{0}},
+		{"1:1 x:1", 5, 0, "x:1", []int32{0}},
+		{"1:1 2", 5, 0, "2", []int32{0}},
+		{"1:1 2:", 5, 0, "2:", []int32{0}},
+		{"1:1 2:10 3:1", 5, 0, "2:10 3:1", []int32{0}},
+		{"1:1 2:2 3:1", 5, 0, "2:2 3:1", []int32{0}},
+		{"1:1 2x1 3:1", 5, 0, "2x1 3:1", []int32{0}},
+	} {
+		p := &libsvmParser{cols: c.cols, x: &matrix.CSR{}, largest: 2}
+		rest, last := p.indicators([]byte(c.text), c.previous)
+		want := c.previous
+		if len(c.columns) > 0 {
+			want = int(c.columns[len(c.columns)-1]) + 1
+		}
+		if string(rest) != c.rest || last != want || !slices.Equal(p.x.Columns, c.columns) || p.largest != max(2, want) {
+			t.Errorf("%q: columns %v, last %d, largest %d, rest %q", c.text, p.x.Columns, last, p.largest, rest)
+		}
+	}
+}
+
+// The parser estimates the size of the matrix from the size of a file and its first lines.
+func TestLIBSVMReserve(t *testing.T) {
+	within := func(what string, n, least int) {
+		t.Helper()
+		if n < least || n > least+least/8 {
+			t.Errorf("%s: memory for %d, want about %d", what, n, least)
+		}
+	}
+	p := &libsvmParser{x: &matrix.CSR{Starts: make([]int, 101), Columns: make([]int32, 200), Values: make([]float64, 200)}, labels: make([]float64, 100)}
+	for _, factor := range []float64{0, 0.5, 5} { // 0: an unknown size
+		p.reserve(factor)
+		most := max(1, 1.02*factor)
+		within("entries", cap(p.x.Columns), int(200*most))
+		within("values", cap(p.x.Values), int(200*most))
+		within("rows", cap(p.labels), int(100*most))
+		within("starts", cap(p.x.Starts), int(100*most))
+	}
+	p.x.Values = nil
+	if p.reserve(9); p.x.Values != nil {
+		t.Error("reserve makes values")
+	}
+	var text strings.Builder
+	text.WriteString("1 1:1 2:1 3:1\n")
+	for range 9000 {
+		text.WriteString("1 1:1 2:1 3:1 # a comment is no entry\n")
+	}
+	path := write(t, t.TempDir(), "rows.libsvm", []byte(text.String()))
+	s, err := LoadLIBSVM(path, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	within("entries of a file", cap(s.X.Columns), len(s.X.Columns))
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := textSize(f); n != int64(text.Len()) {
+		t.Errorf("a file of %d bytes has %d", text.Len(), n)
+	}
+	f.Close()
+	folder, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	for _, r := range []io.Reader{f, folder, strings.NewReader("1"), io.LimitReader(nil, 1)} {
+		if n := textSize(r); n != 0 {
+			t.Errorf("%T has %d bytes", r, n)
+		}
+	}
 }
 
 // TestLIBSVMLongLines checks that the parser reads lines longer than its buffer, and refuses an

@@ -41,6 +41,18 @@ func (s *countingStore) SetRows(i int, rows [][]uint8) {
 	s.Bytes.SetRows(i, rows)
 }
 
+// openAgain opens a set whose training images were loaded. It does not draw a built-in set again.
+func openAgain(t *testing.T, dir, dataset string, train *Images) *Pictures {
+	if dir == "" {
+		return drawn(train)
+	}
+	open, _, err := OpenImages(dir, dataset, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return open
+}
+
 // TestChoiceIsSelection checks that a choice reads each row that Select selects exactly once, and
 // that the moments have the same bits for any number of goroutines.
 func TestChoiceIsSelection(t *testing.T) {
@@ -50,7 +62,6 @@ func TestChoiceIsSelection(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var train *Pictures
 		for _, choice := range []struct {
 			classes []int
 			rows    int
@@ -65,12 +76,7 @@ func TestChoiceIsSelection(t *testing.T) {
 						racing.Skip(t, "the runs on three processors have the same goroutines")
 					}
 					defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
-					if train == nil || dir != "" { // a built-in set can be read again
-						if train, _, err = OpenImages(dir, dataset, 7); err != nil {
-							t.Fatal(err)
-						}
-					}
-					checkChoice(t, train, choice.classes, choice.rows, want)
+					checkChoice(t, openAgain(t, dir, dataset, all), choice.classes, choice.rows, want)
 				})
 			}
 		}

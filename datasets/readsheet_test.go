@@ -269,8 +269,8 @@ func TestPagesWithoutFolder(t *testing.T) {
 	}
 }
 
-// Chunks without wanted rows are skipped, and their memory is used again. A file that became shorter
-// ends, and the new chunks of a longer file are read, too.
+// Chunks without wanted rows are skipped, and their memory is used again. A shorter file ends,
+// and the new chunks of a longer file are read, too.
 func TestChunksWithRows(t *testing.T) {
 	begins := []int{0, 5, 5, 9, 12}
 	for _, c := range []struct {

@@ -83,9 +83,7 @@ func (s Split) rows(strata []int, seed uint64) [3][]int {
 	}
 	var parts [3][]int
 	for p, n := range sizes {
-		if n > 0 || p == 0 {
-			parts[p] = make([]int, 0, n)
-		}
+		parts[p] = make([]int, 0, n)
 	}
 	for row, p := range partOf {
 		parts[p] = append(parts[p], row)

@@ -81,6 +81,15 @@ func TestSplitSeed(t *testing.T) {
 	if diff := cmp.Diff(want, s.rows(strata, 1)); diff != "" {
 		t.Error(diff)
 	}
+	for _, shift := range []int{-7, 9} {
+		shifted := slices.Clone(strata)
+		for i := range shifted {
+			shifted[i] += shift
+		}
+		if diff := cmp.Diff(want, s.rows(shifted, 1)); diff != "" {
+			t.Errorf("strata from %d: %s", shift, diff)
+		}
+	}
 	different := false
 	for seed := range uint64(5) {
 		different = different || !cmp.Equal(want, s.rows(strata, seed))
