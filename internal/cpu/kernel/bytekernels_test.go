@@ -136,16 +136,47 @@ func TestByteKernelsExact(t *testing.T) {
 	})
 }
 
+// integers returns the data of rows lo to hi-1 and the columns of a factor as plain matrices of
+// integers, row by row; digit d alone, or with d = -1 the whole numbers.
+func (p *byteProblem) integers(lo, hi int, s *Digits, d int) (x, factor []int64) {
+	x, factor = make([]int64, 0, (hi-lo)*p.d), make([]int64, 0, s.rows*p.h)
+	for i := lo; i < hi; i++ {
+		for l := range p.d {
+			x = append(x, int64(p.x.At(i, l)))
+		}
+	}
+	for l := range s.rows {
+		for j := range p.h {
+			if d < 0 {
+				factor = append(factor, s.whole(l, j))
+			} else {
+				factor = append(factor, s.digit(d, l, j))
+			}
+		}
+	}
+	return x, factor
+}
+
+// addTimes adds x to the row sum, times the row of integers.
+func addTimes(sum []int64, x int64, row []int64) {
+	for j, v := range row {
+		sum[j] += x * v
+	}
+}
+
 func (p *byteProblem) checkForward(t *testing.T, name string) {
 	t.Helper()
-	for i := range p.n {
-		for j := range p.h {
-			var total int64
+	if p.d > 0 {
+		x, w := p.integers(0, p.n, p.factor, -1)
+		for i := range p.n {
+			total := make([]int64, p.h)
 			for l := range p.d {
-				total += int64(p.x.At(i, l)) * p.factor.whole(l, j)
+				addTimes(total, x[i*p.d+l], w[l*p.h:][:p.h])
 			}
-			if want := float32(p.factor.wide[j] * float64(total)); p.d > 0 && p.z[i*p.ldz+j] != want {
-				t.Fatalf("%s %v: Z[%d,%d] = %v, want %v", name, p.shape, i, j, p.z[i*p.ldz+j], want)
+			for j := range p.h {
+				if want := float32(p.factor.wide[j] * float64(total[j])); p.z[i*p.ldz+j] != want {
+					t.Fatalf("%s %v: Z[%d,%d] = %v, want %v", name, p.shape, i, j, p.z[i*p.ldz+j], want)
+				}
 			}
 		}
 	}
@@ -160,16 +191,19 @@ func (p *byteProblem) checkBackward(t *testing.T, name string, g []float32) {
 	const relative = 3 * 0x1p-24
 	want, bound := make([]float64, p.d*p.h), make([]float64, p.d*p.h)
 	for lo := 0; lo < p.n && p.h > 0; lo += RowBlock {
-		p.quantizeBlock(lo, min(lo+RowBlock, p.n))
+		hi := min(lo+RowBlock, p.n)
+		p.quantizeBlock(lo, hi)
+		x, whole := p.integers(lo, hi, p.block, -1)
+		_, digit := p.integers(lo, lo, p.block, 1)
 		for f := range p.d {
+			total, middle := make([]int64, p.h), make([]int64, p.h)
+			for i := range hi - lo {
+				addTimes(total, x[i*p.d+f], whole[i*p.h:][:p.h])
+				addTimes(middle, x[i*p.d+f], digit[i*p.h:][:p.h])
+			}
 			for j := range p.h {
-				var total, middle int64
-				for i := range p.block.rows {
-					total += int64(p.x.At(lo+i, f)) * p.block.whole(i, j)
-					middle += int64(p.x.At(lo+i, f)) * p.block.digit(1, i, j)
-				}
-				want[f*p.h+j] += p.block.wide[j] * float64(total)
-				bound[f*p.h+j] += relative*p.block.wide[j]*(math.Abs(float64(total))+base*math.Abs(float64(middle))) + 0x1p-149
+				want[f*p.h+j] += p.block.wide[j] * float64(total[j])
+				bound[f*p.h+j] += relative*p.block.wide[j]*(math.Abs(float64(total[j]))+base*math.Abs(float64(middle[j]))) + 0x1p-149
 				bound[f*p.h+j] += 0x1p-24 * math.Abs(want[f*p.h+j]+float64(g[f*p.ldg+j]))
 			}
 		}
