@@ -65,8 +65,9 @@ func TestRecordsComeByTimeToo(t *testing.T) {
 		}
 		return l.Iterations
 	}
-	if n := len(run(0)); n < 20 || n > 202 {
-		t.Errorf("%d records by default, want about 200", n)
+	// An idle machine gives about 200; a busy one may interrupt the run for most of the limit.
+	if n := len(run(0)); n <= 2 || n > 202 {
+		t.Errorf("%d records by default, want more than the start and the last, and at most 202", n)
 	}
 	if n := len(run(1 << 39)); n != 2 {
 		t.Errorf("%d records where every 2^39 iterations were asked for, want the start and the last", n)
