@@ -217,6 +217,7 @@ func TestPackedBytes(t *testing.T) {
 
 // Products with digits also stay within their buffers.
 func TestSlicesKeepBuffers(t *testing.T) {
+	racing.Skip(t, "TestPackedBytes runs the same goroutines")
 	sliced(t, kernel.Best(), 1, plan.Int8x3)
 	for _, p := range albums() {
 		checkBuffers(t, p.spec, p.problem)

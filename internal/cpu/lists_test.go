@@ -27,7 +27,7 @@ func listsAgree[T plan.Float](t *testing.T) {
 	}
 	for _, n := range lengths {
 		for _, count := range []int{0, 1, 2, 9} {
-			for _, level := range kernel.Levels() {
+			for _, level := range levels() {
 				for threads := 1; threads <= 3; threads++ {
 					on := vectorsOf[T](t, level, threads)
 					for inPlace := 0; inPlace < 2 && inPlace <= count; inPlace++ {
@@ -113,7 +113,7 @@ func TestListsOnThreads(t *testing.T) {
 
 // NaN and Inf reach their element of the sum and their dot product, and no other.
 func TestListsKeepWhatIsNotANumber(t *testing.T) {
-	for _, level := range kernel.Levels() {
+	for _, level := range levels() {
 		on := vectorsOf[float32](t, level, 2)
 		for _, bad := range []float64{math.NaN(), math.Inf(-1)} {
 			for _, at := range []int{0, 1030, 9000} {

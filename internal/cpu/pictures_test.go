@@ -30,7 +30,7 @@ func TestConvolutionsAgreeWithGorgonia(t *testing.T) {
 			continue
 		}
 		want := numbers(t, pictureProblem(t, c, tensor.Float64, graph.Tape{}))
-		for _, level := range kernel.Levels() {
+		for _, level := range levels() {
 			d, err := cpu.New(level, 2)
 			if err != nil {
 				continue // this machine does not support the level

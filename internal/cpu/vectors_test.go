@@ -150,7 +150,7 @@ func vectorsAgree[T plan.Float](t *testing.T) {
 			}
 			want := operate[T](t, n, r, nil)
 			byLevel := map[kernel.Level]outcome[T]{}
-			for _, level := range kernel.Levels() {
+			for _, level := range levels() {
 				for threads := 1; threads <= 3; threads++ {
 					got := operate(t, n, r, vectorsOf[T](t, level, threads))
 					if threads == 1 {
@@ -163,7 +163,7 @@ func vectorsAgree[T plan.Float](t *testing.T) {
 					}
 				}
 			}
-			if avx512, ok := byLevel[kernel.AVX512]; ok && !avx512.same(byLevel[kernel.AVX2]) {
+			if avx512, ok := byLevel[kernel.AVX512]; ok && len(byLevel) > 1 && !avx512.same(byLevel[kernel.AVX2]) {
 				t.Errorf("n = %d, %v: AVX-512 and AVX2 differ", n, r.Kind)
 			}
 		}
