@@ -7,12 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/racing"
 	"ppal/trainer/session"
 )
 
 // TestConstraintsOfTheCommandLine trains under constraints given as text, and repeats the run from
 // its config.yaml.
 func TestConstraintsOfTheCommandLine(t *testing.T) {
+	racing.Skip(t, "TestTableInfeasible and TestNamesOfFiles run the same goroutines")
 	train := func(args ...string) outcome {
 		return commandOn(t.Context(), func(a *app) { a.open = session.New }, args...)
 	}
