@@ -40,6 +40,7 @@ type Device struct {
 	digits  *error         // the result of TestDigits; nil: the test has not run
 
 	programs []*Program
+	waiting  chained  // a descent that the next forward half runs; any other work runs it first
 	hosts    [][]byte // pinned memory that lives as long as the device
 }
 
@@ -87,6 +88,7 @@ func (d *Device) PeakBytes() int64 { return d.memory.peak }
 // used afterwards.
 func (d *Device) Close() error {
 	var failed []error
+	d.waiting = chained{}
 	if d.stream != 0 {
 		failed = append(failed, d.driver.Synchronize(d.stream))
 	}

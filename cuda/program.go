@@ -36,7 +36,8 @@ type Program struct {
 
 	terms             []byte // pinned memory for the sums that several devices add; nil: one device
 	cuts              cuts
-	forward, backward []half // the parts of the halves, of which the first may be empty
+	forward, backward []half           // the parts of the halves, of which the first may be empty
+	links             map[link]*replay // the graphs of a descent and the first part of the forward half
 }
 
 // cuts are the numbers of regions at which the halves are cut into parts, increasing. Between the
@@ -260,7 +261,11 @@ func (p *Program) Start() error {
 
 // startPart queues a part of the forward half.
 func (p *Program) startPart(i int) error {
-	if err := p.run(&p.forward[i], 0); err != nil {
+	run := p.run
+	if i == 0 {
+		run = p.runFirst
+	}
+	if err := run(&p.forward[i], 0); err != nil {
 		return fmt.Errorf("cuda: forward: %w", err)
 	}
 	return nil
@@ -296,6 +301,7 @@ func (p *Program) Backward(coefficients []float64, d problem.Vector) error {
 // vector d is computed.
 func (p *Program) prepareBackward(coefficients []float64, d problem.Vector) (err error) {
 	x := &p.numbers
+	p.device.settle()
 	if len(coefficients) < len(x.coefficients) {
 		return fmt.Errorf("cuda: %d coefficients, want %d", len(coefficients), len(x.coefficients))
 	}
@@ -334,6 +340,7 @@ func (p *Program) endBackward(d problem.Vector) error {
 
 // Contents implements plan.Program.
 func (p *Program) Contents(v plan.View, dst []float64) error {
+	p.device.settle()
 	o := p.whole(v)
 	last := (o.Rows-1)*o.Stride + o.Cols
 	if last == len(dst) {
@@ -356,6 +363,7 @@ func (p *Program) Close() error {
 }
 
 func (p *Program) close() error {
+	p.device.settle()
 	failed := []error{p.device.driver.Synchronize(p.device.stream), p.forgetGraphs()}
 	if p.numbers.pinned != nil {
 		failed = append(failed, p.device.driver.FreePinned(p.numbers.pinned))

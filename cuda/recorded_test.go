@@ -509,3 +509,70 @@ func TestMeasurementsWaitOnce(t *testing.T) {
 		}
 	}
 }
+
+// A steady iteration with automatic steps launches the graph of the backward half, and then the
+// graph of the descent and the next forward half, and waits once. A record between the descents
+// changes nothing later.
+func TestDescentsAreGraphsWithTheNextHalf(t *testing.T) {
+	for _, kind := range []step.Kind{step.Nesterov, step.Gradient} {
+		for _, r := range []problem.Regularizer{{}, {Kind: problem.Ball, Radius: 2}, {Kind: problem.GroupL1, Weight: 0.1, Groups: []int{100, 241}}} {
+			d, rec := recorded(t, cuda.Options{}, 0)
+			c := small(t)
+			c.Regularizer = r
+			p, err := c.Problem(tensor.Float32, graph.On(d))
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, at := &method.PPALA{Primal: step.Settings{Kind: kind}}, problem.NewPoint(p)
+			if err := errors.Join(at.Forward(p), m.Init(p, &at)); err != nil {
+				t.Fatal(err)
+			}
+			for k := range 16 {
+				from := len(rec.Calls())
+				if err := m.Iterate(p, &at); err != nil {
+					t.Fatal(err)
+				}
+				at.Iteration++
+				var kinds []string
+				for _, call := range rec.Calls()[from:] {
+					if !call.Captured {
+						kinds = append(kinds, call.Kind)
+					}
+				}
+				if want := []string{"LaunchGraph", "LaunchGraph", "Synchronize"}; k > 7 && k != 12 && !slices.Equal(kinds, want) {
+					t.Errorf("%v, %v, iteration %d: %v, want %v", kind, r.Kind, k, kinds, want)
+				}
+				if k == 11 {
+					m.Report()
+					p.Space().Moved()
+				}
+			}
+		}
+	}
+}
+
+// At most four graphs of a descent and a forward half are kept, whatever the directions.
+func TestMostLinks(t *testing.T) {
+	d, rec := recorded(t, cuda.Options{}, 0)
+	p, err := small(t).Problem(tensor.Float32, graph.On(d))
+	if err != nil {
+		t.Fatal(err)
+	}
+	iterate(t, p, 3, p.Space().New())
+	captures, sized := rec.Count("EndCapture"), p.Space().Sized()
+	var list [6]problem.Vector
+	for i := range list {
+		list[i] = p.Space().New()
+	}
+	for range 3 {
+		for i := range list {
+			sized.DescendSized(&problem.SizedDescent{Direction: list[i], Previous: list[(i+1)%len(list)]}, p.Space().Regularizer)
+			if _, err := p.Forward(make([]float64, 2)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if got := rec.Count("EndCapture") - captures; got != 4 {
+		t.Errorf("%d graphs, want 4", got)
+	}
+}

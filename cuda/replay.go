@@ -49,6 +49,14 @@ func (p *Program) run(h *half, vector driver.Pointer) error {
 	return p.device.driver.LaunchGraph(r.graph, p.device.stream)
 }
 
+// runFirst runs the first part of the forward half, with the descent that waits for it.
+func (p *Program) runFirst(h *half, vector driver.Pointer) error {
+	if launched, err := p.chain(h); launched || err != nil {
+		return err
+	}
+	return p.run(h, vector)
+}
+
 // target returns where the backward half writes the gradient for a vector: into the vector itself
 // for the first vectors, and for all later vectors into one common place, from which Backward
 // copies. A graph and the tables of the element-wise passes belong to one place. Without the common
@@ -122,5 +130,9 @@ func (p *Program) forgetGraphs() error {
 		}
 		clear(h.graphs)
 	}
+	for _, r := range p.links {
+		failed = append(failed, p.free(r))
+	}
+	p.links = map[link]*replay{}
 	return errors.Join(failed...)
 }

@@ -15,6 +15,7 @@ import (
 
 	"ppal/cuda"
 	"ppal/cuda/double"
+	"ppal/datasets/matrix"
 	"ppal/internal/graphcases"
 	"ppal/models"
 	"ppal/trainer"
@@ -56,6 +57,109 @@ func TestSizedStepsHaveTheHostsBits(t *testing.T) {
 						}
 					})
 				}
+			}
+		}
+	}
+}
+
+// Whatever follows a descent that waits for a forward half, the descent comes first.
+func TestWaitingDescentsComeFirst(t *testing.T) {
+	read := func(p *graph.Problem, v problem.Vector) []float64 {
+		n, _ := p.Dims()
+		x := make([]float64, n)
+		p.Space().Read(x, v)
+		return x
+	}
+	c := graphcases.Network(models.Spec{Inputs: 3, Hidden: []int{4}}, []int{30, 20}, 0, false, graphcases.Dense)
+	rows := c.Rows
+	after := map[string]func(p, other *graph.Problem, d problem.Vector) []float64{
+		"a read": func(p, _ *graph.Problem, _ problem.Vector) []float64 { return read(p, problem.Iterate) },
+		"the lengths": func(p, _ *graph.Problem, _ problem.Vector) []float64 {
+			a, b := p.Space().Moved()
+			return []float64{a, b}
+		},
+		"the state": func(p, _ *graph.Problem, _ problem.Vector) []float64 {
+			s := p.Space().Sized().Sizing()
+			return []float64{s.Step, s.Curvature, s.Length}
+		},
+		"a gradient": func(p, _ *graph.Problem, d problem.Vector) []float64 {
+			if err := p.Backward([]float64{1, 2}, d); err != nil {
+				t.Error(err)
+			}
+			return append(read(p, d), read(p, problem.Iterate)...)
+		},
+		"another problem": func(p, other *graph.Problem, _ problem.Vector) []float64 {
+			if _, err := other.Forward(make([]float64, 1)); err != nil {
+				t.Error(err)
+			}
+			return read(p, problem.Iterate)
+		},
+		"an input": func(p, _ *graph.Problem, _ problem.Vector) []float64 {
+			if err := p.Bind(0, &matrix.Dense{Rows: rows, Cols: 3, Data: make([]float64, 3*rows)}); err != nil {
+				t.Error(err)
+			}
+			g := make([]float64, 1)
+			f, err := p.Forward(g)
+			if err != nil {
+				t.Error(err)
+			}
+			return append([]float64{f}, g...)
+		},
+		"a forward half": func(p, _ *graph.Problem, _ problem.Vector) []float64 {
+			g := make([]float64, 1)
+			f, err := p.Forward(g)
+			if err != nil {
+				t.Error(err)
+			}
+			return append([]float64{f}, g...)
+		},
+	}
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		var want []float64
+		for _, o := range []cuda.Options{{NoGraphs: true}, {}} {
+			emulated := double.Computing(double.Options{})
+			d, err := cuda.Open(emulated, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := c.Problem(tensor.Float64, graph.On(d))
+			if err != nil {
+				t.Fatal(err)
+			}
+			other, err := c.Problem(tensor.Float64, graph.On(d))
+			if err != nil {
+				t.Fatal(err)
+			}
+			now, last := p.Space().New(), p.Space().New()
+			var got []float64
+			for k := range 9 {
+				if k < 8 {
+					if _, err := p.Forward(make([]float64, 1)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := p.Backward([]float64{1, 0.5}, now); err != nil {
+					t.Fatal(err)
+				}
+				s := problem.SizedDescent{Direction: now, Previous: last, Decay: 0.9, PeakDecay: 0.9, Scale: 1,
+					Constants: problem.SizingConstants{Margin: 0.1 + 0.01*float64(k), Share: 1, Growth: 1, Raise: 1, Run: 3, Leap: 4}}
+				if k == 0 {
+					s.Start = &problem.Sizing{Curvature: 2, Step: 0.1}
+					s.Distance, s.Norm = 0.1, 1
+				}
+				p.Space().Sized().DescendSized(&s, p.Space().Regularizer)
+				if k > 3 {
+					got = append(got, after[name](p, other, last)...)
+				}
+				now, last = last, now
+			}
+			if err := errors.Join(d.Close(), p.Space().Err()); err != nil || emulated.Violations() != nil {
+				t.Errorf("%s: error %v, violations %v", name, err, emulated.Violations())
+			}
+			if o.NoGraphs {
+				want = got
+			} else if !slices.Equal(got, want) || slices.ContainsFunc(got, math.IsNaN) {
+				t.Errorf("%s: %v, want %v", name, got, want)
 			}
 		}
 	}

@@ -43,17 +43,22 @@ func (v *vectors) project(x driver.Pointer, m *problem.Map) error {
 	return nil
 }
 
-// DescendSized implements problem.SizedVectors.
+// DescendSized implements problem.SizedVectors. The descent waits for the next forward half, with
+// which it is one graph, or for any other work.
 func (v *vectors) DescendSized(d *problem.SizedDescent, r problem.Regularizer) {
-	v.do("the proximal step", func() error { return v.descendSized(d, r) })
+	v.do("the proximal step", func() error {
+		c := chained{v, *d, r.Weight, link{v.at[d.Previous], v.sizedDescent(d, &r)}}
+		v.settled = false
+		if v.d.postpone(c) {
+			return nil
+		}
+		return v.descendSized(d, r.Weight, &c.link)
+	})
 }
 
-func (v *vectors) descendSized(d *problem.SizedDescent, r problem.Regularizer) error {
+// sizedDescent returns the descent whose numbers Sizing leaves on the device.
+func (v *vectors) sizedDescent(d *problem.SizedDescent, r *problem.Regularizer) descent {
 	sizes := v.results.Offset(sizingResult)
-	err := v.set.Sizing(&v.d.queue, v.n, v.at[d.Direction], v.at[d.Previous], d, r.Weight, sizes, v.results.Offset(movedResult))
-	if err != nil {
-		return err
-	}
 	number := func(k int) kernels.Number { return kernels.At(sizes.Offset(8 * k)) }
 	m := r.Map(0)
 	p := elementwise(&m)
@@ -68,7 +73,25 @@ func (v *vectors) descendSized(d *problem.SizedDescent, r problem.Regularizer) e
 	if d.Ramp != 0 {
 		f.v, f.b = v.at[d.Velocity], number(kernels.SizingMomentum)
 	}
-	return v.move(&f)
+	return f
+}
+
+// descendSized runs Sizing and the descent.
+func (v *vectors) descendSized(d *problem.SizedDescent, weight float64, l *link) error {
+	err := v.set.Sizing(&v.d.queue, v.n, l.descent.d, l.previous, d, weight, v.results.Offset(sizingResult), v.results.Offset(movedResult))
+	if err != nil {
+		return err
+	}
+	return v.move(&l.descent)
+}
+
+// descendAt is descendSized with the numbers in mapped memory.
+func (v *vectors) descendAt(l *link) error {
+	err := v.set.SizingAt(&v.d.queue, v.n, l.descent.d, l.previous, v.numbers, v.results.Offset(sizingResult), v.results.Offset(movedResult))
+	if err != nil {
+		return err
+	}
+	return v.move(&l.descent)
 }
 
 // Sizing implements problem.SizedVectors.

@@ -32,6 +32,8 @@ type vectors struct {
 	settled bool             // the last fetch came after the last descent
 	groups  kernels.VectorGroups
 	scales  driver.Pointer // the factors of the groups
+	rule    []float64      // the numbers of Sizing in a chained descent, in pinned memory
+	numbers driver.Pointer // rule for kernels; 0: the device cannot map memory
 }
 
 var _ problem.SizedVectors = (*vectors)(nil)
@@ -72,6 +74,11 @@ func (d *Device) NewVectors(t tensor.Dtype, x matrix.Matrix, groups []int) (prob
 	if v.host, err = d.pinned(allResults); err != nil {
 		return nil, err
 	}
+	rule, err := d.pinned(8 * kernels.SizingNumbers)
+	if err != nil {
+		return nil, err
+	}
+	v.rule, v.numbers = typed[float64](rule), d.mapped(rule)
 	if groups != nil {
 		if err := v.setGroups(groups); err != nil {
 			return nil, err
@@ -102,8 +109,10 @@ func (v *vectors) setGroups(ends []int) (err error) {
 	return err
 }
 
-// do runs an operation, unless an earlier one failed, and keeps its error.
+// do runs an operation after the work that waits, unless an earlier operation failed, and keeps its
+// error.
 func (v *vectors) do(what string, operation func() error) {
+	v.d.settle()
 	if v.err != nil {
 		return
 	}

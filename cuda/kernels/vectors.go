@@ -112,10 +112,34 @@ const (
 	SizingCount     = 9
 )
 
+// SizingNumbers is the number of inputs and constants of Sizing: SIZING_NUMBERS of the kernels.
+const SizingNumbers = 14
+
+// SizingRule returns the inputs and constants of Sizing. The weight is the regularizer's.
+func SizingRule(d *problem.SizedDescent, weight float64) [SizingNumbers]float64 {
+	alert, k := 0.0, &d.Constants
+	if d.Alert {
+		alert = 1
+	}
+	return [SizingNumbers]float64{d.Least, d.Decay, d.PeakDecay, d.Scale, d.Cap, d.Ramp, alert, k.Margin, k.Share, k.Growth, k.Raise, k.Run,
+		k.Leap, weight}
+}
+
 // Sizing advances the rule of problem.SizedDescent from the directions x and y, and writes the new
-// state and the numbers of the step to sizes. moved has the result of the last Descend. The weight
-// is the regularizer's. The arithmetic is float64, in the order of problem.SizedDescent.
+// state and the numbers of the step to sizes. moved has the result of the last Descend. The
+// arithmetic is float64, in the order of problem.SizedDescent.
 func (s *Set) Sizing(q Queue, n int, x, y driver.Pointer, d *problem.SizedDescent, weight float64, sizes, moved driver.Pointer) error {
+	return s.sizing(q, n, x, y, d, SizingRule(d, weight), 0, sizes, moved)
+}
+
+// SizingAt is Sizing without a Start, with the numbers of SizingRule at an address of mapped
+// memory.
+func (s *Set) SizingAt(q Queue, n int, x, y, numbers, sizes, moved driver.Pointer) error {
+	return s.sizing(q, n, x, y, &problem.SizedDescent{}, [SizingNumbers]float64{}, numbers, sizes, moved)
+}
+
+func (s *Set) sizing(q Queue, n int, x, y driver.Pointer, d *problem.SizedDescent, rule [SizingNumbers]float64, numbers, sizes,
+	moved driver.Pointer) error {
 	c := pass("sizing", n)
 	c.vectors(s, n, x, y)
 	c.flag(d.Start != nil)
@@ -123,11 +147,9 @@ func (s *Set) Sizing(q Queue, n int, x, y driver.Pointer, d *problem.SizedDescen
 	if d.Start != nil {
 		start = *d.Start
 	}
-	c.float64s(start.Curvature, start.Peak, start.Seen, float64(start.Growing), start.Step, start.Length, d.Distance, d.Norm,
-		d.Least, d.Decay, d.PeakDecay, d.Scale, d.Cap, d.Ramp)
-	c.flag(d.Alert)
-	k := &d.Constants
-	c.float64s(k.Margin, k.Share, k.Growth, k.Raise, k.Run, k.Leap, weight)
+	c.float64s(start.Curvature, start.Peak, start.Seen, float64(start.Growing), start.Step, start.Length, d.Distance, d.Norm)
+	c.float64s(rule[:]...)
+	c.reading(numbers, 8*SizingNumbers)
 	c.updating(sizes, 8*SizingCount)
 	c.reading(moved, 16)
 	c.grid[0] = min(c.grid[0], mostSums)

@@ -430,7 +430,12 @@ func sizing[T plan.Float](t *testing.T) {
 			reduced++
 		}
 		const weight = 0.3
-		r.do(r.s.Sizing(r.q, 2, r.put(bytesOf(x)), r.put(bytesOf(y)), &d, weight, sizes, r.put(bytesOf(moved))))
+		if i%2 > 0 && d.Start == nil {
+			rule := kernels.SizingRule(&d, weight)
+			r.do(r.s.SizingAt(r.q, 2, r.put(bytesOf(x)), r.put(bytesOf(y)), r.put(bytesOf(rule[:])), sizes, r.put(bytesOf(moved))))
+		} else {
+			r.do(r.s.Sizing(r.q, 2, r.put(bytesOf(x)), r.put(bytesOf(y)), &d, weight, sizes, r.put(bytesOf(moved))))
+		}
 		got := r.numbers(sizes, kernels.SizingCount)
 		list := []float64{want.Curvature, want.Peak, want.Seen, float64(want.Growing), want.Step, want.Length, b, a * weight, 1 / (1 + a*weight)}
 		if !slices.Equal(got, list) {

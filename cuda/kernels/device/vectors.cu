@@ -66,15 +66,23 @@ EXPORT(squared_distance)
 // sizing measures the change of the direction, advances the rule of the automatic step size
 // (problem.SizedDescent) and leaves the numbers of the step that follows in sizes: the momentum b,
 // the threshold a weight, and the scale 1/(1 + a weight), a = e (1 + b s). moved has the squares of
-// ||x_k - x_{k-1}|| and ||x_k||. All numbers are float64, and no product and sum are fused.
-KERNEL(sizing)(int64 n, const real *x, const real *y, SIZING_START, SIZING_RULE, double weight, double *sizes, const double *moved,
-               double *partial, unsigned *tickets) {
+// ||x_k - x_{k-1}|| and ||x_k||. If numbers is not 0, it has the numbers of SIZING_RULE, in the
+// host's memory, which every block reads while it sums. All numbers are float64, and no product and
+// sum are fused.
+KERNEL(sizing)(int64 n, const real *x, const real *y, SIZING_START, SIZING_RULE, const double *numbers, double *sizes,
+               const double *moved, double *partial, unsigned *tickets) {
+  __shared__ double rule[SIZING_NUMBERS];
+  if (numbers && threadIdx.x < SIZING_NUMBERS) rule[threadIdx.x] = numbers[threadIdx.x];
   double sum = 0, none = 0;
   FOR_ELEMENTS(i, n) {
     double d = (double)x[i] - (double)y[i];
     sum += d * d;
   }
   if (!grid_sums(sum, none, partial, tickets)) return;
+  if (numbers) {
+    least = rule[0], decay = rule[1], peak_decay = rule[2], scale = rule[3], cap = rule[4], ramp = rule[5], alert = rule[6];
+    margin = rule[7], share = rule[8], growth = rule[9], raise = rule[10], run = rule[11], leap = rule[12], weight = rule[13];
+  }
   Sizing z = {start_l, start_peak, start_seen, start_growing, start_step, start_length};
   double distance = start_distance, norm = start_norm;
   if (!start) {
@@ -87,7 +95,7 @@ KERNEL(sizing)(int64 n, const real *x, const real *y, SIZING_START, SIZING_RULE,
     if (isfinite(seen)) {
       z.peak = larger(z.peak, seen);
       z.growing = seen > growth * z.seen ? z.growing + 1 : 0;
-      if (alert && z.growing >= run && seen > share * z.l) z.l = larger(z.l, lesser(raise * z.l, z.peak)), z.growing = 0;
+      if (alert != 0 && z.growing >= run && seen > share * z.l) z.l = larger(z.l, lesser(raise * z.l, z.peak)), z.growing = 0;
       z.l = larger(z.l, seen), z.seen = seen;
     }
   }

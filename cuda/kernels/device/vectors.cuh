@@ -95,10 +95,12 @@ struct Sizing {
   int64 start, double start_l, double start_peak, double start_seen, double start_growing, double start_step,                    \
       double start_length, double start_distance, double start_norm
 
-// SIZING_RULE has the inputs and the constants of problem.SizedDescent.
+// SIZING_RULE has the inputs and the constants of problem.SizedDescent, and the regularizer's weight.
+// SIZING_NUMBERS is their number: kernels.SizingNumbers.
+#define SIZING_NUMBERS 14
 #define SIZING_RULE                                                                                                              \
-  double least, double decay, double peak_decay, double scale, double cap, double ramp, int64 alert, double margin,              \
-      double share, double growth, double raise, double run, double leap
+  double least, double decay, double peak_decay, double scale, double cap, double ramp, double alert, double margin,              \
+      double share, double growth, double raise, double run, double leap, double weight
 
 __device__ inline double larger(double a, double b) { return a > b ? a : b; }
 
