@@ -31,11 +31,12 @@ func (a *app) verifyCommand() *cobra.Command {
 		Use:   "verify RUN",
 		Short: "Recompute the claims of a run and compare them with its files",
 		Long: `Verify recomputes the claims of a finished run in float64 from its weights and its data: objective, constraints, KKT
-certificate, counted decisions, measures and rates of every split with their intervals, promises, and the best feasible
-record. The computation is a plain loop over the rows. It uses neither the device nor the kernels that trained. Verify compares the results with summary.json
-and metrics.jsonl. It also compares the checksums of the run's files and of the data.
+certificate, counted decisions, measures and rates of every split with their intervals, promises, the best feasible
+record, and the proof of a run that ended as infeasible. The computation is a plain loop over the rows. It uses neither
+the device nor the kernels that trained. Verify compares the results with summary.json and metrics.jsonl. It also
+compares the checksums of the run's files and of the data.
 
-Not recomputed: intervals of the published problems, probabilities, times, warnings, the proof of an infeasible run, and plots.
+Not recomputed: intervals of the published problems, probabilities, times, warnings and plots.
 The checksum of summary.json covers all but the plots.
 
 Exit status: 0 verified; 1 something differs, or the run is not finished; 2 the command is wrong.`,

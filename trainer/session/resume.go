@@ -66,8 +66,10 @@ func (s *Session) resume() (notes []string, err error) {
 	case fresh:
 		c, err = &checkpoint.Checkpoint{Config: sum}, nil
 		notes = append(notes, fmt.Sprintf("%s has no checkpoint: the run begins at the first iteration", f.dir))
-	case errors.Is(err, checkpoint.ErrDamaged) || errors.Is(err, checkpoint.ErrVersion):
-		return refuse("%w", err)
+	case errors.Is(err, checkpoint.ErrVersion):
+		return refuse("%w: use the version %s of ppal, which wrote the run, or start a new run with --config", err, before.Version)
+	case errors.Is(err, checkpoint.ErrDamaged):
+		return refuse("%w: start a new run with --config", err)
 	case err != nil:
 		return nil, err
 	case c.Program != now.Version:
