@@ -39,6 +39,12 @@ func TestAbort(t *testing.T) {
 		if err := c.Barrier(); !errors.Is(err, broken) || !strings.Contains(err.Error(), "process 1") {
 			t.Errorf("rank %d: %v", c.Rank(), err)
 		}
+		if err := c.SumFloat32(nil); !errors.Is(err, broken) {
+			t.Errorf("rank %d: a later sum: %v", c.Rank(), err)
+		}
+		if err := c.Broadcast(nil); !errors.Is(err, broken) {
+			t.Errorf("rank %d: a later broadcast: %v", c.Rank(), err)
+		}
 		return nil
 	}); err != nil {
 		t.Fatal(err)
@@ -50,6 +56,19 @@ func TestAbort(t *testing.T) {
 		return nil
 	}); err != nil {
 		t.Fatal(err)
+	}
+	for _, pair := range [][2]func(c Collective) error{
+		{Collective.Barrier, func(c Collective) error { return c.Broadcast(nil) }},
+		{func(c Collective) error { return c.SumFloat32(nil) }, Collective.Barrier},
+	} {
+		if err := together(2, func(c Collective) error {
+			if err := pair[c.Rank()](c); err == nil {
+				t.Errorf("rank %d: two different exchanges gave no error", c.Rank())
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package ranks
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -34,6 +35,30 @@ func TestTeam(t *testing.T) {
 			t.Errorf("process %d: %d arguments, %v, total %v", c.Rank(), len(got), got[:min(4, len(got))], total)
 		}
 		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A message of any length arrives, in the head or after it.
+func TestTeamMessages(t *testing.T) {
+	if err := together(2, func(c Collective) error {
+		team := NewTeam(c)
+		var got []byte
+		say := team.Register(func(message []byte) error { got = append(got[:0], message...); return team.Barrier() })
+		if c.Rank() > 0 {
+			return team.Serve()
+		}
+		for _, length := range []int{0, 1, mostInHead - 1, mostInHead, mostInHead + 1, 5000, mostInHead + 8, 5001, 5007, 5008, 5009} {
+			message := make([]byte, length)
+			for i := range message {
+				message[i] = byte(i % 251)
+			}
+			if err := say(message); err != nil || !slices.Equal(got, message) {
+				return fmt.Errorf("%d bytes: %d arrive, %v", length, len(got), err)
+			}
+		}
+		return team.Release()
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -75,12 +100,14 @@ func TestTeamVotes(t *testing.T) {
 		if any, err := team.Vote(c.Rank() == 2); !any || err != nil {
 			t.Errorf("process %d: process 2 votes: %v, %v", c.Rank(), any, err)
 		}
-		if c.Rank() == 1 {
-			if _, first := team.Agree(errors.New("broken")); !first {
-				t.Error("process 1 is not the first that failed")
+		for failing := range 3 {
+			if c.Rank() == failing {
+				if _, first := team.Agree(errors.New("broken")); !first {
+					t.Errorf("process %d is not the first that failed", failing)
+				}
+			} else if any, err := team.Vote(true); any || !errors.Is(err, ErrElsewhere) || !strings.Contains(err.Error(), fmt.Sprint("process ", failing)) {
+				t.Errorf("process %d: process %d failed: %t, %v", c.Rank(), failing, any, err)
 			}
-		} else if _, err := team.Vote(true); !errors.Is(err, ErrElsewhere) || !strings.Contains(err.Error(), "process 1") {
-			t.Errorf("process %d: process 1 failed: %v", c.Rank(), err)
 		}
 		return nil
 	}); err != nil {
@@ -96,13 +123,15 @@ func TestTeamAgrees(t *testing.T) {
 		if err, report := team.Agree(nil); err != nil || report {
 			t.Errorf("process %d: no failure: %v, %v", c.Rank(), err, report)
 		}
-		var own error
-		if c.Rank() > 0 {
-			own = broken
-		}
-		err, report := team.Agree(own)
-		if want := map[bool]error{true: broken, false: ErrElsewhere}[c.Rank() > 0]; !errors.Is(err, want) || report != (c.Rank() == 1) {
-			t.Errorf("process %d: %v, %v", c.Rank(), err, report)
+		for _, failing := range [][]int{{1, 2}, {0}, {2}} {
+			var own error
+			want := ErrElsewhere
+			if slices.Contains(failing, c.Rank()) {
+				own, want = broken, broken
+			}
+			if err, report := team.Agree(own); !errors.Is(err, want) || report != (c.Rank() == failing[0]) {
+				t.Errorf("process %d, %v fail: %v, %v", c.Rank(), failing, err, report)
+			}
 		}
 		return nil
 	}); err != nil {
@@ -148,10 +177,14 @@ type failing struct {
 	Collective
 	sums, broadcasts error
 	reason           error // of Abort
+	good             int   // the first broadcasts, which do not fail
 }
 
 func (f *failing) Sum(x []float64) error { return errors.Join(f.sums, f.Collective.Sum(x)) }
 func (f *failing) Broadcast(b []byte) error {
+	if f.good--; f.good >= 0 {
+		return f.Collective.Broadcast(b)
+	}
 	return errors.Join(f.broadcasts, f.Collective.Broadcast(b))
 }
 func (f *failing) Abort(reason error) { f.reason = reason }
@@ -164,9 +197,26 @@ func TestTeamEndsAfterFailedExchange(t *testing.T) {
 		"message": func(team *Team) error { return team.Register(func([]byte) error { return nil })(make([]byte, 5000)) },
 		"release": (*Team).Release,
 		"serve":   (*Team).Serve,
-		"agree":   func(team *Team) error { err, _ := team.Agree(nil); return err },
+		"agree": func(team *Team) error {
+			err, report := team.Agree(nil)
+			if !report {
+				t.Error("agree: no process reports the error")
+			}
+			return err
+		},
+		"vote": func(team *Team) error {
+			any, err := team.Vote(true)
+			if any {
+				t.Error("vote: the result of a failed sum")
+			}
+			return err
+		},
+		"long message": func(team *Team) error { return team.Register(func([]byte) error { return nil })(make([]byte, 5000)) },
 	} {
 		c := &failing{Collective: Goroutines(1)[0], sums: broken, broadcasts: broken}
+		if name == "long message" {
+			c.good = 1
+		}
 		if err := do(NewTeam(c)); !errors.Is(err, broken) || !errors.Is(c.reason, broken) {
 			t.Errorf("%s: the error is %v, and the run ends with %v", name, err, c.reason)
 		}
