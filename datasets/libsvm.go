@@ -96,9 +96,7 @@ func (p *libsvmParser) reserve(factor float64) {
 	p.x.Columns = slices.Grow(p.x.Columns, more(len(p.x.Columns)))
 	p.x.Starts = slices.Grow(p.x.Starts, more(len(p.labels)))
 	p.labels = slices.Grow(p.labels, more(len(p.labels)))
-	if p.x.Values != nil {
-		p.x.Values = slices.Grow(p.x.Values, more(len(p.x.Values)))
-	}
+	p.x.Values = slices.Grow(p.x.Values, more(len(p.x.Values))) // nil stays nil
 }
 
 // end returns an error if the file has no rows, and sets the size of the matrix.

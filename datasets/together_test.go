@@ -100,6 +100,24 @@ func TestNotShared(t *testing.T) {
 	}
 }
 
+// Processes read the file for the third time with the given separator, which is not the one that
+// would be detected.
+func TestSharedSeparator(t *testing.T) {
+	text := rowsText("x;c,d,e,f;y", 40, func(i int) string { return fmt.Sprintf("%d;a,b,c,%c;%d", i*i, "de"[i%2], i/2%2) })
+	opts := TableOptions{File: write(t, t.TempDir(), "rows.csv", []byte(text)), Label: "y", Separator: ';'}
+	all, errs := shared(t, 2, 24, func(_ int, s Share) (*Tables, error) {
+		own := opts
+		own.Share = s
+		return LoadTable("", "csv", own)
+	})
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"x", "c,d,e,f=a,b,c,d", "c,d,e,f=a,b,c,e"}; !slices.Equal(all[0].Train.Columns, want) {
+		t.Errorf("features %q, want %q", all[0].Train.Columns, want)
+	}
+}
+
 // Each chunk has one owner, also those after the end of the file. The memory of skipped chunks is
 // used again, and a process stops after its part.
 func TestSharedChunkOwners(t *testing.T) {
@@ -181,13 +199,13 @@ func TestSharedProfile(t *testing.T) {
 // Processes without rows or without bytes of the file, and constant columns, give the features of
 // one process.
 func TestSharedSmallTable(t *testing.T) {
-	opts := TableOptions{File: filepath.Join(t.TempDir(), "rows.csv"), Label: "y", Missing: MissingImputed, Separator: ';'}
-	text := rowsText("x,a,b,c,d;same;c;y", 40, func(i int) string {
+	opts := TableOptions{File: filepath.Join(t.TempDir(), "rows.csv"), Label: "y", Missing: MissingImputed}
+	text := rowsText("x,same,c,y", 40, func(i int) string {
 		x := fmt.Sprint(0.1*float64(i) - 7)
 		if i%9 == 4 {
 			x = "NA"
 		}
-		return fmt.Sprintf("%s;0.1;\"%c\n\";%d", x, "abc"[i%3], i/2%2)
+		return fmt.Sprintf("%s,0.1,\"%c\n\",%d", x, "abc"[i%3], i/2%2)
 	})
 	if err := os.WriteFile(opts.File, []byte(text), 0o644); err != nil {
 		t.Fatal(err)

@@ -26,3 +26,14 @@ func TestCSRWidensItsRows(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Selected rows of a matrix without values have none.
+func TestSelectWithoutValues(t *testing.T) {
+	m := &matrix.CSR{Rows: 2, Cols: 4, Starts: []int{0, 1, 3}, Columns: []int32{2, 0, 3}}
+	for _, place := range [][]int32{nil, {0, 1, 2, 3}} {
+		want := &matrix.CSR{Rows: 2, Cols: 4, Starts: []int{0, 2, 3}, Columns: []int32{0, 3, 2}}
+		if diff := cmp.Diff(want, m.Select([]int{1, 0}, place, 4)); diff != "" {
+			t.Errorf("%v: %s", place, diff)
+		}
+	}
+}

@@ -33,8 +33,14 @@ func TestWindow(t *testing.T) {
 		if Window(m, 0, 5) != m {
 			t.Errorf("%T: the window of all rows is another matrix", m)
 		}
-		if said := panics(func() { w.Float64(part, 0, 3) }); said == "" {
+		if said := panics(func() { w.Float64(part, 1, 3) }); said == "" {
 			t.Errorf("%T: a row behind the window was read", m)
+		}
+		if said := panics(func() { w.Float32(narrow, 2, 3) }); said == "" {
+			t.Errorf("%T: a row behind the window was read in float32", m)
+		}
+		if rows, _ := Window(m, 0, 3).Dims(); rows != 3 {
+			t.Errorf("%T: the first 3 rows are %d rows", m, rows)
 		}
 		if said := panics(func() { Window(m, 3, 6) }); said == "" {
 			t.Errorf("%T: a window behind the matrix", m)

@@ -95,7 +95,7 @@ func (p *program) Backward(coefficients []float64, d problem.Vector) error {
 }
 
 func (p *program) runBackward(coefficients []byte) error {
-	if !p.leads && p.direction == problem.Iterate {
+	if p.direction == problem.Iterate { // the first call in a process that serves
 		p.direction = p.vectors.New()
 	}
 	return p.Program.Backward(Numbers[float64](coefficients), p.direction)
