@@ -60,15 +60,9 @@ func (o Options) prepareTogether(ctx context.Context, err error) (a *assembly, _
 
 // checkShared refuses a table that only one process can read: standard input or another pipe.
 func checkShared(data Source) error {
-	t, ok := data.(Table)
-	if !ok {
-		return nil
-	}
+	t, _ := data.(Table) // other sources have no paths
 	for _, path := range t.OwnFiles() {
-		if path == "" {
-			continue
-		}
-		info, err := os.Stat(path)
+		info, err := os.Stat(path) // fails for no path
 		if path == datasets.StandardInput || err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 			return &OptionError{Option: "file", Problem: "is a pipe, which only one process can read: write the table to a file, because this run has several processes"}
 		}

@@ -1,0 +1,182 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"ppal/constraints"
+	"ppal/datasets"
+	"ppal/datasets/matrix"
+	"ppal/internal/paged"
+	"ppal/internal/ranks"
+	"ppal/internal/rundir"
+)
+
+// Only several processes share the rows.
+func TestSeveralProcesses(t *testing.T) {
+	for size, want := range []bool{false, false, true, true} {
+		d := Device{}
+		if size > 0 {
+			d.Ranks = ranks.Goroutines(size)[0]
+		}
+		if d.severalProcesses() != want {
+			t.Errorf("%d processes: several %t", size, !want)
+		}
+	}
+}
+
+// watched is a process whose sums may fail. It says when it waits for calls.
+type watched struct {
+	ranks.Collective
+	sums   error
+	serves chan struct{} // closed by the first broadcast of a call
+}
+
+func (w *watched) Sum(x []float64) error {
+	if w.sums != nil {
+		return w.sums
+	}
+	return w.Collective.Sum(x)
+}
+
+func (w *watched) Broadcast(message []byte) error {
+	if len(message) > 100 && w.serves != nil { // other broadcasts are shorter
+		close(w.serves)
+		w.serves = nil
+	}
+	return w.Collective.Broadcast(message)
+}
+
+// A process without options is the one that fails, although its options could be completed. An
+// error of the processes ends Serve.
+func TestServeFails(t *testing.T) {
+	broken := errors.New("broken")
+	for name, failed := range map[string]error{"no options": broken, "the run ends": nil} {
+		all, serves := ranks.Goroutines(2), make(chan struct{})
+		all[1] = &watched{Collective: all[1], serves: serves}
+		done := make(chan error, 1)
+		options := func(rank int) Options {
+			o := onTable(DemographicParity{}, Table{Dataset: "synthetic-compas"}, nil)
+			o.Device.Ranks, o.Device.Threads = all[rank], 1
+			return o
+		}
+		go func() { done <- Serve(context.Background(), options(1), failed) }()
+		s, err := New(t.Context(), options(0))
+		if failed != nil {
+			if !errors.Is(err, ranks.ErrElsewhere) {
+				t.Errorf("%s: process 0: %v", name, err)
+			}
+		} else if err != nil {
+			t.Fatal(err)
+		} else {
+			<-serves
+			all[0].Abort(broken)
+			defer s.Close()
+		}
+		if err := <-done; !errors.Is(err, broken) || Reported(err) {
+			t.Errorf("%s: process 1: %v", name, err)
+		}
+	}
+}
+
+// Folders, and files that are missing, are not pipes.
+func TestCheckShared(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "rows.csv")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for path, ok := range map[string]bool{"": true, file: true, dir: true, filepath.Join(dir, "none"): true, os.DevNull: false, datasets.StandardInput: false} {
+		if err := checkShared(Table{Dataset: "csv", TableOptions: datasets.TableOptions{File: path}}); (err == nil) != ok {
+			t.Errorf("%q: %v", path, err)
+		}
+	}
+	if err := checkShared(Images{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// A process closes what it has opened if another process fails.
+func TestAgreeCloses(t *testing.T) {
+	pages, err := paged.New(t.TempDir(), 1<<40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := paged.Make[byte](pages, 9000); err != nil || pages.Bytes() == 0 {
+		t.Fatalf("%d bytes of pages, %v", pages.Bytes(), err)
+	}
+	broken := errors.New("broken")
+	if a, err := agree(ranks.Goroutines(1)[0], &assembly{devices: &devices{pages: pages}}, broken); a != nil || !errors.Is(err, broken) || pages.Bytes() != 0 {
+		t.Errorf("%d bytes of pages, %v", pages.Bytes(), err)
+	}
+}
+
+// The fingerprint depends on the files, and on the sizes, labels and groups of every split.
+func TestFingerprint(t *testing.T) {
+	with := func(change func(l *loaded)) float64 {
+		l := &loaded{center: []float64{1}, scale: []float64{2}}
+		l.description.Data = []rundir.DataFile{{SHA256: "ab"}}
+		for _, name := range []Split{rundir.Training, rundir.Test} {
+			l.splits = append(l.splits, &split{name: name, rows: rows{data: &matrix.Dense{Rows: 2, Cols: 1, Data: []float64{1, 2}}, labels: []int{1, -1},
+				groups: []constraints.Group{{Rows: []int{0}}, {Rows: []int{1}}}}})
+		}
+		change(l)
+		return (&assembly{data: l}).fingerprint()
+	}
+	same := func(*loaded) {}
+	want := with(same)
+	if with(same) != want {
+		t.Error("equal rows have two fingerprints")
+	}
+	for name, change := range map[string]func(l *loaded){
+		"file":    func(l *loaded) { l.description.Data[0].SHA256 = "ac" },
+		"name":    func(l *loaded) { l.splits[1].name = rundir.Validation },
+		"columns": func(l *loaded) { l.splits[1].data = &matrix.Dense{Rows: 2, Cols: 3, Data: make([]float64, 6)} },
+		"center":  func(l *loaded) { l.center[0] = 3 },
+		"scale":   func(l *loaded) { l.scale[0] = 3 },
+		"label":   func(l *loaded) { l.splits[1].labels[1] = 1 },
+		"labels":  func(l *loaded) { l.splits[0].labels = []int{-1, 1} },
+		"group":   func(l *loaded) { l.splits[1].groups[1].Rows[0] = 0 },
+		"groups":  func(l *loaded) { l.splits[0].groups[0].Rows = []int{0, 1} },
+	} {
+		if with(change) == want {
+			t.Errorf("another %s has the same fingerprint", name)
+		}
+	}
+}
+
+// An error of an exchange is an error of a sum, of a vote, and of reading a row.
+func TestSharingFails(t *testing.T) {
+	broken := errors.New("broken")
+	c := &watched{Collective: ranks.Goroutines(1)[0]}
+	d := &devices{team: ranks.NewTeam(c)}
+	if err := (tableShare{d.team}).Agree(nil); err != nil {
+		t.Error(err)
+	}
+	known := new(errKnown)
+	if err := (tableShare{d.team}).Agree(broken); !errors.Is(err, broken) || !errors.As(err, known) || !known.first {
+		t.Errorf("an error of this process: %v", err)
+	}
+	part := &split{rows: rows{data: &matrix.Part{Rows: 9, From: 2, Own: &matrix.Dense{Rows: 1, Cols: 2, Data: []float64{5, 6}}}}}
+	part.divide(d)
+	row := make([]float64, 2)
+	if err := part.readRow(row, 2); err != nil || row[0] != 5 || row[1] != 6 {
+		t.Errorf("row 2: %v, %v", row, err)
+	}
+	if err := part.readRow(row, 3); err != nil || row[0] != 0 || row[1] != 0 {
+		t.Errorf("row 3, which no process has: %v, %v", row, err)
+	}
+	c.sums = broken
+	if err := d.sum(row); !errors.Is(err, broken) {
+		t.Errorf("a sum: %v", err)
+	}
+	if err := part.readRow(row, 2); !errors.Is(err, broken) {
+		t.Errorf("a row: %v", err)
+	}
+	if _, err := (tableShare{d.team}).Vote(true); !errors.As(err, known) {
+		t.Errorf("a vote: %v", err)
+	}
+}
