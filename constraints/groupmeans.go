@@ -143,6 +143,15 @@ func (op *GroupMeans) String() string {
 // groupMeans returns M l - offsets.
 func groupMeans[T float](m *Membership, offsets []float64, l []T) []T {
 	out := make([]T, m.Groups())
+	if m.rowStarts != nil && m.ordered {
+		for k, sum := range rowSums(m, l) {
+			if m.rowWeights == nil {
+				sum /= m.size(k)
+			}
+			out[k] = T(sum - offsets[k])
+		}
+		return out
+	}
 	starts, indices, weights := m.CSR()
 	for k := range out {
 		lo, hi := starts[k], starts[k+1]
@@ -166,4 +175,21 @@ func groupMeans[T float](m *Membership, offsets []float64, l []T) []T {
 		out[k] = T(sum - offsets[k])
 	}
 	return out
+}
+
+// rowSums returns the sums of the groups' elements times their weights, or without the default
+// weights. It reads M by rows. The additions of a group have the order of its rows.
+func rowSums[T float](m *Membership, l []T) []float64 {
+	sums := make([]float64, m.Groups())
+	for i, v := range l {
+		from, to := m.of(i)
+		for e := from; e < to; e++ {
+			if m.rowWeights == nil {
+				sums[m.rowGroups[e]] += float64(v)
+			} else {
+				sums[m.rowGroups[e]] += m.rowWeights[e] * float64(v)
+			}
+		}
+	}
+	return sums
 }

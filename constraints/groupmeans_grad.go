@@ -76,7 +76,7 @@ func transposeTimes[T float](m *Membership, w []T) []T {
 	if m.rowWeights != nil {
 		for i := range out {
 			var sum float64
-			for e := m.rowStarts[i]; e < m.rowStarts[i+1]; e++ {
+			for e, end := m.of(i); e < end; e++ {
 				sum += m.rowWeights[e] * float64(w[m.rowGroups[e]])
 			}
 			out[i] = T(sum)
@@ -97,7 +97,8 @@ func transposeTimes[T float](m *Membership, w []T) []T {
 	}
 	for i := range out {
 		var sum float64
-		for _, k := range m.rowGroups[m.rowStarts[i]:m.rowStarts[i+1]] {
+		from, to := m.of(i)
+		for _, k := range m.rowGroups[from:to] {
 			sum += share[k]
 		}
 		out[i] = T(sum)

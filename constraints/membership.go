@@ -22,11 +22,12 @@ type Group struct {
 	Weights []float64
 }
 
-// Membership is the sparse matrix M [G, n] whose row k holds the weights of group k's rows. M^T w
-// reads the matrix by rows (CSC). M l reads the matrix by groups (CSR), which takes as much memory
-// again, so the first M l makes this form if the rows of each group increase. Groups may overlap.
-// If all groups have default weights and their rows, in order, are consecutive, the matrix stores
-// offsets only. A Membership is immutable.
+// Membership is the sparse matrix M [G, n] whose row k holds the weights of group k's rows. Groups
+// may overlap. The matrix stores the groups of each row (CSC): rows with the same groups and
+// weights, usually almost all, share a pattern, and cost 2 bytes each. If the rows of a group do
+// not increase, the matrix also stores the entries by groups (CSR), because a mean adds them up in
+// this order. If all groups have default weights and their rows, in order, are consecutive, the
+// matrix stores offsets only. A Membership is immutable.
 type Membership struct {
 	rows   int
 	names  []string
@@ -37,10 +38,14 @@ type Membership struct {
 	weights  []float64 // the entries' weights; nil: 1/(size of the group), or byGroups has not run
 
 	// The transpose; nil if the rows are consecutive, because starts then describes the transpose
-	// too. rowWeights is nil if all groups have default weights.
+	// too. Pattern p is a list of groups: the entries rowStarts[p]..rowStarts[p+1]-1. Row i has the
+	// pattern patterns[i], or pattern i if patterns is nil. rowWeights is nil if all groups have
+	// default weights.
+	patterns   []uint16
 	rowStarts  []int
 	rowGroups  []int32
 	rowWeights []float64
+	ordered    bool // the rows of each group increase
 
 	digest lazyDigest // of M, without the names
 }
@@ -64,20 +69,21 @@ func NewMembership(rows int, groups []Group) (*Membership, error) {
 		m.names[k] = g.Name
 		m.starts = append(m.starts, m.starts[k]+len(g.Rows))
 	}
-	unsorted := false // whether the rows of a group do not increase
+	m.ordered = !slices.ContainsFunc(groups, func(g Group) bool { return !slices.IsSorted(g.Rows) })
 	weighted := slices.ContainsFunc(groups, func(g Group) bool { return g.Weights != nil })
 	if first, ok := consecutive(groups); ok && !weighted {
 		for k := range m.starts {
 			m.starts[k] += first
 		}
 	} else {
-		m.transpose(groups, weighted)
-		unsorted = slices.ContainsFunc(groups, func(g Group) bool { return !slices.IsSorted(g.Rows) })
-		if unsorted {
+		if !m.findPatterns(groups, weighted) {
+			m.transpose(groups, weighted)
+		}
+		if !m.ordered {
 			m.byGroups.Do(func() { m.listEntries(groups) })
 		}
 	}
-	m.digest = digestLater(func(d digester) { m.write(d, unsorted) })
+	m.digest = digestLater(m.write)
 	return m, nil
 }
 
@@ -133,6 +139,90 @@ func consecutive(groups []Group) (first int, ok bool) {
 	return first, true
 }
 
+// mostPatterns is the largest number of patterns, whose numbers have 16 bits.
+const mostPatterns = 1 << 16
+
+// findPatterns gives every row its pattern. It returns false, and changes nothing, if there are too
+// many patterns, or more than half as many as rows.
+//
+// Each group refines the patterns: a row of the group with pattern p gets the pattern of p with the
+// group and the row's weight appended. At the end, the patterns that rows have are numbered in the
+// order of their first rows.
+func (m *Membership) findPatterns(groups []Group, weighted bool) bool {
+	type key struct {
+		before uint16
+		weight uint64
+	}
+	type pattern struct {
+		before uint16
+		group  int32
+		weight float64
+	}
+	list := []pattern{{group: -1}} // pattern 0 has no group
+	of := make([]uint16, m.rows)
+	for k, g := range groups {
+		known := map[key]uint16{}
+		var last key
+		var lastIs uint16 // known[last], if last is known
+		for e, i := range g.Rows {
+			p := pattern{before: of[i], group: int32(k)}
+			if weighted {
+				p.weight = g.weight(e)
+			}
+			at := key{p.before, math.Float64bits(p.weight)}
+			if e == 0 || at != last {
+				is, ok := known[at]
+				if !ok {
+					if len(list) == mostPatterns {
+						return false
+					}
+					is = uint16(len(list))
+					list = append(list, p)
+					known[at] = is
+				}
+				last, lastIs = at, is
+			}
+			of[i] = lastIs
+		}
+	}
+	number := make([]int, len(list)) // from 1; 0: no row has the pattern
+	var used []uint16
+	for i, p := range of {
+		if number[p] == 0 {
+			used = append(used, p)
+			number[p] = len(used)
+		}
+		of[i] = uint16(number[p] - 1)
+	}
+	if 2*len(used) > m.rows {
+		return false
+	}
+	m.patterns, m.rowStarts = of, []int{0}
+	for _, p := range used {
+		from := len(m.rowGroups)
+		for ; p > 0; p = list[p].before {
+			m.rowGroups = append(m.rowGroups, list[p].group)
+			if weighted {
+				m.rowWeights = append(m.rowWeights, list[p].weight)
+			}
+		}
+		slices.Reverse(m.rowGroups[from:])
+		if weighted {
+			slices.Reverse(m.rowWeights[from:])
+		}
+		m.rowStarts = append(m.rowStarts, len(m.rowGroups))
+	}
+	return true
+}
+
+// of returns the range of the entries of row i.
+func (m *Membership) of(i int) (from, to int) {
+	if m.patterns != nil {
+		i = int(m.patterns[i])
+	}
+	return m.rowStarts[i], m.rowStarts[i+1]
+}
+
 // transpose lists the groups of every row, in the groups' order.
 func (m *Membership) transpose(groups []Group, weighted bool) {
 	m.rowStarts = make([]int, m.rows+1)
@@ -184,14 +274,15 @@ func (m *Membership) listEntries(groups []Group) {
 
 // write writes the matrix by groups if their rows do not increase, because a mean adds them up in
 // the groups' order; otherwise write writes the matrix by rows.
-func (m *Membership) write(d digester, unsorted bool) {
+func (m *Membership) write(d digester) {
 	d.ints(m.rows)
 	d.ints(m.starts...)
-	if unsorted {
+	if !m.ordered {
 		d.int32s(m.indices)
 		d.floats(m.weights)
 		return
 	}
+	d.uint16s(m.patterns)
 	d.ints(m.rowStarts...)
 	d.int32s(m.rowGroups)
 	d.floats(m.rowWeights)
@@ -220,7 +311,7 @@ func (m *Membership) CSR() (starts []int, indices []int32, weights []float64) {
 		}
 		next := slices.Clone(m.starts) // next entry of each group
 		for i := range m.rows {
-			for e := m.rowStarts[i]; e < m.rowStarts[i+1]; e++ {
+			for e, end := m.of(i); e < end; e++ {
 				k := m.rowGroups[e]
 				m.indices[next[k]] = int32(i)
 				if m.weights != nil {

@@ -85,6 +85,10 @@ func (d digester) int8s(v []int8) {
 	write(d, v, func(b []byte, x int8) []byte { return append(b, byte(x)) })
 }
 
+func (d digester) uint16s(v []uint16) {
+	write(d, v, func(b []byte, x uint16) []byte { return binary.LittleEndian.AppendUint16(b, x) })
+}
+
 func (d digester) int32s(v []int32) {
 	write(d, v, func(b []byte, x int32) []byte { return binary.LittleEndian.AppendUint32(b, uint32(x)) })
 }

@@ -44,5 +44,6 @@ func (op *MarginLoss) margins() plan.Margins {
 func (op *SignedLoss) signs() plan.Signs { return plan.Signs{Labels: op.labels, Phi: op.phi} }
 
 func (m *Membership) groups() plan.Groups {
-	return plan.Groups{Rows: m.rows, Count: m.Groups(), Starts: m.starts, RowStarts: m.rowStarts, RowGroups: m.rowGroups, RowWeights: m.rowWeights}
+	return plan.Groups{Rows: m.rows, Count: m.Groups(), Starts: m.starts, Patterns: m.patterns,
+		RowStarts: m.rowStarts, RowGroups: m.rowGroups, RowWeights: m.rowWeights}
 }

@@ -24,8 +24,11 @@ func listsOf(st MeansStep) lists {
 		}
 		return l
 	}
-	for _, k := range g.RowGroups[g.RowStarts[from]:g.RowStarts[to]] {
-		l.last[k]++
+	for i := from; i < to; i++ {
+		first, last := g.Of(i)
+		for _, k := range g.RowGroups[first:last] {
+			l.last[k]++
+		}
 	}
 	end := int64(0)
 	for k, n := range l.last {
@@ -34,7 +37,7 @@ func listsOf(st MeansStep) lists {
 	}
 	l.members, l.weights = make([]int32, end), make([]float64, end)
 	for i := from; i < to; i++ {
-		for e := g.RowStarts[i]; e < g.RowStarts[i+1]; e++ {
+		for e, last := g.Of(i); e < last; e++ {
 			at := &l.last[g.RowGroups[e]]
 			l.members[*at], l.weights[*at] = int32(i-from), weightOf(g, e)
 			*at++

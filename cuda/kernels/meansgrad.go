@@ -50,18 +50,16 @@ func NewMeansGrad(steps ...MeansGradStep) *MeansGrad {
 		if g.RowStarts == nil {
 			starts = t.int64s(g.Starts)
 		} else {
-			lo, hi := g.RowStarts[from], g.RowStarts[to]
-			list := make([]int, to-from+1)
-			for k := range list {
-				list[k] = g.RowStarts[from+k] - lo
+			list, of, numbers := make([]int, 1, to-from+1), []int32{}, []float64{}
+			for i := from; i < to; i++ {
+				lo, hi := g.Of(i)
+				of = append(of, g.RowGroups[lo:hi]...)
+				for e := lo; e < hi; e++ {
+					numbers = append(numbers, weightOf(g, e))
+				}
+				list = append(list, len(of))
 			}
-			starts = t.int64s(list)
-			groups = t.int32s(g.RowGroups[lo:hi])
-			numbers := make([]float64, hi-lo)
-			for e := range numbers {
-				numbers[e] = weightOf(g, lo+e)
-			}
-			weights = t.float64s(numbers)
+			starts, groups, weights = t.int64s(list), t.int32s(of), t.float64s(numbers)
 		}
 		w, stride := st.W.At, st.W.Stride
 		if st.Host != 0 {

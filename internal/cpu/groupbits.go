@@ -56,7 +56,8 @@ func newGroupBits[T plan.Float](g plan.Groups) *groupBits[T] {
 	f.byRows = make([]uint8, (sets(g.Rows)+setsAtOnce)*g.Count)
 	f.byGroups, f.tables = make([]uint8, sets(g.Count)*g.Rows), make([]subsets, sets(g.Count))
 	for i := range g.Rows {
-		for _, k := range g.RowGroups[g.RowStarts[i]:g.RowStarts[i+1]] {
+		from, to := g.Of(i)
+		for _, k := range g.RowGroups[from:to] {
 			f.byRows[i/setSize*g.Count+int(k)] |= 1 << (i % setSize)
 			f.byGroups[int(k)/setSize*g.Rows+i] |= 1 << (k % setSize)
 		}

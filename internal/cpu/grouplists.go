@@ -17,13 +17,13 @@ func (f *groupLists[T]) partials() int { return f.g.Count }
 
 // shareRows implements groupForm. A row costs as many operations as it has groups.
 func (f *groupLists[T]) shareRows() int {
-	return rowsForSums(f.g.Count) * f.g.Rows / max(1, len(f.g.RowGroups))
+	return rowsForSums(f.g.Count) * f.g.Rows / max(1, f.g.Entries())
 }
 
 func (f *groupLists[T]) add(sums []float64, l []T, lo int) {
-	at := f.g.RowStarts[lo]
 	for i, v := range l {
-		x, end := float64(v), f.g.RowStarts[lo+i+1]
+		x := float64(v)
+		at, end := f.g.Of(lo + i)
 		groups := f.g.RowGroups[at:end]
 		if f.g.RowWeights == nil {
 			for _, k := range groups {
@@ -35,7 +35,6 @@ func (f *groupLists[T]) add(sums []float64, l []T, lo int) {
 				sums[k] += weights[e] * x
 			}
 		}
-		at = end
 	}
 }
 
@@ -44,9 +43,8 @@ func (f *groupLists[T]) means(out, sums []float64) { divide(out, sums, f.sizes) 
 func (f *groupLists[T]) setWeights(w []float64) { divide(f.share, w, f.sizes) }
 
 func (f *groupLists[T]) mulTrans(out []T, lo int, add bool) {
-	at := f.g.RowStarts[lo]
 	for i := range out {
-		end := f.g.RowStarts[lo+i+1]
+		at, end := f.g.Of(lo + i)
 		groups := f.g.RowGroups[at:end]
 		var sum float64
 		if f.g.RowWeights == nil {
@@ -61,7 +59,6 @@ func (f *groupLists[T]) mulTrans(out []T, lo int, add bool) {
 			sum += float64(out[i])
 		}
 		out[i] = T(sum)
-		at = end
 	}
 }
 

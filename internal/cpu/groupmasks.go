@@ -18,7 +18,7 @@ type groupMasks[T plan.Float] struct {
 	sets []*kernel.RowSet // rows of each pattern
 }
 
-func newGroupMasks[T plan.Float](k *kernel.Kernels[T], pattern []int32, patterns plan.Groups) *groupMasks[T] {
+func newGroupMasks[T plan.Float, P patternNumber](k *kernel.Kernels[T], pattern []P, patterns plan.Groups) *groupMasks[T] {
 	f := &groupMasks[T]{newPatternWeights[T](patterns), k, make([]*kernel.RowSet, patterns.Rows)}
 	for c := range f.sets {
 		f.sets[c] = kernel.NewRowSet(len(pattern))

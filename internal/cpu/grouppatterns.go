@@ -11,17 +11,20 @@ import (
 // groupPatterns represents M by the patterns of its rows. Rows with the same column of M have the
 // same pattern. A pass adds up the rows of each pattern, and then one thread adds the few patterns
 // to the groups.
-type groupPatterns[T plan.Float] struct {
+type groupPatterns[T plan.Float, P patternNumber] struct {
 	patternWeights[T]
-	pattern []int32 // of each row
+	pattern []P // of each row
 }
+
+// patternNumber is the type of the number of a pattern.
+type patternNumber interface{ uint16 | int32 }
 
 // patternLanes is the number of interleaved sums of a pattern. Consecutive rows often have the same
 // pattern, and additions to a single sum would wait for each other.
 const patternLanes = 4
 
-func newGroupPatterns[T plan.Float](pattern []int32, patterns plan.Groups) *groupPatterns[T] {
-	return &groupPatterns[T]{newPatternWeights[T](patterns), pattern}
+func newGroupPatterns[T plan.Float, P patternNumber](pattern []P, patterns plan.Groups) *groupPatterns[T, P] {
+	return &groupPatterns[T, P]{newPatternWeights[T](patterns), pattern}
 }
 
 // patternWeights is the membership matrix of the patterns.
@@ -51,9 +54,14 @@ func (f *patternWeights[T]) setWeights(w []float64) {
 	}
 }
 
+// patternsOf returns the matrix of the patterns of a matrix with patterns.
+func patternsOf(g plan.Groups) plan.Groups {
+	return plan.Groups{Rows: len(g.RowStarts) - 1, Count: g.Count, Starts: g.Starts, RowStarts: g.RowStarts, RowGroups: g.RowGroups, RowWeights: g.RowWeights}
+}
+
 // rowPatterns returns each row's pattern and the matrix of the patterns: the distinct columns of M
-// in order of appearance. The matrix keeps the Starts of M, whose differences are the sizes of the
-// groups.
+// in order of appearance. g has no Patterns. The matrix keeps the Starts of M, whose differences
+// are the sizes of the groups.
 func rowPatterns(g plan.Groups) (pattern []int32, patterns plan.Groups) {
 	pattern = make([]int32, g.Rows)
 	patterns = plan.Groups{Count: g.Count, Starts: g.Starts, RowStarts: []int{0}}
@@ -84,11 +92,11 @@ func rowPatterns(g plan.Groups) (pattern []int32, patterns plan.Groups) {
 	return pattern, patterns
 }
 
-func (f *groupPatterns[T]) partials() int { return patternLanes * len(f.values) }
+func (f *groupPatterns[T, P]) partials() int { return patternLanes * len(f.values) }
 
-func (f *groupPatterns[T]) shareRows() int { return rowsForSums(f.partials()) }
+func (f *groupPatterns[T, P]) shareRows() int { return rowsForSums(f.partials()) }
 
-func (f *groupPatterns[T]) add(sums []float64, l []T, lo int) {
+func (f *groupPatterns[T, P]) add(sums []float64, l []T, lo int) {
 	n := len(f.values)
 	a, b, c, d := sums[:n], sums[n:2*n], sums[2*n:3*n], sums[3*n:4*n]
 	pattern := f.pattern[lo:][:len(l)]
@@ -104,7 +112,7 @@ func (f *groupPatterns[T]) add(sums []float64, l []T, lo int) {
 	}
 }
 
-func (f *groupPatterns[T]) means(out, sums []float64) {
+func (f *groupPatterns[T, P]) means(out, sums []float64) {
 	n := len(f.values)
 	for c := range f.values {
 		f.values[c] = (sums[c] + sums[n+c]) + (sums[2*n+c] + sums[3*n+c])
@@ -112,7 +120,7 @@ func (f *groupPatterns[T]) means(out, sums []float64) {
 	f.toGroups(out)
 }
 
-func (f *groupPatterns[T]) mulTrans(out []T, lo int, add bool) {
+func (f *groupPatterns[T, P]) mulTrans(out []T, lo int, add bool) {
 	pattern := f.pattern[lo:][:len(out)]
 	if add {
 		for i, c := range pattern {

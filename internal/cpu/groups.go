@@ -31,7 +31,15 @@ const usualThreads = 4
 // (groupBits or groupLists), by patterns if the rows have few patterns (groupPatterns), or by masks
 // if they have very few patterns (groupMasks). The products with the patterns run on one thread.
 func newGroupForm[T plan.Float](k *kernel.Kernels[T], g plan.Groups) groupForm[T] {
+	if g.Patterns != nil {
+		return chooseForm(k, g, g.Patterns, patternsOf(g))
+	}
 	pattern, patterns := rowPatterns(g)
+	return chooseForm(k, g, pattern, patterns)
+}
+
+// chooseForm is newGroupForm with the patterns of the rows.
+func chooseForm[T plan.Float, P patternNumber](k *kernel.Kernels[T], g plan.Groups, pattern []P, patterns plan.Groups) groupForm[T] {
 	switch {
 	case g.Rows/usualThreads+rowOperations(patterns) >= rowOperations(g)/usualThreads:
 		return newRowForm[T](g)
@@ -47,7 +55,7 @@ const lookupsPerEntry = 1.5
 
 // rowOperations is the number of operations of a row form's product, in lookups.
 func rowOperations(g plan.Groups) int {
-	entries := int(lookupsPerEntry * float64(len(g.RowGroups)))
+	entries := int(lookupsPerEntry * float64(g.Entries()))
 	if g.RowWeights == nil {
 		return min(entries, bitsOperations(g))
 	}

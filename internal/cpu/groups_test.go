@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"ppal/internal/cpu/kernel"
@@ -58,17 +60,66 @@ func must[V any](v V, err error) V {
 // forms returns every form that represents the groups' matrix M.
 func forms[T plan.Float](g plan.Groups) map[string]groupForm[T] {
 	best := must(kernel.New[T](kernel.Best()))
-	list := map[string]groupForm[T]{"lists": newGroupLists[T](g), "patterns": newGroupPatterns[T](rowPatterns(g)),
-		"chosen": newGroupForm(best, g)}
-	if pattern, patterns := rowPatterns(g); patterns.Rows <= 16 {
+	short := withPatterns(g)
+	pattern, patterns := rowPatterns(g)
+	list := map[string]groupForm[T]{"lists": newGroupLists[T](g), "patterns": newGroupPatterns[T](pattern, patterns),
+		"chosen": newGroupForm(best, g), "chosen of patterns": newGroupForm(best, short), "lists of patterns": newGroupLists[T](short),
+		"short patterns": newGroupPatterns[T](short.Patterns, patternsOf(short))}
+	if patterns.Rows <= 16 {
 		for _, level := range kernel.Levels() {
 			list["masks "+level.String()] = newGroupMasks(must(kernel.New[T](level)), pattern, patterns)
 		}
 	}
 	if g.RowWeights == nil {
-		list["bits"] = newGroupBits[T](g)
+		list["bits"], list["bits of patterns"] = newGroupBits[T](g), newGroupBits[T](short)
 	}
 	return list
+}
+
+// withPatterns returns g, which has a list for each row, with patterns.
+func withPatterns(g plan.Groups) plan.Groups {
+	pattern, patterns := rowPatterns(g)
+	g.RowStarts, g.RowGroups, g.RowWeights = patterns.RowStarts, patterns.RowGroups, patterns.RowWeights
+	for _, p := range pattern {
+		g.Patterns = append(g.Patterns, uint16(p))
+	}
+	return g
+}
+
+// Groups with patterns have the form, and the bits, of the same groups with a list for each row.
+func TestPatternsHaveTheSameBits(t *testing.T) {
+	best := must(kernel.New[float32](kernel.Best()))
+	for _, c := range formChoices {
+		g := memberships(c.n, c.count, c.patterns, c.share, c.weighted)
+		rng := rand.New(rand.NewPCG(5, 5))
+		l, w := make([]float32, c.n), make([]float64, c.count)
+		for i := range l {
+			l[i] = float32(rng.NormFloat64())
+		}
+		for k := range w {
+			w[k] = rng.NormFloat64()
+		}
+		var want []float64
+		var form string
+		for _, g := range []plan.Groups{g, withPatterns(g)} {
+			f := newGroupForm(best, g)
+			sums, got, out := make([]float64, f.partials()), make([]float64, c.count), make([]float32, c.n)
+			eachBlock(c.n, func(lo, hi int) { f.add(sums, l[lo:hi], lo) })
+			f.means(got, sums)
+			f.setWeights(w)
+			eachBlock(c.n, func(lo, hi int) { f.mulTrans(out[lo:hi], lo, false) })
+			for _, x := range out {
+				got = append(got, float64(x))
+			}
+			name := strings.Replace(fmt.Sprintf("%T", f), "uint16", "int32", 1)
+			if want == nil {
+				want, form = got, name
+			}
+			if name != form || !slices.Equal(got, want) {
+				t.Errorf("%+v: %s with other bits than %s", c, name, form)
+			}
+		}
+	}
 }
 
 // Every form's products equal the products with M, for blocks whose rows two workers share.
@@ -182,27 +233,33 @@ func TestChoiceOfForm(t *testing.T) {
 	best := must(kernel.New[float32](kernel.Best()))
 	var few groupForm[float32] = &groupMasks[float32]{}
 	if best.Level() == kernel.Go {
-		few = &groupPatterns[float32]{}
+		few = &groupPatterns[float32, int32]{}
 	}
-	for _, c := range []struct {
-		n, count, patterns int
-		share              float64
-		weighted           bool
-		want               groupForm[float32]
-	}{
-		{1994, 800, 1994, 0.02, false, &groupLists[float32]{}},
-		{1994, 800, 1994, 0.16, false, &groupBits[float32]{}},
-		{1994, 800, 1994, 0.16, true, &groupLists[float32]{}},
-		{5000, 2, 4, 0.5, false, few},
-		{5000, 2, 4, 0.5, true, few},
-		{5000, 3, 8, 0.5, true, &groupPatterns[float32]{}},
-		{1994, 800, 60, 0.16, false, &groupPatterns[float32]{}},
-	} {
+	for _, c := range formChoices {
+		if c.want == nil {
+			c.want = few
+		}
 		got := newGroupForm(best, memberships(c.n, c.count, c.patterns, c.share, c.weighted))
 		if fmt.Sprintf("%T", got) != fmt.Sprintf("%T", c.want) {
 			t.Errorf("%+v: %T", c, got)
 		}
 	}
+}
+
+// formChoices are groups and the form that newGroupForm chooses; nil: for very few patterns.
+var formChoices = []struct {
+	n, count, patterns int
+	share              float64
+	weighted           bool
+	want               groupForm[float32]
+}{
+	{1994, 800, 1994, 0.02, false, &groupLists[float32]{}},
+	{1994, 800, 1994, 0.16, false, &groupBits[float32]{}},
+	{1994, 800, 1994, 0.16, true, &groupLists[float32]{}},
+	{5000, 2, 4, 0.5, false, nil},
+	{5000, 2, 4, 0.5, true, nil},
+	{5000, 3, 8, 0.5, true, &groupPatterns[float32, int32]{}},
+	{1994, 800, 60, 0.16, false, &groupPatterns[float32, int32]{}},
 }
 
 // BenchmarkGroupForms measures both products of M, with 800 groups of the rows of Communities and

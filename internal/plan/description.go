@@ -91,13 +91,15 @@ type Signs struct {
 // Groups is the sparse matrix M [G, n] of group memberships.
 //
 // If RowStarts is nil, group k consists of the rows Starts[k]..Starts[k+1]-1, each with the weight
-// 1/(Starts[k+1]-Starts[k]). Otherwise row i is in the groups
-// RowGroups[RowStarts[i]:RowStarts[i+1]], in increasing order. Its weights are the same range of
-// RowWeights, or 1/(Starts[k+1]-Starts[k]) if RowWeights is nil.
+// 1/(Starts[k+1]-Starts[k]). Otherwise row i has the pattern p = Patterns[i], or p = i if Patterns
+// is nil: it is in the groups RowGroups[RowStarts[p]:RowStarts[p+1]], in increasing order. Its
+// weights are the same range of RowWeights, or 1/(Starts[k+1]-Starts[k]) if RowWeights is nil. The
+// patterns are different and numbered in the order of their first rows.
 type Groups struct {
 	Rows, Count int
-	Starts      []int // Count + 1
-	RowStarts   []int // Rows + 1
+	Starts      []int    // Count + 1
+	Patterns    []uint16 // Rows, or nil
+	RowStarts   []int    // patterns + 1
 	RowGroups   []int32
 	RowWeights  []float64
 }
@@ -141,3 +143,19 @@ func checkDescription(d Description, in []*value) error {
 
 // size returns the number of rows of group k.
 func (g Groups) size(k int) float64 { return float64(g.Starts[k+1] - g.Starts[k]) }
+
+// Of returns the range of the entries of row i, if RowStarts is not nil.
+func (g Groups) Of(i int) (from, to int) {
+	if g.Patterns != nil {
+		i = int(g.Patterns[i])
+	}
+	return g.RowStarts[i], g.RowStarts[i+1]
+}
+
+// Entries returns the number of entries of all rows, if RowStarts is not nil.
+func (g Groups) Entries() int {
+	if g.Patterns == nil {
+		return len(g.RowGroups)
+	}
+	return g.Starts[g.Count] - g.Starts[0]
+}

@@ -437,7 +437,7 @@ func (g Groups) window(from, to int) Groups {
 				add(int32(k), 1/g.size(k))
 			}
 		} else {
-			for e := g.RowStarts[i]; e < g.RowStarts[i+1]; e++ {
+			for e, end := g.Of(i); e < end; e++ {
 				add(g.RowGroups[e], g.weight(e))
 			}
 		}

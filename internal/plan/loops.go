@@ -99,7 +99,7 @@ func groupMeans[T Float](s *GroupMeans, m *Memory[T], lo, hi int, sums []float64
 		return
 	}
 	for i := lo; i < hi; i++ {
-		for e := s.RowStarts[i]; e < s.RowStarts[i+1]; e++ {
+		for e, end := s.Of(i); e < end; e++ {
 			sums[s.RowGroups[e]] += s.weight(e) * float64(m.Row(s.In, i)[0])
 		}
 	}
@@ -128,7 +128,7 @@ func groupMeansGrad[T Float](s *GroupMeansGrad, m *Memory[T], lo, hi int) {
 				}
 			}
 		} else {
-			for e := s.RowStarts[i]; e < s.RowStarts[i+1]; e++ {
+			for e, end := s.Of(i); e < end; e++ {
 				sum += s.weight(e) * w(int(s.RowGroups[e]))
 			}
 		}
