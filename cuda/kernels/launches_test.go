@@ -114,6 +114,9 @@ func everything(t *testing.T, s *kernels.Set, q kernels.Queue) {
 		do(s.OutputForward(q, kernels.OutputForward{A: matrix(5, 4), W: matrix(4, c), Out: matrix(5, c)}))
 		do(s.OutputBackward(q, kernels.OutputBackward{A: matrix(5, 4), D: matrix(5, c), G: matrix(4, c)}))
 	}
+	for _, f := range []kernels.Activation{kernels.ReLU, kernels.Sigmoid} {
+		do(s.OutputForward(q, kernels.OutputForward{Activation: f, A: matrix(5, 4), W: matrix(4, 4), Out: matrix(5, 4)}))
+	}
 	for _, longest := range []int{3, 5000} {
 		do(s.SparseProduct(q, kernels.Sparse{Rows: 5, Cols: 9, Entries: 7, Longest: longest, Starts: p, Columns: p}, matrix(9, 2),
 			matrix(5, 2), false))
@@ -326,7 +329,8 @@ func TestQuantizedIsFloat32(t *testing.T) {
 }
 
 // float32Only lists the sources without a float64 module: FLOAT32_ONLY in compile.py.
-var float32Only = []string{"dequantize.cu", "integers.cu", "multiply_digits.cu", "output_digits.cu", "output_digits_four.cu", "split.cu"}
+var float32Only = []string{"dequantize.cu", "integers.cu", "multiply_digits.cu", "output_digits.cu", "output_digits_four.cu",
+	"output_forward_four.cu", "split.cu"}
 
 // The pinned compiler wrote the PTX, for sm_80 and newer. Every source has one module for each
 // number type.

@@ -29,6 +29,9 @@ func (s *Set) OutputForward(q Queue, p OutputForward) error {
 	if p.Out.Rows == 0 {
 		return nil
 	}
+	if name := p.four(s.dtype); name != "" {
+		return s.outputForwardFour(q, name, p)
+	}
 	c := &call{name: fmt.Sprintf("output_forward_%d", atLeast(p.Out.Cols, Narrow))}
 	x := atLeast(p.A.Cols, 32)
 	c.grid, c.block = [3]int{min(ceil(p.Out.Rows, 2*blockSize/x), 2048), 1, 1}, [3]int{x, blockSize / x, 1}
@@ -44,6 +47,39 @@ func (s *Set) OutputForward(q Queue, p OutputForward) error {
 	c.flag(p.Transposed)
 	c.in(s, p.OutBias)
 	c.ints(p.Out.Rows, p.A.Cols, p.Out.Cols)
+	c.sum(s, p.Out, p.Add)
+	return s.launch(q, c)
+}
+
+// four returns the kernel output_forward_four that can run the pass, or "": in float32 with four
+// scores, for multiples of four columns, with rows that begin at multiples of 16 bytes.
+func (p OutputForward) four(t Dtype) string {
+	const four, aligned = 4, 16
+	name := fourActivations[p.Activation]
+	if p.Activation == Identity && !p.Bias.given() {
+		name = "none"
+	}
+	apart := p.A.Cols%four | p.A.Stride%four | int(p.A.At%aligned) | int(p.Bias.At%aligned)
+	if t != Float32 || p.Out.Cols != four || apart != 0 || name == "" {
+		return ""
+	}
+	return "output_forward_four_" + name
+}
+
+// outputForwardFour runs the pass by output_forward_four.
+func (s *Set) outputForwardFour(q Queue, name string, p OutputForward) error {
+	c := &call{name: name}
+	x := atLeast(p.A.Cols/4, 32)
+	c.grid, c.block = [3]int{min(ceil(p.Out.Rows, 4*blockSize/x), 4096), 1, 1}, [3]int{x, blockSize / x, 1}
+	if p.Activation == Identity {
+		c.in(s, p.A)
+	} else {
+		c.inPlace(s, p.A)
+	}
+	c.in(s, p.Bias, p.W)
+	c.flag(p.Transposed)
+	c.in(s, p.OutBias)
+	c.ints(p.Out.Rows, p.A.Cols)
 	c.sum(s, p.Out, p.Add)
 	return s.launch(q, c)
 }
@@ -135,8 +171,8 @@ func (s *Set) OutputBackward(q Queue, p OutputBackward) error {
 	return s.launch(q, c)
 }
 
-// fourActivations are the activations that have kernels output_digits_four. A block of threads of
-// these kernels has fourQuads times four columns.
+// fourActivations are the activations that have kernels output_digits_four and
+// output_forward_four. A block of threads of output_digits_four has fourQuads times four columns.
 var fourActivations = map[Activation]string{Sigmoid: "sigmoid", ReLU: "relu"}
 
 const fourQuads = 2

@@ -69,6 +69,9 @@ namespace output_digits_cu {
 namespace output_digits_four_cu {
 #include "output_digits_four.cu"
 }
+namespace output_forward_four_cu {
+#include "output_forward_four.cu"
+}
 namespace split_cu {
 #include "split.cu"
 }
