@@ -7,8 +7,10 @@
 // The program compiles all mutants of a package into one test binary, in which an environment
 // variable selects the active mutant, and runs each mutant only with the tests in which its place
 // gets another value. A mutant that changes nothing that a test could see is listed in
-// equivalent.txt with the reason, and is left out. A surviving mutant that drops the error of a
-// call or changes a capacity counts as outside, and is not listed.
+// equivalent.txt with the reason, and is left out. The program names the lines of equivalent.txt
+// whose place has changed. A surviving mutant that drops the error of a call or changes a capacity
+// counts as outside, and is not listed. On Linux, a mutant whose tests use no processor time for 10
+// seconds, because they wait for each other, counts as killed.
 package main
 
 import (
@@ -21,6 +23,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -73,6 +76,9 @@ func main() {
 		if err != nil {
 			log.Fatal(err)
 		}
+		for _, key := range stale(known, p.mutants) {
+			log.Printf("equivalent.txt: no mutant is %s", key)
+		}
 		var chosen []*mutant
 		all, equivalent := 0, 0
 		for _, m := range p.mutants {
@@ -102,8 +108,8 @@ func main() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%s: %d mutants: %d killed, %d equivalent, %d outside, %d survived (%d change nothing in any test), %d not tried\n", p.path, all,
-			r.tried-r.outside-len(alive), equivalent, r.outside, len(alive), r.unreached, left-r.tried)
+		fmt.Printf("%s: %d mutants: %d killed (%d waited in vain), %d equivalent, %d outside, %d survived (%d change nothing in any test), %d not tried\n",
+			p.path, all, r.tried-r.outside-len(alive), r.waited, equivalent, r.outside, len(alive), r.unreached, left-r.tried)
 		survived = survived || len(alive) > 0
 	}
 	if survived {
@@ -126,6 +132,22 @@ func equivalents(text string) (map[string]bool, error) {
 		known[strings.TrimSpace(line[:at])] = true
 	}
 	return known, nil
+}
+
+// stale returns the lines of the list that name a file of the mutants, but none of the mutants.
+func stale(known map[string]bool, mutants []*mutant) []string {
+	files, present := map[string]bool{}, map[string]bool{}
+	for _, m := range mutants {
+		files[m.file], present[m.key()] = true, true
+	}
+	var lines []string
+	for key := range known {
+		if file, _, _ := strings.Cut(key, " "); files[file] && !present[key] {
+			lines = append(lines, key)
+		}
+	}
+	slices.Sort(lines)
+	return lines
 }
 
 // keys returns the keys of the mutants in the list of a run.

@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -112,6 +113,16 @@ func Count(n int) (k int) {
 	return k
 }
 
+func Join() (n int) {
+	done := make(chan bool)
+	go func() {
+		n = 1
+		close(done)
+	}()
+	<-done
+	return n
+}
+
 func unused(a int) int { return -a }
 `,
 		"p_test.go": `package p
@@ -140,6 +151,12 @@ func TestCount(t *testing.T) {
 	}
 }
 
+func TestJoin(t *testing.T) {
+	if Join() != 1 {
+		t.Error("wrong")
+	}
+}
+
 func TestBroken(t *testing.T) { t.Error("Sum:", Sum(1, 1)) }
 `,
 	} {
@@ -151,7 +168,7 @@ func TestBroken(t *testing.T) { t.Error("Sum:", Sum(1, 1)) }
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := runner{p: p, tests: []string{p.path}, short: true, budget: time.Minute, survivor: func(*mutant) {}}
+	r := runner{p: p, tests: []string{p.path}, short: true, budget: time.Minute, idle: 3 * time.Second, survivor: func(*mutant) {}}
 	alive, err := r.run(context.Background(), p.mutants)
 	if err != nil {
 		t.Fatal(err)
@@ -166,9 +183,55 @@ func TestBroken(t *testing.T) { t.Error("Sum:", Sum(1, 1)) }
 		}
 	}
 	// No test has 0 for Clamp, and no test calls unused.
-	want := []string{"p.go:6 Clamp: a < 0 => a <= 0", "p.go:19 unused: -a => a"}
+	want := []string{"p.go:6 Clamp: a < 0 => a <= 0", "p.go:29 unused: -a => a"}
 	if diff := cmp.Diff(want, got); diff != "" || r.unreached != 2 {
 		t.Errorf("survivors (-want +got), %d of them without a test:\n%s", r.unreached, diff)
+	}
+	if _, err := os.Stat("/proc/self/stat"); err == nil && r.waited != 1 { // without close(done)
+		t.Errorf("%d mutants waited in vain, want 1", r.waited)
+	}
+}
+
+// A command ends if it and its children use no processor time, and not before.
+func TestIdle(t *testing.T) {
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("it needs /proc")
+	}
+	run := func(text string, limit time.Duration) (idle bool, err error) {
+		return runBusy(t.Context(), exec.Command("sh", "-c", text), limit)
+	}
+	if idle, err := run("sleep 60 & wait", 300*time.Millisecond); !idle || err == nil {
+		t.Errorf("a command that waits for a child: idle %v, %v", idle, err)
+	}
+	for text, fails := range map[string]bool{"exit 0": false, "exit 3": true} {
+		if idle, err := run(text, time.Minute); idle || (err != nil) != fails {
+			t.Errorf("%s: idle %v, %v", text, idle, err)
+		}
+	}
+	// the time of a child, while it lives and after its end
+	const work = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"
+	for _, text := range []string{"(" + work + "; echo counted; sleep 60); sleep 60", "(" + work + "); echo counted; sleep 60"} {
+		c := exec.Command("sh", "-c", text)
+		counted, err := c.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := counted.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		family, used := processes(c.Process.Pid)
+		if len(family) == 0 || used < leastWork {
+			t.Errorf("%s: the processes %v used %v", text, family, used)
+		}
+		if !waitIdle(t.Context(), c.Process.Pid, 300*time.Millisecond) || c.Wait() == nil {
+			t.Errorf("%s: an idle process goes on", text)
+		}
+		if family, used := processes(c.Process.Pid); len(family) > 0 || used > 0 {
+			t.Errorf("%s: the processes %v used %v after their end", text, family, used)
+		}
 	}
 }
 
@@ -237,5 +300,13 @@ func TestEquivalents(t *testing.T) {
 	}
 	if _, err := equivalents("a.go f: x => y"); err == nil {
 		t.Error("a line without a reason is accepted")
+	}
+}
+
+func TestStale(t *testing.T) {
+	known := map[string]bool{"a.go f: x => y": true, "a.go f: old => y": true, "a.go e: x => y": true, "b.go f: x => y": true}
+	got := stale(known, []*mutant{{file: "a.go", line: 7, function: "f", change: "x => y"}, {file: "c.go", function: "f", change: "x => y"}})
+	if want := []string{"a.go e: x => y", "a.go f: old => y"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

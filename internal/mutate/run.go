@@ -32,7 +32,10 @@ type runner struct {
 	// survivor is called for each mutant that all tests pass, except for those outside.
 	survivor func(m *mutant)
 
+	idle time.Duration // see idleLimit; 0: idleLimit
+
 	tried, unreached, outside int
+	waited                    int // killed mutants that were idle until the limit
 }
 
 // test is a test, fuzz target or example of a compiled test binary, or a subtest of a long test.
@@ -244,8 +247,8 @@ func subtests(out []byte, name string) []string {
 	return subs
 }
 
-// kills reports whether one of the tests fails with the mutant, or takes too long. The processor
-// time shows an endless loop even if other programs take most of the processors.
+// kills reports whether one of the tests fails with the mutant, takes too long, or waits in vain.
+// The processor time shows an endless loop even if other programs take most of the processors.
 func (r *runner) kills(ctx context.Context, m *mutant, tests []*test) bool {
 	var took, wall time.Duration
 	for _, t := range tests {
@@ -254,7 +257,13 @@ func (r *runner) kills(ctx context.Context, m *mutant, tests []*test) bool {
 	limit := time.Minute + 20*wall
 	ctx, cancel := context.WithTimeout(ctx, limit+5*time.Second)
 	defer cancel()
-	return r.command(ctx, tests, 3*time.Second+6*took, limit, fmt.Sprintf("PPAL_MUTANT=%d", m.id)).Run() != nil
+	// the tests wait for wall-took without a mutant
+	c := r.command(ctx, tests, 3*time.Second+6*took, limit, fmt.Sprintf("PPAL_MUTANT=%d", m.id))
+	idle, err := runBusy(ctx, c, cmp.Or(r.idle, idleLimit)+max(0, wall-took))
+	if idle {
+		r.waited++
+	}
+	return err != nil
 }
 
 // command returns a command that runs tests of one binary, with limits of the processor time and of
