@@ -34,7 +34,8 @@ type Program struct {
 	numbers   exchange
 	common    driver.Pointer // the gradient of the vectors without a graph of their own; 0: there was none yet
 
-	terms             []byte // pinned memory for the sums that several devices add; nil: one device
+	terms             []byte // pinned memory for the sums that several devices add through the host's memory; nil: they do not
+	outbox            outbox // the terms that other devices read
 	cuts              cuts
 	forward, backward []half           // the parts of the halves, of which the first may be empty
 	links             map[link]*replay // the graphs of a descent and the first part of the forward half
@@ -368,12 +369,15 @@ func (p *Program) close() error {
 	if p.numbers.pinned != nil {
 		failed = append(failed, p.device.driver.FreePinned(p.numbers.pinned))
 	}
+	if p.outbox.written != 0 {
+		failed = append(failed, p.device.driver.FreeEvent(p.outbox.written))
+	}
 	if p.terms != nil {
 		failed = append(failed, p.device.driver.FreePinned(p.terms))
 	}
 	for _, at := range p.storage.held {
 		p.device.memory.release(at)
 	}
-	p.storage.held, p.numbers.pinned, p.terms = nil, nil, nil
+	p.storage.held, p.numbers.pinned, p.terms, p.outbox = nil, nil, nil, outbox{}
 	return errors.Join(failed...)
 }

@@ -19,12 +19,15 @@ var _ plan.Device = (*Several)(nil)
 // rows. After the regions over the rows, the sums are added over the GPUs in their order, so that
 // every GPU has all sums, with the same bits. Every GPU then computes the same values and takes the
 // same steps, and nothing else travels between them. One goroutine drives all GPUs.
-type Several struct{ devices []*Device }
+type Several struct {
+	devices []*Device
+	peers   bool // the devices read each other's memory
+}
 
 // Together returns devices that share the rows. The devices have the same model and the same
 // options. Close closes them; so does an error of Together.
 func Together(devices ...*Device) (*Several, error) {
-	s := &Several{devices}
+	s := &Several{devices: devices}
 	first := devices[0].Info()
 	for _, d := range devices[1:] {
 		i := d.Info()
@@ -34,7 +37,43 @@ func Together(devices ...*Device) (*Several, error) {
 				first.Ordinal, describeModel(first), i.Ordinal, describeModel(i)), s.Close())
 		}
 	}
+	if err := s.enablePeers(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
+}
+
+// enablePeers lets every device read the memory of all others, if the machine allows all of that.
+func (s *Several) enablePeers() error {
+	if s.devices[0].options.HostSums {
+		return nil
+	}
+	for _, d := range s.devices {
+		for _, other := range s.devices {
+			if other == d {
+				continue
+			}
+			p, ok := d.driver.(driver.Peers)
+			if !ok {
+				return nil
+			}
+			if err := p.EnablePeer(other.driver); errors.Is(err, driver.ErrNoPeer) {
+				return nil
+			} else if err != nil {
+				return s.of(d, err)
+			}
+		}
+	}
+	s.peers = true
+	return nil
+}
+
+// Path says how the devices add sums: "reading each other's memory" or "through the host's memory".
+func (s *Several) Path() string {
+	if s.peers {
+		return "reading each other's memory"
+	}
+	return "through the host's memory"
 }
 
 // OpenSeveral opens the devices with the given numbers, which share the rows. open opens a driver.

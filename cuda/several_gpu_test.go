@@ -20,33 +20,9 @@ import (
 )
 
 // several opens devices that share rows. At the end of the test they close without violations.
-func several(t *testing.T, o cuda.Options, n int) (*cuda.Several, []*double.Driver) {
+func several(t *testing.T, o cuda.Options, n int) *cuda.Several {
 	t.Helper()
-	var list []*cuda.Device
-	var drivers []*double.Driver
-	for range n {
-		r := double.Computing(double.Options{})
-		d, err := cuda.Open(r, o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list, drivers = append(list, d), append(drivers, r)
-	}
-	s, err := cuda.Together(list...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-		for _, r := range drivers {
-			if v := r.Violations(); v != nil {
-				t.Error(v)
-			}
-		}
-	})
-	return s, drivers
+	return together(t, double.ComputingMachine(double.Options{}, n), o)
 }
 
 // values are f, g, the scores and the gradients of one point, each computed several times.
@@ -109,10 +85,10 @@ func TestSeveralAgreeWithOne(t *testing.T) {
 		dtype   tensor.Dtype
 		most    float64
 	}{{cuda.Options{}, tensor.Float64, 1e-13}, {cuda.Options{Products: cuda.Int8x3}, tensor.Float32, 2e-6},
+		{cuda.Options{HostSums: true}, tensor.Float32, 2e-6},
 		{cuda.Options{MicroBatch: 20, Copies: true}, tensor.Float64, 1e-13}} {
 		for _, n := range []int{2, 3} {
-			s, _ := several(t, test.options, n)
-			one, _ := several(t, test.options, 1)
+			s, one := several(t, test.options, n), several(t, test.options, 1)
 			for i, c := range graphcases.All() {
 				if c.Rows < 3 || c.Rows > 320 || i%9 != n {
 					continue
@@ -132,8 +108,8 @@ func TestSeveralAgreeWithOne(t *testing.T) {
 // A run of PPALA with momentum and automatic steps takes the same way on two and three GPUs as on
 // one, up to rounding, and repeats to the bit.
 func TestSeveralTrain(t *testing.T) {
-	run := func(n int) []float64 {
-		s, _ := several(t, cuda.Options{}, n)
+	run := func(n int, o cuda.Options) []float64 {
+		s := several(t, o, n)
 		c := small(t)
 		c.Regularizer = problem.Regularizer{Kind: problem.Ball, Radius: 5}
 		p, err := c.Problem(tensor.Float64, graph.On(s))
@@ -148,14 +124,17 @@ func TestSeveralTrain(t *testing.T) {
 		p.Space().Read(x, problem.Iterate)
 		return append(x, float64(result.Iterations))
 	}
-	want := run(1)
+	want := run(1, cuda.Options{})
 	for _, n := range []int{2, 3} {
-		got := run(n)
+		got := run(n, cuda.Options{})
 		if d := far(got, want); !(d <= 1e-7) {
 			t.Errorf("%d GPUs end %.2g away", n, d)
 		}
-		if !slices.Equal(got, run(n)) {
+		if !slices.Equal(got, run(n, cuda.Options{})) {
 			t.Errorf("%d GPUs do not repeat", n)
+		}
+		if !slices.Equal(got, run(n, cuda.Options{HostSums: true, Copies: true})) {
+			t.Errorf("%d GPUs have other bits if the host adds", n)
 		}
 	}
 }

@@ -4,10 +4,82 @@ import (
 	"strings"
 	"testing"
 
+	"gorgonia.org/tensor"
+
 	"ppal/cuda"
 	"ppal/cuda/double"
 	"ppal/cuda/driver"
+	"ppal/internal/graphcases"
+	"ppal/trainer/graph"
 )
+
+// together opens devices that share rows. At the end of the test they close without violations.
+func together(t *testing.T, drivers []*double.Driver, o cuda.Options) *cuda.Several {
+	t.Helper()
+	var numbers []int
+	for k := range drivers {
+		numbers = append(numbers, k)
+	}
+	s, err := cuda.OpenSeveral(numbers, func(n int) (driver.Driver, error) { return drivers[n], nil }, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		for _, r := range drivers {
+			if v := r.Violations(); v != nil {
+				t.Error(v)
+			}
+		}
+	})
+	return s
+}
+
+// Every case makes valid calls on two devices, with and without access to each other's memory. In a
+// steady iteration every device waits once, for f and g, if the devices read each other's memory.
+func TestSeveralSequences(t *testing.T) {
+	for _, noPeers := range []bool{false, true} {
+		drivers := double.NewMachine(double.Options{NoPeers: noPeers}, 2)
+		s := together(t, drivers, cuda.Options{})
+		if want := map[bool]string{false: "reading each other's memory", true: "through the host's memory"}[noPeers]; s.Path() != want {
+			t.Errorf("sums are added %s, want %s", s.Path(), want)
+		}
+		for i, c := range graphcases.All() {
+			if c.Rows < 2 || i%3 != 0 {
+				continue
+			}
+			p, err := c.Problem(tensor.Float32, graph.On(s))
+			if err != nil {
+				t.Fatal(err)
+			}
+			a, b := p.Space().New(), p.Space().New()
+			iterate(t, p, 6, a, b)
+			if _, err := p.Watched(0); err != nil {
+				t.Error(err)
+			}
+			from := []int{len(drivers[0].Calls()), len(drivers[1].Calls())}
+			iterate(t, p, 1, a)
+			for k, r := range drivers {
+				waits, graphs := 0, 0
+				for _, call := range r.Calls()[from[k]:] {
+					switch call.Kind {
+					case "Synchronize":
+						waits++
+					case "LaunchGraph":
+						graphs++
+					case "Allocate", "BeginCapture", "Pinned":
+						t.Errorf("%s: a steady iteration has the call %s", c.Name, call.Kind)
+					}
+				}
+				if graphs < 2 || graphs > 5 || !noPeers && waits != 1 || waits > 4 {
+					t.Errorf("%s: device %d launches %d graphs and waits %d times", c.Name, k, graphs, waits)
+				}
+			}
+		}
+	}
+}
 
 // GPUs of different models, or with different options, share no rows.
 func TestTogetherRefusesOtherModels(t *testing.T) {
@@ -31,7 +103,7 @@ func TestTogetherRefusesOtherModels(t *testing.T) {
 	if _, err := cuda.Together(open(cuda.Options{}, 0, 10), open(cuda.Options{NoGraphs: true}, 1, 10)); err == nil {
 		t.Error("no error")
 	}
-	s, err := cuda.Together(open(cuda.Options{}, 2, 10), open(cuda.Options{}, 1, 10))
+	s, err := cuda.Together(open(cuda.Options{HostSums: true}, 2, 10), open(cuda.Options{HostSums: true}, 1, 10))
 	if err != nil {
 		t.Fatal(err)
 	}

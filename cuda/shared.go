@@ -22,6 +22,10 @@ type shared struct {
 	hostAdds          bool       // f and g are sums over the rows that the host adds
 	g                 []float64  // of another device
 
+	additions int              // so far
+	ones      []float64        // for each device
+	places    []driver.Pointer // of a stretch in the devices' outboxes
+
 	single terms[float32] // of a float32 plan
 	double terms[float64] // of a float64 plan
 }
@@ -58,6 +62,14 @@ func (t *terms[T]) add(n int) {
 type addition struct {
 	terms    [][]stretch // by device
 	elements int         // of a device's term
+}
+
+// outbox is where other devices read a device's term. Two places take turns: a device writes a
+// place again after the others have written their next terms, and thus after they have read this
+// one.
+type outbox struct {
+	at      [2]driver.Pointer
+	written driver.Event
 }
 
 // stretch is a piece of memory.
@@ -146,16 +158,24 @@ func forget(p *plan.Plan) {
 
 // prepare finds the memory of the sums, and allocates the host's memory for the terms.
 func (r *shared) prepare() error {
-	r.forward, r.backward = r.additions(r.division.Forward), r.additions(r.division.Backward)
+	r.forward, r.backward = r.additionsOf(r.division.Forward), r.additionsOf(r.division.Backward)
 	most := 1
 	for _, list := range [][]addition{r.forward, r.backward} {
 		for _, a := range list {
 			most = max(most, a.elements)
 		}
 	}
+	r.g = make([]float64, len(r.programs[0].numbers.values)-1)
 	for k, p := range r.programs {
 		d := r.several.devices[k]
 		var err error
+		if r.several.peers {
+			if err := p.newOutbox(most * p.size); err != nil {
+				return r.several.of(d, err)
+			}
+			r.ones, r.places = append(r.ones, 1), append(r.places, 0)
+			continue
+		}
 		if p.terms, err = d.driver.Pinned(2 * most * p.size); err != nil {
 			return r.several.of(d, fmt.Errorf("cuda: pinned memory for sums: %w", err))
 		}
@@ -165,11 +185,20 @@ func (r *shared) prepare() error {
 			r.double.append(p.terms)
 		}
 	}
-	r.g = make([]float64, len(r.programs[0].numbers.values)-1)
 	return nil
 }
 
-func (r *shared) additions(list []plan.Exchange) (all []addition) {
+func (p *Program) newOutbox(bytes int) (err error) {
+	for i := range p.outbox.at {
+		if p.outbox.at[i], err = p.allocate("sums for other devices", bytes); err != nil {
+			return err
+		}
+	}
+	p.outbox.written, err = p.device.driver.NewEvent()
+	return err
+}
+
+func (r *shared) additionsOf(list []plan.Exchange) (all []addition) {
 	for _, e := range list {
 		var a addition
 		for _, p := range r.programs {
@@ -272,9 +301,69 @@ func (r *shared) Backward(coefficients []float64, d problem.Vector) error {
 	return r.each(func(_ int, p *Program) error { return p.endBackward(d) })
 }
 
-// add replaces every device's term by the sum of the terms, through the host's memory. Each element
-// is added in float64 in the order of the devices, and rounded once.
+// add replaces every device's term by the sum of the terms. Each element is added in float64 in the
+// order of the devices, and rounded once.
 func (r *shared) add(a *addition) error {
+	if r.several.peers {
+		return r.addOnDevices(a)
+	}
+	return r.addOnHost(a)
+}
+
+// addOnDevices adds by kernels that read the terms in the memory of all devices. It does not wait.
+func (r *shared) addOnDevices(a *addition) error {
+	turn := r.additions % 2
+	r.additions++
+	for k, p := range r.programs {
+		if err := p.post(a.terms[k], turn); err != nil {
+			return r.several.of(r.several.devices[k], err)
+		}
+	}
+	for k, p := range r.programs {
+		if err := r.sum(p, a.terms[k], turn); err != nil {
+			return r.several.of(r.several.devices[k], err)
+		}
+	}
+	return nil
+}
+
+// post copies the device's term to its outbox.
+func (p *Program) post(list []stretch, turn int) error {
+	d, to := p.device.driver, p.outbox.at[turn]
+	for _, t := range list {
+		if err := d.Copy(p.device.stream, to, t.address(p), t.elements*p.size); err != nil {
+			return err
+		}
+		to = to.Offset(t.elements * p.size)
+	}
+	return d.Record(p.outbox.written, p.device.stream)
+}
+
+// sum waits on the device for the outboxes of all devices, and adds their terms.
+func (r *shared) sum(p *Program, list []stretch, turn int) error {
+	for _, other := range r.programs {
+		if other == p {
+			continue
+		}
+		if err := p.device.driver.Wait(p.device.stream, other.outbox.written); err != nil {
+			return err
+		}
+	}
+	offset := 0
+	for _, t := range list {
+		for j, other := range r.programs {
+			r.places[j] = other.outbox.at[turn].Offset(offset)
+		}
+		if err := p.set.VectorSum(&p.device.queue, t.elements, t.address(p), r.ones, r.places); err != nil {
+			return err
+		}
+		offset += t.elements * p.size
+	}
+	return nil
+}
+
+// addOnHost adds in the host's memory.
+func (r *shared) addOnHost(a *addition) error {
 	err := r.each(func(k int, p *Program) error {
 		return r.copy(a, k, p.terms, func(host []byte, at driver.Pointer) error { return p.device.driver.Download(p.device.stream, host, at) })
 	})
@@ -347,7 +436,9 @@ func (r *shared) Products() string { return r.programs[0].Products() }
 func (r *shared) Close() error { return r.close() }
 
 func (r *shared) close() error {
-	err := r.each(func(_ int, p *Program) error { return p.Close() })
+	// a device may still read the memory of another
+	err := r.each(func(_ int, p *Program) error { return p.device.driver.Synchronize(p.device.stream) })
+	err = errors.Join(err, r.each(func(_ int, p *Program) error { return p.Close() }))
 	r.programs = nil
 	return err
 }

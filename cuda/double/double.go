@@ -17,7 +17,8 @@ type Options struct {
 	// Reads and Writes, and refuse a launch that changes anything outside its Writes. Every launch
 	// runs twice, in two orders of its blocks and threads, and is refused if the results differ in a
 	// bit.
-	Strict bool
+	Strict  bool
+	NoPeers bool // of a machine: no device reads the memory of another
 }
 
 // Call is one recorded call.
@@ -51,22 +52,38 @@ type Driver struct {
 	failures   map[string]map[int]error
 	violations []error
 
+	*machine
+	held    int64            // allocated bytes of device memory
+	own     map[uint64]bool  // the streams and events of this device
+	peers   map[*Driver]bool // the devices whose memory this device may read
+	pinned  []pinned
+	capture *capture
+	graphs  map[driver.Graph][]action
+	modules map[driver.Module]bool
+	names   map[driver.Function]string
+	closed  bool
+}
+
+// machine holds what the devices of one machine share: addresses, and the order of the work on all
+// streams.
+type machine struct {
 	heap     heap
-	pinned   []pinned
 	streams  map[driver.Stream]clock
 	events   map[driver.Event]clock
 	sequence uint64
 	host     clock // the work that the host knows to be done
 	pending  []transfer
-	capture  *capture
-	graphs   map[driver.Graph][]action
-	modules  map[driver.Module]bool
-	names    map[driver.Function]string
 	handles  uint64
-	closed   bool
 }
 
-var _ driver.Driver = (*Driver)(nil)
+func newMachine(computes bool) *machine {
+	return &machine{heap: newHeap(computes), streams: map[driver.Stream]clock{0: {}}, events: map[driver.Event]clock{}, host: clock{}}
+}
+
+var (
+	_ driver.Driver = (*Driver)(nil)
+	_ driver.Peers  = (*Driver)(nil)
+)
 
 // processor runs kernels and products on the host's memory.
 type processor interface {
@@ -81,9 +98,22 @@ type processor interface {
 }
 
 // New returns a device that computes nothing.
-func New(o Options) *Driver { return newDriver(o, nil) }
+func New(o Options) *Driver { return newDriver(o, nil, newMachine(false)) }
 
-func newDriver(o Options, p processor) *Driver {
+// NewMachine returns devices of one machine that compute nothing, with the ordinals 0, 1, ...
+func NewMachine(o Options, devices int) []*Driver { return newDevices(o, nil, devices) }
+
+func newDevices(o Options, p processor, devices int) (list []*Driver) {
+	shared := newMachine(p != nil)
+	for k := range devices {
+		d := newDriver(o, p, shared)
+		d.options.Info.Ordinal = k
+		list = append(list, d)
+	}
+	return list
+}
+
+func newDriver(o Options, p processor, shared *machine) *Driver {
 	if o.Memory == 0 {
 		o.Memory = 1 << 30
 	}
@@ -91,8 +121,8 @@ func newDriver(o Options, p processor) *Driver {
 		o.Info = driver.Info{Name: "double", Major: 8, Processors: 108, Memory: o.Memory, Driver: "12.4", Products: "none"}
 	}
 	return &Driver{
-		options: o, processor: p, counts: map[string]int{}, failures: map[string]map[int]error{}, heap: newHeap(p != nil),
-		streams: map[driver.Stream]clock{0: {}}, events: map[driver.Event]clock{}, host: clock{},
+		options: o, processor: p, counts: map[string]int{}, failures: map[string]map[int]error{}, machine: shared,
+		own: map[uint64]bool{0: true}, peers: map[*Driver]bool{},
 		graphs: map[driver.Graph][]action{}, modules: map[driver.Module]bool{}, names: map[driver.Function]string{},
 	}
 }
@@ -115,7 +145,36 @@ func (d *Driver) Count(kind string) int { return d.counts[kind] }
 func (d *Driver) Violations() []error { return d.violations }
 
 // Held returns the number of allocated bytes of device memory.
-func (d *Driver) Held() int64 { return d.heap.held }
+func (d *Driver) Held() int64 { return d.held }
+
+// EnablePeer implements driver.Peers.
+func (d *Driver) EnablePeer(other driver.Driver) error {
+	if err := d.begin(Call{Kind: "EnablePeer"}); err != nil {
+		return err
+	}
+	o, ok := other.(*Driver)
+	switch {
+	case !ok || o.machine != d.machine || o == d:
+		return d.violation("not another device of this machine")
+	case d.options.NoPeers:
+		return fmt.Errorf("double: %w", driver.ErrNoPeer)
+	}
+	d.peers[o] = true
+	return nil
+}
+
+// reaches returns why work of this device cannot touch a block, or "".
+func (d *Driver) reaches(b *block, write bool) string {
+	switch {
+	case b.owner == d:
+		return ""
+	case !d.peers[b.owner]:
+		return "the memory of another device, without access to it"
+	case write:
+		return "a write to the memory of another device"
+	}
+	return ""
+}
 
 // begin records a call and returns the failure that FailAt asked for.
 func (d *Driver) begin(c Call) error {
@@ -206,8 +265,8 @@ func (d *Driver) Close() error {
 	d.closed = true
 	var left []string
 	for _, b := range d.heap.blocks {
-		if b.host != nil {
-			continue // named as pinned memory
+		if b.host != nil || b.owner != d {
+			continue // named as pinned memory, or another device's
 		}
 		left = append(left, fmt.Sprintf("%d bytes of call %d", b.Bytes, b.call))
 		if !b.intact() {
@@ -217,10 +276,19 @@ func (d *Driver) Close() error {
 	for _, p := range d.pinned {
 		left = append(left, fmt.Sprintf("%d pinned bytes of call %d", len(p.host), p.call))
 	}
+	streams, events := -1, 0 // without the default stream
+	for h := range d.own {
+		if d.streams[driver.Stream(h)] != nil {
+			streams++
+		}
+		if d.events[driver.Event(h)] != nil {
+			events++
+		}
+	}
 	for _, n := range []struct {
 		what  string
 		count int
-	}{{"streams", len(d.streams) - 1}, {"events", len(d.events)}, {"graphs", len(d.graphs)}} {
+	}{{"streams", streams}, {"events", events}, {"graphs", len(d.graphs)}} {
 		if n.count > 0 {
 			left = append(left, fmt.Sprintf("%d %s", n.count, n.what))
 		}

@@ -241,3 +241,55 @@ func TestFailures(t *testing.T) {
 		t.Error("failures are no violations")
 	}
 }
+
+// A device reads the memory of another device of its machine after EnablePeer and in the order of
+// events, and never writes it. Memory that another device may still read is not freed.
+func TestMachine(t *testing.T) {
+	list := double.NewMachine(double.Options{Memory: 4096}, 2)
+	a, b := list[0], list[1]
+	if a.Info().Ordinal != 0 || b.Info().Ordinal != 1 {
+		t.Errorf("ordinals %d and %d", a.Info().Ordinal, b.Info().Ordinal)
+	}
+	kernel := func(d *double.Driver) driver.Function {
+		return must[driver.Function](t)(d.Function(must[driver.Module](t)(d.Load(".version")), "add"))
+	}
+	sa, sb := must[driver.Stream](t)(a.NewStream()), must[driver.Stream](t)(b.NewStream())
+	pa, pb := must[driver.Pointer](t)(a.Allocate(size)), must[driver.Pointer](t)(b.Allocate(size))
+	launch := &driver.Launch{Function: kernel(b), Name: "add", Grid: [3]int{1, 1, 1}, Block: [3]int{32, 1, 1},
+		Reads: []driver.Span{{At: pa, Bytes: size}}, Writes: []driver.Span{{At: pb, Bytes: size}}}
+	e := must[driver.Event](t)(a.NewEvent())
+	fails := func(err error, what string) {
+		t.Helper()
+		if err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("error %v, want %q", err, what)
+		}
+	}
+	works := func(errs ...error) {
+		t.Helper()
+		if err := errors.Join(errs...); err != nil {
+			t.Error(err)
+		}
+	}
+	works(a.Clear(sa, pa, size), a.Record(e, sa))
+	fails(b.Launch(sb, launch), "without access")
+	fails(b.Wait(sb, e), "no event")
+	works(b.EnablePeer(a))
+	fails(b.Launch(sb, launch), "no event between")
+	works(b.Wait(sb, e), b.Launch(sb, launch))
+	launch.Reads, launch.Writes = nil, launch.Reads
+	fails(b.Launch(sb, launch), "a write to the memory of another device")
+	fails(b.Record(e, sb), "another device's")
+	fails(b.FreeEvent(e), "no event")
+	fails(b.Synchronize(sa), "no stream")
+	fails(b.Free(pa), "another device")
+	fails(a.Free(pa), "may still use")
+	works(b.Synchronize(sb), a.Free(pa), a.FreeEvent(e), a.FreeStream(sa), a.Close(), b.Free(pb), b.FreeStream(sb), b.Close())
+	if a.Held() != 0 || b.Held() != 0 {
+		t.Errorf("%d and %d bytes are held", a.Held(), b.Held())
+	}
+	fails(double.New(double.Options{}).EnablePeer(b), "not another device of this machine")
+	alone := double.NewMachine(double.Options{NoPeers: true}, 2)
+	if err := alone[0].EnablePeer(alone[1]); !errors.Is(err, driver.ErrNoPeer) {
+		t.Errorf("error %v, want %v", err, driver.ErrNoPeer)
+	}
+}

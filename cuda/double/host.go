@@ -18,12 +18,18 @@ import (
 )
 
 // Computing returns a device that computes on the host.
-func Computing(o Options) *Driver {
+func Computing(o Options) *Driver { return newDriver(o, newHost(), newMachine(true)) }
+
+// ComputingMachine returns devices of one machine that compute on the host, with the ordinals 0, 1,
+// ...
+func ComputingMachine(o Options, devices int) []*Driver { return newDevices(o, newHost(), devices) }
+
+func newHost() host {
 	h := host{}
 	for _, k := range device.Kernels() {
 		h[k.Name] = k
 	}
-	return newDriver(o, h)
+	return h
 }
 
 // host is the processor: the kernels that are compiled for the host, by name.

@@ -34,13 +34,13 @@ type heap struct {
 	freed      []*block
 	freedBytes int
 	next       driver.Pointer // next address of a device that computes nothing
-	held       int64
 }
 
 // block is an allocation.
 type block struct {
 	driver.Span
-	call    int       // the number of the call that allocated it
+	owner   *Driver
+	call    int       // the number of the owner's call that allocated it
 	written intervals // of bytes
 	uses    []use
 	room    []byte // of a computing device: the data and a zone on each side
@@ -55,8 +55,8 @@ func newHeap(computes bool) heap {
 func (s *block) end() driver.Pointer { return s.At.Offset(s.Bytes) }
 
 // add allocates a block.
-func (h *heap) add(n, call int) *block {
-	b := &block{Span: driver.Span{At: h.next, Bytes: n}, call: call}
+func (h *heap) add(n, call int, owner *Driver) *block {
+	b := &block{Span: driver.Span{At: h.next, Bytes: n}, owner: owner, call: call}
 	if h.computes {
 		b.room = make([]byte, n+3*zone)
 		fill(b.room, canary)
@@ -71,7 +71,6 @@ func (h *heap) add(n, call int) *block {
 	i := sort.Search(len(h.blocks), func(i int) bool { return h.blocks[i].At > b.At })
 	h.blocks = slices.Insert(h.blocks, i, b)
 	h.freed = slices.DeleteFunc(h.freed, func(f *block) bool { return overlap(f.Span, b.Span) })
-	h.held += int64(n)
 	return b
 }
 
@@ -80,7 +79,6 @@ func (h *heap) add(n, call int) *block {
 func (h *heap) remove(i int) {
 	b := h.blocks[i]
 	h.blocks = slices.Delete(h.blocks, i, i+1)
-	h.held -= int64(b.Bytes)
 	fill(b.data, poison)
 	b.written, b.uses = nil, nil
 	h.freed = append(h.freed, b)
@@ -208,7 +206,7 @@ func (d *Driver) Memory() (free, total int64, err error) {
 	if err := d.begin(Call{Kind: "Memory"}); err != nil {
 		return 0, 0, err
 	}
-	return d.options.Memory - d.heap.held, d.options.Memory, nil
+	return d.options.Memory - d.held, d.options.Memory, nil
 }
 
 // Allocate implements driver.Driver. The memory of a computing device is poison.
@@ -222,11 +220,12 @@ func (d *Driver) Allocate(bytes int) (driver.Pointer, error) {
 	if bytes <= 0 {
 		return 0, d.violation("%d bytes", bytes)
 	}
-	if d.heap.held+int64(bytes) > d.options.Memory {
+	if d.held+int64(bytes) > d.options.Memory {
 		return 0, &driver.Error{Operation: "allocate", Call: fmt.Sprintf("Allocate(%d)", bytes), File: "double", Code: 2,
 			Name: "CUDA_ERROR_OUT_OF_MEMORY", Detail: "out of memory", Err: driver.ErrOutOfMemory}
 	}
-	return d.heap.add(bytes, len(d.calls)-1).At, nil
+	d.held += int64(bytes)
+	return d.heap.add(bytes, len(d.calls)-1, d).At, nil
 }
 
 // Free implements driver.Driver. Like CUDA's, it waits for the work that runs.
@@ -248,7 +247,16 @@ func (d *Driver) Free(p driver.Pointer) error {
 	if b.host != nil {
 		return d.violation("%#x is mapped memory, which FreePinned frees", uint64(p))
 	}
+	if b.owner != d {
+		return d.violation("%#x is the memory of another device", uint64(p))
+	}
 	d.completeAll()
+	for _, u := range b.uses {
+		if u.number > d.host[u.stream] {
+			return d.violation("another device may still use the %d bytes of call %d", b.Bytes, b.call)
+		}
+	}
+	d.held -= int64(b.Bytes)
 	d.heap.remove(i)
 	if !b.intact() {
 		return d.violation("something wrote beside the %d bytes of call %d", b.Bytes, b.call)
@@ -294,7 +302,6 @@ func (d *Driver) FreePinned(b []byte) error {
 	for k, m := range d.heap.blocks {
 		if m.host != nil && inside(b, m.host) {
 			d.heap.remove(k)
-			d.heap.held += int64(m.Bytes)
 			break
 		}
 	}
@@ -320,9 +327,8 @@ func (d *Driver) Mapped(host []byte) (driver.Pointer, error) {
 			return b.At.Offset(int(address(host) - address(whole))), nil
 		}
 	}
-	b := d.heap.add(len(whole), len(d.calls)-1)
+	b := d.heap.add(len(whole), len(d.calls)-1, d)
 	b.host = whole
-	d.heap.held -= int64(len(whole))
 	return b.At.Offset(int(address(host) - address(whole))), nil
 }
 

@@ -83,7 +83,9 @@ func (d *Driver) complete(now clock) error {
 
 func (d *Driver) completeAll() {
 	for s := range d.streams {
-		_ = d.complete(d.streams[s]) // the driver records the violation
+		if d.own[uint64(s)] {
+			_ = d.complete(d.streams[s]) // the driver records the violation
+		}
 	}
 }
 
@@ -93,7 +95,7 @@ func (d *Driver) NewStream() (driver.Stream, error) {
 		return 0, err
 	}
 	s := driver.Stream(d.handle())
-	d.streams[s] = clock{}
+	d.streams[s], d.own[uint64(s)] = clock{}, true
 	return s, nil
 }
 
@@ -115,11 +117,12 @@ func (d *Driver) FreeStream(s driver.Stream) error {
 		return err
 	}
 	delete(d.streams, s)
+	delete(d.own, uint64(s))
 	return nil
 }
 
 func (d *Driver) known(s driver.Stream) error {
-	if d.streams[s] == nil {
+	if d.streams[s] == nil || !d.own[uint64(s)] {
 		return d.violation("there is no stream %d", s)
 	}
 	return nil
@@ -145,7 +148,7 @@ func (d *Driver) NewEvent() (driver.Event, error) {
 		return 0, err
 	}
 	e := driver.Event(d.handle())
-	d.events[e] = clock{}
+	d.events[e], d.own[uint64(e)] = clock{}, true
 	return e, nil
 }
 
@@ -154,10 +157,11 @@ func (d *Driver) FreeEvent(e driver.Event) error {
 	if err := d.begin(Call{Kind: "FreeEvent"}); err != nil {
 		return err
 	}
-	if d.events[e] == nil {
+	if d.events[e] == nil || !d.own[uint64(e)] {
 		return d.violation("there is no event %d", e)
 	}
 	delete(d.events, e)
+	delete(d.own, uint64(e))
 	return nil
 }
 
@@ -165,6 +169,9 @@ func (d *Driver) FreeEvent(e driver.Event) error {
 func (d *Driver) Record(e driver.Event, s driver.Stream) error {
 	if err := d.mark("Record", e, s); err != nil {
 		return err
+	}
+	if !d.own[uint64(e)] {
+		return d.violation("event %d is another device's", e)
 	}
 	d.events[e] = d.streams[s].clone()
 	return nil
@@ -179,6 +186,20 @@ func (d *Driver) Wait(s driver.Stream, e driver.Event) error {
 	return nil
 }
 
+// knows reports whether an event is this device's, or the event of a device whose memory this
+// device may read.
+func (d *Driver) knows(e driver.Event) bool {
+	if d.own[uint64(e)] {
+		return true
+	}
+	for p := range d.peers {
+		if p.own[uint64(e)] {
+			return true
+		}
+	}
+	return false
+}
+
 // mark begins a call with an event. A capture has one stream, so events are refused while a stream
 // is captured.
 func (d *Driver) mark(kind string, e driver.Event, s driver.Stream) error {
@@ -188,7 +209,7 @@ func (d *Driver) mark(kind string, e driver.Event, s driver.Stream) error {
 	if err := d.known(s); err != nil {
 		return err
 	}
-	if d.events[e] == nil {
+	if d.events[e] == nil || !d.knows(e) {
 		return d.violation("there is no event %d", e)
 	}
 	return d.idle()

@@ -24,6 +24,7 @@ const leastMajor = 8
 // device is a GPU's primary context and the objects that were created in the context.
 type device struct {
 	info     driver.Info
+	number   cu.Device
 	context  C.CUcontext
 	products *products
 	closed   bool
@@ -103,7 +104,7 @@ func Open(ordinal int) (driver.Driver, error) {
 		return nil, err
 	}
 	d := &device{
-		info: info, context: context,
+		info: info, number: dev, context: context,
 		memory: map[driver.Pointer]int{}, pinned: map[*byte]int{},
 		streams: map[driver.Stream]bool{}, events: map[driver.Event]bool{}, graphs: map[driver.Graph]bool{},
 	}

@@ -339,12 +339,16 @@ func (d *devices) describe(products string) string {
 		return d.name
 	}
 	i := d.gpu.Info()
-	number := strconv.Itoa(i.Ordinal)
-	if several, ok := d.gpu.(interface{ Ordinals() []int }); ok {
-		number = joinNumbers(several.Ordinals())
+	number, path := strconv.Itoa(i.Ordinal), ""
+	if several, ok := d.gpu.(interface {
+		Ordinals() []int
+		Path() string
+	}); ok {
+		number, path = joinNumbers(several.Ordinals()), ", sums added "+several.Path()
 	}
 	s := fmt.Sprintf("cuda:%s, %s (compute capability %d.%d), driver for CUDA %s, %s, %s products, %v", number, i.Name, i.Major, i.Minor,
 		i.Driver, i.Products, products, d.options.dtype())
+	s += path
 	if d.options.MicroBatch > 0 {
 		s += fmt.Sprintf(", %d rows at a time", d.options.MicroBatch)
 	}

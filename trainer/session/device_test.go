@@ -291,10 +291,10 @@ func TestTrainingOnSeveralGPUs(t *testing.T) {
 	several := func(o *Options) {
 		o.Device.Kind, o.Device.GPUs = CUDA, []int{2, 0}
 		o.Device.OpenGPU = func(g GPUOptions) (GPU, error) {
+			machine := double.NewMachine(double.Options{Info: driver.Info{Name: "NVIDIA H200", Major: 9, Driver: "13.0", Products: "cuBLAS 13.1"}}, 3)
 			return cuda.OpenSeveral(g.GPUs, func(n int) (driver.Driver, error) {
-				r := double.New(double.Options{Info: driver.Info{Ordinal: n, Name: "NVIDIA H200", Major: 9, Driver: "13.0", Products: "cuBLAS 13.1"}})
-				opened = append(opened, r)
-				return r, nil
+				opened = append(opened, machine[n])
+				return machine[n], nil
 			}, cuda.Options{Products: g.Products, MicroBatch: g.MicroBatch})
 		}
 	}
@@ -317,7 +317,7 @@ func TestTrainingOnSeveralGPUs(t *testing.T) {
 			if _, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 4, RecordEvery: 2}); err != nil {
 				t.Fatal(err)
 			}
-			if d := e.Describe().Device; !strings.HasPrefix(d, "cuda:2,0, NVIDIA H200 (") {
+			if d := e.Describe().Device; !strings.HasPrefix(d, "cuda:2,0, NVIDIA H200 (") || !strings.Contains(d, ", sums added reading each other's memory") {
 				t.Errorf("the device is %q", d)
 			}
 			if err := e.Close(); err != nil {

@@ -56,7 +56,10 @@ API int cuDeviceGetCount(int *n) {
   return *n = atoi(setting("PPAL_STUB_DEVICES", "1")), OK;
 }
 API int cuDeviceGet(int *d, int ordinal) { return *d = ordinal, OK; }
-API int cuDeviceGetName(char *name, int size, int d) { return snprintf(name, size, "Stub %d", d), OK; }
+API int cuDeviceGetName(char *name, int size, int d) {
+  const char *model = setting("PPAL_STUB_NAME", NULL); // of all devices
+  return model ? snprintf(name, size, "%s", model) : snprintf(name, size, "Stub %d", d), OK;
+}
 API int cuDeviceTotalMem_v2(size_t *bytes, int d) { return (void)d, *bytes = 1 << 20, OK; }
 API int cuDeviceGetAttribute(int *v, int what, int d) {
   const char *capability = setting("PPAL_STUB_CAPABILITY", "9.0");
@@ -69,16 +72,21 @@ API int cuDeviceGetAttribute(int *v, int what, int d) {
   return INVALID_VALUE;
 }
 
-static int primary; // the address is the primary context
+enum { MOST_DEVICES = 16 };
+static char primary[MOST_DEVICES]; // the addresses are the primary contexts
+static char peers[MOST_DEVICES][MOST_DEVICES]; // the first reads the memory of the second
 static int retained;
 static __thread void *current;
 
-int has_context(void) { return retained > 0 && current == &primary; }
+static int device_of(void *context) { return (int)((char *)context - primary); }
+static int is_context(void *c) { return (char *)c >= primary && (char *)c < primary + MOST_DEVICES; }
+
+int has_context(void) { return retained > 0 && is_context(current); }
 
 API int cuDevicePrimaryCtxRetain(void **c, int d) {
   BEGIN(cuDevicePrimaryCtxRetain);
   logged("retain %d", d);
-  return retained++, *c = &primary, OK;
+  return retained++, *c = &primary[d], OK;
 }
 API int cuDevicePrimaryCtxRelease_v2(int d) {
   logged("release %d", d);
@@ -88,6 +96,18 @@ API int cuCtxGetCurrent(void **c) { return *c = current, OK; }
 API int cuCtxSetCurrent(void *c) {
   BEGIN(cuCtxSetCurrent);
   return current = c, OK;
+}
+
+API int cuDeviceCanAccessPeer(int *can, int d, int other) {
+  BEGIN(cuDeviceCanAccessPeer);
+  return *can = d != other && atoi(setting("PPAL_STUB_PEERS", "1")), OK;
+}
+API int cuCtxEnablePeerAccess(void *other, unsigned flags) {
+  BEGIN_IN_CONTEXT(cuCtxEnablePeerAccess);
+  if (flags || !is_context(other) || other == current) return INVALID_VALUE;
+  char *enabled = &peers[device_of(current)][device_of(other)];
+  logged("device %d reads the memory of device %d", device_of(current), device_of(other));
+  return *enabled ? PEER_ENABLED : (*enabled = 1, OK);
 }
 
 API int cuGetErrorName(int code, const char **name) {
@@ -180,17 +200,18 @@ API int cuMemFreeHost(void *p) {
 // Streams and events.
 
 typedef struct {
+  void *context;
   int capturing;
   work *first, **last;
 } stream;
-typedef struct { double at; } event;
+typedef struct { void *context; double at; } event;
 
 static double clock_of_records;
 
 API int cuStreamCreate(stream **s, unsigned flags) {
   BEGIN_IN_CONTEXT(cuStreamCreate);
   logged("stream flags %u", flags);
-  return *s = calloc(1, sizeof **s), OK;
+  return *s = calloc(1, sizeof **s), (*s)->context = current, OK;
 }
 API int cuStreamDestroy_v2(stream *s) {
   BEGIN_IN_CONTEXT(cuStreamDestroy_v2);
@@ -202,16 +223,18 @@ API int cuStreamSynchronize(stream *s) {
 }
 API int cuStreamWaitEvent(stream *s, event *e, unsigned flags) {
   BEGIN_IN_CONTEXT(cuStreamWaitEvent);
-  return (void)s, e && !flags ? OK : INVALID_VALUE;
+  if (s && s->context != current) return INVALID_CONTEXT;
+  return e && !flags ? OK : INVALID_VALUE; // an event of another context is allowed
 }
 API int cuEventCreate(event **e, unsigned flags) {
   BEGIN_IN_CONTEXT(cuEventCreate);
-  return (void)flags, *e = calloc(1, sizeof **e), OK;
+  return (void)flags, *e = calloc(1, sizeof **e), (*e)->context = current, OK;
 }
 API int cuEventDestroy_v2(event *e) { return free(e), OK; }
 API int cuEventRecord(event *e, stream *s) {
   BEGIN_IN_CONTEXT(cuEventRecord);
-  return (void)s, e->at = ++clock_of_records, OK;
+  if ((s && s->context != current) || e->context != current) return INVALID_CONTEXT;
+  return e->at = ++clock_of_records, OK;
 }
 API int cuEventElapsedTime(float *ms, event *from, event *to) {
   BEGIN_IN_CONTEXT(cuEventElapsedTime);
@@ -220,6 +243,7 @@ API int cuEventElapsedTime(float *ms, event *from, event *to) {
 
 int submit(void *handle, const work *w) {
   stream *s = handle;
+  if (s && s->context != current) return INVALID_CONTEXT;
   if (!s || !s->capturing) return w->run(w);
   work *kept = malloc(sizeof *kept);
   *kept = *w;

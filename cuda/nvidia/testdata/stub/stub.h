@@ -17,7 +17,7 @@
 
 #define API __attribute__((visibility("default")))
 
-enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_CONTEXT = 201, INVALID_PTX = 218, ILLEGAL_ADDRESS = 700,
+enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_CONTEXT = 201, INVALID_PTX = 218, PEER_ENABLED = 704, ILLEGAL_ADDRESS = 700,
        NOT_FOUND = 500, CAPTURE_INVALIDATED = 901, CAPTURE_UNSUPPORTED = 900 };
 
 // fails returns the code that the environment asks a function to return, or 0.

@@ -1,0 +1,42 @@
+//go:build gpu
+
+package nvidia
+
+// #include "calls.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+
+	"ppal/cuda/driver"
+)
+
+var _ driver.Peers = (*device)(nil)
+
+// EnablePeer implements driver.Peers. Access stays enabled as long as the primary context lives.
+// Wait needs nothing: a stream may wait for the event of any context.
+func (d *device) EnablePeer(other driver.Driver) error {
+	o, ok := other.(*device)
+	if !ok || o == d {
+		return errors.New("cuda: access to memory that is no other device's")
+	}
+	if err := d.enter(); err != nil {
+		return err
+	}
+	defer d.leave()
+	var can C.int
+	err := answered("ask for access to another device's memory", fmt.Sprintf("cuDeviceCanAccessPeer(&can, %d, %d)", d.number, o.number),
+		C.cuDeviceCanAccessPeer(&can, C.CUdevice(d.number), C.CUdevice(o.number)))
+	if err != nil {
+		return err
+	}
+	if can == 0 {
+		return fmt.Errorf("cuda: cuda:%d and cuda:%d: %w", d.info.Ordinal, o.info.Ordinal, driver.ErrNoPeer)
+	}
+	result := C.cuCtxEnablePeerAccess(o.context, 0)
+	if result == C.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED {
+		return nil
+	}
+	return answered("read another device's memory", fmt.Sprintf("cuCtxEnablePeerAccess(c%d, 0)", o.number), result)
+}

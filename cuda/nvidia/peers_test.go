@@ -1,0 +1,89 @@
+//go:build gpu
+
+package nvidia_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"gorgonia.org/tensor"
+
+	"ppal/cuda"
+	"ppal/cuda/driver"
+	"ppal/cuda/nvidia"
+	"ppal/internal/graphcases"
+	"ppal/trainer/graph"
+	"ppal/trainer/problem"
+)
+
+// A device reads the memory of another device if the driver allows it, also when it is asked again,
+// and waits for the other's events. It records only its own events, on its own streams.
+func TestPeers(t *testing.T) {
+	t.Setenv("PPAL_STUB_DEVICES", "2")
+	lines := logTo(t)
+	first := open(t)
+	second := must[driver.Driver](t)(nvidia.Open(1))
+	t.Cleanup(func() { ok(t, second.Close()) })
+	peers := first.(driver.Peers)
+	t.Setenv("PPAL_STUB_PEERS", "0")
+	if err := peers.EnablePeer(second); !errors.Is(err, driver.ErrNoPeer) {
+		t.Errorf("error %v, want %v", err, driver.ErrNoPeer)
+	}
+	t.Setenv("PPAL_STUB_PEERS", "1")
+	if peers.EnablePeer(first) == nil {
+		t.Error("a device is its own peer")
+	}
+	var failed *driver.Error
+	for _, name := range []string{"cuDeviceCanAccessPeer", "cuCtxEnablePeerAccess"} {
+		t.Setenv("PPAL_STUB_FAIL", name+"=700")
+		if err := peers.EnablePeer(second); !errors.As(err, &failed) || failed.Code != 700 || errors.Is(err, driver.ErrNoPeer) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	t.Setenv("PPAL_STUB_FAIL", "")
+	ok(t, peers.EnablePeer(second))
+	ok(t, peers.EnablePeer(second))
+	if !slices.Contains(lines(), "device 0 reads the memory of device 1") {
+		t.Errorf("the log is %q", lines())
+	}
+	s, other := must[driver.Stream](t)(first.NewStream()), must[driver.Stream](t)(second.NewStream())
+	e := must[driver.Event](t)(second.NewEvent())
+	ok(t, second.Record(e, other))
+	ok(t, first.Wait(s, e))
+	if first.Record(e, s) == nil || second.Wait(s, e) == nil {
+		t.Error("a device uses objects of another")
+	}
+	ok(t, errors.Join(second.FreeEvent(e), second.FreeStream(other), first.FreeStream(s)))
+}
+
+// Two devices of the driver share the rows, with and without access to each other's memory, and end
+// with the same bits.
+func TestSeveralDevices(t *testing.T) {
+	t.Setenv("PPAL_STUB_DEVICES", "2")
+	t.Setenv("PPAL_STUB_NAME", "Stub")
+	c := graphcases.Expressions()[1]
+	var want []float64
+	for _, peers := range []string{"1", "0"} {
+		t.Setenv("PPAL_STUB_PEERS", peers)
+		s := must[*cuda.Several](t)(cuda.OpenSeveral([]int{0, 1}, nvidia.Open, cuda.Options{}))
+		p := must[*graph.Problem](t)(c.Problem(tensor.Float32, graph.On(s)))
+		n, m := p.Dims()
+		g, w, x, d := make([]float64, m), make([]float64, m+1), make([]float64, n), p.Space().New()
+		w[0] = 1
+		for range 5 {
+			must[float64](t)(p.Forward(g))
+			ok(t, p.Backward(w, d))
+			p.Space().Descend(problem.Descent{Direction: d, Step: 0.1, Length: 0.1})
+		}
+		p.Space().Read(x, problem.Iterate)
+		ok(t, p.Space().Err())
+		ok(t, s.Close())
+		if want == nil {
+			want = x
+		}
+		if (s.Path() == "reading each other's memory") != (peers == "1") || !slices.Equal(x, want) || x[0] == 0 {
+			t.Errorf("peers %s: added %s, the weights begin with %v, want %v", peers, s.Path(), x[:3], want[:3])
+		}
+	}
+}
