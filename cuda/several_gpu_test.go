@@ -4,9 +4,11 @@ package cuda_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"ppal/cuda"
@@ -102,6 +104,36 @@ func TestSeveralAgreeWithOne(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// An objective of the weights alone counts once, and constraints that are sums over the rows are
+// added: f = sum w^2, g = sum of the scores.
+func TestSeveralObjectiveOfTheWeights(t *testing.T) {
+	run := func(n int) (all []float64) {
+		must := gorgonia.Must
+		p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+			rng := rand.New(rand.NewPCG(1, 2))
+			x, w := graphcases.Normal(g, tensor.Float64, rng, "x", 40, 3), graphcases.Normal(g, tensor.Float64, rng, "w", 3, 2)
+			return graph.Definition{Objective: must(gorgonia.Sum(must(gorgonia.Square(w)))), Parameters: gorgonia.Nodes{w},
+				Constraints: gorgonia.Nodes{must(gorgonia.Sum(must(gorgonia.Mul(x, w)), 0))}, Inputs: gorgonia.Nodes{x}}, nil
+		}, graph.On(several(t, cuda.Options{}, n)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, d, gradient := make([]float64, 2), p.Space().New(), make([]float64, 6)
+		f, err := p.Forward(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Backward([]float64{1, 2, 3}, d); err != nil {
+			t.Fatal(err)
+		}
+		p.Space().Read(gradient, d)
+		return append(append(g, f), gradient...)
+	}
+	if got, want := run(3), run(1); !(far(got, want) <= 1e-14) {
+		t.Errorf("3 GPUs give %v, one gives %v", got, want)
 	}
 }
 

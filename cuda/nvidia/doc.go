@@ -1,5 +1,3 @@
-//go:build gpu
-
 // Package nvidia is the driver.Driver of NVIDIA GPUs. It calls gorgonia.org/cu, and uses its own
 // cgo for the functions that cu lacks: pinned memory, launches without allocations, captured
 // graphs, the compiler's messages, cuBLAS.
