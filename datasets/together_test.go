@@ -393,6 +393,28 @@ func TestSharedFileReadings(t *testing.T) {
 	}
 }
 
+// A file that is repaired between two readings is read as if nothing had happened.
+func TestSharedFileRepaired(t *testing.T) {
+	opts := TableOptions{File: "file", Label: "y"}
+	good := rowsText("x,c,y", 30, func(i int) string { return fmt.Sprintf("%d,%c,%d", i*i, "abc"[i%3], i/2%2) })
+	want, err := readOwnCSV(strings.NewReader(good), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, errs := shared(t, 2, 24, func(rank int, s Share) (*Tables, error) {
+		own := opts
+		own.Share = s
+		got, err := readOwnCSV(&revised{texts: []string{good + good + "1,a\n", good}}, own)
+		if err == nil && !slices.Equal(got.notes, want.notes) {
+			t.Errorf("process %d: notes %q, want %q", rank, got.notes, want.notes)
+		}
+		return nil, err
+	})
+	if err := errors.Join(errs...); err != nil {
+		t.Error(err)
+	}
+}
+
 // The sheet has the values of the columns that determine labels, groups, attributes and splits. The
 // values of the other features are read later, for the process's own rows.
 func TestSharedColumnsKept(t *testing.T) {
