@@ -177,8 +177,8 @@ func groupMeans[T float](m *Membership, offsets []float64, l []T) []T {
 	return out
 }
 
-// rowSums returns the sums of the groups' elements times their weights, or without the default
-// weights. It reads M by rows. The additions of a group have the order of its rows.
+// rowSums returns the weighted sum of each group's elements, or the plain sum if the weights are
+// the defaults. rowSums reads M by rows, and adds the elements of a group in the order of its rows.
 func rowSums[T float](m *Membership, l []T) []float64 {
 	sums := make([]float64, m.Groups())
 	for i, v := range l {

@@ -139,7 +139,7 @@ func consecutive(groups []Group) (first int, ok bool) {
 	return first, true
 }
 
-// mostPatterns is the largest number of patterns, whose numbers have 16 bits.
+// mostPatterns is the largest number of patterns, because a pattern's number has 16 bits.
 const mostPatterns = 1 << 16
 
 // findPatterns gives every row its pattern. It returns false, and changes nothing, if there are too
@@ -163,7 +163,7 @@ func (m *Membership) findPatterns(groups []Group, weighted bool) bool {
 	for k, g := range groups {
 		known := map[key]uint16{}
 		var last key
-		var lastIs uint16 // known[last], if last is known
+		var lastIs uint16 // known[last], if last is in known
 		for e, i := range g.Rows {
 			p := pattern{before: of[i], group: int32(k)}
 			if weighted {

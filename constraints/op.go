@@ -33,11 +33,11 @@ type pureOp struct {
 	digest lazyDigest
 }
 
-// lazyDigest returns the digest of an op's constants, which the first call computes. Only a graph
-// needs digests: the ops that compute values on the host have none.
+// lazyDigest returns the digest of an op's constants. The first call computes the digest. Only a
+// graph needs digests, so ops that only compute values on the host never compute one.
 type lazyDigest func() [sha256.Size]byte
 
-// digestLater returns the digest of what add writes. add must read only immutable data.
+// digestLater returns a lazyDigest of the data that add writes. add must read only immutable data.
 func digestLater(add func(d digester)) lazyDigest {
 	return sync.OnceValue(func() (sum [sha256.Size]byte) {
 		d := digester{sha256.New()}

@@ -48,8 +48,8 @@ type Program interface {
 	Products() string
 }
 
-// Keeper is a Program that can keep several matrices for an input, each in the form that the
-// products read, so that a change of the input copies nothing.
+// Keeper is a Program that can keep several packed matrices for an input, so that changing the
+// input from one to another copies nothing.
 type Keeper interface {
 	// Keep packs a matrix of the shape of an input, under the conditions of Bind, and returns a
 	// function that makes the packed matrix the input from the next Forward on. The function must not

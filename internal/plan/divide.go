@@ -8,22 +8,23 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// Division is a plan whose rows several devices share. Each device runs a plan of its own rows. The
-// parts have the same steps over the same buffers, and the buffers over the data's rows are
-// shorter. The sums over rows of a part are sums over its own rows, until they are added over all
-// parts, which Forward and Backward list. Then all parts have the same values in all buffers that
-// are not over the data's rows. Offsets of means, and what a sum is added to, count in part 0 only.
+// Division is a plan whose rows several devices share. Each device runs a part: a plan of its own
+// rows. The parts have the same steps and the same buffers, but buffers with a row for each row of
+// the data have the part's rows only. A part first sums over its own rows. Forward and Backward
+// list where these sums are added over all parts. After that, the other buffers have the same
+// values in all parts. Only part 0 adds the offset of a mean, and the earlier value of a sum that
+// accumulates.
 type Division struct {
 	Parts []*Plan
 	Ends  []int // part k has the rows from Ends[k-1] (0 for part 0) to Ends[k]-1
-	// Forward and Backward say when sums are added over the parts.
+	// Forward and Backward list the additions over the parts in each half, in order.
 	Forward, Backward []Exchange
 
 	divided []bool // by buffer: every part has its own rows
 }
 
-// Exchange adds sums over the parts before region Before of a half, or at the end of the half if
-// Before is the number of regions.
+// Exchange is an addition of Sums over the parts: before region Before of a half, or at the end of
+// the half if Before is the number of regions.
 type Exchange struct {
 	Before int
 	Sums   []View
@@ -34,8 +35,8 @@ type Exchange struct {
 const DividedUnit = 128
 
 // Divide divides the rows of a plan among a number of parts. The rows are those of the longest data
-// matrix, or else of the longest leaf. It returns an error if a step needs rows of several parts at
-// once, and for steps over pictures.
+// matrix, or else of the longest leaf. Divide returns an error if a step needs rows of several
+// parts at once, or if a step is over pictures.
 func (p *Plan) Divide(parts int) (*Division, error) {
 	rows := p.dataRows()
 	if rows < parts {
@@ -315,8 +316,8 @@ func (w *rewriter) regions(list []Region) ([]Region, error) {
 	return own, nil
 }
 
-// step rewrites a step. over says that the step runs over divided rows. A sum that is added to
-// another value is added in part 0 only; a region before computes that value.
+// step rewrites a step. over tells whether the step runs over divided rows. If a sum is added to an
+// earlier value, only part 0 adds the sum to the value, which an earlier region computed.
 func (w *rewriter) step(s Step, over bool) (Step, error) {
 	first := w.from == 0
 	switch s := s.(type) {

@@ -110,9 +110,9 @@ func (t *Team) Serve() error {
 	}
 }
 
-// Release ends Serve in the other processes. Only rank 0 calls it. After a procedure that did not
-// return, the others may wait inside the procedure: Release does nothing, and the caller calls
-// Abort.
+// Release ends Serve in the other processes. Only rank 0 calls Release. If a procedure did not
+// return, the other processes may wait inside the procedure: then Release does nothing, and the
+// caller calls Abort.
 func (t *Team) Release() error {
 	if t.inside {
 		return nil

@@ -3,8 +3,8 @@ package method
 import "ppal/trainer/problem"
 
 // constraintEstimate is a running estimate of the constraints in a run on mini-batches that are
-// blocks b = 1..T of the rows. With the value g_b(x_k) of the block of iteration k, and the value
-// h_b that the block had when the run took it last,
+// blocks b = 1..T of the rows. g_b(x_k) is the value on the block b of iteration k, and h_b the
+// value of block b when the run last used it:
 //
 //	estimate = g_b(x_k) - h_b + (h_1 + ... + h_T)/T
 //
@@ -17,7 +17,7 @@ type constraintEstimate struct {
 	sampler problem.BlockSampler // nil: there are no blocks, and no estimate
 	h       []float64            // h_b, block by block
 	mean    []float64
-	seen    int // blocks with h_b
+	seen    int // number of blocks whose h_b is known
 	g       []float64
 }
 
@@ -52,7 +52,7 @@ func (e *constraintEstimate) observe(k int, g []float64) {
 		return
 	}
 	h := e.h[block*len(g):][:len(g)]
-	first := e.seen < blocks // no h_b yet
+	first := e.seen < blocks // the first pass: h_b is unknown
 	for j, v := range g {
 		if !first {
 			e.g[j] = v - h[j] + e.mean[j]

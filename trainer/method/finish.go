@@ -8,14 +8,14 @@ import (
 	"ppal/trainer/step"
 )
 
-// finish describes the last iterations of a run on mini-batches, which use all rows. From the
-// iteration with the number in the field from, the method takes quasi-Newton steps on the field
-// whole: the problem on all rows, in the space of the problem on batches. The steps begin at the
-// mean of the iterates of the second half of the iterations on batches, because the mean cancels
-// the batches' noise (Polyak and Juditsky 1992). They begin at the last iterate if the augmented
-// Lagrangian on all rows is smaller there. The steps begin with the batches' multipliers, except
-// those of constraints with pieces: the noise of g_j = |h| - eps on batches has a positive mean, so
-// that multipliers grow beyond those on all rows. The other state of the method begins anew.
+// finish describes the last iterations of a run on mini-batches, which use all rows. From iteration
+// finish.from on, the method takes quasi-Newton steps on finish.whole, the problem on all rows in
+// the space of the problem on batches. The steps begin at the mean of the iterates of the second
+// half of the iterations on batches, because the mean cancels the batches' noise (Polyak and
+// Juditsky 1992). They begin at the last iterate if the augmented Lagrangian on all rows is smaller
+// there. The steps begin with the batches' multipliers, except those of constraints with pieces:
+// the noise of g_j = |h| - eps on batches has a positive mean, so that multipliers grow beyond
+// those on all rows. The other state of the method begins anew.
 type finish struct {
 	method finisher
 	whole  problem.Problem
@@ -88,7 +88,7 @@ func (f *finish) moved(at *problem.Point) {
 	space.Combine(f.mean, 1-share, f.mean, share, problem.Iterate)
 }
 
-// takeMean makes the mean the iterate if it has the smaller augmented Lagrangian.
+// takeMean replaces the iterate by the mean if the mean has the smaller augmented Lagrangian.
 func (f *finish) takeMean(at *problem.Point) error {
 	if f.count == 0 {
 		return nil
@@ -110,8 +110,8 @@ func (f *finish) takeMean(at *problem.Point) error {
 	return at.Forward(f.whole)
 }
 
-// visitState shows to v whether the last iterations have begun. If a restored run has begun them,
-// the method restarts before v shows the state of its steps.
+// visitState shows to v whether the last iterations have begun. If they have begun in a restored
+// run, the method restarts before v visits the state of its steps.
 func (f *finish) visitState(v problem.StateVisitor) {
 	if f == nil {
 		return
@@ -177,8 +177,8 @@ func quasiNewtonSteps(s *step.Settings) (restore func()) {
 	return func() { *s = given }
 }
 
-// resume makes max(0, mu) the multipliers of quasi-Newton steps. mu is smoother than lambda, which
-// follows the noise of the batches' constraints.
+// resume sets the multipliers of quasi-Newton steps to max(0, mu). mu is smoother than lambda,
+// which follows the noise of the batches' constraints.
 func (d *perturbed) resume(mu []float64) {
 	for j, v := range mu {
 		d.mu[j] = max(0, v)

@@ -65,12 +65,12 @@ type Sampler interface {
 	Sample(k int) error
 }
 
-// BlockSampler is a Sampler whose batches are a fixed division of the rows into blocks, each of
-// which a pass takes once.
+// BlockSampler is a Sampler whose batches are fixed blocks of the rows. A pass uses each block
+// once.
 type BlockSampler interface {
 	Sampler
-	// Block returns the number of batch k's block and the number of blocks; 0 blocks if the sample k
-	// has all rows.
+	// Block returns the number of the block of batch k, from 0, and the number of blocks. If batch k
+	// has all rows, blocks is 0.
 	Block(k int) (block, blocks int)
 }
 

@@ -1,8 +1,8 @@
 package problem
 
-// SizedVectors are Vectors that compute the automatic step size of a descent on the device. The
-// host then does not wait for the measurements. Package step documents the rule and has the
-// reference, which runs for all other Vectors and gives the same bits.
+// SizedVectors are Vectors that compute the automatic step size of a descent on the device, so that
+// the host does not wait for the measurements. Package step documents the rule and implements it on
+// the host, for all other Vectors, with the same bits.
 type SizedVectors interface {
 	Vectors
 	// DescendSized moves the iterate by a DescentStep whose size, momentum and map the device
@@ -20,7 +20,7 @@ type Sizing struct {
 	Seen      float64 // c_k
 	Growing   int     // iterations in a row with c_k > Growth c_{k-1}
 	Step      float64 // e_k
-	Length    float64 // the velocity if all directions are 1
+	Length    float64 // s_k: the velocity if all directions were 1
 }
 
 // SizedDescent is a descent with the automatic step size. With the state (l, p, c, t, e, s) of
@@ -41,7 +41,7 @@ type Sizing struct {
 type SizedDescent struct {
 	Direction Vector
 	Previous  Vector
-	Velocity  Vector // not read and not written if Ramp = 0
+	Velocity  Vector // neither read nor written if Ramp = 0
 	// Start is the state before the step, with the lengths of the last move. Without Start, the
 	// device continues with its own state after the last DescendSized.
 	Start            *Sizing

@@ -126,8 +126,8 @@ func decays(k int) (l, peak float64) {
 	return math.Min(curvatureDecay, 1-4/(float64(k)+40)), 1 - peakDecay/(float64(k)+40)
 }
 
-// describe sets the rule's part of a descent on a device that computes the rule in iteration k. It
-// completes d.Start, the state if the device does not hold it.
+// describe sets the inputs of the rule in d, for a device that computes the rule in iteration k. If
+// d.Start is not nil, the device does not hold the state, and describe completes d.Start.
 func (c *curvature) describe(d *problem.SizedDescent, k int, scale float64) {
 	if d.Start != nil {
 		c.settleNorm()
@@ -185,7 +185,7 @@ func (c *curvature) settle() {
 	}
 }
 
-// settleNorm is settle, and computes ||x_k|| if it is unknown.
+// settleNorm calls settle, and computes ||x_k|| if the norm is unknown.
 func (c *curvature) settleNorm() {
 	c.settle()
 	if math.IsNaN(c.norm) {

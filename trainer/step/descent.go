@@ -24,7 +24,7 @@ type descent struct {
 	length float64        // value of v if all d_k = 1
 	rule   curvature
 	step   float64 // e_k; NaN before the first move
-	away   bool    // the device holds the state of the rule, step and length
+	away   bool    // the device, not the host, holds the rule's state, step and length
 }
 
 // newDescent returns the step for p, with zero velocity.
@@ -69,7 +69,7 @@ func (t *descent) Move(p problem.Problem, at *problem.Point, dir Direction) erro
 	return nil
 }
 
-// descendSized is the part of Move after Backward on a device that computes the rule.
+// descendSized finishes Move, after Backward, on a device that computes the rule.
 func (t *descent) descendSized(sized problem.SizedVectors, r problem.Regularizer, dir Direction) {
 	d := problem.SizedDescent{Direction: t.d, Velocity: t.v, Ramp: t.set.ramp(t.k), Cap: t.eta(dir)}
 	if !t.away {

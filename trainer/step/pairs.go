@@ -17,7 +17,7 @@ import (
 // A step adds the rows of s, of y and of the new gradient d+ to the inner products. One pass over
 // the memory of the pairs multiplies s and d+ by all vectors. The row of y is the row of d+ minus
 // the row of d; if the difference cancels, a separate pass computes the row of y. The row of the
-// new iterate is the row of x plus the row of s; every 10 steps a pass computes it anew.
+// new iterate is the row of x plus the row of s; every 10 steps a pass computes the row of x anew.
 type pairs struct {
 	space *problem.Space
 	s, y  []problem.Vector // by slot
