@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 )
 
@@ -31,14 +32,19 @@ func fetchZipped(ctx context.Context, url, path string, file File, opts FetchOpt
 	}
 	if err != nil {
 		_ = os.Remove(part) // there is none if the archive is broken
+	}
+	if errors.Is(err, ErrFormat) || errors.Is(err, ErrChecksum) {
 		return fmt.Errorf("datasets: %s: %w; the download was deleted: repeat the command, or use a mirror (%s)", shown(url), err, EnvMirror)
+	}
+	if err != nil {
+		return fmt.Errorf("datasets: %w", err)
 	}
 	progress(file, file.Size)
 	return putInPlace(part, path)
 }
 
 // unzip extracts the file from the archive to path. It writes at most one byte more than the file's
-// published size.
+// published size. The error wraps ErrFormat, or is the file system's.
 func unzip(archive, path string, file File) error {
 	r, err := zip.OpenReader(archive)
 	if err != nil {
@@ -57,7 +63,8 @@ func unzip(archive, path string, file File) error {
 	if err := out.Truncate(0); err != nil {
 		return errors.Join(err, out.Close())
 	}
-	if _, err = io.Copy(out, io.LimitReader(member, file.Size+1)); err != nil {
+	_, err = io.Copy(out, io.LimitReader(member, file.Size+1))
+	if disk := (*fs.PathError)(nil); err != nil && !(errors.As(err, &disk) && disk.Path == path) {
 		err = fmt.Errorf("%w: %s: %w", ErrFormat, file.Zipped, err)
 	}
 	return errors.Join(err, out.Close())

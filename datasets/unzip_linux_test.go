@@ -1,0 +1,38 @@
+package datasets
+
+import (
+	"errors"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// A disk that is full while a file is extracted is not the archive's fault.
+func TestUnzipNoSpace(t *testing.T) {
+	dir := t.TempDir()
+	archive := filepath.Join(dir, "archive.zip")
+	if err := os.WriteFile(archive, zipArchive(t, "folder/file.bin", fetchBody), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	signal.Ignore(unix.SIGXFSZ)
+	defer signal.Reset(unix.SIGXFSZ)
+	var old unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &old); err != nil {
+		t.Fatal(err)
+	}
+	small := old
+	small.Cur = 100_000
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &small); err != nil {
+		t.Fatal(err)
+	}
+	err := unzip(archive, filepath.Join(dir, "file.bin.part"), File{Path: "file.bin", Zipped: "folder/file.bin", Size: int64(len(fetchBody))})
+	if restored := unix.Setrlimit(unix.RLIMIT_FSIZE, &old); restored != nil {
+		t.Fatal(restored)
+	}
+	if !errors.Is(err, unix.EFBIG) || errors.Is(err, ErrFormat) {
+		t.Errorf("%v, want %v alone", err, unix.EFBIG)
+	}
+}
