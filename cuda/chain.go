@@ -1,6 +1,8 @@
 package cuda
 
 import (
+	"fmt"
+
 	"ppal/cuda/driver"
 	"ppal/cuda/kernels"
 	"ppal/trainer/problem"
@@ -68,9 +70,13 @@ func (p *Program) chain(h *half) (launched bool, err error) {
 	if r.graph == 0 {
 		move := pass{"the proximal step", func() error { return c.v.descendAt(&c.link) }}
 		both := half{passes: append([]pass{move}, h.passes...)}
-		if err := p.captureGraph(&both, r); err != nil {
-			return false, err
-		}
+		err = p.captureGraph(&both, r)
 	}
-	return true, d.driver.LaunchGraph(r.graph, d.stream)
+	if err == nil {
+		err = d.driver.LaunchGraph(r.graph, d.stream)
+	}
+	if err != nil && c.v.err == nil { // the vectors lack the descent from now on
+		c.v.err = fmt.Errorf("cuda: the proximal step: %w", err)
+	}
+	return err == nil, err
 }

@@ -15,10 +15,18 @@ import (
 
 var _ plan.Device = (*Several)(nil)
 
-// Several are GPUs of this process that share the rows of the data. Each GPU computes with its own
-// rows. After the regions over the rows, the sums are added over the GPUs in their order, so that
-// every GPU has all sums, with the same bits. Every GPU then computes the same values and takes the
-// same steps, and nothing else travels between them. One goroutine drives all GPUs.
+// SumsSetting is the environment variable that chooses where several GPUs add their sums. With
+// SumsOnHost the host adds, although the GPUs may read each other's memory (Options.HostSums): on
+// some machines such reads give wrong numbers.
+const (
+	SumsSetting = "PPAL_GPU_SUMS"
+	SumsOnHost  = "host"
+)
+
+// Several drives GPUs of this process that share the rows of the data. Each GPU computes with its
+// own rows. After the regions over the rows, the sums are added over the GPUs in their order, so
+// that every GPU has all sums, with the same bits. Every GPU then computes the same values and
+// takes the same steps; the GPUs exchange nothing else. One goroutine drives all GPUs.
 type Several struct {
 	devices []*Device
 	peers   bool // the devices read each other's memory
@@ -283,6 +291,7 @@ func sameNumber(x, y float64) bool {
 
 // differ returns the error of a device whose numbers differ from the first device's.
 func (s *Several) differ(k int, what string) error {
-	return fmt.Errorf("cuda: cuda:%d and cuda:%d have different bits in %s, which they compute from the same numbers: one of them fails, or was changed",
+	return fmt.Errorf("cuda: cuda:%d and cuda:%d have different bits in %s, which they compute from the same numbers: one of them, or the connection between them, fails; "+
+		SumsSetting+"="+SumsOnHost+" adds the sums on the host",
 		s.devices[0].Info().Ordinal, s.devices[k].Info().Ordinal, what)
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"gorgonia.org/gorgonia"
@@ -13,6 +14,7 @@ import (
 
 	"ppal/cuda"
 	"ppal/cuda/double"
+	"ppal/cuda/driver"
 	"ppal/internal/graphcases"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -168,5 +170,66 @@ func TestSeveralTrain(t *testing.T) {
 		if !slices.Equal(got, run(n, cuda.Options{HostSums: true, Copies: true})) {
 			t.Errorf("%d GPUs have other bits if the host adds", n)
 		}
+	}
+}
+
+// liar changes a bit of what the host uploads while it is armed.
+type liar struct {
+	driver.Driver
+	armed bool
+}
+
+func (l *liar) Upload(s driver.Stream, at driver.Pointer, host []byte) error {
+	if l.armed {
+		host = append([]byte(nil), host...)
+		host[len(host)-2] ^= 1
+	}
+	return l.Driver.Upload(s, at, host)
+}
+
+// GPUs with different numbers are an error that names them: when a vector is read, and when every
+// GPU computes f and g from the sums.
+func TestSeveralNoticeDifferentBits(t *testing.T) {
+	const want = "cuda: cuda:0 and cuda:1 have different bits in "
+	compared := 0
+	for i, c := range graphcases.All() {
+		if c.Rows < 3 || c.Rows > 320 || i%5 != 0 {
+			continue
+		}
+		machine := double.ComputingMachine(double.Options{}, 2)
+		second := &liar{Driver: machine[1]}
+		s, err := cuda.OpenSeveral([]int{0, 1}, func(n int) (driver.Driver, error) { return []driver.Driver{machine[0], second}[n], nil },
+			cuda.Options{HostSums: true, Copies: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := c.Problem(tensor.Float64, graph.On(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, m := p.Dims()
+		x := make([]float64, n)
+		p.Space().Read(x, problem.Iterate)
+		if err := p.Space().Err(); err != nil {
+			t.Fatal(err)
+		}
+		second.armed = true // the sums that the host uploads
+		if _, err := p.Forward(make([]float64, m)); err != nil {
+			if compared++; !strings.Contains(err.Error(), want+"f and g") {
+				t.Errorf("%s: %v", c.Name, err)
+			}
+		}
+		p.Space().Write(problem.Iterate, x)
+		second.armed = false
+		p.Space().Read(x, problem.Iterate)
+		if err := p.Space().Err(); err == nil || !strings.HasPrefix(err.Error(), want+"a vector") {
+			t.Errorf("%s: reading: %v", c.Name, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if compared == 0 {
+		t.Error("no f and g were compared")
 	}
 }

@@ -1,6 +1,7 @@
 package cuda_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -112,5 +113,54 @@ func TestTogetherRefusesOtherModels(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A failure of any call of the second GPU gives an error that names it, and both GPUs release every
+// object.
+func TestSeveralFailures(t *testing.T) {
+	lost := errors.New("lost")
+	c := graphcases.Expressions()[1]
+	for _, kind := range []string{"Allocate", "Launch", "LaunchGraph", "Copy", "Record", "Wait", "BeginCapture", "Synchronize"} {
+		for k := 1; ; k += 3 {
+			drivers := double.NewMachine(double.Options{}, 2)
+			drivers[1].FailAt(kind, k, lost)
+			err := func() error {
+				s, err := cuda.OpenSeveral([]int{0, 1}, func(n int) (driver.Driver, error) { return drivers[n], nil }, cuda.Options{})
+				if err != nil {
+					return err
+				}
+				defer func() { _ = s.Close() }() // a call of Close may be the one that fails
+				p, err := c.Problem(tensor.Float32, graph.On(s))
+				if err != nil {
+					return err
+				}
+				_, m := p.Dims()
+				v := p.Space().New()
+				for range 3 {
+					if _, err := p.Forward(make([]float64, m)); err != nil {
+						return err
+					}
+					if err := p.Backward(make([]float64, m+1), v); err != nil {
+						return err
+					}
+				}
+				return p.Space().Err()
+			}()
+			if err == nil {
+				if k == 1 {
+					t.Errorf("%s: the first call failed and nothing said so", kind)
+				}
+				break
+			}
+			if !errors.Is(err, lost) || !strings.Contains(err.Error(), "cuda:1: ") {
+				t.Errorf("%s %d: error %v", kind, k, err)
+			}
+			for _, r := range drivers {
+				if v := r.Violations(); v != nil {
+					t.Errorf("%s %d: %v", kind, k, v)
+				}
+			}
+		}
 	}
 }

@@ -436,9 +436,13 @@ func (r *shared) Products() string { return r.programs[0].Products() }
 func (r *shared) Close() error { return r.close() }
 
 func (r *shared) close() error {
-	// a device may still read the memory of another
-	err := r.each(func(_ int, p *Program) error { return p.device.driver.Synchronize(p.device.stream) })
-	err = errors.Join(err, r.each(func(_ int, p *Program) error { return p.Close() }))
+	var failed []error
+	for _, p := range r.programs { // a device may still read the memory of another
+		failed = append(failed, r.several.of(p.device, p.device.driver.Synchronize(p.device.stream)))
+	}
+	for _, p := range r.programs {
+		failed = append(failed, r.several.of(p.device, p.Close()))
+	}
 	r.programs = nil
-	return err
+	return errors.Join(failed...)
 }

@@ -35,8 +35,11 @@ func (d *device) EnablePeer(other driver.Driver) error {
 		return fmt.Errorf("cuda: cuda:%d and cuda:%d: %w", d.info.Ordinal, o.info.Ordinal, driver.ErrNoPeer)
 	}
 	result := C.cuCtxEnablePeerAccess(o.context, 0)
-	if result == C.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED {
+	switch result {
+	case C.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED:
 		return nil
+	case C.CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, C.CUDA_ERROR_TOO_MANY_PEERS:
+		return fmt.Errorf("cuda: cuda:%d and cuda:%d: %w", d.info.Ordinal, o.info.Ordinal, driver.ErrNoPeer)
 	}
 	return answered("read another device's memory", fmt.Sprintf("cuCtxEnablePeerAccess(c%d, 0)", o.number), result)
 }

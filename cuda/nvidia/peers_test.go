@@ -41,6 +41,12 @@ func TestPeers(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	for _, code := range []string{"217", "711"} { // not supported, too many peers
+		t.Setenv("PPAL_STUB_FAIL", "cuCtxEnablePeerAccess="+code)
+		if err := peers.EnablePeer(second); !errors.Is(err, driver.ErrNoPeer) {
+			t.Errorf("code %s: %v, want %v", code, err, driver.ErrNoPeer)
+		}
+	}
 	t.Setenv("PPAL_STUB_FAIL", "")
 	ok(t, peers.EnablePeer(second))
 	ok(t, peers.EnablePeer(second))

@@ -39,6 +39,9 @@ func (a *assembly) resolved() map[string]string {
 			list["device"] = fmt.Sprintf("%s:%d", CUDA, d.gpu.Info().Ordinal)
 		}
 	}
+	if o.AllGPUs {
+		list["device"] = fmt.Sprintf("%s:%s", CUDA, d.numbers())
+	}
 	if o.SIMD == "" && d.cpu != nil {
 		list["simd"] = d.cpu.Level().String()
 	}

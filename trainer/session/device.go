@@ -333,22 +333,31 @@ func (d *devices) openGPU() error {
 	return nil
 }
 
+// sharedGPUs are GPUs that share the rows (cuda.Several).
+type sharedGPUs interface {
+	Ordinals() []int
+	Path() string
+}
+
+// numbers lists the numbers of the GPUs that train: "0", "0,1".
+func (d *devices) numbers() string {
+	if several, ok := d.gpu.(sharedGPUs); ok {
+		return joinNumbers(several.Ordinals())
+	}
+	return strconv.Itoa(d.gpu.Info().Ordinal)
+}
+
 // describe names the training device.
 func (d *devices) describe(products string) string {
 	if d.gpu == nil {
 		return d.name
 	}
 	i := d.gpu.Info()
-	number, path := strconv.Itoa(i.Ordinal), ""
-	if several, ok := d.gpu.(interface {
-		Ordinals() []int
-		Path() string
-	}); ok {
-		number, path = joinNumbers(several.Ordinals()), ", sums added "+several.Path()
-	}
-	s := fmt.Sprintf("cuda:%s, %s (compute capability %d.%d), driver for CUDA %s, %s, %s products, %v", number, i.Name, i.Major, i.Minor,
+	s := fmt.Sprintf("cuda:%s, %s (compute capability %d.%d), driver for CUDA %s, %s, %s products, %v", d.numbers(), i.Name, i.Major, i.Minor,
 		i.Driver, i.Products, products, d.options.dtype())
-	s += path
+	if several, ok := d.gpu.(sharedGPUs); ok {
+		s += ", sums added " + several.Path()
+	}
 	if d.options.MicroBatch > 0 {
 		s += fmt.Sprintf(", %d rows at a time", d.options.MicroBatch)
 	}

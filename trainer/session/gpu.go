@@ -15,7 +15,7 @@ func openGPU(o GPUOptions) (GPU, error) {
 	switch {
 	case o.AllGPUs:
 		all, err := open.Devices()
-		if err != nil {
+		if len(all) == 0 { // else opening a device says what is missing, and cuBLAS may be
 			return nil, err
 		}
 		numbers = nil
@@ -25,7 +25,8 @@ func openGPU(o GPUOptions) (GPU, error) {
 	case len(o.GPUs) > 0:
 		numbers = o.GPUs
 	}
-	options := cuda.Options{Products: o.Products, MicroBatch: o.MicroBatch, OwnDigits: os.Getenv(cuda.OwnProductsSetting) == cuda.OwnProducts}
+	options := cuda.Options{Products: o.Products, MicroBatch: o.MicroBatch, OwnDigits: os.Getenv(cuda.OwnProductsSetting) == cuda.OwnProducts,
+		HostSums: os.Getenv(cuda.SumsSetting) == cuda.SumsOnHost}
 	if len(numbers) != 1 {
 		several, err := cuda.OpenSeveral(numbers, open.Open, options)
 		if err != nil {
