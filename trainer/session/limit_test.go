@@ -40,8 +40,8 @@ func TestMemoryLimit(t *testing.T) {
 	}{
 		{100 << 20, []int{20_000}, step.Auto, "(rows times units) need at least 0.35 GB"}, // 4,000 rows x 20,000 units
 		{100 << 20, []int{2000, 2000}, step.Auto, "parameters need at least 0.48 GB"},
-		{160 << 20, []int{1000, 1000}, step.Auto, "(another: --primal nesterov) need at least 0.16 GB"}, // 40 x 1 million
-		{160 << 20, []int{1000, 1000}, step.Nesterov, ""},
+		{140 << 20, []int{1000, 1000}, step.Auto, "(another: --primal nesterov) need at least 0.16 GB"}, // 40 x 1 million
+		{140 << 20, []int{1000, 1000}, step.Nesterov, ""},
 		{1 << 30, []int{10}, step.Auto, ""},
 		{NoMemoryLimit, []int{10}, step.Auto, ""},
 		{0, []int{10}, step.Auto, ""},
