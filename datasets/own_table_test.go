@@ -316,3 +316,22 @@ func TestLabelsOfNewRows(t *testing.T) {
 		}
 	}
 }
+
+// The notes count the features that are numbers, and name the constant columns.
+func TestNotesOfFeatures(t *testing.T) {
+	text := rowsText("mass,length,colour,same,y", 40, func(i int) string {
+		return fmt.Sprintf("%d,%d,%s,7,%d", i*i%17, i*3%11, []string{"red", "blue", "green"}[i%3], i%2)
+	})
+	got, err := everything(t, text, TableOptions{Label: "y"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"3 of 6 features are numbers, standardised with the mean and the standard deviation of the training rows.",
+		"These columns are constant in the training rows, so their features are 0: same.",
+	} {
+		if !slices.Contains(got.Notes, want) {
+			t.Errorf("notes %q, want %q", got.Notes, want)
+		}
+	}
+}
