@@ -17,6 +17,12 @@ func TestInBrowser(t *testing.T) {
 	if path == "" {
 		t.Skip("PPAL_BROWSER is not set: make check-report sets it")
 	}
+	shots := os.Getenv("PPAL_SHOTS")
+	if shots != "" {
+		if err := os.MkdirAll(shots, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
 	pages := trainedPages(t)
 	b := openBrowser(t, path)
 	for _, p := range pages {
@@ -26,7 +32,7 @@ func TestInBrowser(t *testing.T) {
 					b.t, b.bad = t, nil
 					b.open(p.path, width, scheme)
 					checkLayout(t, b, p.sections)
-					if shots := os.Getenv("PPAL_SHOTS"); shots != "" {
+					if shots != "" {
 						b.screenshot(filepath.Join(shots, strings.ReplaceAll(t.Name()[len("TestInBrowser/"):], "/", "-")+".png"))
 					}
 					checkPointer(t, b)
