@@ -8,11 +8,11 @@ import (
 	"ppal/trainer/problem"
 )
 
-// chained is a descent whose size the device computes, and which waits for the next forward half:
-// both are one graph. An iteration then launches two graphs: the backward half while the device is
-// idle, and this one while the device computes the backward half.
+// chained is a descent whose size the device computes, postponed until the next forward half, so
+// that both are one graph. An iteration then launches two graphs: the backward half while the
+// device is idle, and this one while the device computes the backward half.
 type chained struct {
-	v      *vectors // nil: no descent waits
+	v      *vectors // nil: no descent is postponed
 	sized  problem.SizedDescent
 	weight float64 // of the regularizer
 	link   link
@@ -38,7 +38,7 @@ func (d *Device) postpone(c chained) bool {
 	return true
 }
 
-// settle runs the descent that waits for a forward half. All other work on the device begins with
+// settle runs the postponed descent. All other work on the device begins with
 // it.
 func (d *Device) settle() {
 	c := d.waiting
@@ -49,8 +49,8 @@ func (d *Device) settle() {
 	c.v.do("the proximal step", func() error { return c.v.descendSized(&c.sized, c.weight, &c.link) })
 }
 
-// chain launches the graph of the waiting descent and of the forward half, if there is such a graph
-// or can be one. The first run of a link is launch by launch.
+// chain launches the graph of the postponed descent and of the forward half, if there is such a
+// graph or can be one. The first run of a link is launch by launch.
 func (p *Program) chain(h *half) (launched bool, err error) {
 	d, c := p.device, p.device.waiting
 	if c.v == nil {
