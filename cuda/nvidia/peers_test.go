@@ -5,6 +5,7 @@ package nvidia_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"gorgonia.org/tensor"
@@ -13,8 +14,11 @@ import (
 	"ppal/cuda/driver"
 	"ppal/cuda/nvidia"
 	"ppal/internal/graphcases"
+	"ppal/models"
+	"ppal/trainer"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
+	"ppal/trainer/session"
 )
 
 // A device reads the memory of another device if the driver allows it, also when it is asked again,
@@ -90,6 +94,36 @@ func TestSeveralDevices(t *testing.T) {
 		}
 		if (s.Path() == "reading each other's memory") != (peers == "1") || !slices.Equal(x, want) || x[0] == 0 {
 			t.Errorf("peers %s: added %s, the weights begin with %v, want %v", peers, s.Path(), x[:3], want[:3])
+		}
+	}
+}
+
+// A list of one GPU, and all GPUs of a machine with one GPU, train as that GPU alone, also on
+// mini-batches. On a machine with two GPUs, all GPUs share the rows.
+func TestListsOfOneDevice(t *testing.T) {
+	t.Setenv("PPAL_STUB_NAME", "Stub")
+	run := func(devices string, batch int, d session.Device) (x []float64, device string) {
+		t.Setenv("PPAL_STUB_DEVICES", devices)
+		d.Kind = session.CUDA
+		s := must[*session.Session](t)(session.New(t.Context(), session.Options{
+			Data: session.Images{Dataset: "synthetic", Classes: []int{2, 0, 3}, RowsPerClass: 8}, Task: session.NeymanPearson{Kappa: []float64{0.3}}, Model: &models.Spec{Hidden: []int{6}},
+			Settings: trainer.Settings{Seed: 1, Iterations: 3}, BatchSize: batch, Device: d}))
+		must[*trainer.Result](t)(s.Optimize(t.Context()))
+		device = s.Describe().Device
+		x = make([]float64, s.Problem().Space().Len())
+		s.Problem().Space().Read(x, problem.Iterate)
+		ok(t, errors.Join(s.Problem().Space().Err(), s.Close()))
+		return x, device
+	}
+	for _, batch := range []int{0, 9} {
+		want, one := run("1", batch, session.Device{})
+		for _, d := range []session.Device{{GPUs: []int{0}}, {AllGPUs: true}} {
+			if got, device := run("1", batch, d); !slices.Equal(got, want) || device != one || strings.Contains(one, "sums added") {
+				t.Errorf("batches of %d, %v: on %s the weights begin with %v; on %s with %v", batch, d.GPUs, device, got[:3], one, want[:3])
+			}
+		}
+		if _, device := run("2", batch, session.Device{AllGPUs: true}); !strings.HasPrefix(device, "cuda:0,1, Stub ") {
+			t.Errorf("two GPUs train as %q", device)
 		}
 	}
 }

@@ -224,8 +224,6 @@ func TestRefusedFlags(t *testing.T) {
 		{"device=cuda:x", "--device cuda:x: must be auto, cpu, cuda, cuda:N, cuda:all, or the numbers of different GPUs as in cuda:0,1"},
 		{"device=cuda:1,1", "--device cuda:1,1: must be auto, cpu, cuda, cuda:N, cuda:all, or the numbers of different GPUs as in cuda:0,1"},
 		{"device=cuda:1,", "--device cuda:1,: must be auto, cpu, cuda, cuda:N, cuda:all, or the numbers of different GPUs as in cuda:0,1"},
-		{"device=cuda:0,1 batch-size=50", "--batch-size 50: several GPUs do not share the rows of mini-batches; use 0, or --device cuda"},
-		{"device=cuda:all batch-size=50", "--batch-size 50: several GPUs do not share the rows of mini-batches; use 0, or --device cuda"},
 		{"device=cuda engine=gorgonia", "--engine gorgonia: computes on the CPU; use --engine plan with --device cuda"},
 		{"device=cpu products=tf32", "--products tf32: the CPU device does not support it (supported: auto, float32, int8x3, int8x2)"},
 		{"device=cpu products=bf16x3", "--products bf16x3: the CPU device does not support it (supported: auto, float32, int8x3, int8x2)"},

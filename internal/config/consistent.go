@@ -205,8 +205,6 @@ func (t *Train) consistentDevice(refuse refusal) error {
 		return refuse("products", "with --dtype float64 products are in float64; use auto")
 	case t.Memory > 0 && t.Kind == session.CUDA:
 		return refuse("memory", "keeps rows of the CPU in a file; use --device cpu, or --micro-batch for a GPU")
-	case t.BatchSize > 0 && (len(t.GPUs) > 0 || t.AllGPUs):
-		return refuse("batch-size", "several GPUs do not share the rows of mini-batches; use 0, or --device cuda")
 	case t.MicroBatch > 0 && t.Kind == session.CPU:
 		return refuse("micro-batch", "the CPU device works on blocks of rows already; use 0")
 	}

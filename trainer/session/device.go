@@ -30,9 +30,9 @@ type Device struct {
 	Kind    DeviceKind
 	Ordinal int // number of the GPU, from 0
 	// GPUs are the numbers of the GPUs that share the rows of the data, in this order, instead of
-	// Ordinal; nil: only Ordinal. AllGPUs takes all GPUs of this machine instead. Kind is CUDA, the
-	// GPUs are of one model, and mini-batches are not supported. The same GPUs in the same order give
-	// the same bits.
+	// Ordinal; nil: only Ordinal. AllGPUs takes all GPUs of this machine instead. Kind is CUDA,
+	// and the GPUs are of one model. The same GPUs in the same order give the same bits. A mini-batch
+	// needs a row for each GPU.
 	GPUs    []int
 	AllGPUs bool
 	Engine  Engine

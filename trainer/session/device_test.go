@@ -285,7 +285,7 @@ func TestIntegersOnGPU(t *testing.T) {
 }
 
 // Problems of all kinds train on several GPUs, with bounds on surrogates and on decisions. The run
-// names the GPUs. Mini-batches and GPUs that the list names twice are refused.
+// names the GPUs. GPUs that the list names twice are refused.
 func TestTrainingOnSeveralGPUs(t *testing.T) {
 	var opened []*double.Driver
 	several := func(o *Options) {
@@ -302,8 +302,10 @@ func TestTrainingOnSeveralGPUs(t *testing.T) {
 	several(&images)
 	windows := small(func(c *setup) { c.MicroBatch = 17 }).options()
 	several(&windows)
+	batches := small(func(c *setup) { c.BatchSize = 30 }).options()
+	several(&batches)
 	for name, o := range map[string]Options{
-		"images": images, "windows": windows,
+		"images": images, "windows": windows, "batches": batches,
 		"groups": onTable(DemographicParity{}, Table{Dataset: "synthetic-adult"}, several),
 		"decisions": onTable(Decisions{SubjectTo: subject(t, "gap(positive_rate, sex) <= 0.05", "precision >= 0.5", "l1(weights) <= 10"), BoundsOn: OnDecisions},
 			Table{Dataset: "synthetic-adult"}, several),
@@ -334,9 +336,8 @@ func TestTrainingOnSeveralGPUs(t *testing.T) {
 		})
 	}
 	for want, change := range map[string]func(o *Options){
-		"session: batch-size must be 0, all rows, if several GPUs share the rows": func(o *Options) { o.BatchSize = 30 },
-		"session: device lists the GPU 2, want different numbers from 0":          func(o *Options) { o.Device.GPUs = []int{2, 2} },
-		"session: device must be cuda if several GPUs share the rows":             func(o *Options) { o.Device.Kind = "" },
+		"session: device lists the GPU 2, want different numbers from 0": func(o *Options) { o.Device.GPUs = []int{2, 2} },
+		"session: device must be cuda if several GPUs share the rows":    func(o *Options) { o.Device.Kind = "" },
 	} {
 		o := images
 		change(&o)

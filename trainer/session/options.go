@@ -153,9 +153,6 @@ func (o Options) withDefaults() (Options, error) {
 		}
 		o.Method = m
 	}
-	if o.BatchSize > 0 && o.Device.severalGPUs() {
-		return o, &OptionError{Option: "batch-size", Problem: "must be 0, all rows, if several GPUs share the rows"}
-	}
 	return o.withProgram(), o.Device.validate()
 }
 
