@@ -23,7 +23,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SITE = sysconfig.get_paths()["purelib"]
 ARCHITECTURES = ["sm_80", "sm_90"]
 PTX_VERSION = "7.0"  # the oldest that has every instruction here: drivers for CUDA 11.0 and newer load these modules
-FLOAT32_ONLY = {"dequantize", "integers", "multiply_digits", "output_digits", "output_digits_four", "output_forward_four", "split"}  # digits and bfloat16 terms: products of float32 plans with 8-bit data
+FLOAT32_ONLY = {"dequantize", "integers", "multiply_digits", "output_digits", "output_digits_four", "output_wide_1", "output_wide_16", "output_wide_2", "output_wide_4", "output_wide_8", "split"}  # digits and bfloat16 terms: products of float32 plans with 8-bit data
 
 # Passes over a matrix that must not execute many instructions: the elements of an iteration of the main loop, which is the innermost
 # loop that loads 128 bits, and the most instructions for an element. The activations are a part of them. output_digits_four has two
@@ -31,7 +31,10 @@ FLOAT32_ONLY = {"dequantize", "integers", "multiply_digits", "output_digits", "o
 # 16 x 8 x 32.
 BOUNDS = {f"dequantize_{count}_{f}_f32": (8, 40) for count in (2, 3) for f in ("none", "relu", "sigmoid", "blocks")}
 BOUNDS |= {f"output_digits_four_{count}_{f}_f32": (16, 50) for count in (2, 3) for f in ("relu", "sigmoid")}
-BOUNDS |= {f"output_forward_four_{f}_f32": (16, most) for f, most in (("none", 12), ("relu", 16), ("sigmoid", 30))}
+# The passes around an output layer have two multiplications for each score and element backward, and one forward.
+for scores, back, forth in ((1, 10, 5), (2, 12, 7), (4, 16, 10), (8, 25, 15), (16, 40, 26)):
+    BOUNDS |= {f"output_backward_wide_{scores}_{f}_f32": (16, back) for f in ("relu", "sigmoid", "tanh")}
+    BOUNDS |= {f"output_forward_wide_{scores}_{f}_f32": (16, forth + more) for f, more in (("none", 0), ("relu", 4), ("sigmoid", 18))}
 BOUNDS |= {f"multiply_digits_{count}_f32": (0, 6) for count in (2, 3)}  # 0: as many as the loop has
 LOAD, BRANCH, MULTIPLICATION = 0x981, 0x947, 0x237  # LDG, BRA, IMMA
 WIDTHS = {4: 32, 5: 64, 6: 128}  # bits of a load, by its field

@@ -114,8 +114,12 @@ func everything(t *testing.T, s *kernels.Set, q kernels.Queue) {
 		do(s.OutputForward(q, kernels.OutputForward{A: matrix(5, 4), W: matrix(4, c), Out: matrix(5, c)}))
 		do(s.OutputBackward(q, kernels.OutputBackward{A: matrix(5, 4), D: matrix(5, c), G: matrix(4, c)}))
 	}
-	for _, f := range []kernels.Activation{kernels.ReLU, kernels.Sigmoid} {
-		do(s.OutputForward(q, kernels.OutputForward{Activation: f, A: matrix(5, 4), W: matrix(4, 4), Out: matrix(5, 4)}))
+	for c := 1; c <= kernels.Narrow; c *= 2 {
+		for f := kernels.Identity; f <= kernels.ReLU; f++ {
+			do(s.OutputForward(q, kernels.OutputForward{Activation: f, A: matrix(5, 4), W: matrix(4, c), Out: matrix(5, c)}))
+			do(s.OutputForward(q, kernels.OutputForward{Activation: f, A: matrix(5, 6), W: matrix(6, c), Out: matrix(5, c)}))
+			do(s.OutputBackward(q, kernels.OutputBackward{Activation: f, A: matrix(5, 4), D: matrix(5, c), W: matrix(4, c), DA: matrix(5, 4)}))
+		}
 	}
 	for _, longest := range []int{3, 5000} {
 		do(s.SparseProduct(q, kernels.Sparse{Rows: 5, Cols: 9, Entries: 7, Longest: longest, Starts: p, Columns: p}, matrix(9, 2),
@@ -330,7 +334,7 @@ func TestQuantizedIsFloat32(t *testing.T) {
 
 // float32Only lists the sources without a float64 module: FLOAT32_ONLY in compile.py.
 var float32Only = []string{"dequantize.cu", "integers.cu", "multiply_digits.cu", "output_digits.cu", "output_digits_four.cu",
-	"output_forward_four.cu", "split.cu"}
+	"output_wide_1.cu", "output_wide_16.cu", "output_wide_2.cu", "output_wide_4.cu", "output_wide_8.cu", "split.cu"}
 
 // The pinned compiler wrote the PTX, for sm_80 and newer. Every source has one module for each
 // number type.
@@ -357,11 +361,7 @@ func TestPTXIsOfEverySource(t *testing.T) {
 					t.Errorf("%s: no line %s", file, line)
 				}
 			}
-			code, err := device.Sources.ReadFile(source)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !strings.Contains(string(code), "KERNEL") || len(kernels.Entries(string(text))) == 0 {
+			if len(kernels.Entries(string(text))) == 0 {
 				t.Errorf("%s: no kernel", file)
 			}
 		}

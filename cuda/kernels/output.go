@@ -29,8 +29,8 @@ func (s *Set) OutputForward(q Queue, p OutputForward) error {
 	if p.Out.Rows == 0 {
 		return nil
 	}
-	if name := p.four(s.dtype); name != "" {
-		return s.outputForwardFour(q, name, p)
+	if name := p.wide(s.dtype); name != "" {
+		return s.outputForwardWide(q, name, p)
 	}
 	c := &call{name: fmt.Sprintf("output_forward_%d", atLeast(p.Out.Cols, Narrow))}
 	x := atLeast(p.A.Cols, 32)
@@ -51,34 +51,52 @@ func (s *Set) OutputForward(q Queue, p OutputForward) error {
 	return s.launch(q, c)
 }
 
-// four returns the kernel output_forward_four that can run the pass, or "": in float32 with four
-// scores, for multiples of four columns, with rows that begin at multiples of 16 bytes.
-func (p OutputForward) four(t Dtype) string {
-	const four, aligned = 4, 16
-	name := fourActivations[p.Activation]
-	if p.Activation == Identity && !p.Bias.given() {
-		name = "none"
-	}
-	apart := p.A.Cols%four | p.A.Stride%four | int(p.A.At%aligned) | int(p.Bias.At%aligned)
-	if t != Float32 || p.Out.Cols != four || apart != 0 || name == "" {
-		return ""
-	}
-	return "output_forward_four_" + name
+// wideScores reports whether there are passes with loads of 128 bits for a number of scores.
+func wideScores(scores int) bool { return scores <= Narrow && scores&(scores-1) == 0 }
+
+// The passes with loads of 128 bits take wideColumns columns and wideRows rows of float32 at a
+// time. The rows begin at multiples of 16 bytes.
+const (
+	wideColumns = 4
+	wideRows    = 4
+)
+
+// wideRowsOf reports whether the rows of a matrix of float32 consist of whole groups of 128 bits.
+func wideRowsOf(o Operand) bool {
+	const aligned = 16
+	return o.Cols%wideColumns == 0 && o.Stride%wideColumns == 0 && o.At%aligned == 0
 }
 
-// outputForwardFour runs the pass by output_forward_four.
-func (s *Set) outputForwardFour(q Queue, name string, p OutputForward) error {
-	c := &call{name: name}
-	x := atLeast(p.A.Cols/4, 32)
-	c.grid, c.block = [3]int{min(ceil(p.Out.Rows, 4*blockSize/x), 4096), 1, 1}, [3]int{x, blockSize / x, 1}
+// wideWithoutGaps reports whether a matrix of float32 has no gaps and begins at a multiple of 16
+// bytes.
+func wideWithoutGaps(o Operand) bool { return o.Stride == o.Cols && o.At%16 == 0 }
+
+// wide returns the kernel output_forward_wide that can run the pass, or "".
+func (p OutputForward) wide(t Dtype) string {
+	f, ok := map[Activation]string{Identity: "none", ReLU: "relu", Sigmoid: "sigmoid"}[p.Activation]
+	if !ok || t != Float32 || !wideScores(p.Out.Cols) || p.Activation == Identity && p.Bias.given() || p.Transposed ||
+		!wideRowsOf(p.A) || p.Bias.given() && p.Bias.At%16 != 0 || !wideWithoutGaps(p.W) {
+		return ""
+	}
+	return fmt.Sprintf("output_forward_wide_%d_%s", p.Out.Cols, f)
+}
+
+// outputForwardWide runs the pass by output_forward_wide.
+func (s *Set) outputForwardWide(q Queue, name string, p OutputForward) error {
+	// At the end a thread adds its sums of wideRows rows to those of the row's other threads, one by
+	// one. With many scores, fewer threads have a row.
+	most := 16
+	if p.Out.Cols > 4 {
+		most = 8
+	}
+	x := atLeast(p.A.Cols/wideColumns, most)
+	c := &call{name: name, grid: [3]int{min(ceil(p.Out.Rows, wideRows*blockSize/x), 4096), 1, 1}, block: [3]int{x, blockSize / x, 1}}
 	if p.Activation == Identity {
 		c.in(s, p.A)
 	} else {
 		c.inPlace(s, p.A)
 	}
-	c.in(s, p.Bias, p.W)
-	c.flag(p.Transposed)
-	c.in(s, p.OutBias)
+	c.in(s, p.Bias, p.W, p.OutBias)
 	c.ints(p.Out.Rows, p.A.Cols)
 	c.sum(s, p.Out, p.Add)
 	return s.launch(q, c)
@@ -129,18 +147,24 @@ func (s *Set) OutputBackward(q Queue, p OutputBackward) error {
 	}
 	hidden := max(p.A.Cols, p.DA.Cols)
 	c := &call{}
-	if err := p.blocks(c, hidden); err != nil {
+	wide := p.wide(s.dtype)
+	if err := p.blocks(c, hidden, wide); err != nil {
 		return err
 	}
 	columns, parts := c.grid[0], c.grid[1]
-	c.ints(int(p.Activation))
+	if !wide {
+		c.ints(int(p.Activation))
+	}
 	c.in(s, p.A, p.D, p.W)
 	c.flag(p.Transposed)
-	if p.Quantized.Digits.given() {
+	switch {
+	case p.Quantized.Digits.given():
 		c.out(s, p.DA)
 		c.flag(p.Keep)
 		c.digits(p.Quantized.Digits)
-	} else {
+	case wide:
+		c.out(s, p.DA)
+	default:
 		da := p.DA
 		if p.Quantized.given() && !p.Keep {
 			da = Operand{}
@@ -148,7 +172,10 @@ func (s *Set) OutputBackward(q Queue, p OutputBackward) error {
 		c.out(s, da)
 		c.terms(p.Quantized.Terms, p.D.Rows, hidden)
 	}
-	c.ints(p.D.Rows, hidden, p.D.Cols)
+	c.ints(p.D.Rows, hidden)
+	if !wide {
+		c.ints(p.D.Cols)
+	}
 	for _, o := range []Operand{p.Bias, p.OutBias} {
 		if p.AddSums {
 			c.inPlace(s, o)
@@ -171,8 +198,8 @@ func (s *Set) OutputBackward(q Queue, p OutputBackward) error {
 	return s.launch(q, c)
 }
 
-// fourActivations are the activations that have kernels output_digits_four and
-// output_forward_four. A block of threads of output_digits_four has fourQuads times four columns.
+// fourActivations are the activations that have kernels output_digits_four. A block of threads of
+// output_digits_four has fourQuads times four columns.
 var fourActivations = map[Activation]string{Sigmoid: "sigmoid", ReLU: "relu"}
 
 const fourQuads = 2
@@ -185,8 +212,29 @@ func (p OutputBackward) fours() bool {
 	return p.D.Cols == four && apart == 0 && !p.Keep && p.W.given() && fourActivations[p.Activation] != ""
 }
 
+// wideSlopes are the activations of the kernels output_backward_wide.
+var wideSlopes = map[Activation]string{Sigmoid: "sigmoid", ReLU: "relu", Tanh: "tanh"}
+
+// wide reports whether output_backward_wide can run: for all results without quantization.
+func (p OutputBackward) wide(t Dtype) bool {
+	return t == Float32 && wideScores(p.D.Cols) && wideSlopes[p.Activation] != "" && !p.Quantized.given() && p.W.given() && p.DA.given() &&
+		p.A.given() && wideRowsOf(p.A) && wideRowsOf(p.DA) && wideWithoutGaps(p.D)
+}
+
+// wideResident are the blocks of output_backward_wide that an H200 holds at a time, by the number
+// of scores.
+var wideResident = map[int]int{1: 3 * 132, 2: 3 * 132, 4: 2 * 132, 8: 132, 16: 132}
+
 // blocks chooses the kernel and its blocks of threads: columns by parts of the rows.
-func (p OutputBackward) blocks(c *call, hidden int) (err error) {
+func (p OutputBackward) blocks(c *call, hidden int, wide bool) (err error) {
+	if wide {
+		const quads = 8
+		c.name = fmt.Sprintf("output_backward_wide_%d_%s", p.D.Cols, wideSlopes[p.Activation])
+		columns := ceil(hidden, wideColumns*quads)
+		parts := min(ceil(p.D.Rows, wideRows*blockSize/quads), max(1, wideResident[p.D.Cols]/columns))
+		c.grid, c.block = [3]int{columns, parts, 1}, [3]int{quads, blockSize / quads, 1}
+		return nil
+	}
 	if p.Quantized.Digits.given() {
 		c.name = fmt.Sprintf("output_digits_%d", atLeast(p.D.Cols, Narrow))
 		c.grid, c.block, err = p.Quantized.Digits.blocks()

@@ -4,7 +4,6 @@ package kernels_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"ppal/cuda/kernels"
@@ -48,68 +47,6 @@ func outputForward[T plan.Float](t *testing.T) {
 			}
 			r.do(r.s.OutputForward(r.q, p))
 			r.check(float64(4+h), 2)
-		}
-	}
-}
-
-// Four scores and multiples of four columns have kernels of their own in float32, for every
-// activation that they know, transposed or not, with and without biases and sums.
-func TestOutputForwardFour(t *testing.T) {
-	for i, l := range [][2]int{{1, 4}, {5, 8}, {70, 64}, {203, 260}, {33, 128}} {
-		for variant := range 6 {
-			r := newRig[float32](t, uint64(i))
-			rows, h := l[0], l[1]
-			a, out := r.random(rows, h, 8*(i%2)), r.result(rows, 4, variant%2)
-			w := r.random(h, 4, i%2)
-			if variant%2 == 1 {
-				w = r.random(4, h, 1)
-			}
-			p := kernels.OutputForward{A: r.on(a), W: r.on(w), Transposed: variant%2 == 1, Out: r.on(out)}
-			name := "output_forward_four_none_f32"
-			if op := []plan.Op{plan.Identity, plan.Sigmoid, plan.ReLU}[variant%3]; op != plan.Identity {
-				p.Activation, name = kernels.Sigmoid, "output_forward_four_sigmoid_f32"
-				if op == plan.ReLU {
-					p.Activation, name = kernels.ReLU, "output_forward_four_relu_f32"
-				}
-				r.inPlace(a)
-				expr, args := unary(op, load(0)), []plan.View{a}
-				if variant > 2 {
-					bias := r.random(1, h, 0)
-					p.Bias = r.on(bias)
-					expr, args = unary(op, binary2(plan.Add, load(0), load(1))), append(args, bias)
-				}
-				r.step(&plan.Map{Expr: expr, Args: args, Out: a})
-			}
-			if variant == 3 {
-				out = r.inPlace(r.random(rows, 4, 1))
-				p.Out, p.Add = r.on(out), true
-			}
-			r.step(&plan.Product{A: a, B: w, Out: out, TransB: p.Transposed, Add: p.Add})
-			if variant > 3 {
-				bias := r.random(1, 4, 0)
-				p.OutBias = r.on(bias)
-				r.step(&plan.Map{Expr: binary2(plan.Add, load(0), load(1)), Args: []plan.View{out, bias}, Out: out})
-			}
-			r.do(r.s.OutputForward(r.q, p))
-			if calls := r.d.Calls(); calls[len(calls)-1].Name != name {
-				t.Errorf("%v, variant %d: %s, want %s", l, variant, calls[len(calls)-1].Name, name)
-			}
-			r.check(float64(4+h), 2)
-		}
-	}
-}
-
-// Matrices that begin or continue between multiples of 16 bytes, other numbers of columns and
-// scores, and float64 have the general kernels.
-func TestOutputForwardOfOthers(t *testing.T) {
-	r := newRig[float32](t, 1)
-	for _, c := range []struct{ h, gap, scores, activation int }{
-		{6, 0, 4, 0}, {8, 2, 4, 0}, {8, 0, 3, 0}, {8, 0, 5, 0}, {8, 0, 4, int(kernels.Tanh)}, {8, 1, 4, int(kernels.Sigmoid)},
-	} {
-		a, w, out := r.inPlace(r.random(9, c.h, c.gap)), r.random(c.h, c.scores, 0), r.result(9, c.scores, 0)
-		r.do(r.s.OutputForward(r.q, kernels.OutputForward{Activation: kernels.Activation(c.activation), A: r.on(a), W: r.on(w), Out: r.on(out)}))
-		if calls := r.d.Calls(); strings.Contains(calls[len(calls)-1].Name, "four") {
-			t.Errorf("%+v: %s", c, calls[len(calls)-1].Name)
 		}
 	}
 }

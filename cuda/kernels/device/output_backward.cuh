@@ -80,12 +80,20 @@ __device__ void gradient_sums(double *g, const real *__restrict__ d, int64 ds, i
   if (to.out_bias && blockIdx.x == 0 && t < cols) to.out_bias[t] = (real)(to.add_sums ? to.out_bias[t] + score : score);
 }
 
-// finish_sums adds one sum of a column over the rows of a block to the sums of the other blocks, and
-// the sums of the scores' gradients. The thread's sum v belongs to element (column, j) of g or, for
-// j = C, to the bias; mine says whether the thread has one. There are C scores.
-template <int C>
-__device__ void finish_sums(double v, bool mine, int j, int64 column, const real *__restrict__ d, int64 ds, int64 lo, int64 hi, int64 hidden,
-                            const Gradients &to, double *partial, unsigned *tickets) {
+// over_warp returns the sum over the threads of a warp with the same remainder modulo WIDTH to the
+// first WIDTH threads.
+template <int WIDTH> __device__ inline double over_warp(double v) {
+#pragma unroll
+  for (int step = 16; step >= WIDTH; step >>= 1) v += __shfl_down_sync(0xffffffffu, v, step);
+  return v;
+}
+
+// finish_sums adds sums of N consecutive columns over the rows of a block to the sums of the other
+// blocks, and the sums of the scores' gradients. The thread's sum v[n] belongs to element (column +
+// n, j) of g or, for j = C, to the bias; mine says whether the thread has sums. There are C scores.
+template <int C, int N>
+__device__ void finish_sums(double (&v)[N], bool mine, int j, int64 column, const real *__restrict__ d, int64 ds, int64 lo, int64 hi,
+                            int64 hidden, const Gradients &to, double *partial, unsigned *tickets) {
   const int64 parts = gridDim.y;
   double *scores = partial + parts * (C + 1) * hidden;
   const int t = thread_of_block(), own = t % C;
@@ -95,22 +103,29 @@ __device__ void finish_sums(double v, bool mine, int j, int64 column, const real
     score = scores_sum<C>(score);
   }
   if (parts > 1) {
-    if (mine) partial[(blockIdx.y * (C + 1) + j) * hidden + column] = v;
+#pragma unroll
+    for (int n = 0; n < N; n++)
+      if (mine) partial[(blockIdx.y * (C + 1) + j) * hidden + column + n] = v[n];
     if (blockIdx.x == 0 && t < C) scores[blockIdx.y * C + t] = score;
     if (!last_block(&tickets[blockIdx.x], parts)) return;
-    v = 0;
-    if (mine)
-      for (int64 p = 0; p < parts; p++) v += __ldcg(&partial[(p * (C + 1) + j) * hidden + column]);
+#pragma unroll
+    for (int n = 0; n < N; n++) v[n] = 0;
+    for (int64 p = 0; p < parts && mine; p++)
+#pragma unroll
+      for (int n = 0; n < N; n++) v[n] += __ldcg(&partial[(p * (C + 1) + j) * hidden + column + n]);
     if (to.out_bias && blockIdx.x == 0) {
       score = 0;
       for (int64 p = t / C; p < parts; p += 256 / C) score += __ldcg(&scores[p * C + own]);
       score = scores_sum<C>(score);
     }
   }
-  if (mine && j < C && to.g) {
-    real *o = to.g + column * to.g_stride + j;
-    *o = (real)(to.add_g ? *o + v : v);
+#pragma unroll
+  for (int n = 0; n < N; n++) {
+    if (mine && j < C && to.g) {
+      real *o = to.g + (column + n) * to.g_stride + j;
+      *o = (real)(to.add_g ? *o + v[n] : v[n]);
+    }
+    if (mine && j == C && to.bias) to.bias[column + n] = (real)(to.add_sums ? to.bias[column + n] + v[n] : v[n]);
   }
-  if (mine && j == C && to.bias) to.bias[column] = (real)(to.add_sums ? to.bias[column] + v : v);
   if (to.out_bias && blockIdx.x == 0 && t < C) to.out_bias[t] = (real)(to.add_sums ? to.out_bias[t] + score : score);
 }

@@ -32,13 +32,6 @@ template <int F> __device__ inline float back(const Tile &t, const float4 *w, in
   return (x.x * w[c].x + x.y * w[c].y + x.z * w[c].z + x.w * w[c].w) * slope(F, (&t.v[u].x)[c]);
 }
 
-// over_warp returns the sum over the rows of a warp to the warp's first row of threads.
-__device__ inline double over_warp(double v) {
-#pragma unroll
-  for (int step = 16; step >= QUADS; step >>= 1) v += __shfl_down_sync(0xffffffffu, v, step);
-  return v;
-}
-
 template <int S, int F>
 __device__ void output_digits_four(const real *a, int64 as, const real *d, int64 ds, const real *w, int64 ws, int64 transposed, real *da,
                                    int64 das, const Digits &to, int64 rows, int64 hidden, const Gradients &grads, double *partial,
@@ -172,7 +165,7 @@ __device__ void output_digits_four(const real *a, int64 as, const real *d, int64
   }
 #pragma unroll
   for (int e = 0; e < VALUES; e++) {
-    const double v = over_warp(values[e]);
+    const double v = over_warp<QUADS>(values[e]);
     if (lane < QUADS) sums_of[warp][lane][e] = v;
   }
   __syncthreads();
@@ -183,11 +176,11 @@ __device__ void output_digits_four(const real *a, int64 as, const real *d, int64
   const int quad = t / VALUES, e = t % VALUES, c = e < BIAS ? e / FOUR : e % FOUR, j = e < BIAS ? e % FOUR : FOUR;
   const int64 column = ((int64)blockIdx.x * QUADS + quad) * FOUR + c;
   const bool own = t < QUADS * VALUES, mine = own && e < OFFSET && column < hidden;
-  double v = 0;
+  double v[1] = {};
   if (own)
-    for (int u = 0; u < WARPS; u++) v += sums_of[u][quad][e];
-  if (own && e >= OFFSET && column < to.width) to.offsets[block * to.width + column] = 128 * (int64)v;
-  finish_sums<FOUR>(v, mine, j, column, d, ds, lo, hi, hidden, grads, partial, tickets);
+    for (int u = 0; u < WARPS; u++) v[0] += sums_of[u][quad][e];
+  if (own && e >= OFFSET && column < to.width) to.offsets[block * to.width + column] = 128 * (int64)v[0];
+  finish_sums<FOUR, 1>(v, mine, j, column, d, ds, lo, hi, hidden, grads, partial, tickets);
 }
 
 #define OUTPUT_DIGITS_FOUR(name, S, F)                                                                                           \

@@ -108,7 +108,8 @@ func TestEveryHeaderIsIncluded(t *testing.T) {
 	}
 }
 
-// Every kernel of a source is exported to the test double.
+// Every kernel of a source, or of a macro in the headers that the source includes, is exported to
+// the test double.
 func TestEveryKernelIsExported(t *testing.T) {
 	kernel, export := regexp.MustCompile(`(?m)^\s*KERNEL(?:_WIDE)?\((\w+)`), regexp.MustCompile(`(?m)^\s*EXPORT\((\w+)\)`)
 	names := func(re *regexp.Regexp, text string) (list []string) {
@@ -121,6 +122,9 @@ func TestEveryKernelIsExported(t *testing.T) {
 		text, err := device.Sources.ReadFile(source)
 		if err != nil {
 			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`#include "(\w+\.cuh)"`).FindAllStringSubmatch(string(text), -1) {
+			text = append(text, read(t, m[1])...)
 		}
 		defined := names(kernel, string(text))
 		if len(defined) == 0 {
