@@ -33,7 +33,8 @@ func ownCSV() Dataset {
 // absentTexts mark a missing value in a user's file.
 var absentTexts = []string{"", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "-nan", "-NaN", "NaT", "<NA>", "#N/A", "#NA"}
 
-// readOwnCSV reads the file twice: first for the kinds of the columns, then for the values.
+// readOwnCSV reads the file twice: first for the kinds of the columns, then for the values. It
+// reads no rows that an earlier process has kept.
 func readOwnCSV(f io.ReadSeeker, opts TableOptions) (*source, error) {
 	text, err := newDelimited(f, opts.File, opts.Separator, nil)
 	if err != nil {
@@ -43,50 +44,73 @@ func readOwnCSV(f io.ReadSeeker, opts TableOptions) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
+	kept := own.keeper()
+	kept.open()
 	var size int64
 	if opts.shares() {
 		if size, err = sizeOf(f); err != nil {
 			return nil, fileError(opts.File, err)
 		}
-		err = own.learnTogether(text, opts.Share, size)
-		if errors.Is(err, errAlone) {
-			if text, err = reopened(f, opts); err == nil {
-				err = own.learn(text.next, text)
-			}
-		}
-	} else {
-		err = own.learn(text.next, text)
 	}
-	if err != nil {
-		return nil, err
+	if !kept.learned() {
+		if err := own.learnFile(f, text, size); err != nil {
+			return nil, err
+		}
 	}
 	if own.columns[0].profile.rows == 0 {
 		return nil, &FileError{Path: opts.File, Offset: -1, Err: fmt.Errorf("%w: the file has no rows", ErrTruncated)}
 	}
+	profiles := kept.profiles()
 	if err := own.decide(); err != nil {
 		return nil, err
 	}
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return nil, fileError(opts.File, err)
-	}
 	schema := own.schema(nil)
-	if opts.shares() {
-		own.summarise(schema)
-		schema.share, schema.size = opts.Share, size
-	}
-	s, err := readSheet(f, opts.File, schema)
-	if errors.Is(err, errAlone) {
-		if _, err = f.Seek(0, io.SeekStart); err != nil {
-			return nil, fileError(opts.File, err)
+	s, err := kept.sheet(schema)
+	if err == nil && s == nil {
+		if s, err = own.readValues(f, schema, size); err == nil {
+			kept.write(s, schema, profiles)
 		}
-		schema.share = nil
-		s, err = readSheet(f, opts.File, schema)
 	}
 	if err != nil {
 		return nil, err
 	}
 	own.describe(s)
 	return own.source(s)
+}
+
+// learnFile makes the profiles of the columns from the rows of text, the beginning of f. size is
+// the number of bytes of f if processes share the rows.
+func (t *ownTable) learnFile(f io.ReadSeeker, text *delimited, size int64) error {
+	if !t.opts.shares() {
+		return t.learn(text.next, text)
+	}
+	err := t.learnTogether(text, t.opts.Share, size)
+	if errors.Is(err, errAlone) {
+		if text, err = reopened(f, *t.opts); err == nil {
+			err = t.learn(text.next, text)
+		}
+	}
+	return err
+}
+
+// readValues reads the values of all rows.
+func (t *ownTable) readValues(f io.ReadSeeker, schema *schema, size int64) (*sheet, error) {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, fileError(t.opts.File, err)
+	}
+	if t.opts.shares() {
+		t.summarise(schema)
+		schema.share, schema.size = t.opts.Share, size
+	}
+	s, err := readSheet(f, t.opts.File, schema)
+	if errors.Is(err, errAlone) {
+		if _, err = f.Seek(0, io.SeekStart); err != nil {
+			return nil, fileError(t.opts.File, err)
+		}
+		schema.share = nil
+		s, err = readSheet(f, t.opts.File, schema)
+	}
+	return s, err
 }
 
 // sizeOf returns the number of bytes of f.

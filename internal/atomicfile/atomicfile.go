@@ -51,6 +51,10 @@ func Move(from, path string) error {
 	return syncFolder(path)
 }
 
+// Replace renames the file from to path, which is in the same file system, and does not wait for
+// the disk. It is for files whose readers find lost bytes by checksums.
+func Replace(from, path string) error { return disk.rename(from, path) }
+
 // File is a new file that replaces path when Commit is called.
 type File struct {
 	pending *renameio.PendingFile

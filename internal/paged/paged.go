@@ -90,6 +90,11 @@ func (d *Dir) fail(size int64, err error) error {
 
 // mapped maps the first n elements of a file.
 func mapped[T any](d *Dir, f *os.File, n int) ([]T, error) {
+	return mappedBy[T](d, f, n, mapFile)
+}
+
+// mappedBy maps the first n elements of a file by the given function.
+func mappedBy[T any](d *Dir, f *os.File, n int, mapFile func(f *os.File, size int64) ([]byte, error)) ([]T, error) {
 	size := int64(n) * int64(sizeOf[T]())
 	m, err := mapFile(f, size)
 	if err != nil {

@@ -32,6 +32,31 @@ func writeZeros(f *os.File, size int64) error {
 	return nil
 }
 
+// unnamed creates a file without a name that may get one. A file system without such files gives a
+// file with a name that nobody else uses.
+func unnamed(folder string) (f *os.File, name string, err error) {
+	if f, err = os.OpenFile(folder, unix.O_TMPFILE|os.O_RDWR, 0o600); err == nil {
+		return f, "", nil
+	}
+	if f, err = os.CreateTemp(folder, ".kept-*"); err != nil {
+		return nil, "", err
+	}
+	return f, f.Name(), nil
+}
+
+// link gives a file without a name a new name.
+func link(f *os.File, path string) error {
+	return unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", f.Fd()), unix.AT_FDCWD, path, unix.AT_SYMLINK_FOLLOW)
+}
+
+// smallPieces makes the system cache the file in single pages; see putBytes.
+func smallPieces(f *os.File) { _ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_RANDOM) }
+
+// mapToRead maps a file whose bytes stay as they are.
+func mapToRead(f *os.File, size int64) ([]byte, error) {
+	return unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
+}
+
 func mapFile(f *os.File, size int64) ([]byte, error) {
 	return unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 }

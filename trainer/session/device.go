@@ -56,7 +56,8 @@ type Device struct {
 	// weights stay in memory. Only the CPU's plan supports it. 0: all rows are in memory.
 	Memory int64
 	// MemoryDir is the directory of the files; "": the directory for temporary files. The files have
-	// no names, and disappear with the session.
+	// no names, and disappear with the session, except for the values of the columns of a CSV file:
+	// with a MemoryDir, they stay in its folder ppal-rows for later sessions.
 	MemoryDir string
 	// Ranks are the processes that share the rows of the data: process 0 calls New, the others call
 	// Serve with the same options. Only the CPU's plan supports several processes. nil: this process

@@ -57,7 +57,7 @@ func (s Images) load(ctx context.Context, on request) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	return verified(ctx, dir, s.Dataset, nil, func() (*loaded, error) {
+	return verified(ctx, dir, s.Dataset, nil, func(func() (*datasets.Report, error)) (*loaded, error) {
 		train, test, err := datasets.OpenImages(dir, s.Dataset, on.seed)
 		if err != nil {
 			return nil, err

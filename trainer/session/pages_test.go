@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,9 +56,10 @@ func (m *recordedMeasures) Record(r *trainer.Record) error {
 func TestRowsInFiles(t *testing.T) {
 	file := wideTable(t, 5000)
 	for _, hidden := range [][]int{nil, {12}} {
+		dirs := map[bool]string{false: t.TempDir(), true: t.TempDir()}
 		finish := func(memory int64) (*Result, recordedMeasures) {
 			var measures recordedMeasures
-			dir := t.TempDir()
+			dir := dirs[memory > 0]
 			a := buildOptions(t, onTable(DemographicParity{Epsilon: []float64{0.05}}, CSV(file, "y", "sex=m"), func(o *Options) {
 				o.Model = &models.Spec{Hidden: hidden}
 				o.Device.Memory, o.Device.MemoryDir = memory, dir
@@ -78,16 +80,53 @@ func TestRowsInFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {
+			list, err := os.ReadDir(dir)
+			if names := len(list) == 1 && list[0].Name() == "ppal-rows"; err != nil || names != (memory > 0) {
 				t.Errorf("files with names: %v, %v", list, err)
 			}
 			final.Training = nil // contains measured times
 			return final, measures
 		}
 		want, records := finish(0)
-		got, fromFiles := finish(64 << 20)
-		if diff := cmp.Diff(want, got) + cmp.Diff(records, fromFiles); diff != "" || len(records) < 2 {
-			t.Errorf("%v hidden units, %d records: %s", hidden, len(records), diff)
+		for _, run := range []string{"first", "second"} { // the second reads the kept rows
+			got, fromFiles := finish(64 << 20)
+			if diff := cmp.Diff(want, got) + cmp.Diff(records, fromFiles); diff != "" || len(records) < 2 {
+				t.Errorf("%v hidden units, the %s run, %d records: %s", hidden, run, len(records), diff)
+			}
 		}
+	}
+}
+
+// A second session has the rows that the first kept, until the table changes. Without a directory,
+// nothing stays.
+func TestKeptRows(t *testing.T) {
+	file, dir := wideTable(t, 300), t.TempDir()
+	t.Setenv("TMPDIR", t.TempDir())
+	open := func(dir string) (remarks string) {
+		a := buildOptions(t, onTable(DemographicParity{Epsilon: []float64{0.05}}, CSV(file, "y", "sex=m"), func(o *Options) {
+			o.Device.Memory, o.Device.MemoryDir = 64<<20, dir
+		}))
+		return strings.Join(slices.Concat(a.data.description.Notes, a.data.description.Warnings), " ")
+	}
+	for i, want := range []string{"kept for later runs", "The kept rows of", "has changed"} {
+		if i == 2 {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = []byte(strings.Replace(string(text), ".1", ".2", 1))
+			if err := os.WriteFile(file, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := open(dir); !strings.Contains(got, want) {
+			t.Errorf("run %d: %s, want %q", i, got, want)
+		}
+	}
+	if got := open(""); strings.Contains(got, "kept") {
+		t.Error(got)
+	}
+	if list, err := os.ReadDir(os.TempDir()); err != nil || len(list) > 0 {
+		t.Errorf("%v, %v", list, err)
 	}
 }

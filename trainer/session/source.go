@@ -86,12 +86,14 @@ func builtIn(name string) bool {
 func dataDir(name, explicit string) (string, error) { return datasets.DirOf(name, explicit, os.Getenv) }
 
 // verified calls load. At the same time verified compares the data set's files with the published
-// checksums. own lists the paths of the user's files if the data set belongs to the user.
-func verified(ctx context.Context, dir, dataset string, own []string, load func() (*loaded, error)) (*loaded, error) {
+// checksums. own lists the paths of the user's files if the data set belongs to the user. report
+// waits for the comparison.
+func verified(ctx context.Context, dir, dataset string, own []string,
+	load func(report func() (*datasets.Report, error)) (*loaded, error)) (*loaded, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	report := meanwhile(func() (*datasets.Report, error) { return datasets.Verify(ctx, dir, dataset, own...) })
-	l, err := load()
+	l, err := load(report)
 	if err != nil {
 		return nil, err
 	}

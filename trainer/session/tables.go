@@ -82,12 +82,21 @@ func (s Table) load(ctx context.Context, on request) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	return verified(ctx, dir, s.Dataset, s.OwnFiles(), func() (*loaded, error) {
+	return verified(ctx, dir, s.Dataset, s.OwnFiles(), func(report func() (*datasets.Report, error)) (*loaded, error) {
 		options := s.TableOptions
 		if options.Seed == 0 {
 			options.Seed = on.seed
 		}
 		options.Pages = on.devices.pages
+		if folder := on.devices.options.keptRows(); folder != "" {
+			options.Keep = &datasets.Keep{Folder: folder, SHA256: func() (string, error) {
+				r, err := report()
+				if err != nil {
+					return "", err
+				}
+				return r.Files[0].SHA256, nil // of options.File
+			}}
+		}
 		if on.devices.team != nil && !on.batches {
 			options.Share = tableShare{on.devices.team}
 		}
