@@ -74,16 +74,18 @@ func (s *fairnessOps) nodes(scores *gorgonia.Node) (f, h *gorgonia.Node, err err
 	return f, h, nil
 }
 
-// values returns f, h and the rates for the scores, with the arithmetic of the nodes.
+// values returns f, h and the rates for the scores, with the arithmetic of the nodes, except that f
+// is a meanLogistic if the losses are logistic and the rates sigmoids.
 func (s *fairnessOps) values(scores []float64) (f float64, h, rates []float64) {
-	var losses []float64
-	if s.rate == s.loss {
-		losses = signedLosses(s.loss, scores)
-		rates = losses
+	if s.loss.phi == Logistic && s.rate.phi == Sigmoid {
+		f, rates = meanLogistic(s.loss, s.rate, scores)
 	} else {
-		losses, rates = lossesOfBoth(s.loss, s.rate, scores)
+		losses := signedLosses(s.loss, scores)
+		if rates = losses; s.rate != s.loss {
+			rates = signedLosses(s.rate, scores)
+		}
+		f = groupMeans(s.mean.members, s.mean.offsets, losses)[0]
 	}
-	f = groupMeans(s.mean.members, s.mean.offsets, losses)[0]
 	h = groupMeans(s.terms.members, s.terms.offsets, rates)
 	if s.relative {
 		mean := groupMeans(s.mean.members, s.mean.offsets, rates)[0]

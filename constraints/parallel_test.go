@@ -1,8 +1,6 @@
 package constraints
 
 import (
-	"math"
-	"math/rand/v2"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -34,31 +32,4 @@ func TestInParts(t *testing.T) {
 		}
 	}()
 	together(func() {}, func() { panic("a task") })
-}
-
-// TestLossesOfBoth compares with the losses of each op to the bit.
-func TestLossesOfBoth(t *testing.T) {
-	draws := rand.New(rand.NewPCG(7, 8))
-	scores, labels := make([]float64, 2*leastPart+3), make([]int, 2*leastPart+3)
-	for i := range scores {
-		scores[i], labels[i] = 20*draws.NormFloat64(), 2*draws.IntN(2)-1
-	}
-	copy(scores, []float64{0, math.Copysign(0, -1), 800, -800, math.Inf(1), math.Inf(-1), 5e-324})
-	for _, phis := range [][2]Phi{{Logistic, Sigmoid}, {Sigmoid, Logistic}, {Hinge, Sigmoid}, {Logistic, Hinge}} {
-		a, err := NewSignedLoss(labels, phis[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := NewRates(len(scores), phis[1])
-		if err != nil {
-			t.Fatal(err)
-		}
-		ofA, ofB := lossesOfBoth(a, b, scores)
-		wantA, wantB := signedLosses(a, scores), signedLosses(b, scores)
-		for i := range scores {
-			if ofA[i] != wantA[i] || ofB[i] != wantB[i] {
-				t.Fatalf("%v, score %v, label %d: %v and %v, want %v and %v", phis, scores[i], labels[i], ofA[i], ofB[i], wantA[i], wantB[i])
-			}
-		}
-	}
 }

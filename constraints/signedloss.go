@@ -2,7 +2,6 @@ package constraints
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/chewxy/hm"
 	"gorgonia.org/gorgonia"
@@ -139,21 +138,4 @@ func signedLosses[T float](op *SignedLoss, scores []T) []T {
 		}
 	})
 	return out
-}
-
-// lossesOfBoth returns signedLosses of two ops, to the bit. The two losses of a row share one
-// exponential, because both arguments have the absolute value of the score.
-func lossesOfBoth(a, b *SignedLoss, scores []float64) (ofA, ofB []float64) {
-	if a.phi == Hinge || b.phi == Hinge {
-		return signedLosses(a, scores), signedLosses(b, scores)
-	}
-	ofA, ofB = make([]float64, len(scores)), make([]float64, len(scores))
-	inParts(len(scores), func(from, to int) {
-		for i := from; i < to; i++ {
-			e := math.Exp(-math.Abs(scores[i]))
-			ofA[i] = a.phi.valueWith(float64(a.labels[i])*scores[i], e)
-			ofB[i] = b.phi.valueWith(float64(b.labels[i])*scores[i], e)
-		}
-	})
-	return ofA, ofB
 }

@@ -29,7 +29,7 @@ type blocks struct {
 	data      matrix.Matrix
 	bound     int           // first row of the block that is bound
 	list      []int         // row numbers of a block
-	picked    matrix.Matrix // the rows of list in the data matrix
+	picked    matrix.Matrix // the rows of list in the data matrix; all rows: the data matrix
 	outputs   int
 	direction matrix.Dense // the rows of D
 	gradient  problem.Vector
@@ -47,8 +47,20 @@ type blocks struct {
 
 // newBlocks builds the model for blocks of the rows.
 func (b *builder) newBlocks(data matrix.Matrix, dtype tensor.Dtype, weights models.Weights) (*blocks, error) {
-	n, d := data.Dims()
-	return b.blocksOf(data, min(n, max(blockRows, blockNumbers/d)), dtype, weights)
+	n, _ := data.Dims()
+	return b.blocksOf(data, min(n, max(blockRows, blockNumbers/b.rowNumbers(data))), dtype, weights)
+}
+
+// rowNumbers returns the number of elements that a row takes in a block: its features, or the mean
+// number of its entries if the rows are sparse, but at least the widest layer of the model.
+func (b *builder) rowNumbers(data matrix.Matrix) int {
+	n, numbers := data.Dims()
+	if s, ok := data.(matrix.Sparse); ok && n > 0 {
+		starts, _, _ := s.Entries()
+		numbers = min(numbers, (starts[n]-starts[0]+n-1)/n)
+		numbers = max(numbers, slices.Max(append([]int{1, b.spec.Outputs}, b.spec.Hidden...)))
+	}
+	return numbers
 }
 
 // exactBlocks returns the blocks of a split in float64. The split keeps them: the exact step, the
@@ -76,7 +88,9 @@ func (b *builder) blocksOf(data matrix.Matrix, rows int, dtype tensor.Dtype, wei
 		return k, nil
 	}
 	k.take(from)
-	k.picked = matrix.Pick(data, k.list)
+	if k.picked = data; rows < n {
+		k.picked = pickData(data, k.list)
+	}
 	k.direction = matrix.Dense{Rows: rows, Cols: k.outputs, Data: make([]float64, rows*k.outputs)}
 	var err error
 	k.block, err = graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
