@@ -25,6 +25,7 @@ type files struct {
 	events  *tensorboard.Recorder
 	lock    *dirlock.Lock
 	config  string                 // SHA-256 of config.yaml
+	rows    func() (string, error) // waits for rows.csv and returns its name; nil: not begun
 	keeper  *keeper                // nil before Optimize, and without checkpoints
 	resumed *checkpoint.Checkpoint // the checkpoint from which the run continues; nil: from the start
 }
@@ -33,6 +34,9 @@ type files struct {
 func (f *files) close() error {
 	if f == nil {
 		return nil
+	}
+	if f.rows != nil {
+		_, _ = f.rows() // Save returns the error
 	}
 	return with(f.closeMetrics(), f.lock.Release())
 }
@@ -68,15 +72,18 @@ func (s *Session) begin() error {
 	if err != nil {
 		return err
 	}
-	if err := rundir.WriteFile(dir.Config(), config); err != nil {
-		return err
+	// both files are synced at the same time
+	preparation := meanwhile(func() (struct{}, error) {
+		if d.Preparation == nil {
+			return struct{}{}, nil
+		}
+		return struct{}{}, dir.WritePreparation(rundir.Preparation{Features: d.FeatureNames, Preparation: *d.Preparation})
+	})
+	err = rundir.WriteFile(dir.Config(), config)
+	if _, failure := preparation(); err != nil || failure != nil {
+		return cmp.Or(err, failure)
 	}
 	s.files.config = rundir.SHA256(config)
-	if d.Preparation != nil {
-		if err := dir.WritePreparation(rundir.Preparation{Features: d.FeatureNames, Preparation: *d.Preparation}); err != nil {
-			return err
-		}
-	}
 	if s.files.metrics, err = dir.CreateMetrics(); err != nil {
 		return err
 	}
@@ -106,12 +113,12 @@ func (s *Session) space(d Description) int64 {
 	return spaceOfFiles + vectors*bytesOfWeight*int64(d.Parameters)
 }
 
-// Save writes the weights and, at the same time, the plots. Then Save writes report.html and the
-// summary of a certified run. If no directory is open, Save opens dir and writes the other files
-// too. If a file cannot be written, Save still tries the others; the weights count for more than
-// the plots. If the directory refuses the weights or the summary, Save writes both into the user's
-// cache and returns a *RescueError. Save then returns all errors, Summary has the summary, and the
-// lock of the directory is released.
+// Save writes the weights and, at the same time, details.json and the plots. Then Save writes
+// report.html and the summary of a certified run. If no directory is open, Save opens dir and
+// writes the other files too. If a file cannot be written, Save still tries the others; the weights
+// count for more than the plots. If the directory refuses the weights or the summary, Save writes
+// both into the user's cache and returns a *RescueError. Save then returns all errors, Summary has
+// the summary, and the lock of the directory is released.
 func (s *Session) Save(dir string) error {
 	if s.result == nil {
 		return errors.New("session: nothing has been certified")
@@ -127,16 +134,20 @@ func (s *Session) Save(dir string) error {
 		}
 		return struct{}{}, s.drawRates(d)
 	})
+	details := s.details(d)
+	detailing := meanwhile(func() (struct{}, error) { return struct{}{}, s.files.dir.WriteDetails(details) })
 	failure := s.saveModel(s.files.dir)
+	_, detailed := detailing()
 	_, drawn := drawing()
 	s.curves = nil                                             // a second Save draws again
 	if failure != nil && s.files.dir.RemovePictures() == nil { // the weights count for more
 		failure = s.saveModel(s.files.dir)
+		detailed = s.files.dir.WriteDetails(details)
 	}
 	lost := failure != nil
 	s.spent += time.Since(began)
 	s.summary = s.summarise()
-	s.report(&s.summary)
+	s.report(&s.summary, detailed)
 	written := s.files.dir.WriteSummary(&s.summary)
 	if written != nil && s.files.dir.RemovePictures() == nil { // the summary counts for more
 		written = s.files.dir.WriteSummary(&s.summary)

@@ -304,6 +304,35 @@ func TestRescue(t *testing.T) {
 	}
 }
 
+// rows.csv, which is written beside the certificate, is rescued with the model.
+func TestRescueRows(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	s, err := New(t.Context(), onTable(DemographicParity{}, Table{Dataset: "synthetic-compas"}, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	dir := filepath.Join(t.TempDir(), "run")
+	if err := errors.Join(s.Open(dir), os.MkdirAll(filepath.Join(dir, "rows.csv", "in the way"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Train(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var rescued *RescueError
+	if err := s.Save(""); !errors.As(err, &rescued) {
+		t.Fatalf("error %v, want a *RescueError", err)
+	}
+	for _, file := range []string{"model.safetensors", "rows.csv", "model.json", "summary.json"} {
+		if _, err := os.Stat(filepath.Join(rescued.Dir, file)); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "model.json")); err == nil {
+		t.Error("model.json, the last file of the model, is in the directory that refuses rows.csv")
+	}
+}
+
 // A directory that refuses a record ends the training, and keeps the weights.
 func TestRecordRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")

@@ -194,7 +194,7 @@ func (s *Session) Optimize(ctx context.Context) (*trainer.Result, error) {
 }
 
 // Certify computes the certificate and the measures of the output in float64. At the same time it
-// writes the plots of the records into the open directory; Save returns their errors.
+// writes the plots of the records and rows.csv into the open directory; Save returns their errors.
 func (s *Session) Certify() (*Result, error) {
 	if s.training == nil {
 		return nil, errors.New("session: nothing has been trained")
@@ -202,7 +202,9 @@ func (s *Session) Certify() (*Result, error) {
 	began := time.Now()
 	defer func() { s.spent += time.Since(began) }()
 	if s.files != nil {
-		s.drawCurves(s.Describe())
+		d := s.Describe()
+		s.beginRows(d)
+		s.drawCurves(d)
 	}
 	var err error
 	s.result, err = s.pipeline.Certify(s.training)

@@ -183,11 +183,28 @@ func (s *Session) saveModel(dir rundir.Dir) error {
 	}
 	if d.Members != nil {
 		var err error
-		if m.Rows, err = dir.WriteRows(d.Members); err != nil {
+		if m.Rows, err = s.saveRows(dir, d.Members); err != nil {
 			return err
 		}
 	}
 	return dir.WriteModel(m)
+}
+
+// beginRows begins to write rows.csv, which depends on no result, into the open directory.
+func (s *Session) beginRows(d Description) {
+	if dir := s.files.dir; d.Model.Kind != "" && d.Members != nil {
+		s.files.rows = meanwhile(func() (string, error) { return dir.WriteRows(d.Members) })
+	}
+}
+
+// saveRows waits for the rows.csv that beginRows began, or else writes rows.csv into dir. It
+// returns the file's name.
+func (s *Session) saveRows(dir rundir.Dir, members []rundir.Members) (string, error) {
+	if wait := s.files.rows; dir == s.files.dir && wait != nil {
+		s.files.rows = nil // a second call writes again
+		return wait()
+	}
+	return dir.WriteRows(members)
 }
 
 // saveBest writes the weights of the best feasible record of r. If r has none, saveBest removes the
