@@ -79,7 +79,7 @@ func TestSeveralTrainOnBatches(t *testing.T) {
 			if d := far(got, want); !(d <= most) {
 				t.Errorf("%s: %d GPUs end %.2g away", name, n, d)
 			}
-			if n == 3 && !slices.Equal(got, run(n, cuda.Options{HostSums: true})) {
+			if n == 3 && !slices.Equal(got, run(n, cuda.Options{GPUSums: cuda.HostSums})) {
 				t.Errorf("%s: %d GPUs have other bits if the host adds", name, n)
 			}
 		}

@@ -23,7 +23,7 @@ type Options struct {
 	OwnDigits  bool     // multiply 8-bit data with int8 digits by the program's own kernel if TestDigits allows it
 	OwnForward bool     // the same for the products of the forward half only
 	ScaleRows  int      // the most rows of a factor in digits with one scale for each column; 0: 2,048
-	HostSums   bool     // several devices add sums in the host's memory, not by reading each other
+	GPUSums    Sums     // how several devices add their sums
 	InnerBlock int      // the longest sum of one product of bfloat16 terms; 0: 4,096
 }
 

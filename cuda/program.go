@@ -34,8 +34,9 @@ type Program struct {
 	numbers   exchange
 	common    driver.Pointer // the gradient of the vectors without a graph of their own; 0: there was none yet
 
-	terms             []byte // pinned memory for the sums that several devices add through the host's memory; nil: they do not
-	outbox            outbox // the terms that other devices read
+	terms             []byte           // pinned memory for the sums that several devices add through the host's memory; nil: they do not
+	outbox            outbox           // the term of the device, for other devices
+	inbox             []driver.Pointer // by device: slices of terms, for NCCLSums
 	cuts              cuts
 	forward, backward []half           // the parts of the halves, of which the first may be empty
 	links             map[link]*replay // the graphs of a descent and the first part of the forward half

@@ -15,21 +15,17 @@ import (
 
 var _ plan.Device = (*Several)(nil)
 
-// SumsSetting is the environment variable that chooses where several GPUs add their sums. With
-// SumsOnHost the host adds, although the GPUs may read each other's memory (Options.HostSums): on
-// some machines such reads give wrong numbers.
-const (
-	SumsSetting = "PPAL_GPU_SUMS"
-	SumsOnHost  = "host"
-)
-
 // Several drives GPUs of this process that share the rows of the data. Each GPU computes with its
 // own rows. After the regions over the rows, the sums are added over the GPUs in their order, so
 // that every GPU has all sums, with the same bits. Every GPU then computes the same values and
 // takes the same steps; the GPUs exchange nothing else. One goroutine drives all GPUs.
 type Several struct {
 	devices []*Device
-	peers   bool // the devices read each other's memory
+	sums    Sums  // how the devices add
+	without error // why the host adds instead of NCCL; nil: the host was chosen
+
+	communicator driver.Communicator // for NCCLSums
+	streams      []driver.Stream     // of the devices, for the communicator
 }
 
 // Together returns devices that share the rows. The devices have the same model and the same
@@ -45,43 +41,10 @@ func Together(devices ...*Device) (*Several, error) {
 				first.Ordinal, describeModel(first), i.Ordinal, describeModel(i)), s.Close())
 		}
 	}
-	if err := s.enablePeers(); err != nil {
+	if err := s.connect(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
-}
-
-// enablePeers lets every device read the memory of all others, if the machine allows all of that.
-func (s *Several) enablePeers() error {
-	if s.devices[0].options.HostSums {
-		return nil
-	}
-	for _, d := range s.devices {
-		for _, other := range s.devices {
-			if other == d {
-				continue
-			}
-			p, ok := d.driver.(driver.Peers)
-			if !ok {
-				return nil
-			}
-			if err := p.EnablePeer(other.driver); errors.Is(err, driver.ErrNoPeer) {
-				return nil
-			} else if err != nil {
-				return s.of(d, err)
-			}
-		}
-	}
-	s.peers = true
-	return nil
-}
-
-// Path says how the devices add sums: "reading each other's memory" or "through the host's memory".
-func (s *Several) Path() string {
-	if s.peers {
-		return "reading each other's memory"
-	}
-	return "through the host's memory"
 }
 
 // OpenSeveral opens the devices with the given numbers, which share the rows. open opens a driver.
@@ -137,6 +100,9 @@ func (s *Several) Close() error {
 		if d.stream != 0 {
 			failed = append(failed, s.of(d, d.driver.Synchronize(d.stream)))
 		}
+	}
+	if s.communicator != nil {
+		failed = append(failed, s.communicator.Close())
 	}
 	for _, d := range s.devices {
 		failed = append(failed, s.of(d, d.Close()))
@@ -292,6 +258,6 @@ func sameNumber(x, y float64) bool {
 // differ returns the error of a device whose numbers differ from the first device's.
 func (s *Several) differ(k int, what string) error {
 	return fmt.Errorf("cuda: cuda:%d and cuda:%d have different bits in %s, which they compute from the same numbers: one of them, or the connection between them, fails; "+
-		SumsSetting+"="+SumsOnHost+" adds the sums on the host",
+		SumsSetting+"="+string(HostSums)+" adds the sums on the host",
 		s.devices[0].Info().Ordinal, s.devices[k].Info().Ordinal, what)
 }

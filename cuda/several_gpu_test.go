@@ -89,7 +89,7 @@ func TestSeveralAgreeWithOne(t *testing.T) {
 		dtype   tensor.Dtype
 		most    float64
 	}{{cuda.Options{}, tensor.Float64, 1e-13}, {cuda.Options{Products: cuda.Int8x3}, tensor.Float32, 2e-6},
-		{cuda.Options{HostSums: true}, tensor.Float32, 2e-6},
+		{cuda.Options{GPUSums: cuda.HostSums}, tensor.Float32, 2e-6},
 		{cuda.Options{MicroBatch: 20, Copies: true}, tensor.Float64, 1e-13}} {
 		for _, n := range []int{2, 3} {
 			s, one := several(t, test.options, n), several(t, test.options, 1)
@@ -167,7 +167,7 @@ func TestSeveralTrain(t *testing.T) {
 		if !slices.Equal(got, run(n, cuda.Options{})) {
 			t.Errorf("%d GPUs do not repeat", n)
 		}
-		if !slices.Equal(got, run(n, cuda.Options{HostSums: true, Copies: true})) {
+		if !slices.Equal(got, run(n, cuda.Options{GPUSums: cuda.HostSums, Copies: true})) {
 			t.Errorf("%d GPUs have other bits if the host adds", n)
 		}
 	}
@@ -199,7 +199,7 @@ func TestSeveralNoticeDifferentBits(t *testing.T) {
 		machine := double.ComputingMachine(double.Options{}, 2)
 		second := &liar{Driver: machine[1]}
 		s, err := cuda.OpenSeveral([]int{0, 1}, func(n int) (driver.Driver, error) { return []driver.Driver{machine[0], second}[n], nil },
-			cuda.Options{HostSums: true, Copies: true})
+			cuda.Options{GPUSums: cuda.HostSums, Copies: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,15 +38,12 @@ func together(t *testing.T, drivers []*double.Driver, o cuda.Options) *cuda.Seve
 	return s
 }
 
-// Every case makes valid calls on two devices, with and without access to each other's memory. In a
-// steady iteration every device waits once, for f and g, if the devices read each other's memory.
+// Every case makes valid calls on two devices, in every way to add sums. In a steady iteration
+// every device waits once, for f and g, unless the host adds.
 func TestSeveralSequences(t *testing.T) {
-	for _, noPeers := range []bool{false, true} {
-		drivers := double.NewMachine(double.Options{NoPeers: noPeers}, 2)
-		s := together(t, drivers, cuda.Options{})
-		if want := map[bool]string{false: "reading each other's memory", true: "through the host's memory"}[noPeers]; s.Path() != want {
-			t.Errorf("sums are added %s, want %s", s.Path(), want)
-		}
+	for _, sums := range []cuda.Sums{cuda.PeerSums, cuda.NCCLSums, cuda.HostSums} {
+		drivers := double.NewMachine(double.Options{NCCL: true}, 2)
+		s := together(t, drivers, cuda.Options{GPUSums: sums})
 		for i, c := range graphcases.All() {
 			if c.Rows < 2 || i%3 != 0 {
 				continue
@@ -74,8 +71,8 @@ func TestSeveralSequences(t *testing.T) {
 						t.Errorf("%s: a steady iteration has the call %s", c.Name, call.Kind)
 					}
 				}
-				if graphs < 2 || graphs > 5 || !noPeers && waits != 1 || waits > 4 {
-					t.Errorf("%s: device %d launches %d graphs and waits %d times", c.Name, k, graphs, waits)
+				if graphs < 2 || graphs > 5 || sums != cuda.HostSums && waits != 1 || waits > 4 {
+					t.Errorf("%s, %s: device %d launches %d graphs and waits %d times", sums, c.Name, k, graphs, waits)
 				}
 			}
 		}
@@ -104,7 +101,7 @@ func TestTogetherRefusesOtherModels(t *testing.T) {
 	if _, err := cuda.Together(open(cuda.Options{}, 0, 10), open(cuda.Options{NoGraphs: true}, 1, 10)); err == nil {
 		t.Error("no error")
 	}
-	s, err := cuda.Together(open(cuda.Options{HostSums: true}, 2, 10), open(cuda.Options{HostSums: true}, 1, 10))
+	s, err := cuda.Together(open(cuda.Options{GPUSums: cuda.HostSums}, 2, 10), open(cuda.Options{GPUSums: cuda.HostSums}, 1, 10))
 	if err != nil {
 		t.Fatal(err)
 	}

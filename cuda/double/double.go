@@ -19,6 +19,7 @@ type Options struct {
 	// bit.
 	Strict  bool
 	NoPeers bool // of a machine: no device reads the memory of another
+	NCCL    bool // of a machine: Join joins devices
 }
 
 // Call is one recorded call.
@@ -61,6 +62,7 @@ type Driver struct {
 	graphs  map[driver.Graph][]action
 	modules map[driver.Module]bool
 	names   map[driver.Function]string
+	joined  int // communicators with this device that are not closed
 	closed  bool
 }
 
@@ -83,6 +85,7 @@ func newMachine(computes bool) *machine {
 var (
 	_ driver.Driver = (*Driver)(nil)
 	_ driver.Peers  = (*Driver)(nil)
+	_ driver.Joiner = (*Driver)(nil)
 )
 
 // processor runs kernels and products on the host's memory.
@@ -288,7 +291,7 @@ func (d *Driver) Close() error {
 	for _, n := range []struct {
 		what  string
 		count int
-	}{{"streams", streams}, {"events", events}, {"graphs", len(d.graphs)}} {
+	}{{"streams", streams}, {"events", events}, {"graphs", len(d.graphs)}, {"communicators", d.joined}} {
 		if n.count > 0 {
 			left = append(left, fmt.Sprintf("%d %s", n.count, n.what))
 		}

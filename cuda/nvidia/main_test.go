@@ -19,7 +19,7 @@ import (
 // because a process has one driver for life.
 const asked = "PPAL_TEST_OPEN"
 
-// TestMain runs the tests on a driver and a cuBLAS without a GPU (testdata/stub).
+// TestMain runs the tests on a driver, a cuBLAS and an NCCL without a GPU (testdata/stub).
 func TestMain(m *testing.M) {
 	if os.Getenv(asked) != "" {
 		printOpen()
@@ -46,10 +46,11 @@ func TestMain(m *testing.M) {
 var stubFile string
 
 // buildStub compiles the stub with the host's kernels and products, and names the stub in the
-// environment. The driver and cuBLAS are one file, because they share their state.
+// environment. The driver, cuBLAS and NCCL are one file, because they share their state. NCCL is
+// turned off: the tests of NCCL name the file.
 func buildStub(dir string) error {
 	var objects []string
-	for _, source := range []string{"driver", "cublas"} {
+	for _, source := range []string{"driver", "cublas", "nccl"} {
 		object := filepath.Join(dir, source+".o")
 		objects = append(objects, object)
 		if err := compile("cc", "-c", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-fvisibility=hidden", "-o", object,
@@ -68,7 +69,7 @@ func buildStub(dir string) error {
 		return err
 	}
 	stubFile = file
-	return errors.Join(os.Setenv(nvidia.DriverFile, file), os.Setenv(nvidia.ProductsFile, file))
+	return errors.Join(os.Setenv(nvidia.DriverFile, file), os.Setenv(nvidia.ProductsFile, file), os.Setenv(nvidia.NCCLFile, nvidia.NoNCCL))
 }
 
 func compile(compiler string, args ...string) error {

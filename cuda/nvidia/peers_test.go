@@ -67,16 +67,19 @@ func TestPeers(t *testing.T) {
 	ok(t, errors.Join(second.FreeEvent(e), second.FreeStream(other), first.FreeStream(s)))
 }
 
-// Two devices of the driver share the rows, with and without access to each other's memory, and end
-// with the same bits.
+// Three devices of the driver share the rows, and end with the same bits in every way to add sums.
 func TestSeveralDevices(t *testing.T) {
-	t.Setenv("PPAL_STUB_DEVICES", "2")
+	t.Setenv("PPAL_STUB_DEVICES", "3")
 	t.Setenv("PPAL_STUB_NAME", "Stub")
 	c := graphcases.Expressions()[1]
 	var want []float64
-	for _, peers := range []string{"1", "0"} {
-		t.Setenv("PPAL_STUB_PEERS", peers)
-		s := must[*cuda.Several](t)(cuda.OpenSeveral([]int{0, 1}, nvidia.Open, cuda.Options{}))
+	for _, way := range []struct{ peers, nccl, path string }{
+		{"1", stubFile, "reading each other's memory"}, {"0", stubFile, "with NCCL 2.21.5"},
+		{"0", nvidia.NoNCCL, "through the host's memory (cuda: NCCL cannot join the GPUs: PPAL_NCCL is none)"},
+	} {
+		t.Setenv("PPAL_STUB_PEERS", way.peers)
+		t.Setenv(nvidia.NCCLFile, way.nccl)
+		s := must[*cuda.Several](t)(cuda.OpenSeveral([]int{2, 0, 1}, nvidia.Open, cuda.Options{}))
 		p := must[*graph.Problem](t)(c.Problem(tensor.Float32, graph.On(s)))
 		n, m := p.Dims()
 		g, w, x, d := make([]float64, m), make([]float64, m+1), make([]float64, n), p.Space().New()
@@ -92,8 +95,8 @@ func TestSeveralDevices(t *testing.T) {
 		if want == nil {
 			want = x
 		}
-		if (s.Path() == "reading each other's memory") != (peers == "1") || !slices.Equal(x, want) || x[0] == 0 {
-			t.Errorf("peers %s: added %s, the weights begin with %v, want %v", peers, s.Path(), x[:3], want[:3])
+		if s.Path() != way.path || !slices.Equal(x, want) || x[0] == 0 {
+			t.Errorf("%+v: added %s, the weights begin with %v, want %v", way, s.Path(), x[:3], want[:3])
 		}
 	}
 }

@@ -25,9 +25,12 @@ func openGPU(o GPUOptions) (GPU, error) {
 	case len(o.GPUs) > 0:
 		numbers = o.GPUs
 	}
-	options := cuda.Options{Products: o.Products, MicroBatch: o.MicroBatch, OwnDigits: os.Getenv(cuda.OwnProductsSetting) == cuda.OwnProducts,
-		HostSums: os.Getenv(cuda.SumsSetting) == cuda.SumsOnHost}
+	options := cuda.Options{Products: o.Products, MicroBatch: o.MicroBatch, OwnDigits: os.Getenv(cuda.OwnProductsSetting) == cuda.OwnProducts}
 	if len(numbers) != 1 {
+		var err error
+		if options.GPUSums, err = cuda.ChosenSums(); err != nil {
+			return nil, err
+		}
 		several, err := cuda.OpenSeveral(numbers, open.Open, options)
 		if err != nil {
 			return nil, err

@@ -51,9 +51,10 @@ API int cuInit(unsigned flags) {
   return flags ? INVALID_VALUE : OK;
 }
 API int cuDriverGetVersion(int *v) { return *v = atoi(setting("PPAL_STUB_VERSION", "12040")), OK; }
+int device_count(void) { return atoi(setting("PPAL_STUB_DEVICES", "1")); }
 API int cuDeviceGetCount(int *n) {
   BEGIN(cuDeviceGetCount);
-  return *n = atoi(setting("PPAL_STUB_DEVICES", "1")), OK;
+  return *n = device_count(), OK;
 }
 API int cuDeviceGet(int *d, int ordinal) { return *d = ordinal, OK; }
 API int cuDeviceGetName(char *name, int size, int d) {
@@ -251,6 +252,16 @@ int submit(void *handle, const work *w) {
   *s->last = kept;
   s->last = &kept->next;
   return OK;
+}
+
+int owns_stream(int device, void *handle) {
+  stream *s = handle;
+  return s && s->context == &primary[device] && !s->capturing;
+}
+int submit_on(int device, void *stream, const work *w) {
+  current = &primary[device];
+  int result = submit(stream, w);
+  return current = NULL, result;
 }
 
 // Copies.

@@ -1,4 +1,4 @@
-// A libcuda and libcublas without a GPU: memory is the host's, copies are memcpy, products are loops. The stub is as strict as the real
+// A libcuda, libcublas and libnccl without a GPU: memory is the host's, copies are memcpy, products are loops. The stub is as strict as the real
 // libraries: a context must be current, addresses must be in live allocations, a capture runs nothing. Environment variables:
 //
 //   PPAL_STUB_DEVICES     how many devices there are (1)
@@ -8,6 +8,7 @@
 //   PPAL_STUB_CRASH       the function with this name ends the process
 //   PPAL_STUB_HANG        the function with this name never returns
 //   PPAL_STUB_WRONG       not empty: a number of every product of integers is wrong
+//   PPAL_STUB_WRONG_NCCL  not empty: a byte of every transfer of NCCL is wrong
 //   PPAL_STUB_LOG         the file to which calls are logged
 #ifndef STUB_H
 #define STUB_H
@@ -48,5 +49,13 @@ typedef struct work {
 
 // submit runs w, or keeps a copy of w if the stream is being captured.
 int submit(void *stream, const work *w);
+
+// submit_on runs w on a device, whose context need not be current. Afterwards another context is current.
+int submit_on(int device, void *stream, const work *w);
+
+// owns_stream reports whether a stream is the device's, and is not being captured.
+int owns_stream(int device, void *stream);
+
+int device_count(void);
 
 #endif

@@ -1,0 +1,37 @@
+package driver
+
+import "errors"
+
+// ErrNoCommunicator is wrapped by the error of Join if no library can join the devices: it is not
+// installed, it is turned off, or it does not work on this machine.
+var ErrNoCommunicator = errors.New("NCCL cannot join the GPUs")
+
+// Transfer is a copy from the memory of one device to the memory of another.
+type Transfer struct {
+	From, To       int     // the numbers of the devices in the communicator, from 0
+	Source, Target Pointer // memory of the device From and of the device To
+	Bytes          int
+}
+
+// Communicator copies between the memory of devices. The devices need no access to each other's
+// memory.
+type Communicator interface {
+	// Library names the library with its version: "NCCL 2.21.5".
+	Library() string
+	// Transfer queues a group of transfers. streams[k] is a stream of device k. A transfer runs after
+	// the earlier work on the streams of its two devices. The later work on the stream of the device
+	// From runs after the source was read, and the later work on the stream of the device To after the
+	// target was written. The transfers of a group run at the same time, so no transfer may write
+	// memory that another transfer of the group reads or writes. After an error the communicator can
+	// only be closed.
+	Transfer(streams []Stream, group []Transfer) error
+	// Close releases the communicator. The caller has waited for the transfers.
+	Close() error
+}
+
+// Joiner is a Driver whose device can be joined with other devices.
+type Joiner interface {
+	// Join returns a communicator of devices of this machine, whose drivers are of the same kind. The
+	// first is this device. An error that wraps ErrNoCommunicator leaves the devices as they were.
+	Join(devices []Driver) (Communicator, error)
+}

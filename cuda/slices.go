@@ -1,0 +1,100 @@
+package cuda
+
+import "ppal/cuda/driver"
+
+// slicing divides an addition among the devices. Device k gets slice k of every device's term, adds
+// these in the order of the devices, and sends the sum to all. Every element is thus added by one
+// device, in the order in which all devices add it if they read each other's memory.
+type slicing struct {
+	from, to        []int             // of the elements, by device
+	terms, complete []driver.Transfer // of the terms, of the sums
+}
+
+// sliceUnit is the multiple to which the elements of a slice are rounded up: the transfers begin at
+// multiples of 256 bytes.
+const sliceUnit = 64
+
+// sliceOf returns the range of the elements that device k of n adds.
+func sliceOf(elements, k, n int) (from, to int) {
+	each := ((elements+n-1)/n + sliceUnit - 1) / sliceUnit * sliceUnit
+	return min(k*each, elements), min((k+1)*each, elements)
+}
+
+// newSlices allocates a place for the term of device k of n, in which the sums replace the terms,
+// and places for its slice of the terms of the other devices.
+func (p *Program) newSlices(most, k, n int) (err error) {
+	_, each := sliceOf(most, 0, n)
+	if p.outbox.at[0], err = p.allocate("sums for other devices", most*p.size); err != nil {
+		return err
+	}
+	p.inbox = make([]driver.Pointer, n)
+	for j := range p.inbox {
+		if j == k {
+			continue
+		}
+		if p.inbox[j], err = p.allocate("terms of other devices", each*p.size); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// slice plans the transfers of additions.
+func (r *shared) slice(list []addition) {
+	n := len(r.programs)
+	for i := range list {
+		s := &list[i].slices
+		for k, p := range r.programs {
+			from, to := sliceOf(list[i].elements, k, n)
+			s.from, s.to = append(s.from, from), append(s.to, to)
+			own, bytes := p.outbox.at[0].Offset(from*p.size), (to-from)*p.size
+			for j, other := range r.programs {
+				if j == k || bytes == 0 {
+					continue
+				}
+				there := other.outbox.at[0].Offset(from * p.size)
+				s.terms = append(s.terms, driver.Transfer{From: j, To: k, Source: there, Target: p.inbox[j], Bytes: bytes})
+				s.complete = append(s.complete, driver.Transfer{From: k, To: j, Source: own, Target: there, Bytes: bytes})
+			}
+		}
+	}
+}
+
+// addSlices adds by kernels, each of which adds a slice. It does not wait. A stream's work runs in
+// order, so the outbox and the inbox have one place: the next term is written after the transfers
+// have read this one.
+func (r *shared) addSlices(a *addition) error {
+	if err := r.each(func(k int, _ *Program) error { return r.post(a, k, 0) }); err != nil {
+		return err
+	}
+	s := &a.slices
+	if err := r.several.communicator.Transfer(r.several.streams, s.terms); err != nil {
+		return err
+	}
+	err := r.each(func(k int, p *Program) error {
+		elements := s.to[k] - s.from[k]
+		if elements == 0 {
+			return nil
+		}
+		own := p.outbox.at[0].Offset(s.from[k] * p.size)
+		copy(r.places, p.inbox)
+		r.places[k] = own
+		return p.set.VectorSum(&p.device.queue, elements, own, r.ones, r.places)
+	})
+	if err != nil {
+		return err
+	}
+	if err := r.several.communicator.Transfer(r.several.streams, s.complete); err != nil {
+		return err
+	}
+	return r.each(func(k int, p *Program) error {
+		from := p.outbox.at[0]
+		for _, t := range a.terms[k] {
+			if err := p.device.driver.Copy(p.device.stream, t.address(p), from, t.elements*p.size); err != nil {
+				return err
+			}
+			from = from.Offset(t.elements * p.size)
+		}
+		return nil
+	})
+}
