@@ -102,6 +102,7 @@ type byteGradient struct {
 	k       *kernel.ByteKernels
 	slices  []*kernel.Digits      // by worker
 	scratch []*kernel.ByteScratch // by worker
+	own     *derivative           // computes D; nil: other steps do
 }
 
 func newByteGradient(e *executor[float32], p *plan.Product, x *kernel.PackedBytes) *byteGradient {
@@ -112,10 +113,22 @@ func newByteGradient(e *executor[float32], p *plan.Product, x *kernel.PackedByte
 	return s
 }
 
+func (s *byteGradient) prepare(e *executor[float32]) {
+	if s.own != nil {
+		for _, p := range s.own.products {
+			p.prepare(e)
+		}
+	}
+}
+
 func (s *byteGradient) block(t int, w *worker[float32], lo, hi int) error {
 	d := s.slices[t]
 	d.Resize(hi-lo, s.p.B.Cols)
-	d.Quantize(0, d.Panels(), w.From(s.p.B, lo), s.p.B.Stride, s.x.ByteScale())
+	if s.own != nil {
+		s.own.quantize(d, t, w, lo, hi, s.x.ByteScale(), s.scratch[t])
+	} else {
+		d.Quantize(0, d.Panels(), w.From(s.p.B, lo), s.p.B.Stride, s.x.ByteScale())
+	}
 	s.k.AddMulTrans(s.slots[w.slot], s.p.Out.Cols, s.x, lo, hi, d, s.scratch[t])
 	return nil
 }

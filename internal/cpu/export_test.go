@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"slices"
+
 	"ppal/internal/plan"
 	"ppal/trainer/problem"
 )
@@ -37,4 +39,27 @@ func Activations(x Executor[float32]) (fused, separate int) {
 		}
 	}
 	return fused, separate
+}
+
+// SplitDerivatives makes the products with 8-bit data that compute their second factor leave it to
+// separate steps, and returns the number of these products.
+func SplitDerivatives(x Executor[float32]) (count int) {
+	for _, r := range x.(*executor[float32]).backward {
+		for i, s := range r.steps {
+			g, ok := s.(*byteGradient)
+			if !ok || g.own == nil {
+				continue
+			}
+			count++
+			var before []step[float32]
+			for _, p := range g.own.products {
+				before = append(before, p)
+				r.before = append(r.before, p)
+			}
+			r.steps = slices.Insert(r.steps, i, append(before, newActivationGrad[float32](g.own.slope))...)
+			g.own.sums.fused, g.own = false, nil
+			break
+		}
+	}
+	return count
 }

@@ -53,8 +53,9 @@ func (e *executor[T]) tailsOf(signs plan.Signs, s plan.View) *logisticTails[T] {
 }
 
 // blockSteps compiles the steps of a region with rows. A producer may be fused with its only
-// consumer: a loss with its means, or the factors of the rows with the derivative of a loss. The
-// map computed holds the tails that earlier steps compute.
+// consumer: a loss with its means, the factors of the rows with the derivative of a loss, or the
+// derivative of a hidden layer with a product of 8-bit data. The map computed holds the tails that
+// earlier steps compute.
 func (e *executor[T]) blockSteps(r plan.Region, computed map[*logisticTails[T]]bool) []step[T] {
 	var steps []step[T]
 	fused := map[plan.Step]step[T]{} // fused steps, by the consumer
@@ -83,7 +84,8 @@ func (e *executor[T]) blockSteps(r plan.Region, computed map[*logisticTails[T]]b
 			}
 		}
 		if !fuse(steps, s) {
-			steps = append(steps, e.blockStep(s))
+			steps = e.fuseDerivative(append(steps, e.blockStep(s)), r)
+			sumInProduct(steps)
 		}
 	}
 	return steps

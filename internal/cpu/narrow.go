@@ -45,16 +45,22 @@ func transpose[T plan.Float](e *executor[T], v plan.View, to []T) {
 }
 
 func (s *narrowProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
-	z, a, b := w.blockOf(s.p.Out, lo, hi), w.blockOf(s.p.A, lo, hi), w.blockOf(s.p.B, 0, s.p.B.Rows)
-	if s.transposed != nil {
-		b = kernel.Dense(s.transposed, b.Cols, b.Rows, b.Rows)
-	}
+	z, f := w.blockOf(s.p.Out, lo, hi), s.factors(w, lo, hi)
 	if s.dots {
-		w.k.Dots(z, a, b)
+		w.k.Dots(z, f.E, f.V)
 	} else {
-		w.k.CombineRows(z, a, b, false)
+		w.k.CombineRows(z, f.E, f.V, false)
 	}
 	return nil
+}
+
+// factors returns the factors for rows lo to hi-1 of A, in the form that the kernel reads.
+func (s *narrowProduct[T]) factors(w *worker[T], lo, hi int) kernel.Factors[T] {
+	f := kernel.Factors[T]{E: w.blockOf(s.p.A, lo, hi), V: w.blockOf(s.p.B, 0, s.p.B.Rows)}
+	if s.transposed != nil {
+		f.V = kernel.Dense(s.transposed, f.V.Cols, f.V.Rows, f.V.Rows)
+	}
+	return f
 }
 
 // outerSums computes G = A^T D, or G += A^T D, if A or D is narrow. Each row of G or of G^T is a

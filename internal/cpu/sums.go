@@ -10,19 +10,23 @@ type columnSums[T plan.Float] struct {
 	*slotSums[float64]
 	s   *plan.Sums
 	one columnSum[T]
+
+	fused bool // a product with 8-bit data adds up the columns
 }
 
 func newColumnSums[T plan.Float](s *plan.Sums) *columnSums[T] {
-	return &columnSums[T]{newFloat64Sums(s.In.Cols), s, columnSum[T]{s.In}}
+	return &columnSums[T]{slotSums: newFloat64Sums(s.In.Cols), s: s, one: columnSum[T]{s.In}}
 }
 
 // shareRows implements summing. A row costs as much as an addition of the sums.
 func (c *columnSums[T]) shareRows() int { return sumsShare }
 
 func (c *columnSums[T]) block(_ int, w *worker[T], lo, hi int) error {
-	if c.s.In.Cols == 1 {
+	switch {
+	case c.fused:
+	case c.s.In.Cols == 1:
 		c.slots[w.slot][0] += c.one.of(w, lo, hi)
-	} else {
+	default:
 		w.k.AddColumns(c.slots[w.slot], w.blockOf(c.s.In, lo, hi))
 	}
 	return nil

@@ -15,10 +15,9 @@ func elementwise(a asm) {
 	a.biased("biasSigmoid", "1 / (1 + e^-(z[i] + bias[i]))", a.sigmoid)
 	a.biased("biasTanh", "tanh(z[i] + bias[i])", a.tanh)
 	a.biased("biasReLU", "z[i] + bias[i], or -0 where the sum is below 0,", a.relu)
-	one := func() vec { return a.num(1) }
-	a.slope("sigmoidGrad", "d[i] (s[i] (1 - s[i]))", func(s vec) vec { return a.times(s, a.minus(one(), s)) })
-	a.slope("tanhGrad", "d[i] (1 - s[i]^2)", func(s vec) vec { return a.fnma(s, s, one()) })
-	a.slope("reluGrad", "d[i] where the sign bit of s[i] is clear, else 0 d[i],", func(s vec) vec { return a.and(a.positive(s), one()) })
+	for _, f := range a.slopes() {
+		a.slope(f)
+	}
 	a.axpy()
 	a.shift()
 }
@@ -43,12 +42,27 @@ func (a asm) biased(name, formula string, f func(vec) vec) {
 	a.RET()
 }
 
-func (a asm) slope(name, formula string, f func(s vec) vec) {
-	a.text("passes."+name, name, fmt.Sprintf("func(n int, d, s *%s)", a.elem()),
-		fmt.Sprintf("computes d[i] = %s for i in 0..n-1.", formula))
+// A slope is the derivative of an activation as a function of the activation's value.
+type slope struct {
+	name, formula string
+	of            func(s vec) vec
+}
+
+func (a asm) slopes() []slope {
+	one := func() vec { return a.num(1) }
+	return []slope{
+		{"sigmoid", "d[i] (s[i] (1 - s[i]))", func(s vec) vec { return a.times(s, a.minus(one(), s)) }},
+		{"tanh", "d[i] (1 - s[i]^2)", func(s vec) vec { return a.fnma(s, s, one()) }},
+		{"relu", "d[i] where the sign bit of s[i] is clear, else 0 d[i],", func(s vec) vec { return a.and(a.positive(s), one()) }},
+	}
+}
+
+func (a asm) slope(f slope) {
+	a.text("passes."+f.name+"Grad", f.name+"Grad", fmt.Sprintf("func(n int, d, s *%s)", a.elem()),
+		fmt.Sprintf("computes d[i] = %s for i in 0..n-1.", f.formula))
 	n, d, s := a.gp("n"), a.gp("d"), a.gp("s")
 	a.each(n, []reg.GPVirtual{d, s}, func(m mask) {
-		slope := f(a.load(s, m))
+		slope := f.of(a.load(s, m))
 		a.save(a.times(a.load(d, m), slope), d, m)
 	})
 	a.RET()

@@ -49,6 +49,7 @@ func generate(dir string) error {
 		{"bytetiles", tilesOfBytes, true},
 		{"amxstrips", amxStrips, true},
 		{"digits", digitKernels, true},
+		{"derivatives", derivatives, true},
 	} {
 		d.bytes = f.bytes
 		if err := write(dir, f.name, d, f.emit); err != nil {

@@ -13,6 +13,8 @@ type ByteKernels struct {
 	quantize [2]func(groups, n int, b *float32, ldb int, factors *float32, q *int8)
 	// columnMax finds the largest magnitudes of columns.
 	columnMax func(m, n int, b *float32, ldb int, most *uint32)
+	// derivative computes a panel that is quantized next, by Activation. It is nil at level Go.
+	derivative [3]derivativeFunc
 }
 
 // byteTiles holds the tiles of both products with 8-bit data.
@@ -83,13 +85,14 @@ func (l Layout) exactDepth() int { return math.MaxInt32 / (255 * 127) / l.Depth 
 
 // ByteScratch is the memory that one goroutine needs in addition to the operands.
 type ByteScratch struct {
-	tile []float32
-	sums []int32 // of strips
+	tile  []float32
+	sums  []int32   // of strips
+	panel []float32 // of a derivative: RowBlock rows of a panel's width
 }
 
 // NewByteScratch returns scratch for products with these kernels.
 func (k *ByteKernels) NewByteScratch() *ByteScratch {
-	s := &ByteScratch{tile: Alloc[float32](k.rows * k.lanes)}
+	s := &ByteScratch{tile: Alloc[float32](k.rows * k.lanes), panel: Alloc[float32](RowBlock * k.lanes)}
 	if k.strips() {
 		s.sums = Alloc[int32](3 * k.rows * k.lanes)
 	}

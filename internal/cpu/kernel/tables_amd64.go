@@ -297,10 +297,16 @@ func assembleDigits(k *ByteKernels, level Level) {
 		k.columnMax = columnMaxF32AVX512
 		k.quantize[1] = quantize3F32AVX512
 		k.quantize[0] = quantize2F32AVX512
+		k.derivative[SigmoidActivation] = derivativeSigmoidF32AVX512
+		k.derivative[TanhActivation] = derivativeTanhF32AVX512
+		k.derivative[ReLUActivation] = derivativeReLUF32AVX512
 	case AVX2:
 		k.columnMax = columnMaxF32AVX2
 		k.quantize[1] = quantize3F32AVX2
 		k.quantize[0] = quantize2F32AVX2
+		k.derivative[SigmoidActivation] = derivativeSigmoidF32AVX2
+		k.derivative[TanhActivation] = derivativeTanhF32AVX2
+		k.derivative[ReLUActivation] = derivativeReLUF32AVX2
 	}
 }
 
