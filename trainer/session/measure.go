@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 
 	"gorgonia.org/tensor"
@@ -74,35 +75,39 @@ func (a *assembly) Optimize(ctx context.Context, s trainer.Settings) (*trainer.R
 }
 
 // measure computes the measures of every split at the iterate, after a forward pass on the
-// training rows.
+// training rows. For the training rows it uses the scores of that pass. If the statement is pure,
+// the splits are measured at the same time.
 func (a *assembly) measure() (map[string]float64, error) {
-	all := map[string]float64{}
-	for _, s := range a.data.splits {
-		m, err := a.measured(s)
-		if err != nil {
+	if a.builder.terms != nil {
+		if _, err := a.builder.terms.at(a.iterate()); err != nil {
 			return nil, err
+		}
+	}
+	var results []func() (Measures, error)
+	for _, s := range a.data.splits {
+		var err error
+		if s.scores, err = a.appendScores(s.scores[:0], s); err != nil {
+			return nil, err
+		}
+		results = append(results, meanwhileIf(a.builder.statement.pure, func() (Measures, error) { return s.measure(s.scores) }))
+	}
+	all := map[string]float64{}
+	var failure error
+	for k, wait := range results {
+		s := a.data.splits[k]
+		m, err := wait()
+		if failure = cmp.Or(failure, err); failure != nil {
+			continue // wait for the other splits
 		}
 		for name, v := range m.Named {
 			all[rundir.MeasureKey(s.name, name)] = v
 		}
 		s.last = m
 	}
+	if failure != nil {
+		return nil, failure
+	}
 	return all, nil
-}
-
-// measured computes the measures of a split at the iterate. For the training rows it uses the
-// scores of the last forward pass.
-func (a *assembly) measured(s *split) (Measures, error) {
-	var err error
-	if s.scores, err = a.appendScores(s.scores[:0], s); err != nil {
-		return Measures{}, err
-	}
-	if a.builder.terms != nil {
-		if _, err := a.builder.terms.at(a.iterate()); err != nil {
-			return Measures{}, err
-		}
-	}
-	return s.measure(s.scores)
 }
 
 // scores returns the scores of a split at the iterate, row by row.
@@ -203,20 +208,15 @@ func (a *assembly) measureSplits(result *Result) (all [][]float64, err error) {
 			return nil, err
 		}
 		all = append(all, scores)
-		measure := func() (measured, error) {
+		results = append(results, meanwhileIf(st.pure, func() (measured, error) {
 			m, err := s.measure(scores)
 			if err != nil {
 				return measured{}, err
 			}
 			own := measured{SplitMeasures{Name: s.name, Named: m.Named, Decisions: m.Decisions}, m.Values}
-			return own, a.measureRates(s, &own.SplitMeasures, scores)
-		}
-		if st.pure {
-			results = append(results, meanwhile(measure))
-			continue
-		}
-		own, err := measure()
-		results = append(results, func() (measured, error) { return own, err })
+			err = a.measureRates(s, &own.SplitMeasures, scores)
+			return own, err
+		}))
 	}
 	for k, wait := range results {
 		own, failure := wait()

@@ -129,3 +129,12 @@ func meanwhile[T any](f func() (T, error)) (wait func() (T, error)) {
 		return result, err
 	}
 }
+
+// meanwhileIf is meanwhile if together is true. Otherwise meanwhileIf calls f before it returns.
+func meanwhileIf[T any](together bool, f func() (T, error)) (wait func() (T, error)) {
+	if together {
+		return meanwhile(f)
+	}
+	result, err := f()
+	return func() (T, error) { return result, err }
+}
