@@ -230,10 +230,10 @@ func TestMiniBatches(t *testing.T) {
 	}
 
 	part := build(t, small(func(c *setup) { c.BatchSize = 31 }))
-	if got := part.sampler.(smoothBatches).counts; !cmp.Equal(got, []int{10, 10, 10}) {
+	if got := part.sampler.(batchTask).counts; !cmp.Equal(got, []int{10, 10, 10}) {
 		t.Fatalf("rows of a batch: %v, want 10 of each class", got)
 	}
-	batches, orders := part.sampler.(smoothBatches).batches, map[string]bool{}
+	batches, orders := part.sampler.(batchTask).batches, map[string]bool{}
 	for pass := range 6 {
 		seen, order := map[int]bool{}, []int{}
 		for k := range 4 {

@@ -18,22 +18,24 @@ import (
 	"ppal/trainer/problem"
 )
 
-// batches trains on mini-batches, which are fixed blocks of rows. Stratum s (a class and group) has
-// n_s of the n rows. The rows of each stratum are shuffled once. Batch b of the T = ceil(n/size)
-// batches has the rows b c_s to (b+1) c_s - 1 of each stratum, c_s = ceil(n_s/T). The numbers wrap
-// around at the end of the stratum. Each pass takes all batches in a new random order. Batch k of
-// the run is a function of the seed and k alone.
+// batches draws the rows of the task on mini-batches, which are T = ceil(n/size) fixed blocks of
+// the n training rows. Each pass takes all T batches in a new random order. Batch k of the run is a
+// function of the seed and of k alone.
 //
-// A pass has every row, and fewer than T rows of each stratum twice or, if n_s < T, more often. So
-// the mean of the batches' estimates over a pass weighs stratum s by c_s T instead of n_s, a
-// relative error below T/n_s, and the repeated rows twice. The estimates of f and of rates, which
-// are means of losses, have this bias and no other. A function of several rates that is not linear
-// has the bias of the function as well.
+// A stratum s is the n_s rows of a class and group. Each batch has c_s = ceil(n_s/T) rows of
+// stratum s: batch b takes the rows b c_s to (b+1) c_s - 1 of the shuffled stratum, and continues
+// with the first row after the last row.
 //
-// The last iterations use all rows, from the iteration with the number in the field from (see
-// finalShare). The result is a point of the problem itself, without the batches' bias and noise.
+// A pass therefore has c_s T >= n_s rows of stratum s. Every row is in the pass, and c_s T - n_s <
+// T rows are repeated. The mean of a batch estimate over a pass weighs stratum s by c_s T instead
+// of n_s, a relative error below T/n_s, and weighs the repeated rows twice (more often if n_s < T).
+// The estimates of f and of rates, which are means of losses, have no other bias. A nonlinear
+// function of several rates has the bias of that function as well.
 //
-// When the run takes a batch for the first time, the engine packs the batch and keeps the packed
+// The last iterations use all rows (see finalShare), so that the result is a point of the problem
+// without the batches' bias and noise.
+//
+// The engine packs a batch when the run takes the batch for the first time, and keeps the packed
 // rows. An engine that cannot keep rows binds the batch in each iteration (graph.Problem.Keep).
 type batches struct {
 	bound *graph.Problem // the task on a batch, with one input: the rows
@@ -56,67 +58,45 @@ type batches struct {
 // share of the passes in batches that all iterations would make.
 const finalShare = 1
 
-type (
-	// smoothBatches is the task on mini-batches.
-	smoothBatches struct {
-		problem.Problem
-		*batches
-	}
-	// pieceBatches is the task on mini-batches if constraints are maxima of pieces.
-	pieceBatches struct {
-		problem.Piecewise
-		*batches
-	}
+// batchTask is the task on mini-batches, and on all rows in the last iterations.
+type batchTask struct {
+	problem.Problem // the task on a batch
+	*batches
+}
+
+// batchPieces is a batchTask whose constraints are maxima of pieces.
+type batchPieces struct{ batchTask }
+
+var (
+	_, _ sampler           = batchTask{}, batchPieces{}
+	_    problem.Piecewise = batchPieces{}
 )
 
-var _, _ sampler = smoothBatches{}, pieceBatches{}
-
-// Forward implements problem.Problem.
-func (b smoothBatches) Forward(g []float64) (float64, error) {
+// now returns the task on the rows that the last Sample chose.
+func (b batchTask) now() problem.Problem {
 	if b.whole {
-		return b.all.Forward(g)
+		return b.all.whole()
 	}
-	return b.Problem.Forward(g)
-}
-
-// Backward implements problem.Problem.
-func (b smoothBatches) Backward(coefficients []float64, d problem.Vector) error {
-	if b.whole {
-		return b.all.Backward(coefficients, d)
-	}
-	return b.Problem.Backward(coefficients, d)
+	return b.Problem
 }
 
 // Forward implements problem.Problem.
-func (b pieceBatches) Forward(g []float64) (float64, error) {
-	if b.whole {
-		return b.all.Forward(g)
-	}
-	return b.Piecewise.Forward(g)
-}
+func (b batchTask) Forward(g []float64) (float64, error) { return b.now().Forward(g) }
 
 // Backward implements problem.Problem.
-func (b pieceBatches) Backward(coefficients []float64, d problem.Vector) error {
-	if b.whole {
-		return b.all.Backward(coefficients, d)
-	}
-	return b.Piecewise.Backward(coefficients, d)
+func (b batchTask) Backward(coefficients []float64, d problem.Vector) error {
+	return b.now().Backward(coefficients, d)
 }
+
+// Pieces implements problem.Piecewise.
+func (b batchPieces) Pieces() []problem.Piece { return b.Problem.(problem.Piecewise).Pieces() }
 
 // Terms implements problem.Piecewise.
-func (b pieceBatches) Terms() []float64 {
-	if b.whole {
-		return allPieces{b.all}.Terms()
-	}
-	return b.Piecewise.Terms()
-}
+func (b batchPieces) Terms() []float64 { return b.now().(problem.Piecewise).Terms() }
 
 // BackwardTerms implements problem.Piecewise.
-func (b pieceBatches) BackwardTerms(coefficients []float64, d problem.Vector) error {
-	if b.whole {
-		return allPieces{b.all}.BackwardTerms(coefficients, d)
-	}
-	return b.Piecewise.BackwardTerms(coefficients, d)
+func (b batchPieces) BackwardTerms(coefficients []float64, d problem.Vector) error {
+	return b.now().(problem.Piecewise).BackwardTerms(coefficients, d)
 }
 
 // batchStream separates the random streams of the batches from other streams of the same seed.
@@ -153,10 +133,11 @@ func newBatches(b *builder, r rows, size int, seed uint64, dtype tensor.Dtype, w
 		return nil, nil, err
 	}
 	m.all, m.from = newAllRows(p, all), math.MaxInt
-	if pieces := problem.FeaturesOf(p).Pieces; pieces != nil {
-		return m, pieceBatches{pieces, m}, nil
+	task := batchTask{p, m}
+	if problem.FeaturesOf(p).Pieces != nil {
+		return m, batchPieces{task}, nil
 	}
-	return m, smoothBatches{p, m}, nil
+	return m, task, nil
 }
 
 // finishOnAll lets the last of the iterations use all rows, with quasi-Newton steps if they suit

@@ -342,7 +342,7 @@ func sameWeights(t *testing.T, m *Matrix, texts ...string) {
 	t.Helper()
 	task := Decisions{SubjectTo: subject(t, texts...)}
 	e := buildOptions(t, onTable(task, Matrices{Train: m}, func(o *Options) { o.BatchSize = 40 }))
-	b := e.sampler.(smoothBatches).batches
+	b := e.sampler.(batchTask).batches
 	picked := func(batch int) Rows {
 		r := e.data.splits[0].pick(b.list(batch)).public()
 		for _, g := range r.Groups {

@@ -127,7 +127,7 @@ func TestBatchesInDigits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, ok := e.sampler.(smoothBatches); ok && s.bound.Products() != "int8x3" {
+		if s, ok := e.sampler.(batchTask); ok && s.bound.Products() != "int8x3" {
 			t.Errorf("batches have products in %s", s.bound.Products())
 		}
 		if got := e.data.splits[1].blocks.block.Products(); got != "int8x3" {

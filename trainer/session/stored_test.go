@@ -83,7 +83,7 @@ func TestStoredRowsEndAlike(t *testing.T) {
 			e := onSelection(t, func(s *setup) { s.Dtype, s.Products, s.BatchSize = tensor.Float32, c.products, c.batch })
 			if keep {
 				e.data.splits[0].data = imageRows(atHand(selection()), e.data.normalization).data
-				if b, ok := e.sampler.(smoothBatches); ok {
+				if b, ok := e.sampler.(batchTask); ok {
 					b.rows.data = e.data.splits[0].data
 				}
 			}

@@ -1,0 +1,247 @@
+package verify
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"ppal/internal/racing"
+	"ppal/internal/rates"
+	"ppal/internal/rundir"
+	"ppal/trainer"
+	"ppal/trainer/session"
+)
+
+// A summary that was changed and sealed again is found by the recomputation, for every number.
+func TestForgedSummaries(t *testing.T) {
+	racing.Skip(t, "it trains many runs")
+	type edit struct {
+		says   string
+		change func(s *rundir.Summary)
+	}
+	common := map[string]edit{
+		"objective":       {"objective is", func(s *rundir.Summary) { s.Objective *= 1.001 }},
+		"constraint":      {"constraints[0]", func(s *rundir.Summary) { s.Constraints[0] -= 0.001 }},
+		"violation":       {"max_violation", func(s *rundir.Summary) { s.MaxViolation += 0.001 }},
+		"bound":           {"bounds[0]", func(s *rundir.Summary) { s.Bounds[0] += 0.001 }},
+		"stationarity":    {"certificate.stationarity", func(s *rundir.Summary) { s.Certificate.Stationarity += 0.001 }},
+		"feasibility":     {"certificate.feasibility", func(s *rundir.Summary) { s.Certificate.Infeasibility += 0.001 }},
+		"complementarity": {"certificate.complementarity", func(s *rundir.Summary) { s.Certificate.Complementarity += 0.001 }},
+		"epsilon":         {"certificate.epsilon", func(s *rundir.Summary) { s.Certificate.Epsilon += 0.001 }},
+		"multiplier":      {"certificate.", func(s *rundir.Summary) { s.Certificate.Nu[0] += 0.1 }},
+		"negative":        {"is negative", func(s *rundir.Summary) { s.Certificate.Nu[0] = -0.1 }},
+		"decision":        {"train of", func(s *rundir.Summary) { *s.Outcome.Constraints[0].Train += 1. / 120 }},
+		"test decision":   {"test of", func(s *rundir.Summary) { *s.Outcome.Constraints[0].Test += 1. / 60 }},
+		"met":             {"is met", func(s *rundir.Summary) { s.Outcome.Constraints[0].Met = !s.Outcome.Constraints[0].Met }},
+		"rows":            {"whether there are rows", func(s *rundir.Summary) { s.Outcome.Constraints[0].Validation = nil }},
+		"minimised rate":  {"objective_on_decisions.train", func(s *rundir.Summary) { *s.Outcome.Objective.Train -= 1. / 120 }},
+		"measure":         {"test.max_violation", func(s *rundir.Summary) { s.Test["max_violation"] += 0.01 }},
+		"rate":            {"rates.train tpr", func(s *rundir.Summary) { changeRate(s.Rates[session.Training].Overall, "tpr") }},
+		"group":           {"rates.test a=0 fpr", func(s *rundir.Summary) { changeRate(s.Rates[session.Test].ByGroup[0].Rates, "fpr") }},
+		"confusion":       {"confusion.validation[0][1]", func(s *rundir.Summary) { s.Rates[session.Validation].Confusion[0][1]++ }},
+		"iterations":      {"iterations", func(s *rundir.Summary) { s.Iterations++ }},
+		"interval of a rate": {"upper end of the interval of rates.test tpr", func(s *rundir.Summary) {
+			s.Rates[session.Test].Overall["tpr"].Interval[1] -= 0.01
+		}},
+		"best": {"best_feasible.objective", func(s *rundir.Summary) { s.BestFeasible.Objective *= 0.99 }},
+	}
+	lists := map[string]map[string]edit{"dp": {
+		"surrogate": {"surrogate of", func(s *rundir.Summary) { *s.Outcome.Constraints[0].Surrogate += 0.001 }},
+		"no best":   {"in whether a record is feasible", func(s *rundir.Summary) { s.BestFeasible = nil }},
+		"iteration": {"best_feasible.iteration", func(s *rundir.Summary) { s.BestFeasible.Iteration++ }},
+	}, "gap": {
+		"threshold": {"constraints[0]", func(s *rundir.Summary) { s.Outcome.Threshold += 0.01 }},
+		"words":     {"is about", func(s *rundir.Summary) { s.Outcome.Constraints[0].Constraint = "gap(tpr, sex) <= 0.1" }},
+		"shift":     {"constraints[1]", func(s *rundir.Summary) { s.Outcome.BoundShifts[1] += 0.01 }},
+		"interval":  {"lower end of the interval of gap", func(s *rundir.Summary) { s.Outcome.Constraints[0].Interval[0] += 0.001 }},
+		"validation interval": {"upper end of the validation interval of precision", func(s *rundir.Summary) {
+			s.Outcome.Constraints[1].ValidationInterval[1] += 0.001
+		}},
+		"no interval": {"whether there is an interval", func(s *rundir.Summary) { s.Outcome.Constraints[0].Interval = nil }},
+	}, "promise": {
+		"promise":    {"is promised", func(s *rundir.Summary) { p := s.Outcome.Constraints[1].Promise; p.Holds = !p.Holds }},
+		"supported":  {"promised bound of fpr", func(s *rundir.Summary) { s.Outcome.Constraints[1].Promise.Supported -= 0.001 }},
+		"least":      {"least bound to promise of gap", func(s *rundir.Summary) { s.Outcome.Constraints[0].Promise.Least -= 0.001 }},
+		"rows":       {"rows of the promise", func(s *rundir.Summary) { s.Outcome.Constraints[0].Promise.Rows++ }},
+		"needed":     {"rows needed by the promise", func(s *rundir.Summary) { s.Outcome.Constraints[0].Promise.Needed++ }},
+		"confidence": {"confidence is", func(s *rundir.Summary) { s.Outcome.Confidence = 0.99 }},
+		"no promise": {"says nothing about a promise", func(s *rundir.Summary) { s.Outcome.Constraints[0].Promise = nil }},
+	}}
+	options := runs(t)
+	for name, own := range lists {
+		dir := trained(t, options[name]())
+		text, err := os.ReadFile(dir.Summary())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, edits := range []map[string]edit{common, own} {
+			for what, e := range edits {
+				if err := os.WriteFile(dir.Summary(), text, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				s, err := rundir.ReadSummary(dir.Summary())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if s.BestFeasible == nil {
+					t.Fatal("the test needs a feasible record")
+				}
+				e.change(&s)
+				if err := dir.WriteSummary(&s); err != nil {
+					t.Fatal(err)
+				}
+				r := verified(t, dir, options[name]())
+				if found := strings.Join(r.Problems, "\n"); r.Verified || !strings.Contains(found, e.says) {
+					t.Errorf("%s: %s: want a problem with %q, got %q", name, what, e.says, found)
+				}
+			}
+		}
+	}
+}
+
+// changeRate changes a rate by the weight of a row.
+func changeRate(list rates.Rates, name string) {
+	r := list[name]
+	r.Value += 1 / float64(r.Rows)
+	list[name] = r
+}
+
+// Every file that was changed, removed or exchanged is found. The files of weights are found by the
+// recomputation, too.
+func TestChangedFiles(t *testing.T) {
+	racing.Skip(t, "it trains many runs")
+	options := runs(t)["dp"]
+	for _, path := range []func(d rundir.Dir) string{rundir.Dir.Config, rundir.Dir.Metrics, rundir.Dir.Model, rundir.Dir.Best,
+		rundir.Dir.ModelDescription, rundir.Dir.Summary} {
+		dir := trained(t, options())
+		name := strings.TrimPrefix(path(dir), string(dir)+"/")
+		text, err := os.ReadFile(path(dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := len(text) - 3 // a digit, a space or the last byte of a weight's mantissa but one
+		changed := append([]byte{}, text...)
+		changed[last] ^= 1
+		for what, content := range map[string][]byte{"changed": changed, "removed": nil} {
+			if content == nil {
+				err = os.Remove(path(dir))
+			} else {
+				err = os.WriteFile(path(dir), content, 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			r, err := Run(dir, func() (*session.Inputs, error) { return session.ReadInputs(context.Background(), options()) })
+			if name == "summary.json" && (what == "removed" || err != nil) {
+				if err == nil {
+					t.Errorf("%s %s: no error", name, what)
+				}
+			} else if err != nil || r.Verified || !strings.Contains(strings.Join(r.Problems, "\n"), name) {
+				t.Errorf("%s %s: %v, %+v", name, what, err, r)
+			}
+			if err := os.WriteFile(path(dir), text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	other := options()
+	other.Settings.Seed, other.Settings.Iterations = 5, 3
+	dir, from := trained(t, options()), trained(t, other)
+	for _, path := range []func(d rundir.Dir) string{rundir.Dir.Best, rundir.Dir.Model} {
+		text, err := os.ReadFile(path(from))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path(dir), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		s, err := rundir.ReadSummary(dir.Summary())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := dir.WriteSummary(&s); err != nil {
+			t.Fatal(err)
+		}
+		if r := verified(t, dir, options()); r.Verified || !strings.Contains(strings.Join(r.Problems, "\n"), "objective") {
+			t.Errorf("%s of another run: %s", path(dir), r.Problems)
+		}
+	}
+}
+
+// Forged records are found, although the summary has their checksum.
+func TestForgedRecords(t *testing.T) {
+	options := runs(t)["dp"]
+	dir := trained(t, options())
+	records, err := rundir.ReadMetrics(dir.Metrics())
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := len(records) - 1
+	for what, change := range map[string]func(list []trainer.Record){
+		"objective":     func(list []trainer.Record) { list[last].Objective += 0.001 },
+		"constraints":   func(list []trainer.Record) { list[last].Constraints[0] += 0.001 },
+		"max_violation": func(list []trainer.Record) { list[1].MaxViolation = list[1].MaxViolation + 0.5 },
+	} {
+		list, err := rundir.ReadMetrics(dir.Metrics())
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept, err := os.ReadFile(dir.Metrics())
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(list)
+		if err := os.Remove(dir.Metrics()); err != nil {
+			t.Fatal(err)
+		}
+		m, err := rundir.CreateMetrics(dir.Metrics())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range list {
+			if err := m.Record(&list[k]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s, err := rundir.ReadSummary(dir.Summary())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := dir.WriteSummary(&s); err != nil {
+			t.Fatal(err)
+		}
+		if r := verified(t, dir, options()); r.Verified || !strings.Contains(strings.Join(r.Problems, "\n"), what) {
+			t.Errorf("%s: %s", what, r.Problems)
+		}
+		if err := os.WriteFile(dir.Metrics(), kept, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A run of an earlier version has no checksums and no best.safetensors: the report says what was
+// not checked, and compares the rest.
+func TestEarlierVersion(t *testing.T) {
+	options := runs(t)["dp"]
+	dir := trained(t, options())
+	text, err := os.ReadFile(dir.Summary())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := strings.Index(string(text), `,
+  "files": {`)
+	if err := os.WriteFile(dir.Summary(), append(text[:at:at], "\n}\n"...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(dir.Best()); err != nil {
+		t.Fatal(err)
+	}
+	r := verified(t, dir, options())
+	if found := strings.Join(r.Skipped, "\n"); !r.Verified || !strings.Contains(found, "without checksums") || !strings.Contains(found, "no best.safetensors") {
+		t.Errorf("%v, not checked: %s", r.Problems, found)
+	}
+}
