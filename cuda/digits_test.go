@@ -273,7 +273,7 @@ func TestLaunchesWithDigits(t *testing.T) {
 		{"one layer", small(t), cuda.Int8x3, slices.Concat([]string{"center_int8", "Multiply", "dequantize_3_sigmoid"}, end,
 			[]string{"output_digits_4", "Multiply", "dequantize_3_none", "rank_one"})},
 		{"one layer and four scores", four, cuda.Int8x3, slices.Concat([]string{"center_int8", "Multiply", "dequantize_3_sigmoid",
-			"output_forward_wide_4_none"}, end[1:], []string{"output_digits_four_3_sigmoid", "Multiply", "dequantize_3_none", "rank_one"})},
+			"output_forward_wide_4_none"}, end[1:], []string{"output_digits_wide_4_3_sigmoid", "Multiply", "dequantize_3_none", "rank_one"})},
 		{"one layer and four scores", four, cuda.Float32, slices.Concat(start, multiply(1), []string{"output_forward_wide_4_sigmoid"}, end[1:],
 			[]string{"output_backward_wide_4_sigmoid"}, multiply(1), []string{"rank_one"})},
 		{"two layers", deep, cuda.BF16x2, slices.Concat([]string{"split_bf16"}, multiply(2), []string{"bias_sigmoid"}, multiply(1), end,

@@ -157,7 +157,10 @@ func everyQuantized(t *testing.T, s *kernels.Set, q kernels.Queue, p driver.Poin
 	do(s.Quantize(q, digits, matrix(5, 4), false))
 	do(s.Slopes(q, kernels.Slopes{Activation: kernels.Tanh, A: matrix(5, 4), D: matrix(5, 4), Quantized: digits}))
 	for c := 1; c <= kernels.Narrow; c++ {
-		do(s.OutputBackward(q, kernels.OutputBackward{A: matrix(5, 4), D: matrix(5, c), W: matrix(4, c), DA: matrix(5, 4), Quantized: digits}))
+		for f := kernels.Identity; f <= kernels.ReLU; f++ {
+			do(s.OutputBackward(q, kernels.OutputBackward{Activation: f, A: matrix(5, 4), D: matrix(5, c), W: matrix(4, c), DA: matrix(5, 4),
+				Quantized: digits}))
+		}
 	}
 	for count := 2; count <= 3; count++ {
 		for _, f := range []kernels.Activation{kernels.Sigmoid, kernels.ReLU} {
@@ -333,8 +336,9 @@ func TestQuantizedIsFloat32(t *testing.T) {
 }
 
 // float32Only lists the sources without a float64 module: FLOAT32_ONLY in compile.py.
-var float32Only = []string{"dequantize.cu", "integers.cu", "multiply_digits.cu", "output_digits.cu", "output_digits_four.cu",
-	"output_wide_1.cu", "output_wide_16.cu", "output_wide_2.cu", "output_wide_4.cu", "output_wide_8.cu", "split.cu"}
+var float32Only = []string{"dequantize.cu", "integers.cu", "multiply_digits.cu", "output_digits.cu", "output_digits_wide_1.cu",
+	"output_digits_wide_16.cu", "output_digits_wide_2.cu", "output_digits_wide_4.cu", "output_digits_wide_8.cu", "output_wide_1.cu",
+	"output_wide_16.cu", "output_wide_2.cu", "output_wide_4.cu", "output_wide_8.cu", "split.cu"}
 
 // The pinned compiler wrote the PTX, for sm_80 and newer. Every source has one module for each
 // number type.

@@ -1,6 +1,9 @@
 package kernels
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Narrow is the largest number of columns of a narrow product: the scores of an output layer.
 const Narrow = 16
@@ -147,10 +150,10 @@ func (s *Set) OutputBackward(q Queue, p OutputBackward) error {
 	}
 	hidden := max(p.A.Cols, p.DA.Cols)
 	c := &call{}
-	wide := p.wide(s.dtype)
-	if err := p.blocks(c, hidden, wide); err != nil {
+	if err := p.blocks(c, hidden, p.wide(s.dtype)); err != nil {
 		return err
 	}
+	wide := strings.Contains(c.name, "_wide_") // knows the activation and the number of scores
 	columns, parts := c.grid[0], c.grid[1]
 	if !wide {
 		c.ints(int(p.Activation))
@@ -160,7 +163,9 @@ func (s *Set) OutputBackward(q Queue, p OutputBackward) error {
 	switch {
 	case p.Quantized.Digits.given():
 		c.out(s, p.DA)
-		c.flag(p.Keep)
+		if !wide {
+			c.flag(p.Keep)
+		}
 		c.digits(p.Quantized.Digits)
 	case wide:
 		c.out(s, p.DA)
@@ -198,18 +203,20 @@ func (s *Set) OutputBackward(q Queue, p OutputBackward) error {
 	return s.launch(q, c)
 }
 
-// fourActivations are the activations that have kernels output_digits_four. A block of threads of
-// output_digits_four has fourQuads times four columns.
-var fourActivations = map[Activation]string{Sigmoid: "sigmoid", ReLU: "relu"}
+// digitsActivations are the activations of the kernels output_digits_wide. A block of their threads
+// has digitsQuads times four columns.
+var digitsActivations = map[Activation]string{Sigmoid: "sigmoid", ReLU: "relu"}
 
-const fourQuads = 2
+const digitsQuads = 2
 
-// fours reports whether output_digits_four can run: with four scores, for multiples of four
-// columns, with rows that begin at multiples of 16 bytes.
-func (p OutputBackward) fours() bool {
-	const four, aligned = 4, 16
-	apart := p.A.Cols%four | p.A.Stride%four | p.D.Stride%four | int(p.A.At%aligned) | int(p.D.At%aligned)
-	return p.D.Cols == four && apart == 0 && !p.Keep && p.W.given() && fourActivations[p.Activation] != ""
+// wideDigits returns the kernel output_digits_wide that can run the pass, or "". Two digits have
+// kernels for four scores only.
+func (p OutputBackward) wideDigits() string {
+	f, count := digitsActivations[p.Activation], p.Quantized.Digits.Count
+	if f == "" || !wideScores(p.D.Cols) || count != 3 && p.D.Cols != 4 || p.Keep || !p.W.given() || !wideRowsOf(p.A) || !wideWithoutGaps(p.D) {
+		return ""
+	}
+	return fmt.Sprintf("output_digits_wide_%d_%d_%s", p.D.Cols, count, f)
 }
 
 // wideSlopes are the activations of the kernels output_backward_wide.
@@ -238,9 +245,9 @@ func (p OutputBackward) blocks(c *call, hidden int, wide bool) (err error) {
 	if p.Quantized.Digits.given() {
 		c.name = fmt.Sprintf("output_digits_%d", atLeast(p.D.Cols, Narrow))
 		c.grid, c.block, err = p.Quantized.Digits.blocks()
-		if p.fours() {
-			c.name = fmt.Sprintf("output_digits_four_%d_%s", p.Quantized.Digits.Count, fourActivations[p.Activation])
-			c.grid[0], c.block = ceil(p.Quantized.Digits.Width, 4*fourQuads), [3]int{fourQuads, blockSize / fourQuads, 1}
+		if name := p.wideDigits(); name != "" {
+			c.name = name
+			c.grid[0], c.block = ceil(p.Quantized.Digits.Width, wideColumns*digitsQuads), [3]int{digitsQuads, blockSize / digitsQuads, 1}
 		}
 		return err
 	}

@@ -54,11 +54,19 @@ func contentsOf(r *rig[float32], s kernels.Quantized, rows int) []byte {
 // Quantize. Without Keep they write only the columns of the gradient that have no digits. Their
 // sums agree up to the order of additions.
 func TestFusedQuantization(t *testing.T) {
-	for seed, c := range []struct{ rows, cols, scores, gap int }{{1, 1, 1, 2}, {70, 9, 3, 2}, {97, 33, 16, 2}, {66, 5, 7, 2},
-		{9, 8, 4, 0}, {301, 20, 4, 8}, {703, 36, 4, 8}} { // the last two run output_digits_four
-		f := kernels.Sigmoid + kernels.Activation(seed%3)
+	launched := map[string]bool{}
+	for seed, c := range []struct {
+		rows, cols, scores, gap int
+		f                       kernels.Activation
+	}{
+		{1, 1, 1, 2, kernels.Sigmoid}, {70, 9, 3, 2, kernels.Tanh}, {97, 33, 16, 2, kernels.ReLU}, {66, 5, 7, 2, kernels.Sigmoid},
+		{9, 8, 4, 0, kernels.Tanh}, {301, 20, 4, 8, kernels.ReLU}, {703, 36, 4, 8, kernels.Sigmoid},
+		{302, 20, 1, 0, kernels.ReLU}, {703, 8, 1, 8, kernels.Sigmoid}, {9, 8, 2, 8, kernels.ReLU}, {703, 36, 2, 8, kernels.Sigmoid},
+		{703, 20, 8, 8, kernels.ReLU}, {301, 20, 8, 0, kernels.Sigmoid}, {97, 12, 16, 8, kernels.ReLU}, {703, 4, 16, 0, kernels.Sigmoid},
+	} {
+		f := c.f
 		r := newRig[float32](t, uint64(seed))
-		a, d, w := r.random(c.rows, c.cols, c.gap), r.random(c.rows, c.scores, c.gap), r.random(c.cols, c.scores, 0)
+		a, d, w := r.random(c.rows, c.cols, c.gap), r.random(c.rows, c.scores, c.gap%8), r.random(c.cols, c.scores, 0)
 		whole, left, sums, fused := r.result(c.rows, c.cols, 0), r.result(c.rows, c.cols, 0), r.result(1, c.cols, 0), r.result(1, c.cols, 0)
 		g, fusedG := r.result(c.cols, c.scores, 0), r.result(c.cols, c.scores, 0)
 		pass := kernels.OutputBackward{Activation: f, A: r.on(a), D: r.on(d), W: r.on(w), DA: r.on(whole), Bias: r.on(sums), G: r.on(g)}
@@ -72,6 +80,8 @@ func TestFusedQuantization(t *testing.T) {
 				pass.Quantized, pass.Keep = to, keep
 				r.scrub(to, c.rows)
 				r.do(r.s.OutputBackward(r.q, pass))
+				calls := r.d.Calls()
+				launched[calls[len(calls)-1].Name] = true
 				if !bytes.Equal(contentsOf(r, to, c.rows), want) {
 					t.Errorf("%s, %+v, %v: the pass and Quantize differ", name, c, f)
 				}
@@ -89,6 +99,13 @@ func TestFusedQuantization(t *testing.T) {
 				}
 			}
 			r.do(r.d.Upload(0, r.at[left.Buffer], bytesOf(r.memory.Data[left.Buffer])))
+		}
+	}
+	for scores := 1; scores <= kernels.Narrow; scores *= 2 {
+		for _, f := range []string{"relu", "sigmoid"} {
+			if name := fmt.Sprintf("output_digits_wide_%d_3_%s_f32", scores, f); !launched[name] {
+				t.Errorf("no case launches %s", name)
+			}
 		}
 	}
 }
@@ -160,7 +177,7 @@ func TestFusedQuantizationKeepsNonFinite(t *testing.T) {
 	}
 }
 
-// output_digits_four keeps the gradients of a column with an infinity, in the infinity's block of
+// output_digits_wide keeps the gradients of a column with an infinity, in the infinity's block of
 // rows.
 func TestFourColumnsKeepNonFinite(t *testing.T) {
 	const rows, cols, scores = 70, 12, 4

@@ -55,6 +55,7 @@ namespace vectors_cu {
 }
 #ifdef PPAL_F32 // FLOAT32_ONLY in compile.py
 #include "output_backward_wide.cuh"
+#include "output_digits_wide.cuh"
 #include "output_forward_wide.cuh"
 namespace dequantize_cu {
 #include "dequantize.cu"
@@ -68,8 +69,20 @@ namespace multiply_digits_cu {
 namespace output_digits_cu {
 #include "output_digits.cu"
 }
-namespace output_digits_four_cu {
-#include "output_digits_four.cu"
+namespace output_digits_wide_1_cu {
+#include "output_digits_wide_1.cu"
+}
+namespace output_digits_wide_16_cu {
+#include "output_digits_wide_16.cu"
+}
+namespace output_digits_wide_2_cu {
+#include "output_digits_wide_2.cu"
+}
+namespace output_digits_wide_4_cu {
+#include "output_digits_wide_4.cu"
+}
+namespace output_digits_wide_8_cu {
+#include "output_digits_wide_8.cu"
 }
 namespace output_wide_1_cu {
 #include "output_wide_1.cu"
