@@ -14,15 +14,11 @@ import (
 	"ppal/cuda"
 	"ppal/cuda/double"
 	"ppal/cuda/driver"
-	"ppal/cuda/kernels"
 	"ppal/datasets/matrix"
 	"ppal/internal/graphcases"
 	"ppal/models"
-	"ppal/trainer"
 	"ppal/trainer/graph"
-	"ppal/trainer/method"
 	"ppal/trainer/problem"
-	"ppal/trainer/step"
 )
 
 var dtypes = []tensor.Dtype{tensor.Float32, tensor.Float64}
@@ -305,69 +301,6 @@ func TestEveryFailureIsAnError(t *testing.T) {
 	}
 }
 
-// Kernels exchange f, g and the coefficients through mapped pinned memory, so a steady iteration
-// copies nothing. If the device cannot map memory, copies follow and precede the kernels, and
-// nothing fails.
-func TestExchangeWithoutCopies(t *testing.T) {
-	for name, c := range map[string]struct {
-		o      cuda.Options
-		fails  bool
-		copies int
-	}{"mapped": {cuda.Options{}, false, 0}, "refused": {cuda.Options{}, true, 1}, "by choice": {cuda.Options{Copies: true}, false, 1}} {
-		d, r := recorded(t, c.o, 0)
-		if c.fails {
-			r.FailAt("Mapped", 1, errors.New("not on this device"))
-		}
-		p, err := small(t).Problem(tensor.Float32, graph.On(d))
-		if err != nil {
-			t.Fatal(err)
-		}
-		v := p.Space().New()
-		up, down := r.Count("Upload"), r.Count("Download")
-		iterate(t, p, 1, v)
-		if up, down = r.Count("Upload")-up, r.Count("Download")-down; up != c.copies || down != c.copies {
-			t.Errorf("%s: %d uploads and %d downloads, want %d of each", name, up, down, c.copies)
-		}
-		if _, err := small(t).Problem(tensor.Float32, graph.On(d)); err != nil {
-			t.Errorf("%s: a second program: %v", name, err)
-		}
-	}
-}
-
-// The kernels of means and losses exchange f, g and the coefficients themselves. Other kernels
-// follow and precede them if an expression writes f or g or reads the coefficients, if there are
-// many coefficients, and if the device cannot map memory.
-func TestKernelsOfTheExchange(t *testing.T) {
-	classes := slices.Repeat([]int{3}, kernels.MostHost+1) // a constraint less, and f
-	for _, c := range []struct {
-		name         string
-		problem      graphcases.Case
-		o            cuda.Options
-		pack, unpack bool
-	}{
-		{"means", small(t), cuda.Options{}, false, false},
-		{"means, by copies", small(t), cuda.Options{Copies: true}, true, true},
-		{"windows", small(t), cuda.Options{MicroBatch: 50}, false, false},
-		{"32 coefficients", graphcases.Network(models.Spec{Inputs: 3}, classes[1:], 0, false, graphcases.Dense), cuda.Options{}, false, false},
-		{"33 coefficients", graphcases.Network(models.Spec{Inputs: 3}, classes, 0, false, graphcases.Dense), cuda.Options{}, false, true},
-		{"expressions", graphcases.Expressions()[0], cuda.Options{}, true, true},
-	} {
-		d, r := recorded(t, c.o, 0)
-		p, err := c.problem.Problem(tensor.Float32, graph.On(d))
-		if err != nil {
-			t.Fatal(err)
-		}
-		iterate(t, p, 1, p.Space().New())
-		launched := map[string]bool{}
-		for _, call := range r.Calls() {
-			launched[strings.TrimSuffix(call.Name, "_f32")] = call.Kind == "Launch"
-		}
-		if launched["pack"] != c.pack || launched["unpack"] != c.unpack {
-			t.Errorf("%s: pack %v, unpack %v, want %v, %v", c.name, launched["pack"], launched["unpack"], c.pack, c.unpack)
-		}
-	}
-}
-
 // The error for an op without a kernel names the op.
 func TestUnknownOps(t *testing.T) {
 	d, _ := recorded(t, cuda.Options{}, 0)
@@ -443,136 +376,5 @@ func TestMisuse(t *testing.T) {
 	}
 	if p.Explain() == "" {
 		t.Error("there is no table of steps")
-	}
-}
-
-// An iteration of PPALA, PLADA and GDPA with automatic steps waits for the device once, for f and
-// g. A record, whose report has the step size, does not add a wait to the next iteration. With
-// HostSteps an iteration waits twice.
-func TestAutomaticStepsWaitOnce(t *testing.T) {
-	for _, r := range []problem.Regularizer{{}, {Kind: problem.Ball, Radius: 2}, {Kind: problem.GroupL1, Weight: 0.1, Groups: []int{100, 241}}} {
-		for _, host := range []bool{false, true} {
-			for _, kind := range []step.Kind{step.Nesterov, step.Gradient} {
-				d, rec := recorded(t, cuda.Options{HostSteps: host}, 0)
-				c := small(t)
-				c.Regularizer = r
-				p, err := c.Problem(tensor.Float32, graph.On(d))
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, m := range []trainer.Method{&method.PPALA{Primal: step.Settings{Kind: kind}},
-					&method.PLADA{Primal: step.Settings{Kind: kind}, XStep: method.Subgradient}, &method.GDPA{Primal: &step.Settings{Kind: kind}}} {
-					at := problem.NewPoint(p)
-					if err := errors.Join(at.Forward(p), m.Init(p, &at)); err != nil {
-						t.Fatal(err)
-					}
-					want := 1
-					if host {
-						want = 2
-					}
-					for k := range 8 {
-						from := rec.Count("Synchronize")
-						if err := m.Iterate(p, &at); err != nil {
-							t.Fatal(err)
-						}
-						if got := rec.Count("Synchronize") - from; k > 1 && got != want {
-							t.Errorf("%v, %s, host %v, iteration %d: %d waits, want %d", r.Kind, m.Name(), host, k, got, want)
-						}
-						at.Iteration++
-						if k == 5 {
-							m.Report()
-						}
-					}
-				}
-			}
-		}
-	}
-}
-
-// A step rule measures the change of the gradient and the last step in each iteration, and waits
-// for the device once.
-func TestMeasurementsWaitOnce(t *testing.T) {
-	d, r := recorded(t, cuda.Options{}, 0)
-	p, err := small(t).Problem(tensor.Float32, graph.On(d))
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, b := p.Space().New(), p.Space().New()
-	for range 3 {
-		p.Space().Descend(problem.Descent{Direction: a, Step: 0.1, Length: 0.1})
-		from := r.Count("Synchronize")
-		p.Space().Distance(a, b)
-		p.Space().Moved()
-		p.Space().Moved()
-		if got := r.Count("Synchronize") - from; got != 1 {
-			t.Errorf("waited %d times", got)
-		}
-	}
-}
-
-// A steady iteration with automatic steps launches the graph of the backward half, and then the
-// graph of the descent and the next forward half, and waits once. A record between the descents
-// changes nothing later.
-func TestDescentsAreGraphsWithTheNextHalf(t *testing.T) {
-	for _, kind := range []step.Kind{step.Nesterov, step.Gradient} {
-		for _, r := range []problem.Regularizer{{}, {Kind: problem.Ball, Radius: 2}, {Kind: problem.GroupL1, Weight: 0.1, Groups: []int{100, 241}}} {
-			d, rec := recorded(t, cuda.Options{}, 0)
-			c := small(t)
-			c.Regularizer = r
-			p, err := c.Problem(tensor.Float32, graph.On(d))
-			if err != nil {
-				t.Fatal(err)
-			}
-			m, at := &method.PPALA{Primal: step.Settings{Kind: kind}}, problem.NewPoint(p)
-			if err := errors.Join(at.Forward(p), m.Init(p, &at)); err != nil {
-				t.Fatal(err)
-			}
-			for k := range 16 {
-				from := len(rec.Calls())
-				if err := m.Iterate(p, &at); err != nil {
-					t.Fatal(err)
-				}
-				at.Iteration++
-				var kinds []string
-				for _, call := range rec.Calls()[from:] {
-					if !call.Captured {
-						kinds = append(kinds, call.Kind)
-					}
-				}
-				if want := []string{"LaunchGraph", "LaunchGraph", "Synchronize"}; k > 7 && k != 12 && !slices.Equal(kinds, want) {
-					t.Errorf("%v, %v, iteration %d: %v, want %v", kind, r.Kind, k, kinds, want)
-				}
-				if k == 11 {
-					m.Report()
-					p.Space().Moved()
-				}
-			}
-		}
-	}
-}
-
-// At most four graphs of a descent and a forward half are kept, whatever the directions.
-func TestMostLinks(t *testing.T) {
-	d, rec := recorded(t, cuda.Options{}, 0)
-	p, err := small(t).Problem(tensor.Float32, graph.On(d))
-	if err != nil {
-		t.Fatal(err)
-	}
-	iterate(t, p, 3, p.Space().New())
-	captures, sized := rec.Count("EndCapture"), p.Space().Sized()
-	var list [6]problem.Vector
-	for i := range list {
-		list[i] = p.Space().New()
-	}
-	for range 3 {
-		for i := range list {
-			sized.DescendSized(&problem.SizedDescent{Direction: list[i], Previous: list[(i+1)%len(list)]}, p.Space().Regularizer)
-			if _, err := p.Forward(make([]float64, 2)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	if got := rec.Count("EndCapture") - captures; got != 4 {
-		t.Errorf("%d graphs, want 4", got)
 	}
 }

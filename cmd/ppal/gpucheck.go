@@ -143,7 +143,8 @@ func (a *app) checkOptions(opts *checkOptions) (gpucheck.Options, error) {
 	}
 	return gpucheck.Options{
 		Args: args, Cases: opts.cases,
-		Open: func() (driver.Driver, error) { return a.gpus.open(opts.device) },
+		Open:    func() (driver.Driver, error) { return a.gpus.open(opts.device) },
+		Devices: a.gpus.list, OpenAt: a.gpus.open,
 		Data: data, Self: self, Python: opts.python,
 		Log: func(format string, args ...any) { fmt.Fprintf(a.stderr, format+"\n", args...) },
 	}, nil

@@ -14,7 +14,11 @@ import (
 // Options configure the parts.
 type Options struct {
 	Open func() (driver.Driver, error) // opens the GPU; a part closes the device
-	Data string                        // the directory with fashion-mnist/train-*.gz
+	// Devices lists all GPUs, and OpenAt opens a GPU by its number, for the case of several GPUs. With
+	// nil, the case does not run.
+	Devices func() ([]driver.Info, error)
+	OpenAt  func(ordinal int) (driver.Driver, error)
+	Data    string // the directory with fashion-mnist/train-*.gz
 	// Self is the path of this program, which runs every case in a process of its own. The empty
 	// string runs the cases in this process.
 	Self string

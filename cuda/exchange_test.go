@@ -1,0 +1,79 @@
+package cuda_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"gorgonia.org/tensor"
+
+	"ppal/cuda"
+	"ppal/cuda/kernels"
+	"ppal/internal/graphcases"
+	"ppal/models"
+	"ppal/trainer/graph"
+)
+
+// Kernels exchange f, g and the coefficients through mapped pinned memory, so a steady iteration
+// copies nothing. If the device cannot map memory, copies follow and precede the kernels, and
+// nothing fails.
+func TestExchangeWithoutCopies(t *testing.T) {
+	for name, c := range map[string]struct {
+		o      cuda.Options
+		fails  bool
+		copies int
+	}{"mapped": {cuda.Options{}, false, 0}, "refused": {cuda.Options{}, true, 1}, "by choice": {cuda.Options{Copies: true}, false, 1}} {
+		d, r := recorded(t, c.o, 0)
+		if c.fails {
+			r.FailAt("Mapped", 1, errors.New("not on this device"))
+		}
+		p, err := small(t).Problem(tensor.Float32, graph.On(d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := p.Space().New()
+		up, down := r.Count("Upload"), r.Count("Download")
+		iterate(t, p, 1, v)
+		if up, down = r.Count("Upload")-up, r.Count("Download")-down; up != c.copies || down != c.copies {
+			t.Errorf("%s: %d uploads and %d downloads, want %d of each", name, up, down, c.copies)
+		}
+		if _, err := small(t).Problem(tensor.Float32, graph.On(d)); err != nil {
+			t.Errorf("%s: a second program: %v", name, err)
+		}
+	}
+}
+
+// The kernels of means and losses exchange f, g and the coefficients themselves. Other kernels
+// follow and precede them if an expression writes f or g or reads the coefficients, if there are
+// many coefficients, and if the device cannot map memory.
+func TestKernelsOfTheExchange(t *testing.T) {
+	classes := slices.Repeat([]int{3}, kernels.MostHost+1) // a constraint less, and f
+	for _, c := range []struct {
+		name         string
+		problem      graphcases.Case
+		o            cuda.Options
+		pack, unpack bool
+	}{
+		{"means", small(t), cuda.Options{}, false, false},
+		{"means, by copies", small(t), cuda.Options{Copies: true}, true, true},
+		{"windows", small(t), cuda.Options{MicroBatch: 50}, false, false},
+		{"32 coefficients", graphcases.Network(models.Spec{Inputs: 3}, classes[1:], 0, false, graphcases.Dense), cuda.Options{}, false, false},
+		{"33 coefficients", graphcases.Network(models.Spec{Inputs: 3}, classes, 0, false, graphcases.Dense), cuda.Options{}, false, true},
+		{"expressions", graphcases.Expressions()[0], cuda.Options{}, true, true},
+	} {
+		d, r := recorded(t, c.o, 0)
+		p, err := c.problem.Problem(tensor.Float32, graph.On(d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		iterate(t, p, 1, p.Space().New())
+		launched := map[string]bool{}
+		for _, call := range r.Calls() {
+			launched[strings.TrimSuffix(call.Name, "_f32")] = call.Kind == "Launch"
+		}
+		if launched["pack"] != c.pack || launched["unpack"] != c.unpack {
+			t.Errorf("%s: pack %v, unpack %v, want %v, %v", c.name, launched["pack"], launched["unpack"], c.pack, c.unpack)
+		}
+	}
+}
