@@ -18,7 +18,7 @@ type encodedRows struct {
 	pages   *paged.Dir
 }
 
-var _ matrix.Matrix = (*encodedRows)(nil)
+var _ matrix.Gatherer = (*encodedRows)(nil)
 
 // encodedRows returns the features of rows of the sheet, without memory for them. The errors are
 // those of features.
@@ -56,6 +56,45 @@ func (m *encodedRows) Float32(dst []float32, from, to int) { writeRows(m, dst, f
 
 // Float64 writes rows [from, to) to dst.
 func (m *encodedRows) Float64(dst []float64, from, to int) { writeRows(m, dst, from, to) }
+
+// Gather32 implements matrix.Gatherer.
+func (m *encodedRows) Gather32(dst []float32, rows []int) { gatherRows(m, dst, rows) }
+
+// Gather64 implements matrix.Gatherer.
+func (m *encodedRows) Gather64(dst []float64, rows []int) { gatherRows(m, dst, rows) }
+
+const (
+	// mappedRows is about the number of rows of a column whose pages come with the page of one row.
+	mappedRows = 64 << 10 / 8
+	// gatherBytes is about the number of bytes of pages that gatherRows reads between two calls of
+	// Touch.
+	gatherBytes = 4 << 20
+	// gatherMost is the largest number of rows that gatherRows encodes at a time.
+	gatherMost = 256
+)
+
+// gatherRows encodes listed rows, as many at a time as bring gatherBytes of pages.
+func gatherRows[T matrix.Float](m *encodedRows, dst []T, rows []int) {
+	clear(dst)
+	var own [gatherMost]int // rows of the sheet
+	for from := 0; from < len(rows); {
+		n, bytes := 0, 0
+		for n < min(gatherMost, len(rows)-from) && bytes < gatherBytes {
+			own[n] = m.rows[rows[from+n]]
+			gap := mappedRows
+			if n > 0 {
+				gap = min(gap, max(own[n]-own[n-1], own[n-1]-own[n]))
+			}
+			bytes += gap * m.width
+			n++
+		}
+		for i := range m.columns {
+			writeFeatures(&m.columns[i], own[:n], dst[from*m.cols:(from+n)*m.cols], m.cols)
+		}
+		m.pages.Touch(bytes)
+		from += n
+	}
+}
 
 func writeRows[T matrix.Float](m *encodedRows, dst []T, from, to int) {
 	matrix.CheckRows(m, len(dst), from, to)

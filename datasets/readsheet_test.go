@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/datasets/matrix"
 	"ppal/internal/paged"
 )
 
@@ -223,6 +224,19 @@ func TestPagesGiveTheSameTable(t *testing.T) {
 		}
 		if _, ok := got.Train.Features.(*encodedRows); !ok || pages.Bytes() < 15000*(6*8+4) {
 			t.Errorf("%s: features %T, %d bytes", missing, got.Train.Features, pages.Bytes())
+		}
+		list := []int{7, 3, 3, 5000, 0}
+		for i := range 3000 {
+			list = append(list, i*3001%5000)
+		}
+		_, cols := got.Train.Features.Dims()
+		some, same := make([]float64, len(list)*cols), make([]float64, len(list)*cols)
+		matrix.Pick(got.Train.Features, list).Float64(some, 0, len(list))
+		for k, i := range list {
+			want.Train.Features.Float64(same[k*cols:(k+1)*cols], i, i+1)
+		}
+		if !slices.Equal(some, same) {
+			t.Error("listed rows differ")
 		}
 		if diff := cmp.Diff(want.Preparation, got.Preparation) + cmp.Diff(want.Uses, got.Uses); diff != "" {
 			t.Errorf("%s: %s", missing, diff)

@@ -65,10 +65,28 @@ func (p *picked) Dims() (rows, cols int) {
 func (p *picked) Float32(dst []float32, from, to int) { widenPicked(dst, p, from, to) }
 func (p *picked) Float64(dst []float64, from, to int) { widenPicked(dst, p, from, to) }
 
+// A Gatherer is a matrix that reads listed rows faster together than one by one.
+type Gatherer interface {
+	Matrix
+	// Gather32 writes the listed rows to dst.
+	Gather32(dst []float32, rows []int)
+	// Gather64 writes the listed rows to dst.
+	Gather64(dst []float64, rows []int)
+}
+
 // widenPicked widens consecutive rows of the underlying matrix with one call.
 func widenPicked[T Float](dst []T, p *picked, from, to int) {
 	CheckRows(p, len(dst), from, to)
 	_, cols := p.Dims()
+	if g, ok := p.of.(Gatherer); ok {
+		switch dst := any(dst).(type) {
+		case []float32:
+			g.Gather32(dst, p.rows[from:to])
+		case []float64:
+			g.Gather64(dst, p.rows[from:to])
+		}
+		return
+	}
 	for i := from; i < to; {
 		first, end := p.rows[i], i+1
 		for end < to && p.rows[end] == first+end-i {

@@ -37,6 +37,7 @@ import (
 //
 // The engine packs a batch when the run takes the batch for the first time, and keeps the packed
 // rows. An engine that cannot keep rows binds the batch in each iteration (graph.Problem.Keep).
+// With bounded memory, the engine packs several batches at the same time (packTogether).
 type batches struct {
 	bound *graph.Problem // the task on a batch, with one input: the rows
 	rows  rows
@@ -52,6 +53,9 @@ type batches struct {
 	all    *allRows        // the task on all rows
 	from   int             // the first iteration on all rows
 	whole  bool            // the last Sample chose all rows
+	dtype  tensor.Dtype
+	// gathers is the bound of the memory if several batches are packed together; 0: each alone
+	gathers int64
 }
 
 // finalShare is the number of passes over the rows in the last iterations, each with all rows, as a
@@ -113,7 +117,7 @@ const passStream = 1 << 32
 
 // newBatches builds the task on batches of about size rows. all is the task on all rows.
 func newBatches(b *builder, r rows, size int, seed uint64, dtype tensor.Dtype, weights models.Weights, all problem.Problem) (*batches, sampler, error) {
-	m := &batches{seed: seed, pass: -1, order: make([]int, (r.len()+size-1)/size)}
+	m := &batches{seed: seed, pass: -1, dtype: dtype, order: make([]int, (r.len()+size-1)/size)}
 	m.packed = make([]func() error, len(m.order))
 	for k, rows := range r.stratified() {
 		rows = slices.Clone(rows)
@@ -122,6 +126,9 @@ func newBatches(b *builder, r rows, size int, seed uint64, dtype tensor.Dtype, w
 		m.counts = append(m.counts, (len(rows)+len(m.order)-1)/len(m.order))
 	}
 	m.rows = r
+	if b.devices.pages != nil && b.devices.team == nil && widened(r.data) {
+		m.gathers = b.devices.options.Memory
+	}
 	var err error
 	// all batches have the same labels and groups
 	if m.bound, err = b.problem(r.pick(m.list(0)), dtype, weights); err != nil {
@@ -205,6 +212,11 @@ func (b *batches) batch(k int) int {
 func (b *batches) bind(message []byte) (err error) {
 	k := int(ranks.Numbers[float64](message)[0])
 	at := b.batch(k)
+	if b.packed[at] == nil && b.gathers > 0 {
+		if err := b.packTogether(k); err != nil {
+			return err
+		}
+	}
 	if b.packed[at] == nil {
 		if b.packed[at], err = b.bound.Keep(0, pickData(b.rows.data, b.list(at))); err != nil {
 			return fmt.Errorf("session: batch %d: %w", k, err)
@@ -214,6 +226,13 @@ func (b *batches) bind(message []byte) (err error) {
 		return fmt.Errorf("session: batch %d: %w", k, err)
 	}
 	return nil
+}
+
+// widened reports whether the engine reads the matrix as floats: neither as entries nor as bytes.
+func widened(data matrix.Matrix) bool {
+	_, sparse := data.(matrix.Sparse)
+	_, bytes := data.(matrix.EightBit)
+	return !sparse && !bytes
 }
 
 // pickData returns the rows of the list of a matrix.

@@ -88,6 +88,7 @@ func (s Images) load(ctx context.Context, on request) (*loaded, error) {
 			return nil, err
 		}
 		l.description.Data, l.shape = sums, train.Shape
+		l.warnBeyond(on.devices.options)
 		return l, l.addEarlier(on.needs.Files)
 	})
 }

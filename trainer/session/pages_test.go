@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gorgonia.org/tensor"
 
 	"ppal/models"
 	"ppal/trainer"
@@ -128,5 +129,23 @@ func TestKeptRows(t *testing.T) {
 	}
 	if list, err := os.ReadDir(os.TempDir()); err != nil || len(list) > 0 {
 		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// Rows that stay in memory beyond the bound are a warning.
+func TestRowsBeyondTheBound(t *testing.T) {
+	for name, source := range map[string]Source{
+		"pictures": Images{Dataset: "synthetic", RowsPerClass: 100, Classes: []int{0, 1, 2}},
+		"a table":  Table{Dataset: "synthetic-adult"},
+	} {
+		for _, memory := range []int64{0, 1 << 10, 1 << 30} {
+			l, err := source.load(t.Context(), request{devices: &devices{options: Device{Memory: memory}}, dtype: tensor.Float64, seed: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if warned := strings.Contains(strings.Join(l.description.Warnings, " "), "stay in memory"); warned != (memory == 1<<10) {
+				t.Errorf("%s, memory %d: %q", name, memory, l.description.Warnings)
+			}
+		}
 	}
 }

@@ -111,6 +111,9 @@ func (s Table) load(ctx context.Context, on request) (*loaded, error) {
 		if err := l.addEarlier(on.needs.Files); err != nil {
 			return nil, err
 		}
+		if s.Dataset != datasetCSV {
+			l.warnBeyond(on.devices.options)
+		}
 		if builtIn(s.Dataset) {
 			for _, p := range t.Parts() {
 				l.description.Data = append(l.description.Data, DataFile{Name: s.Dataset + " " + p.Name, SHA256: p.SHA256()})
