@@ -153,7 +153,7 @@ func (s *Set) sizing(q Queue, n int, x, y driver.Pointer, d *problem.SizedDescen
 	c.updating(sizes, 8*SizingCount)
 	c.reading(moved, 16)
 	c.grid[0] = min(c.grid[0], mostSums)
-	if err := c.partial(q, 16*c.grid[0], 1); err != nil {
+	if err := c.partial(q, 16*c.grid[0]+8*SizingNumbers, 1); err != nil {
 		return err
 	}
 	return s.launch(q, c)

@@ -67,12 +67,12 @@ EXPORT(squared_distance)
 // (problem.SizedDescent) and leaves the numbers of the step that follows in sizes: the momentum b,
 // the threshold a weight, and the scale 1/(1 + a weight), a = e (1 + b s). moved has the squares of
 // ||x_k - x_{k-1}|| and ||x_k||. If numbers is not 0, it has the numbers of SIZING_RULE, in the
-// host's memory, which every block reads while it sums. All numbers are float64, and no product and
-// sum are fused.
+// host's memory. The first block reads them while all blocks sum, and hands them to the last block
+// behind the partial sums. All numbers are float64, and no product and sum are fused.
 KERNEL(sizing)(int64 n, const real *x, const real *y, SIZING_START, SIZING_RULE, const double *numbers, double *sizes,
                const double *moved, double *partial, unsigned *tickets) {
-  __shared__ double rule[SIZING_NUMBERS];
-  if (numbers && threadIdx.x < SIZING_NUMBERS) rule[threadIdx.x] = numbers[threadIdx.x];
+  double *handed = partial + 2 * gridDim.x;
+  if (numbers && blockIdx.x == 0 && threadIdx.x < SIZING_NUMBERS) handed[threadIdx.x] = numbers[threadIdx.x];
   double sum = 0, none = 0;
   FOR_ELEMENTS(i, n) {
     double d = (double)x[i] - (double)y[i];
@@ -80,6 +80,9 @@ KERNEL(sizing)(int64 n, const real *x, const real *y, SIZING_START, SIZING_RULE,
   }
   if (!grid_sums(sum, none, partial, tickets)) return;
   if (numbers) {
+    double rule[SIZING_NUMBERS];
+#pragma unroll
+    for (int k = 0; k < SIZING_NUMBERS; k++) rule[k] = __ldcg(&handed[k]);
     least = rule[0], decay = rule[1], peak_decay = rule[2], scale = rule[3], cap = rule[4], ramp = rule[5], alert = rule[6];
     margin = rule[7], share = rule[8], growth = rule[9], raise = rule[10], run = rule[11], leap = rule[12], weight = rule[13];
   }
