@@ -55,6 +55,11 @@ func encodeTileDot(sum, a, b int) []byte {
 	return append(vex0F38(0, 0, b, pp66), 0x5e, 0xc0|byte(sum)<<3|byte(a))
 }
 
+// encodeTileDotBFloat16 encodes TDPBF16PS: sum += a b, for bfloat16 numbers and sums in float32.
+func encodeTileDotBFloat16(sum, a, b int) []byte {
+	return append(vex0F38(0, 0, b, ppF3), 0x5c, 0xc0|byte(sum)<<3|byte(a))
+}
+
 // encodeTileConfig encodes LDTILECFG from the memory at a register other than RSP, RBP, R12, R13.
 func encodeTileConfig(base int) []byte {
 	return append(vex0F38(0, base, 0, ppNone), 0x49, byte(base&7))
@@ -91,6 +96,10 @@ func (a amx) clear(tile int) { a.code(encodeTileZero(tile), "TILEZERO T%d", tile
 
 func (a amx) dot(sum, x, q int) {
 	a.code(encodeTileDot(sum, x, q), "TDPBUSD T%d, T%d, T%d", q, x, sum)
+}
+
+func (a amx) dotBFloat16(sum, x, q int) {
+	a.code(encodeTileDotBFloat16(sum, x, q), "TDPBF16PS T%d, T%d, T%d", q, x, sum)
 }
 
 func (a amx) configure(base reg.GPPhysical) {

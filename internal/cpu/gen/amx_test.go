@@ -41,6 +41,7 @@ func TestTileEncodings(t *testing.T) {
 			for b := range amxTiles {
 				if a != tile && b != tile && a != b {
 					add(encodeTileDot(tile, a, b), "tdpbusd %%tmm%d, %%tmm%d, %%tmm%d", b, a, tile)
+					add(encodeTileDotBFloat16(tile, a, b), "tdpbf16ps %%tmm%d, %%tmm%d, %%tmm%d", b, a, tile)
 				}
 			}
 		}
@@ -84,6 +85,7 @@ func TestTileBytes(t *testing.T) {
 		"c4 e2 78 49 c0":                encodeTileRelease(),
 		"c4 e2 7b 49 e8":                encodeTileZero(5),
 		"c4 e2 41 5e ee":                encodeTileDot(5, 6, 7),
+		"c4 e2 42 5c ee":                encodeTileDotBFloat16(5, 6, 7),
 		"c4 a2 7b 4b b4 06 00 00 00 00": encodeTileLoad(6, r(firstX), r(line), 0),
 		"c4 a2 7b 4b bc 0b 80 00 00 00": encodeTileLoad(7, r(digitsAt), r(digitRow), 128),
 		"c4 a2 7a 4b ac 08 80 0c 00 00": encodeTileStore(5, r(sumsTo), r(digitRow), 3200),

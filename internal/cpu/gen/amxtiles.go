@@ -80,6 +80,7 @@ func amxStrips(a asm) {
 		for _, after := range activations(a) {
 			strip{amx: amx{a}, digits: digits, forward: true, after: &after, labels: new(int)}.emit()
 		}
+		pieces{strip{amx: amx{a}, digits: digits, labels: new(int)}}.emit()
 	}
 }
 

@@ -8,7 +8,7 @@ const cacheLine = 64
 
 // element is an element type of packed data.
 type element interface {
-	Float | int8 | uint8 | int32 | uint32
+	Float | int8 | uint8 | uint16 | int32 | uint32
 }
 
 // Alloc returns n zeros that begin at a cache line.

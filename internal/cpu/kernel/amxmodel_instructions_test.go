@@ -255,6 +255,8 @@ func decodeTile(code []byte) (text string, do instruction) {
 		})
 	case opcode == 0x5e && pp == 1 && modrm>>6 == 3 && vvvv < 8:
 		return fmt.Sprintf("TDPBUSD T%d, T%d, T%d", vvvv, rm, reg), then(func(m *tileMachine) { m.dot(reg, rm, vvvv) })
+	case opcode == 0x5c && pp == 2 && modrm>>6 == 3 && vvvv < 8:
+		return fmt.Sprintf("TDPBF16PS T%d, T%d, T%d", vvvv, rm, reg), then(func(m *tileMachine) { m.dotBFloat16(reg, rm, vvvv) })
 	}
 	panic(fmt.Sprintf("unknown instruction % x", code))
 }
@@ -304,6 +306,30 @@ func (m *tileMachine) dot(sum, a, b int) {
 				}
 			}
 			setWord(out[:], j, uint32(total))
+		}
+	}
+}
+
+// dotBFloat16 computes sum += a b of bfloat16 numbers (TDPBF16PS), see dotBFloat16:
+//
+//	sum[i][j] += a[i][2k+e] b[k][2j+e]   (k = 0..15, e = 0, 1)
+func (m *tileMachine) dotBFloat16(sum, a, b int) {
+	if sum == a || sum == b || a == b {
+		panic("TDPBF16PS with a tile twice")
+	}
+	m.use(sum)
+	half := func(row *vector, i int) uint16 { return binary.LittleEndian.Uint16(row[2*i:]) }
+	x, y := make([]uint16, bfloat16Depth), make([]uint16, bfloat16Depth)
+	for j := range tileBytes / 4 {
+		for l := range y {
+			y[l] = half(&m.tile[b][l/2], 2*j+l%2)
+		}
+		for i := range tileRows {
+			for l := range x {
+				x[l] = half(&m.tile[a][i], l)
+			}
+			out := m.tile[sum][i][:]
+			setSingle(out, j, dotBFloat16(single(out, j), x, y))
 		}
 	}
 }

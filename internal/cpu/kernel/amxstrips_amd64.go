@@ -81,6 +81,21 @@ func mulStrip3TanhAMX(k int, rows int, x *uint8, panel int, q *int8, unit *float
 //go:noescape
 func mulStrip3ReLUAMX(k int, rows int, x *uint8, panel int, q *int8, unit *float64, bias *float32, c *float32, ldc int, columns int, ahead int, sums *int32)
 
+// bfloat16Strip3AMX computes C += X B for rows of X in panels of 16 numbers, and 16 columns of B,
+// both in 3 digits:
+//
+//	for i in 0..rows-1, j in the bits of columns:
+//		X_p[i,l] = x[i/16*panel/2 + (l/32*3 + p)*512 + i%16*32 + l%32]
+//		B_q[l,j] = b[(l/32*3 + q)*512 + l%32/2*32 + j*2 + l%2]
+//		c[i*ldc+j] += sum_l sum_(p+q<3) X_p[i,l] B_q[l,j]   (l = 160 b .. 160 b + 159), for each b
+//
+// The sums of TDPBF16PS take the products of 32 inner indices in the order of decreasing p, then q.
+// They are added to c in float32. panel is in bytes. k is the number of groups of 32 inner indices.
+// sums has room for 512 numbers. k > 0, rows > 0.
+//
+//go:noescape
+func bfloat16Strip3AMX(k int, rows int, x *uint16, panel int, b *uint16, c *float32, ldc int, columns int, sums *float32)
+
 // mulStrip2AMX computes C = X B for rows of X in panels of 16, and a panel of 16 columns of B in 2
 // digits:
 //
@@ -157,3 +172,18 @@ func mulStrip2TanhAMX(k int, rows int, x *uint8, panel int, q *int8, unit *float
 //
 //go:noescape
 func mulStrip2ReLUAMX(k int, rows int, x *uint8, panel int, q *int8, unit *float64, bias *float32, c *float32, ldc int, columns int, ahead int, sums *int32)
+
+// bfloat16Strip2AMX computes C += X B for rows of X in panels of 16 numbers, and 16 columns of B,
+// both in 2 digits:
+//
+//	for i in 0..rows-1, j in the bits of columns:
+//		X_p[i,l] = x[i/16*panel/2 + (l/32*2 + p)*512 + i%16*32 + l%32]
+//		B_q[l,j] = b[(l/32*2 + q)*512 + l%32/2*32 + j*2 + l%2]
+//		c[i*ldc+j] += sum_l sum_(p+q<2) X_p[i,l] B_q[l,j]   (l = 160 b .. 160 b + 159), for each b
+//
+// The sums of TDPBF16PS take the products of 32 inner indices in the order of decreasing p, then q.
+// They are added to c in float32. panel is in bytes. k is the number of groups of 32 inner indices.
+// sums has room for 512 numbers. k > 0, rows > 0.
+//
+//go:noescape
+func bfloat16Strip2AMX(k int, rows int, x *uint16, panel int, b *uint16, c *float32, ldc int, columns int, sums *float32)

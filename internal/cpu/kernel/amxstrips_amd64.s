@@ -5138,6 +5138,433 @@ drained15:
 	VZEROUPPER
 	RET
 
+// func bfloat16Strip3AMX(k int, rows int, x *uint16, panel int, b *uint16, c *float32, ldc int, columns int, sums *float32)
+// Requires: AVX, AVX512F, CMOV
+TEXT ·bfloat16Strip3AMX(SB), NOSPLIT, $8-72
+	LEAQ shapes<>+0(SB), AX
+
+	// LDTILECFG (AX)
+	BYTE  $0xc4
+	BYTE  $0xe2
+	BYTE  $0x78
+	BYTE  $0x49
+	BYTE  $0x00
+	MOVQ  columns+56(FP), AX
+	KMOVW AX, K1
+	MOVQ  rows+8(FP), DX
+	MOVQ  x+16(FP), SI
+	MOVQ  SI, (SP)
+	MOVQ  c+40(FP), R12
+	MOVQ  ldc+48(FP), R13
+	SHLQ  $0x02, R13
+	MOVQ  $0x00000040, R8
+	MOVQ  sums+64(FP), AX
+
+pair:
+	MOVQ (SP), SI
+	MOVQ panel+24(FP), DI
+	ADDQ SI, DI
+	MOVQ b+32(FP), BX
+	MOVQ k+0(FP), CX
+
+block:
+	// TILEZERO T0
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7b
+	BYTE $0x49
+	BYTE $0xc0
+
+	// TILEZERO T1
+	BYTE    $0xc4
+	BYTE    $0xe2
+	BYTE    $0x7b
+	BYTE    $0x49
+	BYTE    $0xc8
+	MOVQ    $0x00000005, R9
+	CMPQ    CX, R9
+	CMOVQLT CX, R9
+	SUBQ    R9, CX
+	CMPQ    DX, $0x10
+	JLE     lone
+
+double:
+	// TILELOADD 0(BX)(R8*1), T2
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0x94
+	BYTE $0x03
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILELOADD 1024(BX)(R8*1), T3
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0x9c
+	BYTE $0x03
+	BYTE $0x00
+	BYTE $0x04
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILELOADD 2048(BX)(R8*1), T4
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xa4
+	BYTE $0x03
+	BYTE $0x00
+	BYTE $0x08
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILELOADD 0(SI)(R8*1), T5
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xac
+	BYTE $0x06
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILELOADD 1024(SI)(R8*1), T6
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xb4
+	BYTE $0x06
+	BYTE $0x00
+	BYTE $0x04
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILELOADD 2048(SI)(R8*1), T7
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xbc
+	BYTE $0x06
+	BYTE $0x00
+	BYTE $0x08
+	BYTE $0x00
+	BYTE $0x00
+
+	// TDPBF16PS T2, T7, T0
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x6a
+	BYTE $0x5c
+	BYTE $0xc7
+
+	// TDPBF16PS T3, T6, T0
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x62
+	BYTE $0x5c
+	BYTE $0xc6
+
+	// TDPBF16PS T2, T6, T0
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x6a
+	BYTE $0x5c
+	BYTE $0xc6
+
+	// TDPBF16PS T4, T5, T0
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x5a
+	BYTE $0x5c
+	BYTE $0xc5
+
+	// TDPBF16PS T3, T5, T0
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x62
+	BYTE $0x5c
+	BYTE $0xc5
+
+	// TDPBF16PS T2, T5, T0
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x6a
+	BYTE $0x5c
+	BYTE $0xc5
+	ADDQ $0x00000c00, SI
+
+	// TILELOADD 0(DI)(R8*1), T5
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xac
+	BYTE $0x07
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILELOADD 1024(DI)(R8*1), T6
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xb4
+	BYTE $0x07
+	BYTE $0x00
+	BYTE $0x04
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILELOADD 2048(DI)(R8*1), T7
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xbc
+	BYTE $0x07
+	BYTE $0x00
+	BYTE $0x08
+	BYTE $0x00
+	BYTE $0x00
+
+	// TDPBF16PS T2, T7, T1
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x6a
+	BYTE $0x5c
+	BYTE $0xcf
+
+	// TDPBF16PS T3, T6, T1
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x62
+	BYTE $0x5c
+	BYTE $0xce
+
+	// TDPBF16PS T2, T6, T1
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x6a
+	BYTE $0x5c
+	BYTE $0xce
+
+	// TDPBF16PS T4, T5, T1
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x5a
+	BYTE $0x5c
+	BYTE $0xcd
+
+	// TDPBF16PS T3, T5, T1
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x62
+	BYTE $0x5c
+	BYTE $0xcd
+
+	// TDPBF16PS T2, T5, T1
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x6a
+	BYTE $0x5c
+	BYTE $0xcd
+	ADDQ $0x00000c00, DI
+	ADDQ $0x00000c00, BX
+	DECQ R9
+	JNZ  double
+	JMP  summed
+
+lone:
+	// TILELOADD 0(BX)(R8*1), T2
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0x94
+	BYTE $0x03
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILELOADD 1024(BX)(R8*1), T3
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0x9c
+	BYTE $0x03
+	BYTE $0x00
+	BYTE $0x04
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILELOADD 2048(BX)(R8*1), T4
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xa4
+	BYTE $0x03
+	BYTE $0x00
+	BYTE $0x08
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILELOADD 0(SI)(R8*1), T5
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xac
+	BYTE $0x06
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILELOADD 1024(SI)(R8*1), T6
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xb4
+	BYTE $0x06
+	BYTE $0x00
+	BYTE $0x04
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILELOADD 2048(SI)(R8*1), T7
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xbc
+	BYTE $0x06
+	BYTE $0x00
+	BYTE $0x08
+	BYTE $0x00
+	BYTE $0x00
+
+	// TDPBF16PS T2, T7, T0
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x6a
+	BYTE $0x5c
+	BYTE $0xc7
+
+	// TDPBF16PS T3, T6, T0
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x62
+	BYTE $0x5c
+	BYTE $0xc6
+
+	// TDPBF16PS T2, T6, T0
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x6a
+	BYTE $0x5c
+	BYTE $0xc6
+
+	// TDPBF16PS T4, T5, T0
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x5a
+	BYTE $0x5c
+	BYTE $0xc5
+
+	// TDPBF16PS T3, T5, T0
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x62
+	BYTE $0x5c
+	BYTE $0xc5
+
+	// TDPBF16PS T2, T5, T0
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x6a
+	BYTE $0x5c
+	BYTE $0xc5
+	ADDQ $0x00000c00, SI
+	ADDQ $0x00000c00, BX
+	DECQ R9
+	JNZ  lone
+
+summed:
+	// TILESTORED T0, 0(AX)(R8*1)
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7a
+	BYTE $0x4b
+	BYTE $0x84
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILESTORED T1, 1024(AX)(R8*1)
+	BYTE    $0xc4
+	BYTE    $0xa2
+	BYTE    $0x7a
+	BYTE    $0x4b
+	BYTE    $0x8c
+	BYTE    $0x00
+	BYTE    $0x00
+	BYTE    $0x04
+	BYTE    $0x00
+	BYTE    $0x00
+	MOVQ    AX, R15
+	MOVQ    R12, R10
+	MOVQ    $0x00000020, R14
+	CMPQ    DX, R14
+	CMOVQLT DX, R14
+
+add:
+	VMOVUPS   (R15), Z0
+	VMOVUPS.Z (R10), K1, Z1
+	VADDPS    Z0, Z1, Z0
+	VMOVUPS   Z0, K1, (R10)
+	ADDQ      R13, R10
+	ADDQ      R8, R15
+	DECQ      R14
+	JNZ       add
+	TESTQ     CX, CX
+	JNZ       block
+	MOVQ      R13, R10
+	SHLQ      $0x05, R10
+	ADDQ      R10, R12
+	MOVQ      panel+24(FP), DI
+	ADDQ      DI, DI
+	ADDQ      DI, (SP)
+	SUBQ      $0x20, DX
+	JG        pair
+
+	// TILERELEASE
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x78
+	BYTE $0x49
+	BYTE $0xc0
+	VZEROUPPER
+	RET
+
 // func mulStrip2AMX(k int, rows int, x *uint8, panel int, q *int8, unit *float64, c *float32, ldc int, columns int, ahead int, sums *int32)
 // Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·mulStrip2AMX(SB), NOSPLIT, $8-88
@@ -8713,6 +9140,310 @@ drain11:
 	JNZ     drain11
 
 drained12:
+	// TILERELEASE
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x78
+	BYTE $0x49
+	BYTE $0xc0
+	VZEROUPPER
+	RET
+
+// func bfloat16Strip2AMX(k int, rows int, x *uint16, panel int, b *uint16, c *float32, ldc int, columns int, sums *float32)
+// Requires: AVX, AVX512F, CMOV
+TEXT ·bfloat16Strip2AMX(SB), NOSPLIT, $8-72
+	LEAQ shapes<>+0(SB), AX
+
+	// LDTILECFG (AX)
+	BYTE  $0xc4
+	BYTE  $0xe2
+	BYTE  $0x78
+	BYTE  $0x49
+	BYTE  $0x00
+	MOVQ  columns+56(FP), AX
+	KMOVW AX, K1
+	MOVQ  rows+8(FP), DX
+	MOVQ  x+16(FP), SI
+	MOVQ  SI, (SP)
+	MOVQ  c+40(FP), R12
+	MOVQ  ldc+48(FP), R13
+	SHLQ  $0x02, R13
+	MOVQ  $0x00000040, R8
+	MOVQ  sums+64(FP), AX
+
+pair:
+	MOVQ (SP), SI
+	MOVQ panel+24(FP), DI
+	ADDQ SI, DI
+	MOVQ b+32(FP), BX
+	MOVQ k+0(FP), CX
+
+block:
+	// TILEZERO T0
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x7b
+	BYTE $0x49
+	BYTE $0xc0
+
+	// TILEZERO T1
+	BYTE    $0xc4
+	BYTE    $0xe2
+	BYTE    $0x7b
+	BYTE    $0x49
+	BYTE    $0xc8
+	MOVQ    $0x00000005, R9
+	CMPQ    CX, R9
+	CMOVQLT CX, R9
+	SUBQ    R9, CX
+	CMPQ    DX, $0x10
+	JLE     lone
+
+double:
+	// TILELOADD 0(BX)(R8*1), T2
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0x94
+	BYTE $0x03
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILELOADD 1024(BX)(R8*1), T3
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0x9c
+	BYTE $0x03
+	BYTE $0x00
+	BYTE $0x04
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILELOADD 0(SI)(R8*1), T5
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xac
+	BYTE $0x06
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILELOADD 1024(SI)(R8*1), T6
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xb4
+	BYTE $0x06
+	BYTE $0x00
+	BYTE $0x04
+	BYTE $0x00
+	BYTE $0x00
+
+	// TDPBF16PS T2, T6, T0
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x6a
+	BYTE $0x5c
+	BYTE $0xc6
+
+	// TDPBF16PS T3, T5, T0
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x62
+	BYTE $0x5c
+	BYTE $0xc5
+
+	// TDPBF16PS T2, T5, T0
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x6a
+	BYTE $0x5c
+	BYTE $0xc5
+	ADDQ $0x00000800, SI
+
+	// TILELOADD 0(DI)(R8*1), T5
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xac
+	BYTE $0x07
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILELOADD 1024(DI)(R8*1), T6
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xb4
+	BYTE $0x07
+	BYTE $0x00
+	BYTE $0x04
+	BYTE $0x00
+	BYTE $0x00
+
+	// TDPBF16PS T2, T6, T1
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x6a
+	BYTE $0x5c
+	BYTE $0xce
+
+	// TDPBF16PS T3, T5, T1
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x62
+	BYTE $0x5c
+	BYTE $0xcd
+
+	// TDPBF16PS T2, T5, T1
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x6a
+	BYTE $0x5c
+	BYTE $0xcd
+	ADDQ $0x00000800, DI
+	ADDQ $0x00000800, BX
+	DECQ R9
+	JNZ  double
+	JMP  summed
+
+lone:
+	// TILELOADD 0(BX)(R8*1), T2
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0x94
+	BYTE $0x03
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILELOADD 1024(BX)(R8*1), T3
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0x9c
+	BYTE $0x03
+	BYTE $0x00
+	BYTE $0x04
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILELOADD 0(SI)(R8*1), T5
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xac
+	BYTE $0x06
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILELOADD 1024(SI)(R8*1), T6
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7b
+	BYTE $0x4b
+	BYTE $0xb4
+	BYTE $0x06
+	BYTE $0x00
+	BYTE $0x04
+	BYTE $0x00
+	BYTE $0x00
+
+	// TDPBF16PS T2, T6, T0
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x6a
+	BYTE $0x5c
+	BYTE $0xc6
+
+	// TDPBF16PS T3, T5, T0
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x62
+	BYTE $0x5c
+	BYTE $0xc5
+
+	// TDPBF16PS T2, T5, T0
+	BYTE $0xc4
+	BYTE $0xe2
+	BYTE $0x6a
+	BYTE $0x5c
+	BYTE $0xc5
+	ADDQ $0x00000800, SI
+	ADDQ $0x00000800, BX
+	DECQ R9
+	JNZ  lone
+
+summed:
+	// TILESTORED T0, 0(AX)(R8*1)
+	BYTE $0xc4
+	BYTE $0xa2
+	BYTE $0x7a
+	BYTE $0x4b
+	BYTE $0x84
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+	BYTE $0x00
+
+	// TILESTORED T1, 1024(AX)(R8*1)
+	BYTE    $0xc4
+	BYTE    $0xa2
+	BYTE    $0x7a
+	BYTE    $0x4b
+	BYTE    $0x8c
+	BYTE    $0x00
+	BYTE    $0x00
+	BYTE    $0x04
+	BYTE    $0x00
+	BYTE    $0x00
+	MOVQ    AX, R15
+	MOVQ    R12, R10
+	MOVQ    $0x00000020, R14
+	CMPQ    DX, R14
+	CMOVQLT DX, R14
+
+add:
+	VMOVUPS   (R15), Z0
+	VMOVUPS.Z (R10), K1, Z1
+	VADDPS    Z0, Z1, Z0
+	VMOVUPS   Z0, K1, (R10)
+	ADDQ      R13, R10
+	ADDQ      R8, R15
+	DECQ      R14
+	JNZ       add
+	TESTQ     CX, CX
+	JNZ       block
+	MOVQ      R13, R10
+	SHLQ      $0x05, R10
+	ADDQ      R10, R12
+	MOVQ      panel+24(FP), DI
+	ADDQ      DI, DI
+	ADDQ      DI, (SP)
+	SUBQ      $0x20, DX
+	JG        pair
+
 	// TILERELEASE
 	BYTE $0xc4
 	BYTE $0xe2

@@ -8,20 +8,8 @@ import (
 	"ppal/internal/racing"
 )
 
-// No kernel of this package computes products of two factors in digits of bfloat16. The model in
-// this file computes such products with the roundings of TDPBF16PS. docs/products.md has the
-// errors.
-
-// bfloat16Depth is the number of inner indices of TDPBF16PS, the product of two tiles.
-const bfloat16Depth = 32
-
-// bfloat16Of returns the bfloat16 number nearest to a finite number, ties to even.
-func bfloat16Of(v float32) uint16 {
-	bits := math.Float32bits(v)
-	return uint16((bits + 0x7fff + bits>>16&1) >> 16)
-}
-
-func widened(b uint16) float32 { return math.Float32frombits(uint32(b) << 16) }
+// The model in this file computes products of two factors in digits of bfloat16 with the roundings
+// of TDPBF16PS, without tiles. docs/products.md has the errors.
 
 // bfloat16Digits writes the digits of a number, the largest first. Each digit is the bfloat16
 // number nearest to the remainder of the number without the digits before.

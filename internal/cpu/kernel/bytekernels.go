@@ -32,6 +32,7 @@ type byteTiles struct {
 	addStrip [2]addStripFunc
 
 	activateStrip [3][2]activateStripFunc // by Activation and the number of digits less 2
+	bfloat16Strip [2]bfloat16StripFunc    // products of floats
 }
 
 // mulBytesFunc computes a tile of Z = X W, or adds to it, over k groups of layout.Depth inner
@@ -62,6 +63,9 @@ func NewByteKernels(level Level) (*ByteKernels, error) {
 	for _, tiles := range byteTilesOf(level) {
 		if cpuFeatures().include(tiles.needs) {
 			k.byteTiles = tiles
+			if !cpuFeatures().include(hasAMXBF16) {
+				k.bfloat16Strip = [2]bfloat16StripFunc{}
+			}
 			break
 		}
 	}

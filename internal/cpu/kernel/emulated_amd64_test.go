@@ -84,8 +84,8 @@ func strips(t *testing.T) map[string]uint64 {
 			list[name] = s.Value
 		}
 	}
-	if len(list) != 10 {
-		t.Fatalf("the symbols of ten kernels, found %v", list)
+	if len(list) != 12 {
+		t.Fatalf("the symbols of twelve kernels, found %v", list)
 	}
 	return list
 }

@@ -35,6 +35,7 @@ const (
 	hasAVXVNNI
 	hasAMXTile // with the operating system's permission to use tiles
 	hasAMXInt8
+	hasAMXBF16
 )
 
 // needs returns the features that a level requires. ok is false for a number that is not a level.

@@ -29,6 +29,9 @@ func cpuFeatures() features {
 	}
 	if tiles() == nil {
 		set |= hasAMXTile | hasAMXInt8
+		if cpu.X86.HasAMXBF16 {
+			set |= hasAMXBF16
+		}
 	}
 	return set
 }

@@ -348,6 +348,7 @@ func byteTilesOf(level Level) []byteTiles {
 				{mulStrip2TanhAMX, mulStrip3TanhAMX},
 				{mulStrip2ReLUAMX, mulStrip3ReLUAMX},
 			},
+			bfloat16Strip: [2]bfloat16StripFunc{bfloat16Strip2AMX, bfloat16Strip3AMX},
 		}}
 	}
 	return nil

@@ -34,6 +34,7 @@ func TestTables(t *testing.T) {
 			} else {
 				model := amxModel(t)
 				tiles.mulStrip, tiles.addStrip, tiles.activateStrip = model.mulStrip, model.addStrip, model.activateStrip
+				tiles.bfloat16Strip = model.bfloat16Strip
 			}
 			filled(t, fmt.Sprintf("%v tiles %d", level, i), reflect.ValueOf(tiles))
 		}
