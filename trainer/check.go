@@ -18,7 +18,11 @@ func (t *run) meets() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	met, err := t.meetsHere()
+	met := false
+	err = t.accurately(func() (err error) {
+		met, err = t.meetsHere()
+		return err
+	})
 	if shown && err == nil {
 		err = t.hideReturned()
 	}

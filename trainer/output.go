@@ -18,6 +18,12 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 		Infeasible: t.conflict.proof, Attainable: t.conflict.attained, Trend: t.trend.end(&t.last, t.p), BestFeasible: t.best, Output: t.at.Iteration, Decay: t.residuals.decay()}
 	if failure == nil {
 		r.State = Capture(t.p, t.m)
+		if t.graded != nil && t.graded.Coarse() {
+			t.graded.SetCoarse(false)
+			if err := t.at.Forward(t.p); err != nil {
+				return nil, err
+			}
+		}
 		if _, err := t.showReturned(); err != nil {
 			return nil, err
 		}

@@ -20,7 +20,7 @@ func (t *run) record(ending bool) error {
 	if err != nil {
 		return err
 	}
-	err = t.recordIterate(ending)
+	err = t.accurately(func() error { return t.recordIterate(ending) })
 	if shown && err == nil {
 		err = t.hideReturned()
 	}

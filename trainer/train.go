@@ -90,6 +90,7 @@ type run struct {
 	at        problem.Point
 	full      problem.Problem // p, or Settings.Full
 	fullAt    *problem.Point  // at, or the point of the full problem
+	graded    problem.Graded  // the problem, if it has coarse passes
 	seconds   float64
 	every     int   // iterations between records
 	check     int   // iterations between checks of the tolerance
@@ -133,6 +134,9 @@ func newRun(p problem.Problem, m Method, s Settings) (*run, error) {
 	t.rng = rand.New(t.source)
 	t.at = problem.NewPoint(p)
 	t.full, t.fullAt = p, &t.at
+	if t.graded = problem.FeaturesOf(p).Graded; t.graded != nil {
+		t.graded.SetCoarse(false) // an earlier run may have left them coarse
+	}
 	if s.Full != nil {
 		at := problem.NewPoint(s.Full)
 		t.full, t.fullAt = s.Full, &at
@@ -198,6 +202,24 @@ func (t *run) evaluate() error {
 	return t.fullAt.Check()
 }
 
+// accurately runs measure with accurate passes. If the passes are coarse, it first evaluates the
+// iterate again, and afterwards restores the coarse f and g, so that measuring does not change the
+// run.
+func (t *run) accurately(measure func() error) error {
+	if t.graded == nil || !t.graded.Coarse() {
+		return measure()
+	}
+	f, g := t.at.Objective, slices.Clone(t.at.Constraints)
+	err := problem.Accurately(t.p, func() error {
+		if err := t.at.Forward(t.p); err != nil {
+			return err
+		}
+		return measure()
+	})
+	t.at.Restore(f, g)
+	return err
+}
+
 // warn adds the warnings to the result and passes each warning to Settings.Warn.
 func (t *run) warn(warnings ...string) {
 	for _, w := range warnings {
@@ -260,9 +282,14 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 			case interrupted && !last && !overtime && !spent:
 				return Interrupted, nil
 			}
-			if proven, err := t.searchConflict(last || overtime || spent); err != nil {
+			proven := false
+			if err := t.accurately(func() (err error) {
+				proven, err = t.searchConflict(last || overtime || spent)
+				return err
+			}); err != nil {
 				return Failed, err
-			} else if proven {
+			}
+			if proven {
 				return Infeasible, nil
 			}
 			switch {

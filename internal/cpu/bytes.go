@@ -22,7 +22,8 @@ type byteScores struct {
 	p          *plan.Product
 	x          *kernel.PackedBytes
 	k          *kernel.ByteKernels
-	slices     *kernel.Digits
+	grades     grades
+	slices     *kernel.Digits       // of grades, for the present pass
 	transposed []float32             // W, if the plan has W^T
 	scratch    []*kernel.ByteScratch // by worker
 	after      *plan.BiasActivation  // the step after the product, fused with it; nil: none
@@ -35,7 +36,8 @@ func newByteScores(e *executor[float32], p *plan.Product, x *kernel.PackedBytes)
 		rows, cols = cols, rows
 		s.transposed = make([]float32, p.B.Len())
 	}
-	s.slices = e.integers.NewDigits(rows, cols, e.device.digits())
+	s.grades = e.newGrades(rows, cols)
+	s.slices = s.grades[0]
 	return s
 }
 
@@ -48,6 +50,7 @@ func byteScratch(e *executor[float32]) []*kernel.ByteScratch {
 }
 
 func (s *byteScores) prepare(e *executor[float32]) {
+	s.slices = s.grades.of(e.coarse)
 	if s.transposed != nil {
 		transpose(e, s.p.B, s.transposed)
 	}
@@ -100,15 +103,16 @@ type byteGradient struct {
 	productSums[float32]
 	x       *kernel.PackedBytes
 	k       *kernel.ByteKernels
-	slices  []*kernel.Digits      // by worker
+	e       *executor[float32]
+	slices  []grades              // by worker
 	scratch []*kernel.ByteScratch // by worker
 	own     *derivative           // computes D; nil: other steps do
 }
 
 func newByteGradient(e *executor[float32], p *plan.Product, x *kernel.PackedBytes) *byteGradient {
-	s := &byteGradient{productSums: newProductSums(e, p), x: x, k: e.integers, scratch: byteScratch(e)}
+	s := &byteGradient{productSums: newProductSums(e, p), e: e, x: x, k: e.integers, scratch: byteScratch(e)}
 	for range e.threads {
-		s.slices = append(s.slices, e.integers.NewDigits(kernel.RowBlock, p.B.Cols, e.device.digits()))
+		s.slices = append(s.slices, e.newGrades(kernel.RowBlock, p.B.Cols))
 	}
 	return s
 }
@@ -122,7 +126,7 @@ func (s *byteGradient) prepare(e *executor[float32]) {
 }
 
 func (s *byteGradient) block(t int, w *worker[float32], lo, hi int) error {
-	d := s.slices[t]
+	d := s.slices[t].of(s.e.coarse)
 	d.Resize(hi-lo, s.p.B.Cols)
 	if s.own != nil {
 		s.own.quantize(d, t, w, lo, hi, s.x.ByteScale(), s.scratch[t])

@@ -66,12 +66,53 @@ func (e *executor[T]) byteLeaf(buffer int) *kernel.PackedBytes {
 	return e.device.NewBytes(rows, cols, data.ByteScale())
 }
 
-// digits returns the number of digits of the products with 8-bit data.
-func (d *Device) digits() int {
-	if d.products == plan.Int8x2 {
-		return 2
+// Graded returns the device, whose programs have coarse products if the products are automatic and
+// have three digits: products with two. Both devices share the workers.
+func (d *Device) Graded() *Device {
+	own := *d
+	own.graded = own.products == plan.AutoProducts
+	return &own
+}
+
+// digits returns the numbers of digits of the accurate and of the coarse products with 8-bit data.
+func (d *Device) digits() (accurate, coarse int) {
+	switch {
+	case d.products == plan.Int8x2:
+		return 2, 2
+	case d.graded:
+		return 3, 2
 	}
-	return 3
+	return 3, 3
+}
+
+// CoarseRoundoff returns the largest error of a number in two digits, relative to the largest number
+// of its column; 0 if the program has no coarse products.
+func (e *executor[T]) CoarseRoundoff() float64 {
+	if !e.device.graded || len(e.bytes) == 0 {
+		return 0
+	}
+	return 1. / (2 * 254 * 127)
+}
+
+// grades are the digits of one factor for accurate and for coarse products.
+type grades [2]*kernel.Digits
+
+// newGrades returns room for a factor of at most rows x cols.
+func (e *executor[T]) newGrades(rows, cols int) grades {
+	accurate, coarse := e.device.digits()
+	g := grades{e.integers.NewDigits(rows, cols, accurate)}
+	if g[1] = g[0]; coarse != accurate {
+		g[1] = e.integers.NewDigits(rows, cols, coarse)
+	}
+	return g
+}
+
+// of returns the digits for the program's present products.
+func (g grades) of(coarse bool) *kernel.Digits {
+	if coarse {
+		return g[1]
+	}
+	return g[0]
 }
 
 // Products returns the name of the products with the data: int8x3 or int8x2 if the plan has such

@@ -26,6 +26,7 @@ type executor[T plan.Float] struct {
 	scales            []float64                   // scales of 8-bit data in float leaves, by buffer; 0: other data
 	integers          *kernel.ByteKernels         // kernels of the integer products
 	device            *Device
+	coarse            bool // the products have the digits of coarse passes
 	forward, backward []*region[T]
 	threads           int
 	pool              *pool

@@ -112,5 +112,14 @@ func (r *program[T]) Keep(v plan.View, m matrix.Matrix) (func(), error) { return
 // Stored implements plan.Program.
 func (r *program[T]) Stored(v plan.View) matrix.EightBit { return r.e.Stored(v) }
 
+// CoarseRoundoff implements plan.Grader.
+func (r *program[T]) CoarseRoundoff() float64 { return r.e.CoarseRoundoff() }
+
+// SetCoarse implements plan.Grader.
+func (r *program[T]) SetCoarse(coarse bool) { r.e.coarse = coarse }
+
+// Coarse implements plan.Grader.
+func (r *program[T]) Coarse() bool { return r.e.coarse }
+
 // Products implements plan.Program.
 func (r *program[T]) Products() string { return r.e.Products() }

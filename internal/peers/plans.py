@@ -41,12 +41,24 @@ COARSE: Mapping[str, Sequence[Setting]] = {
 LIMITS = {"cooper": 100, "augmented-lagrangian": 80, "ipopt": 4}
 
 # In the headline a run ends when it exceeds the time of the fastest earlier run: the likely best come first.
-HEADLINE: Sequence[Setting] = [
+HEADLINE_LAGRANGIAN: Sequence[Setting] = [
+    *(LagrangianSetting(cap=cap, inner=20) for cap in (0.05, 0.07, 0.1, 0.03)),
+    *(LagrangianSetting(cap=cap, inner=inner) for cap in (0.05, 0.07, 0.1) for inner in (10, 15)),
+    *(LagrangianSetting(cap=cap, inner=inner) for cap in (0.03, 0.05) for inner in (30, 50)),
+    *(LagrangianSetting(penalty=penalty, cap=cap, inner=20) for penalty in (0.3, 3.0) for cap in (0.05, 0.07)),
     LagrangianSetting(penalty=0.3, cap=0.03, inner=30),
-    *(LagrangianSetting(cap=cap, inner=inner) for cap in (0.03, 0.05) for inner in (20, 30, 50)),
     LagrangianSetting(penalty=10.0, cap=0.05),
+]  # fmt: skip
+HEADLINE_COOPER: Sequence[Setting] = [
+    CooperSetting("Adam", 0.15, 1.0, "nuPI", 1.0, 0.99),
+    *(CooperSetting("Adam", step, 1.0, "nuPI", 1.0, 0.99) for step in (0.2, 0.3)),
+    *(CooperSetting("Adam", step, 3.0, "nuPI", 1.0, 0.99) for step in (0.1, 0.15, 0.2)),
+    *(CooperSetting("Adam", step, 0.3, "nuPI", 3.0, 0.99) for step in (0.1, 0.15, 0.2)),
+    *(CooperSetting("Adam", step, 1.0, "nuPI", 1.0, 0.999) for step in (0.1, 0.15)),
+    CooperSetting("Adam", 0.15, 1.0, beta2=0.99),
     *(CooperSetting("Adam", step, dual_step, "nuPI", kp, 0.99)
-      for step in (0.1, 0.05, 0.15, 0.03) for dual_step, kp in ((0.3, 1.0), (0.1, 10.0), (1.0, 1.0))),
+      for step in (0.1, 0.05, 0.15, 0.03) for dual_step, kp in ((0.3, 1.0), (0.1, 10.0), (1.0, 1.0))
+      if (step, dual_step) != (0.15, 1.0)),
     CooperSetting("Adam", 0.05, 0.03, "nuPI", 10.0, 0.9),
     CooperSetting("Adam", 0.03, 0.3),
 ]  # fmt: skip
@@ -76,7 +88,7 @@ def plan(quick: bool, full: bool) -> Plan:
             speed_effort=SpeedEffort(rounds=3, seconds=0.3, ppal_iterations=10),
             convergence=[FASHION_1000],
             convergence_effort=ConvergenceEffort(_first(COARSE, 3), dict.fromkeys(COARSE, 3), seeds=1),
-            headline=[HEADLINE[0], *HEADLINE[8:10]],
+            headline=[HEADLINE_LAGRANGIAN[0], *HEADLINE_COOPER[:2]],
             headline_effort=HeadlineEffort(repeats=1, record_every=5, after=20),
         )
     default = Plan(
@@ -86,7 +98,7 @@ def plan(quick: bool, full: bool) -> Plan:
         speed_effort=SpeedEffort(),
         convergence=[FASHION_1000],
         convergence_effort=ConvergenceEffort(COARSE, LIMITS),
-        headline=HEADLINE,
+        headline=[*HEADLINE_COOPER, *HEADLINE_LAGRANGIAN],
         headline_effort=HeadlineEffort(),
     )
     if not full:

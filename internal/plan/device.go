@@ -58,6 +58,16 @@ type Keeper interface {
 	Keep(v View, m matrix.Matrix) (use func(), err error)
 }
 
+// Grader is a Program whose products with the data can be coarse: faster and less accurate.
+type Grader interface {
+	// CoarseRoundoff returns the rounding error of coarse products; 0 if the program has none.
+	CoarseRoundoff() float64
+	// SetCoarse makes the products of the following passes coarse or accurate.
+	SetCoarse(coarse bool)
+	// Coarse reports whether the products are coarse.
+	Coarse() bool
+}
+
 // ErrNotBytes is wrapped by the error of Bind if the products of an input read 8-bit values and the
 // new rows are not 8-bit values with the same scale.
 var ErrNotBytes = errors.New("rows are not 8-bit values with the scale of the data")

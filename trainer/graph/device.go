@@ -116,7 +116,10 @@ type deviceProblem struct {
 	shapes []tensor.Shape // of the watched nodes
 }
 
-var _ Compiled = (*deviceProblem)(nil)
+var (
+	_ Compiled       = (*deviceProblem)(nil)
+	_ problem.Graded = (*deviceProblem)(nil)
+)
 
 // Space implements problem.Problem.
 func (p *deviceProblem) Space() *problem.Space { return p.space }
@@ -193,6 +196,20 @@ func (p *deviceProblem) Stored(i int) matrix.EightBit { return p.run.Stored(p.pl
 
 // Products implements Compiled.
 func (p *deviceProblem) Products() string { return p.run.Products() }
+
+// CoarseRoundoff implements problem.Graded.
+func (p *deviceProblem) CoarseRoundoff() float64 {
+	if g, ok := p.run.(plan.Grader); ok {
+		return g.CoarseRoundoff()
+	}
+	return 0
+}
+
+// SetCoarse implements problem.Graded.
+func (p *deviceProblem) SetCoarse(coarse bool) { p.run.(plan.Grader).SetCoarse(coarse) }
+
+// Coarse implements problem.Graded.
+func (p *deviceProblem) Coarse() bool { return p.run.(plan.Grader).Coarse() }
 
 // Explain implements Compiled.
 func (p *deviceProblem) Explain() string { return p.plan.String() }

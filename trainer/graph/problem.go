@@ -171,6 +171,9 @@ func (p *Problem) Products() string { return p.compiled.Products() }
 // show.
 func (p *Problem) Explain() string { return p.compiled.Explain() }
 
+// Inner implements problem.Form.
+func (p *Problem) Inner() problem.Problem { return p.compiled }
+
 // NonSmooth implements problem.NonSmooth.
 func (p *Problem) NonSmooth() bool { return p.nonSmooth }
 

@@ -168,6 +168,9 @@ func newSmoothForm(p problem.Piecewise, at *problem.Point) *smoothForm {
 	return s
 }
 
+// Inner implements problem.Form.
+func (s *smoothForm) Inner() problem.Problem { return s.Problem }
+
 // enter sets the point to p's last forward pass. If that pass is at another point, the constraints
 // are still those that leave saw.
 func (s *smoothForm) enter(at *problem.Point) {

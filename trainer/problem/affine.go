@@ -180,5 +180,8 @@ func (a *Affine) Backward(coefficients []float64, d Vector) error {
 	return a.Problem.Backward(a.coefficients, d)
 }
 
+// Inner implements Form.
+func (a *Affine) Inner() Problem { return a.Problem }
+
 // NonSmooth implements NonSmooth. It reports whether the terms themselves have kinks.
 func (a *Affine) NonSmooth() bool { return FeaturesOf(a.Problem).Kinks }

@@ -133,6 +133,9 @@ func (p *piecewise) BackwardTerms(coefficients []float64, d Vector) error {
 	return p.Problem.Backward(coefficients, d)
 }
 
+// Inner implements Form.
+func (p *piecewise) Inner() Problem { return p.Problem }
+
 // NonSmooth implements NonSmooth. It reports whether the terms themselves have kinks.
 func (p *piecewise) NonSmooth() bool { return FeaturesOf(p.Problem).Kinks }
 
@@ -171,6 +174,9 @@ func (s *split) Backward(coefficients []float64, d Vector) error {
 	}
 	return s.p.BackwardTerms(s.coefficients, d)
 }
+
+// Inner implements Form.
+func (s *split) Inner() Problem { return s.p }
 
 // NonSmooth implements NonSmooth. It reports whether the terms themselves have kinks.
 func (s *split) NonSmooth() bool { return FeaturesOf(s.p).Kinks }

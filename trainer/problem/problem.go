@@ -36,6 +36,8 @@ type Features struct {
 	Batches Sampler
 	// Group is the problem itself if its constraint bounds one drawn group, else nil.
 	Group DrawnGroup
+	// Graded is the problem, or the one that it is a form of, if that has coarse passes, else nil.
+	Graded Graded
 	// Kinks says that f or g may have kinks that no pieces describe.
 	Kinks bool
 }
@@ -49,7 +51,50 @@ func FeaturesOf(p Problem) Features {
 	if k, ok := p.(NonSmooth); ok {
 		f.Kinks = k.NonSmooth()
 	}
+	for f.Graded == nil {
+		if g, ok := p.(Graded); ok && g.CoarseRoundoff() > 0 {
+			f.Graded = g
+		}
+		form, ok := p.(Form)
+		if !ok {
+			break
+		}
+		p = form.Inner()
+	}
 	return f
+}
+
+// Form is a Problem that states another problem in another form, with the same iterate and the same
+// passes.
+type Form interface {
+	Problem
+	// Inner returns the other problem.
+	Inner() Problem
+}
+
+// Graded is a Problem whose passes can be coarse: faster and less accurate. All passes are accurate
+// until SetCoarse.
+type Graded interface {
+	Problem
+	// CoarseRoundoff returns the relative rounding error of the weights and of the derivatives in a
+	// coarse pass; 0 if the problem has no coarse passes.
+	CoarseRoundoff() float64
+	// SetCoarse makes the following passes coarse or accurate. A Backward must have the accuracy of
+	// the last Forward.
+	SetCoarse(coarse bool)
+	// Coarse reports whether the passes are coarse.
+	Coarse() bool
+}
+
+// Accurately runs measure with accurate passes, and then gives p's passes their accuracy again.
+func Accurately(p Problem, measure func() error) error {
+	g := FeaturesOf(p).Graded
+	if g == nil || !g.Coarse() {
+		return measure()
+	}
+	g.SetCoarse(false)
+	defer g.SetCoarse(true)
+	return measure()
 }
 
 // NonSmooth is a Problem that reports whether f or g may have kinks that no pieces describe (relu

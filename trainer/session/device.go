@@ -282,7 +282,7 @@ func openDevices(o Device) (*devices, error) {
 	if err := d.openPages(); err != nil {
 		return nil, err
 	}
-	training := plan.Device(d.cpu)
+	training := plan.Device(d.cpu.Graded())
 	if o.severalProcesses() {
 		d.team = ranks.NewTeam(o.Ranks)
 		training = ranks.Device(d.cpu.Among(d.team), d.team)

@@ -34,6 +34,11 @@ import (
 // gradients instead: -<d + d+, s>/2 is the decrease to second order. Steps below the rounding of x
 // end the search (Predict returns 0) until the multipliers change.
 //
+// If the problem has coarse passes, the passes of the first trial and those after it are coarse.
+// They become accurate for ever when the model predicts a decrease below the rounding errors of a
+// coarse phi, or plans a step whose length is below 64 coarse roundoffs of 1 + ||x||. Then f, g and d
+// are computed again. The pairs stay.
+//
 // The step needs the exact problem: no mini-batches, no kinks. It costs a forward and a backward
 // pass. If a multiplier update or a record follows a rejected step, it costs one more forward pass.
 // The vectors stay on the device: 2 x 20 vectors of the pairs, and four more. The host gets their
@@ -55,6 +60,8 @@ type QuasiNewton struct {
 	bent      bool           // see Bent
 	restarted bool           // the search began again since the last accepted step
 	exhausted bool           // steps are below the rounding of x
+	graded    problem.Graded // the problem, if it has coarse passes
+	stage     int            // of the passes' accuracy: firstPass, coarsePasses or accuratePasses
 
 	coefficients, g []float64
 	plan            plan
@@ -83,6 +90,14 @@ const (
 	leastMove      = 2    // unit roundoffs of 1 + ||x||: shorter steps give up
 	restartRadius  = 1e-3 // Delta without pairs near rounding, relative to 1 + ||x||
 	noiseRoundoffs = 16
+	coarseMove     = 64 // coarse roundoffs of 1 + ||x||: shorter steps need accurate passes
+)
+
+// The stages of a problem with coarse passes.
+const (
+	firstPass = iota // no trial yet
+	coarsePasses
+	accuratePasses
 )
 
 // NewQuasiNewton returns the step for p, without pairs. It returns an error that wraps
@@ -97,7 +112,32 @@ func NewQuasiNewton(p problem.Problem) (*QuasiNewton, error) {
 		limit: firstLimit, length: math.NaN(), cubic: math.Inf(1),
 		coefficients: make([]float64, 1+m), g: make([]float64, m)}
 	q.coefficients[0] = 1
+	q.graded = problem.FeaturesOf(p).Graded
 	return q, nil
+}
+
+// grade gives the problem's passes the accuracy of the stage.
+func (q *QuasiNewton) grade() {
+	if q.graded != nil {
+		q.graded.SetCoarse(q.stage == coarsePasses)
+	}
+}
+
+// roundoff returns the unit roundoff of the present passes.
+func (q *QuasiNewton) roundoff() float64 {
+	if q.graded != nil && q.stage == coarsePasses {
+		return q.graded.CoarseRoundoff()
+	}
+	return q.space.Roundoff()
+}
+
+// tooCoarse reports whether coarse passes would spoil the planned step from the value phi(x).
+func (q *QuasiNewton) tooCoarse(at *problem.Point, phi Augmented, decrease float64) bool {
+	if q.graded == nil || q.stage != coarsePasses {
+		return false
+	}
+	u := q.graded.CoarseRoundoff()
+	return !(decrease > phi.noise(at.Objective, at.Constraints, u)) || q.length <= coarseMove*u*(1+q.plan.norm)
 }
 
 // QuasiNewtonRefuses returns why QuasiNewton does not support p, as a clause, or "" if QuasiNewton
@@ -131,6 +171,20 @@ func (q *QuasiNewton) Refresh() { q.current, q.exhausted = false, false }
 // Predict plans the next step. It returns the decrease of phi + r that the model predicts, and
 // whether the trust region cuts the step. at holds f and g of the last Forward at the iterate.
 func (q *QuasiNewton) Predict(p problem.Problem, at *problem.Point, phi Augmented) (decrease float64, cut bool, err error) {
+	decrease, cut, err = q.predict(p, at, phi)
+	if err != nil || !q.tooCoarse(at, phi, decrease) {
+		return decrease, cut, err
+	}
+	q.stage, q.current = accuratePasses, false
+	q.grade()
+	if err := at.Forward(p); err != nil {
+		return 0, false, err
+	}
+	return q.predict(p, at, phi)
+}
+
+// predict is Predict with the present accuracy of the passes.
+func (q *QuasiNewton) predict(p problem.Problem, at *problem.Point, phi Augmented) (decrease float64, cut bool, err error) {
 	q.plan = plan{}
 	if !q.current {
 		phi.Coefficients(q.coefficients[1:], at.Constraints)
@@ -231,6 +285,10 @@ func (q *QuasiNewton) Try(p problem.Problem, at *problem.Point, phi Augmented) (
 		q.space.Combine(problem.Iterate, q.space.Regularizer.Radius/norm, problem.Iterate, 0, problem.Iterate)
 	}
 	q.space.Project()
+	if q.stage == firstPass {
+		q.stage = coarsePasses
+		q.grade()
+	}
 	if err := at.Forward(p); err != nil {
 		return false, err
 	}
@@ -244,7 +302,7 @@ func (q *QuasiNewton) Try(p problem.Problem, at *problem.Point, phi Augmented) (
 	}
 	slot := q.add(q.start, q.d, q.trial)
 	value := phi.Value(f, q.g)
-	actual := q.actual(value-phi.Value(at.Objective, at.Constraints), phi.noise(f, q.g, q.space.Roundoff()), slot)
+	actual := q.actual(value-phi.Value(at.Objective, at.Constraints), phi.noise(f, q.g, q.roundoff()), slot)
 	parabola := q.parabola(value-phi.Value(at.Objective, at.Constraints), slot)
 	q.resize(actual, value, parabola)
 	q.keep(slot)
@@ -326,6 +384,8 @@ func (q *QuasiNewton) VisitState(v problem.StateVisitor) {
 	v.Number("quasi.length", &q.length)
 	v.Number("quasi.cubic", &q.cubic)
 	problem.VisitFlag(v, "quasi.bent", &q.bent)
+	v.Count("quasi.stage", &q.stage)
+	q.grade()
 	v.Vector("quasi.gradient", q.d)
 	q.visit(v)
 }

@@ -37,6 +37,9 @@ func (b *Built) Close() error {
 	return b.session.Close()
 }
 
+// Inner implements problem.Form.
+func (b *Built) Inner() problem.Problem { return b.Problem }
+
 // NonSmooth implements problem.NonSmooth.
 func (b *Built) NonSmooth() bool { return problem.FeaturesOf(b.Problem).Kinks }
 
@@ -114,6 +117,9 @@ func (r *ridge) Backward(coefficients []float64, d problem.Vector) error {
 	r.Space().Combine(d, 1, d, coefficients[0]*r.weight, problem.Iterate)
 	return nil
 }
+
+// Inner implements problem.Form.
+func (r *ridge) Inner() problem.Problem { return r.Problem }
 
 // NonSmooth implements problem.NonSmooth.
 func (r *ridge) NonSmooth() bool { return problem.FeaturesOf(r.Problem).Kinks }

@@ -72,6 +72,9 @@ func newMeter(p problem.Problem, onEvaluation func(Evaluation) error, onCheckpoi
 		x: make([]float64, n), g: make([]float64, m)}
 }
 
+// Inner implements problem.Form.
+func (t *meter) Inner() problem.Problem { return t.Problem }
+
 // NonSmooth implements problem.NonSmooth.
 func (t *meter) NonSmooth() bool { return problem.FeaturesOf(t.Problem).Kinks }
 
@@ -162,8 +165,14 @@ func (t *meter) report(at int) error {
 	return t.onCheckpoint(Checkpoint{at, number(t.clock.seconds()), number(t.best), number(t.epsilon), number(t.multipliers)})
 }
 
-// certify measures the epsilon of a point and restores the iterate, but not its forward pass.
+// certify measures the epsilon of a point with accurate passes and restores the iterate, but not its
+// forward pass.
 func (t *meter) certify(v problem.Vector) error {
+	return problem.Accurately(t.Problem, func() error { return t.measure(v) })
+}
+
+// measure is certify with the present accuracy of the passes.
+func (t *meter) measure(v problem.Vector) error {
 	space := t.Space()
 	space.Combine(t.saved, 1, problem.Iterate, 0, problem.Iterate)
 	space.Combine(problem.Iterate, 1, v, 0, v)
