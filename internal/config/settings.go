@@ -273,7 +273,8 @@ func (d *Device) options() []*option.Option {
 			With(onPlan()),
 		option.AutoChoice("products", &d.Products,
 			"choose the arithmetic of float32 products with the data: float32; int8 or bfloat16 factors of three digits, as accurate as float32,"+
-				" or of two; tf32; auto takes the fastest that is as accurate as float32; see docs/products.md",
+				" or of two; int8: of two while that does not harm the steps, then of three; tf32; auto takes the fastest that reaches the accuracy"+
+				" of float32; see docs/products.md",
 			append(session.CPUProducts(), session.GPUProducts()...)...).As("KIND"),
 		option.Count("micro-batch", &d.MicroBatch, option.AtLeast(0),
 			"let the GPU work on N rows at a time, to save memory; the sums over all rows stay the same; 0: all rows").

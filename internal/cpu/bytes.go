@@ -23,7 +23,7 @@ type byteScores struct {
 	x          *kernel.PackedBytes
 	k          *kernel.ByteKernels
 	grades     grades
-	slices     *kernel.Digits       // of grades, for the present pass
+	slices     *kernel.Digits        // of grades, for the present pass
 	transposed []float32             // W, if the plan has W^T
 	scratch    []*kernel.ByteScratch // by worker
 	after      *plan.BiasActivation  // the step after the product, fused with it; nil: none

@@ -10,14 +10,14 @@ import (
 )
 
 // supported lists the products that a CPU supports.
-var supported = []plan.Products{plan.AutoProducts, plan.Float32, plan.Int8x3, plan.Int8x2}
+var supported = []plan.Products{plan.AutoProducts, plan.Float32, plan.Int8, plan.Int8x3, plan.Int8x2}
 
 // With returns the device with other products. Both devices share the workers. The error is a
 // *plan.ProductsError.
 func (d *Device) With(p plan.Products) (*Device, error) {
 	if !slices.Contains(supported, p) {
 		return nil, fmt.Errorf("cpu: %w", &plan.ProductsError{Products: p, Needs: "a GPU", Found: "this is the CPU",
-			Want: "auto, float32, int8x3 or int8x2"})
+			Want: "auto, float32, int8, int8x3 or int8x2"})
 	}
 	if p.Integers() && !d.bytes.Fast() {
 		return nil, fmt.Errorf("cpu: %w", &plan.ProductsError{Products: p, Needs: "AVX-512 VNNI or AVX-VNNI",
@@ -66,12 +66,18 @@ func (e *executor[T]) byteLeaf(buffer int) *kernel.PackedBytes {
 	return e.device.NewBytes(rows, cols, data.ByteScale())
 }
 
-// Graded returns the device, whose programs have coarse products if the products are automatic and
-// have three digits: products with two. Both devices share the workers.
+// Graded returns the device with plan.Int8 where automatic products are plan.Int8x3. Both devices
+// share the workers.
 func (d *Device) Graded() *Device {
 	own := *d
-	own.graded = own.products == plan.AutoProducts
+	own.graded = true
 	return &own
+}
+
+// hasCoarse reports whether products with digits have coarse passes. Processes that share the rows
+// have none.
+func (d *Device) hasCoarse() bool {
+	return d.ranks == nil && (d.products == plan.Int8 || d.graded && d.products == plan.AutoProducts)
 }
 
 // digits returns the numbers of digits of the accurate and of the coarse products with 8-bit data.
@@ -79,16 +85,16 @@ func (d *Device) digits() (accurate, coarse int) {
 	switch {
 	case d.products == plan.Int8x2:
 		return 2, 2
-	case d.graded:
+	case d.hasCoarse():
 		return 3, 2
 	}
 	return 3, 3
 }
 
-// CoarseRoundoff returns the largest error of a number in two digits, relative to the largest number
-// of its column; 0 if the program has no coarse products.
+// CoarseRoundoff returns the largest error of a number in two digits, relative to the largest
+// number of its column; 0 if the program has no coarse products.
 func (e *executor[T]) CoarseRoundoff() float64 {
-	if !e.device.graded || len(e.bytes) == 0 {
+	if !e.device.hasCoarse() || len(e.bytes) == 0 {
 		return 0
 	}
 	return 1. / (2 * 254 * 127)

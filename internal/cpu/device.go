@@ -16,7 +16,7 @@ type Device struct {
 	level    kernel.Level
 	threads  int
 	products plan.Products
-	graded   bool // automatic products have coarse passes
+	graded   bool // see Graded
 	pool     *pool
 	bytes    *kernel.ByteKernels // for products with 8-bit data
 	pages    *paged.Dir          // holds rows and activations that are large; nil: memory

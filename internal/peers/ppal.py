@@ -71,10 +71,9 @@ class Ppal:
 
     def products(self) -> list[str]:
         """The kinds of products with the data that this binary supports on this machine."""
-        kinds = ["auto", "float32"]
         if "with two" in self._run(["devices"]).stdout:  # of 8-bit data
-            kinds.append("int8x2")
-        return kinds
+            return ["int8x3", "float32", "int8x2"]
+        return ["float32"]
 
     def bench(self, name: str, dataset: str) -> dict:
         """The case of that name in ``ppal bench --json``. Raise PpalError if this binary or machine cannot run it."""

@@ -13,9 +13,10 @@ type Products string
 
 // The kinds of products. A device supports some of them.
 const (
-	AutoProducts Products = ""        // Int8x3 if the data are 8-bit and wide enough, else Float32
+	AutoProducts Products = ""        // Int8 or Int8x3 if the data are 8-bit and wide enough, else Float32
 	Float32      Products = "float32" // in float32
 	TF32         Products = "tf32"    // float32 rounded to 10 bits of mantissa, on tensor cores
+	Int8         Products = "int8"    // Int8x3, and Int8x2 for the coarse passes of a Grader
 	Int8x3       Products = "int8x3"  // three digits in integers: float32's accuracy
 	Int8x2       Products = "int8x2"  // two digits in integers: an error of 3e-5 of the largest weight
 	BF16x3       Products = "bf16x3"  // three digits in bfloat16, with sums of float32
@@ -24,7 +25,7 @@ const (
 
 // AllProducts lists the kinds of products.
 func AllProducts() []Products {
-	return []Products{AutoProducts, Float32, TF32, Int8x3, Int8x2, BF16x3, BF16x2}
+	return []Products{AutoProducts, Float32, TF32, Int8, Int8x3, Int8x2, BF16x3, BF16x2}
 }
 
 // Known reports whether p is one of the kinds.
@@ -52,7 +53,7 @@ func ParseProducts(name string) (Products, error) {
 // Digits returns the number of digits of the second factor, or 0 for products without digits.
 func (p Products) Digits() int {
 	switch p {
-	case Int8x3, BF16x3:
+	case Int8, Int8x3, BF16x3:
 		return 3
 	case Int8x2, BF16x2:
 		return 2
@@ -61,7 +62,7 @@ func (p Products) Digits() int {
 }
 
 // Integers reports whether the digits are integers.
-func (p Products) Integers() bool { return p == Int8x3 || p == Int8x2 }
+func (p Products) Integers() bool { return p == Int8 || p == Int8x3 || p == Int8x2 }
 
 // DigitColumns is the number of columns of 8-bit data from which AutoProducts chooses digits.
 // Quantizing the other factor and adding the digits' sums cost as much as several dozen columns of

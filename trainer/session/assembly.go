@@ -13,8 +13,10 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/rundir"
 	"ppal/models"
+	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
+	"ppal/trainer/step"
 )
 
 // assembly is the pipeline that New builds from Options. assemble sets the fields from top to
@@ -65,6 +67,9 @@ func assemble(ctx context.Context, o Options) (*assembly, error) {
 	return a, nil
 }
 
+const coarseNote = "The first iterations multiply with two digits of the weights and derivatives, until the steps need three. " +
+	"--products int8x3 always multiplies with three digits."
+
 // build does the steps of assemble that come after the device is open.
 func (a *assembly) build(ctx context.Context) (err error) {
 	seed, source := a.options.Settings.Seed, a.options.Data
@@ -109,6 +114,10 @@ func (a *assembly) build(ctx context.Context) (err error) {
 	}
 	if note := method.ChoosePrimal(a.options.Method, a.Problem()); note != "" {
 		a.notes = append(a.notes, note)
+	}
+	if rule, ok := a.options.Method.(trainer.DualRule); ok && rule.PrimalStep().Kind == step.LBFGS && problem.FeaturesOf(a.Problem()).Graded != nil {
+		a.products = Int8.String()
+		a.notes = append(a.notes, coarseNote)
 	}
 	return a.checkHistory()
 }

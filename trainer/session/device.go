@@ -129,6 +129,7 @@ type Products = plan.Products
 // three digits in int8 or bfloat16. Three digits reach the accuracy of float32.
 const (
 	Float32 = plan.Float32 // "float32"
+	Int8    = plan.Int8    // "int8"
 	Int8x3  = plan.Int8x3  // "int8x3"
 	Int8x2  = plan.Int8x2  // "int8x2"
 	TF32    = plan.TF32    // "tf32", GPU only
@@ -137,7 +138,7 @@ const (
 )
 
 // CPUProducts lists the products that every device supports.
-func CPUProducts() []Products { return []Products{Float32, Int8x3, Int8x2} }
+func CPUProducts() []Products { return []Products{Float32, Int8, Int8x3, Int8x2} }
 
 // GPUProducts lists the products that only a GPU supports.
 func GPUProducts() []Products { return []Products{TF32, BF16x3, BF16x2} }
@@ -326,7 +327,11 @@ func (d *devices) openGPU() error {
 	if open == nil {
 		open = openGPU
 	}
-	gpu, err := open(GPUOptions{Ordinal: d.options.Ordinal, GPUs: d.options.GPUs, AllGPUs: d.options.AllGPUs, Products: d.options.Products, MicroBatch: d.options.MicroBatch})
+	products := d.options.Products
+	if products == Int8 {
+		products = Int8x3 // a GPU has no coarse passes
+	}
+	gpu, err := open(GPUOptions{Ordinal: d.options.Ordinal, GPUs: d.options.GPUs, AllGPUs: d.options.AllGPUs, Products: products, MicroBatch: d.options.MicroBatch})
 	if err != nil {
 		return err
 	}

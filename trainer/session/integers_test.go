@@ -52,7 +52,7 @@ func TestIntegersAreKeptAsBytes(t *testing.T) {
 		products Products
 		ran      string
 	}{
-		{[]int{9}, "2", "", "int8x3"}, {nil, "2", "", "int8x3"}, {[]int{9}, "2", Int8x2, "int8x2"}, {[]int{9}, "2", Float32, "float32"},
+		{[]int{9}, "2", "", "int8"}, {nil, "2", "", "int8"}, {[]int{9}, "2", Int8x3, "int8x3"}, {[]int{9}, "2", Int8x2, "int8x2"}, {[]int{9}, "2", Float32, "float32"},
 		{[]int{9}, "2.5", "", "float32"}, {[]int{9}, "300", "", "float32"},
 	} {
 		open := func(dtype tensor.Dtype, products Products) *assembly {

@@ -36,8 +36,8 @@ import (
 //
 // If the problem has coarse passes, the passes of the first trial and those after it are coarse.
 // They become accurate for ever when the model predicts a decrease below the rounding errors of a
-// coarse phi, or plans a step whose length is below 64 coarse roundoffs of 1 + ||x||. Then f, g and d
-// are computed again. The pairs stay.
+// coarse phi, or plans a step whose length is below 64 coarse roundoffs of 1 + ||x||. Then f, g and
+// d are computed again. The pairs stay.
 //
 // The step needs the exact problem: no mini-batches, no kinks. It costs a forward and a backward
 // pass. If a multiplier update or a record follows a rejected step, it costs one more forward pass.

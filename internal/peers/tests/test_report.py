@@ -46,7 +46,7 @@ class Parts(unittest.TestCase):
         self.assertIn("Random", table.notes[-1])
 
     def test_speed_takes_each_librarys_faster_layout_and_both_ratios(self) -> None:
-        times = {"numpy products by feature": 40.0, "numpy products by unit": 50.0, "torch eager": 100.0, "ppal train --products auto": 20.0}
+        times = {"numpy products by feature": 40.0, "numpy products by unit": 50.0, "torch eager": 100.0, "ppal train --products int8x3": 20.0}
         bench = {"a": {"not_run": "not available"}, "b": {"iteration_ms": 10.0, "floor_ms": 40.0, "ratio": 0.25}}
         unit = {
             "shape": [24000, 784, 256], "random_data": False, "versions": {"numpy": "2"}, "not_run": {"jax": "no jax"},
@@ -54,7 +54,7 @@ class Parts(unittest.TestCase):
         }  # fmt: skip
         (table,) = report.speed({"mnpc-fashion-mnist": unit})
         self.assertEqual([(r[0], r[4], r[5]) for r in table.rows], [
-            ("numpy: two bare products", "1.00", "2.00"), ("torch eager", "2.50", "5.00"), ("ppal train --products auto", "0.500", "1.00"),
+            ("numpy: two bare products", "1.00", "2.00"), ("torch eager", "2.50", "5.00"), ("ppal train --products int8x3", "0.500", "1.00"),
             ("ppal bench b: two bare products", "1.00", "2.00"), ("ppal bench b: iteration", "0.250", "0.500"),
         ])  # fmt: skip
         self.assertTrue({"jax: not run: no jax", "ppal bench a: not available"} <= set(table.notes))

@@ -165,8 +165,8 @@ func (t *meter) report(at int) error {
 	return t.onCheckpoint(Checkpoint{at, number(t.clock.seconds()), number(t.best), number(t.epsilon), number(t.multipliers)})
 }
 
-// certify measures the epsilon of a point with accurate passes and restores the iterate, but not its
-// forward pass.
+// certify measures the epsilon of a point with accurate passes and restores the iterate, but not
+// its forward pass.
 func (t *meter) certify(v problem.Vector) error {
 	return problem.Accurately(t.Problem, func() error { return t.measure(v) })
 }
