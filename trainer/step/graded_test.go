@@ -12,7 +12,6 @@ type rounded struct {
 	problem.Problem
 	coarse bool
 	passes []bool // whether each forward pass was coarse
-	x      []float64
 }
 
 const grain = 1e-4
