@@ -7,7 +7,9 @@ from ..settings import CooperSetting, IpoptSetting, LagrangianSetting, Setting
 COOPER = [
     CooperSetting("Adam", 0.1, 0.1, "nuPI", 10, beta2=0.99),
     CooperSetting("Adam", 0.15, 0.1, "nuPI", 10, beta2=0.99),
+    CooperSetting("Adam", 0.2, 0.1, "nuPI", 10, beta2=0.99),
     CooperSetting("Adam", 0.1, 0.3, "nuPI", 1, beta2=0.99),
+    CooperSetting("Adam", 0.15, 1, "nuPI", 1, beta2=0.99),
     CooperSetting("Adam", 0.05, 0.03, "nuPI", 10, beta2=0.9, decay="cosine"),
     CooperSetting("Adam", 0.05, 0.03, "nuPI", 10, beta2=0.9),
     CooperSetting("Adam", 0.05, 0.1, "nuPI", 10, beta2=0.99, project=False),
@@ -25,6 +27,8 @@ AUGMENTED_LAGRANGIAN = [
     LagrangianSetting(penalty=1, cap=0.03, inner=30),
     *(LagrangianSetting(penalty=c, cap=0.02, inner=20) for c in (1, 10)),
     *(LagrangianSetting(penalty=c, cap=0.05, inner=20) for c in (1, 10, 100)),
+    *(LagrangianSetting(penalty=10, cap=0.05, inner=inner) for inner in (10, 50)),
+    LagrangianSetting(penalty=1, cap=0.1, inner=15),
     *(LagrangianSetting(penalty=c, cap=None, inner=20) for c in (1, 10)),
     *(LagrangianSetting(penalty=c, solver="scipy", inner=20) for c in (1, 10)),
 ]
