@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"ppal/internal/paged"
@@ -98,6 +99,9 @@ func (t *ownTable) keeper() *keeper {
 	}{keptVersion, "", path, t.opts.Separator, t.opts.Missing, t.opts.Dates, t.opts.Decimal, "", nil}
 	if build, ok := debug.ReadBuildInfo(); ok { // another version may read a text in another way
 		key.Program = build.Main.Version
+		if v := build.Main.Version; v == "" || v == "(devel)" || strings.HasSuffix(v, "+dirty") { // says nothing of the code
+			key.Program += " " + programFile()
+		}
 	}
 	if t.when != nil {
 		key.When = t.when.text
@@ -112,6 +116,19 @@ func (t *ownTable) keeper() *keeper {
 	name := fmt.Sprintf("%s-%.16x.rows", filepath.Base(path), sha256.Sum256(text))
 	return &keeper{table: t, keep: t.opts.Keep, path: filepath.Join(t.opts.Keep.Folder, name), key: string(text),
 		size: info.Size(), time: info.ModTime().UnixNano()}
+}
+
+// programFile describes the program's file by its size and time.
+func programFile() string {
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprint(info.Size(), info.ModTime().UnixNano())
 }
 
 // open finds a kept file of the table. It adds a remark if it finds a file that it cannot use.
@@ -139,7 +156,7 @@ func (k *keeper) open() {
 	case errors.Is(err, errChanged):
 		k.table.notes = append(k.table.notes, fmt.Sprintf("%s has changed since its rows were kept: they are read and kept again.", k.table.opts.File))
 	default:
-		k.table.warnings = append(k.table.warnings, fmt.Sprintf("The kept rows in %s cannot be used (%v): the rows of %s are read again.", k.path, err, k.table.opts.File))
+		k.unusable(err)
 	}
 }
 
@@ -176,15 +193,31 @@ func schemaKey(s *schema) string {
 }
 
 // sheet returns the kept rows of a schema, or nil if there are none.
-func (k *keeper) sheet(wanted *schema) (*sheet, error) {
+func (k *keeper) sheet(wanted *schema) *sheet {
 	if k == nil || k.index == nil || k.index.Schema != schemaKey(wanted) {
-		return nil, nil
+		return nil
 	}
+	s, err := k.read()
+	if err != nil {
+		k.unusable(err)
+		return nil
+	}
+	k.note("The kept rows of %s are read from %s; delete this file at will.")
+	return s
+}
+
+// unusable warns of a kept file that is not used.
+func (k *keeper) unusable(err error) {
+	k.table.warnings = append(k.table.warnings, fmt.Sprintf("The kept rows in %s cannot be used (%v): the rows of %s are read again.", k.path, err, k.table.opts.File))
+}
+
+// read returns the rows in the kept file.
+func (k *keeper) read() (*sheet, error) {
 	s := &sheet{name: k.table.opts.File, rows: k.index.Rows, pages: k.table.opts.Pages}
 	var err error
 	if k.index.Source != 0 {
 		if s.source, err = paged.Get[int](k.file, k.index.Source, s.rows); err != nil {
-			return nil, fmt.Errorf("datasets: %s: %w", k.path, err)
+			return nil, err
 		}
 	}
 	for _, kept := range k.index.Columns {
@@ -195,11 +228,10 @@ func (k *keeper) sheet(wanted *schema) (*sheet, error) {
 			c.codes, err = paged.Get[int32](k.file, kept.At, s.rows)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("datasets: %s: %w", k.path, err)
+			return nil, err
 		}
 		s.columns = append(s.columns, c)
 	}
-	k.note("The kept rows of %s are read from %s; delete this file at will.")
 	return s, nil
 }
 

@@ -65,14 +65,12 @@ func readOwnCSV(f io.ReadSeeker, opts TableOptions) (*source, error) {
 		return nil, err
 	}
 	schema := own.schema(nil)
-	s, err := kept.sheet(schema)
-	if err == nil && s == nil {
-		if s, err = own.readValues(f, schema, size); err == nil {
-			kept.write(s, schema, profiles)
+	s := kept.sheet(schema)
+	if s == nil {
+		if s, err = own.readValues(f, schema, size); err != nil {
+			return nil, err
 		}
-	}
-	if err != nil {
-		return nil, err
+		kept.write(s, schema, profiles)
 	}
 	own.describe(s)
 	return own.source(s)

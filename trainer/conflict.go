@@ -65,7 +65,11 @@ func (t *run) searchConflict(ending bool) (proven bool, err error) {
 	if steps < 1 || steps < searchLeast && !ending {
 		return false, nil
 	}
-	o, err := infeasible.Search(t.full, infeasible.Settings{Iterations: steps, Tolerance: t.set.FeasibilityTolerance, Sphere: t.set.Certificate.Sphere})
+	var o infeasible.Outcome
+	err = t.aside(func() (err error) {
+		o, err = infeasible.Search(t.full, infeasible.Settings{Iterations: steps, Tolerance: t.set.FeasibilityTolerance, Sphere: t.set.Certificate.Sphere})
+		return err
+	})
 	if err != nil {
 		return false, err
 	}

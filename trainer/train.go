@@ -171,7 +171,7 @@ func newRun(p problem.Problem, m Method, s Settings) (*run, error) {
 	if continued {
 		return t, nil // the warnings about the start are among the restored warnings
 	}
-	return t, t.diagnose()
+	return t, t.accurately(t.diagnose)
 }
 
 // resume restores the state of an earlier run, and reports whether the state has the earlier run's
@@ -209,13 +209,22 @@ func (t *run) accurately(measure func() error) error {
 	if t.graded == nil || !t.graded.Coarse() {
 		return measure()
 	}
-	f, g := t.at.Objective, slices.Clone(t.at.Constraints)
-	err := problem.Accurately(t.p, func() error {
+	return t.aside(func() error {
 		if err := t.at.Forward(t.p); err != nil {
 			return err
 		}
 		return measure()
 	})
+}
+
+// aside runs accurate passes that are not the method's. If the method's are coarse, it restores
+// their f and g.
+func (t *run) aside(passes func() error) error {
+	if t.graded == nil || !t.graded.Coarse() {
+		return passes()
+	}
+	f, g := t.at.Objective, slices.Clone(t.at.Constraints)
+	err := problem.Accurately(t.p, passes)
 	t.at.Restore(f, g)
 	return err
 }
@@ -282,14 +291,9 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 			case interrupted && !last && !overtime && !spent:
 				return Interrupted, nil
 			}
-			proven := false
-			if err := t.accurately(func() (err error) {
-				proven, err = t.searchConflict(last || overtime || spent)
-				return err
-			}); err != nil {
+			if proven, err := t.searchConflict(last || overtime || spent); err != nil {
 				return Failed, err
-			}
-			if proven {
+			} else if proven {
 				return Infeasible, nil
 			}
 			switch {

@@ -50,7 +50,7 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 	options.Settings.Recorder, options.Settings.Warn = report, report.warn
 	options.Files.Version, options.Files.Clock = version(), a.now
 	options.CheckpointEvery = f.checkpointEvery
-	options.Device.MemoryDir = beside(cfg.Out)
+	options.Device.MemoryDir, options.Device.KeptDir = beside(cfg.Out), filepath.Join(filepath.Dir(filepath.Clean(cfg.Out)), "ppal-rows")
 	report.info(fmt.Sprintf("reading %s and building the problem", cfg.Dataset))
 	s, err := a.open(ctx, options)
 	if err == nil {
@@ -61,7 +61,7 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 		}()
 	}
 	if ctx.Err() != nil {
-		return errors.New("interrupted before the first iteration; no files were written")
+		return errors.New("interrupted before the first iteration; the run has no files")
 	}
 	if err != nil {
 		return config.NameFlags(err)

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"unsafe"
 
 	"ppal/cuda/driver"
@@ -215,7 +216,12 @@ func (c *communicator) Close() error {
 // messages.
 const testedBytes = 1 << 20
 
-// test lets every device send random bytes to all others, and compares what arrives.
+// testPatience is the longest time for the tested transfers. A machine whose GPUs cannot reach each
+// other may let them wait for ever, without an error.
+const testPatience = 20 * time.Second
+
+// test lets every device send random bytes to all others, and compares what arrives. It aborts the
+// communicators if the transfers take longer than testPatience.
 func (c *communicator) test() (err error) {
 	n := len(c.devices)
 	sent, streams := make([][]byte, n), make([]driver.Stream, n)
@@ -254,6 +260,18 @@ func (c *communicator) test() (err error) {
 	if err := c.Transfer(streams, group); err != nil {
 		return err
 	}
+	comms := c.comms
+	patience := time.AfterFunc(testPatience, func() {
+		for _, comm := range comms {
+			C.ppal_nccl_abort(&c.lib.functions, comm)
+		}
+	})
+	defer func() {
+		if !patience.Stop() {
+			c.comms = nil
+			err = fmt.Errorf("the first transfers of %s did not end within %v (%s=none leaves NCCL out)", c.Library(), testPatience, NCCLFile)
+		}
+	}()
 	for _, t := range group {
 		d, got := c.devices[t.To], make([]byte, testedBytes)
 		if err := errors.Join(d.Download(streams[t.To], got, t.Target), d.Synchronize(streams[t.To])); err != nil {

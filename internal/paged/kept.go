@@ -55,7 +55,8 @@ func KeptBytes[T any](n int) int64 {
 }
 
 // NewKept begins a kept file in a folder for data of the given size, a sum of KeptBytes. The file
-// has no name before Commit, so nothing stays if the process ends before. The slices of Put are
+// has no name before Commit, so nothing stays if the process ends before. On a file system without
+// such files (NFS), a process that is killed leaves a file .kept-*. The slices of Put are
 // only for reading. They stay valid until the Dir is closed, with or without Commit.
 func (d *Dir) NewKept(folder string, size int64) (*Kept, error) {
 	f, temp, err := unnamed(folder)
@@ -171,6 +172,9 @@ func (d *Dir) OpenKept(path string, check func(index []byte) error) (*Kept, erro
 		return nil, fmt.Errorf("paged: %w", err)
 	}
 	defer f.Close()
+	if !ours(f) {
+		return nil, fmt.Errorf("%w: another user can write it", ErrDamaged)
+	}
 	data, tail, err := readHead(f)
 	if err != nil {
 		return nil, err

@@ -111,6 +111,15 @@ func TestDamaged(t *testing.T) {
 	if err := os.WriteFile(path, good, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Chmod(path, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newDir(t, 0).OpenKept(path, anyIndex); !errors.Is(err, ErrDamaged) {
+		t.Errorf("a file that others can write: %v", err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	foreign := errors.New("other rows")
 	if _, err := newDir(t, 0).OpenKept(path, func([]byte) error { return foreign }); !errors.Is(err, foreign) {
 		t.Errorf("a foreign file: %v", err)

@@ -44,6 +44,12 @@ func unnamed(folder string) (f *os.File, name string, err error) {
 	return f, f.Name(), nil
 }
 
+// ours reports whether the file is this user's and nobody else can write it.
+func ours(f *os.File) bool {
+	var st unix.Stat_t
+	return unix.Fstat(int(f.Fd()), &st) == nil && st.Uid == uint32(os.Geteuid()) && st.Mode&0o022 == 0
+}
+
 // link gives a file without a name a new name.
 func link(f *os.File, path string) error {
 	return unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", f.Fd()), unix.AT_FDCWD, path, unix.AT_SYMLINK_FOLLOW)

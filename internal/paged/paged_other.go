@@ -6,6 +6,7 @@ import "os"
 
 func reserve(*os.File, int64) error             { return ErrUnsupported }
 func mapFile(*os.File, int64) ([]byte, error)   { return nil, ErrUnsupported }
+func ours(*os.File) bool                        { return false }
 func unnamed(string) (*os.File, string, error)  { return nil, "", ErrUnsupported }
 func link(*os.File, string) error               { return ErrUnsupported }
 func smallPieces(*os.File)                      {}

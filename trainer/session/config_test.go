@@ -66,7 +66,7 @@ func TestConfigHasEveryOption(t *testing.T) {
 		"Settings.TrainMerit", "Settings.ValidationMerit", "Settings.ResumeAt", "Settings.RecordWork", "Settings.LeastRecords", "Model.Inputs", "Model.Outputs",
 		"Data.TableOptions.Values", // the values that the constraints name
 		"CheckpointEvery",          // does not change the result
-		"Device.MemoryDir", "Data.TableOptions.Pages",
+		"Device.MemoryDir", "Device.KeptDir", "Data.TableOptions.Pages",
 	}
 	options := map[string]func() Options{
 		"images": func() Options {

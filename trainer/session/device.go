@@ -56,9 +56,11 @@ type Device struct {
 	// weights stay in memory. Only the CPU's plan supports it. 0: all rows are in memory.
 	Memory int64
 	// MemoryDir is the directory of the files; "": the directory for temporary files. The files have
-	// no names, and disappear with the session, except for the values of the columns of a CSV file:
-	// with a MemoryDir, they stay in its folder ppal-rows for later sessions.
+	// no names, and disappear with the session.
 	MemoryDir string
+	// KeptDir is the folder in which the values of the columns of a CSV file stay for later sessions;
+	// "": they do not stay.
+	KeptDir string
 	// Ranks are the processes that share the rows of the data: process 0 calls New, the others call
 	// Serve with the same options. Only the CPU's plan supports several processes. nil: this process
 	// has all rows.

@@ -84,15 +84,14 @@ func (a *assembly) measure() (map[string]float64, error) {
 		}
 	}
 	var results []func() (Measures, error)
+	var failure error
 	for _, s := range a.data.splits {
-		var err error
-		if s.scores, err = a.appendScores(s.scores[:0], s); err != nil {
-			return nil, err
+		if s.scores, failure = a.appendScores(s.scores[:0], s); failure != nil {
+			break
 		}
 		results = append(results, meanwhileIf(a.builder.statement.pure, func() (Measures, error) { return s.measure(s.scores) }))
 	}
 	all := map[string]float64{}
-	var failure error
 	for k, wait := range results {
 		s := a.data.splits[k]
 		m, err := wait()

@@ -2,7 +2,6 @@ package session
 
 import (
 	"fmt"
-	"path/filepath"
 	"runtime/debug"
 
 	"ppal/datasets/matrix"
@@ -10,10 +9,10 @@ import (
 
 // keptRows returns the folder of the rows that stay for later sessions; "": none stay.
 func (d Device) keptRows() string {
-	if d.Memory == 0 || d.MemoryDir == "" {
+	if d.Memory == 0 {
 		return ""
 	}
-	return filepath.Join(d.MemoryDir, "ppal-rows")
+	return d.KeptDir
 }
 
 // largeData is the number of elements of the data matrix from which freeMemory returns memory to

@@ -63,7 +63,7 @@ func TestRowsInFiles(t *testing.T) {
 			dir := dirs[memory > 0]
 			a := buildOptions(t, onTable(DemographicParity{Epsilon: []float64{0.05}}, CSV(file, "y", "sex=m"), func(o *Options) {
 				o.Model = &models.Spec{Hidden: hidden}
-				o.Device.Memory, o.Device.MemoryDir = memory, dir
+				o.Device.Memory, o.Device.MemoryDir, o.Device.KeptDir = memory, dir, filepath.Join(dir, "kept")
 			}))
 			if stored := a.devices.pages.Bytes(); (stored > 70*5000*8) != (memory > 0) {
 				t.Errorf("%d bytes in files", stored)
@@ -82,7 +82,7 @@ func TestRowsInFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			list, err := os.ReadDir(dir)
-			if names := len(list) == 1 && list[0].Name() == "ppal-rows"; err != nil || names != (memory > 0) {
+			if names := len(list) == 1 && list[0].Name() == "kept"; err != nil || names != (memory > 0) {
 				t.Errorf("files with names: %v, %v", list, err)
 			}
 			final.Training = nil // contains measured times
@@ -105,7 +105,7 @@ func TestKeptRows(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	open := func(dir string) (remarks string) {
 		a := buildOptions(t, onTable(DemographicParity{Epsilon: []float64{0.05}}, CSV(file, "y", "sex=m"), func(o *Options) {
-			o.Device.Memory, o.Device.MemoryDir = 64<<20, dir
+			o.Device.Memory, o.Device.KeptDir = 64<<20, dir
 		}))
 		return strings.Join(slices.Concat(a.data.description.Notes, a.data.description.Warnings), " ")
 	}

@@ -144,10 +144,28 @@ func TestStageRestored(t *testing.T) {
 		r, _, q := graded(t)
 		q.stage = stage
 		other, _, restored := graded(t)
-		other.coarse = !coarse
 		restore(q, r.Space(), restored, other.Space())
 		if restored.stage != stage || other.coarse != coarse {
 			t.Errorf("stage %d: restored %d, coarse %v", stage, restored.stage, other.coarse)
 		}
+	}
+}
+
+// If the first trial is rejected, f is that of a coarse pass, as in a run that is resumed there.
+func TestFirstTrialRejected(t *testing.T) {
+	r, at, q := graded(t)
+	r.Space().Write(problem.Iterate, []float64{1.00004, 1, 1})
+	if err := at.Forward(r); err != nil {
+		t.Fatal(err)
+	}
+	accurate := at.Objective
+	predict(t, r, at, q)
+	q.plan.decrease = 1e9
+	if try(t, r, at, q) {
+		t.Fatal("the trial was accepted")
+	}
+	want := problem.NewPoint(r)
+	if err := want.Forward(r); err != nil || !r.coarse || at.Objective != want.Objective || at.Objective == accurate {
+		t.Errorf("f = %v, want the coarse %v, not %v (%v)", at.Objective, want.Objective, accurate, err)
 	}
 }

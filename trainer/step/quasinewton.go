@@ -285,7 +285,8 @@ func (q *QuasiNewton) Try(p problem.Problem, at *problem.Point, phi Augmented) (
 		q.space.Combine(problem.Iterate, q.space.Regularizer.Radius/norm, problem.Iterate, 0, problem.Iterate)
 	}
 	q.space.Project()
-	if q.stage == firstPass {
+	first := q.stage == firstPass
+	if first {
 		q.stage = coarsePasses
 		q.grade()
 	}
@@ -294,7 +295,7 @@ func (q *QuasiNewton) Try(p problem.Problem, at *problem.Point, phi Augmented) (
 	}
 	if !vec.Finite(at.Objective) || vec.FirstNonFinite(at.Constraints) >= 0 {
 		q.radius = probeShrink * q.length
-		return false, q.back(at, f)
+		return false, q.back(p, at, f, first)
 	}
 	phi.Coefficients(q.coefficients[1:], at.Constraints)
 	if err := at.Backward(p, q.coefficients, q.trial); err != nil {
@@ -307,7 +308,7 @@ func (q *QuasiNewton) Try(p problem.Problem, at *problem.Point, phi Augmented) (
 	q.resize(actual, value, parabola)
 	q.keep(slot)
 	if !(actual > leastRatio*q.plan.decrease) {
-		return false, q.back(at, f)
+		return false, q.back(p, at, f, first)
 	}
 	q.advance(slot)
 	q.d, q.trial = q.trial, q.d
@@ -367,9 +368,13 @@ func (q *QuasiNewton) resize(actual, value float64, parabola bool) {
 	}
 }
 
-// back restores the iterate, and f and g at it, without a pass.
-func (q *QuasiNewton) back(at *problem.Point, f float64) error {
+// back restores the iterate, and f and g at it, without a pass. After the first trial, f and g
+// are from an accurate pass: a coarse pass replaces them, as in a resumed run.
+func (q *QuasiNewton) back(p problem.Problem, at *problem.Point, f float64, first bool) error {
 	q.space.Combine(problem.Iterate, 1, q.start, 0, q.start)
+	if first && q.graded != nil {
+		return at.Forward(p)
+	}
 	at.Restore(f, q.g)
 	return q.space.Err()
 }
@@ -384,8 +389,10 @@ func (q *QuasiNewton) VisitState(v problem.StateVisitor) {
 	v.Number("quasi.length", &q.length)
 	v.Number("quasi.cubic", &q.cubic)
 	problem.VisitFlag(v, "quasi.bent", &q.bent)
-	v.Count("quasi.stage", &q.stage)
-	q.grade()
+	before := q.stage
+	if v.Count("quasi.stage", &q.stage); q.stage != before {
+		q.grade()
+	}
 	v.Vector("quasi.gradient", q.d)
 	q.visit(v)
 }

@@ -365,7 +365,7 @@ func (broken) Err() error { return errFailing }
 func TestBackReturnsErrors(t *testing.T) {
 	p, at, q := ready(t, parabola(), []float64{5})
 	p.Space().Vectors = broken{p.Space().Vectors}
-	if err := q.back(at, 1); !errors.Is(err, errFailing) {
+	if err := q.back(p, at, 1, false); !errors.Is(err, errFailing) {
 		t.Error(err)
 	}
 }
