@@ -131,7 +131,7 @@ func TestSetCompletion(t *testing.T) {
 		"train --set gdpa.":   "gdpa.primal=\ngdpa.momentum=\ngdpa.step=\n",
 		"compare --set ssg.":  "ssg.tolerance=\n",
 		"train --activation ": "sigmoid\nrelu\ntanh\n",
-		"compare --products ": "auto\nfloat32\nint8x3\n",
+		"compare --products ": "auto\nfloat32\nint8\nint8x3\n",
 	} {
 		words := strings.Split(args, " ")
 		got := command(t.Context(), nil, append([]string{"__complete"}, words...)...)

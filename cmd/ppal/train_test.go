@@ -226,7 +226,7 @@ func TestTrainInterruptedWhileLoading(t *testing.T) {
 			}
 		}, "train", "--iterations", "10", "--out", dir)
 		if got.status != exitInterrupted || !strings.Contains(got.stderr, "stopping") ||
-			!strings.HasSuffix(got.stderr, "ppal: interrupted before the first iteration; no files were written\n") {
+			!strings.HasSuffix(got.stderr, "ppal: interrupted before the first iteration; the run has no files\n") {
 			t.Errorf("%+v", got)
 		}
 		if _, err := os.Stat(dir); !os.IsNotExist(err) {
