@@ -80,8 +80,8 @@ test:
 # Only the race detector needs cgo. RACE_PACKAGES are the packages that start goroutines (a test of internal/racing compares the list with the
 # sources), and the packages whose code runs on these goroutines. The target leaves out long tests: -short, and package internal/racing.
 RACE_PACKAGES = ./cmd/ppal ./constraints ./datasets ./internal/bench/floor ./internal/compare ./internal/cpu ./internal/cpu/kernel ./internal/dirlock \
-	./internal/mutate ./internal/paged ./internal/racing ./internal/ranks ./internal/relay ./internal/report ./internal/reproduce/suite ./internal/rundir ./internal/verify \
-	./trainer ./trainer/graph ./trainer/session
+	./internal/mutate ./internal/paged ./internal/racing ./internal/ranks ./internal/relay ./internal/report ./internal/reproduce/suite ./internal/rundir ./internal/tensorboard/eventfile \
+	./internal/verify ./trainer ./trainer/graph ./trainer/session
 race:
 	CGO_ENABLED=1 $(GO) test -race -short $(TESTFLAGS) $(RACE_PACKAGES)
 

@@ -47,7 +47,7 @@ type CountedRate struct {
 }
 
 // ErrNeedsSmooth says that decisions do not determine a loss or the l1 norm of the weights.
-var ErrNeedsSmooth = errors.New("constraints: a loss and l1(weights) are no rates of decisions: pass the smooth values, too")
+var ErrNeedsSmooth = errors.New("constraints: a loss and l1(weights) are not rates of decisions: pass the smooth values, too")
 
 // Count counts the rates of the decisions. decisions holds an index into Population.Classes for
 // each row. Count returns ErrNeedsSmooth if System.NeedsSmooth is true; CountWith counts for any

@@ -80,7 +80,7 @@ func TestRefusals(t *testing.T) {
 		{one(constraints.TPR()), constraints.ErrSyntax, "minimize fnr, which is 1 - tpr"},
 		{one(constraints.Error("*")), constraints.ErrSyntax, "the objective is one rate"},
 		{one(constraints.Rate{}), nil, "minimize one of error, fnr, fpr, loss"},
-		{one(constraints.Error(), constraints.Constraint{}), nil, "the zero value is no constraint"},
+		{one(constraints.Error(), constraints.Constraint{}), nil, "the zero value is not a constraint"},
 		{one(constraints.Error(), fpr, fpr), nil, "given twice"},
 		{one(constraints.Error(), constraints.FPR("race=c", "Female").AtMost(0.1)), constraints.ErrEmptyGroup, "counts no training row"},
 		{one(constraints.Error(), constraints.Gap(constraints.TPR, "sex").MinRows(3).AtMost(0.1)), constraints.ErrEmptyGroup, "1 of the 2 groups has at least 3 training rows"},

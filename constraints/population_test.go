@@ -186,7 +186,7 @@ func TestPlaceOfErrors(t *testing.T) {
 		}
 	}
 	if got := constraints.FPR("sex=").String(); got != `fpr["sex="]` {
-		t.Errorf("text that is no selector becomes %s", got)
+		t.Errorf("text that is not a selector becomes %s", got)
 	}
 }
 

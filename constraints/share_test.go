@@ -78,7 +78,7 @@ func hitsAndRows(t *testing.T, s *constraints.System, p *constraints.Population,
 	return hits, rows
 }
 
-// TestSharesOfOtherInequalities checks that combinations of rates are no share.
+// TestSharesOfOtherInequalities checks that combinations of rates are not shares.
 func TestSharesOfOtherInequalities(t *testing.T) {
 	p, decisions := people()
 	s := systemOf(t, p, "precision >= 0.7", "positive_rate <= 0.5", "l1(weights) <= 3")

@@ -162,7 +162,7 @@ func (s *System) resolve(c Constraint) (m measured, err error) {
 		m.sets = [][]linear{{l}}
 		return m, s.nonEmpty(l, text)
 	case formNone:
-		return m, errors.New("constraints: the zero value is no constraint")
+		return m, errors.New("constraints: the zero value is not a constraint")
 	}
 	list, each, err := r.slices(c.measure.rate)
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"ppal/internal/plan"
 )
 
-// terms are the terms and the sums of an addition in each device's pinned memory. They do not share
-// memory, because the device may still read the last sum when it writes the next term.
+// terms holds the terms and the sums of an addition in each device's pinned memory. Terms and sums
+// have separate memory, because the device may still read the last sum when it writes the next
+// term.
 type terms[T plan.Float] struct{ terms, sums [][]T }
 
 func (t *terms[T]) append(host []byte) {
@@ -41,9 +42,9 @@ type addition struct {
 	slices   slicing     // for NCCLSums
 }
 
-// outbox is a device's term in one piece, for the other devices. If they read it themselves, two
-// places take turns: a device writes a place again after the others have written their next terms,
-// and thus after they have read this one.
+// outbox holds a device's term in one piece, for the other devices. With PeerSums, two places take
+// turns. A device writes a place again after the other devices have written their next terms. By
+// then they have read this place.
 type outbox struct {
 	at      [2]driver.Pointer
 	written driver.Event

@@ -49,8 +49,8 @@ func onGPUs(t *testing.T, o session.Options, n int, options cuda.Options) (*sess
 	return session.New(t.Context(), o)
 }
 
-// A run on mini-batches takes the same way on two and three GPUs as on one, up to rounding. It
-// repeats to the bit, also if the host adds the sums.
+// A run on mini-batches has the same iterates on two and three GPUs as on one, up to rounding. The
+// run repeats to the bit, also if the host adds the sums.
 func TestSeveralTrainOnBatches(t *testing.T) {
 	for name, o := range batchRuns() {
 		run := func(n int, options cuda.Options) []float64 {

@@ -3,15 +3,15 @@ package cuda
 import "ppal/cuda/driver"
 
 // slicing divides an addition among the devices. Device k gets slice k of every device's term, adds
-// these in the order of the devices, and sends the sum to all. Every element is thus added by one
-// device, in the order in which all devices add it if they read each other's memory.
+// these slices in the order of the devices, and sends the sum to all devices. So one device adds
+// each element, in the same order as with PeerSums.
 type slicing struct {
 	from, to        []int             // of the elements, by device
 	terms, complete []driver.Transfer // of the terms, of the sums
 }
 
-// sliceUnit is the multiple to which the elements of a slice are rounded up: the transfers begin at
-// multiples of 256 bytes.
+// sliceUnit divides the number of elements of each slice but the last, so that the transfers begin
+// at multiples of 256 bytes.
 const sliceUnit = 64
 
 // sliceOf returns the range of the elements that device k of n adds.
@@ -60,9 +60,9 @@ func (r *shared) slice(list []addition) {
 	}
 }
 
-// addSlices adds by kernels, each of which adds a slice. It does not wait. A stream's work runs in
-// order, so the outbox and the inbox have one place: the next term is written after the transfers
-// have read this one.
+// addSlices adds by kernels, one slice on each device. It does not wait. A stream runs its work in
+// order, so the outbox and the inbox need one place only: the next term is written after the
+// transfers have read this term.
 func (r *shared) addSlices(a *addition) error {
 	if err := r.each(func(k int, _ *Program) error { return r.post(a, k, 0) }); err != nil {
 		return err

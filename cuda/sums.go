@@ -14,7 +14,7 @@ import (
 const SumsSetting = "PPAL_GPU_SUMS"
 
 // Sums is a way in which several GPUs add their sums. All ways give the same bits. The empty string
-// means the first of the following that the machine has.
+// means the first way of the following list that the machine supports.
 type Sums string
 
 // The ways to add sums.
@@ -24,7 +24,7 @@ const (
 	// NCCLSums: NCCL sends every GPU a slice of the terms of all GPUs, and then the sums of all
 	// slices.
 	NCCLSums Sums = "nccl"
-	// HostSums: the host adds.
+	// HostSums: the host adds the terms.
 	HostSums Sums = "host"
 )
 
@@ -37,7 +37,7 @@ func ChosenSums() (Sums, error) {
 	return "", fmt.Errorf("cuda: %s=%s: want peers, nccl or host", SumsSetting, os.Getenv(SumsSetting))
 }
 
-// connect chooses how the devices add sums, and prepares it.
+// connect chooses how the devices add sums, and prepares the devices for this way.
 func (s *Several) connect() error {
 	chosen := s.devices[0].options.GPUSums
 	if s.sums = chosen; chosen == HostSums {
@@ -62,7 +62,7 @@ func (s *Several) connect() error {
 }
 
 // enablePeers lets every device read the memory of all others. The error wraps ErrNoPeer if the
-// machine does not allow all of that.
+// machine does not allow this.
 func (s *Several) enablePeers() error {
 	for _, d := range s.devices {
 		for _, other := range s.devices {
@@ -97,7 +97,7 @@ func (s *Several) join() (err error) {
 }
 
 // Path says how the devices add sums: "reading each other's memory", "with NCCL 2.21.5", or
-// "through the host's memory" and why NCCL is not used.
+// "through the host's memory" with the reason why NCCL is not used.
 func (s *Several) Path() string {
 	switch {
 	case s.sums == PeerSums:

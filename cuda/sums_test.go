@@ -14,8 +14,8 @@ import (
 	"ppal/trainer/graph"
 )
 
-// The devices add in the first way that the machine has, or in the chosen way. A way that the
-// machine lacks is an error that names the setting.
+// The devices add in the first way that the machine supports, or in the chosen way. If the machine
+// does not support the chosen way, the error names the setting.
 func TestChosenSums(t *testing.T) {
 	const peers, nccl, host = "reading each other's memory", "with the double's NCCL", "through the host's memory"
 	without := host + " (double: NCCL cannot join the GPUs)"
@@ -65,8 +65,8 @@ func TestChosenSums(t *testing.T) {
 	}
 }
 
-// An error of enabling peers or of joining that does not say that the machine lacks the way is not
-// hidden by another way.
+// If enabling peers or joining fails for another reason than missing support, the devices return
+// the error and do not try another way.
 func TestSumsFailures(t *testing.T) {
 	lost := errors.New("lost")
 	for _, kind := range []string{"EnablePeer", "Join"} {

@@ -188,7 +188,7 @@ func checkDivided(t *testing.T, set *Pictures, c *Choice, seed uint64) {
 }
 
 // TestIntegersByHand checks the bytes of integers with a spread of 255, 127 and 0, and the first
-// feature of two encodings that are no numbers.
+// feature of two encodings that are not numbers.
 func TestIntegersByHand(t *testing.T) {
 	two := &Preparation{Encodings: []Encoding{
 		{Column: "c", Categories: []string{"x", "y"}}, {Column: "n", Center: 2, Scale: 4, Missing: true}, {Column: "m", Center: 1, Scale: 0.5}}}
@@ -229,7 +229,7 @@ func TestOneAttempt(t *testing.T) {
 	}
 }
 
-// TestArchiveSkipsFolders checks that a folder with the name of a batch is no batch.
+// TestArchiveSkipsFolders checks that a folder with the name of a batch is not a batch.
 func TestArchiveSkipsFolders(t *testing.T) {
 	var buf bytes.Buffer
 	w := tar.NewWriter(&buf)

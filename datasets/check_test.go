@@ -147,6 +147,6 @@ func TestCheckTable(t *testing.T) {
 	}
 	report, err = Check(context.Background(), "", "csv", TableOptions{File: path, Label: "z"})
 	if err == nil || report == nil || len(report.Files) != 1 || report.Tables != nil {
-		t.Errorf("a label that is no column: %+v, %v", report, err)
+		t.Errorf("a label that is not a column: %+v, %v", report, err)
 	}
 }

@@ -64,7 +64,7 @@ func (m *encodedRows) Gather32(dst []float32, rows []int) { gatherRows(m, dst, r
 func (m *encodedRows) Gather64(dst []float64, rows []int) { gatherRows(m, dst, rows) }
 
 const (
-	// mappedRows is about the number of rows of a column whose pages come with the page of one row.
+	// mappedRows is about the number of rows of a column that the system loads with one row.
 	mappedRows = 64 << 10 / 8
 	// gatherBytes is about the number of bytes of pages that gatherRows reads between two calls of
 	// Touch.
@@ -73,7 +73,8 @@ const (
 	gatherMost = 256
 )
 
-// gatherRows encodes listed rows, as many at a time as bring gatherBytes of pages.
+// gatherRows encodes listed rows. Between two calls of Touch, it takes as many rows as load about
+// gatherBytes of pages.
 func gatherRows[T matrix.Float](m *encodedRows, dst []T, rows []int) {
 	clear(dst)
 	var own [gatherMost]int // rows of the sheet

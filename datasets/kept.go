@@ -17,14 +17,14 @@ import (
 	"ppal/internal/paged"
 )
 
-// Keep says where the values of the columns of a csv file are kept for later processes, with
-// TableOptions.Pages. A later process with the same file and the same columns parses no row.
+// Keep says where a process with TableOptions.Pages keeps the values of a csv file's columns for
+// later processes. A later process with the same file and the same columns does not parse the rows.
 //
-// The file of the values has a name made from the table's path and the options that determine how
-// rows are read. The split, the seed and the centres of the features are not among them. A file
-// that is damaged, or that belongs to another content of the table, is replaced.
+// The name of the kept file depends on the table's path and on the options that determine how rows
+// are read, but not on the split, the seed and the centres of the features. If a kept file is
+// damaged, or if the table has changed, the kept file is replaced.
 type Keep struct {
-	// Folder is the directory of the files. It is made if it does not exist.
+	// Folder is the directory of the kept files. The directory is made if it does not exist.
 	Folder string
 	// SHA256 returns the checksum of TableOptions.File, in hexadecimal.
 	SHA256 func() (string, error)
@@ -68,11 +68,11 @@ type keeper struct {
 // errOtherRows is the error of a kept file of another table or of other options.
 var errOtherRows = errors.New("it has the rows of another table")
 
-// errChanged is the error of a kept file of an older content of the table.
+// errChanged is the error of a kept file of an older version of the table.
 var errChanged = errors.New("the table has changed")
 
-// keeper returns the keeper of the table's rows, or nil if they are not kept: pipes and tables in
-// memory.
+// keeper returns the keeper of the table's rows, or nil if the rows are not kept: for pipes and for
+// tables in memory.
 func (t *ownTable) keeper() *keeper {
 	if t.opts.Keep == nil || t.opts.Pages == nil {
 		return nil
@@ -131,7 +131,8 @@ func programFile() string {
 	return fmt.Sprint(info.Size(), info.ModTime().UnixNano())
 }
 
-// open finds a kept file of the table. It adds a remark if it finds a file that it cannot use.
+// open opens the kept file of the table. If open cannot use the file, the table gets a note or a
+// warning.
 func (k *keeper) open() {
 	if k == nil {
 		return
@@ -154,13 +155,13 @@ func (k *keeper) open() {
 		k.index, k.file = index, file
 	case errors.Is(err, fs.ErrNotExist):
 	case errors.Is(err, errChanged):
-		k.table.notes = append(k.table.notes, fmt.Sprintf("%s has changed since its rows were kept: they are read and kept again.", k.table.opts.File))
+		k.table.notes = append(k.table.notes, fmt.Sprintf("%s has changed since its rows were kept. The rows are read and kept again.", k.table.opts.File))
 	default:
 		k.unusable(err)
 	}
 }
 
-// learned gives the kept profiles to the table. It reports whether it has any.
+// learned gives the kept profiles to the table, and reports whether there are any.
 func (k *keeper) learned() bool {
 	if k == nil || k.index == nil || len(k.index.Profiles) != len(k.table.columns) {
 		return false
@@ -202,7 +203,7 @@ func (k *keeper) sheet(wanted *schema) *sheet {
 		k.unusable(err)
 		return nil
 	}
-	k.note("The kept rows of %s are read from %s; delete this file at will.")
+	k.note("The kept rows of %s are read from %s. You may delete this file at any time.")
 	return s
 }
 
@@ -239,8 +240,8 @@ func (k *keeper) note(format string) {
 	k.table.notes = append(k.table.notes, fmt.Sprintf(format, k.table.opts.File, k.path))
 }
 
-// write keeps the rows of a sheet. The columns then lie in the kept file. A file that cannot be
-// written is a warning, because the run does not need it.
+// write keeps the rows of a sheet. The columns then lie in the kept file. If the file cannot be
+// written, the table gets a warning, because the run does not need the file.
 func (k *keeper) write(s *sheet, of *schema, profiles []sentProfile) {
 	if k == nil {
 		return
@@ -249,7 +250,7 @@ func (k *keeper) write(s *sheet, of *schema, profiles []sentProfile) {
 		k.table.warnings = append(k.table.warnings, fmt.Sprintf("The rows of %s are not kept for later runs: %v.", k.table.opts.File, err))
 		return
 	}
-	k.note("The rows of %s are kept for later runs in %s; delete this file at will.")
+	k.note("The rows of %s are kept for later runs in %s. You may delete this file at any time.")
 }
 
 func (k *keeper) tryWrite(s *sheet, of *schema, profiles []sentProfile) (err error) {

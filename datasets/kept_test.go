@@ -61,8 +61,8 @@ func keptOptions(t *testing.T, file, folder, sum string) TableOptions {
 	return o
 }
 
-// contents returns all that a program sees of tables, without the remarks about kept rows, and
-// these remarks.
+// contents returns everything that a program sees of tables except the remarks about kept rows, and
+// separately these remarks.
 func contents(t *testing.T, o TableOptions) (all any, remarks []string) {
 	t.Helper()
 	tables, err := LoadTable("", "csv", o)
@@ -130,8 +130,8 @@ const (
 	hasRows   = "are read from"
 )
 
-// The second load of a table parses no row and has the values of the first, which are those of a
-// load to memory. The seed, the split and the conditions on columns do not matter.
+// The second load of a table parses no row and has the values of the first load. A load to memory
+// has the same values. The seed, the split and the conditions on columns do not matter.
 func TestSecondLoad(t *testing.T) {
 	file, folder := keptTable(t, 1), filepath.Join(t.TempDir(), "a", "rows")
 	want, _ := contents(t, keptOptions(t, file, "", ""))
@@ -195,7 +195,7 @@ func TestOtherColumns(t *testing.T) {
 	}
 }
 
-// Kept rows that are damaged or of another table give a warning, and are made anew.
+// Kept rows that are damaged or belong to another table give a warning, and are replaced.
 func TestDamagedRows(t *testing.T) {
 	file, folder := keptTable(t, 1), t.TempDir()
 	want, _ := contents(t, keptOptions(t, file, folder, "1"))
@@ -244,7 +244,7 @@ func TestLoadsTogether(t *testing.T) {
 	expectKept(t, "the load after", keptOptions(t, file, folder, "1"), want, hasRows)
 }
 
-// Rows that cannot be kept are a warning, and a checksum that cannot be computed is one.
+// Rows that cannot be kept give a warning, and so does a checksum that cannot be computed.
 func TestNothingKept(t *testing.T) {
 	file, folder := keptTable(t, 1), t.TempDir()
 	want, _ := contents(t, keptOptions(t, file, "", ""))

@@ -76,8 +76,8 @@ func ReadLIBSVM(r io.Reader, name string, cols int) (*LIBSVM, error) {
 // sampledLines is the number of lines after which the parser estimates the size of the matrix.
 const sampledLines = 256
 
-// textSize returns the size of an open file in bytes, or 0 if r is no regular file. The text of a
-// compressed file is longer.
+// textSize returns the size of an open file in bytes, or 0 if r is not a regular file. The text of
+// a compressed file is longer.
 func textSize(r io.Reader) int64 {
 	if f, ok := r.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {

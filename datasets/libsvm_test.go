@@ -232,7 +232,7 @@ func TestLIBSVMReserve(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("1 1:1 2:1 3:1\n")
 	for range 9000 {
-		text.WriteString("1 1:1 2:1 3:1 # a comment is no entry\n")
+		text.WriteString("1 1:1 2:1 3:1 # a comment is not an entry\n")
 	}
 	path := write(t, t.TempDir(), "rows.libsvm", []byte(text.String()))
 	s, err := LoadLIBSVM(path, 0)

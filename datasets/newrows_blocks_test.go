@@ -149,16 +149,16 @@ func TestLabelOfNewRows(t *testing.T) {
 		want  []int
 		err   error
 	}{
-		"a word in place of 0":       {Label{Positive: "0", Negative: []string{"1"}}, []string{"x"}, nil, ErrLabel},
-		"0 in place of a word":       {Label{Positive: "yes", Negative: []string{"no"}}, []string{"0"}, nil, ErrLabel},
-		"a category":                 {Label{Column: "x", Condition: "x=a", Otherwise: "x!=a"}, []string{"a", "5", "b"}, []int{1, 0, 0}, nil},
-		"a number's spelling":        {Label{Column: "x", Condition: "x=3", Otherwise: "x!=3"}, []string{"3.0", "4", "3"}, []int{1, 0, 1}, nil},
-		"not a category":             {Label{Column: "x", Condition: "x!=a", Otherwise: "x=a"}, []string{"a", "5", "b"}, []int{0, 1, 1}, nil},
-		"a decimal comma":            {Label{Column: "x", Condition: "x>1.5", Otherwise: "x<=1.5", Decimal: ","}, []string{"1,4", "1,6"}, []int{0, 1}, nil},
-		"others":                     {Label{Several: []string{"2", "b", "c"}, Others: []string{"d"}}, []string{"c", "d", "2.0", "b"}, []int{2, -1, 0, 1}, nil},
-		"none of several":            {Label{Several: []string{"0", "b", "c"}, Others: []string{"d"}}, []string{"x"}, nil, ErrLabel},
-		"another column":             {Label{Column: "x", Condition: "y>3", Otherwise: "y<=3"}, []string{"4"}, nil, ErrGroup},
-		"the second row is no label": {Label{Positive: "a", Negative: []string{"b"}}, []string{"a", "?"}, nil, ErrLabel},
+		"a word in place of 0":          {Label{Positive: "0", Negative: []string{"1"}}, []string{"x"}, nil, ErrLabel},
+		"0 in place of a word":          {Label{Positive: "yes", Negative: []string{"no"}}, []string{"0"}, nil, ErrLabel},
+		"a category":                    {Label{Column: "x", Condition: "x=a", Otherwise: "x!=a"}, []string{"a", "5", "b"}, []int{1, 0, 0}, nil},
+		"a number's spelling":           {Label{Column: "x", Condition: "x=3", Otherwise: "x!=3"}, []string{"3.0", "4", "3"}, []int{1, 0, 1}, nil},
+		"not a category":                {Label{Column: "x", Condition: "x!=a", Otherwise: "x=a"}, []string{"a", "5", "b"}, []int{0, 1, 1}, nil},
+		"a decimal comma":               {Label{Column: "x", Condition: "x>1.5", Otherwise: "x<=1.5", Decimal: ","}, []string{"1,4", "1,6"}, []int{0, 1}, nil},
+		"others":                        {Label{Several: []string{"2", "b", "c"}, Others: []string{"d"}}, []string{"c", "d", "2.0", "b"}, []int{2, -1, 0, 1}, nil},
+		"none of several":               {Label{Several: []string{"0", "b", "c"}, Others: []string{"d"}}, []string{"x"}, nil, ErrLabel},
+		"another column":                {Label{Column: "x", Condition: "y>3", Otherwise: "y<=3"}, []string{"4"}, nil, ErrGroup},
+		"the second row is not a label": {Label{Positive: "a", Negative: []string{"b"}}, []string{"a", "?"}, nil, ErrLabel},
 	} {
 		got, err := tc.label.Classes(tc.texts)
 		if diff := cmp.Diff(tc.want, got); diff != "" || !errors.Is(err, tc.err) {

@@ -34,7 +34,7 @@ func ownCSV() Dataset {
 var absentTexts = []string{"", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "-nan", "-NaN", "NaT", "<NA>", "#N/A", "#NA"}
 
 // readOwnCSV reads the file twice: first for the kinds of the columns, then for the values. It
-// reads no rows that an earlier process has kept.
+// does not read rows that an earlier process has kept.
 func readOwnCSV(f io.ReadSeeker, opts TableOptions) (*source, error) {
 	text, err := newDelimited(f, opts.File, opts.Separator, nil)
 	if err != nil {
@@ -76,8 +76,8 @@ func readOwnCSV(f io.ReadSeeker, opts TableOptions) (*source, error) {
 	return own.source(s)
 }
 
-// learnFile makes the profiles of the columns from the rows of text, the beginning of f. size is
-// the number of bytes of f if processes share the rows.
+// learnFile makes the profiles of the columns from the rows of text, which is the beginning of
+// f. size is the number of bytes of f if processes share the rows.
 func (t *ownTable) learnFile(f io.ReadSeeker, text *delimited, size int64) error {
 	if !t.opts.shares() {
 		return t.learn(text.next, text)

@@ -52,7 +52,7 @@ func TestDates(t *testing.T) {
 			t.Errorf("%q: new rows: %v", tc.dates, err)
 		}
 	}
-	// Dates are no categories, so that their number has no limit.
+	// Dates are not categories, so their number has no limit.
 	var many []string
 	for i := range maxCategories + 1 {
 		many = append(many, time.Unix(int64(i)*86400, 0).UTC().Format("2006-01-02"))

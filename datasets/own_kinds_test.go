@@ -218,7 +218,7 @@ func TestOrderOfDates(t *testing.T) {
 	}
 	got, err := everything(t, table("12/25/1970", "12/27/1970"), TableOptions{Label: "y", Ignore: []string{"born"}, Attributes: []string{"born"}})
 	if err != nil || !slices.Equal(got.Train.Columns, []string{"x"}) || !slices.Equal(got.Train.Attributes[0].Values, []string{"12/25/1970", "12/27/1970"}) {
-		t.Errorf("dates that are no feature: %v", err)
+		t.Errorf("dates that are not a feature: %v", err)
 	}
 }
 

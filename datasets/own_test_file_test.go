@@ -75,12 +75,12 @@ func TestColumnsOfTheFile(t *testing.T) {
 			t.Errorf("%s, %s: %v", tc.rows, tc.unknown, err)
 		}
 	}
-	// the date is no column with the value p
+	// the date is not a column with the value p
 	byValue := TableOptions{Label: "y", Dates: DatesExpanded, Missing: MissingImputed, Values: []string{"p"}}
 	if got, err := everything(t, text, byValue); err != nil || len(got.Train.Attributes) != 1 || got.Train.Attributes[0].Name != "c" {
 		t.Errorf("%v, %+v", err, got)
 	}
-	// a number is no category besides
+	// a column of numbers is not a category, too
 	many := rowsText("x,y", 1100, func(i int) string { return fmt.Sprintf("%d.5,%d", i, i%2) })
 	if _, err := everything(t, many, TableOptions{Label: "y", Attributes: []string{"x<500"}}); err != nil {
 		t.Error(err)

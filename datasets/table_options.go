@@ -70,7 +70,7 @@ type TableOptions struct {
 	// Pages receives the values of the columns of a csv file, so that a file may be larger than the
 	// memory. Table.Features then makes features when they are read. nil: memory.
 	Pages *paged.Dir
-	// Keep keeps these values for later processes. nil: they disappear with the process.
+	// Keep keeps these values for later processes. nil: the values disappear with the process.
 	Keep *Keep
 	// Share divides the rows of a csv file among processes: each keeps the features of its own rows
 	// alone. Table.Features is then a *matrix.Part. nil: this process keeps all rows.

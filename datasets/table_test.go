@@ -187,7 +187,7 @@ func TestOptionsOfEachKind(t *testing.T) {
 	}
 }
 
-// A label without values is no column to ignore, and the advice names only classes that remain.
+// A label without values is not a column to ignore, and the advice names only classes that remain.
 func TestAdvice(t *testing.T) {
 	r := remedy{dropped: true, columns: []*ownColumn{
 		{name: "y", label: true, profile: &profile{rows: 3, missing: 2}}, {name: "x", feature: true, profile: &profile{rows: 3, missing: 2}},

@@ -148,7 +148,7 @@ func TestLoadCompas(t *testing.T) {
 	}
 	_, err = loadText(t, "compas", compasPath, strings.Replace(compasText, "-30", "x", 1), TableOptions{})
 	checkError(t, err, ErrNumber, `line 2, column 9: days_b_screening_arrest: "x" is not`)
-	// The filter drops the charge O. In another column, O is no category.
+	// The filter drops the charge O. In another column, O is not a category.
 	_, err = loadText(t, "compas", compasPath, strings.Replace(compasText, "45,Other", "45,O", 1), TableOptions{})
 	checkError(t, err, ErrCategory, `line 10, column 4: race: unknown category "O", want one of African-American`)
 }

@@ -59,7 +59,7 @@ func (a *app) peerAccess(all []driver.Info) string {
 	for _, info := range all {
 		d, err := a.gpus.open(info.Ordinal)
 		if err != nil {
-			return fmt.Sprintf("unknown: cuda:%d does not open: %v", info.Ordinal, err)
+			return fmt.Sprintf("unknown: cuda:%d cannot be opened: %v", info.Ordinal, err)
 		}
 		open = append(open, d)
 	}

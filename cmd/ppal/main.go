@@ -57,7 +57,7 @@ type app struct {
 	stdout, stderr io.Writer
 	terminal       bool       // whether stderr is a terminal
 	columns        func() int // its current width; nil: 80
-	// the current size of the terminal on stdout; nil, or not ok: stdout is no terminal
+	// the current size of the terminal on stdout; nil, or not ok: stdout is not a terminal
 	screen func() (width, height int, ok bool)
 	looks  time.Duration // between two looks of watch; 0: watchInterval
 	getenv func(string) string
@@ -84,7 +84,7 @@ func columns() int {
 	return width
 }
 
-// screenSize returns the size of the terminal on stdout; ok is false if stdout is no terminal.
+// screenSize returns the size of the terminal on stdout; ok is false if stdout is not a terminal.
 func screenSize() (width, height int, ok bool) {
 	fd := int(os.Stdout.Fd())
 	if !term.IsTerminal(fd) {

@@ -32,7 +32,7 @@ func rows(n int, row func(i int) string) string {
 }
 
 // checkRun checks the outcome of a run: a finished run with whole files of finite numbers, or one
-// line of error that is no bug.
+// line of error that does not report a bug.
 func checkRun(t *testing.T, got outcome, dir string) {
 	t.Helper()
 	if !slices.Contains([]int{exitDone, exitFailed, exitUsage}, got.status) {

@@ -42,9 +42,8 @@ func (d *Driver) Join(devices []driver.Driver) (driver.Communicator, error) {
 func (c *communicator) Library() string { return "the double's NCCL" }
 
 // Transfer implements driver.Communicator. It records a call Send of the device From and a call
-// Receive of the device To for each transfer. What a device receives follows the earlier work of
-// the sender, but what a device sends follows nothing of the receiver: the sender may be done
-// before the receiver begins.
+// Receive of the device To for each transfer. A Receive follows the earlier work of the sender. A
+// Send does not wait for the receiver: the sender may be done before the receiver begins.
 func (c *communicator) Transfer(streams []driver.Stream, group []driver.Transfer) error {
 	first := c.devices[0]
 	if err := first.begin(Call{Kind: "Transfer"}); err != nil {

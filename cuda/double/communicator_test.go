@@ -10,7 +10,7 @@ import (
 	"ppal/cuda/driver"
 )
 
-// What a device receives follows the sender's earlier work, on the receiver's stream only. A group
+// A receive follows the sender's earlier work, on the receiver's stream only. A group
 // with a conflict, a transfer without memory and a communicator that is not closed are violations.
 func TestCommunicator(t *testing.T) {
 	for _, c := range []struct {

@@ -94,7 +94,7 @@ func TestMemory(t *testing.T) {
 	d := double.Computing(double.Options{Memory: 1000})
 	p := allocate(t, d, 600)
 	if p%256 != 0 {
-		t.Errorf("the address %#x is no multiple of 256", p)
+		t.Errorf("the address %#x is not a multiple of 256", p)
 	}
 	free, total, err := d.Memory()
 	if free != 400 || total != 1000 || err != nil {
@@ -117,7 +117,7 @@ func TestMemory(t *testing.T) {
 	ok(t, d.Free(p))
 	refused(t, d.Free(p), "freed")
 	refused(t, d.Clear(0, p, 4), "freed")
-	refused(t, d.Clear(0, 0x10, 4), "no allocation's")
+	refused(t, d.Clear(0, 0x10, 4), "does not belong to an allocation")
 	ok(t, d.Close())
 }
 

@@ -22,8 +22,8 @@
 //	           the stream was synchronized
 //	peers      a device reads the memory of another device of its machine only with access to it,
 //	           in the order of events, and does not write it
-//	transfers  a group of NCCL's transfers has no two that touch the same bytes; what a device
-//	           receives follows the sender's earlier work
+//	transfers  in a group of NCCL's transfers, no transfer writes bytes that another transfer
+//	           touches; a receive follows the sender's earlier work
 //	the end    Close names every resource that was not freed
 //
 // A computing device also checks its kernels:

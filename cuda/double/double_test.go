@@ -76,10 +76,10 @@ func TestRefusals(t *testing.T) {
 		"unwritten":          {func(r *rig) error { return r.launch(r.stream, all(r.b), none) }, "reads byte 0 of the 64"},
 		"partly unwritten":   {func(r *rig) error { r.ok(r.Clear(r.stream, r.b, size-1)); return r.launch(r.stream, all(r.b), none) }, "byte 63 of the 64"},
 		"past the end":       {func(r *rig) error { return r.launch(r.stream, none, driver.Span{At: r.a.Offset(8), Bytes: size}) }, "64 bytes from byte 8 of 64"},
-		"no allocation":      {func(r *rig) error { return r.Clear(r.stream, 12, 4) }, "no allocation's"},
+		"no allocation":      {func(r *rig) error { return r.Clear(r.stream, 12, 4) }, "does not belong to an allocation"},
 		"use after free":     {func(r *rig) error { r.ok(r.Free(r.a)); return r.Clear(r.stream, r.a, 4) }, "freed"},
-		"double free":        {func(r *rig) error { r.ok(r.Free(r.a)); return r.Free(r.a) }, "no live allocation"},
-		"double free (host)": {func(r *rig) error { r.ok(r.FreePinned(r.pinned)); return r.FreePinned(r.pinned) }, "no pinned allocation"},
+		"double free":        {func(r *rig) error { r.ok(r.Free(r.a)); return r.Free(r.a) }, "not a live allocation"},
+		"double free (host)": {func(r *rig) error { r.ok(r.FreePinned(r.pinned)); return r.FreePinned(r.pinned) }, "not a pinned allocation"},
 		"product out of bounds": {func(r *rig) error {
 			return r.Multiply(r.stream, &driver.Gemm{Rows: 4, Cols: 4, Inner: 4, A: r.a, B: r.a, C: r.b, StrideA: 4, StrideB: 4, StrideC: 5})
 		}, "76 bytes from byte 0 of 64"},
@@ -238,7 +238,7 @@ func TestFailures(t *testing.T) {
 		t.Errorf("4096 of 3968 bytes: error %v", err)
 	}
 	if r.Violations() != nil {
-		t.Error("failures are no violations")
+		t.Error("failures count as violations")
 	}
 }
 

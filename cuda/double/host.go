@@ -76,7 +76,7 @@ func (h host) multiply(g *driver.Gemm) error {
 		if C.host_multiply(C.int(g.Precision), C.long(g.Rows), C.long(g.Cols), C.long(g.Inner), flag[g.TransA], flag[g.TransB],
 			C.double(g.Alpha), C.double(g.Beta), C.ulong(g.A.Offset(k*g.StepA*in)), C.long(g.StrideA), C.ulong(g.B.Offset(k*g.StepB*in)),
 			C.long(g.StrideB), C.ulong(g.C.Offset(k*g.StepC*out)), C.long(g.StrideC)) != 0 {
-			return fmt.Errorf("a sum over %d that is no 32-bit integer", g.Inner)
+			return fmt.Errorf("a sum over %d that is not a 32-bit integer", g.Inner)
 		}
 	}
 	return nil

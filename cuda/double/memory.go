@@ -103,7 +103,7 @@ func (h *heap) find(s driver.Span) (*block, error) {
 			return nil, fmt.Errorf("memory at %#x that was freed", uint64(s.At))
 		}
 	}
-	return nil, fmt.Errorf("memory at %#x that is no allocation's", uint64(s.At))
+	return nil, fmt.Errorf("memory at %#x that does not belong to an allocation", uint64(s.At))
 }
 
 // contents returns the memory of a span of a computing device. The caller has checked the span.
@@ -239,9 +239,9 @@ func (d *Driver) Free(p driver.Pointer) error {
 	i := slices.IndexFunc(d.heap.blocks, func(b *block) bool { return b.At == p })
 	if i < 0 {
 		if _, err := d.heap.find(driver.Span{At: p, Bytes: 1}); err != nil {
-			return d.violation("%#x is no live allocation: %v", uint64(p), err)
+			return d.violation("%#x is not a live allocation: %v", uint64(p), err)
 		}
-		return d.violation("%#x is no live allocation, but inside one", uint64(p))
+		return d.violation("%#x is not the start of a live allocation, but inside one", uint64(p))
 	}
 	b := d.heap.blocks[i]
 	if b.host != nil {
@@ -291,7 +291,7 @@ func (d *Driver) FreePinned(b []byte) error {
 	}
 	i := slices.IndexFunc(d.pinned, func(p pinned) bool { return address(p.host) == address(b) && len(p.host) == len(b) })
 	if i < 0 {
-		return d.violation("%d bytes are no pinned allocation", len(b))
+		return d.violation("%d bytes are not a pinned allocation", len(b))
 	}
 	for _, t := range d.pending {
 		if address(t.host) >= address(b) && address(t.host) < address(b)+uintptr(len(b)) {

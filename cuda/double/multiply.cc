@@ -68,7 +68,7 @@ static void multiply(long rows, long cols, long inner, bool trans_a, bool trans_
   }
 }
 
-// integers is a b^T, whose sums are exact in float64. It returns 1 where one is no 32-bit integer.
+// integers is a b^T, whose sums are exact in float64. It returns 1 if a sum is not a 32-bit integer.
 static int integers(long rows, long cols, long inner, const int8_t *a, long lda, const int8_t *b, long ldb, int32_t *c, long ldc) {
   std::vector<double> factor(inner * cols), sums(cols);
   for (long j = 0; j < cols; j++)

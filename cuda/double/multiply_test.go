@@ -141,7 +141,7 @@ func TestMultiplyIntegers(t *testing.T) {
 	ok(t, d.Upload(0, long, all))
 	g = driver.Gemm{Precision: driver.Int8, Rows: 1, Cols: 4, Inner: most, TransB: true, Alpha: 1, A: long, B: long, C: g.C, StrideA: most, StrideB: most,
 		StrideC: 4}
-	refused(t, d.Multiply(0, &g), "no 32-bit integer")
+	refused(t, d.Multiply(0, &g), "not a 32-bit integer")
 	g.Inner -= 16
 	ok(t, d.Multiply(0, &g))
 	g.TransB = false

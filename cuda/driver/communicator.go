@@ -2,8 +2,8 @@ package driver
 
 import "errors"
 
-// ErrNoCommunicator is wrapped by the error of Join if no library can join the devices: it is not
-// installed, it is turned off, or it does not work on this machine.
+// ErrNoCommunicator is wrapped by the error of Join if no library can join the devices: the library
+// is not installed, is turned off, or does not work on this machine.
 var ErrNoCommunicator = errors.New("NCCL cannot join the GPUs")
 
 // Transfer is a copy from the memory of one device to the memory of another.
@@ -31,7 +31,8 @@ type Communicator interface {
 
 // Joiner is a Driver whose device can be joined with other devices.
 type Joiner interface {
-	// Join returns a communicator of devices of this machine, whose drivers are of the same kind. The
-	// first is this device. An error that wraps ErrNoCommunicator leaves the devices as they were.
+	// Join returns a communicator of devices of this machine. Their drivers have the same kind, and
+	// the first device is this one. An error that wraps ErrNoCommunicator leaves the devices as they
+	// were.
 	Join(devices []Driver) (Communicator, error)
 }

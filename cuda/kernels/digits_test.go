@@ -143,7 +143,7 @@ func TestCenterDigits(t *testing.T) {
 		}
 		d.Blocks = 2
 		if err := r.s.CenterDigits(r.q, d, r.on(w), r.on(means), r.on(bias), r.on(out)); err == nil {
-			t.Error("digits in two blocks are no error")
+			t.Error("digits in two blocks are not an error")
 		}
 	}
 }

@@ -86,8 +86,8 @@ func (p OutputForward) wide(t Dtype) string {
 
 // outputForwardWide runs the pass by output_forward_wide.
 func (s *Set) outputForwardWide(q Queue, name string, p OutputForward) error {
-	// At the end a thread adds its sums of wideRows rows to those of the row's other threads, one by
-	// one. With many scores, fewer threads have a row.
+	// At the end, the threads of a row add their sums of wideRows rows to each other, one by one. With
+	// many scores, fewer threads share a row.
 	most := 16
 	if p.Out.Cols > 4 {
 		most = 8
@@ -153,7 +153,7 @@ func (s *Set) OutputBackward(q Queue, p OutputBackward) error {
 	if err := p.blocks(c, hidden, p.wide(s.dtype)); err != nil {
 		return err
 	}
-	wide := strings.Contains(c.name, "_wide_") // knows the activation and the number of scores
+	wide := strings.Contains(c.name, "_wide_") // compiled for the activation and the number of scores
 	columns, parts := c.grid[0], c.grid[1]
 	if !wide {
 		c.ints(int(p.Activation))
@@ -209,8 +209,8 @@ var digitsActivations = map[Activation]string{Sigmoid: "sigmoid", ReLU: "relu"}
 
 const digitsQuads = 2
 
-// wideDigits returns the kernel output_digits_wide that can run the pass, or "". Two digits have
-// kernels for four scores only.
+// wideDigits returns the kernel output_digits_wide that can run the pass, or "". With two
+// digits, there are kernels for four scores only.
 func (p OutputBackward) wideDigits() string {
 	f, count := digitsActivations[p.Activation], p.Quantized.Digits.Count
 	if f == "" || !wideScores(p.D.Cols) || count != 3 && p.D.Cols != 4 || p.Keep || !p.W.given() || !wideRowsOf(p.A) || !wideWithoutGaps(p.D) {
@@ -222,7 +222,7 @@ func (p OutputBackward) wideDigits() string {
 // wideSlopes are the activations of the kernels output_backward_wide.
 var wideSlopes = map[Activation]string{Sigmoid: "sigmoid", ReLU: "relu", Tanh: "tanh"}
 
-// wide reports whether output_backward_wide can run: for all results without quantization.
+// wide reports whether output_backward_wide can run. It computes all results and does not quantize.
 func (p OutputBackward) wide(t Dtype) bool {
 	return t == Float32 && wideScores(p.D.Cols) && wideSlopes[p.Activation] != "" && !p.Quantized.given() && p.W.given() && p.DA.given() &&
 		p.A.given() && wideRowsOf(p.A) && wideRowsOf(p.DA) && wideWithoutGaps(p.D)

@@ -121,7 +121,7 @@ func written(r *rig[float32], to, from plan.View) []float32 {
 }
 
 // Matrices that begin or continue between multiples of 16 bytes, other numbers of columns and
-// scores, a factor with gaps, quantized results and float64 have the general kernels.
+// scores, a factor with gaps, quantized results and float64 use the general kernels.
 func TestOutputOfOthers(t *testing.T) {
 	r := newRig[float32](t, 1)
 	general := func(what any) {

@@ -120,8 +120,8 @@ func (s *Set) Prepare(module string) error {
 // BlockSize is the number of threads in most kernels' blocks, for Inspect.
 const BlockSize = blockSize
 
-// Inspect returns the resources of the kernels in a module, which Modules lists, by the kernels'
-// names. It loads the module. The error of a driver that is no driver.Inspector is ErrNotInspected.
+// Inspect loads a module, which Modules lists, and returns the resources of the module's kernels by
+// the kernels' names. If the driver is not a driver.Inspector, the error is ErrNotInspected.
 func (s *Set) Inspect(module string) (map[string]driver.Resources, error) {
 	d, ok := s.driver.(driver.Inspector)
 	if !ok {

@@ -160,7 +160,7 @@ func (s *Set) sizing(q Queue, n int, x, y driver.Pointer, d *problem.SizedDescen
 }
 
 // Size sets result[0] = ||x||^2, and result[1] to the factor min(1, radius/||x||) of the projection
-// onto the ball of that radius. A radius of 0 is no ball and gives 1.
+// onto the ball of that radius. A radius of 0 means that there is no ball and gives 1.
 func (s *Set) Size(q Queue, n int, x driver.Pointer, radius float64, result driver.Pointer) error {
 	return s.StepNorm(q, n, x, 0, 0, Number{}, Number{}, radius, result)
 }

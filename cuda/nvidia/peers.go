@@ -19,7 +19,7 @@ var _ driver.Peers = (*device)(nil)
 func (d *device) EnablePeer(other driver.Driver) error {
 	o, ok := other.(*device)
 	if !ok || o == d {
-		return errors.New("cuda: access to memory that is no other device's")
+		return errors.New("cuda: access to memory that does not belong to another device")
 	}
 	if err := d.enter(); err != nil {
 		return err

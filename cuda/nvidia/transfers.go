@@ -37,8 +37,8 @@ const ncclName = "libnccl.so.2"
 // nccl is the open NCCL library, which stays open for the life of the process.
 type nccl struct{ functions C.ppal_nccl }
 
-// openNCCL opens the NCCL file that the environment names, or else the one that the loader or the
-// usual folders of toolkits and Python environments have. If there is none, the error wraps
+// openNCCL opens the NCCL file that the environment names. Without a name, it tries the loader, and
+// then the usual folders of toolkits and Python environments. If no file is found, the error wraps
 // driver.ErrNoCommunicator.
 func openNCCL() (*nccl, error) {
 	if file := os.Getenv(NCCLFile); file == NoNCCL {
@@ -107,7 +107,7 @@ func (l *nccl) failed(operation, call string, comm unsafe.Pointer, result C.int)
 	return e
 }
 
-// communicator is NCCL's communicators of devices of this process, one for each device.
+// communicator holds NCCL's communicators, one for each device.
 type communicator struct {
 	lib     *nccl
 	devices []*device
@@ -115,20 +115,20 @@ type communicator struct {
 	list    []C.ppal_transfer
 }
 
-// Join implements driver.Joiner. It compares bytes that all devices send each other with the bytes
-// that arrive.
+// Join implements driver.Joiner. Then all devices send each other bytes, and Join compares the sent
+// bytes with the received bytes.
 func (d *device) Join(devices []driver.Driver) (driver.Communicator, error) {
 	c := &communicator{}
 	var ordinals []C.int
 	for _, other := range devices {
 		o, ok := other.(*device)
 		if !ok || slices.Contains(c.devices, o) {
-			return nil, errors.New("cuda: NCCL joins different devices of this machine")
+			return nil, errors.New("cuda: NCCL joins only different devices of this machine")
 		}
 		c.devices, ordinals = append(c.devices, o), append(ordinals, C.int(o.info.Ordinal))
 	}
 	if len(c.devices) == 0 || c.devices[0] != d {
-		return nil, errors.New("cuda: NCCL joins other devices with this one")
+		return nil, errors.New("cuda: the first device to join must be this device")
 	}
 	var err error
 	if c.lib, err = openNCCL(); err != nil {

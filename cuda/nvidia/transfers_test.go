@@ -137,8 +137,8 @@ func TestTransferAborts(t *testing.T) {
 	ok(t, errors.Join(list[0].FreeStream(streams[0]), list[1].FreeStream(streams[1])))
 }
 
-// The package finds NCCL in Python environments. A library that is not installed or turned off is
-// no error of the devices; a named file that is not NCCL is one.
+// The package finds NCCL in Python environments. A library that is not installed, or that is turned
+// off, is not an error of the devices. A named file that is not NCCL is an error.
 func TestFindNCCL(t *testing.T) {
 	list := openDevices(t, 2)
 	dir := t.TempDir()

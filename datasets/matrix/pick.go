@@ -65,7 +65,7 @@ func (p *picked) Dims() (rows, cols int) {
 func (p *picked) Float32(dst []float32, from, to int) { widenPicked(dst, p, from, to) }
 func (p *picked) Float64(dst []float64, from, to int) { widenPicked(dst, p, from, to) }
 
-// A Gatherer is a matrix that reads listed rows faster together than one by one.
+// Gatherer is a matrix that reads many listed rows at a time faster than row by row.
 type Gatherer interface {
 	Matrix
 	// Gather32 writes the listed rows to dst.

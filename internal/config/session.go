@@ -149,8 +149,8 @@ func NameFlags(err error) error {
 	return err
 }
 
-// initError says why --init's file is no start for the run, and how to make the file fit. Where the
-// file holds another model, the run's own settings are at fault: the error is then an *Error.
+// initError says why the run cannot start from --init's file, and how to make the file fit. If the
+// file holds another model, the run's settings are wrong, and the error is an *Error.
 func initError(e *session.InitError) error {
 	var mismatch *models.MismatchError
 	if errors.As(e.Err, &mismatch) {

@@ -244,7 +244,7 @@ func (r *Run) options() []*option.Option {
 			Or(strconv.Itoa(session.DefaultExamples)),
 		option.Text("init", &r.Init, "FILE", "start from the weights in this safetensors file").Or(""),
 		option.Switch("tensorboard", &r.TensorBoard, "also write the records as event files for TensorBoard, which reads the directory with tensorboard --logdir DIR"),
-		option.Choice("log-format", &r.LogFormat, "write log lines as text or as JSON when stderr is no terminal", "text", "json"),
+		option.Choice("log-format", &r.LogFormat, "write log lines as text or as JSON when stderr is not a terminal", "text", "json"),
 		option.Switch("quiet", &r.Quiet, "print errors and the final table only"),
 	}
 }
@@ -273,8 +273,8 @@ func (d *Device) options() []*option.Option {
 			With(onPlan()),
 		option.AutoChoice("products", &d.Products,
 			"choose the arithmetic of float32 products with the data: float32; int8 or bfloat16 factors of three digits, as accurate as float32,"+
-				" or of two; int8: of two while that does not harm the steps, then of three; tf32; auto takes the fastest that reaches the accuracy"+
-				" of float32; see docs/products.md",
+				" or of two; int8: two digits at first, three when the steps need them; tf32; auto takes the fastest kind that is as accurate"+
+				" as float32; see docs/products.md",
 			append(session.CPUProducts(), session.GPUProducts()...)...).As("KIND"),
 		option.Count("micro-batch", &d.MicroBatch, option.AtLeast(0),
 			"let the GPU work on N rows at a time, to save memory; the sums over all rows stay the same; 0: all rows").

@@ -66,8 +66,8 @@ func (e *executor[T]) byteLeaf(buffer int) *kernel.PackedBytes {
 	return e.device.NewBytes(rows, cols, data.ByteScale())
 }
 
-// Graded returns the device with plan.Int8 where automatic products are plan.Int8x3. Both devices
-// share the workers.
+// Graded returns a copy of the device. Automatic products that are plan.Int8x3 on d are plan.Int8
+// on the copy. Both devices share the workers.
 func (d *Device) Graded() *Device {
 	own := *d
 	own.graded = true

@@ -41,8 +41,8 @@ func Activations(x Executor[float32]) (fused, separate int) {
 	return fused, separate
 }
 
-// SplitDerivatives makes the products with 8-bit data that compute their second factor leave it to
-// separate steps, and returns the number of these products.
+// SplitDerivatives finds the products with 8-bit data that compute their second factor. It makes
+// separate steps compute the factor instead, and returns the number of these products.
 func SplitDerivatives(x Executor[float32]) (count int) {
 	for _, r := range x.(*executor[float32]).backward {
 		for i, s := range r.steps {

@@ -43,8 +43,8 @@ func TestDerivativesAreFused(t *testing.T) {
 		if !level.Supported() {
 			continue
 		}
-		// Without a hidden layer, behind a second hidden layer, and for heads whose columns are not whole
-		// panels, the derivative remains separate.
+		// The derivative remains separate without a hidden layer, before a second hidden layer, and for
+		// heads whose columns are not whole panels.
 		for i, want := range []int{0, 1, 1, 0, 0, 1, 0} {
 			c := &captured{Device: sliced(t, level, 2, plan.Int8x3)}
 			list[i].problem(t, tensor.Float32, graph.On(c))

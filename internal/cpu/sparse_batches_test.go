@@ -66,8 +66,8 @@ func TestBindSparseRows(t *testing.T) {
 }
 
 // Kept rows have the numbers of the same rows as data, up to rounding because of other row groups,
-// and the same bits at each use, in any order and also after Bind, which must not change them. To
-// use them allocates nothing.
+// and the same bits at each use, in any order and also after Bind, which must not change the kept
+// rows. Using them allocates nothing.
 func TestKeepRows(t *testing.T) {
 	dense := &matrix.Dense{Rows: 600, Cols: 20}
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -128,7 +128,7 @@ func TestKeepRows(t *testing.T) {
 }
 
 // Keep refuses rows of another shape, malformed rows, and rows that are not bytes for products of
-// bytes; what it cannot keep, the function binds.
+// bytes. If Keep cannot keep the rows, the function that it returns binds them.
 func TestKeepRefuses(t *testing.T) {
 	n := sparseNetwork{rows: 200, cols: 30, outputs: 2, width: 5, kind: 2, seed: 4}
 	data := n.data()

@@ -14,8 +14,8 @@ import (
 // Options configure the parts.
 type Options struct {
 	Open func() (driver.Driver, error) // opens the GPU; a part closes the device
-	// Devices lists all GPUs, and OpenAt opens a GPU by its number, for the case of several GPUs. With
-	// nil, the case does not run.
+	// Devices lists all GPUs, and OpenAt opens a GPU by its number, for the case of several GPUs. If
+	// they are nil, the case does not run.
 	Devices func() ([]driver.Info, error)
 	OpenAt  func(ordinal int) (driver.Driver, error)
 	Data    string // the directory with fashion-mnist/train-*.gz

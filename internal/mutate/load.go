@@ -75,7 +75,7 @@ func load(pattern string) (*mutated, error) {
 		}
 	}
 	if self == nil || self.Module == nil {
-		return nil, fmt.Errorf("%s is no package of this module", pattern)
+		return nil, fmt.Errorf("%s is not a package of this module", pattern)
 	}
 	files := map[string]string{}
 	for _, name := range self.GoFiles {

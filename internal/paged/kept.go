@@ -14,8 +14,7 @@ import (
 	"ppal/internal/atomicfile"
 )
 
-// ErrDamaged is the error of a kept file whose bytes are not those that were written, or of a file
-// of another kind.
+// ErrDamaged says that the bytes of a kept file have changed, or that a file is not a kept file.
 var ErrDamaged = errors.New("paged: not a complete file of kept rows")
 
 // A kept file is memory in a file with a name, for later processes:
@@ -55,9 +54,9 @@ func KeptBytes[T any](n int) int64 {
 }
 
 // NewKept begins a kept file in a folder for data of the given size, a sum of KeptBytes. The file
-// has no name before Commit, so nothing stays if the process ends before. On a file system without
-// such files (NFS), a process that is killed leaves a file .kept-*. The slices of Put are
-// only for reading. They stay valid until the Dir is closed, with or without Commit.
+// has no name before Commit, so nothing stays if the process ends earlier. On a file system without
+// such files (NFS), a process that is killed leaves a file .kept-*. The slices that Put returns are
+// read-only, and valid until the Dir is closed, with or without Commit.
 func (d *Dir) NewKept(folder string, size int64) (*Kept, error) {
 	f, temp, err := unnamed(folder)
 	if err != nil {
@@ -106,9 +105,9 @@ func Get[T any](k *Kept, at int64, n int) ([]T, error) {
 	return unsafe.Slice((*T)(unsafe.Pointer(&k.bytes[at])), n), nil
 }
 
-// Commit gives the file its name in the folder, in place of another file of this name: a process
-// that uses the other file goes on with it. index are bytes for OpenKept. Commit does not wait for
-// the disk: a file that lost bytes in a power failure is damaged for OpenKept.
+// Commit gives the file its name in the folder, and replaces an older file with this name. A
+// process that uses the older file keeps it. index holds bytes for OpenKept. Commit does not wait
+// for the disk: if a power failure loses bytes, OpenKept finds that the file is damaged.
 func (k *Kept) Commit(path string, index []byte) (err error) {
 	defer func() {
 		if end := k.Discard(); err == nil {
@@ -163,9 +162,9 @@ func head(data int64, tail []byte) []byte {
 	return h
 }
 
-// OpenKept opens a kept file and returns its index. check decides by the index whether the file is
-// the wanted one, before OpenKept reads all bytes for their checksums. The errors are those of
-// check, of the file system (fs.ErrNotExist), or wrap ErrDamaged.
+// OpenKept opens a kept file and returns its index. First, check gets the index and returns an
+// error if the caller does not want this file. Then OpenKept reads all bytes for their checksums.
+// The errors are those of check, of the file system (fs.ErrNotExist), or wrap ErrDamaged.
 func (d *Dir) OpenKept(path string, check func(index []byte) error) (*Kept, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -215,7 +214,7 @@ func readHead(f *os.File) (data int64, tail []byte, err error) {
 	number := func(i int) int64 { return int64(binary.NativeEndian.Uint64(h[8*i:])) }
 	switch {
 	case number(0) != keptMagic || number(1) != keptFormat:
-		return 0, nil, fmt.Errorf("%w: it begins in another way", ErrDamaged)
+		return 0, nil, fmt.Errorf("%w: its first bytes are not those of a kept file", ErrDamaged)
 	case number(keptHead/8-1) != int64(crc32.Checksum(h[:keptHead-8], castagnoli)):
 		return 0, nil, fmt.Errorf("%w: its first bytes have another checksum", ErrDamaged)
 	case number(2)+number(3) != info.Size():

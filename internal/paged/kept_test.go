@@ -41,8 +41,8 @@ func keep(t *testing.T, d *Dir, path string, numbers []float64, codes []int32, i
 
 func anyIndex([]byte) error { return nil }
 
-// A kept file returns what was put, in this process and for a Dir of another. An old file stays for
-// the processes that use it, and nothing else is in the folder.
+// A kept file returns the elements that were put, in this process and for a Dir of another process.
+// An older file stays for the processes that use it. The folder has no other files.
 func TestKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows")
 	numbers, codes := make([]float64, 1_300_001), []int32{7, -1, 5}

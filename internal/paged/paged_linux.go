@@ -32,8 +32,8 @@ func writeZeros(f *os.File, size int64) error {
 	return nil
 }
 
-// unnamed creates a file without a name that may get one. A file system without such files gives a
-// file with a name that nobody else uses.
+// unnamed creates a file without a name, which link can name later. If the file system does not
+// support such files, unnamed creates a file with a new name and returns the name.
 func unnamed(folder string) (f *os.File, name string, err error) {
 	if f, err = os.OpenFile(folder, unix.O_TMPFILE|os.O_RDWR, 0o600); err == nil {
 		return f, "", nil
@@ -58,7 +58,7 @@ func link(f *os.File, path string) error {
 // smallPieces makes the system cache the file in single pages; see putBytes.
 func smallPieces(f *os.File) { _ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_RANDOM) }
 
-// mapToRead maps a file whose bytes stay as they are.
+// mapToRead maps a file for reading only.
 func mapToRead(f *os.File, size int64) ([]byte, error) {
 	return unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
 }

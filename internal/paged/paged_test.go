@@ -178,7 +178,7 @@ func TestResidentMemory(t *testing.T) {
 func TestCloseError(t *testing.T) {
 	d := newDir(t, 0)
 	if d.maps = append(d.maps, make([]byte, 1)); !errors.Is(d.Close(), unix.EINVAL) {
-		t.Error("memory that is no mapping is removed")
+		t.Error("memory that is not a mapping is removed")
 	}
 }
 

@@ -22,7 +22,7 @@ class Case:
     heads: str = "shared"  # or separate: a network for each class
     rows_per_class: int = 0  # the first rows of each class; 0 is all
     kappa: float = 0.2
-    theta: float | None = 40.0  # radius of the ball ||x|| <= theta over all weights; None is no ball
+    theta: float | None = 40.0  # radius of the ball ||x|| <= theta over all weights; None means no ball
 
     @property
     def width(self) -> int:

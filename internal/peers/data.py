@@ -107,7 +107,7 @@ def _read_cifar(folder: Path) -> tuple[np.ndarray, np.ndarray]:
         except OSError as error:
             raise DataError(f"{folder / name}: {error.strerror or error}") from error
         if len(content) == 0 or len(content) % (1 + CIFAR_PIXELS):
-            raise DataError(f"{folder / name}: {len(content)} bytes is no multiple of {1 + CIFAR_PIXELS}")
+            raise DataError(f"{folder / name}: {len(content)} bytes is not a multiple of {1 + CIFAR_PIXELS}")
         records.append(content.reshape(-1, 1 + CIFAR_PIXELS))
     batch = np.concatenate(records)
     return batch[:, 1:], batch[:, 0]

@@ -35,7 +35,7 @@ class LagrangianSetting:
     """
 
     penalty: float = 1.0  # c at the start
-    cap: float | None = 0.02  # the longest step, relative to 1 + ||x||; None is no limit; "own" only
+    cap: float | None = 0.02  # the longest step, relative to 1 + ||x||; None means no limit; "own" only
     inner: int = 20  # steps between two updates of the multipliers
     memory: int = 20  # curvature pairs
     growth: float = 3.0

@@ -242,7 +242,7 @@ func (d *divider) divideLeaf(p *Plan, buffer, from, to int) error {
 			}
 		}
 		if len(x.Data) != d.rows*b.Cols {
-			return fmt.Errorf("the value of %s is no dense matrix", d.describe(buffer))
+			return fmt.Errorf("the value of %s is not a dense matrix", d.describe(buffer))
 		}
 		all, b.Node = x, nil
 	}

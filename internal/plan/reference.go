@@ -102,7 +102,7 @@ func nodeValue[T Float](b Buffer) ([]T, error) {
 			return x, nil
 		}
 	}
-	return nil, fmt.Errorf("plan: the value of %s is no dense matrix %d x %d of the plan's type", b.Name, b.Rows, b.Cols)
+	return nil, fmt.Errorf("plan: the value of %s is not a dense matrix %d x %d of the plan's type", b.Name, b.Rows, b.Cols)
 }
 
 // CheckAttach returns an error if n elements do not fit the buffer of v.

@@ -19,7 +19,7 @@ import (
 )
 
 // ErrLoss says that decisions on validation rows cannot bound a loss.
-var ErrLoss = errors.New("promise: a loss is no rate of decisions")
+var ErrLoss = errors.New("promise: a loss is not a rate of decisions")
 
 // Plan says how bounds are tightened on validation rows.
 type Plan struct {

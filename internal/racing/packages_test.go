@@ -28,7 +28,7 @@ func TestPackages(t *testing.T) {
 	listed := strings.Fields(strings.ReplaceAll(string(value[1]), "\\\n", " "))
 	for _, p := range listed {
 		if info, err := os.Stat(filepath.Join(root, p)); err != nil || !info.IsDir() {
-			t.Errorf("RACE_PACKAGES names %s, which is no package", p)
+			t.Errorf("RACE_PACKAGES names %s, which is not a package", p)
 		}
 	}
 	missing := map[string]string{}

@@ -41,7 +41,7 @@ func TestArchitecture(t *testing.T) {
 	}
 	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\| ").FindAllStringSubmatch(page, -1) {
 		if !packages[row[1]] {
-			t.Errorf("docs/architecture.md lists %s, which is no package", row[1])
+			t.Errorf("docs/architecture.md lists %s, which is not a package", row[1])
 		}
 	}
 }

@@ -20,7 +20,7 @@
 // The records, and the measures of tasks with bounds on surrogates, come from the scores of the
 // training device. Their error is at most e max(1, max |score|), where e depends on the products:
 // see scoreError. A smooth measure may differ by the change that such an error of all scores can
-// cause. A counted rate may differ by the rows whose decision the error can change, which is no row
-// for most runs. Rates of bounds on decisions are counted on float64 scores; e is then the rounding
-// of the folded weights.
+// cause. A counted rate may differ by the rows whose decision the error can change. In most runs,
+// the error changes none. Rates of bounds on decisions are counted on float64 scores; e is then the
+// rounding of the folded weights.
 package verify

@@ -13,7 +13,7 @@ import (
 	"ppal/trainer/session"
 )
 
-// A summary that was changed and sealed again is found by the recomputation, for every number.
+// The recomputation finds a summary that was changed and sealed again, for every number.
 func TestForgedSummaries(t *testing.T) {
 	racing.Skip(t, "it trains many runs")
 	type edit struct {
@@ -107,8 +107,8 @@ func changeRate(list rates.Rates, name string) {
 	list[name] = r
 }
 
-// Every file that was changed, removed or exchanged is found. The files of weights are found by the
-// recomputation, too.
+// Verify finds every file that was changed, removed or exchanged. The recomputation finds changed
+// files of weights, too.
 func TestChangedFiles(t *testing.T) {
 	racing.Skip(t, "it trains many runs")
 	options := runs(t)["dp"]

@@ -141,7 +141,7 @@ func TestSoftmaxSolves(t *testing.T) {
 	}
 }
 
-// A step whose promised decrease is below the rounding of the loss is no step, even if the loss
+// A step whose promised decrease is below the rounding of the loss is not taken, even if the loss
 // falls.
 func TestSoftmaxSearchEndsAtRounding(t *testing.T) {
 	f := smallFit()

@@ -89,7 +89,7 @@ func TestLibrary(t *testing.T) {
 		})
 	}
 	for name := range known {
-		t.Errorf("settings of %q, which is no problem of the library", name)
+		t.Errorf("settings of %q, which is not a problem of the library", name)
 	}
 	t.Logf("%d of %d problems at their published optimum, %d of Hock and Schittkowski's", published, len(testproblems.All()), hs)
 	if published < publishedLeast || hs < 15 {

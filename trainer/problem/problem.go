@@ -36,7 +36,7 @@ type Features struct {
 	Batches Sampler
 	// Group is the problem itself if its constraint bounds one drawn group, else nil.
 	Group DrawnGroup
-	// Graded is the problem, or the one that it is a form of, if that has coarse passes, else nil.
+	// Graded is the problem, or the Inner problem of a Form, if its passes can be coarse, else nil.
 	Graded Graded
 	// Kinks says that f or g may have kinks that no pieces describe.
 	Kinks bool
@@ -64,11 +64,10 @@ func FeaturesOf(p Problem) Features {
 	return f
 }
 
-// Form is a Problem that states another problem in another form, with the same iterate and the same
-// passes.
+// Form is a Problem that restates another problem. Both have the same iterate and the same passes.
 type Form interface {
 	Problem
-	// Inner returns the other problem.
+	// Inner returns the restated problem.
 	Inner() Problem
 }
 
@@ -86,7 +85,8 @@ type Graded interface {
 	Coarse() bool
 }
 
-// Accurately runs measure with accurate passes, and then gives p's passes their accuracy again.
+// Accurately runs measure with accurate passes. If p's passes were coarse, they are coarse again
+// afterwards.
 func Accurately(p Problem, measure func() error) error {
 	g := FeaturesOf(p).Graded
 	if g == nil || !g.Coarse() {

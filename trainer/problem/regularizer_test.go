@@ -163,7 +163,7 @@ func TestResidualIsTheProjection(t *testing.T) {
 					inner += (p[i] - v[i]) * (y[i] - x[i])
 				}
 				if r.Value(y) < r.Value(x)+inner-1e-11*(1+vec.Norm(v)) {
-					t.Fatalf("%v at %v, v = %v: p - v is no subgradient", r.Kind, x, v)
+					t.Fatalf("%v at %v, v = %v: p - v is not a subgradient", r.Kind, x, v)
 				}
 			}
 		}

@@ -54,7 +54,7 @@ type batches struct {
 	from   int             // the first iteration on all rows
 	whole  bool            // the last Sample chose all rows
 	dtype  tensor.Dtype
-	// gathers is the bound of the memory if several batches are packed together; 0: each alone
+	// gathers is the bound of the memory if several batches are packed together; 0: one at a time
 	gathers int64
 }
 

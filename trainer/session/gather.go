@@ -62,8 +62,8 @@ func gather[T matrix.Float](data matrix.Matrix, list []int) *gathered[T] {
 }
 
 // packTogether packs the k-th batch and the batches after it in the pass, as many as fit in a share
-// of the memory. It reads the rows of all in one pass in the order of the table: the pages of a
-// single batch are as many, because its rows come from all parts of the table.
+// of the memory. It reads the rows of all these batches in one pass, in the order of the table. A
+// single batch needs as many pages, because its rows come from all parts of the table.
 func (b *batches) packTogether(k int) error {
 	var order, list []int
 	_, cols := b.rows.data.Dims()
@@ -80,7 +80,7 @@ func (b *batches) packTogether(k int) error {
 	return keepGathered(b, order, gather[float64](b.rows.data, list))
 }
 
-// keepGathered packs the batches, which have the rows of g in their order.
+// keepGathered packs the batches of order. The rows of g are the rows of these batches, in order.
 func keepGathered[T matrix.Float](b *batches, order []int, g *gathered[T]) (err error) {
 	size := len(g.data) / len(order)
 	for i, at := range order {

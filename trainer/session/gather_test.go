@@ -37,7 +37,7 @@ func TestGather(t *testing.T) {
 	}
 }
 
-// A run on mini-batches of rows in files is a run in memory, bit by bit, when several batches are
+// A run on mini-batches of rows in files equals a run in memory, bit by bit, if several batches are
 // packed together, and after an interruption.
 func TestBatchesInFiles(t *testing.T) {
 	file, dir := wideTable(t, 1500), t.TempDir()
@@ -88,7 +88,7 @@ func TestBatchesInFiles(t *testing.T) {
 	}
 }
 
-// The first batch packs several, as many as fit in a share of the bound.
+// The first batch packs several batches, as many as fit in a share of the bound.
 func TestPackTogether(t *testing.T) {
 	file := wideTable(t, 3000)
 	for memory, want := range map[int64]int{0: 1, 1 << 10: 1, 1 << 20: 4, 1 << 30: 21} {

@@ -50,7 +50,7 @@ func (l *loaded) warnBeyond(d Device) {
 		size += rows * cols * width
 	}
 	if d.Memory > 0 && int64(size) > d.Memory {
-		l.description.Warnings = append(l.description.Warnings, fmt.Sprintf("The rows take %d MiB and stay in memory, beyond --memory %d MiB: "+
+		l.description.Warnings = append(l.description.Warnings, fmt.Sprintf("The rows take %d MiB and stay in memory, more than --memory %d MiB: "+
 			"only the rows of a CSV file can lie in files. Use fewer rows, or convert the data to CSV.", size>>20, d.Memory>>20))
 	}
 }

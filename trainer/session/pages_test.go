@@ -98,8 +98,8 @@ func TestRowsInFiles(t *testing.T) {
 	}
 }
 
-// A second session has the rows that the first kept, until the table changes. Without a directory,
-// nothing stays.
+// A second session reads the rows that the first session kept, until the table changes. Without a
+// directory, no rows stay.
 func TestKeptRows(t *testing.T) {
 	file, dir := wideTable(t, 300), t.TempDir()
 	t.Setenv("TMPDIR", t.TempDir())

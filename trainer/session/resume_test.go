@@ -304,7 +304,7 @@ func TestRescue(t *testing.T) {
 	}
 }
 
-// rows.csv, which is written beside the certificate, is rescued with the model.
+// rows.csv is written at the same time as the certificate, and is rescued with the model.
 func TestRescueRows(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	s, err := New(t.Context(), onTable(DemographicParity{}, Table{Dataset: "synthetic-compas"}, nil))

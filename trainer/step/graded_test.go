@@ -64,7 +64,7 @@ func graded(t *testing.T) (r *rounded, at *problem.Point, q *QuasiNewton) {
 }
 
 // The passes are coarse from the first trial on until the planned steps are short, and then
-// accurate for ever. The minimiser is as accurate as without coarse passes.
+// accurate for the rest of the run. The minimiser is as accurate as without coarse passes.
 func TestCoarsePassesFirst(t *testing.T) {
 	r, at, q := graded(t)
 	for range 60 {

@@ -34,10 +34,10 @@ import (
 // gradients instead: -<d + d+, s>/2 is the decrease to second order. Steps below the rounding of x
 // end the search (Predict returns 0) until the multipliers change.
 //
-// If the problem has coarse passes, the passes of the first trial and those after it are coarse.
-// They become accurate for ever when the model predicts a decrease below the rounding errors of a
-// coarse phi, or plans a step whose length is below 64 coarse roundoffs of 1 + ||x||. Then f, g and
-// d are computed again. The pairs stay.
+// If the problem has coarse passes, the passes are coarse from the first trial on. They become
+// accurate for the rest of the run when the model predicts a decrease below the rounding errors of
+// phi in coarse passes, or plans a step whose length is below 64 coarse roundoffs of 1 + ||x||.
+// Then f, g and d are computed again. The pairs stay.
 //
 // The step needs the exact problem: no mini-batches, no kinks. It costs a forward and a backward
 // pass. If a multiplier update or a record follows a rejected step, it costs one more forward pass.

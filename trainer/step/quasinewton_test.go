@@ -80,7 +80,8 @@ func TestQuasiNewtonMinimisesAQuadratic(t *testing.T) {
 }
 
 // Each step of the first length would decrease f by a tenth. On a parabola the steps grow, and f
-// falls to rounding within a few evaluations. Where f is no parabola, the steps keep their length.
+// falls to rounding within a few evaluations. Where f is not a parabola, the steps keep their
+// length.
 func TestQuasiNewtonTakesLongerStepsOnParabolas(t *testing.T) {
 	parabola := problem.Functions{N: 1,
 		F:        func(x []float64) float64 { return x[0] * x[0] / 2 },

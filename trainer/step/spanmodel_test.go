@@ -57,8 +57,8 @@ func TestSpanModelSkipsPairs(t *testing.T) {
 	}
 }
 
-// A B that overflows, in the first row or only in the second row, is no model. The numbers do not
-// disturb the next model.
+// A B that overflows, in the first row or only in the second row, gives no model. The numbers do
+// not disturb the next model.
 func TestSpanModelOverflow(t *testing.T) {
 	var m spanModel
 	if m.build(gramOf([]float64{1e-155}, []float64{1e154}), [][2]int{{0, 1}}) {

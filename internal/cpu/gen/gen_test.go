@@ -202,7 +202,7 @@ func TestLn2(t *testing.T) {
 	for _, x := range targets() {
 		hi, lo := x.ln2()
 		if x.size == 4 && float64(float32(hi)) != hi {
-			t.Errorf("%v is no float32", hi)
+			t.Errorf("%v is not a float32", hi)
 		}
 		sum := new(big.Float).SetPrec(200).Add(big.NewFloat(hi), big.NewFloat(lo))
 		off, _ := new(big.Float).Sub(sum, exact).Float64()

@@ -9,9 +9,9 @@ import (
 )
 
 // TestBFloat16Products runs the AMX kernels for digits of bfloat16 in the model of the
-// instructions. The products equal, to the bit, those that the model without tiles computes, and
-// are no further from float64 than the digits and float32 allow. The result ends or begins at a
-// guard page.
+// instructions. The products equal the products of the model without tiles to the bit. Their
+// distance from float64 is at most what the digits and float32 allow. The result ends or begins at
+// a guard page.
 func TestBFloat16Products(t *testing.T) {
 	racing.Skip(t, alone)
 	k := amxModel(t)

@@ -137,7 +137,7 @@ func TestBFloat16DigitsAreExact(t *testing.T) {
 }
 
 // TestBFloat16Errors compares products of digits, and float32 products of this package, with
-// float64. Three digits are no less accurate than float32 if sums of 160 indices are added in
+// float64. Three digits are at least as accurate as float32 if sums of 160 indices are added in
 // float32. The errors are the table of docs/products.md.
 func TestBFloat16Errors(t *testing.T) {
 	racing.Skip(t, alone)

@@ -169,7 +169,7 @@ func (k *ByteKernels) mulPanel(z []float32, ldz int, x *PackedBytes, lo, hi, l, 
 // receives one addition. So g depends only on the order of the blocks.
 func (k *ByteKernels) AddMulTrans(g []float32, ldg int, x *PackedBytes, lo, hi int, d *Digits, s *ByteScratch) {
 	if lo < 0 || hi <= lo || lo%RowBlock != 0 || hi != min(lo+RowBlock, x.rows) {
-		panic("kernel: AddMulTrans: rows that are no block")
+		panic("kernel: AddMulTrans: rows that are not a block")
 	}
 	checkMatrix("AddMulTrans", g, x.cols, d.cols, ldg)
 	k.checkOperands("AddMulTrans", x, d, hi-lo)

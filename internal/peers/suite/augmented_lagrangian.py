@@ -141,7 +141,7 @@ def _own(problem: Evaluations, setting: LagrangianSetting, merit: _Merit, at: li
 
 
 def _direction(x: np.ndarray, gradient: np.ndarray, face: Face, pairs: Pairs, cap: float | None) -> np.ndarray:
-    """-H gradient along the face, no longer than the limit. Clears the pairs if it is no descent."""
+    """-H gradient along the face, no longer than the limit. Clears the pairs if the step does not descend."""
     reduced = face.tangent(gradient)
     step = -face.tangent(pairs.times(reduced)) if pairs else np.zeros_like(x)
     length = 1.0 + float(np.linalg.norm(x))

@@ -132,7 +132,7 @@ func TestFailures(t *testing.T) {
 	}
 	o.Python, o.Out = library(t, "half a"), t.TempDir()
 	if _, err := Run(t.Context(), o); err == nil {
-		t.Error("an answer that is no JSON is no error")
+		t.Error("an answer that is not JSON is not an error")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
