@@ -16,19 +16,18 @@ const collapseStationarity = 1e-3
 func (t *run) finish(status Status, failure error) (*Result, error) {
 	r := &Result{Status: status, Iterations: t.at.Iteration, Seconds: t.seconds,
 		Infeasible: t.conflict.proof, Attainable: t.conflict.attained, Trend: t.trend.end(&t.last, t.p), BestFeasible: t.best, Output: t.at.Iteration, Decay: t.residuals.decay()}
-	coarse := t.graded != nil && t.graded.Coarse()
 	if failure == nil {
-		r.State = Capture(t.p, t.m)
+		r.State = Capture(t.p, t.m) // with the accuracy of the passes
 	}
-	if coarse {
+	if t.graded != nil && t.graded.Coarse() {
 		t.graded.SetCoarse(false)
-	}
-	if failure == nil {
-		if coarse {
+		if failure == nil {
 			if err := t.at.Forward(t.p); err != nil {
 				return nil, err
 			}
 		}
+	}
+	if failure == nil {
 		if _, err := t.showReturned(); err != nil {
 			return nil, err
 		}
