@@ -3,6 +3,8 @@ package constraints
 import (
 	"fmt"
 	"strings"
+
+	"ppal/internal/paged"
 )
 
 // Cell is an elementary rate: the share of some rows on which the decision equals a target,
@@ -100,6 +102,7 @@ type boundCell struct {
 func (c *Cell) on(p *Population) (boundCell, error) {
 	b := boundCell{Cell: c, labels: p.Labels}
 	var filters [][]bool
+	defer func() { paged.Drop(p.Pages, filters...) }()
 	for _, w := range c.where {
 		meets, err := p.with(w)
 		if err != nil {
@@ -130,7 +133,7 @@ func (c *Cell) on(p *Population) (boundCell, error) {
 			n++
 		}
 	}
-	b.rows = make([]int32, 0, n)
+	b.rows = paged.Vector[int32](p.Pages, n)[:0]
 	for i, y := range p.Labels {
 		if in(i, y) {
 			b.rows = append(b.rows, int32(i))

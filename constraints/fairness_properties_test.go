@@ -173,7 +173,7 @@ func TestGapsFollowRowsAndGroups(t *testing.T) {
 		a := must(must(p.NewEvaluator(rows)).Measures(scores))
 
 		order := rng.Perm(n)
-		turned := Rows{make([]int, n), []Group{{Name: "b"}, {Name: "a"}}}
+		turned := Rows{Labels: make([]int, n), Groups: []Group{{Name: "b"}, {Name: "a"}}}
 		moved := make([]float64, n)
 		for i, j := range order {
 			turned.Labels[j], moved[j] = rows.Labels[i], scores[i]

@@ -38,11 +38,11 @@ var (
 )
 
 func twoOfSix() Rows {
-	return Rows{sixLabels, []Group{{Name: "a", Rows: []int{0, 1, 2}}, {Name: "b", Rows: []int{4, 3}}}}
+	return Rows{Labels: sixLabels, Groups: []Group{{Name: "a", Rows: []int{0, 1, 2}}, {Name: "b", Rows: []int{4, 3}}}}
 }
 
 func fourOfSix() Rows {
-	return Rows{sixLabels, []Group{{Name: "a", Rows: []int{0, 1, 2}}, {Name: "b", Rows: []int{4, 3}}, {Name: "c", Rows: []int{5}},
+	return Rows{Labels: sixLabels, Groups: []Group{{Name: "a", Rows: []int{0, 1, 2}}, {Name: "b", Rows: []int{4, 3}}, {Name: "c", Rows: []int{5}},
 		{Name: "all", Rows: []int{5, 4, 3, 2, 1, 0}}}}
 }
 

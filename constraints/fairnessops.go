@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"gorgonia.org/gorgonia"
+
+	"ppal/internal/paged"
 )
 
 // fairnessOps holds the ops of a fairness problem on a set of rows. They make the problem's nodes
@@ -18,7 +20,9 @@ type fairnessOps struct {
 }
 
 func newFairnessOps(r Rows, loss, rate *SignedLoss, groups []Group, offsets []float64) (*fairnessOps, error) {
-	all, err := NewMembership(len(r.Labels), []Group{r.all()})
+	every := r.all()
+	all, err := newMembership(r.Pages, len(r.Labels), []Group{every})
+	paged.Drop(r.Pages, every.Rows)
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +30,7 @@ func newFairnessOps(r Rows, loss, rate *SignedLoss, groups []Group, offsets []fl
 	if err != nil {
 		return nil, err
 	}
-	m, err := NewMembership(len(r.Labels), groups)
+	m, err := newMembership(r.Pages, len(r.Labels), groups)
 	if err != nil {
 		return nil, err
 	}

@@ -2,10 +2,11 @@ package constraints
 
 import (
 	"fmt"
-	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"ppal/internal/paged"
 )
 
 // Nodes adds the smooth problem to the graph of the scores: [n, 1] or [n] for two classes, or [n,
@@ -98,7 +99,7 @@ func (s *Sample) values(scores *gorgonia.Node) (v rowValues, err error) {
 
 // sigmoids returns the probabilities of the positive decision [n].
 func (s *Sample) sigmoids(scores *gorgonia.Node) (*gorgonia.Node, error) {
-	op, err := NewRates(s.p.Len(), Sigmoid)
+	op, err := ratesOf(paged.Vector[int8](s.p.Pages, s.p.Len()), Sigmoid)
 	if err != nil {
 		return nil, err
 	}
@@ -137,15 +138,11 @@ func (s *Sample) losses(scores *gorgonia.Node, binary bool) (*gorgonia.Node, err
 	if !binary {
 		return CrossEntropy(scores, s.p.Labels)
 	}
-	signs := make([]int, len(s.p.Labels))
+	signs := paged.Vector[int8](s.p.Pages, len(s.p.Labels))
 	for i, y := range s.p.Labels {
-		signs[i] = 2*y - 1
+		signs[i] = int8(2*y - 1)
 	}
-	op, err := NewSignedLoss(signs, Logistic)
-	if err != nil {
-		return nil, err
-	}
-	return op.Apply(scores)
+	return newSignedLoss(signs, Logistic, 2).Apply(scores)
 }
 
 // weighted returns the cell as a weighted group over the cell's vector of probabilities or losses,
@@ -159,7 +156,7 @@ func (s *Sample) weighted(k int, binary bool) (g Group, constant float64, err er
 	}
 	share := 1 / float64(n)
 	negative := 0
-	g.Rows, g.Weights = make([]int, 0, n), make([]float64, 0, n)
+	g.Rows, g.Weights = paged.Vector[int](s.p.Pages, n)[:0], paged.Vector[float64](s.p.Pages, n)[:0]
 	for _, i := range cell.rows {
 		weight := share
 		if !cell.loss {
@@ -176,8 +173,9 @@ func (s *Sample) weighted(k int, binary bool) (g Group, constant float64, err er
 	}
 	switch {
 	case len(g.Rows) == 0: // no row has the label of a joint cell: the rate is 0 whatever the decisions
-		g.Rows, g.Weights = []int{0}, []float64{0}
+		g.Rows, g.Weights = append(g.Rows, 0), append(g.Weights, 0)
 	case len(g.Rows) == n && negative == 0:
+		paged.Drop(s.p.Pages, g.Weights)
 		g.Weights = nil // the plain mean
 	}
 	return g, float64(negative) / float64(n), nil
@@ -260,7 +258,13 @@ func (s *Sample) mean(key string, groups func() ([]Group, []float64, error)) (gr
 	if err != nil {
 		return groupMean{}, err
 	}
-	members, err := NewMembership(s.p.Len(), list)
+	defer func() {
+		for _, g := range list {
+			paged.Drop(s.p.Pages, g.Rows)
+			paged.Drop(s.p.Pages, g.Weights)
+		}
+	}()
+	members, err := newMembership(s.p.Pages, s.p.Len(), list)
 	if err != nil {
 		return groupMean{}, err
 	}
@@ -303,7 +307,11 @@ func (s *Sample) objectiveNode(v rowValues) (*gorgonia.Node, error) {
 		}
 		if factor != 1 {
 			if g.Weights == nil {
-				g.Weights = slices.Repeat([]float64{1 / float64(len(g.Rows))}, len(g.Rows))
+				share := 1 / float64(len(g.Rows))
+				g.Weights = paged.Vector[float64](s.p.Pages, len(g.Rows))
+				for e := range g.Weights {
+					g.Weights[e] = share
+				}
 			}
 			for e := range g.Weights {
 				g.Weights[e] *= factor

@@ -1,6 +1,7 @@
 package constraints
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/chewxy/hm"
@@ -32,7 +33,7 @@ func NewSignedLoss(labels []int, phi Phi) (*SignedLoss, error) {
 		return nil, err
 	}
 	if len(labels) == 0 {
-		return nil, fmt.Errorf("constraints: no rows")
+		return nil, errNoRows
 	}
 	own := make([]int8, len(labels))
 	for i, y := range labels {
@@ -47,12 +48,24 @@ func NewSignedLoss(labels []int, phi Phi) (*SignedLoss, error) {
 // NewRates makes the op s -> phi(-s) for n rows: for Sigmoid the smooth rates 1/(1+e^-s) of
 // positive decisions, for Hinge max(0, 1+s).
 func NewRates(n int, phi Phi) (*SignedLoss, error) {
-	labels := make([]int, max(0, n))
+	return ratesOf(make([]int8, max(0, n)), phi)
+}
+
+// ratesOf makes the op of NewRates, which keeps the given memory for the labels.
+func ratesOf(labels []int8, phi Phi) (*SignedLoss, error) {
+	if err := phi.valid(); err != nil {
+		return nil, err
+	}
+	if len(labels) == 0 {
+		return nil, errNoRows
+	}
 	for i := range labels {
 		labels[i] = -1
 	}
-	return NewSignedLoss(labels, phi)
+	return newSignedLoss(labels, phi, 2), nil
 }
+
+var errNoRows = errors.New("constraints: no rows")
 
 func newSignedLoss(labels []int8, phi Phi, dims int) *SignedLoss {
 	digest := digestLater(func(d digester) {

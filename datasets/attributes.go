@@ -21,13 +21,14 @@ type Attribute struct {
 
 // attributesOf makes one attribute for each text. A text is a column's name or a condition on a
 // column. column returns the named column with a value for each row. The result columns names the
-// columns that determine the attributes. With flag, "missing" is a value.
-func attributesOf(texts, names []string, column func(name string) *column, flag bool) (attributes []Attribute, columns []string, err error) {
+// columns that determine the attributes. With flag, "missing" is a value. The indices lie in pages;
+// nil: memory.
+func attributesOf(texts, names []string, column func(name string) *column, flag bool, pages *paged.Dir) (attributes []Attribute, columns []string, err error) {
 	for _, text := range texts {
 		c, err := parseCondition(text, names)
 		if err == nil {
 			var a Attribute
-			if a, err = c.attribute(column(c.column), flag); err == nil {
+			if a, err = c.attribute(column(c.column), flag, pages); err == nil {
 				attributes, columns = append(attributes, a), append(columns, c.column)
 				continue
 			}
@@ -56,12 +57,12 @@ func columnsWith(values, classes []string, known []Attribute, names []string, ca
 }
 
 // attribute returns the attribute that the condition defines on the column.
-func (c *condition) attribute(col *column, flag bool) (Attribute, error) {
+func (c *condition) attribute(col *column, flag bool, pages *paged.Dir) (Attribute, error) {
 	if flag && c.each {
 		col = col.flagged()
 	}
 	rows := max(len(col.codes), len(col.numbers))
-	a := Attribute{Name: c.text, Of: make([]int, rows)}
+	a := Attribute{Name: c.text, Of: paged.Vector[int](pages, rows)}
 	if !c.each {
 		meets, err := c.test(col)
 		if err != nil {
@@ -174,7 +175,7 @@ func (d *sparseDesign) attributes(x *matrix.CSR, texts []string) (attributes []A
 			}
 		}
 		return c
-	}, false)
+	}, false, nil)
 	for _, name := range columns {
 		by = append(by, int32(slices.Index(d.blocks, slices.Index(d.titles, name))))
 	}
@@ -245,7 +246,7 @@ func NewAttribute(text, name string, texts, absent []string) (Attribute, error) 
 	if err != nil {
 		return Attribute{}, fmt.Errorf("datasets: attribute: %w", err)
 	}
-	a, err := c.attribute(own, false)
+	a, err := c.attribute(own, false, nil)
 	if err != nil {
 		return Attribute{}, fmt.Errorf("datasets: attribute: %w", err)
 	}

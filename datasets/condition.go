@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"ppal/internal/paged"
 )
 
 // condition defines a group of rows:
@@ -136,6 +138,15 @@ func (c *condition) groups(s *sheet, col *column) ([]Group, error) {
 		return nil, err
 	}
 	groups := []Group{{Name: c.text}, {Name: theRest}}
+	in := 0
+	for i := range s.rows {
+		in += indicator(meets(i))
+	}
+	for k, n := range []int{in, s.rows - in} {
+		if n > 0 {
+			groups[k].Rows = paged.Vector[int](s.pages, n)[:0]
+		}
+	}
 	for i := range s.rows {
 		k := 1
 		if meets(i) {
@@ -200,13 +211,18 @@ func groupsOfValues(s *sheet, col *column) ([]Group, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := map[string][]int{}
+	sizes, place := map[string]int{}, map[string]int{}
 	for i := range s.rows {
-		rows[col.text(i)] = append(rows[col.text(i)], i)
+		sizes[col.text(i)]++
 	}
-	var groups []Group
-	for _, v := range values {
-		groups = append(groups, Group{Name: col.name + "=" + v, Rows: rows[v]})
+	groups := make([]Group, len(values))
+	for k, v := range values {
+		place[v], groups[k] = k, Group{Name: col.name + "=" + v, Rows: paged.Vector[int](s.pages, sizes[v])[:0]}
+	}
+	for i := range s.rows {
+		if k, ok := place[col.text(i)]; ok {
+			groups[k].Rows = append(groups[k].Rows, i)
+		}
 	}
 	return groups, nil
 }

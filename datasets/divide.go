@@ -31,7 +31,7 @@ func (c *Choice) Divide(s Split, seed uint64) (*Division, error) {
 	}
 	d := &Division{Train: c.empty(), Validation: c.empty(), from: c.from}
 	labels := c.Labels()
-	parts := s.rows(labels, seed)
+	parts := s.rows(labels, seed, nil)
 	at := make([]int, len(labels)) // index in places of each chosen row
 	for k, part := range []*Selection{&d.Train, &d.Validation} {
 		for i, row := range parts[k] {

@@ -199,7 +199,7 @@ func FuzzCondition(f *testing.F) {
 			}
 			return
 		}
-		if _, ok := exclusive(groups, citizens().rows); !ok {
+		if _, ok := exclusive(groups, citizens().rows, nil); !ok {
 			t.Fatalf("%q: %v overlap or leave rows out", text, groups)
 		}
 	})

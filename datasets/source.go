@@ -87,9 +87,9 @@ func (s *source) split(opts TableOptions) (*Tables, error) {
 
 // strata numbers the combinations of a row's class and, if groups do not overlap, its group.
 func (s *source) strata() []int {
-	strata := make([]int, len(s.labels))
-	if of, ok := exclusive(s.groups, len(s.labels)); ok {
-		copy(strata, of)
+	strata, ok := exclusive(s.groups, len(s.labels), s.pages)
+	if !ok {
+		strata = paged.Vector[int](s.pages, len(s.labels))
 	}
 	for i, y := range s.labels {
 		strata[i] = len(s.classes)*strata[i] + classOf(y, len(s.classes))
@@ -114,7 +114,8 @@ func (s *source) part(name string, rows []int, groups []Group) (*Table, error) {
 	if t.Features, err = s.features.take(rows); err != nil {
 		return nil, err
 	}
-	place := make([]int32, len(s.labels)) // position of each row in this table, from 1
+	place := paged.Vector[int32](s.pages, len(s.labels)) // position of each row in this table, from 1
+	defer paged.Drop(s.pages, place)
 	for k, i := range rows {
 		t.Labels[k] = s.labels[i]
 		place[i] = int32(k + 1)
@@ -124,6 +125,13 @@ func (s *source) part(name string, rows []int, groups []Group) (*Table, error) {
 	}
 	for _, g := range groups {
 		own := Group{Name: g.Name, Levels: g.Levels, Conditions: g.Conditions}
+		n := 0
+		for _, i := range g.Rows {
+			n += indicator(place[i] > 0)
+		}
+		if n > 0 {
+			own.Rows = paged.Vector[int](s.pages, n)[:0]
+		}
 		for _, i := range g.Rows {
 			if place[i] > 0 {
 				own.Rows = append(own.Rows, int(place[i]-1))
@@ -217,7 +225,8 @@ func (s *source) checkPart(name string, t *Table) error {
 			return empty("class", t.Classes[k])
 		}
 	}
-	_, sharedOut := exclusive(s.groups, len(s.labels))
+	of, sharedOut := exclusive(s.groups, len(s.labels), s.pages)
+	paged.Drop(s.pages, of)
 	for _, g := range t.Groups {
 		if len(g.Rows) == 0 && (sharedOut || name == partNames[0]) {
 			return empty("group", g.Name)

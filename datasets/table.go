@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/paged"
 )
 
 // Table holds rows of features, a label for each row, and groups of rows for constraints.
@@ -78,7 +79,7 @@ func (t *Table) Partition() (protected, rest Group, err error) {
 			"or bound the gap between all groups, as in --subject-to \"gap(positive_rate, COLUMN) <= 0.01\"",
 			ErrGroup, len(t.Groups))
 	}
-	if _, ok := exclusive(t.Groups, t.Rows()); !ok {
+	if _, ok := exclusive(t.Groups, t.Rows(), nil); !ok {
 		return Group{}, Group{}, fmt.Errorf("datasets: %w: %s and %s overlap or leave rows out; give only one of them",
 			ErrGroup, t.Groups[0].Name, t.Groups[1].Name)
 	}
@@ -87,19 +88,25 @@ func (t *Table) Partition() (protected, rest Group, err error) {
 
 // exclusive returns the group of each row. ok is false if a row is in no group or in several
 // groups.
-func exclusive(groups []Group, rows int) (of []int, ok bool) {
+func exclusive(groups []Group, rows int, pages *paged.Dir) (of []int, ok bool) {
 	total := 0
-	of = make([]int, rows)
-	for k, g := range groups {
+	for _, g := range groups {
 		total += len(g.Rows)
+	}
+	if total != rows {
+		return nil, false
+	}
+	of = paged.Vector[int](pages, rows)
+	for k, g := range groups {
 		for _, r := range g.Rows {
 			if of[r] != 0 {
+				paged.Drop(pages, of)
 				return nil, false
 			}
 			of[r] = k + 1
 		}
 	}
-	return of, total == rows
+	return of, true
 }
 
 // SHA256 returns the checksum of the features, labels and groups, in hexadecimal. For standardised

@@ -24,7 +24,7 @@ func (e *executor[T]) findTails() {
 				delete(e.tails, o.Buffer)
 			}
 			if s, ok := s.(*plan.SignedLoss); ok && r.Rows > 0 && e.tails[s.S.Buffer] == nil && e.hasTails(s.Signs, s.S) {
-				e.tails[s.S.Buffer] = &logisticTails[T]{s.S, kernel.Alloc[T](s.S.Rows)}
+				e.tails[s.S.Buffer] = &logisticTails[T]{s.S, anyMemory[T](e.device, s.S.Rows)}
 			}
 		}
 	}

@@ -21,6 +21,7 @@ const (
 // threads or their speed.
 type passes[T plan.Float] struct {
 	k       *kernel.Kernels[T]
+	device  *Device
 	pool    *pool
 	threads int
 
@@ -30,13 +31,16 @@ type passes[T plan.Float] struct {
 	list    list[T]
 }
 
+// Zeros implements problem.Memory.
+func (p *passes[T]) Zeros(n int) []T { return anyMemory[T](p.device, n) }
+
 // newPasses panics if the machine does not support the device's kernels. New has checked this.
 func newPasses[T plan.Float](d *Device) *passes[T] {
 	k, err := kernel.New[T](d.level)
 	if err != nil {
 		panic(err)
 	}
-	return &passes[T]{k: k, pool: d.pool, threads: d.threads, list: list[T]{k: k}}
+	return &passes[T]{k: k, device: d, pool: d.pool, threads: d.threads, list: list[T]{k: k}}
 }
 
 // operation names a pass.

@@ -30,8 +30,9 @@ type Dir struct {
 
 	mutex sync.Mutex
 	maps  [][]byte
-	bytes int64 // the sum of the files' sizes
-	given int   // the number of times that Touch gave pages back
+	bytes int64  // the sum of the files' sizes
+	given int    // the number of times that pages were given back
+	stop  func() // ends Watch; nil: nothing watches
 }
 
 // step is the largest number of bytes that are read or written between two looks at the resident
@@ -157,6 +158,10 @@ func (d *Dir) Bytes() int64 {
 func (d *Dir) Close() error {
 	if d == nil {
 		return nil
+	}
+	if d.stop != nil {
+		d.stop()
+		d.stop = nil
 	}
 	d.mutex.Lock()
 	defer d.mutex.Unlock()

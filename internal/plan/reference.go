@@ -71,7 +71,7 @@ func NewMemoryOf[T Float](p *Plan, zeros func(n int) ([]T, error)) (*Memory[T], 
 			if p.DataOf(i) != nil {
 				continue
 			}
-			data, err := nodeValue[T](b)
+			data, err := nodeValue(b, zeros)
 			if err != nil {
 				return nil, err
 			}
@@ -90,9 +90,9 @@ func allocate[T Float](sizes []int, times int) [][]T {
 }
 
 // nodeValue returns the memory of a node's value, or zeros if the node has no value.
-func nodeValue[T Float](b Buffer) ([]T, error) {
+func nodeValue[T Float](b Buffer, zeros func(n int) ([]T, error)) ([]T, error) {
 	if b.Node == nil || b.Class == Gradient || b.Node.Value() == nil {
-		return make([]T, b.Len()), nil
+		return zeros(b.Len())
 	}
 	switch x := b.Node.Value().Data().(type) {
 	case T:

@@ -49,7 +49,7 @@ func drawnRates(t *testing.T, classes []string, groups ...string) Rates {
 		}
 		s := SplitRates{Name: split, Trained: k == 0, Table: table}
 		if len(classes) == 2 {
-			s.ROC = rates.ROC(scores, positive, 400)
+			s.ROC = rates.ROC(scores, positive, 400, nil)
 		}
 		all.Splits = append(all.Splits, s)
 	}

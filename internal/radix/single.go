@@ -1,6 +1,10 @@
 package radix
 
-import "math"
+import (
+	"math"
+
+	"ppal/internal/paged"
+)
 
 // singleDigits is the number of digits of digitBits bits that cover 32 bits.
 const singleDigits = 3
@@ -19,7 +23,8 @@ func single(x []float64) bool {
 func (s *Sorter) sortSingle(x []float64) {
 	n := len(x)
 	if cap(s.short) < n {
-		s.short, s.spareShort = make([]uint32, n), make([]uint32, n)
+		paged.Drop(s.Pages, s.short, s.spareShort)
+		s.short, s.spareShort = paged.Vector[uint32](s.Pages, n), paged.Vector[uint32](s.Pages, n)
 	}
 	keys, spare := s.short[:n], s.spareShort[:n]
 	var counts [singleDigits][1 << digitBits]int32

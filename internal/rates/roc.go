@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 
+	"ppal/internal/paged"
 	"ppal/internal/radix"
 )
 
@@ -14,8 +15,8 @@ type Point struct{ FPR, TPR float64 }
 // ROC returns the ROC curve of the scores, from (0, 0) to (1, 1). The curve has one point for each
 // different score, or about most evenly spread points if the scores have more than most different
 // values. positive says which rows are of the positive class. ROC returns nil unless both classes
-// have rows.
-func ROC(scores []float64, positive []bool, most int) []Point {
+// have rows. pages holds the sorted scores; nil: memory.
+func ROC(scores []float64, positive []bool, most int, pages *paged.Dir) []Point {
 	positives := 0
 	for _, p := range positive {
 		if p {
@@ -26,7 +27,8 @@ func ROC(scores []float64, positive []bool, most int) []Point {
 	if positives == 0 || negatives == 0 {
 		return nil
 	}
-	of := [2][]float64{make([]float64, 0, negatives), make([]float64, 0, positives)}
+	of := [2][]float64{paged.Vector[float64](pages, negatives)[:0], paged.Vector[float64](pages, positives)[:0]}
+	defer paged.Drop(pages, of[0], of[1])
 	for i, s := range scores {
 		if positive[i] {
 			of[1] = append(of[1], s)
@@ -34,7 +36,8 @@ func ROC(scores []float64, positive []bool, most int) []Point {
 			of[0] = append(of[0], s)
 		}
 	}
-	var sorter radix.Sorter
+	sorter := radix.Sorter{Pages: pages}
+	defer sorter.Free()
 	sorter.Sort(of[0])
 	sorter.Sort(of[1])
 	n := 1

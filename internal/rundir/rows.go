@@ -2,7 +2,6 @@ package rundir
 
 import (
 	"bufio"
-	"bytes"
 	"compress/gzip"
 	"encoding/csv"
 	"errors"
@@ -10,8 +9,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+
+	"ppal/internal/atomicfile"
 )
 
 // Members lists the rows of one split in one file.
@@ -23,9 +25,6 @@ type Members struct {
 
 // compressAbove is the number of rows above which rows.csv is compressed.
 const compressAbove = 50_000
-
-// bytesOfRow is the size of a typical line of rows.csv.
-const bytesOfRow = 24
 
 // The names of the file of rows.
 const (
@@ -42,52 +41,60 @@ func (d Dir) WriteRows(list []Members) (name string, err error) {
 	for _, m := range list {
 		total += len(m.Rows)
 	}
-	var out bytes.Buffer
-	if total <= compressAbove {
-		out.Grow(total * bytesOfRow)
-	}
-	var w io.Writer = &out
-	var zip *gzip.Writer
 	if name = rowsName; total > compressAbove {
-		name, zip = rowsCompressed, gzip.NewWriter(&out)
-		w = zip
+		name = rowsCompressed
 	}
-	buffered := bufio.NewWriter(w)
-	if err := writeRows(buffered, list); err != nil {
+	out, err := atomicfile.Create(filepath.Join(string(d), name), 0o644)
+	if err == nil {
+		defer func() { _ = out.Discard() }()
+		err = writeAll(out, list, name == rowsCompressed)
+	}
+	if err == nil {
+		err = out.Commit()
+	}
+	if err != nil {
 		return "", fmt.Errorf("rundir: %s: %w", name, err)
 	}
-	if err := buffered.Flush(); err != nil {
-		return "", fmt.Errorf("rundir: %s: %w", name, err)
-	}
-	if zip != nil {
-		if err := zip.Close(); err != nil {
-			return "", fmt.Errorf("rundir: %s: %w", name, err)
+	return name, nil
+}
+
+// writeAll writes the lines, compressed or not.
+func writeAll(to io.Writer, list []Members, compressed bool) error {
+	if !compressed {
+		w := bufio.NewWriter(to)
+		if err := writeRows(w, list); err != nil {
+			return err
 		}
+		return w.Flush()
 	}
-	return name, WriteFile(filepath.Join(string(d), name), out.Bytes())
+	file := bufio.NewWriter(to)
+	zip := gzip.NewWriter(file)
+	w := bufio.NewWriter(zip)
+	if err := writeRows(w, list); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if err := zip.Close(); err != nil {
+		return err
+	}
+	return file.Flush()
 }
 
 // writeRows writes the lines, file by file in the order of the list. Rows without a split, such as
 // rows that a filter dropped, are left out.
 func writeRows(w *bufio.Writer, list []Members) error {
-	splits := map[string][]Split{} // of each file's rows
+	of := map[string][]Members{} // of each file, with increasing rows
 	var files []string
 	for _, m := range list {
-		of, ok := splits[m.File]
-		if !ok {
+		if of[m.File] == nil {
 			files = append(files, m.File)
 		}
-		last := -1
-		for _, i := range m.Rows {
-			last = max(last, i)
+		if !slices.IsSorted(m.Rows) {
+			m.Rows = slices.Sorted(slices.Values(m.Rows))
 		}
-		if last >= len(of) {
-			of = append(of, make([]Split, last+1-len(of))...)
-		}
-		for _, i := range m.Rows {
-			of[i] = m.Split
-		}
-		splits[m.File] = of
+		of[m.File] = append(of[m.File], m)
 	}
 	several := len(files) > 1
 	header := "row,split\n"
@@ -106,12 +113,20 @@ func writeRows(w *bufio.Writer, list []Members) error {
 				return err
 			}
 		}
-		for i, split := range splits[file] {
-			if split == "" {
-				continue
+		rest := of[file]
+		for {
+			var next *Members // has the smallest row that is left
+			for k := range rest {
+				if m := &rest[k]; len(m.Rows) > 0 && (next == nil || m.Rows[0] < next.Rows[0]) {
+					next = m
+				}
 			}
-			line = append(strconv.AppendInt(line[:0], int64(i+1), 10), ',')
-			line = append(append(append(line, name...), split...), '\n')
+			if next == nil {
+				break
+			}
+			line = append(strconv.AppendInt(line[:0], int64(next.Rows[0]+1), 10), ',')
+			line = append(append(append(line, name...), next.Split...), '\n')
+			next.Rows = next.Rows[1:]
 			if _, err := w.Write(line); err != nil {
 				return err
 			}

@@ -37,14 +37,14 @@ func FitPlatt(scores []float64, positive []bool) (Platt, error) {
 	if len(scores) != len(positive) {
 		return Platt{}, fmt.Errorf("decide: %w: %d scores for %d rows", problem.ErrSettings, len(scores), len(positive))
 	}
-	pairs, labels := make([]float64, 2*len(scores)), make([]int, len(scores))
-	for i, s := range scores {
-		pairs[2*i+1] = s
+	pair := make([]float64, 2)
+	p, err := fitSoftmax(rowsOfClasses{len(scores), 2, func(i int) ([]float64, int) {
+		pair[1] = scores[i]
 		if positive[i] {
-			labels[i] = 1
+			return pair, 1
 		}
-	}
-	p, err := FitSoftmax(pairs, labels, 2)
+		return pair, 0
+	}})
 	if err != nil {
 		return Platt{}, err
 	}

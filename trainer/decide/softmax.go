@@ -65,7 +65,18 @@ func FitSoftmax(scores []float64, labels []int, classes int) (Softmax, error) {
 	if classes < 2 || len(scores) != len(labels)*classes {
 		return Softmax{}, fmt.Errorf("decide: %w: %d scores for %d rows of %d classes", problem.ErrSettings, len(scores), len(labels), classes)
 	}
-	f := newSoftmaxFit(scores, labels, classes)
+	return fitSoftmax(rowsOfClasses{len(labels), classes, func(i int) ([]float64, int) { return scores[i*classes:][:classes], labels[i] }})
+}
+
+// rowsOfClasses are rows with a score for each class.
+type rowsOfClasses struct {
+	rows, classes int
+	row           func(i int) (scores []float64, label int) // the scores are valid until the next call
+}
+
+// fitSoftmax is FitSoftmax for rows that need no memory.
+func fitSoftmax(rows rowsOfClasses) (Softmax, error) {
+	f := newSoftmaxFit(rows)
 	if f.present < 2 {
 		return Softmax{}, fmt.Errorf("%w: all rows have the same class", ErrNoProbabilities)
 	}
@@ -80,28 +91,29 @@ func FitSoftmax(scores []float64, labels []int, classes int) (Softmax, error) {
 // softmaxFit is the negative log-likelihood of the parameters x: the slope for the scores divided
 // by the largest, then the intercepts of all classes but the first.
 type softmaxFit struct {
-	scores           []float64
-	labels           []int
-	classes, present int // present: classes with rows
-	counts           []float64
-	largest          float64
-	at               Softmax
-	p                []float64 // probabilities of one row
+	rowsOfClasses
+	present int // classes with rows
+	counts  []float64
+	largest float64
+	at      Softmax
+	p       []float64 // probabilities of one row
 }
 
-func newSoftmaxFit(scores []float64, labels []int, classes int) *softmaxFit {
-	f := &softmaxFit{scores: scores, labels: labels, classes: classes, counts: make([]float64, classes),
+func newSoftmaxFit(rows rowsOfClasses) *softmaxFit {
+	classes := rows.classes
+	f := &softmaxFit{rowsOfClasses: rows, counts: make([]float64, classes),
 		at: Softmax{Intercepts: make([]float64, classes)}, p: make([]float64, classes)}
-	for _, y := range labels {
+	for i := range rows.rows {
+		scores, y := rows.row(i)
 		f.counts[y]++
+		for _, s := range scores {
+			f.largest = math.Max(f.largest, math.Abs(s))
+		}
 	}
 	for _, n := range f.counts {
 		if n > 0 {
 			f.present++
 		}
-	}
-	for _, s := range scores {
-		f.largest = math.Max(f.largest, math.Abs(s))
 	}
 	return f
 }
@@ -150,22 +162,15 @@ func (f *softmaxFit) search(x, step []float64, slope float64) []float64 {
 	return nil
 }
 
-// row writes the probabilities of row i to p and returns the row's scores.
-func (f *softmaxFit) row(i int) []float64 {
-	own := f.scores[i*f.classes:][:f.classes]
-	f.at.Probabilities(f.p, own)
-	return own
-}
-
 // set sets the parameters.
 func (f *softmaxFit) set(x []float64) {
 	f.at.Slope = x[0] / f.largest
 	copy(f.at.Intercepts[1:], x[1:])
 }
 
-// targets returns the target of a row's own class and of each other class.
-func (f *softmaxFit) targets(i int) (own, other float64) {
-	n := f.counts[f.labels[i]]
+// targets returns the target of the class of a row of class y, and of each other class.
+func (f *softmaxFit) targets(y int) (own, other float64) {
+	n := f.counts[y]
 	return (n + 1) / (n + 2), 1 / ((n + 2) * float64(f.classes-1))
 }
 
@@ -173,9 +178,9 @@ func (f *softmaxFit) targets(i int) (own, other float64) {
 func (f *softmaxFit) loss(x []float64) float64 {
 	f.set(x)
 	sum := 0.0
-	for i, y := range f.labels {
-		own, other := f.targets(i)
-		scores := f.scores[i*f.classes:][:f.classes]
+	for i := range f.rows {
+		scores, y := f.row(i)
+		own, other := f.targets(y)
 		largest := math.Inf(-1)
 		for k, s := range scores {
 			f.p[k] = f.at.Slope*s + f.at.Intercepts[k]
@@ -201,9 +206,10 @@ func (f *softmaxFit) newton(x []float64) (step []float64, slope float64, ok bool
 	n := f.classes
 	g, h := make([]float64, n), mat.NewSymDense(n, nil)
 	add := func(a, b int, v float64) { h.SetSym(a, b, h.At(a, b)+v) }
-	for i, y := range f.labels {
-		own, other := f.targets(i)
-		scores := f.row(i)
+	for i := range f.rows {
+		scores, y := f.row(i)
+		f.at.Probabilities(f.p, scores)
+		own, other := f.targets(y)
 		mean, square := 0.0, 0.0
 		for k, s := range scores {
 			s /= f.largest
@@ -231,7 +237,7 @@ func (f *softmaxFit) newton(x []float64) (step []float64, slope float64, ok bool
 	for k := range n {
 		largest, trace = math.Max(largest, math.Abs(g[k])), trace+h.At(k, k)
 	}
-	if largest < softmaxTolerance*float64(len(f.labels)) {
+	if largest < softmaxTolerance*float64(f.rows) {
 		return nil, 0, false
 	}
 	for k := range n {

@@ -8,9 +8,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
+// rowsOf returns rows of scores and labels.
+func rowsOf(scores []float64, labels []int, classes int) rowsOfClasses {
+	return rowsOfClasses{len(labels), classes, func(i int) ([]float64, int) { return scores[i*classes:][:classes], labels[i] }}
+}
+
 // smallFit returns the fit of rows of three classes, of which the last has no rows.
 func smallFit() *softmaxFit {
-	return newSoftmaxFit([]float64{2, 0, 1, -1, 3, 0, 0.5, 0.25, -4}, []int{0, 1, 0}, 3)
+	return newSoftmaxFit(rowsOf([]float64{2, 0, 1, -1, 3, 0, 0.5, 0.25, -4}, []int{0, 1, 0}, 3))
 }
 
 // TestSoftmaxLossByHand computes the loss with the targets of three classes: the own class has
@@ -95,7 +100,7 @@ func TestSoftmaxSolves(t *testing.T) {
 		}
 		labels = append(labels, y)
 	}
-	f := newSoftmaxFit(scores, labels, 3)
+	f := newSoftmaxFit(rowsOf(scores, labels, 3))
 	for _, start := range [][]float64{f.start(), {-30, 8, -9}} {
 		x, steps := start, 0
 		for ; steps < 30; steps++ {

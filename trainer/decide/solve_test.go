@@ -46,7 +46,7 @@ func TestSolveARound(t *testing.T) {
 // If the scores of a row are equal, the Hessian is singular along the slope. The Newton step moves
 // the intercepts.
 func TestSoftmaxNewtonOfEqualScores(t *testing.T) {
-	f := newSoftmaxFit([]float64{1, 1, 1, 1, 2, 2}, []int{0, 1, 1}, 2)
+	f := newSoftmaxFit(rowsOf([]float64{1, 1, 1, 1, 2, 2}, []int{0, 1, 1}, 2))
 	step, slope, ok := f.newton([]float64{0, 0})
 	// The targets of class 1 are 1/3, 3/4 and 3/4, at probabilities of 1/2.
 	if want := (1./3 + 2*3./4 - 3./2) / (3. / 4); !ok || !(math.Abs(step[1]-want) < 1e-9) || !(slope < 0) {

@@ -26,6 +26,12 @@ func NewHostVectors[T float32 | float64](x []T, passes Passes[T]) *HostVectors[T
 	return &HostVectors[T]{passes: passes, vectors: [][]T{x}}
 }
 
+// Memory is implemented by Passes that also give the memory of the vectors: memory in files.
+type Memory[T float32 | float64] interface {
+	// Zeros returns n zeros.
+	Zeros(n int) []T
+}
+
 // HostSpace is a Space of vectors in host memory. A problem that computes on the host embeds a
 // HostSpace. The problem then has the method Space of Problem. Its Forward and Backward use Slice,
 // Read and Write.
@@ -63,8 +69,15 @@ func (h *HostVectors[T]) New() Vector {
 		clear(h.vectors[v])
 		return v
 	}
-	h.vectors = append(h.vectors, make([]T, h.Len()))
+	h.vectors = append(h.vectors, h.zeros())
 	return Vector(len(h.vectors) - 1)
+}
+
+func (h *HostVectors[T]) zeros() []T {
+	if m, ok := h.passes.(Memory[T]); ok {
+		return m.Zeros(h.Len())
+	}
+	return make([]T, h.Len())
 }
 
 // Free implements Vectors.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ppal/constraints"
+	"ppal/internal/paged"
 	"ppal/internal/rates"
 	"ppal/internal/rundir"
 	"ppal/trainer"
@@ -32,6 +33,7 @@ func (d *decisions) count(s *split, scores, parameters []float64) (*constraints.
 	if err != nil {
 		return nil, nil, fmt.Errorf("session: %s rows: %w", s.name, err)
 	}
+	defer paged.Drop(s.pages, decided)
 	_, smooth, err := sample.Smooth(scores)
 	if err != nil {
 		return nil, nil, err
@@ -108,7 +110,8 @@ func (a *assembly) probability(scores [][]float64) *Probability {
 	if len(s.classes) != 2 || len(scores[on]) != s.len() {
 		return nil
 	}
-	positive := make([]bool, s.len())
+	positive := paged.Vector[bool](s.pages, s.len())
+	defer paged.Drop(s.pages, positive)
 	for i, y := range s.labels {
 		positive[i] = y == s.classes[1].Label
 	}
@@ -129,10 +132,14 @@ func (a *assembly) fitted() int {
 func (a *assembly) probabilities(scores [][]float64) *Probabilities {
 	on := a.fitted()
 	s := a.data.splits[on]
-	labels, err := s.public().indices()
-	if err != nil || len(scores[on]) == s.len() || len(scores[on]) != s.len()*len(s.classes) {
+	if len(scores[on]) == s.len() || len(scores[on]) != s.len()*len(s.classes) {
 		return nil
 	}
+	labels, err := s.public().indices()
+	if err != nil {
+		return nil
+	}
+	defer paged.Drop(s.pages, labels)
 	p, err := decide.FitSoftmax(scores[on], labels, len(s.classes))
 	if err != nil {
 		return nil

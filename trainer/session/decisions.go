@@ -9,6 +9,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"ppal/constraints"
+	"ppal/internal/paged"
 	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
@@ -171,8 +172,8 @@ func (t Decisions) needs() constraints.Needs { return constraints.NeedsOf(t.mini
 // population returns the rows for the constraint language. Disjoint groups become an attribute.
 // Other groups are the values of the attribute "groups".
 func (r Rows) population() (*constraints.Population, error) {
-	p := &constraints.Population{Attributes: r.Attributes, Earlier: r.Earlier}
-	a, ok := ofGroups(r.Groups, len(r.Labels))
+	p := &constraints.Population{Attributes: r.Attributes, Earlier: r.Earlier, Pages: r.pages}
+	a, ok := ofGroups(r.Groups, len(r.Labels), r.pages)
 	switch {
 	case !ok:
 		p.Groups = r.Groups
@@ -193,7 +194,7 @@ func (r Rows) indices() ([]int, error) {
 	for k, c := range r.Classes {
 		place[c.Label] = k
 	}
-	list := make([]int, len(r.Labels))
+	list := paged.Vector[int](r.pages, len(r.Labels))
 	for i, y := range r.Labels {
 		k, known := place[y]
 		if !known {

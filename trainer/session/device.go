@@ -313,6 +313,7 @@ func (d *devices) openPages() (err error) {
 	if d.pages, err = paged.New(dir, uint64(d.options.Memory)); err != nil {
 		return fmt.Errorf("session: memory: %w", err)
 	}
+	d.pages.Watch()
 	d.cpu = d.cpu.InPages(d.pages)
 	return nil
 }

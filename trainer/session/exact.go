@@ -1,6 +1,7 @@
 package session
 
 import (
+	"ppal/internal/paged"
 	"ppal/trainer/certify"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
@@ -17,6 +18,8 @@ type exact struct {
 	blocks    *blocks
 	head      *graph.Problem // f and g of the scores
 	direction problem.Vector // gradient D of head
+	scores    []float64      // of the last forward pass
+	host      []float64      // D
 }
 
 var _ problem.Problem = (*exact)(nil)
@@ -60,8 +63,7 @@ func (e *exact) NonSmooth() bool { return e.b.nonSmooth() }
 
 // Forward implements problem.Problem.
 func (e *exact) Forward(g []float64) (f float64, err error) {
-	scores, err := e.blocks.scores(e.Slice(problem.Iterate))
-	if err != nil {
+	if e.scores, err = e.blocks.appendScores(e.scores[:0], e.Slice(problem.Iterate)); err != nil {
 		return 0, err
 	}
 	own, err := e.b.terms.at(e.Slice(problem.Iterate))
@@ -69,7 +71,7 @@ func (e *exact) Forward(g []float64) (f float64, err error) {
 		return 0, err
 	}
 	copy(g[len(g)-len(own):], own)
-	e.head.Space().Write(problem.Iterate, scores)
+	e.head.Space().Write(problem.Iterate, e.scores)
 	return e.head.Forward(g[:len(g)-len(own)])
 }
 
@@ -79,10 +81,12 @@ func (e *exact) Backward(coefficients []float64, d problem.Vector) error {
 	if err := e.head.Backward(ofScores, e.direction); err != nil {
 		return err
 	}
-	n, _ := e.head.Dims()
-	direction := make([]float64, n)
-	e.head.Space().Read(direction, e.direction)
-	if err := e.blocks.pullBack(e.Slice(d), e.Slice(problem.Iterate), direction); err != nil {
+	if e.host == nil {
+		n, _ := e.head.Dims()
+		e.host = paged.Vector[float64](e.b.devices.pages, n)
+	}
+	e.head.Space().Read(e.host, e.direction)
+	if err := e.blocks.pullBack(e.Slice(d), e.Slice(problem.Iterate), e.host); err != nil {
 		return err
 	}
 	return e.b.terms.addGradient(e.Slice(d), coefficients[len(ofScores):])

@@ -81,7 +81,8 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 		return nil, err
 	}
 	for _, s := range l.splits {
-		p := Part{Name: s.name, Features: s.data, Rows: s.public(), Groups: s.rateGroups()}
+		p := Part{Name: s.name, Features: s.data, Rows: s.public()}
+		p.Groups, _ = s.rateGroups()
 		if p.Classes, err = p.Rows.indices(); err != nil {
 			return nil, err
 		}

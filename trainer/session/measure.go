@@ -6,6 +6,7 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"ppal/internal/paged"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
@@ -116,6 +117,9 @@ func (a *assembly) scores(s *split) ([]float64, error) { return a.appendScores(n
 func (a *assembly) appendScores(dst []float64, s *split) ([]float64, error) {
 	if s.blocks != nil {
 		return s.blocks.appendScores(dst, a.iterate())
+	}
+	if len(dst) == 0 {
+		dst = paged.Room(a.devices.pages, dst, s.len()*a.builder.spec.Outputs)
 	}
 	return s.problem.AppendWatched(dst, 0)
 }

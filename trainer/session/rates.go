@@ -3,6 +3,7 @@ package session
 import (
 	"slices"
 
+	"ppal/internal/paged"
 	"ppal/internal/rates"
 )
 
@@ -28,29 +29,34 @@ func (a *assembly) measureRates(s *split, m *SplitMeasures, scores []float64) er
 	if decisions == nil {
 		return nil
 	}
+	defer paged.Drop(s.pages, decisions)
 	place := map[int]int{} // position of a label in the classes
 	names := make([]string, len(s.classes))
 	for k, c := range s.classes {
 		place[c.Label], names[k] = k, c.Name
 	}
-	labels, positive := make([]int, s.len()), make([]bool, s.len())
+	labels, positive := paged.Vector[int](s.pages, s.len()), paged.Vector[bool](s.pages, s.len())
+	defer paged.Drop(s.pages, labels)
+	defer paged.Drop(s.pages, positive)
 	for i, y := range s.labels {
 		labels[i], positive[i] = place[y], place[y] == 1
 	}
+	groups, own := s.rateGroups()
+	defer paged.Drop(s.pages, own...)
 	var err error
-	if m.Rates, err = rates.Count(labels, decisions, names, s.rateGroups(), s.name == Training); err != nil {
+	if m.Rates, err = rates.Count(labels, decisions, names, groups, s.name == Training); err != nil {
 		return err
 	}
 	if len(scores) == s.len() {
-		m.ROC = rates.ROC(scores, positive, mostROCPoints)
+		m.ROC = rates.ROC(scores, positive, mostROCPoints, s.pages)
 	}
 	return nil
 }
 
 // rateGroups returns the groups for the reported rates: the groups of the task, and each value of
-// the attributes, such as "sex=Female".
-func (r rows) rateGroups() []rates.Group {
-	var list []rates.Group
+// the attributes, such as "sex=Female". made are the lists of rows that the groups do not share
+// with the task.
+func (r rows) rateGroups() (list []rates.Group, made [][]int) {
 	for _, g := range r.groups {
 		list = append(list, rates.Group{Name: g.Name, Rows: g.Rows})
 	}
@@ -63,7 +69,8 @@ func (r rows) rateGroups() []rates.Group {
 			}
 		}
 		for k, value := range a.Values {
-			list = append(list, rates.Group{Name: a.Name + "=" + value, Rows: make([]int, 0, sizes[k])})
+			list = append(list, rates.Group{Name: a.Name + "=" + value, Rows: paged.Vector[int](r.pages, sizes[k])[:0]})
+			made = append(made, list[len(list)-1].Rows)
 		}
 		for i, v := range a.Of {
 			if v >= 0 {
@@ -76,7 +83,7 @@ func (r rows) rateGroups() []rates.Group {
 		}
 		list = append(list[:first:first], slices.DeleteFunc(slices.Clone(list[first:]), known)...)
 	}
-	return list
+	return list, made
 }
 
 // decisions returns the index of the decided class of each row. With a single score and two
@@ -84,10 +91,11 @@ func (r rows) rateGroups() []rates.Group {
 // score decides the class. decisions returns nil for other numbers of scores.
 func (r rows) decisions(scores []float64) []int {
 	classes, n := len(r.classes), r.len()
-	list := make([]int, n)
+	list := paged.Vector[int](r.pages, n)
 	switch len(scores) {
 	case n:
 		if classes != 2 {
+			paged.Drop(r.pages, list)
 			return nil
 		}
 		for i, s := range scores {
@@ -105,6 +113,7 @@ func (r rows) decisions(scores []float64) []int {
 			}
 		}
 	default:
+		paged.Drop(r.pages, list)
 		return nil
 	}
 	return list

@@ -8,6 +8,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
+	"ppal/internal/paged"
 )
 
 // rows holds a split: the data matrix as trained, with labels and groups. The graph computes with
@@ -26,11 +27,12 @@ type rows struct {
 	named      bool        // the task's constraints name the groups
 	strata     [][]int     // see stratified; nil: by group and label
 	source     []int       // each row's number in its files, from 0; nil: not known
+	pages      *paged.Dir  // holds vectors over the rows; nil: memory
 }
 
 // public returns the labels, classes and groups for a task.
 func (r rows) public() Rows {
-	return Rows{Labels: r.labels, Classes: r.classes, Groups: r.groups, Attributes: r.attributes, Earlier: r.earlier, Tabular: r.tabular}
+	return Rows{Labels: r.labels, Classes: r.classes, Groups: r.groups, Attributes: r.attributes, Earlier: r.earlier, Tabular: r.tabular, pages: r.pages}
 }
 
 // len returns the number of rows.
@@ -93,13 +95,15 @@ func (r rows) byGroupAndLabel() [][]int {
 	if len(r.attributes)+len(r.earlier) > 0 || r.named {
 		return r.byEveryProperty()
 	}
-	group := make([]int, r.len()) // group of each row, from 1
+	group := paged.Vector[int32](r.pages, r.len()) // group of each row, from 1
+	defer paged.Drop(r.pages, group)
 	for k, g := range r.groups {
 		for _, i := range g.Rows {
 			if group[i] != 0 {
-				return r.strataOf(make([]int, r.len()))
+				clear(group)
+				return r.strataOf(group)
 			}
-			group[i] = k + 1
+			group[i] = int32(k + 1)
 		}
 	}
 	return r.strataOf(group)
@@ -109,7 +113,7 @@ func (r rows) byGroupAndLabel() [][]int {
 // decisions and groups, in the order of their first rows. If groups overlap and no constraint names
 // them, the combination ignores the groups. The rates of a Decisions task then have the same
 // weights in every mini-batch.
-func (r rows) byEveryProperty() (all [][]int) {
+func (r rows) byEveryProperty() [][]int {
 	properties := [][]int{r.labels}
 	for _, a := range r.attributes {
 		properties = append(properties, a.Of)
@@ -118,8 +122,9 @@ func (r rows) byEveryProperty() (all [][]int) {
 		properties = append(properties, r.earlier[file])
 	}
 	var member [][]int64 // of each row, the groups that overlap
-	if a, ok := ofGroups(r.groups, r.len()); ok {
+	if a, ok := ofGroups(r.groups, r.len(), r.pages); ok {
 		properties = append(properties, a.Of)
+		defer paged.Drop(r.pages, a.Of)
 	} else if r.named {
 		member = make([][]int64, r.len())
 		for k, g := range r.groups {
@@ -128,12 +133,14 @@ func (r rows) byEveryProperty() (all [][]int) {
 			}
 		}
 	}
-	place := map[string]int{}
+	place := map[string]int32{}
 	var key []byte
+	of := paged.Vector[int32](r.pages, r.len()) // the combination of each row
+	defer paged.Drop(r.pages, of)
 	for i := range r.labels {
 		key = key[:0]
-		for _, of := range properties {
-			key = binary.AppendVarint(key, int64(of[i]))
+		for _, values := range properties {
+			key = binary.AppendVarint(key, int64(values[i]))
 		}
 		if member != nil {
 			for _, k := range member[i] {
@@ -142,26 +149,41 @@ func (r rows) byEveryProperty() (all [][]int) {
 		}
 		k, known := place[string(key)]
 		if !known {
-			k = len(all)
-			place[string(key)], all = k, append(all, nil)
+			k = int32(len(place))
+			place[string(key)] = k
 		}
+		of[i] = k
+	}
+	return r.lists(of, len(place))
+}
+
+// lists returns the rows of each number in of, which are below n.
+func (r rows) lists(of []int32, n int) [][]int {
+	sizes := make([]int, n) // counted first: a slice that grows takes several times the memory
+	for _, k := range of {
+		sizes[k]++
+	}
+	all := make([][]int, n)
+	for k, size := range sizes {
+		all[k] = paged.Vector[int](r.pages, size)[:0]
+	}
+	for i, k := range of {
 		all[k] = append(all[k], i)
 	}
 	return all
 }
 
 // strataOf returns the rows of each group and class. group[i] is the group of row i, from 1; 0: no
-// group.
-func (r rows) strataOf(group []int) [][]int {
-	place := map[int]int{} // position of a label in classes
+// group. strataOf overwrites group.
+func (r rows) strataOf(group []int32) [][]int {
+	place := map[int]int32{} // position of a label in classes
 	for k, c := range r.classes {
-		place[c.Label] = k
+		place[c.Label] = int32(k)
 	}
 	classes := len(r.classes)
-	all := make([][]int, classes*(len(r.groups)+1))
 	for i, y := range r.labels {
-		k := classes*group[i] + place[y]
-		all[k] = append(all[k], i)
+		group[i] = int32(classes)*group[i] + place[y]
 	}
+	all := r.lists(group, classes*(len(r.groups)+1))
 	return slices.DeleteFunc(all, func(rows []int) bool { return len(rows) == 0 })
 }

@@ -3,6 +3,7 @@ package session
 import (
 	"math"
 
+	"ppal/internal/paged"
 	"ppal/trainer"
 )
 
@@ -72,8 +73,12 @@ func (a *assembly) merit(s *split) (func() trainer.Merit, error) {
 		}, nil
 	}
 	smallest := math.MaxInt
-	for _, rows := range s.stratified() {
+	strata := s.stratified()
+	for _, rows := range strata {
 		smallest = min(smallest, len(rows))
+	}
+	if s.strata == nil {
+		paged.Drop(s.pages, strata...)
 	}
 	tolerance := max(a.feasibilityTolerance(), 1/float64(smallest))
 	return func() trainer.Merit {

@@ -7,6 +7,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/internal/paged"
 	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
@@ -124,6 +125,7 @@ type Rows struct {
 	Earlier map[string][]int
 	// Tabular is true for the rows of a table. It decides the name of a Decisions task.
 	Tabular bool
+	pages   *paged.Dir // holds vectors over the rows; nil: memory
 }
 
 // bounds returns the bounds of the constraints.
@@ -224,4 +226,6 @@ func (r Rows) groupNames() []string {
 }
 
 // fair returns the rows for package constraints.
-func (r Rows) fair() constraints.Rows { return constraints.Rows{Labels: r.Labels, Groups: r.Groups} }
+func (r Rows) fair() constraints.Rows {
+	return constraints.Rows{Labels: r.Labels, Groups: r.Groups, Pages: r.pages}
+}

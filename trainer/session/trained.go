@@ -85,7 +85,7 @@ func (r rows) modelGroups() (list []rundir.ModelGroup) {
 	if !r.named {
 		return nil
 	}
-	if _, disjoint := ofGroups(r.groups, r.len()); disjoint {
+	if _, disjoint := ofGroups(r.groups, r.len(), r.pages); disjoint {
 		return nil
 	}
 	for k, g := range r.groups {
