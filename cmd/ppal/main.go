@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -18,22 +17,8 @@ import (
 	"ppal/trainer/session"
 )
 
-// gcPercent is the allowed garbage in percent of the live heap. The live heap is a few large arrays
-// without pointers, which cost the collector nothing, so it can run often; records and certificates
-// leave vectors of the parameters' size behind.
-const gcPercent = 20
-
-// leastGarbage is the least number of bytes of garbage between two collections. Without this limit,
-// a small table would spend a third of its CPU time on collections.
-const leastGarbage = 32 << 20
-
 func main() {
-	var ballast []byte
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-		// The collector counts these bytes as live. Nothing writes them, so that they take no memory.
-		ballast = make([]byte, leastGarbage*100/gcPercent)
-	}
+	ballast := prepareHeap()
 	ctx := onSignals(func() { os.Exit(exitInterrupted) })
 	a := &app{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: time.Now,
