@@ -152,7 +152,7 @@ gpu-cubins: .venv-kernels/made
 	.venv-kernels/bin/python -m pip install -q -r $<
 	touch $@
 
-# Run the machine code of the AMX kernels in the emulator Bochs, on machines without AMX. It needs GNU binutils and a Bochs of 2026, configured with
+# Run the machine code of the AMX kernels in the emulator Bochs, on machines without AMX (less than a minute). It needs GNU binutils and a Bochs of 2026, configured with
 # --enable-cpu-level=6 --enable-x86-64 --enable-avx --enable-evex --enable-amx --with-nogui, and corrected as internal/cpu/kernel/testdata/emulated.s says.
 BOCHS ?= bochs
 amx-emulated:

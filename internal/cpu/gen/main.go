@@ -49,6 +49,7 @@ func generate(dir string) error {
 		{"bytetiles", tilesOfBytes, true},
 		{"amxstrips", amxStrips, true},
 		{"digits", digitKernels, true},
+		{"bfloat16", bfloat16Digits, true},
 		{"derivatives", derivatives, true},
 	} {
 		d.bytes = f.bytes

@@ -329,7 +329,7 @@ func (m *tileMachine) dotBFloat16(sum, a, b int) {
 				x[l] = half(&m.tile[a][i], l)
 			}
 			out := m.tile[sum][i][:]
-			setSingle(out, j, dotBFloat16(single(out, j), x, y))
+			setSingle(out, j, dotBFloat16(single(out, j), x, y, 2))
 		}
 	}
 }

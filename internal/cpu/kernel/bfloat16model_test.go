@@ -8,40 +8,15 @@ import (
 	"ppal/internal/racing"
 )
 
-// The model in this file computes products of two factors in digits of bfloat16 with the roundings
-// of TDPBF16PS, without tiles. docs/products.md has the errors.
+// The functions in this file compute products of two factors in digits of bfloat16 with the
+// roundings of TDPBF16PS, without tiles. docs/products.md has the errors.
 
 // bfloat16Digits writes the digits of a number, the largest first. Each digit is the bfloat16
 // number nearest to the remainder of the number without the digits before.
 func bfloat16Digits(v float32, to []uint16) {
 	for i := range to {
-		to[i] = bfloat16Of(v)
-		v -= widened(to[i])
+		to[i], v = nextDigit(v)
 	}
-}
-
-// flushed returns zero for a subnormal number.
-func flushed(v float32) float32 {
-	const smallest = 0x1p-126
-	if v > -smallest && v < smallest {
-		return float32(math.Copysign(0, float64(v)))
-	}
-	return v
-}
-
-// dotBFloat16 computes one element of the result of TDPBF16PS, in the order of the pseudocode in
-// Intel's manual (volume 2): two sums of fused multiply-adds, of the even and of the odd inner
-// indices, then the sum of both, then the sum with the previous value. Every result is rounded to
-// nearest, ties to even. Subnormal operands and results are zero.
-func dotBFloat16(sum float32, a, b []uint16) float32 {
-	var even, odd float32
-	for l := 0; l < len(a); l += 2 {
-		// The products are exact in float32, so that an addition rounds like a fused multiply-add. (A
-		// product below 2^-126 can round. Such products are far below the sums of the tests.)
-		even = flushed(flushed(widened(a[l]))*flushed(widened(b[l])) + even)
-		odd = flushed(flushed(widened(a[l+1]))*flushed(widened(b[l+1])) + odd)
-	}
-	return flushed(sum + flushed(even+odd))
 }
 
 // bfloat16Factor has the digits of a factor's lines, which are rows of A or columns of B:
@@ -70,16 +45,16 @@ func (f *bfloat16Factor) tile(line, digit, l int) []uint16 {
 	return f.data[(line*f.digits+digit)*f.length+l:][:bfloat16Depth]
 }
 
-// bfloat16Dot returns the product of a line of a and a line of b: of each 32 inner indices the
+// bfloat16Dot returns total plus the product of a line of a and a line of b: of each 32 inner indices the
 // products of the digits p and q with p + q < digits, the smallest first. After each block of inner
 // indices the sum is added, in float32, to the sum of the earlier blocks.
-func bfloat16Dot(a, b *bfloat16Factor, i, j, block int) (total float32) {
+func bfloat16Dot(total float32, a, b *bfloat16Factor, i, j, block int) float32 {
 	for from := 0; from < a.length; from += block {
 		var sum float32
 		for l := from; l < min(from+block, a.length); l += bfloat16Depth {
 			for p := a.digits - 1; p >= 0; p-- {
 				for q := a.digits - 1 - p; q >= 0; q-- {
-					sum = dotBFloat16(sum, a.tile(i, p, l), b.tile(j, q, l))
+					sum = dotBFloat16(sum, a.tile(i, p, l), b.tile(j, q, l), 2)
 				}
 			}
 		}
@@ -107,9 +82,11 @@ func TestDotBFloat16(t *testing.T) {
 	} {
 		var a, b []uint16
 		for i := range c.a {
-			a, b = append(a, bfloat16Of(c.a[i])), append(b, bfloat16Of(c.b[i]))
+			first, _ := nextDigit(c.a[i])
+			second, _ := nextDigit(c.b[i])
+			a, b = append(a, first), append(b, second)
 		}
-		if got := dotBFloat16(c.sum, a, b); got != c.want {
+		if got := dotBFloat16(c.sum, a, b, 2); got != c.want {
 			t.Errorf("%s: %g, want %g", name, got, c.want)
 		}
 	}
@@ -188,7 +165,7 @@ func TestBFloat16Errors(t *testing.T) {
 		digits := func(n, block int) float64 {
 			x := newBFloat16Factor(c.rows, c.inner, n, func(i, l int) float32 { return a[i*c.inner+l] })
 			w := newBFloat16Factor(c.columns, c.inner, n, func(j, l int) float32 { return b[l*c.columns+j] })
-			return errorOf(func(i, j int) float32 { return bfloat16Dot(x, w, i, j, block) })
+			return errorOf(func(i, j int) float32 { return bfloat16Dot(0, x, w, i, j, block) })
 		}
 		three, two, long := digits(3, 160), digits(2, 160), digits(3, math.MaxInt32)
 		t.Logf("%-32s float32 %.1e, three digits %.1e (one sum %.1e), two digits %.1e", c.name, single, three, long, two)

@@ -13,6 +13,8 @@ type ByteKernels struct {
 	quantize [2]func(groups, n int, b *float32, ldb int, factors *float32, q *int8)
 	// columnMax finds the largest magnitudes of columns.
 	columnMax func(m, n int, b *float32, ldb int, most *uint32)
+	// split writes digits of bfloat16, by the number of digits less 2.
+	split [2]splitFunc
 	// derivative computes a panel that is quantized next, by Activation. It is nil at level Go.
 	derivative [3]derivativeFunc
 }
@@ -89,9 +91,10 @@ func (l Layout) exactDepth() int { return math.MaxInt32 / (255 * 127) / l.Depth 
 
 // ByteScratch is the memory that one goroutine needs in addition to the operands.
 type ByteScratch struct {
-	tile  []float32
-	sums  []int32   // of strips
-	panel []float32 // of a derivative: RowBlock rows of a panel's width
+	tile   []float32
+	sums   []int32   // of strips
+	floats []float32 // of strips of digits of bfloat16
+	panel  []float32 // of a derivative: RowBlock rows of a panel's width
 }
 
 // NewByteScratch returns scratch for products with these kernels.
@@ -99,6 +102,9 @@ func (k *ByteKernels) NewByteScratch() *ByteScratch {
 	s := &ByteScratch{tile: Alloc[float32](k.rows * k.lanes), panel: Alloc[float32](RowBlock * k.lanes)}
 	if k.strips() {
 		s.sums = Alloc[int32](3 * k.rows * k.lanes)
+	}
+	if k.HasBFloat16() {
+		s.floats = Alloc[float32](2 * bfloat16Rows * bfloat16Rows)
 	}
 	return s
 }

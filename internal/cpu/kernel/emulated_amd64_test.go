@@ -6,6 +6,7 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -62,6 +63,15 @@ func TestEmulated(t *testing.T) {
 			}
 		}
 	}
+	integers := len(r.outputs)
+	for i, s := range list {
+		s.n = min(s.n, 2*tileRows*(1+i)) // the model is slow
+		for _, digits := range []int{2, 3} {
+			p := newBFloat16Problem(k, s, digits, random)
+			p.run(k, make([]float32, s.n*s.h), s.h, make([]float32, s.d*s.h), s.h)
+		}
+	}
+	t.Logf("%d calls of kernels for integers, %d for bfloat16", integers, len(r.outputs)-integers)
 	r.run(t, bochs)
 }
 
@@ -103,7 +113,8 @@ type recorder struct {
 // output is a result, which the model and the emulator compute.
 type output struct {
 	before, after []byte
-	job           int // the index in jobs of the result's address; the address of the sums is 4 further
+	job           int // the index in jobs of the result's address
+	sums          int // the distance in jobs to the address of the sums
 }
 
 // jobWords is the size of a job.
@@ -125,6 +136,11 @@ func (r *recorder) kernels(t *testing.T) *ByteKernels {
 					model.activateStrip[f][i](k, rows, x, panel, q, unit, bias, c, ldc, columns, ahead, sums)
 				})
 			}
+		}
+		k.bfloat16Strip[i] = func(k, rows int, x *uint16, panel int, b *uint16, c *float32, ldc, columns int, sums *float32) {
+			r.bfloat16(count, k, rows, x, panel, b, c, ldc, columns, func() {
+				model.bfloat16Strip[i](k, rows, x, panel, b, c, ldc, columns, sums)
+			})
 		}
 		k.addStrip[i] = func(k, rows int, x *uint8, panel int, q *int8, unit *float32, c *float32, ldc, columns, ahead int, sums *int32) {
 			r.call(fmt.Sprintf("addStrip%dAMX", count), count, k, rows, x, panel, q, unsafe.Pointer(unit), nil, c, ldc, columns, ahead, func() {
@@ -152,8 +168,26 @@ func (r *recorder) call(name string, count, k, rows int, x *uint8, panel int, q 
 		job = append(job, r.input(unsafe.Slice((*byte)(unsafe.Pointer(bias)), 4*width)))
 	}
 	job = append(job, 0, uint64(ldc), uint64(columns), uint64(ahead), 0)
-	r.outputs = append(r.outputs, output{before: before, after: slices.Clone(result), job: len(r.jobs) + len(job) - 5})
+	r.outputs = append(r.outputs, output{before: before, after: slices.Clone(result), job: len(r.jobs) + len(job) - 5, sums: 4})
+	r.append(job)
+}
+
+// append appends a job.
+func (r *recorder) append(job []uint64) {
 	r.jobs = append(append(r.jobs, job...), make([]uint64, jobWords-len(job))...)
+}
+
+// bfloat16 records a call of a kernel for digits of bfloat16.
+func (r *recorder) bfloat16(count, k, rows int, x *uint16, panel int, b *uint16, c *float32, ldc, columns int, model func()) {
+	result := unsafe.Slice((*byte)(unsafe.Pointer(c)), 4*((rows-1)*ldc+bits.Len(uint(columns))))
+	before := slices.Clone(result)
+	group := 2 * k * count * bfloat16Tile // bytes
+	first := r.input(unsafe.Slice((*byte)(unsafe.Pointer(x)), (ceil(rows, tileRows)-1)*panel+group))
+	second := r.input(unsafe.Slice((*byte)(unsafe.Pointer(b)), group))
+	model()
+	job := []uint64{r.symbols[fmt.Sprintf("bfloat16Strip%dAMX", count)], uint64(k), uint64(rows), first, uint64(panel), second, 0, uint64(ldc), uint64(columns), 0}
+	r.outputs = append(r.outputs, output{before: before, after: slices.Clone(result), job: len(r.jobs) + 6, sums: 3})
+	r.append(job)
 }
 
 // input copies an operand and returns its address.
@@ -175,7 +209,7 @@ func (r *recorder) run(t *testing.T, bochs string) {
 	var results, expected []byte
 	for _, o := range r.outputs {
 		job := r.jobs[o.job:]
-		job[0], job[4] = first+uint64(len(results)+len(canaries)), sums
+		job[0], job[o.sums] = first+uint64(len(results)+len(canaries)), sums
 		results = slices.Concat(results, canaries, o.before)
 		expected = slices.Concat(expected, canaries, o.after)
 	}

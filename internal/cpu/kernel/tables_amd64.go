@@ -297,6 +297,8 @@ func assembleDigits(k *ByteKernels, level Level) {
 		k.columnMax = columnMaxF32AVX512
 		k.quantize[1] = quantize3F32AVX512
 		k.quantize[0] = quantize2F32AVX512
+		k.split[1] = split3F32AVX512
+		k.split[0] = split2F32AVX512
 		k.derivative[SigmoidActivation] = derivativeSigmoidF32AVX512
 		k.derivative[TanhActivation] = derivativeTanhF32AVX512
 		k.derivative[ReLUActivation] = derivativeReLUF32AVX512
