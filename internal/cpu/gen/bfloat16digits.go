@@ -3,10 +3,11 @@ package main
 import (
 	"fmt"
 
+	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// bfloat16Digits emits the kernels that split numbers into digits of bfloat16.
+// bfloat16Digits emits the kernels that split numbers into digits of bfloat16, for the tiles of AMX.
 func bfloat16Digits(a asm) {
 	if a.size != 4 || !a.avx512 {
 		return
@@ -20,7 +21,10 @@ func bfloat16Digits(a asm) {
 // reads. A row and the next fill the lower and the upper halves of the words of a vector.
 func (a asm) split(count int) {
 	lanes := a.lanes()
-	a.text(fmt.Sprintf("split[%d]", count-2), fmt.Sprintf("split%d", count), "func(pairs, n int, b *float32, ldb int, q *uint16)",
+	name := fmt.Sprintf("split%d%s", count, a.suffix())
+	a.Function(name)
+	a.Attributes(attr.NOSPLIT)
+	a.document(name, []string{
 		fmt.Sprintf("writes %d digits of bfloat16 of n columns of 2*pairs rows, and zeros for columns up to %d:", count, lanes),
 		"",
 		"\tr = b[i*ldb+j]",
@@ -28,7 +32,10 @@ func (a asm) split(count int) {
 		fmt.Sprintf("\tq[p*%d + i/2*%d + 2*j + i%%2] = d_p", amxBytes/2, 2*lanes),
 		"",
 		"rounded to nearest, ties to even. Infinities, NaNs and numbers that round to an infinity are d_0, and their other",
-		"digits are 0. 0 < pairs <= 16, n > 0.")
+		"digits are 0. 0 < pairs <= 16, n > 0.",
+	})
+	a.Pragma("noescape")
+	a.SignatureExpr("func(pairs, n int, b *float32, ldb int, q *uint16)")
 	pairs, b, ldb, q := a.gp("pairs"), a.gp("b"), a.gp("ldb"), a.gp("q")
 	a.scale(ldb)
 	valid := a.first(a.gp("n"))

@@ -139,7 +139,8 @@ func writeStrips(b *bytes.Buffer) {
 	for _, f := range activations(asm{}) {
 		fmt.Fprintf(b, "{mulStrip2%[1]sAMX, mulStrip3%[1]sAMX},\n", f.name)
 	}
-	fmt.Fprint(b, "},\nbfloat16Strip: [2]bfloat16StripFunc{bfloat16Strip2AMX, bfloat16Strip3AMX},\n}}\n")
+	fmt.Fprint(b, "},\nbfloat16Strip: [2]bfloat16StripFunc{bfloat16Strip2AMX, bfloat16Strip3AMX},\n")
+	fmt.Fprint(b, "split: [2]splitFunc{split2F32AVX512, split3F32AVX512},\n}}\n")
 }
 
 // write writes the tiles as an element of a composite literal.

@@ -42,6 +42,7 @@ func amxModel(t testing.TB) *ByteKernels {
 		k.bfloat16Strip[i] = func(k, rows int, x *uint16, panel int, b *uint16, c *float32, ldc, columns int, sums *float32) {
 			bfloat16.run([]uint64{uint64(k), uint64(rows), address(x), uint64(panel), address(b), address(c), uint64(ldc), uint64(columns), address(sums)})
 		}
+		k.split[i] = splitGo(i + 2)
 		k.addStrip[i] = func(k, rows int, x *uint8, panel int, q *int8, unit *float32, c *float32, ldc, columns, ahead int, sums *int32) {
 			add.run([]uint64{uint64(k), uint64(rows), address(x), uint64(panel), address(q), address(unit), address(c),
 				uint64(ldc), uint64(columns), uint64(ahead), address(sums)})

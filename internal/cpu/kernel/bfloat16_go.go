@@ -11,6 +11,7 @@ import (
 func (k *ByteKernels) WithBFloat16InGo() *ByteKernels {
 	own := *k
 	own.bfloat16Strip = [2]bfloat16StripFunc{bfloat16StripGo(2), bfloat16StripGo(3)}
+	own.split = [2]splitFunc{splitGo(2), splitGo(3)}
 	return &own
 }
 

@@ -135,11 +135,15 @@ func (p *bfloat16Problem) check(t *testing.T, what string, c []float32, ldc, lin
 	}
 }
 
-// TestSplitBFloat16 compares the digits of a second factor, by the level's kernels, with those of
-// nextDigit, to the bit. Numbers of all kinds occur. b ends or begins at a guard page.
+// TestSplitBFloat16 compares the digits of a second factor, by the loops in Go and by the AVX-512 kernels,
+// with those of nextDigit, to the bit. Numbers of all kinds occur. b ends or begins at a guard page.
 func TestSplitBFloat16(t *testing.T) {
-	eachLevel(t, func(t *testing.T, level Level) {
-		k := must(NewByteKernels(level))
+	racing.Skip(t, alone)
+	kernels := []*ByteKernels{must(NewByteKernels(Go)).WithBFloat16InGo()}
+	if AVX512.Supported() {
+		kernels = append(kernels, &ByteKernels{byteTiles: byteTilesOf(AMX)[0]})
+	}
+	for _, k := range kernels {
 		r := rand.New(rand.NewPCG(83, 84))
 		special := []float32{0, float32(math.Copysign(0, -1)), float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN()),
 			math.Float32frombits(0x7f800001), math.Float32frombits(0xffffffff), math.MaxFloat32, -math.MaxFloat32, 0x1p-149, -0x1p-126, 1 + 0x1p-8, 1 + 3*0x1p-8}
@@ -174,7 +178,7 @@ func TestSplitBFloat16(t *testing.T) {
 				}
 			}
 		}
-	})
+	}
 }
 
 // TestNextDigit checks roundings and special numbers.

@@ -13,8 +13,6 @@ type ByteKernels struct {
 	quantize [2]func(groups, n int, b *float32, ldb int, factors *float32, q *int8)
 	// columnMax finds the largest magnitudes of columns.
 	columnMax func(m, n int, b *float32, ldb int, most *uint32)
-	// split writes digits of bfloat16, by the number of digits less 2.
-	split [2]splitFunc
 	// derivative computes a panel that is quantized next, by Activation. It is nil at level Go.
 	derivative [3]derivativeFunc
 }
@@ -35,6 +33,7 @@ type byteTiles struct {
 
 	activateStrip [3][2]activateStripFunc // by Activation and the number of digits less 2
 	bfloat16Strip [2]bfloat16StripFunc    // products of floats
+	split         [2]splitFunc            // digits for bfloat16Strip
 }
 
 // mulBytesFunc computes a tile of Z = X W, or adds to it, over k groups of layout.Depth inner

@@ -12,7 +12,7 @@ func byteKernelsGo(level Level, layout Layout, rows, lanes int) ByteKernels {
 	k := ByteKernels{level: level, columnMax: columnMaxGo(lanes)}
 	for i := range t.mulBytes {
 		count := i + 2
-		k.quantize[i], k.split[i] = quantizeGo(lanes, count), splitGo(count)
+		k.quantize[i] = quantizeGo(lanes, count)
 		t.mulBytes[i], t.addBytes[i] = t.mulBytesGo(count), t.addBytesGo(count)
 	}
 	k.byteTiles = t

@@ -297,8 +297,6 @@ func assembleDigits(k *ByteKernels, level Level) {
 		k.columnMax = columnMaxF32AVX512
 		k.quantize[1] = quantize3F32AVX512
 		k.quantize[0] = quantize2F32AVX512
-		k.split[1] = split3F32AVX512
-		k.split[0] = split2F32AVX512
 		k.derivative[SigmoidActivation] = derivativeSigmoidF32AVX512
 		k.derivative[TanhActivation] = derivativeTanhF32AVX512
 		k.derivative[ReLUActivation] = derivativeReLUF32AVX512
@@ -351,6 +349,7 @@ func byteTilesOf(level Level) []byteTiles {
 				{mulStrip2ReLUAMX, mulStrip3ReLUAMX},
 			},
 			bfloat16Strip: [2]bfloat16StripFunc{bfloat16Strip2AMX, bfloat16Strip3AMX},
+			split:         [2]splitFunc{split2F32AVX512, split3F32AVX512},
 		}}
 	}
 	return nil
