@@ -34,7 +34,7 @@ func TestTables(t *testing.T) {
 			} else {
 				model := amxModel(t)
 				tiles.mulStrip, tiles.addStrip, tiles.activateStrip = model.mulStrip, model.addStrip, model.activateStrip
-				tiles.bfloat16Strip = model.bfloat16Strip
+				tiles.bfloat16Strip, tiles.split = model.bfloat16Strip, model.split
 			}
 			filled(t, fmt.Sprintf("%v tiles %d", level, i), reflect.ValueOf(tiles))
 		}
