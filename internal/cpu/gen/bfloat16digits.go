@@ -7,7 +7,8 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// bfloat16Digits emits the kernels that split numbers into digits of bfloat16, for the tiles of AMX.
+// bfloat16Digits emits the kernels that split numbers into digits of bfloat16, for the tiles of
+// AMX.
 func bfloat16Digits(a asm) {
 	if a.size != 4 || !a.avx512 {
 		return

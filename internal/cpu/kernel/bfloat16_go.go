@@ -5,9 +5,9 @@ import (
 	"unsafe"
 )
 
-// WithBFloat16InGo returns kernels that multiply digits of bfloat16 in Go, with the roundings and the
-// order of additions of the AMX kernels. They are the model of these kernels, for tests on CPUs
-// without AMX: they are hundreds of times slower than float32.
+// WithBFloat16InGo returns kernels that multiply digits of bfloat16 in Go, with the roundings and
+// the order of additions of the AMX kernels. They are the model of these kernels, for tests on CPUs
+// without AMX: they are much slower than float32.
 func (k *ByteKernels) WithBFloat16InGo() *ByteKernels {
 	own := *k
 	own.bfloat16Strip = [2]bfloat16StripFunc{bfloat16StripGo(2), bfloat16StripGo(3)}
@@ -56,8 +56,8 @@ func bfloat16StripGo(count int) bfloat16StripFunc {
 	}
 }
 
-// addDigits adds the products of the digits p and q with p + q < count of 32 inner indices to a sum,
-// the smallest digits first.
+// addDigits adds the products of the digits p and q with p + q < count of 32 inner indices to a
+// sum, the smallest digits first.
 func addDigits(sum float32, count int, x, b []uint16) float32 {
 	for p := count - 1; p >= 0; p-- {
 		for q := count - 1 - p; q >= 0; q-- {
@@ -75,8 +75,8 @@ func addDigits(sum float32, count int, x, b []uint16) float32 {
 func dotBFloat16(sum float32, x, b []uint16, step int) float32 {
 	var even, odd float32
 	for l := 0; l < len(x); l += 2 {
-		// The products are exact in float32, so that an addition rounds like a fused multiply-add. (A
-		// product below 2^-126 can round. Such products are far below the sums of the tests.)
+		// The products are exact in float32, so that an addition rounds like a fused multiply-add.
+		// (A product below 2^-126 can round. Such products are far below the sums of the tests.)
 		pair := b[l/2*step:][:2]
 		even = flushed(operand16(x[l])*operand16(pair[0]) + even)
 		odd = flushed(operand16(x[l+1])*operand16(pair[1]) + odd)

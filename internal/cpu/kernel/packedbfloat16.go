@@ -2,8 +2,8 @@ package kernel
 
 // PackedBFloat16 is a data matrix X of floats in digits of bfloat16, packed once for both products
 // with it: for X W as a factor whose lines are the rows of X, and for X^T D as one factor for each
-// block of RowBlock rows, whose lines are the columns of X. An element takes 4 bytes for each digit,
-// 12 bytes with three digits.
+// block of RowBlock rows, whose lines are the columns of X. An element takes 4 bytes for each
+// digit, 12 bytes with three digits.
 type PackedBFloat16 struct {
 	rows, cols int
 	byRow      BFloat16
@@ -53,8 +53,8 @@ func (x *PackedBFloat16) SetRow(i int, row []float32) {
 // with amx_bf16.
 func (k *ByteKernels) HasBFloat16() bool { return k.bfloat16Strip[0] != nil }
 
-// MulBFloat16 computes rows lo to hi-1 of Z = X W, as [Kernels.Mul] does. lo is a multiple of 16, and
-// so is hi unless hi is the number of rows of X. The caller must check HasBFloat16.
+// MulBFloat16 computes rows lo to hi-1 of Z = X W, as [Kernels.Mul] does. lo is a multiple of 16,
+// and so is hi unless hi is the number of rows of X. The caller must check HasBFloat16.
 //
 // Three digits take the six products of digits p and q with p + q <= 4, two digits take three. Sums
 // of 160 inner indices are added to z in float32, so that z depends on nothing but X and W.
