@@ -136,8 +136,8 @@ func (p *bfloat16Problem) check(t *testing.T, what string, c []float32, ldc, lin
 }
 
 // TestSplitBFloat16 compares the digits of a second factor, by the loops in Go and by the
-// AVX-512 kernels, with those of nextDigit, to the bit. Numbers of all kinds occur. b ends or begins
-// at a guard page.
+// AVX-512 kernels, with those of nextDigit, to the bit. Numbers of all kinds occur. b ends or
+// begins at a guard page.
 func TestSplitBFloat16(t *testing.T) {
 	racing.Skip(t, alone)
 	kernels := []*ByteKernels{must(NewByteKernels(Go)).WithBFloat16InGo()}

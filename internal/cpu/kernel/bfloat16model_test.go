@@ -46,8 +46,8 @@ func (f *bfloat16Factor) tile(line, digit, l int) []uint16 {
 }
 
 // bfloat16Dot returns total plus the product of a line of a and a line of b: of each 32 inner
-// indices the products of the digits p and q with p + q < digits, the smallest first. After each block of inner
-// indices the sum is added, in float32, to the sum of the earlier blocks.
+// indices the products of the digits p and q with p + q < digits, the smallest first. After each
+// block of inner indices the sum is added, in float32, to the sum of the earlier blocks.
 func bfloat16Dot(total float32, a, b *bfloat16Factor, i, j, block int) float32 {
 	for from := 0; from < a.length; from += block {
 		var sum float32
