@@ -70,13 +70,13 @@ func addDigits(sum float32, count int, x, b []uint16) float32 {
 // dotBFloat16 computes one element of the result of TDPBF16PS, in the order of the pseudocode in
 // Intel's manual (volume 2): two sums of fused multiply-adds, of the even and of the odd inner
 // indices, then the sum of both, then the sum with the previous value. Every result is rounded to
-// nearest, ties to even. Subnormal operands and results are zero. The pairs of numbers of b are step
+// nearest, ties to even. Subnormal operands and results are zero. Pairs of numbers of b are step
 // elements apart.
 func dotBFloat16(sum float32, x, b []uint16, step int) float32 {
 	var even, odd float32
 	for l := 0; l < len(x); l += 2 {
 		// The products are exact in float32, so that an addition rounds like a fused multiply-add.
-		// (A product below 2^-126 can round. Such products are far below the sums of the tests.)
+		// (A product below 2^-126 can round, but is far below the sums of the tests.)
 		pair := b[l/2*step:][:2]
 		even = flushed(operand16(x[l])*operand16(pair[0]) + even)
 		odd = flushed(operand16(x[l+1])*operand16(pair[1]) + odd)
