@@ -133,8 +133,8 @@ func TestRefusals(t *testing.T) {
 			"mnpc-fashion-mnist-int8x2, mnpc-fashion-mnist-separate, mnpc-cifar10, dp-adult, dp-bank, if-communities, if-communities-1"},
 		{"bench --cases mnpc-fashion-mnist-int8x2 --simd go", exitUsage, "ppal: --cases names mnpc-fashion-mnist-int8x2, which cannot run: " +
 			"int8x2 products need AVX-512 VNNI or AVX-VNNI; the go kernels have neither here: choose float32"},
-		{"train --device cpu --products bf16x3", exitUsage,
-			"ppal: --products bf16x3: the CPU device does not support it (supported: auto, float32, int8, int8x3, int8x2)"},
+		{"train --device cpu --products tf32", exitUsage,
+			"ppal: --products tf32: the CPU device does not support it (supported: auto, float32, int8, int8x3, int8x2, bf16x3, bf16x2)"},
 		{"train --products float32 --dtype float64", exitUsage, "ppal: --products float32: with --dtype float64 products are in float64; use auto"},
 		{"train --products int8x3 --engine gorgonia", exitUsage, "ppal: --products int8x3: the engine gorgonia has its own products; use auto"},
 		{"bench --seconds 0", exitUsage, "ppal: --seconds 0: must be a positive number"},

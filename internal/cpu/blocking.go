@@ -79,7 +79,7 @@ func (e *executor[T]) blockingOf(r plan.Region) blocking {
 // or data that is not packed.
 func (e *executor[T]) ofColumns(s plan.Step, rows int) bool {
 	if p, ok := s.(*plan.Product); ok {
-		return p.Out.Cols == 1 && e.data[p.A.Buffer] == nil && e.bytes[p.A.Buffer] == nil && e.packable(p, rows)
+		return p.Out.Cols == 1 && e.data[p.A.Buffer] == nil && e.bytes[p.A.Buffer] == nil && e.bfloat16[p.A.Buffer] == nil && e.packable(p, rows)
 	}
 	return !slices.ContainsFunc(slices.Concat(s.Reads(), s.Writes()), func(o plan.Operand) bool { return o.Access == plan.ByRow && o.Cols > 1 })
 }

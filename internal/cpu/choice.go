@@ -10,14 +10,18 @@ import (
 )
 
 // supported lists the products that a CPU supports.
-var supported = []plan.Products{plan.AutoProducts, plan.Float32, plan.Int8, plan.Int8x3, plan.Int8x2}
+var supported = []plan.Products{plan.AutoProducts, plan.Float32, plan.Int8, plan.Int8x3, plan.Int8x2, plan.BF16x3, plan.BF16x2}
 
 // With returns the device with other products. Both devices share the workers. The error is a
 // *plan.ProductsError.
 func (d *Device) With(p plan.Products) (*Device, error) {
 	if !slices.Contains(supported, p) {
 		return nil, fmt.Errorf("cpu: %w", &plan.ProductsError{Products: p, Needs: "a GPU", Found: "this is the CPU",
-			Want: "auto, float32, int8, int8x3 or int8x2"})
+			Want: "auto, float32, int8, int8x3, int8x2, bf16x3 or bf16x2"})
+	}
+	if p.BFloat16() && !d.bytes.HasBFloat16() {
+		return nil, fmt.Errorf("cpu: %w", &plan.ProductsError{Products: p, Needs: "a GPU, or a CPU with AMX for bfloat16",
+			Found: fmt.Sprintf("the %v kernels have no such tiles here", d.level), Want: "float32"})
 	}
 	if p.Integers() && !d.bytes.Fast() {
 		return nil, fmt.Errorf("cpu: %w", &plan.ProductsError{Products: p, Needs: "AVX-512 VNNI or AVX-VNNI",
@@ -57,7 +61,7 @@ func (e *executor[T]) byteLeaf(buffer int) *kernel.PackedBytes {
 		return nil
 	}
 	rows, cols := data.Dims()
-	if e.device.Products(cols).Digits() == 0 {
+	if !e.device.Products(cols).Integers() {
 		return nil
 	}
 	if own, ok := data.(*kernel.PackedBytes); ok && own.Layout() == e.device.bytes.Layout() {
@@ -121,9 +125,15 @@ func (g grades) of(coarse bool) *kernel.Digits {
 	return g[0]
 }
 
-// Products returns the name of the products with the data: int8x3 or int8x2 if the plan has such
+// Products returns the name of the products with the data: the kind of digits if the plan has such
 // products, else the dtype.
 func (e *executor[T]) Products() string {
+	for _, x := range e.bfloat16 {
+		if x.Digits() == 2 {
+			return plan.BF16x2.String()
+		}
+		return plan.BF16x3.String()
+	}
 	switch {
 	case len(e.bytes) == 0:
 		return e.plan.Dtype.String()

@@ -45,9 +45,10 @@ func (e *executor[T]) packData() error {
 	return nil
 }
 
-// read reports whether products read a special form of a leaf: packed, sparse or 8-bit.
+// read reports whether products read a special form of a leaf: packed, sparse, 8-bit or digits of
+// bfloat16.
 func (e *executor[T]) read(buffer int) bool {
-	return e.data[buffer] != nil || e.sparse[buffer] != nil || e.bytes[buffer] != nil
+	return e.data[buffer] != nil || e.sparse[buffer] != nil || e.bytes[buffer] != nil || e.bfloat16[buffer] != nil
 }
 
 // packed allocates the packed form of a leaf, or reads the leaf's entries. A leaf with only narrow
@@ -63,6 +64,10 @@ func (e *executor[T]) packed(buffer int) error {
 	if x, err := e.sparseLeaf(buffer); x != nil || err != nil {
 		e.sparse[buffer] = x
 		return err
+	}
+	if x := e.bfloat16Leaf(buffer); x != nil {
+		e.bfloat16[buffer] = x
+		return nil
 	}
 	return e.packWide(buffer)
 }

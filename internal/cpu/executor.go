@@ -18,13 +18,14 @@ type executor[T plan.Float] struct {
 	sparse            map[int]*kernel.Sparse[T]       // sparse leaves, read by their entries
 	tails             map[int]*logisticTails[T]       // tails of columns of scores, by buffer
 	consumers         plan.Consumers
-	negated           map[*int8][]T               // negated labels, by address of label 0
-	bytes             map[int]*kernel.PackedBytes // packed leaves of 8-bit data, by buffer
-	loads             map[int]*loading[T]         // jobs that fill leaves of floats
-	byteLoads         map[int]*byteLoading        // jobs that fill leaves of 8-bit data
-	lent              []bool                      // leaves in the memory of a node or a matrix, by buffer
-	scales            []float64                   // scales of 8-bit data in float leaves, by buffer; 0: other data
-	integers          *kernel.ByteKernels         // kernels of the integer products
+	negated           map[*int8][]T                  // negated labels, by address of label 0
+	bytes             map[int]*kernel.PackedBytes    // packed leaves of 8-bit data, by buffer
+	bfloat16          map[int]*kernel.PackedBFloat16 // packed leaves in digits of bfloat16, by buffer
+	loads             map[int]*loading[T]            // jobs that fill leaves of floats
+	byteLoads         map[int]*byteLoading           // jobs that fill leaves of 8-bit data
+	lent              []bool                         // leaves in the memory of a node or a matrix, by buffer
+	scales            []float64                      // scales of 8-bit data in float leaves, by buffer; 0: other data
+	integers          *kernel.ByteKernels            // kernels of the integer products
 	device            *Device
 	coarse            bool // the products have the digits of coarse passes
 	forward, backward []*region[T]
@@ -57,7 +58,7 @@ func newExecutor[T plan.Float](d *Device, p *plan.Plan) (*executor[T], error) {
 		return nil, fmt.Errorf("cpu: %w", err)
 	}
 	e := &executor[T]{Memory: memory, plan: p, k: k, inPages: map[int]bool{}, data: map[int]*kernel.PackedFloats[T]{}, sparse: map[int]*kernel.Sparse[T]{},
-		bytes: map[int]*kernel.PackedBytes{}, loads: map[int]*loading[T]{},
+		bytes: map[int]*kernel.PackedBytes{}, bfloat16: map[int]*kernel.PackedBFloat16{}, loads: map[int]*loading[T]{},
 		byteLoads: map[int]*byteLoading{}, lent: make([]bool, len(p.Buffers)), scales: make([]float64, len(p.Buffers)), negated: map[*int8][]T{},
 		integers: d.bytes, device: d, threads: d.threads, pool: d.pool, division: newDivision(d, p)}
 	e.findPages()

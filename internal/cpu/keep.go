@@ -15,6 +15,7 @@ type packedRows[T plan.Float] struct {
 	sparse *kernel.Sparse[T]
 	bytes  *kernel.PackedBytes
 	packed *kernel.PackedFloats[T]
+	digits *kernel.PackedBFloat16
 	plain  []T
 	scale  float64 // of 8-bit data in floats; 0: other data
 	size   int     // bytes in the device's pages
@@ -66,14 +67,17 @@ func (e *executor[T]) keepFloats(buffer int, own *packedRows[T], m matrix.Matrix
 			return err
 		}
 	}
-	if own.plain == nil && own.packed == nil {
+	if x := e.bfloat16[buffer]; x != nil {
+		own.digits = kernel.NewPackedBFloat16(b.Rows, b.Cols, x.Digits())
+	}
+	if own.plain == nil && own.packed == nil && own.digits == nil {
 		return nil
 	}
 	if x, ok := m.(matrix.EightBit); ok {
 		own.scale = x.ByteScale()
 	}
 	lo, hi := e.division.window(b)
-	p := newLoading(lo, hi, b.Cols, own.plain, own.packed, e.threads)
+	p := newLoading(lo, hi, b.Cols, own.plain, own.packed, own.digits, e.threads)
 	p.pages, p.from = e.device.pages, m
 	e.pool.run(p.workers, p)
 	return nil
@@ -89,6 +93,9 @@ func (e *executor[T]) use(buffer int, own *packedRows[T]) {
 	}
 	if own.packed != nil {
 		*e.data[buffer] = *own.packed
+	}
+	if own.digits != nil {
+		*e.bfloat16[buffer] = *own.digits
 	}
 	if own.plain != nil {
 		e.setData(buffer, own.plain)

@@ -48,6 +48,10 @@ func (e *executor[T]) Bind(v plan.View, m matrix.Matrix) error {
 			e.data[i] = e.k.NewPackedFloats(b.Rows, b.Cols)
 			changed = true
 		}
+		if x := e.bfloat16[i]; x != nil {
+			e.bfloat16[i] = kernel.NewPackedBFloat16(b.Rows, b.Cols, x.Digits())
+			changed = true
+		}
 		if x := e.bytes[i]; x != nil {
 			e.bytes[i] = e.device.NewBytes(b.Rows, b.Cols, x.ByteScale())
 			changed = true
@@ -89,14 +93,14 @@ func (e *executor[T]) load(buffer int, m matrix.Matrix) {
 	if x := e.bytes[buffer]; x != nil && m != matrix.Matrix(x) {
 		e.loadBytes(buffer, x, m.(matrix.EightBit))
 	}
-	if e.data[buffer] == nil && (e.Data[buffer] == nil || m == nil) {
+	if e.data[buffer] == nil && e.bfloat16[buffer] == nil && (e.Data[buffer] == nil || m == nil) {
 		return
 	}
 	p := e.loads[buffer]
 	if p == nil {
 		b := e.plan.Buffers[buffer]
 		lo, hi := e.division.window(b)
-		p = newLoading(lo, hi, b.Cols, e.Data[buffer], e.data[buffer], e.threads)
+		p = newLoading(lo, hi, b.Cols, e.Data[buffer], e.data[buffer], e.bfloat16[buffer], e.threads)
 		p.pages = e.device.pages
 		e.loads[buffer] = p
 	}
@@ -127,21 +131,22 @@ const loadRows = 24
 // that is stored by columns is several times faster to read if a call takes many rows.
 const loadSize = 64 << 10
 
-// loading is the job of filling a leaf of floats: its plain memory, its packed form, or both.
+// loading is the job of filling a leaf of floats: its plain memory and its packed forms.
 type loading[T plan.Float] struct {
 	from    matrix.Matrix // nil: plain has the values
 	lo, hi  int           // the rows that are filled
 	cols    int
 	plain   []T                     // nil if no step reads it
 	packed  *kernel.PackedFloats[T] // nil if no step reads it
+	digits  *kernel.PackedBFloat16  // nil if no step reads it
 	workers int
 	step    int        // rows that a worker reads at a time
 	pages   *paged.Dir // of plain and packed
 	rooms   [][]T      // for rows on their way to the packed form if plain is nil, by worker
 }
 
-func newLoading[T plan.Float](lo, hi, cols int, plain []T, packed *kernel.PackedFloats[T], threads int) *loading[T] {
-	p := &loading[T]{lo: lo, hi: hi, cols: cols, plain: plain, packed: packed, workers: max(1, min(threads, blocks(hi-lo)))}
+func newLoading[T plan.Float](lo, hi, cols int, plain []T, packed *kernel.PackedFloats[T], digits *kernel.PackedBFloat16, threads int) *loading[T] {
+	p := &loading[T]{lo: lo, hi: hi, cols: cols, plain: plain, packed: packed, digits: digits, workers: max(1, min(threads, blocks(hi-lo)))}
 	p.step = max(1, loadSize/(loadRows*cols*int(unsafe.Sizeof(T(0))))) * loadRows
 	if plain == nil {
 		for range p.workers {
@@ -168,6 +173,12 @@ func (p *loading[T]) work(worker int) {
 		if p.packed != nil {
 			for r := range n {
 				p.packed.SetRow(i+r, rows[r*p.cols:(r+1)*p.cols])
+			}
+		}
+		if p.digits != nil {
+			single := any(rows).([]float32)
+			for r := range n {
+				p.digits.SetRow(i+r, single[r*p.cols:(r+1)*p.cols])
 			}
 		}
 		p.pages.Touch(n * p.cols * int(unsafe.Sizeof(T(0))))

@@ -15,6 +15,9 @@ func (e *executor[T]) product(p *plan.Product) step[T] {
 	if x := e.bytes[p.A.Buffer]; x != nil && e.packable(p, p.A.Rows) {
 		return newByteProduct(e, p, x)
 	}
+	if x := e.bfloat16[p.A.Buffer]; x != nil && e.packable(p, p.A.Rows) {
+		return newBFloat16Product(e, p, x)
+	}
 	switch {
 	case p.TransA && p.TransB, p.TransA && p.A.Rows != p.B.Rows:
 		return nil

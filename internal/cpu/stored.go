@@ -63,7 +63,7 @@ func (e *executor[T]) Stored(v plan.View) matrix.EightBit {
 		return x
 	}
 	scale := e.scales[v.Buffer]
-	if scale == 0 {
+	if scale == 0 || e.bfloat16[v.Buffer] != nil && e.Data[v.Buffer] == nil {
 		return nil
 	}
 	b := e.plan.Buffers[v.Buffer]

@@ -8,12 +8,13 @@ import (
 
 // Products is the kind of matrix products in float32 plans. Float64 plans multiply in float64. The
 // kinds with digits apply to 8-bit data: the device quantizes the other factor to 3 or 2 digits,
-// each with 8 bits of the mantissa, and multiplies each digit with the data exactly.
+// each with 8 bits of the mantissa, and multiplies each digit with the data exactly. On a CPU, the
+// kinds with digits of bfloat16 apply to dense data, which are also split.
 type Products string
 
 // The kinds of products. A device supports some of them.
 const (
-	AutoProducts Products = ""        // Int8 or Int8x3 if the data are 8-bit and wide enough, else Float32
+	AutoProducts Products = ""        // a kind of three digits if it suits the data and is faster, else Float32
 	Float32      Products = "float32" // in float32
 	TF32         Products = "tf32"    // float32 rounded to 10 bits of mantissa, on tensor cores
 	Int8         Products = "int8"    // Int8x3, and Int8x2 for the coarse passes of a Grader
@@ -63,6 +64,9 @@ func (p Products) Digits() int {
 
 // Integers reports whether the digits are integers.
 func (p Products) Integers() bool { return p == Int8 || p == Int8x3 || p == Int8x2 }
+
+// BFloat16 reports whether the digits are bfloat16.
+func (p Products) BFloat16() bool { return p == BF16x3 || p == BF16x2 }
 
 // DigitColumns is the number of columns of 8-bit data from which AutoProducts chooses digits.
 // Quantizing the other factor and adding the digits' sums cost as much as several dozen columns of

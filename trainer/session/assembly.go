@@ -58,6 +58,7 @@ const weightStream = 0x77656967687473
 func assemble(ctx context.Context, o Options) (*assembly, error) {
 	a := &assembly{options: o, dtype: o.Device.dtype()}
 	var err error
+	o.Device.static = o.BatchSize == 0
 	if a.devices, err = openDevices(o.Device); err != nil {
 		return nil, err
 	}
@@ -107,6 +108,9 @@ func (a *assembly) build(ctx context.Context) (err error) {
 	a.parameters, _ = a.problem.Dims()
 	if a.products = train.problem.Products(); a.products == "" {
 		a.products = a.dtype.String()
+	}
+	if err := a.checkBFloat16(); err != nil {
+		return err
 	}
 	a.device = a.devices.describe(a.products)
 	if err := a.buildSampler(train.rows, seed, weights); err != nil {
@@ -317,14 +321,29 @@ func (a *assembly) buildSampler(train rows, seed uint64, weights models.Weights)
 	return nil
 }
 
-// checkProducts refuses products of digits if the training rows are not 8-bit data.
+// checkProducts refuses products of digits if the training rows are not 8-bit data. On the CPU,
+// checkBFloat16 checks digits of bfloat16.
 func (a *assembly) checkProducts(train rows) error {
 	_, a.eightBit = train.data.(matrix.EightBit)
-	if p := a.options.Device.Products; p.Digits() > 0 && !a.eightBit {
+	p := a.options.Device.Products
+	if p.BFloat16() && a.devices.gpu == nil {
+		return nil // the compiled problem tells: see checkBFloat16
+	}
+	if p.Digits() > 0 && !a.eightBit {
 		return &OptionError{Option: "products", Problem: fmt.Sprintf(
 			"is %s, which is for 8-bit data; the features of %s are others, want auto or float32", p, a.data.name())}
 	}
 	return nil
+}
+
+// checkBFloat16 refuses digits of bfloat16 if the CPU's problem does not have them.
+func (a *assembly) checkBFloat16() error {
+	p := a.options.Device.Products
+	if !p.BFloat16() || a.devices.gpu != nil || a.products == string(p) {
+		return nil
+	}
+	return &OptionError{Option: "products", Problem: fmt.Sprintf(
+		"is %s, which is for dense data on the CPU; the features of %s are others, want auto or float32", p, a.data.name())}
 }
 
 // Problem implements Pipeline.

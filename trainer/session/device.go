@@ -67,6 +67,10 @@ type Device struct {
 	Ranks ranks.Collective
 	// neighbours is the number of Ranks on this machine; 0: only this process.
 	neighbours int
+	// static says that no rows are bound to the training problem later.
+	static bool
+	// inGo makes the CPU compute products of bfloat16 digits in Go, in tests.
+	inGo bool
 	// OpenGPU opens the GPU; nil opens a GPU of this machine.
 	OpenGPU func(GPUOptions) (GPU, error)
 }
@@ -135,15 +139,15 @@ const (
 	Int8x3  = plan.Int8x3  // "int8x3"
 	Int8x2  = plan.Int8x2  // "int8x2"
 	TF32    = plan.TF32    // "tf32", GPU only
-	BF16x3  = plan.BF16x3  // "bf16x3", GPU only
-	BF16x2  = plan.BF16x2  // "bf16x2", GPU only
+	BF16x3  = plan.BF16x3  // "bf16x3", on a GPU or a CPU with AMX
+	BF16x2  = plan.BF16x2  // "bf16x2", on a GPU or a CPU with AMX
 )
 
-// CPUProducts lists the products that every device supports.
-func CPUProducts() []Products { return []Products{Float32, Int8, Int8x3, Int8x2} }
+// CPUProducts lists the products that a GPU supports, and a CPU with the instructions for them.
+func CPUProducts() []Products { return []Products{Float32, Int8, Int8x3, Int8x2, BF16x3, BF16x2} }
 
 // GPUProducts lists the products that only a GPU supports.
-func GPUProducts() []Products { return []Products{TF32, BF16x3, BF16x2} }
+func GPUProducts() []Products { return []Products{TF32} }
 
 // onGPUOnly reports whether the CPU does not support the products.
 func onGPUOnly(p Products) bool { return slices.Contains(GPUProducts(), p) }
@@ -226,6 +230,9 @@ func (d Device) OpenCPU() (*cpu.Device, error) {
 	}
 	opened, err := cpu.New(level, d.Threads)
 	automatic := d.Products == plan.AutoProducts || onGPUOnly(d.Products) || d.Kind == CUDA && d.Products != Float32
+	if err == nil && d.inGo {
+		opened = opened.WithBFloat16InGo()
+	}
 	if err != nil || automatic {
 		return opened, err
 	}
@@ -272,7 +279,7 @@ func openDevices(o Device) (*devices, error) {
 			return d, unsupported
 		}
 		if onGPUOnly(o.Products) || o.MicroBatch > 0 {
-			return nil, fmt.Errorf("session: the products tf32, bf16x3 and bf16x2 and micro-batches need a GPU: %w", err)
+			return nil, fmt.Errorf("session: the products tf32 and micro-batches need a GPU: %w", err)
 		}
 		if !errors.Is(err, driver.ErrNoSupport) {
 			d.fallback = fmt.Sprintf("The CPU trains, because no GPU could be opened: %v.", oneLine(err))
@@ -285,7 +292,16 @@ func openDevices(o Device) (*devices, error) {
 	if err := d.openPages(); err != nil {
 		return nil, err
 	}
-	training := plan.Device(d.cpu.Graded())
+	graded, measuring := d.cpu.Graded(), d.cpu
+	if o.static {
+		graded = graded.Static()
+	}
+	if o.Products.BFloat16() { // packing rows for one product takes longer than the product
+		if measuring, err = d.cpu.With(Float32); err != nil {
+			return nil, err
+		}
+	}
+	training := plan.Device(graded)
 	if o.severalProcesses() {
 		d.team = ranks.NewTeam(o.Ranks)
 		training = ranks.Device(d.cpu.Among(d.team), d.team)
@@ -296,7 +312,7 @@ func openDevices(o Device) (*devices, error) {
 		}
 		return o.checkMemory(bytes/uint64(d.processes()), "the values of the rows in the model (rows times units) need")
 	})
-	d.measure = graph.On(d.cpu) // compiles blocks of rows during the run, which must not be refused then
+	d.measure = graph.On(measuring) // compiles blocks of rows during the run, which must not be refused then
 	d.name = fmt.Sprintf("cpu, %d threads, %v kernels, %v", d.cpu.Threads(), d.cpu.Level(), o.dtype())
 	if n := d.processes(); n > 1 {
 		d.name += fmt.Sprintf(", %d processes", n)
@@ -387,7 +403,7 @@ func (d *devices) integerProducts(cols int) bool {
 	if d.gpu != nil {
 		return d.gpu.Products(cols).Digits() > 0
 	}
-	return d.cpu != nil && d.cpu.Products(cols).Digits() > 0
+	return d.cpu != nil && d.cpu.Products(cols).Integers()
 }
 
 // peakBytes returns the peak of the GPU memory in use so far; 0 without a GPU.

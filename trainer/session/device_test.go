@@ -2,6 +2,10 @@ package session
 
 import (
 	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +16,8 @@ import (
 	"ppal/cuda"
 	"ppal/cuda/double"
 	"ppal/cuda/driver"
+	"ppal/internal/cpu"
+	"ppal/internal/plan"
 	"ppal/internal/racing"
 	"ppal/models"
 	"ppal/trainer"
@@ -253,10 +259,10 @@ func TestProductsOnGPU(t *testing.T) {
 	if err != nil || e.Describe().Products != "float32" {
 		t.Errorf("auto without integer units: %v", err)
 	}
-	lacking := single(BF16x3, func(c *setup) {
+	lacking := single(TF32, func(c *setup) {
 		c.Device.Kind, c.OpenGPU = "", onGPU(func(int) (driver.Driver, error) { return nil, driver.ErrUnavailable })
 	})
-	if _, err := try(t, lacking.options()); !errors.Is(err, driver.ErrUnavailable) || !strings.Contains(err.Error(), "bf16x3") {
+	if _, err := try(t, lacking.options()); !errors.Is(err, driver.ErrUnavailable) || !strings.Contains(err.Error(), "tf32") {
 		t.Errorf("without a GPU: %v", err)
 	}
 }
@@ -344,5 +350,58 @@ func TestTrainingOnSeveralGPUs(t *testing.T) {
 		if _, err := o.withDefaults(); !errors.Is(err, ErrOptions) || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
+	}
+}
+
+// The CPU trains with digits of bfloat16 on dense floats by name, and automatically if the model is
+// wide and no rows are bound. Without the tiles it refuses them.
+func TestBFloat16OnCPU(t *testing.T) {
+	racing.Skip(t, "the tests of internal/cpu run the same goroutines")
+	file := filepath.Join(t.TempDir(), "floats.csv")
+	r := rand.New(rand.NewPCG(4, 5))
+	var text strings.Builder
+	for j := range plan.DigitColumns {
+		fmt.Fprintf(&text, "x%d,", j)
+	}
+	text.WriteString("sex,y\n")
+	for i := range 80 {
+		for range plan.DigitColumns {
+			fmt.Fprintf(&text, "%.4f,", r.NormFloat64())
+		}
+		fmt.Fprintf(&text, "%c,%d\n", "ab"[i%2], i/2%2)
+	}
+	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	options := func(products Products, hidden, batch int) Options {
+		return onTable(DemographicParity{}, CSV(file, "y", "sex=a"), func(o *Options) {
+			o.Model, o.BatchSize = &models.Spec{Hidden: []int{hidden}}, batch
+			o.Device = Device{Kind: CPU, Products: products, inGo: true}
+		})
+	}
+	for _, c := range []struct {
+		products      Products
+		hidden, batch int
+		want          string
+	}{
+		{"", cpu.BFloat16Width, 0, "bf16x3"}, {"", cpu.BFloat16Width - 1, 0, "float32"}, {"", cpu.BFloat16Width, 20, "float32"},
+		{BF16x3, 9, 0, "bf16x3"}, {BF16x2, 9, 20, "bf16x2"}, {Float32, cpu.BFloat16Width, 0, "float32"},
+	} {
+		e := buildOptions(t, options(c.products, c.hidden, c.batch))
+		if got := e.Describe().Products; got != c.want {
+			t.Errorf("%+v: %s", c, got)
+		}
+		if _, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 2}); err != nil {
+			t.Errorf("%+v: %v", c, err)
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	o := options(BF16x3, 9, 0)
+	o.Device.inGo, o.Device.SIMD = false, NoSIMD
+	want := "session: products is bf16x3, which needs a GPU, or a CPU with AMX for bfloat16; the go kernels have no such tiles here, want auto or float32"
+	if _, err := try(t, o); !errors.Is(err, ErrOptions) || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
 	}
 }

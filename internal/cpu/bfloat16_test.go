@@ -1,0 +1,163 @@
+package cpu_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gorgonia.org/tensor"
+
+	"ppal/constraints"
+	"ppal/datasets/matrix"
+	"ppal/internal/cpu"
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/graphcases"
+	"ppal/internal/plan"
+	"ppal/models"
+	"ppal/trainer/graph"
+)
+
+// modelled returns a device that computes products of bfloat16 digits in Go.
+func modelled(t testing.TB, threads int, products plan.Products) *cpu.Device {
+	t.Helper()
+	d, err := cpu.New(kernel.Best(), threads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err = d.WithBFloat16InGo().With(products); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// floats draws dense rows.
+func floats(rows, cols int, seed uint64) *matrix.Dense {
+	r := rand.New(rand.NewPCG(seed, 9))
+	x := &matrix.Dense{Rows: rows, Cols: cols}
+	for range rows * cols {
+		x.Data = append(x.Data, float64(float32(r.NormFloat64())))
+	}
+	return x
+}
+
+// onFloats is a network on dense rows.
+func onFloats(spec models.Spec, x matrix.Matrix) graphcases.Case {
+	rows, _ := x.Dims()
+	spec.Outputs = 3
+	c := graphcases.Network(spec, []int{rows / 2, 13, rows - rows/2 - 13}, constraints.Phis()[0], false, graphcases.Values)
+	c.Seed, c.Data = 17, x
+	return c
+}
+
+// Products of three digits of bfloat16 are as close to float64 as float32 products are. Products of
+// two digits are within their error bound. Threads do not change a bit.
+func TestBFloat16AgreesWithFloat64(t *testing.T) {
+	for _, spec := range []models.Spec{
+		{Inputs: 130},
+		{Inputs: 97, Hidden: []int{33}, Activation: models.Tanh},
+		{Inputs: 99, Hidden: []int{18}, Heads: models.Separate},
+	} {
+		c := onFloats(spec, floats(2*kernel.RowBlock+37, spec.Inputs, 3))
+		want := numbers(t, compile(t, c, tensor.Float64, graph.Tape{}))
+		float := numbers(t, compile(t, c, tensor.Float32, graph.On(modelled(t, 2, plan.Float32))))
+		for products, bound := range map[plan.Products]float64{plan.BF16x3: 0, plan.BF16x2: 1e-4} {
+			var first [][]float64
+			for _, threads := range []int{1, 3} {
+				problem := compile(t, c, tensor.Float32, graph.On(modelled(t, threads, products)))
+				if got := problem.Products(); got != products.String() {
+					t.Errorf("%v ran as %s", products, got)
+				}
+				got := numbers(t, problem)
+				for i, what := range []string{"f and g", "gradient", "scores"} {
+					most := max(bound, 1.5*distance(float[i], want[i]), 2e-7)
+					d := distance(got[i], want[i])
+					t.Logf("%+v, %v: %s differ by %.2g, in float32 by %.2g", spec, products, what, d, distance(float[i], want[i]))
+					if !(d <= most) {
+						t.Errorf("%+v, %v, %d threads: %s differ by %.2g, want at most %.2g", spec, products, threads, what, d, most)
+					}
+				}
+				if first == nil {
+					first = got
+				} else if diff := cmp.Diff(first, got); diff != "" {
+					t.Errorf("%+v, %v: three threads change bits: %s", spec, products, diff)
+				}
+			}
+		}
+	}
+}
+
+// Automatic products take digits of bfloat16 for wide, dense and static float data, if the kernels
+// have them.
+func TestBFloat16IsAutomatic(t *testing.T) {
+	wide := models.Spec{Inputs: plan.DigitColumns, Hidden: []int{cpu.BFloat16Width}}
+	x := floats(60, plan.DigitColumns, 4)
+	static := func(d *cpu.Device) *cpu.Device { return d.Static() }
+	for name, c := range map[string]struct {
+		spec   models.Spec
+		data   matrix.Matrix
+		device func(d *cpu.Device) *cpu.Device
+		want   string
+	}{
+		"wide":            {wide, x, static, "bf16x3"},
+		"not static":      {wide, x, func(d *cpu.Device) *cpu.Device { return d }, "float32"},
+		"few columns":     {models.Spec{Inputs: 95, Hidden: wide.Hidden}, floats(60, 95, 4), static, "float32"},
+		"a narrow factor": {models.Spec{Inputs: 96, Hidden: []int{cpu.BFloat16Width - 1}}, x, static, "float32"},
+	} {
+		d := c.device(modelled(t, 1, plan.AutoProducts))
+		if got := compile(t, onFloats(c.spec, c.data), tensor.Float32, graph.On(d)).Products(); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+		if got := compile(t, onFloats(c.spec, c.data), tensor.Float64, graph.On(d)).Products(); got != "float64" {
+			t.Errorf("%s: %s in float64", name, got)
+		}
+	}
+	plain, err := cpu.New(kernel.Go, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := compile(t, onFloats(wide, x), tensor.Float32, graph.On(plain.Static())).Products(); got != "float32" {
+		t.Errorf("without tiles: %s", got)
+	}
+	var lacking *plan.ProductsError
+	if _, err := plain.With(plan.BF16x3); !errors.As(err, &lacking) || lacking.Found != "the go kernels have no such tiles here" {
+		t.Errorf("without tiles: %v", err)
+	}
+}
+
+// Rows that are bound or kept have the bits of the same rows as data. 8-bit data have the bits of
+// the same floats.
+func TestBFloat16Rows(t *testing.T) {
+	spec := models.Spec{Inputs: 100, Hidden: []int{20}}
+	first, second := floats(300, 100, 5), floats(300, 100, 6)
+	engine := graph.On(modelled(t, 2, plan.BF16x3))
+	own := compile(t, onFloats(spec, first), tensor.Float32, engine)
+	want := numbers(t, compile(t, onFloats(spec, second), tensor.Float32, engine))
+	start := numbers(t, own)
+	back, err := own.Keep(0, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, use := range []func() error{func() error { return own.Bind(0, second) }, back, func() error { return own.Bind(0, second) }} {
+		if err := use(); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([][][]float64{want, start}[i%2], numbers(t, own)); diff != "" {
+			t.Errorf("change %d of the rows: %s", i, diff)
+		}
+	}
+	bytes := &matrix.Bytes{Rows: 60, Cols: 100, Scale: 0.5}
+	wide := &matrix.Dense{Rows: 60, Cols: 100}
+	r := rand.New(rand.NewPCG(7, 7))
+	for range 60 * 100 {
+		v := uint8(r.Uint32())
+		bytes.Data, wide.Data = append(bytes.Data, v), append(wide.Data, float64(v)/2)
+	}
+	eight := compile(t, onFloats(spec, bytes), tensor.Float32, engine)
+	if diff := cmp.Diff(numbers(t, compile(t, onFloats(spec, wide), tensor.Float32, engine)), numbers(t, eight)); diff != "" || eight.Products() != "bf16x3" {
+		t.Errorf("8-bit data in %s: %s", eight.Products(), diff)
+	}
+	if x := eight.Stored(0); x != nil {
+		t.Errorf("digits of bfloat16 are stored as a %T", x)
+	}
+}
