@@ -3,8 +3,10 @@ package session
 import (
 	"context"
 	"math"
+	"sync/atomic"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/tensor"
 
 	"ppal/internal/racing"
@@ -144,4 +146,41 @@ func TestExactFairness(t *testing.T) {
 func notUnderRace(t *testing.T) {
 	t.Helper()
 	racing.Skip(t, "a long training; shorter ones run the same goroutines")
+}
+
+// Certify measures scores again only if they are not the scores of the last record.
+func TestCertifyTakesTheMeasuresOfTheLastRecord(t *testing.T) {
+	e := buildOptions(t, onTable(DemographicParity{}, Table{Dataset: "synthetic-compas"}, nil))
+	r, err := e.Optimize(context.Background(), trainer.Settings{Iterations: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var calls atomic.Int32
+	for _, s := range e.data.splits {
+		measure := s.measure
+		s.measure = func(scores []float64) (Measures, error) {
+			calls.Add(1)
+			return measure(scores)
+		}
+	}
+	taken, err := e.Certify(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := calls.Load(); n != 0 {
+		t.Errorf("Certify measured %d splits again", n)
+	}
+	for _, s := range e.data.splits {
+		s.scores[0]++ // as if the last record were of another iterate
+	}
+	again, err := e.Certify(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := int(calls.Load()); n != len(e.data.splits) {
+		t.Errorf("Certify measured %d splits of another iterate, want %d", n, len(e.data.splits))
+	}
+	if d := cmp.Diff(taken.Splits, again.Splits); d != "" {
+		t.Errorf("the record's measures are others (-record +measured)\n%s", d)
+	}
 }

@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"gorgonia.org/tensor"
 
@@ -212,7 +213,7 @@ func (a *assembly) measureSplits(result *Result) (all [][]float64, err error) {
 		}
 		all = append(all, scores)
 		results = append(results, meanwhileIf(st.pure, func() (measured, error) {
-			m, err := s.measure(scores)
+			m, err := a.measuresOf(s, scores)
 			if err != nil {
 				return measured{}, err
 			}
@@ -232,6 +233,15 @@ func (a *assembly) measureSplits(result *Result) (all [][]float64, err error) {
 		result.Splits = append(result.Splits, own.SplitMeasures)
 	}
 	return all, err
+}
+
+// measuresOf returns the measures of a split's scores at the iterate. At the end of most runs, these
+// are the scores of the last record, and measuresOf returns the measures of the record.
+func (a *assembly) measuresOf(s *split, scores []float64) (Measures, error) {
+	if a.builder.terms == nil && s.last.Named != nil && slices.Equal(scores, s.scores) {
+		return s.last, nil
+	}
+	return s.measure(scores)
 }
 
 // SaveModel implements Pipeline. The weights of the file act on raw rows.
