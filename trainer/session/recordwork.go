@@ -24,9 +24,9 @@ const (
 )
 
 // recordWork estimates the work of a record, in iterations, and returns the number of records that
-// a run takes in any case. An iteration has two products with the
-// training rows. A record has one product with the training rows for the certificate, one product
-// with the held-out rows, and the measures of all rows; if the training samples rows, it has two
+// a run takes in any case. An iteration has two products with the training rows. A record has one
+// product with the training rows for the certificate, one product with the held-out rows, and the
+// measures of all rows. If the training samples rows or begins with two digits, a record has two
 // products with all training rows. The estimate depends on the shapes of the data and the model
 // only: equal runs have equal records.
 func (a *assembly) recordWork() (iterations float64, least int) {
@@ -39,7 +39,8 @@ func (a *assembly) recordWork() (iterations float64, least int) {
 			continue
 		}
 		train = rows
-		if a.sampler != nil { // the records' forward pass
+		// the records' own forward pass, on all rows or with all digits
+		if a.sampler != nil || a.products == Int8.String() {
 			record += product
 		}
 	}
