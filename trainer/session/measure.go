@@ -235,8 +235,8 @@ func (a *assembly) measureSplits(result *Result) (all [][]float64, err error) {
 	return all, err
 }
 
-// measuresOf returns the measures of a split's scores at the iterate. At the end of most runs, these
-// are the scores of the last record, and measuresOf returns the measures of the record.
+// measuresOf returns the measures of a split's scores at the iterate. At the end of most runs, the
+// last record has the same scores, and measuresOf returns the measures of the record.
 func (a *assembly) measuresOf(s *split, scores []float64) (Measures, error) {
 	if a.builder.terms == nil && s.last.Named != nil && slices.Equal(scores, s.scores) {
 		return s.last, nil
