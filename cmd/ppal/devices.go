@@ -66,6 +66,13 @@ func (a *app) kernels() error {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "8-bit    %s\n", eightBit)
+	floats, err := bfloat16Speed(d)
+	if err != nil {
+		return err
+	}
+	if floats != "" {
+		fmt.Fprintf(a.stdout, "bfloat16 %s\n", floats)
+	}
 	fmt.Fprintf(a.stdout, "gorgonia gonum's products: %.1f GFLOP/s in float32, %.1f in float64 (%d x %d matrices)\n",
 		gigaflops(product32()), gigaflops(product64()), productSide, productSide)
 	return nil
@@ -95,6 +102,27 @@ func eightBitSpeed(d *device.Device) (string, error) {
 	return fmt.Sprintf("%s: equivalent to %.0f GFLOP/s with three digits (auto), %.0f with two (the same products)", d.Integers(), speeds[0], speeds[1]), nil
 }
 
+// bfloat16Speed describes the products of dense floats in digits of bfloat16, and their speed,
+// counted as floating-point operations of the equivalent float32 products. It returns "" if the CPU
+// does not support these products.
+func bfloat16Speed(d *device.Device) (string, error) {
+	var lacking *plan.ProductsError
+	speeds := [2]float64{}
+	for i, p := range []plan.Products{plan.BF16x3, plan.BF16x2} {
+		of, err := d.With(p)
+		if errors.As(err, &lacking) {
+			return "", nil
+		}
+		if err == nil {
+			speeds[i], err = floor.BFloat16Speed(of)
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("dense floats: equivalent to %.0f GFLOP/s with three digits, %.0f with two", speeds[0], speeds[1]), nil
+}
+
 // cpuModel returns the processor's name if the system reports it.
 func cpuModel() string {
 	info, _ := os.ReadFile("/proc/cpuinfo")
@@ -114,7 +142,7 @@ func features() string {
 		has  bool
 	}{
 		{"avx2", cpu.X86.HasAVX2}, {"fma", cpu.X86.HasFMA}, {"avx512f", cpu.X86.HasAVX512F}, {"avx512bw", cpu.X86.HasAVX512BW},
-		{"avx512vnni", cpu.X86.HasAVX512VNNI}, {"avxvnni", cpu.X86.HasAVXVNNI}, {"amxint8", cpu.X86.HasAMXInt8}, {"asimd", cpu.ARM64.HasASIMD}, {"sve", cpu.ARM64.HasSVE},
+		{"avx512vnni", cpu.X86.HasAVX512VNNI}, {"avxvnni", cpu.X86.HasAVXVNNI}, {"amxint8", cpu.X86.HasAMXInt8}, {"amxbf16", cpu.X86.HasAMXBF16}, {"asimd", cpu.ARM64.HasASIMD}, {"sve", cpu.ARM64.HasSVE},
 	} {
 		if f.has {
 			have = append(have, f.name)

@@ -16,7 +16,12 @@ func Sparse[T plan.Float](d *cpu.Device, x matrix.Sparse, width int) (*Products,
 	if width < 1 {
 		return nil, fmt.Errorf("floor: products of width %d, want a positive width", width)
 	}
-	p := sparsePlan[T](x, width)
+	return planned[T](d, x, width)
+}
+
+// planned prepares the products that a device compiles for a data matrix.
+func planned[T plan.Float](d *cpu.Device, x matrix.Matrix, width int) (*Products, error) {
+	p := dataPlan[T](x, width)
 	_, cols := x.Dims()
 	w := make([]float64, cols*width)
 	for i := range w {
@@ -38,8 +43,8 @@ func Sparse[T plan.Float](d *cpu.Device, x matrix.Sparse, width int) (*Products,
 	return &Products{run, float64(p.Forward[0].Steps[0].FLOPs() + p.Backward[0].Steps[0].FLOPs())}, nil
 }
 
-// sparsePlan returns a plan with one product in the forward pass and one in the backward pass.
-func sparsePlan[T plan.Float](x matrix.Sparse, width int) *plan.Plan {
+// dataPlan returns a plan with one product in the forward pass and one in the backward pass.
+func dataPlan[T plan.Float](x matrix.Matrix, width int) *plan.Plan {
 	n, d := x.Dims()
 	p := &plan.Plan{Dtype: tensor.Float64, Data: []matrix.Matrix{x}, Slots: []int{n * width, 1}}
 	if _, single := any(T(0)).(float32); single {

@@ -38,6 +38,16 @@ func DigitSpeed(d *cpu.Device) (float64, error) {
 	return p.speed(), nil
 }
 
+// BFloat16Speed measures the products with dense floats in digits of bfloat16 in the same way as
+// Speed. It counts the arithmetic of the float32 products.
+func BFloat16Speed(d *cpu.Device) (float64, error) {
+	p, err := BFloat16(d, speedRows*d.Threads(), speedFeatures, speedWidth)
+	if err != nil {
+		return 0, err
+	}
+	return p.speed(), nil
+}
+
 // speed returns the speed of the median of some runs, in GFLOP/s.
 func (p *Products) speed() float64 {
 	p.Run() // the first run touches all memory

@@ -1,0 +1,37 @@
+package floor
+
+import (
+	"testing"
+
+	"ppal/internal/cpu"
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
+)
+
+// TestBFloat16 checks that the products have digits of bfloat16, and the refusals.
+func TestBFloat16(t *testing.T) {
+	plain, err := cpu.New(kernel.Best(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := plain.WithBFloat16InGo().With(plan.BF16x3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rows, cols, width = kernel.RowBlock + 3, 40, 5
+	p, err := BFloat16(d, rows, cols, width)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Run() <= 0 || p.FLOPs() != 4*rows*cols*width {
+		t.Errorf("%v operations", p.FLOPs())
+	}
+	for _, size := range [][3]int{{0, 1, 1}, {1, 0, 1}, {1, 1, 0}} {
+		if _, err := BFloat16(d, size[0], size[1], size[2]); err == nil {
+			t.Errorf("%v is accepted", size)
+		}
+	}
+	if _, err := BFloat16(plain, 1, 1, 1); err == nil {
+		t.Error("a device without bfloat16 is accepted")
+	}
+}
