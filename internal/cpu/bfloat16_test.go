@@ -161,3 +161,50 @@ func TestBFloat16Rows(t *testing.T) {
 		t.Errorf("digits of bfloat16 are stored as a %T", x)
 	}
 }
+
+// A product with a transposed factor, Z = X W^T, has the bits of the product with the same factor.
+func TestBFloat16Transposed(t *testing.T) {
+	const rows, cols, width = 30, 100, 17
+	x, w := floats(rows, cols, 8), floats(cols, width, 9)
+	var results [2][]float32
+	for i, transposed := range []bool{false, true} {
+		p := &plan.Plan{Dtype: tensor.Float32, Data: []matrix.Matrix{x}, Slots: []int{rows * width, 1}}
+		view := func(class plan.Class, rows, cols, slot int) plan.View {
+			p.Buffers = append(p.Buffers, plan.Buffer{Class: class, Rows: rows, Cols: cols, Slot: slot})
+			return plan.View{Buffer: len(p.Buffers) - 1, Stride: cols, Rows: rows, Cols: cols}
+		}
+		data, shape := view(plan.Leaf, rows, cols, 0), []int{cols, width}
+		if transposed {
+			shape = []int{width, cols}
+		}
+		factor := view(plan.Parameter, shape[0], shape[1], 0)
+		z := view(plan.Kept, rows, width, 0)
+		p.Inputs, p.Parameters, p.Objective = []plan.View{data}, []plan.View{factor}, view(plan.Kept, 1, 1, 1)
+		p.Forward = []plan.Region{{Rows: rows, Steps: []plan.Step{&plan.Product{A: data, B: factor, Out: z, TransB: transposed}}}}
+		p.CountEntries()
+		e, err := cpu.NewExecutor[float32](modelled(t, 1, plan.BF16x3), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		weights := make([]float32, cols*width)
+		for l := range cols {
+			for j := range width {
+				at := l*width + j
+				if transposed {
+					at = j*cols + l
+				}
+				weights[at] = float32(w.Data[l*width+j])
+			}
+		}
+		if err := e.Attach(factor, weights); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Forward(); err != nil {
+			t.Fatal(err)
+		}
+		results[i] = e.Contents(z)
+	}
+	if diff := cmp.Diff(results[0], results[1]); diff != "" || results[0][0] == 0 {
+		t.Errorf("the transposed factor gives other bits: %s", diff)
+	}
+}
