@@ -13,6 +13,7 @@ const LeastVector = 128 << 10
 func Vector[T any](d *Dir, n int) []T {
 	if d != nil && uintptr(n)*sizeOf[T]() >= LeastVector {
 		if x, err := Make[T](d, n); err == nil {
+			d.Touch(n * int(sizeOf[T]())) // the caller will write all of it
 			return x
 		}
 	}

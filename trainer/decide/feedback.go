@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"ppal/internal/paged"
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/internal/vec"
@@ -299,7 +300,8 @@ func (l *loop) measure() (*Round, error) {
 		return nil, err
 	}
 	rates, h := l.f.Rates.at(all.Terms()), all.Terms()
-	decisions, counted := make([]int32, rates.Rows()), make([]float64, rates.Len())
+	decisions, counted := paged.Vector[int32](rates.pages, rates.Rows()), make([]float64, rates.Len())
+	defer paged.Drop(rates.pages, decisions)
 	Decide(decisions, scores, nil)
 	rates.Count(counted, decisions)
 	d := slices.Clone(h)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"ppal/internal/paged"
 	"ppal/trainer/problem"
 )
 
@@ -75,8 +76,10 @@ func Offsets(rates *Rates, target *Target, scores []float64, resolution float64)
 	}
 	resolution *= largest
 	l := newLine(rates, target)
+	defer l.free()
 	e := &Exact{Offsets: make([]float64, outputs)}
-	decisions, d, g := make([]int32, n), make([]float64, rates.Len()), make([]float64, len(target.Bounds))
+	decisions, d, g := paged.Vector[int32](rates.pages, n), make([]float64, rates.Len()), make([]float64, len(target.Bounds))
+	defer paged.Drop(rates.pages, decisions)
 	Decide(decisions, scores, nil)
 	rates.Count(d, decisions)
 	target.Excess(g, d)
@@ -145,7 +148,17 @@ type line struct {
 // newLine returns a line for the rates and the target; the caller sets the moves.
 func newLine(rates *Rates, target *Target) *line {
 	n := rates.Rows()
-	return &line{rates: rates, target: target, moves: make([]move, n), g: make([]float64, len(target.Bounds)), scratch: make([]int32, n)}
+	l := &line{rates: rates, target: target, moves: paged.Vector[move](rates.pages, n), g: make([]float64, len(target.Bounds)),
+		scratch: paged.Vector[int32](rates.pages, n)}
+	l.order.radix.Pages = rates.pages
+	return l
+}
+
+// free removes the memory in pages.
+func (l *line) free() {
+	paged.Drop(l.rates.pages, l.moves)
+	paged.Drop(l.rates.pages, l.scratch)
+	l.order.free()
 }
 
 // search returns the best threshold t and writes its result to e. On entry, e holds the result of t

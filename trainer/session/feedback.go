@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
+	"ppal/internal/paged"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/decide"
@@ -44,9 +45,9 @@ func (d *decisions) sampleOf(s *split) (*constraints.Sample, error) {
 }
 
 // rates returns the rates of decisions on a sample of n rows.
-func (d *decisions) rates(s *constraints.Sample, n, classes int) (*decide.Rates, error) {
+func (d *decisions) rates(s *constraints.Sample, n, classes int, pages *paged.Dir) (*decide.Rates, error) {
 	entries, list := s.Entries(), []decide.Entry(nil)
-	r, err := decide.NewRates(n, classes, make([]float64, d.system.Terms()), func(i int) []decide.Entry {
+	r, err := decide.NewRatesIn(pages, n, classes, make([]float64, d.system.Terms()), func(i int) []decide.Entry {
 		list = list[:0]
 		for _, e := range entries(i) {
 			list = append(list, decide.Entry(e))
@@ -126,6 +127,7 @@ type solution struct {
 	rates  *decide.Rates
 	target *decide.Target
 	exact  *decide.Exact // the exact step on scores in float64
+	scores []float64     // of the training rows in the last round
 	// constant is the class of every training row after the exact step; -1 if the classes of the
 	// rows differ.
 	constant int
@@ -140,10 +142,12 @@ func (a *assembly) optimizeDecisions(ctx context.Context, s trainer.Settings) (*
 		return nil, err
 	}
 	n := train.len()
-	if f.rates, err = d.rates(f.sample, n, len(train.classes)); err != nil {
+	if f.rates, err = d.rates(f.sample, n, len(train.classes), train.pages); err != nil {
 		return nil, err
 	}
-	counted, err := f.sample.CountWith(make([]int, n), make([]float64, d.system.Terms()))
+	zeros := paged.Vector[int](train.pages, n)
+	counted, err := f.sample.CountWith(zeros, make([]float64, d.system.Terms()))
+	paged.Drop(train.pages, zeros)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +167,10 @@ func (a *assembly) optimizeDecisions(ctx context.Context, s trainer.Settings) (*
 	}
 	feedback := decide.Feedback{
 		Smooth: smooth, Rates: f.rates, Target: f.target, Start: a.builder.statement.start, Resolution: a.resolution(),
-		Scores: func() ([]float64, error) { return a.scores(train) },
+		Scores: func() (_ []float64, err error) {
+			f.scores, err = a.appendScores(f.scores[:0], train)
+			return f.scores, err
+		},
 	}
 	if a.confidence != nil {
 		feedback.Tighten = a.confidence.tighten
@@ -193,6 +200,7 @@ func (a *assembly) exactStep(f *solution) error {
 	if err != nil {
 		return err
 	}
+	defer paged.Drop(a.devices.pages, scores)
 	if a.confidence != nil {
 		err = a.confidence.exactStep(a, f, scores)
 	} else {
@@ -201,7 +209,8 @@ func (a *assembly) exactStep(f *solution) error {
 	if err != nil {
 		return err
 	}
-	decided := make([]int32, f.rates.Rows())
+	decided := paged.Vector[int32](a.devices.pages, f.rates.Rows())
+	defer paged.Drop(a.devices.pages, decided)
 	decide.Decide(decided, scores, f.exact.Offsets)
 	if a.confidence != nil { // the bounds of the exact step were tighter
 		d, g := make([]float64, f.rates.Len()), make([]float64, len(f.target.Bounds))

@@ -204,10 +204,11 @@ func (a *assembly) measureSplits(result *Result) (all [][]float64, err error) {
 	}
 	var results []func() (measured, error)
 	for _, s := range a.data.splits {
-		scores, err := a.scores(s)
+		scoresOf := a.scores
 		if st.decided() != nil { // count decisions as a program that loads the weights
-			scores, err = a.scores64(s)
+			scoresOf = a.scores64
 		}
+		scores, err := scoresOf(s)
 		if err != nil {
 			return nil, err
 		}
