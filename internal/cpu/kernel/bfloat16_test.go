@@ -9,10 +9,16 @@ import (
 	"ppal/internal/racing"
 )
 
-// bfloat16Kernels returns the kernels for digits of bfloat16 that run on every machine: the AMX
-// kernels in the model of the instructions, and the loops in Go.
+// bfloat16Kernels returns the kernels for digits of bfloat16: the AMX kernels in the model of the
+// instructions, the loops in Go, and the AMX kernels themselves if the machine has the tiles.
 func bfloat16Kernels(t *testing.T) map[string]*ByteKernels {
-	return map[string]*ByteKernels{"model": amxModel(t), "go": must(NewByteKernels(fastest())).WithBFloat16InGo()}
+	list := map[string]*ByteKernels{"model": amxModel(t), "go": must(NewByteKernels(fastest())).WithBFloat16InGo()}
+	if AMX.Supported() {
+		if k := must(NewByteKernels(AMX)); k.HasBFloat16() {
+			list["amx"] = k
+		}
+	}
+	return list
 }
 
 // anyFloat draws numbers of many sizes.
