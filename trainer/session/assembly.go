@@ -106,6 +106,9 @@ func (a *assembly) build(ctx context.Context) (err error) {
 		return err
 	}
 	a.parameters, _ = a.problem.Dims()
+	if w := a.options.Device.tooLittle(a.parameters); w != "" {
+		a.data.description.Warnings = append(a.data.description.Warnings, w)
+	}
 	if a.products = train.problem.Products(); a.products == "" {
 		a.products = a.dtype.String()
 	}

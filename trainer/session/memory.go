@@ -32,6 +32,21 @@ func (l *loaded) freeMemory() {
 	}
 }
 
+// leastResident is the least bound of the memory that ppal keeps with a small model: its program
+// file, garbage between collections, blocks of rows, and the pages that the current work reads.
+// Runs on 1.2 million rows with 5 and 50 numbers needed at most 147 MiB of it.
+const leastResident = 160 << 20
+
+// tooLittle returns a warning if the bound of the memory is smaller than a run with the given
+// number of parameters needs, else "".
+func (d Device) tooLittle(parameters int) string {
+	least := leastResident + int64(parameters)*bytesPerParameter
+	if d.Memory == 0 || d.Memory >= least {
+		return ""
+	}
+	return fmt.Sprintf("--memory %d MiB is smaller than this run needs. The least bound that it can keep is about %d MiB.", d.Memory>>20, (least+1<<20-1)>>20)
+}
+
 // warnBeyond adds a warning if the rows stay in memory and are larger than the bound of the memory.
 // Only the rows of CSV files may lie in files.
 func (l *loaded) warnBeyond(d Device) {
