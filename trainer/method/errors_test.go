@@ -275,6 +275,14 @@ func TestRegistryByHand(t *testing.T) {
 	if _, err := method.New("none"); !errors.Is(err, problem.ErrSettings) {
 		t.Error(err)
 	}
+	for _, c := range []struct {
+		step          method.XStep
+		batches, want bool
+	}{{method.XStepAuto, true, true}, {method.XStepAuto, false, false}, {method.ProxLinear, true, false}, {method.Split, false, true}} {
+		if got := method.SmoothOn(&method.PLADA{XStep: c.step}, c.batches); got != c.want {
+			t.Errorf("x-step %d, batches %v: smooth %v, want %v", c.step, c.batches, got, c.want)
+		}
+	}
 	if !method.Smooth(&method.PLADA{XStep: method.Split}) || !method.Smooth(foreign{&method.PLADA{}}) {
 		t.Error("a split problem and a method of another package are smooth")
 	}

@@ -24,7 +24,8 @@ type XStep int
 const (
 	// XStepAuto selects ProxLinear if ProxLinear supports the problem and the constraints have at most
 	// 4 rows, else Subgradient. A constraint |h| - eps has one row; other maxima have a row for each
-	// smooth term. Each row costs a backward pass.
+	// smooth term. Each row costs a backward pass. In a run on mini-batches, a caller that builds the
+	// problem should split the gaps (see SmoothOn): a batch's |h_b| is larger in the mean than |h|.
 	XStepAuto XStep = iota
 	// Subgradient takes the primal step along grad f + d^T lambda, with a subgradient d of g at x_k
 	// (sign(0) = 0). The paper's proof does not cover Subgradient: the proof minimises over <lambda_k,
@@ -332,10 +333,10 @@ func (m *PLADA) Options() []*option.Option {
 	own := []*option.Option{
 		option.Custom("x-step", "STEP", m.setXStep, m.xStepText,
 			"choose how x moves: subgradient: along a subgradient; proxlinear: exactly for linearised gaps |h| <= eps; split: on the two"+
-				" smooth constraints of each gap; inner:N: N steps on the exact subproblem; auto: proxlinear if it applies to at most 4 gaps,"+
-				" else subgradient", "subgradient", "proxlinear", "split", "auto").
+				" smooth constraints of each gap; inner:N: N steps on the exact subproblem; auto: split with --batch-size, else proxlinear if"+
+				" it applies to at most 4 gaps, else subgradient", "subgradient", "proxlinear", "split", "auto").
 			Or("subgradient").
-			For("proxlinear", option.Practical(), option.OnGaps(), option.If("regularizer", "none")),
+			For("auto", option.Practical(), option.OnGaps()),
 		option.Either("mu-step", &m.BoxStep, "analysed", "box", "analysed: step mu as the paper's analysis does; box: as its algorithm box does"),
 		option.NumberOr("sigma0", &m.Sigma0, option.Positive, "none", "cap the step of mu"),
 	}

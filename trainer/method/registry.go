@@ -120,6 +120,14 @@ func Smooth(m trainer.Method) bool {
 	return !d.Kinks
 }
 
+// SmoothOn is Smooth for a run on mini-batches. There, PLADA with XStepAuto also takes the split
+// form. The estimates of h on batches are unbiased, and the noise of |h| has a positive mean, which
+// makes multipliers grow beyond those of the problem.
+func SmoothOn(m trainer.Method, batches bool) bool {
+	p, ok := m.(*PLADA)
+	return Smooth(m) || batches && ok && p.XStep == XStepAuto
+}
+
 // Names returns the names of all methods, in the order of the help.
 func Names() []string {
 	var names []string

@@ -26,7 +26,8 @@ func finishing(iterations int) map[string]func() Options {
 	}
 	return map[string]func() Options{
 		"ppala":    parity(DemographicParity{}, func() trainer.Method { return &method.PPALA{} }),
-		"pieces":   parity(EqualizedOdds{}, func() trainer.Method { return &method.PLADA{} }),
+		"plada":    parity(EqualizedOdds{}, func() trainer.Method { return &method.PLADA{} }),
+		"pieces":   parity(EqualizedOdds{}, func() trainer.Method { return &method.PLADA{XStep: method.ProxLinear} }),
 		"alm":      parity(DemographicParity{}, func() trainer.Method { return &method.ALM{} }),
 		"gda":      parity(DemographicParity{}, func() trainer.Method { return &method.GDA{} }),
 		"momentum": parity(DemographicParity{}, func() trainer.Method { return &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}} }),
@@ -108,6 +109,21 @@ func TestBatchesResume(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s: stopped after %d of %d iterations, all rows from %d on: other weights", name, stop, iterations, from)
 			}
+		}
+	}
+}
+
+// On batches, PLADA has two smooth constraints for each gap, unless its x-step needs pieces.
+func TestBatchesSplitGaps(t *testing.T) {
+	for _, c := range []struct {
+		step        method.XStep
+		batch, want int
+	}{{method.XStepAuto, 0, 2}, {method.XStepAuto, 1 << 20, 2}, {method.XStepAuto, 400, 4}, {method.ProxLinear, 400, 2}} {
+		a := buildOptions(t, onTable(EqualizedOdds{}, Table{Dataset: "synthetic-compas"}, func(o *Options) {
+			o.Method, o.BatchSize = &method.PLADA{XStep: c.step}, c.batch
+		}))
+		if _, m := a.Problem().Dims(); m != c.want {
+			t.Errorf("x-step %d, batches of %d: %d constraints, want %d", c.step, c.batch, m, c.want)
 		}
 	}
 }

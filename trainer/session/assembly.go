@@ -153,7 +153,8 @@ func (a *assembly) read(ctx context.Context, source Source) (err error) {
 // newBuilder states the task on the training rows, and completes the model's shape and the
 // regularizer.
 func (a *assembly) newBuilder(train rows) (*builder, error) {
-	statement, err := a.options.Task.State(train.public(), method.Smooth(a.options.Method))
+	smooth := method.SmoothOn(a.options.Method, a.onBatches(train))
+	statement, err := a.options.Task.State(train.public(), smooth)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +162,7 @@ func (a *assembly) newBuilder(train rows) (*builder, error) {
 		return nil, err
 	}
 	b := &builder{
-		spec: *a.options.Model, statement: statement, regularizer: *a.options.Regularizer, devices: a.devices,
+		spec: *a.options.Model, statement: statement, smooth: smooth, regularizer: *a.options.Regularizer, devices: a.devices,
 		center: a.data.center, scale: a.data.scale,
 	}
 	b.spec.Inputs, b.spec.Outputs = train.features(), max(1, statement.Outputs)
@@ -172,6 +173,11 @@ func (a *assembly) newBuilder(train rows) (*builder, error) {
 		b.regularizer.Groups = parameterEnds(b.spec)
 	}
 	return b, nil
+}
+
+// onBatches reports whether the training rows are taken in mini-batches.
+func (a *assembly) onBatches(train rows) bool {
+	return a.options.BatchSize > 0 && a.options.BatchSize < train.len()
 }
 
 // parameterEnds returns where each parameter ends in the stacked weights.

@@ -18,6 +18,7 @@ import (
 type builder struct {
 	spec        models.Spec
 	statement   *Statement
+	smooth      bool // the statement splits gaps into two smooth constraints
 	regularizer problem.Regularizer
 	devices     *devices
 	center      []float64       // c/s of the columns; nil: no centring

@@ -10,7 +10,6 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/rates"
 	"ppal/models"
-	"ppal/trainer/method"
 	"ppal/trainer/problem"
 )
 
@@ -28,7 +27,8 @@ type Inputs struct {
 	// Task is the task of the options, with its defaults: NeymanPearson, DemographicParity,
 	// EqualizedOdds or Intersectional. nil: System states the constraints.
 	Task Task
-	// Split says that gaps have two differentiable constraints each, because the method needs them.
+	// Split says that gaps have two differentiable constraints each, because the method needs
+	// them, or because the run uses mini-batches.
 	Split    bool
 	System   *constraints.System
 	BoundsOn BoundsOn
@@ -72,7 +72,7 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 	}
 	in := &Inputs{
 		Model: b.spec.WithDefaults(), Normalization: l.normalization, Center: l.center, Regularizer: b.regularizer,
-		Constraints: b.statement.Constraints, Split: method.Smooth(o.Method), System: b.statement.system, BoundsOn: OnSurrogate,
+		Constraints: b.statement.Constraints, Split: b.smooth, System: b.statement.system, BoundsOn: OnSurrogate,
 		Guided: b.statement.start != nil, Tolerance: o.feasibilityTolerance(), Float32: o.Device.dtype() == tensor.Float32, Data: l.description.Data,
 	}
 	if in.System != nil {

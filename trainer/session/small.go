@@ -18,8 +18,8 @@ func (a *assembly) tooSmall() string {
 		return ""
 	}
 	work := a.iterationWork()
-	if size, rows := a.options.BatchSize, a.data.splits[0].len(); size > 0 && size < rows {
-		work *= float64(size) / float64(rows)
+	if train := a.data.splits[0].rows; a.onBatches(train) {
+		work *= float64(a.options.BatchSize) / float64(train.len())
 	}
 	if work >= leastGPUWork {
 		return ""
