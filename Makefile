@@ -50,8 +50,9 @@ gpu-pack: gpu-cubins gpu
 
 # Run on the machine with the GPU. GPU_CHECK_FLAGS="--part bench" runs one part.
 gpu-check:
-	test -x bin/ppal-gpu || { mkdir -p bin && xz -dc build/gpu-check/ppal-gpu.xz >bin/ppal-gpu && chmod +x bin/ppal-gpu; }
-	bin/ppal-gpu gpu-check $(if $(wildcard build/gpu-check),--data-dir build/gpu-check) --out gpu-check.jsonl $(GPU_CHECK_FLAGS)
+	test ! -d build/gpu-check || PPAL_WORK=build/unpacked OUT=build/unpacked sh build/gpu-check/first-run.sh 0
+	test -x bin/ppal-gpu || { mkdir -p bin && cp build/unpacked/ppal-gpu bin/; }
+	bin/ppal-gpu gpu-check $(if $(wildcard build/gpu-check),--data-dir build/unpacked) --out gpu-check.jsonl $(GPU_CHECK_FLAGS)
 
 # Training over processes by MPI, with 3 processes. Open MPI and MPICH both have mpicc and mpirun; mpi-deps installs Open MPI on
 # Debian and Ubuntu. PROCESSES is at least 2.

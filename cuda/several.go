@@ -26,6 +26,7 @@ type Several struct {
 
 	communicator driver.Communicator // for NCCLSums
 	streams      []driver.Stream     // of the devices, for the communicator
+	failed       bool                // a device failed while it worked for a program or for vectors
 }
 
 // Together returns devices that share the rows. The devices have the same model and the same
@@ -95,12 +96,7 @@ func (s *Several) Products(cols int) Products { return s.devices[0].Products(col
 
 // Close closes the devices.
 func (s *Several) Close() error {
-	var failed []error
-	for _, d := range s.devices { // no device may read the memory of a device that is closed
-		if d.stream != 0 {
-			failed = append(failed, s.of(d, d.driver.Synchronize(d.stream)))
-		}
-	}
+	failed := s.wait() // no device may read the memory of a device that is closed
 	if s.communicator != nil {
 		failed = append(failed, s.communicator.Close())
 	}
@@ -108,6 +104,20 @@ func (s *Several) Close() error {
 		failed = append(failed, s.of(d, d.Close()))
 	}
 	return errors.Join(failed...)
+}
+
+// wait waits for all devices. After a failure it first ends NCCL's transfers: a device may wait for
+// ever for a transfer of the device that failed.
+func (s *Several) wait() (failed []error) {
+	if s.failed && s.communicator != nil {
+		s.communicator.Abort()
+	}
+	for _, d := range s.devices {
+		if d.stream != 0 {
+			failed = append(failed, s.of(d, d.driver.Synchronize(d.stream)))
+		}
+	}
+	return failed
 }
 
 // of names the device of an error.
@@ -149,6 +159,7 @@ var _ problem.SizedVectors = (*copies)(nil)
 func (c *copies) Err() error {
 	for k, v := range c.list {
 		if err := v.Err(); err != nil {
+			c.several.failed = true
 			return c.several.of(c.several.devices[k], err)
 		}
 	}

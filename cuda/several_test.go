@@ -2,6 +2,7 @@ package cuda_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,6 +111,52 @@ func TestTogetherRefusesOtherModels(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// After a failure of a GPU in the middle of a run, NCCL's transfers end before the host waits for a
+// GPU: another GPU may wait for ever for a transfer of the GPU that failed.
+func TestFailureAbortsTransfers(t *testing.T) {
+	lost := errors.New("lost")
+	for _, kind := range []string{"LaunchGraph", "Synchronize", "Launch"} {
+		drivers := double.NewMachine(double.Options{NCCL: true}, 2)
+		s, err := cuda.OpenSeveral([]int{0, 1}, func(n int) (driver.Driver, error) { return drivers[n], nil }, cuda.Options{GPUSums: cuda.NCCLSums})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := graphcases.Expressions()[1].Problem(tensor.Float32, graph.On(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := p.Space().New()
+		iterate(t, p, 3, v)
+		drivers[1].FailAt(kind, 1, lost)
+		if kind == "Launch" { // of an operation on vectors
+			p.Space().Combine(v, 2, v, 0, v)
+			err = p.Space().Err()
+		} else {
+			_, m := p.Dims()
+			_, err = p.Forward(make([]float64, m))
+		}
+		if !errors.Is(err, lost) || !strings.Contains(err.Error(), "cuda:1: ") {
+			t.Errorf("%s: error %v", kind, err)
+		}
+		from := len(drivers[0].Calls())
+		if err := s.Close(); err != nil {
+			t.Errorf("%s: %v", kind, err)
+		}
+		var kinds []string
+		for _, call := range drivers[0].Calls()[from:] {
+			kinds = append(kinds, call.Kind)
+		}
+		if len(kinds) == 0 || kinds[0] != "AbortCommunicator" || slices.Contains(kinds, "CloseCommunicator") {
+			t.Errorf("%s: the first device's last calls are %v", kind, kinds)
+		}
+		for _, r := range drivers {
+			if v := r.Violations(); v != nil {
+				t.Errorf("%s: %v", kind, v)
+			}
+		}
 	}
 }
 

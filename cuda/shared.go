@@ -121,6 +121,7 @@ func (r *shared) each(f func(k int, p *Program) error) error {
 // Forward implements plan.Program. The host adds the devices' shares of f and g in the order of the
 // devices, or all devices compute f and g from the same sums. Then values that differ are an error.
 func (r *shared) Forward(g []float64) (f float64, err error) {
+	defer r.noteFailure(&err)
 	for i := range r.programs[0].forward {
 		if err := r.each(func(_ int, p *Program) error { return p.startPart(i) }); err != nil {
 			return 0, err
@@ -154,7 +155,8 @@ func (r *shared) Forward(g []float64) (f float64, err error) {
 }
 
 // Backward implements plan.Program. Every device gets the whole gradient.
-func (r *shared) Backward(coefficients []float64, d problem.Vector) error {
+func (r *shared) Backward(coefficients []float64, d problem.Vector) (err error) {
+	defer r.noteFailure(&err)
 	if err := r.each(func(_ int, p *Program) error { return p.prepareBackward(coefficients, d) }); err != nil {
 		return err
 	}
@@ -169,6 +171,13 @@ func (r *shared) Backward(coefficients []float64, d problem.Vector) error {
 		}
 	}
 	return r.each(func(_ int, p *Program) error { return p.endBackward(d) })
+}
+
+// noteFailure notes an error of a half.
+func (r *shared) noteFailure(err *error) {
+	if *err != nil {
+		r.several.failed = true
+	}
 }
 
 // Contents implements plan.Program. It collects the rows of all devices.
@@ -206,10 +215,10 @@ func (r *shared) Products() string { return r.programs[0].Products() }
 func (r *shared) Close() error { return r.close() }
 
 func (r *shared) close() error {
-	var failed []error
-	for _, p := range r.programs { // a device may still read the memory of another
-		failed = append(failed, r.several.of(p.device, p.device.driver.Synchronize(p.device.stream)))
+	if len(r.programs) == 0 {
+		return nil
 	}
+	failed := r.several.wait() // a device may still read the memory of another
 	for _, p := range r.programs {
 		failed = append(failed, r.several.of(p.device, p.Close()))
 	}

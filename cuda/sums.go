@@ -69,11 +69,14 @@ func (s *Several) enablePeers() error {
 			if other == d {
 				continue
 			}
-			p, ok := d.driver.(driver.Peers)
-			if !ok {
-				return s.of(d, driver.ErrNoPeer)
+			err := driver.ErrNoPeer
+			if p, ok := d.driver.(driver.Peers); ok {
+				err = p.EnablePeer(other.driver)
 			}
-			if err := p.EnablePeer(other.driver); err != nil {
+			if errors.Is(err, driver.ErrNoPeer) {
+				return fmt.Errorf("cuda:%d and cuda:%d: %w", d.Info().Ordinal, other.Info().Ordinal, err)
+			}
+			if err != nil {
 				return s.of(d, err)
 			}
 		}

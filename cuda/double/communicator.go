@@ -89,6 +89,9 @@ func (c *communicator) Transfer(streams []driver.Stream, group []driver.Transfer
 
 // Close implements driver.Communicator.
 func (c *communicator) Close() error {
+	if c.closed {
+		return nil
+	}
 	if err := c.devices[0].begin(Call{Kind: "CloseCommunicator"}); err != nil {
 		return err
 	}
@@ -97,6 +100,18 @@ func (c *communicator) Close() error {
 	}
 	c.closed = true
 	return nil
+}
+
+// Abort implements driver.Communicator.
+func (c *communicator) Abort() {
+	if c.closed {
+		return
+	}
+	_ = c.devices[0].begin(Call{Kind: "AbortCommunicator"}) // an abort does not fail
+	for _, d := range c.devices {
+		d.joined--
+	}
+	c.closed = true
 }
 
 // conflict reports whether two transfers touch the same bytes, and one of them writes there.

@@ -27,6 +27,9 @@ type Communicator interface {
 	Transfer(streams []Stream, group []Transfer) error
 	// Close releases the communicator. The caller has waited for the transfers.
 	Close() error
+	// Abort ends transfers that wait for a device that failed, and releases the communicator. Close
+	// does nothing afterwards.
+	Abort()
 }
 
 // Joiner is a Driver whose device can be joined with other devices.

@@ -13,6 +13,7 @@ import (
 
 	"ppal/cuda/driver"
 	"ppal/cuda/nvidia"
+	"ppal/internal/gpustub"
 )
 
 // asked makes the test program print the results of Open and Devices instead of running tests,
@@ -45,38 +46,13 @@ func TestMain(m *testing.M) {
 // stubFile is the stub's library.
 var stubFile string
 
-// buildStub compiles the stub with the host's kernels and products, and names the stub in the
-// environment. The driver, cuBLAS and NCCL are one file, because they share their state. NCCL is
-// turned off: the tests of NCCL name the file.
-func buildStub(dir string) error {
-	var objects []string
-	for _, source := range []string{"driver", "cublas", "nccl"} {
-		object := filepath.Join(dir, source+".o")
-		objects = append(objects, object)
-		if err := compile("cc", "-c", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-fvisibility=hidden", "-o", object,
-			"testdata/stub/"+source+".c"); err != nil {
-			return err
-		}
-	}
-	kernels, err := filepath.Glob("../kernels/device/*.cc")
-	if err != nil {
+// buildStub builds the stub, and names it in the environment. NCCL is turned off: the tests of NCCL
+// name the file.
+func buildStub(dir string) (err error) {
+	if stubFile, err = gpustub.Build(dir); err != nil {
 		return err
 	}
-	file := filepath.Join(dir, "libcuda.so.1")
-	args := append([]string{"-shared", "-fPIC", "-std=c++17", "-O1", "-Wno-unknown-pragmas", "-fvisibility=hidden", "-o", file}, objects...)
-	args = append(args, "../double/multiply.cc")
-	if err := compile("c++", append(args, kernels...)...); err != nil {
-		return err
-	}
-	stubFile = file
-	return errors.Join(os.Setenv(nvidia.DriverFile, file), os.Setenv(nvidia.ProductsFile, file), os.Setenv(nvidia.NCCLFile, nvidia.NoNCCL))
-}
-
-func compile(compiler string, args ...string) error {
-	if out, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", compiler, err, out)
-	}
-	return nil
+	return errors.Join(os.Setenv(nvidia.DriverFile, stubFile), os.Setenv(nvidia.ProductsFile, stubFile), os.Setenv(nvidia.NCCLFile, nvidia.NoNCCL))
 }
 
 func printOpen() {

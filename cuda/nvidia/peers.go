@@ -32,14 +32,14 @@ func (d *device) EnablePeer(other driver.Driver) error {
 		return err
 	}
 	if can == 0 {
-		return fmt.Errorf("cuda: cuda:%d and cuda:%d: %w", d.info.Ordinal, o.info.Ordinal, driver.ErrNoPeer)
+		return driver.ErrNoPeer
 	}
 	result := C.cuCtxEnablePeerAccess(o.context, 0)
 	switch result {
 	case C.CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED:
 		return nil
 	case C.CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, C.CUDA_ERROR_TOO_MANY_PEERS:
-		return fmt.Errorf("cuda: cuda:%d and cuda:%d: %w", d.info.Ordinal, o.info.Ordinal, driver.ErrNoPeer)
+		return driver.ErrNoPeer
 	}
 	return answered("read another device's memory", fmt.Sprintf("cuCtxEnablePeerAccess(c%d, 0)", o.number), result)
 }

@@ -101,6 +101,18 @@ func TestSeveralDevices(t *testing.T) {
 	}
 }
 
+// If the chosen way to add sums needs access to other GPUs' memory, and the driver does not allow it,
+// the error names the setting and the two GPUs once.
+func TestPeersRefused(t *testing.T) {
+	t.Setenv("PPAL_STUB_DEVICES", "2")
+	t.Setenv("PPAL_STUB_NAME", "Stub")
+	t.Setenv("PPAL_STUB_PEERS", "0")
+	_, err := cuda.OpenSeveral([]int{1, 0}, nvidia.Open, cuda.Options{GPUSums: cuda.PeerSums})
+	if want := "cuda: PPAL_GPU_SUMS=peers: cuda:1 and cuda:0: no access to the memory of the other device"; err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
+}
+
 // A list of one GPU, and all GPUs of a machine with one GPU, train as that GPU alone, also on
 // mini-batches. On a machine with two GPUs, all GPUs share the rows.
 func TestListsOfOneDevice(t *testing.T) {

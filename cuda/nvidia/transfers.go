@@ -115,9 +115,18 @@ type communicator struct {
 	list    []C.ppal_transfer
 }
 
+// testPatience is the longest time for the transfers that Join tests. A machine whose GPUs cannot
+// reach each other may let them wait for ever, without an error.
+const testPatience = 20 * time.Second
+
 // Join implements driver.Joiner. Then all devices send each other bytes, and Join compares the sent
 // bytes with the received bytes.
 func (d *device) Join(devices []driver.Driver) (driver.Communicator, error) {
+	return d.joinWithin(testPatience, devices)
+}
+
+// joinWithin is Join with another limit of time for the tested transfers.
+func (d *device) joinWithin(patience time.Duration, devices []driver.Driver) (driver.Communicator, error) {
 	c := &communicator{}
 	var ordinals []C.int
 	for _, other := range devices {
@@ -137,7 +146,7 @@ func (d *device) Join(devices []driver.Driver) (driver.Communicator, error) {
 	if err := c.init(ordinals); err != nil {
 		return nil, err
 	}
-	if err := c.test(); err != nil {
+	if err := c.test(patience); err != nil {
 		return nil, errors.Join(fmt.Errorf("cuda: %w: %w", driver.ErrNoCommunicator, err), c.Close())
 	}
 	return c, nil
@@ -186,11 +195,16 @@ func (c *communicator) Transfer(streams []driver.Stream, group []driver.Transfer
 		return nil
 	}
 	err := error(c.lib.failed("send sums to other GPUs", C.GoString(call), c.comms[0], result))
+	c.Abort()
+	return err
+}
+
+// Abort implements driver.Communicator. It ignores the results: the caller has the first error.
+func (c *communicator) Abort() {
 	for _, comm := range c.comms {
-		C.ppal_nccl_abort(&c.lib.functions, comm) // the first error is the one to report
+		C.ppal_nccl_abort(&c.lib.functions, comm)
 	}
 	c.comms = nil
-	return err
 }
 
 // Close implements driver.Communicator.
@@ -216,13 +230,9 @@ func (c *communicator) Close() error {
 // messages.
 const testedBytes = 1 << 20
 
-// testPatience is the longest time for the tested transfers. A machine whose GPUs cannot reach each
-// other may let them wait for ever, without an error.
-const testPatience = 20 * time.Second
-
 // test lets every device send random bytes to all others, and compares what arrives. It aborts the
-// communicators if the transfers take longer than testPatience.
-func (c *communicator) test() (err error) {
+// communicators if the transfers take longer than patience.
+func (c *communicator) test(patience time.Duration) (err error) {
 	n := len(c.devices)
 	sent, streams := make([][]byte, n), make([]driver.Stream, n)
 	outbox, inbox := make([]driver.Pointer, n), make([]driver.Pointer, n)
@@ -260,16 +270,15 @@ func (c *communicator) test() (err error) {
 	if err := c.Transfer(streams, group); err != nil {
 		return err
 	}
-	comms := c.comms
-	patience := time.AfterFunc(testPatience, func() {
-		for _, comm := range comms {
-			C.ppal_nccl_abort(&c.lib.functions, comm)
-		}
+	aborted := make(chan struct{})
+	timer := time.AfterFunc(patience, func() {
+		c.Abort() // the waits below end
+		close(aborted)
 	})
 	defer func() {
-		if !patience.Stop() {
-			c.comms = nil
-			err = fmt.Errorf("the first transfers of %s did not end within %v (%s=none leaves NCCL out)", c.Library(), testPatience, NCCLFile)
+		if !timer.Stop() {
+			<-aborted // all of them, before the streams are freed
+			err = fmt.Errorf("the first transfers of %s did not end within %v (%s=none leaves NCCL out)", c.Library(), patience, NCCLFile)
 		}
 	}()
 	for _, t := range group {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -115,6 +116,25 @@ func TestJoinFailures(t *testing.T) {
 			t.Errorf("joined %s", what)
 		}
 	}
+}
+
+// If the first transfers never end, the communicators are aborted after a while, the waits end, and
+// the devices can be used and closed.
+func TestFirstTransfersHang(t *testing.T) {
+	list := openDevices(t, 2)
+	lines := logTo(t)
+	t.Setenv("PPAL_STUB_HANG_NCCL", "1")
+	const patience = 50 * time.Millisecond
+	_, err := nvidia.JoinWithin(patience, list)
+	if want := "the first transfers of NCCL 2.21.5 did not end within 50ms (PPAL_NCCL=none leaves NCCL out)"; !errors.Is(err, driver.ErrNoCommunicator) ||
+		!strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	if got := strings.Join(lines(), "\n"); !strings.Contains(got, "abort 0\nabort 1") || strings.Contains(got, "destroy 0") {
+		t.Errorf("the log is %s", got)
+	}
+	t.Setenv("PPAL_STUB_HANG_NCCL", "")
+	ok(t, must[driver.Communicator](t)(nvidia.JoinWithin(time.Minute, list)).Close())
 }
 
 // After a failed transfer the communicators are aborted, so that no device waits for ever.

@@ -2,6 +2,7 @@
 # first-run.sh STEP [FOLDER]: one step of the first check on a machine with a GPU. FOLDER, by default this script's folder or
 # build/gpu-check, is the folder that `make gpu-pack` made. Steps, with the most seconds that each takes:
 #
+#   0 (120)  unpack the program and the data in PPAL_WORK; every other step does this too
 #   1 (270)  the driver, the device, compile times, and the part parity
 #   2 (360)  the part bench
 #   3 (360)  every launch of an iteration under ncu: time, bytes, instructions
@@ -15,7 +16,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 step=${1:-}
 case $step in
-1) limit=270 ;; 2 | 3) limit=360 ;; 4) limit=420 ;; 5) limit=210 ;;
+0) limit=120 ;; 1) limit=270 ;; 2 | 3) limit=360 ;; 4) limit=420 ;; 5) limit=210 ;;
 *)
   sed -n '2,/^set/ { /^set/d; s/^# \{0,1\}//; p; }' "$0" >&2
   exit 2
@@ -36,14 +37,27 @@ fi
 
 out=${OUT:-$folder/out}
 work=${PPAL_WORK:-/tmp/ppal-first-run}
-mkdir -p "$out" "$work/cache" "$work/inductor"
+mkdir -p "$out" "$work/cache" "$work/inductor" "$work/fashion-mnist"
 log=$out/step$step.log
 : >"$log"
+
+# unpack NAME: decompresses NAME.xz of the folder to NAME in the folder work, if it is not there or older.
+unpack() {
+  [ ! -f "$work/$1" ] || [ "$folder/$1.xz" -nt "$work/$1" ] || return 0
+  { xz -dc "$folder/$1.xz" || python3 -c 'import lzma, shutil, sys; shutil.copyfileobj(lzma.open(sys.argv[1]), sys.stdout.buffer)' \
+    "$folder/$1.xz"; } >"$work/$1.new" 2>>"$log" && mv "$work/$1.new" "$work/$1" && return 0
+  echo "first-run.sh: $folder/$1.xz cannot be unpacked: $(tail -n 1 "$log")" >&2
+  exit 1
+}
+unpack ppal-gpu
 gpu=$work/ppal-gpu
-if [ ! -x "$gpu" ] || [ "$folder/ppal-gpu.xz" -nt "$gpu" ]; then
-  { xz -dc "$folder/ppal-gpu.xz" || python3 -c 'import lzma, shutil, sys; shutil.copyfileobj(lzma.open(sys.argv[1]), sys.stdout.buffer)' \
-    "$folder/ppal-gpu.xz"; } >"$gpu.new" 2>>"$log" && chmod +x "$gpu.new" && mv "$gpu.new" "$gpu" || exit 1
-fi
+chmod +x "$gpu"
+for f in "$folder"/fashion-mnist/*; do
+  case $f in
+  *.xz) unpack "fashion-mnist/$(basename "$f" .xz)" ;;
+  *.gz) cp "$f" "$work/fashion-mnist/" ;;
+  esac
+done
 export CUDA_CACHE_PATH="$work/cache" CUDA_CACHE_MAXSIZE=4294967296 TORCHINDUCTOR_CACHE_DIR="$work/inductor" PYTHONUNBUFFERED=1
 export XLA_PYTHON_CLIENT_PREALLOCATE=false
 if [ -z "${PPAL_CUBLAS:-}" ]; then
@@ -73,10 +87,11 @@ try() {
 check() { # SECONDS PART [FLAGS...]
   seconds=$1 part=$2
   shift 2
-  try "$seconds" "$part" "$gpu" gpu-check --part "$part" --data-dir "$folder" --out "$out/$part.jsonl" "$@"
+  try "$seconds" "$part" "$gpu" gpu-check --part "$part" --data-dir "$work" --out "$out/$part.jsonl" "$@"
 }
 
 case $step in
+0) echo "unpacked in $work" ;;
 1)
   try 10 "nvidia-smi" nvidia-smi -q
   try 60 "devices" "$gpu" devices
@@ -95,7 +110,7 @@ case $step in
   metrics=$metrics,launch__registers_per_thread
   for products in int8x3 tf32 float32; do
     try 110 "ncu $products" ncu --clock-control none --graph-profiling node -s 170 -c 40 --metrics "$metrics" --csv \
-      --log-file "$out/ncu-$products.csv" "$gpu" train --device cuda --products "$products" --dataset fashion-mnist --data-dir "$folder" \
+      --log-file "$out/ncu-$products.csv" "$gpu" train --device cuda --products "$products" --dataset fashion-mnist --data-dir "$work" \
       --iterations 40 --record-every 40
   done
   ;;

@@ -59,6 +59,31 @@ func TestFirstRunLimits(t *testing.T) {
 	}
 }
 
+// Step 0 unpacks the program and the images, which are then as before the packing.
+func TestFirstRunUnpacks(t *testing.T) {
+	dir := t.TempDir()
+	data, folder := filepath.Join(dir, "fashion-mnist"), filepath.Join(dir, "pack")
+	pixels := strings.Repeat("pixels", 1000)
+	write := exec.Command("sh", "-c", `mkdir "$0" && for f in train-images-idx3 train-labels-idx1 t10k-images-idx3 t10k-labels-idx1; do
+		printf %s "$1" | gzip -c >"$0/$f-ubyte.gz" || exit 1; done; printf %s "$1" >"$0/../program"`, data, pixels)
+	pack := exec.Command("sh", "pack.sh", filepath.Join(dir, "program"), dir, folder)
+	unpack := exec.Command("sh", "first-run.sh", "0", folder)
+	unpack.Env = append(os.Environ(), "PPAL_WORK="+filepath.Join(dir, "work"))
+	for _, cmd := range []*exec.Cmd{write, pack, unpack} {
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", cmd.Args, err, out)
+		}
+	}
+	for _, name := range []string{"ppal-gpu", "fashion-mnist/train-images-idx3-ubyte", "fashion-mnist/t10k-images-idx3-ubyte"} {
+		if got, err := os.ReadFile(filepath.Join(dir, "work", name)); err != nil || string(got) != pixels {
+			t.Errorf("%s: %d bytes, %v", name, len(got), err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "work", "fashion-mnist", "train-labels-idx1-ubyte.gz")); err != nil {
+		t.Error(err)
+	}
+}
+
 // Without a step, the script prints its steps.
 func TestFirstRunUsage(t *testing.T) {
 	out, err := exec.Command("sh", "first-run.sh").CombinedOutput()

@@ -218,8 +218,13 @@ API int cuStreamDestroy_v2(stream *s) {
   BEGIN_IN_CONTEXT(cuStreamDestroy_v2);
   return free(s), OK;
 }
+static volatile char stalled_devices[MOST_DEVICES];
+
+void stall(int device, int stalled) { stalled_devices[device] = (char)stalled; }
+
 API int cuStreamSynchronize(stream *s) {
   BEGIN_IN_CONTEXT(cuStreamSynchronize);
+  while (stalled_devices[device_of(current)]) usleep(1000);
   return s && s->capturing ? CAPTURE_UNSUPPORTED : OK;
 }
 API int cuStreamWaitEvent(stream *s, event *e, unsigned flags) {

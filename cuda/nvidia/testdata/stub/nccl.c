@@ -56,7 +56,7 @@ API int ncclCommDestroy(comm *c) {
   int asked = fails("ncclCommDestroy");
   return asked ? asked : leave("destroy", c);
 }
-API int ncclCommAbort(comm *c) { return leave("abort", c); }
+API int ncclCommAbort(comm *c) { return stall(c->device, 0), leave("abort", c); }
 API int ncclCommGetAsyncError(comm *c, int *result) { return (void)c, *result = fails("ncclCommGetAsyncError"), 0; }
 
 API int ncclGroupStart(void) {
@@ -100,6 +100,10 @@ API int ncclGroupEnd(void) {
         r = &halves[k];
     if (!r || r->bytes != s->bytes) return INVALID_USAGE;
     r->met = 1;
+    if (*setting("PPAL_STUB_HANG_NCCL", "")) {
+      stall(s->own->device, 1), stall(r->own->device, 1);
+      continue;
+    }
     logged("nccl %d to %d: %zu bytes", s->own->rank, s->peer, s->bytes);
     if (submit_on(r->own->device, r->stream, &(work){.run = transfer, .to = r->at, .from = s->at, .bytes = s->bytes})) result = 1;
   }

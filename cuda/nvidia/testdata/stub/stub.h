@@ -9,6 +9,7 @@
 //   PPAL_STUB_HANG        the function with this name never returns
 //   PPAL_STUB_WRONG       not empty: a number of every product of integers is wrong
 //   PPAL_STUB_WRONG_NCCL  not empty: a byte of every transfer of NCCL is wrong
+//   PPAL_STUB_HANG_NCCL   not empty: transfers of NCCL never end, and waiting for their devices ends when they are aborted
 //   PPAL_STUB_LOG         the file to which calls are logged
 #ifndef STUB_H
 #define STUB_H
@@ -57,5 +58,8 @@ int submit_on(int device, void *stream, const work *w);
 int owns_stream(int device, void *stream);
 
 int device_count(void);
+
+// stall makes waiting for a device's streams take until stalled is 0 again.
+void stall(int device, int stalled);
 
 #endif
