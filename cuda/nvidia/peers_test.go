@@ -101,8 +101,8 @@ func TestSeveralDevices(t *testing.T) {
 	}
 }
 
-// If the chosen way to add sums needs access to other GPUs' memory, and the driver does not allow it,
-// the error names the setting and the two GPUs once.
+// If the chosen way to add sums needs access to other GPUs' memory, and the driver does not allow
+// this, the error names the setting and the two GPUs once.
 func TestPeersRefused(t *testing.T) {
 	t.Setenv("PPAL_STUB_DEVICES", "2")
 	t.Setenv("PPAL_STUB_NAME", "Stub")
