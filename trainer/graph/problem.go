@@ -28,6 +28,9 @@ type Definition struct {
 	// NonSmooth says that the nodes themselves have kinks (relu, hinge losses): the certificate's
 	// stationarity is then an upper bound.
 	NonSmooth bool
+	// Shallow says that the model has no hidden layers: each score is linear in the parameters. See
+	// problem.Shallow.
+	Shallow bool
 	// Inputs are input nodes whose values Problem.Bind may replace between iterations, for example
 	// with mini-batches.
 	Inputs gorgonia.Nodes
@@ -92,6 +95,7 @@ type Problem struct {
 	compiled  Compiled
 	inputs    []input
 	nonSmooth bool
+	shallow   bool
 }
 
 // input describes a node of Definition.Inputs: its name, and its shape as a matrix.
@@ -177,6 +181,9 @@ func (p *Problem) Inner() problem.Problem { return p.compiled }
 // NonSmooth implements problem.NonSmooth.
 func (p *Problem) NonSmooth() bool { return p.nonSmooth }
 
+// Shallow implements problem.Shallow.
+func (p *Problem) Shallow() bool { return p.shallow }
+
 // building guards Gorgonia's package-level constants: building and differentiating graphs in
 // several goroutines race on them.
 var building sync.Mutex
@@ -197,7 +204,7 @@ func New(build func(g *gorgonia.ExprGraph) (Definition, error), engine Engine) (
 	if err != nil {
 		return nil, fmt.Errorf("graph: compile: %w", err)
 	}
-	p := &Problem{Problem: w, compiled: w, nonSmooth: l.NonSmooth}
+	p := &Problem{Problem: w, compiled: w, nonSmooth: l.NonSmooth, shallow: l.Shallow}
 	for _, n := range l.Inputs {
 		rows, cols := dims(n.Shape())
 		p.inputs = append(p.inputs, input{n.Name(), rows, cols})

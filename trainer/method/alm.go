@@ -96,6 +96,9 @@ func (m *ALM) augmented() step.Augmented {
 	return step.Augmented{Multipliers: m.lambda, Penalty: setting.OrDefault(m.Penalty, DefaultALMPenalty)}
 }
 
+// begin implements augmentedRule: c is a setting.
+func (m *ALM) begin(float64) {}
+
 // updateOuter implements augmentedRule.
 func (m *ALM) updateOuter(g []float64) bool {
 	m.Coefficients(m.lambda, g)

@@ -238,6 +238,9 @@ func (d *perturbed) updateOuter(g []float64) bool {
 	return true
 }
 
+// begin sets rho. tau rho keeps its value.
+func (d *perturbed) begin(penalty float64) { d.tau, d.rho = d.tau*d.rho/penalty, penalty }
+
 // mostPenalty bounds the rho of quasi-Newton steps. Constraints that cannot be met would double rho
 // until the coefficients overflow float32.
 const mostPenalty = 1e6

@@ -4,7 +4,7 @@ import "testing"
 
 // The penalty of quasi-Newton steps does not grow without bound.
 func TestThePenaltyIsBounded(t *testing.T) {
-	d := perturbed{rho: firstPenalty}
+	d := perturbed{rho: networkPenalty}
 	times := 0
 	for d.tighten() {
 		if times++; times > 100 {

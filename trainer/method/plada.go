@@ -165,6 +165,9 @@ func (m *PLADA) augmented() step.Augmented {
 	return step.Augmented{Multipliers: m.dual.mu, Penalty: m.dual.rho}
 }
 
+// begin implements augmentedRule.
+func (m *PLADA) begin(penalty float64) { m.dual.begin(penalty) }
+
 // updateOuter implements augmentedRule: mu+ = max(0, mu + rho g), the step of mu with s = 1.
 func (m *PLADA) updateOuter(g []float64) bool {
 	m.augmented().Coefficients(m.dual.lambda, g)
@@ -243,13 +246,7 @@ func (m *PLADA) StartDual(g []float64) error {
 	if m.XStep == Inner { // Inner does not support momentum
 		primal.Kind = step.Gradient
 	}
-	if err := m.dual.start(m.Perturbation, DefaultDeltaP(primal), DefaultPLADASlackRatio, g); err != nil {
-		return err
-	}
-	if m.Primal.Kind == step.LBFGS {
-		m.dual.rho = firstPenalty
-	}
-	return nil
+	return m.dual.start(m.Perturbation, DefaultDeltaP(primal), DefaultPLADASlackRatio, g)
 }
 
 // Coefficients implements trainer.DualRule: w = lambda.

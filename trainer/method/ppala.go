@@ -81,13 +81,7 @@ func (m *PPALA) PrimalStep() step.Settings { return m.Primal }
 
 // StartDual implements trainer.DualRule.
 func (m *PPALA) StartDual(g []float64) error {
-	if err := m.dual.start(m.Perturbation, DefaultDeltaP(m.Primal), DefaultPPALASlackRatio, g); err != nil {
-		return err
-	}
-	if m.Primal.Kind == step.LBFGS {
-		m.dual.rho = firstPenalty
-	}
-	return nil
+	return m.dual.start(m.Perturbation, DefaultDeltaP(m.Primal), DefaultPPALASlackRatio, g)
 }
 
 // Coefficients implements trainer.DualRule: w = lambda + rho (g + u).
@@ -120,6 +114,9 @@ func (m *PPALA) Demand() step.Demand {
 func (m *PPALA) augmented() step.Augmented {
 	return step.Augmented{Multipliers: m.dual.lambda, Penalty: m.dual.rho}
 }
+
+// begin implements augmentedRule.
+func (m *PPALA) begin(penalty float64) { m.dual.begin(penalty) }
 
 // updateOuter implements augmentedRule.
 func (m *PPALA) updateOuter(g []float64) bool { return m.dual.updateOuter(g) }

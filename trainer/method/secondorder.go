@@ -16,6 +16,8 @@ type augmentedRule interface {
 	// augmented returns the function that the primal steps minimise. Its multipliers are the rule's
 	// own slice.
 	augmented() step.Augmented
+	// begin sets the first penalty, unless the penalty is a setting of the rule.
+	begin(penalty float64)
 	// updateOuter updates the multipliers with g at an approximate minimiser, and reports whether they
 	// can change.
 	updateOuter(g []float64) bool
@@ -69,11 +71,17 @@ const (
 	impatience     = 20  // the same, while the violation is larger than at the last comparison
 	violationShare = 0.5 // the violation must fall by this factor
 	toleranceShare = 0.1 // of the feasibility tolerance
-	firstPenalty   = 1   // the first rho of PPALA with quasi-Newton steps
+	networkPenalty = 1   // the first rho of PPALA and PLADA with quasi-Newton steps
+	shallowPenalty = 10  // the same without hidden layers
 )
 
 // newSecondOrder prepares a run. tolerance is the largest violation that counts as feasible.
 func newSecondOrder(rule augmentedRule, p problem.Problem, at *problem.Point, tolerance float64) (*secondOrder, error) {
+	if problem.FeaturesOf(p).Shallow {
+		rule.begin(shallowPenalty)
+	} else {
+		rule.begin(networkPenalty)
+	}
 	quasi, err := step.NewQuasiNewton(p)
 	if err != nil {
 		return nil, fmt.Errorf("method: %s: %w", rule.Name(), err)

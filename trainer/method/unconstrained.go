@@ -47,6 +47,9 @@ func (m *Unconstrained) Report() trainer.Report { return trainer.NewReport(m.ste
 // augmented implements augmentedRule: the objective alone.
 func (m *Unconstrained) augmented() step.Augmented { return step.Augmented{} }
 
+// begin implements augmentedRule.
+func (m *Unconstrained) begin(float64) {}
+
 // updateOuter implements augmentedRule.
 func (m *Unconstrained) updateOuter([]float64) bool { return false }
 

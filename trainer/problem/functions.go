@@ -54,6 +54,9 @@ type functionsProblem struct {
 // Dims implements Problem.
 func (p *functionsProblem) Dims() (n, m int) { return p.fn.N, p.fn.M }
 
+// Shallow implements Shallow.
+func (p *functionsProblem) Shallow() bool { return true }
+
 // Forward implements Problem.
 func (p *functionsProblem) Forward(g []float64) (float64, error) {
 	x := p.Slice(Iterate)

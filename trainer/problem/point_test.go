@@ -122,7 +122,7 @@ func TestFeaturesOf(t *testing.T) {
 		p    problem.Problem
 		want problem.Features
 	}{
-		{pieces, problem.Features{Pieces: pieces.(problem.Piecewise)}},
+		{pieces, problem.Features{Pieces: pieces.(problem.Piecewise), Shallow: true}},
 		{b, problem.Features{Batches: b, Group: b, Kinks: true}},
 		{problem.NewProximal(b, 1), problem.Features{Kinks: true}},
 	} {

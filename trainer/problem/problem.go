@@ -40,6 +40,8 @@ type Features struct {
 	Graded Graded
 	// Kinks says that f or g may have kinks that no pieces describe.
 	Kinks bool
+	// Shallow says that the problem, or the Inner problem of a Form, is known to have no hidden layers.
+	Shallow bool
 }
 
 // FeaturesOf returns the optional interfaces that p implements.
@@ -51,17 +53,19 @@ func FeaturesOf(p Problem) Features {
 	if k, ok := p.(NonSmooth); ok {
 		f.Kinks = k.NonSmooth()
 	}
-	for f.Graded == nil {
-		if g, ok := p.(Graded); ok && g.CoarseRoundoff() > 0 {
+	for {
+		if g, ok := p.(Graded); ok && f.Graded == nil && g.CoarseRoundoff() > 0 {
 			f.Graded = g
+		}
+		if s, ok := p.(Shallow); ok && s.Shallow() {
+			f.Shallow = true
 		}
 		form, ok := p.(Form)
 		if !ok {
-			break
+			return f
 		}
 		p = form.Inner()
 	}
-	return f
 }
 
 // Form is a Problem that restates another problem. Both have the same iterate and the same passes.
@@ -100,6 +104,11 @@ func Accurately(p Problem, measure func() error) error {
 // NonSmooth is a Problem that reports whether f or g may have kinks that no pieces describe (relu
 // networks, hinge losses).
 type NonSmooth interface{ NonSmooth() bool }
+
+// Shallow is a Problem that reports whether it is known to have no hidden layers: a linear model,
+// or plain functions of the variables. Quasi-Newton steps then begin with a larger penalty and with
+// longer steps, because no saturated unit stops the gradient.
+type Shallow interface{ Shallow() bool }
 
 // Sampler is a Problem that evaluates f and g on a mini-batch. The training loop selects batch k
 // before it evaluates x_k for the method's step. Records and certificates use the full problem.

@@ -96,3 +96,6 @@ func (q *Proximal) Backward(coefficients []float64, d Vector) error {
 // NonSmooth implements NonSmooth. It reports whether the wrapped problem has kinks, because the
 // proximal terms are smooth.
 func (q *Proximal) NonSmooth() bool { return FeaturesOf(q.Problem).Kinks }
+
+// Shallow implements Shallow.
+func (q *Proximal) Shallow() bool { return FeaturesOf(q.Problem).Shallow }

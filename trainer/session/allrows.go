@@ -58,6 +58,9 @@ func (a *allRows) gradient(backward func([]float64, problem.Vector) error, coeff
 // NonSmooth implements problem.NonSmooth.
 func (a *allRows) NonSmooth() bool { return problem.FeaturesOf(a.all).Kinks }
 
+// Shallow implements problem.Shallow.
+func (a *allRows) Shallow() bool { return problem.FeaturesOf(a.all).Shallow }
+
 // Pieces implements problem.Piecewise.
 func (a allPieces) Pieces() []problem.Piece { return a.all.(problem.Piecewise).Pieces() }
 

@@ -47,10 +47,10 @@ func (b *builder) problem(r rows, dtype tensor.Dtype, weights models.Weights) (*
 		}
 		return graph.Definition{
 			Objective: f, Constraints: c, Parameters: net.Parameters(), Regularizer: b.regularizer,
-			NonSmooth: b.nonSmooth(),
-			Inputs:    gorgonia.Nodes{x},
-			Data:      []matrix.Matrix{r.data},
-			Watch:     gorgonia.Nodes{scores},
+			NonSmooth: b.nonSmooth(), Shallow: len(b.spec.Hidden) == 0,
+			Inputs: gorgonia.Nodes{x},
+			Data:   []matrix.Matrix{r.data},
+			Watch:  gorgonia.Nodes{scores},
 		}, nil
 	}, b.devices.train)
 }

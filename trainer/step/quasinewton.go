@@ -19,8 +19,9 @@ import (
 // of the predicted decrease. The pair of a rejected step stays, too.
 //
 // Delta halves after a poor step, doubles after a good step, and is at most c (1 + ||x||). At
-// first c = 0.05. On networks with saturating losses, longer steps leave some rows with the wrong
-// sign for ever, and the run ends in a worse local minimum. While the longest steps decrease phi by
+// first c = 0.05, and 0.2 for problems without hidden layers (problem.Shallow). On networks with
+// saturating losses, longer steps leave some rows with the wrong sign for ever, and the run ends in
+// a worse local minimum. While the longest steps decrease phi by
 // less than a twentieth each, c doubles, because these steps are too short (linear models from
 // x = 0). c also doubles after a longest step if phi was a parabola along the last two steps, so
 // that no saturating loss is near (quadratic programs): the part of the decrease beyond second
@@ -55,6 +56,7 @@ type QuasiNewton struct {
 	current   bool           // d belongs to the iterate and the multipliers
 	radius    float64        // Delta; 0 before the first step
 	limit     float64        // c
+	least     float64        // the first and least c
 	length    float64        // ||z|| of the last plan; NaN before the first
 	cubic     float64        // the part of the last decrease beyond second order, see parabola
 	bent      bool           // see Bent
@@ -79,7 +81,8 @@ type plan struct {
 }
 
 const (
-	firstLimit     = 0.05 // the first c
+	networkLimit   = 0.05 // the first c
+	shallowLimit   = 0.2  // the first c without hidden layers
 	limitGrowth    = 2
 	slowShare      = 0.05 // a decrease of phi below this share doubles c
 	fastShare      = 0.1  // a decrease of phi above this share halves c
@@ -109,10 +112,14 @@ func NewQuasiNewton(p problem.Problem) (*QuasiNewton, error) {
 	}
 	m := problem.Constraints(p)
 	q := &QuasiNewton{pairs: newPairs(p.Space()), d: p.Space().New(), trial: p.Space().New(), start: p.Space().New(),
-		limit: firstLimit, length: math.NaN(), cubic: math.Inf(1),
+		limit: networkLimit, least: networkLimit, length: math.NaN(), cubic: math.Inf(1),
 		coefficients: make([]float64, 1+m), g: make([]float64, m)}
 	q.coefficients[0] = 1
-	q.graded = problem.FeaturesOf(p).Graded
+	f := problem.FeaturesOf(p)
+	if f.Shallow {
+		q.limit, q.least = shallowLimit, shallowLimit
+	}
+	q.graded = f.Graded
 	return q, nil
 }
 
@@ -364,7 +371,7 @@ func (q *QuasiNewton) resize(actual, value float64, parabola bool) {
 	case parabola || share < slowShare:
 		q.limit *= limitGrowth
 	case share > fastShare:
-		q.limit = math.Max(firstLimit, q.limit/limitGrowth)
+		q.limit = math.Max(q.least, q.limit/limitGrowth)
 	}
 }
 

@@ -92,8 +92,8 @@ func TestQuasiNewtonTakesLongerStepsOnParabolas(t *testing.T) {
 	quartic := problem.Functions{N: 1,
 		F:        func(x []float64) float64 { return math.Pow(x[0], 4) },
 		Gradient: func(dst, x []float64) { dst[0] = 4 * math.Pow(x[0], 3) }}
-	if _, _, q := minimise(t, quartic, []float64{20}, 12); q.limit != firstLimit {
-		t.Errorf("c = %v on x^4, want %v", q.limit, firstLimit)
+	if _, _, q := minimise(t, quartic, []float64{20}, 12); q.limit != shallowLimit {
+		t.Errorf("c = %v on x^4, want %v", q.limit, shallowLimit)
 	}
 }
 

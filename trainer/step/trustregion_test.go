@@ -10,7 +10,7 @@ import (
 
 // atSlot returns a step whose pair in slot 0 has the products <d, s>, <d+, s>, <x, s> and <s, s>.
 func atSlot(slope, next, along, squared float64) *QuasiNewton {
-	q := &QuasiNewton{pairs: newPairs(&problem.Space{}), limit: firstLimit}
+	q := &QuasiNewton{pairs: newPairs(&problem.Space{}), limit: networkLimit, least: networkLimit}
 	q.gram.SetSym(gradientRow, 0, slope)
 	q.gram.SetSym(trialRow, 0, next)
 	q.gram.SetSym(iterateRow, 0, along)
@@ -38,11 +38,11 @@ func TestResize(t *testing.T) {
 		{name: "just no slow step", actual: 4, value: 80, length: 8, longest: true, radius: 16, limit: 1, after: 1},
 		{name: "just no fast step", actual: 4, value: 40, length: 8, longest: true, radius: 16, limit: 1, after: 1},
 		{name: "a fast step", actual: 4, value: -20, length: 8, longest: true, radius: 16, limit: 1, after: 0.5},
-		{name: "a fast step at the least limit", actual: 4, value: 20, length: 8, longest: true, radius: 16, limit: 1.5 * firstLimit, after: firstLimit},
+		{name: "a fast step at the least limit", actual: 4, value: 20, length: 8, longest: true, radius: 16, limit: 1.5 * networkLimit, after: networkLimit},
 		{name: "a parabola", actual: 4, value: 20, length: 8, longest: true, parabola: true, radius: 16, limit: 1, after: 2},
 		{name: "a parabola that the region does not cut", actual: 4, value: 20, length: 8, parabola: true, radius: 16, limit: 1, after: 1},
 	} {
-		q := &QuasiNewton{radius: 8, limit: test.limit, length: test.length, plan: plan{decrease: 4, longest: test.longest}}
+		q := &QuasiNewton{radius: 8, limit: test.limit, least: networkLimit, length: test.length, plan: plan{decrease: 4, longest: test.longest}}
 		if q.resize(test.actual, test.value, test.parabola); q.radius != test.radius || q.limit != test.after {
 			t.Errorf("%s: radius %v and limit %v, want %v and %v", test.name, q.radius, q.limit, test.radius, test.after)
 		}

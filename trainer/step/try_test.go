@@ -21,6 +21,7 @@ func ready(t *testing.T, fn problem.Functions, start []float64) (p problem.Probl
 	if err != nil {
 		t.Fatal(err)
 	}
+	q.limit, q.least = networkLimit, networkLimit // the numbers by hand are those of networks
 	predict(t, p, &point, q)
 	return p, &point, q
 }
@@ -153,7 +154,7 @@ func TestTryRefusesNonFiniteNumbers(t *testing.T) {
 			t.Fatal(err)
 		}
 		predict(t, p, &at, q)
-		if moved := try(t, p, &at, q); moved || !near(q.radius, 0.1*0.05*2) || at.GradientEvaluations != 1 ||
+		if moved := try(t, p, &at, q); moved || !near(q.radius, 0.1*shallowLimit*2) || at.GradientEvaluations != 1 ||
 			at.Objective != 1.5 || at.Constraints[0] != -1 || iterate(p)[0] != 1 || len(q.order) != 0 {
 			t.Errorf("in the constraint %v: moved %v, Delta %v, %+v, x = %v", inConstraint, moved, q.radius, at, iterate(p))
 		}

@@ -1,0 +1,28 @@
+package step
+
+import (
+	"testing"
+
+	"ppal/trainer/problem"
+)
+
+// deep hides that functions have no hidden layers.
+type deep struct{ problem.Problem }
+
+// The first steps are longer without hidden layers: at most 0.2 (1 + ||x||) instead of 0.05 (1 +
+// ||x||).
+func TestFirstLimit(t *testing.T) {
+	p := newProblem(t, parabola(), []float64{1})
+	for _, c := range []struct {
+		p    problem.Problem
+		want float64
+	}{{p, 0.2}, {deep{p}, 0.05}} {
+		q, err := NewQuasiNewton(c.p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q.limit != c.want || q.least != c.want {
+			t.Errorf("%T: the first limit is %v and the least %v, want %v", c.p, q.limit, q.least, c.want)
+		}
+	}
+}
