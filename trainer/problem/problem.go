@@ -40,7 +40,7 @@ type Features struct {
 	Graded Graded
 	// Kinks says that f or g may have kinks that no pieces describe.
 	Kinks bool
-	// Shallow says that the problem, or the Inner problem of a Form, is known to have no hidden layers.
+	// Shallow says that the problem, or the Inner problem of a Form, has no hidden layers.
 	Shallow bool
 }
 

@@ -19,7 +19,7 @@ import (
 // of the predicted decrease. The pair of a rejected step stays, too.
 //
 // Delta halves after a poor step, doubles after a good step, and is at most c (1 + ||x||). At
-// first c = 0.05, and 0.2 for problems without hidden layers (problem.Shallow). On networks with
+// first c = 0.05, and 0.1 for problems without hidden layers (problem.Shallow). On networks with
 // saturating losses, longer steps leave some rows with the wrong sign for ever, and the run ends in
 // a worse local minimum. While the longest steps decrease phi by
 // less than a twentieth each, c doubles, because these steps are too short (linear models from
@@ -82,7 +82,7 @@ type plan struct {
 
 const (
 	networkLimit   = 0.05 // the first c
-	shallowLimit   = 0.2  // the first c without hidden layers
+	shallowLimit   = 0.1  // the first c without hidden layers
 	limitGrowth    = 2
 	slowShare      = 0.05 // a decrease of phi below this share doubles c
 	fastShare      = 0.1  // a decrease of phi above this share halves c

@@ -9,14 +9,14 @@ import (
 // deep hides that functions have no hidden layers.
 type deep struct{ problem.Problem }
 
-// The first steps are longer without hidden layers: at most 0.2 (1 + ||x||) instead of 0.05 (1 +
+// The first steps are longer without hidden layers: at most 0.1 (1 + ||x||) instead of 0.05 (1 +
 // ||x||).
 func TestFirstLimit(t *testing.T) {
 	p := newProblem(t, parabola(), []float64{1})
 	for _, c := range []struct {
 		p    problem.Problem
 		want float64
-	}{{p, 0.2}, {deep{p}, 0.05}} {
+	}{{p, 0.1}, {deep{p}, 0.05}} {
 		q, err := NewQuasiNewton(c.p)
 		if err != nil {
 			t.Fatal(err)
