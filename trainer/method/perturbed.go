@@ -250,7 +250,7 @@ func (d *perturbed) tighten() bool {
 	if d.rho >= mostPenalty {
 		return false
 	}
-	d.rho *= 2
+	d.begin(2 * d.rho)
 	return true
 }
 
@@ -266,7 +266,9 @@ func (d *perturbed) VisitDual(v problem.StateVisitor) {
 	v.Count("dual.negative", &d.negative)
 	problem.VisitFlag(v, "dual.settled", &d.settled)
 	v.Number("dual.delta", &d.delta)
+	before := d.rho
 	v.Number("dual.rho", &d.rho)
+	d.tau *= before / d.rho // quasi-Newton steps change rho and keep tau rho
 	v.Number("dual.largest-step", &d.largestStep)
 	v.Numbers("dual.slack", d.u)
 	v.Numbers("dual.multipliers", d.lambda)
