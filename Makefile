@@ -6,7 +6,7 @@ FUZZTIME ?= 60s
 PYTHON ?= python3
 export CGO_ENABLED ?= 0
 
-.PHONY: amx-emulated run build test race torture mpi-deps mpi-test lint bench peers bench-peers check-python check-report fuzz mutate kernels kernels-ptx kernels-check gpu gpu-test gpu-header-test gpu-pack gpu-check gpu-cubins cuda-headers
+.PHONY: amx-emulated mpi mpi-gpu run build test race torture mpi-deps mpi-test lint bench peers bench-peers check-python check-report fuzz mutate kernels kernels-ptx kernels-check gpu gpu-test gpu-header-test gpu-pack gpu-check gpu-cubins cuda-headers
 
 # Train a linear model on a built-in table of two groups, whose positive rates may differ by 5 points.
 run: build
@@ -31,6 +31,10 @@ gpu:
 # The program for several processes, started by mpirun or srun. Needs mpicc (mpi-deps).
 mpi:
 	$(MPI_ENV) $(GO) build -tags mpi -trimpath -ldflags '-s -w' -o bin/ppal-mpi ./cmd/ppal
+
+# The program for several processes with GPUs. Needs mpicc and cuda.h, as mpi and gpu do.
+mpi-gpu:
+	$(GPU_ENV) export CC=mpicc && $(GO) build -tags 'gpu mpi' -trimpath -ldflags '-s -w' -o bin/ppal-mpi-gpu ./cmd/ppal
 
 gpu-test:
 	$(GPU_ENV) $(GO) vet -tags gpu $(GPU_PACKAGES) ./cmd/ppal && \

@@ -18,10 +18,11 @@ func (t *terms[T]) append(host []byte) {
 	t.terms, t.sums = append(t.terms, all[:len(all)/2]), append(t.sums, all[len(all)/2:])
 }
 
-// add sets the first n elements of every device's sum.
-func (t *terms[T]) add(n int) {
+// add sets the first n elements of every device's sum. over adds them over processes; nil: there is
+// one process.
+func (t *terms[T]) add(n int, over func(x []T) error) error {
 	if len(t.terms) == 0 {
-		return
+		return nil
 	}
 	for i := range n {
 		sum := 0.0
@@ -30,9 +31,15 @@ func (t *terms[T]) add(n int) {
 		}
 		t.sums[0][i] = T(sum)
 	}
+	if over != nil {
+		if err := over(t.sums[0][:n]); err != nil {
+			return err
+		}
+	}
 	for _, s := range t.sums[1:] {
 		copy(s[:n], t.sums[0])
 	}
+	return nil
 }
 
 // addition adds sums over the devices. The terms of a device lie in stretches of its memory.
@@ -66,7 +73,8 @@ func (r *shared) prepare() error {
 			most = max(most, a.elements)
 		}
 	}
-	r.g = make([]float64, len(r.programs[0].numbers.values)-1)
+	n := len(r.programs[0].numbers.values)
+	r.results, r.g = make([]float64, n), make([]float64, n-1)
 	r.places = make([]driver.Pointer, len(r.programs))
 	for k, p := range r.programs {
 		r.ones = append(r.ones, 1)
@@ -217,7 +225,7 @@ func (r *shared) sum(p *Program, list []stretch, turn int) error {
 	return nil
 }
 
-// addOnHost adds in the host's memory.
+// addOnHost adds in the host's memory, over all processes.
 func (r *shared) addOnHost(a *addition) error {
 	err := r.each(func(k int, p *Program) error {
 		return r.copy(a, k, p.terms, func(host []byte, at driver.Pointer) error { return p.device.driver.Download(p.device.stream, host, at) })
@@ -234,8 +242,17 @@ func (r *shared) addOnHost(a *addition) error {
 	if err != nil {
 		return err
 	}
-	r.single.add(a.elements)
-	r.double.add(a.elements)
+	var double func(x []float64) error
+	var single func(x []float32) error
+	if p := r.several.processes; p != nil {
+		double, single = p.Sum, p.SumFloat32
+	}
+	if err := r.single.add(a.elements, single); err != nil {
+		return err
+	}
+	if err := r.double.add(a.elements, double); err != nil {
+		return err
+	}
 	return r.each(func(k int, p *Program) error {
 		return r.copy(a, k, p.terms[len(p.terms)/2:], func(host []byte, at driver.Pointer) error {
 			return p.device.driver.Upload(p.device.stream, at, host)

@@ -27,6 +27,19 @@ type Several struct {
 	communicator driver.Communicator // for NCCLSums
 	streams      []driver.Stream     // of the devices, for the communicator
 	failed       bool                // a device failed while it worked for a program or for vectors
+
+	processes    plan.Processes // that share the rows; nil: only this process
+	first, total int            // the place of devices[0] among the GPUs of all processes, and their number
+}
+
+// Among makes the GPUs share the rows with the GPUs of other processes. The GPUs of all processes
+// are numbered in the order of the ranks: this process's from first on, of total. Then the host
+// adds the sums, first over its own GPUs, so that processes with one GPU each have the bits of one
+// process with all GPUs and HostSums. Each process compiles the same plans with data that have its
+// rows (plan.PartOf). Among comes before NewVectors. A program's Forward, Backward and Contents
+// return when all processes have called them.
+func (s *Several) Among(p plan.Processes, first, total int) {
+	s.processes, s.first, s.total, s.sums, s.without = p, first, total, HostSums, nil
 }
 
 // Together returns devices that share the rows. The devices have the same model and the same
@@ -75,10 +88,10 @@ func describeModel(i driver.Info) string {
 // Info returns the description of the first GPU.
 func (s *Several) Info() driver.Info { return s.devices[0].Info() }
 
-// Ordinals lists the numbers of the GPUs.
-func (s *Several) Ordinals() (list []int) {
+// GPUs describes the GPUs.
+func (s *Several) GPUs() (list []driver.Info) {
 	for _, d := range s.devices {
-		list = append(list, d.Info().Ordinal)
+		list = append(list, d.Info())
 	}
 	return list
 }

@@ -106,7 +106,7 @@ func TestTogetherRefusesOtherModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := s.Ordinals(); len(got) != 2 || got[0] != 2 || got[1] != 1 {
+	if got := s.GPUs(); len(got) != 2 || got[0].Ordinal != 2 || got[1].Ordinal != 1 {
 		t.Errorf("GPUs %v", got)
 	}
 	if err := s.Close(); err != nil {

@@ -19,7 +19,7 @@ type shared struct {
 	programs          []*Program
 	forward, backward []addition // addition i follows part i of the half
 	hostAdds          bool       // f and g are sums over the rows that the host adds
-	g                 []float64  // of another device
+	results, g        []float64  // f and g; g of another device
 
 	additions int              // so far
 	ones      []float64        // for each device
@@ -40,7 +40,11 @@ func (s *Several) Compile(p *plan.Plan, x problem.Vectors) (plan.Program, error)
 	if !ok || v.several != s {
 		return nil, fmt.Errorf("cuda: the vectors are %T, want these devices'", x)
 	}
-	division, err := p.Divide(len(s.devices))
+	first, total := s.first, s.total
+	if s.processes == nil {
+		total = len(s.devices)
+	}
+	division, err := p.DivideAmong(total, first, first+len(s.devices))
 	if err != nil {
 		return nil, fmt.Errorf("cuda: several GPUs cannot share the rows: %w; train with one GPU", err)
 	}
@@ -132,7 +136,8 @@ func (r *shared) Forward(g []float64) (f float64, err error) {
 			}
 		}
 	}
-	if f, err = r.programs[0].Finish(g); err != nil {
+	all := r.results
+	if all[0], err = r.programs[0].Finish(all[1:]); err != nil {
 		return 0, r.several.of(r.several.devices[0], err)
 	}
 	for k, p := range r.programs[1:] {
@@ -141,17 +146,23 @@ func (r *shared) Forward(g []float64) (f float64, err error) {
 			return 0, r.several.of(r.several.devices[k+1], err)
 		}
 		if r.hostAdds {
-			f += other
-			for i := range min(len(g), len(r.g)) {
-				g[i] += r.g[i]
+			all[0] += other
+			for i, v := range r.g {
+				all[1+i] += v
 			}
 			continue
 		}
-		if n := min(len(g), len(r.g)); !sameNumber(other, f) || !equalBits(g[:n], r.g[:n]) {
+		if !sameNumber(other, all[0]) || !equalBits(r.g, all[1:]) {
 			return 0, r.several.differ(k+1, "f and g")
 		}
 	}
-	return f, nil
+	if r.hostAdds && r.several.processes != nil {
+		if err := r.several.processes.Sum(all); err != nil {
+			return 0, fmt.Errorf("cuda: forward: %w", err)
+		}
+	}
+	copy(g, all[1:])
+	return all[0], nil
 }
 
 // Backward implements plan.Program. Every device gets the whole gradient.
@@ -185,10 +196,17 @@ func (r *shared) Contents(v plan.View, dst []float64) error {
 	if !r.division.Divides(v) {
 		return r.several.of(r.several.devices[0], r.programs[0].Contents(v, dst))
 	}
-	return r.each(func(k int, p *Program) error {
+	if r.several.processes != nil {
+		clear(dst)
+	}
+	err := r.each(func(k int, p *Program) error {
 		from, to := r.division.Rows(k)
 		return p.Contents(r.division.Part(v, k), dst[from*v.Cols:to*v.Cols])
 	})
+	if err != nil || r.several.processes == nil {
+		return err
+	}
+	return r.several.processes.Sum(dst[:v.Len()])
 }
 
 // Bind implements plan.Program. Each device gets its own rows.

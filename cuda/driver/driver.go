@@ -50,6 +50,7 @@ type Info struct {
 	Memory       int64  // bytes
 	Driver       string // the version of CUDA that the driver supports, "13.0"
 	Products     string // the library of matrix products with its version, "cuBLAS 13.1.0"
+	UUID         string // the same for one GPU in all processes, and different for all GPUs; "": not known
 }
 
 // Driver is the context of one device. Work on a stream runs in order. Copies from or to pinned

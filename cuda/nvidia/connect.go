@@ -97,6 +97,9 @@ func inspect(ordinal int) (info driver.Info, dev cu.Device, err error) {
 		}
 	}
 	info.Driver = versionOf(cu.Version())
+	if id, err := dev.UUID(); err == nil {
+		info.UUID = id.String()
+	}
 	return info, dev, nil
 }
 

@@ -68,6 +68,15 @@ type Grader interface {
 	Coarse() bool
 }
 
+// Processes add sums over the processes that share the rows of a plan. All processes make the same
+// calls with vectors of the same length. Each call replaces x by the sum of the x of all processes,
+// in the order of their ranks, and all get the same bits.
+type Processes interface {
+	Sum(x []float64) error
+	// SumFloat32 adds in float64 and rounds each sum once.
+	SumFloat32(x []float32) error
+}
+
 // ErrNotBytes is wrapped by the error of Bind if the products of an input read 8-bit values and the
 // new rows are not 8-bit values with the same scale.
 var ErrNotBytes = errors.New("rows are not 8-bit values with the scale of the data")

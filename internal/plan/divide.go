@@ -15,8 +15,9 @@ import (
 // values in all parts. Only part 0 adds the offset of a mean, and the earlier value of a sum that
 // accumulates.
 type Division struct {
-	Parts []*Plan
-	Ends  []int // part k has the rows from Ends[k-1] (0 for part 0) to Ends[k]-1
+	Parts []*Plan // of this process, in order
+	From  int     // the first row of Parts[0]
+	Ends  []int   // Parts[k] has the rows from Ends[k-1] (From for k = 0) to Ends[k]-1
 	// Forward and Backward list the additions over the parts in each half, in order.
 	Forward, Backward []Exchange
 
@@ -34,10 +35,25 @@ type Exchange struct {
 // at least as many rows.
 const DividedUnit = 128
 
+// PartOf returns the rows from to to-1 of part k, if rows are divided among a number of parts. The
+// parts have multiples of DividedUnit rows if there are enough rows.
+func PartOf(rows, k, parts int) (from, to int) {
+	unit := 1
+	if rows/parts >= DividedUnit {
+		unit = DividedUnit
+	}
+	units := (rows + unit - 1) / unit
+	return min(k*units/parts*unit, rows), min((k+1)*units/parts*unit, rows)
+}
+
 // Divide divides the rows of a plan among a number of parts. The rows are those of the longest data
 // matrix, or else of the longest leaf. Divide returns an error if a step needs rows of several
 // parts at once, or if a step is over pictures.
-func (p *Plan) Divide(parts int) (*Division, error) {
+func (p *Plan) Divide(parts int) (*Division, error) { return p.DivideAmong(parts, 0, parts) }
+
+// DivideAmong is Divide for a process that has only the parts from first to end-1. The plan's data
+// need only the rows of these parts.
+func (p *Plan) DivideAmong(parts, first, end int) (*Division, error) {
 	rows := p.dataRows()
 	if rows < parts {
 		return nil, fmt.Errorf("%d rows cannot be divided among %d devices", rows, parts)
@@ -50,19 +66,14 @@ func (p *Plan) Divide(parts int) (*Division, error) {
 		return nil, err
 	}
 	d.Forward, d.Backward = d.exchanges(p.Forward), d.exchanges(p.Backward)
-	unit := 1
-	if rows/parts >= DividedUnit {
-		unit = DividedUnit
-	}
-	units, from := (rows+unit-1)/unit, 0
-	for k := range parts {
-		to := min((k+1)*units/parts*unit, rows)
+	d.From, _ = PartOf(rows, first, parts)
+	for k := first; k < end; k++ {
+		from, to := PartOf(rows, k, parts)
 		part, err := d.part(from, to)
 		if err != nil {
 			return nil, err
 		}
 		d.Parts, d.Ends = append(d.Parts, part), append(d.Ends, to)
-		from = to
 	}
 	return &d.Division, nil
 }
@@ -70,15 +81,15 @@ func (p *Plan) Divide(parts int) (*Division, error) {
 // Divides reports whether every part has its own rows of a view.
 func (d *Division) Divides(v View) bool { return d.divided[v.Buffer] }
 
-// Rows returns the range of the rows of a part.
+// Rows returns the range of the rows of Parts[part].
 func (d *Division) Rows(part int) (from, to int) {
-	if part > 0 {
-		from = d.Ends[part-1]
+	if part == 0 {
+		return d.From, d.Ends[0]
 	}
-	return from, d.Ends[part]
+	return d.Ends[part-1], d.Ends[part]
 }
 
-// Part returns the view of a part for a view of the whole plan.
+// Part returns the view of Parts[part] for a view of the whole plan.
 func (d *Division) Part(v View, part int) View {
 	if d.Divides(v) {
 		from, to := d.Rows(part)

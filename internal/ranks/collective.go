@@ -13,7 +13,7 @@ type Collective interface {
 	// Sum replaces x by the sum of the x of all processes, which have the same length. Each element
 	// is ((x_0 + x_1) + x_2) + ..., in the order of the ranks, so all processes get the same bits.
 	Sum(x []float64) error
-	// SumFloat32 is Sum for float32, added in float32.
+	// SumFloat32 is Sum for float32: it adds in float64 and rounds each sum once.
 	SumFloat32(x []float32) error
 	// Broadcast replaces the message by the message of rank 0, which has the same length.
 	Broadcast(message []byte) error
@@ -37,12 +37,14 @@ func Numbers[S number](message []byte) []S {
 // number is the type of the numbers of a sum.
 type number interface{ float32 | float64 }
 
-// addUp adds the terms of the ranks to the first term, in the order of the ranks.
-func addUp[S number](terms [][]S) []S {
-	for _, term := range terms[1:] {
-		for i, v := range term {
-			terms[0][i] += v
+// addUp sets sums to the sums of the terms, in the order of the ranks. The terms of the ranks follow
+// each other in memory.
+func addUp[S number](sums, terms []S) {
+	for i := range sums {
+		sum := float64(terms[i])
+		for at := i + len(sums); at < len(terms); at += len(sums) {
+			sum += float64(terms[at])
 		}
+		sums[i] = S(sum)
 	}
-	return terms[0]
 }

@@ -41,10 +41,16 @@ func (g *goroutine) Rank() int { return g.rank }
 func (g *goroutine) Size() int { return len(g.room.inputs) }
 
 // Sum implements Collective.
-func (g *goroutine) Sum(x []float64) error { return exchange(g, x, addUp[float64]) }
+func (g *goroutine) Sum(x []float64) error { return exchange(g, x, sumOf[float64]) }
 
 // SumFloat32 implements Collective.
-func (g *goroutine) SumFloat32(x []float32) error { return exchange(g, x, addUp[float32]) }
+func (g *goroutine) SumFloat32(x []float32) error { return exchange(g, x, sumOf[float32]) }
+
+func sumOf[S number](inputs [][]S) []S {
+	sums := make([]S, len(inputs[0]))
+	addUp(sums, slices.Concat(inputs...))
+	return sums
+}
 
 // Broadcast implements Collective.
 func (g *goroutine) Broadcast(message []byte) error {

@@ -14,8 +14,8 @@ func TestSumOrder(t *testing.T) {
 		if err := c.Sum(x); err != nil || !slices.Equal(x, []float64{0, 3}) {
 			t.Errorf("rank %d: sum %v, %v", c.Rank(), x, err)
 		}
-		narrow := []float32{[]float32{1, 1e8, -1e8}[c.Rank()]}
-		if err := c.SumFloat32(narrow); err != nil || narrow[0] != 0 {
+		narrow := []float32{[]float32{1, 1e8, -1e8}[c.Rank()]} // in float32 the sum would be 0
+		if err := c.SumFloat32(narrow); err != nil || narrow[0] != 1 {
 			t.Errorf("rank %d: float32 sum %v, %v", c.Rank(), narrow, err)
 		}
 		x = []float64{float64(c.Rank() + 7)}
@@ -75,9 +75,9 @@ func TestAbort(t *testing.T) {
 // Processes on one machine count each other.
 func TestNeighbours(t *testing.T) {
 	if err := together(3, func(c Collective) error {
-		n, err := neighbours(c, []string{"a", "b", "a"}[c.Rank()])
-		if want := []int{2, 1, 2}[c.Rank()]; n != want {
-			t.Errorf("process %d has %d neighbours, want %d", c.Rank(), n, want)
+		place, n, err := neighbours(c, []string{"a", "b", "a"}[c.Rank()])
+		if want := [][2]int{{0, 2}, {0, 1}, {1, 2}}[c.Rank()]; place != want[0] || n != want[1] {
+			t.Errorf("process %d is number %d of %d neighbours, want %d", c.Rank(), place, n, want)
 		}
 		return err
 	}); err != nil {

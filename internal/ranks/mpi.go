@@ -138,12 +138,7 @@ func (s *slicesOf[S]) sum(x []S, p *process) error {
 	if err := mpiError("exchange", C.ppalScatter(bytes, first(x), &s.counts[0], &s.starts[0], first(s.in), &s.incounts[0], &s.instarts[0])); err != nil {
 		return err
 	}
-	copy(s.own, s.in[:mine])
-	for rank := 1; rank < p.size; rank++ {
-		for i, v := range s.in[rank*mine : (rank+1)*mine] {
-			s.own[i] += v
-		}
-	}
+	addUp(s.own[:mine], s.in[:p.size*mine])
 	return mpiError("exchange", C.ppalGather(bytes, first(s.own), C.int(mine), first(x), &s.counts[0], &s.starts[0]))
 }
 
@@ -159,12 +154,7 @@ func (s *slicesOf[S]) sumShort(x []S, size int) error {
 	if err := mpiError("exchange", C.ppalGatherAll(C.int(unsafe.Sizeof(S(0))), first(x), C.int(n), first(s.in))); err != nil {
 		return err
 	}
-	copy(x, s.in[:n])
-	for rank := 1; rank < size; rank++ {
-		for i, v := range s.in[rank*n : (rank+1)*n] {
-			x[i] += v
-		}
-	}
+	addUp(x, s.in[:n*size])
 	return nil
 }
 

@@ -120,22 +120,30 @@ func (t *Team) Release() error {
 	return t.send(release, nil)
 }
 
-// Vote reports whether a process votes for true. A process that has failed and calls Agree in place
-// of Vote ends the vote: the others then get an error that wraps ErrElsewhere, and do not call
-// Agree.
+// Vote reports whether a process votes for true. See Tell for a process that has failed.
 func (t *Team) Vote(own bool) (any bool, err error) {
-	votes := make([]float64, t.Size())
+	vote := 0.0
 	if own {
-		votes[t.Rank()] = 0.5
+		vote = 0.5
 	}
-	if err := t.Sum(votes); err != nil {
+	votes, err := t.Tell(vote)
+	return err == nil && slices.Max(votes) > 0, err
+}
+
+// Tell returns the numbers of all processes. A number must not be 1. A process that has failed and
+// calls Agree in place of Tell ends the exchange: the others then get an error that wraps
+// ErrElsewhere, and do not call Agree.
+func (t *Team) Tell(own float64) (all []float64, err error) {
+	all = make([]float64, t.Size())
+	all[t.Rank()] = own
+	if err := t.Sum(all); err != nil {
 		t.Abort(err)
-		return false, err
+		return nil, err
 	}
-	if one := slices.Index(votes, 1); one >= 0 {
-		return false, fmt.Errorf("ranks: process %d: %w", one, ErrElsewhere)
+	if one := slices.Index(all, 1); one >= 0 {
+		return nil, fmt.Errorf("ranks: process %d: %w", one, ErrElsewhere)
 	}
-	return slices.Max(votes) > 0, nil
+	return all, nil
 }
 
 // ErrElsewhere is wrapped by the errors of Agree in processes without an error of their own.

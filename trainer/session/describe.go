@@ -36,7 +36,7 @@ func (a *assembly) resolved() map[string]string {
 	if o.Flag() == "auto" {
 		list["device"] = string(CPU)
 		if d.gpu != nil {
-			list["device"] = fmt.Sprintf("%s:%d", CUDA, d.gpu.Info().Ordinal)
+			list["device"] = fmt.Sprintf("%s:%s", CUDA, d.numbers())
 		}
 	}
 	if o.AllGPUs {

@@ -63,11 +63,13 @@ type Device struct {
 	// "": they do not stay.
 	KeptDir string
 	// Ranks are the processes that share the rows of the data: process 0 calls New, the others call
-	// Serve with the same options. Only the CPU's plan supports several processes. nil: this process
-	// has all rows.
+	// Serve with the same options. The engine must be Plan. Each process takes the GPU with its number
+	// among the processes on its machine, instead of Ordinal 0; these processes share the GPUs evenly
+	// if there are several. nil: this process has all rows.
 	Ranks ranks.Collective
-	// neighbours is the number of Ranks on this machine; 0: only this process.
-	neighbours int
+	// place is the number of this process among the Ranks on this machine, from 0, and neighbours is
+	// their number; 0: only this process.
+	place, neighbours int
 	// static says that no rows are bound to the training problem later.
 	static bool
 	// inGo makes the CPU compute products of bfloat16 digits in Go, in tests.
@@ -93,6 +95,9 @@ type GPUOptions struct {
 	AllGPUs    bool  // all GPUs of this machine share the rows
 	Products   Products
 	MicroBatch int // rows of the data that the GPU processes at a time; 0: all
+	// Place is the number of this process among the processes on this machine that share the rows,
+	// from 0, and Neighbours is their number; 0: one process has all rows.
+	Place, Neighbours int
 }
 
 // DeviceKind is a kind of device. The empty string means a GPU if the machine has one, otherwise
@@ -250,7 +255,9 @@ type devices struct {
 	served  bool         // the other processes serve this process
 	pages   *paged.Dir   // has the rows of a session with bounded memory; nil: memory
 	gpu     GPU          // trains; nil if the CPU trains
-	name    string       // name of the CPU that trains
+	// the place of this process's first GPU among the GPUs of all processes, and their number
+	firstGPU, allGPUs int
+	name              string // name of the CPU that trains
 	// fallback says why the CPU trains although the program supports GPUs; "" if the CPU was chosen.
 	fallback string
 }
@@ -266,16 +273,22 @@ func openDevices(o Device) (*devices, error) {
 	if o.Memory > 0 && (o.Engine == Gorgonia || o.Kind == CUDA) {
 		return nil, &OptionError{Option: "memory", Problem: "is for the CPU's plan: choose the device cpu and the engine plan, or leave it out"}
 	}
-	if o.severalProcesses() && (o.Engine == Gorgonia || o.Kind == CUDA) {
-		return nil, errProcesses
+	if o.severalProcesses() {
+		if o.Engine == Gorgonia {
+			return nil, errProcesses
+		}
+		d.team = ranks.NewTeam(o.Ranks)
 	}
 	if o.Engine == Gorgonia {
 		d.train, d.measure = graph.Tape{}, graph.Tape{}
 		d.name = fmt.Sprintf("cpu, %d threads, Gorgonia's tape machine with gonum products, %v", runtime.GOMAXPROCS(0), o.dtype())
 		return d, nil
 	}
-	if o.Kind != CPU && o.Memory == 0 && !o.severalProcesses() {
-		err := d.openGPU()
+	if o.Kind != CPU && o.Memory == 0 {
+		err := d.joinGPUs(d.openGPU())
+		if errors.As(err, new(errKnown)) { // another process failed
+			return nil, err
+		}
 		if unsupported := productsError(err); err == nil || o.Kind == CUDA || errors.Is(unsupported, ErrOptions) {
 			return d, unsupported
 		}
@@ -303,8 +316,7 @@ func openDevices(o Device) (*devices, error) {
 		}
 	}
 	training := plan.Device(graded)
-	if o.severalProcesses() {
-		d.team = ranks.NewTeam(o.Ranks)
+	if d.team != nil {
 		training = ranks.Device(d.cpu.Among(d.team), d.team)
 	}
 	d.train = graph.Within(training, func(bytes uint64) error {
@@ -315,9 +327,7 @@ func openDevices(o Device) (*devices, error) {
 	})
 	d.measure = graph.On(measuring) // compiles blocks of rows during the run, which must not be refused then
 	d.name = fmt.Sprintf("cpu, %d threads, %v kernels, %v", d.cpu.Threads(), d.cpu.Level(), o.dtype())
-	if n := d.processes(); n > 1 {
-		d.name += fmt.Sprintf(", %d processes", n)
-	}
+	d.name += d.countProcesses()
 	return d, nil
 }
 
@@ -351,7 +361,8 @@ func (d *devices) openGPU() error {
 	if products == Int8 {
 		products = Int8x3 // a GPU has no coarse passes
 	}
-	gpu, err := open(GPUOptions{Ordinal: d.options.Ordinal, GPUs: d.options.GPUs, AllGPUs: d.options.AllGPUs, Products: products, MicroBatch: d.options.MicroBatch})
+	gpu, err := open(GPUOptions{Ordinal: d.options.Ordinal, GPUs: d.options.GPUs, AllGPUs: d.options.AllGPUs, Products: products,
+		MicroBatch: d.options.MicroBatch, Place: d.options.place, Neighbours: d.options.neighbours})
 	if err != nil {
 		return err
 	}
@@ -361,16 +372,26 @@ func (d *devices) openGPU() error {
 
 // sharedGPUs are GPUs that share the rows (cuda.Several).
 type sharedGPUs interface {
-	Ordinals() []int
+	GPUs() []driver.Info
 	Path() string
+	Among(p plan.Processes, first, total int)
+}
+
+// gpusOf describes the GPUs of a device.
+func gpusOf(g GPU) []driver.Info {
+	if several, ok := g.(sharedGPUs); ok {
+		return several.GPUs()
+	}
+	return []driver.Info{g.Info()}
 }
 
 // numbers lists the numbers of the GPUs that train: "0", "0,1".
 func (d *devices) numbers() string {
-	if several, ok := d.gpu.(sharedGPUs); ok {
-		return joinNumbers(several.Ordinals())
+	var list []int
+	for _, i := range gpusOf(d.gpu) {
+		list = append(list, i.Ordinal)
 	}
-	return strconv.Itoa(d.gpu.Info().Ordinal)
+	return joinNumbers(list)
 }
 
 // describe names the training device.
@@ -387,7 +408,19 @@ func (d *devices) describe(products string) string {
 	if d.options.MicroBatch > 0 {
 		s += fmt.Sprintf(", %d rows at a time", d.options.MicroBatch)
 	}
-	return s
+	return s + d.countProcesses()
+}
+
+// countProcesses returns the end of a device's description.
+func (d *devices) countProcesses() string {
+	switch n := d.processes(); {
+	case n == 1:
+		return ""
+	case d.gpu != nil:
+		return fmt.Sprintf(", %d processes with %d GPUs", n, d.allGPUs)
+	default:
+		return fmt.Sprintf(", %d processes", n)
+	}
 }
 
 // notes returns the reason why the CPU trains instead of a GPU, if the program supports GPUs.

@@ -11,6 +11,7 @@ import (
 	"ppal/datasets"
 	"ppal/datasets/matrix"
 	"ppal/internal/cpu"
+	"ppal/internal/plan"
 	"ppal/internal/ranks"
 )
 
@@ -18,7 +19,7 @@ import (
 func (d Device) severalProcesses() bool { return d.Ranks != nil && d.Ranks.Size() > 1 }
 
 // errProcesses refuses what only one process can do.
-var errProcesses = &OptionError{Option: "device", Problem: "and --engine must be cpu and plan for a run of several processes: leave them out, or start one process"}
+var errProcesses = &OptionError{Option: "engine", Problem: "must be plan for a run of several processes: leave it out, or start one process"}
 
 // Serve takes part in the run of process 0, which calls New with the same options: it computes its
 // share of the rows until process 0 closes its session. If this process has no options, failed says
@@ -34,11 +35,11 @@ func Serve(ctx context.Context, o Options, failed error) error {
 // prepareTogether is prepare for several processes.
 func (o Options) prepareTogether(ctx context.Context, err error) (a *assembly, _ error) {
 	c := o.Device.Ranks
-	neighbours, failed := ranks.Neighbours(c)
+	place, neighbours, failed := ranks.Neighbours(c)
 	if failed != nil {
 		return nil, failed
 	}
-	o.Device.neighbours = neighbours
+	o.Device.place, o.Device.neighbours = place, neighbours
 	if err == nil {
 		o, err = o.withDefaults()
 	}
@@ -195,25 +196,39 @@ func (d *devices) everywhere(do func(message []byte) error) ranks.Procedure {
 	return d.team.Register(do)
 }
 
-// share returns this process's range of n rows.
+// share returns this process's range of n rows: the rows that the training device takes.
 func (d *devices) share(n int) (from, to int) {
-	if d.team == nil {
+	switch {
+	case d.team == nil:
 		return 0, n
+	case d.gpu != nil:
+		from, _ = plan.PartOf(n, d.firstGPU, d.allGPUs)
+		_, to = plan.PartOf(n, d.firstGPU+len(gpusOf(d.gpu))-1, d.allGPUs)
+		return from, to
 	}
 	return cpu.OwnRows(n, d.team.Rank(), d.team.Size())
 }
 
 // tableShare makes the processes of a team share the rows of a table.
-type tableShare struct{ *ranks.Team }
+type tableShare struct{ d *devices }
 
 var _ datasets.Share = tableShare{}
 
-// Rows implements datasets.Share. The rows are those of the device.
-func (s tableShare) Rows(n int) (from, to int) { return cpu.OwnRows(n, s.Rank(), s.Size()) }
+// Rank implements datasets.Share.
+func (s tableShare) Rank() int { return s.d.team.Rank() }
+
+// Size implements datasets.Share.
+func (s tableShare) Size() int { return s.d.team.Size() }
+
+// Sum implements datasets.Share.
+func (s tableShare) Sum(x []float64) error { return s.d.team.Sum(x) }
+
+// Rows implements datasets.Share.
+func (s tableShare) Rows(n int) (from, to int) { return s.d.share(n) }
 
 // Agree implements datasets.Share.
 func (s tableShare) Agree(err error) error {
-	all, first := s.Team.Agree(err)
+	all, first := s.d.team.Agree(err)
 	if all == nil {
 		return nil
 	}
@@ -222,7 +237,7 @@ func (s tableShare) Agree(err error) error {
 
 // Vote implements datasets.Share.
 func (s tableShare) Vote(own bool) (bool, error) {
-	any, err := s.Team.Vote(own)
+	any, err := s.d.team.Vote(own)
 	if err != nil {
 		err = errKnown{error: err}
 	}

@@ -140,10 +140,9 @@ func TestProcessFails(t *testing.T) {
 	}
 }
 
-// Several processes need the CPU's plan.
+// Several processes need the plan.
 func TestProcessesRefuse(t *testing.T) {
 	for name, change := range map[string]func(*Device){
-		"gpu":      func(d *Device) { d.Kind = CUDA },
 		"gorgonia": func(d *Device) { d.Engine = Gorgonia },
 	} {
 		o := onTable(DemographicParity{}, Table{Dataset: "synthetic-compas"}, nil)
@@ -160,7 +159,7 @@ func TestProcessesRefuse(t *testing.T) {
 					_, err = New(t.Context(), own)
 				}
 				bad := new(OptionError)
-				if c.Rank() > 0 && !Reported(err) || c.Rank() == 0 && (!errors.As(err, &bad) || bad.Option != "device") {
+				if c.Rank() > 0 && !Reported(err) || c.Rank() == 0 && (!errors.As(err, &bad) || bad.Option != "engine") {
 					t.Errorf("%s, process %d: %v", name, c.Rank(), err)
 				}
 			})

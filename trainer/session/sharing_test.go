@@ -153,11 +153,11 @@ func TestSharingFails(t *testing.T) {
 	broken := errors.New("broken")
 	c := &watched{Collective: ranks.Goroutines(1)[0]}
 	d := &devices{team: ranks.NewTeam(c)}
-	if err := (tableShare{d.team}).Agree(nil); err != nil {
+	if err := (tableShare{d}).Agree(nil); err != nil {
 		t.Error(err)
 	}
 	known := new(errKnown)
-	if err := (tableShare{d.team}).Agree(broken); !errors.Is(err, broken) || !errors.As(err, known) || !known.first {
+	if err := (tableShare{d}).Agree(broken); !errors.Is(err, broken) || !errors.As(err, known) || !known.first {
 		t.Errorf("an error of this process: %v", err)
 	}
 	part := &split{rows: rows{data: &matrix.Part{Rows: 9, From: 2, Own: &matrix.Dense{Rows: 1, Cols: 2, Data: []float64{5, 6}}}}}
@@ -176,7 +176,7 @@ func TestSharingFails(t *testing.T) {
 	if err := part.readRow(row, 2); !errors.Is(err, broken) {
 		t.Errorf("a row: %v", err)
 	}
-	if _, err := (tableShare{d.team}).Vote(true); !errors.As(err, known) {
+	if _, err := (tableShare{d}).Vote(true); !errors.As(err, known) {
 		t.Errorf("a vote: %v", err)
 	}
 }

@@ -98,7 +98,7 @@ func (s Table) load(ctx context.Context, on request) (*loaded, error) {
 			}}
 		}
 		if on.devices.team != nil && !on.batches {
-			options.Share = tableShare{on.devices.team}
+			options.Share = tableShare{on.devices}
 		}
 		t, err := loadTable(ctx, dir, s.Dataset, options, on.needs)
 		if err != nil {
@@ -169,7 +169,7 @@ func (l *loaded) packIntegers(t *datasets.Tables, on request) error {
 	keep := cols < 2 || !on.packs(cols) || on.devices.pages != nil
 	var share datasets.Share
 	if _, part := t.Train.Features.(*matrix.Part); part {
-		share = tableShare{on.devices.team}
+		share = tableShare{on.devices}
 		var err error
 		if keep, err = share.Vote(keep); err != nil { // the machines may differ
 			return err
