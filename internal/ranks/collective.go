@@ -37,8 +37,8 @@ func Numbers[S number](message []byte) []S {
 // number is the type of the numbers of a sum.
 type number interface{ float32 | float64 }
 
-// addUp sets sums to the sums of the terms, in the order of the ranks. The terms of the ranks follow
-// each other in memory.
+// addUp sets sums to the sums of the terms, in the order of the ranks. The terms of the ranks
+// follow each other in memory.
 func addUp[S number](sums, terms []S) {
 	for i := range sums {
 		sum := float64(terms[i])
