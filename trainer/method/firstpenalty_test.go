@@ -28,3 +28,24 @@ func TestFirstPenalty(t *testing.T) {
 		}
 	}
 }
+
+// penalised is a problem.StateVisitor that restores rho alone.
+type penalised struct {
+	kept
+	rho float64
+}
+
+func (s *penalised) Number(name string, x *float64) {
+	if name == "dual.rho" {
+		*x = s.rho
+	}
+}
+
+// A restored rho keeps tau rho, too.
+func TestRestoredPenalty(t *testing.T) {
+	d := perturbed{rho: 5, tau: 0.08}
+	d.VisitDual(&penalised{kept{numbers: map[string][]float64{}, counts: map[string]int{}}, 20})
+	if d.rho != 20 || math.Abs(d.tau*d.rho-0.4) > 1e-15 {
+		t.Errorf("rho %v and tau %v, want 20 and 0.02", d.rho, d.tau)
+	}
+}
