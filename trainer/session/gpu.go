@@ -50,3 +50,27 @@ func openGPU(o GPUOptions) (GPU, error) {
 	}
 	return gpu, nil
 }
+
+// numbers lists the numbers of the GPUs that a process opens, of a machine with the given number of
+// visible GPUs. Among several processes, each takes the GPU with its place. If the user names
+// several GPUs, the processes of a machine share them evenly; where their number does not divide
+// the number of GPUs, each process takes all, because the machine may show it only its own.
+func (o GPUOptions) numbers(visible int) []int {
+	list := []int{o.Ordinal}
+	switch {
+	case o.AllGPUs:
+		list = nil
+		for n := range visible {
+			list = append(list, n)
+		}
+	case len(o.GPUs) > 0:
+		list = o.GPUs
+	case o.Neighbours > 0 && o.Ordinal == 0:
+		return []int{o.Place % visible}
+	}
+	if o.Neighbours > 0 && len(list)%o.Neighbours == 0 {
+		each := len(list) / o.Neighbours
+		return list[o.Place*each : (o.Place+1)*each]
+	}
+	return list
+}
