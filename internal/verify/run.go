@@ -269,7 +269,8 @@ func (c *check) solution() error {
 		for _, m := range own.Nu {
 			ofNu += math.Abs(m) * (change.value + rounding)
 		}
-		r.compare(sectionSolution, "certificate.own.stationarity", own.Stationarity, allow(k.stationarity, ofV+rounding*norm(w)))
+		ofW := c.sensitivity(c.output, at, own.Nu, w).gradient // the own multipliers may be larger
+		r.compare(sectionSolution, "certificate.own.stationarity", own.Stationarity, allow(k.stationarity, ofW+rounding*norm(w)))
 		r.compare(sectionSolution, "certificate.own.complementarity", own.Complementarity, allow(k.complementarity, ofNu))
 	}
 	return nil
