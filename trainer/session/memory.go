@@ -38,13 +38,13 @@ func (l *loaded) freeMemory() {
 const leastResident = 160 << 20
 
 // tooLittle returns a warning if the bound of the memory is smaller than a run with the given
-// number of parameters needs, else "".
+// number of parameters may need, else "".
 func (d Device) tooLittle(parameters int) string {
 	least := leastResident + int64(parameters)*bytesPerParameter
 	if d.Memory == 0 || d.Memory >= least {
 		return ""
 	}
-	return fmt.Sprintf("--memory %d MiB is smaller than this run needs. The least bound that it can keep is about %d MiB.", d.Memory>>20, (least+1<<20-1)>>20)
+	return fmt.Sprintf("--memory %d MiB may be exceeded: the least bound that ppal keeps in a run with this many parameters is about %d MiB.", d.Memory>>20, (least+1<<20-1)>>20)
 }
 
 // warnBeyond adds a warning if the rows stay in memory and are larger than the bound of the memory.

@@ -13,7 +13,7 @@ func TestLeastMemory(t *testing.T) {
 		want       string
 	}{
 		{0, 10, ""},
-		{64 << 20, 0, "The least bound that it can keep is about 160 MiB"},
+		{64 << 20, 0, "the least bound that ppal keeps in a run with this many parameters is about 160 MiB"},
 		{leastResident, 0, ""},
 		{leastResident, 1, "about 161 MiB"},
 		{leastResident + 1000*bytesPerParameter, 1000, ""},
