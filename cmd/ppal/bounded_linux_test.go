@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"ppal/internal/racing"
 )
 
 // writeNumbers writes a table of n rows with five numbers, a group and a label.
@@ -67,6 +69,7 @@ func anonymousPeak(t *testing.T, cmd *exec.Cmd) (peak int) {
 // With --memory, the anonymous memory of a whole run, from the reading to the certificate, does not
 // grow with the rows, for bounds on surrogates and on decisions.
 func TestMemoryDoesNotGrowWithRows(t *testing.T) {
+	racing.Skip(t, "its memory grows with the rows; the tests of trainer/session with pages run these goroutines")
 	// Garbage and vectors below 1 MiB let the peak vary by a few MB. A vector of 8 bytes for each row
 	// takes another 4.6 MiB for the larger table.
 	const few, many, most = 300_000, 900_000, 9 << 19

@@ -5,6 +5,7 @@ import (
 	"go/importer"
 	"go/parser"
 	"go/token"
+	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -168,6 +169,8 @@ func TestBroken(t *testing.T) { t.Error("Sum:", Sum(1, 1)) }
 	if err != nil {
 		t.Fatal(err)
 	}
+	log.SetOutput(t.Output()) // indented, because a reader of the log must not count TestBroken as a failure
+	t.Cleanup(func() { log.SetOutput(os.Stderr) })
 	r := runner{p: p, tests: []string{p.path}, short: true, budget: time.Minute, idle: 3 * time.Second, survivor: func(*mutant) {}}
 	alive, err := r.run(context.Background(), p.mutants)
 	if err != nil {
