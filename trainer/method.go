@@ -73,6 +73,13 @@ type Returner interface {
 	Return(p problem.Problem) bool
 }
 
+// Rester is a Method that can come to rest: its steps are below the rounding of the weights, so that
+// further iterations change neither the iterate nor the dual variables.
+type Rester interface {
+	// Resting reports whether the method is at rest.
+	Resting() bool
+}
+
 // hooks are the optional interfaces of a Method and a Recorder, nil if not implemented. A run looks
 // them up once.
 type hooks struct {
@@ -80,6 +87,7 @@ type hooks struct {
 	concluder Concluder
 	weigher   Weigher
 	returner  Returner
+	rester    Rester
 	ticker    Ticker
 }
 
@@ -90,6 +98,7 @@ func hooksOf(m Method, r Recorder) hooks {
 	h.concluder, _ = m.(Concluder)
 	h.weigher, _ = m.(Weigher)
 	h.returner, _ = m.(Returner)
+	h.rester, _ = m.(Rester)
 	h.ticker, _ = r.(Ticker)
 	return h
 }

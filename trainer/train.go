@@ -21,11 +21,12 @@ const (
 	IterationLimit Status = "iteration limit"
 	TimeLimit      Status = "time limit"
 	GradientLimit  Status = "gradient limit"
-	Converged      Status = "tolerance reached" // the certificate's epsilon at a check is at most Settings.Tolerance
-	NoImprovement  Status = "no improvement"    // Settings.Patience records in a row without a better merit on validation rows
-	Infeasible     Status = "infeasible"        // Result.Infeasible proves that the constraints cannot be met near the iterate
-	Interrupted    Status = "interrupted"       // the context was cancelled
-	Failed         Status = "failed"            // an error, which Train also returns
+	Converged      Status = "tolerance reached"    // the certificate's epsilon at a check is at most Settings.Tolerance
+	AtRest         Status = "steps below rounding" // a Rester is at rest: further iterations change nothing
+	NoImprovement  Status = "no improvement"       // Settings.Patience records in a row without a better merit on validation rows
+	Infeasible     Status = "infeasible"           // Result.Infeasible proves that the constraints cannot be met near the iterate
+	Interrupted    Status = "interrupted"          // the context was cancelled
+	Failed         Status = "failed"               // an error, which Train also returns
 )
 
 // Result is the result of a run at the iterate that Settings.Output selects.
@@ -260,14 +261,16 @@ func (t *run) diagnose() error {
 	return nil
 }
 
-// loop iterates until a limit, the tolerance, the context or an error stops the run.
+// loop iterates until a limit, the tolerance, a method at rest, the context or an error stops the run.
 func (t *run) loop(ctx context.Context) (Status, error) {
 	for {
 		last := t.at.Iteration >= t.set.Iterations
 		overtime := t.set.TimeLimit > 0 && t.seconds >= t.set.TimeLimit.Seconds() || t.set.overdue()
-		spent := t.set.Gradients > 0 && max(t.at.GradientEvaluations, t.at.Iteration) >= t.set.Gradients
+		spent := t.set.Gradients > 0 && t.at.GradientEvaluations >= t.set.Gradients
 		interrupted := ctx.Err() != nil
-		ending := last || overtime || spent || interrupted
+		// OutputRandom draws from the iterates of all iterations, the equal ones at rest included.
+		resting := t.hooks.rester != nil && t.hooks.rester.Resting() && t.set.Output != OutputRandom
+		ending := last || overtime || spent || resting || interrupted
 		if c := t.set.Checkpointer; c != nil && (c.Due() || interrupted) {
 			t.checkpoint()
 		}
@@ -291,7 +294,7 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 			case interrupted && !last && !overtime && !spent:
 				return Interrupted, nil
 			}
-			if proven, err := t.searchConflict(last || overtime || spent); err != nil {
+			if proven, err := t.searchConflict(last || overtime || spent || resting); err != nil {
 				return Failed, err
 			} else if proven {
 				return Infeasible, nil
@@ -303,6 +306,8 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 				return TimeLimit, nil
 			case spent:
 				return GradientLimit, nil
+			case resting:
+				return AtRest, nil
 			case !patient:
 				return NoImprovement, nil
 			}

@@ -53,12 +53,15 @@ func TestRecordsComeAtTheStartEveryAndLast(t *testing.T) {
 	}
 }
 
+// restless are steps that never come to rest.
+var restless = step.Settings{Kind: step.Nesterov}
+
 // A run that a time limit ends long before its last iteration has more than two records.
 func TestRecordsComeByTimeToo(t *testing.T) {
 	const limit = 200 * time.Millisecond
 	run := func(every int) []int {
 		l := &testkit.Journal{}
-		r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{},
+		r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{Primal: restless},
 			trainer.Settings{Iterations: 1 << 40, TimeLimit: limit, RecordEvery: every, Recorder: l})
 		if err != nil || r.Status != trainer.TimeLimit {
 			t.Fatalf("%v, error %v", r.Status, err)
@@ -129,7 +132,7 @@ func TestChecksBetweenRecords(t *testing.T) {
 func TestDeadline(t *testing.T) {
 	const limit = 200 * time.Millisecond
 	began, measured := time.Now(), 0
-	r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{},
+	r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{Primal: restless},
 		trainer.Settings{Iterations: 1 << 40, RecordEvery: 1, Deadline: began.Add(limit), Measure: func() (map[string]float64, error) {
 			measured++
 			time.Sleep(limit / 10)
@@ -139,7 +142,7 @@ func TestDeadline(t *testing.T) {
 		t.Errorf("%v after %v training seconds and %d records, error %v", r.Status, r.Seconds, measured, err)
 	}
 	l := &testkit.Journal{After: func(*trainer.Record) error { time.Sleep(limit / 20); return nil }}
-	if r, err = trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{},
+	if r, err = trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{Primal: restless},
 		trainer.Settings{Iterations: 1 << 40, Deadline: time.Now().Add(limit), Recorder: l}); err != nil || r.Status != trainer.TimeLimit {
 		t.Fatalf("%v, error %v", r.Status, err)
 	}

@@ -78,7 +78,7 @@ type Result struct {
 // the feedback. The limits of the settings apply to all rounds together. The first round gets a
 // third of the iterations, the gradients and the time, and the later rounds share the rest equally.
 // A round also ends at a check whose epsilon is at most the largest of Settings.Tolerance, a
-// twentieth of a row, and 1e-5. If the decisions of the ended round meet the bounds and use them,
+// twentieth of a row, and 1e-5, and when the method is at rest (trainer.Rester). If the decisions of the ended round meet the bounds and use them,
 // the run ends. The run also ends after two rounds in a row whose smooth problem cannot be met
 // (package infeasible), if no round met the bounds with the exact step. Records continue over the
 // rounds, with increasing iterations; their means begin again in each round.
@@ -224,13 +224,14 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 	}
 	l.rounds++
 	excess, unused := l.excess(r)
+	ended := status == trainer.Converged || status == trainer.AtRest
 	last := status == trainer.Interrupted || status == trainer.NoImprovement || l.spent() || l.rounds > l.f.Rounds
 	if status != trainer.Interrupted {
 		if err := l.searchConflict(last); err != nil {
 			return false, err
 		}
 	}
-	if last || l.conflict.inARow >= mostConflicts || status == trainer.Converged && excess <= 0 && !unused {
+	if last || l.conflict.inARow >= mostConflicts || ended && excess <= 0 && !unused {
 		return false, nil
 	}
 	from := r

@@ -89,6 +89,9 @@ func (f *firstOrder) iterate(p problem.Problem, at *problem.Point) error {
 	return nil
 }
 
+// Resting implements trainer.Rester. Only quasi-Newton steps come to rest.
+func (f *firstOrder) Resting() bool { return f.second != nil && f.second.resting() }
+
 // VisitState implements trainer.Method.
 func (f *firstOrder) VisitState(v problem.StateVisitor) {
 	f.finish.visitState(v)

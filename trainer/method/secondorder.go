@@ -140,6 +140,10 @@ func (s *secondOrder) outer(g []float64, phi step.Augmented, decrease float64, c
 	return slow && s.rule.tighten() || changed
 }
 
+// resting reports whether no further iteration changes the iterate, the dual variables or the
+// penalty: the steps are below the rounding of x, and without a move outer asks for no update.
+func (s *secondOrder) resting() bool { return s.step.Exhausted() && !s.moved }
+
 // violationOf returns ||max(0, g)||.
 func violationOf(g []float64) float64 {
 	sum := 0.0

@@ -3,6 +3,7 @@ package method_test
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"ppal/trainer"
@@ -46,11 +47,28 @@ func TestThePenaltyRisesSoonWithNegativeCurvature(t *testing.T) {
 	}
 }
 
-// A run at rest ends at the limit on gradients, although its steps evaluate none.
-func TestARunAtRestReachesTheLimitOnGradients(t *testing.T) {
-	r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}},
-		trainer.Settings{Iterations: 100000, RecordEvery: 100000, Gradients: 300})
-	if err != nil || r.Status != trainer.GradientLimit || r.Iterations > 300 {
-		t.Errorf("%v after %d iterations, %v", r.Status, r.Iterations, err)
+// A run ends when its steps are below the rounding of x, because more iterations change nothing: not
+// the iterate, not the dual variables, not the gradients. OutputRandom still draws from all iterates.
+func TestARunAtRestEnds(t *testing.T) {
+	p, m := testkit.Start(t, testkit.Line(), 0), &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}
+	r, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 100000, RecordEvery: 100000})
+	if err != nil || r.Status != trainer.AtRest || r.Iterations > 300 || r.Certificate.Epsilon > 1e-9 {
+		t.Fatalf("%v after %d iterations with epsilon %v, %v", r.Status, r.Iterations, r.Certificate.Epsilon, err)
+	}
+	x, at := testkit.Iterate(p), r.Point
+	multipliers := slices.Clone(m.Report().Multipliers)
+	for range 300 {
+		if err := m.Iterate(p, &at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !slices.Equal(x, testkit.Iterate(p)) || !slices.Equal(multipliers, m.Report().Multipliers) || at.GradientEvaluations != r.Point.GradientEvaluations {
+		t.Errorf("after more iterations x = %v, lambda = %v, %d gradients, want %v, %v, %d", testkit.Iterate(p), m.Report().Multipliers,
+			at.GradientEvaluations, x, multipliers, r.Point.GradientEvaluations)
+	}
+	r, err = trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}},
+		trainer.Settings{Iterations: 500, Output: trainer.OutputRandom})
+	if err != nil || r.Status != trainer.IterationLimit || r.Iterations != 500 {
+		t.Errorf("with a random output: %v after %d iterations, %v", r.Status, r.Iterations, err)
 	}
 }

@@ -101,6 +101,8 @@ func (s *Session) reason(r *trainer.Result, d Description) (why, advice string) 
 		why, advice = "The limit of gradient evaluations ended the run", "Allow more gradient evaluations."
 	case trainer.Converged:
 		why, advice = "The run ended at --tolerance, or because the decisions meet the bounds", "Use a smaller --tolerance."
+	case trainer.AtRest:
+		why, advice = "The steps are below the rounding of the weights: more iterations change nothing", "Start from other weights (--init, --seed)."
 	case trainer.NoImprovement:
 		why, advice = "The run ended because the validation rows showed no improvement", "Use a larger --patience."
 	case trainer.Interrupted:

@@ -172,6 +172,10 @@ func (q *QuasiNewton) Last() float64 { return q.length }
 // the step. After several such steps, phi may have no lower bound.
 func (q *QuasiNewton) Bent() bool { return q.bent }
 
+// Exhausted reports whether the steps are below the rounding of x, so that Predict returns 0 until
+// Refresh.
+func (q *QuasiNewton) Exhausted() bool { return q.exhausted }
+
 // Refresh says that the multipliers or the penalty of phi have changed.
 func (q *QuasiNewton) Refresh() { q.current, q.exhausted = false, false }
 
