@@ -32,7 +32,7 @@ import (
 // The estimates of f and of rates, which are means of losses, have no other bias. A nonlinear
 // function of several rates has the bias of that function as well.
 //
-// The last iterations use all rows (see finalShare), so that the result is a point of the problem
+// The last iterations use all rows (see shallowShare), so that the result is a point of the problem
 // without the batches' bias and noise.
 //
 // The engine packs a batch when the run takes the batch for the first time, and keeps the packed
@@ -58,9 +58,14 @@ type batches struct {
 	gathers int64
 }
 
-// finalShare is the number of passes over the rows in the last iterations, each with all rows, as a
-// share of the passes in batches that all iterations would make.
-const finalShare = 1
+// The number of passes over the rows in the last iterations, each with all rows, as a share of the
+// passes in batches that all iterations would make. Quasi-Newton steps on problems without hidden
+// layers (problem.Shallow) reach a small residual in few passes, and steps on batches do not.
+// Networks gain more from batches. At most half of the iterations are the last ones.
+const (
+	networkShare = 1.0
+	shallowShare = 2.0
+)
 
 // batchTask is the task on mini-batches, and on all rows in the last iterations.
 type batchTask struct {
@@ -151,7 +156,7 @@ func newBatches(b *builder, r rows, size int, seed uint64, dtype tensor.Dtype, w
 // the method and the task, and returns a note; "" if the iterations make no pass. leads says that
 // this process runs the method.
 func (b *batches) finishOnAll(m trainer.Method, iterations int, leads bool) string {
-	last := int(finalShare * float64(iterations) / b.perPass())
+	last := b.lastIterations(iterations)
 	if last == 0 {
 		return ""
 	}
@@ -161,6 +166,15 @@ func (b *batches) finishOnAll(m trainer.Method, iterations int, leads bool) stri
 		note = fmt.Sprintf("The last %d of the %d iterations use all rows, with quasi-Newton steps.", last, iterations)
 	}
 	return note
+}
+
+// lastIterations returns the number of the last of the iterations, which use all rows.
+func (b *batches) lastIterations(iterations int) int {
+	share := networkShare
+	if problem.FeaturesOf(b.all.all).Shallow {
+		share = shallowShare
+	}
+	return min(int(share*float64(iterations)/b.perPass()), iterations/2)
 }
 
 // list returns the row numbers of a batch, stratum by stratum, in increasing order within each.

@@ -86,8 +86,8 @@ type Options struct {
 	// TensorBoard also writes the records to an open directory as an event file for TensorBoard.
 	TensorBoard bool
 	// BatchSize is the approximate number of rows of a mini-batch; 0: all rows. Every batch has
-	// about the same share of each class and group. The last iterations use all rows: as many passes
-	// as the batches make.
+	// about the same share of each class and group. The last iterations use all rows: about as many
+	// passes as the batches make, and twice as many for models without hidden layers.
 	BatchSize int
 	// Init is the path of a safetensors file with the initial weights; "" draws them from the seed.
 	Init string
