@@ -69,7 +69,7 @@ func (s *sparseProduct[T]) block(_ int, w *worker[T], lo, hi int) error {
 type sparseGradient[T plan.Float] struct {
 	p    *plan.Product
 	sums []*kernel.SparseSums[T] // sums of G, by slot
-	rows [][]float64             // room for a row of G, by worker
+	rows [][]float64             // room for some rows of G, by worker
 	one  []float64               // room for G if it has one column; else nil
 }
 
@@ -80,7 +80,7 @@ func newSparseGradient[T plan.Float](e *executor[T], p *plan.Product, x *kernel.
 		return s
 	}
 	for range e.threads {
-		s.rows = append(s.rows, make([]float64, p.Out.Cols))
+		s.rows = append(s.rows, make([]float64, max(1, sumBlock/max(1, p.Out.Cols))*p.Out.Cols))
 	}
 	return s
 }
@@ -123,19 +123,27 @@ func (s *sparseGradient[T]) finishShare(e *executor[T], roots []int, worker, wor
 		s.finishColumn(e, roots, from, to)
 		return
 	}
-	row := s.rows[worker]
-	for i := from; i < to; i++ {
-		clear(row)
+	cols := s.p.Out.Cols
+	for most := len(s.rows[worker]) / max(1, cols); from < to; from += most {
+		sums := s.rows[worker][:min(most, to-from)*cols]
+		clear(sums)
 		for _, r := range roots {
-			s.sums[r].AddRow(row, i)
+			s.sums[r].AddRows(sums, from)
 		}
+		s.write(e, sums, from)
+	}
+}
+
+// write writes the sums to the rows of G from row i on, or adds the sums to the rows.
+func (s *sparseGradient[T]) write(e *executor[T], sums []float64, i int) {
+	for cols := s.p.Out.Cols; len(sums) > 0; i, sums = i+1, sums[cols:] {
 		out := e.Row(s.p.Out, i)
-		for j, v := range row {
-			if s.p.Add {
-				out[j] += T(v)
-			} else {
-				out[j] = T(v)
-			}
+		if !s.p.Add {
+			e.k.Round(out, sums[:cols])
+			continue
+		}
+		for j, v := range sums[:cols] {
+			out[j] += T(v)
 		}
 	}
 }

@@ -9,12 +9,14 @@ const (
 
 // SparseSums is the memory in which one goroutine adds up X^T D.
 type SparseSums[F Float] struct {
+	k           *Kernels[F]
 	x           *Sparse[F]
 	cols        int
 	part        []F // since the last flush, in panels or in a column's lanes; nil if sums go to totals at once
 	lanes       int // number of lanes of a panel's vector, or of a column
 	rows, limit int // rows since the last flush, and rows until the next flush
 	totals      []float64
+	used        bool      // the totals may differ from 0
 	folded      []float64 // room for AddColumn
 	fold        func(columns int, sums *F, from, to *float64)
 	group       [groupRows]F
@@ -23,7 +25,7 @@ type SparseSums[F Float] struct {
 // NewSparseSums returns zero sums for products of x with a D of cols columns. It may add row groups
 // to x, so no product with x may run at the same time.
 func (k *Kernels[F]) NewSparseSums(x *Sparse[F], cols int) *SparseSums[F] {
-	s := &SparseSums[F]{x: x, cols: cols, totals: make([]float64, x.cols*cols)}
+	s := &SparseSums[F]{k: k, x: x, cols: cols, totals: make([]float64, x.cols*cols)}
 	adds := x.cols // additions of a flush, for each of D's columns
 	if cols == 1 {
 		k.group(x)
@@ -44,7 +46,7 @@ func (k *Kernels[F]) NewSparseSums(x *Sparse[F], cols int) *SparseSums[F] {
 
 // Another returns zero sums for the same products. It only reads s and x.
 func (s *SparseSums[F]) Another() *SparseSums[F] {
-	other := &SparseSums[F]{x: s.x, cols: s.cols, lanes: s.lanes, limit: s.limit, totals: make([]float64, len(s.totals)), fold: s.fold,
+	other := &SparseSums[F]{k: s.k, x: s.x, cols: s.cols, lanes: s.lanes, limit: s.limit, totals: make([]float64, len(s.totals)), fold: s.fold,
 		folded: make([]float64, len(s.folded))}
 	if s.part != nil {
 		other.part = Alloc[F](len(s.part))
@@ -59,8 +61,10 @@ func (s *SparseSums[F]) FlushRows() int { return s.limit }
 // Clear sets the sums to zero.
 func (s *SparseSums[F]) Clear() {
 	clear(s.part)
-	clear(s.totals)
-	s.rows = 0
+	if s.used {
+		clear(s.totals)
+	}
+	s.rows, s.used = 0, false
 }
 
 // AddMulTransSparse adds the product of rows lo to hi-1: G += X[lo:hi]^T D. d has hi-lo rows, ldd
@@ -115,6 +119,7 @@ func (k *Kernels[F]) addTransRows(s *SparseSums[F], lo, rows int, d []F, ldd int
 // addColumn adds X^T d to the totals.
 func (s *SparseSums[F]) addColumn(lo, hi int, d []F, ldd int) {
 	x, g := s.x, s.totals
+	s.used = true
 	for i := lo; i < hi; i++ {
 		from, to := x.starts[i], x.starts[i+1]
 		columns, di := x.columns[from:to], float64(d[(i-lo)*ldd])
@@ -144,6 +149,7 @@ func (s *SparseSums[F]) scale() float64 {
 func (s *SparseSums[F]) Add(o *SparseSums[F]) {
 	s.flush()
 	o.flush()
+	s.used = s.used || o.used
 	for i, v := range o.totals {
 		s.totals[i] += v
 	}
@@ -153,6 +159,7 @@ func (s *SparseSums[F]) Add(o *SparseSums[F]) {
 // entries of a single column. The caller may change them.
 func (s *SparseSums[F]) Totals() []float64 {
 	s.flush()
+	s.used = true
 	return s.totals
 }
 
@@ -161,30 +168,41 @@ func (s *SparseSums[F]) flush() {
 	if s.rows == 0 {
 		return
 	}
-	s.rows = 0
+	s.rows, s.used = 0, true
 	if s.fold != nil {
 		s.foldLanes(s.totals, 0)
 		clear(s.part)
 		return
 	}
-	for i := range s.x.cols {
-		s.addParts(s.totals[i*s.cols:][:s.cols], i)
-	}
+	s.addParts(s.totals, 0)
 	clear(s.part)
 }
 
-// addParts adds row i of the partial sums in panels to row.
-func (s *SparseSums[F]) addParts(row []float64, i int) {
-	if s.part == nil {
+// fewElements is the number of elements below which a loop in Go is as fast as a call of a kernel.
+const fewElements = 24
+
+// addParts adds the partial sums in panels, from row i on, to rows.
+func (s *SparseSums[F]) addParts(rows []float64, i int) {
+	if s.part == nil || len(rows) == 0 {
 		return
 	}
-	for j := 0; j < s.cols; {
-		n, width := rowsPanel(s.cols-j, s.lanes)
-		to := row[j:][:n]
-		for l, v := range s.part[j*s.x.cols+i*width:][:n] {
-			to[l] += float64(v)
+	if n, width := rowsPanel(s.cols, s.lanes); n == s.cols && n == width { // one panel without padding
+		s.k.Accumulate(rows, 1, s.part[i*width:][:len(rows)])
+		return
+	}
+	for ; len(rows) > 0; i, rows = i+1, rows[s.cols:] {
+		for j := 0; j < s.cols; {
+			n, width := rowsPanel(s.cols-j, s.lanes)
+			to, from := rows[j:][:n], s.part[j*s.x.cols+i*width:][:n]
+			j += n
+			if n >= fewElements {
+				s.k.Accumulate(to, 1, from)
+				continue
+			}
+			for l, v := range from {
+				to[l] += float64(v)
+			}
 		}
-		j += n
 	}
 }
 
@@ -196,22 +214,27 @@ func (s *SparseSums[F]) foldLanes(to []float64, from int) {
 	}
 }
 
-// AddRow adds row i of the sums so far to row.
-func (s *SparseSums[F]) AddRow(row []float64, i int) {
-	checkLength("AddRow", len(row), s.cols)
+// AddRows adds the sums so far, from row i on, to rows, which has complete rows. Goroutines may call
+// AddRows for different rows at the same time.
+func (s *SparseSums[F]) AddRows(rows []float64, i int) {
+	if len(rows)%max(1, s.cols) != 0 {
+		panic("kernel: AddRows: a row is not complete")
+	}
 	if s.cols == 1 {
-		s.AddColumn(row, i)
+		s.AddColumn(rows, i)
 		return
 	}
-	for j, v := range s.totals[i*s.cols:][:s.cols] {
-		row[j] += v
+	if s.used {
+		for j, v := range s.totals[i*s.cols:][:len(rows)] {
+			rows[j] += v
+		}
 	}
-	s.addParts(row, i)
+	s.addParts(rows, i)
 }
 
 // AddColumn adds rows from to from+len(to)-1 of the sums so far, which have one column, to the
 // elements of to. Goroutines may call AddColumn for different rows at the same time. AddColumn
-// equals AddRow for each of the rows.
+// equals AddRows.
 func (s *SparseSums[F]) AddColumn(to []float64, from int) {
 	if s.cols != 1 {
 		panic("kernel: AddColumn: the sums have several columns")

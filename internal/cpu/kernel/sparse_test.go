@@ -89,7 +89,7 @@ func (p *sparseProblem[F]) run(k *Kernels[F], block int) {
 	}
 	for i := range p.d {
 		clear(p.row)
-		p.sums.AddRow(p.row, i)
+		p.sums.AddRows(p.row, i)
 		for j, v := range p.row {
 			if i%2 == 1 {
 				v += float64(p.g[i*p.ldg+j])
@@ -228,10 +228,10 @@ func TestSparseSumsAdd(t *testing.T) {
 				k.AddMulTransSparse(parts[1], 130, 300, p.delta[130*p.ldd:], p.ldd)
 				for i := range p.d {
 					want, got, again := make([]float64, h), make([]float64, h), make([]float64, h)
-					whole.AddRow(want, i)
+					whole.AddRows(want, i)
 					for _, s := range parts {
-						s.AddRow(got, i)
-						s.AddRow(again, i)
+						s.AddRows(got, i)
+						s.AddRows(again, i)
 					}
 					for j := range want {
 						if math.Abs(got[j]-want[j]) > 1e-12 || again[j] != got[j] {
