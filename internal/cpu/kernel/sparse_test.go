@@ -244,6 +244,50 @@ func TestSparseSumsAdd(t *testing.T) {
 	})
 }
 
+// TestSparseSumsAgain checks sums that are used again: after Clear they are those of new memory, and
+// sums without rows of their own have what Add and the caller of Totals add.
+func TestSparseSumsAgain(t *testing.T) {
+	eachLevel(t, func(t *testing.T, level Level) {
+		k := mustNew[float32](t, level)
+		for _, h := range []int{1, 6, 16, 40} {
+			for kind := range valueKinds {
+				p := newSparseProblem(t, k, shape{300, 20, h}, 0.5, kind, rand.New(rand.NewPCG(9, 9)))
+				read := func(s *SparseSums[float32]) []float64 {
+					g := make([]float64, p.d*h)
+					s.AddRows(g, 0)
+					return g
+				}
+				sums, first := k.NewSparseSums(p.x, h), k.NewSparseSums(p.x, h)
+				k.AddMulTransSparse(first, 0, 130, p.delta, p.ldd)
+				want := read(first)
+				sums.Add(first)
+				if !equal(read(sums), want) {
+					t.Errorf("%d columns, values %d: 0 and other sums are not these sums", h, kind)
+				}
+				for range 2 {
+					sums.Clear()
+					if !equal(read(sums), make([]float64, p.d*h)) {
+						t.Errorf("%d columns, values %d: sums are not 0 after Clear", h, kind)
+					}
+					k.AddMulTransSparse(sums, 0, 130, p.delta, p.ldd)
+					if !equal(read(sums), want) {
+						t.Errorf("%d columns, values %d: other sums after Clear", h, kind)
+					}
+				}
+				sums.Totals()
+				if !equal(read(sums), want) {
+					t.Errorf("%d columns, values %d: Totals changes the sums", h, kind)
+				}
+				sums.Clear()
+				copy(sums.Totals(), first.Totals())
+				if !equal(read(sums), want) {
+					t.Errorf("%d columns, values %d: the sums are not the totals of the caller", h, kind)
+				}
+			}
+		}
+	})
+}
+
 // TestSparseNonFinite checks that a NaN in W or D reaches the rows with an entry at its place, and
 // no other rows.
 func TestSparseNonFinite(t *testing.T) {
