@@ -23,22 +23,24 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SITE = sysconfig.get_paths()["purelib"]
 ARCHITECTURES = ["sm_80", "sm_90"]
 PTX_VERSION = "7.0"  # the oldest that has every instruction here: drivers for CUDA 11.0 and newer load these modules
-FLOAT32_ONLY = {"dequantize", "integers", "multiply_digits", "output_digits", "output_digits_wide_1", "output_digits_wide_16", "output_digits_wide_2", "output_digits_wide_4", "output_digits_wide_8", "output_wide_1", "output_wide_16", "output_wide_2", "output_wide_4", "output_wide_8", "split"}  # digits and bfloat16 terms: products of float32 plans with 8-bit data
+FLOAT32_ONLY = {"dequantize", "integers", "multiply_digits", "output_digits", "output_digits_wide_1", "output_digits_wide_10", "output_digits_wide_16", "output_digits_wide_2", "output_digits_wide_3", "output_digits_wide_4", "output_digits_wide_8", "output_wide_1", "output_wide_10", "output_wide_16", "output_wide_2", "output_wide_3", "output_wide_4", "output_wide_8", "split"}  # digits and bfloat16 terms: products of float32 plans with 8-bit data
 
 # Passes over a matrix that must not execute many instructions: the elements of an iteration of the main loop, which is the innermost
 # loop that loads 128 bits, and the most instructions for an element. The activations are a part of them. output_digits_wide has two
-# such loops, one after the other. In the products with digits, the loop has the multiplications, and an element is a multiplication of
-# 16 x 8 x 32.
+# such loops, one after the other. Kernels for several numbers of scores have two ways to load the scores; the counts include both, or
+# are those of the loop with the longer one. In the products with digits, the loop has the multiplications, and an element is a
+# multiplication of 16 x 8 x 32.
 BOUNDS = {f"dequantize_{count}_{f}_f32": (8, 40) for count in (2, 3) for f in ("none", "relu", "sigmoid", "blocks")}
-# The pass with digits has three multiplications for each score and element.
-for scores, count, most in ((1, 3, 34), (2, 3, 44), (4, 2, 50), (4, 3, 50), (8, 3, 58), (16, 3, 84)):
+# The pass with digits has three multiplications for each score and element: 3 x C instructions of the bound for C scores.
+for scores, count, most in ((1, 3, 33), (2, 3, 36), (3, 3, 39), (4, 2, 38), (4, 3, 42), (8, 3, 61), (10, 3, 68), (16, 3, 81)):
     BOUNDS |= {f"output_digits_wide_{scores}_{count}_{f}_f32": (16, most) for f in ("relu", "sigmoid")}
 # The passes around an output layer have two multiplications for each score and element backward, and one forward.
-for scores, back, forth in ((1, 10, 5), (2, 12, 7), (4, 16, 10), (8, 25, 15), (16, 40, 26)):
+for scores, back, forth in ((1, 10, 5), (2, 12, 7), (3, 15, 7), (4, 16, 10), (8, 29, 15), (10, 33, 18), (16, 48, 26)):
     BOUNDS |= {f"output_backward_wide_{scores}_{f}_f32": (16, back) for f in ("relu", "sigmoid", "tanh")}
     BOUNDS |= {f"output_forward_wide_{scores}_{f}_f32": (16, forth + more) for f, more in (("none", 0), ("relu", 4), ("sigmoid", 18))}
 BOUNDS |= {f"multiply_digits_{count}_f32": (0, 6) for count in (2, 3)}  # 0: as many as the loop has
-LOAD, BRANCH, MULTIPLICATION = 0x981, 0x947, 0x237  # LDG, BRA, IMMA
+LOAD, BRANCH, MULTIPLICATION, BYTES = 0x981, 0x947, 0x237, 0x226  # LDG, BRA, IMMA, IDP; the latter without the kinds of its operands
+SEVERAL = re.compile("_wide_(8|10|16)_")  # kernels for several numbers of scores, except output_digits_wide_16
 WIDTHS = {4: 32, 5: 64, 6: 128}  # bits of a load, by its field
 
 # Passes over vectors, small matrices and losses, which wait for memory or for a chain of operations rather than for the issue of instructions.
@@ -131,18 +133,25 @@ class Loops:
     def multiplications(self, loop=(0, None)):
         return sum(low & 0xFFF == MULTIPLICATION for low, _ in self.code[slice(*loop)])
 
+    def sums(self, loop):
+        """Reports whether a loop sums bytes."""
+        return any(low & 0x1FF == BYTES & 0x1FF for low, _ in self.code[slice(*loop)])
+
     def loads(self, bits, loop):
         return sum(low & 0xFFF == LOAD and WIDTHS.get(high >> 9 & 7) == bits for low, high in self.code[slice(*loop)])
 
     def main(self, kernel):
         """Returns the number of instructions in the loops that load 128 bits or multiply matrices, and of multiplications.
 
-        If a loop is there in several copies, unrolled and not, the shortest counts.
+        If a loop is there in several copies, unrolled and not, the shortest counts. If the copies load the scores in different ways, the
+        longest counts.
         """
         inner = self.inner(self.multiplications if self.multiplications() else lambda a: self.loads(128, a))
-        if kernel.startswith("output_digits"):
-            return sum(end - first for first, end in inner), 0
-        loop = min(inner, key=lambda loop: loop[1] - loop[0], default=(0, 0))
+        size = lambda loop: loop[1] - loop[0]
+        if kernel.startswith("output_digits"):  # the second pass sums bytes
+            passes = [max(map(size, p), default=0) for p in ([a for a in inner if self.sums(a) == second] for second in (False, True))]
+            return sum(passes) if all(passes) else 0, 0
+        loop = (max if SEVERAL.search(kernel) else min)(inner, key=size, default=(0, 0))
         return loop[1] - loop[0], self.multiplications(loop)
 
     def each(self, bits, loads, elements):

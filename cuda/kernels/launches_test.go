@@ -114,7 +114,7 @@ func everything(t *testing.T, s *kernels.Set, q kernels.Queue) {
 		do(s.OutputForward(q, kernels.OutputForward{A: matrix(5, 4), W: matrix(4, c), Out: matrix(5, c)}))
 		do(s.OutputBackward(q, kernels.OutputBackward{A: matrix(5, 4), D: matrix(5, c), G: matrix(4, c)}))
 	}
-	for c := 1; c <= kernels.Narrow; c *= 2 {
+	for _, c := range kernels.WideScores {
 		for f := kernels.Identity; f <= kernels.ReLU; f++ {
 			do(s.OutputForward(q, kernels.OutputForward{Activation: f, A: matrix(5, 4), W: matrix(4, c), Out: matrix(5, c)}))
 			do(s.OutputForward(q, kernels.OutputForward{Activation: f, A: matrix(5, 6), W: matrix(6, c), Out: matrix(5, c)}))
@@ -337,8 +337,9 @@ func TestQuantizedIsFloat32(t *testing.T) {
 
 // float32Only lists the sources without a float64 module: FLOAT32_ONLY in compile.py.
 var float32Only = []string{"dequantize.cu", "integers.cu", "multiply_digits.cu", "output_digits.cu", "output_digits_wide_1.cu",
-	"output_digits_wide_16.cu", "output_digits_wide_2.cu", "output_digits_wide_4.cu", "output_digits_wide_8.cu", "output_wide_1.cu",
-	"output_wide_16.cu", "output_wide_2.cu", "output_wide_4.cu", "output_wide_8.cu", "split.cu"}
+	"output_digits_wide_10.cu", "output_digits_wide_16.cu", "output_digits_wide_2.cu", "output_digits_wide_3.cu", "output_digits_wide_4.cu",
+	"output_digits_wide_8.cu", "output_wide_1.cu", "output_wide_10.cu", "output_wide_16.cu", "output_wide_2.cu", "output_wide_3.cu",
+	"output_wide_4.cu", "output_wide_8.cu", "split.cu"}
 
 // The pinned compiler wrote the PTX, for sm_80 and newer. Every source has one module for each
 // number type.

@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -54,8 +55,15 @@ func (s *Set) OutputForward(q Queue, p OutputForward) error {
 	return s.launch(q, c)
 }
 
-// wideScores reports whether there are passes with loads of 128 bits for a number of scores.
-func wideScores(scores int) bool { return scores <= Narrow && scores&(scores-1) == 0 }
+// WideScores lists the largest numbers of scores of the passes with loads of 128 bits. A pass also
+// runs for the smaller numbers that have no pass of their own.
+var WideScores = []int{1, 2, 3, 4, 8, 10, 16}
+
+// wideScores returns the number in WideScores for a number of scores up to Narrow.
+func wideScores(scores int) int {
+	i, _ := slices.BinarySearch(WideScores, scores)
+	return WideScores[i]
+}
 
 // The passes with loads of 128 bits take wideColumns columns and wideRows rows of float32 at a
 // time. The rows begin at multiples of 16 bytes.
@@ -77,11 +85,11 @@ func wideWithoutGaps(o Operand) bool { return o.Stride == o.Cols && o.At%16 == 0
 // wide returns the kernel output_forward_wide that can run the pass, or "".
 func (p OutputForward) wide(t Dtype) string {
 	f, ok := map[Activation]string{Identity: "none", ReLU: "relu", Sigmoid: "sigmoid"}[p.Activation]
-	if !ok || t != Float32 || !wideScores(p.Out.Cols) || p.Activation == Identity && p.Bias.given() || p.Transposed ||
+	if !ok || t != Float32 || p.Activation == Identity && p.Bias.given() || p.Transposed ||
 		!wideRowsOf(p.A) || p.Bias.given() && p.Bias.At%16 != 0 || !wideWithoutGaps(p.W) {
 		return ""
 	}
-	return fmt.Sprintf("output_forward_wide_%d_%s", p.Out.Cols, f)
+	return fmt.Sprintf("output_forward_wide_%d_%s", wideScores(p.Out.Cols), f)
 }
 
 // outputForwardWide runs the pass by output_forward_wide.
@@ -210,13 +218,15 @@ var digitsActivations = map[Activation]string{Sigmoid: "sigmoid", ReLU: "relu"}
 const digitsQuads = 2
 
 // wideDigits returns the kernel output_digits_wide that can run the pass, or "". With two
-// digits, there are kernels for four scores only.
+// digits, there are kernels for four scores only. With 11 to 15 scores, the kernel for several
+// numbers of scores would need more registers than a thread has.
 func (p OutputBackward) wideDigits() string {
-	f, count := digitsActivations[p.Activation], p.Quantized.Digits.Count
-	if f == "" || !wideScores(p.D.Cols) || count != 3 && p.D.Cols != 4 || p.Keep || !p.W.given() || !wideRowsOf(p.A) || !wideWithoutGaps(p.D) {
+	f, count, scores := digitsActivations[p.Activation], p.Quantized.Digits.Count, wideScores(p.D.Cols)
+	absent := count != 3 && p.D.Cols != 4 || scores == Narrow && p.D.Cols < Narrow
+	if f == "" || absent || p.Keep || !p.W.given() || !wideRowsOf(p.A) || !wideWithoutGaps(p.D) {
 		return ""
 	}
-	return fmt.Sprintf("output_digits_wide_%d_%d_%s", p.D.Cols, count, f)
+	return fmt.Sprintf("output_digits_wide_%d_%d_%s", scores, count, f)
 }
 
 // wideSlopes are the activations of the kernels output_backward_wide.
@@ -224,21 +234,21 @@ var wideSlopes = map[Activation]string{Sigmoid: "sigmoid", ReLU: "relu", Tanh: "
 
 // wide reports whether output_backward_wide can run. It computes all results and does not quantize.
 func (p OutputBackward) wide(t Dtype) bool {
-	return t == Float32 && wideScores(p.D.Cols) && wideSlopes[p.Activation] != "" && !p.Quantized.given() && p.W.given() && p.DA.given() &&
+	return t == Float32 && wideSlopes[p.Activation] != "" && !p.Quantized.given() && p.W.given() && p.DA.given() &&
 		p.A.given() && wideRowsOf(p.A) && wideRowsOf(p.DA) && wideWithoutGaps(p.D)
 }
 
-// wideResident are the blocks of output_backward_wide that an H200 holds at a time, by the number
-// of scores.
-var wideResident = map[int]int{1: 3 * 132, 2: 3 * 132, 4: 2 * 132, 8: 132, 16: 132}
+// wideResident are the blocks of output_backward_wide that an H200 holds at a time, by the number in
+// WideScores.
+var wideResident = map[int]int{1: 3 * 132, 2: 3 * 132, 3: 2 * 132, 4: 2 * 132, 8: 132, 10: 132, 16: 132}
 
 // blocks chooses the kernel and its blocks of threads: columns by parts of the rows.
 func (p OutputBackward) blocks(c *call, hidden int, wide bool) (err error) {
 	if wide {
 		const quads = 8
-		c.name = fmt.Sprintf("output_backward_wide_%d_%s", p.D.Cols, wideSlopes[p.Activation])
+		c.name = fmt.Sprintf("output_backward_wide_%d_%s", wideScores(p.D.Cols), wideSlopes[p.Activation])
 		columns := ceil(hidden, wideColumns*quads)
-		parts := min(ceil(p.D.Rows, wideRows*blockSize/quads), max(1, wideResident[p.D.Cols]/columns))
+		parts := min(ceil(p.D.Rows, wideRows*blockSize/quads), max(1, wideResident[wideScores(p.D.Cols)]/columns))
 		c.grid, c.block = [3]int{columns, parts, 1}, [3]int{quads, blockSize / quads, 1}
 		return nil
 	}

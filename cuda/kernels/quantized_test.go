@@ -63,6 +63,9 @@ func TestFusedQuantization(t *testing.T) {
 		{9, 8, 4, 0, kernels.Tanh}, {301, 20, 4, 8, kernels.ReLU}, {703, 36, 4, 8, kernels.Sigmoid},
 		{302, 20, 1, 0, kernels.ReLU}, {703, 8, 1, 8, kernels.Sigmoid}, {9, 8, 2, 8, kernels.ReLU}, {703, 36, 2, 8, kernels.Sigmoid},
 		{703, 20, 8, 8, kernels.ReLU}, {301, 20, 8, 0, kernels.Sigmoid}, {97, 12, 16, 8, kernels.ReLU}, {703, 4, 16, 0, kernels.Sigmoid},
+		{301, 8, 3, 8, kernels.ReLU}, {703, 12, 3, 0, kernels.Sigmoid}, {302, 20, 10, 0, kernels.ReLU}, {703, 8, 10, 8, kernels.Sigmoid},
+		{97, 8, 5, 8, kernels.Sigmoid}, {301, 12, 6, 0, kernels.ReLU}, {99, 4, 7, 0, kernels.Sigmoid}, {302, 12, 9, 8, kernels.Sigmoid},
+		{98, 8, 11, 0, kernels.Sigmoid}, {98, 8, 15, 0, kernels.ReLU},
 	} {
 		f := c.f
 		r := newRig[float32](t, uint64(seed))
@@ -101,7 +104,7 @@ func TestFusedQuantization(t *testing.T) {
 			r.do(r.d.Upload(0, r.at[left.Buffer], bytesOf(r.memory.Data[left.Buffer])))
 		}
 	}
-	for scores := 1; scores <= kernels.Narrow; scores *= 2 {
+	for _, scores := range kernels.WideScores {
 		for _, f := range []string{"relu", "sigmoid"} {
 			if name := fmt.Sprintf("output_digits_wide_%d_3_%s_f32", scores, f); !launched[name] {
 				t.Errorf("no case launches %s", name)
@@ -180,7 +183,13 @@ func TestFusedQuantizationKeepsNonFinite(t *testing.T) {
 // output_digits_wide keeps the gradients of a column with an infinity, in the infinity's block of
 // rows.
 func TestFourColumnsKeepNonFinite(t *testing.T) {
-	const rows, cols, scores = 70, 12, 4
+	for _, scores := range []int{4, 7} {
+		keepNonFinite(t, scores)
+	}
+}
+
+func keepNonFinite(t *testing.T, scores int) {
+	const rows, cols = 70, 12
 	r := newRig[float32](t, 4)
 	a, d, w, da := r.random(rows, cols, 0), r.random(rows, scores, 0), r.random(cols, scores, 0), r.result(rows, cols, 0)
 	r.set(a, 40, 6, float32(math.Inf(1)))

@@ -72,11 +72,17 @@ namespace output_digits_cu {
 namespace output_digits_wide_1_cu {
 #include "output_digits_wide_1.cu"
 }
+namespace output_digits_wide_10_cu {
+#include "output_digits_wide_10.cu"
+}
 namespace output_digits_wide_16_cu {
 #include "output_digits_wide_16.cu"
 }
 namespace output_digits_wide_2_cu {
 #include "output_digits_wide_2.cu"
+}
+namespace output_digits_wide_3_cu {
+#include "output_digits_wide_3.cu"
 }
 namespace output_digits_wide_4_cu {
 #include "output_digits_wide_4.cu"
@@ -87,11 +93,17 @@ namespace output_digits_wide_8_cu {
 namespace output_wide_1_cu {
 #include "output_wide_1.cu"
 }
+namespace output_wide_10_cu {
+#include "output_wide_10.cu"
+}
 namespace output_wide_16_cu {
 #include "output_wide_16.cu"
 }
 namespace output_wide_2_cu {
 #include "output_wide_2.cu"
+}
+namespace output_wide_3_cu {
+#include "output_wide_3.cu"
 }
 namespace output_wide_4_cu {
 #include "output_wide_4.cu"

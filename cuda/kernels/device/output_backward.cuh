@@ -11,7 +11,7 @@ struct Gradients {
   int64 g_stride, add_g;
 };
 
-// scores_sum adds the numbers of all threads with the same remainder modulo C, the column of d, to
+// scores_sum adds the numbers of all threads with the same remainder modulo C, a power of two, to
 // the thread of that number.
 template <int C>
 __device__ double scores_sum(double v) {
@@ -90,42 +90,44 @@ template <int WIDTH> __device__ inline double over_warp(double v) {
 
 // finish_sums adds sums of N consecutive columns over the rows of a block to the sums of the other
 // blocks, and the sums of the scores' gradients. The thread's sum v[n] belongs to element (column +
-// n, j) of g or, for j = C, to the bias; mine says whether the thread has sums. There are C scores.
+// n, j) of g or, for j = cols, to the bias; mine says whether the thread has sums. d has cols <= C
+// columns without gaps.
 template <int C, int N>
-__device__ void finish_sums(double (&v)[N], bool mine, int j, int64 column, const real *__restrict__ d, int64 ds, int64 lo, int64 hi,
+__device__ void finish_sums(double (&v)[N], bool mine, int64 j, int64 column, const real *__restrict__ d, int64 cols, int64 lo, int64 hi,
                             int64 hidden, const Gradients &to, double *partial, unsigned *tickets) {
+  enum { WIDE = C > 8 ? 16 : C > 4 ? 8 : C > 2 ? 4 : C }; // a power of two
   const int64 parts = gridDim.y;
-  double *scores = partial + parts * (C + 1) * hidden;
-  const int t = thread_of_block(), own = t % C;
+  double *scores = partial + parts * (cols + 1) * hidden;
+  const int t = thread_of_block(), own = t % WIDE;
   double score = 0;
   if (to.out_bias && blockIdx.x == 0) {
-    for (int64 i = lo + t / C; i < hi; i += 256 / C) score += d[i * ds + own];
-    score = scores_sum<C>(score);
+    for (int64 i = lo + t / WIDE; i < hi && own < cols; i += 256 / WIDE) score += d[i * cols + own];
+    score = scores_sum<WIDE>(score);
   }
   if (parts > 1) {
 #pragma unroll
     for (int n = 0; n < N; n++)
-      if (mine) partial[(blockIdx.y * (C + 1) + j) * hidden + column + n] = v[n];
-    if (blockIdx.x == 0 && t < C) scores[blockIdx.y * C + t] = score;
+      if (mine) partial[(blockIdx.y * (cols + 1) + j) * hidden + column + n] = v[n];
+    if (blockIdx.x == 0 && t < cols) scores[blockIdx.y * cols + t] = score;
     if (!last_block(&tickets[blockIdx.x], parts)) return;
 #pragma unroll
     for (int n = 0; n < N; n++) v[n] = 0;
     for (int64 p = 0; p < parts && mine; p++)
 #pragma unroll
-      for (int n = 0; n < N; n++) v[n] += __ldcg(&partial[(p * (C + 1) + j) * hidden + column + n]);
+      for (int n = 0; n < N; n++) v[n] += __ldcg(&partial[(p * (cols + 1) + j) * hidden + column + n]);
     if (to.out_bias && blockIdx.x == 0) {
       score = 0;
-      for (int64 p = t / C; p < parts; p += 256 / C) score += __ldcg(&scores[p * C + own]);
-      score = scores_sum<C>(score);
+      for (int64 p = t / WIDE; p < parts && own < cols; p += 256 / WIDE) score += __ldcg(&scores[p * cols + own]);
+      score = scores_sum<WIDE>(score);
     }
   }
 #pragma unroll
   for (int n = 0; n < N; n++) {
-    if (mine && j < C && to.g) {
+    if (mine && j < cols && to.g) {
       real *o = to.g + (column + n) * to.g_stride + j;
       *o = (real)(to.add_g ? *o + v[n] : v[n]);
     }
-    if (mine && j == C && to.bias) to.bias[column + n] = (real)(to.add_sums ? to.bias[column + n] + v[n] : v[n]);
+    if (mine && j == cols && to.bias) to.bias[column + n] = (real)(to.add_sums ? to.bias[column + n] + v[n] : v[n]);
   }
-  if (to.out_bias && blockIdx.x == 0 && t < C) to.out_bias[t] = (real)(to.add_sums ? to.out_bias[t] + score : score);
+  if (to.out_bias && blockIdx.x == 0 && t < cols) to.out_bias[t] = (real)(to.add_sums ? to.out_bias[t] + score : score);
 }

@@ -81,6 +81,7 @@ static int integers_fit(int trans_a, int trans_b, int m, int k, const void *alph
 API int cublasGemmEx(handle *h, int trans_a, int trans_b, int m, int n, int k, const void *alpha, const void *a, int type_a, int lda,
                      const void *b, int type_b, int ldb, const void *beta, void *c, int type_c, int ldc, int compute, int algorithm) {
   int asked = fails("cublasGemmEx"), kind = kind_of(type_a, type_b, type_c, compute);
+  if (!asked && kind == INTEGER) asked = atoi(setting("PPAL_STUB_INTEGERS", "0"));
   if (asked) return asked;
   if (!has_context() || !h->workspace || h->math_mode != 0 || algorithm != -1) return NOT_INITIALIZED;
   if (kind < 0 || (kind == INTEGER && !integers_fit(trans_a, trans_b, m, k, alpha, beta, lda, ldb, ldc, (uint64_t)a | (uint64_t)b | (uint64_t)c)))

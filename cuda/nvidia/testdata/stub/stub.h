@@ -7,6 +7,7 @@
 //   PPAL_STUB_FAIL        NAME=CODE: the function NAME does nothing and returns CODE
 //   PPAL_STUB_CRASH       the function with this name ends the process
 //   PPAL_STUB_HANG        the function with this name never returns
+//   PPAL_STUB_INTEGERS    the status of every product of integers (0: the product runs)
 //   PPAL_STUB_WRONG       not empty: a number of every product of integers is wrong
 //   PPAL_STUB_WRONG_NCCL  not empty: a byte of every transfer of NCCL is wrong
 //   PPAL_STUB_HANG_NCCL   not empty: transfers of NCCL never end, and waiting for their devices ends when they are aborted
