@@ -49,8 +49,8 @@ func withDigits() []precision {
 	}
 }
 
-// eightBitCases returns the cases with 8-bit data and additional cases: heads in parallel, a
-// linear model, and sums that are longer than a single product allows.
+// eightBitCases returns the cases with 8-bit data and additional cases: many scores, heads in
+// parallel, a linear model, and sums that are longer than a single product allows.
 func eightBitCases() (list []graphcases.Case) {
 	for _, c := range graphcases.All() {
 		if c.Storage == graphcases.Bytes {
@@ -58,10 +58,19 @@ func eightBitCases() (list []graphcases.Case) {
 		}
 	}
 	separate := models.Spec{Inputs: 21, Hidden: []int{20}, Heads: models.Separate}
-	return append(list,
+	return append(append(list, manyScores(graphcases.Bytes)...),
 		graphcases.Network(separate, []int{90, 80, 70}, constraints.Sigmoid, true, graphcases.Bytes),
 		graphcases.Network(models.Spec{Inputs: 21}, []int{90, 80}, constraints.Logistic, true, graphcases.Bytes),
 		graphcases.Network(models.Spec{Inputs: 5000, Hidden: []int{3}}, []int{9, 7}, constraints.Sigmoid, false, graphcases.Bytes))
+}
+
+// manyScores returns networks with 10 scores, as many as the usual data sets of images have classes,
+// and with 7 scores, which run in the kernels for 8.
+func manyScores(s graphcases.Storage) (list []graphcases.Case) {
+	for _, classes := range []int{10, 7} {
+		list = append(list, graphcases.Network(models.Spec{Inputs: 21, Hidden: []int{20}}, slices.Repeat([]int{17}, classes), constraints.Sigmoid, true, s))
+	}
+	return list
 }
 
 // eightBitCase returns a case with the shape of images and with sums over more rows than one

@@ -69,6 +69,10 @@ func TestParity(t *testing.T) {
 		list, err := passes(t.Context(), o, precisions()[0], all, window)
 		allPassed(t, list, err)
 	}
+	for _, p := range precisions() {
+		list, err := passes(t.Context(), o, p, manyScores(graphcases.Values), 0)
+		allPassed(t, list, err)
+	}
 	list, err := small(t.Context(), o)
 	allPassed(t, list, err)
 }

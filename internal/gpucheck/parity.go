@@ -65,7 +65,7 @@ func parityCases() []Case {
 		add(p, 0, eightBitCases())
 	}
 	for _, p := range []int{1, 2, 0} { // float32 first
-		add(precisions()[p], 0, graphcases.All())
+		add(precisions()[p], 0, slices.Concat(manyScores(graphcases.Values), graphcases.All()))
 	}
 	list = append(list, Case{Name: "vectors", Run: func(_ context.Context, o Options) ([]Result, error) { return vectors(o) }})
 	add(precisions()[0], windowRows, graphcases.All())
