@@ -24,7 +24,7 @@ func TestDependencies(t *testing.T) {
 		"step":               {"option", "problem", vec, setting, qp},
 		"certify":            {"problem", vec, setting, qp},
 		"certify/near":       {"problem", "certify", vec, setting, qp, estimate},
-		"certify/infeasible": {"problem", vec},
+		"certify/infeasible": {"option", "problem", "step", vec, setting, qp},
 		"":                   {"option", "problem", "step", "certify", "certify/near", "certify/infeasible", vec, setting, qp, estimate},
 		"decide":             {"", "option", "problem", "step", "certify", "certify/near", "certify/infeasible", vec, setting, qp, estimate},
 		"method":             {"", "option", "problem", "step", "certify", "certify/near", "certify/infeasible", vec, setting, qp, estimate},

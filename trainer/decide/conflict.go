@@ -22,6 +22,9 @@ const (
 	searchShare = 0.25
 	// searchLeast is the least number of steps of a search; a proof needs 40.
 	searchLeast = 50
+	// searchLast is the least number of steps of a search after the last round. Most searches end
+	// sooner.
+	searchLast = 200
 	// searchMost is the largest number of steps of a search.
 	searchMost = 500
 )
@@ -34,7 +37,7 @@ func (l *loop) searchConflict(last bool) error {
 	c.proof = nil
 	steps := int(min(searchShare*float64(max(l.at.GradientEvaluations, l.at.Iteration))-c.spent, searchMost))
 	if last {
-		steps = max(steps, searchLeast)
+		steps = max(steps, searchLast)
 	}
 	tolerance := setting.OrDefault(l.set.FeasibilityTolerance, trainer.DefaultFeasibilityTolerance)
 	if l.set.IgnoreConflict || l.best.round.Exact.Violation <= 0 || l.result.Certificate.Infeasibility <= tolerance || steps < searchLeast {

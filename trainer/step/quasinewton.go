@@ -3,6 +3,7 @@ package step
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"ppal/trainer/internal/vec"
 	"ppal/trainer/problem"
@@ -121,6 +122,13 @@ func NewQuasiNewton(p problem.Problem) (*QuasiNewton, error) {
 	}
 	q.graded = f.Graded
 	return q, nil
+}
+
+// Free frees the vectors.
+func (q *QuasiNewton) Free() {
+	for _, v := range slices.Concat(q.s, q.y, []problem.Vector{q.d, q.trial, q.start}) {
+		q.space.Free(v)
+	}
 }
 
 // grade gives the problem's passes the accuracy of the stage.

@@ -8,20 +8,15 @@ import (
 	"ppal/trainer/problem"
 )
 
-// newAdvance returns a search of x >= 1, x <= -1 from x, with the gradient at x. v is x^2 + 1 in
+// newAdvance returns projected gradients for x >= 1, x <= -1 from x, with the gradient at x. v is x^2 + 1 in
 // [-1, 1] and (1 + |x|)^2/2 outside.
-func newAdvance(t *testing.T, x float64) *search {
+func newAdvance(t *testing.T, x float64) *projected {
 	t.Helper()
 	s := scalar{functions{func(x float64) float64 { return x + 1 }, func(x float64) float64 { return 1 - x }},
 		functions{func(float64) float64 { return 1 }, func(float64) float64 { return -1 }}, 0, 0}
 	q := newViolation(s.problem(t, x, problem.Regularizer{}))
-	vectors := problem.NewScratch(q.space)
-	r := &search{violation: q, x: vectors.New(), slope: vectors.New(), next: vectors.New(), move: vectors.New(), best: vectors.New()}
-	var err error
-	if r.v, err = r.forward(); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.backward(1, r.slope); err != nil {
+	r := newProjected(q, problem.NewScratch(q.space))
+	if err := r.begin(); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -85,7 +80,7 @@ func TestSearchFromNaN(t *testing.T) {
 	s := scalar{functions{func(x float64) float64 { return 1 + math.Sqrt(-x) }, func(x float64) float64 { return 1 + x }},
 		functions{func(float64) float64 { return -1 }, func(float64) float64 { return 1 }}, 0, 0}
 	o, err := Search(s.problem(t, 5, problem.Regularizer{}), Settings{Iterations: 50})
-	if err != nil || o.Certificate != nil || o.Attained || o.Evaluations != 2 {
+	if err != nil || o.Certificate != nil || o.Attained || o.Evaluations != 1 {
 		t.Errorf("%+v, %v", o, err)
 	}
 }
@@ -118,11 +113,12 @@ func slow(t *testing.T) problem.Problem {
 	return p
 }
 
-// While the search moves, a certificate needs two tests that prove the conflict, 20 steps apart.
-func TestTwoTestsProve(t *testing.T) {
-	for iterations, certified := range map[int]bool{40: false, 59: false, 60: true, 200: true} {
+// While the search moves, a certificate needs four tests in a row without a fall of v, 10 steps
+// apart. Here v falls until the test after 10 steps.
+func TestFourTestsProve(t *testing.T) {
+	for iterations, certified := range map[int]bool{40: false, 49: false, 50: true, 200: true} {
 		o, err := Search(slow(t), Settings{Iterations: iterations})
-		if err != nil || (o.Certificate != nil) != certified || certified && o.Evaluations != 162 {
+		if err != nil || (o.Certificate != nil) != certified || certified && o.Evaluations != 156 {
 			t.Errorf("%d steps: %+v, %v", iterations, o, err)
 		}
 	}

@@ -31,7 +31,7 @@ func certificateAt(t *testing.T, x, y float64, rows ...[3]float64) *Certificate 
 	}
 	q := newViolation(p)
 	r := &search{violation: q, set: Settings{Sphere: 1e-12}, next: q.space.New()}
-	if r.v, err = r.forward(); err != nil {
+	if _, err := r.forward(); err != nil {
 		t.Fatal(err)
 	}
 	c, err := r.certify()

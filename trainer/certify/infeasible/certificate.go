@@ -57,7 +57,7 @@ func (c *Certificate) Proves() bool { return c.Stationarity <= stationary && c.R
 // for each of up to 8 violated constraints.
 func (r *search) certify() (*Certificate, error) {
 	total := r.total()
-	c := &Certificate{X: make([]float64, r.space.Len()), Shares: make([]float64, len(r.g)), Relaxation: 2 * r.v / total}
+	c := &Certificate{X: make([]float64, r.space.Len()), Shares: make([]float64, len(r.g)), Relaxation: 2 * r.value() / total}
 	var largest []int
 	for j, g := range r.g {
 		if c.Shares[j] = max(0, g) / total; g > 0 {
@@ -88,8 +88,9 @@ func (r *search) certify() (*Certificate, error) {
 }
 
 // complete replaces the shares of the pieces of p by the shares of p's constraints, and sets
-// Values. The iterate of p is x.
+// Values. It makes x the iterate of p.
 func (c *Certificate) complete(p problem.Problem) error {
+	p.Space().Write(problem.Iterate, c.X)
 	c.Values = make([]float64, problem.Constraints(p))
 	if _, err := p.Forward(c.Values); err != nil {
 		return err

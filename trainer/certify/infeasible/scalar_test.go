@@ -21,7 +21,7 @@ type trace struct {
 	attained, certified bool
 }
 
-// follow is Search in one variable, written from its description.
+// follow is Search by projected gradients in one variable, written from its description.
 func (s *scalar) follow(x float64, set Settings) (o trace) {
 	var g []float64
 	forward := func(x float64) float64 {
@@ -46,7 +46,9 @@ func (s *scalar) follow(x float64, set Settings) (o trace) {
 	slope := backward(x)
 	before, lowest, best, step := v, math.Inf(1), x, 0.0
 	var recent []float64
-	proven, moved := false, true
+	rest, moved := 0, true
+	type proof struct{ v, stationarity, radius float64 }
+	kept := proof{math.Inf(1), math.Inf(1), 0} // the best certificate at almost the least v
 	for k := 0; ; k++ {
 		if v < lowest {
 			lowest, best = v, x
@@ -59,36 +61,39 @@ func (s *scalar) follow(x float64, set Settings) (o trace) {
 			o.attained = worst <= set.Tolerance
 			return o
 		}
-		if k > 0 && k%20 == 0 || !moved {
-			falls, again := moved && lowest < 0.98*before, proven
-			before, proven = lowest, false
-			if !falls {
-				if v != lowest {
-					x, recent = best, nil
-					v = forward(x)
-					slope = backward(x)
+		if k%10 == 0 || !moved {
+			if rest++; k == 0 || moved && lowest < 0.99*before {
+				rest = 0
+			}
+			before = lowest
+			if v != lowest {
+				x, recent = best, nil
+				v = forward(x)
+				slope = backward(x)
+			}
+			total, length, sum := 0.0, 0.0, 0.0
+			for j, gj := range g {
+				if gj > 0 {
+					total += gj
+					length += gj * math.Abs(s.slope[j](x))
+					sum += gj * s.slope[j](x)
+					o.evaluations++
 				}
-				total, length, sum := 0.0, 0.0, 0.0
-				for j, gj := range g {
-					if gj > 0 {
-						total += gj
-						length += gj * math.Abs(s.slope[j](x))
-						sum += gj * s.slope[j](x)
-						o.evaluations++
-					}
-				}
-				o.evaluations++
-				if x <= s.lo {
-					sum = math.Min(sum, 0)
-				}
-				if x >= s.hi {
-					sum = math.Max(sum, 0)
-				}
-				proven = math.Abs(sum)/length <= 0.03 && 2*v/math.Abs(sum)/(1+math.Abs(x)) >= 2
-				if proven && (again || !moved) {
-					o.certified = true
-					return o
-				}
+			}
+			o.evaluations++
+			if x <= s.lo {
+				sum = math.Min(sum, 0)
+			}
+			if x >= s.hi {
+				sum = math.Max(sum, 0)
+			}
+			c := proof{v, math.Abs(sum) / length, 2 * v / math.Abs(sum) / (1 + math.Abs(x))}
+			if v < 0.98*kept.v || c.stationarity <= kept.stationarity {
+				kept = c
+			}
+			if (rest >= 4 || !moved) && kept.stationarity <= 0.03 && kept.radius >= 2 {
+				o.certified = true
+				return o
 			}
 		}
 		if k >= set.Iterations || !moved {
@@ -138,9 +143,12 @@ func (s *scalar) follow(x float64, set Settings) (o trace) {
 // recorded lists the points of the forward passes of a problem, and fails in one of its passes.
 type recorded struct {
 	problem.Problem
+	kinks           bool // as if the constraints had kinks
 	points          []float64
 	passes, failing int // failing counts the passes from 1; 0: none
 }
+
+func (r *recorded) NonSmooth() bool { return r.kinks }
 
 var errPass = errors.New("a failed pass")
 
@@ -215,7 +223,7 @@ func TestSearchInOneVariable(t *testing.T) {
 				if c.s.lo > math.Inf(-1) {
 					r = problem.Regularizer{Kind: problem.Box, Lower: c.s.lo, Upper: c.s.hi}
 				}
-				p := &recorded{Problem: c.s.problem(t, x, r)}
+				p := &recorded{Problem: c.s.problem(t, x, r), kinks: true}
 				got, err := Search(p, set)
 				if err != nil {
 					t.Fatal(err)
@@ -236,7 +244,7 @@ func TestSearchInOneVariable(t *testing.T) {
 						break
 					}
 				}
-				if v := p.Space().New(); v > 6 {
+				if v := p.Space().New(); v > 7 {
 					t.Errorf("the vectors of the search stay in memory: the next is %d", v)
 				}
 			}
@@ -248,13 +256,16 @@ func TestSearchInOneVariable(t *testing.T) {
 func TestSearchFails(t *testing.T) {
 	s := scalar{functions{func(x float64) float64 { return x + 1 }, func(x float64) float64 { return 1 - x }},
 		functions{func(float64) float64 { return 1 }, func(float64) float64 { return -1 }}, 0, 0}
-	whole := &recorded{Problem: s.problem(t, 3, problem.Regularizer{})}
-	if o, err := Search(whole, Settings{Iterations: 100}); err != nil || o.Certificate == nil {
-		t.Fatalf("%+v, %v", o, err)
-	}
-	for failing := 1; failing <= whole.passes; failing++ {
-		if _, err := Search(&recorded{Problem: s.problem(t, 3, problem.Regularizer{}), failing: failing}, Settings{Iterations: 100}); !errors.Is(err, errPass) {
-			t.Errorf("a failure in pass %d of %d: %v", failing, whole.passes, err)
+	for _, kinks := range []bool{false, true} {
+		whole := &recorded{Problem: s.problem(t, 3, problem.Regularizer{}), kinks: kinks}
+		if o, err := Search(whole, Settings{Iterations: 100}); err != nil || o.Certificate == nil {
+			t.Fatalf("kinks %v: %+v, %v", kinks, o, err)
+		}
+		for failing := 1; failing <= whole.passes; failing++ {
+			p := &recorded{Problem: s.problem(t, 3, problem.Regularizer{}), kinks: kinks, failing: failing}
+			if _, err := Search(p, Settings{Iterations: 100}); !errors.Is(err, errPass) {
+				t.Errorf("kinks %v: a failure in pass %d of %d: %v", kinks, failing, whole.passes, err)
+			}
 		}
 	}
 }

@@ -2,10 +2,10 @@ package infeasible
 
 import (
 	"fmt"
-	"math"
 
 	"ppal/trainer/internal/vec"
 	"ppal/trainer/problem"
+	"ppal/trainer/step"
 )
 
 // Settings are the settings of Search.
@@ -25,34 +25,44 @@ type Outcome struct {
 }
 
 const (
-	interval = 20   // steps between two tests of the certificate
-	still    = 0.98 // ratio of the least v of two intervals from which v counts as no longer falling
-
-	memory    = 10   // number of values that bound v at the next step
-	decrease  = 1e-4 // share of the predicted decrease in the condition of a step
-	halvings  = 30   // largest number of trial points in a step
-	firstMove = 1e-2 // length of the first trial move, relative to 1 + ||x||
-	growth    = 10   // growth of the step where v is not convex along the last move
-	longest   = 1e12 // largest step
+	interval = 10   // steps between two tests
+	still    = 0.99 // ratio of the least v of two tests from which v counts as no longer falling
+	rests    = 4    // tests in a row without a fall that a proof needs
+	nearly   = 0.98 // ratio of the least v to that of a certificate from which the certificate counts
 )
 
-// Search minimises v(x) = ||max(0, g(x))||^2/2 over the domain of r from the iterate of p, by
-// projected gradients with the step of Barzilai and Borwein and a nonmonotone line search (Birgin,
-// Martinez and Raydan, SIAM Journal on Optimization 10, 2000). A step costs a backward pass and
-// mostly one forward pass.
+// Search minimises v(x) = ||max(0, g(x))||^2/2 over the domain of r from the iterate of p. v is the
+// augmented Lagrangian of the objective 0 with multipliers 0 and penalty 1, so that the steps are
+// the quasi-Newton steps of package step, which compare gradients where v falls by less than its
+// rounding errors. In a box, and where g has kinks, the steps are projected gradients. A step costs
+// a forward and a backward pass.
 //
-// Search ends with a certificate if v is positive, stationary (Certificate.Proves) and no longer
-// falls in two tests, 20 steps apart. It ends without a certificate if a point meets the
-// constraints within the tolerance, and after Iterations steps. Search restores the iterate and its
-// forward pass.
+// Search ends with a certificate if v is positive and stationary (Certificate.Proves), and does not
+// fall in four tests in a row, 10 steps apart, or if no step lowers v. The certificate is the one
+// with the least Stationarity of all tests with almost the least v. A single test would depend on
+// luck: where v differs by rounding errors only, or where the least v is far away because sigmoids
+// saturate, the gradients at one of the points say little.
+//
+// Search ends without a certificate if a point meets the constraints within the tolerance, and
+// after Iterations steps. Search restores the iterate and its forward pass.
 func Search(p problem.Problem, s Settings) (Outcome, error) {
 	q := newViolation(p)
 	s.Sphere = s.sphere(q.space.Roundoff())
 	vectors := problem.NewScratch(q.space)
 	defer vectors.Free()
-	r := &search{violation: q, set: s, x: vectors.New(), slope: vectors.New(), next: vectors.New(), move: vectors.New(), best: vectors.New()}
+	r := &search{violation: q, set: s, next: vectors.New()}
 	start := vectors.New()
 	q.space.Combine(start, 1, problem.Iterate, 0, problem.Iterate)
+	var err error
+	if step.QuasiNewtonRefuses(q) == "" {
+		r.steps, err = newCurved(q)
+	} else {
+		r.steps = newProjected(q, vectors)
+	}
+	if err != nil {
+		return Outcome{}, fmt.Errorf("infeasible: %w", err)
+	}
+	defer r.steps.free()
 	o, err := r.run()
 	if o.Certificate != nil {
 		err = o.Certificate.complete(p)
@@ -79,135 +89,80 @@ func (s Settings) sphere(roundoff float64) float64 {
 	return 1e-12
 }
 
+// steps lower v.
+type steps interface {
+	// begin evaluates v at the iterate.
+	begin() error
+	// advance takes a step. It returns false, with the iterate unchanged, if no step lowers v.
+	advance() (moved bool, err error)
+	// least returns the least v so far.
+	least() float64
+	// back returns to the point with the least v and evaluates g there, if the last forward pass was
+	// at another point.
+	back() error
+	// free frees the vectors.
+	free()
+}
+
 // search is the state of Search.
 type search struct {
 	*violation
-	set    Settings
-	v      float64        // v at the iterate
-	lowest float64        // the least v so far
-	recent []float64      // v at the last iterates, at most memory
-	step   float64        // Barzilai and Borwein's step; 0 before the first
-	x      problem.Vector // the iterate before the step
-	slope  problem.Vector // grad v at x
-	next   problem.Vector // grad v after the step
-	move   problem.Vector // the projected move
-	best   problem.Vector // the point with the least v
+	steps steps
+	set   Settings
+	next  problem.Vector // for a gradient
+	best  *Certificate   // the certificate with the least Stationarity, at almost the least v
+	v     float64        // v of best
 }
 
 // run searches from the iterate.
 func (r *search) run() (o Outcome, err error) {
-	if r.v, err = r.forward(); err != nil {
+	if err = r.steps.begin(); err != nil {
 		return o, err
 	}
-	if err := r.backward(1, r.slope); err != nil {
-		return o, err
-	}
-	before := r.v // the least v at the test before
-	r.lowest = math.Inf(1)
-	proven, moved := false, true
+	before := r.value() // the least v at the test before
+	rest, moved := 0, true
 	for k := 0; ; k++ {
-		if r.v < r.lowest {
-			r.lowest = r.v
-			r.space.Combine(r.best, 1, problem.Iterate, 0, problem.Iterate)
-		}
-		if !vec.Finite(r.v) {
+		if !vec.Finite(r.value()) {
 			return o, nil
 		}
 		if problem.MaxViolation(r.g) <= r.set.Tolerance {
 			o.Attained = true
 			return o, nil
 		}
-		if k > 0 && k%interval == 0 || !moved {
-			falls, again := moved && r.lowest < still*before, proven
-			before, proven = r.lowest, false
-			if !falls {
-				if err := r.back(); err != nil {
-					return o, err
-				}
-				c, err := r.certify()
-				if err != nil {
-					return o, err
-				}
-				if proven = c.Proves(); proven && (again || !moved) {
-					o.Certificate = c
-					return o, nil
-				}
+		if k%interval == 0 || !moved {
+			least := r.steps.least()
+			if rest++; k == 0 || moved && least < still*before {
+				rest = 0
+			}
+			before = least
+			if err := r.test(); err != nil {
+				return o, err
+			}
+			if (rest >= rests || !moved) && r.best.Proves() {
+				o.Certificate = r.best
+				return o, nil
 			}
 		}
 		if k >= r.set.Iterations || !moved {
 			return o, nil
 		}
-		if moved, err = r.advance(); err != nil {
+		if moved, err = r.steps.advance(); err != nil {
 			return o, err
 		}
 	}
 }
 
-// back returns to the point with the least v.
-func (r *search) back() (err error) {
-	if r.v == r.lowest {
-		return nil
-	}
-	r.space.Combine(problem.Iterate, 1, r.best, 0, r.best)
-	r.recent = r.recent[:0]
-	if r.v, err = r.forward(); err != nil {
+// test computes the certificate at the point with the least v, and keeps the best.
+func (r *search) test() error {
+	if err := r.steps.back(); err != nil {
 		return err
 	}
-	return r.backward(1, r.slope)
-}
-
-// advance takes a step. It returns false, with the iterate unchanged, if no step lowers v.
-func (r *search) advance() (moved bool, err error) {
-	space := r.space
-	if r.step == 0 {
-		r.step = firstMove * (1 + math.Sqrt(space.Dot(problem.Iterate, problem.Iterate))) / math.Sqrt(space.Dot(r.slope, r.slope))
-		if !vec.Finite(r.step) {
-			return false, nil
-		}
+	c, err := r.certify()
+	if err != nil {
+		return err
 	}
-	space.Combine(r.x, 1, problem.Iterate, 0, problem.Iterate)
-	space.Combine(r.move, 1, r.x, -r.step, r.slope)
-	space.Prox(1, r.move)
-	space.Combine(r.move, 1, r.move, -1, r.x)
-	descent := space.Dot(r.slope, r.move)
-	if len(r.recent) == memory {
-		r.recent = r.recent[1:]
+	if v := r.value(); r.best == nil || v < nearly*r.v || c.Stationarity <= r.best.Stationarity {
+		r.best, r.v = c, v
 	}
-	r.recent = append(r.recent, r.v)
-	highest := r.recent[0]
-	for _, v := range r.recent {
-		highest = max(highest, v)
-	}
-	t, v := 1.0, math.NaN()
-	for range halvings {
-		if !(descent < 0) {
-			break
-		}
-		space.Combine(problem.Iterate, 1, r.x, t, r.move)
-		if v, err = r.forward(); err != nil {
-			return false, err
-		}
-		if v <= highest+decrease*t*descent {
-			moved = true
-			break
-		}
-		t /= 2
-	}
-	if !moved {
-		space.Combine(problem.Iterate, 1, r.x, 0, r.x)
-		r.v, err = r.forward()
-		return false, err
-	}
-	r.v = v
-	if err := r.backward(1, r.next); err != nil {
-		return false, err
-	}
-	curvature := (space.Dot(r.next, r.move) - space.Dot(r.slope, r.move)) / t // of v along the move
-	if squared := space.Dot(r.move, r.move); curvature > 0 {
-		r.step = min(squared/curvature, longest)
-	} else {
-		r.step = min(growth*r.step, longest)
-	}
-	r.slope, r.next = r.next, r.slope
-	return true, nil
+	return nil
 }

@@ -6,19 +6,23 @@ import (
 	"ppal/trainer/problem"
 )
 
-// violation evaluates v(x) = ||max(0, g(x))||^2/2 and its gradient J^T max(0, g).
+// violation evaluates v(x) = ||max(0, g(x))||^2/2 and its gradient J^T max(0, g). It is also the
+// problem with the objective 0, whose passes it counts.
 type violation struct {
 	of           problem.Problem // the problem with smooth constraints g
 	space        *problem.Space  // of's vectors; the regularizer is the indicator of r's domain
 	g            []float64       // g at the last forward
 	coefficients []float64       // of of's backward pass
 	evaluations  int             // forward and backward passes
+	kinks        bool            // g may have kinks
+	shallow      bool            // see problem.Shallow
 }
 
 // newViolation returns v of p. The pieces of a maximum count as separate constraints,
 // so that v is smooth.
 func newViolation(p problem.Problem) *violation {
-	if pw := problem.FeaturesOf(p).Pieces; pw != nil {
+	f := problem.FeaturesOf(p)
+	if pw := f.Pieces; pw != nil {
 		p = problem.Split(pw)
 	}
 	_, m := p.Dims()
@@ -28,20 +32,51 @@ func newViolation(p problem.Problem) *violation {
 	default:
 		space.Regularizer = problem.Regularizer{}
 	}
-	return &violation{of: p, space: &space, g: make([]float64, m), coefficients: make([]float64, 1+m)}
+	return &violation{of: p, space: &space, g: make([]float64, m), coefficients: make([]float64, 1+m), kinks: f.Kinks, shallow: f.Shallow}
+}
+
+// Dims implements problem.Problem.
+func (q *violation) Dims() (n, m int) { return q.of.Dims() }
+
+// Space implements problem.Problem. Its regularizer is the indicator of r's domain.
+func (q *violation) Space() *problem.Space { return q.space }
+
+// NonSmooth implements problem.NonSmooth.
+func (q *violation) NonSmooth() bool { return q.kinks }
+
+// Shallow implements problem.Shallow.
+func (q *violation) Shallow() bool { return q.shallow }
+
+// Forward implements problem.Problem. The objective is 0.
+func (q *violation) Forward(g []float64) (f float64, err error) {
+	q.evaluations++
+	_, err = q.of.Forward(g)
+	return 0, err
+}
+
+// Backward implements problem.Problem. The first coefficient is that of the objective 0.
+func (q *violation) Backward(coefficients []float64, d problem.Vector) error {
+	q.evaluations++
+	copy(q.coefficients[1:], coefficients[1:])
+	q.coefficients[0] = 0
+	return q.of.Backward(q.coefficients, d)
 }
 
 // forward evaluates g at the iterate and returns v.
 func (q *violation) forward() (float64, error) {
-	q.evaluations++
-	if _, err := q.of.Forward(q.g); err != nil {
+	if _, err := q.Forward(q.g); err != nil {
 		return math.NaN(), err
 	}
+	return q.value(), nil
+}
+
+// value returns v at the last forward.
+func (q *violation) value() float64 {
 	sum := 0.0
 	for _, g := range q.g {
 		sum += max(0, g) * max(0, g)
 	}
-	return sum / 2, nil
+	return sum / 2
 }
 
 // backward writes the gradient factor J^T max(0, g) at the iterate of the last forward.
