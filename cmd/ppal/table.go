@@ -144,9 +144,9 @@ func sentences(o *session.Outcome, shown []int) (list []sentence) {
 			step = "moved for each class"
 		}
 		switch cost := o.ThresholdCost; {
-		case cost > 0:
+		case cost > rounding:
 			add("threshold", "%s after training, to meet the bounds: this cost %s of %s on the training rows", step, number(&cost), o.Objective.Name)
-		case cost < 0:
+		case cost < -rounding:
 			gain := -cost
 			add("threshold", "%s after training: this gained %s of %s on the training rows", step, number(&gain), o.Objective.Name)
 		default:
@@ -302,6 +302,9 @@ func promised(o *session.Outcome) string {
 	}
 	return text + "."
 }
+
+// rounding bounds the rounding errors of a difference of rates; one row of 100 million weighs more.
+const rounding = 1e-9
 
 // number formats a rate, a gap or a loss with four decimals, or four digits if it is not between 0
 // and 1; "" for nil.

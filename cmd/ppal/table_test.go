@@ -191,6 +191,8 @@ func TestTableThreshold(t *testing.T) {
 		{0.25, 0.003, nil, "moved by 0.25 after training, to meet the bounds: this cost 0.0030 of error on the training rows"},
 		{-0.25, -0.001, nil, "moved by -0.25 after training: this gained 0.0010 of error on the training rows"},
 		{0.25, 0, nil, "moved by 0.25 after training, without a change of error on the training rows"},
+		{0.25, 2.5e-14, nil, "moved by 0.25 after training, without a change of error on the training rows"},
+		{0.25, -2.5e-14, nil, "moved by 0.25 after training, without a change of error on the training rows"},
 		{0, 0.003, []float64{0, 1}, "moved for each class after training, to meet the bounds: this cost 0.0030 of error on the training rows"},
 		{0, 0, nil, ""},
 	} {
