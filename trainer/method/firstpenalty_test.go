@@ -11,11 +11,11 @@ import (
 // layered hides that functions have no hidden layers.
 type layered struct{ problem.Problem }
 
-// The first penalty is 5 without hidden layers, and 1 for other problems. tau rho keeps its value.
+// The first penalty is 10 without hidden layers, and 1 for other problems. tau rho keeps its value.
 func TestFirstPenalty(t *testing.T) {
 	for _, hides := range []bool{false, true} {
 		p, at := begun(t, scaled(1, 1), 3)
-		want := 5.0
+		want := 10.0
 		if hides {
 			p, want = layered{p}, 1
 		}

@@ -72,7 +72,7 @@ const (
 	violationShare = 0.5 // the violation must fall by this factor
 	toleranceShare = 0.1 // of the feasibility tolerance
 	networkPenalty = 1   // the first rho of PPALA and PLADA with quasi-Newton steps
-	shallowPenalty = 5   // the same without hidden layers
+	shallowPenalty = 10  // the same without hidden layers
 )
 
 // newSecondOrder prepares a run. tolerance is the largest violation that counts as feasible.

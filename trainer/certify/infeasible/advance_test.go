@@ -8,8 +8,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// newAdvance returns projected gradients for x >= 1, x <= -1 from x, with the gradient at x. v is x^2 + 1 in
-// [-1, 1] and (1 + |x|)^2/2 outside.
+// newAdvance returns projected gradients for x >= 1, x <= -1 from x, with the gradient at x. v is
+// x^2 + 1 in [-1, 1] and (1 + |x|)^2/2 outside.
 func newAdvance(t *testing.T, x float64) *projected {
 	t.Helper()
 	s := scalar{functions{func(x float64) float64 { return x + 1 }, func(x float64) float64 { return 1 - x }},
