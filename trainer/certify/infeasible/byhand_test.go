@@ -67,3 +67,35 @@ func TestProvesAtTheLimits(t *testing.T) {
 		t.Errorf("%+v proves nothing", c)
 	}
 }
+
+// placed are steps whose back goes to x.
+type placed struct {
+	steps
+	*violation
+	x float64
+}
+
+func (p *placed) back() error {
+	p.space.Write(problem.Iterate, []float64{p.x})
+	_, err := p.forward()
+	return err
+}
+
+// For x >= 1 and x <= -1, v is 1 + x^2 and the stationarity is |x|. The best certificate is the one
+// with the least stationarity, until v is less than 0.98 of the v of the certificate.
+func TestBestCertificateByHand(t *testing.T) {
+	s := newAdvance(t, 0.5)
+	p := &placed{violation: s.violation}
+	r := &search{violation: s.violation, steps: p, set: Settings{Sphere: 1e-12}, next: s.next}
+	for _, c := range []struct{ x, v, want float64 }{
+		{0.05, 0, 0.05}, {0.01, 0, 0.01}, {0.03, 0, 0.01}, {0.04, 1.0016 / 0.979, 0.04}, {0.05, 1.0025 / 0.981, 0.04},
+	} {
+		if c.v > 0 {
+			r.v = c.v // as if the best certificate were from an earlier point
+		}
+		p.x = c.x
+		if err := r.test(); err != nil || math.Abs(r.best.Stationarity-c.want) > 1e-12 || r.best.X[0] != c.want {
+			t.Errorf("at %v: %+v, %v, want the certificate of %v", c.x, r.best, err, c.want)
+		}
+	}
+}
