@@ -31,23 +31,23 @@ func (d *Device) WithBFloat16InGo() *Device {
 
 // bfloat16Leaf returns the packed form of a leaf of dense data for products of bfloat16 digits, nil
 // for other leaves. 8-bit data count as floats.
-func (e *executor[T]) bfloat16Leaf(buffer int) *kernel.PackedBFloat16 {
+func (e *executor[T]) bfloat16Leaf(buffer int) (*kernel.PackedBFloat16, error) {
 	data, d := e.plan.DataOf(buffer), e.device
 	if _, single := any(e).(*executor[float32]); !single || data == nil || e.ofPictures(buffer) {
-		return nil
+		return nil, nil
 	}
 	rows, cols := data.Dims()
 	if d.products == plan.AutoProducts {
 		_, eightBit := data.(matrix.EightBit)
 		if !d.static || !d.bytes.HasBFloat16() || d.pages != nil || eightBit || cols < plan.DigitColumns || e.widest(buffer) < BFloat16Width {
-			return nil
+			return nil, nil
 		}
-		return kernel.NewPackedBFloat16(rows, cols, 3)
+		return kernel.NewPackedBFloat16In(d.room(), rows, cols, 3)
 	}
 	if !d.products.BFloat16() {
-		return nil
+		return nil, nil
 	}
-	return kernel.NewPackedBFloat16(rows, cols, d.products.Digits())
+	return kernel.NewPackedBFloat16In(d.room(), rows, cols, d.products.Digits())
 }
 
 // ofPictures reports whether a region of pictures reads a buffer. The blocks of such regions have

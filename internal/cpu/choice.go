@@ -53,21 +53,26 @@ func (d *Device) NewBytes(rows, cols int, scale float64) *kernel.PackedBytes {
 	return d.bytes.NewPackedBytes(rows, cols, scale)
 }
 
+// NewBytesIn is NewBytes in the memory of a Room: see kernel.ByteKernels.NewPackedBytesIn.
+func (d *Device) NewBytesIn(room kernel.Room, rows, cols int, scale float64) (*kernel.PackedBytes, error) {
+	return d.bytes.NewPackedBytesIn(room, rows, cols, scale)
+}
+
 // byteLeaf returns the packed form of a leaf of 8-bit data for products of digits, nil for other
 // leaves.
-func (e *executor[T]) byteLeaf(buffer int) *kernel.PackedBytes {
+func (e *executor[T]) byteLeaf(buffer int) (*kernel.PackedBytes, error) {
 	data, ok := e.plan.DataOf(buffer).(matrix.EightBit)
 	if _, single := any(e).(*executor[float32]); !ok || !single {
-		return nil
+		return nil, nil
 	}
 	rows, cols := data.Dims()
 	if !e.device.Products(cols).Integers() {
-		return nil
+		return nil, nil
 	}
 	if own, ok := data.(*kernel.PackedBytes); ok && own.Layout() == e.device.bytes.Layout() {
-		return own
+		return own, nil
 	}
-	return e.device.NewBytes(rows, cols, data.ByteScale())
+	return e.device.NewBytesIn(e.device.room(), rows, cols, data.ByteScale())
 }
 
 // Graded returns a copy of the device. Automatic products that are plan.Int8x3 on d are plan.Int8

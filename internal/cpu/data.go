@@ -57,17 +57,17 @@ func (e *executor[T]) packed(buffer int) error {
 	if e.read(buffer) {
 		return nil
 	}
-	if x := e.byteLeaf(buffer); x != nil {
+	if x, err := e.byteLeaf(buffer); x != nil || err != nil {
 		e.bytes[buffer] = x
-		return nil
+		return err
 	}
 	if x, err := e.sparseLeaf(buffer); x != nil || err != nil {
 		e.sparse[buffer] = x
 		return err
 	}
-	if x := e.bfloat16Leaf(buffer); x != nil {
+	if x, err := e.bfloat16Leaf(buffer); x != nil || err != nil {
 		e.bfloat16[buffer] = x
-		return nil
+		return err
 	}
 	return e.packWide(buffer)
 }

@@ -33,7 +33,7 @@ type executor[T plan.Float] struct {
 	pool              *pool
 	inPages           map[int]bool // buffers whose rows lie in the device's pages
 	division          division
-	slab              []T // memory in pages for kept rows, see keptMemory
+	slab              []byte // memory in pages for kept rows, see keptRoom
 }
 
 // worker is the memory of one goroutine.

@@ -63,3 +63,10 @@ func SplitDerivatives(x Executor[float32]) (count int) {
 	}
 	return count
 }
+
+// Forced returns the device with products that it may compute slowly.
+func Forced(d *Device, p plan.Products) *Device {
+	own := *d
+	own.products = p
+	return &own
+}

@@ -38,13 +38,15 @@ func (e *executor[T]) Keep(v plan.View, m matrix.Matrix) (use func(), err error)
 	own := &packedRows[T]{}
 	if x := e.sparse[i]; x != nil {
 		starts, columns, values := m.(matrix.Sparse).Entries()
-		if own.sparse, err = e.k.NewSparseLike(x, starts, columns, values); err != nil {
+		if own.sparse, err = e.k.NewSparseLike(e.keptRoom(own), x, starts, columns, values); err != nil {
 			return nil, fmt.Errorf("cpu: the rows kept for %s: %w", e.plan.Buffers[i].Name, err)
 		}
 	}
 	if x := e.bytes[i]; x != nil {
 		rows, cols := x.Dims()
-		own.bytes = e.device.NewBytes(rows, cols, x.ByteScale())
+		if own.bytes, err = e.device.NewBytesIn(e.keptRoom(own), rows, cols, x.ByteScale()); err != nil {
+			return nil, err
+		}
 		e.loadBytes(i, own.bytes, m.(matrix.EightBit))
 	}
 	if err := e.keepFloats(i, own, m); err != nil {
@@ -68,7 +70,9 @@ func (e *executor[T]) keepFloats(buffer int, own *packedRows[T], m matrix.Matrix
 		}
 	}
 	if x := e.bfloat16[buffer]; x != nil {
-		own.digits = kernel.NewPackedBFloat16(b.Rows, b.Cols, x.Digits())
+		if own.digits, err = kernel.NewPackedBFloat16In(e.keptRoom(own), b.Rows, b.Cols, x.Digits()); err != nil {
+			return err
+		}
 	}
 	if own.plain == nil && own.packed == nil && own.digits == nil {
 		return nil
@@ -111,22 +115,36 @@ const slab = 16 << 20
 
 // keptMemory returns n zeros for kept rows: in the device's pages, if it has any.
 func (e *executor[T]) keptMemory(own *packedRows[T], n int) ([]T, error) {
-	if e.device.pages == nil {
+	room := e.keptRoom(own)
+	if room == nil || n == 0 {
 		return kernel.Alloc[T](n), nil
 	}
-	size := n * int(unsafe.Sizeof(T(0)))
-	own.size += size
-	if size >= slab {
-		return paged.Make[T](e.device.pages, n)
+	bytes, err := room(n * int(unsafe.Sizeof(T(0))))
+	if err != nil {
+		return nil, err
 	}
-	if n > len(e.slab) {
-		var err error
-		if e.slab, err = paged.Make[T](e.device.pages, slab/int(unsafe.Sizeof(T(0)))); err != nil {
-			return nil, err
+	return unsafe.Slice((*T)(unsafe.Pointer(&bytes[0])), n), nil
+}
+
+// keptRoom returns the memory of kept rows in the device's pages; nil if it has none.
+func (e *executor[T]) keptRoom(own *packedRows[T]) kernel.Room {
+	if e.device.pages == nil {
+		return nil
+	}
+	return func(size int) ([]byte, error) {
+		own.size += size
+		if size >= slab {
+			return paged.Make[byte](e.device.pages, size)
 		}
+		if size > len(e.slab) {
+			var err error
+			if e.slab, err = paged.Make[byte](e.device.pages, slab); err != nil {
+				return nil, err
+			}
+		}
+		x := e.slab[:size:size]
+		const line = 64
+		e.slab = e.slab[min(len(e.slab), (size+line-1)/line*line):]
+		return x, nil
 	}
-	x := e.slab[:n:n]
-	line := 64 / int(unsafe.Sizeof(T(0)))
-	e.slab = e.slab[min(len(e.slab), (n+line-1)/line*line):]
-	return x, nil
 }

@@ -115,7 +115,7 @@ func (e *executor[T]) loadBytes(buffer int, x *kernel.PackedBytes, from matrix.E
 	if p == nil {
 		lo, hi := e.division.window(e.plan.Buffers[buffer])
 		_, cols := x.Dims()
-		p = newByteLoading(cols, lo, hi, e.threads)
+		p = newByteLoading(cols, lo, hi, e.threads, e.device.pages)
 		e.byteLoads[buffer] = p
 	}
 	p.x, p.from = x, from
@@ -192,10 +192,11 @@ type byteLoading struct {
 	from   matrix.EightBit
 	rooms  [][]uint8   // for copies of rows, by worker
 	lists  [][][]uint8 // the rows of a call of SetRows, by worker
+	pages  *paged.Dir  // of x
 }
 
-func newByteLoading(cols, lo, hi, threads int) *byteLoading {
-	p := &byteLoading{lo: lo, hi: hi}
+func newByteLoading(cols, lo, hi, threads int, pages *paged.Dir) *byteLoading {
+	p := &byteLoading{lo: lo, hi: hi, pages: pages}
 	for range max(1, min(threads, blocks(hi-lo))) {
 		p.rooms = append(p.rooms, make([]uint8, loadRows*cols))
 		p.lists = append(p.lists, make([][]uint8, loadRows))
@@ -214,6 +215,8 @@ func (p *byteLoading) work(worker int) {
 			list[r] = p.from.ByteRow(i+r, room[r*cols:(r+1)*cols])
 		}
 		p.x.SetRows(i, list[:n])
+		const copies = 3 // the rows of from, and both copies of x
+		p.pages.Touch(copies * n * cols)
 	}
 	clear(list) // drops the references to the matrix
 }

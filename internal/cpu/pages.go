@@ -3,14 +3,15 @@ package cpu
 import (
 	"unsafe"
 
+	"ppal/internal/cpu/kernel"
 	"ppal/internal/paged"
 	"ppal/internal/plan"
 )
 
 // InPages returns the device with its large floats in pages: the rows of the data, packed or not,
-// and the activations of all rows. The regions then read the pages ahead, and give them back when
-// the memory is short. The results have the same bits. Packed bytes and the entries of sparse rows
-// stay in memory.
+// and the activations of all rows. The same holds for bytes and digits that the device packs, and
+// for the copies that it makes of the entries of sparse rows. The regions then read the pages ahead,
+// and give them back when the memory is short. The results have the same bits.
 func (d *Device) InPages(pages *paged.Dir) *Device {
 	own := *d
 	own.pages = pages
@@ -27,6 +28,20 @@ func rowMemory[T plan.Float](d *Device, n int) ([]T, error) {
 		return make([]T, n), nil
 	}
 	return paged.Make[T](d.pages, n)
+}
+
+// room returns the memory of packed rows that are not floats: the device's pages if the rows are
+// many, nil without pages.
+func (d *Device) room() kernel.Room {
+	if d == nil || d.pages == nil {
+		return nil
+	}
+	return func(n int) ([]byte, error) {
+		if n < leastPaged {
+			return kernel.Alloc[uint8](n), nil
+		}
+		return paged.Make[byte](d.pages, n)
+	}
 }
 
 // anyMemory is rowMemory for a caller that cannot fail: without space on the disk, the zeros lie in
@@ -72,15 +87,25 @@ type stream struct {
 
 // newStream returns the stream of a region; nil if its rows are in memory.
 func (e *executor[T]) newStream(r plan.Region, block int) *stream {
+	if e.device.pages == nil {
+		return nil
+	}
 	s := &stream{pages: e.device.pages}
-	seen := map[int]bool{}
+	seen := map[form]bool{}
 	for _, step := range r.Steps {
 		for _, o := range append(step.Reads(), step.Writes()...) {
 			b := e.plan.Buffers[o.Buffer]
-			if seen[o.Buffer] || !e.inPages[o.Buffer] || b.Rows != r.Rows {
+			f := e.formOf(step, o.Buffer)
+			if seen[f] || b.Rows != r.Rows {
 				continue
 			}
-			seen[o.Buffer] = true
+			seen[f] = true
+			if b.Class == plan.Leaf {
+				e.addPacked(s, f, b.Rows)
+			}
+			if !e.inPages[o.Buffer] {
+				continue
+			}
 			s.width += b.Cols * int(unsafe.Sizeof(T(0)))
 			if b.Class != plan.Leaf {
 				continue // mostly written; reading ahead would map the pages twice
@@ -104,6 +129,49 @@ func (e *executor[T]) newStream(r plan.Region, block int) *stream {
 	}
 	s.rows = max(1, window/s.width/block) * block
 	return s
+}
+
+// form is a buffer in the form that a step reads. Bytes and digits have two copies: the second is
+// for products with the transposed matrix.
+type form struct {
+	buffer     int
+	transposed bool
+}
+
+// formOf returns the form in which a step reads a buffer.
+func (e *executor[T]) formOf(s plan.Step, buffer int) form {
+	twice := e.bytes[buffer] != nil || e.bfloat16[buffer] != nil
+	p, product := s.(*plan.Product)
+	return form{buffer, twice && product && p.TransA && p.A.Buffer == buffer}
+}
+
+// addPacked adds a leaf to the stream if it has many rows as bytes, digits or entries.
+func (e *executor[T]) addPacked(s *stream, f form, rows int) {
+	var parts func(lo, hi int, visit func(part []byte)) // the memory of rows lo to hi-1
+	if x := e.bytes[f.buffer]; x != nil {
+		parts = func(lo, hi int, visit func(part []byte)) { visit(x.Rows(lo, hi, f.transposed)) }
+	} else if x := e.bfloat16[f.buffer]; x != nil {
+		parts = func(lo, hi int, visit func(part []byte)) { visit(x.Rows(lo, hi, f.transposed)) }
+	} else if x := e.sparse[f.buffer]; x != nil {
+		parts = x.Rows
+	} else {
+		return
+	}
+	size := 0
+	parts(0, rows, func(part []byte) { size += len(part) })
+	if size < leastPaged {
+		return
+	}
+	s.width += size/rows + 1
+	s.ahead = append(s.ahead, func(lo, hi int) func() {
+		var list [][]byte // Keep may change the leaf later
+		parts(lo, hi, func(part []byte) { list = append(list, part) })
+		return func() {
+			for _, part := range list {
+				paged.Ahead(s.pages, part)
+			}
+		}
+	})
 }
 
 // each calls run for the windows of rows lo to hi-1. A window has whole blocks, so the order of all

@@ -24,6 +24,39 @@ func Alloc[F element](n int) []F {
 	return buf[at : at+n : at+n]
 }
 
+// Room returns memory of n bytes, all zeros, that begins at a cache line. The memory may lie in a
+// file. A nil Room returns memory of Alloc.
+type Room func(n int) ([]byte, error)
+
+// roomOf returns n zeros in the memory of a Room.
+func roomOf[E any](room Room, n int) ([]E, error) {
+	var zero E
+	size := int(unsafe.Sizeof(zero))
+	if room == nil {
+		room = func(n int) ([]byte, error) { return Alloc[uint8](n), nil }
+	}
+	bytes, err := room(n * size)
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	return unsafe.Slice((*E)(unsafe.Pointer(&bytes[0])), n), nil
+}
+
+// copyTo returns a copy of x in the memory of a Room.
+func copyTo[E any](room Room, x []E) ([]E, error) {
+	own, err := roomOf[E](room, len(x))
+	copy(own, x)
+	return own, err
+}
+
+// bytesOf returns the memory of x.
+func bytesOf[E any](x []E) []byte {
+	if len(x) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), len(x)*int(unsafe.Sizeof(x[0])))
+}
+
 // sizeof returns the number of bytes of an element.
 func sizeof[F element]() uintptr {
 	var zero F

@@ -8,22 +8,49 @@ type PackedBFloat16 struct {
 	rows, cols int
 	byRow      BFloat16
 	byCol      []BFloat16 // by block
+	data       []uint16   // of all blocks
 }
 
 // NewPackedBFloat16 returns a matrix of zeros in 2 or 3 digits.
 func NewPackedBFloat16(rows, cols, digits int) *PackedBFloat16 {
+	x, _ := NewPackedBFloat16In(nil, rows, cols, digits) // the process's own memory is no error
+	return x
+}
+
+// NewPackedBFloat16In is NewPackedBFloat16 in the memory of a Room.
+func NewPackedBFloat16In(room Room, rows, cols, digits int) (*PackedBFloat16, error) {
 	checkDigits(rows, cols, digits)
 	x := &PackedBFloat16{rows: rows, cols: cols, byCol: make([]BFloat16, ceil(rows, RowBlock))}
 	size := func(lines, inner int) int {
 		return ceil(lines, bfloat16Rows) * ceil(inner, bfloat16Depth) * digits * bfloat16Tile
 	}
-	x.byRow = newBFloat16(rows, cols, digits, Alloc[uint16](size(rows, cols)))
-	block := size(cols, RowBlock)
-	data := Alloc[uint16](len(x.byCol) * block)
-	for i := range x.byCol {
-		x.byCol[i] = newBFloat16(cols, min(RowBlock, rows-i*RowBlock), digits, data[i*block:])
+	whole, err := roomOf[uint16](room, size(rows, cols))
+	if err != nil {
+		return nil, err
 	}
-	return x
+	x.byRow = newBFloat16(rows, cols, digits, whole)
+	block := size(cols, RowBlock)
+	if x.data, err = roomOf[uint16](room, len(x.byCol)*block); err != nil {
+		return nil, err
+	}
+	for i := range x.byCol {
+		x.byCol[i] = newBFloat16(cols, min(RowBlock, rows-i*RowBlock), digits, x.data[i*block:])
+	}
+	return x, nil
+}
+
+// Size returns the number of bytes of the packed data.
+func (x *PackedBFloat16) Size() int { return int(sizeof[uint16]()) * (len(x.byRow.data) + len(x.data)) }
+
+// Rows returns the memory of rows from to to-1, and of other rows beside them: in the factor for
+// X^T D if transposed is true, else in the factor for X W.
+func (x *PackedBFloat16) Rows(from, to int, transposed bool) []byte {
+	if transposed {
+		block := len(x.data) / max(1, len(x.byCol))
+		return bytesOf(x.data[from/RowBlock*block : ceil(to, RowBlock)*block])
+	}
+	panel := x.byRow.panel()
+	return bytesOf(x.byRow.data[from/bfloat16Rows*panel : ceil(to, bfloat16Rows)*panel])
 }
 
 // Dims returns the numbers of rows and columns.

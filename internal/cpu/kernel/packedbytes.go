@@ -50,14 +50,52 @@ func (k *ByteKernels) NewPackedBytes(rows, cols int, scale float64) *PackedBytes
 	return newPackedBytes(k.layout, rows, cols, scale)
 }
 
+// NewPackedBytesIn is NewPackedBytes in the memory of a Room. NewPackedBytesIn calls the Room for
+// the copy for X W and then for the copy for X^T D. If the Room returns the bytes of both copies of
+// another matrix with this layout and size, the result has the values of that matrix.
+func (k *ByteKernels) NewPackedBytesIn(room Room, rows, cols int, scale float64) (*PackedBytes, error) {
+	return packedBytesIn(room, k.layout, rows, cols, scale)
+}
+
 func newPackedBytes(layout Layout, rows, cols int, scale float64) *PackedBytes {
+	x, _ := packedBytesIn(nil, layout, rows, cols, scale) // the process's own memory is no error
+	return x
+}
+
+func packedBytesIn(room Room, layout Layout, rows, cols int, scale float64) (x *PackedBytes, err error) {
 	if rows < 0 || cols < 0 {
 		panic("kernel: negative size of a matrix")
 	}
-	x := &PackedBytes{layout: layout, rows: rows, cols: cols, scale: scale}
-	x.byRow = Alloc[uint8](ceil(rows, layout.Rows) * layout.Rows * x.depths() * layout.Depth)
-	x.byCol = Alloc[uint8](x.columnsAt(rows))
-	return x
+	x = &PackedBytes{layout: layout, rows: rows, cols: cols, scale: scale}
+	if x.byRow, err = roomOf[uint8](room, ceil(rows, layout.Rows)*layout.Rows*x.depths()*layout.Depth); err != nil {
+		return nil, err
+	}
+	x.byCol, err = roomOf[uint8](room, x.columnsAt(rows))
+	return x, err
+}
+
+// Move calls to with the copy for X W and with the copy for X^T D. The results, which have the same
+// bytes, become the matrix's memory.
+func (x *PackedBytes) Move(to func(values []uint8) ([]uint8, error)) (err error) {
+	for _, values := range []*[]uint8{&x.byRow, &x.byCol} {
+		if *values, err = to(*values); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Rows returns the memory of rows from to to-1, and of the other rows in their panels: in the copy
+// for X^T D if transposed is true, else in the copy for X W. In the copy for X^T D the rows share
+// their blocks of RowBlock rows with other rows.
+func (x *PackedBytes) Rows(from, to int, transposed bool) []uint8 {
+	if transposed {
+		end := min(ceil(to, RowBlock)*RowBlock, x.rows)
+		return x.byCol[x.columnsAt(from-from%RowBlock):x.columnsAt(end)]
+	}
+	row := x.depths() * x.layout.Depth // bytes of a row
+	first, end := from/x.layout.Rows, ceil(to, x.layout.Rows)
+	return x.byRow[first*x.layout.Rows*row : end*x.layout.Rows*row]
 }
 
 // ceil returns n/d, rounded up.

@@ -21,6 +21,7 @@ type Sparse[F Float] struct {
 	groups     *groups          // for products with one column, nil if groups do not pay
 	grouped    bool             // x has, or had, groups: sums of x have the form for groups
 	own        sparseEntries[F] // memory of Set
+	room       Room             // of the memory that the matrix makes
 }
 
 // sparseEntries is memory for the entries of a matrix.
@@ -34,13 +35,22 @@ type sparseEntries[F Float] struct {
 // larger matrix: starts then lie within the larger matrix's entries. The error wraps ErrSparse and
 // names the row.
 func NewSparse[F Float](rows, cols int, starts []int, columns []int32, values []float64) (*Sparse[F], error) {
+	return NewSparseIn[F](nil, rows, cols, starts, columns, values)
+}
+
+// NewSparseIn is NewSparse with the matrix's own memory in a Room: the converted values, the starts
+// of a window, and the row groups.
+func NewSparseIn[F Float](room Room, rows, cols int, starts []int, columns []int32, values []float64) (*Sparse[F], error) {
 	if err := checkSparse(rows, cols, starts, columns, values); err != nil {
 		return nil, fmt.Errorf("kernel: %w: %w", ErrSparse, err)
 	}
 	first, last := starts[0], starts[rows]
-	x := &Sparse[F]{rows: rows, cols: cols, starts: starts, columns: columns[first:last], step: 1}
+	x := &Sparse[F]{rows: rows, cols: cols, starts: starts, columns: columns[first:last], step: 1, room: room}
+	var err error
 	if first > 0 {
-		x.starts = make([]int, rows+1)
+		if x.starts, err = roomOf[int](room, rows+1); err != nil {
+			return nil, err
+		}
 		for i, at := range starts {
 			x.starts[i] = at - first
 		}
@@ -53,9 +63,9 @@ func NewSparse[F Float](rows, cols int, starts []int, columns []int32, values []
 	if len(values) > 0 && allEqual(values) {
 		x.values, x.step = []F{F(values[0])}, 0
 	} else {
-		x.values = converted[F](values)
+		x.values, err = converted[F](room, values)
 	}
-	return x, nil
+	return x, err
 }
 
 // Set replaces the entries by a copy of the given entries, in the form that NewSparse requires.
@@ -89,16 +99,26 @@ func (x *Sparse[F]) Set(starts []int, columns []int32, values []float64) error {
 
 // NewSparseLike is NewSparse on copies of the slices, for a matrix that may take the place of x, by
 // assignment, in the factors and sums of x. It has row groups if x has, or had, row groups.
-func (k *Kernels[F]) NewSparseLike(x *Sparse[F], starts []int, columns []int32, values []float64) (*Sparse[F], error) {
-	y, err := NewSparse[F](x.rows, x.cols, starts, columns, values)
+// Its memory lies in the Room.
+func (k *Kernels[F]) NewSparseLike(room Room, x *Sparse[F], starts []int, columns []int32, values []float64) (*Sparse[F], error) {
+	y, err := NewSparseIn[F](nil, x.rows, x.cols, starts, columns, values)
 	if err != nil {
 		return nil, err
 	}
-	y.starts, y.columns, y.values = slices.Clone(y.starts), slices.Clone(y.columns), slices.Clone(y.values)
-	if y.grouped = x.grouped; y.grouped && y.step == 0 {
-		y.groups = y.newGroups(y.countPairs())
+	y.room = room
+	if y.starts, err = copyTo(room, y.starts); err != nil {
+		return nil, err
 	}
-	return y, nil
+	if y.columns, err = copyTo(room, y.columns); err != nil {
+		return nil, err
+	}
+	if y.values, err = copyTo(room, y.values); err != nil {
+		return nil, err
+	}
+	if y.grouped = x.grouped; y.grouped && y.step == 0 {
+		y.groups, err = y.newGroups(room, y.countPairs())
+	}
+	return y, err
 }
 
 // allEqual reports whether all elements are equal.
@@ -129,15 +149,32 @@ func checkSparse(rows, cols int, starts []int, columns []int32, values []float64
 }
 
 // converted returns the values in F, without a copy if F is float64.
-func converted[F Float](values []float64) []F {
+func converted[F Float](room Room, values []float64) ([]F, error) {
 	if same, ok := any(values).([]F); ok {
-		return same
+		return same, nil
 	}
-	list := make([]F, len(values))
-	for i, v := range values {
-		list[i] = F(v)
+	list, err := roomOf[F](room, len(values))
+	for i := range list {
+		list[i] = F(values[i])
 	}
-	return list
+	return list, err
+}
+
+// Rows calls visit with the memory of the rows from to to-1 that products with several columns
+// read, and that products with one column read: part by part.
+func (x *Sparse[F]) Rows(from, to int, visit func(part []byte)) {
+	visit(bytesOf(x.starts[from : to+1]))
+	if g := x.groups; g != nil {
+		first, end := from/groupRows, ceil(to, groupRows)
+		visit(bytesOf(g.starts[first : end+1]))
+		visit(bytesOf(g.pairs[g.starts[first]:g.starts[end]]))
+		return
+	}
+	first, last := x.starts[from], x.starts[to]
+	visit(bytesOf(x.columns[first:last]))
+	if x.step > 0 {
+		visit(bytesOf(x.values[first:last]))
+	}
 }
 
 // Compact reports whether the entries, each with its column, need at most as much memory as all

@@ -39,7 +39,11 @@ func (k *Kernels[F]) group(x *Sparse[F]) {
 	if groupFill*pairs > len(x.columns) || pairs > 1<<32-1 {
 		return
 	}
-	x.groups, x.grouped = x.newGroups(pairs), true
+	g, err := x.newGroups(x.room, pairs)
+	if err != nil { // a full disk: the groups lie in the process's own memory
+		g, _ = x.newGroups(nil, pairs)
+	}
+	x.groups, x.grouped = g, true
 }
 
 // countPairs returns the number of pairs of all groups.
@@ -48,9 +52,16 @@ func (x *Sparse[F]) countPairs() (pairs int) {
 	return pairs
 }
 
-// newGroups returns the groups, which have the given number of pairs.
-func (x *Sparse[F]) newGroups(pairs int) *groups {
-	g := &groups{pairs: make([]uint64, 0, pairs)}
+// newGroups returns the groups, which have the given number of pairs, in the memory of a Room.
+func (x *Sparse[F]) newGroups(room Room, pairs int) (g *groups, err error) {
+	g = &groups{}
+	if g.starts, err = roomOf[uint32](room, ceil(x.rows, groupRows)+1); err != nil {
+		return nil, err
+	}
+	if g.pairs, err = roomOf[uint64](room, pairs); err != nil {
+		return nil, err
+	}
+	g.starts, g.pairs = g.starts[:0], g.pairs[:0]
 	x.eachGroup(func(touched []int32, bits []uint32) {
 		g.starts = append(g.starts, uint32(len(g.pairs)))
 		slices.Sort(touched)
@@ -59,7 +70,7 @@ func (x *Sparse[F]) newGroups(pairs int) *groups {
 		}
 	})
 	g.starts = append(g.starts, uint32(len(g.pairs)))
-	return g
+	return g, nil
 }
 
 // eachGroup calls visit for every group, with the columns that have entries and, for every column,
