@@ -158,9 +158,9 @@ func (a *Attribute) of(rows []int, pages *paged.Dir) (Attribute, error) {
 // its columns: sex, race=White. Without blocks, an attribute is a feature's number, with the values
 // "feature 5" (the row has an entry) and "the rest". by holds the first feature of each block that
 // the texts use or, without blocks, the features themselves.
-func (d *sparseDesign) attributes(x *matrix.CSR, texts []string) (attributes []Attribute, by []int32, err error) {
+func (d *sparseDesign) attributes(x *matrix.CSR, texts []string, pages *paged.Dir) (attributes []Attribute, by []int32, err error) {
 	if d.blocks == nil {
-		return d.entries(x, texts)
+		return d.entries(x, texts, pages)
 	}
 	attributes, columns, err := attributesOf(texts, d.titles, func(name string) *column {
 		block := slices.Index(d.titles, name)
@@ -193,12 +193,12 @@ func (d *sparseDesign) categories(title string) (list []string) {
 
 // entries makes one attribute for each named feature. The attribute says whether a row has an entry
 // of the feature.
-func (d *sparseDesign) entries(x *matrix.CSR, texts []string) (attributes []Attribute, features []int32, err error) {
+func (d *sparseDesign) entries(x *matrix.CSR, texts []string, pages *paged.Dir) (attributes []Attribute, features []int32, err error) {
 	if features, err = d.find(texts, x.Cols); err != nil {
 		return nil, nil, fmt.Errorf("datasets: attribute: %w", err)
 	}
 	for k, j := range features {
-		a := Attribute{Name: texts[k], Values: []string{"feature " + strconv.Itoa(int(j)+1), theRest}, Of: make([]int, x.Rows)}
+		a := Attribute{Name: texts[k], Values: []string{"feature " + strconv.Itoa(int(j)+1), theRest}, Of: paged.Vector[int](pages, x.Rows)}
 		for i := range a.Of {
 			if !x.Has(i, j) {
 				a.Of[i] = 1
@@ -260,6 +260,6 @@ func SparseAttributes(dataset string, x *matrix.CSR, texts []string) ([]Attribut
 	if strings.HasSuffix(dataset, adult().Name) {
 		d = adultDesign()
 	}
-	attributes, _, err := d.attributes(x, texts)
+	attributes, _, err := d.attributes(x, texts, nil)
 	return attributes, err
 }

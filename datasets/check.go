@@ -145,6 +145,16 @@ func filesRead(dir string, d Dataset) []File {
 	return d.Files
 }
 
+// Paths returns the paths of the files in the data directory dir that loading the named data set
+// would read.
+func Paths(dir, name string) (paths []string, err error) {
+	d, err := Lookup(name)
+	for _, f := range filesRead(dir, d) {
+		paths = append(paths, orUnzipped(filepath.Join(dir, filepath.FromSlash(f.Path))))
+	}
+	return paths, err
+}
+
 func checkFile(ctx context.Context, dir string, file File) (FileStatus, error) {
 	path := filepath.Join(dir, filepath.FromSlash(file.Path))
 	if plain := orUnzipped(path); plain != path {

@@ -2,9 +2,9 @@ package datasets
 
 import (
 	"fmt"
-	"slices"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/paged"
 )
 
 // Division is a selection of images whose rows are divided into training and validation rows,
@@ -31,9 +31,11 @@ func (c *Choice) Divide(s Split, seed uint64) (*Division, error) {
 	}
 	d := &Division{Train: c.empty(), Validation: c.empty(), from: c.from}
 	labels := c.Labels()
-	parts := s.rows(labels, seed, nil)
-	at := make([]int, len(labels)) // index in places of each chosen row
+	parts := s.rows(labels, seed, c.pages)
+	at := paged.Vector[int](c.pages, len(labels)) // index in places of each chosen row
+	defer paged.Drop(c.pages, at, labels, parts[0], parts[1], parts[2])
 	for k, part := range []*Selection{&d.Train, &d.Validation} {
+		part.Source = paged.Vector[int](c.pages, len(parts[k]))[:0]
 		for i, row := range parts[k] {
 			at[row] = k*len(parts[0]) + i
 			part.Source = append(part.Source, c.Source[row])
@@ -47,7 +49,8 @@ func (c *Choice) Divide(s Split, seed uint64) (*Division, error) {
 			part.Offsets[class+1] += part.Offsets[class]
 		}
 	}
-	d.places = slices.Clone(c.places)
+	d.places = paged.Vector[int](c.pages, len(c.places))
+	copy(d.places, c.places)
 	for r, place := range c.places {
 		if place >= 0 {
 			d.places[r] = at[place]
@@ -58,7 +61,7 @@ func (c *Choice) Divide(s Split, seed uint64) (*Division, error) {
 
 // empty returns the selection without rows.
 func (s *Selection) empty() Selection {
-	return Selection{Classes: s.Classes, Names: s.Names, Offsets: make([]int, len(s.Offsets))}
+	return Selection{Classes: s.Classes, Names: s.Names, Offsets: make([]int, len(s.Offsets)), pages: s.pages}
 }
 
 // Rows returns the number of rows.

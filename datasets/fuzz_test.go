@@ -64,7 +64,7 @@ func FuzzCIFAR(f *testing.F) {
 	f.Add(records(0, 1), int64(cifarRecord))
 	f.Add(records(0, 1), int64(1<<40))
 	f.Fuzz(func(t *testing.T, data []byte, lie int64) {
-		batch, err := readCIFAR(bytes.NewReader(data), "file", int64(len(data))+lie, 10)
+		batch, err := readCIFAR(bytes.NewReader(data), "file", int64(len(data))+lie, 10, nil)
 		if err != nil {
 			checkFuzzError(t, err)
 			return
@@ -109,7 +109,7 @@ func FuzzCIFARArchive(f *testing.F) {
 	}
 	f.Add(unzipped.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		batches, err := readCIFARArchive(bytes.NewReader(data), "file", cifar10())
+		batches, err := readCIFARArchive(bytes.NewReader(data), "file", cifar10(), nil)
 		if err != nil {
 			checkFuzzError(t, err)
 			return

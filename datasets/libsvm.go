@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/paged"
 )
 
 // LIBSVM is the content of a file in the format of LIBSVM and SVMlight (Chang and Lin, "LIBSVM: a
@@ -46,6 +47,11 @@ func LoadLIBSVM(path string, cols int) (*LIBSVM, error) {
 // query or an entry), ErrNumber, ErrIndex (0, above cols, or not increasing) or ErrTruncated (a
 // truncated compressed file, or no rows); or are errors of r.
 func ReadLIBSVM(r io.Reader, name string, cols int) (*LIBSVM, error) {
+	return readLIBSVM(r, name, cols, nil)
+}
+
+// readLIBSVM is ReadLIBSVM with the rows in pages; nil: memory.
+func readLIBSVM(r io.Reader, name string, cols int, pages *paged.Dir) (*LIBSVM, error) {
 	if cols < 0 || cols > maxIndex {
 		return nil, fmt.Errorf("datasets: %d features for %s, want 1 to %d, or 0 for as many as it has", cols, name, maxIndex)
 	}
@@ -53,16 +59,18 @@ func ReadLIBSVM(r io.Reader, name string, cols int) (*LIBSVM, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &libsvmParser{cols: cols, x: &matrix.CSR{Starts: []int{0}}}
+	p := newLIBSVMParser(cols, pages)
 	lines := lineReader{r: bufio.NewReaderSize(c, 256<<10), most: maxLine}
 	read := 0 // bytes
 	for {
 		line, err := lines.next()
-		if read += len(line) + 1; lines.number == sampledLines {
+		if read += len(line) + 1; lines.number == sampledLines && pages == nil {
 			p.reserve(float64(textSize(r)) / float64(read))
 		}
 		if err == nil {
-			err = p.line(line)
+			if err = p.line(line); err == nil {
+				err = p.spill(spillRows)
+			}
 		}
 		switch {
 		case err == io.EOF:
@@ -101,6 +109,9 @@ func (p *libsvmParser) reserve(factor float64) {
 
 // end returns an error if the file has no rows, and sets the size of the matrix.
 func (p *libsvmParser) end(name string) (*LIBSVM, error) {
+	if err := p.collect(); err != nil {
+		return nil, err
+	}
 	p.x.Rows, p.x.Cols = len(p.labels), p.cols
 	if p.cols == 0 {
 		p.x.Cols = p.largest

@@ -19,6 +19,8 @@ type libsvmParser struct {
 	x       *matrix.CSR
 	labels  []float64
 	queries []int64
+	out     *spilled // has the rows before; nil: no rows are in pages
+	rows    int      // in out
 }
 
 // line adds the row of a line, unless the line is blank or a comment.
@@ -64,7 +66,7 @@ func (p *libsvmParser) line(line []byte) error {
 
 // query adds the row's query. Either all rows have a query or no row has one.
 func (p *libsvmParser) query(digits []byte, given bool) error {
-	row := len(p.labels)
+	row := p.rows + len(p.labels)
 	if given != (p.queries != nil) && row > 0 {
 		return fmt.Errorf("%w: some rows have a qid and some have none", ErrFormat)
 	}

@@ -107,7 +107,7 @@ func TestSparseAttributesByHand(t *testing.T) {
 	if diff := cmp.Diff([]string{"F", "M", "X"}, d.categories("sex")); diff != "" {
 		t.Error(diff)
 	}
-	got, by, err := d.attributes(x, []string{"race", "sex", "race=b"})
+	got, by, err := d.attributes(x, []string{"race", "sex", "race=b"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

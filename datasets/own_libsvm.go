@@ -5,9 +5,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/paged"
 )
 
 // ownLIBSVM describes a user's file in LIBSVM's format. The larger of two labels is class +1. With
@@ -19,19 +21,14 @@ func ownLIBSVM() Dataset {
 		Own:         true,
 		Sparse:      true,
 		table: func(_ string, opts TableOptions) (*source, error) {
-			f, err := opts.open(opts.File)
-			if err != nil {
-				return nil, err
-			}
-			defer f.Close()
-			file, err := ReadLIBSVM(f, opts.File, 0)
+			file, kept, err := opts.readSparse()
 			if err != nil {
 				return nil, err
 			}
 			if err := checkWidth(opts.File, file.X); err != nil {
 				return nil, err
 			}
-			s := &source{}
+			s := &source{pages: opts.Pages, notes: kept.notes, warnings: kept.warnings}
 			if err := s.setClasses(opts.File, file.Labels, opts.Classes); err != nil {
 				return nil, err
 			}
@@ -59,7 +56,14 @@ func checkWidth(path string, x *matrix.CSR) error {
 // one class for each of more values, in their order. names are the classes that the user chose;
 // nil: all values.
 func (s *source) setClasses(path string, values []float64, names []string) error {
-	distinct := slices.Compact(slices.Sorted(slices.Values(values)))
+	seen := map[float64]int{} // the index in distinct
+	for _, v := range values {
+		seen[v] = 0
+	}
+	distinct := slices.Sorted(maps.Keys(seen))
+	for k, v := range distinct {
+		seen[v] = k
+	}
 	fail := func(err error) error { return &FileError{Path: path, Offset: -1, Err: err} }
 	if len(distinct) == 1 {
 		return fail(fmt.Errorf("%w: all are %v, want at least two values", ErrLabel, distinct[0]))
@@ -74,9 +78,7 @@ func (s *source) setClasses(path string, values []float64, names []string) error
 	if names == nil && len(texts) == 2 {
 		s.label = Label{Positive: texts[1], Negative: texts[:1]}
 		s.classes = []string{fmt.Sprintf("label %v", distinct[0]), fmt.Sprintf("label %v", distinct[1])}
-		for _, v := range values {
-			s.labels = append(s.labels, labelOf(indicator(v == distinct[1]), 2))
-		}
+		s.setLabels(values, func(v float64) int { return labelOf(seen[v], 2) })
 		return nil
 	}
 	s.classes = texts
@@ -92,14 +94,23 @@ func (s *source) setClasses(path string, values []float64, names []string) error
 			s.label.Others = append(s.label.Others, text)
 		}
 	}
-	for _, v := range values {
-		label := outside
-		if k := slices.Index(s.classes, formatNumber(v)); k >= 0 {
-			label = labelOf(k, len(s.classes))
+	of := make([]int, len(texts)) // label of each distinct value
+	for k, text := range texts {
+		of[k] = outside
+		if class := slices.Index(s.classes, text); class >= 0 {
+			of[k] = labelOf(class, len(s.classes))
 		}
-		s.labels = append(s.labels, label)
 	}
+	s.setLabels(values, func(v float64) int { return of[seen[v]] })
 	return nil
+}
+
+// setLabels sets the label of each row from its value.
+func (s *source) setLabels(values []float64, of func(v float64) int) {
+	s.labels = paged.Vector[int](s.pages, len(values))
+	for i, v := range values {
+		s.labels[i] = of(v)
+	}
 }
 
 // libsvmLine returns the line number of a row in the file, or 0 if it does not find the row.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/paged"
 )
 
 // Selection holds some classes of a data set, with rows grouped by class. A Neyman-Pearson problem
@@ -15,14 +16,16 @@ type Selection struct {
 	Names   []string // their names
 	Offsets []int    // the rows of Classes[i] are Offsets[i] to Offsets[i+1] (exclusive)
 	Source  []int    // each row's number in the set, from 0; nil: not known
+
+	pages *paged.Dir // holds vectors over the rows; nil: memory
 }
 
 // Labels returns the rows' classes, as indices into Classes.
 func (s *Selection) Labels() []int {
-	var labels []int
+	labels := paged.Vector[int](s.pages, s.Offsets[len(s.Classes)])
 	for k := range s.Classes {
-		for range s.Offsets[k+1] - s.Offsets[k] {
-			labels = append(labels, k)
+		for i := s.Offsets[k]; i < s.Offsets[k+1]; i++ {
+			labels[i] = k
 		}
 	}
 	return labels
@@ -34,7 +37,7 @@ func (s *Selection) Labels() []int {
 // Errors wrap ErrClass (fewer than two classes, a class given twice, not declared or without rows,
 // a negative rowsPerClass) or ErrLabel (a row has a label that the data set does not declare).
 func Select(set *Images, classes []int, rowsPerClass int) (*Selection, error) {
-	sel, taken, err := choose(set.Labels, set.Classes, classes, rowsPerClass)
+	sel, taken, err := choose(set.Labels, set.Classes, classes, rowsPerClass, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -57,11 +60,11 @@ type Choice struct {
 
 // Choose selects rows like Select, before the pixels are read.
 func (p *Pictures) Choose(classes []int, rowsPerClass int) (*Choice, error) {
-	sel, taken, err := choose(p.Labels, p.Classes, classes, rowsPerClass)
+	sel, taken, err := choose(p.Labels, p.Classes, classes, rowsPerClass, p.pages)
 	if err != nil {
 		return nil, err
 	}
-	c := &Choice{Selection: sel, from: p, places: make([]int, len(p.Labels))}
+	c := &Choice{Selection: sel, from: p, places: paged.Vector[int](p.pages, len(p.Labels))}
 	for i := range c.places {
 		c.places[i] = -1
 	}
@@ -85,25 +88,24 @@ func (c *Choice) Read(to matrix.RowStore) (err error) {
 // Moments returns the result of the function Moments for the rows that were read, under PixelScale.
 func (c *Choice) Moments() (center []float64, deviation float64) { return c.sums.Moments(PixelScale) }
 
-// choose returns a selection without pixels, and the numbers of the selected rows in the set.
-func choose(labels []uint8, declared []string, classes []int, rowsPerClass int) (sel Selection, taken []int, err error) {
+// choose returns a selection without pixels, and the numbers of the selected rows in the set. The
+// numbers lie in pages; nil: memory.
+func choose(labels []uint8, declared []string, classes []int, rowsPerClass int, pages *paged.Dir) (sel Selection, taken []int, err error) {
 	if err := checkClasses(declared, classes, rowsPerClass); err != nil {
 		return sel, nil, err
 	}
-	byClass, err := firstRows(labels, len(declared), classes, rowsPerClass)
+	source, offsets, err := firstRows(labels, len(declared), classes, rowsPerClass, pages)
 	if err != nil {
 		return sel, nil, err
 	}
-	sel = Selection{Classes: slices.Clone(classes), Offsets: make([]int, 1, len(classes)+1)}
+	sel = Selection{Classes: slices.Clone(classes), Offsets: offsets, Source: source, pages: pages}
 	for i, class := range classes {
-		if len(byClass[i]) == 0 {
+		if offsets[i] == offsets[i+1] {
 			return sel, nil, fmt.Errorf("datasets: %w: class %d (%s) has no rows here; choose from %v",
 				ErrClass, class, declared[class], classesWithRows(labels, len(declared)))
 		}
 		sel.Names = append(sel.Names, declared[class])
-		sel.Offsets = append(sel.Offsets, sel.Offsets[i]+len(byClass[i]))
 	}
-	sel.Source = slices.Concat(byClass...)
 	return sel, sel.Source, nil
 }
 
@@ -128,24 +130,35 @@ func checkClasses(declared []string, classes []int, rowsPerClass int) error {
 	return nil
 }
 
-// firstRows returns, for every class, its first limit rows, or all its rows if limit is 0.
-func firstRows(labels []uint8, declared int, classes []int, limit int) ([][]int, error) {
+// firstRows returns, for every class, its first limit rows, or all its rows if limit is 0. The rows
+// of classes[k] are rows[offsets[k]] to rows[offsets[k+1]-1].
+func firstRows(labels []uint8, declared int, classes []int, limit int, pages *paged.Dir) (rows, offsets []int, err error) {
 	place := make([]int, declared)
 	for i := range place {
 		place[i] = slices.Index(classes, i)
 	}
-	taken := make([][]int, len(classes))
+	counts := make([]int, len(classes))
 	for r, label := range labels {
 		if int(label) >= len(place) {
-			return nil, fmt.Errorf("datasets: row %d: %w: label %d, classes 0 to %d are declared; correct the file",
+			return nil, nil, fmt.Errorf("datasets: row %d: %w: label %d, classes 0 to %d are declared; correct the file",
 				r, ErrLabel, label, len(place)-1)
 		}
-		p := place[label]
-		if p >= 0 && (limit == 0 || len(taken[p]) < limit) {
-			taken[p] = append(taken[p], r)
+		if p := place[label]; p >= 0 && (limit == 0 || counts[p] < limit) {
+			counts[p]++
 		}
 	}
-	return taken, nil
+	offsets = make([]int, len(classes)+1)
+	for k, n := range counts {
+		offsets[k+1] = offsets[k] + n
+	}
+	rows, next := paged.Vector[int](pages, offsets[len(classes)]), slices.Clone(offsets)
+	for r, label := range labels {
+		if p := place[label]; p >= 0 && next[p] < offsets[p+1] {
+			rows[next[p]] = r
+			next[p]++
+		}
+	}
+	return rows, offsets, nil
 }
 
 // classesWithRows returns the classes that are not empty.

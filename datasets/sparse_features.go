@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/paged"
 )
 
 // sparseDesign describes the features of a sparse table.
@@ -61,6 +62,14 @@ func (s *source) sparse(x *matrix.CSR, d *sparseDesign, opts TableOptions) error
 		if d.names == nil {
 			g.Name, g.Conditions = "feature "+g.Name, []string{g.Name}
 		}
+		n := 0
+		for i := range x.Rows {
+			n += indicator(x.Has(i, j))
+		}
+		g.Rows = paged.Vector[int](s.pages, n)[:0]
+		if len(by) == 1 {
+			rest.Rows = paged.Vector[int](s.pages, x.Rows-n)[:0]
+		}
 		for i := range x.Rows {
 			if x.Has(i, j) {
 				g.Rows = append(g.Rows, i)
@@ -74,11 +83,11 @@ func (s *source) sparse(x *matrix.CSR, d *sparseDesign, opts TableOptions) error
 		}
 	}
 	var of []int32
-	if s.attributes, of, err = d.attributes(x, opts.Attributes); err != nil {
+	if s.attributes, of, err = d.attributes(x, opts.Attributes, s.pages); err != nil {
 		return err
 	}
 	found := columnsWith(opts.Values, s.classes, s.attributes, d.titles, d.categories)
-	more, first, err := d.attributes(x, found)
+	more, first, err := d.attributes(x, found, s.pages)
 	if err != nil {
 		return err
 	}
@@ -104,6 +113,7 @@ func (s *source) sparse(x *matrix.CSR, d *sparseDesign, opts TableOptions) error
 	if kept.cols == 0 {
 		return fmt.Errorf("datasets: %w: no feature is left", ErrColumn)
 	}
+	kept.pages = s.pages
 	s.features = kept
 	return nil
 }
@@ -152,9 +162,10 @@ func twins(x *matrix.CSR, g Group) []int32 {
 // sparse makes features from the columns of a CSR and leaves out some columns.
 type sparse struct {
 	x     *matrix.CSR
-	names []string // nil: numbers from 1
-	place []int32  // new index of each column; -1: left out; nil: all columns
-	cols  int      // number of remaining columns
+	names []string   // nil: numbers from 1
+	place []int32    // new index of each column; -1: left out; nil: all columns
+	cols  int        // number of remaining columns
+	pages *paged.Dir // holds selected rows; nil: memory
 }
 
 var _ features = (*sparse)(nil)
@@ -183,7 +194,26 @@ func (s *sparse) fit([]int) ([]string, error) { return nil, nil }
 func (s *sparse) columns() []string { return s.names }
 
 func (s *sparse) take(rows []int) (matrix.Matrix, error) {
-	return s.x.Select(rows, s.place, s.cols), nil
+	if s.pages == nil {
+		return s.x.Select(rows, s.place, s.cols), nil
+	}
+	out, n := &matrix.CSR{}, s.x.CountEntries(rows, s.place)
+	var err error
+	if out.Starts, err = paged.Make[int](s.pages, len(rows)+1); err != nil {
+		return nil, err
+	}
+	if out.Columns, err = paged.Make[int32](s.pages, n); err != nil {
+		return nil, err
+	}
+	out.Starts, out.Columns = out.Starts[:0], out.Columns[:0]
+	if s.x.Values != nil {
+		if out.Values, err = paged.Make[float64](s.pages, n); err != nil {
+			return nil, err
+		}
+		out.Values = out.Values[:0]
+	}
+	s.x.SelectTo(out, rows, s.place, s.cols)
+	return out, nil
 }
 
 func (s *sparse) preparation() *Preparation {

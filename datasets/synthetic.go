@@ -1,5 +1,7 @@
 package datasets
 
+import "ppal/internal/paged"
+
 // Sizes of the synthetic set.
 const (
 	syntheticSide      = 28
@@ -27,7 +29,7 @@ func syntheticSet() Dataset {
 		Classes:     classes,
 		Shape:       Shape{Height: syntheticSide, Width: syntheticSide, Channels: 1},
 	}
-	d.images = func(_ string, seed uint64) (train, test *Pictures, err error) {
+	d.images = func(_ string, seed uint64, _ *paged.Dir) (train, test *Pictures, err error) {
 		ofTrain, ofTest := Synthetic(SyntheticConfig{Seed: seed})
 		return drawn(ofTrain), drawn(ofTest), nil
 	}

@@ -67,8 +67,9 @@ type TableOptions struct {
 	// It replaces Split.
 	SplitColumn string
 
-	// Pages receives the values of the columns of a csv file, so that a file may be larger than the
-	// memory. Table.Features then makes features when they are read. nil: memory.
+	// Pages receives the values of the columns of a csv file, or the entries of a LIBSVM file, so that
+	// a file may be larger than the memory. Table.Features of a csv file then makes features when they
+	// are read. nil: memory.
 	Pages *paged.Dir
 	// Keep keeps these values for later processes. nil: the values disappear with the process.
 	Keep *Keep

@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -61,6 +63,92 @@ func anonymousPeak(t *testing.T, cmd *exec.Cmd) (peak int) {
 					t.Fatal(err)
 				}
 				peak = max(peak, kilobytes<<10)
+			}
+		}
+	}
+}
+
+// writeSparse writes a file of n rows with 40 entries each in LIBSVM's format.
+func writeSparse(t *testing.T, n int) (path string) {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, 2))
+	var text []byte
+	for range n {
+		text = append(text, "-+"[rng.IntN(2)], '1')
+		for j := range 40 {
+			text = append(strconv.AppendInt(append(text, ' '), int64(j+1), 10), ':')
+			text = strconv.AppendInt(text, int64(1+rng.IntN(9)), 10)
+		}
+		text = append(text, '\n')
+	}
+	path = filepath.Join(t.TempDir(), "rows.svm")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// writePictures writes files in the form of Fashion-MNIST, with n pictures of random pixels for
+// training and as many for testing, and returns the data directory.
+func writePictures(t *testing.T, n int) (dir string) {
+	t.Helper()
+	pixels, labels := make([]byte, n*784), make([]byte, n)
+	for i := range pixels {
+		pixels[i] = byte(i * i >> 8)
+	}
+	for i := range labels {
+		labels[i] = byte(i % 2)
+	}
+	dir = t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "fashion-mnist"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"train", "t10k"} {
+		for name, content := range map[string][]byte{
+			part + "-images-idx3-ubyte.gz": append(binary.BigEndian.AppendUint32([]byte{0, 0, 8, 3}, uint32(n)), append([]byte{0, 0, 0, 28, 0, 0, 0, 28}, pixels...)...),
+			part + "-labels-idx1-ubyte.gz": append(binary.BigEndian.AppendUint32([]byte{0, 0, 8, 1}, uint32(n)), labels...),
+		} {
+			if err := os.WriteFile(filepath.Join(dir, "fashion-mnist", name), content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return dir
+}
+
+// With --memory, the anonymous memory of a run on pictures or on a LIBSVM file does not grow with
+// the rows, neither when it keeps the rows nor when it finds them.
+func TestMemoryOfPicturesAndSparseRows(t *testing.T) {
+	racing.Skip(t, "its memory grows with the rows; the tests of trainer/session with pages run these goroutines")
+	for name, tc := range map[string]struct {
+		few, many int
+		most      int // bytes for each row; a row in memory takes at least 784 and 480 bytes
+		flags     func(n int) []string
+	}{
+		"pictures": {4000, 24_000, 150, func(n int) []string {
+			return []string{"--dataset", "fashion-mnist", "--data-dir", writePictures(t, n), "--classes", "0,1", "--kappa", "5"}
+		}},
+		"LIBSVM": {20_000, 100_000, 60, func(n int) []string {
+			return []string{"--dataset", "libsvm", "--file", writeSparse(t, n), "--subject-to", "fpr <= 0.9", "--bounds-on", "surrogate"}
+		}},
+	} {
+		peak := map[string]int{}
+		for _, n := range []int{tc.few, tc.many} {
+			out := filepath.Join(t.TempDir(), "run")
+			for _, which := range []string{"first", "second"} {
+				run := process(append(tc.flags(n), "--iterations", "3", "--memory", "64MiB", "--memory-limit", "none", "--threads", "1",
+					"--quiet", "--allow-violation", "--out", out+which)...)
+				run.Args = slices.Insert(run.Args, 1, "train")
+				run.Env = append(run.Env, "GOGC=20") // garbage of up to 32 MB would hide the rest
+				peak[fmt.Sprint(which, n)] = anonymousPeak(t, run)
+			}
+		}
+		for _, which := range []string{"first", "second"} {
+			few, many := peak[fmt.Sprint(which, tc.few)], peak[fmt.Sprint(which, tc.many)]
+			if grown := many - few; grown > tc.most*(tc.many-tc.few) {
+				t.Errorf("%s, %s run: %d rows take %d KiB and %d rows take %d KiB of anonymous memory", name, which, tc.few, few>>10, tc.many, many>>10)
+			} else {
+				t.Logf("%s, %s run: %.1f bytes a row; %d KiB, %d KiB", name, which, float64(grown)/float64(tc.many-tc.few), few>>10, many>>10)
 			}
 		}
 	}

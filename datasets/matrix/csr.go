@@ -66,14 +66,35 @@ func (c *CSR) EntryValues() []float64 {
 // result, which has cols columns; a negative place drops the column. Places increase with j. A
 // nil place keeps all columns.
 func (c *CSR) Select(rows []int, place []int32, cols int) *CSR {
-	entries := 0
-	for _, r := range rows {
-		entries += c.Starts[r+1] - c.Starts[r]
-	}
-	out := &CSR{Rows: len(rows), Cols: cols, Starts: make([]int, 1, len(rows)+1), Columns: make([]int32, 0, entries)}
+	entries := c.CountEntries(rows, place)
+	out := &CSR{Starts: make([]int, 0, len(rows)+1), Columns: make([]int32, 0, entries)}
 	if c.Values != nil {
 		out.Values = make([]float64, 0, entries)
 	}
+	c.SelectTo(out, rows, place, cols)
+	return out
+}
+
+// CountEntries returns the number of entries of Select.
+func (c *CSR) CountEntries(rows []int, place []int32) (entries int) {
+	for _, r := range rows {
+		entries += c.Starts[r+1] - c.Starts[r]
+		if place == nil {
+			continue
+		}
+		for _, column := range c.Columns[c.Starts[r]:c.Starts[r+1]] {
+			if place[column] < 0 {
+				entries--
+			}
+		}
+	}
+	return entries
+}
+
+// SelectTo is Select in the memory of out, whose slices are empty and have room for the rows and
+// entries.
+func (c *CSR) SelectTo(out *CSR, rows []int, place []int32, cols int) {
+	out.Rows, out.Cols, out.Starts = len(rows), cols, append(out.Starts, 0)
 	for _, r := range rows {
 		if place == nil {
 			out.Columns = append(out.Columns, c.Columns[c.Starts[r]:c.Starts[r+1]]...)
@@ -95,7 +116,6 @@ func (c *CSR) Select(rows []int, place []int32, cols int) *CSR {
 		}
 		out.Starts = append(out.Starts, len(out.Columns))
 	}
-	return out
 }
 
 // Stack puts matrices with equal numbers of columns one below the other. Stack needs at least one

@@ -290,8 +290,8 @@ func (d *Device) options() []*option.Option {
 			"refuse a run that needs more memory than SIZE, such as 3GB or 800MiB, before it trains; auto: what the machine has", "auto", "none").
 			Or("auto"),
 		option.Custom("memory", "SIZE|all", d.setMemory, d.RowsFlag,
-			"keep the rows of a CSV file that go beyond SIZE of memory in files beside the run, with the same results; ppal train keeps the "+
-				"parsed rows in ppal-rows/ for later runs; all: all rows in memory", "all").
+			"keep rows of your own file, or pictures, that go beyond SIZE of memory in files beside the run, with the same results; ppal train "+
+				"keeps the rows in ppal-rows/ for later runs; all: all rows in memory", "all").
 			Or("all").With(onPlan()),
 	}
 }

@@ -1,6 +1,9 @@
 package cpu
 
 import (
+	"fmt"
+	"unsafe"
+
 	"ppal/datasets/matrix"
 	"ppal/internal/plan"
 )
@@ -28,19 +31,54 @@ func (e *executor[T]) packData() error {
 		}
 	}
 	for i, b := range e.plan.Buffers {
-		if b.Class != plan.Leaf {
-			continue
-		}
-		data := e.plan.DataOf(i)
-		if data != nil && (others[i] || !e.read(i)) {
+		if b.Class == plan.Leaf && e.plan.DataOf(i) != nil && (others[i] || !e.read(i)) {
 			var err error
 			if e.Data[i], err = e.newRows(i, b.Len()); err != nil {
 				return err
 			}
 		}
+	}
+	if err := e.checkPacked(); err != nil {
+		return err
+	}
+	for i, b := range e.plan.Buffers {
+		if b.Class != plan.Leaf {
+			continue
+		}
+		data := e.plan.DataOf(i)
 		e.lent[i] = data == nil || data == matrix.Matrix(e.bytes[i])
 		e.load(i, data)
 		e.noteScale(i, data)
+	}
+	return nil
+}
+
+// checkPacked calls the device's check with the memory that the plan's buffers and all forms of its
+// data take, before the rows fill the memory. Data that the device reads without a copy do not
+// count.
+func (e *executor[T]) checkPacked() error {
+	if e.device.check == nil {
+		return nil
+	}
+	bytes := e.plan.LeastBytes()
+	for i := range e.plan.Buffers {
+		data := e.plan.DataOf(i)
+		if data == nil {
+			continue
+		}
+		bytes += uint64(len(e.Data[i])) * uint64(unsafe.Sizeof(T(0)))
+		if x := e.data[i]; x != nil {
+			bytes += uint64(x.Size())
+		}
+		if x := e.bfloat16[i]; x != nil {
+			bytes += uint64(x.Size())
+		}
+		if x := e.bytes[i]; x != nil && data != matrix.Matrix(x) {
+			bytes += uint64(x.Size())
+		}
+	}
+	if err := e.device.check(bytes); err != nil {
+		return fmt.Errorf("cpu: %w", err)
 	}
 	return nil
 }

@@ -19,9 +19,10 @@ type Device struct {
 	graded   bool // see Graded
 	static   bool // see Static
 	pool     *pool
-	bytes    *kernel.ByteKernels // for products with 8-bit data
-	pages    *paged.Dir          // holds rows and activations that are large; nil: memory
-	ranks    Ranks               // processes that share the rows; nil: this process has all rows
+	bytes    *kernel.ByteKernels      // for products with 8-bit data
+	pages    *paged.Dir               // holds rows and activations that are large; nil: memory
+	ranks    Ranks                    // processes that share the rows; nil: this process has all rows
+	check    func(bytes uint64) error // see Checked; nil: no check
 }
 
 var _ plan.Device = (*Device)(nil)
@@ -40,6 +41,16 @@ func New(level kernel.Level, threads int) (*Device, error) {
 		return nil, err
 	}
 	return &Device{level: level, threads: threads, pool: newPool(threads), bytes: bytes}, nil
+}
+
+// Checked returns a copy of the device that calls check for each program, with the memory in bytes
+// that its buffers and the packed copies of its data take, before the rows fill this memory. An error
+// of check is an error of Compile. Copies of sparse entries do not count. Both devices share the
+// workers.
+func (d *Device) Checked(check func(bytes uint64) error) *Device {
+	own := *d
+	own.check = check
+	return &own
 }
 
 // Level returns the level of the kernels.

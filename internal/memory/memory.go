@@ -18,7 +18,15 @@ import (
 func Available() (bytes uint64, ok bool) { return available(os.DirFS("/")) }
 
 // Resident returns the resident memory of this process in bytes; 0 if the system does not say.
-func Resident() uint64 { return resident(os.DirFS("/")) }
+func Resident() uint64 {
+	all, _ := Usage()
+	return all
+}
+
+// Usage returns the resident memory of this process in bytes, and the part that belongs to the
+// process alone. The other part is pages of files, which the system can take at any time. Both are 0
+// if the system does not say.
+func Usage() (all, own uint64) { return usage(os.DirFS("/")) }
 
 func available(root fs.FS) (uint64, bool) {
 	least := uint64(math.MaxUint64)
@@ -98,11 +106,12 @@ func field(text []byte, key string) (n uint64, ok bool) {
 	return 0, false
 }
 
-func resident(root fs.FS) uint64 {
+func usage(root fs.FS) (all, own uint64) {
 	text, err := fs.ReadFile(root, "proc/self/status")
 	if err != nil {
-		return 0
+		return 0, 0
 	}
-	kilobytes, _ := field(text, "VmRSS:")
-	return kilobytes << 10
+	all, _ = field(text, "VmRSS:") // in KiB
+	own, _ = field(text, "RssAnon:")
+	return all << 10, own << 10
 }

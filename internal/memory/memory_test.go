@@ -49,4 +49,7 @@ func TestHere(t *testing.T) {
 	if n := Resident(); n < 1<<20 || n > 1<<36 {
 		t.Errorf("resident: %d", n)
 	}
+	if all, own := Usage(); own < 1<<18 || own >= all { // the program's file is not the process's own
+		t.Errorf("%d bytes are resident, %d of them the process's own", all, own)
+	}
 }

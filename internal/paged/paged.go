@@ -23,10 +23,10 @@ var ErrUnsupported = errors.New("paged: this system cannot keep memory in files"
 // process, however it ends. A nil *Dir makes memory of the process. The methods may be called from
 // several goroutines at the same time.
 type Dir struct {
-	path     string
-	limit    uint64
-	touched  atomic.Int64 // bytes since the last look at the resident memory
-	resident func() uint64
+	path    string
+	limit   uint64
+	touched atomic.Int64             // bytes since the last look at the resident memory
+	usage   func() (all, own uint64) // of memory: see memory.Usage
 
 	mutex sync.Mutex
 	maps  [][]byte
@@ -42,11 +42,13 @@ const (
 	looks = 16
 )
 
-// New returns a Dir for files in the directory path. limit is the resident memory of the process,
-// in bytes, near which Touch gives pages back. New tries whether the directory can hold mapped
+// New returns a Dir for files in the directory path. limit is the bound of the resident memory of
+// the process, in bytes. Touch and Watch give pages back when the pages of files take more than half
+// of what the process's own memory leaves of the bound: until the next look, the process may bring as
+// many pages again. New tries whether the directory can hold mapped
 // files.
 func New(path string, limit uint64) (*Dir, error) {
-	d := &Dir{path: path, limit: limit, resident: memory.Resident}
+	d := &Dir{path: path, limit: limit, usage: memory.Usage}
 	probe, err := Make[byte](d, 1)
 	if err != nil {
 		return nil, err
@@ -113,17 +115,24 @@ func sizeOf[T any]() uintptr {
 	return unsafe.Sizeof(zero)
 }
 
-// Touch says that the caller has read or written the given number of bytes of the memory. When the
-// process's resident memory is above three quarters of the limit, Touch gives all pages back. Their
-// contents stay, and the next access brings them again.
+// Touch says that the caller has read or written the given number of bytes of the memory. When pages
+// take too much of the bound (see New), Touch gives all pages back. Their contents stay, and the next
+// access brings them again.
 func (d *Dir) Touch(bytes int) {
 	if d == nil || d.touched.Add(int64(bytes)) < int64(min(step, d.limit/looks)) {
 		return
 	}
 	d.touched.Store(0)
-	if d.resident() > d.limit/4*3 {
+	if pages, room := d.pagesAndRoom(); pages > room {
 		d.release()
 	}
+}
+
+// pagesAndRoom returns the resident pages of files in bytes, and the number above which they are
+// given back.
+func (d *Dir) pagesAndRoom() (pages, room uint64) {
+	all, own := d.usage()
+	return all - min(all, own), (d.limit - min(d.limit, own)) / 2
 }
 
 // release gives all pages back.

@@ -24,7 +24,7 @@ func newDir(t *testing.T, resident uint64) *Dir {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.resident = func() uint64 { return resident }
+	d.usage = func() (all, own uint64) { return resident, 0 }
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {
 			t.Error(err)
@@ -72,12 +72,19 @@ func TestContentsStay(t *testing.T) {
 	}
 }
 
-// The pages stay while the resident memory is below three quarters of the limit.
+// The pages stay while they take at most half of what the process's own memory leaves of the limit,
+// 100 MiB.
 func TestPagesStay(t *testing.T) {
-	d := newDir(t, 75<<20)
-	d.Touch(step)
-	if d.given != 0 {
-		t.Error("the pages are given back")
+	d := newDir(t, 0)
+	for _, tc := range []struct {
+		all, own uint64 // MiB
+		given    int
+	}{{50, 0, 0}, {51, 0, 1}, {75, 50, 0}, {76, 50, 1}, {100, 100, 0}, {101, 100, 1}, {300, 200, 1}, {200, 200, 0}} {
+		d.usage = func() (all, own uint64) { return tc.all << 20, tc.own << 20 }
+		d.given = 0
+		if d.Touch(step); d.given != tc.given {
+			t.Errorf("%d MiB, %d of them its own: the pages are given back %d times, want %d", tc.all, tc.own, d.given, tc.given)
+		}
 	}
 }
 

@@ -53,7 +53,7 @@ func (d *Dir) Watch() {
 		defer close(ended)
 		tick := time.NewTicker(watchEvery)
 		defer tick.Stop()
-		least := uint64(0) // resident memory after the last release
+		least := uint64(0) // pages after the last release
 		for {
 			select {
 			case <-stop:
@@ -62,11 +62,11 @@ func (d *Dir) Watch() {
 			}
 			// Pages that the work needs all the time come back after a release. So the next release
 			// waits until there are more of them.
-			now := d.resident()
+			now, room := d.pagesAndRoom()
 			least = min(least, now)
-			if now > d.limit/4*3 && now > least+d.limit/looks {
+			if now > room && now > least+d.limit/looks {
 				d.release()
-				least = d.resident()
+				least, _ = d.pagesAndRoom()
 			}
 		}
 	}()

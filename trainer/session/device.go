@@ -51,16 +51,16 @@ type Device struct {
 	// the process leave; NoMemoryLimit: no check. The memory of a GPU does not count.
 	MemoryLimit int64
 	// Memory is the resident memory of the process, in bytes, near which the session moves rows to a
-	// file. The features of a CSV file, the activations of all rows and the vectors over rows, such as
-	// labels and scores, then lie in files, in pages that the system reads and drops, and results have
-	// the same bits. Only the CPU's plan supports it. A run whose bound is too small to be kept has a
-	// warning with the least bound. 0: all rows are in memory.
+	// file. The features of the user's own file, pictures, the activations of all rows and the vectors
+	// over rows, such as labels and scores, then lie in files, in pages that the system reads and
+	// drops, and results have the same bits. Only the CPU's plan supports it. A run whose bound is too
+	// small to be kept has a warning with the least bound. 0: all rows are in memory.
 	Memory int64
 	// MemoryDir is the directory of the files; "": the directory for temporary files. The files have
 	// no names, and disappear with the session.
 	MemoryDir string
-	// KeptDir is the folder in which the values of the columns of a CSV file stay for later sessions;
-	// "": they do not stay.
+	// KeptDir is the folder in which the values of the columns of a CSV file, the entries of a LIBSVM
+	// file and the packed pixels of pictures stay for later sessions; "": they do not stay.
 	KeptDir string
 	// Ranks are the processes that share the rows of the data: process 0 calls New, the others call
 	// Serve with the same options. The engine must be Plan. Each process takes the GPU with its number
@@ -315,16 +315,22 @@ func openDevices(o Device) (*devices, error) {
 			return nil, err
 		}
 	}
+	// Both checks refuse a run before it takes the memory; with pages, the memory lies in files.
+	check := func(what string) func(bytes uint64) error {
+		return func(bytes uint64) error {
+			if d.pages != nil {
+				return nil
+			}
+			return o.checkMemory(bytes/uint64(d.processes()), what)
+		}
+	}
+	const values = "the values of the rows in the model (rows times units) need"
+	graded = graded.Checked(check("the packed rows and " + values))
 	training := plan.Device(graded)
 	if d.team != nil {
 		training = ranks.Device(d.cpu.Among(d.team), d.team)
 	}
-	d.train = graph.Within(training, func(bytes uint64) error {
-		if d.pages != nil {
-			return nil // the values lie in files
-		}
-		return o.checkMemory(bytes/uint64(d.processes()), "the values of the rows in the model (rows times units) need")
-	})
+	d.train = graph.Within(training, check(values))
 	d.measure = graph.On(measuring) // compiles blocks of rows during the run, which must not be refused then
 	d.name = fmt.Sprintf("cpu, %d threads, %v kernels, %v", d.cpu.Threads(), d.cpu.Level(), o.dtype())
 	d.name += d.countProcesses()

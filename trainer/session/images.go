@@ -7,6 +7,7 @@ import (
 
 	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/internal/paged"
 	"ppal/models"
 )
 
@@ -39,6 +40,8 @@ type pixels interface {
 	matrix.EightBit
 	matrix.RowStore
 	SetScale(scale float64)
+	// Move replaces the memory of the values by what the function returns, copy by copy.
+	Move(to func(values []uint8) ([]uint8, error)) error
 }
 
 // pictures holds the classes and the pixels of a split. These pixels replace the pixels of the
@@ -51,14 +54,14 @@ type pictures struct {
 
 // load reads the pictures of the classes. If the CPU multiplies the pixels as integers, load reads
 // the training rows directly into the layouts of the CPU's products. Other rows stay in the form
-// of the file.
+// of the file. With bounded memory, the rows lie in files, which later sessions use again.
 func (s Images) load(ctx context.Context, on request) (*loaded, error) {
 	dir, err := dataDir(s.Dataset, s.Dir)
 	if err != nil {
 		return nil, err
 	}
-	return verified(ctx, dir, s.Dataset, nil, func(func() (*datasets.Report, error)) (*loaded, error) {
-		train, test, err := datasets.OpenImages(dir, s.Dataset, on.seed)
+	return verified(ctx, dir, s.Dataset, nil, func(report func() (*datasets.Report, error)) (*loaded, error) {
+		train, test, err := datasets.OpenImagesIn(on.devices.pages, dir, s.Dataset, on.seed)
 		if err != nil {
 			return nil, err
 		}
@@ -68,27 +71,23 @@ func (s Images) load(ctx context.Context, on request) (*loaded, error) {
 				return nil, err
 			}
 		}
-		classes := s.classes()
-		toTrain, err := train.Choose(classes, s.RowsPerClass)
+		a, err := s.choose(train, test, on)
 		if err != nil {
 			return nil, err
 		}
-		held, err := test.Choose(classes, 0)
-		if err != nil {
-			return nil, err
+		kept := s.keeper(a, dir, report)
+		if !kept.load() {
+			if err := a.read(); err != nil {
+				return nil, err
+			}
+			kept.write()
 		}
-		reading := meanwhile(func() (pictures, error) { return read(held, newBytes) })
-		packed, validation, err := s.readToTrain(toTrain, on)
-		asRead, heldErr := reading()
-		if err = cmp.Or(err, heldErr); err != nil {
-			return nil, err
-		}
-		l, err := loadPictures(packed, validation, &asRead, s.Normalize)
+		l, err := loadPictures(a.train, a.validation, &a.test, s.Normalize, on.devices.pages)
 		if err != nil {
 			return nil, err
 		}
 		l.description.Data, l.shape = sums, train.Shape
-		l.warnBeyond(on.devices.options)
+		kept.describe(&l.description)
 		return l, l.addEarlier(on.needs.Files)
 	})
 }
@@ -108,7 +107,7 @@ func (s ImagesAtHand) load(_ context.Context, on request) (*loaded, error) {
 		own := atHand(s.Validation)
 		validation = &own
 	}
-	l, err := loadPictures(train, validation, &test, s.Normalize)
+	l, err := loadPictures(train, validation, &test, s.Normalize, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -121,46 +120,8 @@ func atHand(s *datasets.Selection) pictures {
 	return pictures{*s, &own, func() (center []float64, deviation float64) { return matrix.Moments(s.Pixels) }}
 }
 
-// read reads the chosen pictures into the memory that room allocates.
-func read(c *datasets.Choice, room func(rows, cols int) pixels) (pictures, error) {
-	x := room(c.Dims())
-	return pictures{c.Selection, x, c.Moments}, c.Read(x)
-}
-
-// readToTrain reads the chosen training rows into the memory of roomToTrain. readToTrain also
-// reads the validation rows, if Split takes any, in the form of the file.
-func (s Images) readToTrain(c *datasets.Choice, on request) (train pictures, validation *pictures, err error) {
-	if s.Split == (datasets.Split{}) || s.Split == (datasets.Split{Train: 100}) {
-		train, err = read(c, on.roomToTrain)
-		return train, nil, err
-	}
-	seed := s.SplitSeed
-	if seed == 0 {
-		seed = on.seed
-	}
-	d, err := c.Divide(s.Split, seed)
-	if err != nil {
-		return pictures{}, nil, err
-	}
-	_, cols := c.Dims()
-	x, held := on.roomToTrain(d.Train.Rows(), cols), newBytes(d.Validation.Rows(), cols)
-	return pictures{d.Train, x, d.Moments}, &pictures{Selection: d.Validation, pixels: held}, d.Read(x, held)
-}
-
-// newBytes allocates memory for rows in the form of the file, row by row.
-func newBytes(rows, cols int) pixels { return matrix.NewBytes(rows, cols, datasets.PixelScale) }
-
-// roomToTrain allocates memory for training rows. If the CPU trains with integer products, the
-// memory has the layouts of these products.
-func (r request) roomToTrain(rows, cols int) pixels {
-	if r.devices.cpu != nil && r.packs(cols) {
-		return r.devices.cpu.NewBytes(rows, cols, datasets.PixelScale)
-	}
-	return newBytes(rows, cols)
-}
-
-// loadPictures normalises the pictures. validation may be nil.
-func loadPictures(train pictures, validation, test *pictures, kind models.NormalizationKind) (*loaded, error) {
+// loadPictures normalises the pictures. validation may be nil. Vectors over the rows lie in pages.
+func loadPictures(train pictures, validation, test *pictures, kind models.NormalizationKind, pages *paged.Dir) (*loaded, error) {
 	kind = cmp.Or(kind, DefaultNormalize)
 	n, err := normalization(kind, train)
 	if err != nil {
@@ -168,7 +129,7 @@ func loadPictures(train pictures, validation, test *pictures, kind models.Normal
 	}
 	l := &loaded{normalization: n, center: scaledCenter(n)}
 	for name, part := range inSplits(&train, validation, test) {
-		l.splits = append(l.splits, &split{name: name, rows: imageRows(*part, n)})
+		l.splits = append(l.splits, &split{name: name, rows: imageRows(*part, n, pages)})
 	}
 	l.description.Normalization = string(kind)
 	if kind == models.NormalizeStandardize {
@@ -193,14 +154,14 @@ func sumRows(dataset string, parts ...*datasets.Pictures) ([]DataFile, error) {
 
 // imageRows returns the rows of pictures. The scale of the pixels becomes the scale of the
 // normalisation.
-func imageRows(s pictures, n models.Normalization) rows {
+func imageRows(s pictures, n models.Normalization, pages *paged.Dir) rows {
 	if n.Kind == models.NormalizeStandardize {
 		s.pixels.SetScale(s.pixels.ByteScale() / n.Deviation)
 	}
-	r := rows{data: s.pixels, labels: s.Labels(), source: s.Source}
+	r := rows{data: s.pixels, labels: s.Labels(), source: s.Source, pages: pages}
 	for k, name := range s.Names {
 		r.classes = append(r.classes, Class{Name: name, Label: k, Number: s.Classes[k]})
-		var class []int
+		class := paged.Vector[int](pages, s.Offsets[k+1]-s.Offsets[k])[:0]
 		for i := s.Offsets[k]; i < s.Offsets[k+1]; i++ {
 			class = append(class, i)
 		}

@@ -2,10 +2,10 @@ package session
 
 import (
 	"fmt"
-	"strings"
 
 	"ppal/datasets/matrix"
 	"ppal/internal/memory"
+	"ppal/internal/plan"
 	"ppal/trainer/method"
 )
 
@@ -76,8 +76,11 @@ func (a *assembly) checkBatches() error {
 }
 
 // keptBytes returns the least memory of the packed rows of all batches, in bytes, with floats of
-// the given size. Floats in pages do not count.
+// the given size. Rows in pages do not count.
 func (b *batches) keptBytes(float uintptr, pages bool) uint64 {
+	if pages {
+		return 0
+	}
 	rows := 0
 	for s := range b.strata {
 		rows += b.counts[s] * len(b.order)
@@ -90,12 +93,13 @@ func (b *batches) keptBytes(float uintptr, pages bool) uint64 {
 		entries := uint64(starts[n]-starts[0]) * uint64(rows) / uint64(n)
 		return uint64(rows)*start + entries*column
 	}
-	if _, ok := b.rows.data.(matrix.EightBit); ok && strings.HasPrefix(b.bound.Products(), "int8") {
-		const orders = 2
+	const orders = 2 // copies for products with the rows and with the transposed rows
+	switch p := plan.Products(b.bound.Products()); {
+	case p.Integers():
 		return orders * elements
-	}
-	if pages {
-		return 0
+	case p.BFloat16():
+		const digit = 2
+		return orders * digit * uint64(p.Digits()) * elements
 	}
 	return elements * uint64(float)
 }

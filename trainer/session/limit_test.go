@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/constraints"
+	"ppal/datasets/matrix"
 	"ppal/internal/memory"
 	"ppal/models"
 	"ppal/trainer"
@@ -55,6 +57,36 @@ func TestMemoryLimit(t *testing.T) {
 		}
 		if !errors.Is(err, ErrOptions) || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%d bytes, %v units: %v, want %q", tc.room, tc.units, err, tc.want)
+		}
+	}
+}
+
+// A run is refused before the rows are packed if their packed copy does not fit, in each form of the
+// copy: 16 MB in float32, 48 MB in three digits of bfloat16.
+func TestPackedRowsCount(t *testing.T) {
+	if memory.Resident() == 0 {
+		t.Skip("the system does not say how much memory the process has")
+	}
+	const rows, cols = 40_000, 100
+	x, labels := &matrix.Dense{Rows: rows, Cols: cols, Data: make([]float64, rows*cols)}, make([]int, rows)
+	for i := range labels {
+		x.Data[i*cols+i%cols], labels[i] = 1, 2*(i%2)-1
+	}
+	for _, tc := range []struct {
+		products Products
+		room     int64
+		refused  bool
+	}{{Float32, 8 << 20, true}, {Float32, 100 << 20, false}, {BF16x3, 40 << 20, true}} {
+		debug.FreeOSMemory()
+		s, err := New(t.Context(), Options{Data: Matrices{Train: &Matrix{Features: x, Labels: labels, Groups: []constraints.Group{{Name: "a", Rows: []int{0, 1, 2, 3}}}}},
+			Task: DemographicParity{}, Device: Device{Kind: CPU, Threads: 1, Products: tc.products, inGo: true, MemoryLimit: int64(memory.Resident()) + tc.room}})
+		if refused := errors.Is(err, ErrOptions) && strings.Contains(err.Error(), "leaves") && strings.Contains(err.Error(), "the packed rows and the values"); refused != tc.refused {
+			t.Errorf("%v, room for %d MiB: %v", tc.products, tc.room>>20, err)
+		}
+		if err == nil {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }

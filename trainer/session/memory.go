@@ -48,7 +48,7 @@ func (d Device) tooLittle(parameters int) string {
 }
 
 // warnBeyond adds a warning if the rows stay in memory and are larger than the bound of the memory.
-// Only the rows of CSV files may lie in files.
+// Published and built-in tables stay in memory.
 func (l *loaded) warnBeyond(d Device) {
 	size := 0
 	for _, s := range l.splits {
@@ -66,6 +66,6 @@ func (l *loaded) warnBeyond(d Device) {
 	}
 	if d.Memory > 0 && int64(size) > d.Memory {
 		l.description.Warnings = append(l.description.Warnings, fmt.Sprintf("The rows take %d MiB and stay in memory, more than --memory %d MiB: "+
-			"only the rows of a CSV file can lie in files. Use fewer rows, or convert the data to CSV.", size>>20, d.Memory>>20))
+			"the rows of published and built-in tables do not lie in files. Use a larger --memory, or your own CSV file.", size>>20, d.Memory>>20))
 	}
 }

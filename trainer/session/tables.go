@@ -76,6 +76,9 @@ func inSplits[T any](train, validation, test *T) iter.Seq2[Split, *T] {
 	}
 }
 
+// inFiles reports whether the rows may lie in files: those of the user's own file.
+func (s Table) inFiles() bool { return s.Dataset == datasetCSV || s.Dataset == datasetLIBSVM }
+
 // load reads and splits the table.
 func (s Table) load(ctx context.Context, on request) (*loaded, error) {
 	dir, err := dataDir(s.Dataset, s.Dir)
@@ -111,7 +114,7 @@ func (s Table) load(ctx context.Context, on request) (*loaded, error) {
 		if err := l.addEarlier(on.needs.Files); err != nil {
 			return nil, err
 		}
-		if s.Dataset != datasetCSV {
+		if !s.inFiles() {
 			l.warnBeyond(on.devices.options)
 		}
 		if builtIn(s.Dataset) {

@@ -1,0 +1,115 @@
+package session
+
+import (
+	"ppal/datasets"
+	"ppal/datasets/matrix"
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/paged"
+)
+
+// album is the pictures of a run: chosen first, then read or taken from a kept file.
+type album struct {
+	on           request
+	train, test  pictures
+	validation   *pictures          // nil: no validation rows
+	chosen, held *datasets.Choice   // the training rows, with those for validation, and the test rows
+	division     *datasets.Division // of chosen; nil: all are training rows
+	center       []float64          // moments of the training rows
+	deviation    float64
+	cols         int
+	packed       bool // the training rows have the layout of the CPU's integer products
+}
+
+// choose chooses the rows of the classes. The pixels follow later.
+func (s Images) choose(train, test *datasets.Pictures, on request) (a *album, err error) {
+	a = &album{on: on}
+	if a.chosen, err = train.Choose(s.classes(), s.RowsPerClass); err != nil {
+		return nil, err
+	}
+	if a.held, err = test.Choose(s.classes(), 0); err != nil {
+		return nil, err
+	}
+	a.train.Selection, a.test.Selection = a.chosen.Selection, a.held.Selection
+	if s.divides() {
+		if a.division, err = a.chosen.Divide(s.Split, s.splitSeed(on.seed)); err != nil {
+			return nil, err
+		}
+		a.train.Selection, a.validation = a.division.Train, &pictures{Selection: a.division.Validation}
+	}
+	_, a.cols = a.chosen.Dims()
+	a.packed = on.devices.cpu != nil && on.packs(a.cols)
+	a.train.moments = func() (center []float64, deviation float64) { return a.center, a.deviation }
+	return a, nil
+}
+
+// divides reports whether Split takes validation rows from the training rows.
+func (s Images) divides() bool {
+	return s.Split != (datasets.Split{}) && s.Split != (datasets.Split{Train: 100})
+}
+
+// splitSeed returns the seed for the choice of the validation rows.
+func (s Images) splitSeed(session uint64) uint64 {
+	if s.SplitSeed != 0 {
+		return s.SplitSeed
+	}
+	return session
+}
+
+// parts returns the splits: the training rows first.
+func (a *album) parts() (list []*pictures) {
+	for _, part := range inSplits(&a.train, a.validation, &a.test) {
+		list = append(list, part)
+	}
+	return list
+}
+
+// allocate gives all parts their memory, in the order of parts, from the given function.
+func (a *album) allocate(room kernel.Room) (err error) {
+	for i, part := range a.parts() {
+		if i == 0 && a.packed {
+			part.pixels, err = a.on.devices.cpu.NewBytesIn(room, part.Rows(), a.cols, datasets.PixelScale)
+		} else {
+			x := &matrix.Bytes{Rows: part.Rows(), Cols: a.cols, Scale: datasets.PixelScale}
+			x.Data, err = room(x.Rows * x.Cols)
+			part.pixels = x
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read reads the pixels of all parts, once.
+func (a *album) read() error {
+	pages := a.on.devices.pages
+	room := func(n int) ([]byte, error) { return kernel.Alloc[uint8](n), nil }
+	if pages != nil {
+		room = func(n int) ([]byte, error) { return paged.Make[byte](pages, n) }
+	}
+	if err := a.allocate(room); err != nil {
+		return err
+	}
+	reading := meanwhile(func() (struct{}, error) { return struct{}{}, a.held.Read(a.test.pixels) })
+	err := a.readChosen()
+	if _, heldErr := reading(); err == nil {
+		err = heldErr
+	}
+	return err
+}
+
+// readChosen reads the pixels of the training and validation rows.
+func (a *album) readChosen() error {
+	if a.division == nil {
+		err := a.chosen.Read(a.train.pixels)
+		if err == nil {
+			a.center, a.deviation = a.chosen.Moments()
+		}
+		return err
+	}
+	err := a.division.Read(a.train.pixels, a.validation.pixels)
+	if err == nil {
+		a.center, a.deviation = a.division.Moments()
+	}
+	return err
+}

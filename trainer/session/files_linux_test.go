@@ -1,0 +1,216 @@
+package session
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets"
+	"ppal/models"
+	"ppal/trainer"
+)
+
+// writePictures writes files in the form of Fashion-MNIST with the first rows of the built-in
+// pictures, and returns the data directory.
+func writePictures(t *testing.T, rows int) (dir string) {
+	t.Helper()
+	train, _, err := datasets.LoadImages("", "synthetic", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "fashion-mnist"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	save := func(name string, kind byte, dims []int, values []byte) {
+		head := []byte{0, 0, 8, kind}
+		for _, n := range dims {
+			head = binary.BigEndian.AppendUint32(head, uint32(n))
+		}
+		if err := os.WriteFile(filepath.Join(dir, "fashion-mnist", name), append(head, values...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, part := range []string{"train", "t10k"} {
+		save(part+"-images-idx3-ubyte.gz", 3, []int{rows, 28, 28}, train.Pixels.Data[:rows*784])
+		save(part+"-labels-idx1-ubyte.gz", 1, []int{rows}, train.Labels[:rows])
+	}
+	return dir
+}
+
+// writeSparse writes a file of rows in LIBSVM's format.
+func writeSparse(t *testing.T, rows int) string {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(1, 2))
+	var b strings.Builder
+	for range rows {
+		fmt.Fprintf(&b, "%+d", 2*rng.IntN(2)-1)
+		for j := range 60 {
+			fmt.Fprintf(&b, " %d:%.3f", j+1, rng.NormFloat64())
+		}
+		b.WriteByte('\n')
+	}
+	path := filepath.Join(t.TempDir(), "rows.svm")
+	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// aboutKept returns the remarks of a run about kept rows.
+func aboutKept(d Description) string {
+	return strings.Join(slices.DeleteFunc(slices.Concat(d.Notes, d.Warnings), func(s string) bool { return !strings.Contains(s, "kept") }), " ")
+}
+
+// Pictures and sparse rows in files give the same bits as in memory. A second session uses the kept
+// rows, and a damaged kept file is made again. Built-in pictures are not kept.
+func TestPicturesAndSparseRowsInFiles(t *testing.T) {
+	notUnderRace(t)
+	task, split := NeymanPearson{Kappa: []float64{0.3}}, datasets.Split{Train: 80, Validation: 20}
+	written := Images{Dataset: "fashion-mnist", Dir: writePictures(t, 3000), Classes: []int{0, 1}, Split: split}
+	cases := map[string]struct {
+		source Source
+		kept   bool
+	}{
+		"built in": {Images{Dataset: "synthetic", Classes: []int{2, 0}, Split: split}, false},
+		"IDX":      {written, true},
+		"LIBSVM":   {LIBSVM(writeSparse(t, 4000)), true},
+	}
+	if dir := os.Getenv("PPAL_DATA"); dir != "" {
+		cases["Fashion-MNIST"] = struct {
+			source Source
+			kept   bool
+		}{Images{Dataset: "fashion-mnist", Dir: dir, Classes: []int{0, 1}, RowsPerClass: 300}, true}
+		cases["CIFAR-10"] = struct {
+			source Source
+			kept   bool
+		}{Images{Dataset: "cifar10", Dir: dir, Classes: []int{3, 5}, RowsPerClass: 60}, true}
+		cases["a9a"] = struct {
+			source Source
+			kept   bool
+		}{LIBSVM(filepath.Join(dir, "adult", "a9a")), true}
+	}
+	for name, c := range cases {
+		folder := t.TempDir()
+		finish := func(memory int64) (*Result, recordedMeasures, string) {
+			var measures recordedMeasures
+			a := buildOptions(t, onTable(task, c.source, func(o *Options) {
+				o.Model = &models.Spec{Hidden: []int{4}}
+				o.Device.Memory, o.Device.MemoryDir, o.Device.KeptDir = memory, folder, filepath.Join(folder, "kept")
+			}))
+			defer func() {
+				if err := a.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			r, err := a.Optimize(t.Context(), trainer.Settings{Iterations: 6, Recorder: &measures})
+			if err != nil {
+				t.Fatal(err)
+			}
+			final, err := a.Certify(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			final.Training = nil // contains measured times
+			return final, measures, aboutKept(a.data.description)
+		}
+		want, records, _ := finish(0)
+		for _, run := range []struct{ what, remark string }{{"first", "are kept for later runs in"}, {"second", "are read from"}, {"damaged", "cannot be used"}} {
+			if run.what == "damaged" && c.kept {
+				damage(t, filepath.Join(folder, "kept"))
+			}
+			got, fromFiles, remark := finish(64 << 20)
+			if diff := cmp.Diff(want, got) + cmp.Diff(records, fromFiles); diff != "" || len(records) < 2 {
+				t.Errorf("%s, the %s run, %d records: %s", name, run.what, len(records), diff)
+			}
+			if c.kept && !strings.Contains(remark, run.remark) || !c.kept && remark != "" {
+				t.Errorf("%s, the %s run: %q, want %q", name, run.what, remark, run.remark)
+			}
+		}
+	}
+}
+
+// damage changes a byte in the middle of each file of a folder.
+func damage(t *testing.T, folder string) {
+	t.Helper()
+	list, err := filepath.Glob(filepath.Join(folder, "*"))
+	if err != nil || len(list) == 0 {
+		t.Fatal(list, err)
+	}
+	for _, path := range list {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text[len(text)/2] ^= 4
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Pictures of files that have changed are read again. Other classes, numbers of rows and splits
+// have their own kept rows, and kept rows do not depend on the seed without validation rows.
+func TestKeptPictures(t *testing.T) {
+	dir, folder := writePictures(t, 400), t.TempDir()
+	load := func(change func(s *Images), seed uint64) string {
+		t.Helper()
+		source := Images{Dataset: "fashion-mnist", Dir: dir, Classes: []int{0, 1}}
+		if change != nil {
+			change(&source)
+		}
+		d, err := openDevices(Device{Kind: CPU, Threads: 1, Memory: 64 << 20, MemoryDir: t.TempDir(), KeptDir: folder})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := d.close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		l, err := source.load(t.Context(), request{devices: d, dtype: Device{}.dtype(), seed: seed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return aboutKept(l.description)
+	}
+	divided := func(s *Images) { s.Split = datasets.Split{Train: 50, Validation: 50} }
+	for i, c := range []struct {
+		change func(s *Images)
+		seed   uint64
+		want   string
+	}{
+		{nil, 1, "are kept for later runs in"},
+		{nil, 2, "are read from"},
+		{func(s *Images) { s.Classes = []int{1, 0} }, 1, "are kept for later runs in"},
+		{func(s *Images) { s.RowsPerClass = 5 }, 1, "are kept for later runs in"},
+		{divided, 1, "are kept for later runs in"},
+		{divided, 1, "are read from"},
+		{divided, 2, "are kept for later runs in"},
+	} {
+		if got := load(c.change, c.seed); !strings.Contains(got, c.want) {
+			t.Errorf("load %d: %q, want %q", i, got, c.want)
+		}
+	}
+	path := filepath.Join(dir, "fashion-mnist", "train-images-idx3-ubyte.gz")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[1000] ^= 1
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"has changed", "are read from"} {
+		if got := load(nil, 1); !strings.Contains(got, want) {
+			t.Errorf("load %d of changed files: %q, want %q", i, got, want)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package session
+
+import (
+	"cmp"
+	"path/filepath"
+	"strings"
+
+	"ppal/datasets"
+	"ppal/internal/paged"
+)
+
+// keptPictures keeps the pixels of an album for later sessions, with the checksums of the data
+// set's files. A later session with the same files, classes, numbers of rows, split and layout
+// reads labels only. The methods of a nil *keptPictures do nothing.
+type keptPictures struct {
+	*paged.Keeper
+	album           *album
+	notes, warnings []string
+}
+
+// picturesVersion changes when the same files and options give other bytes.
+const picturesVersion = 1
+
+// picturesIndex describes the bytes in a kept file.
+type picturesIndex struct {
+	Copies    []keptCopy // of all parts, in the order of album.parts
+	Center    []float64  // moments of the training rows
+	Deviation float64
+}
+
+// keptCopy is the place of one copy of the pixels of a part.
+type keptCopy struct {
+	At    int64
+	Bytes int
+}
+
+// keeper returns the keeper of the album's pixels: nil for a built-in set, which a seed generates,
+// and without bounded memory.
+func (s Images) keeper(a *album, dir string, report func() (*datasets.Report, error)) *keptPictures {
+	d := a.on.devices
+	if d.pages == nil || d.options.keptRows() == "" || builtIn(s.Dataset) {
+		return nil
+	}
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		return nil
+	}
+	key := struct {
+		Version      int
+		Dataset, Dir string
+		Classes      []int
+		RowsPerClass int
+		Split        datasets.Split
+		Seed         uint64
+		Packed       bool
+		Layout       any
+	}{Version: picturesVersion, Dataset: s.Dataset, Dir: path, Classes: s.classes(), RowsPerClass: s.RowsPerClass}
+	if a.division != nil {
+		key.Split, key.Seed = s.Split, s.splitSeed(a.on.seed)
+	}
+	if a.packed {
+		key.Packed, key.Layout = true, d.cpu.NewBytes(0, a.cols, 1).Layout()
+	}
+	k := &keptPictures{album: a}
+	files, err := datasets.Paths(dir, s.Dataset)
+	if err != nil {
+		return nil
+	}
+	k.Keeper = d.pages.NewKeeper(d.options.keptRows(), s.Dataset, files, key, func() (string, error) {
+		r, err := report()
+		if err != nil {
+			return "", err
+		}
+		var sums []string
+		for _, f := range r.Files {
+			sums = append(sums, f.SHA256)
+		}
+		return strings.Join(sums, " "), nil
+	})
+	if k.Keeper == nil {
+		return nil
+	}
+	k.Note = func(text string) { k.notes = append(k.notes, text) }
+	k.Warn = func(text string) { k.warnings = append(k.warnings, text) }
+	return k
+}
+
+// load gives the album the pixels in the kept file, and reports whether there is one.
+func (k *keptPictures) load() bool {
+	if k == nil {
+		return false
+	}
+	index := &picturesIndex{}
+	file := k.Open(index)
+	if file == nil {
+		return false
+	}
+	copies := index.Copies
+	err := k.album.allocate(func(n int) ([]byte, error) {
+		if len(copies) == 0 || copies[0].Bytes != n {
+			return nil, paged.ErrDamaged
+		}
+		at := copies[0].At
+		copies = copies[1:]
+		return paged.Get[byte](file, at, n)
+	})
+	if err == nil && len(index.Center) != k.album.cols {
+		err = paged.ErrDamaged
+	}
+	if err != nil {
+		k.Unusable(err)
+		return false
+	}
+	k.album.center, k.album.deviation = index.Center, index.Deviation
+	k.Used()
+	return true
+}
+
+// write keeps the album's pixels, which then lie in the kept file.
+func (k *keptPictures) write() {
+	if k == nil {
+		return
+	}
+	a, size := k.album, int64(0)
+	for _, part := range a.parts() {
+		_ = part.pixels.Move(func(values []uint8) ([]uint8, error) {
+			size += paged.KeptBytes[uint8](len(values))
+			return values, nil
+		})
+	}
+	k.Write(size, func(file *paged.Kept) (any, error) {
+		index := picturesIndex{Center: a.center, Deviation: a.deviation}
+		var err error
+		for _, part := range a.parts() {
+			err = cmp.Or(err, part.pixels.Move(func(values []uint8) (moved []uint8, err error) {
+				c := keptCopy{Bytes: len(values)}
+				moved, c.At, err = paged.Move(file, values)
+				index.Copies = append(index.Copies, c)
+				return moved, err
+			}))
+		}
+		return index, err
+	})
+}
+
+// describe adds the remarks on kept rows to a description.
+func (k *keptPictures) describe(d *Description) {
+	if k != nil {
+		d.Notes, d.Warnings = append(d.Notes, k.notes...), append(d.Warnings, k.warnings...)
+	}
+}
