@@ -30,12 +30,13 @@ func (c *Choice) Divide(s Split, seed uint64) (*Division, error) {
 		return nil, fmt.Errorf("datasets: %w %v; images have test rows of their own: the third percentage must be 0, as in 90/10/0", ErrSplit, s)
 	}
 	d := &Division{Train: c.empty(), Validation: c.empty(), from: c.from}
-	labels := c.Labels()
-	parts := s.rows(labels, seed, c.pages)
-	at := paged.Vector[int](c.pages, len(labels)) // index in places of each chosen row
-	defer paged.Drop(c.pages, at, labels, parts[0], parts[1], parts[2])
+	pages := c.from.pages
+	labels := c.labelsIn(pages)
+	parts := s.rows(labels, seed, pages)
+	at := paged.Vector[int](pages, len(labels)) // index in places of each chosen row
+	defer paged.Drop(pages, at, labels, parts[0], parts[1], parts[2])
 	for k, part := range []*Selection{&d.Train, &d.Validation} {
-		part.Source = paged.Vector[int](c.pages, len(parts[k]))[:0]
+		part.Source = paged.Vector[int](pages, len(parts[k]))[:0]
 		for i, row := range parts[k] {
 			at[row] = k*len(parts[0]) + i
 			part.Source = append(part.Source, c.Source[row])
@@ -49,7 +50,7 @@ func (c *Choice) Divide(s Split, seed uint64) (*Division, error) {
 			part.Offsets[class+1] += part.Offsets[class]
 		}
 	}
-	d.places = paged.Vector[int](c.pages, len(c.places))
+	d.places = paged.Vector[int](pages, len(c.places))
 	copy(d.places, c.places)
 	for r, place := range c.places {
 		if place >= 0 {
@@ -61,7 +62,7 @@ func (c *Choice) Divide(s Split, seed uint64) (*Division, error) {
 
 // empty returns the selection without rows.
 func (s *Selection) empty() Selection {
-	return Selection{Classes: s.Classes, Names: s.Names, Offsets: make([]int, len(s.Offsets)), pages: s.pages}
+	return Selection{Classes: s.Classes, Names: s.Names, Offsets: make([]int, len(s.Offsets))}
 }
 
 // Rows returns the number of rows.

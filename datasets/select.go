@@ -16,13 +16,14 @@ type Selection struct {
 	Names   []string // their names
 	Offsets []int    // the rows of Classes[i] are Offsets[i] to Offsets[i+1] (exclusive)
 	Source  []int    // each row's number in the set, from 0; nil: not known
-
-	pages *paged.Dir // holds vectors over the rows; nil: memory
 }
 
 // Labels returns the rows' classes, as indices into Classes.
-func (s *Selection) Labels() []int {
-	labels := paged.Vector[int](s.pages, s.Offsets[len(s.Classes)])
+func (s *Selection) Labels() []int { return s.labelsIn(nil) }
+
+// labelsIn is Labels in pages; nil: memory.
+func (s *Selection) labelsIn(pages *paged.Dir) []int {
+	labels := paged.Vector[int](pages, s.Offsets[len(s.Classes)])
 	for k := range s.Classes {
 		for i := s.Offsets[k]; i < s.Offsets[k+1]; i++ {
 			labels[i] = k
@@ -98,7 +99,7 @@ func choose(labels []uint8, declared []string, classes []int, rowsPerClass int, 
 	if err != nil {
 		return sel, nil, err
 	}
-	sel = Selection{Classes: slices.Clone(classes), Offsets: offsets, Source: source, pages: pages}
+	sel = Selection{Classes: slices.Clone(classes), Offsets: offsets, Source: source}
 	for i, class := range classes {
 		if offsets[i] == offsets[i+1] {
 			return sel, nil, fmt.Errorf("datasets: %w: class %d (%s) has no rows here; choose from %v",

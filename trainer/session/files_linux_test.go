@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"ppal/datasets"
 	"ppal/models"
@@ -211,6 +212,48 @@ func TestKeptPictures(t *testing.T) {
 	for i, want := range []string{"has changed", "are read from"} {
 		if got := load(nil, 1); !strings.Contains(got, want) {
 			t.Errorf("load %d of changed files: %q, want %q", i, got, want)
+		}
+	}
+}
+
+// Rows that find no space on the disk are an error before the training, in one line. Rows that find
+// space for themselves and none for later sessions are a warning.
+func TestNoSpaceForRows(t *testing.T) {
+	small := t.TempDir()
+	if err := unix.Mount("tmpfs", small, "tmpfs", 0, "size=64k"); err != nil {
+		t.Skip("only root can make a small file system: ", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(small, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	for name, source := range map[string]Source{
+		"pictures": Images{Dataset: "fashion-mnist", Dir: writePictures(t, 400), Classes: []int{0, 1}},
+		"LIBSVM":   LIBSVM(writeSparse(t, 400)),
+	} {
+		for _, tc := range []struct{ memory, kept, want string }{
+			{small, t.TempDir(), "for rows beyond the memory"},
+			{t.TempDir(), small, "are not kept for later runs"},
+		} {
+			d, err := openDevices(Device{Kind: CPU, Threads: 1, Memory: 64 << 20, MemoryDir: tc.memory, KeptDir: tc.kept})
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := source.load(t.Context(), request{devices: d, dtype: Device{}.dtype(), seed: 1})
+			text := fmt.Sprint(err)
+			if err == nil {
+				text = aboutKept(l.description)
+			}
+			if !strings.Contains(text, tc.want) || !strings.Contains(text, "no space left") || strings.Contains(text, "\n") {
+				t.Errorf("%s: %q, want %q", name, text, tc.want)
+			}
+			if err := d.close(); err != nil {
+				t.Error(err)
+			}
+			if list, err := os.ReadDir(small); err != nil || len(list) > 0 {
+				t.Errorf("%s: files stay: %v, %v", name, list, err)
+			}
 		}
 	}
 }

@@ -158,12 +158,12 @@ func imageRows(s pictures, n models.Normalization, pages *paged.Dir) rows {
 	if n.Kind == models.NormalizeStandardize {
 		s.pixels.SetScale(s.pixels.ByteScale() / n.Deviation)
 	}
-	r := rows{data: s.pixels, labels: s.Labels(), source: s.Source, pages: pages}
+	r := rows{data: s.pixels, labels: paged.Vector[int](pages, s.Rows()), source: s.Source, pages: pages}
 	for k, name := range s.Names {
 		r.classes = append(r.classes, Class{Name: name, Label: k, Number: s.Classes[k]})
 		class := paged.Vector[int](pages, s.Offsets[k+1]-s.Offsets[k])[:0]
 		for i := s.Offsets[k]; i < s.Offsets[k+1]; i++ {
-			class = append(class, i)
+			class, r.labels[i] = append(class, i), k
 		}
 		r.strata = append(r.strata, class)
 	}

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"path/filepath"
 	"strings"
 
@@ -130,16 +129,17 @@ func (k *keptPictures) write() {
 	}
 	k.Write(size, func(file *paged.Kept) (any, error) {
 		index := picturesIndex{Center: a.center, Deviation: a.deviation}
-		var err error
 		for _, part := range a.parts() {
-			err = cmp.Or(err, part.pixels.Move(func(values []uint8) (moved []uint8, err error) {
+			if err := part.pixels.Move(func(values []uint8) (moved []uint8, err error) {
 				c := keptCopy{Bytes: len(values)}
 				moved, c.At, err = paged.Move(file, values)
 				index.Copies = append(index.Copies, c)
 				return moved, err
-			}))
+			}); err != nil {
+				return nil, err
+			}
 		}
-		return index, err
+		return index, nil
 	})
 }
 

@@ -69,8 +69,10 @@ func TestPackedRowsCount(t *testing.T) {
 	}
 	const rows, cols = 40_000, 100
 	x, labels := &matrix.Dense{Rows: rows, Cols: cols, Data: make([]float64, rows*cols)}, make([]int, rows)
+	groups := []constraints.Group{{Name: "a"}, {Name: "b"}}
 	for i := range labels {
 		x.Data[i*cols+i%cols], labels[i] = 1, 2*(i%2)-1
+		groups[i/2%2].Rows = append(groups[i/2%2].Rows, i)
 	}
 	for _, tc := range []struct {
 		products Products
@@ -78,7 +80,7 @@ func TestPackedRowsCount(t *testing.T) {
 		refused  bool
 	}{{Float32, 8 << 20, true}, {Float32, 100 << 20, false}, {BF16x3, 40 << 20, true}} {
 		debug.FreeOSMemory()
-		s, err := New(t.Context(), Options{Data: Matrices{Train: &Matrix{Features: x, Labels: labels, Groups: []constraints.Group{{Name: "a", Rows: []int{0, 1, 2, 3}}}}},
+		s, err := New(t.Context(), Options{Data: Matrices{Train: &Matrix{Features: x, Labels: labels, Groups: groups}},
 			Task: DemographicParity{}, Device: Device{Kind: CPU, Threads: 1, Products: tc.products, inGo: true, MemoryLimit: int64(memory.Resident()) + tc.room}})
 		if refused := errors.Is(err, ErrOptions) && strings.Contains(err.Error(), "leaves") && strings.Contains(err.Error(), "the packed rows and the values"); refused != tc.refused {
 			t.Errorf("%v, room for %d MiB: %v", tc.products, tc.room>>20, err)
