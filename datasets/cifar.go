@@ -165,18 +165,9 @@ func readCIFAR(r io.Reader, name string, size int64, classes int, pages *paged.D
 		return cifarBatch{}, err
 	}
 	c := &content{name: name, r: r}
-	records, err := c.readExactly(uint64(size), "records")
+	records, err := c.readTo(pages, uint64(size), "records")
 	if err != nil {
 		return cifarBatch{}, err
-	}
-	if pages != nil {
-		own, err := paged.Make[byte](pages, len(records))
-		if err != nil {
-			return cifarBatch{}, err
-		}
-		copy(own, records)
-		pages.Touch(len(records))
-		records = own
 	}
 	labels := make([]byte, size/cifarRecord)
 	for i := range labels {
