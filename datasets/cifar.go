@@ -158,8 +158,8 @@ func checkCIFARSize(size int64, name string) error {
 	return nil
 }
 
-// readCIFAR reads size bytes of records into pages. A record is one label byte and the 3072 pixels of
-// an image.
+// readCIFAR reads size bytes of records into pages. A record is one label byte and the 3072 pixels
+// of an image.
 func readCIFAR(r io.Reader, name string, size int64, classes int, pages *paged.Dir) (cifarBatch, error) {
 	if err := checkCIFARSize(size, name); err != nil {
 		return cifarBatch{}, err

@@ -125,10 +125,10 @@ func TestMemoryOfPicturesAndSparseRows(t *testing.T) {
 		most      int // bytes for each row; a row in memory takes at least 784 and 480 bytes
 		flags     func(n int) []string
 	}{
-		"pictures": {4000, 24_000, 150, func(n int) []string {
-			return []string{"--dataset", "fashion-mnist", "--data-dir", writePictures(t, n), "--classes", "0,1", "--kappa", "5"}
+		"pictures": {2000, 12_000, 250, func(n int) []string {
+			return []string{"--dataset", "fashion-mnist", "--data-dir", writePictures(t, n), "--classes", "0,1", "--kappa", "5", "--model", "linear"}
 		}},
-		"LIBSVM": {20_000, 100_000, 60, func(n int) []string {
+		"LIBSVM": {10_000, 60_000, 60, func(n int) []string {
 			return []string{"--dataset", "libsvm", "--file", writeSparse(t, n), "--subject-to", "fpr <= 0.9", "--bounds-on", "surrogate"}
 		}},
 	} {

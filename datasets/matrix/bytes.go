@@ -33,7 +33,8 @@ func (b *Bytes) SetRows(i int, rows [][]uint8) {
 	}
 }
 
-// Move calls to with the values. The result, which has the same values, becomes the matrix's memory.
+// Move calls to with the values. The result, which has the same values, becomes the matrix's
+// memory.
 func (b *Bytes) Move(to func(values []uint8) ([]uint8, error)) (err error) {
 	b.Data, err = to(b.Data)
 	return err

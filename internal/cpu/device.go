@@ -44,9 +44,9 @@ func New(level kernel.Level, threads int) (*Device, error) {
 }
 
 // Checked returns a copy of the device that calls check for each program, with the memory in bytes
-// that its buffers and the packed copies of its data take, before the rows fill this memory. An error
-// of check is an error of Compile. Copies of sparse entries do not count. Both devices share the
-// workers.
+// that its buffers and the packed copies of its data take, before the rows fill this memory. An
+// error of check is an error of Compile. Copies of sparse entries do not count. Both devices share
+// the workers.
 func (d *Device) Checked(check func(bytes uint64) error) *Device {
 	own := *d
 	own.check = check

@@ -10,8 +10,8 @@ import (
 
 // InPages returns the device with its large floats in pages: the rows of the data, packed or not,
 // and the activations of all rows. The same holds for bytes and digits that the device packs, and
-// for the copies that it makes of the entries of sparse rows. The regions then read the pages ahead,
-// and give them back when the memory is short. The results have the same bits.
+// for the copies that it makes of the entries of sparse rows. The regions then read the pages
+// ahead, and give them back when the memory is short. The results have the same bits.
 func (d *Device) InPages(pages *paged.Dir) *Device {
 	own := *d
 	own.pages = pages

@@ -19,8 +19,8 @@ import (
 )
 
 // Packed bytes, digits of bfloat16 and the copies of sparse entries lie in the device's pages. Rows
-// as data, bound rows and kept rows have the bits of a device without pages, also when all pages are
-// given back all the time.
+// as data, bound rows and kept rows have the bits of a device without pages, also when all pages
+// are given back all the time.
 func TestPackedRowsInPages(t *testing.T) {
 	device, err := cpu.New(kernel.Best(), 2)
 	if err != nil {

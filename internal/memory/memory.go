@@ -24,8 +24,8 @@ func Resident() uint64 {
 }
 
 // Usage returns the resident memory of this process in bytes, and the part that belongs to the
-// process alone. The other part is pages of files, which the system can take at any time. Both are 0
-// if the system does not say.
+// process alone. The other part is pages of files, which the system can take at any time. Both are
+// 0 if the system does not say.
 func Usage() (all, own uint64) { return usage(os.DirFS("/")) }
 
 func available(root fs.FS) (uint64, bool) {

@@ -47,11 +47,11 @@ type keptRecord struct {
 	Index  json.RawMessage
 }
 
-// NewKeeper returns the keeper of the rows of a source in a folder, which Write makes if it does not
-// exist. name names the source for the user, and files are the paths of its files. key is turned
-// into JSON; the version of the program is part of the key, because another version may read a
-// source in another way. sum returns the checksum of the source, in hexadecimal. The result is nil,
-// so that nothing is kept, if d is nil, the folder is "", or a file is not a regular file.
+// NewKeeper returns the keeper of the rows of a source in a folder, which Write makes if it does
+// not exist. name names the source for the user, and files are the paths of its files. key is
+// turned into JSON; the version of the program is part of the key, because another version may read
+// a source in another way. sum returns the checksum of the source, in hexadecimal. The result is
+// nil, so that nothing is kept, if d is nil, the folder is "", or a file is not a regular file.
 func (d *Dir) NewKeeper(folder, name string, files []string, key any, sum func() (string, error)) *Keeper {
 	if d == nil || folder == "" {
 		return nil

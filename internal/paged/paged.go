@@ -43,10 +43,9 @@ const (
 )
 
 // New returns a Dir for files in the directory path. limit is the bound of the resident memory of
-// the process, in bytes. Touch and Watch give pages back when the pages of files take more than half
-// of what the process's own memory leaves of the bound: until the next look, the process may bring as
-// many pages again. New tries whether the directory can hold mapped
-// files.
+// the process, in bytes. Touch and Watch give pages back when the pages of files take more than
+// half of what the process's own memory leaves of the bound: until the next look, the process may
+// bring as many pages again. New tries whether the directory can hold mapped files.
 func New(path string, limit uint64) (*Dir, error) {
 	d := &Dir{path: path, limit: limit, usage: memory.Usage}
 	probe, err := Make[byte](d, 1)
@@ -115,9 +114,9 @@ func sizeOf[T any]() uintptr {
 	return unsafe.Sizeof(zero)
 }
 
-// Touch says that the caller has read or written the given number of bytes of the memory. When pages
-// take too much of the bound (see New), Touch gives all pages back. Their contents stay, and the next
-// access brings them again.
+// Touch says that the caller has read or written the given number of bytes of the memory. When
+// pages take too much of the bound (see New), Touch gives all pages back. Their contents stay, and
+// the next access brings them again.
 func (d *Dir) Touch(bytes int) {
 	if d == nil || d.touched.Add(int64(bytes)) < int64(min(step, d.limit/looks)) {
 		return

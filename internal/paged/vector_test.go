@@ -31,7 +31,8 @@ func TestVector(t *testing.T) {
 	}
 }
 
-// Watch gives pages back if they take more than half of what the own memory leaves, and again only if more pages came.
+// Watch gives pages back if they take more than half of what the own memory leaves, and again only
+// if more pages came.
 func TestWatch(t *testing.T) {
 	d, err := New(t.TempDir(), 100<<20)
 	if err != nil {

@@ -61,8 +61,8 @@ func TestMemoryLimit(t *testing.T) {
 	}
 }
 
-// A run is refused before the rows are packed if their packed copy does not fit, in each form of the
-// copy: 16 MB in float32, 48 MB in three digits of bfloat16.
+// A run is refused before the rows are packed if their packed copy does not fit, in each form of
+// the copy: 16 MB in float32, 48 MB in three digits of bfloat16.
 func TestPackedRowsCount(t *testing.T) {
 	if memory.Resident() == 0 {
 		t.Skip("the system does not say how much memory the process has")
