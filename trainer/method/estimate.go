@@ -14,10 +14,10 @@ import "ppal/trainer/problem"
 // the estimate, the covariance of g_b and grad g_b would add the gradient of rho Var(g_b)/2 to the
 // mean direction, a bias that no step size removes. In the first pass the estimate is g_b.
 //
-// If b were uniform, the mean of the estimate would be the mean of g_1(x_k)..g_T(x_k) for any h. In
-// a pass that takes each block once, b is one of the blocks that are left. If no block's constraints
-// have changed by more than D since the run last used the block, the bias is at most 2 D. So it
-// vanishes when the iterate converges.
+// If b were uniform, the mean of the estimate would be the mean of g_1(x_k)..g_T(x_k) for any h.
+// In a pass that takes each block once, b is one of the blocks that are left. If no block's
+// constraints have changed by more than D since the run last used the block, the bias is at most
+// 2 D. So it vanishes when the iterate converges.
 type constraintEstimate struct {
 	sampler problem.BlockSampler // nil: there are no blocks, and no estimate
 	h       []float64            // h_b, block by block

@@ -214,8 +214,8 @@ func (s *SparseSums[F]) foldLanes(to []float64, from int) {
 	}
 }
 
-// AddRows adds the sums so far, from row i on, to rows, which has complete rows. Goroutines may call
-// AddRows for different rows at the same time.
+// AddRows adds the sums so far, from row i on, to rows, which has complete rows. Goroutines may
+// call AddRows for different rows at the same time.
 func (s *SparseSums[F]) AddRows(rows []float64, i int) {
 	if len(rows)%max(1, s.cols) != 0 {
 		panic("kernel: AddRows: a row is not complete")

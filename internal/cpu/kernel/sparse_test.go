@@ -244,8 +244,8 @@ func TestSparseSumsAdd(t *testing.T) {
 	})
 }
 
-// TestSparseSumsAgain checks sums that are used again: after Clear they are those of new memory, and
-// sums without rows of their own have what Add and the caller of Totals add.
+// TestSparseSumsAgain checks sums that are used again: after Clear they equal those of new memory,
+// and sums without rows of their own have what Add and the caller of Totals add.
 func TestSparseSumsAgain(t *testing.T) {
 	eachLevel(t, func(t *testing.T, level Level) {
 		k := mustNew[float32](t, level)
