@@ -103,12 +103,14 @@ func TestConflictOfRates(t *testing.T) {
 // A search frees its vectors: at most two times 20 of the pairs, and five more.
 func TestSearchFreesVectors(t *testing.T) {
 	p := testkit.NewNarrow(t, rates(40), []float64{1, 2, 3, 4})
-	for range 3 {
-		if _, err := infeasible.Search(p, infeasible.Settings{Iterations: 40}); err != nil {
+	for range 40 {
+		if _, err := infeasible.Search(p, infeasible.Settings{Iterations: 10}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if v := p.Space().New(); v > 46 {
-		t.Errorf("the vectors of the searches stay in memory: the next is %d", v)
+	for range 4 { // the first two may be the copy of the start and a gradient
+		if v := p.Space().New(); v > 50 {
+			t.Errorf("the vectors of the searches stay in memory: the next is %d", v)
+		}
 	}
 }
