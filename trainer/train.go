@@ -261,7 +261,7 @@ func (t *run) diagnose() error {
 	return nil
 }
 
-// loop iterates until a limit, the tolerance, a method at rest, the context or an error stops the run.
+// loop iterates until a limit, the tolerance, a method at rest, the context or an error ends it.
 func (t *run) loop(ctx context.Context) (Status, error) {
 	for {
 		last := t.at.Iteration >= t.set.Iterations

@@ -32,8 +32,8 @@ func resumable() map[string]func() trainer.Method {
 	return all
 }
 
-// Half of the steps, a restore of their state in a fresh problem and method, and the other half equal
-// all steps to the bit.
+// Half of the steps, a restore of their state in a fresh problem and method, and the other half
+// equal all steps to the bit.
 func TestResumeIsBitIdentical(t *testing.T) {
 	for name, method := range resumable() {
 		for form, make := range map[string]func(testing.TB, problem.Functions, []float64) problem.Problem{
