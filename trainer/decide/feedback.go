@@ -78,10 +78,11 @@ type Result struct {
 // the feedback. The limits of the settings apply to all rounds together. The first round gets a
 // third of the iterations, the gradients and the time, and the later rounds share the rest equally.
 // A round also ends at a check whose epsilon is at most the largest of Settings.Tolerance, a
-// twentieth of a row, and 1e-5, and when the method is at rest (trainer.Rester). If the decisions of
-// the ended round meet the bounds and use them, the run ends. The run also ends after two rounds in a row whose smooth problem cannot be met
-// (package infeasible), if no round met the bounds with the exact step. Records continue over the
-// rounds, with increasing iterations; their means begin again in each round.
+// twentieth of a row, and 1e-5, and when the method is at rest (trainer.Rester). If the decisions
+// of the ended round meet the bounds and use them, the run ends. The run also ends after two rounds
+// in a row whose smooth problem cannot be met (package infeasible), if no round met the bounds with
+// the exact step. Records continue over the rounds, with increasing iterations; their means begin
+// again in each round.
 //
 // The weights of the best round are the iterate of p and of Smooth at the end, and the map holds
 // its shifts. Settings.Output selects the weights of each round. If Settings.Patience ends a
