@@ -267,11 +267,12 @@ func TestLaunchesWithDigits(t *testing.T) {
 		products cuda.Products
 		want     []string
 	}{
-		{"one layer", small(t), cuda.Float32, slices.Concat(start, multiply(1), end, []string{"output_backward_4"}, multiply(1), []string{"rank_one"})},
-		{"one layer", small(t), cuda.BF16x3, slices.Concat(start, []string{"split_bf16"}, multiply(3), end, []string{"output_backward_4"}, multiply(3),
-			[]string{"rank_one"})},
-		{"one layer", small(t), cuda.Int8x3, slices.Concat([]string{"center_int8", "Multiply", "dequantize_3_sigmoid"}, end,
-			[]string{"output_digits_4", "Multiply", "dequantize_3_none", "rank_one"})},
+		{"one layer", small(t), cuda.Float32, slices.Concat(start, multiply(1), []string{"output_forward_wide_3_sigmoid"}, end[1:],
+			[]string{"output_backward_wide_3_sigmoid"}, multiply(1), []string{"rank_one"})},
+		{"one layer", small(t), cuda.BF16x3, slices.Concat(start, []string{"split_bf16"}, multiply(3), []string{"output_forward_wide_3_sigmoid"}, end[1:],
+			[]string{"output_backward_4"}, multiply(3), []string{"rank_one"})},
+		{"one layer", small(t), cuda.Int8x3, slices.Concat([]string{"center_int8", "Multiply", "dequantize_3_sigmoid",
+			"output_forward_wide_3_none"}, end[1:], []string{"output_digits_wide_3_3_sigmoid", "Multiply", "dequantize_3_none", "rank_one"})},
 		{"one layer and four scores", four, cuda.Int8x3, slices.Concat([]string{"center_int8", "Multiply", "dequantize_3_sigmoid",
 			"output_forward_wide_4_none"}, end[1:], []string{"output_digits_wide_4_3_sigmoid", "Multiply", "dequantize_3_none", "rank_one"})},
 		{"one layer and four scores", four, cuda.Float32, slices.Concat(start, multiply(1), []string{"output_forward_wide_4_sigmoid"}, end[1:],

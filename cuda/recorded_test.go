@@ -135,8 +135,8 @@ func TestFusedLaunches(t *testing.T) {
 		}
 	}
 	want := []string{
-		"column_sums", "pair", "Multiply", "output_forward_4", "means_margin",
-		"margin_loss_grad", "output_backward_4", "Multiply", "rank_one",
+		"column_sums", "pair", "Multiply", "output_forward_wide_3_sigmoid", "means_margin",
+		"margin_loss_grad", "output_backward_wide_3_sigmoid", "Multiply", "rank_one",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("launches %v,\nwant     %v", got, want)
