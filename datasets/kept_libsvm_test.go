@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,6 +57,15 @@ func newPages(t *testing.T) *paged.Dir {
 	return pages
 }
 
+// sameRows compares two files. cmp.Diff would need minutes for as many differences.
+func sameRows(a, b *LIBSVM) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.X.Rows == b.X.Rows && a.X.Cols == b.X.Cols && slices.Equal(a.X.Starts, b.X.Starts) && slices.Equal(a.X.Columns, b.X.Columns) &&
+		slices.Equal(a.X.Values, b.X.Values) && slices.Equal(a.Labels, b.Labels) && slices.Equal(a.Queries, b.Queries)
+}
+
 // Rows that are read to pages are the rows in memory, wherever the first value is, and a wrong line
 // is the same error.
 func TestLIBSVMInPages(t *testing.T) {
@@ -68,8 +78,8 @@ func TestLIBSVMInPages(t *testing.T) {
 	for name, text := range texts {
 		want, wantErr := readLIBSVM(bytes.NewReader(text), "file", 0, nil)
 		got, err := readLIBSVM(bytes.NewReader(text), "file", 0, newPages(t))
-		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || fmt.Sprint(err) != fmt.Sprint(wantErr) {
-			t.Errorf("%s: %v, want %v: %.2000s", name, err, wantErr, diff)
+		if !sameRows(got, want) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
+			t.Errorf("%s: other rows, or the error %v, want %v", name, err, wantErr)
 		}
 		if err == nil && (got.X.Values == nil) != (want.X.Values == nil) {
 			t.Errorf("%s: values in pages: %t, in memory: %t", name, got.X.Values != nil, want.X.Values != nil)
