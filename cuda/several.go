@@ -281,7 +281,7 @@ func sameNumber(x, y float64) bool {
 
 // differ returns the error of a device whose numbers differ from the first device's.
 func (s *Several) differ(k int, what string) error {
-	return fmt.Errorf("cuda: cuda:%d and cuda:%d have different bits in %s, which they compute from the same numbers: one of them, or the connection between them, fails; "+
+	return fmt.Errorf("cuda: the GPUs %d and %d have different bits in %s, which they compute from the same numbers: one of them, or the connection between them, fails; "+
 		SumsSetting+"="+string(HostSums)+" adds the sums on the host",
 		s.devices[0].Info().Ordinal, s.devices[k].Info().Ordinal, what)
 }

@@ -190,7 +190,7 @@ func (l *liar) Upload(s driver.Stream, at driver.Pointer, host []byte) error {
 // GPUs with different numbers are an error that names them: when a vector is read, and when every
 // GPU computes f and g from the sums.
 func TestSeveralNoticeDifferentBits(t *testing.T) {
-	const want = "cuda: cuda:0 and cuda:1 have different bits in "
+	const want = "cuda: the GPUs 0 and 1 have different bits in "
 	compared := 0
 	for i, c := range graphcases.All() {
 		if c.Rows < 3 || c.Rows > 320 || i%5 != 0 {

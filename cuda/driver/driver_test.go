@@ -15,7 +15,7 @@ import (
 func TestError(t *testing.T) {
 	e := &driver.Error{Operation: "launch margin_loss", Call: "cuLaunchKernel(f)", File: "launch.go", Line: 7, Code: 1,
 		Name: "CUDA_ERROR_INVALID_VALUE", Detail: "invalid argument"}
-	if want := "cuda: launch margin_loss: cuLaunchKernel(f): CUDA_ERROR_INVALID_VALUE (1, invalid argument) at launch.go:7"; e.Error() != want {
+	if want := "launch margin_loss: cuLaunchKernel(f): CUDA_ERROR_INVALID_VALUE (1, invalid argument) at launch.go:7"; e.Error() != want {
 		t.Errorf("%s, want %s", e, want)
 	}
 	if errors.Is(e, driver.ErrOutOfMemory) {

@@ -37,8 +37,9 @@ type Error struct {
 	Err       error  // a sentinel such as ErrOutOfMemory, or nil
 }
 
+// Error returns the message without a package's name, which the callers put before it.
 func (e *Error) Error() string {
-	return fmt.Sprintf("cuda: %s: %s: %s (%d, %s) at %s:%d", e.Operation, e.Call, e.Name, e.Code, e.Detail, e.File, e.Line)
+	return fmt.Sprintf("%s: %s: %s (%d, %s) at %s:%d", e.Operation, e.Call, e.Name, e.Code, e.Detail, e.File, e.Line)
 }
 
 // Unwrap returns Err, for errors.Is.
