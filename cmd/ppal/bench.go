@@ -138,7 +138,7 @@ func (a *app) beginBench(opts *benchOptions, all []bench.Case) (bench.Options, *
 	}
 	device, err := cfg.Device.OpenCPU()
 	if err != nil {
-		return bench.Options{}, nil, err
+		return bench.Options{}, nil, config.NameFlags(err)
 	}
 	bench.Restrict(all, device, cfg.Dtype)
 	dataDir, err := datasets.DirOf(cfg.Dataset, cfg.DataDir, a.getenv)

@@ -224,15 +224,12 @@ func (d Device) dtype() tensor.Dtype {
 
 // OpenCPU opens the CPU device. Products that only a GPU has are automatic on the CPU. If a GPU
 // trains (Kind is CUDA), the CPU only measures: with its own fastest products, or with Float32 if
-// these are the products. The error is a *plan.ProductsError if a CPU that trains lacks the
-// products.
+// these are the products. The error is an *OptionError if the CPU lacks the instruction set SIMD,
+// and a *plan.ProductsError if a CPU that trains lacks the products.
 func (d Device) OpenCPU() (*cpu.Device, error) {
-	level := kernel.Best()
-	if d.SIMD != "" {
-		var err error
-		if level, err = kernel.ParseLevel(string(d.SIMD)); err != nil {
-			return nil, err
-		}
+	level, err := d.level()
+	if err != nil {
+		return nil, err
 	}
 	opened, err := cpu.New(level, d.Threads)
 	automatic := d.Products == plan.AutoProducts || onGPUOnly(d.Products) || d.Kind == CUDA && d.Products != Float32
@@ -243,6 +240,29 @@ func (d Device) OpenCPU() (*cpu.Device, error) {
 		return opened, err
 	}
 	return opened.With(d.Products)
+}
+
+// level returns the level of the CPU's kernels.
+func (d Device) level() (kernel.Level, error) {
+	if d.SIMD == "" {
+		return kernel.Best(), nil
+	}
+	l, err := kernel.ParseLevel(string(d.SIMD))
+	if err == nil && l.Supported() {
+		return l, nil
+	}
+	problem := fmt.Sprintf("is %q, which is not known", d.SIMD)
+	if err == nil {
+		problem = fmt.Sprintf("is %v, which this machine does not support", l)
+		if lack := l.Lack(); lack != nil {
+			problem += fmt.Sprintf(": %v", lack)
+		}
+	}
+	want := "auto"
+	for _, supported := range slices.Backward(kernel.Levels()) {
+		want += " or " + supported.String()
+	}
+	return 0, &OptionError{Option: "simd", Problem: problem + "; want " + want}
 }
 
 // devices are the open devices of a session.

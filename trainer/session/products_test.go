@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -90,6 +91,30 @@ func TestProductsRefused(t *testing.T) {
 	} {
 		if _, err := try(t, cfg); !errors.Is(err, ErrOptions) || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// An instruction set that the machine lacks is refused as a wrong option, with the reason and the
+// sets that the machine has.
+func TestInstructionsRefused(t *testing.T) {
+	refused := map[SIMD]string{"sse": `session: simd is "sse", which is not known; want auto or `}
+	for _, name := range []SIMD{AMX, AVX512, AVX2} {
+		level, err := kernel.ParseLevel(string(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !level.Supported() {
+			refused[name] = fmt.Sprintf("session: simd is %s, which this machine does not support", name)
+		}
+		if lack := level.Lack(); lack != nil {
+			refused[name] += fmt.Sprintf(": %v; want auto or ", lack)
+		}
+	}
+	for name, want := range refused {
+		_, err := try(t, single("", func(c *setup) { c.SIMD = name }).options())
+		if !errors.Is(err, ErrOptions) || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), " or go") {
+			t.Errorf("%s: %v, want %s... or go", name, err, want)
 		}
 	}
 }
