@@ -173,7 +173,7 @@ func TestChecksAreCheap(t *testing.T) {
 func TestSettingsOutOfRange(t *testing.T) {
 	nan := math.NaN()
 	for i, s := range []Settings{
-		{Iterations: -1}, {RecordEvery: -1}, {CheckEvery: -1}, {Gradients: -1}, {RecordWork: -1}, {RecordWork: nan}, {LeastRecords: -1},
+		{Iterations: -1}, {RecordEvery: -1}, {CheckEvery: -1}, {Gradients: -1}, {RecordWork: -1}, {RecordWork: nan}, {LeastRecords: -1}, {RecordShare: -1}, {RecordShare: nan},
 		{Tolerance: -1}, {Tolerance: nan}, {FeasibilityTolerance: -1}, {FeasibilityTolerance: nan}, {TimeLimit: -1},
 		{Certificate: certify.Settings{Sphere: -1}}, {Certificate: certify.Settings{Kink: nan}},
 		{IterationsPerEpoch: -1}, {IterationsPerEpoch: nan}, {CollapseAbove: -1}, {CollapseAbove: nan}, {NearEvery: -1}, {Output: "first"},

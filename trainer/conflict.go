@@ -3,6 +3,7 @@ package trainer
 import (
 	"math"
 
+	"ppal/trainer/certify"
 	"ppal/trainer/certify/infeasible"
 	"ppal/trainer/problem"
 )
@@ -16,6 +17,7 @@ type conflict struct {
 	spent    float64   // cost of the searches, in gradient evaluations
 	proof    *infeasible.Certificate
 	attained bool // a search found a point that meets the constraints
+	met      bool // an iterate without a record met the constraints
 }
 
 const (
@@ -49,16 +51,26 @@ func (c *conflict) add(infeasibility float64) bool {
 	return c.started && least >= stalled*c.before
 }
 
-// searchConflict searches for the least violation from the last record's iterate, and reports
-// whether the search proves that the constraints cannot be met. It searches only while no record
-// and no search has met the constraints, and only if the infeasibility no longer falls, or if the
-// run is ending. All searches cost at most a quarter of the run's gradient evaluations; a search at
-// the end costs at most a quarter again.
+// searchConflict searches for the least violation from the iterate, and reports whether the search
+// proves that the constraints cannot be met. It searches only while no record and no search has met
+// the constraints, and only if the infeasibility no longer falls, or if the run is ending. All
+// searches cost at most a quarter of the run's gradient evaluations; a search at the end costs at
+// most a quarter again. A skipped record counts as a record, so that skipping does not change the
+// end of a run; if the search finds a proof, the iterate has a record nevertheless.
 func (t *run) searchConflict(ending bool) (proven bool, err error) {
 	c := &t.conflict
-	stalls := c.add(t.last.Infeasibility)
-	if t.set.IgnoreConflict || t.best != nil || c.attained || t.last.MaxViolation <= t.set.FeasibilityTolerance ||
-		!stalls && !ending || t.set.overdue() || problem.FeaturesOf(t.full).Batches != nil {
+	infeasibility, violation := t.last.Infeasibility, t.last.MaxViolation
+	if t.recorded != t.at.Iteration {
+		if t.ignoresConflict() {
+			return false, nil
+		}
+		if infeasibility, violation, err = t.violation(); err != nil {
+			return false, err
+		}
+	}
+	stalls, feasible := c.add(infeasibility), violation <= t.set.FeasibilityTolerance
+	c.met = c.met || feasible && t.recorded != t.at.Iteration
+	if t.ignoresConflict() || feasible || !stalls && !ending || t.set.overdue() {
 		return false, nil
 	}
 	steps := t.searchSteps(ending)
@@ -75,7 +87,31 @@ func (t *run) searchConflict(ending bool) (proven bool, err error) {
 	}
 	c.spent += float64(o.Evaluations) / 2 // a gradient evaluation is a forward and a backward pass
 	c.proof, c.attained = o.Certificate, o.Attained
-	return c.proof != nil, nil
+	if c.proof == nil {
+		return false, nil
+	}
+	return true, t.record(false)
+}
+
+// ignoresConflict reports whether the run searches no more for a proof that the constraints cannot
+// be met.
+func (t *run) ignoresConflict() bool {
+	c := &t.conflict
+	return t.set.IgnoreConflict || t.best != nil || c.attained || c.met || problem.FeaturesOf(t.full).Batches != nil
+}
+
+// violation returns the infeasibility and the largest violation of the iterate, or of the point
+// that the method would return, as a record has them.
+func (t *run) violation() (infeasibility, largest float64, err error) {
+	err = t.returned(func() error {
+		if err := t.evaluate(); err != nil {
+			return err
+		}
+		infeasibility, _ = certify.Residuals(t.fullAt.Constraints, nil)
+		largest = problem.MaxViolation(t.fullAt.Constraints)
+		return nil
+	})
+	return infeasibility, largest, err
 }
 
 // searchSteps returns the largest number of steps of the next search.

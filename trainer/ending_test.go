@@ -13,24 +13,24 @@ import (
 
 // Records by time are due after a share of the limit, or of the time to the deadline.
 func TestTimedByHand(t *testing.T) {
-	limited := newTimed(&Settings{TimeLimit: 400 * time.Second})
+	limited := newTimed(&Settings{TimeLimit: 400 * time.Second}, time.Now)
 	if limited.training != 2 || limited.wall != 0 || limited.due(1.999) || !limited.due(2) {
 		t.Errorf("%+v", limited)
 	}
 	if limited.recorded(time.Hour); limited.spent != time.Hour || !limited.last.IsZero() {
 		t.Errorf("after a record: %+v", limited)
 	}
-	if none := newTimed(&Settings{}); none.wall != 0 || !none.last.IsZero() || none.due(1e9) {
+	if none := newTimed(&Settings{}, time.Now); none.wall != 0 || !none.last.IsZero() || none.due(1e9) {
 		t.Errorf("without limits: %+v", none)
 	}
-	hours := newTimed(&Settings{Deadline: time.Now().Add(100 * time.Hour)})
+	hours := newTimed(&Settings{Deadline: time.Now().Add(100 * time.Hour)}, time.Now)
 	if hours.wall < time.Hour || hours.wall > 2*time.Hour || hours.last != hours.began || hours.due(1e9) {
 		t.Errorf("%+v", hours)
 	}
-	if past := newTimed(&Settings{Deadline: time.Now().Add(-time.Hour)}); past.wall != 1 {
+	if past := newTimed(&Settings{Deadline: time.Now().Add(-time.Hour)}, time.Now); past.wall != 1 {
 		t.Errorf("a deadline in the past: %+v", past)
 	}
-	if fixed := newTimed(&Settings{Deadline: time.Now().Add(time.Hour), TimeLimit: 1, RecordEvery: 1}); fixed.wall != 0 || fixed.due(1e9) {
+	if fixed := newTimed(&Settings{Deadline: time.Now().Add(time.Hour), TimeLimit: 1, RecordEvery: 1}, time.Now); fixed.wall != 0 || fixed.due(1e9) {
 		t.Errorf("records by iterations: %+v", fixed)
 	}
 	ago := func(hours int) time.Time { return time.Now().Add(-time.Duration(hours) * time.Hour) }
@@ -39,7 +39,7 @@ func TestTimedByHand(t *testing.T) {
 		spent time.Duration
 		want  bool
 	}{{3, 0, true}, {1, 0, false}, {3, 9 * time.Hour, true}, {3, 11 * time.Hour, false}} {
-		w := timed{training: math.Inf(1), wall: 2 * time.Hour, last: ago(c.last), began: ago(100), spent: c.spent}
+		w := timed{now: time.Now, training: math.Inf(1), wall: 2 * time.Hour, last: ago(c.last), began: ago(100), spent: c.spent}
 		if w.due(1e9) != c.want {
 			t.Errorf("%+v: not %v", c, c.want)
 		}
@@ -113,7 +113,7 @@ func TestSearchConditions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.at.GradientEvaluations, r.last = 400, Record{Infeasibility: 5, MaxViolation: 5}
+		r.at.GradientEvaluations, r.recorded, r.last = 400, 0, Record{Infeasibility: 5, MaxViolation: 5}
 		c.change(r)
 		steps := r.searchSteps(c.ending)
 		o, err := infeasible.Search(begin(t, fn, 4), infeasible.Settings{Iterations: steps, Tolerance: 0.25})

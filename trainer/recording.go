@@ -16,15 +16,7 @@ func (t *run) record(ending bool) error {
 	if t.recorded == t.at.Iteration {
 		return nil
 	}
-	shown, err := t.showReturned()
-	if err != nil {
-		return err
-	}
-	err = t.accurately(func() error { return t.recordIterate(ending) })
-	if shown && err == nil {
-		err = t.hideReturned()
-	}
-	return err
+	return t.returned(func() error { return t.recordIterate(ending) })
 }
 
 // recordIterate measures the current iterate and calls the recorder.

@@ -27,3 +27,15 @@ func (t *run) hideReturned() error {
 	t.p.Space().Combine(problem.Iterate, 1, t.iterateAt, 0, t.iterateAt)
 	return t.at.Forward(t.p)
 }
+
+// returned runs measure with accurate passes at the point that the method would return.
+func (t *run) returned(measure func() error) error {
+	shown, err := t.showReturned()
+	if err != nil {
+		return err
+	}
+	if err = t.accurately(measure); shown && err == nil {
+		err = t.hideReturned()
+	}
+	return err
+}

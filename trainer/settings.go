@@ -62,6 +62,13 @@ type Settings struct {
 	// LeastRecords is the number of records that automatic records keep, whatever their work is; 0 is
 	// the default, 20.
 	LeastRecords int
+	// RecordShare is the largest share of the training time that records may take. The run measures
+	// the time of its records, and skips a record that is due if the records would take more than this
+	// share, and more than half a second in all. The start and the last iterate always have a record.
+	// Skipping changes neither the iterates nor the end of the run. Records that choose the output or
+	// end the run (Output, Patience), and records with NearEvery, are never skipped. 0 is the default:
+	// no limit.
+	RecordShare float64
 	// CheckEvery is the number of iterations between checks of Tolerance; each record is a check,
 	// too. 0 is the default: RecordEvery, or 1/200 of Iterations if RecordEvery is 0.
 	CheckEvery int
@@ -133,28 +140,41 @@ const (
 	leastRecords    = 20  // the default of LeastRecords
 	recordShare     = 0.1 // the largest share of the work for records, if LeastRecords allows it
 	deadlineRecords = 50  // the largest number of records that a Deadline adds
+
+	// freeRecords is the time of all records below which RecordShare skips none, so that short runs
+	// have equal records.
+	freeRecords = 500 * time.Millisecond
 )
 
 // Intervals returns the numbers of iterations between records and between checks of Tolerance. By
 // default a check takes place after each 1/200 of Iterations. A record takes place at every check,
-// or at every p-th check if RecordWork is known: p is so large that records take at most a tenth of
-// the work of the iterations, but at most so large that LeastRecords remain. The intervals depend
-// on the settings only, so that equal runs have equal records. If records choose the output or end
-// the run (Output, Patience), a record takes place at every check.
+// or at every p-th check if RecordWork is known: p is so large that all records, with the first and
+// the last, take at most a tenth of the work of the iterations, but at most so large that
+// LeastRecords remain. The intervals depend on the settings only. If records choose the output or
+// end the run (Output, Patience), a record takes place at every check.
 func (s Settings) Intervals() (record, check int) {
 	if s.RecordEvery > 0 {
 		return s.RecordEvery, cmp.Or(s.CheckEvery, s.RecordEvery)
 	}
 	check = cmp.Or(s.CheckEvery, max(1, s.Iterations/defaultRecords))
+	if s.recordsChoose() {
+		return check, check
+	}
+	apart, most := float64(check), float64(s.Iterations)/float64(cmp.Or(s.LeastRecords, leastRecords))
+	if s.RecordWork > 0 {
+		allowed := recordShare * float64(s.Iterations) / s.RecordWork // the first and the last included
+		apart = math.Ceil(float64(s.Iterations)/max(1, allowed-1)/float64(check)) * float64(check)
+	}
+	return check * max(1, int(math.Min(apart, most))/check), check
+}
+
+// recordsChoose reports whether records choose the output or end the run.
+func (s *Settings) recordsChoose() bool {
 	switch s.Output {
 	case OutputBest, OutputBestTrain, OutputBestValidation:
-		return check, check
+		return true
 	}
-	if s.Patience > 0 {
-		return check, check
-	}
-	apart := math.Min(s.RecordWork/recordShare, float64(s.Iterations)/float64(cmp.Or(s.LeastRecords, leastRecords)))
-	return check * max(1, int(apart)/check), check
+	return s.Patience > 0
 }
 
 // validate returns an error that wraps problem.ErrSettings if a setting or the regularizer of p is
@@ -164,9 +184,9 @@ func (s Settings) validate(p problem.Problem, n int) error {
 	case s.Iterations < 0 || s.RecordEvery < 0 || s.CheckEvery < 0 || s.Gradients < 0:
 		return fmt.Errorf("trainer: %w: %d iterations, %d gradients, a record every %d and a check every %d iterations, want numbers of at least 0",
 			problem.ErrSettings, s.Iterations, s.Gradients, s.RecordEvery, s.CheckEvery)
-	case !(s.RecordWork >= 0) || s.LeastRecords < 0:
-		return fmt.Errorf("trainer: %w: a record has the work of %v iterations, and at least %d records remain, want numbers of at least 0",
-			problem.ErrSettings, s.RecordWork, s.LeastRecords)
+	case !(s.RecordWork >= 0) || s.LeastRecords < 0 || !(s.RecordShare >= 0):
+		return fmt.Errorf("trainer: %w: a record has the work of %v iterations, at least %d records remain, and records take at most %v of the time, want numbers of at least 0",
+			problem.ErrSettings, s.RecordWork, s.LeastRecords, s.RecordShare)
 	case !(s.Tolerance >= 0) || !(s.FeasibilityTolerance >= 0) || s.TimeLimit < 0:
 		return fmt.Errorf("trainer: %w: tolerance %v, feasibility tolerance %v, time limit %v, want numbers of at least 0",
 			problem.ErrSettings, s.Tolerance, s.FeasibilityTolerance, s.TimeLimit)

@@ -93,6 +93,7 @@ type run struct {
 	fullAt    *problem.Point  // at, or the point of the full problem
 	graded    problem.Graded  // the problem, if it has coarse passes
 	seconds   float64
+	now       func() time.Time
 	every     int   // iterations between records
 	check     int   // iterations between checks of the tolerance
 	timed     timed // when records are due by time
@@ -130,7 +131,7 @@ func newRun(p problem.Problem, m Method, s Settings) (*run, error) {
 	if err := m.Needs().Check(p); err != nil {
 		return nil, err
 	}
-	t := &run{p: p, m: m, hooks: hooksOf(m, s.Recorder), set: s, recorded: -1, x: make([]float64, n)}
+	t := &run{p: p, m: m, hooks: hooksOf(m, s.Recorder), set: s, now: time.Now, recorded: -1, x: make([]float64, n)}
 	t.source, t.from = rand.NewPCG(s.Seed, 0x6f757470), s.ResumeAt.GradientEvaluations
 	t.rng = rand.New(t.source)
 	t.at = problem.NewPoint(p)
@@ -146,7 +147,7 @@ func newRun(p problem.Problem, m Method, s Settings) (*run, error) {
 	t.set.IterationsPerEpoch = setting.OrDefault(s.IterationsPerEpoch, 1)
 	t.selection = newSelection(p, &t.set)
 	t.every, t.check = t.set.Intervals()
-	t.timed = newTimed(&t.set)
+	t.timed = newTimed(&t.set, t.now)
 	if s.Output == OutputRandom {
 		t.drawnAt = p.Space().New()
 	}
@@ -186,6 +187,7 @@ func (t *run) resume() (continued bool, err error) {
 		return false, err
 	}
 	t.at.Iteration, t.at.GradientEvaluations = t.set.ResumeAt.Iteration, t.set.ResumeAt.GradientEvaluations
+	t.timed.from = t.seconds
 	return continued, t.at.SampleAndForward(t.p, t.at.Iteration)
 }
 
@@ -274,49 +276,51 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 		if c := t.set.Checkpointer; c != nil && (c.Due() || interrupted) {
 			t.checkpoint()
 		}
-		due := ending || t.at.Iteration%t.every == 0 || t.timed.due(t.seconds-t.last.Seconds)
-		if !due && t.at.Iteration%t.check == 0 {
+		scheduled := t.at.Iteration%t.every == 0
+		due := ending || t.due(scheduled)
+		if !due && (scheduled || t.at.Iteration%t.check == 0) {
 			var err error
 			if due, err = t.meets(); err != nil {
 				return Failed, err
 			}
 		}
 		if due {
-			began := time.Now()
+			began := t.now()
 			if err := t.record(ending); err != nil {
 				return Failed, err
 			}
-			t.timed.recorded(time.Since(began))
-			patient := t.set.Patience == 0 || t.selection.waited < t.set.Patience
+			t.timed.recorded(t.now().Sub(began))
 			switch {
 			case t.set.Tolerance > 0 && t.last.Certificate.Epsilon <= t.set.Tolerance:
 				return Converged, nil
 			case interrupted && !last && !overtime && !spent:
 				return Interrupted, nil
 			}
+		}
+		if due || scheduled {
 			if proven, err := t.searchConflict(last || overtime || spent || resting); err != nil {
 				return Failed, err
 			} else if proven {
 				return Infeasible, nil
 			}
-			switch {
-			case last:
-				return IterationLimit, nil
-			case overtime:
-				return TimeLimit, nil
-			case spent:
-				return GradientLimit, nil
-			case resting:
-				return AtRest, nil
-			case !patient:
-				return NoImprovement, nil
-			}
 		}
-		began := time.Now()
+		switch {
+		case last:
+			return IterationLimit, nil
+		case overtime:
+			return TimeLimit, nil
+		case spent:
+			return GradientLimit, nil
+		case resting:
+			return AtRest, nil
+		case due && t.set.Patience > 0 && t.selection.waited >= t.set.Patience:
+			return NoImprovement, nil
+		}
+		began := t.now()
 		if err := t.m.Iterate(t.p, &t.at); err != nil {
 			return Failed, fmt.Errorf("trainer: iteration %d: %w", t.at.Iteration+1, err)
 		}
-		t.seconds += time.Since(began).Seconds()
+		t.seconds += t.now().Sub(began).Seconds()
 		t.at.Iteration++
 		if err := t.at.Check(); err != nil {
 			return Failed, err

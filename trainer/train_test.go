@@ -86,7 +86,9 @@ func TestIntervals(t *testing.T) {
 	}{
 		{trainer.Settings{Iterations: 1000}, 5, 5},
 		{trainer.Settings{Iterations: 1000, RecordWork: 0.2}, 5, 5},
-		{trainer.Settings{Iterations: 1000, RecordWork: 2.1}, 20, 5},
+		{trainer.Settings{Iterations: 1000, RecordWork: 2.1}, 25, 5},
+		{trainer.Settings{Iterations: 100, RecordWork: 1}, 5, 1},
+		{trainer.Settings{Iterations: 100, RecordWork: 1, LeastRecords: 5}, 12, 1}, // the start, 8 and the last
 		{trainer.Settings{Iterations: 1000, RecordWork: 1e9}, 50, 5},
 		{trainer.Settings{Iterations: 300, RecordWork: 3}, 15, 1},
 		{trainer.Settings{Iterations: 300, RecordWork: 3, LeastRecords: 100}, 3, 1},

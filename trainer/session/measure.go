@@ -51,6 +51,9 @@ type SplitMeasures struct {
 func (a *assembly) Optimize(ctx context.Context, s trainer.Settings) (*trainer.Result, error) {
 	s.Measure, s.CollapseAbove = a.measure, a.builder.statement.CollapseAbove
 	s.RecordWork, s.LeastRecords = a.recordWork()
+	if s.RecordEvery == 0 {
+		s.RecordShare = recordShare
+	}
 	if err := a.setMerits(&s); err != nil {
 		return nil, err
 	}

@@ -23,6 +23,10 @@ const (
 	manyRecords = 200
 )
 
+// recordShare is the largest share of the training time that automatic records take in longer runs,
+// by the clock.
+const recordShare = 0.1
+
 // recordWork estimates the work of a record, in iterations, and returns the number of records that
 // a run takes in any case. An iteration has two products with the training rows. A record has one
 // product with the training rows for the certificate, one product with the held-out rows, and the

@@ -1,0 +1,161 @@
+package trainer
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"ppal/trainer/problem"
+)
+
+// clocked is a method whose iterations take a time on a clock of the test.
+type clocked struct {
+	scripted
+	clock *time.Time
+	takes time.Duration
+}
+
+func (m *clocked) Iterate(p problem.Problem, at *problem.Point) error {
+	*m.clock = m.clock.Add(m.takes)
+	return m.scripted.Iterate(p, at)
+}
+
+// onClock runs the method to its end on a clock that only iterations and records move.
+func onClock(t *testing.T, fn problem.Functions, x float64, m *scripted, iteration, record time.Duration, s Settings) (*run, Status, *journal) {
+	t.Helper()
+	l, clock := &journal{}, time.Unix(0, 0)
+	s.Recorder = l
+	s.Measure = func() (map[string]float64, error) { clock = clock.Add(record); return nil, nil }
+	b, err := newRun(begin(t, fn, x), &clocked{*m, &clock, iteration}, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.now = func() time.Time { return clock }
+	b.timed.now = b.now
+	status, err := b.loop(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, r := range l.records[:len(l.records)-1] {
+		spent := float64(k+1) * record.Seconds()
+		if b.timed.share > 0 && k > 0 && spent > max(b.timed.share*r.Seconds, 0.5)+1e-9 {
+			t.Errorf("after %d iterations, %v s of training and %v s of records", r.Iteration, r.Seconds, spent)
+		}
+	}
+	return b, status, l
+}
+
+// Records take at most their share of the training time, or half a second. The start and the
+// last iterate always have a record, and the iterates do not depend on the records.
+func TestRecordShareByHand(t *testing.T) {
+	const iteration = 10 * time.Millisecond
+	for name, c := range map[string]struct {
+		set     Settings // 1000 iterations take 10 seconds
+		record  time.Duration
+		records []int // the least and the largest number of records
+	}{
+		"no share":        {Settings{}, time.Second, []int{1001, 1001}},
+		"cheap":           {Settings{RecordShare: 0.1}, 900 * time.Microsecond, []int{1001, 1001}},
+		"ten times":       {Settings{RecordShare: 0.1}, 10 * time.Millisecond, []int{99, 100}},
+		"half a share":    {Settings{RecordShare: 0.05}, 10 * time.Millisecond, []int{49, 50}},
+		"a tenth of all":  {Settings{RecordShare: 0.1}, 500 * time.Millisecond, []int{2, 2}},
+		"longer than all": {Settings{RecordShare: 0.1}, time.Minute, []int{2, 2}},
+		"by time":         {Settings{RecordShare: 0.1, RecordEvery: -1, TimeLimit: time.Minute}, 10 * time.Millisecond, []int{99, 100}},
+		"best":            {Settings{RecordShare: 0.1, Output: OutputBest}, time.Second, []int{1001, 1001}},
+		"near stationary": {Settings{RecordShare: 0.1, NearEvery: 1000}, time.Second, []int{1001, 1001}},
+		"every other":     {Settings{RecordShare: 0.1, RecordEvery: 2}, 10 * time.Millisecond, []int{99, 100}},
+		"half a second":   {Settings{RecordShare: 0.1, Iterations: 50}, 9800 * time.Microsecond, []int{51, 51}},
+		"a little more":   {Settings{RecordShare: 0.1, Iterations: 50}, 12500 * time.Microsecond, []int{40, 40}},
+	} {
+		s := c.set
+		if s.Iterations == 0 {
+			s.Iterations = 1000
+		}
+		switch s.RecordEvery {
+		case 0:
+			s.RecordEvery = 1
+		case -1:
+			s.RecordEvery = 0
+		}
+		b, status, l := onClock(t, square(problem.Regularizer{}), 0, &scripted{moves: []float64{0.0005}, nu: []float64{0}}, iteration, c.record, s)
+		k := l.iterations()
+		if n := len(k); n < c.records[0] || n > c.records[1] || k[0] != 0 || k[n-1] != s.Iterations || status != IterationLimit {
+			t.Errorf("%s: %d records, want %d, %v", name, n, c.records, status)
+		}
+		if at := iterate(b.p); at < 0.0005*float64(s.Iterations)-1e-9 {
+			t.Errorf("%s: x = %v", name, at)
+		}
+	}
+}
+
+// A resumed run counts its own training time only.
+func TestRecordShareAfterResume(t *testing.T) {
+	w := timed{share: 0.1, from: 100}
+	w.recorded(400 * time.Millisecond)
+	if w.affordable(111.9) || !w.affordable(112.1) {
+		t.Errorf("%+v", w)
+	}
+	p := begin(t, square(problem.Regularizer{}), 0)
+	b, err := newRun(p, &scripted{}, Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.seconds = 7
+	state := Capture(p, b.m)
+	b.visitProgress(&saver{s: state, p: p, prefix: progressPrefix})
+	if b, err = newRun(p, &scripted{}, Settings{Resume: state}); err != nil || b.timed.from != 7 {
+		t.Errorf("%+v, error %v", b.timed, err)
+	}
+}
+
+// A run ends at the same iterate, with the same status and a record of the last iterate, whether or
+// not dear records are skipped: at the tolerance, and with a proof that the constraints cannot be
+// met.
+func TestSkippedRecordsKeepTheEnd(t *testing.T) {
+	impossible := problem.Functions{N: 1, M: 2,
+		F: func(x []float64) float64 { return x[0] * x[0] / 2 }, Gradient: func(dst, x []float64) { dst[0] = x[0] },
+		G:         func(dst, x []float64) { dst[0], dst[1] = x[0]+1, -x[0]+1 },
+		JacobianT: func(dst, _, w []float64) { dst[0] = w[0] - w[1] }}
+	onceFeasible := problem.Functions{N: 1, M: 1, // x^2 + 1 <= 0 cannot be met, except at 2
+		F: func(x []float64) float64 { return x[0] * x[0] / 2 }, Gradient: func(dst, x []float64) { dst[0] = x[0] },
+		G: func(dst, x []float64) {
+			if dst[0] = x[0]*x[0] + 1; x[0] == 2 {
+				dst[0] = -1
+			}
+		},
+		JacobianT: func(dst, x, w []float64) { dst[0] = 2 * x[0] * w[0] }}
+	for name, c := range map[string]struct {
+		fn   problem.Functions
+		x    float64
+		m    scripted
+		set  Settings
+		want Status
+	}{
+		"tolerance": {square(problem.Regularizer{}), 4, scripted{moves: append(slices.Repeat([]float64{-0.125}, 32), 0), nu: []float64{0}},
+			Settings{Tolerance: 0.1}, Converged},
+		"conflict":          {impossible, 4, scripted{moves: []float64{0}, gradients: 100}, Settings{}, Infeasible},
+		"feasible for once": {onceFeasible, 3, scripted{moves: []float64{-1, -1, 0}, gradients: 100}, Settings{}, IterationLimit},
+	} {
+		c.set.Iterations, c.set.RecordEvery, c.set.CheckEvery = 60, 2, 3
+		ends, searches := []int{}, []float64{}
+		for _, share := range []float64{0, 0.1} {
+			s, m := c.set, c.m
+			s.RecordShare = share
+			if name == "feasible for once" {
+				s.RecordEvery = 1
+			}
+			b, status, l := onClock(t, c.fn, c.x, &m, time.Millisecond, time.Second, s)
+			k := l.iterations()
+			if status != c.want || k[len(k)-1] != b.at.Iteration || share > 0 && len(k) != 2 {
+				t.Errorf("%s, share %v: %v after %d iterations, records %v", name, share, status, b.at.Iteration, k)
+			}
+			ends, searches = append(ends, b.at.Iteration), append(searches, b.conflict.spent)
+		}
+		if searches[0] != searches[1] {
+			t.Errorf("%s: searches for a conflict cost %v gradients", name, searches)
+		}
+		if ends[0] != ends[1] || c.want != IterationLimit && ends[0] == 60 {
+			t.Errorf("%s: the runs end after %v iterations", name, ends)
+		}
+	}
+}
