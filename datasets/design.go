@@ -176,11 +176,16 @@ func (e *encoded) fit(train []int) ([]string, error) {
 
 func (e *encoded) columns() []string { return e.names }
 
+// denseFeatures is the largest number of features of a part that are made once and kept, 64 MiB.
+// Features of larger parts are made from the columns whenever somebody reads them: a device packs
+// its own copy, and the matrix would take most of the memory of a run.
+const denseFeatures = 8 << 20
+
 func (e *encoded) take(rows []int) (matrix.Matrix, error) {
 	if e.share != nil {
 		return e.takeOwn(rows)
 	}
-	if e.sheet.pages != nil {
+	if e.sheet.pages != nil || len(rows)*len(e.names) > denseFeatures {
 		return e.by.encodedRows(e.sheet, rows)
 	}
 	return e.by.features(e.sheet, rows)

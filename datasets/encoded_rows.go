@@ -2,7 +2,6 @@ package datasets
 
 import (
 	"math"
-	"slices"
 
 	"ppal/datasets/matrix"
 	"ppal/internal/paged"
@@ -32,20 +31,41 @@ func (p *Preparation) encodedRows(s *sheet, rows []int) (*encodedRows, error) {
 		}
 	}
 	height := max(1, featureBlock/8/max(1, m.cols))
-	blocks := (len(rows) + height - 1) / height
-	infinite := make([]int, blocks)
-	inParallel(blocks, func(block int) {
-		from, to := block*height, min((block+1)*height, len(rows))
-		features := make([]float64, (to-from)*m.cols)
-		m.Float64(features, from, to)
-		infinite[block] = slices.IndexFunc(features, func(x float64) bool { return math.IsInf(x, 0) })
+	infinite := make([]int, (len(rows)+height-1)/height)
+	inParallel(len(infinite), func(block int) {
+		infinite[block] = m.firstInfinite(block*height, min((block+1)*height, len(rows)))
 	})
-	for block, i := range infinite {
+	for _, i := range infinite {
 		if i >= 0 {
-			return nil, outOfRange(s, rows[block*height+i/m.cols], names[i%m.cols])
+			return nil, outOfRange(s, rows[i/m.cols], names[i%m.cols])
 		}
 	}
 	return m, nil
+}
+
+// firstInfinite returns the index of the first infinite feature of rows [from, to) in the matrix,
+// or -1. Only numbers can be infinite.
+func (m *encodedRows) firstInfinite(from, to int) int {
+	first := -1
+	for _, c := range m.columns {
+		if !c.numeric() {
+			continue
+		}
+		for k, i := range m.rows[from:to] {
+			if at := (from+k)*m.cols + c.at; math.IsInf(c.standardised(c.numbers[i]), 0) && (first < 0 || at < first) {
+				first = at
+			}
+		}
+	}
+	m.touch(from, to)
+	return first
+}
+
+// touch counts the pages of the columns that rows [from, to) read. The rows between count too.
+func (m *encodedRows) touch(from, to int) {
+	if from < to {
+		m.pages.Touch((m.rows[to-1] - m.rows[from] + 1) * m.width)
+	}
 }
 
 // Dims returns the numbers of rows and columns.
@@ -103,7 +123,5 @@ func writeRows[T matrix.Float](m *encodedRows, dst []T, from, to int) {
 	for i := range m.columns {
 		writeFeatures(&m.columns[i], m.rows[from:to], dst, m.cols)
 	}
-	if from < to { // the pages of the rows between count too
-		m.pages.Touch((m.rows[to-1] - m.rows[from] + 1) * m.width)
-	}
+	m.touch(from, to)
 }

@@ -303,6 +303,9 @@ type preparedColumn struct {
 	places []int // feature of each category, relative to at; -1: none
 }
 
+// standardised returns the feature of a number.
+func (e *Encoding) standardised(x float64) float64 { return (x - e.Center) / e.Scale }
+
 // columns finds the column of each encoding in the sheet.
 func (p *Preparation) columns(s *sheet) []preparedColumn {
 	columns, width := make([]preparedColumn, len(p.Encodings)), 0
@@ -367,7 +370,7 @@ func writeFeatures[T matrix.Float](c *preparedColumn, rows []int, out []T, width
 				out[k*width+c.at+1] = 1
 				continue
 			}
-			out[k*width+c.at] = T((x - c.Center) / c.Scale)
+			out[k*width+c.at] = T(c.standardised(x))
 		}
 		return
 	}

@@ -164,6 +164,22 @@ func TestFeatureBlocks(t *testing.T) {
 	}
 }
 
+// A part with more than denseFeatures features is made from the columns on demand, a smaller part is
+// kept.
+func TestFeaturesOfLargePartsAreNotKept(t *testing.T) {
+	s := &sheet{rows: 9, columns: []*column{{name: "x", numbers: make([]float64, 9)}}}
+	e := &encoded{sheet: s, by: &Preparation{Encodings: []Encoding{{Column: "x", Scale: 1}}}, names: make([]string, denseFeatures/8)}
+	for rows, kept := range map[int]bool{8: true, 9: false} {
+		m, err := e.take(make([]int, rows))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, dense := m.(*matrix.Dense); dense != kept {
+			t.Errorf("%d rows of %d features: %T", rows, len(e.names), m)
+		}
+	}
+}
+
 // A schema's attributes read further columns, each once; they become numbers if all texts are.
 func TestReadSheetAttributes(t *testing.T) {
 	s := peopleSchema()

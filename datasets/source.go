@@ -108,8 +108,8 @@ func (s *source) part(name string, rows []int, groups []Group) (*Table, error) {
 		return nil, err
 	}
 	copy(t.Source, rows)
-	if s.pages != nil && s.rows == nil {
-		rows = t.Source // the features keep the list
+	if s.rows == nil {
+		rows = t.Source // the features may keep the list
 	}
 	if t.Features, err = s.features.take(rows); err != nil {
 		return nil, err
