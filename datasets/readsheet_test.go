@@ -164,8 +164,8 @@ func TestFeatureBlocks(t *testing.T) {
 	}
 }
 
-// A part with more than denseFeatures features is made from the columns on demand, a smaller part is
-// kept.
+// The features of a part are kept if they are at most denseFeatures, and else made from the columns
+// on demand.
 func TestFeaturesOfLargePartsAreNotKept(t *testing.T) {
 	s := &sheet{rows: 9, columns: []*column{{name: "x", numbers: make([]float64, 9)}}}
 	e := &encoded{sheet: s, by: &Preparation{Encodings: []Encoding{{Column: "x", Scale: 1}}}, names: make([]string, denseFeatures/8)}
