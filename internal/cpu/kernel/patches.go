@@ -15,12 +15,17 @@ func (w *Window) stretch(first, i, n int) stretch {
 // from and to are equal and the column is 0.
 func (w *Window) inside(r stretch, j int) (from, to, x int) {
 	x = r.q*w.StrideX - w.Left + j*w.DilationX
-	if x < 0 {
-		from = min(r.n, (-x+w.StrideX-1)/w.StrideX)
-	}
 	to = r.n
-	if last := x + (r.n-1)*w.StrideX; last >= w.Width {
-		to = max(from, r.n-((last-w.Width)/w.StrideX+1))
+	if w.StrideX == 1 { // without divisions, which take 40 cycles and more on some CPUs
+		from = min(max(0, -x), r.n)
+		to = max(from, min(r.n, w.Width-x))
+	} else {
+		if x < 0 {
+			from = min(r.n, (-x+w.StrideX-1)/w.StrideX)
+		}
+		if last := x + (r.n-1)*w.StrideX; last >= w.Width {
+			to = max(from, r.n-((last-w.Width)/w.StrideX+1))
+		}
 	}
 	if from == to {
 		return from, to, 0
