@@ -73,8 +73,8 @@ type Returner interface {
 	Return(p problem.Problem) bool
 }
 
-// Rester is a Method that can come to rest: its steps are below the rounding of the weights. Further
-// iterations then change neither the iterate nor the dual variables.
+// Rester is a Method that can come to rest: its steps are below the rounding of the weights, and
+// further iterations change neither the iterate nor the dual variables.
 type Rester interface {
 	// Resting reports whether the method is at rest.
 	Resting() bool

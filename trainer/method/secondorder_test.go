@@ -48,8 +48,8 @@ func TestThePenaltyRisesSoonWithNegativeCurvature(t *testing.T) {
 }
 
 // A run ends when its steps are below the rounding of x, because more iterations change nothing:
-// not the iterate, not the dual variables, not the count of gradients. OutputRandom still draws from
-// all iterates.
+// not the iterate, not the dual variables, not the count of gradients. OutputRandom still draws
+// from all iterates.
 func TestARunAtRestEnds(t *testing.T) {
 	p, m := testkit.Start(t, testkit.Line(), 0), &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}
 	r, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 100000, RecordEvery: 100000})
