@@ -13,9 +13,17 @@ type offset struct {
 	coarse bool
 }
 
-func (o *offset) CoarseRoundoff() float64 { return 1e-5 }
-func (o *offset) SetCoarse(coarse bool)   { o.coarse = coarse }
-func (o *offset) Coarse() bool            { return o.coarse }
+func (o *offset) Grades() []problem.Grade {
+	return []problem.Grade{{Share: 1, Roundoff: 1e-5}, {Share: 1}}
+}
+func (o *offset) SetGrade(k int) { o.coarse = k == 0 }
+
+func (o *offset) Grade() int {
+	if o.coarse {
+		return 0
+	}
+	return 1
+}
 
 func (o *offset) Forward(g []float64) (float64, error) {
 	f, err := o.Problem.Forward(g)
@@ -30,7 +38,7 @@ func (o *offset) Forward(g []float64) (float64, error) {
 type coarsened struct{ scripted }
 
 func (m *coarsened) Iterate(p problem.Problem, at *problem.Point) error {
-	problem.FeaturesOf(p).Graded.SetCoarse(true)
+	problem.FeaturesOf(p).Graded.SetGrade(0)
 	return m.scripted.Iterate(p, at)
 }
 

@@ -19,8 +19,8 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 	if failure == nil {
 		r.State = Capture(t.p, t.m) // with the accuracy of the passes
 	}
-	if t.graded != nil && t.graded.Coarse() {
-		t.graded.SetCoarse(false)
+	if problem.Coarse(t.graded) {
+		problem.MakeAccurate(t.graded)
 		if failure == nil {
 			if err := t.at.Forward(t.p); err != nil {
 				return nil, err

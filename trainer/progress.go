@@ -81,6 +81,7 @@ func (t *run) visitProgress(v progressVisitor) {
 	v.Number("recorded.seconds", &t.last.Seconds)
 	v.Count("recorded", &t.recorded)
 	v.Count("from", &t.from)
+	v.Number("gradients.part", &t.at.Part)
 	v.Number("near.rho", &t.set.Near.RhoHat)
 	v.Texts("warnings", &t.warnings)
 	t.residuals.visit(v)

@@ -91,7 +91,7 @@ type run struct {
 	at        problem.Point
 	full      problem.Problem // p, or Settings.Full
 	fullAt    *problem.Point  // at, or the point of the full problem
-	graded    problem.Graded  // the problem, if it has coarse passes
+	graded    problem.Graded  // the problem, if its passes have grades
 	seconds   float64
 	now       func() time.Time
 	every     int   // iterations between records
@@ -136,9 +136,8 @@ func newRun(p problem.Problem, m Method, s Settings) (*run, error) {
 	t.rng = rand.New(t.source)
 	t.at = problem.NewPoint(p)
 	t.full, t.fullAt = p, &t.at
-	if t.graded = problem.FeaturesOf(p).Graded; t.graded != nil {
-		t.graded.SetCoarse(false) // an earlier run may have left them coarse
-	}
+	t.graded = problem.FeaturesOf(p).Graded
+	problem.MakeAccurate(t.graded) // an earlier run may have left them coarse
 	if s.Full != nil {
 		at := problem.NewPoint(s.Full)
 		t.full, t.fullAt = s.Full, &at
@@ -209,7 +208,7 @@ func (t *run) evaluate() error {
 // iterate again, and afterwards restores the coarse f and g, so that measuring does not change the
 // run.
 func (t *run) accurately(measure func() error) error {
-	if t.graded == nil || !t.graded.Coarse() {
+	if !problem.Coarse(t.graded) {
 		return measure()
 	}
 	return t.aside(func() error {
@@ -223,7 +222,7 @@ func (t *run) accurately(measure func() error) error {
 // aside runs accurate passes that are not the method's. If the method's are coarse, it restores
 // their f and g.
 func (t *run) aside(passes func() error) error {
-	if t.graded == nil || !t.graded.Coarse() {
+	if !problem.Coarse(t.graded) {
 		return passes()
 	}
 	f, g := t.at.Objective, slices.Clone(t.at.Constraints)

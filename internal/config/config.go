@@ -104,6 +104,7 @@ type Run struct {
 	TimeLimit            string // a Go duration, or none
 	Tolerance            float64
 	BatchSize            int // 0: all rows
+	AllRows              bool
 	Seed                 uint64
 	Output               trainer.Output // last, best, random
 	Select               trainer.Output // last, best-train, best-validation

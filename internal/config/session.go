@@ -18,7 +18,7 @@ import (
 // resolved configuration has no such setting.
 func (t Train) SessionOptions(dataDir string) (session.Options, error) {
 	o := session.Options{
-		Model: t.spec(), BatchSize: t.BatchSize, Init: t.Init, TensorBoard: t.TensorBoard, Device: t.Device.Device,
+		Model: t.spec(), BatchSize: t.BatchSize, AllRows: t.AllRows, Init: t.Init, TensorBoard: t.TensorBoard, Device: t.Device.Device,
 	}
 	if o.Files.Examples = t.Examples; t.Examples == 0 {
 		o.Files.Examples = -1 // none, where 0 is the session's default

@@ -221,6 +221,8 @@ func (r *Run) options() []*option.Option {
 			"stop at the first record whose KKT certificate has an epsilon of at most X; 0: never").Or("0"),
 		option.Count("batch-size", &r.BatchSize, option.AtLeast(0),
 			"train on mini-batches with the same share of every class and group, and then on all rows; 0: all rows from the start, as the methods' theory assumes").Or("0").In("rows"),
+		option.Either("samples", &r.AllRows, "auto", "none",
+			"auto: the first quasi-Newton steps of a large problem on the CPU see a growing sample of the rows; none: every step sees all rows"),
 		option.Seed("seed", &r.Seed, "seed the weights, the mini-batches and the built-in data").Or("1"),
 		option.Choice("output", &r.Output, "save the last iterate, the feasible record with the smallest objective, or a random iterate",
 			trainer.OutputLast, trainer.OutputBest, trainer.OutputRandom),

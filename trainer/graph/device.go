@@ -52,20 +52,27 @@ func (e deviceEngine) Compile(l *Lagrangian) (Compiled, error) {
 
 // lower implements lowering.
 func (e deviceEngine) lower(l *Lagrangian) (finish func() (Compiled, error), err error) {
-	lowered, err := plan.Lower(l.Source())
+	lowered, err := e.plan(l)
 	if err != nil {
 		return nil, err
-	}
-	if e.check != nil {
-		if err := e.check(lowered.LeastBytes()); err != nil {
-			return nil, err
-		}
 	}
 	x, err := start(l.Parameters)
 	if err != nil {
 		return nil, err
 	}
 	return func() (Compiled, error) { return e.compile(l, lowered, x) }, nil
+}
+
+// plan lowers a definition and checks the memory of its plan.
+func (e deviceEngine) plan(l *Lagrangian) (*plan.Plan, error) {
+	lowered, err := plan.Lower(l.Source())
+	if err == nil && e.check != nil {
+		err = e.check(lowered.LeastBytes())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return lowered, nil
 }
 
 // compile compiles a plan for the parameters x. It reads the values of the graph's nodes only.
@@ -86,6 +93,7 @@ func (e deviceEngine) compile(l *Lagrangian, lowered *plan.Plan, x *stacked) (Co
 	for _, n := range l.Watch {
 		p.shapes = append(p.shapes, n.Shape())
 	}
+	p.listGrades()
 	return p, nil
 }
 
@@ -114,6 +122,10 @@ type deviceProblem struct {
 	m      int
 	dtype  tensor.Dtype
 	shapes []tensor.Shape // of the watched nodes
+	// samples are programs on samples of the rows, by growing share, with the vectors of run
+	samples []sampleProgram
+	grades  []problem.Grade
+	grade   int
 }
 
 var (
@@ -132,7 +144,7 @@ func (p *deviceProblem) Forward(g []float64) (float64, error) {
 	if err := p.space.Err(); err != nil {
 		return 0, fmt.Errorf("graph: %w", err)
 	}
-	f, err := p.run.Forward(g)
+	f, err := p.present().Forward(g)
 	if err != nil {
 		return 0, fmt.Errorf("graph: forward: %w", err)
 	}
@@ -144,7 +156,7 @@ func (p *deviceProblem) Backward(coefficients []float64, d problem.Vector) error
 	if err := p.space.Err(); err != nil {
 		return fmt.Errorf("graph: %w", err)
 	}
-	if err := p.run.Backward(coefficients, d); err != nil {
+	if err := p.present().Backward(coefficients, d); err != nil {
 		return fmt.Errorf("graph: backward: %w", err)
 	}
 	return nil
@@ -196,20 +208,6 @@ func (p *deviceProblem) Stored(i int) matrix.EightBit { return p.run.Stored(p.pl
 
 // Products implements Compiled.
 func (p *deviceProblem) Products() string { return p.run.Products() }
-
-// CoarseRoundoff implements problem.Graded.
-func (p *deviceProblem) CoarseRoundoff() float64 {
-	if g, ok := p.run.(plan.Grader); ok {
-		return g.CoarseRoundoff()
-	}
-	return 0
-}
-
-// SetCoarse implements problem.Graded.
-func (p *deviceProblem) SetCoarse(coarse bool) { p.run.(plan.Grader).SetCoarse(coarse) }
-
-// Coarse implements problem.Graded.
-func (p *deviceProblem) Coarse() bool { return p.run.(plan.Grader).Coarse() }
 
 // Explain implements Compiled.
 func (p *deviceProblem) Explain() string { return p.plan.String() }

@@ -50,6 +50,10 @@ type augmentedRule interface {
 // outside the feasible set. The violation grows there, and the trust region cuts every step. After
 // three longest steps with growing violation and negative curvature (step.QuasiNewton.Bent), the
 // comparison does not wait.
+//
+// While the passes see a sample of the rows (problem.Grade), multipliers and penalty rest, because
+// the constraints of a sample are off by its sampling error, which would enter the multipliers. An
+// update or a comparison that falls due there ends the samples, and is decided anew on all rows.
 type secondOrder struct {
 	rule      augmentedRule
 	step      *step.QuasiNewton
@@ -98,7 +102,14 @@ func (s *secondOrder) iterate(p problem.Problem, at *problem.Point) error {
 	if err != nil {
 		return err
 	}
-	if s.outer(at.Constraints, phi, decrease, cut) {
+	if s.step.Sampled() {
+		if _, due := s.due(at.Constraints, phi, decrease, cut); due {
+			if decrease, cut, err = s.step.PredictOnAllRows(p, at, phi); err != nil {
+				return err
+			}
+		}
+	}
+	if !s.step.Sampled() && s.outer(at.Constraints, phi, decrease, cut) {
 		s.step.Refresh()
 		phi = s.rule.augmented()
 		if _, _, err = s.step.Predict(p, at, phi); err != nil {
@@ -115,11 +126,11 @@ func (s *secondOrder) iterate(p problem.Problem, at *problem.Point) error {
 	return nil
 }
 
-// outer updates the dual variables or raises the penalty if the rules of secondOrder ask for that,
-// and reports whether the multipliers or the penalty may have changed.
-func (s *secondOrder) outer(g []float64, phi step.Augmented, decrease float64, cut bool) bool {
+// due reports whether the rules of secondOrder ask for an update of the dual variables, and whether
+// they ask for a comparison of the violation, which comes with each update.
+func (s *secondOrder) due(g []float64, phi step.Augmented, decrease float64, cut bool) (update, compare bool) {
 	gain := phi.Gain(g)
-	update := s.steps >= youth && s.moved && !cut && gain > 0 && decrease <= outerShare*gain
+	update = s.steps >= youth && s.moved && !cut && gain > 0 && decrease <= outerShare*gain
 	v, wait := violationOf(g), patience
 	if s.fleeing++; !(cut && s.step.Bent() && v > s.last) {
 		s.fleeing = 0
@@ -131,9 +142,18 @@ func (s *secondOrder) outer(g []float64, phi step.Augmented, decrease float64, c
 	case v > s.violation:
 		wait = impatience
 	}
-	if s.waited++; !update && (s.waited < wait || !s.moved) {
+	s.waited++
+	return update, update || s.waited >= wait && s.moved
+}
+
+// outer updates the dual variables or raises the penalty if the rules of secondOrder ask for that,
+// and reports whether the multipliers or the penalty may have changed.
+func (s *secondOrder) outer(g []float64, phi step.Augmented, decrease float64, cut bool) bool {
+	update, compare := s.due(g, phi, decrease, cut)
+	if !compare {
 		return false
 	}
+	v := violationOf(g)
 	slow := v > violationShare*s.violation && v > s.tolerance
 	s.waited, s.moved, s.violation = 0, false, v
 	changed := update && s.rule.updateOuter(g)

@@ -2,6 +2,7 @@ package problem
 
 import (
 	"fmt"
+	"math"
 
 	"ppal/trainer/internal/vec"
 )
@@ -36,7 +37,8 @@ type Features struct {
 	Batches Sampler
 	// Group is the problem itself if its constraint bounds one drawn group, else nil.
 	Group DrawnGroup
-	// Graded is the problem, or the Inner problem of a Form, if its passes can be coarse, else nil.
+	// Graded is the problem, or the Inner problem of a Form, if its passes have several grades, else
+	// nil.
 	Graded Graded
 	// Kinks says that f or g may have kinks that no pieces describe.
 	Kinks bool
@@ -54,7 +56,7 @@ func FeaturesOf(p Problem) Features {
 		f.Kinks = k.NonSmooth()
 	}
 	for {
-		if g, ok := p.(Graded); ok && f.Graded == nil && g.CoarseRoundoff() > 0 {
+		if g, ok := p.(Graded); ok && f.Graded == nil && len(g.Grades()) > 1 {
 			f.Graded = g
 		}
 		if s, ok := p.(Shallow); ok && s.Shallow() {
@@ -75,29 +77,50 @@ type Form interface {
 	Inner() Problem
 }
 
-// Graded is a Problem whose passes can be coarse: faster and less accurate. All passes are accurate
-// until SetCoarse.
-type Graded interface {
-	Problem
-	// CoarseRoundoff returns the relative rounding error of the weights and of the derivatives in a
-	// coarse pass; 0 if the problem has no coarse passes.
-	CoarseRoundoff() float64
-	// SetCoarse makes the following passes coarse or accurate. A Backward must have the accuracy of
-	// the last Forward.
-	SetCoarse(coarse bool)
-	// Coarse reports whether the passes are coarse.
-	Coarse() bool
+// Grade describes passes that are faster than the accurate ones and tell less about f and g.
+type Grade struct {
+	// Share is the share of the rows that a pass sees, in (0, 1]. f and g of a share below 1 are those
+	// of a fixed sample of the rows.
+	Share float64
+	// Roundoff is the relative rounding error of the weights and of the derivatives in a pass; 0: the
+	// roundoff of the space.
+	Roundoff float64
 }
 
-// Accurately runs measure with accurate passes. If p's passes were coarse, they are coarse again
-// afterwards.
+// Graded is a Problem whose passes have grades, from the coarsest to the accurate one. All passes
+// are accurate until SetGrade.
+type Graded interface {
+	Problem
+	// Grades returns the grades in the order of growing shares and falling roundoffs (not a copy). The
+	// last one is Grade{Share: 1}, the accurate passes. A problem without coarse passes has at most
+	// this grade.
+	Grades() []Grade
+	// SetGrade makes the following passes those of Grades()[k]. A Backward must have the grade of the
+	// last Forward.
+	SetGrade(k int)
+	// Grade returns the number of the present grade.
+	Grade() int
+}
+
+// Coarse reports whether the present passes of g are not the accurate ones; false for nil.
+func Coarse(g Graded) bool { return g != nil && g.Grade() < len(g.Grades())-1 }
+
+// MakeAccurate makes the following passes of g the accurate ones. g may be nil.
+func MakeAccurate(g Graded) {
+	if Coarse(g) {
+		g.SetGrade(len(g.Grades()) - 1)
+	}
+}
+
+// Accurately runs measure with accurate passes. If p's passes were coarse, they have their grade
+// again afterwards.
 func Accurately(p Problem, measure func() error) error {
 	g := FeaturesOf(p).Graded
-	if g == nil || !g.Coarse() {
+	if !Coarse(g) {
 		return measure()
 	}
-	g.SetCoarse(false)
-	defer g.SetCoarse(true)
+	defer g.SetGrade(g.Grade())
+	MakeAccurate(g)
 	return measure()
 }
 
@@ -154,18 +177,23 @@ func MaxViolation(g []float64) float64 {
 
 // Point holds the values of f and g at the iterate, and counts iterations and gradients.
 type Point struct {
-	Iteration           int
-	Objective           float64   // f(x), without r
-	Constraints         []float64 // g(x), length m
-	GradientEvaluations int       // backward passes so far, without those of certificates
+	Iteration   int
+	Objective   float64   // f(x), without r
+	Constraints []float64 // g(x), length m
+	// GradientEvaluations are the backward passes so far, without those of certificates. Passes that
+	// see a sample of the rows (Grade.Share) count by their shares, in whole numbers: Part has the rest.
+	GradientEvaluations int
+	Part                float64 // in [0, 1)
 
 	batches Sampler // the problem, if it has mini-batches
+	graded  Graded  // the problem, if its passes have grades
 	stale   bool    // see Restore
 }
 
 // NewPoint returns the point of p's iterate, before its first evaluation.
 func NewPoint(p Problem) Point {
-	return Point{Constraints: make([]float64, Constraints(p)), batches: FeaturesOf(p).Batches}
+	f := FeaturesOf(p)
+	return Point{Constraints: make([]float64, Constraints(p)), batches: f.Batches, graded: f.Graded}
 }
 
 // Forward evaluates p at the iterate and stores f and g in at.
@@ -185,7 +213,7 @@ func (at *Point) Restore(f float64, g []float64) {
 // Adopt takes the objective, the count of gradients and the staleness of from, which is a point of
 // another form of the same problem at the same iterate. The constraints stay.
 func (at *Point) Adopt(from *Point) {
-	at.Objective, at.GradientEvaluations, at.stale = from.Objective, from.GradientEvaluations, from.stale
+	at.Objective, at.GradientEvaluations, at.Part, at.stale = from.Objective, from.GradientEvaluations, from.Part, from.stale
 }
 
 // Stale reports whether p's last forward pass belongs to another point than the iterate.
@@ -204,8 +232,22 @@ func (at *Point) Backward(p Problem, coefficients []float64, d Vector) error {
 	if err := at.Refresh(p); err != nil {
 		return err
 	}
-	at.GradientEvaluations++
+	at.count()
 	return p.Backward(coefficients, d)
+}
+
+// count counts a backward pass of the present grade.
+func (at *Point) count() {
+	if at.graded != nil {
+		if share := at.graded.Grades()[at.graded.Grade()].Share; share < 1 {
+			at.Part += share
+			whole := math.Floor(at.Part)
+			at.GradientEvaluations += int(whole)
+			at.Part -= whole
+			return
+		}
+	}
+	at.GradientEvaluations++
 }
 
 // SampleAndForward selects batch k if the problem given to NewPoint has mini-batches, and then

@@ -31,6 +31,7 @@ type assembly struct {
 	problem    problem.Problem // the problem on all training rows
 	sampler    sampler         // the problem that training samples; nil: training uses all rows
 	batches    *batches        // of the sampler; nil: no mini-batches
+	sampled    bool            // the first quasi-Newton steps see samples of the rows
 	parameters int
 	products   string           // kind of products with the training rows
 	device     string           // description of the device
@@ -122,11 +123,20 @@ func (a *assembly) build(ctx context.Context) (err error) {
 	if note := method.ChoosePrimal(a.options.Method, a.Problem()); note != "" {
 		a.notes = append(a.notes, note)
 	}
-	if rule, ok := a.options.Method.(trainer.DualRule); ok && rule.PrimalStep().Kind == step.LBFGS && problem.FeaturesOf(a.Problem()).Graded != nil {
+	if a.coarse() {
 		a.products = Int8.String()
 		a.notes = append(a.notes, coarseNote)
 	}
+	if err := a.addSamples(); err != nil {
+		return err
+	}
 	return a.checkHistory()
+}
+
+// coarse reports whether the training begins with coarse products.
+func (a *assembly) coarse() bool {
+	rule, ok := a.options.Method.(trainer.DualRule)
+	return ok && rule.PrimalStep().Kind == step.LBFGS && problem.FeaturesOf(a.Problem()).Graded != nil
 }
 
 // read reads the data for the device, and states the task on the training rows.

@@ -29,30 +29,33 @@ type builder struct {
 // problem builds the task on rows for the training device, at the given weights as trained. The
 // problem has one input, the rows [n, d], and one watched node, the scores [n, C].
 func (b *builder) problem(r rows, dtype tensor.Dtype, weights models.Weights) (*graph.Problem, error) {
-	return graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
-		net, x, scores, err := b.scores(g, r.data, dtype, weights)
+	return graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) { return b.definition(g, r, dtype, weights) }, b.devices.train)
+}
+
+// definition adds the task on rows to a graph.
+func (b *builder) definition(g *gorgonia.ExprGraph, r rows, dtype tensor.Dtype, weights models.Weights) (graph.Definition, error) {
+	net, x, scores, err := b.scores(g, r.data, dtype, weights)
+	if err != nil {
+		return graph.Definition{}, err
+	}
+	f, c, err := b.statement.Nodes(scores, r.public())
+	if err != nil {
+		return graph.Definition{}, err
+	}
+	if b.statement.ParameterNodes != nil {
+		terms, err := b.statement.ParameterNodes(net.Parameters())
 		if err != nil {
 			return graph.Definition{}, err
 		}
-		f, c, err := b.statement.Nodes(scores, r.public())
-		if err != nil {
-			return graph.Definition{}, err
-		}
-		if b.statement.ParameterNodes != nil {
-			terms, err := b.statement.ParameterNodes(net.Parameters())
-			if err != nil {
-				return graph.Definition{}, err
-			}
-			c = append(c, terms...)
-		}
-		return graph.Definition{
-			Objective: f, Constraints: c, Parameters: net.Parameters(), Regularizer: b.regularizer,
-			NonSmooth: b.nonSmooth(), Shallow: len(b.spec.Hidden) == 0,
-			Inputs: gorgonia.Nodes{x},
-			Data:   []matrix.Matrix{r.data},
-			Watch:  gorgonia.Nodes{scores},
-		}, nil
-	}, b.devices.train)
+		c = append(c, terms...)
+	}
+	return graph.Definition{
+		Objective: f, Constraints: c, Parameters: net.Parameters(), Regularizer: b.regularizer,
+		NonSmooth: b.nonSmooth(), Shallow: len(b.spec.Hidden) == 0,
+		Inputs: gorgonia.Nodes{x},
+		Data:   []matrix.Matrix{r.data},
+		Watch:  gorgonia.Nodes{scores},
+	}, nil
 }
 
 // scores adds the model, the model's input and the model's scores to the graph.

@@ -359,6 +359,7 @@ func (c *configuration) run(o Options) {
 	c.put("time-limit", limit)
 	c.number("tolerance", s.Tolerance)
 	c.count("batch-size", o.BatchSize)
+	c.put("samples", map[bool]string{false: "auto", true: "none"}[o.AllRows])
 	c.put("seed", strconv.FormatUint(s.Seed, 10))
 	c.output(s)
 	c.number("feasibility-tolerance", s.FeasibilityTolerance)

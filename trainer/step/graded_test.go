@@ -16,9 +16,23 @@ type rounded struct {
 
 const grain = 1e-4
 
-func (r *rounded) CoarseRoundoff() float64 { return grain }
-func (r *rounded) SetCoarse(coarse bool)   { r.coarse = coarse }
-func (r *rounded) Coarse() bool            { return r.coarse }
+func (r *rounded) Grades() []problem.Grade {
+	return []problem.Grade{{Share: 1, Roundoff: grain}, {Share: 1}}
+}
+func (r *rounded) SetGrade(k int) { r.coarse = k == 0 }
+
+func (r *rounded) Grade() int {
+	if r.coarse {
+		return 0
+	}
+	return 1
+}
+
+// The stages of a problem with two grades.
+const (
+	coarsePasses   = firstPass + 1
+	accuratePasses = firstPass + 2
+)
 
 func (r *rounded) Forward(g []float64) (f float64, err error) {
 	r.passes = append(r.passes, r.coarse)

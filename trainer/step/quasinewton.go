@@ -36,10 +36,13 @@ import (
 // gradients instead: -<d + d+, s>/2 is the decrease to second order. Steps below the rounding of x
 // end the search (Predict returns 0) until the multipliers change.
 //
-// If the problem has coarse passes, the passes are coarse from the first trial on. They become
-// accurate for the rest of the run when the model predicts a decrease below the rounding errors of
-// phi in coarse passes, or plans a step whose length is below 64 coarse roundoffs of 1 + ||x||.
-// Then f, g and d are computed again. The pairs stay.
+// If the problem has coarse passes (problem.Graded), the passes are of the coarsest grade from the
+// first trial on, and rise from grade to grade. They never fall. They leave a grade with rounding
+// errors when the model predicts a decrease below the rounding errors of phi in that grade, or plans
+// a step whose length is below 64 of its roundoffs of 1 + ||x||. They leave a sample of the rows when
+// the sample misleads the step (see sampling). After a rise, f, g and d are computed again, and the
+// pairs stay: both gradients of a pair are of one grade. If the coarsest grade is a sample, the first
+// gradient is of this grade, too.
 //
 // The step needs the exact problem: no mini-batches, no kinks. It costs a forward and a backward
 // pass. If a multiplier update or a record follows a rejected step, it costs one more forward pass.
@@ -63,8 +66,9 @@ type QuasiNewton struct {
 	bent      bool           // see Bent
 	restarted bool           // the search began again since the last accepted step
 	exhausted bool           // steps are below the rounding of x
-	graded    problem.Graded // the problem, if it has coarse passes
-	stage     int            // of the passes' accuracy: firstPass, coarsePasses or accuratePasses
+	graded    problem.Graded // the problem, if its passes have grades
+	stage     int            // firstPass, or 1 + the grade of the passes
+	sampling  sampling
 
 	coefficients, g []float64
 	plan            plan
@@ -94,15 +98,12 @@ const (
 	leastMove      = 2    // unit roundoffs of 1 + ||x||: shorter steps give up
 	restartRadius  = 1e-3 // Delta without pairs near rounding, relative to 1 + ||x||
 	noiseRoundoffs = 16
-	coarseMove     = 64 // coarse roundoffs of 1 + ||x||: shorter steps need accurate passes
+	coarseMove     = 64 // coarse roundoffs of 1 + ||x||: shorter steps need a finer grade
 )
 
-// The stages of a problem with coarse passes.
-const (
-	firstPass = iota // no trial yet
-	coarsePasses
-	accuratePasses
-)
+// firstPass is the stage before the first trial, with accurate passes. The next stage is that of the
+// coarsest grade.
+const firstPass = 0
 
 // NewQuasiNewton returns the step for p, without pairs. It returns an error that wraps
 // problem.ErrSettings and gives the reason of QuasiNewtonRefuses.
@@ -129,30 +130,6 @@ func (q *QuasiNewton) Free() {
 	for _, v := range slices.Concat(q.s, q.y, []problem.Vector{q.d, q.trial, q.start}) {
 		q.space.Free(v)
 	}
-}
-
-// grade gives the problem's passes the accuracy of the stage.
-func (q *QuasiNewton) grade() {
-	if q.graded != nil {
-		q.graded.SetCoarse(q.stage == coarsePasses)
-	}
-}
-
-// roundoff returns the unit roundoff of the present passes.
-func (q *QuasiNewton) roundoff() float64 {
-	if q.graded != nil && q.stage == coarsePasses {
-		return q.graded.CoarseRoundoff()
-	}
-	return q.space.Roundoff()
-}
-
-// tooCoarse reports whether coarse passes would spoil the planned step from the value phi(x).
-func (q *QuasiNewton) tooCoarse(at *problem.Point, phi Augmented, decrease float64) bool {
-	if q.graded == nil || q.stage != coarsePasses {
-		return false
-	}
-	u := q.graded.CoarseRoundoff()
-	return !(decrease > phi.noise(at.Objective, at.Constraints, u)) || q.length <= coarseMove*u*(1+q.plan.norm)
 }
 
 // QuasiNewtonRefuses returns why QuasiNewton does not support p, as a clause, or "" if QuasiNewton
@@ -188,18 +165,26 @@ func (q *QuasiNewton) Exhausted() bool { return q.exhausted }
 func (q *QuasiNewton) Refresh() { q.current, q.exhausted = false, false }
 
 // Predict plans the next step. It returns the decrease of phi + r that the model predicts, and
-// whether the trust region cuts the step. at holds f and g of the last Forward at the iterate.
+// whether the trust region cuts the step. at holds f and g of the last Forward at the iterate; if
+// the passes rise to another grade, at then holds the values of that grade.
 func (q *QuasiNewton) Predict(p problem.Problem, at *problem.Point, phi Augmented) (decrease float64, cut bool, err error) {
-	decrease, cut, err = q.predict(p, at, phi)
-	if err != nil || !q.tooCoarse(at, phi, decrease) {
-		return decrease, cut, err
+	if q.stage == firstPass && q.share(1) < 1 {
+		if err := q.enter(p, at, 1); err != nil {
+			return 0, false, err
+		}
 	}
-	q.stage, q.current = accuratePasses, false
-	q.grade()
-	if err := at.Forward(p); err != nil {
-		return 0, false, err
+	for {
+		if decrease, cut, err = q.predict(p, at, phi); err != nil {
+			return 0, false, err
+		}
+		rises, err := q.rises(p, at, phi, decrease)
+		if err != nil || !rises {
+			return decrease, cut, err
+		}
+		if err := q.enter(p, at, q.stage+1); err != nil {
+			return 0, false, err
+		}
 	}
-	return q.predict(p, at, phi)
 }
 
 // predict is Predict with the present accuracy of the passes.
@@ -306,9 +291,10 @@ func (q *QuasiNewton) Try(p problem.Problem, at *problem.Point, phi Augmented) (
 	q.space.Project()
 	first := q.stage == firstPass
 	if first {
-		q.stage = coarsePasses
+		q.stage = firstPass + 1
 		q.grade()
 	}
+	q.sampling.steps++
 	if err := at.Forward(p); err != nil {
 		return false, err
 	}
@@ -410,8 +396,10 @@ func (q *QuasiNewton) VisitState(v problem.StateVisitor) {
 	problem.VisitFlag(v, "quasi.bent", &q.bent)
 	before := q.stage
 	if v.Count("quasi.stage", &q.stage); q.stage != before {
+		q.stage = max(firstPass, min(q.stage, q.stages()))
 		q.grade()
 	}
+	q.sampling.visit(v)
 	v.Vector("quasi.gradient", q.d)
 	q.visit(v)
 }

@@ -44,13 +44,17 @@ type Checkpoint struct {
 }
 
 // meter is a problem that counts its passes. It records every forward pass, and certificates at the
-// checkpoints. The passes and the time of certificates do not count.
+// checkpoints. The passes and the time of certificates do not count. Passes that see a sample of the
+// rows count by their shares, rounded up, and are recorded with f and g on all rows.
 type meter struct {
 	problem.Problem
 	onEvaluation func(Evaluation) error
 	onCheckpoint func(Checkpoint) error
 	checkpoints  []int // the remaining checkpoints
 	last         Evaluation
+	graded       problem.Graded // the problem, if its passes have grades
+	forwards     float64        // forward passes; those on a sample of the rows count by their shares
+	backwards    float64        // the same for backward passes
 	best         float64
 	epsilon      float64 // least epsilon
 	multipliers  float64 // ||nu||_1 of the certificate with the least epsilon
@@ -67,7 +71,7 @@ type meter struct {
 func newMeter(p problem.Problem, onEvaluation func(Evaluation) error, onCheckpoint func(Checkpoint) error) *meter {
 	n, m := p.Dims()
 	space := p.Space()
-	return &meter{Problem: p, onEvaluation: onEvaluation, onCheckpoint: onCheckpoint, checkpoints: Checkpoints(),
+	return &meter{Problem: p, graded: problem.FeaturesOf(p).Graded, onEvaluation: onEvaluation, onCheckpoint: onCheckpoint, checkpoints: Checkpoints(),
 		best: math.NaN(), epsilon: math.NaN(), multipliers: math.NaN(), lastAt: space.New(), bestAt: space.New(), saved: space.New(),
 		x: make([]float64, n), g: make([]float64, m)}
 }
@@ -81,7 +85,8 @@ func (t *meter) NonSmooth() bool { return problem.FeaturesOf(t.Problem).Kinks }
 // Forward implements problem.Problem.
 func (t *meter) Forward(g []float64) (float64, error) {
 	t.clock.start()
-	evaluations := max(t.last.Forwards+1, t.last.Backwards)
+	forwards := t.forwards + t.share()
+	evaluations := max(int(math.Ceil(forwards)), t.last.Backwards)
 	if err := t.pass(evaluations); err != nil {
 		return math.NaN(), err
 	}
@@ -89,16 +94,24 @@ func (t *meter) Forward(g []float64) (float64, error) {
 	if err != nil {
 		return f, err
 	}
-	t.last.Forwards++
+	t.forwards = forwards
+	t.last.Forwards = int(math.Ceil(forwards))
 	t.last.Evaluations = evaluations
 	t.last.Seconds = number(t.clock.seconds())
-	t.last.F, t.last.Violation = number(f), number(max(problem.MaxViolation(g), t.outside()))
 	t.clock.pause()
 	defer t.clock.resume()
+	full, err := f, error(nil)
+	if g = append(t.g[:0], g...); t.share() < 1 {
+		err = problem.Accurately(t.Problem, func() (err error) { full, err = t.Problem.Forward(g); return err })
+	}
+	if err != nil {
+		return f, err
+	}
+	t.last.F, t.last.Violation = number(full), number(max(problem.MaxViolation(g), t.outside()))
 	space := t.Space()
 	space.Combine(t.lastAt, 1, problem.Iterate, 0, problem.Iterate)
-	if t.last.Feasible() && !(t.best <= f) {
-		t.best, t.stale = f, true
+	if t.last.Feasible() && !(t.best <= full) {
+		t.best, t.stale = full, true
 		space.Combine(t.bestAt, 1, problem.Iterate, 0, problem.Iterate)
 	}
 	if t.onEvaluation != nil {
@@ -110,9 +123,18 @@ func (t *meter) Forward(g []float64) (float64, error) {
 // Backward implements problem.Problem.
 func (t *meter) Backward(coefficients []float64, d problem.Vector) error {
 	t.clock.start()
-	t.last.Backwards++
+	t.backwards += t.share()
+	t.last.Backwards = int(math.Ceil(t.backwards))
 	t.last.Evaluations = max(t.last.Forwards, t.last.Backwards)
 	return t.Problem.Backward(coefficients, d)
+}
+
+// share returns the share of the rows that the present passes see.
+func (t *meter) share() float64 {
+	if t.graded == nil {
+		return 1
+	}
+	return t.graded.Grades()[t.graded.Grade()].Share
 }
 
 // outside returns the relative distance of the iterate from the domain of r.

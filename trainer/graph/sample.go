@@ -1,0 +1,122 @@
+package graph
+
+import (
+	"fmt"
+
+	"gorgonia.org/gorgonia"
+
+	"ppal/internal/plan"
+	"ppal/trainer/problem"
+)
+
+// sampleProgram is a program on a sample of the rows.
+type sampleProgram struct {
+	run   plan.Program
+	share float64 // of the rows
+}
+
+// AddSample compiles the problem on a sample of the rows, as a coarse grade of p (problem.Graded).
+// build adds the nodes to a new graph, as for New: the same parameters and constraints, and the
+// sample's rows as Inputs[0]. The program of the sample uses p's vectors, and its passes take the
+// share of the rows of Inputs[0]. The values of the parameters in build are not used. The engine is
+// the engine of p.
+//
+// Samples are added in the order of their sizes, and before p is used. AddSample returns an error
+// that wraps problem.ErrSettings if the engine is not a device, or if the problem of build has other
+// parameters, constraints or sizes.
+func (p *Problem) AddSample(build func(g *gorgonia.ExprGraph) (Definition, error), engine Engine) error {
+	own, direct := p.compiled.(*deviceProblem)
+	device, ok := engine.(deviceEngine)
+	if !direct || !ok {
+		return fmt.Errorf("graph: %w: only plans on a device have samples", problem.ErrSettings)
+	}
+	l, lowered, err := device.planOf(build)
+	if err != nil {
+		return fmt.Errorf("graph: compile the sample: %w", err)
+	}
+	rows := 0
+	if len(l.Inputs) > 0 {
+		rows, _ = dims(l.Inputs[0].Shape())
+	}
+	m, n := 0, 0
+	for _, size := range l.Sizes {
+		m += size
+	}
+	for _, x := range l.Parameters {
+		n += x.Shape().TotalSize()
+	}
+	if m != own.m || n != own.space.Len() || l.Dtype != own.dtype || rows == 0 || rows >= p.inputs[0].rows ||
+		len(own.samples) > 0 && float64(rows) <= own.samples[len(own.samples)-1].share*float64(p.inputs[0].rows) {
+		return fmt.Errorf("graph: %w: a sample of %d rows with %d parameters and %d constraints of %v does not suit a problem on %d rows with %d, %d and %v",
+			problem.ErrSettings, rows, n, m, l.Dtype, p.inputs[0].rows, own.space.Len(), own.m, own.dtype)
+	}
+	run, err := device.device.Compile(lowered, own.space.Vectors)
+	if err != nil {
+		return fmt.Errorf("graph: compile the sample: %w", err)
+	}
+	forget(lowered)
+	own.samples = append(own.samples, sampleProgram{run, float64(rows) / float64(p.inputs[0].rows)})
+	own.listGrades()
+	return nil
+}
+
+// roundoffOf returns the roundoff of a program's coarse products, 0 without.
+func roundoffOf(run plan.Program) float64 {
+	if g, ok := run.(plan.Grader); ok {
+		return g.CoarseRoundoff()
+	}
+	return 0
+}
+
+// listGrades lists the grades: the samples, all rows with coarse products, and the accurate passes.
+// The passes become accurate.
+func (p *deviceProblem) listGrades() {
+	p.grades = nil
+	for _, s := range p.samples {
+		p.grades = append(p.grades, problem.Grade{Share: s.share, Roundoff: roundoffOf(s.run)})
+	}
+	if u := roundoffOf(p.run); u > 0 {
+		p.grades = append(p.grades, problem.Grade{Share: 1, Roundoff: u})
+	}
+	p.grades = append(p.grades, problem.Grade{Share: 1})
+	p.SetGrade(len(p.grades) - 1)
+}
+
+// present returns the program of the present grade.
+func (p *deviceProblem) present() plan.Program {
+	if p.grade < len(p.samples) {
+		return p.samples[p.grade].run
+	}
+	return p.run
+}
+
+// Grades implements problem.Graded.
+func (p *deviceProblem) Grades() []problem.Grade { return p.grades }
+
+// SetGrade implements problem.Graded.
+func (p *deviceProblem) SetGrade(k int) {
+	p.grade = k
+	if g, ok := p.present().(plan.Grader); ok && g.CoarseRoundoff() > 0 {
+		g.SetCoarse(p.grades[k].Roundoff > 0)
+	}
+}
+
+// Grade implements problem.Graded.
+func (p *deviceProblem) Grade() int { return p.grade }
+
+// planOf builds, differentiates and lowers a graph.
+func (e deviceEngine) planOf(build func(g *gorgonia.ExprGraph) (Definition, error)) (*Lagrangian, *plan.Plan, error) {
+	building.Lock()
+	defer building.Unlock()
+	g := gorgonia.NewGraph()
+	def, err := build(g)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := differentiate(g, def)
+	if err != nil {
+		return nil, nil, err
+	}
+	lowered, err := e.plan(l)
+	return l, lowered, err
+}
