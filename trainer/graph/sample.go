@@ -17,13 +17,13 @@ type sampleProgram struct {
 
 // AddSample compiles the problem on a sample of the rows, as a coarse grade of p (problem.Graded).
 // build adds the nodes to a new graph, as for New: the same parameters and constraints, and the
-// sample's rows as Inputs[0]. The program of the sample uses p's vectors, and its passes take the
-// share of the rows of Inputs[0]. The values of the parameters in build are not used. The engine is
-// the engine of p.
+// sample's rows as Inputs[0]. The program of the sample uses p's vectors, and its share is that of
+// the rows of Inputs[0]. The values of the parameters in build are not used. The engine is that of
+// p.
 //
 // Samples are added in the order of their sizes, and before p is used. AddSample returns an error
-// that wraps problem.ErrSettings if the engine is not a device, or if the problem of build has other
-// parameters, constraints or sizes.
+// that wraps problem.ErrSettings if the engine is not a device, or if the problem of build has
+// other parameters, constraints or sizes.
 func (p *Problem) AddSample(build func(g *gorgonia.ExprGraph) (Definition, error), engine Engine) error {
 	own, direct := p.compiled.(*deviceProblem)
 	device, ok := engine.(deviceEngine)

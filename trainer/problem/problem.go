@@ -181,7 +181,7 @@ type Point struct {
 	Objective   float64   // f(x), without r
 	Constraints []float64 // g(x), length m
 	// GradientEvaluations are the backward passes so far, without those of certificates. Passes that
-	// see a sample of the rows (Grade.Share) count by their shares, in whole numbers: Part has the rest.
+	// see a sample of the rows count by their shares (Grade), in whole numbers: Part has the rest.
 	GradientEvaluations int
 	Part                float64 // in [0, 1)
 

@@ -89,8 +89,8 @@ type Options struct {
 	// about the same share of each class and group. The last iterations use all rows: about as many
 	// passes as the batches make, and twice as many for models without hidden layers.
 	BatchSize int
-	// AllRows shows all rows to every step. By default, the first quasi-Newton steps of large problems on
-	// the CPU see a sample of the rows (step.QuasiNewton); small problems have no samples.
+	// AllRows shows all rows to every step. By default, the first quasi-Newton steps of large
+	// problems on the CPU see a sample of the rows (step.QuasiNewton).
 	AllRows bool
 	// Init is the path of a safetensors file with the initial weights; "" draws them from the seed.
 	Init string

@@ -30,9 +30,9 @@ const recordShare = 0.1
 // recordWork estimates the work of a record, in iterations, and returns the number of records that
 // a run takes in any case. An iteration has two products with the training rows. A record has one
 // product with the training rows for the certificate, one product with the held-out rows, and the
-// measures of all rows. If the training samples rows or begins with samples or two digits, a record has two
-// products with all training rows. The estimate depends on the shapes of the data and the model
-// only: equal runs have equal records.
+// measures of all rows. If the training samples rows, or begins with samples or with two digits, a
+// record has two products with all training rows. The estimate depends on the shapes of the data
+// and the model only: equal runs have equal records.
 func (a *assembly) recordWork() (iterations float64, least int) {
 	train, iteration, record := 0.0, a.iterationWork(), workOfRecord
 	for k, s := range a.data.splits {

@@ -8,7 +8,7 @@ import (
 
 // sampling decides when the passes leave a sample of the rows.
 //
-// x has been fitted to the sample, so that phi on other rows is larger than phi on the sample. For a
+// x has been fitted to the sample, so that phi on other rows is larger than on the sample. For a
 // minimiser of phi on n rows this bias is about V/n (the term p/n of Akaike's criterion). With the
 // share s of the rows in place of n, phi on a sample differs from phi on the larger share t, at the
 // same x, by about

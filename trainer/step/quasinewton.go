@@ -38,11 +38,11 @@ import (
 //
 // If the problem has coarse passes (problem.Graded), the passes are of the coarsest grade from the
 // first trial on, and rise from grade to grade. They never fall. They leave a grade with rounding
-// errors when the model predicts a decrease below the rounding errors of phi in that grade, or plans
-// a step whose length is below 64 of its roundoffs of 1 + ||x||. They leave a sample of the rows when
-// the sample misleads the step (see sampling). After a rise, f, g and d are computed again, and the
-// pairs stay: both gradients of a pair are of one grade. If the coarsest grade is a sample, the first
-// gradient is of this grade, too.
+// errors when the model predicts a decrease below the rounding errors of phi in that grade, or
+// plans a step whose length is below 64 of its roundoffs of 1 + ||x||. They leave a sample of the
+// rows when the sample misleads the step (see sampling). After a rise, f, g and d are computed
+// again, and the pairs stay. If the coarsest grade is a sample, the first gradient is of this
+// sample, so that both gradients of each pair see the same rows.
 //
 // The step needs the exact problem: no mini-batches, no kinks. It costs a forward and a backward
 // pass. If a multiplier update or a record follows a rejected step, it costs one more forward pass.
@@ -101,8 +101,8 @@ const (
 	coarseMove     = 64 // coarse roundoffs of 1 + ||x||: shorter steps need a finer grade
 )
 
-// firstPass is the stage before the first trial, with accurate passes. The next stage is that of the
-// coarsest grade.
+// firstPass is the stage before the first trial, with accurate passes. The next stage is that of
+// the coarsest grade.
 const firstPass = 0
 
 // NewQuasiNewton returns the step for p, without pairs. It returns an error that wraps

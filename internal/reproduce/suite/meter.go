@@ -44,8 +44,8 @@ type Checkpoint struct {
 }
 
 // meter is a problem that counts its passes. It records every forward pass, and certificates at the
-// checkpoints. The passes and the time of certificates do not count. Passes that see a sample of the
-// rows count by their shares, rounded up, and are recorded with f and g on all rows.
+// checkpoints. The passes and the time of certificates do not count. Passes that see a sample of
+// the rows count by their shares, rounded up, and are recorded with f and g on all rows.
 type meter struct {
 	problem.Problem
 	onEvaluation func(Evaluation) error
