@@ -78,7 +78,8 @@ func TestOutputForwardWide(t *testing.T) {
 	})
 }
 
-// The backward kernels know three activations and compute all results, from a factor or its transpose, with and without sums, and in place.
+// The backward kernels know three activations and compute all results, from a factor or its
+// transpose, with and without sums, and in place.
 func TestOutputBackwardWide(t *testing.T) {
 	slopes := map[kernels.Activation]plan.Op{kernels.Sigmoid: plan.SigmoidGrad, kernels.Tanh: plan.TanhGrad, kernels.ReLU: plan.ReLUGrad}
 	names := map[kernels.Activation]string{kernels.Sigmoid: "sigmoid", kernels.Tanh: "tanh", kernels.ReLU: "relu"}
