@@ -115,8 +115,8 @@ func (m stubbed) cannotBeOpened(t *testing.T) {
 }
 
 // Without cuBLAS, and with a cuBLAS that refuses products or computes them wrongly, the GPU trains.
-// int8x3 products have the same bits on ppal's own kernels. Other failures of the device end the run
-// with one line.
+// int8x3 products have the same bits on ppal's own kernels. Other failures of the device end the
+// run with one line.
 func (m stubbed) withoutSomething(t *testing.T) {
 	whole := m.images(t, "--device cuda --products int8x3")
 	plain := m.images(t, "--device cuda --products float32")

@@ -238,8 +238,8 @@ func (p OutputBackward) wide(t Dtype) bool {
 		p.A.given() && wideRowsOf(p.A) && wideRowsOf(p.DA) && wideWithoutGaps(p.D)
 }
 
-// wideResident are the blocks of output_backward_wide that an H200 holds at a time, by the number in
-// WideScores.
+// wideResident are the blocks of output_backward_wide that an H200 holds at a time, by the number
+// in WideScores.
 var wideResident = map[int]int{1: 3 * 132, 2: 3 * 132, 3: 2 * 132, 4: 2 * 132, 8: 132, 10: 132, 16: 132}
 
 // blocks chooses the kernel and its blocks of threads: columns by parts of the rows.

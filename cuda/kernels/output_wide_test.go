@@ -23,8 +23,8 @@ func (r *rig[T]) launched(kernel string) {
 	}
 }
 
-// wideCases calls f for all numbers of scores and shapes. Numbers without a kernel of their own have
-// two shapes.
+// wideCases calls f for all numbers of scores and shapes. Numbers without a kernel of their own
+// have two shapes.
 func wideCases(f func(seed uint64, rows, cols, scores, kernel int)) {
 	for scores := 1; scores <= kernels.Narrow; scores++ {
 		i, own := slices.BinarySearch(kernels.WideScores, scores)

@@ -64,8 +64,8 @@ func eightBitCases() (list []graphcases.Case) {
 		graphcases.Network(models.Spec{Inputs: 5000, Hidden: []int{3}}, []int{9, 7}, constraints.Sigmoid, false, graphcases.Bytes))
 }
 
-// manyScores returns networks with 10 scores, as many as the usual data sets of images have classes,
-// and with 7 scores, which run in the kernels for 8.
+// manyScores returns networks with 10 scores, as many as the usual data sets of images have
+// classes, and with 7 scores, which run in the kernels for 8.
 func manyScores(s graphcases.Storage) (list []graphcases.Case) {
 	for _, classes := range []int{10, 7} {
 		list = append(list, graphcases.Network(models.Spec{Inputs: 21, Hidden: []int{20}}, slices.Repeat([]int{17}, classes), constraints.Sigmoid, true, s))
