@@ -1,10 +1,6 @@
 package cpu
 
-import (
-	"slices"
-
-	"ppal/internal/plan"
-)
+import "ppal/internal/plan"
 
 // Ranks are the processes of a run, with the ranks 0, 1, ..., Size() - 1. All processes call Sum
 // and SumFloat32 in the same order, with vectors of the same length. Each call replaces x by the
@@ -134,24 +130,23 @@ func sumOver[S plan.Float](r Ranks, x []S) error {
 // root then has the sums of all rows. One exchange takes all sums of a type.
 func (r *region[T]) exchange() error {
 	root, ranks := r.shares.roots[0], r.e.division.ranks
-	var doubles [][]float64
-	var singles [][]float32
+	r.doubles.list, r.singles.list = r.doubles.list[:0], r.singles.list[:0]
 	for _, s := range r.sums {
 		for _, right := range r.shares.roots[1:] {
 			s.merge(root, right)
 		}
 		double, single := s.numbers(root)
 		if double != nil {
-			doubles = append(doubles, double)
+			r.doubles.list = append(r.doubles.list, double)
 		}
 		if single != nil {
-			singles = append(singles, single)
+			r.singles.list = append(r.singles.list, single)
 		}
 	}
-	if err := sumTogether(doubles, ranks.Sum); err != nil {
+	if err := r.doubles.sum(ranks.Sum); err != nil {
 		return err
 	}
-	if err := sumTogether(singles, ranks.SumFloat32); err != nil {
+	if err := r.singles.sum(ranks.SumFloat32); err != nil {
 		return err
 	}
 	for _, s := range r.sums {
@@ -160,19 +155,29 @@ func (r *region[T]) exchange() error {
 	return nil
 }
 
-// sumTogether replaces each vector by its sum over the processes, with one call of sum.
-func sumTogether[S plan.Float](list [][]S, sum func(x []S) error) error {
-	switch len(list) {
+// together is a list of vectors that one call adds over the processes.
+type together[S plan.Float] struct {
+	list [][]S
+	all  []S // the vectors, one after the other
+}
+
+// sum replaces each vector by its sum over the processes, with one call of add.
+func (t *together[S]) sum(add func(x []S) error) error {
+	switch len(t.list) {
 	case 0:
 		return nil
 	case 1:
-		return sum(list[0])
+		return add(t.list[0])
 	}
-	all := slices.Concat(list...)
-	if err := sum(all); err != nil {
+	t.all = t.all[:0]
+	for _, x := range t.list {
+		t.all = append(t.all, x...)
+	}
+	if err := add(t.all); err != nil {
 		return err
 	}
-	for _, x := range list {
+	all := t.all
+	for _, x := range t.list {
 		all = all[copy(x, all):]
 	}
 	return nil

@@ -56,6 +56,9 @@ type region[T plan.Float] struct {
 	sums   []summing
 	roots  []int // the slots that have the sums of all rows
 
+	doubles together[float64] // the sums that go over processes
+	singles together[float32]
+
 	before []preparer[T]
 	shared sharedPreparers[T]
 	spans  spans[T]

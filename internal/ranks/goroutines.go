@@ -81,17 +81,17 @@ func exchange[S number | byte](g *goroutine, x []S, combine func(inputs [][]S) [
 	}
 	m.inputs[g.rank] = slices.Clone(x)
 	m.came++
-	if round := m.round; m.came < len(m.inputs) {
-		for m.round == round && m.aborted == nil {
-			m.changed.Wait()
-		}
-	} else {
+	round := m.round
+	if m.came == len(m.inputs) {
 		finish(m, combine)
 	}
-	if m.aborted != nil {
+	for m.round == round && m.aborted == nil {
+		m.changed.Wait()
+	}
+	if m.round == round {
 		return m.aborted
 	}
-	copy(x, m.result.([]S))
+	copy(x, m.result.([]S)) // also if a rank has aborted since
 	return nil
 }
 
@@ -106,8 +106,8 @@ func finish[S number | byte](m *meeting, combine func(inputs [][]S) []S) {
 	}
 	if m.aborted == nil {
 		m.result = combine(inputs)
+		m.came = 0
+		m.round++
 	}
-	m.came = 0
-	m.round++
 	m.changed.Broadcast()
 }

@@ -2,6 +2,7 @@ package ranks
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -65,6 +66,22 @@ func TestAbort(t *testing.T) {
 			if err := pair[c.Rank()](c); err == nil {
 				t.Errorf("rank %d: two different exchanges gave no error", c.Rank())
 			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// An exchange that all ranks have joined succeeds in all, also if one aborts right afterwards.
+func TestAbortAfterExchange(t *testing.T) {
+	for range 500 { // a rank may wake up before or after the abort
+		if err := together(3, func(c Collective) error {
+			x := []float64{1}
+			if err := c.Sum(x); err != nil || x[0] != 3 {
+				return fmt.Errorf("rank %d: sum %v, %w", c.Rank(), x, err)
+			}
+			c.Abort(errors.New("broken"))
 			return nil
 		}); err != nil {
 			t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 type Team struct {
 	Collective
 	procedures []func(message []byte) error
+	head       []float64 // of the present call
 	room       []float64 // for the message of a call in a process that serves
 	inside     bool      // a procedure runs, or ended by an error or a panic
 }
@@ -21,7 +22,7 @@ type Team struct {
 type Procedure func(message []byte) error
 
 // NewTeam returns the team of the processes of c, without procedures.
-func NewTeam(c Collective) *Team { return &Team{Collective: c} }
+func NewTeam(c Collective) *Team { return &Team{Collective: c, head: make([]float64, headNumbers)} }
 
 // release is the number that ends Serve.
 const release = -1
@@ -45,13 +46,12 @@ func (t *Team) Register(do func(message []byte) error) Procedure {
 
 // send tells the processes that serve what to run next.
 func (t *Team) send(number int, message []byte) error {
-	head := make([]float64, headNumbers)
-	head[0], head[1] = float64(number), float64(len(message))
+	t.head[0], t.head[1] = float64(number), float64(len(message))
 	if len(message) <= mostInHead {
-		copy(Bytes(head[2:]), message)
-		return t.broadcast(Bytes(head))
+		copy(Bytes(t.head[2:]), message)
+		return t.broadcast(Bytes(t.head))
 	}
-	if err := t.broadcast(Bytes(head)); err != nil {
+	if err := t.broadcast(Bytes(t.head)); err != nil {
 		return err
 	}
 	return t.broadcast(message)
@@ -86,15 +86,14 @@ func (t *Team) run(number int, message []byte) error {
 // Release.
 func (t *Team) Serve() error {
 	for {
-		head := make([]float64, headNumbers)
-		if err := t.broadcast(Bytes(head)); err != nil {
+		if err := t.broadcast(Bytes(t.head)); err != nil {
 			return err
 		}
-		number, length := int(head[0]), int(head[1])
+		number, length := int(t.head[0]), int(t.head[1])
 		if number == release {
 			return nil
 		}
-		message := Bytes(head[2:])[:min(length, mostInHead)]
+		message := Bytes(t.head[2:])[:min(length, mostInHead)]
 		if length > mostInHead {
 			if words := (length + 7) / 8; words > len(t.room) {
 				t.room = make([]float64, words)
