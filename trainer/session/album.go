@@ -63,11 +63,18 @@ func (a *album) parts() (list []*pictures) {
 	return list
 }
 
-// allocate gives all parts their memory, in the order of parts, from the given function.
+// allocate gives all parts their memory, in the order of parts, from the given function. Processes
+// that share the rows allocate memory for their own rows, unless they draw batches from all rows or
+// the rows lie in files; they pack their own rows later.
 func (a *album) allocate(room kernel.Room) (err error) {
+	devices := a.on.devices
+	own := devices.team != nil && devices.pages == nil && !a.on.batches
 	for i, part := range a.parts() {
-		if i == 0 && a.packed {
-			part.pixels, err = a.on.devices.cpu.NewBytesIn(room, part.Rows(), a.cols, datasets.PixelScale)
+		if own {
+			from, to := devices.share(part.Rows())
+			part.pixels = newOwnPixels(part.Rows(), from, to, a.cols)
+		} else if i == 0 && a.packed {
+			part.pixels, err = devices.cpu.NewBytesIn(room, part.Rows(), a.cols, datasets.PixelScale)
 		} else {
 			x := &matrix.Bytes{Rows: part.Rows(), Cols: a.cols, Scale: datasets.PixelScale}
 			x.Data, err = room(x.Rows * x.Cols)

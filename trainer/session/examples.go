@@ -227,9 +227,28 @@ func shortText(text string) string {
 	return text
 }
 
+// pixels returns the 8-bit values of row i, which another process may have.
+func (r *exampleRows) pixels(i int) ([]uint8, error) {
+	data, bytes := r.data.(matrix.EightBit), make([]uint8, r.features())
+	if r.fetch == nil {
+		return data.ByteRow(i, bytes), nil
+	}
+	row := make([]float64, len(bytes))
+	if err := r.readRow(row, i); err != nil {
+		return nil, err
+	}
+	for j, v := range row {
+		bytes[j] = uint8(math.Round(v / data.ByteScale()))
+	}
+	return bytes, nil
+}
+
 // picture returns row i as a PNG file. The pixels of a picture lie channel by channel.
 func (r *exampleRows) picture(i int) ([]byte, error) {
-	pixels := r.data.(matrix.EightBit).ByteRow(i, make([]uint8, r.features()))
+	pixels, err := r.pixels(i)
+	if err != nil {
+		return nil, err
+	}
 	w, h := r.shape.Width, r.shape.Height
 	var img image.Image = &image.Gray{Pix: pixels[:w*h], Stride: w, Rect: image.Rect(0, 0, w, h)}
 	if r.shape.Channels == 3 {

@@ -1,0 +1,35 @@
+package session
+
+import (
+	"ppal/datasets"
+	"ppal/datasets/matrix"
+)
+
+// ownPixels holds this process's rows of pictures, and drops the other rows.
+type ownPixels struct {
+	*matrix.EightBitPart
+	own *matrix.Bytes
+}
+
+// newOwnPixels allocates the rows from to to-1 of the given number of rows.
+func newOwnPixels(rows, from, to, cols int) ownPixels {
+	own := matrix.NewBytes(to-from, cols, datasets.PixelScale)
+	return ownPixels{matrix.NewEightBitPart(rows, from, own), own}
+}
+
+// SetRows implements matrix.RowStore.
+func (p ownPixels) SetRows(i int, rows [][]uint8) {
+	for len(rows) > 0 && !p.Has(i) {
+		i, rows = i+1, rows[1:]
+	}
+	n := min(len(rows), max(0, p.From+p.own.Rows-i))
+	if n > 0 {
+		p.own.SetRows(i-p.From, rows[:n])
+	}
+}
+
+// SetScale implements pixels.
+func (p ownPixels) SetScale(scale float64) { p.own.SetScale(scale) }
+
+// Move implements pixels.
+func (p ownPixels) Move(to func(values []uint8) ([]uint8, error)) error { return p.own.Move(to) }

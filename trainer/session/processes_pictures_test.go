@@ -1,0 +1,75 @@
+package session
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gorgonia.org/tensor"
+
+	"ppal/datasets"
+	"ppal/internal/cpu"
+	"ppal/internal/racing"
+	"ppal/internal/ranks"
+	"ppal/models"
+	"ppal/trainer/method"
+	"ppal/trainer/step"
+)
+
+// Each process keeps its own rows of pictures, also of validation and held-out rows, and the run,
+// with its examples of pictures, is that of one process. Mini-batches need all training rows.
+func TestProcessesKeepTheirPictures(t *testing.T) {
+	racing.Skip(t, "internal/cpu and internal/ranks run the same goroutines")
+	for name, c := range map[string]struct {
+		split datasets.Split
+		batch int
+		dtype tensor.Dtype
+	}{
+		"floats": {dtype: tensor.Float64}, "digits": {dtype: tensor.Float32}, "validation": {split: datasets.Split{Train: 80, Validation: 20}, dtype: tensor.Float64},
+		"batches": {batch: 120, dtype: tensor.Float64},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := Options{Data: Images{Dataset: "synthetic", Classes: []int{2, 0, 3}, RowsPerClass: 200, Split: c.split}, Task: NeymanPearson{Kappa: []float64{0.3}},
+				Model: &models.Spec{Hidden: []int{6}}, Device: Device{Kind: CPU, Dtype: c.dtype}, BatchSize: c.batch,
+				Method: &method.PPALA{Primal: step.Settings{Kind: step.Gradient, Eta: 0.05, Fixed: true}}}
+			o.Settings.Iterations, o.Settings.RecordEvery, o.Settings.Seed = 20, 10, 1
+			difference := 1e-9
+			if c.dtype == tensor.Float32 {
+				difference = 2e-3
+			}
+			one, three := traceOn(t, o, 1), traceOver(t, 3, o)
+			if diff := cmp.Diff(one, three, within(difference)); diff != "" {
+				t.Errorf("(-1 process +3 processes): %s", diff)
+			}
+			if e := one.Result.Examples; e == nil || len(e.Classes[0].List) == 0 || len(e.Classes[0].List[0].Picture) == 0 {
+				t.Error("no pictures are compared")
+			}
+			var group sync.WaitGroup
+			for _, r := range ranks.Goroutines(3) {
+				own := o
+				own.Device.Ranks = r
+				group.Go(func() {
+					a, err := own.prepare(t.Context(), nil)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					for _, s := range a.data.splits {
+						part, divided := s.data.(ownPixels)
+						if divided != (c.batch == 0) {
+							t.Errorf("process %d has the %s rows as %T", r.Rank(), s.name, s.data)
+						}
+						if from, to := cpu.OwnRows(s.len(), r.Rank(), 3); divided && part.own.Rows != to-from {
+							t.Errorf("process %d has %d of %d %s rows", r.Rank(), part.own.Rows, part.Rows, s.name)
+						}
+					}
+					a.devices.served = false
+					if err := a.Close(); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			group.Wait()
+		})
+	}
+}
