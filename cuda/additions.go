@@ -75,15 +75,17 @@ func (r *shared) prepare() error {
 	}
 	n := len(r.programs[0].numbers.values)
 	r.results, r.g = make([]float64, n), make([]float64, n-1)
-	r.places = make([]driver.Pointer, len(r.programs))
-	for k, p := range r.programs {
+	r.places = make([]driver.Pointer, r.several.total)
+	for range r.places {
 		r.ones = append(r.ones, 1)
+	}
+	for k, p := range r.programs {
 		var err error
 		switch r.several.sums {
 		case PeerSums:
 			err = p.newOutbox(most * p.size)
 		case NCCLSums:
-			err = p.newSlices(most, k, len(r.programs))
+			err = p.newSlices(most, r.several.first+k, r.several.total)
 		default:
 			err = r.newTerms(p, most)
 		}

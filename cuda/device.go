@@ -24,6 +24,7 @@ type Options struct {
 	OwnForward bool     // the same for the products of the forward half only
 	ScaleRows  int      // the most rows of a factor in digits with one scale for each column; 0: 2,048
 	GPUSums    Sums     // how several devices add their sums
+	Processes  bool     // several devices share the rows with the devices of other processes: Among follows
 	InnerBlock int      // the longest sum of one product of bfloat16 terms; 0: 4,096
 }
 

@@ -32,15 +32,24 @@ func contains(err error, text string) bool {
 	return err != nil && strings.Contains(err.Error(), text)
 }
 
-// spread runs f in n processes, which are goroutines, each with its own machine of some GPUs.
+// spread runs f in n processes, which are goroutines, each with its own machine of some GPUs, which
+// NCCL joins if the options say so.
 func spread(t *testing.T, n, gpus int, o cuda.Options, f func(c ranks.Collective, s *cuda.Several)) {
 	t.Helper()
 	var all sync.WaitGroup
+	machine := double.Options{}
+	if o.GPUSums == cuda.NCCLSums {
+		machine.Network = double.NewNetwork()
+	}
+	o.Processes = true
 	for _, c := range ranks.Goroutines(n) {
-		s := several(t, o, gpus)
-		s.Among(c, gpus*c.Rank(), gpus*n)
+		s := together(t, double.ComputingMachine(machine, gpus), o)
 		all.Go(func() {
 			ended := false
+			if err := s.Among(c, gpus*c.Rank(), gpus*n); err != nil {
+				t.Error(err)
+				return
+			}
 			defer func() {
 				if !ended { // by t.Fatal or a panic: the others may wait
 					c.Abort(errors.New("the test failed"))
@@ -54,7 +63,8 @@ func spread(t *testing.T, n, gpus int, o cuda.Options, f func(c ranks.Collective
 }
 
 // Processes with one GPU each compute the bits of one process with all GPUs in which the host adds,
-// in all forms of data and products. Processes with two GPUs each compute the same up to rounding.
+// in all forms of data and products, and in both ways to add sums. Processes with two GPUs each
+// compute the same up to rounding.
 func TestProcessesAgreeWithOne(t *testing.T) {
 	for _, test := range []struct {
 		processes, gpus int
@@ -65,6 +75,8 @@ func TestProcessesAgreeWithOne(t *testing.T) {
 		{3, 1, cuda.Options{}, tensor.Float64, 0}, {2, 1, cuda.Options{Products: cuda.Int8x3}, tensor.Float32, 0},
 		{2, 1, cuda.Options{MicroBatch: 20, Copies: true}, tensor.Float64, 0},
 		{2, 2, cuda.Options{}, tensor.Float64, 1e-13}, {2, 2, cuda.Options{}, tensor.Float32, 2e-6},
+		{3, 1, cuda.Options{GPUSums: cuda.NCCLSums}, tensor.Float64, 0}, {2, 1, cuda.Options{GPUSums: cuda.NCCLSums}, tensor.Float32, 0},
+		{2, 2, cuda.Options{GPUSums: cuda.NCCLSums}, tensor.Float64, 1e-13},
 	} {
 		whole := test.options
 		whole.GPUSums = cuda.HostSums
@@ -86,9 +98,9 @@ func TestProcessesAgreeWithOne(t *testing.T) {
 
 // trainedOver is the end of a training with fixed steps in n processes of one GPU each. Process 0
 // leads; the others serve.
-func trainedOver(t *testing.T, n int) (x []float64) {
+func trainedOver(t *testing.T, n int, sums cuda.Sums) (x []float64) {
 	t.Helper()
-	spread(t, n, 1, cuda.Options{}, func(c ranks.Collective, s *cuda.Several) {
+	spread(t, n, 1, cuda.Options{GPUSums: sums}, func(c ranks.Collective, s *cuda.Several) {
 		team := ranks.NewTeam(c)
 		p, err := small(t).Problem(tensor.Float64, graph.On(ranks.Device(s, team)))
 		if err != nil {
@@ -115,54 +127,126 @@ func trainedOver(t *testing.T, n int) (x []float64) {
 }
 
 // 200 iterations with fixed steps over three processes end within 1e-12 of one process's weights,
-// and repeat to the bit.
+// and repeat to the bit, in both ways to add sums.
 func TestProcessesTrainAsOne(t *testing.T) {
-	one, three := trainedOver(t, 1), trainedOver(t, 3)
+	one, three := trainedOver(t, 1, cuda.HostSums), trainedOver(t, 3, cuda.HostSums)
 	if d := far(three, one); !(d <= 1e-12) || len(one) == 0 || one[0] == 0 {
 		t.Errorf("three processes end %.2g away from %v", d, one)
 	}
-	if !slices.Equal(three, trainedOver(t, 3)) {
-		t.Error("three processes do not repeat")
+	for _, sums := range []cuda.Sums{cuda.HostSums, cuda.NCCLSums} {
+		if !slices.Equal(three, trainedOver(t, 3, sums)) {
+			t.Errorf("three processes with the sums %s do not repeat", sums)
+		}
 	}
 }
 
 // A GPU that fails in one process ends all processes with an error that names the process and the
-// GPU.
+// GPU. A transfer of NCCL that fails ends all processes too.
 func TestProcessGPUFails(t *testing.T) {
+	for _, way := range []struct {
+		sums cuda.Sums
+		call string
+	}{{cuda.HostSums, "Synchronize"}, {cuda.NCCLSums, "Synchronize"}, {cuda.NCCLSums, "Transfer"}} {
+		for failing := range 3 {
+			failsOver(t, way.sums, way.call, failing)
+		}
+	}
+}
+
+// failsOver trains in three processes, and lets the seventh call of a kind fail in one process.
+func failsOver(t *testing.T, sums cuda.Sums, call string, failing int) {
+	t.Helper()
 	lost := errors.New("lost")
-	for failing := range 3 {
-		errs := make([]error, 3)
-		var all sync.WaitGroup
-		for _, c := range ranks.Goroutines(3) {
-			r := double.ComputingMachine(double.Options{}, 1)[0]
-			s, err := cuda.OpenSeveral([]int{0}, func(int) (driver.Driver, error) { return r, nil }, cuda.Options{})
+	errs := make([]error, 3)
+	machine := double.Options{Network: double.NewNetwork()}
+	var all sync.WaitGroup
+	for _, c := range ranks.Goroutines(3) {
+		r := double.ComputingMachine(machine, 1)[0]
+		all.Go(func() {
+			s, err := cuda.OpenSeveral([]int{0}, func(int) (driver.Driver, error) { return r, nil }, cuda.Options{GPUSums: sums, Processes: true})
 			if err != nil {
-				t.Fatal(err)
+				t.Error(err)
+				return
 			}
 			defer s.Close()
-			s.Among(c, c.Rank(), 3)
 			team := ranks.NewTeam(c)
+			if err := s.Among(c, c.Rank(), 3); err != nil {
+				t.Error(err)
+				return
+			}
 			p, err := small(t).Problem(tensor.Float64, graph.On(ranks.Device(s, team)))
 			if err != nil {
-				t.Fatal(err)
+				t.Error(err)
+				return
 			}
+			if c.Rank() == failing {
+				r.FailAt(call, 7, lost)
+			}
+			if c.Rank() > 0 {
+				errs[c.Rank()] = team.Serve()
+				return
+			}
+			_, errs[0] = trainer.Train(t.Context(), p, &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, trainer.Settings{Iterations: 50})
+		})
+	}
+	all.Wait()
+	for rank, err := range errs {
+		switch elsewhere := rank != failing; {
+		case !elsewhere && (!errors.Is(err, lost) || call == "Synchronize" && !contains(err, "cuda:0: ")),
+			elsewhere && sums == cuda.HostSums && (!errors.Is(err, lost) || !contains(err, fmt.Sprintf("process %d ended the run", failing))),
+			elsewhere && sums == cuda.NCCLSums && !errors.Is(err, lost) && !contains(err, "another process failed"): // NCCL may notice first
+			t.Errorf("%s, %s of process %d fails: process %d: %v", sums, call, failing, rank, err)
+		}
+	}
+}
+
+// If NCCL does not work in one process, the host adds in all processes, and the reason names the
+// process. It is an error if the user asked for NCCL, if the processes were asked for different
+// ways, or if NCCL fails for another reason.
+func TestProcessesWithoutNCCL(t *testing.T) {
+	const reason = "process 1: double: NCCL cannot join the GPUs"
+	broken := errors.New("broken\nfile")
+	for name, c := range map[string]struct {
+		sums [3]cuda.Sums
+		fail string // a call of process 2
+		all  bool   // NCCL works in process 1
+		path string
+		want string // in the error
+	}{
+		"automatic":    {path: "through the host's memory (" + reason + ")"},
+		"chosen":       {sums: [3]cuda.Sums{"nccl", "nccl", "nccl"}, want: "cuda: PPAL_GPU_SUMS=nccl: " + reason},
+		"host":         {sums: [3]cuda.Sums{"host", "host", "host"}, path: "through the host's memory"},
+		"peers":        {sums: [3]cuda.Sums{"", "peers", ""}, want: "cuda: PPAL_GPU_SUMS=peers: several processes add sums by nccl or host"},
+		"different":    {sums: [3]cuda.Sums{"", "", "host"}, want: `cuda: PPAL_GPU_SUMS is "" in process 0 and "host" in process 2: give all processes the same value (mpirun -x PPAL_GPU_SUMS)`},
+		"works":        {all: true, path: "with the double's NCCL"},
+		"meet fails":   {all: true, fail: "Meet", want: "process 2: broken file"},
+		"gather fails": {all: true, fail: "Gather", want: "process 2: broken file"},
+	} {
+		network := double.NewNetwork()
+		var all sync.WaitGroup
+		for _, r := range ranks.Goroutines(3) {
+			o := double.Options{Network: network}
+			if r.Rank() == 1 && !c.all {
+				o.Network = nil
+			}
+			drivers := double.NewMachine(o, 1)
+			if r.Rank() == 2 && c.fail != "" {
+				drivers[0].FailAt(c.fail, 1, broken)
+			}
+			t.Cleanup(func() { // after Close
+				if limited := drivers[0].Count("Limit") > 0; limited != (c.all && c.fail == "") {
+					t.Errorf("%s: the wait of process %d for the others has a limit: %t", name, r.Rank(), limited)
+				}
+			})
+			s := together(t, drivers, cuda.Options{GPUSums: c.sums[r.Rank()], Processes: true})
 			all.Go(func() {
-				if c.Rank() == failing {
-					r.FailAt("Synchronize", 7, lost)
+				switch err := s.Among(r, r.Rank(), 3); {
+				case c.want != "" && (err == nil || err.Error() != c.want), c.want == "" && (err != nil || s.Path() != c.path):
+					t.Errorf("%s: process %d: sums are added %s, %v", name, r.Rank(), s.Path(), err)
 				}
-				if c.Rank() > 0 {
-					errs[c.Rank()] = team.Serve()
-					return
-				}
-				_, errs[0] = trainer.Train(t.Context(), p, &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, trainer.Settings{Iterations: 50})
 			})
 		}
 		all.Wait()
-		for rank, err := range errs {
-			if !errors.Is(err, lost) || rank != failing && !contains(err, fmt.Sprintf("process %d ended the run", failing)) || !contains(err, "cuda:0: ") {
-				t.Errorf("process %d fails: process %d: %v", failing, rank, err)
-			}
-		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 
 	"gorgonia.org/tensor"
 
@@ -32,20 +33,10 @@ type Several struct {
 	first, total int            // the place of devices[0] among the GPUs of all processes, and their number
 }
 
-// Among makes the GPUs share the rows with the GPUs of other processes. The GPUs of all processes
-// are numbered in the order of the ranks: this process's from first on, of total. Then the host
-// adds the sums, first over its own GPUs, so that processes with one GPU each have the bits of one
-// process with all GPUs and HostSums. Each process compiles the same plans with data that have its
-// rows (plan.PartOf). Among comes before NewVectors. A program's Forward, Backward and Contents
-// return when all processes have called them.
-func (s *Several) Among(p plan.Processes, first, total int) {
-	s.processes, s.first, s.total, s.sums, s.without = p, first, total, HostSums, nil
-}
-
 // Together returns devices that share the rows. The devices have the same model and the same
 // options. Close closes them; so does an error of Together.
 func Together(devices ...*Device) (*Several, error) {
-	s := &Several{devices: devices}
+	s := &Several{devices: devices, total: len(devices)}
 	first := devices[0].Info()
 	for _, d := range devices[1:] {
 		i := d.Info()
@@ -119,11 +110,19 @@ func (s *Several) Close() error {
 	return errors.Join(failed...)
 }
 
+// closePatience is the longest time for which a device waits at the end for transfers with other
+// processes, which end their work at about the same time.
+const closePatience = 10 * time.Second
+
 // wait waits for all devices. After a failure it first ends NCCL's transfers: a device may wait for
 // ever for a transfer of the device that failed.
 func (s *Several) wait() (failed []error) {
-	if s.failed && s.communicator != nil {
+	switch {
+	case s.communicator == nil:
+	case s.failed:
 		s.communicator.Abort()
+	case s.processes != nil: // another process may have failed
+		defer s.communicator.Limit(closePatience)()
 	}
 	for _, d := range s.devices {
 		if d.stream != 0 {

@@ -40,11 +40,7 @@ func (s *Several) Compile(p *plan.Plan, x problem.Vectors) (plan.Program, error)
 	if !ok || v.several != s {
 		return nil, fmt.Errorf("cuda: the vectors are %T, want these devices'", x)
 	}
-	first, total := s.first, s.total
-	if s.processes == nil {
-		total = len(s.devices)
-	}
-	division, err := p.DivideAmong(total, first, first+len(s.devices))
+	division, err := p.DivideAmong(s.total, s.first, s.first+len(s.devices))
 	if err != nil {
 		return nil, fmt.Errorf("cuda: several GPUs cannot share the rows: %w; train with one GPU", err)
 	}
@@ -154,6 +150,11 @@ func (r *shared) Forward(g []float64) (f float64, err error) {
 		}
 		if !sameNumber(other, all[0]) || !equalBits(r.g, all[1:]) {
 			return 0, r.several.differ(k+1, "f and g")
+		}
+	}
+	if c := r.several.communicator; c != nil {
+		if err := c.Err(); err != nil {
+			return 0, fmt.Errorf("cuda: forward: %w", err)
 		}
 	}
 	if r.hostAdds && r.several.processes != nil {

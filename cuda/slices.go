@@ -6,8 +6,8 @@ import "ppal/cuda/driver"
 // these slices in the order of the devices, and sends the sum to all devices. So one device adds
 // each element, in the same order as with PeerSums.
 type slicing struct {
-	from, to        []int             // of the elements, by device
-	terms, complete []driver.Transfer // of the terms, of the sums
+	from, to        []int             // of the elements, by device of this process
+	terms, complete []driver.Transfer // of the terms, of the sums, with a device of this process
 }
 
 // sliceUnit divides the number of elements of each slice but the last, so that the transfers begin
@@ -41,20 +41,38 @@ func (p *Program) newSlices(most, k, n int) (err error) {
 
 // slice plans the transfers of additions.
 func (r *shared) slice(list []addition) {
-	n := len(r.programs)
+	first, total := r.several.first, r.several.total
+	own := func(k int) *Program { // nil: of another process
+		if k -= first; k >= 0 && k < len(r.programs) {
+			return r.programs[k]
+		}
+		return nil
+	}
+	size := r.programs[0].size
 	for i := range list {
 		s := &list[i].slices
-		for k, p := range r.programs {
-			from, to := sliceOf(list[i].elements, k, n)
-			s.from, s.to = append(s.from, from), append(s.to, to)
-			own, bytes := p.outbox.at[0].Offset(from*p.size), (to-from)*p.size
-			for j, other := range r.programs {
-				if j == k || bytes == 0 {
+		for k := range total {
+			from, to := sliceOf(list[i].elements, k, total)
+			bytes := (to - from) * size
+			at := func(p *Program) driver.Pointer { // the slice in the outbox
+				if p == nil {
+					return 0
+				}
+				return p.outbox.at[0].Offset(from * size)
+			}
+			if own(k) != nil {
+				s.from, s.to = append(s.from, from), append(s.to, to)
+			}
+			for j := range total {
+				if j == k || bytes == 0 || own(j) == nil && own(k) == nil {
 					continue
 				}
-				there := other.outbox.at[0].Offset(from * p.size)
-				s.terms = append(s.terms, driver.Transfer{From: j, To: k, Source: there, Target: p.inbox[j], Bytes: bytes})
-				s.complete = append(s.complete, driver.Transfer{From: k, To: j, Source: own, Target: there, Bytes: bytes})
+				term := driver.Transfer{From: j, To: k, Source: at(own(j)), Bytes: bytes}
+				if own(k) != nil {
+					term.Target = own(k).inbox[j]
+				}
+				s.terms = append(s.terms, term)
+				s.complete = append(s.complete, driver.Transfer{From: k, To: j, Source: at(own(k)), Target: at(own(j)), Bytes: bytes})
 			}
 		}
 	}
@@ -78,7 +96,7 @@ func (r *shared) addSlices(a *addition) error {
 		}
 		own := p.outbox.at[0].Offset(s.from[k] * p.size)
 		copy(r.places, p.inbox)
-		r.places[k] = own
+		r.places[r.several.first+k] = own
 		return p.set.VectorSum(&p.device.queue, elements, own, r.ones, r.places)
 	})
 	if err != nil {

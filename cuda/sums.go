@@ -40,7 +40,7 @@ func ChosenSums() (Sums, error) {
 // connect chooses how the devices add sums, and prepares the devices for this way.
 func (s *Several) connect() error {
 	chosen := s.devices[0].options.GPUSums
-	if s.sums = chosen; chosen == HostSums {
+	if s.sums = chosen; chosen == HostSums || s.devices[0].options.Processes {
 		return nil
 	}
 	var err error

@@ -20,6 +20,8 @@ type Options struct {
 	Strict  bool
 	NoPeers bool // of a machine: no device reads the memory of another
 	NCCL    bool // of a machine: Join joins devices
+	// Network joins the devices with those of other machines in this process: Gather works.
+	Network *Network
 }
 
 // Call is one recorded call.
@@ -86,6 +88,8 @@ var (
 	_ driver.Driver = (*Driver)(nil)
 	_ driver.Peers  = (*Driver)(nil)
 	_ driver.Joiner = (*Driver)(nil)
+
+	_ driver.Gatherer = (*Driver)(nil)
 )
 
 // processor runs kernels and products on the host's memory.

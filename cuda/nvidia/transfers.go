@@ -9,14 +9,13 @@ package nvidia
 import "C"
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unsafe"
 
@@ -107,16 +106,22 @@ func (l *nccl) failed(operation, call string, comm unsafe.Pointer, result C.int)
 	return e
 }
 
-// communicator holds NCCL's communicators, one for each device.
+// communicator holds NCCL's communicators, one for each device of this process.
 type communicator struct {
-	lib     *nccl
-	devices []*device
-	comms   []unsafe.Pointer // of C memory; nil: closed
-	list    []C.ppal_transfer
+	lib          *nccl
+	devices      []*device // of this process
+	first, total int       // the number of devices[0] among all devices, and their number
+	list         []C.ppal_transfer
+	lost         bool // a call of NCCL did not return: nothing can be called any more
+
+	lock  sync.Mutex       // for the following fields, which the goroutines of limits and watch use too
+	comms []unsafe.Pointer // of C memory; nil: closed
+	err   error            // why watch ended the transfers
 }
 
-// testPatience is the longest time for the transfers that Join tests. A machine whose GPUs cannot
-// reach each other may let them wait for ever, without an error.
+// testPatience is the longest time for each of the calls with which devices join, and for the
+// transfers that Join and Gather test. A machine whose GPUs cannot reach each other may let them
+// wait for ever, without an error.
 const testPatience = 20 * time.Second
 
 // Join implements driver.Joiner. Then all devices send each other bytes, and Join compares the sent
@@ -127,23 +132,15 @@ func (d *device) Join(devices []driver.Driver) (driver.Communicator, error) {
 
 // joinWithin is Join with another limit of time for the tested transfers.
 func (d *device) joinWithin(patience time.Duration, devices []driver.Driver) (driver.Communicator, error) {
-	c := &communicator{}
-	var ordinals []C.int
-	for _, other := range devices {
-		o, ok := other.(*device)
-		if !ok || slices.Contains(c.devices, o) {
-			return nil, errors.New("cuda: NCCL joins only different devices of this machine")
-		}
-		c.devices, ordinals = append(c.devices, o), append(ordinals, C.int(o.info.Ordinal))
-	}
-	if len(c.devices) == 0 || c.devices[0] != d {
-		return nil, errors.New("cuda: the first device to join must be this device")
+	c := &communicator{total: len(devices)}
+	if err := c.take(d, devices); err != nil {
+		return nil, err
 	}
 	var err error
 	if c.lib, err = openNCCL(); err != nil {
 		return nil, err
 	}
-	if err := c.init(ordinals); err != nil {
+	if err := c.init(); err != nil {
 		return nil, err
 	}
 	if err := c.test(patience); err != nil {
@@ -152,11 +149,31 @@ func (d *device) joinWithin(patience time.Duration, devices []driver.Driver) (dr
 	return c, nil
 }
 
-func (c *communicator) init(ordinals []C.int) error {
+// take sets the devices, of which the first is d.
+func (c *communicator) take(d *device, devices []driver.Driver) error {
+	for _, other := range devices {
+		o, ok := other.(*device)
+		if !ok || slices.Contains(c.devices, o) {
+			return errors.New("cuda: NCCL joins only different devices of this machine")
+		}
+		c.devices = append(c.devices, o)
+	}
+	if len(c.devices) == 0 || c.devices[0] != d {
+		return errors.New("cuda: the first device to join must be this device")
+	}
+	return nil
+}
+
+// init joins devices of which this process has all.
+func (c *communicator) init() error {
 	if err := c.devices[0].enter(); err != nil {
 		return err
 	}
 	defer c.devices[0].leave()
+	var ordinals []C.int
+	for _, d := range c.devices {
+		ordinals = append(ordinals, C.int(d.info.Ordinal))
+	}
 	comms := make([]unsafe.Pointer, len(ordinals))
 	if result := C.ppal_nccl_init(&c.lib.functions, &comms[0], C.int(len(ordinals)), &ordinals[0]); result != 0 {
 		e := c.lib.failed("join GPUs", fmt.Sprintf("ncclCommInitAll(c, %d, %v)", len(ordinals), ordinals), nil, result)
@@ -173,6 +190,11 @@ func (c *communicator) Library() string { return c.lib.version() }
 // Transfer implements driver.Communicator. After an error it aborts the communicator, so that no
 // device waits for a transfer that never comes.
 func (c *communicator) Transfer(streams []driver.Stream, group []driver.Transfer) error {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	if c.err != nil {
+		return c.err
+	}
 	if c.comms == nil || len(streams) != len(c.comms) {
 		return fmt.Errorf("cuda: a closed communicator, or %d streams", len(streams))
 	}
@@ -189,26 +211,55 @@ func (c *communicator) Transfer(streams []driver.Stream, group []driver.Transfer
 			target: C.uint64_t(t.Target), bytes: C.size_t(t.Bytes)})
 	}
 	var call *C.char
-	result := C.ppal_nccl_transfer(&c.lib.functions, &c.comms[0], C.int(len(c.comms)), (*C.uint64_t)(&streams[0]), &c.list[0],
+	result := C.ppal_nccl_transfer(&c.lib.functions, &c.comms[0], C.int(c.first), C.int(len(c.comms)), (*C.uint64_t)(&streams[0]), &c.list[0],
 		C.int(len(c.list)), &call)
 	if result == 0 {
 		return nil
 	}
 	err := error(c.lib.failed("send sums to other GPUs", C.GoString(call), c.comms[0], result))
-	c.Abort()
+	c.abort()
 	return err
 }
 
-// Abort implements driver.Communicator. It ignores the results: the caller has the first error.
+// Err implements driver.Communicator.
+func (c *communicator) Err() error {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	return c.err
+}
+
+// Abort implements driver.Communicator.
 func (c *communicator) Abort() {
+	if c.lost {
+		return
+	}
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	c.abort()
+}
+
+// abort aborts the communicators, and ignores the results: the caller has the first error. The
+// caller holds the lock.
+func (c *communicator) abort() {
 	for _, comm := range c.comms {
 		C.ppal_nccl_abort(&c.lib.functions, comm)
 	}
 	c.comms = nil
 }
 
+// Limit implements driver.Communicator.
+func (c *communicator) Limit(t time.Duration) (end func()) {
+	timer := time.AfterFunc(t, c.Abort)
+	return func() { timer.Stop() }
+}
+
 // Close implements driver.Communicator.
 func (c *communicator) Close() error {
+	if c.lost {
+		return nil
+	}
+	c.lock.Lock()
+	defer c.lock.Unlock()
 	if c.comms == nil {
 		return nil
 	}
@@ -224,71 +275,4 @@ func (c *communicator) Close() error {
 	}
 	c.comms = nil
 	return first
-}
-
-// testedBytes is the size of the tested transfers: more than a packet of NCCL's protocol for small
-// messages.
-const testedBytes = 1 << 20
-
-// test lets every device send random bytes to all others, and compares what arrives. It aborts the
-// communicators if the transfers take longer than patience.
-func (c *communicator) test(patience time.Duration) (err error) {
-	n := len(c.devices)
-	sent, streams := make([][]byte, n), make([]driver.Stream, n)
-	outbox, inbox := make([]driver.Pointer, n), make([]driver.Pointer, n)
-	rng := rand.New(rand.NewPCG(1, 2))
-	for k, d := range c.devices {
-		sent[k] = make([]byte, testedBytes)
-		for i := range sent[k] {
-			sent[k][i] = byte(rng.Uint32())
-		}
-		if streams[k], err = d.NewStream(); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, d.FreeStream(streams[k])) }()
-		if outbox[k], err = d.Allocate(testedBytes); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, d.Free(outbox[k])) }()
-		if inbox[k], err = d.Allocate(n * testedBytes); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, d.Free(inbox[k])) }()
-		if err := d.Upload(streams[k], outbox[k], sent[k]); err != nil {
-			return err
-		}
-	}
-	var group []driver.Transfer
-	for from := range n {
-		for to := range n {
-			if to != from {
-				group = append(group, driver.Transfer{From: from, To: to, Source: outbox[from],
-					Target: inbox[to].Offset(from * testedBytes), Bytes: testedBytes})
-			}
-		}
-	}
-	if err := c.Transfer(streams, group); err != nil {
-		return err
-	}
-	aborted := make(chan struct{})
-	timer := time.AfterFunc(patience, func() {
-		c.Abort() // the waits below end
-		close(aborted)
-	})
-	defer func() {
-		if !timer.Stop() {
-			<-aborted // all of them, before the streams are freed
-			err = fmt.Errorf("the first transfers of %s did not end within %v (%s=none leaves NCCL out)", c.Library(), patience, NCCLFile)
-		}
-	}()
-	for _, t := range group {
-		d, got := c.devices[t.To], make([]byte, testedBytes)
-		if err := errors.Join(d.Download(streams[t.To], got, t.Target), d.Synchronize(streams[t.To])); err != nil {
-			return err
-		}
-		if !bytes.Equal(got, sent[t.From]) {
-			return fmt.Errorf("%s changed the bytes that cuda:%d sent to cuda:%d", c.Library(), c.devices[t.From].info.Ordinal, d.info.Ordinal)
-		}
-	}
-	return nil
 }

@@ -72,6 +72,9 @@ type Grader interface {
 // calls with vectors of the same length. Each call replaces x by the sum of the x of all processes,
 // in the order of their ranks, and all get the same bits.
 type Processes interface {
+	// Rank returns the number of this process, from 0, and Size the number of processes.
+	Rank() int
+	Size() int
 	Sum(x []float64) error
 	// SumFloat32 adds in float64 and rounds each sum once.
 	SumFloat32(x []float32) error

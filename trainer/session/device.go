@@ -400,7 +400,7 @@ func (d *devices) openGPU() error {
 type sharedGPUs interface {
 	GPUs() []driver.Info
 	Path() string
-	Among(p plan.Processes, first, total int)
+	Among(p plan.Processes, first, total int) error
 }
 
 // gpusOf describes the GPUs of a device.

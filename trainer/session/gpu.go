@@ -3,7 +3,6 @@
 package session
 
 import (
-	"fmt"
 	"os"
 
 	"ppal/cuda"
@@ -27,13 +26,7 @@ func openGPU(o GPUOptions) (GPU, error) {
 		if options.GPUSums, err = cuda.ChosenSums(); err != nil {
 			return nil, err
 		}
-		if o.Neighbours > 0 {
-			if options.GPUSums == cuda.PeerSums || options.GPUSums == cuda.NCCLSums {
-				return nil, fmt.Errorf("cuda: %s=%s: several processes add sums through the host's memory: want host, or leave it out",
-					cuda.SumsSetting, options.GPUSums)
-			}
-			options.GPUSums = cuda.HostSums
-		}
+		options.Processes = o.Neighbours > 0
 		several, err := cuda.OpenSeveral(numbers, open.Open, options)
 		if err != nil {
 			return nil, err

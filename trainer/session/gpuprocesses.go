@@ -29,6 +29,10 @@ func (d *devices) joinGPUs(opened error) (err error) {
 			d.gpu = nil
 		}
 	}()
+	several, ok := d.gpu.(sharedGPUs)
+	if opened == nil && !ok {
+		opened = errors.New("session: this GPU cannot share rows with other processes")
+	}
 	own := 0.0
 	if opened == nil {
 		own = float64(1 + len(gpusOf(d.gpu)))
@@ -54,11 +58,9 @@ func (d *devices) joinGPUs(opened error) (err error) {
 	if err := d.checkOwners(owners); err != nil {
 		return err
 	}
-	several, ok := d.gpu.(sharedGPUs)
-	if !ok {
-		return errors.New("session: this GPU cannot share rows with other processes")
+	if err := several.Among(d.team, d.firstGPU, d.allGPUs); err != nil {
+		return err
 	}
-	several.Among(d.team, d.firstGPU, d.allGPUs)
 	d.train = graph.On(ranks.Device(d.gpu, d.team))
 	return nil
 }

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,9 @@ int fails(const char *name) {
   while (named("PPAL_STUB_HANG", name)) sleep(1);
   const char *asked = setting("PPAL_STUB_FAIL", "");
   size_t n = strlen(name);
-  return strncmp(asked, name, n) == 0 && asked[n] == '=' ? atoi(asked + n + 1) : 0;
+  if (strncmp(asked, name, n) != 0 || asked[n] != '=') return 0;
+  static atomic_int calls;
+  return calls++ < atoi(setting("PPAL_STUB_AFTER", "0")) ? 0 : atoi(asked + n + 1);
 }
 
 void logged(const char *format, ...) {
@@ -82,6 +85,7 @@ static __thread void *current;
 static int device_of(void *context) { return (int)((char *)context - primary); }
 static int is_context(void *c) { return (char *)c >= primary && (char *)c < primary + MOST_DEVICES; }
 
+int current_device(void) { return device_of(current); }
 int has_context(void) { return retained > 0 && is_context(current); }
 
 API int cuDevicePrimaryCtxRetain(void **c, int d) {
@@ -136,6 +140,10 @@ API int cuGetErrorString(int code, const char **text) {
 enum { MOST = 1 << 16 };
 static struct { uint64_t at; size_t bytes; } live[MOST];
 static int ever; // the entries that were ever used
+static atomic_flag changing = ATOMIC_FLAG_INIT; // the list: several threads may allocate
+
+static void lock(void) { while (atomic_flag_test_and_set(&changing)) usleep(1); }
+static int unlock(int result) { return atomic_flag_clear(&changing), result; }
 
 int inside(uint64_t p, size_t bytes) {
   for (int i = 0; i < ever; i++)
@@ -145,6 +153,7 @@ int inside(uint64_t p, size_t bytes) {
 API int cuMemAlloc_v2(uint64_t *p, size_t bytes) {
   BEGIN_IN_CONTEXT(cuMemAlloc_v2);
   if (!bytes) return INVALID_VALUE;
+  lock();
   for (int i = 0; i < MOST; i++) {
     if (live[i].at) continue;
     *p = live[i].at = (uint64_t)aligned_alloc(256, (bytes + 255) / 256 * 256);
@@ -152,20 +161,21 @@ API int cuMemAlloc_v2(uint64_t *p, size_t bytes) {
     if (i >= ever) ever = i + 1;
     memset((void *)*p, 0xA5, bytes); // like a GPU's memory, not zero
     logged("alloc %zu", bytes);
-    return OK;
+    return unlock(OK);
   }
-  return OUT_OF_MEMORY;
+  return unlock(OUT_OF_MEMORY);
 }
 API int cuMemFree_v2(uint64_t p) {
   BEGIN_IN_CONTEXT(cuMemFree_v2);
+  lock();
   for (int i = 0; i < ever; i++) {
     if (live[i].at != p) continue;
     logged("free %zu", live[i].bytes);
     free((void *)p);
     live[i].at = 0;
-    return OK;
+    return unlock(OK);
   }
-  return INVALID_VALUE;
+  return unlock(INVALID_VALUE);
 }
 API int cuMemGetInfo_v2(size_t *free, size_t *total) {
   BEGIN_IN_CONTEXT(cuMemGetInfo_v2);

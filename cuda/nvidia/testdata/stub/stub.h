@@ -5,6 +5,7 @@
 //   PPAL_STUB_CAPABILITY  their compute capability (9.0)
 //   PPAL_STUB_VERSION     the driver's version (12040)
 //   PPAL_STUB_FAIL        NAME=CODE: the function NAME does nothing and returns CODE
+//   PPAL_STUB_AFTER       the number of calls of this function that do not fail yet (0), counted while PPAL_STUB_FAIL names it
 //   PPAL_STUB_CRASH       the function with this name ends the process
 //   PPAL_STUB_HANG        the function with this name never returns
 //   PPAL_STUB_INTEGERS    the status of every product of integers (0: the product runs)
@@ -36,6 +37,9 @@ void logged(const char *format, ...);
 int inside(uint64_t p, size_t bytes);
 
 int has_context(void);
+
+// current_device returns the device of the current context.
+int current_device(void);
 
 enum { MOST_ARGS = 64 };
 
