@@ -6,7 +6,7 @@ FUZZTIME ?= 60s
 PYTHON ?= python3
 export CGO_ENABLED ?= 0
 
-.PHONY: amx-emulated mpi mpi-gpu run build test race torture mpi-deps mpi-test lint bench peers bench-peers check-python check-report fuzz mutate kernels kernels-ptx kernels-check gpu gpu-test gpu-header-test gpu-pack gpu-check gpu-cubins cuda-headers
+.PHONY: amx-emulated mpi mpi-gpu run build test race torture mpi-deps mpi-test mpi-gpu-test lint bench peers bench-peers check-python check-report fuzz mutate kernels kernels-ptx kernels-check gpu gpu-test gpu-header-test gpu-pack gpu-check gpu-cubins cuda-headers
 
 # Train a linear model on a built-in table of two groups, whose positive rates may differ by 5 points.
 run: build
@@ -41,6 +41,7 @@ gpu-test:
 		$(GO) run $(STATICCHECK) -tags gpu $(GPU_PACKAGES) ./cmd/ppal && \
 		$(GO) test -tags gpu $(TESTFLAGS) $(GPU_PACKAGES) && \
 		$(GO) test -tags gpu $(TESTFLAGS) -run '$(GPU_PROGRAM_TESTS)' ./cmd/ppal
+	if command -v mpicc >/dev/null && command -v mpirun >/dev/null; then $(MAKE) mpi-gpu-test CUDA=$(CUDA); else echo "no MPI here: the tests of processes with GPUs did not run"; fi
 
 # The packages whose code depends on the version of CUDA's header, with the header of another version.
 gpu-header-test:
@@ -74,6 +75,12 @@ mpi-test:
 		$(GO) test -tags mpi -c -o build/ppal-mpi.test ./cmd/ppal
 	cd internal/ranks && $(MPIRUN) -n $(PROCESSES) ../../build/ranks.test -test.run MPI -test.timeout 2m
 	cd cmd/ppal && MPIRUN="$(MPIRUN)" ../../build/ppal-mpi.test -test.run MPI -test.timeout 4m
+
+# Processes with GPUs, on a driver without a GPU. Only package ranks needs MPI's header, so the compiled packages of gpu-test are used again.
+mpi-gpu-test:
+	$(GPU_ENV) export CPATH=$$(mpicc -show | tr ' ' '\n' | sed -n 's/^-I//p' | paste -sd: -) && \
+		$(GO) test -tags 'gpu mpi' -ldflags=-extld=mpicxx -c -o build/ppal-mpi-gpu.test ./cmd/ppal
+	cd cmd/ppal && MPIRUN="$(MPIRUN)" ../../build/ppal-mpi-gpu.test -test.run MPIGPU -test.timeout 4m
 
 cuda-headers:
 	$(HEADERS)/headers.sh fetch $(CUDA)

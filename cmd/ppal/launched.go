@@ -95,7 +95,7 @@ func (a *app) together(do func(cmd *cobra.Command, args []string) error) func(*c
 			return do(cmd, args)
 		case a.join == nil:
 			e.reason = "this program supports one"
-			e.advice = fmt.Sprintf("build the program with MPI (make mpi) and start bin/ppal-mpi, or start ppal without %s", e.program)
+			e.advice = fmt.Sprintf("build the program with MPI and start bin/ppal-mpi (make mpi), or bin/ppal-mpi-gpu for GPUs (make mpi-gpu), or start ppal without %s", e.program)
 			return usage{e}
 		}
 		c, end, err := a.join()

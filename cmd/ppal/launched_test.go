@@ -33,6 +33,9 @@ func TestStartedRepeatedly(t *testing.T) {
 		if got.status != exitUsage || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, "mpirun started 3 processes") {
 			t.Errorf("%s: status %d, %q", command, got.status, got.stderr)
 		}
+		if command != "bench" && (!strings.Contains(got.stderr, "bin/ppal-mpi (make mpi)") || !strings.Contains(got.stderr, "bin/ppal-mpi-gpu for GPUs (make mpi-gpu)")) {
+			t.Errorf("%s: the line does not say how to get the other programs: %s", command, got.stderr)
+		}
 		if _, err := os.Stat(out); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: a directory was written", command)
 		}
