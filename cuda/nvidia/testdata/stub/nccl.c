@@ -35,7 +35,7 @@ typedef struct {
 } half;
 
 static __thread half halves[MOST_TRANSFERS];
-static __thread int count, depth;
+static __thread int count, depth, broken; // broken: a call of the group failed, and nothing of the group runs
 static __thread comm *joining[16]; // of a group
 static __thread int joins;
 
@@ -119,11 +119,11 @@ static int add(half h, int type) {
 }
 API int ncclSend(const void *from, size_t bytes, int type, int peer, comm *c, void *stream) {
   int asked = fails("ncclSend");
-  return asked ? asked : add((half){c, peer, 0, 0, (uint64_t)from, bytes, stream}, type);
+  return asked ? broken = asked : add((half){c, peer, 0, 0, (uint64_t)from, bytes, stream}, type);
 }
 API int ncclRecv(void *to, size_t bytes, int type, int peer, comm *c, void *stream) {
   int asked = fails("ncclRecv");
-  return asked ? asked : add((half){c, peer, 1, 0, (uint64_t)to, bytes, stream}, type);
+  return asked ? broken = asked : add((half){c, peer, 1, 0, (uint64_t)to, bytes, stream}, type);
 }
 
 static int transfer(const work *w) {
@@ -161,6 +161,8 @@ API int ncclGroupEnd(void) {
   if (--depth > 0) return 0;
   count = 0;
   if (joins) meet();
+  if (!asked) asked = broken;
+  broken = 0;
   if (asked) return asked;
   for (int receives = 0; receives < 2; receives++) // all sends first: nobody waits for a send
     for (int i = 0; i < n; i++) {
