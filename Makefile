@@ -80,7 +80,7 @@ mpi-test:
 mpi-gpu-test:
 	$(GPU_ENV) export CPATH=$$(mpicc -show | tr ' ' '\n' | sed -n 's/^-I//p' | paste -sd: -) && \
 		$(GO) test -tags 'gpu mpi' -ldflags=-extld=mpicxx -c -o build/ppal-mpi-gpu.test ./cmd/ppal
-	cd cmd/ppal && MPIRUN="$(MPIRUN)" ../../build/ppal-mpi-gpu.test -test.run MPIGPU -test.timeout 4m
+	cd cmd/ppal && MPIRUN="$(MPIRUN)" ../../build/ppal-mpi-gpu.test -test.run MPIGPU -test.timeout 8m
 
 cuda-headers:
 	$(HEADERS)/headers.sh fetch $(CUDA)

@@ -153,7 +153,7 @@ func TestProcessGPUFails(t *testing.T) {
 	}
 }
 
-// failsOver trains in three processes, and lets the seventh call of a kind fail in one process.
+// failsOver trains in three processes, and lets the third call of a kind fail in one process.
 func failsOver(t *testing.T, sums cuda.Sums, call string, failing int) {
 	t.Helper()
 	lost := errors.New("lost")
@@ -180,7 +180,7 @@ func failsOver(t *testing.T, sums cuda.Sums, call string, failing int) {
 				return
 			}
 			if c.Rank() == failing {
-				r.FailAt(call, 7, lost)
+				r.FailAt(call, 3, lost)
 			}
 			if c.Rank() > 0 {
 				errs[c.Rank()] = team.Serve()
