@@ -105,7 +105,7 @@ func TestPatience(t *testing.T) {
 	merits := []float64{0, 5, 4, 4, 6, 3, 7, 8, 3, 1, 0} // by record
 	run := func(patience int, output trainer.Output) *trainer.Result {
 		record := -1
-		r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{}, trainer.Settings{
+		r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{Primal: restless}, trainer.Settings{
 			Iterations: 100, RecordEvery: 10, Patience: patience, Output: output,
 			Measure:         func() (map[string]float64, error) { record++; return nil, nil },
 			ValidationMerit: func() trainer.Merit { return trainer.Merit{Violation: merits[record]} },

@@ -118,8 +118,8 @@ func writePictures(t *testing.T, n int) (dir string) {
 
 // With --memory, the anonymous memory of a run on pictures or on a LIBSVM file does not grow with
 // the rows, neither when it keeps the rows nor when it finds them. Few pictures have vectors below
-// the size from which vectors lie in files. In memory, a picture would take 1,568 bytes, for training
-// and testing, and 3,136 bytes packed; a sparse row would take at least 96 bytes.
+// the size from which vectors lie in files. In memory, a picture would take 1,568 bytes, for
+// training and testing, and 3,136 bytes packed; a sparse row would take at least 96 bytes.
 func TestMemoryOfPicturesAndSparseRows(t *testing.T) {
 	racing.Skip(t, "its memory grows with the rows; the tests of trainer/session with pages run these goroutines")
 	for name, tc := range map[string]struct {
