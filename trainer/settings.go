@@ -64,7 +64,7 @@ type Settings struct {
 	LeastRecords int
 	// RecordShare is the largest share of the training time that records may take. The run measures
 	// the time of its records, and skips a record that is due if the records would take more than this
-	// share, and more than half a second in all. The start and the last iterate always have a record.
+	// share, and more than a second in all. The start and the last iterate always have a record.
 	// Skipping changes neither the iterates nor the end of the run. Records that choose the output or
 	// end the run (Output, Patience), and records with NearEvery, are never skipped. 0 is the default:
 	// no limit.
@@ -143,7 +143,7 @@ const (
 
 	// freeRecords is the time of all records below which RecordShare skips none, so that short runs
 	// have equal records.
-	freeRecords = 500 * time.Millisecond
+	freeRecords = time.Second
 )
 
 // Intervals returns the numbers of iterations between records and between checks of Tolerance. By

@@ -27,6 +27,7 @@ func TestResolvedSettings(t *testing.T) {
 		"gdpa-step":    true, // the same
 		"decimal":      true, // a property of the data file, whose checksum config.yaml has
 		"separator":    true, // the same
+		"samples":      true, // follows from the shapes and the device
 	}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "members.csv")

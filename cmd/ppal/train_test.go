@@ -118,7 +118,7 @@ func TestTrainExplainsAndNotes(t *testing.T) {
 // On a terminal the run shows a bar, and messages appear above the bar.
 func TestTrainBar(t *testing.T) {
 	got := commandOn(t.Context(), func(a *app) { a.terminal = true },
-		"train", "--iterations", "2000", "--out", filepath.Join(t.TempDir(), "run"))
+		"train", "--iterations", "2000", "--primal", "nesterov", "--out", filepath.Join(t.TempDir(), "run"))
 	if got.status != exitDone || !strings.Contains(got.stderr, "(2000/2000)") || !strings.Contains(got.stderr, "\r") ||
 		strings.Contains(got.stderr, "level=") {
 		t.Errorf("status %d: %q", got.status, got.stderr)

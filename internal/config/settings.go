@@ -237,7 +237,7 @@ func (r *Run) options() []*option.Option {
 		option.Text("out", &r.Out, "DIR", "write the run to this new directory").
 			OrRule("runs/<time>-<problem>-<method>", none),
 		option.Custom("record-every", "N|auto", r.setRecordEvery, r.recordEvery,
-			"record every N iterations; auto: at most 200 records a run, which take at most a tenth of the training time if it exceeds 5 s", automatic).Or(automatic),
+			"record every N iterations; auto: at most 200 records a run, which take at most a tenth of the training time if it exceeds 10 s", automatic).Or(automatic),
 		option.Count("near-stationarity", &r.NearStationarity, option.AtLeast(0),
 			"measure near stationarity at the first, the last and every N-th record, for some hundred passes over the rows each; 0: never").
 			Or("0").In("records"),

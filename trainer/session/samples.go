@@ -60,8 +60,9 @@ func (a *assembly) addSamplesOf(train *split, strata [][]int) error {
 	if err != nil {
 		return err
 	}
-	counts := make([]int, len(sampleShares()))
-	for k, share := range sampleShares() {
+	shares := sampleShares()
+	counts := make([]int, len(shares))
+	for k, share := range shares {
 		sample := train.rows.pick(sampleOf(strata, share, a.options.Settings.Seed))
 		counts[k] = sample.len()
 		err := train.problem.AddSample(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
