@@ -13,6 +13,7 @@ import (
 	"ppal/trainer/internal/testkit"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
+	"ppal/trainer/step"
 )
 
 // evaluated returns a point with f and g at the iterate of p.
@@ -167,12 +168,15 @@ func TestNearStationaritySettingsAreRefused(t *testing.T) {
 	}
 }
 
+// restless returns a method whose steps never come to rest.
+func restless() trainer.Method { return &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}} }
+
 func TestNearStationarityInRecords(t *testing.T) {
 	settings := func(iterations int, l *testkit.Journal) trainer.Settings {
 		return trainer.Settings{Iterations: iterations, RecordEvery: 5, NearEvery: 2, Recorder: l}
 	}
 	l := &testkit.Journal{}
-	whole, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{}, settings(35, l))
+	whole, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), restless(), settings(35, l))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +190,7 @@ func TestNearStationarityInRecords(t *testing.T) {
 		t.Errorf("from %+v to %+v", first, last)
 	}
 	plain := &testkit.Journal{}
-	without, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{},
+	without, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), restless(),
 		trainer.Settings{Iterations: 35, RecordEvery: 5, Recorder: plain})
 	if err != nil {
 		t.Fatal(err)
@@ -195,14 +199,14 @@ func TestNearStationarityInRecords(t *testing.T) {
 		t.Error("the measurement changed the run")
 	}
 	// A resumed run measures with the same rho^.
-	half, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{}, settings(20, &testkit.Journal{}))
+	half, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), restless(), settings(20, &testkit.Journal{}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	rest := &testkit.Journal{}
 	set := settings(35, rest)
 	set.Resume, set.ResumeAt = half.State, half.Point
-	if _, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{}, set); err != nil {
+	if _, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), restless(), set); err != nil {
 		t.Fatal(err)
 	}
 	if got := rest.Records[len(rest.Records)-1].NearStationarity; got.Distance != last.Distance || got.RhoHat != last.RhoHat {
