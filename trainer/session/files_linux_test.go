@@ -217,7 +217,7 @@ func TestNoSpaceForRows(t *testing.T) {
 		t.Skip("only root can make a small file system: ", err)
 	}
 	t.Cleanup(func() {
-		if err := unix.Unmount(small, 0); err != nil {
+		if err := unix.Unmount(small, unix.MNT_DETACH); err != nil {
 			t.Error(err)
 		}
 	})
