@@ -63,7 +63,7 @@ func TestCasesGoOn(t *testing.T) {
 		}
 		return nil
 	}, func(gpucheck.PartReport) error { return nil }))
-	want := []string{"good begins measured", "good ends measured", "fails begins measured", "fails: the case ended early failed exit status 1: cuda: wait for",
+	want := []string{"good begins measured", "good ends measured", "fails begins measured", "fails: the case ended early failed exit status 1: wait for",
 		"crashes: the case ended early failed exit status 2: SIGABRT", "hangs: the case ended early failed stopped after its time limit of 3s",
 		"last begins measured", "last ends measured"}
 	if len(seen) != len(want) {

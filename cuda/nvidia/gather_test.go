@@ -186,9 +186,14 @@ func TestWatch(t *testing.T) {
 		t.Errorf("a later transfer: %v", err)
 	}
 	t.Setenv("PPAL_STUB_FAIL", "")
+	_ = all[1].c.Close() // may have seen the failure, too
 	ok(t, errors.Join(a.c.Close(), list[0].FreeStream(stream)))
 
-	b := all[1].c // a limit ends the wait too
+	t.Setenv("PPAL_STUB_HANG_NCCL", "")
+	again := gather(t, time.Minute, 2, list[:1], list[1:])
+	ok(t, errors.Join(again[0].err, again[1].err))
+	t.Setenv("PPAL_STUB_HANG_NCCL", "1")
+	b := again[1].c // a limit ends the wait too
 	stream = must[driver.Stream](t)(list[1].NewStream())
 	there := buffer(t, list[1], make([]byte, 8))
 	ok(t, b.Transfer([]driver.Stream{stream}, []driver.Transfer{{From: 0, To: 1, Target: there, Bytes: 8}}))
@@ -196,5 +201,5 @@ func TestWatch(t *testing.T) {
 	ok(t, list[1].Synchronize(stream))
 	end()
 	t.Setenv("PPAL_STUB_HANG_NCCL", "")
-	ok(t, errors.Join(b.Close(), list[1].FreeStream(stream)))
+	ok(t, errors.Join(b.Close(), again[0].c.Close(), list[1].FreeStream(stream)))
 }
