@@ -44,8 +44,8 @@ func onStub(t *testing.T, n int, set, failing []string, args ...string) *exec.Cm
 	return cmd
 }
 
-// stubRun trains in n processes with the stub's GPUs, and returns the device and the weights.
-func stubRun(t *testing.T, n int, set []string, args ...string) (device string, x []float64) {
+// runOnStub trains in n processes with the stub's GPUs, and returns the device and the weights.
+func runOnStub(t *testing.T, n int, set []string, args ...string) (device string, x []float64) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "run")
 	if text, err := onStub(t, n, set, nil, append(args, "--out", out)...).CombinedOutput(); err != nil {
@@ -61,18 +61,18 @@ var onStandIn = append([]string{"--dataset", "synthetic-compas", "--problem", "d
 // same bits if the sums go over NCCL and through the host's memory.
 func trainOnGPUs(t *testing.T) {
 	_, want := trainedOver(t, 0, append([]string{"--device", "cpu"}, onStandIn...)...)
-	device, x := stubRun(t, 3, nil, onStandIn...)
+	device, x := runOnStub(t, 3, nil, onStandIn...)
 	if !strings.HasPrefix(device, "cuda:0, Stub") || !strings.Contains(device, ", sums added with NCCL 2.21.5, 3 processes with 3 GPUs") {
 		t.Errorf("the device is %s", device)
 	}
 	if d := apart(x, want); !(d <= 1e-12) {
 		t.Errorf("GPUs differ from the CPU by %g", d)
 	}
-	device, host := stubRun(t, 3, []string{"PPAL_GPU_SUMS=host"}, onStandIn...)
+	device, host := runOnStub(t, 3, []string{"PPAL_GPU_SUMS=host"}, onStandIn...)
 	if !strings.Contains(device, ", sums added through the host's memory, 3 processes with 3 GPUs") || !slices.Equal(x, host) {
 		t.Errorf("%s: differs by %g", device, apart(x, host))
 	}
-	if device, again := stubRun(t, 2, []string{"PPAL_NCCL=none"}, onStandIn...); !strings.Contains(device,
+	if device, again := runOnStub(t, 2, []string{"PPAL_NCCL=none"}, onStandIn...); !strings.Contains(device,
 		", sums added through the host's memory (process 0: cuda: NCCL cannot join the GPUs: PPAL_NCCL is none), 2 processes with 2 GPUs") || !(apart(again, want) <= 1e-12) {
 		t.Errorf("%s: differs by %g", device, apart(again, want))
 	}
