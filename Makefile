@@ -95,7 +95,7 @@ RACE_PACKAGES = ./cmd/ppal ./constraints ./datasets ./internal/bench/floor ./int
 	./internal/mutate ./internal/paged ./internal/racing ./internal/ranks ./internal/relay ./internal/report ./internal/reproduce/suite ./internal/rundir ./internal/tensorboard/eventfile \
 	./internal/verify ./trainer ./trainer/graph ./trainer/session
 race:
-	CGO_ENABLED=1 $(GO) test -race -short $(TESTFLAGS) $(RACE_PACKAGES)
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 30m $(TESTFLAGS) $(RACE_PACKAGES)
 
 # Kill real trainings with SIGKILL, KILLS times each, and compare the continued runs with undisturbed runs (about 10 minutes).
 # Then start 24 runs in one directory, train on 10 million rows (8 GB of memory), and run every fuzz target for

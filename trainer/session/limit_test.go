@@ -9,6 +9,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/internal/memory"
+	"ppal/internal/racing"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -18,6 +19,7 @@ import (
 // A run whose parameters, or whose rows times units, do not fit is refused before it trains. The
 // same run fits without a limit, and a smaller run fits with it.
 func TestMemoryLimit(t *testing.T) {
+	racing.Skip(t, "its memory counts as resident, and the test starts no goroutine of its own")
 	if memory.Resident() == 0 {
 		t.Skip("the system does not say how much memory the process has")
 	}
@@ -64,6 +66,7 @@ func TestMemoryLimit(t *testing.T) {
 // A run is refused before the rows are packed if their packed copy does not fit, in each form of
 // the copy: 16 MB in float32, 48 MB in three digits of bfloat16.
 func TestPackedRowsCount(t *testing.T) {
+	racing.Skip(t, "its memory counts as resident, and the test starts no goroutine of its own")
 	if memory.Resident() == 0 {
 		t.Skip("the system does not say how much memory the process has")
 	}
