@@ -59,14 +59,14 @@ func drawSet(seed uint64, split, rowsPerClass int) *Images {
 		Classes: classes,
 		Shape:   shape,
 	}
-	for class := range classes {
+	inParallel(len(classes), func(class int) {
 		s := stream{rand.NewPCG(seed, uint64(split*len(classes)+class))}
 		for i := range rowsPerClass {
 			r := i*len(classes) + class
 			set.Labels[r] = uint8(class)
 			drawPicture(s, class, set.Pixels.Data[r*shape.Pixels():(r+1)*shape.Pixels()])
 		}
-	}
+	})
 	return set
 }
 
@@ -74,11 +74,16 @@ func drawSet(seed uint64, split, rowsPerClass int) *Images {
 func drawPicture(s stream, class int, pixels []uint8) {
 	stroke := smooth(place(s, blend(s, class)))
 	radius := penLeast + s.below(penRange)
-	var cover [syntheticSide * syntheticSide]int
-	for i := range len(stroke) - 1 {
-		drawSegment(&cover, stroke[i], stroke[i+1], radius)
+	reach := radius + penEdge
+	// The squared distances to the stroke, at most reach^2.
+	var near [syntheticSide * syntheticSide]int
+	for i := range near {
+		near[i] = reach * reach
 	}
-	paint(s, &cover, pixels)
+	for i := range len(stroke) - 1 {
+		approach(&near, stroke[i], stroke[i+1], reach)
+	}
+	paint(s, &near, reach, pixels)
 }
 
 // Ranges of the random variations. They are chosen so that, on the first four classes, a two-layer
@@ -154,10 +159,8 @@ func smooth(points [glyphPoints]point) []point {
 	return append(out, points[glyphPoints-1])
 }
 
-// drawSegment raises the coverage, 0 to unit, of the pixels near the segment from a to b: full
-// coverage within radius of the segment, falling to 0 over penEdge.
-func drawSegment(cover *[syntheticSide * syntheticSide]int, a, b point, radius int) {
-	reach := radius + penEdge
+// approach lowers the squared distances of the pixels within reach of the segment from a to b.
+func approach(near *[syntheticSide * syntheticSide]int, a, b point, reach int) {
 	left, right := pixelRange(min(a.x, b.x)-reach, max(a.x, b.x)+reach)
 	top, bottom := pixelRange(min(a.y, b.y)-reach, max(a.y, b.y)+reach)
 	dx, dy := b.x-a.x, b.y-a.y
@@ -166,13 +169,21 @@ func drawSegment(cover *[syntheticSide * syntheticSide]int, a, b point, radius i
 		for col := left; col < right; col++ {
 			px, py := col*unit+unit/2-a.x, row*unit+unit/2-a.y
 			along := min(max(px*dx+py*dy, 0), length)
-			ex, ey := px-dx*along/length, py-dy*along/length
-			// The square root of an integer is correctly rounded on every machine.
-			distance := int(math.Sqrt(float64(ex*ex + ey*ey)))
-			value := min(max(reach-distance, 0)*unit/penEdge, unit)
-			cover[row*syntheticSide+col] = max(cover[row*syntheticSide+col], value)
+			// float64 divides faster, and keeps the integer part of quotients of integers this small.
+			ex := px - int(float64(dx*along)/float64(length))
+			ey := py - int(float64(dy*along)/float64(length))
+			i := row*syntheticSide + col
+			near[i] = min(near[i], ex*ex+ey*ey)
 		}
 	}
+}
+
+// coverage returns the ink, 0 to unit, at a squared distance from the stroke: full coverage within
+// the radius, falling to 0 over penEdge.
+func coverage(squared, reach int) int {
+	// The square root of an integer is correctly rounded on every machine.
+	distance := int(math.Sqrt(float64(squared)))
+	return min((reach-distance)*unit/penEdge, unit)
 }
 
 // pixelRange clips an interval in fixed point to whole pixels of the image.
@@ -180,16 +191,16 @@ func pixelRange(from, to int) (int, int) {
 	return max(from/unit, 0), min(to/unit+1, syntheticSide)
 }
 
-// paint turns coverage into grey values: a background with a gradient, ink, and noise.
-func paint(s stream, cover *[syntheticSide * syntheticSide]int, pixels []uint8) {
+// paint turns squared distances into grey values: a background with a gradient, ink, and noise.
+func paint(s stream, near *[syntheticSide * syntheticSide]int, reach int, pixels []uint8) {
 	level := groundLeast + s.below(groundRange)
-	ink := inkLeast + s.below(inkRange)
+	contrast := inkLeast + s.below(inkRange)
 	slopeX, slopeY := s.within(slope), s.within(slope)
 	for row := range syntheticSide {
 		for col := range syntheticSide {
 			i := row*syntheticSide + col
 			v := level + (slopeX*(2*col+1-syntheticSide)+slopeY*(2*row+1-syntheticSide))/syntheticSide
-			v += ink * cover[i] / unit
+			v += contrast * coverage(near[i], reach) / unit
 			v += s.bell()
 			pixels[i] = uint8(min(max(v, 0), 255))
 		}
