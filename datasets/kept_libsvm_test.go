@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"ppal/internal/paged"
 	"ppal/internal/racing"
@@ -119,7 +118,7 @@ func TestKeptLIBSVM(t *testing.T) {
 	expect := func(what, sum string, seed uint64, want any, remark string) {
 		t.Helper()
 		got, remarks := load(folder, sum, seed)
-		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" || !strings.Contains(remarks, remark) {
+		if diff := cmp.Diff(want, got, alike); diff != "" || !strings.Contains(remarks, remark) {
 			t.Errorf("%s: remarks %q, want %q: %.1000s", what, remarks, remark, diff)
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"ppal/internal/paged"
 )
@@ -100,7 +99,7 @@ func contents(t *testing.T, o TableOptions) (all any, remarks []string) {
 func expectKept(t *testing.T, what string, o TableOptions, want any, remark string) {
 	t.Helper()
 	got, remarks := contents(t, o)
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(want, got, alike); diff != "" {
 		t.Errorf("%s: %s", what, diff)
 	}
 	if !slices.ContainsFunc(remarks, func(s string) bool { return strings.Contains(s, remark) }) {
@@ -230,7 +229,7 @@ func TestLoadsTogether(t *testing.T) {
 		o := keptOptions(t, file, folder, "1")
 		group.Go(func() {
 			for range 2 {
-				if got, _ := contents(t, o); !cmp.Equal(want, got, cmpopts.EquateEmpty()) {
+				if got, _ := contents(t, o); !cmp.Equal(want, got, alike) {
 					t.Error("a load has other rows")
 				}
 			}

@@ -270,7 +270,7 @@ func TestPagesGiveTheSameTable(t *testing.T) {
 			if !slices.Equal(x, y) || !slices.Equal(single, wanted) || own.Table.SHA256() != p.Table.SHA256() {
 				t.Errorf("%s, %s: the features differ", missing, p.Name)
 			}
-			if diff := cmp.Diff(p.Groups, own.Groups) + cmp.Diff(p.Attributes, own.Attributes) + cmp.Diff(p.Labels, own.Labels) + cmp.Diff(p.Source, own.Source); diff != "" {
+			if diff := cmp.Diff(p.Groups, own.Groups, alike) + cmp.Diff(p.Attributes, own.Attributes, alike) + cmp.Diff(p.Labels, own.Labels, alike) + cmp.Diff(p.Source, own.Source, alike); diff != "" {
 				t.Errorf("%s, %s: %s", missing, p.Name, diff)
 			}
 		}
