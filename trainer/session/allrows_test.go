@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/internal/racing"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -45,6 +46,7 @@ func finishing(iterations int) map[string]func() Options {
 // The last iterations use all rows, and count as passes. They end with a better certificate than
 // batches alone.
 func TestLastIterationsUseAllRows(t *testing.T) {
+	racing.Skip(t, "TestBatchesResume runs the same goroutines")
 	const iterations = 300
 	for name, options := range finishing(iterations) {
 		var epsilon [2]float64
@@ -91,6 +93,9 @@ func TestLastIterationsUseAllRows(t *testing.T) {
 func TestBatchesResume(t *testing.T) {
 	const iterations = 120
 	for name, options := range finishing(iterations) {
+		if racing.Detector && name != "plada" && name != "network" {
+			continue // the same goroutines
+		}
 		whole := buildOptions(t, options())
 		from := whole.batches.from
 		weights := func(e *assembly, s trainer.Settings) (models.Weights, *trainer.Result) {
@@ -101,7 +106,11 @@ func TestBatchesResume(t *testing.T) {
 			return e.weights(t), r
 		}
 		want, _ := weights(whole, trainer.Settings{Iterations: iterations})
-		for _, stop := range []int{from / 3, from - 1, from, from + 1, iterations - 1} {
+		stops := []int{from / 3, from - 1, from, from + 1, iterations - 1}
+		if racing.Detector {
+			stops = []int{from}
+		}
+		for _, stop := range stops {
 			_, half := weights(buildOptions(t, options()), trainer.Settings{Iterations: stop})
 			o := options()
 			if m, ok := o.Method.(*method.PPALA); ok { // as config.yaml names the step
