@@ -30,16 +30,20 @@ type Pictures struct {
 // section opens the bytes of some consecutive rows.
 type section func() (io.ReadCloser, error)
 
-// drawn returns images that are already in memory as Pictures.
+// drawn returns images that are already in memory, and stay unchanged, as Pictures.
 func drawn(set *Images) *Pictures {
 	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(set.Pixels.Data)), nil }
-	return &Pictures{Labels: set.Labels, Classes: set.Classes, Shape: set.Shape, sections: []section{open}, drawn: set}
+	return &Pictures{Labels: slices.Clone(set.Labels), Classes: slices.Clone(set.Classes), Shape: set.Shape, sections: []section{open}, drawn: set}
 }
 
 // Images reads the pixels of all rows.
 func (p *Pictures) Images() (*Images, error) {
 	if p.drawn != nil {
-		return p.drawn, nil
+		set := *p.drawn
+		pixels := *set.Pixels
+		pixels.Data = slices.Clone(pixels.Data)
+		set.Pixels, set.Labels, set.Classes = &pixels, slices.Clone(set.Labels), slices.Clone(set.Classes)
+		return &set, nil
 	}
 	set := &Images{Pixels: matrix.NewBytes(len(p.Labels), p.Shape.Pixels(), PixelScale), Labels: p.Labels, Classes: p.Classes, Shape: p.Shape}
 	places := make([]int, len(p.Labels))

@@ -1,6 +1,10 @@
 package datasets
 
-import "ppal/internal/paged"
+import (
+	"sync"
+
+	"ppal/internal/paged"
+)
 
 // Sizes of the synthetic set.
 const (
@@ -30,10 +34,31 @@ func syntheticSet() Dataset {
 		Shape:       Shape{Height: syntheticSide, Width: syntheticSide, Channels: 1},
 	}
 	d.images = func(_ string, seed uint64, _ *paged.Dir) (train, test *Pictures, err error) {
-		ofTrain, ofTest := Synthetic(SyntheticConfig{Seed: seed})
-		return drawn(ofTrain), drawn(ofTest), nil
+		train, test = lastDrawn.of(seed)
+		return train, test, nil
 	}
 	return d
+}
+
+// lastDrawn keeps the pictures of one seed, because programs that train several models open the same
+// set again and again.
+var lastDrawn drawnSets
+
+type drawnSets struct {
+	mu          sync.Mutex
+	seed        uint64
+	train, test *Images
+}
+
+// of returns the pictures of the seed.
+func (d *drawnSets) of(seed uint64) (train, test *Pictures) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.train == nil || d.seed != seed {
+		d.seed = seed
+		d.train, d.test = Synthetic(SyntheticConfig{Seed: seed})
+	}
+	return drawn(d.train), drawn(d.test)
 }
 
 // Synthetic generates a training and a test set of 28 x 28 8-bit images. Every class is one pen

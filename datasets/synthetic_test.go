@@ -79,3 +79,29 @@ func BenchmarkSynthetic(b *testing.B) {
 		Synthetic(SyntheticConfig{Seed: 1})
 	}
 }
+
+// The same set is drawn once, and a caller may change its copy.
+func TestSyntheticTwice(t *testing.T) {
+	want, _ := Synthetic(SyntheticConfig{Seed: 3})
+	changed, _, err := LoadImages("", "synthetic", 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(changed.Pixels.Data)
+	clear(changed.Labels)
+	clear(changed.Classes)
+	again, _, err := LoadImages("", "synthetic", 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, _, err := LoadImages("", "synthetic", 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(want.Pixels.Data, again.Pixels.Data) || !slices.Equal(want.Labels, again.Labels) || !slices.Equal(want.Classes, again.Classes) {
+		t.Error("the second load of a set differs from the first")
+	}
+	if slices.Equal(want.Pixels.Data, other.Pixels.Data) {
+		t.Error("two seeds have the same pictures")
+	}
+}
