@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"math"
+	"math/bits"
 	"time"
 )
 
@@ -39,6 +40,13 @@ func newTimed(s *Settings, now func() time.Time) timed {
 		t.last, t.wall = t.began, max(1, s.Deadline.Sub(t.began)/deadlineRecords)
 	}
 	return t
+}
+
+// early reports whether the iterate has an automatic record before the first interval between
+// records has passed: after 1, 2, 4, ... checks, up to half the interval.
+func (t *run) early() bool {
+	k := t.at.Iteration
+	return t.set.RecordEvery == 0 && k > 0 && 2*k <= t.every && k%t.check == 0 && bits.OnesCount(uint(k/t.check)) == 1
 }
 
 // due reports whether the iterate has a record, if the run does not end there. A record that is
