@@ -114,6 +114,14 @@ func TestEarlyRecords(t *testing.T) {
 			t.Errorf("%s: %d records count for a conflict, want %d without the early ones", name, n, len(c.records)-c.early)
 		}
 	}
+	// Records of 0.2 s: the early ones leave time for two others. Those of 0.1 s fit into the second.
+	for record, want := range map[time.Duration][]int{200 * time.Millisecond: {0, 1, 4, 8, 20}, 100 * time.Millisecond: {0, 1, 2, 4, 8, 12, 16, 20}} {
+		_, _, l := onClock(t, square(problem.Regularizer{}), 4, &scripted{moves: []float64{0}, nu: []float64{0}}, time.Millisecond, record,
+			Settings{Iterations: 20, RecordWork: 1e9, LeastRecords: 5, RecordShare: 0.1})
+		if k := l.iterations(); !slices.Equal(k, want) {
+			t.Errorf("records of %v: after %v iterations, want %v", record, k, want)
+		}
+	}
 	// A tenth of the work is that of 41.7 records.
 	_, _, l := onClock(t, square(problem.Regularizer{}), 4, &scripted{moves: []float64{0}, nu: []float64{0}}, time.Second, time.Millisecond,
 		Settings{Iterations: 1000, RecordWork: 2.4, LeastRecords: 5})
@@ -126,7 +134,7 @@ func TestEarlyRecords(t *testing.T) {
 func TestRecordShareAfterResume(t *testing.T) {
 	w := timed{share: 0.1, from: 100}
 	w.recorded(400 * time.Millisecond) // with two more: 1.2 s
-	if w.affordable(111.9) || !w.affordable(112.1) {
+	if w.affordable(111.9, 2) || !w.affordable(112.1, 2) {
 		t.Errorf("%+v", w)
 	}
 	p := begin(t, square(problem.Regularizer{}), 0)
