@@ -57,7 +57,7 @@ func (c *conflict) add(infeasibility float64) bool {
 // searches cost at most a quarter of the run's gradient evaluations; a search at the end costs at
 // most a quarter again. A skipped record counts as a record, so that skipping does not change the
 // end of a run; if the search finds a proof, the iterate has a record nevertheless. Early records
-// do not count, because few iterations lie between them.
+// are not compared with others, because few iterations lie between them.
 func (t *run) searchConflict(ending bool) (proven bool, err error) {
 	c := &t.conflict
 	infeasibility, violation := t.last.Infeasibility, t.last.MaxViolation
