@@ -169,7 +169,7 @@ func (s Settings) Intervals() (record, check int) {
 		return check, check
 	}
 	most := planned / cmp.Or(s.LeastRecords, leastRecords) / check
-	allowed := recordShare * float64(planned) / s.RecordWork // the first, the early and the last included
+	allowed := recordShare * float64(planned) / s.RecordWork // records, the first and the last included
 	apart := func(records float64) int {
 		return int(min(math.Ceil(float64(planned)/float64(check)/max(1, records)), float64(most)))
 	}
