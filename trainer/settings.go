@@ -151,11 +151,11 @@ const (
 
 // Intervals returns the numbers of iterations between records and between checks of Tolerance. By
 // default a check takes place after each 1/200 of Planned. A record takes place at every check. If
-// RecordWork is known, a record takes place at every p-th check, and after 1, 2, 4, ... checks up to
-// p/2, because a run may end early. p is so large that all records, with the first and the last,
-// take at most a tenth of the work of the iterations, but at most so large that LeastRecords remain
-// beside the early ones. The intervals depend on the settings only. If records choose the output or
-// end the run (Output, Patience), a record takes place at every check.
+// RecordWork is known, a record takes place at every p-th check, and after 1, 2, 4, ... checks up
+// to p/2, because a run may end early. p is so large that all records, with the first and the
+// last, take at most a tenth of the work of the iterations, but at most so large that LeastRecords
+// remain beside the early ones. The intervals depend on the settings only. If records choose the
+// output or end the run (Output, Patience), a record takes place at every check.
 func (s Settings) Intervals() (record, check int) {
 	if s.RecordEvery > 0 {
 		return s.RecordEvery, cmp.Or(s.CheckEvery, s.RecordEvery)
