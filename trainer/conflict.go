@@ -56,7 +56,8 @@ func (c *conflict) add(infeasibility float64) bool {
 // the constraints, and only if the infeasibility no longer falls, or if the run is ending. All
 // searches cost at most a quarter of the run's gradient evaluations; a search at the end costs at
 // most a quarter again. A skipped record counts as a record, so that skipping does not change the
-// end of a run; if the search finds a proof, the iterate has a record nevertheless.
+// end of a run; if the search finds a proof, the iterate has a record nevertheless. Early records
+// are not compared with others, because few iterations lie between them.
 func (t *run) searchConflict(ending bool) (proven bool, err error) {
 	c := &t.conflict
 	infeasibility, violation := t.last.Infeasibility, t.last.MaxViolation
@@ -68,7 +69,8 @@ func (t *run) searchConflict(ending bool) (proven bool, err error) {
 			return false, err
 		}
 	}
-	stalls, feasible := c.add(infeasibility), violation <= t.set.FeasibilityTolerance
+	stalls := (ending || !t.early()) && c.add(infeasibility)
+	feasible := violation <= t.set.FeasibilityTolerance
 	c.met = c.met || feasible && t.recorded != t.at.Iteration
 	if t.ignoresConflict() || feasible || !stalls && !ending || t.set.overdue() {
 		return false, nil

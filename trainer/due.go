@@ -2,6 +2,7 @@ package trainer
 
 import (
 	"math"
+	"math/bits"
 	"time"
 )
 
@@ -41,10 +42,22 @@ func newTimed(s *Settings, now func() time.Time) timed {
 	return t
 }
 
+// early reports whether the iterate has an automatic record before the first interval between
+// records has passed: after 1, 2, 4, ... checks, up to half the interval.
+func (t *run) early() bool {
+	k := t.at.Iteration
+	return t.set.RecordEvery == 0 && k > 0 && 2*k <= t.every && k%t.check == 0 && bits.OnesCount(uint(k/t.check)) == 1
+}
+
 // due reports whether the iterate has a record, if the run does not end there. A record that is
-// scheduled, or due by time, is skipped while records are too dear.
+// scheduled, or due by time, is skipped while records are too dear. An early record is skipped
+// sooner, because it must leave time for two later records.
 func (t *run) due(scheduled bool) bool {
-	return (scheduled || t.timed.due(t.seconds-t.last.Seconds)) && t.timed.affordable(t.seconds)
+	more := 2 // this record and the last
+	if t.early() {
+		more += 2
+	}
+	return (scheduled || t.timed.due(t.seconds-t.last.Seconds)) && t.timed.affordable(t.seconds, more)
 }
 
 // due reports whether a record is due after the given seconds of training without a record. Under a
@@ -60,10 +73,10 @@ func (t *timed) due(training float64) bool {
 	return now.Sub(t.last) >= t.wall && t.spent.Seconds() <= recordShare*now.Sub(t.began).Seconds()
 }
 
-// affordable reports whether a record and the run's last record, each as long as the record before,
-// fit into the share of the training time or into freeRecords. seconds is the training time.
-func (t *timed) affordable(seconds float64) bool {
-	return t.share == 0 || (t.spent+2*t.cost).Seconds() <= max(t.share*(seconds-t.from), freeRecords.Seconds())
+// affordable reports whether more records, each as long as the record before, fit into the share of
+// the training time or into freeRecords. seconds is the training time.
+func (t *timed) affordable(seconds float64, more int) bool {
+	return t.share == 0 || (t.spent+time.Duration(more)*t.cost).Seconds() <= max(t.share*(seconds-t.from), freeRecords.Seconds())
 }
 
 // recorded counts a record of the given wall time.

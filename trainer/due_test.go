@@ -88,11 +88,53 @@ func TestRecordShareByHand(t *testing.T) {
 	}
 }
 
+// A run with few records has early ones, after 1, 2, 4, ... checks, so that a run that ends early
+// has records, too. They do not depend on where the run ends or was resumed, and none is added to
+// records whose interval is a setting or is that of the checks.
+func TestEarlyRecords(t *testing.T) {
+	for name, c := range map[string]struct {
+		set     Settings
+		records []int
+		early   int
+	}{
+		"dear":          {Settings{Iterations: 1000, RecordWork: 1e9, LeastRecords: 5}, []int{0, 5, 10, 20, 40, 80, 200, 400, 600, 800, 1000}, 5},
+		"ends early":    {Settings{Iterations: 70, Planned: 1000, RecordWork: 1e9, LeastRecords: 5}, []int{0, 5, 10, 20, 40, 70}, 4},
+		"at an early":   {Settings{Iterations: 40, Planned: 1000, RecordWork: 1e9, LeastRecords: 5}, []int{0, 5, 10, 20, 40}, 3},
+		"few":           {Settings{Iterations: 20, RecordWork: 1e9, LeastRecords: 5}, []int{0, 1, 2, 4, 8, 12, 16, 20}, 2},
+		"every check":   {Settings{Iterations: 9}, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 0},
+		"a setting":     {Settings{Iterations: 20, RecordEvery: 10, CheckEvery: 1}, []int{0, 10, 20}, 0},
+		"with patience": {Settings{Iterations: 600, Patience: 1000, CheckEvery: 100, RecordWork: 1e9}, []int{0, 100, 200, 300, 400, 500, 600}, 0},
+	} {
+		c.set.ValidationMerit = func() Merit { return Merit{} }
+		b, status, l := onClock(t, square(problem.Regularizer{}), 4, &scripted{moves: []float64{0}, nu: []float64{0}}, time.Second, time.Millisecond, c.set)
+		if k := l.iterations(); !slices.Equal(k, c.records) || status != IterationLimit {
+			t.Errorf("%s: records after %v iterations, want %v (%v)", name, k, c.records, status)
+		}
+		if n := len(b.conflict.recent); n != len(c.records)-c.early {
+			t.Errorf("%s: %d records count for a conflict, want %d without the early ones", name, n, len(c.records)-c.early)
+		}
+	}
+	// Records of 0.2 s: the early ones leave time for two others. Those of 0.1 s fit into the second.
+	for record, want := range map[time.Duration][]int{200 * time.Millisecond: {0, 1, 4, 8, 20}, 100 * time.Millisecond: {0, 1, 2, 4, 8, 12, 16, 20}} {
+		_, _, l := onClock(t, square(problem.Regularizer{}), 4, &scripted{moves: []float64{0}, nu: []float64{0}}, time.Millisecond, record,
+			Settings{Iterations: 20, RecordWork: 1e9, LeastRecords: 5, RecordShare: 0.1})
+		if k := l.iterations(); !slices.Equal(k, want) {
+			t.Errorf("records of %v: after %v iterations, want %v", record, k, want)
+		}
+	}
+	// A tenth of the work is that of 41.7 records.
+	_, _, l := onClock(t, square(problem.Regularizer{}), 4, &scripted{moves: []float64{0}, nu: []float64{0}}, time.Second, time.Millisecond,
+		Settings{Iterations: 1000, RecordWork: 2.4, LeastRecords: 5})
+	if n := len(l.records); n < 33 || n > 41 {
+		t.Errorf("%d records, want at most 41 and not much less", n)
+	}
+}
+
 // A resumed run counts its own training time only.
 func TestRecordShareAfterResume(t *testing.T) {
 	w := timed{share: 0.1, from: 100}
 	w.recorded(400 * time.Millisecond) // with two more: 1.2 s
-	if w.affordable(111.9) || !w.affordable(112.1) {
+	if w.affordable(111.9, 2) || !w.affordable(112.1, 2) {
 		t.Errorf("%+v", w)
 	}
 	p := begin(t, square(problem.Regularizer{}), 0)
@@ -135,8 +177,12 @@ func TestSkippedRecordsKeepTheEnd(t *testing.T) {
 			Settings{Tolerance: 0.1}, Converged},
 		"conflict":          {impossible, 4, scripted{moves: []float64{0}, gradients: 100}, Settings{}, Infeasible},
 		"feasible for once": {onceFeasible, 3, scripted{moves: []float64{-1, -1, 0}, gradients: 100}, Settings{}, IterationLimit},
+		"feasible early":    {onceFeasible, 3, scripted{moves: []float64{-0.5, -0.5, -1, 0}, gradients: 100}, Settings{RecordWork: 1e9}, IterationLimit},
 	} {
 		c.set.Iterations, c.set.RecordEvery, c.set.CheckEvery = 60, 2, 3
+		if c.set.RecordWork > 0 {
+			c.set.RecordEvery, c.set.CheckEvery, c.set.LeastRecords = 0, 1, 5
+		}
 		ends, searches := []int{}, []float64{}
 		for _, share := range []float64{0, 0.1} {
 			s, m := c.set, c.m

@@ -155,3 +155,52 @@ func TestSearchAtTheEnd(t *testing.T) {
 		}
 	}
 }
+
+// restful is a method that comes to rest after an iteration.
+type restful struct {
+	scripted
+	after int
+}
+
+func (m *restful) Resting() bool { return m.k >= m.after }
+
+// A run at rest ends after the iteration, with a record of it, also if it is interrupted there. A
+// limit has the precedence. A run that draws its output goes on, unless only a limit on gradients,
+// which a method at rest never reaches, would end it.
+func TestTheEndAtRest(t *testing.T) {
+	for name, c := range map[string]struct {
+		set       Settings
+		interrupt bool
+		want      Status
+		end       int
+	}{
+		"at rest":                   {Settings{Iterations: 20}, false, AtRest, 7},
+		"between records":           {Settings{Iterations: 20, RecordEvery: 5}, false, AtRest, 7},
+		"interrupted":               {Settings{Iterations: 20}, true, AtRest, 7},
+		"the last iteration":        {Settings{Iterations: 7}, false, IterationLimit, 7},
+		"random output":             {Settings{Iterations: 20, Output: OutputRandom}, false, IterationLimit, 20},
+		"random output, gradients":  {Settings{Iterations: 20, Output: OutputRandom, Gradients: 9}, false, AtRest, 7},
+		"gradients that it reaches": {Settings{Iterations: 20, Gradients: 3}, false, GradientLimit, 3},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		l, m := &journal{}, &restful{scripted{moves: []float64{0.5}, gradients: 1}, 7}
+		if c.interrupt {
+			l.after = func(r *Record) {
+				if r.Iteration == 6 {
+					cancel()
+				}
+			}
+			c.set.RecordEvery = 6
+		}
+		c.set.Recorder = l
+		b, err := newRun(begin(t, square(problem.Regularizer{}), 4), m, c.set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, err := b.loop(ctx)
+		cancel()
+		if k := l.iterations(); err != nil || status != c.want || b.at.Iteration != c.end || k[len(k)-1] != c.end {
+			t.Errorf("%s: %v after %d iterations with the records %v, want %v after %d (%v)", name, status, b.at.Iteration, k, c.want, c.end, err)
+		}
+	}
+}

@@ -135,6 +135,7 @@ func (c *conflict) visit(v progressVisitor) {
 	problem.VisitFlag(v, "conflict.started", &c.started)
 	v.Number("conflict.spent", &c.spent)
 	problem.VisitFlag(v, "conflict.attained", &c.attained)
+	problem.VisitFlag(v, "conflict.met", &c.met)
 }
 
 // visit shows the multipliers and the iterate of earlier records to v.

@@ -63,7 +63,7 @@ func TestProgressIsRestored(t *testing.T) {
 			r.warnings, r.best = []string{"a", "b"}, best
 			r.residuals = residuals{count: 10, sum: [3]float64{11, 12, 13}, squares: [3]float64{14, 15, 16},
 				fits: [3]logFit{{17, 18, 19, 20, 21}, {22, 23, 24, 25, 26}, {27, 28, 29, 30, 31}}}
-			r.conflict = conflict{recent: []float64{32, 33}, before: 34, started: true, spent: 35, attained: true}
+			r.conflict = conflict{recent: []float64{32, 33}, before: 34, started: true, spent: 35, attained: true, met: true}
 			r.trend.old.iteration, r.trend.old.multipliers = 36, []float64{37}
 			r.trend.recent.iteration, r.trend.recent.multipliers = 38, []float64{39}
 			r.trend.before, r.trend.moved = []float64{40, 41}, 42

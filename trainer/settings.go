@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -43,8 +44,7 @@ type Settings struct {
 	// default: no deadline.
 	Deadline time.Time
 	// Gradients is the largest number of gradient evaluations. The run ends after the iteration that
-	// reaches the limit, and after Gradients iterations, because quasi-Newton steps at rest evaluate
-	// no gradient. The limit gives equal work to methods with different numbers of backward
+	// reaches the limit. The limit gives equal work to methods with different numbers of backward
 	// passes in an iteration. 0 is the default: no limit.
 	Gradients int
 	// Tolerance stops the run at the first check whose certificate's epsilon is at most Tolerance. The
@@ -52,8 +52,8 @@ type Settings struct {
 	// never.
 	Tolerance float64
 	// RecordEvery is the number of iterations between records. The run always records the start and
-	// the last iterate. 0 is the default: about 200 records over Iterations, or fewer if RecordWork
-	// is known (see Intervals). With a TimeLimit, the default also records after each 1/200 of
+	// the last iterate. 0 is the default: about 200 records over Planned, or fewer if RecordWork is
+	// known (see Intervals). With a TimeLimit, the default also records after each 1/200 of
 	// TimeLimit, because the limit may end the run early; with a Deadline, after each 1/50 of the
 	// time that is left at the start.
 	RecordEvery int
@@ -70,8 +70,11 @@ type Settings struct {
 	// no limit.
 	RecordShare float64
 	// CheckEvery is the number of iterations between checks of Tolerance; each record is a check,
-	// too. 0 is the default: RecordEvery, or 1/200 of Iterations if RecordEvery is 0.
+	// too. 0 is the default: RecordEvery, or 1/200 of Planned if RecordEvery is 0.
 	CheckEvery int
+	// Planned is the number of iterations from which the automatic intervals of records and checks
+	// follow. 0 is the default: Iterations. A part of a longer run has the iterations of the run.
+	Planned int
 	// Recorder observes the run; nil is the default: none.
 	Recorder Recorder
 	// Measure evaluates further measures, for example error rates, at a record. The time of Measure
@@ -147,25 +150,31 @@ const (
 )
 
 // Intervals returns the numbers of iterations between records and between checks of Tolerance. By
-// default a check takes place after each 1/200 of Iterations. A record takes place at every check,
-// or at every p-th check if RecordWork is known: p is so large that all records, with the first and
-// the last, take at most a tenth of the work of the iterations, but at most so large that
-// LeastRecords remain. The intervals depend on the settings only. If records choose the output or
-// end the run (Output, Patience), a record takes place at every check.
+// default a check takes place after each 1/200 of Planned. A record takes place at every check. If
+// RecordWork is known, a record takes place at every p-th check, and after 1, 2, 4, ... checks up
+// to p/2, because a run may end early. p is so large that all records, with the first and the
+// last, take at most a tenth of the work of the iterations, but at most so large that LeastRecords
+// remain beside the early ones. The intervals depend on the settings only. If records choose the
+// output or end the run (Output, Patience), a record takes place at every check.
 func (s Settings) Intervals() (record, check int) {
 	if s.RecordEvery > 0 {
 		return s.RecordEvery, cmp.Or(s.CheckEvery, s.RecordEvery)
 	}
-	check = cmp.Or(s.CheckEvery, max(1, s.Iterations/defaultRecords))
+	planned := cmp.Or(s.Planned, s.Iterations)
+	check = cmp.Or(s.CheckEvery, max(1, planned/defaultRecords))
 	if s.recordsChoose() {
 		return check, check
 	}
-	apart, most := float64(check), float64(s.Iterations)/float64(cmp.Or(s.LeastRecords, leastRecords))
-	if s.RecordWork > 0 {
-		allowed := recordShare * float64(s.Iterations) / s.RecordWork // the first and the last included
-		apart = math.Ceil(float64(s.Iterations)/max(1, allowed-1)/float64(check)) * float64(check)
+	if s.RecordWork == 0 {
+		return check, check
 	}
-	return check * max(1, int(math.Min(apart, most))/check), check
+	most := planned / cmp.Or(s.LeastRecords, leastRecords) / check
+	allowed := recordShare * float64(planned) / s.RecordWork // records, the first and the last included
+	apart := func(records float64) int {
+		return int(min(math.Ceil(float64(planned)/float64(check)/max(1, records)), float64(most)))
+	}
+	early := bits.Len(uint(apart(allowed - 1)))
+	return check * max(1, apart(allowed-1-float64(early))), check
 }
 
 // recordsChoose reports whether records choose the output or end the run.
@@ -181,9 +190,9 @@ func (s *Settings) recordsChoose() bool {
 // invalid. n is the length of x.
 func (s Settings) validate(p problem.Problem, n int) error {
 	switch {
-	case s.Iterations < 0 || s.RecordEvery < 0 || s.CheckEvery < 0 || s.Gradients < 0:
-		return fmt.Errorf("trainer: %w: %d iterations, %d gradients, a record every %d and a check every %d iterations, want numbers of at least 0",
-			problem.ErrSettings, s.Iterations, s.Gradients, s.RecordEvery, s.CheckEvery)
+	case s.Iterations < 0 || s.Planned < 0 || s.RecordEvery < 0 || s.CheckEvery < 0 || s.Gradients < 0:
+		return fmt.Errorf("trainer: %w: %d of %d planned iterations, %d gradients, a record every %d and a check every %d iterations, want numbers of at least 0",
+			problem.ErrSettings, s.Iterations, s.Planned, s.Gradients, s.RecordEvery, s.CheckEvery)
 	case !(s.RecordWork >= 0) || s.LeastRecords < 0 || !(s.RecordShare >= 0):
 		return fmt.Errorf("trainer: %w: a record has the work of %v iterations, at least %d records remain, and records take at most %v of the time, want numbers of at least 0",
 			problem.ErrSettings, s.RecordWork, s.LeastRecords, s.RecordShare)

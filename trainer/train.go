@@ -269,13 +269,14 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 		overtime := t.set.TimeLimit > 0 && t.seconds >= t.set.TimeLimit.Seconds() || t.set.overdue()
 		spent := t.set.Gradients > 0 && t.at.GradientEvaluations >= t.set.Gradients
 		interrupted := ctx.Err() != nil
-		// OutputRandom draws from the iterates of all iterations, the equal ones at rest included.
-		resting := t.hooks.rester != nil && t.hooks.rester.Resting() && t.set.Output != OutputRandom
+		// OutputRandom draws from the iterates of all iterations, the equal ones at rest included. A
+		// limit on gradients would never end a run at rest.
+		resting := t.hooks.rester != nil && t.hooks.rester.Resting() && (t.set.Output != OutputRandom || t.set.Gradients > 0)
 		ending := last || overtime || spent || resting || interrupted
 		if c := t.set.Checkpointer; c != nil && (c.Due() || interrupted) {
 			t.checkpoint()
 		}
-		scheduled := t.at.Iteration%t.every == 0
+		scheduled := t.at.Iteration%t.every == 0 || t.early()
 		due := ending || t.due(scheduled)
 		if !due && (scheduled || t.at.Iteration%t.check == 0) {
 			var err error
@@ -292,7 +293,7 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 			switch {
 			case t.set.Tolerance > 0 && t.last.Certificate.Epsilon <= t.set.Tolerance:
 				return Converged, nil
-			case interrupted && !last && !overtime && !spent:
+			case interrupted && !last && !overtime && !spent && !resting:
 				return Interrupted, nil
 			}
 		}

@@ -88,12 +88,13 @@ func TestIntervals(t *testing.T) {
 		{trainer.Settings{Iterations: 1000, RecordWork: 0.2}, 5, 5},
 		{trainer.Settings{Iterations: 1000, RecordWork: 2.1}, 25, 5},
 		{trainer.Settings{Iterations: 100, RecordWork: 1}, 5, 1},
-		{trainer.Settings{Iterations: 100, RecordWork: 1, LeastRecords: 5}, 12, 1}, // the start, 8 and the last
+		{trainer.Settings{Iterations: 100, RecordWork: 1, LeastRecords: 5}, 20, 1}, // the start, 4 early ones, 4 and the last
 		{trainer.Settings{Iterations: 1000, RecordWork: 1e9}, 50, 5},
 		{trainer.Settings{Iterations: 300, RecordWork: 3}, 15, 1},
 		{trainer.Settings{Iterations: 300, RecordWork: 3, LeastRecords: 100}, 3, 1},
 		{trainer.Settings{Iterations: 30, RecordWork: 3}, 1, 1},
 		{trainer.Settings{RecordWork: 3}, 1, 1},
+		{trainer.Settings{Iterations: 100, Planned: 1000, RecordWork: 1e9}, 50, 5},
 		{trainer.Settings{Iterations: 1000, RecordWork: 9, RecordEvery: 7}, 7, 7},
 		{trainer.Settings{Iterations: 1000, RecordWork: 9, RecordEvery: 7, CheckEvery: 3}, 7, 3},
 		{trainer.Settings{Iterations: 1000, RecordWork: 9, CheckEvery: 3}, 48, 3},

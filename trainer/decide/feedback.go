@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -175,8 +176,8 @@ func newLoop(p problem.Problem, m trainer.Method, s trainer.Settings, f Feedback
 	if row := f.Target.row(); row > 0 {
 		l.set.Tolerance = math.Max(s.Tolerance, math.Max(solved*row, leastTolerance))
 	}
-	if s.RecordEvery == 0 && s.TimeLimit == 0 && s.Deadline.IsZero() {
-		l.set.RecordEvery, l.set.CheckEvery = s.Intervals() // the default of a run, not of a round
+	if s.TimeLimit == 0 && s.Deadline.IsZero() {
+		l.set.Planned = cmp.Or(s.Planned, s.Iterations) // the intervals are those of a run, not of a round
 	}
 	if s.Resume != nil {
 		return l, l.resume()

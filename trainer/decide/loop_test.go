@@ -77,9 +77,9 @@ func TestNewLoop(t *testing.T) {
 		every, check  int
 	}{
 		{rounds: 0, want: 6, row: 0.25, wanted: 0.0125, set: trainer.Settings{Iterations: 4000}, every: 20, check: 20},
-		{rounds: -1, want: 0, row: 0.25, given: 0.5, wanted: 0.5, set: trainer.Settings{Iterations: 4000, TimeLimit: 1}},
-		{rounds: -2, want: 0, row: 1e-6, wanted: 1e-5, set: trainer.Settings{Iterations: 4000, Deadline: time.Now()}},
-		{rounds: 1, want: 1, row: 0, wanted: 0, set: trainer.Settings{Iterations: 4000, RecordEvery: 7}, every: 7},
+		{rounds: -1, want: 0, row: 0.25, given: 0.5, wanted: 0.5, set: trainer.Settings{Iterations: 6000, TimeLimit: 1}, every: 30, check: 30},
+		{rounds: -2, want: 0, row: 1e-6, wanted: 1e-5, set: trainer.Settings{Iterations: 4000, Deadline: time.Now()}, every: 20, check: 20},
+		{rounds: 1, want: 1, row: 0, wanted: 0, set: trainer.Settings{Iterations: 4000, RecordEvery: 7}, every: 7, check: 7},
 		{rounds: 3, want: 3, row: 0, given: 1e-9, wanted: 1e-9, set: trainer.Settings{Iterations: 4000, CheckEvery: 5}, every: 5, check: 5},
 	} {
 		f := fourRows(t, 0)
@@ -91,8 +91,9 @@ func TestNewLoop(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if l.f.Rounds != tc.want || math.Abs(l.set.Tolerance-tc.wanted) > 1e-18 || l.set.RecordEvery != tc.every || l.set.CheckEvery != tc.check {
-			t.Errorf("%+v: %d rounds, tolerance %v, a record every %d, a check every %d", tc, l.f.Rounds, l.set.Tolerance, l.set.RecordEvery, l.set.CheckEvery)
+		every, check := l.limits().Intervals()
+		if l.f.Rounds != tc.want || math.Abs(l.set.Tolerance-tc.wanted) > 1e-18 || every != tc.every || check != tc.check {
+			t.Errorf("%+v: %d rounds, tolerance %v, a record every %d, a check every %d", tc, l.f.Rounds, l.set.Tolerance, every, check)
 		}
 		if l.theta != 1 || l.before != math.MaxFloat64 || l.repeated != -1 || l.gradients != 9 || l.result.Best != -1 {
 			t.Errorf("the start is %+v", l)

@@ -17,9 +17,9 @@ type sampleProgram struct {
 
 // AddSample compiles the problem on a sample of the rows, as a coarse grade of p (problem.Graded).
 // build adds the nodes to a new graph, as for New: the same parameters and constraints, and the
-// sample's rows as Inputs[0]. The program of the sample uses p's vectors, and its share is that of
-// the rows of Inputs[0]. The values of the parameters in build are not used. The engine is that of
-// p.
+// sample's rows as Inputs[0]. The passes of the sample use p's iterate, and not the values of the
+// parameters in build. The sample's share is its number of rows in Inputs[0] over p's. engine is
+// p's engine.
 //
 // Samples are added in the order of their sizes, and before p is used. AddSample returns an error
 // that wraps problem.ErrSettings if the engine is not a device, or if the problem of build has
@@ -60,7 +60,7 @@ func (p *Problem) AddSample(build func(g *gorgonia.ExprGraph) (Definition, error
 	return nil
 }
 
-// roundoffOf returns the roundoff of a program's coarse products, 0 without.
+// roundoffOf returns the roundoff of a program's coarse products; 0 if the program has none.
 func roundoffOf(run plan.Program) float64 {
 	if g, ok := run.(plan.Grader); ok {
 		return g.CoarseRoundoff()

@@ -82,7 +82,8 @@ func TestOuterByHand(t *testing.T) {
 			c.change(&s)
 		}
 		before := s
-		got := s.outer([]float64{c.g}, step.Augmented{Multipliers: []float64{0}, Penalty: 1}, c.decrease, c.cut)
+		update, compare := s.due([]float64{c.g}, step.Augmented{Multipliers: []float64{0}, Penalty: 1}, c.decrease, c.cut)
+		got := compare && s.outer([]float64{c.g}, update)
 		if got != c.want || rule.updated != c.updated || rule.raised != c.raised || s.waited != c.waited || s.fleeing != c.flee || s.last != max(0, c.g) {
 			t.Errorf("%s: %v, %d updates, %d tightened, waited %d, fleeing %d, last %v", name, got, rule.updated, rule.raised, s.waited, s.fleeing, s.last)
 		}

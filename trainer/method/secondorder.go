@@ -102,14 +102,14 @@ func (s *secondOrder) iterate(p problem.Problem, at *problem.Point) error {
 	if err != nil {
 		return err
 	}
-	if s.step.Sampled() {
-		if _, due := s.due(at.Constraints, phi, decrease, cut); due {
-			if decrease, cut, err = s.step.PredictOnAllRows(p, at, phi); err != nil {
-				return err
-			}
+	update, compare := s.due(at.Constraints, phi, decrease, cut)
+	if compare && s.step.Sampled() {
+		if decrease, cut, err = s.step.PredictOnAllRows(p, at, phi); err != nil {
+			return err
 		}
+		update, compare = s.due(at.Constraints, phi, decrease, cut)
 	}
-	if !s.step.Sampled() && s.outer(at.Constraints, phi, decrease, cut) {
+	if compare && s.outer(at.Constraints, update) {
 		s.step.Refresh()
 		phi = s.rule.augmented()
 		if _, _, err = s.step.Predict(p, at, phi); err != nil {
@@ -146,13 +146,10 @@ func (s *secondOrder) due(g []float64, phi step.Augmented, decrease float64, cut
 	return update, update || s.waited >= wait && s.moved
 }
 
-// outer updates the dual variables or raises the penalty if the rules of secondOrder ask for that,
-// and reports whether the multipliers or the penalty may have changed.
-func (s *secondOrder) outer(g []float64, phi step.Augmented, decrease float64, cut bool) bool {
-	update, compare := s.due(g, phi, decrease, cut)
-	if !compare {
-		return false
-	}
+// outer compares the violation and raises the penalty if it has not halved. It first updates the
+// dual variables if update says so. It reports whether the multipliers or the penalty may have
+// changed.
+func (s *secondOrder) outer(g []float64, update bool) bool {
 	v := violationOf(g)
 	slow := v > violationShare*s.violation && v > s.tolerance
 	s.waited, s.moved, s.violation = 0, false, v
@@ -161,7 +158,7 @@ func (s *secondOrder) outer(g []float64, phi step.Augmented, decrease float64, c
 }
 
 // resting reports whether no further iteration changes the iterate, the dual variables or the
-// penalty: the steps are below the rounding of x, and without a move outer asks for no update.
+// penalty: the steps are below the rounding of x, and without a move no update is due.
 func (s *secondOrder) resting() bool { return s.step.Exhausted() && !s.moved }
 
 // violationOf returns ||max(0, g)||.

@@ -13,8 +13,8 @@ import (
 	"ppal/trainer/step"
 )
 
-// sampleShares are the shares of the rows that the first quasi-Newton steps see. A sample holds the
-// smaller ones.
+// sampleShares are the shares of the rows that the first quasi-Newton steps see. The larger sample
+// contains the smaller one.
 func sampleShares() [2]float64 { return [2]float64{1. / 8, 1. / 4} }
 
 // sampleRule decides whether samples pay.

@@ -152,16 +152,39 @@ func TestAccurateFromPredict(t *testing.T) {
 	}
 }
 
-// A restored step gives the passes the accuracy of its stage.
+// A restored step gives the passes the accuracy of its stage, whatever it did before, and has the
+// rounding errors of these passes. A problem without the stage has its last one.
 func TestStageRestored(t *testing.T) {
-	for stage, coarse := range []bool{firstPass: false, coarsePasses: true, accuratePasses: false} {
-		r, _, q := graded(t)
-		q.stage = stage
-		other, _, restored := graded(t)
-		restore(q, r.Space(), restored, other.Space())
-		if restored.stage != stage || other.coarse != coarse {
-			t.Errorf("stage %d: restored %d, coarse %v", stage, restored.stage, other.coarse)
+	for stage, coarse := range []bool{firstPass: false, coarsePasses: true, accuratePasses: false, accuratePasses + 1: false} {
+		for before := range accuratePasses + 1 {
+			r, _, q := graded(t)
+			q.stage = stage
+			other, _, restored := graded(t)
+			restored.stage = before
+			restored.grade()
+			restore(q, r.Space(), restored, other.Space())
+			if restored.stage != min(stage, accuratePasses) || other.coarse != coarse {
+				t.Errorf("stage %d after %d: restored %d, coarse %v", stage, before, restored.stage, other.coarse)
+			}
+			want := other.Space().Roundoff()
+			if coarse {
+				want = grain
+			}
+			if got := restored.roundoff(); got != want {
+				t.Errorf("stage %d: rounding errors of %v, want %v", stage, got, want)
+			}
 		}
+	}
+	plain := newProblem(t, quadratic(3), []float64{1, 1, 1})
+	q, err := NewQuasiNewton(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, _, from := graded(t)
+	from.stage = accuratePasses
+	restore(from, r.Space(), q, plain.Space())
+	if q.stage != firstPass+1 {
+		t.Errorf("stage %d without grades, want %d", q.stage, firstPass+1)
 	}
 }
 

@@ -24,7 +24,7 @@ import (
 // machine learning, Math. Program. 134, 2012. They compare the variance of the gradient with its
 // norm; here the change of phi decides, because that is what the steps and the multipliers use.
 type sampling struct {
-	steps  int     // trials since the last measurement or rise
+	steps  int     // trials since the last measurement
 	spread float64 // V; 0 before the first measurement
 }
 
@@ -88,7 +88,7 @@ func (q *QuasiNewton) enter(p problem.Problem, at *problem.Point, stage int) err
 	if q.Sampled() {
 		q.exhausted = false // other rows move the minimiser
 	}
-	q.stage, q.current, q.sampling.steps = stage, false, 0
+	q.stage, q.current = stage, false
 	q.grade()
 	return at.Forward(p)
 }
@@ -106,11 +106,8 @@ func (q *QuasiNewton) PredictOnAllRows(p problem.Problem, at *problem.Point, phi
 }
 
 // rises reports whether the passes must rise to the next grade before the planned step, which
-// predicts the given decrease.
+// predicts the given decrease. It is false for the accurate passes.
 func (q *QuasiNewton) rises(p problem.Problem, at *problem.Point, phi Augmented, decrease float64) (bool, error) {
-	if q.stage == firstPass || q.stage >= q.stages() {
-		return false, nil
-	}
 	if q.tooCoarse(at, phi, decrease) {
 		return true, nil
 	}

@@ -8,7 +8,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// tilted is a problem whose samples add a multiple of x_0 to f.
+// tilted is a problem whose samples add a multiple of x_0 to f and to all constraints.
 type tilted struct {
 	problem.Problem
 	grade  int
@@ -34,6 +34,9 @@ func (s *tilted) Grade() int     { return s.grade }
 func (s *tilted) Forward(g []float64) (float64, error) {
 	s.passes = append(s.passes, s.grade)
 	f, err := s.Problem.Forward(g)
+	for j := range g {
+		g[j] += tilts[s.grade] * iterate(s)[0]
+	}
 	return f + tilts[s.grade]*iterate(s)[0], err
 }
 
@@ -42,7 +45,9 @@ func (s *tilted) Backward(coefficients []float64, d problem.Vector) error {
 	err := s.Problem.Backward(coefficients, d)
 	x := make([]float64, s.Space().Len())
 	s.Space().Read(x, d)
-	x[0] += tilts[s.grade]
+	for _, c := range coefficients {
+		x[0] += c * tilts[s.grade]
+	}
 	s.Space().Write(d, x)
 	return err
 }
@@ -169,6 +174,31 @@ func TestMisled(t *testing.T) {
 	q.stage++
 	if misled(0) {
 		t.Error("all rows are misled")
+	}
+}
+
+// A measurement of V compares the augmented Lagrangians, and leaves the constraints as they were.
+func TestMisledWithConstraints(t *testing.T) {
+	fn := quadratic(3)
+	fn.M, fn.G = 1, func(dst, x []float64) { dst[0] = x[1] - 1 }
+	fn.JacobianT = func(dst, _, w []float64) { clear(dst); dst[1] = w[0] }
+	s := &tilted{Problem: newProblem(t, fn, []float64{3, 2, 1})}
+	at := problem.NewPoint(s)
+	if err := at.Forward(s); err != nil {
+		t.Fatal(err)
+	}
+	q, err := NewQuasiNewton(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.stage, q.sampling.steps = firstPass+1, sampleSteps
+	if _, err := q.misled(s, &at, Augmented{Multipliers: []float64{0.5}, Penalty: 2}, 1); err != nil {
+		t.Fatal(err)
+	}
+	// f falls by 0.2 x_0 and g from 2.2 to 1.6: (lambda + c g)^2/(2c) falls by (4.9^2 - 3.7^2)/4.
+	want := (0.2*3 + (4.9*4.9-3.7*3.7)/4) / 4
+	if math.Abs(q.sampling.spread-want) > 1e-12 || math.Abs(at.Constraints[0]-2.2) > 1e-12 {
+		t.Errorf("V = %v, want %v; g = %v, want 2.2", q.sampling.spread, want, at.Constraints)
 	}
 }
 

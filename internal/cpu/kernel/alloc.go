@@ -25,7 +25,7 @@ func Alloc[F element](n int) []F {
 }
 
 // Room returns memory of n bytes, all zeros, that begins at a cache line. The memory may lie in a
-// file. A nil Room returns memory of Alloc.
+// file. A nil Room stands for Alloc.
 type Room func(n int) ([]byte, error)
 
 // roomOf returns n zeros in the memory of a Room.
