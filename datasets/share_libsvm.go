@@ -7,9 +7,9 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// firstReading is what the first of two readings of a LIBSVM file keeps of the entries, if processes
-// share the rows: the entries of the columns that give groups and attributes, and how many entries
-// each row has.
+// firstReading is what the first of two readings of a LIBSVM file keeps of the entries, if
+// processes share the rows: the entries of the columns that give groups and attributes, and how
+// many entries each row has.
 type firstReading struct {
 	wanted, ignored []int32 // columns, from 0; the ignored ones are not counted
 	counts          []int32 // by row
@@ -49,8 +49,8 @@ func columnNumbers(texts ...string) (columns []int32) {
 	return columns
 }
 
-// sharesSparse reports whether processes share the rows of a LIBSVM file. DropSensitive compares the
-// entries of all rows.
+// sharesSparse reports whether processes share the rows of a LIBSVM file. DropSensitive compares
+// the entries of all rows.
 func (o *TableOptions) sharesSparse() bool { return o.shares() && !o.DropSensitive }
 
 // readShared reads the labels, the groups and the attributes of all rows, and prepares the second

@@ -74,9 +74,9 @@ type TableOptions struct {
 	// Keep keeps these values for later processes. nil: the values disappear with the process.
 	Keep *Keep
 	// Share divides the rows of a csv or LIBSVM file among processes: each keeps the features of its
-	// own rows alone. Table.Features is then a *matrix.Part or a *matrix.SparsePart. A LIBSVM file with
-	// many nonzero elements, and one with DropSensitive, has all rows in all processes. nil: this
-	// process keeps all rows.
+	// own rows alone. Table.Features is then a *matrix.Part or a *matrix.SparsePart. A LIBSVM file
+	// with many nonzero elements, and one with DropSensitive, has all rows in all processes. nil:
+	// this process keeps all rows.
 	Share Share
 
 	ctx context.Context // see LoadTableContext; nil: reading is not interrupted

@@ -52,8 +52,8 @@ func entriesFile(t *testing.T, rows int) string {
 	return path
 }
 
-// Each process keeps the entries of its own rows of a LIBSVM file, and the run, with its examples of
-// held-out rows, is that of one process. Mini-batches need all rows.
+// Each process keeps the entries of its own rows of a LIBSVM file, and the run, with its examples
+// of held-out rows, is that of one process. Mini-batches need all rows.
 func TestProcessesKeepTheirEntries(t *testing.T) {
 	racing.Skip(t, "internal/cpu and internal/ranks run the same goroutines")
 	for name, c := range map[string]struct {
