@@ -43,7 +43,7 @@ func adult() Dataset {
 			s.labels = append(s.labels, labels[i]...)
 			s.files = append(s.files, FileRows{file.Path, len(labels[i])})
 		}
-		return s, s.sparse(matrix.Stack(parts...), adultDesign(), opts)
+		return s, s.sparse(matrix.Stack(parts...), adultDesign(), opts, nil)
 	}
 	return d
 }

@@ -19,6 +19,9 @@ const leastDensity = 0.25
 func (t *Tables) Integers(share Share) ([]*matrix.Integers, error) {
 	var list []*matrix.Integers
 	for _, p := range t.Parts() {
+		if _, ok := p.Features.(*matrix.SparsePart); ok { // few elements are entries
+			return nil, nil
+		}
 		if x, ok := p.Features.(*matrix.CSR); ok && float64(len(x.Columns)) < leastDensity*float64(x.Rows)*float64(x.Cols) {
 			return nil, nil
 		}

@@ -76,8 +76,8 @@ func TestLIBSVMInPages(t *testing.T) {
 		texts[fmt.Sprint("values from row ", valued)] = sparseText(rows, valued, false)
 	}
 	for name, text := range texts {
-		want, wantErr := readLIBSVM(bytes.NewReader(text), "file", 0, nil)
-		got, err := readLIBSVM(bytes.NewReader(text), "file", 0, newPages(t))
+		want, wantErr := readLIBSVM(bytes.NewReader(text), "file", 0, nil, nil)
+		got, err := readLIBSVM(bytes.NewReader(text), "file", 0, newPages(t), nil)
 		if !sameRows(got, want) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
 			t.Errorf("%s: other rows, or the error %v, want %v", name, err, wantErr)
 		}

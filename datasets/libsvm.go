@@ -47,11 +47,12 @@ func LoadLIBSVM(path string, cols int) (*LIBSVM, error) {
 // query or an entry), ErrNumber, ErrIndex (0, above cols, or not increasing) or ErrTruncated (a
 // truncated compressed file, or no rows); or are errors of r.
 func ReadLIBSVM(r io.Reader, name string, cols int) (*LIBSVM, error) {
-	return readLIBSVM(r, name, cols, nil)
+	return readLIBSVM(r, name, cols, nil, nil)
 }
 
-// readLIBSVM is ReadLIBSVM with the rows in pages; nil: memory.
-func readLIBSVM(r io.Reader, name string, cols int, pages *paged.Dir) (*LIBSVM, error) {
+// readLIBSVM is ReadLIBSVM with the rows in pages; nil: memory. set changes the parser; nil: no
+// changes.
+func readLIBSVM(r io.Reader, name string, cols int, pages *paged.Dir, set func(p *libsvmParser)) (*LIBSVM, error) {
 	if cols < 0 || cols > maxIndex {
 		return nil, fmt.Errorf("datasets: %d features for %s, want 1 to %d, or 0 for as many as it has", cols, name, maxIndex)
 	}
@@ -60,6 +61,9 @@ func readLIBSVM(r io.Reader, name string, cols int, pages *paged.Dir) (*LIBSVM, 
 		return nil, err
 	}
 	p := newLIBSVMParser(cols, pages)
+	if set != nil {
+		set(p)
+	}
 	lines := lineReader{r: bufio.NewReaderSize(c, 256<<10), most: maxLine}
 	read := 0 // bytes
 	for {

@@ -21,6 +21,9 @@ type libsvmParser struct {
 	queries []int64
 	out     *spilled // has the rows before; nil: no rows are in pages
 	rows    int      // in out
+	// first and others are for processes that share the rows
+	first  *firstReading // keeps few entries; nil: all
+	others *otherRows    // rows without entries; nil: none
 }
 
 // line adds the row of a line, unless the line is blank or a comment.
@@ -48,6 +51,11 @@ func (p *libsvmParser) line(line []byte) error {
 		rest = following
 	}
 	p.labels = append(p.labels, label)
+	from := len(p.x.Columns)
+	if p.others != nil && p.others.has(p.rows+len(p.labels)-1) {
+		p.x.Starts = append(p.x.Starts, from)
+		return nil
+	}
 	for previous := 0; ; {
 		if p.x.Values == nil {
 			rest, previous = p.indicators(rest, previous)
@@ -59,6 +67,9 @@ func (p *libsvmParser) line(line []byte) error {
 		if previous, err = p.entry(field, previous); err != nil {
 			return err
 		}
+	}
+	if p.first != nil {
+		p.first.row(p.x, from)
 	}
 	p.x.Starts = append(p.x.Starts, len(p.x.Columns))
 	return nil

@@ -21,7 +21,15 @@ func ownLIBSVM() Dataset {
 		Own:         true,
 		Sparse:      true,
 		table: func(_ string, opts TableOptions) (*source, error) {
-			file, kept, err := opts.readSparse()
+			kept, own := &keptSparse{}, (*ownSparse)(nil)
+			var file *LIBSVM
+			var err error
+			if opts.sharesSparse() {
+				file, own, err = opts.readShared()
+			}
+			if err == nil && file == nil {
+				file, kept, err = opts.readSparse()
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -32,7 +40,7 @@ func ownLIBSVM() Dataset {
 			if err := s.setClasses(opts.File, file.Labels, opts.Classes); err != nil {
 				return nil, err
 			}
-			return s, s.sparse(file.X, &sparseDesign{}, opts)
+			return s, s.sparse(file.X, &sparseDesign{}, opts, own)
 		},
 	}
 }

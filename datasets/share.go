@@ -32,6 +32,9 @@ func (o *TableOptions) shares() bool { return o.Share != nil && o.Pages == nil &
 // readOwn reads the features of this process's rows, given the rows of the sheet in each split. The
 // encodings know the categories and the missing values of all rows.
 func (e *encoded) readOwn(splits [3][]int) error {
+	if e.share == nil {
+		return nil
+	}
 	var only []int // numbers in the file
 	for _, rows := range splits {
 		from, to := e.share.Rows(len(rows))

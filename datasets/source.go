@@ -40,14 +40,21 @@ type features interface {
 	preparation() *Preparation
 }
 
+// sharedFeatures are features that processes may share: each process reads those of its own rows.
+type sharedFeatures interface {
+	// readOwn reads the features of this process's rows, given the rows of each split. It does nothing
+	// if this process has all rows.
+	readOwn(splits [3][]int) error
+}
+
 // split makes the training, validation and test tables.
 func (s *source) split(opts TableOptions) (*Tables, error) {
 	rows := s.divide(opts)
 	if len(rows[0]) == 0 {
 		return nil, fmt.Errorf("datasets: %s: %w for training; want the value %s in the split column %q", s.name, ErrEmpty, splitNames[0][0], opts.SplitColumn)
 	}
-	if e, ok := s.features.(*encoded); ok && e.share != nil {
-		if err := e.readOwn(rows); err != nil {
+	if f, ok := s.features.(sharedFeatures); ok {
+		if err := f.readOwn(rows); err != nil {
 			return nil, err
 		}
 	}

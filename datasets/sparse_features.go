@@ -45,8 +45,9 @@ func (d *sparseDesign) find(texts []string, cols int) ([]int32, error) {
 
 // sparse sets the features and the groups of a sparse table. Each feature for the groups makes one
 // group, the rows with an entry of the feature. With a single group, the other rows form a second
-// group.
-func (s *source) sparse(x *matrix.CSR, d *sparseDesign, opts TableOptions) error {
+// group. own reads this process's rows if x has only the entries for groups and attributes; nil: x
+// has all entries.
+func (s *source) sparse(x *matrix.CSR, d *sparseDesign, opts TableOptions, own *ownSparse) error {
 	dropped, err := d.find(opts.Ignore, x.Cols)
 	if err != nil {
 		return err
@@ -113,7 +114,7 @@ func (s *source) sparse(x *matrix.CSR, d *sparseDesign, opts TableOptions) error
 	if kept.cols == 0 {
 		return fmt.Errorf("datasets: %w: no feature is left", ErrColumn)
 	}
-	kept.pages = s.pages
+	kept.pages, kept.own = s.pages, own
 	s.features = kept
 	return nil
 }
@@ -166,6 +167,7 @@ type sparse struct {
 	place []int32    // new index of each column; -1: left out; nil: all columns
 	cols  int        // number of remaining columns
 	pages *paged.Dir // holds selected rows; nil: memory
+	own   *ownSparse // reads this process's rows; nil: x has all rows
 }
 
 var _ features = (*sparse)(nil)
@@ -195,7 +197,7 @@ func (s *sparse) columns() []string { return s.names }
 
 func (s *sparse) take(rows []int) (matrix.Matrix, error) {
 	if s.pages == nil {
-		return s.x.Select(rows, s.place, s.cols), nil
+		return s.part(rows), nil
 	}
 	out, n := &matrix.CSR{}, s.x.CountEntries(rows, s.place)
 	var err error

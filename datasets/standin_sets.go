@@ -39,7 +39,7 @@ func syntheticAdult() Dataset {
 			}
 			x.Starts = append(x.Starts, len(x.Columns))
 		}
-		return s, s.sparse(x, adultDesign(), opts)
+		return s, s.sparse(x, adultDesign(), opts, nil)
 	})
 }
 

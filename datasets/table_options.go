@@ -73,8 +73,10 @@ type TableOptions struct {
 	Pages *paged.Dir
 	// Keep keeps these values for later processes. nil: the values disappear with the process.
 	Keep *Keep
-	// Share divides the rows of a csv file among processes: each keeps the features of its own rows
-	// alone. Table.Features is then a *matrix.Part. nil: this process keeps all rows.
+	// Share divides the rows of a csv or LIBSVM file among processes: each keeps the features of its
+	// own rows alone. Table.Features is then a *matrix.Part or a *matrix.SparsePart. A LIBSVM file
+	// with many nonzero elements, and one with DropSensitive, has all rows in all processes. nil:
+	// this process keeps all rows.
 	Share Share
 
 	ctx context.Context // see LoadTableContext; nil: reading is not interrupted

@@ -114,6 +114,27 @@ func TestMPITrain(t *testing.T) {
 	}
 }
 
+// Three processes, each with its own rows of a LIBSVM file, train as one does.
+func TestMPIEntries(t *testing.T) {
+	file := filepath.Join(os.Getenv("PPAL_DATA"), "adult", "a9a")
+	if os.Getenv("PPAL_DATA") == "" {
+		var text strings.Builder
+		for i := range 1000 {
+			fmt.Fprintf(&text, "%+d %d:1 %d:1 %d:1\n", 2*(i*i%7%2)-1, 1+i%5, 6+i%11, 17+i%13)
+		}
+		file = filepath.Join(t.TempDir(), "entries")
+		if err := os.WriteFile(file, []byte(text.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := append([]string{"--dataset", "libsvm", "--file", file, "--group", "3", "--problem", "dp", "--iterations", "100"}, fixedSteps...)
+	one, x := trainedOver(t, 0, args...)
+	three, y := trainedOver(t, 3, args...)
+	if d := max(apart(x, y), apart([]float64{one.Objective}, []float64{three.Objective}), apart(one.Constraints, three.Constraints)); !(d <= 1e-12) {
+		t.Errorf("three processes differ from one by %g, want at most 1e-12", d)
+	}
+}
+
 // A killed process ends all processes within 30 seconds, and mpirun names it. The run continues
 // with another number of processes, and ends as a run without an interruption.
 func TestMPIKilled(t *testing.T) {

@@ -161,9 +161,7 @@ func (r *region[T]) run() error {
 	if len(r.shared.steps) > 0 {
 		r.e.pool.run(r.workers, &r.shared)
 	}
-	r.shares.restart()
-	r.e.pool.run(r.workers, &r.spans)
-	if err := r.failure(); err != nil {
+	if err := r.runShares(); err != nil {
 		return fmt.Errorf("cpu: %w", err)
 	}
 	r.roots = r.shares.roots
@@ -180,6 +178,26 @@ func (r *region[T]) run() error {
 		f.finish(r.e, r.roots)
 	}
 	return nil
+}
+
+// runShares runs the steps on all shares of the rows.
+func (r *region[T]) runShares() error {
+	if r.shares.count == 1 {
+		return r.sole()
+	}
+	r.shares.restart()
+	r.e.pool.run(r.workers, &r.spans)
+	return r.failure()
+}
+
+// sole runs the steps on the only share of the rows, whose sums are in slot 0. It does without the
+// atomic operations by which workers share: they take longer than a step on a mini-batch.
+func (r *region[T]) sole() error {
+	r.e.workers[0].slot = 0
+	for _, s := range r.sums {
+		s.start(0)
+	}
+	return r.span(0, r.lo, r.hi)
 }
 
 func (r *region[T]) failure() error {

@@ -21,7 +21,7 @@ func (e *executor[T]) sparseLeaf(buffer int) (*kernel.Sparse[T], error) {
 	if err != nil {
 		return nil, fmt.Errorf("cpu: the data matrix %s: %w", e.plan.Buffers[buffer].Name, err)
 	}
-	if !x.Compact() {
+	if _, part := s.(*matrix.SparsePart); !part && !x.Compact() { // all processes must choose the same
 		return nil, nil
 	}
 	return x, nil

@@ -44,6 +44,7 @@ type batches struct {
 	// strata are the shuffled rows of the strata, counts the numbers c_s
 	strata [][]int
 	counts []int
+	alike  *alike         // orders the rows of a batch; nil: by their numbers
 	packed []func() error // makes the rows of a batch the input; nil: not packed yet
 	order  []int          // the order of the batches in a pass
 	pass   int            // the pass of order; -1: none
@@ -130,7 +131,7 @@ func newBatches(b *builder, r rows, size int, seed uint64, dtype tensor.Dtype, w
 		m.strata = append(m.strata, rows)
 		m.counts = append(m.counts, (len(rows)+len(m.order)-1)/len(m.order))
 	}
-	m.rows = r
+	m.rows, m.alike = r, newAlike(r.data)
 	if b.devices.pages != nil && b.devices.team == nil && widened(r.data) {
 		m.gathers = b.devices.options.Memory
 	}
@@ -177,7 +178,8 @@ func (b *batches) lastIterations(iterations int) int {
 	return min(int(share*float64(iterations)/b.perPass()), iterations/2)
 }
 
-// list returns the row numbers of a batch, stratum by stratum, in increasing order within each.
+// list returns the row numbers of a batch, stratum by stratum. Within a stratum, the rows are in
+// increasing order, or similar sparse rows are neighbours.
 func (b *batches) list(batch int) []int {
 	var list []int
 	for s, rows := range b.strata {
@@ -186,6 +188,9 @@ func (b *batches) list(batch int) []int {
 			list = append(list, rows[(batch*b.counts[s]+i)%len(rows)])
 		}
 		slices.Sort(list[first:])
+		if b.alike != nil {
+			b.alike.sort(list[first:])
+		}
 	}
 	return list
 }

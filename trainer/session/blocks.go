@@ -57,8 +57,7 @@ func (b *builder) newBlocks(data matrix.Matrix, dtype tensor.Dtype, weights mode
 func (b *builder) rowNumbers(data matrix.Matrix) int {
 	n, numbers := data.Dims()
 	if s, ok := data.(matrix.Sparse); ok && n > 0 {
-		starts, _, _ := s.Entries()
-		numbers = min(numbers, (starts[n]-starts[0]+n-1)/n)
+		numbers = min(numbers, (matrix.CountEntries(s)+n-1)/n)
 		numbers = max(numbers, slices.Max(append([]int{1, b.spec.Outputs}, b.spec.Hidden...)))
 	}
 	return numbers

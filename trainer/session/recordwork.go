@@ -72,8 +72,7 @@ func (a *assembly) productWork(data matrix.Matrix) (rows, work, entries float64)
 	n, cols := data.Dims()
 	entries, work = float64(n)*float64(cols), workOfDense
 	if sparse, ok := data.(matrix.Sparse); ok {
-		starts, _, _ := sparse.Entries()
-		entries, work = float64(starts[n]-starts[0]), workOfSparse
+		entries, work = float64(matrix.CountEntries(sparse)), workOfSparse
 	}
 	work *= entries * float64(width)
 	return float64(n), work, entries

@@ -17,6 +17,7 @@ type SparseSums[F Float] struct {
 	rows, limit int // rows since the last flush, and rows until the next flush
 	totals      []float64
 	used        bool      // the totals may differ from 0
+	scaled      bool      // the totals are multiplied by the value of all entries
 	folded      []float64 // room for AddColumn
 	fold        func(columns int, sums *F, from, to *float64)
 	group       [groupRows]F
@@ -64,7 +65,7 @@ func (s *SparseSums[F]) Clear() {
 	if s.used {
 		clear(s.totals)
 	}
-	s.rows, s.used = 0, false
+	s.rows, s.used, s.scaled = 0, false, false
 }
 
 // AddMulTransSparse adds the product of rows lo to hi-1: G += X[lo:hi]^T D. d has hi-lo rows, ldd
@@ -137,9 +138,9 @@ func (s *SparseSums[F]) addColumn(lo, hi int, d []F, ldd int) {
 }
 
 // scale returns the factor of a single column's sums: the value of all entries if they are equal,
-// else 1.
+// else 1. It is 1 once the totals are multiplied.
 func (s *SparseSums[F]) scale() float64 {
-	if s.x.step == 0 {
+	if s.x.step == 0 && !s.scaled {
 		return float64(s.x.values[0])
 	}
 	return 1
@@ -155,11 +156,17 @@ func (s *SparseSums[F]) Add(o *SparseSums[F]) {
 	}
 }
 
-// Totals returns the sums so far, row after row, before they are multiplied by the value of all
-// entries of a single column. The caller may change them.
+// Totals ends the additions until the next Clear, and returns the sums, row after row. The caller
+// may change them. Another process may have other values of its entries, so the sums of a single
+// column are multiplied by the value of all entries.
 func (s *SparseSums[F]) Totals() []float64 {
 	s.flush()
-	s.used = true
+	if scale := s.scale(); s.cols == 1 && scale != 1 {
+		for i := range s.totals {
+			s.totals[i] *= scale
+		}
+	}
+	s.used, s.scaled = true, true
 	return s.totals
 }
 

@@ -1,0 +1,66 @@
+package session
+
+import (
+	"slices"
+	"testing"
+
+	"ppal/datasets/matrix"
+)
+
+// Similar rows of a batch are neighbours: first the rows with the rarest column.
+func TestAlike(t *testing.T) {
+	rows := [][]int32{{0, 3}, {0, 1}, {0, 2, 3}, {0, 1}, {0, 3}, {1, 2}}
+	starts, columns := []int{0}, []int32(nil)
+	for _, r := range rows {
+		columns = append(columns, r...)
+		starts = append(starts, len(columns))
+	}
+	data := &matrix.CSR{Rows: len(rows), Cols: 4, Starts: starts, Columns: columns}
+	list := []int{0, 1, 2, 3, 4, 5}
+	newAlike(data).sort(list)
+	// column 2 has 2 entries, columns 1 and 3 have 3, column 0 has 5
+	if want := []int{5, 2, 1, 3, 0, 4}; !slices.Equal(list, want) {
+		t.Errorf("%v, want %v", list, want)
+	}
+}
+
+// A batch of a sparse table has the rows of its strata in another order, with fewer columns in each
+// 32 rows. Rows with many entries, and rows of other matrices, keep the order of the table.
+func TestAlikeBatches(t *testing.T) {
+	a := buildOptions(t, kept()["sparse"])
+	b := a.batches
+	touched := func(list []int) (columns int) {
+		starts, all, _ := pickData(b.rows.data, list).(matrix.Sparse).Entries()
+		for from := 0; from < len(list); from += 32 {
+			group := slices.Clone(all[starts[from]:starts[min(from+32, len(list))]])
+			slices.Sort(group)
+			columns += len(slices.Compact(group))
+		}
+		return columns
+	}
+	ordered, plain := 0, 0
+	for k := range b.order {
+		list := b.list(k)
+		own := b.alike
+		b.alike = nil
+		byNumber := b.list(k)
+		b.alike = own
+		ordered, plain = ordered+touched(list), plain+touched(byNumber)
+		first := 0
+		for _, n := range b.counts {
+			stratum := slices.Sorted(slices.Values(list[first : first+n]))
+			if !slices.Equal(stratum, byNumber[first:first+n]) {
+				t.Fatalf("batch %d has other rows: %v, want %v", k, stratum, byNumber[first:first+n])
+			}
+			first += n
+		}
+	}
+	if ordered > plain*95/100 {
+		t.Errorf("%d columns of groups of 32 rows, %d in the order of the table", ordered, plain)
+	}
+
+	long := &matrix.CSR{Rows: 1, Cols: mostAlike + 1, Starts: []int{0, mostAlike + 1}, Columns: make([]int32, mostAlike+1)}
+	if newAlike(long) != nil || newAlike(matrix.NewBytes(2, 3, 1)) != nil {
+		t.Error("rows with many entries or other matrices are ordered")
+	}
+}
