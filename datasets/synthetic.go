@@ -40,8 +40,8 @@ func syntheticSet() Dataset {
 	return d
 }
 
-// lastDrawn keeps the pictures of one seed, because programs that train several models open the same
-// set again and again.
+// lastDrawn keeps the pictures of one seed, because programs that train several models open the
+// same set again and again.
 var lastDrawn drawnSets
 
 type drawnSets struct {

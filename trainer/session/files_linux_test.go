@@ -104,7 +104,7 @@ func TestPicturesAndSparseRowsInFiles(t *testing.T) {
 					t.Error(err)
 				}
 			}()
-			r, err := a.Optimize(t.Context(), trainer.Settings{Iterations: 6, Recorder: &measures})
+			r, err := a.Optimize(t.Context(), trainer.Settings{Iterations: 6, RecordEvery: 2, Recorder: &measures})
 			if err != nil {
 				t.Fatal(err)
 			}

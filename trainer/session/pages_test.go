@@ -73,7 +73,7 @@ func TestRowsInFiles(t *testing.T) {
 					t.Errorf("memory %d: the device keeps the %s rows: %v", memory, s.name, packed)
 				}
 			}
-			r, err := a.Optimize(t.Context(), trainer.Settings{Iterations: 12, Recorder: &measures})
+			r, err := a.Optimize(t.Context(), trainer.Settings{Iterations: 12, RecordEvery: 3, Recorder: &measures})
 			if err != nil {
 				t.Fatal(err)
 			}

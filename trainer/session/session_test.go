@@ -70,7 +70,8 @@ func own(t *testing.T, change func(o *Options)) *Session {
 	o := Options{
 		Data: Matrices{Train: line(400), Test: line(100)}, Task: fit(0.2),
 		Method:   &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, // these steps never come to rest
-		Settings: trainer.Settings{Iterations: 300}, Device: Device{Kind: CPU, Threads: 1},
+		Settings: trainer.Settings{Iterations: 300, RecordEvery: 2},         // automatic records depend on their time
+		Device:   Device{Kind: CPU, Threads: 1},
 	}
 	if change != nil {
 		change(&o)
