@@ -215,7 +215,7 @@ func TestProcessesWithoutNCCL(t *testing.T) {
 		want string // in the error
 	}{
 		"automatic":    {path: "through the host's memory (" + reason + ")"},
-		"chosen":       {sums: [3]cuda.Sums{"nccl", "nccl", "nccl"}, want: "cuda: PPAL_GPU_SUMS=nccl: " + reason},
+		"chosen":       {sums: [3]cuda.Sums{"nccl", "nccl", "nccl"}, want: "PPAL_GPU_SUMS=nccl: " + reason},
 		"host":         {sums: [3]cuda.Sums{"host", "host", "host"}, path: "through the host's memory"},
 		"peers":        {sums: [3]cuda.Sums{"", "peers", ""}, want: "cuda: PPAL_GPU_SUMS=peers: several processes add sums by nccl or host"},
 		"different":    {sums: [3]cuda.Sums{"", "", "host"}, want: `cuda: PPAL_GPU_SUMS is "" in process 0 and "host" in process 2: give all processes the same value (mpirun -x PPAL_GPU_SUMS)`},

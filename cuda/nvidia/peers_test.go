@@ -108,7 +108,7 @@ func TestPeersRefused(t *testing.T) {
 	t.Setenv("PPAL_STUB_NAME", "Stub")
 	t.Setenv("PPAL_STUB_PEERS", "0")
 	_, err := cuda.OpenSeveral([]int{1, 0}, nvidia.Open, cuda.Options{GPUSums: cuda.PeerSums})
-	if want := "cuda: PPAL_GPU_SUMS=peers: cuda:1 and cuda:0: no access to the memory of the other device"; err == nil || err.Error() != want {
+	if want := "PPAL_GPU_SUMS=peers: cuda:1 and cuda:0: no access to the memory of the other device"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
 }

@@ -184,7 +184,7 @@ func TestFindNCCL(t *testing.T) {
 		}
 	}
 	_, err := cuda.OpenSeveral([]int{0, 1}, nvidia.Open, cuda.Options{GPUSums: cuda.NCCLSums})
-	if err == nil || !strings.HasPrefix(err.Error(), "cuda: PPAL_GPU_SUMS=nccl: cuda: PPAL_NCCL=") {
+	if err == nil || !strings.HasPrefix(err.Error(), "PPAL_GPU_SUMS=nccl: cuda: PPAL_NCCL=") {
 		t.Errorf("error %v", err)
 	}
 }
