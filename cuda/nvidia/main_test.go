@@ -30,26 +30,20 @@ func TestMain(m *testing.M) {
 		runAskedCase()
 		return
 	}
-	dir, err := os.MkdirTemp("", "ppal-stub-")
-	if err == nil {
-		err = buildStub(dir)
-	}
-	if err != nil {
+	if err := useStub(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	status := m.Run()
-	_ = os.RemoveAll(dir)
-	os.Exit(status)
+	os.Exit(m.Run())
 }
 
 // stubFile is the stub's library.
 var stubFile string
 
-// buildStub builds the stub, and names it in the environment. NCCL is turned off: the tests of NCCL
+// useStub builds the stub, and names it in the environment. NCCL is turned off: the tests of NCCL
 // name the file.
-func buildStub(dir string) (err error) {
-	if stubFile, err = gpustub.Build(dir); err != nil {
+func useStub() (err error) {
+	if stubFile, err = gpustub.Build(); err != nil {
 		return err
 	}
 	return errors.Join(os.Setenv(nvidia.DriverFile, stubFile), os.Setenv(nvidia.ProductsFile, stubFile), os.Setenv(nvidia.NCCLFile, nvidia.NoNCCL))
