@@ -193,7 +193,8 @@ func (m stubbed) several(t *testing.T) {
 	if len(paths) != 3 {
 		t.Errorf("%d ways of adding sums: %v", len(paths), paths)
 	}
-	if one := m.table(t, "--device cuda:all"); one.status != exitDone || !strings.HasPrefix(one.device, "cuda:0, Stub 0 ") {
+	if one := m.table(t, "--device cuda:all"); one.status != exitDone || !strings.HasPrefix(one.device, "cuda:0, Stub 0 ") ||
+		strings.Contains(one.device, "sums added") {
 		t.Errorf("cuda:all with one GPU: %v", one)
 	}
 	for _, c := range []struct {
