@@ -71,7 +71,7 @@ func printOpen() {
 	fmt.Println("devices:", len(all), err)
 }
 
-// printJoin prints the errors of joining two devices with a short limit, and of closing the devices.
+// printJoin prints the errors of joining two devices with a short limit, and of closing them.
 func printJoin() {
 	var list []driver.Driver
 	for k := range 2 {

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+
+	"ppal/internal/atomicfile"
 )
 
 // recipe says how the library is made.
@@ -83,7 +85,7 @@ func (r recipe) build(folder string) (file string, err error) {
 	if err := r.compile(dir, made); err != nil {
 		return "", err
 	}
-	return file, os.Rename(made, file)
+	return file, atomicfile.Replace(made, file)
 }
 
 // name returns the library's name, which tells its sources, compilers and options.
