@@ -37,7 +37,7 @@ func (s *Several) Among(p plan.Processes, first, total int) error {
 		s.sums = NCCLSums
 		return nil
 	case chosen == NCCLSums:
-		return fmt.Errorf("cuda: %s=%s: %w", SumsSetting, chosen, err)
+		return fmt.Errorf("%s=%s: %w", SumsSetting, chosen, err)
 	case soft:
 		s.without = err
 		return nil

@@ -31,7 +31,7 @@ func TestDigitSequences(t *testing.T) {
 		for _, rows := range []int{0, 3, 64} {
 			d, r := recorded(t, cuda.Options{Products: products, MicroBatch: rows}, 0)
 			for _, c := range graphcases.All() {
-				if c.Storage == graphcases.Bytes && rows < c.Rows {
+				if c.Storage == graphcases.Bytes && rows < c.Rows && (rows == 0 || c.Rows < 40*rows) { // more windows repeat the same calls
 					t.Run(fmt.Sprintf("%v/%d/%s", products, rows, c.Name), func(t *testing.T) { sequence(t, c, tensor.Float32, d, r) })
 				}
 			}

@@ -55,7 +55,7 @@ func (s *Several) connect() error {
 		}
 	}
 	if chosen != "" {
-		return fmt.Errorf("cuda: %s=%s: %w", SumsSetting, chosen, err)
+		return fmt.Errorf("%s=%s: %w", SumsSetting, chosen, err)
 	}
 	s.sums, s.without = HostSums, err
 	return nil

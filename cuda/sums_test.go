@@ -36,7 +36,7 @@ func TestChosenSums(t *testing.T) {
 	} {
 		drivers := double.NewMachine(c.machine, 2)
 		s, err := cuda.OpenSeveral([]int{0, 1}, func(n int) (driver.Driver, error) { return drivers[n], nil }, cuda.Options{GPUSums: c.chosen})
-		if !errors.Is(err, c.err) || err != nil && !strings.Contains(err.Error(), "PPAL_GPU_SUMS="+string(c.chosen)+": ") {
+		if !errors.Is(err, c.err) || err != nil && !strings.HasPrefix(err.Error(), "PPAL_GPU_SUMS="+string(c.chosen)+": ") {
 			t.Errorf("%+v: error %v, want %v", c, err, c.err)
 		}
 		if s != nil {

@@ -39,12 +39,28 @@ func (m stubbed) table(t *testing.T, args string, set ...string) stubRun {
 	return m.run(t, dir, tiny(t, dir, 3, strings.Fields(args)...), set)
 }
 
-// images runs `ppal train` on built-in 8-bit data.
-func (m stubbed) images(t *testing.T, args string, set ...string) stubRun {
+// integers runs `ppal train` on a table of small integers, which are 8-bit data.
+func (m stubbed) integers(t *testing.T, args string, set ...string) stubRun {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "run")
-	return m.run(t, dir, append([]string{"train", "--dataset", "synthetic", "--rows-per-class", "10", "--hidden", "20", "--iterations", "3",
-		"--threads", "1", "--allow-violation", "--out", dir}, strings.Fields(args)...), set)
+	const columns = 100 // as many as automatic products with digits need
+	text := strings.Builder{}
+	text.WriteString("g,y")
+	for j := range columns {
+		fmt.Fprintf(&text, ",x%d", j)
+	}
+	for i := range 60 {
+		fmt.Fprintf(&text, "\n%c,%d", "ab"[i%3%2], i*i%7%2)
+		for j := range columns {
+			fmt.Fprintf(&text, ",%d", (i*(2*j+3)+i*i*j)%(11+j))
+		}
+	}
+	dir, file := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "rows.csv")
+	if err := os.WriteFile(file, []byte(text.String()+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return m.run(t, dir, append([]string{"train", "--file", file, "--label", "y=1", "--subject-to", "gap(positive_rate, g) <= 0.2", "--bounds-on", "surrogate",
+		"--split", "60/40/0", "--model", "mlp", "--hidden", "20", "--iterations", "3", "--threads", "1", "--allow-violation", "--out", dir},
+		strings.Fields(args)...), set)
 }
 
 // run runs ppal. The default is a machine with one GPU and cuBLAS, without NCCL.
@@ -69,7 +85,7 @@ func (m stubbed) run(t *testing.T, out string, args, set []string) (r stubRun) {
 
 // The program keeps what docs/gpu.md promises about the flag --device, on a stub.
 func TestGPUOnStub(t *testing.T) {
-	library, err := gpustub.Build(t.TempDir())
+	library, err := gpustub.Build()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,8 +134,8 @@ func (m stubbed) cannotBeOpened(t *testing.T) {
 // int8x3 products have the same bits on ppal's own kernels. Other failures of the device end the
 // run with one line.
 func (m stubbed) withoutSomething(t *testing.T) {
-	whole := m.images(t, "--device cuda --products int8x3")
-	plain := m.images(t, "--device cuda --products float32")
+	whole := m.integers(t, "--device cuda")
+	plain := m.integers(t, "--device cuda --products float32")
 	if !strings.Contains(whole.device, "cuBLAS 12.4.5, int8x3 products") || !strings.Contains(plain.device, "cuBLAS 12.4.5, float32 products") {
 		t.Fatalf("with all libraries: %v, %v", whole, plain)
 	}
@@ -136,11 +152,11 @@ func (m stubbed) withoutSomething(t *testing.T) {
 		{"wrong integers", "PPAL_STUB_WRONG=yes", "cuBLAS 12.4.5, float32 products", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := m.images(t, "--device cuda", c.set)
+			got := m.integers(t, "--device cuda", c.set)
 			if got.status != exitDone || !strings.Contains(got.device, c.products) {
 				t.Errorf("--products auto: %v, want %s", got, c.products)
 			}
-			got = m.images(t, "--device cuda --products int8x3", c.set)
+			got = m.integers(t, "--device cuda --products int8x3", c.set)
 			if got.status != exitDone || !strings.Contains(got.device, "int8x3 products") || c.integers && got.weights != whole.weights {
 				t.Errorf("--products int8x3: %v, want the bits of the run with cuBLAS", got)
 			}
@@ -149,7 +165,7 @@ func (m stubbed) withoutSomething(t *testing.T) {
 	for set, want := range map[string]string{
 		"PPAL_STUB_FAIL=cublasGemmEx=13": "CUBLAS_STATUS_EXECUTION_FAILED", "PPAL_STUB_FAIL=cuMemAlloc_v2=2": "out of device memory: ",
 	} {
-		got := m.images(t, "--quiet --device cuda --products float32", set)
+		got := m.integers(t, "--quiet --device cuda --products float32", set)
 		if got.status != exitFailed || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, want) {
 			t.Errorf("%s: %v, want one line with %s", set, got, want)
 		}
@@ -177,7 +193,8 @@ func (m stubbed) several(t *testing.T) {
 	if len(paths) != 3 {
 		t.Errorf("%d ways of adding sums: %v", len(paths), paths)
 	}
-	if one := m.table(t, "--device cuda:all"); one.status != exitDone || !strings.HasPrefix(one.device, "cuda:0, Stub 0 ") {
+	if one := m.table(t, "--device cuda:all"); one.status != exitDone || !strings.HasPrefix(one.device, "cuda:0, Stub 0 ") ||
+		strings.Contains(one.device, "sums added") {
 		t.Errorf("cuda:all with one GPU: %v", one)
 	}
 	for _, c := range []struct {
@@ -188,7 +205,8 @@ func (m stubbed) several(t *testing.T) {
 		{"cuda:0,1", nil, "there is no device 1: the driver finds 1"},
 		{"cuda:all", []string{"PPAL_STUB_DEVICES=0"}, "no device"},
 		{"cuda:0,1", []string{"PPAL_STUB_DEVICES=2"}, "Stub 1"}, // the GPUs' names differ
-		{"cuda:0,1", append(two, "PPAL_STUB_PEERS=0", "PPAL_GPU_SUMS=peers"), "PPAL_GPU_SUMS"},
+		{"cuda:0,1", append(two, "PPAL_STUB_PEERS=0", "PPAL_GPU_SUMS=peers"), "ppal: PPAL_GPU_SUMS=peers: cuda:0 and cuda:1: no access"},
+		{"cuda:0,1", append(two, "PPAL_GPU_SUMS=nccl"), "ppal: PPAL_GPU_SUMS=nccl: cuda: NCCL cannot join the GPUs: PPAL_NCCL is none"},
 	} {
 		got := m.table(t, "--quiet --device "+c.device, c.set...)
 		if got.status != exitFailed || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, c.want) {
@@ -204,7 +222,7 @@ func (m stubbed) automatic(t *testing.T) {
 	}) {
 		t.Errorf("a small problem: %v", got)
 	}
-	if got := m.images(t, "--products int8x3"); !strings.HasPrefix(got.device, "cuda:0, Stub 0 ") {
+	if got := m.integers(t, "--products int8x3"); !strings.HasPrefix(got.device, "cuda:0, Stub 0 ") {
 		t.Errorf("chosen products: %v", got)
 	}
 }

@@ -130,9 +130,13 @@ func (b *block) intact() bool {
 
 func all(b []byte, v byte) bool { return bytes.Count(b, []byte{v}) == len(b) }
 
+// fill sets every byte to v by repeated doubling, because copy is vectorised.
 func fill(b []byte, v byte) {
-	for i := range b {
-		b[i] = v
+	if len(b) > 0 {
+		b[0] = v
+	}
+	for n := 1; n < len(b); n *= 2 {
+		copy(b[n:], b[:n])
 	}
 }
 

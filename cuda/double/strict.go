@@ -13,20 +13,17 @@ func (d *Driver) compute(l *driver.Launch) error {
 	if !d.options.Strict {
 		return d.processor.launch(name, l, false)
 	}
-	saved := make([][]byte, len(d.heap.blocks))
-	touched, written := make([][]bool, len(saved)), make([][]bool, len(saved))
+	saved, hidden, backwards := make([][]byte, len(d.heap.blocks)), make([][]byte, len(d.heap.blocks)), make([][]byte, len(d.heap.blocks))
 	for i, b := range d.heap.blocks {
 		saved[i] = bytes.Clone(b.data)
-		touched[i], written[i] = b.covered(l.Reads, l.Writes), b.covered(l.Writes)
+		b.hide(b.outside(l.Reads, l.Writes))
+		hidden[i] = bytes.Clone(b.data)
 	}
-	d.hide(touched)
 	err := d.processor.launch(name, l, true)
-	backwards := make([][]byte, len(saved))
 	for i, b := range d.heap.blocks {
 		backwards[i] = bytes.Clone(b.data)
-		copy(b.data, saved[i])
+		copy(b.data, hidden[i])
 	}
-	d.hide(touched)
 	if err == nil {
 		err = d.processor.launch(name, l, false)
 	}
@@ -34,7 +31,7 @@ func (d *Driver) compute(l *driver.Launch) error {
 		if !bytes.Equal(backwards[i], b.data) && err == nil {
 			err = fmt.Errorf("the contents of the %d bytes of call %d depend on the order of the threads", b.Bytes, b.call)
 		}
-		if at := b.restore(saved[i], touched[i], written[i]); at >= 0 && err == nil {
+		if at := b.restore(saved[i], hidden[i], b.outside(l.Writes)); at >= 0 && err == nil {
 			err = fmt.Errorf("byte %d of the %d of call %d changed, which the launch does not declare", at, b.Bytes, b.call)
 		}
 		if !b.intact() && err == nil {
@@ -44,50 +41,45 @@ func (d *Driver) compute(l *driver.Launch) error {
 	return err
 }
 
-// hide poisons all memory that the launch does not declare.
-func (d *Driver) hide(touched [][]bool) {
-	for i, b := range d.heap.blocks {
-		for k, t := range touched[i] {
-			if !t {
-				b.data[k] = poison
-			}
-		}
+// hide poisons bytes that the launch does not declare.
+func (b *block) hide(undeclared intervals) {
+	for _, s := range undeclared {
+		fill(b.data[s.from:s.to], poison)
 	}
 }
 
-// restore sets the bytes that a launch must not write to their saved values. It returns the first
-// of these bytes that the launch changed, or -1.
-func (b *block) restore(saved []byte, touched, written []bool) int {
+// restore sets bytes that a launch must not write to their saved values. hidden is the contents
+// before the launch. restore returns the first of these bytes that the launch changed, or -1.
+func (b *block) restore(saved, hidden []byte, undeclared intervals) int {
 	changed := -1
-	for i, x := range b.data {
-		if written[i] {
-			continue
+	for _, s := range undeclared {
+		now, before := b.data[s.from:s.to], hidden[s.from:s.to]
+		if changed < 0 && !bytes.Equal(now, before) {
+			for changed = s.from; b.data[changed] == hidden[changed]; {
+				changed++
+			}
 		}
-		expected := saved[i]
-		if !touched[i] {
-			expected = poison
-		}
-		if x != expected && changed < 0 {
-			changed = i
-		}
-		b.data[i] = saved[i]
+		copy(now, saved[s.from:s.to])
 	}
 	return changed
 }
 
-// covered marks the bytes of a block that lie in the spans.
-func (b *block) covered(lists ...[]driver.Span) []bool {
-	m := make([]bool, b.Bytes)
+// outside returns the bytes of a block that lie in none of the spans.
+func (b *block) outside(lists ...[]driver.Span) (gaps intervals) {
+	var inside intervals
 	for _, spans := range lists {
 		for _, s := range spans {
-			if s.At < b.At || s.At >= b.end() {
-				continue
-			}
-			lo := int(s.At - b.At)
-			for i := lo; i < lo+s.Bytes; i++ {
-				m[i] = true
+			if s.At >= b.At && s.At < b.end() {
+				inside.add(int(s.At-b.At), int(s.At-b.At)+s.Bytes)
 			}
 		}
 	}
-	return m
+	from := 0
+	for _, s := range append(inside, interval{b.Bytes, b.Bytes}) {
+		if from < s.from {
+			gaps = append(gaps, interval{from, s.from})
+		}
+		from = s.to
+	}
+	return gaps
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/cuda/double"
 	"ppal/cuda/driver"
 	"ppal/cuda/kernels"
 	"ppal/internal/cpu/kernel"
@@ -193,12 +194,6 @@ func TestCutDigits(t *testing.T) {
 // digits of b: by a product of integers and Dequantize, and by MultiplyDigits. Both give the same
 // bits.
 func multiply(r *rig[float32], x kernels.SignedBytes, rows int, d kernels.Digits, j kernels.Dequantize) {
-	wide := d.Count * d.Width
-	sums, err := r.d.Allocate(4 * d.Blocks * rows * wide)
-	r.do(err)
-	r.held = append(r.held, sums)
-	r.do(r.d.Multiply(0, &driver.Gemm{Precision: driver.Int8, Rows: rows, Cols: wide, Inner: d.Length, TransB: true, Alpha: 1, A: x.At, B: d.At,
-		C: sums, StrideA: x.Stride, StrideB: d.Length, StrideC: wide, Batch: d.Blocks, StepA: d.Length, StepB: wide * d.Length, StepC: rows * wide}))
 	j.Digits, j.X = d, x
 	size := (j.Out.Rows-1)*j.Out.Stride + j.Out.Cols
 	before, library, own := make([]byte, 4*size), make([]byte, 4*size), make([]byte, 4*size)
@@ -206,8 +201,7 @@ func multiply(r *rig[float32], x kernels.SignedBytes, rows int, d kernels.Digits
 	r.do(r.s.MultiplyDigits(r.q, j))
 	r.do(r.d.Download(0, own, j.Out.At))
 	r.do(r.d.Upload(0, j.Out.At, before))
-	j.Sums, j.SumRows = sums, rows
-	r.do(r.s.Dequantize(r.q, j))
+	byLibrary(r, x, rows, d, j)
 	r.do(r.d.Download(0, library, j.Out.At))
 	for i := range size {
 		got, want := binary.LittleEndian.Uint32(own[4*i:]), binary.LittleEndian.Uint32(library[4*i:])
@@ -215,6 +209,18 @@ func multiply(r *rig[float32], x kernels.SignedBytes, rows int, d kernels.Digits
 			r.t.Fatalf("%+v: MultiplyDigits gives %v at (%d, %d), want %v", d, g, i/j.Out.Stride, i%j.Out.Stride, w)
 		}
 	}
+}
+
+// byLibrary multiplies by a product of integers and Dequantize.
+func byLibrary(r *rig[float32], x kernels.SignedBytes, rows int, d kernels.Digits, j kernels.Dequantize) {
+	wide := d.Count * d.Width
+	sums, err := r.d.Allocate(4 * d.Blocks * rows * wide)
+	r.do(err)
+	r.held = append(r.held, sums)
+	r.do(r.d.Multiply(0, &driver.Gemm{Precision: driver.Int8, Rows: rows, Cols: wide, Inner: d.Length, TransB: true, Alpha: 1, A: x.At, B: d.At,
+		C: sums, StrideA: x.Stride, StrideB: d.Length, StrideC: wide, Batch: d.Blocks, StepA: d.Length, StepB: wide * d.Length, StepC: rows * wide}))
+	j.Digits, j.X, j.Sums, j.SumRows = d, x, sums, rows
+	r.do(r.s.Dequantize(r.q, j))
 }
 
 // Products with one block of indices equal integer arithmetic to the bit, for random and extreme
@@ -292,14 +298,19 @@ func onCPU(t *testing.T, u []byte, b []float32, rows, inner, cols, count int) []
 }
 
 // The sums reach the largest and the smallest 32-bit integer. Longer sums are split in two. The
-// double refuses a sum that does not fit.
+// double refuses a sum that does not fit. The longest products run with one order of the threads,
+// and the two blocks without MultiplyDigits, because emulated threads are slow.
 func TestExactIndices(t *testing.T) {
 	if (kernels.ExactIndices+32)*128*127 <= math.MaxInt32 || kernels.ExactIndices*128*127 > math.MaxInt32 {
 		t.Fatalf("%d is not the largest number of indices", kernels.ExactIndices)
 	}
-	for _, inner := range []int{kernels.ExactIndices, kernels.ExactIndices + 1} {
+	l, err := newLab(kernels.Float32, double.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for blocks, inner := range map[int]int{1: kernels.ExactIndices, 2: kernels.ExactIndices + 1} {
 		const rows, cols = 2, 2
-		r := newRig[float32](t, 1)
+		r := rigOf[float32](t, 1, l)
 		ones := make([]float32, inner*cols)
 		for i := range ones {
 			ones[i] = float32(2*(i%cols) - 1)
@@ -307,6 +318,9 @@ func TestExactIndices(t *testing.T) {
 		b := plan.View{Buffer: r.buffer(ones), Stride: cols, Rows: inner, Cols: cols}
 		out := r.result(rows, cols, 0)
 		d := placed(r, kernels.NewDigits(inner, cols, 3, kernels.ExactIndices, testScale))
+		if d.Blocks != blocks {
+			t.Errorf("%d indices: %d blocks", inner, d.Blocks)
+		}
 		stride := d.Blocks * d.Length
 		bytes := make([]byte, rows*stride) // minus 128: the first row is -128, the second row is 127
 		for l := range stride {
@@ -314,7 +328,11 @@ func TestExactIndices(t *testing.T) {
 		}
 		x := kernels.SignedBytes{At: r.put(bytes), Stride: stride}
 		r.do(r.s.QuantizeDigits(r.q, d, r.on(b), false))
-		multiply(r, x, rows, d, kernels.Dequantize{B: r.on(b), Out: r.on(out)})
+		by := multiply
+		if blocks > 1 {
+			by = byLibrary
+		}
+		by(r, x, rows, d, kernels.Dequantize{B: r.on(b), Out: r.on(out)})
 		for i, z := range r.contents(out.Buffer) {
 			want := float64(i/cols) * 255 * float64(inner) * float64(2*(i%cols)-1) * testScale
 			if math.Abs(float64(z)-want) > 0x1p-23*math.Abs(want) {

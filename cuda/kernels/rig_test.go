@@ -78,8 +78,8 @@ func dtypeOf[T plan.Float]() kernels.Dtype {
 // labs opens the devices of the tests, one for each number type. Each device loads its kernels
 // once.
 var labs = [2]func() (*lab, error){
-	sync.OnceValues(func() (*lab, error) { return newLab(kernels.Float32) }),
-	sync.OnceValues(func() (*lab, error) { return newLab(kernels.Float64) }),
+	sync.OnceValues(func() (*lab, error) { return newLab(kernels.Float32, double.Options{Strict: true}) }),
+	sync.OnceValues(func() (*lab, error) { return newLab(kernels.Float64, double.Options{Strict: true}) }),
 }
 
 type lab struct {
@@ -88,8 +88,8 @@ type lab struct {
 	release func() error // releases the last rig
 }
 
-func newLab(dtype kernels.Dtype) (*lab, error) {
-	d := double.Computing(double.Options{Strict: true})
+func newLab(dtype kernels.Dtype, o double.Options) (*lab, error) {
+	d := double.Computing(o)
 	s, err := kernels.Load(d, dtype)
 	return &lab{s, &queue{d: d}, func() error { return nil }}, err
 }
@@ -101,6 +101,12 @@ func newRig[T plan.Float](t *testing.T, seed uint64) *rig[T] {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return rigOf[T](t, seed, l)
+}
+
+// rigOf returns an empty rig of a lab, and releases the last one.
+func rigOf[T plan.Float](t *testing.T, seed uint64, l *lab) *rig[T] {
+	t.Helper()
 	if err := l.release(); err != nil {
 		t.Fatalf("after the last test: %v", err)
 	}
@@ -189,6 +195,7 @@ func (r *rig[T]) set(v plan.View, i, j int, x T) {
 	at := v.Offset + i*v.Stride + j
 	r.memory.Data[v.Buffer][at] = x
 	r.do(r.d.Upload(0, r.at[v.Buffer].Offset(at*r.s.Dtype().Size()), bytesOf(x)))
+	r.do(r.d.Synchronize(0)) // the device forgets the use of these bytes
 }
 
 // on returns the device operand of a view.

@@ -3,6 +3,7 @@
 package nvidia_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"ppal/cuda/driver"
 	"ppal/cuda/nvidia"
@@ -17,12 +19,21 @@ import (
 )
 
 // asked makes the test program print the results of Open and Devices instead of running tests,
-// because a process has one driver for life.
-const asked = "PPAL_TEST_OPEN"
+// because a process has one driver for life. The value askedJoin makes it print the errors of
+// joining devices, of which a call may never return.
+const (
+	asked     = "PPAL_TEST_OPEN"
+	askedJoin = "join"
+)
 
 // TestMain runs the tests on a driver, a cuBLAS and an NCCL without a GPU (testdata/stub).
 func TestMain(m *testing.M) {
-	if os.Getenv(asked) != "" {
+	switch os.Getenv(asked) {
+	case "":
+	case askedJoin:
+		printJoin()
+		return
+	default:
 		printOpen()
 		return
 	}
@@ -30,26 +41,20 @@ func TestMain(m *testing.M) {
 		runAskedCase()
 		return
 	}
-	dir, err := os.MkdirTemp("", "ppal-stub-")
-	if err == nil {
-		err = buildStub(dir)
-	}
-	if err != nil {
+	if err := useStub(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	status := m.Run()
-	_ = os.RemoveAll(dir)
-	os.Exit(status)
+	os.Exit(m.Run())
 }
 
 // stubFile is the stub's library.
 var stubFile string
 
-// buildStub builds the stub, and names it in the environment. NCCL is turned off: the tests of NCCL
+// useStub builds the stub, and names it in the environment. NCCL is turned off: the tests of NCCL
 // name the file.
-func buildStub(dir string) (err error) {
-	if stubFile, err = gpustub.Build(dir); err != nil {
+func useStub() (err error) {
+	if stubFile, err = gpustub.Build(); err != nil {
 		return err
 	}
 	return errors.Join(os.Setenv(nvidia.DriverFile, stubFile), os.Setenv(nvidia.ProductsFile, stubFile), os.Setenv(nvidia.NCCLFile, nvidia.NoNCCL))
@@ -66,6 +71,28 @@ func printOpen() {
 	fmt.Println("devices:", len(all), err)
 }
 
+// printJoin prints the errors of joining two devices with a short limit, and of closing them.
+func printJoin() {
+	var list []driver.Driver
+	for k := range 2 {
+		d, err := nvidia.Open(k)
+		if err != nil {
+			fmt.Println("open:", err)
+			return
+		}
+		list = append(list, d)
+	}
+	const patience = 50 * time.Millisecond
+	_, err := nvidia.JoinWithin(patience, list)
+	fmt.Println("join:", err)
+	meeting, err := list[0].(driver.Gatherer).Meet(true)
+	if err == nil {
+		_, err = nvidia.GatherWithin(patience, meeting, list, 0, len(list))
+	}
+	fmt.Println("gather:", err)
+	fmt.Println("close:", list[0].Close(), list[1].Close())
+}
+
 // openIn runs another process of the test program with environment variables changed, and returns
 // what the process prints.
 func openIn(t *testing.T, set ...string) string {
@@ -74,7 +101,9 @@ func openIn(t *testing.T, set ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self)
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	cmd := exec.CommandContext(ctx, self)
 	cmd.Env = append(append(os.Environ(), asked+"=1"), set...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {

@@ -4,6 +4,9 @@ package nvidia_test
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -108,9 +111,22 @@ func TestPeersRefused(t *testing.T) {
 	t.Setenv("PPAL_STUB_NAME", "Stub")
 	t.Setenv("PPAL_STUB_PEERS", "0")
 	_, err := cuda.OpenSeveral([]int{1, 0}, nvidia.Open, cuda.Options{GPUSums: cuda.PeerSums})
-	if want := "cuda: PPAL_GPU_SUMS=peers: cuda:1 and cuda:0: no access to the memory of the other device"; err == nil || err.Error() != want {
+	if want := "PPAL_GPU_SUMS=peers: cuda:1 and cuda:0: no access to the memory of the other device"; err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)
 	}
+}
+
+// fewRows returns a table of 60 rows in two groups.
+func fewRows(t *testing.T) session.Source {
+	t.Helper()
+	text := strings.Builder{}
+	text.WriteString("x,z,g,y\n")
+	for i := range 60 {
+		fmt.Fprintf(&text, "%d.5,%d,%d,%d\n", i*7%31, i*5%17, i%2, (i*7%31+i%3)/17)
+	}
+	file := filepath.Join(t.TempDir(), "rows.csv")
+	ok(t, os.WriteFile(file, []byte(text.String()), 0o600))
+	return session.CSV(file, "y", "g=1")
 }
 
 // A list of one GPU, and all GPUs of a machine with one GPU, train as that GPU alone, also on
@@ -121,7 +137,7 @@ func TestListsOfOneDevice(t *testing.T) {
 		t.Setenv("PPAL_STUB_DEVICES", devices)
 		d.Kind = session.CUDA
 		s := must[*session.Session](t)(session.New(t.Context(), session.Options{
-			Data: session.Images{Dataset: "synthetic", Classes: []int{2, 0, 3}, RowsPerClass: 8}, Task: session.NeymanPearson{Kappa: []float64{0.3}}, Model: &models.Spec{Hidden: []int{6}},
+			Data: fewRows(t), Task: session.DemographicParity{}, Model: &models.Spec{Hidden: []int{6}},
 			Settings: trainer.Settings{Seed: 1, Iterations: 3}, BatchSize: batch, Device: d}))
 		must[*trainer.Result](t)(s.Optimize(t.Context()))
 		device = s.Describe().Device

@@ -21,8 +21,7 @@ func TestSumsSetting(t *testing.T) {
 	device := func(d session.Device) (string, error) {
 		d.Kind = session.CUDA
 		s, err := session.New(t.Context(), session.Options{
-			Data: session.Images{Dataset: "synthetic", Classes: []int{2, 0, 3}, RowsPerClass: 8},
-			Task: session.NeymanPearson{Kappa: []float64{0.3}}, Model: &models.Spec{Hidden: []int{6}}, Device: d})
+			Data: fewRows(t), Task: session.DemographicParity{}, Model: &models.Spec{Hidden: []int{6}}, Device: d})
 		if err != nil {
 			return "", err
 		}

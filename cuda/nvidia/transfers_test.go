@@ -137,6 +137,22 @@ func TestFirstTransfersHang(t *testing.T) {
 	ok(t, must[driver.Communicator](t)(nvidia.JoinWithin(time.Minute, list)).Close())
 }
 
+// A call of NCCL that never returns is an error after a while. The devices can be closed.
+func TestCallsHang(t *testing.T) {
+	openDevices(t, 0) // the environment
+	for _, call := range []string{"ncclGroupStart", "ncclSend"} {
+		got := openIn(t, asked+"="+askedJoin, "PPAL_STUB_HANG="+call)
+		late := "cuda: NCCL cannot join the GPUs: the first transfers of NCCL 2.21.5 did not end within 50ms (PPAL_NCCL=none leaves NCCL out)"
+		met := late
+		if call == "ncclGroupStart" {
+			met = "cuda: NCCL cannot join the GPUs: the GPUs of other processes did not meet within 50ms (PPAL_NCCL=none leaves NCCL out)"
+		}
+		if want := "join: " + late + "\ngather: " + met + "\nclose: <nil> <nil>\n"; got != want {
+			t.Errorf("%s never returns: %swant %s", call, got, want)
+		}
+	}
+}
+
 // After a failed transfer the communicators are aborted, so that no device waits for ever.
 func TestTransferAborts(t *testing.T) {
 	list := openDevices(t, 2)
@@ -184,7 +200,7 @@ func TestFindNCCL(t *testing.T) {
 		}
 	}
 	_, err := cuda.OpenSeveral([]int{0, 1}, nvidia.Open, cuda.Options{GPUSums: cuda.NCCLSums})
-	if err == nil || !strings.HasPrefix(err.Error(), "cuda: PPAL_GPU_SUMS=nccl: cuda: PPAL_NCCL=") {
+	if err == nil || !strings.HasPrefix(err.Error(), "PPAL_GPU_SUMS=nccl: cuda: PPAL_NCCL=") {
 		t.Errorf("error %v", err)
 	}
 }

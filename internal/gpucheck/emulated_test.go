@@ -95,7 +95,11 @@ func TestTraining(t *testing.T) {
 	if o.Data = os.Getenv("PPAL_DATA"); o.Data == "" {
 		t.Skip("PPAL_DATA is not set")
 	}
-	for _, c := range trainingCases(size{8, 4, 200}, size{20, 20, 20}) {
+	images, err := datasets.FashionMNISTTraining(o.Data) // once: reading takes a second
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range trainingCases(size{8, 4, 200}, size{20, 8, 10}, func(string) (*datasets.Images, error) { return images, nil }) {
 		list, err := c.Run(t.Context(), o)
 		allPassed(t, list, err)
 	}
@@ -214,7 +218,7 @@ func TestNonFiniteWithDigits(t *testing.T) {
 
 // Without the training files the training part is skipped.
 func TestTrainingWithoutFiles(t *testing.T) {
-	list, err := trainingCases(compared, full)[0].Run(context.Background(), Options{})
+	list, err := trainingCases(compared, full, datasets.FashionMNISTTraining)[0].Run(context.Background(), Options{})
 	if err != nil || len(list) != 1 || list[0].Status != NotRun {
 		t.Errorf("%v, error %v", list, err)
 	}

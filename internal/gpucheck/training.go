@@ -25,15 +25,16 @@ var (
 	full     = size{rowsPerClass: 0, width: 256, iterations: 200}
 )
 
-// trainingCases train on Fashion-MNIST. 200 iterations in float64 must end where the CPU's end. In
-// float32, TF32 and with digits, two runs must agree bit for bit and end close to the CPU's run.
-func trainingCases(compared, full size) (list []Case) {
+// trainingCases train on Fashion-MNIST, which load reads from Options.Data. 200 iterations in
+// float64 must end where the CPU's end. In float32, TF32 and with digits, two runs must agree bit
+// for bit and end close to the CPU's run.
+func trainingCases(compared, full size, load func(dir string) (*datasets.Images, error)) (list []Case) {
 	add := func(name string, run func(context.Context, Options, *datasets.Images) ([]Result, error)) {
 		list = append(list, Case{Name: name, Run: func(ctx context.Context, o Options) ([]Result, error) {
 			if o.Data == "" {
 				return []Result{Skipped(name, "the training files are missing")}, nil
 			}
-			images, err := datasets.FashionMNISTTraining(o.Data)
+			images, err := load(o.Data)
 			if err != nil {
 				return nil, err
 			}

@@ -4,39 +4,134 @@
 package gpustub
 
 import (
+	"crypto/sha256"
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"sync"
+
+	"ppal/internal/atomicfile"
 )
 
-// Build compiles the library with the host's kernels and products in the folder dir, and returns
-// its file. It needs cc and c++.
-func Build(dir string) (file string, err error) {
+// recipe says how the library is made.
+type recipe struct {
+	cc, cxx []string // compilers of C and C++, with the options
+	units   []string // files to compile
+	others  []string // files that the units include
+}
+
+// Build returns the file of the library, with the host's kernels and products. It compiles the
+// library in the folder build/gpustub of this checkout, unless a library with the same sources,
+// compilers and options is there: several packages test with the library, and compiling takes long.
+// It needs cc and c++.
+func Build() (file string, err error) {
 	_, self, _, _ := runtime.Caller(0)
-	root := filepath.Join(filepath.Dir(self), "..", "..", "cuda")
-	var objects []string
-	for _, source := range []string{"driver", "cublas", "nccl"} {
-		object := filepath.Join(dir, source+".o")
-		objects = append(objects, object)
-		if err := compile("cc", "-c", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-fvisibility=hidden", "-o", object,
-			filepath.Join(root, "nvidia", "testdata", "stub", source+".c")); err != nil {
-			return "", err
-		}
-	}
-	kernels, err := filepath.Glob(filepath.Join(root, "kernels", "device", "*.cc"))
+	root := filepath.Dir(filepath.Dir(filepath.Dir(self)))
+	r, err := stub(filepath.Join(root, "cuda"))
 	if err != nil {
 		return "", err
 	}
-	file = filepath.Join(dir, "libcuda.so.1")
-	args := append([]string{"-shared", "-fPIC", "-std=c++17", "-O1", "-Wno-unknown-pragmas", "-fvisibility=hidden", "-o", file}, objects...)
-	args = append(args, filepath.Join(root, "double", "multiply.cc"))
-	return file, compile("c++", append(args, kernels...)...)
+	return r.build(filepath.Join(root, "build", "gpustub"))
 }
 
-func compile(compiler string, args ...string) error {
-	if out, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", compiler, err, out)
+// stub returns the recipe of the library. cuda is the folder of package cuda.
+func stub(cuda string) (recipe, error) {
+	r := recipe{
+		cc:  []string{"cc", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-fvisibility=hidden"},
+		cxx: []string{"c++", "-fPIC", "-std=c++17", "-O1", "-Wno-unknown-pragmas", "-fvisibility=hidden"},
+	}
+	device := filepath.Join(cuda, "kernels", "device")
+	for _, list := range []struct {
+		to      *[]string
+		pattern string
+	}{
+		{&r.units, filepath.Join(device, "*.cc")}, {&r.units, filepath.Join(cuda, "double", "multiply.cc")},
+		{&r.units, filepath.Join(cuda, "nvidia", "testdata", "stub", "*.c")},
+		{&r.others, filepath.Join(device, "*.cu")}, {&r.others, filepath.Join(device, "*.cuh")}, {&r.others, filepath.Join(device, "*.h")},
+		{&r.others, filepath.Join(cuda, "double", "*.h")}, {&r.others, filepath.Join(cuda, "nvidia", "testdata", "stub", "*.h")},
+	} {
+		files, err := filepath.Glob(list.pattern)
+		if err != nil || len(files) == 0 {
+			return r, errors.Join(err, fmt.Errorf("gpustub: no file is %s", list.pattern))
+		}
+		*list.to = append(*list.to, files...)
+	}
+	return r, nil
+}
+
+// build returns the library's file in a folder, and makes the file if it is not there. Processes
+// may build at the same time.
+func (r recipe) build(folder string) (file string, err error) {
+	name, err := r.name()
+	if err != nil {
+		return "", err
+	}
+	file = filepath.Join(folder, name)
+	if _, err := os.Stat(file); err == nil {
+		return file, nil
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp(folder, "new-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	made := filepath.Join(dir, name)
+	if err := r.compile(dir, made); err != nil {
+		return "", err
+	}
+	return file, atomicfile.Replace(made, file)
+}
+
+// name returns the library's name, which tells its sources, compilers and options.
+func (r recipe) name() (string, error) {
+	sum := sha256.New()
+	for _, compiler := range [][]string{r.cc, r.cxx} {
+		version, err := exec.Command(compiler[0], "--version").Output()
+		if err != nil {
+			return "", fmt.Errorf("gpustub: %s --version: %w", compiler[0], err)
+		}
+		fmt.Fprintf(sum, "%q %q\n", compiler, version)
+	}
+	for _, file := range append(append([]string{}, r.units...), r.others...) {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(sum, "%q %q\n", filepath.Base(file), content)
+	}
+	return fmt.Sprintf("libcuda-%x.so", sum.Sum(nil)[:8]), nil
+}
+
+// compile compiles all units at the same time, with the objects in the folder dir, and links them.
+func (r recipe) compile(dir, library string) error {
+	link := append(append([]string{}, r.cxx...), "-shared", "-o", library)
+	var all sync.WaitGroup
+	errs := make([]error, len(r.units))
+	for i, unit := range r.units {
+		compiler := r.cxx
+		if filepath.Ext(unit) == ".c" {
+			compiler = r.cc
+		}
+		object := filepath.Join(dir, fmt.Sprint(i, ".o"))
+		link = append(link, object)
+		all.Go(func() { errs[i] = run(append(append([]string{}, compiler...), "-c", "-o", object, unit)) })
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return run(link)
+}
+
+func run(command []string) error {
+	if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", command[0], err, out)
 	}
 	return nil
 }
