@@ -131,17 +131,7 @@ func TestSharedLIBSVMErrors(t *testing.T) {
 	} {
 		write(c.text)
 		c.opts.File = path
-		_, want := LoadTable("", "libsvm", c.opts)
-		_, errs := shared(t, 3, 24, func(_ int, s Share) (*Tables, error) {
-			own := c.opts
-			own.Share = s
-			return LoadTable("", "libsvm", own)
-		})
-		for rank, err := range errs {
-			if want == nil || err == nil || err.Error() != want.Error() {
-				t.Errorf("%s, process %d: %v, and in one process %v", name, rank, err, want)
-			}
-		}
+		refuseAlike(t, name, "libsvm", c.opts)
 	}
 
 	write(string(text))

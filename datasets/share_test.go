@@ -237,16 +237,22 @@ func TestSharedTableErrors(t *testing.T) {
 		if err := os.WriteFile(c.opts.File, []byte(strings.Join(changed, "")), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		_, want := LoadTable("", "csv", c.opts)
-		_, errs := shared(t, 3, 24, func(_ int, s Share) (*Tables, error) {
-			own := c.opts
-			own.Share = s
-			return LoadTable("", "csv", own)
-		})
-		for rank, err := range errs {
-			if want == nil || err == nil || err.Error() != want.Error() {
-				t.Errorf("%s, process %d: %v, and in one process %v", name, rank, err, want)
-			}
+		refuseAlike(t, name, "csv", c.opts)
+	}
+}
+
+// refuseAlike expects that three processes refuse a table with the error of one process.
+func refuseAlike(t *testing.T, name, dataset string, opts TableOptions) {
+	t.Helper()
+	_, want := LoadTable("", dataset, opts)
+	_, errs := shared(t, 3, 24, func(_ int, s Share) (*Tables, error) {
+		own := opts
+		own.Share = s
+		return LoadTable("", dataset, own)
+	})
+	for rank, err := range errs {
+		if want == nil || err == nil || err.Error() != want.Error() {
+			t.Errorf("%s, process %d: %v, and in one process %v", name, rank, err, want)
 		}
 	}
 }

@@ -180,7 +180,7 @@ func TestRefusedFlags(t *testing.T) {
 		{"minimize=fnr", "--subject-to: missing; --problem rates needs it"},
 		{"problem=rates", "--subject-to: missing; --problem rates needs it"},
 		{"subject-to=;", "--subject-to ;: is empty"},
-		{"dataset=adult", "--dataset adult: holds a table; --problem mnpc needs images, or your own table, as in --dataset csv --file FILE --label COLUMN"},
+		{"dataset=adult", "--dataset adult: holds a table, and --problem mnpc needs images or your own table (--dataset csv); bound rates with --subject-to, or choose --problem dp, eo or if"},
 		{"problem=dp dataset=cifar10", "--dataset cifar10: holds images; --problem dp needs a table"},
 		{"problem=dp dataset=csv", "--file: missing; --dataset csv needs it"},
 		{"problem=dp dataset=csv file=x.csv", "--label: missing; --dataset csv needs it"},

@@ -72,7 +72,7 @@ func (t *Train) consistentProblem(refuse refusal) error {
 	case t.Data.Problem == option.NeymanPearson && d.Own:
 		return t.consistentOrder(refuse)
 	case t.Data.Problem == option.NeymanPearson && d.Tabular():
-		return refuse("dataset", "holds a table; --problem mnpc needs images, or your own table, as in --dataset csv --file FILE --label COLUMN")
+		return refuse("dataset", "holds a table, and --problem mnpc needs images or your own table (--dataset csv); bound rates with --subject-to, or choose --problem dp, eo or if")
 	case images && d.Tabular():
 		return refuse("dataset", "holds a table; --problem %s needs images", t.Data.Problem)
 	case !images && !d.Tabular():
