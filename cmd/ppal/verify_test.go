@@ -72,4 +72,7 @@ func TestVerify(t *testing.T) {
 	if got := with("", "verify", dir); got.status != exitUsage || !strings.Contains(got.stderr, "not a complete run directory") {
 		t.Errorf("no run: %+v", got)
 	}
+	if got := with("", "verify", filepath.Join(dir, "missing")); got.status != exitUsage || !strings.Contains(got.stderr, "no such file or directory") {
+		t.Errorf("no folder: %+v", got)
+	}
 }

@@ -49,7 +49,7 @@ func (c *check) files() (err error) {
 			return fmt.Errorf("verify: %s: the run is not finished: there is no summary.json; `ppal train --resume %s` continues the run", c.dir, c.dir)
 		}
 		if _, err := os.Stat(string(c.dir)); err != nil {
-			return fmt.Errorf("verify: %w", err)
+			return fmt.Errorf("verify: %w: %w", rundir.ErrIncomplete, err)
 		}
 		return fmt.Errorf("verify: %s: %w: there is no summary.json; name the directory of one run, such as a point of a sweep", c.dir, rundir.ErrIncomplete)
 	}
