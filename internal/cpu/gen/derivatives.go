@@ -40,7 +40,7 @@ func (a asm) derivative(name string, i int) {
 		"",
 		"\tfor i in 0..m-1, j in 0..n-1:",
 		"\t\tt = sum_l e[i*lde+l] * v[l*ldv+j]   (l = 0..k-1), a chain of fused multiply-adds from zero",
-		fmt.Sprintf("\t\td[i*%d+j] = %s", lanes, strings.TrimSuffix(formula, ",")),
+		fmt.Sprintf("\t\td[i*%d+j] = %s", lanes, strings.TrimSuffix(formula, ",")+", or 0 if that is negligible"),
 		fmt.Sprintf("\t\tsums[j] += d[i*%d+j]", lanes),
 		fmt.Sprintf("\tmost[j] = max_i bits(|d[i*%d+j]|)", lanes),
 		"",
@@ -118,7 +118,7 @@ func (a asm) derivativeRows(name string, p derivative, rows int) {
 	a.DECQ(p.left)
 	a.JNZ(operand.LabelRef(name))
 	for i, sum := range acc {
-		d := a.timesWithin(sum, p.slope.of(a.load(p.s, p.valid)), p.valid)
+		d := a.significant(a.timesWithin(sum, p.slope.of(a.load(p.s, p.valid)), p.valid))
 		a.PREFETCHT0(operand.Mem{Base: p.s, Disp: a.bytes()}) // of the next panel
 		a.ADDQ(p.lds, p.s)
 		a.VPMAXUD(a.and(d, p.magnitude), p.most, p.most)

@@ -59,11 +59,11 @@ func (a asm) slopes() []slope {
 
 func (a asm) slope(f slope) {
 	a.text("passes."+f.name+"Grad", f.name+"Grad", fmt.Sprintf("func(n int, d, s *%s)", a.elem()),
-		fmt.Sprintf("computes d[i] = %s for i in 0..n-1.", f.formula))
+		fmt.Sprintf("computes d[i] = %s or 0 if that is negligible, for i in 0..n-1.", f.formula))
 	n, d, s := a.gp("n"), a.gp("d"), a.gp("s")
 	a.each(n, []reg.GPVirtual{d, s}, func(m mask) {
 		slope := f.of(a.load(s, m))
-		a.save(a.times(a.load(d, m), slope), d, m)
+		a.save(a.significant(a.times(a.load(d, m), slope)), d, m)
 	})
 	a.RET()
 }

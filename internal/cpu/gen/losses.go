@@ -40,17 +40,19 @@ func (a asm) signedLossGrad(name, formula string, add bool, slope func(x vec) ve
 		kernel, field, assign = "signed"+name+"GradAdd", "gradAdd", "+="
 	}
 	a.text(fmt.Sprintf("losses.%s[%sLoss]", field, name), kernel, fmt.Sprintf("func(n int, out, s, minus, d *%s)", a.elem()),
-		fmt.Sprintf("computes out[i] %s d[i] minus[i] %s, x = minus[i] s[i], for i in 0..n-1.", assign, formula))
+		fmt.Sprintf("computes out[i] %s d[i] minus[i] %s, x = minus[i] s[i], and 0 for a negligible out[i], for i in 0..n-1.", assign, formula))
 	n, out, s, minus, d := a.gp("n"), a.gp("out"), a.gp("s"), a.gp("minus"), a.gp("d")
 	a.each(n, []reg.GPVirtual{out, s, minus, d}, func(m mask) {
 		sign := a.load(minus, m)
 		g := slope(a.times(sign, a.load(s, m)))
 		signed := a.times(a.load(d, m), sign)
+		var sum vec
 		if add {
-			a.save(a.fma(signed, g, a.load(out, m)), out, m)
+			sum = a.fma(signed, g, a.load(out, m))
 		} else {
-			a.save(a.times(signed, g), out, m)
+			sum = a.times(signed, g)
 		}
+		a.save(a.significant(sum), out, m)
 	})
 	a.RET()
 }

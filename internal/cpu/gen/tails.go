@@ -69,13 +69,15 @@ func (a asm) tailGrads(loss, formula string, slope func(tail, minus vec) vec) {
 		}
 		write := func(out operand.Mem, tail, minus, d vec, m mask) {
 			g, signed := slope(tail, minus), a.times(d, minus)
+			var sum vec
 			if add {
-				a.saveAt(a.fma(signed, g, a.loadAt(out, m)), out, m)
+				sum = a.fma(signed, g, a.loadAt(out, m))
 			} else {
-				a.saveAt(a.times(signed, g), out, m)
+				sum = a.times(signed, g)
 			}
+			a.saveAt(a.significant(sum), out, m)
 		}
-		where := fmt.Sprintf("minus[i] %s, x = minus[i] s[i], from the logistic tail t = tails[i] of s[i], for i in 0..n-1", formula)
+		where := fmt.Sprintf("minus[i] %s, x = minus[i] s[i], from the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1", formula)
 		kernel := "tail" + loss + "Grad" + suffix
 		field := func(name string) string { return fmt.Sprintf("tails.%s[%sLoss]", name, loss) }
 		a.text(field("grad"+suffix), kernel, fmt.Sprintf("func(n int, out, tails, minus, d *%s)", a.elem()), fmt.Sprintf("computes out[i] %s d[i] %s.", assign, where))

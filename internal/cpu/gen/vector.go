@@ -168,6 +168,20 @@ func (a asm) choose(x vec, comparison int, y, yes, no vec) vec {
 	return a.to(a.pick(four(a.VBLENDVPS), four(a.VBLENDVPD)), m, yes, no)
 }
 
+// negligible returns the exponent of the power of two below which the magnitude of a derivative
+// counts as zero. Package kernel has the same numbers, and the reason.
+func (t target) negligible() int {
+	if t.size == 4 {
+		return -100
+	}
+	return -960
+}
+
+// significant returns x, and zero for a negligible x.
+func (a asm) significant(x vec) vec {
+	return a.choose(a.magnitude(x), lessThan, a.num(math.Ldexp(1, a.negligible())), a.num(0), x)
+}
+
 // powerOfTwo returns 2^n for integers n that are normal exponents. Adding 1.5 2^p puts n into the
 // low bits of the significand of p bits.
 func (a asm) powerOfTwo(n vec) vec {

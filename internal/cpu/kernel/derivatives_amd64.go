@@ -9,7 +9,7 @@ package kernel
 //
 //	for i in 0..m-1, j in 0..n-1:
 //		t = sum_l e[i*lde+l] * v[l*ldv+j]   (l = 0..k-1), a chain of fused multiply-adds from zero
-//		d[i*16+j] = t (s[i*lds+j] (1 - s[i*lds+j]))
+//		d[i*16+j] = t (s[i*lds+j] (1 - s[i*lds+j])), or 0 if that is negligible
 //		sums[j] += d[i*16+j]
 //	most[j] = max_i bits(|d[i*16+j]|)
 //
@@ -23,7 +23,7 @@ func derivativeSigmoidF32AVX512(m int, k int, n int, e *float32, lde int, v *flo
 //
 //	for i in 0..m-1, j in 0..n-1:
 //		t = sum_l e[i*lde+l] * v[l*ldv+j]   (l = 0..k-1), a chain of fused multiply-adds from zero
-//		d[i*16+j] = t (1 - s[i*lds+j]^2)
+//		d[i*16+j] = t (1 - s[i*lds+j]^2), or 0 if that is negligible
 //		sums[j] += d[i*16+j]
 //	most[j] = max_i bits(|d[i*16+j]|)
 //
@@ -37,7 +37,7 @@ func derivativeTanhF32AVX512(m int, k int, n int, e *float32, lde int, v *float3
 //
 //	for i in 0..m-1, j in 0..n-1:
 //		t = sum_l e[i*lde+l] * v[l*ldv+j]   (l = 0..k-1), a chain of fused multiply-adds from zero
-//		d[i*16+j] = t where the sign bit of s[i*lds+j] is clear, else 0 t
+//		d[i*16+j] = t where the sign bit of s[i*lds+j] is clear, else 0 t, or 0 if that is negligible
 //		sums[j] += d[i*16+j]
 //	most[j] = max_i bits(|d[i*16+j]|)
 //
@@ -51,7 +51,7 @@ func derivativeReLUF32AVX512(m int, k int, n int, e *float32, lde int, v *float3
 //
 //	for i in 0..m-1, j in 0..n-1:
 //		t = sum_l e[i*lde+l] * v[l*ldv+j]   (l = 0..k-1), a chain of fused multiply-adds from zero
-//		d[i*8+j] = t (s[i*lds+j] (1 - s[i*lds+j]))
+//		d[i*8+j] = t (s[i*lds+j] (1 - s[i*lds+j])), or 0 if that is negligible
 //		sums[j] += d[i*8+j]
 //	most[j] = max_i bits(|d[i*8+j]|)
 //
@@ -65,7 +65,7 @@ func derivativeSigmoidF32AVX2(m int, k int, n int, e *float32, lde int, v *float
 //
 //	for i in 0..m-1, j in 0..n-1:
 //		t = sum_l e[i*lde+l] * v[l*ldv+j]   (l = 0..k-1), a chain of fused multiply-adds from zero
-//		d[i*8+j] = t (1 - s[i*lds+j]^2)
+//		d[i*8+j] = t (1 - s[i*lds+j]^2), or 0 if that is negligible
 //		sums[j] += d[i*8+j]
 //	most[j] = max_i bits(|d[i*8+j]|)
 //
@@ -79,7 +79,7 @@ func derivativeTanhF32AVX2(m int, k int, n int, e *float32, lde int, v *float32,
 //
 //	for i in 0..m-1, j in 0..n-1:
 //		t = sum_l e[i*lde+l] * v[l*ldv+j]   (l = 0..k-1), a chain of fused multiply-adds from zero
-//		d[i*8+j] = t where the sign bit of s[i*lds+j] is clear, else 0 t
+//		d[i*8+j] = t where the sign bit of s[i*lds+j] is clear, else 0 t, or 0 if that is negligible
 //		sums[j] += d[i*8+j]
 //	most[j] = max_i bits(|d[i*8+j]|)
 //

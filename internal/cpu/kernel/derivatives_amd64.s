@@ -60,65 +60,89 @@ terms4:
 	DECQ             R13
 	JNZ              terms4
 	VMOVUPS.Z        (R9), K1, Z8
-	VBROADCASTSS     word32_3f800000<>+0(SB), Z10
-	VSUBPS           Z8, Z10, Z10
-	VMULPS           Z10, Z8, Z8
+	VBROADCASTSS     word32_3f800000<>+0(SB), Z15
+	VSUBPS           Z8, Z15, Z15
+	VMULPS           Z15, Z8, Z8
 	VMULPS.Z         Z8, Z4, K1, Z8
+	VBROADCASTSS     word32_7fffffff<>+0(SB), Z15
+	VPANDD           Z15, Z8, Z15
+	VBROADCASTSS     word32_d800000<>+0(SB), Z16
+	VBROADCASTSS     word32_0<>+0(SB), Z17
+	VCMPPS           $0x11, Z16, Z15, K3
+	VBLENDMPS        Z17, Z8, K3, Z9
 	PREFETCHT0       64(R9)
 	ADDQ             R10, R9
-	VPANDD           Z0, Z8, Z10
-	VPMAXUD          Z10, Z1, Z1
-	VEXTRACTF64X4    $0x01, Z8, Y10
-	VCVTPS2PD        Y8, Z11
-	VCVTPS2PD        Y10, Z10
-	VADDPD           Z11, Z2, Z2
-	VADDPD           Z10, Z3, Z3
-	VMOVUPS          Z8, (R11)
+	VPANDD           Z0, Z9, Z8
+	VPMAXUD          Z8, Z1, Z1
+	VEXTRACTF64X4    $0x01, Z9, Y8
+	VCVTPS2PD        Y9, Z15
+	VCVTPS2PD        Y8, Z8
+	VADDPD           Z15, Z2, Z2
+	VADDPD           Z8, Z3, Z3
+	VMOVUPS          Z9, (R11)
 	VMOVUPS.Z        (R9), K1, Z8
-	VBROADCASTSS     word32_3f800000<>+0(SB), Z10
-	VSUBPS           Z8, Z10, Z10
-	VMULPS           Z10, Z8, Z8
+	VBROADCASTSS     word32_3f800000<>+0(SB), Z15
+	VSUBPS           Z8, Z15, Z15
+	VMULPS           Z15, Z8, Z8
 	VMULPS.Z         Z8, Z5, K1, Z8
+	VBROADCASTSS     word32_7fffffff<>+0(SB), Z15
+	VPANDD           Z15, Z8, Z15
+	VBROADCASTSS     word32_d800000<>+0(SB), Z16
+	VBROADCASTSS     word32_0<>+0(SB), Z17
+	VCMPPS           $0x11, Z16, Z15, K3
+	VBLENDMPS        Z17, Z8, K3, Z10
 	PREFETCHT0       64(R9)
 	ADDQ             R10, R9
-	VPANDD           Z0, Z8, Z10
-	VPMAXUD          Z10, Z1, Z1
-	VEXTRACTF64X4    $0x01, Z8, Y10
-	VCVTPS2PD        Y8, Z11
-	VCVTPS2PD        Y10, Z10
-	VADDPD           Z11, Z2, Z2
-	VADDPD           Z10, Z3, Z3
-	VMOVUPS          Z8, 64(R11)
+	VPANDD           Z0, Z10, Z8
+	VPMAXUD          Z8, Z1, Z1
+	VEXTRACTF64X4    $0x01, Z10, Y8
+	VCVTPS2PD        Y10, Z15
+	VCVTPS2PD        Y8, Z8
+	VADDPD           Z15, Z2, Z2
+	VADDPD           Z8, Z3, Z3
+	VMOVUPS          Z10, 64(R11)
 	VMOVUPS.Z        (R9), K1, Z8
-	VBROADCASTSS     word32_3f800000<>+0(SB), Z10
-	VSUBPS           Z8, Z10, Z10
-	VMULPS           Z10, Z8, Z8
+	VBROADCASTSS     word32_3f800000<>+0(SB), Z15
+	VSUBPS           Z8, Z15, Z15
+	VMULPS           Z15, Z8, Z8
 	VMULPS.Z         Z8, Z6, K1, Z8
+	VBROADCASTSS     word32_7fffffff<>+0(SB), Z15
+	VPANDD           Z15, Z8, Z15
+	VBROADCASTSS     word32_d800000<>+0(SB), Z16
+	VBROADCASTSS     word32_0<>+0(SB), Z17
+	VCMPPS           $0x11, Z16, Z15, K3
+	VBLENDMPS        Z17, Z8, K3, Z11
 	PREFETCHT0       64(R9)
 	ADDQ             R10, R9
-	VPANDD           Z0, Z8, Z10
-	VPMAXUD          Z10, Z1, Z1
-	VEXTRACTF64X4    $0x01, Z8, Y10
-	VCVTPS2PD        Y8, Z11
-	VCVTPS2PD        Y10, Z10
-	VADDPD           Z11, Z2, Z2
-	VADDPD           Z10, Z3, Z3
-	VMOVUPS          Z8, 128(R11)
+	VPANDD           Z0, Z11, Z8
+	VPMAXUD          Z8, Z1, Z1
+	VEXTRACTF64X4    $0x01, Z11, Y8
+	VCVTPS2PD        Y11, Z15
+	VCVTPS2PD        Y8, Z8
+	VADDPD           Z15, Z2, Z2
+	VADDPD           Z8, Z3, Z3
+	VMOVUPS          Z11, 128(R11)
 	VMOVUPS.Z        (R9), K1, Z8
-	VBROADCASTSS     word32_3f800000<>+0(SB), Z10
-	VSUBPS           Z8, Z10, Z10
-	VMULPS           Z10, Z8, Z8
+	VBROADCASTSS     word32_3f800000<>+0(SB), Z15
+	VSUBPS           Z8, Z15, Z15
+	VMULPS           Z15, Z8, Z8
 	VMULPS.Z         Z8, Z7, K1, Z8
+	VBROADCASTSS     word32_7fffffff<>+0(SB), Z15
+	VPANDD           Z15, Z8, Z15
+	VBROADCASTSS     word32_d800000<>+0(SB), Z16
+	VBROADCASTSS     word32_0<>+0(SB), Z17
+	VCMPPS           $0x11, Z16, Z15, K3
+	VBLENDMPS        Z17, Z8, K3, Z12
 	PREFETCHT0       64(R9)
 	ADDQ             R10, R9
-	VPANDD           Z0, Z8, Z10
-	VPMAXUD          Z10, Z1, Z1
-	VEXTRACTF64X4    $0x01, Z8, Y10
-	VCVTPS2PD        Y8, Z11
-	VCVTPS2PD        Y10, Z10
-	VADDPD           Z11, Z2, Z2
-	VADDPD           Z10, Z3, Z3
-	VMOVUPS          Z8, 192(R11)
+	VPANDD           Z0, Z12, Z8
+	VPMAXUD          Z8, Z1, Z1
+	VEXTRACTF64X4    $0x01, Z12, Y8
+	VCVTPS2PD        Y12, Z15
+	VCVTPS2PD        Y8, Z8
+	VADDPD           Z15, Z2, Z2
+	VADDPD           Z8, Z3, Z3
+	VMOVUPS          Z12, 192(R11)
 	ADDQ             $0x00000100, R11
 	LEAQ             (DX)(BX*4), DX
 	JMP              fours
@@ -128,14 +152,14 @@ rest:
 	JZ   done
 
 ones:
-	VPXORD Z9, Z9, Z9
+	VPXORD Z13, Z13, Z13
 	MOVQ   DX, CX
 	MOVQ   DI, R12
 	MOVQ   AX, R13
 
 terms1:
 	VMOVUPS.Z        (R12), K1, Z4
-	VFMADD231PS.BCST (CX), Z4, Z9
+	VFMADD231PS.BCST (CX), Z4, Z13
 	ADDQ             $0x04, CX
 	ADDQ             R8, R12
 	DECQ             R13
@@ -144,17 +168,23 @@ terms1:
 	VBROADCASTSS     word32_3f800000<>+0(SB), Z5
 	VSUBPS           Z4, Z5, Z5
 	VMULPS           Z5, Z4, Z4
-	VMULPS.Z         Z4, Z9, K1, Z4
+	VMULPS.Z         Z4, Z13, K1, Z4
+	VBROADCASTSS     word32_7fffffff<>+0(SB), Z5
+	VPANDD           Z5, Z4, Z5
+	VBROADCASTSS     word32_d800000<>+0(SB), Z6
+	VBROADCASTSS     word32_0<>+0(SB), Z7
+	VCMPPS           $0x11, Z6, Z5, K3
+	VBLENDMPS        Z7, Z4, K3, Z14
 	PREFETCHT0       64(R9)
 	ADDQ             R10, R9
-	VPANDD           Z0, Z4, Z5
-	VPMAXUD          Z5, Z1, Z1
-	VEXTRACTF64X4    $0x01, Z4, Y5
-	VCVTPS2PD        Y4, Z6
-	VCVTPS2PD        Y5, Z5
-	VADDPD           Z6, Z2, Z2
-	VADDPD           Z5, Z3, Z3
-	VMOVUPS          Z4, (R11)
+	VPANDD           Z0, Z14, Z4
+	VPMAXUD          Z4, Z1, Z1
+	VEXTRACTF64X4    $0x01, Z14, Y4
+	VCVTPS2PD        Y14, Z5
+	VCVTPS2PD        Y4, Z4
+	VADDPD           Z5, Z2, Z2
+	VADDPD           Z4, Z3, Z3
+	VMOVUPS          Z14, (R11)
 	ADDQ             $0x00000040, R11
 	ADDQ             BX, DX
 	DECQ             R14
@@ -174,6 +204,12 @@ GLOBL word32_7fffffff<>(SB), RODATA|NOPTR, $4
 
 DATA word32_3f800000<>+0(SB)/4, $0x3f800000
 GLOBL word32_3f800000<>(SB), RODATA|NOPTR, $4
+
+DATA word32_d800000<>+0(SB)/4, $0x0d800000
+GLOBL word32_d800000<>(SB), RODATA|NOPTR, $4
+
+DATA word32_0<>+0(SB)/4, $0x00000000
+GLOBL word32_0<>(SB), RODATA|NOPTR, $4
 
 // func derivativeTanhF32AVX512(m int, k int, n int, e *float32, lde int, v *float32, ldv int, s *float32, lds int, d *float32, sums *float64, most *uint32)
 // Requires: AVX, AVX512F, MMX+
@@ -231,65 +267,89 @@ terms4:
 	DECQ             R13
 	JNZ              terms4
 	VMOVUPS.Z        (R9), K1, Z8
-	VBROADCASTSS     word32_3f800000<>+0(SB), Z10
-	VMOVAPS          Z10, Z10
-	VFNMADD231PS     Z8, Z8, Z10
-	VMULPS.Z         Z10, Z4, K1, Z8
+	VBROADCASTSS     word32_3f800000<>+0(SB), Z15
+	VMOVAPS          Z15, Z15
+	VFNMADD231PS     Z8, Z8, Z15
+	VMULPS.Z         Z15, Z4, K1, Z8
+	VBROADCASTSS     word32_7fffffff<>+0(SB), Z15
+	VPANDD           Z15, Z8, Z15
+	VBROADCASTSS     word32_d800000<>+0(SB), Z16
+	VBROADCASTSS     word32_0<>+0(SB), Z17
+	VCMPPS           $0x11, Z16, Z15, K3
+	VBLENDMPS        Z17, Z8, K3, Z9
 	PREFETCHT0       64(R9)
 	ADDQ             R10, R9
-	VPANDD           Z0, Z8, Z10
-	VPMAXUD          Z10, Z1, Z1
-	VEXTRACTF64X4    $0x01, Z8, Y10
-	VCVTPS2PD        Y8, Z11
-	VCVTPS2PD        Y10, Z10
-	VADDPD           Z11, Z2, Z2
-	VADDPD           Z10, Z3, Z3
-	VMOVUPS          Z8, (R11)
+	VPANDD           Z0, Z9, Z8
+	VPMAXUD          Z8, Z1, Z1
+	VEXTRACTF64X4    $0x01, Z9, Y8
+	VCVTPS2PD        Y9, Z15
+	VCVTPS2PD        Y8, Z8
+	VADDPD           Z15, Z2, Z2
+	VADDPD           Z8, Z3, Z3
+	VMOVUPS          Z9, (R11)
 	VMOVUPS.Z        (R9), K1, Z8
-	VBROADCASTSS     word32_3f800000<>+0(SB), Z10
-	VMOVAPS          Z10, Z10
-	VFNMADD231PS     Z8, Z8, Z10
-	VMULPS.Z         Z10, Z5, K1, Z8
+	VBROADCASTSS     word32_3f800000<>+0(SB), Z15
+	VMOVAPS          Z15, Z15
+	VFNMADD231PS     Z8, Z8, Z15
+	VMULPS.Z         Z15, Z5, K1, Z8
+	VBROADCASTSS     word32_7fffffff<>+0(SB), Z15
+	VPANDD           Z15, Z8, Z15
+	VBROADCASTSS     word32_d800000<>+0(SB), Z16
+	VBROADCASTSS     word32_0<>+0(SB), Z17
+	VCMPPS           $0x11, Z16, Z15, K3
+	VBLENDMPS        Z17, Z8, K3, Z10
 	PREFETCHT0       64(R9)
 	ADDQ             R10, R9
-	VPANDD           Z0, Z8, Z10
-	VPMAXUD          Z10, Z1, Z1
-	VEXTRACTF64X4    $0x01, Z8, Y10
-	VCVTPS2PD        Y8, Z11
-	VCVTPS2PD        Y10, Z10
-	VADDPD           Z11, Z2, Z2
-	VADDPD           Z10, Z3, Z3
-	VMOVUPS          Z8, 64(R11)
+	VPANDD           Z0, Z10, Z8
+	VPMAXUD          Z8, Z1, Z1
+	VEXTRACTF64X4    $0x01, Z10, Y8
+	VCVTPS2PD        Y10, Z15
+	VCVTPS2PD        Y8, Z8
+	VADDPD           Z15, Z2, Z2
+	VADDPD           Z8, Z3, Z3
+	VMOVUPS          Z10, 64(R11)
 	VMOVUPS.Z        (R9), K1, Z8
-	VBROADCASTSS     word32_3f800000<>+0(SB), Z10
-	VMOVAPS          Z10, Z10
-	VFNMADD231PS     Z8, Z8, Z10
-	VMULPS.Z         Z10, Z6, K1, Z8
+	VBROADCASTSS     word32_3f800000<>+0(SB), Z15
+	VMOVAPS          Z15, Z15
+	VFNMADD231PS     Z8, Z8, Z15
+	VMULPS.Z         Z15, Z6, K1, Z8
+	VBROADCASTSS     word32_7fffffff<>+0(SB), Z15
+	VPANDD           Z15, Z8, Z15
+	VBROADCASTSS     word32_d800000<>+0(SB), Z16
+	VBROADCASTSS     word32_0<>+0(SB), Z17
+	VCMPPS           $0x11, Z16, Z15, K3
+	VBLENDMPS        Z17, Z8, K3, Z11
 	PREFETCHT0       64(R9)
 	ADDQ             R10, R9
-	VPANDD           Z0, Z8, Z10
-	VPMAXUD          Z10, Z1, Z1
-	VEXTRACTF64X4    $0x01, Z8, Y10
-	VCVTPS2PD        Y8, Z11
-	VCVTPS2PD        Y10, Z10
-	VADDPD           Z11, Z2, Z2
-	VADDPD           Z10, Z3, Z3
-	VMOVUPS          Z8, 128(R11)
+	VPANDD           Z0, Z11, Z8
+	VPMAXUD          Z8, Z1, Z1
+	VEXTRACTF64X4    $0x01, Z11, Y8
+	VCVTPS2PD        Y11, Z15
+	VCVTPS2PD        Y8, Z8
+	VADDPD           Z15, Z2, Z2
+	VADDPD           Z8, Z3, Z3
+	VMOVUPS          Z11, 128(R11)
 	VMOVUPS.Z        (R9), K1, Z8
-	VBROADCASTSS     word32_3f800000<>+0(SB), Z10
-	VMOVAPS          Z10, Z10
-	VFNMADD231PS     Z8, Z8, Z10
-	VMULPS.Z         Z10, Z7, K1, Z8
+	VBROADCASTSS     word32_3f800000<>+0(SB), Z15
+	VMOVAPS          Z15, Z15
+	VFNMADD231PS     Z8, Z8, Z15
+	VMULPS.Z         Z15, Z7, K1, Z8
+	VBROADCASTSS     word32_7fffffff<>+0(SB), Z15
+	VPANDD           Z15, Z8, Z15
+	VBROADCASTSS     word32_d800000<>+0(SB), Z16
+	VBROADCASTSS     word32_0<>+0(SB), Z17
+	VCMPPS           $0x11, Z16, Z15, K3
+	VBLENDMPS        Z17, Z8, K3, Z12
 	PREFETCHT0       64(R9)
 	ADDQ             R10, R9
-	VPANDD           Z0, Z8, Z10
-	VPMAXUD          Z10, Z1, Z1
-	VEXTRACTF64X4    $0x01, Z8, Y10
-	VCVTPS2PD        Y8, Z11
-	VCVTPS2PD        Y10, Z10
-	VADDPD           Z11, Z2, Z2
-	VADDPD           Z10, Z3, Z3
-	VMOVUPS          Z8, 192(R11)
+	VPANDD           Z0, Z12, Z8
+	VPMAXUD          Z8, Z1, Z1
+	VEXTRACTF64X4    $0x01, Z12, Y8
+	VCVTPS2PD        Y12, Z15
+	VCVTPS2PD        Y8, Z8
+	VADDPD           Z15, Z2, Z2
+	VADDPD           Z8, Z3, Z3
+	VMOVUPS          Z12, 192(R11)
 	ADDQ             $0x00000100, R11
 	LEAQ             (DX)(BX*4), DX
 	JMP              fours
@@ -299,14 +359,14 @@ rest:
 	JZ   done
 
 ones:
-	VPXORD Z9, Z9, Z9
+	VPXORD Z13, Z13, Z13
 	MOVQ   DX, CX
 	MOVQ   DI, R12
 	MOVQ   AX, R13
 
 terms1:
 	VMOVUPS.Z        (R12), K1, Z4
-	VFMADD231PS.BCST (CX), Z4, Z9
+	VFMADD231PS.BCST (CX), Z4, Z13
 	ADDQ             $0x04, CX
 	ADDQ             R8, R12
 	DECQ             R13
@@ -315,17 +375,23 @@ terms1:
 	VBROADCASTSS     word32_3f800000<>+0(SB), Z5
 	VMOVAPS          Z5, Z5
 	VFNMADD231PS     Z4, Z4, Z5
-	VMULPS.Z         Z5, Z9, K1, Z4
+	VMULPS.Z         Z5, Z13, K1, Z4
+	VBROADCASTSS     word32_7fffffff<>+0(SB), Z5
+	VPANDD           Z5, Z4, Z5
+	VBROADCASTSS     word32_d800000<>+0(SB), Z6
+	VBROADCASTSS     word32_0<>+0(SB), Z7
+	VCMPPS           $0x11, Z6, Z5, K3
+	VBLENDMPS        Z7, Z4, K3, Z14
 	PREFETCHT0       64(R9)
 	ADDQ             R10, R9
-	VPANDD           Z0, Z4, Z5
-	VPMAXUD          Z5, Z1, Z1
-	VEXTRACTF64X4    $0x01, Z4, Y5
-	VCVTPS2PD        Y4, Z6
-	VCVTPS2PD        Y5, Z5
-	VADDPD           Z6, Z2, Z2
-	VADDPD           Z5, Z3, Z3
-	VMOVUPS          Z4, (R11)
+	VPANDD           Z0, Z14, Z4
+	VPMAXUD          Z4, Z1, Z1
+	VEXTRACTF64X4    $0x01, Z14, Y4
+	VCVTPS2PD        Y14, Z5
+	VCVTPS2PD        Y4, Z4
+	VADDPD           Z5, Z2, Z2
+	VADDPD           Z4, Z3, Z3
+	VMOVUPS          Z14, (R11)
 	ADDQ             $0x00000040, R11
 	ADDQ             BX, DX
 	DECQ             R14
@@ -397,72 +463,96 @@ terms4:
 	JNZ              terms4
 	VMOVUPS.Z        (R9), K1, Z8
 	VPSRLD           $0x1f, Z8, Z8
-	VBROADCASTSS     word32_ffffffff<>+0(SB), Z10
-	VPADDD           Z10, Z8, Z8
-	VBROADCASTSS     word32_3f800000<>+0(SB), Z10
-	VPANDD           Z10, Z8, Z8
+	VBROADCASTSS     word32_ffffffff<>+0(SB), Z15
+	VPADDD           Z15, Z8, Z8
+	VBROADCASTSS     word32_3f800000<>+0(SB), Z15
+	VPANDD           Z15, Z8, Z8
 	VMULPS.Z         Z8, Z4, K1, Z8
+	VBROADCASTSS     word32_7fffffff<>+0(SB), Z15
+	VPANDD           Z15, Z8, Z15
+	VBROADCASTSS     word32_d800000<>+0(SB), Z16
+	VBROADCASTSS     word32_0<>+0(SB), Z17
+	VCMPPS           $0x11, Z16, Z15, K3
+	VBLENDMPS        Z17, Z8, K3, Z9
 	PREFETCHT0       64(R9)
 	ADDQ             R10, R9
-	VPANDD           Z0, Z8, Z10
-	VPMAXUD          Z10, Z1, Z1
-	VEXTRACTF64X4    $0x01, Z8, Y10
-	VCVTPS2PD        Y8, Z11
-	VCVTPS2PD        Y10, Z10
-	VADDPD           Z11, Z2, Z2
-	VADDPD           Z10, Z3, Z3
-	VMOVUPS          Z8, (R11)
+	VPANDD           Z0, Z9, Z8
+	VPMAXUD          Z8, Z1, Z1
+	VEXTRACTF64X4    $0x01, Z9, Y8
+	VCVTPS2PD        Y9, Z15
+	VCVTPS2PD        Y8, Z8
+	VADDPD           Z15, Z2, Z2
+	VADDPD           Z8, Z3, Z3
+	VMOVUPS          Z9, (R11)
 	VMOVUPS.Z        (R9), K1, Z8
 	VPSRLD           $0x1f, Z8, Z8
-	VBROADCASTSS     word32_ffffffff<>+0(SB), Z10
-	VPADDD           Z10, Z8, Z8
-	VBROADCASTSS     word32_3f800000<>+0(SB), Z10
-	VPANDD           Z10, Z8, Z8
+	VBROADCASTSS     word32_ffffffff<>+0(SB), Z15
+	VPADDD           Z15, Z8, Z8
+	VBROADCASTSS     word32_3f800000<>+0(SB), Z15
+	VPANDD           Z15, Z8, Z8
 	VMULPS.Z         Z8, Z5, K1, Z8
+	VBROADCASTSS     word32_7fffffff<>+0(SB), Z15
+	VPANDD           Z15, Z8, Z15
+	VBROADCASTSS     word32_d800000<>+0(SB), Z16
+	VBROADCASTSS     word32_0<>+0(SB), Z17
+	VCMPPS           $0x11, Z16, Z15, K3
+	VBLENDMPS        Z17, Z8, K3, Z10
 	PREFETCHT0       64(R9)
 	ADDQ             R10, R9
-	VPANDD           Z0, Z8, Z10
-	VPMAXUD          Z10, Z1, Z1
-	VEXTRACTF64X4    $0x01, Z8, Y10
-	VCVTPS2PD        Y8, Z11
-	VCVTPS2PD        Y10, Z10
-	VADDPD           Z11, Z2, Z2
-	VADDPD           Z10, Z3, Z3
-	VMOVUPS          Z8, 64(R11)
+	VPANDD           Z0, Z10, Z8
+	VPMAXUD          Z8, Z1, Z1
+	VEXTRACTF64X4    $0x01, Z10, Y8
+	VCVTPS2PD        Y10, Z15
+	VCVTPS2PD        Y8, Z8
+	VADDPD           Z15, Z2, Z2
+	VADDPD           Z8, Z3, Z3
+	VMOVUPS          Z10, 64(R11)
 	VMOVUPS.Z        (R9), K1, Z8
 	VPSRLD           $0x1f, Z8, Z8
-	VBROADCASTSS     word32_ffffffff<>+0(SB), Z10
-	VPADDD           Z10, Z8, Z8
-	VBROADCASTSS     word32_3f800000<>+0(SB), Z10
-	VPANDD           Z10, Z8, Z8
+	VBROADCASTSS     word32_ffffffff<>+0(SB), Z15
+	VPADDD           Z15, Z8, Z8
+	VBROADCASTSS     word32_3f800000<>+0(SB), Z15
+	VPANDD           Z15, Z8, Z8
 	VMULPS.Z         Z8, Z6, K1, Z8
+	VBROADCASTSS     word32_7fffffff<>+0(SB), Z15
+	VPANDD           Z15, Z8, Z15
+	VBROADCASTSS     word32_d800000<>+0(SB), Z16
+	VBROADCASTSS     word32_0<>+0(SB), Z17
+	VCMPPS           $0x11, Z16, Z15, K3
+	VBLENDMPS        Z17, Z8, K3, Z11
 	PREFETCHT0       64(R9)
 	ADDQ             R10, R9
-	VPANDD           Z0, Z8, Z10
-	VPMAXUD          Z10, Z1, Z1
-	VEXTRACTF64X4    $0x01, Z8, Y10
-	VCVTPS2PD        Y8, Z11
-	VCVTPS2PD        Y10, Z10
-	VADDPD           Z11, Z2, Z2
-	VADDPD           Z10, Z3, Z3
-	VMOVUPS          Z8, 128(R11)
+	VPANDD           Z0, Z11, Z8
+	VPMAXUD          Z8, Z1, Z1
+	VEXTRACTF64X4    $0x01, Z11, Y8
+	VCVTPS2PD        Y11, Z15
+	VCVTPS2PD        Y8, Z8
+	VADDPD           Z15, Z2, Z2
+	VADDPD           Z8, Z3, Z3
+	VMOVUPS          Z11, 128(R11)
 	VMOVUPS.Z        (R9), K1, Z8
 	VPSRLD           $0x1f, Z8, Z8
-	VBROADCASTSS     word32_ffffffff<>+0(SB), Z10
-	VPADDD           Z10, Z8, Z8
-	VBROADCASTSS     word32_3f800000<>+0(SB), Z10
-	VPANDD           Z10, Z8, Z8
+	VBROADCASTSS     word32_ffffffff<>+0(SB), Z15
+	VPADDD           Z15, Z8, Z8
+	VBROADCASTSS     word32_3f800000<>+0(SB), Z15
+	VPANDD           Z15, Z8, Z8
 	VMULPS.Z         Z8, Z7, K1, Z8
+	VBROADCASTSS     word32_7fffffff<>+0(SB), Z15
+	VPANDD           Z15, Z8, Z15
+	VBROADCASTSS     word32_d800000<>+0(SB), Z16
+	VBROADCASTSS     word32_0<>+0(SB), Z17
+	VCMPPS           $0x11, Z16, Z15, K3
+	VBLENDMPS        Z17, Z8, K3, Z12
 	PREFETCHT0       64(R9)
 	ADDQ             R10, R9
-	VPANDD           Z0, Z8, Z10
-	VPMAXUD          Z10, Z1, Z1
-	VEXTRACTF64X4    $0x01, Z8, Y10
-	VCVTPS2PD        Y8, Z11
-	VCVTPS2PD        Y10, Z10
-	VADDPD           Z11, Z2, Z2
-	VADDPD           Z10, Z3, Z3
-	VMOVUPS          Z8, 192(R11)
+	VPANDD           Z0, Z12, Z8
+	VPMAXUD          Z8, Z1, Z1
+	VEXTRACTF64X4    $0x01, Z12, Y8
+	VCVTPS2PD        Y12, Z15
+	VCVTPS2PD        Y8, Z8
+	VADDPD           Z15, Z2, Z2
+	VADDPD           Z8, Z3, Z3
+	VMOVUPS          Z12, 192(R11)
 	ADDQ             $0x00000100, R11
 	LEAQ             (DX)(BX*4), DX
 	JMP              fours
@@ -472,14 +562,14 @@ rest:
 	JZ   done
 
 ones:
-	VPXORD Z9, Z9, Z9
+	VPXORD Z13, Z13, Z13
 	MOVQ   DX, CX
 	MOVQ   DI, R12
 	MOVQ   AX, R13
 
 terms1:
 	VMOVUPS.Z        (R12), K1, Z4
-	VFMADD231PS.BCST (CX), Z4, Z9
+	VFMADD231PS.BCST (CX), Z4, Z13
 	ADDQ             $0x04, CX
 	ADDQ             R8, R12
 	DECQ             R13
@@ -490,17 +580,23 @@ terms1:
 	VPADDD           Z5, Z4, Z4
 	VBROADCASTSS     word32_3f800000<>+0(SB), Z5
 	VPANDD           Z5, Z4, Z4
-	VMULPS.Z         Z4, Z9, K1, Z4
+	VMULPS.Z         Z4, Z13, K1, Z4
+	VBROADCASTSS     word32_7fffffff<>+0(SB), Z5
+	VPANDD           Z5, Z4, Z5
+	VBROADCASTSS     word32_d800000<>+0(SB), Z6
+	VBROADCASTSS     word32_0<>+0(SB), Z7
+	VCMPPS           $0x11, Z6, Z5, K3
+	VBLENDMPS        Z7, Z4, K3, Z14
 	PREFETCHT0       64(R9)
 	ADDQ             R10, R9
-	VPANDD           Z0, Z4, Z5
-	VPMAXUD          Z5, Z1, Z1
-	VEXTRACTF64X4    $0x01, Z4, Y5
-	VCVTPS2PD        Y4, Z6
-	VCVTPS2PD        Y5, Z5
-	VADDPD           Z6, Z2, Z2
-	VADDPD           Z5, Z3, Z3
-	VMOVUPS          Z4, (R11)
+	VPANDD           Z0, Z14, Z4
+	VPMAXUD          Z4, Z1, Z1
+	VEXTRACTF64X4    $0x01, Z14, Y4
+	VCVTPS2PD        Y14, Z5
+	VCVTPS2PD        Y4, Z4
+	VADDPD           Z5, Z2, Z2
+	VADDPD           Z4, Z3, Z3
+	VMOVUPS          Z14, (R11)
 	ADDQ             $0x00000040, R11
 	ADDQ             BX, DX
 	DECQ             R14
@@ -583,6 +679,12 @@ terms4:
 	VMULPS       Y11, Y10, Y10
 	VMULPS       Y10, Y6, Y6
 	VANDPS       Y0, Y6, Y6
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y10
+	VANDPS       Y10, Y6, Y10
+	VBROADCASTSS word32_d800000<>+0(SB), Y11
+	VBROADCASTSS word32_0<>+0(SB), Y12
+	VCMPPS       $0x11, Y11, Y10, Y10
+	VBLENDVPS    Y10, Y12, Y6, Y6
 	PREFETCHT0   32(R8)
 	ADDQ         R9, R8
 	VANDPS       Y2, Y6, Y10
@@ -599,6 +701,12 @@ terms4:
 	VMULPS       Y10, Y6, Y6
 	VMULPS       Y6, Y7, Y6
 	VANDPS       Y0, Y6, Y6
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y7
+	VANDPS       Y7, Y6, Y7
+	VBROADCASTSS word32_d800000<>+0(SB), Y10
+	VBROADCASTSS word32_0<>+0(SB), Y11
+	VCMPPS       $0x11, Y10, Y7, Y7
+	VBLENDVPS    Y7, Y11, Y6, Y6
 	PREFETCHT0   32(R8)
 	ADDQ         R9, R8
 	VANDPS       Y2, Y6, Y7
@@ -615,6 +723,12 @@ terms4:
 	VMULPS       Y7, Y6, Y6
 	VMULPS       Y6, Y8, Y6
 	VANDPS       Y0, Y6, Y6
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y7
+	VANDPS       Y7, Y6, Y7
+	VBROADCASTSS word32_d800000<>+0(SB), Y8
+	VBROADCASTSS word32_0<>+0(SB), Y10
+	VCMPPS       $0x11, Y8, Y7, Y7
+	VBLENDVPS    Y7, Y10, Y6, Y6
 	PREFETCHT0   32(R8)
 	ADDQ         R9, R8
 	VANDPS       Y2, Y6, Y7
@@ -631,6 +745,12 @@ terms4:
 	VMULPS       Y7, Y6, Y6
 	VMULPS       Y6, Y9, Y6
 	VANDPS       Y0, Y6, Y6
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y7
+	VANDPS       Y7, Y6, Y7
+	VBROADCASTSS word32_d800000<>+0(SB), Y8
+	VBROADCASTSS word32_0<>+0(SB), Y9
+	VCMPPS       $0x11, Y8, Y7, Y7
+	VBLENDVPS    Y7, Y9, Y6, Y6
 	PREFETCHT0   32(R8)
 	ADDQ         R9, R8
 	VANDPS       Y2, Y6, Y7
@@ -669,6 +789,12 @@ terms1:
 	VMULPS       Y8, Y7, Y7
 	VMULPS       Y7, Y6, Y6
 	VANDPS       Y0, Y6, Y6
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y7
+	VANDPS       Y7, Y6, Y7
+	VBROADCASTSS word32_d800000<>+0(SB), Y8
+	VBROADCASTSS word32_0<>+0(SB), Y9
+	VCMPPS       $0x11, Y8, Y7, Y7
+	VBLENDVPS    Y7, Y9, Y6, Y6
 	PREFETCHT0   32(R8)
 	ADDQ         R9, R8
 	VANDPS       Y2, Y6, Y7
@@ -890,6 +1016,12 @@ terms4:
 	VFNMADD231PS Y10, Y10, Y11
 	VMULPS       Y11, Y6, Y6
 	VANDPS       Y0, Y6, Y6
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y10
+	VANDPS       Y10, Y6, Y10
+	VBROADCASTSS word32_d800000<>+0(SB), Y11
+	VBROADCASTSS word32_0<>+0(SB), Y12
+	VCMPPS       $0x11, Y11, Y10, Y10
+	VBLENDVPS    Y10, Y12, Y6, Y6
 	PREFETCHT0   32(R8)
 	ADDQ         R9, R8
 	VANDPS       Y2, Y6, Y10
@@ -906,6 +1038,12 @@ terms4:
 	VFNMADD231PS Y6, Y6, Y10
 	VMULPS       Y10, Y7, Y6
 	VANDPS       Y0, Y6, Y6
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y7
+	VANDPS       Y7, Y6, Y7
+	VBROADCASTSS word32_d800000<>+0(SB), Y10
+	VBROADCASTSS word32_0<>+0(SB), Y11
+	VCMPPS       $0x11, Y10, Y7, Y7
+	VBLENDVPS    Y7, Y11, Y6, Y6
 	PREFETCHT0   32(R8)
 	ADDQ         R9, R8
 	VANDPS       Y2, Y6, Y7
@@ -922,6 +1060,12 @@ terms4:
 	VFNMADD231PS Y6, Y6, Y7
 	VMULPS       Y7, Y8, Y6
 	VANDPS       Y0, Y6, Y6
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y7
+	VANDPS       Y7, Y6, Y7
+	VBROADCASTSS word32_d800000<>+0(SB), Y8
+	VBROADCASTSS word32_0<>+0(SB), Y10
+	VCMPPS       $0x11, Y8, Y7, Y7
+	VBLENDVPS    Y7, Y10, Y6, Y6
 	PREFETCHT0   32(R8)
 	ADDQ         R9, R8
 	VANDPS       Y2, Y6, Y7
@@ -938,6 +1082,12 @@ terms4:
 	VFNMADD231PS Y6, Y6, Y7
 	VMULPS       Y7, Y9, Y6
 	VANDPS       Y0, Y6, Y6
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y7
+	VANDPS       Y7, Y6, Y7
+	VBROADCASTSS word32_d800000<>+0(SB), Y8
+	VBROADCASTSS word32_0<>+0(SB), Y9
+	VCMPPS       $0x11, Y8, Y7, Y7
+	VBLENDVPS    Y7, Y9, Y6, Y6
 	PREFETCHT0   32(R8)
 	ADDQ         R9, R8
 	VANDPS       Y2, Y6, Y7
@@ -976,6 +1126,12 @@ terms1:
 	VFNMADD231PS Y7, Y7, Y8
 	VMULPS       Y8, Y6, Y6
 	VANDPS       Y0, Y6, Y6
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y7
+	VANDPS       Y7, Y6, Y7
+	VBROADCASTSS word32_d800000<>+0(SB), Y8
+	VBROADCASTSS word32_0<>+0(SB), Y9
+	VCMPPS       $0x11, Y8, Y7, Y7
+	VBLENDVPS    Y7, Y9, Y6, Y6
 	PREFETCHT0   32(R8)
 	ADDQ         R9, R8
 	VANDPS       Y2, Y6, Y7
@@ -1069,6 +1225,12 @@ terms4:
 	VANDPS       Y11, Y10, Y10
 	VMULPS       Y10, Y6, Y6
 	VANDPS       Y0, Y6, Y6
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y10
+	VANDPS       Y10, Y6, Y10
+	VBROADCASTSS word32_d800000<>+0(SB), Y11
+	VBROADCASTSS word32_0<>+0(SB), Y12
+	VCMPPS       $0x11, Y11, Y10, Y10
+	VBLENDVPS    Y10, Y12, Y6, Y6
 	PREFETCHT0   32(R8)
 	ADDQ         R9, R8
 	VANDPS       Y2, Y6, Y10
@@ -1087,6 +1249,12 @@ terms4:
 	VANDPS       Y10, Y6, Y6
 	VMULPS       Y6, Y7, Y6
 	VANDPS       Y0, Y6, Y6
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y7
+	VANDPS       Y7, Y6, Y7
+	VBROADCASTSS word32_d800000<>+0(SB), Y10
+	VBROADCASTSS word32_0<>+0(SB), Y11
+	VCMPPS       $0x11, Y10, Y7, Y7
+	VBLENDVPS    Y7, Y11, Y6, Y6
 	PREFETCHT0   32(R8)
 	ADDQ         R9, R8
 	VANDPS       Y2, Y6, Y7
@@ -1105,6 +1273,12 @@ terms4:
 	VANDPS       Y7, Y6, Y6
 	VMULPS       Y6, Y8, Y6
 	VANDPS       Y0, Y6, Y6
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y7
+	VANDPS       Y7, Y6, Y7
+	VBROADCASTSS word32_d800000<>+0(SB), Y8
+	VBROADCASTSS word32_0<>+0(SB), Y10
+	VCMPPS       $0x11, Y8, Y7, Y7
+	VBLENDVPS    Y7, Y10, Y6, Y6
 	PREFETCHT0   32(R8)
 	ADDQ         R9, R8
 	VANDPS       Y2, Y6, Y7
@@ -1123,6 +1297,12 @@ terms4:
 	VANDPS       Y7, Y6, Y6
 	VMULPS       Y6, Y9, Y6
 	VANDPS       Y0, Y6, Y6
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y7
+	VANDPS       Y7, Y6, Y7
+	VBROADCASTSS word32_d800000<>+0(SB), Y8
+	VBROADCASTSS word32_0<>+0(SB), Y9
+	VCMPPS       $0x11, Y8, Y7, Y7
+	VBLENDVPS    Y7, Y9, Y6, Y6
 	PREFETCHT0   32(R8)
 	ADDQ         R9, R8
 	VANDPS       Y2, Y6, Y7
@@ -1163,6 +1343,12 @@ terms1:
 	VANDPS       Y8, Y7, Y7
 	VMULPS       Y7, Y6, Y6
 	VANDPS       Y0, Y6, Y6
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y7
+	VANDPS       Y7, Y6, Y7
+	VBROADCASTSS word32_d800000<>+0(SB), Y8
+	VBROADCASTSS word32_0<>+0(SB), Y9
+	VCMPPS       $0x11, Y8, Y7, Y7
+	VBLENDVPS    Y7, Y9, Y6, Y6
 	PREFETCHT0   32(R8)
 	ADDQ         R9, R8
 	VANDPS       Y2, Y6, Y7

@@ -64,14 +64,15 @@ func biased[F Float](name string, pass func(n int, z, bias *F), z []F, ldz, rows
 }
 
 // SigmoidGrad computes d[i] = d[i] (s[i] (1 - s[i])): given the derivative with respect to s =
-// sigmoid(x), the derivative with respect to x.
+// sigmoid(x), the derivative with respect to x. Negligible derivatives are 0: see negligible.
 func (k *Kernels[F]) SigmoidGrad(d, s []F) { slope("SigmoidGrad", k.passes.sigmoidGrad, d, s) }
 
-// TanhGrad computes d[i] = d[i] (1 - s[i]^2), the same for s = tanh(x).
+// TanhGrad computes d[i] = d[i] (1 - s[i]^2), the same for s = tanh(x). Negligible derivatives are
+// 0.
 func (k *Kernels[F]) TanhGrad(d, s []F) { slope("TanhGrad", k.passes.tanhGrad, d, s) }
 
 // ReLUGrad computes d[i] = d[i], or 0 d[i] where the sign bit of s[i] is set, the same for the s
-// that BiasReLU writes.
+// that BiasReLU writes. Negligible derivatives are 0.
 func (k *Kernels[F]) ReLUGrad(d, s []F) { slope("ReLUGrad", k.passes.reluGrad, d, s) }
 
 func slope[F Float](name string, pass func(n int, d, s *F), d, s []F) {

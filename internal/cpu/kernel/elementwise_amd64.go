@@ -40,18 +40,19 @@ func biasTanhF32AVX512(n int, z *float32, bias *float32)
 //go:noescape
 func biasReLUF32AVX512(n int, z *float32, bias *float32)
 
-// sigmoidGradF32AVX512 computes d[i] = d[i] (s[i] (1 - s[i])) for i in 0..n-1.
+// sigmoidGradF32AVX512 computes d[i] = d[i] (s[i] (1 - s[i])) or 0 if that is negligible, for i in
+// 0..n-1.
 //
 //go:noescape
 func sigmoidGradF32AVX512(n int, d *float32, s *float32)
 
-// tanhGradF32AVX512 computes d[i] = d[i] (1 - s[i]^2) for i in 0..n-1.
+// tanhGradF32AVX512 computes d[i] = d[i] (1 - s[i]^2) or 0 if that is negligible, for i in 0..n-1.
 //
 //go:noescape
 func tanhGradF32AVX512(n int, d *float32, s *float32)
 
-// reluGradF32AVX512 computes d[i] = d[i] where the sign bit of s[i] is clear, else 0 d[i], for i in
-// 0..n-1.
+// reluGradF32AVX512 computes d[i] = d[i] where the sign bit of s[i] is clear, else 0 d[i], or 0 if
+// that is negligible, for i in 0..n-1.
 //
 //go:noescape
 func reluGradF32AVX512(n int, d *float32, s *float32)
@@ -102,18 +103,19 @@ func biasTanhF64AVX512(n int, z *float64, bias *float64)
 //go:noescape
 func biasReLUF64AVX512(n int, z *float64, bias *float64)
 
-// sigmoidGradF64AVX512 computes d[i] = d[i] (s[i] (1 - s[i])) for i in 0..n-1.
+// sigmoidGradF64AVX512 computes d[i] = d[i] (s[i] (1 - s[i])) or 0 if that is negligible, for i in
+// 0..n-1.
 //
 //go:noescape
 func sigmoidGradF64AVX512(n int, d *float64, s *float64)
 
-// tanhGradF64AVX512 computes d[i] = d[i] (1 - s[i]^2) for i in 0..n-1.
+// tanhGradF64AVX512 computes d[i] = d[i] (1 - s[i]^2) or 0 if that is negligible, for i in 0..n-1.
 //
 //go:noescape
 func tanhGradF64AVX512(n int, d *float64, s *float64)
 
-// reluGradF64AVX512 computes d[i] = d[i] where the sign bit of s[i] is clear, else 0 d[i], for i in
-// 0..n-1.
+// reluGradF64AVX512 computes d[i] = d[i] where the sign bit of s[i] is clear, else 0 d[i], or 0 if
+// that is negligible, for i in 0..n-1.
 //
 //go:noescape
 func reluGradF64AVX512(n int, d *float64, s *float64)
@@ -163,18 +165,19 @@ func biasTanhF32AVX2(n int, z *float32, bias *float32)
 //go:noescape
 func biasReLUF32AVX2(n int, z *float32, bias *float32)
 
-// sigmoidGradF32AVX2 computes d[i] = d[i] (s[i] (1 - s[i])) for i in 0..n-1.
+// sigmoidGradF32AVX2 computes d[i] = d[i] (s[i] (1 - s[i])) or 0 if that is negligible, for i in
+// 0..n-1.
 //
 //go:noescape
 func sigmoidGradF32AVX2(n int, d *float32, s *float32)
 
-// tanhGradF32AVX2 computes d[i] = d[i] (1 - s[i]^2) for i in 0..n-1.
+// tanhGradF32AVX2 computes d[i] = d[i] (1 - s[i]^2) or 0 if that is negligible, for i in 0..n-1.
 //
 //go:noescape
 func tanhGradF32AVX2(n int, d *float32, s *float32)
 
-// reluGradF32AVX2 computes d[i] = d[i] where the sign bit of s[i] is clear, else 0 d[i], for i in
-// 0..n-1.
+// reluGradF32AVX2 computes d[i] = d[i] where the sign bit of s[i] is clear, else 0 d[i], or 0 if
+// that is negligible, for i in 0..n-1.
 //
 //go:noescape
 func reluGradF32AVX2(n int, d *float32, s *float32)
@@ -224,18 +227,19 @@ func biasTanhF64AVX2(n int, z *float64, bias *float64)
 //go:noescape
 func biasReLUF64AVX2(n int, z *float64, bias *float64)
 
-// sigmoidGradF64AVX2 computes d[i] = d[i] (s[i] (1 - s[i])) for i in 0..n-1.
+// sigmoidGradF64AVX2 computes d[i] = d[i] (s[i] (1 - s[i])) or 0 if that is negligible, for i in
+// 0..n-1.
 //
 //go:noescape
 func sigmoidGradF64AVX2(n int, d *float64, s *float64)
 
-// tanhGradF64AVX2 computes d[i] = d[i] (1 - s[i]^2) for i in 0..n-1.
+// tanhGradF64AVX2 computes d[i] = d[i] (1 - s[i]^2) or 0 if that is negligible, for i in 0..n-1.
 //
 //go:noescape
 func tanhGradF64AVX2(n int, d *float64, s *float64)
 
-// reluGradF64AVX2 computes d[i] = d[i] where the sign bit of s[i] is clear, else 0 d[i], for i in
-// 0..n-1.
+// reluGradF64AVX2 computes d[i] = d[i] where the sign bit of s[i] is clear, else 0 d[i], or 0 if
+// that is negligible, for i in 0..n-1.
 //
 //go:noescape
 func reluGradF64AVX2(n int, d *float64, s *float64)

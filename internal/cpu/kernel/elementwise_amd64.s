@@ -922,7 +922,13 @@ loop:
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS      (AX), Z1
 	VMULPS       Z0, Z1, Z0
-	VMOVUPS      Z0, (AX)
+	VBROADCASTSS word32_7fffffff<>+0(SB), Z1
+	VPANDD       Z1, Z0, Z1
+	VBROADCASTSS word32_d800000<>+0(SB), Z4
+	VBROADCASTSS word32_0<>+0(SB), Z5
+	VCMPPS       $0x11, Z4, Z1, K1
+	VBLENDMPS    Z5, Z0, K1, Z2
+	VMOVUPS      Z2, (AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x10, CX
@@ -941,11 +947,20 @@ tail:
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS.Z    (AX), K1, Z1
 	VMULPS       Z0, Z1, Z0
-	VMOVUPS      Z0, K1, (AX)
+	VBROADCASTSS word32_7fffffff<>+0(SB), Z1
+	VPANDD       Z1, Z0, Z1
+	VBROADCASTSS word32_d800000<>+0(SB), Z2
+	VBROADCASTSS word32_0<>+0(SB), Z4
+	VCMPPS       $0x11, Z2, Z1, K2
+	VBLENDMPS    Z4, Z0, K2, Z3
+	VMOVUPS      Z3, K1, (AX)
 
 done:
 	VZEROUPPER
 	RET
+
+DATA word32_d800000<>+0(SB)/4, $0x0d800000
+GLOBL word32_d800000<>(SB), RODATA|NOPTR, $4
 
 // func tanhGradF32AVX512(n int, d *float32, s *float32)
 // Requires: AVX, AVX512F
@@ -963,7 +978,13 @@ loop:
 	VFNMADD231PS Z0, Z0, Z1
 	VMOVUPS      (AX), Z0
 	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (AX)
+	VBROADCASTSS word32_7fffffff<>+0(SB), Z1
+	VPANDD       Z1, Z0, Z1
+	VBROADCASTSS word32_d800000<>+0(SB), Z4
+	VBROADCASTSS word32_0<>+0(SB), Z5
+	VCMPPS       $0x11, Z4, Z1, K1
+	VBLENDMPS    Z5, Z0, K1, Z2
+	VMOVUPS      Z2, (AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x10, CX
@@ -982,7 +1003,13 @@ tail:
 	VFNMADD231PS Z0, Z0, Z1
 	VMOVUPS.Z    (AX), K1, Z0
 	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K1, (AX)
+	VBROADCASTSS word32_7fffffff<>+0(SB), Z1
+	VPANDD       Z1, Z0, Z1
+	VBROADCASTSS word32_d800000<>+0(SB), Z2
+	VBROADCASTSS word32_0<>+0(SB), Z4
+	VCMPPS       $0x11, Z2, Z1, K2
+	VBLENDMPS    Z4, Z0, K2, Z3
+	VMOVUPS      Z3, K1, (AX)
 
 done:
 	VZEROUPPER
@@ -1000,13 +1027,19 @@ TEXT ·reluGradF32AVX512(SB), NOSPLIT, $0-24
 loop:
 	VMOVUPS      (DX), Z0
 	VPSRLD       $0x1f, Z0, Z0
-	VBROADCASTSS word32_ffffffff<>+0(SB), Z1
-	VPADDD       Z1, Z0, Z0
-	VBROADCASTSS word32_3f800000<>+0(SB), Z1
-	VPANDD       Z1, Z0, Z0
-	VMOVUPS      (AX), Z1
-	VMULPS       Z0, Z1, Z0
-	VMOVUPS      Z0, (AX)
+	VBROADCASTSS word32_ffffffff<>+0(SB), Z3
+	VPADDD       Z3, Z0, Z0
+	VBROADCASTSS word32_3f800000<>+0(SB), Z3
+	VPANDD       Z3, Z0, Z0
+	VMOVUPS      (AX), Z3
+	VMULPS       Z0, Z3, Z0
+	VBROADCASTSS word32_7fffffff<>+0(SB), Z3
+	VPANDD       Z3, Z0, Z3
+	VBROADCASTSS word32_d800000<>+0(SB), Z4
+	VBROADCASTSS word32_0<>+0(SB), Z5
+	VCMPPS       $0x11, Z4, Z3, K1
+	VBLENDMPS    Z5, Z0, K1, Z1
+	VMOVUPS      Z1, (AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x10, CX
@@ -1027,7 +1060,13 @@ tail:
 	VPANDD       Z1, Z0, Z0
 	VMOVUPS.Z    (AX), K1, Z1
 	VMULPS       Z0, Z1, Z0
-	VMOVUPS      Z0, K1, (AX)
+	VBROADCASTSS word32_7fffffff<>+0(SB), Z1
+	VPANDD       Z1, Z0, Z1
+	VBROADCASTSS word32_d800000<>+0(SB), Z3
+	VBROADCASTSS word32_0<>+0(SB), Z4
+	VCMPPS       $0x11, Z3, Z1, K2
+	VBLENDMPS    Z4, Z0, K2, Z2
+	VMOVUPS      Z2, K1, (AX)
 
 done:
 	VZEROUPPER
@@ -2204,7 +2243,13 @@ loop:
 	VMULPD       Z1, Z0, Z0
 	VMOVUPD      (AX), Z1
 	VMULPD       Z0, Z1, Z0
-	VMOVUPD      Z0, (AX)
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z1
+	VPANDD       Z1, Z0, Z1
+	VBROADCASTSD word64_3f0000000000000<>+0(SB), Z4
+	VBROADCASTSD word64_0<>+0(SB), Z5
+	VCMPPD       $0x11, Z4, Z1, K1
+	VBLENDMPD    Z5, Z0, K1, Z2
+	VMOVUPD      Z2, (AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x08, CX
@@ -2223,11 +2268,20 @@ tail:
 	VMULPD       Z1, Z0, Z0
 	VMOVUPD.Z    (AX), K1, Z1
 	VMULPD       Z0, Z1, Z0
-	VMOVUPD      Z0, K1, (AX)
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z1
+	VPANDD       Z1, Z0, Z1
+	VBROADCASTSD word64_3f0000000000000<>+0(SB), Z2
+	VBROADCASTSD word64_0<>+0(SB), Z4
+	VCMPPD       $0x11, Z2, Z1, K2
+	VBLENDMPD    Z4, Z0, K2, Z3
+	VMOVUPD      Z3, K1, (AX)
 
 done:
 	VZEROUPPER
 	RET
+
+DATA word64_3f0000000000000<>+0(SB)/8, $0x03f0000000000000
+GLOBL word64_3f0000000000000<>(SB), RODATA|NOPTR, $8
 
 // func tanhGradF64AVX512(n int, d *float64, s *float64)
 // Requires: AVX, AVX512F
@@ -2245,7 +2299,13 @@ loop:
 	VFNMADD231PD Z0, Z0, Z1
 	VMOVUPD      (AX), Z0
 	VMULPD       Z1, Z0, Z0
-	VMOVUPD      Z0, (AX)
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z1
+	VPANDD       Z1, Z0, Z1
+	VBROADCASTSD word64_3f0000000000000<>+0(SB), Z4
+	VBROADCASTSD word64_0<>+0(SB), Z5
+	VCMPPD       $0x11, Z4, Z1, K1
+	VBLENDMPD    Z5, Z0, K1, Z2
+	VMOVUPD      Z2, (AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x08, CX
@@ -2264,7 +2324,13 @@ tail:
 	VFNMADD231PD Z0, Z0, Z1
 	VMOVUPD.Z    (AX), K1, Z0
 	VMULPD       Z1, Z0, Z0
-	VMOVUPD      Z0, K1, (AX)
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z1
+	VPANDD       Z1, Z0, Z1
+	VBROADCASTSD word64_3f0000000000000<>+0(SB), Z2
+	VBROADCASTSD word64_0<>+0(SB), Z4
+	VCMPPD       $0x11, Z2, Z1, K2
+	VBLENDMPD    Z4, Z0, K2, Z3
+	VMOVUPD      Z3, K1, (AX)
 
 done:
 	VZEROUPPER
@@ -2282,13 +2348,19 @@ TEXT ·reluGradF64AVX512(SB), NOSPLIT, $0-24
 loop:
 	VMOVUPD      (DX), Z0
 	VPSRLQ       $0x3f, Z0, Z0
-	VBROADCASTSD word64_ffffffffffffffff<>+0(SB), Z1
-	VPADDQ       Z1, Z0, Z0
-	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z1
-	VPANDD       Z1, Z0, Z0
-	VMOVUPD      (AX), Z1
-	VMULPD       Z0, Z1, Z0
-	VMOVUPD      Z0, (AX)
+	VBROADCASTSD word64_ffffffffffffffff<>+0(SB), Z3
+	VPADDQ       Z3, Z0, Z0
+	VBROADCASTSD word64_3ff0000000000000<>+0(SB), Z3
+	VPANDD       Z3, Z0, Z0
+	VMOVUPD      (AX), Z3
+	VMULPD       Z0, Z3, Z0
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z3
+	VPANDD       Z3, Z0, Z3
+	VBROADCASTSD word64_3f0000000000000<>+0(SB), Z4
+	VBROADCASTSD word64_0<>+0(SB), Z5
+	VCMPPD       $0x11, Z4, Z3, K1
+	VBLENDMPD    Z5, Z0, K1, Z1
+	VMOVUPD      Z1, (AX)
 	ADDQ         $0x00000040, AX
 	ADDQ         $0x00000040, DX
 	SUBQ         $0x08, CX
@@ -2309,7 +2381,13 @@ tail:
 	VPANDD       Z1, Z0, Z0
 	VMOVUPD.Z    (AX), K1, Z1
 	VMULPD       Z0, Z1, Z0
-	VMOVUPD      Z0, K1, (AX)
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Z1
+	VPANDD       Z1, Z0, Z1
+	VBROADCASTSD word64_3f0000000000000<>+0(SB), Z3
+	VBROADCASTSD word64_0<>+0(SB), Z4
+	VCMPPD       $0x11, Z3, Z1, K2
+	VBLENDMPD    Z4, Z0, K2, Z2
+	VMOVUPD      Z2, K1, (AX)
 
 done:
 	VZEROUPPER
@@ -3421,6 +3499,12 @@ loop:
 	VMULPS       Y1, Y0, Y0
 	VMOVUPS      (CX), Y1
 	VMULPS       Y0, Y1, Y0
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y1
+	VANDPS       Y1, Y0, Y1
+	VBROADCASTSS word32_d800000<>+0(SB), Y2
+	VBROADCASTSS word32_0<>+0(SB), Y3
+	VCMPPS       $0x11, Y2, Y1, Y1
+	VBLENDVPS    Y1, Y3, Y0, Y0
 	VMOVUPS      Y0, (CX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
@@ -3440,6 +3524,12 @@ tail:
 	VMULPS       Y2, Y1, Y1
 	VMASKMOVPS   (CX), Y0, Y2
 	VMULPS       Y1, Y2, Y1
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y2
+	VANDPS       Y2, Y1, Y2
+	VBROADCASTSS word32_d800000<>+0(SB), Y3
+	VBROADCASTSS word32_0<>+0(SB), Y4
+	VCMPPS       $0x11, Y3, Y2, Y2
+	VBLENDVPS    Y2, Y4, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
 done:
@@ -3462,6 +3552,12 @@ loop:
 	VFNMADD231PS Y0, Y0, Y1
 	VMOVUPS      (CX), Y0
 	VMULPS       Y1, Y0, Y0
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y1
+	VANDPS       Y1, Y0, Y1
+	VBROADCASTSS word32_d800000<>+0(SB), Y2
+	VBROADCASTSS word32_0<>+0(SB), Y3
+	VCMPPS       $0x11, Y2, Y1, Y1
+	VBLENDVPS    Y1, Y3, Y0, Y0
 	VMOVUPS      Y0, (CX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
@@ -3481,6 +3577,12 @@ tail:
 	VFNMADD231PS Y1, Y1, Y2
 	VMASKMOVPS   (CX), Y0, Y1
 	VMULPS       Y2, Y1, Y1
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y2
+	VANDPS       Y2, Y1, Y2
+	VBROADCASTSS word32_d800000<>+0(SB), Y3
+	VBROADCASTSS word32_0<>+0(SB), Y4
+	VCMPPS       $0x11, Y3, Y2, Y2
+	VBLENDVPS    Y2, Y4, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
 done:
@@ -3505,6 +3607,12 @@ loop:
 	VANDPS       Y1, Y0, Y0
 	VMOVUPS      (CX), Y1
 	VMULPS       Y0, Y1, Y0
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y1
+	VANDPS       Y1, Y0, Y1
+	VBROADCASTSS word32_d800000<>+0(SB), Y2
+	VBROADCASTSS word32_0<>+0(SB), Y3
+	VCMPPS       $0x11, Y2, Y1, Y1
+	VBLENDVPS    Y1, Y3, Y0, Y0
 	VMOVUPS      Y0, (CX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
@@ -3526,6 +3634,12 @@ tail:
 	VANDPS       Y2, Y1, Y1
 	VMASKMOVPS   (CX), Y0, Y2
 	VMULPS       Y1, Y2, Y1
+	VBROADCASTSS word32_7fffffff<>+0(SB), Y2
+	VANDPS       Y2, Y1, Y2
+	VBROADCASTSS word32_d800000<>+0(SB), Y3
+	VBROADCASTSS word32_0<>+0(SB), Y4
+	VCMPPS       $0x11, Y3, Y2, Y2
+	VBLENDVPS    Y2, Y4, Y1, Y1
 	VMASKMOVPS   Y1, Y0, (CX)
 
 done:
@@ -4649,6 +4763,12 @@ loop:
 	VMULPD       Y1, Y0, Y0
 	VMOVUPD      (CX), Y1
 	VMULPD       Y0, Y1, Y0
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y1
+	VANDPS       Y1, Y0, Y1
+	VBROADCASTSD word64_3f0000000000000<>+0(SB), Y2
+	VBROADCASTSD word64_0<>+0(SB), Y3
+	VCMPPD       $0x11, Y2, Y1, Y1
+	VBLENDVPD    Y1, Y3, Y0, Y0
 	VMOVUPD      Y0, (CX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
@@ -4668,6 +4788,12 @@ tail:
 	VMULPD       Y2, Y1, Y1
 	VMASKMOVPD   (CX), Y0, Y2
 	VMULPD       Y1, Y2, Y1
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y2
+	VANDPS       Y2, Y1, Y2
+	VBROADCASTSD word64_3f0000000000000<>+0(SB), Y3
+	VBROADCASTSD word64_0<>+0(SB), Y4
+	VCMPPD       $0x11, Y3, Y2, Y2
+	VBLENDVPD    Y2, Y4, Y1, Y1
 	VMASKMOVPD   Y1, Y0, (CX)
 
 done:
@@ -4690,6 +4816,12 @@ loop:
 	VFNMADD231PD Y0, Y0, Y1
 	VMOVUPD      (CX), Y0
 	VMULPD       Y1, Y0, Y0
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y1
+	VANDPS       Y1, Y0, Y1
+	VBROADCASTSD word64_3f0000000000000<>+0(SB), Y2
+	VBROADCASTSD word64_0<>+0(SB), Y3
+	VCMPPD       $0x11, Y2, Y1, Y1
+	VBLENDVPD    Y1, Y3, Y0, Y0
 	VMOVUPD      Y0, (CX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
@@ -4709,6 +4841,12 @@ tail:
 	VFNMADD231PD Y1, Y1, Y2
 	VMASKMOVPD   (CX), Y0, Y1
 	VMULPD       Y2, Y1, Y1
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y2
+	VANDPS       Y2, Y1, Y2
+	VBROADCASTSD word64_3f0000000000000<>+0(SB), Y3
+	VBROADCASTSD word64_0<>+0(SB), Y4
+	VCMPPD       $0x11, Y3, Y2, Y2
+	VBLENDVPD    Y2, Y4, Y1, Y1
 	VMASKMOVPD   Y1, Y0, (CX)
 
 done:
@@ -4733,6 +4871,12 @@ loop:
 	VANDPS       Y1, Y0, Y0
 	VMOVUPD      (CX), Y1
 	VMULPD       Y0, Y1, Y0
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y1
+	VANDPS       Y1, Y0, Y1
+	VBROADCASTSD word64_3f0000000000000<>+0(SB), Y2
+	VBROADCASTSD word64_0<>+0(SB), Y3
+	VCMPPD       $0x11, Y2, Y1, Y1
+	VBLENDVPD    Y1, Y3, Y0, Y0
 	VMOVUPD      Y0, (CX)
 	ADDQ         $0x00000020, CX
 	ADDQ         $0x00000020, DX
@@ -4754,6 +4898,12 @@ tail:
 	VANDPS       Y2, Y1, Y1
 	VMASKMOVPD   (CX), Y0, Y2
 	VMULPD       Y1, Y2, Y1
+	VBROADCASTSD word64_7fffffffffffffff<>+0(SB), Y2
+	VANDPS       Y2, Y1, Y2
+	VBROADCASTSD word64_3f0000000000000<>+0(SB), Y3
+	VBROADCASTSD word64_0<>+0(SB), Y4
+	VCMPPD       $0x11, Y3, Y2, Y2
+	VBLENDVPD    Y2, Y4, Y1, Y1
 	VMASKMOVPD   Y1, Y0, (CX)
 
 done:

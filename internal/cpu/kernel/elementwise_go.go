@@ -87,7 +87,7 @@ func slopeGo[F Float](f func(s F) F) func(n int, d, s *F) {
 	return func(n int, d, s *F) {
 		ds := unsafe.Slice(d, n)
 		for i, v := range unsafe.Slice(s, n) {
-			ds[i] *= f(v)
+			ds[i] = significant(ds[i] * f(v))
 		}
 	}
 }

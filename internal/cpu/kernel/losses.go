@@ -28,7 +28,8 @@ func (k *Kernels[F]) SignedLoss(phi Loss, out, s, minus []F) {
 }
 
 // SignedLossGrad computes out[i] = d[i] y phi'(y s[i]) with minus[i] = -y, or adds it to out[i] if
-// add. The hinge loss has slope 0 at its kink y s = 1. out may be s or d.
+// add. The hinge loss has slope 0 at its kink y s = 1. Negligible elements of out are 0: see
+// negligible. out may be s or d.
 func (k *Kernels[F]) SignedLossGrad(phi Loss, out, s, minus, d []F, add bool) {
 	checkLength("SignedLossGrad", len(out), len(s))
 	checkLength("SignedLossGrad", len(out), len(minus))

@@ -10,13 +10,13 @@ package kernel
 func signedSigmoidF32AVX512(n int, out *float32, s *float32, minus *float32)
 
 // signedSigmoidGradF32AVX512 computes out[i] = d[i] minus[i] 1 / (1 + e^x) / (1 + e^-x), x =
-// minus[i] s[i], for i in 0..n-1.
+// minus[i] s[i], and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func signedSigmoidGradF32AVX512(n int, out *float32, s *float32, minus *float32, d *float32)
 
 // signedSigmoidGradAddF32AVX512 computes out[i] += d[i] minus[i] 1 / (1 + e^x) / (1 + e^-x), x =
-// minus[i] s[i], for i in 0..n-1.
+// minus[i] s[i], and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func signedSigmoidGradAddF32AVX512(n int, out *float32, s *float32, minus *float32, d *float32)
@@ -27,13 +27,13 @@ func signedSigmoidGradAddF32AVX512(n int, out *float32, s *float32, minus *float
 func signedLogisticF32AVX512(n int, out *float32, s *float32, minus *float32)
 
 // signedLogisticGradF32AVX512 computes out[i] = d[i] minus[i] 1 / (1 + e^-x), x = minus[i] s[i],
-// for i in 0..n-1.
+// and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func signedLogisticGradF32AVX512(n int, out *float32, s *float32, minus *float32, d *float32)
 
 // signedLogisticGradAddF32AVX512 computes out[i] += d[i] minus[i] 1 / (1 + e^-x), x = minus[i]
-// s[i], for i in 0..n-1.
+// s[i], and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func signedLogisticGradAddF32AVX512(n int, out *float32, s *float32, minus *float32, d *float32)
@@ -43,14 +43,14 @@ func signedLogisticGradAddF32AVX512(n int, out *float32, s *float32, minus *floa
 //go:noescape
 func signedHingeF32AVX512(n int, out *float32, s *float32, minus *float32)
 
-// signedHingeGradF32AVX512 computes out[i] = d[i] minus[i] (1 + x > 0), x = minus[i] s[i], for i in
-// 0..n-1.
+// signedHingeGradF32AVX512 computes out[i] = d[i] minus[i] (1 + x > 0), x = minus[i] s[i], and 0
+// for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func signedHingeGradF32AVX512(n int, out *float32, s *float32, minus *float32, d *float32)
 
-// signedHingeGradAddF32AVX512 computes out[i] += d[i] minus[i] (1 + x > 0), x = minus[i] s[i], for
-// i in 0..n-1.
+// signedHingeGradAddF32AVX512 computes out[i] += d[i] minus[i] (1 + x > 0), x = minus[i] s[i], and
+// 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func signedHingeGradAddF32AVX512(n int, out *float32, s *float32, minus *float32, d *float32)
@@ -61,13 +61,13 @@ func signedHingeGradAddF32AVX512(n int, out *float32, s *float32, minus *float32
 func signedSigmoidF64AVX512(n int, out *float64, s *float64, minus *float64)
 
 // signedSigmoidGradF64AVX512 computes out[i] = d[i] minus[i] 1 / (1 + e^x) / (1 + e^-x), x =
-// minus[i] s[i], for i in 0..n-1.
+// minus[i] s[i], and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func signedSigmoidGradF64AVX512(n int, out *float64, s *float64, minus *float64, d *float64)
 
 // signedSigmoidGradAddF64AVX512 computes out[i] += d[i] minus[i] 1 / (1 + e^x) / (1 + e^-x), x =
-// minus[i] s[i], for i in 0..n-1.
+// minus[i] s[i], and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func signedSigmoidGradAddF64AVX512(n int, out *float64, s *float64, minus *float64, d *float64)
@@ -78,13 +78,13 @@ func signedSigmoidGradAddF64AVX512(n int, out *float64, s *float64, minus *float
 func signedLogisticF64AVX512(n int, out *float64, s *float64, minus *float64)
 
 // signedLogisticGradF64AVX512 computes out[i] = d[i] minus[i] 1 / (1 + e^-x), x = minus[i] s[i],
-// for i in 0..n-1.
+// and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func signedLogisticGradF64AVX512(n int, out *float64, s *float64, minus *float64, d *float64)
 
 // signedLogisticGradAddF64AVX512 computes out[i] += d[i] minus[i] 1 / (1 + e^-x), x = minus[i]
-// s[i], for i in 0..n-1.
+// s[i], and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func signedLogisticGradAddF64AVX512(n int, out *float64, s *float64, minus *float64, d *float64)
@@ -94,14 +94,14 @@ func signedLogisticGradAddF64AVX512(n int, out *float64, s *float64, minus *floa
 //go:noescape
 func signedHingeF64AVX512(n int, out *float64, s *float64, minus *float64)
 
-// signedHingeGradF64AVX512 computes out[i] = d[i] minus[i] (1 + x > 0), x = minus[i] s[i], for i in
-// 0..n-1.
+// signedHingeGradF64AVX512 computes out[i] = d[i] minus[i] (1 + x > 0), x = minus[i] s[i], and 0
+// for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func signedHingeGradF64AVX512(n int, out *float64, s *float64, minus *float64, d *float64)
 
-// signedHingeGradAddF64AVX512 computes out[i] += d[i] minus[i] (1 + x > 0), x = minus[i] s[i], for
-// i in 0..n-1.
+// signedHingeGradAddF64AVX512 computes out[i] += d[i] minus[i] (1 + x > 0), x = minus[i] s[i], and
+// 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func signedHingeGradAddF64AVX512(n int, out *float64, s *float64, minus *float64, d *float64)
@@ -112,13 +112,13 @@ func signedHingeGradAddF64AVX512(n int, out *float64, s *float64, minus *float64
 func signedSigmoidF32AVX2(n int, out *float32, s *float32, minus *float32)
 
 // signedSigmoidGradF32AVX2 computes out[i] = d[i] minus[i] 1 / (1 + e^x) / (1 + e^-x), x = minus[i]
-// s[i], for i in 0..n-1.
+// s[i], and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func signedSigmoidGradF32AVX2(n int, out *float32, s *float32, minus *float32, d *float32)
 
 // signedSigmoidGradAddF32AVX2 computes out[i] += d[i] minus[i] 1 / (1 + e^x) / (1 + e^-x), x =
-// minus[i] s[i], for i in 0..n-1.
+// minus[i] s[i], and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func signedSigmoidGradAddF32AVX2(n int, out *float32, s *float32, minus *float32, d *float32)
@@ -128,14 +128,14 @@ func signedSigmoidGradAddF32AVX2(n int, out *float32, s *float32, minus *float32
 //go:noescape
 func signedLogisticF32AVX2(n int, out *float32, s *float32, minus *float32)
 
-// signedLogisticGradF32AVX2 computes out[i] = d[i] minus[i] 1 / (1 + e^-x), x = minus[i] s[i], for
-// i in 0..n-1.
+// signedLogisticGradF32AVX2 computes out[i] = d[i] minus[i] 1 / (1 + e^-x), x = minus[i] s[i], and
+// 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func signedLogisticGradF32AVX2(n int, out *float32, s *float32, minus *float32, d *float32)
 
 // signedLogisticGradAddF32AVX2 computes out[i] += d[i] minus[i] 1 / (1 + e^-x), x = minus[i] s[i],
-// for i in 0..n-1.
+// and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func signedLogisticGradAddF32AVX2(n int, out *float32, s *float32, minus *float32, d *float32)
@@ -145,14 +145,14 @@ func signedLogisticGradAddF32AVX2(n int, out *float32, s *float32, minus *float3
 //go:noescape
 func signedHingeF32AVX2(n int, out *float32, s *float32, minus *float32)
 
-// signedHingeGradF32AVX2 computes out[i] = d[i] minus[i] (1 + x > 0), x = minus[i] s[i], for i in
-// 0..n-1.
+// signedHingeGradF32AVX2 computes out[i] = d[i] minus[i] (1 + x > 0), x = minus[i] s[i], and 0 for
+// a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func signedHingeGradF32AVX2(n int, out *float32, s *float32, minus *float32, d *float32)
 
-// signedHingeGradAddF32AVX2 computes out[i] += d[i] minus[i] (1 + x > 0), x = minus[i] s[i], for i
-// in 0..n-1.
+// signedHingeGradAddF32AVX2 computes out[i] += d[i] minus[i] (1 + x > 0), x = minus[i] s[i], and 0
+// for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func signedHingeGradAddF32AVX2(n int, out *float32, s *float32, minus *float32, d *float32)
@@ -163,13 +163,13 @@ func signedHingeGradAddF32AVX2(n int, out *float32, s *float32, minus *float32, 
 func signedSigmoidF64AVX2(n int, out *float64, s *float64, minus *float64)
 
 // signedSigmoidGradF64AVX2 computes out[i] = d[i] minus[i] 1 / (1 + e^x) / (1 + e^-x), x = minus[i]
-// s[i], for i in 0..n-1.
+// s[i], and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func signedSigmoidGradF64AVX2(n int, out *float64, s *float64, minus *float64, d *float64)
 
 // signedSigmoidGradAddF64AVX2 computes out[i] += d[i] minus[i] 1 / (1 + e^x) / (1 + e^-x), x =
-// minus[i] s[i], for i in 0..n-1.
+// minus[i] s[i], and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func signedSigmoidGradAddF64AVX2(n int, out *float64, s *float64, minus *float64, d *float64)
@@ -179,14 +179,14 @@ func signedSigmoidGradAddF64AVX2(n int, out *float64, s *float64, minus *float64
 //go:noescape
 func signedLogisticF64AVX2(n int, out *float64, s *float64, minus *float64)
 
-// signedLogisticGradF64AVX2 computes out[i] = d[i] minus[i] 1 / (1 + e^-x), x = minus[i] s[i], for
-// i in 0..n-1.
+// signedLogisticGradF64AVX2 computes out[i] = d[i] minus[i] 1 / (1 + e^-x), x = minus[i] s[i], and
+// 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func signedLogisticGradF64AVX2(n int, out *float64, s *float64, minus *float64, d *float64)
 
 // signedLogisticGradAddF64AVX2 computes out[i] += d[i] minus[i] 1 / (1 + e^-x), x = minus[i] s[i],
-// for i in 0..n-1.
+// and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func signedLogisticGradAddF64AVX2(n int, out *float64, s *float64, minus *float64, d *float64)
@@ -196,14 +196,14 @@ func signedLogisticGradAddF64AVX2(n int, out *float64, s *float64, minus *float6
 //go:noescape
 func signedHingeF64AVX2(n int, out *float64, s *float64, minus *float64)
 
-// signedHingeGradF64AVX2 computes out[i] = d[i] minus[i] (1 + x > 0), x = minus[i] s[i], for i in
-// 0..n-1.
+// signedHingeGradF64AVX2 computes out[i] = d[i] minus[i] (1 + x > 0), x = minus[i] s[i], and 0 for
+// a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func signedHingeGradF64AVX2(n int, out *float64, s *float64, minus *float64, d *float64)
 
-// signedHingeGradAddF64AVX2 computes out[i] += d[i] minus[i] (1 + x > 0), x = minus[i] s[i], for i
-// in 0..n-1.
+// signedHingeGradAddF64AVX2 computes out[i] += d[i] minus[i] (1 + x > 0), x = minus[i] s[i], and 0
+// for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func signedHingeGradAddF64AVX2(n int, out *float64, s *float64, minus *float64, d *float64)

@@ -37,7 +37,7 @@ func signedLossGradGo[F Float](slope func(x float64) float64, add bool) func(n i
 			if add {
 				g += float64(to[i])
 			}
-			to[i] = F(g)
+			to[i] = significant(F(g))
 		}
 	}
 }

@@ -68,7 +68,7 @@ func checkLosses[F Float](t *testing.T, k *Kernels[F], out, s, minus, d []F) {
 		k.SignedLossGrad(c.phi, out, s, minus, d, false)
 		for i, got := range out {
 			y := -float64(minus[i])
-			if u := ulps(got, float64(d[i])*y*c.slope(y*float64(s[i]))); !(u <= 8) {
+			if u := ulps(got, unlessNegligible[F](float64(d[i])*y*c.slope(y*float64(s[i])))); !(u <= 8) {
 				t.Errorf("%s' of %v, -y = %v, d = %v: %v is %.2f units off", c.name, s[i], minus[i], d[i], got, u)
 			}
 			out[i] = F(i%3) - 1
@@ -76,7 +76,7 @@ func checkLosses[F Float](t *testing.T, k *Kernels[F], out, s, minus, d []F) {
 		k.SignedLossGrad(c.phi, out, s, minus, d, true)
 		for i, got := range out {
 			y, base := -float64(minus[i]), float64(i%3)-1
-			g := float64(d[i]) * y * c.slope(y*float64(s[i]))
+			g := unlessNegligible[F](float64(d[i]) * y * c.slope(y*float64(s[i])))
 			if off := math.Abs(float64(got) - base - g); off > 8*epsilon[F]()*(math.Abs(base)+math.Abs(g))+least || math.IsNaN(off) != math.IsNaN(g) {
 				t.Errorf("%s' of %v, -y = %v, d = %v, added to %v: %v", c.name, s[i], minus[i], d[i], base, got)
 			}

@@ -16,53 +16,53 @@ func tailsF32AVX512(n int, out *float32, s *float32)
 func tailSigmoidF32AVX512(n int, out *float32, tails *float32, minus *float32)
 
 // tailSigmoidGradF32AVX512 computes out[i] = d[i] minus[i] |t| (1 - |t|), x = minus[i] s[i], from
-// the logistic tail t = tails[i] of s[i], for i in 0..n-1.
+// the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func tailSigmoidGradF32AVX512(n int, out *float32, tails *float32, minus *float32, d *float32)
 
 // tailSigmoidGradWhereF32AVX512 computes out[i] = d minus[i] |t| (1 - |t|), x = minus[i] s[i], from
-// the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set is
-// set, else no.
+// the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1. d is yes
+// where the bit of the set is set, else no.
 //
 //go:noescape
 func tailSigmoidGradWhereF32AVX512(n int, out *float32, tails *float32, minus *float32, set *uint16, yes float32, no float32)
 
 // tailSigmoidGradAddF32AVX512 computes out[i] += d[i] minus[i] |t| (1 - |t|), x = minus[i] s[i],
-// from the logistic tail t = tails[i] of s[i], for i in 0..n-1.
+// from the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func tailSigmoidGradAddF32AVX512(n int, out *float32, tails *float32, minus *float32, d *float32)
 
 // tailSigmoidGradAddWhereF32AVX512 computes out[i] += d minus[i] |t| (1 - |t|), x = minus[i] s[i],
-// from the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set
-// is set, else no.
+// from the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1. d is
+// yes where the bit of the set is set, else no.
 //
 //go:noescape
 func tailSigmoidGradAddWhereF32AVX512(n int, out *float32, tails *float32, minus *float32, set *uint16, yes float32, no float32)
 
 // tailLogisticGradF32AVX512 computes out[i] = d[i] minus[i] 1 / (1 + e^-x), x = minus[i] s[i], from
-// the logistic tail t = tails[i] of s[i], for i in 0..n-1.
+// the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func tailLogisticGradF32AVX512(n int, out *float32, tails *float32, minus *float32, d *float32)
 
 // tailLogisticGradWhereF32AVX512 computes out[i] = d minus[i] 1 / (1 + e^-x), x = minus[i] s[i],
-// from the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set
-// is set, else no.
+// from the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1. d is
+// yes where the bit of the set is set, else no.
 //
 //go:noescape
 func tailLogisticGradWhereF32AVX512(n int, out *float32, tails *float32, minus *float32, set *uint16, yes float32, no float32)
 
 // tailLogisticGradAddF32AVX512 computes out[i] += d[i] minus[i] 1 / (1 + e^-x), x = minus[i] s[i],
-// from the logistic tail t = tails[i] of s[i], for i in 0..n-1.
+// from the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func tailLogisticGradAddF32AVX512(n int, out *float32, tails *float32, minus *float32, d *float32)
 
 // tailLogisticGradAddWhereF32AVX512 computes out[i] += d minus[i] 1 / (1 + e^-x), x = minus[i]
-// s[i], from the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the
-// set is set, else no.
+// s[i], from the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in
+// 0..n-1. d is yes where the bit of the set is set, else no.
 //
 //go:noescape
 func tailLogisticGradAddWhereF32AVX512(n int, out *float32, tails *float32, minus *float32, set *uint16, yes float32, no float32)
@@ -88,53 +88,53 @@ func tailsF64AVX512(n int, out *float64, s *float64)
 func tailSigmoidF64AVX512(n int, out *float64, tails *float64, minus *float64)
 
 // tailSigmoidGradF64AVX512 computes out[i] = d[i] minus[i] |t| (1 - |t|), x = minus[i] s[i], from
-// the logistic tail t = tails[i] of s[i], for i in 0..n-1.
+// the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func tailSigmoidGradF64AVX512(n int, out *float64, tails *float64, minus *float64, d *float64)
 
 // tailSigmoidGradWhereF64AVX512 computes out[i] = d minus[i] |t| (1 - |t|), x = minus[i] s[i], from
-// the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set is
-// set, else no.
+// the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1. d is yes
+// where the bit of the set is set, else no.
 //
 //go:noescape
 func tailSigmoidGradWhereF64AVX512(n int, out *float64, tails *float64, minus *float64, set *uint16, yes float64, no float64)
 
 // tailSigmoidGradAddF64AVX512 computes out[i] += d[i] minus[i] |t| (1 - |t|), x = minus[i] s[i],
-// from the logistic tail t = tails[i] of s[i], for i in 0..n-1.
+// from the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func tailSigmoidGradAddF64AVX512(n int, out *float64, tails *float64, minus *float64, d *float64)
 
 // tailSigmoidGradAddWhereF64AVX512 computes out[i] += d minus[i] |t| (1 - |t|), x = minus[i] s[i],
-// from the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set
-// is set, else no.
+// from the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1. d is
+// yes where the bit of the set is set, else no.
 //
 //go:noescape
 func tailSigmoidGradAddWhereF64AVX512(n int, out *float64, tails *float64, minus *float64, set *uint16, yes float64, no float64)
 
 // tailLogisticGradF64AVX512 computes out[i] = d[i] minus[i] 1 / (1 + e^-x), x = minus[i] s[i], from
-// the logistic tail t = tails[i] of s[i], for i in 0..n-1.
+// the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func tailLogisticGradF64AVX512(n int, out *float64, tails *float64, minus *float64, d *float64)
 
 // tailLogisticGradWhereF64AVX512 computes out[i] = d minus[i] 1 / (1 + e^-x), x = minus[i] s[i],
-// from the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set
-// is set, else no.
+// from the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1. d is
+// yes where the bit of the set is set, else no.
 //
 //go:noescape
 func tailLogisticGradWhereF64AVX512(n int, out *float64, tails *float64, minus *float64, set *uint16, yes float64, no float64)
 
 // tailLogisticGradAddF64AVX512 computes out[i] += d[i] minus[i] 1 / (1 + e^-x), x = minus[i] s[i],
-// from the logistic tail t = tails[i] of s[i], for i in 0..n-1.
+// from the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func tailLogisticGradAddF64AVX512(n int, out *float64, tails *float64, minus *float64, d *float64)
 
 // tailLogisticGradAddWhereF64AVX512 computes out[i] += d minus[i] 1 / (1 + e^-x), x = minus[i]
-// s[i], from the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the
-// set is set, else no.
+// s[i], from the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in
+// 0..n-1. d is yes where the bit of the set is set, else no.
 //
 //go:noescape
 func tailLogisticGradAddWhereF64AVX512(n int, out *float64, tails *float64, minus *float64, set *uint16, yes float64, no float64)
@@ -160,53 +160,53 @@ func tailsF32AVX2(n int, out *float32, s *float32)
 func tailSigmoidF32AVX2(n int, out *float32, tails *float32, minus *float32)
 
 // tailSigmoidGradF32AVX2 computes out[i] = d[i] minus[i] |t| (1 - |t|), x = minus[i] s[i], from the
-// logistic tail t = tails[i] of s[i], for i in 0..n-1.
+// logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func tailSigmoidGradF32AVX2(n int, out *float32, tails *float32, minus *float32, d *float32)
 
 // tailSigmoidGradWhereF32AVX2 computes out[i] = d minus[i] |t| (1 - |t|), x = minus[i] s[i], from
-// the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set is
-// set, else no.
+// the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1. d is yes
+// where the bit of the set is set, else no.
 //
 //go:noescape
 func tailSigmoidGradWhereF32AVX2(n int, out *float32, tails *float32, minus *float32, set *uint16, yes float32, no float32)
 
 // tailSigmoidGradAddF32AVX2 computes out[i] += d[i] minus[i] |t| (1 - |t|), x = minus[i] s[i], from
-// the logistic tail t = tails[i] of s[i], for i in 0..n-1.
+// the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func tailSigmoidGradAddF32AVX2(n int, out *float32, tails *float32, minus *float32, d *float32)
 
 // tailSigmoidGradAddWhereF32AVX2 computes out[i] += d minus[i] |t| (1 - |t|), x = minus[i] s[i],
-// from the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set
-// is set, else no.
+// from the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1. d is
+// yes where the bit of the set is set, else no.
 //
 //go:noescape
 func tailSigmoidGradAddWhereF32AVX2(n int, out *float32, tails *float32, minus *float32, set *uint16, yes float32, no float32)
 
 // tailLogisticGradF32AVX2 computes out[i] = d[i] minus[i] 1 / (1 + e^-x), x = minus[i] s[i], from
-// the logistic tail t = tails[i] of s[i], for i in 0..n-1.
+// the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func tailLogisticGradF32AVX2(n int, out *float32, tails *float32, minus *float32, d *float32)
 
 // tailLogisticGradWhereF32AVX2 computes out[i] = d minus[i] 1 / (1 + e^-x), x = minus[i] s[i], from
-// the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set is
-// set, else no.
+// the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1. d is yes
+// where the bit of the set is set, else no.
 //
 //go:noescape
 func tailLogisticGradWhereF32AVX2(n int, out *float32, tails *float32, minus *float32, set *uint16, yes float32, no float32)
 
 // tailLogisticGradAddF32AVX2 computes out[i] += d[i] minus[i] 1 / (1 + e^-x), x = minus[i] s[i],
-// from the logistic tail t = tails[i] of s[i], for i in 0..n-1.
+// from the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func tailLogisticGradAddF32AVX2(n int, out *float32, tails *float32, minus *float32, d *float32)
 
 // tailLogisticGradAddWhereF32AVX2 computes out[i] += d minus[i] 1 / (1 + e^-x), x = minus[i] s[i],
-// from the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set
-// is set, else no.
+// from the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1. d is
+// yes where the bit of the set is set, else no.
 //
 //go:noescape
 func tailLogisticGradAddWhereF32AVX2(n int, out *float32, tails *float32, minus *float32, set *uint16, yes float32, no float32)
@@ -232,53 +232,53 @@ func tailsF64AVX2(n int, out *float64, s *float64)
 func tailSigmoidF64AVX2(n int, out *float64, tails *float64, minus *float64)
 
 // tailSigmoidGradF64AVX2 computes out[i] = d[i] minus[i] |t| (1 - |t|), x = minus[i] s[i], from the
-// logistic tail t = tails[i] of s[i], for i in 0..n-1.
+// logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func tailSigmoidGradF64AVX2(n int, out *float64, tails *float64, minus *float64, d *float64)
 
 // tailSigmoidGradWhereF64AVX2 computes out[i] = d minus[i] |t| (1 - |t|), x = minus[i] s[i], from
-// the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set is
-// set, else no.
+// the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1. d is yes
+// where the bit of the set is set, else no.
 //
 //go:noescape
 func tailSigmoidGradWhereF64AVX2(n int, out *float64, tails *float64, minus *float64, set *uint16, yes float64, no float64)
 
 // tailSigmoidGradAddF64AVX2 computes out[i] += d[i] minus[i] |t| (1 - |t|), x = minus[i] s[i], from
-// the logistic tail t = tails[i] of s[i], for i in 0..n-1.
+// the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func tailSigmoidGradAddF64AVX2(n int, out *float64, tails *float64, minus *float64, d *float64)
 
 // tailSigmoidGradAddWhereF64AVX2 computes out[i] += d minus[i] |t| (1 - |t|), x = minus[i] s[i],
-// from the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set
-// is set, else no.
+// from the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1. d is
+// yes where the bit of the set is set, else no.
 //
 //go:noescape
 func tailSigmoidGradAddWhereF64AVX2(n int, out *float64, tails *float64, minus *float64, set *uint16, yes float64, no float64)
 
 // tailLogisticGradF64AVX2 computes out[i] = d[i] minus[i] 1 / (1 + e^-x), x = minus[i] s[i], from
-// the logistic tail t = tails[i] of s[i], for i in 0..n-1.
+// the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func tailLogisticGradF64AVX2(n int, out *float64, tails *float64, minus *float64, d *float64)
 
 // tailLogisticGradWhereF64AVX2 computes out[i] = d minus[i] 1 / (1 + e^-x), x = minus[i] s[i], from
-// the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set is
-// set, else no.
+// the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1. d is yes
+// where the bit of the set is set, else no.
 //
 //go:noescape
 func tailLogisticGradWhereF64AVX2(n int, out *float64, tails *float64, minus *float64, set *uint16, yes float64, no float64)
 
 // tailLogisticGradAddF64AVX2 computes out[i] += d[i] minus[i] 1 / (1 + e^-x), x = minus[i] s[i],
-// from the logistic tail t = tails[i] of s[i], for i in 0..n-1.
+// from the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1.
 //
 //go:noescape
 func tailLogisticGradAddF64AVX2(n int, out *float64, tails *float64, minus *float64, d *float64)
 
 // tailLogisticGradAddWhereF64AVX2 computes out[i] += d minus[i] 1 / (1 + e^-x), x = minus[i] s[i],
-// from the logistic tail t = tails[i] of s[i], for i in 0..n-1. d is yes where the bit of the set
-// is set, else no.
+// from the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1. d is
+// yes where the bit of the set is set, else no.
 //
 //go:noescape
 func tailLogisticGradAddWhereF64AVX2(n int, out *float64, tails *float64, minus *float64, set *uint16, yes float64, no float64)

@@ -44,7 +44,7 @@ func tailGradGo[F Float](slope func(tail, minus float64) float64, add bool) func
 			if add {
 				g += float64(to[i])
 			}
-			to[i] = F(g)
+			to[i] = significant(F(g))
 		}
 	}
 }

@@ -50,7 +50,7 @@ func checkTails[F Float](t *testing.T, k *Kernels[F], out, tails, s, minus, d []
 		}
 		slope := func(i int) float64 {
 			y := -float64(minus[i])
-			return float64(d[i]) * y * c.slope(y*float64(s[i]))
+			return unlessNegligible[F](float64(d[i]) * y * c.slope(y*float64(s[i])))
 		}
 		k.LossGradFromTails(c.phi, out, tails, minus, d, false)
 		for i, got := range out {
