@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -300,7 +301,7 @@ func contenders(values config.Values, f compareFlags) ([]compare.Contender, erro
 		}
 		own, others, err := config.Applicable(given)
 		if err != nil {
-			return nil, err
+			return nil, inList(err)
 		}
 		for _, k := range others {
 			unused[k]++
@@ -323,10 +324,22 @@ func contenders(values config.Values, f compareFlags) ([]compare.Contender, erro
 	}
 	for _, c := range list {
 		if _, err := config.Resolve(c.Values, nil); err != nil {
-			return nil, err
+			return nil, inList(err)
 		}
 	}
 	return list, nil
+}
+
+// inList returns an error of the setting --method as one of the list --methods.
+func inList(err error) error {
+	var e *config.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	if rest, ok := strings.CutPrefix(e.Where, "--method "); ok {
+		return &config.Error{Where: "--methods " + rest, Problem: e.Problem}
+	}
+	return err
 }
 
 // setOne applies the setting "method.setting=value" to its contender.

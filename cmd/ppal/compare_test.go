@@ -47,7 +47,7 @@ func TestCompareRefuses(t *testing.T) {
 			"give --epsilon to the whole comparison",
 		"--methods ppala,plada --problem dp --set plada.epsilon=0.05": "--set plada.epsilon=0.05: epsilon changes the problem, which all methods share; " +
 			"give --epsilon to the whole comparison",
-		"--methods ppala,sgd":                          "--method sgd: unknown; did you mean ssg?",
+		"--methods ppala,sgd":                          "--methods sgd: unknown; did you mean ssg?",
 		"--methods gdpa,penalty --alpha 3":             "--alpha: does not apply to any of the methods",
 		"--budget hours:1":                             "--budget hours:1: compare: invalid comparison: unknown budget",
 		"--seeds 0":                                    "--seeds 0: must be at least 1",
