@@ -31,7 +31,9 @@ AUGMENTED_LAGRANGIAN = [
     *(LagrangianSetting(penalty=c, cap=0.05, inner=10) for c in (3, 30)),
     LagrangianSetting(penalty=10, cap=0.1, inner=10),
     LagrangianSetting(penalty=1, cap=0.1, inner=15),
-    *(LagrangianSetting(penalty=c, cap=None, inner=20) for c in (1, 10)),
+    LagrangianSetting(penalty=10, cap=0.1, inner=20),
+    *(LagrangianSetting(penalty=c, cap=None, inner=20) for c in (1, 3, 10, 30)),
+    *(LagrangianSetting(penalty=10, cap=None, inner=inner) for inner in (10, 50)),
     *(LagrangianSetting(penalty=c, solver="scipy", inner=20) for c in (1, 10)),
 ]
 
