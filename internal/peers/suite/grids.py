@@ -32,8 +32,8 @@ AUGMENTED_LAGRANGIAN = [
     LagrangianSetting(penalty=10, cap=0.1, inner=10),
     LagrangianSetting(penalty=1, cap=0.1, inner=15),
     LagrangianSetting(penalty=10, cap=0.1, inner=20),
-    *(LagrangianSetting(penalty=c, cap=None, inner=20) for c in (1, 3, 10, 30)),
-    *(LagrangianSetting(penalty=10, cap=None, inner=inner) for inner in (10, 50)),
+    *(LagrangianSetting(penalty=c, cap=None, inner=20) for c in (1, 3, 10, 30, 100)),
+    *(LagrangianSetting(penalty=c, cap=None, inner=inner) for c in (10, 30) for inner in (10, 50)),
     *(LagrangianSetting(penalty=c, solver="scipy", inner=20) for c in (1, 10)),
 ]
 
