@@ -65,6 +65,11 @@ func (o Own) train(ctx context.Context, b *Built, task string, into *Run) error 
 		into.Failure = err.Error()
 	case err != nil:
 		return fmt.Errorf("suite: %s on %s: %w", o.Name, b.Name, err)
+	default: // the last forward pass may be of a rejected trial
+		t.Space().Read(t.x, problem.Iterate)
+		if err := t.returned(t.x); err != nil {
+			return err
+		}
 	}
 	return t.finish()
 }

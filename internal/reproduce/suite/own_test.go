@@ -29,6 +29,10 @@ func TestOwn(t *testing.T) {
 			if math.IsNaN(r.best()) || len(r.Checkpoints) != 9 || !spent {
 				t.Errorf("%s on %s: best %v, %d checkpoints, %d evaluations", own.Name, p.Name, r.best(), len(r.Checkpoints), r.Spent)
 			}
+			// The last forward pass on hs113 is of a rejected trial.
+			if c, _ := r.certificate(); own.Name != "nesterov" && !(c.Epsilon <= 1e-6) {
+				t.Errorf("%s on %s: epsilon %v of the returned point", own.Name, p.Name, c.Epsilon)
+			}
 		}
 	}
 }
