@@ -18,7 +18,10 @@ COARSE: Mapping[str, Sequence[Setting]] = {
     "cooper": [
         *(CooperSetting(step=step, **NUPI) for step in (0.1, 0.15, 0.2)),
         CooperSetting("Adam", 0.05, 0.03, "nuPI", 10.0, 0.9),
-        CooperSetting("Adam", 0.05, 0.03, "nuPI", 10.0, 0.9, "cosine"),
+        CooperSetting("Adam", 0.02, 0.03, "nuPI", 10.0, 0.8, "cosine"),
+        CooperSetting("Adam", 0.03, 0.3, "nuPI", 3.0, 0.8, "cosine"),
+        CooperSetting("Adam", 0.05, 0.03, "nuPI", 3.0, 0.8, "cosine"),
+        CooperSetting("Adam", 0.07, 0.3, "nuPI", 3.0, 0.8),
         CooperSetting(step=0.15, project=False, **NUPI),
         CooperSetting("Adam", 0.1, 0.3, "nuPI", 1.0, 0.99),
         CooperSetting("Adam", 0.03, 0.3),
