@@ -18,7 +18,7 @@ from .lagrangian import ball_constraint, ball_state, dual_optimizers, primal_opt
 from .peer import Peer
 from .problem import Problem, Weights, class_losses
 from .settings import CooperSetting
-from .torch_peer import Network, parameters, to_weights, start
+from .torch_peer import Network, configure, parameters, to_weights
 
 
 class NeymanPearson(cooper.ConstrainedMinimizationProblem):
@@ -59,7 +59,7 @@ class CooperPeer(Peer):
 
     def __init__(self, threads: int) -> None:
         super().__init__(threads)
-        start(threads)
+        configure(threads)
         self._network: Network
 
     def describe(self) -> dict[str, str]:

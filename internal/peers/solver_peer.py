@@ -17,7 +17,7 @@ from .settings import IpoptSetting, LagrangianSetting
 from .suite import augmented_lagrangian, ipopt
 from .suite.evaluations import Evaluations, Exhausted, Seen
 from .suite.sets import WeightSet
-from .torch_peer import Network, parameters, start
+from .torch_peer import Network, configure, parameters
 
 
 class TorchSource:
@@ -79,7 +79,7 @@ class SolverPeer(Peer):
 
     def __init__(self, threads: int) -> None:
         super().__init__(threads)
-        start(threads)
+        configure(threads)
         self._network: Network
 
     def describe(self) -> dict[str, str]:

@@ -84,9 +84,9 @@ def medium(step: Step) -> Step:
     return set_and_step
 
 
-def start(threads: int) -> None:
-    """Compute on this number of threads. Subnormal numbers count as zero, because each takes about 150 cycles on many CPUs of Intel;
-    threads that begin later inherit this.
+def configure(threads: int) -> None:
+    """Compute on this number of threads, with subnormal numbers as zero: on many CPUs of Intel, an operation with one takes about 150
+    cycles more. Threads that PyTorch starts later inherit this.
     """
     torch.set_flush_denormal(True)
     torch.set_num_threads(threads)
@@ -97,7 +97,7 @@ class TorchPeer(Peer):
 
     def __init__(self, threads: int) -> None:
         super().__init__(threads)
-        start(threads)
+        configure(threads)
 
     def describe(self) -> dict[str, str]:
         build = torch.__config__.show()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
 
@@ -46,13 +47,7 @@ func (a asm) signedLossGrad(name, formula string, add bool, slope func(x vec) ve
 		sign := a.load(minus, m)
 		g := slope(a.times(sign, a.load(s, m)))
 		signed := a.times(a.load(d, m), sign)
-		var sum vec
-		if add {
-			sum = a.fma(signed, g, a.load(out, m))
-		} else {
-			sum = a.times(signed, g)
-		}
-		a.save(a.significant(sum), out, m)
+		a.saveDerivative(signed, g, operand.Mem{Base: out}, add, m)
 	})
 	a.RET()
 }

@@ -69,13 +69,7 @@ func (a asm) tailGrads(loss, formula string, slope func(tail, minus vec) vec) {
 		}
 		write := func(out operand.Mem, tail, minus, d vec, m mask) {
 			g, signed := slope(tail, minus), a.times(d, minus)
-			var sum vec
-			if add {
-				sum = a.fma(signed, g, a.loadAt(out, m))
-			} else {
-				sum = a.times(signed, g)
-			}
-			a.saveAt(a.significant(sum), out, m)
+			a.saveDerivative(signed, g, out, add, m)
 		}
 		where := fmt.Sprintf("minus[i] %s, x = minus[i] s[i], from the logistic tail t = tails[i] of s[i], and 0 for a negligible out[i], for i in 0..n-1", formula)
 		kernel := "tail" + loss + "Grad" + suffix

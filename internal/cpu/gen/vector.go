@@ -182,6 +182,17 @@ func (a asm) significant(x vec) vec {
 	return a.choose(a.magnitude(x), lessThan, a.num(math.Ldexp(1, a.negligible())), a.num(0), x)
 }
 
+// saveDerivative writes x y or, if add, adds it to out, fused. A negligible result is zero.
+func (a asm) saveDerivative(x, y vec, out operand.Mem, add bool, m mask) {
+	var d vec
+	if add {
+		d = a.fma(x, y, a.loadAt(out, m))
+	} else {
+		d = a.times(x, y)
+	}
+	a.saveAt(a.significant(d), out, m)
+}
+
 // powerOfTwo returns 2^n for integers n that are normal exponents. Adding 1.5 2^p puts n into the
 // low bits of the significand of p bits.
 func (a asm) powerOfTwo(n vec) vec {
