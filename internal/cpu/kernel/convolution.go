@@ -40,11 +40,12 @@ type Patches[F Float] struct {
 	panels  *Panels[F]
 	rows    *PackedFloats[F]
 	product []F
+	framed  []F
 }
 
 // NewPatches returns empty memory for convolutions.
 func (k *Kernels[F]) NewPatches() *Patches[F] {
-	return &Patches[F]{k.NewPanels(0, 0), k.NewPackedFloats(0, 0), nil}
+	return &Patches[F]{k.NewPanels(0, 0), k.NewPackedFloats(0, 0), nil, nil}
 }
 
 // factor returns panels for a factor of the given size.
@@ -59,12 +60,13 @@ func (p *Patches[F]) factor(k *Kernels[F], rows, cols int) *Panels[F] {
 // Convolve computes Out = F C for one picture. filters holds F [filters, Patch], and out is
 // [filters, Places]. The sums have the order of [Kernels.Mul].
 func (k *Kernels[F]) Convolve(out, picture []F, w *Window, filters *PackedFloats[F], s *Scratch[F], p *Patches[F]) {
+	framed := p.frame(picture, w)
 	places, span := w.Places(), k.span(w)
 	for at := 0; at < places; at += span {
 		n := min(span, places-at)
 		c := p.factor(k, w.Patch(), n)
 		for j := 0; j < n; j += c.width {
-			fillPatches(c.panel(j), c.panelWidth(j), picture, w, at+j, min(c.width, n-j))
+			fillPatches(c.panel(j), c.panelWidth(j), framed, w, at+j, min(c.width, n-j))
 		}
 		k.Mul(out[at:], places, filters, 0, filters.rows, c, s)
 	}
@@ -74,7 +76,7 @@ func (k *Kernels[F]) Convolve(out, picture []F, w *Window, filters *PackedFloats
 // [filters, Places], are added to the elements of the picture that they come from. filters holds
 // F^T [Patch, filters].
 func (k *Kernels[F]) ConvolveInputGrad(picture, d []F, w *Window, filters *PackedFloats[F], s *Scratch[F], p *Patches[F]) {
-	clear(picture)
+	framed := p.emptyFrame(w)
 	places, span := w.Places(), k.span(w)
 	for at := 0; at < places; at += span {
 		n := min(span, places-at)
@@ -84,19 +86,22 @@ func (k *Kernels[F]) ConvolveInputGrad(picture, d []F, w *Window, filters *Packe
 			p.product = Alloc[F](w.Patch() * n)
 		}
 		k.Mul(p.product, n, filters, 0, filters.rows, c, s)
-		addPatches(picture, p.product, w, at, n)
+		addPatches(framed, p.product, w, at, n)
 	}
+	clear(picture)
+	lines(picture, framed, w, func(line, framed []F) { copy(line, framed) })
 }
 
 // AddConvolveFilterGrad adds the derivative with respect to the filters to sums: sums += C D^T, a
 // matrix [Patch, filters]. D is [filters, Places]. The sums have the order of
 // [Kernels.AddMulTrans], with a part of C as a block.
 func (k *Kernels[F]) AddConvolveFilterGrad(sums, picture, d []F, filters int, w *Window, s *Scratch[F], p *Patches[F]) {
+	framed := p.frame(picture, w)
 	places, span := w.Places(), k.span(w)
 	for at := 0; at < places; at += span {
 		n := min(span, places-at)
 		p.rows.Resize(n, w.Patch())
-		p.rows.fillPatches(picture, w, at)
+		p.rows.fillPatches(framed, w, at)
 		c := p.factor(k, n, filters)
 		c.PackPanels(0, c.Count(), d[at:], places, true)
 		k.addMulPanels(sums, filters, p.rows, c, s)

@@ -13,8 +13,7 @@ func MaxPool[F Float](out, picture []F, w *Window) {
 			row := out[to:][:w.OutputWidth]
 			to += w.OutputWidth
 			if w.pairs() {
-				upper, lower := channel[2*p*w.Width:][:2*len(row)], channel[(2*p+1)*w.Width:][:2*len(row)]
-				maxPairs(row, upper, lower, low)
+				maxPairs(row, channel, w, p, low)
 				continue
 			}
 			for q := range row {
@@ -35,8 +34,7 @@ func MaxPoolGrad[F Float](out, picture, d []F, w *Window) {
 			row := d[from:][:w.OutputWidth]
 			from += w.OutputWidth
 			if w.pairs() {
-				at := 2 * p * w.Width
-				maxPairsGrad(row, channel[at:][:2*len(row)], channel[at+w.Width:][:2*len(row)], to[at:][:2*len(row)], to[at+w.Width:][:2*len(row)], low)
+				maxPairsGrad(to, channel, row, w, p, low)
 				continue
 			}
 			for q, x := range row {
@@ -82,49 +80,43 @@ func (w *Window) pairs() bool {
 		w.Top == 0 && w.Left == 0 && 2*w.OutputHeight <= w.Height && 2*w.OutputWidth <= w.Width
 }
 
-// maxPairs computes a line of the output from two lines of the picture.
-func maxPairs[F Float](out, upper, lower []F, low F) {
+// maxPairs computes line p of a channel of the output. Branches on the order of elements are badly
+// predicted: only elements that [largest] ignores have one.
+func maxPairs[F Float](out, channel []F, w *Window, p int, low F) {
+	upper, lower := channel[2*p*w.Width:][:2*len(out)], channel[(2*p+1)*w.Width:][:2*len(out)]
 	for q := range out {
-		x, u, l := low, upper[2*q:2*q+2:2*q+2], lower[2*q:2*q+2:2*q+2]
-		if u[0] > x {
-			x = u[0]
+		u, l := upper[2*q:2*q+2:2*q+2], lower[2*q:2*q+2:2*q+2]
+		out[q] = max(u[0], u[1], l[0], l[1])
+		if !(out[q] > low) { // or NaN
+			out[q], _ = largest(w, channel, p, q, low)
 		}
-		if u[1] > x {
-			x = u[1]
-		}
-		if l[0] > x {
-			x = l[0]
-		}
-		if l[1] > x {
-			x = l[1]
-		}
-		out[q] = x
 	}
 }
 
-// maxPairsGrad writes a line of d to the places of the largest elements in two lines of the
-// picture.
-func maxPairsGrad[F Float](d, upper, lower, toUpper, toLower []F, low F) {
+// maxPairsGrad writes d, line p of a channel, to the places of the largest elements.
+func maxPairsGrad[F Float](to, channel, d []F, w *Window, p int, low F) {
+	start := 2 * p * w.Width
+	upper, lower := channel[start:][:2*len(d)], channel[start+w.Width:][:2*len(d)]
 	for q, g := range d {
-		x, at, u, l := low, -1, upper[2*q:2*q+2:2*q+2], lower[2*q:2*q+2:2*q+2]
-		if u[0] > x {
-			x, at = u[0], 0
+		u, l := upper[2*q:2*q+2:2*q+2], lower[2*q:2*q+2:2*q+2]
+		most, mostBelow := max(u[0], u[1]), max(l[0], l[1])
+		if !(max(most, mostBelow) > low) {
+			if _, at := largest(w, channel, p, q, low); at >= 0 {
+				to[at] = g
+			}
+			continue
 		}
-		if u[1] > x {
-			x, at = u[1], 1
-		}
-		if l[0] > x {
-			x, at = l[0], 2
-		}
-		if l[1] > x {
-			at = 3
-		}
-		switch {
-		case at < 0:
-		case at < 2:
-			toUpper[2*q+at] = g
-		default:
-			toLower[2*q+at-2] = g
-		}
+		column := one(u[1] > u[0])
+		below := one(mostBelow > most)
+		column += below * (one(l[1] > l[0]) - column)
+		to[start+2*q+below*w.Width+column] = g
 	}
+}
+
+// one returns 1 if b, without a branch.
+func one(b bool) (n int) {
+	if b {
+		n = 1
+	}
+	return n
 }

@@ -86,18 +86,24 @@ func (p *Panels[F]) packPanel(dst, b []F, ld, j int) {
 	}
 }
 
-// packTransposed packs the rows from j on as columns.
+// packTransposed packs the rows from j on as columns, a part at a time that stays in the level-1
+// cache.
 func (p *Panels[F]) packTransposed(dst, b []F, ld, j int) {
+	const part = 64
 	width := p.panelWidth(j)
-	for c := range width {
-		if c >= p.cols-j {
-			for l := range p.rows {
-				dst[l*width+c] = 0
+	valid := min(width, p.cols-j)
+	for lo := 0; lo < p.rows; lo += part {
+		n := min(part, p.rows-lo)
+		dst := dst[lo*width:][:n*width]
+		for c := range valid {
+			for l, v := range b[(j+c)*ld+lo:][:n] {
+				dst[l*width+c] = v
 			}
-			continue
 		}
-		for l, v := range b[(j+c)*ld:][:p.rows] {
-			dst[l*width+c] = v
+		if valid < width {
+			for l := range n {
+				clear(dst[l*width+valid : (l+1)*width])
+			}
 		}
 	}
 }

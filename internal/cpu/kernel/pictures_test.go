@@ -1,0 +1,148 @@
+package kernel
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// randomWindow returns a window with strides, dilation and padding, whose frame may be smaller or
+// larger than the picture.
+func randomWindow(random *rand.Rand) Window {
+	for {
+		w := Window{
+			Channels: 1 + random.IntN(3), Height: 1 + random.IntN(12), Width: 1 + random.IntN(12),
+			Lines: 1 + random.IntN(3), Columns: 1 + random.IntN(3),
+			Top: random.IntN(3), Left: random.IntN(3),
+			StrideY: 1 + random.IntN(3), StrideX: 1 + random.IntN(3),
+			DilationY: 1 + random.IntN(2), DilationX: 1 + random.IntN(2),
+		}
+		w.OutputHeight = (w.Height+2*w.Top-(w.Lines-1)*w.DilationY-1)/w.StrideY + 1
+		w.OutputWidth = (w.Width+2*w.Left-(w.Columns-1)*w.DilationX-1)/w.StrideX + 1
+		if w.Height+2*w.Top > (w.Lines-1)*w.DilationY && w.Width+2*w.Left > (w.Columns-1)*w.DilationX {
+			return w
+		}
+	}
+}
+
+// eachElement calls do for each element of C that is inside the picture: its line and its column
+// in C, and its index in the picture.
+func eachElement(w *Window, do func(l, place, at int)) {
+	l := 0
+	for c := range w.Channels {
+		for i := range w.Lines {
+			for j := range w.Columns {
+				for p := range w.OutputHeight {
+					for q := range w.OutputWidth {
+						y, x := p*w.StrideY-w.Top+i*w.DilationY, q*w.StrideX-w.Left+j*w.DilationX
+						if 0 <= y && y < w.Height && 0 <= x && x < w.Width {
+							do(l, p*w.OutputWidth+q, (c*w.Height+y)*w.Width+x)
+						}
+					}
+				}
+				l++
+			}
+		}
+	}
+}
+
+// A convolution and both of its derivatives are the sums of the definition, to the bit: the
+// elements are small integers.
+func TestConvolutions(t *testing.T) {
+	for _, level := range Levels() {
+		k, err := New[float32](level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		random := rand.New(rand.NewPCG(61, 62))
+		s, patches := k.NewScratch(0, 0), k.NewPatches()
+		for range 200 {
+			w := randomWindow(random)
+			filters := 1 + random.IntN(5)
+			integers := func(n int) []float32 {
+				out := make([]float32, n)
+				for i := range out {
+					out[i] = float32(random.IntN(7) - 3)
+				}
+				return out
+			}
+			picture, d, f := integers(w.Channels*w.Height*w.Width), integers(filters*w.Places()), integers(filters*w.Patch())
+			out, grad, sums := make([]float32, len(d)), make([]float32, len(picture)), make([]float32, len(f))
+			eachElement(&w, func(l, place, at int) {
+				for j := range filters {
+					out[j*w.Places()+place] += f[j*w.Patch()+l] * picture[at]
+					grad[at] += f[j*w.Patch()+l] * d[j*w.Places()+place]
+					sums[l*filters+j] += picture[at] * d[j*w.Places()+place]
+				}
+			})
+			packed, trans := k.NewPackedFloats(filters, w.Patch()), k.NewPackedFloats(w.Patch(), filters)
+			column := make([]float32, filters)
+			for j := range filters {
+				packed.SetRow(j, f[j*w.Patch():][:w.Patch()])
+			}
+			for l := range w.Patch() {
+				for j := range column {
+					column[j] = f[j*w.Patch()+l]
+				}
+				trans.SetRow(l, column)
+			}
+			gotOut, gotGrad, gotSums := make([]float32, len(out)), integers(len(grad)), make([]float32, len(sums))
+			k.Convolve(gotOut, picture, &w, packed, s, patches)
+			k.ConvolveInputGrad(gotGrad, d, &w, trans, s, patches)
+			k.AddConvolveFilterGrad(gotSums, picture, d, filters, &w, s, patches)
+			for _, c := range []struct {
+				what      string
+				got, want []float32
+			}{{"output", gotOut, out}, {"derivative of the picture", gotGrad, grad}, {"derivative of the filters", gotSums, sums}} {
+				if !slices.Equal(c.got, c.want) {
+					t.Fatalf("%v, %+v, %d filters: the %s differs", level, w, filters, c.what)
+				}
+			}
+		}
+	}
+}
+
+// MaxPool takes the first of the largest elements, and leaves out NaN and elements that are not
+// above the smallest finite number; its derivative goes to the same places.
+func TestMaxPool(t *testing.T) {
+	random := rand.New(rand.NewPCG(63, 64))
+	values := []float32{-1, 0, 1, 2, float32(math.NaN()), -math.MaxFloat32, float32(math.Inf(-1)), float32(math.Inf(1))}
+	for i := range 400 {
+		w := randomWindow(random)
+		if i%2 == 0 { // side by side, the usual windows
+			w = Window{w.Channels, w.Height + 1, w.Width + 1, 2, 2, 0, 0, 2, 2, 1, 1, (w.Height + 1) / 2, (w.Width + 1) / 2}
+		}
+		picture := make([]float32, w.Channels*w.Height*w.Width)
+		for j := range picture {
+			picture[j] = values[random.IntN(len(values))]
+		}
+		n := w.Channels * w.Places()
+		out, d, places := make([]float32, n), make([]float32, n), make([]int, n)
+		for j := range out {
+			out[j], d[j], places[j] = -math.MaxFloat32, float32(1+random.IntN(9)), -1
+		}
+		plane := w
+		plane.Channels = 1
+		for c := range w.Channels {
+			eachElement(&plane, func(_, place, at int) {
+				at += c * w.Height * w.Width
+				if j := c*w.Places() + place; picture[at] > out[j] {
+					out[j], places[j] = picture[at], at
+				}
+			})
+		}
+		grad := make([]float32, len(picture))
+		for j, at := range places {
+			if at >= 0 {
+				grad[at] += d[j]
+			}
+		}
+		gotOut, gotGrad := make([]float32, n), make([]float32, len(picture))
+		MaxPool(gotOut, picture, &w)
+		MaxPoolGrad(gotGrad, picture, d, &w)
+		if !slices.Equal(gotOut, out) || !slices.Equal(gotGrad, grad) {
+			t.Fatalf("%+v, picture %v: %v and %v, want %v and %v", w, picture, gotOut, gotGrad, out, grad)
+		}
+	}
+}
