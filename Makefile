@@ -87,7 +87,7 @@ cuda-headers:
 
 test:
 	$(GO) test $(TESTFLAGS) ./...
-	cd internal/cpu/gen && $(GO) test $(TESTFLAGS) ./...
+	cd internal/cpu/gen && $(GO) test -count=1 $(TESTFLAGS) ./... # uncached: it reads files of another module, the kernels
 
 # Only the race detector needs cgo. RACE_PACKAGES are the packages that start goroutines (a test of internal/racing compares the list with the
 # sources), and the packages whose code runs on these goroutines. The target leaves out long tests: -short, and package internal/racing.

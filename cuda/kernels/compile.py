@@ -7,6 +7,7 @@ use. With names of sources it does this for them only. With --check it compares 
 bound of instructions fails. With --cubins it only compiles the committed float32 modules into cubins/, which programs embed.
 """
 
+import concurrent.futures
 import ctypes
 import glob
 import gzip
@@ -204,6 +205,19 @@ def write_cubins():
     print(f"{folder}: {size} bytes of compressed machine code")
 
 
+def ptx_path(module, dtype):
+    return os.path.join(HERE, "ptx", f"{module}_{dtype}.ptx")
+
+
+def compiled(compiler, module, dtype):
+    """Returns the path of a module, its PTX, and the resources of its kernels."""
+    text = compiler.compile(os.path.join(HERE, "device", module + ".cu"), dtype)
+    with tempfile.NamedTemporaryFile("w", suffix=".ptx") as f:
+        f.write(text)
+        f.flush()
+        return ptx_path(module, dtype), text, list(resources(f.name))
+
+
 def main():
     if sys.argv[1:] == ["--cubins"]:
         return write_cubins()
@@ -212,29 +226,22 @@ def main():
     if not set(named) <= set(modules):
         sys.exit(__doc__)
     compiler, stale, spilling, slow = Compiler(), [], [], []
-    wanted = set()
+    jobs = [(module, dtype) for module in named or modules for dtype in (["f32"] if module in FLOAT32_ONLY else ["f32", "f64"])]
+    wanted = {ptx_path(*job) for job in jobs}
     print(f"{'kernel':32} {'':5} registers stack shared spills instructions/element")
-    for module in named or modules:
-        source = os.path.join(HERE, "device", module + ".cu")
-        for dtype in ["f32"] if module in FLOAT32_ONLY else ["f32", "f64"]:
-            path = os.path.join(HERE, "ptx", f"{module}_{dtype}.ptx")
-            wanted.add(path)
-            text = compiler.compile(source, dtype)
-            old = open(path).read() if os.path.exists(path) else ""
-            if text != old:
-                stale.append(os.path.relpath(path, HERE))
-            with tempfile.NamedTemporaryFile("w", suffix=".ptx") as f:
-                f.write(text)
-                f.flush()
-                for arch, kernel, registers, stack, shared, spills, each, excesses in resources(f.name):
-                    each = f" {each:10.1f}" if each else ""
-                    print(f"{kernel:32} {arch} {registers:9} {stack:5} {shared:6} {spills:6}{each}")
-                    if spills:
-                        spilling.append(f"{kernel} for {arch}")
-                    slow += [f"{kernel} for {arch}: {e} for an element" for e in excesses]
-            if not check and text != old:
+    pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())  # NVRTC and ptxas run outside Python's lock
+    for path, text, lines in pool.map(lambda job: compiled(compiler, *job), jobs):
+        if text != (open(path).read() if os.path.exists(path) else ""):
+            stale.append(os.path.relpath(path, HERE))
+            if not check:
                 with open(path, "w") as f:
                     f.write(text)
+        for arch, kernel, registers, stack, shared, spills, each, excesses in lines:
+            each = f" {each:10.1f}" if each else ""
+            print(f"{kernel:32} {arch} {registers:9} {stack:5} {shared:6} {spills:6}{each}")
+            if spills:
+                spilling.append(f"{kernel} for {arch}")
+            slow += [f"{kernel} for {arch}: {e} for an element" for e in excesses]
     for path in sorted(set(glob.glob(os.path.join(HERE, "ptx", "*.ptx"))) - wanted) if not named else []:
         stale.append(os.path.relpath(path, HERE))
         if not check:

@@ -72,12 +72,12 @@ func encodeTileRelease() []byte { return append(vex0F38(0, 0, 0, ppNone), 0x49, 
 func encodePrefetchWrite(base int) []byte { return []byte{0x41, 0x0f, 0x0d, 0x08 | byte(base&7)} }
 
 // amx emits instructions for tiles, as bytes, after a comment in the syntax of Go's assembler.
-type amx struct{ asm }
+type amx struct{ asm asm }
 
 func (a amx) code(code []byte, format string, args ...any) {
-	a.Comment(fmt.Sprintf(format, args...))
+	a.asm.Comment(fmt.Sprintf(format, args...))
 	for _, b := range code {
-		a.Instruction(&ir.Instruction{Opcode: "BYTE", Operands: []operand.Op{operand.U8(b)}})
+		a.asm.Instruction(&ir.Instruction{Opcode: "BYTE", Operands: []operand.Op{operand.U8(b)}})
 	}
 }
 

@@ -86,37 +86,37 @@ func amxStrips(a asm) {
 
 func (s strip) emit() {
 	s.begin()
-	s.current = s.AllocLocal(8)
+	s.current = s.asm.AllocLocal(8)
 	s.setup()
-	s.Label("pair")
-	s.MOVQ(s.current, firstX)
-	s.MOVQ(s.param("panel"), secondX)
-	s.ADDQ(firstX, secondX)
-	s.MOVQ(s.param("q"), digitsAt)
-	s.MOVQ(s.param("k"), steps)
+	s.asm.Label("pair")
+	s.asm.MOVQ(s.current, firstX)
+	s.asm.MOVQ(s.param("panel"), secondX)
+	s.asm.ADDQ(firstX, secondX)
+	s.asm.MOVQ(s.param("q"), digitsAt)
+	s.asm.MOVQ(s.param("k"), steps)
 	for tile := range 2 * s.digits {
 		s.clear(tile)
 	}
-	s.CMPQ(rowsLeft, operand.Imm(amxRows))
-	s.JLE(operand.LabelRef("single"))
+	s.asm.CMPQ(rowsLeft, operand.Imm(amxRows))
+	s.asm.JLE(operand.LabelRef("single"))
 	s.sums("double", 2)
-	s.JMP(operand.LabelRef("stored"))
-	s.Label("single")
+	s.asm.JMP(operand.LabelRef("stored"))
+	s.asm.Label("single")
 	s.sums("lone", 1)
-	s.Label("stored")
-	s.MOVQ(sumsTo, waitingAt)
-	s.MOVQ(operand.U32(amxPair), waiting)
-	s.CMPQ(rowsLeft, waiting)
-	s.CMOVQLT(rowsLeft, waiting)
-	s.MOVQ(s.param("panel"), secondX)
-	s.ADDQ(secondX, secondX)
-	s.ADDQ(secondX, s.current)
-	s.SUBQ(operand.Imm(amxPair), rowsLeft)
-	s.JG(operand.LabelRef("pair"))
+	s.asm.Label("stored")
+	s.asm.MOVQ(sumsTo, waitingAt)
+	s.asm.MOVQ(operand.U32(amxPair), waiting)
+	s.asm.CMPQ(rowsLeft, waiting)
+	s.asm.CMOVQLT(rowsLeft, waiting)
+	s.asm.MOVQ(s.param("panel"), secondX)
+	s.asm.ADDQ(secondX, secondX)
+	s.asm.ADDQ(secondX, s.current)
+	s.asm.SUBQ(operand.Imm(amxPair), rowsLeft)
+	s.asm.JG(operand.LabelRef("pair"))
 	s.drain()
 	s.release()
-	s.VZEROUPPER()
-	s.RET()
+	s.asm.VZEROUPPER()
+	s.asm.RET()
 }
 
 func (s strip) begin() {
@@ -147,11 +147,11 @@ func (s strip) begin() {
 	}
 	doc = append(doc, fmt.Sprintf("The function asks for the lines of X from x[ahead] on. sums has room for %d numbers. k > 0, rows > 0.",
 		s.sumsBytes()/4))
-	s.Function(name)
-	s.Attributes(attr.NOSPLIT)
-	s.document(name, doc)
-	s.Pragma("noescape")
-	s.SignatureExpr("func(k, rows int, x *uint8, panel int, q *int8, " + unit + ", c *float32, ldc, columns, ahead int, sums *int32)")
+	s.asm.Function(name)
+	s.asm.Attributes(attr.NOSPLIT)
+	s.asm.document(name, doc)
+	s.asm.Pragma("noescape")
+	s.asm.SignatureExpr("func(k, rows int, x *uint8, panel int, q *int8, " + unit + ", c *float32, ldc, columns, ahead int, sums *int32)")
 }
 
 // sumsBytes is the size of the sums of two tiles of rows.
@@ -159,7 +159,7 @@ func (s strip) sumsBytes() int { return 2 * s.digits * amxRows * amxLanes * 4 }
 
 // param returns the memory of an argument.
 func (s strip) param(name string) operand.Mem {
-	b, err := s.Param(name).Resolve()
+	b, err := s.asm.Param(name).Resolve()
 	if err != nil {
 		panic(err)
 	}
@@ -168,80 +168,80 @@ func (s strip) param(name string) operand.Mem {
 
 // setup configures the tiles and loads the registers that keep their value.
 func (s strip) setup() {
-	s.LEAQ(s.shapes(), sumsTo)
+	s.asm.LEAQ(s.shapes(), sumsTo)
 	s.configure(sumsTo)
-	s.MOVQ(s.param("columns"), sumsTo)
-	s.KMOVW(sumsTo.As32(), columns)
-	s.MOVQ(s.param("unit"), sumsTo)
-	s.VMOVUPS(operand.Mem{Base: sumsTo}, unitA)
-	s.VMOVUPS(operand.Mem{Base: sumsTo, Disp: 64}, unitB)
+	s.asm.MOVQ(s.param("columns"), sumsTo)
+	s.asm.KMOVW(sumsTo.As32(), columns)
+	s.asm.MOVQ(s.param("unit"), sumsTo)
+	s.asm.VMOVUPS(operand.Mem{Base: sumsTo}, unitA)
+	s.asm.VMOVUPS(operand.Mem{Base: sumsTo, Disp: 64}, unitB)
 	if s.forward {
-		s.VBROADCASTSD(s.table("base64", func() { s.AppendDatum(operand.F64(base)) }), middle)
+		s.asm.VBROADCASTSD(s.asm.table("base64", func() { s.asm.AppendDatum(operand.F64(base)) }), middle)
 	} else {
-		s.VBROADCASTSS(s.table("base32", func() { s.AppendDatum(operand.F32(base)) }), middle)
+		s.asm.VBROADCASTSS(s.asm.table("base32", func() { s.asm.AppendDatum(operand.F32(base)) }), middle)
 		if s.digits == 3 {
-			s.VBROADCASTSS(s.table("square32", func() { s.AppendDatum(operand.F32(base * base)) }), leading)
+			s.asm.VBROADCASTSS(s.asm.table("square32", func() { s.asm.AppendDatum(operand.F32(base * base)) }), leading)
 		} else {
-			s.VBROADCASTSS(s.table("base32", nil), leading)
+			s.asm.VBROADCASTSS(s.asm.table("base32", nil), leading)
 		}
 	}
 	if s.after != nil {
-		s.MOVQ(s.param("bias"), sumsTo)
-		s.VMOVUPS_Z(operand.Mem{Base: sumsTo}, columns, biases)
+		s.asm.MOVQ(s.param("bias"), sumsTo)
+		s.asm.VMOVUPS_Z(operand.Mem{Base: sumsTo}, columns, biases)
 	}
-	s.MOVQ(s.param("rows"), rowsLeft)
-	s.MOVQ(s.param("x"), firstX)
-	s.MOVQ(firstX, s.current)
-	s.MOVQ(s.param("ahead"), aheadX)
-	s.ADDQ(firstX, aheadX)
-	s.MOVQ(s.param("c"), toC)
-	s.MOVQ(s.param("ldc"), stepC)
-	s.SHLQ(operand.Imm(2), stepC)
+	s.asm.MOVQ(s.param("rows"), rowsLeft)
+	s.asm.MOVQ(s.param("x"), firstX)
+	s.asm.MOVQ(firstX, s.current)
+	s.asm.MOVQ(s.param("ahead"), aheadX)
+	s.asm.ADDQ(firstX, aheadX)
+	s.asm.MOVQ(s.param("c"), toC)
+	s.asm.MOVQ(s.param("ldc"), stepC)
+	s.asm.SHLQ(operand.Imm(2), stepC)
 	if s.forward { // the next panel's line of the same row
-		s.LEAQ(operand.Mem{Base: toC, Disp: 64}, aheadC)
+		s.asm.LEAQ(operand.Mem{Base: toC, Disp: 64}, aheadC)
 	} else { // the row that the pair after adds to
-		s.MOVQ(stepC, aheadC)
-		s.SHLQ(operand.Imm(5), aheadC)
-		s.ADDQ(toC, aheadC)
+		s.asm.MOVQ(stepC, aheadC)
+		s.asm.SHLQ(operand.Imm(5), aheadC)
+		s.asm.ADDQ(toC, aheadC)
 	}
-	s.MOVQ(operand.U32(amxDepth), line)
-	s.MOVQ(operand.U32(s.digits*amxLanes*4), digitRow)
-	s.MOVQ(s.param("sums"), sumsTo)
-	s.XORQ(waiting, waiting)
+	s.asm.MOVQ(operand.U32(amxDepth), line)
+	s.asm.MOVQ(operand.U32(s.digits*amxLanes*4), digitRow)
+	s.asm.MOVQ(s.param("sums"), sumsTo)
+	s.asm.XORQ(waiting, waiting)
 }
 
 // shapes returns the configuration of the tiles: palette 1, all tiles of full size.
 func (s strip) shapes() operand.Mem {
-	return s.table("shapes", func() {
-		s.AppendDatum(operand.U64(1))
-		s.AppendDatum(operand.U64(0))
+	return s.asm.table("shapes", func() {
+		s.asm.AppendDatum(operand.U64(1))
+		s.asm.AppendDatum(operand.U64(0))
 		for range amxTiles / 4 {
-			s.AppendDatum(operand.U64(amxDepth * 0x0001000100010001))
+			s.asm.AppendDatum(operand.U64(amxDepth * 0x0001000100010001))
 		}
-		s.AppendDatum(operand.U64(0))
-		s.AppendDatum(operand.U64(0))
-		s.AppendDatum(operand.U64(amxRows * 0x0101010101010101))
-		s.AppendDatum(operand.U64(0))
+		s.asm.AppendDatum(operand.U64(0))
+		s.asm.AppendDatum(operand.U64(0))
+		s.asm.AppendDatum(operand.U64(amxRows * 0x0101010101010101))
+		s.asm.AppendDatum(operand.U64(0))
 	})
 }
 
 // sums emits the loop over the inner indices for one or two tiles of rows, and stores the sums. It
 // joins all waiting rows.
 func (s strip) sums(name string, tiles int) {
-	s.Label(name)
-	s.PREFETCHT1(operand.Mem{Base: aheadX})
-	s.PREFETCHT1(operand.Mem{Base: aheadX, Disp: 64})
-	s.ADDQ(operand.Imm(128), aheadX)
+	s.asm.Label(name)
+	s.asm.PREFETCHT1(operand.Mem{Base: aheadX})
+	s.asm.PREFETCHT1(operand.Mem{Base: aheadX, Disp: 64})
+	s.asm.ADDQ(operand.Imm(128), aheadX)
 	if s.digits == 3 {
 		s.threeDigits(tiles)
 	} else {
 		s.twoDigits(tiles)
 	}
-	s.ADDQ(operand.U32(amxBytes), firstX)
-	s.ADDQ(operand.U32(amxBytes), secondX)
-	s.ADDQ(operand.U32(amxBytes*s.digits), digitsAt)
-	s.DECQ(steps)
-	s.JNZ(operand.LabelRef(name))
+	s.asm.ADDQ(operand.U32(amxBytes), firstX)
+	s.asm.ADDQ(operand.U32(amxBytes), secondX)
+	s.asm.ADDQ(operand.U32(amxBytes*s.digits), digitsAt)
+	s.asm.DECQ(steps)
+	s.asm.JNZ(operand.LabelRef(name))
 	s.drain()
 	for tile := range tiles * s.digits {
 		s.save(tile, sumsTo, digitRow, tile/s.digits*s.sumsBytes()/2+tile%s.digits*64)
@@ -289,21 +289,21 @@ func (s strip) twoDigits(tiles int) {
 // drain joins all waiting rows.
 func (s strip) drain() {
 	loop, done := s.label("drain"), s.label("drained")
-	s.TESTQ(waiting, waiting)
-	s.JZ(operand.LabelRef(done))
-	s.Label(loop)
+	s.asm.TESTQ(waiting, waiting)
+	s.asm.JZ(operand.LabelRef(done))
+	s.asm.Label(loop)
 	s.joinRow()
-	s.JNZ(operand.LabelRef(loop))
-	s.Label(done)
+	s.asm.JNZ(operand.LabelRef(loop))
+	s.asm.Label(done)
 }
 
 // join joins one row, if a row waits.
 func (s strip) join() {
 	skip := s.label("joined")
-	s.TESTQ(waiting, waiting)
-	s.JZ(operand.LabelRef(skip))
+	s.asm.TESTQ(waiting, waiting)
+	s.asm.JZ(operand.LabelRef(skip))
 	s.joinRow()
-	s.Label(skip)
+	s.asm.Label(skip)
 }
 
 // label returns a new label.
@@ -321,11 +321,11 @@ func (s strip) joinRow() {
 		s.joinBackward()
 	}
 	s.prefetchWrite(aheadC)
-	s.VMOVUPS(joinedA, columns, operand.Mem{Base: toC})
-	s.ADDQ(stepC, toC)
-	s.ADDQ(stepC, aheadC)
-	s.ADDQ(digitRow, waitingAt)
-	s.DECQ(waiting)
+	s.asm.VMOVUPS(joinedA, columns, operand.Mem{Base: toC})
+	s.asm.ADDQ(stepC, toC)
+	s.asm.ADDQ(stepC, aheadC)
+	s.asm.ADDQ(digitRow, waitingAt)
+	s.asm.DECQ(waiting)
 }
 
 // joinForward computes unit (I_0 base^(K-1) + ... + I_(K-1)) in float64, in two halves, and rounds
@@ -334,33 +334,33 @@ func (s strip) joinForward() {
 	for half, to := range []reg.VecPhysical{joinedA, joinedB} {
 		term := []reg.VecPhysical{termA, termB}[half]
 		at := operand.Mem{Base: waitingAt, Disp: 32 * half}
-		s.VCVTDQ2PD(at, to)
+		s.asm.VCVTDQ2PD(at, to)
 		for d := 1; d < s.digits; d++ {
-			s.VCVTDQ2PD(at.Offset(64*d), term)
-			s.VFMADD213PD(term, middle, to)
+			s.asm.VCVTDQ2PD(at.Offset(64*d), term)
+			s.asm.VFMADD213PD(term, middle, to)
 		}
-		s.VMULPD([]reg.VecPhysical{unitA, unitB}[half], to, to)
-		s.VCVTPD2PS(to, to.AsY())
+		s.asm.VMULPD([]reg.VecPhysical{unitA, unitB}[half], to, to)
+		s.asm.VCVTPD2PS(to, to.AsY())
 	}
-	s.VINSERTF64X4(operand.Imm(1), joinedB.AsY(), joinedA, joinedA)
+	s.asm.VINSERTF64X4(operand.Imm(1), joinedB.AsY(), joinedA, joinedA)
 	if s.after != nil {
-		z := s.vec()
-		s.VADDPS(biases, joinedA, z)
-		s.VMOVAPS(s.after.of(z), joinedA)
+		z := s.asm.vec()
+		s.asm.VADDPS(biases, joinedA, z)
+		s.asm.VMOVAPS(s.after.of(z), joinedA)
 	}
 }
 
 // joinBackward adds (I_0 base^(K-1) + ... + I_(K-1)) unit in float32, in the order of addBytes.
 func (s strip) joinBackward() {
 	at := operand.Mem{Base: waitingAt}
-	s.VCVTDQ2PS(at, joinedA)
-	s.VCVTDQ2PS(at.Offset(64), joinedB)
+	s.asm.VCVTDQ2PS(at, joinedA)
+	s.asm.VCVTDQ2PS(at.Offset(64), joinedB)
 	if s.digits == 3 {
-		s.VCVTDQ2PS(at.Offset(128), termA)
-		s.VFMADD213PS(termA, middle, joinedB)
+		s.asm.VCVTDQ2PS(at.Offset(128), termA)
+		s.asm.VFMADD213PS(termA, middle, joinedB)
 	}
-	s.VFMADD213PS(joinedB, leading, joinedA)
-	s.VMULPS(unitA, joinedA, joinedA)
-	s.VMOVUPS_Z(operand.Mem{Base: toC}, columns, termB)
-	s.VFMADD213PS(termB, unitB, joinedA)
+	s.asm.VFMADD213PS(joinedB, leading, joinedA)
+	s.asm.VMULPS(unitA, joinedA, joinedA)
+	s.asm.VMOVUPS_Z(operand.Mem{Base: toC}, columns, termB)
+	s.asm.VFMADD213PS(termB, unitB, joinedA)
 }

@@ -26,7 +26,7 @@ const ahead = 8
 // A dot emits sums of four products of unsigned and signed 8-bit integers that are added to 32-bit
 // sums without saturation: VPDPBUSD in one of its encodings.
 type dot struct {
-	asm
+	asm    asm
 	suffix string
 	vex    bool // AVX-VNNI, which the assembler lacks: the bytes are written out
 }
@@ -45,7 +45,7 @@ func tilesOfBytes(a asm) {
 }
 
 func (d dot) tiles(instruction, needs string) {
-	d.dispatch.addTiles(byteTiles{d.target, d.suffix, instruction, needs, d.tileRows(), d.lanes()})
+	d.asm.dispatch.addTiles(byteTiles{d.asm.target, d.suffix, instruction, needs, d.tileRows(), d.asm.lanes()})
 	for _, digits := range []int{3, 2} {
 		d.mulBytes(digits)
 		d.addBytes(digits)
@@ -54,7 +54,7 @@ func (d dot) tiles(instruction, needs string) {
 
 // tileRows returns the height of a tile: 24 sums of 32 registers, or 12 of 16.
 func (d dot) tileRows() int {
-	if d.avx512 {
+	if d.asm.avx512 {
 		return byteRows
 	}
 	return byteRows / 2
@@ -62,16 +62,16 @@ func (d dot) tileRows() int {
 
 // begin begins a function.
 func (d dot) begin(name, signature string, doc ...string) {
-	d.Function(name + d.suffix)
-	d.Attributes(attr.NOSPLIT)
-	d.document(name+d.suffix, doc)
-	d.Pragma("noescape")
-	d.SignatureExpr(signature)
+	d.asm.Function(name + d.suffix)
+	d.asm.Attributes(attr.NOSPLIT)
+	d.asm.document(name+d.suffix, doc)
+	d.asm.Pragma("noescape")
+	d.asm.SignatureExpr(signature)
 }
 
 // mulBytes emits Z = X B or Z += X B for rows of a panel.
 func (d dot) mulBytes(digits int) {
-	rows, lanes := d.tileRows(), d.lanes()
+	rows, lanes := d.tileRows(), d.asm.lanes()
 	d.begin(fmt.Sprintf("mulBytes%d", digits), "func(k int, x *uint8, q *int8, unit *float64, c *float32, ldc int, add bool)",
 		fmt.Sprintf("computes C = X B, or C += X B if add, for a tile of %d x %d and B in %d digits:", rows, lanes, digits),
 		"",
@@ -82,21 +82,21 @@ func (d dot) mulBytes(digits int) {
 		"",
 		"The I_s are exact, and so is their combination in float64. The product with unit and the conversion to float32",
 		"are rounded. k > 0.")
-	k, x, q := d.gp("k"), d.gp("x"), d.gp("q")
-	c, ldc := d.output(rows)
+	k, x, q := d.asm.gp("k"), d.asm.gp("x"), d.asm.gp("q")
+	c, ldc := d.asm.output(rows)
 	acc := d.dots(k, x, q, digits)
-	unit := d.gp("unit")
+	unit := d.asm.gp("unit")
 	results := make([]vec, rows)
 	bases := d.bases()
 	for i := range results {
 		results[i] = d.combined(acc[i*digits:][:digits], bases, unit)
 	}
-	d.store(results, 1, c, ldc)
+	d.asm.store(results, 1, c, ldc)
 }
 
 // addBytes emits G += X^T D for columns of a panel of X^T.
 func (d dot) addBytes(digits int) {
-	rows, lanes := d.tileRows(), d.lanes()
+	rows, lanes := d.tileRows(), d.asm.lanes()
 	d.begin(fmt.Sprintf("addBytes%d", digits), "func(k int, x *uint8, q *int8, units, c *float32, ldc int)",
 		fmt.Sprintf("computes C += X^T D for a tile of %d x %d and D in %d digits, with I_s as in mulBytes%d:", rows, lanes, digits, digits),
 		"",
@@ -104,34 +104,34 @@ func (d dot) addBytes(digits int) {
 		fmt.Sprintf("\t\tc[i*ldc+j] += %s * units[j] * units[%d+j]", horner(digits), lanes),
 		"",
 		"in float32, which holds the I_s exactly: 0 < k <= 129.")
-	k, x, q := d.gp("k"), d.gp("x"), d.gp("q")
+	k, x, q := d.asm.gp("k"), d.asm.gp("x"), d.asm.gp("q")
 	acc := d.dots(k, x, q, digits)
-	units, c, ldc := d.gp("units"), d.gp("c"), d.gp("ldc")
-	d.scale(ldc)
-	second := d.vec()
-	d.mov(operand.Mem{Base: units, Disp: d.bytes()}, second)
-	middle, leading := d.num(base), d.num(base)
+	units, c, ldc := d.asm.gp("units"), d.asm.gp("c"), d.asm.gp("ldc")
+	d.asm.scale(ldc)
+	second := d.asm.vec()
+	d.asm.mov(operand.Mem{Base: units, Disp: d.asm.bytes()}, second)
+	middle, leading := d.asm.num(base), d.asm.num(base)
 	if digits == 3 {
-		leading = d.num(base * base)
+		leading = d.asm.num(base * base)
 	}
 	for i := range rows {
 		s := acc[i*digits:][:digits]
 		for _, v := range s {
-			d.VCVTDQ2PS(v, v)
+			d.asm.VCVTDQ2PS(v, v)
 		}
 		if digits == 3 {
-			d.VFMADD213PS(s[2], middle, s[1])
+			d.asm.VFMADD213PS(s[2], middle, s[1])
 		}
-		d.VFMADD213PS(s[1], leading, s[0])
-		d.VMULPS(operand.Mem{Base: units}, s[0], s[0])
-		d.VFMADD213PS(operand.Mem{Base: c}, second, s[0])
-		d.mov(s[0], operand.Mem{Base: c})
+		d.asm.VFMADD213PS(s[1], leading, s[0])
+		d.asm.VMULPS(operand.Mem{Base: units}, s[0], s[0])
+		d.asm.VFMADD213PS(operand.Mem{Base: c}, second, s[0])
+		d.asm.mov(s[0], operand.Mem{Base: c})
 		if i < rows-1 {
-			d.ADDQ(ldc, c)
+			d.asm.ADDQ(ldc, c)
 		}
 	}
-	d.VZEROUPPER()
-	d.RET()
+	d.asm.VZEROUPPER()
+	d.asm.RET()
 }
 
 // horner returns the formula that combines the sums of the digits.
@@ -149,7 +149,7 @@ func (d dot) dots(k, x, q reg.GPVirtual, digits int) []operand.Op {
 	rows := d.tileRows()
 	register := func(i int) reg.Register {
 		size := reg.S256
-		if d.avx512 {
+		if d.asm.avx512 {
 			size = reg.S512
 		}
 		return reg.Vector.Lookup(reg.Index(i), size)
@@ -157,45 +157,45 @@ func (d dot) dots(k, x, q reg.GPVirtual, digits int) []operand.Op {
 	acc := make([]operand.Op, rows*digits)
 	for i := range acc {
 		acc[i] = register(i)
-		if d.avx512 {
-			d.VPXORD(acc[i], acc[i], acc[i])
+		if d.asm.avx512 {
+			d.asm.VPXORD(acc[i], acc[i], acc[i])
 		} else {
-			d.VXORPS(acc[i], acc[i], acc[i])
+			d.asm.VXORPS(acc[i], acc[i], acc[i])
 		}
 	}
 	factors, broadcast := len(acc), len(acc)+digits
-	d.Label("loop")
+	d.asm.Label("loop")
 	for s := range digits {
-		d.mov(operand.Mem{Base: q, Disp: s * d.bytes()}, register(factors+s))
-		d.PREFETCHT0(operand.Mem{Base: q, Disp: (s + ahead*digits) * d.bytes()})
+		d.asm.mov(operand.Mem{Base: q, Disp: s * d.asm.bytes()}, register(factors+s))
+		d.asm.PREFETCHT0(operand.Mem{Base: q, Disp: (s + ahead*digits) * d.asm.bytes()})
 	}
 	for i := range rows {
-		d.VPBROADCASTD(operand.Mem{Base: x, Disp: 4 * i}, register(broadcast))
+		d.asm.VPBROADCASTD(operand.Mem{Base: x, Disp: 4 * i}, register(broadcast))
 		for s := range digits {
 			d.dot(factors+s, broadcast, i*digits+s, register)
 		}
 	}
-	d.ADDQ(operand.Imm(4*byteRows), x)
-	d.ADDQ(operand.U32(digits*d.bytes()), q)
-	d.DECQ(k)
-	d.JNZ(operand.LabelRef("loop"))
+	d.asm.ADDQ(operand.Imm(4*byteRows), x)
+	d.asm.ADDQ(operand.U32(digits*d.asm.bytes()), q)
+	d.asm.DECQ(k)
+	d.asm.JNZ(operand.LabelRef("loop"))
 	return acc
 }
 
 // dot emits VPDPBUSD of registers with those numbers.
 func (d dot) dot(signed, unsigned, sum int, register func(i int) reg.Register) {
 	if !d.vex {
-		d.VPDPBUSD(register(signed), register(unsigned), register(sum))
+		d.asm.VPDPBUSD(register(signed), register(unsigned), register(sum))
 		return
 	}
-	d.Comment(fmt.Sprintf("VPDPBUSD Y%d, Y%d, Y%d", signed, unsigned, sum))
+	d.asm.Comment(fmt.Sprintf("VPDPBUSD Y%d, Y%d, Y%d", signed, unsigned, sum))
 	for i, b := range vexDot(signed, unsigned, sum) {
 		code := &ir.Instruction{Opcode: "BYTE", Operands: []operand.Op{operand.U8(b)}}
 		if i == 0 {
 			code.Inputs = []operand.Op{register(signed), register(unsigned), register(sum)}
 			code.Outputs = []operand.Op{register(sum)}
 		}
-		d.Instruction(code)
+		d.asm.Instruction(code)
 	}
 }
 
@@ -216,9 +216,9 @@ func vexDot(signed, unsigned, sum int) [5]byte {
 // bases returns a vector of the digits' base in float64. It stays in memory: the 256-bit tile of
 // three digits has no register for it.
 func (d dot) bases() operand.Mem {
-	return d.table("base64", func() {
+	return d.asm.table("base64", func() {
 		for range 8 {
-			d.AppendDatum(operand.F64(base))
+			d.asm.AppendDatum(operand.F64(base))
 		}
 	})
 }
@@ -228,23 +228,23 @@ func (d dot) bases() operand.Mem {
 func (d dot) combined(sums []operand.Op, bases operand.Mem, unit reg.GPVirtual) vec {
 	var upper, lower []operand.Op
 	for _, sum := range sums {
-		wide := d.vec()
+		wide := d.asm.vec()
 		d.upperHalf(sum.(reg.VecPhysical), wide)
 		upper = append(upper, wide)
 	}
-	high, result := d.vec(), d.vec()
-	d.join(upper, bases, operand.Mem{Base: unit, Disp: d.bytes()}, high)
+	high, result := d.asm.vec(), d.asm.vec()
+	d.join(upper, bases, operand.Mem{Base: unit, Disp: d.asm.bytes()}, high)
 	for _, sum := range sums {
 		v := sum.(reg.VecPhysical)
-		d.VCVTDQ2PD(d.lowerPart(v), v)
+		d.asm.VCVTDQ2PD(d.lowerPart(v), v)
 		lower = append(lower, v)
 	}
 	low := sums[0].(reg.VecPhysical)
 	d.join(lower, bases, operand.Mem{Base: unit}, low)
-	if d.avx512 {
-		d.VINSERTF64X4(operand.Imm(1), high.AsY(), low, result)
+	if d.asm.avx512 {
+		d.asm.VINSERTF64X4(operand.Imm(1), high.AsY(), low, result)
 	} else {
-		d.VINSERTF128(operand.Imm(1), high.AsX(), low, result)
+		d.asm.VINSERTF128(operand.Imm(1), high.AsX(), low, result)
 	}
 	return result
 }
@@ -253,29 +253,29 @@ func (d dot) combined(sums []operand.Op, bases operand.Mem, unit reg.GPVirtual) 
 func (d dot) join(numbers []operand.Op, bases, unit operand.Mem, to reg.Vec) {
 	total := numbers[0]
 	for _, v := range numbers[1:] {
-		d.VFMADD132PD(bases, v, total)
+		d.asm.VFMADD132PD(bases, v, total)
 	}
-	d.VMULPD(unit, total, total)
-	if d.avx512 {
-		d.VCVTPD2PS(total, d.lowerPart(to))
+	d.asm.VMULPD(unit, total, total)
+	if d.asm.avx512 {
+		d.asm.VCVTPD2PS(total, d.lowerPart(to))
 	} else {
-		d.VCVTPD2PSY(total, d.lowerPart(to))
+		d.asm.VCVTPD2PSY(total, d.lowerPart(to))
 	}
 }
 
 // upperHalf widens the upper half of 32-bit integers to float64.
 func (d dot) upperHalf(v reg.VecPhysical, wide vec) {
-	if d.avx512 {
-		d.VEXTRACTI64X4(operand.Imm(1), v, wide.AsY())
+	if d.asm.avx512 {
+		d.asm.VEXTRACTI64X4(operand.Imm(1), v, wide.AsY())
 	} else {
-		d.VEXTRACTI128(operand.Imm(1), v, wide.AsX())
+		d.asm.VEXTRACTI128(operand.Imm(1), v, wide.AsX())
 	}
-	d.VCVTDQ2PD(d.lowerPart(wide), wide)
+	d.asm.VCVTDQ2PD(d.lowerPart(wide), wide)
 }
 
 // lowerPart returns the lower half of a vector register.
 func (d dot) lowerPart(v reg.Vec) reg.Register {
-	if d.avx512 {
+	if d.asm.avx512 {
 		return v.AsY()
 	}
 	return v.AsX()

@@ -93,7 +93,7 @@ func (a asm) quantize(count int) {
 
 // digits are the constants of quantize.
 type digits struct {
-	asm
+	asm   asm
 	base  vec
 	round vec   // 1.5 2^23: a number added to it is rounded to an integer, which the lowest byte holds
 	from  []vec // AVX-512: ones from byte 1, 2, 3 on
@@ -103,18 +103,18 @@ type digits struct {
 // append puts the lowest byte of v's words into the given byte of words.
 func (d digits) append(words, v vec, place int) vec {
 	if place == 0 {
-		if d.avx512 {
+		if d.asm.avx512 {
 			return v
 		}
-		return d.and(v, d.low)
+		return d.asm.and(v, d.low)
 	}
-	if d.avx512 {
+	if d.asm.avx512 {
 		const second = 0xd8 // where the third operand's bit is set the second's, else the first's
-		d.VPTERNLOGD(operand.Imm(second), d.from[place-1], d.shiftLeft(v, 8*place), words)
+		d.asm.VPTERNLOGD(operand.Imm(second), d.from[place-1], d.asm.shiftLeft(v, 8*place), words)
 		return words
 	}
 	if place < 3 {
-		v = d.and(v, d.low)
+		v = d.asm.and(v, d.low)
 	}
-	return d.or(words, d.shiftLeft(v, 8*place))
+	return d.asm.or(words, d.asm.shiftLeft(v, 8*place))
 }

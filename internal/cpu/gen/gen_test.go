@@ -48,6 +48,35 @@ func files(t *testing.T) map[string][]byte {
 	return f
 }
 
+// The committed files are what the generator writes.
+func TestFresh(t *testing.T) {
+	fresh := files(t)
+	for name, text := range fresh {
+		committed, err := os.ReadFile(filepath.Join("..", "kernel", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(text, committed) {
+			t.Errorf("%s is not what the generator writes: run go generate", name)
+		}
+	}
+	for _, pattern := range []string{"*.s", "*.go"} {
+		names, err := filepath.Glob(filepath.Join("..", "kernel", pattern))
+		if err != nil || len(names) == 0 {
+			t.Fatalf("no files %s of the kernels: %v", pattern, err)
+		}
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.HasPrefix(text, []byte("// Code generated ")) && fresh[filepath.Base(name)] == nil {
+				t.Errorf("%s is generated, but not by this generator: remove it", name)
+			}
+		}
+	}
+}
+
 const tables = "tables_amd64.go"
 
 // parse parses a generated Go file.

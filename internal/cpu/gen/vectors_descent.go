@@ -28,7 +28,7 @@ func (a asm) scaledCopy() {
 
 // A descent holds the operands of a step with momentum or, if v and b are nil, of a step without.
 type descent struct {
-	asm
+	asm     asm
 	x, d, v reg.GPVirtual
 	e, b    func() vec
 }
@@ -59,13 +59,13 @@ func (s descent) pointers() []reg.GPVirtual {
 // next returns x and the trial point, x - e (d + b v) with v = b v + d, or x - e d. Every sum is
 // fused. The new v is nil without momentum.
 func (s descent) next(at place) (x, y, v vec) {
-	x = s.read(s.x, at)
-	w := s.read(s.d, at)
+	x = s.asm.read(s.x, at)
+	w := s.asm.read(s.d, at)
 	if s.v != nil {
-		v = s.fma(s.b(), s.read(s.v, at), w)
-		w = s.fma(s.b(), v, w)
+		v = s.asm.fma(s.b(), s.asm.read(s.v, at), w)
+		w = s.asm.fma(s.b(), v, w)
 	}
-	return x, s.fnma(s.e(), w, x), v
+	return x, s.asm.fnma(s.e(), w, x), v
 }
 
 // sweepText begins a sweep's function. The variant without momentum has a name of its own.
@@ -131,7 +131,7 @@ func (a asm) descend(momentum bool) {
 
 // proximal holds the arguments of a proximal map.
 type proximal struct {
-	asm
+	asm                            asm
 	scale, lower, upper, threshold func() vec
 }
 
@@ -141,7 +141,7 @@ func (a asm) proximal() proximal {
 
 // of returns P(y), NaN for NaN.
 func (p proximal) of(y vec) vec {
-	z := p.atMost(p.atLeast(p.times(p.scale(), y), p.lower()), p.upper())
+	z := p.asm.atMost(p.asm.atLeast(p.asm.times(p.scale(), y), p.lower()), p.upper())
 	t := p.threshold()
-	return p.minus(z, p.atMost(p.atLeast(z, p.or(t, p.word(p.sign()))), t))
+	return p.asm.minus(z, p.asm.atMost(p.asm.atLeast(z, p.asm.or(t, p.asm.word(p.asm.sign()))), t))
 }

@@ -78,7 +78,7 @@ func (a asm) held(arg string) func() vec {
 
 // A tally is a reduction of a sweep, in float64.
 type tally struct {
-	asm
+	asm  asm
 	sums []vec
 }
 
@@ -87,12 +87,12 @@ func (a asm) tally() tally { return tally{a, a.accumulators(sweepLanes * 8 / a.b
 // square adds the squares of the wide parts of a vector.
 func (t tally) square(wide []vec, at place) {
 	for i, v := range wide {
-		t.VFMADD231PD(v, v, t.sums[at.index*len(wide)+i])
+		t.asm.VFMADD231PD(v, v, t.sums[at.index*len(wide)+i])
 	}
 }
 
 // store writes the sum to a result.
-func (t tally) store(result int) { t.Store(t.fold(t.sums), t.ReturnIndex(result)) }
+func (t tally) store(result int) { t.asm.Store(t.asm.fold(t.sums), t.asm.ReturnIndex(result)) }
 
 // widened returns a vector in float64: itself, or two halves.
 func (a asm) widened(v vec) []vec {
