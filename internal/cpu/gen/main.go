@@ -1,7 +1,7 @@
 // For every file of kernels it writes name_amd64.s and name_amd64.go, which has the declarations
 // for Go code, and it writes the dispatch tables, tables_amd64.go. The generator is a module of its
-// own, so that the module with the kernels does not depend on the assembler library. The tests of the
-// kernels' results are in package kernel; TestFresh, here, compares the files there with the output.
+// own, so that the module with the kernels does not depend on the assembler library. The tests of
+// the kernels are in package kernel; TestFresh, here, compares the files there with the output.
 package main
 
 import (
