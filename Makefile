@@ -90,12 +90,16 @@ test:
 	cd internal/cpu/gen && $(GO) test -count=1 $(TESTFLAGS) ./... # uncached: it reads files of another module, the kernels
 
 # Only the race detector needs cgo. RACE_PACKAGES are the packages that start goroutines (a test of internal/racing compares the list with the
-# sources), and the packages whose code runs on these goroutines. The target leaves out long tests: -short, and package internal/racing.
+# sources), and the packages whose code runs on these goroutines. The target leaves out long tests: -short, package internal/racing, and RACE_SKIP:
+# tests whose goroutines other tests start, too (examples, errors in settings and data, more runs of the same command), or that start none.
 RACE_PACKAGES = ./cmd/ppal ./constraints ./datasets ./internal/bench/floor ./internal/compare ./internal/cpu ./internal/cpu/kernel ./internal/dirlock \
 	./internal/mutate ./internal/paged ./internal/racing ./internal/ranks ./internal/relay ./internal/report ./internal/reproduce/suite ./internal/rundir ./internal/tensorboard/eventfile \
 	./internal/verify ./trainer ./trainer/graph ./trainer/session
+RACE_SKIP = ^(Example|TestExtremeRuns|TestDevices|TestSweepForReal|TestDemo|TestPredictClasses|TestPredictErrors|TestChangedInit|TestEvaluateErrors|TestNotWith|TestData|TestNohup|TestReadOnly|$\
+TestDecisionsRefuse|TestResumeRefuses|TestConfidence|TestSmallGroups|TestOwnStatement|TestConflict|TestSelectBest|TestVectorsAgree|TestBFloat16|$\
+TestSyntheticGolden|TestCheckSynthetic|TestStandIn|TestAttribute|TestChoiceErrors|TestValues|TestSharedTableErrors|TestPixelErrors|TestDivision|Test.*Allocate)
 race:
-	CGO_ENABLED=1 $(GO) test -race -short -timeout 30m $(TESTFLAGS) $(RACE_PACKAGES)
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 30m -skip '$(RACE_SKIP)' $(TESTFLAGS) $(RACE_PACKAGES)
 
 # Kill real trainings with SIGKILL, KILLS times each, and compare the continued runs with undisturbed runs (about 10 minutes).
 # Then start 24 runs in one directory, train on 10 million rows (8 GB of memory), and run every fuzz target for
