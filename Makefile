@@ -90,11 +90,10 @@ test:
 	cd internal/cpu/gen && $(GO) test -count=1 $(TESTFLAGS) ./... # uncached: it reads files of another module, the kernels
 
 # Only the race detector needs cgo. RACE_PACKAGES are the packages that start goroutines (a test of internal/racing compares the list with the
-# sources), and the packages whose code runs on these goroutines. The target leaves out long tests: -short, package internal/racing, and RACE_SKIP:
-# tests whose goroutines other tests start, too (examples, errors in settings and data, more runs of the same command), or that start none.
-RACE_PACKAGES = ./cmd/ppal ./constraints ./datasets ./internal/bench/floor ./internal/compare ./internal/cpu ./internal/cpu/kernel ./internal/dirlock \
-	./internal/mutate ./internal/paged ./internal/racing ./internal/ranks ./internal/relay ./internal/report ./internal/reproduce/suite ./internal/rundir ./internal/tensorboard/eventfile \
-	./internal/verify ./trainer ./trainer/graph ./trainer/session
+# sources), and the packages whose code runs on these goroutines, the longest first. The target leaves out long tests: -short, package
+# internal/racing, and RACE_SKIP, tests that start no goroutines, or the same as other tests (examples, errors, more runs of the same command).
+RACE_PACKAGES = ./trainer/session ./cmd/ppal ./datasets ./internal/cpu ./constraints ./internal/bench/floor ./internal/compare ./internal/cpu/kernel ./internal/dirlock ./internal/mutate ./internal/paged ./internal/racing ./internal/ranks \
+	./internal/relay ./internal/report ./internal/reproduce/suite ./internal/rundir ./internal/tensorboard/eventfile ./internal/verify ./trainer ./trainer/graph
 RACE_SKIP = ^(Example|TestExtremeRuns|TestDevices|TestSweepForReal|TestDemo|TestPredictClasses|TestPredictErrors|TestChangedInit|TestEvaluateErrors|TestNotWith|TestData|TestNohup|TestReadOnly|$\
 TestDecisionsRefuse|TestResumeRefuses|TestConfidence|TestSmallGroups|TestOwnStatement|TestConflict|TestSelectBest|TestVectorsAgree|TestBFloat16|$\
 TestSyntheticGolden|TestCheckSynthetic|TestStandIn|TestAttribute|TestChoiceErrors|TestValues|TestSharedTableErrors|TestPixelErrors|TestDivision|Test.*Allocate)
