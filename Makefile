@@ -1,4 +1,4 @@
-# Targets for users: run, test, build, gpu, peers, bench-peers. For developers: race, lint, bench, fuzz, mutate, kernels, torture, mpi-test, gpu-test, gpu-pack, gpu-check, gpu-cubins, check-python, check-report.
+# Targets for users: run, test, build, gpu, peers, bench-peers. For developers: race, lint, bench, fuzz, mutate, kernels, torture, mpi-test, gpu-lint, gpu-test, gpu-pack, gpu-check, gpu-cubins, check-python, check-report.
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
@@ -6,7 +6,7 @@ FUZZTIME ?= 60s
 PYTHON ?= python3
 export CGO_ENABLED ?= 0
 
-.PHONY: amx-emulated mpi mpi-gpu run build test race torture mpi-deps mpi-test mpi-gpu-test lint bench peers bench-peers check-python check-report fuzz mutate kernels kernels-ptx kernels-check gpu gpu-test gpu-header-test gpu-pack gpu-check gpu-cubins cuda-headers
+.PHONY: amx-emulated mpi mpi-gpu run build test race torture mpi-deps mpi-test mpi-gpu-test lint bench peers bench-peers check-python check-report fuzz mutate kernels kernels-ptx kernels-check gpu gpu-lint gpu-test gpu-header-test gpu-pack gpu-check gpu-cubins cuda-headers
 
 # Train a linear model on a built-in table of two groups, whose positive rates may differ by 5 points.
 run: build
@@ -36,10 +36,11 @@ mpi:
 mpi-gpu:
 	$(GPU_ENV) export CC=mpicc && $(GO) build -tags 'gpu mpi' -trimpath -ldflags '-s -w' -o bin/ppal-mpi-gpu ./cmd/ppal
 
-gpu-test:
-	$(GPU_ENV) $(GO) vet -tags gpu $(GPU_PACKAGES) ./cmd/ppal && \
-		$(GO) run $(STATICCHECK) -tags gpu $(GPU_PACKAGES) ./cmd/ppal && \
-		$(GO) test -tags gpu $(TESTFLAGS) $(GPU_PACKAGES) && \
+gpu-lint:
+	$(GPU_ENV) $(GO) vet -tags gpu $(GPU_PACKAGES) ./cmd/ppal && $(GO) run $(STATICCHECK) -tags gpu $(GPU_PACKAGES) ./cmd/ppal
+
+gpu-test: gpu-lint
+	$(GPU_ENV) $(GO) test -tags gpu $(TESTFLAGS) $(GPU_PACKAGES) && \
 		$(GO) test -tags gpu $(TESTFLAGS) -run '$(GPU_PROGRAM_TESTS)' ./cmd/ppal
 	if command -v mpicc >/dev/null && command -v mpirun >/dev/null; then $(MAKE) mpi-gpu-test CUDA=$(CUDA); else echo "no MPI here: the tests of processes with GPUs did not run"; fi
 
