@@ -89,7 +89,7 @@ func (k *Kernels[F]) ConvolveInputGrad(picture, d []F, w *Window, filters *Packe
 		addPatches(framed, p.product, w, at, n)
 	}
 	clear(picture)
-	lines(picture, framed, w, func(line, framed []F) { copy(line, framed) })
+	eachLine(picture, framed, w, func(line, framed []F) { copy(line, framed) })
 }
 
 // AddConvolveFilterGrad adds the derivative with respect to the filters to sums: sums += C D^T, a

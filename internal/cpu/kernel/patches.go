@@ -14,11 +14,14 @@ func (w *Window) unframed() bool {
 	return w.Top == 0 && w.Left == 0 && height == w.Height && width == w.Width
 }
 
-// lines calls do for each line of the picture that windows reach, with the parts of the line and of
-// the framed line that are the same elements.
-func lines[F Float](picture, framed []F, w *Window, do func(line, framed []F)) {
+// eachLine calls do for each line of the picture that windows reach, with the parts of the line and
+// of the framed line that are the same elements.
+func eachLine[F Float](picture, framed []F, w *Window, do func(line, framed []F)) {
 	height, width := w.frame()
 	n := min(w.Width, width-w.Left)
+	if n <= 0 { // long strides may reach the padding only
+		return
+	}
 	for c := range w.Channels {
 		for y := range min(w.Height, height-w.Top) {
 			do(picture[(c*w.Height+y)*w.Width:][:n], framed[(c*height+w.Top+y)*width+w.Left:][:n])
@@ -32,7 +35,7 @@ func (p *Patches[F]) frame(picture []F, w *Window) []F {
 		return picture
 	}
 	framed := p.emptyFrame(w)
-	lines(picture, framed, w, func(line, framed []F) { copy(framed, line) })
+	eachLine(picture, framed, w, func(line, framed []F) { copy(framed, line) })
 	return framed
 }
 

@@ -15,7 +15,7 @@ func randomWindow(random *rand.Rand) Window {
 			Channels: 1 + random.IntN(3), Height: 1 + random.IntN(12), Width: 1 + random.IntN(12),
 			Lines: 1 + random.IntN(3), Columns: 1 + random.IntN(3),
 			Top: random.IntN(3), Left: random.IntN(3),
-			StrideY: 1 + random.IntN(3), StrideX: 1 + random.IntN(3),
+			StrideY: 1 + random.IntN(7), StrideX: 1 + random.IntN(7),
 			DilationY: 1 + random.IntN(2), DilationX: 1 + random.IntN(2),
 		}
 		w.OutputHeight = (w.Height+2*w.Top-(w.Lines-1)*w.DilationY-1)/w.StrideY + 1
