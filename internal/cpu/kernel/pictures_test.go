@@ -57,7 +57,7 @@ func TestConvolutions(t *testing.T) {
 		}
 		random := rand.New(rand.NewPCG(61, 62))
 		s, patches := k.NewScratch(0, 0), k.NewPatches()
-		for range 200 {
+		for range 1000 {
 			w := randomWindow(random)
 			filters := 1 + random.IntN(5)
 			integers := func(n int) []float32 {
