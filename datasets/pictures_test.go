@@ -135,6 +135,7 @@ func TestRowsOfABlock(t *testing.T) {
 // TestChoiceErrors checks that Choose refuses the same requests as Select. The images of a built-in
 // set stay in memory, so they can be read again.
 func TestChoiceErrors(t *testing.T) {
+	racing.Skip(t, "TestChoiceIsSelection reads with the same goroutines")
 	train, _, err := OpenImages("", "synthetic", 1)
 	if err != nil {
 		t.Fatal(err)
@@ -173,6 +174,7 @@ func TestPixelsAreReadOnce(t *testing.T) {
 
 // TestPixelErrors checks that Read reports errors in files of pixels with their position.
 func TestPixelErrors(t *testing.T) {
+	racing.Skip(t, "TestChoiceIsSelection reads with the same goroutines")
 	const images = "fashion-mnist/train-images-idx3-ubyte.gz"
 	pixels := make([]byte, 3000*784)
 	good := idx(pixels, 3000, 28, 28)

@@ -34,7 +34,7 @@ func measured(text string) string {
 }
 
 func TestBenchJSON(t *testing.T) {
-	racing.Skip(t, "TestBenchTable runs the same goroutines on two of the cases")
+	racing.Skip(t, "the tests of internal/bench/floor and internal/cpu run these goroutines")
 	got := benched(t, "--json", "--simd", "go") // every machine supports the level go
 	if got.status != exitDone {
 		t.Fatalf("%+v", got)
@@ -58,7 +58,7 @@ func TestBenchList(t *testing.T) {
 
 // The command runs the chosen cases, and its table shows everything that was measured.
 func TestBenchTable(t *testing.T) {
-	racing.Skip(t, "TestBenchJSON runs the same goroutines")
+	racing.Skip(t, "the tests of internal/bench/floor and internal/cpu run these goroutines")
 	got := benched(t, "--cases", "dp-adult,mnpc-fashion-mnist", "--dtype", "float64", "--simd", "go")
 	if got.status != exitDone {
 		t.Fatalf("%+v", got)
@@ -81,7 +81,7 @@ func TestBenchTable(t *testing.T) {
 
 // If there are several cases, each case runs in its own process.
 func TestBenchMemory(t *testing.T) {
-	racing.Skip(t, "TestBenchJSON runs the same goroutines")
+	racing.Skip(t, "the tests of internal/bench/floor and internal/cpu run these goroutines")
 	var processes []string
 	prepare := func(a *app) {
 		a.self = func(ctx context.Context, args []string) ([]byte, error) {
@@ -116,7 +116,7 @@ func TestBenchMemory(t *testing.T) {
 }
 
 func TestBenchGrowth(t *testing.T) {
-	racing.Skip(t, "TestBenchJSON runs the same goroutines")
+	racing.Skip(t, "the tests of internal/bench/floor and internal/cpu run these goroutines")
 	got := benched(t, "--growth", "--json")
 	var r bench.Report
 	if err := json.Unmarshal([]byte(got.stdout), &r); err != nil || got.status != exitDone || r.Growth == nil {

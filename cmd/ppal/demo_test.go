@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/racing"
 	"ppal/internal/rundir"
 	"ppal/trainer/session"
 )
@@ -14,6 +15,7 @@ import (
 // The demo of make run ends with a bound that holds on the decisions of all splits, including the
 // test rows. The model does not reject everybody.
 func TestDemo(t *testing.T) {
+	racing.Skip(t, "TestTrainForReal trains with the same goroutines")
 	makefile, err := os.ReadFile("../../Makefile")
 	if err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ func TestHeapHasHugePages(t *testing.T) {
 	defer debug.SetGCPercent(percent)
 	ballast := prepareHeap()
 	defer runtime.KeepAlive(ballast)
-	own := make([]byte, hugeHeap/4) // its first bytes may lie in free pages below those of the advice
+	own := make([]byte, hugeHeap/4) // may begin below the advised pages
 	if _, flags := mapping(t, &own[len(own)/2]); !strings.Contains(flags, " hg") {
 		t.Errorf("an allocation lies in memory with the flags%s, want hg", flags)
 	}

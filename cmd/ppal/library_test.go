@@ -25,7 +25,7 @@ import (
 
 // The command and the library do the same run to the bit: both have the same defaults.
 func TestLibraryDoesTheCommandsRun(t *testing.T) {
-	racing.Skip(t, "TestCommandRepeatsALibrarysRun trains on the same data for fewer iterations")
+	racing.Skip(t, "TestTrainForReal trains with the same goroutines")
 	for flags, options := range map[string]session.Options{
 		"--problem dp": {Data: session.Table{Dataset: "synthetic-adult"}, Task: session.DemographicParity{}},
 		"--problem eo --dataset synthetic-compas": {

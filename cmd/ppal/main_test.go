@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/internal/racing"
 	"ppal/trainer/session"
 )
 
@@ -216,6 +217,7 @@ func TestVersion(t *testing.T) {
 }
 
 func TestDevices(t *testing.T) {
+	racing.Skip(t, "it measures speeds; the tests of internal/cpu run these goroutines")
 	got := command(t.Context(), nil, "devices")
 	plan := regexp.MustCompile(`plan +[a-z0-9]+ kernels, [0-9]+ threads: [0-9]+ GFLOP/s in float32`)
 	if got.status != exitDone || !plan.MatchString(got.stdout) || !strings.Contains(got.stdout, "\ngpu      cuda: no GPU available: ") {
@@ -234,6 +236,7 @@ func TestCompletion(t *testing.T) {
 }
 
 func TestDataCommands(t *testing.T) {
+	racing.Skip(t, "the tests of datasets run the same goroutines")
 	dir := t.TempDir()
 	got := command(t.Context(), nil, "data", "list", "--data-dir", dir)
 	if got.status != exitDone || !strings.Contains(got.stdout, "fashion-mnist") || !strings.Contains(got.stdout, dir) {

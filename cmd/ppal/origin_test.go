@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ppal/internal/dirlock"
+	"ppal/internal/racing"
 )
 
 // A comparison, a sweep and an experiment refuse a directory in which another process is at work.
@@ -58,6 +59,7 @@ func TestNotWithOtherWeights(t *testing.T) {
 
 // A comparison and a sweep do not go on with other data.
 func TestNotWithOtherData(t *testing.T) {
+	racing.Skip(t, "TestTrainForReal trains with the same goroutines")
 	file := filepath.Join(t.TempDir(), "rows.csv")
 	write := func(last string) {
 		t.Helper()

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/racing"
 	"ppal/trainer/session"
 )
 
@@ -113,6 +114,7 @@ func TestChangedData(t *testing.T) {
 // A run does not continue from other initial weights before its first checkpoint, and a run with
 // its settings warns.
 func TestChangedInit(t *testing.T) {
+	racing.Skip(t, "TestTrainForReal trains with the same goroutines")
 	dir := t.TempDir()
 	weights, out := filepath.Join(dir, "weights.safetensors"), filepath.Join(dir, "out")
 	settings := tiny(t, "", 3)

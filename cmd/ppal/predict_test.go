@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/racing"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/models/predictor"
@@ -155,6 +156,7 @@ func TestPredictErrors(t *testing.T) {
 // With several classes, predict writes a class and a score for each class. The built-in pictures
 // are not a file, therefore the rows come from an IDX text.
 func TestPredictClasses(t *testing.T) {
+	racing.Skip(t, "TestPredict scores with the same goroutines")
 	o := session.Options{Data: session.Images{Dataset: "synthetic", RowsPerClass: 50}, Task: session.NeymanPearson{},
 		Model: &models.Spec{Hidden: []int{4}}}
 	o.Settings.Iterations = 5

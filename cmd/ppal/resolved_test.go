@@ -18,7 +18,7 @@ import (
 // config.yaml of a run names, for every setting that is auto, what the run used. With these values
 // and the rest of config.yaml the command gives the same weights.
 func TestResolvedSettings(t *testing.T) {
-	racing.Skip(t, "TestExtremeRuns trains with the same goroutines")
+	racing.Skip(t, "TestTrainForReal trains with the same goroutines")
 	// These settings are auto in a run, too: what they mean depends on the settings and the data
 	// files alone, or does not change results.
 	rules := map[string]bool{

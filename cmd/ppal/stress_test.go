@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"ppal/internal/racing"
 	"ppal/internal/rundir"
 	"ppal/trainer/session"
 )
@@ -64,6 +65,7 @@ func checkRun(t *testing.T, got outcome, dir string) {
 // Tables with a row, with empty and tiny groups, with features that do not vary, and step sizes
 // that explode give a result or an error in one line, and no number that is not finite.
 func TestExtremeRuns(t *testing.T) {
+	racing.Skip(t, "TestTrainForReal trains with the same goroutines")
 	balanced := rows(80, func(i int) string { return fmt.Sprintf("%d,%c,%d", i%7, 'a'+i%2, i/2%2) })
 	const gap, all = "gap(positive_rate, g) <= 0.1", "100/0/0"
 	for name, c := range map[string]struct {

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"ppal/constraints"
+	"ppal/internal/racing"
 	"ppal/internal/sweep"
 	"ppal/trainer/session"
 )
@@ -16,6 +17,7 @@ import (
 // The command runs on the built-in stand-in of COMPAS. It prints the table and writes the points
 // and the picture. The same --out continues the sweep. Another problem with this --out is an error.
 func TestSweepForReal(t *testing.T) {
+	racing.Skip(t, "TestSweepOfAFile runs the same goroutines")
 	dir := filepath.Join(t.TempDir(), "out")
 	run := func(flags ...string) outcome {
 		return commandOn(t.Context(), func(a *app) { a.open = session.New }, append([]string{"sweep", "--over", "gap(tpr, race)",

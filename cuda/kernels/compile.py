@@ -210,7 +210,7 @@ def ptx_path(module, dtype):
 
 
 def compiled(compiler, module, dtype):
-    """Returns the path of a module, its PTX, and the resources of its kernels."""
+    """Returns the path of a module's PTX file, the PTX, and the resources of its kernels."""
     text = compiler.compile(os.path.join(HERE, "device", module + ".cu"), dtype)
     with tempfile.NamedTemporaryFile("w", suffix=".ptx") as f:
         f.write(text)
@@ -229,7 +229,7 @@ def main():
     jobs = [(module, dtype) for module in named or modules for dtype in (["f32"] if module in FLOAT32_ONLY else ["f32", "f64"])]
     wanted = {ptx_path(*job) for job in jobs}
     print(f"{'kernel':32} {'':5} registers stack shared spills instructions/element")
-    pool = concurrent.futures.ThreadPoolExecutor(os.cpu_count())  # NVRTC and ptxas run outside Python's lock
+    pool = concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0)))  # NVRTC and ptxas run outside Python's lock
     for path, text, lines in pool.map(lambda job: compiled(compiler, *job), jobs):
         if text != (open(path).read() if os.path.exists(path) else ""):
             stale.append(os.path.relpath(path, HERE))

@@ -94,3 +94,53 @@ func startsGoroutine(path string) (starts bool, err error) {
 	})
 	return starts, nil
 }
+
+// A test that the race detector leaves out because another test starts the same goroutines names a
+// test of its package that the detector runs.
+func TestReasons(t *testing.T) {
+	skip := regexp.MustCompile(`^\s*racing\.Skip\(t, (?:"([^"]*)"|\w+)\)`)
+	test, named := regexp.MustCompile(`^func (Test\w+)\(t \*testing\.T\)`), regexp.MustCompile(`\bTest\w+`)
+	type place struct{ dir, test string }
+	runs, reasons := map[place]bool{}, map[place]string{}
+	root := filepath.Join("..", "..")
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), ".") && d.Name() != ".." {
+				return filepath.SkipDir
+			}
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		var at place
+		first := false // the line is the first of the test
+		for line := range strings.Lines(string(text)) {
+			if m := test.FindStringSubmatch(line); m != nil {
+				at, first = place{filepath.Dir(path), m[1]}, true
+				runs[at] = true
+				continue
+			}
+			if m := skip.FindStringSubmatch(line); m != nil {
+				reasons[at] += " " + m[1]
+				runs[at] = runs[at] && !first
+			}
+			first = false
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(reasons) < 20 {
+		t.Fatalf("only %d tests call racing.Skip", len(reasons))
+	}
+	for at, reason := range reasons {
+		for _, name := range named.FindAllString(reason, -1) {
+			if !runs[place{at.dir, name}] {
+				t.Errorf("%s in %s is left out because %s runs the same goroutines, but the detector does not run that test", at.test, at.dir, name)
+			}
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/racing"
 )
 
 // kept are runs on mini-batches with rows in every form.
@@ -64,6 +65,7 @@ func TestKeptBytes(t *testing.T) {
 
 // A pass over batches that the device keeps copies no rows and allocates nothing.
 func TestBatchesAllocateNothing(t *testing.T) {
+	racing.Skip(t, "TestBatchesResume runs the same goroutines")
 	for name, o := range kept() {
 		if name == "digits" && hasDigits(t) != nil {
 			continue

@@ -11,6 +11,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
+	"ppal/internal/racing"
 	"ppal/internal/statistics"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -221,6 +222,7 @@ func TestConfidenceRefused(t *testing.T) {
 // TestConfidenceOfPublished checks that a published problem with bounds on decisions accepts a
 // confidence.
 func TestConfidenceOfPublished(t *testing.T) {
+	racing.Skip(t, "TestConfidenceOfRates runs the same goroutines")
 	task := OnDecisionsOf(DemographicParity{Epsilon: []float64{0.2}}, 0.9)
 	a := buildOptions(t, onTable(task, Table{Dataset: "synthetic-adult"}, nil))
 	if a.confidence == nil || a.confidence.Confidence != 0.9 {

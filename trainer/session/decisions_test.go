@@ -18,6 +18,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/internal/racing"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/problem"
@@ -156,6 +157,7 @@ func TestDecisionsOfClasses(t *testing.T) {
 
 // TestDecisionsRefuse checks the errors of constraints that do not fit the rows.
 func TestDecisionsRefuse(t *testing.T) {
+	racing.Skip(t, "TestDecisionsTrain runs the same goroutines")
 	table := Table{Dataset: "synthetic-adult"}
 	for _, tc := range []struct {
 		task Decisions

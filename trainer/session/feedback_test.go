@@ -12,6 +12,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/cuda/double"
+	"ppal/internal/racing"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -271,6 +272,7 @@ func TestUnmeetableBoundsAreNotMet(t *testing.T) {
 
 // TestSmallGroupsAreNamed checks the warning about a gap that a single row can violate.
 func TestSmallGroupsAreNamed(t *testing.T) {
+	racing.Skip(t, "TestResume runs the same goroutines")
 	o := onTable(Decisions{SubjectTo: subject(t, "gap(tpr, race) <= 0.0001")}, Table{Dataset: "synthetic-compas"}, nil)
 	o.Settings.Iterations = 10
 	s, _, _ := decideOn(t, o)

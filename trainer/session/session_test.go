@@ -15,6 +15,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
+	"ppal/internal/racing"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
@@ -88,6 +89,7 @@ func own(t *testing.T, change func(o *Options)) *Session {
 // solution is c = sqrt(3 bound) with the multiplier 3/(2c) - 1. Measures, summary and weights are
 // complete.
 func TestOwnStatement(t *testing.T) {
+	racing.Skip(t, "TestResume runs the same goroutines")
 	for _, engine := range []Engine{Plan, Gorgonia} {
 		s := own(t, func(o *Options) { o.Device.Engine = engine })
 		r, err := s.Train(t.Context())

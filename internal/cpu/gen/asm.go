@@ -44,7 +44,7 @@ func (t target) lanes() int { return t.bytes() / t.size }
 
 // asm writes instructions for a target. Methods without a type or width in their name choose the
 // instruction. Other types have a field asm and do not embed it: the compiler would write 3,000
-// methods for each of them, which took 40 s.
+// methods for each of them, in 40 s.
 type asm struct {
 	*build.Context
 	target

@@ -35,7 +35,8 @@ func (k *Kernels[F]) span(w *Window) int {
 	return min(w.Places(), max(1, parts)*widths)
 }
 
-// Patches is memory that one goroutine needs for convolutions. It grows to the largest part of C.
+// Patches is memory that one goroutine needs for convolutions. It grows to the largest part of C
+// and the largest framed picture.
 type Patches[F Float] struct {
 	panels  *Panels[F]
 	rows    *PackedFloats[F]

@@ -4,7 +4,7 @@ import "math"
 
 // MaxPool computes the largest element under each window of a picture, channel by channel. Elements
 // outside the picture and elements that are NaN are left out; a window without elements gives the
-// smallest finite number.
+// smallest finite number. Of zeros with different signs, either may be the result.
 func MaxPool[F Float](out, picture []F, w *Window) {
 	low := lowest[F]()
 	for c, to := 0, 0; c < w.Channels; c++ {
@@ -80,8 +80,8 @@ func (w *Window) pairs() bool {
 		w.Top == 0 && w.Left == 0 && 2*w.OutputHeight <= w.Height && 2*w.OutputWidth <= w.Width
 }
 
-// maxPairs computes line p of a channel of the output. Branches on the order of elements are badly
-// predicted: only elements that [largest] ignores have one.
+// maxPairs computes line p of a channel of the output. A CPU predicts branches on the order of
+// elements badly, so the only branch is for NaN and for elements that are not above low.
 func maxPairs[F Float](out, channel []F, w *Window, p int, low F) {
 	upper, lower := channel[2*p*w.Width:][:2*len(out)], channel[(2*p+1)*w.Width:][:2*len(out)]
 	for q := range out {
@@ -113,7 +113,7 @@ func maxPairsGrad[F Float](to, channel, d []F, w *Window, p int, low F) {
 	}
 }
 
-// one returns 1 if b, without a branch.
+// one returns 1 if b is true, else 0. The compiler makes no branch of it.
 func one(b bool) (n int) {
 	if b {
 		n = 1

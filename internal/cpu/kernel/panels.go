@@ -86,8 +86,8 @@ func (p *Panels[F]) packPanel(dst, b []F, ld, j int) {
 	}
 }
 
-// packTransposed packs the rows from j on as columns, a part at a time that stays in the level-1
-// cache.
+// packTransposed packs the rows from j on as columns, in parts that fit into the level-1 cache (but
+// at level Go, where a panel has all columns).
 func (p *Panels[F]) packTransposed(dst, b []F, ld, j int) {
 	const part = 64
 	width := p.panelWidth(j)

@@ -1,25 +1,25 @@
 package kernel
 
-// frame returns the size of the framed picture: the lines and columns that windows reach, with the
+// frameSize returns the size of the framed picture: the lines and columns that windows reach, with the
 // padding. Every element under a window exists there, so the loops over places need no bounds.
-func (w *Window) frame() (height, width int) {
+func (w *Window) frameSize() (height, width int) {
 	height = (w.OutputHeight-1)*w.StrideY + (w.Lines-1)*w.DilationY + 1
 	width = (w.OutputWidth-1)*w.StrideX + (w.Columns-1)*w.DilationX + 1
 	return height, width
 }
 
-// unframed tells whether the framed picture equals the picture.
+// unframed reports whether the framed picture equals the picture.
 func (w *Window) unframed() bool {
-	height, width := w.frame()
+	height, width := w.frameSize()
 	return w.Top == 0 && w.Left == 0 && height == w.Height && width == w.Width
 }
 
-// eachLine calls do for each line of the picture that windows reach, with the parts of the line and
-// of the framed line that are the same elements.
+// eachLine calls do with each line of the picture that windows reach, and with the same elements of
+// the framed picture.
 func eachLine[F Float](picture, framed []F, w *Window, do func(line, framed []F)) {
-	height, width := w.frame()
+	height, width := w.frameSize()
 	n := min(w.Width, width-w.Left)
-	if n <= 0 { // long strides may reach the padding only
+	if n <= 0 { // with long strides, all windows may lie in the padding
 		return
 	}
 	for c := range w.Channels {
@@ -29,7 +29,8 @@ func eachLine[F Float](picture, framed []F, w *Window, do func(line, framed []F)
 	}
 }
 
-// frame returns the framed picture, which is valid until the next call.
+// frame returns the framed picture, which may be the picture itself: it must not be written. It is
+// valid until the next call of frame or emptyFrame.
 func (p *Patches[F]) frame(picture []F, w *Window) []F {
 	if w.unframed() {
 		return picture
@@ -39,9 +40,10 @@ func (p *Patches[F]) frame(picture []F, w *Window) []F {
 	return framed
 }
 
-// emptyFrame returns a framed picture of zeros, which is valid until the next call.
+// emptyFrame returns a framed picture of zeros. It is valid until the next call of frame or
+// emptyFrame.
 func (p *Patches[F]) emptyFrame(w *Window) []F {
-	height, width := w.frame()
+	height, width := w.frameSize()
 	size := w.Channels * height * width
 	if len(p.framed) < size {
 		p.framed = Alloc[F](size)
@@ -59,7 +61,7 @@ func fillPatches[F Float](panel []F, width int, framed []F, w *Window, first, n 
 			clear(panel[l*width+n : (l+1)*width])
 		}
 	}
-	height, line := w.frame()
+	height, line := w.frameSize()
 	for i := 0; i < n; { // a run of places in one line of the output
 		p, q := (first+i)/w.OutputWidth, (first+i)%w.OutputWidth
 		run := min(n-i, w.OutputWidth-q)
@@ -113,7 +115,7 @@ func (x *PackedFloats[F]) fillPatchRows(framed []F, w *Window, first int) {
 // elements of the framed picture that they come from: run by run of places, and for each run line
 // by line of the matrix.
 func addPatches[F Float](framed, c []F, w *Window, first, n int) {
-	height, line := w.frame()
+	height, line := w.frameSize()
 	for i := 0; i < n; {
 		p, q := (first+i)/w.OutputWidth, (first+i)%w.OutputWidth
 		run := min(n-i, w.OutputWidth-q)
