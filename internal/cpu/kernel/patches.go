@@ -1,7 +1,7 @@
 package kernel
 
-// frameSize returns the size of the framed picture: the lines and columns that windows reach, with the
-// padding. Every element under a window exists there, so the loops over places need no bounds.
+// frameSize returns the size of the framed picture: the lines and columns that windows reach, with
+// the padding. Every element under a window exists there, so the loops over places need no bounds.
 func (w *Window) frameSize() (height, width int) {
 	height = (w.OutputHeight-1)*w.StrideY + (w.Lines-1)*w.DilationY + 1
 	width = (w.OutputWidth-1)*w.StrideX + (w.Columns-1)*w.DilationX + 1
