@@ -32,35 +32,46 @@ func TestPackages(t *testing.T) {
 		}
 	}
 	missing := map[string]string{}
-	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name := d.Name()
-		if d.IsDir() {
-			if name == "testdata" || strings.HasPrefix(name, ".") && name != ".." {
-				return filepath.SkipDir
-			}
-			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil && path != root {
-				return filepath.SkipDir // another module
-			}
-			return nil
-		}
+	eachSource(t, root, func(path string) error {
 		of, err := filepath.Rel(root, filepath.Dir(path))
-		if err != nil || !strings.HasSuffix(name, ".go") || slices.Contains(listed, "./"+filepath.ToSlash(of)) {
+		if err != nil || slices.Contains(listed, "./"+filepath.ToSlash(of)) {
 			return err
 		}
 		starts, err := startsGoroutine(path)
 		if starts {
-			missing["./"+filepath.ToSlash(of)] = name
+			missing["./"+filepath.ToSlash(of)] = filepath.Base(path)
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for p, file := range missing {
 		t.Errorf("%s is not in RACE_PACKAGES of the Makefile, and %s starts a goroutine", p, file)
+	}
+}
+
+// eachSource calls do with the path of every Go file of the module.
+func eachSource(t *testing.T, root string, do func(path string) error) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if !d.IsDir() {
+			if strings.HasSuffix(name, ".go") {
+				return do(path)
+			}
+			return nil
+		}
+		if name == "testdata" || strings.HasPrefix(name, ".") && name != ".." {
+			return filepath.SkipDir
+		}
+		if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil && path != root {
+			return filepath.SkipDir // another module
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -102,14 +113,7 @@ func TestReasons(t *testing.T) {
 	test, named := regexp.MustCompile(`^func (Test\w+)\(t \*testing\.T\)`), regexp.MustCompile(`\bTest\w+`)
 	type place struct{ dir, test string }
 	runs, reasons := map[place]bool{}, map[place]string{}
-	root := filepath.Join("..", "..")
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
-			if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), ".") && d.Name() != ".." {
-				return filepath.SkipDir
-			}
-			return err
-		}
+	eachSource(t, filepath.Join("..", ".."), func(path string) error {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return err
@@ -130,9 +134,6 @@ func TestReasons(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if len(reasons) < 20 {
 		t.Fatalf("only %d tests call racing.Skip", len(reasons))
 	}
