@@ -260,7 +260,7 @@ func TestLaunchesWithDigits(t *testing.T) {
 	four := graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{20}}, []int{40, 30, 30, 30}, constraints.Sigmoid, true, graphcases.Bytes)
 	linear := graphcases.Network(models.Spec{Inputs: 9}, []int{60, 40, 30}, 0, false, graphcases.Bytes)
 	multiply := func(n int) []string { return slices.Repeat([]string{"Multiply"}, n) }
-	start, end := []string{"column_sums", "pair"}, []string{"output_forward_4", "means_margin", "margin_loss_grad"}
+	start, end := []string{"column_sums", "pair"}, []string{"output_forward_4", "means_margin", "unpack", "margin_loss_grad"}
 	for _, c := range []struct {
 		name     string
 		problem  graphcases.Case
@@ -281,7 +281,7 @@ func TestLaunchesWithDigits(t *testing.T) {
 			[]string{"output_backward_4", "Multiply", "sigmoid_grad_sums"}, multiply(2), multiply(1))},
 		{"two layers", deep, cuda.Int8x2, slices.Concat([]string{"quantize_int8", "Multiply", "dequantize_2_sigmoid"}, multiply(1), end,
 			[]string{"output_backward_4", "Multiply", "slope_digits", "Multiply", "dequantize_2_none"}, multiply(1))},
-		{"linear", linear, cuda.Int8x3, []string{"quantize_int8", "Multiply", "dequantize_3", "means_margin", "margin_loss_grad",
+		{"linear", linear, cuda.Int8x3, []string{"quantize_int8", "Multiply", "dequantize_3", "means_margin", "unpack", "margin_loss_grad",
 			"quantize_int8", "Multiply", "dequantize_3", "column_sums"}},
 	} {
 		t.Run(fmt.Sprint(c.name, " ", c.products), func(t *testing.T) {

@@ -161,7 +161,7 @@ func (l *lowering) prepareMeansGrad(steps ...*plan.GroupMeansGrad) (*kernels.Mea
 		if l.isGradient(s.W) {
 			return nil, 0, fmt.Errorf("cuda: %v: group weights that are a gradient are not supported", s)
 		}
-		term := kernels.MeansGradStep{Groups: s.Groups, W: l.whole(s.W), Host: l.numbers.read[s.W.Buffer]}
+		term := kernels.MeansGradStep{Groups: s.Groups, W: l.whole(s.W)}
 		if !l.window.whole {
 			term.From, term.To = l.window.from, l.window.to
 		}

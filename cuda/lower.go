@@ -32,7 +32,7 @@ func (p *Program) lower() error {
 	if p.backward, err = p.parts(p.plan.Forward, p.plan.Backward, p.cuts.backward); err != nil {
 		return err
 	}
-	if first := &p.backward[0]; len(x.coefficients) > 0 && x.read == nil {
+	if first := &p.backward[0]; len(x.coefficients) > 0 {
 		first.passes = slices.Insert(first.passes, 0, pass{"the coefficients from the host", func() error {
 			if x.copied {
 				if err := d.driver.Upload(d.stream, x.received, raw(x.coefficients)); err != nil {

@@ -46,16 +46,15 @@ type Program struct {
 // parts, devices that share rows add their sums. A half without cuts is one part.
 type cuts struct{ forward, backward []int }
 
-// exchange holds the numbers that the host and the device exchange, in pinned memory. Kernels read
-// and write the pinned memory itself, or float64 numbers on the device that are copied. If only
-// group means write f and g, their kernels also write the pinned memory; if only the derivatives of
-// losses read a few coefficients, their kernels read them there. Otherwise pack and unpack do.
+// exchange holds the numbers that the host and the device exchange, in pinned memory. The kernels
+// pack and unpack access the pinned memory itself, or float64 numbers on the device that are copied.
+// If only group means write f and g, their kernels write the pinned memory, without pack.
 type exchange struct {
 	pinned               []byte
 	values, coefficients []float64 // parts of pinned
 	results, received    driver.Pointer
 	copied               bool                   // results and received are on the device
-	written, read        map[int]driver.Pointer // by buffer: the places that the kernels themselves write and read; nil: pack and unpack do
+	written              map[int]driver.Pointer // by buffer: the places that the kernels of means write; nil: pack does
 	packed, unpacked     driver.Pointer         // the tables of addresses
 	uploading            bool                   // the device may not have read coefficients yet
 }
@@ -176,61 +175,44 @@ func (p *Program) prepareExchange() (err error) {
 		}
 	}
 	if !x.copied {
-		p.exchangeDirectly()
+		p.writeDirectly()
 	}
 	if x.written == nil {
 		if x.packed, err = p.table("the addresses of f and g", p.set.Addresses(out...)); err != nil {
 			return err
 		}
 	}
-	if factors == 0 || x.read != nil {
+	if factors == 0 {
 		return nil
 	}
 	x.unpacked, err = p.table("the coefficients' addresses", p.set.Addresses(in...))
 	return err
 }
 
-// exchangeDirectly finds out whether the kernels of means and losses can exchange all numbers with
-// the host.
-func (p *Program) exchangeDirectly() {
-	x := &p.numbers
-	places := func(at driver.Pointer, views ...plan.View) map[int]driver.Pointer {
-		list := map[int]driver.Pointer{}
-		for _, v := range views {
-			list[v.Buffer] = at
-			at = at.Offset(8 * v.Len())
-		}
-		return list
+// writeDirectly finds out whether the kernels of the means can write f and g to the host's memory.
+// The coefficients come from there by one launch: if every block of a pass read them, the reads over
+// the bus would take longer than the pass.
+func (p *Program) writeDirectly() {
+	x, at := &p.numbers, p.numbers.results
+	x.written = map[int]driver.Pointer{}
+	for _, v := range append([]plan.View{p.plan.Objective}, p.plan.Constraints...) {
+		x.written[v.Buffer] = at
+		at = at.Offset(8 * v.Len())
 	}
-	x.written = places(x.results, append([]plan.View{p.plan.Objective}, p.plan.Constraints...)...)
-	x.read = places(x.received, p.plan.Coefficients...)
-	whole := func(v plan.View) bool { return v.Len() == p.plan.Buffers[v.Buffer].Len() }
-	means, read := 0, 0
+	means := 0
 	for _, s := range p.steps() {
 		for _, o := range s.Writes() {
 			if x.written[o.Buffer] != 0 {
-				if m, ok := s.(*plan.GroupMeans); ok && whole(m.Out) {
+				if m, ok := s.(*plan.GroupMeans); ok && m.Out.Len() == p.plan.Buffers[m.Out.Buffer].Len() {
 					means++
 				} else {
 					x.written = nil
 				}
 			}
 		}
-		for _, o := range s.Reads() {
-			if x.read[o.Buffer] != 0 {
-				if g, ok := s.(*plan.GroupMeansGrad); ok && whole(g.W) {
-					read += g.W.Len()
-				} else {
-					x.read = nil
-				}
-			}
-		}
 	}
 	if means != 1+len(p.plan.Constraints) || p.cuts.forward != nil { // after a cut the device adds the means
 		x.written = nil
-	}
-	if read > kernels.MostHost {
-		x.read = nil
 	}
 }
 

@@ -136,7 +136,7 @@ func TestFusedLaunches(t *testing.T) {
 	}
 	want := []string{
 		"column_sums", "pair", "Multiply", "output_forward_wide_3_sigmoid", "means_margin",
-		"margin_loss_grad", "output_backward_wide_3_sigmoid", "Multiply", "rank_one",
+		"unpack", "margin_loss_grad", "output_backward_wide_3_sigmoid", "Multiply", "rank_one",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("launches %v,\nwant     %v", got, want)

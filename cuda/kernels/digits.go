@@ -188,7 +188,7 @@ type Dequantize struct {
 }
 
 // A thread of the kernels for four columns takes dequantizeColumns columns and about dequantizeRows
-// rows.
+// rows or, of several blocks of indices, one row: the matrix is then a gradient, which has few rows.
 const (
 	dequantizeColumns = 4
 	dequantizeRows    = 8
@@ -198,7 +198,8 @@ const (
 func (p Dequantize) kernel() string {
 	const aligned = 16
 	name := fmt.Sprintf("dequantize_%d", p.Digits.Count)
-	multiple := p.Out.Cols%dequantizeColumns == 0 && p.Out.Stride%dequantizeColumns == 0 && p.Out.At%aligned == 0
+	multiple := p.Out.Cols%dequantizeColumns == 0 && p.Out.Stride%dequantizeColumns == 0 &&
+		(p.Out.At|p.Digits.Units|p.Digits.Offsets)%aligned == 0
 	switch {
 	case !multiple || p.Add:
 		return name
@@ -225,7 +226,11 @@ func (s *Set) Dequantize(q Queue, p Dequantize) error {
 	d := p.Digits
 	c := &call{name: p.kernel()}
 	if cols := p.Out.Cols; strings.Contains(c.name[len("dequantize_"):], "_") {
-		c.grid, c.block = tiles(p.Out.Rows, cols/dequantizeColumns, dequantizeRows)
+		each := dequantizeRows
+		if d.Blocks > 1 {
+			each = 1
+		}
+		c.grid, c.block = tiles(p.Out.Rows, cols/dequantizeColumns, each)
 	} else {
 		c.grid, c.block = tiles(p.Out.Rows, cols, 4)
 	}

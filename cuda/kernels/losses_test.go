@@ -3,9 +3,7 @@
 package kernels_test
 
 import (
-	"encoding/binary"
 	"math"
-	"slices"
 	"testing"
 
 	"ppal/constraints"
@@ -249,47 +247,6 @@ func fusedLoss[T plan.Float](r *rig[T], l kernels.Loss, value func(out plan.View
 			}
 		}
 	}
-	// Weights in the host's memory, all but those of the second step, give the same bits.
-	want := r.contents(ds.Buffer)
-	for k := range grads {
-		if k == 1 {
-			continue
-		}
-		var wide []float64
-		for _, x := range r.strided(grads[k].W) {
-			wide = append(wide, float64(x))
-		}
-		grads[k].Host, grads[k].W = r.put(bytesOf(wide)), kernels.Operand{}
-	}
-	w = kernels.NewMeansGrad(grads...)
-	r.do(r.s.LossGradMeans(r.q, l, w, r.put(w.Table()), r.on(ds), false))
-	if got := r.contents(ds.Buffer); !slices.Equal(bytesOf(got), bytesOf(want)) {
-		r.t.Errorf("derivatives %v with weights in the host's memory,\nwant        %v", got, want)
-	}
-}
-
-// strided reads the first column of an operand.
-func (r *rig[T]) strided(o kernels.Operand) (list []T) {
-	size := r.s.Dtype().Size()
-	for i := range o.Rows {
-		b, one := make([]byte, size), make([]T, 1)
-		r.do(r.d.Download(0, b, o.At.Offset(i*o.Stride*size)))
-		_, err := binary.Decode(b, binary.LittleEndian, one)
-		r.do(err)
-		list = append(list, one[0])
-	}
-	return list
-}
-
-// More weights than a block holds are refused in the host's memory.
-func TestMostWeightsInTheHostsMemory(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("33 weights were accepted")
-		}
-	}()
-	g := plan.Groups{Rows: 33, Count: 33, Starts: make([]int, 34)}
-	kernels.NewMeansGrad(kernels.MeansGradStep{Groups: g, Host: 8})
 }
 
 // The losses of float32 plans and their derivatives have a relative error of at most 2^-24 before

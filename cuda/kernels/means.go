@@ -29,7 +29,7 @@ type Means struct {
 // A block of threads sums at most meansPart rows of a group, unless that takes more than meansParts
 // parts.
 const (
-	meansPart  = 1024
+	meansPart  = 256
 	meansParts = 128
 )
 

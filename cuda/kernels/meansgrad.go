@@ -1,8 +1,6 @@
 package kernels
 
 import (
-	"fmt"
-
 	"ppal/cuda/driver"
 	"ppal/internal/plan"
 )
@@ -10,14 +8,9 @@ import (
 // MeansGradStep is M^T w, plan.GroupMeansGrad, for the rows From to To-1 (To = 0: to the last).
 type MeansGradStep struct {
 	Groups   plan.Groups
-	W        Operand // Groups.Count x 1; not read if Host is given
+	W        Operand // Groups.Count x 1
 	From, To int
-	Host     driver.Pointer // mapped memory with the elements of W as float64; 0: none
 }
-
-// MostHost is the largest number of elements of W in mapped memory, over all steps. Every block
-// reads all of them once: HOST_NUMBERS of the kernels.
-const MostHost = 32
 
 // MeansGrad holds the sum of M^T w over steps, prepared for the device: a table of each row's
 // groups.
@@ -28,22 +21,16 @@ type MeansGrad struct {
 }
 
 // termBytes is the size of a term in the table: count, starts, groups, weights, w, stride, first
-// row, and the place of w among the numbers from mapped memory, or none.
-const termBytes = 8 * 8
+// row.
+const termBytes = 7 * 8
 
 // NewMeansGrad prepares the steps, at least one.
 func NewMeansGrad(steps ...MeansGradStep) *MeansGrad {
 	w := &MeansGrad{steps: steps}
 	t := newTable(8 + termBytes*len(steps))
 	t.put(0, int64(len(steps)))
-	held := 0
 	for i, st := range steps {
 		g := st.Groups
-		place := int64(none)
-		if st.Host != 0 {
-			place = int64(held)
-			held += g.Count
-		}
 		from, to := window(g, st.From, st.To)
 		w.rows = to - from
 		count, starts, groups, weights := int64(g.Count), int64(0), int64(none), int64(none)
@@ -61,14 +48,7 @@ func NewMeansGrad(steps ...MeansGradStep) *MeansGrad {
 			}
 			starts, groups, weights = t.int64s(list), t.int32s(of), t.float64s(numbers)
 		}
-		w, stride := st.W.At, st.W.Stride
-		if st.Host != 0 {
-			w, stride = st.Host, 1
-		}
-		t.put(8+i*termBytes, count, starts, groups, weights, int64(w), int64(stride), int64(from), place)
-	}
-	if held > MostHost {
-		panic(fmt.Sprintf("kernels: %d coefficients in mapped memory, at most %d", held, MostHost))
+		t.put(8+i*termBytes, count, starts, groups, weights, int64(st.W.At), int64(st.W.Stride), int64(from))
 	}
 	w.table = t.bytes
 	return w
@@ -85,10 +65,7 @@ func (w *MeansGrad) add(c *call, s *Set, table driver.Pointer) {
 	}
 	c.reading(table, len(w.table))
 	for _, st := range w.steps {
-		switch {
-		case st.Host != 0:
-			c.reads = append(c.reads, driver.Span{At: st.Host, Bytes: 8 * st.Groups.Count})
-		case st.W.Rows > 0:
+		if st.W.Rows > 0 {
 			c.reads = append(c.reads, s.span(st.W))
 		}
 	}

@@ -21,6 +21,9 @@ func (d *device) EnablePeer(other driver.Driver) error {
 	if !ok || o == d {
 		return errors.New("cuda: access to memory that does not belong to another device")
 	}
+	if o.context == d.context { // the same GPU, opened twice
+		return nil
+	}
 	if err := d.enter(); err != nil {
 		return err
 	}

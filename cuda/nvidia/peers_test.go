@@ -41,6 +41,9 @@ func TestPeers(t *testing.T) {
 	if peers.EnablePeer(first) == nil {
 		t.Error("a device is its own peer")
 	}
+	again := must[driver.Driver](t)(nvidia.Open(0))
+	ok(t, peers.EnablePeer(again)) // the same memory
+	ok(t, again.Close())
 	var failed *driver.Error
 	for _, name := range []string{"cuDeviceCanAccessPeer", "cuCtxEnablePeerAccess"} {
 		t.Setenv("PPAL_STUB_FAIL", name+"=700")

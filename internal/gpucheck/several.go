@@ -17,7 +17,8 @@ import (
 const severalName = "several GPUs"
 
 // several compares passes on all GPUs of the machine, which share the rows, with the CPU device.
-// Two runs must agree to the bit. On a machine with one GPU it does not run.
+// Two runs must agree to the bit. A machine with one GPU opens it twice, which tests everything but
+// the transfers between two GPUs.
 func several(_ context.Context, o Options) (list []Result, err error) {
 	if o.Devices == nil || o.OpenAt == nil {
 		return []Result{Skipped(severalName, "the other GPUs are not known")}, nil
@@ -26,18 +27,31 @@ func several(_ context.Context, o Options) (list []Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(all) < 2 {
-		return []Result{Skipped(severalName, fmt.Sprintf("the machine has %d GPU", len(all)))}, nil
-	}
 	var ordinals []int
 	for _, info := range all {
 		ordinals = append(ordinals, info.Ordinal)
 	}
+	title := fmt.Sprintf("%s: error of %d GPUs", severalName, len(all))
+	if len(all) == 1 {
+		ordinals = append(ordinals, ordinals[0])
+		title = severalName + ": error of one GPU, opened twice"
+	}
+	for _, way := range []cuda.Sums{"", cuda.HostSums} {
+		results, err := shared(o, title, ordinals, way)
+		if list = append(list, results...); err != nil {
+			return list, err
+		}
+	}
+	return list, nil
+}
+
+// shared compares passes on several GPUs, whose sums are added in the given way.
+func shared(o Options, title string, ordinals []int, way cuda.Sums) (list []Result, err error) {
 	host, err := reference()
 	if err != nil {
 		return nil, err
 	}
-	s, err := cuda.OpenSeveral(ordinals, o.OpenAt, cuda.Options{})
+	s, err := cuda.OpenSeveral(ordinals, o.OpenAt, cuda.Options{GPUSums: way})
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +65,7 @@ func several(_ context.Context, o Options) (list []Result, err error) {
 		if err != nil {
 			return list, err
 		}
-		r := AtMost(fmt.Sprintf("%s: error of %d GPUs, %s", severalName, len(all), c.Name), worst, precisions()[0].bound, "")
+		r := AtMost(title+", "+c.Name, worst, precisions()[0].bound, "")
 		if r.Detail = "sums added " + s.Path(); !same {
 			r.Status, r.Detail = Failed, r.Detail+"; two runs differ"
 		}

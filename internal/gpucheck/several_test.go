@@ -11,31 +11,43 @@ import (
 )
 
 // The case of several GPUs passes on two emulated GPUs, with and without access to each other's
-// memory, and does not run on one GPU.
+// memory, and on one GPU that is opened twice. The second half of the results adds on the host.
 func TestSeveral(t *testing.T) {
-	for _, noPeers := range []bool{false, true} {
-		devices := double.ComputingMachine(double.Options{NoPeers: noPeers}, 2)
-		o := Options{Log: t.Logf, OpenAt: func(n int) (driver.Driver, error) { return devices[n], nil },
-			Devices: func() (list []driver.Info, _ error) {
-				for _, d := range devices {
-					list = append(list, d.Info())
-				}
-				return list, nil
-			}}
+	for _, c := range []struct {
+		noPeers bool
+		listed  int
+	}{{false, 2}, {true, 2}, {false, 1}} {
+		var devices []*double.Driver
+		o := Options{Log: t.Logf, Devices: func() ([]driver.Info, error) {
+			return []driver.Info{{Ordinal: 0}, {Ordinal: 1}}[:c.listed], nil
+		}}
+		opened := 0
+		o.OpenAt = func(n int) (driver.Driver, error) {
+			if opened%2 == 0 {
+				devices = append(devices, double.ComputingMachine(double.Options{NoPeers: c.noPeers}, 2)...)
+			}
+			if opened++; n >= c.listed {
+				t.Errorf("device %d of %d was opened", n, c.listed)
+			}
+			return devices[opened-1], nil
+		}
 		list, err := several(t.Context(), o)
 		allPassed(t, list, err)
-		if direct := strings.Contains(list[0].Detail, "reading each other's memory"); direct == noPeers {
-			t.Errorf("without peers %v: %s", noPeers, list[0].Detail)
+		if len(list) != 4 || opened != 4 {
+			t.Fatalf("%d results, %d devices opened", len(list), opened)
+		}
+		for i, r := range list {
+			if direct := strings.Contains(r.Detail, "reading each other's memory"); direct != (i < 2 && !c.noPeers) {
+				t.Errorf("%+v: result %d: %s", c, i, r.Detail)
+			}
+			if once := strings.Contains(r.Name, "one GPU, opened twice"); once != (c.listed == 1) {
+				t.Errorf("%+v: %s", c, r.Name)
+			}
 		}
 		for _, d := range devices {
 			if v := d.Violations(); v != nil {
 				t.Error(v)
 			}
-		}
-		o.Devices = func() ([]driver.Info, error) { return []driver.Info{{}}, nil }
-		list, err = several(t.Context(), o)
-		if err != nil || len(list) != 1 || list[0].Status != NotRun || list[0].Detail != "the machine has 1 GPU" {
-			t.Errorf("on one GPU: %+v, %v", list, err)
 		}
 	}
 }

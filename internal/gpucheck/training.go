@@ -21,11 +21,11 @@ type size struct{ rowsPerClass, width, iterations int }
 
 // The sizes of the comparison in float64, which also runs on the CPU, and of the runs in float32.
 var (
-	compared = size{rowsPerClass: 500, width: 64, iterations: 200}
+	compared = size{rowsPerClass: 500, width: 64, iterations: 100}
 	full     = size{rowsPerClass: 0, width: 256, iterations: 200}
 )
 
-// trainingCases train on Fashion-MNIST, which load reads from Options.Data. 200 iterations in
+// trainingCases train on Fashion-MNIST, which load reads from Options.Data. 100 iterations in
 // float64 must end where the CPU's end. In float32, TF32 and with digits, two runs must agree bit
 // for bit and end close to the CPU's run.
 func trainingCases(compared, full size, load func(dir string) (*datasets.Images, error)) (list []Case) {
@@ -60,13 +60,13 @@ var (
 	trainedMethods  = []string{"ppala", "plada", "gdpa"}
 )
 
-// Bounds of the differences after 200 iterations. In float64 the differences are roundings,
-// amplified along the path: little by plain gradient steps, which are compared, and up to 1e-3 by
-// momentum of 0.99, which is not compared. In float32 the results are compared: f by its relative
-// difference, g by its largest difference.
+// Bounds of the differences. In float64 the weights differ by roundings, which the path amplifies:
+// by plain gradient steps of ppala to 1e-12 after 100 iterations, and to 2e-4 after 200 (between two
+// CPU kernels). So 100 iterations are compared. In float32 f and g are compared: after 200 iterations
+// f is about 0.004, mostly 26 of 6,000 rows that are wrong.
 const (
 	pathBound      = 1e-6
-	objectiveBound = 0.1
+	objectiveBound = 1e-3
 	gapBound       = 2e-2
 )
 
@@ -106,7 +106,7 @@ func trainProducts(ctx context.Context, o Options, images *datasets.Images, full
 	title := fmt.Sprintf("%d iterations of ppala in %s", full.iterations, products)
 	return []Result{
 		AtMost(title+": two runs differ in a bit", differ, noDifference, ""),
-		AtMost(title+": objective", math.Abs(runs[0].objective/want.objective-1), objectiveBound, "relative to the CPU's"),
+		AtMost(title+": objective", math.Abs(runs[0].objective-want.objective), objectiveBound, "from the CPU's"),
 		AtMost(title+": constraints", gap, gapBound, "from the CPU's"),
 	}, nil
 }

@@ -22,6 +22,14 @@ struct alignas(16) float4 {
   float x, y, z, w;
 };
 
+struct alignas(16) double2 {
+  double x, y;
+};
+
+struct alignas(16) longlong2 {
+  long long x, y;
+};
+
 struct dim3 {
   unsigned x, y, z;
 };

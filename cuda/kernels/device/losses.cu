@@ -19,9 +19,8 @@ EXPORT(signed_loss)
 // The factor of a row's loss is d or, with a table, the row of M^T w.
 KERNEL(margin_loss_grad)(int64 phi, const int *labels, const real *s, int64 ss, int64 rows, int64 cols, const real *d, int64 ds,
                          const char *table, real *out, int64 os, int64 add) {
-  const Weights w = host_weights(table);
   FOR_ROWS(i, rows) {
-    double dl = table ? row_weight(table, w, i) : d[i * ds], sum = 0;
+    double dl = table ? row_weight(table, i) : d[i * ds], sum = 0;
     int own = labels[i];
     double c = s[i * ss + own];
     for (int64 j = 0; j < cols; j++) {
@@ -37,9 +36,8 @@ EXPORT(margin_loss_grad)
 
 KERNEL(signed_loss_grad)(int64 phi, const signed char *labels, const real *s, int64 ss, int64 rows, int64 cols, const real *d,
                          int64 ds, const char *table, real *out, int64 os, int64 add) {
-  const Weights w = host_weights(table);
   FOR_ROWS(i, rows) {
-    double y = labels[i], dl = table ? row_weight(table, w, i) : d[i * ds];
+    double y = labels[i], dl = table ? row_weight(table, i) : d[i * ds];
     double g = dl * y * phi_deriv(phi, y * s[i * ss]);
     out[i * os] = (real)(add ? out[i * os] + g : g);
   }
@@ -47,9 +45,8 @@ KERNEL(signed_loss_grad)(int64 phi, const signed char *labels, const real *s, in
 EXPORT(signed_loss_grad)
 
 KERNEL(group_means_grad)(const char *table, int64 rows, real *out, int64 os, int64 add) {
-  const Weights w = host_weights(table);
   FOR_ROWS(i, rows) {
-    double sum = row_weight(table, w, i);
+    double sum = row_weight(table, i);
     out[i * os] = (real)(add ? out[i * os] + sum : sum);
   }
 }

@@ -369,7 +369,7 @@ static int run_add(const work *w) {
 API int cuLaunchKernel(char *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *s,
                        void **params, void **extra) {
   BEGIN_IN_CONTEXT(cuLaunchKernel);
-  if (extra || !gx || !gy || !gz || !bx || !by || !bz || bx * by * bz > 1024) return INVALID_VALUE;
+  if (extra || !gx || !gy || !gz || !bx || !by || !bz || gy > 65535 || gz > 65535 || bz > 64 || bx * by * bz > 1024) return INVALID_VALUE;
   logged("launch %s grid %u %u %u block %u %u %u shared %u", f, gx, gy, gz, bx, by, bz, shared);
   for (int k = 0; kernels_count && k < kernels_count(); k++) {
     if (strcmp(kernel_name(k), f) != 0) continue;
