@@ -24,7 +24,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SITE = sysconfig.get_paths()["purelib"]
 ARCHITECTURES = ["sm_80", "sm_90"]
 PTX_VERSION = "7.0"  # the oldest that has every instruction here: drivers for CUDA 11.0 and newer load these modules
-FLOAT32_ONLY = {"dequantize", "integers", "multiply_digits", "output_digits", "output_digits_wide_1", "output_digits_wide_10", "output_digits_wide_16", "output_digits_wide_2", "output_digits_wide_3", "output_digits_wide_4", "output_digits_wide_8", "output_wide_1", "output_wide_10", "output_wide_16", "output_wide_2", "output_wide_3", "output_wide_4", "output_wide_8", "split"}  # digits and bfloat16 terms: products of float32 plans with 8-bit data
+HOPPER = {"multiply_warpgroups": "8.0"}  # for compute capability 9.0 only, with their PTX version: drivers for CUDA 12.0 and newer
+FLOAT32_ONLY = {"dequantize", "integers", "multiply_digits", "multiply_warpgroups", "output_digits", "output_digits_wide_1", "output_digits_wide_10", "output_digits_wide_16", "output_digits_wide_2", "output_digits_wide_3", "output_digits_wide_4", "output_digits_wide_8", "output_wide_1", "output_wide_10", "output_wide_16", "output_wide_2", "output_wide_3", "output_wide_4", "output_wide_8", "split"}  # digits and bfloat16 terms: products of float32 plans with 8-bit data
 
 # Passes over a matrix that must not execute many instructions: the elements of an iteration of the main loop, which is the innermost
 # loop that loads 128 bits, and the most instructions for an element. The activations are a part of them. output_digits_wide has two
@@ -83,9 +84,10 @@ class Compiler:
         with open(source, "rb") as f:
             code = f.read()
         name = os.path.basename(source).encode()
+        module = os.path.basename(source)[:-3]
         self.lib.nvrtcCreateProgram(ctypes.byref(program), code, name, 0, None, None)
         options = [
-            b"--gpu-architecture=compute_80",
+            b"--gpu-architecture=" + (b"compute_90a" if module in HOPPER else b"compute_80"),
             b"--std=c++17",
             b"-I" + os.path.dirname(source).encode(),
             b"-DPPAL_" + dtype.upper().encode(),
@@ -97,7 +99,7 @@ class Compiler:
         if failed or "warning" in log:
             sys.exit(f"{source}, {dtype}: NVRTC failed or warned")
         ptx = self.text(program, "nvrtcGetPTXSize", "nvrtcGetPTX").rstrip("\n") + "\n"
-        return re.sub(r"(?m)^\.version .*$", f".version {PTX_VERSION}", ptx, count=1)
+        return re.sub(r"(?m)^\.version .*$", f".version {HOPPER.get(module, PTX_VERSION)}", ptx, count=1)
 
 
 class Loops:
@@ -160,13 +162,18 @@ class Loops:
         return max((end - first for first, end in self.inner(lambda a: self.loads(bits, a)) if self.loads(bits, (first, end)) == loads), default=0) / elements
 
 
-def resources(ptx):
+def targets(module):
+    """Returns the architectures that a module is compiled for, with ptxas' names of them."""
+    return {"sm_90": "sm_90a"} if module in HOPPER else {arch: arch for arch in ARCHITECTURES}
+
+
+def resources(ptx, module):
     """Yields architecture, kernel, registers, bytes of stack, of shared memory and of spills, instructions for an element, and excesses."""
     ptxas = os.path.join(SITE, "nvidia", "cuda_nvcc", "bin", "ptxas")
-    for arch in ARCHITECTURES:
+    for arch, target in targets(module).items():
         with tempfile.TemporaryDirectory() as folder:
             cubin = os.path.join(folder, "out.cubin")
-            done = subprocess.run([ptxas, "-v", f"-arch={arch}", ptx, "-o", cubin], capture_output=True, text=True)
+            done = subprocess.run([ptxas, "-v", f"-arch={target}", ptx, "-o", cubin], capture_output=True, text=True)
             if done.returncode:
                 sys.exit(f"{ptx}: {done.stderr}")
             for part in done.stderr.split("Compiling entry function '")[1:]:
@@ -194,10 +201,10 @@ def write_cubins():
     size = 0
     for path in sorted(glob.glob(os.path.join(HERE, "ptx", "*_f32.ptx"))):
         digest = hashlib.sha256(open(path, "rb").read()).hexdigest()[:16]
-        for arch in ARCHITECTURES:
+        for arch, target in targets(os.path.basename(path)[: -len("_f32.ptx")]).items():
             with tempfile.TemporaryDirectory() as temporary:
                 out = os.path.join(temporary, "out.cubin")
-                subprocess.run([os.path.join(SITE, "nvidia", "cuda_nvcc", "bin", "ptxas"), f"-arch={arch}", path, "-o", out], check=True)
+                subprocess.run([os.path.join(SITE, "nvidia", "cuda_nvcc", "bin", "ptxas"), f"-arch={target}", path, "-o", out], check=True)
                 packed = gzip.compress(open(out, "rb").read(), mtime=0)
             with open(os.path.join(folder, f"{os.path.basename(path)[:-4]}.{arch}.{digest}.gz"), "wb") as f:
                 f.write(packed)
@@ -215,7 +222,7 @@ def compiled(compiler, module, dtype):
     with tempfile.NamedTemporaryFile("w", suffix=".ptx") as f:
         f.write(text)
         f.flush()
-        return ptx_path(module, dtype), text, list(resources(f.name))
+        return ptx_path(module, dtype), text, list(resources(f.name, module))
 
 
 def main():

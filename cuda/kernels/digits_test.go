@@ -191,25 +191,40 @@ func TestCutDigits(t *testing.T) {
 }
 
 // multiply computes X B, or X^T B from the transposed layout, for data u (rows x inner) and the
-// digits of b: by a product of integers and Dequantize, and by MultiplyDigits. Both give the same
-// bits.
+// digits of b: by a product of integers and Dequantize, and by MultiplyDigits, by warps and by
+// warpgroups. All give the same bits.
 func multiply(r *rig[float32], x kernels.SignedBytes, rows int, d kernels.Digits, j kernels.Dequantize) {
 	j.Digits, j.X = d, x
 	size := (j.Out.Rows-1)*j.Out.Stride + j.Out.Cols
-	before, library, own := make([]byte, 4*size), make([]byte, 4*size), make([]byte, 4*size)
+	before, library := make([]byte, 4*size), make([]byte, 4*size)
 	r.do(r.d.Download(0, before, j.Out.At))
-	r.do(r.s.MultiplyDigits(r.q, j))
-	r.do(r.d.Download(0, own, j.Out.At))
+	warpgroups, err := kernels.Load(hopper{r.d}, kernels.Float32)
+	r.do(err)
+	var own [2][]byte
+	for i, s := range []*kernels.Set{r.s, warpgroups} {
+		own[i] = make([]byte, 4*size)
+		r.do(r.d.Upload(0, j.Out.At, before))
+		r.do(s.MultiplyDigits(r.q, j))
+		r.do(r.d.Download(0, own[i], j.Out.At))
+	}
 	r.do(r.d.Upload(0, j.Out.At, before))
 	byLibrary(r, x, rows, d, j)
 	r.do(r.d.Download(0, library, j.Out.At))
-	for i := range size {
-		got, want := binary.LittleEndian.Uint32(own[4*i:]), binary.LittleEndian.Uint32(library[4*i:])
-		if g, w := math.Float32frombits(got), math.Float32frombits(want); got != want && !(g != g && w != w) {
-			r.t.Fatalf("%+v: MultiplyDigits gives %v at (%d, %d), want %v", d, g, i/j.Out.Stride, i%j.Out.Stride, w)
+	for k, own := range own {
+		for i := range size {
+			got, want := binary.LittleEndian.Uint32(own[4*i:]), binary.LittleEndian.Uint32(library[4*i:])
+			if g, w := math.Float32frombits(got), math.Float32frombits(want); got != want && !(g != g && w != w) {
+				r.t.Fatalf("%+v: MultiplyDigits by %s gives %v at (%d, %d), want %v", d, []string{"warps", "warpgroups"}[k], g, i/j.Out.Stride,
+					i%j.Out.Stride, w)
+			}
 		}
 	}
 }
+
+// hopper is a device of compute capability 9.0.
+type hopper struct{ driver.Driver }
+
+func (hopper) Info() driver.Info { return driver.Info{Major: 9} }
 
 // byLibrary multiplies by a product of integers and Dequantize.
 func byLibrary(r *rig[float32], x kernels.SignedBytes, rows int, d kernels.Digits, j kernels.Dequantize) {

@@ -218,6 +218,10 @@ func TestLaunchesFitPTX(t *testing.T) {
 			t.Fatal(err)
 		}
 		everything(t, s, q)
+		if dtype == kernels.Float32 { // products of warpgroups
+			c.major = 9
+			everyQuantized(t, s, q, 1<<20)
+		}
 		launched := map[string]bool{}
 		for _, l := range q.launches {
 			e, ok := c.entries[l.Name]
@@ -336,13 +340,13 @@ func TestQuantizedIsFloat32(t *testing.T) {
 }
 
 // float32Only lists the sources without a float64 module: FLOAT32_ONLY in compile.py.
-var float32Only = []string{"dequantize.cu", "integers.cu", "multiply_digits.cu", "output_digits.cu", "output_digits_wide_1.cu",
+var float32Only = []string{"dequantize.cu", "integers.cu", "multiply_digits.cu", "multiply_warpgroups.cu", "output_digits.cu", "output_digits_wide_1.cu",
 	"output_digits_wide_10.cu", "output_digits_wide_16.cu", "output_digits_wide_2.cu", "output_digits_wide_3.cu", "output_digits_wide_4.cu",
 	"output_digits_wide_8.cu", "output_wide_1.cu", "output_wide_10.cu", "output_wide_16.cu", "output_wide_2.cu", "output_wide_3.cu",
 	"output_wide_4.cu", "output_wide_8.cu", "split.cu"}
 
-// The pinned compiler wrote the PTX, for sm_80 and newer. Every source has one module for each
-// number type.
+// The pinned compiler wrote the PTX, for sm_80 and newer, and the products of warpgroups for sm_90a.
+// Every source has one module for each number type.
 func TestPTXIsOfEverySource(t *testing.T) {
 	sources, err := fs.Glob(device.Sources, "*.cu")
 	if err != nil || len(sources) == 0 {
@@ -361,7 +365,12 @@ func TestPTXIsOfEverySource(t *testing.T) {
 				t.Error(err)
 				continue
 			}
-			for _, line := range []string{"(?m)^// Cuda compilation tools, release 12.4, V12.4.127$", "(?m)^.version 7.0$", "(?m)^.target sm_80$"} {
+			version, target := "7.0", "sm_80"
+			if source == "multiply_warpgroups.cu" {
+				version, target = "8.0", "sm_90a"
+			}
+			for _, line := range []string{"(?m)^// Cuda compilation tools, release 12.4, V12.4.127$", "(?m)^.version " + version + "$",
+				"(?m)^.target " + target + "$"} {
 				if !regexp.MustCompile(line).Match(text) {
 					t.Errorf("%s: no line %s", file, line)
 				}

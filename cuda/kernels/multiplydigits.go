@@ -12,8 +12,8 @@ const (
 //
 //	Out = f(Out + X Digits + 1 Bias)
 //
-// It multiplies on integer tensor cores (compute capability 8.0), and keeps the digits' sums in
-// registers. An element with one block of indices has the bits that a product of integers and
+// It multiplies on integer tensor cores (compute capability 8.0), by warps or, on compute capability
+// 9.0, by warpgroups, and keeps the digits' sums in registers. An element with one block of indices has the bits that a product of integers and
 // Dequantize give. With several blocks, the products of the blocks are added in order as float64.
 //
 // The stored bytes of X are the data minus 128, as for other products: tensor cores multiply signed
@@ -26,7 +26,7 @@ func (s *Set) MultiplyDigits(q Queue, p Dequantize) error {
 	if d.Blocks > maxGrid {
 		return fmt.Errorf("kernels: digits in %d blocks, want at most %d", d.Blocks, maxGrid)
 	}
-	c := &call{name: fmt.Sprintf("multiply_digits_%d", d.Count)}
+	c := &call{name: fmt.Sprintf("%s_%d", s.multiplier(), d.Count)}
 	c.grid = [3]int{ceil(p.Out.Cols, digitsColumns), min(ceil(p.Out.Rows, digitsRows), maxGrid), d.Blocks}
 	c.block = [3]int{blockSize, 1, 1}
 	c.reading(p.X.At, (p.Out.Rows-1)*p.X.Stride+d.Blocks*d.Length)
@@ -57,6 +57,24 @@ func (s *Set) MultiplyDigits(q Queue, p Dequantize) error {
 	sum.ints(d.Blocks)
 	sum.result(s, p)
 	return s.launch(q, sum)
+}
+
+// The kernels that multiply with digits.
+const (
+	byWarps      = "multiply_digits"
+	byWarpgroups = "multiply_warpgroups"
+)
+
+// multiplier returns the kernel that multiplies with digits on this device, without the number of the
+// digits. The module of warpgroups is for compute capability 9.0 only, and needs a driver for CUDA
+// 12.0.
+func (s *Set) multiplier() string {
+	if i := s.driver.Info(); i.Major == 9 && i.Minor == 0 {
+		if _, err := s.kernel(byWarpgroups + "_3"); err == nil {
+			return byWarpgroups
+		}
+	}
+	return byWarps
 }
 
 // result adds the result of a product with digits: the matrix, its shape, whether to add to it, the

@@ -39,7 +39,7 @@ func sweep() (list []tuned) {
 	for _, mebibytes := range []int{8, 16, 32, 64, 128} {
 		add("int8x3", fmt.Sprintf("%d MiB of sums", mebibytes), cuda.Options{Sums: mebibytes << 20})
 	}
-	for _, rows := range []int{512, 1024, 4096} {
+	for _, rows := range []int{1024, 3072, 4096} {
 		add("int8x3", fmt.Sprintf("%d rows with one scale", rows), cuda.Options{ScaleRows: rows})
 	}
 	for _, rows := range []int{8192, 1 << 20} {

@@ -69,6 +69,14 @@ __device__ inline double plus(double a, double b) {
 #endif
 }
 
+// one_after_the_other keeps the compiler from loading for later parts of an unrolled loop early, which
+// would take registers.
+__device__ inline void one_after_the_other() {
+#ifndef PPAL_HOST
+  asm volatile("" ::: "memory");
+#endif
+}
+
 // bits_of returns the bits of a float32, and float_of the float32 of 32 bits.
 __device__ inline unsigned bits_of(float x) {
   union {

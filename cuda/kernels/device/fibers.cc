@@ -99,6 +99,17 @@ bool backwards; // the last thread and block first
 Gate block_gate;
 Warp warps[max_threads / warp];
 Copies copies[max_threads];
+
+// Products are a thread's parts of products of warpgroups that have not happened yet.
+struct Products {
+  struct Product {
+    int *sum, columns;
+    const signed char *a, *b;
+  };
+  std::vector<Product> open;
+  std::deque<std::vector<Product>> groups;
+};
+Products products[max_threads];
 Erased kernel;
 Call kernel_call;
 const uint64_t *kernel_args;
@@ -282,6 +293,42 @@ void wait_groups(int most) {
       if (c.there) memcpy(c.to, c.from, 16);
       else memset(c.to, 0, 16);
     }
+}
+
+void warpgroup_multiply_add(int *sum, int columns, const void *a, const void *b) {
+  products[current->number].open.push_back({sum, columns, (const signed char *)a, (const signed char *)b});
+}
+
+void end_products() {
+  Products &p = products[current->number];
+  p.groups.push_back(std::move(p.open));
+  p.open.clear();
+}
+
+namespace {
+
+// row points to half of a row of a matrix in shared memory, which exchanges the halves where bit 7 of
+// the address is set.
+const signed char *half_row(const signed char *matrix, int row, int half) {
+  const signed char *at = matrix + 32 * row;
+  return at + 16 * (half ^ ((uintptr_t)at >> 7 & 1));
+}
+
+} // namespace
+
+__attribute__((optimize("O3"))) void wait_products(int most) { // O3: with vectors
+  std::deque<std::vector<Products::Product>> &groups = products[current->number].groups;
+  const int thread = current->number % (4 * warp), lane = thread % warp;
+  for (; (int)groups.size() > most; groups.pop_front())
+    for (const Products::Product &p : groups.front())
+      for (int r = 0; r < p.columns / 2; r++)
+        for (int half = 0; half < 2; half++) {
+          const signed char *a = half_row(p.a, thread / warp * 16 + lane / 4 + 8 * (r / 2 % 2), half);
+          const signed char *b = half_row(p.b, 8 * (r / 4) + 2 * (lane % 4) + r % 2, half);
+          int sum = 0;
+          for (int k = 0; k < 16; k++) sum += a[k] * b[k];
+          p.sum[r] += sum;
+        }
 }
 
 } // namespace emulated

@@ -53,13 +53,17 @@ template <class T> T shuffle_down(T v, int delta, int width) {
   return v;
 }
 
-// The instructions of tensor.cuh. A copy to shared memory happens when the thread waits for it, so
-// that a kernel that does not wait reads what was there before.
+// The instructions of tensor.cuh and warpgroup.cuh. A copy to shared memory, and a product of a
+// warpgroup, happen when the thread waits for them, so that a kernel that does not wait reads what was
+// there before, or multiplies what came later.
 void multiply_add(int sum[4], const unsigned a[4], const unsigned b[2]);
 void load_matrices(unsigned to[4], const void *row);
 void copy_16(void *to, const void *from, bool there);
 void end_group();
 void wait_groups(int most);
+void warpgroup_multiply_add(int *sum, int columns, const void *a, const void *b);
+void end_products();
+void wait_products(int most);
 
 // byte_perm returns the four bytes of x and y that the hexadecimal digits of s number, and dp4a c plus
 // the products of the signed bytes of a and b.

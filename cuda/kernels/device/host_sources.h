@@ -54,9 +54,11 @@ namespace vectors_cu {
 #include "vectors.cu"
 }
 #ifdef PPAL_F32 // FLOAT32_ONLY in compile.py
+#include "multiply_digits.cuh"
 #include "output_backward_wide.cuh"
 #include "output_digits_wide.cuh"
 #include "output_forward_wide.cuh"
+#include "warpgroup.cuh"
 namespace dequantize_cu {
 #include "dequantize.cu"
 }
@@ -65,6 +67,9 @@ namespace integers_cu {
 }
 namespace multiply_digits_cu {
 #include "multiply_digits.cu"
+}
+namespace multiply_warpgroups_cu {
+#include "multiply_warpgroups.cu"
 }
 namespace output_digits_cu {
 #include "output_digits.cu"

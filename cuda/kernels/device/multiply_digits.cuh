@@ -1,0 +1,151 @@
+// Products of 8-bit data with int8 digits on integer tensor cores, with the sum over the digits,
+// the bias and the activation in the same kernel: kernels.MultiplyDigits. The sums of the digits
+// stay in registers. multiply_digits.cu multiplies by warps, multiply_warpgroups.cu by warpgroups.
+#pragma once
+#include "activations.cuh"
+#include "dequantize.cuh"
+#include "tensor.cuh"
+
+// A block of 256 threads computes ROWS x COLUMNS elements. STAGES pieces of DEPTH indices are in
+// shared memory: the copies of the next pieces run beside the products.
+enum { ROWS = 128, COLUMNS = 64, DEPTH = 32, STAGES = 4, HALF = 16 };
+
+enum { ADD, STORE };
+
+// place returns where half of a row's piece begins in shared memory. Four rows take 128 bytes, and
+// the halves change places in every other four rows, so that eight rows of a matrix and eight
+// neighbouring copies each touch all memory banks once. This is the order of warpgroup products too
+// (tensor.cuh).
+__device__ inline int place(int row, int half) { return row * DEPTH + (half ^ (row >> 2 & 1)) * HALF; }
+
+// Feed copies the pieces of one row of a factor, 16 bytes at a time, to shared memory.
+struct Feed {
+  const signed char *from;
+  int to;
+  bool there; // else the row is 0
+};
+
+// staged is the shared memory of a stage with S digits, in bytes.
+template <int S> __device__ constexpr int staged() { return (ROWS + S * COLUMNS) * DEPTH; }
+
+// Feeds are the pieces that a thread copies: of a row of the data, and of one or two rows of digits.
+template <int S> struct Feeds {
+  Feed left, right[2];
+  bool second;
+
+  // begin starts to copy a piece to its stage, as a group, which is empty behind the last piece.
+  __device__ inline void begin(signed char *shared, int piece, int pieces) const {
+    if (piece < pieces) {
+      signed char *stage = shared + piece % STAGES * staged<S>();
+      const int at = piece * DEPTH;
+      copy_16(stage + left.to, left.from + at, left.there);
+      copy_16(stage + right[0].to, right[0].from + at, right[0].there);
+      if (second) copy_16(stage + right[1].to, right[1].from + at, right[1].there);
+    }
+    end_group();
+  }
+};
+
+// finish writes one element of the result.
+__device__ inline void finish(real *to, double v, int64 add, int f, const real *bias, int64 j) {
+  real z = (real)(float)v;
+  if (add) z += *to;
+  *to = f >= 0 ? activation(f, z + bias[j]) : z;
+}
+
+// multiply_digits writes out = f(out + x b + 1 bias) or, with several blocks of indices, the
+// products of block blockIdx.z to part, float64 blocks x rows x cols. The sums of a thread belong to
+// P::TALL times 16 rows and P::WIDE times 8 columns, from (P::row(), P::column()) of the block of
+// threads on: with g = lane / 4 and t = lane % 4, sum[i][s P::WIDE + h][r] is digit s of row
+// 16 i + g + 8 (r / 2) and column 8 h + 2t + r % 2.
+template <int S, template <int> class P>
+__device__ void multiply_digits(const signed char *x, int64 xs, const Digits &d, int64 blocks, int64 inner, const real *b, int64 row, int64 column,
+                                real *out, int64 os, int64 rows, int64 cols, int64 add, int f, const real *bias, double *part) {
+  enum { TALL = P<S>::TALL, WIDE = P<S>::WIDE, OWN = 4 * TALL };
+  alignas(1024) __shared__ int4 stages[STAGES * staged<S>() / sizeof(int4)];
+  signed char *shared = (signed char *)stages;
+  const int t = threadIdx.x, lane = t % 32;
+  const int64 k = blockIdx.z, j0 = (int64)blockIdx.x * COLUMNS;
+  const int64 j1 = j0 + P<S>::column() + lane % 4 * 2; // the thread's columns: j1 + 8h and the next
+  for (int64 i0 = (int64)blockIdx.y * ROWS; i0 < rows; i0 += (int64)gridDim.y * ROWS) {
+    Feeds<S> feeds;
+    feeds.second = t / 2 + 128 < S * COLUMNS;
+#pragma unroll
+    for (int u = 0; u < 2; u++) {
+      const int line = t / 2 + 128 * u, s = line / COLUMNS;
+      const int64 j = j0 + line % COLUMNS;
+      feeds.right[u].there = s < S && j < d.width;
+      feeds.right[u].from = d.at + ((k * S + (s < S ? s : 0)) * d.width + (j < d.width ? j : 0)) * d.length + t % 2 * HALF;
+      feeds.right[u].to = place(ROWS + line, t % 2);
+    }
+    const int64 own = i0 + t / 2;
+    feeds.left.there = own < rows;
+    feeds.left.from = x + (feeds.left.there ? own : 0) * xs + k * d.length + t % 2 * HALF;
+    feeds.left.to = place(t / 2, t % 2);
+    int sum[TALL][S * WIDE][4] = {};
+    P<S>::sum_pieces(sum, shared, feeds, (int)d.length / DEPTH);
+
+    const int64 i1 = i0 + P<S>::row() + lane / 4; // the thread's rows: i1 + 8, i1 + 16, ...
+#pragma unroll
+    for (int h = 0; h < WIDE; h++) {
+      one_after_the_other();
+      const int64 j = j1 + 8 * h;
+      double unit[2];
+      int64 offset[2];
+      bool there[2]; // columns with digits
+#pragma unroll
+      for (int c = 0; c < 2; c++) {
+        unit[c] = j + c < cols ? d.units[k * d.width + j + c] : 0;
+        offset[c] = j + c < cols ? d.offsets[k * d.width + j + c] : 0;
+        there[c] = j + c < cols && unit[c] == unit[c];
+      }
+      auto number = [&](int i, int r) {
+        int64 total = offset[r % 2] + sum[i][(S - 1) * WIDE + h][r];
+        if (S == 3) total += (int64)sum[i][h][r] * 64516 + (int64)sum[i][WIDE + h][r] * 254;
+        else total += (int64)sum[i][h][r] * 254;
+        return unit[r % 2] * (double)total;
+      };
+      if (blocks > 1) {
+#pragma unroll
+        for (int e = 0; e < OWN; e++) {
+          const int64 at = i1 + 16 * (e / 4) + 8 * (e / 2 % 2);
+          if (at < rows && there[e % 2]) part[(k * rows + at) * cols + j + e % 2] = number(e / 4, e % 4);
+        }
+      } else {
+        real z[OWN], *to = out + i1 * os + j;
+#pragma unroll
+        for (int e = 0; e < OWN; e++) z[e] = (real)(float)number(e / 4, e % 4);
+        auto each = [&](int what) { // the compiler knows which
+#pragma unroll
+          for (int e = 0; e < OWN; e++)
+            if (i1 + 8 * (e / 2) < rows && there[e % 2]) {
+              real *at = to + 8 * (e / 2) * os + e % 2;
+              if (what == ADD) z[e] += *at;
+              else *at = z[e];
+            }
+        };
+        if (add) each(ADD);
+        if (f >= 0)
+#pragma unroll
+          for (int e = 0; e < OWN; e++) z[e] += there[e % 2] ? bias[j + e % 2] : 0;
+        activations<OWN>(f, z);
+        each(STORE);
+      }
+    }
+#pragma unroll 1
+    for (int e = 0; e < 2 * WIDE; e++) { // columns without digits
+      const int64 j = j1 + e / 2 * 8 + e % 2;
+      if (j >= cols || d.units[k * d.width + j] == d.units[k * d.width + j]) continue;
+      for (int64 at = i1; at < smaller(rows, i1 + 16 * TALL); at += 8) {
+        const double v = numbers_sum(x + at * xs, b + j * column, row, k * d.length, smaller((k + 1) * d.length, inner), d.scale);
+        if (blocks > 1) part[(k * rows + at) * cols + j] = v;
+        else finish(out + at * os + j, v, add, f, bias, j);
+      }
+    }
+  }
+}
+
+#define MULTIPLY_DIGITS                                                                                                          \
+  (const signed char *x, int64 xs, DIGITS, int64 blocks, int64 inner, const real *b, int64 row, int64 column, real *out, int64 os, \
+   int64 rows, int64 cols, int64 add, int64 f, const real *bias, int64 bs, double *part)
+#define MULTIPLY_DIGITS_OF x, xs, DIGITS_OF, blocks, inner, b, row, column, out, os, rows, cols, add, (int)f, bias, part
