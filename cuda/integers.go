@@ -21,7 +21,7 @@ type signedBytes struct {
 // with one scale for each column. Fewer rows follow the magnitudes more closely; more rows give
 // fewer sums to dequantize, since a block of rows has three integer sums for each element of the
 // gradient.
-const scaleRows = 2048
+const scaleRows = 3072
 
 func newSignedBytes(p *Program, buffer int, x *eightBit) (form, error) {
 	f := &signedBytes{eightBit: x, p: p, byRow: kernels.SignedBytes{Stride: kernels.PaddedIndices(x.cols)}, windows: p.windows(x.rows)}
@@ -143,7 +143,7 @@ func (p *digitsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add
 		}
 	}
 	d, most := p.digits, p.rowsAtATime(out.Rows)
-	if p.d.multipliesDigits(p.backward) {
+	if p.multipliesDigits() {
 		most = out.Rows
 	}
 	for from := 0; from < out.Rows; from += most {
@@ -156,7 +156,7 @@ func (p *digitsProduct) multiply(q kernels.Queue, _, b, out kernels.Operand, add
 		if p.bias != nil {
 			j.Activation, j.Bias = p.activation, p.bias()
 		}
-		if p.d.multipliesDigits(p.backward) || p.d.multipliesRefused(g) {
+		if p.multipliesDigits() || p.d.multipliesRefused(g) {
 			if err := p.set.MultiplyDigits(q, j); err != nil {
 				return err
 			}
@@ -184,7 +184,7 @@ func (p *digitsProduct) gemm(x kernels.SignedBytes, rows int) *driver.Gemm {
 
 // reserve allocates memory for the sums before a graph is captured.
 func (p *digitsProduct) reserve(rows int) error {
-	if p.d.multipliesDigits(p.backward) {
+	if p.multipliesDigits() {
 		return nil
 	}
 	const number = 4

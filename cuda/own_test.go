@@ -28,6 +28,7 @@ func ran(t *testing.T, o cuda.Options, device double.Options, spoil func(r *doub
 	t.Helper()
 	c := graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{20}}, []int{40, 2050, 60}, constraints.Sigmoid, true, graphcases.Bytes)
 	r := double.Computing(device)
+	o.ScaleRows = 1000 // several blocks of rows
 	d, err := cuda.Open(r, o)
 	if err != nil {
 		t.Fatal(err)
@@ -65,10 +66,12 @@ func ran(t *testing.T, o cuda.Options, device double.Options, spoil func(r *doub
 }
 
 // The program's own products with digits have the library's bits. They run if Options choose them,
-// and if the library has no products of integers. A product that the library refuses runs by the
+// if the library has no products of integers, and by themselves in the forward half on compute
+// capability 9.0, where warpgroups multiply. A product that the library refuses runs by the
 // plain kernel the first time, and by the kernel with digits from then on.
 func TestOwnDigits(t *testing.T) {
-	prefixes := []string{"multiply_digits_", "multiply_int8", "dequantize_"}
+	prefixes := []string{"multiply_digits_", "multiply_int8", "dequantize_", "multiply_warpgroups_"}
+	hopper := double.Options{Info: driver.Info{Name: "hopper", Major: 9, Processors: 132, Memory: 1 << 30}}
 	for _, products := range []cuda.Products{cuda.Int8x3, cuda.Int8x2} {
 		want, counts := ran(t, cuda.Options{Products: products}, double.Options{}, nil, prefixes...)
 		if counts[0] != 0 || counts[1] != 0 || counts[2] == 0 {
@@ -80,8 +83,10 @@ func TestOwnDigits(t *testing.T) {
 			spoil   func(r *double.Driver, d *cuda.Device)
 			mixed   bool
 		}{
-			"chosen":     {options: cuda.Options{OwnDigits: true}},
-			"forward":    {options: cuda.Options{OwnForward: true}, mixed: true},
+			"chosen":     {options: cuda.Options{Digits: cuda.OwnDigits}},
+			"forward":    {options: cuda.Options{Digits: cuda.ForwardDigits}, mixed: true},
+			"warpgroups": {options: cuda.Options{Digits: cuda.OwnDigits}, device: hopper},
+			"automatic":  {device: hopper, mixed: true},
 			"no library": {device: double.Options{Integers: errors.New("there is no library")}},
 			"refused": {spoil: func(r *double.Driver, _ *cuda.Device) {
 				r.FailAt("Multiply", 1, fmt.Errorf("here: %w", driver.ErrNotSupported))
@@ -92,14 +97,18 @@ func TestOwnDigits(t *testing.T) {
 			if !slices.EqualFunc(got, want, slices.Equal) {
 				t.Errorf("%v, %s: the results differ from the library's", products, name)
 			}
-			if counts[0] == 0 || (counts[1]+counts[2] > 0) != c.mixed {
-				t.Errorf("%v, %s: %d own launches, %d plain, %d that dequantize", products, name, counts[0], counts[1], counts[2])
+			own, other := counts[0], counts[3]
+			if c.device.Info.Major == 9 {
+				own, other = other, own
+			}
+			if own == 0 || other > 0 || (counts[1]+counts[2] > 0) != c.mixed {
+				t.Errorf("%v, %s: %d own launches, %d plain, %d that dequantize, %d of the other kind", products, name, own, counts[1], counts[2], other)
 			}
 		}
 	}
 	// Windows of rows have the library's bits, too.
 	want, _ := ran(t, cuda.Options{Products: cuda.Int8x3, MicroBatch: 900}, double.Options{}, nil)
-	got, _ := ran(t, cuda.Options{Products: cuda.Int8x3, MicroBatch: 900, OwnDigits: true}, double.Options{}, nil)
+	got, _ := ran(t, cuda.Options{Products: cuda.Int8x3, MicroBatch: 900, Digits: cuda.OwnDigits}, double.Options{}, nil)
 	if !slices.EqualFunc(got, want, slices.Equal) {
 		t.Error("windows of rows: the results differ from the library's")
 	}
@@ -115,7 +124,7 @@ func TestOwnDigitsAreTested(t *testing.T) {
 			t.Errorf("a launch that fails: %v", err)
 		}
 	}
-	_, counts := ran(t, cuda.Options{Products: cuda.Int8x3, OwnDigits: true}, double.Options{Integers: missing}, fails, "multiply_digits_", "multiply_int8")
+	_, counts := ran(t, cuda.Options{Products: cuda.Int8x3, Digits: cuda.OwnDigits}, double.Options{Integers: missing}, fails, "multiply_digits_", "multiply_int8")
 	if counts[0] != 0 || counts[1] == 0 {
 		t.Errorf("after a failed test: %d own launches, %d plain", counts[0], counts[1])
 	}
@@ -136,5 +145,17 @@ func TestOwnDigitsAreTested(t *testing.T) {
 	}
 	if err := old.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// PPAL_INT8 names whose kernels multiply with digits.
+func TestChosenDigits(t *testing.T) {
+	t.Setenv(cuda.DigitsSetting, "library")
+	if p, err := cuda.ChosenDigits(); p != cuda.LibraryDigits || err != nil {
+		t.Errorf("%q, %v", p, err)
+	}
+	t.Setenv(cuda.DigitsSetting, "fast")
+	if _, err := cuda.ChosenDigits(); err == nil || err.Error() != "cuda: PPAL_INT8=fast: want own, forward or library" {
+		t.Errorf("error %v", err)
 	}
 }

@@ -89,6 +89,7 @@ class Compiler:
         options = [
             b"--gpu-architecture=" + (b"compute_90a" if module in HOPPER else b"compute_80"),
             b"--std=c++17",
+            b"-default-device",  # generic lambdas
             b"-I" + os.path.dirname(source).encode(),
             b"-DPPAL_" + dtype.upper().encode(),
         ]

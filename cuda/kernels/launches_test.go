@@ -219,7 +219,7 @@ func TestLaunchesFitPTX(t *testing.T) {
 		}
 		everything(t, s, q)
 		if dtype == kernels.Float32 { // products of warpgroups
-			c.major = 9
+			c.major, c.refuses = 9, true
 			everyQuantized(t, s, q, 1<<20)
 		}
 		launched := map[string]bool{}

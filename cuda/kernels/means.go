@@ -26,11 +26,13 @@ type Means struct {
 	steps  []MeansStep
 }
 
-// A block of threads sums at most meansPart rows of a group, unless that takes more than meansParts
-// parts.
+// A block of threads sums at most fewMeans rows of a group if that takes at most meansBlocks blocks
+// for all groups, and otherwise at most manyMeans rows, unless that takes more than meansParts parts.
 const (
-	meansPart  = 256
-	meansParts = 128
+	fewMeans    = blockSize
+	manyMeans   = 1024
+	meansBlocks = 512
+	meansParts  = 128
 )
 
 // NewMeans prepares the steps.
@@ -65,7 +67,11 @@ func NewMeans(steps ...MeansStep) *Means {
 		}
 	}
 	m.table = t.bytes
-	m.parts = min(max(ceil(longest, meansPart), 1), meansParts)
+	m.parts = max(ceil(longest, fewMeans), 1)
+	if m.parts*m.ranges > meansBlocks {
+		m.parts = max(ceil(longest, manyMeans), 1)
+	}
+	m.parts = min(m.parts, meansParts)
 	return m
 }
 

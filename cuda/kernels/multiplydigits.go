@@ -27,7 +27,7 @@ func (s *Set) MultiplyDigits(q Queue, p Dequantize) error {
 		return fmt.Errorf("kernels: digits in %d blocks, want at most %d", d.Blocks, maxGrid)
 	}
 	c := &call{name: fmt.Sprintf("%s_%d", s.multiplier(), d.Count)}
-	c.grid = [3]int{ceil(p.Out.Cols, digitsColumns), min(ceil(p.Out.Rows, digitsRows), maxGrid), d.Blocks}
+	c.grid = [3]int{ceil(p.Out.Cols, digitsColumns) * ceil(p.Out.Rows, digitsRows), 1, d.Blocks}
 	c.block = [3]int{blockSize, 1, 1}
 	c.reading(p.X.At, (p.Out.Rows-1)*p.X.Stride+d.Blocks*d.Length)
 	c.ints(p.X.Stride)
@@ -69,12 +69,20 @@ const (
 // digits. The module of warpgroups is for compute capability 9.0 only, and needs a driver for CUDA
 // 12.0.
 func (s *Set) multiplier() string {
-	if i := s.driver.Info(); i.Major == 9 && i.Minor == 0 {
-		if _, err := s.kernel(byWarpgroups + "_3"); err == nil {
-			return byWarpgroups
-		}
+	if s.Warpgroups() {
+		return byWarpgroups
 	}
 	return byWarps
+}
+
+// Warpgroups reports whether MultiplyDigits multiplies by warpgroups on this device.
+func (s *Set) Warpgroups() bool {
+	i := s.driver.Info()
+	if i.Major != 9 || i.Minor != 0 {
+		return false
+	}
+	_, err := s.kernel(byWarpgroups + "_3")
+	return err == nil
 }
 
 // result adds the result of a product with digits: the matrix, its shape, whether to add to it, the

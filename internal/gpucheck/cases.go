@@ -96,13 +96,24 @@ func onGPU(open func(ordinal int) (driver.Driver, error), c timedCase) func(sess
 			return nil, err
 		}
 		options := c.constants
-		options.Products, options.MicroBatch, options.NoGraphs, options.OwnDigits = o.Products, o.MicroBatch, c.direct, c.own
+		options.Products, options.MicroBatch, options.NoGraphs = o.Products, o.MicroBatch, c.direct
+		if c.own {
+			options.Digits = cuda.OwnDigits
+		}
 		gpu, err := cuda.Open(d, options)
 		if err != nil {
 			return nil, err
 		}
 		return gpu, nil
 	}
+}
+
+// digitsOf returns whose kernels multiply with digits: the program's own, or the library's.
+func digitsOf(own bool) cuda.DigitProducts {
+	if own {
+		return cuda.OwnDigits
+	}
+	return cuda.LibraryDigits
 }
 
 const (

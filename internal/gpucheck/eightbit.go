@@ -107,7 +107,7 @@ func eightBitErrors(ctx context.Context, o Options, c graphcases.Case) (list []k
 			return list, context.Cause(ctx)
 		}
 		var runs [2][][]float64
-		err := withDevice(o, cuda.Options{Products: k.products, OwnDigits: k.own}, func(d *cuda.Device) (err error) {
+		err := withDevice(o, cuda.Options{Products: k.products, Digits: digitsOf(k.own)}, func(d *cuda.Device) (err error) {
 			for i := range runs {
 				if runs[i], err = eightBitNumbers(c, tensor.Float32, graph.On(d)); err != nil {
 					return err

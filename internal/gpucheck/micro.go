@@ -29,17 +29,21 @@ type tuned struct {
 
 // sweep returns the cases that compare constants which nobody could tune without a GPU.
 func sweep() (list []tuned) {
-	add := func(products, what string, o cuda.Options) {
-		c := timedCase{name: "mnpc-fashion-mnist", products: products, constants: o}
+	of := func(name, products, what string, o cuda.Options) {
+		c := timedCase{name: name, products: products, constants: o}
 		list = append(list, tuned{c.label() + ", " + what, c})
 	}
-	add("int8x3", "own product forward", cuda.Options{OwnForward: true})
+	for _, name := range []string{"mnpc-fashion-mnist", "mnpc-cifar10"} {
+		of(name, "int8x3", "own product forward", cuda.Options{Digits: cuda.ForwardDigits})
+		of(name, "int8x3", "the library's products", cuda.Options{Digits: cuda.LibraryDigits})
+	}
+	add := func(products, what string, o cuda.Options) { of("mnpc-fashion-mnist", products, what, o) }
 	add("int8x3", "step sizes by the host", cuda.Options{HostSteps: true})
 	add("int8x3", "f, g and coefficients by copies", cuda.Options{Copies: true})
 	for _, mebibytes := range []int{8, 16, 32, 64, 128} {
 		add("int8x3", fmt.Sprintf("%d MiB of sums", mebibytes), cuda.Options{Sums: mebibytes << 20})
 	}
-	for _, rows := range []int{1024, 3072, 4096} {
+	for _, rows := range []int{1024, 2048, 4096} {
 		add("int8x3", fmt.Sprintf("%d rows with one scale", rows), cuda.Options{ScaleRows: rows})
 	}
 	for _, rows := range []int{8192, 1 << 20} {

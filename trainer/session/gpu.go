@@ -3,8 +3,6 @@
 package session
 
 import (
-	"os"
-
 	"ppal/cuda"
 	"ppal/cuda/open"
 )
@@ -20,9 +18,12 @@ func openGPU(o GPUOptions) (GPU, error) {
 		visible = len(all)
 	}
 	numbers := o.numbers(visible)
-	options := cuda.Options{Products: o.Products, MicroBatch: o.MicroBatch, OwnDigits: os.Getenv(cuda.OwnProductsSetting) == cuda.OwnProducts}
+	digits, err := cuda.ChosenDigits()
+	if err != nil {
+		return nil, err
+	}
+	options := cuda.Options{Products: o.Products, MicroBatch: o.MicroBatch, Digits: digits}
 	if len(numbers) != 1 || o.Neighbours > 0 {
-		var err error
 		if options.GPUSums, err = cuda.ChosenSums(); err != nil {
 			return nil, err
 		}

@@ -32,8 +32,6 @@ template <int S> struct Warps {
           for (int h = 0; h < WIDE; h++) multiply_add(sum[i][s * WIDE + h], a[i], b + 2 * h);
       }
     }
-    wait_groups<0>();
-    __syncthreads(); // the stages are used again
   }
 };
 

@@ -63,84 +63,100 @@ __device__ void multiply_digits(const signed char *x, int64 xs, const Digits &d,
                                 real *out, int64 os, int64 rows, int64 cols, int64 add, int f, const real *bias, double *part) {
   enum { TALL = P<S>::TALL, WIDE = P<S>::WIDE, OWN = 4 * TALL };
   alignas(1024) __shared__ int4 stages[STAGES * staged<S>() / sizeof(int4)];
+  __shared__ double units[COLUMNS]; // NaN: the column has no digits
+  __shared__ int64 offsets[COLUMNS];
+  __shared__ real shifts[COLUMNS];
   signed char *shared = (signed char *)stages;
-  const int t = threadIdx.x, lane = t % 32;
-  const int64 k = blockIdx.z, j0 = (int64)blockIdx.x * COLUMNS;
-  const int64 j1 = j0 + P<S>::column() + lane % 4 * 2; // the thread's columns: j1 + 8h and the next
-  for (int64 i0 = (int64)blockIdx.y * ROWS; i0 < rows; i0 += (int64)gridDim.y * ROWS) {
-    Feeds<S> feeds;
-    feeds.second = t / 2 + 128 < S * COLUMNS;
+  const int t = threadIdx.x, lane = t % 32, across = (int)((cols + COLUMNS - 1) / COLUMNS);
+  const int64 k = blockIdx.z, i0 = (int64)(blockIdx.x / across) * ROWS, j0 = (int64)(blockIdx.x % across) * COLUMNS;
+  if (t < COLUMNS) { // the barriers of sum_pieces precede the reads
+    const bool there = j0 + t < cols;
+    units[t] = there ? d.units[k * d.width + j0 + t] : 0;
+    offsets[t] = there ? d.offsets[k * d.width + j0 + t] : 0;
+    shifts[t] = there && f >= 0 ? bias[j0 + t] : 0;
+  }
+  Feeds<S> feeds;
+  feeds.second = t / 2 + 128 < S * COLUMNS;
 #pragma unroll
-    for (int u = 0; u < 2; u++) {
-      const int line = t / 2 + 128 * u, s = line / COLUMNS;
-      const int64 j = j0 + line % COLUMNS;
-      feeds.right[u].there = s < S && j < d.width;
-      feeds.right[u].from = d.at + ((k * S + (s < S ? s : 0)) * d.width + (j < d.width ? j : 0)) * d.length + t % 2 * HALF;
-      feeds.right[u].to = place(ROWS + line, t % 2);
-    }
-    const int64 own = i0 + t / 2;
-    feeds.left.there = own < rows;
-    feeds.left.from = x + (feeds.left.there ? own : 0) * xs + k * d.length + t % 2 * HALF;
-    feeds.left.to = place(t / 2, t % 2);
-    int sum[TALL][S * WIDE][4] = {};
-    P<S>::sum_pieces(sum, shared, feeds, (int)d.length / DEPTH);
+  for (int u = 0; u < 2; u++) {
+    const int line = t / 2 + 128 * u, s = line / COLUMNS;
+    const int64 j = j0 + line % COLUMNS;
+    feeds.right[u].there = s < S && j < d.width;
+    feeds.right[u].from = d.at + ((k * S + (s < S ? s : 0)) * d.width + (j < d.width ? j : 0)) * d.length + t % 2 * HALF;
+    feeds.right[u].to = place(ROWS + line, t % 2);
+  }
+  const int64 own = i0 + t / 2;
+  feeds.left.there = own < rows;
+  feeds.left.from = x + (feeds.left.there ? own : 0) * xs + k * d.length + t % 2 * HALF;
+  feeds.left.to = place(t / 2, t % 2);
+  int sum[TALL][S * WIDE][4] = {};
+  P<S>::sum_pieces(sum, shared, feeds, (int)d.length / DEPTH);
 
-    const int64 i1 = i0 + P<S>::row() + lane / 4; // the thread's rows: i1 + 8, i1 + 16, ...
+  // The block's rows and columns, and the thread's first ones.
+  const int high = (int)smaller(rows - i0, ROWS), wide = (int)smaller(cols - j0, COLUMNS);
+  const int i1 = P<S>::row() + lane / 4, j1 = P<S>::column() + lane % 4 * 2;
+  unsigned without = 0; // bits of the columns without digits
+  // for_columns calls each for the thread's columns j1 + 8h and the next, with the numbers of all rows and
+  // whether the columns have digits.
+  auto for_columns = [&](auto each) {
 #pragma unroll
     for (int h = 0; h < WIDE; h++) {
       one_after_the_other();
-      const int64 j = j1 + 8 * h;
-      double unit[2];
+      double unit[2], number[OWN];
       int64 offset[2];
-      bool there[2]; // columns with digits
+      bool there[2];
 #pragma unroll
       for (int c = 0; c < 2; c++) {
-        unit[c] = j + c < cols ? d.units[k * d.width + j + c] : 0;
-        offset[c] = j + c < cols ? d.offsets[k * d.width + j + c] : 0;
-        there[c] = j + c < cols && unit[c] == unit[c];
+        unit[c] = units[j1 + 8 * h + c], offset[c] = offsets[j1 + 8 * h + c];
+        there[c] = j1 + 8 * h + c < wide && unit[c] == unit[c];
+        if (unit[c] != unit[c]) without |= 1u << (2 * h + c);
       }
-      auto number = [&](int i, int r) {
+#pragma unroll
+      for (int e = 0; e < OWN; e++) {
+        const int i = e / 4, r = e % 4;
         int64 total = offset[r % 2] + sum[i][(S - 1) * WIDE + h][r];
         if (S == 3) total += (int64)sum[i][h][r] * 64516 + (int64)sum[i][WIDE + h][r] * 254;
         else total += (int64)sum[i][h][r] * 254;
-        return unit[r % 2] * (double)total;
-      };
-      if (blocks > 1) {
-#pragma unroll
-        for (int e = 0; e < OWN; e++) {
-          const int64 at = i1 + 16 * (e / 4) + 8 * (e / 2 % 2);
-          if (at < rows && there[e % 2]) part[(k * rows + at) * cols + j + e % 2] = number(e / 4, e % 4);
-        }
-      } else {
-        real z[OWN], *to = out + i1 * os + j;
-#pragma unroll
-        for (int e = 0; e < OWN; e++) z[e] = (real)(float)number(e / 4, e % 4);
-        auto each = [&](int what) { // the compiler knows which
-#pragma unroll
-          for (int e = 0; e < OWN; e++)
-            if (i1 + 8 * (e / 2) < rows && there[e % 2]) {
-              real *at = to + 8 * (e / 2) * os + e % 2;
-              if (what == ADD) z[e] += *at;
-              else *at = z[e];
-            }
-        };
-        if (add) each(ADD);
-        if (f >= 0)
-#pragma unroll
-          for (int e = 0; e < OWN; e++) z[e] += there[e % 2] ? bias[j + e % 2] : 0;
-        activations<OWN>(f, z);
-        each(STORE);
+        number[e] = unit[r % 2] * (double)total;
       }
+      each(h, number, there);
     }
-#pragma unroll 1
-    for (int e = 0; e < 2 * WIDE; e++) { // columns without digits
-      const int64 j = j1 + e / 2 * 8 + e % 2;
-      if (j >= cols || d.units[k * d.width + j] == d.units[k * d.width + j]) continue;
-      for (int64 at = i1; at < smaller(rows, i1 + 16 * TALL); at += 8) {
-        const double v = numbers_sum(x + at * xs, b + j * column, row, k * d.length, smaller((k + 1) * d.length, inner), d.scale);
-        if (blocks > 1) part[(k * rows + at) * cols + j] = v;
-        else finish(out + at * os + j, v, add, f, bias, j);
+  };
+  if (blocks > 1) {
+    part += (k * rows + i0 + i1) * cols + j0 + j1;
+    for_columns([&](int h, const double(&number)[OWN], const bool(&there)[2]) {
+#pragma unroll
+      for (int e = 0; e < OWN; e++)
+        if (i1 + 8 * (e / 2) < high && there[e % 2]) part[8 * (e / 2) * cols + 8 * h + e % 2] = number[e];
+    });
+  } else {
+    out += (i0 + i1) * os + j0 + j1;
+    for_columns([&](int h, const double(&number)[OWN], const bool(&there)[2]) {
+      real z[OWN];
+#pragma unroll
+      for (int e = 0; e < OWN; e++) {
+        z[e] = (real)(float)number[e];
+        if (add && i1 + 8 * (e / 2) < high && there[e % 2]) z[e] += out[8 * (e / 2) * os + 8 * h + e % 2];
+        z[e] += shifts[j1 + 8 * h + e % 2]; // 0 without a bias
       }
+      activations<OWN>(f, z);
+      const bool pairs = ((unsigned long long)out / sizeof(real) | os) % 2 == 0 && there[0] && there[1]; // aligned
+#pragma unroll
+      for (int e = 0; e < OWN; e++) {
+        real *to = out + 8 * (e / 2) * os + 8 * h + e % 2;
+        if (i1 + 8 * (e / 2) >= high || !there[e % 2]) continue;
+        if (!pairs) *to = z[e];
+        else if (e % 2 == 0) *(float2 *)to = float2{z[e], z[e + 1]};
+      }
+    });
+  }
+#pragma unroll 1
+  for (int e = 0; e < 2 * WIDE && without >> e; e++) {
+    const int64 c = e / 2 * 8 + e % 2, j = j0 + j1 + c;
+    for (int64 i = 0; i < 16 * TALL && i1 + i < high && without >> e & 1; i += 8) {
+      const double v = numbers_sum(x + (i0 + i1 + i) * xs, b + j * column, row, k * d.length, smaller((k + 1) * d.length, inner), d.scale);
+      if (blocks > 1) part[i * cols + c] = v;
+      else finish(out + i * os + c, v, add, f, bias, j);
     }
   }
 }

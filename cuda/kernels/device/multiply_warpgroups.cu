@@ -30,8 +30,6 @@ template <int S> struct Warpgroups {
     }
     wait_products<0>();
     hold(flat);
-    wait_groups<0>();
-    __syncthreads(); // the stages are used again
   }
 };
 
