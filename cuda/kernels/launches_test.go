@@ -401,3 +401,24 @@ func TestEntries(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// Warpgroups multiply on compute capability 9.0 if the driver takes their module.
+func TestWarpgroups(t *testing.T) {
+	for _, c := range []struct {
+		device compiler
+		want   bool
+	}{
+		{compiler{major: 9, refuses: true}, true},
+		{compiler{major: 9, refuses: true, fails: errors.New("an old driver")}, false},
+		{compiler{major: 8, refuses: true}, false},
+	} {
+		c.device.entries = map[string]kernels.Entry{}
+		s, err := kernels.Load(&c.device, kernels.Float32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Warpgroups() != c.want {
+			t.Errorf("%+v: %v, want %v", c.device, !c.want, c.want)
+		}
+	}
+}

@@ -278,7 +278,22 @@ void load_matrices(unsigned to[4], const void *row) {
   for (int m = 0; m < 4; m++) memcpy(&to[m], (const char *)(uintptr_t)rows[m * 8 + lane / 4][0] + lane % 4 * 4, 4);
 }
 
-void copy_16(void *to, const void *from, bool there) { copies[current->number].open.push_back({to, from, there}); }
+namespace {
+
+void run(const Copies::Copy &c) {
+  if (c.there) memcpy(c.to, c.from, 16);
+  else memset(c.to, 0, 16);
+}
+
+} // namespace
+
+// copy_16 copies at once if the last thread comes first, and else when the thread waits: a copy may
+// happen at any time between.
+void copy_16(void *to, const void *from, bool there) {
+  const Copies::Copy c = {to, from, there};
+  if (backwards) run(c);
+  else copies[current->number].open.push_back(c);
+}
 
 void end_group() {
   Copies &c = copies[current->number];
@@ -289,10 +304,7 @@ void end_group() {
 void wait_groups(int most) {
   std::deque<std::vector<Copies::Copy>> &groups = copies[current->number].groups;
   for (; (int)groups.size() > most; groups.pop_front())
-    for (const Copies::Copy &c : groups.front()) {
-      if (c.there) memcpy(c.to, c.from, 16);
-      else memset(c.to, 0, 16);
-    }
+    for (const Copies::Copy &c : groups.front()) run(c);
 }
 
 void warpgroup_multiply_add(int *sum, int columns, const void *a, const void *b) {

@@ -57,9 +57,9 @@ template <class T> T shuffle_down(T v, int delta, int width) {
   return v;
 }
 
-// The instructions of tensor.cuh and warpgroup.cuh. A copy to shared memory, and a product of a
-// warpgroup, happen when the thread waits for them, so that a kernel that does not wait reads what was
-// there before, or multiplies what came later.
+// The instructions of tensor.cuh and warpgroup.cuh. A product of a warpgroup happens when the thread
+// waits for it; a copy to shared memory too, or at once, by the order of the threads. So a kernel that
+// does not wait reads what was there before, or multiplies what came later.
 void multiply_add(int sum[4], const unsigned a[4], const unsigned b[2]);
 void load_matrices(unsigned to[4], const void *row);
 void copy_16(void *to, const void *from, bool there);
