@@ -47,8 +47,8 @@ type Program struct {
 type cuts struct{ forward, backward []int }
 
 // exchange holds the numbers that the host and the device exchange, in pinned memory. The kernels
-// pack and unpack access the pinned memory itself, or float64 numbers on the device that are copied.
-// If only group means write f and g, their kernels write the pinned memory, without pack.
+// pack and unpack access the pinned memory itself, or float64 numbers on the device that are
+// copied. If only group means write f and g, their kernels write the pinned memory, without pack.
 type exchange struct {
 	pinned               []byte
 	values, coefficients []float64 // parts of pinned
@@ -190,8 +190,8 @@ func (p *Program) prepareExchange() (err error) {
 }
 
 // writeDirectly finds out whether the kernels of the means can write f and g to the host's memory.
-// The coefficients come from there by one launch: if every block of a pass read them, the reads over
-// the bus would take longer than the pass.
+// The coefficients come from there by one launch: if every block of a pass read them, the reads
+// over the bus would take longer than the pass.
 func (p *Program) writeDirectly() {
 	x, at := &p.numbers, p.numbers.results
 	x.written = map[int]driver.Pointer{}

@@ -65,9 +65,9 @@ const (
 	byWarpgroups = "multiply_warpgroups"
 )
 
-// multiplier returns the kernel that multiplies with digits on this device, without the number of the
-// digits. The module of warpgroups is for compute capability 9.0 only, and needs a driver for CUDA
-// 12.0.
+// multiplier returns the kernel that multiplies with digits on this device, without the number of
+// the digits. The module of warpgroups is for compute capability 9.0 only, and needs a driver for
+// CUDA 12.0.
 func (s *Set) multiplier() string {
 	if s.Warpgroups() {
 		return byWarpgroups

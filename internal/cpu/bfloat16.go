@@ -1,25 +1,9 @@
 package cpu
 
 import (
-	"ppal/datasets/matrix"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 )
-
-// BFloat16Width is the least number of columns of the other factor from which automatic products
-// take digits of bfloat16. Fewer columns wait for the data, which take 6 bytes an element for each
-// product instead of 4. It is a prediction: no speed has been measured with fewer than 256 columns.
-const BFloat16Width = 128
-
-// Static returns a copy of the device for plans whose data are bound once. Automatic products with
-// dense float data of at least plan.DigitColumns columns, and another factor of at least
-// BFloat16Width columns, are then plan.BF16x3 if the kernels have tiles for bfloat16. Both devices
-// share the workers.
-func (d *Device) Static() *Device {
-	own := *d
-	own.static = true
-	return &own
-}
 
 // WithBFloat16InGo returns a copy of the device that computes products of bfloat16 digits with the
 // model in Go, on any machine and slowly. It is for tests.
@@ -33,20 +17,10 @@ func (d *Device) WithBFloat16InGo() *Device {
 // for other leaves. 8-bit data count as floats.
 func (e *executor[T]) bfloat16Leaf(buffer int) (*kernel.PackedBFloat16, error) {
 	data, d := e.plan.DataOf(buffer), e.device
-	if _, single := any(e).(*executor[float32]); !single || data == nil || e.ofPictures(buffer) {
+	if _, single := any(e).(*executor[float32]); !single || data == nil || !d.products.BFloat16() || e.ofPictures(buffer) {
 		return nil, nil
 	}
 	rows, cols := data.Dims()
-	if d.products == plan.AutoProducts {
-		_, eightBit := data.(matrix.EightBit)
-		if !d.static || !d.bytes.HasBFloat16() || d.pages != nil || eightBit || cols < plan.DigitColumns || e.widest(buffer) < BFloat16Width {
-			return nil, nil
-		}
-		return kernel.NewPackedBFloat16In(d.room(), rows, cols, 3)
-	}
-	if !d.products.BFloat16() {
-		return nil, nil
-	}
 	return kernel.NewPackedBFloat16In(d.room(), rows, cols, d.products.Digits())
 }
 

@@ -89,37 +89,18 @@ func TestBFloat16AgreesWithFloat64(t *testing.T) {
 	}
 }
 
-// Automatic products take digits of bfloat16 for wide, dense and static float data, if the kernels
-// have them.
-func TestBFloat16IsAutomatic(t *testing.T) {
-	wide := models.Spec{Inputs: plan.DigitColumns, Hidden: []int{cpu.BFloat16Width}}
-	x := floats(60, plan.DigitColumns, 4)
-	static := func(d *cpu.Device) *cpu.Device { return d.Static() }
-	for name, c := range map[string]struct {
-		spec   models.Spec
-		data   matrix.Matrix
-		device func(d *cpu.Device) *cpu.Device
-		want   string
-	}{
-		"wide":            {wide, x, static, "bf16x3"},
-		"not static":      {wide, x, func(d *cpu.Device) *cpu.Device { return d }, "float32"},
-		"few columns":     {models.Spec{Inputs: 95, Hidden: wide.Hidden}, floats(60, 95, 4), static, "float32"},
-		"a narrow factor": {models.Spec{Inputs: 96, Hidden: []int{cpu.BFloat16Width - 1}}, x, static, "float32"},
-	} {
-		d := c.device(modelled(t, 1, plan.AutoProducts))
-		if got := compile(t, onFloats(c.spec, c.data), tensor.Float32, graph.On(d)).Products(); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
-		if got := compile(t, onFloats(c.spec, c.data), tensor.Float64, graph.On(d)).Products(); got != "float64" {
-			t.Errorf("%s: %s in float64", name, got)
+// Automatic products of floats are float32 products, also with tiles for bfloat16. Without tiles,
+// digits of bfloat16 are refused.
+func TestBFloat16IsNotAutomatic(t *testing.T) {
+	wide, x := models.Spec{Inputs: plan.DigitColumns, Hidden: []int{256}}, floats(60, plan.DigitColumns, 4)
+	for dtype, want := range map[tensor.Dtype]string{tensor.Float32: "float32", tensor.Float64: "float64"} {
+		if got := compile(t, onFloats(wide, x), dtype, graph.On(modelled(t, 1, plan.AutoProducts))).Products(); got != want {
+			t.Errorf("%v: %s, want %s", dtype, got, want)
 		}
 	}
 	plain, err := cpu.New(kernel.Go, 1)
 	if err != nil {
 		t.Fatal(err)
-	}
-	if got := compile(t, onFloats(wide, x), tensor.Float32, graph.On(plain.Static())).Products(); got != "float32" {
-		t.Errorf("without tiles: %s", got)
 	}
 	var lacking *plan.ProductsError
 	if _, err := plain.With(plan.BF16x3); !errors.As(err, &lacking) || lacking.Found != "the go kernels have no such tiles here" {

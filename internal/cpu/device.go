@@ -17,7 +17,6 @@ type Device struct {
 	threads  int
 	products plan.Products
 	graded   bool // see Graded
-	static   bool // see Static
 	pool     *pool
 	bytes    *kernel.ByteKernels      // for products with 8-bit data
 	pages    *paged.Dir               // holds rows and activations that are large; nil: memory

@@ -61,9 +61,9 @@ var (
 )
 
 // Bounds of the differences. In float64 the weights differ by roundings, which the path amplifies:
-// by plain gradient steps of ppala to 1e-12 after 100 iterations, and to 2e-4 after 200 (between two
-// CPU kernels). So 100 iterations are compared. In float32 f and g are compared: after 200 iterations
-// f is about 0.004, mostly 26 of 6,000 rows that are wrong.
+// by plain gradient steps of ppala to 1e-12 after 100 iterations, and to 2e-4 after 200 (between
+// two CPU kernels). So 100 iterations are compared. In float32 f and g are compared: after 200
+// iterations f is about 0.004, mostly 26 of 6,000 rows that are wrong.
 const (
 	pathBound      = 1e-6
 	objectiveBound = 1e-3

@@ -59,7 +59,6 @@ const weightStream = 0x77656967687473
 func assemble(ctx context.Context, o Options) (*assembly, error) {
 	a := &assembly{options: o, dtype: o.Device.dtype()}
 	var err error
-	o.Device.static = o.BatchSize == 0
 	if a.devices, err = openDevices(o.Device); err != nil {
 		return nil, err
 	}

@@ -66,8 +66,6 @@ type Device struct {
 	// place is the number of this process among the Ranks on this machine, from 0, and neighbours is
 	// their number; 0: only this process.
 	place, neighbours int
-	// static says that no rows are bound to the training problem later.
-	static bool
 	// inGo makes the CPU compute products of bfloat16 digits in Go, in tests.
 	inGo bool
 	// OpenGPU opens the GPU; nil opens a GPU of this machine.

@@ -78,9 +78,6 @@ func openDevices(o Device) (*devices, error) {
 		return nil, err
 	}
 	graded, measuring := d.cpu.Graded(), d.cpu
-	if o.static {
-		graded = graded.Static()
-	}
 	if o.Products.BFloat16() { // packing rows for one product takes longer than the product
 		if measuring, err = d.cpu.With(Float32); err != nil {
 			return nil, err
