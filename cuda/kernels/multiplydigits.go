@@ -12,9 +12,10 @@ const (
 //
 //	Out = f(Out + X Digits + 1 Bias)
 //
-// It multiplies on integer tensor cores (compute capability 8.0), by warps or, on compute capability
-// 9.0, by warpgroups, and keeps the digits' sums in registers. An element with one block of indices has the bits that a product of integers and
-// Dequantize give. With several blocks, the products of the blocks are added in order as float64.
+// It multiplies on integer tensor cores (compute capability 8.0), by warps or, on compute
+// capability 9.0, by warpgroups, and keeps the digits' sums in registers. An element with one block
+// of indices has the bits that a product of integers and Dequantize give. With several blocks, the
+// products of the blocks are added in order as float64.
 //
 // The stored bytes of X are the data minus 128, as for other products: tensor cores multiply signed
 // and unsigned bytes at the same rate, and the offsets of the columns restore the 128.
