@@ -41,8 +41,8 @@ func TestExchangeWithoutCopies(t *testing.T) {
 	}
 }
 
-// The kernels of means write f and g to the host's memory themselves. Another kernel follows them if
-// an expression writes f or g, and if the device cannot map memory. One kernel fetches the
+// The kernels of means write f and g to the host's memory themselves. Another kernel follows them
+// if an expression writes f or g, and if the device cannot map memory. One kernel fetches the
 // coefficients.
 func TestKernelsOfTheExchange(t *testing.T) {
 	for _, c := range []struct {

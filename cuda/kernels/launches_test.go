@@ -345,8 +345,8 @@ var float32Only = []string{"dequantize.cu", "integers.cu", "multiply_digits.cu",
 	"output_digits_wide_8.cu", "output_wide_1.cu", "output_wide_10.cu", "output_wide_16.cu", "output_wide_2.cu", "output_wide_3.cu",
 	"output_wide_4.cu", "output_wide_8.cu", "split.cu"}
 
-// The pinned compiler wrote the PTX, for sm_80 and newer, and the products of warpgroups for sm_90a.
-// Every source has one module for each number type.
+// The pinned compiler wrote the PTX, for sm_80 and newer, and the products of warpgroups for
+// sm_90a. Every source has one module for each number type.
 func TestPTXIsOfEverySource(t *testing.T) {
 	sources, err := fs.Glob(device.Sources, "*.cu")
 	if err != nil || len(sources) == 0 {

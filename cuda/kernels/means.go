@@ -27,7 +27,8 @@ type Means struct {
 }
 
 // A block of threads sums at most fewMeans rows of a group if that takes at most meansBlocks blocks
-// for all groups, and otherwise at most manyMeans rows, unless that takes more than meansParts parts.
+// for all groups, and otherwise at most manyMeans rows, unless that takes more than meansParts
+// parts.
 const (
 	fewMeans    = blockSize
 	manyMeans   = 1024
