@@ -21,7 +21,7 @@ type Options struct {
 	HostSteps  bool          // compute the automatic step size on the host, which then waits for the measurements
 	Sums       int           // the bytes of integer sums in memory at a time; 0: 32 MiB
 	Digits     DigitProducts // whose kernels multiply 8-bit data with int8 digits
-	ScaleRows  int           // the most rows of a factor in digits with one scale for each column; 0: 3,072
+	ScaleRows  int           // the most rows of a factor in digits with one scale for each column; 0: ScaleRows
 	GPUSums    Sums          // how several devices add their sums
 	Processes  bool          // several devices share the rows with the devices of other processes: Among follows
 	InnerBlock int           // the longest sum of one product of bfloat16 terms; 0: 4,096
@@ -53,7 +53,7 @@ const sumsBytes = 32 << 20
 // Open returns a device on a driver. Close closes the driver; so does an error of Open.
 func Open(d driver.Driver, o Options) (*Device, error) {
 	dev := &Device{driver: d, options: o, memory: pool{driver: d}, sums: cmp.Or(o.Sums, sumsBytes), refused: map[shape]bool{}}
-	dev.options.ScaleRows = cmp.Or(o.ScaleRows, scaleRows)
+	dev.options.ScaleRows = cmp.Or(o.ScaleRows, ScaleRows)
 	dev.options.InnerBlock = cmp.Or(o.InnerBlock, innerBlock)
 	dev.queue.d = dev
 	if err := dev.open(); err != nil {

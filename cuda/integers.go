@@ -17,11 +17,11 @@ type signedBytes struct {
 	windows []window
 }
 
-// scaleRows is the default of Options.ScaleRows, the largest number of rows of a second factor
+// ScaleRows is the default of Options.ScaleRows, the largest number of rows of a second factor
 // with one scale for each column. Fewer rows follow the magnitudes more closely; more rows give
 // fewer sums to dequantize, since a block of rows has three integer sums for each element of the
 // gradient.
-const scaleRows = 3072
+const ScaleRows = 3072
 
 func newSignedBytes(p *Program, buffer int, x *eightBit) (form, error) {
 	f := &signedBytes{eightBit: x, p: p, byRow: kernels.SignedBytes{Stride: kernels.PaddedIndices(x.cols)}, windows: p.windows(x.rows)}

@@ -114,6 +114,36 @@ func TestOwnDigits(t *testing.T) {
 	}
 }
 
+// By default the program's own products take short sums only, also in windows of rows.
+func TestOwnProductsOfShortSums(t *testing.T) {
+	for _, c := range []struct {
+		inputs, window int
+		own            bool
+	}{{1536, 0, true}, {1536, 25, true}, {1537, 0, false}} {
+		r := double.Computing(double.Options{Info: driver.Info{Name: "hopper", Major: 9, Processors: 132, Memory: 1 << 30}})
+		d, err := cuda.Open(r, cuda.Options{Products: cuda.Int8x3, MicroBatch: c.window})
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec := models.Spec{Inputs: c.inputs, Hidden: []int{8}}
+		p, err := graphcases.Network(spec, []int{20, 20}, constraints.Sigmoid, false, graphcases.Bytes).Problem(tensor.Float32, graph.On(d))
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := len(r.Calls())
+		if _, err := gpucheck.Numbers(p); err != nil {
+			t.Fatal(err)
+		}
+		own := slices.ContainsFunc(r.Calls()[from:], func(call double.Call) bool { return strings.HasPrefix(call.Name, "multiply_warpgroups_") })
+		if own != c.own {
+			t.Errorf("%+v: %v", c, own)
+		}
+		if err := d.Close(); err != nil || r.Violations() != nil {
+			t.Errorf("error %v, violations %v", err, r.Violations())
+		}
+	}
+}
+
 // If the kernel with digits does not agree with the host, or the device has no integer tensor
 // cores, the plain kernel multiplies.
 func TestOwnDigitsAreTested(t *testing.T) {

@@ -148,8 +148,9 @@ func TestLaunchChecks(t *testing.T) {
 	l.Args = l.Args[1:]
 	refused(t, d.Launch(0, l), "5 arguments for copy_f32, want 6")
 	l = copying(f, p, q, 4)
-	l.Block = [3]int{32, 33, 1}
-	refused(t, d.Launch(0, l), "threads in a block")
+	for _, l.Block = range [][3]int{{32, 33, 1}, {1, 1, 65}} {
+		refused(t, d.Launch(0, l), "threads in a block")
+	}
 	l = copying(f, p, q, 4)
 	l.Grid[1] = 0
 	refused(t, d.Launch(0, l), "a grid of")

@@ -278,7 +278,7 @@ func (d *Driver) Launch(s driver.Stream, l *driver.Launch) error {
 
 // refused returns the reason why a CUDA device does not run a launch, or "" if it does.
 func (d *Driver) refused(l *driver.Launch) string {
-	const mostThreads, mostDeep, mostShared, mostHigh = 1024, 64, 48 << 10, 65535
+	const mostThreads, maxBlockZ, mostShared, mostHigh = 1024, 64, 48 << 10, 65535
 	sizes := slices.Concat(l.Grid[:], l.Block[:])
 	name := d.names[l.Function]
 	switch {
@@ -286,7 +286,7 @@ func (d *Driver) refused(l *driver.Launch) string {
 		return fmt.Sprintf("there is no function %d", l.Function)
 	case slices.Min(sizes) < 1 || max(l.Grid[1], l.Grid[2]) > mostHigh:
 		return fmt.Sprintf("a grid of %v blocks of %v threads", l.Grid, l.Block)
-	case l.Block[0]*l.Block[1]*l.Block[2] > mostThreads || l.Block[2] > mostDeep:
+	case l.Block[0]*l.Block[1]*l.Block[2] > mostThreads || l.Block[2] > maxBlockZ:
 		return fmt.Sprintf("%v threads in a block", l.Block)
 	case l.Shared > mostShared:
 		return fmt.Sprintf("%d bytes of shared memory", l.Shared)

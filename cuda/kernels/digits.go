@@ -188,8 +188,8 @@ type Dequantize struct {
 }
 
 // A thread of the kernels for four columns takes dequantizeColumns columns and about dequantizeRows
-// rows or, of several blocks of indices, one row: the matrix is then a gradient, which has few
-// rows.
+// rows. With several blocks of indices it takes one row, because the matrix is then a gradient,
+// which has few rows.
 const (
 	dequantizeColumns = 4
 	dequantizeRows    = 8

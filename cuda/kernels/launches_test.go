@@ -26,6 +26,7 @@ type compiler struct {
 	taken   []string // compiled modules that were loaded
 	refuses bool     // compiled modules
 	major   int      // of the compute capability; 0 has no compiled modules
+	minor   int
 	fails   error
 }
 
@@ -37,7 +38,7 @@ func (c *compiler) Load(ptx string) (driver.Module, error) {
 	return 1, c.fails
 }
 
-func (c *compiler) Info() driver.Info { return driver.Info{Major: c.major} }
+func (c *compiler) Info() driver.Info { return driver.Info{Major: c.major, Minor: c.minor} }
 
 func (c *compiler) LoadBinary(module []byte) (driver.Module, error) {
 	if c.refuses {
@@ -220,6 +221,9 @@ func TestLaunchesFitPTX(t *testing.T) {
 		everything(t, s, q)
 		if dtype == kernels.Float32 { // products of warpgroups
 			c.major, c.refuses = 9, true
+			if s, err = kernels.Load(c, dtype); err != nil {
+				t.Fatal(err)
+			}
 			everyQuantized(t, s, q, 1<<20)
 		}
 		launched := map[string]bool{}
@@ -411,14 +415,24 @@ func TestWarpgroups(t *testing.T) {
 		{compiler{major: 9, refuses: true}, true},
 		{compiler{major: 9, refuses: true, fails: errors.New("an old driver")}, false},
 		{compiler{major: 8, refuses: true}, false},
+		{compiler{major: 9, minor: 1, refuses: true}, false},
 	} {
 		c.device.entries = map[string]kernels.Entry{}
 		s, err := kernels.Load(&c.device, kernels.Float32)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Warpgroups() != c.want {
-			t.Errorf("%+v: %v, want %v", c.device, !c.want, c.want)
+		module := "ptx/multiply_warpgroups_f32.ptx"
+		if listed := slices.Contains(s.Modules(), module); listed != (c.device.major == 9 && c.device.minor == 0) {
+			t.Errorf("%+v: the module is listed: %v", c.device, listed)
+		}
+		for range 2 {
+			if s.Warpgroups() != c.want {
+				t.Errorf("%+v: %v, want %v", c.device, !c.want, c.want)
+			}
+		}
+		if c.device.loads > 1 {
+			t.Errorf("%+v: %d loads", c.device, c.device.loads)
 		}
 	}
 }

@@ -136,6 +136,29 @@ func groupMeans[T plan.Float](t *testing.T) {
 	}
 }
 
+// The rows of a group are cut into parts of at most 256 rows. If all groups together would have more
+// than 512 such parts, a part has up to 1,024 rows; a group has at most 128 parts.
+func TestPartsOfMeans(t *testing.T) {
+	for _, c := range []struct{ groups, rows, want int }{{4, 256, 1}, {4, 6000, 24}, {200, 600, 1}, {100, 2000, 2}, {1, 1 << 20, 128}} {
+		g := plan.Groups{Rows: c.groups * c.rows, Count: c.groups}
+		for k := range c.groups + 1 {
+			g.Starts = append(g.Starts, k*c.rows)
+		}
+		s, err := kernels.Load(&compiler{entries: map[string]kernels.Entry{}}, kernels.Float32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := &recorder{}
+		m := kernels.NewMeans(kernels.MeansStep{Groups: g, Out: matrix(c.groups, 1)})
+		if err := s.GroupMeans(q, m, 0x8000, matrix(g.Rows, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if got := q.launches[0].Grid[0]; got != c.want {
+			t.Errorf("%d groups of %d rows have %d parts each, want %d", c.groups, c.rows, got, c.want)
+		}
+	}
+}
+
 // The contributions of windows of rows add up to the means over all rows.
 func TestGroupMeansOfWindows(t *testing.T) {
 	const rows = 50

@@ -26,12 +26,12 @@ type Means struct {
 	steps  []MeansStep
 }
 
-// A block of threads sums at most fewMeans rows of a group if that takes at most meansBlocks blocks
-// for all groups, and otherwise at most manyMeans rows, unless that takes more than meansParts
-// parts.
+// A block of threads sums at most shortMeans rows of a group, unless all groups together would have
+// more than meansBlocks such parts: then it sums at most longMeans rows. A group has at most
+// meansParts parts, which may be longer.
 const (
-	fewMeans    = blockSize
-	manyMeans   = 1024
+	shortMeans  = blockSize
+	longMeans   = 1024
 	meansBlocks = 512
 	meansParts  = 128
 )
@@ -68,9 +68,9 @@ func NewMeans(steps ...MeansStep) *Means {
 		}
 	}
 	m.table = t.bytes
-	m.parts = max(ceil(longest, fewMeans), 1)
+	m.parts = max(ceil(longest, shortMeans), 1)
 	if m.parts*m.ranges > meansBlocks {
-		m.parts = max(ceil(longest, manyMeans), 1)
+		m.parts = max(ceil(longest, longMeans), 1)
 	}
 	m.parts = min(m.parts, meansParts)
 	return m

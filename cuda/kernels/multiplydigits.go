@@ -76,14 +76,24 @@ func (s *Set) multiplier() string {
 	return byWarps
 }
 
-// Warpgroups reports whether MultiplyDigits multiplies by warpgroups on this device.
+// Warpgroups reports whether MultiplyDigits multiplies by warpgroups on this device. The first call
+// loads their module, and later calls have the same answer.
 func (s *Set) Warpgroups() bool {
-	i := s.driver.Info()
-	if i.Major != 9 || i.Minor != 0 {
-		return false
+	if s.warpgroups == nil {
+		loaded := s.hasWarpgroups()
+		if loaded {
+			_, err := s.kernel(byWarpgroups + "_3")
+			loaded = err == nil
+		}
+		s.warpgroups = &loaded
 	}
-	_, err := s.kernel(byWarpgroups + "_3")
-	return err == nil
+	return *s.warpgroups
+}
+
+// hasWarpgroups reports whether the device has the instructions of warpgroups.
+func (s *Set) hasWarpgroups() bool {
+	i := s.driver.Info()
+	return i.Major == 9 && i.Minor == 0
 }
 
 // result adds the result of a product with digits: the matrix, its shape, whether to add to it, the

@@ -44,6 +44,8 @@ type Set struct {
 	kernels map[string]kernel // of the compiled modules
 
 	binaries embedded
+
+	warpgroups *bool // what Warpgroups found out
 }
 
 // kernel is a compiled kernel.
@@ -54,7 +56,7 @@ type kernel struct {
 
 // Load returns the kernels of an element type. It compiles nothing.
 func Load(d driver.Driver, t Dtype) (*Set, error) {
-	s := &Set{t, d, map[string]string{}, map[string]kernel{}, binaries}
+	s := &Set{dtype: t, driver: d, files: map[string]string{}, kernels: map[string]kernel{}, binaries: binaries}
 	files, err := fs.Glob(texts, "ptx/*_"+t.String()+".ptx")
 	if err != nil {
 		return nil, fmt.Errorf("kernels: %w", err)
@@ -101,9 +103,10 @@ func (s *Set) kernel(name string) (kernel, error) {
 	return s.kernels[name], nil
 }
 
-// Modules lists the files of the set's modules.
+// Modules lists the files of the set's modules that are for this device.
 func (s *Set) Modules() []string {
-	return slices.Compact(slices.Sorted(maps.Values(s.files)))
+	list := slices.Compact(slices.Sorted(maps.Values(s.files)))
+	return slices.DeleteFunc(list, func(file string) bool { return file == s.files[byWarpgroups+"_3"] && !s.hasWarpgroups() })
 }
 
 // Prepare loads all kernels of a module, which Modules lists, before the first launch.

@@ -47,8 +47,10 @@ const (
 	// A block sums longPart entries of a long row, and more if that takes more than longParts parts.
 	longPart  = 2048
 	longParts = 64
-	mostDeep  = 64 // CUDA's limit for the third dimension of a block
 )
+
+// maxBlockZ is CUDA's limit for the third dimension of a block.
+const maxBlockZ = 64
 
 // SparseProduct sets out = X B (X.Rows x B.Cols) for a sparse X. Sums are float64 in a fixed order.
 // For X^T D, x is the Transpose of X. add accumulates into out.
@@ -66,7 +68,7 @@ func (s *Set) SparseProduct(q Queue, x Sparse, b, out Operand, add bool) error {
 	} else {
 		mean := ceil(x.Entries, x.Rows)
 		lanes := atLeast(ceil(mean, 4), 32/width)
-		c.block = [3]int{width, lanes, min(blockSize/(width*lanes), mostDeep)}
+		c.block = [3]int{width, lanes, min(blockSize/(width*lanes), maxBlockZ)}
 		c.grid = [3]int{min(ceil(x.Rows, c.block[2]), 4096), ceil(b.Cols, width), 1}
 	}
 	c.reading(x.Starts, 8*(x.Rows+1))

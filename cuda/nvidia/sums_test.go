@@ -41,4 +41,8 @@ func TestSumsSetting(t *testing.T) {
 	if got, err := device(session.Device{}); err != nil || strings.Contains(got, "sums added") {
 		t.Errorf("one device: %s, %v", got, err)
 	}
+	t.Setenv(cuda.DigitsSetting, "fast")
+	if _, err := device(session.Device{}); err == nil || err.Error() != "cuda: PPAL_INT8=fast: want own, forward or library" {
+		t.Errorf("error %v", err)
+	}
 }

@@ -19,8 +19,8 @@ type timedCase struct {
 	products  string           // value of --products
 	groups    bool             // table rows with many constraints; otherwise images of classes
 	direct    bool             // without graphs
-	own       bool             // digits by the program's own products
-	constants cuda.Options     // constants of the device that nobody could tune; 0: the device's defaults
+	digits    cuda.DigitProducts
+	constants cuda.Options     // constants of the device; 0: their defaults
 
 	overBare float64 // largest ratio of an iteration to the bare products
 	orBytes  bool    // or at most the products plus the other bytes at a share of the bandwidth
@@ -37,7 +37,7 @@ func timedCases() []timedCase {
 	return []timedCase{
 		{name: "mnpc-fashion-mnist", products: "int8x3", precision: driver.Float32, overBare: 0.45, busy: 0.8,
 			eager: 3, library: 2, form: compiled},
-		{name: "mnpc-fashion-mnist", products: "int8x3", own: true, precision: driver.Float32, overBare: 0.45, busy: 0.8,
+		{name: "mnpc-fashion-mnist", products: "int8x3", digits: cuda.OwnDigits, precision: driver.Float32, overBare: 0.45, busy: 0.8,
 			eager: 3, library: 2, form: compiled},
 		{name: "mnpc-fashion-mnist", products: "tf32", precision: driver.TF32, overBare: 2, orBytes: true, busy: 0.8,
 			eager: 2, library: 1.1, form: compiled},
@@ -46,7 +46,7 @@ func timedCases() []timedCase {
 		{name: "mnpc-fashion-mnist", products: "bf16x3", precision: driver.Float32, overBare: 0.45, busy: 0.8,
 			eager: 3, library: 2, form: compiled},
 		{name: "mnpc-cifar10", products: "int8x3", precision: driver.Float32, overBare: 0.4, busy: 0.8, form: compiled},
-		{name: "mnpc-cifar10", products: "int8x3", own: true, precision: driver.Float32, overBare: 0.4, busy: 0.8, form: compiled},
+		{name: "mnpc-cifar10", products: "int8x3", digits: cuda.OwnDigits, precision: driver.Float32, overBare: 0.4, busy: 0.8, form: compiled},
 		{name: "mnpc-cifar10", products: "tf32", precision: driver.TF32, overBare: 1.6, busy: 0.8, form: compiled},
 		{name: "mnpc-cifar10", products: "float32", precision: driver.Float32, overBare: 1.2, busy: 0.9, form: compiled},
 		{name: "if-communities", products: "float32", precision: driver.Float32, groups: true, eager: 5, library: 1.5, form: captured},
@@ -65,8 +65,8 @@ func (c timedCase) label() string {
 
 // kind returns the name of the products in results.
 func (c timedCase) kind() string {
-	if c.own {
-		return "own " + c.products
+	if c.digits != cuda.AutomaticDigits {
+		return string(c.digits) + " " + c.products
 	}
 	return c.products
 }
@@ -97,8 +97,8 @@ func onGPU(open func(ordinal int) (driver.Driver, error), c timedCase) func(sess
 		}
 		options := c.constants
 		options.Products, options.MicroBatch, options.NoGraphs = o.Products, o.MicroBatch, c.direct
-		if c.own {
-			options.Digits = cuda.OwnDigits
+		if c.digits != cuda.AutomaticDigits {
+			options.Digits = c.digits
 		}
 		gpu, err := cuda.Open(d, options)
 		if err != nil {
@@ -106,14 +106,6 @@ func onGPU(open func(ordinal int) (driver.Driver, error), c timedCase) func(sess
 		}
 		return gpu, nil
 	}
-}
-
-// digitsOf returns whose kernels multiply with digits: the program's own, or the library's.
-func digitsOf(own bool) cuda.DigitProducts {
-	if own {
-		return cuda.OwnDigits
-	}
-	return cuda.LibraryDigits
 }
 
 const (

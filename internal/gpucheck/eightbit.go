@@ -18,7 +18,7 @@ import (
 // kind is a kind of float32 products with 8-bit data.
 type kind struct {
 	products cuda.Products
-	own      bool    // by the program's own products
+	digits   cuda.DigitProducts
 	bound    float64 // of the errors of both halves, relative to float64
 }
 
@@ -28,14 +28,14 @@ func kinds() []kind {
 	return []kind{
 		{products: cuda.Float32, bound: 2e-5}, {products: cuda.TF32, bound: 1e-2}, {products: cuda.BF16x3, bound: 2e-5},
 		{products: cuda.BF16x2, bound: 1e-3}, {products: cuda.Int8x3, bound: 2e-5}, {products: cuda.Int8x2, bound: 1e-3},
-		{products: cuda.Int8x3, own: true, bound: 2e-5},
+		{products: cuda.Int8x3, digits: cuda.OwnDigits, bound: 2e-5},
 	}
 }
 
 // String names the kind in results.
 func (k kind) String() string {
-	if k.own {
-		return "own " + k.products.String()
+	if k.digits != cuda.AutomaticDigits {
+		return string(k.digits) + " " + k.products.String()
 	}
 	return k.products.String()
 }
@@ -45,7 +45,8 @@ func withDigits() []precision {
 	return []precision{
 		{name: "bf16x3", dtype: tensor.Float32, products: cuda.BF16x3, bound: 2e-5},
 		{name: "int8x3", dtype: tensor.Float32, products: cuda.Int8x3, bound: 2e-5},
-		{name: "own int8x3", dtype: tensor.Float32, products: cuda.Int8x3, bound: 2e-5, own: true},
+		{name: "own int8x3", dtype: tensor.Float32, products: cuda.Int8x3, bound: 2e-5, digits: cuda.OwnDigits},
+		{name: "library int8x3", dtype: tensor.Float32, products: cuda.Int8x3, bound: 2e-5, digits: cuda.LibraryDigits},
 	}
 }
 
@@ -107,7 +108,7 @@ func eightBitErrors(ctx context.Context, o Options, c graphcases.Case) (list []k
 			return list, context.Cause(ctx)
 		}
 		var runs [2][][]float64
-		err := withDevice(o, cuda.Options{Products: k.products, Digits: digitsOf(k.own)}, func(d *cuda.Device) (err error) {
+		err := withDevice(o, cuda.Options{Products: k.products, Digits: k.digits}, func(d *cuda.Device) (err error) {
 			for i := range runs {
 				if runs[i], err = eightBitNumbers(c, tensor.Float32, graph.On(d)); err != nil {
 					return err

@@ -232,7 +232,7 @@ func TestEightBit(t *testing.T) {
 	list, err := eightBit(t.Context(), emulated(t, double.Options{}), c)
 	allPassed(t, list, err)
 	for _, p := range withDigits() {
-		if p.own { // the few cases below, and the bits of package cuda's tests, are enough
+		if p.digits != cuda.AutomaticDigits { // the few cases below, and the bits of package cuda's tests, are enough
 			continue
 		}
 		for _, window := range []int{0, windowRows} {

@@ -27,7 +27,8 @@ type tuned struct {
 	timedCase
 }
 
-// sweep returns the cases that compare constants which nobody could tune without a GPU.
+// sweep returns the cases that compare constants of the device, whose defaults were chosen on an
+// H200.
 func sweep() (list []tuned) {
 	of := func(name, products, what string, o cuda.Options) {
 		c := timedCase{name: name, products: products, constants: o}
@@ -311,7 +312,7 @@ func resources(_ context.Context, o Options) (results []Result, err error) {
 }
 
 // bareDigits times the library's products of three int8 digits, and of three bfloat16 terms, with
-// the data of a case: forward, and backward in blocks of 2,048 rows.
+// the data of a case: forward, and backward in blocks of rows.
 func bareDigits(ctx context.Context, o Options, name string) (results []Result, err error) {
 	shape, err := shapeOf(ctx, o, name)
 	if err != nil {
@@ -339,9 +340,8 @@ func bareDigits(ctx context.Context, o Options, name string) (results []Result, 
 // digitProducts returns the products with three digits side by side. Bytes and digits lie as rows
 // along the sums.
 func digitProducts(s bench.Shape, precision driver.Precision) []*driver.Gemm {
-	const scaleRows = 2048
 	list := []*driver.Gemm{}
-	for _, n := range []struct{ rows, inner, length int }{{s.Rows, s.Features, kernels.ExactIndices}, {s.Features, s.Rows, scaleRows}} {
+	for _, n := range []struct{ rows, inner, length int }{{s.Rows, s.Features, kernels.ExactIndices}, {s.Features, s.Rows, cuda.ScaleRows}} {
 		d := kernels.NewDigits(n.inner, s.Width, 3, n.length, 1)
 		wide, rows := d.Count*d.Width, max(n.rows, kernels.FewestRows)
 		list = append(list, &driver.Gemm{Precision: precision, Rows: rows, Cols: wide, Inner: d.Length, TransB: true, Alpha: 1,

@@ -79,14 +79,14 @@ func TestResourcesOfKernels(t *testing.T) {
 }
 
 // The bare products have the shapes of products with digits: the digits side by side, and the rows
-// of a backward product in blocks of at most 2,048.
+// of a backward product in blocks of at most cuda.ScaleRows.
 func TestDigitProducts(t *testing.T) {
 	s := bench.Shape{Rows: 24000, Features: 784, Width: 256}
 	list := digitProducts(s, driver.Int8)
 	if f := list[0]; f.Rows != 24000 || f.Cols != 768 || f.Inner != 800 || f.Batch != 1 {
 		t.Errorf("forward: %+v", f)
 	}
-	if b := list[1]; b.Rows != 784 || b.Cols != 768 || b.Inner != 2016 || b.Batch != 12 || b.StrideA != 12*2016 {
+	if b := list[1]; b.Rows != 784 || b.Cols != 768 || b.Inner != 3008 || b.Batch != 8 || b.StrideA != 8*3008 {
 		t.Errorf("backward: %+v", b)
 	}
 	o := emulated(t, double.Options{})

@@ -26,7 +26,7 @@ type precision struct {
 	dtype    tensor.Dtype
 	products cuda.Products
 	bound    float64
-	own      bool // digits by the program's own products
+	digits   cuda.DigitProducts
 }
 
 // precisions returns the precisions of a device. float32's bound is the bound of the CPU device's
@@ -166,7 +166,7 @@ func passes(ctx context.Context, o Options, p precision, cases []graphcases.Case
 	}
 	worst, at, differ := map[string]float64{}, map[string]string{}, 0
 	var order []string
-	err = withDevice(o, cuda.Options{Products: p.products, MicroBatch: window, Digits: digitsOf(p.own)}, func(d *cuda.Device) error {
+	err = withDevice(o, cuda.Options{Products: p.products, MicroBatch: window, Digits: p.digits}, func(d *cuda.Device) error {
 		for _, c := range cases {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)

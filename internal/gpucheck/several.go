@@ -37,7 +37,11 @@ func several(_ context.Context, o Options) (list []Result, err error) {
 		title = severalName + ": error of one GPU, opened twice"
 	}
 	for _, way := range []cuda.Sums{"", cuda.HostSums} {
-		results, err := shared(o, title, ordinals, way)
+		how := "sums as by default"
+		if way != "" {
+			how = "sums by the " + string(way)
+		}
+		results, err := shared(o, title+", "+how, ordinals, way)
 		if list = append(list, results...); err != nil {
 			return list, err
 		}

@@ -69,9 +69,9 @@ __device__ inline double plus(double a, double b) {
 #endif
 }
 
-// one_after_the_other keeps the compiler from loading for later parts of an unrolled loop early, which
-// would take registers.
-__device__ inline void one_after_the_other() {
+// compiler_barrier keeps the compiler from moving loads of a later part of an unrolled loop to the
+// front, where they would take registers.
+__device__ inline void compiler_barrier() {
 #ifndef PPAL_HOST
   asm volatile("" ::: "memory");
 #endif

@@ -319,8 +319,8 @@ void end_products() {
 
 namespace {
 
-// row points to half of a row of a matrix in shared memory, which exchanges the halves where bit 7 of
-// the address is set.
+// half_row points to half of a row of a matrix in shared memory. The halves change places where bit 7
+// of the address is set.
 const signed char *half_row(const signed char *matrix, int row, int half) {
   const signed char *at = matrix + 32 * row;
   return at + 16 * (half ^ ((uintptr_t)at >> 7 & 1));

@@ -10,12 +10,10 @@
 // shared memory: the copies of the next pieces run beside the products.
 enum { ROWS = 128, COLUMNS = 64, DEPTH = 32, STAGES = 4, HALF = 16 };
 
-enum { ADD, STORE };
-
 // place returns where half of a row's piece begins in shared memory. Four rows take 128 bytes, and
 // the halves change places in every other four rows, so that eight rows of a matrix and eight
-// neighbouring copies each touch all memory banks once. This is the order of warpgroup products too
-// (tensor.cuh).
+// neighbouring copies each touch all memory banks once. This is the order of the products of
+// warpgroups, too (warpgroup.cuh).
 __device__ inline int place(int row, int half) { return row * DEPTH + (half ^ (row >> 2 & 1)) * HALF; }
 
 // Feed copies the pieces of one row of a factor, 16 bytes at a time, to shared memory.
@@ -101,7 +99,7 @@ __device__ void multiply_digits(const signed char *x, int64 xs, const Digits &d,
   auto for_columns = [&](auto each) {
 #pragma unroll
     for (int h = 0; h < WIDE; h++) {
-      one_after_the_other();
+      compiler_barrier();
       double unit[2], number[OWN];
       int64 offset[2];
       bool there[2];

@@ -187,7 +187,7 @@ __device__ void output_digits_wide(const real *a, int64 as, const real *d, int64
 }
 
 #define OUTPUT_DIGITS_WIDE(name, C, LEAST, S, F)                                                                                        \
-  KERNEL_WIDE(name, C <= 4 ? 2 : 1)(const real *a, int64 as, const real *d, int64 ds, const real *w, int64 ws, int64 transposed, real *da,         \
+  KERNEL_WIDE(name, C <= 4 ? 2 : 1)(const real *a, int64 as, const real *d, int64 ds, const real *w, int64 ws, int64 transposed, real *da, \
                        int64 das, DIGITS, int64 rows, int64 hidden, real *bias, int64 bs, real *out_bias, int64 obs,             \
                        int64 add_sums, real *g, int64 gs, int64 add_g, double *partial, unsigned *tickets) {                     \
     const Gradients to = {bias, out_bias, add_sums, g, gs, add_g};                                                               \
