@@ -136,8 +136,8 @@ func groupMeans[T plan.Float](t *testing.T) {
 	}
 }
 
-// The rows of a group are cut into parts of at most 256 rows. If all groups together would have more
-// than 512 such parts, a part has up to 1,024 rows; a group has at most 128 parts.
+// The rows of a group are cut into parts of at most 256 rows. If all groups together would have
+// more than 512 such parts, a part has up to 1,024 rows; a group has at most 128 parts.
 func TestPartsOfMeans(t *testing.T) {
 	for _, c := range []struct{ groups, rows, want int }{{4, 256, 1}, {4, 6000, 24}, {200, 600, 1}, {100, 2000, 2}, {1, 1 << 20, 128}} {
 		g := plan.Groups{Rows: c.groups * c.rows, Count: c.groups}
