@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -235,5 +236,78 @@ func TestMPICompare(t *testing.T) {
 		if status := exitStatus(err); status != exitDone && status != exitUnmet || !strings.Contains(string(text), "report.html") {
 			t.Errorf("%s: %v: %s", name, err, text)
 		}
+	}
+}
+
+// An experiment runs over processes, with the records of one process up to rounding, and goes on
+// after an interruption. A run of it is short, but it has about 80.
+func TestMPIReproduce(t *testing.T) {
+	data := os.Getenv("PPAL_DATA")
+	if data == "" {
+		t.Skip("PPAL_DATA is not set")
+	}
+	// reproduce runs the experiment until some runs are done, and returns the records of these runs at
+	// an early iteration.
+	type record struct {
+		Iteration   int
+		Objective   float64
+		Constraints []float64
+	}
+	reproduce := func(n, done int, out string) map[string]record {
+		t.Helper()
+		args := []string{"reproduce", "dp-compas", "--seeds", "1", "--data-dir", data, "--out", out}
+		cmd := process(append(args, "--parallel", "1")...)
+		if n > 0 {
+			cmd = mpirun(t, n, args...)
+		}
+		var text bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &text, &text
+		start(t, cmd)
+		var finished []string
+		for began := time.Now(); len(finished) < done; time.Sleep(20 * time.Millisecond) {
+			var err error
+			if finished, err = filepath.Glob(filepath.Join(out, "published", "runs", "*.done")); err != nil || time.Since(began) > 2*time.Minute {
+				t.Fatalf("%d runs done, %v: %s", len(finished), err, text.String())
+			}
+		}
+		if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // ends with the status of an interruption
+		found := map[string]record{}
+		for _, file := range finished {
+			lines, err := os.ReadFile(strings.TrimSuffix(file, ".done") + ".jsonl")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for line := range bytes.Lines(lines) {
+				var r record
+				if err := json.Unmarshal(line, &r); err != nil {
+					t.Fatal(err)
+				}
+				if r.Iteration <= 90 {
+					found[filepath.Base(file)] = r
+				}
+			}
+		}
+		return found
+	}
+	out := t.TempDir()
+	reproduce(2, 1, out)
+	over, alone := reproduce(2, 3, out), reproduce(0, 3, t.TempDir())
+	same := 0
+	for name, want := range alone {
+		got, ok := over[name]
+		if !ok {
+			continue
+		}
+		same++
+		if got.Iteration != want.Iteration || math.Abs(got.Objective-want.Objective) > 1e-5 || apart(got.Constraints, want.Constraints) > 1e-5 {
+			t.Errorf("%s: %v %v %v by two processes, want %v %v %v", name, got.Iteration, got.Objective, got.Constraints, want.Iteration,
+				want.Objective, want.Constraints)
+		}
+	}
+	if same < 3 {
+		t.Errorf("%d runs of both: %v, %v", same, over, alone)
 	}
 }
