@@ -50,10 +50,13 @@ class Ppal:
         return self._run(["version"]).stdout.splitlines()[0]
 
     def train(self, case: Case, *flags: str) -> Run:
-        """Train the case with the practical preset and these flags. Read and remove the run's files."""
+        """Train the case on the CPU with the practical preset and these flags. Read and remove the run's files.
+
+        A program with GPU support would take the GPU, and the rivals run on the CPU.
+        """
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "run"
-            shared = ["--data-dir", str(self.data_dir(case.dataset)), "--threads", str(self.threads)]
+            shared = ["--data-dir", str(self.data_dir(case.dataset)), "--threads", str(self.threads), "--device", "cpu"]
             result = self._run(["train", "--allow-violation", *case.flags(), *flags, *shared, "--out", str(out), "--quiet"])
             weights, normalization = load_model(out / "model.safetensors", case)
             records = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
