@@ -11,6 +11,7 @@ weights of the g come back, as in a method with dual variables on the host.
 
 from __future__ import annotations
 
+import gc
 import json
 import statistics
 import sys
@@ -105,18 +106,19 @@ def on_side_stream(work: Callable[[], None]) -> None:
 
 def captured(problem: Images | Groups) -> Callable[[], None]:
     """An iteration as CUDA graphs: one, or one on either side of the exchange with the host."""
+    gc.collect()  # memory that is freed while a capture runs ends it
     if isinstance(problem, Images):
         iteration = eager(problem, problem.value)
         on_side_stream(iteration)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        with torch.cuda.graph(graph, capture_error_mode="relaxed"):
             iteration()
         return graph.replay
     on_side_stream(eager(problem, problem.values))
     forward, backward = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
-    with torch.cuda.graph(forward):
+    with torch.cuda.graph(forward, capture_error_mode="relaxed"):
         out = problem.values(*problem.parameters)
-    with torch.cuda.graph(backward, pool=forward.pool()):
+    with torch.cuda.graph(backward, pool=forward.pool(), capture_error_mode="relaxed"):
         descend(problem.parameters, torch.autograd.grad(out, problem.parameters, grad_outputs=problem.weights))
     values = out.detach()
 
