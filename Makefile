@@ -6,7 +6,7 @@ FUZZTIME ?= 60s
 PYTHON ?= python3
 export CGO_ENABLED ?= 0
 
-.PHONY: amx-emulated mpi mpi-gpu run build test race torture mpi-deps mpi-test mpi-gpu-test lint bench peers bench-peers check-python check-report fuzz mutate kernels kernels-ptx kernels-check gpu gpu-lint gpu-test gpu-header-test gpu-pack gpu-check gpu-cubins cuda-headers
+.PHONY: amx-emulated mpi mpi-gpu run build test race torture mpi-deps mpi-test mpi-gpu-test lint bench peers bench-peers check-python check-report fuzz mutate vet kernels kernels-ptx kernels-check gpu gpu-lint gpu-test gpu-header-test gpu-pack gpu-check gpu-cubins cuda-headers
 
 # Train a linear model on a built-in table of two groups, whose positive rates may differ by 5 points.
 run: build
@@ -36,8 +36,9 @@ mpi:
 mpi-gpu:
 	$(GPU_ENV) export CC=mpicc && $(GO) build -tags 'gpu mpi' -trimpath -ldflags '-s -w' -o bin/ppal-mpi-gpu ./cmd/ppal
 
+# Vet the build with GPU support, and run staticcheck on all its packages.
 gpu-lint:
-	$(GPU_ENV) $(GO) vet -tags gpu $(GPU_PACKAGES) ./cmd/ppal && $(GO) run $(STATICCHECK) -tags gpu $(GPU_PACKAGES) ./cmd/ppal
+	$(GPU_ENV) $(GO) vet -tags gpu $(GPU_PACKAGES) ./cmd/ppal && $(GO) run $(STATICCHECK) -tags gpu ./...
 
 gpu-test:
 	$(GPU_ENV) $(GO) test -tags gpu $(TESTFLAGS) $(GPU_PACKAGES) && \
@@ -109,10 +110,13 @@ torture:
 	PPAL_TORTURE=$(KILLS) $(GO) test -run 'TestParallelRuns|TestTenMillionRows' -v -timeout 1h ./cmd/ppal
 	$(if $(filter-out 0,$(TORTURE_FUZZTIME)),$(MAKE) fuzz FUZZTIME=$(TORTURE_FUZZTIME))
 
-lint:
+lint: vet
+	$(GO) run $(STATICCHECK) ./...
+
+# The parts of lint that gpu-lint does not repeat.
+vet:
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt would change:"; echo "$$unformatted"; exit 1; }
 	$(GO) vet ./...
-	$(GO) run $(STATICCHECK) ./...
 	cd internal/cpu/gen && $(GO) vet ./... && $(GO) run $(STATICCHECK) ./...
 	$(GO) test ./internal/style
 

@@ -20,7 +20,7 @@ type timedCase struct {
 	groups    bool             // table rows with many constraints; otherwise images of classes
 	direct    bool             // without graphs
 	digits    cuda.DigitProducts
-	constants cuda.Options     // constants of the device; 0: their defaults
+	constants cuda.Options // constants of the device; 0: their defaults
 
 	overBare float64 // largest ratio of an iteration to the bare products
 	orBytes  bool    // or at most the products plus the other bytes at a share of the bandwidth
