@@ -373,7 +373,7 @@ func TestDigitsNonFinite(t *testing.T) {
 		for l := range inner {
 			r.set(b, l, 4, 0)
 		}
-		r.set(b, 30, 3, bad)
+		r.set(b, 30, 2, bad) // beside a column with digits
 		r.set(b, 5, 1, nan)
 		stride := kernels.NewDigits(inner, cols, 3, 32, testScale)
 		wide := kernels.SignedBytes{Stride: stride.Blocks * stride.Length}
