@@ -67,7 +67,7 @@ class Solutions(unittest.TestCase):
                     self.assertLess(evaluations.source.weights.outside(returned), 1e-9)
 
     def test_cooper_may_have_the_ball_as_a_constraint(self) -> None:
-        evaluations, returned = solved(cooper_contender, CooperSetting("SGD", 0.05, 0.01, project=False), "ball")
+        evaluations, returned = solved(cooper_contender, CooperSetting("SGD", 0.05, 0.03, project=False), "ball")
         self.assertGreater(max(seen.violation for seen in evaluations.seen), 1.0)  # no projection on the way
         self.assertAlmostEqual(evaluations.seen[-1].objective, 8.0, delta=0.5)
         self.assertLess(evaluations.source.weights.outside(returned), 1e-9)
