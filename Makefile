@@ -135,7 +135,7 @@ bench-peers: build .venv-peers/made
 
 # Test the files of runs in PyTorch, scikit-learn, ONNX Runtime and TensorBoard, the Python of docs/using-a-model.md, and the contenders of the suite.
 check-python: build .venv-peers/made
-	PYTHONPATH=internal PYTHONDONTWRITEBYTECODE=1 .venv-peers/bin/python -m unittest -v peers.using.test_using peers.using.test_tensorboard peers.suite.tests.test_contenders
+	PYTHONPATH=internal PYTHONDONTWRITEBYTECODE=1 .venv-peers/bin/python -m unittest -v peers.using.test_using peers.using.test_tensorboard peers.suite.tests.test_contenders peers.suite.tests.test_device
 
 # Open report.html of several runs in a Chromium without a screen. SHOTS=folder keeps screenshots.
 BROWSER ?= $$(internal/report/browser.sh)

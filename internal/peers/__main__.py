@@ -26,7 +26,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         prog="make bench-peers PEERS_FLAGS=...", description=__doc__, epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
-    parser.add_argument("--parts", default=",".join(PARTS), metavar="P,...", help=f"of {', '.join(PARTS)} (default: all)")
+    parser.add_argument("--parts", metavar="P,...", help=f"of {', '.join(PARTS)} (default: all; with --device cuda, headline)")
     effort = parser.add_mutually_exclusive_group()
     effort.add_argument("--quick", action="store_true", help="a shorter look: fewer turns, problems and settings of the rivals")
     effort.add_argument(
@@ -39,23 +39,32 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--threads", type=int, default=0, metavar="N", help="cores for every contender; 0 is all (default 0)")
     parser.add_argument(
+        "--device", choices=("cpu", "cuda"), default="cpu",
+        help="on which ppal and the rivals train; cuda needs a ppal with GPU support (--ppal bin/ppal-gpu), and measures the part headline only",
+    )  # fmt: skip
+    parser.add_argument(
         "--seed", type=int, default=1, metavar="N", help="of ppal's initial weights, the start of all (default 1)"
     )
     parser.add_argument("--ppal", type=Path, default=Path("bin/ppal"), metavar="FILE", help="the binary (default bin/ppal)")
     parser.add_argument(
-        "--json", type=Path, default=Path("build/peers.json"), metavar="FILE", help="results (default build/peers.json)"
+        "--json", type=Path, metavar="FILE", help="results (default build/peers.json; with --device cuda, build/peers-cuda.json)"
     )
     parser.add_argument(
-        "--markdown", type=Path, default=Path("build/peers.md"), metavar="FILE", help="tables (default build/peers.md)"
+        "--markdown", type=Path, metavar="FILE", help="tables (default: beside the results, with the ending .md)"
     )
     parser.add_argument(
         "--work", type=Path, default=Path("build/peers"), metavar="DIR", help="working files (default build/peers)"
     )
     options = parser.parse_args(arguments)
-    options.parts = options.parts.split(",")
+    every = PARTS if options.device == "cpu" else ["headline"]
+    options.parts = list(every) if options.parts is None else options.parts.split(",")
     unknown = [p for p in options.parts if p not in PARTS]
     if unknown:
         parser.error(f"argument --parts: no part {unknown[0]!r}: take some of {', '.join(PARTS)}")
+    if off := [p for p in options.parts if p not in every]:
+        parser.error(f"argument --parts: the part {off[0]} runs on the CPU only: leave it out, or --device cuda")
+    options.json = options.json or Path("build/peers.json" if options.device == "cpu" else "build/peers-cuda.json")
+    options.markdown = options.markdown or options.json.with_suffix(".md")
     if options.threads < 0:
         parser.error(f"argument --threads: {options.threads} is negative")
     return options
@@ -68,10 +77,10 @@ def measure(options: argparse.Namespace, results: Results) -> None:
     from .plans import plan
 
     threads = environment.restrict(options.threads)
-    context = Context(options.work, data.directory(options.data_dir), options.ppal.resolve(), threads, options.seed, results)
-    facts = environment.describe(threads, context.ppal.version(), context.binary)
+    context = Context(options.work, data.directory(options.data_dir), options.ppal.resolve(), threads, options.seed, results, options.device)
+    facts = environment.describe(threads, context.ppal.version(), context.binary, options.device)
     chosen = plan(options.quick, options.full)
-    settings = {"effort": chosen.name, "seed": options.seed}
+    settings = {"effort": chosen.name, "seed": options.seed} | ({} if options.device == "cpu" else {"device": options.device})
     runs = {
         "check": lambda: check.run(context, chosen.check),
         "speed": lambda: speed.run(context, chosen.speed, chosen.speed_effort),

@@ -27,6 +27,7 @@ class Context:
     threads: int
     seed: int
     results: Results
+    device: str = "cpu"  # on which ppal and the rivals train: cpu or cuda
     say: Callable[[str], None] = print
     _folders: dict[str, Path] = field(default_factory=dict)  # the folder of each data set's files
     _random: set[str] = field(default_factory=set)  # the random data sets
@@ -34,12 +35,12 @@ class Context:
     @property
     def ppal(self) -> Ppal:
         """The binary; its commands are recorded with the part."""
-        return Ppal(self.binary, self.threads, self.folder, self.results.command)
+        return Ppal(self.binary, self.threads, self.folder, self.results.command, self.device)
 
     def client(self, peer: str) -> Client:
         """Start a peer's process."""
         self.work.mkdir(parents=True, exist_ok=True)
-        return Client(peer, self.threads, self.work / "peers.log")
+        return Client(peer, self.threads, self.work / "peers.log", self.device)
 
     def folder(self, dataset: str) -> Path:
         """Return the folder of the data set: the user's files, or random files of the same shape if they are absent."""

@@ -32,16 +32,18 @@ class NeymanPearson(cooper.ConstrainedMinimizationProblem):
         self.network = network
         self.trained = trained
         self.kappa, self.theta = problem.kappa, problem.theta
-        self.multiplier = cooper.multipliers.DenseMultiplier(num_constraints=len(network.counts) - 1, dtype=torch.float64)
+        self.multiplier = cooper.multipliers.DenseMultiplier(num_constraints=len(network.counts) - 1, device=network.rows.device, dtype=torch.float64)
         self.bounds = cooper.Constraint(cooper.ConstraintType.INEQUALITY, multiplier=self.multiplier)
-        self.ball = None if project else ball_constraint(network.rows.dtype)
+        self.ball = None if project else ball_constraint(network.rows.dtype, network.rows.device)
         self.seen_at, self.objective, self.worst = 0.0, 0.0, 0.0
 
     def compute_cmp_state(self) -> cooper.CMPState:
         """One forward pass over all rows."""
         losses = self.network.summed_losses(*self.trained)
         violation = losses[1:] - self.kappa
-        self.objective, self.worst = losses[0].item(), max(violation.max().item(), self._outside())
+        # One transfer from a GPU.
+        self.objective, *worst = torch.stack([losses[0], violation.max(), self._outside().to(torch.float64)]).tolist()
+        self.worst = max(worst)
         self.seen_at = time.perf_counter()
         observed = {self.bounds: cooper.ConstraintState(violation=violation)}
         if self.ball is not None:
@@ -49,17 +51,17 @@ class NeymanPearson(cooper.ConstrainedMinimizationProblem):
         return cooper.CMPState(loss=losses[0], observed_constraints=observed)
 
     @torch.no_grad()
-    def _outside(self) -> float:
+    def _outside(self) -> torch.Tensor:
         """||x||/theta - 1: the violation of a point outside the ball."""
-        return torch.nn.utils.get_total_norm(self.trained).item() / self.theta - 1.0
+        return torch.nn.utils.get_total_norm(self.trained).to(torch.float64) / self.theta - 1.0
 
 
 class CooperPeer(Peer):
     """Trains with a setting (settings.CooperSetting)."""
 
-    def __init__(self, threads: int) -> None:
-        super().__init__(threads)
-        configure(threads)
+    def __init__(self, threads: int, device: str = "cpu") -> None:
+        super().__init__(threads, device)
+        configure(threads, device)
         self._network: Network
 
     def describe(self) -> dict[str, str]:
@@ -68,7 +70,7 @@ class CooperPeer(Peer):
     def load(self, folder: str) -> None:
         """Read the problem."""
         super().load(folder)
-        self._network = Network.of(self.problem, "float32")
+        self._network = Network.of(self.problem, "float32", self.device)
 
     def warm_up(self, setting: dict[str, Any]) -> None:
         """A few iterations, which are discarded."""
@@ -84,7 +86,7 @@ class CooperPeer(Peer):
         objective of at most target.
         """
         chosen = CooperSetting(**setting)
-        trained = parameters(self.problem.start, "float32")
+        trained = parameters(self.problem.start, "float32", self.device)
         cmp = NeymanPearson(self._network, self.problem, trained, chosen.project)
         primal = primal_optimizer(chosen, trained)
         if chosen.project:
@@ -122,7 +124,6 @@ class CooperPeer(Peer):
 @torch.no_grad()
 def project(trained: list[torch.nn.Parameter], theta: float) -> None:
     """Project onto the ball: x <- x min(1, theta/||x||)."""
-    norm = torch.nn.utils.get_total_norm(trained)
-    if norm > theta:
-        for weights in trained:
-            weights.mul_(theta / norm)
+    factor = (theta / torch.nn.utils.get_total_norm(trained)).clamp(max=1.0)  # without a branch, which would wait for a GPU
+    for weights in trained:
+        weights.mul_(factor)

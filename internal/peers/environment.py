@@ -6,18 +6,20 @@ import hashlib
 import os
 import platform
 import shutil
+import subprocess
 from collections.abc import Collection
 from pathlib import Path
 
 FEATURES = ("avx2", "fma", "avx512f", "avx512_vnni", "avx512_bf16", "avx_vnni", "amx_tile", "amx_int8", "amx_bf16")
 
 
-def describe(threads: int, ppal_version: str, binary: Path) -> dict[str, str]:
-    """CPU, threads, operating system, Python, compiler and the ppal binary."""
+def describe(threads: int, ppal_version: str, binary: Path, device: str = "cpu") -> dict[str, str]:
+    """CPU, GPU if it is used, threads, operating system, Python, compiler and the ppal binary."""
     compiler = next((c for c in ("c++", "g++", "clang++") if shutil.which(c)), None)
     return {
         "CPU": _cpu(),
         "AMX": amx(_flags()),
+        **({} if device == "cpu" else {"GPU": _gpu()}),
         "threads": f"{threads} of {os.cpu_count()} cores",
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
         "Python": platform.python_version(),
@@ -46,6 +48,15 @@ def amx(flags: Collection[str]) -> str:
         return "none"
     kinds = {"amx_int8": "8-bit integers", "amx_bf16": "bfloat16"}
     return ", ".join(kind for flag, kind in kinds.items() if flag in flags) or "tiles without products"
+
+
+def _gpu() -> str:
+    """The names of the GPUs and the driver's version."""
+    try:
+        query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+        return "; ".join(subprocess.run(query, capture_output=True, text=True, check=True).stdout.splitlines())
+    except (OSError, subprocess.CalledProcessError):
+        return "nvidia-smi does not name it"
 
 
 def _fields() -> dict[str, str]:

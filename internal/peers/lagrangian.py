@@ -46,11 +46,10 @@ def schedule(
     return torch.optim.lr_scheduler.CosineAnnealingLR(primal, iterations) if setting.decay == "cosine" else None
 
 
-def ball_constraint(dtype: torch.dtype) -> cooper.Constraint:
+def ball_constraint(dtype: torch.dtype, device: torch.device | None = None) -> cooper.Constraint:
     """The ball as a constraint of Cooper."""
-    return cooper.Constraint(
-        cooper.ConstraintType.INEQUALITY, multiplier=cooper.multipliers.DenseMultiplier(num_constraints=1, dtype=dtype)
-    )  # fmt: skip
+    multiplier = cooper.multipliers.DenseMultiplier(num_constraints=1, device=device, dtype=dtype)
+    return cooper.Constraint(cooper.ConstraintType.INEQUALITY, multiplier=multiplier)
 
 
 def ball_state(x: Sequence[torch.Tensor], radius: float) -> cooper.ConstraintState:

@@ -21,8 +21,8 @@ class Peer:
     Public methods are called from the parent process, with and for values that JSON can carry.
     """
 
-    def __init__(self, threads: int) -> None:
-        self.threads = threads
+    def __init__(self, threads: int, device: str = "cpu") -> None:
+        self.threads, self.device = threads, device
         self.problem: Problem
         self._steps: dict[str, Step] = {}
 

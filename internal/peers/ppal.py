@@ -44,19 +44,17 @@ class Ppal:
     threads: int
     data_dir: Callable[[str], Path]  # returns the folder of a data set
     log: Callable[[str], None]  # called with each command
+    device: str = "cpu"
 
     def version(self) -> str:
         """The first line of ``ppal version``."""
         return self._run(["version"]).stdout.splitlines()[0]
 
     def train(self, case: Case, *flags: str) -> Run:
-        """Train the case on the CPU with the practical preset and these flags. Read and remove the run's files.
-
-        A program with GPU support would take the GPU, and the rivals run on the CPU.
-        """
+        """Train the case on the device with the practical preset and these flags. Read and remove the run's files."""
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "run"
-            shared = ["--data-dir", str(self.data_dir(case.dataset)), "--threads", str(self.threads), "--device", "cpu"]
+            shared = ["--data-dir", str(self.data_dir(case.dataset)), "--threads", str(self.threads), "--device", self.device]
             result = self._run(["train", "--allow-violation", *case.flags(), *flags, *shared, "--out", str(out), "--quiet"])
             weights, normalization = load_model(out / "model.safetensors", case)
             records = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]

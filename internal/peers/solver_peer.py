@@ -17,36 +17,71 @@ from .settings import IpoptSetting, LagrangianSetting
 from .suite import augmented_lagrangian, ipopt
 from .suite.evaluations import Evaluations, Exhausted, Seen
 from .suite.sets import WeightSet
-from .torch_peer import Network, configure, parameters
+from .torch_peer import Network, configure, parameters, to_weights
 
 
 class TorchSource:
-    """The Neyman-Pearson problem on PyTorch, for the solvers: float32, with f and g summed in float64."""
+    """The Neyman-Pearson problem on PyTorch, for the solvers: float32, with f and g summed in float64. The solvers' vectors are
+    NumPy's.
+    """
 
     dtype = "float32"
 
     def __init__(self, problem: Problem, network: Network) -> None:
-        self.start = problem.start.vector()
+        self.start = self._vector(torch.from_numpy(problem.start.vector()))
         self.weights = WeightSet(radius=problem.theta)
         self.constraints = len(problem.counts) - 1
-        self.trained = parameters(problem.start, self.dtype)
+        self.trained = parameters(problem.start, self.dtype, str(network.rows.device))
         self._problem, self._network = problem, network
         self._losses: torch.Tensor
         self._passed = False  # whether the graph of the last forward pass is used up
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         """f and g at x."""
-        with torch.no_grad():
-            torch.nn.utils.vector_to_parameters(torch.from_numpy(x.astype(self.dtype)), self.trained)
+        self.set(x)
         self._losses = self._network.summed_losses(*self.trained)
-        values = self._losses.detach().numpy().copy()
+        values = self._losses.detach().cpu().numpy().copy()
         values[1:] -= self._problem.kappa
         return values
 
+    @torch.no_grad()
+    def set(self, x: np.ndarray) -> None:
+        """Make x the weights."""
+        torch.nn.utils.vector_to_parameters(self._tensor(x).to(torch.float32), self.trained)
+
+    def rounded(self, x: np.ndarray) -> np.ndarray:
+        """x in float32."""
+        return self._vector(self._tensor(x).to(torch.float32))
+
     def backward(self, w: np.ndarray) -> np.ndarray:
         """w_0 grad f + sum_j w_j grad g_j."""
-        gradients = torch.autograd.grad(self._losses @ torch.from_numpy(w), self.trained, retain_graph=True)
-        return torch.nn.utils.parameters_to_vector(gradients).numpy().astype(np.float64)
+        combination = self._losses @ torch.from_numpy(w).to(self._losses.device)
+        return self._vector(torch.nn.utils.parameters_to_vector(torch.autograd.grad(combination, self.trained, retain_graph=True)))
+
+    @staticmethod
+    def _tensor(x: np.ndarray) -> torch.Tensor:
+        return torch.from_numpy(x)
+
+    @staticmethod
+    def _vector(x: torch.Tensor) -> np.ndarray:
+        """x as a vector of the solvers, in float64."""
+        return x.to(torch.float64).numpy()
+
+
+class DeviceSource(TorchSource):
+    """The problem with vectors that stay on the network's device. Only the augmented Lagrangian's own solver takes them."""
+
+    def __init__(self, problem: Problem, network: Network) -> None:
+        super().__init__(problem, network)
+        self.start = self.start.to(network.rows.device)
+
+    @staticmethod
+    def _tensor(x: torch.Tensor) -> torch.Tensor:
+        return x
+
+    @staticmethod
+    def _vector(x: torch.Tensor) -> torch.Tensor:
+        return x.to(torch.float64)
 
 
 class Timed(Evaluations):
@@ -57,6 +92,10 @@ class Timed(Evaluations):
         self.target, self.after, self.limit = target, after, seconds
         self.begun = time.perf_counter()
         self.times: list[float] = []
+
+    def rounded(self, x: np.ndarray) -> np.ndarray:
+        """x in the source's precision."""
+        return self.source.rounded(x)
 
     def forward(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         """f and g at x, and the time."""
@@ -77,9 +116,9 @@ class SolverPeer(Peer):
     kind: type[LagrangianSetting] | type[IpoptSetting]
     package: str
 
-    def __init__(self, threads: int) -> None:
-        super().__init__(threads)
-        configure(threads)
+    def __init__(self, threads: int, device: str = "cpu") -> None:
+        super().__init__(threads, device)
+        configure(threads, device)
         self._network: Network
 
     def describe(self) -> dict[str, str]:
@@ -88,7 +127,7 @@ class SolverPeer(Peer):
     def load(self, folder: str) -> None:
         """Read the problem."""
         super().load(folder)
-        self._network = Network.of(self.problem, "float32")
+        self._network = Network.of(self.problem, "float32", self.device)
 
     def warm_up(self, setting: dict[str, Any]) -> None:
         """A few evaluations, which are discarded."""
@@ -98,11 +137,11 @@ class SolverPeer(Peer):
         self, setting: dict[str, Any], until: int, target: float | None = None, after: int = 0, seconds: float | None = None
     ) -> dict:
         """As CooperPeer.run. An evaluation takes the place of an iteration, and counts as in suite.evaluations."""
-        source = TorchSource(self.problem, self._network)
+        source = (TorchSource if self.device == "cpu" else DeviceSource)(self.problem, self._network)
         problem = Timed(source, until + 1, target, after, seconds)
         returned = self.solver.run(problem, self.kind(**setting))
-        torch.nn.utils.vector_to_parameters(torch.from_numpy(returned.astype(source.dtype)), source.trained)
-        weights = Weights(*(t.detach().numpy() for t in source.trained))
+        source.set(returned)
+        weights = to_weights(source.trained)
         points = [_point(seen, at) for seen, at in zip(problem.seen, problem.times)]
         return {"points": points, "losses": class_losses(self.problem, weights).tolist()}
 

@@ -39,13 +39,13 @@ def answer(peer: Any, line: str) -> dict:
         return {"error": f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"}
 
 
-def main(name: str, threads: int) -> None:
+def main(name: str, threads: int, *device: str) -> None:
     """Serve until stdin closes. Output of libraries goes to stderr."""
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     module, kind = PEERS[name]
     try:
-        peer = getattr(importlib.import_module(f".{module}", __package__), kind)(threads)
+        peer = getattr(importlib.import_module(f".{module}", __package__), kind)(threads, *device)
         reply = {"result": peer.describe()}
     except Exception as error:
         traceback.print_exc()
@@ -57,4 +57,4 @@ def main(name: str, threads: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:])

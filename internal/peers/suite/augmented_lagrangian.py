@@ -16,7 +16,7 @@ from scipy import optimize
 
 from ..settings import LagrangianSetting
 from .evaluations import Evaluations, Exhausted
-from .sets import Face
+from .sets import Face, length
 
 ARMIJO = 1e-4
 TRIALS = 12  # of a line search
@@ -44,12 +44,12 @@ class Pairs:
     def add(self, s: np.ndarray, y: np.ndarray) -> None:
         """Keep the pair if its curvature is positive."""
         inner = float(s @ y)
-        if np.isfinite(inner) and inner > max(CURVED * np.linalg.norm(s) * np.linalg.norm(y), TINY):
+        if np.isfinite(inner) and inner > max(CURVED * length(s) * length(y), TINY):
             self._pairs = [*self._pairs[-self.memory + 1 :], (s, y, 1.0 / inner)]
 
     def times(self, v: np.ndarray) -> np.ndarray:
         """H v with the inverse Hessian's approximation H: the two-loop recursion."""
-        q, alphas = v.copy(), []
+        q, alphas = 1.0 * v, []
         for s, y, r in reversed(self._pairs):
             alphas.append(r * (s @ q))
             q -= alphas[-1] * y
@@ -143,13 +143,13 @@ def _own(problem: Evaluations, setting: LagrangianSetting, merit: _Merit, at: li
 def _direction(x: np.ndarray, gradient: np.ndarray, face: Face, pairs: Pairs, cap: float | None) -> np.ndarray:
     """-H gradient along the face, no longer than the limit. Clears the pairs if the step does not descend."""
     reduced = face.tangent(gradient)
-    step = -face.tangent(pairs.times(reduced)) if pairs else np.zeros_like(x)
-    length = 1.0 + float(np.linalg.norm(x))
+    step = -face.tangent(pairs.times(reduced)) if pairs else 0.0 * x
+    size = 1.0 + length(x)
     if not reduced @ step < 0:
         pairs.clear()
-        step = reduced * (-FIRST * length / max(float(np.linalg.norm(reduced)), 1e-300))
-    norm = float(np.linalg.norm(step))
-    return step * (cap * length / norm) if cap is not None and norm > cap * length else step
+        step = reduced * (-FIRST * size / max(length(reduced), 1e-300))
+    norm = length(step)
+    return step * (cap * size / norm) if cap is not None and norm > cap * size else step
 
 
 def _scipy(problem: Evaluations, setting: LagrangianSetting, merit: _Merit, at: list[np.ndarray]) -> None:

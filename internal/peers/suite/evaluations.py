@@ -66,11 +66,15 @@ class Evaluations:
     @property
     def start(self) -> np.ndarray:
         """A copy of x_0."""
-        return self.source.start.copy()
+        return 1.0 * self.source.start
 
     def project(self, x: np.ndarray) -> np.ndarray:
         """The nearest point of the set, rounded to what the source can tell apart."""
-        return self.source.weights.project(x).astype(self.source.dtype).astype(np.float64)
+        return self.rounded(self.source.weights.project(x))
+
+    def rounded(self, x: np.ndarray) -> np.ndarray:
+        """x in the source's precision."""
+        return x.astype(self.source.dtype).astype(np.float64)
 
     def forward(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         """f and g at x. Exhausted if the budget is spent."""

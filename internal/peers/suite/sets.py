@@ -9,6 +9,11 @@ import numpy as np
 ON_SPHERE = 1e-9  # relative distance below which a point counts as on the sphere
 
 
+def length(x: np.ndarray) -> float:
+    """||x||, also of a PyTorch vector on a GPU: the ball's methods and the augmented Lagrangian's own solver take both."""
+    return float(x @ x) ** 0.5
+
+
 @dataclass(frozen=True)
 class WeightSet:
     """The points x with ||x|| <= radius and lower <= x <= upper. None drops a bound.
@@ -26,7 +31,7 @@ class WeightSet:
 
     def project(self, x: np.ndarray) -> np.ndarray:
         """The nearest point of the set: x itself if the set contains x."""
-        if self.radius is not None and (norm := float(np.linalg.norm(x))) > self.radius:
+        if self.radius is not None and (norm := length(x)) > self.radius:
             return x * (self.radius / norm)
         if self.lower is not None or self.upper is not None:
             return np.clip(x, self.lower, self.upper)
@@ -35,15 +40,16 @@ class WeightSet:
     def outside(self, x: np.ndarray) -> float:
         """How far x is outside: ||x||/radius - 1, or the largest distance to a bound; at least 0."""
         if self.radius is not None:
-            return max(0.0, float(np.linalg.norm(x)) / self.radius - 1.0)
+            return max(0.0, length(x) / self.radius - 1.0)
         return float(np.max(np.abs(x - self.project(x)), initial=0.0))
 
     def face(self, x: np.ndarray, gradient: np.ndarray) -> Face:
         """The part of the boundary at x against which -gradient pushes."""
         if self.radius is not None:
             inner = float(gradient @ x)
-            if inner < 0 and np.linalg.norm(x) >= self.radius * (1 - ON_SPHERE):
-                return Face(normal=x / np.linalg.norm(x), curvature=-inner / self.radius**2)
+            norm = length(x)
+            if inner < 0 and norm >= self.radius * (1 - ON_SPHERE):
+                return Face(normal=x / norm, curvature=-inner / self.radius**2)
         if self.lower is not None or self.upper is not None:
             held = np.zeros(len(x), bool)
             if self.lower is not None:

@@ -22,6 +22,12 @@ class Commands(unittest.TestCase):
         self.assertIn("-1 is negative", self.refused("--threads", "-1"))
         self.assertIn("not allowed with", self.refused("--quick", "--full"))
 
+    def test_a_gpu_has_the_headline_only(self) -> None:
+        self.assertIn("the part speed runs on the CPU only", self.refused("--device", "cuda", "--parts", "headline,speed"))
+        options = parse(["--device", "cuda"])
+        self.assertEqual((options.parts, str(options.json), str(options.markdown)),
+                         (["headline"], "build/peers-cuda.json", "build/peers-cuda.md"))  # fmt: skip
+
     def test_defaults(self) -> None:
         options = parse([])
         self.assertEqual((options.parts, options.seed, options.threads), (["check", "speed", "convergence", "headline"], 1, 0))

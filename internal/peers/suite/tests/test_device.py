@@ -1,0 +1,44 @@
+"""The rivals with vectors on a device, here PyTorch's CPU: the same path as with NumPy's vectors, to rounding."""
+
+from __future__ import annotations
+
+import unittest
+from unittest import mock
+
+import numpy as np
+
+from peers.problem import Problem, Weights, moments
+from peers.solver_peer import DeviceSource, LagrangianPeer, TorchSource
+from peers.torch_peer import Network
+
+COUNTS, FEATURES, UNITS = (40, 30, 50), 12, 5
+
+
+def problem(theta: float) -> Problem:
+    """Three classes of random pixels around different means."""
+    rng = np.random.default_rng(1)
+    pixels = np.concatenate([rng.integers(40 * k, 120 + 40 * k, (n, FEATURES), np.uint8) for k, n in enumerate(COUNTS)])
+    center, deviation = moments(pixels)
+    sizes = (UNITS, FEATURES), (UNITS,), (len(COUNTS), UNITS), (len(COUNTS),)
+    start = Weights(*(rng.standard_normal(s).astype(np.float32) / 2 for s in sizes))
+    return Problem(pixels, COUNTS, center, deviation, "shared", 0.2, theta, start)
+
+
+class Vectors(unittest.TestCase):
+    def test_the_augmented_lagrangian_takes_the_same_path(self) -> None:
+        for theta in (40.0, 3.0):  # the ball is inactive, and active
+            runs = []
+            for source in (TorchSource, DeviceSource):
+                peer = LagrangianPeer(1)
+                peer.problem = problem(theta)
+                peer._network = Network.of(peer.problem, "float32")
+                with mock.patch("peers.solver_peer.TorchSource", source):
+                    runs.append(peer.run({"penalty": 1.0, "cap": 0.05, "inner": 5}, until=25))
+            numpy, torch = ([(p[0], p[2], p[3]) for p in run["points"]] for run in runs)
+            self.assertGreater(len(numpy), 20)
+            np.testing.assert_allclose(torch, numpy, rtol=2e-4, atol=1e-6)
+            np.testing.assert_allclose(runs[1]["losses"], runs[0]["losses"], rtol=2e-4, atol=1e-6)
+
+
+if __name__ == "__main__":
+    unittest.main()
