@@ -191,13 +191,14 @@ func TestListsOfVectors(t *testing.T) {
 		run                    func()
 		launches, waits, clear int
 	}{
-		{"256 dot products", func() { s.Dots(numbers[:256], list[:1], list[:256]) }, 16, 1, 0},
-		{"257 dot products", func() { s.Dots(numbers, list[:1], list) }, 17, 2, 0},
-		{"2 x 40 dot products", func() { s.Dots(numbers[:80], list[:2], list[:40]) }, 6, 1, 0},
-		{"20 x 20 dot products", func() { s.Dots(make([]float64, 400), list[:20], list[:20]) }, 40, 2, 0},
+		{"256 dot products", func() { s.Dots(numbers[:256], list[:1], list[:256]) }, 6, 1, 0},
+		{"257 dot products", func() { s.Dots(numbers, list[:1], list) }, 7, 2, 0},
+		{"2 x 40 dot products", func() { s.Dots(numbers[:80], list[:2], list[:40]) }, 1, 1, 0},
+		{"3 x 49 dot products", func() { s.Dots(numbers[:147], list[:3], list[:49]) }, 4, 1, 0},
+		{"20 x 20 dot products", func() { s.Dots(make([]float64, 400), list[:20], list[:20]) }, 10, 2, 0},
 		{"no dot products", func() { s.Dots(nil, []problem.Vector{list[0]}, nil) }, 0, 0, 0},
-		{"a sum of 16", func() { s.Sum(list[0], numbers[:16], list[:16]) }, 1, 0, 0},
-		{"a sum of 40", func() { s.Sum(list[0], numbers[:40], list[:40]) }, 3, 0, 0},
+		{"a sum of 48", func() { s.Sum(list[0], numbers[:48], list[:48]) }, 1, 0, 0},
+		{"a sum of 97", func() { s.Sum(list[0], numbers[:97], list[:97]) }, 3, 0, 0},
 		{"a sum of none", func() { s.Sum(list[0], nil, nil) }, 0, 0, 1},
 	} {
 		launches, waits, clear := r.Count("Launch"), r.Count("Synchronize"), r.Count("Clear")

@@ -211,10 +211,9 @@ func (v *vectors) Dots(dst []float64, xs, ys []problem.Vector) {
 func (v *vectors) dots(dst []float64, xs, ys []problem.Vector, stride int) {
 	host := v.host[dotsResult : dotsResult+8*len(xs)*len(ys)]
 	v.do("dot products", func() error {
-		for i, x := range xs {
-			if err := v.set.Dots(&v.d.queue, v.n, v.at[x], v.pointers(ys), v.results.Offset(dotsResult+8*i*len(ys))); err != nil {
-				return err
-			}
+		all := v.pointers(slices.Concat(xs, ys))
+		if err := v.set.Dots(&v.d.queue, v.n, all[:len(xs)], all[len(xs):], v.results.Offset(dotsResult)); err != nil {
+			return err
 		}
 		return v.download(host, v.results.Offset(dotsResult))
 	})

@@ -196,7 +196,7 @@ func everyVector(t *testing.T, s *kernels.Set, q kernels.Queue, p driver.Pointer
 	map1 := kernels.Proximal{Scale: one, Lower: one, Upper: one, Threshold: kernels.At(p)}
 	g := kernels.VectorGroups{Ends: p, Count: 2, Longest: 600}
 	for _, err := range []error{
-		s.Combine(q, n, p, one, p, one, p), s.Dot(q, n, p, p, p), s.Dots(q, n, p, []driver.Pointer{p, p}, p),
+		s.Combine(q, n, p, one, p, one, p), s.Dot(q, n, p, p, p), s.Dots(q, n, []driver.Pointer{p}, []driver.Pointer{p, p}, p),
 		s.VectorSum(q, n, p, []float64{1, 2}, []driver.Pointer{p, p}), s.SquaredDistance(q, n, p, p, p), s.Size(q, n, p, 1, p),
 		s.StepNorm(q, n, p, p, p, one, one, 1, p), s.Descend(q, n, p, p, p, one, one, map1, p),
 		s.Adam(q, n, p, p, p, p, one, one, map1, 1, p), s.Adagrad(q, n, p, p, p, one, map1), s.Prox(q, n, p, map1),

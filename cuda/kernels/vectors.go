@@ -37,20 +37,41 @@ func (s *Set) Dot(q Queue, n int, x, y, result driver.Pointer) error {
 }
 
 // listed is the number of vectors that a launch of Dots or VectorSum takes: LISTED of the kernels.
-const listed = 16
+// A column of the grid of Dots has columnVectors of them: PART.
+const (
+	listed        = 48
+	columnVectors = 8
+)
 
-// Dots sets results[i] = x.ys[i], with the bits of Dot(x, ys[i]). The ys may be x.
-func (s *Set) Dots(q Queue, n int, x driver.Pointer, ys []driver.Pointer, results driver.Pointer) error {
-	for part := range slices.Chunk(ys, listed) {
-		c := pass("dots", n)
-		c.vectors(s, n, x)
-		c.listed(s, n, part)
-		if err := s.reduceOf(q, c, listed, len(part), results); err != nil {
-			return err
+// Dots sets results[i len(ys) + j] = xs[i].ys[j], with the bits of Dot(xs[i], ys[j]). The ys may be
+// xs. A launch reads the ys once for two xs.
+func (s *Set) Dots(q Queue, n int, xs, ys []driver.Pointer, results driver.Pointer) error {
+	for two := range slices.Chunk(xs, 2) {
+		at := results
+		for part := range slices.Chunk(ys, listed) {
+			if err := s.dots(q, n, two, part, at, len(ys)); err != nil {
+				return err
+			}
+			at = at.Offset(8 * len(part))
 		}
-		results = results.Offset(8 * len(part))
+		results = results.Offset(8 * len(two) * len(ys))
 	}
 	return nil
+}
+
+// dots sets results[i stride + j] = xs[i].ys[j] for one or two xs and at most listed ys.
+func (s *Set) dots(q Queue, n int, xs, ys []driver.Pointer, results driver.Pointer, stride int) error {
+	c := pass("dots", n)
+	c.grid[0], c.grid[1] = min(c.grid[0], mostSums), ceil(len(ys), columnVectors)
+	c.vectors(s, n, append(slices.Clone(xs), 0)[:2]...)
+	c.ints(len(ys))
+	c.listed(s, n, ys)
+	c.writing(results, 8*((len(xs)-1)*stride+len(ys)))
+	c.ints(stride)
+	if err := c.partial(q, 8*2*columnVectors*c.grid[0]*c.grid[1], c.grid[1]); err != nil {
+		return err
+	}
+	return s.launch(q, c)
 }
 
 // VectorSum sets dst = sum_i coefficients[i] xs[i], accumulated in float64 in the order of xs and
@@ -77,6 +98,7 @@ func (s *Set) VectorSum(q Queue, n int, dst driver.Pointer, coefficients []float
 			sums, rounded = 0, dst
 		}
 		c := pass("vector_sum", n)
+		c.grid[0] = min(ceil(n, blockSize), 2048) // every element waits for many loads
 		c.reading(from, 8*n)
 		c.writing(sums, 8*n)
 		c.writing(rounded, n*s.dtype.Size())
@@ -252,20 +274,14 @@ func (c *call) listed(s *Set, n int, list []driver.Pointer) {
 
 func (c *call) proximal(p Proximal) { c.numbers(p.Scale, p.Lower, p.Upper, p.Threshold) }
 
-// reduce launches a pass of two sums, of which it leaves the first sums at result.
-func (s *Set) reduce(q Queue, c *call, sums int, result driver.Pointer) error {
-	return s.reduceOf(q, c, 2, sums, result)
-}
-
 // mostSums is the largest number of blocks of a pass with sums.
 const mostSums = 512
 
-// reduceOf launches a pass of some sums. It leaves the first kept sums at
-// result.
-func (s *Set) reduceOf(q Queue, c *call, sums, kept int, result driver.Pointer) error {
+// reduce launches a pass of two sums, of which it leaves the first sums at result.
+func (s *Set) reduce(q Queue, c *call, sums int, result driver.Pointer) error {
 	c.grid[0] = min(c.grid[0], mostSums)
-	c.writing(result, 8*kept)
-	if err := c.partial(q, 8*sums*c.grid[0], 1); err != nil {
+	c.writing(result, 8*sums)
+	if err := c.partial(q, 16*c.grid[0], 1); err != nil {
 		return err
 	}
 	return s.launch(q, c)

@@ -86,12 +86,10 @@ func (v deviceVectors[T]) upAll(list ...[]T) []driver.Pointer {
 
 func (v deviceVectors[T]) Dots(dst []float64, xs, ys [][]T) {
 	defer v.forget()
-	for i, x := range xs {
-		all := v.upAll(append([][]T{x}, ys...)...)
-		results := v.put(bytesOf(make([]float64, len(ys))))
-		v.do(v.s.Dots(v.q, len(x), all[0], all[1:], results))
-		copy(dst[i*len(ys):], v.numbers(results, len(ys)))
-	}
+	all := v.upAll(slices.Concat(xs, ys)...)
+	results := v.put(bytesOf(make([]float64, len(dst))))
+	v.do(v.s.Dots(v.q, len(xs[0]), all[:len(xs)], all[len(xs):], results))
+	copy(dst, v.numbers(results, len(dst)))
 }
 
 func (v deviceVectors[T]) Sum(dst []T, coefficients []float64, xs [][]T) {
@@ -215,14 +213,20 @@ func sameSteps[T plan.Float](t *testing.T, want, got *problem.HostSpace[T], n in
 	do("combine", none(func(s *problem.HostSpace[T]) { s.Combine(v[3], 0.3, v[0], -0.7, v[1]) }))
 	do("scale", none(func(s *problem.HostSpace[T]) { s.Combine(v[3], 0.3, v[3], 0, v[1]) }))
 	do("add to itself", none(func(s *problem.HostSpace[T]) { s.Combine(v[4], 1, v[0], 0.5, v[4]) }))
-	for _, count := range []int{1, 16, 17, 33} { // within one launch, and over two and three launches
+	// Within one column of the grid, over several columns, and over two and three launches.
+	for _, count := range []int{1, 8, 9, 16, 17, 48, 49, 97} {
 		list, coefficients := make([]problem.Vector, count), make([]float64, count)
 		for i := range list {
 			list[i], coefficients[i] = v[(i+i/3)%len(v)], math.Cos(float64(i))
 		}
 		do("dots", func(s *problem.HostSpace[T]) []float64 {
-			dots := make([]float64, 2*count)
-			s.Dots(dots, []problem.Vector{v[2], v[0]}, list)
+			dots := make([]float64, 3*count)
+			s.Dots(dots, []problem.Vector{v[2], v[0], v[3]}, list)
+			for i, y := range list {
+				if one := s.Dot(v[2], y); s == got && one != dots[i] {
+					t.Errorf("%d dots: product %d is %v, and Dot's is %v", count, i, dots[i], one)
+				}
+			}
 			return dots
 		})
 		do("sum", none(func(s *problem.HostSpace[T]) { s.Sum(v[4], coefficients, list) }))

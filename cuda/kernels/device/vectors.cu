@@ -19,32 +19,55 @@ KERNEL(dot)(int64 n, const real *x, const real *y, double *result, double *parti
 }
 EXPORT(dot)
 
-KERNEL(dots)(int64 n, const real *x, VECTORS(y), double *results, double *partial, unsigned *tickets) {
-  const real *y[LISTED] = LIST_OF(y);
-  double sums[LISTED] = {};
-  FOR_ELEMENTS(i, n) {
-    double v = x[i];
+// dots multiplies x, and z if z is not 0, by count vectors: results[j] = x.y_j, and
+// results[stride + j] = z.y_j. A column of the grid has PART of the vectors.
+#define PART 8
+KERNEL_WIDE(dots, 2)(int64 n, const real *x, const real *z, int64 count, VECTORS(y), double *results, int64 stride, double *partial,
+                     unsigned *tickets) {
+  const real *list[LISTED] = LIST_OF(y), *y[PART], *w = z ? z : x;
+  int64 first = (int64)PART * blockIdx.y;
 #pragma unroll
-    for (int k = 0; k < LISTED; k++)
-      if (y[k]) sums[k] += v * (double)y[k][i];
+  for (int k = 0; k < PART; k++) {
+    y[k] = x;
+#pragma unroll
+    for (int column = 0; column < LISTED / PART; column++)
+      if (column == (int)blockIdx.y && list[column * PART + k]) y[k] = list[column * PART + k];
   }
-  if (!grid_sums(sums, partial, tickets)) return;
+  double sums[2 * PART] = {};
+  FOR_ELEMENTS(i, n) {
+    double own = x[i], other = w[i];
+    real v[PART];
 #pragma unroll
-  for (int k = 0; k < LISTED; k++)
-    if (y[k]) results[k] = sums[k];
+    for (int k = 0; k < PART; k++) v[k] = y[k][i];
+#pragma unroll
+    for (int k = 0; k < PART; k++) sums[k] += own * (double)v[k], sums[PART + k] += other * (double)v[k];
+  }
+  double sum;
+  if (!column_sums(sums, sum, partial, tickets)) return;
+  int t = thread_of_block(), row = t / PART;
+  int64 j = first + t % PART;
+  if (j < count && (row == 0 || z)) results[row * stride + j] = sum;
 }
 EXPORT(dots)
 
 // vector_sum adds terms to the sums at from, or to 0 if from is 0. It writes the sums to carry, or
-// rounded to to if carry is 0. from may be carry, and to may be one of the vectors.
+// rounded to to if carry is 0. from may be carry, and to may be one of the vectors. The loads of 16
+// vectors wait for memory together.
 KERNEL(vector_sum)(int64 n, const double *from, double *carry, real *to, COEFFICIENTS(c), VECTORS(x)) {
   const double c[LISTED] = LIST_OF(c);
   const real *x[LISTED] = LIST_OF(x);
   FOR_ELEMENTS(i, n) {
     double sum = from ? from[i] : 0;
 #pragma unroll
-    for (int k = 0; k < LISTED; k++)
-      if (x[k]) sum += c[k] * (double)x[k][i];
+    for (int first = 0; first < LISTED; first += 16) {
+      if (!x[first]) break;
+      real v[16];
+#pragma unroll
+      for (int k = 0; k < 16; k++) v[k] = x[first + k] ? x[first + k][i] : 0;
+#pragma unroll
+      for (int k = 0; k < 16; k++)
+        if (x[first + k]) sum += c[first + k] * (double)v[k];
+    }
     if (carry)
       carry[i] = sum;
     else

@@ -55,16 +55,52 @@ __device__ inline bool grid_sums(double &first, double &second, double *partial,
   return holds;
 }
 
+// column_sums adds each of N sums over the blocks of a column of the grid, with the bits of grid_sums
+// for a grid of one column. A column has its own partial sums and its own ticket. The function returns
+// true to N threads of the column's last block; thread t then holds sum t in held.
+template <int N> __device__ inline bool column_sums(double (&sums)[N], double &held, double *partial, unsigned *tickets) {
+  __shared__ double part[N][8];
+  int t = thread_of_block();
+  unsigned blocks = gridDim.x;
+  partial += (int64)blockIdx.y * blocks * N;
+  for (int pass = 0; pass < 2; pass++) {
+#pragma unroll
+    for (int k = 0; k < N; k++) {
+      for (int d = 16; d; d >>= 1) sums[k] += __shfl_down_sync(0xffffffffu, sums[k], d);
+      if ((t & 31) == 0) part[k][t >> 5] = sums[k];
+    }
+    __syncthreads();
+    if (t < N) {
+      held = part[t][0];
+      for (int w = 1; w < 8; w++) held += part[t][w];
+      if (blocks > 1 && pass == 0) partial[blockIdx.x * N + t] = held;
+    }
+    if (blocks == 1 || pass == 1) break;
+    if (!last_block(&tickets[blockIdx.y], blocks)) return false;
+#pragma unroll
+    for (int k = 0; k < N; k++) {
+      sums[k] = 0;
+      for (unsigned b = t; b < blocks; b += 256) sums[k] += __ldcg(&partial[N * b + k]);
+    }
+  }
+  return t < N;
+}
+
 // LISTED is the number of vectors that a launch takes. Package kernels has the same constant. A
 // vector that is not given has address 0.
-#define LISTED 16
+#define LISTED 48
 #define VECTORS(v) EACH_PARAMETER(const real *, v)
 #define COEFFICIENTS(c) EACH_PARAMETER(double, c)
 #define EACH_PARAMETER(type, v)                                                                                                  \
   type v##0, type v##1, type v##2, type v##3, type v##4, type v##5, type v##6, type v##7, type v##8, type v##9, type v##10,      \
-      type v##11, type v##12, type v##13, type v##14, type v##15
+      type v##11, type v##12, type v##13, type v##14, type v##15, type v##16, type v##17, type v##18, type v##19, type v##20,    \
+      type v##21, type v##22, type v##23, type v##24, type v##25, type v##26, type v##27, type v##28, type v##29, type v##30,    \
+      type v##31, type v##32, type v##33, type v##34, type v##35, type v##36, type v##37, type v##38, type v##39, type v##40,    \
+      type v##41, type v##42, type v##43, type v##44, type v##45, type v##46, type v##47
 #define LIST_OF(v)                                                                                                               \
-  { v##0, v##1, v##2, v##3, v##4, v##5, v##6, v##7, v##8, v##9, v##10, v##11, v##12, v##13, v##14, v##15 }
+  { v##0, v##1, v##2, v##3, v##4, v##5, v##6, v##7, v##8, v##9, v##10, v##11, v##12, v##13, v##14, v##15, v##16, v##17,          \
+    v##18, v##19, v##20, v##21, v##22, v##23, v##24, v##25, v##26, v##27, v##28, v##29, v##30, v##31, v##32, v##33, v##34,       \
+    v##35, v##36, v##37, v##38, v##39, v##40, v##41, v##42, v##43, v##44, v##45, v##46, v##47 }
 
 #define FOR_ELEMENTS(i, n)                                                                                                       \
   for (int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (int64)gridDim.x * blockDim.x)
