@@ -23,6 +23,7 @@ type pairs struct {
 	s, y  []problem.Vector // by slot
 	order []int            // slots of the pairs, oldest first
 	gram  *mat.SymDense    // rows: s by slot, y by slot, then d, x and d+
+	part  *mat.SymDense    // the last result of matrix
 	age   int              // moves since the products of x were computed from x
 }
 
@@ -54,18 +55,22 @@ func (q *pairs) basis(d, x problem.Vector) (handles []problem.Vector, rows []int
 	return append(handles, d, x), append(rows, gradientRow, iterateRow)
 }
 
-// matrix returns the inner products of the rows of basis, and the positions of each pair.
+// matrix returns the inner products of the rows of basis, which the next call overwrites, and the
+// positions of each pair.
 func (q *pairs) matrix(rows []int) (gram *mat.SymDense, positions [][2]int) {
-	gram = mat.NewSymDense(len(rows), nil)
+	if q.part == nil || q.part.SymmetricDim() != len(rows) {
+		q.part = mat.NewSymDense(len(rows), nil)
+	}
+	all, part := q.gram.RawSymmetric(), q.part.RawSymmetric() // of which gonum keeps the upper triangles
 	for i, r := range rows {
-		for j := range i + 1 {
-			gram.SetSym(i, j, q.gram.At(r, rows[j]))
+		for j := i; j < len(rows); j++ {
+			part.Data[i*part.Stride+j] = all.Data[min(r, rows[j])*all.Stride+max(r, rows[j])]
 		}
 	}
 	for k := range q.order {
 		positions = append(positions, [2]int{k, len(q.order) + k})
 	}
-	return gram, positions
+	return q.part, positions
 }
 
 // products computes the row of v, which is d or x.

@@ -240,7 +240,7 @@ func (q *QuasiNewton) solve() (decrease float64, cut bool) {
 
 // step returns the coordinates of the model's step. The last two of the n vectors are the gradient
 // and the iterate, which has the given norm. The step needs the eigenvectors if it has no pairs, if
-// it reaches the sphere of the ball, or if B is not positive definite to rounding.
+// both the trust region and the ball limit it, or if B is not positive definite to rounding.
 func (q *QuasiNewton) step(n int, norm float64, curved bool) (d []float64, decrease float64, cut, sphere, ok bool) {
 	m, ball, ridge := &q.model, 0.0, 0.0
 	switch reg := q.space.Regularizer; reg.Kind {
@@ -255,6 +255,12 @@ func (q *QuasiNewton) step(n int, norm float64, curved bool) (d []float64, decre
 		decrease, cut, ok = m.minimise(d, m.of(n-2), x, ridge, q.radius)
 		if ok && (ball == 0 || (&region{x: x, d: d}).norm(1) <= ball) {
 			return d, decrease, cut, false, true
+		}
+		if ok {
+			decrease, ok = m.minimiseInBall(d, m.of(n-2), x, ball)
+		}
+		if ok && vec.Norm(d) <= q.radius {
+			return d, decrease, false, true, true
 		}
 	}
 	if !m.eigen() {

@@ -138,19 +138,13 @@ func (m *spanModel) update(pairs [][2]int) bool {
 	product := m.product[:m.rank]
 	for _, p := range pairs {
 		s, y := m.of(p[0]), m.of(p[1])
-		for i := range m.rank {
-			row := m.b[i*n : i*n+i]
-			product[i] = m.b[i*n+i]*s[i] + floats.Dot(row, s[:i])
-			floats.AddScaled(product[:i], s[i], row)
-		}
+		m.times(product, s)
 		sy, curvature := floats.Dot(s, y), floats.Dot(s, product)
 		if !(sy > 0) || !(curvature > 0) {
 			continue
 		}
 		for i := range m.rank {
-			row := m.b[i*n : i*n+i+1]
-			floats.AddScaled(row, -product[i]/curvature, product[:i+1])
-			floats.AddScaled(row, y[i]/sy, y[:i+1])
+			addTwo(m.b[i*n:i*n+i+1], -product[i]/curvature, product, y[i]/sy, y)
 		}
 	}
 	for i := range m.rank {
@@ -159,6 +153,23 @@ func (m *spanModel) update(pairs [][2]int) bool {
 		}
 	}
 	return true
+}
+
+// times sets dst to B x.
+func (m *spanModel) times(dst, x []float64) {
+	for i := range m.rank {
+		row := m.b[i*m.count : i*m.count+i]
+		dst[i] = m.b[i*m.count+i]*x[i] + floats.Dot(row, x[:i])
+		floats.AddScaled(dst[:i], x[i], row)
+	}
+}
+
+// addTwo adds a x + b y to dst, which may be shorter than x and y.
+func addTwo(dst []float64, a float64, x []float64, b float64, y []float64) {
+	x, y = x[:len(dst)], y[:len(dst)]
+	for i, v := range x {
+		dst[i] = dst[i] + a*v + b*y[i]
+	}
 }
 
 // leastPivot is the smallest pivot of the Cholesky factor relative to the largest element of B.
@@ -214,30 +225,65 @@ const lengthTolerance = 1e-4
 // cuts the step. The length of such a step is the radius up to lengthTolerance. minimise returns
 // false if B + ridge I is not positive definite to rounding.
 //
-// The step is -(B + (ridge + s) I)^-1 (g + ridge x) for an s >= 0 that Newton's iteration finds, by
-// a factorization for each s (Moré and Sorensen, SIAM J. Sci. Stat. Comput. 4, 1983).
+// The step is -(B + (ridge + s) I)^-1 (g + ridge x) for an s >= 0.
 func (m *spanModel) minimise(d, g, x []float64, ridge, radius float64) (decrease float64, cut, ok bool) {
-	right, w := m.product[:m.rank], m.column[:m.rank]
+	right := m.product[:m.rank]
 	for i := range right {
 		right[i] = -(g[i] + ridge*x[i])
 	}
-	s := 0.0
+	s, ok := m.within(d, right, ridge, radius, lengthTolerance)
+	if !ok {
+		return 0, false, false
+	}
+	return (floats.Dot(d, right) + s*floats.Dot(d, d)) / 2, s > 0, true
+}
+
+// sphereTolerance is the relative accuracy of ||x + d|| on the sphere of the ball.
+const sphereTolerance = 1e-10
+
+// minimiseInBall sets d to the coordinates of the minimiser of
+//
+//	<g, d> + d^T B d/2   over ||x + d|| <= ball,
+//
+// and returns the decrease from d = 0. It returns false if B is not positive definite to rounding.
+//
+// With u = x + d, the function is <g - B x, u> + u^T B u/2 and a constant.
+func (m *spanModel) minimiseInBall(d, g, x []float64, ball float64) (decrease float64, ok bool) {
+	right := m.product[:m.rank]
+	m.times(right, x)
+	floats.Sub(right, g)
+	if _, ok := m.within(d, right, 0, ball, sphereTolerance); !ok {
+		return 0, false
+	}
+	floats.Sub(d, x)
+	m.times(right, d)
+	return -floats.Dot(g, d) - floats.Dot(right, d)/2, true
+}
+
+// within sets u = (B + (ridge + s) I)^-1 right for the least s >= 0 with ||u|| <= radius, and
+// returns s. If s > 0, the length of u is the radius up to the relative tolerance. within returns
+// false if B + ridge I is not positive definite to rounding.
+//
+// Newton's iteration finds s, by a factorization for each s (Moré and Sorensen, SIAM J. Sci. Stat.
+// Comput. 4, 1983).
+func (m *spanModel) within(u, right []float64, ridge, radius, tolerance float64) (s float64, ok bool) {
+	w := m.column[:m.rank]
 	for range regionTries {
 		if !m.factorize(ridge + s) {
-			return 0, false, false
+			return 0, false
 		}
-		copy(d, right)
-		m.solve(d)
-		m.solveTransposed(d)
-		length := math.Sqrt(floats.Dot(d, d))
-		if length <= (1+lengthTolerance)*radius {
-			return (floats.Dot(d, right) + s*length*length) / 2, s > 0, true
+		copy(u, right)
+		m.solve(u)
+		m.solveTransposed(u)
+		length := math.Sqrt(floats.Dot(u, u))
+		if length <= (1+tolerance)*radius {
+			return s, true
 		}
-		copy(w, d)
+		copy(w, u)
 		m.solve(w)
 		s += length * length / floats.Dot(w, w) * (length - radius) / radius
 	}
-	return 0, false, false
+	return 0, false
 }
 
 // eigen sets the eigenvalues and eigenvectors of B, and reports whether the computation succeeded.
