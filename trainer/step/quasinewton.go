@@ -251,16 +251,23 @@ func (q *QuasiNewton) step(n int, norm float64, curved bool) (d []float64, decre
 	}
 	if curved {
 		d = make([]float64, m.rank)
-		x := m.of(n - 1)
-		decrease, cut, ok = m.minimise(d, m.of(n-2), x, ridge, q.radius)
+		g, x := m.of(n-2), m.of(n-1)
+		near := norm >= nearSphere*ball // the ball is more likely to limit the step than the region
+		if ball > 0 && near {
+			decrease, sphere, ok = m.minimiseInBall(d, g, x, ball)
+			if ok && vec.Norm(d) <= q.radius {
+				return d, decrease, false, sphere, true
+			}
+		}
+		decrease, cut, ok = m.minimise(d, g, x, ridge, q.radius)
 		if ok && (ball == 0 || (&region{x: x, d: d}).norm(1) <= ball) {
 			return d, decrease, cut, false, true
 		}
-		if ok {
-			decrease, ok = m.minimiseInBall(d, m.of(n-2), x, ball)
-		}
-		if ok && vec.Norm(d) <= q.radius {
-			return d, decrease, false, true, true
+		if ok && !near {
+			decrease, sphere, ok = m.minimiseInBall(d, g, x, ball)
+			if ok && vec.Norm(d) <= q.radius {
+				return d, decrease, false, sphere, true
+			}
 		}
 	}
 	if !m.eigen() {
@@ -275,6 +282,9 @@ func (q *QuasiNewton) step(n int, norm float64, curved bool) (d []float64, decre
 	decrease, cut, sphere = r.solve()
 	return m.unrotate(r.d), decrease, cut, sphere, true
 }
+
+// nearSphere is the norm of a point near the sphere, relative to the ball's radius.
+const nearSphere = 0.999
 
 // gradientCurvature is the model's curvature without pairs, relative to ||d||/Delta.
 const gradientCurvature = 1e-9

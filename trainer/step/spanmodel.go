@@ -231,7 +231,7 @@ func (m *spanModel) minimise(d, g, x []float64, ridge, radius float64) (decrease
 	for i := range right {
 		right[i] = -(g[i] + ridge*x[i])
 	}
-	s, ok := m.within(d, right, ridge, radius, lengthTolerance)
+	s, ok := m.within(d, right, 0, ridge, radius, lengthTolerance)
 	if !ok {
 		return 0, false, false
 	}
@@ -245,28 +245,33 @@ const sphereTolerance = 1e-10
 //
 //	<g, d> + d^T B d/2   over ||x + d|| <= ball,
 //
-// and returns the decrease from d = 0. It returns false if B is not positive definite to rounding.
+// and returns the decrease from d = 0, and whether x + d is on the sphere. It returns false for ok
+// if B is not positive definite to rounding.
 //
-// With u = x + d, the function is <g - B x, u> + u^T B u/2 and a constant.
-func (m *spanModel) minimiseInBall(d, g, x []float64, ball float64) (decrease float64, ok bool) {
+// With u = x + d, the function is <g - B x, u> + u^T B u/2 and a constant. The search for the
+// ball's multiplier begins at its value at a stationary x on the sphere, -<g, x>/||x||^2.
+func (m *spanModel) minimiseInBall(d, g, x []float64, ball float64) (decrease float64, sphere, ok bool) {
 	right := m.product[:m.rank]
 	m.times(right, x)
 	floats.Sub(right, g)
-	if _, ok := m.within(d, right, 0, ball, sphereTolerance); !ok {
-		return 0, false
+	first := math.Max(0, -floats.Dot(g, x)/floats.Dot(x, x))
+	t, ok := m.within(d, right, first, 0, ball, sphereTolerance)
+	if !ok {
+		return 0, false, false
 	}
 	floats.Sub(d, x)
 	m.times(right, d)
-	return -floats.Dot(g, d) - floats.Dot(right, d)/2, true
+	return -floats.Dot(g, d) - floats.Dot(right, d)/2, t > 0, true
 }
 
 // within sets u = (B + (ridge + s) I)^-1 right for the least s >= 0 with ||u|| <= radius, and
 // returns s. If s > 0, the length of u is the radius up to the relative tolerance. within returns
 // false if B + ridge I is not positive definite to rounding.
 //
-// Newton's iteration finds s, by a factorization for each s (Moré and Sorensen, SIAM J. Sci. Stat.
-// Comput. 4, 1983).
-func (m *spanModel) within(u, right []float64, ridge, radius, tolerance float64) (s float64, ok bool) {
+// Newton's iteration for 1/||u|| = 1/radius finds s from the given s, by a factorization for each s
+// (Moré and Sorensen, SIAM J. Sci. Stat. Comput. 4, 1983). 1/||u|| is concave in s, so that s grows
+// after the first step.
+func (m *spanModel) within(u, right []float64, s, ridge, radius, tolerance float64) (float64, bool) {
 	w := m.column[:m.rank]
 	for range regionTries {
 		if !m.factorize(ridge + s) {
@@ -276,12 +281,12 @@ func (m *spanModel) within(u, right []float64, ridge, radius, tolerance float64)
 		m.solve(u)
 		m.solveTransposed(u)
 		length := math.Sqrt(floats.Dot(u, u))
-		if length <= (1+tolerance)*radius {
+		if length <= (1+tolerance)*radius && (s == 0 || length >= (1-tolerance)*radius) {
 			return s, true
 		}
 		copy(w, u)
 		m.solve(w)
-		s += length * length / floats.Dot(w, w) * (length - radius) / radius
+		s = math.Max(0, s+length*length/floats.Dot(w, w)*(length-radius)/radius)
 	}
 	return 0, false
 }

@@ -144,6 +144,12 @@ func TestQuasiNewtonStepsByHand(t *testing.T) {
 			z: []float64{0.325, math.Sqrt(0.25 - 0.325*0.325)}, decrease: 8*(0.325+math.Sqrt(0.25-0.325*0.325)) - 0.125, cut: true, sphere: true, eigen: true},
 		"beyond the ball only": {reg: ball, radius: 0.7, pairs: [][2]int{{0, 1}, {2, 3}}, vectors: [][]float64{{1, 0}, {1, 0}, {0, 1}, {0, 1}, {-8, -8}, {0.6, 0}},
 			z: []float64{8.6/math.Hypot(8.6, 8) - 0.6, 8 / math.Hypot(8.6, 8)}, decrease: math.Hypot(8.6, 8) - 5.48, sphere: true},
+		"along the sphere": {reg: ball, radius: 9, pairs: [][2]int{{0, 1}, {2, 3}}, vectors: [][]float64{{1, 0}, {1, 0}, {0, 1}, {0, 1}, {-1, -1}, {1, 0}},
+			z: []float64{2/math.Sqrt(5) - 1, 1 / math.Sqrt(5)}, decrease: math.Sqrt(5) - 2, sphere: true},
+		"off the sphere":      {reg: ball, radius: 9, pairs: one, vectors: [][]float64{{1}, {4}, {2}, {1}}, z: []float64{-0.5}, decrease: 0.5},
+		"off the sphere, cut": {reg: ball, radius: 0.25, pairs: one, vectors: [][]float64{{1}, {4}, {2}, {1}}, z: []float64{-0.25}, decrease: 0.375, cut: true},
+		"into the ball": {reg: ball, radius: 9, pairs: [][2]int{{0, 1}, {2, 3}}, vectors: [][]float64{{1, 0}, {1, 0}, {0, 1}, {0, 100}, {0.3, -1}, {0.8, 0.6}},
+			z: []float64{-0.3, 0.01}, decrease: 0.05},
 		"no ball":  {radius: 9, pairs: one, vectors: [][]float64{{1}, {4}, {-8}, {0.5}}, z: []float64{2}, decrease: 8},
 		"singular": {radius: 9, pairs: [][2]int{{0, 1}, {2, 3}}, vectors: [][]float64{{1, 0}, {1e15, 0}, {0, 1}, {0, 1}, {1e15, 20}, {0, 0}}, z: []float64{-1, -2}, decrease: 0.5e15, eigen: true},
 	} {
