@@ -27,6 +27,12 @@ var peersProgram string
 // peerSeconds is the time for all of PyTorch's contenders of a case, without their preparation.
 const peerSeconds = 8
 
+// The names of contenders of peers.py.
+const (
+	eager    = "eager"
+	captured = "captured"
+)
+
 // peerRequest is the program's input, and peerReply a line of its output.
 type peerRequest struct {
 	Seconds float64    `json:"seconds"`
@@ -206,9 +212,9 @@ func (c timedCase) judgePeers(ours float64, r peerReply) []Result {
 		title := fmt.Sprintf("%s: %s, over ppal", c.label(), library(name))
 		ratio := Measurement(title, r.Milliseconds[name]/ours, "x")
 		switch {
-		case name == "eager" && c.eager > 0:
+		case name == eager && c.eager > 0:
 			ratio = AtLeast(title, ratio.Value, c.eager, "x")
-		case name == c.form && c.library > 0:
+		case name == captured && c.library > 0:
 			ratio = AtLeast(title, ratio.Value, c.library, "x")
 		}
 		ratio.Detail = number(r.Milliseconds[name]) + " ms"

@@ -40,7 +40,13 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=0, metavar="N", help="cores for every contender; 0 is all (default 0)")
     parser.add_argument(
         "--device", choices=("cpu", "cuda"), default="cpu",
-        help="on which ppal and the rivals train; cuda needs a ppal with GPU support (--ppal bin/ppal-gpu), and measures the part headline only",
+        help="on which ppal and the rivals train; cuda needs a ppal with GPU support (--ppal bin/ppal-gpu), and measures the part "
+        "headline only (default cpu)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--matmul", choices=("highest", "high", "medium"), metavar="P",
+        help="the precision of PyTorch's float32 products in the part headline: highest, high (TF32 on a GPU) or medium (bfloat16); "
+        "ppal's own products keep 24 bits (default highest, with --device cuda high)",
     )  # fmt: skip
     parser.add_argument(
         "--seed", type=int, default=1, metavar="N", help="of ppal's initial weights, the start of all (default 1)"
@@ -63,6 +69,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
         parser.error(f"argument --parts: no part {unknown[0]!r}: take some of {', '.join(PARTS)}")
     if off := [p for p in options.parts if p not in every]:
         parser.error(f"argument --parts: the part {off[0]} runs on the CPU only: leave it out, or --device cuda")
+    options.matmul = options.matmul or ("highest" if options.device == "cpu" else "high")
     options.json = options.json or Path("build/peers.json" if options.device == "cpu" else "build/peers-cuda.json")
     options.markdown = options.markdown or options.json.with_suffix(".md")
     if options.threads < 0:
@@ -77,10 +84,14 @@ def measure(options: argparse.Namespace, results: Results) -> None:
     from .plans import plan
 
     threads = environment.restrict(options.threads)
-    context = Context(options.work, data.directory(options.data_dir), options.ppal.resolve(), threads, options.seed, results, options.device)
+    context = Context(
+        options.work, data.directory(options.data_dir), options.ppal.resolve(), threads, options.seed, results,
+        options.device, options.matmul,
+    )  # fmt: skip
     facts = environment.describe(threads, context.ppal.version(), context.binary, options.device)
     chosen = plan(options.quick, options.full)
-    settings = {"effort": chosen.name, "seed": options.seed} | ({} if options.device == "cpu" else {"device": options.device})
+    settings = {"effort": chosen.name, "seed": options.seed}
+    trained = settings | {"device": options.device, "matmul": options.matmul}
     runs = {
         "check": lambda: check.run(context, chosen.check),
         "speed": lambda: speed.run(context, chosen.speed, chosen.speed_effort),
@@ -89,7 +100,7 @@ def measure(options: argparse.Namespace, results: Results) -> None:
     }
     for part in PARTS:
         if part in options.parts:
-            results.begin(part, facts, settings)
+            results.begin(part, facts, trained if part == "headline" else settings)
             runs[part]()
 
 

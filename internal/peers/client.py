@@ -21,18 +21,18 @@ class PeerError(Exception):
 class Client:
     """A peer in its own process, which ends with the context."""
 
-    def __init__(self, name: str, threads: int, log: Path, device: str = "cpu") -> None:
-        """Start the process; raise PeerError if the library cannot be loaded. The stderr of the process is appended to log. On the
-        CPU, the process does not see any GPU.
+    def __init__(self, name: str, threads: int, log: Path, *options: str) -> None:
+        """Start the process; raise PeerError if the library cannot be loaded. The stderr of the process is appended to log. The options
+        are the device and the precision of products, of the peers that have them. On the CPU, the process does not see any GPU.
         """
         self.name = name
         path = os.pathsep.join(filter(None, (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH"))))
         environment = os.environ | dict.fromkeys(THREAD_VARIABLES, str(threads)) | {"PYTHONPATH": path}
-        if device == "cpu":
+        if "cuda" not in options:
             environment |= {"JAX_PLATFORMS": "cpu", "CUDA_VISIBLE_DEVICES": ""}
         with log.open("a") as errors:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", f"{__package__}.worker", name, str(threads), *([] if device == "cpu" else [device])],
+                [sys.executable, "-m", f"{__package__}.worker", name, str(threads), *options],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment,
             )  # fmt: skip
         self.description: dict = self._reply()

@@ -27,7 +27,8 @@ class Context:
     threads: int
     seed: int
     results: Results
-    device: str = "cpu"  # on which ppal and the rivals train: cpu or cuda
+    device: str = "cpu"  # on which ppal and the rivals of the headline train: cpu or cuda
+    matmul: str = "highest"  # the precision of products of the rivals of the headline
     say: Callable[[str], None] = print
     _folders: dict[str, Path] = field(default_factory=dict)  # the folder of each data set's files
     _random: set[str] = field(default_factory=set)  # the random data sets
@@ -37,10 +38,10 @@ class Context:
         """The binary; its commands are recorded with the part."""
         return Ppal(self.binary, self.threads, self.folder, self.results.command, self.device)
 
-    def client(self, peer: str) -> Client:
-        """Start a peer's process."""
+    def client(self, peer: str, *options: str) -> Client:
+        """Start a peer's process with its options."""
         self.work.mkdir(parents=True, exist_ok=True)
-        return Client(peer, self.threads, self.work / "peers.log", self.device)
+        return Client(peer, self.threads, self.work / "peers.log", *options)
 
     def folder(self, dataset: str) -> Path:
         """Return the folder of the data set: the user's files, or random files of the same shape if they are absent."""

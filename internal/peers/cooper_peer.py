@@ -59,9 +59,9 @@ class NeymanPearson(cooper.ConstrainedMinimizationProblem):
 class CooperPeer(Peer):
     """Trains with a setting (settings.CooperSetting)."""
 
-    def __init__(self, threads: int, device: str = "cpu") -> None:
+    def __init__(self, threads: int, device: str = "cpu", matmul: str = "highest") -> None:
         super().__init__(threads, device)
-        configure(threads, device)
+        configure(threads, device, matmul)
         self._network: Network
 
     def describe(self) -> dict[str, str]:

@@ -66,7 +66,7 @@ def _find(context: Context, seed: int, effort: Effort) -> dict:
 def _screen(context: Context, name: str, folder: Path, seed: int, settings: Sequence[Setting], effort: Effort) -> dict:
     """Run every setting once, until it meets the target or exceeds the time of the fastest setting so far."""
     seconds, outcomes = None, []
-    with context.client(name) as client:
+    with context.client(name, context.device, context.matmul) as client:
         client.call("load", folder=str(folder))
         client.call("warm_up", setting=asdict(settings[0]))
         for setting in settings:
@@ -88,7 +88,7 @@ def _screen(context: Context, name: str, folder: Path, seed: int, settings: Sequ
 def _times(context: Context, name: str, folder: Path, seed: int, ppal: dict, rival: dict, effort: Effort) -> dict:
     """Time both in turns: ppal without records up to the iterate found, the rival until its forward pass meets the target."""
     seconds: dict[str, list[float]] = {"ppal": [], "rival": []}
-    with context.client(name) as client:
+    with context.client(name, context.device, context.matmul) as client:
         client.call("load", folder=str(folder))
         for turn in range(effort.repeats):
             context.say(f"headline: start {seed}: {TITLES[name]}: turn {turn + 1} of {effort.repeats}")

@@ -116,9 +116,9 @@ class SolverPeer(Peer):
     kind: type[LagrangianSetting] | type[IpoptSetting]
     package: str
 
-    def __init__(self, threads: int, device: str = "cpu") -> None:
+    def __init__(self, threads: int, device: str = "cpu", matmul: str = "highest") -> None:
         super().__init__(threads, device)
-        configure(threads, device)
+        configure(threads, device, matmul)
         self._network: Network
 
     def describe(self) -> dict[str, str]:

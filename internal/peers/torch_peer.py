@@ -84,15 +84,15 @@ def medium(step: Step) -> Step:
     return set_and_step
 
 
-def configure(threads: int, device: str = "cpu") -> None:
+def configure(threads: int, device: str = "cpu", matmul: str = "highest") -> None:
     """Compute on this number of threads, with subnormal numbers as zero: on many CPUs of Intel, an operation with one takes about 150
-    cycles more. Threads that PyTorch starts later inherit this. On a GPU, products are in TF32, the fastest products of float32 numbers.
+    cycles more. Threads that PyTorch starts later inherit this. matmul is the precision of float32 products: highest, high or medium.
     """
     torch.set_flush_denormal(True)
     torch.set_num_threads(threads)
     if device != "cpu":
         torch.zeros(1, device=device)  # fails here if there is no GPU
-        torch.set_float32_matmul_precision("high")
+    torch.set_float32_matmul_precision(matmul)
 
 
 class TorchPeer(Peer):

@@ -39,13 +39,13 @@ def answer(peer: Any, line: str) -> dict:
         return {"error": f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"}
 
 
-def main(name: str, threads: int, *device: str) -> None:
+def main(name: str, threads: int, *options: str) -> None:
     """Serve until stdin closes. Output of libraries goes to stderr."""
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     module, kind = PEERS[name]
     try:
-        peer = getattr(importlib.import_module(f".{module}", __package__), kind)(threads, *device)
+        peer = getattr(importlib.import_module(f".{module}", __package__), kind)(threads, *options)
         reply = {"result": peer.describe()}
     except Exception as error:
         traceback.print_exc()
