@@ -17,6 +17,7 @@ EXAMPLES = """examples:
   make bench-peers PEERS_FLAGS="--resume"                 goes on after an interruption
   make bench-peers PEERS_FLAGS="--show"                   prints what was measured, measures nothing
   make bench-peers PEERS_FLAGS="--threads 1 --markdown peers.md"
+  make gpu bench-peers PEERS_FLAGS="--device cuda --ppal bin/ppal-gpu"    the headline on a GPU
 """
 
 
@@ -40,13 +41,13 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=0, metavar="N", help="cores for every contender; 0 is all (default 0)")
     parser.add_argument(
         "--device", choices=("cpu", "cuda"), default="cpu",
-        help="on which ppal and the rivals train; cuda needs a ppal with GPU support (--ppal bin/ppal-gpu), and measures the part "
-        "headline only (default cpu)",
+        help="train ppal and the rivals on this device; cuda needs --ppal bin/ppal-gpu and measures only the headline "
+        "(default cpu)",
     )  # fmt: skip
     parser.add_argument(
         "--matmul", choices=("highest", "high", "medium"), metavar="P",
-        help="the precision of PyTorch's float32 products in the part headline: highest, high (TF32 on a GPU) or medium (bfloat16); "
-        "ppal's own products keep 24 bits (default highest, with --device cuda high)",
+        help="precision of PyTorch's float32 products in the headline: highest, high (TF32 on a GPU) or medium (bfloat16) (default "
+        "highest; with --device cuda, high)",
     )  # fmt: skip
     parser.add_argument(
         "--seed", type=int, default=1, metavar="N", help="of ppal's initial weights, the start of all (default 1)"
@@ -68,7 +69,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     if unknown:
         parser.error(f"argument --parts: no part {unknown[0]!r}: take some of {', '.join(PARTS)}")
     if off := [p for p in options.parts if p not in every]:
-        parser.error(f"argument --parts: the part {off[0]} runs on the CPU only: leave it out, or --device cuda")
+        parser.error(f"argument --parts: the part {off[0]} runs on the CPU only (leave it out, or leave out --device cuda)")
+    if options.matmul and "headline" not in options.parts:
+        parser.error("argument --matmul: only the part headline uses it")
     options.matmul = options.matmul or ("highest" if options.device == "cpu" else "high")
     options.json = options.json or Path("build/peers.json" if options.device == "cpu" else "build/peers-cuda.json")
     options.markdown = options.markdown or options.json.with_suffix(".md")
@@ -91,7 +94,7 @@ def measure(options: argparse.Namespace, results: Results) -> None:
     facts = environment.describe(threads, context.ppal.version(), context.binary, options.device)
     chosen = plan(options.quick, options.full)
     settings = {"effort": chosen.name, "seed": options.seed}
-    trained = settings | {"device": options.device, "matmul": options.matmul}
+    trained = facts | {"device": options.device, "products of PyTorch": options.matmul}
     runs = {
         "check": lambda: check.run(context, chosen.check),
         "speed": lambda: speed.run(context, chosen.speed, chosen.speed_effort),
@@ -100,7 +103,7 @@ def measure(options: argparse.Namespace, results: Results) -> None:
     }
     for part in PARTS:
         if part in options.parts:
-            results.begin(part, facts, trained if part == "headline" else settings)
+            results.begin(part, trained if part == "headline" else facts, settings)
             runs[part]()
 
 

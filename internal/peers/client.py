@@ -23,7 +23,8 @@ class Client:
 
     def __init__(self, name: str, threads: int, log: Path, *options: str) -> None:
         """Start the process; raise PeerError if the library cannot be loaded. The stderr of the process is appended to log. The options
-        are the device and the precision of products, of the peers that have them. On the CPU, the process does not see any GPU.
+        are the device and the precision of products, for the peers that have them. On the CPU, the process does not see any GPU.
+        The process also gets the caller's PYTHONPATH.
         """
         self.name = name
         path = os.pathsep.join(filter(None, (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH"))))

@@ -32,7 +32,9 @@ class NeymanPearson(cooper.ConstrainedMinimizationProblem):
         self.network = network
         self.trained = trained
         self.kappa, self.theta = problem.kappa, problem.theta
-        self.multiplier = cooper.multipliers.DenseMultiplier(num_constraints=len(network.counts) - 1, device=network.rows.device, dtype=torch.float64)
+        self.multiplier = cooper.multipliers.DenseMultiplier(
+            num_constraints=len(network.counts) - 1, device=network.rows.device, dtype=torch.float64
+        )  # fmt: skip
         self.bounds = cooper.Constraint(cooper.ConstraintType.INEQUALITY, multiplier=self.multiplier)
         self.ball = None if project else ball_constraint(network.rows.dtype, network.rows.device)
         self.seen_at, self.objective, self.worst = 0.0, 0.0, 0.0

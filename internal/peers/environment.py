@@ -56,7 +56,7 @@ def _gpu() -> str:
         query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
         return "; ".join(subprocess.run(query, capture_output=True, text=True, check=True).stdout.splitlines())
     except (OSError, subprocess.CalledProcessError):
-        return "nvidia-smi does not name it"
+        return "unknown (nvidia-smi failed)"
 
 
 def _fields() -> dict[str, str]:

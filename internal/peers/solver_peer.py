@@ -34,7 +34,6 @@ class TorchSource:
         self.trained = parameters(problem.start, self.dtype, str(network.rows.device))
         self._problem, self._network = problem, network
         self._losses: torch.Tensor
-        self._passed = False  # whether the graph of the last forward pass is used up
 
     def forward(self, x: np.ndarray) -> np.ndarray:
         """f and g at x."""
@@ -137,6 +136,8 @@ class SolverPeer(Peer):
         self, setting: dict[str, Any], until: int, target: float | None = None, after: int = 0, seconds: float | None = None
     ) -> dict:
         """As CooperPeer.run. An evaluation takes the place of an iteration, and counts as in suite.evaluations."""
+        if self.device != "cpu" and getattr(self.kind(**setting), "solver", None) != "own":
+            raise ValueError("with --device cuda only the augmented Lagrangian's own solver is supported")
         source = (TorchSource if self.device == "cpu" else DeviceSource)(self.problem, self._network)
         problem = Timed(source, until + 1, target, after, seconds)
         returned = self.solver.run(problem, self.kind(**setting))

@@ -87,6 +87,7 @@ def medium(step: Step) -> Step:
 def configure(threads: int, device: str = "cpu", matmul: str = "highest") -> None:
     """Compute on this number of threads, with subnormal numbers as zero: on many CPUs of Intel, an operation with one takes about 150
     cycles more. Threads that PyTorch starts later inherit this. matmul is the precision of float32 products: highest, high or medium.
+    Raises an error if the device is not there.
     """
     torch.set_flush_denormal(True)
     torch.set_num_threads(threads)

@@ -36,7 +36,12 @@ def answer(peer: Any, line: str) -> dict:
         return {"result": getattr(peer, request["call"])(**request["arguments"])}
     except Exception as error:  # a failed call is a result too: the parent reports it
         traceback.print_exc()
-        return {"error": f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"}
+        return {"error": summary(error)}
+
+
+def summary(error: Exception) -> str:
+    """The error in one line."""
+    return f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'}"
 
 
 def main(name: str, threads: int, *options: str) -> None:
@@ -49,7 +54,7 @@ def main(name: str, threads: int, *options: str) -> None:
         reply = {"result": peer.describe()}
     except Exception as error:
         traceback.print_exc()
-        reply = {"error": f"{type(error).__name__}: {error}"}
+        reply = {"error": summary(error)}
         peer = None
     print(json.dumps(reply), file=replies, flush=True)
     for line in sys.stdin if peer else ():

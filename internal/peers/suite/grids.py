@@ -1,4 +1,4 @@
-"""The settings of each contender in the suite: few, chosen to span its problems, and the same for every problem."""
+"""The settings of each contender in the suite. They span its problems and are the same for every problem."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ COOPER = [
     CooperSetting("Adam", 0.05, 0.03, "nuPI", 10, beta2=0.9, decay="cosine"),
     CooperSetting("Adam", 0.05, 0.03, "nuPI", 10, beta2=0.9),
     *(CooperSetting("Adam", step, dual, "nuPI", 10, beta2=0.99, project=False) for step in (0.03, 0.05, 0.1) for dual in (0.1, 0.3)),
-    *(CooperSetting("Adam", 0.05, dual, "nuPI", 10, beta2=0.99, project=False) for dual in (0.03, 1)),
-    *(CooperSetting("Adam", 0.05, dual, "nuPI", kp, beta2=0.99, project=False) for kp in (3, 30) for dual in (0.1, 0.3)),
+    *(CooperSetting("Adam", step, 0.3, "nuPI", 10, beta2=0.99, project=False) for step in (0.15, 0.2)),
+    *(CooperSetting("Adam", step, 1, "nuPI", 10, beta2=0.99, project=False) for step in (0.05, 0.1)),
+    CooperSetting("Adam", 0.05, 0.03, "nuPI", 10, beta2=0.99, project=False),
+    *(CooperSetting("Adam", 0.05, 0.1, "nuPI", kp, beta2=0.99, project=False) for kp in (3, 30)),
+    *(CooperSetting("Adam", step, 0.3, "nuPI", kp, beta2=0.99, project=False) for step in (0.05, 0.1) for kp in (3, 30)),
     CooperSetting("Adam", 0.03, 0.1, "nuPI", 10),
     CooperSetting("Adam", 0.03, 0.1, "nuPI", 100),
     CooperSetting("Adam", 0.03, 1, "nuPI", 1),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +11,8 @@ ON_SPHERE = 1e-9  # relative distance below which a point counts as on the spher
 
 
 def length(x: np.ndarray) -> float:
-    """||x||, also of a PyTorch vector on a GPU: the ball's methods and the augmented Lagrangian's own solver take both."""
-    return float(x @ x) ** 0.5
+    """||x|| of a NumPy or PyTorch vector. The methods for the ball and the augmented Lagrangian's own solver accept both."""
+    return math.sqrt(float(x @ x))
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,18 @@ class Commands(unittest.TestCase):
     def test_a_gpu_has_the_headline_only(self) -> None:
         self.assertIn("the part speed runs on the CPU only", self.refused("--device", "cuda", "--parts", "headline,speed"))
         options = parse(["--device", "cuda"])
-        self.assertEqual((options.parts, str(options.json), str(options.markdown)),
-                         (["headline"], "build/peers-cuda.json", "build/peers-cuda.md"))  # fmt: skip
+        self.assertEqual((options.parts, str(options.json), str(options.markdown), options.matmul),
+                         (["headline"], "build/peers-cuda.json", "build/peers-cuda.md", "high"))  # fmt: skip
+
+    def test_matmul_is_for_the_headline(self) -> None:
+        self.assertIn("only the part headline uses it", self.refused("--matmul", "medium", "--parts", "speed"))
+        self.assertEqual(parse(["--matmul", "medium"]).matmul, "medium")
 
     def test_defaults(self) -> None:
         options = parse([])
         self.assertEqual((options.parts, options.seed, options.threads), (["check", "speed", "convergence", "headline"], 1, 0))
+        self.assertEqual((str(options.json), str(options.markdown), options.matmul), ("build/peers.json", "build/peers.md", "highest"))
+        self.assertEqual(str(parse(["--json", "a/b.json"]).markdown), "a/b.md")
 
 
 class Worker(unittest.TestCase):

@@ -15,7 +15,7 @@ class Settings(unittest.TestCase):
     def test_every_contender_has_a_small_grid_without_repetitions(self) -> None:
         self.assertEqual(list(settings()), list(KINDS))
         for name, grid in settings().items():
-            self.assertTrue(1 <= len(grid) <= 30, name)
+            self.assertTrue(1 <= len(grid) <= 40, name)
             self.assertEqual(len(set(map(str, grid))), len(grid), name)
 
     def test_settings_come_back_from_json(self) -> None:

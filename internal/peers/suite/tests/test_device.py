@@ -26,6 +26,7 @@ def problem(theta: float) -> Problem:
 
 class Vectors(unittest.TestCase):
     def test_the_augmented_lagrangian_takes_the_same_path(self) -> None:
+        paths = []
         for theta in (40.0, 3.0):  # the ball is inactive, and active
             runs = []
             for source in (TorchSource, DeviceSource):
@@ -36,8 +37,10 @@ class Vectors(unittest.TestCase):
                     runs.append(peer.run({"penalty": 1.0, "cap": 0.05, "inner": 5}, until=25))
             numpy, torch = ([(p[0], p[2], p[3]) for p in run["points"]] for run in runs)
             self.assertGreater(len(numpy), 20)
+            paths.append(numpy)
             np.testing.assert_allclose(torch, numpy, rtol=2e-4, atol=1e-6)
             np.testing.assert_allclose(runs[1]["losses"], runs[0]["losses"], rtol=2e-4, atol=1e-6)
+        self.assertNotEqual(*paths)
 
 
 if __name__ == "__main__":
