@@ -61,7 +61,7 @@ func (q *pairs) matrix(rows []int) (gram *mat.SymDense, positions [][2]int) {
 	if q.part == nil || q.part.SymmetricDim() != len(rows) {
 		q.part = mat.NewSymDense(len(rows), nil)
 	}
-	all, part := q.gram.RawSymmetric(), q.part.RawSymmetric() // of which gonum keeps the upper triangles
+	all, part := q.gram.RawSymmetric(), q.part.RawSymmetric() // gonum stores the upper triangle
 	for i, r := range rows {
 		for j := i; j < len(rows); j++ {
 			part.Data[i*part.Stride+j] = all.Data[min(r, rows[j])*all.Stride+max(r, rows[j])]

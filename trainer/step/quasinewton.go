@@ -283,7 +283,8 @@ func (q *QuasiNewton) step(n int, norm float64, curved bool) (d []float64, decre
 	return m.unrotate(r.d), decrease, cut, sphere, true
 }
 
-// nearSphere is the norm of a point near the sphere, relative to the ball's radius.
+// nearSphere is the least ||x||, relative to the ball's radius, at which the step tries the ball
+// before the trust region.
 const nearSphere = 0.999
 
 // gradientCurvature is the model's curvature without pairs, relative to ||d||/Delta.

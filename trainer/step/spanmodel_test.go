@@ -2,6 +2,7 @@ package step
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -162,5 +163,46 @@ func TestQuasiNewtonStepsByHand(t *testing.T) {
 		if got := q.model.eigenvalues != nil; got != c.eigen {
 			t.Errorf("%s: eigenvalues %v", name, q.model.eigenvalues)
 		}
+	}
+}
+
+// The step along the sphere of the ball, from far and from close to the solution. The solution d
+// and its multiplier t give g = -(B + t I) d - t x. A decrease computed from u - x would cancel.
+func TestMinimiseInBallNearTheSolution(t *testing.T) {
+	const n, multiplier = 12, 0.7
+	rng := rand.New(rand.NewPCG(3, 4))
+	m := spanModel{count: n, rank: n, b: make([]float64, n*n), factor: make([]float64, n*n), product: make([]float64, n), column: make([]float64, n)}
+	for i := range n {
+		for j := range i {
+			m.b[i*n+j] = 0.05 * rng.NormFloat64()
+		}
+		m.b[i*n+i] = 0.5 + float64(i*i)
+	}
+	x, e := make([]float64, n), make([]float64, n)
+	for i := range n {
+		x[i], e[i] = rng.NormFloat64(), rng.NormFloat64()
+	}
+	floats.Scale(2/floats.Norm(x, 2), x)
+	floats.AddScaled(e, -floats.Dot(e, x)/4, x)
+	floats.Scale(2/floats.Norm(e, 2), e)
+	for _, angle := range []float64{0.5, 1e-2, 1e-4, 1e-6, 1e-8} {
+		want, g, product := make([]float64, n), make([]float64, n), make([]float64, n)
+		half := math.Sin(angle / 2)
+		floats.AddScaled(want, math.Sin(angle), e)
+		floats.AddScaled(want, -2*half*half, x) // sin e + cos x - x
+		m.times(product, want)
+		for i := range n {
+			g[i] = -product[i] - multiplier*(want[i]+x[i])
+		}
+		decrease := floats.Dot(want, product)/2 + multiplier*floats.Dot(want, want)/2
+		d := make([]float64, n)
+		got, sphere, ok := m.minimiseInBall(d, g, x, floats.Norm(x, 2))
+		if !ok || !sphere || !(math.Abs(got-decrease) <= 1e-3*decrease) || !floats.EqualApprox(d, want, 1e-3*floats.Norm(want, 2)) {
+			t.Errorf("angle %v: decrease %v, want %v, sphere %v, ok %v", angle, got, decrease, sphere, ok)
+		}
+	}
+	d := make([]float64, n)
+	if decrease, sphere, ok := m.minimiseInBall(d, e, make([]float64, n), 1e-3); !ok || !sphere || !(decrease > 0) || !near(floats.Norm(d, 2), 1e-3) {
+		t.Errorf("from x = 0: decrease %v, sphere %v, ok %v, length %v", decrease, sphere, ok, floats.Norm(d, 2))
 	}
 }
