@@ -37,10 +37,10 @@ func (s *Set) Dot(q Queue, n int, x, y, result driver.Pointer) error {
 }
 
 // listed is the number of vectors that a launch of Dots or VectorSum takes: LISTED of the kernels.
-// A column of the grid of Dots has columnVectors of them: PART.
+// Blocks with the same blockIdx.y multiply groupVectors of them in Dots: PART.
 const (
-	listed        = 48
-	columnVectors = 8
+	listed       = 48
+	groupVectors = 8
 )
 
 // Dots sets results[i len(ys) + j] = xs[i].ys[j], with the bits of Dot(xs[i], ys[j]). The ys may be
@@ -62,13 +62,13 @@ func (s *Set) Dots(q Queue, n int, xs, ys []driver.Pointer, results driver.Point
 // dots sets results[i stride + j] = xs[i].ys[j] for one or two xs and at most listed ys.
 func (s *Set) dots(q Queue, n int, xs, ys []driver.Pointer, results driver.Pointer, stride int) error {
 	c := pass("dots", n)
-	c.grid[0], c.grid[1] = min(c.grid[0], mostSums), ceil(len(ys), columnVectors)
+	c.grid[0], c.grid[1] = min(c.grid[0], mostSums), ceil(len(ys), groupVectors)
 	c.vectors(s, n, append(slices.Clone(xs), 0)[:2]...)
 	c.ints(len(ys))
 	c.listed(s, n, ys)
 	c.writing(results, 8*((len(xs)-1)*stride+len(ys)))
 	c.ints(stride)
-	if err := c.partial(q, 8*2*columnVectors*c.grid[0]*c.grid[1], c.grid[1]); err != nil {
+	if err := c.partial(q, 8*2*groupVectors*c.grid[0]*c.grid[1], c.grid[1]); err != nil {
 		return err
 	}
 	return s.launch(q, c)
@@ -98,7 +98,7 @@ func (s *Set) VectorSum(q Queue, n int, dst driver.Pointer, coefficients []float
 			sums, rounded = 0, dst
 		}
 		c := pass("vector_sum", n)
-		c.grid[0] = min(ceil(n, blockSize), 2048) // every element waits for many loads
+		c.grid[0] = min(ceil(n, blockSize), 2048) // one element a thread: more loads in flight
 		c.reading(from, 8*n)
 		c.writing(sums, 8*n)
 		c.writing(rounded, n*s.dtype.Size())

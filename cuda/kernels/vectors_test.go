@@ -213,7 +213,7 @@ func sameSteps[T plan.Float](t *testing.T, want, got *problem.HostSpace[T], n in
 	do("combine", none(func(s *problem.HostSpace[T]) { s.Combine(v[3], 0.3, v[0], -0.7, v[1]) }))
 	do("scale", none(func(s *problem.HostSpace[T]) { s.Combine(v[3], 0.3, v[3], 0, v[1]) }))
 	do("add to itself", none(func(s *problem.HostSpace[T]) { s.Combine(v[4], 1, v[0], 0.5, v[4]) }))
-	// Within one column of the grid, over several columns, and over two and three launches.
+	// Within one group of blocks, over several groups, and over two and three launches.
 	for _, count := range []int{1, 8, 9, 16, 17, 48, 49, 97} {
 		list, coefficients := make([]problem.Vector, count), make([]float64, count)
 		for i := range list {
@@ -222,9 +222,11 @@ func sameSteps[T plan.Float](t *testing.T, want, got *problem.HostSpace[T], n in
 		do("dots", func(s *problem.HostSpace[T]) []float64 {
 			dots := make([]float64, 3*count)
 			s.Dots(dots, []problem.Vector{v[2], v[0], v[3]}, list)
-			for i, y := range list {
-				if one := s.Dot(v[2], y); s == got && one != dots[i] {
-					t.Errorf("%d dots: product %d is %v, and Dot's is %v", count, i, dots[i], one)
+			for r, x := range []problem.Vector{v[2], v[0], v[3]} {
+				for i, y := range list {
+					if one, dot := s.Dot(x, y), dots[r*count+i]; s == got && one != dot {
+						t.Errorf("%d dots: product %d of vector %d is %v, and Dot's is %v", count, i, r, dot, one)
+					}
 				}
 			}
 			return dots

@@ -214,8 +214,8 @@ func (c timedCase) judgePeers(ours float64, r peerReply) []Result {
 		switch {
 		case name == eager && c.eager > 0:
 			ratio = AtLeast(title, ratio.Value, c.eager, "x")
-		case name == captured && c.library > 0:
-			ratio = AtLeast(title, ratio.Value, c.library, "x")
+		case name == captured && c.captured > 0:
+			ratio = AtLeast(title, ratio.Value, c.captured, "x")
 		}
 		ratio.Detail = number(r.Milliseconds[name]) + " ms"
 		results = append(results, ratio)

@@ -131,7 +131,7 @@ def captured(problem: Images | Groups) -> Callable[[], None]:
 
 
 def contenders(problem: Images | Groups) -> dict[str, Callable[[], Callable[[], None]]]:
-    """What prepares each contender's iteration. The captures come before compiled code, whose errors would end them."""
+    """Functions that prepare an iteration of each contender. Captures come first, because an error in compiled code ends a later capture."""
     values = problem.value if isinstance(problem, Images) else problem.values
     return {
         "eager": lambda: eager(problem, values),

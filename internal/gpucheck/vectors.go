@@ -86,14 +86,15 @@ func spaceError(d *cuda.Device, t tensor.Dtype, n int, r problem.Regularizer) (f
 	c.each(func(s *problem.Space) []float64 { s.Combine(y, 0.3, v, -1.25, w); return nil })
 	c.each(func(s *problem.Space) []float64 { s.Combine(y, 0.3, y, 0, w); return nil })
 	c.each(func(s *problem.Space) []float64 { return []float64{s.Dot(v, w), s.Dot(v, v), s.Distance(v, w)} })
-	for _, count := range []int{1, 16, 17, 70} { // within one launch, over two launches, over two waits
+	// Within one group of blocks, over two groups, over two launches, and over two waits.
+	for _, count := range []int{1, 8, 9, 48, 49, 300} {
 		list, coefficients := make([]problem.Vector, count), make([]float64, count)
 		for i := range list {
 			list[i], coefficients[i] = c.list[(i+i/3)%len(c.list)], 1/float64(i-3*(i%2)+4)
 		}
 		c.each(func(s *problem.Space) []float64 {
-			dots := make([]float64, count)
-			s.Dots(dots, []problem.Vector{v}, list)
+			dots := make([]float64, 3*count)
+			s.Dots(dots, []problem.Vector{v, w, y}, list)
 			return dots
 		})
 		c.each(func(s *problem.Space) []float64 { s.Sum(list[0], coefficients, list); return nil })

@@ -20,7 +20,7 @@ KERNEL(dot)(int64 n, const real *x, const real *y, double *result, double *parti
 EXPORT(dot)
 
 // dots multiplies x, and z if z is not 0, by count vectors: results[j] = x.y_j, and
-// results[stride + j] = z.y_j. A column of the grid has PART of the vectors.
+// results[stride + j] = z.y_j. The blocks with the same blockIdx.y multiply PART vectors.
 #define PART 8
 KERNEL_WIDE(dots, 2)(int64 n, const real *x, const real *z, int64 count, VECTORS(y), double *results, int64 stride, double *partial,
                      unsigned *tickets) {
@@ -43,7 +43,7 @@ KERNEL_WIDE(dots, 2)(int64 n, const real *x, const real *z, int64 count, VECTORS
     for (int k = 0; k < PART; k++) sums[k] += own * (double)v[k], sums[PART + k] += other * (double)v[k];
   }
   double sum;
-  if (!column_sums(sums, sum, partial, tickets)) return;
+  if (!group_sums(sums, sum, partial, tickets)) return;
   int t = thread_of_block(), row = t / PART;
   int64 j = first + t % PART;
   if (j < count && (row == 0 || z)) results[row * stride + j] = sum;
@@ -51,8 +51,8 @@ KERNEL_WIDE(dots, 2)(int64 n, const real *x, const real *z, int64 count, VECTORS
 EXPORT(dots)
 
 // vector_sum adds terms to the sums at from, or to 0 if from is 0. It writes the sums to carry, or
-// rounded to to if carry is 0. from may be carry, and to may be one of the vectors. The loads of 16
-// vectors wait for memory together.
+// rounded to to if carry is 0. from may be carry, and to may be one of the vectors. A thread starts
+// the loads of 16 vectors before it uses the first value.
 KERNEL(vector_sum)(int64 n, const double *from, double *carry, real *to, COEFFICIENTS(c), VECTORS(x)) {
   const double c[LISTED] = LIST_OF(c);
   const real *x[LISTED] = LIST_OF(x);

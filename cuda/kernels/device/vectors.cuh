@@ -55,10 +55,10 @@ __device__ inline bool grid_sums(double &first, double &second, double *partial,
   return holds;
 }
 
-// column_sums adds each of N sums over the blocks of a column of the grid, with the bits of grid_sums
-// for a grid of one column. A column has its own partial sums and its own ticket. The function returns
-// true to N threads of the column's last block; thread t then holds sum t in held.
-template <int N> __device__ inline bool column_sums(double (&sums)[N], double &held, double *partial, unsigned *tickets) {
+// group_sums adds each of N sums over the blocks with the same blockIdx.y, with the bits of grid_sums
+// for these blocks alone. Each group of blocks has its own partial sums and its own ticket. The function
+// returns true to N threads of the group's last block; thread t then holds sum t in held.
+template <int N> __device__ inline bool group_sums(double (&sums)[N], double &held, double *partial, unsigned *tickets) {
   __shared__ double part[N][8];
   int t = thread_of_block();
   unsigned blocks = gridDim.x;
