@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"ppal/internal/racing"
 	"slices"
 	"strings"
 	"testing"
@@ -80,6 +81,7 @@ func TestClassesOfTable(t *testing.T) {
 
 // The published problem takes a table's classes by name.
 func TestNeymanPearsonOfTable(t *testing.T) {
+	racing.Skip(t, "TestTrainForReal runs the same goroutines")
 	file := filepath.Join("..", "..", "testdata", "flowers.csv")
 	got := forReal(t, "train", "--quiet", "--iterations", "300", "--problem", "mnpc", "--file", file, "--label", "species", "--classes", "lily,rose,iris",
 		"--missing", "impute", "--model", "linear", "--kappa", "0.4,0.5", "--split", "60/20/20", "--out", filepath.Join(t.TempDir(), "run"))

@@ -156,6 +156,7 @@ func TestRunsRepeatToTheBit(t *testing.T) {
 // of a fixed size the weights agree up to rounding. Momentum and the curvature rule amplify
 // rounding, so these cases have a larger tolerance.
 func TestTrainingAgreesWithGorgonia(t *testing.T) {
+	racing.Skip(t, "TestDeviceAgreesWithGorgonia runs the same goroutines")
 	n := network{spec: models.Spec{Inputs: 12, Hidden: []int{9}, Outputs: 3}, counts: []int{120, 90, 101}, center: true, seed: 3}
 	for _, c := range []struct {
 		name   string

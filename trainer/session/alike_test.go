@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/racing"
 )
 
 // Similar rows of a batch are neighbours: first the rows with the rarest column.
@@ -27,6 +28,7 @@ func TestAlike(t *testing.T) {
 // A batch of a sparse table has the rows of its strata in another order, with fewer columns in each
 // 32 rows. Rows with many entries, and rows of other matrices, keep the order of the table.
 func TestAlikeBatches(t *testing.T) {
+	racing.Skip(t, "TestBatchesResume runs the same goroutines")
 	a := buildOptions(t, kept()["sparse"])
 	b := a.batches
 	touched := func(list []int) (columns int) {

@@ -12,6 +12,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets"
+	"ppal/internal/racing"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/certify"
@@ -72,6 +73,7 @@ func nearly(t *testing.T, what string, got, want []float64) {
 // The saved weights act on raw pixels. They give the same scores as training, which computes the
 // scores from standardised pixels.
 func TestSavedWeightsActOnRawRows(t *testing.T) {
+	racing.Skip(t, "TestRunsAreDeterministic runs the same goroutines")
 	for _, heads := range []models.Heads{models.Shared, models.Separate} {
 		e := build(t, small(func(c *setup) { c.Heads = heads }))
 		if _, err := e.Optimize(context.Background(), trainer.Settings{Iterations: 3}); err != nil {
@@ -156,6 +158,7 @@ func TestRunsAreDeterministic(t *testing.T) {
 }
 
 func TestFinishCertifiesInFloat64(t *testing.T) {
+	racing.Skip(t, "TestRunsAreDeterministic runs the same goroutines")
 	e := build(t, small(func(c *setup) { c.Dtype = tensor.Float32 }))
 	if e.dtype != tensor.Float32 {
 		t.Fatal("not a float32 run")

@@ -30,6 +30,7 @@ func kept() map[string]Options {
 // Batches that the device keeps cost what their packed rows need, and a run whose batches do not
 // fit is refused.
 func TestKeptBytes(t *testing.T) {
+	racing.Skip(t, "TestBatchesResume runs the same goroutines")
 	for name, o := range kept() {
 		if name == "digits" && hasDigits(t) != nil {
 			continue

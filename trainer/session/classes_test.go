@@ -14,6 +14,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/internal/racing"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/models/predictor"
@@ -146,6 +147,7 @@ func checkSavedClasses(t *testing.T, dir, file string, r *Result) {
 // The published problem on a table bounds the losses of classes. Two classes that the user names
 // have one score each. Bounds on surrogates of a Decisions task work too.
 func TestClassesOnSurrogates(t *testing.T) {
+	racing.Skip(t, "TestDecisionsTrain runs the same goroutines")
 	file := garden(t, 600)
 	two := ofGarden(file)
 	two.Classes = []string{"rose", "lily"}

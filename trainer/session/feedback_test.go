@@ -246,6 +246,7 @@ func TestClassErrors(t *testing.T) {
 // TestTrivialDecisionsAreNamed bounds the positive rate by 0: the model rejects everybody, and the
 // warnings say so.
 func TestTrivialDecisionsAreNamed(t *testing.T) {
+	racing.Skip(t, "TestDecisionsTrain runs the same goroutines")
 	o := onTable(Decisions{SubjectTo: subject(t, "positive_rate <= 0")}, Table{Dataset: "synthetic-compas"}, nil)
 	o.Settings.Iterations = 60
 	s, a, r := decideOn(t, o)

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppal/datasets"
+	"ppal/internal/racing"
 	"ppal/models"
 	"ppal/trainer"
 )
@@ -153,6 +154,7 @@ func damage(t *testing.T, folder string) {
 // Pictures of files that have changed are read again. Other classes, numbers of rows and splits
 // have their own kept rows, and kept rows do not depend on the seed without validation rows.
 func TestKeptPictures(t *testing.T) {
+	racing.Skip(t, "TestRowsInFiles runs the same goroutines")
 	dir, folder := writePictures(t, 400), t.TempDir()
 	load := func(change func(s *Images), seed uint64) string {
 		t.Helper()

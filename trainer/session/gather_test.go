@@ -10,6 +10,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/racing"
 	"ppal/internal/rundir"
 	"ppal/models"
 )
@@ -42,6 +43,9 @@ func TestGather(t *testing.T) {
 func TestBatchesInFiles(t *testing.T) {
 	file, dir := wideTable(t, 1500), t.TempDir()
 	for _, dtype := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
+		if racing.Detector && dtype == tensor.Float64 {
+			continue // the same goroutines
+		}
 		options := func(memory int64) func(o *Options) {
 			return func(o *Options) {
 				o.Data, o.Task, o.Model = CSV(file, "y", "sex=m"), DemographicParity{Epsilon: []float64{0.05}}, &models.Spec{}
@@ -90,6 +94,7 @@ func TestBatchesInFiles(t *testing.T) {
 
 // The first batch packs several batches, as many as fit in a share of the bound.
 func TestPackTogether(t *testing.T) {
+	racing.Skip(t, "TestBatchesInFiles runs the same goroutines")
 	file := wideTable(t, 3000)
 	for memory, want := range map[int64]int{0: 1, 1 << 10: 1, 1 << 20: 4, 1 << 30: 21} {
 		a := buildOptions(t, onTable(DemographicParity{Epsilon: []float64{0.05}}, CSV(file, "y", "sex=m"), func(o *Options) {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/tensor"
 
+	"ppal/internal/racing"
 	"ppal/models"
 	"ppal/trainer"
 )
@@ -57,6 +58,9 @@ func (m *recordedMeasures) Record(r *trainer.Record) error {
 func TestRowsInFiles(t *testing.T) {
 	file := wideTable(t, 5000)
 	for _, hidden := range [][]int{nil, {12}} {
+		if racing.Detector && hidden == nil {
+			continue // the same goroutines
+		}
 		dirs := map[bool]string{false: t.TempDir(), true: t.TempDir()}
 		finish := func(memory int64) (*Result, recordedMeasures) {
 			var measures recordedMeasures
@@ -134,6 +138,7 @@ func TestKeptRows(t *testing.T) {
 
 // The rows of a published or built-in table, which stay in memory, beyond the bound are a warning.
 func TestRowsBeyondTheBound(t *testing.T) {
+	racing.Skip(t, "TestRowsInFiles runs the same goroutines")
 	for _, memory := range []int64{0, 1 << 10, 1 << 30} {
 		l, err := Table{Dataset: "synthetic-adult"}.load(t.Context(), request{devices: &devices{options: Device{Memory: memory}}, dtype: tensor.Float64, seed: 1})
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/internal/racing"
 	"ppal/internal/rundir"
 	"ppal/models/predictor"
 )
@@ -52,6 +53,7 @@ func saved(t *testing.T, data Source, task Task) string {
 // Every row of the table is in exactly one split. The constraints that a published problem stands
 // for describe this problem.
 func TestModelOfTable(t *testing.T) {
+	racing.Skip(t, "TestDecisionsTrain runs the same goroutines")
 	file := filepath.Join(t.TempDir(), "members.csv")
 	if err := os.WriteFile(file, []byte(members(400)), 0o644); err != nil {
 		t.Fatal(err)
