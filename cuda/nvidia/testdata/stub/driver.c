@@ -373,6 +373,7 @@ API int cuLaunchKernel(char *f, unsigned gx, unsigned gy, unsigned gz, unsigned 
   logged("launch %s grid %u %u %u block %u %u %u shared %u", f, gx, gy, gz, bx, by, bz, shared);
   for (int k = 0; kernels_count && k < kernels_count(); k++) {
     if (strcmp(kernel_name(k), f) != 0) continue;
+    if (kernel_params(k) > MOST_ARGS - 6) return INVALID_VALUE; // the last six are the shape
     work w = {.run = run_kernel, .to = (uint64_t)k};
     for (int i = 0; i < kernel_params(k); i++) memcpy(&w.args[i], params[i], (size_t)kernel_param_size(k, i)); // as much as the device reads
     unsigned shape[] = {gx, gy, gz, bx, by, bz};

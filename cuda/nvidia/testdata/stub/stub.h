@@ -41,7 +41,7 @@ int has_context(void);
 // current_device returns the device of the current context.
 int current_device(void);
 
-enum { MOST_ARGS = 64 };
+enum { MOST_ARGS = 128 };
 
 // A piece of work on a stream. run returns a result code of the driver.
 typedef struct work {
