@@ -37,7 +37,8 @@ func (s *Set) Dot(q Queue, n int, x, y, result driver.Pointer) error {
 }
 
 // listed is the number of vectors that a launch of Dots or VectorSum takes: LISTED of the kernels.
-// Blocks with the same blockIdx.y multiply groupVectors of them in Dots: PART.
+// In Dots, the blocks with the same blockIdx.y multiply groupVectors of these vectors: PART of the
+// kernels.
 const (
 	listed       = 48
 	groupVectors = 8

@@ -131,7 +131,10 @@ def captured(problem: Images | Groups) -> Callable[[], None]:
 
 
 def contenders(problem: Images | Groups) -> dict[str, Callable[[], Callable[[], None]]]:
-    """Functions that prepare an iteration of each contender. Captures come first, because an error in compiled code ends a later capture."""
+    """Functions that prepare an iteration of each contender.
+
+    The capture precedes compiled code, because an error there makes a later capture fail.
+    """
     values = problem.value if isinstance(problem, Images) else problem.values
     return {
         "eager": lambda: eager(problem, values),

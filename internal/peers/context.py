@@ -27,7 +27,7 @@ class Context:
     threads: int
     seed: int
     results: Results
-    device: str = "cpu"  # on which ppal and the rivals of the headline train: cpu or cuda
+    device: str = "cpu"  # the device on which ppal and the headline's rivals train: cpu or cuda
     matmul: str = "highest"  # the precision of products of the rivals of the headline
     say: Callable[[str], None] = print
     _folders: dict[str, Path] = field(default_factory=dict)  # the folder of each data set's files

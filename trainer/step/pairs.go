@@ -55,8 +55,8 @@ func (q *pairs) basis(d, x problem.Vector) (handles []problem.Vector, rows []int
 	return append(handles, d, x), append(rows, gradientRow, iterateRow)
 }
 
-// matrix returns the inner products of the rows of basis, which the next call overwrites, and the
-// positions of each pair.
+// matrix returns the inner products of the rows of basis, and the positions of each pair. The next
+// call overwrites the inner products.
 func (q *pairs) matrix(rows []int) (gram *mat.SymDense, positions [][2]int) {
 	if q.part == nil || q.part.SymmetricDim() != len(rows) {
 		q.part = mat.NewSymDense(len(rows), nil)

@@ -8,7 +8,8 @@ import (
 )
 
 // BenchmarkPlan measures the part of a step on the host: the model of 20 pairs and its minimiser.
-// The trust region leaves the step as it is, or cuts it; the sphere of the ball limits the step.
+// In the three cases, nothing limits the step, the trust region cuts it, or the sphere of the ball
+// limits it.
 func BenchmarkPlan(b *testing.B) {
 	const n = 200
 	for _, c := range []struct {

@@ -248,8 +248,9 @@ const sphereTolerance = 1e-10
 // and returns the decrease from d = 0, and whether x + d is on the sphere. It returns false for ok
 // if B is not positive definite to rounding, or if the search for t does not end.
 //
-// The minimiser is u = x + d = (B + t I)^-1 (B x - g) for a t >= 0. The search for t begins at its
-// value at a stationary x on the sphere, -<g, x>/||x||^2. From t on, nothing cancels:
+// The minimiser is u = x + d = (B + t I)^-1 (B x - g) for a t >= 0. The search for t begins at
+// -<g, x>/||x||^2, the multiplier of a stationary x on the sphere. The difference u - x would
+// cancel, so d and the decrease come from t:
 //
 //	(B + t I) d = -(g + t x),   decrease = (d^T B d + t (||d||^2 + ball^2 - ||x||^2))/2.
 func (m *spanModel) minimiseInBall(d, g, x []float64, ball float64) (decrease float64, sphere, ok bool) {
@@ -274,13 +275,14 @@ func (m *spanModel) minimiseInBall(d, g, x []float64, ball float64) (decrease fl
 }
 
 // newtonTries is the largest number of Newton's steps in within. Searches take 5 to 8 steps if the
-// condition number of B is at most 1e8. Beyond, rounding errors of ||u|| may exceed the tolerance.
+// condition number of B is at most 1e8. With a larger condition number, rounding errors of ||u||
+// may exceed the tolerance.
 const newtonTries = 40
 
 // within sets u = (B + (ridge + s) I)^-1 right for the least s >= 0 with ||u|| <= radius, and
-// returns s. If s > 0, the length of u is the radius up to the relative tolerance. The factor is
-// that of the last matrix. within returns false if a matrix that it factorizes is not positive
-// definite to rounding, or after newtonTries steps.
+// returns s. If s > 0, the length of u is the radius up to the relative tolerance. Afterwards,
+// m.factor holds the factor of the last matrix. within returns false if a matrix that it factorizes
+// is not positive definite to rounding, or after newtonTries steps.
 //
 // Newton's iteration for 1/||u|| = 1/radius finds s from the given s, by a factorization for each s
 // (Moré and Sorensen, SIAM J. Sci. Stat. Comput. 4, 1983). 1/||u|| is concave in s: after the first

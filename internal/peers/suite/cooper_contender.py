@@ -36,7 +36,7 @@ class _Problem(cooper.ConstrainedMinimizationProblem):
         self.problem, self.x = problem, x
         multiplier = cooper.multipliers.DenseMultiplier(num_constraints=problem.source.constraints, dtype=x.dtype)
         self.bounds = cooper.Constraint(cooper.ConstraintType.INEQUALITY, multiplier=multiplier)
-        # Assigned once: Cooper keeps constraints apart from other attributes, and an earlier None would hide the constraint.
+        # Assign ball only once: Cooper keeps constraints apart from other attributes, and an earlier None would hide the constraint.
         self.ball = None if project or problem.source.weights.radius is None else ball_constraint(x.dtype)
 
     def compute_cmp_state(self) -> cooper.CMPState:

@@ -1,4 +1,4 @@
-"""The settings of each contender in the suite. They span its problems and are the same for every problem."""
+"""The settings of each contender in the suite. They span the suite's problems and are the same for every problem."""
 
 from __future__ import annotations
 

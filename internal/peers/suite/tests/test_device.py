@@ -1,4 +1,4 @@
-"""The rivals with vectors on a device, here PyTorch's CPU: the same path as with NumPy's vectors, to rounding."""
+"""The augmented Lagrangian takes the same path with PyTorch's vectors (on the CPU) as with NumPy's, up to rounding."""
 
 from __future__ import annotations
 
