@@ -252,22 +252,20 @@ func (q *QuasiNewton) step(n int, norm float64, curved bool) (d []float64, decre
 	if curved {
 		d = make([]float64, m.rank)
 		g, x := m.of(n-2), m.of(n-1)
-		near := norm >= nearSphere*ball // the ball is more likely to limit the step than the region
-		if ball > 0 && near {
+		inBall := func() bool { // the minimiser over the ball is the step if it lies in the region
 			decrease, sphere, ok = m.minimiseInBall(d, g, x, ball)
-			if ok && vec.Norm(d) <= q.radius {
-				return d, decrease, false, sphere, true
-			}
+			return ok && vec.Norm(d) <= q.radius
+		}
+		near := ball > 0 && norm >= nearSphere*ball // the ball is more likely to limit the step than the region
+		if near && inBall() {
+			return d, decrease, false, sphere, true
 		}
 		decrease, cut, ok = m.minimise(d, g, x, ridge, q.radius)
 		if ok && (ball == 0 || (&region{x: x, d: d}).norm(1) <= ball) {
 			return d, decrease, cut, false, true
 		}
-		if ok && !near {
-			decrease, sphere, ok = m.minimiseInBall(d, g, x, ball)
-			if ok && vec.Norm(d) <= q.radius {
-				return d, decrease, false, sphere, true
-			}
+		if ok && !near && inBall() {
+			return d, decrease, false, sphere, true
 		}
 	}
 	if !m.eigen() {

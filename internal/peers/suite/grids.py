@@ -12,12 +12,11 @@ COOPER = [
     CooperSetting("Adam", 0.15, 1, "nuPI", 1, beta2=0.99),
     CooperSetting("Adam", 0.05, 0.03, "nuPI", 10, beta2=0.9, decay="cosine"),
     CooperSetting("Adam", 0.05, 0.03, "nuPI", 10, beta2=0.9),
-    *(CooperSetting("Adam", step, dual, "nuPI", 10, beta2=0.99, project=False) for step in (0.03, 0.05, 0.1) for dual in (0.1, 0.3)),
-    *(CooperSetting("Adam", step, 0.3, "nuPI", 10, beta2=0.99, project=False) for step in (0.15, 0.2)),
-    *(CooperSetting("Adam", step, 1, "nuPI", 10, beta2=0.99, project=False) for step in (0.05, 0.1)),
-    CooperSetting("Adam", 0.05, 0.03, "nuPI", 10, beta2=0.99, project=False),
-    *(CooperSetting("Adam", 0.05, 0.1, "nuPI", kp, beta2=0.99, project=False) for kp in (3, 30)),
-    *(CooperSetting("Adam", step, 0.3, "nuPI", kp, beta2=0.99, project=False) for step in (0.05, 0.1) for kp in (3, 30)),
+    # The ball as a constraint: the best setting, Adam 0.1 with dual steps of 0.3 and Kp 10, and the settings around the path to it.
+    *(CooperSetting("Adam", step, dual, "nuPI", kp, beta2=0.99, project=False)
+      for step, dual, kp in ((0.03, 0.1, 10), (0.03, 0.3, 10), (0.05, 0.03, 10), (0.05, 0.1, 3), (0.05, 0.1, 10), (0.05, 0.1, 30),
+                             (0.05, 0.3, 3), (0.05, 0.3, 10), (0.05, 0.3, 30), (0.05, 1, 10), (0.1, 0.1, 10), (0.1, 0.3, 3),
+                             (0.1, 0.3, 10), (0.1, 0.3, 30), (0.1, 1, 10), (0.15, 0.3, 10), (0.2, 0.3, 10))),
     CooperSetting("Adam", 0.03, 0.1, "nuPI", 10),
     CooperSetting("Adam", 0.03, 0.1, "nuPI", 100),
     CooperSetting("Adam", 0.03, 1, "nuPI", 1),
