@@ -31,6 +31,8 @@ type Definition struct {
 	// Shallow says that the model has no hidden layers: each score is linear in the parameters. See
 	// problem.Shallow.
 	Shallow bool
+	// Scales are the scales of the stacked parameters, or nil. See problem.Scaled.
+	Scales []float64
 	// Inputs are input nodes whose values Problem.Bind may replace between iterations, for example
 	// with mini-batches.
 	Inputs gorgonia.Nodes
@@ -96,6 +98,7 @@ type Problem struct {
 	inputs    []input
 	nonSmooth bool
 	shallow   bool
+	scales    []float64
 }
 
 // input describes a node of Definition.Inputs: its name, and its shape as a matrix.
@@ -184,6 +187,9 @@ func (p *Problem) NonSmooth() bool { return p.nonSmooth }
 // Shallow implements problem.Shallow.
 func (p *Problem) Shallow() bool { return p.shallow }
 
+// Scales implements problem.Scaled.
+func (p *Problem) Scales() []float64 { return p.scales }
+
 // building guards Gorgonia's package-level constants: building and differentiating graphs in
 // several goroutines race on them.
 var building sync.Mutex
@@ -204,7 +210,7 @@ func New(build func(g *gorgonia.ExprGraph) (Definition, error), engine Engine) (
 	if err != nil {
 		return nil, fmt.Errorf("graph: compile: %w", err)
 	}
-	p := &Problem{Problem: w, compiled: w, nonSmooth: l.NonSmooth, shallow: l.Shallow}
+	p := &Problem{Problem: w, compiled: w, nonSmooth: l.NonSmooth, shallow: l.Shallow, scales: l.Scales}
 	for _, n := range l.Inputs {
 		rows, cols := dims(n.Shape())
 		p.inputs = append(p.inputs, input{n.Name(), rows, cols})
@@ -291,13 +297,18 @@ func (l *Lagrangian) check() error {
 			return fmt.Errorf("graph: data matrix %d is %d x %d and has no input of that shape", i, rows, cols)
 		}
 	}
+	size := 0
 	for i, n := range l.Parameters {
+		size += n.Shape().TotalSize()
 		switch {
 		case n.Value() == nil:
 			return fmt.Errorf("graph: parameter %d (%s) has no value to start from", i, n.Name())
 		case n.Dtype() != l.Dtype:
 			return fmt.Errorf("graph: parameter %d (%s) has dtype %v, want the objective's, %v", i, n.Name(), n.Dtype(), l.Dtype)
 		}
+	}
+	if l.Scales != nil && len(l.Scales) != size {
+		return fmt.Errorf("graph: %d scales of %d parameters", len(l.Scales), size)
 	}
 	return nil
 }

@@ -187,6 +187,10 @@ func TestDefinitionsThatAreRefused(t *testing.T) {
 			w := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithShape(3), gorgonia.WithName("w"))
 			return graph.Definition{Objective: gorgonia.Must(gorgonia.Sum(w)), Parameters: gorgonia.Nodes{w}}, nil
 		}, "parameter 0 (w) has no value"},
+		{"scales of other parameters", func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+			w := input(g, tensor.Float64, rand.New(rand.NewPCG(1, 0)), "w", 3)
+			return graph.Definition{Objective: gorgonia.Must(gorgonia.Sum(w)), Parameters: gorgonia.Nodes{w}, Scales: []float64{1, 2}}, nil
+		}, "2 scales of 3 parameters"},
 	} {
 		_, err := graph.New(c.build, graph.Tape{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {

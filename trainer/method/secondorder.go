@@ -77,13 +77,17 @@ const (
 	toleranceShare = 0.1 // of the feasibility tolerance
 	networkPenalty = 1   // the first rho of PPALA and PLADA with quasi-Newton steps
 	shallowPenalty = 10  // the same without hidden layers
+	scaledPenalty  = 15  // the same with scales
 )
 
 // newSecondOrder prepares a run. tolerance is the largest violation that counts as feasible.
 func newSecondOrder(rule augmentedRule, p problem.Problem, at *problem.Point, tolerance float64) (*secondOrder, error) {
-	if problem.FeaturesOf(p).Shallow {
+	switch f := problem.FeaturesOf(p); {
+	case f.Scales != nil:
+		rule.begin(scaledPenalty)
+	case f.Shallow:
 		rule.begin(shallowPenalty)
-	} else {
+	default:
 		rule.begin(networkPenalty)
 	}
 	quasi, err := step.NewQuasiNewton(p)

@@ -3,6 +3,7 @@ package problem_test
 import (
 	"errors"
 	"math"
+	"reflect"
 	"testing"
 
 	"ppal/trainer/internal/testkit"
@@ -126,7 +127,7 @@ func TestFeaturesOf(t *testing.T) {
 		{b, problem.Features{Batches: b, Group: b, Kinks: true}},
 		{problem.NewProximal(b, 1), problem.Features{Kinks: true}},
 	} {
-		if got := problem.FeaturesOf(c.p); got != c.want {
+		if got := problem.FeaturesOf(c.p); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%T: %+v, want %+v", c.p, got, c.want)
 		}
 	}

@@ -44,6 +44,8 @@ type Features struct {
 	Kinks bool
 	// Shallow says that the problem, or the Inner problem of a Form, has no hidden layers.
 	Shallow bool
+	// Scales are those of the problem, or of the Inner problem of a Form; nil: none. See Scaled.
+	Scales []float64
 }
 
 // FeaturesOf returns the optional interfaces that p implements.
@@ -61,6 +63,9 @@ func FeaturesOf(p Problem) Features {
 		}
 		if s, ok := p.(Shallow); ok && s.Shallow() {
 			f.Shallow = true
+		}
+		if s, ok := p.(Scaled); ok && f.Scales == nil {
+			f.Scales = s.Scales()
 		}
 		form, ok := p.(Form)
 		if !ok {
@@ -132,6 +137,15 @@ type NonSmooth interface{ NonSmooth() bool }
 // or plain functions of the variables. Quasi-Newton steps then begin with a larger penalty and with
 // longer steps, because no saturated unit stops the gradient.
 type Shallow interface{ Shallow() bool }
+
+// Scaled is a Problem that may know scales of its variables.
+type Scaled interface {
+	// Scales returns positive numbers s, one for each variable (not a copy), or nil if the problem
+	// knows none: in the variables x/s, the second derivatives of f and g differ less than in x.
+	// Quasi-Newton steps without a ball begin with a multiple of the identity as their Hessian in
+	// these variables.
+	Scales() []float64
+}
 
 // Sampler is a Problem that evaluates f and g on a mini-batch. The training loop selects batch k
 // before it evaluates x_k for the method's step. Records and certificates use the full problem.

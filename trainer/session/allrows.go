@@ -61,6 +61,9 @@ func (a *allRows) NonSmooth() bool { return problem.FeaturesOf(a.all).Kinks }
 // Shallow implements problem.Shallow.
 func (a *allRows) Shallow() bool { return problem.FeaturesOf(a.all).Shallow }
 
+// Scales implements problem.Scaled.
+func (a *allRows) Scales() []float64 { return problem.FeaturesOf(a.all).Scales }
+
 // Pieces implements problem.Piecewise.
 func (a allPieces) Pieces() []problem.Piece { return a.all.(problem.Piecewise).Pieces() }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"slices"
 
 	"gorgonia.org/tensor"
 
@@ -177,6 +178,9 @@ func (a *assembly) newBuilder(train rows) (*builder, error) {
 	b.spec.Inputs, b.spec.Outputs = train.features(), max(1, statement.Outputs)
 	if err := b.spec.Validate(); err != nil {
 		return nil, err
+	}
+	if b.hasScales() {
+		b.scales = slices.Repeat([]float64{1}, (b.spec.Inputs+1)*b.spec.Outputs)
 	}
 	if b.regularizer.Kind == problem.GroupL1 && b.regularizer.Groups == nil {
 		b.regularizer.Groups = parameterEnds(b.spec)

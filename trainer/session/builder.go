@@ -23,6 +23,7 @@ type builder struct {
 	devices     *devices
 	center      []float64       // c/s of the columns; nil: no centring
 	scale       []float64       // factors of the columns; nil: none
+	scales      []float64       // of the weights, see problem.Scaled; nil: none
 	terms       *parameterTerms // the terms of the statement's ParameterNodes; nil: none
 }
 
@@ -51,7 +52,7 @@ func (b *builder) definition(g *gorgonia.ExprGraph, r rows, dtype tensor.Dtype, 
 	}
 	return graph.Definition{
 		Objective: f, Constraints: c, Parameters: net.Parameters(), Regularizer: b.regularizer,
-		NonSmooth: b.nonSmooth(), Shallow: len(b.spec.Hidden) == 0,
+		NonSmooth: b.nonSmooth(), Shallow: len(b.spec.Hidden) == 0, Scales: b.scales,
 		Inputs: gorgonia.Nodes{x},
 		Data:   []matrix.Matrix{r.data},
 		Watch:  gorgonia.Nodes{scores},

@@ -55,6 +55,9 @@ func (o Options) prepareTogether(ctx context.Context, err error) (a *assembly, _
 	if a, err = agree(c, a, a.sameAsLeader()); err != nil {
 		return nil, err
 	}
+	if a, err = agree(c, a, a.setScales()); err != nil {
+		return nil, err
+	}
 	a.devices.served = c.Rank() == 0
 	return a, nil
 }

@@ -318,6 +318,10 @@ func TestProcessesKeepTheirRows(t *testing.T) {
 			if one.Result.Examples == nil || len(one.Result.Examples.Classes[0].List) == 0 {
 				t.Error("no examples are compared")
 			}
+			alone := buildOptions(t, o)
+			if alone.builder.scales == nil {
+				t.Error("a linear model has no scales")
+			}
 			var group sync.WaitGroup
 			for _, r := range ranks.Goroutines(3) {
 				own := o
@@ -327,6 +331,9 @@ func TestProcessesKeepTheirRows(t *testing.T) {
 					if err != nil {
 						t.Error(err)
 						return
+					}
+					if diff := cmp.Diff(alone.builder.scales, a.builder.scales, within(1e-12)); diff != "" {
+						t.Errorf("scales of process %d (-alone +own): %s", r.Rank(), diff)
 					}
 					for _, s := range a.data.splits {
 						part, divided := s.data.(*matrix.Part)
@@ -346,6 +353,9 @@ func TestProcessesKeepTheirRows(t *testing.T) {
 				})
 			}
 			group.Wait()
+			if err := alone.Close(); err != nil {
+				t.Error(err)
+			}
 		})
 	}
 }

@@ -83,7 +83,14 @@ func (o Options) prepare(ctx context.Context, err error) (a *assembly, _ error) 
 	if o, err = o.withDefaults(); err != nil {
 		return nil, err
 	}
-	return assemble(ctx, o)
+	a, err = assemble(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.setScales(); err != nil {
+		return nil, errors.Join(err, a.Close())
+	}
+	return a, nil
 }
 
 // Run returns a session on the caller's pipeline. Run uses only the options Method, Settings and

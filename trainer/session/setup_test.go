@@ -78,11 +78,7 @@ func (c setup) options() Options {
 // try assembles a run.
 func try(t *testing.T, o Options) (*assembly, error) {
 	t.Helper()
-	o, err := o.withDefaults()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return assemble(t.Context(), o)
+	return o.prepare(t.Context(), nil)
 }
 
 // build assembles a run that must not fail.

@@ -74,8 +74,8 @@ func (q *pairs) matrix(rows []int) (gram *mat.SymDense, positions [][2]int) {
 }
 
 // products computes the row of v, which is d or x.
-func (q *pairs) products(row int, v, d problem.Vector) {
-	handles, rows := q.basis(d, problem.Iterate)
+func (q *pairs) products(row int, v, d, x problem.Vector) {
+	handles, rows := q.basis(d, x)
 	dots := make([]float64, len(handles))
 	q.space.Dots(dots, []problem.Vector{v}, handles)
 	for i, dot := range dots {
@@ -83,14 +83,12 @@ func (q *pairs) products(row int, v, d problem.Vector) {
 	}
 }
 
-// add writes the pair of a move from start to the iterate, with the gradients d and trial, to a
-// slot, and its inner products and those of trial to gram. x's row still belongs to start.
-func (q *pairs) add(start, d, trial problem.Vector) (slot int) {
-	slot = q.free()
-	q.space.Combine(q.s[slot], 1, problem.Iterate, -1, start)
+// add completes the pair of the move s from x in a slot, with the gradients d and trial, and writes
+// its inner products and those of trial to gram.
+func (q *pairs) add(slot int, x, d, trial problem.Vector) {
 	q.space.Combine(q.y[slot], 1, trial, -1, d)
 
-	handles, rows := q.basis(d, start)
+	handles, rows := q.basis(d, x)
 	handles, rows = append(handles, trial, q.s[slot]), append(rows, trialRow, slot)
 	q.multiply(handles, rows, 2)
 	dd, tt := q.gram.At(gradientRow, gradientRow), q.gram.At(trialRow, trialRow)
@@ -98,13 +96,12 @@ func (q *pairs) add(start, d, trial problem.Vector) (slot int) {
 	y := pairsMost + slot
 	if !(yy >= leastChange*(tt+dd)) {
 		q.multiply(append(handles, q.y[slot]), append(rows, y), 1)
-		return slot
+		return
 	}
 	for _, other := range rows {
 		q.gram.SetSym(y, other, q.gram.At(trialRow, other)-q.gram.At(gradientRow, other))
 	}
 	q.gram.SetSym(y, y, yy)
-	return slot
 }
 
 // multiply computes the rows of the last vectors in gram, with all vectors.

@@ -20,7 +20,8 @@ import (
 // of the predicted decrease. The pair of a rejected step stays, too.
 //
 // Delta halves after a poor step, doubles after a good step, and is at most c (1 + ||x||). At
-// first c = 0.05, and 0.1 for problems without hidden layers (problem.Shallow). On networks with
+// first c = 0.05, 0.1 for problems without hidden layers (problem.Shallow), and 0.2 with scales
+// (problem.Scaled; the step then works in the variables x/s, see scaling). On networks with
 // saturating losses, longer steps leave some rows with the wrong sign for ever, and the run ends in
 // a worse local minimum. While the longest steps decrease phi by
 // less than a twentieth each, c doubles, because these steps are too short (linear models from
@@ -69,6 +70,7 @@ type QuasiNewton struct {
 	graded    problem.Graded // the problem, if its passes have grades
 	stage     int            // firstPass, or 1 + the grade of the passes
 	sampling  sampling
+	scaling   scaling
 
 	coefficients, g []float64
 	plan            plan
@@ -88,6 +90,7 @@ type plan struct {
 const (
 	networkLimit   = 0.05 // the first c
 	shallowLimit   = 0.1  // the first c without hidden layers
+	scaledLimit    = 0.2  // the first c with scales
 	limitGrowth    = 2
 	slowShare      = 0.05 // a decrease of phi below this share doubles c
 	fastShare      = 0.1  // a decrease of phi above this share halves c
@@ -114,13 +117,17 @@ func NewQuasiNewton(p problem.Problem) (*QuasiNewton, error) {
 	}
 	m := problem.Constraints(p)
 	q := &QuasiNewton{pairs: newPairs(p.Space()), d: p.Space().New(), trial: p.Space().New(), start: p.Space().New(),
-		limit: networkLimit, least: networkLimit, length: math.NaN(), cubic: math.Inf(1),
-		coefficients: make([]float64, 1+m), g: make([]float64, m)}
+		limit: networkLimit, length: math.NaN(), cubic: math.Inf(1),
+		coefficients: make([]float64, 1+m), g: make([]float64, m), scaling: newScaling(p)}
 	q.coefficients[0] = 1
 	f := problem.FeaturesOf(p)
-	if f.Shallow {
-		q.limit, q.least = shallowLimit, shallowLimit
+	switch {
+	case q.scaling.on():
+		q.limit = scaledLimit
+	case f.Shallow:
+		q.limit = shallowLimit
 	}
+	q.least = q.limit
 	q.graded = f.Graded
 	return q, nil
 }
@@ -130,6 +137,7 @@ func (q *QuasiNewton) Free() {
 	for _, v := range slices.Concat(q.s, q.y, []problem.Vector{q.d, q.trial, q.start}) {
 		q.space.Free(v)
 	}
+	q.scaling.free(q.space)
 }
 
 // QuasiNewtonRefuses returns why QuasiNewton does not support p, as a clause, or "" if QuasiNewton
@@ -195,14 +203,16 @@ func (q *QuasiNewton) predict(p problem.Problem, at *problem.Point, phi Augmente
 		if err := at.Backward(p, q.coefficients, q.d); err != nil {
 			return 0, false, err
 		}
-		q.products(gradientRow, q.d, q.d)
+		q.scaling.gradient(q.space, q.d)
+		q.products(gradientRow, q.d, q.d, q.scaling.position())
 		q.current = true
 	}
 	if q.exhausted {
 		return 0, false, nil
 	}
 	if q.age >= iterateAge {
-		q.products(iterateRow, problem.Iterate, q.d)
+		q.scaling.locate(q.space)
+		q.products(iterateRow, q.scaling.position(), q.d, q.scaling.position())
 		q.age = 0
 	}
 	if decrease, cut = q.solve(); q.plan.vectors == nil {
@@ -214,7 +224,7 @@ func (q *QuasiNewton) predict(p problem.Problem, at *problem.Point, phi Augmente
 
 // solve plans a step with the present pairs.
 func (q *QuasiNewton) solve() (decrease float64, cut bool) {
-	handles, rows := q.basis(q.d, problem.Iterate)
+	handles, rows := q.basis(q.d, q.scaling.position())
 	gram, pairs := q.matrix(rows)
 	n := len(handles)
 	norm := math.Sqrt(gram.At(n-1, n-1))
@@ -247,7 +257,9 @@ func (q *QuasiNewton) step(n int, norm float64, curved bool) (d []float64, decre
 	case problem.Ball:
 		ball = math.Max(reg.Radius, norm) // rounding may put x outside
 	case problem.SquaredL2:
-		ridge = reg.Weight
+		if !q.scaling.on() { // else the gradients contain r
+			ridge = reg.Weight
+		}
 	}
 	if curved {
 		d = make([]float64, m.rank)
@@ -298,7 +310,7 @@ func (q *QuasiNewton) Try(p problem.Problem, at *problem.Point, phi Augmented) (
 	f := at.Objective
 	copy(q.g, at.Constraints)
 	q.space.Combine(q.start, 1, problem.Iterate, 0, problem.Iterate)
-	q.space.Sum(problem.Iterate, append(q.plan.coefficients, 1), append(q.plan.vectors, problem.Iterate))
+	q.scaling.move(q.space, q.plan.coefficients, q.plan.vectors, q.trial)
 	if q.plan.sphere { // the certificate needs x on the sphere to rounding
 		norm := math.Sqrt(q.space.Dot(problem.Iterate, problem.Iterate))
 		q.space.Combine(problem.Iterate, q.space.Regularizer.Radius/norm, problem.Iterate, 0, problem.Iterate)
@@ -321,16 +333,20 @@ func (q *QuasiNewton) Try(p problem.Problem, at *problem.Point, phi Augmented) (
 	if err := at.Backward(p, q.coefficients, q.trial); err != nil {
 		return false, err
 	}
-	slot := q.add(q.start, q.d, q.trial)
-	value := phi.Value(f, q.g)
-	actual := q.actual(value-phi.Value(at.Objective, at.Constraints), phi.noise(f, q.g, q.roundoff()), slot)
-	parabola := q.parabola(value-phi.Value(at.Objective, at.Constraints), slot)
+	q.scaling.gradient(q.space, q.trial)
+	slot := q.free()
+	value, ridge := phi.Value(f, q.g), q.scaling.moved(q.space, q.s[slot], q.start)
+	q.add(slot, q.scaling.origin(q.start), q.d, q.trial)
+	decrease := value - phi.Value(at.Objective, at.Constraints) + ridge
+	actual := q.actual(decrease, phi.noise(f, q.g, q.roundoff()), slot)
+	parabola := q.parabola(decrease, slot)
 	q.resize(actual, value, parabola)
 	q.keep(slot)
 	if !(actual > leastRatio*q.plan.decrease) {
 		return false, q.back(p, at, f, first)
 	}
 	q.advance(slot)
+	q.scaling.locate(q.space)
 	q.d, q.trial = q.trial, q.d
 	q.restarted = false
 	return true, q.space.Err()
@@ -348,7 +364,7 @@ func (q *QuasiNewton) actual(decrease, noise float64, slot int) float64 {
 	if q.plan.decrease <= noise || math.Abs(decrease) <= noise {
 		decrease = -(q.gram.At(gradientRow, slot) + q.gram.At(trialRow, slot)) / 2
 	}
-	if r := q.space.Regularizer; r.Kind == problem.SquaredL2 {
+	if r := q.space.Regularizer; r.Kind == problem.SquaredL2 && !q.scaling.on() {
 		// (||x||^2 - ||x+||^2)/2 = -<x + x+, s>/2, without cancellation.
 		decrease -= r.Weight / 2 * (2*q.gram.At(iterateRow, slot) + q.gram.At(slot, slot))
 	}
@@ -416,5 +432,6 @@ func (q *QuasiNewton) VisitState(v problem.StateVisitor) {
 	}
 	q.sampling.visit(v)
 	v.Vector("quasi.gradient", q.d)
+	q.scaling.visit(v)
 	q.visit(v)
 }

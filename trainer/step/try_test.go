@@ -384,7 +384,9 @@ func TestPairByHand(t *testing.T) {
 		space.Write(d, []float64{1})
 		space.Write(next, []float64{trial})
 		q.gram.SetSym(gradientRow, gradientRow, 1)
-		slot := q.add(start, d, next)
+		slot := q.free()
+		space.Combine(q.s[slot], 1, problem.Iterate, -1, start)
+		q.add(slot, start, d, next)
 		y := trial - 1
 		if yy, ss := q.gram.At(pairsMost+slot, pairsMost+slot), q.gram.At(slot, slot); yy != y*y || ss != 9 || v.count != want {
 			t.Errorf("d+ = %v: <y, y> = %v and <s, s> = %v after %d passes, want %v and 9 after %d", trial, yy, ss, v.count, y*y, want)

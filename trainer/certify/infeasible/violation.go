@@ -16,6 +16,7 @@ type violation struct {
 	evaluations  int             // forward and backward passes
 	kinks        bool            // g may have kinks
 	shallow      bool            // see problem.Shallow
+	scales       []float64       // see problem.Scaled
 }
 
 // newViolation returns v of p. The pieces of a maximum count as separate constraints,
@@ -32,7 +33,7 @@ func newViolation(p problem.Problem) *violation {
 	default:
 		space.Regularizer = problem.Regularizer{}
 	}
-	return &violation{of: p, space: &space, g: make([]float64, m), coefficients: make([]float64, 1+m), kinks: f.Kinks, shallow: f.Shallow}
+	return &violation{of: p, space: &space, g: make([]float64, m), coefficients: make([]float64, 1+m), kinks: f.Kinks, shallow: f.Shallow, scales: f.Scales}
 }
 
 // Dims implements problem.Problem.
@@ -46,6 +47,9 @@ func (q *violation) NonSmooth() bool { return q.kinks }
 
 // Shallow implements problem.Shallow.
 func (q *violation) Shallow() bool { return q.shallow }
+
+// Scales implements problem.Scaled.
+func (q *violation) Scales() []float64 { return q.scales }
 
 // Forward implements problem.Problem. The objective is 0.
 func (q *violation) Forward(g []float64) (f float64, err error) {

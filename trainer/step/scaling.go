@@ -1,0 +1,123 @@
+package step
+
+import "ppal/trainer/problem"
+
+// scaling makes a quasi-Newton step work in the variables u = x/s, with the scales s of the problem
+// (problem.Scaled). The moves of the pairs are then (x+ - x)/s, the gradients s d, and lengths are
+// those of u. The step without pairs is a multiple of -s^2 d. Without scales, u = x.
+//
+// r = (w/2)||x||^2 is not a multiple of ||u||^2. Therefore, with scales, the gradients and the
+// measured decreases include r. The ball is not a ball of u: with a ball, the step has no scales.
+//
+// Scales are for models without hidden layers, whose vectors are short: the host multiplies them.
+type scaling struct {
+	scales  []float64      // s; nil: u = x
+	ridge   float64        // w
+	u       problem.Vector // x/s
+	numbers []float64      // a vector on the host
+	dots    [2]float64
+}
+
+// newScaling returns the scaling for p.
+func newScaling(p problem.Problem) scaling {
+	space, scales := p.Space(), problem.FeaturesOf(p).Scales
+	c := scaling{scales: scales, numbers: make([]float64, len(scales))}
+	switch r := space.Regularizer; {
+	case scales == nil:
+		return c
+	case r.Kind == problem.NoRegularizer:
+	case r.Kind == problem.SquaredL2:
+		c.ridge = r.Weight
+	default:
+		return scaling{}
+	}
+	c.u = space.New()
+	return c
+}
+
+// on reports whether the problem has scales.
+func (c *scaling) on() bool { return c.scales != nil }
+
+// free frees the vector.
+func (c *scaling) free(space *problem.Space) {
+	if c.on() {
+		space.Free(c.u)
+	}
+}
+
+// position returns the vector u of the iterate. It is valid after locate.
+func (c *scaling) position() problem.Vector { return c.origin(problem.Iterate) }
+
+// origin returns the vector u for the vector x. With scales, it is that of the last locate.
+func (c *scaling) origin(x problem.Vector) problem.Vector {
+	if c.on() {
+		return c.u
+	}
+	return x
+}
+
+// locate sets u to that of the iterate.
+func (c *scaling) locate(space *problem.Space) {
+	if c.on() {
+		space.Combine(c.u, 1, problem.Iterate, 0, problem.Iterate)
+		c.divide(space, c.u)
+	}
+}
+
+// gradient makes d, the gradient of phi at the iterate in x, the gradient of phi + r in u.
+func (c *scaling) gradient(space *problem.Space, d problem.Vector) {
+	if c.on() {
+		space.Combine(d, 1, d, c.ridge, problem.Iterate)
+		c.multiply(space, d)
+	}
+}
+
+// move adds a combination of vectors of u to the iterate. It overwrites scratch.
+func (c *scaling) move(space *problem.Space, coefficients []float64, vectors []problem.Vector, scratch problem.Vector) {
+	if !c.on() {
+		space.Sum(problem.Iterate, append(coefficients, 1), append(vectors, problem.Iterate))
+		return
+	}
+	space.Sum(scratch, coefficients, vectors)
+	c.multiply(space, scratch)
+	space.Combine(problem.Iterate, 1, problem.Iterate, 1, scratch)
+}
+
+// moved sets s to the move of u from start to the iterate. It returns the decrease of r if the
+// gradients include r, else 0.
+func (c *scaling) moved(space *problem.Space, s, start problem.Vector) (decrease float64) {
+	space.Combine(s, 1, problem.Iterate, -1, start)
+	if c.ridge > 0 { // (||x||^2 - ||x+||^2)/2 = -<x + x+, x+ - x>/2, without cancellation
+		space.Dots(c.dots[:], []problem.Vector{s}, []problem.Vector{start, problem.Iterate})
+		decrease = -c.ridge / 2 * (c.dots[0] + c.dots[1])
+	}
+	if c.on() {
+		c.divide(space, s)
+	}
+	return decrease
+}
+
+// multiply multiplies v by s, element by element.
+func (c *scaling) multiply(space *problem.Space, v problem.Vector) {
+	space.Read(c.numbers, v)
+	for i, s := range c.scales {
+		c.numbers[i] *= s
+	}
+	space.Write(v, c.numbers)
+}
+
+// divide divides v by s, element by element.
+func (c *scaling) divide(space *problem.Space, v problem.Vector) {
+	space.Read(c.numbers, v)
+	for i, s := range c.scales {
+		c.numbers[i] /= s
+	}
+	space.Write(v, c.numbers)
+}
+
+// visit shows the state to v, which saves or restores it.
+func (c *scaling) visit(v problem.StateVisitor) {
+	if c.on() {
+		v.Vector("quasi.position", c.u)
+	}
+}

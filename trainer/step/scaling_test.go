@@ -1,0 +1,187 @@
+package step
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"ppal/trainer/problem"
+)
+
+// scaledProblem is a problem with scales.
+type scaledProblem struct {
+	problem.Problem
+	scales []float64
+}
+
+func (s scaledProblem) Scales() []float64      { return s.scales }
+func (s scaledProblem) Inner() problem.Problem { return s.Problem }
+
+// bowl is f = sum_i i x_i^2/2 + cosh(x_0 + x_1) - x_0 and g = x_0 + x_1^2 + x_2 - 1/4.
+func bowl() problem.Functions {
+	return problem.Functions{N: 3, M: 1,
+		F: func(x []float64) float64 {
+			return (x[0]*x[0]+2*x[1]*x[1]+3*x[2]*x[2])/2 + math.Cosh(x[0]+x[1]) - x[0]
+		},
+		Gradient: func(d, x []float64) {
+			s := math.Sinh(x[0] + x[1])
+			d[0], d[1], d[2] = x[0]+s-1, 2*x[1]+s, 3*x[2]
+		},
+		G:         func(g, x []float64) { g[0] = x[0] + x[1]*x[1] + x[2] - 0.25 },
+		JacobianT: func(d, x, w []float64) { d[0], d[1], d[2] = w[0], 2*x[1]*w[0], w[0] }}
+}
+
+// substituted is fn + (ridge/2)||x||^2 as a function of u = x/s.
+func substituted(fn problem.Functions, s []float64, ridge float64) problem.Functions {
+	of := func(u []float64) []float64 {
+		x := make([]float64, len(u))
+		for i := range x {
+			x[i] = s[i] * u[i]
+		}
+		return x
+	}
+	scaled := func(d []float64) {
+		for i := range d {
+			d[i] *= s[i]
+		}
+	}
+	return problem.Functions{N: fn.N, M: fn.M,
+		F: func(u []float64) float64 { x := of(u); return fn.F(x) + ridge/2*dot3(vec3(x), vec3(x)) },
+		Gradient: func(d, u []float64) {
+			x := of(u)
+			fn.Gradient(d, x)
+			for i := range d {
+				d[i] += ridge * x[i]
+			}
+			scaled(d)
+		},
+		G:         func(g, u []float64) { fn.G(g, of(u)) },
+		JacobianT: func(d, u, w []float64) { fn.JacobianT(d, of(u), w); scaled(d) }}
+}
+
+// With scales, the steps are those of the problem in the variables x/s, with and without r, after
+// new multipliers, and after a restart from a saved state.
+func TestScaledSteps(t *testing.T) {
+	s, start := []float64{0.5, 2, 8}, []float64{0.5, -1, 2}
+	for _, ridge := range []float64{0, 0.1} {
+		fn := bowl()
+		if ridge > 0 {
+			fn.Regularizer = problem.Regularizer{Kind: problem.SquaredL2, Weight: ridge}
+		}
+		p := problem.Problem(scaledProblem{newProblem(t, fn, start), s})
+		u := make([]float64, 3)
+		for i := range u {
+			u[i] = start[i] / s[i]
+		}
+		reference := newProblem(t, substituted(bowl(), s, ridge), u)
+		phi := Augmented{Multipliers: []float64{0.3}, Penalty: 10}
+		at, atReference := problem.NewPoint(p), problem.NewPoint(reference)
+		if err := at.Forward(p); err != nil {
+			t.Fatal(err)
+		}
+		if err := atReference.Forward(reference); err != nil {
+			t.Fatal(err)
+		}
+		q, err := NewQuasiNewton(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q.limit != scaledLimit {
+			t.Errorf("c = %v, want %v", q.limit, scaledLimit)
+		}
+		r, err := NewQuasiNewton(reference)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.limit, r.limit = 0.5, 0.5
+		rejected := 0
+		for k := range 40 {
+			switch k {
+			case 8:
+				q.Refresh()
+				r.Refresh()
+				phi.Multipliers[0] = 1
+			case 12:
+				next := scaledProblem{newProblem(t, fn, numbers(p.Space(), problem.Iterate)), s}
+				again, err := NewQuasiNewton(next)
+				if err != nil {
+					t.Fatal(err)
+				}
+				restore(q, p.Space(), again, next.Space())
+				if got, want := numbers(next.Space(), again.scaling.u), numbers(p.Space(), q.scaling.u); !slices.Equal(got, want) {
+					t.Errorf("restored u = %v, want %v", got, want)
+				}
+				q, p = again, next
+			}
+			decrease, cut, err := q.Predict(p, &at, phi)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, wantCut, err := r.Predict(reference, &atReference, phi)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if math.Abs(decrease-want) > 1e-6*want+1e-14 || cut != wantCut {
+				t.Errorf("ridge %v, step %d: decrease %v (cut %v), want %v (%v)", ridge, k, decrease, cut, want, wantCut)
+			}
+			moved, err := q.Try(p, &at, phi)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantMoved, err := r.Try(reference, &atReference, phi)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if moved != wantMoved {
+				t.Errorf("ridge %v, step %d: moved %v, want %v", ridge, k, moved, wantMoved)
+			}
+			if !moved {
+				rejected++
+			}
+			x, v := numbers(p.Space(), problem.Iterate), numbers(reference.Space(), problem.Iterate)
+			for i := range x {
+				if math.Abs(x[i]-s[i]*v[i]) > 1e-7*(1+math.Abs(x[i])) {
+					t.Fatalf("ridge %v, step %d: x = %v, want %v times %v", ridge, k, x, s, v)
+				}
+			}
+		}
+		if length := q.Last(); rejected == 40 || !(length < 1e-4) {
+			t.Errorf("ridge %v: %d of 40 steps rejected, the last %v long", ridge, rejected, length)
+		}
+		q.Free()
+	}
+}
+
+// The move from (1, 2) to (2, 0) with s = (1/2, 2) is (2, -1), and ||x||^2 falls from 5 to 4.
+func TestScaledMove(t *testing.T) {
+	fn := problem.Functions{N: 2, F: func([]float64) float64 { return 0 }, Gradient: func([]float64, []float64) {},
+		Regularizer: problem.Regularizer{Kind: problem.SquaredL2, Weight: 6}}
+	p := newProblem(t, fn, []float64{2, 0})
+	space := p.Space()
+	c := newScaling(scaledProblem{p, []float64{0.5, 2}})
+	start, s := space.New(), space.New()
+	space.Write(start, []float64{1, 2})
+	if decrease := c.moved(space, s, start); decrease != 3 || !slices.Equal(numbers(space, s), []float64{2, -1}) {
+		t.Errorf("decrease %v of r by the move %v, want 3 by [2 -1]", decrease, numbers(space, s))
+	}
+}
+
+// With a ball, no scales are used.
+func TestNoScalesWithBall(t *testing.T) {
+	fn := bowl()
+	fn.Regularizer = problem.Regularizer{Kind: problem.Ball, Radius: 3}
+	q, err := NewQuasiNewton(scaledProblem{newProblem(t, fn, make([]float64, 3)), []float64{1, 2, 3}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q.scaling.on() || q.limit != shallowLimit {
+		t.Errorf("scales %v, c = %v", q.scaling.scales, q.limit)
+	}
+}
+
+// numbers returns a copy of v.
+func numbers(space *problem.Space, v problem.Vector) []float64 {
+	x := make([]float64, space.Len())
+	space.Read(x, v)
+	return slices.Clone(x)
+}
