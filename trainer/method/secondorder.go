@@ -77,17 +77,13 @@ const (
 	toleranceShare = 0.1 // of the feasibility tolerance
 	networkPenalty = 1   // the first rho of PPALA and PLADA with quasi-Newton steps
 	shallowPenalty = 10  // the same without hidden layers
-	scaledPenalty  = 15  // the same with scales
 )
 
 // newSecondOrder prepares a run. tolerance is the largest violation that counts as feasible.
 func newSecondOrder(rule augmentedRule, p problem.Problem, at *problem.Point, tolerance float64) (*secondOrder, error) {
-	switch f := problem.FeaturesOf(p); {
-	case f.Scales != nil:
-		rule.begin(scaledPenalty)
-	case f.Shallow:
+	if problem.FeaturesOf(p).Shallow {
 		rule.begin(shallowPenalty)
-	default:
+	} else {
 		rule.begin(networkPenalty)
 	}
 	quasi, err := step.NewQuasiNewton(p)

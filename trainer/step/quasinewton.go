@@ -19,16 +19,17 @@ import (
 // step, the step's length is Delta up to 1e-4. The iterate moves if phi + r falls by more than 1e-4
 // of the predicted decrease. The pair of a rejected step stays, too.
 //
-// Delta halves after a poor step, doubles after a good step, and is at most c (1 + ||x||). At
-// first c = 0.05, 0.1 for problems without hidden layers (problem.Shallow), and 0.2 with scales
-// (problem.Scaled; the step then works in the variables x/s, see scaling). On networks with
+// If the problem has scales s (problem.Scaled), x, z and the norms are those of the variables x/s
+// (see scaling).
+//
+// Delta halves after a poor step, doubles after a good step, and is at most c (1 + ||x||). At first
+// c = 0.05, and 0.1 for problems without hidden layers (problem.Shallow). On networks with
 // saturating losses, longer steps leave some rows with the wrong sign for ever, and the run ends in
-// a worse local minimum. While the longest steps decrease phi by
-// less than a twentieth each, c doubles, because these steps are too short (linear models from
-// x = 0). c also doubles after a longest step if phi was a parabola along the last two steps, so
-// that no saturating loss is near (quadratic programs): the part of the decrease beyond second
-// order, phi(x) - phi(x+) + <d + d+, s>/2, is at most 1e-3 of the part of second order,
-// <d+ - d, s>/2 > 0.
+// a worse local minimum. While the longest steps decrease phi by less than a twentieth each, c
+// doubles, because these steps are too short (linear models from x = 0). c also doubles after a
+// longest step if phi was a parabola along the last two steps, so that no saturating loss is near
+// (quadratic programs): the part of the decrease beyond second order, phi(x) - phi(x+) + <d + d+,
+// s>/2, is at most 1e-3 of the part of second order, <d+ - d, s>/2 > 0.
 //
 // All pairs are differences of gradients with the same multipliers and the same penalty. The change
 // of J^T w with w does not enter them.
@@ -90,7 +91,6 @@ type plan struct {
 const (
 	networkLimit   = 0.05 // the first c
 	shallowLimit   = 0.1  // the first c without hidden layers
-	scaledLimit    = 0.2  // the first c with scales
 	limitGrowth    = 2
 	slowShare      = 0.05 // a decrease of phi below this share doubles c
 	fastShare      = 0.1  // a decrease of phi above this share halves c
@@ -117,17 +117,13 @@ func NewQuasiNewton(p problem.Problem) (*QuasiNewton, error) {
 	}
 	m := problem.Constraints(p)
 	q := &QuasiNewton{pairs: newPairs(p.Space()), d: p.Space().New(), trial: p.Space().New(), start: p.Space().New(),
-		limit: networkLimit, length: math.NaN(), cubic: math.Inf(1),
+		limit: networkLimit, least: networkLimit, length: math.NaN(), cubic: math.Inf(1),
 		coefficients: make([]float64, 1+m), g: make([]float64, m), scaling: newScaling(p)}
 	q.coefficients[0] = 1
 	f := problem.FeaturesOf(p)
-	switch {
-	case q.scaling.on():
-		q.limit = scaledLimit
-	case f.Shallow:
-		q.limit = shallowLimit
+	if f.Shallow {
+		q.limit, q.least = shallowLimit, shallowLimit
 	}
-	q.least = q.limit
 	q.graded = f.Graded
 	return q, nil
 }
