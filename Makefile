@@ -148,8 +148,9 @@ check-report: build
 	.venv-peers/bin/python -m pip install -r $<
 	touch $@
 
-# Regenerate the CPU's assembly with its dispatch tables, and the GPU's PTX. A test compares the CPU's
-# files with the committed ones, kernels-check the PTX.
+# Regenerate the CPU's assembly with its dispatch tables, and the GPU's PTX. Tests compare the CPU's files
+# with the committed ones, and the checksum of the GPU's sources and PTX with that of the last
+# kernels-ptx. kernels-check compiles the PTX again and compares it, in two minutes of CPU time.
 kernels: kernels-ptx
 	$(GO) generate ./internal/cpu/kernel
 

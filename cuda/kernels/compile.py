@@ -3,8 +3,10 @@
 usage: compile.py [--check|--cubins] [SOURCE...]   from anywhere, in the virtual environment that `make kernels-ptx` makes
 
 Writes ptx/SOURCE_f32.ptx and ptx/SOURCE_f64.ptx for every device/SOURCE.cu, but no float64 module for the sources that only float32 plans
-use. With names of sources it does this for them only. With --check it compares the files and writes nothing. ptxas compiles them for sm_80 and sm_90; a kernel that spills registers or exceeds its
-bound of instructions fails. With --cubins it only compiles the committed float32 modules into cubins/, which programs embed.
+use. ptxas compiles them for sm_80 and sm_90; a kernel that spills registers or exceeds its bound of instructions fails. Then it writes a
+checksum of the sources and of the PTX to compiled.txt, with which a test of package device finds PTX of other sources. With names of
+sources it compiles them only, without the checksum. With --check it compares the files and writes nothing. With --cubins it only compiles
+the committed float32 modules into cubins/, which programs embed.
 """
 
 import concurrent.futures
@@ -213,6 +215,13 @@ def write_cubins():
     print(f"{folder}: {size} bytes of compressed machine code")
 
 
+def checksum():
+    """Returns a SHA-256 over the sources, the PTX, this program and the compilers' versions: over a line with name and SHA-256 of each."""
+    files = [f for pattern in ("device/*.cu", "device/*.cuh", "ptx/*.ptx", "compile.py", "requirements.txt") for f in glob.glob(os.path.join(HERE, pattern))]
+    lines = [f"{os.path.relpath(f, HERE)} {hashlib.sha256(open(f, 'rb').read()).hexdigest()}\n" for f in files]
+    return hashlib.sha256("".join(sorted(lines)).encode()).hexdigest() + "\n"
+
+
 def ptx_path(module, dtype):
     return os.path.join(HERE, "ptx", f"{module}_{dtype}.ptx")
 
@@ -258,8 +267,14 @@ def main():
         sys.exit("registers are spilled: " + ", ".join(spilling))
     if slow:
         sys.exit("a loop has too many instructions, or was not found: " + ", ".join(slow))
+    known = os.path.join(HERE, "compiled.txt")
+    if check and (open(known).read() if os.path.exists(known) else "") != checksum():
+        stale.append("compiled.txt")
     if check and stale:
         sys.exit("not what the sources give (make kernels-ptx): " + ", ".join(stale))
+    if not named and not check:
+        with open(known, "w") as f:
+            f.write(checksum())
 
 
 main()

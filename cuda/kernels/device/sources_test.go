@@ -1,6 +1,8 @@
 package device_test
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -53,6 +55,25 @@ func float32Only(t *testing.T) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// The committed PTX is of these sources: compile.py writes the checksum after it has compiled all
+// of them. `make kernels-check` compiles them again and compares.
+func TestPTXIsOfTheseSources(t *testing.T) {
+	var lines []string
+	for _, pattern := range []string{"device/*.cu", "device/*.cuh", "ptx/*.ptx", "compile.py", "requirements.txt"} {
+		files, err := filepath.Glob(filepath.Join("..", pattern))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no file %s: %v", pattern, err)
+		}
+		for _, f := range files {
+			lines = append(lines, fmt.Sprintf("%s %x\n", filepath.ToSlash(f[len("../"):]), sha256.Sum256([]byte(read(t, f)))))
+		}
+	}
+	slices.Sort(lines)
+	if got := fmt.Sprintf("%x\n", sha256.Sum256([]byte(strings.Join(lines, "")))); got != read(t, "../compiled.txt") {
+		t.Error("the PTX was compiled from other sources, or changed afterwards: run make kernels-ptx")
+	}
 }
 
 // The host's compiler compiles every source once, in a namespace with the name of the source. It
