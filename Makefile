@@ -15,6 +15,9 @@ run: build
 build:
 	$(GO) build -trimpath -ldflags '-s -w' -o bin/ppal ./cmd/ppal
 
+# The builds with cgo resolve hosts and users in Go, as the program without cgo does. They then share nearly all compiled packages with it.
+PURE = netgo,osusergo
+
 # The program with support for NVIDIA GPUs. The build needs a C compiler and CUDA's header cuda.h, from a toolkit or from
 # cuda-headers; CUDA=12 or CUDA=13 uses the fetched header of that version. The program links no CUDA library and starts
 # without a GPU.
@@ -26,28 +29,28 @@ GPU_PACKAGES ?= ./cuda/... ./internal/gpucheck/... ./internal/gpustub
 GPU_PROGRAM_TESTS ?= GPU|Device|Help|Version|TrainForReal
 
 gpu:
-	$(GPU_ENV) $(GO) build -tags gpu -trimpath -ldflags '-s -w' -o bin/ppal-gpu ./cmd/ppal
+	$(GPU_ENV) $(GO) build -tags gpu,$(PURE) -trimpath -ldflags '-s -w' -o bin/ppal-gpu ./cmd/ppal
 
 # The program for several processes, started by mpirun or srun. Needs mpicc (mpi-deps).
 mpi:
-	$(MPI_ENV) $(GO) build -tags mpi -trimpath -ldflags '-s -w' -o bin/ppal-mpi ./cmd/ppal
+	$(MPI_ENV) $(GO) build -tags mpi,$(PURE) -trimpath -ldflags '-s -w' -o bin/ppal-mpi ./cmd/ppal
 
 # The program for several processes with GPUs. Needs mpicc and cuda.h, as mpi and gpu do.
 mpi-gpu:
-	$(GPU_ENV) export CC=mpicc && $(GO) build -tags 'gpu mpi' -trimpath -ldflags '-s -w' -o bin/ppal-mpi-gpu ./cmd/ppal
+	$(GPU_ENV) export CC=mpicc && $(GO) build -tags gpu,mpi,$(PURE) -trimpath -ldflags '-s -w' -o bin/ppal-mpi-gpu ./cmd/ppal
 
 # Vet the build with GPU support, and run staticcheck on all its packages.
 gpu-lint:
-	$(GPU_ENV) $(GO) vet -tags gpu $(GPU_PACKAGES) ./cmd/ppal && $(GO) run $(STATICCHECK) -tags gpu ./...
+	$(GPU_ENV) $(GO) vet -tags gpu,$(PURE) $(GPU_PACKAGES) ./cmd/ppal && $(GO) run $(STATICCHECK) -tags gpu,$(PURE) ./...
 
 gpu-test:
-	$(GPU_ENV) $(GO) test -tags gpu $(TESTFLAGS) $(GPU_PACKAGES) && \
-		$(GO) test -tags gpu $(TESTFLAGS) -run '$(GPU_PROGRAM_TESTS)' ./cmd/ppal
+	$(GPU_ENV) $(GO) test -tags gpu,$(PURE) $(TESTFLAGS) $(GPU_PACKAGES) && \
+		$(GO) test -tags gpu,$(PURE) $(TESTFLAGS) -run '$(GPU_PROGRAM_TESTS)' ./cmd/ppal
 	if command -v mpicc >/dev/null && command -v mpirun >/dev/null; then $(MAKE) mpi-gpu-test CUDA=$(CUDA); else echo "no MPI here: the tests of processes with GPUs did not run"; fi
 
 # The packages whose code depends on the version of CUDA's header, with the header of another version.
 gpu-header-test:
-	$(GPU_ENV) $(GO) vet -tags gpu ./cuda/nvidia/... && $(GO) test -tags gpu $(TESTFLAGS) ./cuda/nvidia/...
+	$(GPU_ENV) $(GO) vet -tags gpu,$(PURE) ./cuda/nvidia/... && $(GO) test -tags gpu,$(PURE) $(TESTFLAGS) ./cuda/nvidia/...
 
 # Collect in build/gpu-check the files that a machine with a GPU needs for the check. It needs neither Go nor this repository.
 DATA ?= $(or $(PPAL_DATA),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ppal)
@@ -73,15 +76,15 @@ mpi-deps:
 		apt-get update -q && apt-get install -q -y --no-install-recommends openmpi-bin libopenmpi-dev; }
 
 mpi-test:
-	$(MPI_ENV) $(GO) vet -tags mpi ./internal/ranks ./cmd/ppal && $(GO) test -tags mpi -c -o build/ranks.test ./internal/ranks && \
-		$(GO) test -tags mpi -c -o build/ppal-mpi.test ./cmd/ppal
+	$(MPI_ENV) $(GO) vet -tags mpi,$(PURE) ./internal/ranks ./cmd/ppal && $(GO) test -tags mpi,$(PURE) -c -o build/ranks.test ./internal/ranks && \
+		$(GO) test -tags mpi,$(PURE) -c -o build/ppal-mpi.test ./cmd/ppal
 	cd internal/ranks && $(MPIRUN) -n $(PROCESSES) ../../build/ranks.test -test.run MPI -test.timeout 2m
 	cd cmd/ppal && MPIRUN="$(MPIRUN)" ../../build/ppal-mpi.test -test.run MPI -test.timeout 4m
 
 # Processes with GPUs, on a driver without a GPU. Only package ranks needs MPI's header, so the compiled packages of gpu-test are used again.
 mpi-gpu-test:
 	$(GPU_ENV) export CPATH=$$(mpicc -show | tr ' ' '\n' | sed -n 's/^-I//p' | paste -sd: -) && \
-		$(GO) test -tags 'gpu mpi' -ldflags=-extld=mpicxx -c -o build/ppal-mpi-gpu.test ./cmd/ppal
+		$(GO) test -tags gpu,mpi,$(PURE) -ldflags=-extld=mpicxx -c -o build/ppal-mpi-gpu.test ./cmd/ppal
 	cd cmd/ppal && MPIRUN="$(MPIRUN)" ../../build/ppal-mpi-gpu.test -test.run MPIGPU -test.timeout 8m
 
 cuda-headers:
