@@ -308,7 +308,7 @@ func (l *Lagrangian) check() error {
 		}
 	}
 	if l.Scales != nil && len(l.Scales) != size {
-		return fmt.Errorf("graph: %d scales of %d parameters", len(l.Scales), size)
+		return fmt.Errorf("graph: %d scales for %d parameters", len(l.Scales), size)
 	}
 	return nil
 }

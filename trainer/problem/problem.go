@@ -44,7 +44,7 @@ type Features struct {
 	Kinks bool
 	// Shallow says that the problem, or the Inner problem of a Form, has no hidden layers.
 	Shallow bool
-	// Scales are those of the problem, or of the Inner problem of a Form; nil: none. See Scaled.
+	// Scales are the scales of the problem, or of the Inner problem of a Form; nil: none. See Scaled.
 	Scales []float64
 }
 
@@ -140,10 +140,10 @@ type Shallow interface{ Shallow() bool }
 
 // Scaled is a Problem that may know scales of its variables.
 type Scaled interface {
-	// Scales returns positive numbers s, one for each variable (not a copy), or nil if the problem
-	// knows none: in the variables x/s, the second derivatives of f and g differ less than in x.
-	// Quasi-Newton steps without a ball begin with a multiple of the identity as their Hessian in
-	// these variables.
+	// Scales returns positive numbers s, one for each variable, or nil if the problem knows none. The
+	// caller must not change them. In the variables x/s, the second derivatives of f and g differ less
+	// than in x. In these variables, quasi-Newton steps begin with a multiple of the identity as their
+	// model of the Hessian. Steps with a ball ignore the scales.
 	Scales() []float64
 }
 

@@ -19,8 +19,8 @@ import (
 // step, the step's length is Delta up to 1e-4. The iterate moves if phi + r falls by more than 1e-4
 // of the predicted decrease. The pair of a rejected step stays, too.
 //
-// If the problem has scales s (problem.Scaled), x, z and the norms are those of the variables x/s
-// (see scaling).
+// With scales s (problem.Scaled) and without a ball, the step works in the variables x/s: x, z and
+// all norms are in these variables. r is then part of phi, of d and of B (see scaling).
 //
 // Delta halves after a poor step, doubles after a good step, and is at most c (1 + ||x||). At first
 // c = 0.05, and 0.1 for problems without hidden layers (problem.Shallow). On networks with
@@ -50,14 +50,15 @@ import (
 // pass. If a multiplier update or a record follows a rejected step, it costs one more forward pass.
 // The vectors stay on the device: 2 x 20 vectors of the pairs, and four more. The host gets their
 // inner products (see pairs). Each step reads the 40 vectors twice: for the inner products and for
-// the step itself.
+// the step itself. With scales there is a fifth vector, x/s, and the host multiplies some vectors
+// by s or 1/s in each step.
 //
 // Sources: Nocedal and Wright, Numerical Optimization, 2nd edition, chapters 4 and 7; Hager and
 // Zhang, SIAM J. Optim. 16, 2005 (decrease below rounding).
 type QuasiNewton struct {
 	pairs
-	d         problem.Vector // grad phi at the iterate, if current
-	trial     problem.Vector // grad phi at the trial point
+	d         problem.Vector // the gradient at the iterate, if current; see scaling.gradient
+	trial     problem.Vector // the gradient at the trial point
 	start     problem.Vector // the iterate before the trial
 	current   bool           // d belongs to the iterate and the multipliers
 	radius    float64        // Delta; 0 before the first step
@@ -154,7 +155,8 @@ func QuasiNewtonRefuses(p problem.Problem) string {
 	}
 }
 
-// Last returns the length of the last planned step, NaN before the first.
+// Last returns the length of the last planned step, with scales in the variables x/s; NaN before
+// the first.
 func (q *QuasiNewton) Last() float64 { return q.length }
 
 // Bent reports whether the last step was as long as c allows and phi had negative curvature along
@@ -355,7 +357,8 @@ func (q *QuasiNewton) giveUp() {
 	q.restarted, q.order, q.radius = true, q.order[:0], restartRadius*(1+q.plan.norm)
 }
 
-// actual returns the decrease of phi + r by the step in the slot, for the decrease of phi.
+// actual returns the decrease of phi + r by the step in the slot, for the decrease of phi, or with
+// scales for that of phi + r.
 func (q *QuasiNewton) actual(decrease, noise float64, slot int) float64 {
 	if q.plan.decrease <= noise || math.Abs(decrease) <= noise {
 		decrease = -(q.gram.At(gradientRow, slot) + q.gram.At(trialRow, slot)) / 2
@@ -367,8 +370,8 @@ func (q *QuasiNewton) actual(decrease, noise float64, slot int) float64 {
 	return decrease
 }
 
-// parabola reports whether phi is a convex parabola along the step in the slot, with the decrease
-// of phi, and along the step before.
+// parabola reports whether phi, or with scales phi + r, is a convex parabola along the step in the
+// slot, with its decrease, and along the step before.
 func (q *QuasiNewton) parabola(decrease float64, slot int) bool {
 	slope, next := q.gram.At(gradientRow, slot), q.gram.At(trialRow, slot)
 	before := q.cubic

@@ -3,13 +3,15 @@ package step
 import "ppal/trainer/problem"
 
 // scaling makes a quasi-Newton step work in the variables u = x/s, with the scales s of the problem
-// (problem.Scaled). The moves of the pairs are then (x+ - x)/s, the gradients s d, and lengths are
-// those of u. The step without pairs is a multiple of -s^2 d. Without scales, u = x.
+// (problem.Scaled). The moves of the pairs are then (x+ - x)/s, the gradients s d with the gradient
+// d in x, and lengths are those of u. The step without pairs is a multiple of -s^2 d. Without
+// scales, u = x.
 //
 // r = (w/2)||x||^2 is not a multiple of ||u||^2. Therefore, with scales, the gradients and the
 // measured decreases include r. The ball is not a ball of u: with a ball, the step has no scales.
 //
-// Scales are for models without hidden layers, whose vectors are short: the host multiplies them.
+// The host multiplies the vectors, about four in a step: the session gives no scales to problems
+// with long vectors.
 type scaling struct {
 	scales  []float64      // s; nil: u = x
 	ridge   float64        // w
@@ -21,24 +23,22 @@ type scaling struct {
 // newScaling returns the scaling for p.
 func newScaling(p problem.Problem) scaling {
 	space, scales := p.Space(), problem.FeaturesOf(p).Scales
-	c := scaling{scales: scales, numbers: make([]float64, len(scales))}
-	switch r := space.Regularizer; {
-	case scales == nil:
-		return c
-	case r.Kind == problem.NoRegularizer:
-	case r.Kind == problem.SquaredL2:
-		c.ridge = r.Weight
-	default:
+	r := space.Regularizer
+	if scales == nil || r.Kind != problem.NoRegularizer && r.Kind != problem.SquaredL2 {
 		return scaling{}
 	}
-	c.u = space.New()
+	c := scaling{scales: scales, u: space.New(), numbers: make([]float64, len(scales))}
+	if r.Kind == problem.SquaredL2 {
+		c.ridge = r.Weight
+	}
+	c.locate(space)
 	return c
 }
 
-// on reports whether the problem has scales.
+// on reports whether the step uses scales.
 func (c *scaling) on() bool { return c.scales != nil }
 
-// free frees the vector.
+// free frees u.
 func (c *scaling) free(space *problem.Space) {
 	if c.on() {
 		space.Free(c.u)
@@ -48,7 +48,8 @@ func (c *scaling) free(space *problem.Space) {
 // position returns the vector u of the iterate. It is valid after locate.
 func (c *scaling) position() problem.Vector { return c.origin(problem.Iterate) }
 
-// origin returns the vector u for the vector x. With scales, it is that of the last locate.
+// origin returns the vector that stands for x in the inner products: x itself, or with scales the u
+// of the last locate.
 func (c *scaling) origin(x problem.Vector) problem.Vector {
 	if c.on() {
 		return c.u
@@ -64,10 +65,12 @@ func (c *scaling) locate(space *problem.Space) {
 	}
 }
 
-// gradient makes d, the gradient of phi at the iterate in x, the gradient of phi + r in u.
+// gradient receives grad phi in x in d, and replaces it by the gradient of phi + r in u.
 func (c *scaling) gradient(space *problem.Space, d problem.Vector) {
-	if c.on() {
+	if c.ridge > 0 {
 		space.Combine(d, 1, d, c.ridge, problem.Iterate)
+	}
+	if c.on() {
 		c.multiply(space, d)
 	}
 }
@@ -83,16 +86,16 @@ func (c *scaling) move(space *problem.Space, coefficients []float64, vectors []p
 	space.Combine(problem.Iterate, 1, problem.Iterate, 1, scratch)
 }
 
-// moved sets s to the move of u from start to the iterate. It returns the decrease of r if the
+// moved sets move to the move of u from start to the iterate. It returns the decrease of r if the
 // gradients include r, else 0.
-func (c *scaling) moved(space *problem.Space, s, start problem.Vector) (decrease float64) {
-	space.Combine(s, 1, problem.Iterate, -1, start)
+func (c *scaling) moved(space *problem.Space, move, start problem.Vector) (decrease float64) {
+	space.Combine(move, 1, problem.Iterate, -1, start)
 	if c.ridge > 0 { // (||x||^2 - ||x+||^2)/2 = -<x + x+, x+ - x>/2, without cancellation
-		space.Dots(c.dots[:], []problem.Vector{s}, []problem.Vector{start, problem.Iterate})
+		space.Dots(c.dots[:], []problem.Vector{move}, []problem.Vector{start, problem.Iterate})
 		decrease = -c.ridge / 2 * (c.dots[0] + c.dots[1])
 	}
 	if c.on() {
-		c.divide(space, s)
+		c.divide(space, move)
 	}
 	return decrease
 }
