@@ -15,7 +15,7 @@ run: build
 build:
 	$(GO) build -trimpath -ldflags '-s -w' -o bin/ppal ./cmd/ppal
 
-# The builds with cgo resolve hosts and users in Go, as the program without cgo does. They then share nearly all compiled packages with it.
+# The builds with cgo resolve hosts and users in Go. With these tags, they reuse nearly all packages that the build without cgo compiled.
 PURE = netgo,osusergo
 
 # The program with support for NVIDIA GPUs. The build needs a C compiler and CUDA's header cuda.h, from a toolkit or from
@@ -151,9 +151,8 @@ check-report: build
 	.venv-peers/bin/python -m pip install -r $<
 	touch $@
 
-# Regenerate the CPU's assembly with its dispatch tables, and the GPU's PTX. Tests compare the CPU's files
-# with the committed ones, and the checksum of the GPU's sources and PTX with that of the last
-# kernels-ptx. kernels-check compiles the PTX again and compares it, in two minutes of CPU time.
+# Regenerate the CPU's assembly with its dispatch tables, and the GPU's PTX. Tests compare the CPU's files with the generator's output, and
+# compiled.txt with a checksum of the GPU's sources and PTX. kernels-check compiles the PTX again, which takes two minutes of CPU time, and compares it.
 kernels: kernels-ptx
 	$(GO) generate ./internal/cpu/kernel
 

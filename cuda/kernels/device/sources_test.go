@@ -57,8 +57,8 @@ func float32Only(t *testing.T) []string {
 	return names
 }
 
-// The committed PTX is of these sources: compile.py writes the checksum after it has compiled all
-// of them. `make kernels-check` compiles them again and compares.
+// The committed PTX was compiled from these sources: compile.py writes the checksum after it has
+// compiled all of them. `make kernels-check` compiles them again and compares.
 func TestPTXIsOfTheseSources(t *testing.T) {
 	var lines []string
 	for _, pattern := range []string{"device/*.cu", "device/*.cuh", "ptx/*.ptx", "compile.py", "requirements.txt"} {
