@@ -48,9 +48,9 @@ gpu-test:
 		$(GO) test -tags gpu,$(PURE) $(TESTFLAGS) -run '$(GPU_PROGRAM_TESTS)' ./cmd/ppal
 	if command -v mpicc >/dev/null && command -v mpirun >/dev/null; then $(MAKE) mpi-gpu-test CUDA=$(CUDA); else echo "no MPI here: the tests of processes with GPUs did not run"; fi
 
-# The packages whose code depends on the version of CUDA's header, with the header of another version.
+# The packages whose code depends on the version of CUDA's header, with the header of another version, without the longest test.
 gpu-header-test:
-	$(GPU_ENV) $(GO) vet -tags gpu,$(PURE) ./cuda/nvidia/... && $(GO) test -tags gpu,$(PURE) $(TESTFLAGS) ./cuda/nvidia/...
+	$(GPU_ENV) $(GO) test -short -tags gpu,$(PURE) $(TESTFLAGS) ./cuda/nvidia/...
 
 # Collect in build/gpu-check the files that a machine with a GPU needs for the check. It needs neither Go nor this repository.
 DATA ?= $(or $(PPAL_DATA),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ppal)

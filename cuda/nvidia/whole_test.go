@@ -15,6 +15,9 @@ import (
 // captured graphs, products in cuBLAS's order, and kernels compiled for the host. Both halves agree
 // with the CPU device, and two runs agree to the bit.
 func TestWhole(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it does not depend on the version of the header")
+	}
 	parts := gpucheck.Parts()
 	small := parts[slices.IndexFunc(parts, func(p gpucheck.Part) bool { return p.Name == "small" })]
 	results, err := small.Cases[0].Run(t.Context(), gpucheck.Options{
