@@ -72,13 +72,14 @@ func TestSquaresOfParts(t *testing.T) {
 	}
 }
 
-// Only quasi-Newton steps read the rows for scales.
+// Only quasi-Newton steps read the rows for scales: from the first iteration on, or after batches.
 func TestScalesOfOtherSteps(t *testing.T) {
 	for _, c := range []struct {
-		kind step.Kind
-		want bool
-	}{{step.LBFGS, true}, {step.Nesterov, false}} {
-		e := &assembly{options: Options{Method: &method.PPALA{Primal: step.Settings{Kind: c.kind}}}, builder: &builder{scales: []float64{1}}}
+		kind    step.Kind
+		batches *batches
+		want    bool
+	}{{step.LBFGS, nil, true}, {step.Nesterov, nil, false}, {step.Nesterov, &batches{}, true}} {
+		e := &assembly{options: Options{Method: &method.PPALA{Primal: step.Settings{Kind: c.kind}}}, batches: c.batches, builder: &builder{scales: []float64{1}}}
 		if e.usesScales() != c.want {
 			t.Errorf("%v: scales %v", c.kind, !c.want)
 		}
