@@ -240,7 +240,7 @@ func (q *QuasiNewton) solve() (decrease float64, cut bool) {
 	}
 	q.length = vec.Norm(d)
 	q.plan = plan{coefficients: m.combination(d), decrease: decrease, norm: norm, longest: cut && q.radius == largest, sphere: sphere}
-	for _, i := range m.basis {
+	for _, i := range m.basis() {
 		q.plan.vectors = append(q.plan.vectors, handles[i])
 	}
 	return decrease, cut

@@ -190,7 +190,7 @@ func TestSpanModelIsTheDenseModel(t *testing.T) {
 	}
 	got := mat.NewVecDense(n, nil)
 	for k, c := range m.combination(d) {
-		got.AddScaledVec(got, c, vectors[m.basis[k]])
+		got.AddScaledVec(got, c, vectors[m.basis()[k]])
 	}
 	for i := range n {
 		if e := math.Abs(got.AtVec(i) + want.AtVec(i)); e > 1e-9 {

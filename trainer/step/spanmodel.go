@@ -2,6 +2,7 @@ package step
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -17,40 +18,46 @@ import (
 //	B+ = B - B s s^T B/(s^T B s) + y y^T/(y^T s)
 //
 // in the order of the pairs. Outside the span the model is sigma I, so that no step leaves the
-// span if the span contains the gradient and the iterate (for the ball).
+// span if the span contains the gradient and the iterate (for the ball). A step that nothing limits
+// does not need B: the pairs give it (solvePairs). B is computed when another step needs it.
 //
 // A spanModel keeps its memory from one model to the next. All matrices have rows of count
 // elements.
 type spanModel struct {
 	count       int       // the number of vectors
 	rank        int       // the dimension of the span
-	coordinates []float64 // [count, rank]: row i has the coordinates of vector i
-	basis       []int     // the vectors whose combinations form the orthonormal basis
+	coordinates []float64 // [count, rank]: the coordinates of the vectors of order
+	order       []int     // the vectors; the combinations of the first rank form the orthonormal basis
+	row         []int     // the place of each vector in order
+	pairs       [][2]int  // the vectors s and y of each pair with y^T s > 0
+	sigma       float64   // y^T y/(y^T s) of the last pair; 0 without pairs
+	formed      bool      // B is computed
 	b           []float64 // [rank, rank]: the lower triangle of B
 	factor      []float64 // [rank, rank]: the lower Cholesky factor of B plus a multiple of I
 	eigenvalues []float64 // of B, ascending; nil before eigen
 	vectors     mat.Dense // the eigenvectors
 
-	scaled, rest, length, product, column []float64 // scratch
+	scaled, rest, length, product, column, inverse []float64 // scratch
 }
 
 // spanTolerance is the smallest relative squared distance of a vector to the span of the vectors
 // before it that adds a dimension.
 const spanTolerance = 1e-12
 
-// build makes the model for the Gram matrix of the vectors. Pair i has s = vector pairs[i][0] and y
-// = vector pairs[i][1]. build returns false if the Gram matrix is 0 or not finite, or if B is not
-// finite.
+// build sets the coordinates for the Gram matrix of the vectors. Pair i has s = vector pairs[i][0]
+// and y = vector pairs[i][1]. build returns false if the Gram matrix is 0 or not finite, or if
+// sigma is not finite.
 func (m *spanModel) build(gram *mat.SymDense, pairs [][2]int) bool {
 	n := gram.SymmetricDim()
 	m.count = n
 	for _, matrix := range []*[]float64{&m.scaled, &m.coordinates, &m.b, &m.factor} {
 		*matrix = resized(*matrix, n*n)
 	}
-	for _, vector := range []*[]float64{&m.rest, &m.length, &m.product, &m.column} {
+	for _, vector := range []*[]float64{&m.rest, &m.length, &m.product, &m.column, &m.inverse} {
 		*vector = resized(*vector, n)
 	}
-	m.basis, m.rank, m.eigenvalues = m.basis[:0], 0, nil
+	m.order, m.row = resized(m.order, n), resized(m.row, n)
+	m.rank, m.formed, m.eigenvalues = 0, false, nil
 	for i := range n {
 		if m.length[i] = math.Sqrt(gram.At(i, i)); m.length[i] == 0 {
 			m.length[i] = 1
@@ -64,83 +71,141 @@ func (m *spanModel) build(gram *mat.SymDense, pairs [][2]int) bool {
 		}
 	}
 	m.orthogonalise()
-	return m.rank > 0 && m.update(pairs)
+	m.pairs, m.sigma = m.pairs[:0], 0
+	for _, p := range pairs {
+		s, y := m.of(p[0]), m.of(p[1])
+		if sy := floats.Dot(s, y); sy > 0 {
+			m.pairs, m.sigma = append(m.pairs, p), floats.Dot(y, y)/sy
+		}
+	}
+	return m.rank > 0 && vec.Finite(m.sigma)
 }
 
 // resized returns a slice of n elements, which uses the memory of x if the memory suffices.
-func resized(x []float64, n int) []float64 {
+func resized[T any](x []T, n int) []T {
 	if cap(x) < n {
-		return make([]float64, n)
+		return make([]T, n)
 	}
 	return x[:n]
 }
-
-// inBasis marks a vector of the basis among the distances to the span.
-var inBasis = math.Inf(-1)
 
 // orthogonalise sets the coordinates by Cholesky's factorization of the scaled Gram matrix with
 // pivots: each step adds the vector with the largest distance to the span.
 func (m *spanModel) orthogonalise() {
 	n := m.count
 	for i := range n {
-		m.rest[i] = m.scaled[i*n+i] // the squared distance to the span
+		m.rest[i] = m.scaled[i*n+i] // the squared distance to the span of the vector at place i
+		m.order[i] = i
 	}
 	for k := range n {
-		pivot := -1
-		for i, r := range m.rest {
-			if r > spanTolerance && (pivot < 0 || r > m.rest[pivot]) {
+		pivot := k
+		for i := k + 1; i < n; i++ {
+			if m.rest[i] > m.rest[pivot] {
 				pivot = i
 			}
 		}
-		if pivot < 0 {
+		if !(m.rest[pivot] > spanTolerance) {
 			break
 		}
-		diagonal := math.Sqrt(m.rest[pivot])
-		own := m.coordinates[pivot*n : pivot*n+k]
-		for i := range n {
-			row := m.coordinates[i*n : i*n+k+1]
-			switch {
-			case i == pivot:
-				row[k] = diagonal
-			case m.rest[i] == inBasis:
-				row[k] = 0
-			default:
-				row[k] = (m.scaled[pivot*n+i] - floats.Dot(row[:k], own)) / diagonal
-				m.rest[i] -= row[k] * row[k]
-			}
-		}
-		m.rest[pivot] = inBasis
-		m.basis = append(m.basis, pivot)
+		m.swap(k, pivot)
 		m.rank++
+		own := m.coordinates[k*n : k*n+k]
+		diagonal := math.Sqrt(m.rest[k])
+		m.coordinates[k*n+k] = diagonal
+		scaled, products := m.scaled[m.order[k]*n:][:n], m.column[:n-k-1]
+		rowProducts(products, m.coordinates[(k+1)*n:], n, own)
+		for i, p := range products {
+			at := k + 1 + i
+			v := (scaled[m.order[at]] - p) / diagonal
+			m.coordinates[at*n+k] = v
+			m.rest[at] -= v * v
+		}
 	}
-	for i, l := range m.length {
-		vec.Scale(m.of(i), l)
+	for i, vector := range m.order {
+		m.row[vector] = i
+		row := m.coordinates[i*n : i*n+m.rank]
+		if i < m.rank {
+			clear(row[i+1:])
+		}
+		vec.Scale(row, m.length[vector])
+	}
+}
+
+// swap exchanges two places.
+func (m *spanModel) swap(i, j int) {
+	if i == j {
+		return
+	}
+	n := m.count
+	m.order[i], m.order[j] = m.order[j], m.order[i]
+	m.rest[i], m.rest[j] = m.rest[j], m.rest[i]
+	a, b := m.coordinates[i*n:i*n+m.rank], m.coordinates[j*n:j*n+m.rank]
+	for k := range a {
+		a[k], b[k] = b[k], a[k]
+	}
+}
+
+// rowProducts sets dst[i] to the inner product of x and the first len(x) elements of row i of a,
+// whose rows have n elements. Four sums run at once, because each one waits for its last addition.
+func rowProducts(dst, a []float64, n int, x []float64) {
+	i := 0
+	for ; i+4 <= len(dst); i += 4 {
+		r0, r1, r2, r3 := a[i*n:][:len(x)], a[(i+1)*n:][:len(x)], a[(i+2)*n:][:len(x)], a[(i+3)*n:][:len(x)]
+		var s0, s1, s2, s3 float64
+		for k, v := range x {
+			s0 += r0[k] * v
+			s1 += r1[k] * v
+			s2 += r2[k] * v
+			s3 += r3[k] * v
+		}
+		dst[i], dst[i+1], dst[i+2], dst[i+3] = s0, s1, s2, s3
+	}
+	for ; i < len(dst); i++ {
+		dst[i] = floats.Dot(a[i*n:][:len(x)], x)
 	}
 }
 
 // of returns the coordinates of vector i.
-func (m *spanModel) of(i int) []float64 { return m.coordinates[i*m.count : i*m.count+m.rank] }
+func (m *spanModel) of(i int) []float64 {
+	at := m.row[i] * m.count
+	return m.coordinates[at : at+m.rank]
+}
 
-// update sets B. It returns false if B is not finite.
-func (m *spanModel) update(pairs [][2]int) bool {
-	sigma := 0.0
-	for _, p := range pairs {
+// basis returns the vectors whose combinations form the orthonormal basis.
+func (m *spanModel) basis() []int { return m.order[:m.rank] }
+
+// solvePairs replaces q by B^-1 q, without B: the two-loop recursion (Nocedal and Wright, algorithm
+// 7.4). The model needs at least one pair.
+func (m *spanModel) solvePairs(q []float64) {
+	alpha := m.column[:len(m.pairs)]
+	for k, p := range slices.Backward(m.pairs) {
 		s, y := m.of(p[0]), m.of(p[1])
-		if sy := floats.Dot(s, y); sy > 0 {
-			sigma = floats.Dot(y, y) / sy
-		}
+		alpha[k] = floats.Dot(s, q) / floats.Dot(s, y)
+		floats.AddScaled(q, -alpha[k], y)
+	}
+	floats.Scale(1/m.sigma, q)
+	for k, p := range m.pairs {
+		s, y := m.of(p[0]), m.of(p[1])
+		floats.AddScaled(q, alpha[k]-floats.Dot(y, q)/floats.Dot(s, y), s)
+	}
+}
+
+// hessian computes B once. It returns false if B is not finite.
+func (m *spanModel) hessian() bool {
+	if m.formed {
+		return true
 	}
 	n := m.count
 	for i := range m.rank {
 		clear(m.b[i*n : i*n+i])
-		m.b[i*n+i] = sigma
+		m.b[i*n+i] = m.sigma
 	}
-	product := m.product[:m.rank]
-	for _, p := range pairs {
+	product := m.column[:m.rank]
+	for _, p := range m.pairs {
 		s, y := m.of(p[0]), m.of(p[1])
 		m.times(product, s)
 		sy, curvature := floats.Dot(s, y), floats.Dot(s, product)
-		if !(sy > 0) || !(curvature > 0) {
+		if !(curvature > 0) {
 			continue
 		}
 		for i := range m.rank {
@@ -152,14 +217,30 @@ func (m *spanModel) update(pairs [][2]int) bool {
 			return false
 		}
 	}
+	m.formed = true
 	return true
 }
 
-// times sets dst to B x.
+// times sets dst to B x. It reads each element of the lower triangle once, two rows at a time.
 func (m *spanModel) times(dst, x []float64) {
-	for i := range m.rank {
-		row := m.b[i*m.count : i*m.count+i]
-		dst[i] = m.b[i*m.count+i]*x[i] + floats.Dot(row, x[:i])
+	n, i := m.count, 0
+	for ; i+2 <= m.rank; i += 2 {
+		r0, r1 := m.b[i*n:][:i], m.b[(i+1)*n:][:i]
+		d, other := dst[:i], x[:i]
+		x0, x1 := x[i], x[i+1]
+		var s0, s1 float64
+		for k, v := range other {
+			s0 += r0[k] * v
+			s1 += r1[k] * v
+			d[k] += r0[k]*x0 + r1[k]*x1
+		}
+		corner := m.b[(i+1)*n+i]
+		dst[i] = s0 + m.b[i*n+i]*x0 + corner*x1
+		dst[i+1] = s1 + corner*x0 + m.b[(i+1)*n+i+1]*x1
+	}
+	if i < m.rank {
+		row := m.b[i*n : i*n+i]
+		dst[i] = m.b[i*n+i]*x[i] + floats.Dot(row, x[:i])
 		floats.AddScaled(dst[:i], x[i], row)
 	}
 }
@@ -182,17 +263,20 @@ func (m *spanModel) factorize(shift float64) bool {
 	for i := range m.rank {
 		largest = math.Max(largest, m.b[i*n+i]+shift)
 	}
-	for i := range m.rank {
-		row := m.factor[i*n : i*n+i+1]
-		for j := range i {
-			other := m.factor[j*n : j*n+j+1]
-			row[j] = (m.b[i*n+j] - floats.Dot(row[:j], other[:j])) / other[j]
-		}
-		pivot := m.b[i*n+i] + shift - floats.Dot(row[:i], row[:i])
+	for k := range m.rank {
+		own := m.factor[k*n : k*n+k]
+		pivot := m.b[k*n+k] + shift - floats.Dot(own, own)
 		if !(pivot > leastPivot*largest) {
 			return false
 		}
-		row[i] = math.Sqrt(pivot)
+		diagonal := math.Sqrt(pivot)
+		m.factor[k*n+k] = diagonal
+		products := m.column[:m.rank-k-1]
+		rowProducts(products, m.factor[(k+1)*n:], n, own)
+		for i, p := range products {
+			at := (k+1+i)*n + k
+			m.factor[at] = (m.b[at] - p) / diagonal
+		}
 	}
 	return true
 }
@@ -223,15 +307,32 @@ const lengthTolerance = 1e-4
 //
 // where g and x are coordinates. It returns the decrease from d = 0 and whether the trust region
 // cuts the step. The length of such a step is the radius up to lengthTolerance. minimise returns
-// false if B + ridge I is not positive definite to rounding.
+// false if B is not finite or B + ridge I is not positive definite to rounding.
 //
-// The step is -(B + (ridge + s) I)^-1 (g + ridge x) for an s >= 0.
+// The step is -(B + (ridge + s) I)^-1 (g + ridge x) for an s >= 0. Without a ridge, the pairs give
+// the step for s = 0, and the second s of Newton's iteration (see within).
 func (m *spanModel) minimise(d, g, x []float64, ridge, radius float64) (decrease float64, cut, ok bool) {
 	right := m.product[:m.rank]
 	for i := range right {
 		right[i] = -(g[i] + ridge*x[i])
 	}
-	s, ok := m.within(d, right, 0, ridge, radius, lengthTolerance)
+	s := 0.0
+	if ridge == 0 && len(m.pairs) > 0 {
+		copy(d, right)
+		m.solvePairs(d)
+		length := vec.Norm(d)
+		if length <= radius {
+			return floats.Dot(d, right) / 2, false, true
+		}
+		w := m.inverse[:m.rank]
+		copy(w, d)
+		m.solvePairs(w)
+		s = newtonStep(length, floats.Dot(w, d), radius)
+	}
+	if !m.hessian() {
+		return 0, false, false
+	}
+	s, ok = m.within(d, right, s, ridge, radius, lengthTolerance)
 	if !ok {
 		return 0, false, false
 	}
@@ -246,7 +347,8 @@ const sphereTolerance = 1e-10
 //	<g, d> + d^T B d/2   over ||x + d|| <= ball,   ||x|| <= ball,
 //
 // and returns the decrease from d = 0, and whether x + d is on the sphere. It returns false for ok
-// if B is not positive definite to rounding, or if the search for t does not end.
+// if B is not finite, if B is not positive definite to rounding, or if the search for t does not
+// end.
 //
 // The minimiser is u = x + d = (B + t I)^-1 (B x - g) for a t >= 0. The search for t begins at
 // -<g, x>/||x||^2, the multiplier of a stationary x on the sphere. The difference u - x would
@@ -254,6 +356,9 @@ const sphereTolerance = 1e-10
 //
 //	(B + t I) d = -(g + t x),   decrease = (d^T B d + t (||d||^2 + ball^2 - ||x||^2))/2.
 func (m *spanModel) minimiseInBall(d, g, x []float64, ball float64) (decrease float64, sphere, ok bool) {
+	if !m.hessian() {
+		return 0, false, false
+	}
 	right, norm, first := m.product[:m.rank], vec.Norm(x), 0.0
 	if norm > 0 {
 		first = math.Max(0, -floats.Dot(g, x)/(norm*norm))
@@ -302,13 +407,21 @@ func (m *spanModel) within(u, right []float64, s, ridge, radius, tolerance float
 		}
 		copy(w, u)
 		m.solve(w)
-		s = math.Max(0, s+length*length/floats.Dot(w, w)*(length-radius)/radius)
+		s = math.Max(0, s+newtonStep(length, floats.Dot(w, w), radius))
 	}
 	return 0, false
 }
 
+// newtonStep returns the step in s for u = (B + s I)^-1 right, with ||u|| and u^T (B + s I)^-1 u.
+func newtonStep(length, square, radius float64) float64 {
+	return length * length / square * (length - radius) / radius
+}
+
 // eigen sets the eigenvalues and eigenvectors of B, and reports whether the computation succeeded.
 func (m *spanModel) eigen() bool {
+	if !m.hessian() {
+		return false
+	}
 	b := mat.NewSymDense(m.rank, nil)
 	for i := range m.rank {
 		for j := range i + 1 {
@@ -347,12 +460,12 @@ func (m *spanModel) unrotate(d []float64) []float64 {
 	return dst.RawVector().Data
 }
 
-// combination returns the coefficients of the vectors m.basis for the vector with the coordinates
+// combination returns the coefficients of the vectors of basis for the vector with the coordinates
 // d. It overwrites d.
 func (m *spanModel) combination(d []float64) []float64 {
 	c := make([]float64, m.rank)
-	for k := m.rank - 1; k >= 0; k-- { // vector m.basis[k] has no coordinates after k
-		row := m.of(m.basis[k])
+	for k := m.rank - 1; k >= 0; k-- { // vector k of the basis has no coordinates after k
+		row := m.coordinates[k*m.count:][:m.rank]
 		c[k] = d[k] / row[k]
 		floats.AddScaled(d[:k], -c[k], row[:k])
 	}

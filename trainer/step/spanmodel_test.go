@@ -30,8 +30,8 @@ func TestSpanModelBasisByHand(t *testing.T) {
 	if !m.build(gramOf([]float64{2, 0, 0}, []float64{3, 0.3, 0}, []float64{1, 1, 0}, []float64{0, 0, 5}, []float64{0, 0, 0}), nil) {
 		t.Fatal("no model")
 	}
-	if !slices.Equal(m.basis, []int{0, 3, 2}) {
-		t.Errorf("the basis is %v", m.basis)
+	if !slices.Equal(m.basis(), []int{0, 3, 2}) {
+		t.Errorf("the basis is %v", m.basis())
 	}
 	for i, want := range [][]float64{{2, 0, 0}, {3, 0, 0.3}, {1, 0, 1}, {0, 5, 0}, {0, 0, 0}} {
 		if !floats.EqualApprox(m.of(i), want, 1e-14) {
@@ -52,7 +52,7 @@ func TestSpanModelSkipsPairs(t *testing.T) {
 		if !m.build(gramOf([]float64{0, 1}, []float64{0, 3}, []float64{1, 0}, y), [][2]int{{0, 1}, {2, 3}}) {
 			t.Fatal("no model")
 		}
-		if n := m.count; m.rank != 2 || m.b[0] != 3 || m.b[n] != 0 || m.b[n+1] != 3 {
+		if n := m.count; !m.hessian() || m.rank != 2 || m.b[0] != 3 || m.b[n] != 0 || m.b[n+1] != 3 {
 			t.Errorf("y = %v: B = %v, want 3 I", y, m.b)
 		}
 	}
@@ -66,7 +66,7 @@ func TestSpanModelOverflow(t *testing.T) {
 		t.Errorf("B = %v", m.b)
 	}
 	x := []float64{0, 0}
-	if m.build(gramOf([]float64{1, 0}, []float64{1e-10, 1e150}, []float64{0, 1}, []float64{0, 1}, x, x), [][2]int{{0, 1}, {2, 3}}) {
+	if m.build(gramOf([]float64{1, 0}, []float64{1e-10, 1e150}, []float64{0, 1}, []float64{0, 1}, x, x), [][2]int{{0, 1}, {2, 3}}) && m.hessian() {
 		t.Errorf("B = %v", m.b)
 	}
 	if !m.build(gramOf([]float64{1, 0, 0}, []float64{2, 0, 0}, []float64{0, 1, 0}, []float64{0, 0, 1}, []float64{0, 0, 0}), [][2]int{{0, 1}}) {
@@ -86,7 +86,7 @@ func TestFactorizeByHand(t *testing.T) {
 		{[3]float64{0, 0, -1 + 0x1p-44}, 1, false}, {[3]float64{0, 0, -1 + 0x1p-43}, 1, true},
 		{[3]float64{1, 2, 3}, 0, false}, {[3]float64{3, 2, 3}, 1, true}, {[3]float64{math.NaN(), 0, 1}, 0, false},
 	} {
-		m := spanModel{count: 3, rank: 2, b: make([]float64, 9), factor: make([]float64, 9), product: make([]float64, 3), column: make([]float64, 3)}
+		m := spanModel{count: 3, rank: 2, formed: true, b: make([]float64, 9), factor: make([]float64, 9), product: make([]float64, 3), column: make([]float64, 3)}
 		m.b[0], m.b[3], m.b[4] = c.b[0], c.b[1], c.b[2]
 		m.factor[0], m.factor[4] = 1, 1 // of an earlier model
 		if got := m.factorize(c.shift); got != c.want {
@@ -114,7 +114,7 @@ func handStep(t *testing.T, q *QuasiNewton, pairs [][2]int, vectors ...[]float64
 	}
 	z = make([]float64, len(vectors[0]))
 	for k, c := range q.model.combination(d) {
-		floats.AddScaled(z, c, vectors[q.model.basis[k]])
+		floats.AddScaled(z, c, vectors[q.model.basis()[k]])
 	}
 	return z, decrease, cut, sphere
 }
@@ -171,7 +171,7 @@ func TestQuasiNewtonStepsByHand(t *testing.T) {
 func TestMinimiseInBallNearTheSolution(t *testing.T) {
 	const n, multiplier = 12, 0.7
 	rng := rand.New(rand.NewPCG(3, 4))
-	m := spanModel{count: n, rank: n, b: make([]float64, n*n), factor: make([]float64, n*n), product: make([]float64, n), column: make([]float64, n)}
+	m := spanModel{count: n, rank: n, formed: true, b: make([]float64, n*n), factor: make([]float64, n*n), product: make([]float64, n), column: make([]float64, n)}
 	for i := range n {
 		for j := range i {
 			m.b[i*n+j] = 0.05 * rng.NormFloat64()
@@ -204,5 +204,49 @@ func TestMinimiseInBallNearTheSolution(t *testing.T) {
 	d := make([]float64, n)
 	if decrease, sphere, ok := m.minimiseInBall(d, e, make([]float64, n), 1e-3); !ok || !sphere || !(decrease > 0) || !near(floats.Norm(d, 2), 1e-3) {
 		t.Errorf("from x = 0: decrease %v, sphere %v, ok %v, length %v", decrease, sphere, ok, floats.Norm(d, 2))
+	}
+}
+
+// The product of B and of the pairs' inverse is the identity. The model of an earlier step, with
+// other pairs, leaves no trace.
+func TestSolvePairs(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	var m spanModel
+	for _, count := range []int{1, 7, 4} {
+		vectors, pairs := [][]float64{}, [][2]int{}
+		for k := range count {
+			s, y := make([]float64, 12), make([]float64, 12)
+			for i := range s {
+				s[i] = rng.NormFloat64()
+				y[i] = float64(1+i) * s[i]
+			}
+			vectors, pairs = append(vectors, s, y), append(pairs, [2]int{2 * k, 2*k + 1})
+		}
+		if !m.build(gramOf(vectors...), pairs) || !m.hessian() {
+			t.Fatal("no model")
+		}
+		want, got := make([]float64, m.rank), make([]float64, m.rank)
+		for i := range want {
+			want[i] = rng.NormFloat64()
+		}
+		m.times(got, want)
+		m.solvePairs(got)
+		if !floats.EqualApprox(got, want, 1e-11) {
+			t.Errorf("%d pairs: %v, want %v", count, got, want)
+		}
+	}
+}
+
+// A step that nothing limits does not compute B.
+func TestUnlimitedStepNeedsNoHessian(t *testing.T) {
+	for radius, want := range map[float64]bool{2: false, 1.9: true} {
+		m := spanModel{}
+		if !m.build(gramOf([]float64{1}, []float64{4}, []float64{-8}, []float64{0.5}), [][2]int{{0, 1}}) {
+			t.Fatal("no model")
+		}
+		d := make([]float64, m.rank)
+		if _, cut, ok := m.minimise(d, m.of(2), m.of(3), 0, radius); !ok || cut != want || m.formed != want {
+			t.Errorf("radius %v: cut %v, B computed %v", radius, cut, m.formed)
+		}
 	}
 }
