@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from importlib.metadata import version
 from types import ModuleType
@@ -18,6 +19,8 @@ from .suite import augmented_lagrangian, ipopt
 from .suite.evaluations import Evaluations, Exhausted, Seen
 from .suite.sets import WeightSet
 from .torch_peer import Network, configure, parameters, to_weights
+
+WARM_UPS = 3  # of each pass, before the capture
 
 
 class TorchSource:
@@ -83,6 +86,51 @@ class DeviceSource(TorchSource):
         return x.to(torch.float64)
 
 
+class CapturedSource(DeviceSource):
+    """A DeviceSource whose two passes are CUDA graphs: the host starts one graph for a pass, not a launch for each operation."""
+
+    def __init__(self, problem: Problem, network: Network) -> None:
+        super().__init__(problem, network)
+        self._x = self.start.to(torch.float32)  # a graph reads and writes the same memory in every call
+        self._w = self.start.new_ones(1 + self.constraints)
+        torch.nn.utils.vector_to_parameters(self._x, self.trained)  # views of x
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            for _ in range(WARM_UPS):
+                self._combined(self._network.summed_losses(*self.trained))
+        torch.cuda.current_stream().wait_stream(side)
+        gc.collect()  # memory that is freed while a capture runs ends it
+        self._forward, self._backward = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self._forward, capture_error_mode="relaxed"):
+            self._losses = self._network.summed_losses(*self.trained)
+        with torch.cuda.graph(self._backward, pool=self._forward.pool(), capture_error_mode="relaxed"):
+            self._gradient = self._combined(self._losses)
+
+    def _combined(self, losses: torch.Tensor) -> torch.Tensor:
+        gradient = torch.autograd.grad(losses @ self._w, self.trained, retain_graph=True)
+        return self._vector(torch.nn.utils.parameters_to_vector(gradient))
+
+    def forward(self, x: torch.Tensor) -> np.ndarray:
+        """f and g at x."""
+        self.set(x)
+        self._forward.replay()
+        values = self._losses.detach().cpu().numpy()
+        values[1:] -= self._problem.kappa
+        return values
+
+    @torch.no_grad()
+    def set(self, x: torch.Tensor) -> None:
+        """Make x the weights."""
+        self._x.copy_(x)
+
+    def backward(self, w: np.ndarray) -> torch.Tensor:
+        """w_0 grad f + sum_j w_j grad g_j."""
+        self._w.copy_(torch.from_numpy(w))
+        self._backward.replay()
+        return self._gradient.clone()
+
+
 class Timed(Evaluations):
     """Evaluations with the time of each point. A run may end at a target or after some seconds."""
 
@@ -138,7 +186,7 @@ class SolverPeer(Peer):
         """As CooperPeer.run. An evaluation takes the place of an iteration, and counts as in suite.evaluations."""
         if self.device != "cpu" and getattr(self.kind(**setting), "solver", None) != "own":
             raise ValueError("with --device cuda only the augmented Lagrangian's own solver is supported")
-        source = (TorchSource if self.device == "cpu" else DeviceSource)(self.problem, self._network)
+        source = (TorchSource if self.device == "cpu" else CapturedSource)(self.problem, self._network)
         problem = Timed(source, until + 1, target, after, seconds)
         returned = self.solver.run(problem, self.kind(**setting))
         source.set(returned)

@@ -10,6 +10,7 @@ the same multipliers, so that a change of lambda never enters them.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy import optimize
@@ -60,6 +61,59 @@ class Pairs:
         return q
 
 
+class MatrixPairs:
+    """Pairs in one matrix of a device, for PyTorch's vectors: the rows s and y of each pair, and their inner products on the host.
+
+    An operation on a device takes a launch, however short the vectors are. The two-loop recursion therefore runs on the
+    coefficients of the rows: ``times`` is two products with the matrix, and waits for the device once.
+    """
+
+    def __init__(self, memory: int) -> None:
+        self.memory = memory
+        self._rows: Any = None  # [2 (memory + 1), n]: s and y of each place, one of which is free
+        self._gram = np.zeros((2 * memory + 2, 2 * memory + 2))
+        self._order: list[int] = []  # the places of the pairs, oldest first
+
+    def __bool__(self) -> bool:
+        return bool(self._order)
+
+    def clear(self) -> None:
+        """Forget all pairs."""
+        self._order.clear()
+
+    def add(self, s: Any, y: Any) -> None:
+        """Keep the pair if its curvature is positive."""
+        if self._rows is None:
+            self._rows = s.new_zeros((len(self._gram), len(s)))
+        place = next(k for k in range(self.memory + 1) if k not in self._order)
+        self._rows[2 * place], self._rows[2 * place + 1] = s, y
+        products = (self._rows[2 * place : 2 * place + 2] @ self._rows.T).cpu().numpy()
+        self._gram[2 * place : 2 * place + 2] = products
+        self._gram[:, 2 * place : 2 * place + 2] = products.T
+        (ss, inner), (_, yy) = products[:, 2 * place : 2 * place + 2]
+        if np.isfinite(inner) and inner > max(CURVED * float(np.sqrt(ss * yy)), TINY):
+            self._order = [*self._order[-self.memory + 1 :], place]
+        else:  # no number of a refused pair stays, because it may not be finite
+            self._rows[2 * place : 2 * place + 2] = 0.0
+            self._gram[2 * place : 2 * place + 2] = 0.0
+            self._gram[:, 2 * place : 2 * place + 2] = 0.0
+
+    def times(self, v: Any) -> Any:
+        """H v, as Pairs.times."""
+        gram, along = self._gram, (self._rows @ v).cpu().numpy()  # the rows' inner products with v
+        of_v, of_rows, alphas = 1.0, np.zeros(len(gram)), []  # q = of_v v + sum of_rows[k] row k
+        for k in reversed(self._order):
+            alphas.append((of_v * along[2 * k] + of_rows @ gram[2 * k]) / gram[2 * k, 2 * k + 1])
+            of_rows[2 * k + 1] -= alphas[-1]
+        last = 2 * self._order[-1]
+        gamma = gram[last, last + 1] / gram[last + 1, last + 1]
+        of_v, of_rows = of_v * gamma, of_rows * gamma
+        for k, alpha in zip(self._order, reversed(alphas)):
+            beta = (of_v * along[2 * k + 1] + of_rows @ gram[2 * k + 1]) / gram[2 * k, 2 * k + 1]
+            of_rows[2 * k] += alpha - beta
+        return v * of_v + v.new_tensor(of_rows) @ self._rows
+
+
 class _Merit:
     """A(x; lambda, c) and its gradient."""
 
@@ -108,7 +162,7 @@ def _own(problem: Evaluations, setting: LagrangianSetting, merit: _Merit, at: li
     Each update of the multipliers costs one more gradient at the same point.
     """
     x = at[0]
-    pairs = Pairs(setting.memory)
+    pairs = (Pairs if isinstance(x, np.ndarray) else MatrixPairs)(setting.memory)
     f, g = problem.forward(x)
     gradient, steps = merit.gradient(g), 0
     while True:
@@ -140,7 +194,7 @@ def _own(problem: Evaluations, setting: LagrangianSetting, merit: _Merit, at: li
             gradient, steps = merit.gradient(g), 0
 
 
-def _direction(x: np.ndarray, gradient: np.ndarray, face: Face, pairs: Pairs, cap: float | None) -> np.ndarray:
+def _direction(x: np.ndarray, gradient: np.ndarray, face: Face, pairs: Pairs | MatrixPairs, cap: float | None) -> np.ndarray:
     """-H gradient along the face, no longer than the limit. Clears the pairs if the step does not descend."""
     reduced = face.tangent(gradient)
     step = -face.tangent(pairs.times(reduced)) if pairs else 0.0 * x

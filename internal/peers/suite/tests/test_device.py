@@ -6,9 +6,11 @@ import unittest
 from unittest import mock
 
 import numpy as np
+import torch
 
 from peers.problem import Problem, Weights, moments
 from peers.solver_peer import DeviceSource, LagrangianPeer, TorchSource
+from peers.suite.augmented_lagrangian import MatrixPairs, Pairs
 from peers.torch_peer import Network
 
 COUNTS, FEATURES, UNITS = (40, 30, 50), 12, 5
@@ -41,6 +43,20 @@ class Vectors(unittest.TestCase):
             np.testing.assert_allclose(torch, numpy, rtol=2e-4, atol=1e-6)
             np.testing.assert_allclose(runs[1]["losses"], runs[0]["losses"], rtol=2e-4, atol=1e-6)
         self.assertNotEqual(*paths)
+
+    def test_pairs_in_a_matrix_are_the_same_pairs(self) -> None:
+        """Also after pairs of negative curvature, pairs that are not finite, and more pairs than the memory holds."""
+        rng = np.random.default_rng(1)
+        plain, matrix = Pairs(4), MatrixPairs(4)
+        for k in range(12):
+            s, v = rng.standard_normal(50), rng.standard_normal(50)
+            y = (1 + rng.random(50)) * s * {2: -1.0, 5: np.nan, 6: np.inf}.get(k, 1.0)
+            plain.add(s, y)
+            matrix.add(torch.from_numpy(s), torch.from_numpy(y))
+            np.testing.assert_allclose(matrix.times(torch.from_numpy(v)), plain.times(v), rtol=1e-12, atol=1e-14)
+            self.assertEqual(len(matrix._order), len(plain._pairs))
+        matrix.clear()
+        self.assertFalse(matrix)
 
 
 if __name__ == "__main__":
