@@ -62,7 +62,8 @@ func (d *device) testProduct(s driver.Stream, rng *rand.Rand, rows, cols, inner,
 		StrideA: inner, StrideB: inner, StrideC: cols, Batch: batch, StepA: rows * inner, StepB: cols * inner, StepC: rows * cols}
 	for _, do := range []func() error{
 		func() error { return d.Upload(s, at[0], a) }, func() error { return d.Upload(s, at[1], b) },
-		func() error { return d.Upload(s, at[2], got) }, // zeros: the memory may hold the results of an earlier test
+		// Zeros, so that right results of an earlier test cannot hide a product that writes nothing.
+		func() error { return d.Upload(s, at[2], got) },
 		func() error { return d.Multiply(s, g) },
 		func() error { return d.Download(s, got, at[2]) }, func() error { return d.Synchronize(s) },
 	} {

@@ -106,7 +106,7 @@ def on_side_stream(work: Callable[[], None]) -> None:
 
 def captured(problem: Images | Groups) -> Callable[[], None]:
     """An iteration as CUDA graphs: one, or one on either side of the exchange with the host."""
-    gc.collect()  # memory that is freed while a capture runs ends it
+    gc.collect()  # a garbage collection during the capture may free device memory, and the capture then fails
     if isinstance(problem, Images):
         iteration = eager(problem, problem.value)
         on_side_stream(iteration)

@@ -41,10 +41,13 @@ class TorchSource:
     def forward(self, x: np.ndarray) -> np.ndarray:
         """f and g at x."""
         self.set(x)
-        self._losses = self._network.summed_losses(*self.trained)
+        self._compute_losses()
         values = self._losses.detach().cpu().numpy().copy()
         values[1:] -= self._problem.kappa
         return values
+
+    def _compute_losses(self) -> None:
+        self._losses = self._network.summed_losses(*self.trained)
 
     @torch.no_grad()
     def set(self, x: np.ndarray) -> None:
@@ -93,14 +96,14 @@ class CapturedSource(DeviceSource):
         super().__init__(problem, network)
         self._x = self.start.to(torch.float32)  # a graph reads and writes the same memory in every call
         self._w = self.start.new_ones(1 + self.constraints)
-        torch.nn.utils.vector_to_parameters(self._x, self.trained)  # views of x
+        torch.nn.utils.vector_to_parameters(self._x, self.trained)  # the weights become views of x: set changes what graphs read
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
             for _ in range(WARM_UPS):
                 self._combined(self._network.summed_losses(*self.trained))
         torch.cuda.current_stream().wait_stream(side)
-        gc.collect()  # memory that is freed while a capture runs ends it
+        gc.collect()  # a garbage collection during the capture may free device memory, and the capture then fails
         self._forward, self._backward = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
         with torch.cuda.graph(self._forward, capture_error_mode="relaxed"):
             self._losses = self._network.summed_losses(*self.trained)
@@ -111,13 +114,8 @@ class CapturedSource(DeviceSource):
         gradient = torch.autograd.grad(losses @ self._w, self.trained, retain_graph=True)
         return self._vector(torch.nn.utils.parameters_to_vector(gradient))
 
-    def forward(self, x: torch.Tensor) -> np.ndarray:
-        """f and g at x."""
-        self.set(x)
+    def _compute_losses(self) -> None:
         self._forward.replay()
-        values = self._losses.detach().cpu().numpy()
-        values[1:] -= self._problem.kappa
-        return values
 
     @torch.no_grad()
     def set(self, x: torch.Tensor) -> None:
@@ -166,7 +164,7 @@ class SolverPeer(Peer):
     def __init__(self, threads: int, device: str = "cpu", matmul: str = "highest") -> None:
         super().__init__(threads, device)
         configure(threads, device, matmul)
-        self._network: Network
+        self._source: TorchSource
 
     def describe(self) -> dict[str, str]:
         return {self.package: version(self.package), "PyTorch": torch.__version__}
@@ -174,7 +172,8 @@ class SolverPeer(Peer):
     def load(self, folder: str) -> None:
         """Read the problem."""
         super().load(folder)
-        self._network = Network.of(self.problem, "float32", self.device)
+        network = Network.of(self.problem, "float32", self.device)
+        self._source = (TorchSource if self.device == "cpu" else CapturedSource)(self.problem, network)
 
     def warm_up(self, setting: dict[str, Any]) -> None:
         """A few evaluations, which are discarded."""
@@ -186,7 +185,7 @@ class SolverPeer(Peer):
         """As CooperPeer.run. An evaluation takes the place of an iteration, and counts as in suite.evaluations."""
         if self.device != "cpu" and getattr(self.kind(**setting), "solver", None) != "own":
             raise ValueError("with --device cuda only the augmented Lagrangian's own solver is supported")
-        source = (TorchSource if self.device == "cpu" else CapturedSource)(self.problem, self._network)
+        source = self._source  # whose only state between runs is x
         problem = Timed(source, until + 1, target, after, seconds)
         returned = self.solver.run(problem, self.kind(**setting))
         source.set(returned)

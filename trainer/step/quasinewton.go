@@ -248,7 +248,8 @@ func (q *QuasiNewton) solve() (decrease float64, cut bool) {
 
 // step returns the coordinates of the model's step. The last two of the n vectors are the gradient
 // and the iterate, which has the given norm. The step needs the eigenvectors if it has no pairs, if
-// both the trust region and the ball limit it, or if B is not positive definite to rounding.
+// both the trust region and the ball limit it, or if something limits it and B is not positive
+// definite to rounding.
 func (q *QuasiNewton) step(n int, norm float64, curved bool) (d []float64, decrease float64, cut, sphere, ok bool) {
 	m, ball, ridge := &q.model, 0.0, 0.0
 	switch reg := q.space.Regularizer; reg.Kind {

@@ -18,17 +18,18 @@ import (
 //	B+ = B - B s s^T B/(s^T B s) + y y^T/(y^T s)
 //
 // in the order of the pairs. Outside the span the model is sigma I, so that no step leaves the
-// span if the span contains the gradient and the iterate (for the ball). A step that nothing limits
-// does not need B: the pairs give it (solvePairs). B is computed when another step needs it.
+// span if the span contains the gradient and the iterate (for the ball). If neither the trust region
+// nor the ball limits a step, and there is no ridge, the pairs give the step (solvePairs). All other
+// steps need B (hessian).
 //
 // A spanModel keeps its memory from one model to the next. All matrices have rows of count
 // elements.
 type spanModel struct {
 	count       int       // the number of vectors
 	rank        int       // the dimension of the span
-	coordinates []float64 // [count, rank]: the coordinates of the vectors of order
-	order       []int     // the vectors; the combinations of the first rank form the orthonormal basis
-	row         []int     // the place of each vector in order
+	coordinates []float64 // [count, rank]: row i has the coordinates of vector order[i]
+	order       []int     // all vectors; the first rank are independent and give the basis
+	row         []int     // the inverse of order: the row of each vector
 	pairs       [][2]int  // the vectors s and y of each pair with y^T s > 0
 	sigma       float64   // y^T y/(y^T s) of the last pair; 0 without pairs
 	formed      bool      // B is computed
@@ -44,9 +45,9 @@ type spanModel struct {
 // before it that adds a dimension.
 const spanTolerance = 1e-12
 
-// build sets the coordinates for the Gram matrix of the vectors. Pair i has s = vector pairs[i][0]
-// and y = vector pairs[i][1]. build returns false if the Gram matrix is 0 or not finite, or if
-// sigma is not finite.
+// build makes the model for the Gram matrix of the vectors, except B. Pair i has s = vector
+// pairs[i][0] and y = vector pairs[i][1]. build returns false if the Gram matrix is 0 or not
+// finite, or if sigma is not finite.
 func (m *spanModel) build(gram *mat.SymDense, pairs [][2]int) bool {
 	n := gram.SymmetricDim()
 	m.count = n
@@ -131,7 +132,7 @@ func (m *spanModel) orthogonalise() {
 	}
 }
 
-// swap exchanges two places.
+// swap exchanges the vectors at i and j of order, with their distances and coordinates.
 func (m *spanModel) swap(i, j int) {
 	if i == j {
 		return
@@ -146,7 +147,8 @@ func (m *spanModel) swap(i, j int) {
 }
 
 // rowProducts sets dst[i] to the inner product of x and the first len(x) elements of row i of a,
-// whose rows have n elements. Four sums run at once, because each one waits for its last addition.
+// whose rows have n elements. Four sums run at once, because each addition to a sum waits for the
+// previous addition.
 func rowProducts(dst, a []float64, n int, x []float64) {
 	i := 0
 	for ; i+4 <= len(dst); i += 4 {
@@ -205,7 +207,7 @@ func (m *spanModel) hessian() bool {
 		s, y := m.of(p[0]), m.of(p[1])
 		m.times(product, s)
 		sy, curvature := floats.Dot(s, y), floats.Dot(s, product)
-		if !(curvature > 0) {
+		if !(curvature > 0) { // rounding; solvePairs keeps the pair
 			continue
 		}
 		for i := range m.rank {
@@ -221,7 +223,8 @@ func (m *spanModel) hessian() bool {
 	return true
 }
 
-// times sets dst to B x. It reads each element of the lower triangle once, two rows at a time.
+// times sets dst to B x. The loop takes two rows at a time, so that it reads and writes dst half as
+// often.
 func (m *spanModel) times(dst, x []float64) {
 	n, i := m.count, 0
 	for ; i+2 <= m.rank; i += 2 {
@@ -307,7 +310,8 @@ const lengthTolerance = 1e-4
 //
 // where g and x are coordinates. It returns the decrease from d = 0 and whether the trust region
 // cuts the step. The length of such a step is the radius up to lengthTolerance. minimise returns
-// false if B is not finite or B + ridge I is not positive definite to rounding.
+// false for ok if B is not finite, or if a matrix that it factorizes is not positive definite to
+// rounding. A step from the pairs has no such check.
 //
 // The step is -(B + (ridge + s) I)^-1 (g + ridge x) for an s >= 0. Without a ridge, the pairs give
 // the step for s = 0, and the second s of Newton's iteration (see within).
@@ -321,13 +325,15 @@ func (m *spanModel) minimise(d, g, x []float64, ridge, radius float64) (decrease
 		copy(d, right)
 		m.solvePairs(d)
 		length := vec.Norm(d)
-		if length <= radius {
-			return floats.Dot(d, right) / 2, false, true
+		if decrease = floats.Dot(d, right) / 2; length <= radius && decrease >= 0 {
+			return decrease, false, true
 		}
-		w := m.inverse[:m.rank]
-		copy(w, d)
-		m.solvePairs(w)
-		s = newtonStep(length, floats.Dot(w, d), radius)
+		if length > radius {
+			w := m.inverse[:m.rank]
+			copy(w, d)
+			m.solvePairs(w)
+			s = newtonStep(length, floats.Dot(w, d), radius)
+		}
 	}
 	if !m.hessian() {
 		return 0, false, false
@@ -412,7 +418,8 @@ func (m *spanModel) within(u, right []float64, s, ridge, radius, tolerance float
 	return 0, false
 }
 
-// newtonStep returns the step in s for u = (B + s I)^-1 right, with ||u|| and u^T (B + s I)^-1 u.
+// newtonStep returns Newton's step in s for 1/||u|| = 1/radius, where u = (B + (ridge + s) I)^-1
+// right, length = ||u|| and square = u^T (B + (ridge + s) I)^-1 u.
 func newtonStep(length, square, radius float64) float64 {
 	return length * length / square * (length - radius) / radius
 }

@@ -121,7 +121,7 @@ func handStep(t *testing.T, q *QuasiNewton, pairs [][2]int, vectors ...[]float64
 
 // Steps by hand: without pairs to the end of the region, or to the minimum of the squared norm; to
 // the minimum of the model, inside the ball, at its sphere, and beyond; and with a B that rounding
-// makes singular, whose eigenvalue 1 becomes 10.
+// makes singular. The eigenvalue 1 of this B becomes 10 if the region limits the step.
 func TestQuasiNewtonStepsByHand(t *testing.T) {
 	one := [][2]int{{0, 1}}
 	ball := problem.Regularizer{Kind: problem.Ball, Radius: 1}
@@ -151,8 +151,9 @@ func TestQuasiNewtonStepsByHand(t *testing.T) {
 		"off the sphere, cut": {reg: ball, radius: 0.25, pairs: one, vectors: [][]float64{{1}, {4}, {2}, {1}}, z: []float64{-0.25}, decrease: 0.375, cut: true},
 		"into the ball": {reg: ball, radius: 9, pairs: [][2]int{{0, 1}, {2, 3}}, vectors: [][]float64{{1, 0}, {1, 0}, {0, 1}, {0, 100}, {0.3, -1}, {0.8, 0.6}},
 			z: []float64{-0.3, 0.01}, decrease: 0.05},
-		"no ball":  {radius: 9, pairs: one, vectors: [][]float64{{1}, {4}, {-8}, {0.5}}, z: []float64{2}, decrease: 8},
-		"singular": {radius: 9, pairs: [][2]int{{0, 1}, {2, 3}}, vectors: [][]float64{{1, 0}, {1e15, 0}, {0, 1}, {0, 1}, {1e15, 20}, {0, 0}}, z: []float64{-1, -2}, decrease: 0.5e15, eigen: true},
+		"no ball":             {radius: 9, pairs: one, vectors: [][]float64{{1}, {4}, {-8}, {0.5}}, z: []float64{2}, decrease: 8},
+		"singular, unlimited": {radius: 21, pairs: [][2]int{{0, 1}, {2, 3}}, vectors: [][]float64{{1, 0}, {1e15, 0}, {0, 1}, {0, 1}, {1e15, 20}, {0, 0}}, z: []float64{-1, -20}, decrease: 0.5e15},
+		"singular":            {radius: 9, pairs: [][2]int{{0, 1}, {2, 3}}, vectors: [][]float64{{1, 0}, {1e15, 0}, {0, 1}, {0, 1}, {1e15, 20}, {0, 0}}, z: []float64{-1, -2}, decrease: 0.5e15, eigen: true},
 	} {
 		q := &QuasiNewton{pairs: newPairs(&problem.Space{}), radius: c.radius}
 		q.space.Regularizer = c.reg

@@ -46,7 +46,7 @@ class Pairs:
         """Keep the pair if its curvature is positive."""
         inner = float(s @ y)
         if np.isfinite(inner) and inner > max(CURVED * length(s) * length(y), TINY):
-            self._pairs = [*self._pairs[-self.memory + 1 :], (s, y, 1.0 / inner)]
+            self._pairs = [*self._pairs, (s, y, 1.0 / inner)][-self.memory :]
 
     def times(self, v: np.ndarray) -> np.ndarray:
         """H v with the inverse Hessian's approximation H: the two-loop recursion."""
@@ -65,7 +65,7 @@ class MatrixPairs:
     """Pairs in one matrix of a device, for PyTorch's vectors: the rows s and y of each pair, and their inner products on the host.
 
     An operation on a device takes a launch, however short the vectors are. The two-loop recursion therefore runs on the
-    coefficients of the rows: ``times`` is two products with the matrix, and waits for the device once.
+    coefficients of the rows: ``times`` is two products with the matrix and two short copies between host and device.
     """
 
     def __init__(self, memory: int) -> None:
@@ -86,17 +86,16 @@ class MatrixPairs:
         if self._rows is None:
             self._rows = s.new_zeros((len(self._gram), len(s)))
         place = next(k for k in range(self.memory + 1) if k not in self._order)
-        self._rows[2 * place], self._rows[2 * place + 1] = s, y
-        products = (self._rows[2 * place : 2 * place + 2] @ self._rows.T).cpu().numpy()
-        self._gram[2 * place : 2 * place + 2] = products
-        self._gram[:, 2 * place : 2 * place + 2] = products.T
-        (ss, inner), (_, yy) = products[:, 2 * place : 2 * place + 2]
+        rows = slice(2 * place, 2 * place + 2)
+        self._rows[rows.start], self._rows[rows.start + 1] = s, y
+        products = (self._rows[rows] @ self._rows.T).cpu().numpy()
+        (ss, inner), (_, yy) = products[:, rows]
         if np.isfinite(inner) and inner > max(CURVED * float(np.sqrt(ss * yy)), TINY):
-            self._order = [*self._order[-self.memory + 1 :], place]
+            self._order = [*self._order, place][-self.memory :]
         else:  # no number of a refused pair stays, because it may not be finite
-            self._rows[2 * place : 2 * place + 2] = 0.0
-            self._gram[2 * place : 2 * place + 2] = 0.0
-            self._gram[:, 2 * place : 2 * place + 2] = 0.0
+            self._rows[rows] = 0.0
+            products = np.zeros_like(products)
+        self._gram[rows], self._gram[:, rows] = products, products.T
 
     def times(self, v: Any) -> Any:
         """H v, as Pairs.times."""
