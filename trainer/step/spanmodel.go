@@ -18,9 +18,9 @@ import (
 //	B+ = B - B s s^T B/(s^T B s) + y y^T/(y^T s)
 //
 // in the order of the pairs. Outside the span the model is sigma I, so that no step leaves the
-// span if the span contains the gradient and the iterate (for the ball). If neither the trust region
-// nor the ball limits a step, and there is no ridge, the pairs give the step (solvePairs). All other
-// steps need B (hessian).
+// span if the span contains the gradient and the iterate (for the ball). If neither the trust
+// region nor the ball limits a step, and there is no ridge, the pairs give the step (solvePairs).
+// All other steps need B (hessian).
 //
 // A spanModel keeps its memory from one model to the next. All matrices have rows of count
 // elements.
