@@ -180,6 +180,7 @@ func TestReadOnlyDirectory(t *testing.T) {
 
 // A clock that jumps back changes neither the results nor the names of other runs.
 func TestClockJumpsBack(t *testing.T) {
+	racing.Skip(t, "TestTrainForReal runs the same goroutines")
 	args := tiny(t, "", 200)
 	t.Chdir(t.TempDir())
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)

@@ -5,6 +5,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"ppal/internal/racing"
 )
 
 // eachByteKernels runs a test for the kernels of every level and number of digits, and for the
@@ -230,6 +232,7 @@ func checkGaps(t *testing.T, a []float32, ld, cols int) {
 
 // TestByteKernelsSameBits checks that all levels give the same bits as the loops in Go.
 func TestByteKernelsSameBits(t *testing.T) {
+	racing.Skip(t, "the test starts no goroutine")
 	for _, count := range []int{2, 3} {
 		for _, s := range shapes() {
 			if s.n*s.d*s.h > 200000 {

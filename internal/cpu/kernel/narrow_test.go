@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"ppal/internal/racing"
 )
 
 // narrowShapes lists sizes of C = A B, n x h with d inner indices, around the kernel's numbers of
@@ -47,6 +49,7 @@ func (x Strided[F]) like(t testing.TB, atEnd bool) Strided[F] {
 // TestNarrow compares the products and sums with float64, on operands at guard pages. It also
 // compares the bits of AVX2 and AVX-512.
 func TestNarrow(t *testing.T) {
+	racing.Skip(t, "the test starts no goroutine")
 	t.Run("float32", testNarrow[float32])
 	t.Run("float64", testNarrow[float64])
 }
