@@ -332,7 +332,7 @@ func (m *spanModel) minimise(d, g, x []float64, ridge, radius float64) (decrease
 			w := m.inverse[:m.rank]
 			copy(w, d)
 			m.solvePairs(w)
-			s = newtonStep(length, floats.Dot(w, d), radius)
+			s = math.Max(0, newtonStep(length, floats.Dot(w, d), radius))
 		}
 	}
 	if !m.hessian() {
