@@ -87,6 +87,7 @@ type plan struct {
 	norm         float64 // ||x||
 	longest      bool    // Delta is at its largest and cuts z
 	sphere       bool    // x + z is on the sphere of the ball
+	inside       bool    // x + z is inside the ball, also after rounding
 }
 
 const (
@@ -239,7 +240,9 @@ func (q *QuasiNewton) solve() (decrease float64, cut bool) {
 		return 0, false
 	}
 	q.length = vec.Norm(d)
-	q.plan = plan{coefficients: m.combination(d), decrease: decrease, norm: norm, longest: cut && q.radius == largest, sphere: sphere}
+	reach := (&region{x: m.of(n - 1), d: d}).norm(1)
+	q.plan = plan{coefficients: m.combination(d), decrease: decrease, norm: norm, longest: cut && q.radius == largest, sphere: sphere,
+		inside: reach < (1-insideMargin)*q.space.Regularizer.Radius}
 	for _, i := range m.basis() {
 		q.plan.vectors = append(q.plan.vectors, handles[i])
 	}
@@ -292,6 +295,10 @@ func (q *QuasiNewton) step(n int, norm float64, curved bool) (d []float64, decre
 	return m.unrotate(r.d), decrease, cut, sphere, true
 }
 
+// insideMargin is the relative distance from the sphere beyond which x + z does not need the
+// projection. It is far above the rounding errors of x and of the inner products.
+const insideMargin = 1e-3
+
 // nearSphere is the least ||x||, relative to the ball's radius, at which the step tries the ball
 // before the trust region.
 const nearSphere = 0.999
@@ -314,7 +321,9 @@ func (q *QuasiNewton) Try(p problem.Problem, at *problem.Point, phi Augmented) (
 		norm := math.Sqrt(q.space.Dot(problem.Iterate, problem.Iterate))
 		q.space.Combine(problem.Iterate, q.space.Regularizer.Radius/norm, problem.Iterate, 0, problem.Iterate)
 	}
-	q.space.Project()
+	if !q.plan.inside { // else the projection would change nothing, and costs a pass
+		q.space.Project()
+	}
 	first := q.stage == firstPass
 	if first {
 		q.stage = firstPass + 1

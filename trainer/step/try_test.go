@@ -140,6 +140,24 @@ func TestTryKeepsTheBall(t *testing.T) {
 	}
 }
 
+// A planned step that ends inside the ball needs no projection; 1e-3 of the radius from the sphere it
+// does.
+func TestInsideByHand(t *testing.T) {
+	fn := problem.Functions{N: 2, Regularizer: problem.Regularizer{Kind: problem.Ball, Radius: 0.5},
+		F: func(x []float64) float64 { return -x[0] - x[1] }, Gradient: func(dst, _ []float64) { dst[0], dst[1] = -1, -1 }}
+	for norm, want := range map[float64]bool{0: true, 0.428: true, 0.4282: false, 0.5: false} { // the steps are 0.05 (1 + norm) long
+		p, at, q := ready(t, fn, []float64{norm / math.Sqrt2, norm / math.Sqrt2})
+		if predict(t, p, at, q); q.plan.inside != want {
+			t.Errorf("||x|| = %v: inside %v", norm, q.plan.inside)
+		}
+	}
+	fn.Regularizer = problem.Regularizer{}
+	p, at, q := ready(t, fn, []float64{0, 0})
+	if predict(t, p, at, q); q.plan.inside {
+		t.Error("inside a ball that is not there")
+	}
+}
+
 // After a step to a point where f or a constraint is not finite, Delta is a tenth of the step, the
 // iterate and its f and g are those before the step, and no gradient is computed.
 func TestTryRefusesNonFiniteNumbers(t *testing.T) {
