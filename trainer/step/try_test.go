@@ -140,8 +140,8 @@ func TestTryKeepsTheBall(t *testing.T) {
 	}
 }
 
-// A planned step that ends inside the ball needs no projection; 1e-3 of the radius from the sphere it
-// does.
+// A planned step that ends inside the ball needs no projection. One that ends within 1e-3 of the
+// radius from the sphere does.
 func TestInsideByHand(t *testing.T) {
 	fn := problem.Functions{N: 2, Regularizer: problem.Regularizer{Kind: problem.Ball, Radius: 0.5},
 		F: func(x []float64) float64 { return -x[0] - x[1] }, Gradient: func(dst, _ []float64) { dst[0], dst[1] = -1, -1 }}
