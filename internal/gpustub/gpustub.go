@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"sync"
 
 	"ppal/internal/atomicfile"
@@ -30,13 +29,32 @@ type recipe struct {
 // compilers and options is there: several packages test with the library, and compiling takes long.
 // It needs cc and c++.
 func Build() (file string, err error) {
-	_, self, _, _ := runtime.Caller(0)
-	root := filepath.Dir(filepath.Dir(filepath.Dir(self)))
+	root, err := checkout()
+	if err != nil {
+		return "", err
+	}
 	r, err := stub(filepath.Join(root, "cuda"))
 	if err != nil {
 		return "", err
 	}
 	return r.build(filepath.Join(root, "build", "gpustub"))
+}
+
+// checkout returns the root of the checkout that contains the working directory. The path of this
+// source file is not known in programs that are built with -trimpath.
+func checkout() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(filepath.Join(at, "go.mod")); err == nil {
+			return at, nil
+		}
+		if at == filepath.Dir(at) {
+			return "", fmt.Errorf("gpustub: %s is not in a checkout", dir)
+		}
+	}
 }
 
 // stub returns the recipe of the library. cuda is the folder of package cuda.
