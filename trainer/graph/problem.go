@@ -32,7 +32,7 @@ type Definition struct {
 	// problem.Shallow.
 	Shallow bool
 	// Scales are the scales of the stacked parameters, or nil. See problem.Scaled.
-	Scales []float64
+	Scales *problem.Scales
 	// Inputs are input nodes whose values Problem.Bind may replace between iterations, for example
 	// with mini-batches.
 	Inputs gorgonia.Nodes
@@ -98,7 +98,7 @@ type Problem struct {
 	inputs    []input
 	nonSmooth bool
 	shallow   bool
-	scales    []float64
+	scales    *problem.Scales
 }
 
 // input describes a node of Definition.Inputs: its name, and its shape as a matrix.
@@ -188,7 +188,7 @@ func (p *Problem) NonSmooth() bool { return p.nonSmooth }
 func (p *Problem) Shallow() bool { return p.shallow }
 
 // Scales implements problem.Scaled.
-func (p *Problem) Scales() []float64 { return p.scales }
+func (p *Problem) Scales() *problem.Scales { return p.scales }
 
 // building guards Gorgonia's package-level constants: building and differentiating graphs in
 // several goroutines race on them.
@@ -307,8 +307,8 @@ func (l *Lagrangian) check() error {
 			return fmt.Errorf("graph: parameter %d (%s) has dtype %v, want the objective's, %v", i, n.Name(), n.Dtype(), l.Dtype)
 		}
 	}
-	if l.Scales != nil && len(l.Scales) != size {
-		return fmt.Errorf("graph: %d scales for %d parameters", len(l.Scales), size)
+	if l.Scales != nil && l.Scales.Len() != size {
+		return fmt.Errorf("graph: %d scales for %d parameters", l.Scales.Len(), size)
 	}
 	return nil
 }

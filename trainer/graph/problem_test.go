@@ -189,7 +189,7 @@ func TestDefinitionsThatAreRefused(t *testing.T) {
 		}, "parameter 0 (w) has no value"},
 		{"scales of other parameters", func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 			w := input(g, tensor.Float64, rand.New(rand.NewPCG(1, 0)), "w", 3)
-			return graph.Definition{Objective: gorgonia.Must(gorgonia.Sum(w)), Parameters: gorgonia.Nodes{w}, Scales: []float64{1, 2}}, nil
+			return graph.Definition{Objective: gorgonia.Must(gorgonia.Sum(w)), Parameters: gorgonia.Nodes{w}, Scales: problem.NewScales(2)}, nil
 		}, "2 scales for 3 parameters"},
 	} {
 		_, err := graph.New(c.build, graph.Tape{})

@@ -45,7 +45,7 @@ type Features struct {
 	// Shallow says that the problem, or the Inner problem of a Form, has no hidden layers.
 	Shallow bool
 	// Scales are the scales of the problem, or of the Inner problem of a Form; nil: none. See Scaled.
-	Scales []float64
+	Scales *Scales
 }
 
 // FeaturesOf returns the optional interfaces that p implements.
@@ -137,15 +137,6 @@ type NonSmooth interface{ NonSmooth() bool }
 // or plain functions of the variables. Quasi-Newton steps then begin with a larger penalty and with
 // longer steps, because no saturated unit stops the gradient.
 type Shallow interface{ Shallow() bool }
-
-// Scaled is a Problem that may know scales of its variables.
-type Scaled interface {
-	// Scales returns positive numbers s, one for each variable, or nil if the problem knows none. The
-	// caller must not change them. In the variables x/s, the second derivatives of f and g differ less
-	// than in x. In these variables, quasi-Newton steps begin with a multiple of the identity as their
-	// model of the Hessian. Steps with a ball ignore the scales.
-	Scales() []float64
-}
 
 // Sampler is a Problem that evaluates f and g on a mini-batch. The training loop selects batch k
 // before it evaluates x_k for the method's step. Records and certificates use the full problem.

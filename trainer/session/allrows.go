@@ -62,7 +62,7 @@ func (a *allRows) NonSmooth() bool { return problem.FeaturesOf(a.all).Kinks }
 func (a *allRows) Shallow() bool { return problem.FeaturesOf(a.all).Shallow }
 
 // Scales implements problem.Scaled.
-func (a *allRows) Scales() []float64 { return problem.FeaturesOf(a.all).Scales }
+func (a *allRows) Scales() *problem.Scales { return problem.FeaturesOf(a.all).Scales }
 
 // Pieces implements problem.Piecewise.
 func (a allPieces) Pieces() []problem.Piece { return a.all.(problem.Piecewise).Pieces() }

@@ -47,7 +47,7 @@ func finishing(iterations int) map[string]func() Options {
 // batches alone.
 func TestLastIterationsUseAllRows(t *testing.T) {
 	racing.Skip(t, "TestBatchesResume runs the same goroutines")
-	const iterations = 200
+	const iterations = 120
 	for name, options := range finishing(iterations) {
 		var epsilon [2]float64
 		for k := range epsilon {

@@ -23,7 +23,7 @@ type builder struct {
 	devices     *devices
 	center      []float64       // c/s of the columns; nil: no centring
 	scale       []float64       // factors of the columns; nil: none
-	scales      []float64       // of the weights and biases, for quasi-Newton steps (problem.Scaled); nil: none
+	scales      *problem.Scales // of the weights and biases, for quasi-Newton steps (problem.Scaled); nil: none
 	terms       *parameterTerms // the terms of the statement's ParameterNodes; nil: none
 }
 

@@ -4,6 +4,9 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
+
 	"ppal/datasets/matrix"
 	"ppal/trainer"
 	"ppal/trainer/problem"
@@ -11,9 +14,13 @@ import (
 )
 
 const (
-	leastMoment  = 0.01    // of the largest second moment: smaller ones count as this share
-	mostScales   = 1 << 16 // weights of a model with scales, because the host multiplies by the scales
-	momentsBlock = 1 << 16
+	mostScales     = 1 << 16 // weights of a model with scales, because the host multiplies by the scales
+	mostWhitened   = 256     // features of a model with whitened scales, with the bias
+	leastRows      = 20      // for each feature, for whitened scales: the second moments of fewer rows are too uncertain
+	momentsRows    = 100     // for each feature: the second moments are over this number of rows, or up to twice as many
+	whiteningRidge = 3e-3    // of the mean second moment, added to all
+	leastMoment    = 0.01    // without whitening, of the largest second moment: smaller ones count as this share
+	momentsBlock   = 1 << 16 // numbers that are read at a time
 )
 
 // hasScales reports whether quasi-Newton steps of the model use scales (problem.Scaled): without
@@ -29,19 +36,36 @@ func (a *assembly) usesScales() bool {
 	return a.builder.scales != nil && (a.batches != nil || ok && rule.PrimalStep().Kind == step.LBFGS)
 }
 
-// setScales sets the scales of the weights, which are 1 before. All processes must call it, because
-// it sums over them.
+// setScales sets the scales of the weights from second moments over the training rows. All
+// processes must call it, because it sums over them.
 //
-// The second derivative of a loss of the scores in the direction of a weight is the mean of the
-// loss's curvature times the square of the weight's feature. So it is about a multiple of the
-// second moment E[z_j^2] of feature j over the training rows, and of 1 for a bias. The full scale
-// would be s_j = E[z_j^2]^(-1/2). With half the exponent, s_j = E[z_j^2]^(-1/4), runs need about as
-// many evaluations, and bounds on decisions end with a smaller objective (docs/performance.md).
+// The second derivative of a loss of the scores x^T z is the mean of the loss's curvature times z
+// z^T, with the features z of a row, the last of which is 1 for the bias. So it is about a multiple
+// of the matrix G = E[z z^T]. Whitened scales make it about a multiple of I.
+//
+// Models with many features, or with few rows for each feature, have the scales s_j =
+// E[z_j^2]^(-1/4) instead. The full scale of a diagonal G would be s_j = E[z_j^2]^(-1/2). With half
+// the exponent, runs need about as many evaluations, and bounds on decisions end with a smaller
+// objective (docs/performance.md).
 func (a *assembly) setScales() error {
 	if !a.usesScales() {
 		return nil
 	}
 	b, train := a.builder, a.data.splits[0].rows
+	n := b.spec.Inputs + 1
+	if n <= mostWhitened && train.len() >= leastRows*n {
+		moments := mat.NewSymDense(n, nil)
+		if err := a.moments(moments, max(1, train.len()/(momentsRows*n))); err != nil {
+			return err
+		}
+		ridge := whiteningRidge * mat.Trace(moments) / float64(n)
+		for i := range n {
+			moments.SetSym(i, i, moments.At(i, i)+ridge)
+		}
+		if b.scales.Whiten(moments) {
+			return nil
+		}
+	}
 	from, to := a.devices.share(train.len())
 	sums := b.squares(train.data, from, to)
 	if err := a.devices.sum(sums); err != nil {
@@ -51,27 +75,45 @@ func (a *assembly) setScales() error {
 	if !(least > 0) || math.IsInf(least, 1) {
 		return nil
 	}
-	scale := func(moment float64) float64 { return math.Pow(max(moment, least), -0.25) }
-	for j := range b.spec.Inputs + 1 { // the graph has the weights feature by feature, and then the biases
-		s := scale(1)
-		if j < b.spec.Inputs {
-			s = scale(sums[j] / float64(train.len()))
-		}
-		for k := range b.spec.Outputs {
-			b.scales[j*b.spec.Outputs+k] = s
-		}
+	diagonal := make([]float64, 0, b.scales.Len()) // the graph has the weights feature by feature, and then the biases
+	for _, sum := range append(sums, float64(train.len())) {
+		s := math.Pow(max(sum/float64(train.len()), least), -0.25)
+		diagonal = append(diagonal, slices.Repeat([]float64{s}, b.spec.Outputs)...)
 	}
+	b.scales.Stretch(diagonal)
+	return nil
+}
+
+// moments sets dst to E[z z^T] over every stride-th training row, with a last feature of 1.
+func (a *assembly) moments(dst *mat.SymDense, stride int) error {
+	train := a.data.splits[0].rows
+	from, to := a.devices.share(train.len())
+	sums, n := dst.RawSymmetric().Data, dst.SymmetricDim() // the upper triangle, row by row
+	z := make([]float64, n)
+	z[n-1] = 1
+	a.builder.eachRow(train.data, from, to, stride, func(row []float64) {
+		copy(z, row)
+		for i, v := range z {
+			if v != 0 { // a sparse row has few other features
+				floats.AddScaled(sums[i*n+i:(i+1)*n], v, z[i:])
+			}
+		}
+	})
+	if err := a.devices.sum(sums); err != nil {
+		return err
+	}
+	floats.Scale(1/sums[n*n-1], sums) // the last sum is the number of rows
 	return nil
 }
 
 // squares returns the sums of the squares of the features over rows [from, to), as the model sees
 // the features.
 func (b *builder) squares(data matrix.Matrix, from, to int) []float64 {
+	_, cols := data.Dims()
+	sums := make([]float64, cols)
 	if p, ok := data.(*matrix.Part); ok {
 		data, from, to = p.Own, from-p.From, to-p.From
 	}
-	_, cols := data.Dims()
-	sums := make([]float64, cols)
 	if s, ok := data.(matrix.Sparse); ok && b.center == nil && b.scale == nil {
 		starts, columns, values := s.Entries()
 		for k := starts[from]; k < starts[to]; k++ {
@@ -83,23 +125,37 @@ func (b *builder) squares(data matrix.Matrix, from, to int) []float64 {
 		}
 		return sums
 	}
-	block := max(1, momentsBlock/cols)
+	b.eachRow(data, from, to, 1, func(row []float64) {
+		for j, v := range row {
+			sums[j] += v * v
+		}
+	})
+	return sums
+}
+
+// eachRow calls visit with the rows of [from, to) whose numbers are multiples of stride, as the
+// model sees them. The row is valid until the next call.
+func (b *builder) eachRow(data matrix.Matrix, from, to, stride int, visit func(row []float64)) {
+	_, cols := data.Dims()
+	block := 1
+	if stride == 1 {
+		block = max(1, momentsBlock/cols)
+	}
 	room := make([]float64, block*cols)
-	for i := from; i < to; i += block {
+	for i := (from + stride - 1) / stride * stride; i < to; i += block * stride {
 		n := min(block, to-i)
 		data.Float64(room[:n*cols], i, i+n)
 		for r := range n {
 			row := room[r*cols : (r+1)*cols]
-			for j, v := range row {
+			for j := range row {
 				if b.center != nil {
-					v -= b.center[j]
+					row[j] -= b.center[j]
 				}
 				if b.scale != nil {
-					v *= b.scale[j]
+					row[j] *= b.scale[j]
 				}
-				sums[j] += v * v
 			}
+			visit(row)
 		}
 	}
-	return sums
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"gonum.org/v1/gonum/mat"
 
 	"ppal/datasets/matrix"
 	"ppal/models"
@@ -14,9 +15,9 @@ import (
 	"ppal/trainer/step"
 )
 
-// The scales are E[z^2]^(-1/4) for the weights of a feature and 1 for a bias, in the order of the
-// graph's parameters, for every form of the rows. Second moments below a hundredth of the largest
-// count as that.
+// With few rows, the scales are E[z^2]^(-1/4) for the weights of a feature and 1 for a bias, in the
+// order of the graph's parameters, for every form of the rows. Second moments below a hundredth of
+// the largest count as that.
 func TestScales(t *testing.T) {
 	dense := &matrix.Dense{Rows: 2, Cols: 3, Data: []float64{4, 0, 0.01, 0, 1, 0}} // second moments 8, 1/2, 5e-5
 	sparse := &matrix.CSR{Rows: 2, Cols: 3, Starts: []int{0, 2, 3}, Columns: []int32{0, 2, 1}, Values: []float64{4, 0.01, 1}}
@@ -35,20 +36,81 @@ func TestScales(t *testing.T) {
 		"bytes":    {data: bytes, center: []float64{0.5, 2, 0}, scale: []float64{1, -1, 7}, want: []float64{a, b, c, 1}},
 		"large":    {data: &matrix.Dense{Rows: 1, Cols: 2, Data: []float64{1, 1e3}}, want: []float64{root(1e4), root(1e6), root(1e4)}},
 		"2 scores": {data: dense, spec: models.Spec{Outputs: 2}, want: []float64{a, a, b, b, c, c, 1, 1}},
-		"zeros":    {data: &matrix.Dense{Rows: 2, Cols: 1, Data: []float64{0, 0}}, want: []float64{1, 1}},
-		"infinite": {data: &matrix.Dense{Rows: 1, Cols: 1, Data: []float64{1e200}}, want: []float64{1, 1}},
+		"zeros":    {data: &matrix.Dense{Rows: 2, Cols: 1, Data: []float64{0, 0}}},
+		"infinite": {data: &matrix.Dense{Rows: 1, Cols: 1, Data: []float64{1e200}}},
 	} {
 		n, cols := k.data.Dims()
 		b := &builder{spec: k.spec, center: k.center, scale: k.scale}
 		b.spec.Inputs, b.spec.Outputs = cols, max(1, k.spec.Outputs)
-		b.scales = slices.Repeat([]float64{1}, (cols+1)*b.spec.Outputs)
-		m := &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}
-		e := &assembly{options: Options{Method: m}, devices: &devices{}, builder: b, data: &loaded{splits: []*split{{rows: rows{data: k.data, labels: make([]int, n)}}}}}
-		if err := e.setScales(); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(k.want, b.scales, within(1e-12)); diff != "" {
+		scale(t, b, k.data, n)
+		if diff := cmp.Diff(k.want, b.scales.Diagonal(), within(1e-12)); diff != "" {
 			t.Errorf("%s (-want +got): %s", name, diff)
+		}
+	}
+}
+
+// scale sets the scales of b for n rows.
+func scale(t *testing.T, b *builder, data matrix.Matrix, n int) {
+	b.scales = problem.NewScales((b.spec.Inputs + 1) * b.spec.Outputs)
+	m := &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}
+	a := &assembly{options: Options{Method: m}, devices: &devices{}, builder: b, data: &loaded{splits: []*split{{rows: rows{data: data, labels: make([]int, n)}}}}}
+	if err := a.setScales(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// From 20 rows for each feature and the bias on, the scales are from G = E[z z^T] over every k-th
+// row, with k = rows/(100 features), plus 3e-3 of the mean of G's diagonal, for every form of the
+// rows.
+func TestWhitenedScales(t *testing.T) {
+	const n, stride = 660, 2 // 220 for each of three features
+	dense := &matrix.Dense{Rows: n, Cols: 2, Data: make([]float64, 2*n)}
+	sparse := &matrix.CSR{Rows: n, Cols: 2, Starts: []int{0}}
+	bytes := &matrix.Bytes{Rows: n, Cols: 2, Data: make([]uint8, 2*n), Scale: 0.5}
+	g := mat.NewSymDense(3, nil)
+	for i := range n {
+		a, b := i%5, i*i%7
+		copy(dense.Data[2*i:], []float64{float64(a), float64(b)})
+		copy(bytes.Data[2*i:], []uint8{uint8(2*a + 2), uint8(2 * b)})
+		for j, v := range []int{a, b} {
+			if v != 0 {
+				sparse.Columns, sparse.Values = append(sparse.Columns, int32(j)), append(sparse.Values, float64(v))
+			}
+		}
+		sparse.Starts = append(sparse.Starts, len(sparse.Columns))
+		if i%stride == 0 {
+			g.SymRankOne(g, float64(stride)/n, mat.NewVecDense(3, []float64{float64(a), float64(b), 1}))
+		}
+	}
+	ridge := 3e-3 * mat.Trace(g) / 3
+	for i := range 3 {
+		g.SetSym(i, i, g.At(i, i)+ridge)
+	}
+	reference := problem.NewScales(6)
+	if !reference.Whiten(g) {
+		t.Fatal("no reference")
+	}
+	want := []float64{1, 2, 3, 4, 5, 6}
+	reference.Multiply(want)
+	for name, k := range map[string]struct {
+		data   matrix.Matrix
+		center []float64
+	}{
+		"dense": {data: dense}, "sparse": {data: sparse}, "a part": {data: &matrix.Part{Rows: n, Own: sparse}}, "bytes": {data: bytes, center: []float64{1, 0}},
+	} {
+		b := &builder{spec: models.Spec{Inputs: 2, Outputs: 2}, center: k.center}
+		scale(t, b, k.data, n)
+		got := []float64{1, 2, 3, 4, 5, 6}
+		b.scales.Multiply(got)
+		if diff := cmp.Diff(want, got, within(1e-12)); diff != "" || !b.scales.Whitened() {
+			t.Errorf("%s: whitened %v (-want +got): %s", name, b.scales.Whitened(), diff)
+		}
+	}
+	for name, k := range map[string]struct{ rows, cols int }{"too few rows": {59, 2}, "many features": {20 * 257, 256}} {
+		b := &builder{spec: models.Spec{Inputs: k.cols, Outputs: 1}}
+		scale(t, b, &matrix.Dense{Rows: k.rows, Cols: k.cols, Data: slices.Repeat([]float64{1}, k.rows*k.cols)}, k.rows)
+		if b.scales.Whitened() || b.scales.Diagonal() == nil {
+			t.Errorf("%s: whitened %v", name, b.scales.Whitened())
 		}
 	}
 }
@@ -79,7 +141,7 @@ func TestScalesOfOtherSteps(t *testing.T) {
 		batches *batches
 		want    bool
 	}{{step.LBFGS, nil, true}, {step.Nesterov, nil, false}, {step.Nesterov, &batches{}, true}} {
-		e := &assembly{options: Options{Method: &method.PPALA{Primal: step.Settings{Kind: c.kind}}}, batches: c.batches, builder: &builder{scales: []float64{1}}}
+		e := &assembly{options: Options{Method: &method.PPALA{Primal: step.Settings{Kind: c.kind}}}, batches: c.batches, builder: &builder{scales: problem.NewScales(1)}}
 		if e.usesScales() != c.want {
 			t.Errorf("%v: scales %v", c.kind, !c.want)
 		}
@@ -114,11 +176,29 @@ func TestProblemsHaveScales(t *testing.T) {
 		if batch > 0 {
 			p = s.batches.all
 		}
-		if got := problem.FeaturesOf(p).Scales; len(got) != s.parameters {
-			t.Errorf("batches of %d: %d scales of %d parameters", batch, len(got), s.parameters)
+		if got := problem.FeaturesOf(p).Scales; got == nil || got.Len() != s.parameters || got.Diagonal() == nil {
+			t.Errorf("batches of %d: scales %+v of %d parameters", batch, got, s.parameters)
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// scaledOnes returns T 1 with the scales T of b.
+func scaledOnes(b *builder) []float64 {
+	v := slices.Repeat([]float64{1}, b.scales.Len())
+	b.scales.Multiply(v)
+	return v
+}
+
+// Every stride-th row is counted from the first row of all processes.
+func TestEveryStridethRow(t *testing.T) {
+	part := &matrix.Part{Rows: 9, From: 3, Own: &matrix.Dense{Rows: 5, Cols: 1, Data: []float64{3, 4, 5, 6, 7}}}
+	b := &builder{center: []float64{1}, scale: []float64{10}}
+	var got []float64
+	b.eachRow(part, 3, 8, 2, func(row []float64) { got = append(got, row[0]) })
+	if !slices.Equal(got, []float64{30, 50}) {
+		t.Errorf("rows %v, want those of 4 and 6", got)
 	}
 }

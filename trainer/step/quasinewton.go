@@ -19,13 +19,15 @@ import (
 // step, the step's length is Delta up to 1e-4. The iterate moves if phi + r falls by more than 1e-4
 // of the predicted decrease. The pair of a rejected step stays, too.
 //
-// With scales s (problem.Scaled) and without a ball, the step works in the variables x/s: x, z and
-// all norms are in these variables. r is then part of phi, of d and of B (see scaling).
+// With scales T (problem.Scaled) and without a ball, the step works in the variables u of x = T u:
+// x, z and all norms are in these variables. r is then part of phi, of d and of B (see scaling).
 //
 // Delta halves after a poor step, doubles after a good step, and is at most c (1 + ||x||). At first
 // c = 0.05, and 0.1 for problems without hidden layers (problem.Shallow). On networks with
 // saturating losses, longer steps leave some rows with the wrong sign for ever, and the run ends in
-// a worse local minimum. While the longest steps decrease phi by less than a twentieth each, c
+// a worse local minimum. If the scales are from second moments (Scales.Whiten), ||x|| is the root
+// mean square of the scores, and c = 0.5 at first: the first step changes the scores by half their
+// size. While the longest steps decrease phi by less than a twentieth each, c
 // doubles, because these steps are too short (linear models from x = 0). c also doubles after a
 // longest step if phi was a parabola along the last two steps, so that no saturating loss is near
 // (quadratic programs): the part of the decrease beyond second order, phi(x) - phi(x+) + <d + d+,
@@ -50,8 +52,8 @@ import (
 // pass. If a multiplier update or a record follows a rejected step, it costs one more forward pass.
 // The vectors stay on the device: 2 x 20 vectors of the pairs, and four more. The host gets their
 // inner products (see pairs). Each step reads the 40 vectors twice: for the inner products and for
-// the step itself. With scales there is a fifth vector, x/s, and the host multiplies some vectors
-// by s or 1/s in each step.
+// the step itself. With scales there is a fifth vector, T^-1 x, and the host multiplies three
+// vectors by T, T^T or T^-1 in each step.
 //
 // Sources: Nocedal and Wright, Numerical Optimization, 2nd edition, chapters 4 and 7; Hager and
 // Zhang, SIAM J. Optim. 16, 2005 (decrease below rounding).
@@ -93,6 +95,7 @@ type plan struct {
 const (
 	networkLimit   = 0.05 // the first c
 	shallowLimit   = 0.1  // the first c without hidden layers
+	whitenedLimit  = 0.5  // the first c with whitened scales
 	limitGrowth    = 2
 	slowShare      = 0.05 // a decrease of phi below this share doubles c
 	fastShare      = 0.1  // a decrease of phi above this share halves c
@@ -119,13 +122,17 @@ func NewQuasiNewton(p problem.Problem) (*QuasiNewton, error) {
 	}
 	m := problem.Constraints(p)
 	q := &QuasiNewton{pairs: newPairs(p.Space()), d: p.Space().New(), trial: p.Space().New(), start: p.Space().New(),
-		limit: networkLimit, least: networkLimit, length: math.NaN(), cubic: math.Inf(1),
+		limit: networkLimit, length: math.NaN(), cubic: math.Inf(1),
 		coefficients: make([]float64, 1+m), g: make([]float64, m), scaling: newScaling(p)}
 	q.coefficients[0] = 1
 	f := problem.FeaturesOf(p)
-	if f.Shallow {
-		q.limit, q.least = shallowLimit, shallowLimit
+	switch {
+	case q.scaling.whitened():
+		q.limit = whitenedLimit
+	case f.Shallow:
+		q.limit = shallowLimit
 	}
+	q.least = q.limit
 	q.graded = f.Graded
 	return q, nil
 }
@@ -156,7 +163,7 @@ func QuasiNewtonRefuses(p problem.Problem) string {
 	}
 }
 
-// Last returns the length of the last planned step, with scales in the variables x/s; NaN before
+// Last returns the length of the last planned step, with scales in the variables u; NaN before
 // the first.
 func (q *QuasiNewton) Last() float64 { return q.length }
 
@@ -354,7 +361,7 @@ func (q *QuasiNewton) Try(p problem.Problem, at *problem.Point, phi Augmented) (
 		return false, q.back(p, at, f, first)
 	}
 	q.advance(slot)
-	q.scaling.locate(q.space)
+	q.scaling.advance(q.space, q.s[slot])
 	q.d, q.trial = q.trial, q.d
 	q.restarted = false
 	return true, q.space.Err()

@@ -2,21 +2,21 @@ package step
 
 import "ppal/trainer/problem"
 
-// scaling makes a quasi-Newton step work in the variables u = x/s, with the scales s of the problem
-// (problem.Scaled). The moves of the pairs are then (x+ - x)/s, the gradients s d with the gradient
-// d in x, and lengths are those of u. The step without pairs is a multiple of -s^2 d. Without
-// scales, u = x.
+// scaling makes a quasi-Newton step work in the variables u of x = T u, with the scales T of the
+// problem (problem.Scaled). The moves of the pairs are then T^-1 (x+ - x), the gradients T^T d with
+// the gradient d in x, and lengths are those of u. The step without pairs is a multiple of -T T^T
+// d. Without scales, u = x.
 //
 // r = (w/2)||x||^2 is not a multiple of ||u||^2. Therefore, with scales, the gradients and the
 // measured decreases include r. The ball is not a ball of u: with a ball, the step has no scales.
 //
-// The host multiplies the vectors, about four in a step: the session gives no scales to problems
-// with long vectors.
+// The host multiplies the vectors, three in a step: the session gives no scales to problems with
+// long vectors.
 type scaling struct {
-	scales  []float64      // s; nil: u = x
-	ridge   float64        // w
-	u       problem.Vector // x/s
-	numbers []float64      // a vector on the host
+	scales  *problem.Scales // T; nil: u = x
+	ridge   float64         // w
+	u       problem.Vector  // T^-1 x, up to rounding
+	numbers []float64       // a vector on the host
 	dots    [2]float64
 }
 
@@ -27,7 +27,7 @@ func newScaling(p problem.Problem) scaling {
 	if scales == nil || r.Kind != problem.NoRegularizer && r.Kind != problem.SquaredL2 {
 		return scaling{}
 	}
-	c := scaling{scales: scales, u: space.New(), numbers: make([]float64, len(scales))}
+	c := scaling{scales: scales, u: space.New(), numbers: make([]float64, scales.Len())}
 	if r.Kind == problem.SquaredL2 {
 		c.ridge = r.Weight
 	}
@@ -45,11 +45,14 @@ func (c *scaling) free(space *problem.Space) {
 	}
 }
 
-// position returns the vector u of the iterate. It is valid after locate.
+// whitened reports whether the scales are from second moments.
+func (c *scaling) whitened() bool { return c.on() && c.scales.Whitened() }
+
+// position returns the vector u of the iterate. It is valid after locate, and kept by advance.
 func (c *scaling) position() problem.Vector { return c.origin(problem.Iterate) }
 
 // origin returns the vector that stands for x in the inner products: x itself, or with scales the u
-// of the last locate.
+// of the last locate or advance.
 func (c *scaling) origin(x problem.Vector) problem.Vector {
 	if c.on() {
 		return c.u
@@ -61,7 +64,14 @@ func (c *scaling) origin(x problem.Vector) problem.Vector {
 func (c *scaling) locate(space *problem.Space) {
 	if c.on() {
 		space.Combine(c.u, 1, problem.Iterate, 0, problem.Iterate)
-		c.divide(space, c.u)
+		c.apply(space, c.u, c.scales.Divide)
+	}
+}
+
+// advance adds the last move to u, which costs less than locate.
+func (c *scaling) advance(space *problem.Space, move problem.Vector) {
+	if c.on() {
+		space.Combine(c.u, 1, c.u, 1, move)
 	}
 }
 
@@ -71,7 +81,7 @@ func (c *scaling) gradient(space *problem.Space, d problem.Vector) {
 		space.Combine(d, 1, d, c.ridge, problem.Iterate)
 	}
 	if c.on() {
-		c.multiply(space, d)
+		c.apply(space, d, c.scales.MultiplyTransposed)
 	}
 }
 
@@ -82,7 +92,7 @@ func (c *scaling) move(space *problem.Space, coefficients []float64, vectors []p
 		return
 	}
 	space.Sum(scratch, coefficients, vectors)
-	c.multiply(space, scratch)
+	c.apply(space, scratch, c.scales.Multiply)
 	space.Combine(problem.Iterate, 1, problem.Iterate, 1, scratch)
 }
 
@@ -95,26 +105,15 @@ func (c *scaling) moved(space *problem.Space, move, start problem.Vector) (decre
 		decrease = -c.ridge / 2 * (c.dots[0] + c.dots[1])
 	}
 	if c.on() {
-		c.divide(space, move)
+		c.apply(space, move, c.scales.Divide)
 	}
 	return decrease
 }
 
-// multiply multiplies v by s, element by element.
-func (c *scaling) multiply(space *problem.Space, v problem.Vector) {
+// apply replaces v by the result of the map.
+func (c *scaling) apply(space *problem.Space, v problem.Vector, replace func([]float64)) {
 	space.Read(c.numbers, v)
-	for i, s := range c.scales {
-		c.numbers[i] *= s
-	}
-	space.Write(v, c.numbers)
-}
-
-// divide divides v by s, element by element.
-func (c *scaling) divide(space *problem.Space, v problem.Vector) {
-	space.Read(c.numbers, v)
-	for i, s := range c.scales {
-		c.numbers[i] /= s
-	}
+	replace(c.numbers)
 	space.Write(v, c.numbers)
 }
 

@@ -5,17 +5,35 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/mat"
+
 	"ppal/trainer/problem"
 )
 
 // scaledProblem is a problem with scales.
 type scaledProblem struct {
 	problem.Problem
-	scales []float64
+	scales *problem.Scales
 }
 
-func (s scaledProblem) Scales() []float64      { return s.scales }
-func (s scaledProblem) Inner() problem.Problem { return s.Problem }
+func (s scaledProblem) Scales() *problem.Scales { return s.scales }
+func (s scaledProblem) Inner() problem.Problem  { return s.Problem }
+
+// stretched returns the scales diag(s).
+func stretched(s ...float64) *problem.Scales {
+	scales := problem.NewScales(len(s))
+	scales.Stretch(s)
+	return scales
+}
+
+// whitened returns the scales of the second moments, for one score.
+func whitened(t *testing.T, n int, moments ...float64) *problem.Scales {
+	scales := problem.NewScales(n)
+	if !scales.Whiten(mat.NewSymDense(n, moments)) {
+		t.Fatalf("no scales of %v", moments)
+	}
+	return scales
+}
 
 // bowl is f = sum_i i x_i^2/2 + cosh(x_0 + x_1) - x_0 and g = x_0 + x_1^2 + x_2 - 1/4.
 func bowl() problem.Functions {
@@ -31,19 +49,12 @@ func bowl() problem.Functions {
 		JacobianT: func(d, x, w []float64) { d[0], d[1], d[2] = w[0], 2*x[1]*w[0], w[0] }}
 }
 
-// substituted is fn + (ridge/2)||x||^2 as a function of u = x/s.
-func substituted(fn problem.Functions, s []float64, ridge float64) problem.Functions {
+// substituted is fn + (ridge/2)||x||^2 as a function of u, where x = T u.
+func substituted(fn problem.Functions, scales *problem.Scales, ridge float64) problem.Functions {
 	of := func(u []float64) []float64 {
-		x := make([]float64, len(u))
-		for i := range x {
-			x[i] = s[i] * u[i]
-		}
+		x := slices.Clone(u)
+		scales.Multiply(x)
 		return x
-	}
-	scaled := func(d []float64) {
-		for i := range d {
-			d[i] *= s[i]
-		}
 	}
 	return problem.Functions{N: fn.N, M: fn.M,
 		F: func(u []float64) float64 { x := of(u); return fn.F(x) + ridge/2*dot3(vec3(x), vec3(x)) },
@@ -53,26 +64,32 @@ func substituted(fn problem.Functions, s []float64, ridge float64) problem.Funct
 			for i := range d {
 				d[i] += ridge * x[i]
 			}
-			scaled(d)
+			scales.MultiplyTransposed(d)
 		},
 		G:         func(g, u []float64) { fn.G(g, of(u)) },
-		JacobianT: func(d, u, w []float64) { fn.JacobianT(d, of(u), w); scaled(d) }}
+		JacobianT: func(d, u, w []float64) { fn.JacobianT(d, of(u), w); scales.MultiplyTransposed(d) }}
 }
 
-// With scales, the steps are those of the problem in the variables x/s, with and without r, after
-// new multipliers, and after a restart from a saved state.
+// With scales, the steps are those of the problem in the variables u, with and without r, after new
+// multipliers, and after a restart from a saved state.
 func TestScaledSteps(t *testing.T) {
-	s, start := []float64{0.5, 2, 8}, []float64{0.5, -1, 2}
+	for name, s := range map[string]*problem.Scales{
+		"stretched": stretched(0.5, 2, 8), "whitened": whitened(t, 3, 4, 1, 0.5, 1, 2, -0.1, 0.5, -0.1, 0.2),
+	} {
+		t.Run(name, func(t *testing.T) { testScaledSteps(t, s) })
+	}
+}
+
+func testScaledSteps(t *testing.T, s *problem.Scales) {
+	start := []float64{0.5, -1, 2}
 	for _, ridge := range []float64{0, 0.1} {
 		fn := bowl()
 		if ridge > 0 {
 			fn.Regularizer = problem.Regularizer{Kind: problem.SquaredL2, Weight: ridge}
 		}
 		p := problem.Problem(scaledProblem{newProblem(t, fn, start), s})
-		u := make([]float64, 3)
-		for i := range u {
-			u[i] = start[i] / s[i]
-		}
+		u := slices.Clone(start)
+		s.Divide(u)
 		reference := newProblem(t, substituted(bowl(), s, ridge), u)
 		phi := Augmented{Multipliers: []float64{0.3}, Penalty: 10}
 		at, atReference := problem.NewPoint(p), problem.NewPoint(reference)
@@ -135,10 +152,11 @@ func TestScaledSteps(t *testing.T) {
 			if !moved {
 				rejected++
 			}
-			x, v := numbers(p.Space(), problem.Iterate), numbers(reference.Space(), problem.Iterate)
+			x, place := numbers(p.Space(), problem.Iterate), numbers(reference.Space(), problem.Iterate)
+			s.Multiply(place)
 			for i := range x {
-				if math.Abs(x[i]-s[i]*v[i]) > 1e-7*(1+math.Abs(x[i])) {
-					t.Fatalf("ridge %v, step %d: x = %v, want %v times %v", ridge, k, x, s, v)
+				if math.Abs(x[i]-place[i]) > 1e-7*(1+math.Abs(x[i])) {
+					t.Fatalf("ridge %v, step %d: x = %v, want %v", ridge, k, x, place)
 				}
 			}
 		}
@@ -155,7 +173,7 @@ func TestScaledMove(t *testing.T) {
 		Regularizer: problem.Regularizer{Kind: problem.SquaredL2, Weight: 6}}
 	p := newProblem(t, fn, []float64{2, 0})
 	space := p.Space()
-	c := newScaling(scaledProblem{p, []float64{0.5, 2}})
+	c := newScaling(scaledProblem{p, stretched(0.5, 2)})
 	start, s := space.New(), space.New()
 	space.Write(start, []float64{1, 2})
 	if decrease := c.moved(space, s, start); decrease != 3 || !slices.Equal(numbers(space, s), []float64{2, -1}) {
@@ -167,12 +185,12 @@ func TestScaledMove(t *testing.T) {
 func TestNoScalesWithBall(t *testing.T) {
 	fn := bowl()
 	fn.Regularizer = problem.Regularizer{Kind: problem.Ball, Radius: 3}
-	q, err := NewQuasiNewton(scaledProblem{newProblem(t, fn, make([]float64, 3)), []float64{1, 2, 3}})
+	q, err := NewQuasiNewton(scaledProblem{newProblem(t, fn, make([]float64, 3)), stretched(1, 2, 3)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if q.scaling.on() {
-		t.Errorf("scales %v", q.scaling.scales)
+		t.Error("the step has scales")
 	}
 }
 

@@ -16,7 +16,7 @@ type violation struct {
 	evaluations  int             // forward and backward passes
 	kinks        bool            // g may have kinks
 	shallow      bool            // see problem.Shallow
-	scales       []float64       // see problem.Scaled
+	scales       *problem.Scales // see problem.Scaled
 }
 
 // newViolation returns v of p. The pieces of a maximum count as separate constraints,
@@ -49,7 +49,7 @@ func (q *violation) NonSmooth() bool { return q.kinks }
 func (q *violation) Shallow() bool { return q.shallow }
 
 // Scales implements problem.Scaled.
-func (q *violation) Scales() []float64 { return q.scales }
+func (q *violation) Scales() *problem.Scales { return q.scales }
 
 // Forward implements problem.Problem. The objective is 0.
 func (q *violation) Forward(g []float64) (f float64, err error) {
