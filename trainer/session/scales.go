@@ -41,7 +41,8 @@ func (a *assembly) usesScales() bool {
 //
 // The second derivative of a loss of the scores x^T z is the mean of the loss's curvature times z
 // z^T, with the features z of a row, the last of which is 1 for the bias. So it is about a multiple
-// of the matrix G = E[z z^T]. Whitened scales make it about a multiple of I.
+// of the matrix G = E[z z^T]. Whitened scales make it about a multiple of I. Most objectives and
+// constraints are means over the rows of one class, so each class has the same weight in G.
 //
 // Models with many features, or with few rows for each feature, have the scales s_j =
 // E[z_j^2]^(-1/4) instead. The full scale of a diagonal G would be s_j = E[z_j^2]^(-1/2). With half
@@ -84,25 +85,31 @@ func (a *assembly) setScales() error {
 	return nil
 }
 
-// moments sets dst to E[z z^T] over every stride-th training row, with a last feature of 1.
+// moments sets dst to E[z z^T] over every stride-th training row, with a last feature of 1. Each
+// row's weight is 1 over the number of rows of its class, as in a rate of the class.
 func (a *assembly) moments(dst *mat.SymDense, stride int) error {
 	train := a.data.splits[0].rows
 	from, to := a.devices.share(train.len())
+	classes := make(map[int]float64)
+	for _, class := range train.labels {
+		classes[class]++
+	}
 	sums, n := dst.RawSymmetric().Data, dst.SymmetricDim() // the upper triangle, row by row
 	z := make([]float64, n)
 	z[n-1] = 1
-	a.builder.eachRow(train.data, from, to, stride, func(row []float64) {
+	a.builder.eachRow(train.data, from, to, stride, func(i int, row []float64) {
 		copy(z, row)
-		for i, v := range z {
+		weight := 1 / classes[train.labels[i]]
+		for j, v := range z {
 			if v != 0 { // a sparse row has few other features
-				floats.AddScaled(sums[i*n+i:(i+1)*n], v, z[i:])
+				floats.AddScaled(sums[j*n+j:(j+1)*n], weight*v, z[j:])
 			}
 		}
 	})
 	if err := a.devices.sum(sums); err != nil {
 		return err
 	}
-	floats.Scale(1/sums[n*n-1], sums) // the last sum is the number of rows
+	floats.Scale(1/sums[n*n-1], sums) // the last sum is that of the weights
 	return nil
 }
 
@@ -125,7 +132,7 @@ func (b *builder) squares(data matrix.Matrix, from, to int) []float64 {
 		}
 		return sums
 	}
-	b.eachRow(data, from, to, 1, func(row []float64) {
+	b.eachRow(data, from, to, 1, func(_ int, row []float64) {
 		for j, v := range row {
 			sums[j] += v * v
 		}
@@ -133,9 +140,9 @@ func (b *builder) squares(data matrix.Matrix, from, to int) []float64 {
 	return sums
 }
 
-// eachRow calls visit with the rows of [from, to) whose numbers are multiples of stride, as the
-// model sees them. The row is valid until the next call.
-func (b *builder) eachRow(data matrix.Matrix, from, to, stride int, visit func(row []float64)) {
+// eachRow calls visit with the numbers and the features of the rows of [from, to) whose numbers are
+// multiples of stride, as the model sees them. The features are valid until the next call.
+func (b *builder) eachRow(data matrix.Matrix, from, to, stride int, visit func(i int, row []float64)) {
 	_, cols := data.Dims()
 	block := 1
 	if stride == 1 {
@@ -155,7 +162,7 @@ func (b *builder) eachRow(data matrix.Matrix, from, to, stride int, visit func(r
 					row[j] *= b.scale[j]
 				}
 			}
-			visit(row)
+			visit(i+r, row)
 		}
 	}
 }

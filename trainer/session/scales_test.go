@@ -42,33 +42,35 @@ func TestScales(t *testing.T) {
 		n, cols := k.data.Dims()
 		b := &builder{spec: k.spec, center: k.center, scale: k.scale}
 		b.spec.Inputs, b.spec.Outputs = cols, max(1, k.spec.Outputs)
-		scale(t, b, k.data, n)
+		scale(t, b, k.data, make([]int, n))
 		if diff := cmp.Diff(k.want, b.scales.Diagonal(), within(1e-12)); diff != "" {
 			t.Errorf("%s (-want +got): %s", name, diff)
 		}
 	}
 }
 
-// scale sets the scales of b for n rows.
-func scale(t *testing.T, b *builder, data matrix.Matrix, n int) {
+// scale sets the scales of b for rows with the labels.
+func scale(t *testing.T, b *builder, data matrix.Matrix, labels []int) {
 	b.scales = problem.NewScales((b.spec.Inputs + 1) * b.spec.Outputs)
 	m := &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}
-	a := &assembly{options: Options{Method: m}, devices: &devices{}, builder: b, data: &loaded{splits: []*split{{rows: rows{data: data, labels: make([]int, n)}}}}}
+	a := &assembly{options: Options{Method: m}, devices: &devices{}, builder: b, data: &loaded{splits: []*split{{rows: rows{data: data, labels: labels}}}}}
 	if err := a.setScales(); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // From 20 rows for each feature and the bias on, the scales are from G = E[z z^T] over every k-th
-// row, with k = rows/(100 features), plus 3e-3 of the mean of G's diagonal, for every form of the
-// rows.
+// row, with k = rows/(100 features) and the same weight for each class, plus 3e-3 of the mean of
+// G's diagonal, for every form of the rows.
 func TestWhitenedScales(t *testing.T) {
 	const n, stride = 660, 2 // 220 for each of three features
 	dense := &matrix.Dense{Rows: n, Cols: 2, Data: make([]float64, 2*n)}
 	sparse := &matrix.CSR{Rows: n, Cols: 2, Starts: []int{0}}
 	bytes := &matrix.Bytes{Rows: n, Cols: 2, Data: make([]uint8, 2*n), Scale: 0.5}
+	labels := make([]int, n)
 	g := mat.NewSymDense(3, nil)
 	for i := range n {
+		labels[i] = i / 600 // 600 and 60 rows, half of which count
 		a, b := i%5, i*i%7
 		copy(dense.Data[2*i:], []float64{float64(a), float64(b)})
 		copy(bytes.Data[2*i:], []uint8{uint8(2*a + 2), uint8(2 * b)})
@@ -79,7 +81,7 @@ func TestWhitenedScales(t *testing.T) {
 		}
 		sparse.Starts = append(sparse.Starts, len(sparse.Columns))
 		if i%stride == 0 {
-			g.SymRankOne(g, float64(stride)/n, mat.NewVecDense(3, []float64{float64(a), float64(b), 1}))
+			g.SymRankOne(g, []float64{0.5 / 300, 0.5 / 30}[labels[i]], mat.NewVecDense(3, []float64{float64(a), float64(b), 1}))
 		}
 	}
 	ridge := 3e-3 * mat.Trace(g) / 3
@@ -99,7 +101,7 @@ func TestWhitenedScales(t *testing.T) {
 		"dense": {data: dense}, "sparse": {data: sparse}, "a part": {data: &matrix.Part{Rows: n, Own: sparse}}, "bytes": {data: bytes, center: []float64{1, 0}},
 	} {
 		b := &builder{spec: models.Spec{Inputs: 2, Outputs: 2}, center: k.center}
-		scale(t, b, k.data, n)
+		scale(t, b, k.data, labels)
 		got := []float64{1, 2, 3, 4, 5, 6}
 		b.scales.Multiply(got)
 		if diff := cmp.Diff(want, got, within(1e-12)); diff != "" || !b.scales.Whitened() {
@@ -108,7 +110,7 @@ func TestWhitenedScales(t *testing.T) {
 	}
 	for name, k := range map[string]struct{ rows, cols int }{"too few rows": {59, 2}, "many features": {20 * 257, 256}} {
 		b := &builder{spec: models.Spec{Inputs: k.cols, Outputs: 1}}
-		scale(t, b, &matrix.Dense{Rows: k.rows, Cols: k.cols, Data: slices.Repeat([]float64{1}, k.rows*k.cols)}, k.rows)
+		scale(t, b, &matrix.Dense{Rows: k.rows, Cols: k.cols, Data: slices.Repeat([]float64{1}, k.rows*k.cols)}, make([]int, k.rows))
 		if b.scales.Whitened() || b.scales.Diagonal() == nil {
 			t.Errorf("%s: whitened %v", name, b.scales.Whitened())
 		}
@@ -197,8 +199,8 @@ func TestEveryStridethRow(t *testing.T) {
 	part := &matrix.Part{Rows: 9, From: 3, Own: &matrix.Dense{Rows: 5, Cols: 1, Data: []float64{3, 4, 5, 6, 7}}}
 	b := &builder{center: []float64{1}, scale: []float64{10}}
 	var got []float64
-	b.eachRow(part, 3, 8, 2, func(row []float64) { got = append(got, row[0]) })
-	if !slices.Equal(got, []float64{30, 50}) {
-		t.Errorf("rows %v, want those of 4 and 6", got)
+	b.eachRow(part, 3, 8, 2, func(i int, row []float64) { got = append(got, float64(i), row[0]) })
+	if !slices.Equal(got, []float64{4, 30, 6, 50}) {
+		t.Errorf("rows %v, want 30 in row 4 and 50 in row 6", got)
 	}
 }
