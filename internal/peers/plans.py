@@ -45,8 +45,12 @@ LIMITS = {"cooper": 100, "augmented-lagrangian": 80, "ipopt": 4}
 
 # In the headline a run ends when it exceeds the time of the fastest earlier run: the likely best come first.
 HEADLINE_LAGRANGIAN: Sequence[Setting] = [
+    *(LagrangianSetting(penalty=penalty, cap=0.5, inner=12) for penalty in (1.0, 0.5, 2.0)),
+    *(LagrangianSetting(cap=cap, inner=12) for cap in (0.7, 1.0)),
+    *(LagrangianSetting(cap=0.5, inner=inner) for inner in (11, 13, 14)),
     *(LagrangianSetting(cap=cap, inner=15) for cap in (0.1, 0.15, 0.2, 0.07, 0.05)),
-    *(LagrangianSetting(cap=cap, inner=inner) for cap in (0.1, 0.15, 0.2, 0.3, 0.5) for inner in (12, 18, 20)),
+    *(LagrangianSetting(cap=cap, inner=12) for cap in (0.1, 0.15, 0.2, 0.3)),
+    *(LagrangianSetting(cap=cap, inner=inner) for cap in (0.1, 0.15, 0.2, 0.3, 0.5) for inner in (18, 20)),
     *(LagrangianSetting(cap=cap, inner=inner) for cap in (0.3, 0.5) for inner in (8, 10, 15)),
     *(LagrangianSetting(cap=0.2, inner=inner) for inner in (8, 10)),
     *(LagrangianSetting(penalty=penalty, cap=0.1, inner=15) for penalty in (0.3, 3.0)),
