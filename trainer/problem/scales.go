@@ -11,18 +11,19 @@ import (
 
 // Scaled is a Problem that may know scales of its variables.
 type Scaled interface {
-	// Scales returns the scales, or nil if the problem knows none. In the variables u, the second
-	// derivatives of f and g differ less than in x. In these variables, quasi-Newton steps begin with
-	// a multiple of the identity as their model of the Hessian. Steps with a ball ignore the scales.
+	// Scales returns the scales, or nil if the problem knows none. The caller must not change them. In
+	// the variables u of x = T u, the second derivatives of f and g differ less than in x. In these
+	// variables, quasi-Newton steps begin with a multiple of the identity as their model of the
+	// Hessian. Steps with a ball ignore the scales.
 	Scales() *Scales
 }
 
-// Scales are variables u for which x = T u, with an invertible matrix T. New scales have T = I.
+// Scales describe variables u of x = T u, with an invertible matrix T. New scales have T = I.
 type Scales struct {
 	size     int
 	diagonal []float64         // s: T is the diagonal matrix of s
 	factor   blas64.Triangular // L: T is L^-T for each column of x
-	columns  int               // of x as a matrix, if there is a factor; else 0
+	columns  int               // of x as a matrix if T is from Whiten; else 0
 }
 
 // NewScales returns scales of size variables, with T = I.
@@ -34,11 +35,11 @@ func (s *Scales) Len() int { return s.size }
 // Stretch sets T to the diagonal matrix of positive numbers, one for each variable.
 func (s *Scales) Stretch(diagonal []float64) { s.diagonal, s.columns = slices.Clone(diagonal), 0 }
 
-// Whiten sets T from the second moments G [n, n] of n features. The variables are the weights
-// [n, size/n] of the features, one column for each score. With Cholesky's factorization G = L L^T,
-// the weights are L^-T times the matrix u. Then ||u||^2 is the sum over the scores of the mean
-// square of the score. Whiten returns false, and changes nothing, if G is not positive
-// definite or not finite.
+// Whiten sets T from the second moments G [n, n] of n features, where n divides the number of
+// variables. The variables are the weights [n, size/n] of the features, one column for each score.
+// With Cholesky's factorization G = L L^T, the weights are L^-T times the matrix u. Then ||u||^2 is
+// the sum over the scores of the mean square of the score. Whiten returns false, and changes
+// nothing, if G is not positive definite or not finite.
 //
 // Source: LeCun, Bottou, Orr and Muller, Efficient BackProp, 1998, section 4.3.
 func (s *Scales) Whiten(moments *mat.SymDense) bool {

@@ -17,8 +17,10 @@ const (
 	mostScales     = 1 << 16 // weights of a model with scales, because the host multiplies by the scales
 	mostWhitened   = 256     // features of a model with whitened scales, with the bias
 	leastRows      = 20      // for each feature, for whitened scales: the second moments of fewer rows are too uncertain
-	momentsRows    = 100     // for each feature: the second moments are over this number of rows, or up to twice as many
+	momentsRows    = 100     // for each feature: enough for the second moments
+	momentsWork    = 1 << 28 // rows times squared features: above it, fewer than momentsRows count, but at least leastRows
 	whiteningRidge = 3e-3    // of the mean second moment, added to all
+	mostCurvature  = 0.25    // of a logistic loss or a sigmoid of the score, about
 	leastMoment    = 0.01    // without whitening, of the largest second moment: smaller ones count as this share
 	momentsBlock   = 1 << 16 // numbers that are read at a time
 )
@@ -41,8 +43,10 @@ func (a *assembly) usesScales() bool {
 //
 // The second derivative of a loss of the scores x^T z is the mean of the loss's curvature times z
 // z^T, with the features z of a row, the last of which is 1 for the bias. So it is about a multiple
-// of the matrix G = E[z z^T]. Whitened scales make it about a multiple of I. Most objectives and
-// constraints are means over the rows of one class, so each class has the same weight in G.
+// of the matrix G = E[z z^T]. Whitened scales make it about a multiple of I. Many objectives and
+// constraints are means over the rows of one class, so each class has the same weight in G. The
+// second derivative of r = (w/2)||x||^2 is w I, which counts as 4 w I beside G, because the
+// curvature of the losses is about 1/4 at most.
 //
 // Models with many features, or with few rows for each feature, have the scales s_j =
 // E[z_j^2]^(-1/4) instead. The full scale of a diagonal G would be s_j = E[z_j^2]^(-1/2). With half
@@ -56,10 +60,13 @@ func (a *assembly) setScales() error {
 	n := b.spec.Inputs + 1
 	if n <= mostWhitened && train.len() >= leastRows*n {
 		moments := mat.NewSymDense(n, nil)
-		if err := a.moments(moments, max(1, train.len()/(momentsRows*n))); err != nil {
+		if err := a.moments(moments, momentsStride(train.len(), n)); err != nil {
 			return err
 		}
 		ridge := whiteningRidge * mat.Trace(moments) / float64(n)
+		if r := b.regularizer; r.Kind == problem.SquaredL2 {
+			ridge += r.Weight / mostCurvature
+		}
 		for i := range n {
 			moments.SetSym(i, i, moments.At(i, i)+ridge)
 		}
@@ -85,14 +92,21 @@ func (a *assembly) setScales() error {
 	return nil
 }
 
+// momentsStride returns k: the second moments of n features are over every k-th of the rows. k is
+// odd, so that both classes count if the rows of two classes alternate.
+func momentsStride(rows, n int) int {
+	enough := max(leastRows*n, min(momentsRows*n, momentsWork/(n*n)))
+	return max(0, rows/enough-1) | 1
+}
+
 // moments sets dst to E[z z^T] over every stride-th training row, with a last feature of 1. Each
-// row's weight is 1 over the number of rows of its class, as in a rate of the class.
+// class has the same weight: that of a row is 1 over the number of these rows of its class.
 func (a *assembly) moments(dst *mat.SymDense, stride int) error {
 	train := a.data.splits[0].rows
 	from, to := a.devices.share(train.len())
 	classes := make(map[int]float64)
-	for _, class := range train.labels {
-		classes[class]++
+	for i := 0; i < train.len(); i += stride {
+		classes[train.labels[i]]++
 	}
 	sums, n := dst.RawSymmetric().Data, dst.SymmetricDim() // the upper triangle, row by row
 	z := make([]float64, n)

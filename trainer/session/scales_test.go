@@ -60,17 +60,17 @@ func scale(t *testing.T, b *builder, data matrix.Matrix, labels []int) {
 }
 
 // From 20 rows for each feature and the bias on, the scales are from G = E[z z^T] over every k-th
-// row, with k = rows/(100 features) and the same weight for each class, plus 3e-3 of the mean of
-// G's diagonal, for every form of the rows.
+// row, with k = rows/(100 features), made odd, and the same weight for each class, plus 3e-3 of the
+// mean of G's diagonal and 4 w of l2, for every form of the rows.
 func TestWhitenedScales(t *testing.T) {
-	const n, stride = 660, 2 // 220 for each of three features
+	const n, stride = 1001, 3 // 333 for each of three features
 	dense := &matrix.Dense{Rows: n, Cols: 2, Data: make([]float64, 2*n)}
 	sparse := &matrix.CSR{Rows: n, Cols: 2, Starts: []int{0}}
 	bytes := &matrix.Bytes{Rows: n, Cols: 2, Data: make([]uint8, 2*n), Scale: 0.5}
 	labels := make([]int, n)
 	g := mat.NewSymDense(3, nil)
 	for i := range n {
-		labels[i] = i / 600 // 600 and 60 rows, half of which count
+		labels[i] = i / 999 // 999 and 2 rows, of which 333 and 1 count
 		a, b := i%5, i*i%7
 		copy(dense.Data[2*i:], []float64{float64(a), float64(b)})
 		copy(bytes.Data[2*i:], []uint8{uint8(2*a + 2), uint8(2 * b)})
@@ -81,7 +81,7 @@ func TestWhitenedScales(t *testing.T) {
 		}
 		sparse.Starts = append(sparse.Starts, len(sparse.Columns))
 		if i%stride == 0 {
-			g.SymRankOne(g, []float64{0.5 / 300, 0.5 / 30}[labels[i]], mat.NewVecDense(3, []float64{float64(a), float64(b), 1}))
+			g.SymRankOne(g, []float64{0.5 / 333, 0.5}[labels[i]], mat.NewVecDense(3, []float64{float64(a), float64(b), 1}))
 		}
 	}
 	ridge := 3e-3 * mat.Trace(g) / 3
@@ -107,6 +107,21 @@ func TestWhitenedScales(t *testing.T) {
 		if diff := cmp.Diff(want, got, within(1e-12)); diff != "" || !b.scales.Whitened() {
 			t.Errorf("%s: whitened %v (-want +got): %s", name, b.scales.Whitened(), diff)
 		}
+	}
+	l2 := &builder{spec: models.Spec{Inputs: 2, Outputs: 2}, regularizer: problem.Regularizer{Kind: problem.SquaredL2, Weight: 0.1}}
+	scale(t, l2, dense, labels)
+	for i := range 3 {
+		g.SetSym(i, i, g.At(i, i)+0.4)
+	}
+	withRidge := problem.NewScales(6)
+	if !withRidge.Whiten(g) {
+		t.Fatal("no reference with l2")
+	}
+	got, want := []float64{1, 2, 3, 4, 5, 6}, []float64{1, 2, 3, 4, 5, 6}
+	l2.scales.Multiply(got)
+	withRidge.Multiply(want)
+	if diff := cmp.Diff(want, got, within(1e-12)); diff != "" {
+		t.Errorf("l2 with the weight 0.1 (-want +got): %s", diff)
 	}
 	for name, k := range map[string]struct{ rows, cols int }{"too few rows": {59, 2}, "many features": {20 * 257, 256}} {
 		b := &builder{spec: models.Spec{Inputs: k.cols, Outputs: 1}}
@@ -192,6 +207,18 @@ func scaledOnes(b *builder) []float64 {
 	v := slices.Repeat([]float64{1}, b.scales.Len())
 	b.scales.Multiply(v)
 	return v
+}
+
+// The second moments are over 100 to 300 rows for each feature, and over fewer if there are fewer
+// or if the features are many: then over 2^28/n^2 rows or more, at least 20 for each.
+func TestMomentsStride(t *testing.T) {
+	for _, c := range []struct{ rows, n, want int }{
+		{999, 10, 1}, {2999, 10, 1}, {3000, 10, 3}, {4999, 10, 3}, {41188, 64, 5}, {1 << 20, 160, 99}, {1 << 20, 256, 203}, {5120, 256, 1},
+	} {
+		if got := momentsStride(c.rows, c.n); got != c.want {
+			t.Errorf("%d rows of %d features: every %d-th, want %d", c.rows, c.n, got, c.want)
+		}
+	}
 }
 
 // Every stride-th row is counted from the first row of all processes.

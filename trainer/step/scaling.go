@@ -48,7 +48,7 @@ func (c *scaling) free(space *problem.Space) {
 // whitened reports whether the scales are from second moments.
 func (c *scaling) whitened() bool { return c.on() && c.scales.Whitened() }
 
-// position returns the vector u of the iterate. It is valid after locate, and kept by advance.
+// position returns the vector u of the iterate. It is valid after locate; advance keeps it valid.
 func (c *scaling) position() problem.Vector { return c.origin(problem.Iterate) }
 
 // origin returns the vector that stands for x in the inner products: x itself, or with scales the u
