@@ -35,7 +35,12 @@ AUGMENTED_LAGRANGIAN = [
     *(LagrangianSetting(penalty=c, cap=0.05, inner=10) for c in (3, 30)),
     LagrangianSetting(penalty=10, cap=0.1, inner=10),
     LagrangianSetting(penalty=1, cap=0.1, inner=15),
-    LagrangianSetting(penalty=10, cap=0.1, inner=20),
+    *(LagrangianSetting(penalty=c, cap=0.1, inner=20) for c in (3, 10, 30)),
+    LagrangianSetting(penalty=10, cap=0.1, inner=30),
+    # The best setting is penalty 30, cap 0.2, 20 inner steps; then the settings around it.
+    *(LagrangianSetting(penalty=c, cap=0.2, inner=20) for c in (3, 10, 30, 100)),
+    *(LagrangianSetting(penalty=30, cap=0.2, inner=inner) for inner in (10, 15, 30)),
+    *(LagrangianSetting(penalty=30, cap=cap, inner=20) for cap in (0.15, 0.3, 0.5)),
     *(LagrangianSetting(penalty=c, cap=None, inner=20) for c in (1, 3, 10, 30, 100)),
     *(LagrangianSetting(penalty=c, cap=None, inner=inner) for c in (10, 30) for inner in (10, 50)),
     *(LagrangianSetting(penalty=c, solver="scipy", inner=20) for c in (1, 10)),
