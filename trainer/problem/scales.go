@@ -57,9 +57,6 @@ func (s *Scales) Whiten(moments *mat.SymDense) bool {
 // Whitened reports whether T is from Whiten.
 func (s *Scales) Whitened() bool { return s.columns > 0 }
 
-// Diagonal returns the numbers of the last Stretch; nil: none.
-func (s *Scales) Diagonal() []float64 { return s.diagonal }
-
 // Multiply replaces v by T v.
 func (s *Scales) Multiply(v []float64) {
 	for i, d := range s.diagonal {

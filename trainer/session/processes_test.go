@@ -332,7 +332,7 @@ func TestProcessesKeepTheirRows(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					if diff := cmp.Diff(scaledOnes(alone.builder), scaledOnes(a.builder), within(1e-9)); diff != "" {
+					if diff := cmp.Diff(scaledOnes(alone.builder.scales), scaledOnes(a.builder.scales), within(1e-9)); diff != "" {
 						t.Errorf("scales of process %d (-alone +own): %s", r.Rank(), diff)
 					}
 					for _, s := range a.data.splits {
