@@ -40,6 +40,35 @@ func (s *Sample) Nodes(scores *gorgonia.Node) (objective, rates *gorgonia.Node, 
 	return objective, rates, err
 }
 
+// LossNode adds the mean loss of all rows to the graph of the scores, a scalar: of the logistic
+// loss for two classes, else of the cross-entropy. Unlike the rates of Nodes, its derivative does
+// not vanish where a row is far on the wrong side. The shapes of the scores are those of Nodes.
+func (s *Sample) LossNode(scores *gorgonia.Node) (*gorgonia.Node, error) {
+	binary, err := s.binary(scores)
+	if err != nil {
+		return nil, err
+	}
+	losses, err := s.losses(scores, binary)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.mean("loss", func() ([]Group, []float64, error) {
+		rows := paged.Vector[int](s.p.Pages, s.p.Len())
+		for i := range rows {
+			rows[i] = i
+		}
+		return []Group{{Name: "all rows", Rows: rows}}, []float64{0}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	op, err := NewGroupMean(m.members, m.offsets[0])
+	if err != nil {
+		return nil, err
+	}
+	return op.Apply(losses)
+}
+
 // rowValues are the vectors [n] of per-row values that rates average.
 type rowValues struct {
 	views  map[view]*gorgonia.Node // the probability of the view's decision on each row
@@ -67,10 +96,9 @@ func (v *rowValues) viewOf(c *boundCell) view {
 
 // values adds to the graph the vectors that the rates average.
 func (s *Sample) values(scores *gorgonia.Node) (v rowValues, err error) {
-	n, c := s.p.Len(), len(s.p.Classes)
-	v = rowValues{views: map[view]*gorgonia.Node{}, binary: scores.Shape().TotalSize() == n && c == 2}
-	if !v.binary && (scores.Dims() != 2 || scores.Shape()[0] != n || scores.Shape()[1] != c) {
-		return v, fmt.Errorf("constraints: scores of shape %v for %d rows of %d classes", scores.Shape(), n, c)
+	v.views = map[view]*gorgonia.Node{}
+	if v.binary, err = s.binary(scores); err != nil {
+		return v, err
 	}
 	var probabilities *gorgonia.Node
 	for k := range s.cells {
@@ -95,6 +123,18 @@ func (s *Sample) values(scores *gorgonia.Node) (v rowValues, err error) {
 		}
 	}
 	return v, nil
+}
+
+// binary reports whether each row has one score, for two classes.
+func (s *Sample) binary(scores *gorgonia.Node) (bool, error) {
+	n, c := s.p.Len(), len(s.p.Classes)
+	if scores.Shape().TotalSize() == n && c == 2 {
+		return true, nil
+	}
+	if scores.Dims() != 2 || scores.Shape()[0] != n || scores.Shape()[1] != c {
+		return false, fmt.Errorf("constraints: scores of shape %v for %d rows of %d classes", scores.Shape(), n, c)
+	}
+	return false, nil
 }
 
 // sigmoids returns the probabilities of the positive decision [n].

@@ -70,6 +70,16 @@ func systems(t testing.TB, rng *rand.Rand) (list []*constraints.System, rows []*
 // onScores returns a problem whose parameters are the scores [n, C].
 func onScores(t testing.TB, s *constraints.System, p *constraints.Population, dtype tensor.Dtype, engine graph.Engine, scores []float64) *graph.Problem {
 	t.Helper()
+	return scored(t, s, p, dtype, engine, scores, func(sample *constraints.Sample, n *gorgonia.Node) (*gorgonia.Node, gorgonia.Nodes, error) {
+		f, rates, err := sample.Nodes(n)
+		return f, gorgonia.Nodes{rates}, err
+	})
+}
+
+// scored returns a problem with the given nodes, whose parameters are the scores [n, C].
+func scored(t testing.TB, s *constraints.System, p *constraints.Population, dtype tensor.Dtype, engine graph.Engine, scores []float64,
+	nodes func(sample *constraints.Sample, n *gorgonia.Node) (*gorgonia.Node, gorgonia.Nodes, error)) *graph.Problem {
+	t.Helper()
 	sample, err := s.On(p)
 	if err != nil {
 		t.Fatal(err)
@@ -77,8 +87,8 @@ func onScores(t testing.TB, s *constraints.System, p *constraints.Population, dt
 	problem, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 		cols := len(scores) / p.Len()
 		n := gorgonia.NewMatrix(g, dtype, gorgonia.WithName("scores"), gorgonia.WithShape(p.Len(), cols), gorgonia.WithValue(tensorOf(dtype, scores, p.Len(), cols)))
-		f, rates, err := sample.Nodes(n)
-		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{rates}, Parameters: gorgonia.Nodes{n}}, err
+		f, bounded, err := nodes(sample, n)
+		return graph.Definition{Objective: f, Constraints: bounded, Parameters: gorgonia.Nodes{n}}, err
 	}, engine)
 	if err != nil {
 		t.Fatal(err)
@@ -187,6 +197,85 @@ func TestNodes(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestLossNode compares the mean loss and its gradient with the formulas of the logistic loss and
+// of the cross-entropy, on both engines and in both types.
+func TestLossNode(t *testing.T) {
+	rng := rand.New(rand.NewPCG(15, 16))
+	list, rows := systems(t, rng)
+	for k, s := range list {
+		p := rows[k]
+		n := float64(p.Len())
+		for _, cols := range shapesOf(p) {
+			scores := make([]float64, p.Len()*cols)
+			for i := range scores {
+				scores[i] = float64(float32(3 * rng.NormFloat64()))
+			}
+			want, gradient := 0.0, make([]float64, len(scores))
+			for i, y := range p.Labels {
+				if cols == 1 {
+					sign := float64(2*y - 1)
+					want += math.Log1p(math.Exp(-sign*scores[i])) / n
+					gradient[i] = -sign / (1 + math.Exp(sign*scores[i])) / n
+					continue
+				}
+				own, sum := scores[i*cols:(i+1)*cols], 0.0
+				for _, v := range own {
+					sum += math.Exp(v)
+				}
+				want += (math.Log(sum) - own[y]) / n
+				for j, v := range own {
+					gradient[i*cols+j] = math.Exp(v) / sum / n
+				}
+				gradient[i*cols+y] -= 1 / n
+			}
+			for name, engine := range engines(t) {
+				for _, dtype := range []tensor.Dtype{tensor.Float64, tensor.Float32} {
+					tolerance := 1e-12
+					if dtype == tensor.Float32 {
+						tolerance = 1e-6
+					}
+					q := scored(t, s, p, dtype, engine, scores, func(sample *constraints.Sample, n *gorgonia.Node) (*gorgonia.Node, gorgonia.Nodes, error) {
+						loss, err := sample.LossNode(n)
+						return loss, nil, err
+					})
+					got, err := q.Forward(nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if math.IsNaN(got) || math.Abs(got-want) > tolerance*(1+want) {
+						t.Errorf("system %d, %d scores, %s, %v: the loss is %v, want %v", k, cols, name, dtype, got, want)
+					}
+					d := q.Space().New()
+					if err := q.Backward([]float64{1}, d); err != nil {
+						t.Fatal(err)
+					}
+					slopes := make([]float64, len(scores))
+					q.Space().Read(slopes, d)
+					for i, v := range slopes {
+						if math.IsNaN(v) || math.Abs(v-gradient[i]) > tolerance {
+							t.Fatalf("system %d, %d scores, %s, %v: slope %d is %v, want %v", k, cols, name, dtype, i, v, gradient[i])
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestLossNodeRefuses checks that scores of another shape are refused.
+func TestLossNodeRefuses(t *testing.T) {
+	list, rows := systems(t, rand.New(rand.NewPCG(17, 18)))
+	sample, err := list[0].On(rows[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := gorgonia.NewGraph()
+	n := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("scores"), gorgonia.WithShape(rows[0].Len()+1, 1))
+	if _, err := sample.LossNode(n); err == nil || !strings.Contains(err.Error(), "scores of shape") {
+		t.Errorf("error %v", err)
 	}
 }
 

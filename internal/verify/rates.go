@@ -20,11 +20,9 @@ type linear struct {
 	// shifts are added to the bounds of the smooth problem; nil: nothing.
 	shifts []float64
 	// norm is the l1 norm of the weights, the last term of a system that names the norm.
-	norm float64
-	// entropy replaces f by the mean cross-entropy.
-	entropy bool
-	last    constraints.Counted // the last counted decisions
-	doubt   float64             // the tolerance of rates of the last counted decisions
+	norm  float64
+	last  constraints.Counted // the last counted decisions
+	doubt float64             // the tolerance of rates of the last counted decisions
 }
 
 // cell is an elementary rate: its rows with the decisions that count, -1 for none.
@@ -90,12 +88,6 @@ func (r *linear) smooth(scores []float64) (f float64, g []float64) {
 	row, f := r.in.System.ObjectiveRow()
 	for k, c := range row {
 		f += c * h[k]
-	}
-	if r.entropy {
-		f = 0
-		for i, y := range r.p.Classes {
-			f += crossEntropy(scores[i*r.outputs:][:r.outputs], y) / float64(len(r.p.Classes))
-		}
 	}
 	for j, b := range r.in.System.Bounds {
 		v := b.Constant - b.Bound

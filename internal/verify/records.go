@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"ppal/internal/rates"
-	"ppal/internal/rundir"
 	"ppal/internal/statistics"
 	"ppal/trainer"
 	"ppal/trainer/session"
@@ -92,10 +91,6 @@ func (c *check) bestFeasible() error {
 	if err != nil {
 		return err
 	}
-	if e, ok := c.parts[0].(*linear); ok {
-		e.entropy = c.in.Guided && firstRound(s.Outcome)
-		defer func() { e.entropy = false }()
-	}
 	at := c.at(f.as(false, nil))
 	e := c.recorded(at.scores)
 	r.compare(sectionBest, "best_feasible.objective of best.safetensors", reported.Objective,
@@ -104,16 +99,6 @@ func (c *check) bestFeasible() error {
 		r.problem("best.safetensors is not feasible: its largest violation is %.3g, more than %.3g", v, most)
 	}
 	return nil
-}
-
-// firstRound reports whether the shifts are those of the first round of bounds on decisions.
-func firstRound(o *rundir.Outcome) bool {
-	for _, v := range o.BoundShifts {
-		if v != 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // rates compares the rates of a split, counted in one pass over the rows.

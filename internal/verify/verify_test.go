@@ -115,6 +115,7 @@ func runs(t *testing.T) map[string]func() session.Options {
 	add("if bounds of groups", overlapping, session.Intersectional{Epsilon: []float64{0.01, 0.02}}, nil)
 	add("if expectation", overlapping, session.Intersectional{Form: session.AverageGroup}, nil)
 	add("gap", two, words(t, session.OnDecisions, "gap(tpr, sex) <= 0.2", "precision >= 0.6"), nil)
+	add("gap of a network", two, words(t, session.OnDecisions, "gap(tpr, sex) <= 0.2"), network(models.Spec{Hidden: []int{4}}))
 	add("promise", two, confident(words(t, session.OnDecisions, "gap(tpr, sex) <= 0.7", "fpr <= 0.5"), 0.9), nil)
 	add("surrogate", two, words(t, session.OnSurrogate, "ratio(positive_rate, sex) >= 0.8", "loss <= 0.7"), nil)
 	add("l1", two, words(t, session.OnDecisions, "fpr <= 0.2", "l1(weights) <= 5"), nil)

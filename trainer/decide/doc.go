@@ -16,11 +16,10 @@
 // Constraints with Applications to Fairness, Recall, Churn, and Other Goals", JMLR 2019. Every
 // round is a smooth problem with its own certificate.
 //
-// The smooth error of several classes is flat at the start of a network's training. The first round
-// may therefore minimise another term, the cross-entropy, under the same constraints
-// (Feedback.Start). On 6,000 pictures of Fashion-MNIST in ten classes, 100 iterations then reach
-// 14% error with both recalls met; without this first round, 150 iterations on all pictures reach
-// 50%.
+// The smooth error of several classes is flat at the start of a network's training. With two
+// classes, the bias of a network's score soon moves all rows to the side of the larger class, where
+// the sigmoids are flat. Before the feedback, a round may therefore minimise another term, the mean
+// loss, under the same constraints (Feedback.Start). docs/decisions.md has measurements.
 //
 // Exact step (Offsets): Offsets sorts the scores once and derives the rates of every threshold from
 // the rates of the threshold before. The offset of the score is minus the best threshold that meets

@@ -30,10 +30,9 @@ type Feedback struct {
 	Rates *Rates
 	// Target is the objective on decisions, and the bounds of the map with their slacks.
 	Target *Target
-	// Start are weights of the terms of Smooth. The weighted sum of the terms is the objective of
-	// the first round, in place of the smooth objective, which may be flat at the start. With
-	// several classes, the sum may be the cross-entropy, for example. nil is the default: the
-	// smooth objective.
+	// Start are weights of the terms of Smooth. If Start is not nil, the run begins with one more
+	// round, whose objective is the weighted sum of the terms, such as the mean loss. The smooth
+	// objective may be flat at the start, and the loss is not. nil is the default: no such round.
 	Start []float64
 	// Scores returns the scores [n, outputs] of the last Forward of Smooth.
 	Scores func() ([]float64, error)
@@ -78,16 +77,19 @@ type Result struct {
 // Train solves p by rounds of m until the decisions meet the bounds. The package comment describes
 // the feedback. The limits of the settings apply to all rounds together. The first round gets a
 // third of the iterations, the gradients and the time, and the later rounds share the rest equally.
-// A round also ends at a check whose epsilon is at most the largest of Settings.Tolerance, a
+// A round with the objective of Start comes before them, gets a third of everything, and changes no
+// shift. A round also ends at a check whose epsilon is at most the largest of Settings.Tolerance, a
 // twentieth of a row, and 1e-5, and when the method is at rest (trainer.Rester). If the decisions
 // of the ended round meet the bounds and use them, the run ends. The run also ends after two rounds
 // in a row whose smooth problem cannot be met (package infeasible), if no round met the bounds with
 // the exact step. Records continue over the rounds, with increasing iterations; their means begin
-// again in each round.
+// again in each round. If the best round has the objective of Start, the result has no best
+// feasible record.
 //
 // The weights of the best round are the iterate of p and of Smooth at the end, and the map holds
-// its shifts. Settings.Output selects the weights of each round. If Settings.Patience ends a
-// round, the run ends. Train does not apply the exact step: its offsets are in Round.Exact.
+// its shifts. Settings.Output selects the weights of each round. If Settings.Patience ends a round,
+// the run ends, except in the round of Start. Train does not apply the exact step: its offsets are
+// in Round.Exact.
 //
 // Result.State continues a run at its last iterate in the same round, to the same bits, if the
 // settings are the same. Errors are those of trainer.Train.
@@ -138,7 +140,7 @@ type solution struct {
 	x      []float64       // the weights that Settings.Output selects
 	state  *trainer.State  // the method's state at the end of the round
 	nu     []float64       // the method's own multiplier at the end of the round
-	first  bool            // the round is the first round
+	start  bool            // the round has the objective of Start
 	result *trainer.Result // nil after a resume
 	kept   *trainer.Result // the part of result that a checkpoint kept; nil without a checkpoint
 }
@@ -152,7 +154,8 @@ const (
 	// point. A smaller epsilon takes many iterations in float32. On Adult and Bank it changes no test
 	// error beyond the standard errors.
 	leastTolerance = 1e-5
-	firstShare     = 1. / 3 // the first round's share of the limits
+	startShare     = 1. / 3 // the share of the limits of the round with the objective of Start
+	firstShare     = 1. / 3 // the share of the remaining limits of the first round with the smooth objective
 	enough         = 0.75   // a round that leaves a larger share of the excess halves the step
 	unusedPart     = 0.1    // share of a bound that may stay unused although its multiplier is positive
 	multiplier     = 1e-6   // a multiplier above this counts as positive
@@ -187,11 +190,30 @@ func newLoop(p problem.Problem, m trainer.Method, s trainer.Settings, f Feedback
 
 // share returns the share of the limits at which the current round ends.
 func (l *loop) share() float64 {
-	if l.rounds >= l.f.Rounds {
+	rounds, from := l.solutions(), 0.0
+	if l.f.Start != nil {
+		from = startShare
+	}
+	switch {
+	case rounds < 0:
+		return from
+	case rounds >= l.f.Rounds:
 		return 1
 	}
-	return firstShare + (1-firstShare)*float64(l.rounds)/float64(l.f.Rounds)
+	return from + (1-from)*(firstShare+(1-firstShare)*float64(rounds)/float64(l.f.Rounds))
 }
+
+// solutions returns the number of ended rounds with the smooth objective; -1 before the end of the
+// round with the objective of Start.
+func (l *loop) solutions() int {
+	if l.f.Start != nil {
+		return l.rounds - 1
+	}
+	return l.rounds
+}
+
+// starting reports whether the current round minimises the objective of Start.
+func (l *loop) starting() bool { return l.solutions() < 0 }
 
 // limits returns the settings with the limits at which the current round ends.
 func (l *loop) limits() trainer.Settings {
@@ -221,33 +243,44 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	if l.best == nil || better(r.Exact.Violation, r.Exact.After, l.best.round.Exact.Violation, l.best.round.Exact.After) {
-		l.best = &solution{first: l.rounds == 0, round: *r, x: iterate(l.p), state: l.state, nu: slices.Clone(l.result.Certificate.MethodNu()), result: l.result.Result}
+		l.best = &solution{start: l.starting(), round: *r, x: iterate(l.p), state: l.state, nu: slices.Clone(l.result.Certificate.MethodNu()), result: l.result.Result}
 		l.result.Best = len(l.result.Rounds) - 1
 	}
+	starting := l.starting()
 	l.rounds++
 	excess, unused := l.excess(r)
 	ended := status == trainer.Converged || status == trainer.AtRest
-	last := status == trainer.Interrupted || status == trainer.NoImprovement || l.spent() || l.rounds > l.f.Rounds
+	last := status == trainer.Interrupted || !starting && status == trainer.NoImprovement || l.spent() || l.solutions() > l.f.Rounds
 	if status != trainer.Interrupted {
 		if err := l.searchConflict(last); err != nil {
 			return false, err
 		}
 	}
-	if last || l.conflict.inARow >= mostConflicts || ended && excess <= 0 && !unused {
+	if last || l.conflict.inARow >= mostConflicts || ended && excess <= 0 && !unused && !starting {
 		return false, nil
 	}
-	from := r
-	if excess > 0 && excess > enough*l.before {
-		l.theta /= 2
-		from, l.state = &l.best.round, l.best.state
-	}
-	l.before = excess
-	for j, c := range from.Shifts {
-		l.shifts[j] = c + l.theta*(from.Smooth[j]-from.Decisions[j]-c)
+	if !starting {
+		l.shift(r, excess)
 	}
 	l.state = warm(l.state)
 	l.repeated, l.gradients = l.at.Iteration, l.at.GradientEvaluations
 	return true, nil
+}
+
+// shift sets the shifts of the next round after round r with the given excess. If the excess has
+// hardly fallen, the next round starts from the best round. The round with the objective of Start
+// does not count, because its smooth rates differ from the decisions in another way.
+func (l *loop) shift(r *Round, excess float64) {
+	if excess > 0 && excess > enough*l.before {
+		l.theta /= 2
+		if !l.best.start {
+			r, l.state = &l.best.round, l.best.state
+		}
+	}
+	l.before = excess
+	for j, c := range r.Shifts {
+		l.shifts[j] = c + l.theta*(r.Smooth[j]-r.Decisions[j]-c)
+	}
 }
 
 // spent reports whether a limit of the settings is reached.
@@ -263,7 +296,7 @@ func (l *loop) solve(ctx context.Context) (trainer.Status, error) {
 		return trainer.Failed, err
 	}
 	factor, weights := 1.0, []float64(nil)
-	if l.rounds == 0 && l.f.Start != nil {
+	if l.starting() {
 		factor, weights = 0, l.f.Start
 	}
 	if err := l.f.Smooth.Map().SetObjective(factor, weights); err != nil {
@@ -389,7 +422,6 @@ func (l *loop) finish() error {
 	}
 	l.p.Space().Write(problem.Iterate, l.best.x)
 	l.f.Smooth.Space().Write(problem.Iterate, l.best.x)
-	restarted := l.f.Start != nil && l.best.first
 	if err := l.f.Smooth.Map().SetObjective(1, nil); err != nil {
 		return err
 	}
@@ -398,9 +430,12 @@ func (l *loop) finish() error {
 	if err := at.Forward(l.f.Smooth); err != nil {
 		return err
 	}
-	// A resume restores no certificate, and the first round's certificate may be for the objective
-	// of Start.
-	if l.best.result == nil || restarted {
+	if l.best.start {
+		r.BestFeasible = nil // its objective is that of Start
+	}
+	// A resume restores no certificate, and the first round's certificate may be for the objective of
+	// Start.
+	if l.best.result == nil || l.best.start {
 		c, err := certify.Better(l.f.Smooth, &at, l.best.nu, nil, l.set.Certificate)
 		if err != nil {
 			return err

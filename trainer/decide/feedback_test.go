@@ -143,6 +143,11 @@ func TestStart(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.check(t, "start", r)
+		if len(r.Rounds) > 1 {
+			if second := r.Rounds[1]; slices.ContainsFunc(second.Shifts, func(c float64) bool { return c != 0 }) || second.Theta != 1 {
+				t.Errorf("the round after the term has the shifts %v and theta %v, want 0 and 1", second.Shifts, second.Theta)
+			}
+		}
 		if math.Abs(o.of[0]-1.5) > 1e-12 { // three times the sigmoid of 0
 			t.Errorf("the first record has the objective %v, want the term, 1.5", o.of[0])
 		}

@@ -126,7 +126,8 @@ func TestRow(t *testing.T) {
 }
 
 // TestLimitsOfARound checks the shares of the limits by hand: a third in the first round, and equal
-// parts of the rest.
+// parts of the rest. With Start, a round before them has a third, and they share the rest in this
+// way.
 func TestLimitsOfARound(t *testing.T) {
 	began := time.Now()
 	l := &loop{f: Feedback{Rounds: 6}, began: began, set: trainer.Settings{Iterations: 100, Gradients: 10, TimeLimit: 9 * time.Second, Deadline: began.Add(18 * time.Hour)}}
@@ -156,6 +157,12 @@ func TestLimitsOfARound(t *testing.T) {
 	}
 	if l = (&loop{}); l.share() != 1 {
 		t.Errorf("the share of a single round is %v", l.share())
+	}
+	l.f.Start, l.f.Rounds = []float64{1}, 2
+	for rounds, want := range []float64{1. / 3, 5. / 9, 7. / 9, 1} {
+		if l.rounds = rounds; math.Abs(l.share()-want) > 1e-15 {
+			t.Errorf("with the objective of Start, round %d ends at the share %v, want %v", rounds, l.share(), want)
+		}
 	}
 }
 
@@ -272,12 +279,11 @@ func TestFinish(t *testing.T) {
 			l.conflict.proof = proof
 			want.Status, want.Infeasible, want.Warnings = trainer.Infeasible, proof, []string{"told"}
 		},
-		"start of the first round": func(l *loop, want *trainer.Result) {
-			l.f.Start, l.best.first = []float64{1, 1}, true
-			want.Certificate, want.Objective = certify.Certificate{}, 2
+		"the objective of Start": func(l *loop, want *trainer.Result) {
+			l.best.start = true
+			want.Certificate, want.Objective, want.BestFeasible = certify.Certificate{}, 2, nil
 		},
-		"start of another round": func(l *loop, _ *trainer.Result) { l.f.Start = []float64{1, 1} },
-		"first round":            func(l *loop, _ *trainer.Result) { l.best.first = true },
+		"a round after Start": func(l *loop, _ *trainer.Result) { l.f.Start = []float64{1, 1} },
 	} {
 		f := fourRows(t, -1)
 		last := &trainer.Result{Status: trainer.IterationLimit, Iterations: 50, Seconds: 1, State: &trainer.State{Method: "m"}, Objective: 44, Attainable: true, Warnings: []string{"end"},

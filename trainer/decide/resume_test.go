@@ -30,19 +30,28 @@ func (s *stopping) Tick(at *problem.Point) {
 // TestResumeRepeatsTheBits interrupts a run in every round and resumes it. The weights, the shifts
 // and the decisions equal those of the uninterrupted run to the bit.
 func TestResumeRepeatsTheBits(t *testing.T) {
-	for name, fresh := range map[string]func() trainer.Method{
-		"ppala": func() trainer.Method { return &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}} },
-		"plada": func() trainer.Method { return &method.PLADA{Primal: step.Settings{Kind: step.Nesterov}} },
+	ppala := func() trainer.Method { return &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}} }
+	plada := func() trainer.Method { return &method.PLADA{Primal: step.Settings{Kind: step.Nesterov}} }
+	for name, of := range map[string]struct {
+		fresh func() trainer.Method
+		start []float64
+	}{
+		"ppala": {ppala, nil}, "plada": {plada, nil}, "ppala, another start": {ppala, []float64{-1, 0, 1}},
 	} {
-		settings := trainer.Settings{Iterations: 210, RecordEvery: 5}
-		whole := newLending(t, 600, 3, 0.02)
+		fresh, settings := of.fresh, trainer.Settings{Iterations: 210, RecordEvery: 5}
+		newRun := func() *lending {
+			l := newLending(t, 600, 3, 0.02)
+			l.feedback.Start = of.start
+			return l
+		}
+		whole := newRun()
 		want, err := decide.Train(t.Context(), whole.problem, fresh(), settings, whole.feedback)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, at := range []int{33, 77, 101, 155, 201} {
 			ctx, stop := context.WithCancel(t.Context())
-			l := newLending(t, 600, 3, 0.02)
+			l := newRun()
 			set := settings
 			set.Recorder = &stopping{at, stop}
 			part, err := decide.Train(ctx, l.problem, fresh(), set, l.feedback)
@@ -50,7 +59,7 @@ func TestResumeRepeatsTheBits(t *testing.T) {
 				t.Fatalf("%s: %v, %v", name, part, err)
 			}
 			l.check(t, name, part)
-			next := newLending(t, 600, 3, 0.02)
+			next := newRun()
 			set = settings
 			set.Resume, set.ResumeAt = part.State, problem.Point{Iteration: part.Iterations, GradientEvaluations: part.Point.GradientEvaluations}
 			got, err := decide.Train(t.Context(), next.problem, fresh(), set, next.feedback)

@@ -47,6 +47,9 @@ func (l *loop) addRounds(from *trainer.State) *trainer.State {
 	s.Numbers[bestPrefix+"shifts"], s.Numbers[bestPrefix+"smooth"], s.Numbers[bestPrefix+"decisions"] = b.Shifts, b.Smooth, b.Decisions
 	s.Numbers[bestPrefix+"offsets"] = b.Exact.Offsets
 	s.Numbers[bestPrefix+"nu"] = l.best.nu
+	if l.best.start {
+		s.Numbers[bestPrefix+"start"] = []float64{1}
+	}
 	s.Vectors[bestPrefix+"output"] = l.best.x
 	for name, v := range l.best.state.Numbers {
 		s.Numbers[bestPrefix+"state."+name] = v
@@ -57,12 +60,16 @@ func (l *loop) addRounds(from *trainer.State) *trainer.State {
 	return s
 }
 
-// resume restores the state that addRounds returned. A state of trainer.Train has no rounds; resume
-// then continues the first round. The error wraps problem.ErrSettings.
+// resume restores the state that addRounds returned. States of Warm and of trainer.Train have no
+// rounds; resume then begins with the first round that has the smooth objective. The error wraps
+// problem.ErrSettings.
 func (l *loop) resume() error {
 	own, rounds, best := split(l.set.Resume)
 	l.state, l.at = own, l.set.ResumeAt
 	if rounds["loop"] == nil {
+		if l.starting() {
+			l.rounds++
+		}
 		return nil
 	}
 	if err := l.resumeRounds(rounds, best); err != nil {
@@ -97,7 +104,7 @@ func (l *loop) resumeRounds(rounds map[string][]float64, best *trainer.State) er
 	r.Iteration, r.Theta, r.Objective = int(v[0]), v[1], v[2]
 	r.Exact = Exact{Offsets: rounds["best.offsets"], Before: v[3], After: v[4], Violation: v[5]}
 	r.Exact.Moved = slices.ContainsFunc(r.Exact.Offsets, func(b float64) bool { return b != 0 })
-	l.best = &solution{round: r, x: rounds["best.output"], state: best, nu: rounds["best.nu"]}
+	l.best = &solution{round: r, x: rounds["best.output"], state: best, nu: rounds["best.nu"], start: rounds["best.start"] != nil}
 	l.result.Rounds, l.result.Best = []Round{r}, 0
 	return nil
 }

@@ -102,6 +102,7 @@ func TestStateWithoutParts(t *testing.T) {
 		"no feasible record":  func(l *loop, _ *trainer.State) { l.best.result.BestFeasible = nil },
 		"no feasible weights": func(l *loop, _ *trainer.State) { l.best.result.BestFeasible.X = nil },
 		"not attainable":      func(l *loop, _ *trainer.State) { l.best.result.Attainable = false },
+		"round of Start":      func(l *loop, _ *trainer.State) { l.best.start = true },
 		"no summary":          func(l *loop, _ *trainer.State) { l.best.result = nil },
 		"offsets of 0": func(l *loop, _ *trainer.State) {
 			l.best.round.Exact.Offsets, l.best.round.Exact.Moved = []float64{0}, false
@@ -126,7 +127,7 @@ func TestStateWithoutParts(t *testing.T) {
 				t.Errorf("%s: %+v", name, r.result)
 			}
 		default:
-			if diff := cmp.Diff(l.best.summary(), r.best.summary(), cmp.AllowUnexported(problem.Point{})); diff != "" || l.best.round.Exact.Moved != r.best.round.Exact.Moved {
+			if diff := cmp.Diff(l.best.summary(), r.best.summary(), cmp.AllowUnexported(problem.Point{})); diff != "" || l.best.round.Exact.Moved != r.best.round.Exact.Moved || l.best.start != r.best.start {
 				t.Errorf("%s: the summary (-saved +resumed):\n%s", name, diff)
 			}
 		}
@@ -188,6 +189,12 @@ func TestWarmByHand(t *testing.T) {
 	}
 	if diff := cmp.Diff(state(), own); diff != "" {
 		t.Errorf("Warm changes its argument:\n%s", diff)
+	}
+	for k, start := range [][]float64{nil, {1}} {
+		l := &loop{f: Feedback{Start: start}, set: trainer.Settings{Resume: Warm(own)}}
+		if err := l.resume(); err != nil || l.rounds != k || l.starting() {
+			t.Errorf("Start %v: a warm start begins in round %d, want %d: %v", start, l.rounds, k, err)
+		}
 	}
 	l, from := savedLoop(t)
 	l.best.state = state()

@@ -42,7 +42,7 @@ const (
 
 // State implements Task. State returns an *OptionError for subject-to or minimize. errors.As finds
 // a *constraints.SyntaxError if the rows lack a name that a constraint uses.
-func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
+func (t Decisions) State(train Rows, setup Setup) (*Statement, error) {
 	p, err := train.population()
 	if err != nil {
 		return nil, err
@@ -61,10 +61,11 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 	if err := checkConfidence(t.Confidence, on); err != nil {
 		return nil, err
 	}
-	// With several classes the softmax is flat at the initial weights. The first round therefore
-	// minimises the cross-entropy. The cross-entropy term requires a system without an l1 norm,
-	// because the l1 norm counts as the last term of the system.
-	guided := len(p.Classes) > 2 && on == OnDecisions && !system.L1 && !system.IsLoss()
+	// With several classes the softmax is flat at the initial weights. In a network of two classes,
+	// the bias of the score can move all rows to one side, where the sigmoid is flat. The first round
+	// therefore minimises the loss. The loss requires a system without an l1 norm, because the l1 norm
+	// counts as the last term of the system.
+	guided := (len(p.Classes) > 2 || setup.Network) && on == OnDecisions && !system.L1 && !system.IsLoss()
 	shared := &samples{system: system, of: map[*int]*constraints.Sample{}}
 	s := &Statement{
 		samples: shared,
@@ -78,7 +79,7 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 			nodes := gorgonia.Nodes{rates}
 			if err == nil && guided {
 				var loss *gorgonia.Node
-				loss, err = meanCrossEntropy(scores, rows)
+				loss, err = sample.LossNode(scores)
 				nodes = append(nodes, loss)
 			}
 			return f, nodes, err
@@ -120,31 +121,6 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 		s.ParameterNodes = l1Norm
 	}
 	return s, nil
-}
-
-// meanCrossEntropy returns the mean cross-entropy of the rows as a scalar.
-func meanCrossEntropy(scores *gorgonia.Node, rows Rows) (*gorgonia.Node, error) {
-	p, err := rows.population()
-	if err != nil {
-		return nil, err
-	}
-	losses, err := constraints.CrossEntropy(scores, p.Labels)
-	if err != nil {
-		return nil, err
-	}
-	all := constraints.Group{Name: "all rows", Rows: make([]int, len(p.Labels))}
-	for i := range all.Rows {
-		all.Rows[i] = i
-	}
-	m, err := constraints.NewMembership(len(p.Labels), []constraints.Group{all})
-	if err != nil {
-		return nil, err
-	}
-	mean, err := constraints.NewGroupMean(m, 0)
-	if err != nil {
-		return nil, err
-	}
-	return mean.Apply(losses)
 }
 
 // boundsOn returns the kind of values that the bounds apply to.

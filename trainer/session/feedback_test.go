@@ -299,31 +299,35 @@ func TestBoundsOnSurrogates(t *testing.T) {
 	}
 }
 
-// TestDecisionsOnGPU runs the rounds on a test double of a GPU, which checks the calls.
+// TestDecisionsOnGPU runs the rounds of a linear model, and of a network that begins with a round
+// of the loss, on a test double of a GPU, which checks the calls.
 func TestDecisionsOnGPU(t *testing.T) {
 	task := Decisions{SubjectTo: subject(t, "gap(positive_rate, sex) <= 0.02")}
-	spec := models.Spec{}
-	a, err := onDouble(t, double.New(double.Options{}), func(c *setup) {
-		c.task, c.source, c.Spec, c.method = task, Table{Dataset: "synthetic-compas"}, spec, &method.PPALA{Primal: momentum}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := a.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	r, err := a.Optimize(t.Context(), trainer.Settings{Iterations: 30})
-	if err != nil {
-		t.Fatal(err)
-	}
-	final, err := a.Certify(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if final.Outcome == nil || len(a.solved.rounds.Rounds) == 0 {
-		t.Errorf("%+v", final.Outcome)
+	for name, spec := range map[string]models.Spec{"linear": {}, "network": {Hidden: []int{4}}} {
+		t.Run(name, func(t *testing.T) {
+			a, err := onDouble(t, double.New(double.Options{}), func(c *setup) {
+				c.task, c.source, c.Spec, c.method = task, Table{Dataset: "synthetic-compas"}, spec, &method.PPALA{Primal: momentum}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() {
+				if err := a.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+			r, err := a.Optimize(t.Context(), trainer.Settings{Iterations: 30})
+			if err != nil {
+				t.Fatal(err)
+			}
+			final, err := a.Certify(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if final.Outcome == nil || len(a.solved.rounds.Rounds) == 0 {
+				t.Errorf("%+v", final.Outcome)
+			}
+		})
 	}
 }
 
@@ -352,6 +356,52 @@ func TestDecisionsOnRealData(t *testing.T) {
 			if !r.Outcome.Met() || *r.Outcome.Objective.Train > tc.error {
 				t.Errorf("%s, %s, %v: %+v, objective %v", tc.dataset, name, tc.task.SubjectTo, r.Outcome.Constraints, *r.Outcome.Objective.Train)
 			}
+		}
+	}
+}
+
+// TestNetworksLeaveThePlateau trains networks of sigmoids on two classes of unequal size. With the
+// smooth objective alone, the bias of the score rejects all rows within a few iterations, where the
+// sigmoids are flat: the error is then 0.215 after the exact step.
+func TestNetworksLeaveThePlateau(t *testing.T) {
+	notUnderRace(t)
+	table := Table{Dataset: "synthetic-adult"}
+	task := Decisions{SubjectTo: subject(t, "fpr <= 3%")}
+	for name, batch := range map[string]int{"full batch": 0, "mini-batches": 512} {
+		_, a, r := decideOn(t, onTable(task, table, func(o *Options) {
+			o.Model, o.Settings.Iterations, o.BatchSize = &models.Spec{Hidden: []int{16}}, 60, batch
+			if batch > 0 {
+				o.Settings.Iterations = 400
+			}
+		}))
+		o := r.Outcome
+		if !o.Constraints[0].Met || !(*o.Objective.Train <= 0.2) {
+			t.Errorf("%s: the error is %v, fpr %v", name, *o.Objective.Train, *o.Constraints[0].Train)
+		}
+		if a.builder.statement.start == nil {
+			t.Errorf("%s: no round minimises the loss", name)
+		}
+	}
+}
+
+// TestRoundOfTheLoss checks which runs begin with a round that minimises the loss.
+func TestRoundOfTheLoss(t *testing.T) {
+	table, network := Table{Dataset: "synthetic-adult"}, &models.Spec{Hidden: []int{3}}
+	bounds := subject(t, "fpr <= 3%")
+	for name, tc := range map[string]struct {
+		task  Decisions
+		model *models.Spec
+		want  bool
+	}{
+		"network":             {Decisions{SubjectTo: bounds}, network, true},
+		"linear model":        {Decisions{SubjectTo: bounds}, &models.Spec{}, false},
+		"bounds on surrogate": {Decisions{SubjectTo: bounds, BoundsOn: OnSurrogate}, network, false},
+		"objective loss":      {Decisions{SubjectTo: bounds, Minimize: constraints.Loss()}, network, false},
+		"l1 norm":             {Decisions{SubjectTo: subject(t, "l1(weights) <= 9")}, network, false},
+	} {
+		a := buildOptions(t, onTable(tc.task, table, func(o *Options) { o.Model = tc.model }))
+		if got := a.builder.statement.start != nil; got != tc.want {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
 	}
 }

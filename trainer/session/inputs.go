@@ -35,8 +35,6 @@ type Inputs struct {
 	// Confidence is the probability with which the bounds on decisions hold on new rows; 0: the run
 	// promises nothing.
 	Confidence float64
-	// Guided says that the first round of bounds on decisions minimises the cross-entropy.
-	Guided bool
 	// Tolerance is the largest violation of a feasible record.
 	Tolerance float64
 	Float32   bool // the run computes in float32
@@ -73,7 +71,7 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 	in := &Inputs{
 		Model: b.spec.WithDefaults(), Normalization: l.normalization, Center: l.center, Regularizer: b.regularizer,
 		Constraints: b.statement.Constraints, Split: b.smooth, System: b.statement.system, BoundsOn: OnSurrogate,
-		Guided: b.statement.start != nil, Tolerance: o.feasibilityTolerance(), Float32: o.Device.dtype() == tensor.Float32, Data: l.description.Data,
+		Tolerance: o.feasibilityTolerance(), Float32: o.Device.dtype() == tensor.Float32, Data: l.description.Data,
 	}
 	if in.System != nil {
 		in.BoundsOn, in.Confidence = b.statement.boundsOn, b.statement.confidence

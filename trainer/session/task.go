@@ -16,9 +16,14 @@ import (
 // DemographicParity, EqualizedOdds, Intersectional and Decisions are tasks. A *Statement is a task
 // of the caller's own.
 type Task interface {
-	// State states the task for the classes and groups of the training rows. If smooth is true, the
-	// method needs differentiable constraints.
-	State(train Rows, smooth bool) (*Statement, error)
+	// State states the task for the classes and groups of the training rows.
+	State(train Rows, setup Setup) (*Statement, error)
+}
+
+// Setup says what the statement is for.
+type Setup struct {
+	Smooth  bool // the method needs differentiable constraints
+	Network bool // the model has hidden layers
 }
 
 // The names of the tasks in a run's files and on the command line.
@@ -71,7 +76,7 @@ type Statement struct {
 	// which the system's bounds apply.
 	system   *constraints.System
 	boundsOn BoundsOn
-	// start holds weights of terms. In the first round of feedback these terms replace the
+	// start holds weights of terms. In the round before the feedback these terms replace the
 	// objective; nil: no replacement.
 	start []float64
 	// confidence is the confidence of a Decisions task; 0: no confidence
@@ -87,7 +92,7 @@ type Statement struct {
 }
 
 // State implements Task. State returns s.
-func (s *Statement) State(Rows, bool) (*Statement, error) { return s, nil }
+func (s *Statement) State(Rows, Setup) (*Statement, error) { return s, nil }
 
 // Constraint describes g_j. Reports compare the value g_j + Bound with Bound.
 type Constraint struct {
