@@ -17,7 +17,7 @@
 // round is a smooth problem with its own certificate.
 //
 // The smooth error of several classes is flat at the start of a network's training. With two
-// classes, the bias of a network's score soon moves all rows to the side of the larger class, where
+// classes, the first steps may move the scores of all rows to the side of the larger class, where
 // the sigmoids are flat. Before the feedback, a round may therefore minimise another term, the mean
 // loss, under the same constraints (Feedback.Start). docs/decisions.md has measurements.
 //

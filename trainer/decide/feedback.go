@@ -77,14 +77,14 @@ type Result struct {
 // Train solves p by rounds of m until the decisions meet the bounds. The package comment describes
 // the feedback. The limits of the settings apply to all rounds together. The first round gets a
 // third of the iterations, the gradients and the time, and the later rounds share the rest equally.
-// A round with the objective of Start comes before them, gets a third of everything, and changes no
-// shift. A round also ends at a check whose epsilon is at most the largest of Settings.Tolerance, a
-// twentieth of a row, and 1e-5, and when the method is at rest (trainer.Rester). If the decisions
-// of the ended round meet the bounds and use them, the run ends. The run also ends after two rounds
-// in a row whose smooth problem cannot be met (package infeasible), if no round met the bounds with
-// the exact step. Records continue over the rounds, with increasing iterations; their means begin
-// again in each round. If the best round has the objective of Start, the result has no best
-// feasible record.
+// A round with the objective of Start comes before them, gets a third of everything, ends at an
+// epsilon of 1e-3, and changes no shift. A round also ends at a check whose epsilon is at most the
+// largest of Settings.Tolerance, a twentieth of a row, and 1e-5, and when the method is at rest
+// (trainer.Rester). If the decisions of the ended round meet the bounds and use them, the run ends.
+// The run also ends after two rounds in a row whose smooth problem cannot be met (package
+// infeasible), if no round met the bounds with the exact step. Records continue over the rounds,
+// with increasing iterations; their means begin again in each round. If the best round has the
+// objective of Start, the result has no best feasible record.
 //
 // The weights of the best round are the iterate of p and of Smooth at the end, and the map holds
 // its shifts. Settings.Output selects the weights of each round. If Settings.Patience ends a round,
@@ -155,6 +155,7 @@ const (
 	// error beyond the standard errors.
 	leastTolerance = 1e-5
 	startShare     = 1. / 3 // the share of the limits of the round with the objective of Start
+	startTolerance = 1e-3   // the epsilon that ends this round: it only makes a start
 	firstShare     = 1. / 3 // the share of the remaining limits of the first round with the smooth objective
 	enough         = 0.75   // a round that leaves a larger share of the excess halves the step
 	unusedPart     = 0.1    // share of a bound that may stay unused although its multiplier is positive
@@ -218,6 +219,9 @@ func (l *loop) starting() bool { return l.solutions() < 0 }
 // limits returns the settings with the limits at which the current round ends.
 func (l *loop) limits() trainer.Settings {
 	s, share := l.set, l.share()
+	if l.starting() {
+		s.Tolerance = math.Max(s.Tolerance, startTolerance)
+	}
 	s.Iterations = int(math.Ceil(share * float64(s.Iterations)))
 	if s.Gradients > 0 {
 		s.Gradients = max(l.gradients+1, int(math.Ceil(share*float64(s.Gradients))))

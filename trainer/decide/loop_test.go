@@ -163,6 +163,9 @@ func TestLimitsOfARound(t *testing.T) {
 		if l.rounds = rounds; math.Abs(l.share()-want) > 1e-15 {
 			t.Errorf("with the objective of Start, round %d ends at the share %v, want %v", rounds, l.share(), want)
 		}
+		if got := l.limits().Tolerance; got != []float64{1e-3, 0}[min(rounds, 1)] {
+			t.Errorf("with the objective of Start, round %d ends at the epsilon %v", rounds, got)
+		}
 	}
 }
 

@@ -163,7 +163,7 @@ func (a *assembly) read(ctx context.Context, source Source) (err error) {
 // regularizer.
 func (a *assembly) newBuilder(train rows) (*builder, error) {
 	smooth := method.SmoothOn(a.options.Method, a.onBatches(train))
-	statement, err := a.options.Task.State(train.public(), Setup{Smooth: smooth, Network: len(a.options.Model.Hidden) > 0})
+	statement, err := a.options.Task.State(train.public(), smooth)
 	if err != nil {
 		return nil, err
 	}

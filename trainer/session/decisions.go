@@ -42,7 +42,7 @@ const (
 
 // State implements Task. State returns an *OptionError for subject-to or minimize. errors.As finds
 // a *constraints.SyntaxError if the rows lack a name that a constraint uses.
-func (t Decisions) State(train Rows, setup Setup) (*Statement, error) {
+func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 	p, err := train.population()
 	if err != nil {
 		return nil, err
@@ -61,11 +61,11 @@ func (t Decisions) State(train Rows, setup Setup) (*Statement, error) {
 	if err := checkConfidence(t.Confidence, on); err != nil {
 		return nil, err
 	}
-	// With several classes the softmax is flat at the initial weights. In a network of two classes,
-	// the bias of the score can move all rows to one side, where the sigmoid is flat. The first round
-	// therefore minimises the loss. The loss requires a system without an l1 norm, because the l1 norm
-	// counts as the last term of the system.
-	guided := (len(p.Classes) > 2 || setup.Network) && on == OnDecisions && !system.L1 && !system.IsLoss()
+	// At the start of the training, the smooth rates are flat with several classes. With two classes,
+	// they are flat where the first steps may lead. A round before the feedback therefore minimises
+	// the loss. The loss requires a system without an l1 norm, because the l1 norm counts as the last
+	// term of the system.
+	guided := on == OnDecisions && !system.L1 && !system.IsLoss()
 	shared := &samples{system: system, of: map[*int]*constraints.Sample{}}
 	s := &Statement{
 		samples: shared,

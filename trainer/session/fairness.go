@@ -75,13 +75,13 @@ const (
 )
 
 // State implements Task.
-func (t DemographicParity) State(train Rows, setup Setup) (*Statement, error) {
-	return stateGaps(NameDemographicParity, t.Epsilon, t.Phi, t.Psi, t.Gaps, train, setup.Smooth)
+func (t DemographicParity) State(train Rows, smooth bool) (*Statement, error) {
+	return stateGaps(NameDemographicParity, t.Epsilon, t.Phi, t.Psi, t.Gaps, train, smooth)
 }
 
 // State implements Task.
-func (t EqualizedOdds) State(train Rows, setup Setup) (*Statement, error) {
-	return stateGaps(NameEqualizedOdds, t.Epsilon, t.Phi, t.Psi, t.Gaps, train, setup.Smooth)
+func (t EqualizedOdds) State(train Rows, smooth bool) (*Statement, error) {
+	return stateGaps(NameEqualizedOdds, t.Epsilon, t.Phi, t.Psi, t.Gaps, train, smooth)
 }
 
 // stateGaps states bounds on the gaps between two groups' rates.
@@ -158,7 +158,7 @@ func gapMeanings(task, attribute string, constraintCount int, form constraints.G
 }
 
 // State implements Task.
-func (t Intersectional) State(train Rows, _ Setup) (*Statement, error) {
+func (t Intersectional) State(train Rows, _ bool) (*Statement, error) {
 	if err := train.twoClasses(NameIntersectional); err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ type NeymanPearson struct {
 var _ Task = NeymanPearson{}
 
 // State implements Task.
-func (t NeymanPearson) State(train Rows, _ Setup) (*Statement, error) {
+func (t NeymanPearson) State(train Rows, _ bool) (*Statement, error) {
 	phi, err := t.Phi.or(DefaultsOf(NameNeymanPearson).Phi)
 	if err != nil {
 		return nil, err

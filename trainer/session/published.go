@@ -49,13 +49,13 @@ func (t onDecisions) needs() (n constraints.Needs) {
 }
 
 // State implements Task.
-func (t onDecisions) State(train Rows, setup Setup) (*Statement, error) {
+func (t onDecisions) State(train Rows, smooth bool) (*Statement, error) {
 	d, err := t.decisions(train)
 	if err != nil {
 		return nil, err
 	}
 	d.Confidence = t.confidence
-	s, err := d.State(train, setup)
+	s, err := d.State(train, smooth)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (t onDecisions) State(train Rows, setup Setup) (*Statement, error) {
 type noDecisions struct{ Task }
 
 // State implements Task.
-func (noDecisions) State(Rows, Setup) (*Statement, error) {
+func (noDecisions) State(Rows, bool) (*Statement, error) {
 	return nil, &OptionError{Option: "bounds-on", Problem: "is decisions, which this task does not support; use the task Decisions"}
 }
 

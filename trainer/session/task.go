@@ -16,14 +16,9 @@ import (
 // DemographicParity, EqualizedOdds, Intersectional and Decisions are tasks. A *Statement is a task
 // of the caller's own.
 type Task interface {
-	// State states the task for the classes and groups of the training rows.
-	State(train Rows, setup Setup) (*Statement, error)
-}
-
-// Setup says what the statement is for.
-type Setup struct {
-	Smooth  bool // the method needs differentiable constraints
-	Network bool // the model has hidden layers
+	// State states the task for the classes and groups of the training rows. If smooth is true, the
+	// method needs differentiable constraints.
+	State(train Rows, smooth bool) (*Statement, error)
 }
 
 // The names of the tasks in a run's files and on the command line.
@@ -92,7 +87,7 @@ type Statement struct {
 }
 
 // State implements Task. State returns s.
-func (s *Statement) State(Rows, Setup) (*Statement, error) { return s, nil }
+func (s *Statement) State(Rows, bool) (*Statement, error) { return s, nil }
 
 // Constraint describes g_j. Reports compare the value g_j + Bound with Bound.
 type Constraint struct {
