@@ -94,8 +94,10 @@ func printOutcome(out io.Writer, o *session.Outcome, result *session.Result) {
 	for _, text := range sentences(o, shown) {
 		paragraph(out, text.name, text.text)
 	}
-	if note := oneSided(o, result); note != "" {
-		paragraph(out, "note", note)
+	for _, note := range []string{oneSided(o, result), overfitted(&o.Objective)} {
+		if note != "" {
+			paragraph(out, "note", note)
+		}
 	}
 }
 
@@ -154,6 +156,22 @@ func sentences(o *session.Outcome, shown []int) (list []sentence) {
 		}
 	}
 	return list
+}
+
+// overfittedShare is the least share of the minimised value on the validation rows by which the
+// value on the training rows is smaller in an overfitted model.
+const overfittedShare = 0.1
+
+// overfitted returns a sentence if the model fits the training rows much more closely than the
+// validation rows: the minimised value on the training rows lies below the interval of the
+// validation rows, and by a tenth below their value. Otherwise it returns "".
+func overfitted(objective *session.ObjectiveOutcome) string {
+	train, validation, interval := objective.Train, objective.Validation, objective.ValidationInterval
+	if train == nil || validation == nil || interval == nil || *train >= interval[0] || *train > (1-overfittedShare)**validation {
+		return ""
+	}
+	return fmt.Sprintf("The model fits the training rows much more closely than other rows: the %s is %s there, and %s on the validation rows. --patience 20 ends a run when the validation rows no longer gain.",
+		objective.Name, number(train), number(validation))
 }
 
 // oneSided returns a sentence if the model makes the same decision for all training rows, or never
