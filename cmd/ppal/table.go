@@ -158,19 +158,19 @@ func sentences(o *session.Outcome, shown []int) (list []sentence) {
 	return list
 }
 
-// overfittedShare is the least share of the minimised value on the validation rows by which the
-// value on the training rows is smaller in an overfitted model.
+// overfittedShare is the least difference between the minimised values on the validation rows and
+// on the training rows of an overfitted model, as a share of the value on the validation rows.
 const overfittedShare = 0.1
 
 // overfitted returns a sentence if the model fits the training rows much more closely than the
-// validation rows: the minimised value on the training rows lies below the interval of the
-// validation rows, and by a tenth below their value. Otherwise it returns "".
+// validation rows: the minimised value on the training rows is below the interval of the validation
+// rows, and at least a tenth below their value. Otherwise it returns "".
 func overfitted(objective *session.ObjectiveOutcome) string {
 	train, validation, interval := objective.Train, objective.Validation, objective.ValidationInterval
 	if train == nil || validation == nil || interval == nil || *train >= interval[0] || *train > (1-overfittedShare)**validation {
 		return ""
 	}
-	return fmt.Sprintf("The model fits the training rows much more closely than other rows: the %s is %s there, and %s on the validation rows. --patience 20 ends a run when the validation rows no longer gain.",
+	return fmt.Sprintf("The model fits the training rows much more closely than other rows: the %s is %s on the training rows, and %s on the validation rows. --patience N ends a run when the validation rows no longer gain; with --confidence, use fewer --iterations.",
 		objective.Name, number(train), number(validation))
 }
 

@@ -158,8 +158,8 @@ func TestTableInfeasible(t *testing.T) {
 	}
 }
 
-// A note names a model that makes the same decision for all rows.
-func TestTableOneSided(t *testing.T) {
+// Notes name a model that makes the same decision for all rows, and an overfitted model.
+func TestTableNotes(t *testing.T) {
 	for accepted, want := range map[float64]string{
 		0: "The model rejects everybody: it decides every training row as negative.",
 		1: "The model accepts everybody: it decides every training row as positive.",
@@ -173,6 +173,15 @@ func TestTableOneSided(t *testing.T) {
 		}
 	}
 	got := tableOf(t, func(s *stub) {
+		s.outcome = onDecisions()
+		o := &s.outcome.Objective
+		train, validation := 0.1, 0.2
+		o.Train, o.Validation, o.ValidationInterval = &train, &validation, &[2]float64{0.19, 0.21}
+	})
+	if !strings.Contains(got.stdout, "note         The model fits the training rows much more closely") {
+		t.Errorf("no note of an overfitted model in\n%s", got.stdout)
+	}
+	got = tableOf(t, func(s *stub) {
 		s.outcome = onDecisions()
 		s.outcome.AcceptanceRate, s.rates, s.t = nil, classRates, t
 	})

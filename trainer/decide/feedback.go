@@ -13,6 +13,7 @@ import (
 	"ppal/trainer/certify"
 	"ppal/trainer/internal/vec"
 	"ppal/trainer/problem"
+	"ppal/trainer/step"
 )
 
 // DefaultRounds is the default of Feedback.Rounds.
@@ -39,8 +40,8 @@ type Feedback struct {
 	// Tighten returns the amounts by which Train tightens the bounds of Target at the rates of
 	// decisions d, such as margins for new rows; nil means no tightening.
 	Tighten func(d []float64) []float64
-	// Rounds is the largest number of rounds after the first solution; 0 is the default, 6. A
-	// negative number means none.
+	// Rounds is the largest number of rounds after the first solution of the smooth problem; 0 is the
+	// default, 6. A negative number means none.
 	Rounds int
 	// Resolution is the distance up to which scores count as equal in the exact step, relative to
 	// the largest absolute score.
@@ -75,21 +76,22 @@ type Result struct {
 }
 
 // Train solves p by rounds of m until the decisions meet the bounds. The package comment describes
-// the feedback. The limits of the settings apply to all rounds together. The first round gets a
-// third of the iterations, the gradients and the time, and the later rounds share the rest equally.
-// A round with the objective of Start comes before them, gets a third of everything, ends at an
-// epsilon of 1e-3, and changes no shift. A round also ends at a check whose epsilon is at most the
-// largest of Settings.Tolerance, a twentieth of a row, and 1e-5, and when the method is at rest
-// (trainer.Rester). If the decisions of the ended round meet the bounds and use them, the run ends.
-// The run also ends after two rounds in a row whose smooth problem cannot be met (package
-// infeasible), if no round met the bounds with the exact step. Records continue over the rounds,
-// with increasing iterations; their means begin again in each round. If the best round has the
-// objective of Start, the result has no best feasible record.
+// the feedback. The limits of the settings apply to all rounds together: iterations, gradients and
+// time. With Start, the run begins with a round that has the objective of Start. This round gets a
+// third of the limits, ends at an epsilon of 1e-3, and changes no shift. Of the rest, the next
+// round gets a third, and the later rounds share what remains equally. A state of Warm skips the
+// round. A round also ends at a check whose epsilon is at most the largest of Settings.Tolerance, a
+// twentieth of a row, and 1e-5, and when the method is at rest (trainer.Rester). If the decisions
+// of the ended round meet the bounds and use them, the run ends. The run also ends after two rounds
+// in a row whose smooth problem cannot be met (package infeasible), if no round met the bounds with
+// the exact step. Records continue over the rounds, with increasing iterations; their means begin
+// again in each round. If the best round has the objective of Start, the result has no best
+// feasible record.
 //
 // The weights of the best round are the iterate of p and of Smooth at the end, and the map holds
 // its shifts. Settings.Output selects the weights of each round. If Settings.Patience ends a round,
-// the run ends, except in the round of Start. Train does not apply the exact step: its offsets are
-// in Round.Exact.
+// the run ends; the round of Start only ends, and the next round starts from its last iterate.
+// Train does not apply the exact step: its offsets are in Round.Exact.
 //
 // Result.State continues a run at its last iterate in the same round, to the same bits, if the
 // settings are the same. Errors are those of trainer.Train.
@@ -116,18 +118,19 @@ type loop struct {
 	set trainer.Settings
 	f   Feedback
 
-	result   *Result
-	rounds   int     // number of ended rounds
-	theta    float64 // step of the feedback
-	before   float64 // largest excess beyond a row at the end of the last round
-	shifts   []float64
-	began    time.Time
-	best     *solution      // the best round; nil before the end of the first round
-	state    *trainer.State // state at the start of the next round; nil: start at the iterate
-	at       problem.Point  // the last iteration and the count of gradients
-	seconds  float64
-	warnings warnings
-	conflict conflict
+	result     *Result
+	rounds     int     // number of ended rounds, with that of Start
+	theta      float64 // step of the feedback
+	before     float64 // largest excess beyond a row at the end of the last round with the smooth objective
+	shifts     []float64
+	began      time.Time
+	best       *solution      // the best round; nil before the end of the first round
+	state      *trainer.State // state at the start of the next round; nil: start at the iterate
+	at         problem.Point  // the last iteration and the count of gradients
+	seconds    float64
+	skipsStart bool // the run began with the state of an earlier run, without the round of Start
+	warnings   warnings
+	conflict   conflict
 
 	// repeated is the iteration whose record the current round repeats, -1 in the first round.
 	repeated  int
@@ -246,16 +249,16 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	starting := l.starting()
 	if l.best == nil || better(r.Exact.Violation, r.Exact.After, l.best.round.Exact.Violation, l.best.round.Exact.After) {
-		l.best = &solution{start: l.starting(), round: *r, x: iterate(l.p), state: l.state, nu: slices.Clone(l.result.Certificate.MethodNu()), result: l.result.Result}
+		l.best = &solution{start: starting, round: *r, x: iterate(l.p), state: l.state, nu: slices.Clone(l.result.Certificate.MethodNu()), result: l.result.Result}
 		l.result.Best = len(l.result.Rounds) - 1
 	}
-	starting := l.starting()
 	l.rounds++
 	excess, unused := l.excess(r)
 	ended := status == trainer.Converged || status == trainer.AtRest
 	last := status == trainer.Interrupted || !starting && status == trainer.NoImprovement || l.spent() || l.solutions() > l.f.Rounds
-	if status != trainer.Interrupted {
+	if status != trainer.Interrupted && (!starting || last) {
 		if err := l.searchConflict(last); err != nil {
 			return false, err
 		}
@@ -267,8 +270,34 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 		l.shift(r, excess)
 	}
 	l.state = warm(l.state)
+	if starting {
+		if err := l.start(); err != nil {
+			return false, err
+		}
+	}
 	l.repeated, l.gradients = l.at.Iteration, l.at.GradientEvaluations
 	return true, nil
+}
+
+// start prepares the first round with the smooth objective. Quasi-Newton steps go on from the state
+// of the round of Start. Other steps begin anew at its weights: with the multipliers of another
+// objective, momentum moves networks of relus to flat sigmoids.
+func (l *loop) start() error {
+	if rule, ok := l.m.(trainer.DualRule); ok && rule.PrimalStep().Kind == step.LBFGS {
+		return nil
+	}
+	if err := l.f.Smooth.Map().SetObjective(1, nil); err != nil {
+		return err
+	}
+	at := problem.NewPoint(l.p)
+	if err := at.SampleAndForward(l.p, l.at.Iteration); err != nil {
+		return err
+	}
+	if err := l.m.Init(l.p, &at); err != nil {
+		return err
+	}
+	l.state = trainer.Capture(l.p, l.m)
+	return nil
 }
 
 // shift sets the shifts of the next round after round r with the given excess. If the excess has
@@ -437,8 +466,7 @@ func (l *loop) finish() error {
 	if l.best.start {
 		r.BestFeasible = nil // its objective is that of Start
 	}
-	// A resume restores no certificate, and the first round's certificate may be for the objective of
-	// Start.
+	// A resume restores no certificate, and that of the round of Start has another objective.
 	if l.best.result == nil || l.best.start {
 		c, err := certify.Better(l.f.Smooth, &at, l.best.nu, nil, l.set.Certificate)
 		if err != nil {

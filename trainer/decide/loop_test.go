@@ -125,6 +125,21 @@ func TestRow(t *testing.T) {
 	}
 }
 
+// TestShiftByHand checks the shifts c + theta ((h - d) - c) after a round whose excess has not
+// fallen. theta is halved, and the round is the best one, or the last one if the best is that of
+// Start.
+func TestShiftByHand(t *testing.T) {
+	for start, want := range map[bool]float64{false: 1.5, true: 2.5} {
+		best := &solution{start: start, round: Round{Shifts: []float64{1}, Smooth: []float64{5}, Decisions: []float64{3}}, state: &trainer.State{Method: "best"}}
+		last := &Round{Shifts: []float64{3}, Smooth: []float64{6}, Decisions: []float64{4}}
+		l := &loop{theta: 1, before: 0.1, shifts: make([]float64, 1), best: best, state: &trainer.State{Method: "last"}}
+		l.shift(last, 0.2)
+		if l.theta != 0.5 || l.before != 0.2 || l.shifts[0] != want || (l.state.Method == "last") != start {
+			t.Errorf("the best round is that of Start: %v: theta %v, shift %v, want %v, from the %s round", start, l.theta, l.shifts[0], want, l.state.Method)
+		}
+	}
+}
+
 // TestLimitsOfARound checks the shares of the limits by hand: a third in the first round, and equal
 // parts of the rest. With Start, a round before them has a third, and they share the rest in this
 // way.

@@ -55,6 +55,27 @@ func TestPatienceEndsTheRun(t *testing.T) {
 	if err != nil || len(r.Rounds) != 1 || r.Status != trainer.NoImprovement || r.Iterations > 5 {
 		t.Errorf("%+v, %v", r, err)
 	}
+	l = newLending(t, 300, 2, 0.02)
+	l.feedback.Start = []float64{0, 3}
+	r, err = decide.Train(t.Context(), l.problem, &method.PPALA{},
+		trainer.Settings{Iterations: 300, RecordEvery: 1, Patience: 3, ValidationMerit: func() trainer.Merit { return trainer.Merit{} }}, l.feedback)
+	if err != nil || len(r.Rounds) != 2 || r.Status != trainer.NoImprovement {
+		t.Errorf("with Start: %+v, %v", r, err)
+	}
+}
+
+// TestStartDoesNotEndTheRun ends the round of Start at its first check, at weights whose decisions
+// meet the bounds. The next round follows.
+func TestStartDoesNotEndTheRun(t *testing.T) {
+	l := newLending(t, 300, 2, 1)
+	l.feedback.Start = []float64{0, 1}
+	for j := range l.feedback.Target.Bounds {
+		l.feedback.Target.Bounds[j].Row = 2 // no bound counts as unused
+	}
+	r, err := decide.Train(t.Context(), l.problem, &method.PPALA{}, trainer.Settings{Iterations: 1000, Tolerance: 1e3}, l.feedback)
+	if err != nil || len(r.Rounds) != 2 || r.Status != trainer.Converged {
+		t.Errorf("%d rounds, want 2: %v", len(r.Rounds), err)
+	}
 }
 
 // TestDecisionsEndTheRun ends each round at its first check, from weights that violate the second

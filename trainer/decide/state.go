@@ -39,6 +39,9 @@ func (l *loop) addRounds(from *trainer.State) *trainer.State {
 	s := &trainer.State{Method: from.Method, Numbers: maps.Clone(from.Numbers), Vectors: maps.Clone(from.Vectors), Texts: from.Texts}
 	s.Numbers[prefix+"loop"] = []float64{float64(l.rounds), l.theta, l.before}
 	s.Numbers[prefix+"shifts"] = slices.Clone(l.shifts)
+	if l.skipsStart {
+		s.Numbers[prefix+"skips-start"] = []float64{1}
+	}
 	if l.best == nil {
 		return s
 	}
@@ -66,10 +69,10 @@ func (l *loop) addRounds(from *trainer.State) *trainer.State {
 func (l *loop) resume() error {
 	own, rounds, best := split(l.set.Resume)
 	l.state, l.at = own, l.set.ResumeAt
+	if rounds["loop"] == nil || rounds["skips-start"] != nil {
+		l.skipsStart, l.f.Start = true, nil // the weights of an earlier run need no other start
+	}
 	if rounds["loop"] == nil {
-		if l.starting() {
-			l.rounds++
-		}
 		return nil
 	}
 	if err := l.resumeRounds(rounds, best); err != nil {

@@ -190,10 +190,15 @@ func TestWarmByHand(t *testing.T) {
 	if diff := cmp.Diff(state(), own); diff != "" {
 		t.Errorf("Warm changes its argument:\n%s", diff)
 	}
-	for k, start := range [][]float64{nil, {1}} {
-		l := &loop{f: Feedback{Start: start}, set: trainer.Settings{Resume: Warm(own)}}
-		if err := l.resume(); err != nil || l.rounds != k || l.starting() {
-			t.Errorf("Start %v: a warm start begins in round %d, want %d: %v", start, l.rounds, k, err)
+	for _, start := range [][]float64{nil, {1}} {
+		f := Feedback{Start: start, Rounds: 2}
+		l := &loop{f: f, set: trainer.Settings{Resume: Warm(own)}}
+		if err := l.resume(); err != nil || l.rounds != 0 || l.starting() || l.share() != firstShare {
+			t.Errorf("Start %v: a warm start begins in round %d, which ends at the share %v: %v", start, l.rounds, l.share(), err)
+		}
+		again := &loop{f: f, set: trainer.Settings{Resume: l.addRounds(own)}}
+		if err := again.resume(); err != nil || again.starting() || again.share() != firstShare {
+			t.Errorf("Start %v: the resumed warm start ends its first round at the share %v: %v", start, again.share(), err)
 		}
 	}
 	l, from := savedLoop(t)

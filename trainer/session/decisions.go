@@ -62,9 +62,9 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 		return nil, err
 	}
 	// At the start of the training, the smooth rates are flat with several classes. With two classes,
-	// they are flat where the first steps may lead. A round before the feedback therefore minimises
-	// the loss. The loss requires a system without an l1 norm, because the l1 norm counts as the last
-	// term of the system.
+	// the first steps may move all scores to where the rates are flat. A round before the feedback
+	// therefore minimises the loss. The loss requires a system without an l1 norm, because the l1 norm
+	// counts as the last term of the system.
 	guided := on == OnDecisions && !system.L1 && !system.IsLoss()
 	shared := &samples{system: system, of: map[*int]*constraints.Sample{}}
 	s := &Statement{
