@@ -122,7 +122,7 @@ func (r *run) charts() (list []*Chart) {
 		some = fmt.Sprintf(" The chart shows the %d constraints closest to their bounds, of %d.", len(shown), r.constraints())
 	}
 
-	c := b.chart("Objective", "The smooth objective that the method minimises, on the training rows.", false)
+	c := b.chart("Objective", "The smooth objective that the method minimises, on the training rows; with bounds on decisions, the loss in the first round.", false)
 	name := "objective"
 	if r.details.Objective != "" && r.details.Objective != name {
 		name += " (" + r.details.Objective + ")"

@@ -116,6 +116,9 @@ func runs(t *testing.T) map[string]func() session.Options {
 	add("if expectation", overlapping, session.Intersectional{Form: session.AverageGroup}, nil)
 	add("gap", two, words(t, session.OnDecisions, "gap(tpr, sex) <= 0.2", "precision >= 0.6"), nil)
 	add("gap of a network", two, words(t, session.OnDecisions, "gap(tpr, sex) <= 0.2"), network(models.Spec{Hidden: []int{4}}))
+	add("round of the loss alone", two, words(t, session.OnDecisions, "gap(tpr, sex) <= 0.2"), func(o *session.Options) {
+		o.Settings = trainer.Settings{Iterations: 1, RecordEvery: 1}
+	})
 	add("promise", two, confident(words(t, session.OnDecisions, "gap(tpr, sex) <= 0.7", "fpr <= 0.5"), 0.9), nil)
 	add("surrogate", two, words(t, session.OnSurrogate, "ratio(positive_rate, sex) >= 0.8", "loss <= 0.7"), nil)
 	add("l1", two, words(t, session.OnDecisions, "fpr <= 0.2", "l1(weights) <= 5"), nil)
@@ -170,6 +173,13 @@ func TestRuns(t *testing.T) {
 			r := verified(t, dir, options())
 			if !r.Verified || len(r.Comparisons) < 20 {
 				t.Fatalf("%d comparisons, %s", len(r.Comparisons), strings.Join(r.Problems, "\n"))
+			}
+			s, err := rundir.ReadSummary(dir.Summary())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name == "round of the loss alone" && (s.BestFeasible != nil || s.BoundShifts[0] != 0) {
+				t.Errorf("the best feasible record is %+v, the shifts %v", s.BestFeasible, s.BoundShifts)
 			}
 			for _, c := range r.Comparisons {
 				if c.Difference > 0.3*c.Tolerance && c.Difference > 1e-15 {
