@@ -39,6 +39,17 @@ func TestConflictingBounds(t *testing.T) {
 	}
 }
 
+// Two proofs end a run after a round with other shifts: the round of Start has the same bounds as
+// the round after it, and does not count.
+func TestConflictAfterStart(t *testing.T) {
+	l := newLending(t, 600, 2, -0.1)
+	l.feedback.Start = []float64{0, 3}
+	r, err := decide.Train(t.Context(), l.problem, &method.PPALA{}, trainer.Settings{Iterations: 1500}, l.feedback)
+	if err != nil || r.Status != trainer.Infeasible || len(r.Rounds) != 3 || r.Rounds[2].Shifts[0] == 0 {
+		t.Errorf("%v after %d rounds: %+v, %v", r.Status, len(r.Rounds), r.Rounds, err)
+	}
+}
+
 // If the bounds cannot be met, no warning advises more iterations. With this small delta, every
 // round ends with such a warning.
 func TestConflictNeedsNoIterations(t *testing.T) {
