@@ -11,10 +11,10 @@ import (
 
 // Scaled is a Problem that may know scales of its variables.
 type Scaled interface {
-	// Scales returns the scales, or nil if the problem knows none. The caller must not change them. In
-	// the variables u of x = T u, the second derivatives of f and g differ less than in x. In these
-	// variables, quasi-Newton steps begin with a multiple of the identity as their model of the
-	// Hessian. Steps with a ball ignore the scales.
+	// Scales returns the scales, or nil if the problem knows none. The caller must not change them.
+	// In the variables u of x = T u, the second derivatives of f and g differ less than in x. In
+	// these variables, quasi-Newton steps begin with a multiple of the identity as their model of
+	// the Hessian. Steps with a ball ignore the scales.
 	Scales() *Scales
 }
 
@@ -22,8 +22,8 @@ type Scaled interface {
 type Scales struct {
 	size     int
 	diagonal []float64         // s: T is the diagonal matrix of s
-	factor   blas64.Triangular // L: T is L^-T for each column of x
-	columns  int               // of x as a matrix if T is from Whiten; else 0
+	factor   blas64.Triangular // L: T is L^-T for each column of the weights of the features
+	columns  int               // of these weights if T is from Whiten; else 0
 }
 
 // NewScales returns scales of size variables, with T = I.
@@ -35,22 +35,23 @@ func (s *Scales) Len() int { return s.size }
 // Stretch sets T to the diagonal matrix of positive numbers, one for each variable.
 func (s *Scales) Stretch(diagonal []float64) { s.diagonal, s.columns = slices.Clone(diagonal), 0 }
 
-// Whiten sets T from the second moments G [n, n] of n features, where n divides the number of
-// variables. The variables are the weights [n, size/n] of the features, one column for each score.
-// With Cholesky's factorization G = L L^T, the weights are L^-T times the matrix u. Then ||u||^2 is
-// the sum over the scores of the mean square of the score. Whiten returns false, and changes
-// nothing, if G is not positive definite or not finite.
+// Whiten sets T from the positive definite matrix G [n, n] of n features, such as their second
+// moments. The first n columns variables are the weights [n, columns] of the features, one column
+// for each score or unit. With Cholesky's factorization G = L L^T, the weights are L^-T times the
+// matrix u of their variables. If G are the second moments, ||u||^2 is the sum over the columns of
+// the mean square of the scores. T leaves the other variables as they are. Whiten returns false,
+// and changes nothing, if G is not positive definite or not finite.
 //
 // Source: LeCun, Bottou, Orr and Muller, Efficient BackProp, 1998, section 4.3.
-func (s *Scales) Whiten(moments *mat.SymDense) bool {
+func (s *Scales) Whiten(g *mat.SymDense, columns int) bool {
 	var c mat.Cholesky
-	if math.IsInf(mat.Trace(moments), 0) || !c.Factorize(moments) {
+	if math.IsInf(mat.Trace(g), 0) || !c.Factorize(g) {
 		return false
 	}
 	var l mat.TriDense
 	c.LTo(&l)
 	s.factor, s.diagonal = l.RawTriangular(), nil
-	s.columns = s.size / s.factor.N
+	s.columns = columns
 	return true
 }
 
@@ -62,9 +63,7 @@ func (s *Scales) Multiply(v []float64) {
 	for i, d := range s.diagonal {
 		v[i] *= d
 	}
-	for k := range s.columns {
-		blas64.Trsv(blas.Trans, s.factor, s.column(v, k))
-	}
+	s.solve(blas.Trans, v)
 }
 
 // MultiplyTransposed replaces v by T^T v.
@@ -72,9 +71,7 @@ func (s *Scales) MultiplyTransposed(v []float64) {
 	for i, d := range s.diagonal {
 		v[i] *= d
 	}
-	for k := range s.columns {
-		blas64.Trsv(blas.NoTrans, s.factor, s.column(v, k))
-	}
+	s.solve(blas.NoTrans, v)
 }
 
 // Divide replaces v by T^-1 v.
@@ -82,12 +79,28 @@ func (s *Scales) Divide(v []float64) {
 	for i, d := range s.diagonal {
 		v[i] /= d
 	}
-	for k := range s.columns {
-		blas64.Trmv(blas.Trans, s.factor, s.column(v, k))
+	switch s.columns {
+	case 0:
+	case 1:
+		blas64.Trmv(blas.Trans, s.factor, blas64.Vector{N: s.factor.N, Inc: 1, Data: v})
+	default:
+		blas64.Trmm(blas.Left, blas.Trans, 1, s.factor, s.weights(v))
 	}
 }
 
-// column returns column k of v as a matrix.
-func (s *Scales) column(v []float64, k int) blas64.Vector {
-	return blas64.Vector{N: s.factor.N, Inc: s.columns, Data: v[k:]}
+// solve replaces the weights of the features by L^-1 or L^-T times them. One column is faster as a
+// vector.
+func (s *Scales) solve(transpose blas.Transpose, v []float64) {
+	switch s.columns {
+	case 0:
+	case 1:
+		blas64.Trsv(transpose, s.factor, blas64.Vector{N: s.factor.N, Inc: 1, Data: v})
+	default:
+		blas64.Trsm(blas.Left, transpose, 1, s.factor, s.weights(v))
+	}
+}
+
+// weights returns the weights of the features as a matrix.
+func (s *Scales) weights(v []float64) blas64.General {
+	return blas64.General{Rows: s.factor.N, Cols: s.columns, Stride: s.columns, Data: v[:s.factor.N*s.columns]}
 }

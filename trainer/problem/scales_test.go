@@ -24,7 +24,7 @@ func near(a, b []float64) bool {
 func TestWhiten(t *testing.T) {
 	g := mat.NewSymDense(2, []float64{4, 2, 2, 5})
 	s := problem.NewScales(2)
-	if !s.Whiten(g) || !s.Whitened() || s.Len() != 2 {
+	if !s.Whiten(g, 1) || !s.Whitened() || s.Len() != 2 {
 		t.Fatal("not whitened")
 	}
 	for name, c := range map[string]struct{ got, want []float64 }{
@@ -36,18 +36,21 @@ func TestWhiten(t *testing.T) {
 			t.Errorf("%s = %v, want %v", name, c.got, c.want)
 		}
 	}
-	two := problem.NewScales(4) // two scores: the columns (4, 8) and (1, 0)
-	if !two.Whiten(g) {
-		t.Fatal("not whitened")
-	}
-	if got := apply(two.Multiply, 4, 1, 8, 0); !near(got, []float64{0, 0.5, 4, 0}) {
-		t.Errorf("T of two columns = %v", got)
-	}
-	if got := apply(two.Divide, 0, 0.5, 4, 0); !near(got, []float64{4, 1, 8, 0}) {
-		t.Errorf("T^-1 of two columns = %v", got)
-	}
-	if got := apply(two.MultiplyTransposed, 4, 1, 8, 0); !near(got, []float64{2, 0.5, 3, -0.25}) {
-		t.Errorf("T^T of two columns = %v", got)
+	for extra, rest := range [][]float64{nil, {7}, {7, -9}} { // columns (4, 8) and (1, 0), and variables after them
+		two := problem.NewScales(4 + extra)
+		if !two.Whiten(g, 2) {
+			t.Fatal("not whitened")
+		}
+		with := func(v ...float64) []float64 { return slices.Concat(v, rest) }
+		if got := apply(two.Multiply, with(4, 1, 8, 0)...); !near(got, with(0, 0.5, 4, 0)) {
+			t.Errorf("T of two columns = %v", got)
+		}
+		if got := apply(two.Divide, with(0, 0.5, 4, 0)...); !near(got, with(4, 1, 8, 0)) {
+			t.Errorf("T^-1 of two columns = %v", got)
+		}
+		if got := apply(two.MultiplyTransposed, with(4, 1, 8, 0)...); !near(got, with(2, 0.5, 3, -0.25)) {
+			t.Errorf("T^T of two columns = %v", got)
+		}
 	}
 }
 
@@ -61,7 +64,7 @@ func TestWhitenedLength(t *testing.T) {
 		square += score * score / float64(len(rows))
 	}
 	s := problem.NewScales(3)
-	if !s.Whiten(g) {
+	if !s.Whiten(g, 1) {
 		t.Fatal("not whitened")
 	}
 	u := mat.NewVecDense(3, apply(s.Divide, x...))
@@ -78,7 +81,7 @@ func TestScalesUnchanged(t *testing.T) {
 	}
 	s.Stretch([]float64{2, 0.5})
 	for _, g := range []*mat.SymDense{mat.NewSymDense(2, nil), mat.NewSymDense(2, []float64{1, math.NaN(), 0, 1}), mat.NewSymDense(2, []float64{math.Inf(1), 0, 0, 1})} {
-		if s.Whiten(g) || s.Whitened() {
+		if s.Whiten(g, 1) || s.Whitened() {
 			t.Errorf("whitened by %v", mat.Formatted(g))
 		}
 	}

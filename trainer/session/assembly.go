@@ -179,7 +179,7 @@ func (a *assembly) newBuilder(train rows) (*builder, error) {
 		return nil, err
 	}
 	if b.hasScales() {
-		b.scales = problem.NewScales((b.spec.Inputs + 1) * b.spec.Outputs)
+		b.scales = problem.NewScales(b.parameters())
 	}
 	if b.regularizer.Kind == problem.GroupL1 && b.regularizer.Groups == nil {
 		b.regularizer.Groups = parameterEnds(b.spec)

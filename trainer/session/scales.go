@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"ppal/datasets/matrix"
+	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
@@ -20,16 +21,25 @@ const (
 	momentsRows    = 100     // for each feature: enough for the second moments
 	momentsWork    = 1 << 28 // rows times squared features: above it, fewer than momentsRows count, but at least leastRows
 	whiteningRidge = 3e-3    // of the mean second moment, added to all
+	networkRidge   = 10      // the same for the first layer of a network
 	mostCurvature  = 0.25    // of a logistic loss or a sigmoid of the score, about
 	leastMoment    = 0.01    // without whitening, of the largest second moment: smaller ones count as this share
 	momentsBlock   = 1 << 16 // numbers that are read at a time
 )
 
-// hasScales reports whether quasi-Newton steps of the model use scales (problem.Scaled): without
-// hidden layers, with the regularizer none or l2, and with few enough weights.
+// hasScales reports whether quasi-Newton steps of the model may use scales (problem.Scaled): with
+// the regularizer none or l2, and with few enough weights. Networks also need one head, and
+// features that are few enough for whitened scales.
 func (b *builder) hasScales() bool {
 	kind := b.regularizer.Kind
-	return len(b.spec.Hidden) == 0 && (kind == problem.NoRegularizer || kind == problem.SquaredL2) && (b.spec.Inputs+1)*b.spec.Outputs <= mostScales
+	return (kind == problem.NoRegularizer || kind == problem.SquaredL2) && b.parameters() <= mostScales &&
+		(len(b.spec.Hidden) == 0 || b.spec.Inputs < mostWhitened && b.spec.Heads != models.Separate)
+}
+
+// parameters returns the number of weights and biases.
+func (b *builder) parameters() int {
+	ends := parameterEnds(b.spec)
+	return ends[len(ends)-1]
 }
 
 // usesScales reports whether the training takes quasi-Newton steps of such a model.
@@ -48,32 +58,61 @@ func (a *assembly) usesScales() bool {
 // second derivative of r = (w/2)||x||^2 is w I, which counts as 4 w I beside G, because the
 // curvature of the losses is about 1/4 at most.
 //
-// Models with many features, or with few rows for each feature, have the scales s_j =
+// The first layer of a network is whitened by I + G/c, with c ten times the mean of G's diagonal.
+// This shortens the steps only in directions in which the features are far larger than in the mean,
+// such as their common mean. With a small c, f falls much faster, but new rows have larger errors
+// (docs/performance.md). The other layers keep their scales.
+//
+// Linear models with many features, or with few rows for each feature, have the scales s_j =
 // E[z_j^2]^(-1/4) instead. The full scale of a diagonal G would be s_j = E[z_j^2]^(-1/2). With half
 // the exponent, runs need about as many evaluations, and bounds on decisions end with a smaller
-// objective (docs/performance.md).
+// objective (docs/performance.md). Such networks have no scales.
 func (a *assembly) setScales() error {
 	if !a.usesScales() {
 		return nil
 	}
-	b, train := a.builder, a.data.splits[0].rows
-	n := b.spec.Inputs + 1
-	if n <= mostWhitened && train.len() >= leastRows*n {
-		moments := mat.NewSymDense(n, nil)
-		if err := a.moments(moments, momentsStride(train.len(), n)); err != nil {
-			return err
-		}
-		ridge := whiteningRidge * mat.Trace(moments) / float64(n)
-		if r := b.regularizer; r.Kind == problem.SquaredL2 {
-			ridge += r.Weight / mostCurvature
-		}
-		for i := range n {
-			moments.SetSym(i, i, moments.At(i, i)+ridge)
-		}
-		if b.scales.Whiten(moments) {
-			return nil
-		}
+	whitened, err := a.whiten()
+	switch {
+	case err != nil || whitened:
+		return err
+	case len(a.builder.spec.Hidden) > 0:
+		a.builder.scales = nil
+		return nil
 	}
+	return a.stretch()
+}
+
+// whiten whitens the features, and reports false if the features are too many, the rows too few, or
+// the moments not finite.
+func (a *assembly) whiten() (bool, error) {
+	b, train := a.builder, a.data.splits[0].rows
+	n, columns, ridge := b.spec.Inputs+1, b.spec.Outputs, whiteningRidge
+	if len(b.spec.Hidden) > 0 {
+		columns, ridge = b.spec.Hidden[0], networkRidge
+	}
+	if n > mostWhitened || train.len() < leastRows*n {
+		return false, nil
+	}
+	g := mat.NewSymDense(n, nil)
+	if err := a.moments(g, momentsStride(train.len(), n)); err != nil {
+		return false, err
+	}
+	ridge *= mat.Trace(g) / float64(n)
+	if r := b.regularizer; r.Kind == problem.SquaredL2 {
+		ridge += r.Weight / mostCurvature
+	}
+	for i := range n {
+		g.SetSym(i, i, g.At(i, i)+ridge)
+	}
+	if len(b.spec.Hidden) > 0 { // the first layer keeps its proportion to the others
+		g.ScaleSym(1/ridge, g)
+	}
+	return b.scales.Whiten(g, columns), nil
+}
+
+// stretch sets the scales s_j.
+func (a *assembly) stretch() error {
+	b, train := a.builder, a.data.splits[0].rows
 	from, to := a.devices.share(train.len())
 	sums := b.squares(train.data, from, to)
 	if err := a.devices.sum(sums); err != nil {

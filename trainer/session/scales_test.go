@@ -51,7 +51,7 @@ func TestScales(t *testing.T) {
 
 // scale sets the scales of b for rows with the labels.
 func scale(t *testing.T, b *builder, data matrix.Matrix, labels []int) {
-	b.scales = problem.NewScales((b.spec.Inputs + 1) * b.spec.Outputs)
+	b.scales = problem.NewScales(b.parameters())
 	m := &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}
 	a := &assembly{options: Options{Method: m}, devices: &devices{}, builder: b, data: &loaded{splits: []*split{{rows: rows{data: data, labels: labels}}}}}
 	if err := a.setScales(); err != nil {
@@ -89,7 +89,7 @@ func TestWhitenedScales(t *testing.T) {
 		g.SetSym(i, i, g.At(i, i)+ridge)
 	}
 	reference := problem.NewScales(6)
-	if !reference.Whiten(g) {
+	if !reference.Whiten(g, 2) {
 		t.Fatal("no reference")
 	}
 	want := []float64{1, 2, 3, 4, 5, 6}
@@ -114,7 +114,7 @@ func TestWhitenedScales(t *testing.T) {
 		g.SetSym(i, i, g.At(i, i)+0.4)
 	}
 	withRidge := problem.NewScales(6)
-	if !withRidge.Whiten(g) {
+	if !withRidge.Whiten(g, 2) {
 		t.Fatal("no reference with l2")
 	}
 	got, want := []float64{1, 2, 3, 4, 5, 6}, []float64{1, 2, 3, 4, 5, 6}
@@ -128,6 +128,58 @@ func TestWhitenedScales(t *testing.T) {
 		scale(t, b, &matrix.Dense{Rows: k.rows, Cols: k.cols, Data: slices.Repeat([]float64{1}, k.rows*k.cols)}, make([]int, k.rows))
 		if b.scales.Whitened() {
 			t.Errorf("%s: whitened %v", name, b.scales.Whitened())
+		}
+	}
+}
+
+// The first layer of a network is whitened by I + G/c, where c is ten times the mean of G's
+// diagonal, plus 4 w of l2. The other layers keep T = I.
+func TestWhitenedFirstLayer(t *testing.T) {
+	const n = 60
+	data, labels, g := &matrix.Dense{Rows: n, Cols: 2, Data: make([]float64, 2*n)}, make([]int, n), mat.NewSymDense(3, nil)
+	for i := range n {
+		a, b := float64(i%5), float64(i*i%7)
+		data.Data[2*i], data.Data[2*i+1], labels[i] = a, b, i%2
+		g.SymRankOne(g, 1./n, mat.NewVecDense(3, []float64{a, b, 1}))
+	}
+	for name, r := range map[string]problem.Regularizer{"none": {}, "l2": {Kind: problem.SquaredL2, Weight: 0.1}} {
+		c := 10*mat.Trace(g)/3 + 4*r.Weight
+		var m mat.SymDense
+		m.ScaleSym(1/c, g)
+		for i := range 3 {
+			m.SetSym(i, i, m.At(i, i)+1)
+		}
+		layer := problem.NewScales(12) // weights [2, 4] and biases of 4 units
+		if !layer.Whiten(&m, 4) {
+			t.Fatal("no reference")
+		}
+		b := &builder{spec: models.Spec{Inputs: 2, Outputs: 3, Hidden: []int{4, 2}}, regularizer: r}
+		scale(t, b, data, labels)
+		if b.scales.Len() != 12+10+9 {
+			t.Fatalf("%s: scales of %d weights, want 31", name, b.scales.Len())
+		}
+		want, got := make([]float64, 31), make([]float64, 31)
+		for i := range got {
+			want[i], got[i] = float64(i+1), float64(i+1)
+		}
+		layer.Multiply(want[:12])
+		b.scales.Multiply(got)
+		if diff := cmp.Diff(want, got, within(1e-12)); diff != "" {
+			t.Errorf("%s (-want +got): %s", name, diff)
+		}
+	}
+}
+
+// A network with fewer rows, or with moments that overflow, has no scales.
+func TestNoScalesOfNetworks(t *testing.T) {
+	for name, c := range map[string]struct {
+		rows  int
+		value float64
+	}{"too few rows": {39, 1}, "infinite": {40, 1e200}} {
+		b := &builder{spec: models.Spec{Inputs: 1, Outputs: 1, Hidden: []int{2}}}
+		scale(t, b, &matrix.Dense{Rows: c.rows, Cols: 1, Data: slices.Repeat([]float64{c.value}, c.rows)}, make([]int, c.rows))
+		if b.scales != nil {
+			t.Errorf("%s: scales of %d weights", name, b.scales.Len())
 		}
 	}
 }
@@ -165,19 +217,22 @@ func TestScalesOfOtherSteps(t *testing.T) {
 	}
 }
 
-// Models with hidden layers have no scales, and neither have models in a ball, with l1, or with
-// many weights.
+// Models in a ball, with l1, or with many weights have no scales, and neither have networks with
+// many features or with separate heads.
 func TestWhereScalesAre(t *testing.T) {
 	for _, c := range []struct {
 		inputs int
 		hidden []int
+		heads  models.Heads
 		r      problem.RegularizerKind
 		want   bool
 	}{
-		{9, nil, problem.NoRegularizer, true}, {9, nil, problem.SquaredL2, true}, {9, nil, problem.Ball, false}, {9, nil, problem.L1, false},
-		{9, []int{2}, problem.NoRegularizer, false}, {mostScales/2 - 1, nil, problem.NoRegularizer, true}, {mostScales / 2, nil, problem.NoRegularizer, false},
+		{inputs: 9, want: true}, {inputs: 9, r: problem.SquaredL2, want: true}, {inputs: 9, r: problem.Ball}, {inputs: 9, r: problem.L1},
+		{inputs: mostScales/2 - 1, want: true}, {inputs: mostScales / 2},
+		{inputs: 255, hidden: []int{2}, want: true}, {inputs: 256, hidden: []int{2}}, {inputs: 9, hidden: []int{2}, r: problem.Ball},
+		{inputs: 9, hidden: []int{2}, heads: models.Separate}, {inputs: 29, hidden: []int{2047}, want: true}, {inputs: 29, hidden: []int{2048}},
 	} {
-		b := &builder{spec: models.Spec{Inputs: c.inputs, Outputs: 2, Hidden: c.hidden}, regularizer: problem.Regularizer{Kind: c.r}}
+		b := &builder{spec: models.Spec{Inputs: c.inputs, Outputs: 2, Hidden: c.hidden, Heads: c.heads}, regularizer: problem.Regularizer{Kind: c.r}}
 		if b.hasScales() != c.want {
 			t.Errorf("%+v: scales %v", c, !c.want)
 		}

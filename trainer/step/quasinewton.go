@@ -25,13 +25,13 @@ import (
 // Delta halves after a poor step, doubles after a good step, and is at most c (1 + ||x||). At first
 // c = 0.05, and 0.1 for problems without hidden layers (problem.Shallow). On networks with
 // saturating losses, longer steps leave some rows with the wrong sign for ever, and the run ends in
-// a worse local minimum. If the scales are from second moments (Scales.Whiten), ||x||^2 is about
-// the sum over the scores of their mean squares, and c = 0.5 at first, which bounds the change of
-// the scores. While the longest steps decrease phi by less than a twentieth each, c doubles,
-// because these steps are too short (linear models from x = 0). c also doubles after a longest step
-// if phi was a parabola along the last two steps, so that no saturating loss is near (quadratic
-// programs): the part of the decrease beyond second order, phi(x) - phi(x+) + <d + d+, s>/2, is at
-// most 1e-3 of the part of second order, <d+ - d, s>/2 > 0.
+// a worse local minimum. If the scales are whitened (Scales.Whiten), c = 0.1 on networks. Without
+// hidden layers, ||x||^2 is then about the sum over the scores of their mean squares, and c = 0.5
+// at first, which bounds the change of the scores. While the longest steps decrease phi by less
+// than a twentieth each, c doubles, because these steps are too short (linear models from x = 0). c
+// also doubles after a longest step if phi was a parabola along the last two steps, so that no
+// saturating loss is near (quadratic programs): the part of the decrease beyond second order,
+// phi(x) - phi(x+) + <d + d+, s>/2, is at most 1e-3 of the part of second order, <d+ - d, s>/2 > 0.
 //
 // All pairs are differences of gradients with the same multipliers and the same penalty. The change
 // of J^T w with w does not enter them.
@@ -118,9 +118,9 @@ func NewQuasiNewton(p problem.Problem) (*QuasiNewton, error) {
 	q.coefficients[0] = 1
 	f := problem.FeaturesOf(p)
 	switch {
-	case q.scaling.whitened():
+	case f.Shallow && q.scaling.whitened():
 		q.limit = whitenedLimit
-	case f.Shallow:
+	case f.Shallow || q.scaling.whitened():
 		q.limit = shallowLimit
 	}
 	q.least = q.limit

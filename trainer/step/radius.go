@@ -9,8 +9,8 @@ import (
 // The rules for the region's radius Delta and its largest share c: see QuasiNewton.
 const (
 	networkLimit  = 0.05 // the first c
-	shallowLimit  = 0.1  // the first c without hidden layers
-	whitenedLimit = 0.5  // the first c with whitened scales
+	shallowLimit  = 0.1  // the first c without hidden layers, or with a whitened first layer
+	whitenedLimit = 0.5  // the first c without hidden layers, with whitened scales
 	limitGrowth   = 2
 	slowShare     = 0.05 // a decrease of phi below this share doubles c
 	fastShare     = 0.1  // a decrease of phi above this share halves c

@@ -29,7 +29,7 @@ func stretched(s ...float64) *problem.Scales {
 // whitened returns the scales of the second moments, for one score.
 func whitened(t *testing.T, n int, moments ...float64) *problem.Scales {
 	scales := problem.NewScales(n)
-	if !scales.Whiten(mat.NewSymDense(n, moments)) {
+	if !scales.Whiten(mat.NewSymDense(n, moments), 1) {
 		t.Fatalf("no scales of %v", moments)
 	}
 	return scales
