@@ -129,6 +129,9 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 		l.shift(r, excess)
 	}
 	l.state = warm(l.state)
+	if !ended && !starting {
+		owe(l.state)
+	}
 	if starting {
 		if err := l.afterStart(); err != nil {
 			return false, err

@@ -13,7 +13,9 @@ import (
 	"ppal/trainer/certify"
 	"ppal/trainer/certify/infeasible"
 	"ppal/trainer/internal/testkit"
+	"ppal/trainer/method"
 	"ppal/trainer/problem"
+	"ppal/trainer/step"
 )
 
 // affineOf returns the problem of one variable x with f = x^2/2, the terms x and x^2, and bounds on
@@ -442,5 +444,30 @@ func TestWarnings(t *testing.T) {
 	}
 	if d := duration(1.5); d != 1500*time.Millisecond {
 		t.Errorf("1.5 s are %v", d)
+	}
+}
+
+// After a round of quasi-Newton steps that its limit ends, an update of the multipliers is overdue.
+// It is not after a round that ends by itself, or with the objective of Start.
+func TestTheUpdateIsOverdue(t *testing.T) {
+	for name, c := range map[string]struct {
+		tolerance float64
+		start     []float64
+		want      float64
+	}{"limit": {0, nil, 1}, "tolerance": {1e3, nil, 0}, "start": {0, []float64{0, 1}, 0}} {
+		f := fourRows(t, 3)
+		f.Start = c.start
+		l, err := newLoop(f.Smooth, &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}, trainer.Settings{Iterations: 12, Tolerance: c.tolerance}, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.set.Tolerance = c.tolerance // in place of a part of a row
+		again, err := l.round(t.Context())
+		if err != nil || !again {
+			t.Fatalf("%s: again %v, %v", name, again, err)
+		}
+		if got := l.state.Numbers["outer.overdue"]; !slices.Equal(got, []float64{c.want}) {
+			t.Errorf("%s: overdue %v, want %v", name, got, c.want)
+		}
 	}
 }

@@ -33,6 +33,15 @@ func warm(s *trainer.State) *trainer.State {
 	return &trainer.State{Method: s.Method, Numbers: numbers, Vectors: s.Vectors}
 }
 
+// owe makes the first iteration from state s update the multipliers if a bound is not met. Else a
+// limit may end round after round of quasi-Newton steps before an update is due. Other steps update
+// the multipliers in each iteration.
+func owe(s *trainer.State) {
+	if s.Numbers["outer.overdue"] != nil {
+		s.Numbers["outer.overdue"] = []float64{1}
+	}
+}
+
 // addRounds returns a copy of the method's state with the state of the rounds before the end of the
 // current round.
 func (l *loop) addRounds(from *trainer.State) *trainer.State {

@@ -36,7 +36,8 @@ type augmentedRule interface {
 // model (step.Augmented, step.QuasiNewton). Both are changes of the same Lagrangian, so their ratio
 // has no unit. The multipliers move when a step inside the trust region predicts less than a tenth
 // of the update's change. This rule determines the number of steps between updates. An update costs
-// a backward pass.
+// a backward pass. A state whose number outer.overdue is 1 makes the first iteration update the
+// dual variables if a constraint is violated, whatever the step predicts.
 //
 // The first update is in the fifth iteration or later. A model with fewer pairs predicts too small
 // a decrease. Multipliers that grow before f can fall may drive saturating losses of f to points
@@ -61,6 +62,7 @@ type secondOrder struct {
 	steps     int     // iterations so far, at most youth
 	waited    int     // steps since the violation was compared
 	moved     bool    // the iterate has moved since then; without a move, an update would repeat the last one
+	overdue   bool    // the next iteration updates the dual variables if a constraint is violated
 	violation float64 // the violation of the last comparison
 	last      float64 // the violation of the last iteration
 	fleeing   int     // successive longest steps with growing violation and negative curvature
@@ -116,6 +118,7 @@ func (s *secondOrder) iterate(p problem.Problem, at *problem.Point) error {
 			return err
 		}
 	}
+	s.overdue = false
 	moved, err := s.step.Try(p, at, phi)
 	if err != nil {
 		return err
@@ -130,8 +133,9 @@ func (s *secondOrder) iterate(p problem.Problem, at *problem.Point) error {
 // they ask for a comparison of the violation, which comes with each update.
 func (s *secondOrder) due(g []float64, phi step.Augmented, decrease float64, cut bool) (update, compare bool) {
 	gain := phi.Gain(g)
-	update = s.steps >= youth && s.moved && !cut && gain > 0 && decrease <= outerShare*gain
 	v, wait := violationOf(g), patience
+	due := s.steps >= youth && !cut && decrease <= outerShare*gain || s.overdue && v > s.tolerance
+	update = due && s.moved && gain > 0
 	if s.fleeing++; !(cut && s.step.Bent() && v > s.last) {
 		s.fleeing = 0
 	}
@@ -175,6 +179,7 @@ func (s *secondOrder) visitState(v problem.StateVisitor) {
 	v.Count("outer.steps", &s.steps)
 	v.Count("outer.waited", &s.waited)
 	problem.VisitFlag(v, "outer.moved", &s.moved)
+	problem.VisitFlag(v, "outer.overdue", &s.overdue)
 	v.Number("outer.violation", &s.violation)
 	v.Number("outer.last", &s.last)
 	v.Count("outer.fleeing", &s.fleeing)

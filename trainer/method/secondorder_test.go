@@ -73,3 +73,33 @@ func TestARunAtRestEnds(t *testing.T) {
 		t.Errorf("with a random output: %v after %d iterations, %v", r.Status, r.Iterations, err)
 	}
 }
+
+// An overdue update moves the multipliers of a violated constraint in the first iteration, whatever
+// the step predicts. Without a violation, or if it is not overdue, no update is due.
+func TestAnOverdueUpdate(t *testing.T) {
+	for _, c := range []struct{ overdue, bound, want float64 }{{0, 1, 0}, {1, 1, 1}, {1, 17, 0}} {
+		fn := problem.Functions{N: 1, M: 1, // min cosh(x) over x >= 8 - bound, from -8
+			F:         func(x []float64) float64 { return math.Cosh(x[0]) },
+			Gradient:  func(dst, x []float64) { dst[0] = math.Sinh(x[0]) },
+			G:         func(dst, x []float64) { dst[0] = 8 - c.bound - x[0] },
+			JacobianT: func(dst, _, w []float64) { dst[0] = -w[0] }}
+		set := trainer.Settings{Iterations: 2, RecordEvery: 100}
+		r, err := trainer.Train(context.Background(), testkit.New(t, fn, []float64{-8}), &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}, set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.State.Numbers["outer.overdue"] = []float64{c.overdue}
+		m := &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}
+		set.Iterations, set.Resume, set.ResumeAt = 3, r.State, r.Point
+		after, err := trainer.Train(context.Background(), testkit.New(t, fn, []float64{-8}), m, set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if moved := m.Report().Multipliers[0] > 0; moved != (c.want > 0) {
+			t.Errorf("overdue %v, bound %v: the multiplier is %v", c.overdue, c.bound, m.Report().Multipliers[0])
+		}
+		if got := after.State.Numbers["outer.overdue"]; !slices.Equal(got, []float64{0}) {
+			t.Errorf("overdue %v, bound %v: still %v after an iteration", c.overdue, c.bound, got)
+		}
+	}
+}
