@@ -98,7 +98,7 @@ func runs() []run {
 		{name: "auto-dp", flags: tables + "--problem dp", simd: "avx2", auto: true},
 		{name: "auto-dp-plada", flags: tables + "--problem dp --method plada", simd: "avx2", auto: true},
 		{name: "auto-decisions", flags: tables + "--minimize fnr --subject-to fpr<=0.05 --dataset synthetic-compas", simd: "avx2", auto: true},
-		{name: "auto-decisions-network", flags: tables + "--subject-to fpr<=0.1 --model mlp --hidden 8 --activation sigmoid --dataset synthetic-compas", simd: "avx2", auto: true},
+		{name: "auto-decisions-network", flags: tables + "--subject-to fpr<=0.1 --model mlp --hidden 8 --activation sigmoid --dataset synthetic-compas --iterations 60", simd: "avx2", auto: true},
 		{name: "if-communities", flags: groups + "--dataset communities", simd: "avx2", data: true},
 	}
 	for _, method := range strings.Fields("plada gdpa ssg ipp-ssg ipp-conex penalty gda alm unconstrained") {

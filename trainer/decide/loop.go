@@ -129,13 +129,12 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 		l.shift(r, excess)
 	}
 	l.state = warm(l.state)
-	if !ended && !starting {
-		owe(l.state)
-	}
 	if starting {
 		if err := l.afterStart(); err != nil {
 			return false, err
 		}
+	} else if !ended { // also if the next round starts from the best round
+		forceUpdate(l.state)
 	}
 	l.repeated, l.gradients = l.at.Iteration, l.at.GradientEvaluations
 	return true, nil

@@ -25,7 +25,7 @@ const (
 // step that was below rounding continues.
 func warm(s *trainer.State) *trainer.State {
 	numbers := maps.Clone(s.Numbers)
-	for _, name := range []string{"dual.k", "dual.negative", "curvature.distance", "quasi.current", "quasi.restarted", "quasi.exhausted"} {
+	for _, name := range []string{"dual.k", "dual.negative", "curvature.distance", "quasi.current", "quasi.restarted", "quasi.exhausted", "outer.overdue"} {
 		if numbers[name] != nil {
 			numbers[name] = []float64{0}
 		}
@@ -33,10 +33,10 @@ func warm(s *trainer.State) *trainer.State {
 	return &trainer.State{Method: s.Method, Numbers: numbers, Vectors: s.Vectors}
 }
 
-// owe makes the first iteration from state s update the multipliers if a bound is not met. Else a
-// limit may end round after round of quasi-Newton steps before an update is due. Other steps update
-// the multipliers in each iteration.
-func owe(s *trainer.State) {
+// forceUpdate makes the first iteration from state s update the multipliers if a bound is violated.
+// Without it, a limit could end each round of quasi-Newton steps before an update is due.
+// First-order steps update the multipliers in each iteration and do not have this flag.
+func forceUpdate(s *trainer.State) {
 	if s.Numbers["outer.overdue"] != nil {
 		s.Numbers["outer.overdue"] = []float64{1}
 	}

@@ -67,6 +67,11 @@ func TestOuterByHand(t *testing.T) {
 		"a flight below the violation": {change: func(s *state) { s.fleeing, s.violation = 2, 2 }, g: 2, decrease: 1, cut: true, bent: true, waited: 1, flee: 3},
 		"the violation has halved":     {change: func(s *state) { s.violation = 4 }, g: 2, decrease: 0.2, want: true, updated: 1},
 		"the tolerance":                {change: func(s *state) { s.tolerance = 2 }, g: 2, decrease: 0.2, want: true, updated: 1},
+		"overdue":                      {change: func(s *state) { s.overdue = true }, g: 2, decrease: 1, want: true, updated: 1, raised: 1},
+		"overdue and cut":              {change: func(s *state) { s.overdue = true }, g: 2, decrease: 1, cut: true, want: true, updated: 1, raised: 1},
+		"overdue and too young":        {change: func(s *state) { s.overdue, s.steps = true, youth-1 }, g: 2, decrease: 1, want: true, updated: 1, raised: 1},
+		"overdue without a move":       {change: func(s *state) { s.overdue, s.moved = true, false }, g: 2, decrease: 1, want: true, updated: 1, raised: 1},
+		"overdue within the tolerance": {change: func(s *state) { s.overdue, s.tolerance = true, 2 }, g: 2, decrease: 1, waited: 1},
 	} {
 		q, err := step.NewQuasiNewton(func() problem.Problem { p, _ := begun(t, scaled(1, 1), 0); return p }())
 		if err != nil {

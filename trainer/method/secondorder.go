@@ -36,10 +36,14 @@ type augmentedRule interface {
 // model (step.Augmented, step.QuasiNewton). Both are changes of the same Lagrangian, so their ratio
 // has no unit. The multipliers move when a step inside the trust region predicts less than a tenth
 // of the update's change. This rule determines the number of steps between updates. An update costs
-// a backward pass. A state whose number outer.overdue is 1 makes the first iteration update the
-// dual variables if a constraint is violated, whatever the step predicts.
+// a backward pass.
 //
-// The first update is in the fifth iteration or later. A model with fewer pairs predicts too small
+// If the number outer.overdue of a saved state is 1, the first iteration updates the dual variables
+// if a constraint is violated and the update can change something, whatever the step predicts, and
+// also if the trust region cuts the step, if the last step was rejected, or before the fifth
+// iteration.
+//
+// Other updates begin in the fifth iteration. A model with fewer pairs predicts too small
 // a decrease. Multipliers that grow before f can fall may drive saturating losses of f to points
 // where the gradient vanishes.
 //
@@ -134,8 +138,8 @@ func (s *secondOrder) iterate(p problem.Problem, at *problem.Point) error {
 func (s *secondOrder) due(g []float64, phi step.Augmented, decrease float64, cut bool) (update, compare bool) {
 	gain := phi.Gain(g)
 	v, wait := violationOf(g), patience
-	due := s.steps >= youth && !cut && decrease <= outerShare*gain || s.overdue && v > s.tolerance
-	update = due && s.moved && gain > 0
+	due := s.steps >= youth && s.moved && !cut && decrease <= outerShare*gain
+	update = gain > 0 && (due || s.overdue && v > s.tolerance)
 	if s.fleeing++; !(cut && s.step.Bent() && v > s.last) {
 		s.fleeing = 0
 	}

@@ -23,11 +23,14 @@ type Scales struct {
 	size     int
 	diagonal []float64         // s: T is the diagonal matrix of s
 	factor   blas64.Triangular // L: T is L^-T for each column of the weights of the features
-	columns  int               // of these weights if T is from Whiten; else 0
+	columns  int               // columns of the weights; 0 if T is not from Whiten
 }
 
 // NewScales returns scales of size variables, with T = I.
 func NewScales(size int) *Scales { return &Scales{size: size} }
+
+// Identity reports whether T = I.
+func (s *Scales) Identity() bool { return s.diagonal == nil && s.columns == 0 }
 
 // Len returns the number of variables.
 func (s *Scales) Len() int { return s.size }
@@ -38,14 +41,15 @@ func (s *Scales) Stretch(diagonal []float64) { s.diagonal, s.columns = slices.Cl
 // Whiten sets T from the positive definite matrix G [n, n] of n features, such as their second
 // moments. The first n columns variables are the weights [n, columns] of the features, one column
 // for each score or unit. With Cholesky's factorization G = L L^T, the weights are L^-T times the
-// matrix u of their variables. If G are the second moments, ||u||^2 is the sum over the columns of
-// the mean square of the scores. T leaves the other variables as they are. Whiten returns false,
-// and changes nothing, if G is not positive definite or not finite.
+// matrix u of their variables. If G contains the second moments, ||u||^2 is the sum over the
+// columns of the mean square of the scores. T leaves the other variables as they are. Whiten
+// returns false, and changes nothing, if G is not positive definite or not finite, or if the
+// weights are more than the variables.
 //
 // Source: LeCun, Bottou, Orr and Muller, Efficient BackProp, 1998, section 4.3.
 func (s *Scales) Whiten(g *mat.SymDense, columns int) bool {
 	var c mat.Cholesky
-	if math.IsInf(mat.Trace(g), 0) || !c.Factorize(g) {
+	if columns < 1 || g.SymmetricDim()*columns > s.size || math.IsInf(mat.Trace(g), 0) || !c.Factorize(g) {
 		return false
 	}
 	var l mat.TriDense
@@ -88,8 +92,8 @@ func (s *Scales) Divide(v []float64) {
 	}
 }
 
-// solve replaces the weights of the features by L^-1 or L^-T times them. One column is faster as a
-// vector.
+// solve multiplies the weights of the features by L^-1 (NoTrans) or L^-T (Trans). The routine for
+// vectors is faster for a single column.
 func (s *Scales) solve(transpose blas.Transpose, v []float64) {
 	switch s.columns {
 	case 0:

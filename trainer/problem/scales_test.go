@@ -24,7 +24,7 @@ func near(a, b []float64) bool {
 func TestWhiten(t *testing.T) {
 	g := mat.NewSymDense(2, []float64{4, 2, 2, 5})
 	s := problem.NewScales(2)
-	if !s.Whiten(g, 1) || !s.Whitened() || s.Len() != 2 {
+	if !s.Whiten(g, 1) || !s.Whitened() || s.Identity() || s.Len() != 2 {
 		t.Fatal("not whitened")
 	}
 	for name, c := range map[string]struct{ got, want []float64 }{
@@ -84,6 +84,9 @@ func TestScalesUnchanged(t *testing.T) {
 		if s.Whiten(g, 1) || s.Whitened() {
 			t.Errorf("whitened by %v", mat.Formatted(g))
 		}
+	}
+	if good := mat.NewSymDense(2, []float64{4, 2, 2, 5}); s.Whiten(good, 2) || s.Whiten(good, 0) || s.Identity() || !problem.NewScales(2).Identity() {
+		t.Error("whitened with more weights than variables, or T = I is wrong")
 	}
 	for _, replace := range []func([]float64){s.Multiply, s.MultiplyTransposed} {
 		if got := apply(replace, 3, 4); !slices.Equal(got, []float64{6, 2}) {

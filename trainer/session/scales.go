@@ -17,23 +17,27 @@ import (
 const (
 	mostScales     = 1 << 16 // weights of a model with scales, because the host multiplies by the scales
 	mostWhitened   = 256     // features of a model with whitened scales, with the bias
+	mostProducts   = 1 << 22 // squared features times units of a network with scales: about 1.3 ms for the host in a step
 	leastRows      = 20      // for each feature, for whitened scales: the second moments of fewer rows are too uncertain
 	momentsRows    = 100     // for each feature: enough for the second moments
 	momentsWork    = 1 << 28 // rows times squared features: above it, fewer than momentsRows count, but at least leastRows
 	whiteningRidge = 3e-3    // of the mean second moment, added to all
-	networkRidge   = 10      // the same for the first layer of a network
+	networkRidge   = 10      // the same for the first layer of a network, and the unit of its moments
 	mostCurvature  = 0.25    // of a logistic loss or a sigmoid of the score, about
 	leastMoment    = 0.01    // without whitening, of the largest second moment: smaller ones count as this share
 	momentsBlock   = 1 << 16 // numbers that are read at a time
 )
 
 // hasScales reports whether quasi-Newton steps of the model may use scales (problem.Scaled): with
-// the regularizer none or l2, and with few enough weights. Networks also need one head, and
-// features that are few enough for whitened scales.
+// the regularizer none or l2, and with few enough weights. A network also needs shared heads,
+// smooth units, and few enough features and units for whitened scales.
 func (b *builder) hasScales() bool {
-	kind := b.regularizer.Kind
-	return (kind == problem.NoRegularizer || kind == problem.SquaredL2) && b.parameters() <= mostScales &&
-		(len(b.spec.Hidden) == 0 || b.spec.Inputs < mostWhitened && b.spec.Heads != models.Separate)
+	s, kind := &b.spec, b.regularizer.Kind
+	if kind != problem.NoRegularizer && kind != problem.SquaredL2 || b.parameters() > mostScales {
+		return false
+	}
+	n := s.Inputs + 1
+	return len(s.Hidden) == 0 || s.Heads != models.Separate && s.Activation != models.ReLU && n <= mostWhitened && n*n*s.Hidden[0] <= mostProducts
 }
 
 // parameters returns the number of weights and biases.
@@ -58,32 +62,27 @@ func (a *assembly) usesScales() bool {
 // second derivative of r = (w/2)||x||^2 is w I, which counts as 4 w I beside G, because the
 // curvature of the losses is about 1/4 at most.
 //
-// The first layer of a network is whitened by I + G/c, with c ten times the mean of G's diagonal.
-// This shortens the steps only in directions in which the features are far larger than in the mean,
-// such as their common mean. With a small c, f falls much faster, but new rows have larger errors
-// (docs/performance.md). The other layers keep their scales.
+// The first layer of a network is whitened by I + G/c. c is ten times the mean of G's diagonal,
+// plus 4 w for l2. Steps become shorter only along directions v in which E[(v^T z)^2] is far above
+// its mean over the features. With a small c, f falls much faster, but new rows have larger errors
+// (docs/performance.md). The other layers keep T = I.
 //
 // Linear models with many features, or with few rows for each feature, have the scales s_j =
 // E[z_j^2]^(-1/4) instead. The full scale of a diagonal G would be s_j = E[z_j^2]^(-1/2). With half
 // the exponent, runs need about as many evaluations, and bounds on decisions end with a smaller
-// objective (docs/performance.md). Such networks have no scales.
+// objective (docs/performance.md). Networks keep T = I there.
 func (a *assembly) setScales() error {
 	if !a.usesScales() {
 		return nil
 	}
-	whitened, err := a.whiten()
-	switch {
-	case err != nil || whitened:
+	if whitened, err := a.whiten(); err != nil || whitened || len(a.builder.spec.Hidden) > 0 {
 		return err
-	case len(a.builder.spec.Hidden) > 0:
-		a.builder.scales = nil
-		return nil
 	}
 	return a.stretch()
 }
 
-// whiten whitens the features, and reports false if the features are too many, the rows too few, or
-// the moments not finite.
+// whiten sets the whitened scales of the linear model or of the first layer. It returns false if
+// the features are too many, the rows too few, or the moments not finite.
 func (a *assembly) whiten() (bool, error) {
 	b, train := a.builder, a.data.splits[0].rows
 	n, columns, ridge := b.spec.Inputs+1, b.spec.Outputs, whiteningRidge

@@ -170,7 +170,7 @@ func TestWhitenedFirstLayer(t *testing.T) {
 	}
 }
 
-// A network with fewer rows, or with moments that overflow, has no scales.
+// A network with fewer rows, or with moments that overflow, keeps T = I.
 func TestNoScalesOfNetworks(t *testing.T) {
 	for name, c := range map[string]struct {
 		rows  int
@@ -178,8 +178,8 @@ func TestNoScalesOfNetworks(t *testing.T) {
 	}{"too few rows": {39, 1}, "infinite": {40, 1e200}} {
 		b := &builder{spec: models.Spec{Inputs: 1, Outputs: 1, Hidden: []int{2}}}
 		scale(t, b, &matrix.Dense{Rows: c.rows, Cols: 1, Data: slices.Repeat([]float64{c.value}, c.rows)}, make([]int, c.rows))
-		if b.scales != nil {
-			t.Errorf("%s: scales of %d weights", name, b.scales.Len())
+		if !b.scales.Identity() {
+			t.Errorf("%s: scales %v", name, scaledOnes(b.scales))
 		}
 	}
 }
@@ -218,38 +218,57 @@ func TestScalesOfOtherSteps(t *testing.T) {
 }
 
 // Models in a ball, with l1, or with many weights have no scales, and neither have networks with
-// many features or with separate heads.
+// many features, many units, relus or separate heads.
 func TestWhereScalesAre(t *testing.T) {
 	for _, c := range []struct {
-		inputs int
-		hidden []int
-		heads  models.Heads
-		r      problem.RegularizerKind
-		want   bool
+		inputs     int
+		hidden     []int
+		activation models.Activation
+		heads      models.Heads
+		r          problem.RegularizerKind
+		want       bool
 	}{
 		{inputs: 9, want: true}, {inputs: 9, r: problem.SquaredL2, want: true}, {inputs: 9, r: problem.Ball}, {inputs: 9, r: problem.L1},
 		{inputs: mostScales/2 - 1, want: true}, {inputs: mostScales / 2},
 		{inputs: 255, hidden: []int{2}, want: true}, {inputs: 256, hidden: []int{2}}, {inputs: 9, hidden: []int{2}, r: problem.Ball},
 		{inputs: 9, hidden: []int{2}, heads: models.Separate}, {inputs: 29, hidden: []int{2047}, want: true}, {inputs: 29, hidden: []int{2048}},
+		{inputs: 9, hidden: []int{2}, activation: models.ReLU}, {inputs: 255, hidden: []int{64}, want: true}, {inputs: 255, hidden: []int{65}},
 	} {
-		b := &builder{spec: models.Spec{Inputs: c.inputs, Outputs: 2, Hidden: c.hidden, Heads: c.heads}, regularizer: problem.Regularizer{Kind: c.r}}
+		b := &builder{spec: models.Spec{Inputs: c.inputs, Outputs: 2, Hidden: c.hidden, Activation: c.activation, Heads: c.heads}, regularizer: problem.Regularizer{Kind: c.r}}
 		if b.hasScales() != c.want {
 			t.Errorf("%+v: scales %v", c, !c.want)
 		}
 	}
 }
 
-// The problem of a linear model has the scales, with all rows and where the last iterations of
+// The problem has the scales of its model, with all rows and where the last iterations of
 // mini-batches begin.
 func TestProblemsHaveScales(t *testing.T) {
-	for _, batch := range []int{0, 2} {
-		s := buildOptions(t, onTable(DemographicParity{}, CSV(integersFile(t, "2"), "y", "sex=a"), func(o *Options) { o.BatchSize = batch }))
+	integers := CSV(integersFile(t, "2"), "y", "sex=a")
+	sigmoids := &models.Spec{Hidden: []int{3}, Activation: models.Sigmoid}
+	for name, c := range map[string]struct {
+		data     Table
+		model    *models.Spec
+		batch    int
+		whitened bool
+		identity bool
+	}{
+		"linear":            {data: integers},
+		"linear, batches":   {data: integers, batch: 2},
+		"network":           {data: salaries(t, 3000), model: sigmoids, whitened: true},
+		"network, batches":  {data: salaries(t, 3000), model: sigmoids, batch: 500, whitened: true},
+		"network, few rows": {data: integers, model: sigmoids, identity: true},
+		"few rows, batches": {data: integers, model: sigmoids, batch: 100, identity: true},
+		"linear, many rows": {data: salaries(t, 3000), whitened: true},
+	} {
+		s := buildOptions(t, onTable(DemographicParity{}, c.data, func(o *Options) { o.Model, o.BatchSize = c.model, c.batch }))
 		p := s.Problem()
-		if batch > 0 {
+		if c.batch > 0 {
 			p = s.batches.all
 		}
-		if got := problem.FeaturesOf(p).Scales; got == nil || got.Len() != s.parameters || !slices.ContainsFunc(scaledOnes(got), func(v float64) bool { return v != 1 }) {
-			t.Errorf("batches of %d: scales %+v of %d parameters", batch, got, s.parameters)
+		got := problem.FeaturesOf(p).Scales
+		if got == nil || got.Len() != s.parameters || got.Whitened() != c.whitened || got.Identity() != c.identity {
+			t.Errorf("%s: scales %+v of %d parameters", name, got, s.parameters)
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)

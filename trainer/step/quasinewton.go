@@ -22,16 +22,23 @@ import (
 // With scales T (problem.Scaled) and without a ball, the step works in the variables u of x = T u:
 // x, z and all norms are in these variables. r is then part of phi, of d and of B (see scaling).
 //
-// Delta halves after a poor step, doubles after a good step, and is at most c (1 + ||x||). At first
-// c = 0.05, and 0.1 for problems without hidden layers (problem.Shallow). On networks with
-// saturating losses, longer steps leave some rows with the wrong sign for ever, and the run ends in
-// a worse local minimum. If the scales are whitened (Scales.Whiten), c = 0.1 on networks. Without
-// hidden layers, ||x||^2 is then about the sum over the scores of their mean squares, and c = 0.5
-// at first, which bounds the change of the scores. While the longest steps decrease phi by less
-// than a twentieth each, c doubles, because these steps are too short (linear models from x = 0). c
-// also doubles after a longest step if phi was a parabola along the last two steps, so that no
-// saturating loss is near (quadratic programs): the part of the decrease beyond second order,
-// phi(x) - phi(x+) + <d + d+, s>/2, is at most 1e-3 of the part of second order, <d+ - d, s>/2 > 0.
+// Delta halves after a poor step, doubles after a good step, and is at most c (1 + ||x||). The
+// first c is
+//   - 0.05 for problems with hidden layers,
+//   - 0.1 for the same with whitened scales (Scales.Whiten), and without hidden layers
+//     (problem.Shallow),
+//   - 0.5 without hidden layers, with whitened scales.
+//
+// On networks with saturating losses, longer steps leave some rows with the wrong sign for ever,
+// and the run ends in a worse local minimum. With whitened scales and without hidden layers, the
+// square of the length of the variables is about the sum over the scores of their mean squares, so
+// that c bounds the change of the scores.
+//
+// While the longest steps decrease phi by less than a twentieth each, c doubles, because these
+// steps are too short (linear models from x = 0). c also doubles after a longest step if phi was a
+// parabola along the last two steps, so that no saturating loss is near (quadratic programs): the
+// part of the decrease beyond second order, phi(x) - phi(x+) + <d + d+, s>/2, is at most 1e-3 of
+// the part of second order, <d+ - d, s>/2 > 0.
 //
 // All pairs are differences of gradients with the same multipliers and the same penalty. The change
 // of J^T w with w does not enter them.

@@ -24,7 +24,7 @@ type scaling struct {
 func newScaling(p problem.Problem) scaling {
 	space, scales := p.Space(), problem.FeaturesOf(p).Scales
 	r := space.Regularizer
-	if scales == nil || r.Kind != problem.NoRegularizer && r.Kind != problem.SquaredL2 {
+	if scales == nil || scales.Identity() || r.Kind != problem.NoRegularizer && r.Kind != problem.SquaredL2 {
 		return scaling{}
 	}
 	c := scaling{scales: scales, u: space.New(), numbers: make([]float64, scales.Len())}
@@ -45,7 +45,7 @@ func (c *scaling) free(space *problem.Space) {
 	}
 }
 
-// whitened reports whether the scales are from second moments.
+// whitened reports whether the scales are from Scales.Whiten.
 func (c *scaling) whitened() bool { return c.on() && c.scales.Whitened() }
 
 // position returns the vector u of the iterate. It is valid after locate; advance keeps it valid.

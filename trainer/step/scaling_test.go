@@ -181,16 +181,21 @@ func TestScaledMove(t *testing.T) {
 	}
 }
 
-// With a ball, no scales are used.
-func TestNoScalesWithBall(t *testing.T) {
-	fn := bowl()
-	fn.Regularizer = problem.Regularizer{Kind: problem.Ball, Radius: 3}
-	q, err := NewQuasiNewton(scaledProblem{newProblem(t, fn, make([]float64, 3)), stretched(1, 2, 3)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if q.scaling.on() {
-		t.Error("the step has scales")
+// With a ball, no scales are used, and neither is T = I.
+func TestUnusedScales(t *testing.T) {
+	ball := bowl()
+	ball.Regularizer = problem.Regularizer{Kind: problem.Ball, Radius: 3}
+	for name, p := range map[string]problem.Problem{
+		"ball": scaledProblem{newProblem(t, ball, make([]float64, 3)), stretched(1, 2, 3)},
+		"I":    scaledProblem{newProblem(t, bowl(), make([]float64, 3)), problem.NewScales(3)},
+	} {
+		q, err := NewQuasiNewton(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q.scaling.on() {
+			t.Errorf("%s: the step has scales", name)
+		}
 	}
 }
 
