@@ -39,10 +39,10 @@ func (s *Scales) Len() int { return s.size }
 func (s *Scales) Stretch(diagonal []float64) { s.diagonal, s.columns = slices.Clone(diagonal), 0 }
 
 // Whiten sets T from the positive definite matrix G [n, n] of n features, such as their second
-// moments. The first n columns variables are the weights [n, columns] of the features, one column
-// for each score or unit. With Cholesky's factorization G = L L^T, the weights are L^-T times the
-// matrix u of their variables. If G contains the second moments, ||u||^2 is the sum over the
-// columns of the mean square of the scores. T leaves the other variables as they are. Whiten
+// moments. The variables begin with the weights [n, columns] of the features, row by row, one
+// column for each score or unit. With Cholesky's factorization G = L L^T, the weights are L^-T
+// times the matrix u of their variables. If G contains the second moments, ||u||^2 is the sum over
+// the columns of the mean square of the scores. T leaves the other variables as they are. Whiten
 // returns false, and changes nothing, if G is not positive definite or not finite, or if the
 // weights are more than the variables.
 //

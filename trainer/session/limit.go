@@ -47,10 +47,7 @@ func (d Device) checkMemory(bytes uint64, what string) error {
 
 // checkParameters refuses a model whose parameters do not fit in memory.
 func (a *assembly) checkParameters() error {
-	n := 0
-	if ends := parameterEnds(a.builder.spec); len(ends) > 0 {
-		n = ends[len(ends)-1]
-	}
+	n := a.builder.parameters()
 	return a.options.Device.checkMemory(uint64(n)*bytesPerParameter, fmt.Sprintf("%d parameters need", n))
 }
 

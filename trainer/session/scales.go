@@ -17,12 +17,12 @@ import (
 const (
 	mostScales     = 1 << 16 // weights of a model with scales, because the host multiplies by the scales
 	mostWhitened   = 256     // features of a model with whitened scales, with the bias
-	mostProducts   = 1 << 22 // squared features times units of a network with scales: about 1.3 ms for the host in a step
+	mostProducts   = 1 << 22 // squared features times units of a network with scales: there, a step costs the host 2.3 ms
 	leastRows      = 20      // for each feature, for whitened scales: the second moments of fewer rows are too uncertain
 	momentsRows    = 100     // for each feature: enough for the second moments
 	momentsWork    = 1 << 28 // rows times squared features: above it, fewer than momentsRows count, but at least leastRows
 	whiteningRidge = 3e-3    // of the mean second moment, added to all
-	networkRidge   = 10      // the same for the first layer of a network, and the unit of its moments
+	networkRidge   = 10      // the same for the first layer of a network
 	mostCurvature  = 0.25    // of a logistic loss or a sigmoid of the score, about
 	leastMoment    = 0.01    // without whitening, of the largest second moment: smaller ones count as this share
 	momentsBlock   = 1 << 16 // numbers that are read at a time
