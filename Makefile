@@ -99,11 +99,13 @@ test:
 
 # Only the race detector needs cgo. RACE_PACKAGES are the packages that start goroutines (a test of internal/racing compares the list with the
 # sources), and the packages whose code runs on these goroutines, the longest first. The target leaves out long tests: -short, and package
-# internal/racing. It leaves out examples, because tests start the same goroutines.
+# internal/racing. It leaves out examples, because tests start the same goroutines. The compiler optimises no package of DEPENDENCIES,
+# which halves its work for them; Gorgonia is not among them, because tests compute with it.
 RACE_PACKAGES = ./trainer/session ./cmd/ppal ./datasets ./internal/cpu ./constraints ./internal/bench/floor ./internal/compare ./internal/cpu/kernel ./internal/dirlock ./internal/mutate ./internal/paged ./internal/racing ./internal/ranks \
 	./internal/relay ./internal/report ./internal/reproduce/suite ./internal/rundir ./internal/tensorboard/eventfile ./internal/verify ./trainer ./trainer/graph
+DEPENDENCIES = codeberg.org github.com golang.org gonum.org google.golang.org
 race:
-	CGO_ENABLED=1 $(GO) test -race -short -timeout 30m -skip ^Example $(TESTFLAGS) $(RACE_PACKAGES)
+	CGO_ENABLED=1 $(GO) test -race $(DEPENDENCIES:%=-gcflags='%/...=-N -l') -short -timeout 30m -skip ^Example $(TESTFLAGS) $(RACE_PACKAGES)
 
 # Kill real trainings with SIGKILL, KILLS times each, and compare the continued runs with undisturbed runs (about 10 minutes).
 # Then start 24 runs in one directory, train on 10 million rows (8 GB of memory), and run every fuzz target for

@@ -50,7 +50,9 @@ IPOPT = [
     IpoptSetting(),
     IpoptSetting(history=6),
     IpoptSetting(strategy="monotone"),
-    IpoptSetting(strategy="monotone", barrier=1e-3),
+    *(IpoptSetting(strategy="monotone", barrier=barrier) for barrier in (1e-2, 1e-3, 1e-4, 1e-5)),
+    *(IpoptSetting(strategy="monotone", barrier=1e-3, history=history) for history in (6, 40, 80)),
+    *(IpoptSetting(strategy="monotone", barrier=barrier, history=40) for barrier in (1e-2, 1e-4)),
 ]
 
 
