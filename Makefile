@@ -105,7 +105,7 @@ RACE_PACKAGES = ./trainer/session ./cmd/ppal ./datasets ./internal/cpu ./constra
 	./internal/relay ./internal/report ./internal/reproduce/suite ./internal/rundir ./internal/tensorboard/eventfile ./internal/verify ./trainer ./trainer/graph
 DEPENDENCIES = codeberg.org github.com golang.org gonum.org google.golang.org
 race:
-	CGO_ENABLED=1 $(GO) test -race $(DEPENDENCIES:%=-gcflags='%/...=-N -l') -short -timeout 30m -skip ^Example $(TESTFLAGS) $(RACE_PACKAGES)
+	CGO_ENABLED=1 $(GO) test -race $(DEPENDENCIES:%=-gcflags='%/...=-N -l -dwarf=false') -short -timeout 30m -skip ^Example $(TESTFLAGS) $(RACE_PACKAGES)
 
 # Kill real trainings with SIGKILL, KILLS times each, and compare the continued runs with undisturbed runs (about 10 minutes).
 # Then start 24 runs in one directory, train on 10 million rows (8 GB of memory), and run every fuzz target for
