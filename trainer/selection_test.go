@@ -89,13 +89,13 @@ func TestOutputBestTrainByOwnMerit(t *testing.T) {
 	r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{}, trainer.Settings{
 		Iterations: 50, RecordEvery: 5, Output: trainer.OutputBestTrain,
 		Measure:    func() (map[string]float64, error) { record++; return nil, nil },
-		TrainMerit: func() trainer.Merit { return trainer.Merit{Objective: math.Abs(float64(record) - 4)} },
+		TrainMerit: func() trainer.Merit { return trainer.Merit{Objective: math.Abs(float64(record) - 2)} },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Output != 20 {
-		t.Errorf("iterate %d, want 20", r.Output)
+	if r.Output != 10 {
+		t.Errorf("iterate %d, want 10", r.Output)
 	}
 }
 

@@ -40,8 +40,8 @@ func TestGradientsEndTheRounds(t *testing.T) {
 func TestInterruptedRunsSearchNoConflict(t *testing.T) {
 	l := newLending(t, 300, 2, -0.1)
 	ctx, stop := context.WithCancel(t.Context())
-	r, err := decide.Train(ctx, l.problem, &method.PPALA{}, trainer.Settings{Iterations: 1500, Recorder: &stopping{200, stop}}, l.feedback)
-	if err != nil || r.Status != trainer.Interrupted || r.Infeasible != nil || r.Iterations != 200 {
+	r, err := decide.Train(ctx, l.problem, &method.PPALA{}, trainer.Settings{Iterations: 1500, Recorder: &stopping{50, stop}}, l.feedback)
+	if err != nil || r.Status != trainer.Interrupted || r.Infeasible != nil || r.Iterations != 50 {
 		t.Errorf("%v after %d iterations: %+v, %v", r.Status, r.Iterations, r.Infeasible, err)
 	}
 }

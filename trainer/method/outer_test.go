@@ -33,7 +33,7 @@ func (bender) Count(name string, n *int) {
 // = 1 the update of g = 2 predicts the change 2, and the violation is 2.
 func TestOuterByHand(t *testing.T) {
 	type state = secondOrder
-	base := state{steps: youth, moved: true, violation: 1, last: 1, tolerance: 1e-3}
+	base := state{share: outerShare, steps: youth, moved: true, violation: 1, last: 1, tolerance: 1e-3}
 	for name, c := range map[string]struct {
 		change       func(s *state)
 		g, decrease  float64
@@ -50,6 +50,8 @@ func TestOuterByHand(t *testing.T) {
 		"update that changes":          {g: 2, decrease: 0.2, fixed: true, want: true, updated: 1, raised: 1},
 		"a larger penalty alone":       {g: 2, decrease: 0.2, still: true, want: true, updated: 1, raised: 1},
 		"the step predicts more":       {g: 2, decrease: 0.21, waited: 1},
+		"an update without a pass":     {change: func(s *state) { s.share = secantShare }, g: 2, decrease: 0.4, want: true, updated: 1, raised: 1},
+		"a longer step":                {change: func(s *state) { s.share = secantShare }, g: 2, decrease: 0.41, waited: 1},
 		"too young":                    {change: func(s *state) { s.steps-- }, g: 2, decrease: 0.2, waited: 1},
 		"no move":                      {change: func(s *state) { s.moved = false; s.waited = 500 }, g: 2, decrease: 0.2, waited: 501},
 		"cut":                          {g: 2, decrease: 0.2, cut: true, waited: 1},

@@ -36,7 +36,8 @@ type augmentedRule interface {
 // model (step.Augmented, step.QuasiNewton). Both are changes of the same Lagrangian, so their ratio
 // has no unit. The multipliers move when a step inside the trust region predicts less than a tenth
 // of the update's change. This rule determines the number of steps between updates. An update costs
-// a backward pass.
+// a backward pass. If the step has a secant Jacobian, an update costs no pass, and the share is a
+// fifth.
 //
 // If the number outer.overdue of a saved state is 1, the first iteration updates the dual variables
 // if a constraint is violated and the update can change something, whatever the step predicts, and
@@ -62,6 +63,7 @@ type augmentedRule interface {
 type secondOrder struct {
 	rule      augmentedRule
 	step      *step.QuasiNewton
+	share     float64 // a step that predicts less than this share of an update waits for the update
 	tolerance float64 // violation that needs no larger penalty
 	steps     int     // iterations so far, at most youth
 	waited    int     // steps since the violation was compared
@@ -74,8 +76,9 @@ type secondOrder struct {
 }
 
 const (
-	outerShare     = 0.1 // a step that predicts less than this share of an update waits for the update
+	outerShare     = 0.1 // the share of an update that costs a backward pass
 	flight         = 3   // longest steps with growing violation and negative curvature
+	secantShare    = 0.2 // the share of an update without a pass
 	youth          = 5   // the earliest iteration with an update
 	patience       = 100 // steps without an update
 	impatience     = 20  // the same, while the violation is larger than at the last comparison
@@ -96,7 +99,11 @@ func newSecondOrder(rule augmentedRule, p problem.Problem, at *problem.Point, to
 	if err != nil {
 		return nil, fmt.Errorf("method: %s: %w", rule.Name(), err)
 	}
-	return &secondOrder{rule: rule, step: quasi, tolerance: toleranceShare * tolerance, violation: violationOf(at.Constraints),
+	share := outerShare
+	if quasi.Secant() {
+		share = secantShare
+	}
+	return &secondOrder{rule: rule, step: quasi, share: share, tolerance: toleranceShare * tolerance, violation: violationOf(at.Constraints),
 		w: make([]float64, len(at.Constraints))}, nil
 }
 
@@ -138,7 +145,7 @@ func (s *secondOrder) iterate(p problem.Problem, at *problem.Point) error {
 func (s *secondOrder) due(g []float64, phi step.Augmented, decrease float64, cut bool) (update, compare bool) {
 	gain := phi.Gain(g)
 	v, wait := violationOf(g), patience
-	due := s.steps >= youth && s.moved && !cut && decrease <= outerShare*gain
+	due := s.steps >= youth && s.moved && !cut && decrease <= s.share*gain
 	update = gain > 0 && (due || s.overdue && v > s.tolerance)
 	if s.fleeing++; !(cut && s.step.Bent() && v > s.last) {
 		s.fleeing = 0

@@ -88,7 +88,7 @@ func (q *QuasiNewton) enter(p problem.Problem, at *problem.Point, stage int) err
 	if q.Sampled() {
 		q.exhausted = false // other rows move the minimiser
 	}
-	q.stage, q.current = stage, false
+	q.stage, q.current, q.known = stage, false, false
 	q.grade()
 	return at.Forward(p)
 }

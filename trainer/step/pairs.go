@@ -22,9 +22,11 @@ type pairs struct {
 	space *problem.Space
 	s, y  []problem.Vector // by slot
 	order []int            // slots of the pairs, oldest first
-	gram  *mat.SymDense    // rows: s by slot, y by slot, then d, x and d+
+	gram  *mat.SymDense    // rows: s by slot, y by slot, then d, x, d+ and the rows of A
 	part  *mat.SymDense    // the last result of matrix
 	age   int              // moves since the products of x were computed from x
+
+	jacobian jacobian
 }
 
 const (
@@ -32,6 +34,7 @@ const (
 	gradientRow = 2 * pairsMost // of d
 	iterateRow  = gradientRow + 1
 	trialRow    = gradientRow + 2 // of d+
+	firstRow    = gradientRow + 3 // of the first row of A
 	// iterateAge is the largest age. The row of x gains the rounding error of x+ - x with each move.
 	iterateAge = 10
 	// leastChange is the least ||y||^2/(||d||^2 + ||d+||^2) for which y's row is a difference. The
@@ -40,17 +43,25 @@ const (
 	leastCosine = 1e-8 // of s and y in a pair
 )
 
-func newPairs(space *problem.Space) pairs {
-	return pairs{space: space, gram: mat.NewSymDense(trialRow+1, nil), age: iterateAge}
+// newPairs returns no pairs. rows is the number of rows of A.
+func newPairs(space *problem.Space, rows int) pairs {
+	q := pairs{space: space, gram: mat.NewSymDense(firstRow+rows, nil), age: iterateAge}
+	if rows > 0 {
+		q.jacobian = newJacobian(space, rows)
+	}
+	return q
 }
 
-// basis returns the moves, the gradient changes, d and x, and their rows in gram.
+// basis returns the moves, the gradient changes, the rows of A, d and x, and their rows in gram.
 func (q *pairs) basis(d, x problem.Vector) (handles []problem.Vector, rows []int) {
 	for _, slot := range q.order {
 		handles, rows = append(handles, q.s[slot]), append(rows, slot)
 	}
 	for _, slot := range q.order {
 		handles, rows = append(handles, q.y[slot]), append(rows, pairsMost+slot)
+	}
+	for k, row := range q.jacobian.rows {
+		handles, rows = append(handles, row), append(rows, firstRow+k)
 	}
 	return append(handles, d, x), append(rows, gradientRow, iterateRow)
 }
@@ -116,10 +127,10 @@ func (q *pairs) multiply(handles []problem.Vector, rows []int, last int) {
 	}
 }
 
-// keep keeps the pair in the slot if its curvature is positive.
+// keep keeps the pair in the slot if its curvature is positive, or if there is an A.
 func (q *pairs) keep(slot int) {
 	y := pairsMost + slot
-	if sy := q.gram.At(slot, y); sy > leastCosine*math.Sqrt(q.gram.At(slot, slot)*q.gram.At(y, y)) {
+	if sy := q.gram.At(slot, y); q.jacobian.on() && q.gram.At(slot, slot) > 0 || sy > leastCosine*math.Sqrt(q.gram.At(slot, slot)*q.gram.At(y, y)) {
 		q.order = append(q.order, slot)
 	}
 }
@@ -174,4 +185,5 @@ func (q *pairs) visit(v problem.StateVisitor) {
 		v.Vector(fmt.Sprintf("quasi.move%d", k), q.s[q.order[k]])
 		v.Vector(fmt.Sprintf("quasi.change%d", k), q.y[q.order[k]])
 	}
+	q.jacobian.visit(v, q.order)
 }

@@ -63,13 +63,13 @@ func BenchmarkPlan(b *testing.B) {
 			p.Space().Regularizer.Radius = c.ball
 			q.limit = 1e9
 			q.radius = c.radius
-			if _, cut := q.solve(); cut != (c.name == "cut") || q.plan.sphere != (c.name == "sphere") {
+			if _, cut := q.solve(Augmented{}, nil); cut != (c.name == "cut") || q.plan.sphere != (c.name == "sphere") {
 				b.Fatalf("cut %v, sphere %v", cut, q.plan.sphere)
 			}
 			b.ReportAllocs()
 			for b.Loop() {
 				q.radius = c.radius
-				q.solve()
+				q.solve(Augmented{}, nil)
 			}
 		})
 	}

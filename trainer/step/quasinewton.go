@@ -43,6 +43,20 @@ import (
 // All pairs are differences of gradients with the same multipliers and the same penalty. The change
 // of J^T w with w does not enter them.
 //
+// With at most 32 constraints, no ball, and no hidden layers or a whitened first layer, the step
+// also has a secant approximation A of the Jacobian of the constraints (see jacobian), which costs
+// no pass. B is then a BFGS model of the Hessian of the Lagrangian, with damped pairs (see
+// spanModel.correct), and the step minimises
+//
+//	<d, z> + z^T B z/2 + r(x + z) + sum_j p_j(<a_j, z>)  over ||z|| <= Delta,
+//
+// where p_j is the part of phi beyond first order in the constraint j (see piecewise). So the model
+// has the curvature of the penalty, knows where constraints become active, and keeps its pairs when
+// the multipliers or the penalty change. After such a change, d + A^T (w+ - w) is an estimate of the
+// gradient. If the step from an estimate is rejected, or predicts a decrease below the rounding
+// errors of phi, the next step has the true gradient. Delta is then at least 1e-3 (1 + ||x||),
+// because a small Delta belongs to the end of an earlier search.
+//
 // If the predicted or the measured decrease is below the rounding errors of phi, the step compares
 // gradients instead: -<d + d+, s>/2 is the decrease to second order. Steps below the rounding of x
 // end the search (Predict returns 0) until the multipliers change.
@@ -57,19 +71,23 @@ import (
 //
 // The step needs the exact problem: no mini-batches, no kinks. It costs a forward and a backward
 // pass. If a multiplier update or a record follows a rejected step, it costs one more forward pass.
-// The vectors stay on the device: 2 x 20 vectors of the pairs, and four more. The host gets their
-// inner products (see pairs). Each step reads the 40 vectors twice: for the inner products and for
-// the step itself. With scales there is a fifth vector, T^-1 x, and the host multiplies three
-// vectors by T, T^T or T^-1 in each step.
+// With A, an update of the multipliers costs no pass. The vectors stay on the device: 2 x 20 vectors
+// of the pairs, four more, and for A one for each constraint and one more. The host gets their inner
+// products (see pairs). Each step reads the 40 vectors twice: for the inner products and for the
+// step itself. With scales there is another vector, T^-1 x, and the host multiplies three vectors by
+// T, T^T or T^-1 in each step.
 //
 // Sources: Nocedal and Wright, Numerical Optimization, 2nd edition, chapters 4 and 7; Hager and
-// Zhang, SIAM J. Optim. 16, 2005 (decrease below rounding).
+// Zhang, SIAM J. Optim. 16, 2005 (decrease below rounding); Griewank and Walther, Optim. Methods
+// Softw. 17, 2002 (Jacobian from secants and adjoints).
 type QuasiNewton struct {
 	pairs
 	d         problem.Vector // the gradient at the iterate, if current; see scaling.gradient
 	trial     problem.Vector // the gradient at the trial point
 	start     problem.Vector // the iterate before the trial
 	current   bool           // d belongs to the iterate and the multipliers
+	known     bool           // d belongs to the iterate and the weights of A
+	estimated bool           // d is an estimate by A
 	radius    float64        // Delta; 0 before the first step
 	limit     float64        // c
 	least     float64        // the first and least c
@@ -83,9 +101,9 @@ type QuasiNewton struct {
 	sampling  sampling
 	scaling   scaling
 
-	coefficients, g []float64
-	plan            plan
-	model           spanModel
+	coefficients, g, dg []float64
+	plan                plan
+	model               spanModel
 }
 
 // plan is a planned step.
@@ -118,12 +136,15 @@ func NewQuasiNewton(p problem.Problem) (*QuasiNewton, error) {
 		return nil, fmt.Errorf("step: %w: %s, and the lbfgs step needs all rows in each step, functions without kinks (no relu), and the regularizer none, ball or l2; use the nesterov step",
 			problem.ErrSettings, reason)
 	}
-	m := problem.Constraints(p)
-	q := &QuasiNewton{pairs: newPairs(p.Space()), d: p.Space().New(), trial: p.Space().New(), start: p.Space().New(),
+	m, f, scaling := problem.Constraints(p), problem.FeaturesOf(p), newScaling(p)
+	rows := 0
+	if (f.Shallow || scaling.whitened()) && p.Space().Regularizer.Kind != problem.Ball && m <= mostRows {
+		rows = m
+	}
+	q := &QuasiNewton{pairs: newPairs(p.Space(), rows), d: p.Space().New(), trial: p.Space().New(), start: p.Space().New(),
 		limit: networkLimit, length: math.NaN(), cubic: math.Inf(1),
-		coefficients: make([]float64, 1+m), g: make([]float64, m), scaling: newScaling(p)}
+		coefficients: make([]float64, 1+m), g: make([]float64, m), dg: make([]float64, m), scaling: scaling}
 	q.coefficients[0] = 1
-	f := problem.FeaturesOf(p)
 	switch {
 	case f.Shallow && q.scaling.whitened():
 		q.limit = whitenedLimit
@@ -141,6 +162,7 @@ func (q *QuasiNewton) Free() {
 		q.space.Free(v)
 	}
 	q.scaling.free(q.space)
+	q.jacobian.free(q.space)
 }
 
 // QuasiNewtonRefuses returns why QuasiNewton does not support p, as a clause, or "" if QuasiNewton
@@ -165,6 +187,9 @@ func QuasiNewtonRefuses(p problem.Problem) string {
 // the first.
 func (q *QuasiNewton) Last() float64 { return q.length }
 
+// Secant reports whether the step has a secant Jacobian, so that Refresh costs no pass.
+func (q *QuasiNewton) Secant() bool { return q.jacobian.on() }
+
 // Bent reports whether the last step was as long as c allows and phi had negative curvature along
 // the step. After several such steps, phi may have no lower bound.
 func (q *QuasiNewton) Bent() bool { return q.bent }
@@ -174,7 +199,12 @@ func (q *QuasiNewton) Bent() bool { return q.bent }
 func (q *QuasiNewton) Exhausted() bool { return q.exhausted }
 
 // Refresh says that the multipliers or the penalty of phi have changed.
-func (q *QuasiNewton) Refresh() { q.current, q.exhausted = false, false }
+func (q *QuasiNewton) Refresh() {
+	q.current, q.exhausted = false, false
+	if q.jacobian.on() {
+		q.radius = math.Max(q.radius, restartRadius*(1+q.plan.norm))
+	}
+}
 
 // Predict plans the next step. It returns the decrease of phi + r that the model predicts, and
 // whether the trust region cuts the step. at holds f and g of the last Forward at the iterate; if
@@ -204,12 +234,17 @@ func (q *QuasiNewton) predict(p problem.Problem, at *problem.Point, phi Augmente
 	q.plan = plan{}
 	if !q.current {
 		phi.Coefficients(q.coefficients[1:], at.Constraints)
-		if err := at.Backward(p, q.coefficients, q.d); err != nil {
-			return 0, false, err
+		if q.estimated = q.known && q.jacobian.on(); q.estimated {
+			q.estimate(q.coefficients[1:])
+		} else {
+			if err := at.Backward(p, q.coefficients, q.d); err != nil {
+				return 0, false, err
+			}
+			q.scaling.gradient(q.space, q.d)
 		}
-		q.scaling.gradient(q.space, q.d)
+		copy(q.jacobian.weights, q.coefficients[1:])
 		q.products(gradientRow, q.d, q.d, q.scaling.position())
-		q.current = true
+		q.current, q.known = true, true
 	}
 	if q.exhausted {
 		return 0, false, nil
@@ -219,15 +254,28 @@ func (q *QuasiNewton) predict(p problem.Problem, at *problem.Point, phi Augmente
 		q.products(iterateRow, q.scaling.position(), q.d, q.scaling.position())
 		q.age = 0
 	}
-	if decrease, cut = q.solve(); q.plan.vectors == nil {
+	if decrease, cut = q.solve(phi, at.Constraints); q.plan.vectors == nil {
 		q.order = q.order[:0] // rounding spoils the model: begin again
-		decrease, cut = q.solve()
+		decrease, cut = q.solve(phi, at.Constraints)
+	}
+	if q.estimated && !(decrease > phi.noise(at.Objective, at.Constraints, q.roundoff())) {
+		q.current, q.known = false, false // a decrease by rounding errors needs the true gradient
+		return q.predict(p, at, phi)
 	}
 	return decrease, cut, q.space.Err()
 }
 
+// estimate replaces d by the gradient for other weights, by A.
+func (q *QuasiNewton) estimate(weights []float64) {
+	coefficients, vectors := []float64{1}, []problem.Vector{q.d}
+	for k, v := range q.jacobian.to(weights) {
+		coefficients, vectors = append(coefficients, v), append(vectors, q.jacobian.rows[k])
+	}
+	q.space.Sum(q.d, coefficients, vectors)
+}
+
 // solve plans a step with the present pairs.
-func (q *QuasiNewton) solve() (decrease float64, cut bool) {
+func (q *QuasiNewton) solve(phi Augmented, g []float64) (decrease float64, cut bool) {
 	handles, rows := q.basis(q.d, q.scaling.position())
 	gram, pairs := q.matrix(rows)
 	n := len(handles)
@@ -240,7 +288,11 @@ func (q *QuasiNewton) solve() (decrease float64, cut bool) {
 	if !m.build(gram, pairs) {
 		return 0, false
 	}
-	d, decrease, cut, sphere, ok := q.step(n, norm, len(pairs) > 0)
+	var p *piecewise
+	if q.jacobian.on() && len(pairs) > 0 {
+		p = q.constrained(phi, g, pairs)
+	}
+	d, decrease, cut, sphere, ok := q.step(n, norm, len(pairs) > 0, p)
 	if !ok || !vec.Finite(decrease) {
 		return 0, false
 	}
@@ -254,11 +306,27 @@ func (q *QuasiNewton) solve() (decrease float64, cut bool) {
 	return decrease, cut
 }
 
+// constrained returns the subproblem of the step with the constraints, for phi and g(x), and gives
+// the model the pairs of the Lagrangian.
+func (q *QuasiNewton) constrained(phi Augmented, g []float64, pairs [][2]int) *piecewise {
+	m, row := &q.model, 2*len(pairs) // basis has the rows of A after the pairs
+	var changes [][]float64
+	for _, slot := range q.order {
+		changes = append(changes, q.jacobian.changes[slot])
+	}
+	m.correct(pairs, changes, row)
+	p := newPiecewise(m, phi.Penalty)
+	for j, l := range phi.Multipliers {
+		p.add(m.of(row+j), l+phi.Penalty*g[j])
+	}
+	return p
+}
+
 // step returns the coordinates of the model's step. The last two of the n vectors are the gradient
 // and the iterate, which has the given norm. The step needs the eigenvectors if it has no pairs, if
 // both the trust region and the ball limit it, or if something limits it and B is not positive
 // definite to rounding.
-func (q *QuasiNewton) step(n int, norm float64, curved bool) (d []float64, decrease float64, cut, sphere, ok bool) {
+func (q *QuasiNewton) step(n int, norm float64, curved bool, p *piecewise) (d []float64, decrease float64, cut, sphere, ok bool) {
 	m, ball, ridge := &q.model, 0.0, 0.0
 	switch reg := q.space.Regularizer; reg.Kind {
 	case problem.Ball:
@@ -267,6 +335,11 @@ func (q *QuasiNewton) step(n int, norm float64, curved bool) (d []float64, decre
 		if !q.scaling.on() { // else the gradients contain r
 			ridge = reg.Weight
 		}
+	}
+	if p != nil {
+		p.g, p.x, p.ridge = m.of(n-2), m.of(n-1), ridge
+		decrease, cut, ok = p.solve(q.radius)
+		return p.d, decrease, cut, false, ok
 	}
 	if curved {
 		d = make([]float64, m.rank)
@@ -350,14 +423,25 @@ func (q *QuasiNewton) Try(p problem.Problem, at *problem.Point, phi Augmented) (
 	slot := q.free()
 	value, ridge := phi.Value(f, q.g), q.scaling.moved(q.space, q.s[slot], q.start)
 	q.add(slot, q.scaling.origin(q.start), q.d, q.trial)
+	if q.jacobian.on() {
+		for j, g := range at.Constraints {
+			q.dg[j] = g - q.g[j]
+		}
+		q.learn(slot, q.dg, q.coefficients[1:], q.scaling.origin(q.start), q.d, q.trial)
+	}
 	decrease := value - phi.Value(at.Objective, at.Constraints) + ridge
 	actual := q.actual(decrease, phi.noise(f, q.g, q.roundoff()), slot)
 	parabola := q.parabola(decrease, slot)
 	q.resize(actual, value, parabola)
 	q.keep(slot)
 	if !(actual > leastRatio*q.plan.decrease) {
+		if q.estimated {
+			q.current, q.known = false, false
+		}
 		return false, q.back(p, at, f, first)
 	}
+	q.estimated = false
+	copy(q.jacobian.weights, q.coefficients[1:])
 	q.advance(slot)
 	q.scaling.advance(q.space, q.s[slot])
 	q.d, q.trial = q.trial, q.d
@@ -386,6 +470,8 @@ func (q *QuasiNewton) back(p problem.Problem, at *problem.Point, f float64, firs
 // VisitState shows the state to v, which saves or restores it.
 func (q *QuasiNewton) VisitState(v problem.StateVisitor) {
 	problem.VisitFlag(v, "quasi.current", &q.current)
+	problem.VisitFlag(v, "quasi.known", &q.known)
+	problem.VisitFlag(v, "quasi.estimated", &q.estimated)
 	problem.VisitFlag(v, "quasi.restarted", &q.restarted)
 	problem.VisitFlag(v, "quasi.exhausted", &q.exhausted)
 	v.Number("quasi.radius", &q.radius)

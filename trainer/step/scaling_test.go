@@ -108,7 +108,7 @@ func testScaledSteps(t *testing.T, s *problem.Scales) {
 			t.Fatal(err)
 		}
 		q.limit, r.limit = 0.5, 0.5
-		rejected := 0
+		rejected, rounding := 0, false
 		for k := range 40 {
 			switch k {
 			case 8:
@@ -135,7 +135,8 @@ func testScaledSteps(t *testing.T, s *problem.Scales) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if math.Abs(decrease-want) > 1e-6*want+1e-14 || cut != wantCut {
+			rounding = rounding || !(want > 1e-12) // rounding errors decide from here on
+			if !rounding && (math.Abs(decrease-want) > 1e-6*want || cut != wantCut) {
 				t.Errorf("ridge %v, step %d: decrease %v (cut %v), want %v (%v)", ridge, k, decrease, cut, want, wantCut)
 			}
 			moved, err := q.Try(p, &at, phi)
@@ -146,7 +147,7 @@ func testScaledSteps(t *testing.T, s *problem.Scales) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if moved != wantMoved {
+			if moved != wantMoved && !rounding {
 				t.Errorf("ridge %v, step %d: moved %v, want %v", ridge, k, moved, wantMoved)
 			}
 			if !moved {

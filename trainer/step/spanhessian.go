@@ -10,23 +10,50 @@ import (
 	"ppal/trainer/internal/vec"
 )
 
+// correct gives the model the pairs of the Lagrangian, with the gradient changes y - A^T dw. The
+// vectors of pair k are s = pairs[k][0] and y = pairs[k][1], and dw = changes[k]; vector row + j is
+// row j of A. A Lagrangian may have negative curvature. Therefore the pairs are damped: where y^T s
+// is below leastDamped s^T B s, y moves towards B s (Powell 1978; Nocedal and Wright, procedure
+// 18.2).
+func (m *spanModel) correct(pairs [][2]int, changes [][]float64, row int) {
+	m.pairs, m.damped, m.sigma, m.formed = m.pairs[:0], true, 0, false
+	m.changed = resized(m.changed, len(pairs)*m.rank)
+	for k, p := range pairs {
+		s, y := m.of(p[0]), m.changed[k*m.rank:(k+1)*m.rank]
+		copy(y, m.of(p[1]))
+		for j, v := range changes[k] {
+			floats.AddScaled(y, -v, m.of(row+j))
+		}
+		ss, sy, yy := floats.Dot(s, s), floats.Dot(s, y), floats.Dot(y, y)
+		switch {
+		case sy > leastCosine*math.Sqrt(ss*yy):
+			m.sigma = yy / sy
+		case m.sigma == 0:
+			m.sigma = math.Sqrt(yy / ss)
+		}
+		m.pairs = append(m.pairs, spanPair{s, y, sy})
+	}
+}
+
 // solvePairs replaces q by B^-1 q, without B: the two-loop recursion (Nocedal and Wright, algorithm
 // 7.4). The model needs at least one pair.
 func (m *spanModel) solvePairs(q []float64) {
 	alpha := m.column[:len(m.pairs)]
 	for k, p := range slices.Backward(m.pairs) {
-		s, y := m.of(p[0]), m.of(p[1])
-		alpha[k] = floats.Dot(s, q) / m.inner[k]
-		floats.AddScaled(q, -alpha[k], y)
+		alpha[k] = floats.Dot(p.s, q) / p.inner
+		floats.AddScaled(q, -alpha[k], p.y)
 	}
 	floats.Scale(1/m.sigma, q)
 	for k, p := range m.pairs {
-		s, y := m.of(p[0]), m.of(p[1])
-		floats.AddScaled(q, alpha[k]-floats.Dot(y, q)/m.inner[k], s)
+		floats.AddScaled(q, alpha[k]-floats.Dot(p.y, q)/p.inner, p.s)
 	}
 }
 
-// hessian computes B once. It returns false if B is not finite.
+// leastDamped is the least y^T s of a damped pair, relative to s^T B s.
+const leastDamped = 0.2
+
+// hessian computes B once, and damps the pairs if m.damped says so. It returns false if B is not
+// finite.
 func (m *spanModel) hessian() bool {
 	if m.formed {
 		return true
@@ -37,15 +64,20 @@ func (m *spanModel) hessian() bool {
 		m.b[i*n+i] = m.sigma
 	}
 	product := m.column[:m.rank]
-	for k, p := range m.pairs {
-		s, y := m.of(p[0]), m.of(p[1])
-		m.times(product, s)
-		curvature := floats.Dot(s, product)
+	for _, p := range m.pairs {
+		m.times(product, p.s)
+		curvature := floats.Dot(p.s, product)
 		if !(curvature > 0) { // rounding; solvePairs keeps the pair
 			continue
 		}
+		if m.damped && p.inner < leastDamped*curvature { // y becomes t y + (1 - t) B s
+			t := (1 - leastDamped) * curvature / (curvature - p.inner)
+			floats.Scale(t, p.y)
+			floats.AddScaled(p.y, 1-t, product)
+			p.inner = leastDamped * curvature
+		}
 		for i := range m.rank {
-			addTwo(m.b[i*n:i*n+i+1], -product[i]/curvature, product, y[i]/m.inner[k], y)
+			addTwo(m.b[i*n:i*n+i+1], -product[i]/curvature, product, p.y[i]/p.inner, p.y)
 		}
 	}
 	for i := range m.rank {
@@ -95,14 +127,18 @@ const leastPivot = 1e-13
 
 // factorize sets the factor to that of B + shift I. It returns false if B + shift I is not positive
 // definite to rounding.
-func (m *spanModel) factorize(shift float64) bool {
+func (m *spanModel) factorize(shift float64) bool { return m.factorizeMatrix(m.b, shift) }
+
+// factorizeMatrix is factorize for another matrix b, whose lower triangle has rows of m.count
+// elements, in place of B.
+func (m *spanModel) factorizeMatrix(b []float64, shift float64) bool {
 	n, largest := m.count, 0.0
 	for i := range m.rank {
-		largest = math.Max(largest, m.b[i*n+i]+shift)
+		largest = math.Max(largest, b[i*n+i]+shift)
 	}
 	for k := range m.rank {
 		own := m.factor[k*n : k*n+k]
-		pivot := m.b[k*n+k] + shift - floats.Dot(own, own)
+		pivot := b[k*n+k] + shift - floats.Dot(own, own)
 		if !(pivot > leastPivot*largest) {
 			return false
 		}
@@ -112,7 +148,7 @@ func (m *spanModel) factorize(shift float64) bool {
 		rowProducts(products, m.factor[(k+1)*n:], n, own)
 		for i, p := range products {
 			at := (k+1+i)*n + k
-			m.factor[at] = (m.b[at] - p) / diagonal
+			m.factor[at] = (b[at] - p) / diagonal
 		}
 	}
 	return true

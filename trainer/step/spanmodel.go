@@ -29,8 +29,9 @@ type spanModel struct {
 	coordinates []float64 // [count, rank]: row i has the coordinates of vector order[i]
 	order       []int     // all vectors; the first rank are independent and give the basis
 	row         []int     // the inverse of order: the row of each vector
-	pairs       [][2]int  // the vectors s and y of each pair with y^T s > 0
-	inner       []float64 // y^T s of each pair
+	pairs       []spanPair
+	damped      bool      // the pairs are those of correct
+	changed     []float64 // [pairs, rank]: their y
 	sigma       float64   // y^T y/(y^T s) of the last pair; 0 without pairs
 	formed      bool      // B is computed
 	b           []float64 // [rank, rank]: the lower triangle of B
@@ -39,6 +40,12 @@ type spanModel struct {
 	vectors     mat.Dense // the eigenvectors
 
 	scaled, rest, length, product, column, inverse []float64 // scratch
+}
+
+// spanPair has the coordinates of a pair.
+type spanPair struct {
+	s, y  []float64
+	inner float64 // y^T s
 }
 
 // spanTolerance is the smallest relative squared distance of a vector to the span of the vectors
@@ -72,11 +79,11 @@ func (m *spanModel) build(gram *mat.SymDense, pairs [][2]int) bool {
 		}
 	}
 	m.orthogonalise()
-	m.pairs, m.inner, m.sigma = m.pairs[:0], m.inner[:0], 0
+	m.pairs, m.damped, m.sigma = m.pairs[:0], false, 0
 	for _, p := range pairs {
 		s, y := m.of(p[0]), m.of(p[1])
 		if sy := floats.Dot(s, y); sy > 0 {
-			m.pairs, m.inner, m.sigma = append(m.pairs, p), append(m.inner, sy), floats.Dot(y, y)/sy
+			m.pairs, m.sigma = append(m.pairs, spanPair{s, y, sy}), floats.Dot(y, y)/sy
 		}
 	}
 	return m.rank > 0 && vec.Finite(m.sigma)

@@ -108,7 +108,7 @@ func handStep(t *testing.T, q *QuasiNewton, pairs [][2]int, vectors ...[]float64
 	if !q.model.build(gramOf(vectors...), pairs) {
 		t.Fatal("no model")
 	}
-	d, decrease, cut, sphere, ok := q.step(len(vectors), floats.Norm(vectors[len(vectors)-1], 2), len(pairs) > 0)
+	d, decrease, cut, sphere, ok := q.step(len(vectors), floats.Norm(vectors[len(vectors)-1], 2), len(pairs) > 0, nil)
 	if !ok {
 		t.Fatal("no step")
 	}
@@ -155,7 +155,7 @@ func TestQuasiNewtonStepsByHand(t *testing.T) {
 		"singular, unlimited": {radius: 21, pairs: [][2]int{{0, 1}, {2, 3}}, vectors: [][]float64{{1, 0}, {1e15, 0}, {0, 1}, {0, 1}, {1e15, 20}, {0, 0}}, z: []float64{-1, -20}, decrease: 0.5e15},
 		"singular":            {radius: 9, pairs: [][2]int{{0, 1}, {2, 3}}, vectors: [][]float64{{1, 0}, {1e15, 0}, {0, 1}, {0, 1}, {1e15, 20}, {0, 0}}, z: []float64{-1, -2}, decrease: 0.5e15, eigen: true},
 	} {
-		q := &QuasiNewton{pairs: newPairs(&problem.Space{}), radius: c.radius}
+		q := &QuasiNewton{pairs: newPairs(&problem.Space{}, 0), radius: c.radius}
 		q.space.Regularizer = c.reg
 		z, decrease, cut, sphere := handStep(t, q, c.pairs, c.vectors...)
 		if !floats.EqualApprox(z, c.z, 1e-11*(1+floats.Norm(c.z, 2))) || math.Abs(decrease-c.decrease) > 1e-10*c.decrease || cut != c.cut || sphere != c.sphere {

@@ -10,7 +10,7 @@ import (
 
 // atSlot returns a step whose pair in slot 0 has the products <d, s>, <d+, s>, <x, s> and <s, s>.
 func atSlot(slope, next, along, squared float64) *QuasiNewton {
-	q := &QuasiNewton{pairs: newPairs(&problem.Space{}), limit: networkLimit, least: networkLimit}
+	q := &QuasiNewton{pairs: newPairs(&problem.Space{}, 0), limit: networkLimit, least: networkLimit}
 	q.gram.SetSym(gradientRow, 0, slope)
 	q.gram.SetSym(trialRow, 0, next)
 	q.gram.SetSym(iterateRow, 0, along)

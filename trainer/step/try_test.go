@@ -198,7 +198,7 @@ func TestKeepByHand(t *testing.T) {
 		ss, yy, sy float64
 		kept       bool
 	}{{4, 9, 1, true}, {4, 9, -1, false}, {4, 9, 5e-8, false}, {4, 9, 7e-8, true}, {0, 0, 0, false}} {
-		q := newPairs(&problem.Space{})
+		q := newPairs(&problem.Space{}, 0)
 		q.gram.SetSym(3, 3, c.ss)
 		q.gram.SetSym(pairsMost+3, pairsMost+3, c.yy)
 		q.gram.SetSym(3, pairsMost+3, c.sy)
@@ -313,7 +313,11 @@ func TestQuasiNewtonResumes(t *testing.T) {
 					h, w, d := termValues(vec3(before)), make([]float64, 3), make([]float64, 3)
 					phi.Coefficients(w, h[:])
 					run.p.Space().Read(d, run.q.d)
-					if want := lagrangian(vec3(before), w); !(norm3(plus(vec3(d), -1, want)) <= 1e-12) {
+					tolerance := 1e-12
+					if run.q.estimated {
+						tolerance = 1e-3
+					}
+					if want := lagrangian(vec3(before), w); !(norm3(plus(vec3(d), -1, want)) <= tolerance) {
 						t.Errorf("step %d: the gradient is %v, want %v", k, d, want)
 					}
 					moved, err := run.q.Try(run.p, run.at, phi)
@@ -396,7 +400,7 @@ func TestPairByHand(t *testing.T) {
 		p := newProblem(t, parabola(), []float64{5})
 		v := &passes{Vectors: p.Space().Vectors}
 		p.Space().Vectors = v
-		q, space := newPairs(p.Space()), p.Space()
+		q, space := newPairs(p.Space(), 0), p.Space()
 		start, d, next := space.New(), space.New(), space.New()
 		space.Write(start, []float64{2})
 		space.Write(d, []float64{1})

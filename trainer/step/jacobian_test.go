@@ -1,0 +1,156 @@
+package step
+
+import (
+	"math"
+	"testing"
+
+	"ppal/trainer/internal/vec"
+	"ppal/trainer/problem"
+)
+
+// learnt returns the row of A after one pair with one constraint, from A = 0 and w = 0.
+func learnt(t *testing.T, s, y []float64, dg, w float64, row []float64) []float64 {
+	t.Helper()
+	space := newProblem(t, quadratic(2), []float64{0, 0}).Space()
+	q := newPairs(space, 1)
+	d, trial := space.New(), space.New()
+	slot := q.free()
+	space.Write(q.s[slot], s)
+	space.Write(trial, y) // d = 0
+	space.Write(q.jacobian.rows[0], row)
+	q.add(slot, problem.Iterate, d, trial)
+	q.learn(slot, []float64{dg}, []float64{w}, problem.Iterate, d, trial)
+	if got := q.jacobian.changes[slot][0]; got != w {
+		t.Errorf("the change of w is %v, want %v", got, w)
+	}
+	return numbers(space, q.jacobian.rows[0])
+}
+
+// The updates of A by hand. From A = 0: rho = y = (2, 1), rho.s = 2, r = 3. From A = (1, 2) with the
+// change 0.5 of w: rho = y - A/2 = (1.5, 0), rho.s = 1.5, r = 3 - 1 = 2. If rho = (0, 1) is
+// orthogonal to s, s replaces rho. If s = 0, A stays.
+func TestLearnByHand(t *testing.T) {
+	for _, c := range []struct {
+		s, y, row []float64
+		w         float64
+		want      []float64
+	}{
+		{[]float64{1, 0}, []float64{2, 1}, []float64{0, 0}, 0.5, []float64{3, 1.5}},
+		{[]float64{1, 0}, []float64{2, 1}, []float64{1, 2}, 0.5, []float64{3, 2}},
+		{[]float64{1, 0}, []float64{0, 1}, []float64{0, 0}, 0.5, []float64{3, 0}},
+		{[]float64{2, 0}, []float64{0.0099, 1}, []float64{0, 0}, 0, []float64{1.5, 0}},            // the cosine is below 1e-2
+		{[]float64{2, 0}, []float64{0.0101, 1}, []float64{0, 0}, 0, []float64{1.5, 1.5 / 0.0101}}, // above
+		{[]float64{0, 0}, []float64{2, 1}, []float64{1, 2}, 0.5, []float64{1, 2}},
+	} {
+		got := learnt(t, c.s, c.y, 3, c.w, c.row)
+		for i := range got {
+			if !near(got[i], c.want[i]) {
+				t.Errorf("%+v: the row is %v", c, got)
+				break
+			}
+		}
+	}
+}
+
+// ellipse is f = sum_i (1 + i) x_i^2/2 with two affine constraints.
+func ellipse() problem.Functions {
+	fn := quadratic(4)
+	rows := [][]float64{{1, -1, 0.5, 0}, {0, 2, 1, -1}}
+	fn.M = 2
+	fn.G = func(g, x []float64) {
+		for j, a := range rows {
+			g[j] = 0.3
+			for i, v := range a {
+				g[j] -= v * x[i]
+			}
+		}
+	}
+	fn.JacobianT = func(d, _, w []float64) {
+		clear(d)
+		for j, a := range rows {
+			for i, v := range a {
+				d[i] -= w[j] * v
+			}
+		}
+	}
+	return fn
+}
+
+// A learns the Jacobian of affine constraints, so that new multipliers need no pass: the estimate of
+// the gradient is the gradient. The inner products on the host are those of the vectors.
+func TestSecantJacobian(t *testing.T) {
+	p := newProblem(t, ellipse(), []float64{0, 0, 0, 0})
+	at := problem.NewPoint(p)
+	if err := at.Forward(p); err != nil {
+		t.Fatal(err)
+	}
+	q, err := NewQuasiNewton(p)
+	if err != nil || !q.Secant() {
+		t.Fatal(err)
+	}
+	phi := Augmented{Multipliers: []float64{0, 0}, Penalty: 10}
+	for k := range 12 {
+		if k > 6 {
+			phi.Coefficients(phi.Multipliers, at.Constraints)
+			q.Refresh()
+		}
+		passes := at.GradientEvaluations
+		if _, _, err := q.Predict(p, &at, phi); err != nil {
+			t.Fatal(err)
+		}
+		if k > 6 && at.GradientEvaluations == passes { // a decrease below rounding needs the gradient
+			d, w := make([]float64, 4), make([]float64, 2)
+			phi.Coefficients(w, at.Constraints)
+			ellipse().JacobianT(d, nil, w)
+			for i, x := range iterate(p) {
+				d[i] += float64(1+i)*x - 1
+			}
+			if got := numbers(p.Space(), q.d); !q.estimated || math.Abs(vec.Norm(got)-vec.Norm(d)) > 1e-6 {
+				t.Errorf("iteration %d: the estimate of the gradient is %v, want %v", k, got, d)
+			}
+		}
+		handles, rows := q.basis(q.d, problem.Iterate)
+		for i, v := range handles {
+			for j, w := range handles[:i+1] {
+				if got, want := q.gram.At(rows[i], rows[j]), q.space.Dot(v, w); math.Abs(got-want) > 1e-11*(1+math.Abs(want)) {
+					t.Fatalf("iteration %d: the product of rows %d and %d is %v, want %v", k, rows[i], rows[j], got, want)
+				}
+			}
+		}
+		if _, err := q.Try(p, &at, phi); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if v := problem.MaxViolation(at.Constraints); v > 1e-6 {
+		t.Errorf("the violation is %v after 12 iterations", v)
+	}
+}
+
+// The rows of A need at most 32 constraints, no ball, and no hidden layers or a whitened first layer.
+func TestSecantApplies(t *testing.T) {
+	many, ball := bowl(), bowl()
+	many.M = 33
+	ball.Regularizer = problem.Regularizer{Kind: problem.Ball, Radius: 3}
+	start := make([]float64, 3)
+	for name, c := range map[string]struct {
+		p    problem.Problem
+		want bool
+	}{
+		"few":              {newProblem(t, bowl(), start), true},
+		"many":             {newProblem(t, many, start), false},
+		"none":             {newProblem(t, quadratic(3), start), false},
+		"ball":             {newProblem(t, ball, start), false},
+		"hidden layers":    {hidden{newProblem(t, bowl(), start)}, false},
+		"whitened layer":   {scaledProblem{hidden{newProblem(t, bowl(), start)}, whitened(t, 3, 4, 1, 0.5, 1, 2, -0.1, 0.5, -0.1, 0.2)}, true},
+		"scaled variables": {scaledProblem{hidden{newProblem(t, bowl(), start)}, stretched(0.5, 2, 8)}, false},
+	} {
+		if q, err := NewQuasiNewton(c.p); err != nil || q.Secant() != c.want {
+			t.Errorf("%s: %v, want %v; %v", name, q.Secant(), c.want, err)
+		}
+	}
+}
+
+// hidden is a problem with hidden layers.
+type hidden struct{ problem.Problem }
+
+func (hidden) Shallow() bool { return false }
