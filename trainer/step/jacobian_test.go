@@ -26,8 +26,8 @@ func learnt(t *testing.T, s, y []float64, dg, w float64, row []float64) []float6
 	return numbers(space, q.jacobian.rows[0])
 }
 
-// The updates of A by hand. From A = 0: rho = y = (2, 1), rho.s = 2, r = 3. From A = (1, 2) with the
-// change 0.5 of w: rho = y - A/2 = (1.5, 0), rho.s = 1.5, r = 3 - 1 = 2. If rho = (0, 1) is
+// The updates of A by hand. From A = 0: rho = y = (2, 1), rho.s = 2, r = 3. From A = (1, 2) with
+// the change 0.5 of w: rho = y - A/2 = (1.5, 0), rho.s = 1.5, r = 3 - 1 = 2. If rho = (0, 1) is
 // orthogonal to s, s replaces rho. If s = 0, A stays.
 func TestLearnByHand(t *testing.T) {
 	for _, c := range []struct {
@@ -76,8 +76,8 @@ func ellipse() problem.Functions {
 	return fn
 }
 
-// A learns the Jacobian of affine constraints, so that new multipliers need no pass: the estimate of
-// the gradient is the gradient. The inner products on the host are those of the vectors.
+// A learns the Jacobian of affine constraints, so that new multipliers need no pass: the estimate
+// of the gradient is the gradient. The inner products on the host are those of the vectors.
 func TestSecantJacobian(t *testing.T) {
 	p := newProblem(t, ellipse(), []float64{0, 0, 0, 0})
 	at := problem.NewPoint(p)
@@ -126,7 +126,8 @@ func TestSecantJacobian(t *testing.T) {
 	}
 }
 
-// The rows of A need at most 32 constraints, no ball, and no hidden layers or a whitened first layer.
+// The rows of A need at most 32 constraints, no ball, and no hidden layers or a whitened first
+// layer.
 func TestSecantApplies(t *testing.T) {
 	many, ball := bowl(), bowl()
 	many.M = 33

@@ -52,8 +52,8 @@ import (
 //
 // where p_j is the part of phi beyond first order in the constraint j (see piecewise). So the model
 // has the curvature of the penalty, knows where constraints become active, and keeps its pairs when
-// the multipliers or the penalty change. After such a change, d + A^T (w+ - w) is an estimate of the
-// gradient. If the step from an estimate is rejected, or predicts a decrease below the rounding
+// the multipliers or the penalty change. After such a change, d + A^T (w+ - w) is an estimate of
+// the gradient. If the step from an estimate is rejected, or predicts a decrease below the rounding
 // errors of phi, the next step has the true gradient. Delta is then at least 1e-3 (1 + ||x||),
 // because a small Delta belongs to the end of an earlier search.
 //
@@ -71,11 +71,11 @@ import (
 //
 // The step needs the exact problem: no mini-batches, no kinks. It costs a forward and a backward
 // pass. If a multiplier update or a record follows a rejected step, it costs one more forward pass.
-// With A, an update of the multipliers costs no pass. The vectors stay on the device: 2 x 20 vectors
-// of the pairs, four more, and for A one for each constraint and one more. The host gets their inner
-// products (see pairs). Each step reads the 40 vectors twice: for the inner products and for the
-// step itself. With scales there is another vector, T^-1 x, and the host multiplies three vectors by
-// T, T^T or T^-1 in each step.
+// With A, an update of the multipliers costs no pass. The vectors stay on the device: 2 x 20
+// vectors of the pairs, four more, and for A one for each constraint and one more. The host gets
+// their inner products (see pairs). Each step reads the 40 vectors twice: for the inner products
+// and for the step itself. With scales there is another vector, T^-1 x, and the host multiplies
+// three vectors by T, T^T or T^-1 in each step.
 //
 // Sources: Nocedal and Wright, Numerical Optimization, 2nd edition, chapters 4 and 7; Hager and
 // Zhang, SIAM J. Optim. 16, 2005 (decrease below rounding); Griewank and Walther, Optim. Methods

@@ -120,9 +120,9 @@ func (p *piecewise) solve(radius float64) (decrease float64, cut, ok bool) {
 	return decrease, p.multiplier > 0, true
 }
 
-// minimise moves d to the minimiser of the function plus (s/2)||d||^2, by Newton's method with exact
-// line searches. The function is made of parabolas, so that a full step within one of them ends the
-// search. Afterwards, the model's factor is that of the last second derivative.
+// minimise moves d to the minimiser of the function plus (s/2)||d||^2, by Newton's method with
+// exact line searches. The function is made of parabolas, so that a full step within one of them
+// ends the search. Afterwards, the model's factor is that of the last second derivative.
 func (p *piecewise) minimise() bool {
 	for k := range newtonSteps {
 		if same := p.expand(); same && k > 0 {

@@ -124,9 +124,9 @@ func TestPiecewiseMinimises(t *testing.T) {
 	}
 }
 
-// A pair of the Lagrangian with little curvature is damped, by hand: y = (4, 0) - 2 (3, 0) = (-2, 0)
-// with s = (1, 0) follows the pair s = y = (1, 1), so that sigma = 1 and B = I before. Then s.y = -2
-// < 0.2, t = 0.8/3, and y = t (-2, 0) + (1 - t) (1, 0) = (0.2, 0).
+// A pair of the Lagrangian with little curvature is damped, by hand: y = (4, 0) - 2 (3, 0) = (-2,
+// 0) with s = (1, 0) follows the pair s = y = (1, 1), so that sigma = 1 and B = I before. Then s.y
+// = -2 < 0.2, t = 0.8/3, and y = t (-2, 0) + (1 - t) (1, 0) = (0.2, 0).
 func TestDampedPairByHand(t *testing.T) {
 	var m spanModel
 	vectors := [][]float64{{1, 1}, {1, 0}, {1, 1}, {4, 0}, {3, 0}}
