@@ -63,12 +63,6 @@ func (p *piecewise) derivative(j int, u float64) float64 {
 	return math.Max(0, p.t[j]+p.c*u) - math.Max(0, p.t[j])
 }
 
-// value returns p_j(u).
-func (p *piecewise) value(j int, u float64) float64 {
-	before, after := math.Max(0, p.t[j]), math.Max(0, p.t[j]+p.c*u)
-	return (after-before)*(after+before)/(2*p.c) - before*u
-}
-
 // solve sets d to the minimiser. It returns the decrease of the function from d = 0 and whether the
 // trust region cuts the step, whose length is then the radius up to lengthTolerance. It returns
 // false for ok if B is not finite, or if a matrix that it factorizes is not positive definite to
@@ -110,14 +104,28 @@ func (p *piecewise) solve(radius float64) (decrease float64, cut, ok bool) {
 	if length := vec.Norm(p.d); length > radius {
 		floats.Scale(radius/length, p.d)
 	}
-	m.times(p.slope, p.d)
+	return p.decrease(), p.multiplier > 0, true
+}
+
+// decrease returns the decrease of the function from d = 0 to its minimiser over the region,
+//
+//	(s ||d||^2 - <g + ridge x, d>)/2 + sum_j (p_j'(u_j) u_j/2 - p_j(u_j)).
+//
+// The term j is 0 if the constraint does not become active or inactive. So nothing cancels near a
+// solution.
+func (p *piecewise) decrease() float64 {
+	sum := 0.0
 	for i, d := range p.d {
-		decrease -= d * (p.g[i] + p.ridge*(p.x[i]+d/2) + p.slope[i]/2)
+		sum += d * (p.multiplier*d - p.g[i] - p.ridge*p.x[i]) / 2
 	}
 	for j, a := range p.rows {
-		decrease -= p.value(j, floats.Dot(a, p.d))
+		u := floats.Dot(a, p.d)
+		before, after := math.Max(0, p.t[j]), math.Max(0, p.t[j]+p.c*u)
+		if (before > 0) != (after > 0) {
+			sum += (after + before) / 2 * (u - (after-before)/p.c)
+		}
 	}
-	return decrease, p.multiplier > 0, true
+	return sum
 }
 
 // minimise moves d to the minimiser of the function plus (s/2)||d||^2, by Newton's method with

@@ -105,16 +105,17 @@ func TestPiecewiseMinimises(t *testing.T) {
 			cuts++
 			s = -floats.Dot(slope, p.d) / (length * length)
 		}
-		tolerance := 1e-9 * (1 + c)
+		tolerance, accuracy := 1e-9*(1+c), 1e-9
 		if cut { // the length is that of the region up to lengthTolerance
 			tolerance = floats.Max(b) + p.ridge
 			for _, a := range p.rows {
 				tolerance += c * floats.Dot(a, a)
 			}
 			tolerance *= 2 * lengthTolerance * length
+			accuracy = 3 * lengthTolerance
 		}
 		floats.AddScaled(slope, s, p.d)
-		if math.Abs(value+decrease) > 1e-9*(1+math.Abs(value)) || vec.Norm(slope) > tolerance || s < 0 ||
+		if math.Abs(value+decrease) > accuracy*(1+math.Abs(value)) || vec.Norm(slope) > tolerance || s < 0 ||
 			length > (1+1e-12)*radius || cut && length < (1-2*lengthTolerance)*radius {
 			t.Errorf("case %d: decrease %v, want %v; slope %v with s = %v; length %v of %v, cut %v", k, decrease, -value, slope, s, length, radius, cut)
 		}
