@@ -145,3 +145,20 @@ func TestDampedPairByHand(t *testing.T) {
 		t.Errorf("s.Bs = %v, want 0.2", got)
 	}
 }
+
+// The line search along the step 10 from d = 0, with B = 1, g = -10, a = 1, t = -1 and c = 2. The
+// constraint becomes active at 1/2, and the slope is -100 + 100 t + 10 (20 t - 1) from there: t =
+// 110/300. With s = 1 and a ridge of 1/2, 250 t replaces 100 t. Without the constraint, the step
+// ends before the minimiser.
+func TestPiecewiseSearchByHand(t *testing.T) {
+	for _, c := range []struct{ t, ridge, s, want float64 }{{-1, 0, 0, 110.0 / 300}, {-1, 0.5, 1, 110.0 / 450}, {-1000, 0, 0, 1}} {
+		p := newPiecewise(axes(t, 1), 2)
+		p.g, p.x, p.ridge, p.multiplier = []float64{-10}, []float64{0}, c.ridge, c.s
+		p.add([]float64{1}, c.t)
+		p.expand()
+		p.step[0] = 10
+		if got := p.search(); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}

@@ -353,9 +353,9 @@ func TestQuasiNewtonResumes(t *testing.T) {
 func TestQuasiNewtonKeepsFlags(t *testing.T) {
 	p, _, q := ready(t, parabola(), []float64{1})
 	_, _, other := ready(t, parabola(), []float64{1})
-	q.restarted, q.exhausted, q.bent = true, true, true
-	if restore(q, p.Space(), other, p.Space()); !other.restarted || !other.exhausted || !other.Bent() {
-		t.Errorf("restarted %v, exhausted %v, bent %v", other.restarted, other.exhausted, other.bent)
+	q.restarted, q.exhausted, q.bent, q.known, q.estimated = true, true, true, true, true
+	if restore(q, p.Space(), other, p.Space()); !other.restarted || !other.exhausted || !other.Bent() || !other.known || !other.estimated {
+		t.Errorf("restarted %v, exhausted %v, bent %v, known %v, estimated %v", other.restarted, other.exhausted, other.bent, other.known, other.estimated)
 	}
 }
 
