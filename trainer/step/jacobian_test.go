@@ -75,8 +75,8 @@ func ellipse() problem.Functions {
 	return fn
 }
 
-// A learns the Jacobian of affine constraints, so that new multipliers need no pass: the estimate of
-// the gradient is the gradient. The inner products on the host are those of the vectors.
+// A learns the Jacobian of affine constraints, so that new multipliers need no pass: the estimate
+// of the gradient is the gradient. The inner products on the host are those of the vectors.
 func TestSecantJacobian(t *testing.T) {
 	p := newProblem(t, ellipse(), []float64{1, -1, 2, 3})
 	at := problem.NewPoint(p)
