@@ -25,7 +25,7 @@ const (
 // step that was below rounding continues.
 func warm(s *trainer.State) *trainer.State {
 	numbers := maps.Clone(s.Numbers)
-	for _, name := range []string{"dual.k", "dual.negative", "curvature.distance", "quasi.current", "quasi.restarted", "quasi.exhausted", "outer.overdue"} {
+	for _, name := range []string{"dual.k", "dual.negative", "curvature.distance", "quasi.current", "quasi.known", "quasi.estimated", "quasi.restarted", "quasi.exhausted", "outer.overdue"} {
 		if numbers[name] != nil {
 			numbers[name] = []float64{0}
 		}

@@ -3,7 +3,9 @@ package step
 import (
 	"fmt"
 	"math"
+	"slices"
 
+	"ppal/trainer/internal/vec"
 	"ppal/trainer/problem"
 )
 
@@ -14,11 +16,11 @@ import (
 //	A+ s = g(x + s) - g(x),   A+ = A + r rho^T/(rho^T s),
 //	r = g(x + s) - g(x) - A s,   rho = d+ - d - A^T (w+ - w).
 //
-// rho is the error of A in the measured change of d, with the change of grad f. This is the
+// rho is the change of d minus its part from w by A. It contains the change of grad f. This is the
 // two-sided rank-one update (TR1) of Griewank and Walther, On constrained optimization by adjoint
 // based quasi-Newton methods, Optim. Methods Softw. 17, 2002, for the Jacobian of (f, g) and the
-// adjoint (1, w+), where the row of f is d - A^T w at each iterate. If rho and s are nearly
-// orthogonal, s replaces rho (Broyden 1965).
+// adjoint (1, w+), where d - A^T w stands for grad f at each iterate. If rho and s are nearly
+// orthogonal, or rho is a difference of nearly equal vectors, s replaces rho (Broyden 1965).
 //
 // The rows of A are vectors on the device. They are part of the span of the step.
 type jacobian struct {
@@ -29,12 +31,12 @@ type jacobian struct {
 	dw      []float64            // the last change of w
 }
 
-// mostRows is the largest number of constraints with a secant Jacobian. Each step multiplies the
-// rows by all vectors of the span.
-const mostRows = 32
-
-// leastSlope is the least cosine of rho and s for which A changes along rho.
-const leastSlope = 1e-2
+const (
+	mostRows   = 32      // constraints: each step multiplies the rows by all vectors of the span
+	mostLength = 1 << 20 // elements of x
+	leastSlope = 1e-2    // the least cosine of rho and s for which A changes along rho
+	leastRho   = 1e-10   // the least ||rho||^2/||y||^2: rho has rounding errors of the elements of y
+)
 
 func newJacobian(space *problem.Space, m int) jacobian {
 	j := jacobian{rho: space.New(), weights: make([]float64, m), dw: make([]float64, m)}
@@ -55,7 +57,7 @@ func (j *jacobian) free(space *problem.Space) {
 	if !j.on() {
 		return
 	}
-	for _, v := range append(j.rows, j.rho) {
+	for _, v := range slices.Concat(j.rows, []problem.Vector{j.rho}) {
 		space.Free(v)
 	}
 }
@@ -82,13 +84,16 @@ func (j *jacobian) visit(v problem.StateVisitor, order []int) {
 	}
 }
 
-// learn updates A by the pair in the slot, with the change dg of g and the weights w+ of the trial.
-// x, d and trial are as in add.
-func (q *pairs) learn(slot int, dg, weights []float64, x, d, trial problem.Vector) {
-	j, y := &q.jacobian, pairsMost+slot
-	dw := j.to(weights)
+// learn updates A by the pair in the slot, whose trial has the constraints next and the weights w+.
+// u is the unit roundoff of the passes; x, d and trial are as in add.
+func (q *pairs) learn(slot int, g, next, weights []float64, u float64, x, d, trial problem.Vector) {
+	j, y, dw := &q.jacobian, pairsMost+slot, q.jacobian.to(weights)
 	copy(j.changes[slot], dw)
-	ss, slope, square := q.gram.At(slot, slot), q.gram.At(y, slot), q.gram.At(y, y)
+	ss, slope, yy := q.gram.At(slot, slot), q.gram.At(y, slot), q.gram.At(y, y)
+	if !(ss > 0) {
+		return
+	}
+	square := yy
 	coefficients, vectors := []float64{1}, []problem.Vector{q.y[slot]}
 	for k, v := range dw {
 		row := firstRow + k
@@ -100,15 +105,15 @@ func (q *pairs) learn(slot int, dg, weights []float64, x, d, trial problem.Vecto
 		coefficients, vectors = append(coefficients, -v), append(vectors, j.rows[k])
 	}
 	direction, divisor := q.s[slot], ss
-	if math.Abs(slope) > leastSlope*math.Sqrt(math.Max(0, square)*ss) {
+	if square > leastRho*yy && math.Abs(slope) > leastSlope*math.Sqrt(square*ss) {
 		direction, divisor = j.rho, slope
 		q.space.Sum(j.rho, coefficients, vectors)
 	}
-	if !(ss > 0) {
-		return
-	}
 	for k, row := range j.rows {
-		q.space.Combine(row, 1, row, (dg[k]-q.gram.At(firstRow+k, slot))/divisor, direction)
+		r := next[k] - g[k] - q.gram.At(firstRow+k, slot)
+		if math.Abs(r) > noiseRoundoffs*u*(1+math.Abs(g[k])) && vec.Finite(r/divisor) { // else rounding errors
+			q.space.Combine(row, 1, row, r/divisor, direction)
+		}
 	}
 	q.measureRows(slot, x, d, trial)
 }

@@ -18,7 +18,7 @@ func learnt(t *testing.T, s, y []float64, dg, w float64, row []float64) []float6
 	space.Write(trial, y) // d = 0
 	space.Write(q.jacobian.rows[0], row)
 	q.add(slot, problem.Iterate, d, trial)
-	q.learn(slot, []float64{dg}, []float64{w}, problem.Iterate, d, trial)
+	q.learn(slot, []float64{2}, []float64{2 + dg}, []float64{w}, 1e-16, problem.Iterate, d, trial)
 	if got := q.jacobian.changes[slot][0]; got != w {
 		t.Errorf("the change of w is %v, want %v", got, w)
 	}
@@ -47,6 +47,15 @@ func TestLearnByHand(t *testing.T) {
 				t.Errorf("%+v: the row is %v", c, got)
 				break
 			}
+		}
+	}
+}
+
+// A change of g within its rounding errors, 16 u (1 + |g|), does not change A.
+func TestLearnSkipsRoundingErrors(t *testing.T) {
+	for dg, want := range map[float64]float64{4e-15: 0, 6e-15: 1} { // 16 * 1e-16 * 3
+		if got := learnt(t, []float64{1, 0}, []float64{2, 1}, dg, 0, []float64{0, 0}); (got[0] != 0) != (want != 0) {
+			t.Errorf("%v: the row is %v", dg, got)
 		}
 	}
 }
@@ -183,7 +192,8 @@ func TestRefreshRadius(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		q.plan.norm, q.radius = 4, c.radius
+		q.gram.SetSym(iterateRow, iterateRow, 16)
+		q.radius = c.radius
 		if q.Refresh(); q.radius != c.want {
 			t.Errorf("%s: the radius %v, want %v", name, q.radius, c.want)
 		}

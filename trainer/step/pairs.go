@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"ppal/trainer/internal/vec"
 	"ppal/trainer/problem"
 )
 
@@ -127,10 +128,12 @@ func (q *pairs) multiply(handles []problem.Vector, rows []int, last int) {
 	}
 }
 
-// keep keeps the pair in the slot if its curvature is positive, or if there is an A.
+// keep keeps the pair in the slot if its curvature is positive, or if there is an A and the pair is
+// finite and not 0.
 func (q *pairs) keep(slot int) {
 	y := pairsMost + slot
-	if sy := q.gram.At(slot, y); q.jacobian.on() && q.gram.At(slot, slot) > 0 || sy > leastCosine*math.Sqrt(q.gram.At(slot, slot)*q.gram.At(y, y)) {
+	ss, sy, yy := q.gram.At(slot, slot), q.gram.At(slot, y), q.gram.At(y, y)
+	if q.jacobian.on() && ss > 0 && vec.Finite(yy) || sy > leastCosine*math.Sqrt(ss*yy) {
 		q.order = append(q.order, slot)
 	}
 }

@@ -101,9 +101,9 @@ type QuasiNewton struct {
 	sampling  sampling
 	scaling   scaling
 
-	coefficients, g, dg []float64
-	plan                plan
-	model               spanModel
+	coefficients, g []float64
+	plan            plan
+	model           spanModel
 }
 
 // plan is a planned step.
@@ -138,12 +138,13 @@ func NewQuasiNewton(p problem.Problem) (*QuasiNewton, error) {
 	}
 	m, f, scaling := problem.Constraints(p), problem.FeaturesOf(p), newScaling(p)
 	rows := 0
-	if (f.Shallow || scaling.whitened()) && p.Space().Regularizer.Kind != problem.Ball && m <= mostRows {
+	n, _ := p.Dims()
+	if (f.Shallow || scaling.whitened()) && p.Space().Regularizer.Kind != problem.Ball && m <= mostRows && n <= mostLength {
 		rows = m
 	}
 	q := &QuasiNewton{pairs: newPairs(p.Space(), rows), d: p.Space().New(), trial: p.Space().New(), start: p.Space().New(),
 		limit: networkLimit, length: math.NaN(), cubic: math.Inf(1),
-		coefficients: make([]float64, 1+m), g: make([]float64, m), dg: make([]float64, m), scaling: scaling}
+		coefficients: make([]float64, 1+m), g: make([]float64, m), scaling: scaling}
 	q.coefficients[0] = 1
 	switch {
 	case f.Shallow && q.scaling.whitened():
@@ -198,11 +199,13 @@ func (q *QuasiNewton) Bent() bool { return q.bent }
 // Refresh.
 func (q *QuasiNewton) Exhausted() bool { return q.exhausted }
 
-// Refresh says that the multipliers or the penalty of phi have changed.
+// Refresh says that the multipliers or the penalty of phi have changed. With A, it raises Delta to at
+// least 1e-3 (1 + ||x||).
 func (q *QuasiNewton) Refresh() {
 	q.current, q.exhausted = false, false
 	if q.jacobian.on() {
-		q.radius = math.Max(q.radius, restartRadius*(1+q.plan.norm))
+		norm := math.Sqrt(math.Max(0, q.gram.At(iterateRow, iterateRow)))
+		q.radius = math.Max(q.radius, restartRadius*(1+norm))
 	}
 }
 
@@ -259,10 +262,17 @@ func (q *QuasiNewton) predict(p problem.Problem, at *problem.Point, phi Augmente
 		decrease, cut = q.solve(phi, at.Constraints)
 	}
 	if q.estimated && !(decrease > phi.noise(at.Objective, at.Constraints, q.roundoff())) {
-		q.current, q.known = false, false // a decrease by rounding errors needs the true gradient
+		q.distrust() // near rounding, the step needs the true gradient
 		return q.predict(p, at, phi)
 	}
 	return decrease, cut, q.space.Err()
+}
+
+// distrust makes the next step compute the gradient if d is an estimate.
+func (q *QuasiNewton) distrust() {
+	if q.estimated {
+		q.current, q.known = false, false
+	}
 }
 
 // estimate replaces d by the gradient for other weights, by A.
@@ -314,7 +324,7 @@ func (q *QuasiNewton) constrained(phi Augmented, g []float64, pairs [][2]int) *p
 	for _, slot := range q.order {
 		changes = append(changes, q.jacobian.changes[slot])
 	}
-	m.correct(pairs, changes, row)
+	m.correct(pairs, changes, row, gradientCurvature*math.Sqrt(q.gram.At(gradientRow, gradientRow))/q.radius)
 	p := newPiecewise(m, phi.Penalty)
 	for j, l := range phi.Multipliers {
 		p.add(m.of(row+j), l+phi.Penalty*g[j])
@@ -413,6 +423,7 @@ func (q *QuasiNewton) Try(p problem.Problem, at *problem.Point, phi Augmented) (
 	}
 	if !vec.Finite(at.Objective) || vec.FirstNonFinite(at.Constraints) >= 0 {
 		q.radius = probeShrink * q.length
+		q.distrust()
 		return false, q.back(p, at, f, first)
 	}
 	phi.Coefficients(q.coefficients[1:], at.Constraints)
@@ -424,10 +435,7 @@ func (q *QuasiNewton) Try(p problem.Problem, at *problem.Point, phi Augmented) (
 	value, ridge := phi.Value(f, q.g), q.scaling.moved(q.space, q.s[slot], q.start)
 	q.add(slot, q.scaling.origin(q.start), q.d, q.trial)
 	if q.jacobian.on() {
-		for j, g := range at.Constraints {
-			q.dg[j] = g - q.g[j]
-		}
-		q.learn(slot, q.dg, q.coefficients[1:], q.scaling.origin(q.start), q.d, q.trial)
+		q.learn(slot, q.g, at.Constraints, q.coefficients[1:], q.roundoff(), q.scaling.origin(q.start), q.d, q.trial)
 	}
 	decrease := value - phi.Value(at.Objective, at.Constraints) + ridge
 	actual := q.actual(decrease, phi.noise(f, q.g, q.roundoff()), slot)
@@ -435,9 +443,7 @@ func (q *QuasiNewton) Try(p problem.Problem, at *problem.Point, phi Augmented) (
 	q.resize(actual, value, parabola)
 	q.keep(slot)
 	if !(actual > leastRatio*q.plan.decrease) {
-		if q.estimated {
-			q.current, q.known = false, false
-		}
+		q.distrust()
 		return false, q.back(p, at, f, first)
 	}
 	q.estimated = false

@@ -14,8 +14,9 @@ import (
 // vectors of pair k are s = pairs[k][0] and y = pairs[k][1], and dw = changes[k]; vector row + j is
 // row j of A. A Lagrangian may have negative curvature. Therefore the pairs are damped: where y^T s
 // is below leastDamped s^T B s, y moves towards B s (Powell 1978; Nocedal and Wright, procedure
-// 18.2).
-func (m *spanModel) correct(pairs [][2]int, changes [][]float64, row int) {
+// 18.2). sigma is that of the last pair with positive curvature, or ||y||/||s|| of the first pair, and
+// at least least.
+func (m *spanModel) correct(pairs [][2]int, changes [][]float64, row int, least float64) {
 	m.pairs, m.damped, m.sigma, m.formed = m.pairs[:0], true, 0, false
 	m.changed = resized(m.changed, len(pairs)*m.rank)
 	for k, p := range pairs {
@@ -33,6 +34,7 @@ func (m *spanModel) correct(pairs [][2]int, changes [][]float64, row int) {
 		}
 		m.pairs = append(m.pairs, spanPair{s, y, sy})
 	}
+	m.sigma = math.Max(m.sigma, least)
 }
 
 // solvePairs replaces q by B^-1 q, without B: the two-loop recursion (Nocedal and Wright, algorithm

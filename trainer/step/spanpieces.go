@@ -65,8 +65,8 @@ func (p *piecewise) derivative(j int, u float64) float64 {
 
 // solve sets d to the minimiser. It returns the decrease of the function from d = 0 and whether the
 // trust region cuts the step, whose length is then the radius up to lengthTolerance. It returns
-// false for ok if B is not finite, or if a matrix that it factorizes is not positive definite to
-// rounding.
+// false for ok if B is not finite, if a matrix that it factorizes is not positive definite to
+// rounding, or if a search does not end.
 //
 // d minimises the function plus (s/2)||d||^2 for the least s >= 0 with ||d|| <= radius. Newton's
 // iteration for 1/||d|| = 1/radius finds s, as in spanModel.within. Where other constraints become
@@ -77,10 +77,13 @@ func (p *piecewise) solve(radius float64) (decrease float64, cut, ok bool) {
 		return 0, false, false
 	}
 	least, most := 0.0, math.Inf(1)
-	for range regionSteps {
+	for k := 0; ; k++ {
 		length := vec.Norm(p.d)
 		if length <= (1+lengthTolerance)*radius && (p.multiplier == 0 || length >= (1-lengthTolerance)*radius) {
 			break
+		}
+		if k == regionSteps {
+			return 0, false, false
 		}
 		if length > radius {
 			least = p.multiplier
@@ -145,7 +148,7 @@ func (p *piecewise) minimise() bool {
 		floats.Scale(-1, p.step)
 		floats.AddScaled(p.d, p.search(), p.step)
 	}
-	return true
+	return false
 }
 
 // expand computes the gradient at d, and finds the active constraints. It reports whether they are

@@ -135,7 +135,7 @@ func TestDampedPairByHand(t *testing.T) {
 	if !m.build(gramOf(vectors...), nil) {
 		t.Fatal("no model")
 	}
-	m.correct(pairs, [][]float64{{0}, {2}}, 4)
+	m.correct(pairs, [][]float64{{0}, {2}}, 4, 0.5)
 	if !m.hessian() || m.sigma != 1 {
 		t.Fatalf("sigma %v", m.sigma)
 	}
