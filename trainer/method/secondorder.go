@@ -18,11 +18,11 @@ type augmentedRule interface {
 	augmented() step.Augmented
 	// begin sets the first penalty, unless the penalty is a setting of the rule.
 	begin(penalty float64)
-	// updateOuter updates the multipliers with g at an approximate minimiser, and reports whether they
-	// can change.
+	// updateOuter updates the multipliers with g at an approximate minimiser, and reports whether
+	// they can change.
 	updateOuter(g []float64) bool
-	// tighten raises the penalty and reports whether the penalty changed. The iteration calls tighten
-	// if the violation has not halved.
+	// tighten raises the penalty and reports whether the penalty changed. The iteration calls
+	// tighten if the violation has not halved.
 	tighten() bool
 	// settle says that w are the coefficients of the constraints in the gradient at the iterate.
 	settle(w []float64)
@@ -34,10 +34,10 @@ type augmentedRule interface {
 //
 // The update predicts the change ||w - lambda||^2/(2c), and the step predicts the decrease of its
 // model (step.Augmented, step.QuasiNewton). Both are changes of the same Lagrangian, so their ratio
-// has no unit. The multipliers move when a step inside the trust region predicts less than a tenth
-// of the update's change. This rule determines the number of steps between updates. An update costs
-// a backward pass. If the step has a secant Jacobian, an update costs no pass, and the share is a
-// fifth.
+// has no unit. The multipliers move when a step inside the trust region predicts less than a share
+// of the update's change: a tenth, because an update costs a backward pass, or a fifth with a
+// secant Jacobian, where an update usually costs no pass. This rule determines the number of steps
+// between updates.
 //
 // If the number outer.overdue of a saved state is 1, the first iteration updates the dual variables
 // if a constraint is violated and the update can change something, whatever the step predicts, and

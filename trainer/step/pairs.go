@@ -19,6 +19,7 @@ import (
 // the memory of the pairs multiplies s and d+ by all vectors. The row of y is the row of d+ minus
 // the row of d; if the difference cancels, a separate pass computes the row of y. The row of the
 // new iterate is the row of x plus the row of s; every 10 steps a pass computes the row of x anew.
+// With a secant Jacobian A, another pass computes its rows in each step.
 type pairs struct {
 	space *problem.Space
 	s, y  []problem.Vector // by slot
@@ -36,7 +37,8 @@ const (
 	iterateRow  = gradientRow + 1
 	trialRow    = gradientRow + 2 // of d+
 	firstRow    = gradientRow + 3 // of the first row of A
-	// iterateAge is the largest age. The row of x gains the rounding error of x+ - x with each move.
+	// iterateAge is the largest age. The row of x gains the rounding error of x+ - x with each
+	// move.
 	iterateAge = 10
 	// leastChange is the least ||y||^2/(||d||^2 + ||d+||^2) for which y's row is a difference. The
 	// difference has a relative error of 1e-16/leastChange in y.y.

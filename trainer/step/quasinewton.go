@@ -40,8 +40,8 @@ import (
 // part of the decrease beyond second order, phi(x) - phi(x+) + <d + d+, s>/2, is at most 1e-3 of
 // the part of second order, <d+ - d, s>/2 > 0.
 //
-// All pairs are differences of gradients with the same multipliers and the same penalty. The change
-// of J^T w with w does not enter them.
+// Without A (see below), all pairs are differences of gradients with the same multipliers and the
+// same penalty: the change of J^T w with w does not enter them.
 //
 // With at most 32 constraints, no ball, and no hidden layers or a whitened first layer, the step
 // also has a secant approximation A of the Jacobian of the constraints (see jacobian), which costs
@@ -71,11 +71,11 @@ import (
 //
 // The step needs the exact problem: no mini-batches, no kinks. It costs a forward and a backward
 // pass. If a multiplier update or a record follows a rejected step, it costs one more forward pass.
-// With A, an update of the multipliers costs no pass. The vectors stay on the device: 2 x 20
-// vectors of the pairs, four more, and for A one for each constraint and one more. The host gets
+// With A, an update of the multipliers usually costs no pass. The vectors stay on the device: 2 x
+// 20 vectors of the pairs, four more, and for A one for each constraint and one more. The host gets
 // their inner products (see pairs). Each step reads the 40 vectors twice: for the inner products
-// and for the step itself. With scales there is another vector, T^-1 x, and the host multiplies
-// three vectors by T, T^T or T^-1 in each step.
+// and for the step itself; with A, a third time for the products of its rows. With scales there is
+// another vector, T^-1 x, and the host multiplies three vectors by T, T^T or T^-1 in each step.
 //
 // Sources: Nocedal and Wright, Numerical Optimization, 2nd edition, chapters 4 and 7; Hager and
 // Zhang, SIAM J. Optim. 16, 2005 (decrease below rounding); Griewank and Walther, Optim. Methods
@@ -188,7 +188,7 @@ func QuasiNewtonRefuses(p problem.Problem) string {
 // the first.
 func (q *QuasiNewton) Last() float64 { return q.length }
 
-// Secant reports whether the step has a secant Jacobian, so that Refresh costs no pass.
+// Secant reports whether the step has a secant Jacobian, so that Refresh usually costs no pass.
 func (q *QuasiNewton) Secant() bool { return q.jacobian.on() }
 
 // Bent reports whether the last step was as long as c allows and phi had negative curvature along
@@ -199,8 +199,8 @@ func (q *QuasiNewton) Bent() bool { return q.bent }
 // Refresh.
 func (q *QuasiNewton) Exhausted() bool { return q.exhausted }
 
-// Refresh says that the multipliers or the penalty of phi have changed. With A, it raises Delta to at
-// least 1e-3 (1 + ||x||).
+// Refresh says that the multipliers or the penalty of phi have changed. With A, it raises Delta to
+// at least 1e-3 (1 + ||x||).
 func (q *QuasiNewton) Refresh() {
 	q.current, q.exhausted = false, false
 	if q.jacobian.on() {
@@ -332,10 +332,10 @@ func (q *QuasiNewton) constrained(phi Augmented, g []float64, pairs [][2]int) *p
 	return p
 }
 
-// step returns the coordinates of the model's step. The last two of the n vectors are the gradient
-// and the iterate, which has the given norm. The step needs the eigenvectors if it has no pairs, if
-// both the trust region and the ball limit it, or if something limits it and B is not positive
-// definite to rounding.
+// step returns the coordinates of the model's step: that of p, if p is not nil. The last two of the
+// n vectors are the gradient and the iterate, which has the given norm. The step needs the
+// eigenvectors if it has no pairs, if both the trust region and the ball limit it, or if something
+// limits it and B is not positive definite to rounding.
 func (q *QuasiNewton) step(n int, norm float64, curved bool, p *piecewise) (d []float64, decrease float64, cut, sphere, ok bool) {
 	m, ball, ridge := &q.model, 0.0, 0.0
 	switch reg := q.space.Regularizer; reg.Kind {

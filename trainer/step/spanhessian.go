@@ -14,8 +14,8 @@ import (
 // vectors of pair k are s = pairs[k][0] and y = pairs[k][1], and dw = changes[k]; vector row + j is
 // row j of A. A Lagrangian may have negative curvature. Therefore the pairs are damped: where y^T s
 // is below leastDamped s^T B s, y moves towards B s (Powell 1978; Nocedal and Wright, procedure
-// 18.2). sigma is that of the last pair with positive curvature, or ||y||/||s|| of the first pair, and
-// at least least.
+// 18.2). sigma is that of the last pair with positive curvature, or ||y||/||s|| of the first pair,
+// and at least least.
 func (m *spanModel) correct(pairs [][2]int, changes [][]float64, row int, least float64) {
 	m.pairs, m.damped, m.sigma, m.formed = m.pairs[:0], true, 0, false
 	m.changed = resized(m.changed, len(pairs)*m.rank)

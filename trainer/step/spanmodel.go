@@ -24,20 +24,20 @@ import (
 // A spanModel keeps its memory from one model to the next. All matrices have rows of count
 // elements.
 type spanModel struct {
-	count       int       // the number of vectors
-	rank        int       // the dimension of the span
-	coordinates []float64 // [count, rank]: row i has the coordinates of vector order[i]
-	order       []int     // all vectors; the first rank are independent and give the basis
-	row         []int     // the inverse of order: the row of each vector
-	pairs       []spanPair
-	damped      bool      // the pairs are those of correct
-	changed     []float64 // [pairs, rank]: their y
-	sigma       float64   // y^T y/(y^T s) of the last pair; 0 without pairs
-	formed      bool      // B is computed
-	b           []float64 // [rank, rank]: the lower triangle of B
-	factor      []float64 // [rank, rank]: the lower Cholesky factor of B plus a multiple of I
-	eigenvalues []float64 // of B, ascending; nil before eigen
-	vectors     mat.Dense // the eigenvectors
+	count       int        // the number of vectors
+	rank        int        // the dimension of the span
+	coordinates []float64  // [count, rank]: row i has the coordinates of vector order[i]
+	order       []int      // all vectors; the first rank are independent and give the basis
+	row         []int      // the inverse of order: the row of each vector
+	pairs       []spanPair // those with y^T s > 0, or those of correct
+	damped      bool       // the pairs are those of correct
+	changed     []float64  // [pairs, rank]: their y
+	sigma       float64    // y^T y/(y^T s) of the last pair; 0 without pairs; see correct
+	formed      bool       // B is computed
+	b           []float64  // [rank, rank]: the lower triangle of B
+	factor      []float64  // [rank, rank]: the lower Cholesky factor of B plus a multiple of I
+	eigenvalues []float64  // of B, ascending; nil before eigen
+	vectors     mat.Dense  // the eigenvectors
 
 	scaled, rest, length, product, column, inverse []float64 // scratch
 }
