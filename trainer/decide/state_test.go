@@ -217,3 +217,15 @@ func TestWarmByHand(t *testing.T) {
 		}
 	}
 }
+
+// A new round measures the gradient of a quasi-Newton step again, without an estimate from the
+// gradient of the round before. The rest of the state stays, and so does the state of the caller.
+func TestWarmForgetsTheGradient(t *testing.T) {
+	before := &trainer.State{Method: "ppala", Vectors: numbers{"iterate": {1}}, Numbers: numbers{
+		"quasi.current": {1}, "quasi.known": {1}, "quasi.estimated": {1}, "quasi.exhausted": {1}, "quasi.restarted": {1}, "quasi.radius": {2}}}
+	after := warm(before)
+	want := numbers{"quasi.current": {0}, "quasi.known": {0}, "quasi.estimated": {0}, "quasi.exhausted": {0}, "quasi.restarted": {0}, "quasi.radius": {2}}
+	if d := cmp.Diff(want, after.Numbers); d != "" || before.Numbers["quasi.known"][0] != 1 {
+		t.Error(d)
+	}
+}
