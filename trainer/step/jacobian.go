@@ -120,14 +120,11 @@ func (q *pairs) learn(slot int, g, next, weights []float64, u float64, x, d, tri
 
 // measureRows computes the rows of A in gram.
 func (q *pairs) measureRows(slot int, x, d, trial problem.Vector) {
-	var handles []problem.Vector
-	var rows []int
-	for _, s := range append([]int{slot}, q.order...) {
-		handles, rows = append(handles, q.s[s], q.y[s]), append(rows, s, pairsMost+s)
+	handles, rows := q.basis(d, x)
+	handles, rows = append(handles, trial, q.s[slot], q.y[slot]), append(rows, trialRow, slot, pairsMost+slot)
+	var own []int
+	for k := range q.jacobian.rows {
+		own = append(own, firstRow+k)
 	}
-	handles, rows = append(handles, d, x, trial), append(rows, gradientRow, iterateRow, trialRow)
-	for k, row := range q.jacobian.rows {
-		handles, rows = append(handles, row), append(rows, firstRow+k)
-	}
-	q.multiply(handles, rows, len(q.jacobian.rows))
+	q.multiply(q.jacobian.rows, own, handles, rows)
 }

@@ -90,11 +90,7 @@ func (q *pairs) matrix(rows []int) (gram *mat.SymDense, positions [][2]int) {
 // products computes the row of v, which is d or x.
 func (q *pairs) products(row int, v, d, x problem.Vector) {
 	handles, rows := q.basis(d, x)
-	dots := make([]float64, len(handles))
-	q.space.Dots(dots, []problem.Vector{v}, handles)
-	for i, dot := range dots {
-		q.gram.SetSym(row, rows[i], dot)
-	}
+	q.multiply([]problem.Vector{v}, []int{row}, handles, rows)
 }
 
 // add completes the pair of the move s from x in a slot, with the gradients d and trial, and writes
@@ -104,12 +100,14 @@ func (q *pairs) add(slot int, x, d, trial problem.Vector) {
 
 	handles, rows := q.basis(d, x)
 	handles, rows = append(handles, trial, q.s[slot]), append(rows, trialRow, slot)
-	q.multiply(handles, rows, 2)
+	last := len(handles) - 2
+	q.multiply(handles[last:], rows[last:], handles, rows)
 	dd, tt := q.gram.At(gradientRow, gradientRow), q.gram.At(trialRow, trialRow)
 	yy := tt - 2*q.gram.At(trialRow, gradientRow) + dd
 	y := pairsMost + slot
 	if !(yy >= leastChange*(tt+dd)) {
-		q.multiply(append(handles, q.y[slot]), append(rows, y), 1)
+		own := []problem.Vector{q.y[slot]}
+		q.multiply(own, []int{y}, append(handles, own...), append(rows, y))
 		return
 	}
 	for _, other := range rows {
@@ -118,14 +116,14 @@ func (q *pairs) add(slot int, x, d, trial problem.Vector) {
 	q.gram.SetSym(y, y, yy)
 }
 
-// multiply computes the rows of the last vectors in gram, with all vectors.
-func (q *pairs) multiply(handles []problem.Vector, rows []int, last int) {
-	from := len(handles) - last
-	dots := make([]float64, last*len(handles))
-	q.space.Dots(dots, handles[from:], handles)
-	for i, row := range rows[from:] {
-		for j, other := range rows {
-			q.gram.SetSym(row, other, dots[i*len(handles)+j])
+// multiply computes the products of the vectors xs, whose rows in gram are xrows, with the vectors
+// ys, whose rows are yrows.
+func (q *pairs) multiply(xs []problem.Vector, xrows []int, ys []problem.Vector, yrows []int) {
+	dots := make([]float64, len(xs)*len(ys))
+	q.space.Dots(dots, xs, ys)
+	for i, row := range xrows {
+		for j, other := range yrows {
+			q.gram.SetSym(row, other, dots[i*len(ys)+j])
 		}
 	}
 }

@@ -137,12 +137,7 @@ func NewQuasiNewton(p problem.Problem) (*QuasiNewton, error) {
 			problem.ErrSettings, reason)
 	}
 	m, f, scaling := problem.Constraints(p), problem.FeaturesOf(p), newScaling(p)
-	rows := 0
-	n, _ := p.Dims()
-	if (f.Shallow || scaling.whitened()) && p.Space().Regularizer.Kind != problem.Ball && m <= mostRows && n <= mostLength {
-		rows = m
-	}
-	q := &QuasiNewton{pairs: newPairs(p.Space(), rows), d: p.Space().New(), trial: p.Space().New(), start: p.Space().New(),
+	q := &QuasiNewton{pairs: newPairs(p.Space(), secantRows(p, f.Shallow || scaling.whitened())), d: p.Space().New(), trial: p.Space().New(), start: p.Space().New(),
 		limit: networkLimit, length: math.NaN(), cubic: math.Inf(1),
 		coefficients: make([]float64, 1+m), g: make([]float64, m), scaling: scaling}
 	q.coefficients[0] = 1
@@ -187,9 +182,6 @@ func QuasiNewtonRefuses(p problem.Problem) string {
 // Last returns the length of the last planned step, with scales in the variables u; NaN before
 // the first.
 func (q *QuasiNewton) Last() float64 { return q.length }
-
-// Secant reports whether the step has a secant Jacobian, so that Refresh usually costs no pass.
-func (q *QuasiNewton) Secant() bool { return q.jacobian.on() }
 
 // Bent reports whether the last step was as long as c allows and phi had negative curvature along
 // the step. After several such steps, phi may have no lower bound.
@@ -268,22 +260,6 @@ func (q *QuasiNewton) predict(p problem.Problem, at *problem.Point, phi Augmente
 	return decrease, cut, q.space.Err()
 }
 
-// distrust makes the next step compute the gradient if d is an estimate.
-func (q *QuasiNewton) distrust() {
-	if q.estimated {
-		q.current, q.known = false, false
-	}
-}
-
-// estimate replaces d by the gradient for other weights, by A.
-func (q *QuasiNewton) estimate(weights []float64) {
-	coefficients, vectors := []float64{1}, []problem.Vector{q.d}
-	for k, v := range q.jacobian.to(weights) {
-		coefficients, vectors = append(coefficients, v), append(vectors, q.jacobian.rows[k])
-	}
-	q.space.Sum(q.d, coefficients, vectors)
-}
-
 // solve plans a step with the present pairs.
 func (q *QuasiNewton) solve(phi Augmented, g []float64) (decrease float64, cut bool) {
 	handles, rows := q.basis(q.d, q.scaling.position())
@@ -298,11 +274,13 @@ func (q *QuasiNewton) solve(phi Augmented, g []float64) (decrease float64, cut b
 	if !m.build(gram, pairs) {
 		return 0, false
 	}
-	var p *piecewise
+	var d []float64
+	var sphere, ok bool
 	if q.jacobian.on() && len(pairs) > 0 {
-		p = q.constrained(phi, g, pairs)
+		d, decrease, cut, ok = q.constrained(phi, g, pairs)
+	} else {
+		d, decrease, cut, sphere, ok = q.step(n, norm, len(pairs) > 0)
 	}
-	d, decrease, cut, sphere, ok := q.step(n, norm, len(pairs) > 0, p)
 	if !ok || !vec.Finite(decrease) {
 		return 0, false
 	}
@@ -316,40 +294,14 @@ func (q *QuasiNewton) solve(phi Augmented, g []float64) (decrease float64, cut b
 	return decrease, cut
 }
 
-// constrained returns the subproblem of the step with the constraints, for phi and g(x), and gives
-// the model the pairs of the Lagrangian.
-func (q *QuasiNewton) constrained(phi Augmented, g []float64, pairs [][2]int) *piecewise {
-	m, row := &q.model, 2*len(pairs) // basis has the rows of A after the pairs
-	var changes [][]float64
-	for _, slot := range q.order {
-		changes = append(changes, q.jacobian.changes[slot])
-	}
-	m.correct(pairs, changes, row, gradientCurvature*math.Sqrt(q.gram.At(gradientRow, gradientRow))/q.radius)
-	p := newPiecewise(m, phi.Penalty)
-	for j, l := range phi.Multipliers {
-		p.add(m.of(row+j), l+phi.Penalty*g[j])
-	}
-	return p
-}
-
-// step returns the coordinates of the model's step: that of p, if p is not nil. The last two of the
-// n vectors are the gradient and the iterate, which has the given norm. The step needs the
-// eigenvectors if it has no pairs, if both the trust region and the ball limit it, or if something
-// limits it and B is not positive definite to rounding.
-func (q *QuasiNewton) step(n int, norm float64, curved bool, p *piecewise) (d []float64, decrease float64, cut, sphere, ok bool) {
-	m, ball, ridge := &q.model, 0.0, 0.0
-	switch reg := q.space.Regularizer; reg.Kind {
-	case problem.Ball:
-		ball = math.Max(reg.Radius, norm) // rounding may put x outside
-	case problem.SquaredL2:
-		if !q.scaling.on() { // else the gradients contain r
-			ridge = reg.Weight
-		}
-	}
-	if p != nil {
-		p.g, p.x, p.ridge = m.of(n-2), m.of(n-1), ridge
-		decrease, cut, ok = p.solve(q.radius)
-		return p.d, decrease, cut, false, ok
+// step returns the coordinates of the model's step. The last two of the n vectors are the gradient
+// and the iterate, which has the given norm. The step needs the eigenvectors if it has no pairs, if
+// both the trust region and the ball limit it, or if something limits it and B is not positive
+// definite to rounding.
+func (q *QuasiNewton) step(n int, norm float64, curved bool) (d []float64, decrease float64, cut, sphere, ok bool) {
+	m, ball, ridge := &q.model, 0.0, q.ridge()
+	if r := q.space.Regularizer; r.Kind == problem.Ball {
+		ball = math.Max(r.Radius, norm) // rounding may put x outside
 	}
 	if curved {
 		d = make([]float64, m.rank)
@@ -381,6 +333,14 @@ func (q *QuasiNewton) step(n int, norm float64, curved bool, p *piecewise) (d []
 	}
 	decrease, cut, sphere = r.solve()
 	return m.unrotate(r.d), decrease, cut, sphere, true
+}
+
+// ridge returns the weight w of (w/2)||x||^2 where r is not part of the gradients.
+func (q *QuasiNewton) ridge() float64 {
+	if r := q.space.Regularizer; r.Kind == problem.SquaredL2 && !q.scaling.on() {
+		return r.Weight
+	}
+	return 0
 }
 
 // insideMargin is the relative distance from the sphere beyond which x + z does not need the

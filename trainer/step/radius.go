@@ -1,10 +1,6 @@
 package step
 
-import (
-	"math"
-
-	"ppal/trainer/problem"
-)
+import "math"
 
 // The rules for the region's radius Delta and its largest share c: see QuasiNewton.
 const (
@@ -25,9 +21,8 @@ func (q *QuasiNewton) actual(decrease, noise float64, slot int) float64 {
 	if q.plan.decrease <= noise || math.Abs(decrease) <= noise {
 		decrease = -(q.gram.At(gradientRow, slot) + q.gram.At(trialRow, slot)) / 2
 	}
-	if r := q.space.Regularizer; r.Kind == problem.SquaredL2 && !q.scaling.on() {
-		// (||x||^2 - ||x+||^2)/2 = -<x + x+, s>/2, without cancellation.
-		decrease -= r.Weight / 2 * (2*q.gram.At(iterateRow, slot) + q.gram.At(slot, slot))
+	if w := q.ridge(); w > 0 { // (||x||^2 - ||x+||^2)/2 = -<x + x+, s>/2, without cancellation
+		decrease -= w / 2 * (2*q.gram.At(iterateRow, slot) + q.gram.At(slot, slot))
 	}
 	return decrease
 }

@@ -108,7 +108,7 @@ func handStep(t *testing.T, q *QuasiNewton, pairs [][2]int, vectors ...[]float64
 	if !q.model.build(gramOf(vectors...), pairs) {
 		t.Fatal("no model")
 	}
-	d, decrease, cut, sphere, ok := q.step(len(vectors), floats.Norm(vectors[len(vectors)-1], 2), len(pairs) > 0, nil)
+	d, decrease, cut, sphere, ok := q.step(len(vectors), floats.Norm(vectors[len(vectors)-1], 2), len(pairs) > 0)
 	if !ok {
 		t.Fatal("no step")
 	}
