@@ -8,69 +8,95 @@ import (
 )
 
 // BenchmarkPlan measures the part of a step on the host: the model of 20 pairs and its minimiser.
-// In the three cases, nothing limits the step, the trust region cuts it, or the sphere of the ball
-// limits it.
+// Nothing limits the step, the trust region cuts it, or the sphere of the ball limits it. Two cases
+// have a secant Jacobian of two constraints.
 func BenchmarkPlan(b *testing.B) {
-	const n = 200
 	for _, c := range []struct {
 		name         string
+		m            int
 		radius, ball float64
-	}{{"inner", 1e6, 1e6}, {"cut", 1e-3, 1e6}, {"sphere", 1e6, 1}} {
+	}{{"inner", 0, 1e6, 1e6}, {"cut", 0, 1e-3, 1e6}, {"sphere", 0, 1e6, 1}, {"secant-inner", 2, 1e6, 0}, {"secant-cut", 2, 1e-3, 0}} {
 		b.Run(c.name, func(b *testing.B) {
-			rng := rand.New(rand.NewPCG(1, 2))
-			start := make([]float64, n)
-			for i := range start {
-				start[i] = rng.NormFloat64() / 14
-			}
-			fn := problem.Functions{N: n,
-				F: func(x []float64) float64 {
-					f := 0.0
-					for i, v := range x {
-						f += float64(i+1) * (v - 1) * (v - 1) / 2
-					}
-					return f
-				},
-				Gradient: func(dst, x []float64) {
-					for i, v := range x {
-						dst[i] = float64(i+1) * (v - 1)
-					}
-				}}
-			p, err := fn.New(start)
-			if err != nil {
-				b.Fatal(err)
-			}
-			p.Space().Regularizer = problem.Regularizer{Kind: problem.Ball, Radius: 1e6}
-			q, err := NewQuasiNewton(p)
-			if err != nil {
-				b.Fatal(err)
-			}
-			at := problem.NewPoint(p)
-			if err := at.Forward(p); err != nil {
-				b.Fatal(err)
-			}
-			phi := Augmented{Multipliers: make([]float64, problem.Constraints(p)), Penalty: 1}
-			for range 40 {
-				if _, _, err := q.Predict(p, &at, phi); err != nil {
-					b.Fatal(err)
-				}
-				if _, err := q.Try(p, &at, phi); err != nil {
-					b.Fatal(err)
-				}
-			}
-			if len(q.order) != pairsMost {
-				b.Fatal(len(q.order), "pairs")
-			}
-			p.Space().Regularizer.Radius = c.ball
+			q, phi, g := planned(b, c.m, c.ball > 0)
+			q.space.Regularizer.Radius = c.ball
 			q.limit = 1e9
 			q.radius = c.radius
-			if _, cut := q.solve(Augmented{}, nil); cut != (c.name == "cut") || q.plan.sphere != (c.name == "sphere") {
+			if _, cut := q.solve(phi, g); cut != (c.radius < 1) || q.plan.sphere != (c.name == "sphere") {
 				b.Fatalf("cut %v, sphere %v", cut, q.plan.sphere)
 			}
 			b.ReportAllocs()
 			for b.Loop() {
 				q.radius = c.radius
-				q.solve(Augmented{}, nil)
+				q.solve(phi, g)
 			}
 		})
 	}
+}
+
+// planned returns the step after 40 trials on a quadratic function of 200 variables, whose m linear
+// constraints have the sums of every m-th variable, in a large ball or without one; with phi and g.
+func planned(b *testing.B, m int, ball bool) (*QuasiNewton, Augmented, []float64) {
+	const n = 200
+	rng := rand.New(rand.NewPCG(1, 2))
+	start := make([]float64, n)
+	for i := range start {
+		start[i] = rng.NormFloat64() / 14
+	}
+	fn := problem.Functions{N: n, M: m,
+		F: func(x []float64) float64 {
+			f := 0.0
+			for i, v := range x {
+				f += float64(i+1) * (v - 1) * (v - 1) / 2
+			}
+			return f
+		},
+		Gradient: func(dst, x []float64) {
+			for i, v := range x {
+				dst[i] = float64(i+1) * (v - 1)
+			}
+		},
+		G: func(dst, x []float64) {
+			for j := range dst {
+				dst[j] = -1
+			}
+			for i, v := range x {
+				dst[i%m] += v / 50
+			}
+		},
+		JacobianT: func(dst, _, w []float64) {
+			for i := range dst {
+				dst[i] = w[i%m] / 50
+			}
+		}}
+	if m == 0 {
+		fn.G, fn.JacobianT = nil, nil
+	}
+	if ball {
+		fn.Regularizer = problem.Regularizer{Kind: problem.Ball, Radius: 1e6}
+	}
+	p, err := fn.New(start)
+	if err != nil {
+		b.Fatal(err)
+	}
+	q, err := NewQuasiNewton(p)
+	if err != nil {
+		b.Fatal(err)
+	}
+	at := problem.NewPoint(p)
+	if err := at.Forward(p); err != nil {
+		b.Fatal(err)
+	}
+	phi := Augmented{Multipliers: make([]float64, m), Penalty: 1}
+	for range 40 {
+		if _, _, err := q.Predict(p, &at, phi); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := q.Try(p, &at, phi); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if len(q.order) != pairsMost || q.jacobian.on() != (m > 0) {
+		b.Fatal(len(q.order), "pairs")
+	}
+	return q, phi, at.Constraints
 }

@@ -104,6 +104,7 @@ type QuasiNewton struct {
 	coefficients, g []float64
 	plan            plan
 	model           spanModel
+	pieces          piecewise
 }
 
 // plan is a planned step.
@@ -271,14 +272,14 @@ func (q *QuasiNewton) solve(phi Augmented, g []float64) (decrease float64, cut b
 		q.radius = largest
 	}
 	m := &q.model
-	if !m.build(gram, pairs) {
+	if !m.build(gram) {
 		return 0, false
 	}
 	var d []float64
 	var sphere, ok bool
 	if q.jacobian.on() && len(pairs) > 0 {
 		d, decrease, cut, ok = q.constrained(phi, g, pairs)
-	} else {
+	} else if m.take(pairs) {
 		d, decrease, cut, sphere, ok = q.step(n, norm, len(pairs) > 0)
 	}
 	if !ok || !vec.Finite(decrease) {

@@ -157,8 +157,8 @@ func TestSpanModelIsTheDenseModel(t *testing.T) {
 		}
 	}
 	var m spanModel
-	m.build(mat.NewSymDense(3, []float64{2, 1, 0, 1, 2, 0, 0, 0, 1}), nil) // an earlier model leaves no trace
-	if !m.build(gram, pairs) || m.rank != len(vectors)-1 {
+	m.build(mat.NewSymDense(3, []float64{2, 1, 0, 1, 2, 0, 0, 0, 1})) // an earlier model leaves no trace
+	if !m.build(gram) || !m.take(pairs) || m.rank != len(vectors)-1 {
 		t.Fatalf("the model is %+v, want rank %d", m, len(vectors)-1)
 	}
 
@@ -223,7 +223,7 @@ func TestSpanModelIsTheDenseModel(t *testing.T) {
 func TestSpanModelRefusesNonFiniteNumbers(t *testing.T) {
 	for _, v := range []float64{math.NaN(), math.Inf(1)} {
 		var m spanModel
-		if m.build(mat.NewSymDense(2, []float64{1, v, v, 1}), nil) {
+		if m.build(mat.NewSymDense(2, []float64{1, v, v, 1})) {
 			t.Errorf("%v: a model of rank %d", v, m.rank)
 		}
 	}

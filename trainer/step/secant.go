@@ -44,7 +44,8 @@ func (q *QuasiNewton) constrained(phi Augmented, g []float64, pairs [][2]int) (d
 		changes = append(changes, q.jacobian.changes[slot])
 	}
 	m.correct(pairs, changes, row, gradientCurvature*math.Sqrt(q.gram.At(gradientRow, gradientRow))/q.radius)
-	p := newPiecewise(m, phi.Penalty)
+	p := &q.pieces
+	p.begin(m, phi.Penalty)
 	for j, l := range phi.Multipliers {
 		p.add(m.of(row+j), l+phi.Penalty*g[j])
 	}

@@ -17,7 +17,7 @@ import (
 // 18.2). sigma is that of the last pair with positive curvature, or ||y||/||s|| of the first pair,
 // and at least least.
 func (m *spanModel) correct(pairs [][2]int, changes [][]float64, row int, least float64) {
-	m.pairs, m.damped, m.sigma, m.formed = m.pairs[:0], true, 0, false
+	m.begin(true)
 	m.changed = resized(m.changed, len(pairs)*m.rank)
 	for k, p := range pairs {
 		s, y := m.of(p[0]), m.changed[k*m.rank:(k+1)*m.rank]

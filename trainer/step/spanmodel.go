@@ -29,10 +29,10 @@ type spanModel struct {
 	coordinates []float64  // [count, rank]: row i has the coordinates of vector order[i]
 	order       []int      // all vectors; the first rank are independent and give the basis
 	row         []int      // the inverse of order: the row of each vector
-	pairs       []spanPair // those with y^T s > 0, or those of correct
+	pairs       []spanPair // those of take or of correct
 	damped      bool       // the pairs are those of correct
 	changed     []float64  // [pairs, rank]: their y
-	sigma       float64    // y^T y/(y^T s) of the last pair; 0 without pairs; see correct
+	sigma       float64    // y^T y/(y^T s) of the last pair of take; 0 without pairs; see correct
 	formed      bool       // B is computed
 	b           []float64  // [rank, rank]: the lower triangle of B
 	factor      []float64  // [rank, rank]: the lower Cholesky factor of B plus a multiple of I
@@ -52,10 +52,9 @@ type spanPair struct {
 // before it that adds a dimension.
 const spanTolerance = 1e-12
 
-// build makes the model for the Gram matrix of the vectors, except B. Pair i has s = vector
-// pairs[i][0] and y = vector pairs[i][1]. build returns false if the Gram matrix is 0 or not
-// finite, or if sigma is not finite.
-func (m *spanModel) build(gram *mat.SymDense, pairs [][2]int) bool {
+// build sets the basis and the coordinates for the Gram matrix of the vectors, without pairs. It
+// returns false if the Gram matrix is 0 or not finite.
+func (m *spanModel) build(gram *mat.SymDense) bool {
 	n := gram.SymmetricDim()
 	m.count = n
 	for _, matrix := range []*[]float64{&m.scaled, &m.coordinates, &m.b, &m.factor} {
@@ -65,7 +64,7 @@ func (m *spanModel) build(gram *mat.SymDense, pairs [][2]int) bool {
 		*vector = resized(*vector, n)
 	}
 	m.order, m.row = resized(m.order, n), resized(m.row, n)
-	m.rank, m.formed, m.eigenvalues = 0, false, nil
+	m.rank = 0
 	for i := range n {
 		if m.length[i] = math.Sqrt(gram.At(i, i)); m.length[i] == 0 {
 			m.length[i] = 1
@@ -79,14 +78,26 @@ func (m *spanModel) build(gram *mat.SymDense, pairs [][2]int) bool {
 		}
 	}
 	m.orthogonalise()
-	m.pairs, m.damped, m.sigma = m.pairs[:0], false, 0
+	m.begin(false)
+	return m.rank > 0
+}
+
+// begin takes the pairs and B from the model.
+func (m *spanModel) begin(damped bool) {
+	m.pairs, m.damped, m.sigma, m.formed, m.eigenvalues = m.pairs[:0], damped, 0, false, nil
+}
+
+// take gives the model the pairs with s = vector pairs[i][0], y = vector pairs[i][1] and y^T s > 0.
+// It returns false if sigma is not finite.
+func (m *spanModel) take(pairs [][2]int) bool {
+	m.begin(false)
 	for _, p := range pairs {
 		s, y := m.of(p[0]), m.of(p[1])
 		if sy := floats.Dot(s, y); sy > 0 {
 			m.pairs, m.sigma = append(m.pairs, spanPair{s, y, sy}), floats.Dot(y, y)/sy
 		}
 	}
-	return m.rank > 0 && vec.Finite(m.sigma)
+	return vec.Finite(m.sigma)
 }
 
 // resized returns a slice of n elements, which uses the memory of x if the memory suffices.

@@ -17,7 +17,8 @@ import (
 // B is a model of the Hessian of the Lagrangian, and the rows a_j are those of the Jacobian of the
 // constraints. With g = grad phi(x), the function is phi(x + d) - phi(x) for constraints that are
 // affine and a Lagrangian that is quadratic (see Augmented). Each p_j is convex and smooth, and is
-// made of two parabolas. p_j(0) = p_j'(0) = 0.
+// made of two parabolas. p_j(0) = p_j'(0) = 0. A piecewise keeps its memory from one step to the
+// next.
 type piecewise struct {
 	model *spanModel
 	rows  [][]float64 // a_j
@@ -42,14 +43,13 @@ const (
 	leastShift  = 1e-12 // added to the second derivative, relative to its largest diagonal element
 )
 
-// newPiecewise returns the subproblem of a model for the penalty c.
-func newPiecewise(m *spanModel, c float64) *piecewise {
-	p := &piecewise{model: m, c: c}
-	for _, v := range []*[]float64{&p.d, &p.slope, &p.step} {
-		*v = make([]float64, m.rank)
-	}
-	p.matrix = make([]float64, m.count*m.count)
-	return p
+// begin makes p the subproblem of a model for the penalty c, with d = 0 and without constraints.
+func (p *piecewise) begin(m *spanModel, c float64) {
+	p.model, p.c, p.multiplier = m, c, 0
+	p.d, p.slope, p.step = resized(p.d, m.rank), resized(p.slope, m.rank), resized(p.step, m.rank)
+	p.matrix = resized(p.matrix, m.count*m.count)
+	clear(p.d)
+	p.rows, p.t, p.active, p.u, p.du = p.rows[:0], p.t[:0], p.active[:0], p.u[:0], p.du[:0]
 }
 
 // add adds a constraint with the row a and t.

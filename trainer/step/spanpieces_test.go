@@ -21,7 +21,7 @@ func axes(t *testing.T, b ...float64) *spanModel {
 		vectors = append(vectors, v)
 	}
 	m := &spanModel{}
-	if !m.build(gramOf(vectors...), nil) || m.rank != n {
+	if !m.build(gramOf(vectors...)) || m.rank != n {
 		t.Fatal("no model")
 	}
 	for i, v := range b {
@@ -47,7 +47,8 @@ func TestPiecewiseByHand(t *testing.T) {
 		{1, 0.25, 0.25, 0.25 - 3.0/32},
 		{-1, 0.25, 0.25, 0.25 - 1.0/32},
 	} {
-		p := newPiecewise(axes(t, 1), 2)
+		p := piecewise{}
+		p.begin(axes(t, 1), 2)
 		p.g, p.x = []float64{-1}, []float64{0}
 		p.add([]float64{1}, c.t)
 		decrease, cut, ok := p.solve(c.radius)
@@ -76,7 +77,8 @@ func TestPiecewiseMinimises(t *testing.T) {
 			b[i] = 0.01 + b[i]*b[i]
 		}
 		c := math.Exp(3 * rng.NormFloat64())
-		p := newPiecewise(axes(t, b...), c)
+		p := piecewise{}
+		p.begin(axes(t, b...), c)
 		p.g, p.x, p.ridge = normal(n, 1), normal(n, 1), []float64{0, 0.5}[k%2]
 		for range rows {
 			p.add(normal(n, 1), rng.NormFloat64())
@@ -132,7 +134,7 @@ func TestDampedPairByHand(t *testing.T) {
 	var m spanModel
 	vectors := [][]float64{{1, 1}, {1, 0}, {1, 1}, {4, 0}, {3, 0}}
 	pairs := [][2]int{{0, 2}, {1, 3}}
-	if !m.build(gramOf(vectors...), nil) {
+	if !m.build(gramOf(vectors...)) {
 		t.Fatal("no model")
 	}
 	m.correct(pairs, [][]float64{{0}, {2}}, 4, 0.5)
@@ -152,7 +154,8 @@ func TestDampedPairByHand(t *testing.T) {
 // ends before the minimiser.
 func TestPiecewiseSearchByHand(t *testing.T) {
 	for _, c := range []struct{ t, ridge, s, want float64 }{{-1, 0, 0, 110.0 / 300}, {-1, 0.5, 1, 110.0 / 450}, {-1000, 0, 0, 1}} {
-		p := newPiecewise(axes(t, 1), 2)
+		p := piecewise{}
+		p.begin(axes(t, 1), 2)
 		p.g, p.x, p.ridge, p.multiplier = []float64{-10}, []float64{0}, c.ridge, c.s
 		p.add([]float64{1}, c.t)
 		p.expand()
