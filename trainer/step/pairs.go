@@ -57,6 +57,8 @@ func newPairs(space *problem.Space, rows int) pairs {
 
 // basis returns the moves, the gradient changes, the rows of A, d and x, and their rows in gram.
 func (q *pairs) basis(d, x problem.Vector) (handles []problem.Vector, rows []int) {
+	most := 2*len(q.order) + len(q.jacobian.rows) + 5 // the callers append up to three
+	handles, rows = make([]problem.Vector, 0, most), make([]int, 0, most)
 	for _, slot := range q.order {
 		handles, rows = append(handles, q.s[slot]), append(rows, slot)
 	}

@@ -287,8 +287,8 @@ func (q *QuasiNewton) solve(phi Augmented, g []float64) (decrease float64, cut b
 	}
 	q.length = vec.Norm(d)
 	reach := (&region{x: m.of(n - 1), d: d}).norm(1)
-	q.plan = plan{coefficients: m.combination(d), decrease: decrease, norm: norm, longest: cut && q.radius == largest, sphere: sphere,
-		inside: reach < (1-insideMargin)*q.space.Regularizer.Radius}
+	q.plan = plan{vectors: make([]problem.Vector, 0, m.rank), coefficients: m.combination(d), decrease: decrease, norm: norm,
+		longest: cut && q.radius == largest, sphere: sphere, inside: reach < (1-insideMargin)*q.space.Regularizer.Radius}
 	for _, i := range m.basis() {
 		q.plan.vectors = append(q.plan.vectors, handles[i])
 	}

@@ -39,7 +39,7 @@ func (q *QuasiNewton) distrust() {
 // It gives the model the pairs of the Lagrangian.
 func (q *QuasiNewton) constrained(phi Augmented, g []float64, pairs [][2]int) (d []float64, decrease float64, cut, ok bool) {
 	m, row := &q.model, 2*len(pairs) // basis has the rows of A after the pairs, then d and x
-	var changes [][]float64
+	changes := make([][]float64, 0, len(q.order))
 	for _, slot := range q.order {
 		changes = append(changes, q.jacobian.changes[slot])
 	}
