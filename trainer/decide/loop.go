@@ -13,7 +13,6 @@ import (
 	"ppal/trainer/certify"
 	"ppal/trainer/internal/vec"
 	"ppal/trainer/problem"
-	"ppal/trainer/step"
 )
 
 // loop is the state of the rounds.
@@ -140,13 +139,11 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 	return true, nil
 }
 
-// afterStart prepares the first round with the smooth objective. Quasi-Newton steps go on from the
-// state of the round of Start. Other steps begin anew at its weights: with the multipliers of
-// another objective, momentum moves networks of relus to flat sigmoids.
+// afterStart prepares the first round with the smooth objective: the method begins anew at the
+// weights of the round of Start. With the multipliers of another objective, momentum moves networks
+// of relus to flat sigmoids, and quasi-Newton steps end in worse local minima. Networks keep the
+// curvature of quasi-Newton steps, because they would need many iterations to learn it again.
 func (l *loop) afterStart() error {
-	if rule, ok := l.m.(trainer.DualRule); ok && rule.PrimalStep().Kind == step.LBFGS {
-		return nil
-	}
 	if err := l.f.Smooth.Map().SetObjective(1, nil); err != nil {
 		return err
 	}
@@ -157,7 +154,10 @@ func (l *loop) afterStart() error {
 	if err := l.m.Init(l.p, &at); err != nil {
 		return err
 	}
-	l.state = trainer.Capture(l.p, l.m)
+	before := l.state
+	if l.state = trainer.Capture(l.p, l.m); !problem.FeaturesOf(l.p).Shallow {
+		keepCurvature(l.state, before)
+	}
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"ppal/trainer/certify"
 	"ppal/trainer/certify/infeasible"
 	"ppal/trainer/internal/testkit"
+	"ppal/trainer/internal/vec"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
@@ -417,6 +418,55 @@ func TestTheUpdateIsOverdue(t *testing.T) {
 		}
 		if got := l.state.Numbers["outer.overdue"]; !slices.Equal(got, []float64{c.want}) {
 			t.Errorf("%s: overdue %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// deep hides that functions have no hidden layers.
+type deep struct{ problem.Problem }
+
+// After the round of Start, the multipliers and the penalty begin anew at its weights. The pairs of
+// quasi-Newton steps stay with hidden layers only, and their gradient belongs to the old objective.
+func TestTheMethodBeginsAnewAfterStart(t *testing.T) {
+	for name, c := range map[string]struct {
+		hidden  bool
+		penalty float64
+	}{"without hidden layers": {false, 10}, "with hidden layers": {true, 1}} {
+		f := fourRows(t, 3)
+		f.Start = []float64{-1, 0} // -x under x <= 1/4
+		var p problem.Problem = f.Smooth
+		if c.hidden {
+			p = deep{p}
+		}
+		l, err := newLoop(p, &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}, trainer.Settings{Iterations: 60}, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := l.round(t.Context()); err != nil || !again {
+			t.Fatalf("%s: again %v, %v", name, again, err)
+		}
+		before, after, x := l.result.State, l.state, l.best.x
+		if vec.Norm(before.Numbers["dual.multipliers"]) == 0 || before.Numbers["quasi.pairs"][0] == 0 {
+			t.Fatalf("%s: the round of Start has the multipliers %v and %v pairs", name, before.Numbers["dual.multipliers"], before.Numbers["quasi.pairs"])
+		}
+		if got := after.Numbers["dual.multipliers"]; vec.Norm(got) != 0 {
+			t.Errorf("%s: the multipliers are %v", name, got)
+		}
+		if got := after.Numbers["dual.rho"][0]; got != c.penalty {
+			t.Errorf("%s: the penalty is %v, want %v", name, got, c.penalty)
+		}
+		want := 0.0
+		if c.hidden {
+			want = before.Numbers["quasi.pairs"][0]
+		}
+		if got := after.Numbers["quasi.pairs"][0]; got != want {
+			t.Errorf("%s: %v pairs, want %v", name, got, want)
+		}
+		if after.Numbers["quasi.current"][0] != 0 || after.Numbers["quasi.known"][0] != 0 {
+			t.Errorf("%s: the gradient is that of Start", name)
+		}
+		if got := after.Vectors["iterate"]; !slices.Equal(got, x) {
+			t.Errorf("%s: the weights are %v, want %v", name, got, x)
 		}
 	}
 }

