@@ -137,3 +137,35 @@ func TestLimitsComeBeforeInterruption(t *testing.T) {
 		t.Errorf("after exactly the time limit: %v after %d, %v", status, b.at.Iteration, err)
 	}
 }
+
+// stopAt cancels a run after an iteration.
+type stopAt struct {
+	journal
+	at   int
+	stop context.CancelFunc
+}
+
+func (s *stopAt) Tick(at *problem.Point) {
+	if at.Iteration == s.at {
+		s.stop()
+	}
+}
+
+// An interruption between two checks of the tolerance does not end a run that has met it, because
+// the uninterrupted run goes on to the next check. The scripted method is at the solution from its
+// first iteration on, and the checks follow every fourth iteration.
+func TestInterruptionBetweenChecks(t *testing.T) {
+	for at, want := range map[int]Status{3: Interrupted, 4: Converged} {
+		ctx, cancel := context.WithCancel(t.Context())
+		set := Settings{Iterations: 20, RecordEvery: 4, Tolerance: 1e-6, Recorder: &stopAt{at: at, stop: cancel}}
+		r, err := Train(ctx, begin(t, square(problem.Regularizer{}), 1), &scripted{moves: []float64{-1, 0}}, set)
+		if err != nil || r.Status != want || r.Iterations != at {
+			t.Fatalf("interrupted after %d: %v after %d, %v, want %v", at, r.Status, r.Iterations, err, want)
+		}
+		set.Recorder, set.Resume, set.ResumeAt = nil, r.State, r.Point
+		r = trained(t, begin(t, square(problem.Regularizer{}), 1), &scripted{moves: []float64{0}}, set)
+		if r.Status != Converged || r.Iterations != 4 {
+			t.Errorf("interrupted after %d and resumed: %v after %d, want the tolerance after 4", at, r.Status, r.Iterations)
+		}
+	}
+}

@@ -272,13 +272,15 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 		// OutputRandom draws from the iterates of all iterations, the equal ones at rest included. A
 		// limit on gradients would never end a run at rest.
 		resting := t.hooks.rester != nil && t.hooks.rester.Resting() && (t.set.Output != OutputRandom || t.set.Gradients > 0)
-		ending := last || overtime || spent || resting || interrupted
+		limited := last || overtime || spent || resting
+		ending := limited || interrupted
 		if c := t.set.Checkpointer; c != nil && (c.Due() || interrupted) {
 			t.checkpoint()
 		}
 		scheduled := t.at.Iteration%t.every == 0 || t.early()
+		checked := scheduled || t.at.Iteration%t.check == 0
 		due := ending || t.due(scheduled)
-		if !due && (scheduled || t.at.Iteration%t.check == 0) {
+		if !due && checked {
 			var err error
 			if due, err = t.meets(); err != nil {
 				return Failed, err
@@ -290,15 +292,18 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 				return Failed, err
 			}
 			t.timed.recorded(t.now().Sub(began))
+			stopped := interrupted && !limited
 			switch {
+			case stopped && !checked: // the run would not have seen this certificate, and a resumed run repeats its bits
+				return Interrupted, nil
 			case t.set.Tolerance > 0 && t.last.Certificate.Epsilon <= t.set.Tolerance:
 				return Converged, nil
-			case interrupted && !last && !overtime && !spent && !resting:
+			case stopped:
 				return Interrupted, nil
 			}
 		}
 		if due || scheduled {
-			if proven, err := t.searchConflict(last || overtime || spent || resting); err != nil {
+			if proven, err := t.searchConflict(limited); err != nil {
 				return Failed, err
 			} else if proven {
 				return Infeasible, nil

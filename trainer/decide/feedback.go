@@ -24,7 +24,9 @@ type Feedback struct {
 	Target *Target
 	// Start are weights of the terms of Smooth. If Start is not nil, the run begins with one more
 	// round, whose objective is the weighted sum of the terms, such as the mean loss. The smooth
-	// objective may be flat at the start, and the loss is not. nil is the default: no such round.
+	// objective may be flat at the start, and the loss is not. The method then begins anew at the
+	// last weights of this round; with hidden layers, quasi-Newton steps keep their model and their
+	// region. nil is the default: no such round.
 	Start []float64
 	// Scores returns the scores [n, outputs] of the last Forward of Smooth.
 	Scores func() ([]float64, error)
@@ -81,7 +83,7 @@ type Result struct {
 //
 // The weights of the best round are the iterate of p and of Smooth at the end, and the map holds
 // its shifts. Settings.Output selects the weights of each round. If Settings.Patience ends a round,
-// the run ends; the round of Start only ends, and the next round starts from its last iterate.
+// the run ends; the round of Start only ends.
 // Train does not apply the exact step: its offsets are in Round.Exact.
 //
 // Result.State continues a run at its last iterate in the same round, to the same bits, if the

@@ -139,14 +139,16 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 	return true, nil
 }
 
-// afterStart prepares the first round with the smooth objective: the method begins anew at the
+// afterStart prepares the first round with the smooth objective: the method begins anew at the last
 // weights of the round of Start. With the multipliers of another objective, momentum moves networks
 // of relus to flat sigmoids, and quasi-Newton steps end in worse local minima. Networks keep the
-// curvature of quasi-Newton steps, because they would need many iterations to learn it again.
+// model and the region of quasi-Newton steps, because they would need many iterations to learn them
+// again.
 func (l *loop) afterStart() error {
 	if err := l.f.Smooth.Map().SetObjective(1, nil); err != nil {
 		return err
 	}
+	l.p.Space().Write(problem.Iterate, l.state.Vectors["iterate"]) // Settings.Output may have chosen other weights
 	at := problem.NewPoint(l.p)
 	if err := at.SampleAndForward(l.p, l.at.Iteration); err != nil {
 		return err

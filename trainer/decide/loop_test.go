@@ -425,27 +425,29 @@ func TestTheUpdateIsOverdue(t *testing.T) {
 // deep hides that functions have no hidden layers.
 type deep struct{ problem.Problem }
 
-// After the round of Start, the multipliers and the penalty begin anew at its weights. The pairs of
-// quasi-Newton steps stay with hidden layers only, and their gradient belongs to the old objective.
+// After the round of Start, the multipliers and the penalty begin anew at its last weights, also if
+// the output is another record. The pairs of quasi-Newton steps stay with hidden layers only, and
+// the gradient is computed again.
 func TestTheMethodBeginsAnewAfterStart(t *testing.T) {
 	for name, c := range map[string]struct {
 		hidden  bool
 		penalty float64
-	}{"without hidden layers": {false, 10}, "with hidden layers": {true, 1}} {
+		output  trainer.Output
+	}{"without hidden layers": {false, 10, ""}, "with hidden layers": {true, 1, ""}, "another output": {true, 1, trainer.OutputRandom}} {
 		f := fourRows(t, 3)
 		f.Start = []float64{-1, 0} // -x under x <= 1/4
 		var p problem.Problem = f.Smooth
 		if c.hidden {
 			p = deep{p}
 		}
-		l, err := newLoop(p, &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}, trainer.Settings{Iterations: 60}, f)
+		l, err := newLoop(p, &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}, trainer.Settings{Iterations: 60, RecordEvery: 3, Output: c.output}, f)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if again, err := l.round(t.Context()); err != nil || !again {
 			t.Fatalf("%s: again %v, %v", name, again, err)
 		}
-		before, after, x := l.result.State, l.state, l.best.x
+		before, after := l.result.State, l.state
 		if vec.Norm(before.Numbers["dual.multipliers"]) == 0 || before.Numbers["quasi.pairs"][0] == 0 {
 			t.Fatalf("%s: the round of Start has the multipliers %v and %v pairs", name, before.Numbers["dual.multipliers"], before.Numbers["quasi.pairs"])
 		}
@@ -465,8 +467,10 @@ func TestTheMethodBeginsAnewAfterStart(t *testing.T) {
 		if after.Numbers["quasi.current"][0] != 0 || after.Numbers["quasi.known"][0] != 0 {
 			t.Errorf("%s: the gradient is that of Start", name)
 		}
-		if got := after.Vectors["iterate"]; !slices.Equal(got, x) {
-			t.Errorf("%s: the weights are %v, want %v", name, got, x)
+		if got, want := after.Vectors["iterate"], before.Vectors["iterate"]; !slices.Equal(got, want) {
+			t.Errorf("%s: the weights are %v, want %v", name, got, want)
+		} else if c.output != "" && slices.Equal(want, l.best.x) {
+			t.Errorf("%s: the output is the last iterate", name)
 		}
 	}
 }

@@ -33,7 +33,8 @@ func warm(s *trainer.State) *trainer.State {
 	return &trainer.State{Method: s.Method, Numbers: numbers, Vectors: s.Vectors}
 }
 
-// keepCurvature gives state s of a method that began anew the quasi-Newton step of an earlier state.
+// keepCurvature gives state s, of a method that began anew at the same weights, the quasi-Newton
+// step of an earlier state: the pairs, A, and the trust region.
 func keepCurvature(s, earlier *trainer.State) {
 	const quasi = "quasi."
 	copyPart(s.Numbers, earlier.Numbers, quasi)

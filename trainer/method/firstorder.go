@@ -45,6 +45,9 @@ func (f *firstOrder) initSecond(rule augmentedRule, p problem.Problem, at *probl
 	if err := rule.StartDual(at.Constraints); err != nil {
 		return err
 	}
+	if f.second != nil && f.second.step.On(p.Space()) { // an earlier round of the run
+		f.second.step.Free()
+	}
 	f.rule = rule
 	f.second, err = newSecondOrder(rule, p, at, tolerance)
 	return err

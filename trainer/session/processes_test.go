@@ -69,10 +69,13 @@ func TestProcessesTrainAsOne(t *testing.T) {
 	}
 	runs := sharedRuns(t)
 	runs["fixed"] = onTable(DemographicParity{}, Table{Dataset: "synthetic-compas"}, fixed)
-	differences := map[string]float64{"fixed": 1e-12, "float64": 1e-9, "parity": 1e-8, "decisions": 1e-3} // lengths of steps on decisions are found to 1e-4
+	differences := map[string]float64{"fixed": 1e-12, "float64": 1e-9, "parity": 1e-8, "decisions": 1e-6}
 	for name, o := range runs {
 		if name != "float32" && name != "digits" { // rounding in float32 moves the later steps of a long run
 			o.Device.Dtype = tensor.Float64
+		}
+		if name == "decisions" { // in the last rounds of a longer run, rounding grows a thousandfold
+			o.Settings.Iterations = 45
 		}
 		t.Run(name, func(t *testing.T) {
 			difference, known := differences[name]

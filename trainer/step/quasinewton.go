@@ -153,6 +153,9 @@ func NewQuasiNewton(p problem.Problem) (*QuasiNewton, error) {
 	return q, nil
 }
 
+// On reports whether the vectors belong to the space.
+func (q *QuasiNewton) On(space *problem.Space) bool { return q.space == space }
+
 // Free frees the vectors.
 func (q *QuasiNewton) Free() {
 	for _, v := range slices.Concat(q.s, q.y, []problem.Vector{q.d, q.trial, q.start}) {

@@ -65,6 +65,7 @@ func (m *spanModel) build(gram *mat.SymDense) bool {
 	}
 	m.order, m.row = resized(m.order, n), resized(m.row, n)
 	m.rank = 0
+	m.begin(false)
 	for i := range n {
 		if m.length[i] = math.Sqrt(gram.At(i, i)); m.length[i] == 0 {
 			m.length[i] = 1
@@ -78,11 +79,10 @@ func (m *spanModel) build(gram *mat.SymDense) bool {
 		}
 	}
 	m.orthogonalise()
-	m.begin(false)
 	return m.rank > 0
 }
 
-// begin takes the pairs and B from the model.
+// begin removes the pairs and B.
 func (m *spanModel) begin(damped bool) {
 	m.pairs, m.damped, m.sigma, m.formed, m.eigenvalues = m.pairs[:0], damped, 0, false, nil
 }
