@@ -151,9 +151,9 @@ func (s *stopAt) Tick(at *problem.Point) {
 	}
 }
 
-// An interruption between two checks of the tolerance does not end a run that has met it, because
-// the uninterrupted run goes on to the next check. The scripted method is at the solution from its
-// first iteration on, and the checks follow every fourth iteration.
+// A run that is interrupted between two checks has the status Interrupted even if it meets the
+// tolerance, because the uninterrupted run goes on to the next check. The scripted method is at the
+// solution from its first iteration on, and each fourth iteration has a check.
 func TestInterruptionBetweenChecks(t *testing.T) {
 	for at, want := range map[int]Status{3: Interrupted, 4: Converged} {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -294,7 +294,7 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 			t.timed.recorded(t.now().Sub(began))
 			stopped := interrupted && !limited
 			switch {
-			case stopped && !checked: // the run would not have seen this certificate, and a resumed run repeats its bits
+			case stopped && !checked: // without the interruption, no check would end the run here
 				return Interrupted, nil
 			case t.set.Tolerance > 0 && t.last.Certificate.Epsilon <= t.set.Tolerance:
 				return Converged, nil

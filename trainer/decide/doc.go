@@ -10,12 +10,13 @@
 //
 // Feedback (Train): a round solves the smooth problem with the bounds shifted by c, counts the
 // decisions' rates d beside the smooth rates h, and sets the next shift to c + theta ((h - d) - c).
-// The next round starts from the weights, the multipliers and the step sizes of the last round
-// (after the round of another objective, see below, only from its weights). At a fixed point the
-// decisions meet the bounds, and a bound that the decisions leave unused has a multiplier of zero:
-// the conditions of Cotter et al., "Optimization with Non-Differentiable Constraints with
-// Applications to Fairness, Recall, Churn, and Other Goals", JMLR 2019. Every round is a smooth
-// problem with its own certificate, that of the loss (below) with another objective.
+// The next round starts from the weights, the multipliers and the step sizes of the last round.
+// (The round after that of Feedback.Start, see below, starts from its last weights alone; with
+// hidden layers, quasi-Newton steps also keep their model.) At a fixed point the decisions meet the
+// bounds, and a bound that the decisions leave unused has a multiplier of zero: the conditions of
+// Cotter et al., "Optimization with Non-Differentiable Constraints with Applications to Fairness,
+// Recall, Churn, and Other Goals", JMLR 2019. Every round is a smooth problem with its own
+// certificate, that of the loss (below) with another objective.
 //
 // The smooth error of several classes is flat at the start of a network's training. With two
 // classes, the first steps may move the scores of all rows to the side of the larger class, where

@@ -24,17 +24,17 @@ type Feedback struct {
 	Target *Target
 	// Start are weights of the terms of Smooth. If Start is not nil, the run begins with one more
 	// round, whose objective is the weighted sum of the terms, such as the mean loss. The smooth
-	// objective may be flat at the start, and the loss is not. The method then begins anew at the
-	// last weights of this round; with hidden layers, quasi-Newton steps keep their model and their
-	// region. nil is the default: no such round.
+	// objective may be flat at the start, and the loss is not. After this round, the method begins
+	// anew at the last weights; with hidden layers, quasi-Newton steps keep their model and their
+	// trust region. nil is the default: no such round.
 	Start []float64
 	// Scores returns the scores [n, outputs] of the last Forward of Smooth.
 	Scores func() ([]float64, error)
 	// Tighten returns the amounts by which Train tightens the bounds of Target at the rates of
 	// decisions d, such as margins for new rows; nil means no tightening.
 	Tighten func(d []float64) []float64
-	// Rounds is the largest number of rounds after the first solution of the smooth problem; 0 is the
-	// default, 6. A negative number means none.
+	// Rounds is the largest number of rounds after the first solution of the smooth problem; 0 is
+	// the default, 6. A negative number means none.
 	Rounds int
 	// Resolution is the distance up to which scores count as equal in the exact step, relative to
 	// the largest absolute score.
@@ -83,7 +83,7 @@ type Result struct {
 //
 // The weights of the best round are the iterate of p and of Smooth at the end, and the map holds
 // its shifts. Settings.Output selects the weights of each round. If Settings.Patience ends a round,
-// the run ends; the round of Start only ends.
+// the run ends too, unless it is the round of Start.
 // Train does not apply the exact step: its offsets are in Round.Exact.
 //
 // Result.State continues a run at its last iterate in the same round, to the same bits, if the

@@ -58,8 +58,8 @@ const (
 	// row does not raise the error.
 	solved = 0.05
 	// leastTolerance bounds that epsilon from below where a row weighs little: a thousandth of a
-	// point. A smaller epsilon takes many iterations in float32. On Adult and Bank it changes no test
-	// error beyond the standard errors.
+	// point. A smaller epsilon takes many iterations in float32. On Adult and Bank it changes no
+	// test error beyond the standard errors.
 	leastTolerance = 1e-5
 	startShare     = 1. / 3 // the share of the limits of the round with the objective of Start
 	startTolerance = 1e-3   // the epsilon that ends this round: it only makes a start
@@ -142,13 +142,14 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 // afterStart prepares the first round with the smooth objective: the method begins anew at the last
 // weights of the round of Start. With the multipliers of another objective, momentum moves networks
 // of relus to flat sigmoids, and quasi-Newton steps end in worse local minima. Networks keep the
-// model and the region of quasi-Newton steps, because they would need many iterations to learn them
+// model and the trust region of quasi-Newton steps, which would need many iterations to learn both
 // again.
 func (l *loop) afterStart() error {
 	if err := l.f.Smooth.Map().SetObjective(1, nil); err != nil {
 		return err
 	}
-	l.p.Space().Write(problem.Iterate, l.state.Vectors["iterate"]) // Settings.Output may have chosen other weights
+	// Settings.Output may have made other weights the iterate.
+	l.p.Space().Write(problem.Iterate, l.state.Vectors["iterate"])
 	at := problem.NewPoint(l.p)
 	if err := at.SampleAndForward(l.p, l.at.Iteration); err != nil {
 		return err

@@ -425,9 +425,9 @@ func TestTheUpdateIsOverdue(t *testing.T) {
 // deep hides that functions have no hidden layers.
 type deep struct{ problem.Problem }
 
-// After the round of Start, the multipliers and the penalty begin anew at its last weights, also if
-// the output is another record. The pairs of quasi-Newton steps stay with hidden layers only, and
-// the gradient is computed again.
+// After the round of Start, the method begins anew at the last weights, even if Settings.Output
+// returns another record: the multipliers are 0 and the penalty is the first one. Quasi-Newton steps
+// keep their pairs with hidden layers only, and compute the gradient again.
 func TestTheMethodBeginsAnewAfterStart(t *testing.T) {
 	for name, c := range map[string]struct {
 		hidden  bool

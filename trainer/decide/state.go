@@ -33,15 +33,15 @@ func warm(s *trainer.State) *trainer.State {
 	return &trainer.State{Method: s.Method, Numbers: numbers, Vectors: s.Vectors}
 }
 
-// keepCurvature gives state s, of a method that began anew at the same weights, the quasi-Newton
-// step of an earlier state: the pairs, A, and the trust region.
+// keepCurvature copies the quasi-Newton step of an earlier state to s: the pairs, A and the trust
+// region. Both states have the same weights.
 func keepCurvature(s, earlier *trainer.State) {
 	const quasi = "quasi."
 	copyPart(s.Numbers, earlier.Numbers, quasi)
 	copyPart(s.Vectors, earlier.Vectors, quasi)
 }
 
-// copyPart copies the parts with the prefix, in place of those of dst.
+// copyPart replaces the entries of dst whose names begin with the prefix by those of src.
 func copyPart(dst, src map[string][]float64, prefix string) {
 	maps.DeleteFunc(dst, func(name string, _ []float64) bool { return strings.HasPrefix(name, prefix) })
 	for name, x := range src {

@@ -33,8 +33,9 @@ func BenchmarkPlan(b *testing.B) {
 	}
 }
 
-// planned returns the step after 40 trials on a quadratic function of 200 variables, whose m linear
-// constraints have the sums of every m-th variable, in a large ball or without one; with phi and g.
+// planned returns a step after 40 trials on a quadratic function of 200 variables, with phi and g.
+// Constraint j of m bounds the sum of every m-th variable, from the j-th on. If ball is true, the
+// regularizer is a large ball.
 func planned(b *testing.B, m int, ball bool) (*QuasiNewton, Augmented, []float64) {
 	const n = 200
 	rng := rand.New(rand.NewPCG(1, 2))
