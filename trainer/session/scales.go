@@ -193,18 +193,23 @@ func (b *builder) squares(data matrix.Matrix, from, to int) []float64 {
 }
 
 // eachRow calls visit with the numbers and the features of the rows of [from, to) whose numbers are
-// multiples of stride, as the model sees them. The features are valid until the next call.
+// multiples of stride, as the model sees them. The features are valid until the next call. Scattered
+// rows are read as a list, because each of them may load whole pages of a file (matrix.Gatherer).
 func (b *builder) eachRow(data matrix.Matrix, from, to, stride int, visit func(i int, row []float64)) {
 	_, cols := data.Dims()
-	block := 1
-	if stride == 1 {
-		block = max(1, momentsBlock/cols)
+	before := 0 // rows of other processes
+	if p, ok := data.(*matrix.Part); ok {
+		data, before = p.Own, p.From
 	}
-	room := make([]float64, block*cols)
-	for i := (from + stride - 1) / stride * stride; i < to; i += block * stride {
-		n := min(block, to-i)
-		data.Float64(room[:n*cols], i, i+n)
-		for r := range n {
+	block := max(1, momentsBlock/cols)
+	room, list := make([]float64, block*cols), make([]int, 0, block)
+	for i := (from + stride - 1) / stride * stride; i < to; i += len(list) * stride {
+		list = list[:0]
+		for k := i; k < to && len(list) < block; k += stride {
+			list = append(list, k-before)
+		}
+		matrix.Pick(data, list).Float64(room[:len(list)*cols], 0, len(list))
+		for r := range list {
 			row := room[r*cols : (r+1)*cols]
 			for j := range row {
 				if b.center != nil {
@@ -214,7 +219,7 @@ func (b *builder) eachRow(data matrix.Matrix, from, to, stride int, visit func(i
 					row[j] *= b.scale[j]
 				}
 			}
-			visit(i+r, row)
+			visit(i+r*stride, row)
 		}
 	}
 }

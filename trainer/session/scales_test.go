@@ -305,3 +305,28 @@ func TestEveryStridethRow(t *testing.T) {
 		t.Errorf("rows %v, want 30 in row 4 and 50 in row 6", got)
 	}
 }
+
+// gatherer is a matrix of one column that counts how its rows are read.
+type gatherer struct {
+	matrix.Dense
+	lists, ranges int
+}
+
+func (g *gatherer) Float64(dst []float64, from, to int) { g.ranges++; g.Dense.Float64(dst, from, to) }
+func (g *gatherer) Gather32(dst []float32, rows []int)  { panic("float32") }
+func (g *gatherer) Gather64(dst []float64, rows []int) {
+	g.lists++
+	for k, i := range rows {
+		dst[k] = g.Data[i]
+	}
+}
+
+// Scattered rows are read as lists, so that a table in files counts the pages that each row loads.
+func TestScatteredRowsAreGathered(t *testing.T) {
+	g := &gatherer{Dense: matrix.Dense{Rows: 5, Cols: 1, Data: []float64{3, 4, 5, 6, 7}}}
+	var got []float64
+	(&builder{}).eachRow(g, 0, 5, 3, func(i int, row []float64) { got = append(got, float64(i), row[0]) })
+	if !slices.Equal(got, []float64{0, 3, 3, 6}) || g.lists != 1 || g.ranges != 0 {
+		t.Errorf("rows %v in %d lists and %d ranges, want the rows 0 and 3 in a list", got, g.lists, g.ranges)
+	}
+}
