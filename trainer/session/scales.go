@@ -193,8 +193,8 @@ func (b *builder) squares(data matrix.Matrix, from, to int) []float64 {
 }
 
 // eachRow calls visit with the numbers and the features of the rows of [from, to) whose numbers are
-// multiples of stride, as the model sees them. The features are valid until the next call. Scattered
-// rows are read as a list, because each of them may load whole pages of a file (matrix.Gatherer).
+// multiples of stride, as the model sees them. The features are valid until the next call. Rows are
+// read as a list, because each scattered row may load whole pages of a file (matrix.Gatherer).
 func (b *builder) eachRow(data matrix.Matrix, from, to, stride int, visit func(i int, row []float64)) {
 	_, cols := data.Dims()
 	before := 0 // rows of other processes
