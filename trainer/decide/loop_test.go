@@ -426,8 +426,8 @@ func TestTheUpdateIsOverdue(t *testing.T) {
 type deep struct{ problem.Problem }
 
 // After the round of Start, the method begins anew at the last weights, even if Settings.Output
-// returns another record: the multipliers are 0 and the penalty is the first one. Quasi-Newton steps
-// keep their pairs with hidden layers only, and compute the gradient again.
+// returns another record: the multipliers are 0 and the penalty is the first one. Quasi-Newton
+// steps keep their pairs with hidden layers only, and compute the gradient again.
 func TestTheMethodBeginsAnewAfterStart(t *testing.T) {
 	for name, c := range map[string]struct {
 		hidden  bool
