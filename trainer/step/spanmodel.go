@@ -87,10 +87,9 @@ func (m *spanModel) begin(damped bool) {
 	m.pairs, m.damped, m.sigma, m.formed, m.eigenvalues = m.pairs[:0], damped, 0, false, nil
 }
 
-// take gives the model the pairs with s = vector pairs[i][0], y = vector pairs[i][1] and y^T s > 0.
-// It returns false if sigma is not finite.
+// take gives the model of build the pairs with s = vector pairs[i][0], y = vector pairs[i][1] and
+// y^T s > 0. It returns false if sigma is not finite.
 func (m *spanModel) take(pairs [][2]int) bool {
-	m.begin(false)
 	for _, p := range pairs {
 		s, y := m.of(p[0]), m.of(p[1])
 		if sy := floats.Dot(s, y); sy > 0 {
