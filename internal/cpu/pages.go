@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"sync"
 	"unsafe"
 
 	"ppal/internal/cpu/kernel"
@@ -74,23 +75,37 @@ func (e *executor[T]) findPages() {
 	}
 }
 
-// window is the number of bytes of rows that a worker processes between two calls of Touch.
+// window is the number of bytes of rows that a worker processes while the next are read ahead.
 const window = 8 << 20
 
 // stream runs a region over rows in pages: window by window, with the next window read ahead.
 type stream struct {
 	pages *paged.Dir
-	rows  int                       // of a window
-	width int                       // bytes of a row
-	ahead []func(lo, hi int) func() // each returns a function that reads rows ahead
+	rows  int        // of a window
+	width int        // bytes of a row
+	hi    int        // the end of the region's rows
+	read  []memoryOf // what the region reads
+	next  []*ahead   // by worker; nil: none
 }
 
-// newStream returns the stream of a region; nil if its rows are in memory.
-func (e *executor[T]) newStream(r plan.Region, block int) *stream {
+// memoryOf returns the memory of rows lo to hi-1 of a buffer.
+type memoryOf func(lo, hi int) [][]byte
+
+// ahead is the memory of the window that begins with row lo. Either a goroutine reads it ahead, or
+// the worker that takes the window: goroutines may get no thread for many windows, and would then
+// bring pages that nobody needs.
+type ahead struct {
+	lo   int
+	read [][]byte
+	once sync.Once
+}
+
+// newStream returns the stream of a region's rows up to hi-1; nil if its rows are in memory.
+func (e *executor[T]) newStream(r plan.Region, block, hi, workers int) *stream {
 	if e.device.pages == nil {
 		return nil
 	}
-	s := &stream{pages: e.device.pages}
+	s := &stream{pages: e.device.pages, hi: hi, next: make([]*ahead, workers)}
 	seen := map[form]bool{}
 	for _, step := range r.Steps {
 		for _, o := range append(step.Reads(), step.Writes()...) {
@@ -111,15 +126,11 @@ func (e *executor[T]) newStream(r plan.Region, block int) *stream {
 				continue // mostly written; reading ahead would map the pages twice
 			}
 			if packed := e.data[o.Buffer]; packed != nil {
-				s.ahead = append(s.ahead, func(lo, hi int) func() {
-					rows := packed.Rows(lo, hi) // Keep may change packed later
-					return func() { paged.Ahead(e.device.pages, rows) }
-				})
+				s.read = append(s.read, func(lo, hi int) [][]byte { return [][]byte{bytesOf(packed.Rows(lo, hi))} })
 			}
 			if e.Data[o.Buffer] != nil {
-				s.ahead = append(s.ahead, func(lo, hi int) func() {
-					rows := e.Data[o.Buffer][lo*b.Cols : hi*b.Cols]
-					return func() { paged.Ahead(e.device.pages, rows) }
+				s.read = append(s.read, func(lo, hi int) [][]byte {
+					return [][]byte{bytesOf(e.Data[o.Buffer][lo*b.Cols : hi*b.Cols])}
 				})
 			}
 		}
@@ -129,6 +140,10 @@ func (e *executor[T]) newStream(r plan.Region, block int) *stream {
 	}
 	s.rows = max(1, window/s.width/block) * block
 	return s
+}
+
+func bytesOf[T plan.Float](x []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(T(0))))
 }
 
 // form is a buffer in the form that a step reads. Bytes and digits have two copies: the second is
@@ -147,52 +162,70 @@ func (e *executor[T]) formOf(s plan.Step, buffer int) form {
 
 // addPacked adds a leaf to the stream if it has many rows as bytes, digits or entries.
 func (e *executor[T]) addPacked(s *stream, f form, rows int) {
-	var parts func(lo, hi int, visit func(part []byte)) // the memory of rows lo to hi-1
+	var memory memoryOf
 	if x := e.bytes[f.buffer]; x != nil {
-		parts = func(lo, hi int, visit func(part []byte)) { visit(x.Rows(lo, hi, f.transposed)) }
+		memory = func(lo, hi int) [][]byte { return [][]byte{x.Rows(lo, hi, f.transposed)} }
 	} else if x := e.bfloat16[f.buffer]; x != nil {
-		parts = func(lo, hi int, visit func(part []byte)) { visit(x.Rows(lo, hi, f.transposed)) }
+		memory = func(lo, hi int) [][]byte { return [][]byte{x.Rows(lo, hi, f.transposed)} }
 	} else if x := e.sparse[f.buffer]; x != nil {
-		parts = x.Rows
+		memory = x.Rows
 	} else {
 		return
 	}
 	size := 0
-	parts(0, rows, func(part []byte) { size += len(part) })
+	for _, part := range memory(0, rows) {
+		size += len(part)
+	}
 	if size < leastPaged {
 		return
 	}
 	s.width += size/rows + 1
-	s.ahead = append(s.ahead, func(lo, hi int) func() {
-		var list [][]byte // Keep may change the leaf later
-		parts(lo, hi, func(part []byte) { list = append(list, part) })
-		return func() {
-			for _, part := range list {
-				paged.Ahead(s.pages, part)
-			}
-		}
-	})
+	s.read = append(s.read, memory)
 }
 
 // each calls run for the windows of rows lo to hi-1. A window has whole blocks, so the order of all
-// additions is that of a run without windows.
-func (s *stream) each(lo, hi int, run func(lo, hi int) error) error {
-	for at := lo; at < hi; at += s.rows {
+// additions is that of a run without windows. The window from hi is read ahead, too: most often the
+// worker takes these rows next.
+func (s *stream) each(worker, lo, hi int, run func(lo, hi int) error) error {
+	for at := lo; at < hi; {
 		end := min(at+s.rows, hi)
-		if end < hi && len(s.ahead) > 0 {
-			s.readAhead(end, min(end+s.rows, hi))
+		s.pages.Touch((end - at) * s.width)
+		now := s.next[worker]
+		if now == nil || now.lo != at {
+			now = s.ahead(at, end)
+		}
+		now.bring()
+		last := hi
+		if end == hi {
+			last = s.hi
+		}
+		if s.next[worker] = nil; end < last {
+			next := s.ahead(end, min(end+s.rows, last))
+			s.next[worker] = next
+			go next.bring()
 		}
 		if err := run(at, end); err != nil {
 			return err
 		}
-		s.pages.Touch((end - at) * s.width)
+		at = end
 	}
 	return nil
 }
 
-// readAhead starts to read the pages of rows lo to hi-1.
-func (s *stream) readAhead(lo, hi int) {
-	for _, ahead := range s.ahead {
-		go ahead(lo, hi)()
+// ahead finds the memory of rows lo to hi-1.
+func (s *stream) ahead(lo, hi int) *ahead {
+	a := &ahead{lo: lo}
+	for _, of := range s.read {
+		a.read = append(a.read, of(lo, hi)...)
 	}
+	return a
+}
+
+// bring reads the pages, once.
+func (a *ahead) bring() {
+	a.once.Do(func() {
+		for _, part := range a.read {
+			paged.Ahead(part)
+		}
+	})
 }

@@ -114,9 +114,9 @@ func sizeOf[T any]() uintptr {
 	return unsafe.Sizeof(zero)
 }
 
-// Touch says that the caller has read or written the given number of bytes of the memory. When
-// pages take too much of the bound (see New), Touch gives all pages back. Their contents stay, and
-// the next access brings them again.
+// Touch says that the caller reads or writes the given number of bytes of the memory. When pages
+// take too much of the bound (see New), Touch gives all pages back. Their contents stay, and the
+// next access brings them again.
 func (d *Dir) Touch(bytes int) {
 	if d == nil || d.touched.Add(int64(bytes)) < int64(min(step, d.limit/looks)) {
 		return
@@ -144,12 +144,11 @@ func (d *Dir) release() {
 	d.given++
 }
 
-// Ahead reads the pages of a slice that the next work needs. A slice of other memory has no effect.
-func Ahead[T any](d *Dir, x []T) {
-	if d == nil || len(x) == 0 {
-		return
+// Ahead reads the pages of x, which the next work needs.
+func Ahead(x []byte) {
+	if len(x) > 0 {
+		readAhead(x)
 	}
-	readAhead(unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), uintptr(len(x))*sizeOf[T]()))
 }
 
 // Bytes returns the sum of the sizes of the files.

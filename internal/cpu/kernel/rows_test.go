@@ -76,7 +76,9 @@ func TestRowsOfSparseForms(t *testing.T) {
 			{&grouped, 8*(hi-lo+1) + 4*(ceil(hi, groupRows)-lo/groupRows+1) + 8*int(grouped.groups.starts[ceil(hi, groupRows)]-grouped.groups.starts[lo/groupRows])},
 		} {
 			got := 0
-			tc.x.Rows(lo, hi, func(part []byte) { got += len(part) })
+			for _, part := range tc.x.Rows(lo, hi) {
+				got += len(part)
+			}
 			if got != tc.want {
 				t.Errorf("rows %d to %d, groups %t: %d bytes, want %d", lo, hi, tc.x.groups != nil, got, tc.want)
 			}

@@ -160,21 +160,20 @@ func converted[F Float](room Room, values []float64) ([]F, error) {
 	return list, err
 }
 
-// Rows calls visit with the memory of the rows from to to-1 that products with several columns
-// read, and that products with one column read: part by part.
-func (x *Sparse[F]) Rows(from, to int, visit func(part []byte)) {
-	visit(bytesOf(x.starts[from : to+1]))
+// Rows returns the memory of the rows from to to-1 that products with several columns read, and
+// that products with one column read.
+func (x *Sparse[F]) Rows(from, to int) (parts [][]byte) {
+	parts = append(parts, bytesOf(x.starts[from:to+1]))
 	if g := x.groups; g != nil {
 		first, end := from/groupRows, ceil(to, groupRows)
-		visit(bytesOf(g.starts[first : end+1]))
-		visit(bytesOf(g.pairs[g.starts[first]:g.starts[end]]))
-		return
+		return append(parts, bytesOf(g.starts[first:end+1]), bytesOf(g.pairs[g.starts[first]:g.starts[end]]))
 	}
 	first, last := x.starts[from], x.starts[to]
-	visit(bytesOf(x.columns[first:last]))
+	parts = append(parts, bytesOf(x.columns[first:last]))
 	if x.step > 0 {
-		visit(bytesOf(x.values[first:last]))
+		parts = append(parts, bytesOf(x.values[first:last]))
 	}
+	return parts
 }
 
 // Compact reports whether the entries, each with its column, need at most as much memory as all
