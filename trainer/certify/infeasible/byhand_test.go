@@ -61,6 +61,18 @@ func TestCertificateByHand(t *testing.T) {
 	}
 }
 
+// At 0, x >= 1 and x <= -1 have exactly opposite gradients of length 1, and y.g = 1. Their rounding
+// counts as the distance, so that the radius is a number that a file can have.
+func TestOppositeGradients(t *testing.T) {
+	c := certificateAt(t, 0, 0, [3]float64{-1, 0, 1}, [3]float64{1, 0, 1})
+	if c.Stationarity != 0 || c.Radius != 0x1p52 || !c.Proves() {
+		t.Errorf("%+v", c)
+	}
+	if flat := certificateAt(t, 0, 0, [3]float64{0, 0, 1}, [3]float64{0, 0, 1}); flat.Proves() {
+		t.Errorf("all gradients are 0: %+v", flat)
+	}
+}
+
 // Both limits of a proof count as proven.
 func TestProvesAtTheLimits(t *testing.T) {
 	if c := (&Certificate{Stationarity: stationary, Radius: clearance}); !c.Proves() {

@@ -33,7 +33,8 @@ type Certificate struct {
 	// g_j||.
 	Stationarity float64
 	// Radius is the distance from x within which the constraints cannot be met, to first order,
-	// relative to 1 + ||x||: Relaxation divided by the distance of -J^T y to the normal cone.
+	// relative to 1 + ||x||: Relaxation divided by the distance of -J^T y to the normal cone, which
+	// counts as at least the rounding of the gradients (2^-52 of their mean length).
 	Radius float64
 }
 
@@ -45,6 +46,9 @@ const (
 	// clearance is the smallest Radius that proves infeasibility. On the shirts the largest
 	// measured is 0.5.
 	clearance = 2
+	// rounding is the least Stationarity that counts for Radius, because gradients are rounded. So
+	// Radius is finite where two gradients are exactly opposite.
+	rounding = 0x1p-52
 	// measured is the largest number of gradients whose norms stand for all norms in Stationarity.
 	measured = 8
 )
@@ -81,9 +85,9 @@ func (r *search) certify() (*Certificate, error) {
 	r.space.Read(d, r.next)
 	r.space.Read(c.X, problem.Iterate)
 	r.space.Regularizer.Residual(d, c.X, d, r.set.Sphere)
-	distance := vec.Norm(d)
-	c.Stationarity = distance / (lengths / shares) // NaN if all gradients are 0: proves nothing
-	c.Radius = c.Relaxation / distance / (1 + vec.Norm(c.X))
+	distance, length := vec.Norm(d), lengths/shares
+	c.Stationarity = distance / length // NaN if all gradients are 0: proves nothing
+	c.Radius = c.Relaxation / max(distance, rounding*length) / (1 + vec.Norm(c.X))
 	return c, nil
 }
 
