@@ -23,6 +23,8 @@ var dateLayouts = []string{
 // formSet is a set of dateLayouts.
 type formSet uint64
 
+var allForms = formSet(1)<<len(dateLayouts) - 1
+
 // datesAs returns the subset of among whose forms parse the text as a date.
 func datesAs(text string, among formSet) formSet {
 	if len(text) < 6 || len(text) > 40 {

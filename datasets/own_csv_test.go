@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -252,6 +253,32 @@ func TestOwnCSVIdentifiers(t *testing.T) {
 	}
 	_, err := everything(t, text.String(), TableOptions{Label: "y"})
 	checkError(t, err, ErrColumn, `"who": it has 60 different texts in 60 rows; ignore the column (--ignore who)`)
+}
+
+// TestOwnCSVOneBadDate checks that the error names the line of the text that is not a date: in the
+// middle, in the first row, and in the last piece of a large file.
+func TestOwnCSVOneBadDate(t *testing.T) {
+	for _, tc := range []struct {
+		rows, bad int
+		text      string
+	}{{100, 40, "20X1-07-08"}, {100, 0, "soon"}, {40_000, 39_990, "2021-13-08"}} {
+		var text strings.Builder
+		text.WriteString("joined,y\n")
+		for i := range tc.rows {
+			date := time.Date(1900, 1, 1+i, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+			if i == tc.bad {
+				date = tc.text
+			}
+			fmt.Fprintf(&text, "%s,%d\n", date, i%2)
+		}
+		first := "1900-01-01"
+		if tc.bad == 0 {
+			first = "1900-01-02"
+		}
+		_, err := everything(t, text.String(), TableOptions{Label: "y", Dates: DatesExpanded})
+		checkError(t, err, ErrColumn, fmt.Sprintf(`line %d, column 1: invalid column "joined": most values are dates, such as %s, and %q is not a date; correct such values`,
+			tc.bad+2, first, tc.text))
+	}
 }
 
 // TestOwnCSVDropSensitive checks that DropSensitive drops the columns of the conditions.

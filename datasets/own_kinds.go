@@ -34,9 +34,9 @@ const (
 // have a category of their own.
 const manyCategories = 20
 
-// mostlyNumbers is a percentage of a column's values. If more values than this percentage are
-// numbers, the other texts are probably marks or errors.
-const mostlyNumbers = 80
+// mostly is a percentage of a column's values. If more values than this percentage are numbers, or
+// dates, the other texts are probably marks or errors.
+const mostly = 80
 
 // decide decides for each column how to read its values. The error lists every unusable column with
 // advice.
@@ -265,12 +265,33 @@ func (t *ownTable) decideCategories(c *ownColumn, wrong func(at *FileError, advi
 			wrong(nil, "", "column %q: %w", c.name, err)
 		}
 	case !c.feature:
-	case !c.categorical && n > manyCategories && 100*p.plain > mostlyNumbers*values:
+	case !c.categorical && n > manyCategories && 100*p.plain > mostly*values:
 		wrong(p.text, "correct these values or remove them, keep the column as categories (--categorical "+shellName(c.name)+"), or "+ignore,
 			"%w %q: %d of %d values are numbers, the others are texts such as %s", ErrColumn, c.name, p.plain, values, quoted([]byte(p.example)))
 	case n > maxCategories || n > manyCategories && n > values/2:
+		if date, ok := p.mostlyDates(); ok {
+			wrong(p.undated, "correct such values or remove them, or "+ignore, "%w %q: most values are dates, such as %s, and %s is not a date",
+				ErrColumn, c.name, date, quoted([]byte(p.undatedText)))
+			return
+		}
 		wrong(nil, ignore+", or replace it by numbers", "%w %q: it has %s different texts in %d rows", ErrColumn, c.name, upTo(n, maxCategories), values)
 	}
+}
+
+// mostlyDates returns a date if most of the distinct values are dates, and another text is not.
+func (p *profile) mostlyDates() (example string, ok bool) {
+	if p.undated == nil {
+		return "", false
+	}
+	dates := 0
+	for _, text := range p.values {
+		if datesAs(text, allForms) != 0 {
+			if dates++; example == "" {
+				example = text
+			}
+		}
+	}
+	return example, 100*dates > mostly*len(p.values)
 }
 
 // doubtful returns an example of a number with two readings.

@@ -24,6 +24,8 @@ type profile struct {
 	text           *FileError          // position of the first text among numbers
 	example        string              // the first value that is not a plain number, or the text there
 	forms          formSet             // the forms in which all values are dates; example is then the first date
+	undated        *FileError          // position of the first text that is not a date in any form
+	undatedText    string              // the text there
 	counting       bool                // each value is a number, and one more than the value before
 	first, last    float64             // the first and the last value, while counting
 	values         []string            // the distinct values in the order of the file, at most maxCategories + 1
@@ -54,7 +56,7 @@ func newProfile(onlyCategories bool) *profile {
 // reset forgets all values. It keeps the memory.
 func (p *profile) reset() {
 	clear(p.kinds)
-	*p = profile{forms: 1<<len(dateLayouts) - 1, counting: !p.onlyCategories, onlyCategories: p.onlyCategories, kinds: p.kinds, values: p.values[:0]}
+	*p = profile{forms: allForms, counting: !p.onlyCategories, onlyCategories: p.onlyCategories, kinds: p.kinds, values: p.values[:0]}
 }
 
 // add adds the value in a field of the last record.
@@ -123,6 +125,9 @@ func (p *profile) addText(text []byte, kind textKind, records *fieldReader, fiel
 	if p.forms != 0 {
 		p.forms = datesAs(string(text), p.forms)
 	}
+	if p.forms == 0 && p.undated == nil && datesAs(string(text), allForms) == 0 {
+		p.undated, p.undatedText = position(records, field), string(text)
+	}
 	switch {
 	case kind == infiniteText && p.unreal == nil:
 		p.unreal, p.unrealText = position(records, field), string(text)
@@ -176,6 +181,9 @@ func (p *profile) join(next *profile) {
 	}
 	if p.unreal == nil {
 		p.unreal, p.unrealText = next.unreal, next.unrealText
+	}
+	if p.undated == nil {
+		p.undated, p.undatedText = next.undated, next.undatedText
 	}
 	for kind, n := range next.texts {
 		p.texts[kind] += n

@@ -34,7 +34,7 @@ The exit status is 0 whether the constraints hold or not. Pictures need their la
   ppal evaluate RUN --input new.csv --earlier old-decisions-on-new.csv
   ppal evaluate RUN --input t10k-images-idx3-ubyte.gz --labels t10k-labels-idx1-ubyte.gz`,
 		Args: oneRun,
-		RunE: a.command(func(cmd *cobra.Command, args []string) error {
+		RunE: a.once(func(cmd *cobra.Command, args []string) error {
 			return a.interruptible(cmd.Context(), func() error {
 				e, err := a.evaluate(args[0], rows, by, earlier, labels)
 				if err != nil {

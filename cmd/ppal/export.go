@@ -23,7 +23,7 @@ indices]. Of pictures: pixels, bytes. Outputs: score and decision, or scores and
 		Example: `  ppal export runs/20260101-120000-dp-ppala --onnx model.onnx
   ppal export RUN --onnx model.onnx --unknown ignore`,
 		Args: oneRun,
-		RunE: a.command(func(_ *cobra.Command, args []string) error {
+		RunE: a.once(func(_ *cobra.Command, args []string) error {
 			if file == "" {
 				return usage{errors.New("--onnx: give the file to write")}
 			}

@@ -44,7 +44,7 @@ directory of the other commands.`,
   ppal-gpu gpu-check --part bench --cases int8x3,tf32
   ppal-gpu gpu-check --list`,
 		Args: noArguments,
-		RunE: a.command(func(cmd *cobra.Command, _ []string) error { return a.gpuCheck(cmd.Context(), opts) }),
+		RunE: a.once(func(cmd *cobra.Command, _ []string) error { return a.gpuCheck(cmd.Context(), opts) }),
 	}
 	f := cmd.Flags()
 	f.SortFlags = false

@@ -40,7 +40,7 @@ type repeated struct {
 }
 
 func (e *repeated) Error() string {
-	return fmt.Sprintf("%s started %d processes, and %s: each process would repeat the whole run; %s; for %[2]d separate runs, each with its own "+
+	return fmt.Sprintf("%s started %d processes, and %s: each process would do the whole work; %s; for %[2]d separate runs, each with its own "+
 		"--out, unset %[5]s", e.program, e.processes, e.reason, e.advice, e.size)
 }
 
@@ -73,8 +73,8 @@ func (e *repeated) silent(ctx context.Context) bool {
 	return true
 }
 
-// once wraps the work of a command that trains in one process. once refuses to start if the same
-// command runs in several processes, which would train the same model and write the same files.
+// once wraps the work of a command that works in one process. once refuses to start if the same
+// command runs in several processes, which would all do the same work and write the same files.
 func (a *app) once(do func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
 	return a.command(func(cmd *cobra.Command, args []string) error {
 		if e := startedRepeatedly(a.getenv); e != nil {

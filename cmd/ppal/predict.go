@@ -149,7 +149,7 @@ treated as in training. Memory does not grow with the number of rows.`,
   ppal predict RUN --input people.csv --unknown ignore
   ppal predict RUN --input people.csv --weights best`,
 		Args: oneRun,
-		RunE: a.command(func(cmd *cobra.Command, args []string) error {
+		RunE: a.once(func(cmd *cobra.Command, args []string) error {
 			return a.interruptible(cmd.Context(), func() error { return a.predict(args[0], rows, output) })
 		}),
 	}

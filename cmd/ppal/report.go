@@ -25,7 +25,7 @@ it at their end. For a run that has not ended, the page shows the records so far
 		Example: `  ppal report runs/20260101-120000-dp-ppala
   ppal report runs/20260101-120000-compare`,
 		Args: oneRun,
-		RunE: a.command(func(_ *cobra.Command, args []string) error {
+		RunE: a.once(func(_ *cobra.Command, args []string) error {
 			pages, err := writeReports(args[0])
 			for _, page := range pages {
 				fmt.Fprintln(printing{a.stdout}, page)

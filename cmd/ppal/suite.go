@@ -48,7 +48,7 @@ w_0 f + w.g at the last x of F (n numbers); R and x certifies a point that the p
   ppal reproduce suite --contenders ppal,nesterov --out runs/suite
   ppal reproduce suite --oracle hs043 --trace hs043.jsonl`,
 		Args: noArguments,
-		RunE: a.command(func(cmd *cobra.Command, args []string) error {
+		RunE: a.once(func(cmd *cobra.Command, args []string) error {
 			var err error
 			if f.DataDir, err = datasets.Dir(f.DataDir, a.getenv); err != nil {
 				return err

@@ -44,7 +44,7 @@ Exit status: 0 verified; 1 something differs, or the run is not finished; 2 the 
   ppal verify RUN --data-dir /data --all
   ppal verify RUN --json`,
 		Args: oneRun,
-		RunE: a.command(func(cmd *cobra.Command, args []string) error {
+		RunE: a.once(func(cmd *cobra.Command, args []string) error {
 			return a.interruptible(cmd.Context(), func() error {
 				r, err := a.verify(cmd.Context(), args[0], dataDir)
 				if err != nil {

@@ -75,37 +75,27 @@ func (e *executor[T]) findPages() {
 	}
 }
 
-// window is the number of bytes of rows that a worker processes while the next are read ahead.
+// window is the number of bytes of rows that a worker processes while the next window is read.
 const window = 8 << 20
 
 // stream runs a region over rows in pages: window by window, with the next window read ahead.
 type stream struct {
 	pages *paged.Dir
-	rows  int        // of a window
-	width int        // bytes of a row
-	hi    int        // the end of the region's rows
-	read  []memoryOf // what the region reads
-	next  []*ahead   // by worker; nil: none
+	rows  int               // of a window
+	width int               // bytes of a row
+	read  []memoryOf        // what the region reads
+	ahead func(part []byte) // reads the pages of a part of the memory
 }
 
 // memoryOf returns the memory of rows lo to hi-1 of a buffer.
 type memoryOf func(lo, hi int) [][]byte
 
-// ahead is the memory of the window that begins with row lo. Either a goroutine reads it ahead, or
-// the worker that takes the window: goroutines may get no thread for many windows, and would then
-// bring pages that nobody needs.
-type ahead struct {
-	lo   int
-	read [][]byte
-	once sync.Once
-}
-
-// newStream returns the stream of a region's rows up to hi-1; nil if its rows are in memory.
-func (e *executor[T]) newStream(r plan.Region, block, hi, workers int) *stream {
+// newStream returns the stream of a region; nil if its rows are in memory.
+func (e *executor[T]) newStream(r plan.Region, block int) *stream {
 	if e.device.pages == nil {
 		return nil
 	}
-	s := &stream{pages: e.device.pages, hi: hi, next: make([]*ahead, workers)}
+	s := &stream{pages: e.device.pages, ahead: paged.Ahead}
 	seen := map[form]bool{}
 	for _, step := range r.Steps {
 		for _, o := range append(step.Reads(), step.Writes()...) {
@@ -184,25 +174,17 @@ func (e *executor[T]) addPacked(s *stream, f form, rows int) {
 }
 
 // each calls run for the windows of rows lo to hi-1. A window has whole blocks, so the order of all
-// additions is that of a run without windows. The window from hi is read ahead, too: most often the
-// worker takes these rows next.
-func (s *stream) each(worker, lo, hi int, run func(lo, hi int) error) error {
+// additions is that of a run without windows. While all threads compute, a goroutine that reads
+// ahead does not start. So the worker itself reads a window that it takes, unless this is done.
+func (s *stream) each(lo, hi int, run func(lo, hi int) error) error {
+	read := s.reading(lo, min(lo+s.rows, hi))
 	for at := lo; at < hi; {
 		end := min(at+s.rows, hi)
 		s.pages.Touch((end - at) * s.width)
-		now := s.next[worker]
-		if now == nil || now.lo != at {
-			now = s.ahead(at, end)
-		}
-		now.bring()
-		last := hi
-		if end == hi {
-			last = s.hi
-		}
-		if s.next[worker] = nil; end < last {
-			next := s.ahead(end, min(end+s.rows, last))
-			s.next[worker] = next
-			go next.bring()
+		read()
+		if end < hi {
+			read = s.reading(end, min(end+s.rows, hi))
+			go read()
 		}
 		if err := run(at, end); err != nil {
 			return err
@@ -212,20 +194,16 @@ func (s *stream) each(worker, lo, hi int, run func(lo, hi int) error) error {
 	return nil
 }
 
-// ahead finds the memory of rows lo to hi-1.
-func (s *stream) ahead(lo, hi int) *ahead {
-	a := &ahead{lo: lo}
+// reading returns a function that reads the pages of rows lo to hi-1 once, however often it is
+// called. reading finds their memory first, because Keep may change a leaf later.
+func (s *stream) reading(lo, hi int) func() {
+	var parts [][]byte
 	for _, of := range s.read {
-		a.read = append(a.read, of(lo, hi)...)
+		parts = append(parts, of(lo, hi)...)
 	}
-	return a
-}
-
-// bring reads the pages, once.
-func (a *ahead) bring() {
-	a.once.Do(func() {
-		for _, part := range a.read {
-			paged.Ahead(part)
+	return sync.OnceFunc(func() {
+		for _, part := range parts {
+			s.ahead(part)
 		}
 	})
 }

@@ -79,7 +79,7 @@ func (e *executor[T]) compile(regions []plan.Region) []*region[T] {
 			b := e.blockingOf(r).together(hi-lo, workOf(r))
 			region := e.newRegion(lo, hi, e.threads, b, e.blockSteps(r, computed)...)
 			region.divided, region.whole = divided, e.division.gathers(divided, r.Steps)
-			region.stream = e.newStream(r, region.blocking.block, hi, region.workers)
+			region.stream = e.newStream(r, region.blocking.block)
 			list = append(list, region)
 			continue
 		}
@@ -278,7 +278,7 @@ func (r *region[T]) span(t, lo, hi int) error {
 	if r.stream == nil {
 		return r.blockwise(t, lo, hi)
 	}
-	return r.stream.each(t, lo, hi, func(lo, hi int) error { return r.blockwise(t, lo, hi) })
+	return r.stream.each(lo, hi, func(lo, hi int) error { return r.blockwise(t, lo, hi) })
 }
 
 // blockwise runs the steps on rows lo to hi-1, block by block.

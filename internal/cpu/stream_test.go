@@ -2,59 +2,51 @@ package cpu
 
 import (
 	"errors"
-	"slices"
-	"sync"
 	"testing"
+	"time"
 )
 
-// A stream runs the windows of each share in order. It asks for the memory of each window once,
-// before the window runs; the window after a share is asked for only once if the worker takes it
-// next. After an error no window runs.
+// A stream reads the memory of each window once, before the window runs. While a window runs,
+// another goroutine reads the next one, but no rows after the last. After an error no window runs.
 func TestStream(t *testing.T) {
-	type window struct{ lo, hi int }
-	var asked, ran []window
-	s := &stream{rows: 10, width: 1, hi: 60, next: make([]*ahead, 2)}
-	s.read = []memoryOf{func(lo, hi int) [][]byte {
-		asked = append(asked, window{lo, hi})
-		return [][]byte{make([]byte, hi-lo)}
-	}}
-	failure := error(nil)
-	run := func(lo, hi int) error {
-		ran = append(ran, window{lo, hi})
-		return failure
-	}
-	for _, tc := range []struct {
-		worker, lo, hi int
-		asked, ran     []window
-	}{
-		{0, 0, 25, []window{{0, 10}, {10, 20}, {20, 25}, {25, 35}}, []window{{0, 10}, {10, 20}, {20, 25}}},
-		{0, 25, 30, []window{{30, 40}}, []window{{25, 30}}},
-		{1, 50, 60, []window{{50, 60}}, []window{{50, 60}}},
-		{0, 45, 60, []window{{45, 55}, {55, 60}}, []window{{45, 55}, {55, 60}}},
-		{0, 0, 10, []window{{0, 10}, {10, 20}}, []window{{0, 10}}},
-	} {
-		asked, ran = nil, nil
-		if err := s.each(tc.worker, tc.lo, tc.hi, run); err != nil || !slices.Equal(asked, tc.asked) || !slices.Equal(ran, tc.ran) {
-			t.Errorf("rows %d to %d: asked for %v, ran %v, %v; want %v and %v", tc.lo, tc.hi, asked, ran, err, tc.asked, tc.ran)
+	const lo, hi = 5, 30 // windows of 10, 10 and 5 rows
+	reads := make(chan []byte, 10)
+	memory := make([]byte, hi)
+	s := &stream{rows: 10, width: 1, ahead: func(part []byte) { reads <- part }}
+	s.read = []memoryOf{func(lo, hi int) [][]byte { return [][]byte{memory[lo:hi]} }}
+	expect := func(lo, hi int) {
+		t.Helper()
+		select {
+		case part := <-reads:
+			if len(part) != hi-lo || &part[0] != &memory[lo] {
+				t.Errorf("other memory of %d bytes is read, want that of rows %d to %d", len(part), lo, hi)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("rows %d to %d are not read", lo, hi)
 		}
 	}
-	ran, failure = nil, errors.New("broken")
-	if err := s.each(1, 0, 30, run); !errors.Is(err, failure) || len(ran) != 1 {
-		t.Errorf("%d windows, %v", len(ran), err)
+	ran := 0
+	if err := s.each(lo, hi, func(from, to int) error {
+		if want := lo + 10*ran; from != want || to != min(want+10, hi) {
+			t.Errorf("rows %d to %d run, want %d to %d", from, to, want, min(want+10, hi))
+		}
+		if ran++; ran == 1 {
+			if len(reads) == 0 {
+				t.Error("the first window runs before its memory is read")
+			}
+			expect(from, to)
+		}
+		if to < hi {
+			expect(to, min(to+10, hi))
+		}
+		return nil
+	}); err != nil || ran != 3 || len(reads) != 0 {
+		t.Errorf("%d windows, want 3; %v; memory is read %d times more", ran, err, len(reads))
 	}
-}
 
-// The memory of a window is read once: by the goroutine that reads ahead or by the worker.
-func TestAheadOnce(t *testing.T) {
-	a := &ahead{read: [][]byte{make([]byte, 100), nil}}
-	var group sync.WaitGroup
-	for range 4 {
-		group.Go(a.bring)
-	}
-	group.Wait()
-	done := false
-	a.once.Do(func() { done = true })
-	if done {
-		t.Error("nobody has read the memory")
+	broken := errors.New("broken")
+	ran = 0
+	if err := s.each(lo, hi, func(int, int) error { ran++; return broken }); !errors.Is(err, broken) || ran != 1 {
+		t.Errorf("%d windows, %v", ran, err)
 	}
 }
