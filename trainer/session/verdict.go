@@ -13,7 +13,8 @@ import (
 )
 
 // ConvergedEpsilon is the largest epsilon of the certificate, relative to max(1, |objective|), with
-// which a run counts as converged.
+// which a run counts as converged. With bounds on decisions epsilon is absolute: the objective is a
+// rate, and larger values come from the regularizer alone.
 const ConvergedEpsilon = 1e-2
 
 const (
@@ -44,7 +45,11 @@ func (s *Session) judge(sum *Summary) {
 	}
 	c := &sum.Certificate
 	exceeded := !onDecisions && sum.MaxViolation > s.options.feasibilityTolerance()
-	sum.Converged = c.Epsilon <= ConvergedEpsilon*math.Max(1, math.Abs(sum.Objective)) && !exceeded
+	scale := 1.0
+	if !onDecisions {
+		scale = math.Max(1, math.Abs(sum.Objective))
+	}
+	sum.Converged = c.Epsilon <= ConvergedEpsilon*scale && !exceeded
 	if sum.Converged {
 		return
 	}
@@ -54,8 +59,11 @@ func (s *Session) judge(sum *Summary) {
 	}
 	why, advice := s.reason(r, d)
 	list = append(list, why)
-	if r.Attainable && exceeded {
+	switch {
+	case exceeded && r.Attainable:
 		list = append(list, "The bounds can be met: a search found a point near the weights that meets all of them.")
+	case exceeded && r.BestFeasible == nil:
+		list = append(list, "No record of the run meets all bounds: perhaps no weights meet them.")
 	}
 	sum.Verdict = strings.Join(append(list, advice), " ")
 }

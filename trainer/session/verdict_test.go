@@ -64,6 +64,18 @@ func TestVerdicts(t *testing.T) {
 			sum.Certificate.Infeasibility, sum.Constraints[0], sum.MaxViolation, r.Attainable = 0.0025, 0.0025, 0.0025, true
 		}, "The run has not converged: the bounds are exceeded by up to 0.0025. The limit of 300 iterations ended the run. " +
 			"The bounds can be met: a search found a point near the weights that meets all of them. Use more --iterations."},
+		"never feasible": {func(r *trainer.Result, sum *Summary, _ *Options) {
+			sum.Certificate.Infeasibility, sum.Constraints[0], sum.MaxViolation = 0.2, 0.2, 0.2
+		}, "The run has not converged: the bounds are exceeded by up to 0.2. The limit of 300 iterations ended the run. " +
+			"No record of the run meets all bounds: perhaps no weights meet them. Use more --iterations."},
+		"feasible before": {func(r *trainer.Result, sum *Summary, _ *Options) {
+			sum.Certificate.Infeasibility, sum.Constraints[0], sum.MaxViolation, r.BestFeasible = 0.2, 0.2, 0.2, &trainer.Best{}
+		}, "The run has not converged: the bounds are exceeded by up to 0.2. The limit of 300 iterations ended the run. Use more --iterations."},
+		"weights that are too large": {func(_ *trainer.Result, sum *Summary, _ *Options) {
+			decided(sum)
+			sum.Objective, sum.Certificate.Stationarity = 132, 0.24
+		}, "The run has not converged: the gradient of the Lagrangian of the smooth problem has the norm 0.24; at a solution it is 0. " +
+			"The limit of 300 iterations ended the run. Use more --iterations."},
 		"rounding": {func(r *trainer.Result, sum *Summary, _ *Options) {
 			sum.Certificate.Stationarity, r.Trend.AtRounding = 0.02, true
 		}, "The run has not converged: the gradient of the Lagrangian has the norm 0.02; at a solution it is 0. " +
