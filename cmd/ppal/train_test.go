@@ -175,6 +175,7 @@ func TestTrainWithoutPictures(t *testing.T) {
 
 // The table is printed even if only the weights can be written.
 func TestTrainWithoutSummary(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	dir := rundir.Dir(filepath.Join(t.TempDir(), "run"))
 	got := command(t.Context(), func(s *stub) {
 		s.during = func(int) {

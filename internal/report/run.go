@@ -217,6 +217,8 @@ func (r *run) status() status {
 	switch {
 	case len(o.Constraints) == 1:
 		text = "The bound is not met"
+	case unmet == len(o.Constraints) && unmet == 2:
+		text = "Neither bound is met"
 	case unmet == len(o.Constraints):
 		text = fmt.Sprintf("None of the %d bounds is met", unmet)
 	case unmet == 1:
@@ -289,7 +291,10 @@ func newCertificate(s *rundir.Summary) certificateView {
 		subject = "For the smooth problem, the weights before the threshold step"
 	}
 	near := "an approximate solution: a small epsilon says that no small step improves them"
-	if !s.Converged {
+	switch {
+	case s.Infeasibility != nil:
+		near = "not a solution: no weights near them meet all bounds"
+	case !s.Converged:
 		near = "not yet a solution: epsilon is too large for convergence, and further training may improve them"
 	}
 	return certificateView{

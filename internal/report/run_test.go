@@ -289,6 +289,7 @@ func TestStatus(t *testing.T) {
 		{rundir.Summary{Outcome: met(1, 1)}, status{Kind: "bad", Text: "The bound is not met", Exit: "3"}},
 		{rundir.Summary{Outcome: met(3, 1)}, status{Kind: "bad", Text: "1 of 3 bounds is not met", Exit: "3"}},
 		{rundir.Summary{Outcome: met(3, 2)}, status{Kind: "bad", Text: "2 of 3 bounds are not met", Exit: "3"}},
+		{rundir.Summary{Outcome: met(2, 2)}, status{Kind: "bad", Text: "Neither bound is met", Exit: "3"}},
 		{rundir.Summary{Outcome: met(3, 3)}, status{Kind: "bad", Text: "None of the 3 bounds is met", Exit: "3"}},
 		{rundir.Summary{MaxViolation: 1}, status{Kind: "bad", Text: "Finished, but a constraint is violated", Exit: "0"}},
 		{rundir.Summary{}, status{Kind: "good", Text: "Finished", Exit: "0"}},

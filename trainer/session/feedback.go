@@ -97,8 +97,8 @@ func (d *decisions) tooSmall(counted *constraints.Counted) (list []string) {
 		if !c.Measure().Compares() || c.IsAtLeast() || c.Bound() == 0 || row <= c.Bound() {
 			continue
 		}
-		list = append(list, fmt.Sprintf("%s: the smallest group has %d training rows that the rate counts, so that one row changes the value by %.2g, "+
-			"more than the bound; leave small groups out, as in %s", c, d.system.SmallestCell(j), row,
+		list = append(list, fmt.Sprintf("%s: the smallest group has only %d of the training rows that the rate counts. One row changes the value by %.2g, so that up to %.2g "+
+			"counts as met to one row; leave small groups out, as in %s", c, d.system.SmallestCell(j), row, c.Bound()+row,
 			c.Measure().MinRows(int(math.Ceil(1/c.Bound()))).AtMost(c.Bound())))
 	}
 	return list
