@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"gorgonia.org/tensor"
@@ -62,8 +63,9 @@ func (s *Session) judge(sum *Summary) {
 	switch {
 	case exceeded && r.Attainable:
 		list = append(list, "The bounds can be met: a search found a point near the weights that meets all of them.")
-	case exceeded && r.BestFeasible == nil:
-		list = append(list, "No record of the run meets all bounds: perhaps no weights meet them.")
+	case exceeded && r.BestFeasible == nil,
+		onDecisions && slices.ContainsFunc(sum.Outcome.Constraints, func(c rundir.ConstraintOutcome) bool { return !c.Met }):
+		list = append(list, "The run found no weights that meet all bounds; perhaps there are none.")
 	}
 	sum.Verdict = strings.Join(append(list, advice), " ")
 }

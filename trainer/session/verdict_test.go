@@ -67,10 +67,16 @@ func TestVerdicts(t *testing.T) {
 		"never feasible": {func(r *trainer.Result, sum *Summary, _ *Options) {
 			sum.Certificate.Infeasibility, sum.Constraints[0], sum.MaxViolation = 0.2, 0.2, 0.2
 		}, "The run has not converged: the bounds are exceeded by up to 0.2. The limit of 300 iterations ended the run. " +
-			"No record of the run meets all bounds: perhaps no weights meet them. Use more --iterations."},
+			"The run found no weights that meet all bounds; perhaps there are none. Use more --iterations."},
 		"feasible before": {func(r *trainer.Result, sum *Summary, _ *Options) {
 			sum.Certificate.Infeasibility, sum.Constraints[0], sum.MaxViolation, r.BestFeasible = 0.2, 0.2, 0.2, &trainer.Best{}
 		}, "The run has not converged: the bounds are exceeded by up to 0.2. The limit of 300 iterations ended the run. Use more --iterations."},
+		"decisions that never meet a bound": {func(r *trainer.Result, sum *Summary, _ *Options) {
+			decided(sum)
+			sum.Outcome.Constraints = []rundir.ConstraintOutcome{{Met: true}, {}}
+			sum.Certificate.Infeasibility, sum.Constraints[0], sum.MaxViolation = 0.2, 0.2, 0.2
+		}, "The run has not converged: the bounds of the smooth problem are exceeded by up to 0.2. The limit of 300 iterations ended the run. " +
+			"The run found no weights that meet all bounds; perhaps there are none. Use more --iterations."},
 		"weights that are too large": {func(_ *trainer.Result, sum *Summary, _ *Options) {
 			decided(sum)
 			sum.Objective, sum.Certificate.Stationarity = 132, 0.24
