@@ -23,6 +23,7 @@ var dateLayouts = []string{
 // formSet is a set of dateLayouts.
 type formSet uint64
 
+// allForms has all dateLayouts.
 var allForms = formSet(1)<<len(dateLayouts) - 1
 
 // datesAs returns the subset of among whose forms parse the text as a date.

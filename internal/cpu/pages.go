@@ -116,11 +116,11 @@ func (e *executor[T]) newStream(r plan.Region, block int) *stream {
 				continue // mostly written; reading ahead would map the pages twice
 			}
 			if packed := e.data[o.Buffer]; packed != nil {
-				s.read = append(s.read, func(lo, hi int) [][]byte { return [][]byte{bytesOf(packed.Rows(lo, hi))} })
+				s.read = append(s.read, func(lo, hi int) [][]byte { return [][]byte{kernel.BytesOf(packed.Rows(lo, hi))} })
 			}
 			if e.Data[o.Buffer] != nil {
 				s.read = append(s.read, func(lo, hi int) [][]byte {
-					return [][]byte{bytesOf(e.Data[o.Buffer][lo*b.Cols : hi*b.Cols])}
+					return [][]byte{kernel.BytesOf(e.Data[o.Buffer][lo*b.Cols : hi*b.Cols])}
 				})
 			}
 		}
@@ -130,10 +130,6 @@ func (e *executor[T]) newStream(r plan.Region, block int) *stream {
 	}
 	s.rows = max(1, window/s.width/block) * block
 	return s
-}
-
-func bytesOf[T plan.Float](x []T) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(unsafe.Sizeof(T(0))))
 }
 
 // form is a buffer in the form that a step reads. Bytes and digits have two copies: the second is
@@ -175,7 +171,7 @@ func (e *executor[T]) addPacked(s *stream, f form, rows int) {
 
 // each calls run for the windows of rows lo to hi-1. A window has whole blocks, so the order of all
 // additions is that of a run without windows. While all threads compute, a goroutine that reads
-// ahead does not start. So the worker itself reads a window that it takes, unless this is done.
+// ahead does not start. So the worker itself reads its window, unless a goroutine has read it.
 func (s *stream) each(lo, hi int, run func(lo, hi int) error) error {
 	read := s.reading(lo, min(lo+s.rows, hi))
 	for at := lo; at < hi; {

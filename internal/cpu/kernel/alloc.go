@@ -49,8 +49,8 @@ func copyTo[E any](room Room, x []E) ([]E, error) {
 	return own, err
 }
 
-// bytesOf returns the memory of x.
-func bytesOf[E any](x []E) []byte {
+// BytesOf returns the memory of x.
+func BytesOf[E any](x []E) []byte {
 	if len(x) == 0 {
 		return nil
 	}

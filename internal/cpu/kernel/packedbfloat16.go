@@ -47,10 +47,10 @@ func (x *PackedBFloat16) Size() int { return int(sizeof[uint16]()) * (len(x.byRo
 func (x *PackedBFloat16) Rows(from, to int, transposed bool) []byte {
 	if transposed {
 		block := len(x.data) / max(1, len(x.byCol))
-		return bytesOf(x.data[from/RowBlock*block : ceil(to, RowBlock)*block])
+		return BytesOf(x.data[from/RowBlock*block : ceil(to, RowBlock)*block])
 	}
 	panel := x.byRow.panel()
-	return bytesOf(x.byRow.data[from/bfloat16Rows*panel : ceil(to, bfloat16Rows)*panel])
+	return BytesOf(x.byRow.data[from/bfloat16Rows*panel : ceil(to, bfloat16Rows)*panel])
 }
 
 // Dims returns the numbers of rows and columns.

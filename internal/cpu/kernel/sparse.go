@@ -163,15 +163,15 @@ func converted[F Float](room Room, values []float64) ([]F, error) {
 // Rows returns the memory of the rows from to to-1 that products with several columns read, and
 // that products with one column read.
 func (x *Sparse[F]) Rows(from, to int) (parts [][]byte) {
-	parts = append(parts, bytesOf(x.starts[from:to+1]))
+	parts = append(parts, BytesOf(x.starts[from:to+1]))
 	if g := x.groups; g != nil {
 		first, end := from/groupRows, ceil(to, groupRows)
-		return append(parts, bytesOf(g.starts[first:end+1]), bytesOf(g.pairs[g.starts[first]:g.starts[end]]))
+		return append(parts, BytesOf(g.starts[first:end+1]), BytesOf(g.pairs[g.starts[first]:g.starts[end]]))
 	}
 	first, last := x.starts[from], x.starts[to]
-	parts = append(parts, bytesOf(x.columns[first:last]))
+	parts = append(parts, BytesOf(x.columns[first:last]))
 	if x.step > 0 {
-		parts = append(parts, bytesOf(x.values[first:last]))
+		parts = append(parts, BytesOf(x.values[first:last]))
 	}
 	return parts
 }

@@ -46,8 +46,8 @@ const (
 	// clearance is the smallest Radius that proves infeasibility. On the shirts the largest
 	// measured is 0.5.
 	clearance = 2
-	// rounding is the least Stationarity that counts for Radius, because gradients are rounded. So
-	// Radius is finite where two gradients are exactly opposite.
+	// rounding is the least Stationarity with which Radius is computed, because gradients are
+	// rounded. So Radius is finite where two gradients are exactly opposite.
 	rounding = 0x1p-52
 	// measured is the largest number of gradients whose norms stand for all norms in Stationarity.
 	measured = 8
