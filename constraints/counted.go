@@ -142,14 +142,14 @@ func (c *Counted) one(l linear) Value {
 		if r.Rows > 0 {
 			r.Value = float64(r.Hits) / float64(r.Rows)
 		}
-	} else { // all other rates have one cell
-		k := l.parts[0].cell
+	} else {
+		k := l.only().cell
 		r.Hits, r.Rows = c.Hits[k], c.Rows[k]
 		switch {
 		case c.system.Rates[k].loss:
 			r.Value = l.value(c.Terms)
 		case r.Rows > 0:
-			if l.parts[0].coefficient < 0 {
+			if l.only().coefficient < 0 {
 				r.Hits = r.Rows - r.Hits
 			}
 			r.Value = float64(r.Hits) / float64(r.Rows)

@@ -108,7 +108,21 @@ func (s *System) cell(c Cell) int {
 
 // rows returns the number of training rows of the rate. The cells of a precision have the same
 // rows.
-func (s *System) rows(l linear) int { return s.sizes[l.parts[0].cell] }
+func (s *System) rows(l linear) int {
+	if l.precision {
+		return s.sizes[l.parts[0].cell]
+	}
+	return s.sizes[l.only().cell]
+}
+
+// only returns the single part of a rate that is not a precision. Counts of hits and rows exist for
+// one cell alone, so a rate of several cells needs counts of its own; only panics for such a rate.
+func (l linear) only() part {
+	if l.precision || len(l.parts) != 1 {
+		panic(fmt.Sprintf("constraints: %s has %d cells, and only a rate of one cell has counts", l.name, len(l.parts)))
+	}
+	return l.parts[0]
+}
 
 // inequality returns the inequality l <= b, or l >= b with atLeast, in the form row h + constant <=
 // limit. row has n elements. For a precision and a lower bound the inequality is

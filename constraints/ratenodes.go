@@ -339,7 +339,7 @@ func (s *Sample) merge(parts []*gorgonia.Node, places [][]int) (sum *gorgonia.No
 // objectiveNode returns the objective, a scalar. The rate of an objective always has a single cell.
 func (s *Sample) objectiveNode(v rowValues) (*gorgonia.Node, error) {
 	l := s.system.objective
-	k, factor := l.parts[0].cell, l.parts[0].coefficient
+	k, factor := l.only().cell, l.only().coefficient
 	m, err := s.mean(fmt.Sprint("objective", v.binary), func() ([]Group, []float64, error) {
 		g, constant, err := s.weighted(k, v.binary)
 		if err != nil {

@@ -32,11 +32,15 @@ type System struct {
 	L1 bool
 	// Bounds are the inequalities of the smooth problem.
 	Bounds []Inequality
+	// LeftOut names, for each constraint, the rates of classes and groups that the constraint leaves
+	// out.
+	LeftOut [][]string
 	// Notes are sentences that name the groups that the constraints leave out, with the reason.
 	Notes []string
 
 	classes   []string
 	train     *Population
+	trained   [][]string     // LeftOut of the training; nil: the rows of train decide
 	index     map[string]int // index in Rates of a cell's key
 	sizes     []int          // training rows of each cell
 	objective linear
@@ -75,14 +79,19 @@ var ErrNotLinear = errors.New("constraints: not linear in decisions")
 // a name of the constraints, wraps ErrNotLinear if a constraint cannot be linear, and wraps
 // ErrEmptyGroup if a rate has no training rows.
 func NewSystem(minimize Rate, subject []Constraint, train *Population) (*System, error) {
+	return newSystem(minimize, subject, train, nil)
+}
+
+func newSystem(minimize Rate, subject []Constraint, train *Population, trained [][]string) (*System, error) {
 	if err := train.check(); err != nil {
 		return nil, err
 	}
-	s := &System{Minimize: minimize, Subject: slices.Clone(subject), classes: train.Classes, train: train, index: map[string]int{}}
+	s := &System{Minimize: minimize, Subject: slices.Clone(subject), classes: train.Classes, train: train, trained: trained, index: map[string]int{}}
 	if err := s.setObjective(); err != nil {
 		return nil, err
 	}
 	for j, c := range s.Subject {
+		s.LeftOut = append(s.LeftOut, nil)
 		m, err := s.resolve(c)
 		if err != nil {
 			return nil, err
@@ -136,7 +145,7 @@ func (s *System) setObjective() error {
 
 // nonEmpty returns ErrEmptyGroup for a rate without training rows.
 func (s *System) nonEmpty(l linear, text string) error {
-	if s.rows(l) == 0 {
+	if s.trained == nil && s.rows(l) == 0 {
 		return fmt.Errorf("%w: %s: %s counts no training row", ErrEmptyGroup, text, l.name)
 	}
 	return nil
@@ -196,31 +205,29 @@ func (s *System) resolve(c Constraint) (m measured, err error) {
 // eachOf returns the rates of a constraint on a single rate or, with *, on a rate for each class or
 // group.
 func (s *System) eachOf(r *resolver, m Measure, list []slice, each bool) (sets [][]linear, err error) {
-	var out []string
-	for _, of := range list {
-		l, err := s.rate(r, m.rate.kind, of)
+	if !each {
+		l, err := s.rate(r, m.rate.kind, list[0])
+		if err == nil {
+			err = s.nonEmpty(l, r.text)
+		}
 		if err != nil {
 			return nil, err
 		}
-		n := s.rows(l)
-		if !each {
-			if err := s.nonEmpty(l, r.text); err != nil {
-				return nil, err
-			}
-			if n < m.minimum {
-				return nil, fmt.Errorf("constraints: %s: %s counts %d training rows, fewer than %s %d", r.text, l.name, n, wordMin, m.minimum)
-			}
+		if n := s.rows(l); n < m.minimum && s.trained == nil {
+			return nil, fmt.Errorf("constraints: %s: %s counts %d training rows, fewer than %s %d", r.text, l.name, n, wordMin, m.minimum)
 		}
-		if n < max(1, m.minimum) {
-			out = append(out, fmt.Sprintf("%s (%s)", l.name, countRows(n)))
-			continue
-		}
-		sets = append(sets, []linear{l})
+		return [][]linear{{l}}, nil
 	}
-	if len(sets) == 0 {
+	kept, err := s.compared(r, m, list)
+	if err != nil {
+		return nil, err
+	}
+	if len(kept) == 0 {
 		return nil, fmt.Errorf("%w: %s: no class or group has %d training rows", ErrEmptyGroup, r.text, max(1, m.minimum))
 	}
-	s.leftOut(r.text, out, m)
+	for _, l := range kept {
+		sets = append(sets, []linear{l})
+	}
 	return sets, nil
 }
 
@@ -244,17 +251,8 @@ func (s *System) groups(r *resolver, m Measure, of slice) (set []linear, err err
 		}
 		list = next
 	}
-	var out []string
-	for _, of := range list {
-		l, err := s.rate(r, m.rate.kind, of)
-		if err != nil {
-			return nil, err
-		}
-		if n := s.rows(l); n < max(1, m.minimum) {
-			out = append(out, fmt.Sprintf("%s (%s)", l.name, countRows(n)))
-			continue
-		}
-		set = append(set, l)
+	if set, err = s.compared(r, m, list); err != nil {
+		return nil, err
 	}
 	least, most := 2, mostGroups
 	if m.WithAll() {
@@ -267,7 +265,6 @@ func (s *System) groups(r *resolver, m Measure, of slice) (set []linear, err err
 		return nil, fmt.Errorf("constraints: %s compares %d groups, at most %d are supported: leave out small groups, as in %s",
 			r.text, len(set), most, m.MinRows(max(2*m.minimum, 100)))
 	}
-	s.leftOut(r.text, out, m)
 	return set, nil
 }
 
@@ -282,25 +279,6 @@ func sized(groups int, m Measure) string {
 		return fmt.Sprintf("%s at least %d training rows that the rate counts", has, m.minimum)
 	}
 	return has + " training rows that the rate counts"
-}
-
-func countRows(n int) string {
-	if n == 1 {
-		return "1 row"
-	}
-	return fmt.Sprintf("%d rows", n)
-}
-
-// leftOut adds a note about groups that a constraint does not bound.
-func (s *System) leftOut(text string, out []string, m Measure) {
-	if len(out) == 0 {
-		return
-	}
-	n := len(out)
-	if n > mostNames {
-		out = append(out[:mostNames:mostNames], fmt.Sprintf("and %d others", n-mostNames))
-	}
-	s.Notes = append(s.Notes, fmt.Sprintf("%s: left out because the rate counts fewer than %s: %s", text, countRows(max(1, m.minimum)), strings.Join(out, ", ")))
 }
 
 // bound adds the inequalities of constraint j.
