@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ppal/constraints"
 	"ppal/trainer"
 	"ppal/trainer/session"
 )
@@ -30,7 +31,7 @@ func (r *trainRun) printTable(result *session.Result) error {
 	if o := result.Outcome; o != nil {
 		fmt.Fprintln(out)
 		printOutcome(out, o, result)
-		if r.flags.byGroup {
+		if r.flags.byGroup || len(o.Constraints) == 0 {
 			printRates(out, result)
 		}
 	}
@@ -66,7 +67,11 @@ const mostLines = 12
 // printOutcome prints a line for each constraint, the objective and the acceptance rate, and
 // explains the column met.
 func printOutcome(out io.Writer, o *session.Outcome, result *session.Result) {
-	head := []string{"constraint", "bound", "train", "valid.", "test", "95% interval", "met"}
+	first := "constraint"
+	if len(o.Constraints) == 0 {
+		first = ""
+	}
+	head := []string{first, "bound", "train", "valid.", "test", "95% interval", "met"}
 	g := grid{head}
 	shown := closest(o.Constraints)
 	for _, j := range shown {
@@ -91,6 +96,10 @@ func printOutcome(out io.Writer, o *session.Outcome, result *session.Result) {
 	}
 	g.without().print(out)
 	fmt.Fprintln(out)
+	if len(o.Constraints) == 0 {
+		paragraph(out, "bounds", fmt.Sprintf("none: the model is plain. To bound a rate of its decisions, add for example --subject-to '%s'; "+
+			"see docs/constraints.md.", exampleBound(result)))
+	}
 	for _, text := range sentences(o, shown) {
 		paragraph(out, text.name, text.text)
 	}
@@ -99,6 +108,22 @@ func printOutcome(out io.Writer, o *session.Outcome, result *session.Result) {
 			paragraph(out, "note", note)
 		}
 	}
+}
+
+// exampleBound returns a bound that fits the classes and groups of the run.
+func exampleBound(result *session.Result) string {
+	if len(result.Splits) > 0 && result.Splits[0].Rates != nil {
+		t := result.Splits[0].Rates
+		if len(t.Classes) > 2 {
+			return constraints.Recall(t.Classes[0]).AtLeast(0.9).String()
+		}
+		if len(t.ByGroup) > 0 {
+			if column, _, ok := strings.Cut(t.ByGroup[0].Group, "="); ok {
+				return constraints.Gap(constraints.PositiveRate, constraints.Attribute{Name: column}.Quoted()).AtMost(0.05).String()
+			}
+		}
+	}
+	return constraints.FPR().AtMost(0.05).String()
 }
 
 // sentence is a line below the table.
@@ -121,7 +146,7 @@ func sentences(o *session.Outcome, shown []int) (list []sentence) {
 	if !slices.ContainsFunc(o.Constraints, func(c session.ConstraintOutcome) bool { return c.Interval != nil }) {
 		values = "The values are of counted decisions."
 	}
-	if o.BoundsOn == session.OnSurrogate {
+	if o.BoundsOn == session.OnSurrogate && len(o.Constraints) > 0 {
 		add("values", "%s", values)
 		var surrogates []string
 		for _, j := range shown {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -12,6 +14,8 @@ import (
 	"ppal/internal/relay"
 	"ppal/internal/rundir"
 	"ppal/trainer"
+	"ppal/trainer/method"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
 )
@@ -260,11 +264,59 @@ func (w *watcher) Tick(at *problem.Point) {
 }
 
 // resolve completes the settings of a run. All methods of a comparison have equal primal steps, as
-// in the paper: without a given primal step, an automatic choice is nesterov.
+// in the paper: without a given primal step, an automatic choice is nesterov. GDPA takes the same
+// step, with the automatic size, unless its published step is given or the preset is the paper's.
 func resolve(values config.Values) (config.Train, error) {
+	if values[option.NameMethod] == new(method.GDPA).Name() && automatic(values) {
+		values = merged(values, config.Values{"primal": step.Nesterov.String(), "gdpa-step": "auto"})
+	}
 	cfg, err := config.Resolve(values, nil)
 	if err == nil && values["primal"] == "" {
 		cfg = cfg.WithPrimal(step.Nesterov)
 	}
 	return cfg, err
+}
+
+// automatic reports whether the settings leave GDPA's step to the program.
+func automatic(values config.Values) bool {
+	for _, given := range []string{"gdpa-step", "gdpa-step-decay"} {
+		if values[given] != "" {
+			return false
+		}
+	}
+	return values[option.NamePreset] != option.PresetPaper && slices.Contains([]string{"", step.Nesterov.String()}, values["primal"])
+}
+
+// steps says which primal step and which step size each method takes, methods with equal steps
+// together.
+func (s *Study) steps() string {
+	var kinds []string
+	of := map[string][]string{}
+	for _, c := range s.Contenders {
+		cfg, err := resolve(c.Values)
+		if err != nil {
+			continue // newStudy has resolved the settings once
+		}
+		kind := "steps and step sizes of their own"
+		if primal := cfg.Options["primal"]; primal != "" {
+			size := "eta"
+			if c.Values[option.NameMethod] == new(method.GDPA).Name() {
+				size = "gdpa-step"
+			}
+			kind = primal + " with "
+			if text := cfg.Options[size]; text == "" || text == "auto" {
+				kind += "the automatic size"
+			} else {
+				kind += size + " " + text
+			}
+		}
+		if of[kind] == nil {
+			kinds = append(kinds, kind)
+		}
+		of[kind] = append(of[kind], c.Name)
+	}
+	for i, kind := range kinds {
+		kinds[i] = strings.Join(of[kind], ", ") + ": " + kind
+	}
+	return strings.Join(kinds, "; ")
 }

@@ -133,8 +133,8 @@ func (o *Outcome) feasible(contender string) string {
 func (o *Outcome) Markdown() string {
 	var out strings.Builder
 	s := o.Study
-	fmt.Fprintf(&out, "# %s\n\nBudget of a run: %g %s. Seeds: %s. Mean ± standard deviation over the seeds, at the last record.\n",
-		s.Title, s.Budget.Amount, s.Budget.Kind, seedList(s.Seeds))
+	fmt.Fprintf(&out, "# %s\n\nPrimal steps: %s.\nBudget of a run: %g %s. Seeds: %s. Mean ± standard deviation over the seeds, at the last record.\n",
+		s.Title, s.steps(), s.Budget.Amount, s.Budget.Kind, seedList(s.Seeds))
 	fmt.Fprintf(&out, "%d run(s) at a time, each on %d thread(s). A bound counts as met up to %g.\n\n", s.workers(), s.threads(), o.tolerance())
 	columns := o.columns()
 	fmt.Fprint(&out, "| method |")

@@ -41,6 +41,9 @@ func (r *resolver) consistent() error {
 			return err
 		}
 	}
+	if t.Confidence > 0 && option.OnRates().Holds(t.Data.Problem) && len(t.SubjectTo) == 0 {
+		return refuse("confidence", "promises bounds, and the run has none; add one (--subject-to)")
+	}
 	if t.Confidence > 0 && (t.Select == trainer.OutputBestValidation || t.Patience > 0) {
 		return refuse("confidence", "needs validation rows that did not choose the weights; leave out --select best-validation and --patience")
 	}

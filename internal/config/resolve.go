@@ -137,23 +137,26 @@ func implyDataset(given map[string]setting) {
 	}
 }
 
-// implyProblem sets the problem if constraints are given without a problem. The problem is that of
-// pictures if the data set holds pictures, and otherwise that of tables.
+// implyProblem sets the problem if it is not given: rates for a table, and for constraints or an
+// objective in words. On pictures, the latter give class-rates.
 func implyProblem(given map[string]setting) {
 	if _, explicit := given[option.NameProblem]; explicit {
 		return
 	}
-	for _, name := range []string{"subject-to", "minimize"} {
-		s, stated := given[name]
-		if !stated {
-			continue
-		}
-		text := option.Rates
-		if d, err := datasets.Lookup(given[option.NameDataset].text); err == nil && !d.Tabular() {
+	text := option.Rates
+	names := []string{"subject-to", "minimize"}
+	if s, stated := given[option.NameDataset]; stated {
+		if d, err := datasets.Lookup(s.text); err == nil && d.Tabular() {
+			names = append(names, option.NameDataset)
+		} else if err == nil {
 			text = option.ClassRates
 		}
-		given[option.NameProblem] = setting{text, s.where}
-		return
+	}
+	for _, name := range names {
+		if s, stated := given[name]; stated {
+			given[option.NameProblem] = setting{text, s.where}
+			return
+		}
 	}
 }
 
@@ -247,7 +250,7 @@ func (r *resolver) settle(o *option.Option) error {
 	case !ok:
 		return r.missing(o)
 	}
-	if err := o.Set(text); err != nil {
+	if err := o.SetDefault(text); err != nil {
 		panic(fmt.Sprintf("config: the default of %s, %s, %v", o.Name, text, err))
 	}
 	return nil

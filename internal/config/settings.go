@@ -120,14 +120,14 @@ func (p *Problem) options() []*option.Option {
 	onSurrogate := option.If("bounds-on", string(session.OnSurrogate))
 	onDecisions := option.If("bounds-on", string(session.OnDecisions))
 	fairness := option.Problem(option.DemographicParity, option.EqualizedOdds, option.Intersectional)
-	rates := option.OnRates()
+	rates, plain := option.OnRates(), noBound()
 	return []*option.Option{
 		option.Custom("minimize", "RATE", p.setMinimize, func() string { return p.Minimize },
 			"minimize this rate of the decisions: error, fnr, fpr or loss, of all rows or, as in fnr[Female], of some").
-			Or(constraints.Error().String()).With(rates),
+			Or(constraints.Error().String()).For(constraints.Loss().String(), plain).With(rates),
 		option.Statements("subject-to", &p.SubjectTo, "CONSTRAINT",
 			"bound a rate of the decisions, as in \"fpr <= 5%\", \"recall[shirt] >= 0.9\", \"gap(tpr, race) <= 0.02\"; may be repeated;"+
-				" see docs/constraints.md", readConstraint).With(rates),
+				" see docs/constraints.md; without a bound, ppal trains a plain model", readConstraint).Or("").With(rates),
 		option.Choice("bounds-on", &p.BoundsOn, "let the bounds hold for the counted decisions, or for the smooth surrogates as in the published problems",
 			session.OnDecisions, session.OnSurrogate).
 			Or(string(session.OnSurrogate)).For(string(session.OnDecisions), rates),
@@ -168,6 +168,9 @@ func (p *Problem) options() []*option.Option {
 	}
 }
 
+// noBound is the condition that a problem in the language of constraints has no bound.
+func noBound() option.Condition { return option.If("subject-to", "").Called("without --subject-to") }
+
 // readConstraint returns the canonical text of a constraint.
 func readConstraint(text string) (string, error) {
 	c, err := constraints.Parse(text)
@@ -206,7 +209,8 @@ func (p *Problem) setEOForm(word string) {
 
 func (m *Method) options() []*option.Option {
 	return []*option.Option{
-		option.Choice(option.NameMethod, &m.Name, "choose the method; ppal methods describes them", method.Names()...).As("NAME"),
+		option.Choice(option.NameMethod, &m.Name, "choose the method; ppal methods describes them", method.Names()...).As("NAME").
+			For("unconstrained", option.OnRates(), noBound()),
 		option.Choice(option.NamePreset, &m.Preset, "take the defaults that work well in practice, or the values of the paper by Moon et al.",
 			option.PresetPractical, option.PresetPaper),
 	}

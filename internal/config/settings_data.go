@@ -19,7 +19,7 @@ func (d *Data) options() []*option.Option {
 		option.Choice(option.NameProblem, &d.Problem,
 			"choose what is bounded: mnpc: the losses of all classes but the first, multi-class Neyman-Pearson; dp, eo: the gaps between"+
 				" two groups' rates, demographic parity and equalized odds; if: how much worse any group fares than all rows; rates, class-rates:"+
-				" what --subject-to says, of tables and of pictures (--subject-to implies them)",
+				" what --subject-to says, of tables and of pictures (a table or --subject-to implies them)",
 			option.Problems()...).As("NAME").Reserve("ranking"),
 		option.Choice(option.NameDataset, &d.Dataset, "choose the data set; ppal data list describes them", datasetNames()...).As("NAME").
 			Or("synthetic").

@@ -126,6 +126,15 @@ func (o *Option) Check(test func() string) *Option {
 // neither the option's name nor the text.
 func (o *Option) Set(text string) error { return o.value.set(text) }
 
+// SetDefault stores a default. A list of statements that is empty by default stays empty, although
+// Set refuses an empty list.
+func (o *Option) SetDefault(text string) error {
+	if text == "" && o.statements() {
+		return nil
+	}
+	return o.Set(text)
+}
+
 // Text returns the value in the form that Set reads, with every digit of a number.
 func (o *Option) Text() string { return o.value.text() }
 

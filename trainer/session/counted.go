@@ -47,7 +47,7 @@ func (d *decisions) count(s *split, scores, parameters []float64) (*constraints.
 // of the splits.
 func (a *assembly) outcome(r *trainer.Result, scores [][]float64) (*Outcome, error) {
 	d := a.builder.statement.decided()
-	o := &Outcome{BoundsOn: d.on, GradientEvaluations: r.Point.GradientEvaluations}
+	o := &Outcome{BoundsOn: d.on, Constraints: []ConstraintOutcome{}, GradientEvaluations: r.Point.GradientEvaluations}
 	o.Objective.Name = d.system.Minimize.String()
 	for _, c := range d.system.Subject {
 		o.Constraints = append(o.Constraints, ConstraintOutcome{Constraint: c.String(), Bound: c.Bound(), AtLeast: c.IsAtLeast()})

@@ -23,8 +23,12 @@ import (
 // The smooth problem replaces each decision by a probability, the same in the objective and in the
 // constraints. The probability is the sigmoid of the score for two classes, and the softmax of the
 // scores for more classes. For two classes the model has one score.
+//
+// Without constraints, the task trains a plain model.
 type Decisions struct {
-	Minimize  constraints.Rate // error, fnr, fpr or loss; the zero value is the error
+	// Minimize is error, fnr, fpr or loss. The zero value is the error, and the loss without
+	// constraints.
+	Minimize  constraints.Rate
 	SubjectTo []constraints.Constraint
 	BoundsOn  BoundsOn // the values that the bounds apply to; "": OnDecisions
 	// Confidence is the probability with which the bounds hold on new rows; 0: the bounds hold on the
@@ -47,9 +51,6 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(t.SubjectTo) == 0 {
-		return nil, &OptionError{Option: "subject-to", Problem: "names no constraint"}
-	}
 	system, err := constraints.NewSystem(t.minimize(), t.SubjectTo, p)
 	if err != nil {
 		return nil, err
@@ -57,6 +58,12 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 	on, err := t.boundsOn()
 	if err != nil {
 		return nil, err
+	}
+	if len(t.SubjectTo) == 0 && t.Confidence > 0 {
+		return nil, &OptionError{Option: "confidence", Problem: "promises bounds, and the run has none; add one (--subject-to)"}
+	}
+	if len(t.SubjectTo) == 0 && system.IsLoss() {
+		on = OnSurrogate // decisions determine neither a bound nor the objective
 	}
 	if err := checkConfidence(t.Confidence, on); err != nil {
 		return nil, err
@@ -136,10 +143,13 @@ func (t Decisions) boundsOn() (BoundsOn, error) {
 
 // minimize returns the objective.
 func (t Decisions) minimize() constraints.Rate {
-	if t.Minimize == (constraints.Rate{}) {
-		return constraints.Error()
+	switch {
+	case t.Minimize != (constraints.Rate{}):
+		return t.Minimize
+	case len(t.SubjectTo) == 0:
+		return constraints.Loss()
 	}
-	return t.Minimize
+	return constraints.Error()
 }
 
 // needs returns the properties of the rows that the constraints use.

@@ -163,7 +163,7 @@ func TestDecisionsRefuse(t *testing.T) {
 		task Decisions
 		want string
 	}{
-		{Decisions{}, "subject-to names no constraint"},
+		{Decisions{Confidence: 0.9}, "confidence promises bounds, and the run has none"},
 		{Decisions{SubjectTo: subject(t, "gap(tpr, rase) <= 0.1")}, `did you mean "race"?`},
 		{Decisions{SubjectTo: subject(t, "fpr[Femal] <= 0.1")}, "there is no class or group"},
 		{Decisions{SubjectTo: subject(t, "fpr[sex=Femal] <= 0.1")}, "did you mean Female?"},

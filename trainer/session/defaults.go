@@ -2,6 +2,7 @@ package session
 
 import (
 	"ppal/models"
+	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/option"
 	"ppal/trainer/problem"
@@ -99,8 +100,12 @@ func (o *Options) taskName() string {
 	return name
 }
 
-// defaultMethod returns PPALA with the practical settings for the task.
-func defaultMethod(task string) (*method.PPALA, error) {
+// defaultMethod returns PPALA with the practical settings for the task, and Unconstrained for
+// Decisions without constraints.
+func defaultMethod(t Task, task string) (trainer.Method, error) {
+	if d, ok := t.(Decisions); ok && len(d.SubjectTo) == 0 {
+		return &method.Unconstrained{}, nil
+	}
 	m := &method.PPALA{}
 	run := map[string]string{option.NameProblem: task, option.NamePreset: option.PresetPractical}
 	return m, option.SetDefaults(m.Options(), func(name string) string { return run[name] })

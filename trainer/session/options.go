@@ -66,7 +66,7 @@ type Options struct {
 	// model is a group. nil means the default of the task, see DefaultsOf.
 	Regularizer *problem.Regularizer
 	// Method is the method. A value serves a single session. nil means PPALA with practical
-	// settings.
+	// settings, and Unconstrained for Decisions without constraints.
 	Method trainer.Method
 	// Settings are the settings of the training loop. Iterations 0 means DefaultIterations; a
 	// negative number evaluates only the initial weights. Seed is also the seed of the initial
@@ -152,7 +152,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.Regularizer = &d.Regularizer
 	}
 	if o.Method == nil {
-		m, err := defaultMethod(task)
+		m, err := defaultMethod(o.Task, task)
 		if err != nil {
 			return o, err
 		}
