@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -29,13 +30,19 @@ func ReadDecisions(path string, texts ...[]string) (map[int]int, error) {
 	if err != nil {
 		return nil, failed(1, fmt.Errorf("%w: %w", ErrFormat, err))
 	}
-	row, decision := slices.Index(header, "row"), slices.Index(header, "decision")
-	if decision < 0 {
-		decision = slices.Index(header, "class")
+	decided := "decision"
+	if !slices.Contains(header, decided) {
+		decided = "class"
 	}
-	if row < 0 || decision < 0 {
+	if !slices.Contains(header, "row") || !slices.Contains(header, decided) {
 		return nil, failed(1, fmt.Errorf("%w: want the columns row and decision, or row and class, as ppal predict writes them; the columns are %s",
 			ErrColumn, strings.Join(header, ", ")))
+	}
+	places := headerPlaces{header: header}
+	row, err := places.column("row")
+	decision, twice := places.column(decided)
+	if err = cmp.Or(err, twice); err != nil {
+		return nil, failed(1, err)
 	}
 	decisions := map[int]int{}
 	for {

@@ -11,6 +11,7 @@ import (
 // design describes how a sheet becomes a table: the label's column, the features of the other
 // columns, and the groups.
 type design struct {
+	repeated  []string // names that several columns of the file have, with the same values
 	label     string   // a categorical column
 	positive  string   // the category of class +1; all others are -1
 	classes   []string // names of the classes: two, for -1 and +1, or more
@@ -60,7 +61,7 @@ func (d *design) table(s *sheet, opts TableOptions) (*source, error) {
 	default:
 		sensitive = append(sensitive, of...)
 	}
-	p := &Preparation{Header: d.header, Absent: d.absent}
+	p := &Preparation{Header: d.header, Repeated: d.repeated, Absent: d.absent}
 	dropped, known := map[string]bool{}, setOf(d.names())
 	if opts.DropSensitive {
 		dropped = setOf(sensitive)

@@ -217,7 +217,9 @@ func wholeNumber(digits []byte) (n int, ok bool) {
 // powers holds the powers of ten that float64 represents exactly.
 var powers = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
-// number parses a finite decimal number. If the digits, as an integer, and the power of ten that
+// number parses a finite decimal number: an optional sign, digits with at most one point, and an
+// optional exponent. Other texts that Go takes for numbers, such as 1_000 and 0x1p4, are texts: other
+// programs refuse them. All readers of rows parse numbers here. If the digits, as an integer, and the power of ten that
 // divides them are exact in float64, only the quotient is rounded (Clinger, "How to read floating
 // point numbers accurately", PLDI 1990). strconv parses other numbers, with the same rounding.
 func number(text []byte) (x float64, ok bool) {
@@ -241,6 +243,9 @@ func number(text []byte) (x float64, ok bool) {
 		}
 	}
 	if count += fraction; at < len(digits) || count == 0 || count > mostDigits || mantissa > 1<<53 {
+		if !decimalForm(digits[at:]) {
+			return 0, false
+		}
 		x, err := strconv.ParseFloat(string(text), 64)
 		return x, err == nil
 	}
@@ -248,4 +253,15 @@ func number(text []byte) (x float64, ok bool) {
 		x = -x
 	}
 	return x, true
+}
+
+// decimalForm reports whether the text has no characters but those of a decimal number with an
+// exponent.
+func decimalForm(text []byte) bool {
+	for _, c := range text {
+		if (c < '0' || c > '9') && c != '.' && c != 'e' && c != 'E' && c != '-' && c != '+' {
+			return false
+		}
+	}
+	return true
 }

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -72,13 +73,13 @@ func (n *NewRows) readText(r io.Reader, name string) error {
 	}
 	encoder, err := n.Preparation.newRowEncoder(text.header, n.IgnoreUnknown)
 	keep, columns := make([]int, len(n.Keep)), slices.Clone(n.Keep)
+	places := headerPlaces{header: text.header, repeated: n.Preparation.Repeated}
 	for k, column := range n.Keep {
 		if c, bad := parseCondition(column, text.header); bad == nil {
 			columns[k] = c.column
 		}
-		if keep[k] = slices.Index(text.header, columns[k]); keep[k] < 0 && err == nil {
-			err = noColumn(column, text.header)
-		}
+		at, bad := places.column(columns[k])
+		keep[k], err = at, cmp.Or(err, bad)
 	}
 	if err != nil {
 		return &FileError{Path: name, Offset: -1, Line: 1, Err: err}

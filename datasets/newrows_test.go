@@ -97,6 +97,10 @@ func TestNewRowsErrors(t *testing.T) {
 		"missing":     {"x,y,c,d\nNA,5,a,p\n", ErrMissing, `line 2, column 1: x: missing value: "NA"`, 0},
 		"missing too": {"x,y,c,d\n1,5,,p\n", ErrMissing, `line 2, column 3: c: missing value: ""`, 0},
 		"column":      {"x,y,c\n1,5,a\n", ErrColumn, `line 1: invalid column: no column "d"`, 0},
+		"twice":       {"x,y,c,x,d\n1,5,a,2,p\n", ErrColumn, `line 1: invalid column: 2 columns are named "x"; remove or rename all but one`, 0},
+		"twice, too":  {"x,y,c, d ,d\n1,5,a,p,p\n", ErrColumn, `2 columns are named "d"`, 0},
+		"underscore":  {"x,y,c,d\n1_0,5,a,p\n", ErrNumber, `line 2, column 1: x: "1_0" is not a finite number`, 0},
+		"hexadecimal": {"x,y,c,d\n0x1p4,5,a,p\n", ErrNumber, `"0x1p4" is not a finite number`, 0},
 		"fields":      {"x,y,c,d\n1,5,a\n1,5,a,p\n", ErrFormat, "line 2: wrong format: 3 fields, want 4", 0},
 		"cut":         {"x,y,c,d\n1,5,a,p\n1,5", ErrTruncated, "line 3: truncated: the last line has only 2 of 4 fields", 1},
 		"bare quote":  {"x,y,c,d\n1,5,a,p\n1,5,a\"b,p\n1,5,a,p\n", ErrFormat, `line 3, column 3: wrong format: bare "`, 1},
@@ -150,6 +154,30 @@ func TestNewRowsKeep(t *testing.T) {
 	}
 	if _, _, _, err := newRows(newColumns(), strings.NewReader("x,y,c,d\n1,3,a,p\n"), NewRows{Keep: []string{"label"}}); !errors.Is(err, ErrColumn) {
 		t.Errorf("no such column: %v", err)
+	}
+}
+
+// Columns that nobody uses may have equal names. Of a column that the model or the caller uses,
+// there is one.
+func TestNewRowsEqualNames(t *testing.T) {
+	for _, tc := range []struct{ header, keep, says string }{
+		{"note,note,x,y,c,d,k", "k", ""},
+		{"k,k,x,y,c,d,note", "note", ""},
+		{"k,k,x,y,c,d,note", "k", `2 columns are named "k"`},
+		{"k, k ,x,y,c,d,note", "k", `2 columns are named "k"`},
+		{"k,k,x,y,c,d,note", "k<3", `2 columns are named "k"`},
+		{"y,k,x,y,c,d,note", "k", `2 columns are named "y"`},
+		{"y,d,x,y,c,d,d", "y", `2 columns are named "y"`},
+		{"k,d,x,y,c,d,d", "k", `3 columns are named "d"`},
+	} {
+		x, _, _, err := newRows(newColumns(), strings.NewReader(tc.header+"\n1,2,3,3,a,p,7\n"), NewRows{Keep: []string{tc.keep}})
+		if tc.says == "" {
+			if err != nil || x.Rows != 1 {
+				t.Errorf("%s, %s: %v", tc.header, tc.keep, err)
+			}
+		} else if !errors.Is(err, ErrColumn) || !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%s, %s: %v, want %s", tc.header, tc.keep, err, tc.says)
+		}
 	}
 }
 

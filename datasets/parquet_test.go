@@ -15,13 +15,17 @@ import (
 	"ppal/internal/parquettext"
 )
 
-// parquetFile returns a Parquet file of two columns: numbers, and texts of one letter each.
-func parquetFile(t *testing.T, numbers []float64, letters string) []byte {
+// parquetFile returns a Parquet file of two columns, named x and y by default: numbers, and texts of
+// one letter each.
+func parquetFile(t *testing.T, numbers []float64, letters string, names ...string) []byte {
 	t.Helper()
+	if names == nil {
+		names = []string{"x", "y"}
+	}
 	var out bytes.Buffer
 	w := file.NewParquetWriter(&out, pqschema.MustGroup(pqschema.NewGroupNode("schema", parquet.Repetitions.Required, pqschema.FieldList{
-		pqschema.NewFloat64Node("x", parquet.Repetitions.Required, -1),
-		pqschema.NewByteArrayNode("y", parquet.Repetitions.Required, -1),
+		pqschema.NewFloat64Node(names[0], parquet.Repetitions.Required, -1),
+		pqschema.NewByteArrayNode(names[1], parquet.Repetitions.Required, -1),
 	}, -1)))
 	g, err := w.AppendRowGroupChecked()
 	if err != nil {
@@ -98,4 +102,6 @@ func TestParquetNewRows(t *testing.T) {
 			t.Errorf("%s: %v %s", name, err, diff)
 		}
 	}
+	_, _, _, err := newRows(p, bytes.NewReader(parquetFile(t, []float64{3, 5}, "ab", "x", "x")), NewRows{})
+	checkError(t, err, ErrColumn, `2 columns are named "x"`)
 }

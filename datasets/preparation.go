@@ -17,6 +17,8 @@ import (
 type Preparation struct {
 	// names of the file's columns, if the first line does not name the columns
 	Header []string `json:"header,omitempty" yaml:"header,omitempty"`
+	// names that several columns of the file have, with the same values; the first of them counts
+	Repeated []string `json:"repeated,omitempty" yaml:"repeated,omitempty"`
 	// texts that mark a missing value
 	Absent []string `json:"absent,omitempty" yaml:"absent,omitempty"`
 	// one encoding for each used column, in the order of the features
@@ -172,7 +174,7 @@ func (p *Preparation) specs() []columnSpec {
 // ErrTruncated, ErrColumn, ErrNumber, ErrCategory (a category that the table did not have),
 // ErrMissing.
 func (p *Preparation) Read(r io.Reader, name string) (*matrix.Dense, error) {
-	s, err := readSheet(r, name, &schema{header: p.Header, absent: p.Absent, columns: p.specs()})
+	s, err := readSheet(r, name, &schema{header: p.Header, repeated: p.Repeated, absent: p.Absent, columns: p.specs()})
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"strconv"
+	"strings"
 )
 
 // profile is a summary of the values of a column, from a first pass over the file. The profiles of
@@ -238,6 +239,9 @@ func (s *textSet) has(text []byte) bool {
 // numeric column infinities and numbers out of range are errors; they do not make the column a
 // column of text.
 func looksNumeric(text string) bool {
+	if strings.ContainsAny(text, "_xX") { // see number
+		return false
+	}
 	_, err := strconv.ParseFloat(text, 64)
 	return err == nil || errors.Is(err, strconv.ErrRange)
 }

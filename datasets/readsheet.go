@@ -18,8 +18,10 @@ type sheetReader struct {
 	text   *delimited
 	absent *textSet
 	drop   bool
-	specs  []columnSpec
-	fields []int // index of each column's field in a record
+	// schema.repeated
+	repeated []string
+	specs    []columnSpec
+	fields   []int // index of each column's field in a record
 	// no text in absent is a number, so a worker tries the number first
 	numbersFirst bool
 
@@ -72,7 +74,7 @@ func readSheet(r io.Reader, name string, s *schema) (*sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	reader := &sheetReader{text: text, absent: newTextSet(s.absent), specs: slices.Clone(s.columns), drop: s.drop, pages: s.pages, only: s.only}
+	reader := &sheetReader{text: text, absent: newTextSet(s.absent), specs: slices.Clone(s.columns), drop: s.drop, repeated: s.repeated, pages: s.pages, only: s.only}
 	for _, attribute := range s.attributes {
 		c, err := parseCondition(attribute, text.header)
 		if err != nil {
@@ -142,19 +144,18 @@ func readSheetFile(path string, s *schema) (*sheet, error) {
 	return readSheet(f, path, s)
 }
 
-// begin finds the columns. If several columns have the same name, it uses the first.
+// begin finds the columns.
 func (r *sheetReader) begin() error {
 	r.numbersFirst = !slices.ContainsFunc(r.absent.texts, func(text string) bool {
 		_, ok := number([]byte(text))
 		return ok
 	})
-	header, places := r.text.header, names{}
+	places := headerPlaces{header: r.text.header, repeated: r.repeated}
 	for i := range r.specs {
 		spec := &r.specs[i]
-		from := cmp.Or(spec.from, spec.name)
-		field := places.find(from, len(header), func(i int) string { return header[i] })
-		if field < 0 {
-			return &FileError{Path: r.text.name, Offset: -1, Line: 1, Err: noColumn(from, header)}
+		field, err := places.column(cmp.Or(spec.from, spec.name))
+		if err != nil {
+			return &FileError{Path: r.text.name, Offset: -1, Line: 1, Err: err}
 		}
 		r.fields = append(r.fields, field)
 		codes := map[string]int32{}

@@ -37,11 +37,12 @@ func (p *Preparation) newRowEncoder(header []string, ignoreUnknown bool) (*rowEn
 	for _, text := range p.Absent {
 		e.absent[text] = true
 	}
-	places := names{}
+	places := headerPlaces{header: header, repeated: p.Repeated}
 	for i := range p.Encodings {
 		c := encodedColumn{Encoding: &p.Encodings[i], at: e.width}
-		if c.field = places.find(c.Column, len(header), func(i int) string { return header[i] }); c.field < 0 {
-			return nil, noColumn(c.Column, header)
+		var err error
+		if c.field, err = places.column(c.Column); err != nil {
+			return nil, err
 		}
 		if !c.numeric() {
 			c.places = map[string]int{}

@@ -46,6 +46,33 @@ func (p *names) find(wanted string, n int, name func(i int) string) int {
 	return -1
 }
 
+// headerPlaces finds columns of a header by their names.
+type headerPlaces struct {
+	header   []string
+	repeated []string // names that several columns may have: the first counts
+	names    names
+	counts   map[string]int // number of columns of each name
+}
+
+// column returns the index of the column. A name that several columns have is an error: their values
+// may differ, and no rule says which one was meant.
+func (h *headerPlaces) column(name string) (int, error) {
+	at := h.names.find(name, len(h.header), func(i int) string { return h.header[i] })
+	if at < 0 {
+		return 0, noColumn(name, h.header)
+	}
+	if h.counts == nil {
+		h.counts = make(map[string]int, len(h.header))
+		for _, column := range h.header {
+			h.counts[column]++
+		}
+	}
+	if n := h.counts[name]; n > 1 && !slices.Contains(h.repeated, name) {
+		return 0, fmt.Errorf("%w: %d columns are named %q; remove or rename all but one", ErrColumn, n, name)
+	}
+	return at, nil
+}
+
 // setOf returns the texts as a set.
 func setOf(texts []string) map[string]bool {
 	set := make(map[string]bool, len(texts))
@@ -91,6 +118,7 @@ func (s *columnSpec) number(text []byte) (float64, bool) {
 type schema struct {
 	header    []string // the columns' names if the first line does not hold them
 	separator rune     // 0: detect the separator
+	repeated  []string // names that several columns may have: the first counts
 	absent    []string // texts that mark a missing value
 	columns   []columnSpec
 	// attributes to read in addition: names of columns, or conditions on columns

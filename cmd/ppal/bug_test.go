@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -81,6 +82,11 @@ func TestPrintable(t *testing.T) {
 	if got, want := printable("a\x1b[31mred\x07\u009b\tb\n\u00e9"), "a\ufffd[31mred\ufffd\ufffd\tb\n\u00e9"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	for _, r := range "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c" {
+		if got, want := printable("a"+string(r)+"b"), fmt.Sprintf(`a\u%04xb`, r); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
 	if got := shortened(strings.Repeat("\u00e9", longest)); len(got) > longest+10 || !strings.Contains(got, " ... ") || strings.Contains(got, "\ufffd") {
 		t.Errorf("%d bytes", len(got))
 	}
@@ -93,24 +99,36 @@ func TestPrintable(t *testing.T) {
 func TestControlCharactersInNames(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "rows.csv")
-	rows := "age,sex,hired\n" + strings.Repeat("31,f\x1b[31m,no\n42,m\x07,yes\n25,f\x1b[31m,yes\n37,m\x07,no\n", 10)
+	rows := "age,sex,hired\n" + strings.Repeat("31,f\x1b[31m,no\n42,m\x07\u202e,yes\n25,f\x1b[31m,yes\n37,m\x07\u202e,no\n", 10)
 	if err := os.WriteFile(file, []byte(rows), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	out := dir + "/run"
+	out := dir + "/run\u202e\x07"
 	got := commandOn(t.Context(), func(a *app) { a.open = session.New }, "train", "--dataset", "csv", "--file", file, "--label", "hired=yes", "--group", "sex", "--split", "100/0/0", "--problem", "dp",
 		"--iterations", "3", "--allow-violation", "--out", out)
 	if got.status != exitDone {
 		t.Fatalf("status %d, %s", got.status, got.stderr)
 	}
 	for name, text := range map[string]string{"stdout": got.stdout, "stderr": got.stderr} {
-		if strings.ContainsAny(text, "\x1b\x07") {
+		if strings.ContainsAny(text, "\x1b\x07\u202e") {
 			t.Errorf("%s: %q", name, text)
 		}
 	}
 	rates := command(t.Context(), nil, "evaluate", out, "--input", file)
-	if !strings.Contains(rates.stdout, "f\ufffd[31m") || strings.ContainsAny(rates.stdout, "\x1b\x07") {
+	if !strings.Contains(rates.stdout, "f\ufffd[31m") || !strings.Contains(rates.stdout, `\u202e`) || strings.ContainsAny(rates.stdout, "\x1b\x07\u202e") {
 		t.Errorf("evaluate: status %d, %s\n%q", rates.status, rates.stderr, rates.stdout)
+	}
+	for _, status := range []int{exitDone, exitFailed} { // verified, and without the data
+		verified := command(t.Context(), nil, "verify", out)
+		if all := verified.stdout + verified.stderr; verified.status != status || !strings.Contains(all, `run\u202e`) || strings.ContainsAny(all, "\x1b\x07\u202e") {
+			t.Errorf("verify: status %d, %q", verified.status, all)
+		}
+		if err := os.Remove(file); err != nil && status == exitDone {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(file, []byte(rows), 0o644); err != nil {
+		t.Fatal(err)
 	}
 	pictures, err := filepath.Glob(out + "/plots/*.svg")
 	if err != nil || len(pictures) == 0 {

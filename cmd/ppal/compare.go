@@ -104,7 +104,7 @@ func (a *app) compare(ctx context.Context, values config.Values, f compareFlags)
 	if _, err := io.WriteString(a.stdout, printable(outcome.Markdown())); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "\nFiles in %s: report.html, results.jsonl, summary.md, plots\n", dir)
+	_, err = fmt.Fprintf(printing{a.stdout}, "\nFiles in %s: report.html, results.jsonl, summary.md, plots\n", dir)
 	return err
 }
 

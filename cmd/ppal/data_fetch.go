@@ -41,7 +41,7 @@ func (a *app) dataFetchCommand(opts *dataOptions) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.stdout, "%s: %d files in %s\n", d.Name, len(d.Files), dir)
+			fmt.Fprintf(printing{a.stdout}, "%s: %d files in %s\n", d.Name, len(d.Files), dir)
 			return nil
 		}),
 	})

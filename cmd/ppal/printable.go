@@ -1,20 +1,28 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"unicode"
 )
 
-// printable replaces the control characters of a text other than line ends and tabs. A name in a
-// data file may hold an escape sequence, which would command the user's terminal.
+// printable replaces the control characters of a text other than line ends and tabs by U+FFFD: a name
+// in a data file may hold an escape sequence, which would command the user's terminal. It writes the
+// marks that change the direction of the text around them as escapes: \u202e.
 func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return unicode.ReplacementChar
+	var out strings.Builder
+	for _, r := range text {
+		switch {
+		case unicode.IsControl(r) && r != '\n' && r != '\t':
+			out.WriteRune(unicode.ReplacementChar)
+		case unicode.Is(unicode.Bidi_Control, r):
+			fmt.Fprintf(&out, `\u%04x`, r)
+		default:
+			out.WriteRune(r)
 		}
-		return r
-	}, text)
+	}
+	return out.String()
 }
 
 // printing is a writer that makes texts printable. Each write holds whole characters.

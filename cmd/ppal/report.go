@@ -35,20 +35,26 @@ it at their end. For a run that has not ended, the page shows the records so far
 	}
 }
 
-// writeReports writes the pages of a directory and returns their paths.
+// writeReports writes the pages of a directory and returns the paths of those that are written.
 func writeReports(dir string) (pages []string, err error) {
 	has := func(path ...string) bool {
 		_, err := os.Stat(filepath.Join(append([]string{dir}, path...)...))
 		return err == nil
 	}
-	page := filepath.Join(dir, report.File)
+	var write func() error
 	switch {
 	case has("study.yaml"):
-		return []string{page}, compare.Report(dir)
+		write = func() error { return compare.Report(dir) }
 	case has("sweep.yaml"):
-		return []string{page}, sweep.Report(sweep.Dir(dir))
+		write = func() error { return sweep.Report(sweep.Dir(dir)) }
 	case has("metrics.jsonl"), has("summary.json"):
-		return []string{page}, report.WriteRun(rundir.Dir(dir), nil)
+		write = func() error { return report.WriteRun(rundir.Dir(dir), nil) }
+	}
+	if write != nil {
+		if err := write(); err != nil {
+			return nil, err
+		}
+		return []string{filepath.Join(dir, report.File)}, nil
 	}
 	studies, err := filepath.Glob(filepath.Join(dir, "*", "study.yaml")) // of a reproduction
 	if err != nil || len(studies) == 0 {
@@ -70,6 +76,6 @@ var errNoReport = errors.New("not the directory of a run, a comparison or a swee
 // other files.
 func (a *app) warnReport(dir string, err error) {
 	if err != nil {
-		fmt.Fprintf(a.stderr, "ppal: warning: report.html was not written: %s (`ppal report %s` writes the page again)\n", errorText(err), dir)
+		fmt.Fprintf(printing{a.stderr}, "ppal: warning: report.html was not written: %s (`ppal report %s` writes the page again)\n", errorText(err), dir)
 	}
 }

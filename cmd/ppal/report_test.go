@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"ppal/internal/racing"
@@ -32,6 +33,16 @@ func TestReport(t *testing.T) {
 		if strings.Contains(string(text), "Wrong decisions") {
 			t.Error("the page has examples")
 		}
+	}
+	locked := filepath.Join(t.TempDir(), "run") // the page's place is taken by a directory that is not empty
+	if err := os.CopyFS(locked, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(filepath.Join(locked, "report.html")), os.MkdirAll(filepath.Join(locked, "report.html", "full"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if out := forReal(t, "report", locked); out.status != exitFailed || out.stdout != "" {
+		t.Errorf("a page that cannot be written: %+v", out)
 	}
 	empty := t.TempDir()
 	if out := forReal(t, "report", empty); out.status != exitUsage || !strings.Contains(out.stderr, "not the directory of a run, a comparison or a sweep") {

@@ -181,6 +181,6 @@ func (a *app) reproduceDecisions(ctx context.Context, o reproduce.Options, out, 
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s\nFiles in %s: results.jsonl, summary.md, plots\n", outcome.Markdown(), out)
+	_, err = fmt.Fprintf(printing{a.stdout}, "%s\nFiles in %s: results.jsonl, summary.md, plots\n", outcome.Markdown(), out)
 	return err
 }

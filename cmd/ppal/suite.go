@@ -148,6 +148,6 @@ func (a *app) reproduceSuite(ctx context.Context, f suiteFlags) error {
 	case err != nil:
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s\nFiles in %s: results.jsonl, summary.md, plots\n", outcome.Markdown(), o.Out)
+	_, err = fmt.Fprintf(printing{a.stdout}, "%s\nFiles in %s: results.jsonl, summary.md, plots\n", outcome.Markdown(), o.Out)
 	return err
 }

@@ -26,7 +26,7 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 	if f.resume != "" {
 		if status := finished(f.resume); status != "" {
 			tidy(f.resume)
-			fmt.Fprintf(a.stdout, "%s is finished (%s): there is nothing to resume\n", f.resume, status)
+			fmt.Fprintf(printing{a.stdout}, "%s is finished (%s): there is nothing to resume\n", f.resume, status)
 			return nil
 		}
 	}

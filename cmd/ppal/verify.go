@@ -60,7 +60,7 @@ Exit status: 0 verified; 1 something differs, or the run is not finished; 2 the 
 					if everything {
 						most = len(r.Comparisons)
 					}
-					err = printVerification(a.stdout, r, most)
+					err = printVerification(printing{a.stdout}, r, most)
 				}
 				if err != nil {
 					return err
@@ -130,12 +130,13 @@ func (a *app) differences(r *verify.Report) error {
 	if r.Verified {
 		return nil
 	}
+	out := printing{a.stderr}
 	for k, p := range r.Problems {
 		if left := len(r.Problems) - k; k >= verifyProblems && left > 1 {
-			fmt.Fprintf(a.stderr, "ppal: %s: and %s more (--json lists all)\n", r.Run, counted(left, "difference"))
+			fmt.Fprintf(out, "ppal: %s: and %s more (--json lists all)\n", r.Run, counted(left, "difference"))
 			break
 		}
-		fmt.Fprintf(a.stderr, "ppal: %s: %s\n", r.Run, errorText(errors.New(p)))
+		fmt.Fprintf(out, "ppal: %s: %s\n", r.Run, errorText(errors.New(p)))
 	}
 	return failure{fmt.Errorf("%s is not verified: %s", r.Run, counted(len(r.Problems), "difference"))}
 }
@@ -163,13 +164,13 @@ func printVerification(out io.Writer, r *verify.Report, most int) error {
 		if !c.OK {
 			ok = "NO"
 		}
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%.2g\t%.2g\t%s\n", printable(c.Quantity), number(c.Reported), number(c.Recomputed), c.Difference, c.Tolerance, ok)
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%.2g\t%.2g\t%s\n", c.Quantity, number(c.Reported), number(c.Recomputed), c.Difference, c.Tolerance, ok)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	for _, s := range r.Skipped {
-		fmt.Fprintf(out, "not checked: %s\n", printable(s))
+		fmt.Fprintf(out, "not checked: %s\n", s)
 	}
 	if r.Verified {
 		_, err := fmt.Fprintf(out, "verified: %s agree with %s\n", counted(len(r.Comparisons), "number"), r.Run)
