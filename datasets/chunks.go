@@ -40,6 +40,8 @@ type chunker struct {
 	most   int    // largest number of bytes of a record
 	// unquoted: the format has no quotes, so every line end is a possible cut
 	unquoted bool
+	// pausing is the input of r if its writer may pause: a chunk then ends where the writer pauses
+	pausing *pausing
 }
 
 // newChunker returns a chunker of r. name is used in errors.
@@ -90,20 +92,29 @@ func (c *chunker) next(buffer []byte) (chunk, error) {
 // fill reads until the buffer is full, the text ends or reading fails. It reports whether the text
 // ends.
 func (c *chunker) fill(buffer *[]byte) (end bool) {
-	have := len(*buffer)
-	if c.err == nil {
+	for c.err == nil && len(*buffer) < cap(*buffer) {
+		have := len(*buffer)
+		c.goAhead(*buffer)
 		var n int
-		n, c.err = io.ReadFull(c.r, (*buffer)[have:cap(*buffer)])
+		n, c.err = c.r.Read((*buffer)[have:cap(*buffer)])
 		c.offset += int64(n)
 		*buffer = (*buffer)[:have+n]
 	}
 	if c.err == nil {
+		c.goAhead(*buffer)
 		_, c.err = c.r.Peek(1)
 	}
-	if c.err == io.ErrUnexpectedEOF {
-		c.err = io.EOF
+	if errors.Is(c.err, errPaused) {
+		c.err = nil
 	}
 	return c.err == io.EOF
+}
+
+// goAhead lets the next read end with errPaused if the text has whole records.
+func (c *chunker) goAhead(text []byte) {
+	if c.pausing != nil {
+		c.pausing.ahead = c.lastRecordEnd(text) > 0
+	}
 }
 
 // fail returns the error of the reader with its position.

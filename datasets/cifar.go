@@ -136,7 +136,7 @@ func readCIFARFile(path string, classes int) (cifarBatch, error) {
 
 // openCIFARFile opens a batch and checks its size.
 func openCIFARFile(path string, size int64) (io.ReadCloser, error) {
-	f, err := openFile(path)
+	f, err := openSteady(path)
 	if err != nil {
 		return nil, err
 	}

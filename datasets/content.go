@@ -12,17 +12,24 @@ import (
 )
 
 // content reads a file's content, decompresses gzip, and counts the bytes read. It recognises gzip
-// by its two magic bytes, never by the file name.
+// by its two magic bytes, never by the file name. A regular file that changes while it is read is
+// an error; see steadyFile.
 type content struct {
 	name   string // for errors
 	r      io.Reader
 	offset int64
+	// pausing is the input if its writer may pause, else nil
+	pausing *pausing
 }
 
 // newContent looks at the first bytes of r and returns a content with or without decompression.
 func newContent(r io.Reader, name string) (*content, error) {
-	buffered := bufio.NewReaderSize(r, 64<<10)
-	c := &content{name: name, r: buffered}
+	waiting, _ := r.(*pausing)
+	if waiting != nil {
+		r = waiting.r
+	}
+	buffered := bufio.NewReaderSize(steady(r), 64<<10)
+	c := &content{name: name, r: buffered, pausing: waiting}
 	head, err := buffered.Peek(2)
 	if err != nil && err != io.EOF {
 		return nil, c.fail(err)
@@ -33,6 +40,10 @@ func newContent(r io.Reader, name string) (*content, error) {
 			return nil, c.fail(gzipError(err))
 		}
 		c.r = unzipped
+	}
+	if waiting != nil {
+		waiting.start(c.r)
+		c.r = waiting
 	}
 	return c, nil
 }
@@ -62,6 +73,9 @@ func gzipError(err error) error {
 
 // fail adds the position to an error.
 func (c *content) fail(err error) error {
+	if errors.Is(err, ErrChanged) {
+		return err // names the file
+	}
 	return &FileError{Path: c.name, Offset: c.offset, Err: err}
 }
 

@@ -22,7 +22,7 @@ func ReadDecisions(path string, texts ...[]string) (map[int]int, error) {
 		return nil, fileError(path, err)
 	}
 	defer f.Close()
-	r := csv.NewReader(f)
+	r := csv.NewReader(steady(f))
 	failed := func(line int, err error) error {
 		return &FileError{Path: path, Offset: -1, Line: line, Err: err}
 	}
@@ -49,6 +49,9 @@ func ReadDecisions(path string, texts ...[]string) (map[int]int, error) {
 		record, err := r.Read()
 		if errors.Is(err, io.EOF) {
 			return decisions, nil
+		}
+		if errors.Is(err, ErrChanged) {
+			return nil, err
 		}
 		if err != nil {
 			return nil, failed(0, fmt.Errorf("%w: %w", ErrFormat, err))

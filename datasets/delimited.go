@@ -35,12 +35,13 @@ type delimited struct {
 // separator of 0 is detected from the first lines. The text of a Parquet file is that of package
 // parquettext.
 func openText(r io.Reader, name string, separator rune) (*bufio.Reader, rune, error) {
+	r = steady(r)
 	c, err := newContent(r, name)
 	if err != nil {
 		return nil, 0, err
 	}
 	buffered := bufio.NewReaderSize(c, sniffBytes)
-	head, err := buffered.Peek(sniffBytes)
+	head, err := c.peek(buffered, sniffBytes)
 	if err != nil && err != io.EOF {
 		return nil, 0, c.fail(err)
 	}
@@ -96,6 +97,7 @@ func openDelimited(r io.Reader, name string, separator rune, header []string) (d
 		return nil, nil, &FileError{Path: name, Offset: 0, Err: fmt.Errorf("%w: the separator cannot be %q", ErrFormat, separator)}
 	}
 	d = &delimited{name: name, separator: separator, header: header, text: newChunker(buffered, name)}
+	d.text.pausing, _ = r.(*pausing)
 	if header != nil {
 		return d, nil, nil
 	}

@@ -14,6 +14,8 @@ var (
 	ErrFormat = errors.New("wrong format")
 	// ErrTruncated: the file ends before its content is complete.
 	ErrTruncated = errors.New("truncated")
+	// ErrChanged: a file changed while it was read.
+	ErrChanged = errors.New("the file changed while it was read")
 	// ErrTrailing: the file continues after its content.
 	ErrTrailing = errors.New("trailing bytes")
 	// ErrLabel: a label is outside the classes of the data set.

@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math/bits"
@@ -84,7 +85,7 @@ type idxPair struct {
 // file, or a decompressed file at the same path without ".gz".
 func openIDXPair(imagePath, labelPath string, d Dataset) (*Pictures, error) {
 	p := idxPair{images: orUnzipped(imagePath), labels: orUnzipped(labelPath), of: d}
-	f, err := openFile(p.labels)
+	f, err := openSteady(p.labels)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +104,7 @@ func openIDXPair(imagePath, labelPath string, d Dataset) (*Pictures, error) {
 // openPixels opens the image file at its first pixel, after checking its number of rows and its
 // shape.
 func (p idxPair) openPixels(rows int) (r io.ReadCloser, err error) {
-	f, err := openFile(p.images)
+	f, err := openSteady(p.images)
 	if err != nil {
 		return nil, err
 	}
@@ -143,17 +144,11 @@ func checkLabels(labels []byte, classes int, path string, first, stride int64) e
 	return nil
 }
 
-// openFile opens path. Its errors are *FileError.
-func openFile(path string) (*os.File, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fileError(path, err)
-	}
-	return f, nil
-}
-
 // fileError removes the operation and the path that errors of package os repeat.
 func fileError(path string, err error) error {
+	if errors.Is(err, ErrChanged) {
+		return err // names the file
+	}
 	if pe, ok := err.(*os.PathError); ok {
 		err = pe.Err
 	}

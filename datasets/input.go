@@ -52,6 +52,8 @@ type input interface {
 	io.ReadSeeker
 	io.ReaderAt
 	io.Closer
+	// unchanged returns an error if the file has changed since it was opened
+	unchanged() error
 }
 
 // openInput opens a file. A pipe, such as standard input, can be read only once, so openInput keeps
@@ -59,7 +61,7 @@ type input interface {
 // pipe.
 func openInput(ctx context.Context, path string) (input, error) {
 	if path == StandardInput {
-		return pipes.open(ctx, path, func() (io.ReadCloser, error) { return io.NopCloser(os.Stdin), nil })
+		return pipes.open(ctx, path, func() (io.ReadCloser, error) { return io.NopCloser(steady(os.Stdin)), nil })
 	}
 	info, err := os.Stat(path)
 	switch {
@@ -70,7 +72,7 @@ func openInput(ctx context.Context, path string) (input, error) {
 	case !info.Mode().IsRegular():
 		return pipes.open(ctx, path, func() (io.ReadCloser, error) { return os.Open(path) })
 	}
-	return openFile(path)
+	return openSteady(path)
 }
 
 // spooledInMemory is the largest content of a pipe that stays in memory, in bytes. Larger content
@@ -151,6 +153,9 @@ func newSpool(r io.Reader, most int64) (*spool, error) {
 
 // spoolReader is a reader of a spool.
 type spoolReader struct{ *io.SectionReader }
+
+// unchanged implements input: nobody else can write the content.
+func (spoolReader) unchanged() error { return nil }
 
 // Close implements io.Closer. The spool stays open.
 func (spoolReader) Close() error { return nil }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"ppal/datasets/matrix"
@@ -56,6 +55,7 @@ func readLIBSVM(r io.Reader, name string, cols int, pages *paged.Dir, set func(p
 	if cols < 0 || cols > maxIndex {
 		return nil, fmt.Errorf("datasets: %d features for %s, want 1 to %d, or 0 for as many as it has", cols, name, maxIndex)
 	}
+	r = steady(r)
 	c, err := newContent(r, name)
 	if err != nil {
 		return nil, err
@@ -79,6 +79,8 @@ func readLIBSVM(r io.Reader, name string, cols int, pages *paged.Dir, set func(p
 		switch {
 		case err == io.EOF:
 			return p.end(name)
+		case errors.Is(err, ErrChanged):
+			return nil, err
 		case err != nil:
 			return nil, &FileError{Path: name, Offset: -1, Line: lines.number, Err: err}
 		}
@@ -91,10 +93,8 @@ const sampledLines = 256
 // textSize returns the size of an open file in bytes, or 0 if r is not a regular file. The text of
 // a compressed file is longer.
 func textSize(r io.Reader) int64 {
-	if f, ok := r.(*os.File); ok {
-		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-			return info.Size()
-		}
+	if f, ok := r.(*steadyFile); ok {
+		return f.info.Size()
 	}
 	return 0
 }

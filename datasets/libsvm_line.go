@@ -218,10 +218,12 @@ func wholeNumber(digits []byte) (n int, ok bool) {
 var powers = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
 
 // number parses a finite decimal number: an optional sign, digits with at most one point, and an
-// optional exponent. Other texts that Go takes for numbers, such as 1_000 and 0x1p4, are texts: other
-// programs refuse them. All readers of rows parse numbers here. If the digits, as an integer, and the power of ten that
-// divides them are exact in float64, only the quotient is rounded (Clinger, "How to read floating
-// point numbers accurately", PLDI 1990). strconv parses other numbers, with the same rounding.
+// optional exponent. Other texts that Go takes for numbers, such as 1_000 and 0x1p4, are texts:
+// other programs refuse them. All readers of rows parse numbers here.
+//
+// If the digits, as an integer, and the power of ten that divides them are exact in float64, only
+// the quotient is rounded (Clinger, "How to read floating point numbers accurately", PLDI 1990).
+// strconv parses other numbers, with the same rounding.
 func number(text []byte) (x float64, ok bool) {
 	const mostDigits = 19 // of an integer below 2^64
 	digits := text

@@ -240,7 +240,7 @@ func TestLIBSVMReserve(t *testing.T) {
 		t.Fatal(err)
 	}
 	within("entries of a file", cap(s.X.Columns), len(s.X.Columns))
-	f, err := os.Open(path)
+	f, err := openSteady(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +253,7 @@ func TestLIBSVMReserve(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer folder.Close()
-	for _, r := range []io.Reader{f, folder, strings.NewReader("1"), io.LimitReader(nil, 1)} {
+	for _, r := range []io.Reader{steady(folder), strings.NewReader("1"), io.LimitReader(nil, 1)} {
 		if n := textSize(r); n != 0 {
 			t.Errorf("%T has %d bytes", r, n)
 		}

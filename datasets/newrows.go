@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -32,6 +33,8 @@ type NewRows struct {
 	Work func(features []float64, results []float64) ([]float64, error)
 	// Emit receives the blocks in the order of the file, from one goroutine.
 	Emit func(b *Block) error
+
+	pausing *pausing // the input of Read if its writer may pause
 }
 
 // Block holds consecutive rows of a file after Work.
@@ -42,6 +45,9 @@ type Block struct {
 	Kept    [][]string // texts of each column in NewRows.Keep
 	Columns []string   // names of the columns in Kept
 	Unknown int        // number of unknown categories and features that were ignored
+	// OpenEnd says that the last line of a pipe, a terminal or a socket has no line end: if its
+	// writer ended early, the last value may be incomplete
+	OpenEnd bool
 }
 
 // featureBytes limits the memory of the features in one call of Work to a share of a core's cache.
@@ -55,7 +61,14 @@ const featureBytes = 256 << 10
 // Errors are *FileError with line and column: ErrFormat, ErrTruncated (also a file without rows),
 // ErrColumn, ErrNumber, ErrCategory, ErrMissing, ErrIndex; or are errors of r, Work or Emit. Blocks
 // before the first error in the file are emitted.
+//
+// If r is a pipe, a terminal or a socket, rows are emitted when their lines have arrived and no
+// other line follows at once. The separator is then detected from the first line alone.
 func (n *NewRows) Read(r io.Reader, name string) error {
+	if n.pausing = mayPause(r); n.pausing != nil {
+		r = n.pausing
+		defer n.pausing.stop()
+	}
 	switch {
 	case n.Preparation == nil:
 		return n.readPictures(r, name)
@@ -86,7 +99,7 @@ func (n *NewRows) readText(r io.Reader, name string) error {
 	}
 	return n.inOrder(name, columns, text.next, func() worker {
 		own := *encoder
-		return &textWorker{results: n.newResults(own.width), fields: text.fields(), encoder: &own, keep: keep, texts: map[string]string{}}
+		return &textWorker{results: n.newResults(own.width), fields: text.fields(), encoder: &own, keep: keep, texts: copies{}}
 	})
 }
 
@@ -100,13 +113,25 @@ type worker interface {
 // the blocks' columns.
 func (n *NewRows) inOrder(name string, columns []string, next func(buffer []byte) (chunk, error), newWorker func() worker) error {
 	rows := 0
-	err := inOrder(next, func() func(chunk, *Block) error { return newWorker().do }, func(b *Block) error {
+	failed := func(err error) error { // no more rows are needed: end a read that waits for them
+		if err != nil {
+			n.pausing.stop()
+		}
+		return err
+	}
+	err := inOrder(next, func() func(chunk, *Block) error {
+		w := newWorker()
+		return func(c chunk, b *Block) error {
+			b.OpenEnd = n.pausing != nil && c.last && !bytes.HasSuffix(c.text, []byte{'\n'})
+			return failed(w.do(c, b))
+		}
+	}, func(b *Block) error {
 		if b.Rows == 0 {
 			return nil
 		}
 		b.First, b.Columns = rows, columns
 		rows += b.Rows
-		return n.Emit(b)
+		return failed(n.Emit(b))
 	})
 	if err == nil && rows == 0 {
 		err = &FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: the file has no rows", ErrTruncated)}
@@ -119,8 +144,27 @@ type textWorker struct {
 	*results
 	fields  *fieldReader
 	encoder *rowEncoder
-	keep    []int             // index of each kept column in a record
-	texts   map[string]string // one copy of each kept text
+	keep    []int  // index of each kept column in a record
+	texts   copies // of the kept texts
+}
+
+// copies holds one copy of each of the last different texts. Columns such as labels have few.
+type copies map[string]string
+
+// mostCopies bounds copies: a column of identifiers has as many texts as rows.
+const mostCopies = 1 << 12
+
+// of returns the text as a string.
+func (c copies) of(text []byte) string {
+	own, ok := c[string(text)]
+	if !ok {
+		if len(c) == mostCopies {
+			clear(c)
+		}
+		own = string(text)
+		c[own] = own
+	}
+	return own
 }
 
 // do implements worker.
@@ -133,12 +177,7 @@ func (w *textWorker) do(c chunk, b *Block) error {
 			return w.fields.fail(field, err)
 		}
 		for k, field := range w.keep {
-			text, ok := w.texts[string(fields[field])]
-			if !ok {
-				text = string(fields[field])
-				w.texts[text] = text
-			}
-			b.Kept[k] = append(b.Kept[k], text)
+			b.Kept[k] = append(b.Kept[k], w.texts.of(fields[field]))
 		}
 		return w.add()
 	})

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"errors"
 	"fmt"
 	"io"
 )
@@ -35,15 +36,26 @@ func (n *NewRows) readPictures(r io.Reader, name string) error {
 	}
 	pixels := &whole{content: c, what: "pixels", want: total}
 	size := max(1, chunkBytes/n.Pixels) * n.Pixels
+	var rest []byte // of a picture that has not arrived in full
 	next := func(buffer []byte) (chunk, error) {
 		if cap(buffer) < size {
 			buffer = make([]byte, size)
 		}
-		got, err := io.ReadFull(pixels, buffer[:size])
-		if err == io.ErrUnexpectedEOF {
+		got, err := copy(buffer[:size], rest), error(nil)
+		for err == nil && got < size {
+			if n.pausing != nil {
+				n.pausing.ahead = got >= n.Pixels
+			}
+			var more int
+			more, err = pixels.Read(buffer[got:size])
+			got += more
+		}
+		if errors.Is(err, errPaused) || err == io.EOF && got > 0 {
 			err = nil
 		}
-		return chunk{text: buffer[:got]}, err
+		whole := got / n.Pixels * n.Pixels
+		rest = append(rest[:0], buffer[whole:got]...)
+		return chunk{text: buffer[:whole]}, err
 	}
 	return n.inOrder(name, nil, next, func() worker { return &pictureWorker{n.newResults(n.Pixels)} })
 }

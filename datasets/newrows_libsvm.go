@@ -15,7 +15,7 @@ func (n *NewRows) readLIBSVM(r io.Reader, name string) error {
 		return err
 	}
 	from := newChunker(c, name)
-	from.unquoted = true
+	from.unquoted, from.pausing = true, n.pausing
 	p := n.Preparation
 	place := make([]int, p.Indices) // the feature of each index; -1: none
 	for j := range place {
@@ -36,7 +36,7 @@ func (n *NewRows) readLIBSVM(r io.Reader, name string) error {
 		return &FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: unknown feature %q, want a number from 1 to %d", ErrColumn, text, p.Indices)}
 	}
 	return n.inOrder(name, n.Keep, from.next, func() worker {
-		return &libsvmWorker{name: name, results: n.newResults(len(p.Numbers)), place: place, keep: keep, texts: map[string]string{}}
+		return &libsvmWorker{name: name, results: n.newResults(len(p.Numbers)), place: place, keep: keep, texts: copies{}}
 	})
 }
 
@@ -46,7 +46,7 @@ type libsvmWorker struct {
 	name  string // name of the file, for errors
 	place []int
 	keep  []int
-	texts map[string]string // one copy of each label
+	texts copies // of the labels
 }
 
 // do implements worker.
@@ -88,11 +88,7 @@ func (w *libsvmWorker) line(line []byte, b *Block) error {
 		if _, ok := number(field); !ok {
 			return fmt.Errorf("label %s is %w", quoted(field), ErrNumber)
 		}
-		var ok bool
-		if label, ok = w.texts[string(field)]; !ok {
-			label = string(field)
-			w.texts[label] = label
-		}
+		label = w.texts.of(field)
 		field, rest = nextField(rest)
 	}
 	if bytes.HasPrefix(field, []byte("qid:")) {

@@ -10,6 +10,7 @@ import (
 // parquetText is the text of a Parquet file.
 type parquetText struct {
 	name string // for errors
+	file randomAccess
 	of   *parquettext.Reader
 }
 
@@ -25,7 +26,7 @@ func openParquet(r, content io.Reader, name string) (*parquetText, error) {
 		}
 		file = kept.reader()
 	}
-	p := &parquetText{name: name}
+	p := &parquetText{name: name, file: file}
 	var err error
 	if p.of, err = parquettext.NewReader(file); err != nil {
 		return nil, p.fail(err)
@@ -53,13 +54,22 @@ func plainFile(r io.Reader) (file randomAccess, ok bool) {
 // Read implements io.Reader.
 func (p *parquetText) Read(b []byte) (int, error) {
 	n, err := p.of.Read(b)
-	if err != nil && err != io.EOF {
+	if err != nil {
 		err = p.fail(err)
 	}
 	return n, err
 }
 
-// fail returns an error of the Parquet file as an error of the file.
+// fail returns an error of the Parquet file as an error of the file. The end is an error if the
+// file has changed.
 func (p *parquetText) fail(err error) error {
+	if f, ok := p.file.(interface{ unchanged() error }); ok {
+		if changed := f.unchanged(); changed != nil {
+			return changed
+		}
+	}
+	if err == io.EOF {
+		return err
+	}
 	return &FileError{Path: p.name, Offset: -1, Err: fmt.Errorf("%w: the Parquet file cannot be read: %w", ErrFormat, err)}
 }

@@ -15,8 +15,8 @@ import (
 	"ppal/internal/parquettext"
 )
 
-// parquetFile returns a Parquet file of two columns, named x and y by default: numbers, and texts of
-// one letter each.
+// parquetFile returns a Parquet file of two columns, named x and y by default: numbers, and texts
+// of one letter each.
 func parquetFile(t *testing.T, numbers []float64, letters string, names ...string) []byte {
 	t.Helper()
 	if names == nil {

@@ -101,7 +101,7 @@ func readSheet(r io.Reader, name string, s *schema) (*sheet, error) {
 	reader.begins = append(reader.begins, reader.records)
 	switch {
 	case s.only != nil && reader.rows != len(s.only):
-		return nil, &FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: the file changed while it was read", ErrTruncated)}
+		return nil, &FileError{Path: name, Offset: -1, Err: ErrChanged}
 	case reader.rows == 0 && s.drop:
 		return nil, &FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: every row has a missing value", ErrMissing),
 			Advice: "ignore the columns with many missing values (--ignore), or use --missing impute"}

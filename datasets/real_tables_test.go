@@ -151,7 +151,7 @@ func TestRealCompas(t *testing.T) {
 
 // The header repeats names. The columns are equal, so the first can be used.
 func TestRealCompasRepeatedColumns(t *testing.T) {
-	f, err := openFile(filepath.Join(realData(t), filepath.FromSlash(compasPath)))
+	f, err := openSteady(filepath.Join(realData(t), filepath.FromSlash(compasPath)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,8 +54,8 @@ type headerPlaces struct {
 	counts   map[string]int // number of columns of each name
 }
 
-// column returns the index of the column. A name that several columns have is an error: their values
-// may differ, and no rule says which one was meant.
+// column returns the index of the column. A name that several columns have is an error: their
+// values may differ, and no rule says which one was meant.
 func (h *headerPlaces) column(name string) (int, error) {
 	at := h.names.find(name, len(h.header), func(i int) string { return h.header[i] })
 	if at < 0 {

@@ -7,9 +7,9 @@ import (
 	"unicode"
 )
 
-// printable replaces the control characters of a text other than line ends and tabs by U+FFFD: a name
-// in a data file may hold an escape sequence, which would command the user's terminal. It writes the
-// marks that change the direction of the text around them as escapes: \u202e.
+// printable replaces the control characters of a text other than line ends and tabs by U+FFFD: a
+// name in a data file may hold an escape sequence, which would command the user's terminal. It
+// writes the marks that change the direction of the text around them as escapes: \u202e.
 func printable(text string) string {
 	var out strings.Builder
 	for _, r := range text {

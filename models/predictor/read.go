@@ -27,6 +27,7 @@ type Batch struct {
 	Kept      [][]string // texts of each column in Options.Keep
 	Columns   []string   // names of these columns
 	Unknown   int        // number of unknown categories that Read ignored
+	OpenEnd   bool       // the last line of a pipe has no line end; see datasets.Block
 }
 
 // Read reads rows in the format of the run's data (CSV, TSV or Parquet, LIBSVM, or IDX; plain or
@@ -52,7 +53,8 @@ func (m *Model) Read(r io.Reader, name string, o Options, each func(b *Batch) er
 			return append(results, scores...), err
 		},
 		Emit: func(b *datasets.Block) error {
-			batch.First, batch.Scores, batch.Kept, batch.Columns, batch.Unknown = b.First, b.Results, b.Kept, b.Columns, b.Unknown
+			batch.First, batch.Scores, batch.Kept, batch.Columns = b.First, b.Results, b.Kept, b.Columns
+			batch.Unknown, batch.OpenEnd = b.Unknown, b.OpenEnd
 			batch.Decisions = m.decide(batch.Decisions[:0], b.Results)
 			return each(&batch)
 		},

@@ -1,8 +1,10 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"testing"
 
@@ -28,6 +30,25 @@ func finished(t *testing.T, e *assembly) *Result {
 	final.Training = nil // contains measured times
 	final.Examples = nil // pictures at hand have no shape
 	return final
+}
+
+// A file that changes between two openings of a load is refused.
+func TestChangedData(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rows.csv")
+	for _, change := range []bool{false, true} {
+		if err := os.WriteFile(path, []byte("x,y\n1,a\n2,b\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := verified(t.Context(), "", datasetCSV, []string{path}, func(report func() (*datasets.Report, error)) (*loaded, error) {
+			if _, err := report(); err != nil || !change {
+				return &loaded{}, err
+			}
+			return &loaded{}, os.Truncate(path, 8)
+		})
+		if errors.Is(err, datasets.ErrChanged) != change {
+			t.Errorf("change %v: %v", change, err)
+		}
+	}
 }
 
 // checkPackedWhileReading compares a run that packs its rows while it reads them with a run that

@@ -92,6 +92,7 @@ func verified(ctx context.Context, dir, dataset string, own []string,
 	load func(report func() (*datasets.Report, error)) (*loaded, error)) (*loaded, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	unchanged := datasets.Unchanged(own...)
 	report := meanwhile(func() (*datasets.Report, error) { return datasets.Verify(ctx, dir, dataset, own...) })
 	l, err := load(report)
 	if err != nil {
@@ -99,6 +100,9 @@ func verified(ctx context.Context, dir, dataset string, own []string,
 	}
 	r, err := report()
 	if err != nil {
+		return nil, err
+	}
+	if err := unchanged(); err != nil {
 		return nil, err
 	}
 	l.dataset = dataset

@@ -1,0 +1,139 @@
+package datasets
+
+import (
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// readers read a file of each format to its end, by each way that the package offers.
+func readers(t *testing.T) map[string]struct {
+	content string
+	read    func(r input, path string) error
+} {
+	t.Helper()
+	csv := "x,y\n" + strings.Repeat("1,a\n2,b\n", 20)
+	idx := "\x00\x00\x08\x02\x00\x00\x00\x02\x00\x00\x00\x02abcd"
+	fresh := func(p *Preparation) func(r input, path string) error {
+		return func(r input, path string) error {
+			rows := NewRows{Preparation: p, Pixels: 2, Scale: 1, Work: func(_, results []float64) ([]float64, error) { return results, nil },
+				Emit: func(*Block) error { return nil }}
+			return rows.Read(r, path)
+		}
+	}
+	table := &Preparation{Encodings: []Encoding{{Column: "x", Scale: 1}}}
+	sparse := &Preparation{Numbers: []int{1, 2}, Indices: 2}
+	own := func(r input, path string) error {
+		_, err := readOwnCSV(r, TableOptions{File: path, Label: "y=a", Split: Split{Train: 100}})
+		return err
+	}
+	parquet := string(parquetFile(t, []float64{1, 2, 3, 4}, "abab"))
+	libsvm := strings.Repeat("+1 1:2 2:3\n-1 2:1\n", 20)
+	return map[string]struct {
+		content string
+		read    func(r input, path string) error
+	}{
+		"new rows, CSV":      {csv, fresh(table)},
+		"new rows, gzip":     {string(gzipped([]byte(csv))), fresh(table)},
+		"new rows, Parquet":  {parquet, fresh(table)},
+		"new rows, LIBSVM":   {libsvm, fresh(sparse)},
+		"new rows, pictures": {idx, fresh(nil)},
+		"table, CSV":         {csv, own},
+		"table, Parquet":     {parquet, own},
+		"table, LIBSVM": {libsvm, func(r input, path string) error {
+			_, err := ReadLIBSVM(r, path, 0)
+			return err
+		}},
+		"labels": {"\x00\x00\x08\x01\x00\x00\x00\x02ab", func(r input, path string) error {
+			_, err := ReadIDXLabels(r, path)
+			return err
+		}},
+	}
+}
+
+// A regular file that shrinks, grows or is written again while it is read is an error of every
+// reader.
+func TestChangedWhileRead(t *testing.T) {
+	for name, of := range readers(t) {
+		for change, do := range map[string]func(path string) error{
+			"none":    func(string) error { return nil },
+			"shrinks": func(path string) error { return os.Truncate(path, int64(len(of.content))-2) },
+			"grows":   func(path string) error { return os.WriteFile(path, []byte(of.content+of.content), 0o644) },
+			"written": func(path string) error { return os.Chtimes(path, time.Time{}, time.Now().Add(time.Second)) },
+		} {
+			path := write(t, t.TempDir(), "rows", []byte(of.content))
+			f, err := openInput(t.Context(), path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := do(path); err != nil {
+				t.Fatal(err)
+			}
+			err = of.read(f, path)
+			var at *FileError
+			switch {
+			case change == "none" && err != nil:
+				t.Errorf("%s: %v", name, err)
+			case change == "grows" && errors.Is(err, ErrTrailing): // of a format that says its size
+			case change != "none" && (!errors.Is(err, ErrChanged) || errors.Is(err, ErrFormat) || !errors.As(err, &at) ||
+				strings.Count(err.Error(), path) != 1):
+				t.Errorf("%s, %s: %v", name, change, err)
+			}
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// Readers notice a change without an input of openInput: they recognise a file by themselves.
+func TestChangedFileIsRecognised(t *testing.T) {
+	path := write(t, t.TempDir(), "rows", []byte("x,y\n"+strings.Repeat("1,2\n", chunkBytes)))
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	_, _, _, err = newRows(&Preparation{Encodings: []Encoding{{Column: "x", Scale: 1}}}, struct{ io.Reader }{f}, NewRows{})
+	if err != nil {
+		t.Errorf("a reader that is no file: %v", err)
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	n := NewRows{Preparation: &Preparation{Encodings: []Encoding{{Column: "x", Scale: 1}}},
+		Work: func(features, results []float64) ([]float64, error) {
+			return append(results, features...), os.Truncate(path, 1<<19) // at a line end
+		},
+		Emit: func(b *Block) error {
+			rows += b.Rows
+			return nil
+		}}
+	if err := n.Read(f, path); !errors.Is(err, ErrChanged) {
+		t.Errorf("%d rows, %v", rows, err)
+	}
+}
+
+func TestUnchanged(t *testing.T) {
+	path := write(t, t.TempDir(), "rows", []byte("x"))
+	check := Unchanged(path, os.DevNull, "none")
+	if err := check(); err != nil {
+		t.Error(err)
+	}
+	if err := os.Truncate(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := check(); !errors.Is(err, ErrChanged) {
+		t.Error(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := check(); !errors.Is(err, ErrChanged) || !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
