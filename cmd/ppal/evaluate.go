@@ -95,11 +95,11 @@ func (a *app) evaluate(run string, flags rowsFlags, by, earlier []string, labels
 			return nil, err
 		}
 	}
-	in, name, err := flags.open(a)
+	in, name, done, err := flags.open(a)
 	if err != nil {
 		return nil, err
 	}
-	defer in.Close()
+	defer done()
 	return m.Evaluate(in, name, o)
 }
 

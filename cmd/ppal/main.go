@@ -19,7 +19,6 @@ import (
 
 func main() {
 	ballast := prepareHeap()
-	ctx := onSignals(func() { os.Exit(exitInterrupted) })
 	a := &app{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: time.Now,
 		terminal: term.IsTerminal(int(os.Stderr.Fd())),
@@ -31,6 +30,10 @@ func main() {
 		gpus:     machineGPUs(),
 		join:     joinProcesses,
 	}
+	ctx := onSignals(func() {
+		a.outputs.end()
+		os.Exit(exitInterrupted)
+	})
 	status := a.run(ctx, os.Args[1:])
 	runtime.KeepAlive(ballast)
 	os.Exit(status)
@@ -55,6 +58,8 @@ type app struct {
 	join      func() (c ranks.Collective, end func() error, err error) // joins processes; nil: not supported
 	processes int                                                      // that share the rows of this process's sessions; 0: only this process
 	gpu       sync.Mutex                                               // held by the run of a comparison that uses a GPU
+
+	outputs outputs // that are not complete
 
 	started  bool   // the command's own work has begun: its arguments were accepted
 	training string // the directory of the training; "": none is open

@@ -1,21 +1,22 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"ppal/datasets"
-	"ppal/internal/atomicfile"
 	"ppal/internal/relay"
+	"ppal/internal/rundir"
 	"ppal/models/predictor"
 )
 
@@ -104,16 +105,17 @@ func (f *rowsFlags) options() (predictor.Options, error) {
 	return o, nil
 }
 
-// open opens the input and returns its name for errors.
-func (f *rowsFlags) open(a *app) (io.ReadCloser, string, error) {
+// open opens the input and returns its name for errors. The reader of the rows needs the file
+// itself: it knows files from pipes.
+func (f *rowsFlags) open(a *app) (in io.Reader, name string, done func(), err error) {
 	if f.input == standard {
-		return io.NopCloser(a.stdin), "standard input", nil
+		return a.stdin, "standard input", func() {}, nil
 	}
-	in, err := os.Open(f.input)
+	file, err := os.Open(f.input)
 	if err != nil {
-		return nil, "", asMissing(fmt.Errorf("--input: %w", err))
+		return nil, "", nil, asMissing(fmt.Errorf("--input: %w", err))
 	}
-	return in, f.input, nil
+	return file, f.input, func() { file.Close() }, nil
 }
 
 // advise adds the remedy to an error of the rows.
@@ -133,6 +135,7 @@ func advise(err error) error {
 
 func (a *app) predictCommand() *cobra.Command {
 	var rows rowsFlags
+	var keep []string
 	var output string
 	cmd := &cobra.Command{
 		Use:   "predict RUN",
@@ -142,19 +145,24 @@ func (a *app) predictCommand() *cobra.Command {
   two classes      row (from 1), score, decision (the label's value), and probability if the run fitted one
   several classes  row, class, score_NAME for each class, and probability_NAME for each class if the run fitted probabilities
 
-The columns of the input may be in any order. Other columns are ignored, and the label's may be absent. Missing values are
-treated as in training. Memory does not grow with the number of rows.`,
+The columns of the input may be in any order. Other columns are ignored, and the label's may be absent. --keep repeats columns
+at the end of each row, with their texts. Missing values are treated as in training. Memory does not grow with the number of
+rows.
+
+Rows of a pipe are scored when they arrive and its writer pauses. After an error, the standard output has all rows before the
+bad one, and an output file does not appear.`,
 		Example: `  ppal predict runs/20260101-120000-dp-ppala --input people.csv --output scores.csv
   zcat people.csv.gz | ppal predict RUN > scores.csv
-  ppal predict RUN --input people.csv --unknown ignore
+  ppal predict RUN --input people.csv --keep id --unknown ignore
   ppal predict RUN --input people.csv --weights best`,
 		Args: oneRun,
 		RunE: a.once(func(cmd *cobra.Command, args []string) error {
-			return a.interruptible(cmd.Context(), func() error { return a.predict(args[0], rows, output) })
+			return a.interruptible(cmd.Context(), func() error { return a.predict(args[0], rows, keep, output) })
 		}),
 	}
 	cmd.Flags().SortFlags = false
 	rows.add(cmd)
+	cmd.Flags().StringSliceVar(&keep, "keep", nil, "repeat these columns of the input, such as an identifier, at the end of each row: `COLUMN,...`")
 	cmd.Flags().StringVar(&output, "output", standard, "write the scores to `FILE` (- is the standard output)")
 	return cmd
 }
@@ -168,7 +176,8 @@ func oneRun(_ *cobra.Command, args []string) error {
 }
 
 // interruptible runs do, and returns early if ctx is cancelled, because a read from a terminal or a
-// pipe cannot be interrupted.
+// pipe cannot be interrupted. do then goes on, and its deferred functions may not run: its output
+// files are those of create, which interruptible removes.
 func (a *app) interruptible(ctx context.Context, do func() error) error {
 	var err error
 	var panics relay.Relay
@@ -183,12 +192,29 @@ func (a *app) interruptible(ctx context.Context, do func() error) error {
 		panics.Throw()
 		return err
 	case <-ctx.Done():
-		return errors.New("interrupted; no output file was written")
+		a.outputs.end()
+		return errInterrupted
 	}
 }
 
+// keepable checks the columns of --keep.
+func keepable(m *predictor.Model, keep []string) ([]string, error) {
+	format := m.Description().Input.Format
+	for k, name := range keep {
+		switch {
+		case format != rundir.FormatText:
+			return nil, usage{fmt.Errorf("--keep %s: rows in the format %s have no columns with names", name, format)}
+		case slices.Contains(outputColumns(m), name):
+			return nil, usage{fmt.Errorf("--keep %s: the output has another column of this name; rename the input's column", name)}
+		case slices.Contains(keep[:k], name):
+			return nil, usage{fmt.Errorf("--keep names %s twice", name)}
+		}
+	}
+	return keep, nil
+}
+
 // predict scores the rows.
-func (a *app) predict(run string, flags rowsFlags, output string) error {
+func (a *app) predict(run string, flags rowsFlags, keep []string, output string) error {
 	options, err := flags.options()
 	if err != nil {
 		return err
@@ -197,37 +223,30 @@ func (a *app) predict(run string, flags rowsFlags, output string) error {
 	if err != nil {
 		return err
 	}
-	in, name, err := flags.open(a)
+	if options.Keep, err = keepable(m, keep); err != nil {
+		return err
+	}
+	in, name, done, err := flags.open(a)
 	if err != nil {
 		return err
 	}
-	defer in.Close()
+	defer done()
 	out, err := a.create(output)
 	if err != nil {
 		return fmt.Errorf("--output: %w", err)
 	}
 	defer out.discard()
-	w := newPredictions(m, out)
-	if err := w.header(); err != nil {
-		return err
-	}
+	w := newPredictions(m, out, options.Keep)
 	if err := m.Read(in, name, options, w.write); err != nil {
 		return advise(err)
 	}
-	if err := cmpOr(w.out.Flush, out.commit); err != nil {
+	if err := out.commit(); err != nil {
 		return err
 	}
-	a.say(w.rows, w.unknown)
-	return nil
-}
-
-// cmpOr calls the functions up to the first error.
-func cmpOr(list ...func() error) error {
-	for _, do := range list {
-		if err := do(); err != nil {
-			return err
-		}
+	if w.openEnd {
+		fmt.Fprintf(a.stderr, "ppal: warning: the last line of %s has no line end: if its writer ended early, the last value may be incomplete\n", name)
 	}
+	a.say(w.rows, w.unknown)
 	return nil
 }
 
@@ -240,89 +259,87 @@ func (a *app) say(rows, unknown int) {
 	fmt.Fprintf(a.stderr, "ppal: scored %d rows\n", rows)
 }
 
-// destination is where a command writes its result: a file that appears when it is complete, or a
-// stream.
-type destination struct {
-	io.Writer
-	commit func() error
-	// discard removes the incomplete file, if any.
-	discard func()
-}
-
-// create returns the destination with the given name. If the name is not a regular file, such as
-// /dev/null, the command writes to it without replacing it.
-func (a *app) create(name string) (*destination, error) {
-	nothing := func() error { return nil }
-	if name == standard {
-		return &destination{a.stdout, nothing, func() {}}, nil
-	}
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		f, err := os.OpenFile(name, os.O_WRONLY, 0)
-		if err != nil {
-			return nil, err
-		}
-		return &destination{f, f.Close, func() {}}, nil
-	}
-	f, err := atomicfile.Create(name, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	return &destination{f, f.Commit, func() { _ = f.Discard() }}, nil
-}
-
-// predictions writes the CSV of predictions.
+// predictions writes the CSV of predictions. Each write has the rows of a batch, so that a reader
+// of the output gets whole rows, and gets them when the rows of the input have arrived.
 type predictions struct {
 	model   *predictor.Model
-	out     *bufio.Writer
+	out     io.Writer
+	keep    []string // columns of the input that the output repeats
 	classes []string // as fields of a CSV
-	line    []byte
+	lines   []byte   // not yet written
 	rows    int
 	unknown int
+	openEnd bool
 }
 
-func newPredictions(m *predictor.Model, out io.Writer) *predictions {
-	p := &predictions{model: m, out: bufio.NewWriterSize(out, 256<<10)}
+// newPredictions returns a writer of predictions. The first batch brings the line of the names.
+func newPredictions(m *predictor.Model, out io.Writer, keep []string) *predictions {
+	p := &predictions{model: m, out: out, keep: keep}
 	for _, class := range m.Classes() {
-		p.classes = append(p.classes, csvField(class))
+		p.classes = append(p.classes, string(appendField(nil, class)))
 	}
 	return p
 }
 
-// csvField returns the text as a field of a CSV.
-func csvField(text string) string {
+// appendField appends the text as a field of a CSV.
+func appendField(line []byte, text string) []byte {
+	if text != "" && text[0] > ' ' && text[0] < utf8.RuneSelf && text[0] != '\\' && !strings.ContainsAny(text, "\",\r\n") {
+		return append(line, text...)
+	}
 	var out strings.Builder
 	w := csv.NewWriter(&out)
 	_ = w.Write([]string{text, ""}) // a strings.Builder has no errors
 	w.Flush()
-	return strings.TrimSuffix(out.String(), ",\n")
+	return append(line, strings.TrimSuffix(out.String(), ",\n")...)
 }
 
-// header writes the columns' names.
-func (p *predictions) header() error {
-	names := []string{"row", "score", "decision"}
-	if p.model.Outputs() > 1 {
-		names = []string{"row", "class"}
-		for _, class := range p.model.Classes() {
-			names = append(names, csvField("score_"+class))
+// outputColumns returns the names of the output's columns without those of keep.
+func outputColumns(m *predictor.Model) []string {
+	if m.Outputs() == 1 {
+		names := []string{"row", "score", "decision"}
+		if _, ok := m.Probability(0); ok {
+			names = append(names, "probability")
 		}
-		if _, ok := p.model.Probabilities(make([]float64, p.model.Outputs())); ok {
-			for _, class := range p.model.Classes() {
-				names = append(names, csvField("probability_"+class))
-			}
-		}
-	} else if _, ok := p.model.Probability(0); ok {
-		names = append(names, "probability")
+		return names
 	}
-	_, err := p.out.WriteString(strings.Join(names, ",") + "\n")
-	return err
+	names := []string{"row", "class"}
+	for _, class := range m.Classes() {
+		names = append(names, "score_"+class)
+	}
+	if _, ok := m.Probabilities(make([]float64, m.Outputs())); ok {
+		for _, class := range m.Classes() {
+			names = append(names, "probability_"+class)
+		}
+	}
+	return names
+}
+
+// header adds the line of the columns' names.
+func (p *predictions) header() {
+	for k, name := range append(outputColumns(p.model), p.keep...) {
+		if k > 0 {
+			p.lines = append(p.lines, ',')
+		}
+		p.lines = appendField(p.lines, name)
+	}
+	p.lines = append(p.lines, '\n')
 }
 
 // write writes the lines of a batch.
 func (p *predictions) write(b *predictor.Batch) error {
-	outputs := p.model.Outputs()
+	p.lines = p.lines[:0]
+	if p.rows == 0 {
+		for k, name := range p.keep {
+			if b.Columns[k] != name { // a condition such as age<25
+				return usage{fmt.Errorf("--keep %s: the input has no column of this name", name)}
+			}
+		}
+		p.header()
+	}
+	outputs, line := p.model.Outputs(), p.lines
 	for i, decision := range b.Decisions {
 		scores := b.Scores[i*outputs:][:outputs]
-		line := append(strconv.AppendInt(p.line[:0], int64(b.First+i+1), 10), ',')
+		line = append(strconv.AppendInt(line, int64(b.First+i+1), 10), ',')
 		if outputs == 1 {
 			line = append(append(appendNumber(line, scores[0]), ','), p.classes[decision]...)
 			if probability, ok := p.model.Probability(scores[0]); ok {
@@ -338,14 +355,17 @@ func (p *predictions) write(b *predictor.Batch) error {
 				line = appendNumber(append(line, ','), probability)
 			}
 		}
-		p.line = append(line, '\n')
-		if _, err := p.out.Write(p.line); err != nil {
-			return err
+		for _, texts := range b.Kept {
+			line = appendField(append(line, ','), texts[i])
 		}
+		line = append(line, '\n')
 	}
+	p.lines = line
 	p.rows += len(b.Decisions)
 	p.unknown += b.Unknown
-	return nil
+	p.openEnd = b.OpenEnd
+	_, err := p.out.Write(p.lines)
+	return err
 }
 
 // appendNumber appends the shortest text that parses as x.

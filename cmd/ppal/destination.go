@@ -1,0 +1,113 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"ppal/internal/atomicfile"
+)
+
+// errInterrupted is the error of a command that a signal stopped before its output was complete.
+var errInterrupted = errors.New("interrupted; no output file was written")
+
+// outputs are the incomplete outputs of the process. A signal ends the process while the command
+// still works, so that no deferred function of the command runs: end then removes the files.
+type outputs struct {
+	mu    sync.Mutex
+	ended bool
+	files map[*atomicfile.File]bool
+}
+
+// endsWithin is the longest time that end waits for a write that has begun: its reader may never
+// read.
+const endsWithin = time.Second
+
+// end removes the incomplete files and lets no output begin or go on. A write that has begun comes
+// to its end first, so that a stream ends with a whole row.
+func (o *outputs) end() {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.ended = true
+		for f := range o.files {
+			_ = f.Discard()
+		}
+		o.files = nil
+	}()
+	select {
+	case <-done:
+	case <-time.After(endsWithin):
+	}
+}
+
+// do calls f unless the process ends.
+func (o *outputs) do(f func() error) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ended {
+		return errInterrupted
+	}
+	return f()
+}
+
+// destination is where a command writes its result: a file that appears when it is complete, or a
+// stream. Each write has whole rows.
+type destination struct {
+	outputs *outputs
+	out     io.Writer
+	commit  func() error
+	// discard removes the incomplete file, if any.
+	discard func()
+}
+
+// Write implements io.Writer.
+func (d *destination) Write(p []byte) (n int, err error) {
+	err = d.outputs.do(func() error {
+		n, err = d.out.Write(p)
+		return err
+	})
+	return n, err
+}
+
+// create returns the destination with the given name. If the name is not a regular file, such as
+// /dev/null, the command writes to it without replacing it.
+func (a *app) create(name string) (*destination, error) {
+	o := &a.outputs
+	nothing := func() error { return nil }
+	if name == standard {
+		return &destination{o, a.stdout, nothing, func() {}}, nil
+	}
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		f, err := os.OpenFile(name, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, err
+		}
+		return &destination{o, f, f.Close, func() {}}, nil
+	}
+	var f *atomicfile.File
+	err := o.do(func() (err error) {
+		if f, err = atomicfile.Create(name, 0o644); err != nil {
+			return err
+		}
+		if o.files == nil {
+			o.files = map[*atomicfile.File]bool{}
+		}
+		o.files[f] = true
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	discard := func() {
+		_ = o.do(func() error {
+			delete(o.files, f)
+			return f.Discard()
+		})
+	}
+	return &destination{o, f, func() error { return o.do(f.Commit) }, discard}, nil
+}
