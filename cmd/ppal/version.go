@@ -2,19 +2,27 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"ppal/internal/licenses"
 )
 
 func (a *app) versionCommand() *cobra.Command {
-	return &cobra.Command{
+	var all bool
+	cmd := &cobra.Command{
 		Use:     "version",
 		Short:   "Print version information",
-		Example: "  ppal version",
+		Example: "  ppal version\n  ppal version --licenses",
 		Args:    noArguments,
 		RunE: a.command(func(*cobra.Command, []string) error {
+			if all {
+				_, err := io.WriteString(a.stdout, licenses.Text)
+				return err
+			}
 			fmt.Fprintf(a.stdout, "ppal %s\n%s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			for _, module := range []string{"gorgonia.org/gorgonia", "gorgonia.org/tensor", "gonum.org/v1/gonum"} {
 				fmt.Fprintf(a.stdout, "%s %s\n", module, moduleVersion(module))
@@ -22,6 +30,8 @@ func (a *app) versionCommand() *cobra.Command {
 			return nil
 		}),
 	}
+	cmd.Flags().BoolVar(&all, "licenses", false, "print the licences and notices of the software that the program links")
+	return cmd
 }
 
 // version returns the module's version, with the commit if it is known.

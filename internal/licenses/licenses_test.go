@@ -1,0 +1,152 @@
+package licenses
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+var update = flag.Bool("update", false, "write third-party.txt")
+
+// endOfTerms ends the terms of the Apache License.
+const endOfTerms = "END OF TERMS AND CONDITIONS"
+
+// legal matches the names of files with a licence or a notice.
+var legal = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)?$`)
+
+// TestText checks that the text has the licences and notices of all modules that the program links,
+// with support for GPUs and several processes, and of Go's standard library.
+func TestText(t *testing.T) {
+	want, modules := collect(t)
+	if *update {
+		if err := os.WriteFile("third-party.txt", []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if Text != want {
+		t.Error("third-party.txt is not up to date; run: go test ./internal/licenses -update")
+	}
+	for _, m := range modules {
+		if !strings.Contains(want, "\n    "+m+"\n") {
+			t.Errorf("no licence of %s", m)
+		}
+	}
+	for _, notice := range []string{"Apache Thrift", "Apache Arrow", "The FreeType Project LICENSE"} {
+		if !strings.Contains(want, notice) {
+			t.Errorf("the text lacks %q", notice)
+		}
+	}
+}
+
+// collect returns the text, and the paths of the linked modules.
+func collect(t *testing.T) (text string, modules []string) {
+	users := map[string][]string{} // by the text of a licence
+	first := map[string]string{}   // the text, by its words: copies have different line ends
+	add := func(module, file string) {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.ReplaceAll(string(data), "\r\n", "\n")
+		if !utf8.Valid(data) { // Latin-1
+			runes := make([]rune, len(data))
+			for i, b := range data {
+				runes[i] = rune(b)
+			}
+			text = string(runes)
+		}
+		terms, rest, cut := strings.Cut(text, endOfTerms) // the terms of Apache are the same in all copies
+		if cut {
+			terms += endOfTerms
+		}
+		for _, part := range []string{terms, rest} {
+			words := strings.Join(strings.Fields(part), " ")
+			if words == "" {
+				continue
+			}
+			if first[words] == "" {
+				first[words] = strings.Trim(part, "\n ")
+			}
+			if text := first[words]; !slices.Contains(users[text], module) {
+				users[text] = append(users[text], module)
+			}
+		}
+	}
+	add("Go's standard library", filepath.Join(strings.TrimSpace(run(t, "go", "env", "GOROOT")), "LICENSE"))
+	for _, line := range strings.Split(run(t, "go", "list", "-deps", "-tags", "gpu,mpi",
+		"-f", "{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}", "ppal/cmd/ppal"), "\n") {
+		fields := strings.Split(line, "\t")
+		if len(fields) != 3 {
+			continue
+		}
+		module, root := fields[0], fields[1]
+		if !slices.Contains(modules, module) {
+			modules = append(modules, module)
+		}
+		for dir := fields[2]; ; dir = filepath.Dir(dir) { // a directory may have a licence of its own
+			for _, file := range legalFiles(t, dir) {
+				if filepath.Base(file) != "gpl.txt" { // FreeType is used under its own license
+					add(module, file)
+				}
+			}
+			if dir == root {
+				break
+			}
+		}
+	}
+	var out strings.Builder
+	fmt.Fprintln(&out, "The licences and notices of the software that ppal links.")
+	texts := make([]string, 0, len(users))
+	for text, list := range users {
+		slices.Sort(list)
+		texts = append(texts, text)
+	}
+	slices.SortFunc(texts, func(a, b string) int {
+		return cmp.Or(slices.Compare(users[a], users[b]), strings.Compare(a, b))
+	})
+	for _, text := range texts {
+		fmt.Fprintf(&out, "\n%s\n\n    %s\n\n%s\n", strings.Repeat("=", 80), strings.Join(users[text], "\n    "), text)
+	}
+	return out.String(), modules
+}
+
+// legalFiles returns the files of a directory with a licence or a notice, also those in a directory
+// named licenses.
+func legalFiles(t *testing.T, dir string) (files []string) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		switch {
+		case e.IsDir() && e.Name() == "licenses":
+			inside, err := filepath.Glob(filepath.Join(path, "*"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			files = append(files, inside...)
+		case !e.IsDir() && legal.MatchString(e.Name()):
+			files = append(files, path)
+		}
+	}
+	return files
+}
+
+func run(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
