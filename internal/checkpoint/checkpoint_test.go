@@ -42,8 +42,9 @@ func TestWriteAndRead(t *testing.T) {
 	if _, err := Read(dir); !errors.Is(err, ErrNone) {
 		t.Errorf("no file: %v", err)
 	}
-	for k := range 3 {
-		if err := Write(OS{}, dir, example(k)); err != nil {
+	w, name := &Writer{System: OS{}, Dir: dir}, filepath.Join(dir, Name)
+	for k := range 4 {
+		if err := w.Write(example(k)); err != nil {
 			t.Fatal(err)
 		}
 		got, err := Read(dir)
@@ -53,9 +54,34 @@ func TestWriteAndRead(t *testing.T) {
 		if d := diff(example(k), got); d != "" {
 			t.Errorf("checkpoint %d:\n%s", k, d)
 		}
-	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
-		t.Errorf("%v, %v, want the checkpoint alone", entries, err)
+		if k == 0 { // no checkpoint before
+			continue
+		}
+		whole, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, damage := range []func() error{
+			func() error { return os.Remove(name) },
+			func() error { return os.WriteFile(name, whole[:len(whole)-1], 0o644) },
+			func() error { return os.WriteFile(name, make([]byte, len(whole)), 0o644) },
+		} {
+			if err := damage(); err != nil {
+				t.Fatal(err)
+			}
+			if got, err = Read(dir); err != nil {
+				t.Fatalf("the damaged checkpoint %d: %v", k, err)
+			}
+			before := []int{1: 0, 2: 1, 3: 1}[k] // the file of 2 was damaged
+			if d := diff(example(before), got); d != "" {
+				t.Errorf("the checkpoint before %d:\n%s", k, d)
+			}
+		}
+		if k == 2 { // a process that resumes does not keep the damaged file
+			w = &Writer{System: OS{}, Dir: dir}
+		} else if err := os.WriteFile(name, whole, 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := Remove(dir); err != nil {
 		t.Error(err)
@@ -259,14 +285,14 @@ func (f faultyFile) Close() error {
 	return syscall.EIO
 }
 
-// The contents are durable before the new file takes the name, and the name is durable before the
-// old checkpoint is removed.
+// The contents are durable before the new file takes the name, and the last checkpoint keeps a
+// name.
 func TestOrder(t *testing.T) {
 	dir, whole := t.TempDir(), []string{"create checkpoint.new", "write", "sync", "close", "rename checkpoint checkpoint.previous",
-		"rename checkpoint.new checkpoint", "sync directory", "remove checkpoint.previous"}
+		"rename checkpoint.new checkpoint", "sync directory"}
 	for k := range 2 {
 		system := &faulty{n: 100}
-		if err := Write(system, dir, example(k)); err != nil {
+		if err := (&Writer{System: system, Dir: dir}).Write(example(k)); err != nil {
 			t.Fatal(err)
 		}
 		if d := cmp.Diff(whole, system.calls); d != "" {
@@ -277,7 +303,7 @@ func TestOrder(t *testing.T) {
 
 // The error of a write says why it failed.
 func TestReason(t *testing.T) {
-	if err := Write(&faulty{n: 2}, t.TempDir(), example(1)); !errors.Is(err, syscall.ENOSPC) {
+	if err := (&Writer{System: &faulty{n: 2}, Dir: t.TempDir()}).Write(example(1)); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("%v, want %v", err, syscall.ENOSPC)
 	}
 }
@@ -332,13 +358,13 @@ func faults(t *testing.T, kind faulty, prepare func(dir string)) {
 			t.Fatal("a write has more than 20 operations")
 		}
 		dir := t.TempDir()
-		if err := Write(OS{}, dir, example(1)); err != nil {
+		if err := (&Writer{System: OS{}, Dir: dir}).Write(example(1)); err != nil {
 			t.Fatal(err)
 		}
 		prepare(dir)
 		system := kind
 		system.n = n
-		err := Write(&system, dir, example(2))
+		err := (&Writer{System: &system, Dir: dir}).Write(example(2))
 		completed = system.done < n
 		if (err == nil) != completed {
 			t.Errorf("%+v: error %v", system, err)
@@ -350,7 +376,7 @@ func faults(t *testing.T, kind faulty, prepare func(dir string)) {
 		if k := got.At.Iteration; k != 2 && completed || diff(example(k), got) != "" {
 			t.Errorf("%+v: checkpoint %d: %s", system, k, diff(example(k), got))
 		}
-		if err := Write(OS{}, dir, example(3)); err != nil {
+		if err := (&Writer{System: OS{}, Dir: dir}).Write(example(3)); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := Read(dir); err != nil || got.At.Iteration != 3 {

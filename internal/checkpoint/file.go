@@ -13,13 +13,13 @@ import (
 const (
 	// Name is the name of the checkpoint.
 	Name = "checkpoint"
-	// previousName is the name of the old checkpoint until the new checkpoint is durable.
+	// previousName is the name of the checkpoint before the last one.
 	previousName = "checkpoint.previous"
 	// newName is the name of a checkpoint that is being written.
 	newName = "checkpoint.new"
 )
 
-// System is the part of the file system that Write needs. Tests replace it.
+// System is the part of the file system that a Writer needs. Tests replace it.
 type System interface {
 	// Create opens a new file, or empties an old one.
 	Create(path string) (File, error)
@@ -29,7 +29,7 @@ type System interface {
 	SyncDir(dir string) error
 }
 
-// File is a file that Write writes.
+// File is a file that a Writer writes.
 type File interface {
 	io.WriteCloser
 	// Sync makes the contents durable.
@@ -57,36 +57,47 @@ func (OS) SyncDir(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Write makes c the checkpoint in the directory. The new file is durable before it takes the place
-// of the old checkpoint, and the old checkpoint stays until the new name is durable. A crash at any
-// time, and any error, therefore leave a whole checkpoint for Read: the old or the new one.
-//
-// Only one process may write in a directory (package dirlock).
-func Write(system System, dir string, c *Checkpoint) error {
+// Writer writes the checkpoints of a run to a directory. Only one process may write in a directory
+// (package dirlock).
+type Writer struct {
+	System System
+	Dir    string
+
+	whole bool // this writer wrote the last checkpoint
+}
+
+// Write makes c the checkpoint, and keeps the last one as the previous checkpoint, which Read
+// returns if the new file is damaged later. The new file is durable before it takes the name. A
+// crash at any time, and any error, therefore leave a whole checkpoint for Read: the old or the new
+// one.
+func (w *Writer) Write(c *Checkpoint) error {
 	data, err := encode(c)
 	if err != nil {
 		return fmt.Errorf("checkpoint: %w", err)
 	}
-	path, next, previous := filepath.Join(dir, Name), filepath.Join(dir, newName), filepath.Join(dir, previousName)
-	if err := write(system, next, data); err != nil {
-		_ = system.Remove(next)
+	if err := w.write(data); err != nil {
+		w.whole = false
 		return fmt.Errorf("checkpoint: %w", err)
 	}
-	if !onlyPrevious(path, previous) {
-		if err := system.Rename(path, previous); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("checkpoint: %w", err)
+	w.whole = true
+	return nil
+}
+
+func (w *Writer) write(data []byte) error {
+	path, next, previous := filepath.Join(w.Dir, Name), filepath.Join(w.Dir, newName), filepath.Join(w.Dir, previousName)
+	if err := write(w.System, next, data); err != nil {
+		_ = w.System.Remove(next)
+		return err
+	}
+	if w.whole || !onlyPrevious(path, previous) {
+		if err := w.System.Rename(path, previous); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
 	}
-	if err := system.Rename(next, path); err != nil {
-		return fmt.Errorf("checkpoint: %w", err)
+	if err := w.System.Rename(next, path); err != nil {
+		return err
 	}
-	if err := system.SyncDir(dir); err != nil {
-		return fmt.Errorf("checkpoint: %w", err)
-	}
-	if err := system.Remove(previous); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("checkpoint: %w", err)
-	}
-	return nil
+	return w.System.SyncDir(w.Dir)
 }
 
 // onlyPrevious reports whether the previous checkpoint is the only whole one, as after a resume
@@ -116,7 +127,7 @@ func write(system System, path string, data []byte) error {
 }
 
 // Read returns the checkpoint in the directory. If the last checkpoint is missing or damaged, Read
-// returns the previous checkpoint if the directory still has that file. The error wraps ErrNone,
+// returns the previous checkpoint if the directory has that file. The error wraps ErrNone,
 // ErrDamaged or ErrVersion, or comes from the file system.
 func Read(dir string) (*Checkpoint, error) {
 	c, err := read(filepath.Join(dir, Name))

@@ -21,6 +21,7 @@ type keeper struct {
 	every   time.Duration // least time between checkpoints
 	written bool          // the directory has a checkpoint of this run
 	failed  bool          // the last write failed
+	writer  checkpoint.Writer
 }
 
 var _ trainer.Checkpointer = (*keeper)(nil)
@@ -32,7 +33,8 @@ func newKeeper(s *Session, began time.Time) *keeper {
 	if s.files == nil || every <= 0 {
 		return nil
 	}
-	return &keeper{s: s, began: began, next: began.Add(every), every: every}
+	return &keeper{s: s, began: began, next: began.Add(every), every: every,
+		writer: checkpoint.Writer{System: checkpoint.OS{}, Dir: string(s.files.dir)}}
 }
 
 // Due implements trainer.Checkpointer.
@@ -59,7 +61,7 @@ func (k *keeper) write(state *trainer.State, at problem.Point) error {
 	if err != nil {
 		return err
 	}
-	return checkpoint.Write(checkpoint.OS{}, string(f.dir), &checkpoint.Checkpoint{
+	return k.writer.Write(&checkpoint.Checkpoint{
 		Program: k.s.options.Files.Version, Config: f.config, Records: checkpoint.Prefix{Bytes: size, SHA256: sum},
 		Warnings: k.s.warnings, Spent: k.s.spent + time.Since(k.began), At: at, State: state,
 	})
