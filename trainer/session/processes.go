@@ -11,6 +11,7 @@ import (
 	"ppal/datasets"
 	"ppal/datasets/matrix"
 	"ppal/internal/cpu"
+	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 	"ppal/internal/ranks"
 )
@@ -43,10 +44,13 @@ func (o Options) prepareTogether(ctx context.Context, err error) (a *assembly, _
 	if err == nil {
 		o, err = o.withDefaults()
 	}
-	if err == nil {
-		err = checkShared(o.Data)
+	if _, err = agree(c, nil, err); err != nil {
+		return nil, err
 	}
-	if err == nil {
+	if _, err = agree(c, nil, o.sameProgram()); err != nil {
+		return nil, err
+	}
+	if err = checkShared(o.Data); err == nil {
 		a, err = assemble(ctx, o)
 	}
 	if a, err = agree(c, a, err); err != nil {
@@ -95,6 +99,31 @@ func agree(c ranks.Collective, a *assembly, err error) (*assembly, error) {
 		return nil, errQuiet{all}
 	}
 	return nil, all
+}
+
+// sameProgram returns an error if this process is of another version than process 0, or if only one
+// of the two has vector kernels. The blocks of the sums over the rows would then differ. AVX2 and
+// AVX-512 have the same blocks.
+func (o Options) sameProgram() error {
+	level, err := o.Device.level()
+	portable := 0.0
+	if level == kernel.Go {
+		portable = 1
+	}
+	own := []float64{digest([]byte(o.Files.Version)), portable}
+	leader := slices.Clone(own)
+	if failed := o.Device.Ranks.Broadcast(ranks.Bytes(leader)); failed != nil {
+		return failed
+	}
+	switch rank := o.Device.Ranks.Rank(); {
+	case err != nil:
+		return err
+	case own[0] != leader[0]:
+		return fmt.Errorf("session: process %d runs version %s of ppal and process 0 another one: start the same program on all machines", rank, o.Files.Version)
+	case own[1] != leader[1]:
+		return &OptionError{Option: "simd", Problem: fmt.Sprintf("gives %v kernels in process %d and others in process 0, and their sums differ: give --simd go to all", level, rank)}
+	}
+	return nil
 }
 
 // sameAsLeader returns an error if this process has other rows than process 0, or other products.

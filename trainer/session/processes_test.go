@@ -19,6 +19,7 @@ import (
 	"ppal/datasets"
 	"ppal/datasets/matrix"
 	"ppal/internal/cpu"
+	"ppal/internal/cpu/kernel"
 	"ppal/internal/racing"
 	"ppal/internal/ranks"
 	"ppal/trainer"
@@ -195,7 +196,8 @@ func eachFails(t *testing.T, processes int, change func(rank int, o *Options)) [
 	return errs
 }
 
-// A process with other rows or with other products ends the run, because the sums would be wrong.
+// A process of another program, or with other rows, kernels or products, ends the run, because the
+// sums would be wrong.
 func TestProcessesDiffer(t *testing.T) {
 	dir := t.TempDir()
 	table := func(name string, x int) Table {
@@ -216,10 +218,15 @@ func TestProcessesDiffer(t *testing.T) {
 		change func(o *Options)
 		want   string
 	}{
-		"rows": {func(o *Options) { o.Data = other }, "process 2 reads other rows of csv than process 0"},
-		"seed": {func(o *Options) { o.Settings.Seed = 7 }, "process 2 reads other rows of csv than process 0"},
-		"type": {func(o *Options) { o.Device.Dtype = tensor.Float64 }, "products are float64 in process 2 but differ in process 0"},
+		"rows":    {func(o *Options) { o.Data = other }, "process 2 reads other rows of csv than process 0"},
+		"seed":    {func(o *Options) { o.Settings.Seed = 7 }, "process 2 reads other rows of csv than process 0"},
+		"version": {func(o *Options) { o.Files.Version = "2" }, "process 2 runs version 2 of ppal and process 0 another one"},
+		"kernels": {func(o *Options) { o.Device.SIMD = NoSIMD }, "gives go kernels in process 2 and others in process 0"},
+		"type":    {func(o *Options) { o.Device.Dtype = tensor.Float64 }, "products are float64 in process 2 but differ in process 0"},
 	} {
+		if name == "kernels" && !kernel.AVX2.Supported() {
+			continue // all processes have the portable kernels
+		}
 		errs := eachFails(t, 3, func(rank int, o *Options) {
 			if o.Data = one; rank == 2 {
 				c.change(o)
