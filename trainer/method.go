@@ -36,8 +36,8 @@ type Report struct {
 	Slack       []float64 // u_k
 	Delta       float64   // delta_{k-1}, which produced mu_k; NaN at the start
 	StepSize    float64   // the step that produced x_k; NaN at the start
-	// Nu >= 0 is the method's own certified multiplier of x_k. If Nu is nil, the certificate finds nu
-	// by least squares.
+	// Nu >= 0 is the method's own certified multiplier of x_k. If Nu is nil, the certificate finds
+	// nu (certify.Measure).
 	Nu []float64
 }
 

@@ -85,7 +85,7 @@ func (t *run) choose(r *Result) error {
 	} else if err := t.evaluate(); err != nil {
 		return err
 	}
-	c, err := certify.Better(t.full, t.fullAt, nu, nil, t.set.Certificate)
+	c, err := t.certify(nu)
 	if err != nil {
 		return err
 	}
@@ -99,9 +99,18 @@ func (t *run) choose(r *Result) error {
 // the better certificate (certify.Better). A record has the method's own multiplier because its
 // certificate costs a single backward pass.
 func (t *run) improve() (err error) {
-	if t.lastNu == nil {
+	if t.lastNu == nil || t.set.OwnMultiplier {
 		return nil
 	}
-	t.last.Certificate, err = certify.Better(t.full, t.fullAt, t.lastNu, nil, t.set.Certificate)
+	t.last.Certificate, err = t.certify(t.lastNu)
 	return err
+}
+
+// certify certifies the iterate with the better of nu, the method's own multiplier, and another, or
+// with nu alone if the settings say so.
+func (t *run) certify(nu []float64) (certify.Certificate, error) {
+	if t.set.OwnMultiplier {
+		return certify.Measure(t.full, t.fullAt, nu, t.set.Certificate)
+	}
+	return certify.Better(t.full, t.fullAt, nu, nil, t.set.Certificate)
 }

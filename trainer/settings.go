@@ -126,6 +126,9 @@ type Settings struct {
 	Warn func(warning string)
 	// Certificate holds the tolerances of the certificate.
 	Certificate certify.Settings
+	// OwnMultiplier leaves the certificate of the result with the method's own multiplier, if the
+	// method has one, and saves the search for a better one: for a part of a longer run.
+	OwnMultiplier bool
 	// NearEvery measures near stationarity at the first and the last record, and after every NearEvery
 	// times RecordEvery iterations. The measurement does not count as training time. 0 is the default:
 	// never.

@@ -36,8 +36,8 @@ type Result struct {
 	Seconds    float64
 	Objective  float64       // f + r
 	Point      problem.Point // f and g at the output; the iteration and the count of gradients of the run
-	// Certificate has the better of the method's own multiplier and the multiplier found by least
-	// squares (certify.Better).
+	// Certificate has the better of the method's own multiplier and the multiplier that
+	// certify.Measure finds (certify.Better).
 	Certificate certify.Certificate
 	// Infeasible proves that the constraints cannot be met near the last iterate; nil unless the
 	// status is Infeasible.

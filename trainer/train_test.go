@@ -334,6 +334,14 @@ func TestOutputs(t *testing.T) {
 	if last.Output != 50 {
 		t.Errorf("the last iterate is %d", last.Output)
 	}
+	for _, output := range []trainer.Output{trainer.OutputLast, trainer.OutputBest} { // a part of a run
+		l := &testkit.Journal{}
+		r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}},
+			trainer.Settings{Iterations: 50, RecordEvery: 1, Output: output, Recorder: l, OwnMultiplier: true})
+		if err != nil || r.Certificate.Own != nil || !slices.Equal(r.Certificate.Nu, l.Records[r.Output].Certificate.Nu) {
+			t.Errorf("%s: the certificate %+v does not have the method's own multiplier: %v", output, r.Certificate, err)
+		}
+	}
 	best, bestX, l := run(trainer.OutputBest, 0)
 	want := 0
 	for i, r := range l.Records {

@@ -293,7 +293,7 @@ func closest(list []session.ConstraintOutcome) []int {
 func certificate(sum session.Summary) string {
 	c := sum.Certificate
 	most := "" // with kinks the stationarity is an upper bound
-	if c.UpperBound {
+	if c.UpperBound || c.NotResolved {
 		most = "at most "
 	}
 	text := "epsilon " + most + brief(c.Epsilon)
@@ -304,6 +304,9 @@ func certificate(sum session.Summary) string {
 		if largest := largestShift(o.BoundShifts); largest > 0 {
 			text += ", bounds shifted by up to " + brief(largest)
 		}
+	}
+	if c.NotResolved {
+		text += "; not resolved: other multipliers may show a smaller epsilon"
 	}
 	if own := c.Own; own != nil && own.Epsilon > ownFactor*c.Epsilon {
 		text += fmt.Sprintf("; with the method's own multipliers epsilon is %s%s", most, brief(own.Epsilon))

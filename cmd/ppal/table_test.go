@@ -128,6 +128,19 @@ func TestTableOwnMultipliers(t *testing.T) {
 	}
 }
 
+// The table says that the search for multipliers has not been resolved.
+func TestTableNotResolved(t *testing.T) {
+	for _, unresolved := range []bool{false, true} {
+		got := tableOf(t, func(s *stub) {
+			s.certificate = func(c *certify.Certificate) { c.NotResolved = unresolved }
+		})
+		text := strings.Join(strings.Fields(got.stdout), " ")
+		if most, says := strings.Contains(text, "epsilon at most"), strings.Contains(text, "not resolved: other multipliers"); most != unresolved || says != unresolved {
+			t.Errorf("not resolved: %t\n%s", unresolved, got.stdout)
+		}
+	}
+}
+
 // The first lines of the output say that a run has not converged.
 func TestTableUnconverged(t *testing.T) {
 	got := tableOf(t, func(s *stub) {

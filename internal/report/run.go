@@ -283,7 +283,7 @@ func newCertificate(s *rundir.Summary) certificateView {
 	}
 	c := s.Certificate
 	most := ""
-	if c.UpperBound {
+	if c.UpperBound || c.NotResolved {
 		most = "at most "
 	}
 	subject := "The weights"

@@ -194,9 +194,9 @@ func TestSummary(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Errorf("left beside the summary: %v, %v", entries, err)
 	}
-	own := NewCertificate(certify.Certificate{Epsilon: 1, Nu: []float64{2}, Own: &certify.Own{Epsilon: 3, Nu: []float64{4}}})
+	own := NewCertificate(certify.Certificate{Epsilon: 1, Nu: []float64{2}, NotResolved: true, Own: &certify.Own{Epsilon: 3, Nu: []float64{4}}})
 	text, err := json.Marshal(own)
-	if want := `"own":{"epsilon":3,"stationarity":0,"complementarity":0,"nu":[4]}`; err != nil || !strings.Contains(string(text), want) {
+	if want := `"not_resolved":true,"own":{"epsilon":3,"stationarity":0,"complementarity":0,"nu":[4]}`; err != nil || !strings.Contains(string(text), want) {
 		t.Errorf("a certificate that replaced the method's own multiplier: %s, %v, want %s", text, err, want)
 	}
 	proof := NewInfeasibility(&infeasible.Certificate{Shares: []float64{0, 0.4, 0.6}, Values: []float64{-1, 2, 3}, Relaxation: 2.6}, []string{"a", "b", "c"})

@@ -51,6 +51,8 @@ type Certificate struct {
 	Domain          float64   `json:"domain,omitempty"`
 	UpperBound      bool      `json:"upper_bound,omitempty"`
 	KinkTolerance   float64   `json:"kink_tolerance,omitempty"`
+	// NotResolved says that other multipliers may show a smaller epsilon.
+	NotResolved bool `json:"not_resolved,omitempty"`
 	// Own holds the method's own multiplier if nu is another; absent otherwise.
 	Own *OwnMultiplier `json:"own,omitempty"`
 }
@@ -66,7 +68,7 @@ type OwnMultiplier struct {
 // NewCertificate returns c with the keys of summary.json.
 func NewCertificate(c certify.Certificate) Certificate {
 	return Certificate{Epsilon: c.Epsilon, Stationarity: c.Stationarity, Infeasibility: c.Infeasibility, Complementarity: c.Complementarity,
-		Nu: c.Nu, Domain: c.Domain, UpperBound: c.UpperBound, KinkTolerance: c.KinkTolerance, Own: (*OwnMultiplier)(c.Own)}
+		Nu: c.Nu, Domain: c.Domain, UpperBound: c.UpperBound, KinkTolerance: c.KinkTolerance, NotResolved: c.NotResolved, Own: (*OwnMultiplier)(c.Own)}
 }
 
 // The keys of near stationarity in metrics.jsonl: the distance, null with a reason if there is

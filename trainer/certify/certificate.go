@@ -30,6 +30,9 @@ type Certificate struct {
 	// KinkTolerance is the tolerance within which pieces of a maximum count as equal; 0 for a
 	// problem without pieces.
 	KinkTolerance float64
+	// NotResolved says that Measure has searched for a multiplier without reaching the smallest
+	// epsilon: another multiplier may show a smaller one.
+	NotResolved bool
 	// Own describes the method's own multiplier if Better replaced it by Nu; nil otherwise.
 	Own *Own
 }
@@ -70,7 +73,7 @@ func (s Settings) withDefaults(p problem.Problem) Settings {
 	return Settings{Sphere: setting.OrDefault(s.Sphere, sphere), Kink: setting.OrDefault(s.Kink, kink)}
 }
 
-// gramLimit is the largest number of constraints for which the least squares form J J^T.
+// gramLimit is the largest number of constraints for which least squares find the multiplier.
 const gramLimit = 32
 
 // Measure certifies the iterate; at holds f and g of the last Forward at the iterate. nu is the
@@ -79,11 +82,12 @@ const gramLimit = 32
 //
 //	||grad f + J^T nu + t x||^2 + sum_j (nu_j g_j)^2   over nu >= 0.
 //
-// The second term keeps the multipliers of inactive constraints small. Up to 32 constraints,
-// Measure uses non-negative least squares on J J^T. For other r than none and the ball, the
-// distance to r's subdifferential replaces the norm, and Newton steps minimise it. Above 32
-// constraints, Measure uses projected gradients. It costs one backward pass with nu; without nu it
-// costs 2 + m backward passes, or some hundreds for m > 32.
+// The second term keeps the multipliers of inactive constraints small. For other r than none and
+// the ball, the distance to r's subdifferential replaces the norm, and Newton steps minimise it.
+// Above 32 constraints, the sum of squares could be small although sum_j |nu_j g_j| is large, and
+// Measure finds the nu with the smallest epsilon instead, up to a thousandth. It costs one backward
+// pass with nu; without nu it costs 2 + m backward passes, or 2 + R if the m > 32 constraints are
+// affine functions of R < m terms.
 func Measure(p problem.Problem, at *problem.Point, nu []float64, s Settings) (Certificate, error) {
 	n, m := p.Dims()
 	s = s.withDefaults(p)
@@ -98,16 +102,14 @@ func Measure(p problem.Problem, at *problem.Point, nu []float64, s Settings) (Ce
 		cert.KinkTolerance = s.Kink
 		err = c.piecewise(pw, cert.Nu, nu != nil)
 	} else {
-		err = c.smooth(cert.Nu, nu != nil)
+		cert.NotResolved, err = c.smooth(cert.Nu, nu != nil)
 	}
 	if err != nil {
 		return Certificate{}, fmt.Errorf("certify: the certificate's residual: %w", err)
 	}
 	cert.Stationarity = vec.Norm(c.residual)
 	cert.Infeasibility, cert.Complementarity = Residuals(at.Constraints, cert.Nu)
-	if d := p.Space().Regularizer.Infeasibility(c.x); d > s.Sphere {
-		cert.Domain = d
-	}
+	cert.Domain = c.domain()
 	cert.UpperBound = features.Kinks
 	cert.Epsilon = max(cert.Stationarity, cert.Infeasibility, cert.Complementarity, cert.Domain)
 	return cert, nil
@@ -127,7 +129,7 @@ func Residuals(g, nu []float64) (infeasibility, complementarity float64) {
 }
 
 // Better certifies the iterate with the multiplier that gives the smaller epsilon: nu, the method's
-// own, or other. If other is nil, Better finds it by least squares (Measure). On a tie, and if no
+// own, or other. If other is nil, Measure finds it. On a tie, and if no
 // multiplier can lower epsilon because the infeasibility of x is the largest residual, the result
 // has nu. Own describes nu if the result has the other multiplier. If nu is nil, Better returns
 // Measure's result.
@@ -140,6 +142,7 @@ func Better(p problem.Problem, at *problem.Point, nu, other []float64, s Setting
 		return own, err
 	}
 	better, err := Measure(p, at, other, s)
+	own.NotResolved = better.NotResolved
 	if err != nil || !(better.Epsilon < own.Epsilon) {
 		return own, err
 	}
@@ -162,29 +165,41 @@ func (c *certifier) measure(v problem.Vector) {
 	c.p.Space().Regularizer.Residual(c.residual, c.x, c.residual, c.set.Sphere)
 }
 
-// smooth certifies with nu if given, and otherwise finds nu.
-func (c *certifier) smooth(nu []float64, given bool) error {
+// smooth certifies with nu if given, and otherwise finds nu. notResolved says that another nu may
+// be better.
+func (c *certifier) smooth(nu []float64, given bool) (notResolved bool, err error) {
 	m := len(nu)
 	v := c.scratch.New()
-	if !given && m > 0 {
-		if m > gramLimit {
-			if err := c.projectedGradient(nu); err != nil {
-				return err
-			}
-		} else {
-			columns, err := c.columns(m, func(coefficients []float64, d problem.Vector) error { return c.p.Backward(coefficients, d) })
-			if err != nil {
-				return err
-			}
-			c.fit(nu, columns)
+	switch {
+	case given || m == 0:
+	case m > gramLimit:
+		infeasibility, _ := Residuals(c.at.Constraints, nil)
+		exact, err := c.leastEpsilon(nu, max(gramLimit, spannedNumbers/len(c.x)), max(infeasibility, c.domain()))
+		if err != nil {
+			return false, err
 		}
+		notResolved = !exact
+	default:
+		columns, err := c.columns(m, func(coefficients []float64, d problem.Vector) error { return c.p.Backward(coefficients, d) })
+		if err != nil {
+			return false, err
+		}
+		c.fit(nu, columns)
 	}
 	coefficients := append([]float64{1}, nu...)
 	if err := c.p.Backward(coefficients, v); err != nil {
-		return err
+		return false, err
 	}
 	c.measure(v)
-	return nil
+	return notResolved, nil
+}
+
+// domain returns the distance of x to dom r, or 0 within the tolerance.
+func (c *certifier) domain() float64 {
+	if d := c.p.Space().Regularizer.Infeasibility(c.x); d > c.set.Sphere {
+		return d
+	}
+	return 0
 }
 
 // columns evaluates grad f and the gradients of count terms, each by one call of backward.

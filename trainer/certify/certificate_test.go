@@ -338,9 +338,8 @@ func repeated(fn problem.Functions, times int) problem.Functions {
 	return fn
 }
 
-// Above 32 constraints, Certify uses projected gradients instead of least squares. With every
-// constraint repeated, the residual must be as small as the residual of least squares on the
-// original constraints.
+// Above 32 constraints, the multiplier has the smallest epsilon up to a thousandth: with every
+// constraint repeated, epsilon is at most that of least squares on the original constraints.
 func TestManyConstraints(t *testing.T) {
 	for _, name := range []string{"HS43", "HS100", "HS113", "qp-random-50x20", "HS86"} {
 		tp := testkit.Named(t, name)
@@ -357,24 +356,10 @@ func TestManyConstraints(t *testing.T) {
 			}
 			few := certifyAt(t, fn, x, nil, certify.Settings{})
 			many := certifyAt(t, repeated(fn, 40), x, nil, certify.Settings{})
-			objective := func(c certify.Certificate, g []float64) float64 {
-				sum := c.Stationarity * c.Stationarity
-				for j, nu := range c.Nu {
-					sum += nu * nu * g[j%len(g)] * g[j%len(g)]
-				}
-				return sum
-			}
-			g := make([]float64, fn.M)
-			fn.G(g, x)
-			a, b := objective(few, g), objective(many, g)
-			t.Logf("%s at the %s: %.6g by least squares, %.6g", name, at, a, b)
-			// Copies only relax the second term, and b may be smaller. The residual must not be larger.
-			accuracy := 1e-8
-			if name == "HS86" { // gradients of size 1 to 160: the iterations of Certify do not suffice to converge
-				accuracy = 1e-4
-			}
-			if b > a*1.01+accuracy {
-				t.Errorf("%s at the %s: %.6g, least squares %.6g", name, at, b, a)
+			residual := func(c certify.Certificate) float64 { return max(c.Stationarity, c.Complementarity) }
+			infeasibility := few.Infeasibility * math.Sqrt(40) // no multiplier lowers it
+			if most := max(infeasibility, residual(few)) * 1.001; many.NotResolved || residual(many) > most+1e-11 {
+				t.Errorf("%s at the %s: %.6g, not resolved: %v, least squares %.6g", name, at, residual(many), many.NotResolved, most)
 			}
 		}
 	}

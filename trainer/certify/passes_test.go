@@ -198,36 +198,6 @@ func TestFailedPasses(t *testing.T) {
 	}
 }
 
-// The constraint x^3 has J p = 3 x^2 p. The difference is exact enough for large x and p, and at
-// |x| = 1.
-func TestDifferenceOfLeastResidual(t *testing.T) {
-	for _, c := range []struct{ x, gradient float64 }{{100, 1e3}, {1, 2}, {1, 0}} {
-		p, err := problem.Functions{N: 1, M: 1,
-			F:         func(x []float64) float64 { return c.gradient * x[0] },
-			Gradient:  func(dst, _ []float64) { dst[0] = c.gradient },
-			G:         func(dst, x []float64) { dst[0] = x[0] * x[0] * x[0] },
-			JacobianT: func(dst, x, w []float64) { dst[0] = 3 * x[0] * x[0] * w[0] }}.New([]float64{c.x})
-		if err != nil {
-			t.Fatal(err)
-		}
-		at := problem.NewPoint(p)
-		if err := at.Forward(p); err != nil {
-			t.Fatal(err)
-		}
-		s := problem.NewScratch(p.Space())
-		w := &leastResidual{certifier: &certifier{p: p, at: &at, x: []float64{c.x}, residual: []float64{0}, scratch: s},
-			v: s.New(), p: s.New(), x: s.New(), coefficients: make([]float64, 2), g: make([]float64, 1)}
-		p.Space().Combine(w.x, 1, problem.Iterate, 0, problem.Iterate)
-		slope := []float64{7}
-		if _, err := w.Evaluate([]float64{0}, slope); err != nil {
-			t.Fatal(err)
-		}
-		if want := 2 * 3 * c.x * c.x * c.gradient; !(math.Abs(slope[0]-want) <= 1e-9*want) {
-			t.Errorf("x = %v: the slope %v, want %v", c.x, slope[0], want)
-		}
-	}
-}
-
 // For a quadratic objective the first target of Newton's model is the minimiser.
 func TestModelIsExact(t *testing.T) {
 	c, columns, set := certifierAt(t, problem.Regularizer{})
@@ -242,21 +212,6 @@ func TestModelIsExact(t *testing.T) {
 	target, _ := w.Model(y)
 	if got, want := objective(c, columns, set, target), objective(c, columns, set, c.leastShares(set, columns)); !(math.Abs(got-want) <= 1e-12) {
 		t.Errorf("the model's minimum %v, want %v", got, want)
-	}
-}
-
-func TestProjectedGradientsFail(t *testing.T) {
-	p, err := linear([2]float64{-1, 0}, problem.Regularizer{}, nil, make([][3]float64, gramLimit+1)...).New([]float64{1, 0})
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := problem.NewPoint(p)
-	if err := at.Forward(p); err != nil {
-		t.Fatal(err)
-	}
-	if err := (&certifier{p: &counted{Problem: p, failing: 1}, at: &at, x: []float64{1, 0}, residual: make([]float64, 2),
-		scratch: problem.NewScratch(p.Space())}).projectedGradient(make([]float64, gramLimit+1)); !errors.Is(err, errPass) {
-		t.Errorf("a failed pass: %v", err)
 	}
 }
 

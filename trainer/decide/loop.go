@@ -82,7 +82,7 @@ func newLoop(p problem.Problem, m trainer.Method, s trainer.Settings, f Feedback
 	}
 	l := &loop{p: p, m: m, set: s, f: f, theta: 1, before: math.MaxFloat64, shifts: f.Smooth.Map().Shifts(),
 		began: time.Now(), result: &Result{Best: -1}, repeated: -1, gradients: s.ResumeAt.GradientEvaluations}
-	l.warnings.tell = s.Warn
+	l.warnings.tell, l.set.OwnMultiplier = s.Warn, true // finish certifies the best round
 	l.set.Warn = l.warnings.warn
 	if row := f.Target.row(); row > 0 {
 		l.set.Tolerance = math.Max(s.Tolerance, math.Max(solved*row, leastTolerance))
@@ -323,8 +323,9 @@ func (l *loop) finish() error {
 	if l.best.start {
 		r.BestFeasible = nil // its objective is that of Start
 	}
-	// A resume restores no certificate, and that of the round of Start has another objective.
-	if l.best.result == nil || l.best.start {
+	// The rounds have the method's own multiplier. A resume restores no certificate, and that of the
+	// round of Start has another objective.
+	if l.best.result == nil || l.best.start || l.m.Report().Nu != nil {
 		c, err := certify.Better(l.f.Smooth, &at, l.best.nu, nil, l.set.Certificate)
 		if err != nil {
 			return err

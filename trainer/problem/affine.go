@@ -58,6 +58,13 @@ func NewAffineMap(terms int, rows []AffineRow) (*AffineMap, error) {
 // Dims returns the numbers of terms and of constraints.
 func (m *AffineMap) Dims() (terms, constraints int) { return m.terms, len(m.offsets) }
 
+// Row calls visit for each coefficient of row j that is not 0, in the order of the terms.
+func (m *AffineMap) Row(j int, visit func(term int, coefficient float64)) {
+	for k := m.starts[j]; k < m.starts[j+1]; k++ {
+		visit(m.columns[k], m.values[k])
+	}
+}
+
 // Shifts returns a copy of the shifts.
 func (m *AffineMap) Shifts() []float64 { return slices.Clone(m.shifts) }
 

@@ -206,6 +206,15 @@ func (r Regularizer) Residual(p, x, v []float64, tolerance float64) {
 // generalised derivative of a projection: a symmetric positive semidefinite matrix.
 func (r Regularizer) ResidualDerivative(u, p, x, v []float64, tolerance float64) {
 	switch r.Kind {
+	case Ball:
+		n := vec.Norm(x)
+		if n < r.Radius*(1-tolerance) || n == 0 || vec.Dot(v, x) >= 0 {
+			return
+		}
+		along := vec.Dot(u, x) / (n * n)
+		for i, xi := range x {
+			u[i] -= along * xi
+		}
 	case Box:
 		lower, upper := r.near(tolerance)
 		for i, xi := range x {

@@ -45,11 +45,14 @@ func newExact(b *builder, s *split, x []float64) (*exact, error) {
 // and, if that certificate replaced the method's own multiplier, with the method's own, and returns
 // the better certificate. certifyBetter does not search for a multiplier again, because the passes
 // of p are slow.
-func certifyBetter(p problem.Problem, at *problem.Point, trained certify.Certificate, s certify.Settings) (certify.Certificate, error) {
+func certifyBetter(p problem.Problem, at *problem.Point, trained certify.Certificate, s certify.Settings) (c certify.Certificate, err error) {
 	if trained.Own == nil {
-		return certify.Measure(p, at, trained.Nu, s)
+		c, err = certify.Measure(p, at, trained.Nu, s)
+	} else {
+		c, err = certify.Better(p, at, trained.Own.Nu, trained.Nu, s)
 	}
-	return certify.Better(p, at, trained.Own.Nu, trained.Nu, s)
+	c.NotResolved = trained.NotResolved
+	return c, err
 }
 
 // Dims implements problem.Problem.

@@ -58,6 +58,9 @@ func (s *Session) judge(sum *Summary) {
 	if c.UpperBound && c.Epsilon == c.Stationarity {
 		list = append(list, "The model has kinks (relu, hinge, l1): there the residual is an upper bound, and the run may be closer to a solution.")
 	}
+	if c.NotResolved {
+		list = append(list, "The search for multipliers was not resolved: others may show that the run is closer to a solution.")
+	}
 	why, advice := s.reason(r, d)
 	list = append(list, why)
 	switch {

@@ -56,6 +56,11 @@ func TestVerdicts(t *testing.T) {
 		}, "The run may not have converged: the gradient of the Lagrangian has the norm 0.012; at a solution it is 0. " +
 			"The model has kinks (relu, hinge, l1): there the residual is an upper bound, and the run may be closer to a solution. " +
 			"The limit of 300 iterations ended the run. Use more --iterations."},
+		"not resolved": {func(_ *trainer.Result, sum *Summary, _ *Options) {
+			sum.Certificate.Stationarity, sum.Certificate.NotResolved = 0.0123, true
+		}, "The run has not converged: the gradient of the Lagrangian has the norm 0.012; at a solution it is 0. " +
+			"The search for multipliers was not resolved: others may show that the run is closer to a solution. " +
+			"The limit of 300 iterations ended the run. Use more --iterations."},
 		"complementarity": {func(r *trainer.Result, sum *Summary, o *Options) {
 			sum.Certificate.Complementarity, r.Status = 0.8, trainer.TimeLimit
 		}, "The run has not converged: constraints that are not at their bounds have multipliers; " +

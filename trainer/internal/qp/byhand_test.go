@@ -1,7 +1,6 @@
 package qp
 
 import (
-	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -39,15 +38,15 @@ func TestSteepest(t *testing.T) {
 		{[]bool{false, true, false, false}, []bool{true, false, false, false}, 3},
 		{[]bool{true, true, false, true}, none, -1},
 	} {
-		if got := q.steepest(make([]float64, 4), c.passive, c.blocked); got != c.want {
+		if got := newActiveSet(q, make([]float64, 4), c.passive, c.blocked).steepest(); got != c.want {
 			t.Errorf("passive %v, blocked %v: %d, want %d", c.passive, c.blocked, got, c.want)
 		}
 	}
-	if got := quadraticOf([]float64{-1, -1}, []float64{1, 0}, []float64{0, 1}).steepest([]float64{0, 0}, none, none); got != 0 {
+	if got := newActiveSet(quadraticOf([]float64{-1, -1}, []float64{1, 0}, []float64{0, 1}), []float64{0, 0}, none, none).steepest(); got != 0 {
 		t.Errorf("of equal slopes %d, want the first", got)
 	}
 	// The terms of the slope have the sum 2000, and the slope is below 1e-13 of the sum.
-	if got := quadraticOf([]float64{-1e3 - 1.5e-10}, []float64{1}).steepest([]float64{1e3}, none, none); got != -1 {
+	if got := newActiveSet(quadraticOf([]float64{-1e3 - 1.5e-10}, []float64{1}), []float64{1e3}, none, none).steepest(); got != -1 {
 		t.Error("the rounding error of a slope counts as a slope")
 	}
 }
@@ -59,7 +58,7 @@ func TestDescendByHand(t *testing.T) {
 		b, y, want := []float64{-1, -1}, []float64{100, 100}, []float64{1, 1}
 		b[a], y[a], want[a] = 2, 1, 0
 		passive := []bool{true, true}
-		if !quadraticOf(b, []float64{1, -0.9}, []float64{-0.9, 1}).descend(y, passive) || passive[a] || !passive[1-a] {
+		if !newActiveSet(quadraticOf(b, []float64{1, -0.9}, []float64{-0.9, 1}), y, passive, nil).descend() || passive[a] || !passive[1-a] {
 			t.Errorf("a = %d: the passive set is %v", a, passive)
 		}
 		equal(t, "two coordinates", y, want...)
@@ -67,13 +66,13 @@ func TestDescendByHand(t *testing.T) {
 	// A target of 0 leaves the passive set, from 0 and from 1.
 	for _, start := range []float64{0, 1} {
 		y, passive := []float64{start}, []bool{true}
-		if !quadraticOf([]float64{0}, []float64{1}).descend(y, passive) || passive[0] {
+		if !newActiveSet(quadraticOf([]float64{0}, []float64{1}), y, passive, nil).descend() || passive[0] {
 			t.Errorf("from %v: the passive set is %v", start, passive)
 		}
 		equal(t, "a target of 0", y, 0)
 	}
 	y, passive := []float64{0, 1}, []bool{true, true}
-	if !quadraticOf([]float64{0, -3}, []float64{1, 0}, []float64{0, 1}).descend(y, passive) || passive[0] {
+	if !newActiveSet(quadraticOf([]float64{0, -3}, []float64{1, 0}, []float64{0, 1}), y, passive, nil).descend() || passive[0] {
 		t.Errorf("beside another coordinate: the passive set is %v", passive)
 	}
 	equal(t, "a target of 0 beside another", y, 0, 3)
@@ -81,7 +80,7 @@ func TestDescendByHand(t *testing.T) {
 	near := 1 - 0x1p-52
 	for _, off := range []float64{1, near} {
 		y, passive := []float64{1, 0}, []bool{true, true}
-		if quadraticOf([]float64{-1, -2}, []float64{1, off}, []float64{off, 1}).descend(y, passive) || !passive[0] || !passive[1] {
+		if newActiveSet(quadraticOf([]float64{-1, -2}, []float64{1, off}, []float64{off, 1}), y, passive, nil).descend() || !passive[0] || !passive[1] {
 			t.Errorf("dependent columns: the passive set is %v", passive)
 		}
 		equal(t, "dependent columns", y, 1, 0)
@@ -210,126 +209,6 @@ func TestMomentum(t *testing.T) {
 		}
 	}
 }
-
-// smooth is sum_i h_i (y_i - c_i)^2/2. It lists the points of its calls, and fails at one call.
-type smooth struct {
-	h, c             []float64
-	lipschitz        float64
-	values, evaluate [][]float64
-	failing          int // the call, counted from 1; 0: none
-}
-
-var errSmooth = errors.New("a failed evaluation")
-
-func (s *smooth) at(y, slope []float64) (f float64, err error) {
-	if len(s.values)+len(s.evaluate) == s.failing {
-		return 0, errSmooth
-	}
-	for i, v := range y {
-		f += s.h[i] * (v - s.c[i]) * (v - s.c[i]) / 2
-		slope[i] = s.h[i] * (v - s.c[i])
-	}
-	return f, nil
-}
-
-func (s *smooth) Value(y []float64) (float64, error) {
-	s.values = append(s.values, slices.Clone(y))
-	return s.at(y, make([]float64, len(y)))
-}
-
-func (s *smooth) Evaluate(y, slope []float64) (float64, error) {
-	s.evaluate = append(s.evaluate, slices.Clone(y))
-	return s.at(y, slope)
-}
-
-func (s *smooth) Lipschitz([]float64) float64 { return s.lipschitz }
-
-// The constant doubles from 1 to 4, which is the curvature: the third trial point is the solution.
-func TestAcceleratedBacktracks(t *testing.T) {
-	for failing := range 7 {
-		f, y := &smooth{h: []float64{4}, c: []float64{3}, lipschitz: 1, failing: failing}, []float64{0}
-		if err := Accelerated(y, f); (err != nil) != (failing > 0) {
-			t.Fatalf("with a failure at call %d: %v", failing, err)
-		}
-		if failing == 0 {
-			equal(t, "y", y, 3)
-			equal(t, "values", slices.Concat(f.values...), 12, 6, 3, 3)
-			equal(t, "slopes", slices.Concat(f.evaluate...), 0, 3)
-		}
-	}
-}
-
-// Coordinate 0 has its solution after a step. Coordinate 1 follows the recurrence of FISTA with a
-// restart at each move against the slope. Coordinate 2 stays at its bound.
-func TestAcceleratedByRecurrence(t *testing.T) {
-	f := &smooth{h: []float64{4, 1, 1}, c: []float64{3, 200, -1}, lipschitz: 4}
-	x, z, momentum := 0.0, 0.0, 1.0
-	var want []float64
-	restarts := 0
-	for {
-		want = append(want, z)
-		next := z + (200-z)/4
-		ascends := (z-200)*(next-x) > 0
-		t1 := (1 + math.Sqrt(1+4*momentum*momentum)) / 2
-		b := (momentum - 1) / t1
-		if ascends {
-			b, t1, restarts = 0, 1, restarts+1
-		}
-		moved := math.Abs(next - x)
-		z = next + b*(next-x)
-		x, momentum = next, t1
-		if moved <= 1e-10*(1+3+x) {
-			break
-		}
-	}
-	y := make([]float64, 3)
-	if err := Accelerated(y, f); err != nil {
-		t.Fatal(err)
-	}
-	if len(f.evaluate) != len(want) || restarts == 0 {
-		t.Fatalf("%d steps with %d restarts, want %d", len(f.evaluate), restarts, len(want))
-	}
-	for k, p := range f.evaluate {
-		if !(math.Abs(p[1]-want[k]) <= 1e-9) || k > 0 && p[0] != 3 || p[2] != 0 {
-			t.Errorf("step %d at %v, want %v", k, p, want[k])
-		}
-	}
-	if y[0] != 3 || !(math.Abs(y[1]-200) <= 1e-6) || y[2] != 0 {
-		t.Errorf("the solution %v", y)
-	}
-}
-
-// steep has the value of the first trial point above the bound by a given amount, and no slope.
-type steep struct {
-	value, above float64
-	calls        int
-}
-
-func (s *steep) Value([]float64) (float64, error) { s.calls++; return s.value + s.above, nil }
-
-func TestBacktrackEnds(t *testing.T) {
-	for _, c := range []struct {
-		f               steep
-		lipschitz, want float64
-		calls           int
-	}{
-		{steep{value: 1e6, above: 5e-7}, 1, 1, 1},         // within the rounding error
-		{steep{value: 1e6, above: 5e-6}, 1, 0x1p100, 101}, // no step lowers the value
-		{steep{value: 1e6, above: 1}, 1e30, 1e30, 1},
-	} {
-		got, err := backtrack(valueOnly{&c.f}, make([]float64, 1), []float64{1}, []float64{0}, c.f.value, c.lipschitz)
-		if err != nil || got != c.want || c.f.calls != c.calls {
-			t.Errorf("%+v: %v after %d calls, %v", c, got, c.f.calls, err)
-		}
-	}
-}
-
-// valueOnly is a Smooth whose other methods are not called.
-type valueOnly struct{ f *steep }
-
-func (v valueOnly) Value(y []float64) (float64, error)           { return v.f.Value(y) }
-func (valueOnly) Evaluate([]float64, []float64) (float64, error) { panic("not used") }
-func (valueOnly) Lipschitz([]float64) float64                    { panic("not used") }
 
 // scripted is an Objective with given values, targets and slopes. It lists the points of Value.
 type scripted struct {

@@ -68,7 +68,11 @@ func byEnumeration(q *Quadratic) float64 {
 		for i := range n {
 			passive[i] = set>>i&1 == 1
 		}
-		y, ok := q.minimiser(passive)
+		index, part, ok := minimiser(q, passive)
+		y := make([]float64, n)
+		for k, i := range index {
+			y[i] = part[k]
+		}
 		for _, v := range y {
 			ok = ok && v >= 0
 		}
