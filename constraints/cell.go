@@ -45,6 +45,15 @@ const (
 // condition restricts rows to a value of an attribute.
 type condition struct{ attribute, value string }
 
+// GroupName names the rows with a value of an attribute in tables of rates: sex=Female. A group of
+// the attribute "groups", and rows that meet a condition, have the value as their name.
+func GroupName(attribute, value string) string {
+	if attribute == value || attribute == GroupsName {
+		return value
+	}
+	return attribute + "=" + value
+}
+
 // IsLoss reports whether the cell is a mean loss, which decisions do not determine.
 func (c *Cell) IsLoss() bool { return c.loss }
 

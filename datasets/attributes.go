@@ -58,9 +58,7 @@ func columnsWith(values, classes []string, known []Attribute, names []string, ca
 
 // attribute returns the attribute that the condition defines on the column.
 func (c *condition) attribute(col *column, flag bool, pages *paged.Dir) (Attribute, error) {
-	if flag && c.each {
-		col = col.flagged()
-	}
+	col = c.flagged(col, flag)
 	rows := max(len(col.codes), len(col.numbers))
 	a := Attribute{Name: c.text, Of: paged.Vector[int](pages, rows)}
 	if !c.each {
@@ -110,7 +108,7 @@ func (c *column) flagged() *column {
 		slices.Sort(distinct)
 		distinct = slices.Compact(distinct)
 		for _, x := range distinct {
-			out.values = append(out.values, formatNumber(x))
+			out.values = append(out.values, c.spelling(x))
 		}
 		for _, x := range c.numbers {
 			code, found := slices.BinarySearch(distinct, x)
@@ -220,46 +218,17 @@ func (a *Attribute) groups() []Group {
 	return groups
 }
 
-// NewAttribute makes an attribute of new rows. text is the name of a column or a condition on the
-// column, name is the column's name, and texts holds the column's field in each row. absent lists
-// the texts that mark a missing value.
-func NewAttribute(text, name string, texts, absent []string) (Attribute, error) {
-	own := &column{name: name}
-	codes := map[string]int32{}
-	for _, v := range texts {
-		code, ok := codes[v]
-		switch {
-		case ok:
-		case slices.Contains(absent, v):
-			code = -1
-		default:
-			code = int32(len(own.values))
-			own.values = append(own.values, v)
-		}
-		codes[v] = code
-		own.codes = append(own.codes, code)
-	}
-	if numbers, _ := own.becomeNumbers(nil); !numbers {
-		own.sortValues(codes)
-	}
-	c, err := parseCondition(text, []string{name})
-	if err != nil {
-		return Attribute{}, fmt.Errorf("datasets: attribute: %w", err)
-	}
-	a, err := c.attribute(own, false, nil)
-	if err != nil {
-		return Attribute{}, fmt.Errorf("datasets: attribute: %w", err)
-	}
-	return a, nil
-}
-
-// SparseAttributes makes attributes of rows in LIBSVM's format for the named data set. The texts
-// follow the rules of TableOptions.Attributes.
-func SparseAttributes(dataset string, x *matrix.CSR, texts []string) ([]Attribute, error) {
+// SparseAttributes makes attributes of new rows in LIBSVM's format for the named data set. The texts
+// follow the rules of TableOptions.Attributes. values has the values of each attribute in the
+// training; nil: the training had no such attribute.
+func SparseAttributes(dataset string, x *matrix.CSR, texts []string, values [][]string) ([]Attribute, error) {
 	d := &sparseDesign{}
 	if strings.HasSuffix(dataset, adult().Name) {
 		d = adultDesign()
 	}
 	attributes, _, err := d.attributes(x, texts, nil)
+	for k := range attributes {
+		attributes[k].follow(values[k])
+	}
 	return attributes, err
 }

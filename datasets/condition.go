@@ -109,10 +109,7 @@ func cutOperator(text string) (left, op, right string) {
 func groupsBy(s *sheet, conditions []condition) ([]Group, error) {
 	var groups []Group
 	for _, c := range conditions {
-		col := s.column(c.column)
-		if s.flag && c.each {
-			col = col.flagged()
-		}
+		col := c.flagged(s.column(c.column), s.flag)
 		if row := col.firstMissing(); row >= 0 && !s.flag {
 			return nil, fmt.Errorf("%w %q: row %d has no %s", ErrGroup, c.text, s.number(row)+1, c.column)
 		}
@@ -137,7 +134,7 @@ func (c *condition) groups(s *sheet, col *column) ([]Group, error) {
 	if err != nil {
 		return nil, err
 	}
-	groups := []Group{{Name: c.text}, {Name: theRest}}
+	groups := []Group{{Name: c.text, Conditions: []string{c.text}}, {Name: theRest, Conditions: []string{}}}
 	in := 0
 	for i := range s.rows {
 		in += indicator(meets(i))
@@ -179,6 +176,15 @@ func (c *condition) negation() string {
 	return c.column + ">" + formatNumber(c.upper.at)
 }
 
+// flagged returns the column with the category "missing" if the condition may name it and flag says
+// that missing values have one.
+func (c *condition) flagged(col *column, flag bool) *column {
+	if flag && (c.each || c.value == theMissing && !c.not) {
+		return col.flagged()
+	}
+	return col
+}
+
 // test returns the function that tests a row.
 func (c *condition) test(col *column) (func(row int) bool, error) {
 	switch {
@@ -192,7 +198,10 @@ func (c *condition) test(col *column) (func(row int) bool, error) {
 		}
 		return func(row int) bool { return col.codes[row] != -1 && (int(col.codes[row]) == code) != c.not }, nil
 	case c.value != "":
-		at, ok := number([]byte(c.value))
+		at, ok := localNumber([]byte(c.value), col.decimal)
+		if !ok {
+			at, ok = number([]byte(c.value))
+		}
 		if !ok {
 			return nil, fmt.Errorf("%w %q: %s holds numbers and %q is %w", ErrGroup, c.text, col.name, c.value, ErrNumber)
 		}
@@ -217,7 +226,8 @@ func groupsOfValues(s *sheet, col *column) ([]Group, error) {
 	}
 	groups := make([]Group, len(values))
 	for k, v := range values {
-		place[v], groups[k] = k, Group{Name: col.name + "=" + v, Rows: paged.Vector[int](s.pages, sizes[v])[:0]}
+		name := col.name + "=" + v
+		place[v], groups[k] = k, Group{Name: name, Conditions: []string{name}, Rows: paged.Vector[int](s.pages, sizes[v])[:0]}
 	}
 	for i := range s.rows {
 		if k, ok := place[col.text(i)]; ok {
@@ -247,7 +257,7 @@ func (c *column) distinct() ([]string, error) {
 		numbers := slices.DeleteFunc(slices.Clone(c.numbers), math.IsNaN)
 		slices.Sort(numbers)
 		for _, x := range slices.Compact(numbers) {
-			values = append(values, formatNumber(x))
+			values = append(values, c.spelling(x))
 		}
 	}
 	if len(values) > maxGroups {

@@ -52,7 +52,7 @@ func TestConditions(t *testing.T) {
 	} {
 		t.Run(tc.texts[0], func(t *testing.T) {
 			got, err := conditionGroups(tc.texts...)
-			if diff := cmp.Diff(tc.want, got); err != nil || diff != "" {
+			if diff := cmp.Diff(described(tc.want), got); err != nil || diff != "" {
 				t.Error(err, diff)
 			}
 		})
@@ -96,4 +96,18 @@ func TestConditionManyValues(t *testing.T) {
 	s.columns = append(s.columns, c)
 	_, err := groupsBy(s, []condition{{column: "x", each: true}})
 	checkError(t, fmt.Errorf("datasets: %w", err), ErrGroup, `"x": it has 101 values, want a condition, as in x=VALUE or x<NUMBER`)
+}
+
+// described gives each group without conditions the condition of its name. The rest has no
+// condition.
+func described(groups []Group) []Group {
+	for k, g := range groups {
+		switch {
+		case g.Name == theRest:
+			groups[k].Conditions = []string{}
+		case g.Conditions == nil:
+			groups[k].Conditions = []string{g.Name}
+		}
+	}
+	return groups
 }

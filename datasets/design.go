@@ -53,6 +53,9 @@ func (d *design) table(s *sheet, opts TableOptions) (*source, error) {
 		return nil, err
 	}
 	out.attributes, of = append(out.attributes, more...), append(of, found...)
+	for _, name := range slices.Concat(sensitive, of) {
+		out.reading.add(s.column(name))
+	}
 	switch {
 	case opts.DropSensitive && len(sensitive)+len(of) == 0:
 		return nil, errNoGroups

@@ -134,7 +134,7 @@ func schemaKey(s *schema) string {
 	text := fmt.Sprint(s.drop)
 	for i := range s.columns {
 		c := &s.columns[i]
-		text += fmt.Sprintf(";%q %q %t %t %t %t", c.name, c.from, c.numeric, c.unknown, c.missing, c.free)
+		text += fmt.Sprintf(";%q %q %t %t %t %t", c.name, c.from, c.numeric, c.unknown, c.missing, c.many)
 	}
 	return text
 }

@@ -16,6 +16,9 @@ type Label struct {
 	// replaces Positive and Negative. Otherwise is the text for the rows of class -1.
 	Condition string `json:"condition,omitempty"`
 	Otherwise string `json:"otherwise,omitempty"`
+	// Text says that the condition compares texts; otherwise it compares numbers, written as Decimal
+	// says.
+	Text bool `json:"text,omitempty"`
 	// Several has the label of each class, in the order of the classes, if the label gives three or
 	// more classes or TableOptions.Classes names the classes. It replaces Positive and Negative.
 	// Others has the labels of rows that belong to none of the classes.
@@ -52,16 +55,18 @@ func (l *Label) Classes(texts []string) ([]int, error) {
 		if err != nil {
 			return nil, err
 		}
+		compareTexts := l.Text
+		if _, isNumber := localNumber([]byte(c.value), l.Decimal); c.value != "" && !isNumber {
+			compareTexts = true // a number never equals such a value
+		}
 		of = func(text string) (int, error) {
-			of := &column{name: l.Column, codes: []int32{0}, values: []string{text}}
-			x, ok := localNumber([]byte(text), l.Decimal)
-			switch _, isNumber := number([]byte(c.value)); {
-			case ok && (c.value == "" || isNumber):
-				of = &column{name: l.Column, numbers: []float64{x}}
-			case c.value == "":
-				return 0, fmt.Errorf("%s is %w", quoted([]byte(text)), ErrNumber)
-			case text != c.value: // the column needs both categories
-				of.values = append(of.values, c.value)
+			of := &column{name: l.Column, decimal: l.Decimal, codes: []int32{0}, values: []string{text, c.value}}
+			if !compareTexts {
+				x, ok := localNumber([]byte(text), l.Decimal)
+				if !ok {
+					return 0, fmt.Errorf("%s is %w", quoted([]byte(text)), ErrNumber)
+				}
+				of = &column{name: l.Column, decimal: l.Decimal, numbers: []float64{x}}
 			}
 			meets, err := c.test(of)
 			if err != nil || !meets(0) {

@@ -11,6 +11,7 @@ type Tables struct {
 	Preparation             *Preparation // how the columns became features
 	Uses                    []ColumnUse  // the use of each column of the file; nil for sparse tables
 	Label                   Label        // how the label gives the class
+	Reading                 Reading      // how new rows give groups and attributes
 	// Files lists the files in the order in which Table.Source numbers their rows; nil: one file
 	Files    []FileRows
 	Notes    []string // sentences about automatic decisions

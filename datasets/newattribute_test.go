@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -12,21 +13,39 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// TestNewAttribute makes attributes of new rows: of categories, of numbers, and of conditions.
+// TestNewAttribute makes attributes of new rows: of categories, of numbers, and of conditions, as the
+// training read them.
 func TestNewAttribute(t *testing.T) {
+	absent := &Preparation{Absent: []string{"?", ""}}
+	number := Reading{Columns: []ColumnReading{{Column: "c", Number: true}}}
+	comma := Reading{Columns: []ColumnReading{{Column: "c", Number: true, Decimal: ","}}}
+	text, flag := Reading{Columns: []ColumnReading{{Column: "c"}}}, Reading{Missing: MissingFlagged}
+	flagged := Reading{Missing: MissingFlagged, Columns: number.Columns}
 	for _, test := range []struct {
-		text  string
-		texts []string
-		want  Attribute
+		reading       Reading
+		text          string
+		texts, values []string
+		want          Attribute
 	}{
-		{"c", []string{"b", "a", "?", "b"}, Attribute{"c", []string{"a", "b"}, []int{1, 0, -1, 1}}},
-		{"c", []string{"10", "9", "10", "9.0"}, Attribute{"c", []string{"9", "10"}, []int{1, 0, 1, 0}}},
-		{"c", []string{"10", "?", "9"}, Attribute{"c", []string{"9", "10"}, []int{1, -1, 0}}},
-		{"c", []string{"10", "9", "x"}, Attribute{"c", []string{"10", "9", "x"}, []int{0, 1, 2}}},
-		{"c<10", []string{"10", "9", "?"}, Attribute{"c<10", []string{"c<10", theRest}, []int{1, 0, -1}}},
-		{"c=b", []string{"b", "a", "?"}, Attribute{"c=b", []string{"c=b", theRest}, []int{0, 1, -1}}},
+		{text, "c", []string{"b", "a", "?", "b"}, nil, Attribute{"c", []string{"a", "b"}, []int{1, 0, -1, 1}}},
+		{text, "c", []string{"b", "a", "?", "b"}, []string{"z", "b"}, Attribute{"c", []string{"z", "b", "a"}, []int{1, 2, -1, 1}}},
+		{text, "c", []string{"01", "1", "1.0"}, []string{"01", "1"}, Attribute{"c", []string{"01", "1", "1.0"}, []int{0, 1, 2}}},
+		{Reading{}, "c", []string{"01", "1"}, nil, Attribute{"c", []string{"01", "1"}, []int{0, 1}}}, // not used in training
+		{number, "c", []string{"10", "9", "10", "9.0"}, nil, Attribute{"c", []string{"9", "10"}, []int{1, 0, 1, 0}}},
+		{number, "c", []string{"10", "9", "?"}, []string{"9.0", "10.0"}, Attribute{"c", []string{"9.0", "10.0"}, []int{1, 0, -1}}},
+		{comma, "c", []string{"1,50", "2", "1.000,5"}, []string{"1,5", "2,0"}, Attribute{"c", []string{"1,5", "2,0", "1.000,5"}, []int{0, 1, 2}}},
+		{comma, "c=1,5", []string{"1,50", "2"}, []string{"c=1,5", theRest}, Attribute{"c=1,5", []string{"c=1,5", theRest}, []int{0, 1}}},
+		{comma, "c<2.5", []string{"2,4", "2,6"}, nil, Attribute{"c<2.5", []string{"c<2.5", theRest}, []int{0, 1}}},
+		{flagged, "c", []string{"10", "?"}, []string{"9", "10", theMissing}, Attribute{"c", []string{"9", "10", theMissing}, []int{1, 2}}},
+		{flagged, "c<10", []string{"10", "9", "?"}, nil, Attribute{"c<10", []string{"c<10", theRest}, []int{1, 0, 1}}},
+		{flagged, "c=missing", []string{"10", "?"}, nil, Attribute{"c=missing", []string{"c=missing", theRest}, []int{1, 0}}},
+		{flagged, "c=missing", []string{"10", "9"}, nil, Attribute{"c=missing", []string{"c=missing", theRest}, []int{1, 1}}},
+		{flag, "c!=a", []string{"a", "b", "?"}, nil, Attribute{"c!=a", []string{"c!=a", theRest}, []int{1, 0, 1}}},
+		{Reading{}, "c<10", []string{"10", "9", "?"}, nil, Attribute{"c<10", []string{"c<10", theRest}, []int{1, 0, -1}}},
+		{text, "c=b", []string{"b", "a", "?"}, nil, Attribute{"c=b", []string{"c=b", theRest}, []int{0, 1, -1}}},
+		{text, "c=z", []string{"b", "a"}, []string{"c=z", theRest}, Attribute{"c=z", []string{"c=z", theRest}, []int{1, 1}}},
 	} {
-		got, err := NewAttribute(test.text, "c", test.texts, []string{"?"})
+		got, err := test.reading.NewAttribute(test.text, "c", test.texts, test.values, absent)
 		if err != nil {
 			t.Errorf("%s of %q: %v", test.text, test.texts, err)
 		}
@@ -42,11 +61,14 @@ func TestNewAttribute(t *testing.T) {
 			}
 		}
 	}
-	if _, err := NewAttribute("d", "c", nil, nil); err == nil {
+	if _, err := text.NewAttribute("d", "c", nil, nil, absent); err == nil {
 		t.Error("an attribute of an unknown column")
 	}
-	if _, err := NewAttribute("c=z", "c", []string{"a"}, nil); err == nil {
+	if _, err := text.NewAttribute("c=z", "c", []string{"a"}, nil, absent); err == nil {
 		t.Error("an attribute of an unknown category")
+	}
+	if _, err := number.NewAttribute("c", "c", []string{"1", "x"}, nil, absent); !errors.Is(err, ErrNumber) || !strings.Contains(err.Error(), "row 2") {
+		t.Errorf("a text among numbers: %v", err)
 	}
 }
 
@@ -95,7 +117,7 @@ func TestColumnsWithValues(t *testing.T) {
 // TestSparseAttributesByHand makes attributes of features, and of blocks of features.
 func TestSparseAttributesByHand(t *testing.T) {
 	x := &matrix.CSR{Rows: 3, Cols: 5, Starts: []int{0, 2, 4, 5}, Columns: []int32{0, 3, 1, 4, 2}}
-	got, err := SparseAttributes("own", x, []string{"2", "5"})
+	got, err := SparseAttributes("own", x, []string{"2", "5"}, [][]string{nil, {"feature 5", theRest}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,8 +142,8 @@ func TestSparseAttributesByHand(t *testing.T) {
 	}
 	adult := &matrix.CSR{Rows: 1, Cols: 123, Starts: []int{0, 0}}
 	for name, ok := range map[string]bool{"adult": true, "synthetic-adult": true, "libsvm": false} {
-		if _, err := SparseAttributes(name, adult, []string{"sex"}); (err == nil) != ok {
-			t.Errorf("the attribute sex of %s: %v", name, err)
+		if got, err := SparseAttributes(name, adult, []string{"sex"}, [][]string{{"Female", "Male"}}); (err == nil) != ok || ok && len(got[0].Values) != 2 {
+			t.Errorf("the attribute sex of %s: %v, %v", name, got, err)
 		}
 	}
 }
@@ -262,7 +284,7 @@ func TestGroupsOfConditions(t *testing.T) {
 			conditions = append(conditions, c)
 		}
 		got, err := groupsBy(s, conditions)
-		if diff := cmp.Diff(test.want, got); diff != "" || (err == nil) != (test.want != nil) {
+		if diff := cmp.Diff(described(test.want), got); diff != "" || (err == nil) != (test.want != nil) {
 			t.Errorf("%q, flag %t: %v %s", test.texts, test.flag, err, diff)
 		}
 	}

@@ -28,6 +28,8 @@ type NewRows struct {
 	// label's column. In LIBSVM's format, "" keeps the label, and a feature's number keeps "1" for
 	// rows with the feature and "0" for other rows.
 	Keep []string
+	// Required lists columns. A row of text without a value in one of these columns is left out.
+	Required []string
 	// Work computes the results of the features [rows, width] and appends them to results. Several
 	// goroutines call it at the same time, each with rows in the order of the file.
 	Work func(features []float64, results []float64) ([]float64, error)
@@ -39,8 +41,10 @@ type NewRows struct {
 
 // Block holds consecutive rows of a file after Work.
 type Block struct {
-	First   int        // number of the first row, from 0
+	First   int        // number of the first row or row that is left out, from 0
 	Rows    int        // number of rows
+	LeftOut int        // number of rows that are left out
+	Source  []int      // number of each row, counted from First; nil: 0, 1, 2 ...
 	Results []float64  // as Work returned them
 	Kept    [][]string // texts of each column in NewRows.Keep
 	Columns []string   // names of the columns in Kept
@@ -97,9 +101,15 @@ func (n *NewRows) readText(r io.Reader, name string) error {
 	if err != nil {
 		return &FileError{Path: name, Offset: -1, Line: 1, Err: err}
 	}
+	var required []int
+	for _, column := range n.Required {
+		if field := slices.Index(text.header, column); field >= 0 { // the split's column may be absent
+			required = append(required, field)
+		}
+	}
 	return n.inOrder(name, columns, text.next, func() worker {
 		own := *encoder
-		return &textWorker{results: n.newResults(own.width), fields: text.fields(), encoder: &own, keep: keep, texts: copies{}}
+		return &textWorker{results: n.newResults(own.width), fields: text.fields(), encoder: &own, keep: keep, required: required, texts: copies{}}
 	})
 }
 
@@ -126,11 +136,10 @@ func (n *NewRows) inOrder(name string, columns []string, next func(buffer []byte
 			return failed(w.do(c, b))
 		}
 	}, func(b *Block) error {
-		if b.Rows == 0 {
+		b.First, b.Columns = rows, columns
+		if rows += b.Rows + b.LeftOut; b.Rows+b.LeftOut == 0 {
 			return nil
 		}
-		b.First, b.Columns = rows, columns
-		rows += b.Rows
 		return failed(n.Emit(b))
 	})
 	if err == nil && rows == 0 {
@@ -146,6 +155,8 @@ type textWorker struct {
 	encoder *rowEncoder
 	keep    []int  // index of each kept column in a record
 	texts   copies // of the kept texts
+	// required are the indices of the columns without whose values a row is left out
+	required []int
 }
 
 // copies holds one copy of each of the last different texts. Columns such as labels have few.
@@ -173,6 +184,13 @@ func (w *textWorker) do(c chunk, b *Block) error {
 	w.encoder.unknown = 0
 	err := w.fields.each(c, func() error {
 		fields := w.fields.fields
+		if w.required != nil {
+			if slices.ContainsFunc(w.required, func(field int) bool { return w.encoder.absent[string(fields[field])] }) {
+				b.LeftOut++
+				return nil
+			}
+			b.Source = append(b.Source, len(b.Source)+b.LeftOut)
+		}
 		if field, err := w.encoder.encode(fields, w.row()); err != nil {
 			return w.fields.fail(field, err)
 		}
@@ -205,7 +223,7 @@ func (n *NewRows) newResults(width int) *results {
 // begin starts a block.
 func (r *results) begin(b *Block) {
 	r.block, r.rows = b, 0
-	b.Rows, b.Unknown, b.Results = 0, 0, b.Results[:0]
+	b.Rows, b.LeftOut, b.Source, b.Unknown, b.Results = 0, 0, b.Source[:0], 0, b.Results[:0]
 	if b.Kept == nil {
 		b.Kept = make([][]string, len(r.of.Keep))
 	}

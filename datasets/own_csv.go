@@ -157,19 +157,17 @@ func (t *ownTable) schema(known *sheet) *schema {
 	imputed := t.opts.Missing == MissingImputed || t.opts.Missing == MissingFlagged
 	for _, c := range t.columns {
 		missing := imputed && t.mayMiss(c) || !c.feature && !c.group && !c.label && !c.split
-		spec := columnSpec{name: c.name, missing: missing, free: !c.feature && !c.label}
+		spec := columnSpec{name: c.name, missing: missing, many: !c.feature && !c.label}
 		categories := c.kind == categoryKind || c.kind == dateKind && (c.group || c.attribute)
 		if known != nil && categories {
-			spec.free, spec.unknown = false, t.opts.Unknown == UnknownIgnored && !c.label
-			if spec.categories = known.column(c.name).values; spec.categories == nil { // the attribute is numeric
-				spec.numeric = true
-			}
+			spec.many, spec.unknown = false, t.opts.Unknown == UnknownIgnored && !c.label
+			spec.categories = known.column(c.name).values
 		}
 		for _, e := range c.encodings() {
 			if c.kind == categoryKind {
 				break
 			}
-			s.columns = append(s.columns, columnSpec{name: e.title(), from: c.name, numeric: true, value: e.parser(), missing: missing})
+			s.columns = append(s.columns, columnSpec{name: e.title(), from: c.name, numeric: true, value: e.parser(), decimal: e.Decimal, missing: missing})
 		}
 		if categories {
 			s.columns = append(s.columns, spec)
@@ -216,6 +214,11 @@ func (t *ownTable) source(s *sheet) (*source, error) {
 		}
 	}
 	t.remark(s)
+	for _, c := range t.columns {
+		if (c.group || c.attribute) && c.kind == numberKind && len(c.profile.values) <= maxCategories {
+			s.column(c.name).spell(c.profile.values)
+		}
+	}
 	parts, err := t.parts(&s)
 	if err != nil {
 		return nil, err
@@ -228,7 +231,15 @@ func (t *ownTable) source(s *sheet) (*source, error) {
 		return nil, err
 	}
 	if t.when != nil {
-		out.label = Label{Column: t.label, Condition: t.when.text, Otherwise: t.when.negation(), Decimal: t.column(t.label).decimal}
+		label := t.column(t.label)
+		out.label = Label{Column: t.label, Condition: t.when.text, Otherwise: t.when.negation(), Text: label.kind == categoryKind, Decimal: label.decimal}
+	}
+	if out.reading.Missing = opts.Missing; opts.Missing == MissingDropped {
+		for _, c := range t.columns {
+			if c.feature || c.group || c.label || c.split {
+				out.reading.Required = append(out.reading.Required, c.name)
+			}
+		}
 	}
 	if t.opts.shares() {
 		e := out.features.(*encoded)

@@ -60,7 +60,7 @@ func TestOwnCSV(t *testing.T) {
 	if diff := cmp.Diff([]int{-1, 1, -1, 1, 1, -1, -1, 1}, table.Labels); diff != "" || !slices.Equal(table.Classes, []string{"paid=no", "paid=yes"}) {
 		t.Error(diff, table.Classes)
 	}
-	if diff := cmp.Diff([]Group{{Name: "age<45", Rows: []int{0, 1, 2}}, {Name: theRest, Rows: []int{3, 4, 5, 6, 7}}}, table.Groups); diff != "" {
+	if diff := cmp.Diff(described([]Group{{Name: "age<45", Rows: []int{0, 1, 2}}, {Name: theRest, Rows: []int{3, 4, 5, 6, 7}}}), table.Groups); diff != "" {
 		t.Error(diff)
 	}
 	d := denseOf(t, got)

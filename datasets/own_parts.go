@@ -62,7 +62,7 @@ func (t *ownTable) testSchema(known *sheet) *schema {
 	s := t.schema(known)
 	for i := range s.columns {
 		if spec := &s.columns[i]; spec.name == t.label && t.when != nil {
-			spec.categories, spec.free = nil, true
+			spec.categories, spec.many = nil, true
 		}
 	}
 	return s
@@ -81,7 +81,7 @@ func (s *sheet) with(more *sheet, first int) (*sheet, error) {
 	}
 	for _, c := range s.columns {
 		other := more.column(c.name)
-		both, lists := &column{name: c.name, values: c.values}, newColumnLists(s.pages)
+		both, lists := &column{name: c.name, values: c.values, decimal: c.decimal, spelled: c.spelled}, newColumnLists(s.pages)
 		for _, one := range []*column{c, other} {
 			if err := lists.add(&columnPart{numbers: one.numbers, codes: one.codes}); err != nil {
 				return nil, err

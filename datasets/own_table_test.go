@@ -246,7 +246,7 @@ func TestLabelConditions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]Group{{Name: "zip!=89073", Rows: []int{1, 3, 5, 7}}, {Name: theRest, Rows: []int{0, 2, 4, 6}}}, got.Train.Groups); diff != "" {
+	if diff := cmp.Diff(described([]Group{{Name: "zip!=89073", Rows: []int{1, 3, 5, 7}}, {Name: theRest, Rows: []int{0, 2, 4, 6}}}), got.Train.Groups); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]int{1, 0, 1, 0, 1, 0, 1, 0}, got.Train.Attributes[0].Of); diff != "" {

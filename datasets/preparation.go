@@ -162,7 +162,7 @@ func (p *Preparation) specs() []columnSpec {
 	var specs []columnSpec
 	for i := range p.Encodings {
 		e := &p.Encodings[i]
-		specs = append(specs, columnSpec{name: e.title(), from: e.Column, numeric: e.numeric(), value: e.parser(),
+		specs = append(specs, columnSpec{name: e.title(), from: e.Column, numeric: e.numeric(), value: e.parser(), decimal: e.Decimal,
 			categories: e.Categories, missing: e.Missing})
 	}
 	return specs

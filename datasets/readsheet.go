@@ -81,7 +81,7 @@ func readSheet(r io.Reader, name string, s *schema) (*sheet, error) {
 			return nil, fmt.Errorf("datasets: attribute: %w", err)
 		}
 		if !slices.ContainsFunc(reader.specs, func(spec columnSpec) bool { return spec.name == c.column }) {
-			reader.specs = append(reader.specs, columnSpec{name: c.column, missing: true, free: true})
+			reader.specs = append(reader.specs, columnSpec{name: c.column, missing: true, many: true, guess: true})
 		}
 	}
 	if err := reader.begin(); err != nil {
@@ -297,7 +297,7 @@ func (r *sheetReader) add(p *sheetPart) error {
 			code, ok := r.codes[i][own.text]
 			if !ok {
 				code = int32(len(r.values[i]))
-				if code >= maxCategories && !r.specs[i].free {
+				if code >= maxCategories && !r.specs[i].many {
 					if first < 0 || own.record < at.record {
 						first, at = i, own
 					}
@@ -343,7 +343,8 @@ func (r *sheetReader) sheet() (*sheet, error) {
 
 // column joins the parts of column i.
 func (r *sheetReader) column(i int) (*column, error) {
-	spec, c := &r.specs[i], &column{name: r.specs[i].name, values: r.values[i], lacks: r.specs[i].summary && r.lacks[i]}
+	spec := &r.specs[i]
+	c := &column{name: spec.name, values: r.values[i], lacks: spec.summary && r.lacks[i], decimal: spec.decimal}
 	if r.pages != nil {
 		if err := r.lists[i].end(c); err != nil {
 			return nil, err
@@ -355,7 +356,7 @@ func (r *sheetReader) column(i int) (*column, error) {
 	if spec.numeric || spec.categories != nil {
 		return c, nil
 	}
-	if spec.free {
+	if spec.guess {
 		if numbers, err := c.becomeNumbers(r.pages); numbers || err != nil {
 			return c, err
 		}

@@ -34,7 +34,7 @@ func TestReadSheetChunks(t *testing.T) {
 	}
 	for _, drop := range []bool{false, true} {
 		s, err := readSheet(strings.NewReader(text.String()), "file", &schema{absent: []string{"?"}, drop: drop, columns: []columnSpec{
-			{name: "x", numeric: true}, {name: "c"}, {name: "free", free: true}, {name: "gap", numeric: true, missing: !drop},
+			{name: "x", numeric: true}, {name: "c"}, {name: "free", many: true, guess: true}, {name: "gap", numeric: true, missing: !drop},
 		}})
 		if err != nil {
 			t.Fatal(err)

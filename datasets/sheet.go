@@ -85,10 +85,12 @@ func setOf(texts []string) map[string]bool {
 // column holds one value for each row: a number, or a category.
 type column struct {
 	name    string
-	numbers []float64 // NaN: missing; nil for categories
-	codes   []int32   // indices into values, -1: missing; nil for numbers
-	values  []string  // the categories
-	lacks   bool      // a value is missing in a column that keeps no values
+	numbers []float64          // NaN: missing; nil for categories
+	codes   []int32            // indices into values, -1: missing; nil for numbers
+	values  []string           // the categories
+	lacks   bool               // a value is missing in a column that keeps no values
+	decimal string             // how the numbers are written, as in Encoding
+	spelled map[float64]string // the names of numbers, as in the file; see spelling
 }
 
 // columnSpec describes how to read a column.
@@ -99,10 +101,12 @@ type columnSpec struct {
 	from string
 	// function that parses a number; nil: the function number
 	value      func(text []byte) (float64, bool)
+	decimal    string   // how the numbers are written, as in Encoding
 	categories []string // the allowed categories; nil: any, in alphabetical order
 	unknown    bool     // categories outside the list are allowed and count as no category
 	missing    bool     // a value may be missing
-	free       bool     // the column becomes numbers if all values are numbers, otherwise categories
+	many       bool     // the column may have any number of categories
+	guess      bool     // the column becomes numbers if all values are numbers, otherwise categories
 	summary    bool     // keep the categories and whether values are missing, and no values
 }
 
@@ -190,6 +194,7 @@ func (c *column) becomeNumbers(pages *paged.Dir) (bool, error) {
 			c.numbers[i] = of[code]
 		}
 	}
+	c.spell(c.values)
 	c.codes, c.values = nil, nil
 	pages.Touch(12 * len(c.numbers))
 	return true, nil
@@ -231,7 +236,7 @@ func (s *sheet) filter(want func(row int) bool) *sheet {
 	}
 	out.rows = len(out.source)
 	for _, c := range s.columns {
-		kept := &column{name: c.name, values: c.values}
+		kept := &column{name: c.name, values: c.values, decimal: c.decimal, spelled: c.spelled}
 		for _, i := range out.source {
 			if c.codes != nil {
 				kept.codes = append(kept.codes, c.codes[i])
@@ -244,13 +249,13 @@ func (s *sheet) filter(want func(row int) bool) *sheet {
 	return out
 }
 
-// text returns the value of a row, approximately as in the file, or "" if the value is missing.
+// text returns the value of a row, or "" if the value is missing.
 func (c *column) text(row int) string {
 	switch {
 	case c.codes == nil && math.IsNaN(c.numbers[row]), c.codes != nil && c.codes[row] < 0:
 		return ""
 	case c.codes == nil:
-		return formatNumber(c.numbers[row])
+		return c.spelling(c.numbers[row])
 	}
 	return c.values[c.codes[row]]
 }

@@ -16,6 +16,7 @@ type source struct {
 	labels  []int
 	classes []string
 	label   Label
+	reading Reading
 	files   []FileRows // nil: one file
 	groups  []Group    // fixed groups over all rows; empty: groups by quantile
 	by      *intersections
@@ -62,7 +63,7 @@ func (s *source) split(opts TableOptions) (*Tables, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tables{Preparation: s.features.preparation(), Label: s.label, Files: s.files, Uses: s.uses, Notes: append(s.notes, notes...), Warnings: s.warnings}
+	t := &Tables{Preparation: s.features.preparation(), Label: s.label, Reading: s.reading, Files: s.files, Uses: s.uses, Notes: append(s.notes, notes...), Warnings: s.warnings}
 	groups := s.groups
 	if s.by != nil {
 		var note string

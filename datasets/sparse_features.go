@@ -59,9 +59,9 @@ func (s *source) sparse(x *matrix.CSR, d *sparseDesign, opts TableOptions, own *
 		}
 	}
 	for _, j := range by {
-		g, rest := Group{Name: d.name(j)}, Group{Name: theRest}
+		g, rest := Group{Name: d.name(j), Conditions: []string{d.name(j)}}, Group{Name: theRest, Conditions: []string{}}
 		if d.names == nil {
-			g.Name, g.Conditions = "feature "+g.Name, []string{g.Name}
+			g.Name = "feature " + g.Name
 		}
 		n := 0
 		for i := range x.Rows {

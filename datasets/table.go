@@ -34,8 +34,8 @@ type Group struct {
 	// Levels describes an intersectional group: the quantile, in (0, 1), that each of its columns
 	// exceeds. It is nil for other groups.
 	Levels []float64
-	// Conditions are conditions on columns; the rows that meet all of them are the group. nil: the
-	// name is the condition.
+	// Conditions are conditions on columns; the rows that meet all of them are the group. Without
+	// conditions, the group has the rows of no other group.
 	Conditions []string
 }
 

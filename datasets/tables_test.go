@@ -43,7 +43,7 @@ func TestLoadBank(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]Group{{Name: "25<=age<60", Rows: []int{1, 2}}, {Name: theRest, Rows: []int{0, 3}}}, got.Train.Groups); diff != "" {
+	if diff := cmp.Diff(described([]Group{{Name: "25<=age<60", Rows: []int{1, 2}}, {Name: theRest, Rows: []int{0, 3}}}), got.Train.Groups); diff != "" {
 		t.Error(diff)
 	}
 	if _, cols := got.Train.Features.Dims(); cols != 63 || len(got.Train.Columns) != 63 || len(got.Warnings) != 1 {
@@ -132,7 +132,7 @@ func TestLoadCompas(t *testing.T) {
 	if diff := cmp.Diff([]int{1, -1, -1}, got.Train.Labels); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]Group{{Name: "race=African-American", Rows: []int{0}}, {Name: theRest, Rows: []int{1, 2}}}, got.Train.Groups); diff != "" {
+	if diff := cmp.Diff(described([]Group{{Name: "race=African-American", Rows: []int{0}}, {Name: theRest, Rows: []int{1, 2}}}), got.Train.Groups); diff != "" {
 		t.Error(diff)
 	}
 	for i, want := range [][3]float64{{1, 0, 1}, {0, 1, 0}, {1, 0, 1}} { // male, less than 25, felony

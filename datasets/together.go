@@ -255,7 +255,7 @@ func (r *sheetReader) combineColumn(s Share, i int, all []sentSheet, counts []in
 		}
 	}
 	switch {
-	case len(r.values[i]) > maxCategories && !spec.free:
+	case len(r.values[i]) > maxCategories && !spec.many:
 		return errAlone
 	case spec.summary:
 		return nil

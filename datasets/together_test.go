@@ -253,7 +253,7 @@ func TestSharedCategories(t *testing.T) {
 	}{{maxCategories, false, nil}, {maxCategories + 1, false, errAlone}, {maxCategories + 1, true, nil}} {
 		text := rowsText("c,x", 40000, func(i int) string { return fmt.Sprintf("text %05d,%d", i*c.categories/40000, i) })
 		_, errs := shared(t, 2, 24, func(rank int, s Share) (*Tables, error) {
-			got, err := readSheet(strings.NewReader(text), "file", &schema{columns: []columnSpec{{name: "c", free: c.free}}, share: s, size: int64(len(text))})
+			got, err := readSheet(strings.NewReader(text), "file", &schema{columns: []columnSpec{{name: "c", many: c.free, guess: c.free}}, share: s, size: int64(len(text))})
 			if err == nil && (len(got.columns[0].values) != c.categories || got.columns[0].text(39999) != fmt.Sprintf("text %05d", c.categories-1)) {
 				t.Errorf("%+v, process %d: %d categories, the last row has %q", c, rank, len(got.columns[0].values), got.columns[0].text(39999))
 			}

@@ -26,7 +26,8 @@ func (a *app) evaluateCommand() *cobra.Command {
 		Short: "Count a trained model's decisions on labelled rows",
 		Long: `Evaluate reads rows with their labels, as predict does, and counts the decisions: all rates of all rows and of each group, the
 confusion matrix, and whether each constraint of the run holds on these rows. Intervals are for new rows, at 95%. Groups
-are those of the attributes that the run's constraints name, and of --by.
+are those of the run and of --by. Columns, labels and missing values mean what they meant in training, and constraints
+compare the groups that they compared there.
 
 The exit status is 0 whether the constraints hold or not. Pictures need their labels in a second file.`,
 		Example: `  ppal evaluate runs/20260101-120000-rates-plada --input new.csv
@@ -151,6 +152,12 @@ func printEvaluation(out io.Writer, e *predictor.Evaluation) error {
 		}
 	}
 	fmt.Fprintln(w)
+	if e.LeftOut > 0 {
+		fmt.Fprintf(w, "\n%d rows with missing values were left out, as in training\n", e.LeftOut)
+	}
+	if e.NewValues != nil {
+		fmt.Fprintf(w, "\nnew values, which no training row had and no constraint compares: %s\n", strings.Join(e.NewValues, ", "))
+	}
 	if e.Unknown > 0 {
 		fmt.Fprintf(w, "\n%d unknown categories were ignored\n", e.Unknown)
 	}

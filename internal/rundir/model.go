@@ -34,8 +34,15 @@ type Model struct {
 	Objective   string           `json:"objective"`
 	Constraints []string         `json:"constraints"`
 	Attributes  []ModelAttribute `json:"attributes,omitempty"`
-	// Groups are the groups that the constraints name "groups"; nil if they do not.
-	Groups []ModelGroup `json:"groups,omitempty"`
+	// Groups are the groups of the rows of a table. Disjoint groups are the values of the attribute
+	// GroupsAttribute. Otherwise GroupsAttribute is "", and constraints name them "groups".
+	Groups          []ModelGroup `json:"groups,omitempty"`
+	GroupsAttribute string       `json:"groups_attribute,omitempty"`
+	// Reading says how the columns of attributes and groups are read; nil: not from a table.
+	Reading *datasets.Reading `json:"reading,omitempty"`
+	// LeftOut names, by constraint, the rates of classes and groups that the constraint leaves out.
+	// nil: a version of the program wrote the file that did not record them.
+	LeftOut map[string][]string `json:"left_out"`
 	// Rows is the file that says to which split each row went; "" for data at hand.
 	Rows string `json:"rows,omitempty"`
 }
@@ -111,7 +118,8 @@ type ModelAttribute struct {
 	Values []string `json:"values"`
 }
 
-// ModelGroup is a group of rows: the rows that meet all conditions, each on one column.
+// ModelGroup is a group of rows: the rows that meet all conditions, each on one column. A group
+// without conditions has the rows of no other group.
 type ModelGroup struct {
 	Name       string   `json:"name"`
 	Conditions []string `json:"conditions"`

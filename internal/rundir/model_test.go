@@ -19,7 +19,10 @@ func TestModelRoundTrip(t *testing.T) {
 		Decision: Decision{Rule: RuleSign, Classes: []Class{{Name: "y=no", Value: "no"}, {Name: "y=yes", Value: "yes", Number: &number}},
 			Label: &datasets.Label{Column: "y", Positive: "yes", Negative: []string{"no"}}, Threshold: 0.25, Probability: &Sigmoid{2, -1}},
 		Normalization: "none", Objective: "error", Constraints: []string{"fpr <= 0.05"},
-		Attributes: []ModelAttribute{{"sex", []string{"Female", "Male"}}}, Rows: "rows.csv"}
+		Attributes: []ModelAttribute{{"sex", []string{"Female", "Male"}}},
+		Groups:     []ModelGroup{{"age<25", []string{"age<25"}}, {"the rest", []string{}}}, GroupsAttribute: "age<25",
+		Reading: &datasets.Reading{Missing: "flag", Columns: []datasets.ColumnReading{{Column: "age", Number: true, Decimal: ","}}},
+		LeftOut: map[string][]string{"fpr <= 0.05": {"fpr[race=c]"}}, Rows: "rows.csv"}
 	d := Dir(t.TempDir())
 	if err := d.WriteModel(want); err != nil {
 		t.Fatal(err)

@@ -32,7 +32,11 @@ type EvaluateOptions struct {
 type Evaluation struct {
 	Rows    int      `json:"rows"`
 	Unknown int      `json:"unknown_categories"` // unknown categories that Evaluate ignored
+	LeftOut int      `json:"left_out"`           // rows with missing values, which the training left out too
 	Classes []string `json:"classes"`
+	// NewValues are values of attributes that the training rows did not have. No constraint of the
+	// training compares them.
+	NewValues []string `json:"new_values,omitempty"`
 	// Rates holds the rates of all rows and by group, with 95% intervals.
 	Rates RateTable `json:"rates"`
 	// Confusion counts rows: the model decides Confusion[a][d] rows of class a as class d.
@@ -67,7 +71,8 @@ type Checked struct {
 }
 
 // Evaluate reads rows with their labels like [Model.Read], counts decisions and checks the
-// constraints. A row without a value of an attribute is in none of the attribute's groups.
+// constraints. Columns, labels, groups and missing values mean what they meant in the training, and the
+// constraints compare the groups that they compared in the training.
 func (m *Model) Evaluate(r io.Reader, name string, o EvaluateOptions) (*Evaluation, error) {
 	subject, smooth := o.Subject, []string(nil)
 	if subject == nil {
@@ -81,13 +86,21 @@ func (m *Model) Evaluate(r io.Reader, name string, o EvaluateOptions) (*Evaluati
 	if err != nil {
 		return nil, err
 	}
-	e := &Evaluation{Rows: len(rows.Labels), Unknown: rows.unknown, Classes: rows.Classes, Confusion: table.Confusion,
+	e := &Evaluation{Rows: len(rows.Labels), Unknown: rows.unknown, LeftOut: rows.missing, Classes: rows.Classes, Confusion: table.Confusion,
 		Rates: RateTable{table.Overall, table.ByGroup}, Constraints: []Checked{}}
 	if err := m.earlier(rows, subject, o.Earlier); err != nil {
 		return nil, err
 	}
+	for k, a := range rows.Attributes {
+		if n := rows.trained[k]; n > 0 {
+			for _, value := range a.Values[n:] {
+				e.NewValues = append(e.NewValues, a.Name+"="+value)
+			}
+		}
+	}
+	population := m.population(rows)
 	for _, c := range subject {
-		e.Constraints = append(e.Constraints, m.checked(c, rows))
+		e.Constraints = append(e.Constraints, m.checked(c, rows, population))
 	}
 	for _, text := range smooth {
 		e.Constraints = append(e.Constraints, Checked{Constraint: text, Reason: "it bounds a smooth function of the scores, not a rate of decisions"})
@@ -118,22 +131,34 @@ func (m *Model) subject() (list []constraints.Constraint, other []string) {
 	return list, other
 }
 
-// attributes returns the attributes that the constraints and the caller name.
-func (m *Model) attributes(subject []constraints.Constraint, by []string) []string {
-	list := constraints.NeedsOf(constraints.Rate{}, subject).Attributes
+// attributes returns the attributes of the training, in their order, followed by the others that the
+// constraints and the caller name.
+func (m *Model) attributes(subject []constraints.Constraint, by []string) (list []string) {
+	own := func(name string) bool { // the groups make the attribute
+		return name == m.description.GroupsAttribute && name != "" ||
+			name == constraints.GroupsName && m.description.Groups != nil && m.description.GroupsAttribute == ""
+	}
+	add := func(name string) {
+		if !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
 	for _, a := range m.description.Attributes { // includes the attributes that values such as Female determine
-		list = append(list, a.Name)
+		add(a.Name)
 	}
-	list = append(list, by...)
-	if m.description.Groups != nil {
-		list = slices.DeleteFunc(list, func(name string) bool { return name == constraints.GroupsName })
+	for _, name := range constraints.NeedsOf(constraints.Rate{}, subject).Attributes {
+		if !own(name) {
+			add(name)
+		}
 	}
-	slices.Sort(list)
-	return slices.Compact(list)
+	for _, name := range by {
+		add(name)
+	}
+	return list
 }
 
 // checked counts one constraint.
-func (m *Model) checked(c constraints.Constraint, rows *labelled) Checked {
+func (m *Model) checked(c constraints.Constraint, rows *labelled, p *constraints.Population) Checked {
 	out := Checked{Constraint: c.String(), Bound: c.Bound(), AtLeast: c.IsAtLeast()}
 	for _, file := range constraints.NeedsOf(constraints.Rate{}, []constraints.Constraint{c}).Files {
 		if rows.Earlier[file] == nil {
@@ -141,7 +166,7 @@ func (m *Model) checked(c constraints.Constraint, rows *labelled) Checked {
 			return out
 		}
 	}
-	counted, err := m.count(c, rows)
+	counted, err := m.count(c, rows, p)
 	if err != nil {
 		out.Reason = err.Error()
 		return out
@@ -183,7 +208,7 @@ func (m *Model) earlier(rows *labelled, subject []constraints.Constraint, files 
 		of := make([]int, len(rows.Labels))
 		for i := range of {
 			of[i] = -1
-			if d, ok := decisions[rows.number(i)]; ok {
+			if d, ok := decisions[rows.source[i]]; ok {
 				of[i] = d
 			}
 		}
@@ -195,13 +220,20 @@ func (m *Model) earlier(rows *labelled, subject []constraints.Constraint, files 
 	return nil
 }
 
-// count counts one constraint on the rows. The groups are the attribute values of these rows.
-func (m *Model) count(c constraints.Constraint, rows *labelled) (*constraints.Counted, error) {
-	system, err := constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, &rows.Population)
+// count counts one constraint on the rows. A constraint of the training compares the groups that it
+// compared there. Another constraint compares the groups of the rows.
+func (m *Model) count(c constraints.Constraint, rows *labelled, p *constraints.Population) (*constraints.Counted, error) {
+	minimize, subject := constraints.Error(), []constraints.Constraint{c}
+	system, err := (*constraints.System)(nil), error(nil)
+	if m.description.LeftOut != nil && slices.Contains(m.description.Constraints, c.String()) {
+		system, err = constraints.TrainedSystem(minimize, subject, p, [][]string{m.description.LeftOut[c.String()]})
+	} else {
+		system, err = constraints.NewSystem(minimize, subject, p)
+	}
 	if err != nil {
 		return nil, err
 	}
-	sample, err := system.On(&rows.Population)
+	sample, err := system.On(p)
 	if err != nil {
 		return nil, err
 	}

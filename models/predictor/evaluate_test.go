@@ -106,7 +106,7 @@ func TestEvaluate(t *testing.T) {
 	for _, g := range e.Rates.ByGroup {
 		groups = append(groups, g.Group)
 	}
-	if want := []string{"age<40", "the rest", "job=baker", "job=clerk", "job=nurse"}; !slices.Equal(groups, want) {
+	if want := []string{"job=baker", "job=clerk", "job=nurse", "age<40", "age<40=the rest"}; !slices.Equal(groups, want) {
 		t.Errorf("groups %q, want %q", groups, want)
 	}
 }

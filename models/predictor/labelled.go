@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"ppal/constraints"
 	"ppal/datasets"
@@ -14,18 +15,12 @@ import (
 // labelled holds rows with labels, attributes, scores and decisions.
 type labelled struct {
 	constraints.Population
+	trained   []int // of each attribute, the number of values of the training; the others follow
 	scores    []float64
 	decisions []int
 	unknown   int
-	source    []int // number of each row in the file, from 0; nil: row i is row i of the file
-}
-
-// number returns the number of row i in the file, from 0.
-func (l *labelled) number(i int) int {
-	if l.source == nil {
-		return i
-	}
-	return l.source[i]
+	missing   int   // rows that are left out because of missing values
+	source    []int // number of each row in the file, from 0
 }
 
 // conditions returns the distinct conditions of the groups in model.json.
@@ -40,6 +35,7 @@ func (m *Model) conditions() (list []string) {
 // group makes the groups of model.json from attributes that state their conditions. The first value
 // of such an attribute says that the condition holds.
 func (m *Model) group(rows *labelled, conditions []constraints.Attribute) {
+	taken := make([]bool, len(rows.Labels))
 	for _, g := range m.description.Groups {
 		var of [][]int
 		for _, c := range conditions {
@@ -49,7 +45,12 @@ func (m *Model) group(rows *labelled, conditions []constraints.Attribute) {
 		}
 		own := constraints.Group{Name: g.Name}
 		for i := range rows.Labels {
-			if !slices.ContainsFunc(of, func(values []int) bool { return values[i] != 0 }) {
+			in := !slices.ContainsFunc(of, func(values []int) bool { return values[i] != 0 })
+			if len(g.Conditions) == 0 { // the rest
+				in = !taken[i]
+			}
+			if in {
+				taken[i] = true
 				own.Rows = append(own.Rows, i)
 			}
 		}
@@ -84,15 +85,74 @@ func (m *Model) labelled(r io.Reader, name string, o EvaluateOptions, attributes
 	return rows, nil
 }
 
+// values returns the values that an attribute, or the condition of a group, had in the training;
+// nil for other attributes.
+func (m *Model) values(attribute string) []string {
+	for _, a := range m.description.Attributes {
+		if a.Name == attribute {
+			return a.Values
+		}
+	}
+	if slices.Contains(m.conditions(), attribute) {
+		return []string{attribute, ""} // the condition holds, or it does not
+	}
+	return nil
+}
+
+// population returns the rows as the constraints of the training see them: without values of
+// attributes that the training rows did not have, and with the disjoint groups of the training as an
+// attribute.
+func (m *Model) population(rows *labelled) *constraints.Population {
+	p := rows.Population
+	p.Attributes = nil
+	for k, a := range rows.Attributes {
+		if n := rows.trained[k]; n > 0 && n < len(a.Values) {
+			a.Values, a.Of = a.Values[:n], slices.Clone(a.Of)
+			for i, v := range a.Of {
+				if v >= n {
+					a.Of[i] = -1
+				}
+			}
+		}
+		p.Attributes = append(p.Attributes, a)
+	}
+	name := m.description.GroupsAttribute
+	if name == "" {
+		return &p
+	}
+	p.Groups = nil
+	if slices.ContainsFunc(p.Attributes, func(a constraints.Attribute) bool { return a.Name == name }) {
+		return &p
+	}
+	a := constraints.Attribute{Name: name, Of: slices.Repeat([]int{-1}, p.Len())}
+	for k, g := range rows.Groups {
+		a.Values = append(a.Values, strings.TrimPrefix(g.Name, name+"="))
+		for _, i := range g.Rows {
+			a.Of[i] = k
+		}
+	}
+	p.Attributes = append(p.Attributes, a)
+	return &p
+}
+
 // text reads separated fields and keeps the columns of the label and of the attributes.
 func (m *Model) text(rows *labelled, r io.Reader, name string, o EvaluateOptions, attributes []string) error {
-	label := m.description.Decision.Label
+	label, reading := m.description.Decision.Label, m.reading()
 	o.Keep = append([]string{label.Column}, attributes...)
+	if reading.Missing == datasets.MissingDropped {
+		o.required = reading.Required
+	}
 	kept := make([][]string, len(o.Keep))
 	var columns []string
 	err := m.Read(r, name, o.Options, func(b *Batch) error {
 		rows.scores, rows.decisions = append(rows.scores, b.Scores...), append(rows.decisions, b.Decisions...)
-		rows.unknown += b.Unknown
+		rows.unknown, rows.missing = rows.unknown+b.Unknown, rows.missing+b.leftOut
+		for i := range b.Decisions {
+			if o.required != nil {
+				i = b.source[i]
+			}
+			rows.source = append(rows.source, b.First+i)
+		}
 		columns = b.Columns
 		for k := range kept {
 			kept[k] = append(kept[k], b.Kept[k]...)
@@ -106,13 +166,22 @@ func (m *Model) text(rows *labelled, r io.Reader, name string, o EvaluateOptions
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	for k, text := range attributes {
-		a, err := datasets.NewAttribute(text, columns[k+1], kept[k+1], m.preparation.Absent)
+		values := m.values(text)
+		a, err := reading.NewAttribute(text, columns[k+1], kept[k+1], values, m.preparation)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		rows.Attributes = append(rows.Attributes, constraints.Attribute(a))
+		rows.Attributes, rows.trained = append(rows.Attributes, constraints.Attribute(a)), append(rows.trained, len(values))
 	}
 	return rows.leaveOut(name, m)
+}
+
+// reading returns how the training read the columns of attributes and groups.
+func (m *Model) reading() *datasets.Reading {
+	if m.description.Reading == nil {
+		return &datasets.Reading{}
+	}
+	return m.description.Reading
 }
 
 // leaveOut removes the rows of labels that belong to none of the model's classes, as in training.
@@ -122,7 +191,7 @@ func (l *labelled) leaveOut(name string, m *Model) error {
 		if y < 0 {
 			continue
 		}
-		l.Labels[kept], l.decisions[kept] = y, l.decisions[i]
+		l.Labels[kept], l.decisions[kept], l.source[kept] = y, l.decisions[i], l.source[i]
 		copy(l.scores[kept*outputs:][:outputs], l.scores[i*outputs:][:outputs])
 		for _, a := range l.Attributes {
 			a.Of[kept] = a.Of[i]
@@ -132,7 +201,7 @@ func (l *labelled) leaveOut(name string, m *Model) error {
 	if kept == 0 {
 		return fmt.Errorf("predictor: %s: %w of the classes %v", name, datasets.ErrEmpty, m.Classes())
 	}
-	l.Labels, l.decisions, l.scores = l.Labels[:kept], l.decisions[:kept], l.scores[:kept*outputs]
+	l.Labels, l.decisions, l.source, l.scores = l.Labels[:kept], l.decisions[:kept], l.source[:kept], l.scores[:kept*outputs]
 	for k := range l.Attributes {
 		l.Attributes[k].Of = l.Attributes[k].Of[:kept]
 	}
@@ -194,12 +263,16 @@ func (m *Model) sparse(rows *labelled, r io.Reader, name string, _ EvaluateOptio
 	if rows.Labels, err = m.description.Decision.Label.Classes(texts); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	list, err := datasets.SparseAttributes(m.description.Dataset, file.X, attributes)
+	values := make([][]string, len(attributes))
+	for k, text := range attributes {
+		values[k] = m.values(text)
+	}
+	list, err := datasets.SparseAttributes(m.description.Dataset, file.X, attributes, values)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	for _, a := range list {
-		rows.Attributes = append(rows.Attributes, constraints.Attribute(a))
+	for k, a := range list {
+		rows.Attributes, rows.trained = append(rows.Attributes, constraints.Attribute(a)), append(rows.trained, len(values[k]))
 	}
 	width := len(m.preparation.Numbers)
 	place := slices.Repeat([]int32{-1}, m.preparation.Indices)
@@ -212,6 +285,7 @@ func (m *Model) sparse(rows *labelled, r io.Reader, name string, _ EvaluateOptio
 		for i := range numbers {
 			numbers[i] = first + i
 		}
+		rows.source = append(rows.source, numbers...)
 		block := make([]float64, len(numbers)*width)
 		file.X.Select(numbers, place, width).Float64(block, 0, len(numbers))
 		scores, err := m.Scores(block)
@@ -223,26 +297,27 @@ func (m *Model) sparse(rows *labelled, r io.Reader, name string, _ EvaluateOptio
 	return rows.leaveOut(name, m)
 }
 
-// groups returns the rows of each value of the attributes, and the groups of model.json.
+// groups returns the groups of model.json, and the rows of each value of the attributes, in the
+// order of the run's tables.
 func (l *labelled) groups() []rates.Group {
 	var list []rates.Group
+	for _, g := range l.Groups {
+		list = append(list, rates.Group{Name: g.Name, Rows: g.Rows})
+	}
 	for _, a := range l.Attributes {
 		first := len(list)
 		for _, value := range a.Values {
-			name := a.Name + "=" + value
-			if slices.Contains(a.Values, a.Name) { // a condition: the condition's text, and the remaining rows
-				name = value
-			}
-			list = append(list, rates.Group{Name: name})
+			list = append(list, rates.Group{Name: constraints.GroupName(a.Name, value)})
 		}
 		for i, k := range a.Of {
 			if k >= 0 {
 				list[first+k].Rows = append(list[first+k].Rows, i)
 			}
 		}
-	}
-	for _, g := range l.Groups {
-		list = append(list, rates.Group{Name: g.Name, Rows: g.Rows})
+		known := func(g rates.Group) bool {
+			return slices.ContainsFunc(list[:first], func(other rates.Group) bool { return other.Name == g.Name })
+		}
+		list = append(list[:first:first], slices.DeleteFunc(slices.Clone(list[first:]), known)...)
 	}
 	return list
 }

@@ -17,6 +17,8 @@ type Options struct {
 	Separator rune
 	// Keep names columns whose texts the batches include. See datasets.NewRows.
 	Keep []string
+
+	required []string // as in datasets.NewRows
 }
 
 // Batch holds consecutive rows with their scores.
@@ -28,6 +30,9 @@ type Batch struct {
 	Columns   []string   // names of these columns
 	Unknown   int        // number of unknown categories that Read ignored
 	OpenEnd   bool       // the last line of a pipe has no line end; see datasets.Block
+
+	source  []int // as in datasets.Block
+	leftOut int
 }
 
 // Read reads rows in the format of the run's data (CSV, TSV or Parquet, LIBSVM, or IDX; plain or
@@ -47,7 +52,7 @@ func (m *Model) Read(r io.Reader, name string, o Options, each func(b *Batch) er
 	var batch Batch
 	rows := datasets.NewRows{
 		Preparation: m.preparation, Pixels: in.Features, Scale: in.Scale,
-		IgnoreUnknown: o.IgnoreUnknown, Separator: o.Separator, Keep: o.Keep,
+		IgnoreUnknown: o.IgnoreUnknown, Separator: o.Separator, Keep: o.Keep, Required: o.required,
 		Work: func(features, results []float64) ([]float64, error) {
 			scores, err := m.Scores(features)
 			return append(results, scores...), err
@@ -55,6 +60,7 @@ func (m *Model) Read(r io.Reader, name string, o Options, each func(b *Batch) er
 		Emit: func(b *datasets.Block) error {
 			batch.First, batch.Scores, batch.Kept, batch.Columns = b.First, b.Results, b.Kept, b.Columns
 			batch.Unknown, batch.OpenEnd = b.Unknown, b.OpenEnd
+			batch.source, batch.leftOut = b.Source, b.LeftOut
 			batch.Decisions = m.decide(batch.Decisions[:0], b.Results)
 			return each(&batch)
 		},

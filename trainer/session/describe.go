@@ -89,6 +89,7 @@ type counts struct {
 	rows            SplitSizes
 	classes, groups []SplitSizes
 	modelGroups     []rundir.ModelGroup // see rows.modelGroups
+	groupsAttribute string
 	members         []rundir.Members
 }
 
@@ -98,7 +99,8 @@ func (a *assembly) counted() *counts {
 		return a.counts
 	}
 	train := a.data.splits[0]
-	c := &counts{rows: a.sizes("rows", rows.len), modelGroups: train.modelGroups(), members: a.members()}
+	c := &counts{rows: a.sizes("rows", rows.len), members: a.members()}
+	c.modelGroups, c.groupsAttribute = train.modelGroups()
 	for _, class := range train.classes {
 		c.classes = append(c.classes, a.sizes(class.Name, func(r rows) int { return r.ofLabel(class.Label) }))
 	}

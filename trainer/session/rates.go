@@ -3,6 +3,7 @@ package session
 import (
 	"slices"
 
+	"ppal/constraints"
 	"ppal/internal/paged"
 	"ppal/internal/rates"
 )
@@ -69,7 +70,7 @@ func (r rows) rateGroups() (list []rates.Group, made [][]int) {
 			}
 		}
 		for k, value := range a.Values {
-			list = append(list, rates.Group{Name: a.Name + "=" + value, Rows: paged.Vector[int](r.pages, sizes[k])[:0]})
+			list = append(list, rates.Group{Name: constraints.GroupName(a.Name, value), Rows: paged.Vector[int](r.pages, sizes[k])[:0]})
 			made = append(made, list[len(list)-1].Rows)
 		}
 		for i, v := range a.Of {

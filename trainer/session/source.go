@@ -46,6 +46,7 @@ type loaded struct {
 	normalization models.Normalization
 	description   Description // files, preparation, normalisation, notes and warnings
 	label         *datasets.Label
+	reading       *datasets.Reading
 	shape         datasets.Shape      // shape of pictures; zero if not known
 	files         []datasets.FileRows // files in the order of the row numbers; nil: a single file
 }

@@ -136,7 +136,7 @@ func (s TablesAtHand) load(_ context.Context, on request) (*loaded, error) {
 
 // loadTables returns the rows of a table.
 func loadTables(t *datasets.Tables, on request) (*loaded, error) {
-	l := &loaded{normalization: models.Normalization{Kind: models.NormalizeNone}, files: t.Files}
+	l := &loaded{normalization: models.Normalization{Kind: models.NormalizeNone}, files: t.Files, reading: &t.Reading}
 	if t.Label.Known() {
 		l.label = &t.Label
 	}

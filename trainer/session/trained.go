@@ -10,6 +10,7 @@ import (
 
 	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/internal/paged"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 )
@@ -41,9 +42,12 @@ func (a *assembly) model(d Description) rundir.Model {
 	}
 	train := a.data.splits[0]
 	if s := a.builder.statement.system; s != nil {
-		m.Objective = s.Minimize.String()
-		for _, c := range s.Subject {
+		m.Objective, m.LeftOut = s.Minimize.String(), map[string][]string{}
+		for j, c := range s.Subject {
 			m.Constraints = append(m.Constraints, c.String())
+			if s.LeftOut[j] != nil {
+				m.LeftOut[c.String()] = s.LeftOut[j]
+			}
 		}
 	} else {
 		for j, name := range d.Constraints {
@@ -53,7 +57,7 @@ func (a *assembly) model(d Description) rundir.Model {
 	for _, a := range train.attributes {
 		m.Attributes = append(m.Attributes, rundir.ModelAttribute{Name: a.Name, Values: a.Values})
 	}
-	m.Groups = a.counted().modelGroups
+	m.Groups, m.GroupsAttribute, m.Reading = a.counted().modelGroups, a.counted().groupsAttribute, a.data.reading
 	pictures := a.pictures()
 	switch {
 	case d.Preparation != nil && len(d.Preparation.Numbers) > 0:
@@ -80,22 +84,20 @@ func (a *assembly) model(d Description) rundir.Model {
 	return m
 }
 
-// modelGroups describes groups that overlap and that constraints name, for model.json.
-func (r rows) modelGroups() (list []rundir.ModelGroup) {
-	if !r.named {
-		return nil
-	}
-	if _, disjoint := ofGroups(r.groups, r.len(), r.pages); disjoint {
-		return nil
+// modelGroups describes the groups of a table's rows for model.json. attribute is the name of the
+// attribute whose values are the groups; "" if the groups overlap.
+func (r rows) modelGroups() (list []rundir.ModelGroup, attribute string) {
+	if len(r.conditions) != len(r.groups) { // data at hand
+		return nil, ""
 	}
 	for k, g := range r.groups {
-		own := rundir.ModelGroup{Name: g.Name, Conditions: []string{g.Name}}
-		if k < len(r.conditions) && r.conditions[k] != nil {
-			own.Conditions = r.conditions[k]
-		}
-		list = append(list, own)
+		list = append(list, rundir.ModelGroup{Name: g.Name, Conditions: r.conditions[k]})
 	}
-	return list
+	if a, disjoint := ofGroups(r.groups, r.len(), r.pages); disjoint {
+		paged.Drop(r.pages, a.Of)
+		attribute = a.Name
+	}
+	return list, attribute
 }
 
 // pictures reports whether the rows are pictures of 8 bits.
