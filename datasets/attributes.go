@@ -218,8 +218,8 @@ func (a *Attribute) groups() []Group {
 	return groups
 }
 
-// SparseAttributes makes attributes of new rows in LIBSVM's format for the named data set. The texts
-// follow the rules of TableOptions.Attributes. values has the values of each attribute in the
+// SparseAttributes makes attributes of new rows in LIBSVM's format for the named data set. The
+// texts follow the rules of TableOptions.Attributes. values has the values of each attribute in the
 // training; nil: the training had no such attribute.
 func SparseAttributes(dataset string, x *matrix.CSR, texts []string, values [][]string) ([]Attribute, error) {
 	d := &sparseDesign{}

@@ -13,8 +13,8 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// TestNewAttribute makes attributes of new rows: of categories, of numbers, and of conditions, as the
-// training read them.
+// TestNewAttribute makes attributes of new rows: of categories, of numbers, and of conditions, as
+// the training read them.
 func TestNewAttribute(t *testing.T) {
 	absent := &Preparation{Absent: []string{"?", ""}}
 	number := Reading{Columns: []ColumnReading{{Column: "c", Number: true}}}

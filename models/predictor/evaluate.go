@@ -71,8 +71,8 @@ type Checked struct {
 }
 
 // Evaluate reads rows with their labels like [Model.Read], counts decisions and checks the
-// constraints. Columns, labels, groups and missing values mean what they meant in the training, and the
-// constraints compare the groups that they compared in the training.
+// constraints. Columns, labels, groups and missing values mean what they meant in the training, and
+// the constraints compare the groups that they compared in the training.
 func (m *Model) Evaluate(r io.Reader, name string, o EvaluateOptions) (*Evaluation, error) {
 	subject, smooth := o.Subject, []string(nil)
 	if subject == nil {
@@ -131,8 +131,8 @@ func (m *Model) subject() (list []constraints.Constraint, other []string) {
 	return list, other
 }
 
-// attributes returns the attributes of the training, in their order, followed by the others that the
-// constraints and the caller name.
+// attributes returns the attributes of the training, in their order, followed by the others that
+// the constraints and the caller name.
 func (m *Model) attributes(subject []constraints.Constraint, by []string) (list []string) {
 	own := func(name string) bool { // the groups make the attribute
 		return name == m.description.GroupsAttribute && name != "" ||

@@ -100,8 +100,8 @@ func (m *Model) values(attribute string) []string {
 }
 
 // population returns the rows as the constraints of the training see them: without values of
-// attributes that the training rows did not have, and with the disjoint groups of the training as an
-// attribute.
+// attributes that the training rows did not have, and with the disjoint groups of the training as
+// an attribute.
 func (m *Model) population(rows *labelled) *constraints.Population {
 	p := rows.Population
 	p.Attributes = nil
