@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 
 	"ppal/internal/atomicfile"
 	"ppal/internal/safetensors"
+	"ppal/internal/seal"
 )
 
 // ErrFile says that a valid safetensors file holds no model, or a different model than expected.
@@ -170,14 +170,15 @@ func Load(r io.Reader, want *Spec) (Model, error) {
 	return m, m.check()
 }
 
-// LoadFile calls [Load] on a file and adds the path to the error.
+// LoadFile calls [Load] on a file and adds the path to the error. The file must be a regular file.
+// Where a run's model.json or summary.json beside it has the file's checksum, LoadFile compares the
+// checksum first; a damaged file, or one of another run, is an error.
 func LoadFile(path string, want *Spec) (Model, error) {
-	f, err := os.Open(path)
+	data, err := seal.ReadBeside(path)
 	if err != nil {
 		return Model{}, fmt.Errorf("models: load: %w", err)
 	}
-	defer f.Close()
-	m, err := Load(f, want)
+	m, err := Load(bytes.NewReader(data), want)
 	if err != nil {
 		return Model{}, fmt.Errorf("%s: %w", path, err)
 	}

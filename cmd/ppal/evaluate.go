@@ -75,7 +75,7 @@ func (a *app) evaluate(run string, flags rowsFlags, by, earlier []string, labels
 		}
 		o.Earlier[old] = file
 	}
-	m, err := loadModel(run, flags.weights)
+	m, err := a.loadModel(run, flags.weights)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,7 @@ import (
 	"ppal/internal/config"
 	"ppal/internal/reproduce"
 	"ppal/internal/rundir"
+	"ppal/internal/seal"
 	"ppal/internal/sweep"
 	"ppal/models"
 	"ppal/trainer/problem"
@@ -135,7 +136,7 @@ func isUsage(err error) bool {
 	for _, target := range []error{
 		config.ErrUsage, compare.ErrStudy, reproduce.ErrUnknown, reproduce.ErrUnavailable, rundir.ErrExists, problem.ErrSettings, sweep.ErrSweep,
 		models.ErrSpec, datasets.ErrUnknownDataset, datasets.ErrClass, datasets.ErrMirror,
-		rundir.ErrIncomplete, session.ErrResume, datasets.ErrKind, datasets.ErrOption, datasets.ErrColumn, datasets.ErrGroup, datasets.ErrSplit,
+		rundir.ErrIncomplete, seal.ErrChanged, seal.ErrKind, seal.ErrSize, session.ErrResume, datasets.ErrKind, datasets.ErrOption, datasets.ErrColumn, datasets.ErrGroup, datasets.ErrSplit,
 		datasets.ErrFormat, datasets.ErrTruncated, datasets.ErrTrailing, datasets.ErrLabel, datasets.ErrNumber, datasets.ErrIndex,
 		datasets.ErrMissing, datasets.ErrCategory, datasets.ErrMismatch, datasets.ErrEmpty, constraints.ErrNotLinear,
 	} {

@@ -31,7 +31,7 @@ indices]. Of pictures: pixels, bytes. Outputs: score and decision, or scores and
 			if err != nil {
 				return err
 			}
-			m, err := loadModel(args[0], weights)
+			m, err := a.loadModel(args[0], weights)
 			if err != nil {
 				return err
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"go.yaml.in/yaml/v3"
@@ -13,6 +12,7 @@ import (
 	"ppal/internal/config"
 	"ppal/internal/dirlock"
 	"ppal/internal/rundir"
+	"ppal/internal/seal"
 	"ppal/trainer/session"
 )
 
@@ -42,15 +42,12 @@ func (a *app) dataSums(ctx context.Context, cfg config.Train) ([]session.DataFil
 	if cfg.Init == "" {
 		return sums, nil
 	}
-	f, err := os.Open(cfg.Init)
+	data, err := seal.ReadUpTo(cfg.Init, seal.Weights)
 	if err != nil {
 		return sums, nil // the run reports the error
 	}
-	defer f.Close()
 	sum := rundir.NewSum()
-	if _, err := io.Copy(sum, f); err != nil {
-		return nil, fmt.Errorf("--init: %w", err)
-	}
+	sum.Write(data)
 	return append(sums, sum.File(cfg.Init)), nil
 }
 

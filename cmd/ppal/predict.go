@@ -72,19 +72,26 @@ func addWeights(cmd *cobra.Command, field *string) {
 	complete(cmd, "weights", []string{weightsOutput, weightsBest})
 }
 
-// loadModel loads the weights of a run that --weights names.
-func loadModel(run, weights string) (*predictor.Model, error) {
+// loadModel loads the weights of a run that --weights names, and prints the notes about its files.
+func (a *app) loadModel(run, weights string) (m *predictor.Model, err error) {
 	switch weights {
 	case weightsOutput:
-		return predictor.Load(run)
+		m, err = predictor.Load(run)
 	case weightsBest:
-		m, err := predictor.LoadBest(run)
+		m, err = predictor.LoadBest(run)
 		if errors.Is(err, predictor.ErrNoBest) {
 			return nil, usage{fmt.Errorf("--weights best: %w; use --weights output", err)}
 		}
-		return m, err
+	default:
+		return nil, usage{fmt.Errorf("--weights %s: must be %s or %s", weights, weightsOutput, weightsBest)}
 	}
-	return nil, usage{fmt.Errorf("--weights %s: must be %s or %s", weights, weightsOutput, weightsBest)}
+	if err != nil {
+		return nil, err
+	}
+	for _, note := range m.Notes() {
+		fmt.Fprintf(printing{a.stderr}, "ppal: note: %s\n", note)
+	}
+	return m, nil
 }
 
 // options returns the flags' values for a predictor.
@@ -219,7 +226,7 @@ func (a *app) predict(run string, flags rowsFlags, keep []string, output string)
 	if err != nil {
 		return err
 	}
-	m, err := loadModel(run, flags.weights)
+	m, err := a.loadModel(run, flags.weights)
 	if err != nil {
 		return err
 	}

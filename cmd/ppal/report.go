@@ -21,7 +21,8 @@ func (a *app) reportCommand() *cobra.Command {
 		Short: "Write the page report.html of a run, a comparison or a sweep",
 		Long: `Report writes report.html into the directory of a run, a comparison (ppal compare, ppal reproduce) or a sweep, from the
 files of the directory alone. The page is one file without external requests. ppal train, compare, reproduce and sweep write
-it at their end. For a run that has not ended, the page shows the records so far.`,
+it at their end. For a run that has not ended, the page shows the records so far. Files of a run that do not have the
+checksums of its summary.json are refused.`,
 		Example: `  ppal report runs/20260101-120000-dp-ppala
   ppal report runs/20260101-120000-compare`,
 		Args: oneRun,

@@ -12,6 +12,7 @@ import (
 	"ppal/internal/config"
 	"ppal/internal/dirlock"
 	"ppal/internal/rundir"
+	"ppal/internal/seal"
 	"ppal/trainer"
 )
 
@@ -25,10 +26,14 @@ func resumeConfig(values config.Values, f trainFlags) (config.Train, *config.Fil
 		return refuse("the run has its own settings and directory; leave out --config, --set and --out")
 	}
 	path := rundir.Dir(f.resume).Config()
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+	text, err := rundir.Seal{}.Read(path)
+	if errors.Is(err, fs.ErrNotExist) {
 		return refuse("there is no %s, so the directory is not a run; name the directory of a run", path)
 	}
-	file, err := config.ReadFile(path)
+	if err != nil {
+		return config.Train{}, nil, err
+	}
+	file, err := config.ParseFile(path, text)
 	if err != nil {
 		return config.Train{}, nil, err
 	}
@@ -50,7 +55,7 @@ func resumeConfig(values config.Values, f trainFlags) (config.Train, *config.Fil
 // finished returns the status of a run that is complete; "" if the run can continue.
 func finished(dir string) string {
 	s, err := rundir.ReadSummary(rundir.Dir(dir).Summary())
-	if err != nil || s.Status == string(trainer.Interrupted) || s.Status == string(trainer.Failed) {
+	if err != nil && !errors.Is(err, seal.ErrChanged) || s.Status == string(trainer.Interrupted) || s.Status == string(trainer.Failed) {
 		return ""
 	}
 	return s.Status

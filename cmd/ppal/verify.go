@@ -26,7 +26,7 @@ const (
 
 func (a *app) verifyCommand() *cobra.Command {
 	var dataDir string
-	var asJSON, everything bool
+	var asJSON, everything, onlyFiles bool
 	cmd := &cobra.Command{
 		Use:   "verify RUN",
 		Short: "Recompute the claims of a run and compare them with its files",
@@ -42,11 +42,12 @@ The checksum of summary.json covers all but the plots.
 Exit status: 0 verified; 1 something differs, or the run is not finished; 2 the command is wrong.`,
 		Example: `  ppal verify runs/20260101-120000-rates-plada
   ppal verify RUN --data-dir /data --all
-  ppal verify RUN --json`,
+  ppal verify RUN --json
+  ppal verify --files RUN`,
 		Args: oneRun,
 		RunE: a.once(func(cmd *cobra.Command, args []string) error {
 			return a.interruptible(cmd.Context(), func() error {
-				r, err := a.verify(cmd.Context(), args[0], dataDir)
+				r, err := a.verify(cmd.Context(), args[0], dataDir, onlyFiles)
 				if err != nil {
 					return err
 				}
@@ -71,6 +72,7 @@ Exit status: 0 verified; 1 something differs, or the run is not finished; 2 the 
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&dataDir, "data-dir", "", "`DIR` of the data sets (default: where the run read them, else PPAL_DATA or the cache)")
+	cmd.Flags().BoolVar(&onlyFiles, "files", false, "compare the checksums of the run's files only; needs no data")
 	cmd.Flags().BoolVar(&everything, "all", false, "show every number; otherwise a long section shows its worst number")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
@@ -78,8 +80,8 @@ Exit status: 0 verified; 1 something differs, or the run is not finished; 2 the 
 
 // dataOf returns the directory of the data that the run read; "" if it is not known or is not on
 // this machine.
-func dataOf(dir rundir.Dir) string {
-	p, _, err := dir.ReadProvenance()
+func dataOf(dir rundir.Dir, config []byte) string {
+	p, err := dir.ParseProvenance(config)
 	if err != nil || p.DataDir == "" {
 		return ""
 	}
@@ -89,17 +91,21 @@ func dataOf(dir rundir.Dir) string {
 	return p.DataDir
 }
 
-// verify checks a run.
-func (a *app) verify(ctx context.Context, run, dataDir string) (*verify.Report, error) {
+// verify checks a run, or its files alone.
+func (a *app) verify(ctx context.Context, run, dataDir string, onlyFiles bool) (*verify.Report, error) {
 	dir := rundir.Dir(run)
-	r, err := verify.Run(dir, func() (*session.Inputs, error) {
-		file, err := config.ReadFile(dir.Config())
+	if onlyFiles {
+		r, err := verify.Files(dir)
+		return r, asFailure(err)
+	}
+	r, err := verify.Run(dir, func(text []byte) (*session.Inputs, error) {
+		file, err := config.ParseFile(dir.Config(), text)
 		if err != nil {
 			return nil, err
 		}
 		values := config.Values{}
 		if dataDir == "" {
-			dataDir = dataOf(dir)
+			dataDir = dataOf(dir, text)
 		}
 		if dataDir != "" {
 			values["data-dir"] = dataDir
@@ -119,10 +125,15 @@ func (a *app) verify(ctx context.Context, run, dataDir string) (*verify.Report, 
 		in, err := session.ReadInputs(ctx, options)
 		return in, config.NameFlags(err)
 	})
-	if err != nil && !errors.Is(err, rundir.ErrIncomplete) {
-		err = failure{err}
+	return r, asFailure(err)
+}
+
+// asFailure marks an error of a directory with an unfinished or damaged run.
+func asFailure(err error) error {
+	if err == nil || errors.Is(err, rundir.ErrIncomplete) {
+		return err
 	}
-	return r, err
+	return failure{err}
 }
 
 // differences prints a line for each difference, and returns an error if there are any.
@@ -152,7 +163,9 @@ func counted(n int, noun string) string {
 // printVerification prints the comparisons as a table, then the claims that were not checked.
 func printVerification(out io.Writer, r *verify.Report, most int) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "quantity\tin the files\trecomputed\tdifference\ttolerance\tok")
+	if len(r.Comparisons) > 0 {
+		fmt.Fprintln(w, "quantity\tin the files\trecomputed\tdifference\ttolerance\tok")
+	}
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', 8, 64) }
 	section := ""
 	for _, c := range r.Lines(most) {
@@ -172,9 +185,13 @@ func printVerification(out io.Writer, r *verify.Report, most int) error {
 	for _, s := range r.Skipped {
 		fmt.Fprintf(out, "not checked: %s\n", s)
 	}
-	if r.Verified {
-		_, err := fmt.Fprintf(out, "verified: %s agree with %s\n", counted(len(r.Comparisons), "number"), r.Run)
-		return err
+	if !r.Verified {
+		return nil
 	}
-	return nil
+	what := counted(len(r.Comparisons), "number") + " agree with "
+	if len(r.Comparisons) == 0 {
+		what = "the checksums of " + counted(len(r.Files), "file") + " in "
+	}
+	_, err := fmt.Fprintf(out, "verified: %s%s\n", what, printable(r.Run))
+	return err
 }

@@ -32,6 +32,13 @@ func TestWeights(t *testing.T) {
 	if err := models.SaveFile(dir.Best(), m, tensor.Float64); err != nil {
 		t.Fatal(err)
 	}
+	s, err := rundir.ReadSummary(dir.Summary())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := dir.WriteSummary(&s); err != nil {
+		t.Fatal(err)
+	}
 	score := func(flags ...string) float64 {
 		t.Helper()
 		got := with("job,age\nnurse,60\n", append([]string{"predict", run}, flags...)...)

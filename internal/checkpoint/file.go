@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"ppal/internal/seal"
 )
 
 // The names of the files in the run's directory.
@@ -147,7 +149,7 @@ func Read(dir string) (*Checkpoint, error) {
 
 // read returns the checkpoint in a file.
 func read(path string) (*Checkpoint, error) {
-	data, err := os.ReadFile(path)
+	data, err := seal.ReadUpTo(path, seal.State)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"ppal/internal/seal"
 )
 
 // Name is the name of the lock's file in the directory.
@@ -61,7 +63,7 @@ func take(dir string, opened func()) (*Lock, error) {
 // missing or not locked. Free neither creates nor removes the file. On a file system or an
 // operating system without file locks, Free reports false while the file exists.
 func Free(dir string) bool {
-	f, err := os.Open(filepath.Join(dir, Name))
+	f, err := seal.Open(filepath.Join(dir, Name), os.O_RDONLY)
 	if err != nil {
 		return errors.Is(err, os.ErrNotExist)
 	}

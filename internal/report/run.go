@@ -7,7 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"ppal/internal/dirlock"
 	"ppal/internal/rundir"
+	"ppal/internal/seal"
 	"ppal/trainer"
 )
 
@@ -24,9 +26,10 @@ type run struct {
 }
 
 // WriteRun writes the report.html of a run from the files of its directory. sum is the summary of
-// the run; nil reads summary.json. A run without a summary has not ended; its page shows the
-// records so far. WriteRun returns an error that wraps rundir.ErrIncomplete if the directory has no
-// records of a run.
+// the run that calls; nil reads summary.json, and compares every file with the checksums there
+// before it is used. A run without a summary has not ended; its page shows the records so far.
+// WriteRun returns an error that wraps rundir.ErrIncomplete if the directory has no records of a
+// run, and seal.ErrChanged for a file that is damaged or belongs to another run.
 func WriteRun(dir rundir.Dir, sum *rundir.Summary) error {
 	r, err := readRun(dir, sum)
 	if err != nil {
@@ -37,28 +40,45 @@ func WriteRun(dir rundir.Dir, sum *rundir.Summary) error {
 
 func readRun(dir rundir.Dir, sum *rundir.Summary) (*run, error) {
 	r := &run{dir: dir, summary: sum}
-	var err error
-	if r.records, err = rundir.ReadMetrics(dir.Metrics()); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
+	var of rundir.Seal
 	if sum == nil {
-		own, err := rundir.ReadSummary(dir.Summary())
+		own, sums, _, err := rundir.ReadSealed(dir.Summary())
 		switch {
+		case err == nil && own.Status == string(trainer.Interrupted) && !dirlock.Free(string(dir)):
+			// the run goes on, and the summary is that of its former part
 		case err == nil:
-			r.summary = &own
+			r.summary, of = &own, sums
 		case !errors.Is(err, os.ErrNotExist):
 			return nil, err
-		case len(r.records) == 0:
-			return nil, fmt.Errorf("report: %s: %w: it has no records and no summary", dir, rundir.ErrIncomplete)
 		}
 	}
-	if r.provenance, _, err = dir.ReadProvenance(); err != nil && !errors.Is(err, os.ErrNotExist) {
+	data, err := of.Read(dir.Metrics())
+	if err == nil {
+		r.records, err = rundir.ParseMetrics(dir.Metrics(), data)
+	}
+	switch {
+	case errors.Is(err, seal.ErrChanged) && r.summary.Status == string(trainer.Interrupted):
+		return nil, fmt.Errorf("%w; if the run went on since, `ppal train --resume %s` continues it", err, dir)
+	case err != nil && !absent(err, of, dir.Metrics()):
+		return nil, err
+	case r.summary == nil && len(r.records) == 0:
+		return nil, fmt.Errorf("report: %s: %w: it has no records and no summary", dir, rundir.ErrIncomplete)
+	}
+	config, err := of.Read(dir.Config())
+	if err == nil {
+		if r.provenance, err = dir.ParseProvenance(config); err != nil {
+			return nil, err
+		}
+		if r.settings, r.own, err = settingsOf(dir.Config(), config); err != nil {
+			return nil, err
+		}
+	} else if !absent(err, of, dir.Config()) {
 		return nil, err
 	}
-	if r.settings, r.own, err = readSettings(dir.Config()); err != nil {
+	if r.details, err = dir.ReadDetails(of); err != nil {
 		return nil, err
 	}
-	if r.details, err = dir.ReadDetails(); err != nil {
+	if _, err := of.Read(dir.ModelDescription()); err != nil && !absent(err, of, dir.ModelDescription()) {
 		return nil, err
 	}
 	if m, err := dir.ReadModel(); err == nil {
@@ -67,6 +87,11 @@ func readRun(dir rundir.Dir, sum *rundir.Summary) (*run, error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+// absent reports whether err says that a file is missing that the run did not write.
+func absent(err error, of rundir.Seal, path string) bool {
+	return errors.Is(err, os.ErrNotExist) && !of.Has(path)
 }
 
 // setting returns the value of a setting, or "".

@@ -1,9 +1,7 @@
 package report
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -20,16 +18,9 @@ type settingGroup struct {
 // setting is a line of config.yaml.
 type setting struct{ Name, Value, Note string }
 
-// readSettings reads the settings of config.yaml in their groups. own lists the parts of the run
-// that no setting expresses. A missing file gives no settings.
-func readSettings(path string) (groups []settingGroup, own []string, err error) {
-	data, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil, nil
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("report: %w", err)
-	}
+// settingsOf returns the settings in the text of config.yaml in their groups. own lists the parts
+// of the run that no setting expresses.
+func settingsOf(path string, data []byte) (groups []settingGroup, own []string, err error) {
 	var document yaml.Node
 	if err := yaml.Unmarshal(data, &document); err != nil {
 		return nil, nil, fmt.Errorf("report: %s: %w", path, err)

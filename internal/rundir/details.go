@@ -79,16 +79,17 @@ func (d Dir) WriteDetails(details Details) error {
 	return WriteFile(d.Details(), append(data, '\n'))
 }
 
-// ReadDetails reads details.json. It returns no details for a run without the file, which an
-// earlier version of the program wrote, and for the file of a later version.
-func (d Dir) ReadDetails() (Details, error) {
+// ReadDetails reads details.json, and compares it with the checksum of the seal. It returns no
+// details for a run without the file, which an earlier version of the program wrote, and for the
+// file of a later version. The errors are those of Seal.Read and of the parser.
+func (d Dir) ReadDetails(of Seal) (Details, error) {
 	var details Details
-	data, err := os.ReadFile(d.Details())
-	if errors.Is(err, os.ErrNotExist) {
+	data, err := of.Read(d.Details())
+	if errors.Is(err, os.ErrNotExist) && !of.Has(d.Details()) {
 		return details, nil
 	}
 	if err != nil {
-		return details, fmt.Errorf("rundir: %w", err)
+		return details, err
 	}
 	if err := json.Unmarshal(data, &details); err != nil {
 		return Details{}, fmt.Errorf("rundir: %s: %w", d.Details(), err)

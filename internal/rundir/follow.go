@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"ppal/internal/seal"
 	"ppal/trainer"
 )
 
@@ -26,7 +27,7 @@ func FollowFile(path string) *Follower { return &Follower{path: path} }
 // ignores a last line without an end. A run that resumes removes the records after its checkpoint:
 // Records then reads the file from the start. Errors name the file.
 func (f *Follower) Records() ([]trainer.Record, error) {
-	file, err := os.Open(f.path)
+	file, err := seal.Open(f.path, os.O_RDONLY)
 	if err != nil {
 		return nil, fmt.Errorf("rundir: %w", err)
 	}
@@ -34,6 +35,9 @@ func (f *Follower) Records() ([]trainer.Record, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("rundir: %w", err)
+	}
+	if info.Size() > seal.Records {
+		return nil, fmt.Errorf("rundir: %s: %w: it has %d bytes", f.path, seal.ErrSize, info.Size())
 	}
 	if info.Size() < f.size {
 		f.restart()
@@ -60,7 +64,7 @@ func (f *Follower) read(file io.ReadSeeker) error {
 	if _, err := file.Seek(f.size, io.SeekStart); err != nil {
 		return err
 	}
-	data, err := io.ReadAll(file)
+	data, err := io.ReadAll(io.LimitReader(file, seal.Records))
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func FuzzReaders(f *testing.F) {
 				t.Fatalf("record %d: %v, %v, %v", i, again.Objective, records[i].Objective, err)
 			}
 		}
-		_, err = dir.ReadPreparation()
+		_, err = dir.ReadPreparation(Seal{})
 		check("preparation", err)
 		_, err = dir.ReadModel()
 		check("model", err)

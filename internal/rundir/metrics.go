@@ -1,7 +1,7 @@
 package rundir
 
 import (
-	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"ppal/internal/seal"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 )
@@ -52,7 +53,7 @@ func openMetrics(path string, flags int) (*Metrics, error) {
 // in hex; for a size of 0, sum does not count. The error wraps ErrRecords if the file does not
 // begin with these bytes.
 func (d Dir) ResumeMetrics(size int64, sum string) (*Metrics, error) {
-	f, err := os.OpenFile(d.Metrics(), os.O_RDWR, 0o644)
+	f, err := seal.Open(d.Metrics(), os.O_RDWR)
 	if err != nil {
 		return nil, fmt.Errorf("rundir: %w", err)
 	}
@@ -156,29 +157,28 @@ func numbersOf(r *trainer.Record) map[string][]float64 {
 	return numbers
 }
 
-// ReadMetrics reads a metrics.jsonl. It ignores a last line that a crash truncated; other errors
-// name the line.
+// ReadMetrics reads a metrics.jsonl. The errors are those of seal.ReadUpTo and ParseMetrics.
 func ReadMetrics(path string) ([]trainer.Record, error) {
-	f, err := os.Open(path)
+	data, err := seal.ReadUpTo(path, seal.Records)
 	if err != nil {
 		return nil, fmt.Errorf("rundir: %w", err)
 	}
-	defer f.Close()
-	var records []trainer.Record
-	in := bufio.NewReader(f)
+	return ParseMetrics(path, data)
+}
+
+// ParseMetrics returns the records in the content of a metrics.jsonl. It ignores a last line that a
+// crash truncated; other errors name the line.
+func ParseMetrics(path string, data []byte) (records []trainer.Record, err error) {
 	for n := 1; ; n++ {
-		line, err := in.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
+		end := bytes.IndexByte(data, '\n') + 1
+		if end == 0 {
 			return records, nil
 		}
-		if err != nil {
-			return nil, fmt.Errorf("rundir: %w", err)
-		}
-		r, err := decode(line)
+		r, err := decode(data[:end])
 		if err != nil {
 			return nil, fmt.Errorf("rundir: %s:%d: %w", path, n, err)
 		}
-		records = append(records, r)
+		records, data = append(records, r), data[end:]
 	}
 }
 

@@ -1,19 +1,21 @@
 package rundir
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"ppal/datasets"
+	"ppal/internal/seal"
 )
 
 // ModelSchema is the version of the keys of model.json. A key that is removed or changes its
 // meaning raises the version. A new key does not.
-const ModelSchema = 1
+// Schema 1 had no checksums.
+const ModelSchema = 2
 
 // Model is the content of model.json: what a program needs to use the weights of
 // model.safetensors on new rows. The files that it names are in the same directory.
@@ -45,6 +47,10 @@ type Model struct {
 	LeftOut map[string][]string `json:"left_out"`
 	// Rows is the file that says to which split each row went; "" for data at hand.
 	Rows string `json:"rows,omitempty"`
+	// Files has the SHA-256 of the weights' file and of the preparation, in hex, by name.
+	Files map[string]string `json:"files,omitempty"`
+	// Checksum is the SHA-256 of model.json, in hex, with zeros in place of its own digits.
+	Checksum string `json:"checksum,omitempty"`
 }
 
 // Input describes the rows that the model takes.
@@ -131,48 +137,101 @@ var ErrIncomplete = errors.New("not a complete run directory")
 // ModelDescription returns the path of model.json.
 func (d Dir) ModelDescription() string { return filepath.Join(string(d), "model.json") }
 
-// WriteModel writes model.json, with the version of its keys.
+// WriteModel writes model.json, with the version of its keys and the checksums of the files that it
+// names.
 func (d Dir) WriteModel(m Model) error {
-	m.Schema = ModelSchema
+	m.Schema, m.Files = ModelSchema, map[string]string{}
+	for _, name := range m.parts() {
+		data, err := Seal{}.Read(filepath.Join(string(d), name))
+		if err != nil {
+			return err
+		}
+		m.Files[name] = seal.Sum(data)
+	}
+	text, err := m.Text()
+	if err != nil {
+		return err
+	}
+	return WriteFile(d.ModelDescription(), text)
+}
+
+// Text returns the content of model.json, with its checksum unless the schema has none.
+func (m Model) Text() ([]byte, error) {
 	if m.Constraints == nil {
 		m.Constraints = []string{}
 	}
-	var data bytes.Buffer
-	out := json.NewEncoder(&data)
-	out.SetEscapeHTML(false) // constraints have <=
-	out.SetIndent("", "  ")
-	if err := out.Encode(m); err != nil {
-		return fmt.Errorf("rundir: the model's description: %w", err)
+	if m.Checksum = ""; m.Schema > 1 {
+		m.Checksum = seal.Blank
 	}
-	return WriteFile(d.ModelDescription(), data.Bytes())
+	text, err := indented(m)
+	if err != nil {
+		return nil, fmt.Errorf("rundir: the model's description: %w", err)
+	}
+	if m.Checksum != "" {
+		seal.Close(text)
+	}
+	return text, nil
+}
+
+// parts returns the names of the files without which the model cannot be used.
+func (m *Model) parts() (names []string) {
+	for _, name := range []string{m.Weights, m.Input.Preparation} {
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // ReadModel reads model.json. Errors wrap ErrIncomplete if the directory has none, or has the
-// description of a later version.
+// description of a later version, and seal.ErrChanged if the file has another checksum than it
+// states.
 func (d Dir) ReadModel() (Model, error) {
-	var m Model
-	data, err := os.ReadFile(d.ModelDescription())
+	m, _, err := d.ReadSealedModel()
+	return m, err
+}
+
+// ReadSealedModel reads model.json, and the checksums in it: none in a file of an earlier version.
+// The errors are those of ReadModel.
+func (d Dir) ReadSealedModel() (m Model, of Seal, err error) {
+	path := d.ModelDescription()
+	data, err := Seal{}.Read(path)
 	switch {
 	case err == nil:
 	case !errors.Is(err, os.ErrNotExist):
-		return m, fmt.Errorf("rundir: %w", err)
+		return m, of, err
 	case !exists(string(d)):
-		return m, fmt.Errorf("rundir: %s: %w: there is no such directory", d, ErrIncomplete)
+		return m, of, fmt.Errorf("rundir: %s: %w: there is no such directory", d, ErrIncomplete)
 	case exists(d.Model()):
-		return m, fmt.Errorf("rundir: %s: %w: an earlier version of ppal wrote it, without model.json; "+
+		return m, of, fmt.Errorf("rundir: %s: %w: an earlier version of ppal wrote it, without model.json; "+
 			"`ppal train --config %s --init %s --iterations 0 --out NEW` writes a complete one with the same weights",
 			d, ErrIncomplete, d.Config(), d.Model())
 	default:
-		return m, fmt.Errorf("rundir: %s: %w: there is no model.json, which a run writes when its training has ended", d, ErrIncomplete)
+		return m, of, fmt.Errorf("rundir: %s: %w: there is no model.json, which a run writes when its training has ended", d, ErrIncomplete)
+	}
+	var closed bool
+	if of.Sums, closed, err = seal.SumsOf(path, data); errors.Is(err, seal.ErrChanged) {
+		return m, of, fmt.Errorf("rundir: %w", err)
 	}
 	if err := json.Unmarshal(data, &m); err != nil {
-		return m, fmt.Errorf("rundir: %s: %w: %w", d.ModelDescription(), ErrIncomplete, err)
+		return m, of, fmt.Errorf("rundir: %s: %w: %w", path, ErrIncomplete, err)
 	}
-	if m.Schema != ModelSchema {
-		return m, fmt.Errorf("rundir: %s: %w: its schema is %d, this program reads schema %d; use a newer ppal",
-			d.ModelDescription(), ErrIncomplete, m.Schema, ModelSchema)
+	if m.Schema < 1 || m.Schema > ModelSchema {
+		return m, of, fmt.Errorf("rundir: %s: %w: its schema is %d, this program reads schemas up to %d; use a newer ppal",
+			path, ErrIncomplete, m.Schema, ModelSchema)
 	}
-	return m, nil
+	for _, name := range append(m.parts(), m.Rows) {
+		switch {
+		case name != "" && (name != filepath.Base(name) || !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, `/\`)):
+			return m, of, fmt.Errorf("rundir: %s: %w: it names the file %q, which is not in the run's directory", path, ErrIncomplete, name)
+		case m.Schema > 1 && name != m.Rows && !of.Has(name):
+			return m, of, fmt.Errorf("rundir: %s: %w: it has no checksum of %s", path, seal.ErrChanged, name)
+		}
+	}
+	if m.Schema > 1 && !closed {
+		return m, of, fmt.Errorf("rundir: %s: %w: it has no checksum", path, seal.ErrChanged)
+	}
+	return m, of, nil
 }
 
 func exists(path string) bool {

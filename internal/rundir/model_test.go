@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/datasets"
+	"ppal/internal/seal"
 )
 
 func TestModelRoundTrip(t *testing.T) {
@@ -24,10 +25,18 @@ func TestModelRoundTrip(t *testing.T) {
 		Reading: &datasets.Reading{Missing: "flag", Columns: []datasets.ColumnReading{{Column: "age", Number: true, Decimal: ","}}},
 		LeftOut: map[string][]string{"fpr <= 0.05": {"fpr[race=c]"}}, Rows: "rows.csv"}
 	d := Dir(t.TempDir())
+	want.Files = map[string]string{}
+	for _, path := range []string{d.Model(), d.Preparation()} {
+		if err := os.WriteFile(path, []byte(path), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		want.Files[filepath.Base(path)] = seal.Sum([]byte(path))
+	}
 	if err := d.WriteModel(want); err != nil {
 		t.Fatal(err)
 	}
 	got, err := d.ReadModel()
+	want.Checksum = got.Checksum
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
@@ -50,7 +59,10 @@ func TestReadModelErrors(t *testing.T) {
 	check(Dir(filepath.Join(string(empty), "none")), "there is no such directory")
 	check(empty, "there is no model.json")
 	check(old, "an earlier version of ppal wrote it")
-	for content, says := range map[string]string{`{"schema": 2}`: "its schema is 2", `{"schema"`: "unexpected end", `[]`: "cannot unmarshal"} {
+	for content, says := range map[string]string{`{"schema": 3}`: "its schema is 3", `{"schema": 0}`: "its schema is 0",
+		`{"schema": 1, "weights": "../model.safetensors"}`: "not in the run's directory", `{"schema": 1, "rows": "a/rows.csv"}`: "not in the run's directory",
+		`{"schema": 1, "weights": "/x"}`: "not in the run's directory", `{"schema": 1, "input": {"preparation": ".."}}`: "not in the run's directory",
+		`{"schema"`: "unexpected end", `[]`: "cannot unmarshal"} {
 		if err := os.WriteFile(old.ModelDescription(), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}

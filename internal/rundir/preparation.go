@@ -3,7 +3,6 @@ package rundir
 import (
 	"bytes"
 	"fmt"
-	"os"
 
 	"go.yaml.in/yaml/v3"
 
@@ -26,22 +25,35 @@ const preparationHead = `# How the columns of a table became the model's inputs.
 # given number of indices, of rows in LIBSVM's format.
 `
 
-// WritePreparation writes preparation.yaml.
-func (d Dir) WritePreparation(p Preparation) error {
+// Text returns the content of preparation.yaml.
+func (p Preparation) Text() ([]byte, error) {
 	data, err := yaml.Marshal(p)
 	if err != nil {
-		return fmt.Errorf("rundir: %w", err)
+		return nil, fmt.Errorf("rundir: %w", err)
 	}
-	return WriteFile(d.Preparation(), append([]byte(preparationHead), data...))
+	return append([]byte(preparationHead), data...), nil
 }
 
-// ReadPreparation reads preparation.yaml. It returns datasets.ErrFormat if the file is not a
-// preparation, and datasets.ErrColumn if the preparation is not valid.
-func (d Dir) ReadPreparation() (Preparation, error) {
-	var p Preparation
-	data, err := os.ReadFile(d.Preparation())
+// WritePreparation writes preparation.yaml, unless the directory has the same file.
+func (d Dir) WritePreparation(p Preparation) error {
+	data, err := p.Text()
 	if err != nil {
-		return p, fmt.Errorf("rundir: %w", err)
+		return err
+	}
+	if have, err := (Seal{}).Read(d.Preparation()); err == nil && bytes.Equal(have, data) {
+		return nil
+	}
+	return WriteFile(d.Preparation(), data)
+}
+
+// ReadPreparation reads preparation.yaml, and compares it with the checksum of the seal. It returns
+// datasets.ErrFormat if the file is not a preparation, and datasets.ErrColumn if the preparation is
+// not valid. Other errors are those of Seal.Read.
+func (d Dir) ReadPreparation(of Seal) (Preparation, error) {
+	var p Preparation
+	data, err := of.Read(d.Preparation())
+	if err != nil {
+		return p, err
 	}
 	in := yaml.NewDecoder(bytes.NewReader(data))
 	in.KnownFields(true)

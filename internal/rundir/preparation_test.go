@@ -24,7 +24,7 @@ func TestPreparationRoundTrip(t *testing.T) {
 		if err := d.WritePreparation(want); err != nil {
 			t.Fatal(err)
 		}
-		got, err := d.ReadPreparation()
+		got, err := d.ReadPreparation(Seal{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +36,7 @@ func TestPreparationRoundTrip(t *testing.T) {
 
 func TestPreparationErrors(t *testing.T) {
 	d := Dir(t.TempDir())
-	if _, err := d.ReadPreparation(); !errors.Is(err, os.ErrNotExist) {
+	if _, err := d.ReadPreparation(Seal{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 	for text, want := range map[string]error{
@@ -49,7 +49,7 @@ func TestPreparationErrors(t *testing.T) {
 		if err := os.WriteFile(d.Preparation(), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := d.ReadPreparation(); !errors.Is(err, want) {
+		if _, err := d.ReadPreparation(Seal{}); !errors.Is(err, want) {
 			t.Errorf("%q: %v, want %v", text, err, want)
 		}
 	}

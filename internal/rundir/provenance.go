@@ -5,9 +5,10 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
-	"os"
 
 	"go.yaml.in/yaml/v3"
+
+	"ppal/internal/seal"
 )
 
 // Provenance describes the origin of a run. config.yaml contains it in addition to the settings.
@@ -37,23 +38,23 @@ type Provenance struct {
 
 // ReadProvenance reads the provenance in config.yaml. sum is the SHA-256 of the file, in hex.
 func (d Dir) ReadProvenance() (p Provenance, sum string, err error) {
-	data, err := os.ReadFile(d.Config())
+	data, err := Seal{}.Read(d.Config())
 	if err != nil {
-		return p, "", fmt.Errorf("rundir: %w", err)
+		return p, "", err
 	}
+	p, err = d.ParseProvenance(data)
+	return p, seal.Sum(data), err
+}
+
+// ParseProvenance returns the provenance in the text of config.yaml.
+func (d Dir) ParseProvenance(config []byte) (Provenance, error) {
 	var file struct {
 		Provenance Provenance `yaml:"provenance"`
 	}
-	if err := yaml.Unmarshal(data, &file); err != nil {
-		return p, "", fmt.Errorf("rundir: %s: %w", d.Config(), err)
+	if err := yaml.Unmarshal(config, &file); err != nil {
+		return file.Provenance, fmt.Errorf("rundir: %s: %w", d.Config(), err)
 	}
-	return file.Provenance, SHA256(data), nil
-}
-
-// SHA256 returns the SHA-256 of the data, in hex.
-func SHA256(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
+	return file.Provenance, nil
 }
 
 // Sum identifies the bytes that are written to it.

@@ -2,12 +2,12 @@ package rundir
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -155,16 +155,16 @@ type Row struct {
 
 // ReadRows reads the file of the given name that WriteRows wrote.
 func (d Dir) ReadRows(name string) ([]Row, error) {
-	f, err := os.Open(filepath.Join(string(d), name))
+	path := filepath.Join(string(d), name)
+	data, err := Seal{}.Read(path)
 	if err != nil {
-		return nil, fmt.Errorf("rundir: %w", err)
+		return nil, err
 	}
-	defer f.Close()
-	var in io.Reader = f
+	var in io.Reader = bytes.NewReader(data)
 	if name == rowsCompressed {
-		zip, err := gzip.NewReader(f)
+		zip, err := gzip.NewReader(in)
 		if err != nil {
-			return nil, fmt.Errorf("rundir: %s: %w", f.Name(), err)
+			return nil, fmt.Errorf("rundir: %s: %w", path, err)
 		}
 		in = zip
 	}
@@ -172,7 +172,7 @@ func (d Dir) ReadRows(name string) ([]Row, error) {
 	r.ReuseRecord = true
 	header, err := r.Read()
 	if err != nil {
-		return nil, fmt.Errorf("rundir: %s: %w", f.Name(), err)
+		return nil, fmt.Errorf("rundir: %s: %w", path, err)
 	}
 	fields := len(header)
 	var rows []Row
@@ -182,11 +182,11 @@ func (d Dir) ReadRows(name string) ([]Row, error) {
 			return rows, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("rundir: %s: %w", f.Name(), err)
+			return nil, fmt.Errorf("rundir: %s: %w", path, err)
 		}
 		row := Row{Split: Split(record[fields-1])}
 		if row.Number, err = strconv.Atoi(record[0]); err != nil {
-			return nil, fmt.Errorf("rundir: %s: %w", f.Name(), err)
+			return nil, fmt.Errorf("rundir: %s: %w", path, err)
 		}
 		if fields > 2 {
 			row.File = record[1]

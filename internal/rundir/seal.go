@@ -6,16 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"strings"
+
+	"ppal/internal/seal"
 )
 
 // WriteSummary writes the summary atomically. It is the last file of a run. WriteSummary sets the
 // schema and the checksums: of the run's other files, and of the summary itself. If a file cannot
 // be read, WriteSummary writes the summary without checksums of files, and returns the error.
 func (d Dir) WriteSummary(s *Summary) error {
-	sums, err := d.Checksums()
+	sums, err := d.checksums()
 	s.Files = sums
 	return errors.Join(s.Write(d.Summary()), err)
 }
@@ -28,67 +28,79 @@ func (s *Summary) Write(path string) error {
 	if s.Notes == nil {
 		s.Notes = []string{}
 	}
-	s.Schema, s.Checksum = Schema, noChecksum
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false) // "fpr <= 0.05" stays readable
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(s); err != nil {
+	s.Schema, s.Checksum = Schema, seal.Blank
+	text, err := indented(s)
+	if err != nil {
 		return fmt.Errorf("rundir: the summary: %w", err)
 	}
-	text := out.Bytes()
-	s.Checksum = SHA256(text)
-	copy(text[bytes.LastIndex(text, []byte(noChecksum)):], s.Checksum)
+	s.Checksum = seal.Close(text)
 	return WriteFile(path, text)
 }
 
-// noChecksum stands for the digits of a checksum while the checksum is computed.
-var noChecksum = strings.Repeat("0", 64)
+// indented returns the JSON of a file for people: "fpr <= 0.05" stays readable.
+func indented(v any) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	err := encoder.Encode(v)
+	return out.Bytes(), err
+}
 
-// sealed returns the names of the files whose checksums a summary has. Plots and reports are not
-// among them, because they can be drawn again.
-func (d Dir) sealed() []string {
-	return []string{d.Config(), d.Preparation(), d.Metrics(), d.Model(), d.Best(), d.Infeasible(), d.ModelDescription(),
+// Sealed returns the paths of the files whose checksums a summary has. Plots and report.html are
+// not among them, because they can be drawn again from the other files.
+func (d Dir) Sealed() []string {
+	return []string{d.Config(), d.Preparation(), d.Metrics(), d.Model(), d.Best(), d.Infeasible(), d.ModelDescription(), d.Details(),
 		filepath.Join(string(d), rowsName), filepath.Join(string(d), rowsCompressed)}
 }
 
-// Checksums returns the SHA-256 of the run's files except for summary.json, in hex, by name. A
+// checksums returns the SHA-256 of the run's files except for summary.json, in hex, by name. A
 // missing file has no checksum.
-func (d Dir) Checksums() (map[string]string, error) {
+func (d Dir) checksums() (map[string]string, error) {
 	sums := map[string]string{}
-	for _, path := range d.sealed() {
-		data, err := os.ReadFile(path)
+	for _, path := range d.Sealed() {
+		data, err := seal.Read(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
 			return nil, fmt.Errorf("rundir: %w", err)
 		default:
-			sums[filepath.Base(path)] = SHA256(data)
+			sums[filepath.Base(path)] = seal.Sum(data)
 		}
 	}
 	return sums, nil
 }
 
-// CheckSummary reports whether summary.json has the checksum that it states. has is false for a
-// summary without a checksum, which an earlier version of ppal wrote.
-func (d Dir) CheckSummary() (has, ok bool, err error) {
-	text, err := os.ReadFile(d.Summary())
+// Seal holds the checksums of a run's files. The zero value has none.
+type Seal struct{ seal.Sums }
+
+// Read reads a file of the run's directory, and compares the file with its checksum. The error
+// wraps seal.ErrChanged for a file of another run or a damaged file, seal.ErrKind or seal.ErrSize,
+// or comes from the file system.
+func (s Seal) Read(path string) ([]byte, error) {
+	data, err := seal.Read(path)
+	if err == nil {
+		err = s.Check(path, data)
+	}
 	if err != nil {
-		return false, false, fmt.Errorf("rundir: %w", err)
+		return nil, fmt.Errorf("rundir: %w", err)
 	}
-	var s struct {
-		Checksum string `json:"checksum"`
+	return data, nil
+}
+
+// ReadSealed reads a summary.json and its checksums. closed is false for a summary without a
+// checksum of its own, which an earlier version of ppal wrote. With an error that wraps
+// seal.ErrChanged, ReadSealed also returns what the changed file says.
+func ReadSealed(path string) (s Summary, of Seal, closed bool, err error) {
+	data, err := seal.Read(path)
+	if err != nil {
+		return s, of, false, fmt.Errorf("rundir: %w", err)
 	}
-	if err := json.Unmarshal(text, &s); err != nil {
-		return false, false, fmt.Errorf("rundir: %s: %w", d.Summary(), err)
+	if err := json.Unmarshal(data, &s); err != nil {
+		return s, of, false, fmt.Errorf("rundir: %s: %w", path, err)
 	}
-	if s.Checksum == "" {
-		return false, false, nil
+	if of.Sums, closed, err = seal.SumsOf(path, data); err != nil {
+		err = fmt.Errorf("rundir: %w", err)
 	}
-	at := bytes.LastIndex(text, []byte(s.Checksum))
-	if at < 0 || len(s.Checksum) != len(noChecksum) {
-		return true, false, nil
-	}
-	copy(text[at:], noChecksum)
-	return true, SHA256(text) == s.Checksum, nil
+	return s, of, closed, err
 }

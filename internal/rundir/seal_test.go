@@ -2,9 +2,12 @@ package rundir
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"ppal/internal/seal"
 )
 
 // The summary has the checksums of the files, and a changed byte anywhere in the summary is found.
@@ -17,13 +20,14 @@ func TestSeal(t *testing.T) {
 	if err := dir.WriteSummary(&s); err != nil {
 		t.Fatal(err)
 	}
-	if want := map[string]string{"config.yaml": SHA256([]byte("seed: 1\n"))}; len(s.Files) != 1 || s.Files["config.yaml"] != want["config.yaml"] {
+	if want := map[string]string{"config.yaml": seal.Sum([]byte("seed: 1\n"))}; len(s.Files) != 1 || s.Files["config.yaml"] != want["config.yaml"] {
 		t.Errorf("checksums %v, want %v", s.Files, want)
 	}
 	check := func(what string, wantHas, wantOK bool) {
 		t.Helper()
-		if has, ok, err := dir.CheckSummary(); err != nil || has != wantHas || ok != wantOK {
-			t.Errorf("%s: has %t, ok %t, %v", what, has, ok, err)
+		_, _, has, err := ReadSealed(dir.Summary())
+		if has != wantHas || (err == nil) == (has && !wantOK) || err != nil && !errors.Is(err, seal.ErrChanged) {
+			t.Errorf("%s: has %t, %v", what, has, err)
 		}
 	}
 	check("as written", true, true)

@@ -1,10 +1,7 @@
 package rundir
 
 import (
-	"encoding/json"
-	"fmt"
 	"math"
-	"os"
 
 	"ppal/internal/rates"
 	"ppal/trainer"
@@ -101,15 +98,9 @@ func NewResidualDecay(d trainer.Decay) ResidualDecay {
 	return ResidualDecay{known(d.Stationarity), known(d.Infeasibility), known(d.Complementarity)}
 }
 
-// ReadSummary reads a summary.json.
+// ReadSummary reads a summary.json. The error wraps seal.ErrChanged if the summary has another
+// checksum than it states.
 func ReadSummary(path string) (Summary, error) {
-	var s Summary
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return s, fmt.Errorf("rundir: %w", err)
-	}
-	if err := json.Unmarshal(data, &s); err != nil {
-		return s, fmt.Errorf("rundir: %s: %w", path, err)
-	}
-	return s, nil
+	s, _, _, err := ReadSealed(path)
+	return s, err
 }

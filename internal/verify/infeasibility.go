@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -35,13 +34,13 @@ func (c *check) infeasibility() error {
 	case proof == nil:
 		return nil
 	}
-	if _, err := os.Stat(c.dir.Infeasible()); err != nil {
+	if c.content[c.dir.Infeasible()] == nil {
 		if s.Files[filepath.Base(c.dir.Infeasible())] == "" {
 			r.skip("the proof of infeasibility: there is no infeasible.safetensors")
 		}
 		return nil // a missing file with a checksum is a problem already
 	}
-	f, err := readWeights(c.in, c.dir.Infeasible(), nil)
+	f, err := c.weights(c.dir.Infeasible(), nil)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -81,13 +80,13 @@ func (c *check) bestFeasible() error {
 	if reported == nil {
 		return nil
 	}
-	if _, err := os.Stat(c.dir.Best()); err != nil {
+	if c.content[c.dir.Best()] == nil {
 		if s.Files[filepath.Base(c.dir.Best())] == "" {
 			r.skip("the weights of the best feasible record: there is no best.safetensors")
 		}
 		return nil // a missing file with a checksum is a problem already
 	}
-	f, err := readWeights(c.in, c.dir.Best(), nil)
+	f, err := c.weights(c.dir.Best(), nil)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,8 @@ type Report struct {
 	Run string `json:"run"`
 	// Verified says that nothing differs. It is the same as no Problems.
 	Verified bool `json:"verified"`
+	// Files names the files whose checksums agree.
+	Files []string `json:"files"`
 	// Problems has a sentence for each file, checksum and number that differs.
 	Problems    []string     `json:"problems"`
 	Comparisons []Comparison `json:"comparisons"`

@@ -1,38 +1,56 @@
 package verify
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"ppal/internal/rundir"
+	"ppal/internal/seal"
 	"ppal/trainer"
 	"ppal/trainer/session"
 )
 
 // Run checks the run in the directory. read reads the run's data and states its task, from the
-// run's config.yaml. The error says that the directory holds no finished run; differences are in
-// the report.
-func Run(dir rundir.Dir, read func() (*session.Inputs, error)) (*Report, error) {
-	c := &check{dir: dir, report: &Report{Run: string(dir), Problems: []string{}, Skipped: []string{}, Comparisons: []Comparison{}}}
-	r := c.report
+// content of the run's config.yaml. The error says that the directory holds no finished run;
+// differences are in the report.
+func Run(dir rundir.Dir, read func(config []byte) (*session.Inputs, error)) (*Report, error) {
+	c := newCheck(dir)
 	if err := c.files(); err != nil {
 		return nil, err
 	}
-	if err := c.recompute(read); err != nil {
-		r.problem("%v", err)
+	var err error
+	if c.records, err = rundir.ParseMetrics(dir.Metrics(), c.content[dir.Metrics()]); err != nil {
+		c.report.problem("%v", err)
 	}
-	r.Verified = len(r.Problems) == 0
-	return r, nil
+	if err := c.recompute(read); err != nil {
+		c.report.problem("%v", err)
+	}
+	return c.end(), nil
+}
+
+// Files compares the checksums of the run's files, and recomputes nothing. It needs no data. The
+// errors are those of Run.
+func Files(dir rundir.Dir) (*Report, error) {
+	c := newCheck(dir)
+	if err := c.files(); err != nil {
+		return nil, err
+	}
+	c.report.skip("the numbers in the files: only the checksums were compared, without the data")
+	return c.end(), nil
 }
 
 // check is the state of Run.
 type check struct {
 	dir     rundir.Dir
 	report  *Report
+	content map[string][]byte // of the run's files, by path
 	summary rundir.Summary
 	records []trainer.Record
 	in      *session.Inputs
@@ -41,58 +59,88 @@ type check struct {
 	shifts  []float64 // shifts of the bounds; nil: those of the outcome
 }
 
-// files reads the summary and the records, and compares the checksums.
+func newCheck(dir rundir.Dir) *check {
+	return &check{dir: dir, content: map[string][]byte{}, report: &Report{Run: string(dir),
+		Problems: []string{}, Skipped: []string{}, Comparisons: []Comparison{}, Files: []string{}}}
+}
+
+// end returns the report.
+func (c *check) end() *Report {
+	c.report.Verified = len(c.report.Problems) == 0
+	return c.report
+}
+
+// files reads the summary and the run's files, and compares the checksums.
 func (c *check) files() (err error) {
 	r := c.report
-	if _, err := os.Stat(c.dir.Summary()); err != nil {
-		if _, started := os.Stat(c.dir.Config()); started == nil {
-			return fmt.Errorf("verify: %s: the run is not finished: there is no summary.json; `ppal train --resume %s` continues the run", c.dir, c.dir)
-		}
-		if _, err := os.Stat(string(c.dir)); err != nil {
-			return fmt.Errorf("verify: %w: %w", rundir.ErrIncomplete, err)
-		}
-		return fmt.Errorf("verify: %s: %w: there is no summary.json; name the directory of one run, such as a point of a sweep", c.dir, rundir.ErrIncomplete)
-	}
-	if c.summary, err = rundir.ReadSummary(c.dir.Summary()); err != nil {
+	var of rundir.Seal
+	var closed bool
+	c.summary, of, closed, err = rundir.ReadSealed(c.dir.Summary())
+	switch {
+	case errors.Is(err, seal.ErrChanged):
+		r.problem("summary.json has been changed: its checksum does not match")
+	case errors.Is(err, fs.ErrNotExist):
+		return c.unfinished()
+	case err != nil:
 		return fmt.Errorf("verify: %w", err)
+	case !closed:
+		r.skip("whether a file was changed: an earlier version of ppal wrote summary.json, without checksums")
+	default:
+		r.Files = append(r.Files, seal.SummaryName)
 	}
 	if c.summary.Status == string(trainer.Failed) {
 		return fmt.Errorf("verify: %s: the run failed, and there are no weights to check: %s", c.dir, c.summary.Error)
 	}
-	has, ok, err := c.dir.CheckSummary()
-	switch {
-	case err != nil:
-		return fmt.Errorf("verify: %w", err)
-	case !has:
-		r.skip("whether a file was changed: an earlier version of ppal wrote summary.json, without checksums")
-	case !ok:
-		r.problem("summary.json has been changed: its checksum does not match")
-	}
-	now, err := c.dir.Checksums()
-	if err != nil {
-		return fmt.Errorf("verify: %w", err)
+	known := map[string]bool{}
+	for _, path := range c.dir.Sealed() {
+		name := filepath.Base(path)
+		known[name] = true
+		data, err := seal.Read(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && !of.Has(path):
+			continue
+		case errors.Is(err, fs.ErrNotExist):
+			r.problem("%s is missing", name)
+			continue
+		case err != nil:
+			r.problem("%v", err)
+			continue
+		case of.Check(path, data) != nil:
+			r.problem("%s has been changed: its checksum is not the one in summary.json", name)
+		case of.Has(path):
+			r.Files = append(r.Files, name)
+		case closed:
+			r.skip("whether %s was changed: summary.json has no checksum of it", name)
+		}
+		c.content[path] = data
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.summary.Files)) {
-		switch sum, found := now[name]; {
-		case !found:
-			r.problem("%s is missing", name)
-		case sum != c.summary.Files[name]:
-			r.problem("%s has been changed: its checksum is not the one in summary.json", name)
+		if !known[name] {
+			r.problem("summary.json has a checksum of %q, which is not a file of a run", name)
 		}
-	}
-	if c.records, err = rundir.ReadMetrics(c.dir.Metrics()); err != nil {
-		r.problem("%v", err)
 	}
 	return nil
 }
 
+// unfinished returns the error of a directory without a summary.
+func (c *check) unfinished() error {
+	if _, err := os.Stat(string(c.dir)); err != nil {
+		return fmt.Errorf("verify: %w: %w", rundir.ErrIncomplete, err)
+	}
+	if _, err := os.Stat(c.dir.Config()); err == nil {
+		return fmt.Errorf("verify: %s: the run is not finished: there is no summary.json; `ppal train --resume %s` continues the run", c.dir, c.dir)
+	}
+	return fmt.Errorf("verify: %s: %w: there is no summary.json; name the directory of one run, such as a point of a sweep", c.dir, rundir.ErrIncomplete)
+}
+
 // recompute reads the data and compares the numbers.
-func (c *check) recompute(read func() (*session.Inputs, error)) (err error) {
-	before, _, err := c.dir.ReadProvenance()
+func (c *check) recompute(read func(config []byte) (*session.Inputs, error)) (err error) {
+	config := c.content[c.dir.Config()]
+	before, err := c.dir.ParseProvenance(config)
 	if err != nil {
 		return err
 	}
-	if c.in, err = read(); err != nil {
+	if c.in, err = read(config); err != nil {
 		return fmt.Errorf("the data or config.yaml cannot be used: %w", err)
 	}
 	if len(before.Data) == 0 {
@@ -113,7 +161,7 @@ func (c *check) recompute(read func() (*session.Inputs, error)) (err error) {
 		}
 		c.parts = append(c.parts, e)
 	}
-	if c.output, err = readWeights(c.in, c.dir.Model(), c.offsets()); err != nil {
+	if c.output, err = c.weights(c.dir.Model(), c.offsets()); err != nil {
 		return err
 	}
 	if err := c.solution(); err != nil {

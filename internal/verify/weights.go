@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -20,11 +21,12 @@ type weightsFile struct {
 	offsets            []float64 // what the exact step subtracted from each score; nil: nothing
 }
 
-// readWeights reads a file of weights.
-func readWeights(in *session.Inputs, path string, offsets []float64) (*weightsFile, error) {
-	m, err := models.LoadFile(path, &in.Model)
+// weights returns the weights in a file of the run.
+func (c *check) weights(path string, offsets []float64) (*weightsFile, error) {
+	in := c.in
+	m, err := models.Load(bytes.NewReader(c.content[path]), &in.Model)
 	if err != nil {
-		return nil, fmt.Errorf("verify: %w", err)
+		return nil, fmt.Errorf("verify: %s: %w", path, err)
 	}
 	f := &weightsFile{in: in, raw: m.Weights, normalized: len(in.Normalization.Center) > 0}
 	f.folded = f.normalized

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 	"time"
 
@@ -46,9 +45,9 @@ func (s *settings) timeLimit() float64 {
 
 func openRun(dir string) (*run, error) {
 	path := rundir.Dir(dir).Config()
-	data, err := os.ReadFile(path)
+	data, err := rundir.Seal{}.Read(path)
 	if err != nil {
-		return nil, fmt.Errorf("watch: %w", err)
+		return nil, err
 	}
 	r := &run{dir: rundir.Dir(dir), follower: rundir.Dir(dir).Follow(), absence: absence{dir: dir}}
 	if err := yaml.Unmarshal(data, &r.settings); err != nil {

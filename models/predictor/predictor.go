@@ -11,6 +11,7 @@
 package predictor
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -36,67 +37,89 @@ type Model struct {
 	preparation *datasets.Preparation // nil for pictures and matrices
 }
 
-// Load loads the directory of a run: model.json, model.safetensors and preparation.yaml.
+// Load loads the directory of a run: model.json, model.safetensors and preparation.yaml. It
+// compares the files with the checksums in model.json before it uses them.
 //
-// The error wraps ErrModel, an error of package models or datasets, or rundir's "not a complete run
-// directory" for a directory that an earlier version of the program wrote.
-func Load(dir string) (*Model, error) { return load(dir, nil) }
+// The error wraps ErrModel, an error of package models or datasets, rundir's "not a complete run
+// directory" for a directory that an earlier version of the program wrote, or says that a file is
+// damaged or belongs to another run.
+func Load(dir string) (*Model, error) { return load(dir, false) }
 
 // ErrNoBest says that a run has no weights that LoadBest could load.
 var ErrNoBest = errors.New("no weights of a best feasible record")
 
 // LoadBest loads the directory of a run like Load, but with the weights of the best feasible record
 // (best.safetensors): among the records whose largest violation was within the feasibility
-// tolerance, the record with the smallest objective. The decisions have no threshold, and the model
-// has no probabilities, because the run fitted both to the weights that Load loads.
+// tolerance, the record with the smallest objective. LoadBest compares all files with the checksums
+// in summary.json. The decisions have no threshold, and the model has no probabilities, because the
+// run fitted both to the weights that Load loads.
 //
 // The error wraps ErrNoBest if no record was feasible, or if the run's bounds are on decisions: the
 // feasible records then refer to smooth bounds, which decisions without the threshold may violate.
 // Other errors are those of Load.
-func LoadBest(dir string) (*Model, error) {
-	return load(dir, func(d rundir.Dir, m *rundir.Model) error {
-		sum, err := rundir.ReadSummary(d.Summary())
-		if err != nil {
-			return err
-		}
-		if o := sum.Outcome; o != nil && o.BoundsOn == rundir.OnDecisions {
-			return fmt.Errorf("predictor: %s: %w: the bounds are on decisions, and only the run's output has their threshold", d, ErrNoBest)
-		}
-		if sum.BestFeasible == nil {
-			return fmt.Errorf("predictor: %s: %w: no record was feasible", d, ErrNoBest)
-		}
-		if _, err := os.Stat(d.Best()); errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("predictor: %s: %w: there is no %s", d, ErrNoBest, filepath.Base(d.Best()))
-		}
-		m.Weights = filepath.Base(d.Best())
-		m.Decision.Threshold, m.Decision.Probability, m.Decision.Probabilities = 0, nil, nil
-		return nil
-	})
-}
+func LoadBest(dir string) (*Model, error) { return load(dir, true) }
 
-// load loads a directory. change changes the description before the weights are read.
-func load(dir string, change func(rundir.Dir, *rundir.Model) error) (*Model, error) {
+// load loads a directory, with the weights of the best feasible record or of the output.
+func load(dir string, best bool) (*Model, error) {
 	m := &Model{dir: rundir.Dir(dir)}
 	var err error
-	if m.description, err = m.dir.ReadModel(); err != nil {
+	var of rundir.Seal
+	if m.description, of, err = m.dir.ReadSealedModel(); err != nil {
 		return nil, err
 	}
-	if change != nil {
-		if err := change(m.dir, &m.description); err != nil {
+	if best {
+		if of, err = m.best(); err != nil {
 			return nil, err
 		}
 	}
-	if m.model, err = models.LoadFile(filepath.Join(dir, m.description.Weights), nil); err != nil {
+	path := filepath.Join(dir, m.description.Weights)
+	weights, err := of.Read(path)
+	if err != nil {
 		return nil, err
 	}
+	if m.model, err = models.Load(bytes.NewReader(weights), nil); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
 	if m.description.Input.Preparation != "" {
-		p, err := m.dir.ReadPreparation()
+		p, err := m.dir.ReadPreparation(of)
 		if err != nil {
 			return nil, err
 		}
 		m.preparation = &p.Preparation
 	}
 	return m, m.check()
+}
+
+// best changes the description to the weights of the best feasible record. It returns the checksums
+// of the run's files, and has compared model.json with them.
+func (m *Model) best() (of rundir.Seal, err error) {
+	d := m.dir
+	sum, of, _, err := rundir.ReadSealed(d.Summary())
+	if err != nil {
+		return of, err
+	}
+	if o := sum.Outcome; o != nil && o.BoundsOn == rundir.OnDecisions {
+		return of, fmt.Errorf("predictor: %s: %w: the bounds are on decisions, and only the run's output has their threshold", d, ErrNoBest)
+	}
+	if sum.BestFeasible == nil {
+		return of, fmt.Errorf("predictor: %s: %w: no record was feasible", d, ErrNoBest)
+	}
+	if _, err := os.Stat(d.Best()); errors.Is(err, fs.ErrNotExist) {
+		return of, fmt.Errorf("predictor: %s: %w: there is no %s", d, ErrNoBest, filepath.Base(d.Best()))
+	}
+	m.description.Weights = filepath.Base(d.Best())
+	m.description.Decision.Threshold, m.description.Decision.Probability, m.description.Decision.Probabilities = 0, nil, nil
+	_, err = of.Read(d.ModelDescription())
+	return of, err
+}
+
+// Notes returns sentences about what could not be checked: the files of a run of an earlier version
+// of the program, which wrote no checksums into model.json.
+func (m *Model) Notes() (list []string) {
+	if m.description.Schema < 2 {
+		list = append(list, fmt.Sprintf("%s: an earlier version of ppal wrote model.json, without checksums: damaged and exchanged files are not noticed", m.dir))
+	}
+	return list
 }
 
 // check returns an error if the files do not fit each other.

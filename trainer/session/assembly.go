@@ -1,17 +1,17 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"os"
 
 	"gorgonia.org/tensor"
 
 	"ppal/datasets/matrix"
 	"ppal/internal/rundir"
+	"ppal/internal/seal"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -221,19 +221,16 @@ func (a *assembly) start() (models.Weights, error) {
 
 // readInit reads the model in the file of the initial weights, and identifies the file.
 func (a *assembly) readInit(path string) (models.Model, error) {
-	f, err := os.Open(path)
+	data, err := seal.ReadBeside(path)
 	if err != nil {
 		return models.Model{}, err
 	}
-	defer f.Close()
-	sum := rundir.NewSum()
-	m, err := models.Load(io.TeeReader(f, sum), &a.builder.spec)
+	m, err := models.Load(bytes.NewReader(data), &a.builder.spec)
 	if err != nil {
 		return m, fmt.Errorf("%s: %w", path, err)
 	}
-	if _, err := io.Copy(sum, f); err != nil {
-		return m, err
-	}
+	sum := rundir.NewSum()
+	sum.Write(data)
 	file := sum.File(path)
 	a.init = &file
 	return m, nil

@@ -2,8 +2,8 @@ package session
 
 import (
 	"fmt"
-	"os"
 
+	"ppal/internal/rundir"
 	"ppal/internal/tensorboard"
 	"ppal/trainer"
 )
@@ -22,9 +22,9 @@ func (s *Session) openEvents(config []byte, start int) (err error) {
 // resumeEvents makes TensorBoard's file of a run that continues. The steps after the last record
 // that the run keeps belong to the new file.
 func (s *Session) resumeEvents() error {
-	config, err := os.ReadFile(s.files.dir.Config())
+	config, err := rundir.Seal{}.Read(s.files.dir.Config())
 	if err != nil {
-		return fmt.Errorf("session: %w", err)
+		return err
 	}
 	start := 0
 	if s.last != nil {

@@ -55,7 +55,7 @@ func TestExamplesOfTable(t *testing.T) {
 		if err := s.Save(string(dir)); err != nil {
 			t.Fatal(err)
 		}
-		d, err := dir.ReadDetails()
+		d, err := dir.ReadDetails(rundir.Seal{})
 		if err != nil || len(s.Summary().Warnings) > 0 && strings.Contains(fmt.Sprint(s.Summary().Warnings), "report.html") {
 			t.Fatal(err, s.Summary().Warnings)
 		}

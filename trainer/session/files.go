@@ -12,6 +12,7 @@ import (
 	"ppal/internal/dirlock"
 	"ppal/internal/plots"
 	"ppal/internal/rundir"
+	"ppal/internal/seal"
 	"ppal/internal/tensorboard"
 	"ppal/trainer"
 	"ppal/trainer/problem"
@@ -77,13 +78,13 @@ func (s *Session) begin() error {
 		if d.Preparation == nil {
 			return struct{}{}, nil
 		}
-		return struct{}{}, dir.WritePreparation(rundir.Preparation{Features: d.FeatureNames, Preparation: *d.Preparation})
+		return struct{}{}, savePreparation(dir, d)
 	})
 	err = rundir.WriteFile(dir.Config(), config)
 	if _, failure := preparation(); err != nil || failure != nil {
 		return cmp.Or(err, failure)
 	}
-	s.files.config = rundir.SHA256(config)
+	s.files.config = seal.Sum(config)
 	if s.files.metrics, err = dir.CreateMetrics(); err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func TestRawRowsThroughTheRunsFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := dir.ReadPreparation()
+			p, err := dir.ReadPreparation(rundir.Seal{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -38,9 +38,6 @@ func (s *Session) rescue(failure error) error {
 		}
 		// The weights are safe. The other files help to use them.
 		err = s.copyConfig(dir)
-		if d := s.Describe(); d.Preparation != nil {
-			err = errors.Join(err, dir.WritePreparation(rundir.Preparation{Features: d.FeatureNames, Preparation: *d.Preparation}))
-		}
 		summary := s.summary
 		err = errors.Join(err, dir.WriteSummary(&summary))
 		return &RescueError{with(failure, err), string(dir)}

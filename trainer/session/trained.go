@@ -182,6 +182,9 @@ func (s *Session) saveModel(dir rundir.Dir) error {
 	}
 	if d.Preparation != nil {
 		m.Input.Preparation = filepath.Base(dir.Preparation())
+		if err := savePreparation(dir, d); err != nil { // missing elsewhere, or damaged since the start
+			return err
+		}
 	}
 	if d.Members != nil {
 		var err error
@@ -190,6 +193,11 @@ func (s *Session) saveModel(dir rundir.Dir) error {
 		}
 	}
 	return dir.WriteModel(m)
+}
+
+// savePreparation writes preparation.yaml.
+func savePreparation(dir rundir.Dir, d Description) error {
+	return dir.WritePreparation(rundir.Preparation{Features: d.FeatureNames, Preparation: *d.Preparation})
 }
 
 // beginRows begins to write rows.csv, which depends on no result, into the open directory.

@@ -1,0 +1,109 @@
+// Package seal reads the files of a run's directory, and compares them with the checksums that the
+// run wrote. A reader of such a file calls Read once, compares the bytes, and then parses them.
+package seal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+var (
+	// ErrKind says that a path leads to a pipe, a device or a directory.
+	ErrKind = errors.New("not a regular file")
+	// ErrSize says that a file is larger than any file of its kind.
+	ErrSize = errors.New("too large")
+	// ErrChanged says that a file has another checksum than the run wrote.
+	ErrChanged = errors.New("not the file that the run wrote")
+)
+
+// The largest sizes of files, in bytes.
+const (
+	Text      = 64 << 20 // settings and descriptions
+	Details   = 1 << 30  // summary.json and details.json, which may hold thousands of groups or pictures
+	Records   = 4 << 30  // metrics.jsonl and the splits of the rows
+	Weights   = 8 << 30  // weights
+	State     = 32 << 30 // checkpoints
+	OtherFile = Text     // a file with another name
+)
+
+// limits has the largest size of each file of a run, by name.
+var limits = map[string]int64{
+	"config.yaml": Text, "preparation.yaml": Text, ModelName: Text,
+	SummaryName: Details, "details.json": Details,
+	"metrics.jsonl": Records, "rows.csv": Records, "rows.csv.gz": Records,
+	"checkpoint": State, "checkpoint.previous": State,
+}
+
+// limitOf returns the largest size of the file at path.
+func limitOf(path string) int64 {
+	name := filepath.Base(path)
+	if limit, ok := limits[name]; ok {
+		return limit
+	}
+	if filepath.Ext(name) == ".safetensors" {
+		return Weights
+	}
+	return OtherFile
+}
+
+// Read returns the content of a file of a run, of at most the size that its name allows. The errors
+// are those of ReadUpTo.
+func Read(path string) ([]byte, error) { return ReadUpTo(path, limitOf(path)) }
+
+// ReadUpTo returns the content of a regular file of at most limit bytes. It does not wait for the
+// writer of a named pipe. The error wraps ErrKind or ErrSize, or comes from the file system.
+func ReadUpTo(path string, limit int64) ([]byte, error) {
+	f, err := Open(path, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > limit {
+		return nil, fmt.Errorf("%s: %w: it has %d bytes, at most %d are read", path, ErrSize, info.Size(), limit)
+	}
+	data := make([]byte, info.Size())
+	if n, err := io.ReadFull(f, data); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, err
+	} else if err != nil {
+		data = data[:n] // the file has become shorter: a checksum or the parser finds that
+	}
+	return data, nil
+}
+
+// Open opens a regular file with the flags of os.OpenFile. It does not wait for the writer of a
+// named pipe. The error wraps ErrKind for anything but a regular file.
+func Open(path string, flags int) (*os.File, error) {
+	f, err := os.OpenFile(path, flags|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s: %w: %s", path, ErrKind, kind(info.Mode()))
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// kind names what is not a regular file.
+func kind(m os.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "it is a directory"
+	case m&os.ModeNamedPipe != 0:
+		return "it is a pipe"
+	case m&os.ModeDevice != 0:
+		return "it is a device"
+	}
+	return "it is a socket"
+}
