@@ -188,6 +188,7 @@ func inOrder[T any](next func(buffer []byte) (chunk, error), newWorker func() fu
 		defer close(order)
 		defer close(todo)
 		defer panics.Catch()
+		relay.Guard()
 		for {
 			var j *job[T]
 			select {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ppal/internal/checkpoint"
+	"ppal/internal/paged"
 	"ppal/internal/relay"
 )
 
@@ -25,21 +26,26 @@ func (a *app) reportBug(status *int) {
 	if os.Getenv("GOTRACEBACK") != "" {
 		panic(p)
 	}
-	fmt.Fprintf(a.stderr, "ppal: %s\n", a.bugIn(p))
-	*status = exitBug
+	e := a.bugIn(p)
+	fmt.Fprintf(a.stderr, "ppal: %s\n", e.text)
+	*status = e.status
 }
 
 // bug is the error of a panic.
-type bug string
+type bug struct {
+	text   string
+	status int
+}
 
 // Error implements error.
-func (b bug) Error() string { return string(b) }
+func (b bug) Error() string { return b.text }
 
 // ExitStatus returns the status of a process that ends because of the bug.
-func (bug) ExitStatus() int { return exitBug }
+func (b bug) ExitStatus() int { return b.status }
 
 // bugIn returns the error of a panic, in one line. A deferred function calls bugIn. If the training
-// has a checkpoint, the line names the command that continues the training.
+// has a checkpoint, the line names the command that continues the training. A page of rows that
+// cannot be read is no bug.
 func (a *app) bugIn(p any) bug {
 	value, place := p, relay.Place()
 	if worker, ok := p.(*relay.Panic); ok {
@@ -54,6 +60,9 @@ func (a *app) bugIn(p any) bug {
 			advice = "; to continue from the last checkpoint: " + resumeLine(a.training)
 		}
 	}
-	return bug(fmt.Sprintf("a bug: %s%s; please report it with the command line, and the stacks that GOTRACEBACK=all prints%s",
-		shortened(printable(strings.Join(strings.Fields(fmt.Sprint(value)), " "))), place, advice))
+	if fault := paged.Fault(value); fault != nil {
+		return bug{printable(fault.Error()) + advice, exitFailed}
+	}
+	return bug{fmt.Sprintf("a bug: %s%s; please report it with the command line, and the stacks that GOTRACEBACK=all prints%s",
+		shortened(printable(strings.Join(strings.Fields(fmt.Sprint(value)), " "))), place, advice), exitBug}
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"ppal/internal/ranks"
+	"ppal/internal/relay"
 	"ppal/trainer/session"
 )
 
@@ -87,6 +88,7 @@ func screenSize() (width, height int, ok bool) {
 // run executes the command line and returns the exit status.
 func (a *app) run(ctx context.Context, args []string) (status int) {
 	defer a.reportBug(&status)
+	relay.Guard()
 	out := &failOnce{out: a.stdout}
 	a.stdout = out
 	root := a.rootCommand(args)

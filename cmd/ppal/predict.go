@@ -192,6 +192,7 @@ func (a *app) interruptible(ctx context.Context, do func() error) error {
 	go func() {
 		defer close(done)
 		defer panics.Catch()
+		relay.Guard()
 		err = do()
 	}()
 	select {

@@ -96,6 +96,7 @@ func (c *crew) run(n int, j job) {
 
 // help runs jobs until the crew ends.
 func (c *crew) help(i int) {
+	relay.Guard()
 	for {
 		c.helpers[i].wait()
 		j := c.job

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -31,6 +32,7 @@ const (
 	keptHead   = 64
 	keptLine   = 64
 	keptBlock  = 4 << 20
+	keptMode   = 0o400
 
 	// putBytes is the number of bytes that Put writes at a time. A system that caches larger pieces
 	// maps a whole piece where a program reads one page of it.
@@ -105,8 +107,8 @@ func Get[T any](k *Kept, at int64, n int) ([]T, error) {
 	return unsafe.Slice((*T)(unsafe.Pointer(&k.bytes[at])), n), nil
 }
 
-// Commit gives the file its name in the folder, and replaces an older file with this name. A
-// process that uses the older file keeps it. index holds bytes for OpenKept. Commit does not wait
+// Commit gives the file its name in the folder, makes it read-only, and replaces an older file with
+// this name. A process that uses the older file keeps it. index holds bytes for OpenKept. Commit does not wait
 // for the disk: if a power failure loses bytes, OpenKept finds that the file is damaged.
 func (k *Kept) Commit(path string, index []byte) (err error) {
 	defer func() {
@@ -118,11 +120,14 @@ func (k *Kept) Commit(path string, index []byte) (err error) {
 	if err != nil {
 		return fmt.Errorf("paged: %w", err)
 	}
-	tail := append(sums, index...)
+	tail := slices.Concat(sums, index)
 	if _, err := k.file.WriteAt(tail, int64(len(k.bytes))); err != nil {
 		return k.dir.fail(int64(len(k.bytes)+len(tail)), err)
 	}
 	if _, err := k.file.WriteAt(head(int64(len(k.bytes)), tail), 0); err != nil {
+		return fmt.Errorf("paged: %w", err)
+	}
+	if err := k.file.Chmod(keptMode); err != nil {
 		return fmt.Errorf("paged: %w", err)
 	}
 	if k.temp == "" {
@@ -135,7 +140,8 @@ func (k *Kept) Commit(path string, index []byte) (err error) {
 	if err := atomicfile.Replace(k.temp, path); err != nil {
 		return fmt.Errorf("paged: %w", err)
 	}
-	k.temp = ""
+	k.dir.keeps(inUse{k.file, path, int64(len(k.bytes)), sums})
+	k.file, k.temp = nil, ""
 	return nil
 }
 
@@ -165,12 +171,16 @@ func head(data int64, tail []byte) []byte {
 // OpenKept opens a kept file and returns its index. First, check gets the index and returns an
 // error if the caller does not want this file. Then OpenKept reads all bytes for their checksums.
 // The errors are those of check, of the file system (fs.ErrNotExist), or wrap ErrDamaged.
-func (d *Dir) OpenKept(path string, check func(index []byte) error) (*Kept, error) {
+func (d *Dir) OpenKept(path string, check func(index []byte) error) (k *Kept, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("paged: %w", err)
 	}
-	defer f.Close()
+	defer func() {
+		if k == nil {
+			f.Close()
+		}
+	}()
 	if !ours(f) {
 		return nil, fmt.Errorf("%w: another user can write it", ErrDamaged)
 	}
@@ -189,16 +199,63 @@ func (d *Dir) OpenKept(path string, check func(index []byte) error) (*Kept, erro
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
-	for i := range blocks {
-		if string(sums[4*i:4*i+4]) != string(tail[4*i:4*i+4]) {
-			return nil, fmt.Errorf("%w: its bytes from %d have another checksum", ErrDamaged, keptHead+i*keptBlock)
-		}
-	}
-	k := &Kept{dir: d, used: data}
-	if k.bytes, err = mappedBy[byte](d, f, int(data), mapToRead); err != nil {
+	if err := compareSums(sums, tail); err != nil {
 		return nil, err
 	}
-	return k, nil
+	bytes, err := mappedBy[byte](d, f, int(data), mapToRead)
+	if err != nil {
+		return nil, err
+	}
+	d.keeps(inUse{f, path, data, sums})
+	return &Kept{dir: d, used: data, bytes: bytes}, nil
+}
+
+// compareSums returns an error if the checksums of blocks are not those at the beginning of want.
+func compareSums(sums, want []byte) error {
+	for i := 0; i < len(sums); i += 4 {
+		if string(sums[i:i+4]) != string(want[i:i+4]) {
+			return fmt.Errorf("%w: its bytes from %d have another checksum", ErrDamaged, keptHead+i/4*keptBlock)
+		}
+	}
+	return nil
+}
+
+// inUse is a kept file whose rows the process uses.
+type inUse struct {
+	file *os.File
+	path string
+	end  int64  // of the data
+	sums []byte // of the blocks
+}
+
+// keeps remembers a kept file for Check and Close.
+func (d *Dir) keeps(f inUse) {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	d.kept = append(d.kept, f)
+}
+
+// Check reads the kept files that the process uses, and compares their checksums. The error wraps
+// ErrDamaged: results from these rows are wrong.
+func (d *Dir) Check() error {
+	if d == nil {
+		return nil
+	}
+	d.mutex.Lock()
+	files := slices.Clone(d.kept)
+	d.mutex.Unlock()
+	for _, f := range files {
+		sums, err := blockSums(f.file, f.end)
+		if err != nil {
+			err = fmt.Errorf("%w: %w", ErrDamaged, err)
+		} else {
+			err = compareSums(sums, f.sums)
+		}
+		if err != nil {
+			return fmt.Errorf("%s changed while its rows were used: %w", f.path, err)
+		}
+	}
+	return nil
 }
 
 // readHead returns the size of head and data, and the bytes after the data.

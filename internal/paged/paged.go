@@ -30,7 +30,8 @@ type Dir struct {
 
 	mutex sync.Mutex
 	maps  [][]byte
-	bytes int64  // the sum of the files' sizes
+	bytes int64 // the sum of the files' sizes
+	kept  []inUse
 	given int    // the number of times that pages were given back
 	stop  func() // ends Watch; nil: nothing watches
 }
@@ -106,6 +107,7 @@ func mappedBy[T any](d *Dir, f *os.File, n int, mapFile func(f *os.File, size in
 	defer d.mutex.Unlock()
 	d.maps = append(d.maps, m)
 	d.bytes += size
+	faults.add(m, f.Name())
 	return unsafe.Slice((*T)(unsafe.Pointer(&m[0])), n), nil
 }
 
@@ -176,7 +178,10 @@ func (d *Dir) Close() error {
 	for _, m := range d.maps {
 		errs = append(errs, unmap(m))
 	}
-	d.maps, d.bytes = nil, 0
+	for _, f := range d.kept {
+		errs = append(errs, f.file.Close())
+	}
+	d.maps, d.bytes, d.kept = nil, 0, nil
 	return errors.Join(errs...)
 }
 

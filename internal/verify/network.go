@@ -252,6 +252,7 @@ func (n *network) each(x matrix.Matrix, gradients bool, do func(p *pass, i int, 
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			defer panics.Catch()
+			relay.Guard()
 			if gradients {
 				parts[k] = make([]float64, size)
 			}

@@ -3,6 +3,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/tensor"
 
+	"ppal/internal/paged"
 	"ppal/internal/racing"
 	"ppal/models"
 	"ppal/trainer"
@@ -146,6 +148,46 @@ func TestRowsBeyondTheBound(t *testing.T) {
 		}
 		if warned := strings.Contains(strings.Join(l.description.Warnings, " "), "stay in memory"); warned != (memory == 1<<10) {
 			t.Errorf("memory %d: %q", memory, l.description.Warnings)
+		}
+	}
+}
+
+// Kept rows that another program changes while a run uses them are an error at the run's end.
+func TestKeptRowsChange(t *testing.T) {
+	file := wideTable(t, 500)
+	for _, change := range []bool{false, true} {
+		dir := t.TempDir()
+		o := onTable(DemographicParity{Epsilon: []float64{0.05}}, CSV(file, "y", "sex=m"), func(o *Options) {
+			o.Device.Memory, o.Device.MemoryDir, o.Device.KeptDir = 64<<20, dir, filepath.Join(dir, "kept")
+			o.Settings.Iterations = 2
+		})
+		s, err := New(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if _, err := s.Optimize(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		files, err := filepath.Glob(filepath.Join(dir, "kept", "*"))
+		if err != nil || len(files) != 1 {
+			t.Fatalf("%v, %v", files, err)
+		}
+		if change {
+			if err := os.Chmod(files[0], 0o600); err != nil {
+				t.Fatal(err)
+			}
+			f, err := os.OpenFile(files[0], os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := f.WriteAt(make([]byte, 4096), 4096); err != nil {
+				t.Fatal(err)
+			}
+			f.Close()
+		}
+		if r, err := s.Certify(); errors.Is(err, paged.ErrDamaged) != change || (r == nil) != change {
+			t.Errorf("change %v: %v", change, err)
 		}
 	}
 }

@@ -213,9 +213,32 @@ func (s *Session) Certify() (*Result, error) {
 		s.beginRows(d)
 		s.drawCurves(d)
 	}
-	var err error
-	s.result, err = s.pipeline.Certify(s.training)
-	return s.result, err
+	r, err := s.pipeline.Certify(s.training)
+	if err != nil {
+		return nil, err
+	}
+	if p, ok := s.pipeline.(rowChecker); ok {
+		if err := p.checkRows(); err != nil {
+			return nil, err
+		}
+	}
+	s.result = r
+	return r, nil
+}
+
+// rowChecker is a Pipeline that can say whether its rows are still those that were read.
+type rowChecker interface {
+	checkRows() error
+}
+
+var _ rowChecker = (*assembly)(nil)
+
+// checkRows implements rowChecker. Rows in kept files may have been changed by another program.
+func (a *assembly) checkRows() error {
+	if err := a.devices.pages.Check(); err != nil {
+		return fmt.Errorf("session: %w; the results are not those of the data: delete the file and train again (ppal train --config)", err)
+	}
+	return nil
 }
 
 // Close releases the device and the lock of the run's directory. The session cannot train or

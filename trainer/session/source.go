@@ -126,6 +126,7 @@ func meanwhile[T any](f func() (T, error)) (wait func() (T, error)) {
 	go func() {
 		defer close(done)
 		defer panics.Catch()
+		relay.Guard()
 		result, err = f()
 	}()
 	return func() (T, error) {
