@@ -42,7 +42,7 @@ func (o *TableOptions) readSparse() (*LIBSVM, *keptSparse, error) {
 		return nil, k, err
 	}
 	defer f.Close()
-	file, err := readLIBSVM(f, o.File, 0, o.Pages, nil)
+	file, err := readLIBSVM(f, o.File, 0, o.Pages, func(p *libsvmParser) { p.room = o.Room })
 	if err != nil {
 		return nil, k, err
 	}

@@ -76,6 +76,12 @@ func readLIBSVM(r io.Reader, name string, cols int, pages *paged.Dir, set func(p
 				err = p.spill(spillRows)
 			}
 		}
+		if err == nil && p.room != nil && pages == nil && read-p.asked >= roomBytes {
+			p.asked = read
+			if err := p.room(rowCopies * p.bytes()); err != nil {
+				return nil, err
+			}
+		}
 		switch {
 		case err == io.EOF:
 			return p.end(name)
@@ -85,6 +91,19 @@ func readLIBSVM(r io.Reader, name string, cols int, pages *paged.Dir, set func(p
 			return nil, &FileError{Path: name, Offset: -1, Line: lines.number, Err: err}
 		}
 	}
+}
+
+// roomBytes is the number of bytes of text between two questions for room.
+const roomBytes = 1 << 20
+
+// rowCopies is the least number of copies of a table's rows that a run needs: those of the file, and
+// those of the parts.
+const rowCopies = 2
+
+// bytes returns the memory of the parser's rows.
+func (p *libsvmParser) bytes() uint64 {
+	const word, column = 8, 4
+	return uint64(word*(len(p.x.Starts)+len(p.x.Values)+len(p.labels)+len(p.queries)) + column*len(p.x.Columns))
 }
 
 // sampledLines is the number of lines after which the parser estimates the size of the matrix.

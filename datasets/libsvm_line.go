@@ -21,6 +21,9 @@ type libsvmParser struct {
 	queries []int64
 	out     *spilled // has the rows before; nil: no rows are in pages
 	rows    int      // in out
+	// room is TableOptions.Room, asked again after roomBytes of text
+	room  func(bytes uint64) error
+	asked int // bytes of text at the last question
 	// first and others are for processes that share the rows
 	first  *firstReading // keeps few entries; nil: all
 	others *otherRows    // rows without entries; nil: none

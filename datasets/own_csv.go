@@ -153,7 +153,7 @@ func (t *ownTable) summarise(s *schema) {
 // schema returns the schema for reading the values of a file. known is nil for the training file,
 // and the training file's sheet for the test file.
 func (t *ownTable) schema(known *sheet) *schema {
-	s := &schema{separator: t.opts.Separator, absent: absentTexts, drop: t.opts.Missing == MissingDropped, pages: t.opts.Pages}
+	s := &schema{separator: t.opts.Separator, absent: absentTexts, drop: t.opts.Missing == MissingDropped, pages: t.opts.Pages, room: t.opts.Room}
 	imputed := t.opts.Missing == MissingImputed || t.opts.Missing == MissingFlagged
 	for _, c := range t.columns {
 		missing := imputed && t.mayMiss(c) || !c.feature && !c.group && !c.label && !c.split

@@ -25,7 +25,9 @@ type sheetReader struct {
 	// no text in absent is a number, so a worker tries the number first
 	numbersFirst bool
 
-	pages   *paged.Dir         // receives the columns' values; nil: parts receives them
+	pages   *paged.Dir // receives the columns' values; nil: parts receives them
+	room    func(bytes uint64) error
+	bytes   uint64             // in parts
 	lists   []columnLists      // of each column, for pages
 	parts   [][]columnPart     // of each column
 	values  [][]string         // categories of each column so far
@@ -91,6 +93,7 @@ func readSheet(r io.Reader, name string, s *schema) (*sheet, error) {
 	if s.share != nil {
 		next = ownChunks(next, s.share, s.size)
 	}
+	reader.room = s.room
 	err = inOrder(next, reader.worker, reader.add)
 	if s.share != nil {
 		err = reader.combine(s.share, err)
@@ -314,8 +317,15 @@ func (r *sheetReader) add(p *sheetPart) error {
 			continue
 		}
 		if r.pages == nil {
+			const number, code = 8, 4
+			r.bytes += uint64(number*len(c.numbers) + code*len(c.codes))
 			r.parts[i] = append(r.parts[i], *c)
 		} else if err := r.lists[i].add(c); err != nil {
+			return err
+		}
+	}
+	if r.room != nil && r.pages == nil {
+		if err := r.room(rowCopies * r.bytes); err != nil {
 			return err
 		}
 	}

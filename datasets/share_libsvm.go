@@ -71,7 +71,10 @@ func (o *TableOptions) readRows(cols int, set func(p *libsvmParser)) (*LIBSVM, e
 		return nil, err
 	}
 	defer f.Close()
-	return readLIBSVM(f, o.File, cols, nil, set)
+	return readLIBSVM(f, o.File, cols, nil, func(p *libsvmParser) {
+		p.room = o.Room
+		set(p)
+	})
 }
 
 // ownSparse reads the entries of this process's rows of a LIBSVM file.

@@ -129,7 +129,8 @@ type schema struct {
 	attributes []string
 	// leave out rows that lack a value in a column with missing = false
 	drop  bool
-	pages *paged.Dir // receives the values; nil: memory
+	pages *paged.Dir               // receives the values; nil: memory
+	room  func(bytes uint64) error // as in TableOptions; nil: no limit
 	// read these rows of the file alone, by increasing numbers; nil: all rows
 	only   []int
 	begins []int // sheet.begins of an earlier reading, for only

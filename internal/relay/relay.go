@@ -23,9 +23,9 @@ var _ error = (*Panic)(nil)
 // Error returns the value of the panic and the stack of the worker.
 func (p *Panic) Error() string { return fmt.Sprintf("%v\n\nthe worker's %s", p.Value, p.Stack) }
 
-// Guard turns a fault of the calling goroutine at a mapped page of a file into a panic: the file was
-// shortened, or the disk cannot read the page. Without Guard, Go ends the process. Do calls Guard;
-// other workers that may touch rows in files call it first.
+// Guard turns a fault of the calling goroutine at a mapped page of a file into a panic: the file
+// was shortened, or the disk cannot read the page. Without Guard, Go ends the process. Do calls
+// Guard; other workers that may touch rows in files call it first.
 func Guard() { debug.SetPanicOnFault(true) }
 
 // Relay keeps the first panic of several workers. The zero value is ready. The methods may be

@@ -39,10 +39,30 @@ func (d Device) checkMemory(bytes uint64, what string) error {
 	if !known || bytes <= free {
 		return nil
 	}
+	return beyondMemory(free, bytes, what, "use fewer hidden units, fewer rows or features")
+}
+
+// beyondMemory is the error of a need for more bytes than are free. advice says what the user may
+// do beside a larger limit.
+func beyondMemory(free, bytes uint64, what, advice string) error {
 	const gigabyte = 1e9
-	return &OptionError{Option: "memory-limit", Problem: fmt.Sprintf(
-		"leaves %.2g GB, and %s at least %.2g GB: use fewer hidden units, fewer rows or features, or a larger limit; none turns the check off",
-		float64(free)/gigabyte, what, float64(bytes)/gigabyte)}
+	return &OptionError{Option: "memory-limit", Problem: fmt.Sprintf("leaves %.2g GB, and %s at least %.2g GB: %s, or a larger limit; none turns the check off",
+		float64(free)/gigabyte, what, float64(bytes)/gigabyte, advice)}
+}
+
+// room returns the function that refuses rows beyond the memory that is free now, or nil if there
+// is no limit.
+func (d Device) room() func(bytes uint64) error {
+	free, known := d.free()
+	if !known {
+		return nil
+	}
+	return func(bytes uint64) error {
+		if bytes <= free {
+			return nil
+		}
+		return beyondMemory(free, bytes, "the rows that are read so far need", "use --memory SIZE, which keeps rows in files, or fewer rows or columns")
+	}
 }
 
 // checkParameters refuses a model whose parameters do not fit in memory.

@@ -2,6 +2,8 @@ package session
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -92,6 +94,29 @@ func TestPackedRowsCount(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
+		}
+	}
+}
+
+// Rows beyond the limit are refused while they are read, with the flag that keeps them in files.
+func TestMemoryLimitOfRows(t *testing.T) {
+	if memory.Resident() == 0 {
+		t.Skip("the system does not say how much memory the process has")
+	}
+	dir := t.TempDir()
+	csv, libsvm := filepath.Join(dir, "rows.csv"), filepath.Join(dir, "rows.libsvm")
+	const rows = 400_000 // 19 MB in two copies
+	if err := errors.Join(os.WriteFile(csv, []byte("x,z,g,y\n"+strings.Repeat("1,2,a,0\n2,1,b,1\n", rows/2)), 0o600),
+		os.WriteFile(libsvm, []byte(strings.Repeat("+1 1:1 2:1\n-1 2:1\n", rows/2)), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, source := range []Source{CSV(csv, "y=1", "g"), LIBSVM(libsvm, "1")} {
+		_, err := New(t.Context(), Options{Data: source, Task: DemographicParity{}, Settings: trainer.Settings{Seed: 1},
+			Device: Device{Kind: CPU, Threads: 1, MemoryLimit: int64(memory.Resident()) + 4<<20}})
+		var option *OptionError
+		if !errors.As(err, &option) || option.Option != "memory-limit" || !strings.Contains(err.Error(), "rows that are read so far") ||
+			!strings.Contains(err.Error(), "--memory SIZE") {
+			t.Errorf("%v", err)
 		}
 	}
 }

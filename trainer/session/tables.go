@@ -90,7 +90,9 @@ func (s Table) load(ctx context.Context, on request) (*loaded, error) {
 		if options.Seed == 0 {
 			options.Seed = on.seed
 		}
-		options.Pages = on.devices.pages
+		if options.Pages = on.devices.pages; options.Pages == nil && s.inFiles() {
+			options.Room = on.devices.options.room()
+		}
 		if folder := on.devices.options.keptRows(); folder != "" {
 			options.Keep = &datasets.Keep{Folder: folder, SHA256: func() (string, error) {
 				r, err := report()
