@@ -96,8 +96,8 @@ func readLIBSVM(r io.Reader, name string, cols int, pages *paged.Dir, set func(p
 // roomBytes is the number of bytes of text between two questions for room.
 const roomBytes = 1 << 20
 
-// rowCopies is the least number of copies of a table's rows that a run needs: those of the file, and
-// those of the parts.
+// rowCopies is the least number of copies of a table's rows that a run needs: those of the file,
+// and those of the parts.
 const rowCopies = 2
 
 // bytes returns the memory of the parser's rows.

@@ -17,8 +17,8 @@ func (e *FaultError) Error() string {
 	return fmt.Sprintf("the rows in %s cannot be read: the file was shortened, or its disk fails", e.Path)
 }
 
-// Fault returns the error of a panic (relay.Guard) at a mapped page of a Dir, or nil for the value of another
-// panic.
+// Fault returns the error of a panic (relay.Guard) at a mapped page of a Dir, or nil for the value
+// of another panic.
 func Fault(value any) *FaultError {
 	at, ok := value.(interface{ Addr() uintptr })
 	if !ok {

@@ -108,8 +108,9 @@ func Get[T any](k *Kept, at int64, n int) ([]T, error) {
 }
 
 // Commit gives the file its name in the folder, makes it read-only, and replaces an older file with
-// this name. A process that uses the older file keeps it. index holds bytes for OpenKept. Commit does not wait
-// for the disk: if a power failure loses bytes, OpenKept finds that the file is damaged.
+// this name. A process that uses the older file keeps it. index holds bytes for OpenKept. Commit
+// does not wait for the disk: if a power failure loses bytes, OpenKept finds that the file is
+// damaged.
 func (k *Kept) Commit(path string, index []byte) (err error) {
 	defer func() {
 		if end := k.Discard(); err == nil {
