@@ -38,12 +38,15 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 			}
 			r.Notes = append(r.Notes, notes...)
 		}
+		stage(t.set.Recorder, "certifying")
+		began := t.now()
 		if err := t.choose(r); err != nil {
 			return nil, err
 		}
 		if err := t.improve(); err != nil {
 			return nil, err
 		}
+		t.times.Certificates = t.now().Sub(began).Seconds()
 		if f := t.fullAt.Objective; t.set.CollapseAbove > 0 && f >= t.set.CollapseAbove &&
 			t.last.Certificate.Stationarity <= collapseStationarity {
 			t.warn(fmt.Sprintf("collapsed: the objective, %.3g, is at least %.3g and nearly stationary: the point is a KKT point, "+
@@ -52,6 +55,7 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 		}
 	}
 	r.Objective, r.Certificate, r.Warnings = t.last.Objective, t.last.Certificate, t.warnings
+	r.Times = t.times
 	r.Point = *t.fullAt
 	for _, v := range []problem.Vector{t.selection.at, t.drawnAt, t.iterateAt} {
 		if v != problem.Iterate {

@@ -51,6 +51,20 @@ type Ticker interface {
 	Tick(at *problem.Point)
 }
 
+// Stager is a Recorder that observes the long steps of a run beside its iterations: the ends of
+// rounds and the search for a certificate. Stage receives the name of a step that begins, or "" if
+// iterations follow.
+type Stager interface {
+	Stage(name string)
+}
+
+// stage tells the name of a step to r, if r is a Stager.
+func stage(r Recorder, name string) {
+	if s, ok := r.(Stager); ok {
+		s.Stage(name)
+	}
+}
+
 // Recorders calls several recorders in turn and stops at the first error.
 type Recorders []Recorder
 
@@ -70,6 +84,13 @@ func (rs Recorders) Tick(at *problem.Point) {
 		if t, ok := each.(Ticker); ok {
 			t.Tick(at)
 		}
+	}
+}
+
+// Stage implements Stager.
+func (rs Recorders) Stage(name string) {
+	for _, each := range rs {
+		stage(each, name)
 	}
 }
 

@@ -50,10 +50,19 @@ type Result struct {
 	BestFeasible *Best
 	Output       int // iteration of the output
 	Decay        Decay
+	Times        Times
 	Warnings     []string
 	Notes        []string
 	// State is the state of the last iterate, for Settings.Resume.
 	State *State
+}
+
+// Times are the wall times of a run beside its iterations (Result.Seconds), in seconds. A run that
+// continues counts its own part.
+type Times struct {
+	Records      float64 // records with their measures
+	Certificates float64 // the certificate of the result
+	Rounds       float64 // the ends of rounds: counts, the exact step, searches for a conflict (package decide)
 }
 
 // Best is a recorded feasible iterate.
@@ -93,6 +102,7 @@ type run struct {
 	fullAt    *problem.Point  // at, or the point of the full problem
 	graded    problem.Graded  // the problem, if its passes have grades
 	seconds   float64
+	times     Times
 	now       func() time.Time
 	every     int   // iterations between records
 	check     int   // iterations between checks of the tolerance
@@ -291,7 +301,9 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 			if err := t.record(ending); err != nil {
 				return Failed, err
 			}
-			t.timed.recorded(t.now().Sub(began))
+			took := t.now().Sub(began)
+			t.timed.recorded(took)
+			t.times.Records += took.Seconds()
 			stopped := interrupted && !limited
 			switch {
 			case stopped && !checked: // without the interruption, no check would end the run here

@@ -310,6 +310,35 @@ func TestNonFiniteInProxLinear(t *testing.T) {
 	}
 }
 
+// stages is a recorder that takes its time, and lists the steps of a run.
+type stages struct{ names []string }
+
+func (s *stages) Record(*trainer.Record) error { time.Sleep(10 * time.Millisecond); return nil }
+func (s *stages) Stage(name string)            { s.names = append(s.names, name) }
+
+// TestTimes books slow records and a slow certificate under their names, and names the certificate.
+func TestTimes(t *testing.T) {
+	fn, r, slow := testkit.Line(), &stages{}, false
+	gradient := fn.Gradient
+	fn.Gradient = func(dst, x []float64) {
+		if gradient(dst, x); slow {
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+	end := func(x *trainer.Record) error { slow = x.Iteration == 20; return nil }
+	set := trainer.Settings{Iterations: 20, RecordEvery: 10, Recorder: trainer.Recorders{&testkit.Journal{After: end}, r}}
+	result, err := trainer.Train(context.Background(), testkit.Start(t, fn, 0), &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x := result.Times; x.Records < 0.03 || x.Certificates < 0.005 || x.Rounds != 0 {
+		t.Errorf("%+v, want records of 30 ms and a certificate of 5 ms", x)
+	}
+	if !slices.Equal(r.names, []string{"certifying"}) {
+		t.Errorf("the steps %q", r.names)
+	}
+}
+
 func TestOutputs(t *testing.T) {
 	run := func(output trainer.Output, seed uint64) (*trainer.Result, float64, *testkit.Journal) {
 		l, p := &testkit.Journal{}, testkit.Start(t, testkit.Line(), 0)

@@ -69,7 +69,8 @@ func golden(t *testing.T, name, got string) {
 func settled(text string) string {
 	for pattern, with := range map[string]string{
 		`time=\S+`: "time=T",
-		`[0-9.]+ s: reading [0-9.]+ s, training [0-9.]+ s, measuring and plots [0-9.]+ s`: "S s: reading S s, training S s, measuring and plots S s",
+		`[0-9.]+ s: reading [0-9.]+ s, training [0-9.]+ s, rounds [0-9.]+ s, certificates [0-9.]+ s,`: "S s: reading S s, training S s, rounds S s, certificates S s,",
+		`records [0-9.]+ s, measures [0-9.]+ s, plots [0-9.]+ s`:                                      "records S s, measures S s, plots S s",
 		`seconds=\S+`:        "seconds=S",
 		`\d+ MB at most`:     "N MB at most",
 		`version: .*`:        "version: V",

@@ -19,11 +19,13 @@ import (
 type reporter interface {
 	trainer.Recorder
 	trainer.Ticker
+	trainer.Stager
 	info(message string)
 	warn(message string)
 	lines(text string) // several lines; a JSON log has one entry
 	stopping()         // called when Ctrl-C was pressed
 	finish()
+	close() // the last call
 }
 
 const (
@@ -67,6 +69,8 @@ type silent struct{}
 
 func (silent) Record(*trainer.Record) error { return nil }
 func (silent) Tick(*problem.Point)          {}
+func (silent) Stage(string)                 {}
+func (silent) close()                       {}
 func (silent) info(string)                  {}
 func (silent) warn(string)                  {}
 func (silent) lines(string)                 {}
@@ -79,8 +83,9 @@ type barReporter struct {
 	most  int
 	width func() int
 
-	mu  sync.Mutex
-	bar *progressbar.ProgressBar
+	mu    sync.Mutex
+	bar   *progressbar.ProgressBar
+	stage string // the long step that is running; "": iterations
 }
 
 func (b *barReporter) Record(r *trainer.Record) error {
@@ -114,6 +119,24 @@ func (b *barReporter) Tick(at *problem.Point) {
 	_ = b.bar.Set(at.Iteration)
 }
 
+// Stage implements trainer.Stager: if the step is not over soon, the bar shows its name in place of
+// a record's numbers.
+func (b *barReporter) Stage(name string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.stage = name; b.bar == nil || name == "" || len(name) > b.width()-leastWidth(b.most) {
+		return
+	}
+	time.AfterFunc(2*barRefresh, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.bar != nil && b.stage == name {
+			b.bar.Describe(name)
+		}
+	})
+}
+
+func (b *barReporter) close()              {}
 func (b *barReporter) info(message string) { b.print(message) }
 func (b *barReporter) warn(message string) { b.print("warning: " + message) }
 func (b *barReporter) lines(text string)   { b.print(text) }
@@ -140,13 +163,25 @@ func (b *barReporter) finish() {
 
 // logReporter writes a log line every few seconds.
 type logReporter struct {
-	log     *slog.Logger
-	plain   io.Writer // nil with a JSON log
-	most    int
-	now     func() time.Time
+	log   *slog.Logger
+	plain io.Writer // nil with a JSON log
+	most  int
+	now   func() time.Time
+
+	mu      sync.Mutex // of all below: beat has its own goroutine
 	shown   time.Time
+	at      *progress // nil before the first record
 	epsilon float64
 	seconds float64
+	stage   string // the long step that is running; "": iterations
+	began   time.Time
+	quit    chan struct{} // ends beat; nil before the first Stage
+}
+
+// progress is the last iteration.
+type progress struct {
+	iteration            int
+	objective, violation float64
 }
 
 func newLogReporter(out io.Writer, format string, most int, now func() time.Time) *logReporter {
@@ -157,24 +192,82 @@ func newLogReporter(out io.Writer, format string, most int, now func() time.Time
 }
 
 func (l *logReporter) Record(r *trainer.Record) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	l.epsilon, l.seconds = r.Certificate.Epsilon, r.Seconds
+	l.at = &progress{r.Iteration, r.Objective, r.MaxViolation}
 	if r.Iteration == 0 || r.Iteration == l.most {
-		l.line(r.Iteration, r.Objective, r.MaxViolation)
+		l.line()
 	}
 	return nil
 }
 
 // Tick implements trainer.Ticker.
 func (l *logReporter) Tick(at *problem.Point) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.now().Sub(l.shown) >= logInterval {
-		l.line(at.Iteration, at.Objective, problem.MaxViolation(at.Constraints))
+		l.at = &progress{at.Iteration, at.Objective, problem.MaxViolation(at.Constraints)}
+		l.line()
 	}
 }
 
-// line logs the iteration and the certificate of the last record.
-func (l *logReporter) line(iteration int, objective, violation float64) {
+// Stage implements trainer.Stager. From the first step on, a line says every few seconds what the
+// program does, also if the step or an iteration takes longer.
+func (l *logReporter) Stage(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stage, l.began = name, l.now()
+	if l.quit == nil {
+		l.shown = l.began
+		l.quit = make(chan struct{})
+		go l.beats(l.quit)
+	}
+}
+
+// beats calls beat until quit is closed.
+func (l *logReporter) beats(quit chan struct{}) {
+	ticker := time.NewTicker(logInterval / 2)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-quit:
+			return
+		case <-ticker.C:
+			l.beat()
+		}
+	}
+}
+
+// beat logs the step that is running, or the last iteration, unless a line was logged shortly
+// before.
+func (l *logReporter) beat() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	switch {
+	case now.Sub(l.shown) < logInterval:
+	case l.stage == "" && l.at != nil:
+		l.line()
+	default:
+		l.shown = now
+		l.log.Info(cmp.Or(l.stage, "before the first iteration"), "seconds", rounded(now.Sub(l.began).Seconds()))
+	}
+}
+
+func (l *logReporter) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.quit != nil {
+		close(l.quit)
+		l.quit = nil
+	}
+}
+
+// line logs the last iteration and the certificate of the last record.
+func (l *logReporter) line() {
 	l.shown = l.now()
-	l.log.Info("training", "iteration", iteration, "of", l.most, "objective", rounded(objective), "max_violation", rounded(violation),
+	l.log.Info("training", "iteration", l.at.iteration, "of", l.most, "objective", rounded(l.at.objective), "max_violation", rounded(l.at.violation),
 		"epsilon", rounded(l.epsilon), "seconds", rounded(l.seconds))
 }
 

@@ -47,8 +47,10 @@ func (r *trainRun) printTable(result *session.Result) error {
 		}
 		paragraph(out, "output", fmt.Sprintf("iteration %d (%s)", sum.OutputIteration, reason))
 	}
-	paragraph(out, "time", fmt.Sprintf("%s s: reading %s s, training %s s, measuring and plots %s s",
-		seconds(sum.SecondsTotal), seconds(sum.SecondsReading), seconds(sum.Seconds), seconds(sum.SecondsMeasuring)))
+	paragraph(out, "time", fmt.Sprintf("%s s: reading %s s, training %s s, rounds %s s, certificates %s s,",
+		seconds(sum.SecondsTotal), seconds(sum.SecondsReading), seconds(sum.Seconds), seconds(sum.SecondsRounds), seconds(sum.SecondsCertificates)))
+	rest := sum.SecondsMeasuring - sum.SecondsRounds - sum.SecondsCertificates - sum.SecondsRecords - sum.SecondsPlots
+	paragraph(out, "", fmt.Sprintf("records %s s, measures %s s, plots %s s", seconds(sum.SecondsRecords), seconds(max(0, rest)), seconds(sum.SecondsPlots)))
 	paragraph(out, "memory", fmt.Sprintf("%.0f MB at most", float64(sum.PeakBytes)/1e6))
 	if len(sum.Warnings) == 0 {
 		paragraph(out, "warnings", "none")

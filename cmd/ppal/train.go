@@ -51,7 +51,10 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 	options.Files.Version, options.Files.Clock = version(), a.now
 	options.CheckpointEvery = f.checkpointEvery
 	options.Device.MemoryDir, options.Device.KeptDir = beside(cfg.Out), filepath.Join(filepath.Dir(filepath.Clean(cfg.Out)), "ppal-rows")
-	report.info(fmt.Sprintf("reading %s and building the problem", cfg.Dataset))
+	defer report.close()
+	reading := fmt.Sprintf("reading %s and building the problem", cfg.Dataset)
+	report.info(reading)
+	report.Stage(reading)
 	s, err := a.open(ctx, options)
 	if err == nil {
 		defer func() {
@@ -167,6 +170,7 @@ type trainRun struct {
 // run trains, writes the files and prints the table.
 func (r *trainRun) run(ctx context.Context) error {
 	r.announce()
+	r.report.Stage("")
 	training, err := r.session.Optimize(ctx)
 	r.report.finish()
 	if err != nil {
@@ -175,11 +179,14 @@ func (r *trainRun) run(ctx context.Context) error {
 	for _, n := range training.Notes {
 		r.report.info(n)
 	}
-	r.report.info("certifying the result in float64")
+	certifying := "certifying the result in float64"
+	r.report.info(certifying)
+	r.report.Stage(certifying)
 	result, err := r.session.Certify()
 	if err != nil {
 		return err
 	}
+	r.report.Stage("drawing the plots and writing the files")
 	failure := r.session.Save("") // the result is printed even if the files cannot be written
 	if r.session.Summary().Status != "" {
 		if err := r.printTable(result); err != nil {

@@ -15,14 +15,22 @@ type Summary struct {
 	Seconds    float64 `json:"seconds"` // of training
 	// Reading is the time to read the data and to build the problem. Measuring is the time of records,
 	// certificate, measures and plots. Total is the wall time of all.
-	SecondsReading   float64     `json:"seconds_reading"`
-	SecondsMeasuring float64     `json:"seconds_measuring"`
-	SecondsTotal     float64     `json:"seconds_total"`
-	Objective        float64     `json:"objective"`     // f + r
-	Constraints      []float64   `json:"constraints"`   // g
-	Bounds           []float64   `json:"bounds"`        // kappa
-	MaxViolation     float64     `json:"max_violation"` // max_j max(0, g_j)
-	Certificate      Certificate `json:"certificate"`
+	SecondsReading   float64 `json:"seconds_reading"`
+	SecondsMeasuring float64 `json:"seconds_measuring"`
+	SecondsTotal     float64 `json:"seconds_total"`
+	// The parts of SecondsMeasuring. Certificates has the search for multipliers and the certificate
+	// in float64, Rounds the ends of rounds with the exact step, Records the records with their
+	// measures, and Plots the plots and the other files. What remains are the measures of the result.
+	// A run that continues counts its own part.
+	SecondsCertificates float64     `json:"seconds_certificates"`
+	SecondsRounds       float64     `json:"seconds_rounds"`
+	SecondsRecords      float64     `json:"seconds_records"`
+	SecondsPlots        float64     `json:"seconds_plots"`
+	Objective           float64     `json:"objective"`     // f + r
+	Constraints         []float64   `json:"constraints"`   // g
+	Bounds              []float64   `json:"bounds"`        // kappa
+	MaxViolation        float64     `json:"max_violation"` // max_j max(0, g_j)
+	Certificate         Certificate `json:"certificate"`
 	// Converged says that the certificate's epsilon is at most 1e-2 max(1, |objective|), and that
 	// bounds on surrogates are met within the feasibility tolerance.
 	Converged bool `json:"converged"`

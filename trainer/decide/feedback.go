@@ -99,7 +99,9 @@ func Train(ctx context.Context, p problem.Problem, m trainer.Method, s trainer.S
 			return l.result, err
 		}
 		if !again {
-			return l.result, l.finish()
+			err := l.finish()
+			l.book()
+			return l.result, err
 		}
 	}
 }

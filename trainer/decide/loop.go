@@ -32,7 +32,10 @@ type loop struct {
 	state      *trainer.State // state at the start of the next round; nil: start at the iterate
 	at         problem.Point  // the last iteration and the count of gradients
 	seconds    float64
-	skipsStart bool // the run began with the state of an earlier run, without the round of Start
+	trained    time.Duration // wall time of the rounds' trainings
+	certified  time.Duration // wall time of the certificate of finish
+	times      trainer.Times // of the rounds' trainings
+	skipsStart bool          // the run began with the state of an earlier run, without the round of Start
 	warnings   warnings
 	conflict   conflict
 
@@ -200,8 +203,14 @@ func (l *loop) solve(ctx context.Context) (trainer.Status, error) {
 		s.Checkpointer = &checkpointer{s.Checkpointer, l}
 	}
 	l.warnings.begin()
+	l.stage("")
+	began := time.Now()
 	r, err := trainer.Train(ctx, l.p, l.m, s)
+	l.trained += time.Since(began)
+	l.stage(fmt.Sprintf("ending round %d", len(l.result.Rounds)+1))
 	if r != nil {
+		l.times.Records += r.Times.Records
+		l.times.Certificates += r.Times.Certificates
 		l.seconds += r.Seconds
 		r.Seconds = l.seconds
 		l.at.Iteration, l.at.GradientEvaluations = r.Iterations, r.Point.GradientEvaluations
@@ -211,6 +220,21 @@ func (l *loop) solve(ctx context.Context) (trainer.Status, error) {
 		return trainer.Failed, err
 	}
 	return r.Status, nil
+}
+
+// stage tells the name of a long step.
+func (l *loop) stage(name string) {
+	if s, ok := l.set.Recorder.(trainer.Stager); ok {
+		s.Stage(name)
+	}
+}
+
+// book sets the times of the result. What is neither training nor certificate is the end of rounds.
+func (l *loop) book() {
+	t := &l.result.Times
+	*t = l.times
+	t.Certificates += l.certified.Seconds()
+	t.Rounds = (time.Since(l.began) - l.trained - l.certified).Seconds()
 }
 
 // measure counts the decisions at the iterate and appends the round.
@@ -326,10 +350,13 @@ func (l *loop) finish() error {
 	// The rounds have the method's own multiplier. A resume restores no certificate, and that of the
 	// round of Start has another objective.
 	if l.best.result == nil || l.best.start || l.m.Report().Nu != nil {
+		l.stage(fmt.Sprintf("certifying round %d", l.result.Best+1))
+		began := time.Now()
 		c, err := certify.Better(l.f.Smooth, &at, l.best.nu, nil, l.set.Certificate)
 		if err != nil {
 			return err
 		}
+		l.certified = time.Since(began)
 		r.Certificate, r.Objective = c, at.Objective+l.f.Smooth.Space().Regularizer.Value(l.best.x)
 		if err := at.Forward(l.f.Smooth); err != nil {
 			return err

@@ -35,6 +35,9 @@ func (r *recorder) Tick(at *problem.Point) {
 	}
 }
 
+// Stage implements trainer.Stager. A round that ends has its own names for the steps of its end.
+func (r *recorder) Stage(string) {}
+
 // warnings passes on the warnings of the rounds. It passes on each warning about the start and the
 // settings immediately and only once. It passes on warnings about the end of a round only for the
 // best round.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"gorgonia.org/tensor"
 
@@ -182,9 +183,11 @@ func (a *assembly) optimizeDecisions(ctx context.Context, s trainer.Settings) (*
 		}
 		return f.rounds.Result, err
 	}
+	began := time.Now()
 	if err := a.exactStep(f); err != nil {
 		return f.rounds.Result, err
 	}
+	f.rounds.Times.Rounds += time.Since(began).Seconds()
 	a.solved = f
 	late := concat(f.warnings(d, train.classes, a.confidence == nil), a.confidence.warnings())
 	for _, w := range late {

@@ -146,7 +146,8 @@ func (s *Session) Save(dir string) error {
 		detailed = s.files.dir.WriteDetails(details)
 	}
 	lost := failure != nil
-	s.spent += time.Since(began)
+	s.saving = time.Since(began)
+	s.spent += s.saving
 	s.summary = s.summarise()
 	s.report(&s.summary, detailed)
 	written := s.files.dir.WriteSummary(&s.summary)
@@ -291,6 +292,11 @@ func (s *Session) commonSummary(r *trainer.Result) Summary {
 	}
 	sum.SecondsReading, sum.SecondsTotal = s.reading.Seconds(), s.spent.Seconds()
 	sum.SecondsMeasuring = max(0, sum.SecondsTotal-sum.SecondsReading-sum.Seconds)
+	sum.SecondsCertificates, sum.SecondsRounds, sum.SecondsRecords = r.Times.Certificates, r.Times.Rounds, r.Times.Records
+	if s.result != nil {
+		sum.SecondsCertificates += s.result.Certifying.Seconds()
+	}
+	sum.SecondsPlots = s.saving.Seconds()
 	if b := r.BestFeasible; b != nil {
 		sum.BestFeasible = &rundir.BestFeasible{Iteration: b.Iteration, Objective: b.Objective}
 	}

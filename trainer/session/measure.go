@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"gorgonia.org/tensor"
 
@@ -20,6 +21,7 @@ type Result struct {
 	// Training is the result of the training loop, in the run's precision.
 	Training    *trainer.Result
 	Certificate certify.Certificate
+	Certifying  time.Duration   // wall time of the certificate
 	Objective   float64         // f + r
 	Constraints []float64       // g
 	Values      []float64       // f, then g + bound, as the training run computes them
@@ -144,7 +146,7 @@ const sphereOfFloat32 = 1e-6
 // smooth problem with the shifts of the feedback before the exact step. The measures describe the
 // model after the exact step.
 func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
-	result := &Result{Training: r}
+	began, result := time.Now(), &Result{Training: r}
 	x := a.iterate()
 	train := a.data.splits[0]
 	smooth, err := newExact(a.builder, train, x)
@@ -167,6 +169,7 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	if result.Certificate, err = certifyBetter(p, &at, r.Certificate, set); err != nil {
 		return nil, err
 	}
+	result.Certifying = time.Since(began)
 	result.Objective, result.Constraints = at.Objective+a.builder.regularizer.Value(x), at.Constraints
 	if err := a.applyExactStep(); err != nil {
 		return nil, err

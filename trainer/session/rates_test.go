@@ -72,6 +72,11 @@ func TestRatesOfATable(t *testing.T) {
 		}
 	}
 	parts := sum.Seconds + sum.SecondsReading + sum.SecondsMeasuring
+	if named := sum.SecondsCertificates + sum.SecondsRounds + sum.SecondsRecords + sum.SecondsPlots; sum.SecondsCertificates <= 0 ||
+		sum.SecondsRecords <= 0 || sum.SecondsPlots <= 0 || named > sum.SecondsMeasuring {
+		t.Errorf("%v s of certificates, %v of rounds, %v of records, %v of plots, %v of measuring in all",
+			sum.SecondsCertificates, sum.SecondsRounds, sum.SecondsRecords, sum.SecondsPlots, sum.SecondsMeasuring)
+	}
 	if sum.SecondsReading <= 0 || sum.SecondsMeasuring <= 0 || math.Abs(parts-sum.SecondsTotal) > 1e-9 {
 		t.Errorf("%v s of training, %v of reading, %v of measuring, %v in all", sum.Seconds, sum.SecondsReading, sum.SecondsMeasuring, sum.SecondsTotal)
 	}

@@ -56,6 +56,7 @@ type Session struct {
 	summary  Summary         // the zero value before Save
 	reading  time.Duration   // wall time of New
 	spent    time.Duration   // wall time of New, Optimize, Certify and Save
+	saving   time.Duration   // wall time of Save
 }
 
 // New loads the data, initialises the model and builds the problem. If ctx is cancelled, New
