@@ -117,7 +117,7 @@ func All() []Problem {
 	var all []Problem
 	for _, group := range []func() []Problem{
 		quadraticPrograms, nonconvexProblems, ballProblems,
-		absoluteProblems, maximumProblems,
+		absoluteProblems, maximumProblems, largestPolygons,
 		hockSchittkowskiLow, hockSchittkowskiMiddle, hockSchittkowskiHigh,
 	} {
 		all = append(all, group()...)

@@ -89,3 +89,38 @@ func TestReference(t *testing.T) {
 		}
 	}
 }
+
+// The area of the polygon of 10 vertices is that of COPS, and the start has its radii and angles.
+func TestPolygon(t *testing.T) {
+	p, ok := ByName("largest-small-polygon-10")
+	if !ok || p.N != 18 || p.M != 71 {
+		t.Fatalf("%v with %d variables and %d constraints, want 18 and 71", ok, p.N, p.M)
+	}
+	if math.Abs(p.Value+0.749137346) > 5e-10 {
+		t.Errorf("the area %.10g, published 0.749137346", -p.Value)
+	}
+	// Vertices 1 and 9 of the start: r = 4 i (11 - i)/121, theta = pi i/10.
+	for i, want := range map[int]float64{0: 40. / 121, 8: 72. / 121, 9: math.Pi / 10, 17: 9 * math.Pi / 10} {
+		if math.Abs(p.Start[i]-want) > 1e-15 {
+			t.Errorf("x_%d of the start is %v, want %v", i, p.Start[i], want)
+		}
+	}
+	// A square of diameter 1 with its corner at the origin, and five more vertices on its edges.
+	side := math.Sqrt(0.5)
+	x := make([]float64, 18)
+	for k, v := range [][2]float64{{side / 2, 0}, {side, 0}, {side, side / 3}, {side, side / 2}, {side, side}, {side / 2, side}, {0.2 * side, side}, {0, side}, {0, side / 2}} {
+		x[k], x[9+k] = math.Hypot(v[0], v[1]), math.Atan2(v[1], v[0])
+	}
+	if area := -p.F(x); math.Abs(area-0.5) > 1e-15 {
+		t.Errorf("the square has the area %v, want 0.5", area)
+	}
+	g := make([]float64, p.M)
+	p.G(g, x)
+	worst := -1.0
+	for _, v := range g {
+		worst = max(worst, v)
+	}
+	if math.Abs(worst) > 1e-15 {
+		t.Errorf("the largest constraint of the square is %v, want 0, for its diagonals", worst)
+	}
+}

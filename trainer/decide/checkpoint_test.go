@@ -25,7 +25,7 @@ func TestCheckpointIsBitIdentical(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Seconds = 0
+		r.Seconds, r.Times = 0, trainer.Times{}
 		return r, slices.Concat(l.weights(), l.smooth.Map().Shifts())
 	}
 	// Due is called at each iteration; a round begins with the last iteration of the round before.

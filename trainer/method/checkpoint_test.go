@@ -47,7 +47,7 @@ func checkpointed(t *testing.T, tp testproblems.Problem, method func() trainer.M
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.Seconds = 0
+		r.Seconds, r.Times = 0, trainer.Times{}
 		return r, testkit.Iterate(p)
 	}
 	whole := &testkit.Checkpoints{Asked: []int{2, 50}} // a record is due at iteration 49

@@ -2,10 +2,12 @@ package method_test
 
 import (
 	"context"
+	"math"
 	"testing"
 
 	"ppal/internal/testproblems"
 	"ppal/trainer"
+	"ppal/trainer/certify"
 	"ppal/trainer/internal/testkit"
 	"ppal/trainer/method"
 	"ppal/trainer/step"
@@ -54,6 +56,8 @@ func settings() map[string]setting {
 		"HS117":                 {p: 1e-2, f: 0.1, g: 0.01, box: true},
 		"HS33":                  {f: 0.1, other: "a local minimiser on the boundary"},
 		"HS57":                  {f: 0.1, other: "a flat stationary point of the fit"},
+
+		"largest-small-polygon-10": {other: "the polygon is turned about the origin"},
 	}
 }
 
@@ -130,4 +134,37 @@ func solve(t *testing.T, tp testproblems.Problem, s setting) bool {
 		t.Errorf("x is %.3g from the published optimum, want at most %.1g", apart, tolerance)
 	}
 	return true
+}
+
+// TestManyConstraintsAreJudgedAlike solves a problem of 71 constraints by methods with and without
+// a multiplier of their own: the certificate of the point depends on the point alone.
+func TestManyConstraintsAreJudgedAlike(t *testing.T) {
+	tp := testkit.Named(t, "largest-small-polygon-10")
+	quasi := step.Settings{Kind: step.LBFGS}
+	for name, m := range map[string]trainer.Method{
+		"alm": &method.ALM{Primal: quasi}, "alm momentum": &method.ALM{Primal: step.Settings{Momentum: 0.9}},
+		"penalty": &method.Penalty{Growth: 4, Period: 1000}, "ppala": &method.PPALA{Primal: quasi}, "plada": &method.PLADA{Primal: quasi},
+	} {
+		p := testkit.ProblemOf(t, tp)
+		r, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: tableIterations})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := r.Certificate
+		if name != "penalty" && (c.Epsilon > 1e-7 || math.Abs(r.Objective-tp.Value) > 1e-7) {
+			t.Errorf("%s: epsilon %v, f %v, want at most 1e-7 and %v", name, c.Epsilon, r.Objective, tp.Value)
+		}
+		alone, err := certify.Measure(p, &r.Point, nil, certify.Settings{})
+		if err != nil || alone.NotResolved || c.NotResolved || alone.Epsilon > 1.001*c.Epsilon+1e-12 || alone.Epsilon > 1.001*own(c)+1e-12 {
+			t.Errorf("%s: epsilon %v without the method's multiplier, %v with it (%+v): %v", name, alone.Epsilon, c.Epsilon, c.Own, err)
+		}
+	}
+}
+
+// own returns the epsilon of the method's own multiplier.
+func own(c certify.Certificate) float64 {
+	if c.Own != nil {
+		return c.Own.Epsilon
+	}
+	return c.Epsilon
 }

@@ -113,7 +113,8 @@ func table() []entry {
 		{name: "ppala", make: func() trainer.Method { return &method.PPALA{Primal: momentum} }, tolerance: 1e-6,
 			cannot: either(perturbed, tuned("HS86"))},
 		{name: "ppala gradient", make: func() trainer.Method { return &method.PPALA{Primal: rule} }, tolerance: 1e-6,
-			cannot: either(perturbed, tuned("HS86"), slow("qp-random-50x20", "rosenbrock-disc", "HS1", "HS29", "HS34", "HS44", "HS65", "HS66"))},
+			cannot: either(perturbed, tuned("HS86"), slow("qp-random-50x20", "rosenbrock-disc", "largest-small-polygon-10",
+				"HS1", "HS29", "HS34", "HS44", "HS65", "HS66"))},
 		{name: "plada", make: func() trainer.Method { return &method.PLADA{Primal: momentum} }, tolerance: 1e-6, kinks: true,
 			cannot: either(perturbed, tuned("HS86"), slow("qp-random-50x20"))},
 		{name: "plada box", make: func() trainer.Method {
@@ -141,7 +142,7 @@ func table() []entry {
 				"abs-sigmoid-gap", "HS2", "HS10", "HS11", "HS23", "HS31", "HS33", "HS43", "HS86"))},
 		{name: "gda", make: func() trainer.Method {
 			return &method.GDA{DualStep: 0.2, Primal: step.Settings{Momentum: 0.5}}
-		}, tolerance: 1e-6, cannot: either(scaled, oscillates, slow("HS1", "HS57"))},
+		}, tolerance: 1e-6, cannot: either(scaled, oscillates, because("oscillates", "largest-small-polygon-10"), slow("HS1", "HS57"))},
 		{name: "alm", make: func() trainer.Method { return &method.ALM{Primal: step.Settings{Momentum: 0.9}} }, tolerance: 1e-6,
 			cannot: either(scaled, slow("rosenbrock-cubic-line", "HS33", "HS57", "HS113"))},
 		{name: "unconstrained", make: func() trainer.Method { return &method.Unconstrained{Primal: momentum} }, tolerance: 1e-6,
