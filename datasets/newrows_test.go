@@ -179,6 +179,11 @@ func TestNewRowsEqualNames(t *testing.T) {
 			t.Errorf("%s, %s: %v, want %s", tc.header, tc.keep, err, tc.says)
 		}
 	}
+	for _, line := range []string{"+1 1:2 1:3\n", "1:2 2:0 2:3\n"} {
+		if _, _, _, err := newRows(&Preparation{Numbers: []int{1, 2}, Indices: 2}, strings.NewReader(line), NewRows{}); !errors.Is(err, ErrIndex) {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
 }
 
 // manyRows returns a text of n rows, with a quoted line end in every third row.

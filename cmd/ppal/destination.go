@@ -13,31 +13,27 @@ import (
 // errInterrupted is the error of a command that a signal stopped before its output was complete.
 var errInterrupted = errors.New("interrupted; no output file was written")
 
-// outputs are the incomplete outputs of the process. A signal ends the process while the command
-// still works, so that no deferred function of the command runs: end then removes the files.
+// outputs begin and go on until a signal ends the process. The command may still work then, and no
+// deferred function of it runs.
 type outputs struct {
-	mu    sync.Mutex
+	mutex sync.Mutex
 	ended bool
-	files map[*atomicfile.File]bool
 }
 
 // endsWithin is the longest time that end waits for a write that has begun: its reader may never
 // read.
 const endsWithin = time.Second
 
-// end removes the incomplete files and lets no output begin or go on. A write that has begun comes
+// end lets no output begin or go on, and removes the incomplete files. A write that has begun comes
 // to its end first, so that a stream ends with a whole row.
 func (o *outputs) end() {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		o.mu.Lock()
-		defer o.mu.Unlock()
+		o.mutex.Lock()
+		defer o.mutex.Unlock()
 		o.ended = true
-		for f := range o.files {
-			_ = f.Discard()
-		}
-		o.files = nil
+		atomicfile.DiscardAll()
 	}()
 	select {
 	case <-done:
@@ -47,8 +43,8 @@ func (o *outputs) end() {
 
 // do calls f unless the process ends.
 func (o *outputs) do(f func() error) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
 	if o.ended {
 		return errInterrupted
 	}
@@ -90,24 +86,11 @@ func (a *app) create(name string) (*destination, error) {
 		return &destination{o, f, f.Close, func() {}}, nil
 	}
 	var f *atomicfile.File
-	err := o.do(func() (err error) {
-		if f, err = atomicfile.Create(name, 0o644); err != nil {
-			return err
-		}
-		if o.files == nil {
-			o.files = map[*atomicfile.File]bool{}
-		}
-		o.files[f] = true
-		return nil
-	})
-	if err != nil {
+	if err := o.do(func() (err error) {
+		f, err = atomicfile.Create(name, 0o644)
+		return err
+	}); err != nil {
 		return nil, err
 	}
-	discard := func() {
-		_ = o.do(func() error {
-			delete(o.files, f)
-			return f.Discard()
-		})
-	}
-	return &destination{o, f, func() error { return o.do(f.Commit) }, discard}, nil
+	return &destination{o, f, func() error { return o.do(f.Commit) }, func() { _ = f.Discard() }}, nil
 }

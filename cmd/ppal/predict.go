@@ -183,8 +183,8 @@ func oneRun(_ *cobra.Command, args []string) error {
 }
 
 // interruptible runs do, and returns early if ctx is cancelled, because a read from a terminal or a
-// pipe cannot be interrupted. do then goes on, and its deferred functions may not run: its output
-// files are those of create, which interruptible removes.
+// pipe cannot be interrupted. do then goes on, and its deferred functions may not run:
+// interruptible removes its incomplete files.
 func (a *app) interruptible(ctx context.Context, do func() error) error {
 	var err error
 	var panics relay.Relay

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 
 	"github.com/google/renameio/v2"
@@ -57,8 +58,21 @@ func Replace(from, path string) error { return disk.rename(from, path) }
 
 // File is a new file that replaces path when Commit is called.
 type File struct {
+	mutex   sync.Mutex // of pending
 	pending *renameio.PendingFile
 	path    string
+}
+
+// unfinished are the files that have been created and neither committed nor discarded.
+var unfinished sync.Map
+
+// DiscardAll discards all files of the process that are not committed: the process ends while its
+// goroutines still work, so that no deferred Discard runs. It waits for a Commit that has begun.
+func DiscardAll() {
+	unfinished.Range(func(f, _ any) bool {
+		_ = f.(*File).Discard()
+		return true
+	})
 }
 
 // Create begins a file in the directory of path: only a file in the same file system can be renamed
@@ -70,7 +84,9 @@ func Create(path string, perm os.FileMode) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &File{f, path}, nil
+	own := &File{pending: f, path: path}
+	unfinished.Store(own, nil)
+	return own, nil
 }
 
 // Write implements io.Writer.
@@ -78,14 +94,22 @@ func (f *File) Write(p []byte) (int, error) { return f.pending.Write(p) }
 
 // Commit syncs the file, replaces path by it and syncs the directory.
 func (f *File) Commit() error {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
 	if err := f.pending.CloseAtomicallyReplace(); err != nil {
 		return err
 	}
+	unfinished.Delete(f)
 	return syncFolder(f.path)
 }
 
 // Discard removes the new file and leaves path unchanged. After Commit it does nothing.
-func (f *File) Discard() error { return f.pending.Cleanup() }
+func (f *File) Discard() error {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	unfinished.Delete(f)
+	return f.pending.Cleanup()
+}
 
 // syncFolder syncs the directory of a file, if the file system can sync directories.
 func syncFolder(path string) error {

@@ -76,6 +76,33 @@ func TestCreate(t *testing.T) {
 	}
 }
 
+// DiscardAll removes the files that are not committed, and no others.
+func TestDiscardAll(t *testing.T) {
+	dir := t.TempDir()
+	var files []*File
+	for _, name := range []string{"whole", "part", "discarded"} {
+		f, err := Create(filepath.Join(dir, name), 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
+	}
+	if err := errors.Join(files[0].Commit(), files[2].Discard()); err != nil {
+		t.Fatal(err)
+	}
+	DiscardAll()
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 || entries[0].Name() != "whole" {
+		t.Errorf("%v, %v", entries, err)
+	}
+	if err := files[1].Commit(); err == nil {
+		t.Error("a discarded file is committed")
+	}
+	unfinished.Range(func(f, _ any) bool {
+		t.Errorf("%s is not finished", f.(*File).path)
+		return true
+	})
+}
+
 // calls replaces the calls of disk by calls that note their order. fail names the call that fails.
 func calls(t *testing.T, dir, fail string) *[]string {
 	real, made := disk, new([]string)
