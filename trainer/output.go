@@ -46,6 +46,12 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 		if err := t.improve(); err != nil {
 			return nil, err
 		}
+		if err := t.checkDescent(status); err != nil {
+			return nil, err
+		}
+		if note := problem.FeaturesOf(t.p).Note; note != "" {
+			r.Notes = append(r.Notes, note)
+		}
 		t.times.Certificates = t.now().Sub(began).Seconds()
 		if f := t.fullAt.Objective; t.set.CollapseAbove > 0 && f >= t.set.CollapseAbove &&
 			t.last.Certificate.Stationarity <= collapseStationarity {

@@ -79,6 +79,9 @@ type Best struct {
 // the error; after an error before or after the iterations, the Result is nil. A cancelled context
 // is not an error: the status is Interrupted.
 func Train(ctx context.Context, p problem.Problem, m Method, s Settings) (*Result, error) {
+	if ctx == nil {
+		return nil, fmt.Errorf("trainer: %w: the context is nil: use context.Background", problem.ErrSettings)
+	}
 	t, err := newRun(p, m, s)
 	if err != nil {
 		return nil, err
@@ -125,11 +128,18 @@ type run struct {
 	drawnNu   []float64      // certified multiplier of the drawn iterate
 	iterateAt problem.Vector // the iterate while the returned point of a Returner is shown
 	warnings  []string
+	improves  improves
 }
 
 // newRun checks the settings, evaluates the start, initialises the method, restores the state of
 // Settings.Resume, and warns about the start and the settings.
 func newRun(p problem.Problem, m Method, s Settings) (*run, error) {
+	switch {
+	case p == nil:
+		return nil, fmt.Errorf("trainer: %w: the problem is nil", problem.ErrSettings)
+	case m == nil:
+		return nil, fmt.Errorf("trainer: %w: the method is nil", problem.ErrSettings)
+	}
 	n, _ := p.Dims()
 	s, err := s.withOutput()
 	if err != nil {
@@ -179,6 +189,7 @@ func newRun(p problem.Problem, m Method, s Settings) (*run, error) {
 			return nil, err
 		}
 	}
+	t.improves = newImproves(&t.at, continued)
 	if continued {
 		return t, nil // the warnings about the start are among the restored warnings
 	}
@@ -342,6 +353,7 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 		if err := t.at.Check(); err != nil {
 			return Failed, err
 		}
+		t.improves.see(&t.at)
 		if t.set.Output == OutputRandom && t.draws() {
 			t.p.Space().Combine(t.drawnAt, 1, problem.Iterate, 0, problem.Iterate)
 			t.drawn, t.drawnNu = t.at.Iteration, slices.Clone(t.m.Report().Nu)

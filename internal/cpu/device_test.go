@@ -164,7 +164,7 @@ func TestTrainingAgreesWithGorgonia(t *testing.T) {
 		most   float64
 	}{
 		{"gradient", step.Settings{Kind: step.Gradient, Fixed: true, Eta: 0.02}, 1e-12},
-		{"nesterov", step.Settings{}, 1e-5},
+		{"nesterov", step.Settings{Kind: step.Nesterov}, 1e-5},
 	} {
 		run := func(e graph.Engine) []float64 {
 			p := n.problem(t, tensor.Float64, e)

@@ -24,6 +24,7 @@ import (
 	"ppal/trainer/graph"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
+	"ppal/trainer/step"
 )
 
 // sparseRows is a CSR matrix that counts the rows that a device widens.
@@ -168,7 +169,7 @@ func TestSparseTrainingAgreesWithDense(t *testing.T) {
 	n := sparseNetwork{rows: 300, cols: 25, outputs: 2, width: 9, center: true, seed: 3}
 	run := func(data matrix.Matrix) []float64 {
 		p := n.must(t, tensor.Float64, engine(t, kernel.Best(), 2), data)
-		if _, err := trainer.Train(t.Context(), p, &method.PPALA{}, trainer.Settings{Iterations: 100}); err != nil {
+		if _, err := trainer.Train(t.Context(), p, &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, trainer.Settings{Iterations: 100}); err != nil {
 			t.Fatal(err)
 		}
 		size, _ := p.Dims()

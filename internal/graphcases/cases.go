@@ -66,7 +66,7 @@ func (c Case) define(g *gorgonia.ExprGraph, dtype tensor.Dtype, weights models.W
 	if err != nil {
 		return graph.Definition{}, err
 	}
-	d := graph.Definition{Parameters: net.Parameters(), Regularizer: c.Regularizer, NonSmooth: true}
+	d := graph.Definition{Parameters: net.Parameters(), Regularizer: c.Regularizer}
 	x := c.rows(g, dtype, rng, &d)
 	var center *gorgonia.Node
 	if c.Center {

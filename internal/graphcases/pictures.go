@@ -49,7 +49,7 @@ func (c Pictures) Problem(dtype tensor.Dtype, engine graph.Engine) (*graph.Probl
 
 func (c Pictures) define(g *gorgonia.ExprGraph, dtype tensor.Dtype) (graph.Definition, error) {
 	rng := rand.New(rand.NewPCG(c.Seed, 3))
-	d := graph.Definition{NonSmooth: true}
+	d := graph.Definition{}
 	parameter := func(shape ...int) *gorgonia.Node {
 		w := Normal(g, dtype, rng, fmt.Sprintf("w%d", len(d.Parameters)), shape...)
 		d.Parameters = append(d.Parameters, w)

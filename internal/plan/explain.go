@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -58,6 +59,18 @@ func (p *Plan) String() string {
 	fmt.Fprintf(&b, "\nstorage: %s in %d slots; a row of a block: %s in %d scratch slots\n",
 		quantity(total64(p.Slots)*size, "B"), len(p.Slots), quantity(total64(p.Scratch)*size, "B"), len(p.Scratch))
 	return b.String()
+}
+
+// OneCore returns the names of the ops that Gorgonia runs on one core, each once, in their order.
+func (p *Plan) OneCore() (names []string) {
+	for _, r := range slices.Concat(p.Forward, p.Backward) {
+		for _, s := range r.Steps {
+			if o, ok := s.(*Opaque); ok && !slices.Contains(names, o.Op.String()) {
+				names = append(names, o.Op.String())
+			}
+		}
+	}
+	return names
 }
 
 func total64(sizes []int) (n int64) {

@@ -12,6 +12,7 @@ import (
 // importer converts nodes to values.
 type importer struct {
 	source Source
+	inputs Inputs
 	values map[*gorgonia.Node]*value
 }
 
@@ -28,7 +29,7 @@ func importGraph(s Source) (*dag, error) {
 			return nil, fmt.Errorf("%v is of %v, want an input node of %v", n, n.Dtype(), s.Dtype)
 		}
 	}
-	im := &importer{source: s, values: map[*gorgonia.Node]*value{}}
+	im := &importer{source: s, inputs: InputsOf(s.Graph), values: map[*gorgonia.Node]*value{}}
 	g := &dag{source: s}
 	g.parameters = im.leaves(s.Parameters, Parameter)
 	g.coefficients = im.leaves(s.Coefficients, Coefficient)
@@ -81,15 +82,6 @@ func valueOf(n *gorgonia.Node) *value {
 	return v
 }
 
-// children returns the inputs of the node in order.
-func (im *importer) children(n *gorgonia.Node) gorgonia.Nodes {
-	var list gorgonia.Nodes
-	for it := im.source.Graph.From(n.ID()); it != nil && it.Next(); {
-		list = append(list, it.Node().(*gorgonia.Node))
-	}
-	return list
-}
-
 func (im *importer) value(n *gorgonia.Node) (*value, error) {
 	if v := im.values[n]; v != nil {
 		return v, nil
@@ -108,7 +100,7 @@ func (im *importer) value(n *gorgonia.Node) (*value, error) {
 		v.class, v.node = Leaf, n
 	case what.constant:
 		v.class = Constant
-		v.values, err = constants(n, im.children(n))
+		v.values, err = im.constants(n)
 	default:
 		err = im.computed(v, n, what)
 	}
@@ -121,7 +113,10 @@ func (im *importer) value(n *gorgonia.Node) (*value, error) {
 
 // computed fills in a value that has inputs.
 func (im *importer) computed(v *value, n *gorgonia.Node, what recognized) error {
-	children := im.children(n)
+	children, err := im.inputs.Of(n)
+	if err != nil {
+		return err
+	}
 	if what.ignoreRest {
 		children = children[:1]
 	}
@@ -235,8 +230,12 @@ func transposed(v *value, trans bool) (rows, cols int) {
 }
 
 // constants returns the elements of a constant node.
-func constants(n *gorgonia.Node, children gorgonia.Nodes) ([]float64, error) {
+func (im *importer) constants(n *gorgonia.Node) ([]float64, error) {
 	if axis, ok := sizeAxis(n.Op()); ok {
+		children, err := im.inputs.Of(n)
+		if err != nil {
+			return nil, err
+		}
 		if s := children[0].Shape(); axis < len(s) {
 			return []float64{float64(s[axis])}, nil
 		}

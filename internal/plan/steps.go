@@ -290,7 +290,7 @@ func (s *Opaque) String() string {
 	for _, a := range s.Args {
 		f += " " + operand(a)
 	}
-	return assign(s.Out, f, false)
+	return assign(s.Out, f+" (by Gorgonia, on one core)", false)
 }
 
 func assign(out View, formula string, add bool) string {

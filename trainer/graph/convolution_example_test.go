@@ -67,7 +67,7 @@ func convolutional(rows *datasets.Selection, shape datasets.Shape, filters int, 
 		x = gorgonia.Must(gorgonia.Reshape(x, tensor.Shape{n, features}))
 		scores := gorgonia.Must(gorgonia.Mul(x, parameter("dense", features, features, classes)))
 		f, losses, err := multiclass.Nodes(scores, rows.Labels())
-		d.Objective, d.Constraints, d.NonSmooth = f, gorgonia.Nodes{losses}, true
+		d.Objective, d.Constraints = f, gorgonia.Nodes{losses}
 		return d, err
 	}, engine)
 }

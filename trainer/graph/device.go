@@ -86,7 +86,7 @@ func (e deviceEngine) compile(l *Lagrangian, lowered *plan.Plan, x *stacked) (Co
 		return nil, err
 	}
 	forget(lowered)
-	p := &deviceProblem{space: &problem.Space{Vectors: v, Regularizer: l.Regularizer}, plan: lowered, run: run, dtype: l.Dtype}
+	p := &deviceProblem{space: &problem.Space{Vectors: v, Regularizer: l.Regularizer}, plan: lowered, run: run, dtype: l.Dtype, oneCore: lowered.OneCore()}
 	for _, n := range l.Sizes {
 		p.m += n
 	}
@@ -122,6 +122,8 @@ type deviceProblem struct {
 	m      int
 	dtype  tensor.Dtype
 	shapes []tensor.Shape // of the watched nodes
+	// oneCore names the operations that Gorgonia runs
+	oneCore []string
 	// samples are programs on samples of the rows, by growing share, with the vectors of run
 	samples []sampleProgram
 	grades  []problem.Grade

@@ -4,51 +4,81 @@ import (
 	"fmt"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
+
+	"ppal/internal/plan"
 )
 
-// machine is a TapeMachine for the part of a graph that some outputs need.
-type machine struct{ vm gorgonia.VM }
+// machine evaluates the nodes that some outputs need by Gorgonia's ops, one after the other. Each
+// result has its own memory. Gorgonia's TapeMachine reuses memory, and overwrites values that
+// another node still needs if a reshape shares their memory: gradients are then wrong.
+type machine struct {
+	nodes  []*gorgonia.Node // inputs before the nodes that read them
+	inputs [][]int          // of each node, by their index
+	index  map[*gorgonia.Node]int
+	values []gorgonia.Value
+}
 
-// newMachine compiles the part of g that the outputs need.
+// newMachine returns the machine for the part of g that the outputs need.
 func newMachine(g *gorgonia.ExprGraph, outputs gorgonia.Nodes) (*machine, error) {
-	program, locations, err := gorgonia.CompileFunction(g, inputs(g, outputs), outputs)
-	if err != nil {
-		return nil, err
+	m, in := &machine{index: map[*gorgonia.Node]int{}}, plan.InputsOf(g)
+	var visit func(n *gorgonia.Node) (int, error)
+	visit = func(n *gorgonia.Node) (int, error) {
+		if i, ok := m.index[n]; ok {
+			return i, nil
+		}
+		children, err := in.Of(n)
+		if err != nil {
+			return 0, err
+		}
+		list := make([]int, len(children))
+		for k, c := range children {
+			if list[k], err = visit(c); err != nil {
+				return 0, err
+			}
+		}
+		i := len(m.nodes)
+		m.index[n] = i
+		m.nodes, m.inputs = append(m.nodes, n), append(m.inputs, list)
+		return i, nil
 	}
-	return &machine{gorgonia.NewTapeMachine(g, gorgonia.WithPrecompiled(program, locations))}, nil
+	for _, n := range outputs {
+		if _, err := visit(n); err != nil {
+			return nil, err
+		}
+	}
+	m.values = make([]gorgonia.Value, len(m.nodes))
+	return m, nil
+}
+
+// value returns the value of a node after a run.
+func (m *machine) value(n *gorgonia.Node) gorgonia.Value {
+	if i, ok := m.index[n]; ok {
+		return m.values[i]
+	}
+	return nil
 }
 
 // run evaluates the outputs once. It returns Gorgonia's panics, for example on bad shapes, as
 // errors.
-func (m *machine) run() (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("gorgonia: %v", r)
-		}
-	}()
-	m.vm.Reset() // without Reset, a second RunAll does nothing
-	return m.vm.RunAll()
-}
-
-// inputs returns the input nodes that the outputs depend on, in the order of a depth-first walk.
-func inputs(g *gorgonia.ExprGraph, outputs gorgonia.Nodes) gorgonia.Nodes {
-	var found gorgonia.Nodes
-	seen := map[int64]bool{}
-	var visit func(n *gorgonia.Node)
-	visit = func(n *gorgonia.Node) {
-		if seen[n.ID()] {
-			return
-		}
-		seen[n.ID()] = true
+func (m *machine) run() error {
+	for i, n := range m.nodes {
 		if n.Op() == nil {
-			found = append(found, n)
+			if m.values[i] = n.Value(); m.values[i] == nil {
+				return fmt.Errorf("input %s has no value", n.Name())
+			}
+			continue
 		}
-		for it := g.From(n.ID()); it.Next(); {
-			visit(it.Node().(*gorgonia.Node))
+		args := make([]gorgonia.Value, len(m.inputs[i]))
+		for k, j := range m.inputs[i] {
+			args[k] = m.values[j]
+		}
+		if err := guarded(func() (err error) { m.values[i], err = n.Op().Do(args...); return err }); err != nil {
+			return fmt.Errorf("node %d (%v): %w", n.ID(), n, err)
+		}
+		if d, ok := m.values[i].(*tensor.Dense); ok && (d.RequiresIterator() || !d.DataOrder().IsRowMajor()) {
+			m.values[i] = d.Materialize().(gorgonia.Value) // row-major, as the other values
 		}
 	}
-	for _, n := range outputs {
-		visit(n)
-	}
-	return found
+	return nil
 }

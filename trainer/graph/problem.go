@@ -2,6 +2,8 @@ package graph
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"gorgonia.org/gorgonia"
@@ -25,12 +27,6 @@ type Definition struct {
 	Parameters gorgonia.Nodes
 	// Regularizer is r over the stacked parameters.
 	Regularizer problem.Regularizer
-	// NonSmooth says that the nodes themselves have kinks (relu, hinge losses): the certificate's
-	// stationarity is then an upper bound.
-	NonSmooth bool
-	// Shallow says that the model has no hidden layers: each score is linear in the parameters. See
-	// problem.Shallow.
-	Shallow bool
 	// Scales are the scales of the stacked parameters, or nil. See problem.Scaled.
 	Scales *problem.Scales
 	// Inputs are input nodes whose values Problem.Bind may replace between iterations, for example
@@ -56,6 +52,8 @@ type Lagrangian struct {
 	Gradients gorgonia.Nodes
 	// Sizes are the numbers of constraints in the nodes of Constraints.
 	Sizes []int
+
+	findings
 }
 
 // Source returns the definition and its gradients as the input of plan.Lower.
@@ -94,11 +92,11 @@ type Compiled interface {
 // Problem is a problem.Problem of Gorgonia nodes, compiled by an engine.
 type Problem struct {
 	problem.Problem
-	compiled  Compiled
-	inputs    []input
-	nonSmooth bool
-	shallow   bool
-	scales    *problem.Scales
+	compiled Compiled
+	inputs   []input
+	kinks    bool
+	deep     bool
+	scales   *problem.Scales
 }
 
 // input describes a node of Definition.Inputs: its name, and its shape as a matrix.
@@ -178,14 +176,28 @@ func (p *Problem) Products() string { return p.compiled.Products() }
 // show.
 func (p *Problem) Explain() string { return p.compiled.Explain() }
 
+// Note implements problem.Noted. It names the operations that a device's CPU runs by Gorgonia on
+// one core, on copies; "" if there are none.
+func (p *Problem) Note() string {
+	d, ok := p.compiled.(*deviceProblem)
+	if !ok || len(d.oneCore) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Gorgonia runs these operations of the graph on one core, on copies of their inputs: %s. "+
+		"Compose them of element-wise operations, products and sums, or describe your own op (graph.Described), to use all cores.", strings.Join(d.oneCore, ", "))
+}
+
 // Inner implements problem.Form.
 func (p *Problem) Inner() problem.Problem { return p.compiled }
 
-// NonSmooth implements problem.NonSmooth.
-func (p *Problem) NonSmooth() bool { return p.nonSmooth }
+// NonSmooth implements problem.NonSmooth. It reports whether an operation on which f or g depends
+// has kinks, such as relu, max-pooling, abs and the hinge. A user's op has kinks unless its
+// description has none, or its method NonSmooth() bool returns false.
+func (p *Problem) NonSmooth() bool { return p.kinks }
 
-// Shallow implements problem.Shallow.
-func (p *Problem) Shallow() bool { return p.shallow }
+// Shallow implements problem.Shallow. It reports whether f and g have no product, convolutions
+// included, of two values that depend on the parameters, other than scalar products.
+func (p *Problem) Shallow() bool { return !p.deep }
 
 // Scales implements problem.Scaled.
 func (p *Problem) Scales() *problem.Scales { return p.scales }
@@ -201,7 +213,19 @@ type lowering interface {
 
 // New makes a problem: build adds the nodes to a new graph and returns the definition. Only one
 // graph is built at a time. Devices may compile several problems at a time.
+//
+// The gradients are Gorgonia's. New refuses operations whose gradient is known to be wrong, and
+// operations that draw random numbers, and names what to use instead. If f or g use an operation
+// that no test of ppal compares with differences, such as your own, New compares a derivative with
+// differences (problem.CheckDirection, 3 forward passes and a backward pass) and names the
+// operation that is wrong.
+//
+// An error in the definition wraps problem.ErrSettings, and names the constraint node. So does a
+// panic of Gorgonia or of build.
 func New(build func(g *gorgonia.ExprGraph) (Definition, error), engine Engine) (*Problem, error) {
+	if engine == nil {
+		return nil, refuse("the engine is nil: use CPU, On or Tape")
+	}
 	l, finish, err := lowered(build, engine)
 	if err != nil {
 		return nil, err
@@ -210,24 +234,39 @@ func New(build func(g *gorgonia.ExprGraph) (Definition, error), engine Engine) (
 	if err != nil {
 		return nil, fmt.Errorf("graph: compile: %w", err)
 	}
-	p := &Problem{Problem: w, compiled: w, nonSmooth: l.NonSmooth, shallow: l.Shallow, scales: l.Scales}
+	p := &Problem{Problem: w, compiled: w, kinks: l.kinks, deep: l.deep, scales: l.Scales}
 	for _, n := range l.Inputs {
 		rows, cols := dims(n.Shape())
 		p.inputs = append(p.inputs, input{n.Name(), rows, cols})
 	}
+	if err := l.checkGradients(p); err != nil {
+		return nil, err
+	}
 	return p, nil
+}
+
+// built builds and differentiates a graph.
+func built(build func(g *gorgonia.ExprGraph) (Definition, error)) (*Lagrangian, error) {
+	if build == nil {
+		return nil, refuse("the function that builds the graph is nil")
+	}
+	g := gorgonia.NewGraph()
+	var def Definition
+	var own error
+	if err := guarded(func() error { def, own = build(g); return nil }); err != nil {
+		return nil, failed("building the graph", err)
+	}
+	if own != nil {
+		return nil, own
+	}
+	return differentiate(g, def)
 }
 
 // lowered builds and differentiates a graph, and lowers it if the engine compiles in two steps.
 func lowered(build func(g *gorgonia.ExprGraph) (Definition, error), engine Engine) (*Lagrangian, func() (Compiled, error), error) {
 	building.Lock()
 	defer building.Unlock()
-	g := gorgonia.NewGraph()
-	def, err := build(g)
-	if err != nil {
-		return nil, nil, err
-	}
-	l, err := differentiate(g, def)
+	l, err := built(build)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -238,7 +277,8 @@ func lowered(build func(g *gorgonia.ExprGraph) (Definition, error), engine Engin
 		}
 		return l, finish, err
 	}
-	w, err := engine.Compile(l)
+	var w Compiled
+	err = guarded(func() (err error) { w, err = engine.Compile(l); return err })
 	return l, func() (Compiled, error) { return w, err }, nil
 }
 
@@ -248,7 +288,13 @@ func differentiate(g *gorgonia.ExprGraph, def Definition) (*Lagrangian, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
-	outputs := append(gorgonia.Nodes{def.Objective}, def.Constraints...)
+	if err := l.inspect(); err != nil {
+		return nil, err
+	}
+	if err := guarded(l.separate); err != nil {
+		return nil, failed("the outputs", err)
+	}
+	outputs := l.outputs()
 	for i, n := range outputs {
 		name := fmt.Sprintf("coefficients.%d", i)
 		if n.IsScalar() {
@@ -257,34 +303,79 @@ func differentiate(g *gorgonia.ExprGraph, def Definition) (*Lagrangian, error) {
 			l.Coefficients = append(l.Coefficients, gorgonia.NewVector(g, l.Dtype, gorgonia.WithShape(n.Shape()...), gorgonia.WithName(name)))
 		}
 	}
-	var err error
-	if l.Gradients, err = gorgonia.Backpropagate(outputs, l.Coefficients, def.Parameters); err != nil {
-		return nil, fmt.Errorf("graph: the gradients: %w", err)
+	if err := guarded(l.backpropagate); err != nil {
+		return nil, failed("the gradients", err)
 	}
 	return l, nil
+}
+
+// separate makes each output another node, because Gorgonia differentiates a node only once for one
+// coefficient.
+func (l *Lagrangian) separate() (err error) {
+	seen := map[*gorgonia.Node]bool{l.Objective: true}
+	l.Constraints = slices.Clone(l.Constraints)
+	for j, n := range l.Constraints {
+		if seen[n] {
+			// Gorgonia merges equal nodes: a constant 1 would make the same node again.
+			one := scalarLeaf(l.Graph, l.Dtype, fmt.Sprintf("factor of constraint node %d", j), 1)
+			if l.Constraints[j], err = gorgonia.HadamardProd(n, one); err != nil {
+				return err
+			}
+		}
+		seen[n] = true
+	}
+	return nil
+}
+
+// backpropagate adds the gradients by the parameters. A parameter on which neither f nor g depends
+// has the gradient 0.
+func (l *Lagrangian) backpropagate() error {
+	var used gorgonia.Nodes
+	for _, p := range l.Parameters {
+		if l.used[p] {
+			used = append(used, p)
+		}
+	}
+	gradients, err := gorgonia.Backpropagate(l.outputs(), l.Coefficients, used)
+	if err != nil {
+		return err
+	}
+	for _, p := range l.Parameters {
+		var d *gorgonia.Node
+		if l.used[p] {
+			d, gradients = gradients[0], gradients[1:]
+		} else if d, err = gorgonia.HadamardProd(p, constant(l.Dtype, 0)); err != nil {
+			return err
+		}
+		l.Gradients = append(l.Gradients, d)
+	}
+	return nil
 }
 
 // check validates the definition and fills Dtype and Sizes.
 func (l *Lagrangian) check() error {
 	if l.Objective == nil || len(l.Parameters) == 0 {
-		return fmt.Errorf("graph: a definition needs an objective and parameters")
+		return refuse("a definition needs an objective and parameters")
+	}
+	if err := l.checkNodes(); err != nil {
+		return err
 	}
 	if !l.Objective.IsScalar() {
-		return fmt.Errorf("graph: the objective %v has shape %v, want a scalar", l.Objective, l.Objective.Shape())
+		return refuse("the objective %v has shape %v, want a scalar: use its Sum or Mean", l.Objective, l.Objective.Shape())
 	}
 	l.Dtype = l.Objective.Dtype()
 	if l.Dtype != tensor.Float32 && l.Dtype != tensor.Float64 {
-		return fmt.Errorf("graph: the objective has dtype %v, want float32 or float64", l.Dtype)
+		return refuse("the objective has dtype %v, want float32 or float64", l.Dtype)
 	}
 	for j, n := range l.Constraints {
 		size := 1
 		switch {
 		case n.Dtype() != l.Dtype:
-			return fmt.Errorf("graph: constraint node %d has dtype %v, want the objective's, %v", j, n.Dtype(), l.Dtype)
+			return refuse("constraint node %d has dtype %v, want the objective's, %v", j, n.Dtype(), l.Dtype)
 		case n.IsVec():
 			size = n.Shape().TotalSize()
 		case !n.IsScalar():
-			return fmt.Errorf("graph: constraint node %d has shape %v, want a scalar or a vector", j, n.Shape())
+			return refuse("constraint node %d has shape %v, want a scalar or a vector", j, n.Shape())
 		}
 		l.Sizes = append(l.Sizes, size)
 	}
@@ -294,21 +385,51 @@ func (l *Lagrangian) check() error {
 		}
 		rows, cols := r.Dims()
 		if i >= len(l.Inputs) || !l.Inputs[i].Shape().Eq(tensor.Shape{rows, cols}) {
-			return fmt.Errorf("graph: data matrix %d is %d x %d and has no input of that shape", i, rows, cols)
+			return refuse("data matrix %d is %d x %d and has no input of that shape", i, rows, cols)
+		}
+		if err := matrix.Check(r); err != nil {
+			return refuse("data matrix %d: %w", i, err)
 		}
 	}
+	return l.checkParameters()
+}
+
+// checkNodes checks that the nodes exist and belong to the graph.
+func (l *Lagrangian) checkNodes() error {
+	for _, list := range []struct {
+		what  string
+		nodes gorgonia.Nodes
+	}{{"objective", gorgonia.Nodes{l.Objective}}, {"constraint node", l.Constraints}, {"parameter", l.Parameters}, {"input", l.Inputs}, {"watched node", l.Watch}} {
+		for i, n := range list.nodes {
+			switch {
+			case n == nil:
+				return refuse("%s %d is nil", list.what, i)
+			case n.Graph() != l.Graph:
+				return refuse("%s %d (%v) belongs to another graph than the one given to build", list.what, i, n)
+			}
+		}
+	}
+	return nil
+}
+
+// checkParameters checks the parameters, the scales and the regularizer.
+func (l *Lagrangian) checkParameters() error {
 	size := 0
 	for i, n := range l.Parameters {
 		size += n.Shape().TotalSize()
-		switch {
+		switch first := slices.Index(l.Parameters, n); {
+		case first < i:
+			return refuse("parameters %d and %d are the same node, %s: list it once, and give each parameter its own name", first, i, n.Name())
+		case n.Op() != nil:
+			return refuse("parameter %d (%v) is computed: a parameter is an input node", i, n)
 		case n.Value() == nil:
-			return fmt.Errorf("graph: parameter %d (%s) has no value to start from", i, n.Name())
+			return refuse("parameter %d (%s) has no value to start from", i, n.Name())
 		case n.Dtype() != l.Dtype:
-			return fmt.Errorf("graph: parameter %d (%s) has dtype %v, want the objective's, %v", i, n.Name(), n.Dtype(), l.Dtype)
+			return refuse("parameter %d (%s) has dtype %v, want the objective's, %v", i, n.Name(), n.Dtype(), l.Dtype)
 		}
 	}
 	if l.Scales != nil && l.Scales.Len() != size {
-		return fmt.Errorf("graph: %d scales for %d parameters", l.Scales.Len(), size)
+		return refuse("%d scales for %d parameters", l.Scales.Len(), size)
 	}
-	return nil
+	return l.Regularizer.Validate(size)
 }

@@ -1,6 +1,7 @@
 package graph_test
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"ppal/datasets/matrix"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
 )
@@ -164,37 +166,127 @@ func TestFloat32AgreesWithFloat64(t *testing.T) {
 	}
 }
 
+// Every fault of a definition is one error that wraps problem.ErrSettings and names what is wrong,
+// on both engines.
 func TestDefinitionsThatAreRefused(t *testing.T) {
+	engine, err := graph.CPU(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	must := gorgonia.Must
+	// sized returns a definition with the parameter w [3], f = sum w^2 and the given constraint nodes.
+	sized := func(constraints func(g *gorgonia.ExprGraph, w *gorgonia.Node) gorgonia.Nodes) func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+		return func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+			w := input(g, tensor.Float64, rand.New(rand.NewPCG(1, 0)), "w", 3)
+			return graph.Definition{Objective: must(gorgonia.Sum(must(gorgonia.Square(w)))), Parameters: gorgonia.Nodes{w}, Constraints: constraints(g, w)}, nil
+		}
+	}
+	changed := func(change func(g *gorgonia.ExprGraph, d *graph.Definition)) func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+		return func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+			d, err := sized(func(*gorgonia.ExprGraph, *gorgonia.Node) gorgonia.Nodes { return nil })(g)
+			change(g, &d)
+			return d, err
+		}
+	}
 	for _, c := range []struct {
 		name  string
 		build func(g *gorgonia.ExprGraph) (graph.Definition, error)
 		want  string
 	}{
-		{"no parameters", func(g *gorgonia.ExprGraph) (graph.Definition, error) {
-			return graph.Definition{Objective: gorgonia.NewScalar(g, tensor.Float64)}, nil
-		}, "needs an objective and parameters"},
-		{"vector objective", func(g *gorgonia.ExprGraph) (graph.Definition, error) {
-			w := input(g, tensor.Float64, rand.New(rand.NewPCG(1, 0)), "w", 3)
-			return graph.Definition{Objective: gorgonia.Must(gorgonia.Square(w)), Parameters: gorgonia.Nodes{w}}, nil
-		}, "want a scalar"},
-		{"mixed dtypes", func(g *gorgonia.ExprGraph) (graph.Definition, error) {
-			rng := rand.New(rand.NewPCG(1, 0))
-			w, v := input(g, tensor.Float64, rng, "w", 3), input(g, tensor.Float32, rng, "v", 3)
-			return graph.Definition{Objective: gorgonia.Must(gorgonia.Sum(w)),
-				Constraints: gorgonia.Nodes{gorgonia.Must(gorgonia.Sum(v))}, Parameters: gorgonia.Nodes{w}}, nil
-		}, "constraint node 0 has dtype float32"},
-		{"parameter without value", func(g *gorgonia.ExprGraph) (graph.Definition, error) {
-			w := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithShape(3), gorgonia.WithName("w"))
-			return graph.Definition{Objective: gorgonia.Must(gorgonia.Sum(w)), Parameters: gorgonia.Nodes{w}}, nil
-		}, "parameter 0 (w) has no value"},
-		{"scales of other parameters", func(g *gorgonia.ExprGraph) (graph.Definition, error) {
-			w := input(g, tensor.Float64, rand.New(rand.NewPCG(1, 0)), "w", 3)
-			return graph.Definition{Objective: gorgonia.Must(gorgonia.Sum(w)), Parameters: gorgonia.Nodes{w}, Scales: problem.NewScales(2)}, nil
-		}, "2 scales for 3 parameters"},
+		{"nil build", nil, "the function that builds the graph is nil"},
+		{"no parameters", changed(func(_ *gorgonia.ExprGraph, d *graph.Definition) { d.Parameters = nil }), "needs an objective and parameters"},
+		{"nil objective", changed(func(_ *gorgonia.ExprGraph, d *graph.Definition) { d.Objective = nil }), "needs an objective and parameters"},
+		{"nil parameter", changed(func(_ *gorgonia.ExprGraph, d *graph.Definition) { d.Parameters = gorgonia.Nodes{nil} }), "parameter 0 is nil"},
+		{"nil input", changed(func(_ *gorgonia.ExprGraph, d *graph.Definition) { d.Inputs = gorgonia.Nodes{nil} }), "input 0 is nil"},
+		{"nil constraint", sized(func(_ *gorgonia.ExprGraph, w *gorgonia.Node) gorgonia.Nodes { return gorgonia.Nodes{w, nil} }), "constraint node 1 is nil"},
+		{"another graph", changed(func(_ *gorgonia.ExprGraph, d *graph.Definition) {
+			d.Constraints = gorgonia.Nodes{input(gorgonia.NewGraph(), tensor.Float64, rand.New(rand.NewPCG(1, 0)), "w", 3)}
+		}), "constraint node 0 (w :: Vector float64) belongs to another graph"},
+		{"vector objective", changed(func(_ *gorgonia.ExprGraph, d *graph.Definition) { d.Objective = d.Parameters[0] }), "want a scalar"},
+		{"mixed dtypes", sized(func(g *gorgonia.ExprGraph, _ *gorgonia.Node) gorgonia.Nodes {
+			return gorgonia.Nodes{must(gorgonia.Sum(input(g, tensor.Float32, rand.New(rand.NewPCG(1, 0)), "v", 3)))}
+		}), "constraint node 0 has dtype float32"},
+		{"matrix constraint", sized(func(g *gorgonia.ExprGraph, w *gorgonia.Node) gorgonia.Nodes {
+			return gorgonia.Nodes{w, must(gorgonia.Reshape(w, tensor.Shape{1, 3}))}
+		}), "constraint node 1 has shape (1, 3)"},
+		{"parameter without value", changed(func(g *gorgonia.ExprGraph, d *graph.Definition) {
+			d.Parameters = gorgonia.Nodes{gorgonia.NewVector(g, tensor.Float64, gorgonia.WithShape(3), gorgonia.WithName("v"))}
+		}), "parameter 0 (v) has no value"},
+		{"computed parameter", changed(func(_ *gorgonia.ExprGraph, d *graph.Definition) {
+			d.Parameters[0] = must(gorgonia.Square(d.Parameters[0]))
+		}), "is computed"},
+		{"a parameter twice", changed(func(_ *gorgonia.ExprGraph, d *graph.Definition) { d.Parameters = append(d.Parameters, d.Parameters[0]) }),
+			"parameters 0 and 1 are the same node, w"},
+		{"two parameters of one name", changed(func(g *gorgonia.ExprGraph, d *graph.Definition) {
+			d.Parameters = append(d.Parameters, input(g, tensor.Float64, rand.New(rand.NewPCG(2, 0)), "w", 3))
+		}), "give each parameter its own name"},
+		{"constant constraint", sized(func(g *gorgonia.ExprGraph, w *gorgonia.Node) gorgonia.Nodes {
+			return gorgonia.Nodes{w, must(gorgonia.Sum(input(g, tensor.Float64, rand.New(rand.NewPCG(2, 0)), "v", 3)))}
+		}), "constraint node 1 does not depend on a parameter"},
+		{"sign", sized(func(_ *gorgonia.ExprGraph, w *gorgonia.Node) gorgonia.Nodes {
+			return gorgonia.Nodes{must(gorgonia.Sign(w))}
+		}),
+			"constraint node 0 does not depend on a parameter, or only through operations without a derivative"},
+		{"comparison", sized(func(g *gorgonia.ExprGraph, w *gorgonia.Node) gorgonia.Nodes {
+			return gorgonia.Nodes{w, must(gorgonia.Gt(w, input(g, tensor.Float64, rand.New(rand.NewPCG(2, 0)), "v", 3), true))}
+		}), "constraint node 1 does not depend on a parameter"},
+		{"a constraint with a wrong gradient", sized(func(_ *gorgonia.ExprGraph, w *gorgonia.Node) gorgonia.Nodes {
+			return gorgonia.Nodes{w, must(gorgonia.InverseSqrt(must(gorgonia.Exp(w))))}
+		}), "constraint node 1: "},
+		{"a watched node that draws", changed(func(_ *gorgonia.ExprGraph, d *graph.Definition) {
+			d.Watch = gorgonia.Nodes{must(gorgonia.Dropout(d.Parameters[0], 0.5))}
+		}), "watched node 0: "},
+		{"short data", changed(func(g *gorgonia.ExprGraph, d *graph.Definition) {
+			d.Inputs = gorgonia.Nodes{gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(10, 2), gorgonia.WithName("rows"))}
+			d.Data = []matrix.Matrix{&matrix.Dense{Rows: 10, Cols: 2, Data: make([]float64, 7)}}
+		}), "data matrix 0: Data has 7 numbers, want 20"},
+		{"scales of other parameters", changed(func(_ *gorgonia.ExprGraph, d *graph.Definition) { d.Scales = problem.NewScales(2) }), "2 scales for 3 parameters"},
+		{"a wrong regularizer", changed(func(_ *gorgonia.ExprGraph, d *graph.Definition) {
+			d.Regularizer = problem.Regularizer{Kind: problem.L1, Weight: -1}
+		}), "weight is -1"},
+		{"a panic", func(*gorgonia.ExprGraph) (graph.Definition, error) { panic("own fault") }, "building the graph: gorgonia panics: own fault"},
 	} {
-		_, err := graph.New(c.build, graph.Tape{})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %q in it", c.name, err, c.want)
+		for _, e := range []graph.Engine{graph.Tape{}, engine} {
+			if _, err := graph.New(c.build, e); err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, problem.ErrSettings) {
+				t.Errorf("%s: error %v, want %q in it", c.name, err, c.want)
+			}
+		}
+	}
+	if _, err := graph.New(sized(nil), nil); err == nil || !errors.Is(err, problem.ErrSettings) || !strings.Contains(err.Error(), "engine is nil") {
+		t.Errorf("nil engine: error %v", err)
+	}
+}
+
+// A parameter that nothing uses has the gradient 0, and an output may be listed twice.
+func TestUnusedParametersAndRepeatedOutputs(t *testing.T) {
+	engine, err := graph.CPU(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []graph.Engine{graph.Tape{}, engine} {
+		p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+			rng := rand.New(rand.NewPCG(1, 0))
+			v, w := input(g, tensor.Float64, rng, "v", 2), input(g, tensor.Float64, rng, "w", 3)
+			f := gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.Exp(w))))
+			return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{f, w, f, w}, Parameters: gorgonia.Nodes{v, w}}, nil
+		}, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := problem.CheckGradients(p); err != nil {
+			t.Error(err)
+		}
+		g, d, got := make([]float64, 8), p.Space().New(), make([]float64, 5)
+		f, err := p.Forward(g)
+		if err != nil || g[0] != f || g[4] != f || g[1] != g[5] {
+			t.Errorf("f = %v, g = %v, %v", f, g, err)
+		}
+		if err := p.Backward([]float64{1, 1, 1, 1, 1, 1, 1, 1, 1}, d); err != nil {
+			t.Fatal(err)
+		}
+		p.Space().Read(got, d)
+		if got[0] != 0 || got[1] != 0 || math.Abs(got[2]-3*math.Exp(g[1])-2) > 1e-12 {
+			t.Errorf("gradient %v, want 0, 0 and %v", got, 3*math.Exp(g[1])+2)
 		}
 	}
 }

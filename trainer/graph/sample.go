@@ -108,12 +108,7 @@ func (p *deviceProblem) Grade() int { return p.grade }
 func (e deviceEngine) planOf(build func(g *gorgonia.ExprGraph) (Definition, error)) (*Lagrangian, *plan.Plan, error) {
 	building.Lock()
 	defer building.Unlock()
-	g := gorgonia.NewGraph()
-	def, err := build(g)
-	if err != nil {
-		return nil, nil, err
-	}
-	l, err := differentiate(g, def)
+	l, err := built(build)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -10,8 +10,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Tape is the engine that runs definitions on Gorgonia's own TapeMachine, in plain float32 or
-// float64: the reference for the devices. The backward pass evaluates the forward nodes again.
+// Tape is the engine that runs Gorgonia's own ops one after the other, in plain float32 or float64:
+// the reference for the devices. The backward pass evaluates the forward nodes again.
 type Tape struct{}
 
 var _ Engine = Tape{}
@@ -24,14 +24,13 @@ func (Tape) Compile(l *Lagrangian) (Compiled, error) {
 	return newTape[float64](l)
 }
 
-// tapeProblem is a definition compiled for Gorgonia's machine. It runs the forward and the backward
+// tapeProblem is a definition compiled for Gorgonia's ops. It runs the forward and the backward
 // pass on two machines over one graph. The parameters' values share the memory of the iterate x, so
 // that a step of x moves the parameters.
 type tapeProblem[T float32 | float64] struct {
 	*problem.HostSpace[T]
 	l                 *Lagrangian
 	forward, backward *machine
-	watched           []gorgonia.Value
 	coefficients      [][]T // the memory of each coefficient node
 	m                 int   // number of constraints
 }
@@ -42,18 +41,14 @@ func newTape[T float32 | float64](l *Lagrangian) (*tapeProblem[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &tapeProblem[T]{HostSpace: problem.NewHostSpace(x, l.Regularizer), l: l, watched: make([]gorgonia.Value, len(l.Watch))}
+	p := &tapeProblem[T]{HostSpace: problem.NewHostSpace(x, l.Regularizer), l: l}
 	if err := p.bindCoefficients(); err != nil {
 		return nil, err
 	}
 	if err := widenInputs[T](l); err != nil {
 		return nil, err
 	}
-	outputs := append(gorgonia.Nodes{l.Objective}, l.Constraints...)
-	for i, n := range l.Watch {
-		outputs = append(outputs, gorgonia.Read(n, &p.watched[i]))
-	}
-	if p.forward, err = newMachine(l.Graph, outputs); err != nil {
+	if p.forward, err = newMachine(l.Graph, append(l.outputs(), l.Watch...)); err != nil {
 		return nil, fmt.Errorf("the forward pass: %w", err)
 	}
 	if p.backward, err = newMachine(l.Graph, l.Gradients); err != nil {
@@ -81,6 +76,17 @@ func letMatrix[T float32 | float64](n *gorgonia.Node, m matrix.Matrix) error {
 	values := make([]T, rows*cols)
 	matrix.Widen(values, m, 0, rows)
 	return gorgonia.Let(n, tensor.New(tensor.WithShape(n.Shape()...), tensor.WithBacking(values)))
+}
+
+// elements returns the elements of a tensor or a scalar.
+func elements[T float32 | float64](v gorgonia.Value) ([]T, bool) {
+	switch data := v.Data().(type) {
+	case []T:
+		return data, true
+	case T:
+		return []T{data}, true
+	}
+	return nil, false
 }
 
 // stack copies the parameters' values into one slice x and makes each node's value share its part
@@ -135,13 +141,13 @@ func (p *tapeProblem[T]) Forward(g []float64) (float64, error) {
 		return 0, fmt.Errorf("graph: forward: %w", err)
 	}
 	var f [1]float64
-	if err := fill(f[:], p.l.Objective.Value()); err != nil {
+	if err := fill(f[:], p.forward.value(p.l.Objective)); err != nil {
 		return 0, fmt.Errorf("graph: the objective: %w", err)
 	}
 	at := 0
 	for j, n := range p.l.Constraints {
 		size := p.l.Sizes[j]
-		if err := fill(g[at:at+size], n.Value()); err != nil {
+		if err := fill(g[at:at+size], p.forward.value(n)); err != nil {
 			return 0, fmt.Errorf("graph: constraint node %d: %w", j, err)
 		}
 		at += size
@@ -171,7 +177,7 @@ func (p *tapeProblem[T]) Backward(coefficients []float64, d problem.Vector) erro
 	dst := p.Slice(d)
 	at = 0
 	for i, n := range p.l.Gradients {
-		values, ok := n.Value().Data().([]T)
+		values, ok := elements[T](p.backward.value(n))
 		if size := p.l.Parameters[i].Shape().TotalSize(); !ok || len(values) != size {
 			return fmt.Errorf("graph: the gradient of %s has shape %v, want %v", p.l.Parameters[i].Name(), n.Shape(), p.l.Parameters[i].Shape())
 		}
@@ -182,10 +188,10 @@ func (p *tapeProblem[T]) Backward(coefficients []float64, d problem.Vector) erro
 
 // Watched implements Compiled.
 func (p *tapeProblem[T]) Watched(i int) (gorgonia.Value, error) {
-	if i < 0 || i >= len(p.watched) || p.watched[i] == nil {
+	if i < 0 || i >= len(p.l.Watch) || p.forward.value(p.l.Watch[i]) == nil {
 		return nil, fmt.Errorf("graph: there is no watched value %d", i)
 	}
-	return p.watched[i], nil
+	return p.forward.value(p.l.Watch[i]), nil
 }
 
 // Bind implements Compiled. It copies the matrix in the definition's dtype.

@@ -37,15 +37,18 @@ type Features struct {
 	Batches Sampler
 	// Group is the problem itself if its constraint bounds one drawn group, else nil.
 	Group DrawnGroup
-	// Graded is the problem, or the Inner problem of a Form, if its passes have several grades, else
-	// nil.
+	// Graded is the problem, or the Inner problem of a Form, if its passes have several grades,
+	// else nil.
 	Graded Graded
 	// Kinks says that f or g may have kinks that no pieces describe.
 	Kinks bool
 	// Shallow says that the problem, or the Inner problem of a Form, has no hidden layers.
 	Shallow bool
-	// Scales are the scales of the problem, or of the Inner problem of a Form; nil: none. See Scaled.
+	// Scales are the scales of the problem, or of the Inner problem of a Form; nil: none. See
+	// Scaled.
 	Scales *Scales
+	// Note is the note of the problem, or of the Inner problem of a Form; "": none. See Noted.
+	Note string
 }
 
 // FeaturesOf returns the optional interfaces that p implements.
@@ -67,6 +70,9 @@ func FeaturesOf(p Problem) Features {
 		if s, ok := p.(Scaled); ok && f.Scales == nil {
 			f.Scales = s.Scales()
 		}
+		if n, ok := p.(Noted); ok && f.Note == "" {
+			f.Note = n.Note()
+		}
 		form, ok := p.(Form)
 		if !ok {
 			return f
@@ -74,6 +80,10 @@ func FeaturesOf(p Problem) Features {
 		p = form.Inner()
 	}
 }
+
+// Noted is a Problem with a note for the user, such as which operations are slow. Train adds the
+// note to the notes of the result.
+type Noted interface{ Note() string }
 
 // Form is a Problem that restates another problem. Both have the same iterate and the same passes.
 type Form interface {
@@ -84,11 +94,11 @@ type Form interface {
 
 // Grade describes passes that are faster than the accurate ones and tell less about f and g.
 type Grade struct {
-	// Share is the share of the rows that a pass sees, in (0, 1]. f and g of a share below 1 are those
-	// of a fixed sample of the rows.
+	// Share is the share of the rows that a pass sees, in (0, 1]. f and g of a share below 1 are
+	// those of a fixed sample of the rows.
 	Share float64
-	// Roundoff is the relative rounding error of the weights and of the derivatives in a pass; 0: the
-	// roundoff of the space.
+	// Roundoff is the relative rounding error of the weights and of the derivatives in a pass; 0:
+	// the roundoff of the space.
 	Roundoff float64
 }
 
@@ -96,12 +106,12 @@ type Grade struct {
 // are accurate until SetGrade.
 type Graded interface {
 	Problem
-	// Grades returns the grades in the order of growing shares and falling roundoffs (not a copy). The
-	// last one is Grade{Share: 1}, the accurate passes. A problem without coarse passes has at most
-	// this grade.
+	// Grades returns the grades in the order of growing shares and falling roundoffs (not a copy).
+	// The last one is Grade{Share: 1}, the accurate passes. A problem without coarse passes has at
+	// most this grade.
 	Grades() []Grade
-	// SetGrade makes the following passes those of Grades()[k]. A Backward must have the grade of the
-	// last Forward.
+	// SetGrade makes the following passes those of Grades()[k]. A Backward must have the grade of
+	// the last Forward.
 	SetGrade(k int)
 	// Grade returns the number of the present grade.
 	Grade() int
@@ -151,8 +161,8 @@ type Sampler interface {
 // once.
 type BlockSampler interface {
 	Sampler
-	// Block returns the number of the block of batch k, from 0, and the number of blocks. If batch k
-	// has all rows, blocks is 0.
+	// Block returns the number of the block of batch k, from 0, and the number of blocks. If batch
+	// k has all rows, blocks is 0.
 	Block(k int) (block, blocks int)
 }
 
@@ -185,8 +195,9 @@ type Point struct {
 	Iteration   int
 	Objective   float64   // f(x), without r
 	Constraints []float64 // g(x), length m
-	// GradientEvaluations are the backward passes so far, without those of certificates. Passes that
-	// see a sample of the rows count by their shares (Grade), in whole numbers: Part has the rest.
+	// GradientEvaluations are the backward passes so far, without those of certificates. Passes
+	// that see a sample of the rows count by their shares (Grade), in whole numbers: Part has the
+	// rest.
 	GradientEvaluations int
 	Part                float64 // in [0, 1)
 

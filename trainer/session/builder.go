@@ -52,7 +52,7 @@ func (b *builder) definition(g *gorgonia.ExprGraph, r rows, dtype tensor.Dtype, 
 	}
 	return graph.Definition{
 		Objective: f, Constraints: c, Parameters: net.Parameters(), Regularizer: b.regularizer,
-		NonSmooth: b.nonSmooth(), Shallow: len(b.spec.Hidden) == 0, Scales: b.scales,
+		Scales: b.scales,
 		Inputs: gorgonia.Nodes{x},
 		Data:   []matrix.Matrix{r.data},
 		Watch:  gorgonia.Nodes{scores},
@@ -117,10 +117,4 @@ func (b *builder) measurer(r rows) (func(scores []float64) (Measures, error), er
 		}
 		return m, err
 	}, nil
-}
-
-// nonSmooth reports whether f or g have kinks. The kinks come from the statement or from the
-// network.
-func (b *builder) nonSmooth() bool {
-	return b.statement.NonSmooth || len(b.spec.Hidden) > 0 && b.spec.Activation == models.ReLU
 }

@@ -76,7 +76,7 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 	shared := &samples{system: system, of: map[*int]*constraints.Sample{}}
 	s := &Statement{
 		samples: shared,
-		Name:    NameRates, Objective: t.minimize().String(), NonSmooth: system.L1, system: system, boundsOn: on, confidence: t.Confidence,
+		Name:    NameRates, Objective: t.minimize().String(), system: system, boundsOn: on, confidence: t.Confidence,
 		Nodes: func(scores *gorgonia.Node, rows Rows) (*gorgonia.Node, gorgonia.Nodes, error) {
 			sample, err := shared.sample(rows)
 			if err != nil {

@@ -46,7 +46,7 @@ func newDraws(b *builder, r rows, seed uint64, dtype tensor.Dtype, weights model
 			return graph.Definition{}, err
 		}
 		return graph.Definition{
-			Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(), Regularizer: b.regularizer, NonSmooth: b.nonSmooth(), Shallow: len(b.spec.Hidden) == 0,
+			Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(), Regularizer: b.regularizer,
 			Inputs: gorgonia.Nodes{x, drawn}, Data: []matrix.Matrix{r.data, nil}, Watch: gorgonia.Nodes{scores},
 		}, nil
 	}, b.devices.train)

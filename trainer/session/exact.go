@@ -61,8 +61,12 @@ func (e *exact) Dims() (n, m int) {
 	return len(e.Slice(problem.Iterate)), m + e.b.terms.len()
 }
 
-// NonSmooth implements problem.NonSmooth.
-func (e *exact) NonSmooth() bool { return e.b.nonSmooth() }
+// NonSmooth implements problem.NonSmooth. The kinks are those of f and g of the scores, of the
+// network, or of the terms of the parameters.
+func (e *exact) NonSmooth() bool {
+	network, terms := e.blocks.block, e.b.terms
+	return e.head.NonSmooth() || network != nil && network.NonSmooth() || terms != nil && terms.problem.NonSmooth()
+}
 
 // Forward implements problem.Problem.
 func (e *exact) Forward(g []float64) (f float64, err error) {

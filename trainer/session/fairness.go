@@ -225,7 +225,6 @@ type fairProblem interface {
 	Bounds() []float64
 	ConstraintNames() []string
 	Warnings() []string
-	Smooth() bool
 	Pieces() []constraints.Piece
 	Nodes(scores *gorgonia.Node, rows constraints.Rows) (objective, terms *gorgonia.Node, err error)
 	NewEvaluator(rows constraints.Rows) (*constraints.FairnessEvaluator, error)
@@ -239,7 +238,7 @@ func fairness(name string, p fairProblem) *Statement {
 			f, g, err := p.Nodes(scores, rows.fair())
 			return f, gorgonia.Nodes{g}, err
 		},
-		NonSmooth: !p.Smooth(), Warnings: p.Warnings(), pure: true,
+		Warnings: p.Warnings(), pure: true,
 		Measures: func(rows Rows) (func(scores []float64) (Measures, error), error) {
 			e, err := p.NewEvaluator(rows.fair())
 			if err != nil {

@@ -57,7 +57,7 @@ func (t NeymanPearson) State(train Rows, _ bool) (*Statement, error) {
 			f, g, err := p.Nodes(scores, labels)
 			return f, gorgonia.Nodes{g}, err
 		},
-		NonSmooth: !p.Smooth(), CollapseAbove: collapse, Warnings: p.Warnings(),
+		CollapseAbove: collapse, Warnings: p.Warnings(),
 		Measures: func(rows Rows) (func(scores []float64) (Measures, error), error) {
 			labels, err := rows.indices()
 			if err != nil {

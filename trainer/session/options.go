@@ -1,7 +1,6 @@
 package session
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -12,8 +11,15 @@ import (
 	"ppal/trainer/problem"
 )
 
-// ErrOptions marks options that contradict each other, the data or the device.
-var ErrOptions = errors.New("invalid session options")
+// ErrOptions marks options that contradict each other, the data or the device. errors.Is finds
+// problem.ErrSettings, too.
+var ErrOptions error = invalidOptions{}
+
+type invalidOptions struct{}
+
+func (invalidOptions) Error() string { return "invalid session options" }
+
+func (invalidOptions) Is(target error) bool { return target == problem.ErrSettings }
 
 // OptionError is a refused option. errors.Is finds ErrOptions and Err.
 type OptionError struct {
@@ -33,8 +39,10 @@ func (e *OptionError) Error() string {
 // Unwrap returns the cause.
 func (e *OptionError) Unwrap() error { return e.Err }
 
-// Is reports whether target is ErrOptions.
-func (e *OptionError) Is(target error) bool { return target == ErrOptions }
+// Is reports whether target is ErrOptions or problem.ErrSettings.
+func (e *OptionError) Is(target error) bool {
+	return target == ErrOptions || target == problem.ErrSettings
+}
 
 // InitError reports a file without valid initial weights for the run. errors.As finds a
 // *models.MismatchError if the file holds another model.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -211,12 +212,34 @@ func (s Matrices) load(_ context.Context, on request) (*loaded, error) {
 	for name, m := range inSplits(s.Train, s.Validation, s.Test) {
 		r := rows{data: m.Features, labels: m.Labels, groups: m.Groups, classes: s.classes(), levels: make([][]float64, len(m.Groups)),
 			attributes: m.Attributes, earlier: m.Earlier, named: on.needs.Groups()}
+		if err := m.check(s.Columns); err != nil {
+			return nil, fmt.Errorf("session: the %s rows: %w: %w", name, ErrOptions, err)
+		}
 		if err := r.check(); err != nil {
 			return nil, fmt.Errorf("session: the %s rows: %w", name, err)
 		}
 		l.splits = append(l.splits, &split{name: name, rows: r})
 	}
 	return l, nil
+}
+
+// check returns an error if there are no features, or too few numbers, or a number that is not
+// finite. columns names the features, if they have names.
+func (m *Matrix) check(columns []string) error {
+	if m.Features == nil {
+		return errors.New("Features is nil")
+	}
+	if err := matrix.Check(m.Features); err != nil {
+		return fmt.Errorf("Features: %w", err)
+	}
+	if i, j, v, found := matrix.FirstNonFinite(m.Features); found {
+		name := ""
+		if j < len(columns) {
+			name = " (" + columns[j] + ")"
+		}
+		return fmt.Errorf("the feature in row %d, column %d%s, counted from 0, is %v: leave the row out, or replace the number", i, j, name, v)
+	}
+	return nil
 }
 
 // classes returns the classes of the labels.

@@ -46,8 +46,6 @@ type Statement struct {
 	// Pieces, the nodes are the terms of the pieces. The session calls Nodes for several sets of
 	// rows, with float32 and with float64 scores.
 	Nodes func(scores *gorgonia.Node, rows Rows) (objective *gorgonia.Node, constraints gorgonia.Nodes, err error)
-	// NonSmooth is true if f or the nodes of g have kinks in the scores.
-	NonSmooth bool
 	// Pieces are the smooth pieces of constraints that are maxima; nil: the nodes are g.
 	Pieces []problem.Piece
 	// ParameterNodes adds terms of the model's parameters to the graph, such as a norm of the

@@ -1,0 +1,40 @@
+//go:build gpu
+
+package cuda_test
+
+import (
+	"testing"
+
+	"gorgonia.org/tensor"
+
+	"ppal/cuda"
+	"ppal/cuda/double"
+	"ppal/internal/graphcases"
+	"ppal/trainer/graph"
+	"ppal/trainer/problem"
+)
+
+// The code of the kernels computes right gradients of the operations that users want.
+func TestGradientsOfOperations(t *testing.T) {
+	for _, o := range graphcases.Operations() {
+		if o.Refused != "" || o.OneCore || o.Pictures {
+			continue
+		}
+		d, err := cuda.Open(double.Computing(double.Options{}), cuda.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, dtype := range dtypes {
+			p, err := o.Problem(dtype, graph.On(d))
+			if err == nil {
+				err = problem.CheckGradients(p)
+			}
+			if err != nil {
+				t.Errorf("%s, %v: %v", o.Name, dtype, err)
+			}
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
