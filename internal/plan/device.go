@@ -16,13 +16,21 @@ type Device interface {
 	// groups holds the ends of the groups that the steps' GroupMaps use, or nil if there are no
 	// groups.
 	NewVectors(t tensor.Dtype, x matrix.Matrix, groups []int) (problem.Vectors, error)
-	// Compile returns a program that runs the plan at the iterate of x. The vectors are the device's,
-	// of the plan's dtype; the plan's parameters are consecutive parts of a vector. The program copies
-	// the plan's data, except for the entries of sparse data and for data in the device's own layout.
+	// Compile returns a program that runs the plan at the iterate of x. The vectors are the
+	// device's, of the plan's dtype; the plan's parameters are consecutive parts of a vector. The
+	// program copies the plan's data, except for the entries of sparse data and for data in the
+	// device's own layout.
 	Compile(p *Plan, x problem.Vectors) (Program, error)
 	// Products returns the kind of products that the device uses in float32 plans for 8-bit data
 	// with that many columns.
 	Products(cols int) Products
+}
+
+// Collective is a Device whose programs run in several processes at the same time, when one process
+// calls and the others serve. While problems are built, nobody serves.
+type Collective interface {
+	Device
+	Collective()
 }
 
 // Program is a compiled plan. Callers must not call its methods concurrently.
@@ -41,8 +49,8 @@ type Program interface {
 	// matrix gives an error that wraps ErrNotBytes.
 	Bind(v View, m matrix.Matrix) error
 	// Stored returns the 8-bit data of an input in the program's own memory on the host, with the
-	// same elements as the plan's data, which the caller can then free. Stored returns nil for other
-	// inputs, and if the program does not store the values exactly on the host.
+	// same elements as the plan's data, which the caller can then free. Stored returns nil for
+	// other inputs, and if the program does not store the values exactly on the host.
 	Stored(v View) matrix.EightBit
 	// Products names the kind of products with the data: a kind with digits, or the dtype.
 	Products() string
@@ -52,9 +60,9 @@ type Program interface {
 // input from one to another copies nothing.
 type Keeper interface {
 	// Keep packs a matrix of the shape of an input, under the conditions of Bind, and returns a
-	// function that makes the packed matrix the input from the next Forward on. The function must not
-	// run at the same time as other methods of the program. Keep returns nil if it cannot keep a
-	// matrix in this form; Bind can then bind it.
+	// function that makes the packed matrix the input from the next Forward on. The function must
+	// not run at the same time as other methods of the program. Keep returns nil if it cannot keep
+	// a matrix in this form; Bind can then bind it.
 	Keep(v View, m matrix.Matrix) (use func(), err error)
 }
 

@@ -14,6 +14,8 @@ type Operation struct {
 	Fault string
 	// Random says that Fault holds for values, too: each evaluation draws anew.
 	Random bool
+	// Lowered says that Fault holds for devices only.
+	Lowered bool
 	// Tested says that tests compare the op's derivative with differences, in all its forms.
 	Tested bool
 	// Kinks says that the value may have kinks where the inputs have none.
@@ -57,7 +59,7 @@ func ofGorgoniasOp(v reflect.Value, n *gorgonia.Node) Operation {
 	case "globalAveragePoolOp":
 		return Operation{Fault: "it has no gradient in Gorgonia: use graph.GlobalMean"}
 	case "byIndicesOp":
-		return Operation{Fault: "devices compute with floats only: use graph.Embedding"}
+		return Operation{Lowered: true, Fault: "devices compute with floats only: use graph.Embedding"}
 	case "sumOp":
 		if along, dims := v.FieldByName("along").Len(), int(v.FieldByName("d").Int()); along > 1 && along < dims {
 			return Operation{Fault: fmt.Sprintf("the gradient of a sum or mean over %d of %d axes is wrong in Gorgonia: use graph.Sum or graph.Mean", along, dims)}

@@ -19,6 +19,11 @@ type device struct {
 	team *Team
 }
 
+var _ plan.Collective = device{}
+
+// Collective implements plan.Collective.
+func (device) Collective() {}
+
 // Compile implements plan.Device.
 func (d device) Compile(p *plan.Plan, x problem.Vectors) (plan.Program, error) {
 	inner, err := d.Device.Compile(p, x)

@@ -65,6 +65,9 @@ func (e deviceEngine) lower(l *Lagrangian) (finish func() (Compiled, error), err
 
 // plan lowers a definition and checks the memory of its plan.
 func (e deviceEngine) plan(l *Lagrangian) (*plan.Plan, error) {
+	if e.device == nil {
+		return nil, refuse("the device is nil")
+	}
 	lowered, err := plan.Lower(l.Source())
 	if err == nil && e.check != nil {
 		err = e.check(lowered.LeastBytes())

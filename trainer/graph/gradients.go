@@ -41,6 +41,16 @@ func (l *Lagrangian) checkGradients(p *Problem) error {
 	return refuse("one of these operations has a wrong gradient, or a description that differs from its values: %s: %w", strings.Join(names, ", "), wrong)
 }
 
+// collective reports whether the engine's passes need other processes, which do not serve yet.
+func collective(e Engine) bool {
+	d, ok := e.(deviceEngine)
+	if !ok {
+		return false
+	}
+	_, ok = d.device.(plan.Collective)
+	return ok
+}
+
 // wrongAlone reports whether the gradient of a node's op is wrong on Gorgonia's machine, at random
 // inputs of the node's shapes. If the op cannot run alone, it reports false.
 func wrongAlone(n *gorgonia.Node) bool {

@@ -69,6 +69,19 @@ func (l *Lagrangian) inspect() error {
 	return nil
 }
 
+// inspectLoop looks at the operations of a user's own loop, whose input nodes may all be
+// parameters. Random operations are the user's decision, and so are indices: the loop runs the
+// graph on Gorgonia's machine.
+func inspectLoop(outputs gorgonia.Nodes) error {
+	w := &walker{inputs: plan.InputsOf(outputs[0].Graph()), findings: &findings{reached: map[*gorgonia.Node]bool{}}, depends: map[*gorgonia.Node]bool{}, loop: true}
+	for i, n := range outputs {
+		if err := w.visit(n); err != nil {
+			return refuse("%s: %w", nameOf(i, len(outputs)), err)
+		}
+	}
+	return nil
+}
+
 // outputs returns f and the constraint nodes.
 func (l *Lagrangian) outputs() gorgonia.Nodes {
 	return append(gorgonia.Nodes{l.Objective}, l.Constraints...)
@@ -91,6 +104,7 @@ type walker struct {
 	*findings
 	inputs  plan.Inputs
 	depends map[*gorgonia.Node]bool // the node's derivative by a parameter may be other than 0
+	loop    bool                    // see inspectLoop
 }
 
 func (w *walker) visit(n *gorgonia.Node) error {
@@ -99,6 +113,7 @@ func (w *walker) visit(n *gorgonia.Node) error {
 	}
 	w.reached[n] = true
 	if n.Op() == nil {
+		w.depends[n] = w.depends[n] || w.loop
 		return nil
 	}
 	children, err := w.inputs.Of(n)
@@ -115,6 +130,9 @@ func (w *walker) visit(n *gorgonia.Node) error {
 		}
 	}
 	o := plan.OperationOf(n)
+	if w.loop && (o.Random || o.Lowered) {
+		o.Fault, o.Random = "", false
+	}
 	if o.Random || o.Fault != "" && of > 0 {
 		return fmt.Errorf("%v (node %d) cannot be used: %s", n.Op(), n.ID(), o.Fault)
 	}

@@ -36,6 +36,7 @@ type Optimizer struct {
 	model   *model      // nil before the first Step or Restore
 	g, w    []float64   // the constraints' values and their coefficients, at the last run
 	known   bool        // this iteration's coefficients are known
+	none    bool        // there is no rule
 }
 
 var _ gorgonia.Solver = (*Optimizer)(nil)
@@ -49,7 +50,7 @@ func OnDevice(d plan.Device) OptimizerOption { return func(o *Optimizer) { o.dev
 
 // NewOptimizer returns an optimizer that runs rule, for example &method.PPALA{}, on f + r.
 func NewOptimizer(rule trainer.DualRule, r problem.Regularizer, options ...OptimizerOption) *Optimizer {
-	o := &Optimizer{stepper: trainer.NewStepper(rule), r: r}
+	o := &Optimizer{stepper: trainer.NewStepper(rule), r: r, none: rule == nil}
 	for _, option := range options {
 		option(o)
 	}
@@ -72,8 +73,19 @@ func (o *Optimizer) open(parameters []gorgonia.ValueGrad) (*model, error) {
 // constraints g_j <= 0, scalars or vectors. Its derivative treats w as constant, so that
 // gorgonia.Grad gives grad f + J^T w. Lagrangian is called once.
 func (o *Optimizer) Lagrangian(objective *gorgonia.Node, constraints ...*gorgonia.Node) (*gorgonia.Node, error) {
+	if o.none {
+		return nil, refuse("the rule of the optimizer is nil")
+	}
 	if o.w != nil {
 		return nil, errors.New("graph: Lagrangian was called already: an optimizer serves one graph")
+	}
+	for j, n := range append(gorgonia.Nodes{objective}, constraints...) {
+		if n == nil {
+			return nil, refuse("%s is nil", nameOf(j, 1+len(constraints)))
+		}
+	}
+	if err := inspectLoop(append(gorgonia.Nodes{objective}, constraints...)); err != nil {
+		return nil, err
 	}
 	sizes := make([]int, len(constraints))
 	m := 0

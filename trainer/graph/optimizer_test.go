@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -267,6 +268,29 @@ func TestOptimizerRefusesSettings(t *testing.T) {
 		l := newOwnLoop(t, graph.NewOptimizer(rule, problem.Regularizer{}))
 		if err := l.machine.RunAll(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v", want, err)
+		}
+	}
+}
+
+// Lagrangian refuses nil nodes and operations whose gradient is wrong, and leaves dropout to the
+// user's own loop.
+func TestLagrangianRefusesWrongOperations(t *testing.T) {
+	must := gorgonia.Must
+	for want, nodes := range map[string]func(w *gorgonia.Node) (f, g *gorgonia.Node){
+		"constraint node 0 is nil": func(w *gorgonia.Node) (f, g *gorgonia.Node) { return must(gorgonia.Sum(w)), nil },
+		"the objective is nil":     func(w *gorgonia.Node) (f, g *gorgonia.Node) { return nil, w },
+		"use graph.InverseSqrt": func(w *gorgonia.Node) (f, g *gorgonia.Node) {
+			return must(gorgonia.Sum(must(gorgonia.InverseSqrt(w)))), w
+		},
+		"": func(w *gorgonia.Node) (f, g *gorgonia.Node) {
+			return must(gorgonia.Sum(must(gorgonia.Dropout(w, 0.5)))), w
+		},
+	} {
+		graphOf := gorgonia.NewGraph()
+		f, g := nodes(input(graphOf, tensor.Float64, rand.New(rand.NewPCG(1, 0)), "w", 3))
+		_, err := graph.NewOptimizer(&method.PPALA{}, problem.Regularizer{}).Lagrangian(f, g)
+		if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || !errors.Is(err, problem.ErrSettings)) {
+			t.Errorf("error %v, want %q", err, want)
 		}
 	}
 }

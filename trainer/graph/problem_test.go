@@ -252,6 +252,9 @@ func TestDefinitionsThatAreRefused(t *testing.T) {
 			}
 		}
 	}
+	if _, err := graph.New(changed(func(*gorgonia.ExprGraph, *graph.Definition) {}), graph.On(nil)); !errors.Is(err, problem.ErrSettings) {
+		t.Errorf("nil device: error %v", err)
+	}
 	if _, err := graph.New(sized(nil), nil); err == nil || !errors.Is(err, problem.ErrSettings) || !strings.Contains(err.Error(), "engine is nil") {
 		t.Errorf("nil engine: error %v", err)
 	}

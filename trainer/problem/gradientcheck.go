@@ -48,6 +48,9 @@ func (e *GradientError) Is(target error) bool { return target == ErrSettings }
 // passes for each doubtful difference. The iterate is unchanged, and the last forward pass is at
 // the iterate. For a problem with mini-batches, the batch is the one of the last Forward.
 func CheckGradients(p Problem) error {
+	if p == nil {
+		return fmt.Errorf("problem: %w: the problem is nil", ErrSettings)
+	}
 	return Accurately(p, func() error {
 		c := newGradientCheck(p)
 		err := c.all()
@@ -65,6 +68,9 @@ func CheckGradients(p Problem) error {
 // right. Otherwise the error is a *GradientError, as for CheckGradients. The iterate is unchanged,
 // but the last forward pass is at another point.
 func CheckDirection(p Problem) error {
+	if p == nil {
+		return fmt.Errorf("problem: %w: the problem is nil", ErrSettings)
+	}
 	return Accurately(p, func() error {
 		c := newGradientCheck(p)
 		defer c.write(c.x, nil, 0)

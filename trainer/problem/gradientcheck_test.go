@@ -112,6 +112,15 @@ func TestGradientsAreChecked(t *testing.T) {
 	}
 }
 
+// A nil problem is an error.
+func TestNilIsChecked(t *testing.T) {
+	for _, check := range []func(problem.Problem) error{problem.CheckGradients, problem.CheckDirection} {
+		if err := check(nil); !errors.Is(err, problem.ErrSettings) {
+			t.Error(err)
+		}
+	}
+}
+
 // Subgradients at a kink are right, and numbers outside the derivatives of both sides are wrong.
 func TestGradientsAtKinks(t *testing.T) {
 	for slope, right := range map[float64]bool{-1: true, 0: true, 0.3: true, 1: true, 1.2: false, -1.2: false} {
