@@ -43,7 +43,7 @@ func traceOn(t *testing.T, o Options, threads int) *trace {
 		t.Fatal(err)
 	}
 	r.Status, r.Infeasible, r.Weights = r.Result.Training.Status, r.Result.Training.Infeasible, s.pipeline.(*assembly).weights(t)
-	r.Result.Training = nil
+	r.Result.Training, r.Result.Certifying = nil, 0
 	return r
 }
 
