@@ -98,14 +98,15 @@ func (n *NewRows) readText(r io.Reader, name string) error {
 		at, bad := places.column(columns[k])
 		keep[k], err = at, cmp.Or(err, bad)
 	}
-	if err != nil {
-		return &FileError{Path: name, Offset: -1, Line: 1, Err: err}
-	}
 	var required []int
 	for _, column := range n.Required {
-		if field := slices.Index(text.header, column); field >= 0 { // the split's column may be absent
-			required = append(required, field)
+		if slices.Contains(text.header, column) { // the split's column may be absent
+			at, bad := places.column(column)
+			required, err = append(required, at), cmp.Or(err, bad)
 		}
+	}
+	if err != nil {
+		return &FileError{Path: name, Offset: -1, Line: 1, Err: err}
 	}
 	return n.inOrder(name, columns, text.next, func() worker {
 		own := *encoder

@@ -179,6 +179,9 @@ func TestNewRowsEqualNames(t *testing.T) {
 			t.Errorf("%s, %s: %v, want %s", tc.header, tc.keep, err, tc.says)
 		}
 	}
+	if _, _, _, err := newRows(newColumns(), strings.NewReader("k,k,x,y,c,d\n1,2,3,3,a,p\n"), NewRows{Required: []string{"k", "none"}}); !errors.Is(err, ErrColumn) {
+		t.Errorf("a required column: %v", err)
+	}
 	for _, line := range []string{"+1 1:2 1:3\n", "1:2 2:0 2:3\n"} {
 		if _, _, _, err := newRows(&Preparation{Numbers: []int{1, 2}, Indices: 2}, strings.NewReader(line), NewRows{}); !errors.Is(err, ErrIndex) {
 			t.Errorf("%s: %v", line, err)

@@ -102,6 +102,10 @@ func TestParquetNewRows(t *testing.T) {
 			t.Errorf("%s: %v %s", name, err, diff)
 		}
 	}
-	_, _, _, err := newRows(p, bytes.NewReader(parquetFile(t, []float64{3, 5}, "ab", "x", "x")), NewRows{})
+	_, kept, _, err := newRows(p, bytes.NewReader(content), NewRows{Keep: []string{"y"}})
+	if diff := cmp.Diff([][]string{{"a", "b"}}, kept); err != nil || diff != "" {
+		t.Errorf("%v %s", err, diff)
+	}
+	_, _, _, err = newRows(p, bytes.NewReader(parquetFile(t, []float64{3, 5}, "ab", "x", "x")), NewRows{})
 	checkError(t, err, ErrColumn, `2 columns are named "x"`)
 }

@@ -293,7 +293,7 @@ func (d *Device) options() []*option.Option {
 		}, "choose the numbers' type; the final certificate is always in float64", tensor.Float32.String(), tensor.Float64.String()),
 		option.Count("threads", &d.Threads, option.AtLeast(0), "use N threads; 0: one for each core; results do not depend on N").Or("0"),
 		option.Custom("memory-limit", "SIZE|auto|none", d.setMemoryLimit, d.MemoryFlag,
-			"refuse a run that needs more memory than SIZE, such as 3GB or 800MiB, before it trains; auto: what the machine has", "auto", "none").
+			"refuse a run that needs more memory than SIZE, such as 3GB or 800MiB, while it reads rows or before it trains; auto: what the machine has", "auto", "none").
 			Or("auto"),
 		option.Custom("memory", "SIZE|all", d.setMemory, d.RowsFlag,
 			"keep rows of your own file, or pictures, that go beyond SIZE of memory in files beside the run, with the same results; ppal train "+
