@@ -259,6 +259,32 @@ func (p *parser) rate(sized bool) (Measure, error) {
 	return m, nil
 }
 
+// otherNames has advice about names of other programs and papers.
+var otherNames = map[string]string{
+	"demographic_parity":  "demographic parity is the gap of the positive rate, as in gap(positive_rate, sex) <= 0.05",
+	"statistical_parity":  "statistical parity is the gap of the positive rate, as in gap(positive_rate, sex) <= 0.05",
+	"disparate_impact":    "disparate impact is the ratio of the positive rate, as in ratio(positive_rate, sex) >= 0.8",
+	"equalized_odds":      "equalized odds are two constraints, as in gap(tpr, sex) <= 0.05 and gap(fpr, sex) <= 0.05",
+	"equalised_odds":      "equalized odds are two constraints, as in gap(tpr, sex) <= 0.05 and gap(fpr, sex) <= 0.05",
+	"equal_opportunity":   "equal opportunity is the gap of the true positive rate, as in gap(tpr, sex) <= 0.05",
+	"predictive_equality": "predictive equality is the gap of the false positive rate, as in gap(fpr, sex) <= 0.05",
+	"auc":                 "the area under a curve is not a rate of decisions; bound one point of the curve, as in fpr <= 0.05 with --minimize fnr",
+	"roc_auc":             "the area under a curve is not a rate of decisions; bound one point of the curve, as in fpr <= 0.05 with --minimize fnr",
+	"f1":                  "the F1 score is not a rate; bound precision and recall, as in precision >= 0.8",
+	"f1_score":            "the F1 score is not a rate; bound precision and recall, as in precision >= 0.8",
+	"sensitivity":         "sensitivity is tpr",
+	"true_positive_rate":  "it is tpr",
+	"false_positive_rate": "it is fpr",
+	"false_negative_rate": "it is fnr",
+	"true_negative_rate":  "it is tnr",
+	"specificity":         "specificity is tnr",
+	"fdr":                 "the false discovery rate is 1 - precision: bound precision",
+	"selection_rate":      "the selection rate is positive_rate",
+	"acceptance_rate":     "the acceptance rate is positive_rate",
+	"misclassification":   "it is error",
+	"ppv":                 "the positive predictive value is precision",
+}
+
 // kindOf returns the kind of rate that a token names. With measures, the error also lists the other
 // measures.
 func (p *parser) kindOf(t token, measures bool) (rateKind, error) {
@@ -271,7 +297,9 @@ func (p *parser) kindOf(t token, measures bool) (rateKind, error) {
 		names = append(names, otherMeasures()...)
 	}
 	hint := "the rates are " + strings.Join(RateNames(), ", ")
-	if near := option.Nearest(word, names); near != "" {
+	if advice := otherNames[strings.NewReplacer("-", "_", " ", "_").Replace(word)]; advice != "" {
+		hint = advice
+	} else if near := option.Nearest(word, names); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	return "", p.failed(t, fmt.Sprintf("unknown rate %q", t.text), hint)

@@ -119,6 +119,11 @@ func TestGo(t *testing.T) {
 func TestSyntaxErrors(t *testing.T) {
 	for _, test := range []struct{ text, caret, problem, hint string }{
 		{"", "^", "the text ends", "begin with a rate such as fpr"},
+		{"demographic_parity <= 0.1", "^", `unknown rate "demographic_parity"`, "gap(positive_rate, sex) <= 0.05"},
+		{"Equalized_Odds <= 0.1", "^", `unknown rate "Equalized_Odds"`, "two constraints, as in gap(tpr, sex) <= 0.05 and gap(fpr, sex) <= 0.05"},
+		{"equal_opportunity(sex) <= 0.1", "^", `unknown rate "equal_opportunity"`, "gap(tpr, sex) <= 0.05"},
+		{"auc >= 0.9", "^", `unknown rate "auc"`, "bound one point of the curve"},
+		{"gap(selection_rate, sex) <= 0.1", "    ^", `unknown rate "selection_rate"`, "is positive_rate"},
 		{"fprr <= 0.05", "^", `unknown rate "fprr"`, "did you mean fpr?"},
 		{"recal[shirt] >= 0.9", "^", `unknown rate "recal"`, "did you mean recall?"},
 		{"gpa(tpr, race) <= 0.02", "^", `unknown rate "gpa"`, "did you mean gap?"},

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"ppal/datasets/matrix"
@@ -196,7 +195,7 @@ func (d *sparseDesign) entries(x *matrix.CSR, texts []string, pages *paged.Dir) 
 		return nil, nil, fmt.Errorf("datasets: attribute: %w", err)
 	}
 	for k, j := range features {
-		a := Attribute{Name: texts[k], Values: []string{"feature " + strconv.Itoa(int(j)+1), theRest}, Of: paged.Vector[int](pages, x.Rows)}
+		a := Attribute{Name: texts[k], Values: []string{"feature " + d.name(j), theRest}, Of: paged.Vector[int](pages, x.Rows)}
 		for i := range a.Of {
 			if !x.Has(i, j) {
 				a.Of[i] = 1
@@ -221,8 +220,8 @@ func (a *Attribute) groups() []Group {
 // SparseAttributes makes attributes of new rows in LIBSVM's format for the named data set. The
 // texts follow the rules of TableOptions.Attributes. values has the values of each attribute in the
 // training; nil: the training had no such attribute.
-func SparseAttributes(dataset string, x *matrix.CSR, texts []string, values [][]string) ([]Attribute, error) {
-	d := &sparseDesign{}
+func (p *Preparation) SparseAttributes(dataset string, x *matrix.CSR, texts []string, values [][]string) ([]Attribute, error) {
+	d := &sparseDesign{shift: p.shift()}
 	if strings.HasSuffix(dataset, adult().Name) {
 		d = adultDesign()
 	}

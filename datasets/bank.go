@@ -49,7 +49,7 @@ var bankClasses = []string{"y=no", "y=yes"}
 func readBank(path string, attributes []string) (*sheet, error) {
 	design := bankDesign()
 	label := columnSpec{name: design.label, categories: []string{"no", "yes"}}
-	return readSheetFile(path, &schema{separator: ';', columns: append(design.specs(), label), attributes: attributes})
+	return readSheetFile(path, &schema{layout: Layout{Separator: ";"}, columns: append(design.specs(), label), attributes: attributes})
 }
 
 func bankDesign() *design {

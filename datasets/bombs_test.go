@@ -29,7 +29,7 @@ func (r again) Read(p []byte) (int, error) {
 // A record that never ends is refused. Records up to the limit are read.
 func TestEndlessRecords(t *testing.T) {
 	for name, begin := range map[string]string{"row": "a,b\n1,2\n", "quotes": "a,b\n1,\""} {
-		d, err := newDelimited(io.MultiReader(strings.NewReader(begin), again("ab")), "file", ',', nil)
+		d, err := newDelimited(io.MultiReader(strings.NewReader(begin), again("ab")), "file", Layout{Separator: ","})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func TestEndlessRecords(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	d, err := newDelimited(strings.NewReader("a,b\n"+strings.Repeat(strings.Repeat("1", 40_000)+",2\n", 20)), "file", ',', nil)
+	d, err := newDelimited(strings.NewReader("a,b\n"+strings.Repeat(strings.Repeat("1", 40_000)+",2\n", 20)), "file", Layout{Separator: ","})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestEndlessRecords(t *testing.T) {
 // A header that never ends is refused.
 func TestEndlessHeader(t *testing.T) {
 	racing.Skip(t, "reads 64 MiB, without goroutines")
-	if _, err := newDelimited(again(strings.Repeat("ab", 1<<16)), "file", ',', nil); !errors.Is(err, errLongRecord) {
+	if _, err := newDelimited(again(strings.Repeat("ab", 1<<16)), "file", Layout{Separator: ","}); !errors.Is(err, errLongRecord) {
 		t.Errorf("header: %v", err)
 	}
 }

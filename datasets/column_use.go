@@ -18,7 +18,7 @@ type ColumnUse struct {
 func (u ColumnUse) Text() string {
 	text := u.Became
 	if u.Levels > 0 && u.Became != "label" && u.Became != "ignored" {
-		text += fmt.Sprintf(" of %d levels", u.Levels)
+		text += fmt.Sprintf(" of %d level%s", u.Levels, plural(u.Levels))
 	}
 	if u.Detail != "" {
 		text += ", " + u.Detail
@@ -26,12 +26,24 @@ func (u ColumnUse) Text() string {
 	return text
 }
 
+// plural returns the ending of a noun after a number.
+func plural(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
+}
+
 // describe records the use of every column of the file, in the order of the file.
 func (t *ownTable) describe(s *sheet) {
 	ignored, places := t.uses, names{}
 	t.uses = nil
-	for _, name := range t.header {
+	for field, name := range t.header {
 		c := t.column(name)
+		if c != nil && c.field != field {
+			t.uses = append(t.uses, ColumnUse{Name: name, Became: "ignored", Detail: "has the name of an earlier column"})
+			continue
+		}
 		if c == nil {
 			u := ColumnUse{Name: name, Became: "ignored"}
 			if i := places.find(name, len(ignored), func(i int) string { return ignored[i].Name }); i >= 0 {

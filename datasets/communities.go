@@ -49,7 +49,7 @@ var communitiesClasses = []string{fmt.Sprintf("%s<%v", crimeColumn, crimeThresho
 func readCommunities(path string, attributes []string) (*sheet, error) {
 	design := communitiesDesign()
 	return readSheetFile(path, &schema{
-		separator: ',', header: design.header, absent: design.absent,
+		layout: design.layout, absent: design.absent,
 		columns: append(design.specs(), columnSpec{name: crimeColumn, numeric: true}), attributes: attributes,
 	})
 }
@@ -77,7 +77,7 @@ func communitiesDesign() *design {
 	d := &design{
 		label: crimeLabel, positive: "high",
 		classes: communitiesClasses,
-		header:  strings.Fields(communitiesColumns),
+		layout:  Layout{Header: strings.Fields(communitiesColumns), Separator: ","},
 		absent:  []string{"?"},
 		by:      []string{"racepctblack", "racePctHisp", "racePctAsian"},
 	}
@@ -86,7 +86,7 @@ func communitiesDesign() *design {
 		missing[name] = true
 	}
 	const identifiers = 5 // state, county, community, communityname, fold
-	for _, name := range d.header[identifiers:] {
+	for _, name := range d.layout.Header[identifiers:] {
 		if name != crimeColumn {
 			d.encodings = append(d.encodings, Encoding{Column: name, Missing: missing[name]})
 		}

@@ -39,8 +39,8 @@ var compasClasses = []string{"two_year_recid=0", "two_year_recid=1"}
 
 func compasDesign() *design {
 	return &design{
-		repeated: []string{"decile_score", "priors_count"},
-		label:    "two_year_recid", positive: "1", classes: compasClasses,
+		layout: Layout{Separator: ",", Repeated: []string{"decile_score", "priors_count"}},
+		label:  "two_year_recid", positive: "1", classes: compasClasses,
 		groups: []string{"race=African-American"},
 		encodings: []Encoding{
 			{Column: "sex", Categories: []string{"Female", "Male"}, Levels: []string{"Male"}},
@@ -77,7 +77,7 @@ func readCompas(path string, attributes []string) (*sheet, error) {
 		}
 	}
 	s, err := readSheetFile(path, &schema{
-		separator: ',', repeated: design.repeated, absent: []string{""}, columns: append(columns, compasFilter...), attributes: attributes,
+		layout: design.layout, absent: []string{""}, columns: append(columns, compasFilter...), attributes: attributes,
 	})
 	if err != nil {
 		return nil, err

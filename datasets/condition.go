@@ -70,6 +70,16 @@ func parseCondition(text string, columns []string) (condition, error) {
 	return c, err
 }
 
+// Comparison reports whether the text compares a column with a number: age<45, 25<=age<60.
+func Comparison(text string) bool {
+	left, op, right := cutOperator(strings.TrimSpace(text))
+	if _, ok := number([]byte(left)); ok && strings.HasPrefix(op, "<") { // 25<=age...
+		left, op, right = cutOperator(right)
+	}
+	_, ok := number([]byte(right))
+	return left != "" && op != "" && op != "=" && op != "!=" && ok
+}
+
 // setBound sets the bound that an operator and the number after it specify.
 func (c *condition) setBound(op, text string) error {
 	at, ok := number([]byte(text))

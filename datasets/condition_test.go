@@ -31,6 +31,18 @@ func conditionGroups(texts ...string) ([]Group, error) {
 	return groupsBy(s, conditions)
 }
 
+// Only comparisons of a column with numbers count, and not the classes of a label.
+func TestComparison(t *testing.T) {
+	for text, want := range map[string]bool{
+		"age<45": true, "age, years >= 4.5": true, "25<=age<60": true, "x>-1": true, "<=50K": false, ">50K": false, "Female": false, "sex=F": false,
+		"pay!=3": false, "income>=high": false, "45": false, "<45": false, "": false, "25<=age": false,
+	} {
+		if Comparison(text) != want {
+			t.Errorf("%q is a comparison: %t", text, !want)
+		}
+	}
+}
+
 func TestConditions(t *testing.T) {
 	for _, tc := range []struct {
 		texts []string

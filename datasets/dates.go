@@ -109,6 +109,26 @@ func dateNumber(text, layout, part string) (x float64, ok bool) {
 	return 0, false
 }
 
+// dateWords replaces the parts of a layout by words.
+var dateWords = strings.NewReplacer("2006", "year", "January", "month", "Jan", "month", "Mon", "weekday", "15", "hour", "04", "minute", "05", "second",
+	"06", "year", "01", "month", "02", "day", "_2", "day", "Z07:00", "zone", "PM", "AM or PM", "3", "hour", "1", "month", "2", "day")
+
+// notReadable is the error of a text that cannot be read as a number, or as a date of a layout if
+// the layout is not empty. It is ErrNumber.
+func notReadable(text []byte, layout string) error {
+	if layout == "" {
+		return fmt.Errorf("%s is %w", quoted(text), ErrNumber)
+	}
+	return notDate{fmt.Sprintf("%s is not a date in the form %s, as in training", quoted(text), dateWords.Replace(layout))}
+}
+
+// notDate is the error of a text that is not a date.
+type notDate struct{ text string }
+
+func (e notDate) Error() string { return e.text }
+
+func (notDate) Unwrap() error { return ErrNumber }
+
 // checkDate returns an error if the form or the part is unknown.
 func checkDate(layout, part string) error {
 	if !slices.Contains(dateLayouts, layout) {

@@ -6,7 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"unicode/utf8"
+	"slices"
+	"strings"
 
 	"ppal/internal/parquettext"
 )
@@ -24,61 +25,71 @@ const byteOrderMark = "\ufeff"
 
 // delimited is a text of separated fields, of which the columns' names have been read.
 type delimited struct {
-	name      string // name of the file, for errors
-	separator rune
-	header    []string
-	text      *chunker
-	first     *chunk // the rows before those of text; nil: none
+	name   string // name of the file, for errors
+	layout Layout // with the separator
+	header []string
+	text   *chunker
+	first  *chunk // the rows before those of text; nil: none
 }
 
-// openText returns the text of r, plain or gzip, without its byte order mark, and the separator. A
-// separator of 0 is detected from the first lines. The text of a Parquet file is that of package
-// parquettext.
-func openText(r io.Reader, name string, separator rune) (*bufio.Reader, rune, error) {
+// openText returns the text of r, plain or gzip, without byte order marks and without the lines
+// before the table. It returns the number of these lines, and the layout with the separator. The
+// text of a Parquet file is that of package parquettext.
+func openText(r io.Reader, name string, layout Layout) (*bufio.Reader, Layout, int, error) {
+	fail := func(err error) (*bufio.Reader, Layout, int, error) { return nil, layout, 0, err }
 	r = steady(r)
 	c, err := newContent(r, name)
 	if err != nil {
-		return nil, 0, err
+		return fail(err)
 	}
 	buffered := bufio.NewReaderSize(c, sniffBytes)
 	head, err := c.peek(buffered, sniffBytes)
 	if err != nil && err != io.EOF {
-		return nil, 0, c.fail(err)
+		return fail(c.fail(err))
 	}
 	if bytes.HasPrefix(head, []byte(parquettext.Magic)) {
 		text, err := openParquet(r, buffered, name)
 		if err != nil {
-			return nil, 0, err
+			return fail(err)
 		}
-		return bufio.NewReaderSize(text, sniffBytes), parquettext.Separator, nil
+		return bufio.NewReaderSize(text, sniffBytes), Layout{Separator: string(parquettext.Separator)}, 0, nil
 	}
-	if err := checkForm(head, name); err != nil {
-		return nil, 0, err
+	if err := checkText(head, name, "text of separated fields"); err != nil {
+		return fail(err)
 	}
-	if err := checkEncoding(head, name); err != nil {
-		return nil, 0, err
-	}
-	if bytes.HasPrefix(head, []byte(byteOrderMark)) {
+	for bytes.HasPrefix(head, []byte(byteOrderMark)) {
 		head = head[len(byteOrderMark):]
 		_, _ = buffered.Discard(len(byteOrderMark)) // Discard cannot fail: Peek has filled the buffer
 	}
+	if err := layout.check(); err != nil {
+		return fail(&FileError{Path: name, Offset: 0, Err: err})
+	}
+	lines, err := layout.begin(buffered, name, func() ([]byte, error) { return c.peek(buffered, separatorBytes) })
+	if err != nil {
+		return fail(err)
+	}
+	if head, err = c.peek(buffered, sniffBytes); err != nil && err != io.EOF {
+		return fail(c.fail(err))
+	}
 	if len(bytes.TrimSpace(head)) == 0 {
-		return nil, 0, &FileError{Path: name, Offset: 0, Err: fmt.Errorf("%w: the file is empty", ErrTruncated)}
+		return fail(&FileError{Path: name, Offset: 0, Err: fmt.Errorf("%w: the file is empty", ErrTruncated)})
 	}
-	if separator == 0 {
-		separator = sniffSeparator(head)
+	if layout.Separator == "" && layout.Header == nil && libsvmRow.Match(firstLine(head)) {
+		return fail(&FileError{Path: name, Offset: 0, Err: fmt.Errorf("%w: it looks like rows in LIBSVM's format, want text of separated fields", ErrFormat),
+			Advice: "to train on it: --dataset libsvm"})
 	}
-	return buffered, separator, nil
+	if layout.Separator == "" {
+		layout.Separator = string(sniffSeparator(head, layout))
+	}
+	return buffered, layout, lines, nil
 }
 
-// newDelimited reads the columns' names in the first line of r, plain or gzip, and checks them. A
-// separator of 0 is detected from the first lines. header names the columns of a file without a
-// line of names.
+// newDelimited reads the columns' names in the first line of r, plain or gzip, and checks them.
 //
 // Errors of newDelimited, and of reading the rows, are *FileError.
-func newDelimited(r io.Reader, name string, separator rune, header []string) (*delimited, error) {
-	d, names, err := openDelimited(r, name, separator, header)
-	if err != nil || header != nil {
+func newDelimited(r io.Reader, name string, layout Layout) (*delimited, error) {
+	d, names, err := openDelimited(r, name, layout)
+	if err != nil || names == nil {
 		return d, err
 	}
 	if err := names.checkUTF8(); err != nil {
@@ -87,18 +98,17 @@ func newDelimited(r io.Reader, name string, separator rune, header []string) (*d
 	return d, d.checkHeader(names)
 }
 
-// openDelimited is newDelimited without the checks of the names. names has read the columns' names.
-func openDelimited(r io.Reader, name string, separator rune, header []string) (d *delimited, names *fieldReader, err error) {
-	buffered, separator, err := openText(r, name, separator)
+// openDelimited is newDelimited without the checks of the names. names has read the columns' names;
+// nil: no line has them.
+func openDelimited(r io.Reader, name string, layout Layout) (d *delimited, names *fieldReader, err error) {
+	buffered, layout, lines, err := openText(r, name, layout)
 	if err != nil {
 		return nil, nil, err
 	}
-	if separator == '"' || separator == '\n' || separator == '\r' || separator == utf8.RuneError {
-		return nil, nil, &FileError{Path: name, Offset: 0, Err: fmt.Errorf("%w: the separator cannot be %q", ErrFormat, separator)}
-	}
-	d = &delimited{name: name, separator: separator, header: header, text: newChunker(buffered, name)}
+	d = &delimited{name: name, layout: layout, header: layout.Header, text: newChunker(buffered, name)}
+	d.text.line, d.text.unquoted = lines, layout.Quote == QuoteNone
 	d.text.pausing, _ = r.(*pausing)
-	if header != nil {
+	if len(d.header) > 0 {
 		return d, nil, nil
 	}
 	first, err := d.text.next(nil)
@@ -108,14 +118,18 @@ func openDelimited(r io.Reader, name string, separator rune, header []string) (d
 	if err != nil {
 		return nil, nil, err
 	}
-	names = newFieldReader(name, separator, 0)
+	d.first = &first
+	names = d.reader(0)
 	names.reset(first)
 	if err := names.next(); err != nil {
 		return nil, nil, err
 	}
+	if layout.Header != nil {
+		d.header = columnNames(make([][]byte, len(names.fields)))
+		return d, nil, nil
+	}
 	d.header = columnNames(names.fields)
 	first.text, first.line = names.text, names.line
-	d.first = &first
 	return d, names, nil
 }
 
@@ -129,23 +143,72 @@ func (d *delimited) next(buffer []byte) (chunk, error) {
 }
 
 // fields returns a reader of the fields of chunks of rows.
-func (d *delimited) fields() *fieldReader { return newFieldReader(d.name, d.separator, len(d.header)) }
+func (d *delimited) fields() *fieldReader { return d.reader(len(d.header)) }
+
+// reader returns a reader of records with a number of fields, as in newFieldReader.
+func (d *delimited) reader(want int) *fieldReader {
+	f := newFieldReader(d.name, d.layout.separator(), want)
+	f.unquoted = d.text.unquoted
+	return f
+}
 
 // checkHeader returns an error if the first line does not look like names.
 func (d *delimited) checkHeader(first *fieldReader) error {
-	numbers := 0
-	for _, name := range d.header {
-		if _, ok := number([]byte(name)); ok {
-			numbers++
-		}
-	}
 	switch {
 	case len(d.header) == 1:
-		return first.fail(0, fmt.Errorf("%w: there is only one column; the separator is %q", ErrFormat, d.separator))
-	case numbers == len(d.header):
-		return first.fail(0, fmt.Errorf("%w: the first line holds numbers, want the columns' names", ErrFormat))
+		return advise(first.fail(0, fmt.Errorf("%w: there is only one column; the separator is %q", ErrFormat, d.layout.separator())),
+			d.oneColumn())
+	case numbersIn(d.header) == len(d.header):
+		return advise(first.fail(0, fmt.Errorf("%w: the first line holds numbers, want the columns' names", ErrFormat)), adviceNoNames)
 	}
 	return nil
+}
+
+// adviceNoNames is the advice for a file whose first line looks like values.
+const adviceNoNames = "if no line has the names, name the columns (--columns NAME,NAME,...) or use their places (--header none)"
+
+// oneColumn returns advice about a file that seems to have one column.
+func (d *delimited) oneColumn() string {
+	name := d.header[0]
+	if n := comments(append([]byte(name+"\n"), d.first.text...)); n > 0 {
+		return fmt.Sprintf("leave out the comments before the names (--skip %d)", n+d.layout.Skip)
+	}
+	if strings.ContainsAny(name, " \t") {
+		return "if blanks separate the fields: --separator ' '"
+	}
+	return "name another separator (--separator CHAR), or leave out the lines before the names (--skip N)"
+}
+
+// namesElsewhere returns advice about a first line without the name of the label's column, if
+// another line seems to have the columns' names, or no line.
+func (d *delimited) namesElsewhere(label string) string {
+	if d.layout.Header != nil || d.first == nil {
+		return ""
+	}
+	column, _, _ := cutOperator(label)
+	records := d.reader(anyFields)
+	records.reset(*d.first)
+	for range sniffRecords {
+		if records.next() != nil {
+			break
+		}
+		if slices.ContainsFunc(records.fields, func(f []byte) bool { return string(f) == label || string(f) == column }) {
+			return fmt.Sprintf("line %d seems to have the columns' names: --skip %d", records.record, records.record-1)
+		}
+	}
+	if numbersIn(d.header) > 0 {
+		return "the first line looks like values: " + adviceNoNames
+	}
+	return ""
+}
+
+// numbersIn returns how many of the names are numbers.
+func numbersIn(names []string) (n int) {
+	for _, name := range names {
+		_, is := number([]byte(name))
+		n += indicator(is)
+	}
+	return n
 }
 
 // columnNames returns the names in a header. A column without a name is named by its place: "column
@@ -158,7 +221,7 @@ func columnNames(header [][]byte) []string {
 	given := setOf(names)
 	for i, name := range names {
 		if name == "" {
-			names[i] = fmt.Sprintf("column %d", i+1)
+			names[i] = byPlace(i)
 			for given[names[i]] {
 				names[i] += "'"
 			}
@@ -170,11 +233,12 @@ func columnNames(header [][]byte) []string {
 // sniffSeparator detects the separator. A separator is regular if all examined records have the
 // same number of fields. sniffSeparator returns the regular separator with the most fields. If no
 // separator is regular, it returns the separator that gives the most fields in the first record.
-func sniffSeparator(head []byte) rune {
+func sniffSeparator(head []byte, layout Layout) rune {
 	best, most, regular := separators[0], 0, false
 	cut := len(head) == sniffBytes // the last record examined may be incomplete
 	for _, separator := range separators {
 		reader := newFieldReader("", separator, anyFields)
+		reader.unquoted = layout.Quote == QuoteNone
 		reader.reset(chunk{text: head, last: true})
 		fields, same := 0, true
 		for i := range sniffRecords {

@@ -9,9 +9,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// layoutOf returns a layout with a separator, 0 to detect it, and with names of the columns.
+func layoutOf(separator rune, header []string) Layout {
+	l := Layout{Header: header}
+	if separator != 0 {
+		l.Separator = string(separator)
+	}
+	return l
+}
+
 // allRecords reads all records of a text, the header first.
 func allRecords(text string, separator rune, header []string) ([][]string, error) {
-	d, err := newDelimited(strings.NewReader(text), "file", separator, header)
+	d, err := newDelimited(strings.NewReader(text), "file", layoutOf(separator, header))
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +113,7 @@ func TestSniffSeparator(t *testing.T) {
 		"cut in the third record": {"a,b;c\n1,2,3;" + strings.Repeat("4", sniffBytes/2) + "\n" + strings.Repeat("x", sniffBytes), ';'},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := sniffSeparator([]byte(tc.text[:min(len(tc.text), sniffBytes)])); got != tc.want {
+			if got := sniffSeparator([]byte(tc.text[:min(len(tc.text), sniffBytes)]), Layout{}); got != tc.want {
 				t.Errorf("%q, want %q", got, tc.want)
 			}
 		})
@@ -135,7 +144,7 @@ func TestDelimitedErrors(t *testing.T) {
 		{"too few fields", "a,b,c\n1,2,3\n1,2\n1,2,3\n", ErrFormat, "line 3: wrong format: 2 fields, want 3"},
 		{"too many fields", "a,b\n1,2,3\n", ErrFormat, "line 2: wrong format: 3 fields, want 2"},
 		{"cut in the last line", "a,b,c\n1,2,3\n1,2", ErrTruncated, "line 3: truncated: the last line has only 2 of 3 fields"},
-		{"cut in a quoted field", "a,b\n1,2\n1,\"no", ErrTruncated, "line 3, column 2: truncated: the last line has only 1 of 2 fields"},
+		{"cut in a quoted field", "a,b\n1,2\n1,\"no", ErrTruncated, "line 3, column 2: truncated: the quote is not closed"},
 		{"bare quote", "a,b\n1,2\n1,n\"o\n1,2\n", ErrFormat, `line 3, column 2: wrong format: bare " in non-quoted-field`},
 		{"gzip cut", whole[:len(whole)-9], ErrTruncated, "the file ends too early"},
 	} {
@@ -145,6 +154,6 @@ func TestDelimitedErrors(t *testing.T) {
 		})
 	}
 	// An error of reading counts even if the next call of Read succeeds.
-	_, err := newDelimited(iotest.TimeoutReader(strings.NewReader("a,b\n1,2\n")), "file", 0, nil)
+	_, err := newDelimited(iotest.TimeoutReader(strings.NewReader("a,b\n1,2\n")), "file", Layout{})
 	checkError(t, err, iotest.ErrTimeout, "file: byte 8: timeout")
 }

@@ -11,14 +11,13 @@ import (
 // design describes how a sheet becomes a table: the label's column, the features of the other
 // columns, and the groups.
 type design struct {
-	repeated  []string // names that several columns of the file have, with the same values
 	label     string   // a categorical column
 	positive  string   // the category of class +1; all others are -1
 	classes   []string // names of the classes: two, for -1 and +1, or more
 	several   []string // the label's value of each class; nil: positive decides between two classes
 	others    []string // the label's values whose rows are left out
 	encodings []Encoding
-	header    []string // as in schema
+	layout    Layout   // as in schema
 	absent    []string // as in schema
 	groups    []string // conditions, used if the options have none
 	by        []string // columns for groups by quantile, used if groups is empty
@@ -64,7 +63,7 @@ func (d *design) table(s *sheet, opts TableOptions) (*source, error) {
 	default:
 		sensitive = append(sensitive, of...)
 	}
-	p := &Preparation{Header: d.header, Repeated: d.repeated, Absent: d.absent}
+	p := &Preparation{Layout: d.layout, Absent: d.absent}
 	dropped, known := map[string]bool{}, setOf(d.names())
 	if opts.DropSensitive {
 		dropped = setOf(sensitive)

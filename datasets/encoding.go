@@ -6,45 +6,16 @@ import (
 	"unicode/utf8"
 )
 
-// binaryForms lists table formats that are not text: the first bytes of a file, the name of the
-// format, and the advice for a conversion to text.
-var binaryForms = []struct{ begin, form, convert string }{
-	{"ARROW1", "an Arrow file", `python -c "import pandas; pandas.read_feather('%s').to_csv('table.csv', index=False)"`},
-	{"PK\x03\x04", "a zip archive or an Excel file", `unzip -p '%s' > table.csv, or save the sheet as CSV`},
-	{"\xd0\xcf\x11\xe0", "an Excel file", `save the sheet of '%s' as CSV`},
-	{"SQLite format 3", "an SQLite file", `sqlite3 -header -csv '%s' "SELECT * FROM TABLE" > table.csv`},
-}
-
-// checkForm returns an error that names the format if the file is not text.
-func checkForm(head []byte, name string) error {
-	for _, f := range binaryForms {
-		if bytes.HasPrefix(head, []byte(f.begin)) {
-			return &FileError{Path: name, Offset: 0, Err: fmt.Errorf("%w: it is %s, want text of separated fields", ErrFormat, f.form),
-				Advice: "convert it: " + fmt.Sprintf(f.convert, name)}
-		}
-	}
-	return nil
-}
-
-// checkEncoding returns an error that names the encoding if the beginning of a text is in UTF-16 or
-// UTF-32.
-func checkEncoding(head []byte, name string) error {
-	encoding := ""
+// wideEncoding returns the encoding of the beginning of a text in UTF-16 or UTF-32, or "".
+func wideEncoding(head []byte) string {
 	for _, mark := range []struct{ bytes, encoding string }{ // UTF-32's little-endian mark begins with UTF-16's
 		{"\xff\xfe\x00\x00", "UTF-32LE"}, {"\x00\x00\xfe\xff", "UTF-32BE"}, {"\xff\xfe", "UTF-16LE"}, {"\xfe\xff", "UTF-16BE"},
 	} {
 		if bytes.HasPrefix(head, []byte(mark.bytes)) {
-			encoding = mark.encoding
-			break
+			return mark.encoding
 		}
 	}
-	if encoding == "" {
-		encoding = wideWithoutMark(head)
-	}
-	if encoding == "" {
-		return nil
-	}
-	return &FileError{Path: name, Offset: 0, Err: notUTF8(encoding), Advice: "convert it: " + convert(encoding, name)}
+	return wideWithoutMark(head)
 }
 
 // wideWithoutMark guesses the encoding of a text with zero bytes and without a byte order mark,
@@ -72,11 +43,6 @@ func wideWithoutMark(head []byte) string {
 		return "UTF-16BE"
 	}
 	return ""
-}
-
-// notUTF8 is the error of a text in another encoding.
-func notUTF8(encoding string) error {
-	return fmt.Errorf("%w: the text is in %s, want UTF-8", ErrFormat, encoding)
 }
 
 // convert returns the command that converts a file to UTF-8.

@@ -16,6 +16,7 @@ type fieldReader struct {
 	name      string // name of the file, for errors
 	separator []byte // one character
 	blank     bool   // the separator is a blank; several of them separate two fields
+	unquoted  bool   // a quote is an ordinary character
 	want      int    // number of fields of a record; 0: the number in the first record; anyFields
 	text      []byte
 	last      bool // the text ends with this chunk
@@ -75,7 +76,7 @@ func (f *fieldReader) next() error {
 	} else if !f.last {
 		return f.fail(-1, errLongRecord)
 	}
-	if len(f.separator) == 1 && !f.blank && bytes.IndexByte(line, '"') < 0 {
+	if len(f.separator) == 1 && !f.blank && (f.unquoted || bytes.IndexByte(line, '"') < 0) {
 		f.plain(line)
 	} else if err := f.general(); err != nil {
 		return err
@@ -145,7 +146,7 @@ func (f *fieldReader) general() error {
 		var field []byte
 		var err error
 		at := f.line
-		if len(f.text) > 0 && f.text[0] == '"' {
+		if len(f.text) > 0 && f.text[0] == '"' && !f.unquoted {
 			field, err = f.quotedField()
 		} else {
 			field, err = f.bareField()
@@ -176,7 +177,7 @@ func (f *fieldReader) atSeparator(at int) bool {
 func (f *fieldReader) bareField() ([]byte, error) {
 	end := 0
 	for end < len(f.text) && f.text[end] != '\n' && !f.atSeparator(end) {
-		if f.text[end] == '"' {
+		if f.text[end] == '"' && !f.unquoted {
 			return nil, f.fail(len(f.fields), fmt.Errorf("%w: %w", ErrFormat, csv.ErrBareQuote))
 		}
 		end++
@@ -189,16 +190,18 @@ func (f *fieldReader) bareField() ([]byte, error) {
 // quotedField returns the content of a field in quotes and advances to its end.
 func (f *fieldReader) quotedField() ([]byte, error) {
 	f.text = f.text[1:]
+	opened := f.line
 	var content []byte
 	copied := false // content is in scratch, because it is not a part of the text
 	from := len(f.scratch)
 	for {
 		at := bytes.IndexByte(f.text, '"')
 		if at < 0 {
+			f.record = opened
 			if !f.last {
-				return nil, f.fail(-1, errLongRecord)
+				return nil, f.fail(len(f.fields), fmt.Errorf("%w: the quote is not closed", errLongRecord))
 			}
-			return nil, f.fail(len(f.fields), f.truncated())
+			return nil, f.fail(len(f.fields), fmt.Errorf("%w: the quote is not closed", ErrTruncated))
 		}
 		part := f.text[:at]
 		newlines := bytes.Count(part, []byte{'\n'})

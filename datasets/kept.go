@@ -24,7 +24,7 @@ type Keep struct {
 }
 
 // keptVersion changes when the same table and options give other values.
-const keptVersion = 1
+const keptVersion = 2
 
 // keptIndex describes the values in a kept file.
 type keptIndex struct {
@@ -85,10 +85,11 @@ func (t *ownTable) key(path string) any {
 	key := struct {
 		Version                       int
 		Path                          string
-		Separator                     rune
+		Layout                        Layout
+		Absent                        []string
 		Missing, Dates, Decimal, When string
 		Columns                       []column
-	}{keptVersion, path, t.opts.Separator, t.opts.Missing, t.opts.Dates, t.opts.Decimal, "", nil}
+	}{keptVersion, path, t.layout(), t.opts.absent(), t.opts.Missing, t.opts.Dates, t.opts.Decimal, "", nil}
 	if t.when != nil {
 		key.When = t.when.text
 	}

@@ -21,10 +21,10 @@ type sparseIndex struct {
 const sparseVersion = 1
 
 // readSparse reads the user's LIBSVM file, or its kept rows. With Keep and Pages, readSparse keeps
-// the rows for later processes. No option of the table changes the rows.
+// the rows for later processes.
 func (o *TableOptions) readSparse() (*LIBSVM, *keptSparse, error) {
 	k := &keptSparse{}
-	if k.Keeper = o.keeper(func(path string) any { return []any{"libsvm", sparseVersion, path} }); k.Keeper != nil {
+	if k.Keeper = o.keeper(func(path string) any { return []any{"libsvm", sparseVersion, path, o.ZeroBased} }); k.Keeper != nil {
 		k.Note = func(text string) { k.notes = append(k.notes, text) }
 		k.Warn = func(text string) { k.warnings = append(k.warnings, text) }
 		index := &sparseIndex{}
@@ -42,7 +42,7 @@ func (o *TableOptions) readSparse() (*LIBSVM, *keptSparse, error) {
 		return nil, k, err
 	}
 	defer f.Close()
-	file, err := readLIBSVM(f, o.File, 0, o.Pages, func(p *libsvmParser) { p.room = o.Room })
+	file, err := readLIBSVM(f, o.File, 0, o.Pages, o.parser)
 	if err != nil {
 		return nil, k, err
 	}

@@ -56,7 +56,7 @@ func readLIBSVM(r io.Reader, name string, cols int, pages *paged.Dir, set func(p
 		return nil, fmt.Errorf("datasets: %d features for %s, want 1 to %d, or 0 for as many as it has", cols, name, maxIndex)
 	}
 	r = steady(r)
-	c, err := newContent(r, name)
+	text, err := openLIBSVM(r, name)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func readLIBSVM(r io.Reader, name string, cols int, pages *paged.Dir, set func(p
 	if set != nil {
 		set(p)
 	}
-	lines := lineReader{r: bufio.NewReaderSize(c, 256<<10), most: maxLine}
+	lines := lineReader{r: bufio.NewReaderSize(text, 256<<10), most: maxLine}
 	read := 0 // bytes
 	for {
 		line, err := lines.next()

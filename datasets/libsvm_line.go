@@ -12,10 +12,16 @@ import (
 // maxIndex is the largest index, because columns are int32 from 0.
 const maxIndex = math.MaxInt32
 
+// maxEntry is the largest size of a value. Training does not standardise sparse features, and its
+// sums of squares are in float32.
+const maxEntry = 1e18
+
 // libsvmParser parses lines and collects their rows.
 type libsvmParser struct {
-	cols    int // 0: any index is valid
-	largest int // largest index so far
+	cols    int  // 0: any index is valid
+	largest int  // largest index so far
+	shift   int  // 1 if the file counts the features from 0, to count them from 1; otherwise 0
+	limited bool // the rows are for training, and values beyond maxEntry are errors
 	x       *matrix.CSR
 	labels  []float64
 	queries []int64
@@ -98,9 +104,12 @@ func (p *libsvmParser) query(digits []byte, given bool) error {
 // entry adds the entry "index:value" and returns its index, which must be larger than the previous
 // index.
 func (p *libsvmParser) entry(field []byte, previous int) (index int, err error) {
-	index, value, err := parseEntry(field, previous, p.cols)
+	index, value, err := parseEntry(field, previous, p.cols, p.shift)
 	if err != nil {
 		return 0, err
+	}
+	if p.limited && math.Abs(value) > maxEntry {
+		return 0, fmt.Errorf("%w: %s is larger than %v, whose square float32 holds; rescale the feature", ErrColumn, quoted(field), float64(maxEntry))
 	}
 	p.largest = max(p.largest, index)
 	if value != 0 {
@@ -127,7 +136,8 @@ func (p *libsvmParser) indicators(text []byte, previous int) (rest []byte, last 
 		for ; at < len(text) && text[at]-'0' <= 9; at++ {
 			index = 10*index + int(text[at]-'0')
 		}
-		if at-from > mostDigits || index <= previous || index > most ||
+		index += p.shift
+		if at == from || at-from > mostDigits || index <= previous || index > most ||
 			at+1 >= len(text) || text[at] != ':' || text[at+1] != '1' || at+2 < len(text) && !blank(text[at+2]) {
 			p.x.Columns, p.largest = columns, max(p.largest, previous)
 			return text[from:], previous
@@ -136,23 +146,24 @@ func (p *libsvmParser) indicators(text []byte, previous int) (rest []byte, last 
 	}
 }
 
-// parseEntry parses an entry "index:value". The index must be larger than the previous index, and
-// at most cols unless cols is 0.
-func parseEntry(field []byte, previous, cols int) (index int, value float64, err error) {
+// parseEntry parses an entry "index:value", and adds shift to the index. The sum must be larger
+// than the previous one, and at most cols unless cols is 0.
+func parseEntry(field []byte, previous, cols, shift int) (index int, value float64, err error) {
 	colon := bytes.IndexByte(field, ':')
 	if colon < 0 {
 		return 0, 0, fmt.Errorf("%w: %s does not have the form index:value", ErrFormat, quoted(field))
 	}
 	index, ok := wholeNumber(field[:colon])
+	index += shift
 	switch {
-	case !ok:
+	case !ok || index > maxIndex:
 		return 0, 0, fmt.Errorf("%w: the index of %s is not a whole number up to %d", ErrIndex, quoted(field), maxIndex)
 	case index == 0:
-		return 0, 0, fmt.Errorf("%w: %s: indices start at 1", ErrIndex, quoted(field))
+		return 0, 0, fmt.Errorf("%w: %s: indices start at 1; if the file counts from 0: --zero-based", ErrIndex, quoted(field))
 	case cols > 0 && index > cols:
 		return 0, 0, fmt.Errorf("%w: %s: there are %d features", ErrIndex, quoted(field), cols)
 	case index <= previous:
-		return 0, 0, fmt.Errorf("%w: %s follows index %d: indices increase along a line", ErrIndex, quoted(field), previous)
+		return 0, 0, fmt.Errorf("%w: %s follows index %d: indices increase along a line", ErrIndex, quoted(field), previous-shift)
 	}
 	if value, ok = number(field[colon+1:]); !ok {
 		return 0, 0, fmt.Errorf("the value of %s is %w", quoted(field), ErrNumber)

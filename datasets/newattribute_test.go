@@ -117,7 +117,7 @@ func TestColumnsWithValues(t *testing.T) {
 // TestSparseAttributesByHand makes attributes of features, and of blocks of features.
 func TestSparseAttributesByHand(t *testing.T) {
 	x := &matrix.CSR{Rows: 3, Cols: 5, Starts: []int{0, 2, 4, 5}, Columns: []int32{0, 3, 1, 4, 2}}
-	got, err := SparseAttributes("own", x, []string{"2", "5"}, [][]string{nil, {"feature 5", theRest}})
+	got, err := (&Preparation{}).SparseAttributes("own", x, []string{"2", "5"}, [][]string{nil, {"feature 5", theRest}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestSparseAttributesByHand(t *testing.T) {
 	}
 	adult := &matrix.CSR{Rows: 1, Cols: 123, Starts: []int{0, 0}}
 	for name, ok := range map[string]bool{"adult": true, "synthetic-adult": true, "libsvm": false} {
-		if got, err := SparseAttributes(name, adult, []string{"sex"}, [][]string{{"Female", "Male"}}); (err == nil) != ok || ok && len(got[0].Values) != 2 {
+		if got, err := (&Preparation{}).SparseAttributes(name, adult, []string{"sex"}, [][]string{{"Female", "Male"}}); (err == nil) != ok || ok && len(got[0].Values) != 2 {
 			t.Errorf("the attribute sex of %s: %v, %v", name, got, err)
 		}
 	}

@@ -22,7 +22,7 @@ type NewRows struct {
 	// row in LIBSVM's format. If IgnoreUnknown is false, unknown categories and features are
 	// errors.
 	IgnoreUnknown bool
-	// Separator separates the fields; 0: detect it.
+	// Separator separates the fields; 0: that of the preparation, which may say to detect it.
 	Separator rune
 	// Keep lists columns, or conditions on columns, whose texts the blocks keep, such as the
 	// label's column. In LIBSVM's format, "" keeps the label, and a feature's number keeps "1" for
@@ -84,7 +84,11 @@ func (n *NewRows) Read(r io.Reader, name string) error {
 
 // readText reads text of separated fields.
 func (n *NewRows) readText(r io.Reader, name string) error {
-	text, _, err := openDelimited(r, name, n.Separator, n.Preparation.Header)
+	layout := n.Preparation.Layout
+	if n.Separator != 0 {
+		layout.Separator = string(n.Separator)
+	}
+	text, _, err := openDelimited(r, name, layout)
 	if err != nil {
 		return err
 	}

@@ -10,11 +10,11 @@ import (
 
 // readLIBSVM reads rows in LIBSVM's format. A row may lack its label unless Keep lists the label.
 func (n *NewRows) readLIBSVM(r io.Reader, name string) error {
-	c, err := newContent(r, name)
+	text, err := openLIBSVM(r, name)
 	if err != nil {
 		return err
 	}
-	from := newChunker(c, name)
+	from := newChunker(text, name)
 	from.unquoted, from.pausing = true, n.pausing
 	p := n.Preparation
 	place := make([]int, p.Indices) // the feature of each index; -1: none
@@ -29,14 +29,14 @@ func (n *NewRows) readLIBSVM(r io.Reader, name string) error {
 		if text == "" {
 			continue
 		}
-		if index, _ := wholeNumber([]byte(text)); index >= 1 && index <= p.Indices {
-			keep[k] = index
-			continue
+		found, err := (&sparseDesign{shift: p.shift()}).find([]string{text}, p.Indices)
+		if err != nil {
+			return &FileError{Path: name, Offset: -1, Err: err}
 		}
-		return &FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: unknown feature %q, want a number from 1 to %d", ErrColumn, text, p.Indices)}
+		keep[k] = int(found[0]) + 1
 	}
 	return n.inOrder(name, n.Keep, from.next, func() worker {
-		return &libsvmWorker{name: name, results: n.newResults(len(p.Numbers)), place: place, keep: keep, texts: copies{}}
+		return &libsvmWorker{name: name, results: n.newResults(len(p.Numbers)), place: place, keep: keep, shift: p.shift(), texts: copies{}}
 	})
 }
 
@@ -46,6 +46,7 @@ type libsvmWorker struct {
 	name  string // name of the file, for errors
 	place []int
 	keep  []int
+	shift int    // as in libsvmParser
 	texts copies // of the labels
 }
 
@@ -101,7 +102,7 @@ func (w *libsvmWorker) line(line []byte, b *Block) error {
 		if w.of.IgnoreUnknown {
 			most = 0
 		}
-		index, value, err := parseEntry(field, previous, most)
+		index, value, err := parseEntry(field, previous, most, w.shift)
 		if err != nil {
 			return err
 		}

@@ -38,13 +38,17 @@ type ownTable struct {
 	when     *condition   // the condition of class +1; nil: positive decides
 	uses     []ColumnUse  // of all columns
 	files    []FileRows   // nil: one file
+	twice    []string     // places of the columns with the name of an earlier used column, unless they are ignored
+	twins    []*FileError // the problems of these columns
+	repeated []string     // names that several columns have, of which the first counts
 	notes    []string
 	warnings []string
 	places   names // of the columns
 }
 
 // newOwnTable finds the columns that the options name. The error lists all unknown names.
-func newOwnTable(header []string, opts *TableOptions) (*ownTable, error) {
+func newOwnTable(text *delimited, opts *TableOptions) (*ownTable, error) {
+	header := text.header
 	t := &ownTable{opts: opts, header: header}
 	problems := &Problems{Path: opts.File}
 	wrong := func(format string, args ...any) {
@@ -52,12 +56,21 @@ func newOwnTable(header []string, opts *TableOptions) (*ownTable, error) {
 	}
 	if err := t.findLabel(); err != nil {
 		wrong("%w", err)
+		if advice := text.namesElsewhere(t.opts.Label); advice != "" { // the other names are unknown, too
+			problems.List[0].Advice = advice
+			return nil, problems.found(nil)
+		}
 	}
 	named := []string{}
 	if opts.SplitColumn != "" {
 		named = append(named, opts.SplitColumn)
 	}
 	known, ignored, features, categorical := setOf(header), setOf(opts.Ignore), setOf(opts.Features), setOf(opts.Categorical)
+	for field, name := range header {
+		if slices.Index(header, name) < field {
+			known[byPlace(field)] = true // the name of a column with the name of an earlier column
+		}
+	}
 	for _, name := range slices.Concat(opts.Ignore, opts.Features, opts.Categorical, named) {
 		if !known[name] {
 			wrong("%w", noColumn(name, header))
@@ -96,7 +109,14 @@ func newOwnTable(header []string, opts *TableOptions) (*ownTable, error) {
 			continue
 		}
 		if t.column(name) != nil {
-			wrong("%w: two columns are named %q; ignore the name (--ignore), or rename a column", ErrColumn, name)
+			if !ignored[byPlace(field)] {
+				t.twice = append(t.twice, byPlace(field))
+				t.twins = append(t.twins, &FileError{Path: opts.File, Offset: -1, Line: 1, Err: fmt.Errorf("%w: two columns are named %q", ErrColumn, name),
+					Advice: fmt.Sprintf("keep the first (--ignore %s), or rename a column", flagNames(byPlace(field)))})
+			}
+			if !slices.Contains(t.repeated, name) {
+				t.repeated = append(t.repeated, name)
+			}
 			continue
 		}
 		c.profile = newProfile(c.categorical || c.split || c.label && t.when == nil)
@@ -104,6 +124,9 @@ func newOwnTable(header []string, opts *TableOptions) (*ownTable, error) {
 	}
 	return t, problems.found(nil)
 }
+
+// byPlace names a column by its place.
+func byPlace(field int) string { return fmt.Sprintf("column %d", field+1) }
 
 // used reports whether the column is read.
 func (c *ownColumn) used() bool { return c.feature || c.label || c.group || c.attribute || c.split }
@@ -151,7 +174,7 @@ func (t *ownTable) learn(next func(buffer []byte) (chunk, error), text *delimite
 	for _, c := range t.columns {
 		c.profile.reset()
 	}
-	absent := newTextSet(absentTexts)
+	absent := newTextSet(t.opts.absent())
 	full := make([]atomic.Bool, len(t.columns)) // profile.full of the profiles so far
 	newWorker := func() func(chunk, *[]*profile) error {
 		records := text.fields()

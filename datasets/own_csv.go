@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -25,7 +26,11 @@ func ownCSV() Dataset {
 				return nil, err
 			}
 			defer f.Close()
-			return readOwnCSV(f, opts)
+			s, err := readOwnCSV(f, opts)
+			if errors.Is(err, csv.ErrBareQuote) || errors.Is(err, csv.ErrQuote) {
+				err = advise(err, "if quotes are ordinary characters in this file: --quote none")
+			}
+			return s, err
 		},
 	}
 }
@@ -36,11 +41,11 @@ var absentTexts = []string{"", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "n
 // readOwnCSV reads the file twice: first for the kinds of the columns, then for the values. It
 // does not read rows that an earlier process has kept.
 func readOwnCSV(f io.ReadSeeker, opts TableOptions) (*source, error) {
-	text, err := newDelimited(f, opts.File, opts.Separator, nil)
+	text, err := newDelimited(f, opts.File, opts.layout())
 	if err != nil {
 		return nil, err
 	}
-	own, err := newOwnTable(text.header, &opts)
+	own, err := newOwnTable(text, &opts)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +135,7 @@ func reopened(f io.ReadSeeker, opts TableOptions) (*delimited, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, fileError(opts.File, err)
 	}
-	return newDelimited(f, opts.File, opts.Separator, nil)
+	return newDelimited(f, opts.File, opts.layout())
 }
 
 // summarise marks the columns of which the table needs the values of this process's rows alone: the
@@ -150,10 +155,21 @@ func (t *ownTable) summarise(s *schema) {
 	}
 }
 
+// layout returns the layout of the file for another reading: with the names of the columns if no
+// line has them.
+func (t *ownTable) layout() Layout {
+	l := t.opts.layout()
+	if l.Header != nil {
+		l.Header = t.header
+	}
+	l.Repeated = t.repeated
+	return l
+}
+
 // schema returns the schema for reading the values of a file. known is nil for the training file,
 // and the training file's sheet for the test file.
 func (t *ownTable) schema(known *sheet) *schema {
-	s := &schema{separator: t.opts.Separator, absent: absentTexts, drop: t.opts.Missing == MissingDropped, pages: t.opts.Pages, room: t.opts.Room}
+	s := &schema{layout: t.layout(), absent: t.opts.absent(), drop: t.opts.Missing == MissingDropped, pages: t.opts.Pages, room: t.opts.Room}
 	imputed := t.opts.Missing == MissingImputed || t.opts.Missing == MissingFlagged
 	for _, c := range t.columns {
 		missing := imputed && t.mayMiss(c) || !c.feature && !c.group && !c.label && !c.split
@@ -167,7 +183,7 @@ func (t *ownTable) schema(known *sheet) *schema {
 			if c.kind == categoryKind {
 				break
 			}
-			s.columns = append(s.columns, columnSpec{name: e.title(), from: c.name, numeric: true, value: e.parser(), decimal: e.Decimal, missing: missing})
+			s.columns = append(s.columns, columnSpec{name: e.title(), from: c.name, numeric: true, value: e.parser(), decimal: e.Decimal, date: e.Date, missing: missing})
 		}
 		if categories {
 			s.columns = append(s.columns, spec)
@@ -190,7 +206,7 @@ func (c *ownColumn) encodings() []Encoding {
 
 // source makes features from the columns that are features.
 func (t *ownTable) source(s *sheet) (*source, error) {
-	d := &design{label: t.label, absent: absentTexts}
+	d := &design{label: t.label, layout: t.layout(), absent: t.opts.absent()}
 	fail := func(err error) (*source, error) {
 		return nil, &Problems{Path: s.name, List: []*FileError{{Path: s.name, Offset: -1, Err: err}}}
 	}
@@ -244,7 +260,7 @@ func (t *ownTable) source(s *sheet) (*source, error) {
 	if t.opts.shares() {
 		e := out.features.(*encoded)
 		e.share, e.again = t.opts.Share, func(s *schema) (*sheet, error) {
-			s.separator = t.opts.Separator
+			s.layout = t.layout()
 			f, err := t.opts.open(t.opts.File)
 			if err != nil {
 				return nil, err
@@ -272,8 +288,11 @@ func (t *ownTable) source(s *sheet) (*source, error) {
 // remark adds notes about automatic decisions, and warnings about columns that probably identify
 // rows.
 func (t *ownTable) remark(s *sheet) {
-	var commas, thousands []string
+	var commas, thousands, codes, counts []string
 	for _, c := range t.columns {
+		if c.feature && c.kind == numberKind && c.profile.maybeCodes() {
+			codes, counts = append(codes, c.name), append(counts, fmt.Sprintf("%s (%d)", inList(c.name), len(c.profile.values)))
+		}
 		switch {
 		case c.decimal == commaDecimals:
 			commas = append(commas, c.name)
@@ -282,8 +301,12 @@ func (t *ownTable) remark(s *sheet) {
 		}
 		if c.feature && c.profile.numbersRows() && c.profile.rows > manyCategories {
 			t.warnings = append(t.warnings, fmt.Sprintf("The column %q only numbers the rows, so a model can learn their order: ignore it (--ignore %s).",
-				c.name, shellName(c.name)))
+				c.name, flagNames(c.name)))
 		}
+	}
+	if len(codes) > 0 {
+		t.notes = append(t.notes, fmt.Sprintf("These columns hold whole numbers with few different values: %s. If some are codes of categories: --categorical %s.",
+			listed(counts, 10), flagNames(codes[:min(len(codes), 10)]...)))
 	}
 	if len(commas) > 0 {
 		t.notes = append(t.notes, "These columns hold numbers with decimal commas: "+listed(commas, 10)+".")

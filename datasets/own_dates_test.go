@@ -2,11 +2,43 @@ package datasets
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 )
+
+// A date in another form than in training is named as such, for new rows and in a test file.
+func TestDatesOfAnotherForm(t *testing.T) {
+	text := "joined,y\n"
+	for i := range 60 {
+		text += fmt.Sprintf("%02d/%02d/2016,%d\n", 1+i%28, 1+i%12, i/7%2)
+	}
+	dir := t.TempDir()
+	path, other := filepath.Join(dir, "a.csv"), filepath.Join(dir, "b.csv")
+	bad := "joined,y\n01/31/2016,1\n"
+	for name, content := range map[string]string{path: text, other: bad} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const says = `joined: "01/31/2016" is not a date in the form day/month/year, as in training`
+	tables, err := LoadTable("", "csv", TableOptions{File: path, Label: "y", Dates: DatesDayFirst})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := NewRows{Preparation: tables.Preparation, Work: func(x, results []float64) ([]float64, error) { return append(results, x...), nil }, Emit: func(*Block) error { return nil }}
+	checkError(t, rows.Read(strings.NewReader(bad), "new"), ErrNumber, says)
+	_, err = LoadTable("", "csv", TableOptions{File: path, Label: "y", Dates: DatesDayFirst, TestFile: other})
+	checkError(t, err, ErrNumber, says)
+	for _, layout := range dateLayouts {
+		if words := dateWords.Replace(layout); strings.ContainsAny(words, "0123456789") || !strings.Contains(words, "year") || !strings.Contains(words, "month") {
+			t.Errorf("%s: %s", layout, words)
+		}
+	}
+}
 
 func TestDates(t *testing.T) {
 	text := func(dates ...string) string {

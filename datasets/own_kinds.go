@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ppal/trainer/option"
 )
 
 // The choices of TableOptions.Missing.
@@ -42,11 +44,11 @@ const mostly = 80
 // advice.
 func (t *ownTable) decide() error {
 	sign, given := t.decimalSign()
-	problems := &Problems{Path: t.opts.File}
-	var fix remedy
+	problems := &Problems{Path: t.opts.File, List: t.twins}
+	fix := remedy{twice: t.twice}
 	kept := t.columns[:0]
 	for _, c := range t.columns {
-		if c.dispensable() {
+		if t.dispensable(c) {
 			t.ignoreIndex(c)
 			continue
 		}
@@ -63,6 +65,7 @@ func (t *ownTable) decide() error {
 type remedy struct {
 	columns          []*ownColumn
 	ignore           []string
+	twice            []string // columns with the name of another column
 	dates            bool
 	missing, dropped bool // missing: some values are missing; dropped: some of these values cannot be imputed
 	hopeless         bool // a problem that no flag solves
@@ -105,11 +108,8 @@ func (r *remedy) flags(opts *TableOptions) (flags []string) {
 			}
 		}
 	}
-	if ignore := slices.Concat(opts.Ignore, r.ignore); len(r.ignore) > 0 {
-		if slices.ContainsFunc(ignore, func(name string) bool { return strings.Contains(name, ",") }) {
-			return nil // a flag separates the names by commas
-		}
-		flags = append(flags, "--ignore "+shellName(strings.Join(ignore, ",")))
+	if more := slices.Concat(r.ignore, r.twice); len(more) > 0 {
+		flags = append(flags, "--ignore "+flagNames(slices.Concat(opts.Ignore, more)...))
 	}
 	if r.dates {
 		flags = append(flags, "--dates expand")
@@ -146,18 +146,22 @@ func (t *ownTable) decimalSign() (sign string, given bool) {
 	return "", false
 }
 
-// dispensable reports whether the column has no name, and is empty or only numbers the rows.
-func (c *ownColumn) dispensable() bool {
-	nameless := c.name == fmt.Sprintf("column %d", c.field+1)
-	return nameless && c.feature && !c.group && !c.attribute &&
-		(c.profile.numbersRows() || c.profile.missing == c.profile.rows)
+// dispensable reports whether the column has no name, and is empty or numbers the rows. pandas
+// writes row numbers in this way; those of selected or shuffled rows are in any order.
+func (t *ownTable) dispensable(c *ownColumn) bool {
+	nameless := t.opts.layout().Header == nil && c.name == byPlace(c.field)
+	return nameless && c.feature && !c.group && !c.attribute && !slices.Contains(t.opts.Features, c.name) &&
+		(c.profile.distinguishesRows() || c.profile.numbersRows() || c.profile.missing == c.profile.rows)
 }
 
 // ignoreIndex leaves out a dispensable column and adds a note.
 func (t *ownTable) ignoreIndex(c *ownColumn) {
-	why := "only numbers the rows"
-	if c.profile.missing == c.profile.rows {
+	why := "holds whole numbers that are all different, as the numbers of rows are"
+	switch {
+	case c.profile.missing == c.profile.rows:
 		why = "is empty"
+	case c.profile.numbersRows():
+		why = "only numbers the rows"
 	}
 	t.notes = append(t.notes, fmt.Sprintf("Column %d has no name and %s: it is ignored.", c.field+1, why))
 	t.uses = append(t.uses, ColumnUse{Name: c.name, Became: "ignored", Missing: c.profile.missing, Detail: why})
@@ -173,7 +177,7 @@ func (t *ownTable) problemsOf(c *ownColumn, sign string, given bool) (found []*F
 		}
 		found = append(found, e)
 	}
-	ignore := fmt.Sprintf("ignore the column (--ignore %s)", shellName(c.name))
+	ignore := fmt.Sprintf("ignore the column (--ignore %s)", flagNames(c.name))
 	if p.missing == p.rows {
 		wrong(nil, ignore, "%w %q: it has no values", ErrColumn, c.name)
 		return found
@@ -266,7 +270,7 @@ func (t *ownTable) decideCategories(c *ownColumn, wrong func(at *FileError, advi
 		}
 	case !c.feature:
 	case !c.categorical && n > manyCategories && 100*p.plain > mostly*values:
-		wrong(p.text, "correct these values or remove them, keep the column as categories (--categorical "+shellName(c.name)+"), or "+ignore,
+		wrong(p.text, "correct these values or remove them, keep the column as categories (--categorical "+flagNames(c.name)+"), or "+ignore,
 			"%w %q: %d of %d values are numbers, the others are texts such as %s", ErrColumn, c.name, p.plain, values, quoted([]byte(p.example)))
 	case n > maxCategories || n > manyCategories && n > values/2:
 		if date, ok := p.mostlyDates(); ok {
@@ -305,6 +309,9 @@ func (p *profile) doubtful() string {
 	}
 	return p.example
 }
+
+// flagNames returns names as the value of a flag on a command line.
+func flagNames(names ...string) string { return shellName(option.JoinNames(names)) }
 
 // shellName quotes a column's name for a command line.
 func shellName(name string) string {

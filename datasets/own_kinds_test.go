@@ -38,7 +38,7 @@ func TestRemedy(t *testing.T) {
 		"a group stays":              {found: found{label: ErrMissing, group: ErrMissing}, want: []string{"--missing drop"}},
 		"dates":                      {found: found{few: errDates}, want: []string{"--dates expand"}},
 		"texts":                      {opts: TableOptions{Ignore: []string{"a"}}, found: found{few: ErrColumn}, want: []string{"--ignore a,few"}},
-		"a name with a comma":        {opts: TableOptions{Ignore: []string{"a,b"}}, found: found{few: ErrColumn}},
+		"a name with a comma":        {opts: TableOptions{Ignore: []string{"a,b"}}, found: found{few: ErrColumn}, want: []string{`--ignore '"a,b",few'`}},
 		"a chosen feature":           {opts: TableOptions{Features: []string{"few"}}, found: found{few: ErrColumn}},
 		"a hopeless label":           {found: found{label: ErrLabel, few: errDates}},
 		"a hopeless group":           {found: found{group: ErrColumn, few: errDates}},
@@ -72,7 +72,7 @@ func TestDispensable(t *testing.T) {
 		{ownColumn{name: "column 2", field: 1, feature: true, attribute: true, profile: counts}, false},
 		{ownColumn{name: "column 2", field: 1, label: true, profile: counts}, false},
 	} {
-		if got := tc.c.dispensable(); got != tc.want {
+		if got := (&ownTable{opts: &TableOptions{}}).dispensable(&tc.c); got != tc.want {
 			t.Errorf("%+v is dispensable: %t", tc.c, got)
 		}
 	}

@@ -40,7 +40,7 @@ func ownLIBSVM() Dataset {
 			if err := s.setClasses(opts.File, file.Labels, opts.Classes); err != nil {
 				return nil, err
 			}
-			return s, s.sparse(file.X, &sparseDesign{}, opts, own)
+			return s, s.sparse(file.X, &sparseDesign{shift: opts.shift()}, opts, own)
 		},
 	}
 }
@@ -128,11 +128,11 @@ func libsvmLine(path string, row int) int {
 		return 0
 	}
 	defer f.Close()
-	c, err := newContent(f, path)
+	content, err := openLIBSVM(f, path)
 	if err != nil {
 		return 0
 	}
-	lines := lineReader{r: bufio.NewReader(c), most: maxLine}
+	lines := lineReader{r: bufio.NewReader(content), most: maxLine}
 	for {
 		line, err := lines.next()
 		if err != nil {

@@ -101,7 +101,7 @@ func TestFeatures(t *testing.T) {
 // TestNamelessColumns reads files that pandas writes with an index column, and files with trailing
 // separators.
 func TestNamelessColumns(t *testing.T) {
-	text := ",x,y,,\n0,1.5,0,7,\n1,2.5,1,3,\n2,0.5,0,4,\n"
+	text := ",x,y,,\n0,1.5,0,7,\n1,2.5,1,3,\n2,0.5,0,7,\n"
 	got, err := everything(t, text, TableOptions{Label: "y"})
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +114,7 @@ func TestNamelessColumns(t *testing.T) {
 		!strings.Contains(notes, "Column 5 has no name and is empty: it is ignored.") || strings.Contains(notes, "hold numbers with") || strings.Contains(notes, "left out") {
 		t.Error(notes)
 	}
-	got, err = everything(t, strings.Replace(text, "2,0.5", "9,0.5", 1), TableOptions{Label: "y", Ignore: []string{"column 4", "column 5"}})
+	got, err = everything(t, strings.Replace(text, "2,0.5", "1,0.5", 1), TableOptions{Label: "y", Ignore: []string{"column 4", "column 5"}})
 	if err != nil || !slices.Equal(got.Train.Columns, []string{"column 1", "x"}) {
 		t.Errorf("%v, %v", err, got)
 	}
@@ -276,7 +276,7 @@ func streamed(t *testing.T, p *Preparation, text string) []float64 {
 // commas and columns without a name.
 func TestNewRowsOfAnyTable(t *testing.T) {
 	text := rowsText(";when;wage;g;y", 40, func(i int) string {
-		return fmt.Sprintf("%d;%d.%d.2023;1.%03d,%d;%c;%d", 7*i%40, 1+i%28, 1+i%12, i*i%1000, i%10, 'a'+i%3, i%2)
+		return fmt.Sprintf("%d;%d.%d.2023;1.%03d,%d;%c;%d", 7*i%20, 1+i%28, 1+i%12, i*i%1000, i%10, 'a'+i%3, i%2)
 	})
 	got, err := everything(t, text, TableOptions{Label: "y", Dates: DatesExpanded})
 	if err != nil {

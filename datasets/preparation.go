@@ -15,10 +15,7 @@ import (
 // rows. A preparation has either Encodings, for text of separated fields, or Numbers, for rows in
 // LIBSVM's format.
 type Preparation struct {
-	// names of the file's columns, if the first line does not name the columns
-	Header []string `json:"header,omitempty" yaml:"header,omitempty"`
-	// names that several columns of the file have, with the same values; the first of them counts
-	Repeated []string `json:"repeated,omitempty" yaml:"repeated,omitempty"`
+	Layout `yaml:",inline"`
 	// texts that mark a missing value
 	Absent []string `json:"absent,omitempty" yaml:"absent,omitempty"`
 	// one encoding for each used column, in the order of the features
@@ -27,6 +24,8 @@ type Preparation struct {
 	Numbers []int `json:"numbers,omitempty" yaml:"numbers,omitempty,flow"`
 	// number of LIBSVM's indices
 	Indices int `json:"indices,omitempty" yaml:"indices,omitempty"`
+	// the files count the features from 0. Numbers counts them from 1.
+	ZeroBased bool `json:"zero_based,omitempty" yaml:"zero_based,omitempty"`
 }
 
 // Encoding describes how one column becomes features:
@@ -108,6 +107,9 @@ func (p *Preparation) Check() error {
 	if (len(p.Encodings) > 0) == (len(p.Numbers) > 0) {
 		return fmt.Errorf("datasets: a preparation with %d columns and %d numbers: %w: want either columns or numbers", len(p.Encodings), len(p.Numbers), ErrColumn)
 	}
+	if err := p.Layout.check(); err != nil {
+		return fmt.Errorf("datasets: a preparation: %w", err)
+	}
 	for i, n := range p.Numbers {
 		if n < 1 || n > p.Indices || i > 0 && n <= p.Numbers[i-1] {
 			return fmt.Errorf("datasets: a preparation's number %d: %w: the numbers must increase within 1..%d", n, ErrColumn, p.Indices)
@@ -140,7 +142,7 @@ func (p *Preparation) Check() error {
 func (p *Preparation) Columns() []string {
 	var names []string
 	for _, n := range p.Numbers {
-		names = append(names, strconv.Itoa(n))
+		names = append(names, strconv.Itoa(n-p.shift()))
 	}
 	for i := range p.Encodings {
 		e := &p.Encodings[i]
@@ -162,7 +164,7 @@ func (p *Preparation) specs() []columnSpec {
 	var specs []columnSpec
 	for i := range p.Encodings {
 		e := &p.Encodings[i]
-		specs = append(specs, columnSpec{name: e.title(), from: e.Column, numeric: e.numeric(), value: e.parser(), decimal: e.Decimal,
+		specs = append(specs, columnSpec{name: e.title(), from: e.Column, numeric: e.numeric(), value: e.parser(), decimal: e.Decimal, date: e.Date,
 			categories: e.Categories, missing: e.Missing})
 	}
 	return specs
@@ -174,7 +176,7 @@ func (p *Preparation) specs() []columnSpec {
 // ErrTruncated, ErrColumn, ErrNumber, ErrCategory (a category that the table did not have),
 // ErrMissing.
 func (p *Preparation) Read(r io.Reader, name string) (*matrix.Dense, error) {
-	s, err := readSheet(r, name, &schema{header: p.Header, repeated: p.Repeated, absent: p.Absent, columns: p.specs()})
+	s, err := readSheet(r, name, &schema{layout: p.Layout, absent: p.Absent, columns: p.specs()})
 	if err != nil {
 		return nil, err
 	}
@@ -185,10 +187,16 @@ func (p *Preparation) Read(r io.Reader, name string) (*matrix.Dense, error) {
 	return p.features(s, rows)
 }
 
+// ReadLabelled reads rows in LIBSVM's format with their labels and all features, and returns the
+// errors of [ReadLIBSVM].
+func (p *Preparation) ReadLabelled(r io.Reader, name string) (*LIBSVM, error) {
+	return readLIBSVM(r, name, p.Indices, nil, func(own *libsvmParser) { own.shift = p.shift() })
+}
+
 // ReadLIBSVM prepares new rows in LIBSVM's format and ignores their labels. It returns the same
 // errors as [ReadLIBSVM].
 func (p *Preparation) ReadLIBSVM(r io.Reader, name string) (*matrix.CSR, error) {
-	file, err := ReadLIBSVM(r, name, p.Indices)
+	file, err := p.ReadLabelled(r, name)
 	if err != nil {
 		return nil, err
 	}
@@ -201,6 +209,9 @@ func (p *Preparation) ReadLIBSVM(r io.Reader, name string) (*matrix.CSR, error) 
 	}
 	return file.X.Select(rows, place, len(p.Numbers)), nil
 }
+
+// shift is what a reader adds to the indices of LIBSVM's format, which then count from 1.
+func (p *Preparation) shift() int { return indicator(p.ZeroBased) }
 
 // of returns the set of the columns from which the features are made.
 func (p *Preparation) of() map[string]bool {

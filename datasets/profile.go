@@ -28,6 +28,8 @@ type profile struct {
 	undated        *FileError          // position of the first text that is not a date in any form
 	undatedText    string              // the text there
 	counting       bool                // each value is a number, and one more than the value before
+	whole          bool                // each value is a whole number, without a point
+	different      int                 // number of the first rows, at most maxCategories + 1, whose values are all different
 	first, last    float64             // the first and the last value, while counting
 	values         []string            // the distinct values in the order of the file, at most maxCategories + 1
 	kinds          map[string]textKind // of values
@@ -57,7 +59,7 @@ func newProfile(onlyCategories bool) *profile {
 // reset forgets all values. It keeps the memory.
 func (p *profile) reset() {
 	clear(p.kinds)
-	*p = profile{forms: allForms, counting: !p.onlyCategories, onlyCategories: p.onlyCategories, kinds: p.kinds, values: p.values[:0]}
+	*p = profile{forms: allForms, counting: !p.onlyCategories, whole: !p.onlyCategories, onlyCategories: p.onlyCategories, kinds: p.kinds, values: p.values[:0]}
 }
 
 // add adds the value in a field of the last record.
@@ -65,7 +67,7 @@ func (p *profile) add(records *fieldReader, field int, absent *textSet) {
 	p.rows++
 	text := records.fields[field]
 	x, plain := number(text)
-	if !plain && absent.has(text) {
+	if (!plain || absent.numbers) && absent.has(text) {
 		if p.missing++; p.absent == nil {
 			p.absent, p.absentText = position(records, field), string(text)
 		}
@@ -81,6 +83,9 @@ func (p *profile) add(records *fieldReader, field int, absent *textSet) {
 			}
 			own := string(text)
 			p.kinds[own], p.values = kind, append(p.values, own)
+			if p.different == p.rows-1 {
+				p.different++
+			}
 		}
 	} else if !plain && !p.onlyCategories {
 		kind = textKindOf(text)
@@ -90,7 +95,7 @@ func (p *profile) add(records *fieldReader, field int, absent *textSet) {
 	case plain:
 		p.addNumber(x, text)
 	default:
-		p.counting = false
+		p.counting, p.whole = false, false
 		p.texts[kind]++
 		if !known {
 			p.addText(text, kind, records, field)
@@ -108,6 +113,7 @@ func (p *profile) addNumber(x float64, text []byte) {
 	}
 	p.last = x
 	p.plain++
+	p.whole = p.whole && bytes.IndexFunc(text, func(c rune) bool { return c > '9' || c == '.' }) < 0
 	// after one point that cannot separate thousands, other points do not matter
 	if p.dotted == 0 && bytes.IndexByte(text, '.') >= 0 {
 		if _, ok := localNumber(text, commaDecimals); ok {
@@ -166,7 +172,15 @@ func (p *profile) join(next *profile) {
 	default:
 		p.counting = p.counting && next.counting && next.first == p.last+1
 	}
-	p.last = next.last
+	p.last, p.whole = next.last, p.whole && next.whole
+	if p.different == p.rows {
+		for _, v := range next.values[:next.different] {
+			if _, known := p.kinds[v]; known || p.different > maxCategories {
+				break
+			}
+			p.different++
+		}
+	}
 	p.rows, p.missing, p.plain = p.rows+next.rows, p.missing+next.missing, p.plain+next.plain
 	if p.absent == nil {
 		p.absent, p.absentText = next.absent, next.absentText
@@ -202,6 +216,20 @@ func (p *profile) numbersRows() bool {
 	return p.rows > 0 && p.counting && (p.first == 0 || p.first == 1)
 }
 
+// distinguishesRows reports whether the values are different whole numbers, in any order, such as
+// the numbers of selected or shuffled rows. It looks at the first rows.
+func (p *profile) distinguishesRows() bool {
+	return p.rows > 0 && p.whole && p.missing == 0 && p.different == min(p.rows, maxCategories+1)
+}
+
+// maybeCodes reports whether the values are whole numbers with few different values, which may be
+// codes of categories.
+func (p *profile) maybeCodes() bool {
+	const rowsOfCode = 20
+	n := len(p.values)
+	return p.whole && p.plain > 0 && n > 2 && n <= maxCategories && p.plain >= rowsOfCode*n
+}
+
 // position returns the position of a field of the last record, without an error.
 func position(records *fieldReader, field int) *FileError {
 	line, column := records.position(field)
@@ -212,12 +240,15 @@ func position(records *fieldReader, field int) *FileError {
 type textSet struct {
 	texts   []string
 	lengths uint64 // bit n: a text has n bytes
+	numbers bool   // a text can also be read as a number or as a date
 }
 
 func newTextSet(texts []string) *textSet {
 	s := &textSet{texts: texts}
 	for _, text := range texts {
 		s.lengths |= 1 << min(len(text), 63)
+		_, plain := number([]byte(text))
+		s.numbers = s.numbers || plain || textKindOf([]byte(text)) < infiniteText || datesAs(text, allForms) != 0
 	}
 	return s
 }

@@ -18,10 +18,8 @@ type sheetReader struct {
 	text   *delimited
 	absent *textSet
 	drop   bool
-	// schema.repeated
-	repeated []string
-	specs    []columnSpec
-	fields   []int // index of each column's field in a record
+	specs  []columnSpec
+	fields []int // index of each column's field in a record
 	// no text in absent is a number, so a worker tries the number first
 	numbersFirst bool
 
@@ -72,11 +70,11 @@ const noCategory = -2
 // ErrNumber, ErrCategory, ErrMissing. If the processes of the schema read the file together, the
 // error of any of them is errAlone in all.
 func readSheet(r io.Reader, name string, s *schema) (*sheet, error) {
-	text, err := newDelimited(r, name, s.separator, s.header)
+	text, err := newDelimited(r, name, s.layout)
 	if err != nil {
 		return nil, err
 	}
-	reader := &sheetReader{text: text, absent: newTextSet(s.absent), specs: slices.Clone(s.columns), drop: s.drop, repeated: s.repeated, pages: s.pages, only: s.only}
+	reader := &sheetReader{text: text, absent: newTextSet(s.absent), specs: slices.Clone(s.columns), drop: s.drop, pages: s.pages, only: s.only}
 	for _, attribute := range s.attributes {
 		c, err := parseCondition(attribute, text.header)
 		if err != nil {
@@ -149,11 +147,8 @@ func readSheetFile(path string, s *schema) (*sheet, error) {
 
 // begin finds the columns.
 func (r *sheetReader) begin() error {
-	r.numbersFirst = !slices.ContainsFunc(r.absent.texts, func(text string) bool {
-		_, ok := number([]byte(text))
-		return ok
-	})
-	places := headerPlaces{header: r.text.header, repeated: r.repeated}
+	r.numbersFirst = !r.absent.numbers
+	places := headerPlaces{header: r.text.header, repeated: r.text.layout.Repeated}
 	for i := range r.specs {
 		spec := &r.specs[i]
 		field, err := places.column(cmp.Or(spec.from, spec.name))
@@ -265,7 +260,7 @@ func (p *sheetPart) add(r *sheetReader, i int, records *fieldReader, field int) 
 	case spec.numeric:
 		x, ok := spec.number(text)
 		if !ok {
-			return fmt.Errorf("%s is %w", quoted(text), ErrNumber)
+			return notReadable(text, spec.date)
 		}
 		c.numbers = append(c.numbers, x)
 	case spec.categories != nil:

@@ -292,7 +292,7 @@ func TestPagesWithoutFolder(t *testing.T) {
 			if err := os.Remove(dir); err != nil {
 				t.Fatal(err)
 			}
-			_, err = readSheet(strings.NewReader("x,y\n"+strings.Repeat(column+",\n", rows)+rest), "file", &schema{pages: pages, separator: ',',
+			_, err = readSheet(strings.NewReader("x,y\n"+strings.Repeat(column+",\n", rows)+rest), "file", &schema{pages: pages, layout: Layout{Separator: ","},
 				columns: []columnSpec{{name: "x", numeric: column == "1"}}})
 			if !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("%d rows of %s: %v", rows, column, err)

@@ -156,7 +156,7 @@ func TestRealCompasRepeatedColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	d, err := newDelimited(f, compasPath, ',', nil)
+	d, err := newDelimited(f, compasPath, Layout{Separator: ","})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,7 +86,7 @@ func (e *rowEncoder) number(c *encodedColumn, text []byte, out []float64) error 
 		return c.missing(text, out, 1)
 	}
 	if !ok {
-		return fmt.Errorf("%s is %w", quoted(text), ErrNumber)
+		return notReadable(text, c.Date)
 	}
 	if x = (x - c.Center) / c.Scale; math.IsInf(x, 0) { // too far from the training rows
 		return fmt.Errorf("%w: %s is out of range once standardised", ErrNumber, quoted(text))

@@ -38,12 +38,12 @@ func (f *firstReading) row(x *matrix.CSR, from int) {
 	f.counts = append(f.counts, count)
 }
 
-// columnNumbers returns the columns that the texts name by their numbers, from 1. It skips other
-// texts: sparseDesign.find refuses them.
-func columnNumbers(texts ...string) (columns []int32) {
+// columnNumbers returns the columns that the texts name by their numbers, from 1 - shift. It skips
+// other texts: sparseDesign.find refuses them.
+func columnNumbers(shift int, texts ...string) (columns []int32) {
 	for _, text := range texts {
-		if n, _ := wholeNumber([]byte(text)); n > 0 {
-			columns = append(columns, int32(n-1))
+		if n, ok := wholeNumber([]byte(text)); ok && n+shift > 0 {
+			columns = append(columns, int32(n+shift-1))
 		}
 	}
 	return columns
@@ -56,7 +56,7 @@ func (o *TableOptions) sharesSparse() bool { return o.shares() && !o.DropSensiti
 // readShared reads the labels, the groups and the attributes of all rows, and prepares the second
 // reading, of this process's rows. It returns nil for a file with too many features.
 func (o *TableOptions) readShared() (*LIBSVM, *ownSparse, error) {
-	first := &firstReading{wanted: columnNumbers(slices.Concat(o.Groups, o.Attributes)...), ignored: columnNumbers(o.Ignore...)}
+	first := &firstReading{wanted: columnNumbers(o.shift(), slices.Concat(o.Groups, o.Attributes)...), ignored: columnNumbers(o.shift(), o.Ignore...)}
 	file, err := o.readRows(0, func(p *libsvmParser) { p.first = first })
 	if err != nil || file.X.Cols > maxOwnFeatures {
 		return nil, nil, err
@@ -72,7 +72,7 @@ func (o *TableOptions) readRows(cols int, set func(p *libsvmParser)) (*LIBSVM, e
 	}
 	defer f.Close()
 	return readLIBSVM(f, o.File, cols, nil, func(p *libsvmParser) {
-		p.room = o.Room
+		o.parser(p)
 		set(p)
 	})
 }

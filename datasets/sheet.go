@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"ppal/internal/paged"
@@ -102,6 +103,7 @@ type columnSpec struct {
 	// function that parses a number; nil: the function number
 	value      func(text []byte) (float64, bool)
 	decimal    string   // how the numbers are written, as in Encoding
+	date       string   // as in Encoding
 	categories []string // the allowed categories; nil: any, in alphabetical order
 	unknown    bool     // categories outside the list are allowed and count as no category
 	missing    bool     // a value may be missing
@@ -120,11 +122,9 @@ func (s *columnSpec) number(text []byte) (float64, bool) {
 
 // schema describes which columns of a file to read, and how.
 type schema struct {
-	header    []string // the columns' names if the first line does not hold them
-	separator rune     // 0: detect the separator
-	repeated  []string // names that several columns may have: the first counts
-	absent    []string // texts that mark a missing value
-	columns   []columnSpec
+	layout  Layout
+	absent  []string // texts that mark a missing value
+	columns []columnSpec
 	// attributes to read in addition: names of columns, or conditions on columns
 	attributes []string
 	// leave out rows that lack a value in a column with missing = false
@@ -158,7 +158,21 @@ func listed(names []string, most int) string {
 	if len(names) > most {
 		names, more = names[:most], fmt.Sprintf(" and %d more", len(names)-most)
 	}
-	return strings.Join(names, ", ") + more
+	shown := make([]string, len(names))
+	for i, name := range names {
+		shown[i] = inList(name)
+	}
+	return strings.Join(shown, ", ") + more
+}
+
+// inList returns a name as a list shows it: in quotes if it has a comma, or characters that are not
+// visible.
+func inList(name string) string {
+	invisible := func(c rune) bool { return !strconv.IsPrint(c) }
+	if name == "" || strings.HasPrefix(name, `"`) || !strings.Contains(name, ",") && strings.IndexFunc(name, invisible) < 0 && name == strings.TrimSpace(name) {
+		return name
+	}
+	return strconv.Quote(name)
 }
 
 // sortValues sorts the categories and renumbers the codes. codes holds the code of each category

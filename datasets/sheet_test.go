@@ -12,7 +12,7 @@ import (
 
 // peopleSchema reads the columns of the texts below.
 func peopleSchema() *schema {
-	return &schema{repeated: []string{"age"}, absent: []string{"?"}, columns: []columnSpec{
+	return &schema{layout: Layout{Repeated: []string{"age"}}, absent: []string{"?"}, columns: []columnSpec{
 		{name: "age", numeric: true},
 		{name: "wage", numeric: true, missing: true},
 		{name: "job", categories: []string{"none", "clerk", "smith"}},

@@ -3,7 +3,6 @@ package datasets
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"ppal/datasets/matrix"
 	"ppal/internal/paged"
@@ -188,7 +187,7 @@ func (s *source) checkTraining(train []int) error {
 	}
 	advice := "use another --split or --split-seed"
 	if len(with) > 1 {
-		advice = "leave out such classes (--classes " + shellName(strings.Join(with, ",")) + "), or " + advice
+		advice = "leave out such classes (--classes " + flagNames(with...) + "), or " + advice
 	}
 	return fmt.Errorf("datasets: %s: %w of class %s among the training rows; %s", s.name, ErrEmpty, listed(without, 10), advice)
 }

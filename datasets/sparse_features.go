@@ -11,7 +11,8 @@ import (
 
 // sparseDesign describes the features of a sparse table.
 type sparseDesign struct {
-	names []string // nil: the names are the numbers from 1
+	names []string // nil: the names are the numbers from 1 - shift
+	shift int      // as in libsvmParser
 	// block of each feature; nil: each feature is a block. The features of a block describe one
 	// property, such as a person's race
 	blocks []int
@@ -22,21 +23,21 @@ type sparseDesign struct {
 // name returns the name of feature j.
 func (d *sparseDesign) name(j int32) string {
 	if d.names == nil {
-		return strconv.Itoa(int(j) + 1)
+		return strconv.Itoa(int(j) + 1 - d.shift)
 	}
 	return d.names[j]
 }
 
-// find returns the features with the given numbers, from 1, or names.
+// find returns the features with the given numbers, from 1 - shift, or names.
 func (d *sparseDesign) find(texts []string, cols int) ([]int32, error) {
 	var features []int32
 	for _, text := range texts {
 		j := slices.Index(d.names, text)
-		if n, _ := wholeNumber([]byte(text)); n >= 1 && n <= cols {
-			j = n - 1
+		if n, ok := wholeNumber([]byte(text)); ok && n+d.shift >= 1 && n+d.shift <= cols {
+			j = n + d.shift - 1
 		}
 		if j < 0 {
-			return nil, fmt.Errorf("datasets: %w: unknown feature %q, want a number from 1 to %d", ErrColumn, text, cols)
+			return nil, fmt.Errorf("datasets: %w: unknown feature %q, want a number from %d to %d", ErrColumn, text, 1-d.shift, cols-d.shift)
 		}
 		features = append(features, int32(j))
 	}
@@ -164,6 +165,7 @@ func twins(x *matrix.CSR, g Group) []int32 {
 type sparse struct {
 	x     *matrix.CSR
 	names []string   // nil: numbers from 1
+	shift int        // as in sparseDesign
 	place []int32    // new index of each column; -1: left out; nil: all columns
 	cols  int        // number of remaining columns
 	pages *paged.Dir // holds selected rows; nil: memory
@@ -173,8 +175,8 @@ type sparse struct {
 var _ features = (*sparse)(nil)
 
 func newSparse(x *matrix.CSR, d *sparseDesign, dropped []int32) *sparse {
-	s := &sparse{x: x, names: d.names, cols: x.Cols}
-	if len(dropped) == 0 {
+	s := &sparse{x: x, names: d.names, shift: d.shift, cols: x.Cols}
+	if len(dropped) == 0 && d.shift == 0 {
 		return s
 	}
 	s.names, s.place, s.cols = nil, make([]int32, x.Cols), 0
@@ -219,7 +221,7 @@ func (s *sparse) take(rows []int) (matrix.Matrix, error) {
 }
 
 func (s *sparse) preparation() *Preparation {
-	p := &Preparation{Indices: s.x.Cols}
+	p := &Preparation{Indices: s.x.Cols, ZeroBased: s.shift > 0}
 	for j := range s.x.Cols {
 		if s.place == nil || s.place[j] >= 0 {
 			p.Numbers = append(p.Numbers, j+1)

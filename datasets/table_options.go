@@ -57,6 +57,13 @@ type TableOptions struct {
 	Dates       string   // DatesRefused (also ""), DatesExpanded, DatesDayFirst or DatesMonthFirst
 	Decimal     string   // DecimalAuto (also ""), DecimalPoint or DecimalComma
 	Separator   rune     // field separator; 0: detect it
+	Header      string   // HeaderFirst (also "") or HeaderNone
+	Columns     []string // names of the columns, which no line of the file has; nil: see Header
+	Skip        int      // number of lines before the first line of the table
+	Quote       string   // QuoteDouble (also "") or QuoteNone
+	// MissingValues are the texts that mark a missing value, besides an empty field. nil: ?, NA, NaN,
+	// null and the like.
+	MissingValues []string
 	// TestFile is the path of a file with the test rows. LoadTable prepares the test rows in the
 	// same way as the rows of File. All rows of File are training and validation rows.
 	TestFile string
@@ -66,6 +73,11 @@ type TableOptions struct {
 	// SplitColumn is the column that says to which part a row belongs: train, validation or test.
 	// It replaces Split.
 	SplitColumn string
+
+	// Options for the data set libsvm.
+
+	// ZeroBased says that the file counts the features from 0 instead of 1.
+	ZeroBased bool
 
 	// Pages receives the values of the columns of a csv file, or the entries of a LIBSVM file, so that
 	// a file may be larger than the memory. Table.Features of a csv file then makes features when they
@@ -94,6 +106,40 @@ func (o *TableOptions) OwnFiles() []string {
 	return []string{o.File, o.TestFile}
 }
 
+// layout returns the layout of the user's csv files.
+func (o *TableOptions) layout() Layout {
+	l := Layout{Header: o.Columns, Skip: o.Skip}
+	if l.Header == nil && o.Header == HeaderNone {
+		l.Header = []string{}
+	}
+	if o.Separator != 0 {
+		l.Separator = string(o.Separator)
+	}
+	if o.Quote == QuoteNone {
+		l.Quote = o.Quote
+	}
+	return l
+}
+
+// shift is what the reader adds to the indices of the user's LIBSVM file, which then count from 1.
+func (o *TableOptions) shift() int { return indicator(o.ZeroBased) }
+
+// parser sets the parser of the user's LIBSVM file.
+func (o *TableOptions) parser(p *libsvmParser) {
+	p.shift, p.limited, p.room = o.shift(), true, o.Room
+}
+
+// absent returns the texts that mark a missing value in the user's csv files.
+func (o *TableOptions) absent() []string {
+	if o.MissingValues == nil {
+		return absentTexts
+	}
+	if slices.Contains(o.MissingValues, "") {
+		return o.MissingValues
+	}
+	return append([]string{""}, o.MissingValues...)
+}
+
 // errNoGroups is the error for DropSensitive without groups.
 var errNoGroups = fmt.Errorf("datasets: %w: --drop-sensitive needs groups; specify them (--group)", ErrOption)
 
@@ -117,6 +163,11 @@ func (o *TableOptions) check(d Dataset) error {
 		{"a choice for dates", o.Dates != "", d.Own && !d.Sparse},
 		{"a decimal sign", o.Decimal != "", d.Own && !d.Sparse},
 		{"a separator", o.Separator != 0, d.Own && !d.Sparse},
+		{"names of columns", o.Columns != nil || o.Header != "", d.Own && !d.Sparse},
+		{"lines to skip", o.Skip != 0, d.Own && !d.Sparse},
+		{"a choice for quotes", o.Quote != "", d.Own && !d.Sparse},
+		{"texts of missing values", o.MissingValues != nil, d.Own && !d.Sparse},
+		{"indices from 0", o.ZeroBased, d.Own && d.Sparse},
 		{"a test file", o.TestFile != "", d.Own && !d.Sparse},
 		{"a choice for unknown categories", o.Unknown != "", d.Own && !d.Sparse},
 		{"a split column", o.SplitColumn != "", d.Own && !d.Sparse},
@@ -135,6 +186,8 @@ func (o *TableOptions) check(d Dataset) error {
 		{"Missing", o.Missing, []string{"", MissingRefused, MissingImputed, MissingDropped, MissingFlagged}},
 		{"Dates", o.Dates, []string{"", DatesRefused, DatesExpanded, DatesDayFirst, DatesMonthFirst}},
 		{"Decimal", o.Decimal, []string{"", DecimalAuto, DecimalPoint, DecimalComma}},
+		{"Header", o.Header, []string{"", HeaderFirst, HeaderNone}},
+		{"Quote", o.Quote, []string{"", QuoteDouble, QuoteNone}},
 		{"Unknown", o.Unknown, []string{"", UnknownRefused, UnknownIgnored}},
 	} {
 		if !slices.Contains(choice.allowed, choice.value) {

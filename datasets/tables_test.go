@@ -165,8 +165,8 @@ func communitiesText(rows int) string {
 	}
 	var text strings.Builder
 	for i := range rows {
-		fields := make([]string, len(design.header))
-		for j, name := range design.header {
+		fields := make([]string, len(design.layout.Header))
+		for j, name := range design.layout.Header {
 			fields[j] = fmt.Sprintf("0.%02d", (i*(j+7)+3)%100)
 			switch {
 			case name == "communityname":

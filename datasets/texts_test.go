@@ -152,15 +152,15 @@ func TestSniffedSeparators(t *testing.T) {
 	}
 	pad := strings.Repeat("x", 3000) // fewer than 50 records fill the examined text
 	for cut, want := range map[string]rune{"1;2": ',', "1;\"2": ','} {
-		if got := sniffSeparator([]byte(fill(pad+";2,3,4\n", cut))); got != want {
+		if got := sniffSeparator([]byte(fill(pad+";2,3,4\n", cut)), Layout{}); got != want {
 			t.Errorf("the end is cut: %q, want %q", got, want)
 		}
 	}
-	if got := sniffSeparator([]byte(fill(pad+";2,3,4\n"+pad+";2\n", "1;\"2"))); got != ';' {
+	if got := sniffSeparator([]byte(fill(pad+";2,3,4\n"+pad+";2\n", "1;\"2")), Layout{}); got != ';' {
 		t.Errorf("the end is cut, and the commas are not regular: %q", got)
 	}
 	for _, separator := range "\"\n\r\ufffd" {
-		if _, err := newDelimited(strings.NewReader("a,b\n1,2\n"), "file", separator, nil); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "the separator cannot be") {
+		if _, err := newDelimited(strings.NewReader("a,b\n1,2\n"), "file", Layout{Separator: string(separator)}); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "the separator cannot be") {
 			t.Errorf("the separator %q: %v", separator, err)
 		}
 	}
@@ -181,7 +181,7 @@ func TestSniffedSeparators(t *testing.T) {
 		"record 51 is other": {strings.Repeat("1;2\n", 50) + "1,2\n", ';'},
 		"record 50 is other": {strings.Repeat("1;2,3,4\n", 49) + "1;2\n", ';'},
 	} {
-		if got := sniffSeparator([]byte(test.head)); got != test.want {
+		if got := sniffSeparator([]byte(test.head), Layout{}); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
@@ -189,7 +189,7 @@ func TestSniffedSeparators(t *testing.T) {
 	if diff := cmp.Diff([]string{"column 2", "column 2'", "a", "column 4"}, names); diff != "" {
 		t.Error(diff)
 	}
-	_, _, err := openText(strings.NewReader(byteOrderMark+" \n"), "file", 0)
+	_, _, _, err := openText(strings.NewReader(byteOrderMark+" \n"), "file", Layout{})
 	checkError(t, err, ErrTruncated, "the file is empty")
 }
 

@@ -69,7 +69,7 @@ func rowForm(d datasets.Dataset) string {
 
 func classCount(d datasets.Dataset) string {
 	if d.Own {
-		return "2"
+		return "2 or more"
 	}
 	return strconv.Itoa(len(d.Classes))
 }

@@ -18,7 +18,7 @@ import (
 // loadingFlags are the flags of train that say how to load a table.
 var loadingFlags = []string{
 	"seed", "split", "split-seed", "group", "drop-sensitive", "ignore", "file", "label", "classes", "features", "categorical", "missing", "dates", "decimal",
-	"separator", "test-file", "split-column", "unknown",
+	"separator", "header", "columns", "skip", "quote", "missing-values", "zero-based", "test-file", "split-column", "unknown",
 }
 
 // addLoadingFlags adds the flags of train that say how to load a table.
@@ -33,7 +33,7 @@ func addLoadingFlags(cmd *cobra.Command, values config.Values) {
 	addSettings(cmd, values, others...)
 	// The data set is an argument, and the problem has no meaning here.
 	tables := option.OnTables().String()
-	plain := strings.NewReplacer(" (with "+tables+")", "", "; with "+tables+")", ")", "with --dataset ", "for the data set ")
+	plain := strings.NewReplacer("; implies --dataset csv", "", " (with "+tables+")", "", "; with "+tables+")", ")", "with --dataset ", "for the data set ")
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = plain.Replace(f.Usage) })
 }
 

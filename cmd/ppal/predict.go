@@ -175,9 +175,13 @@ bad one, and an output file does not appear.`,
 }
 
 // oneRun requires the run's directory as the only argument.
-func oneRun(_ *cobra.Command, args []string) error {
+func oneRun(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return fmt.Errorf("give the directory of one run, not %d arguments", len(args))
+		hint := ""
+		if len(args) > 1 {
+			hint = asFile(cmd, args[1])
+		}
+		return fmt.Errorf("give the directory of one run, not %d arguments%s", len(args), hint)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -97,12 +98,38 @@ func flagError(cmd *cobra.Command, err error) error {
 	return err
 }
 
+// asFile returns the advice to give an argument that names a file as the value of a flag; "" if the
+// argument does not look like a file, or the command reads no file.
+func asFile(cmd *cobra.Command, argument string) string {
+	flags := []string{"file", "input"}
+	if strings.HasSuffix(argument, ".yaml") || strings.HasSuffix(argument, ".yml") {
+		flags = []string{"config"}
+	}
+	if info, err := os.Stat(argument); (err != nil || info.IsDir()) && !strings.ContainsAny(argument, "./") {
+		return ""
+	}
+	for _, name := range flags {
+		if cmd.Flags().Lookup(name) != nil {
+			return fmt.Sprintf("; did you mean --%s %s?", name, quotedArgument(argument))
+		}
+	}
+	return ""
+}
+
+// quotedArgument returns an argument as a shell reads it.
+func quotedArgument(text string) string {
+	if strings.ContainsAny(text, " \t\"'$&|;<>()*?!`\\#~") {
+		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	}
+	return text
+}
+
 // noArguments refuses arguments that are not flags.
-func noArguments(_ *cobra.Command, args []string) error {
+func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	hint := ""
+	hint := asFile(cmd, args[0])
 	if args[0] == "true" || args[0] == "false" {
 		hint = "; write the value of a boolean flag after =, as in --quiet=false"
 	}

@@ -47,6 +47,12 @@ type Data struct {
 	SplitColumn   string
 	SplitSeed     uint64 // also for images; 0: Seed
 	Separator     string // one character, tab, or auto
+	Header        string // first, none
+	Columns       []string
+	Skip          int
+	Quote         string // double, none
+	MissingValues []string
+	ZeroBased     bool
 	DropSensitive bool
 	Split         string // "70/15/15"
 }

@@ -19,6 +19,15 @@ import (
 	"ppal/trainer/step"
 )
 
+// The names of other programs lead to settings, and are not settings themselves.
+func TestElsewhere(t *testing.T) {
+	for name, own := range elsewhere {
+		if Find("", name) != nil || Find("", own) == nil {
+			t.Errorf("%s leads to %s", name, own)
+		}
+	}
+}
+
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // set returns Values from texts of the form key=value.
@@ -185,6 +194,9 @@ func TestRefusedFlags(t *testing.T) {
 		{"problem=dp dataset=csv", "--file: missing; --dataset csv needs it"},
 		{"problem=dp dataset=csv file=x.csv", "--label: missing; --dataset csv needs it"},
 		{"problem=dp file=x.csv", "--label: missing; --dataset csv needs it"},
+		{"file=x.csv label=y columns=a,y header=first", "--columns a,y: names the columns of a file without a line of names; to replace the names of the first line, give --skip 1 and no --header"},
+		{"file=x.csv label=y zero-based=true", "--zero-based true: used only with --dataset libsvm (now csv)"},
+		{"dataset=libsvm file=x.csv problem=dp skip=1", "--skip 1: used only with --dataset csv (now libsvm)"},
 		{"problem=dp dataset=adult file=x.csv", "--file x.csv: used only with --dataset csv or libsvm (now adult)"},
 		{"rows-per-class=5 problem=dp", "--rows-per-class 5: used only with pictures (now synthetic-adult)"},
 		{"group=a", "--group a: used only with tables (now synthetic)"},
@@ -233,6 +245,9 @@ func TestRefusedFlags(t *testing.T) {
 		{"engine=tape", "--engine tape: unknown; choose plan or gorgonia"},
 		{"engine=gorgonia simd=go", "--simd go: used only with --engine plan (now gorgonia)"},
 		{"dtype=float16", "--dtype float16: unknown; did you mean float32? (choose float32 or float64)"},
+		{"target=y", "unknown setting --target; did you mean --label? (see ppal train --help)"},
+		{"max_iter=3", "unknown setting --max_iter; did you mean --iterations? (see ppal train --help)"},
+		{"bogus=3", "unknown setting --bogus (see ppal train --help)"},
 		{"resume=x", "unknown setting --resume (see ppal train --help)"},
 	} {
 		t.Run(tc.flags, func(t *testing.T) {
@@ -246,7 +261,7 @@ func TestRefusedFlags(t *testing.T) {
 
 func TestRefusedFiles(t *testing.T) {
 	for _, tc := range []struct{ content, want string }{
-		{"alpha: 1\nlearning-rate: 3\n", "run.yaml:2: unknown setting learning-rate (the keys are the flags of ppal train --help-all)"},
+		{"alpha: 1\nlearning-rate: 3\n", "run.yaml:2: unknown setting learning-rate; did you mean eta? (the keys are the flags of ppal train --help-all)"},
 		{"alpha: 1\nalpha: 2\n", "run.yaml:2: alpha: already given in line 1"},
 		{"alpha: ten\n", "run.yaml:1: alpha ten: must be a positive number"},
 		{"alpha: .nan\n", "run.yaml:1: alpha .nan: must be a positive number"},

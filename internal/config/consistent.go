@@ -36,6 +36,9 @@ func (r *resolver) consistent() error {
 		return s.refuse(format, args...)
 	}
 	t := r.train
+	if t.Columns != nil && t.Header == datasets.HeaderFirst {
+		return refuse("columns", "names the columns of a file without a line of names; to replace the names of the first line, give --skip 1 and no --header")
+	}
 	for _, check := range []func(refusal) error{t.consistentProblem, t.consistentMethod, t.consistentDevice} {
 		if err := check(refuse); err != nil {
 			return err

@@ -106,9 +106,9 @@ func ParseFile(path string, data []byte) (*File, error) {
 	if top == nil {
 		return f, nil
 	}
-	separators := map[string]string{} // of the known settings, by name
+	known := map[string]*Key{} // by name
 	for _, k := range Keys() {
-		separators[k.Name] = k.Separator()
+		known[k.Name] = k
 	}
 	if top.Kind != yaml.MappingNode {
 		return nil, &Error{fmt.Sprintf("%s:%d:", path, top.Line), "use lines of the form key: value"}
@@ -127,19 +127,20 @@ func ParseFile(path string, data []byte) (*File, error) {
 			}
 			continue
 		case rundir.ProgramKey:
-			parts, err := scalarText(value, ",")
+			parts, err := scalarText(value, nil)
 			if err != nil {
 				return nil, &Error{where + ":", err.Error()}
 			}
 			return nil, &Error{where + ":", "no flag expresses " + strings.ReplaceAll(parts, ",", ", ") + " of this run; start the program that wrote the file"}
 		}
-		if separators[name.Value] == "" {
+		key := known[name.Value]
+		if key == nil {
 			return nil, &Error{fmt.Sprintf("%s:%d:", path, name.Line), unknown(name.Value, "") + " (the keys are the flags of ppal train --help-all)"}
 		}
 		if before, twice := f.values[name.Value]; twice {
 			return nil, &Error{where + ":", fmt.Sprintf("already given in line %d", before.line)}
 		}
-		text, err := scalarText(value, separators[name.Value])
+		text, err := scalarText(value, key)
 		if err != nil {
 			return nil, &Error{where + ":", err.Error()}
 		}
@@ -167,9 +168,8 @@ func onlyDocument(path string, data []byte) (*yaml.Node, error) {
 	return nil, &Error{path + ":", "not YAML: " + oneLine(strings.TrimPrefix(err.Error(), "yaml: "))}
 }
 
-// scalarText returns a node's value in the form of a flag's value. The separator joins the items of
-// a list.
-func scalarText(n *yaml.Node, separator string) (string, error) {
+// scalarText returns a node's value in the form of a value of the flag; nil: any flag.
+func scalarText(n *yaml.Node, flag *Key) (string, error) {
 	switch {
 	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null":
 		return "", errors.New("no value")
@@ -183,7 +183,10 @@ func scalarText(n *yaml.Node, separator string) (string, error) {
 			}
 			items = append(items, item.Value)
 		}
-		return strings.Join(items, separator), nil
+		if flag == nil {
+			return strings.Join(items, ","), nil
+		}
+		return flag.Join(items), nil
 	}
 	kind := "a mapping"
 	if n.Kind == yaml.AliasNode {

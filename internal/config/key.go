@@ -136,6 +136,21 @@ func UnknownMethod(name string) string {
 	return text + " (see ppal methods)"
 }
 
+// elsewhere has the settings that other programs call by other names.
+var elsewhere = map[string]string{
+	"target": "label", "y": "label", "outcome": "label", "response": "label", "label-column": "label", "class-column": "label",
+	"data": "file", "input": "file", "csv": "file", "train-file": "file", "data-file": "file", "dataset-path": "file",
+	"test-data": "test-file", "val-split": "split", "test-size": "split",
+	"sensitive": "group", "protected": "group", "sensitive-features": "group", "sensitive-feature": "group", "groups": "group",
+	"constraint": "subject-to", "constraints": "subject-to", "bound": "subject-to", "objective": "minimize", "loss": "minimize",
+	"drop": "ignore", "exclude": "ignore", "drop-columns": "ignore", "columns-to-ignore": "ignore", "categories": "categorical", "cat": "categorical",
+	"na-values": "missing-values", "na": "missing-values", "null": "missing-values", "sep": "separator", "delimiter": "separator",
+	"no-header": "header", "skiprows": "skip", "skip-rows": "skip", "names": "columns", "quotechar": "quote", "quoting": "quote",
+	"epochs": "iterations", "max-iter": "iterations", "steps": "iterations", "lr": "eta", "learning-rate": "eta",
+	"l2": "regularizer-weight", "weight-decay": "regularizer-weight", "ridge": "regularizer-weight", "early-stopping": "patience",
+	"layers": "hidden", "units": "hidden", "random-state": "seed", "output-dir": "out", "save": "out", "gpu": "device", "jobs": "threads", "n-jobs": "threads",
+}
+
 // unknown returns the error text for an unknown setting, with the most similar name. The prefix is
 // "--" for flags, or "".
 func unknown(name, prefix string) string {
@@ -144,6 +159,9 @@ func unknown(name, prefix string) string {
 			" a constraint names its class, as in fpr[Adelie]"
 	}
 	text := "unknown setting " + prefix + name
+	if own := elsewhere[strings.ReplaceAll(name, "_", "-")]; own != "" {
+		return text + "; did you mean " + prefix + own + "?"
+	}
 	var names []string
 	for _, k := range Keys() {
 		names = append(names, k.Name)

@@ -79,7 +79,8 @@ func (t *Train) TableOptions() (datasets.TableOptions, error) {
 	return datasets.TableOptions{
 		Seed: t.Seed, SplitSeed: t.SplitSeed, Split: split, Groups: t.Group, DropSensitive: t.DropSensitive, Ignore: t.Ignore,
 		File: t.File, Label: t.Label, Classes: t.ClassNames, Features: t.Features, Categorical: t.Categorical, Missing: t.Missing, Dates: t.Dates, Decimal: t.Decimal,
-		Separator: t.SeparatorRune(), TestFile: t.TestFile, Unknown: t.Unknown, SplitColumn: t.SplitColumn,
+		Separator: t.SeparatorRune(), Header: t.Header, Columns: t.Columns, Skip: t.Skip, Quote: t.Quote, MissingValues: t.MissingValues,
+		ZeroBased: t.ZeroBased, TestFile: t.TestFile, Unknown: t.Unknown, SplitColumn: t.SplitColumn,
 	}, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"ppal/datasets"
@@ -27,7 +28,7 @@ func (d *Data) options() []*option.Option {
 			Reserve("mslr", "mq2008"),
 		option.Text("data-dir", &d.DataDir, "DIR", "find the data sets' files here").
 			OrRule("$PPAL_DATA, else the user's cache directory", none),
-		option.Text("file", &d.File, "FILE", "read this file, plain or gzip; - is standard input").With(option.If(option.NameDataset, "csv", "libsvm")),
+		option.Text("file", &d.File, "FILE", "read this file, plain or gzip; - is standard input; implies --dataset csv").With(option.If(option.NameDataset, "csv", "libsvm")),
 		option.Text("label", &d.Label, "COLUMN[=VALUE]",
 			"name the label's column, or the condition that positive rows meet: pay=high, mass>=4000, marital!=married; a column with three or"+
 				" more values gives a class for each value").With(csv),
@@ -45,7 +46,16 @@ func (d *Data) options() []*option.Option {
 		option.Choice("decimal", &d.Decimal, "set the decimal sign of numbers; auto reads it off the file",
 			datasets.DecimalAuto, datasets.DecimalPoint, datasets.DecimalComma).With(csv),
 		option.Custom("separator", "CHAR", d.setSeparator, func() string { return d.Separator },
-			"set the character between fields, or tab; auto reads it off the file", "auto", "tab").Or("auto").With(csv),
+			"set the character between fields, or tab; one or more blanks: \" \"; auto reads it off the file", "auto", "tab").Or("auto").With(csv),
+		option.Choice("header", &d.Header, "first: the first line has the columns' names; none: no line has them, and they are column 1, column 2, ...",
+			datasets.HeaderFirst, datasets.HeaderNone).OrRule("first; with --columns none", d.defaultHeader, "columns").With(csv),
+		option.Names("columns", &d.Columns, "NAME[,...]", "name the columns of a file in which no line has their names").OrRule("as --header says", none).With(csv),
+		option.Count("skip", &d.Skip, option.AtLeast(0), "leave out the first N lines of the file").Or("0").In("lines").With(csv),
+		option.Choice("quote", &d.Quote, "double: a field may stand in double quotes; none: a quote is an ordinary character",
+			datasets.QuoteDouble, datasets.QuoteNone).With(csv),
+		option.Names("missing-values", &d.MissingValues, "TEXT[,...]", "take these texts, besides empty fields, for missing values").
+			OrRule("?, NA, NaN, null and the like", none).With(csv),
+		option.Switch("zero-based", &d.ZeroBased, "count the features of the file from 0 instead of 1").With(option.If(option.NameDataset, "libsvm")),
 		option.Switch("drop-sensitive", &d.DropSensitive, "exclude the columns that determine the groups from the features").With(tables),
 		option.Custom("split", "70/15/15", d.setSplit, func() string { return d.Split },
 			"set the percentages of training, validation and test rows; pictures have their own test rows, and 90/10/0 takes validation rows"+
@@ -89,6 +99,9 @@ func onPictures() option.Condition {
 }
 
 func (d *Data) setSeparator(text string) error {
+	if text != "" && strings.Trim(text, " ") == "" {
+		text = " " // a blank stands for one or more
+	}
 	if text != "auto" && text != "tab" && utf8.RuneCountInString(text) != 1 {
 		return errors.New("must be one character, tab or auto")
 	}
@@ -106,6 +119,14 @@ func (t *Train) SeparatorRune() rune {
 	}
 	r, _ := utf8.DecodeRuneInString(t.Separator)
 	return r
+}
+
+// defaultHeader is the value of --header if none is given.
+func (d *Data) defaultHeader() string {
+	if d.Columns != nil {
+		return datasets.HeaderNone
+	}
+	return datasets.HeaderFirst
 }
 
 func (d *Data) setSplit(text string) error {

@@ -2,8 +2,8 @@
 // tables reads Parquet tables too.
 //
 // The text is what pandas' DataFrame.to_csv(index=False) writes: commas separate the fields, the
-// first line has the columns' names, null and NaN are empty fields, and a column of timestamps that
-// are all at midnight has dates.
+// first line has the columns' names, null and NaN are empty fields, a column of timestamps that are
+// all at midnight has dates, and a timestamp with a time zone has the local time and its offset.
 package parquettext
 
 import (
@@ -55,7 +55,7 @@ func NewReader(r interface {
 		return nil, err
 	}
 	p := &Reader{file: of}
-	schema := of.MetaData().Schema
+	schema, zones := of.MetaData().Schema, zonesOf(of)
 	var nested, names []string
 	for i := range schema.NumColumns() {
 		column := schema.Column(i)
@@ -66,7 +66,7 @@ func NewReader(r interface {
 			}
 			continue
 		}
-		t, err := textsOf(column)
+		t, err := textsOf(column, zones[path[0]])
 		if err != nil {
 			return nil, fmt.Errorf("column %s: %w", path[0], err)
 		}

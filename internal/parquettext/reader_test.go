@@ -51,7 +51,7 @@ var columns = []column{
 	{"text", schema.StringLogicalType{}, parquet.Types.ByteArray, 0, 0, []parquet.ByteArray{[]byte(`say "a, b"`), nil, []byte("é")}, []string{`say "a, b"`, "", "é"}},
 	{"day", schema.DateLogicalType{}, parquet.Types.Int32, 0, 0, []int32{19000, 0, -1}, []string{"2022-01-08", "1970-01-01", "1969-12-31"}},
 	{"at", schema.NewTimestampLogicalType(true, schema.TimeUnitMicros), parquet.Types.Int64, 0, 0,
-		[]int64{leap.UnixMicro(), 0, newYear.UnixMicro()}, []string{"2024-02-29 13:05:06.25", "1970-01-01 00:00:00", "2025-01-01 00:00:00"}},
+		[]int64{leap.UnixMicro(), 0, newYear.UnixMicro()}, []string{"2024-02-29 13:05:06.250000+00:00", "1970-01-01 00:00:00+00:00", "2025-01-01 00:00:00+00:00"}},
 	{"since", schema.NewTimestampLogicalType(false, schema.TimeUnitMillis), parquet.Types.Int64, 0, parquet.Repetitions.Optional,
 		[]int64{0, newYear.UnixMilli()}, []string{"1970-01-01", "", "2025-01-01"}},
 	{"time", schema.NewTimeLogicalType(true, schema.TimeUnitNanos), parquet.Types.Int64, 0, 0,
@@ -62,7 +62,7 @@ var columns = []column{
 	{"debt", schema.NewDecimalLogicalType(4, 1), parquet.Types.FixedLenByteArray, 2, 0,
 		[]parquet.FixedLenByteArray{{0xff, 0xfe}, {0, 12}, {1, 0}}, []string{"-0.2", "1.2", "25.6"}},
 	{"half", schema.Float16LogicalType{}, parquet.Types.FixedLenByteArray, 2, 0,
-		[]parquet.FixedLenByteArray{{0, 0x3c}, {0, 0xc1}, {1, 0}}, []string{"1", "-2.5", "5.9604645e-08"}},
+		[]parquet.FixedLenByteArray{{0, 0x3c}, {0, 0xc1}, {1, 0}}, []string{"1", "-2.5", "6e-08"}},
 	{"__index_level_0__", none, parquet.Types.Int64, 0, 0, []int64{0, 1, 2}, []string{"0", "1", "2"}},
 }
 

@@ -34,20 +34,29 @@ type texts struct {
 	of        *schema.Column
 	whole     func(int64) string  // of values in 32 or 64 bits
 	bytes     func([]byte) string // of values of bytes
-	timestamp bool                // the values are timestamps
+	timestamp bool                // the values are timestamps without a time zone
 	dates     bool                // the timestamps are all at midnight
 }
 
-// textsOf returns the conversion of a column's values.
-func textsOf(of *schema.Column) (texts, error) {
+// textsOf returns the conversion of a column's values. zone is the time zone that the file's Arrow
+// schema gives the column; "": none.
+func textsOf(of *schema.Column, zone string) (texts, error) {
 	t := texts{of: of, whole: func(v int64) string { return strconv.FormatInt(v, 10) }, bytes: func(v []byte) string { return string(v) }}
 	t.timestamp = of.PhysicalType() == parquet.Types.Int96 // in files of older programs
 	switch l := of.LogicalType().(type) {
 	case schema.DateLogicalType:
 		t.whole = func(v int64) string { return time.Unix(v*24*60*60, 0).UTC().Format(time.DateOnly) }
 	case schema.TimestampLogicalType:
-		t.timestamp = true
-		t.whole = func(v int64) string { return timestamp(instant(v, l.TimeUnit())) }
+		if !l.IsAdjustedToUTC() || l.IsFromConvertedType() { // older programs call all times UTC
+			t.timestamp = true
+			t.whole = func(v int64) string { return timestamp(instant(v, l.TimeUnit())) }
+			break
+		}
+		in, err := location(zone)
+		if err != nil {
+			return t, err
+		}
+		t.whole = func(v int64) string { return zoned(instant(v, l.TimeUnit()).In(in)) }
 	case schema.TimeLogicalType:
 		t.whole = func(v int64) string { return instant(v, l.TimeUnit()).Format("15:04:05.999999999") }
 	case schema.IntLogicalType:
@@ -63,7 +72,7 @@ func textsOf(of *schema.Column) (texts, error) {
 	case schema.UUIDLogicalType:
 		t.bytes = hex.EncodeToString
 	case schema.Float16LogicalType:
-		t.bytes = func(v []byte) string { return number(float16(v), 32) }
+		t.bytes = func(v []byte) string { return half(float16(v)) }
 	}
 	return t, nil
 }
@@ -163,6 +172,17 @@ func instant(v int64, unit schema.TimeUnitType) time.Time {
 // timestamp returns a time as text.
 func timestamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.999999999") }
 
+// zoned returns a time in its zone as text, as pandas writes it.
+func zoned(t time.Time) string {
+	switch ns := t.Nanosecond(); {
+	case ns == 0:
+		return t.Format("2006-01-02 15:04:05-07:00")
+	case ns%1000 == 0:
+		return t.Format("2006-01-02 15:04:05.000000-07:00")
+	}
+	return t.Format("2006-01-02 15:04:05.000000000-07:00")
+}
+
 // twosComplement returns the number in two's complement, the highest byte first.
 func twosComplement(b []byte) *big.Int {
 	x := new(big.Int).SetBytes(b)
@@ -185,6 +205,24 @@ func decimal(v *big.Int, scale int) string {
 		digits = strings.Repeat("0", n) + digits
 	}
 	return sign + digits[:len(digits)-scale] + "." + digits[len(digits)-scale:]
+}
+
+// half returns the shortest text whose nearest number of 16 bits is x, and "" for NaN.
+func half(x float64) string {
+	for digits := range 6 { // 5 digits are enough
+		y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'e', digits, 64), 64)
+		if err == nil && nearest16(y) == x {
+			return number(y, 64)
+		}
+	}
+	return number(x, 64)
+}
+
+// nearest16 returns the number of 16 bits that is nearest to x.
+func nearest16(x float64) float64 {
+	_, exponent := math.Frexp(x)
+	unit := math.Ldexp(1, max(exponent-11, -24))
+	return math.RoundToEven(x/unit) * unit
 }
 
 // float16 returns the number of two bytes in IEEE 754's binary16, the lower byte first.

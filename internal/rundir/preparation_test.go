@@ -14,7 +14,7 @@ import (
 func TestPreparationRoundTrip(t *testing.T) {
 	for name, want := range map[string]Preparation{
 		"columns": {Features: []string{"age", "job=clerk", "job missing"}, Preparation: datasets.Preparation{
-			Header: []string{"age", "job"}, Absent: []string{"?", ""},
+			Layout: datasets.Layout{Header: []string{"age", "job"}}, Absent: []string{"?", ""},
 			Encodings: []datasets.Encoding{{Column: "age", Center: 0.1 + 0.2, Scale: 1e-7}, {Column: "job", Categories: []string{"clerk", "no"},
 				Levels: []string{"clerk"}, Missing: true}},
 		}},

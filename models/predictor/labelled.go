@@ -252,7 +252,7 @@ const sparseElements = 1 << 17
 
 // sparse reads rows in LIBSVM's format, all at once.
 func (m *Model) sparse(rows *labelled, r io.Reader, name string, _ EvaluateOptions, attributes []string) error {
-	file, err := datasets.ReadLIBSVM(r, name, m.preparation.Indices)
+	file, err := m.preparation.ReadLabelled(r, name)
 	if err != nil {
 		return err
 	}
@@ -267,7 +267,7 @@ func (m *Model) sparse(rows *labelled, r io.Reader, name string, _ EvaluateOptio
 	for k, text := range attributes {
 		values[k] = m.values(text)
 	}
-	list, err := datasets.SparseAttributes(m.description.Dataset, file.X, attributes, values)
+	list, err := m.preparation.SparseAttributes(m.description.Dataset, file.X, attributes, values)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

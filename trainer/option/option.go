@@ -258,8 +258,13 @@ func (o *Option) Several() bool {
 
 // Repeatable reports whether a repeated flag adds to the list, as for a list of texts.
 func (o *Option) Repeatable() bool {
-	_, names := o.value.(*namesValue)
-	return names || o.statements()
+	return o.names() || o.statements()
+}
+
+// names reports whether the value is a list of texts.
+func (o *Option) names() bool {
+	_, ok := o.value.(*namesValue)
+	return ok
 }
 
 // statements reports whether the value is a list of statements.
@@ -278,10 +283,21 @@ func (o *Option) Separator() string {
 
 // Items returns the items of a list.
 func (o *Option) Items(text string) []string {
-	if o.statements() {
+	switch {
+	case o.statements():
 		return SplitStatements(text)
+	case o.names():
+		return SplitNames(text)
 	}
 	return Split(text)
+}
+
+// Join returns the list that Items splits into the items.
+func (o *Option) Join(items []string) string {
+	if o.names() {
+		return JoinNames(items)
+	}
+	return strings.Join(items, o.Separator())
 }
 
 // Free reports whether the value is any text, such as a path.

@@ -144,18 +144,57 @@ func Split(text string) []string {
 	return parts
 }
 
+// SplitNames returns the texts of a comma-separated list, without the spaces around them. A text
+// may stand in double quotes, as in a CSV file: a comma inside is a part of the text, and two
+// quotes are one.
+func SplitNames(text string) (names []string) {
+	for rest := text; ; {
+		rest = strings.TrimLeft(rest, " ")
+		var name strings.Builder
+		for strings.HasPrefix(rest, `"`) {
+			inside, after, closed := strings.Cut(rest[1:], `"`)
+			if !closed {
+				break // an ordinary quote
+			}
+			name.WriteString(inside)
+			if rest = after; strings.HasPrefix(rest, `"`) {
+				name.WriteByte('"')
+				continue
+			}
+			break
+		}
+		plain, after, more := strings.Cut(rest, ",")
+		names = append(names, name.String()+strings.TrimRight(plain, " "))
+		if rest = after; !more {
+			return names
+		}
+	}
+}
+
+// JoinNames returns the list that SplitNames splits into the names.
+func JoinNames(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = name
+		if name == "" || strings.Contains(name, ",") || name != strings.TrimSpace(name) || name[0] == '"' {
+			quoted[i] = `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+		}
+	}
+	return strings.Join(quoted, ",")
+}
+
 // namesValue is a bound list of texts.
 type namesValue struct{ field *[]string }
 
 func (v *namesValue) set(text string) error {
 	*v.field = nil
 	if text != "" {
-		*v.field = Split(text)
+		*v.field = SplitNames(text)
 	}
 	return nil
 }
 
-func (v *namesValue) text() string { return strings.Join(*v.field, ",") }
+func (v *namesValue) text() string { return JoinNames(*v.field) }
 func (v *namesValue) several()     {}
 
 // textValue is a bound text.

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"ppal/datasets"
 	"ppal/internal/rundir"
@@ -106,10 +105,7 @@ func (c *configuration) path(name, path string) {
 
 // names adds a list of texts unless the list is empty. A flag separates the texts by commas.
 func (c *configuration) names(name string, list []string) {
-	switch {
-	case slices.ContainsFunc(list, func(text string) bool { return strings.Contains(text, ",") }):
-		c.cannot("the commas in " + name)
-	case len(list) > 0:
+	if len(list) > 0 {
 		c.put(name, list)
 	}
 }
@@ -166,6 +162,7 @@ func (s Table) settings(c *configuration, seed uint64) {
 	c.names("features", s.Features)
 	for _, choice := range []struct{ name, value string }{
 		{"missing", s.Missing}, {"dates", s.Dates}, {"decimal", s.Decimal}, {"unknown", s.Unknown},
+		{"header", s.Header}, {"quote", s.Quote},
 	} {
 		if choice.value != "" {
 			c.put(choice.name, choice.value)
@@ -174,6 +171,14 @@ func (s Table) settings(c *configuration, seed uint64) {
 	c.path("test-file", s.TestFile)
 	if s.SplitColumn != "" {
 		c.put("split-column", rundir.Text(s.SplitColumn))
+	}
+	c.names("columns", s.Columns)
+	c.names("missing-values", s.MissingValues)
+	if s.Skip != 0 {
+		c.count("skip", s.Skip)
+	}
+	if s.ZeroBased {
+		c.on("zero-based", true)
 	}
 	if s.Separator == '\t' {
 		c.put("separator", "tab")
@@ -255,7 +260,9 @@ func (t Decisions) settings(c *configuration, _ bool) {
 	for _, s := range t.SubjectTo {
 		list = append(list, s.String())
 	}
-	c.put("subject-to", list)
+	if list != nil { // nil: a table without a bound
+		c.put("subject-to", list)
+	}
 	c.put("bounds-on", string(cmp.Or(t.BoundsOn, OnDecisions)))
 	if t.BoundsOn != OnSurrogate {
 		c.number("confidence", t.Confidence)

@@ -29,6 +29,11 @@ func loadTable(ctx context.Context, dir, dataset string, options datasets.TableO
 			options.Attributes = append(options.Attributes, name)
 		}
 	}
+	for _, value := range needs.Values { // fpr[age<45] is about the rows that meet the comparison
+		if value != options.Label && datasets.Comparison(value) && !slices.Contains(options.Attributes, value) {
+			options.Attributes = append(options.Attributes, value)
+		}
+	}
 	t, err := datasets.LoadTableContext(ctx, dir, dataset, options)
 	if err == nil && needs.Groups() && !overlap(t.Train) && !slices.Contains(options.Attributes, constraints.GroupsName) {
 		options.Attributes = append(options.Attributes, constraints.GroupsName)

@@ -1,0 +1,356 @@
+package datasets
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+)
+
+// layoutNames are the columns of the tables in TestLayouts.
+var layoutNames = []string{"sex", "age, years", "x", "pay"}
+
+// layoutRows returns rows of these columns; "" is a missing value.
+func layoutRows() (rows [][]string) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range 80 {
+		x := fmt.Sprintf("%.3f", random.Float64())
+		if i%7 == 3 {
+			x = ""
+		}
+		rows = append(rows, []string{[]string{"F", "M"}[i%2], fmt.Sprint(20 + random.IntN(50)), x, []string{"yes", "no"}[random.IntN(2)]})
+	}
+	return rows
+}
+
+// written returns the rows as text; field writes a field.
+func written(rows [][]string, separator string, field func(text string) string) string {
+	var out strings.Builder
+	for _, row := range rows {
+		for i, text := range row {
+			if i > 0 {
+				out.WriteString(separator)
+			}
+			out.WriteString(field(text))
+		}
+		out.WriteByte('\n')
+	}
+	return out.String()
+}
+
+// Every layout of a file gives the same table, and its preparation, after a round trip through
+// YAML, reads new rows in the same layout.
+func TestLayouts(t *testing.T) {
+	rows := layoutRows()
+	quoted := func(text string) string {
+		if strings.ContainsAny(text, `,"`) {
+			return `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
+		}
+		return text
+	}
+	instead := func(mark string) func(string) string {
+		return func(text string) string {
+			if text == "" {
+				return mark
+			}
+			return text
+		}
+	}
+	as := func(text string) string { return text }
+	header := written([][]string{layoutNames}, ",", quoted)
+	names := layoutNames
+	body := written(rows, ",", as)
+	for _, c := range []struct {
+		name, text string
+		set        func(o *TableOptions)
+	}{
+		{"plain", header + body, func(*TableOptions) {}},
+		{"no names in the file", body, func(o *TableOptions) { o.Header, o.Columns = HeaderNone, names }},
+		{"no names, tabs, no detection", written(rows, "\t", as), func(o *TableOptions) { o.Columns, o.Separator = names, '\t' }},
+		{"no names, blanks", written(rows, "   ", instead("?")), func(o *TableOptions) { o.Columns, o.Separator = names, ' ' }},
+		{"comments before the names", "# written by hand\n# twice\n" + header + body, func(o *TableOptions) { o.Skip = 2 }},
+		{"two lines of names", "a,b,c,d\n" + header + body, func(o *TableOptions) { o.Skip = 1 }},
+		{"names replaced", header + body, func(o *TableOptions) { o.Skip, o.Columns = 1, names }},
+		{"Excel's sep=", "sep=;\r\n" + written([][]string{names}, ";", as) + written(rows, ";", as), func(*TableOptions) {}},
+		{"sep= in quotes, an unusual separator", "\"sep=^\"\n" + written([][]string{names}, "^", as) + written(rows, "^", as), func(*TableOptions) {}},
+		{"sep= and no names", "sep=;\n" + written(rows, ";", as), func(o *TableOptions) { o.Columns = names }},
+		{"-200 is missing", header + written(rows, ",", instead("-200")), func(o *TableOptions) { o.MissingValues = []string{"-200"} }},
+		{"several marks", header + written(rows, ",", instead("-9e9")), func(o *TableOptions) { o.MissingValues = []string{"x", "-9e9", ""} }},
+		{"quotes are ordinary", written([][]string{names}, "\t", as) + written(rows, "\t", as), func(o *TableOptions) { o.Quote = QuoteNone }},
+		{"two byte order marks", byteOrderMark + byteOrderMark + header + body, func(*TableOptions) {}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "table.csv")
+			if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			opts := TableOptions{File: path, Label: "pay=yes", Missing: MissingImputed, Groups: []string{"age, years<45"}}
+			c.set(&opts)
+			got, err := LoadTable("", "csv", opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			plain := filepath.Join(t.TempDir(), "plain.csv")
+			if err := os.WriteFile(plain, []byte(header+body), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			want, err := LoadTable("", "csv", TableOptions{File: plain, Label: "pay=yes", Missing: MissingImputed, Groups: []string{"age, years<45"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, p := range got.Parts() {
+				if p.SHA256() != want.Parts()[i].SHA256() {
+					t.Errorf("the %s rows differ", p.Name)
+				}
+			}
+			saved, err := yaml.Marshal(got.Preparation)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var read Preparation
+			if err := yaml.Unmarshal(saved, &read); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(*got.Preparation, read); diff != "" {
+				t.Fatal(diff)
+			}
+			if err := read.Check(); err != nil {
+				t.Fatal(err)
+			}
+			width := len(read.Columns())
+			var features []float64
+			new := NewRows{Preparation: &read, Keep: []string{"pay"}, Work: func(x, results []float64) ([]float64, error) { return append(results, x...), nil },
+				Emit: func(b *Block) error { features = append(features, b.Results...); return nil }}
+			if err := new.Read(strings.NewReader(c.text), "new"); err != nil {
+				t.Fatal(err)
+			}
+			row := make([]float64, width)
+			for _, p := range got.Parts() {
+				for i, source := range p.Source {
+					if p.Features.Float64(row, i, i+1); !slices.Equal(row, features[source*width:][:width]) {
+						t.Fatalf("%s row %d: %v, want %v", p.Name, i, features[source*width:][:width], row)
+					}
+				}
+			}
+		})
+	}
+}
+
+// Quotes that are ordinary characters, and texts that are missing values elsewhere.
+func TestOrdinaryTexts(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("disk\tcountry\ty\n")
+	for i := range 40 {
+		fmt.Fprintf(&text, "%s\t%s\t%d\n", []string{`5" disk`, `"3`, `a\"b`}[i%3], []string{"NA", "DE"}[i/2%2], i/5%2)
+	}
+	path := filepath.Join(t.TempDir(), "disks.tsv")
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := LoadTable("", "csv", TableOptions{File: path, Label: "y"})
+	if err == nil || !strings.Contains(err.Error(), "--quote none") {
+		t.Errorf("%v, want advice", err)
+	}
+	tables, err := LoadTable("", "csv", TableOptions{File: path, Label: "y", Quote: QuoteNone, MissingValues: []string{"?"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`disk="3`, `disk=5" disk`, `disk=a\"b`, "country=DE", "country=NA"}
+	if diff := cmp.Diff(want, tables.Preparation.Columns()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Names of columns without a line of names.
+func TestNamesByPlace(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "german.data")
+	if err := os.WriteFile(path, []byte(strings.Repeat("A11 6 A34 1\nA12 48 A32 2\nA11 24 A34 2\n", 12)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tables, err := LoadTable("", "csv", TableOptions{File: path, Label: "column 4=2", Header: HeaderNone, Separator: ' '})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Layout{Header: []string{"column 1", "column 2", "column 3", "column 4"}, Separator: " "}
+	if diff := cmp.Diff(want, tables.Preparation.Layout); diff != "" {
+		t.Error(diff)
+	}
+	if n := tables.Train.Rows() + tables.Validation.Rows() + tables.Test.Rows(); n != 36 {
+		t.Errorf("%d rows, want 36: the first line is a row", n)
+	}
+}
+
+// A column without a name that pandas writes with the numbers of rows is left out, in any order of
+// the rows; other columns without a name stay.
+func TestNumbersOfRows(t *testing.T) {
+	const rows = 1500
+	shuffled := rand.New(rand.NewPCG(3, 4)).Perm(2 * rows)
+	for name, c := range map[string]struct {
+		first   func(i int) string
+		header  string
+		opts    TableOptions
+		ignored bool
+	}{
+		"all rows":          {func(i int) string { return fmt.Sprint(i) }, ",x,y", TableOptions{}, true},
+		"selected rows":     {func(i int) string { return fmt.Sprint(3*i + i%2) }, ",x,y", TableOptions{}, true},
+		"shuffled rows":     {func(i int) string { return fmt.Sprint(shuffled[i]) }, ",x,y", TableOptions{}, true},
+		"a number twice":    {func(i int) string { return fmt.Sprint(i % 900) }, ",x,y", TableOptions{}, false},
+		"points":            {func(i int) string { return fmt.Sprint(i) + ".5" }, ",x,y", TableOptions{}, false},
+		"a name":            {func(i int) string { return fmt.Sprint(shuffled[i]) }, "id,x,y", TableOptions{}, false},
+		"a chosen feature":  {func(i int) string { return fmt.Sprint(shuffled[i]) }, ",x,y", TableOptions{Features: []string{"column 1", "x"}}, false},
+		"no names":          {func(i int) string { return fmt.Sprint(shuffled[i]) }, "5,0.5,a", TableOptions{Header: HeaderNone, Label: "column 3=b"}, false},
+		"a value is absent": {func(i int) string { return []string{fmt.Sprint(i), ""}[indicator(i == 7)] }, ",x,y", TableOptions{Missing: MissingImputed}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var text strings.Builder
+			text.WriteString(c.header + "\n")
+			for i := range rows {
+				fmt.Fprintf(&text, "%s,%d.5,%s\n", c.first(i), i%13, []string{"a", "b"}[i%2])
+			}
+			path := filepath.Join(t.TempDir(), "table.csv")
+			if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			opts := c.opts
+			if opts.File = path; opts.Label == "" {
+				opts.Label = "y=b"
+			}
+			got, err := LoadTable("", "csv", opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			notes := strings.Join(got.Notes, " ")
+			if ignored := len(got.Train.Columns) == 1; ignored != c.ignored || strings.Contains(notes, "Column 1 has no name and") != c.ignored {
+				t.Errorf("features %v, notes %s", got.Train.Columns, notes)
+			}
+		})
+	}
+}
+
+// Columns of whole numbers with few values are named, because they may be codes.
+func TestCodes(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("code,\"kind, of\",two,many,part,share,y\n")
+	for i := range 2000 {
+		fmt.Fprintf(&text, "%d,%d,%d,%d,%d.5,%d,%d\n", 100+i%70, i%3, i%2, i/2, i%5, i%150, i%2)
+	}
+	path := filepath.Join(t.TempDir(), "codes.csv")
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := LoadTable("", "csv", TableOptions{File: path, Label: "y"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `These columns hold whole numbers with few different values: code (70), "kind, of" (3). If some are codes of categories: --categorical 'code,"kind, of"'.`
+	if !slices.Contains(got.Notes, want) {
+		t.Errorf("%q", got.Notes)
+	}
+	got, err = LoadTable("", "csv", TableOptions{File: path, Label: "y", Categorical: []string{"code", "kind, of"}})
+	if err != nil || strings.Contains(strings.Join(got.Notes, " "), "codes") {
+		t.Errorf("%v, %v", got.Notes, err)
+	}
+}
+
+// Of two columns of one name, the advice keeps the first; then new rows of the same file are read.
+func TestColumnsOfOneName(t *testing.T) {
+	text := "x,when,x,y\n"
+	for i := range 40 {
+		text += fmt.Sprintf("%d.5,2024-01-%02d,%d.5,%d\n", i%7, 1+i%28, i%5, i/2%2)
+	}
+	path := filepath.Join(t.TempDir(), "twice.csv")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := LoadTable("", "csv", TableOptions{File: path, Label: "y"})
+	checkProblems(t, err, 2, ErrColumn, `two columns are named "x"; keep the first (--ignore 'column 3')`, "for all of them: --ignore 'column 3' --dates expand")
+	got, err := LoadTable("", "csv", TableOptions{File: path, Label: "y", Ignore: []string{"column 3"}, Dates: DatesExpanded})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Train.Columns[0] != "x" || got.Uses[2].Became != "ignored" || got.Uses[0].Became != "number" {
+		t.Errorf("%v %v", got.Train.Columns, got.Uses)
+	}
+	features := streamed(t, got.Preparation, text)
+	row := make([]float64, len(got.Train.Columns))
+	for i, source := range got.Train.Source {
+		if got.Train.Features.Float64(row, i, i+1); !slices.Equal(row, features[source*len(row):][:len(row)]) {
+			t.Fatalf("row %d: %v, want %v", i, features[source*len(row):][:len(row)], row)
+		}
+	}
+}
+
+// A file that counts from 0 gives the rows of the file that counts from 1, with its own numbers.
+func TestZeroBased(t *testing.T) {
+	var zero, one strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&zero, "%d 0:1 %d:%d.5 9:1\n", i%2, 1+i%5, i)
+		fmt.Fprintf(&one, "%d 1:1 %d:%d.5 10:1\n", i%2, 2+i%5, i)
+	}
+	load := func(text string, opts TableOptions) *Tables {
+		t.Helper()
+		opts.File = filepath.Join(t.TempDir(), "rows.svm")
+		if err := os.WriteFile(opts.File, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		tables, err := LoadTable("", "libsvm", opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tables
+	}
+	want := load(one.String(), TableOptions{Groups: []string{"3"}, Ignore: []string{"1"}, Attributes: []string{"4"}})
+	got := load(zero.String(), TableOptions{Groups: []string{"2"}, Ignore: []string{"0"}, Attributes: []string{"3"}, ZeroBased: true})
+	if got.Train.SHA256() != want.Train.SHA256() {
+		t.Error("the rows differ")
+	}
+	if diff := cmp.Diff([]string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}, got.Train.Columns); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(got.Train.Columns, got.Preparation.Columns()); diff != "" {
+		t.Error(diff)
+	}
+	if g, a := got.Train.Groups[0], got.Train.Attributes[0]; g.Name != "feature 2" || g.Conditions[0] != "2" || a.Name != "3" || a.Values[0] != "feature 3" {
+		t.Errorf("group %v, attribute %v", g.Name, a)
+	}
+	all := load(zero.String(), TableOptions{ZeroBased: true})
+	if diff := cmp.Diff(all.Train.Columns, all.Preparation.Columns()); diff != "" || all.Train.Columns[0] != "0" {
+		t.Errorf("%v %s", all.Train.Columns, diff)
+	}
+	x, err := got.Preparation.ReadLIBSVM(strings.NewReader(zero.String()), "new")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, own := make([]float64, 9), make([]float64, 9)
+	for i, source := range got.Train.Source {
+		got.Train.Features.Float64(row, i, i+1)
+		if x.Float64(own, source, source+1); !slices.Equal(row, own) {
+			t.Fatalf("row %d: %v, want %v", i, own, row)
+		}
+	}
+	var kept [][]string
+	new := NewRows{Preparation: got.Preparation, Keep: []string{"", "2"}, Work: func(x, results []float64) ([]float64, error) { return append(results, x...), nil },
+		Emit: func(b *Block) error { kept = append(kept, slices.Clone(b.Kept[1])); own = b.Results[:9]; return nil }}
+	if err := new.Read(strings.NewReader(zero.String()), "new"); err != nil {
+		t.Fatal(err)
+	}
+	x.Float64(row, 0, 1)
+	if !slices.Equal(row, own) || kept[0][0] != "0" || kept[0][1] != "1" {
+		t.Errorf("%v %v", own, kept[0][:2])
+	}
+	for _, text := range []string{zero.String(), "1 0:1\n"} {
+		if _, err := ReadLIBSVM(bytes.NewReader([]byte(text)), "file", 0); err == nil || !strings.Contains(err.Error(), "--zero-based") {
+			t.Errorf("%v, want advice", err)
+		}
+	}
+	if _, err := (&sparseDesign{shift: 1}).find([]string{"10"}, 10); err == nil || !strings.Contains(err.Error(), "want a number from 0 to 9") {
+		t.Error(err)
+	}
+}

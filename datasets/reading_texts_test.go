@@ -1,0 +1,134 @@
+package datasets
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Each file that is not a table of the expected kind gives one line, which names what the file is
+// and what to do.
+func TestTextsOfForeignFiles(t *testing.T) {
+	rows := strings.Repeat("1,2,yes\n3,4,no\n", 20)
+	csv := TableOptions{Label: "y"}
+	for _, c := range []struct {
+		name, text string
+		opts       TableOptions
+		says       []string
+	}{
+		{"NumPy array", "\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), }\n\x00\x00", csv, []string{"it is a NumPy array", "numpy.load"}},
+		{"NumPy archive", "PK\x03\x04" + strings.Repeat("\x00", 26) + "x.npy\x93NUMPY", csv, []string{"an archive of NumPy arrays"}},
+		{"Excel", "PK\x03\x04" + strings.Repeat("\x00", 26) + "[Content_Types].xml", csv, []string{"an Excel file"}},
+		{"Stata 118", "<stata_dta><header><release>118</release>", csv, []string{"a Stata file", "read_stata"}},
+		{"Stata 114", "\x72\x02\x01\x00\x04\x00\x90\x01\x00\x00", csv, []string{"a Stata file", "read_stata"}},
+		{"SPSS", "$FL2@(#) SPSS DATA FILE", csv, []string{"an SPSS file"}},
+		{"SAS", strings.Repeat("\x00", 12) + "\xc2\xea\x81\x60\xb3\x14", csv, []string{"a SAS file"}},
+		{"R", "X\n\x00\x00\x00\x03\x00\x04", csv, []string{"a file of R", "readRDS"}},
+		{"HDF5", "\x89HDF\r\n\x1a\n", csv, []string{"an HDF5 file"}},
+		{"bzip2", "BZh91AY&SY\x00\x01", csv, []string{"compressed by bzip2", "bunzip2"}},
+		{"xz", "\xfd7zXZ\x00\x00", csv, []string{"compressed by xz", "xz -dc"}},
+		{"zstd", "\x28\xb5\x2f\xfd\x04", csv, []string{"compressed by Zstandard", "zstd -dc"}},
+		{"pickle", "\x80\x04\x95\x00\x01", csv, []string{"a Python pickle", "read_pickle"}},
+		{"JSON", "{\"a\": [1, 2]}\n", csv, []string{"a JSON file", "read_json"}},
+		{"JSON list", " [ {\"a\": 1}, {\"a\": 2} ]\n", csv, []string{"a JSON file", "read_json"}},
+		{"JSON lines", "{\"a\": 1}\n{\"a\": 2}\n", csv, []string{"JSON lines", "lines=True"}},
+		{"HTML", "\n<!DOCTYPE html>\n<html><body>\"not\" found</body></html>\n", csv, []string{"an HTML page"}},
+		{"XML", "<?xml version=\"1.0\"?><a/>", csv, []string{"an XML file"}},
+		{"ARFF", "% iris\n\n@RELATION iris\n@ATTRIBUTE x NUMERIC\n@DATA\n", csv, []string{"an ARFF file"}},
+		{"Arrow", "ARROW1\x00\x00", csv, []string{"an Arrow file", "read_feather"}},
+		{"Feather", "FEA1\x00\x00\x00\x00", csv, []string{"a Feather file"}},
+		{"ORC", "ORC\x08\x03\x10", csv, []string{"an ORC file"}},
+		{"SQLite", "SQLite format 3\x00", csv, []string{"an SQLite file", "sqlite3"}},
+		{"tar", "a.csv" + strings.Repeat("\x00", 252) + "ustar\x00", csv, []string{"a tar archive"}},
+		{"LFS", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n", csv, []string{"a pointer of Git LFS"}},
+		{"UTF-16", "\xff\xfea\x00,\x00", csv, []string{"UTF-16LE", "iconv -f UTF-16LE"}},
+		{"CR", "x,z,y\r1,2,yes\r3,4,no\r", csv, []string{"the lines end in CR alone", "tr "}},
+		{"open quote", "x,z,y\n" + rows + "1,\"2,yes\n" + rows, csv, []string{"line 42, column 2", "the quote is not closed"}},
+		{"bare quote", "x,z,y\n1,2\",yes\n" + rows, csv, []string{"line 2, column 2", "--quote none"}},
+		{"rows of LIBSVM", "+1 1:0.5 3:1\n-1 2:1\n", csv, []string{"LIBSVM's format", "--dataset libsvm"}},
+		{"no names", "39, State-gov, 77516, 13\n50, Self-emp, 83311, 13\n", csv, []string{`no column "y"`, "the first line looks like values", "--columns", "--header none"}},
+		{"no names, names twice", "4 A11 4\n3 A12 3\n", TableOptions{Label: "credit", Separator: ' '}, []string{"the first line looks like values", "--header none"}},
+		{"numbers only", "1,2,3\n" + rows, csv, []string{"the first line holds numbers", "--header none"}},
+		{"comments", "# made\n# today\nx,z,y\n" + rows, csv, []string{"only one column", "--skip 2"}},
+		{"two lines of names", "a,b,c\nx,z,y\n" + rows, csv, []string{`no column "y"`, "line 2 seems to have the columns' names", "--skip 1"}},
+		{"several spaces", "x   z   y\n1   2   yes\n", csv, []string{"only one column", "--separator ' '"}},
+		{"fewer lines than skipped", "x,z,y\n", TableOptions{Label: "y", Skip: 3}, []string{"no line after the 3 lines to skip"}},
+		{"fewer names than fields", rows, TableOptions{Label: "y", Columns: []string{"x", "y"}}, []string{"line 1", "3 fields, want 2"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.opts.File = filepath.Join(t.TempDir(), "table")
+			if err := os.WriteFile(c.opts.File, []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := LoadTable("", "csv", c.opts)
+			if err == nil || strings.Contains(err.Error(), "\n") {
+				t.Fatalf("%v, want one line", err)
+			}
+			for _, says := range c.says {
+				if !strings.Contains(err.Error(), says) {
+					t.Errorf("%q does not say %q", err, says)
+				}
+			}
+			if !errors.Is(err, ErrFormat) && !errors.Is(err, ErrColumn) && !errors.Is(err, ErrTruncated) {
+				t.Errorf("%v has no kind", err)
+			}
+			if c.opts.Skip == 0 && c.opts.Columns == nil && !strings.Contains(c.says[0], "column") { // the same file for a model
+				p := &Preparation{Encodings: []Encoding{{Column: "x", Scale: 1}}}
+				rows := NewRows{Preparation: p, Work: func(x, results []float64) ([]float64, error) { return append(results, x...), nil }, Emit: func(*Block) error { return nil }}
+				if err := rows.Read(strings.NewReader(c.text), "new"); err == nil || strings.Contains(err.Error(), "\n") {
+					t.Errorf("new rows: %v", err)
+				}
+			}
+		})
+	}
+}
+
+// Names and values that begin like another format's first bytes stay text.
+func TestTextsLikeOtherFormats(t *testing.T) {
+	for _, name := range []string{"ORC", "FEA1", "ARROW1", "PK", "BZh", "7z", "Obj", "RDX2", "X", "html", "[a]", "{a}", "%PDF", "@relation"} {
+		if err := checkText([]byte(name+",x,y\n1,2,yes\n"), "file", "text"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Files that are no rows in LIBSVM's format are named, in training and for new rows.
+func TestTextsOfForeignSparseFiles(t *testing.T) {
+	for name, c := range map[string]struct{ text, says string }{
+		"CSV":       {"AGEP,COW,SCHL\n1,2,3\n", "it looks like text of separated fields, such as CSV"},
+		"numbers":   {"1,2,3\n4,5,6\n", "such as CSV"},
+		"tabs":      {"# a\n1\t2\t3\n", "such as CSV"},
+		"Parquet":   {"PAR1\x15\x04", "a Parquet file"},
+		"NumPy":     {"\x93NUMPY\x01\x00", "a NumPy array"},
+		"bzip2":     {"BZh91AY&SY", "bunzip2"},
+		"CR":        {"1 1:1\r-1 2:1\r", "CR alone"},
+		"UTF-16":    {"\xff\xfe1\x00 \x00", "UTF-16LE"},
+		"from 0":    {"1 0:1\n", "--zero-based"},
+		"no number": {"yes 1:1\n", "not a finite number"},
+		"too large": {"1 1:2\n-1 3:1.797e308\n", "line 2: invalid column: \"3:1.797e308\" is larger than 1e+18"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "rows")
+			if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := LoadTable("", "libsvm", TableOptions{File: path})
+			if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%v, want %q in one line", err, c.says)
+			}
+			if name == "too large" {
+				return
+			}
+			rows := NewRows{Preparation: &Preparation{Numbers: []int{1}, Indices: 3}, Work: func(x, results []float64) ([]float64, error) { return append(results, x...), nil },
+				Emit: func(*Block) error { return nil }}
+			if err := rows.Read(strings.NewReader(c.text), "new"); err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("new rows: %v, want %q", err, c.says)
+			}
+		})
+	}
+	if err := checkText([]byte(byteOrderMark+"1 1:1\n"), "file", "rows"); err != nil {
+		t.Error(err)
+	}
+}
