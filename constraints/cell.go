@@ -54,6 +54,15 @@ func GroupName(attribute, value string) string {
 	return attribute + "=" + value
 }
 
+// nameOf names the rows that meet all conditions: race=Black, sex=Female.
+func nameOf(where []condition) string {
+	names := make([]string, len(where))
+	for k, w := range where {
+		names[k] = GroupName(w.attribute, w.value)
+	}
+	return strings.Join(names, ", ")
+}
+
 // IsLoss reports whether the cell is a mean loss, which decisions do not determine.
 func (c *Cell) IsLoss() bool { return c.loss }
 

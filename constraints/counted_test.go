@@ -50,23 +50,24 @@ func TestCountWithSmoothValues(t *testing.T) {
 	}
 	for j, want := range []struct {
 		value, tolerance, excess float64
-		met                      bool
+		state                    constraints.State
 		sets                     int
 	}{
-		{0.5009, 0.001, 0.0009, true, 0},
-		{4.0041, 0.004, 0.0041, false, 0},
-		{0.8, 0.2, 0, true, 1},
-		{3, 0.001, 1, false, 0},
+		{0.5009, 0.001, 0.0009, constraints.MetToOneRow, 0},
+		{4.0041, 0.004, 0.0041, constraints.NotMet, 0},
+		{0.8, 0.2, 0, constraints.Met, 1},
+		{3, 0.001, 1, constraints.NotMet, 0},
 	} {
 		v := c.Values[j]
 		if !v.Defined || math.Abs(v.Value-want.value) > 1e-15 || !(math.Abs(s.SmoothValue(j, c.Terms)-want.value) <= 1e-15) {
 			t.Errorf("%v: %+v, and %v at the terms, want %v", s.Subject[j], v, s.SmoothValue(j, c.Terms), want.value)
 		}
-		if got := c.OneRow(j); math.Abs(got-want.tolerance) > 1e-15 {
-			t.Errorf("%v: tolerance %v, want %v", s.Subject[j], got, want.tolerance)
+		got := c.Judge(j)
+		if got.State != want.state || math.Abs(got.Tolerance-want.tolerance) > 1e-15 {
+			t.Errorf("%v: %+v, want %s with tolerance %v", s.Subject[j], got, want.state, want.tolerance)
 		}
-		if got := c.Excess(j); math.Abs(got-want.excess) > 1e-12 || c.Met(j) != want.met {
-			t.Errorf("%v: excess %v, met %t, want %v, %t", s.Subject[j], got, c.Met(j), want.excess, want.met)
+		if (got.Exceeded != nil) != (want.excess > 0) || got.Exceeded != nil && math.Abs(got.Exceeded.By-want.excess) > 1e-12 {
+			t.Errorf("%v: exceeded %+v, want by %v", s.Subject[j], got.Exceeded, want.excess)
 		}
 		if got := c.CountedSets(j); len(got) != want.sets || s.DependsOnLoss(j) != (want.sets == 0) {
 			t.Errorf("%v: %d counted sets, depends on a loss: %t", s.Subject[j], len(got), s.DependsOnLoss(j))
@@ -120,35 +121,39 @@ func TestRowsToCount(t *testing.T) {
 		decisions []int
 		value     float64
 		defined   bool
-		oneRow    float64
+		tolerance float64
 		excess    float64
-		met       bool
+		state     constraints.State
 		rates     []constraints.CountedRate
 	}{
-		{"error[race=*] <= 0.1", three, []int{1, 0, 0}, 0.5, true, 1, 0.4, true, []constraints.CountedRate{
+		{"error[race=*] <= 0.1", three, []int{1, 0, 0}, 0.5, true, 0.5, 0.4, constraints.NotJudged, []constraints.CountedRate{
 			{Name: "error[race=a]", Value: 0.5, Hits: 1, Rows: 2}, {Name: "error[race=b]", Rows: 1}, {Name: "error[race=c]"}}},
-		{"accuracy[race=*] >= 0.9", three, []int{1, 0, 0}, 0.5, true, 1, 0.4, true, []constraints.CountedRate{
+		{"accuracy[race=*] >= 0.9", three, []int{1, 0, 0}, 0.5, true, 0.5, 0.4, constraints.NotJudged, []constraints.CountedRate{
 			{Name: "accuracy[race=a]", Value: 0.5, Hits: 1, Rows: 2}, {Name: "accuracy[race=b]", Value: 1, Hits: 1, Rows: 1}, {Name: "accuracy[race=c]"}}},
-		{"fnr[sex=Male] <= 0.1", three, []int{1, 0, 1}, 0, false, 0, math.Inf(-1), false, []constraints.CountedRate{{Name: "fnr[sex=Male]"}}},
-		{"precision >= 0.9", three, []int{0, 0, 0}, 0, false, 1. / 3, 0, true, []constraints.CountedRate{{Name: "precision"}}},
-		{"gap(tpr, sex) <= 0.1", three, []int{1, 0, 0}, 0, false, 0.5, math.Inf(-1), false, []constraints.CountedRate{
+		{"fnr[sex=Male] <= 0.1", three, []int{1, 0, 1}, 0, false, 0, math.Inf(-1), constraints.NotJudged, []constraints.CountedRate{{Name: "fnr[sex=Male]"}}},
+		{"precision >= 0.9", three, []int{0, 0, 0}, 0, false, 1. / 3, 0, constraints.Met, []constraints.CountedRate{{Name: "precision"}}},
+		{"gap(tpr, sex) <= 0.1", three, []int{1, 0, 0}, 0, false, 0, math.Inf(-1), constraints.NotJudged, []constraints.CountedRate{
 			{Name: "tpr[sex=Female]", Value: 0.5, Hits: 1, Rows: 2}, {Name: "tpr[sex=Male]"}}},
-		{"ratio(tpr, sex) >= 0.5", some([]int{1, 1, 1, 0}, []int{0, 0, 1, 1}), []int{0, 0, 0, 1}, 1, true, 1, 0, true, []constraints.CountedRate{
+		{"ratio(tpr, sex) >= 0.5", some([]int{1, 1, 1, 0}, []int{0, 0, 1, 1}), []int{0, 0, 0, 1}, 1, true, 1, 0, constraints.Met, []constraints.CountedRate{
 			{Name: "tpr[sex=Female]", Rows: 2}, {Name: "tpr[sex=Male]", Rows: 1}}},
-		{"distance(tpr, sex) <= 0.1", three, []int{1, 0, 0}, 0, true, 0.5, -0.1, true, []constraints.CountedRate{
+		{"distance(tpr, sex) <= 0.1", three, []int{1, 0, 0}, 0, true, 0.5, -0.1, constraints.Met, []constraints.CountedRate{
 			{Name: "tpr", Value: 0.5, Hits: 1, Rows: 2}, {Name: "tpr[sex=Female]", Value: 0.5, Hits: 1, Rows: 2}, {Name: "tpr[sex=Male]"}}},
-		{"excess(tpr, race) <= 0.1", some([]int{1, 0}, []int{-1, -1}), []int{1, 0}, 0, false, 1, math.Inf(-1), false, []constraints.CountedRate{
+		{"excess(tpr, race) <= 0.1", some([]int{1, 0}, []int{-1, -1}), []int{1, 0}, 0, false, 0, math.Inf(-1), constraints.NotJudged, []constraints.CountedRate{
 			{Name: "tpr", Value: 1, Hits: 1, Rows: 1}, {Name: "tpr[race=a]"}, {Name: "tpr[race=b]"}}},
-		{"churn(old.csv) <= 0.1", three, []int{1, 0, 0}, 0, false, 0, math.Inf(-1), false, []constraints.CountedRate{{Name: "churn(old.csv)"}}},
+		{"churn(old.csv) <= 0.1", three, []int{1, 0, 0}, 0, false, 0, math.Inf(-1), constraints.NotJudged, []constraints.CountedRate{{Name: "churn(old.csv)"}}},
 	} {
 		s := systemOf(t, p, test.text, "positive_rate <= 0") // the second constraint has the largest excess
 		c := count(t, s, test.rows, test.decisions)
 		v := c.Values[0]
-		if v.Value != test.value || v.Defined != test.defined || c.OneRow(0) != test.oneRow || c.Met(0) != test.met {
-			t.Errorf("%s: %+v, one row is %v, met %t", test.text, v, c.OneRow(0), c.Met(0))
+		if v.Value != test.value || v.Defined != test.defined {
+			t.Errorf("%s: %+v", test.text, v)
 		}
-		if got := c.Excess(0); got != test.excess && math.Abs(got-test.excess) > 1e-12 {
-			t.Errorf("%s: excess %v, want %v", test.text, got, test.excess)
+		got := c.Judge(0)
+		if got.State != test.state || math.Abs(got.Tolerance-test.tolerance) > 1e-15 {
+			t.Errorf("%s: %+v, want %s with tolerance %v", test.text, got, test.state, test.tolerance)
+		}
+		if (got.Exceeded != nil) != (test.excess > 0) || got.Exceeded != nil && math.Abs(got.Exceeded.By-test.excess) > 1e-12 {
+			t.Errorf("%s: exceeded %+v, want by %v", test.text, got.Exceeded, test.excess)
 		}
 		if diff := cmp.Diff(test.rates, v.Rates); diff != "" {
 			t.Errorf("%s: rates (-want +got):\n%s", test.text, diff)

@@ -90,7 +90,7 @@ func ExampleSample_Nodes() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("counted: error %.1f, gap %.4f, met %t, accepted %.1f\n", counted.Objective.Value, counted.Values[0].Value, counted.Met(0), counted.Accepted[1])
+	fmt.Printf("counted: error %.1f, gap %.4f, %s, accepted %.1f\n", counted.Objective.Value, counted.Values[0].Value, counted.Judge(0).State, counted.Accepted[1])
 	// Output:
 	// objective 0.2607, with the energy 0.4057
 	// accuracy: 0.7393
@@ -98,5 +98,5 @@ func ExampleSample_Nodes() {
 	// share decided lend of sex=Male: 0.5907
 	// gap(positive_rate, sex) <= 0.05: positive_rate[sex=Female] - positive_rate[sex=Male] [0 1 -1]
 	// gap(positive_rate, sex) <= 0.05: positive_rate[sex=Male] - positive_rate[sex=Female] [0 -1 1]
-	// counted: error 0.0, gap 0.1667, met true, accepted 0.6
+	// counted: error 0.0, gap 0.1667, cannot be judged, accepted 0.6
 }

@@ -37,7 +37,7 @@ func (s *System) compared(r *resolver, m Measure, list []slice) (set []linear, e
 			continue
 		}
 		s.forget(cells) // a smooth rate without rows does not exist
-		out, *left = append(out, fmt.Sprintf("%s (%s)", l.name, countRows(n))), append(*left, l.name)
+		out, *left = append(out, fmt.Sprintf("%s (%s)", l.name, CountRows(n))), append(*left, l.name)
 	}
 	s.note(r.text, out, m)
 	return set, nil
@@ -51,7 +51,8 @@ func (s *System) forget(n int) {
 	s.Rates, s.sizes = s.Rates[:n], s.sizes[:n]
 }
 
-func countRows(n int) string {
+// CountRows returns a number of rows with its noun: 1 row, 7 rows.
+func CountRows(n int) string {
 	if n == 1 {
 		return "1 row"
 	}
@@ -67,5 +68,5 @@ func (s *System) note(text string, out []string, m Measure) {
 	if n > mostNames {
 		out = append(out[:mostNames:mostNames], fmt.Sprintf("and %d others", n-mostNames))
 	}
-	s.Notes = append(s.Notes, fmt.Sprintf("%s: left out because the rate counts fewer than %s: %s", text, countRows(max(1, m.minimum)), strings.Join(out, ", ")))
+	s.Notes = append(s.Notes, fmt.Sprintf("%s: left out because the rate counts fewer than %s: %s", text, CountRows(max(1, m.minimum)), strings.Join(out, ", ")))
 }

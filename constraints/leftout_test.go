@@ -117,8 +117,8 @@ func TestEmptyCombinations(t *testing.T) {
 			if c.IsAtLeast() {
 				beyond = v.Value < c.Bound()
 			}
-			if e := counted.Excess(0); v.Defined && math.Abs(v.Value-c.Bound()) > 1e-9 && (e > 0) != beyond {
-				t.Errorf("%s: the value is %v and the excess %v", c, v.Value, e)
+			if e := counted.Judge(0).Exceeded; v.Defined && math.Abs(v.Value-c.Bound()) > 1e-9 && (e != nil) != beyond {
+				t.Errorf("%s: the value is %v and the exceeded inequality %+v", c, v.Value, e)
 			}
 			other, err := constraints.TrainedSystem(constraints.Error(), []constraints.Constraint{c}, few(p), s.LeftOut)
 			if err != nil {

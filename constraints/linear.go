@@ -13,6 +13,7 @@ import (
 // (right + wrong).
 type linear struct {
 	name      string
+	of        slice // the rows
 	constant  float64
 	parts     []part
 	precision bool // parts are the two cells right and wrong
@@ -35,7 +36,7 @@ func (s *System) rate(r *resolver, kind rateKind, of slice) (linear, error) {
 	if len(of.label) > 0 {
 		name += "[" + strings.Join(of.label, ", ") + "]"
 	}
-	l := linear{name: name}
+	l := linear{name: name, of: of}
 	switch kind {
 	case kindError, kindAccuracy, kindLoss: // on the rows of all classes, or of one class
 	default:

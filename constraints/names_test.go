@@ -133,7 +133,7 @@ func TestOtherRows(t *testing.T) {
 	}
 	other.Attributes[0].Of = []int{0, 0, 1, 1}
 	one := count(t, s, other, []int{1, 0, 1, 1})
-	if one.Values[0].Defined || one.Met(0) {
+	if one.Values[0].Defined || one.Judge(0).State.Holds() {
 		t.Errorf("one group only: %+v", one.Values[0])
 	}
 	c, _ = constraints.Parse("excess(error, groups) <= 0.1")

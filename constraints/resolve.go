@@ -32,9 +32,10 @@ const className = "class"
 
 // slice restricts a rate to a class and to rows.
 type slice struct {
-	class int // -1: none
-	where []condition
-	label []string // the selectors as text
+	class     int // -1: none
+	className string
+	where     []condition
+	label     []string // the selectors as text
 }
 
 func (s slice) with(c condition) slice {
@@ -44,8 +45,23 @@ func (s slice) with(c condition) slice {
 	return s
 }
 
+// group names the rows of the slice, as tables of rates name groups of rows.
+func (s slice) group() string {
+	if len(s.label) == 0 {
+		return AllRows
+	}
+	if len(s.where) == 0 {
+		return "class " + s.className
+	}
+	name := nameOf(s.where)
+	if s.class >= 0 {
+		name += ", class " + s.className
+	}
+	return name
+}
+
 func (s slice) ofClass(k int, name string) slice {
-	s.class = k
+	s.class, s.className = k, name
 	s.label = append(slices.Clone(s.label), quoted(name))
 	return s
 }

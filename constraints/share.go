@@ -10,7 +10,7 @@ type Share struct {
 // constraint's own bound they equal the inequalities in Bounds.
 func (s *System) Inequalities(j int, bound float64) []Inequality {
 	own := *s
-	own.Bounds, own.Subject = nil, append([]Constraint{}, s.Subject...)
+	own.Bounds, own.sides, own.Subject = nil, nil, append([]Constraint{}, s.Subject...)
 	own.Subject[j] = own.Subject[j].WithBound(bound)
 	own.bound(j)
 	return own.Bounds

@@ -3,7 +3,6 @@ package constraints
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 )
@@ -45,6 +44,7 @@ type System struct {
 	sizes     []int          // training rows of each cell
 	objective linear
 	measured  []measured // for each constraint of the user
+	sides     [][]linear // for each inequality of Bounds: the rate, or the two rates that it compares
 }
 
 // Inequality is one row of the smooth constraints.
@@ -167,7 +167,7 @@ func (s *System) resolve(c Constraint) (m measured, err error) {
 			return m, fmt.Errorf("constraints: %s: there are no earlier decisions of %s", text, c.measure.file)
 		}
 		cell := Cell{class: -1, target: earlierDecision, file: c.measure.file}
-		l := linear{name: c.measure.String(), constant: 1, parts: []part{{s.cell(cell), -1}}}
+		l := linear{name: c.measure.String(), of: slice{class: -1}, constant: 1, parts: []part{{s.cell(cell), -1}}}
 		m.sets = [][]linear{{l}}
 		return m, s.nonEmpty(l, text)
 	case formNone:
@@ -285,8 +285,9 @@ func sized(groups int, m Measure) string {
 func (s *System) bound(j int) {
 	c, m, n := s.Subject[j], s.measured[j], s.Terms()
 	text := c.String()
-	add := func(name string, row []float64, constant, bound float64) {
+	add := func(name string, row []float64, constant, bound float64, sides ...linear) {
 		s.Bounds = append(s.Bounds, Inequality{j, name, row, constant, bound})
+		s.sides = append(s.sides, sides)
 	}
 	if m.l1 {
 		row := make([]float64, n)
@@ -300,7 +301,7 @@ func (s *System) bound(j int) {
 			if len(m.sets) > 1 {
 				name = set[0].name + strings.TrimPrefix(text, c.measure.String())
 			}
-			add(name, row, constant, limit)
+			add(name, row, constant, limit, set[0])
 			continue
 		}
 		for a, x := range set {
@@ -313,11 +314,11 @@ func (s *System) bound(j int) {
 				if c.measure.form != formRatio {
 					x.add(row, 1)
 					y.add(row, -1)
-					add(fmt.Sprintf("%s: %s - %s", text, x.name, y.name), row, x.constant-y.constant, c.bound)
+					add(fmt.Sprintf("%s: %s - %s", text, x.name, y.name), row, x.constant-y.constant, c.bound, x, y)
 				} else {
 					y.add(row, c.bound)
 					x.add(row, -1)
-					add(fmt.Sprintf("%s: %s / %s", text, x.name, y.name), row, c.bound*y.constant-x.constant, 0)
+					add(fmt.Sprintf("%s: %s / %s", text, x.name, y.name), row, c.bound*y.constant-x.constant, 0, x, y)
 				}
 			}
 		}
@@ -336,21 +337,6 @@ func (s *System) Terms() int {
 // constraint is a loss or the l1 norm.
 func (s *System) NeedsSmooth() bool {
 	return s.L1 || slices.ContainsFunc(s.Rates, func(c Cell) bool { return c.loss })
-}
-
-// SmallestCell returns the number of training rows in the smallest cell of constraint j, 0 for the
-// l1 norm.
-func (s *System) SmallestCell(j int) int {
-	least := math.MaxInt
-	for _, set := range s.measured[j].sets {
-		for _, l := range set {
-			least = min(least, s.rows(l))
-		}
-	}
-	if least == math.MaxInt {
-		return 0
-	}
-	return least
 }
 
 // ObjectiveRow returns the objective as a linear function of h: coefficients of length Terms, and a

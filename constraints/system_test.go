@@ -50,78 +50,78 @@ func clothes() (*constraints.Population, []int) {
 // TestCountedByHand compares every measure with a count by hand.
 func TestCountedByHand(t *testing.T) {
 	for _, test := range []struct {
-		data func() (*constraints.Population, []int)
-		text string
-		want float64
-		rows int  // number of rows of the smallest cell
-		met  bool // whether the bound of the text is met
+		data  func() (*constraints.Population, []int)
+		text  string
+		want  float64
+		rows  int // number of rows of the smallest cell
+		state constraints.State
 	}{
-		{people, "positive_rate <= 0.5", 6. / 10, 10, true}, // one row of ten too many
-		{people, "positive_rate <= 0.49", 6. / 10, 10, false},
-		{people, "positive_rate[no] <= 0.4", 4. / 10, 10, true},
-		{people, "positive_rate[Female] <= 0.6", 3. / 5, 5, true},
-		{people, "tpr >= 0.8", 4. / 5, 5, true},
-		{people, "recall[no] >= 0.6", 3. / 5, 5, true},
-		{people, "fpr <= 0.05", 2. / 5, 5, false},
-		{people, "fpr[Female] <= 0.05", 1. / 2, 2, true}, // one row of two too many
-		{people, "fpr[sex=Male, race=b] <= 0.4", 1, 1, true},
-		{people, "tnr >= 0.9", 3. / 5, 5, false},
-		{people, "fnr <= 0.1", 1. / 5, 5, true},
-		{people, "fnr[no] <= 0.1", 2. / 5, 5, false},
-		{people, "precision >= 0.7", 4. / 6, 10, true},
-		{people, "precision >= 0.9", 4. / 6, 10, false},
-		{people, "precision[no] >= 0.9", 3. / 4, 10, true}, // 0.9 x 1 wrong - 0.1 x 3 right = 0.6 rows
-		{people, "precision[Male] <= 0.5", 2. / 3, 5, true},
-		{people, "error <= 0.3", 3. / 10, 10, true},
-		{people, "error[yes] <= 0.1", 1. / 5, 5, true},
-		{people, "error[*] <= 0.1", 2. / 5, 5, false},
-		{people, "error[race=*] <= 0.1", 2. / 4, 1, true}, // race c has a single row
-		{people, "error[race=*, min 2] <= 0.1", 2. / 4, 4, false},
-		{people, "accuracy >= 0.8", 7. / 10, 10, true},
-		{people, "gap(positive_rate, sex) <= 0.01", 0, 5, true},
-		{people, "gap(positive_rate, race, min 2) <= 0.01", 1. - 2./4, 4, false},
-		{people, "gap(tpr, sex) <= 0.01", 1. / 3, 2, true},
-		{people, "gap(fpr, race) <= 0.01", 1, 1, true},
-		{people, "gap(tpr, sex*race) <= 0.01", 1. / 2, 1, true},
-		{people, "gap(tpr[Female], race) <= 0.01", 1. / 2, 1, true},
-		{people, "gap(tpr[class=no], sex) <= 0.01", 2./3 - 1./2, 2, true},
-		{people, "gap(error, sex) <= 0.01", 2./5 - 1./5, 5, true},
-		{people, "ratio(positive_rate, sex) >= 0.8", 1, 5, true},
-		{people, "ratio(positive_rate, race, min 2) >= 0.8", 2. / 4, 4, false},
-		{people, "ratio(tpr, sex) >= 0.9", 2. / 3, 2, true},
-		{people, "error[north] <= 0.1", 1. / 4, 4, true},
-		{people, "fpr[groups=*] <= 0.1", 1. / 3, 1, true},
-		{people, "tpr[groups=young, sex=Female] >= 0.9", 2. / 3, 3, true},
-		{people, "gap(error, groups) <= 0", 1./4 - 1./5, 4, true},
-		{people, "excess(error, groups) <= 0", 1./4 - 3./10, 4, true},
-		{people, "distance(error, groups) <= 0.01", 3./10 - 1./5, 4, true},
-		{people, "excess(positive_rate, groups, min 5) <= 0", 0, 5, true},
-		{people, "distance(positive_rate, groups) <= 0", 6./10 - 2./4, 4, true},
-		{people, "excess(fpr, groups) <= 0", 1./3 - 2./5, 1, true},
-		{people, "excess(tpr, groups, min 2) <= 0.1", 3./4 - 4./5, 4, true},
-		{people, "excess(tpr, groups) <= 0.1", 1 - 4./5, 1, true},
-		{people, "excess(error, groups*sex) <= 0.01", 1./3 - 3./10, 1, true},
-		{people, "excess(error, sex) <= 0.01", 2./5 - 3./10, 5, true},
-		{people, "distance(accuracy, sex) <= 0.01", 9./10 - 8./10, 5, true},
-		{people, "excess(fnr[Female], race) <= 0.01", 1./2 - 1./3, 1, true},
-		{people, "distance(positive_rate, race, min 2) <= 0.1", 1 - 6./10, 4, false},
-		{people, "churn(old.csv) <= 0.1", 3. / 9, 9, false},
-		{people, "churn(old.csv) <= 0.3", 3. / 9, 9, true},
-		{clothes, "error <= 0.1", 3. / 8, 8, false},
-		{clothes, "error[shirt] <= 0.4", 1. / 3, 3, true},
-		{clothes, "error[*] <= 0.4", 1. / 2, 2, true},
-		{clothes, "recall[Ankle boot] >= 0.9", 2. / 3, 3, true},
-		{clothes, "recall[*] >= 0.9", 1. / 2, 2, true},
-		{clothes, "fpr[shirt] <= 0.1", 2. / 5, 5, false},
-		{clothes, "tnr[shirt] >= 0.5", 3. / 5, 5, true},
-		{clothes, "fnr[Coat] <= 0.5", 1. / 2, 2, true},
-		{clothes, "positive_rate[Shirt] <= 0.5", 4. / 8, 8, true},
-		{clothes, "positive_rate[Shirt] >= 0.9", 4. / 8, 8, false},
-		{clothes, "precision[shirt] >= 0.5", 2. / 4, 8, true},
-		{clothes, "gap(recall[shirt], shop) <= 0.1", 1 - 1./2, 1, true},
-		{clothes, "gap(error, shop) <= 0.1", 2./4 - 1./4, 4, true},
-		{clothes, "gap(error, shop) <= 0", 2./4 - 1./4, 4, true},
-		{clothes, "precision[Coat, shop=x] >= 0.5", 0, 4, true},
+		{people, "positive_rate <= 0.5", 6. / 10, 10, constraints.MetToOneRow}, // one row of ten too many
+		{people, "positive_rate <= 0.49", 6. / 10, 10, constraints.NotMet},
+		{people, "positive_rate[no] <= 0.4", 4. / 10, 10, constraints.Met},
+		{people, "positive_rate[Female] <= 0.6", 3. / 5, 5, constraints.Met},
+		{people, "tpr >= 0.8", 4. / 5, 5, constraints.Met},
+		{people, "recall[no] >= 0.6", 3. / 5, 5, constraints.Met},
+		{people, "fpr <= 0.05", 2. / 5, 5, constraints.NotMet},
+		{people, "fpr[Female] <= 0.05", 1. / 2, 2, constraints.NotJudged}, // one row of two too many
+		{people, "fpr[sex=Male, race=b] <= 0.4", 1, 1, constraints.NotJudged},
+		{people, "tnr >= 0.9", 3. / 5, 5, constraints.NotMet},
+		{people, "fnr <= 0.1", 1. / 5, 5, constraints.NotJudged},
+		{people, "fnr[no] <= 0.1", 2. / 5, 5, constraints.NotMet},
+		{people, "precision >= 0.7", 4. / 6, 10, constraints.NotJudged},
+		{people, "precision >= 0.9", 4. / 6, 10, constraints.NotMet},
+		{people, "precision[no] >= 0.9", 3. / 4, 10, constraints.NotJudged}, // 0.9 x 1 wrong - 0.1 x 3 right = 0.6 rows
+		{people, "precision[Male] <= 0.5", 2. / 3, 5, constraints.NotJudged},
+		{people, "error <= 0.3", 3. / 10, 10, constraints.Met},
+		{people, "error[yes] <= 0.1", 1. / 5, 5, constraints.NotJudged},
+		{people, "error[*] <= 0.1", 2. / 5, 5, constraints.NotMet},
+		{people, "error[race=*] <= 0.1", 2. / 4, 1, constraints.NotMet}, // race c has a single row
+		{people, "error[race=*, min 2] <= 0.1", 2. / 4, 4, constraints.NotMet},
+		{people, "accuracy >= 0.8", 7. / 10, 10, constraints.MetToOneRow},
+		{people, "gap(positive_rate, sex) <= 0.01", 0, 5, constraints.Met},
+		{people, "gap(positive_rate, race, min 2) <= 0.01", 1. - 2./4, 4, constraints.NotMet},
+		{people, "gap(tpr, sex) <= 0.01", 1. / 3, 2, constraints.NotJudged},
+		{people, "gap(fpr, race) <= 0.01", 1, 1, constraints.NotJudged},
+		{people, "gap(tpr, sex*race) <= 0.01", 1. / 2, 1, constraints.NotJudged},
+		{people, "gap(tpr[Female], race) <= 0.01", 1. / 2, 1, constraints.NotJudged},
+		{people, "gap(tpr[class=no], sex) <= 0.01", 2./3 - 1./2, 2, constraints.NotJudged},
+		{people, "gap(error, sex) <= 0.01", 2./5 - 1./5, 5, constraints.NotJudged},
+		{people, "ratio(positive_rate, sex) >= 0.8", 1, 5, constraints.Met},
+		{people, "ratio(positive_rate, race, min 2) >= 0.8", 2. / 4, 4, constraints.NotMet},
+		{people, "ratio(tpr, sex) >= 0.9", 2. / 3, 2, constraints.NotJudged},
+		{people, "error[north] <= 0.1", 1. / 4, 4, constraints.NotJudged},
+		{people, "fpr[groups=*] <= 0.1", 1. / 3, 1, constraints.NotJudged},
+		{people, "tpr[groups=young, sex=Female] >= 0.9", 2. / 3, 3, constraints.NotJudged},
+		{people, "gap(error, groups) <= 0", 1./4 - 1./5, 4, constraints.NotJudged},
+		{people, "excess(error, groups) <= 0", 1./4 - 3./10, 4, constraints.Met},
+		{people, "distance(error, groups) <= 0.01", 3./10 - 1./5, 4, constraints.NotJudged},
+		{people, "excess(positive_rate, groups, min 5) <= 0", 0, 5, constraints.Met},
+		{people, "distance(positive_rate, groups) <= 0", 6./10 - 2./4, 4, constraints.NotJudged},
+		{people, "excess(fpr, groups) <= 0", 1./3 - 2./5, 1, constraints.Met},
+		{people, "excess(tpr, groups, min 2) <= 0.1", 3./4 - 4./5, 4, constraints.Met},
+		{people, "excess(tpr, groups) <= 0.1", 1 - 4./5, 1, constraints.NotJudged},
+		{people, "excess(error, groups*sex) <= 0.01", 1./3 - 3./10, 1, constraints.NotJudged},
+		{people, "excess(error, sex) <= 0.01", 2./5 - 3./10, 5, constraints.NotJudged},
+		{people, "distance(accuracy, sex) <= 0.01", 9./10 - 8./10, 5, constraints.NotJudged},
+		{people, "excess(fnr[Female], race) <= 0.01", 1./2 - 1./3, 1, constraints.NotJudged},
+		{people, "distance(positive_rate, race, min 2) <= 0.1", 1 - 6./10, 4, constraints.NotMet},
+		{people, "churn(old.csv) <= 0.1", 3. / 9, 9, constraints.NotMet},
+		{people, "churn(old.csv) <= 0.3", 3. / 9, 9, constraints.NotJudged},
+		{clothes, "error <= 0.1", 3. / 8, 8, constraints.NotMet},
+		{clothes, "error[shirt] <= 0.4", 1. / 3, 3, constraints.Met},
+		{clothes, "error[*] <= 0.4", 1. / 2, 2, constraints.NotJudged},
+		{clothes, "recall[Ankle boot] >= 0.9", 2. / 3, 3, constraints.NotJudged},
+		{clothes, "recall[*] >= 0.9", 1. / 2, 2, constraints.NotJudged},
+		{clothes, "fpr[shirt] <= 0.1", 2. / 5, 5, constraints.NotMet},
+		{clothes, "tnr[shirt] >= 0.5", 3. / 5, 5, constraints.Met},
+		{clothes, "fnr[Coat] <= 0.5", 1. / 2, 2, constraints.Met},
+		{clothes, "positive_rate[Shirt] <= 0.5", 4. / 8, 8, constraints.Met},
+		{clothes, "positive_rate[Shirt] >= 0.9", 4. / 8, 8, constraints.NotMet},
+		{clothes, "precision[shirt] >= 0.5", 2. / 4, 8, constraints.Met},
+		{clothes, "gap(recall[shirt], shop) <= 0.1", 1 - 1./2, 1, constraints.NotJudged},
+		{clothes, "gap(error, shop) <= 0.1", 2./4 - 1./4, 4, constraints.NotJudged},
+		{clothes, "gap(error, shop) <= 0", 2./4 - 1./4, 4, constraints.NotJudged},
+		{clothes, "precision[Coat, shop=x] >= 0.5", 0, 4, constraints.NotJudged},
 	} {
 		p, decisions := test.data()
 		c, err := constraints.Parse(test.text)
@@ -141,11 +141,11 @@ func TestCountedByHand(t *testing.T) {
 		if got := s.SmoothValue(0, counted.Terms); !(math.Abs(got-test.want) <= 1e-15) {
 			t.Errorf("%s: the smooth value of the counted rates is %v, want %v", test.text, got, test.want)
 		}
-		if got := s.SmallestCell(0); got != test.rows || math.Abs(counted.OneRow(0)-1/float64(test.rows)) > 1e-15 {
-			t.Errorf("%s: the smallest cell has %d rows (one row is %v), want %d", test.text, got, counted.OneRow(0), test.rows)
+		if got := s.SmallestCell(0); got != test.rows {
+			t.Errorf("%s: the smallest cell has %d rows, want %d", test.text, got, test.rows)
 		}
-		if counted.Met(0) != test.met {
-			t.Errorf("%s: met %t with value %v", test.text, counted.Met(0), v.Value)
+		if got := counted.Judge(0); got.State != test.state {
+			t.Errorf("%s: %s with value %v, want %s: %+v", test.text, got.State, v.Value, test.state, got.Exceeded)
 		}
 	}
 }
@@ -256,7 +256,7 @@ func TestInequalitiesAgainstBruteForce(t *testing.T) {
 			continue
 		}
 		if len(values) == 0 { // nobody is accepted: the precision is undefined, and its bound counts as met
-			if counted := count(t, s, p, decisions); counted.Values[0].Defined || !counted.Met(0) {
+			if counted := count(t, s, p, decisions); counted.Values[0].Defined || !counted.Judge(0).State.Holds() {
 				t.Fatalf("%s: %+v", text, counted.Values[0])
 			}
 			continue
@@ -284,7 +284,7 @@ func TestInequalitiesAgainstBruteForce(t *testing.T) {
 		if got := counted.Values[0]; !got.Defined || math.Abs(got.Value-want) > 1e-12 {
 			t.Fatalf("trial %d: %s is %+v, want %v", trial, text, got, want)
 		}
-		if got := counted.Excess(0) <= 1e-12; got != holds {
+		if got := counted.Judge(0).Exceeded == nil; got != holds {
 			t.Fatalf("trial %d: %s with value %v: the inequalities hold: %t\n%+v", trial, text, want, got, s.Bounds)
 		}
 		pairs := len(values) * (len(values) - 1)

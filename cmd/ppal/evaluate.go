@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -14,6 +13,7 @@ import (
 	"ppal/datasets"
 	"ppal/internal/rates"
 	"ppal/models/predictor"
+	"ppal/trainer/session"
 )
 
 func (a *app) evaluateCommand() *cobra.Command {
@@ -112,19 +112,19 @@ func printEvaluation(out io.Writer, e *predictor.Evaluation) error {
 	for _, name := range names {
 		fmt.Fprintf(w, "\t%s", name)
 	}
-	line := func(name string, rows int, of rates.Rates) {
+	line := func(name string, rows int, of rates.Rates, extremes map[string]rates.Extreme) {
 		fmt.Fprintf(w, "\n%s\t%d", name, rows)
 		for _, rate := range names {
 			if r, ok := of[rate]; ok {
-				fmt.Fprintf(w, "\t%s", withInterval(r.Value, r.Interval))
+				fmt.Fprintf(w, "\t%s%s", interval(number(&r.Value), r.Interval), extreme(extremes[rate]))
 			} else {
 				fmt.Fprint(w, "\t-")
 			}
 		}
 	}
-	line("all", e.Rows, e.Rates.Overall)
+	line("all", e.Rows, e.Rates.Overall, nil)
 	for _, g := range e.Rates.ByGroup {
-		line(g.Group, g.Rows, g.Rates)
+		line(g.Group, g.Rows, g.Rates, g.Extremes)
 	}
 	fmt.Fprint(w, "\n\nrows by class")
 	for _, class := range e.Classes {
@@ -139,19 +139,22 @@ func printEvaluation(out io.Writer, e *predictor.Evaluation) error {
 	if len(e.Constraints) > 0 {
 		fmt.Fprint(w, "\n\nconstraint\tvalue\tholds on these rows")
 	}
+	var texts []string
 	for _, c := range e.Constraints {
-		switch {
-		case c.Value == nil:
+		if c.Value == nil {
 			fmt.Fprintf(w, "\n%s\t-\tnot counted: %s", c.Constraint, c.Reason+advice(c))
-		case *c.Met && (*c.Value > c.Bound) != c.AtLeast && *c.Value != c.Bound:
-			fmt.Fprintf(w, "\n%s\t%s\tto one row of the smallest group", c.Constraint, withInterval(*c.Value, c.Interval))
-		case *c.Met:
-			fmt.Fprintf(w, "\n%s\t%s\tyes", c.Constraint, withInterval(*c.Value, c.Interval))
-		default:
-			fmt.Fprintf(w, "\n%s\t%s\tno", c.Constraint, withInterval(*c.Value, c.Interval))
+			continue
+		}
+		o := c.Outcome()
+		fmt.Fprintf(w, "\n%s\t%s\t%s", c.Constraint, interval(o.Number(c.Value), c.Interval), met(&session.Outcome{}, o))
+		if text := (&session.Outcome{}).Explain(o); text != "" {
+			texts = append(texts, text)
 		}
 	}
 	fmt.Fprintln(w)
+	for _, text := range texts {
+		fmt.Fprintln(w, text)
+	}
 	if e.LeftOut > 0 {
 		fmt.Fprintf(w, "\n%d rows with missing values were left out, as in training\n", e.LeftOut)
 	}
@@ -172,11 +175,10 @@ func advice(c predictor.Checked) string {
 	return ""
 }
 
-// withInterval returns a rate with its interval: 0.0512 [0.0401, 0.0650].
-func withInterval(x float64, interval *[2]float64) string {
-	text := strconv.FormatFloat(x, 'f', 4, 64)
-	if interval == nil {
+// interval adds an interval to a value's text: 0.0512 [0.0401, 0.0650].
+func interval(text string, i *[2]float64) string {
+	if i == nil {
 		return text
 	}
-	return fmt.Sprintf("%s [%.4f, %.4f]", text, interval[0], interval[1])
+	return fmt.Sprintf("%s [%.4f, %.4f]", text, i[0], i[1])
 }

@@ -34,9 +34,9 @@ const (
 )
 
 // exitText is the help's description of the exit statuses.
-const exitText = `Exit status: 0 done; 1 failed; 2 the command or its input is wrong; 3 finished, but a constraint is not met, in a
-sweep at every point (0 with --allow-violation); 70 a bug in ppal; 130 interrupted. A fatal error of Go's runtime, such as
-"out of memory", also gives 2, with several lines of stacks.`
+const exitText = `Exit status: 0 done; 1 failed; 2 the command or its input is wrong; 3 finished, but a constraint is not met or
+cannot be judged, in a sweep at every point (0 with --allow-violation); 70 a bug in ppal; 130 interrupted. A fatal error of
+Go's runtime, such as "out of memory", also gives 2, with several lines of stacks.`
 
 // interrupted is the error of a run that Ctrl-C stopped after its files were written.
 type interrupted struct {

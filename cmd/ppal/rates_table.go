@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 
+	"ppal/internal/rates"
 	"ppal/trainer/session"
 )
 
@@ -31,16 +32,18 @@ func printRates(out io.Writer, result *session.Result) {
 		}
 		names := []string{"positive_rate", "tpr", "fpr", "error"}
 		g := grid{append([]string{"group", "rows"}, names...)}
-		line := func(name string, rows int, of map[string]session.Rate) {
-			cells := []string{trimmed(name), strconv.Itoa(rows)}
+		line := func(name string, rows int, of map[string]session.Rate, extremes map[string]rates.Extreme) {
+			cells := []string{name, strconv.Itoa(rows)}
 			for _, n := range names {
-				cells = append(cells, rateCell(of, n))
+				cells = append(cells, rateCell(of, n)+extreme(extremes[n]))
 			}
 			g = append(g, cells)
 		}
-		line("all rows", t.Rows, t.Overall)
-		for _, group := range t.ByGroup[:min(len(t.ByGroup), mostGroups)] {
-			line(group.Group, group.Rows, group.Rates)
+		line("all rows", t.Rows, t.Overall, nil)
+		name := groupNames(t)
+		for _, k := range t.Shown(mostGroups) {
+			group := &t.ByGroup[k]
+			line(name(group.Group), group.Rows, group.Rates, group.Extremes)
 		}
 		g.print(out)
 		printRest(out, t)
@@ -80,10 +83,12 @@ func printClasses(out io.Writer, t *session.RateTable) {
 	for _, name := range names {
 		g[0] = append(g[0], trimmed(name))
 	}
-	for _, group := range t.ByGroup[:min(len(t.ByGroup), mostGroups)] {
-		cells := []string{trimmed(group.Group), strconv.Itoa(group.Rows)}
+	trim := groupNames(t)
+	for _, k := range t.Shown(mostGroups) {
+		group := &t.ByGroup[k]
+		cells := []string{trim(group.Group), strconv.Itoa(group.Rows)}
 		for _, name := range names {
-			cells = append(cells, rateCell(group.Rates, name))
+			cells = append(cells, rateCell(group.Rates, name)+extreme(group.Extremes[name]))
 		}
 		g = append(g, cells)
 	}
@@ -106,6 +111,25 @@ func rateCell(of map[string]session.Rate, name string) string {
 		text += fmt.Sprintf(" (%.1f-%.1f)", 100*i[0], 100*i[1])
 	}
 	return text
+}
+
+// extreme marks the largest and the smallest rate of the groups of a bound.
+func extreme(e rates.Extreme) string {
+	return map[rates.Extreme]string{rates.Largest: " max", rates.Smallest: " min"}[e]
+}
+
+// groupNames returns a function that shortens the names of the shown groups, if the short names
+// differ.
+func groupNames(t *session.RateTable) func(string) string {
+	short := map[string]bool{}
+	for _, k := range t.Shown(mostGroups) {
+		name := trimmed(t.ByGroup[k].Group)
+		if short[name] {
+			return func(name string) string { return name }
+		}
+		short[name] = true
+	}
+	return trimmed
 }
 
 // trimmed shortens the name of a group to the width of its column.

@@ -17,6 +17,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/internal/config"
+	"ppal/internal/rundir"
 	"ppal/internal/sweep"
 	"ppal/trainer/option"
 	"ppal/trainer/session"
@@ -28,6 +29,7 @@ type sweepFlags struct {
 	out, config  string
 	set          []string
 	allow        bool // --allow-violation
+	strict       bool // --strict
 	all          bool // --help-all
 }
 
@@ -73,6 +75,7 @@ To continue an interrupted sweep, repeat the command with its --out. The exit st
 	addConfig(cmd, &f.config)
 	addSettings(cmd, values, sweepsItself...)
 	addAllowViolation(cmd, &f.allow, "every point")
+	addStrict(cmd, &f.strict)
 	addHelpAll(cmd, &f.all)
 	cmd.SetUsageFunc(trainUsage)
 	return cmd
@@ -112,7 +115,7 @@ func (a *app) sweep(ctx context.Context, values config.Values, f sweepFlags) err
 	if out.err != nil {
 		return out.err
 	}
-	if !f.allow && !slices.ContainsFunc(points, func(p sweep.Point) bool { return p.Met() }) {
+	if !f.allow && !slices.ContainsFunc(points, func(p sweep.Point) bool { return failing(p.Outcome, f.strict) == nil }) {
 		return fmt.Errorf("%w of %s %s; use more --iterations or looser --values; --allow-violation makes the exit status 0", errNoPoint, s.Over.Measure(), f.values)
 	}
 	return nil
@@ -206,14 +209,14 @@ func (a *app) sweepProgress(e sweep.Event) {
 	}
 	c := e.Point.Swept()
 	fmt.Fprintf(printing{a.stderr}, "%d of %d: %s: %s on the training rows, %s %s, %s s\n",
-		e.Index+1, e.Total, c.Constraint, number(c.Train), e.Point.Objective.Name, number(e.Point.Objective.Train), seconds(e.Point.SecondsTotal))
+		e.Index+1, e.Total, c.Constraint, c.Number(c.Train), e.Point.Objective.Name, number(e.Point.Objective.Train), seconds(e.Point.SecondsTotal))
 }
 
 // printSweep prints the table: for each bound a line for each split.
 func printSweep(out io.Writer, s *sweep.Sweep, points []sweep.Point) {
 	measure := s.Over.Measure().String()
 	g := grid{{"bound", "rows", measure, points[0].Objective.Name, "slope", "met"}}
-	var missed []string
+	missed := map[rundir.Grade][]string{}
 	for k := range points {
 		p := &points[k]
 		c := p.Swept()
@@ -221,15 +224,13 @@ func printSweep(out io.Writer, s *sweep.Sweep, points []sweep.Point) {
 		if p.Slope != nil {
 			slope = fmt.Sprintf("%.3g", *p.Slope+0)
 		}
-		if !p.Met() {
-			missed = append(missed, bound)
-		}
+		missed[p.Grade()] = append(missed[p.Grade()], bound)
 		for _, split := range []session.Split{session.Training, session.Validation, session.Test} {
 			if c.Of(split) == nil && p.Objective.Of(split) == nil {
 				continue
 			}
-			g = append(g, []string{bound, split.Word(), between(c.Of(split), p.Interval(split)),
-				between(p.Objective.Of(split), p.ObjectiveInterval(split)), slope, state})
+			g = append(g, []string{bound, split.Word(), between(c.Number(c.Of(split)), p.Interval(split)),
+				between(number(p.Objective.Of(split)), p.ObjectiveInterval(split)), slope, state})
 			bound, slope, state = "", "", ""
 		}
 	}
@@ -238,15 +239,23 @@ func printSweep(out io.Writer, s *sweep.Sweep, points []sweep.Point) {
 	objective := points[0].Objective.Name
 	paragraph(out, "values", "The values are of counted decisions, with 95% intervals on held-out rows.")
 	paragraph(out, "slope", fmt.Sprintf("The change of the smooth %s for each unit by which the bound grows: the multiplier of the certificate.", objective))
-	if missed != nil {
-		paragraph(out, "note", fmt.Sprintf("%d of %d points do not meet all bounds: %s.", len(missed), len(points), strings.Join(missed, ", ")))
+	for _, note := range []struct {
+		grade rundir.Grade
+		text  string
+	}{
+		{rundir.Unmet, "do not meet all bounds"},
+		{rundir.TrainOnly, "meet all bounds on the training rows, and exceed a bound on held-out rows"},
+	} {
+		if list := missed[note.grade]; list != nil {
+			paragraph(out, "note", fmt.Sprintf("%d of %d points %s: %s.", len(list), len(points), note.text, strings.Join(list, ", ")))
+		}
 	}
 }
 
-// between formats a value with its interval in brackets; "" for nil.
-func between(x *float64, i *[2]float64) string {
-	if x == nil || i == nil {
-		return number(x)
+// between adds an interval in brackets to a value's text.
+func between(text string, i *[2]float64) string {
+	if text == "" || i == nil {
+		return text
 	}
-	return number(x) + " (" + span(i) + ")"
+	return text + " (" + span(i) + ")"
 }

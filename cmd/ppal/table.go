@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"ppal/constraints"
+	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/session"
 )
@@ -82,7 +83,7 @@ func printOutcome(out io.Writer, o *session.Outcome, result *session.Result) {
 		if o.BoundsOn != session.OnSurrogate { // on surrogates all bounds are upper bounds
 			bound = c.Relation() + " " + bound
 		}
-		g = append(g, []string{c.Measure(), bound, number(c.Train), number(c.Validation), number(c.Test), span(c.Interval), met(o, c)})
+		g = append(g, []string{c.Measure(), bound, c.Number(c.Train), c.Number(c.Validation), c.Number(c.Test), span(c.Interval), met(o, c)})
 	}
 	rest := ""
 	if n := len(o.Constraints) - len(shown); n > 0 {
@@ -94,7 +95,7 @@ func printOutcome(out io.Writer, o *session.Outcome, result *session.Result) {
 	}
 	value(o.Objective.Name+" (minimised)", &o.Objective.SplitValues)
 	if o.AcceptanceRate != nil {
-		value("accepted rows", o.AcceptanceRate)
+		value("positive decisions", o.AcceptanceRate)
 	}
 	g.without().print(out)
 	fmt.Fprintln(out)
@@ -162,8 +163,9 @@ func sentences(o *session.Outcome, shown []int) (list []sentence) {
 		}
 		add("surrogates", "The bounds are on surrogates, smooth functions of the scores of the training rows: %s.", strings.Join(surrogates, ", "))
 	} else if len(o.Constraints) > 0 {
-		add("values", "%s Met: within the bound on the training rows. To one row: exceeds the bound by at most one row of the smallest group.", values)
+		add("values", "%s Met: within the bound on the training rows. To one row: exceeded by at most one row of the smaller group. Training only: met there, and exceeded on held-out rows.", values)
 	}
+	list = append(list, explained(o, shown)...)
 	if text := promised(o); text != "" {
 		add("new rows", "%s", text)
 	}
@@ -243,25 +245,42 @@ func oneSided(o *session.Outcome, result *session.Result) string {
 	return ""
 }
 
-// toOneRow marks a constraint whose value on the training rows exceeds the bound by at most one row
-// of the smallest group. The constraint counts as met.
-const toOneRow = "to one row"
-
-// met returns the cell that says whether a constraint is met, and on which values.
+// met returns the cell that says how a constraint stands.
 func met(o *session.Outcome, c *session.ConstraintOutcome) string {
-	if o.BoundsOn != session.OnSurrogate {
-		switch {
-		case !c.Met:
-			return "no"
-		case c.Train != nil && (c.AtLeast && *c.Train < c.Bound || !c.AtLeast && *c.Train > c.Bound):
-			return toOneRow
-		}
+	s := o.Standing(c)
+	switch {
+	case o.BoundsOn == session.OnSurrogate && c.SurrogateMet != nil:
+		return s.String()
+	case s.State == constraints.NotMet:
+		return "no"
+	case s.State.Holds() && s.Beyond != nil:
+		return "training only"
+	case s.State == constraints.Met:
 		return "yes"
 	}
-	if c.SurrogateMet != nil && *c.SurrogateMet {
-		return "surrogate met"
+	return string(s.State)
+}
+
+// mostExplained is the largest number of constraints that the lines below the table explain.
+const mostExplained = 4
+
+// explained says what the column met cannot say: see Outcome.Explain.
+func explained(o *session.Outcome, shown []int) (list []sentence) {
+	rest := 0
+	for _, j := range shown {
+		text := o.Explain(&o.Constraints[j])
+		switch {
+		case text == "":
+		case len(list) == mostExplained:
+			rest++
+		default:
+			list = append(list, sentence{[]string{"bounds", ""}[min(1, len(list))], text})
+		}
 	}
-	return "surrogate not met"
+	if rest > 0 {
+		list = append(list, sentence{"", fmt.Sprintf("The same holds for %d more: summary.json has their numbers.", rest)})
+	}
+	return list
 }
 
 // closest returns the indices of the constraints to show, in order: all, or those closest to their
@@ -354,28 +373,21 @@ func promised(o *session.Outcome) string {
 // rounding bounds the rounding errors of a difference of rates; one row of 100 million weighs more.
 const rounding = 1e-9
 
-// number formats a rate, a gap or a loss with four decimals, or four digits if it is not between 0
-// and 1; "" for nil.
+// number formats a rate, a gap or a loss with four decimals; "" for nil.
 func number(x *float64) string {
 	if x == nil {
 		return ""
 	}
-	if math.Abs(*x) >= 10 {
-		return short(*x)
-	}
-	text := strconv.FormatFloat(*x, 'f', 4, 64)
-	if v, err := strconv.ParseFloat(text, 64); err == nil && v == 0 && *x != 0 {
-		return brief(*x)
-	}
-	return text
+	return rundir.Number(*x, 4)
 }
 
-// span formats an interval; "" for nil.
+// span formats an interval with three decimals, and small numbers with more; "" for nil.
 func span(i *[2]float64) string {
 	if i == nil {
 		return ""
 	}
-	return fmt.Sprintf("%.3f to %.3f", i[0], i[1])
+	digits := rundir.IntervalDecimals(*i)
+	return fmt.Sprintf("%.*f to %.*f", digits, i[0], digits, i[1])
 }
 
 // seconds formats a duration with one decimal, or two digits if it is short.
@@ -416,15 +428,41 @@ func (f *failOnce) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// unmet is the error of a run whose files are complete and whose result does not meet a constraint.
-type unmet struct{ outcome *session.Outcome }
+// unmet is the error of a run whose files are complete, and whose constraints in the list give the
+// exit status 3.
+type unmet struct {
+	outcome *session.Outcome
+	list    []session.ConstraintOutcome
+}
+
+// failing returns the constraints that give the exit status 3: those that are not met, cannot be
+// judged or are not promised, and with strict those that are met to one row.
+func failing(o *session.Outcome, strict bool) []session.ConstraintOutcome {
+	list := o.Unmet()
+	for j := range o.Constraints {
+		if c := &o.Constraints[j]; strict && o.Standing(c).Holds() && o.Standing(c).State == constraints.MetToOneRow {
+			list = append(list, *c)
+		}
+	}
+	return list
+}
 
 func (e *unmet) Error() string {
-	list := e.outcome.Unmet()
-	c := list[0]
-	if p := c.Promise; p != nil && !p.Holds && c.Met {
+	c := &e.list[0]
+	others := func(what, text string) string {
+		head := "a constraint " + what
+		if n := len(e.list); n > 1 {
+			head, text = fmt.Sprintf("%d constraints %s", n, strings.Replace(what, "is ", "are ", 1)), text+", and others"
+		}
+		return "finished, but " + head + ": " + text + "; --allow-violation makes the exit status 0"
+	}
+	s := e.outcome.Standing(c)
+	switch {
+	case s.State.Holds() && s.Unpromised:
 		return fmt.Sprintf("finished, but a constraint is not promised for new rows: %s (the validation rows support the bound %s with %g%% confidence); "+
-			"--allow-violation makes the exit status 0", c.Constraint, number(&p.Supported), 100*e.outcome.Confidence)
+			"--allow-violation makes the exit status 0", c.Constraint, number(&c.Promise.Supported), 100*e.outcome.Confidence)
+	case s.State == constraints.NotJudged:
+		return others("cannot be judged", strings.TrimSuffix(strings.Replace(e.outcome.Explain(c), " cannot be judged", "", 1), "."))
 	}
 	what, value := "the surrogate of "+c.Measure(), c.Surrogate
 	if e.outcome.BoundsOn != session.OnSurrogate || value == nil {
@@ -432,11 +470,11 @@ func (e *unmet) Error() string {
 	}
 	is := "has no value"
 	if value != nil {
-		is = "is " + number(value)
+		is = "is " + c.Number(value)
 	}
-	text := fmt.Sprintf("finished, but a constraint is not met: on the training rows %s %s, want %s %s", what, is, c.Relation(), strconv.FormatFloat(c.Bound, 'g', -1, 64))
-	if len(list) > 1 {
-		text = strings.Replace(text, "a constraint is", strconv.Itoa(len(list))+" constraints are", 1) + ", and others"
+	how := "is not met"
+	if s.State == constraints.MetToOneRow {
+		how = "is met to one row only (--strict)"
 	}
-	return text + "; --allow-violation makes the exit status 0"
+	return others(how, fmt.Sprintf("on the training rows %s %s, want %s %s", what, is, c.Relation(), strconv.FormatFloat(c.Bound, 'g', -1, 64)))
 }

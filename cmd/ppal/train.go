@@ -199,8 +199,10 @@ func (r *trainRun) run(ctx context.Context) error {
 	if training.Status == trainer.Interrupted {
 		return &interrupted{training.Iterations, r.session.Dir(), r.session.Resumable()}
 	}
-	if o := result.Outcome; o != nil && !o.Met() && !r.flags.allowViolation {
-		return &unmet{o}
+	if o := result.Outcome; o != nil && !r.flags.allowViolation {
+		if list := failing(o, r.flags.strict); list != nil {
+			return &unmet{o, list}
+		}
 	}
 	return nil
 }

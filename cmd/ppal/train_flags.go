@@ -33,6 +33,7 @@ type trainFlags struct {
 	all    bool // --help-all
 	// allowViolation makes the exit status 0 if a constraint is not met.
 	allowViolation bool
+	strict         bool // "to one row" gives the exit status 3
 	byGroup        bool // print the rates by group
 	// resume is the directory of a run that continues; "": a new run.
 	resume          string
@@ -96,6 +97,7 @@ func readConfig(name string) (*config.File, error) {
 func addTrainOutput(cmd *cobra.Command, f *trainFlags) {
 	cmd.Flags().BoolVar(&f.byGroup, "by-group", false, "print the rates of decisions of every group, with intervals")
 	addAllowViolation(cmd, &f.allowViolation, "a constraint")
+	addStrict(cmd, &f.strict)
 	cmd.Flags().Lookup("by-group").Annotations = map[string][]string{groupAnnotation: {config.GroupRun}}
 }
 
@@ -118,8 +120,14 @@ func (d *directory) Set(text string) error { *d = directory(text); return nil }
 
 // addAllowViolation adds the flag --allow-violation.
 func addAllowViolation(cmd *cobra.Command, field *bool, what string) {
-	cmd.Flags().BoolVar(field, "allow-violation", false, "end with exit status 0, instead of 3, if "+what+" is not met")
+	cmd.Flags().BoolVar(field, "allow-violation", false, "end with exit status 0, instead of 3, if "+what+" is not met or cannot be judged")
 	cmd.Flags().Lookup("allow-violation").Annotations = map[string][]string{groupAnnotation: {config.GroupRun}}
+}
+
+// addStrict adds the flag --strict.
+func addStrict(cmd *cobra.Command, field *bool) {
+	cmd.Flags().BoolVar(field, "strict", false, "end with exit status 3 also if a constraint is met only to one row")
+	cmd.Flags().Lookup("strict").Annotations = map[string][]string{groupAnnotation: {config.GroupRun}}
 }
 
 // addSettings adds a flag for each setting of a run, without the ones in except.

@@ -1,7 +1,6 @@
 package plots
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -87,7 +86,7 @@ func (r Rates) charts() []*barChart {
 		}
 		return []*barChart{c}
 	}
-	groups := largestGroups(first.ByGroup)
+	groups := first.Shown(mostBlocks)
 	var charts []*barChart
 	for _, q := range []struct{ name, title string }{
 		{rates.PositiveRate, "positive rate"}, {rates.TruePositiveRate, "true positive rate"},
@@ -95,7 +94,7 @@ func (r Rates) charts() []*barChart {
 	} {
 		title := q.title
 		if len(groups) < len(first.ByGroup) {
-			title += fmt.Sprintf(" (the %d largest of %d groups)", len(groups), len(first.ByGroup))
+			title += fmt.Sprintf(" (%d of %d groups)", len(groups), len(first.ByGroup))
 		}
 		c := r.newChart(title)
 		c.add("all rows", r, func(t *rates.Table) rates.Rates { return t.Overall }, q.name)
@@ -105,20 +104,6 @@ func (r Rates) charts() []*barChart {
 		charts = append(charts, c)
 	}
 	return charts
-}
-
-// largestGroups returns the indices of the groups with the most rows, in order.
-func largestGroups(groups []rates.ByGroup) []int {
-	all := make([]int, len(groups))
-	for k := range all {
-		all[k] = k
-	}
-	if len(all) > mostBlocks {
-		slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(groups[b].Rows, groups[a].Rows) })
-		all = all[:mostBlocks]
-		slices.Sort(all)
-	}
-	return all
 }
 
 // newChart returns a chart without lines.

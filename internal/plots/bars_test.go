@@ -80,7 +80,7 @@ func TestWriteRates(t *testing.T) {
 		{"two", []string{"<=50K", ">50K"}, []string{"sex=Female", "rest"}, []string{"rates.svg", "roc.svg"},
 			[]string{"positive rate", "true positive rate", "false positive rate", "error", "all rows", "sex=Female", "test rows, 95% interval", "training rows"}},
 		{"none", []string{"<=50K", ">50K"}, nil, []string{"rates.svg", "roc.svg"}, []string{"all rows"}},
-		{"many", []string{"low", "high"}, many, []string{"rates.svg", "roc.svg"}, []string{"(the 12 largest of 30 groups)"}},
+		{"many", []string{"low", "high"}, many, []string{"rates.svg", "roc.svg"}, []string{"(12 of 30 groups)"}},
 		{"classes", []string{"T-shirt/top", "Trouser", "Pullover", "Dress"}, nil, []string{"rates.svg"},
 			[]string{"Pullover", "decided correctly"}},
 	} {

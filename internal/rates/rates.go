@@ -3,9 +3,12 @@
 package rates
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
+	"ppal/constraints"
 	"ppal/internal/statistics"
 )
 
@@ -64,6 +67,51 @@ type ByGroup struct {
 	Group string `json:"group"`
 	Rows  int    `json:"rows"`
 	Rates Rates  `json:"rates"`
+	// Extremes says for which rates the group is the largest or the smallest of the groups of a
+	// bound.
+	Extremes map[string]Extreme `json:"extremes,omitempty"`
+}
+
+// Extreme is the place of a group's rate among the groups of a bound.
+type Extreme string
+
+// The places.
+const (
+	Largest  Extreme = "largest"
+	Smallest Extreme = "smallest"
+)
+
+// MarkExtremes marks the groups of each bound with the largest and with the smallest rate. Groups
+// with equal rates are marked together; if all groups have equal rates, none is marked.
+func (t *Table) MarkExtremes(bounds []constraints.BoundGroups) {
+	for _, b := range bounds {
+		low, high := math.Inf(1), math.Inf(-1)
+		var groups []*ByGroup
+		for k := range t.ByGroup {
+			g := &t.ByGroup[k]
+			if r, ok := g.Rates[b.Rate]; ok && slices.Contains(b.Groups, g.Group) {
+				groups = append(groups, g)
+				low, high = min(low, r.Value), max(high, r.Value)
+			}
+		}
+		if low >= high {
+			continue
+		}
+		for _, g := range groups {
+			of := Largest
+			switch g.Rates[b.Rate].Value {
+			case high:
+			case low:
+				of = Smallest
+			default:
+				continue
+			}
+			if g.Extremes == nil {
+				g.Extremes = map[string]Extreme{}
+			}
+			g.Extremes[b.Rate] = of
+		}
+	}
 }
 
 // Group is a named set of rows.
@@ -150,6 +198,30 @@ func (c confusion) rates(classes []string, trained bool) Rates {
 		set(PrecisionOf(class), c[a][a], decided[a])
 	}
 	return r
+}
+
+// Shown returns the indices of at most so many groups to show, in order: all, or first the groups
+// with marked extremes and then those with the most rows.
+func (t *Table) Shown(most int) []int {
+	all := make([]int, len(t.ByGroup))
+	for k := range all {
+		all[k] = k
+	}
+	if len(all) > most {
+		slices.SortStableFunc(all, func(a, b int) int {
+			x, y := &t.ByGroup[a], &t.ByGroup[b]
+			if marked := (x.Extremes != nil); marked != (y.Extremes != nil) {
+				if marked {
+					return -1
+				}
+				return 1
+			}
+			return cmp.Compare(y.Rows, x.Rows)
+		})
+		all = all[:most]
+		slices.Sort(all)
+	}
+	return all
 }
 
 // Acceptance returns the share of rows that the model decides as the positive class, or NaN unless

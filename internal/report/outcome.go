@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ppal/constraints"
 	"ppal/internal/rundir"
 )
 
@@ -22,7 +23,7 @@ type cell struct {
 // boundView is a constraint with its values.
 type boundView struct {
 	Text  string // in the user's words
-	Good  bool
+	Grade string // good, warn or bad: the colour
 	Met   string
 	Cells []cell
 	Notes [][]word
@@ -75,14 +76,14 @@ func (r *run) outcome(v *runView) {
 	if v.OnSurrogates {
 		v.BoundsNote += " The bounds are on surrogates: smooth functions of the scores of the training rows. Decisions may exceed a bound that its surrogate meets."
 	} else if v.Constrained {
-		v.BoundsNote += " A bound is met if the training decisions exceed it by at most one row of the smallest group."
+		v.BoundsNote += " A bound is met to one row if the training decisions exceed it by at most one row of the smaller group."
 	}
 	v.ObjectiveOf = o.Objective.Name
-	v.Objective = cells(&o.Objective.SplitValues, func(split rundir.Split) *[2]float64 {
+	v.Objective = cells(&o.Objective.SplitValues, rate, func(split rundir.Split) *[2]float64 {
 		return heldOut(split, o.Objective.ValidationInterval, o.Objective.Interval, o.Objective.Test != nil)
 	})
 	if o.AcceptanceRate != nil {
-		v.Accepted = cells(o.AcceptanceRate, func(rundir.Split) *[2]float64 { return nil })
+		v.Accepted = cells(o.AcceptanceRate, rate, func(rundir.Split) *[2]float64 { return nil })
 	}
 	if o.Confidence > 0 {
 		v.NewRows = words(promised(o))
@@ -106,11 +107,11 @@ func heldOut(split rundir.Split, validation, last *[2]float64, tested bool) *[2]
 	return nil
 }
 
-// cells returns the values of all splits that have one.
-func cells(v *rundir.SplitValues, of func(rundir.Split) *[2]float64) (list []cell) {
+// cells returns the values of all splits that have one. text formats a value.
+func cells(v *rundir.SplitValues, text func(*float64) string, of func(rundir.Split) *[2]float64) (list []cell) {
 	for _, split := range rundir.Splits() {
 		if x := v.Of(split); x != nil {
-			list = append(list, cell{string(split), split.Word(), rate(x), interval(of(split))})
+			list = append(list, cell{string(split), split.Word(), text(x), interval(of(split))})
 		}
 	}
 	return list
@@ -142,30 +143,25 @@ func closest(list []rundir.ConstraintOutcome) []int {
 	return all
 }
 
+// gradeOf returns the colour of a grade.
+func gradeOf(g rundir.Grade) string {
+	return map[rundir.Grade]string{rundir.Unmet: "bad", rundir.TrainOnly: "warn", rundir.Good: "good"}[g]
+}
+
+// sentenceCase begins a text with a capital.
+func sentenceCase(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
 // newBound describes one constraint.
 func newBound(o *rundir.Outcome, c *rundir.ConstraintOutcome) boundView {
-	b := boundView{Text: c.Constraint, Good: c.Met, Met: "Met"}
-	surrogate := o.BoundsOn == rundir.OnSurrogate
-	over := c.Train != nil && (c.AtLeast && *c.Train < c.Bound || !c.AtLeast && *c.Train > c.Bound)
-	switch {
-	case surrogate && c.SurrogateMet != nil:
-		if b.Good = *c.SurrogateMet; b.Good {
-			b.Met = "Surrogate met"
-		} else {
-			b.Met = "Surrogate not met"
-		}
-	case !c.Met:
-		b.Met = "Not met"
-	case over:
-		b.Met = "Met to one row"
-	}
-	if p := c.Promise; p != nil && !p.Holds && b.Good {
-		b.Good, b.Met = false, "Not promised for new rows"
-	}
+	s := o.Standing(c)
+	b := boundView{Text: c.Constraint, Grade: gradeOf(s.Grade()), Met: sentenceCase(s.String())}
 	intervals := func(split rundir.Split) *[2]float64 {
 		return heldOut(split, c.ValidationInterval, c.Interval, c.Test != nil)
 	}
-	b.Cells = cells(&c.SplitValues, intervals)
+	b.Cells = cells(&c.SplitValues, c.Number, intervals)
+	if text := o.Explain(c); text != "" {
+		b.Notes = append(b.Notes, words(text))
+	}
 	if c.Surrogate != nil {
 		b.Notes = append(b.Notes, words("The surrogate on the training rows is "+rate(c.Surrogate)+"."))
 	}
@@ -225,7 +221,7 @@ func newGauge(c *rundir.ConstraintOutcome, intervals func(rundir.Split) *[2]floa
 		if v == nil {
 			continue
 		}
-		d := dot{Split: string(split), At: at(*v), Text: split.Word() + " " + rate(v)}
+		d := dot{Split: string(split), At: at(*v), Text: split.Word() + " " + c.Number(v)}
 		if i := intervals(split); i != nil {
 			d.Interval, d.From, d.Width = true, at(i[0]), math.Round(10*(at(i[1])-at(i[0])))/10
 			d.Text += ", 95% interval " + interval(i)
@@ -251,11 +247,11 @@ func (r *run) plainBounds(v *runView) {
 		if !strings.Contains(name, " <= ") && !strings.Contains(name, " >= ") {
 			name += fmt.Sprintf(" <= %g", bound)
 		}
-		c := &rundir.ConstraintOutcome{Constraint: name, Bound: bound, SplitValues: rundir.SplitValues{Train: &value}, Met: g <= most}
-		b := newBound(&rundir.Outcome{BoundsOn: rundir.OnDecisions}, c)
-		if c.Met {
-			b.Met = "Met"
+		c := &rundir.ConstraintOutcome{Constraint: name, Bound: bound, SplitValues: rundir.SplitValues{Train: &value}, State: constraints.NotMet}
+		if g <= most {
+			c.State = constraints.Met
 		}
+		b := newBound(&rundir.Outcome{BoundsOn: rundir.OnDecisions}, c)
 		if len(v.Bounds) < mostGauges {
 			v.Bounds = append(v.Bounds, b)
 		} else {

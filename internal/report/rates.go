@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -31,6 +30,7 @@ type rateGroup struct {
 // bar is a rate with its interval, in percent of the width.
 type bar struct {
 	Split, Word, Value, Interval string
+	Extreme                      string // largest or smallest of the groups of a bound, or ""
 	Width                        float64
 	Held                         bool
 	From, To                     float64
@@ -74,32 +74,32 @@ func (r *run) rates() (*ratesView, []confusionView, *Chart) {
 		v.Note = "The thin line on a bar is the 95% interval of the rate on new rows."
 	}
 	first := tables[0]
+	groups := first.Shown(mostGroups)
+	some := ""
+	if len(groups) < len(first.ByGroup) {
+		some = fmt.Sprintf(" The chart shows %d of %d groups: those with the largest and smallest rates under a bound, and those with the most rows.",
+			len(groups), len(first.ByGroup))
+	}
+	byGroup := func(name, title, note string) {
+		c := rateChart{Title: title, Note: note + some}
+		c.add(tables, "all rows", func(t *rates.Table) (rates.Rate, rates.Extreme, bool) { v, ok := t.Overall[name]; return v, "", ok })
+		for _, g := range groups {
+			c.add(tables, first.ByGroup[g].Group, func(t *rates.Table) (rates.Rate, rates.Extreme, bool) {
+				if g >= len(t.ByGroup) {
+					return rates.Rate{}, "", false
+				}
+				v, ok := t.ByGroup[g].Rates[name]
+				return v, t.ByGroup[g].Extremes[name], ok
+			})
+		}
+		v.Charts = append(v.Charts, c.scaled())
+	}
 	if len(first.Classes) == 2 {
-		groups := largestGroups(first.ByGroup)
-		some := ""
-		if len(groups) < len(first.ByGroup) {
-			some = fmt.Sprintf(" The chart shows the %d largest of %d groups.", len(groups), len(first.ByGroup))
-		}
 		positive := first.Classes[1]
-		for _, q := range []struct{ name, title, note string }{
-			{rates.PositiveRate, "Positive rate", "The share of the rows that the model decides as " + positive + "."},
-			{rates.TruePositiveRate, "True positive rate", "The same share of the rows of the class " + positive + "."},
-			{rates.FalsePositiveRate, "False positive rate", "The same share of the rows of the class " + first.Classes[0] + "."},
-			{rates.Error, "Error", "The share of the rows with a wrong decision."},
-		} {
-			c := rateChart{Title: q.title, Note: q.note + some}
-			c.add(tables, "all rows", func(t *rates.Table) (rates.Rate, bool) { v, ok := t.Overall[q.name]; return v, ok })
-			for _, g := range groups {
-				c.add(tables, first.ByGroup[g].Group, func(t *rates.Table) (rates.Rate, bool) {
-					if g >= len(t.ByGroup) {
-						return rates.Rate{}, false
-					}
-					v, ok := t.ByGroup[g].Rates[q.name]
-					return v, ok
-				})
-			}
-			v.Charts = append(v.Charts, c.scaled())
-		}
+		byGroup(rates.PositiveRate, "Positive rate", "The share of the rows that the model decides as "+positive+".")
+		byGroup(rates.TruePositiveRate, "True positive rate", "The same share of the rows of the class "+positive+".")
+		byGroup(rates.FalsePositiveRate, "False positive rate", "The same share of the rows of the class "+first.Classes[0]+".")
+		byGroup(rates.Error, "Error", "The share of the rows with a wrong decision.")
 	} else {
 		for _, q := range []struct {
 			title, note string
@@ -110,37 +110,34 @@ func (r *run) rates() (*ratesView, []confusionView, *Chart) {
 		} {
 			c := rateChart{Title: q.title, Note: q.note}
 			for _, class := range first.Classes[:min(len(first.Classes), 2*mostGroups)] {
-				c.add(tables, class, func(t *rates.Table) (rates.Rate, bool) { v, ok := t.Overall[q.of(class)]; return v, ok })
+				c.add(tables, class, func(t *rates.Table) (rates.Rate, rates.Extreme, bool) {
+					v, ok := t.Overall[q.of(class)]
+					return v, "", ok
+				})
 			}
 			v.Charts = append(v.Charts, c.scaled())
+		}
+		if len(groups) > 0 {
+			byGroup(rates.Error, "Error by group", "The share of the rows with a wrong decision.")
+		}
+		for _, name := range first.Order()[1:] { // the rates of groups under a bound
+			if slices.ContainsFunc(first.ByGroup, func(g rates.ByGroup) bool { return g.Extremes[name] != "" }) {
+				byGroup(name, name+" by group", "")
+			}
 		}
 	}
 	return v, confusions(tables), r.roc(tables)
 }
 
-// largestGroups returns the indices of the groups with the most rows, in order.
-func largestGroups(groups []rates.ByGroup) []int {
-	all := make([]int, len(groups))
-	for k := range all {
-		all[k] = k
-	}
-	if len(all) > mostGroups {
-		slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(groups[b].Rows, groups[a].Rows) })
-		all = all[:mostGroups]
-		slices.Sort(all)
-	}
-	return all
-}
-
 // add adds a group with a bar for each split.
-func (c *rateChart) add(tables []splitTable, name string, of func(t *rates.Table) (rates.Rate, bool)) {
+func (c *rateChart) add(tables []splitTable, name string, of func(t *rates.Table) (rates.Rate, rates.Extreme, bool)) {
 	g := rateGroup{Name: name}
 	for _, t := range tables {
-		rate, ok := of(t.Table)
+		rate, extreme, ok := of(t.Table)
 		if !ok || rate.Rows == 0 {
 			continue
 		}
-		b := bar{Split: string(t.split), Word: t.split.Word(), Value: percent(rate.Value), Width: rate.Value}
+		b := bar{Split: string(t.split), Word: t.split.Word(), Value: percent(rate.Value), Width: rate.Value, Extreme: string(extreme)}
 		if i := rate.Interval; i != nil {
 			b.Held, b.From, b.To = true, i[0], i[1]
 			b.Interval = percent(i[0]) + " to " + percent(i[1])

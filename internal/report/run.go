@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"ppal/constraints"
 	"ppal/internal/dirlock"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
@@ -196,7 +198,7 @@ func (r *run) version() string {
 
 // status says in words how the run ended.
 type status struct {
-	Kind string // good, bad or open: the colour
+	Kind string // good, warn, bad or open: the colour
 	Text string
 	Exit string // the exit status of ppal train and its meaning
 	Lead string
@@ -224,32 +226,77 @@ func (r *run) status() status {
 		}
 		return status{"bad", "Finished, but a constraint is violated", "0: done", lead}
 	case o.Met():
-		on := "training decisions"
-		if o.BoundsOn == rundir.OnSurrogate {
-			on = "surrogates of the training rows"
-		}
-		text := fmt.Sprintf("All %d bounds are met on the %s", len(o.Constraints), on)
-		switch len(o.Constraints) {
-		case 1:
-			text = "The bound is met on the " + on
-		case 2:
-			text = "Both bounds are met on the " + on
-		}
-		return status{"good", text, "0: done", lead}
+		return status{gradeOf(o.Grade()), headline(o), "0: done", lead}
 	}
-	unmet := len(o.Unmet())
-	text := fmt.Sprintf("%d of %d bounds are not met", unmet, len(o.Constraints))
+	return status{"bad", headline(o), "3: finished, but a constraint is not met or cannot be judged (0 with --allow-violation)", lead}
+}
+
+// headline says how the bounds stand.
+func headline(o *rundir.Outcome) string {
+	n, unmet := len(o.Constraints), o.Unmet()
+	judged := slices.ContainsFunc(unmet, func(c rundir.ConstraintOutcome) bool { return o.Standing(&c).State != constraints.NotJudged })
 	switch {
-	case len(o.Constraints) == 1:
-		text = "The bound is not met"
-	case unmet == len(o.Constraints) && unmet == 2:
-		text = "Neither bound is met"
-	case unmet == len(o.Constraints):
-		text = fmt.Sprintf("None of the %d bounds is met", unmet)
-	case unmet == 1:
-		text = fmt.Sprintf("1 of %d bounds is not met", len(o.Constraints))
+	case len(unmet) > 0 && !judged && n == 1:
+		return "The bound cannot be judged"
+	case len(unmet) > 0 && !judged:
+		return fmt.Sprintf("%d of %d bounds cannot be judged", len(unmet), n)
+	case len(unmet) > 0 && n == 1:
+		return "The bound is not met"
+	case len(unmet) == 2 && n == 2:
+		return "Neither bound is met"
+	case len(unmet) == n:
+		return fmt.Sprintf("None of the %d bounds is met", n)
+	case len(unmet) == 1:
+		return fmt.Sprintf("1 of %d bounds is not met", n)
+	case len(unmet) > 0:
+		return fmt.Sprintf("%d of %d bounds are not met", len(unmet), n)
 	}
-	return status{"bad", text, "3: finished, but a constraint is not met (0 with --allow-violation)", lead}
+	on := "on the training decisions"
+	switch {
+	case o.BoundsOn == rundir.OnSurrogate:
+		on = "on the surrogates of the training rows"
+	case o.Confidence > 0:
+		on = fmt.Sprintf("on the training decisions, and promised for new rows with %g%% confidence", 100*o.Confidence)
+	}
+	text := fmt.Sprintf("All %d bounds are met %s", n, on)
+	switch n {
+	case 1:
+		text = "The bound is met " + on
+	case 2:
+		text = "Both bounds are met " + on
+	}
+	return text + beyond(o)
+}
+
+// beyond returns the part of the headline about splits that are beyond a bound, with the number: of
+// the test rows if they are, else of the validation rows.
+func beyond(o *rundir.Outcome) string {
+	var worst *rundir.ConstraintOutcome
+	var split rundir.Split
+	exceeded := 0
+	for j := range o.Constraints {
+		c := &o.Constraints[j]
+		list := o.Standing(c).Beyond
+		if list == nil {
+			continue
+		}
+		exceeded++
+		if last := list[len(list)-1]; worst == nil || split != rundir.Test && last == rundir.Test {
+			worst, split = c, last
+		}
+	}
+	if worst == nil {
+		return ""
+	}
+	text := fmt.Sprintf(", but exceeded on the %s rows: %s", split.Word(), worst.Number(worst.Of(split)))
+	if len(o.Constraints) == 1 {
+		return text
+	}
+	text = fmt.Sprintf(", but %d of them are exceeded on held-out rows: %s is %s on the %s rows", exceeded, worst.Measure(), worst.Number(worst.Of(split)), split.Word())
+	if exceeded == 1 {
+		text = fmt.Sprintf(", but %s is exceeded on the %s rows: %s", worst.Measure(), split.Word(), worst.Number(worst.Of(split)))
+	}
+	return text
 }
 
 // tolerance returns the feasibility tolerance of a setting's text.

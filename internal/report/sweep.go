@@ -9,7 +9,7 @@ import (
 // Sweep is the content of the page of a sweep.
 type Sweep struct {
 	Dir, Title, Version string
-	Kind                string // good, bad or open: the colour of the headline
+	Kind                string // good, warn, bad or open: the colour of the headline
 	Headline, Lead      string
 	Facts               []Fact
 	Curve               *Chart // the trade-off
@@ -24,7 +24,7 @@ type Sweep struct {
 // SweepPoint is the result for one bound.
 type SweepPoint struct {
 	Bound, Run, Page string // Page is the relative link to the page of the run; "": none
-	Good             bool
+	Grade            string // good, warn or bad: the colour
 	Met              string
 	Measure          []SplitCell // of the swept measure
 	Objective        []SplitCell
@@ -35,12 +35,28 @@ type SweepPoint struct {
 type SplitCell = cell
 
 // Cells returns the values of all splits that have one, with their intervals.
-func Cells(v *rundir.SplitValues, of func(rundir.Split) *[2]float64) []SplitCell { return cells(v, of) }
+func Cells(v *rundir.SplitValues, of func(rundir.Split) *[2]float64) []SplitCell {
+	return cells(v, rate, of)
+}
 
-// MetOf says whether a constraint is met.
-func MetOf(o *rundir.Outcome, c *rundir.ConstraintOutcome) (text string, good bool) {
-	b := newBound(o, c)
-	return b.Met, b.Good
+// BoundCells returns the values of a constraint.
+func BoundCells(c *rundir.ConstraintOutcome, of func(rundir.Split) *[2]float64) []SplitCell {
+	return cells(&c.SplitValues, c.Number, of)
+}
+
+// Stand returns the standing of a constraint in words, and the colour of the outcome's grade. If
+// another constraint has a worse grade, the words say so.
+func Stand(o *rundir.Outcome, c *rundir.ConstraintOutcome) (text, grade string) {
+	own, all := o.Standing(c), o.Grade()
+	switch {
+	case own.Grade() == all:
+		text = own.String()
+	case all == rundir.Unmet:
+		text = "another bound is not met"
+	default:
+		text = "another bound is met on the training rows only"
+	}
+	return sentenceCase(text), gradeOf(all)
 }
 
 // WriteSweep writes the page of a sweep.

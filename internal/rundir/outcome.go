@@ -1,6 +1,10 @@
 package rundir
 
-import "strings"
+import (
+	"strings"
+
+	"ppal/constraints"
+)
 
 // BoundsOn says which values a run's bounds apply to.
 type BoundsOn string
@@ -74,14 +78,24 @@ type ConstraintOutcome struct {
 	// Multiplier is the sum of the certificate's multipliers of the constraint: the decrease of the
 	// smooth objective for each unit by which the bound is relaxed.
 	Multiplier float64 `json:"multiplier"`
-	// Met says that the training decisions are within the bound plus one row of the smallest cell.
+	// Met says that the constraint counts as met on the training decisions, by State.
 	Met bool `json:"met"`
+	// State, Tolerance and Exceeded are the judgement of the training decisions: see
+	// constraints.Judgement.
+	State     constraints.State     `json:"state"`
+	Tolerance float64               `json:"tolerance"`
+	Exceeded  *constraints.Exceeded `json:"exceeded,omitempty"`
 	// Promise says whether the bound holds on new rows; nil without a confidence.
 	Promise *Promise `json:"promise,omitempty"`
 	// Surrogate is the value of the smooth constraint on training rows, and SurrogateMet says whether
 	// it is within the bound plus the feasibility tolerance; nil if bounds are on decisions.
 	Surrogate    *float64 `json:"surrogate,omitempty"`
 	SurrogateMet *bool    `json:"surrogate_met,omitempty"`
+}
+
+// Judge sets the judgement of the training decisions.
+func (c *ConstraintOutcome) Judge(j constraints.Judgement) {
+	c.Met, c.State, c.Tolerance, c.Exceeded = j.State.Holds(), j.State, j.Tolerance, j.Exceeded
 }
 
 // Relation returns the direction of the bound, "<=" or ">=".
@@ -153,20 +167,16 @@ func (v *SplitValues) Set(split Split, x float64) {
 	}
 }
 
-// Met reports whether the run's bounds hold: of counted decisions, or of the surrogates if the
-// bounds are on surrogates.
+// Met reports whether the run's bounds hold on the training rows, and are promised in a run with a
+// confidence: on counted decisions, or the surrogates if the bounds are on surrogates.
 func (o *Outcome) Met() bool { return len(o.Unmet()) == 0 }
 
-// Unmet returns the constraints that do not hold, or that are not promised by a run with a
-// confidence.
+// Unmet returns the constraints that do not hold, that cannot be judged, or that are not promised
+// by a run with a confidence.
 func (o *Outcome) Unmet() (list []ConstraintOutcome) {
-	for _, c := range o.Constraints {
-		met := c.Met
-		if o.BoundsOn == OnSurrogate && c.SurrogateMet != nil {
-			met = *c.SurrogateMet
-		}
-		if !met || c.Promise != nil && !c.Promise.Holds {
-			list = append(list, c)
+	for j := range o.Constraints {
+		if c := &o.Constraints[j]; !o.Standing(c).Holds() {
+			list = append(list, *c)
 		}
 	}
 	return list

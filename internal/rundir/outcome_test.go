@@ -52,7 +52,7 @@ func TestOutcome(t *testing.T) {
 	if err := json.Unmarshal(all["decisions"], &decisions); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(strings.Fields("bound constraint interval met multiplier test train validation"), slices.Sorted(maps.Keys(decisions[0]))); diff != "" {
+	if diff := cmp.Diff(strings.Fields("bound constraint interval met multiplier state test tolerance train validation"), slices.Sorted(maps.Keys(decisions[0]))); diff != "" {
 		t.Error(diff)
 	}
 	if string(decisions[0]["validation"]) != "null" || string(decisions[0]["interval"]) != "[\n        0,\n        0.03\n      ]" {

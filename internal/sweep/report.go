@@ -95,13 +95,11 @@ func page(dir Dir, f settingsFile, text string, points []Point) *report.Sweep {
 		s.Headline = "No run has finished"
 		return s
 	}
-	met, total := 0, 0.0
+	grades, total := map[rundir.Grade]int{}, 0.0
 	seen := map[string]bool{}
 	for k := range points {
 		p := &points[k]
-		if p.Met() {
-			met++
-		}
+		grades[p.Grade()]++
 		total += p.SecondsTotal
 		for _, w := range p.Warnings {
 			if !seen[w] {
@@ -116,16 +114,30 @@ func page(dir Dir, f settingsFile, text string, points []Point) *report.Sweep {
 	first, last := &points[0], &points[len(points)-1]
 	s.Lead = fmt.Sprintf("From the bound %g to the bound %g, %s on the training rows goes from %s to %s.", first.Bound, last.Bound, s.Objective,
 		number(first.Objective.Train), number(last.Objective.Train))
-	switch met {
-	case len(points):
-		s.Kind, s.Headline = "good", fmt.Sprintf("All %d points meet their bounds", len(points))
-	case 0:
-		s.Kind, s.Headline = "bad", "No point meets all bounds"
-	default:
-		s.Headline = fmt.Sprintf("%d of %d points meet their bounds", met, len(points))
-	}
+	s.Kind, s.Headline = headline(len(points), grades)
 	s.Curve = curve(f.over, s.Objective, points)
 	return s
+}
+
+// headline says how many of the points meet their bounds, with the colour.
+func headline(points int, grades map[rundir.Grade]int) (kind, text string) {
+	good, train := grades[rundir.Good], grades[rundir.TrainOnly]
+	held := fmt.Sprintf("on the training rows, %d of them also on the held-out rows", good)
+	if good == 0 {
+		held = "on the training rows, none of them on all held-out rows"
+	}
+	switch met := good + train; {
+	case good == points:
+		return "good", fmt.Sprintf("All %d points meet their bounds", points)
+	case met == points:
+		return "warn", fmt.Sprintf("All %d points meet their bounds %s", points, held)
+	case met == 0:
+		return "bad", "No point meets all bounds"
+	case train > 0:
+		return "warn", fmt.Sprintf("%d of %d points meet their bounds %s", met, points, held)
+	default:
+		return "warn", fmt.Sprintf("%d of %d points meet their bounds", met, points)
+	}
 }
 
 func number(v *float64) string {
@@ -139,11 +151,8 @@ func number(v *float64) string {
 func pointOf(dir Dir, p *Point) report.SweepPoint {
 	c := p.Swept()
 	out := report.SweepPoint{Bound: c.Relation() + " " + strconv.FormatFloat(p.Bound, 'g', -1, 64), Run: p.Run, Epsilon: report.Number(p.Epsilon),
-		Measure: report.Cells(&c.SplitValues, p.Interval), Objective: report.Cells(&p.Objective.SplitValues, p.ObjectiveInterval)}
-	out.Met, out.Good = report.MetOf(p.Outcome, c)
-	if out.Good && !p.Met() {
-		out.Met, out.Good = "Another bound is not met", false
-	}
+		Measure: report.BoundCells(c, p.Interval), Objective: report.Cells(&p.Objective.SplitValues, p.ObjectiveInterval)}
+	out.Met, out.Grade = report.Stand(p.Outcome, c)
 	if p.Slope != nil {
 		out.Slope = report.Number(*p.Slope)
 	}

@@ -5,6 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ppal/constraints"
+	"ppal/internal/rundir"
+	"ppal/trainer/session"
 )
 
 // checkReport checks the page of a finished sweep with three points.
@@ -45,5 +49,48 @@ func TestReportWithoutPoints(t *testing.T) {
 	}
 	if err := Report(dir); err == nil {
 		t.Error("no error for a damaged point")
+	}
+}
+
+// TestHeadline counts the points by their grades: met, met on the training rows only, not met.
+func TestHeadline(t *testing.T) {
+	for _, test := range []struct {
+		unmet, train, good int
+		kind, text         string
+	}{
+		{0, 0, 3, "good", "All 3 points meet their bounds"},
+		{0, 2, 1, "warn", "All 3 points meet their bounds on the training rows, 1 of them also on the held-out rows"},
+		{0, 3, 0, "warn", "All 3 points meet their bounds on the training rows, none of them on all held-out rows"},
+		{1, 1, 1, "warn", "2 of 3 points meet their bounds on the training rows, 1 of them also on the held-out rows"},
+		{2, 0, 1, "warn", "1 of 3 points meet their bounds"},
+		{3, 0, 0, "bad", "No point meets all bounds"},
+	} {
+		grades := map[rundir.Grade]int{rundir.Unmet: test.unmet, rundir.TrainOnly: test.train, rundir.Good: test.good}
+		if kind, text := headline(3, grades); kind != test.kind || text != test.text {
+			t.Errorf("%+v: %s, %q", test, kind, text)
+		}
+	}
+}
+
+// TestPageOfStates writes a page with a point of each grade. Each card has the words and the colour
+// of its grade.
+func TestPageOfStates(t *testing.T) {
+	var points []Point
+	for k, test := range []float64{0.1, 0.2, 0.1} {
+		train := 0.1
+		c := session.ConstraintOutcome{Constraint: "fpr <= 0.1", Bound: 0.1, SplitValues: session.SplitValues{Train: &train, Test: &test}, State: constraints.Met}
+		if k == 2 {
+			c.State, c.Exceeded = constraints.NotJudged, &constraints.Exceeded{Groups: []string{constraints.AllRows}, Rows: []int{7}, Values: []float64{0.14}}
+		}
+		points = append(points, Point{Bound: 0.1, Run: "r", Outcome: &session.Outcome{BoundsOn: session.OnDecisions, Constraints: []session.ConstraintOutcome{c}}})
+	}
+	s := page(Dir(t.TempDir()), settingsFile{over: "fpr"}, "", points)
+	if s.Kind != "warn" || s.Headline != "2 of 3 points meet their bounds on the training rows, 1 of them also on the held-out rows" {
+		t.Errorf("%s: %s", s.Kind, s.Headline)
+	}
+	for k, want := range [][2]string{{"good", "Met"}, {"warn", "Met on the training rows only"}, {"bad", "Cannot be judged"}} {
+		if p := s.Points[k]; p.Grade != want[0] || p.Met != want[1] {
+			t.Errorf("point %d: %s, %q, want %q", k, p.Grade, p.Met, want)
+		}
 	}
 }

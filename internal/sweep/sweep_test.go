@@ -24,7 +24,7 @@ import (
 // compas returns a sweep of demographic parity on the built-in synthetic stand-in for COMPAS.
 func compas(values ...float64) *Sweep {
 	return &Sweep{
-		Title: "plada on synthetic-compas", Over: constraints.Gap(constraints.PositiveRate, "race").AtMost(0), Values: values, Settings: []byte("a\n"),
+		Title: "plada on synthetic-compas", Over: constraints.Gap(constraints.PositiveRate, "race").MinRows(200).AtMost(0), Values: values, Settings: []byte("a\n"),
 		Options: func(float64) (session.Options, error) {
 			return session.Options{
 				Data: session.Table{Dataset: "synthetic-compas", TableOptions: datasets.TableOptions{Split: datasets.DefaultSplit}},
@@ -74,7 +74,7 @@ func TestSweep(t *testing.T) {
 			p.Interval(session.Training) != nil || p.ObjectiveInterval(session.Test) == nil || p.ObjectiveInterval(session.Validation) == nil {
 			t.Errorf("point %d: %+v, %+v", k, p, c)
 		}
-		if want := "gap(positive_rate, race) <= "; !strings.HasPrefix(c.Constraint, want) {
+		if want := "gap(positive_rate, race, min 200) <= "; !strings.HasPrefix(c.Constraint, want) {
 			t.Errorf("%s", c.Constraint)
 		}
 		if p.Slope == nil || *p.Slope > 0 || *p.Slope != -p.Multipliers[0] || len(p.Multipliers) != 1 {

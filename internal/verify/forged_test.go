@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/constraints"
 	"ppal/internal/racing"
 	"ppal/internal/rates"
 	"ppal/internal/rundir"
@@ -34,13 +35,21 @@ func TestForgedSummaries(t *testing.T) {
 		"decision":        {"train of", func(s *rundir.Summary) { *s.Outcome.Constraints[0].Train += 1. / 120 }},
 		"test decision":   {"test of", func(s *rundir.Summary) { *s.Outcome.Constraints[0].Test += 1. / 60 }},
 		"met":             {"is met", func(s *rundir.Summary) { s.Outcome.Constraints[0].Met = !s.Outcome.Constraints[0].Met }},
-		"rows":            {"whether there are rows", func(s *rundir.Summary) { s.Outcome.Constraints[0].Validation = nil }},
-		"minimised rate":  {"objective_on_decisions.train", func(s *rundir.Summary) { *s.Outcome.Objective.Train -= 1. / 120 }},
-		"measure":         {"test.max_violation", func(s *rundir.Summary) { s.Test["max_violation"] += 0.01 }},
-		"rate":            {"rates.train tpr", func(s *rundir.Summary) { changeRate(s.Rates[session.Training].Overall, "tpr") }},
-		"group":           {"rates.test a=0 fpr", func(s *rundir.Summary) { changeRate(s.Rates[session.Test].ByGroup[0].Rates, "fpr") }},
-		"confusion":       {"confusion.validation[0][1]", func(s *rundir.Summary) { s.Rates[session.Validation].Confusion[0][1]++ }},
-		"iterations":      {"iterations", func(s *rundir.Summary) { s.Iterations++ }},
+		"state": {"is met", func(s *rundir.Summary) {
+			c := &s.Outcome.Constraints[0]
+			c.Met, c.State = true, map[bool]constraints.State{true: constraints.MetToOneRow, false: constraints.Met}[c.State == constraints.Met]
+		}},
+		"tolerance": {"the tolerance of", func(s *rundir.Summary) { s.Outcome.Constraints[0].Tolerance += 0.01 }},
+		"exceeded": {"is exceeded by", func(s *rundir.Summary) {
+			s.Outcome.Constraints[0].Exceeded = &constraints.Exceeded{Groups: []string{constraints.AllRows}, Rows: []int{7}, Values: []float64{0.3}}
+		}},
+		"rows":           {"whether there are rows", func(s *rundir.Summary) { s.Outcome.Constraints[0].Validation = nil }},
+		"minimised rate": {"objective_on_decisions.train", func(s *rundir.Summary) { *s.Outcome.Objective.Train -= 1. / 120 }},
+		"measure":        {"test.max_violation", func(s *rundir.Summary) { s.Test["max_violation"] += 0.01 }},
+		"rate":           {"rates.train tpr", func(s *rundir.Summary) { changeRate(s.Rates[session.Training].Overall, "tpr") }},
+		"group":          {"rates.test a=0 fpr", func(s *rundir.Summary) { changeRate(s.Rates[session.Test].ByGroup[0].Rates, "fpr") }},
+		"confusion":      {"confusion.validation[0][1]", func(s *rundir.Summary) { s.Rates[session.Validation].Confusion[0][1]++ }},
+		"iterations":     {"iterations", func(s *rundir.Summary) { s.Iterations++ }},
 		"interval of a rate": {"upper end of the interval of rates.test tpr", func(s *rundir.Summary) {
 			s.Rates[session.Test].Overall["tpr"].Interval[1] -= 0.01
 		}},

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"ppal/constraints"
 	"ppal/trainer/session"
 )
 
@@ -163,14 +164,36 @@ func (c *check) decisions(k int, scores []float64, e slack) error {
 	return nil
 }
 
-// met compares whether a constraint is met on the training rows.
+// met compares the judgement of a constraint on the training rows.
 func (c *check) met(j int, n number) {
 	d := c.summary.Outcome.Constraints[j]
-	met := n.defined && n.value <= d.Bound
+	want := constraints.Judgement{State: constraints.NotMet}
+	if n.defined && n.value <= d.Bound {
+		want.State = constraints.Met
+	}
+	exact := true // no decision is in doubt
 	if r, ok := c.parts[0].(*linear); ok {
-		met = r.last.Met(j)
+		want, exact = r.last.Judge(j), r.doubt <= rounding && !r.in.System.DependsOnLoss(j)
 	}
-	if met != d.Met && math.Abs(n.value-d.Bound) > n.tolerance {
-		c.report.problem("%s is met: %t in summary.json, and %t recomputed", d.Constraint, d.Met, met)
+	switch {
+	case d.State == "": // of an earlier version
+		if d.Met != want.State.Holds() && math.Abs(n.value-d.Bound) > n.tolerance {
+			c.report.problem("%s is met: %t in summary.json, and %s recomputed", d.Constraint, d.Met, want.State)
+		}
+	case want.State != d.State && (exact || math.Abs(n.value-d.Bound) > n.tolerance), d.Met != d.State.Holds():
+		c.report.problem("%s is met: %t (%s) in summary.json, and %s recomputed", d.Constraint, d.Met, d.State, want.State)
+	case exact && math.Abs(want.Tolerance-d.Tolerance) > rounding:
+		c.report.problem("the tolerance of %s is %v in summary.json, and %v recomputed", d.Constraint, d.Tolerance, want.Tolerance)
+	case exact && !sameExceeded(want.Exceeded, d.Exceeded):
+		c.report.problem("summary.json says that %s is exceeded by %+v, and the check %+v", d.Constraint, d.Exceeded, want.Exceeded)
 	}
+}
+
+// sameExceeded compares two inequalities up to rounding.
+func sameExceeded(a, b *constraints.Exceeded) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	near := func(x, y float64) bool { return math.Abs(x-y) <= rounding }
+	return near(a.By, b.By) && a.MinRows == b.MinRows && slices.Equal(a.Groups, b.Groups) && slices.Equal(a.Rows, b.Rows) && slices.EqualFunc(a.Values, b.Values, near)
 }

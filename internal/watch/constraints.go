@@ -16,7 +16,7 @@ type row struct {
 	value   float64 // of counted decisions, or of the smooth function
 	counted bool    // the value is of counted decisions
 	excess  float64 // beyond the bound; at most 0 within the bound
-	met     bool    // the excess is at most the feasibility tolerance
+	within  bool    // within the bound; a smooth value up to the feasibility tolerance
 }
 
 // rows returns the constraints of the last record in their order, each once. Smooth constraints
@@ -47,7 +47,9 @@ func (s *state) rows() []row {
 				r.value = c.Bound() + sign*g
 			}
 		}
-		r.met = r.excess <= set.Tolerance
+		if r.within = r.excess <= set.Tolerance; r.counted { // the run judges at its end: see constraints.Counted.Judge
+			r.within = r.excess <= 0
+		}
 		if k := slices.IndexFunc(list, func(other row) bool { return other.text == r.text }); k < 0 {
 			list = append(list, r)
 		} else if r.excess > list[k].excess {
@@ -57,12 +59,12 @@ func (s *state) rows() []row {
 	return list
 }
 
-// unmet says in words how many constraints are not met.
+// unmet says in words how many constraints exceed their bounds.
 func unmet(rows []row) string {
 	n := 0
 	var worst row
 	for _, r := range rows {
-		if !r.met {
+		if !r.within {
 			if n == 0 || r.excess > worst.excess {
 				worst = r
 			}
@@ -71,11 +73,11 @@ func unmet(rows []row) string {
 	}
 	switch {
 	case n == 0 && len(rows) == 1:
-		return "the constraint is met"
+		return "the constraint is within its bound"
 	case n == 0:
-		return fmt.Sprintf("all %d constraints are met", len(rows))
+		return fmt.Sprintf("all %d constraints are within their bounds", len(rows))
 	}
-	return fmt.Sprintf("%d of %d constraints not met, the worst is %s (now %.4g)", n, len(rows), worst.text, worst.value)
+	return fmt.Sprintf("%d of %d constraints exceed their bounds, the worst is %s (now %.4g)", n, len(rows), worst.text, worst.value)
 }
 
 // table returns a line for each constraint, at most the given number of lines. It leaves out the
@@ -107,8 +109,8 @@ func table(rows []row, most int) (lines []string) {
 	}
 	lines = append(lines, pad("constraint", width)+"  "+head)
 	for _, r := range rows {
-		state := "met"
-		if !r.met {
+		state := "within the bound"
+		if !r.within {
 			state = fmt.Sprintf("exceeded by %.2g", r.excess)
 		}
 		lines = append(lines, fmt.Sprintf("%s  %-10.4g %s", pad(r.text, width), r.value, state))

@@ -23,7 +23,7 @@ func outcome(sum *rundir.Summary, r *run) (lines []string) {
 			}
 			lines = append(lines, "  "+ofConstraint(o, &o.Constraints[j]))
 		}
-		lines = append(lines, "  "+o.Objective.Name+" (minimised): "+splits(&o.Objective.SplitValues))
+		lines = append(lines, "  "+o.Objective.Name+" (minimised): "+splits(&o.Objective.SplitValues, number))
 	} else {
 		lines = append(lines, fmt.Sprintf("  objective %.4g, worst violation %.2g", sum.Objective, sum.MaxViolation))
 	}
@@ -32,23 +32,20 @@ func outcome(sum *rundir.Summary, r *run) (lines []string) {
 
 // ofConstraint describes the result of a constraint.
 func ofConstraint(o *rundir.Outcome, c *rundir.ConstraintOutcome) string {
-	state := "met"
-	for _, other := range o.Unmet() {
-		if other.Constraint == c.Constraint {
-			state = "not met"
-		}
-	}
-	return fmt.Sprintf("%s: %s; %s", c.Constraint, state, splits(&c.SplitValues))
+	return fmt.Sprintf("%s: %s; %s", c.Constraint, o.Standing(c), splits(&c.SplitValues, c.Number))
 }
 
-// splits lists the values on the splits.
-func splits(v *rundir.SplitValues) (text string) {
+// number formats a value without a bound.
+func number(x *float64) string { return rundir.Number(*x, 4) }
+
+// splits lists the values on the splits. number formats a value.
+func splits(v *rundir.SplitValues, number func(*float64) string) (text string) {
 	for _, split := range rundir.Splits() {
 		if x := v.Of(split); x != nil {
 			if text != "" {
 				text += ", "
 			}
-			text += fmt.Sprintf("%s %.4f", split, *x)
+			text += string(split) + " " + number(x)
 		}
 	}
 	return text

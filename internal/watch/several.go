@@ -171,10 +171,13 @@ func openSweep(dir string) (Watcher, error) {
 		for i := range points {
 			p := &points[i]
 			state := "all bounds met"
-			if !p.Met() {
+			switch p.Grade() {
+			case rundir.TrainOnly:
+				state = "all bounds met on the training rows only"
+			case rundir.Unmet:
 				state = fmt.Sprintf("%d bounds not met", len(p.Unmet()))
 			}
-			list = append(list, part{filepath.Base(p.Run), true, fmt.Sprintf("%s; %s: %s", state, p.Objective.Name, splits(&p.Objective.SplitValues))})
+			list = append(list, part{filepath.Base(p.Run), true, fmt.Sprintf("%s; %s: %s", state, p.Objective.Name, splits(&p.Objective.SplitValues, number))})
 		}
 		configs, err := filepath.Glob(filepath.Join(escaped(dir), "*-bound-*", "config.yaml"))
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"ppal/constraints"
 	"ppal/internal/dirlock"
 	"ppal/internal/rundir"
 	"ppal/internal/watch"
@@ -92,7 +93,7 @@ func TestRun(t *testing.T) {
 	put(t, d.Metrics(), record(0)+record(20)+record(50)+record(80)+record(100)+record(150)[:30])
 	v := look(t, w)
 	const line = "iteration 100 of 200 (50%), 10.0 s of training, at most about 10.0 s left: objective 0.009901, worst violation 0.1, epsilon 0.25, " +
-		"1 of 3 constraints not met, the worst is gap(tpr, sex) <= 0.05 (now 0.08)"
+		"1 of 3 constraints exceed their bounds, the worst is gap(tpr, sex) <= 0.05 (now 0.08)"
 	if v.Ended || v.Line != line {
 		t.Errorf("%+v,\nwant %s", v, line)
 	}
@@ -108,8 +109,8 @@ func TestRun(t *testing.T) {
 		"",
 		"constraint             now, counted on the training rows",
 		"gap(tpr, sex) <= 0.05  0.08       exceeded by 0.03",
-		"recall >= 0.7          0.75       met",
-		"trouser <= 0.2         0.2001     met",
+		"recall >= 0.7          0.75       within the bound",
+		"trouser <= 0.2         0.2001     within the bound",
 	}
 	if got := v.Screen(400, 40); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -158,7 +159,8 @@ func TestRun(t *testing.T) {
 	x := 0.04
 	finished := rundir.Summary{Status: "iteration limit", Iterations: 200, SecondsTotal: 130, Verdict: "It has not converged.", Outcome: &rundir.Outcome{
 		Constraints: []rundir.ConstraintOutcome{
-			{Constraint: "gap(tpr, sex) <= 0.05", Met: true, SplitValues: rundir.SplitValues{Train: &x}}, {Constraint: "recall >= 0.7"}},
+			{Constraint: "gap(tpr, sex) <= 0.05", Bound: 0.05, Met: true, SplitValues: rundir.SplitValues{Train: &x}},
+			{Constraint: "fpr <= 0.03", Bound: 0.03, State: constraints.Met, SplitValues: rundir.SplitValues{Train: &x, Test: &x}}, {Constraint: "recall >= 0.7"}},
 		Objective: rundir.ObjectiveOutcome{Name: "error"},
 	}}
 	if err := finished.Write(d.Summary()); err != nil {
@@ -166,7 +168,7 @@ func TestRun(t *testing.T) {
 	}
 	text := strings.Join(look(t, w).Outcome, "\n")
 	for _, want := range []string{"It has not converged.", "finished after 200 iterations (iteration limit), 2m10s in all", "gap(tpr, sex) <= 0.05: met; train 0.0400",
-		"recall >= 0.7: not met", d.Summary()} {
+		"fpr <= 0.03: met on the training rows only; train 0.0400, test 0.0400", "recall >= 0.7: not met", d.Summary()} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s\nlacks %q", text, want)
 		}
@@ -187,13 +189,13 @@ func TestRunOfALibrary(t *testing.T) {
 	take(t, dir)
 	v := look(t, open(t, dir))
 	if !strings.HasPrefix(v.Line, "iteration 100 of 200 (50%), 10.0 s of training, at most about 10.0 s left") ||
-		!strings.HasSuffix(v.Line, "3 of 4 constraints not met, the worst is constraint 2 (now 0.2)") {
+		!strings.HasSuffix(v.Line, "3 of 4 constraints exceed their bounds, the worst is constraint 2 (now 0.2)") {
 		t.Errorf("%q", v.Line)
 	}
 	// A low screen shows the constraints that exceed their bounds most.
 	low := v.Screen(400, 10)
 	want := []string{"constraint    now, smooth", "constraint 2  0.2        exceeded by 0.1", "constraint 3  0.105      exceeded by 0.005",
-		"and 2 more, 1 of 2 constraints not met, the worst is constraint 4 (now 0.1001)"}
+		"and 2 more, 1 of 2 constraints exceed their bounds, the worst is constraint 4 (now 0.1001)"}
 	if got := low[len(low)-len(want):]; !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}

@@ -10,6 +10,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/internal/rates"
+	"ppal/internal/rundir"
 )
 
 // EvaluateOptions say how to evaluate a model on labelled rows.
@@ -64,10 +65,20 @@ type Checked struct {
 	// Interval is the 95% interval of the value on new rows, or nil if the value is not a rate or a
 	// combination of rates.
 	Interval *[2]float64 `json:"interval"`
-	// Met reports whether the value is within the bound plus one row of the smallest cell. Met is
-	// nil without a value.
-	Met    *bool  `json:"met"`
-	Reason string `json:"reason,omitempty"`
+	// Met reports whether the constraint counts as met on these rows. Met is nil without a value.
+	Met *bool `json:"met"`
+	// State, Tolerance and Exceeded are the judgement of these rows: see constraints.Judgement.
+	State     constraints.State     `json:"state,omitempty"`
+	Tolerance *float64              `json:"tolerance"`
+	Exceeded  *constraints.Exceeded `json:"exceeded,omitempty"`
+	Reason    string                `json:"reason,omitempty"`
+}
+
+// Outcome returns the constraint in the form of summary.json, with the value on these rows as the
+// value on training rows, for texts.
+func (c *Checked) Outcome() *rundir.ConstraintOutcome {
+	return &rundir.ConstraintOutcome{Constraint: c.Constraint, Bound: c.Bound, AtLeast: c.AtLeast, SplitValues: rundir.SplitValues{Train: c.Value},
+		State: c.State, Exceeded: c.Exceeded}
 }
 
 // Evaluate reads rows with their labels like [Model.Read], counts decisions and checks the
@@ -176,7 +187,12 @@ func (m *Model) checked(c constraints.Constraint, rows *labelled, p *constraints
 		out.Reason = "no rows to count"
 		return out
 	}
-	met := counted.Met(0)
+	judged := counted.Judge(0)
+	met := judged.State.Holds()
+	out.State, out.Tolerance, out.Exceeded = judged.State, &judged.Tolerance, judged.Exceeded
+	if out.Exceeded != nil {
+		out.Exceeded.MinRows = 0 // the training chose the groups
+	}
 	out.Value, out.Test, out.Met, out.Interval = &v.Value, &v.Value, &met, rates.IntervalOf(c, counted.CountedSets(0), rates.Level)
 	return out
 }

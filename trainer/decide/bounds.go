@@ -14,6 +14,9 @@ type Bound struct {
 	// rates, Slack is the weight of one row of the smallest cell, because a decision changes the
 	// gap by the weight of a row. For a bound on one rate, Slack is 0.
 	Slack float64
+	// Coarse reports, at rates d, that the slack is too much to judge the bound by: decisions that
+	// exceed the bound do not meet it, although no data can tell. nil: never.
+	Coarse func(d []float64) bool
 	// Row is the weight of one row in the bound's value: the resolution of the value.
 	Row float64
 }

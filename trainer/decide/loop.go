@@ -111,7 +111,7 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	starting := l.starting()
-	if l.best == nil || better(r.Exact.Violation, r.Exact.After, l.best.round.Exact.Violation, l.best.round.Exact.After) {
+	if l.best == nil || better(r.Exact.Violation, r.Exact.worth(), l.best.round.Exact.Violation, l.best.round.Exact.worth()) {
 		l.best = &solution{start: starting, round: *r, x: iterate(l.p), state: l.state, nu: slices.Clone(l.result.Certificate.MethodNu()), result: l.result.Result}
 		l.result.Best = len(l.result.Rounds) - 1
 	}

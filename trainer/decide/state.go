@@ -80,6 +80,9 @@ func (l *loop) addRounds(from *trainer.State) *trainer.State {
 	if l.best.start {
 		s.Numbers[bestPrefix+"start"] = []float64{1}
 	}
+	if b.Exact.Unjudged {
+		s.Numbers[bestPrefix+"unjudged"] = []float64{1}
+	}
 	s.Vectors[bestPrefix+"output"] = l.best.x
 	for name, v := range l.best.state.Numbers {
 		s.Numbers[bestPrefix+"state."+name] = v
@@ -132,7 +135,7 @@ func (l *loop) resumeRounds(rounds map[string][]float64, best *trainer.State) er
 		return fmt.Errorf("decide: %w: the state of the best round belongs to another problem", problem.ErrSettings)
 	}
 	r.Iteration, r.Theta, r.Objective = int(v[0]), v[1], v[2]
-	r.Exact = Exact{Offsets: rounds["best.offsets"], Before: v[3], After: v[4], Violation: v[5]}
+	r.Exact = Exact{Offsets: rounds["best.offsets"], Before: v[3], After: v[4], Violation: v[5], Unjudged: rounds["best.unjudged"] != nil}
 	r.Exact.Moved = slices.ContainsFunc(r.Exact.Offsets, func(b float64) bool { return b != 0 })
 	l.best = &solution{round: r, x: rounds["best.output"], state: best, nu: rounds["best.nu"], start: rounds["best.start"] != nil}
 	l.result.Rounds, l.result.Best = []Round{r}, 0

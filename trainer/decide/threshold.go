@@ -19,6 +19,8 @@ type Exact struct {
 	// Violation is the sum of the excesses beyond the slacks with the offsets; 0 if the decisions
 	// meet all bounds.
 	Violation float64
+	// Unjudged says that the decisions exceed a coarse bound.
+	Unjudged bool
 	// Moved is false if the offsets are all 0.
 	Moved bool
 }
@@ -26,6 +28,22 @@ type Exact struct {
 // Cost returns the increase of the objective by the exact step. The cost is negative if the step
 // lowers the objective.
 func (e *Exact) Cost() float64 { return e.After - e.Before }
+
+// coarsePrice is the increase of the objective that the exact step accepts so that the decisions
+// exceed no coarse bound: half a point. Without a limit, a group of a single row would end in
+// decisions that are the same for all rows.
+const coarsePrice = 0.005
+
+// priced returns the objective with which results are compared.
+func priced(objective float64, unjudged bool) float64 {
+	if unjudged {
+		return objective + coarsePrice
+	}
+	return objective
+}
+
+// worth returns the objective with which the step's result is compared.
+func (e *Exact) worth() float64 { return priced(e.After, e.Unjudged) }
 
 // better reports whether a result is better than another result: a lower violation, or an equal
 // violation and a lower objective.
@@ -85,6 +103,12 @@ func Offsets(rates *Rates, target *Target, scores []float64, resolution float64)
 	target.Excess(g, d)
 	e.Before, e.Violation = target.Value(d), target.Violation(g)
 	e.After = e.Before
+	for j, b := range target.Bounds {
+		if b.Coarse != nil && b.Coarse(d) {
+			l.coarse[j] = true
+			e.Unjudged = e.Unjudged || g[j] > rounding
+		}
+	}
 	if outputs == 1 {
 		for i, s := range scores {
 			l.moves[i] = move{s, int32(i), 0, 1}
@@ -141,6 +165,8 @@ type line struct {
 	violated int       // number of bounds with an excess beyond the slack
 	sum      float64   // sum of the excesses beyond the slacks
 	value    float64   // the objective
+	coarse   []bool    // the coarse bounds
+	unjudged int       // number of coarse bounds that the decisions exceed
 	scratch  []int32   // decisions
 	order    sorter
 }
@@ -148,7 +174,7 @@ type line struct {
 // newLine returns a line for the rates and the target; the caller sets the moves.
 func newLine(rates *Rates, target *Target) *line {
 	n := rates.Rows()
-	l := &line{rates: rates, target: target, moves: paged.Vector[move](rates.pages, n), g: make([]float64, len(target.Bounds)),
+	l := &line{rates: rates, target: target, moves: paged.Vector[move](rates.pages, n), g: make([]float64, len(target.Bounds)), coarse: make([]bool, len(target.Bounds)),
 		scratch: paged.Vector[int32](rates.pages, n)}
 	l.order.radix.Pages = rates.pages
 	return l
@@ -174,9 +200,10 @@ func (l *line) search(e *Exact, resolution float64) (t float64) {
 				violation = 0
 			}
 			cut := l.cut(k)
-			if better(violation, l.value, e.Violation, e.After) ||
-				math.Abs(cut) < math.Abs(t) && !better(e.Violation, e.After, violation, l.value) {
-				t, e.Violation, e.After = cut, violation, l.value
+			worth := priced(l.value, l.unjudged > 0)
+			if better(violation, worth, e.Violation, e.worth()) ||
+				math.Abs(cut) < math.Abs(t) && !better(e.Violation, e.worth(), violation, worth) {
+				t, e.Violation, e.After, e.Unjudged = cut, violation, l.value, l.unjudged > 0
 			}
 		}
 		if k == n {
@@ -214,14 +241,23 @@ func (l *line) reset() {
 	}
 	l.rates.Count(d, l.scratch)
 	l.target.Excess(l.g, d)
-	l.value, l.sum, l.violated = l.target.Value(d), 0, 0
+	l.value, l.sum, l.violated, l.unjudged = l.target.Value(d), 0, 0, 0
 	for j := range l.g {
 		l.g[j] -= l.target.Bounds[j].Slack
+		l.unjudged += l.exceeds(j, l.g[j])
 		if l.g[j] > rounding {
 			l.sum += l.g[j]
 			l.violated++
 		}
 	}
+}
+
+// exceeds returns 1 if bound j is coarse and exceeded, else 0. g is the excess beyond the slack.
+func (l *line) exceeds(j int, g float64) int {
+	if l.coarse[j] && g > rounding-l.target.Bounds[j].Slack {
+		return 1
+	}
+	return 0
 }
 
 // accept changes the decision of a row from class from to class to, and updates the line.
@@ -241,6 +277,7 @@ func (l *line) accept(m *move) {
 			j := l.target.rows[k]
 			old := l.g[j]
 			l.g[j] += change * l.target.values[k]
+			l.unjudged += l.exceeds(j, l.g[j]) - l.exceeds(j, old)
 			if old > rounding {
 				l.sum -= old
 				l.violated--

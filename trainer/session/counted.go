@@ -85,7 +85,7 @@ func (a *assembly) outcome(r *trainer.Result, scores [][]float64) (*Outcome, err
 				}
 				continue
 			}
-			c.Met = counted.Met(j)
+			c.Judge(counted.Judge(j))
 			if d.on == OnSurrogate {
 				v := d.system.SmoothValue(j, smooth)
 				met := d.surrogateExcess(j, smooth) <= a.feasibilityTolerance()

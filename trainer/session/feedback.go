@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"fmt"
-	"math"
 	"time"
 
 	"gorgonia.org/tensor"
@@ -66,41 +65,42 @@ func (d *decisions) rates(s *constraints.Sample, n, classes int, pages *paged.Di
 	return r, nil
 }
 
-// target returns the objective and the bounds on decisions. The Row of an inequality is the weight
-// of a single row in the smallest cell of the inequality. The slack is one row for a gap or a
-// ratio, the feasibility tolerance for a loss or a norm, and 0 for a rate.
+// target returns the objective and the bounds on decisions. The slack of an inequality is its
+// tolerance for a gap, a ratio, a loss or a norm, and 0 for a rate. Coarse inequalities are those
+// whose tolerance cannot make the constraint met.
 func (d *decisions) target(counted *constraints.Counted) *decide.Target {
 	t := &decide.Target{}
 	t.Objective.Coefficients, t.Objective.Constant = d.system.ObjectiveRow()
-	for _, b := range d.system.Bounds {
+	for k, b := range d.system.Bounds {
 		own := decide.Bound{AffineRow: problem.AffineRow{Coefficients: b.Coefficients, Constant: b.Constant, Bound: b.Bound}}
-		if d.system.DependsOnLoss(b.Constraint) {
-			own.Slack = counted.OneRow(b.Constraint)
-		} else {
-			for k, c := range b.Coefficients {
-				if c != 0 {
-					own.Row = max(own.Row, math.Abs(c)/float64(counted.Rows[k]))
-				}
+		tolerance, _ := counted.Tolerance(k, counted.Terms)
+		switch {
+		case d.system.DependsOnLoss(b.Constraint):
+			own.Slack = tolerance
+		case d.system.Subject[b.Constraint].Measure().Compares():
+			own.Row, own.Slack = tolerance, tolerance
+			own.Coarse = func(rates []float64) bool {
+				_, coarse := counted.Tolerance(k, rates)
+				return coarse
 			}
-			if d.system.Subject[b.Constraint].Measure().Compares() {
-				own.Slack = own.Row
-			}
+		default:
+			own.Row = tolerance
 		}
 		t.Bounds = append(t.Bounds, own)
 	}
 	return t
 }
 
-// tooSmall returns warnings about constraints that a single row violates.
+// tooSmall returns warnings about constraints that cannot be judged if the decisions exceed them,
+// because a single row of the smallest group is worth too much.
 func (d *decisions) tooSmall(counted *constraints.Counted) (list []string) {
 	for j, c := range d.system.Subject {
-		row := counted.OneRow(j)
-		if !c.Measure().Compares() || c.IsAtLeast() || c.Bound() == 0 || row <= c.Bound() {
+		e := counted.Coarse(j)
+		if e == nil {
 			continue
 		}
-		list = append(list, fmt.Sprintf("%s: the smallest group has only %d of the training rows that the rate counts. One row changes the value by %.2g, so that up to %.2g "+
-			"counts as met to one row; leave small groups out, as in %s", c, d.system.SmallestCell(j), row, c.Bound()+row,
-			c.Measure().MinRows(int(math.Ceil(1/c.Bound()))).AtMost(c.Bound())))
+		list = append(list, fmt.Sprintf("%s: one row of the smallest group is worth more than %.2g, so that the constraint may end with the verdict \"%s\"",
+			c, c.MostTolerance(), e.Unjudged()))
 	}
 	return list
 }

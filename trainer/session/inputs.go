@@ -80,7 +80,6 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 	}
 	for _, s := range l.splits {
 		p := Part{Name: s.name, Features: s.data, Rows: s.public()}
-		p.Groups, _ = s.rateGroups()
 		if p.Classes, err = p.Rows.indices(); err != nil {
 			return nil, err
 		}
@@ -88,6 +87,9 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 			if p.Sample, err = p.Rows.sample(in.System); err != nil {
 				return nil, fmt.Errorf("session: %s rows: %w", s.name, err)
 			}
+		}
+		if p.Groups, _, err = s.rateGroups(p.Sample); err != nil {
+			return nil, err
 		}
 		in.Parts = append(in.Parts, p)
 	}

@@ -42,11 +42,24 @@ func (a *assembly) measureRates(s *split, m *SplitMeasures, scores []float64) er
 	for i, y := range s.labels {
 		labels[i], positive[i] = place[y], place[y] == 1
 	}
-	groups, own := s.rateGroups()
+	var sample *constraints.Sample
+	d := a.builder.statement.decided()
+	if d != nil {
+		var err error
+		if sample, err = d.sampleOf(s); err != nil {
+			return err
+		}
+	}
+	groups, own, err := s.rateGroups(sample)
 	defer paged.Drop(s.pages, own...)
-	var err error
+	if err != nil {
+		return err
+	}
 	if m.Rates, err = rates.Count(labels, decisions, names, groups, s.name == Training); err != nil {
 		return err
+	}
+	if d != nil {
+		m.Rates.MarkExtremes(d.system.BoundGroups())
 	}
 	if len(scores) == s.len() {
 		m.ROC = rates.ROC(scores, positive, mostROCPoints, s.pages)
@@ -54,10 +67,11 @@ func (a *assembly) measureRates(s *split, m *SplitMeasures, scores []float64) er
 	return nil
 }
 
-// rateGroups returns the groups for the reported rates: the groups of the task, and each value of
-// the attributes, such as "sex=Female". made are the lists of rows that the groups do not share
+// rateGroups returns the groups for the reported rates: the groups of the task, each value of the
+// attributes, such as "sex=Female", and the intersections on which the task has a bound. sample is
+// the task's system on the rows, or nil. made are the lists of rows that the groups do not share
 // with the task.
-func (r rows) rateGroups() (list []rates.Group, made [][]int) {
+func (r rows) rateGroups(sample *constraints.Sample) (list []rates.Group, made [][]int, err error) {
 	for _, g := range r.groups {
 		list = append(list, rates.Group{Name: g.Name, Rows: g.Rows})
 	}
@@ -84,7 +98,17 @@ func (r rows) rateGroups() (list []rates.Group, made [][]int) {
 		}
 		list = append(list[:first:first], slices.DeleteFunc(slices.Clone(list[first:]), known)...)
 	}
-	return list, made
+	if sample == nil {
+		return list, made, nil
+	}
+	intersections, err := sample.Intersections()
+	for _, g := range intersections {
+		made = append(made, g.Rows)
+		if !slices.ContainsFunc(list, func(other rates.Group) bool { return other.Name == g.Name }) {
+			list = append(list, rates.Group{Name: g.Name, Rows: g.Rows})
+		}
+	}
+	return list, made, err
 }
 
 // decisions returns the index of the decided class of each row. With a single score and two

@@ -61,7 +61,10 @@ func (a *assembly) surrogateOutcome(r *Result) *Outcome {
 				}
 			}
 		}
-		c.Met = c.Train != nil && *c.Train <= bound
+		c.State = constraints.NotMet // of the training decisions, without a tolerance
+		if c.Met = c.Train != nil && *c.Train <= bound; c.Met {
+			c.State = constraints.Met
+		}
 		o.Constraints = append(o.Constraints, c)
 	}
 	for _, split := range r.Splits {

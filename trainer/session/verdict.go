@@ -8,6 +8,7 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"ppal/constraints"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/problem"
@@ -67,7 +68,7 @@ func (s *Session) judge(sum *Summary) {
 	case exceeded && r.Attainable:
 		list = append(list, "The bounds can be met: a search found a point near the weights that meets all of them.")
 	case exceeded && r.BestFeasible == nil,
-		onDecisions && slices.ContainsFunc(sum.Outcome.Constraints, func(c rundir.ConstraintOutcome) bool { return !c.Met }):
+		onDecisions && slices.ContainsFunc(sum.Outcome.Constraints, func(c rundir.ConstraintOutcome) bool { return sum.Outcome.Standing(&c).State == constraints.NotMet }):
 		list = append(list, "The run found no weights that meet all bounds; perhaps there are none.")
 	}
 	sum.Verdict = strings.Join(append(list, advice), " ")
