@@ -152,6 +152,16 @@ func (m Measure) attributeNames() []string {
 	return list
 }
 
+// ParseAttributes reads attributes as comparisons name them: sex*race. The error is a *SyntaxError.
+func ParseAttributes(text string) ([]string, error) {
+	p := between(text)
+	list, err := p.attributes()
+	if err == nil {
+		err = p.end()
+	}
+	return list, err
+}
+
 // formatAttributes returns attribute names from a Go program in the constraint language: sex*race.
 func formatAttributes(names []string) string {
 	var list []string

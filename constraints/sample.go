@@ -39,6 +39,9 @@ func (s *System) On(p *Population) (*Sample, error) {
 	return sample, nil
 }
 
+// System returns the system of the sample.
+func (s *Sample) System() *System { return s.system }
+
 // Decide returns the decisions of the scores: see Population.Decide.
 func (s *Sample) Decide(scores []float64) ([]int, error) { return s.p.Decide(scores) }
 

@@ -53,7 +53,7 @@ The exit status is 0 whether the constraints hold or not. Pictures need their la
 	}
 	cmd.Flags().SortFlags = false
 	rows.add(cmd)
-	cmd.Flags().StringArrayVar(&by, "by", nil, "also count by `ATTRIBUTE`: a column, or a condition such as age<25; may be repeated")
+	cmd.Flags().StringArrayVar(&by, "by", nil, "also count by `ATTRIBUTE`: a column, a condition such as age<25, or intersections such as sex*race; may be repeated")
 	cmd.Flags().StringArrayVar(&earlier, "earlier", nil, "count a churn against the earlier decisions on these rows in `FILE`, as predict writes them;"+
 		" OLD=FILE for one of several files that the constraints name; may be repeated")
 	cmd.Flags().StringVar(&labels, "labels", "", "pictures: read the labels from `FILE`, in IDX")

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"ppal/constraints"
 	"ppal/datasets"
@@ -17,7 +18,8 @@ import (
 type EvaluateOptions struct {
 	Options
 	// By names attributes for rates by group, in addition to the attributes of the constraints.
-	// Each name is a column, or a condition on a column such as age<25.
+	// Each name is a column, a condition on a column such as age<25, or the intersections of several,
+	// such as sex*race.
 	By []string
 	// Labels are the class numbers of pictures, as in an IDX file of labels.
 	Labels []byte
@@ -89,19 +91,49 @@ func (m *Model) Evaluate(r io.Reader, name string, o EvaluateOptions) (*Evaluati
 	if subject == nil {
 		subject, smooth = m.subject()
 	}
-	rows, err := m.labelled(r, name, o, m.attributes(subject, o.By))
+	by, crossed, err := o.groupedBy()
 	if err != nil {
 		return nil, err
 	}
-	table, err := rates.Count(rows.Labels, rows.decisions, rows.Classes, rows.groups(), false)
+	rows, err := m.labelled(r, name, o, m.attributes(subject, by))
 	if err != nil {
 		return nil, err
 	}
-	e := &Evaluation{Rows: len(rows.Labels), Unknown: rows.unknown, LeftOut: rows.missing, Classes: rows.Classes, Confusion: table.Confusion,
-		Rates: RateTable{table.Overall, table.ByGroup}, Constraints: []Checked{}}
 	if err := m.earlier(rows, subject, o.Earlier); err != nil {
 		return nil, err
 	}
+	population, groups := m.population(rows), rows.groups()
+	var checked []Checked
+	var bounds []constraints.BoundGroups
+	for _, c := range append(slices.Clip(subject), crossed...) {
+		sample, err := m.sample(c, population)
+		if err == nil {
+			var own []constraints.Group
+			if own, err = sample.Intersections(); err != nil {
+				return nil, err
+			}
+			for _, g := range own {
+				if !slices.ContainsFunc(groups, func(known rates.Group) bool { return known.Name == g.Name }) {
+					groups = append(groups, rates.Group{Name: g.Name, Rows: g.Rows})
+				}
+			}
+		}
+		if len(checked) < len(subject) {
+			checked = append(checked, m.checked(c, rows, sample, err))
+			if err == nil {
+				bounds = append(bounds, sample.System().BoundGroups()...)
+			}
+		} else if err != nil {
+			return nil, fmt.Errorf("predictor: %w", err)
+		}
+	}
+	table, err := rates.Count(rows.Labels, rows.decisions, rows.Classes, groups, false)
+	if err != nil {
+		return nil, err
+	}
+	table.MarkExtremes(bounds)
+	e := &Evaluation{Rows: len(rows.Labels), Unknown: rows.unknown, LeftOut: rows.missing, Classes: rows.Classes, Confusion: table.Confusion,
+		Rates: RateTable{table.Overall, table.ByGroup}, Constraints: append([]Checked{}, checked...)}
 	for k, a := range rows.Attributes {
 		if n := rows.trained[k]; n > 0 {
 			for _, value := range a.Values[n:] {
@@ -109,14 +141,28 @@ func (m *Model) Evaluate(r io.Reader, name string, o EvaluateOptions) (*Evaluati
 			}
 		}
 	}
-	population := m.population(rows)
-	for _, c := range subject {
-		e.Constraints = append(e.Constraints, m.checked(c, rows, population))
-	}
 	for _, text := range smooth {
 		e.Constraints = append(e.Constraints, Checked{Constraint: text, Reason: "it bounds a smooth function of the scores, not a rate of decisions"})
 	}
 	return e, nil
+}
+
+// groupedBy returns the attributes of By, and for each text such as sex*race a constraint whose
+// groups are the intersections.
+func (o EvaluateOptions) groupedBy() (by []string, crossed []constraints.Constraint, err error) {
+	for _, text := range o.By {
+		if !strings.Contains(text, "*") {
+			by = append(by, text)
+			continue
+		}
+		names, err := constraints.ParseAttributes(text)
+		if err != nil {
+			return nil, nil, fmt.Errorf("predictor: %w", err)
+		}
+		by = append(by, names...)
+		crossed = append(crossed, constraints.Excess(constraints.Error, names...).AtMost(1))
+	}
+	return by, crossed, nil
 }
 
 // Unmet returns the constraints that do not hold on the rows.
@@ -168,8 +214,8 @@ func (m *Model) attributes(subject []constraints.Constraint, by []string) (list 
 	return list
 }
 
-// checked counts one constraint.
-func (m *Model) checked(c constraints.Constraint, rows *labelled, p *constraints.Population) Checked {
+// checked counts one constraint. err says why there is no sample.
+func (m *Model) checked(c constraints.Constraint, rows *labelled, sample *constraints.Sample, err error) Checked {
 	out := Checked{Constraint: c.String(), Bound: c.Bound(), AtLeast: c.IsAtLeast()}
 	for _, file := range constraints.NeedsOf(constraints.Rate{}, []constraints.Constraint{c}).Files {
 		if rows.Earlier[file] == nil {
@@ -177,7 +223,10 @@ func (m *Model) checked(c constraints.Constraint, rows *labelled, p *constraints
 			return out
 		}
 	}
-	counted, err := m.count(c, rows, p)
+	var counted *constraints.Counted
+	if err == nil {
+		counted, err = m.count(sample, rows)
+	}
 	if err != nil {
 		out.Reason = err.Error()
 		return out
@@ -190,9 +239,6 @@ func (m *Model) checked(c constraints.Constraint, rows *labelled, p *constraints
 	judged := counted.Judge(0)
 	met := judged.State.Holds()
 	out.State, out.Tolerance, out.Exceeded = judged.State, &judged.Tolerance, judged.Exceeded
-	if out.Exceeded != nil {
-		out.Exceeded.MinRows = 0 // the training chose the groups
-	}
 	out.Value, out.Test, out.Met, out.Interval = &v.Value, &v.Value, &met, rates.IntervalOf(c, counted.CountedSets(0), rates.Level)
 	return out
 }
@@ -236,9 +282,9 @@ func (m *Model) earlier(rows *labelled, subject []constraints.Constraint, files 
 	return nil
 }
 
-// count counts one constraint on the rows. A constraint of the training compares the groups that it
+// sample returns a constraint on the rows. A constraint of the training compares the groups that it
 // compared there. Another constraint compares the groups of the rows.
-func (m *Model) count(c constraints.Constraint, rows *labelled, p *constraints.Population) (*constraints.Counted, error) {
+func (m *Model) sample(c constraints.Constraint, p *constraints.Population) (*constraints.Sample, error) {
 	minimize, subject := constraints.Error(), []constraints.Constraint{c}
 	system, err := (*constraints.System)(nil), error(nil)
 	if m.description.LeftOut != nil && slices.Contains(m.description.Constraints, c.String()) {
@@ -249,10 +295,11 @@ func (m *Model) count(c constraints.Constraint, rows *labelled, p *constraints.P
 	if err != nil {
 		return nil, err
 	}
-	sample, err := system.On(p)
-	if err != nil {
-		return nil, err
-	}
+	return system.On(p)
+}
+
+// count counts a constraint on the rows.
+func (m *Model) count(sample *constraints.Sample, rows *labelled) (*constraints.Counted, error) {
 	counted, err := sample.Count(rows.decisions)
 	if !errors.Is(err, constraints.ErrNeedsSmooth) {
 		return &counted, err
@@ -261,7 +308,7 @@ func (m *Model) count(c constraints.Constraint, rows *labelled, p *constraints.P
 	if err != nil {
 		return nil, err
 	}
-	if system.L1 {
+	if sample.System().L1 {
 		norm, err := m.l1()
 		if err != nil {
 			return nil, err
