@@ -127,7 +127,7 @@ func addAllowViolation(cmd *cobra.Command, field *bool, what string) {
 // addStrict adds the flag --strict.
 func addStrict(cmd *cobra.Command, field *bool) {
 	cmd.Flags().BoolVar(field, "strict", false, "end with exit status 3 also if a constraint is met only to one row")
-	cmd.Flags().Lookup("strict").Annotations = map[string][]string{groupAnnotation: {config.GroupRun}}
+	cmd.Flags().Lookup("strict").Annotations = map[string][]string{groupAnnotation: {config.GroupRun}, rareAnnotation: {"true"}}
 }
 
 // addSettings adds a flag for each setting of a run, without the ones in except.
