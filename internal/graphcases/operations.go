@@ -168,6 +168,33 @@ func matrixOperations() []Operation {
 			w := l.Parameter(5)
 			return must(gorgonia.Mul(w, w))
 		}},
+		{Name: "products of vectors", Deep: true, Build: func(l *Leaves) *gorgonia.Node {
+			v, w := must(gorgonia.Tanh(l.Parameter(4))), l.Parameter(4)
+			x := must(gorgonia.Mul(must(gorgonia.Tanh(l.Parameter(3, 4))), must(gorgonia.Sin(w))))
+			return must(gorgonia.HadamardProd(must(gorgonia.Mul(x, l.Parameter(3, 5))), must(gorgonia.Sin(must(gorgonia.Mul(v, w))))))
+		}},
+		{Name: "OuterProd", Refused: "use gorgonia.Mul of a matrix of one column", Build: func(l *Leaves) *gorgonia.Node {
+			return must(gorgonia.OuterProd(must(gorgonia.Tanh(l.Parameter(4))), l.Parameter(3)))
+		}},
+		{Name: "column times row", Deep: true, Build: func(l *Leaves) *gorgonia.Node {
+			return must(gorgonia.Mul(must(gorgonia.Tanh(l.Parameter(4, 1))), l.Parameter(1, 3)))
+		}},
+		{Name: "powers with parameters", Build: func(l *Leaves) *gorgonia.Node {
+			return must(gorgonia.Pow(l.Positive(l.Parameter(2, 3)), l.Parameter(2, 3)))
+		}},
+		{Name: "numbers and matrices", Build: func(l *Leaves) *gorgonia.Node {
+			x := l.Positive(l.Dense(6, 3, 4))
+			s := must(gorgonia.Sum(must(gorgonia.Tanh(x))))
+			quotient := must(gorgonia.HadamardDiv(s, must(gorgonia.Add(x, s))))
+			return must(gorgonia.Pow(must(gorgonia.Sub(s, must(gorgonia.HadamardDiv(quotient, s)))), must(gorgonia.Sigmoid(s))))
+		}},
+		{Name: "norm", Build: func(l *Leaves) *gorgonia.Node { return must(gorgonia.Norm(l.Dense(6, 3, 4), 1, 2)) }},
+		{Name: "Tensordot", OneCore: true, Deep: true, Build: func(l *Leaves) *gorgonia.Node {
+			return must(gorgonia.Tensordot([]int{1}, []int{1}, l.Parameter(2, 3, 4), l.Parameter(4, 3, 2)))
+		}},
+		{Name: "Sparsemax", OneCore: true, Kinks: true, Build: func(l *Leaves) *gorgonia.Node { return must(gorgonia.Sparsemax(l.Dense(6, 3, 4))) }},
+		{Name: "Max of all", OneCore: true, Kinks: true, Build: func(l *Leaves) *gorgonia.Node { return must(gorgonia.Max(l.Dense(6, 3, 4))) }},
+		{Name: "one row", OneCore: true, Build: func(l *Leaves) *gorgonia.Node { return must(gorgonia.Slice(l.Dense(6, 3, 4), gorgonia.S(1))) }},
 		{Name: "sums over one axis", Build: func(l *Leaves) *gorgonia.Node {
 			x := must(gorgonia.Tanh(l.Dense(6, 3, 4)))
 			return must(gorgonia.HadamardProd(must(gorgonia.Sum(x, 1)), must(gorgonia.Mul(x, must(gorgonia.Sum(x, 0))))))
@@ -279,6 +306,7 @@ func pictureOperations() []Operation {
 			y, _, _, _, err := gorgonia.BatchNorm(x, l.Parameter(1, 4, 1, 1), l.Parameter(1, 4, 1, 1), 0.9, 1e-3)
 			return must(y, err)
 		}),
+		pictures("Upsample2D", false, func(_ *Leaves, x *gorgonia.Node) *gorgonia.Node { return must(gorgonia.Upsample2D(x, 2)) }),
 		refused("AveragePool2D", "use graph.AveragePool2D", func(_ *Leaves, x *gorgonia.Node) *gorgonia.Node {
 			return must(gorgonia.AveragePool2D(x, tensor.Shape{2, 2}, square(0), square(2)))
 		}),
@@ -287,8 +315,14 @@ func pictureOperations() []Operation {
 			return must(gorgonia.Conv1d(l.Parameter(3, 2, 8), l.Parameter(4, 2, 3), 3, 1, 1, 1))
 		}),
 	}
-	list[len(list)-5].Deep = true // the residual convolution
-	list[len(list)-4].OneCore = true
+	for i := range list {
+		switch list[i].Name {
+		case "residual convolution":
+			list[i].Deep = true
+		case "BatchNorm", "Upsample2D":
+			list[i].OneCore = true
+		}
+	}
 	for _, axes := range [][]int{{2, 3}, {1, 2}, {0, 1}, {0, 2, 3}, {0, 2}, {1, 3}, {3}, {1}, {0}} {
 		name := fmt.Sprint(axes)
 		sum := pictures("sum over "+name, false, func(_ *Leaves, x *gorgonia.Node) *gorgonia.Node { return must(graph.Sum(x, axes...)) })

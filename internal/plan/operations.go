@@ -78,6 +78,10 @@ func ofGorgoniasOp(v reflect.Value, n *gorgonia.Node) Operation {
 		r, known := ofBinary(v)
 		return Operation{Tested: known, Kinks: !known || r.op.kinked()}
 	case "linAlgBinOp":
+		const outerProduct = 3 // see ofLinearAlgebra
+		if kind := v.Field(0); kind.Kind() == reflect.Uint8 && kind.Uint() == outerProduct {
+			return Operation{Fault: wrong + "gorgonia.Mul of a matrix of one column and a matrix of one row"}
+		}
 		return Operation{Tested: true, Product: true}
 	case "tensordotOp":
 		return Operation{Product: true}

@@ -76,9 +76,28 @@ func (m *machine) run() error {
 		if err := guarded(func() (err error) { m.values[i], err = n.Op().Do(args...); return err }); err != nil {
 			return fmt.Errorf("node %d (%v): %w", n.ID(), n, err)
 		}
-		if d, ok := m.values[i].(*tensor.Dense); ok && (d.RequiresIterator() || !d.DataOrder().IsRowMajor()) {
+		d, dense := m.values[i].(*tensor.Dense)
+		switch {
+		case dense && n.IsScalar(): // some ops return tensors without axes, and others do not take them
+			m.values[i] = scalarOf(d)
+		case dense && (d.RequiresIterator() || !d.DataOrder().IsRowMajor()):
 			m.values[i] = d.Materialize().(gorgonia.Value) // row-major, as the other values
 		}
 	}
 	return nil
+}
+
+// scalarOf returns the only element of a tensor as a scalar.
+func scalarOf(d *tensor.Dense) gorgonia.Value {
+	switch data := d.Data().(type) {
+	case []float32:
+		return gorgonia.NewF32(data[0])
+	case []float64:
+		return gorgonia.NewF64(data[0])
+	case float32:
+		return gorgonia.NewF32(data)
+	case float64:
+		return gorgonia.NewF64(data)
+	}
+	return d
 }
