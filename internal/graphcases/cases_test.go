@@ -30,7 +30,8 @@ func (k kinds) Compile(h *graph.Lagrangian) (graph.Compiled, error) {
 	return nil, p.Check()
 }
 
-// The cases contain every kind of step that a device must implement.
+// The cases contain every kind of step that a device must implement. All their operations are
+// tested ones: graph.New runs no pass on them, which this engine could not.
 func TestEveryKindOfStep(t *testing.T) {
 	k := kinds{}
 	for _, c := range graphcases.All() {

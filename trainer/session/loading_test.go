@@ -28,7 +28,7 @@ func finished(t *testing.T, e *assembly) *Result {
 		t.Fatal(err)
 	}
 	final.Training, final.Certifying = nil, 0 // measured times
-	final.Examples = nil // pictures at hand have no shape
+	final.Examples = nil                      // pictures at hand have no shape
 	return final
 }
 
