@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -170,6 +171,20 @@ func TestPausingInputEnds(t *testing.T) {
 			t.Errorf("%q: %v", text, got)
 		}
 	}
+	// With all lines, the separator of this text is a semicolon. The first line has two candidates.
+	for _, pieces := range [][]string{{"x,n;y\n1,5;2\n3;4\n"}, {"x,n;y\n", "1,5;2\n", "3;4\n"}} {
+		n := NewRows{Preparation: &Preparation{Encodings: []Encoding{{Column: "y", Scale: 1}}}}
+		r, w := pipe(t)
+		c := converse(t, n, r, w)
+		for _, piece := range pieces {
+			if _, err := io.WriteString(w, piece); err != nil {
+				break // Read has ended with its error
+			}
+			time.Sleep(2 * pause)
+		}
+		w.Close()
+		c.end(ErrColumn)
+	}
 	if mayPause(strings.NewReader("")) != nil {
 		t.Error("a text may pause")
 	}
@@ -182,6 +197,24 @@ func TestPausingInputEnds(t *testing.T) {
 	if mayPause(f) != nil {
 		t.Error("a file may pause")
 	}
+}
+
+// A part of a line waits for the rest without work.
+func TestPausingWithinALine(t *testing.T) {
+	n := NewRows{Preparation: &Preparation{Encodings: []Encoding{{Column: "x", Scale: 1}}}}
+	r, w := pipe(t)
+	c := converse(t, n, r, w)
+	c.say("x,y\n1,2\n3", 1)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	time.Sleep(50 * pause)
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 4*chunkBytes {
+		t.Errorf("%d bytes allocated", n)
+	}
+	c.say(",4\n", 1)
+	w.Close()
+	c.end(nil)
 }
 
 // A table that is longer than all buffers arrives whole through a pipe.

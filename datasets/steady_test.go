@@ -30,7 +30,11 @@ func readers(t *testing.T) map[string]struct {
 		_, err := readOwnCSV(r, TableOptions{File: path, Label: "y=a", Split: Split{Train: 100}})
 		return err
 	}
-	parquet := string(parquetFile(t, []float64{1, 2, 3, 4}, "abab"))
+	numbers := make([]float64, 20_000) // longer than all buffers
+	for i := range numbers {
+		numbers[i] = float64(i)
+	}
+	parquet := string(parquetFile(t, numbers, strings.Repeat("ab", len(numbers)/2)))
 	libsvm := strings.Repeat("+1 1:2 2:3\n-1 2:1\n", 20)
 	return map[string]struct {
 		content string
@@ -115,6 +119,26 @@ func TestChangedFileIsRecognised(t *testing.T) {
 		}}
 	if err := n.Read(f, path); !errors.Is(err, ErrChanged) {
 		t.Errorf("%d rows, %v", rows, err)
+	}
+}
+
+// The content of a file that a program has opened is watched, too.
+func TestChangedContent(t *testing.T) {
+	path := write(t, t.TempDir(), "rows", []byte(strings.Repeat("0123456789", 20_000)))
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	c, err := newContent(f, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 100_000); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := io.Copy(io.Discard, c); !errors.Is(err, ErrChanged) {
+		t.Errorf("%d bytes, %v", n, err)
 	}
 }
 

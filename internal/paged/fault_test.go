@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"unsafe"
 
 	"ppal/internal/relay"
 )
@@ -67,6 +68,25 @@ func TestFault(t *testing.T) {
 	var p *relay.Panic
 	if !errors.As(r.Do(func() error { none.path = ""; return nil }), &p) || Fault(p.Value) != nil || Fault("text") != nil {
 		t.Errorf("a nil pointer: %v", p)
+	}
+}
+
+// An address belongs to the last file that was mapped there.
+func TestMappings(t *testing.T) {
+	var m mappings
+	memory := make([]byte, 100)
+	m.add(memory[:60], "first")
+	m.add(memory[60:], "second")
+	m.add(memory[50:70], "third")
+	at := uintptr(unsafe.Pointer(&memory[0]))
+	for offset, want := range map[uintptr]string{10: "", 50: "third", 69: "third", 70: "", 100: ""} {
+		got := ""
+		if e := m.find(at + offset); e != nil {
+			got = e.Path
+		}
+		if got != want {
+			t.Errorf("%d: %q, want %q", offset, got, want)
+		}
 	}
 }
 

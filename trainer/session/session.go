@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 )
@@ -220,7 +221,11 @@ func (s *Session) Certify() (*Result, error) {
 	}
 	if p, ok := s.pipeline.(rowChecker); ok {
 		if err := p.checkRows(); err != nil {
-			return nil, err
+			again := "train again"
+			if dir := s.Dir(); dir != "" {
+				again += " (ppal train --config " + rundir.Dir(dir).Config() + ")"
+			}
+			return nil, fmt.Errorf("session: %w; the results are not those of the data: delete the file and %s", err, again)
 		}
 	}
 	s.result = r
@@ -235,12 +240,7 @@ type rowChecker interface {
 var _ rowChecker = (*assembly)(nil)
 
 // checkRows implements rowChecker. Rows in kept files may have been changed by another program.
-func (a *assembly) checkRows() error {
-	if err := a.devices.pages.Check(); err != nil {
-		return fmt.Errorf("session: %w; the results are not those of the data: delete the file and train again (ppal train --config)", err)
-	}
-	return nil
-}
+func (a *assembly) checkRows() error { return a.devices.pages.Check() }
 
 // Close releases the device and the lock of the run's directory. The session cannot train or
 // certify afterwards.
