@@ -38,20 +38,26 @@ def scores() -> pd.DataFrame:
 
 
 def blocks() -> list[str]:
-    """The page's Python, block by block: ONNX, the loader, PyTorch, scikit-learn."""
+    """The page's Python, block by block: the loader, PyTorch, scikit-learn, ONNX."""
     return re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
 
 
 def people(rows: int) -> pd.DataFrame:
-    """Rows like Adult's before its encoding: numbers, some of which are missing, and categories."""
+    """Rows with numbers, categories, codes that look like numbers, and dates. Some values are missing."""
     rng = np.random.default_rng(1)
     age, hours = rng.integers(17, 90, rows), rng.integers(1, 99, rows)
     job = rng.choice(["clerk", "sales, retail", "nurse", "?"], rows)
     sex = rng.choice(["Female", "Male"], rows)
     income = np.round(rng.lognormal(10, 1, rows), 2).astype(object)
     income[rng.random(rows) < 0.1] = ""
-    score = 0.05 * (age - 40) + 0.03 * (hours - 50) + (sex == "Male") + (job == "nurse") + rng.normal(size=rows)
-    return pd.DataFrame({"age": age, "job": job, "hours": hours, "sex": sex, "income": income, "label": np.where(score > 0.5, "high", "low")})
+    code = rng.choice(["1", "2", "10", "11", ""], rows)
+    area = rng.choice(["02139", "2139", "10001"], rows)
+    born = pd.Timestamp("1940-01-01") + pd.to_timedelta(rng.integers(0, 25000, rows), "D")
+    seen = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 10**6, rows), "min")
+    seen = np.where(rng.random(rows) < 0.1, "NA", seen.strftime("%d/%m/%Y %H:%M"))
+    score = 0.05 * (age - 40) + 0.03 * (hours - 50) + (sex == "Male") + (job == "nurse") + 2.0 * (code == "10") - (area == "2139") + rng.normal(size=rows)
+    return pd.DataFrame({"age": age, "job": job, "hours": hours, "sex": sex, "income": income, "code": code, "area": area, "born": born.strftime("%Y-%m-%d"),
+                         "seen": seen, "label": np.where(score > 0.5, "high", "low")})
 
 
 class Using(unittest.TestCase):
@@ -72,29 +78,52 @@ class Using(unittest.TestCase):
         np.testing.assert_allclose(scores.reshape(own.shape), own, rtol=1e-9, atol=1e-12)
         self.assertGreater(want[column].nunique(), 1)
 
-    def train_people(self, *arguments: str) -> None:
-        people(3000).to_csv("people.csv", index=False)
+    def train_people(self, *arguments: str, **how: object) -> None:
+        people(3000).to_csv("people.csv", index=False, **how)
         train("--dataset", "csv", "--file", "people.csv", "--label", "label=high", "--problem", "dp", "--group", "sex=Female",
-              "--missing", "impute", "--iterations", "50", *arguments)
+              "--missing", "impute", "--categorical", "code,area", "--dates", "day-first", "--iterations", "50", *arguments)
 
     def test_page(self) -> None:
         """Every block of the page gives the decisions of ppal predict."""
         self.train_people()
         want = self.predictions("people.csv")
         ppal("export", "RUN", "--onnx", "model.onnx")
-        onnx, loader, torch, sklearn = blocks()
+        loader, torch, sklearn, onnx = blocks()
         lines = [line for line in loader.splitlines() if line]
-        self.assertLessEqual(len(lines), 10 + 2, "the loader is ten lines and its imports")
+        self.assertLessEqual(len(lines), 25, "the loader is a few lines")
         names: dict[str, object] = {}
+        exec(loader, names)
         exec(onnx, names)
         self.same(want, names["score"], names["decisions"])
-        exec(loader, names)
+        weights, rows = names["load"]("RUN", "people.csv")
+        self.same(want, rows @ weights["linear.weight"][0] + weights["linear.bias"], names["decisions"])
         positive = list(want["decision"] == "high")
         exec(torch, names)
         self.assertEqual(positive, names["decisions"].tolist())
         exec(sklearn, names)
         self.assertEqual(list(want["decision"]), list(names["decisions"]))
         self.assertTrue(0 < sum(positive) < len(positive))
+
+    def test_layouts(self) -> None:
+        """The page reads files without names, with other separators, lines before the rows, and other marks of missing values."""
+        names = ",".join(people(1).columns)
+        for arguments, how in [
+            (["--columns", names], {"header": False}),
+            (["--columns", names, "--separator", "tab", "--skip", "1"], {"sep": "\t"}),
+            (["--missing-values", "?,NA,-1", "--separator", ";"], {"sep": ";"}),
+        ]:
+            with self.subTest(arguments):
+                self.train_people(*arguments, **how)
+                want = self.predictions("people.csv")
+                ppal("export", "RUN", "--onnx", "model.onnx")
+                loader, _, _, onnx = blocks()
+                own: dict[str, object] = {}
+                exec(loader, own)
+                exec(onnx, own)
+                self.same(want, own["score"], own["decisions"])
+                weights, rows = own["load"]("RUN", "people.csv")
+                self.same(want, rows @ weights["linear.weight"][0] + weights["linear.bias"], own["decisions"])
+                subprocess.run(["rm", "-r", "RUN"], check=True)
 
     def test_network(self) -> None:
         """A network of a table, with missing numbers and categories, in ONNX Runtime and in PyTorch."""
@@ -103,11 +132,11 @@ class Using(unittest.TestCase):
         self.train_people("--model", "mlp", "--hidden", "8,4", "--activation", "tanh")
         want = self.predictions("people.csv")
         ppal("export", "RUN", "--onnx", "model.onnx")
-        onnx, loader, *_ = blocks()
+        loader, _, _, onnx = blocks()
         names: dict[str, object] = {}
+        exec(loader, names)
         exec(onnx, names)
         self.same(want, names["score"], names["decisions"])
-        exec(loader, names)
         weights, rows = names["load"]("RUN", "people.csv")
         model = torch.nn.Sequential()
         hidden = torch.nn.Sequential(torch.nn.Linear(rows.shape[1], 8), torch.nn.Linear(8, 4)).double()
@@ -127,13 +156,13 @@ class Using(unittest.TestCase):
         table = people(20)
         table.loc[3, "job"] = "pilot"
         table.to_csv("people.csv", index=False)
-        onnx = blocks()[0]
+        loader, _, _, onnx = blocks()
         ppal("export", "RUN", "--onnx", "model.onnx")
         with self.assertRaisesRegex(Exception, "[Uu]nknown"):
-            exec(onnx, {})
+            exec(loader + onnx, {})
         ppal("export", "RUN", "--onnx", "model.onnx", "--unknown", "ignore")
         names: dict[str, object] = {}
-        exec(onnx, names)
+        exec(loader + onnx, names)
         ppal("predict", "RUN", "--input", "people.csv", "--output", "scores.csv", "--unknown", "ignore")
         self.same(scores(), names["score"], names["decisions"])
 
