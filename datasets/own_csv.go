@@ -30,6 +30,9 @@ func ownCSV() Dataset {
 			if errors.Is(err, csv.ErrBareQuote) || errors.Is(err, csv.ErrQuote) {
 				err = advise(err, "if quotes are ordinary characters in this file: --quote none")
 			}
+			if opts.Columns != nil && errors.Is(err, ErrFormat) {
+				err = advise(err, fmt.Sprintf("--columns names %d columns", len(opts.Columns)))
+			}
 			return s, err
 		},
 	}

@@ -54,8 +54,10 @@ func TestTextsOfForeignFiles(t *testing.T) {
 		{"comments", "# made\n# today\nx,z,y\n" + rows, csv, []string{"only one column", "--skip 2"}},
 		{"two lines of names", "a,b,c\nx,z,y\n" + rows, csv, []string{`no column "y"`, "line 2 seems to have the columns' names", "--skip 1"}},
 		{"several spaces", "x   z   y\n1   2   yes\n", csv, []string{"only one column", "--separator ' '"}},
+		{"line numbers after skipped lines", "#a\n#b\nx,z,y\n1,2\",yes\n" + rows, TableOptions{Label: "y", Skip: 2}, []string{"line 4, column 2", "--quote none"}},
+		{"a name with a comma", "\"age, years\",z,y\n" + rows, TableOptions{Label: "pay"}, []string{`the columns are "age, years", z, y`}},
 		{"fewer lines than skipped", "x,z,y\n", TableOptions{Label: "y", Skip: 3}, []string{"no line after the 3 lines to skip"}},
-		{"fewer names than fields", rows, TableOptions{Label: "y", Columns: []string{"x", "y"}}, []string{"line 1", "3 fields, want 2"}},
+		{"fewer names than fields", rows, TableOptions{Label: "y", Columns: []string{"x", "y"}}, []string{"line 1", "3 fields, want 2", "--columns names 2 columns"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.opts.File = filepath.Join(t.TempDir(), "table")
