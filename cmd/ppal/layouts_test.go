@@ -12,7 +12,7 @@ import (
 	"ppal/trainer/session"
 )
 
-// A run on a file in any layout has the weights of the run on the plain file, and predict, evaluate,
+// A run on a file in any layout has the weights of the run on the plain file. predict, evaluate,
 // verify and train --config read the file in the layout that the run states.
 func TestLayoutsOfTheCommandLine(t *testing.T) {
 	racing.Skip(t, "TestTableInfeasible and TestNamesOfFiles run the same goroutines")
