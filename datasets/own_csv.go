@@ -253,7 +253,10 @@ func (t *ownTable) source(s *sheet) (*source, error) {
 		label := t.column(t.label)
 		out.label = Label{Column: t.label, Condition: t.when.text, Otherwise: t.when.negation(), Text: label.kind == categoryKind, Decimal: label.decimal}
 	}
-	if out.reading.Missing = opts.Missing; opts.Missing == MissingDropped {
+	if opts.Missing != MissingRefused { // the default, which options also state as ""
+		out.reading.Missing = opts.Missing
+	}
+	if opts.Missing == MissingDropped {
 		for _, c := range t.columns {
 			if c.feature || c.group || c.label || c.split {
 				out.reading.Required = append(out.reading.Required, c.name)

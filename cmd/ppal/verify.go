@@ -31,13 +31,13 @@ func (a *app) verifyCommand() *cobra.Command {
 		Use:   "verify RUN",
 		Short: "Recompute the claims of a run and compare them with its files",
 		Long: `Verify recomputes the claims of a finished run in float64 from its weights and its data: objective, constraints, KKT
-certificate, counted decisions, measures and rates of every split with their intervals, promises, the best feasible
-record, and the proof of a run that ended as infeasible. The computation is a plain loop over the rows. It uses neither
-the device nor the kernels that trained. Verify compares the results with summary.json and metrics.jsonl. It also
-compares the checksums of the run's files and of the data.
+certificate, counted decisions, measures and rates of every split with their intervals, promises, probabilities, the best
+feasible record, and the proof of a run that ended as infeasible. The computation is a plain loop over the rows. It uses
+neither the device nor the kernels that trained, and counts decisions by itself. Verify writes preparation.yaml, rows.csv
+and model.json again and compares them, and it compares the checksums of the run's files and of the data.
 
-Not recomputed: intervals of the published problems, probabilities, times, warnings and plots.
-The checksum of summary.json covers all but the plots.
+What cannot be recomputed, such as times and warnings, is listed as not checked. With --files, verify compares the
+checksums of the run's files only.
 
 Exit status: 0 verified; 1 something differs, or the run is not finished; 2 the command is wrong.`,
 		Example: `  ppal verify runs/20260101-120000-rates-plada
@@ -122,6 +122,7 @@ func (a *app) verify(ctx context.Context, run, dataDir string, onlyFiles bool) (
 		if err != nil {
 			return nil, err
 		}
+		options.Files.Version = version()
 		in, err := session.ReadInputs(ctx, options)
 		return in, config.NameFlags(err)
 	})

@@ -209,6 +209,12 @@ func (d Dir) ReadSealedModel() (m Model, of Seal, err error) {
 	default:
 		return m, of, fmt.Errorf("rundir: %s: %w: there is no model.json, which a run writes when its training has ended", d, ErrIncomplete)
 	}
+	return d.ParseModel(data)
+}
+
+// ParseModel returns what the content of model.json says, like ReadSealedModel.
+func (d Dir) ParseModel(data []byte) (m Model, of Seal, err error) {
+	path := d.ModelDescription()
 	var closed bool
 	if of.Sums, closed, err = seal.SumsOf(path, data); errors.Is(err, seal.ErrChanged) {
 		return m, of, fmt.Errorf("rundir: %w", err)

@@ -142,8 +142,11 @@ type SplitValues struct {
 	Test       *float64 `json:"test"`
 }
 
-// Of returns the value on a split.
+// Of returns the value on a split; nil for nil.
 func (v *SplitValues) Of(split Split) *float64 {
+	if v == nil {
+		return nil
+	}
 	switch split {
 	case Training:
 		return v.Train

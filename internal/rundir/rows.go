@@ -3,6 +3,7 @@ package rundir
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/csv"
 	"errors"
@@ -32,18 +33,24 @@ const (
 	rowsCompressed = rowsName + ".gz"
 )
 
+// RowsName returns the name of the file of rows: rows.csv, or rows.csv.gz for many rows.
+func RowsName(list []Members) string {
+	total := 0
+	for _, m := range list {
+		total += len(m.Rows)
+	}
+	if total > compressAbove {
+		return rowsCompressed
+	}
+	return rowsName
+}
+
 // WriteRows writes the split of every row, in the order of the source, as rows.csv, and returns the
 // file's name. Its columns are row (the row's number in its file, from 1, without the header), file
 // (with several files) and split (train, validation, test). With more than 50,000 rows the file is
 // rows.csv.gz, which takes about three bytes for each row.
 func (d Dir) WriteRows(list []Members) (name string, err error) {
-	total := 0
-	for _, m := range list {
-		total += len(m.Rows)
-	}
-	if name = rowsName; total > compressAbove {
-		name = rowsCompressed
-	}
+	name = RowsName(list)
 	out, err := atomicfile.Create(filepath.Join(string(d), name), 0o644)
 	if err == nil {
 		defer func() { _ = out.Discard() }()
@@ -144,6 +151,47 @@ func field(text string) (string, error) {
 	}
 	w.Flush()
 	return strings.TrimSuffix(out.String(), "\n"), w.Error()
+}
+
+// SameRows reports whether data is the content of the file of rows that WriteRows writes for the
+// list. line is the first line that differs.
+func SameRows(data []byte, list []Members) (line int, same bool, err error) {
+	var in io.Reader = bytes.NewReader(data)
+	if RowsName(list) == rowsCompressed { // another version may compress otherwise
+		zip, err := gzip.NewReader(in)
+		if err != nil {
+			return 1, false, nil
+		}
+		in = zip
+	}
+	c := &comparison{in: bufio.NewReader(in), line: 1}
+	w := bufio.NewWriter(c)
+	if err := cmp.Or(writeRows(w, list), w.Flush()); err != nil && !c.differs {
+		return 0, false, err
+	}
+	_, end := c.in.ReadByte()
+	return c.line, !c.differs && errors.Is(end, io.EOF), nil
+}
+
+// comparison compares what is written to it with what it reads.
+type comparison struct {
+	in      *bufio.Reader
+	line    int
+	differs bool
+}
+
+// Write implements io.Writer. It fails at the first byte that differs.
+func (c *comparison) Write(want []byte) (int, error) {
+	for i, b := range want {
+		if got, err := c.in.ReadByte(); err != nil || got != b {
+			c.differs = true
+			return i, io.ErrUnexpectedEOF
+		}
+		if b == '\n' {
+			c.line++
+		}
+	}
+	return len(want), nil
 }
 
 // Row is a line of rows.csv.

@@ -39,8 +39,8 @@ func TestForgedSummaries(t *testing.T) {
 			c := &s.Outcome.Constraints[0]
 			c.Met, c.State = true, map[bool]constraints.State{true: constraints.MetToOneRow, false: constraints.Met}[c.State == constraints.Met]
 		}},
-		"tolerance": {"the tolerance of", func(s *rundir.Summary) { s.Outcome.Constraints[0].Tolerance += 0.01 }},
-		"exceeded": {"is exceeded by", func(s *rundir.Summary) {
+		"tolerance": {"tolerance, exceeded", func(s *rundir.Summary) { s.Outcome.Constraints[0].Tolerance += 0.01 }},
+		"exceeded": {"tolerance, exceeded", func(s *rundir.Summary) {
 			s.Outcome.Constraints[0].Exceeded = &constraints.Exceeded{Groups: []string{constraints.AllRows}, Rows: []int{7}, Values: []float64{0.3}}
 		}},
 		"rows":           {"whether there are rows", func(s *rundir.Summary) { s.Outcome.Constraints[0].Validation = nil }},

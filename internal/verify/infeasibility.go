@@ -67,6 +67,17 @@ func (c *check) infeasibility() error {
 	return c.combination(proof, n, at, most)
 }
 
+// excess compares the name and the excess of a constraint of a conflict with those of g.
+func (c *check) excess(one *rundir.Conflicting, g []float64) {
+	for j, of := range c.in.Constraints {
+		if one.Constraint == of.Name || one.Constraint == fmt.Sprintf("%s <= %v", of.Name, of.Bound) {
+			c.report.exact(sectionProof, "infeasibility.conflict.excess of "+one.Constraint, one.Excess, g[j])
+			return
+		}
+	}
+	c.report.problem("infeasibility.conflict: the run has no constraint %q", one.Constraint)
+}
+
 // combination compares the shares, the relaxation, and the residual of the combination with the
 // proof. e is the largest error of g.
 func (c *check) combination(proof *rundir.Infeasibility, n *network, at point, e float64) error {
@@ -97,6 +108,7 @@ func (c *check) combination(proof *rundir.Infeasibility, n *network, at point, e
 		}
 		if k < len(proof.Conflict) {
 			reported = proof.Conflict[k].Share
+			c.excess(&proof.Conflict[k], proof.Constraints)
 		}
 		r.compare(sectionProof, fmt.Sprintf("infeasibility.conflict[%d].share", k), reported, number{share, tolerance, true})
 	}
@@ -125,7 +137,8 @@ func (c *check) combination(proof *rundir.Infeasibility, n *network, at point, e
 	residual := norm(stationary(&domain, n.ends(), at.x, of(y), boundary))
 	scale := lengths / sum
 	r.compare(sectionProof, "infeasibility.stationarity", proof.Stationarity, number{residual / scale, tolerance, true})
-	if proof.Radius == 0 { // of an earlier version
+	if proof.Radius == 0 {
+		r.skip("infeasibility.radius: an earlier version of ppal wrote none")
 		return nil
 	}
 	size := 1 + norm(at.x)

@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"ppal/constraints"
 	"ppal/trainer/session"
 )
 
@@ -20,9 +19,17 @@ type linear struct {
 	// shifts are added to the bounds of the smooth problem; nil: nothing.
 	shifts []float64
 	// norm is the l1 norm of the weights, the last term of a system that names the norm.
-	norm  float64
-	last  constraints.Counted // the last counted decisions
-	doubt float64             // the tolerance of rates of the last counted decisions
+	norm float64
+	// minimised and plans say what the objective and the constraints in words count.
+	minimised *plan
+	plans     []*plan
+	// The last counted decisions, the share that is accepted, and the hits of each cell. doubt is the
+	// largest change of a rate by decisions that the error of the scores can change.
+	objective counted
+	values    []counted
+	accepted  float64
+	hits      []int
+	doubt     float64
 }
 
 // cell is an elementary rate: its rows with the decisions that count, -1 for none.
@@ -32,13 +39,25 @@ type cell struct {
 	loss    bool
 }
 
-func newLinear(in *session.Inputs, p *session.Part) *linear {
+func newLinear(in *session.Inputs, p *session.Part) (*linear, error) {
 	r := &linear{in: in, p: p, outputs: in.Model.Outputs}
 	for k := range in.System.Rates {
 		rows, targets := p.Sample.Targets(k)
 		r.cells = append(r.cells, cell{rows, targets, in.System.Rates[k].IsLoss()})
 	}
-	return r
+	var err error
+	train := in.Parts[0].Population
+	if r.minimised, err = newPlan(in.System.Minimize.String(), train); err != nil {
+		return nil, err
+	}
+	for _, s := range in.System.Subject {
+		own, err := newPlan(s.Measure().String(), train)
+		if err != nil {
+			return nil, err
+		}
+		r.plans = append(r.plans, own)
+	}
+	return r, nil
 }
 
 // probability returns the probability that row i is decided as class t.
@@ -153,43 +172,61 @@ func (r *linear) direction(scores, nu []float64) ([]float64, bool) {
 	return d, false
 }
 
-// counted counts the decisions of the scores, and the rows whose decision an error e of the scores
-// can change, as a share of the smallest cell of all rates.
-func (r *linear) counted(scores []float64, e float64) (constraints.Counted, []float64, float64, error) {
+// count counts the decisions of the scores on the rows of the part.
+func (r *linear) count(scores []float64, e float64) {
 	n := len(r.p.Classes)
-	decided, unsure := make([]int, n), make([]bool, n)
-	for i := range decided {
+	d := &decided{of: make([]int, n), unsure: make([]bool, n), norm: r.norm, rows: r.p.Population}
+	for i := range n {
 		own := scores[i*r.outputs:][:r.outputs]
-		unsure[i] = unsureOf(own, e)
+		d.unsure[i] = unsureOf(own, e)
 		switch {
 		case r.outputs > 1:
-			decided[i] = largestAt(own)
+			d.of[i] = largestAt(own)
 		case own[0] > 0:
-			decided[i] = 1
+			d.of[i] = 1
 		}
 	}
-	h := r.terms(scores)
-	c, err := r.p.Sample.CountWith(decided, h)
-	tolerance := 0.0
-	for _, cell := range r.cells {
-		doubtful := 0
-		for _, i := range cell.rows {
-			if unsure[i] {
-				doubtful++
+	p := make([]float64, r.outputs)
+	d.chance = func(i, class int) float64 { return r.probability(p, scores, int32(i), class) }
+	d.loss = func(i, y int) float64 { return r.loss(scores, int32(i), y) }
+	r.objective, r.values = r.minimised.count(d, false), nil
+	r.doubt = r.objective.doubt
+	for j, own := range r.plans {
+		v := own.count(d, r.in.System.Subject[j].IsAtLeast())
+		r.values, r.doubt = append(r.values, v), max(r.doubt, v.doubt)
+	}
+	accepted := 0
+	for _, k := range d.of {
+		if k == 1 {
+			accepted++
+		}
+	}
+	r.accepted = float64(accepted) / float64(n)
+	r.hits = make([]int, len(r.cells))
+	for k, cell := range r.cells {
+		for at, i := range cell.rows {
+			if !cell.loss && d.of[i] == cell.targets[at] {
+				r.hits[k]++
 			}
 		}
-		if doubtful > 0 {
-			tolerance = max(tolerance, float64(doubtful)/float64(len(cell.rows)))
-		}
 	}
-	return c, h, 2*tolerance + 1e-12, err
+}
+
+// number returns a counted value with its tolerance. soft is the tolerance of losses and norms.
+func (r *linear) number(v counted, p *plan, soft float64) number {
+	tolerance := 2*r.doubt + 1e-12
+	if p.form == "ratio" && v.value > 0 {
+		tolerance /= v.value // at least the reciprocal of the larger rate
+	}
+	if !v.defined {
+		v.value = 0
+	}
+	return number{v.value, tolerance + r.lossError(soft), v.defined}
 }
 
 func (r *linear) measures(scores []float64, e slack) ([]named, error) {
-	c, h, tolerance, err := r.counted(scores, e.score)
-	if err != nil {
-		return nil, err
-	}
+	r.count(scores, e.score)
+	h := r.terms(scores)
 	row, f := r.in.System.ObjectiveRow()
 	for k, w := range row {
 		f += w * h[k]
@@ -204,16 +241,16 @@ func (r *linear) measures(scores []float64, e slack) ([]named, error) {
 	}
 	soft := 2*e.score + r.normError()
 	list := []named{{"objective", smoothNumber(f, e.f)}, {"max_violation", smoothNumber(violation, worst(e.g)+r.normError())}}
-	if c.Objective.Defined {
-		list = append(list, named{r.in.System.Minimize.String(), number{c.Objective.Value, tolerance + r.lossError(soft), true}})
+	if r.objective.defined {
+		list = append(list, named{r.minimised.text, r.number(r.objective, r.minimised, soft)})
 	}
-	for j, s := range r.in.System.Subject {
-		if v := c.Values[j]; v.Defined {
-			list = append(list, named{s.Measure().String(), number{v.Value, tolerance + r.lossError(soft), true}})
+	for j, p := range r.plans {
+		if v := r.values[j]; v.defined {
+			list = append(list, named{p.text, r.number(v, p, soft)})
 		}
 	}
-	if len(c.Accepted) == 2 {
-		list = append(list, named{"acceptance_rate", number{c.Accepted[1], tolerance, true}})
+	if len(r.p.Rows.Classes) == 2 {
+		list = append(list, named{"acceptance_rate", number{r.accepted, 2*r.doubt + 1e-12, true}})
 	}
 	return list, nil
 }
@@ -235,17 +272,13 @@ func (r *linear) lossError(soft float64) float64 {
 }
 
 func (r *linear) decisions(scores []float64, e float64) (number, []number, error) {
-	c, _, tolerance, err := r.counted(scores, e)
-	if err != nil {
-		return number{}, nil, err
-	}
-	r.last, r.doubt = c, tolerance
-	tolerance += r.lossError(2*e + r.normError())
+	r.count(scores, e)
+	soft := 2*e + r.normError()
 	var list []number
-	for _, v := range c.Values {
-		list = append(list, number{v.Value, tolerance, v.Defined})
+	for j, v := range r.values {
+		list = append(list, r.number(v, r.plans[j], soft))
 	}
-	return number{c.Objective.Value, tolerance, c.Objective.Defined}, list, nil
+	return r.number(r.objective, r.minimised, soft), list, nil
 }
 
 func (r *linear) meanings() [][]int {

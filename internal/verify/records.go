@@ -1,14 +1,11 @@
 package verify
 
 import (
+	"bytes"
 	"fmt"
-	"maps"
 	"math"
 	"path/filepath"
-	"slices"
 
-	"ppal/internal/rates"
-	"ppal/internal/statistics"
 	"ppal/trainer"
 	"ppal/trainer/session"
 )
@@ -31,12 +28,7 @@ func (c *check) compareRecords() {
 	}
 	last := c.records[len(c.records)-1]
 	r.exact(sectionRecords, "iterations", float64(s.Iterations), float64(last.Iteration))
-	for k := range c.records {
-		one := &c.records[k]
-		if one.MaxViolation != worst(one.Constraints) {
-			r.problem("metrics.jsonl: the record of iteration %d has max_violation %v, and constraints of at most %v", one.Iteration, one.MaxViolation, worst(one.Constraints))
-		}
-	}
+	c.fitting()
 	if c.in.BoundsOn == session.OnDecisions {
 		r.skip("the records against the summary: with bounds on decisions, records describe rounds with other shifts")
 		return
@@ -58,6 +50,40 @@ func (c *check) compareRecords() {
 	r.skip("the record of the output: metrics.jsonl has no record of iteration %d", s.OutputIteration)
 }
 
+// fitting checks that the numbers of each record fit each other and those of the records before.
+func (c *check) fitting() {
+	var before *trainer.Record
+	var sums [3]float64
+	n := 0.0
+	for k := range c.records {
+		one := &c.records[k]
+		wrong := func(what string, reported, want float64) {
+			if !(math.Abs(reported-want) <= recordTolerance*(1+math.Abs(want))) {
+				c.report.problem("metrics.jsonl: the record of iteration %d has %s %v, and the other numbers give %v", one.Iteration, what, reported, want)
+			}
+		}
+		wrong("max_violation", one.MaxViolation, worst(one.Constraints))
+		sum := 0.0
+		for _, g := range one.Constraints {
+			sum += max(0, g) * max(0, g)
+		}
+		wrong("feasibility", one.Infeasibility, math.Sqrt(sum))
+		if before != nil && (one.Iteration <= before.Iteration || one.Seconds < before.Seconds || one.GradientEvaluations < before.GradientEvaluations) {
+			c.report.problem("metrics.jsonl: the record of iteration %d is not after that of iteration %d", one.Iteration, before.Iteration)
+		}
+		if before = one; one.Iteration == 0 || c.in.BoundsOn == session.OnDecisions { // the means begin anew in every round
+			continue
+		}
+		n++
+		for i, mean := range []*float64{one.MeanStationarity, one.MeanInfeasibility, one.MeanComplementarity} {
+			sums[i] += [3]float64{one.Stationarity, one.Infeasibility, one.Complementarity}[i]
+			if mean != nil {
+				wrong([3]string{"mean_stationarity", "mean_feasibility", "mean_complementarity"}[i], *mean, sums[i]/n)
+			}
+		}
+	}
+}
+
 // bestFeasible compares the best feasible record with the records and with its weights.
 func (c *check) bestFeasible() error {
 	s, r := &c.summary, c.report
@@ -68,7 +94,9 @@ func (c *check) bestFeasible() error {
 		}
 	}
 	reported := s.BestFeasible
-	if c.in.BoundsOn != session.OnDecisions && len(c.records) > 0 {
+	if c.in.BoundsOn == session.OnDecisions || len(c.records) == 0 {
+		r.skip("best_feasible.iteration: with bounds on decisions, records describe rounds with other shifts")
+	} else {
 		switch {
 		case (best == nil) != (reported == nil):
 			r.problem("best_feasible: summary.json and metrics.jsonl differ in whether a record is feasible")
@@ -92,107 +120,22 @@ func (c *check) bestFeasible() error {
 	}
 	at := c.at(f.as(false, nil))
 	e := c.recorded(at.scores)
+	if c.in.BoundsOn != session.OnDecisions && best != nil && len(best.Constraints) == len(at.g) {
+		for j, g := range best.Constraints {
+			r.compare(sectionBest, fmt.Sprintf("constraints[%d] of best.safetensors", j), g, number{at.g[j], e.g[j] + recordTolerance*(1+math.Abs(at.g[j])), true})
+		}
+	}
+	if c.in.BoundsOn != session.OnDecisions && reported.Iteration == s.OutputIteration {
+		if !bytes.Equal(c.content[c.dir.Best()], c.content[c.dir.Model()]) {
+			r.problem("best.safetensors differs from model.safetensors, and both are of iteration %d", s.OutputIteration)
+		}
+	} else {
+		r.skip("best.safetensors: its weights, beyond the objective and the constraints that they give")
+	}
 	r.compare(sectionBest, "best_feasible.objective of best.safetensors", reported.Objective,
 		number{at.objective, e.f + recordTolerance*(1+math.Abs(at.objective)), true})
 	if v, most := worst(at.g), c.in.Tolerance+worst(e.g)+recordTolerance; v > most {
 		r.problem("best.safetensors is not feasible: its largest violation is %.3g, more than %.3g", v, most)
 	}
 	return nil
-}
-
-// rates compares the rates of a split, counted in one pass over the rows.
-func (c *check) rates(p *session.Part, t *rates.Table, scores []float64, e float64) {
-	r, outputs, classes := c.report, c.in.Model.Outputs, len(p.Rows.Classes)
-	section := string(p.Name) + " rates"
-	decided, unsure := make([]int, len(p.Classes)), make([]bool, len(p.Classes))
-	for i := range decided {
-		own := scores[i*outputs:][:outputs]
-		unsure[i] = unsureOf(own, e)
-		if outputs == 1 {
-			if own[0] > 0 {
-				decided[i] = 1
-			}
-		} else {
-			decided[i] = largestAt(own)
-		}
-	}
-	count := func(rows []int) (table [][]int, doubtful int) {
-		table = make([][]int, classes)
-		for k := range table {
-			table[k] = make([]int, classes)
-		}
-		for _, i := range rows {
-			table[p.Classes[i]][decided[i]]++
-			if unsure[i] {
-				doubtful++
-			}
-		}
-		return table, doubtful
-	}
-	compare := func(where string, reported rates.Rates, rows []int) [][]int {
-		table, doubtful := count(rows)
-		shares := sharesOf(table, t.Classes)
-		for _, name := range slices.Sorted(maps.Keys(shares)) {
-			of := shares[name]
-			v, ok := reported[name]
-			switch {
-			case !ok && of[1] == 0:
-			case !ok || of[1] == 0 && doubtful == 0:
-				r.problem("%s: %s: summary.json and the check differ in whether there are rows", section, where+name)
-			case of[1] > 0:
-				share := float64(2*doubtful)/float64(of[1]) + 1e-12
-				r.compare(section, fmt.Sprintf("rates.%s %s%s", p.Name, where, name), v.Value,
-					number{float64(of[0]) / float64(of[1]), share, true})
-				if p.Name != session.Training {
-					i := statistics.Count{Hits: of[0], Rows: of[1]}.Interval(rates.Level)
-					c.interval(section, fmt.Sprintf("interval of rates.%s %s%s", p.Name, where, name), v.Interval, &[2]float64{i.Low, i.High}, share)
-				}
-			}
-		}
-		return table
-	}
-	table := compare("", t.Overall, all(len(p.Classes)))
-	_, doubtful := count(all(len(p.Classes)))
-	for a, row := range t.Confusion {
-		for d, n := range row {
-			if a < classes && d < classes {
-				r.compare(section, fmt.Sprintf("confusion.%s[%d][%d]", p.Name, a, d), float64(n), number{float64(table[a][d]), float64(doubtful), true})
-			}
-		}
-	}
-	if len(t.ByGroup) != len(p.Groups) {
-		r.problem("%s: summary.json has %d groups, the data have %d", section, len(t.ByGroup), len(p.Groups))
-		return
-	}
-	for k, g := range p.Groups {
-		r.exact(section, fmt.Sprintf("rows of %s (%s)", g.Name, p.Name), float64(t.ByGroup[k].Rows), float64(len(g.Rows)))
-		compare(g.Name+" ", t.ByGroup[k].Rates, g.Rows)
-	}
-}
-
-// sharesOf returns the rates of a confusion matrix as hits and rows, by name.
-func sharesOf(table [][]int, classes []string) map[string][2]int {
-	total, right := 0, 0
-	actual, decided := make([]int, len(table)), make([]int, len(table))
-	for a, row := range table {
-		right += row[a]
-		for d, n := range row {
-			total += n
-			actual[a] += n
-			decided[d] += n
-		}
-	}
-	list := map[string][2]int{rates.Error: {total - right, total}}
-	if len(table) == 2 {
-		list[rates.PositiveRate] = [2]int{decided[1], total}
-		list[rates.TruePositiveRate] = [2]int{table[1][1], actual[1]}
-		list[rates.FalsePositiveRate] = [2]int{table[0][1], actual[0]}
-		list[rates.Precision] = [2]int{table[1][1], decided[1]}
-		return list
-	}
-	for k, class := range classes {
-		list[rates.RecallOf(class)] = [2]int{table[k][k], actual[k]}
-		list[rates.PrecisionOf(class)] = [2]int{table[k][k], decided[k]}
-	}
-	return list
 }

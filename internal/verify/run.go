@@ -164,9 +164,14 @@ func (c *check) recompute(read func(config []byte) (*session.Inputs, error)) (er
 	if c.output, err = c.weights(c.dir.Model(), c.offsets()); err != nil {
 		return err
 	}
+	if err := c.rebuild(before); err != nil {
+		return err
+	}
+	c.provenance(before)
 	if err := c.solution(); err != nil {
 		return err
 	}
+	c.claims()
 	if err := c.splits(); err != nil {
 		return err
 	}
@@ -323,6 +328,7 @@ func (c *check) solution() error {
 		ofW := c.sensitivity(c.output, at, own.Nu, w).gradient // the own multipliers may be larger
 		r.compare(sectionSolution, "certificate.own.stationarity", own.Stationarity, allow(k.stationarity, ofW+rounding*norm(w)))
 		r.compare(sectionSolution, "certificate.own.complementarity", own.Complementarity, allow(k.complementarity, ofNu))
+		r.compare(sectionSolution, "certificate.own.epsilon", own.Epsilon, allow(k.epsilon(), max(ofW+rounding*norm(w), ofG, ofNu, boundary)))
 	}
 	return nil
 }

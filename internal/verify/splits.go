@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"ppal/constraints"
 	"ppal/trainer/session"
 )
 
@@ -62,12 +61,17 @@ func (c *check) splits() error {
 			return err
 		}
 		if s.Outcome != nil {
-			if err := c.intervals(k); err != nil {
+			if k == 0 {
+				c.thresholdCost(scores, allowed.score)
+			}
+			if err := c.intervals(k, scores); err != nil {
 				return err
 			}
 		}
 		if t := s.Rates[p.Name]; t != nil {
 			c.rates(p, t, scores, allowed.score)
+		} else {
+			c.report.problem("rates: summary.json has none of the %s rows", p.Name.Word())
 		}
 	}
 	return nil
@@ -103,7 +107,7 @@ func (c *check) measures(k int, scores []float64, e slack) error {
 	known := map[string]bool{}
 	for _, m := range list {
 		known[m.name] = true
-		if v, ok := own[m.name]; ok {
+		if v, ok := own[m.name]; ok || m.defined {
 			c.report.compare(string(p.Name), fmt.Sprintf("%s.%s", p.Name, m.name), v, m.number)
 		}
 	}
@@ -152,48 +156,50 @@ func (c *check) decisions(k int, scores []float64, e slack) error {
 		if k > 0 {
 			continue
 		}
-		if d.Surrogate != nil && c.in.System == nil {
-			v := math.Inf(-1)
+		if d.Surrogate != nil && d.SurrogateMet != nil {
+			over := math.Inf(-1)
 			for _, i := range smooth[j] {
-				v = max(v, g[i]+c.in.Constraints[smooth[j][0]].Bound)
+				over = max(over, g[i])
+			}
+			v := over + c.in.Constraints[smooth[j][0]].Bound
+			if own, ok := c.parts[k].(*linear); ok {
+				v = own.values[j].smooth
 			}
 			r.compare(sectionDecisions, "surrogate of "+d.Constraint, *d.Surrogate, smoothNumber(v, worst(e.g)))
+			if met := over <= c.in.Tolerance; met != *d.SurrogateMet && math.Abs(over-c.in.Tolerance) > worst(e.g)+rounding {
+				r.problem("surrogate_met of %s is %t in summary.json, and %t recomputed", d.Constraint, *d.SurrogateMet, met)
+			}
 		}
 		c.met(j, n)
 	}
+	same("acceptance_rate."+string(p.Name), o.AcceptanceRate.Of(p.Name), c.accepted(k, scores, e.score))
 	return nil
 }
 
-// met compares the judgement of a constraint on the training rows.
-func (c *check) met(j int, n number) {
-	d := c.summary.Outcome.Constraints[j]
-	want := constraints.Judgement{State: constraints.NotMet}
-	if n.defined && n.value <= d.Bound {
-		want.State = constraints.Met
+// accepted returns the share of the rows of a part that are decided as the second of two classes.
+func (c *check) accepted(k int, scores []float64, e float64) number {
+	p, outputs := &c.in.Parts[k], c.in.Model.Outputs
+	if len(p.Rows.Classes) != 2 {
+		return number{}
 	}
-	exact := true // no decision is in doubt
-	if r, ok := c.parts[0].(*linear); ok {
-		want, exact = r.last.Judge(j), r.doubt <= rounding && !r.in.System.DependsOnLoss(j)
-	}
-	switch {
-	case d.State == "": // of an earlier version
-		if d.Met != want.State.Holds() && math.Abs(n.value-d.Bound) > n.tolerance {
-			c.report.problem("%s is met: %t in summary.json, and %s recomputed", d.Constraint, d.Met, want.State)
-		}
-	case want.State != d.State && (exact || math.Abs(n.value-d.Bound) > n.tolerance), d.Met != d.State.Holds():
-		c.report.problem("%s is met: %t (%s) in summary.json, and %s recomputed", d.Constraint, d.Met, d.State, want.State)
-	case exact && math.Abs(want.Tolerance-d.Tolerance) > rounding:
-		c.report.problem("the tolerance of %s is %v in summary.json, and %v recomputed", d.Constraint, d.Tolerance, want.Tolerance)
-	case exact && !sameExceeded(want.Exceeded, d.Exceeded):
-		c.report.problem("summary.json says that %s is exceeded by %+v, and the check %+v", d.Constraint, d.Exceeded, want.Exceeded)
-	}
+	return share(all(len(p.Classes)), func(i int) bool {
+		own := scores[i*outputs:][:outputs]
+		return outputs == 1 && own[0] > 0 || outputs > 1 && largestAt(own) == 1
+	}, func(i int) bool { return unsureOf(scores[i*outputs:][:outputs], e) })
 }
 
-// sameExceeded compares two inequalities up to rounding.
-func sameExceeded(a, b *constraints.Exceeded) bool {
-	if a == nil || b == nil {
-		return a == b
+// thresholdCost compares the increase of the objective on training decisions by the threshold.
+func (c *check) thresholdCost(scores []float64, e float64) {
+	r, ok := c.parts[0].(*linear)
+	if !ok || c.in.BoundsOn != session.OnDecisions {
+		return
 	}
-	near := func(x, y float64) bool { return math.Abs(x-y) <= rounding }
-	return near(a.By, b.By) && a.MinRows == b.MinRows && slices.Equal(a.Groups, b.Groups) && slices.Equal(a.Rows, b.Rows) && slices.EqualFunc(a.Values, b.Values, near)
+	want := number{0, rounding, true} // decisions do not change a loss
+	if r.minimised.rate != "loss" {
+		r.count(c.output.as(false, nil).scores(c.in.Parts[0].Features), e)
+		before, doubt := r.objective.value, r.doubt
+		r.count(scores, e)
+		want = number{r.objective.value - before, 2*(doubt+r.doubt) + rounding, true}
+	}
+	c.report.compare(sectionDecisions, "threshold_cost", c.summary.Outcome.ThresholdCost, want)
 }

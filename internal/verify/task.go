@@ -32,6 +32,9 @@ type evaluator interface {
 	measures(scores []float64, e slack) ([]named, error)
 	// decisions returns the minimised rate and the constraints on counted decisions.
 	decisions(scores []float64, e float64) (objective number, constraints []number, err error)
+	// intervals returns the 95% intervals of the minimised rate and of the constraints on decisions,
+	// on held-out rows; nil: none. decisions precedes it.
+	intervals(scores []float64) (objective *[2]float64, constraints []*[2]float64)
 	// meanings lists, for each constraint on decisions, the constraints g that state it.
 	meanings() [][]int
 }
@@ -76,7 +79,7 @@ func slackOf(v evaluator, scores []float64, constraints int, e float64) slack {
 // newEvaluator returns the evaluator of a part.
 func newEvaluator(in *session.Inputs, p *session.Part) (evaluator, error) {
 	if in.System != nil {
-		return newLinear(in, p), nil
+		return newLinear(in, p)
 	}
 	switch t := in.Task.(type) {
 	case session.NeymanPearson:

@@ -156,7 +156,7 @@ func trained(t *testing.T, o session.Options) rundir.Dir {
 // verified checks a run with the options.
 func verified(t *testing.T, dir rundir.Dir, o session.Options) *Report {
 	t.Helper()
-	r, err := Run(dir, func([]byte) (*session.Inputs, error) { return session.ReadInputs(context.Background(), o) })
+	r, err := Run(dir, reading(o))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,4 +279,9 @@ func TestDirection(t *testing.T) {
 			}
 		}
 	}
+}
+
+// reading returns the function that reads the data of the options.
+func reading(o session.Options) func([]byte) (*session.Inputs, error) {
+	return func([]byte) (*session.Inputs, error) { return session.ReadInputs(context.Background(), o) }
 }

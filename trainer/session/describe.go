@@ -66,19 +66,26 @@ func (a *assembly) resolved() map[string]string {
 
 // Describe implements Pipeline.
 func (a *assembly) Describe() Description {
+	d, st := a.stated(), a.builder.statement
+	d.Init, d.Parameters = a.init, a.parameters
+	d.Products, d.Device, d.DeviceBytes = a.products, a.device, a.devices.peakBytes()
+	d.Resolved = a.resolved()
+	d.Warnings = concat(d.Warnings, st.Warnings)
+	d.Notes = concat(d.Notes, a.notes, a.devices.notes(), a.productsNote())
+	return d
+}
+
+// stated returns the part of the description that the data and the statement decide.
+func (a *assembly) stated() Description {
 	d, st := a.data.description, a.builder.statement
-	d.Dataset, d.Init = a.data.name(), a.init
+	d.Dataset = a.data.name()
 	d.Task, d.Objective, d.Constraints, d.Bounds = st.Name, st.Objective, st.names(), st.bounds()
 	if d.Objective == "" {
 		d.Objective = "objective"
 	}
-	d.Features, d.Parameters = a.builder.spec.Inputs, a.parameters
-	d.Products, d.Device, d.DeviceBytes = a.products, a.device, a.devices.peakBytes()
-	d.Resolved = a.resolved()
 	c := a.counted()
-	d.Rows, d.Classes, d.Groups, d.Members = c.rows, slices.Clip(c.classes), slices.Clip(c.groups), slices.Clip(c.members)
-	d.Warnings = concat(d.Warnings, st.Warnings)
-	d.Notes = concat(d.Notes, a.notes, a.devices.notes(), a.productsNote())
+	d.Features, d.Members = a.builder.spec.Inputs, slices.Clip(c.members)
+	d.Rows, d.Classes, d.Groups = c.rows, slices.Clip(c.classes), slices.Clip(c.groups)
 	d.Model = a.model(d)
 	return d
 }

@@ -9,7 +9,9 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/internal/rates"
+	"ppal/internal/rundir"
 	"ppal/models"
+	"ppal/trainer"
 	"ppal/trainer/problem"
 )
 
@@ -39,6 +41,28 @@ type Inputs struct {
 	Tolerance float64
 	Float32   bool // the run computes in float32
 	Data      []DataFile
+	// Settings are the limits of the training.
+	Settings trainer.Settings
+	// Preparation is the content of preparation.yaml, and Members the splits of the rows in rows.csv;
+	// nil: the run has no such file.
+	Preparation *rundir.Preparation
+	Members     []rundir.Members
+
+	// Version is that of this program, in the options.
+	Version string
+	// Provenance has what the data and the statement decide: classes, groups, features, normalization,
+	// bounds and constraints.
+	Provenance Provenance
+
+	description Description
+}
+
+// ModelFile returns the content of model.json that a run of the given version of the program with
+// the outcome writes, without the name of rows.csv and the checksums.
+func (in *Inputs) ModelFile(version string, o *Outcome) rundir.Model {
+	d := in.description
+	d.Version = version
+	return d.modelFile(o)
 }
 
 // Part holds the rows of a split.
@@ -49,6 +73,8 @@ type Part struct {
 	Classes  []int               // the class of each row, an index into Rows.Classes
 	Groups   []rates.Group       // the groups of the reported rates
 	Sample   *constraints.Sample // Inputs.System on the rows; nil without a system
+	// Population describes the rows for constraints in words; nil without a system.
+	Population *constraints.Population
 }
 
 // ReadInputs reads the rows of a run and states its task. It opens no device. The errors are those
@@ -68,10 +94,17 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.builder = b
 	in := &Inputs{
 		Model: b.spec.WithDefaults(), Normalization: l.normalization, Center: l.center, Regularizer: b.regularizer,
 		Constraints: b.statement.Constraints, Split: b.smooth, System: b.statement.system, BoundsOn: OnSurrogate,
 		Tolerance: o.feasibilityTolerance(), Float32: o.Device.dtype() == tensor.Float32, Data: l.description.Data,
+	}
+	in.Settings, in.Version, in.description = o.Settings, o.Files.Version, a.stated()
+	in.Members, in.Provenance = in.description.Members, in.description.Provenance
+	in.Provenance.Constraints = boundedNames(in.description)
+	if d := in.description; d.Preparation != nil {
+		in.Preparation = &rundir.Preparation{Features: d.FeatureNames, Preparation: *d.Preparation}
 	}
 	if in.System != nil {
 		in.BoundsOn, in.Confidence = b.statement.boundsOn, b.statement.confidence
@@ -86,6 +119,9 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 		if in.System != nil {
 			if p.Sample, err = p.Rows.sample(in.System); err != nil {
 				return nil, fmt.Errorf("session: %s rows: %w", s.name, err)
+			}
+			if p.Population, err = p.Rows.population(); err != nil {
+				return nil, err
 			}
 		}
 		if p.Groups, _, err = s.rateGroups(p.Sample); err != nil {

@@ -120,14 +120,15 @@ func setFinite(v *SplitValues, split Split, x float64) {
 	}
 }
 
-// gapInterval returns the interval of the largest gap between two groups among the named rates.
+// gapInterval returns the interval of the largest gap between the task's two groups, the first of
+// the table, among the named rates.
 func gapInterval(names ...string) func(t *RateTable) *[2]float64 {
 	return func(t *RateTable) *[2]float64 {
 		level := 1 - (1-rates.Level)/float64(len(names))
 		all := [2]float64{}
 		for _, name := range names {
 			var counts []statistics.Count
-			for _, g := range t.ByGroup {
+			for _, g := range t.ByGroup[:2] {
 				rate, ok := g.Rates[name]
 				if !ok {
 					return nil

@@ -163,12 +163,30 @@ func (s *Session) saveModel(dir rundir.Dir) error {
 		return err
 	}
 	d := s.Describe()
-	m := d.Model
-	if m.Kind == "" {
+	if d.Model.Kind == "" {
 		return nil
 	}
-	m.Version, m.Weights = d.Version, filepath.Base(dir.Model())
-	if o := s.result.Outcome; o != nil {
+	m := d.modelFile(s.result.Outcome)
+	if d.Preparation != nil { // the file may be missing elsewhere, or damaged since the start
+		if err := savePreparation(dir, d); err != nil {
+			return err
+		}
+	}
+	if d.Members != nil {
+		var err error
+		if m.Rows, err = s.saveRows(dir, d.Members); err != nil {
+			return err
+		}
+	}
+	return dir.WriteModel(m)
+}
+
+// modelFile returns the content of model.json for a run with the outcome, without the names and
+// checksums that depend on other files.
+func (d Description) modelFile(o *Outcome) rundir.Model {
+	m := d.Model
+	m.Version, m.Weights = d.Version, filepath.Base(rundir.Dir("").Model())
+	if o != nil {
 		m.Decision.Threshold, m.Objective, m.Constraints = o.Threshold, o.Objective.Name, nil
 		for _, c := range o.Constraints { // name constraints in the words of the user
 			m.Constraints = append(m.Constraints, c.Constraint)
@@ -181,18 +199,9 @@ func (s *Session) saveModel(dir rundir.Dir) error {
 		}
 	}
 	if d.Preparation != nil {
-		m.Input.Preparation = filepath.Base(dir.Preparation())
-		if err := savePreparation(dir, d); err != nil { // missing elsewhere, or damaged since the start
-			return err
-		}
+		m.Input.Preparation = filepath.Base(rundir.Dir("").Preparation())
 	}
-	if d.Members != nil {
-		var err error
-		if m.Rows, err = s.saveRows(dir, d.Members); err != nil {
-			return err
-		}
-	}
-	return dir.WriteModel(m)
+	return m
 }
 
 // savePreparation writes preparation.yaml.

@@ -45,25 +45,13 @@ func (s *Session) judge(sum *Summary) {
 		sum.Verdict = conflictSentence(sum.Infeasibility, onDecisions)
 		return
 	}
-	c := &sum.Certificate
 	exceeded := !onDecisions && sum.MaxViolation > s.options.feasibilityTolerance()
-	scale := 1.0
-	if !onDecisions {
-		scale = math.Max(1, math.Abs(sum.Objective))
-	}
-	sum.Converged = c.Epsilon <= ConvergedEpsilon*scale && !exceeded
-	if sum.Converged {
+	var start string
+	if sum.Converged, start, _ = Judge(sum, s.options.feasibilityTolerance()); sum.Converged {
 		return
 	}
-	list := []string{unconverged(sum, exceeded, onDecisions)}
-	if c.UpperBound && c.Epsilon == c.Stationarity {
-		list = append(list, "The model has kinks (relu, hinge, l1): there the residual is an upper bound, and the run may be closer to a solution.")
-	}
-	if c.NotResolved {
-		list = append(list, "The search for multipliers was not resolved: others may show that the run is closer to a solution.")
-	}
 	why, advice := s.reason(r, d)
-	list = append(list, why)
+	list := []string{start, why}
 	switch {
 	case exceeded && r.Attainable:
 		list = append(list, "The bounds can be met: a search found a point near the weights that meets all of them.")
@@ -72,6 +60,33 @@ func (s *Session) judge(sum *Summary) {
 		list = append(list, "The run found no weights that meet all bounds; perhaps there are none.")
 	}
 	sum.Verdict = strings.Join(append(list, advice), " ")
+}
+
+// Judge returns what the numbers of a summary say: whether the run has converged, and the verdict.
+// whole is false if the verdict is only its start, because reasons and advice from the training
+// follow. tolerance is the largest violation that counts as feasible.
+func Judge(sum *Summary, tolerance float64) (converged bool, verdict string, whole bool) {
+	onDecisions := sum.Outcome != nil && sum.Outcome.BoundsOn == OnDecisions
+	if sum.Infeasibility != nil {
+		return false, conflictSentence(sum.Infeasibility, onDecisions), true
+	}
+	c := &sum.Certificate
+	exceeded := !onDecisions && sum.MaxViolation > tolerance
+	scale := 1.0
+	if !onDecisions {
+		scale = math.Max(1, math.Abs(sum.Objective))
+	}
+	if c.Epsilon <= ConvergedEpsilon*scale && !exceeded {
+		return true, "", true
+	}
+	verdict = unconverged(sum, exceeded, onDecisions)
+	if c.UpperBound && c.Epsilon == c.Stationarity {
+		verdict += " The model has kinks (relu, hinge, l1): there the residual is an upper bound, and the run may be closer to a solution."
+	}
+	if c.NotResolved {
+		verdict += " The search for multipliers was not resolved: others may show that the run is closer to a solution."
+	}
+	return false, verdict, false
 }
 
 // feasibilityTolerance returns the largest violation that counts as feasible.

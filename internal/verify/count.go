@@ -1,0 +1,392 @@
+package verify
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"ppal/constraints"
+)
+
+// plan says which rates of which rows a measure in words consists of.
+type plan struct {
+	measure
+	text string
+	// sets are the rates of one value: a single set of rows, or the groups that are compared. The
+	// first set of rows of an excess or a distance is that of all rows. Of several sets, the worst
+	// value counts.
+	sets [][]slice
+}
+
+// slice is a set of rows: of a class, or with class -1 of all classes, that have the values of the
+// attributes.
+type slice struct {
+	class int
+	where []place
+}
+
+// place is a value of an attribute, by the indices of the population. The attribute behind the last
+// is that of groups that overlap.
+type place struct{ attribute, value int }
+
+// with returns the slice with one more condition.
+func (s slice) with(p place) slice { return slice{s.class, append(slices.Clip(s.where), p)} }
+
+// rows calls do for each row of the population that meets the conditions on attributes.
+func (s slice) rows(p *constraints.Population, do func(i int)) {
+	meets := func(i int) bool {
+		for _, w := range s.where {
+			if w.attribute < len(p.Attributes) && p.Attributes[w.attribute].Of[i] != w.value {
+				return false
+			}
+		}
+		return true
+	}
+	for _, w := range s.where {
+		if w.attribute == len(p.Attributes) { // one of the groups that overlap
+			for _, i := range p.Groups[w.value].Rows {
+				if meets(i) {
+					do(i)
+				}
+			}
+			return
+		}
+	}
+	for i := range p.Labels {
+		if meets(i) {
+			do(i)
+		}
+	}
+}
+
+// namedGroups is the name by which constraints name groups that overlap.
+const namedGroups = "groups"
+
+// names lists the attributes of a population and their values.
+func names(p *constraints.Population) (attributes []string, values [][]string) {
+	for _, a := range p.Attributes {
+		attributes, values = append(attributes, a.Name), append(values, a.Values)
+	}
+	if len(p.Groups) > 0 && !slices.Contains(attributes, namedGroups) {
+		var own []string
+		for _, g := range p.Groups {
+			own = append(own, g.Name)
+		}
+		attributes, values = append(attributes, namedGroups), append(values, own)
+	}
+	return attributes, values
+}
+
+// index returns the index of a name: as written, or else without regard to case; -1: none.
+func index(list []string, name string) int {
+	if k := slices.Index(list, name); k >= 0 {
+		return k
+	}
+	return slices.IndexFunc(list, func(s string) bool { return strings.EqualFold(s, name) })
+}
+
+// newPlan finds the rows of a measure. The training rows decide which groups are left out: those
+// with fewer training rows than the measure's minimum, and without any.
+func newPlan(text string, train *constraints.Population) (*plan, error) {
+	m, err := measureOf(text)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan{measure: m, text: text}
+	if m.form == "l1" {
+		return p, nil
+	}
+	list := []slice{{class: -1}}
+	for _, s := range m.selectors {
+		if list, err = narrowed(list, s, train); err != nil {
+			return nil, fmt.Errorf("verify: %s: %w", text, err)
+		}
+	}
+	enough := func(s slice) bool {
+		n := 0
+		s.rows(train, func(i int) {
+			if p.counts(train, s.class, i) {
+				n++
+			}
+		})
+		return n >= max(1, m.least)
+	}
+	for _, of := range list {
+		if !m.compares() {
+			if enough(of) {
+				p.sets = append(p.sets, []slice{of})
+			}
+			continue
+		}
+		groups := []slice{of}
+		for _, name := range m.attributes {
+			if groups, err = narrowed(groups, selector{attribute: name, each: true}, train); err != nil {
+				return nil, fmt.Errorf("verify: %s: %w", text, err)
+			}
+		}
+		set := slices.DeleteFunc(groups, func(s slice) bool { return !enough(s) })
+		if m.withAll() {
+			set = slices.Insert(set, 0, of)
+		}
+		p.sets = append(p.sets, set)
+	}
+	return p, nil
+}
+
+// narrowed adds a selector to every slice.
+func narrowed(list []slice, s selector, p *constraints.Population) (next []slice, err error) {
+	attributes, values := names(p)
+	class := func(k int) func(slice) slice { return func(s slice) slice { return slice{k, s.where} } }
+	value := func(a, k int) func(slice) slice { return func(s slice) slice { return s.with(place{a, k}) } }
+	var add []func(slice) slice
+	switch a := index(attributes, s.attribute); {
+	case s.attribute == "" && s.each, s.attribute == "class" && a < 0 && s.each:
+		for k := range p.Classes {
+			add = append(add, class(k))
+		}
+	case s.attribute == "class" && a < 0:
+		if k := index(p.Classes, s.value); k >= 0 {
+			add = append(add, class(k))
+		}
+	case s.attribute == "": // a class, or a value of one attribute; the exact spelling comes first
+		for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
+			is := func(name string) bool { return same(name, s.value) }
+			if k := slices.IndexFunc(p.Classes, is); k >= 0 && add == nil {
+				add = append(add, class(k))
+			}
+			for a, list := range values {
+				if k := slices.IndexFunc(list, is); k >= 0 && add == nil {
+					add = append(add, value(a, k))
+				}
+			}
+		}
+	case a >= 0 && s.each:
+		for k := range values[a] {
+			add = append(add, value(a, k))
+		}
+	case a >= 0:
+		if k := index(values[a], s.value); k >= 0 {
+			add = append(add, value(a, k))
+		}
+	}
+	if add == nil {
+		return nil, fmt.Errorf("the rows have no %q %q", s.attribute, s.value)
+	}
+	for _, old := range list {
+		for _, narrow := range add {
+			next = append(next, narrow(old))
+		}
+	}
+	return next, nil
+}
+
+// counts reports whether the rate counts row i, before any decision. class is the selected class,
+// or -1.
+func (m *measure) counts(p *constraints.Population, class, i int) bool {
+	if m.form == "churn" {
+		return p.Earlier[m.file][i] >= 0
+	}
+	positive := class
+	if positive < 0 {
+		positive = len(p.Classes) - 1 // of two
+	}
+	switch m.rate {
+	case "tpr", "recall", "fnr":
+		return p.Labels[i] == positive
+	case "fpr", "tnr":
+		return p.Labels[i] != positive
+	case "error", "accuracy", "loss":
+		return class < 0 || p.Labels[i] == class
+	}
+	return true // positive_rate, precision
+}
+
+// target returns the decision that the rate counts on row i, and whether the rate is the share of
+// the other decisions.
+func (m *measure) target(p *constraints.Population, class, i int) (target int, other bool) {
+	switch m.rate {
+	case "error":
+		return p.Labels[i], true
+	case "accuracy", "loss":
+		return p.Labels[i], false
+	}
+	if m.form == "churn" {
+		return p.Earlier[m.file][i], true
+	}
+	if class < 0 {
+		class = len(p.Classes) - 1
+	}
+	return class, m.rate == "fnr" || m.rate == "tnr"
+}
+
+// decided holds the decisions on the rows of a part.
+type decided struct {
+	of     []int                      // the class of each row
+	unsure []bool                     // rows whose decision the error of the scores can change
+	chance func(i, class int) float64 // the probability of a decision
+	loss   func(i int, y int) float64 // the loss of a row
+	norm   float64                    // the l1 norm of the weights
+	rows   *constraints.Population    // the rows
+}
+
+// tally is a rate on some rows.
+type tally struct {
+	hits, rows, unsure int     // of decisions
+	base               int     // rows before any decision: of a precision, more than rows
+	smooth, weight     float64 // the smooth rate is their quotient
+	of                 slice
+}
+
+// value returns the rate, of decisions or smooth.
+func (t tally) value(smooth bool) float64 {
+	if smooth {
+		return t.smooth / t.weight
+	}
+	return float64(t.hits) / float64(t.rows)
+}
+
+// tally counts the rate of the measure on a slice.
+func (p *plan) tally(s slice, d *decided) (t tally) {
+	t.of = s
+	s.rows(d.rows, func(i int) {
+		if !p.counts(d.rows, s.class, i) {
+			return
+		}
+		target, other := p.target(d.rows, s.class, i)
+		t.base++
+		if d.unsure[i] {
+			t.unsure++
+		}
+		if p.rate == "precision" { // of the rows that are decided positive
+			chance := d.chance(i, target)
+			t.weight += chance
+			if d.rows.Labels[i] == target {
+				t.smooth += chance
+			}
+			if d.of[i] == target {
+				t.rows++
+				if d.rows.Labels[i] == target {
+					t.hits++
+				}
+			}
+			return
+		}
+		t.rows, t.weight = t.rows+1, t.weight+1
+		switch {
+		case p.rate == "loss":
+			t.smooth += d.loss(i, target)
+		case other:
+			t.smooth += 1 - d.chance(i, target)
+		default:
+			t.smooth += d.chance(i, target)
+		}
+		if (d.of[i] == target) != other {
+			t.hits++
+		}
+	})
+	return t
+}
+
+// counted is a measure on the rows of a part.
+type counted struct {
+	value   float64 // of decisions; a loss and a norm are smooth
+	defined bool    // some rows count
+	smooth  float64
+	sets    [][]tally
+	// doubt is the largest change of a rate by the rows whose decision is doubtful.
+	doubt float64
+}
+
+// count counts the measure. lower says that the smallest value of several sets counts.
+func (p *plan) count(d *decided, lower bool) counted {
+	if p.form == "l1" {
+		return counted{value: d.norm, smooth: d.norm, defined: true}
+	}
+	worst := math.Inf(-1)
+	if lower {
+		worst = math.Inf(1)
+	}
+	c := counted{value: worst, smooth: worst}
+	for _, set := range p.sets {
+		var list []tally
+		for _, s := range set {
+			t := p.tally(s, d)
+			if t.unsure > 0 {
+				c.doubt = max(c.doubt, float64(t.unsure)/float64(max(1, t.rows-t.unsure)))
+			}
+			list = append(list, t)
+		}
+		c.sets = append(c.sets, list)
+		for _, smooth := range []bool{false, true} {
+			v, ok := p.one(list, smooth || p.rate == "loss")
+			to := &c.value
+			if smooth {
+				to = &c.smooth
+			} else if ok {
+				c.defined = true
+			}
+			if ok && (v < *to) == lower {
+				*to = v
+			}
+		}
+	}
+	return c
+}
+
+// one returns the value of a set of rates: the rate, the largest minus the smallest, the smallest
+// over the largest, the largest minus that of all rows, or the largest distance from it. Groups
+// without rows do not count; ok is false if too few have rows.
+func (p *plan) one(list []tally, smooth bool) (v float64, ok bool) {
+	var values []float64
+	for _, t := range list {
+		if t.rows > 0 || smooth && t.weight > 0 {
+			values = append(values, t.value(smooth))
+		}
+	}
+	switch p.form {
+	case "gap", "ratio":
+		if len(values) < 2 {
+			return 0, false
+		}
+		low, high := slices.Min(values), slices.Max(values)
+		if p.form == "gap" {
+			return high - low, true
+		}
+		if high == 0 {
+			return 1, true // all rates are 0, and equal
+		}
+		return low / high, true
+	case "excess", "distance":
+		if len(values) < 2 { // the first is that of all rows, which has rows where a group has
+			return 0, false
+		}
+		v = math.Inf(-1)
+		for _, x := range values[1:] {
+			if x -= values[0]; p.form == "distance" {
+				x = math.Abs(x)
+			}
+			v = max(v, x)
+		}
+		return v, true
+	}
+	if len(values) == 0 {
+		return 0, false
+	}
+	return values[0], true
+}
+
+// rates returns the counts of a value for its interval; nil for a loss or a norm, which have none.
+func (c counted) rates(p *plan) (sets [][]constraints.CountedRate) {
+	if p.rate == "loss" {
+		return nil
+	}
+	for _, set := range c.sets {
+		var list []constraints.CountedRate
+		for _, t := range set {
+			list = append(list, constraints.CountedRate{Hits: t.hits, Rows: t.rows})
+		}
+		sets = append(sets, list)
+	}
+	return sets
+}

@@ -1,0 +1,147 @@
+package verify
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"ppal/constraints"
+)
+
+// population returns random rows with attributes of difficult names, overlapping groups, missing
+// values and earlier decisions.
+func population(r *rand.Rand, n, classes int) *constraints.Population {
+	p := &constraints.Population{Classes: []string{"no", "yes", "min"}[:classes], Earlier: map[string][]int{"old run.csv": nil}}
+	p.Attributes = []constraints.Attribute{
+		{Name: "sex", Values: []string{"f", "M"}}, {Name: "age<=25", Values: []string{"yes it is", "no, not"}},
+		{Name: `a "quoted" name`, Values: []string{"1", "01", "x=y"}}, {Name: "rare", Values: []string{"often", "once", "never"}}}
+	p.Groups = []constraints.Group{{Name: "young"}, {Name: "old (60+)"}}
+	for i := range n {
+		p.Labels = append(p.Labels, r.IntN(classes))
+		for k := range p.Attributes {
+			a := &p.Attributes[k]
+			v := r.IntN(len(a.Values)+1) - 1 // -1: missing
+			if a.Name == "rare" {
+				if v = 0; i < 40 {
+					v = 1
+				}
+			}
+			a.Of = append(a.Of, v)
+		}
+		for k := range p.Groups {
+			if r.IntN(3) == 0 {
+				p.Groups[k].Rows = append(p.Groups[k].Rows, i)
+			}
+		}
+		p.Earlier["old run.csv"] = append(p.Earlier["old run.csv"], r.IntN(classes+1)-1)
+	}
+	return p
+}
+
+// The check's own counting of a constraint in words gives the value, the counts and the smooth
+// value that the training states, for every form of the language, on training and other rows.
+func TestCounting(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	binary := []string{"error", "accuracy", "loss", "positive_rate", "tpr", "recall", "fpr", "tnr", "fnr", "precision"}
+	var texts []string
+	for _, rate := range binary {
+		texts = append(texts, rate+" <= 0.4", rate+"[sex=m] <= 0.4", rate+`["a \"quoted\" name"="x=y", f] >= 0.4`, rate+"[rare=*, min 20] <= 0.4", rate+"[groups=young] <= 0.4", rate+"[sex=*] >= 0.3")
+		if rate != "precision" {
+			for _, form := range []string{"gap(%s, sex) <= 0.1", "gap(%s, rare, min 3) <= 0.1", "ratio(%s, sex*age<=25) >= 0.8", `gap(%s["old (60+)"], "a \"quoted\" name"*sex, min 4) <= 0.1`,
+				"excess(%s, groups) <= 0.1", "distance(%s, sex*rare) <= 0.1", "excess(%s[sex=f], age<=25) <= 0.1", "gap(%s[class=yes], sex) <= 0.2", "ratio(%s[sex=*], rare) >= 0.2"} {
+				texts = append(texts, fmt.Sprintf(form, rate))
+			}
+		}
+	}
+	texts = append(texts, `churn("old run.csv") <= 0.2`, "l1(weights) <= 3", "recall[yes] >= 0.2", "fpr[class=yes] <= 0.3")
+	for _, classes := range []int{2, 3} {
+		if classes == 3 {
+			texts = []string{"recall[*] >= 0.3", `recall["min"] >= 0.3`, "error[yes] <= 0.2", "accuracy[*, sex=f] >= 0.2", "precision[*] >= 0.2", "fpr[no] <= 0.4", "gap(recall[yes], sex) <= 0.3",
+				"gap(recall[*], sex*rare) <= 0.3", "loss[no] <= 2", "loss <= 2", "error <= 0.3", `churn("old run.csv") <= 0.5`, "excess(error, groups) <= 0.1"}
+		}
+		train, other := population(r, 400, classes), population(r, 90, classes)
+		counted := 0
+		for _, text := range texts {
+			c, err := constraints.Parse(text)
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			system, err := constraints.NewSystem(constraints.Error(), []constraints.Constraint{c}, train)
+			if err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			p, err := newPlan(c.Measure().String(), train)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, rows := range []*constraints.Population{train, other} {
+				for _, accept := range []float64{0.5, 0} { // 0: nobody is accepted
+					sample, err := system.On(rows)
+					if err != nil {
+						t.Fatal(err)
+					}
+					outputs := classes
+					if classes == 2 {
+						outputs = 1
+					}
+					scores := make([]float64, rows.Len()*outputs)
+					for i := range scores {
+						scores[i] = r.NormFloat64()
+						if accept == 0 {
+							scores[i] = -1 - math.Abs(scores[i])
+						}
+					}
+					of, err := sample.Decide(scores)
+					if err != nil {
+						t.Fatal(err)
+					}
+					_, smooth, err := sample.Smooth(scores)
+					if err != nil {
+						t.Fatal(err)
+					}
+					d := &decided{of: of, unsure: make([]bool, rows.Len()), norm: 2.5, rows: rows}
+					l := &linear{outputs: outputs}
+					chances := make([]float64, outputs)
+					d.chance = func(i, class int) float64 { return l.probability(chances, scores, int32(i), class) }
+					d.loss = func(i, y int) float64 { return l.loss(scores, int32(i), y) }
+					if system.L1 {
+						smooth = append(smooth, d.norm)
+					}
+					want, err := sample.CountWith(of, smooth)
+					if err != nil {
+						t.Fatal(err)
+					}
+					got := p.count(d, c.IsAtLeast())
+					if got.defined != want.Values[0].Defined || got.defined && math.Abs(got.value-want.Values[0].Value) > 1e-12 {
+						t.Errorf("%s of %d rows: %v (%t), want %v (%t)", c, rows.Len(), got.value, got.defined, want.Values[0].Value, want.Values[0].Defined)
+					}
+					if s := system.SmoothValue(0, smooth); got.defined && math.Abs(got.smooth-s) > 1e-12 {
+						t.Errorf("%s of %d rows: the smooth value is %v, want %v", c, rows.Len(), got.smooth, s)
+					}
+					sets := want.CountedSets(0)
+					own := got.rates(p)
+					if len(sets) != len(own) {
+						t.Errorf("%s: %d sets, want %d", c, len(own), len(sets))
+						continue
+					}
+					for k, set := range sets {
+						if len(set) != len(own[k]) {
+							t.Errorf("%s: set %d has %d rates, want %d", c, k, len(own[k]), len(set))
+							continue
+						}
+						for a, rate := range set {
+							if own[k][a].Hits != rate.Hits || own[k][a].Rows != rate.Rows {
+								t.Errorf("%s: %+v, want %+v", c, own[k][a], rate)
+							}
+							counted++
+						}
+					}
+				}
+			}
+		}
+		if counted < 50 {
+			t.Errorf("%d rates were compared", counted)
+		}
+	}
+}

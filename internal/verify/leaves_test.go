@@ -1,0 +1,145 @@
+package verify
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"ppal/internal/racing"
+	"ppal/internal/seal"
+)
+
+// leaf is a number, a text or a truth value of a JSON file, with the path of its keys.
+type leaf struct {
+	path string
+	set  func(v any)
+	old  any
+}
+
+// leaves lists the leaves of a JSON value. Of a list of more than 3 elements, it lists the leaves
+// of the first, the second and the last.
+func leaves(path string, v any, set func(any)) (list []leaf) {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, own := range v {
+			list = append(list, leaves(path+"."+key, own, func(x any) { v[key] = x })...)
+		}
+	case []any:
+		for k, own := range v {
+			if k < 2 || k == len(v)-1 {
+				list = append(list, leaves(fmt.Sprintf("%s[%d]", path, k), own, func(x any) { v[k] = x })...)
+			}
+		}
+	default:
+		list = append(list, leaf{strings.TrimPrefix(path, "."), set, v})
+	}
+	return list
+}
+
+// forged returns other values for a leaf: a number that differs by more than a rounding error,
+// another text, the opposite, and a number instead of null.
+func forged(old any) []any {
+	switch v := old.(type) {
+	case json.Number:
+		x, _ := v.Float64()
+		if !strings.ContainsAny(string(v), ".e") {
+			return []any{x + 1}
+		}
+		if math.Abs(x) < 1e-4 {
+			return []any{x + 1e-2} // no number reads as 0
+		}
+		return []any{x + 1e-2*max(1, math.Abs(x)), x * 1.01, nil}
+	case string:
+		return []any{v + " more"}
+	case bool:
+		return []any{!v}
+	}
+	return []any{0.25}
+}
+
+// reseal writes a JSON file with a new checksum of its own.
+func reseal(t *testing.T, path string, v any) {
+	t.Helper()
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = regexp.MustCompile(`"checksum": "\w+"`).ReplaceAll(text, []byte(`"checksum": "`+seal.Blank+`"`))
+	if bytes.Contains(text, []byte(seal.Blank)) {
+		seal.Close(text)
+	}
+	if err := os.WriteFile(path, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Every leaf of summary.json that is changed, with a new checksum, is found, or one of its keys is
+// named among what was not checked.
+func TestEveryLeafOfSummary(t *testing.T) {
+	racing.Skip(t, "it verifies many runs")
+	names := []string{"gap", "dp"}
+	if !testing.Short() {
+		names = append(names, "promise", "surrogate", "classes", "mnpc separate hinge", "eo max", "if", "best", "impossible")
+	}
+	list := runs(t)
+	for _, name := range names {
+		options := list[name]
+		t.Run(name, func(t *testing.T) {
+			dir := trained(t, options())
+			text, err := os.ReadFile(dir.Summary())
+			if err != nil {
+				t.Fatal(err)
+			}
+			read := func() (v map[string]any) {
+				in := json.NewDecoder(bytes.NewReader(text))
+				in.UseNumber()
+				if err := in.Decode(&v); err != nil {
+					t.Fatal(err)
+				}
+				return v
+			}
+			seen := map[string]bool{}
+			for _, l := range leaves("", read(), nil) {
+				kind := regexp.MustCompile(`\[\d+\]`).ReplaceAllString(l.path, "[]")
+				if seen[kind+fmt.Sprintf("%T", l.old)] || l.path == "checksum" || strings.HasPrefix(l.path, "files.") {
+					continue
+				}
+				seen[kind+fmt.Sprintf("%T", l.old)] = true
+				for _, v := range forged(l.old) {
+					s := read()
+					for _, other := range leaves("", s, nil) {
+						if other.path == l.path {
+							other.set(v)
+						}
+					}
+					reseal(t, dir.Summary(), s)
+					r, err := Run(dir, reading(options()))
+					if err != nil || !r.Verified || notChecked(r, l.path) {
+						continue
+					}
+					t.Errorf("%s: %v instead of %v is verified", l.path, v, l.old)
+				}
+			}
+		})
+	}
+}
+
+// notChecked reports whether the report names the leaf or a part of its path among the claims that
+// were not checked.
+func notChecked(r *Report, path string) bool {
+	names := strings.FieldsFunc(path, func(c rune) bool { return c == '.' || c == '[' || c == ']' })
+	for _, s := range r.Skipped {
+		keys, _, _ := strings.Cut(s, ": ")
+		for _, key := range strings.Split(keys, ", ") {
+			if key == path || key == names[0] || len(names) > 1 && key == names[0]+"."+names[1] {
+				return true
+			}
+		}
+	}
+	return false
+}

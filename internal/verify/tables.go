@@ -1,0 +1,145 @@
+package verify
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"ppal/internal/rates"
+	"ppal/internal/statistics"
+	"ppal/trainer/session"
+)
+
+// classNames returns the names of the classes of a part.
+func classNames(p *session.Part) (names []string) {
+	for _, c := range p.Rows.Classes {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// rates compares the rates of a split, counted in one pass over the rows.
+func (c *check) rates(p *session.Part, t *rates.Table, scores []float64, e float64) {
+	r, outputs, classes := c.report, c.in.Model.Outputs, len(p.Rows.Classes)
+	section := string(p.Name) + " rates"
+	decided, unsure := make([]int, len(p.Classes)), make([]bool, len(p.Classes))
+	for i := range decided {
+		own := scores[i*outputs:][:outputs]
+		unsure[i] = unsureOf(own, e)
+		if outputs == 1 {
+			if own[0] > 0 {
+				decided[i] = 1
+			}
+		} else {
+			decided[i] = largestAt(own)
+		}
+	}
+	count := func(rows []int) (table [][]int, doubtful int) {
+		table = make([][]int, classes)
+		for k := range table {
+			table[k] = make([]int, classes)
+		}
+		for _, i := range rows {
+			table[p.Classes[i]][decided[i]]++
+			if unsure[i] {
+				doubtful++
+			}
+		}
+		return table, doubtful
+	}
+	if !slices.Equal(t.Classes, classNames(p)) || len(t.Confusion) != classes {
+		r.problem("%s: summary.json has the classes %q, the data have %q", section, t.Classes, classNames(p))
+		return
+	}
+	r.exact(section, "rows", float64(t.Rows), float64(len(p.Classes)))
+	compare := func(where string, reported rates.Rates, rows []int) [][]int {
+		table, doubtful := count(rows)
+		shares := sharesOf(table, t.Classes)
+		for name := range reported {
+			if _, ok := shares[name]; !ok {
+				r.problem("%s: summary.json has a rate %s%s that the check does not know", section, where, name)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(shares)) {
+			of := shares[name]
+			v, ok := reported[name]
+			switch {
+			case !ok && of[1] == 0:
+			case !ok || of[1] == 0 && doubtful == 0:
+				r.problem("%s: %s: summary.json and the check differ in whether there are rows", section, where+name)
+			case of[1] > 0:
+				share := float64(2*doubtful)/float64(of[1]) + 1e-12
+				r.compare(section, fmt.Sprintf("rates.%s %s%s", p.Name, where, name), v.Value,
+					number{float64(of[0]) / float64(of[1]), share, true})
+				r.compare(section, fmt.Sprintf("rows of rates.%s %s%s", p.Name, where, name), float64(v.Rows), number{float64(of[1]), float64(doubtful), true})
+				if p.Name == session.Training {
+					c.interval(section, fmt.Sprintf("interval of rates.%s %s%s", p.Name, where, name), v.Interval, nil, 0)
+				} else {
+					i := statistics.Count{Hits: of[0], Rows: of[1]}.Interval(rates.Level)
+					c.interval(section, fmt.Sprintf("interval of rates.%s %s%s", p.Name, where, name), v.Interval, &[2]float64{i.Low, i.High}, share)
+				}
+			}
+		}
+		return table
+	}
+	table := compare("", t.Overall, all(len(p.Classes)))
+	_, doubtful := count(all(len(p.Classes)))
+	for a, row := range t.Confusion {
+		if len(row) != classes {
+			r.problem("%s: the confusion matrix has %d numbers in row %d", section, len(row), a)
+			continue
+		}
+		for d, n := range row {
+			r.compare(section, fmt.Sprintf("confusion.%s[%d][%d]", p.Name, a, d), float64(n), number{float64(table[a][d]), float64(doubtful), true})
+		}
+	}
+	if len(t.ByGroup) != len(p.Groups) {
+		r.problem("%s: summary.json has %d groups, the data have %d", section, len(t.ByGroup), len(p.Groups))
+		return
+	}
+	marked := rates.Table{}
+	for _, g := range t.ByGroup {
+		g.Extremes = nil
+		marked.ByGroup = append(marked.ByGroup, g)
+	}
+	if c.in.System != nil {
+		marked.MarkExtremes(c.in.System.BoundGroups())
+	}
+	for k, g := range p.Groups {
+		if !maps.Equal(t.ByGroup[k].Extremes, marked.ByGroup[k].Extremes) {
+			r.problem("%s: extremes of %s are %v in summary.json, and %v by the rates", section, g.Name, t.ByGroup[k].Extremes, marked.ByGroup[k].Extremes)
+		}
+		if t.ByGroup[k].Group != g.Name {
+			r.problem("%s: summary.json has the group %q, the data have %q", section, t.ByGroup[k].Group, g.Name)
+		}
+		r.exact(section, fmt.Sprintf("rows of %s (%s)", g.Name, p.Name), float64(t.ByGroup[k].Rows), float64(len(g.Rows)))
+		compare(g.Name+" ", t.ByGroup[k].Rates, g.Rows)
+	}
+}
+
+// sharesOf returns the rates of a confusion matrix as hits and rows, by name.
+func sharesOf(table [][]int, classes []string) map[string][2]int {
+	total, right := 0, 0
+	actual, decided := make([]int, len(table)), make([]int, len(table))
+	for a, row := range table {
+		right += row[a]
+		for d, n := range row {
+			total += n
+			actual[a] += n
+			decided[d] += n
+		}
+	}
+	list := map[string][2]int{rates.Error: {total - right, total}}
+	if len(table) == 2 {
+		list[rates.PositiveRate] = [2]int{decided[1], total}
+		list[rates.TruePositiveRate] = [2]int{table[1][1], actual[1]}
+		list[rates.FalsePositiveRate] = [2]int{table[0][1], actual[0]}
+		list[rates.Precision] = [2]int{table[1][1], decided[1]}
+		return list
+	}
+	for k, class := range classes {
+		list[rates.RecallOf(class)] = [2]int{table[k][k], actual[k]}
+		list[rates.PrecisionOf(class)] = [2]int{table[k][k], decided[k]}
+	}
+	return list
+}
