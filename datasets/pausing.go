@@ -141,8 +141,8 @@ func (p *pausing) next() bool {
 }
 
 // peek returns the next n bytes of r, which reads the content, or fewer with an error. Of an input
-// that may pause it returns the first line alone: what the reader decides from it must not depend
-// on how fast the lines arrive.
+// that may pause it returns the first line alone, with the empty lines before it: what the reader
+// decides from it must not depend on how fast the lines arrive.
 func (c *content) peek(r *bufio.Reader, n int) ([]byte, error) {
 	if c.pausing == nil {
 		return r.Peek(n)
@@ -153,8 +153,9 @@ func (c *content) peek(r *bufio.Reader, n int) ([]byte, error) {
 			return head, err
 		}
 		head, _ = r.Peek(min(r.Buffered(), n))
-		if end := bytes.IndexByte(head, '\n'); end >= 0 {
-			return head[:end+1], nil
+		empty := len(head) - len(bytes.TrimLeft(head, "\r\n"))
+		if end := bytes.IndexByte(head[empty:], '\n'); end >= 0 {
+			return head[:empty+end+1], nil
 		}
 		if len(head) == n {
 			return head, nil

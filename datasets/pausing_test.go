@@ -104,7 +104,7 @@ func TestRowsArriveAsTheyAreWritten(t *testing.T) {
 		rows  []int
 	}{
 		"CSV":      {table, []string{"x,note\n1,a\n", "2,a\n3,a\n", "4", ",a\n5,", "a\n", "6,\"b\n", "c\"\n"}, []int{1, 2, 0, 1, 1, 0, 1}},
-		"header":   {table, []string{"x;note\n", "1;a\n", "\n", "2;a\n"}, []int{0, 1, 0, 1}},
+		"header":   {table, []string{"\r\n", "\n\nx;note\n", "1;a\n", "\n", "2;a\n"}, []int{0, 0, 1, 0, 1}},
 		"LIBSVM":   {NewRows{Preparation: &Preparation{Numbers: []int{1, 2}, Indices: 2}}, []string{"1:2\n", "+1 2:3\n1:", "5\n"}, []int{1, 1, 1}},
 		"pictures": {NewRows{Pixels: 2, Scale: 1}, []string{"\x00\x00\x08\x02\x00\x00\x00\x04\x00\x00\x00\x02ab", "c", "def", "gh"}, []int{1, 0, 2, 1}},
 	} {
