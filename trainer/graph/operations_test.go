@@ -88,6 +88,9 @@ func (o own) Do(in ...gorgonia.Value) (gorgonia.Value, error) {
 }
 
 func (o own) SymDiff(in gorgonia.Nodes, _, grad *gorgonia.Node) (gorgonia.Nodes, error) {
+	if o.slope == 0 {
+		panic("no slope")
+	}
 	d, err := gorgonia.HadamardProd(in[0], grad)
 	if err == nil {
 		d, err = gorgonia.HadamardProd(d, gorgonia.NewConstant(o.slope))
@@ -118,6 +121,21 @@ func TestOwnOpWithAWrongGradient(t *testing.T) {
 		var wrong *problem.GradientError
 		if !errors.As(err, &wrong) || wrong.Constraint != 7 || !errors.Is(err, problem.ErrSettings) || !strings.Contains(err.Error(), "own2(%0)") && !strings.Contains(err.Error(), "own2 ") {
 			t.Errorf("wrong: %v", err)
+		}
+	}
+}
+
+// An op that panics in its derivative is an error that names the constraint node.
+func TestPanicInADerivative(t *testing.T) {
+	for _, at := range []int{0, 2} {
+		_, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+			w := input(g, tensor.Float64, rand.New(rand.NewPCG(4, 0)), "w", 6)
+			nodes := gorgonia.Nodes{w, w, w}
+			nodes[at] = gorgonia.Must(gorgonia.ApplyOp(own{1, 0, true}, w))
+			return graph.Definition{Objective: gorgonia.Must(gorgonia.Sum(w)), Constraints: nodes, Parameters: gorgonia.Nodes{w}}, nil
+		}, graph.Tape{})
+		if want := fmt.Sprintf("the gradient of constraint node %d: gorgonia panics: no slope", at); !errors.Is(err, problem.ErrSettings) || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
 		}
 	}
 }
