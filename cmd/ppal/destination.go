@@ -33,12 +33,12 @@ func (o *outputs) end() {
 		o.mutex.Lock()
 		defer o.mutex.Unlock()
 		o.ended = true
-		atomicfile.DiscardAll()
 	}()
 	select {
 	case <-done:
 	case <-time.After(endsWithin):
 	}
+	atomicfile.DiscardAll()
 }
 
 // do calls f unless the process ends.

@@ -58,7 +58,6 @@ func Replace(from, path string) error { return disk.rename(from, path) }
 
 // File is a new file that replaces path when Commit is called.
 type File struct {
-	mutex   sync.Mutex // of pending
 	pending *renameio.PendingFile
 	path    string
 }
@@ -66,11 +65,12 @@ type File struct {
 // unfinished are the files that have been created and neither committed nor discarded.
 var unfinished sync.Map
 
-// DiscardAll discards all files of the process that are not committed: the process ends while its
-// goroutines still work, so that no deferred Discard runs. It waits for a Commit that has begun.
+// DiscardAll removes all files of the process that are not committed: the process ends while its
+// goroutines still work, so that no deferred Discard runs. It does not wait for a Commit that has
+// begun, which syncs a large file for seconds: the Commit then fails.
 func DiscardAll() {
 	unfinished.Range(func(f, _ any) bool {
-		_ = f.(*File).Discard()
+		_ = os.Remove(f.(*File).pending.Name()) // there is none if a Commit has just ended
 		return true
 	})
 }
@@ -94,8 +94,6 @@ func (f *File) Write(p []byte) (int, error) { return f.pending.Write(p) }
 
 // Commit syncs the file, replaces path by it and syncs the directory.
 func (f *File) Commit() error {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
 	if err := f.pending.CloseAtomicallyReplace(); err != nil {
 		return err
 	}
@@ -105,8 +103,6 @@ func (f *File) Commit() error {
 
 // Discard removes the new file and leaves path unchanged. After Commit it does nothing.
 func (f *File) Discard() error {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
 	unfinished.Delete(f)
 	return f.pending.Cleanup()
 }
