@@ -131,7 +131,14 @@ func TestProfilesJoin(t *testing.T) {
 		if !joined.counting { // then the other numbers do not matter
 			joined.first, joined.last = want.first, want.last
 		}
-		if diff := cmp.Diff(want, joined, cmp.AllowUnexported(profile{})); diff != "" {
+		if len(want.values) > maxCategories { // then the counts do not matter
+			for _, p := range []*profile{want, joined} {
+				for _, of := range p.kinds {
+					of.rows = 0
+				}
+			}
+		}
+		if diff := cmp.Diff(want, joined, cmp.AllowUnexported(profile{}, distinct{})); diff != "" {
 			t.Fatalf("%q: %s", values, diff)
 		}
 	}

@@ -49,7 +49,7 @@ func (p *libsvmParser) line(line []byte) error {
 	case bytes.IndexByte(field, ':') >= 0:
 		return fmt.Errorf("%w: the row begins with %s instead of a label", ErrFormat, quoted(field))
 	case !ok:
-		return fmt.Errorf("label %s is %w", quoted(field), ErrNumber)
+		return badLabel(field)
 	}
 	field, following := nextField(rest)
 	query, isQuery := bytes.CutPrefix(field, []byte("qid:"))
@@ -280,4 +280,12 @@ func decimalForm(text []byte) bool {
 		}
 	}
 	return true
+}
+
+// badLabel is the error for a label that is not a number. A row of separated fields has no blanks.
+func badLabel(field []byte) error {
+	if bytes.ContainsAny(field, ",;") {
+		return fmt.Errorf("label %s is %w: want rows in LIBSVM's format (label index:value ...), and this file looks like CSV", quoted(field), ErrNumber)
+	}
+	return fmt.Errorf("label %s is %w", quoted(field), ErrNumber)
 }

@@ -87,7 +87,7 @@ func (w *libsvmWorker) line(line []byte, b *Block) error {
 	label := ""
 	if bytes.IndexByte(field, ':') < 0 {
 		if _, ok := number(field); !ok {
-			return fmt.Errorf("label %s is %w", quoted(field), ErrNumber)
+			return badLabel(field)
 		}
 		label = w.texts.of(field)
 		field, rest = nextField(rest)

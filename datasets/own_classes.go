@@ -91,7 +91,7 @@ func (t *ownTable) labelClasses(values []string) (labelClasses, error) {
 		return labelClasses{}, fmt.Errorf("%w: it has %s values (%s), want at most %d classes, or a condition for class +1, as in %s",
 			ErrLabel, upTo(len(values), maxCategories), listed(values, 5), mostClasses, as)
 	}
-	return labelClasses{several: orderedClasses(values)}, sameNumber(values)
+	return labelClasses{several: orderedClasses(values)}, nil
 }
 
 // upTo returns n as text, or "more than most" if n is larger.
@@ -113,20 +113,6 @@ func orderedClasses(values []string) []string {
 		return cmp.Compare(x, y)
 	})
 	return values
-}
-
-// sameNumber returns an error if two values are spellings of the same number.
-func sameNumber(values []string) error {
-	of := map[float64]string{}
-	for _, v := range values {
-		if x, ok := number([]byte(v)); ok {
-			if other, twice := of[x]; twice {
-				return fmt.Errorf("%w: %q and %q are the same number; write it in one way", ErrLabel, other, v)
-			}
-			of[x] = v
-		}
-	}
-	return nil
 }
 
 // chosenClasses returns the values of the label that the user's names mean, in the user's order.

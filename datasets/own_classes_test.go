@@ -86,7 +86,7 @@ func TestSeveralClassesErrors(t *testing.T) {
 		{"a quantity", numbers, TableOptions{Label: "y"}, ErrLabel,
 			"it holds 30 different numbers (0, 1, 10, 11, 12 and 25 more), so it is probably a quantity; want a condition for class +1, as in --label 'y=VALUE'"},
 		{"many texts", texts, TableOptions{Label: "y"}, ErrLabel, "it has 101 values (c0, c1, c10, c100, c11 and 96 more), want at most 100 classes, or a condition for class +1, as in --label 'y=VALUE'"},
-		{"two spellings", "x,y\n1,1\n2,1.0\n3,2\n", TableOptions{Label: "y"}, ErrLabel, `"1" and "1.0" are the same number`},
+		{"two spellings", "x,y\n1,1\n2,1.0\n3,2\n", TableOptions{Label: "y"}, ErrLabel, `"1" (1 row) and "1.0" (1 row) are the same number`},
 		{"unknown class", flowers(9), TableOptions{Label: "species", Classes: []string{"rose", "Lilly"}}, ErrClass, `--classes: there is no "Lilly"; did you mean lily?`},
 		{"unlike any class", flowers(9), TableOptions{Label: "species", Classes: []string{"rose", "oak"}}, ErrClass, `--classes: there is no "oak"; the classes are iris, lily, rose`},
 		{"twice", flowers(9), TableOptions{Label: "species", Classes: []string{"rose", "lily", "rose"}}, ErrClass, `--classes names "rose" twice`},

@@ -233,6 +233,7 @@ func (t *ownTable) source(s *sheet) (*source, error) {
 		}
 	}
 	t.remark(s)
+	t.remarkSpelling()
 	for _, c := range t.columns {
 		if (c.group || c.attribute) && c.kind == numberKind && len(c.profile.values) <= maxCategories {
 			s.column(c.name).spell(c.profile.values)

@@ -263,9 +263,12 @@ func (t *ownTable) decideCategories(c *ownColumn, wrong func(at *FileError, advi
 	p := c.profile
 	n, values := len(p.values), p.rows-p.missing
 	switch {
-	case c.label && t.when != nil:
 	case c.label:
-		if _, err := t.labelClasses(p.values); err != nil {
+		err := p.oneSpelling()
+		if err == nil && t.when == nil {
+			_, err = t.labelClasses(p.values)
+		}
+		if err != nil {
 			wrong(nil, "", "column %q: %w", c.name, err)
 		}
 	case !c.feature:

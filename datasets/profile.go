@@ -20,21 +20,28 @@ type profile struct {
 	pointGroups int            // plain numbers with points that can separate thousands, as in 1.234; counted while dotted is 0
 	texts       [textKinds]int // values that are not plain numbers
 
-	unreal         *FileError          // position of the first infinite value
-	unrealText     string              // text of the first infinite value
-	text           *FileError          // position of the first text among numbers
-	example        string              // the first value that is not a plain number, or the text there
-	forms          formSet             // the forms in which all values are dates; example is then the first date
-	undated        *FileError          // position of the first text that is not a date in any form
-	undatedText    string              // the text there
-	counting       bool                // each value is a number, and one more than the value before
-	whole          bool                // each value is a whole number, without a point
-	different      int                 // number of the first rows, at most maxCategories + 1, whose values are all different
-	first, last    float64             // the first and the last value, while counting
-	values         []string            // the distinct values in the order of the file, at most maxCategories + 1
-	kinds          map[string]textKind // of values
-	full           bool                // more values need not be collected
-	onlyCategories bool                // numbers count as categories
+	unreal         *FileError           // position of the first infinite value
+	unrealText     string               // text of the first infinite value
+	text           *FileError           // position of the first text among numbers
+	example        string               // the first value that is not a plain number, or the text there
+	forms          formSet              // the forms in which all values are dates; example is then the first date
+	undated        *FileError           // position of the first text that is not a date in any form
+	undatedText    string               // the text there
+	counting       bool                 // each value is a number, and one more than the value before
+	whole          bool                 // each value is a whole number, without a point
+	different      int                  // number of the first rows, at most maxCategories + 1, whose values are all different
+	first, last    float64              // the first and the last value, while counting
+	values         []string             // the distinct values in the order of the file, at most maxCategories + 1
+	kinds          map[string]*distinct // of values
+	full           bool                 // more values need not be collected
+	onlyCategories bool                 // numbers count as categories
+}
+
+// distinct describes a distinct value. The number of its rows is complete unless the profile is
+// full.
+type distinct struct {
+	kind textKind
+	rows int
 }
 
 // textKind says how a value that is not a plain number is written.
@@ -51,7 +58,7 @@ const (
 )
 
 func newProfile(onlyCategories bool) *profile {
-	p := &profile{onlyCategories: onlyCategories, kinds: map[string]textKind{}}
+	p := &profile{onlyCategories: onlyCategories, kinds: map[string]*distinct{}}
 	p.reset()
 	return p
 }
@@ -77,16 +84,20 @@ func (p *profile) add(records *fieldReader, field int, absent *textSet) {
 	var kind textKind
 	known := false
 	if !p.full && len(p.values) <= maxCategories {
-		if kind, known = p.kinds[string(text)]; !known {
+		of := p.kinds[string(text)]
+		if known = of != nil; !known {
+			of = &distinct{}
 			if !plain && !p.onlyCategories {
-				kind = textKindOf(text)
+				of.kind = textKindOf(text)
 			}
 			own := string(text)
-			p.kinds[own], p.values = kind, append(p.values, own)
+			p.kinds[own], p.values = of, append(p.values, own)
 			if p.different == p.rows-1 {
 				p.different++
 			}
 		}
+		of.rows++
+		kind = of.kind
 	} else if !plain && !p.onlyCategories {
 		kind = textKindOf(text)
 	}
@@ -205,8 +216,11 @@ func (p *profile) join(next *profile) {
 	}
 	p.forms &= next.forms
 	for _, v := range next.values {
-		if _, known := p.kinds[v]; !known && len(p.values) <= maxCategories {
-			p.kinds[v], p.values = next.kinds[v], append(p.values, v)
+		of := next.kinds[v]
+		if own := p.kinds[v]; own != nil {
+			own.rows += of.rows
+		} else if len(p.values) <= maxCategories {
+			p.kinds[v], p.values = &distinct{of.kind, of.rows}, append(p.values, v)
 		}
 	}
 }

@@ -154,7 +154,7 @@ type sentProfile struct {
 	Different                                 int
 	First, Last                               uint64 // the bits of the numbers
 	Values                                    []string
-	Kinds                                     []int // of Values; bytes would be text
+	Kinds, Counts                             []int // of Values; bytes would be text
 }
 
 type sentPosition struct{ Line, Column int }
@@ -182,7 +182,7 @@ func (p *profile) send() sentProfile {
 		First: math.Float64bits(p.first), Last: math.Float64bits(p.last), Values: p.values,
 	}
 	for _, v := range p.values {
-		s.Kinds = append(s.Kinds, int(p.kinds[v]))
+		s.Kinds, s.Counts = append(s.Kinds, int(p.kinds[v].kind)), append(s.Counts, p.kinds[v].rows)
 	}
 	return s
 }
@@ -195,7 +195,7 @@ func (s *sentProfile) profile(onlyCategories bool) *profile {
 	p.whole, p.different = s.Whole, s.Different
 	p.first, p.last, p.values = math.Float64frombits(s.First), math.Float64frombits(s.Last), s.Values
 	for i, v := range s.Values {
-		p.kinds[v] = textKind(s.Kinds[i])
+		p.kinds[v] = &distinct{textKind(s.Kinds[i]), s.Counts[i]}
 	}
 	return p
 }

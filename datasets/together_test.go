@@ -189,7 +189,7 @@ func TestSharedProfile(t *testing.T) {
 	p.unreal, p.unrealText = &FileError{Offset: -1, Line: 4, Column: 5}, "inf"
 	p.text, p.example, p.texts[otherText] = &FileError{Offset: -1, Line: 6, Column: 7}, "x", 5
 	p.forms, p.counting, p.first, p.last = 3, false, math.Copysign(0, -1), math.Inf(1)
-	p.values, p.kinds = []string{"x", "1,5"}, map[string]textKind{"x": otherText, "1,5": commaText}
+	p.values, p.kinds = []string{"x", "1,5"}, map[string]*distinct{"x": {otherText, 3}, "1,5": {commaText, 2}}
 	s := p.send()
 	if got := s.profile(false); !reflect.DeepEqual(got, p) {
 		t.Errorf("%+v, want %+v", got, p)

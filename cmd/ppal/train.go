@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"runtime/debug"
 
 	"ppal/datasets"
@@ -218,12 +219,27 @@ func (r *trainRun) announce() {
 	if d.Dataset == ownTable && !r.cfg.Quiet {
 		printUses(r.report.lines, d.Columns)
 	}
+	if len(d.Classes) > 0 {
+		r.report.info(classCounts(d.Classes))
+	}
 	for _, n := range d.Notes {
 		r.report.info(n)
 	}
 	for _, w := range d.Warnings {
 		r.report.warn(w)
 	}
+}
+
+// classCounts returns the numbers of rows of each class: a label that is read wrongly shows there.
+func classCounts(classes []rundir.SplitSizes) string {
+	var list []string
+	for _, c := range classes[:min(len(classes), mostGroups)] {
+		list = append(list, fmt.Sprintf("%s %d, %d, %d", c.Name, c.Train, c.Validation, c.Test))
+	}
+	if n := len(classes) - len(list); n > 0 {
+		list = append(list, fmt.Sprintf("and %d more classes", n))
+	}
+	return "rows of each class for training, validation, test: " + strings.Join(list, "; ")
 }
 
 // beside returns an existing directory beside or above a run's directory, for files of a run whose
