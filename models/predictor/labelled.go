@@ -85,16 +85,12 @@ func (m *Model) labelled(r io.Reader, name string, o EvaluateOptions, attributes
 	return rows, nil
 }
 
-// values returns the values that an attribute, or the condition of a group, had in the training;
-// nil for other attributes.
+// values returns the values that an attribute had in the training; nil for other attributes.
 func (m *Model) values(attribute string) []string {
 	for _, a := range m.description.Attributes {
 		if a.Name == attribute {
 			return a.Values
 		}
-	}
-	if slices.Contains(m.conditions(), attribute) {
-		return []string{attribute, ""} // the condition holds, or it does not
 	}
 	return nil
 }
@@ -142,7 +138,7 @@ func (m *Model) text(rows *labelled, r io.Reader, name string, o EvaluateOptions
 	if reading.Missing == datasets.MissingDropped {
 		o.required = reading.Required
 	}
-	kept := make([][]string, len(o.Keep))
+	kept, conditions := make([][]string, len(o.Keep)), m.conditions()
 	var columns []string
 	err := m.Read(r, name, o.Options, func(b *Batch) error {
 		rows.scores, rows.decisions = append(rows.scores, b.Scores...), append(rows.decisions, b.Decisions...)
@@ -167,6 +163,9 @@ func (m *Model) text(rows *labelled, r io.Reader, name string, o EvaluateOptions
 	}
 	for k, text := range attributes {
 		values := m.values(text)
+		if values == nil && slices.Contains(conditions, text) {
+			values = []string{text, ""} // the condition of a group holds, or it does not
+		}
 		a, err := reading.NewAttribute(text, columns[k+1], kept[k+1], values, m.preparation)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)

@@ -35,7 +35,8 @@ func loadTable(ctx context.Context, dir, dataset string, options datasets.TableO
 		}
 	}
 	t, err := datasets.LoadTableContext(ctx, dir, dataset, options)
-	if err == nil && needs.Groups() && !overlap(t.Train) && !slices.Contains(options.Attributes, constraints.GroupsName) {
+	// a published problem, which has no text, means the groups alone
+	if err == nil && needs.Groups() && needs.Texts != nil && !overlap(t.Train) && !slices.Contains(options.Attributes, constraints.GroupsName) {
 		options.Attributes = append(options.Attributes, constraints.GroupsName)
 		t, err = datasets.LoadTableContext(ctx, dir, dataset, options)
 	}

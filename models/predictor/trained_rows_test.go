@@ -1,0 +1,357 @@
+package predictor_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	pqschema "github.com/apache/arrow-go/v18/parquet/schema"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"ppal/constraints"
+	"ppal/datasets"
+	"ppal/internal/rundir"
+	"ppal/models/predictor"
+	"ppal/trainer/session"
+)
+
+// trial is a table and how a run reads it. The columns are grp, sex, age, x and y.
+type trial struct {
+	name    string
+	grp     []string // the values of grp
+	labels  []string // the values of y, in increasing order of the hidden score
+	comma   bool     // the fields have decimal commas and semicolons between them
+	missing string   // columns with missing values in some rows, separated by blanks
+	format  string   // "", tsv, parquet, libsvm or test file
+	set     func(o *session.Table)
+	bounds  string       // constraints, separated by semicolons
+	task    session.Task // instead of bounds
+}
+
+const (
+	trialRows  = 300
+	trialTests = 60 // rows of the test file
+)
+
+// records returns the rows of the trial, with the columns' names first.
+func (c *trial) records() [][]string {
+	rng := rand.New(rand.NewPCG(7, 11))
+	list := [][]string{{"grp", "sex", "age", "x", "y"}}
+	for range trialRows {
+		g, male, x := rng.IntN(len(c.grp)), rng.IntN(5) < 2, rng.NormFloat64()
+		score := x + rng.NormFloat64() + 0.6*float64(g%2)
+		if male {
+			score -= 0.7
+		}
+		at := min(max(0, int((score+2)/4*float64(len(c.labels)))), len(c.labels)-1)
+		r := []string{c.grp[g], "F", fmt.Sprint(18 + rng.IntN(50)), fmt.Sprintf("%.3f", x), c.labels[at]}
+		if male {
+			r[1] = "M"
+		}
+		if c.comma {
+			r[3] = strings.Replace(r[3], ".", ",", 1)
+		}
+		for k, name := range list[0] {
+			if rng.IntN(12) == 0 && slices.Contains(strings.Fields(c.missing), name) {
+				r[k] = []string{"", "NA", "?"}[rng.IntN(3)]
+			}
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// encoded returns the records as a file in the trial's format.
+func (c *trial) encoded(t *testing.T, records [][]string) string {
+	t.Helper()
+	var out bytes.Buffer
+	switch c.format {
+	case "libsvm":
+		for _, r := range records[1:] {
+			fmt.Fprintf(&out, "%s 1:%s", r[4], r[3])
+			if r[1] == "M" {
+				out.WriteString(" 2:1")
+			}
+			fmt.Fprintf(&out, " %d:1\n", 3+slices.Index(c.grp, r[0]))
+		}
+		return out.String()
+	case "parquet":
+		return parquetOf(t, records)
+	}
+	w := csv.NewWriter(&out)
+	switch {
+	case c.format == "tsv":
+		w.Comma = '\t'
+	case c.comma:
+		w.Comma = ';'
+	}
+	if err := w.WriteAll(records); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// parquetOf returns a Parquet file of texts.
+func parquetOf(t *testing.T, records [][]string) string {
+	t.Helper()
+	var fields pqschema.FieldList
+	for _, name := range records[0] {
+		fields = append(fields, pqschema.NewByteArrayNode(name, parquet.Repetitions.Required, -1))
+	}
+	var out bytes.Buffer
+	w := file.NewParquetWriter(&out, pqschema.MustGroup(pqschema.NewGroupNode("schema", parquet.Repetitions.Required, fields, -1)))
+	g := w.AppendRowGroup()
+	for k := range records[0] {
+		column, err := g.NextColumn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var texts []parquet.ByteArray
+		for _, r := range records[1:] {
+			texts = append(texts, parquet.ByteArray(r[k]))
+		}
+		if _, err := column.(*file.ByteArrayColumnChunkWriter).WriteBatch(texts, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// parsed returns the constraints of the trial.
+func parsed(t *testing.T, texts string) (list []constraints.Constraint) {
+	t.Helper()
+	for _, text := range strings.Split(texts, "; ") {
+		c, err := constraints.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// trials returns every kind of attribute, label, missing policy and option, alone and together.
+func trials() (list []trial) {
+	yes := []string{"no", "yes"}
+	for _, kind := range []trial{
+		{name: "text", grp: []string{"a", "b", "B", "c d", "e, f"}},
+		{name: "codes", grp: []string{"02139", "2139", "10001", "00501"}, set: func(o *session.Table) { o.Categorical = []string{"grp"} }},
+		{name: "codes as numbers", grp: []string{"02139", "2139", "10001", "00501"}},
+		{name: "codes without features", grp: []string{"02139", "2139", "10001"}, set: func(o *session.Table) {
+			o.Categorical, o.Ignore = []string{"grp"}, []string{"grp"}
+		}},
+		{name: "trailing zeros", grp: []string{"250.1", "250.10", "3.50"}, set: func(o *session.Table) { o.Categorical = []string{"grp"} }},
+		{name: "trailing zeros as numbers", grp: []string{"250.1", "250.10", "3.50"}},
+		{name: "big ids", grp: []string{"9007199254740993", "9007199254740992", "12345678901234567890"},
+			set: func(o *session.Table) { o.Categorical = []string{"grp"} }},
+		{name: "big ids as numbers", grp: []string{"9007199254740993", "9007199254740992", "12345678901234567890"}},
+		{name: "decimal commas", comma: true, grp: []string{"1,5", "2,50", "2,5"}},
+		{name: "thousands", comma: true, grp: []string{"1.200,5", "900,25", "6.905,50"}},
+		{name: "thousands without features", comma: true, grp: []string{"1.200,5", "900,25"}, set: func(o *session.Table) { o.Ignore = []string{"grp"} }},
+		{name: "thousands with points", grp: []string{"1,200.5", "900.25", "6,905.50"}},
+		{name: "floats", grp: []string{"1.0", "2.0", "3.0"}},
+		{name: "booleans", grp: []string{"True", "False"}},
+		{name: "dates", grp: []string{"2020-01-31", "2021-12-01"}, set: func(o *session.Table) { o.Dates = datasets.DatesExpanded }},
+	} {
+		if kind.labels = yes; kind.set == nil {
+			kind.set = func(*session.Table) {}
+		}
+		add := func(name, missing, bounds string, set func(o *session.Table)) {
+			c := kind
+			c.name, c.missing, c.bounds = kind.name+", "+name, missing, bounds
+			c.set = func(o *session.Table) {
+				kind.set(o)
+				set(o)
+			}
+			list = append(list, c)
+		}
+		add("attribute", "", "gap(positive_rate, grp) <= 0.1; error[grp=*, min 40] <= 0.5; gap(tpr, grp*sex, min 12) <= 0.3", func(*session.Table) {})
+		add("flag", "grp x", "gap(positive_rate, grp) <= 0.1; distance(positive_rate, sex!=F) <= 0.1", func(o *session.Table) { o.Missing = datasets.MissingFlagged })
+		add("drop, groups", "grp x y", "excess(error, grp) <= 0.2; fpr <= 0.4", func(o *session.Table) {
+			o.Missing, o.Groups = datasets.MissingDropped, []string{"grp"}
+			if len(o.Ignore) == 0 {
+				o.DropSensitive = true
+			}
+		})
+	}
+	codes := []string{"1", "2"}
+	decisions := func(t session.Task) session.Task { return session.OnDecisionsOf(t, 0) }
+	return append(list,
+		trial{name: "condition", grp: codes, labels: yes, bounds: "gap(tpr, age<35) <= 0.1; ratio(positive_rate, 25<=age<45) >= 0.8"},
+		trial{name: "condition, flag", grp: codes, labels: yes, missing: "age sex", bounds: "gap(tpr, age<35) <= 0.1; gap(positive_rate, \"sex=missing\") <= 0.3",
+			set: func(o *session.Table) { o.Missing = datasets.MissingFlagged }},
+		trial{name: "condition, impute", grp: codes, labels: yes, missing: "age", bounds: "gap(tpr, age<35) <= 0.1",
+			set: func(o *session.Table) { o.Missing = datasets.MissingImputed }},
+		trial{name: "impute, a group with gaps", grp: codes, labels: yes, missing: "sex", bounds: "gap(fpr, sex) <= 0.1",
+			set: func(o *session.Table) { o.Missing = datasets.MissingImputed }},
+		trial{name: "value", grp: codes, labels: yes, bounds: "positive_rate[F] <= 0.6; tpr[sex=M] >= 0.2; precision[sex=*] >= 0.3"},
+		trial{name: "group against the rest", grp: codes, labels: yes, bounds: "fpr <= 0.4", set: func(o *session.Table) { o.Groups = []string{"age<35"} }},
+		trial{name: "overlapping groups", grp: codes, labels: yes, bounds: "excess(error, groups) <= 0.2; error[groups=*] <= 0.6",
+			set: func(o *session.Table) { o.Groups = []string{"age<35", "sex=F", "grp!=1"} }},
+		trial{name: "disjoint conditions", grp: []string{"1", "2", "3"}, labels: yes, bounds: "gap(positive_rate, grp) <= 0.2",
+			set: func(o *session.Table) { o.Groups = []string{"grp=1", "grp=3"} }},
+		trial{name: "parity", grp: codes, labels: yes, task: decisions(session.DemographicParity{}),
+			set: func(o *session.Table) { o.Groups = []string{"sex=F"} }},
+		trial{name: "parity of a condition", grp: codes, labels: yes, task: decisions(session.DemographicParity{}),
+			set: func(o *session.Table) { o.Groups, o.DropSensitive = []string{"25<=age<45"}, true }},
+		trial{name: "odds", grp: codes, labels: yes, missing: "sex", task: decisions(session.EqualizedOdds{}),
+			set: func(o *session.Table) { o.Missing, o.Groups = datasets.MissingFlagged, []string{"sex!=M"} }},
+		trial{name: "disjoint intersectional groups", grp: []string{"1", "2", "3"}, labels: yes, task: decisions(session.Intersectional{Epsilon: []float64{0.1}}),
+			set: func(o *session.Table) { o.Groups = []string{"grp=1", "grp=3"} }},
+		trial{name: "overlapping intersectional groups", grp: []string{"1", "2", "3"}, labels: yes, task: decisions(session.Intersectional{Epsilon: []float64{0.1}}),
+			set: func(o *session.Table) { o.Groups = []string{"grp=1", "age<40"} }},
+		trial{name: "parity on surrogates", grp: codes, labels: yes, task: session.DemographicParity{}, set: func(o *session.Table) { o.Groups = []string{"sex=M"} }},
+		trial{name: "three classes", grp: codes, labels: []string{"low", "mid", "top"}, bounds: "recall[*] >= 0.1; gap(positive_rate[top], sex) <= 0.2"},
+		trial{name: "numbered classes", grp: codes, labels: []string{"1", "2", "10"}, bounds: "recall[*] >= 0.1; error[sex=*] <= 0.7"},
+		trial{name: "chosen classes", grp: codes, labels: []string{"low", "mid", "odd", "top"}, bounds: "error[*] <= 0.8; gap(error, sex) <= 0.3",
+			set: func(o *session.Table) { o.Classes = []string{"top", "mid", "low"} }},
+		trial{name: "two chosen classes", grp: codes, labels: []string{"low", "mid", "top"}, bounds: "fpr <= 0.5; gap(tpr, sex) <= 0.3",
+			set: func(o *session.Table) { o.Classes = []string{"low", "top"} }},
+		trial{name: "label value of several", grp: codes, labels: []string{"low", "mid", "top"}, bounds: "fpr <= 0.5; gap(tpr, sex) <= 0.3",
+			set: func(o *session.Table) { o.Label = "y=top" }},
+		trial{name: "label with zeros", grp: codes, labels: []string{"00", "01"}, bounds: "fpr <= 0.5; gap(tpr, sex) <= 0.3", set: func(o *session.Table) { o.Label = "y=01" }},
+		trial{name: "label as number", grp: codes, labels: []string{"0.0", "1.0"}, bounds: "fpr <= 0.5", set: func(o *session.Table) { o.Label = "y=1" }},
+		trial{name: "compared label", grp: codes, labels: []string{"10", "20.0", "30", "40"}, bounds: "fpr <= 0.5; gap(tpr, sex) <= 0.3",
+			set: func(o *session.Table) { o.Label = "y>=25" }},
+		trial{name: "compared label, commas", comma: true, grp: codes, labels: []string{"1.000,5", "2,5", "3.000,25"}, bounds: "fpr <= 0.5; gap(tpr, sex) <= 0.3",
+			set: func(o *session.Table) { o.Label = "y>=1000" }},
+		trial{name: "other labels", grp: codes, labels: []string{"a", "A", "b"}, bounds: "fpr <= 0.5; gap(tpr, sex) <= 0.3", set: func(o *session.Table) { o.Label = "y!=b" }},
+		trial{name: "codes as compared label", grp: codes, labels: []string{"01", "2", "3"}, bounds: "fpr <= 0.5",
+			set: func(o *session.Table) { o.Label, o.Categorical = "y!=01", []string{"y"} }},
+		trial{name: "TSV", format: "tsv", grp: []string{"01", "1"}, labels: yes, bounds: "gap(fpr, grp) <= 0.2", set: func(o *session.Table) { o.Categorical = []string{"grp"} }},
+		trial{name: "Parquet", format: "parquet", grp: []string{"01", "1"}, labels: yes, missing: "sex", bounds: "gap(fpr, sex) <= 0.2; gap(fpr, grp) <= 0.2",
+			set: func(o *session.Table) { o.Missing, o.Categorical = datasets.MissingFlagged, []string{"grp"} }},
+		trial{name: "LIBSVM", format: "libsvm", grp: codes, labels: []string{"-1", "+1"}, bounds: "gap(fpr, 2) <= 0.2; fpr <= 0.4"},
+		trial{name: "LIBSVM, groups", format: "libsvm", grp: []string{"1", "2", "3"}, labels: []string{"0", "1", "2.0"}, bounds: "gap(error, 2) <= 0.2; recall[*] >= 0.1",
+			set: func(o *session.Table) { o.Groups, o.DropSensitive = []string{"3", "4", "5"}, true }},
+		trial{name: "LIBSVM, classes", format: "libsvm", grp: codes, labels: []string{"0", "1", "2"}, bounds: "error[*] <= 0.6",
+			set: func(o *session.Table) { o.Classes = []string{"2", "0"} }},
+		trial{name: "test file", format: "test file", grp: []string{"01", "1"}, labels: yes, bounds: "gap(fpr, grp, min 30) <= 0.2",
+			set: func(o *session.Table) { o.Unknown, o.Categorical = datasets.UnknownIgnored, []string{"grp"} }},
+	)
+}
+
+// On a run's own training, validation and test rows, Evaluate gives the classes, the groups, the
+// rates, the values of the constraints and the verdicts of the run.
+func TestEvaluateTrainedRows(t *testing.T) {
+	list := trials()
+	if len(list) < 40 {
+		t.Fatalf("%d trials", len(list))
+	}
+	for _, c := range list {
+		t.Run(c.name, func(t *testing.T) { c.check(t) })
+	}
+}
+
+// check trains, and compares Evaluate with the run on the rows of each split.
+func (c *trial) check(t *testing.T) {
+	records := c.records()
+	dir := t.TempDir()
+	put := func(name string, records [][]string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(c.encoded(t, records)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	files := map[string][][]string{"": records}
+	var source session.Table
+	switch c.format {
+	case "libsvm":
+		source = session.LIBSVM(put("rows", records))
+	case "test file":
+		late := append([][]string{records[0]}, records[trialRows-trialTests:]...)
+		late[1][0], late[1][1] = "new", "X"
+		source = session.CSV(put("rows", records[:trialRows-trialTests]), "y")
+		source.TestFile = put("late", late)
+		files = map[string][][]string{source.File: records[:trialRows-trialTests], source.TestFile: late}
+	default:
+		source = session.CSV(put("rows", records), "y")
+	}
+	if c.set != nil {
+		c.set(&source)
+	}
+	task := c.task
+	if task == nil {
+		task = session.Decisions{SubjectTo: parsed(t, c.bounds)}
+	}
+	run, result := train(t, source, task)
+	m := load(t, run)
+	rows, err := rundir.Dir(run).ReadRows(m.Description().Rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, split := range result.Splits {
+		own := [][]string{records[0]}
+		for _, r := range rows {
+			if r.Split == split.Name {
+				own = append(own, files[r.File][r.Number])
+			}
+		}
+		o := predictor.EvaluateOptions{Options: predictor.Options{IgnoreUnknown: source.Unknown == datasets.UnknownIgnored}}
+		e, err := m.Evaluate(strings.NewReader(c.encoded(t, own)), string(split.Name), o)
+		if err != nil {
+			t.Fatalf("%s: %v", split.Name, err)
+		}
+		if e.Rows != len(own)-1 {
+			t.Errorf("%s: %d rows, want %d", split.Name, e.Rows, len(own)-1)
+		}
+		c.compare(t, e, &split, result.Outcome)
+	}
+	if e, err := m.Evaluate(strings.NewReader(c.encoded(t, records)), "all rows", predictor.EvaluateOptions{Options: predictor.Options{IgnoreUnknown: true}}); err != nil ||
+		(e.LeftOut > 0) != (source.Missing == datasets.MissingDropped) {
+		t.Errorf("all rows: %+v, %v", e, err)
+	}
+}
+
+// compare compares an evaluation of a split's rows with the measures of the run.
+func (c *trial) compare(t *testing.T, e *predictor.Evaluation, split *session.SplitMeasures, o *session.Outcome) {
+	t.Helper()
+	near := cmp.Options{cmpopts.EquateApprox(0, 1e-12), cmpopts.EquateEmpty()}
+	name := split.Name
+	if diff := cmp.Diff(split.Rates.Classes, e.Classes) + cmp.Diff(split.Rates.Confusion, e.Confusion); diff != "" {
+		t.Errorf("%s: classes: %s", name, diff)
+	}
+	of := map[string][2]float64{} // rows and error of each group of the run
+	for _, g := range split.Rates.ByGroup {
+		of[g.Group] = [2]float64{float64(g.Rows), g.Rates["error"].Value}
+	}
+	got := map[string][2]float64{}
+	for _, g := range e.Rates.ByGroup {
+		if !slices.Contains(e.NewValues, g.Group) {
+			got[g.Group] = [2]float64{float64(g.Rows), g.Rates["error"].Value}
+		}
+	}
+	if diff := cmp.Diff(of, got, near); diff != "" {
+		t.Errorf("%s: groups: %s", name, diff)
+	}
+	if o == nil {
+		return
+	}
+	if len(e.Constraints) != len(o.Constraints) {
+		t.Fatalf("%s: %d constraints, want %d", name, len(e.Constraints), len(o.Constraints))
+	}
+	for j, want := range o.Constraints {
+		value := map[rundir.Split]*float64{rundir.Training: want.Train, rundir.Validation: want.Validation, rundir.Test: want.Test}[name]
+		got := e.Constraints[j]
+		switch {
+		case (value == nil) != (got.Value == nil), value != nil && math.Abs(*value-*got.Value) > 1e-12:
+			t.Errorf("%s: %s: %+v, the run has %v", name, want.Constraint, got, value)
+		case name == rundir.Training && got.Met != nil && *got.Met != want.Met:
+			t.Errorf("%s: met %t, the run says %t", want.Constraint, *got.Met, want.Met)
+		}
+	}
+}
