@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"runtime/debug"
+	"strings"
 
 	"ppal/datasets"
 	"ppal/internal/config"
