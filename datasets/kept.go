@@ -150,6 +150,9 @@ func (k *keeper) sheet(wanted *schema) *sheet {
 		k.Unusable(err)
 		return nil
 	}
+	for i := range wanted.columns {
+		s.column(wanted.columns[i].name).decimal = wanted.columns[i].decimal
+	}
 	k.Used()
 	return s
 }

@@ -24,13 +24,13 @@ func keptTable(t *testing.T, seed uint64) string {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var b strings.Builder
-	b.WriteString("x,job,day,sex,y\n")
+	b.WriteString("x,job,day,sex,w,y\n")
 	for range 1000 {
 		x := fmt.Sprintf("%.4f", rng.NormFloat64())
 		if rng.IntN(10) == 0 {
 			x = "NA"
 		}
-		fmt.Fprintf(&b, "%s,%s,2020-%02d-%02d,%c,%t\n", x, []string{"b", "c", "a"}[rng.IntN(3)], 1+rng.IntN(12), 1+rng.IntN(28), "fm"[rng.IntN(2)], rng.IntN(2) > 0)
+		fmt.Fprintf(&b, "%s,%s,2020-%02d-%02d,%c,%q,%t\n", x, []string{"b", "c", "a"}[rng.IntN(3)], 1+rng.IntN(12), 1+rng.IntN(28), "fm"[rng.IntN(2)], []string{"1,200.5", "900.25"}[rng.IntN(2)], rng.IntN(2) > 0)
 	}
 	path := filepath.Join(t.TempDir(), "table.csv")
 	if err := os.WriteFile(path, []byte(b.String()), 0o600); err != nil {
@@ -92,7 +92,7 @@ func contents(t *testing.T, o TableOptions) (all any, remarks []string) {
 		}
 		parts = append(parts, own)
 	}
-	return []any{parts, tables.Preparation, tables.Uses, tables.Label, slices.DeleteFunc(tables.Notes, kept), slices.DeleteFunc(tables.Warnings, kept)}, remarks
+	return []any{parts, tables.Preparation, tables.Uses, tables.Label, tables.Reading, slices.DeleteFunc(tables.Notes, kept), slices.DeleteFunc(tables.Warnings, kept)}, remarks
 }
 
 // expectKept loads a table and compares the contents and the only remark.
@@ -110,7 +110,7 @@ func expectKept(t *testing.T, what string, o TableOptions, want any, remark stri
 // forget leaves only the names of the columns in the table.
 func forget(t *testing.T, path string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte("x,job,day,sex,y\nno,rows,are,parsed,here\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("x,job,day,sex,w,y\nno,rows,are,parsed,here,too\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -136,7 +136,7 @@ func TestSecondLoad(t *testing.T) {
 	want, _ := contents(t, keptOptions(t, file, "", ""))
 	other := func(folder string) TableOptions {
 		o := keptOptions(t, file, folder, "1")
-		o.Seed, o.Groups, o.Attributes = 8, nil, []string{"sex"}
+		o.Seed, o.Groups, o.Attributes = 8, nil, []string{"sex", "w"}
 		return o
 	}
 	wantOther, _ := contents(t, other(""))

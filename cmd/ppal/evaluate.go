@@ -123,8 +123,16 @@ func printEvaluation(out io.Writer, e *predictor.Evaluation) error {
 		}
 	}
 	line("all", e.Rows, e.Rates.Overall, nil)
-	for _, g := range e.Rates.ByGroup {
+	left := 0
+	for k, g := range e.Rates.ByGroup {
+		if k >= mostGroups && len(g.Extremes) == 0 {
+			left++
+			continue
+		}
 		line(g.Group, g.Rows, g.Rates, g.Extremes)
+	}
+	if left > 0 {
+		fmt.Fprintf(w, "\nand %d more groups, with --json", left)
 	}
 	fmt.Fprint(w, "\n\nrows by class")
 	for _, class := range e.Classes {

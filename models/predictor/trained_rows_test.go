@@ -36,6 +36,7 @@ type trial struct {
 	set     func(o *session.Table)
 	bounds  string       // constraints, separated by semicolons
 	task    session.Task // instead of bounds
+	churn   bool         // one more bound, on the churn against earlier decisions
 }
 
 const (
@@ -128,6 +129,19 @@ func parquetOf(t *testing.T, records [][]string) string {
 		t.Fatal(err)
 	}
 	return out.String()
+}
+
+// earlier writes decisions on the rows with the given numbers, which the rows determine, and
+// returns the file. Every fifth row has no decision.
+func (c *trial) earlier(t *testing.T, numbers []int) string {
+	t.Helper()
+	text := "row,decision\n"
+	for k, n := range numbers {
+		if n%5 > 0 {
+			text += fmt.Sprintf("%d,%s\n", k+1, c.labels[len(c.labels)-1-n%2*(len(c.labels)-1)])
+		}
+	}
+	return write(t, text)
 }
 
 // parsed returns the constraints of the trial.
@@ -231,6 +245,11 @@ func trials() (list []trial) {
 		trial{name: "other labels", grp: codes, labels: []string{"a", "A", "b"}, bounds: "fpr <= 0.5; gap(tpr, sex) <= 0.3", set: func(o *session.Table) { o.Label = "y!=b" }},
 		trial{name: "codes as compared label", grp: codes, labels: []string{"01", "2", "3"}, bounds: "fpr <= 0.5",
 			set: func(o *session.Table) { o.Label, o.Categorical = "y!=01", []string{"y"} }},
+		trial{name: "churn", grp: codes, labels: yes, bounds: "fpr <= 0.5", churn: true},
+		trial{name: "churn, drop", grp: codes, labels: yes, missing: "x sex y", bounds: "gap(fpr, sex) <= 0.5", churn: true,
+			set: func(o *session.Table) { o.Missing = datasets.MissingDropped }},
+		trial{name: "churn, chosen classes", grp: codes, labels: []string{"low", "mid", "odd", "top"}, bounds: "fpr <= 0.5", churn: true,
+			set: func(o *session.Table) { o.Classes = []string{"low", "top"} }},
 		trial{name: "TSV", format: "tsv", grp: []string{"01", "1"}, labels: yes, bounds: "gap(fpr, grp) <= 0.2", set: func(o *session.Table) { o.Categorical = []string{"grp"} }},
 		trial{name: "Parquet", format: "parquet", grp: []string{"01", "1"}, labels: yes, missing: "sex", bounds: "gap(fpr, sex) <= 0.2; gap(fpr, grp) <= 0.2",
 			set: func(o *session.Table) { o.Missing, o.Categorical = datasets.MissingFlagged, []string{"grp"} }},
@@ -285,8 +304,16 @@ func (c *trial) check(t *testing.T) {
 		c.set(&source)
 	}
 	task := c.task
+	all := make([]int, len(records)-1)
+	for i := range all {
+		all[i] = i + 1
+	}
 	if task == nil {
-		task = session.Decisions{SubjectTo: parsed(t, c.bounds)}
+		subject := parsed(t, c.bounds)
+		if c.churn {
+			subject = append(subject, constraints.Churn(c.earlier(t, all)).AtMost(0.9))
+		}
+		task = session.Decisions{SubjectTo: subject}
 	}
 	run, result := train(t, source, task)
 	m := load(t, run)
@@ -295,13 +322,16 @@ func (c *trial) check(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, split := range result.Splits {
-		own := [][]string{records[0]}
+		own, numbers := [][]string{records[0]}, []int(nil)
 		for _, r := range rows {
 			if r.Split == split.Name {
-				own = append(own, files[r.File][r.Number])
+				own, numbers = append(own, files[r.File][r.Number]), append(numbers, r.Number)
 			}
 		}
 		o := predictor.EvaluateOptions{Options: predictor.Options{IgnoreUnknown: source.Unknown == datasets.UnknownIgnored}}
+		if c.churn {
+			o.Earlier = map[string]string{"": c.earlier(t, numbers)}
+		}
 		e, err := m.Evaluate(strings.NewReader(c.encoded(t, own)), string(split.Name), o)
 		if err != nil {
 			t.Fatalf("%s: %v", split.Name, err)
@@ -311,9 +341,32 @@ func (c *trial) check(t *testing.T) {
 		}
 		c.compare(t, e, &split, result.Outcome)
 	}
-	if e, err := m.Evaluate(strings.NewReader(c.encoded(t, records)), "all rows", predictor.EvaluateOptions{Options: predictor.Options{IgnoreUnknown: true}}); err != nil ||
-		(e.LeftOut > 0) != (source.Missing == datasets.MissingDropped) {
-		t.Errorf("all rows: %+v, %v", e, err)
+	o := predictor.EvaluateOptions{Options: predictor.Options{IgnoreUnknown: true}}
+	if c.churn {
+		o.Earlier = map[string]string{"": c.earlier(t, all)}
+	}
+	e, err := m.Evaluate(strings.NewReader(c.encoded(t, records)), "all rows", o)
+	if err != nil || (e.LeftOut > 0) != (source.Missing == datasets.MissingDropped) {
+		t.Fatalf("all rows: %+v, %v", e, err)
+	}
+	if c.churn { // the rows that are left out must not shift the decisions
+		c.compareChurn(t, e, result, rows)
+	}
+}
+
+// compareChurn compares the churn of all rows with the churns of the splits.
+func (c *trial) compareChurn(t *testing.T, e *predictor.Evaluation, result *session.Result, rows []rundir.Row) {
+	t.Helper()
+	churn := result.Outcome.Constraints[len(result.Outcome.Constraints)-1]
+	of := map[rundir.Split]*float64{rundir.Training: churn.Train, rundir.Validation: churn.Validation, rundir.Test: churn.Test}
+	changed, n := 0.0, 0.0
+	for _, r := range rows {
+		if r.Number%5 > 0 {
+			changed, n = changed+*of[r.Split], n+1
+		}
+	}
+	if v := e.Constraints[len(e.Constraints)-1].Value; v == nil || math.Abs(*v-changed/n) > 1e-12 {
+		t.Errorf("all rows: churn %v, want %v", *v, changed/n)
 	}
 }
 
