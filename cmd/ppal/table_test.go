@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"ppal/constraints"
 	"ppal/internal/rates"
 	"ppal/trainer/certify"
 	"ppal/trainer/session"
@@ -111,6 +112,54 @@ func TestExitUnmet(t *testing.T) {
 	}
 	if got := tableOf(t, missed, "--allow-violation"); got.status != exitDone || got.stderr != "" {
 		t.Errorf("--allow-violation: %+v", got)
+	}
+}
+
+// TestStates trains with an outcome of each state. The table has its word, the lines below explain
+// it, and the exit status is 3 if the constraint is not met or cannot be judged, and with --strict if
+// it is met to one row. A value beside its bound has enough digits.
+func TestStates(t *testing.T) {
+	exceeded := &constraints.Exceeded{Groups: []string{"race=Other", "race=White"}, Rows: []int{7, 900}, Values: []float64{0.2857, 0.1}, By: 0.08, MinRows: 200}
+	for _, test := range []struct {
+		state            constraints.State
+		train, test      float64
+		word, line       string
+		status, strictly int
+		stderr           string
+	}{
+		{constraints.Met, 0.01, 0.0099, "yes", "", exitDone, exitDone, ""},
+		{constraints.Met, 0.01, 0.010003, "training only", "exceeded on the test rows (0.010003).", exitDone, exitDone, ""},
+		{constraints.MetToOneRow, 0.01002, 0.0099, "to one row", "", exitDone, exitUnmet,
+			"finished, but a constraint is met to one row only (--strict): on the training rows gap(tpr, race) is 0.01002, want <= 0.01; "},
+		{constraints.MetToOneRow, 0.01002, 0.02, "training only", "is met to one row on the training rows, and exceeded on the test rows (0.0200).", exitDone, exitUnmet, "(--strict)"},
+		{constraints.NotMet, 0.1957, 0.0099, "no", "is exceeded by race=Other (0.2857 of 7 rows) and race=White (0.1000 of 900 rows).", exitUnmet, exitUnmet,
+			"finished, but a constraint is not met: on the training rows gap(tpr, race) is 0.1957, want <= 0.01; "},
+		{constraints.NotJudged, 0.09, 0.0099, "cannot be judged", "cannot be judged: group race=Other has 7 rows; use min 200.", exitUnmet, exitUnmet,
+			"finished, but a constraint cannot be judged: gap(tpr, race) <= 0.01: group race=Other has 7 rows; use min 200; "},
+	} {
+		prepare := func(s *stub) {
+			s.outcome = onDecisions()
+			c := session.ConstraintOutcome{Constraint: "gap(tpr, race) <= 0.01", Bound: 0.01, SplitValues: session.SplitValues{Train: &test.train, Test: &test.test},
+				State: test.state, Met: test.state.Holds()}
+			if test.state == constraints.NotMet || test.state == constraints.NotJudged {
+				c.Exceeded = exceeded
+			}
+			s.outcome.Constraints = []session.ConstraintOutcome{c}
+		}
+		for _, strict := range []bool{false, true} {
+			flags, status := []string(nil), test.status
+			if strict {
+				flags, status = []string{"--strict"}, test.strictly
+			}
+			got := tableOf(t, prepare, flags...)
+			text := strings.Join(strings.Fields(got.stdout), " ")
+			if got.status != status || !strings.Contains(got.stdout, "  "+test.word+"\n") || !strings.Contains(text, test.line) {
+				t.Errorf("%s, strict %t: status %d, want %d, %q, %q in\n%s", test.state, strict, got.status, status, test.word, test.line, got.stdout)
+			}
+			if status == exitUnmet && !strings.Contains(got.stderr, test.stderr) || status == exitDone && got.stderr != "" {
+				t.Errorf("%s, strict %t: %s", test.state, strict, got.stderr)
+			}
+		}
 	}
 }
 

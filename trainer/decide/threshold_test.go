@@ -314,3 +314,76 @@ func BenchmarkThreshold(b *testing.B) {
 		}
 	}
 }
+
+// TestCoarseBounds compares the threshold with all thresholds, where the slack of some bounds is
+// too much to judge them by: a result that exceeds such a bound counts half a point worse, and no
+// slack makes a larger violation better.
+func TestCoarseBounds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 5))
+	avoided, accepted := 0, 0
+	for range 400 {
+		b := &binary{count: 3}
+		for range 150 + rng.IntN(300) {
+			group := rng.IntN(40) % 3
+			if rng.IntN(20) > 0 {
+				group = rng.IntN(2) // the third group is small
+			}
+			label := rng.IntN(2)
+			b.labels, b.groups, b.scores = append(b.labels, label), append(b.groups, group), append(b.scores, float64(label)+0.4*float64(group)+1.5*rng.NormFloat64())
+		}
+		if slices.Index(b.groups, 2) < 0 {
+			continue
+		}
+		rates, target := b.rates(t), b.gap(0.1, 0.02)
+		for j := range target.Bounds {
+			if c := target.Bounds[j].Coefficients; c[2] != 0 {
+				target.Bounds[j].Slack, target.Bounds[j].Coarse = 0.2, func([]float64) bool { return true }
+			}
+		}
+		worth := func(offset float64) (violation, worth float64, unjudged bool) {
+			decisions, d, g := make([]int32, rates.Rows()), make([]float64, rates.Len()), make([]float64, len(target.Bounds))
+			decide.Decide(decisions, b.scores, []float64{offset})
+			rates.Count(d, decisions)
+			target.Excess(g, d)
+			for j, bound := range target.Bounds {
+				unjudged = unjudged || bound.Coarse != nil && g[j] > 1e-9
+			}
+			worth = target.Value(d)
+			if unjudged {
+				worth += 0.005
+			}
+			return target.Violation(g), worth, unjudged
+		}
+		leastViolation, leastWorth := math.Inf(1), math.Inf(1)
+		cheapest := math.Inf(1) // without the price
+		for _, s := range append(slices.Clone(b.scores), -100) {
+			v, w, unjudged := worth(-s - 1e-9)
+			if v < leastViolation-1e-9 || v < leastViolation+1e-9 && w < leastWorth {
+				leastViolation, leastWorth = v, w
+			}
+			if unjudged {
+				w -= 0.005
+			}
+			if v <= 1e-9 {
+				cheapest = math.Min(cheapest, w)
+			}
+		}
+		got, err := decide.Offsets(rates, target, b.scores, 1e-12)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, w, unjudged := worth(got.Offsets[0])
+		if math.Abs(v-leastViolation) > 1e-9 || math.Abs(w-leastWorth) > 1e-9 || unjudged != got.Unjudged || math.Abs(v-got.Violation) > 1e-9 {
+			t.Fatalf("%+v: violation %v, worth %v, unjudged %t; the best threshold has %v, %v", got, v, w, unjudged, leastViolation, leastWorth)
+		}
+		switch {
+		case got.Unjudged:
+			accepted++
+		case got.Violation == 0 && got.After > cheapest+1e-9:
+			avoided++
+		}
+	}
+	if avoided < 10 || accepted < 10 {
+		t.Errorf("%d thresholds avoid a coarse bound at a price, and %d exceed one: the test checks too little", avoided, accepted)
+	}
+}
