@@ -115,9 +115,9 @@ func TestExitUnmet(t *testing.T) {
 	}
 }
 
-// TestStates trains with an outcome of each state. The table has its word, the lines below explain
-// it, and the exit status is 3 if the constraint is not met or cannot be judged, and with --strict if
-// it is met to one row. A value beside its bound has enough digits.
+// TestStates trains with an outcome of each state. The table has its word, and the lines below
+// explain it. The exit status is 3 if the constraint is not met or cannot be judged, and with
+// --strict if it is met to one row. A value beside its bound has enough digits.
 func TestStates(t *testing.T) {
 	exceeded := &constraints.Exceeded{Groups: []string{"race=Other", "race=White"}, Rows: []int{7, 900}, Values: []float64{0.2857, 0.1}, By: 0.08, MinRows: 200}
 	for _, test := range []struct {
