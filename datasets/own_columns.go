@@ -160,8 +160,9 @@ func (t *ownTable) findLabel() (err error) {
 	}
 	c, err := parseCondition(t.opts.Label, t.header)
 	if err != nil {
-		if !strings.ContainsAny(t.opts.Label, "<>=") {
-			return noColumn(t.opts.Label, t.header)
+		column, _, _ := cutOperator(t.opts.Label)
+		if _, interval := number([]byte(column)); !interval && !slices.Contains(t.header, column) {
+			return noColumn(column, t.header)
 		}
 		return fmt.Errorf("label: %w", err)
 	}

@@ -56,6 +56,7 @@ func TestTextsOfForeignFiles(t *testing.T) {
 		{"several spaces", "x   z   y\n1   2   yes\n", csv, []string{"only one column", "--separator ' '"}},
 		{"line numbers after skipped lines", "#a\n#b\nx,z,y\n1,2\",yes\n" + rows, TableOptions{Label: "y", Skip: 2}, []string{"line 4, column 2", "--quote none"}},
 		{"a name with a comma", "\"age, years\",z,y\n" + rows, TableOptions{Label: "pay"}, []string{`the columns are "age, years", z, y`}},
+		{"a condition on no column", "x,z,y\n" + rows, TableOptions{Label: "pay=1"}, []string{`line 1: invalid column: no column "pay"; did you mean "y"?`}},
 		{"fewer lines than skipped", "x,z,y\n", TableOptions{Label: "y", Skip: 3}, []string{"no line after the 3 lines to skip"}},
 		{"fewer names than fields", rows, TableOptions{Label: "y", Columns: []string{"x", "y"}}, []string{"line 1", "3 fields, want 2", "--columns names 2 columns"}},
 	} {

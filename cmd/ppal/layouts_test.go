@@ -51,7 +51,7 @@ func TestLayoutsOfTheCommandLine(t *testing.T) {
 		fmt.Fprintf(&one, "%d 1:%d 2:%d 4:1\n", (i*i+i/3)%5/3, 1-i%2, i%7)
 		fmt.Fprintf(&zero, "%d 0:%d 1:%d 3:1\n", (i*i+i/3)%5/3, 1-i%2, i%7)
 	}
-	table := []string{"--label", "pay=yes", "--missing", "impute", "--features", `sex,"age, years",x`, "--subject-to", `gap(positive_rate, "age, years<40") <= 0.1`}
+	table := []string{"--label", "pay=yes", "--missing", "impute", "--features", `sex,"age, years",x`, "--subject-to", `gap(positive_rate, "age, years<40") <= 0.1; fpr["age, years<40"] <= 0.9`}
 	sparse := []string{"--dataset", "libsvm"}
 	for _, c := range []struct {
 		name, plain, other string
