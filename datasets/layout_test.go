@@ -168,6 +168,18 @@ func TestOrdinaryTexts(t *testing.T) {
 	}
 }
 
+// A text that the user takes for a missing value is one although it is a number or a date.
+func TestNumbersAsMissingValues(t *testing.T) {
+	for _, mark := range []string{"-200", "1900-01-01", "1,5"} {
+		path := filepath.Join(t.TempDir(), "air.csv")
+		if err := os.WriteFile(path, []byte("co;y\n"+strings.Repeat("2;0\n"+mark+";1\n3;1\n", 20)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := LoadTable("", "csv", TableOptions{File: path, Label: "y", MissingValues: []string{mark}})
+		checkError(t, err, ErrMissing, fmt.Sprintf("line 3, column 1: co: missing value: %q in 20 of 60 rows", mark))
+	}
+}
+
 // Names of columns without a line of names.
 func TestNamesByPlace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "german.data")
@@ -198,15 +210,16 @@ func TestNumbersOfRows(t *testing.T) {
 		opts    TableOptions
 		ignored bool
 	}{
-		"all rows":          {func(i int) string { return fmt.Sprint(i) }, ",x,y", TableOptions{}, true},
-		"selected rows":     {func(i int) string { return fmt.Sprint(3*i + i%2) }, ",x,y", TableOptions{}, true},
-		"shuffled rows":     {func(i int) string { return fmt.Sprint(shuffled[i]) }, ",x,y", TableOptions{}, true},
-		"a number twice":    {func(i int) string { return fmt.Sprint(i % 900) }, ",x,y", TableOptions{}, false},
-		"points":            {func(i int) string { return fmt.Sprint(i) + ".5" }, ",x,y", TableOptions{}, false},
-		"a name":            {func(i int) string { return fmt.Sprint(shuffled[i]) }, "id,x,y", TableOptions{}, false},
-		"a chosen feature":  {func(i int) string { return fmt.Sprint(shuffled[i]) }, ",x,y", TableOptions{Features: []string{"column 1", "x"}}, false},
-		"no names":          {func(i int) string { return fmt.Sprint(shuffled[i]) }, "5,0.5,a", TableOptions{Header: HeaderNone, Label: "column 3=b"}, false},
-		"a value is absent": {func(i int) string { return []string{fmt.Sprint(i), ""}[indicator(i == 7)] }, ",x,y", TableOptions{Missing: MissingImputed}, false},
+		"all rows":              {func(i int) string { return fmt.Sprint(i) }, ",x,y", TableOptions{}, true},
+		"selected rows":         {func(i int) string { return fmt.Sprint(3*i + i%2) }, ",x,y", TableOptions{}, true},
+		"shuffled rows":         {func(i int) string { return fmt.Sprint(shuffled[i]) }, ",x,y", TableOptions{}, true},
+		"a number twice":        {func(i int) string { return fmt.Sprint(i % 900) }, ",x,y", TableOptions{}, false},
+		"a number twice, early": {func(i int) string { return fmt.Sprint(max(i, 1)) }, ",x,y", TableOptions{}, false},
+		"points":                {func(i int) string { return fmt.Sprint(i) + ".5" }, ",x,y", TableOptions{}, false},
+		"a name":                {func(i int) string { return fmt.Sprint(shuffled[i]) }, "id,x,y", TableOptions{}, false},
+		"a chosen feature":      {func(i int) string { return fmt.Sprint(shuffled[i]) }, ",x,y", TableOptions{Features: []string{"column 1", "x"}}, false},
+		"no names":              {func(i int) string { return fmt.Sprint(shuffled[i]) }, "99999,0.5,a", TableOptions{Header: HeaderNone, Label: "column 3=b"}, false},
+		"a value is absent":     {func(i int) string { return []string{fmt.Sprint(i), ""}[indicator(i == 7)] }, ",x,y", TableOptions{Missing: MissingImputed}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var text strings.Builder
