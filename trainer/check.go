@@ -1,6 +1,9 @@
 package trainer
 
-import "ppal/trainer/certify"
+import (
+	"ppal/trainer/certify"
+	"ppal/trainer/problem"
+)
 
 // meets reports whether the certificate of the iterate, or of the point that the method would
 // return, has an epsilon of at most Settings.Tolerance. It computes the certificate only if the
@@ -27,4 +30,14 @@ func (t *run) meetsHere() (bool, error) {
 	}
 	c, err := certify.Measure(t.full, t.fullAt, nu, t.set.Certificate)
 	return c.Epsilon <= t.set.Tolerance, err
+}
+
+// stuck asks Settings.Stuck at a check.
+func (t *run) stuck() bool {
+	multipliers := t.m.Report().Multipliers
+	if t.set.Stuck == nil || multipliers == nil || t.full != t.p || problem.Coarse(t.graded) {
+		return false
+	}
+	t.p.Space().Read(t.x, problem.Iterate)
+	return t.set.Stuck(t.at.Objective+t.p.Space().Regularizer.Value(t.x), t.at.Constraints, multipliers)
 }

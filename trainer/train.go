@@ -21,12 +21,13 @@ const (
 	IterationLimit Status = "iteration limit"
 	TimeLimit      Status = "time limit"
 	GradientLimit  Status = "gradient limit"
-	Converged      Status = "tolerance reached"    // the certificate's epsilon at a check is at most Settings.Tolerance
-	AtRest         Status = "steps below rounding" // a Rester is at rest: further iterations change nothing
-	NoImprovement  Status = "no improvement"       // Settings.Patience records in a row without a better merit on validation rows
-	Infeasible     Status = "infeasible"           // Result.Infeasible proves that the constraints cannot be met near the iterate
-	Interrupted    Status = "interrupted"          // the context was cancelled
-	Failed         Status = "failed"               // an error, which Train also returns
+	Converged      Status = "tolerance reached"        // the certificate's epsilon at a check is at most Settings.Tolerance
+	AtRest         Status = "steps below rounding"     // a Rester is at rest: further iterations change nothing
+	NoImprovement  Status = "no improvement"           // Settings.Patience records in a row without a better merit on validation rows
+	Wound          Status = "multipliers grow in vain" // Settings.Stuck
+	Infeasible     Status = "infeasible"               // Result.Infeasible proves that the constraints cannot be met near the iterate
+	Interrupted    Status = "interrupted"              // the context was cancelled
+	Failed         Status = "failed"                   // an error, which Train also returns
 )
 
 // Result is the result of a run at the iterate that Settings.Output selects.
@@ -341,6 +342,11 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 			return GradientLimit, nil
 		case resting:
 			return AtRest, nil
+		case checked && t.stuck():
+			if err := t.record(true); err != nil {
+				return Failed, err
+			}
+			return Wound, nil
 		case due && t.set.Patience > 0 && t.selection.waited >= t.set.Patience:
 			return NoImprovement, nil
 		}

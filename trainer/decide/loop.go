@@ -38,6 +38,9 @@ type loop struct {
 	skipsStart bool          // the run began with the state of an earlier run, without the round of Start
 	warnings   warnings
 	conflict   conflict
+	loss       *loss // the end of the round of Start; nil before it, and in a run without it
+	winding    winding
+	anew       int // rounds that began anew
 
 	// repeated is the iteration whose record the current round repeats, -1 in the first round.
 	repeated  int
@@ -106,6 +109,9 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	l.result.State = l.addRounds(l.state)
+	if status == trainer.Wound {
+		return true, l.beginAnew()
+	}
 	r, err := l.measure()
 	if err != nil {
 		return false, err
@@ -138,8 +144,13 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 	} else if !ended { // also if the next round starts from the best round
 		forceUpdate(l.state)
 	}
-	l.repeated, l.gradients = l.at.Iteration, l.at.GradientEvaluations
+	l.next()
 	return true, nil
+}
+
+// next begins the counts of the next round.
+func (l *loop) next() {
+	l.repeated, l.gradients, l.winding = l.at.Iteration, l.at.GradientEvaluations, winding{}
 }
 
 // afterStart prepares the first round with the smooth objective: the method begins anew at the last
@@ -151,17 +162,15 @@ func (l *loop) afterStart() error {
 	if err := l.f.Smooth.Map().SetObjective(1, nil); err != nil {
 		return err
 	}
-	// Settings.Output may have made other weights the iterate.
-	l.p.Space().Write(problem.Iterate, l.state.Vectors["iterate"])
-	at := problem.NewPoint(l.p)
-	if err := at.SampleAndForward(l.p, l.at.Iteration); err != nil {
-		return err
-	}
-	if err := l.m.Init(l.p, &at); err != nil {
-		return err
-	}
 	before := l.state
-	if l.state = trainer.Capture(l.p, l.m); !problem.FeaturesOf(l.p).Shallow {
+	// Settings.Output may have made other weights the iterate.
+	x := before.Vectors["iterate"]
+	at, err := l.begin(x)
+	if err != nil {
+		return err
+	}
+	l.keepLoss(x, &at)
+	if !problem.FeaturesOf(l.p).Shallow {
 		keepCurvature(l.state, before)
 	}
 	return nil
@@ -201,6 +210,9 @@ func (l *loop) solve(ctx context.Context) (trainer.Status, error) {
 	s.Recorder = &recorder{to: l.set.Recorder, seconds: l.seconds, repeated: l.repeated, warnings: &l.warnings}
 	if s.Checkpointer != nil {
 		s.Checkpointer = &checkpointer{s.Checkpointer, l}
+	}
+	if l.mayBeginAnew() {
+		s.Stuck = l.stuck
 	}
 	l.warnings.begin()
 	l.stage("")
@@ -363,6 +375,9 @@ func (l *loop) finish() error {
 		}
 	}
 	r.Point = at
+	if l.anew > 0 {
+		r.Notes = append(slices.Clip(r.Notes), anewNote(l.anew))
+	}
 	r.Warnings = l.warnings.finish(r.Warnings)
 	return nil
 }
