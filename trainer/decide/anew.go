@@ -9,11 +9,11 @@ import (
 	"ppal/trainer/problem"
 )
 
-// Quasi-Newton steps leave the weights of the loss, which meet the smooth bounds or nearly do, while
-// the multipliers are 0 and the penalty is small. They may then come to weights with steep sigmoids
-// that exceed a bound, and where its gradient nearly vanishes. Multipliers and penalty grow there
-// without end and change nothing. A round that is stuck in this way ends, and begins anew from the
-// weights of the loss, with a first penalty that keeps the steps near the bounds.
+// Quasi-Newton steps leave the weights of the loss, which meet the smooth bounds or nearly do,
+// while the multipliers are 0 and the penalty is small. They may then come to weights with steep
+// sigmoids that exceed a bound, and where its gradient nearly vanishes. Multipliers and penalty
+// grow there without end and change nothing. A round that is stuck in this way ends, and begins
+// anew from the weights of the loss, with a first penalty that keeps the steps near the bounds.
 
 const (
 	// stuckChecks is the number of checks in a row that end a round.
@@ -43,8 +43,8 @@ type winding struct {
 // stuck reports whether the round is stuck at an iterate with the objective f + r. The Lagrangian,
 // f + r + lambda.g, exceeds the Lagrangian at the weights of the loss by more than the whole range
 // of f: a round that ends there has gained nothing by leaving those weights, whatever f is. Between
-// an update of the multipliers and the steps after it, this happens in every round. A round is stuck
-// if it happens at 10 checks in a row, in which the violation has not halved.
+// an update of the multipliers and the steps after it, this happens in every round. A round is
+// stuck if it happens at 10 checks in a row, in which the violation has not halved.
 func (l *loop) stuck(objective float64, g, multipliers []float64) bool {
 	w, violation, gap := &l.winding, 0.0, objective-l.loss.objective
 	for j, v := range g {
