@@ -8,7 +8,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// conflict watches the infeasibility of the records, and searches for a proof that the constraints
+// conflict watches the infeasibility on the automatic schedule of records, and searches for a proof that the constraints
 // cannot be met.
 type conflict struct {
 	recent   []float64 // infeasibility of the last records, at most stalledRecords
@@ -17,7 +17,7 @@ type conflict struct {
 	spent    float64   // cost of the searches, in gradient evaluations
 	proof    *infeasible.Certificate
 	attained bool // a search found a point that meets the constraints
-	met      bool // an iterate without a record met the constraints
+	met      bool // an iterate on the schedule met the constraints
 }
 
 const (
@@ -52,12 +52,13 @@ func (c *conflict) add(infeasibility float64) bool {
 }
 
 // searchConflict searches for the least violation from the iterate, and reports whether the search
-// proves that the constraints cannot be met. It searches only while no record and no search has met
-// the constraints, and only if the infeasibility no longer falls, or if the run is ending. All
-// searches cost at most a quarter of the run's gradient evaluations; a search at the end costs at
-// most a quarter again. A skipped record counts as a record, so that skipping does not change the
-// end of a run; if the search finds a proof, the iterate has a record nevertheless. Early records
-// are not compared with others, because few iterations lie between them.
+// proves that the constraints cannot be met. The run asks on the automatic schedule of records,
+// whether or not the iterate has a record, so that records do not change the end of a run. A search
+// takes place only while no iterate on the schedule and no search has met the constraints, and only
+// if the infeasibility no longer falls, or if the run is ending. All searches cost at most a quarter
+// of the run's gradient evaluations; a search at the end costs at most a quarter again. If the
+// search finds a proof, the iterate has a record. Early iterates are not compared with others,
+// because few iterations lie between them.
 func (t *run) searchConflict(ending bool) (proven bool, err error) {
 	c := &t.conflict
 	infeasibility, violation := t.last.Infeasibility, t.last.MaxViolation
@@ -71,7 +72,7 @@ func (t *run) searchConflict(ending bool) (proven bool, err error) {
 	}
 	stalls := (ending || !t.early()) && c.add(infeasibility)
 	feasible := violation <= t.set.FeasibilityTolerance
-	c.met = c.met || feasible && t.recorded != t.at.Iteration
+	c.met = c.met || feasible
 	if t.ignoresConflict() || feasible || !stalls && !ending || t.set.overdue() {
 		return false, nil
 	}
@@ -92,14 +93,14 @@ func (t *run) searchConflict(ending bool) (proven bool, err error) {
 	if c.proof == nil {
 		return false, nil
 	}
-	return true, t.record(false)
+	return true, t.record(false, true)
 }
 
 // ignoresConflict reports whether the run searches no more for a proof that the constraints cannot
 // be met.
 func (t *run) ignoresConflict() bool {
 	c := &t.conflict
-	return t.set.IgnoreConflict || t.best != nil || c.attained || c.met || problem.FeaturesOf(t.full).Batches != nil
+	return t.set.IgnoreConflict || c.attained || c.met || problem.FeaturesOf(t.full).Batches != nil
 }
 
 // violation returns the infeasibility and the largest violation of the iterate, or of the point

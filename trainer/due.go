@@ -27,7 +27,7 @@ type timed struct {
 // newTimed returns the intervals of the settings.
 func newTimed(s *Settings, now func() time.Time) timed {
 	t := timed{now: now, training: math.Inf(1), began: now()}
-	if !s.recordsChoose() && s.NearEvery == 0 {
+	if !s.checksChoose() && s.NearEvery == 0 {
 		t.share = s.RecordShare
 	}
 	if s.RecordEvery > 0 {
@@ -42,22 +42,26 @@ func newTimed(s *Settings, now func() time.Time) timed {
 	return t
 }
 
-// early reports whether the iterate has an automatic record before the first interval between
-// records has passed: after 1, 2, 4, ... checks, up to half the interval.
+// scheduled reports whether the iterate is on the automatic schedule: a multiple of the interval
+// between automatic records, or early.
+func (t *run) scheduled() bool { return t.at.Iteration%t.schedule == 0 || t.early() }
+
+// early reports whether the automatic schedule has the iterate before its first interval has
+// passed: after 1, 2, 4, ... checks, up to half the interval.
 func (t *run) early() bool {
 	k := t.at.Iteration
-	return t.set.RecordEvery == 0 && k > 0 && 2*k <= t.every && k%t.check == 0 && bits.OnesCount(uint(k/t.check)) == 1
+	return k > 0 && 2*k <= t.schedule && k%t.check == 0 && bits.OnesCount(uint(k/t.check)) == 1
 }
 
-// due reports whether the iterate has a record, if the run does not end there. A record that is
-// scheduled, or due by time, is skipped while records are too dear. An early record is skipped
-// sooner, because it must leave time for two later records.
-func (t *run) due(scheduled bool) bool {
-	more := 2 // this record and the last
-	if t.early() {
+// due reports whether the iterate has a record, if the run does not end there. By default, a record
+// that is scheduled, or due by time, is skipped while records are too dear. An early record is
+// skipped sooner, because it must leave time for two later records.
+func (t *run) due() bool {
+	more, early := 2, t.set.RecordEvery == 0 && t.early() // this record and the last
+	if early {
 		more += 2
 	}
-	return (scheduled || t.timed.due(t.seconds-t.last.Seconds)) && t.timed.affordable(t.seconds, more)
+	return (early || t.at.Iteration%t.every == 0 || t.timed.due(t.seconds-t.last.Seconds)) && t.timed.affordable(t.seconds, more)
 }
 
 // due reports whether a record is due after the given seconds of training without a record. Under a

@@ -101,7 +101,7 @@ func TestSearchConditions(t *testing.T) {
 			r.at.GradientEvaluations = 200
 		}, false, true},
 		"ignored":           {func(r *run) { r.set.IgnoreConflict = true }, true, false},
-		"feasible before":   {func(r *run) { r.best = &Best{} }, true, false},
+		"feasible before":   {func(r *run) { r.conflict.met = true }, true, false},
 		"attained":          {func(r *run) { r.conflict.attained = true }, true, false},
 		"feasible":          {func(r *run) { r.last.MaxViolation = 0.25 }, true, false},
 		"nearly feasible":   {func(r *run) { r.last.MaxViolation = 0.2501 }, true, true},

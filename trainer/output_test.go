@@ -157,7 +157,7 @@ func (s *stopAt) Tick(at *problem.Point) {
 func TestInterruptionBetweenChecks(t *testing.T) {
 	for at, want := range map[int]Status{3: Interrupted, 4: Converged} {
 		ctx, cancel := context.WithCancel(t.Context())
-		set := Settings{Iterations: 20, RecordEvery: 4, Tolerance: 1e-6, Recorder: &stopAt{at: at, stop: cancel}}
+		set := Settings{Iterations: 20, CheckEvery: 4, Tolerance: 1e-6, Recorder: &stopAt{at: at, stop: cancel}}
 		r, err := Train(ctx, begin(t, square(problem.Regularizer{}), 1), &scripted{moves: []float64{-1, 0}}, set)
 		if err != nil || r.Status != want || r.Iterations != at {
 			t.Fatalf("interrupted after %d: %v after %d, %v, want %v", at, r.Status, r.Iterations, err, want)

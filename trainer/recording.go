@@ -10,16 +10,35 @@ import (
 	"ppal/trainer/problem"
 )
 
-// record measures the iterate, or the point that the method would return, and calls the recorder.
-// ending marks the last record of the run.
-func (t *run) record(ending bool) error {
-	if t.recorded == t.at.Iteration {
+// record measures the iterate, or the point that the method would return, unless it has been
+// measured, and calls the recorder if written says so. ending marks the last record of the run.
+func (t *run) record(ending, written bool) error {
+	if t.recorded != t.at.Iteration {
+		if err := t.returned(func() error { return t.recordIterate(ending) }); err != nil {
+			return err
+		}
+	}
+	if !written {
 		return nil
 	}
-	return t.returned(func() error { return t.recordIterate(ending) })
+	return t.write()
 }
 
-// recordIterate measures the current iterate and calls the recorder.
+// write passes the last record to the recorder, with the means over the records, if the recorder
+// has not received it.
+func (t *run) write() error {
+	if !t.unwritten {
+		return nil
+	}
+	t.unwritten = false
+	t.residuals.add(&t.last)
+	if t.set.Recorder == nil {
+		return nil
+	}
+	return t.set.Recorder.Record(&t.last)
+}
+
+// recordIterate measures the current iterate.
 func (t *run) recordIterate(ending bool) error {
 	if err := t.evaluate(); err != nil {
 		return err
@@ -36,13 +55,12 @@ func (t *run) recordIterate(ending bool) error {
 	r := Record{
 		Iteration: t.at.Iteration, Epoch: t.set.epochs(t.at.Iteration), Seconds: t.seconds,
 		GradientEvaluations: t.at.GradientEvaluations,
-		Objective:           at.Objective + t.p.Space().Regularizer.Value(t.x), Constraints: at.Constraints,
+		Objective:           at.Objective + t.p.Space().Regularizer.Value(t.x), Constraints: slices.Clone(at.Constraints),
 		MaxViolation: problem.MaxViolation(at.Constraints), Infeasibility: c.Infeasibility,
 		Stationarity: c.Stationarity, Complementarity: c.Complementarity,
 		Multipliers: report.Multipliers, Auxiliary: report.Auxiliary, Slack: report.Slack,
 		Delta: known(report.Delta), StepSize: known(report.StepSize), Certificate: c,
 	}
-	t.residuals.add(&r)
 	if err := t.near(&r, ending); err != nil {
 		return err
 	}
@@ -54,13 +72,12 @@ func (t *run) recordIterate(ending bool) error {
 	if r.MaxViolation <= t.set.FeasibilityTolerance && (t.best == nil || r.Objective < t.best.Objective) {
 		t.keepBest(&r)
 	}
-	t.selects(&r, report.Nu)
-	t.x = t.trend.add(&r, t.x)
-	t.last, t.lastNu, t.recorded = r, slices.Clone(report.Nu), t.at.Iteration
-	if t.set.Recorder == nil {
-		return nil
+	if ending || t.at.Iteration%t.check == 0 {
+		t.selects(&r, report.Nu)
 	}
-	return t.set.Recorder.Record(&r)
+	t.x = t.trend.add(&r, t.x)
+	t.last, t.lastNu, t.recorded, t.unwritten = r, slices.Clone(report.Nu), t.at.Iteration, true
+	return nil
 }
 
 // known returns a pointer to x, or nil if x is NaN.

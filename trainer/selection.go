@@ -43,8 +43,8 @@ func MeritOf(objective float64, g []float64, tolerance float64) Merit {
 	return m
 }
 
-// selection keeps the recorded iterate that Settings.Output selects, and counts the records without
-// an improvement on the validation rows.
+// selection keeps the iterate that Settings.Output selects, and counts the checks without an
+// improvement on the validation rows. It sees the iterates of the checks and the last iterate.
 type selection struct {
 	at        problem.Vector // copy of the selected iterate; problem.Iterate: no copy
 	nu        []float64      // certified multiplier of the selected iterate
@@ -54,10 +54,10 @@ type selection struct {
 	started   bool  // the selected iterate is not the start
 
 	validation Merit // best merit on the validation rows after the start
-	waited     int   // records since the best merit
+	waited     int   // checks since the best merit
 }
 
-// newSelection returns the selection of a run. If Settings.Output selects a record, the selection
+// newSelection returns the selection of a run. If Settings.Output selects an iterate, the selection
 // has a vector for the copy.
 func newSelection(p problem.Problem, s *Settings) *selection {
 	c := &selection{validation: Merit{math.Inf(1), math.Inf(1)}}
@@ -76,23 +76,25 @@ func (s Settings) withOutput() (Settings, error) {
 	}
 	switch {
 	case s.Patience < 0:
-		return s, fmt.Errorf("trainer: %w: a patience of %d records, want a number of at least 0", problem.ErrSettings, s.Patience)
+		return s, fmt.Errorf("trainer: %w: a patience of %d checks, want a number of at least 0", problem.ErrSettings, s.Patience)
 	case s.ValidationMerit == nil && s.Patience > 0:
-		return s, fmt.Errorf("trainer: %w: a patience of %d records needs ValidationMerit", problem.ErrSettings, s.Patience)
+		return s, fmt.Errorf("trainer: %w: a patience of %d checks needs ValidationMerit", problem.ErrSettings, s.Patience)
 	case s.ValidationMerit == nil && s.Output == OutputBestValidation:
 		return s, fmt.Errorf("trainer: %w: the output %s needs ValidationMerit", problem.ErrSettings, s.Output)
 	}
 	return s, nil
 }
 
-// selects updates the selection after a record. For the best merits, the next record always
-// replaces the start, because trivial weights at the start can meet every constraint.
+// selects updates the selection after a check. For the best merits, the next check always replaces
+// the start, because trivial weights at the start can meet every constraint.
 func (t *run) selects(r *Record, nu []float64) {
 	tolerance := t.set.FeasibilityTolerance
 	c, chosen := t.selection, false
 	switch t.set.Output {
 	case OutputBest:
-		chosen = t.best != nil && t.best.Iteration == r.Iteration
+		if chosen = r.MaxViolation <= tolerance && (!c.chosen || r.Objective < c.merit.Objective); chosen {
+			c.merit = Merit{Objective: r.Objective}
+		}
 	case OutputBestTrain:
 		merit := MeritOf(r.Objective, r.Constraints, tolerance)
 		if t.set.TrainMerit != nil {
@@ -120,7 +122,7 @@ func (c *selection) takes(r *Record, merit Merit) bool {
 	return true
 }
 
-// waits counts the records since the record with the best merit on the validation rows.
+// waits counts the checks since the check with the best merit on the validation rows.
 func (c *selection) waits(r *Record, merit Merit) {
 	if c.waited++; r.Iteration == 0 || merit.Better(c.validation) {
 		c.waited = 0

@@ -87,7 +87,7 @@ func TestOutputBestTrain(t *testing.T) {
 func TestOutputBestTrainByOwnMerit(t *testing.T) {
 	record := -1
 	r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{}, trainer.Settings{
-		Iterations: 50, RecordEvery: 5, Output: trainer.OutputBestTrain,
+		Iterations: 50, CheckEvery: 5, RecordEvery: 50, Output: trainer.OutputBestTrain,
 		Measure:    func() (map[string]float64, error) { record++; return nil, nil },
 		TrainMerit: func() trainer.Merit { return trainer.Merit{Objective: math.Abs(float64(record) - 2)} },
 	})
@@ -99,14 +99,14 @@ func TestOutputBestTrainByOwnMerit(t *testing.T) {
 	}
 }
 
-// A run stops if the merit on the validation rows does not improve for as many records as its
-// patience. It returns the best record by default. The start never counts as the best.
+// A run stops if the merit on the validation rows does not improve for as many checks as its
+// patience, whatever the number of records. It returns the best iterate by default. The start never counts as the best.
 func TestPatience(t *testing.T) {
-	merits := []float64{0, 5, 4, 4, 6, 3, 7, 8, 3, 1, 0} // by record
+	merits := []float64{0, 5, 4, 4, 6, 3, 7, 8, 3, 1, 0} // by check
 	run := func(patience int, output trainer.Output) *trainer.Result {
 		record := -1
 		r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{Primal: restless}, trainer.Settings{
-			Iterations: 100, RecordEvery: 10, Patience: patience, Output: output,
+			Iterations: 100, CheckEvery: 10, RecordEvery: 100, Patience: patience, Output: output,
 			Measure:         func() (map[string]float64, error) { record++; return nil, nil },
 			ValidationMerit: func() trainer.Merit { return trainer.Merit{Violation: merits[record]} },
 		})

@@ -19,12 +19,11 @@ type Output string
 // The outputs. The theorems cover OutputRandom.
 const (
 	OutputLast   Output = "last"   // the last iterate
-	OutputBest   Output = "best"   // the feasible recorded iterate with the smallest objective, or the last if none is feasible
+	OutputBest   Output = "best"   // the feasible iterate of a check with the smallest objective, or the last if none is feasible
 	OutputRandom Output = "random" // an iterate x_1..x_K drawn uniformly, or with the weights of a Weigher
 
-	// OutputBestTrain selects the recorded iterate after the start with the best Merit on the training
-	// rows; OutputBestValidation selects the recorded iterate after the start with the best Merit on
-	// the validation rows.
+	// OutputBestTrain selects the iterate after the start with the best Merit on the training rows of
+	// all checks; OutputBestValidation selects the one with the best Merit on the validation rows.
 	OutputBestTrain      Output = "best-train"
 	OutputBestValidation Output = "best-validation"
 )
@@ -51,8 +50,8 @@ type Settings struct {
 	// certificate of a check uses the method's own multiplier if the method has one. 0 is the default:
 	// never.
 	Tolerance float64
-	// RecordEvery is the number of iterations between records. The run always records the start and
-	// the last iterate. 0 is the default: about 200 records over Planned, or fewer if RecordWork is
+	// RecordEvery is the number of iterations between records. Records change neither the iterates nor
+	// the end of the run. The run always records the start and the last iterate. 0 is the default: about 200 records over Planned, or fewer if RecordWork is
 	// known (see Intervals). With a TimeLimit, the default also records after each 1/200 of
 	// TimeLimit, because the limit may end the run early; with a Deadline, after each 1/50 of the
 	// time that is left at the start.
@@ -65,12 +64,12 @@ type Settings struct {
 	// RecordShare is the largest share of the training time that records may take. The run measures
 	// the time of its records, and skips a record that is due if the records would take more than this
 	// share, and more than a second in all. The start and the last iterate always have a record.
-	// Skipping changes neither the iterates nor the end of the run. Records that choose the output or
-	// end the run (Output, Patience), and records with NearEvery, are never skipped. 0 is the default:
+	// Skipping changes neither the iterates nor the end of the run. Records of a run whose checks
+	// choose the output or end it (Output, Patience), and records with NearEvery, are never skipped. 0 is the default:
 	// no limit.
 	RecordShare float64
-	// CheckEvery is the number of iterations between checks of Tolerance; each record is a check,
-	// too. 0 is the default: RecordEvery, or 1/200 of Planned if RecordEvery is 0.
+	// CheckEvery is the number of iterations between checks of Tolerance and of the iterates that
+	// Output and Patience judge. 0 is the default: 1/200 of Planned.
 	CheckEvery int
 	// Planned is the number of iterations from which the automatic intervals of records and checks
 	// follow. 0 is the default: Iterations. A part of a longer run has the iterations of the run.
@@ -83,13 +82,13 @@ type Settings struct {
 	// Output selects the iterate that the run leaves in the problem. "" is the default: OutputLast, or
 	// OutputBestValidation with a Patience.
 	Output Output
-	// Patience stops the run after this number of records in a row without a better ValidationMerit; 0
+	// Patience stops the run after this number of checks in a row without a better ValidationMerit; 0
 	// is the default: never.
 	Patience int
-	// TrainMerit returns the merit of the record that Measure has just measured, on the training rows.
-	// nil is the default: the record's objective, and its constraints with FeasibilityTolerance.
+	// TrainMerit returns the merit of the iterate that Measure has just measured, on the training rows.
+	// nil is the default: the iterate's objective, and its constraints with FeasibilityTolerance.
 	TrainMerit func() Merit
-	// ValidationMerit returns the merit of the record that Measure has just measured, on validation
+	// ValidationMerit returns the merit of the iterate that Measure has just measured, on validation
 	// rows. Patience and OutputBestValidation need ValidationMerit. nil is the
 	// default: no validation rows.
 	ValidationMerit func() Merit
@@ -156,23 +155,23 @@ const (
 	freeRecords = time.Second
 )
 
-// Intervals returns the numbers of iterations between records and between checks of Tolerance. By
-// default a check takes place after each 1/200 of Planned. A record takes place at every check. If
-// RecordWork is known, a record takes place at every p-th check, and after 1, 2, 4, ... checks up
-// to p/2, because a run may end early. p is so large that all records, with the first and the
-// last, take at most a tenth of the work of the iterations, but at most so large that LeastRecords
-// remain beside the early ones. The intervals depend on the settings only. If records choose the
-// output or end the run (Output, Patience), a record takes place at every check.
+// Intervals returns the numbers of iterations between records and between checks. A check takes
+// place after each 1/200 of Planned, if CheckEvery is 0. By default a record takes place at every
+// check. If RecordWork is known, a record takes place at every p-th check, and after 1, 2, 4, ...
+// checks up to p/2, because a run may end early. p is so large that all records, with the first and
+// the last, take at most a tenth of the work of the iterations, but at most so large that
+// LeastRecords remain beside the early ones. The intervals depend on the settings only. If checks
+// choose the output or end the run (Output, Patience), a record takes place at every check.
 func (s Settings) Intervals() (record, check int) {
-	if s.RecordEvery > 0 {
-		return s.RecordEvery, cmp.Or(s.CheckEvery, s.RecordEvery)
-	}
+	record, check = s.automatic()
+	return cmp.Or(s.RecordEvery, record), check
+}
+
+// automatic is Intervals without RecordEvery.
+func (s *Settings) automatic() (record, check int) {
 	planned := cmp.Or(s.Planned, s.Iterations)
 	check = cmp.Or(s.CheckEvery, max(1, planned/defaultRecords))
-	if s.recordsChoose() {
-		return check, check
-	}
-	if s.RecordWork == 0 {
+	if s.checksChoose() || s.RecordWork == 0 {
 		return check, check
 	}
 	most := planned / cmp.Or(s.LeastRecords, leastRecords) / check
@@ -184,8 +183,8 @@ func (s Settings) Intervals() (record, check int) {
 	return check * max(1, apart(allowed-1-float64(early))), check
 }
 
-// recordsChoose reports whether records choose the output or end the run.
-func (s *Settings) recordsChoose() bool {
+// checksChoose reports whether measures at the checks choose the output or end the run.
+func (s *Settings) checksChoose() bool {
 	switch s.Output {
 	case OutputBest, OutputBestTrain, OutputBestValidation:
 		return true

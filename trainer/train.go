@@ -109,9 +109,11 @@ type run struct {
 	times     Times
 	now       func() time.Time
 	every     int   // iterations between records
-	check     int   // iterations between checks of the tolerance
+	schedule  int   // iterations between automatic records, at which the run searches for a conflict
+	check     int   // iterations between checks
 	timed     timed // when records are due by time
-	recorded  int   // last recorded iteration, -1 before the first record
+	recorded  int   // last measured iteration, -1 before the first
+	unwritten bool  // the recorder has not received last
 	last      Record
 	lastNu    []float64 // the method's own multiplier of last, nil if the method has none
 	residuals residuals
@@ -167,6 +169,7 @@ func newRun(p problem.Problem, m Method, s Settings) (*run, error) {
 	t.set.IterationsPerEpoch = setting.OrDefault(s.IterationsPerEpoch, 1)
 	t.selection = newSelection(p, &t.set)
 	t.every, t.check = t.set.Intervals()
+	t.schedule, _ = t.set.automatic()
 	t.timed = newTimed(&t.set, t.now)
 	if s.Output == OutputRandom {
 		t.drawnAt = p.Space().New()
@@ -299,18 +302,18 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 		if c := t.set.Checkpointer; c != nil && (c.Due() || interrupted) {
 			t.checkpoint()
 		}
-		scheduled := t.at.Iteration%t.every == 0 || t.early()
-		checked := scheduled || t.at.Iteration%t.check == 0
-		due := ending || t.due(scheduled)
-		if !due && checked {
+		scheduled, checked := t.scheduled(), t.at.Iteration%t.check == 0
+		due := ending || t.due()
+		measured := due || checked && t.set.checksChoose()
+		if !measured && checked {
 			var err error
-			if due, err = t.meets(); err != nil {
+			if measured, err = t.meets(); err != nil {
 				return Failed, err
 			}
 		}
-		if due {
+		if measured {
 			began := t.now()
-			if err := t.record(ending); err != nil {
+			if err := t.record(ending, due); err != nil {
 				return Failed, err
 			}
 			took := t.now().Sub(began)
@@ -320,13 +323,13 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 			switch {
 			case stopped && !checked: // without the interruption, no check would end the run here
 				return Interrupted, nil
-			case t.set.Tolerance > 0 && t.last.Certificate.Epsilon <= t.set.Tolerance:
-				return Converged, nil
+			case t.set.Tolerance > 0 && (checked || ending) && t.last.Certificate.Epsilon <= t.set.Tolerance:
+				return t.ends(Converged)
 			case stopped:
 				return Interrupted, nil
 			}
 		}
-		if due || scheduled {
+		if ending || scheduled || due && t.set.RecordEvery == 0 {
 			if proven, err := t.searchConflict(limited); err != nil {
 				return Failed, err
 			} else if proven {
@@ -343,12 +346,12 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 		case resting:
 			return AtRest, nil
 		case checked && t.stuck():
-			if err := t.record(true); err != nil {
+			if err := t.record(true, true); err != nil {
 				return Failed, err
 			}
 			return Wound, nil
-		case due && t.set.Patience > 0 && t.selection.waited >= t.set.Patience:
-			return NoImprovement, nil
+		case checked && t.set.Patience > 0 && t.selection.waited >= t.set.Patience:
+			return t.ends(NoImprovement)
 		}
 		began := t.now()
 		if err := t.m.Iterate(t.p, &t.at); err != nil {
@@ -368,6 +371,14 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 			t.hooks.ticker.Tick(&t.at)
 		}
 	}
+}
+
+// ends returns the status of a run that ends at the last record, which the recorder receives.
+func (t *run) ends(status Status) (Status, error) {
+	if err := t.write(); err != nil {
+		return Failed, err
+	}
+	return status, nil
 }
 
 // draws reports whether the current iterate replaces the drawn iterate. The probability is the

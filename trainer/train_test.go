@@ -95,7 +95,7 @@ func TestIntervals(t *testing.T) {
 		{trainer.Settings{Iterations: 30, RecordWork: 3}, 1, 1},
 		{trainer.Settings{RecordWork: 3}, 1, 1},
 		{trainer.Settings{Iterations: 100, Planned: 1000, RecordWork: 1e9}, 50, 5},
-		{trainer.Settings{Iterations: 1000, RecordWork: 9, RecordEvery: 7}, 7, 7},
+		{trainer.Settings{Iterations: 1000, RecordWork: 9, RecordEvery: 7}, 7, 5},
 		{trainer.Settings{Iterations: 1000, RecordWork: 9, RecordEvery: 7, CheckEvery: 3}, 7, 3},
 		{trainer.Settings{Iterations: 1000, RecordWork: 9, CheckEvery: 3}, 48, 3},
 		{trainer.Settings{Iterations: 1000, RecordWork: 9, Patience: 3}, 5, 5},
@@ -196,7 +196,7 @@ func TestStatuses(t *testing.T) {
 			trainer.TimeLimit, -1},
 		{"gradients", context.Background(), trainer.Settings{Iterations: 1 << 40, Gradients: 11}, // one of them is the probe of the first step
 			trainer.GradientLimit, 10},
-		{"tolerance", context.Background(), trainer.Settings{Iterations: 1 << 40, RecordEvery: 7, Tolerance: 1e-6}, trainer.Converged, -1},
+		{"tolerance", context.Background(), trainer.Settings{Iterations: 1 << 40, CheckEvery: 7, Tolerance: 1e-6}, trainer.Converged, -1},
 		{"cancelled", cancelled, trainer.Settings{Iterations: 100, RecordEvery: 10, Recorder: &testkit.Journal{After: func(r *trainer.Record) error {
 			if r.Iteration == 20 {
 				cancel()

@@ -235,13 +235,13 @@ func (r *Run) options() []*option.Option {
 			trainer.OutputLast, trainer.OutputBestTrain, trainer.OutputBestValidation).
 			OrRule("last; with --patience best-validation", r.defaultSelect, "patience", "output"),
 		option.Count("patience", &r.Patience, option.AtLeast(0),
-			"stop after N records in a row without an improvement on the validation rows; 0: never").Or("0").In("records"),
+			"stop after N checks in a row without an improvement on the validation rows (a check follows each 1/200 of --iterations); 0: never").Or("0").In("checks"),
 		option.Number("feasibility-tolerance", &r.FeasibilityTolerance, option.Positive, "count a constraint as met up to this violation").
 			Or(option.Float(trainer.DefaultFeasibilityTolerance)),
 		option.Text("out", &r.Out, "DIR", "write the run to this new directory").
 			OrRule("runs/<time>-<problem>-<method>", none),
 		option.Custom("record-every", "N|auto", r.setRecordEvery, r.recordEvery,
-			"record every N iterations; auto: at most 200 records a run, which take at most a tenth of the training time if it exceeds 10 s", automatic).Or(automatic),
+			"record every N iterations, which changes neither the weights nor the end of the run; auto: at most 200 records a run, which take at most a tenth of the training time if it exceeds 10 s", automatic).Or(automatic),
 		option.Count("near-stationarity", &r.NearStationarity, option.AtLeast(0),
 			"measure near stationarity at the first, the last and every N-th record, for some hundred passes over the rows each; 0: never").
 			Or("0").In("records"),

@@ -81,7 +81,7 @@ func TestNewLoop(t *testing.T) {
 		{rounds: 0, want: 6, row: 0.25, wanted: 0.0125, set: trainer.Settings{Iterations: 4000}, every: 20, check: 20},
 		{rounds: -1, want: 0, row: 0.25, given: 0.5, wanted: 0.5, set: trainer.Settings{Iterations: 6000, TimeLimit: 1}, every: 30, check: 30},
 		{rounds: -2, want: 0, row: 1e-6, wanted: 1e-5, set: trainer.Settings{Iterations: 4000, Deadline: time.Now()}, every: 20, check: 20},
-		{rounds: 1, want: 1, row: 0, wanted: 0, set: trainer.Settings{Iterations: 4000, RecordEvery: 7}, every: 7, check: 7},
+		{rounds: 1, want: 1, row: 0, wanted: 0, set: trainer.Settings{Iterations: 4000, RecordEvery: 7}, every: 7, check: 20},
 		{rounds: 3, want: 3, row: 0, given: 1e-9, wanted: 1e-9, set: trainer.Settings{Iterations: 4000, CheckEvery: 5}, every: 5, check: 5},
 	} {
 		f := fourRows(t, 0)
