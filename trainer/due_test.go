@@ -97,11 +97,11 @@ func TestEarlyRecords(t *testing.T) {
 		records []int
 		early   int
 	}{
-		"dear":          {Settings{Iterations: 1000, RecordWork: 1e9, LeastRecords: 5}, []int{0, 5, 10, 20, 40, 80, 200, 400, 600, 800, 1000}, 5},
-		"ends early":    {Settings{Iterations: 70, Planned: 1000, RecordWork: 1e9, LeastRecords: 5}, []int{0, 5, 10, 20, 40, 70}, 4},
-		"at an early":   {Settings{Iterations: 40, Planned: 1000, RecordWork: 1e9, LeastRecords: 5}, []int{0, 5, 10, 20, 40}, 3},
-		"few":           {Settings{Iterations: 20, RecordWork: 1e9, LeastRecords: 5}, []int{0, 1, 2, 4, 8, 12, 16, 20}, 2},
-		"every check":   {Settings{Iterations: 9}, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 0},
+		"dear":        {Settings{Iterations: 1000, RecordWork: 1e9, LeastRecords: 5}, []int{0, 5, 10, 20, 40, 80, 200, 400, 600, 800, 1000}, 5},
+		"ends early":  {Settings{Iterations: 70, Planned: 1000, RecordWork: 1e9, LeastRecords: 5}, []int{0, 5, 10, 20, 40, 70}, 4},
+		"at an early": {Settings{Iterations: 40, Planned: 1000, RecordWork: 1e9, LeastRecords: 5}, []int{0, 5, 10, 20, 40}, 3},
+		"few":         {Settings{Iterations: 20, RecordWork: 1e9, LeastRecords: 5}, []int{0, 1, 2, 4, 8, 12, 16, 20}, 2},
+		"every check": {Settings{Iterations: 9}, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, 0},
 		// the search for a conflict follows the automatic schedule, and keeps 10 numbers
 		"a setting":     {Settings{Iterations: 20, RecordEvery: 10, CheckEvery: 1}, []int{0, 10, 20}, 3 - 10},
 		"with patience": {Settings{Iterations: 600, Patience: 1000, CheckEvery: 100, RecordWork: 1e9}, []int{0, 100, 200, 300, 400, 500, 600}, 0},
