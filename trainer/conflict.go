@@ -8,8 +8,8 @@ import (
 	"ppal/trainer/problem"
 )
 
-// conflict watches the infeasibility on the automatic schedule of records, and searches for a proof that the constraints
-// cannot be met.
+// conflict watches the infeasibility on the automatic schedule of records, and searches for a proof
+// that the constraints cannot be met.
 type conflict struct {
 	recent   []float64 // infeasibility of the last records, at most stalledRecords
 	before   float64   // least infeasibility of the records before
@@ -53,12 +53,12 @@ func (c *conflict) add(infeasibility float64) bool {
 
 // searchConflict searches for the least violation from the iterate, and reports whether the search
 // proves that the constraints cannot be met. The run asks on the automatic schedule of records,
-// whether or not the iterate has a record, so that records do not change the end of a run. A search
-// takes place only while no iterate on the schedule and no search has met the constraints, and only
-// if the infeasibility no longer falls, or if the run is ending. All searches cost at most a quarter
-// of the run's gradient evaluations; a search at the end costs at most a quarter again. If the
-// search finds a proof, the iterate has a record. Early iterates are not compared with others,
-// because few iterations lie between them.
+// whether or not the iterate has a record, so that records do not change the end of a run. A
+// search takes place only while no iterate on the schedule and no search has met the constraints,
+// and only if the infeasibility no longer falls, or if the run is ending. All searches cost at most
+// a quarter of the run's gradient evaluations; a search at the end costs at most a quarter again.
+// If the search finds a proof, the iterate has a record. Early iterates are not compared with
+// others, because few iterations lie between them.
 func (t *run) searchConflict(ending bool) (proven bool, err error) {
 	c := &t.conflict
 	infeasibility, violation := t.last.Infeasibility, t.last.MaxViolation

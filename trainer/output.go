@@ -77,6 +77,7 @@ func (t *run) choose(r *Result) error {
 	switch {
 	case t.selection.chosen:
 		from, nu, r.Output = t.selection.at, t.selection.nu, t.selection.iteration
+		r.Merit = &t.selection.merit
 	case t.set.Output == OutputBest:
 		t.warn("no recorded iterate was feasible: the output is the last iterate (use more iterations or a larger --feasibility-tolerance)")
 	case t.drawn > 0:

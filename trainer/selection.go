@@ -61,6 +61,9 @@ type selection struct {
 // has a vector for the copy.
 func newSelection(p problem.Problem, s *Settings) *selection {
 	c := &selection{validation: Merit{math.Inf(1), math.Inf(1)}}
+	if s.Incumbent != nil {
+		c.validation = *s.Incumbent
+	}
 	switch s.Output {
 	case OutputBest, OutputBestTrain, OutputBestValidation:
 		c.at = p.Space().New()
@@ -68,12 +71,21 @@ func newSelection(p problem.Problem, s *Settings) *selection {
 	return c
 }
 
-// withOutput sets Output to OutputBestValidation if Patience is set and Output is not. The error
-// wraps problem.ErrSettings if Patience is negative or ValidationMerit is missing.
-func (s Settings) withOutput() (Settings, error) {
-	if s.Output == "" && s.Patience > 0 {
-		s.Output = OutputBestValidation
+// Selects returns Output, or the default: OutputBestValidation with a Patience, else OutputLast.
+func (s *Settings) Selects() Output {
+	switch {
+	case s.Output != "":
+		return s.Output
+	case s.Patience > 0:
+		return OutputBestValidation
 	}
+	return OutputLast
+}
+
+// withOutput sets Output to Selects. The error wraps problem.ErrSettings if Patience is negative or
+// ValidationMerit is missing.
+func (s Settings) withOutput() (Settings, error) {
+	s.Output = s.Selects()
 	switch {
 	case s.Patience < 0:
 		return s, fmt.Errorf("trainer: %w: a patience of %d checks, want a number of at least 0", problem.ErrSettings, s.Patience)
@@ -89,7 +101,10 @@ func (s Settings) withOutput() (Settings, error) {
 // the start, because trivial weights at the start can meet every constraint.
 func (t *run) selects(r *Record, nu []float64) {
 	tolerance := t.set.FeasibilityTolerance
-	c, chosen := t.selection, false
+	c, chosen, validation := t.selection, false, Merit{}
+	if t.set.Patience > 0 || t.set.Output == OutputBestValidation {
+		validation = t.set.ValidationMerit()
+	}
 	switch t.set.Output {
 	case OutputBest:
 		if chosen = r.MaxViolation <= tolerance && (!c.chosen || r.Objective < c.merit.Objective); chosen {
@@ -102,14 +117,14 @@ func (t *run) selects(r *Record, nu []float64) {
 		}
 		chosen = c.takes(r, merit)
 	case OutputBestValidation:
-		chosen = c.takes(r, t.set.ValidationMerit())
+		chosen = c.takes(r, validation)
 	}
 	if chosen {
 		c.chosen, c.iteration, c.nu = true, r.Iteration, slices.Clone(nu)
 		t.p.Space().Combine(c.at, 1, problem.Iterate, 0, problem.Iterate)
 	}
 	if t.set.Patience > 0 {
-		c.waits(r, t.set.ValidationMerit())
+		c.waits(r, validation)
 	}
 }
 

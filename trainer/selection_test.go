@@ -100,7 +100,8 @@ func TestOutputBestTrainByOwnMerit(t *testing.T) {
 }
 
 // A run stops if the merit on the validation rows does not improve for as many checks as its
-// patience, whatever the number of records. It returns the best iterate by default. The start never counts as the best.
+// patience, whatever the number of records. It returns the best iterate by default. The start
+// never counts as the best.
 func TestPatience(t *testing.T) {
 	merits := []float64{0, 5, 4, 4, 6, 3, 7, 8, 3, 1, 0} // by check
 	run := func(patience int, output trainer.Output) *trainer.Result {

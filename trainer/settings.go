@@ -50,11 +50,11 @@ type Settings struct {
 	// certificate of a check uses the method's own multiplier if the method has one. 0 is the default:
 	// never.
 	Tolerance float64
-	// RecordEvery is the number of iterations between records. Records change neither the iterates nor
-	// the end of the run. The run always records the start and the last iterate. 0 is the default: about 200 records over Planned, or fewer if RecordWork is
-	// known (see Intervals). With a TimeLimit, the default also records after each 1/200 of
-	// TimeLimit, because the limit may end the run early; with a Deadline, after each 1/50 of the
-	// time that is left at the start.
+	// RecordEvery is the number of iterations between records. Records change neither the iterates
+	// nor the end of the run. The run always records the start and the last iterate. 0 is the default:
+	// about 200 records over Planned, or fewer if RecordWork is known (see Intervals). With a
+	// TimeLimit, the default also records after each 1/200 of TimeLimit, because the limit may end the
+	// run early; with a Deadline, after each 1/50 of the time that is left at the start.
 	RecordEvery int
 	// RecordWork estimates the work of a record, in iterations. 0 is the default: not known.
 	RecordWork float64
@@ -65,8 +65,8 @@ type Settings struct {
 	// the time of its records, and skips a record that is due if the records would take more than this
 	// share, and more than a second in all. The start and the last iterate always have a record.
 	// Skipping changes neither the iterates nor the end of the run. Records of a run whose checks
-	// choose the output or end it (Output, Patience), and records with NearEvery, are never skipped. 0 is the default:
-	// no limit.
+	// choose the output or end it (Output, Patience), and records with NearEvery, are never skipped. 0
+	// is the default: no limit.
 	RecordShare float64
 	// CheckEvery is the number of iterations between checks of Tolerance and of the iterates that
 	// Output and Patience judge. 0 is the default: 1/200 of Planned.
@@ -85,13 +85,17 @@ type Settings struct {
 	// Patience stops the run after this number of checks in a row without a better ValidationMerit; 0
 	// is the default: never.
 	Patience int
-	// TrainMerit returns the merit of the iterate that Measure has just measured, on the training rows.
-	// nil is the default: the iterate's objective, and its constraints with FeasibilityTolerance.
+	// TrainMerit returns the merit of the iterate that Measure has just measured, on the training
+	// rows. nil is the default: the iterate's objective, and its constraints with
+	// FeasibilityTolerance.
 	TrainMerit func() Merit
 	// ValidationMerit returns the merit of the iterate that Measure has just measured, on validation
 	// rows. Patience and OutputBestValidation need ValidationMerit. nil is the
 	// default: no validation rows.
 	ValidationMerit func() Merit
+	// Incumbent is a merit on validation rows that iterates must exceed to reset the wait of Patience;
+	// nil is the default: none.
+	Incumbent *Merit
 	// FeasibilityTolerance is the largest violation that counts as feasible; 0 is the default, 1e-3.
 	FeasibilityTolerance float64
 	// Stuck reports at a check whether the run is to end with the status Wound, given the objective

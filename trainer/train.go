@@ -50,10 +50,13 @@ type Result struct {
 	// BestFeasible is the feasible record with the smallest objective, nil if none is feasible.
 	BestFeasible *Best
 	Output       int // iteration of the output
-	Decay        Decay
-	Times        Times
-	Warnings     []string
-	Notes        []string
+	// Merit is the merit of the output on the training or the validation rows; nil unless
+	// Settings.Output selects an iterate by it.
+	Merit    *Merit
+	Decay    Decay
+	Times    Times
+	Warnings []string
+	Notes    []string
 	// State is the state of the last iterate, for Settings.Resume.
 	State *State
 }

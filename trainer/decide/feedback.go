@@ -33,6 +33,10 @@ type Feedback struct {
 	// Tighten returns the amounts by which Train tightens the bounds of Target at the rates of
 	// decisions d, such as margins for new rows; nil means no tightening.
 	Tighten func(d []float64) []float64
+	// Judge returns the merit of the last forward pass of Smooth on validation rows, with the offsets
+	// of the exact step. Settings.Patience and trainer.OutputBestValidation need Judge, which replaces
+	// Settings.ValidationMerit.
+	Judge func(offsets []float64) (trainer.Merit, error)
 	// Rounds is the largest number of rounds after the first solution of the smooth problem; 0 is
 	// the default, 6. A negative number means none.
 	Rounds int
@@ -45,6 +49,7 @@ type Feedback struct {
 // the decisions at the solution.
 type Round struct {
 	Iteration int       // the last iteration of the round
+	Output    int       // the iteration of its weights, by Settings.Output
 	Theta     float64   // the step of the feedback that made the shifts
 	Shifts    []float64 // c of the round
 	Smooth    []float64 // sum_r C_jr h_r + constant_j - bound_j of the smooth rates h
@@ -64,7 +69,7 @@ type Result struct {
 	Rounds []Round
 	// Best is the index of the best round, whose weights the problem holds. The best round has the
 	// least violation after the exact step, and among equal violations the least objective on
-	// decisions.
+	// decisions, on the validation rows if they select the weights, else on the training rows.
 	Best int
 }
 
@@ -82,8 +87,10 @@ type Result struct {
 // feasible record.
 //
 // The weights of the best round are the iterate of p and of Smooth at the end, and the map holds
-// its shifts. Settings.Output selects the weights of each round. If Settings.Patience ends a round,
-// the run ends too, unless it is the round of Start.
+// its shifts. Settings.Output selects the weights of each round. With trainer.OutputBestValidation,
+// the best weights on validation rows are those of the run: the merit of each iterate is counted on
+// decisions, after the exact step on the training rows. If Settings.Patience ends a round, the run
+// ends too, unless it is the round of Start: the next round then begins at the best weights.
 // Train does not apply the exact step: its offsets are in Round.Exact.
 //
 // Result.State continues a run at its last iterate in the same round, to the same bits, if the

@@ -88,7 +88,7 @@ func TestFinish(t *testing.T) {
 		want := *last
 		l := &loop{p: termsAt(t, -1), m: reporting{}, f: f, set: trainer.Settings{Iterations: 100}, result: &Result{Result: last},
 			shifts: []float64{8, 9}, at: problem.Point{Iteration: 50, GradientEvaluations: 60}, seconds: 70, warnings: warnings{told: []string{"told"}},
-			best: &solution{round: Round{Iteration: 30, Shifts: []float64{0.5, 1}}, x: []float64{2}, nu: []float64{0.5, 1}, result: last}}
+			best: &solution{round: Round{Iteration: 30, Output: 30, Shifts: []float64{0.5, 1}}, x: []float64{2}, nu: []float64{0.5, 1}, result: last}}
 		want.Status, want.Seconds, want.Output, want.Warnings = trainer.Converged, 70, 30, []string{"told", "end"}
 		change(l, &want)
 		if name == "resumed without summary" {

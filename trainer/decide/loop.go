@@ -53,6 +53,7 @@ type solution struct {
 	x      []float64       // the weights that Settings.Output selects
 	state  *trainer.State  // the method's state at the end of the round
 	nu     []float64       // the method's own multiplier at the end of the round
+	merit  *trainer.Merit  // of x, by Settings.Output; nil: x was not selected by a merit
 	start  bool            // the round has the objective of Start
 	result *trainer.Result // nil after a resume
 	kept   *trainer.Result // the part of result that a checkpoint kept; nil without a checkpoint
@@ -88,6 +89,9 @@ func newLoop(p problem.Problem, m trainer.Method, s trainer.Settings, f Feedback
 	}
 	l := &loop{p: p, m: m, set: s, f: f, theta: 1, before: math.MaxFloat64, shifts: f.Smooth.Map().Shifts(),
 		began: time.Now(), result: &Result{Best: -1}, repeated: -1, gradients: s.ResumeAt.GradientEvaluations}
+	if l.validates() && f.Judge == nil && s.ValidationMerit == nil {
+		return nil, fmt.Errorf("decide: %w: the output %s needs Judge", problem.ErrSettings, s.Selects())
+	}
 	l.warnings.tell, l.set.OwnMultiplier = s.Warn, true // finish certifies the best round
 	l.set.Warn = l.warnings.warn
 	if row := f.Target.row(); row > 0 {
@@ -116,9 +120,15 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	r.Output = l.result.Output
 	starting := l.starting()
+<<<<<<< HEAD
 	if l.best == nil || better(r.Exact.Violation, r.Exact.worth(), l.best.round.Exact.Violation, l.best.round.Exact.worth()) {
 		l.best = &solution{start: starting, round: *r, x: iterate(l.p), state: l.state, nu: slices.Clone(l.result.Certificate.MethodNu()), result: l.result.Result}
+=======
+	if l.improves(r) {
+		l.best = &solution{start: starting, merit: l.result.Merit, round: *r, x: iterate(l.p), state: l.state, nu: slices.Clone(l.result.Certificate.MethodNu()), result: l.result.Result}
+>>>>>>> 56ec36b6 (decide: patience and best-validation judge the iterates of all rounds by counted decisions after the exact step, because the saved iterate was another one)
 		l.result.Best = len(l.result.Rounds) - 1
 	}
 	l.rounds++
@@ -138,7 +148,7 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 	}
 	l.state = warm(l.state)
 	if starting {
-		if err := l.afterStart(); err != nil {
+		if err := l.afterStart(status); err != nil {
 			return false, err
 		}
 	} else if !ended { // also if the next round starts from the best round
@@ -146,6 +156,39 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 	}
 	l.next()
 	return true, nil
+}
+
+// improves reports whether the round r that has just ended is better than the best round before.
+func (l *loop) improves(r *Round) bool {
+	switch {
+	case l.best == nil:
+		return true
+	case l.validates() && l.best.merit != nil && l.result.Merit != nil:
+		return l.result.Merit.Better(*l.best.merit)
+	}
+	return better(r.Exact.Violation, r.Exact.After, l.best.round.Exact.Violation, l.best.round.Exact.After)
+}
+
+// validates reports whether validation rows select the weights.
+func (l *loop) validates() bool { return l.set.Selects() == trainer.OutputBestValidation }
+
+// validationMerit is Settings.ValidationMerit of the rounds. An iterate whose scores have no
+// thresholds is the worst.
+func (l *loop) validationMerit() trainer.Merit {
+	worst := trainer.Merit{Violation: math.Inf(1), Objective: math.Inf(1)}
+	scores, err := l.f.Scores()
+	if err != nil {
+		return worst
+	}
+	exact, err := Offsets(l.f.Rates.at(l.f.Smooth.Terms()), l.f.Target, scores, l.f.Resolution)
+	if err != nil {
+		return worst
+	}
+	m, err := l.f.Judge(exact.Offsets)
+	if err != nil {
+		return worst
+	}
+	return m
 }
 
 // next begins the counts of the next round.
@@ -158,19 +201,23 @@ func (l *loop) next() {
 // of relus to flat sigmoids, and quasi-Newton steps end in worse local minima. Networks keep the
 // model and the trust region of quasi-Newton steps, which would need many iterations to learn both
 // again.
-func (l *loop) afterStart() error {
+func (l *loop) afterStart(status trainer.Status) error {
 	if err := l.f.Smooth.Map().SetObjective(1, nil); err != nil {
 		return err
 	}
 	before := l.state
-	// Settings.Output may have made other weights the iterate.
+	// Settings.Output may have made other weights the iterate. They are the start of the next round
+	// only if Settings.Patience ended the round.
 	x := before.Vectors["iterate"]
+	if status == trainer.NoImprovement && l.validates() {
+		x = iterate(l.p)
+	}
 	at, err := l.begin(x)
 	if err != nil {
 		return err
 	}
 	l.keepLoss(x, &at)
-	if !problem.FeaturesOf(l.p).Shallow {
+	if !problem.FeaturesOf(l.p).Shallow && slices.Equal(x, before.Vectors["iterate"]) {
 		keepCurvature(l.state, before)
 	}
 	return nil
@@ -210,6 +257,12 @@ func (l *loop) solve(ctx context.Context) (trainer.Status, error) {
 	s.Recorder = &recorder{to: l.set.Recorder, seconds: l.seconds, repeated: l.repeated, warnings: &l.warnings}
 	if s.Checkpointer != nil {
 		s.Checkpointer = &checkpointer{s.Checkpointer, l}
+	}
+	if l.f.Judge != nil {
+		s.ValidationMerit = l.validationMerit
+	}
+	if l.best != nil && l.validates() {
+		s.Incumbent = l.best.merit
 	}
 	if l.mayBeginAnew() {
 		s.Stuck = l.stuck
@@ -340,7 +393,7 @@ func (l *loop) finish() error {
 		status, r.Warnings = trainer.Infeasible, nil // the advice of the warnings does not help
 	}
 	r.Infeasible, r.Trend = l.conflict.proof, last.Trend
-	r.Status, r.Iterations, r.Seconds, r.State, r.Output = status, last.Iterations, l.seconds, l.result.State, l.best.round.Iteration
+	r.Status, r.Iterations, r.Seconds, r.State, r.Output = status, last.Iterations, l.seconds, l.result.State, l.best.round.Output
 	l.result.Result = &r
 	l.shifts = slices.Clone(l.best.round.Shifts)
 	if err := l.f.Smooth.Map().SetShifts(l.shifts); err != nil {
@@ -352,7 +405,7 @@ func (l *loop) finish() error {
 		return err
 	}
 	at := problem.NewPoint(l.f.Smooth)
-	at.Iteration, at.GradientEvaluations = l.best.round.Iteration, l.at.GradientEvaluations
+	at.Iteration, at.GradientEvaluations = l.best.round.Output, l.at.GradientEvaluations
 	if err := at.Forward(l.f.Smooth); err != nil {
 		return err
 	}

@@ -78,6 +78,10 @@ func (l *loop) addRounds(from *trainer.State) *trainer.State {
 	s.Numbers[bestPrefix+"shifts"], s.Numbers[bestPrefix+"smooth"], s.Numbers[bestPrefix+"decisions"] = b.Shifts, b.Smooth, b.Decisions
 	s.Numbers[bestPrefix+"offsets"] = b.Exact.Offsets
 	s.Numbers[bestPrefix+"nu"] = l.best.nu
+	s.Numbers[bestPrefix+"selected"] = []float64{float64(b.Output)}
+	if m := l.best.merit; m != nil {
+		s.Numbers[bestPrefix+"selected"] = []float64{float64(b.Output), m.Violation, m.Objective}
+	}
 	if l.best.start {
 		s.Numbers[bestPrefix+"start"] = []float64{1}
 	}
@@ -142,7 +146,15 @@ func (l *loop) resumeRounds(rounds map[string][]float64, best *trainer.State) er
 	r.Exact = Exact{Offsets: rounds["best.offsets"], Before: v[3], After: v[4], Violation: v[5], Unjudged: rounds["best.unjudged"] != nil}
 	r.Exact.Moved = slices.ContainsFunc(r.Exact.Offsets, func(b float64) bool { return b != 0 })
 	l.best = &solution{round: r, x: rounds["best.output"], state: best, nu: rounds["best.nu"], start: rounds["best.start"] != nil}
-	l.result.Rounds, l.result.Best = []Round{r}, 0
+	switch v := rounds["best.selected"]; len(v) {
+	case 1:
+		l.best.round.Output = int(v[0])
+	case 3:
+		l.best.round.Output, l.best.merit = int(v[0]), &trainer.Merit{Violation: v[1], Objective: v[2]}
+	default:
+		return fmt.Errorf("decide: %w: the selected weights of the best round have %d numbers, want 1 or 3", problem.ErrSettings, len(v))
+	}
+	l.result.Rounds, l.result.Best = []Round{l.best.round}, 0
 	return nil
 }
 

@@ -22,9 +22,9 @@ type (
 // savedLoop is a loop of two bounds and two weights in its fourth round, and the method's state.
 func savedLoop(t *testing.T) (*loop, *trainer.State) {
 	best := &solution{
-		round: Round{Iteration: 40, Theta: 0.5, Shifts: []float64{0.1, 0.2}, Smooth: []float64{0.3, 0.4}, Decisions: []float64{0.5, 0.6}, Objective: 7,
+		round: Round{Iteration: 40, Output: 38, Theta: 0.5, Shifts: []float64{0.1, 0.2}, Smooth: []float64{0.3, 0.4}, Decisions: []float64{0.5, 0.6}, Objective: 7,
 			Exact: Exact{Offsets: []float64{-8}, Before: 9, After: 10, Violation: 11, Moved: true}},
-		x: []float64{21, 22}, nu: []float64{0, 23},
+		x: []float64{21, 22}, merit: &trainer.Merit{Violation: 27, Objective: 28}, nu: []float64{0, 23},
 		state: &trainer.State{Method: "m", Numbers: numbers{"dual.k": {24}}, Vectors: numbers{"iterate": {25, 26}}},
 		result: &trainer.Result{Attainable: true, Decay: trainer.Decay{Stationarity: 31, Infeasibility: 32, Complementarity: 33},
 			BestFeasible: &trainer.Best{Iteration: 34, Objective: 35, X: []float64{36, 37}}, Warnings: []string{"w"}, Notes: []string{"n", "o"}},
@@ -52,7 +52,7 @@ func TestStateOfTheRounds(t *testing.T) {
 	want := &trainer.State{Method: "m",
 		Numbers: numbers{"dual.k": {1}, "decisions.loop": {3, 0.25, 1.5}, "decisions.shifts": {0.7, 0.8}, "decisions.progress": {61, 62, 63, 64.5, 1},
 			"decisions.best.round": {40, 0.5, 7, 9, 10, 11}, "decisions.best.shifts": {0.1, 0.2}, "decisions.best.smooth": {0.3, 0.4},
-			"decisions.best.decisions": {0.5, 0.6}, "decisions.best.offsets": {-8}, "decisions.best.nu": {0, 23}, "decisions.best.state.dual.k": {24},
+			"decisions.best.decisions": {0.5, 0.6}, "decisions.best.offsets": {-8}, "decisions.best.selected": {38, 27, 28}, "decisions.best.nu": {0, 23}, "decisions.best.state.dual.k": {24},
 			"decisions.best.summary": {1, 31, 32, 33, 34, 35}},
 		Vectors: numbers{"iterate": {2, 3}, "decisions.best.output": {21, 22}, "decisions.best.state.iterate": {25, 26}, "decisions.best.feasible": {36, 37}},
 		Texts:   texts{"run.warnings": {"x"}, "decisions.told": {"told"}, "decisions.best.warnings": {"w"}, "decisions.best.notes": {"n", "o"}}}
@@ -155,7 +155,7 @@ func TestStateWithoutParts(t *testing.T) {
 
 // TestStateOfAnotherProblem refuses each part of a checkpoint with a wrong length.
 func TestStateOfAnotherProblem(t *testing.T) {
-	for _, name := range []string{"loop", "shifts", "progress", "best.round", "best.shifts", "best.smooth", "best.decisions"} {
+	for _, name := range []string{"loop", "shifts", "progress", "best.round", "best.shifts", "best.smooth", "best.decisions", "best.selected"} {
 		for _, change := range []func([]float64) []float64{
 			func(v []float64) []float64 { return append(slices.Clone(v), 1) }, func(v []float64) []float64 { return v[:len(v)-1] }} {
 			l, from := savedLoop(t)

@@ -173,6 +173,9 @@ func (a *assembly) optimizeDecisions(ctx context.Context, s trainer.Settings) (*
 			return f.scores, err
 		},
 	}
+	if feedback.Judge, err = a.judge(); err != nil {
+		return nil, err
+	}
 	if a.confidence != nil {
 		feedback.Tighten = a.confidence.tighten
 	}

@@ -59,18 +59,8 @@ func (a *assembly) setMerits(s *trainer.Settings) (err error) {
 func (a *assembly) merit(s *split) (func() trainer.Merit, error) {
 	list := a.builder.statement.Constraints
 	if d := a.builder.statement.decided(); d != nil && d.on == OnDecisions {
-		sample, err := d.sampleOf(s)
-		if err != nil {
-			return nil, err
-		}
-		tolerances := d.tolerances(sample.Rows(), a.feasibilityTolerance())
-		return func() trainer.Merit {
-			values, g := s.last.Decisions, make([]float64, len(list))
-			for j, c := range list {
-				g[j] = values[1+j] - c.Bound - tolerances[j]
-			}
-			return trainer.MeritOf(values[0], g, 0)
-		}, nil
+		of, err := a.meritOnDecisions(s)
+		return func() trainer.Merit { return of(s.last.Decisions) }, err
 	}
 	smallest := math.MaxInt
 	strata := s.stratified()
@@ -87,6 +77,57 @@ func (a *assembly) merit(s *split) (func() trainer.Merit, error) {
 			g[j] = values[1+j] - c.Bound
 		}
 		return trainer.MeritOf(values[0], g, tolerance)
+	}, nil
+}
+
+// meritOnDecisions returns the function for the merit of counted values on a split: the objective,
+// and then the value of each inequality.
+func (a *assembly) meritOnDecisions(s *split) (func(values []float64) trainer.Merit, error) {
+	d := a.builder.statement.decided()
+	sample, err := d.sampleOf(s)
+	if err != nil {
+		return nil, err
+	}
+	list, tolerances := a.builder.statement.Constraints, d.tolerances(sample.Rows(), a.feasibilityTolerance())
+	return func(values []float64) trainer.Merit {
+		g := make([]float64, len(list))
+		for j, c := range list {
+			g[j] = values[1+j] - c.Bound - tolerances[j]
+		}
+		return trainer.MeritOf(values[0], g, 0)
+	}, nil
+}
+
+// judge returns the function for the merit of the last measured iterate on the validation rows,
+// with offsets of the scores; nil if the run has no validation rows.
+func (a *assembly) judge() (func(offsets []float64) (trainer.Merit, error), error) {
+	held, d := a.part(Validation), a.builder.statement.decided()
+	if held == nil {
+		return nil, nil
+	}
+	sample, err := d.sampleOf(held)
+	if err != nil {
+		return nil, err
+	}
+	of, err := a.meritOnDecisions(held)
+	if err != nil {
+		return nil, err
+	}
+	return func(offsets []float64) (trainer.Merit, error) {
+		scores := paged.Vector[float64](held.pages, len(held.scores))
+		defer paged.Drop(held.pages, scores)
+		for i, s := range held.scores {
+			scores[i] = s + offsets[i%len(offsets)]
+		}
+		parameters, err := a.builder.terms.at(a.iterate())
+		if err != nil {
+			return trainer.Merit{}, err
+		}
+		m, err := measureRates(d.system, sample, nil, scores, parameters)
+		if err != nil {
+			return trainer.Merit{}, err
+		}
+		return of(m.Decisions), nil
 	}, nil
 }
 

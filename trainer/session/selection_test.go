@@ -24,7 +24,7 @@ func (r *records) Record(record *trainer.Record) error {
 // withValidation returns the options of a small run on pictures with validation rows.
 func withValidation(output trainer.Output, patience int, recorder trainer.Recorder) Options {
 	o := small(func(c *setup) { c.Split = datasets.Split{Train: 75, Validation: 25} }).options()
-	o.Settings.Iterations, o.Settings.RecordEvery = 60, 3
+	o.Settings.Iterations, o.Settings.RecordEvery, o.Settings.CheckEvery = 60, 3, 3
 	o.Settings.Output, o.Settings.Patience, o.Settings.Recorder = output, patience, recorder
 	return o
 }
