@@ -106,7 +106,7 @@ func printOutcome(out io.Writer, o *session.Outcome, result *session.Result) {
 	for _, text := range sentences(o, shown) {
 		paragraph(out, text.name, text.text)
 	}
-	for _, note := range []string{oneSided(o, result), overfitted(&o.Objective)} {
+	for _, note := range []string{oneSided(o, result), result.Overfitting} {
 		if note != "" {
 			paragraph(out, "note", note)
 		}
@@ -185,22 +185,6 @@ func sentences(o *session.Outcome, shown []int) (list []sentence) {
 		}
 	}
 	return list
-}
-
-// overfittedShare is the least difference between the minimised values on the validation rows and
-// on the training rows of an overfitted model, as a share of the value on the validation rows.
-const overfittedShare = 0.1
-
-// overfitted returns a sentence if the model fits the training rows much more closely than the
-// validation rows: the minimised value on the training rows is below the interval of the validation
-// rows, and at least a tenth below their value. Otherwise it returns "".
-func overfitted(objective *session.ObjectiveOutcome) string {
-	train, validation, interval := objective.Train, objective.Validation, objective.ValidationInterval
-	if train == nil || validation == nil || interval == nil || *train >= interval[0] || *train > (1-overfittedShare)**validation {
-		return ""
-	}
-	return fmt.Sprintf("The model fits the training rows much more closely than other rows: the %s is %s on the training rows, and %s on the validation rows. --patience N ends a run when the validation rows no longer gain; with --confidence, use fewer --iterations.",
-		objective.Name, number(train), number(validation))
 }
 
 // oneSided returns a sentence if the model makes the same decision for all training rows, or never

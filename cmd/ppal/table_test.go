@@ -356,33 +356,3 @@ func TestPromises(t *testing.T) {
 		t.Errorf("without a confidence: %s", got.stdout)
 	}
 }
-
-// TestOverfitted checks by hand when the table says that the model fits the training rows too
-// closely.
-func TestOverfitted(t *testing.T) {
-	number := func(x float64) *float64 { return &x }
-	interval := &[2]float64{0.18, 0.2}
-	for name, tc := range map[string]struct {
-		train, validation *float64
-		interval          *[2]float64
-		want              bool
-	}{
-		"far below":            {number(0.12), number(0.19), interval, true},
-		"a tenth below":        {number(0.17), number(0.19), interval, true},
-		"less than a tenth":    {number(0.1720), number(0.19), interval, false},
-		"inside the interval":  {number(0.18), number(0.21), interval, false},
-		"above":                {number(0.2), number(0.19), interval, false},
-		"no interval":          {number(0.12), number(0.19), nil, false},
-		"no validation rows":   {number(0.12), nil, nil, false},
-		"no value on training": {nil, number(0.19), interval, false},
-	} {
-		o := session.ObjectiveOutcome{Name: "error", SplitValues: session.SplitValues{Train: tc.train, Validation: tc.validation}, ValidationInterval: tc.interval}
-		got := overfitted(&o)
-		if (got != "") != tc.want {
-			t.Errorf("%s: %q", name, got)
-		}
-		if tc.want && (!strings.Contains(got, "the error is 0.1") || !strings.Contains(got, "0.1900 on the validation rows")) {
-			t.Errorf("%s: %q", name, got)
-		}
-	}
-}

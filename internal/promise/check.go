@@ -105,8 +105,8 @@ func (p *Plan) needed(list []constraints.Inequality, hits []int) (rows, needed i
 }
 
 // Sentence returns one sentence about a promise that does not hold: why constraint j is not
-// promised, which bound the rows support, and how many rows the bound needs. It returns "" for a
-// promise that holds.
+// promised, which bound the decisions support, and how many rows the bound needs. It returns "" for
+// a promise that holds.
 func (p *Plan) Sentence(j int, r Promise) string {
 	if r.Holds {
 		return ""
@@ -114,16 +114,13 @@ func (p *Plan) Sentence(j int, r Promise) string {
 	c := p.system.Subject[j]
 	percent := fmt.Sprintf("%g%% confidence", 100*p.Confidence)
 	start := fmt.Sprintf("%s is not promised for new rows: ", c)
-	side := "below"
-	if c.IsAtLeast() {
-		side = "above"
-	}
+	supported := fmt.Sprintf("the decisions on the validation rows support the bound %.3g with %s; ", r.Supported, percent)
 	switch {
 	case r.Needed == 0:
 		return start + "no number of validation rows is enough for this bound; loosen the bound"
 	case r.Needed > r.Rows:
-		return start + fmt.Sprintf("the smallest set of validation rows that it counts, %d rows, supports no bound %s %.3g with %s; the bound needs at least %d rows there"+
-			" (use a larger validation share in --split, or more data)", r.Rows, side, r.Least, percent, r.Needed)
+		return start + supported + fmt.Sprintf("the smallest set of validation rows that it counts has %d rows, and the bound needs at least %d rows there"+
+			" (use a larger validation share in --split, or more data)", r.Rows, r.Needed)
 	}
-	return start + fmt.Sprintf("the decisions on the validation rows support the bound %.3g with %s; use more validation rows (--split) or a looser bound", r.Supported, percent)
+	return start + supported + "use more validation rows (--split) or a looser bound"
 }

@@ -168,8 +168,8 @@ func newBound(o *rundir.Outcome, c *rundir.ConstraintOutcome) boundView {
 	if p := c.Promise; p != nil {
 		text := fmt.Sprintf("New rows: the bound is promised with %g%% confidence. The validation rows support %s.", 100*o.Confidence, rate(&p.Supported))
 		if !p.Holds {
-			text = fmt.Sprintf("New rows: the bound is not promised. The validation rows support %s with %g%% confidence; no model can be promised less than %s with them.",
-				rate(&p.Supported), 100*o.Confidence, rate(&p.Least))
+			text = fmt.Sprintf("New rows: the bound is not promised. The validation rows support %s with %g%% confidence.",
+				rate(&p.Supported), 100*o.Confidence)
 			if p.Needed > 0 {
 				text += fmt.Sprintf(" The smallest set has %s; the bound needs %s.", plural(p.Rows, "validation row"), count(p.Needed))
 			}

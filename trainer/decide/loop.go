@@ -122,13 +122,8 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 	}
 	r.Output = l.result.Output
 	starting := l.starting()
-<<<<<<< HEAD
-	if l.best == nil || better(r.Exact.Violation, r.Exact.worth(), l.best.round.Exact.Violation, l.best.round.Exact.worth()) {
-		l.best = &solution{start: starting, round: *r, x: iterate(l.p), state: l.state, nu: slices.Clone(l.result.Certificate.MethodNu()), result: l.result.Result}
-=======
 	if l.improves(r) {
 		l.best = &solution{start: starting, merit: l.result.Merit, round: *r, x: iterate(l.p), state: l.state, nu: slices.Clone(l.result.Certificate.MethodNu()), result: l.result.Result}
->>>>>>> 56ec36b6 (decide: patience and best-validation judge the iterates of all rounds by counted decisions after the exact step, because the saved iterate was another one)
 		l.result.Best = len(l.result.Rounds) - 1
 	}
 	l.rounds++
@@ -166,7 +161,7 @@ func (l *loop) improves(r *Round) bool {
 	case l.validates() && l.best.merit != nil && l.result.Merit != nil:
 		return l.result.Merit.Better(*l.best.merit)
 	}
-	return better(r.Exact.Violation, r.Exact.After, l.best.round.Exact.Violation, l.best.round.Exact.After)
+	return better(r.Exact.Violation, r.Exact.worth(), l.best.round.Exact.Violation, l.best.round.Exact.worth())
 }
 
 // validates reports whether validation rows select the weights.

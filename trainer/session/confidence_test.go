@@ -124,8 +124,8 @@ func TestConfidenceOfGap(t *testing.T) {
 // that the given bound needs.
 func TestConfidenceWithFewRows(t *testing.T) {
 	for text, want := range map[string][]string{
-		"fpr <= 0.01":                      {"fpr <= 0.01 is not promised", "no bound below 0.0", "299 rows", "--split"},
-		"gap(positive_rate, sex) <= 0.005": {"is not promised", "no bound below 0.", "needs at least"},
+		"fpr <= 0.01":                      {"fpr <= 0.01 is not promised", "support the bound 0.0", "299 rows", "--split"},
+		"gap(positive_rate, sex) <= 0.005": {"is not promised", "support the bound 0.", "needs at least"},
 	} {
 		rows := three(1500, 120, 500)
 		s, err := New(context.Background(), confident(t, rows, text))

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"gorgonia.org/tensor"
@@ -132,6 +133,22 @@ type solution struct {
 	// constant is the class of every training row after the exact step; -1 if the classes of the
 	// rows differ.
 	constant int
+	accepted int // training rows with a positive decision after the exact step, of a model with one score
+	positive int // training rows of the positive class
+}
+
+const (
+	fewRows  = 10   // fewer accepted rows cause a warning
+	fewShare = 0.01 // and also a smaller share of the training rows
+)
+
+// few reports whether the model accepts so few training rows that their rates say little, although
+// more rows are positive.
+func (f *solution) few() bool {
+	if f.constant >= 0 || f.rates.Outputs() > 1 || f.accepted >= f.positive {
+		return false
+	}
+	return f.accepted < fewRows || float64(f.accepted) < fewShare*float64(f.rates.Rows())
 }
 
 // optimizeDecisions runs the feedback rounds and then the exact step.
@@ -192,7 +209,7 @@ func (a *assembly) optimizeDecisions(ctx context.Context, s trainer.Settings) (*
 	}
 	f.rounds.Times.Rounds += time.Since(began).Seconds()
 	a.solved = f
-	late := concat(f.warnings(d, train.classes, a.confidence == nil), a.confidence.warnings())
+	late := concat(f.warnings(d, train.classes, a.confidence == nil, a.circumstances(f.rounds.Status)), a.confidence.warnings())
 	for _, w := range late {
 		tell(w)
 	}
@@ -224,7 +241,13 @@ func (a *assembly) exactStep(f *solution) error {
 		f.target.Excess(g, d)
 		f.exact.Violation = f.target.Violation(g)
 	}
-	f.constant = int(decided[0])
+	f.constant, f.accepted, f.positive = int(decided[0]), 0, 0
+	for i, k := range decided {
+		f.accepted += int(k)
+		if train := a.data.splits[0]; len(train.classes) == 2 && train.labels[i] == train.classes[1].Label {
+			f.positive++
+		}
+	}
 	for _, k := range decided {
 		if int(k) != f.constant {
 			f.constant = -1
@@ -238,23 +261,22 @@ func (a *assembly) exactStep(f *solution) error {
 const dearStep = 0.005
 
 // warnings returns sentences about a failed exact step and about constant decisions. If the
-// training rows chose the offsets, warnings also reports the cost of the exact step. warnings does
-// not advise more iterations if the run proved that the bounds cannot be met near the weights.
-func (f *solution) warnings(d *decisions, classes []Class, byTraining bool) (list []string) {
-	looser, longer, cheaper := "use looser bounds or more --iterations", "use more --iterations, looser bounds, or fewer constraints",
-		"use more --iterations, or a looser bound"
-	if f.rounds.Status == trainer.Infeasible {
-		looser, longer, cheaper = "use looser bounds", "use looser bounds or fewer constraints", "use a looser bound"
-	}
+// training rows chose the offsets, warnings also reports the cost of the exact step.
+func (f *solution) warnings(d *decisions, classes []Class, byTraining bool, c circumstances) (list []string) {
+	use := strings.TrimSuffix(strings.Replace(c.use(toMeet), "Use", "use", 1), ".")
 	switch {
 	case f.constant < 0:
 	case f.rates.Outputs() > 1:
 		list = append(list, fmt.Sprintf("the model decides %s for every training row: it meets bounds, but it decides nothing; %s",
-			classes[f.constant].Name, looser))
+			classes[f.constant].Name, use))
 	default:
 		who := [2]string{"rejects", "accepts"}[f.constant]
 		list = append(list, fmt.Sprintf("the model %s everybody: it decides %s for every training row, with which every gap is 0; %s",
-			who, classes[f.constant].Name, looser))
+			who, classes[f.constant].Name, use))
+	}
+	if f.few() {
+		list = append(list, fmt.Sprintf("the model accepts only %d of %d training rows, and %d are positive: the rates of so few rows say little; %s",
+			f.accepted, f.rates.Rows(), f.positive, use))
 	}
 	if f.exact.Violation > 0 {
 		what := "no threshold"
@@ -262,10 +284,10 @@ func (f *solution) warnings(d *decisions, classes []Class, byTraining bool) (lis
 			what = "no offsets of the classes that the search found"
 		}
 		list = append(list, fmt.Sprintf("%s meets all bounds on the decisions of the training rows: they are exceeded by %.3g in all; %s",
-			what, f.exact.Violation, longer))
+			what, f.exact.Violation, use))
 	}
 	if cost := f.exact.Cost(); byTraining && cost > dearStep {
-		list = append(list, fmt.Sprintf("the exact threshold costs %.1f points of the objective (%s): %s", 100*cost, d.system.Minimize, cheaper))
+		list = append(list, fmt.Sprintf("the exact threshold costs %.1f points of the objective (%s): %s", 100*cost, d.system.Minimize, use))
 	}
 	return list
 }

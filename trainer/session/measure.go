@@ -29,6 +29,9 @@ type Result struct {
 	// Outcome is the result in the user's terms: each constraint on decisions, the objective and
 	// the acceptance rate; nil if the task does not define decisions.
 	Outcome *Outcome
+	// Overfitting is a note about a model that fits the training rows much more closely than the
+	// validation rows, with advice; "" for other models.
+	Overfitting string
 	// Examples are wrong decisions on the rows of the last split: the test rows, if there are any;
 	// nil if the task does not define decisions.
 	Examples *rundir.Examples

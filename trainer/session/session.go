@@ -228,6 +228,10 @@ func (s *Session) Certify() (*Result, error) {
 			return nil, fmt.Errorf("session: %w; the results are not those of the data: delete the file and %s", err, again)
 		}
 	}
+	if o := r.Outcome; o != nil {
+		c := s.circumstances(o)
+		r.Overfitting = c.overfitting(&o.Objective)
+	}
 	s.result = r
 	return r, nil
 }

@@ -34,7 +34,7 @@ const (
 // converged, with the reason as far as known and the flag to change. The verdict of a converged run
 // is "".
 func (s *Session) judge(sum *Summary) {
-	r, d := s.training, s.pipeline.Describe()
+	r, d, how := s.training, s.pipeline.Describe(), s.circumstances(sum.Outcome)
 	onDecisions := sum.Outcome != nil && sum.Outcome.BoundsOn == OnDecisions
 	if r.Status == trainer.Infeasible {
 		sum.Infeasibility = rundir.NewInfeasibility(r.Infeasible, boundedNames(d))
@@ -43,6 +43,9 @@ func (s *Session) judge(sum *Summary) {
 			sum.Infeasibility.BoundShifts = rounds[len(rounds)-1].Shifts // of the round that the proof is about
 		}
 		sum.Verdict = conflictSentence(sum.Infeasibility, onDecisions)
+		if text := how.use(toConverge); text != "" {
+			sum.Verdict += " " + text
+		}
 		return
 	}
 	exceeded := !onDecisions && sum.MaxViolation > s.options.feasibilityTolerance()
@@ -50,8 +53,8 @@ func (s *Session) judge(sum *Summary) {
 	if sum.Converged, start, _ = Judge(sum, s.options.feasibilityTolerance()); sum.Converged {
 		return
 	}
-	why, advice := s.reason(r, d)
-	list := []string{start, why}
+	how.unconverged = true
+	list := []string{start, s.reason(r)}
 	switch {
 	case exceeded && r.Attainable:
 		list = append(list, "The bounds can be met: a search found a point near the weights that meets all of them.")
@@ -59,7 +62,24 @@ func (s *Session) judge(sum *Summary) {
 		onDecisions && slices.ContainsFunc(sum.Outcome.Constraints, func(c rundir.ConstraintOutcome) bool { return sum.Outcome.Standing(&c).State == constraints.NotMet }):
 		list = append(list, "The run found no weights that meet all bounds; perhaps there are none.")
 	}
-	sum.Verdict = strings.Join(append(list, advice), " ")
+	if text := how.use(toConverge); text != "" {
+		list = append(list, text)
+	}
+	sum.Verdict = strings.Join(list, " ")
+}
+
+// circumstances returns the circumstances of a certified run.
+func (s *Session) circumstances(o *Outcome) circumstances {
+	c := circumstances{status: s.training.Status}
+	if a, ok := s.pipeline.(*assembly); ok {
+		c = a.circumstances(s.training.Status)
+	} else { // a pipeline of the caller's own
+		c.float32, c.batches = s.options.Device.dtype() == tensor.Float32, s.options.BatchSize > 0
+		c.patience, c.tolerance = s.options.Settings.Patience, s.options.Settings.Tolerance
+	}
+	c.atRounding = s.training.Trend.AtRounding
+	c.overfitted = o != nil && overfits(&o.Objective)
+	return c
 }
 
 // Judge returns what the numbers of a summary say: whether the run has converged, and the verdict.
@@ -68,7 +88,7 @@ func (s *Session) judge(sum *Summary) {
 func Judge(sum *Summary, tolerance float64) (converged bool, verdict string, whole bool) {
 	onDecisions := sum.Outcome != nil && sum.Outcome.BoundsOn == OnDecisions
 	if sum.Infeasibility != nil {
-		return false, conflictSentence(sum.Infeasibility, onDecisions), true
+		return false, conflictSentence(sum.Infeasibility, onDecisions), false
 	}
 	c := &sum.Certificate
 	exceeded := !onDecisions && sum.MaxViolation > tolerance
@@ -118,34 +138,35 @@ func unconverged(sum *Summary, exceeded, onDecisions bool) string {
 	return head + fmt.Sprintf("the weights are outside the domain of the regularizer by %.2g of its size.", c.Domain)
 }
 
-// reason says why a run stopped before it converged, as far as known, and what to change.
-func (s *Session) reason(r *trainer.Result, d Description) (why, advice string) {
+// reason says why a run stopped before it converged, as far as known.
+func (s *Session) reason(r *trainer.Result) string {
 	if t := r.Trend; t.AtRounding && s.options.Device.dtype() == tensor.Float32 {
-		return "The steps are at the rounding level of float32.", "Use --dtype float64."
+		return "The steps are at the rounding level of float32."
 	}
+	why := ""
 	switch r.Status {
 	case trainer.TimeLimit:
-		why, advice = "The time limit ended the run", "Use a longer --time-limit."
+		why = "The time limit ended the run"
 	case trainer.GradientLimit:
-		why, advice = "The limit of gradient evaluations ended the run", "Allow more gradient evaluations."
+		why = "The limit of gradient evaluations ended the run"
 	case trainer.Converged:
-		why, advice = "The run ended at --tolerance, or because the decisions meet the bounds", "Use a smaller --tolerance."
+		why = "The decisions meet the bounds, which ended the run"
+		if s.options.Settings.Tolerance > ConvergedEpsilon {
+			why = "The run ended at --tolerance"
+		}
 	case trainer.AtRest:
-		why, advice = "The steps are below the rounding of the weights: more iterations change nothing", "Start from other weights (--init, --seed)."
+		why = "The steps are below the rounding of the weights: more iterations change nothing"
 	case trainer.NoImprovement:
-		why, advice = "The run ended because the validation rows showed no improvement", "Use a larger --patience."
+		why = fmt.Sprintf("--patience ended the run after %d iterations: the saved weights, of iteration %d, are the best on the validation rows", r.Iterations, r.Output)
 	case trainer.Interrupted:
-		why, advice = fmt.Sprintf("The run was interrupted after %d iterations", r.Iterations), "Let the run go on for longer."
+		why = fmt.Sprintf("The run was interrupted after %d iterations", r.Iterations)
 	default:
-		why, advice = fmt.Sprintf("The limit of %d iterations ended the run", r.Iterations), "Use more --iterations."
+		why = fmt.Sprintf("The limit of %d iterations ended the run", r.Iterations)
 	}
 	if m := r.Trend.Multipliers; m > movingMultipliers {
 		why += fmt.Sprintf(" while the multipliers were still changing, by %.0f%% over the last tenth of the iterations", 100*m)
 	}
-	if s.options.BatchSize > 0 {
-		advice += " Mini-batches add noise: use a larger --batch-size."
-	}
-	return why + ".", advice
+	return why + "."
 }
 
 // conflictSentence says which constraints conflict and by how much the bounds must be relaxed.
@@ -176,7 +197,7 @@ func conflictSentence(i *rundir.Infeasibility, onDecisions bool) string {
 	case least == most:
 		relax = fmt.Sprintf("Relax every bound by about %s.", most)
 	}
-	return text + conflict + strings.Join(list, ", ") + ". " + relax + " Another --seed may lead to weights with a smaller violation."
+	return text + conflict + strings.Join(list, ", ") + ". " + relax
 }
 
 // boundedNames returns the constraints of a description with their bounds.

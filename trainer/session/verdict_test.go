@@ -94,12 +94,13 @@ func TestVerdicts(t *testing.T) {
 		"rounding in float64": {func(r *trainer.Result, sum *Summary, o *Options) {
 			sum.Certificate.Stationarity, r.Trend.AtRounding, o.Device.Dtype, o.BatchSize = 0.02, true, tensor.Float64, 32
 		}, "The run has not converged: the gradient of the Lagrangian has the norm 0.02; at a solution it is 0. " +
-			"The limit of 300 iterations ended the run. Use more --iterations. Mini-batches add noise: use a larger --batch-size."},
+			"The limit of 300 iterations ended the run. Use more --iterations, or a larger --batch-size, because mini-batches add noise."},
 		"smooth problem": {func(r *trainer.Result, sum *Summary, _ *Options) {
 			decided(sum)
 			sum.Certificate.Infeasibility, sum.Constraints[0], sum.MaxViolation, r.Status = 0.03, 0.03, 0.03, trainer.NoImprovement
+			r.Output = 280
 		}, "The run has not converged: the bounds of the smooth problem are exceeded by up to 0.03. " +
-			"The run ended because the validation rows showed no improvement. Use a larger --patience."},
+			"--patience ended the run after 300 iterations: the saved weights, of iteration 280, are the best on the validation rows."},
 		"smooth problem within a row": {func(_ *trainer.Result, sum *Summary, _ *Options) {
 			decided(sum)
 			sum.Certificate.Infeasibility, sum.Constraints[0], sum.MaxViolation = 0.003, 0.003, 0.003
@@ -109,15 +110,14 @@ func TestVerdicts(t *testing.T) {
 			r.Infeasible = &infeasible.Certificate{Shares: []float64{0.25, 0.75, 0}, Values: []float64{0.1, 0.3, -0.2}, Relaxation: 0.25}
 		}, "The bounds cannot be met together near these weights: a search for the least violation ended where no small change of the weights lowers the violation. " +
 			"These constraints conflict: coat <= 0.05 (share 75%, exceeded by 0.3), shirt <= 0.05 (share 25%, exceeded by 0.1). " +
-			"Relax every bound by at least about 0.25; relaxed by 0.3, a point of the search meets all bounds. " +
-			"Another --seed may lead to weights with a smaller violation."},
+			"Relax every bound by at least about 0.25; relaxed by 0.3, a point of the search meets all bounds. Use another --seed."},
 		"one bound": {func(r *trainer.Result, sum *Summary, _ *Options) {
 			decided(sum)
 			r.Status = trainer.Infeasible
 			r.Infeasible = &infeasible.Certificate{Shares: []float64{0, 0, 1}, Values: []float64{-0.1, -0.3, 0.2}, Relaxation: 0.2}
 		}, "A bound cannot be met near these weights: no threshold of the best round meets the bounds on decisions, and in the smooth problem a search for the " +
 			"least violation ended where no small change of the weights lowers the violation. The constraint is dress <= 0.1 (share 100%, exceeded by 0.2). " +
-			"Relax this bound by about 0.2. Another --seed may lead to weights with a smaller violation."},
+			"Relax this bound by about 0.2. Use another --seed."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sum := verdictOf(test.change)

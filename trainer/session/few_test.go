@@ -1,0 +1,42 @@
+package session
+
+import (
+	"strings"
+	"testing"
+
+	"ppal/constraints"
+	"ppal/trainer"
+	"ppal/trainer/decide"
+)
+
+// TestFewAcceptedRows checks that fewer than 10 accepted rows, or 1% of the training rows, are a
+// warning with advice, unless as few rows are positive.
+func TestFewAcceptedRows(t *testing.T) {
+	for text, want := range map[string]bool{"positive_rate <= 0.006": true, "positive_rate <= 0.05": false} {
+		o := Options{Data: Matrices{Train: applicants(1000, 1)}, Task: Decisions{Minimize: constraints.FNR(), SubjectTo: subject(t, text)},
+			Settings: trainer.Settings{Iterations: 200}, Device: Device{Kind: CPU, Threads: 2}}
+		r := trained(t, o)
+		got := ""
+		for _, w := range r.Training.Warnings {
+			if strings.HasPrefix(w, "the model accepts only ") {
+				got = w
+			}
+		}
+		if (got != "") != want || want && (!strings.Contains(got, " of 1000 training rows, and ") || !strings.HasSuffix(got, "looser bounds")) {
+			t.Errorf("%s: warning %q at a rate of %v", text, got, *r.Outcome.AcceptanceRate.Train)
+		}
+	}
+	for _, c := range []struct {
+		accepted, positive, rows int
+		want                     bool
+	}{{9, 200, 240, true}, {10, 200, 240, false}, {10, 200, 1001, true}, {11, 200, 1001, false}, {5, 5, 1000, false}, {5, 6, 1000, true}} {
+		rates, err := decide.NewRates(c.rows, 2, nil, func(int) []decide.Entry { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := solution{constant: -1, accepted: c.accepted, positive: c.positive, rates: rates}
+		if got := s.few(); got != c.want {
+			t.Errorf("%d of %d rows accepted, %d positive: few %t", c.accepted, c.rows, c.positive, got)
+		}
+	}
+}
