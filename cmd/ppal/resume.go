@@ -46,6 +46,9 @@ func resumeConfig(values config.Values, f trainFlags) (config.Train, *config.Fil
 		return config.Train{}, nil, err
 	}
 	if names := config.Changes(before, cfg); len(names) > 0 {
+		if status := finished(f.resume); status != "" {
+			return refuse("the run is finished (%s) and keeps its --%s; %s", status, strings.Join(names, " and --"), goOn(f.resume))
+		}
 		return refuse("--%s differs from the run's; leave it out, or start a new run with --config %s", strings.Join(names, " and --"), path)
 	}
 	cfg.Out = f.resume
@@ -77,12 +80,21 @@ func tidy(dir string) {
 	}
 }
 
+// goOn says how to train on from the weights of a finished run.
+func goOn(dir string) string {
+	run := rundir.Dir(dir)
+	return fmt.Sprintf("to train on from its weights, start a new run: ppal train --config %s --init %s --out NEW", quoted(run.Config()), quoted(run.Model()))
+}
+
 // resumeLine returns the command that continues a run.
-func resumeLine(dir string) string {
+func resumeLine(dir string) string { return "ppal train --resume " + quoted(dir) }
+
+// quoted returns a path as a word of a shell's command line.
+func quoted(dir string) string {
 	if strings.ContainsFunc(dir, func(c rune) bool {
 		return !strings.ContainsRune("/._-+=:,@%", c) && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
 	}) {
 		dir = "'" + strings.ReplaceAll(dir, "'", `'\''`) + "'"
 	}
-	return "ppal train --resume " + dir
+	return dir
 }

@@ -80,4 +80,21 @@ func TestResumeCommand(t *testing.T) {
 	if got.status != exitDone || !strings.Contains(got.stdout, "nothing to resume") || got.stderr != "" {
 		t.Errorf("a finished run: %+v", got)
 	}
+	// The command that trains on from a finished run is complete but for the new directory.
+	got = command(t.Context(), nil, "train", "--resume", filepath.Join(dir, "done"), "--iterations", "5")
+	_, line2, ok := strings.Cut(got.stderr, "start a new run: ")
+	if got.status != exitUsage || !ok || !strings.Contains(got.stderr, "the run is finished (iteration limit) and keeps its --iterations") {
+		t.Fatalf("a finished run with more iterations: %+v", got)
+	}
+	var words []string
+	for _, w := range strings.Split(strings.TrimSpace(line2), " --") {
+		name, value, _ := strings.Cut(w, " ")
+		if value = strings.ReplaceAll(value, `'\''`, "\x00"); name != "ppal" {
+			words = append(words, "--"+name, strings.ReplaceAll(strings.Trim(value, "'"), "\x00", "'"))
+		}
+	}
+	words[len(words)-1] = filepath.Join(dir, "more")
+	if got = command(t.Context(), nil, append([]string{"train", "--quiet", "--iterations", "5"}, words...)...); got.status != exitDone {
+		t.Errorf("%q: %+v", words, got)
+	}
 }

@@ -27,7 +27,7 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 	if f.resume != "" {
 		if status := finished(f.resume); status != "" {
 			tidy(f.resume)
-			fmt.Fprintf(printing{a.stdout}, "%s is finished (%s): there is nothing to resume\n", f.resume, status)
+			fmt.Fprintf(printing{a.stdout}, "%s is finished (%s): there is nothing to resume; %s\n", f.resume, status, goOn(f.resume))
 			return nil
 		}
 	}

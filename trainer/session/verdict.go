@@ -163,7 +163,7 @@ func (s *Session) reason(r *trainer.Result) string {
 	default:
 		why = fmt.Sprintf("The limit of %d iterations ended the run", r.Iterations)
 	}
-	if m := r.Trend.Multipliers; m > movingMultipliers {
+	if m := r.Trend.Multipliers; m > movingMultipliers && r.Status != trainer.NoImprovement && r.Status != trainer.AtRest {
 		why += fmt.Sprintf(" while the multipliers were still changing, by %.0f%% over the last tenth of the iterations", 100*m)
 	}
 	return why + "."
