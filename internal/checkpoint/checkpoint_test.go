@@ -129,7 +129,7 @@ func TestDamaged(t *testing.T) {
 			t.Fatalf("%d bytes: %v", i, err)
 		}
 	}
-	other := strings.Replace(string(data), fmt.Sprintf(`"version":"%d"`, Version), `"version":"9"`, 1)
+	other := strings.Replace(string(data), fmt.Sprintf(`"version":"%d"`, Version), `"version":"0"`, 1)
 	if _, err := decode([]byte(other)); !errors.Is(err, ErrVersion) {
 		t.Errorf("another version: %v", err)
 	}
@@ -189,7 +189,7 @@ func TestForeign(t *testing.T) {
 	}
 	// The previous checkpoint does not hide that another version of ppal wrote the last checkpoint.
 	dir := t.TempDir()
-	version := forged(func(f *safetensors.File) { f.Metadata[keyVersion] = "9" })
+	version := forged(func(f *safetensors.File) { f.Metadata[keyVersion] = "0" })
 	for name, data := range map[string][]byte{Name: version, previousName: forged(func(*safetensors.File) {})} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
 			t.Fatal(err)
