@@ -20,14 +20,14 @@ func TestSweepForReal(t *testing.T) {
 	racing.Skip(t, "TestSweepOfAFile runs the same goroutines")
 	dir := filepath.Join(t.TempDir(), "out")
 	run := func(flags ...string) outcome {
-		return commandOn(t.Context(), func(a *app) { a.open = session.New }, append([]string{"sweep", "--over", "gap(tpr, race)",
+		return commandOn(t.Context(), func(a *app) { a.open = session.New }, append([]string{"sweep", "--over", "gap(tpr, race, min 100)",
 			"--dataset", "synthetic-compas", "--iterations", "60", "--record-every", "30", "--out", dir}, flags...)...)
 	}
 	got := run("--values", "0.3:0.05:3")
-	if got.status != exitDone || strings.Count(got.stderr, "\n") != 3 || !strings.HasPrefix(got.stderr, "1 of 3: gap(tpr, race) <= 0.3: ") {
+	if got.status != exitDone || strings.Count(got.stderr, "\n") != 3 || !strings.HasPrefix(got.stderr, "1 of 3: gap(tpr, race, min 100) <= 0.3: ") {
 		t.Fatalf("%+v", got)
 	}
-	for _, text := range []string{"gap(tpr, race)", "<= 0.1225", "slope", "met", "validation", "95% intervals on held-out rows", dir} {
+	for _, text := range []string{"gap(tpr, race, min 100)", "<= 0.1225", "slope", "met", "validation", "95% intervals on held-out rows", dir} {
 		if !strings.Contains(got.stdout, text) {
 			t.Errorf("no %q in\n%s", text, got.stdout)
 		}
