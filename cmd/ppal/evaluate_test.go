@@ -106,6 +106,8 @@ func TestPrintEvaluation(t *testing.T) {
 			{Constraint: "tpr >= 0.6", Bound: 0.6, AtLeast: true, Value: value(0.5), Met: &yes},
 			{Constraint: "tpr >= 0.4", Bound: 0.4, AtLeast: true, Value: value(0.5), Met: &yes},
 			{Constraint: "error <= 0.1", Bound: 0.1, Value: value(0.375), Met: &no},
+			{Constraint: "fnr[sex=*] <= 0.1", Bound: 0.1, Value: value(0.10004), Met: &no, State: constraints.NotJudged,
+				Exceeded: &constraints.Exceeded{Groups: []string{"sex=Male"}, Rows: []int{7}, Values: []float64{0.10004}, MinRows: 50}},
 			{Constraint: "churn(old.csv) <= 0.1", Bound: 0.1, Reason: "other file"},
 		}}
 	var out strings.Builder

@@ -80,7 +80,7 @@ type Checked struct {
 // value on training rows, for texts.
 func (c *Checked) Outcome() *rundir.ConstraintOutcome {
 	return &rundir.ConstraintOutcome{Constraint: c.Constraint, Bound: c.Bound, AtLeast: c.AtLeast, SplitValues: rundir.SplitValues{Train: c.Value},
-		State: c.State, Exceeded: c.Exceeded}
+		Met: c.Met != nil && *c.Met, State: c.State, Exceeded: c.Exceeded}
 }
 
 // Evaluate reads rows with their labels like [Model.Read], counts decisions and checks the
