@@ -70,6 +70,35 @@ func TestReadModelErrors(t *testing.T) {
 	}
 }
 
+// A model.json of the present schema has its own checksum and those of the files that it names.
+func TestModelChecksums(t *testing.T) {
+	d := Dir(t.TempDir())
+	for what, m := range map[string]Model{
+		"no checksum of the weights": {Schema: ModelSchema, Weights: "model.safetensors", Files: map[string]string{"x": "1"}},
+		"no checksum of its own":     {Schema: 1, Weights: "model.safetensors"},
+	} {
+		text, err := m.Text()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Schema == 1 {
+			text = []byte(strings.Replace(string(text), `"schema": 1`, `"schema": 2`, 1))
+		}
+		if err := os.WriteFile(d.ModelDescription(), text, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := d.ReadModel(); !errors.Is(err, seal.ErrChanged) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if err := os.WriteFile(d.ModelDescription(), []byte(`{"schema": 2}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.ReadModel(); !errors.Is(err, seal.ErrChanged) {
+		t.Errorf("nothing but the schema: %v", err)
+	}
+}
+
 func TestRows(t *testing.T) {
 	for name, tc := range map[string]struct {
 		list []Members
