@@ -273,19 +273,23 @@ func (l *line) accept(m *move) {
 			continue
 		}
 		l.value += change * l.target.Objective.Coefficients[e.Rate]
-		for k := l.target.starts[e.Rate]; k < l.target.starts[e.Rate+1]; k++ {
-			j := l.target.rows[k]
-			old := l.g[j]
-			l.g[j] += change * l.target.values[k]
-			l.unjudged += l.exceeds(j, l.g[j]) - l.exceeds(j, old)
+		from, to := l.target.starts[e.Rate], l.target.starts[e.Rate+1]
+		g, rows, values := l.g, l.target.rows[from:to], l.target.values[from:to]
+		sum, violated := l.sum, l.violated
+		for k, j := range rows {
+			old := g[j]
+			next := old + change*values[k]
+			g[j] = next
+			l.unjudged += l.exceeds(j, next) - l.exceeds(j, old)
 			if old > rounding {
-				l.sum -= old
-				l.violated--
+				sum -= old
+				violated--
 			}
-			if l.g[j] > rounding {
-				l.sum += l.g[j]
-				l.violated++
+			if next > rounding {
+				sum += next
+				violated++
 			}
 		}
+		l.sum, l.violated = sum, violated
 	}
 }
