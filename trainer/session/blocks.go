@@ -41,6 +41,9 @@ type blocks struct {
 	from, to int             // the rows of this process
 	score    ranks.Procedure // computes all
 	all      []float64       // the scores of all rows
+	keeps    bool            // known is kept
+	known    []float64       // the last scores of all rows
+	knownAt  []float64       // the weights of known; nil: none
 	pull     ranks.Procedure // computes sums
 	sums     []float64       // J^T D of all rows
 	message  []float64       // x and D, one after the other
@@ -73,7 +76,9 @@ func (b *builder) exactBlocks(s *split, x []float64) (*blocks, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.exact, err = b.newBlocks(s.data, tensor.Float64, weights)
+	if s.exact, err = b.newBlocks(s.data, tensor.Float64, weights); err == nil {
+		s.exact.keeps = b.devices.pages == nil // with pages, scores may take more memory than there is
+	}
 	return s.exact, err
 }
 
@@ -123,8 +128,13 @@ func (b *blocks) take(from int) {
 	}
 }
 
-// appendScores appends S [n, C], row by row, at the stacked weights x to scores.
+// appendScores appends S [n, C], row by row, at the stacked weights x to scores. The blocks in
+// float64 keep the last scores: the exact step, the certificate and the measures often have the same
+// weights, and most of the time of a pass is the conversion of the rows.
 func (b *blocks) appendScores(scores, x []float64) ([]float64, error) {
+	if b.knownAt != nil && slices.Equal(b.knownAt, x) {
+		return append(scores, b.known...), nil
+	}
 	n, _ := b.data.Dims()
 	at := len(scores)
 	if at == 0 {
@@ -133,7 +143,9 @@ func (b *blocks) appendScores(scores, x []float64) ([]float64, error) {
 	scores = slices.Grow(scores, n*b.outputs)[:at+n*b.outputs]
 	b.all = scores[at:]
 	err := b.score(ranks.Bytes(x))
-	b.all = nil
+	if b.all = nil; err == nil && b.keeps {
+		b.known, b.knownAt = append(b.known[:0], scores[at:]...), append(b.knownAt[:0], x...)
+	}
 	return scores, err
 }
 

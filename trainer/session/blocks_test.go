@@ -44,6 +44,40 @@ func TestBlocksEqualTheWhole(t *testing.T) {
 	}
 }
 
+// The blocks in float64 keep the scores of the last weights, and no others.
+func TestBlocksKeepScores(t *testing.T) {
+	e := build(t, small(nil))
+	x := e.iterate()
+	b, err := e.builder.exactBlocks(e.data.splits[0], x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := b.scores(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := append([]float64(nil), first...)
+	first[0]++ // the caller's own memory
+	start := x[0]
+	x[0] += 0.5
+	moved, err := b.scores(x)
+	if err != nil || cmp.Equal(want, moved) {
+		t.Fatalf("other weights have the same scores: %v", err)
+	}
+	x[0] = start
+	again, err := b.scores(x)
+	if diff := cmp.Diff(want, again); err != nil || diff != "" {
+		t.Errorf("%v: %s", err, diff)
+	}
+	passes := 0
+	b.score = func([]byte) error { passes++; return nil }
+	again[0]++
+	kept, err := b.appendScores([]float64{7}, x)
+	if diff := cmp.Diff(append([]float64{7}, want...), kept); err != nil || diff != "" || passes != 0 {
+		t.Errorf("%d passes for the same weights, %v: %s", passes, err, diff)
+	}
+}
+
 // weights returns the initial weights.
 func (e *assembly) weights(t *testing.T) models.Weights {
 	t.Helper()
