@@ -246,6 +246,30 @@ func TestPassesOfTerms(t *testing.T) {
 	}
 }
 
+// With more terms than constraints, or than the certificate may keep, the constraints have a pass
+// each.
+func TestMoreTermsThanConstraints(t *testing.T) {
+	c := randomCase(rand.New(rand.NewPCG(8, 4)), 5, 50, 40)
+	affine, _ := c.problems(t, make([]float64, 5))
+	inner := &counted{Problem: affine.(*problem.Affine).Inner()}
+	p, err := problem.NewAffine(inner, affine.(*problem.Affine).Map())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if leastOf(t, p); inner.backward != 42 {
+		t.Errorf("%d passes for 40 constraints of 50 terms, want 42", inner.backward)
+	}
+	at := problem.NewPoint(p)
+	if err := at.Forward(p); err != nil {
+		t.Fatal(err)
+	}
+	inner.backward = 0
+	few := &certifier{p: p, at: &at, x: make([]float64, 5), residual: make([]float64, 5), scratch: problem.NewScratch(p.Space())}
+	if exact, err := few.leastEpsilon(make([]float64, 40), 7, 0); err != nil || exact || inner.backward != 8 {
+		t.Errorf("exact %v after %d passes of at most 7 gradients: %v", exact, inner.backward, err)
+	}
+}
+
 // With fewer gradients than constraints, the constraints with the largest g have multipliers, and
 // the certificate is not resolved.
 func TestTooManyGradients(t *testing.T) {

@@ -129,8 +129,8 @@ func (b *blocks) take(from int) {
 }
 
 // appendScores appends S [n, C], row by row, at the stacked weights x to scores. The blocks in
-// float64 keep the last scores: the exact step, the certificate and the measures often have the same
-// weights, and most of the time of a pass is the conversion of the rows.
+// float64 keep the last scores: the exact step, the certificate and the measures often have the
+// same weights, and most of the time of a pass is the conversion of the rows.
 func (b *blocks) appendScores(scores, x []float64) ([]float64, error) {
 	if b.knownAt != nil && slices.Equal(b.knownAt, x) {
 		return append(scores, b.known...), nil
