@@ -142,8 +142,6 @@ func TestConfigNamesWhatNoFlagExpresses(t *testing.T) {
 	table := Table{Dataset: "synthetic-adult"}
 	other := table
 	other.TableOptions = datasets.TableOptions{Seed: 9}
-	commas := table
-	commas.Groups = []string{"a,b"}
 	for want, o := range map[string]Options{
 		"the task":   {Data: table, Task: &Statement{Name: "own"}},
 		"the rows":   {Data: Matrices{Train: &Matrix{Features: &matrix.Dense{}}}, Task: DemographicParity{}},
@@ -152,7 +150,6 @@ func TestConfigNamesWhatNoFlagExpresses(t *testing.T) {
 			Method: &method.GDPA{Primal: &step.Settings{Kind: step.Gradient}}},
 		"the method's field Seed": {Data: table, Task: Intersectional{Form: SampledGroup}, Method: &method.MultiplierModel{Seed: 5}},
 		"the seed of the rows":    {Data: other, Task: DemographicParity{}, Settings: trainer.Settings{Seed: 1}},
-		"the commas in group":     {Data: commas, Task: DemographicParity{}},
 		"the form of the gaps":    {Data: table, Task: DemographicParity{Gaps: AbsoluteGaps}},
 		"the box with an infinite bound": {Data: table, Task: DemographicParity{},
 			Regularizer: &problem.Regularizer{Kind: problem.Box, Upper: math.Inf(1)}},
