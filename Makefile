@@ -1,4 +1,4 @@
-# Targets for users: run, test, build, gpu, peers, bench-peers. For developers: race, lint, vet, bench, fuzz, mutate, kernels, torture, mpi-test, gpu-lint, gpu-test, gpu-pack, gpu-check, gpu-cubins, check-python, check-report.
+# Targets for users: run, test, build, gpu, peers, bench-peers. For developers: race, lint, vet, bench, fuzz, mutate, kernels, torture, mpi-test, gpu-lint, gpu-test, gpu-pack, gpu-check, gpu-cubins, check-python, check-using, check-report.
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BENCHSTAT = golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da
@@ -6,7 +6,7 @@ FUZZTIME ?= 60s
 PYTHON ?= python3
 export CGO_ENABLED ?= 0
 
-.PHONY: amx-emulated mpi mpi-gpu run build test race torture mpi-deps mpi-test mpi-gpu-test lint format bench peers bench-peers check-python check-report fuzz mutate vet kernels kernels-ptx kernels-check gpu gpu-lint gpu-test gpu-header-test gpu-pack gpu-check gpu-cubins cuda-headers
+.PHONY: amx-emulated mpi mpi-gpu run build test race torture mpi-deps mpi-test mpi-gpu-test lint format bench peers bench-peers check-python check-using check-report fuzz mutate vet kernels kernels-ptx kernels-check gpu gpu-lint gpu-test gpu-header-test gpu-pack gpu-check gpu-cubins cuda-headers
 
 # Train a linear model on a built-in table of two groups, whose positive rates may differ by 5 points.
 run: build
@@ -153,9 +153,13 @@ BROWSER ?= $$(internal/report/browser.sh)
 check-report: build
 	browser=$(BROWSER) && PPAL_BROWSER="$$browser" PPAL_SHOTS=$(abspath $(SHOTS)) $(GO) test ./internal/report -run TestInBrowser -count 1 -v
 
-.venv-peers/made: internal/peers/requirements.txt
-	$(PYTHON) -m venv .venv-peers
-	.venv-peers/bin/python -m pip install -r $<
+# The Python of docs/using-a-model.md, without PyTorch: pandas, scikit-learn and ONNX Runtime.
+check-using: build .venv-using/made
+	PYTHONPATH=internal PYTHONDONTWRITEBYTECODE=1 .venv-using/bin/python -m unittest peers.using.test_using
+
+.venv-peers/made .venv-using/made: .venv-%/made: internal/peers/requirements.txt internal/peers/using/requirements.txt
+	$(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/python -m pip install -q -r internal/peers/$(if $(filter using,$*),using/)requirements.txt
 	touch $@
 
 # Regenerate the CPU's assembly with its dispatch tables, and the GPU's PTX. Tests compare the CPU's files with the generator's output, and
