@@ -54,7 +54,7 @@ func (t *run) early() bool {
 }
 
 // due reports whether the iterate has a record, if the run does not end there. By default, a record
-// that is scheduled, or due by time, is skipped while records are too dear. An early record is
+// that is scheduled, or due by time, is skipped while records are too expensive. An early record is
 // skipped sooner, because it must leave time for two later records.
 func (t *run) due() bool {
 	more, early := 2, t.set.RecordEvery == 0 && t.early() // this record and the last

@@ -97,7 +97,7 @@ func TestEarlyRecords(t *testing.T) {
 		records []int
 		early   int
 	}{
-		"dear":        {Settings{Iterations: 1000, RecordWork: 1e9, LeastRecords: 5}, []int{0, 5, 10, 20, 40, 80, 200, 400, 600, 800, 1000}, 5},
+		"expensive":   {Settings{Iterations: 1000, RecordWork: 1e9, LeastRecords: 5}, []int{0, 5, 10, 20, 40, 80, 200, 400, 600, 800, 1000}, 5},
 		"ends early":  {Settings{Iterations: 70, Planned: 1000, RecordWork: 1e9, LeastRecords: 5}, []int{0, 5, 10, 20, 40, 70}, 4},
 		"at an early": {Settings{Iterations: 40, Planned: 1000, RecordWork: 1e9, LeastRecords: 5}, []int{0, 5, 10, 20, 40}, 3},
 		"few":         {Settings{Iterations: 20, RecordWork: 1e9, LeastRecords: 5}, []int{0, 1, 2, 4, 8, 12, 16, 20}, 2},
@@ -152,8 +152,8 @@ func TestRecordShareAfterResume(t *testing.T) {
 }
 
 // A run ends at the same iterate, with the same status and a record of the last iterate, whether or
-// not dear records are skipped: at the tolerance, and with a proof that the constraints cannot be
-// met.
+// not expensive records are skipped: at the tolerance, and with a proof that the constraints cannot
+// be met.
 func TestSkippedRecordsKeepTheEnd(t *testing.T) {
 	impossible := problem.Functions{N: 1, M: 2,
 		F: func(x []float64) float64 { return x[0] * x[0] / 2 }, Gradient: func(dst, x []float64) { dst[0] = x[0] },

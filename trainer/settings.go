@@ -98,7 +98,7 @@ type Settings struct {
 	Incumbent *Merit
 	// FeasibilityTolerance is the largest violation that counts as feasible; 0 is the default, 1e-3.
 	FeasibilityTolerance float64
-	// Stuck reports at a check whether the run is to end with the status Wound, given the objective
+	// Stuck reports at a check whether the run is to end with the status Stuck, given the objective
 	// f + r, the constraints and the multipliers of the iterate. The run does not ask in a run on
 	// mini-batches, and of a method without multipliers. nil is the default: never.
 	Stuck func(objective float64, g, multipliers []float64) bool

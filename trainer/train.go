@@ -21,13 +21,13 @@ const (
 	IterationLimit Status = "iteration limit"
 	TimeLimit      Status = "time limit"
 	GradientLimit  Status = "gradient limit"
-	Converged      Status = "tolerance reached"        // the certificate's epsilon at a check is at most Settings.Tolerance
-	AtRest         Status = "steps below rounding"     // a Rester is at rest: further iterations change nothing
-	NoImprovement  Status = "no improvement"           // Settings.Patience records in a row without a better merit on validation rows
-	Wound          Status = "multipliers grow in vain" // Settings.Stuck
-	Infeasible     Status = "infeasible"               // Result.Infeasible proves that the constraints cannot be met near the iterate
-	Interrupted    Status = "interrupted"              // the context was cancelled
-	Failed         Status = "failed"                   // an error, which Train also returns
+	Converged      Status = "tolerance reached"    // the certificate's epsilon at a check is at most Settings.Tolerance
+	AtRest         Status = "steps below rounding" // a Rester is at rest: further iterations change nothing
+	NoImprovement  Status = "no improvement"       // Settings.Patience checks in a row without a better merit on validation rows
+	Stuck          Status = "stuck"                // Settings.Stuck
+	Infeasible     Status = "infeasible"           // Result.Infeasible proves that the constraints cannot be met near the iterate
+	Interrupted    Status = "interrupted"          // the context was cancelled
+	Failed         Status = "failed"               // an error, which Train also returns
 )
 
 // Result is the result of a run at the iterate that Settings.Output selects.
@@ -61,7 +61,7 @@ type Result struct {
 	State *State
 }
 
-// Times are the wall times of a run beside its iterations (Result.Seconds), in seconds. A run that
+// Times are the wall times of a run outside its iterations (Result.Seconds), in seconds. A run that
 // continues counts its own part.
 type Times struct {
 	Records      float64 // records with their measures
@@ -352,7 +352,7 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 			if err := t.record(true, true); err != nil {
 				return Failed, err
 			}
-			return Wound, nil
+			return Stuck, nil
 		case checked && t.set.Patience > 0 && t.selection.waited >= t.set.Patience:
 			return t.ends(NoImprovement)
 		}

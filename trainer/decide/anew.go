@@ -34,8 +34,8 @@ type loss struct {
 	excess    []float64 // the constraints without shifts
 }
 
-// winding watches the checks of a round.
-type winding struct {
+// stagnation watches the checks of a round.
+type stagnation struct {
 	checks    int     // checks in a row with a Lagrangian that is too large
 	violation float64 // the largest violation when it last halved
 }
@@ -46,16 +46,16 @@ type winding struct {
 // an update of the multipliers and the steps after it, this happens in every round. A round is
 // stuck if it happens at 10 checks in a row, in which the violation has not halved.
 func (l *loop) stuck(objective float64, g, multipliers []float64) bool {
-	w, violation, gap := &l.winding, 0.0, objective-l.loss.objective
+	w, violation, gap := &l.stagnation, 0.0, objective-l.loss.objective
 	for j, v := range g {
 		violation = max(violation, v)
 		gap += multipliers[j] * (v - (l.loss.excess[j] - l.shifts[j]))
 	}
 	switch {
 	case gap <= l.f.Target.span():
-		*w = winding{}
+		*w = stagnation{}
 	case w.checks == 0 || violation < falling*w.violation:
-		*w = winding{checks: 1, violation: violation}
+		*w = stagnation{checks: 1, violation: violation}
 	default:
 		w.checks++
 	}
@@ -126,7 +126,7 @@ func (l *loop) addAnew(s *trainer.State) {
 	if l.loss == nil {
 		return
 	}
-	w := &l.winding
+	w := &l.stagnation
 	s.Numbers[prefix+"anew"] = []float64{float64(l.anew), float64(w.checks), w.violation}
 	s.Numbers[prefix+"loss"] = append([]float64{l.loss.objective}, l.loss.excess...)
 	s.Vectors[prefix+"loss.x"] = l.loss.x
@@ -141,7 +141,7 @@ func (l *loop) resumeAnew(rounds map[string][]float64) error {
 	if len(v) != 3 || len(of) != 1+len(l.shifts) || len(x) != l.p.Space().Len() {
 		return fmt.Errorf("decide: %w: the weights of the loss belong to another problem", problem.ErrSettings)
 	}
-	l.anew, l.winding = int(v[0]), winding{checks: int(v[1]), violation: v[2]}
+	l.anew, l.stagnation = int(v[0]), stagnation{checks: int(v[1]), violation: v[2]}
 	l.loss = &loss{x: x, objective: of[0], excess: of[1:]}
 	return nil
 }

@@ -52,7 +52,7 @@ func TestBeginAnew(t *testing.T) {
 		t.Fatalf("again %v, may begin anew %v, %v", again, l.mayBeginAnew(), err)
 	}
 	x := slices.Clone(l.state.Vectors["iterate"])
-	l.winding = winding{checks: 7, violation: 0.25}
+	l.stagnation = stagnation{checks: 7, violation: 0.25}
 	saved := l.addRounds(l.state)
 	for _, penalty := range []float64{1000, 10000} {
 		l.p.Space().Write(problem.Iterate, []float64{9})
@@ -60,8 +60,8 @@ func TestBeginAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := l.state
-		if !slices.Equal(s.Vectors["iterate"], x) || s.Numbers["dual.rho"][0] != penalty || s.Numbers["dual.multipliers"][0] != 0 || l.winding.checks != 0 {
-			t.Errorf("the iterate is %v, want %v; penalty %v, multipliers %v, %+v", s.Vectors["iterate"], x, s.Numbers["dual.rho"], s.Numbers["dual.multipliers"], l.winding)
+		if !slices.Equal(s.Vectors["iterate"], x) || s.Numbers["dual.rho"][0] != penalty || s.Numbers["dual.multipliers"][0] != 0 || l.stagnation.checks != 0 {
+			t.Errorf("the iterate is %v, want %v; penalty %v, multipliers %v, %+v", s.Vectors["iterate"], x, s.Numbers["dual.rho"], s.Numbers["dual.multipliers"], l.stagnation)
 		}
 	}
 	if l.mayBeginAnew() {
@@ -74,8 +74,8 @@ func TestBeginAnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w := (winding{checks: 7, violation: 0.25}); again.winding != w || again.anew != 0 || !slices.Equal(again.loss.x, x) ||
+	if w := (stagnation{checks: 7, violation: 0.25}); again.stagnation != w || again.anew != 0 || !slices.Equal(again.loss.x, x) ||
 		again.loss.objective != l.loss.objective || !slices.Equal(again.loss.excess, l.loss.excess) {
-		t.Errorf("resumed: %+v, %d, %+v, want %+v", again.winding, again.anew, again.loss, l.loss)
+		t.Errorf("resumed: %+v, %d, %+v, want %+v", again.stagnation, again.anew, again.loss, l.loss)
 	}
 }

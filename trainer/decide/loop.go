@@ -39,7 +39,7 @@ type loop struct {
 	warnings   warnings
 	conflict   conflict
 	loss       *loss // the end of the round of Start; nil before it, and in a run without it
-	winding    winding
+	stagnation stagnation
 	anew       int // rounds that began anew
 
 	// repeated is the iteration whose record the current round repeats, -1 in the first round.
@@ -113,7 +113,7 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	l.result.State = l.addRounds(l.state)
-	if status == trainer.Wound {
+	if status == trainer.Stuck {
 		return true, l.beginAnew()
 	}
 	r, err := l.measure()
@@ -188,7 +188,7 @@ func (l *loop) validationMerit() trainer.Merit {
 
 // next begins the counts of the next round.
 func (l *loop) next() {
-	l.repeated, l.gradients, l.winding = l.at.Iteration, l.at.GradientEvaluations, winding{}
+	l.repeated, l.gradients, l.stagnation = l.at.Iteration, l.at.GradientEvaluations, stagnation{}
 }
 
 // afterStart prepares the first round with the smooth objective: the method begins anew at the last

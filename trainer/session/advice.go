@@ -37,7 +37,7 @@ type circumstances struct {
 	status      trainer.Status
 	unconverged bool // the certificate's epsilon is too large
 	unmet       bool // no threshold meets the bounds on decisions
-	dear        bool // the threshold costs much of the objective
+	costly      bool // the threshold costs much of the objective
 	constant    bool // the model makes one decision for all rows, or hardly ever the positive one
 	overfitted  bool // the model fits the training rows much more closely than the validation rows
 	atRounding  bool // the steps are at the rounding of the weights
@@ -53,14 +53,14 @@ type circumstances struct {
 // goesOn reports whether a longer run can help: a limit ended the run, and neither the rounding of
 // float32 nor overfitting is the reason.
 func (c *circumstances) goesOn(limit trainer.Status) bool {
-	return c.status == limit && (c.unconverged && !c.overfitted || c.unmet || c.dear) && !c.rounded()
+	return c.status == limit && (c.unconverged && !c.overfitted || c.unmet || c.costly) && !c.rounded()
 }
 
 // rounded reports whether float64 can help.
 func (c *circumstances) rounded() bool { return c.atRounding && c.float32 }
 
 // wants reports whether the bounds ask for a change.
-func (c *circumstances) wants() bool { return c.unmet || c.dear || c.constant }
+func (c *circumstances) wants() bool { return c.unmet || c.costly || c.constant }
 
 // advices lists all advice about the end of a run, in the order in which it is given.
 var advices = []advice{
@@ -148,7 +148,7 @@ func (a *assembly) circumstances(status trainer.Status) circumstances {
 		alike: st.start != nil && problem.FeaturesOf(a.problem).Shallow}
 	if f := a.solved; f != nil {
 		c.unmet, c.constant = f.exact.Violation > 0, f.constant >= 0 || f.few()
-		c.dear = a.confidence == nil && f.exact.Cost() > dearStep
+		c.costly = a.confidence == nil && f.exact.Cost() > costlyStep
 	}
 	return c
 }

@@ -15,7 +15,7 @@ func everyCircumstance(do func(c circumstances)) {
 		trainer.NoImprovement, trainer.Infeasible, trainer.Interrupted} {
 		for bits := range 1 << 11 {
 			on := func(k int) bool { return bits>>k&1 == 1 }
-			c := circumstances{status: status, unconverged: on(0), unmet: on(1), dear: on(2), constant: on(3), overfitted: on(4), atRounding: on(5),
+			c := circumstances{status: status, unconverged: on(0), unmet: on(1), costly: on(2), constant: on(3), overfitted: on(4), atRounding: on(5),
 				float32: on(6), batches: on(7), promises: on(8), weighted: on(9), alike: on(10)}
 			for _, patience := range []int{0, 20} {
 				for _, tolerance := range []float64{0, 1e-3, 0.1} {
@@ -46,14 +46,14 @@ func TestAdviceNeverContradicts(t *testing.T) {
 			limit := map[string]trainer.Status{"iterations": trainer.IterationLimit, "time-limit": trainer.TimeLimit,
 				"gradients": trainer.GradientLimit, "resume": trainer.Interrupted}[a.flag]
 			switch {
-			case limit != "" && (c.status != limit || c.overfitted && !c.unmet && !c.dear),
+			case limit != "" && (c.status != limit || c.overfitted && !c.unmet && !c.costly),
 				a.flag == "tolerance" && (c.tolerance == 0 || c.status != trainer.Converged),
 				a.flag == "patience" && (c.patience > 0 || c.promises || c.status == trainer.NoImprovement),
 				a.flag == "dtype" && !c.float32,
 				a.flag == "batch-size" && !c.batches,
 				a.flag == "seed" && c.alike,
 				a.flag == "regularizer-weight" && !c.weighted,
-				a.flag == "subject-to" && !c.unmet && !c.dear && !c.constant:
+				a.flag == "subject-to" && !c.unmet && !c.costly && !c.constant:
 				t.Errorf("%+v: %q", c, a.phrase)
 			}
 		}
