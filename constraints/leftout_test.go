@@ -63,14 +63,7 @@ func bounded(t *testing.T, classes int) (list []constraints.Constraint) {
 			}
 		}
 	}
-	for _, text := range texts {
-		c, err := constraints.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, c)
-	}
-	return list
+	return parsed(t, texts...)
 }
 
 // TestEmptyCombinations states every rate in every measure on rows with combinations that have no

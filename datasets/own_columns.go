@@ -30,20 +30,20 @@ const (
 
 // ownTable holds the columns of a user's file, and how they are used.
 type ownTable struct {
-	opts     *TableOptions
-	header   []string
-	columns  []*ownColumn // the used columns, in the order of the file
-	label    string       // the label's column
-	positive string       // the value of class +1 as given; may be empty
-	when     *condition   // the condition of class +1; nil: positive decides
-	uses     []ColumnUse  // of all columns
-	files    []FileRows   // nil: one file
-	twice    []string     // places of the columns with the name of an earlier used column, unless they are ignored
-	twins    []*FileError // the problems of these columns
-	repeated []string     // names that several columns have, of which the first counts
-	notes    []string
-	warnings []string
-	places   names // of the columns
+	opts            *TableOptions
+	header          []string
+	columns         []*ownColumn // the used columns, in the order of the file
+	label           string       // the label's column
+	positive        string       // the value of class +1 as given; may be empty
+	when            *condition   // the condition of class +1; nil: positive decides
+	uses            []ColumnUse  // of all columns
+	files           []FileRows   // nil: one file
+	duplicates      []string     // places of the columns with the name of an earlier used column, unless they are ignored
+	duplicateErrors []*FileError // the problems of these columns
+	repeated        []string     // names that several columns have, of which the first counts
+	notes           []string
+	warnings        []string
+	places          names // of the columns
 }
 
 // newOwnTable finds the columns that the options name. The error lists all unknown names.
@@ -110,8 +110,8 @@ func newOwnTable(text *delimited, opts *TableOptions) (*ownTable, error) {
 		}
 		if t.column(name) != nil {
 			if !ignored[byPlace(field)] {
-				t.twice = append(t.twice, byPlace(field))
-				t.twins = append(t.twins, &FileError{Path: opts.File, Offset: -1, Line: 1, Err: fmt.Errorf("%w: two columns are named %q", ErrColumn, name),
+				t.duplicates = append(t.duplicates, byPlace(field))
+				t.duplicateErrors = append(t.duplicateErrors, &FileError{Path: opts.File, Offset: -1, Line: 1, Err: fmt.Errorf("%w: two columns are named %q", ErrColumn, name),
 					Advice: fmt.Sprintf("keep the first (--ignore %s), or rename a column", flagNames(byPlace(field)))})
 			}
 			if !slices.Contains(t.repeated, name) {

@@ -44,8 +44,8 @@ const mostly = 80
 // advice.
 func (t *ownTable) decide() error {
 	sign, given := t.decimalSign()
-	problems := &Problems{Path: t.opts.File, List: t.twins}
-	fix := remedy{twice: t.twice}
+	problems := &Problems{Path: t.opts.File, List: t.duplicateErrors}
+	fix := remedy{duplicates: t.duplicates}
 	kept := t.columns[:0]
 	for _, c := range t.columns {
 		if t.dispensable(c) {
@@ -65,7 +65,7 @@ func (t *ownTable) decide() error {
 type remedy struct {
 	columns          []*ownColumn
 	ignore           []string
-	twice            []string // columns with the name of another column
+	duplicates       []string // columns with the name of another column
 	dates            bool
 	missing, dropped bool // missing: some values are missing; dropped: some of these values cannot be imputed
 	hopeless         bool // a problem that no flag solves
@@ -108,7 +108,7 @@ func (r *remedy) flags(opts *TableOptions) (flags []string) {
 			}
 		}
 	}
-	if more := slices.Concat(r.ignore, r.twice); len(more) > 0 {
+	if more := slices.Concat(r.ignore, r.duplicates); len(more) > 0 {
 		flags = append(flags, "--ignore "+flagNames(slices.Concat(opts.Ignore, more)...))
 	}
 	if r.dates {

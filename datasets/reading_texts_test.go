@@ -97,7 +97,7 @@ func TestTextsLikeOtherFormats(t *testing.T) {
 	}
 }
 
-// Files that are no rows in LIBSVM's format are named, in training and for new rows.
+// Files that are not rows in LIBSVM's format are named, in training and for new rows.
 func TestTextsOfForeignSparseFiles(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
 		"CSV":       {"AGEP,COW,SCHL\n1,2,3\n", "it looks like text of separated fields, such as CSV"},

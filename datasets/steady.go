@@ -51,7 +51,7 @@ func same(a, b fs.FileInfo) bool { return a.Size() == b.Size() && a.ModTime().Eq
 
 // changed is the error of a file that has changed. err is an error of the file system, or nil.
 func changed(path string, err error) error {
-	return &FileError{Path: path, Offset: -1, Err: errors.Join(ErrChanged, err), Advice: "repeat the command when nobody writes the file"}
+	return &FileError{Path: path, Offset: -1, Err: errors.Join(ErrChanged, err), Advice: "repeat the command when no program writes to the file"}
 }
 
 // atEnd replaces io.EOF by the error of a changed file.

@@ -103,7 +103,7 @@ func TestChangedFileIsRecognised(t *testing.T) {
 	defer f.Close()
 	_, _, _, err = newRows(&Preparation{Encodings: []Encoding{{Column: "x", Scale: 1}}}, struct{ io.Reader }{f}, NewRows{})
 	if err != nil {
-		t.Errorf("a reader that is no file: %v", err)
+		t.Errorf("a reader that is not a file: %v", err)
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		t.Fatal(err)
