@@ -51,7 +51,7 @@ type Ticker interface {
 	Tick(at *problem.Point)
 }
 
-// Stager is a Recorder that observes the long steps of a run beside its iterations: the ends of
+// Stager is a Recorder that observes the long steps of a run that are not iterations: the ends of
 // rounds and the search for a certificate. Stage receives the name of a step that begins, or "" if
 // iterations follow.
 type Stager interface {

@@ -45,7 +45,7 @@ func (b bug) ExitStatus() int { return b.status }
 
 // bugIn returns the error of a panic, in one line. A deferred function calls bugIn. If the training
 // has a checkpoint, the line names the command that continues the training. A page of rows that
-// cannot be read is no bug.
+// cannot be read is not a bug.
 func (a *app) bugIn(p any) bug {
 	value, place := p, relay.Place()
 	if worker, ok := p.(*relay.Panic); ok {

@@ -163,7 +163,7 @@ func sentences(o *session.Outcome, shown []int) (list []sentence) {
 		}
 		add("surrogates", "The bounds are on surrogates, smooth functions of the scores of the training rows: %s.", strings.Join(surrogates, ", "))
 	} else if len(o.Constraints) > 0 {
-		add("values", "%s Met: within the bound on the training rows. To one row: exceeded by at most one row of the smaller group. Training only: met there, and exceeded on held-out rows.", values)
+		add("values", "%s Met: within the bound on the training rows. To one row: exceeded by at most one row of the smaller group. Training only: met on the training rows, exceeded on held-out rows.", values)
 	}
 	list = append(list, explained(o, shown)...)
 	if text := promised(o); text != "" {

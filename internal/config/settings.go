@@ -233,7 +233,7 @@ func (r *Run) options() []*option.Option {
 		option.Choice("select", &r.Select,
 			"save the last iterate, or the record with the smallest violation, and then the smallest objective, on the training or validation rows",
 			trainer.OutputLast, trainer.OutputBestTrain, trainer.OutputBestValidation).
-			OrRule("last; with --patience best-validation", r.defaultSelect, "patience", "output"),
+			OrRule("last; with --patience: best-validation", r.defaultSelect, "patience", "output"),
 		option.Count("patience", &r.Patience, option.AtLeast(0),
 			"stop after N checks in a row without an improvement on the validation rows (a check follows each 1/200 of --iterations); 0: never").Or("0").In("checks"),
 		option.Number("feasibility-tolerance", &r.FeasibilityTolerance, option.Positive, "count a constraint as met up to this violation").
@@ -273,7 +273,7 @@ func (d *Device) options() []*option.Option {
 			"compute on the CPU, on the N-th NVIDIA GPU, or on several GPUs of one model that share the rows (cuda:0,1 or cuda:all);"+
 				" auto takes a GPU that this program supports and finds, and the CPU for small problems", "auto", "cpu", "cuda").
 			Or("auto"),
-		option.Choice("engine", &d.Engine, "plan: run this program's kernels; gorgonia: run Gorgonia's machine, the reference", session.Plan, session.Gorgonia),
+		option.Choice("engine", &d.Engine, "plan: run this program's kernels; gorgonia: run Gorgonia's own ops, the reference", session.Plan, session.Gorgonia),
 		option.AutoChoice("simd", &d.SIMD, "restrict the CPU kernels to these instructions; auto takes the widest",
 			session.AMX, session.AVX512, session.AVX2, session.NoSIMD).
 			With(onPlan()),

@@ -43,17 +43,17 @@ func (d *Data) options() []*option.Option {
 			With(csv),
 		option.Choice("dates", &d.Dates, "refuse columns of dates, or expand a date into day, month, weekday and hour; day-first and month-first"+
 			" expand too, and say how to read 3/4/2020", datasets.DatesRefused, datasets.DatesExpanded, datasets.DatesDayFirst, datasets.DatesMonthFirst).As("HOW").With(csv),
-		option.Choice("decimal", &d.Decimal, "set the decimal sign of numbers; auto reads it off the file",
+		option.Choice("decimal", &d.Decimal, "set the decimal sign of numbers; auto detects it",
 			datasets.DecimalAuto, datasets.DecimalPoint, datasets.DecimalComma).With(csv),
 		option.Custom("separator", "CHAR", d.setSeparator, func() string { return d.Separator },
-			"set the character between fields, or tab; one or more blanks: \" \"; auto reads it off the file", "auto", "tab").Or("auto").With(csv),
+			"set the character between fields, or tab; one or more blanks: \" \"; auto detects it", "auto", "tab").Or("auto").With(csv),
 		option.Choice("header", &d.Header, "first: the first line has the columns' names; none: no line has them, and they are column 1, column 2, ...",
-			datasets.HeaderFirst, datasets.HeaderNone).OrRule("first; with --columns none", d.defaultHeader, "columns").With(csv),
+			datasets.HeaderFirst, datasets.HeaderNone).OrRule("first; with --columns: none", d.defaultHeader, "columns").With(csv),
 		option.Names("columns", &d.Columns, "NAME[,...]", "name the columns of a file in which no line has their names").OrRule("as --header says", none).With(csv),
 		option.Count("skip", &d.Skip, option.AtLeast(0), "leave out the first N lines of the file").Or("0").In("lines").With(csv),
 		option.Choice("quote", &d.Quote, "double: a field may stand in double quotes; none: a quote is an ordinary character",
 			datasets.QuoteDouble, datasets.QuoteNone).With(csv),
-		option.Names("missing-values", &d.MissingValues, "TEXT[,...]", "take these texts, besides empty fields, for missing values").
+		option.Names("missing-values", &d.MissingValues, "TEXT[,...]", "treat these texts and empty fields as missing values").
 			OrRule("?, NA, NaN, null and the like", none).With(csv),
 		option.Switch("zero-based", &d.ZeroBased, "count the features of the file from 0 instead of 1").With(option.If(option.NameDataset, "libsvm")),
 		option.Switch("drop-sensitive", &d.DropSensitive, "exclude the columns that determine the groups from the features").With(tables),

@@ -50,9 +50,9 @@ func ofGorgoniasOp(v reflect.Value, n *gorgonia.Node) Operation {
 	const wrong = "its gradient is wrong in Gorgonia: use "
 	switch v.Type().Name() {
 	case "randomOp":
-		return Operation{Random: true, Fault: "it draws new numbers at each evaluation, so that f and g are no functions of the parameters: draw once and use an input node"}
+		return Operation{Random: true, Fault: "it draws new numbers at each evaluation, so that f and g are not functions of the parameters: draw once and use an input node"}
 	case "dropoutOp":
-		return Operation{Random: true, Fault: "it draws a new mask at each evaluation, so that f and g are no functions of the parameters and no certificate holds: " +
+		return Operation{Random: true, Fault: "it draws a new mask at each evaluation, so that f and g are not functions of the parameters and no certificate holds: " +
 			"leave it out, and bound or regularise the weights instead"}
 	case "avgPoolOp":
 		return Operation{Fault: wrong + "graph.AveragePool2D"}

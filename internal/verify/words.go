@@ -114,7 +114,7 @@ func measureOf(text string) (m measure, err error) {
 		m.read(r)
 	}
 	if len(r.left) > 0 {
-		return m, fmt.Errorf("verify: the measure %q has %q behind its end", text, r.left[0].text)
+		return m, fmt.Errorf("verify: the measure %q has %q after its end", text, r.left[0].text)
 	}
 	return m, nil
 }

@@ -7,9 +7,9 @@
 // [New] refuses operations whose gradients are wrong in Gorgonia 0.9.18, and names what to use
 // instead: [InverseSqrt], [Sum] and [Mean] over several axes, [AveragePool2D], [GlobalMean] and
 // [Embedding]. [GroupNorm] is a group norm or a layer norm that devices compute on all cores. New
-// also refuses dropout and other random operations, because f and g are then no functions of the
-// parameters. If a graph has operations that no test of ppal compares with differences, New
-// compares a derivative with differences once; problem.CheckGradients compares more. Whether f and
+// also refuses dropout and other random operations, because f and g are then not functions of the
+// parameters. If a graph has operations that no test of ppal compares with finite differences,
+// New compares a derivative with them once; problem.CheckGradients compares more. Whether f and
 // g have kinks, and whether the model has hidden layers, New sees from the graph.
 //
 // The errors of a definition wrap problem.ErrSettings. Operations that a device's CPU runs by

@@ -34,7 +34,7 @@ func guarded(f func() error) (err error) {
 	return f()
 }
 
-// findings are what a look at a graph's operations says, before the graph is differentiated.
+// findings say what is known of a graph's operations before the graph is differentiated.
 type findings struct {
 	kinks bool // f, g or both may have kinks
 	deep  bool // the model has a hidden layer: a product of two values that depend on parameters
@@ -139,7 +139,7 @@ func (w *walker) visit(n *gorgonia.Node) error {
 	if of == 0 {
 		return nil
 	}
-	// A product with a scalar result is a norm or the like, and no layer.
+	// A product with a scalar result is a norm or the like, and not a layer.
 	w.deep = w.deep || o.Product && of > 1 && !n.IsScalar()
 	differentiable := w.differentiable(n, children)
 	// A comparison has no derivative, and makes a kink or a jump of what it multiplies.

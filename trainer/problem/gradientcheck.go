@@ -27,7 +27,7 @@ func (e *GradientError) Error() string {
 	if e.Coordinate >= 0 {
 		where = fmt.Sprintf("by x[%d]", e.Coordinate)
 	}
-	text := fmt.Sprintf("problem: the gradient of the %s is wrong: its derivative %s is %.6g, and differences of its values give %.6g",
+	text := fmt.Sprintf("problem: the gradient of the %s is wrong: its derivative %s is %.6g, and finite differences of its values give %.6g",
 		e.Term, where, e.Gradient, e.Difference)
 	if math.Abs(e.Gradient+e.Difference) < 0.01*math.Abs(e.Difference) {
 		text += " (the opposite sign)"
@@ -38,8 +38,8 @@ func (e *GradientError) Error() string {
 // Is reports whether target is ErrSettings.
 func (e *GradientError) Is(target error) bool { return target == ErrSettings }
 
-// CheckGradients compares the gradient of f and of each constraint with differences of f and g at
-// the iterate, along several random directions. It returns a *GradientError if a derivative is
+// CheckGradients compares the gradient of f and of each constraint with finite differences of f and
+// g at the iterate, along several random directions. It returns a *GradientError if a derivative is
 // wrong, with a wrong coordinate if a search by halves finds one. At a kink, each derivative
 // between the derivatives of both sides is right. Errors below about 1e-4 of the gradient's norm
 // (in float32 2e-2) are not seen.

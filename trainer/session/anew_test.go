@@ -29,8 +29,8 @@ func unclear(n int, seed uint64) *Matrix {
 }
 
 // TestRoundsBeginAnew checks that a run under a bound on precision does not stay where multipliers
-// grow in vain: from every start the run converges, and runs that began anew end below the false
-// negative rate of the weights of the loss, 0.932.
+// grow without effect: from every start the run converges, and runs that began anew end below the
+// false negative rate of the weights of the loss, 0.932.
 func TestRoundsBeginAnew(t *testing.T) {
 	racing.Skip(t, "TestConfidenceOfRates runs the same goroutines")
 	anew := 0

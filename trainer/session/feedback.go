@@ -93,14 +93,14 @@ func (d *decisions) target(counted *constraints.Counted) *decide.Target {
 }
 
 // tooSmall returns warnings about constraints that cannot be judged if the decisions exceed them,
-// because a single row of the smallest group is worth too much.
+// because a single row of the smallest group changes the value too much.
 func (d *decisions) tooSmall(counted *constraints.Counted) (list []string) {
 	for j, c := range d.system.Subject {
 		e := counted.Coarse(j)
 		if e == nil {
 			continue
 		}
-		list = append(list, fmt.Sprintf("%s: one row of the smallest group is worth more than %.2g, so that the constraint may end with the verdict \"%s\"",
+		list = append(list, fmt.Sprintf("%s: one row of the smallest group changes the value by more than %.2g, so that the verdict may be \"%s\"",
 			c, c.MostTolerance(), e.Unjudged()))
 	}
 	return list
@@ -257,8 +257,8 @@ func (a *assembly) exactStep(f *solution) error {
 	return nil
 }
 
-// dearStep is the smallest increase of the objective by the exact step that causes a warning.
-const dearStep = 0.005
+// costlyStep is the smallest increase of the objective by the exact step that causes a warning.
+const costlyStep = 0.005
 
 // warnings returns sentences about a failed exact step and about constant decisions. If the
 // training rows chose the offsets, warnings also reports the cost of the exact step.
@@ -286,7 +286,7 @@ func (f *solution) warnings(d *decisions, classes []Class, byTraining bool, c ci
 		list = append(list, fmt.Sprintf("%s meets all bounds on the decisions of the training rows: they are exceeded by %.3g in all; %s",
 			what, f.exact.Violation, use))
 	}
-	if cost := f.exact.Cost(); byTraining && cost > dearStep {
+	if cost := f.exact.Cost(); byTraining && cost > costlyStep {
 		list = append(list, fmt.Sprintf("the exact threshold costs %.1f points of the objective (%s): %s", 100*cost, d.system.Minimize, use))
 	}
 	return list

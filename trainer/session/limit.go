@@ -43,7 +43,7 @@ func (d Device) checkMemory(bytes uint64, what string) error {
 }
 
 // beyondMemory is the error of a need for more bytes than are free. advice says what the user may
-// do beside a larger limit.
+// do besides setting a larger limit.
 func beyondMemory(free, bytes uint64, what, advice string) error {
 	const gigabyte = 1e9
 	return &OptionError{Option: "memory-limit", Problem: fmt.Sprintf("leaves %.2g GB, and %s at least %.2g GB: %s, or a larger limit; none turns the check off",

@@ -104,7 +104,7 @@ func Judge(sum *Summary, tolerance float64) (converged bool, verdict string, who
 		verdict += " The model has kinks (relu, hinge, l1): there the residual is an upper bound, and the run may be closer to a solution."
 	}
 	if c.NotResolved {
-		verdict += " The search for multipliers was not resolved: others may show that the run is closer to a solution."
+		verdict += " The search for multipliers was not resolved: other multipliers may show that the run is closer to a solution."
 	}
 	return false, verdict, false
 }

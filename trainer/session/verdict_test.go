@@ -59,7 +59,7 @@ func TestVerdicts(t *testing.T) {
 		"not resolved": {func(_ *trainer.Result, sum *Summary, _ *Options) {
 			sum.Certificate.Stationarity, sum.Certificate.NotResolved = 0.0123, true
 		}, "The run has not converged: the gradient of the Lagrangian has the norm 0.012; at a solution it is 0. " +
-			"The search for multipliers was not resolved: others may show that the run is closer to a solution. " +
+			"The search for multipliers was not resolved: other multipliers may show that the run is closer to a solution. " +
 			"The limit of 300 iterations ended the run. Use more --iterations."},
 		"complementarity": {func(r *trainer.Result, sum *Summary, o *Options) {
 			sum.Certificate.Complementarity, r.Status = 0.8, trainer.TimeLimit
