@@ -86,7 +86,7 @@ func (t *ownTable) labelClasses(values []string) (labelClasses, error) {
 		return labelClasses{}, fmt.Errorf("%w: all values are %s, want at least two values", ErrLabel, listed(values, 1))
 	case numbers && len(values) > mostNumberedClasses && !slices.Contains(t.opts.Categorical, t.label):
 		return labelClasses{}, fmt.Errorf("%w: it holds %s different numbers (%s), so it is probably a quantity; want a condition for class +1, as in %s, "+
-			"or --categorical %s for a class of each number", ErrLabel, upTo(len(values), maxCategories), listed(values, 5), as, shellName(t.label))
+			"or --categorical %s for a class of each number", ErrLabel, upTo(len(values), maxCategories), listed(values, 5), as, option.ShellWord(t.label))
 	case len(values) > mostClasses:
 		return labelClasses{}, fmt.Errorf("%w: it has %s values (%s), want at most %d classes, or a condition for class +1, as in %s",
 			ErrLabel, upTo(len(values), maxCategories), listed(values, 5), mostClasses, as)

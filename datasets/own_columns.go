@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+
+	"ppal/trainer/option"
 )
 
 // ownColumn is a used column of a user's file.
@@ -149,7 +151,7 @@ func (t *ownTable) findLabel() (err error) {
 	if t.opts.Classes != nil {
 		defer func() {
 			if err == nil {
-				err = fmt.Errorf("%w: --classes needs a label without a value or a condition, as in --label %s", ErrClass, shellName(t.label))
+				err = fmt.Errorf("%w: --classes needs a label without a value or a condition, as in --label %s", ErrClass, option.ShellWord(t.label))
 			}
 		}()
 	}

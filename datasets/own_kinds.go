@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"ppal/trainer/option"
 )
@@ -314,12 +313,4 @@ func (p *profile) doubtful() string {
 }
 
 // flagNames returns names as the value of a flag on a command line.
-func flagNames(names ...string) string { return shellName(option.JoinNames(names)) }
-
-// shellName quotes a column's name for a command line.
-func shellName(name string) string {
-	if strings.ContainsAny(name, " \t\"'$&|;<>()*?!`\\#~") {
-		return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
-	}
-	return name
-}
+func flagNames(names ...string) string { return option.ShellWord(option.JoinNames(names)) }

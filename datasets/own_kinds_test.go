@@ -191,11 +191,6 @@ func TestDoubtful(t *testing.T) {
 	if got := p.doubtful(); got != p.example {
 		t.Error(got)
 	}
-	for name, want := range map[string]string{"a": "a", "a b": "'a b'", "it's": `'it'\''s'`} {
-		if got := shellName(name); got != want {
-			t.Errorf("%s: %s", name, got)
-		}
-	}
 }
 
 // Dates become numbers only as features; a choice of the order counts only where the order is in

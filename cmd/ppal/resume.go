@@ -14,6 +14,7 @@ import (
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
 	"ppal/trainer"
+	"ppal/trainer/option"
 )
 
 // resumeConfig resolves the settings of a run that continues: the settings of its config.yaml, and
@@ -83,18 +84,8 @@ func tidy(dir string) {
 // goOn says how to train on from the weights of a finished run.
 func goOn(dir string) string {
 	run := rundir.Dir(dir)
-	return fmt.Sprintf("to train on from its weights, start a new run: ppal train --config %s --init %s --out NEW", quoted(run.Config()), quoted(run.Model()))
+	return fmt.Sprintf("to train on from its weights, start a new run: ppal train --config %s --init %s --out NEW", option.ShellWord(run.Config()), option.ShellWord(run.Model()))
 }
 
 // resumeLine returns the command that continues a run.
-func resumeLine(dir string) string { return "ppal train --resume " + quoted(dir) }
-
-// quoted returns a path as a word of a shell's command line.
-func quoted(dir string) string {
-	if strings.ContainsFunc(dir, func(c rune) bool {
-		return !strings.ContainsRune("/._-+=:,@%", c) && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z')
-	}) {
-		dir = "'" + strings.ReplaceAll(dir, "'", `'\''`) + "'"
-	}
-	return dir
-}
+func resumeLine(dir string) string { return "ppal train --resume " + option.ShellWord(dir) }

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"ppal/internal/config"
+	"ppal/trainer/option"
 )
 
 // rootCommand returns the command line for the arguments. If the first argument is a command's
@@ -110,18 +111,10 @@ func asFile(cmd *cobra.Command, argument string) string {
 	}
 	for _, name := range flags {
 		if cmd.Flags().Lookup(name) != nil {
-			return fmt.Sprintf("; did you mean --%s %s?", name, quotedArgument(argument))
+			return fmt.Sprintf("; did you mean --%s %s?", name, option.ShellWord(argument))
 		}
 	}
 	return ""
-}
-
-// quotedArgument returns an argument as a shell reads it.
-func quotedArgument(text string) string {
-	if strings.ContainsAny(text, " \t\"'$&|;<>()*?!`\\#~") {
-		return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-	}
-	return text
 }
 
 // noArguments refuses arguments that are not flags.

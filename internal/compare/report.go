@@ -330,7 +330,7 @@ func (s *Study) commands(dir string) []report.Command {
 		}
 		list = append(list, report.Command{Purpose: purpose, Line: line})
 	}
-	return append(list, report.Command{Purpose: "Write this page again from the directory", Line: "ppal report " + report.Quote(dir)})
+	return append(list, report.Command{Purpose: "Write this page again from the directory", Line: "ppal report " + option.ShellWord(dir)})
 }
 
 // command returns the command line of the comparison, or "" if no command line gives the
@@ -357,7 +357,7 @@ func (s *Study) command() string {
 				texts = option.SplitStatements(values[key])
 			}
 			for _, text := range texts {
-				list = append(list, report.Quote("--"+key+"="+text))
+				list = append(list, option.ShellWord("--"+key+"="+text))
 			}
 		}
 		return list
@@ -368,7 +368,7 @@ func (s *Study) command() string {
 	for _, c := range s.Contenders {
 		for _, key := range slices.Sorted(maps.Keys(c.Values)) {
 			if _, all := shared[key]; !all && key != "method" {
-				words = append(words, "--set", report.Quote(c.Name+"."+key+"="+c.Values[key]))
+				words = append(words, "--set", option.ShellWord(c.Name+"."+key+"="+c.Values[key]))
 			}
 		}
 		grid = grid || c.Grid != nil

@@ -160,6 +160,3 @@ func Number(v float64) string { return short(v) }
 
 // Duration formats a number of seconds.
 func Duration(s float64) string { return seconds(s) }
-
-// Quote quotes a text for a shell if that is necessary.
-func Quote(text string) string { return quote(text) }

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"ppal/internal/rundir"
+	"ppal/trainer/option"
 )
 
 //go:embed page
@@ -54,7 +55,7 @@ func (p *page) render() ([]byte, error) {
 	sum := sha256.Sum256(script)
 	p.Policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"chart": p.chart, "quote": quote,
+		"chart": p.chart, "quote": option.ShellWord,
 		"pct": func(v float64) float64 { return 100 * v }, "flip": func(v float64) float64 { return places(1000 - 1000*v) },
 		"sub": func(a, b float64) float64 { return places(a - b) },
 	}).ParseFS(files, "page/*.html")

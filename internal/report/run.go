@@ -13,6 +13,7 @@ import (
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
 	"ppal/trainer"
+	"ppal/trainer/option"
 )
 
 // run is the content of a run's directory.
@@ -385,10 +386,10 @@ func (c command) Words() []string { return strings.Split(c.Line, " ") }
 
 // reproduce returns the commands that repeat and use the run.
 func (r *run) reproduce() []command {
-	dir := quote(string(r.dir))
+	dir := option.ShellWord(string(r.dir))
 	var list []command
 	if r.own == nil && r.settings != nil {
-		list = append(list, command{"Repeat the run in a new directory", "ppal train --config " + quote(r.dir.Config()) + " --out NEW"})
+		list = append(list, command{"Repeat the run in a new directory", "ppal train --config " + option.ShellWord(r.dir.Config()) + " --out NEW"})
 	}
 	if r.summary == nil || r.summary.Status == string(trainer.Interrupted) {
 		return append(list, command{"Continue the run", "ppal train --resume " + dir})
@@ -402,15 +403,4 @@ func (r *run) reproduce() []command {
 			command{"Count decisions on new rows with labels", "ppal evaluate " + dir + " --input FILE"})
 	}
 	return append(list, command{"Write this page again from the directory", "ppal report " + dir})
-}
-
-// quote quotes a text for a shell if that is necessary.
-func quote(text string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
-	}
-	if text != "" && strings.IndexFunc(text, func(r rune) bool { return !plain(r) }) < 0 {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

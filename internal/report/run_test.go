@@ -350,9 +350,4 @@ func TestWords(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	for text, want := range map[string]string{"a/b-c.csv": "a/b-c.csv", "a b": "'a b'", "it's": `'it'\''s'`, "": "''", "$x": "'$x'"} {
-		if got := quote(text); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
 }

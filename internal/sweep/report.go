@@ -16,6 +16,7 @@ import (
 
 	"ppal/internal/report"
 	"ppal/internal/rundir"
+	"ppal/trainer/option"
 )
 
 // settingsFile is the content of sweep.yaml.
@@ -89,7 +90,7 @@ func page(dir Dir, f settingsFile, text string, points []Point) *report.Sweep {
 		dataset = filepath.Base(f.file)
 	}
 	s := &report.Sweep{Dir: string(dir), Title: f.method + " on " + dataset + ": bounds on " + f.over, Version: f.version, Measure: f.over, Settings: text, Data: f.data,
-		Kind: "open", Commands: []report.Command{{Purpose: "Write this page again from the directory", Line: "ppal report " + report.Quote(string(dir))}}}
+		Kind: "open", Commands: []report.Command{{Purpose: "Write this page again from the directory", Line: "ppal report " + option.ShellWord(string(dir))}}}
 	s.Facts = []report.Fact{{Name: "bounds", Value: fmt.Sprintf("%d of %d", len(points), max(f.values, len(points))), Note: map[bool]string{true: "finished", false: "finished so far"}[len(points) >= f.values]}}
 	if len(points) == 0 {
 		s.Headline = "No run has finished"

@@ -173,3 +173,11 @@ func TestAutoChoice(t *testing.T) {
 		t.Errorf("%q, %s", word, o.Text())
 	}
 }
+
+func TestShellWord(t *testing.T) {
+	for text, want := range map[string]string{"a/b-c.csv": "a/b-c.csv", "a b": "'a b'", "it's": `'it'\''s'`, "": "''", "$x": "'$x'", "größe": "größe", "x[1]": "'x[1]'"} {
+		if got := ShellWord(text); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // value converts between text and the variable that an option is bound to.
@@ -181,6 +182,17 @@ func JoinNames(names []string) string {
 		}
 	}
 	return strings.Join(quoted, ",")
+}
+
+// ShellWord returns a text as a word of a shell's command line, in quotes if it needs them.
+func ShellWord(text string) string {
+	plain := func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_./:=,@%+", r)
+	}
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // namesValue is a bound list of texts.

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"ppal/trainer/option"
 )
 
 // Python is the environment of the other optimisers.
@@ -145,7 +147,7 @@ func (w *worker) run(ctx context.Context, dataDir, trace string, into *Run) erro
 	}
 	oracle := []string{w.python.Program, "reproduce", Name, "--oracle", into.Problem, "--threads", "1", "--data-dir", dataDir, "--trace", trace}
 	for i, word := range oracle {
-		oracle[i] = quoted(word)
+		oracle[i] = option.ShellWord(word)
 	}
 	request, err := json.Marshal([]string{"--oracle", strings.Join(oracle, " "), "--contender", into.Contender,
 		"--setting", into.Setting, "--evaluations", strconv.Itoa(into.Limit)})
@@ -197,6 +199,3 @@ func (w *worker) ask(request []byte) (r reply, err error) {
 	}
 	return r, json.Unmarshal(line, &r)
 }
-
-// quoted quotes a word of a command line for a POSIX shell.
-func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'"'"'`) + "'" }
