@@ -12,6 +12,7 @@ import (
 	"ppal/internal/report"
 	"ppal/internal/rundir"
 	"ppal/internal/sweep"
+	"ppal/trainer/option"
 )
 
 // reportCommand returns the command `ppal report`, which writes the page of a directory again.
@@ -77,6 +78,6 @@ var errNoReport = errors.New("not the directory of a run, a comparison or a swee
 // other files.
 func (a *app) warnReport(dir string, err error) {
 	if err != nil {
-		fmt.Fprintf(printing{a.stderr}, "ppal: warning: report.html was not written: %s (`ppal report %s` writes the page again)\n", errorText(err), dir)
+		fmt.Fprintf(printing{a.stderr}, "ppal: warning: report.html was not written: %s (`ppal report %s` writes the page again)\n", errorText(err), option.ShellWord(dir))
 	}
 }

@@ -61,7 +61,7 @@ func readRun(dir rundir.Dir, sum *rundir.Summary) (*run, error) {
 	}
 	switch {
 	case errors.Is(err, seal.ErrChanged) && r.summary.Status == string(trainer.Interrupted):
-		return nil, fmt.Errorf("%w; if the run went on since, `ppal train --resume %s` continues it", err, dir)
+		return nil, fmt.Errorf("%w; if the run went on since, `ppal train --resume %s` continues it", err, option.ShellWord(string(dir)))
 	case err != nil && !absent(err, of, dir.Metrics()):
 		return nil, err
 	case r.summary == nil && len(r.records) == 0:

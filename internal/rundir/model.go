@@ -10,6 +10,7 @@ import (
 
 	"ppal/datasets"
 	"ppal/internal/seal"
+	"ppal/trainer/option"
 )
 
 // ModelSchema is the version of the keys of model.json. A key that is removed or changes its
@@ -205,7 +206,7 @@ func (d Dir) ReadSealedModel() (m Model, of Seal, err error) {
 	case exists(d.Model()):
 		return m, of, fmt.Errorf("rundir: %s: %w: an earlier version of ppal wrote it, without model.json; "+
 			"`ppal train --config %s --init %s --iterations 0 --out NEW` writes a complete one with the same weights",
-			d, ErrIncomplete, d.Config(), d.Model())
+			d, ErrIncomplete, option.ShellWord(d.Config()), option.ShellWord(d.Model()))
 	default:
 		return m, of, fmt.Errorf("rundir: %s: %w: there is no model.json, which a run writes when its training has ended", d, ErrIncomplete)
 	}

@@ -14,6 +14,7 @@ import (
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
 	"ppal/trainer"
+	"ppal/trainer/option"
 	"ppal/trainer/session"
 )
 
@@ -128,7 +129,7 @@ func (c *check) unfinished() error {
 		return fmt.Errorf("verify: %w: %w", rundir.ErrIncomplete, err)
 	}
 	if _, err := os.Stat(c.dir.Config()); err == nil {
-		return fmt.Errorf("verify: %s: the run is not finished: there is no summary.json; `ppal train --resume %s` continues the run", c.dir, c.dir)
+		return fmt.Errorf("verify: %s: the run is not finished: there is no summary.json; `ppal train --resume %s` continues the run", c.dir, option.ShellWord(string(c.dir)))
 	}
 	return fmt.Errorf("verify: %s: %w: there is no summary.json; name the directory of one run, such as a point of a sweep", c.dir, rundir.ErrIncomplete)
 }

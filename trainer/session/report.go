@@ -5,6 +5,7 @@ import (
 
 	"ppal/internal/report"
 	"ppal/internal/rundir"
+	"ppal/trainer/option"
 )
 
 // details returns the contents of details.json for the session with the description d.
@@ -31,6 +32,6 @@ func (s *Session) report(sum *Summary, err error) {
 		err = report.WriteRun(s.files.dir, sum)
 	}
 	if err != nil {
-		sum.Warnings = append(sum.Warnings, fmt.Sprintf("report.html was not written: %v (`ppal report %s` writes the page again)", err, s.files.dir))
+		sum.Warnings = append(sum.Warnings, fmt.Sprintf("report.html was not written: %v (`ppal report %s` writes the page again)", err, option.ShellWord(string(s.files.dir))))
 	}
 }

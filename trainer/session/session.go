@@ -9,6 +9,7 @@ import (
 
 	"ppal/internal/rundir"
 	"ppal/trainer"
+	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 
@@ -223,7 +224,7 @@ func (s *Session) Certify() (*Result, error) {
 		if err := p.checkRows(); err != nil {
 			again := "train again"
 			if dir := s.Dir(); dir != "" {
-				again += " (ppal train --config " + rundir.Dir(dir).Config() + ")"
+				again += " (ppal train --config " + option.ShellWord(rundir.Dir(dir).Config()) + ")"
 			}
 			return nil, fmt.Errorf("session: %w; the results are not those of the data: delete the file and %s", err, again)
 		}
