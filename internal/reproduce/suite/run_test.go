@@ -23,7 +23,7 @@ func library(t *testing.T) (p *Python, runs string) {
 	script := `#!/bin/sh
 if [ "$3" = --list ]; then echo '{"absent": [{}], "broken": [{}], "ending": [{}], "hanging": [{}], "rival": [{"c": 1}, {"c": 10}]}'; exit; fi
 while read -r line; do
-	trace=$(echo "$line" | sed "s/.*'--trace' '\([^']*\)'.*/\1/")
+	trace=$(echo "$line" | sed 's/.*--trace \([^"]*\)".*/\1/')
 	echo '{"evaluations":1,"forwards":1,"backwards":1,"seconds":0,"f":0,"violation":0}' > "$trace"
 	case "$line" in
 	*'"absent"'*) echo '{"missing": "absent"}'; continue;;
@@ -78,7 +78,7 @@ func TestCompare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `["--oracle","'/a b/ppal' 'reproduce' 'suite' '--oracle' 'hs043' '--threads' '1' '--data-dir' '/data' '--trace'`
+	want := `["--oracle","'/a b/ppal' reproduce suite --oracle hs043 --threads 1 --data-dir /data --trace`
 	if strings.Count(string(ran), "rival") != 2 || !strings.HasPrefix(string(ran), want) ||
 		!strings.Contains(string(ran), `"--contender","rival","--setting","{\"c\": 10}","--evaluations","200"]`) {
 		t.Errorf("the runs were\n%s", ran)
