@@ -5,8 +5,6 @@ package cuda_test
 import (
 	"testing"
 
-	"gorgonia.org/tensor"
-
 	"ppal/cuda"
 	"ppal/cuda/double"
 	"ppal/internal/graphcases"

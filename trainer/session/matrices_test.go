@@ -27,7 +27,7 @@ func TestMatricesAreChecked(t *testing.T) {
 		want string
 	}{
 		{"none", Matrices{}, "without training rows"},
-		{"no features", Matrices{Train: rows(func(m *Matrix, _ *matrix.Dense) { m.Features = nil })}, "the train rows: invalid session options: Features is nil"},
+		{"no features", Matrices{Train: rows(func(m *Matrix, _ *matrix.Dense) { m.Features = nil })}, "the train rows: invalid session options: the matrix has no features"},
 		{"nil features", Matrices{Train: rows(func(m *Matrix, _ *matrix.Dense) { m.Features = (*matrix.Dense)(nil) })}, "the matrix is nil"},
 		{"short", Matrices{Train: rows(func(_ *Matrix, d *matrix.Dense) { d.Data = d.Data[:7] })}, "Data has 7 numbers, want 8"},
 		{"NaN", Matrices{Train: rows(func(_ *Matrix, d *matrix.Dense) { d.Data[5] = math.NaN() })}, "row 2, column 1, counted from 0, is NaN"},

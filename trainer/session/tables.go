@@ -227,10 +227,10 @@ func (s Matrices) load(_ context.Context, on request) (*loaded, error) {
 // finite. columns names the features, if they have names.
 func (m *Matrix) check(columns []string) error {
 	if m.Features == nil {
-		return errors.New("Features is nil")
+		return errors.New("the matrix has no features")
 	}
 	if err := matrix.Check(m.Features); err != nil {
-		return fmt.Errorf("Features: %w", err)
+		return fmt.Errorf("the features: %w", err)
 	}
 	if i, j, v, found := matrix.FirstNonFinite(m.Features); found {
 		name := ""
