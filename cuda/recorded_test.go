@@ -344,19 +344,22 @@ func TestMicroBatches(t *testing.T) {
 	}
 }
 
-// pairwise defines the mean, over all pairs of rows, of the product of the two rows' scores.
+// pairwise defines the mean, over all pairs of rows, of the product of a score of each row.
 func pairwise(g *gorgonia.ExprGraph) (graph.Definition, error) {
-	x := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(10, 3), gorgonia.WithName("rows"),
-		gorgonia.WithValue(tensor.New(tensor.WithShape(10, 3), tensor.Of(tensor.Float64))))
-	w := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithShape(3), gorgonia.WithName("w"),
-		gorgonia.WithValue(tensor.New(tensor.WithShape(3), tensor.Of(tensor.Float64))))
+	matrix := func(name string, rows, cols int) *gorgonia.Node {
+		return gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(rows, cols), gorgonia.WithName(name),
+			gorgonia.WithValue(tensor.New(tensor.WithShape(rows, cols), tensor.Of(tensor.Float64))))
+	}
+	x, across := matrix("rows", 10, 3), matrix("rows as columns", 3, 10)
+	w, v := matrix("w", 3, 1), matrix("v", 1, 3)
 	scores := gorgonia.Must(gorgonia.Tanh(gorgonia.Must(gorgonia.Mul(x, w))))
-	pairs, err := gorgonia.OuterProd(scores, scores)
+	others := gorgonia.Must(gorgonia.Tanh(gorgonia.Must(gorgonia.Mul(v, across))))
+	pairs, err := gorgonia.Mul(scores, others)
 	if err != nil {
 		return graph.Definition{}, err
 	}
 	f, err := gorgonia.Mean(pairs)
-	return graph.Definition{Objective: f, Parameters: gorgonia.Nodes{w}, Inputs: gorgonia.Nodes{x}}, err
+	return graph.Definition{Objective: f, Parameters: gorgonia.Nodes{w, v}, Inputs: gorgonia.Nodes{x, across}}, err
 }
 
 // Wrong arguments give errors.

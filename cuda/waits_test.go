@@ -19,7 +19,7 @@ import (
 // g. A record, whose report has the step size, does not add a wait to the next iteration. With
 // HostSteps an iteration waits twice.
 func TestAutomaticStepsWaitOnce(t *testing.T) {
-	for _, r := range []problem.Regularizer{{}, {Kind: problem.Ball, Radius: 2}, {Kind: problem.GroupL1, Weight: 0.1, Groups: []int{100, 241}}} {
+	for _, r := range []problem.Regularizer{{}, {Kind: problem.Ball, Radius: 2}, {Kind: problem.GroupL1, Weight: 0.1, Groups: []int{100, 263}}} {
 		for _, host := range []bool{false, true} {
 			for _, kind := range []step.Kind{step.Nesterov, step.Gradient} {
 				d, rec := recorded(t, cuda.Options{HostSteps: host}, 0)
@@ -84,7 +84,7 @@ func TestMeasurementsWaitOnce(t *testing.T) {
 // changes nothing later.
 func TestDescentsAreGraphsWithTheNextHalf(t *testing.T) {
 	for _, kind := range []step.Kind{step.Nesterov, step.Gradient} {
-		for _, r := range []problem.Regularizer{{}, {Kind: problem.Ball, Radius: 2}, {Kind: problem.GroupL1, Weight: 0.1, Groups: []int{100, 241}}} {
+		for _, r := range []problem.Regularizer{{}, {Kind: problem.Ball, Radius: 2}, {Kind: problem.GroupL1, Weight: 0.1, Groups: []int{100, 263}}} {
 			d, rec := recorded(t, cuda.Options{}, 0)
 			c := small(t)
 			c.Regularizer = r
