@@ -68,5 +68,9 @@ func (s *System) note(text string, out []string, m Measure) {
 	if n > mostNames {
 		out = append(out[:mostNames:mostNames], fmt.Sprintf("and %d others", n-mostNames))
 	}
-	s.Notes = append(s.Notes, fmt.Sprintf("%s: left out because the rate counts fewer than %s: %s", text, CountRows(max(1, m.minimum)), strings.Join(out, ", ")))
+	few := "no rows"
+	if m.minimum > 1 {
+		few = "fewer than " + CountRows(m.minimum)
+	}
+	s.Notes = append(s.Notes, fmt.Sprintf("%s: left out because the rate counts %s: %s", text, few, strings.Join(out, ", ")))
 }

@@ -81,7 +81,7 @@ func TestRefusals(t *testing.T) {
 		{one(constraints.Error("*")), constraints.ErrSyntax, "the objective is one rate"},
 		{one(constraints.Rate{}), nil, "minimize one of error, fnr, fpr, loss"},
 		{one(constraints.Error(), constraints.Constraint{}), nil, "the zero value is not a constraint"},
-		{one(constraints.Error(), fpr, fpr), nil, "given twice"},
+		{one(constraints.Error(), fpr, fpr), constraints.ErrSyntax, "given twice"},
 		{one(constraints.Error(), constraints.FPR("race=c", "Female").AtMost(0.1)), constraints.ErrEmptyGroup, "counts no training row"},
 		{one(constraints.Error(), constraints.Gap(constraints.TPR, "sex").MinRows(3).AtMost(0.1)), constraints.ErrEmptyGroup, "1 of the 2 groups has at least 3 training rows"},
 		{one(constraints.Error(), constraints.FPR().AtMost(math.NaN())), constraints.ErrSyntax, "not a finite number"},
@@ -98,7 +98,7 @@ func TestRefusals(t *testing.T) {
 func TestGroupsLeftOut(t *testing.T) {
 	p, _ := people()
 	for text, want := range map[string]string{
-		"gap(fpr, sex*race) <= 0.1":            "left out because the rate counts fewer than 1 row: fpr[sex=Female, race=a] (0 rows), fpr[sex=Female, race=c] (0 rows)",
+		"gap(fpr, sex*race) <= 0.1":            "left out because the rate counts no rows: fpr[sex=Female, race=a] (0 rows), fpr[sex=Female, race=c] (0 rows)",
 		"gap(positive_rate, race, min 2) <= 0": "left out because the rate counts fewer than 2 rows: positive_rate[race=c] (1 row)",
 		"error[race=*, min 2] <= 0":            "fewer than 2 rows: error[race=c] (1 row)",
 	} {

@@ -98,7 +98,7 @@ func newSystem(minimize Rate, subject []Constraint, train *Population, trained [
 		}
 		for k := range j {
 			if s.Subject[k] == c {
-				return nil, fmt.Errorf("constraints: %q is given twice", c)
+				return nil, fmt.Errorf("%w: %q is given twice", ErrSyntax, c)
 			}
 		}
 		s.measured = append(s.measured, m)

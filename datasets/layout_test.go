@@ -180,6 +180,23 @@ func TestNumbersAsMissingValues(t *testing.T) {
 	}
 }
 
+// A note says that no field is one of the texts of missing values, such as -200.0 for -200.
+func TestUnseenMissingValues(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "air.csv")
+	if err := os.WriteFile(path, []byte("co,y\n"+strings.Repeat("2,0\n-200,1\n3,1\n", 20)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for mark, unseen := range map[string]bool{"-200.0": true, "-200": false} {
+		tables, err := LoadTable("", "csv", TableOptions{File: path, Label: "y=1", Missing: MissingImputed, MissingValues: []string{mark, "?"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if notes := strings.Join(tables.Notes, " "); strings.Contains(notes, "No field is "+mark+", ?") != unseen {
+			t.Errorf("%s: notes %s", mark, notes)
+		}
+	}
+}
+
 // Names of columns without a line of names.
 func TestNamesByPlace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "german.data")
@@ -218,6 +235,9 @@ func TestNumbersOfRows(t *testing.T) {
 		"points":                {func(i int) string { return fmt.Sprint(i) + ".5" }, ",x,y", TableOptions{}, false},
 		"a name":                {func(i int) string { return fmt.Sprint(shuffled[i]) }, "id,x,y", TableOptions{}, false},
 		"a chosen feature":      {func(i int) string { return fmt.Sprint(shuffled[i]) }, ",x,y", TableOptions{Features: []string{"column 1", "x"}}, false},
+		"pandas' name":          {func(i int) string { return fmt.Sprint(shuffled[i]) }, "Unnamed: 0,x,y", TableOptions{}, true},
+		"pandas' index":         {func(i int) string { return fmt.Sprint(shuffled[i]) }, "__index_level_0__,x,y", TableOptions{}, true},
+		"pandas' name of codes": {func(i int) string { return fmt.Sprint(i % 900) }, "Unnamed: 0,x,y", TableOptions{}, false},
 		"no names":              {func(i int) string { return fmt.Sprint(shuffled[i]) }, "99999,0.5,a", TableOptions{Header: HeaderNone, Label: "column 3=b"}, false},
 		"a value is absent":     {func(i int) string { return []string{fmt.Sprint(i), ""}[indicator(i == 7)] }, ",x,y", TableOptions{Missing: MissingImputed}, false},
 	} {
@@ -240,7 +260,7 @@ func TestNumbersOfRows(t *testing.T) {
 				t.Fatal(err)
 			}
 			notes := strings.Join(got.Notes, " ")
-			if ignored := len(got.Train.Columns) == 1; ignored != c.ignored || strings.Contains(notes, "Column 1 has no name and") != c.ignored {
+			if ignored := len(got.Train.Columns) == 1; ignored != c.ignored || strings.Contains(notes, "Column 1 has ") != c.ignored {
 				t.Errorf("features %v, notes %s", got.Train.Columns, notes)
 			}
 		})

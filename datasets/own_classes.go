@@ -63,6 +63,8 @@ func (t *ownTable) classes(d *design, s *sheet) error {
 // in the order of numbers, else of the alphabet.
 func (t *ownTable) labelClasses(values []string) (labelClasses, error) {
 	switch {
+	case len(values) == 1 && (t.positive == "" || t.positive == values[0]):
+		return labelClasses{}, fmt.Errorf("%w: all values are %s, want at least two values", ErrLabel, values[0])
 	case t.positive != "":
 		positive, err := givenClass(values, t.positive)
 		return labelClasses{positive: positive}, err
@@ -82,8 +84,6 @@ func (t *ownTable) labelClasses(values []string) (labelClasses, error) {
 		as += " or --label '" + t.label + ">=NUMBER'"
 	}
 	switch {
-	case len(values) < 2:
-		return labelClasses{}, fmt.Errorf("%w: all values are %s, want at least two values", ErrLabel, listed(values, 1))
 	case numbers && len(values) > mostNumberedClasses && !slices.Contains(t.opts.Categorical, t.label):
 		return labelClasses{}, fmt.Errorf("%w: it holds %s different numbers (%s), so it is probably a quantity; want a condition for class +1, as in %s, "+
 			"or --categorical %s for a class of each number", ErrLabel, upTo(len(values), maxCategories), listed(values, 5), as, option.ShellWord(t.label))

@@ -311,6 +311,9 @@ func (t *ownTable) remark(s *sheet) {
 				c.name, flagNames(c.name)))
 		}
 	}
+	if marks := t.opts.MissingValues; len(marks) > 0 && !slices.ContainsFunc(t.columns, func(c *ownColumn) bool { return c.profile.has(marks) }) {
+		t.notes = append(t.notes, fmt.Sprintf("No field is %s, so only empty fields are missing values: --missing-values takes texts as they stand in the file.", listed(marks, 10)))
+	}
 	if len(codes) > 0 {
 		t.notes = append(t.notes, fmt.Sprintf("These columns hold whole numbers with few different values: %s. If some are codes of categories: --categorical %s.",
 			listed(counts, 10), flagNames(codes[:min(len(codes), 10)]...)))

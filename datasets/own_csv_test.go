@@ -170,7 +170,8 @@ func TestOwnCSVLabels(t *testing.T) {
 			`own.csv: column "y": label out of range: is "green" or "red" the class +1? specify it, as in --label 'y=red'`},
 		{"y", text("1", "1"), "", "all values are 1, want at least two values"},
 		{"y=3", text("1", "2"), "", `it is never "3", it is one of 1, 2`},
-		{"y=1", text("1", "1"), "", "no rows of class y= among the training rows"},
+		{"y=1", text("1", "1"), "", "all values are 1, want at least two values"},
+		{"y=0", text("1", "1"), "", `it is never "0", it is one of 1`},
 	} {
 		t.Run(tc.label+tc.text[4:], func(t *testing.T) {
 			got, err := everything(t, tc.text, TableOptions{Label: tc.label})

@@ -3,6 +3,7 @@ package datasets
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"ppal/trainer/option"
@@ -145,10 +146,13 @@ func (t *ownTable) decimalSign() (sign string, given bool) {
 	return "", false
 }
 
+// pandasNameless matches the names that pandas gives to a column without a name.
+var pandasNameless = regexp.MustCompile(`^(Unnamed: |__index_level_)\d+(__)?$`)
+
 // dispensable reports whether the column has no name, and is empty or numbers the rows. pandas
 // writes row numbers in this way; those of selected or shuffled rows are in any order.
 func (t *ownTable) dispensable(c *ownColumn) bool {
-	nameless := t.opts.layout().Header == nil && c.name == byPlace(c.field)
+	nameless := t.opts.layout().Header == nil && (c.name == byPlace(c.field) || pandasNameless.MatchString(c.name))
 	return nameless && c.feature && !c.group && !c.attribute && !slices.Contains(t.opts.Features, c.name) &&
 		(c.profile.distinguishesRows() || c.profile.numbersRows() || c.profile.missing == c.profile.rows)
 }
@@ -162,7 +166,11 @@ func (t *ownTable) ignoreIndex(c *ownColumn) {
 	case c.profile.numbersRows():
 		why = "only numbers the rows"
 	}
-	t.notes = append(t.notes, fmt.Sprintf("Column %d has no name and %s: it is ignored.", c.field+1, why))
+	what := "no name"
+	if c.name != byPlace(c.field) {
+		what = fmt.Sprintf("pandas' name %q for no name", c.name)
+	}
+	t.notes = append(t.notes, fmt.Sprintf("Column %d has %s and %s: it is ignored.", c.field+1, what, why))
 	t.uses = append(t.uses, ColumnUse{Name: c.name, Became: "ignored", Missing: c.profile.missing, Detail: why})
 }
 

@@ -3,6 +3,7 @@ package datasets
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -13,6 +14,7 @@ type profile struct {
 	rows, missing int
 	absent        *FileError // position of the first missing value
 	absentText    string     // the text there
+	marks         []string   // the distinct texts of missing values
 
 	// Numbers of values of each kind. A value with a point is in dotted or pointGroups too.
 	plain       int            // numbers as in programs; 0 if onlyCategories
@@ -77,6 +79,9 @@ func (p *profile) add(records *fieldReader, field int, absent *textSet) {
 	if (!plain || absent.numbers) && absent.has(text) {
 		if p.missing++; p.absent == nil {
 			p.absent, p.absentText = position(records, field), string(text)
+		}
+		if !slices.ContainsFunc(p.marks, func(mark string) bool { return mark == string(text) }) {
+			p.marks = append(p.marks, string(text))
 		}
 		p.counting = false
 		return
@@ -196,6 +201,11 @@ func (p *profile) join(next *profile) {
 	if p.absent == nil {
 		p.absent, p.absentText = next.absent, next.absentText
 	}
+	for _, mark := range next.marks {
+		if !slices.Contains(p.marks, mark) {
+			p.marks = append(p.marks, mark)
+		}
+	}
 	if p.dotted == 0 {
 		p.dotted, p.pointGroups = next.dotted, p.pointGroups+next.pointGroups
 	}
@@ -223,6 +233,11 @@ func (p *profile) join(next *profile) {
 			p.kinds[v], p.values = &distinct{of.kind, of.rows}, append(p.values, v)
 		}
 	}
+}
+
+// has reports whether one of the texts marks a missing value in the column.
+func (p *profile) has(marks []string) bool {
+	return slices.ContainsFunc(p.marks, func(mark string) bool { return slices.Contains(marks, mark) })
 }
 
 // numbersRows reports whether the values are 0, 1, 2 ... or 1, 2, 3 ...

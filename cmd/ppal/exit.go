@@ -138,7 +138,7 @@ func isUsage(err error) bool {
 		models.ErrSpec, datasets.ErrUnknownDataset, datasets.ErrClass, datasets.ErrMirror,
 		rundir.ErrIncomplete, seal.ErrChanged, seal.ErrKind, seal.ErrSize, session.ErrResume, datasets.ErrKind, datasets.ErrOption, datasets.ErrColumn, datasets.ErrGroup, datasets.ErrSplit,
 		datasets.ErrFormat, datasets.ErrTruncated, datasets.ErrTrailing, datasets.ErrLabel, datasets.ErrNumber, datasets.ErrIndex,
-		datasets.ErrMissing, datasets.ErrCategory, datasets.ErrMismatch, datasets.ErrEmpty, constraints.ErrNotLinear,
+		datasets.ErrMissing, datasets.ErrCategory, datasets.ErrMismatch, datasets.ErrEmpty, constraints.ErrNotLinear, constraints.ErrSyntax, constraints.ErrEmptyGroup,
 	} {
 		if errors.Is(err, target) {
 			return true

@@ -32,6 +32,8 @@ func TestExitStatuses(t *testing.T) {
 		"one class":      {"x,g,y\n1,a,1\n2,b,1\n", "--label y", exitUsage},
 		"bad constraint": {rows, "--label y --subject-to gap(tprr,g)<=0.1", exitUsage},
 		"bad attribute":  {rows, "--label y --subject-to gap(tpr,h)<=0.1", exitUsage},
+		"given twice":    {rows, "--label y --subject-to fpr<=0.1;fpr<=0.1", exitUsage},
+		"no such rows":   {rows + "5,c,1\n6,c,1\n", "--label y --subject-to fpr[g=c]<=0.1", exitUsage},
 		"bad flag":       {rows, "--label y --iterations many", exitUsage},
 		"no data file":   {rows, "--label y --file " + filepath.Join(dir, "none.csv"), exitUsage},
 		"no test file":   {rows, "--label y --test-file " + filepath.Join(dir, "none.csv"), exitUsage},

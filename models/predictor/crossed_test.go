@@ -2,10 +2,12 @@ package predictor_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"ppal/constraints"
+	"ppal/internal/rates"
 	"ppal/models/predictor"
 )
 
@@ -44,6 +46,12 @@ func TestEvaluateIntersections(t *testing.T) {
 		}
 		if sum != rows[condition] || sum == 0 || rows[condition+", job=clerk"] == 0 {
 			t.Errorf("%s has %d rows, its intersections %d: %v", condition, rows[condition], sum, rows)
+		}
+	}
+	for _, by := range []string{`"age<25"`, "age<25"} { // quotes are for names with commas or stars
+		e, err := m.Evaluate(strings.NewReader(text), "people", predictor.EvaluateOptions{By: []string{by}})
+		if err != nil || !slices.ContainsFunc(e.Rates.ByGroup, func(g rates.ByGroup) bool { return g.Group == "age<25" }) {
+			t.Errorf("%s: %v", by, err)
 		}
 	}
 	var syntax *constraints.SyntaxError

@@ -151,7 +151,7 @@ func (m *Model) Evaluate(r io.Reader, name string, o EvaluateOptions) (*Evaluati
 // groups are the intersections.
 func (o EvaluateOptions) groupedBy() (by []string, crossed []constraints.Constraint, err error) {
 	for _, text := range o.By {
-		if !strings.Contains(text, "*") {
+		if !strings.ContainsAny(text, `*"`) {
 			by = append(by, text)
 			continue
 		}
@@ -159,7 +159,9 @@ func (o EvaluateOptions) groupedBy() (by []string, crossed []constraints.Constra
 		if err != nil {
 			return nil, nil, fmt.Errorf("predictor: %w", err)
 		}
-		by = append(by, names...)
+		if by = append(by, names...); len(names) == 1 { // a name in quotes
+			continue
+		}
 		crossed = append(crossed, constraints.Excess(constraints.Error, names...).AtMost(1))
 	}
 	return by, crossed, nil
