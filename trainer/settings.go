@@ -99,8 +99,8 @@ type Settings struct {
 	// FeasibilityTolerance is the largest violation that counts as feasible; 0 is the default, 1e-3.
 	FeasibilityTolerance float64
 	// Stuck reports at a check whether the run is to end with the status Stuck, given the objective
-	// f + r, the constraints and the multipliers of the iterate. The run does not ask in a run on
-	// mini-batches, and of a method without multipliers. nil is the default: never.
+	// f + r, the constraints and the multipliers of the iterate. Runs on mini-batches, and
+	// methods without multipliers, never call Stuck. nil is the default: never.
 	Stuck func(objective float64, g, multipliers []float64) bool
 	// IgnoreConflict continues a run whose constraints cannot be met (status Infeasible), and does not
 	// search for such a conflict.
@@ -162,9 +162,9 @@ const (
 // Intervals returns the numbers of iterations between records and between checks. A check takes
 // place after each 1/200 of Planned, if CheckEvery is 0. By default a record takes place at every
 // check. If RecordWork is known, a record takes place at every p-th check, and after 1, 2, 4, ...
-// checks up to p/2, because a run may end early. p is so large that all records, with the first and
-// the last, take at most a tenth of the work of the iterations, but at most so large that
-// LeastRecords remain beside the early ones. The intervals depend on the settings only. If checks
+// checks up to p/2, because a run may end early. p is large enough that all records, with the first
+// and the last, take at most a tenth of the work of the iterations, but small enough that
+// LeastRecords remain besides the early ones. The intervals depend on the settings only. If checks
 // choose the output or end the run (Output, Patience), a record takes place at every check.
 func (s Settings) Intervals() (record, check int) {
 	record, check = s.automatic()

@@ -216,7 +216,7 @@ func (a *app) sweepProgress(e sweep.Event) {
 func printSweep(out io.Writer, s *sweep.Sweep, points []sweep.Point) {
 	measure := s.Over.Measure().String()
 	g := grid{{"bound", "rows", measure, points[0].Objective.Name, "slope", "met"}}
-	missed := map[rundir.Grade][]string{}
+	missed := map[rundir.Rating][]string{}
 	for k := range points {
 		p := &points[k]
 		c := p.Swept()
@@ -224,7 +224,7 @@ func printSweep(out io.Writer, s *sweep.Sweep, points []sweep.Point) {
 		if p.Slope != nil {
 			slope = fmt.Sprintf("%.3g", *p.Slope+0)
 		}
-		missed[p.Grade()] = append(missed[p.Grade()], bound)
+		missed[p.Rating()] = append(missed[p.Rating()], bound)
 		for _, split := range []session.Split{session.Training, session.Validation, session.Test} {
 			if c.Of(split) == nil && p.Objective.Of(split) == nil {
 				continue
@@ -240,13 +240,13 @@ func printSweep(out io.Writer, s *sweep.Sweep, points []sweep.Point) {
 	paragraph(out, "values", "The values are of counted decisions, with 95% intervals on held-out rows.")
 	paragraph(out, "slope", fmt.Sprintf("The change of the smooth %s for each unit by which the bound grows: the multiplier of the certificate.", objective))
 	for _, note := range []struct {
-		grade rundir.Grade
-		text  string
+		rating rundir.Rating
+		text   string
 	}{
 		{rundir.Unmet, "do not meet all bounds"},
 		{rundir.TrainOnly, "meet all bounds on the training rows, and exceed a bound on held-out rows"},
 	} {
-		if list := missed[note.grade]; list != nil {
+		if list := missed[note.rating]; list != nil {
 			paragraph(out, "note", fmt.Sprintf("%d of %d points %s: %s.", len(list), len(points), note.text, strings.Join(list, ", ")))
 		}
 	}

@@ -22,12 +22,12 @@ type cell struct {
 
 // boundView is a constraint with its values.
 type boundView struct {
-	Text  string // in the user's words
-	Grade string // good, warn or bad: the colour
-	Met   string
-	Cells []cell
-	Notes [][]word
-	Gauge *gauge // nil: no value
+	Text   string // in the user's words
+	Colour string // good, warn or bad
+	Met    string
+	Cells  []cell
+	Notes  [][]word
+	Gauge  *gauge // nil: no value
 }
 
 // gauge is the picture of a constraint: a scale with the bound and the values, in percent from the
@@ -143,9 +143,9 @@ func closest(list []rundir.ConstraintOutcome) []int {
 	return all
 }
 
-// gradeOf returns the colour of a grade.
-func gradeOf(g rundir.Grade) string {
-	return map[rundir.Grade]string{rundir.Unmet: "bad", rundir.TrainOnly: "warn", rundir.Good: "good"}[g]
+// colourOf returns the colour of a rating.
+func colourOf(g rundir.Rating) string {
+	return map[rundir.Rating]string{rundir.Unmet: "bad", rundir.TrainOnly: "warn", rundir.Good: "good"}[g]
 }
 
 // sentenceCase begins a text with a capital.
@@ -154,7 +154,7 @@ func sentenceCase(text string) string { return strings.ToUpper(text[:1]) + text[
 // newBound describes one constraint.
 func newBound(o *rundir.Outcome, c *rundir.ConstraintOutcome) boundView {
 	s := o.Standing(c)
-	b := boundView{Text: c.Constraint, Grade: gradeOf(s.Grade()), Met: sentenceCase(s.String())}
+	b := boundView{Text: c.Constraint, Colour: colourOf(s.Rating()), Met: sentenceCase(s.String())}
 	intervals := func(split rundir.Split) *[2]float64 {
 		return heldOut(split, c.ValidationInterval, c.Interval, c.Test != nil)
 	}

@@ -227,7 +227,7 @@ func (r *run) status() status {
 		}
 		return status{"bad", "Finished, but a constraint is violated", "0: done", lead}
 	case o.Met():
-		return status{gradeOf(o.Grade()), headline(o), "0: done", lead}
+		return status{colourOf(o.Rating()), headline(o), "0: done", lead}
 	}
 	return status{"bad", headline(o), "3: finished, but a constraint is not met or cannot be judged (0 with --allow-violation)", lead}
 }

@@ -13,10 +13,10 @@ import (
 // words of the state, with the held-out number, and the bound has its mark.
 func TestPageOfStates(t *testing.T) {
 	for _, test := range []struct {
-		state             constraints.State
-		test              float64
-		grade, head, mark string
-		exit              string
+		state              constraints.State
+		test               float64
+		colour, head, mark string
+		exit               string
 	}{
 		{constraints.Met, 0.09, "good", "The bound is met on the training decisions", "Met", "Exit status 0"},
 		{constraints.MetToOneRow, 0.1, "good", "The bound is met on the training decisions", "Met to one row", "Exit status 0"},
@@ -38,7 +38,7 @@ func TestPageOfStates(t *testing.T) {
 			t.Fatal(err)
 		}
 		body := readPage(t, dir.Report())
-		for _, want := range []string{`<p class="status ` + test.grade + `">`, "<strong>" + test.head + "</strong>", `<p class="met ` + test.grade + `">`,
+		for _, want := range []string{`<p class="status ` + test.colour + `">`, "<strong>" + test.head + "</strong>", `<p class="met ` + test.colour + `">`,
 			"</span> " + test.mark + "</p>", test.exit, `aria-label="largest">▲`} {
 			if !strings.Contains(body, want) {
 				t.Errorf("%s: the page lacks %q", test.state, want)

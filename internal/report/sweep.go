@@ -24,7 +24,7 @@ type Sweep struct {
 // SweepPoint is the result for one bound.
 type SweepPoint struct {
 	Bound, Run, Page string // Page is the relative link to the page of the run; "": none
-	Grade            string // good, warn or bad: the colour
+	Colour           string // good, warn or bad
 	Met              string
 	Measure          []SplitCell // of the swept measure
 	Objective        []SplitCell
@@ -44,19 +44,19 @@ func BoundCells(c *rundir.ConstraintOutcome, of func(rundir.Split) *[2]float64) 
 	return cells(&c.SplitValues, c.Number, of)
 }
 
-// Stand returns the standing of a constraint in words, and the colour of the outcome's grade. If
-// another constraint has a worse grade, the words say so.
-func Stand(o *rundir.Outcome, c *rundir.ConstraintOutcome) (text, grade string) {
-	own, all := o.Standing(c), o.Grade()
+// Stand returns the standing of a constraint in words, and the colour of the outcome's rating. If
+// another constraint has a worse rating, the words say so.
+func Stand(o *rundir.Outcome, c *rundir.ConstraintOutcome) (text, colour string) {
+	own, all := o.Standing(c), o.Rating()
 	switch {
-	case own.Grade() == all:
+	case own.Rating() == all:
 		text = own.String()
 	case all == rundir.Unmet:
 		text = "another bound is not met"
 	default:
 		text = "another bound is met on the training rows only"
 	}
-	return sentenceCase(text), gradeOf(all)
+	return sentenceCase(text), colourOf(all)
 }
 
 // WriteSweep writes the page of a sweep.

@@ -9,14 +9,14 @@ import (
 	"ppal/constraints"
 )
 
-// Grade is the worth of a result in three steps, which tables, pages and sweeps share.
-type Grade int
+// Rating is the worth of a result in three steps, which tables, pages and sweeps share.
+type Rating int
 
-// The grades, from the worst to the best.
+// The ratings, from the worst to the best.
 const (
-	Unmet     Grade = iota // a constraint is not met, not promised, or cannot be judged
-	TrainOnly              // met on the training rows, and exceeded on held-out rows
-	Good                   // met, and not contradicted by the held-out rows
+	Unmet     Rating = iota // a constraint is not met, not promised, or cannot be judged
+	TrainOnly               // met on the training rows, and exceeded on held-out rows
+	Good                    // met, and not contradicted by the held-out rows
 )
 
 // Standing says how a constraint stands after a run.
@@ -36,8 +36,8 @@ type Standing struct {
 // Holds reports whether the constraint counts as met, and is promised if the run has a confidence.
 func (s Standing) Holds() bool { return s.State.Holds() && !s.Unpromised }
 
-// Grade returns the grade of the constraint.
-func (s Standing) Grade() Grade {
+// Rating returns the rating of the constraint.
+func (s Standing) Rating() Rating {
 	switch {
 	case !s.Holds():
 		return Unmet
@@ -58,7 +58,7 @@ func (s Standing) String() string {
 	case s.State == constraints.MetToOneRow:
 		text = "met " + text
 	}
-	if s.Grade() == TrainOnly && !s.surrogate {
+	if s.Rating() == TrainOnly && !s.surrogate {
 		text = strings.Replace(text+" on the training rows only", "row on", "row, on", 1)
 	}
 	return text
@@ -110,11 +110,11 @@ func (c *ConstraintOutcome) over(v float64) float64 {
 	return v - c.Bound
 }
 
-// Grade returns the grade of the outcome: the worst of its constraints.
-func (o *Outcome) Grade() Grade {
+// Rating returns the rating of the outcome: the worst of its constraints.
+func (o *Outcome) Rating() Rating {
 	worst := Good
 	for j := range o.Constraints {
-		worst = min(worst, o.Standing(&o.Constraints[j]).Grade())
+		worst = min(worst, o.Standing(&o.Constraints[j]).Rating())
 	}
 	return worst
 }
@@ -137,7 +137,7 @@ func (o *Outcome) Explain(c *ConstraintOutcome) string {
 			list = append(list, fmt.Sprintf("%s (%s of %s)", g, Number(c.Exceeded.Values[k], 4), constraints.CountRows(c.Exceeded.Rows[k])))
 		}
 		return c.Constraint + " is exceeded by " + strings.Join(list, " and ") + "."
-	case s.Grade() == TrainOnly:
+	case s.Rating() == TrainOnly:
 		met, list := string(s.State), []string(nil)
 		if s.State == constraints.MetToOneRow {
 			met = "met " + met

@@ -9,8 +9,8 @@ import (
 	"ppal/constraints"
 )
 
-// TestStanding checks the grade and the words of every state, with and without held-out rows beyond
-// the bound.
+// TestStanding checks the rating and the words of every state, with and without held-out rows
+// beyond the bound.
 func TestStanding(t *testing.T) {
 	low := &constraints.Exceeded{Groups: []string{"race=Other", "race=White"}, Rows: []int{7, 900}, Values: []float64{0.2857, 0.1}, By: 0.08, MinRows: 50}
 	for _, test := range []struct {
@@ -19,7 +19,7 @@ func TestStanding(t *testing.T) {
 		validation *float64
 		test       *float64
 		change     func(o *Outcome, c *ConstraintOutcome)
-		grade      Grade
+		rating     Rating
 		word       string
 		sentence   string
 	}{
@@ -55,11 +55,11 @@ func TestStanding(t *testing.T) {
 			test.change(o, c)
 		}
 		s := o.Standing(c)
-		if s.Grade() != test.grade || s.String() != test.word || o.Explain(c) != test.sentence {
-			t.Errorf("%+v:\n%d, %q, %q, want\n%d, %q, %q", test, s.Grade(), s, o.Explain(c), test.grade, test.word, test.sentence)
+		if s.Rating() != test.rating || s.String() != test.word || o.Explain(c) != test.sentence {
+			t.Errorf("%+v:\n%d, %q, %q, want\n%d, %q, %q", test, s.Rating(), s, o.Explain(c), test.rating, test.word, test.sentence)
 		}
-		if o.BoundsOn != OnSurrogate && (o.Grade() != test.grade || o.Met() != (test.grade != Unmet)) {
-			t.Errorf("%+v: the grade of the outcome is %d", test, o.Grade())
+		if o.BoundsOn != OnSurrogate && (o.Rating() != test.rating || o.Met() != (test.rating != Unmet)) {
+			t.Errorf("%+v: the rating of the outcome is %d", test, o.Rating())
 		}
 	}
 }

@@ -96,11 +96,11 @@ func page(dir Dir, f settingsFile, text string, points []Point) *report.Sweep {
 		s.Headline = "No run has finished"
 		return s
 	}
-	grades, total := map[rundir.Grade]int{}, 0.0
+	ratings, total := map[rundir.Rating]int{}, 0.0
 	seen := map[string]bool{}
 	for k := range points {
 		p := &points[k]
-		grades[p.Grade()]++
+		ratings[p.Rating()]++
 		total += p.SecondsTotal
 		for _, w := range p.Warnings {
 			if !seen[w] {
@@ -115,14 +115,14 @@ func page(dir Dir, f settingsFile, text string, points []Point) *report.Sweep {
 	first, last := &points[0], &points[len(points)-1]
 	s.Lead = fmt.Sprintf("From the bound %g to the bound %g, %s on the training rows goes from %s to %s.", first.Bound, last.Bound, s.Objective,
 		number(first.Objective.Train), number(last.Objective.Train))
-	s.Kind, s.Headline = headline(len(points), grades)
+	s.Kind, s.Headline = headline(len(points), ratings)
 	s.Curve = curve(f.over, s.Objective, points)
 	return s
 }
 
 // headline says how many of the points meet their bounds, with the colour.
-func headline(points int, grades map[rundir.Grade]int) (kind, text string) {
-	good, train := grades[rundir.Good], grades[rundir.TrainOnly]
+func headline(points int, ratings map[rundir.Rating]int) (kind, text string) {
+	good, train := ratings[rundir.Good], ratings[rundir.TrainOnly]
 	held := fmt.Sprintf("on the training rows, %d of them also on the held-out rows", good)
 	if good == 0 {
 		held = "on the training rows, none of them on all held-out rows"
@@ -153,7 +153,7 @@ func pointOf(dir Dir, p *Point) report.SweepPoint {
 	c := p.Swept()
 	out := report.SweepPoint{Bound: c.Relation() + " " + strconv.FormatFloat(p.Bound, 'g', -1, 64), Run: p.Run, Epsilon: report.Number(p.Epsilon),
 		Measure: report.BoundCells(c, p.Interval), Objective: report.Cells(&p.Objective.SplitValues, p.ObjectiveInterval)}
-	out.Met, out.Grade = report.Stand(p.Outcome, c)
+	out.Met, out.Colour = report.Stand(p.Outcome, c)
 	if p.Slope != nil {
 		out.Slope = report.Number(*p.Slope)
 	}

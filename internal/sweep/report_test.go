@@ -52,7 +52,7 @@ func TestReportWithoutPoints(t *testing.T) {
 	}
 }
 
-// TestHeadline counts the points by their grades: met, met on the training rows only, not met.
+// TestHeadline counts the points by their ratings: met, met on the training rows only, not met.
 func TestHeadline(t *testing.T) {
 	for _, test := range []struct {
 		unmet, train, good int
@@ -65,15 +65,15 @@ func TestHeadline(t *testing.T) {
 		{2, 0, 1, "warn", "1 of 3 points meet their bounds"},
 		{3, 0, 0, "bad", "No point meets all bounds"},
 	} {
-		grades := map[rundir.Grade]int{rundir.Unmet: test.unmet, rundir.TrainOnly: test.train, rundir.Good: test.good}
-		if kind, text := headline(3, grades); kind != test.kind || text != test.text {
+		ratings := map[rundir.Rating]int{rundir.Unmet: test.unmet, rundir.TrainOnly: test.train, rundir.Good: test.good}
+		if kind, text := headline(3, ratings); kind != test.kind || text != test.text {
 			t.Errorf("%+v: %s, %q", test, kind, text)
 		}
 	}
 }
 
-// TestPageOfStates writes a page with a point of each grade. Each card has the words and the colour
-// of its grade.
+// TestPageOfStates writes a page with a point of each rating. Each card has the words and the
+// colour of its rating.
 func TestPageOfStates(t *testing.T) {
 	var points []Point
 	for k, test := range []float64{0.1, 0.2, 0.1} {
@@ -89,8 +89,8 @@ func TestPageOfStates(t *testing.T) {
 		t.Errorf("%s: %s", s.Kind, s.Headline)
 	}
 	for k, want := range [][2]string{{"good", "Met"}, {"warn", "Met on the training rows only"}, {"bad", "Cannot be judged"}} {
-		if p := s.Points[k]; p.Grade != want[0] || p.Met != want[1] {
-			t.Errorf("point %d: %s, %q, want %q", k, p.Grade, p.Met, want)
+		if p := s.Points[k]; p.Colour != want[0] || p.Met != want[1] {
+			t.Errorf("point %d: %s, %q, want %q", k, p.Colour, p.Met, want)
 		}
 	}
 }

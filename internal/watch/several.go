@@ -171,7 +171,7 @@ func openSweep(dir string) (Watcher, error) {
 		for i := range points {
 			p := &points[i]
 			state := "all bounds met"
-			switch p.Grade() {
+			switch p.Rating() {
 			case rundir.TrainOnly:
 				state = "all bounds met on the training rows only"
 			case rundir.Unmet:

@@ -40,9 +40,8 @@ type Model struct {
 // Load loads the directory of a run: model.json, model.safetensors and preparation.yaml. It
 // compares the files with the checksums in model.json before it uses them.
 //
-// The error wraps ErrModel, an error of package models or datasets, rundir's "not a complete run
-// directory" for a directory that an earlier version of the program wrote, or says that a file is
-// damaged or belongs to another run.
+// The error wraps ErrModel, or is an error of package models or datasets, or says that the
+// directory is not complete, or that a file is damaged or belongs to another run.
 func Load(dir string) (*Model, error) { return load(dir, false) }
 
 // ErrNoBest says that a run has no weights that LoadBest could load.

@@ -267,7 +267,7 @@ func trials() (list []trial) {
 }
 
 // On a run's own training, validation and test rows, Evaluate gives the classes, the groups, the
-// rates, the values of the constraints and the verdicts of the run.
+// rates, the values of the constraints and the judgements of the run.
 func TestEvaluateTrainedRows(t *testing.T) {
 	list := trials()
 	if len(list) < 40 {

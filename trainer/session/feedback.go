@@ -100,7 +100,7 @@ func (d *decisions) tooSmall(counted *constraints.Counted) (list []string) {
 		if e == nil {
 			continue
 		}
-		list = append(list, fmt.Sprintf("%s: one row of the smallest group changes the value by more than %.2g, so that the verdict may be \"%s\"",
+		list = append(list, fmt.Sprintf("%s: one row of the smallest group changes the value by more than %.2g, so that the constraint may end as \"%s\"",
 			c, c.MostTolerance(), e.Unjudged()))
 	}
 	return list

@@ -280,7 +280,7 @@ func TestSmallGroupsAreNamed(t *testing.T) {
 	o.Settings.Iterations = 10
 	s, _, _ := decideOn(t, o)
 	for want, warned := range map[string]bool{
-		`gap(tpr, race) <= 0.0001: one row of the smallest group changes the value by more than 0.005, so that the verdict may be ` +
+		`gap(tpr, race) <= 0.0001: one row of the smallest group changes the value by more than 0.005, so that the constraint may end as ` +
 			`"cannot be judged: group race=Native American has 1 row; use min 200"`: true,
 		`error[race=*] <= 0.6: one row of the smallest group changes the value by more than 0.12, `:    true,
 		`ratio(tpr, race) >= 0.9: one row of the smallest group changes the value by more than 0.02, `: true,
