@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"ppal/internal/rundir"
 )
 
 // short formats a number with four significant digits.
@@ -21,13 +23,10 @@ func percent(v float64) string { return strconv.FormatFloat(100*v, 'f', 2, 64) +
 
 // rate formats a rate, a gap or a loss with four decimals, as the table of `ppal train` does.
 func rate(v *float64) string {
-	switch {
-	case v == nil:
+	if v == nil {
 		return ""
-	case math.Abs(*v) >= 10, *v != 0 && math.Abs(*v) < 5e-5:
-		return short(*v)
 	}
-	return strconv.FormatFloat(*v, 'f', 4, 64)
+	return rundir.Number(*v, 4)
 }
 
 // interval formats an interval; "" for nil.
