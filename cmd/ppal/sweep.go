@@ -116,13 +116,26 @@ func (a *app) sweep(ctx context.Context, values config.Values, f sweepFlags) err
 		return out.err
 	}
 	if !f.allow && !slices.ContainsFunc(points, func(p sweep.Point) bool { return failing(p.Outcome, f.strict) == nil }) {
-		return fmt.Errorf("%w of %s %s; use more --iterations or looser --values; --allow-violation makes the exit status 0", errNoPoint, s.Over.Measure(), f.values)
+		advice := cmp.Or(unjudged(points), "use more --iterations or looser --values")
+		return fmt.Errorf("%w of %s %s; %s; --allow-violation makes the exit status 0", errNoPoint, s.Over.Measure(), f.values, advice)
 	}
 	return nil
 }
 
 // errNoPoint says that a sweep is finished, and that no point meets its bounds.
 var errNoPoint = errors.New("finished, but no point meets all bounds: the sweep")
+
+// unjudged says why a constraint of a point cannot be judged, and what to do; "" if there is none.
+func unjudged(points []sweep.Point) string {
+	for _, p := range points {
+		for _, c := range failing(p.Outcome, false) {
+			if p.Outcome.Standing(&c).State == constraints.NotJudged {
+				return strings.TrimSuffix(p.Outcome.Explain(&c), ".")
+			}
+		}
+	}
+	return ""
+}
 
 // newSweep returns the sweep that the flags describe, and the configuration of its runs.
 func (a *app) newSweep(values config.Values, f sweepFlags) (*sweep.Sweep, config.Train, error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,6 +80,19 @@ func TestSweepOfAFile(t *testing.T) {
 	}
 	if got := run("b", "--subject-to", "error <= 0.9"); got.status != exitDone || got.stderr != "" {
 		t.Errorf("the flag instead of the file: %+v", got)
+	}
+	rows := "x,g,y\n"
+	for i := range 60 { // 20 groups of 3 rows
+		rows += fmt.Sprintf("%d,g%d,%d\n", i*i%17, i%20, i*i%17/9)
+	}
+	small := filepath.Join(dir, "small.csv")
+	if err := os.WriteFile(small, []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got = commandOn(t.Context(), func(a *app) { a.open = session.New }, "sweep", "--over", "gap(positive_rate, g)", "--values", "0.1", "--file", small,
+		"--label", "y=1", "--ignore", "g", "--iterations", "20", "--quiet", "--out", filepath.Join(dir, "d"))
+	if got.status != exitUnmet || !strings.Contains(got.stderr, "gap(positive_rate, g) <= 0.1 cannot be judged: group g=") || strings.Contains(got.stderr, "looser --values") {
+		t.Errorf("small groups: %+v", got)
 	}
 	if got := run("c", "--config", file+"x"); got.status != exitUsage {
 		t.Errorf("no file: %+v", got)
