@@ -168,7 +168,7 @@ func (t *ownTable) ignoreIndex(c *ownColumn) {
 	}
 	what := "no name"
 	if c.name != byPlace(c.field) {
-		what = fmt.Sprintf("pandas' name %q for no name", c.name)
+		what = fmt.Sprintf("the name %q, which pandas gives to a column without a name,", c.name)
 	}
 	t.notes = append(t.notes, fmt.Sprintf("Column %d has %s and %s: it is ignored.", c.field+1, what, why))
 	t.uses = append(t.uses, ColumnUse{Name: c.name, Became: "ignored", Missing: c.profile.missing, Detail: why})

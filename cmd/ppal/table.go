@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -76,7 +75,7 @@ func printOutcome(out io.Writer, o *session.Outcome, result *session.Result) {
 	}
 	head := []string{first, "bound", "train", "valid.", "test", "95% interval", "met"}
 	g := grid{head}
-	shown := closest(o.Constraints)
+	shown := o.Closest(mostLines)
 	for _, j := range shown {
 		c := &o.Constraints[j]
 		bound := strconv.FormatFloat(c.Bound, 'g', -1, 64)
@@ -175,9 +174,9 @@ func sentences(o *session.Outcome, shown []int) (list []sentence) {
 			step = "moved for each class"
 		}
 		switch cost := o.ThresholdCost; {
-		case cost > rounding:
+		case cost > rundir.Rounding:
 			add("threshold", "%s after training, to meet the bounds: this cost %s of %s on the training rows", step, number(&cost), o.Objective.Name)
-		case cost < -rounding:
+		case cost < -rundir.Rounding:
 			gain := -cost
 			add("threshold", "%s after training: this gained %s of %s on the training rows", step, number(&gain), o.Objective.Name)
 		default:
@@ -267,33 +266,6 @@ func explained(o *session.Outcome, shown []int) (list []sentence) {
 	return list
 }
 
-// closest returns the indices of the constraints to show, in order: all, or those closest to their
-// bounds.
-func closest(list []session.ConstraintOutcome) []int {
-	all := make([]int, len(list))
-	for j := range all {
-		all[j] = j
-	}
-	if len(all) <= mostLines {
-		return all
-	}
-	excess := func(j int) float64 {
-		c := &list[j]
-		v := cmp.Or(c.Surrogate, c.Train)
-		if v == nil {
-			return math.Inf(-1)
-		}
-		if c.AtLeast {
-			return c.Bound - *v
-		}
-		return *v - c.Bound
-	}
-	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(excess(b), excess(a)) })
-	all = all[:mostLines]
-	slices.Sort(all)
-	return all
-}
-
 // certificate describes the certificate in one line.
 func certificate(sum session.Summary) string {
 	c := sum.Certificate
@@ -353,9 +325,6 @@ func promised(o *session.Outcome) string {
 	}
 	return text + "."
 }
-
-// rounding bounds the rounding errors of a difference of rates; one row of 100 million weighs more.
-const rounding = 1e-9
 
 // number formats a rate, a gap or a loss with four decimals; "" for nil.
 func number(x *float64) string {

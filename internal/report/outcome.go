@@ -59,7 +59,7 @@ func (r *run) outcome(v *runView) {
 		return
 	}
 	v.Constrained, v.OnSurrogates = len(o.Constraints) > 0, o.BoundsOn == rundir.OnSurrogate
-	shown := closest(o.Constraints)
+	shown := o.Closest(mostGauges)
 	for j := range o.Constraints {
 		b := newBound(o, &o.Constraints[j])
 		if slices.Contains(shown, j) {
@@ -115,32 +115,6 @@ func cells(v *rundir.SplitValues, text func(*float64) string, of func(rundir.Spl
 		}
 	}
 	return list
-}
-
-// closest returns the indices of the constraints closest to their violation, in order.
-func closest(list []rundir.ConstraintOutcome) []int {
-	all := make([]int, len(list))
-	for j := range all {
-		all[j] = j
-	}
-	if len(all) <= mostGauges {
-		return all
-	}
-	excess := func(j int) float64 {
-		c := &list[j]
-		v := cmp.Or(c.Surrogate, c.Train)
-		switch {
-		case v == nil:
-			return math.Inf(-1)
-		case c.AtLeast:
-			return c.Bound - *v
-		}
-		return *v - c.Bound
-	}
-	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(excess(b), excess(a)) })
-	all = all[:mostGauges]
-	slices.Sort(all)
-	return all
 }
 
 // colourOf returns the colour of a rating.

@@ -1,8 +1,10 @@
 package rundir
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -78,7 +80,7 @@ func (o *Outcome) Standing(c *ConstraintOutcome) Standing {
 		return s
 	}
 	for _, split := range splits {
-		if v := c.Of(split); v != nil && c.over(*v) > rounding {
+		if v := c.Of(split); v != nil && c.Over(*v) > Rounding {
 			s.Beyond = append(s.Beyond, split)
 		}
 	}
@@ -93,21 +95,44 @@ func (c *ConstraintOutcome) state() constraints.State {
 		return c.State
 	case !c.Met:
 		return constraints.NotMet
-	case c.Train != nil && c.over(*c.Train) > rounding:
+	case c.Train != nil && c.Over(*c.Train) > Rounding:
 		return constraints.MetToOneRow
 	}
 	return constraints.Met
 }
 
-// rounding bounds the rounding errors of a difference of rates; one row of 100 million weighs more.
-const rounding = 1e-9
+// Rounding bounds the rounding errors of a difference of rates; one row of 100 million weighs more.
+const Rounding = 1e-9
 
-// over returns the amount by which a value is beyond the bound.
-func (c *ConstraintOutcome) over(v float64) float64 {
+// Over returns the amount by which a value is beyond the bound.
+func (c *ConstraintOutcome) Over(v float64) float64 {
 	if c.AtLeast {
 		return c.Bound - v
 	}
 	return v - c.Bound
+}
+
+// Closest returns the indices of the constraints to show, in order: all, or those closest to their
+// bounds if there are more than most.
+func (o *Outcome) Closest(most int) []int {
+	all := make([]int, len(o.Constraints))
+	for j := range all {
+		all[j] = j
+	}
+	if len(all) <= most {
+		return all
+	}
+	over := func(j int) float64 {
+		c := &o.Constraints[j]
+		if v := cmp.Or(c.Surrogate, c.Train); v != nil {
+			return c.Over(*v)
+		}
+		return math.Inf(-1)
+	}
+	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(over(b), over(a)) })
+	all = all[:most]
+	slices.Sort(all)
+	return all
 }
 
 // Rating returns the rating of the outcome: the worst of its constraints.
@@ -156,10 +181,10 @@ func (c *ConstraintOutcome) Number(v *float64) string {
 	if v == nil {
 		return ""
 	}
-	beyond := c.over(*v) > rounding
+	beyond := c.Over(*v) > Rounding
 	for digits := 4; ; digits++ {
 		text := Number(*v, digits)
-		if shown, err := strconv.ParseFloat(text, 64); err != nil || digits > 12 || beyond == (c.over(shown) > rounding) {
+		if shown, err := strconv.ParseFloat(text, 64); err != nil || digits > 12 || beyond == (c.Over(shown) > Rounding) {
 			return text
 		}
 	}

@@ -79,7 +79,7 @@ func TestNumberBesideBound(t *testing.T) {
 		v := c.Bound + (rng.Float64()-0.5)*math.Pow(10, -8*rng.Float64())
 		text := c.Number(&v)
 		shown, err := strconv.ParseFloat(text, 64)
-		if err != nil || (c.over(shown) > rounding) != (c.over(v) > rounding) || math.Abs(shown-v) > 1e-4 {
+		if err != nil || (c.Over(shown) > Rounding) != (c.Over(v) > Rounding) || math.Abs(shown-v) > 1e-4 {
 			t.Fatalf("%v beside %v: %s, %v", v, c.Bound, text, err)
 		}
 	}
