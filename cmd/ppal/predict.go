@@ -86,7 +86,7 @@ func (a *app) loadModel(run, weights string) (m *predictor.Model, err error) {
 		return nil, usage{fmt.Errorf("--weights %s: must be %s or %s", weights, weightsOutput, weightsBest)}
 	}
 	if err != nil {
-		return nil, err
+		return nil, asMissing(err)
 	}
 	for _, note := range m.Notes() {
 		fmt.Fprintf(printing{a.stderr}, "ppal: note: %s\n", note)

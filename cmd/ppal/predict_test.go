@@ -151,6 +151,12 @@ func TestPredictErrors(t *testing.T) {
 	if got := with("job\tage\nnurse\t60\n", "predict", run, "--separator", "tab"); got.status != exitDone {
 		t.Errorf("tabs: %+v", got)
 	}
+	if err := os.Remove(filepath.Join(run, "preparation.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	if got := with("age,job\n1,nurse\n", "predict", run); got.status != exitUsage || !strings.Contains(got.stderr, "preparation.yaml: no such file") {
+		t.Errorf("no preparation: %+v", got)
+	}
 }
 
 // With several classes, predict writes a class and a score for each class. The built-in pictures

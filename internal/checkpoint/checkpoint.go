@@ -51,6 +51,8 @@ type Checkpoint struct {
 	At problem.Point
 	// State is the state of the training.
 	State *trainer.State
+	// Damaged says that the last checkpoint is damaged or missing, and that this is the one before.
+	Damaged bool
 }
 
 // Prefix identifies the beginning of a file.

@@ -135,6 +135,7 @@ func Read(dir string) (*Checkpoint, error) {
 	c, err := read(filepath.Join(dir, Name))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrDamaged) {
 		if before, beforeErr := read(filepath.Join(dir, previousName)); beforeErr == nil {
+			before.Damaged = true
 			return before, nil
 		}
 	}

@@ -77,7 +77,11 @@ func (s *Session) resume() (notes []string, err error) {
 	case c.Config != sum:
 		return refuse("config.yaml has changed since the checkpoint: restore the file, or start a new run with --config")
 	default:
-		notes = append(notes, fmt.Sprintf("the run continues after %d iterations", c.At.Iteration))
+		note := fmt.Sprintf("the run continues after %d iterations", c.At.Iteration)
+		if c.Damaged {
+			note += ", from checkpoint.previous, because the last checkpoint is damaged or missing"
+		}
+		notes = append(notes, note)
 		f.resumed = c
 	}
 	f.config = c.Config
