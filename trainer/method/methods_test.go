@@ -175,7 +175,7 @@ func (e entry) run(t *testing.T, tp testproblems.Problem, form func(testing.TB, 
 	check := newIdentities(t, p, m)
 	check.rounding = rounding
 	r, err := trainer.Train(context.Background(), p, m, trainer.Settings{
-		Iterations: tableIterations, RecordEvery: 10, Tolerance: tolerance, Recorder: check})
+		Iterations: tableIterations, RecordEvery: 10, CheckEvery: 10, Tolerance: tolerance, Recorder: check})
 	if err != nil {
 		t.Fatal(err)
 	}

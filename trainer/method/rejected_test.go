@@ -64,7 +64,7 @@ func TestRejectedStepsRepeatNoPass(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := trainer.Train(t.Context(), p, m, trainer.Settings{Iterations: 40, RecordEvery: every}); err != nil {
+		if _, err := trainer.Train(t.Context(), p, m, trainer.Settings{Iterations: 40, RecordEvery: every, CheckEvery: 40}); err != nil {
 			t.Fatal(err)
 		}
 		return r

@@ -91,7 +91,7 @@ func TestCollapseIsOfTheOutput(t *testing.T) {
 	}{
 		{"f + r", fn, trainer.Settings{CollapseAbove: 2.2}},
 		{"a best iterate that is not stationary", testkit.Line(), trainer.Settings{CollapseAbove: 0.1, Output: trainer.OutputBest,
-			FeasibilityTolerance: 0.5, RecordEvery: 1}},
+			FeasibilityTolerance: 0.5, RecordEvery: 1, CheckEvery: 1}},
 	} {
 		test.set.Iterations = 3000
 		r, err := trainer.Train(context.Background(), testkit.Start(t, test.fn, 0), &method.PPALA{}, test.set)
