@@ -14,9 +14,9 @@ type Checkpointer interface {
 	// Due reports whether the run must call Checkpoint before the next iteration.
 	Due() bool
 	// Checkpoint receives the state before an iteration, and before the record of the iterate. A run
-	// calls Checkpoint when Due says so, and when its context is cancelled. at is the iterate's point.
-	// The state holds copies. With s and at as Settings.Resume and ResumeAt, a new run continues to
-	// the same bits, its records and the selected iterate included.
+	// calls Checkpoint when Due says so, when its context is cancelled, and when a limit ends the run.
+	// at is the iterate's point. The state holds copies. With s and at as Settings.Resume and
+	// ResumeAt, a new run continues to the same bits, its records and the selected iterate included.
 	Checkpoint(s *State, at problem.Point)
 }
 

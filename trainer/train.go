@@ -302,7 +302,7 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 		resting := t.hooks.rester != nil && t.hooks.rester.Resting() && (t.set.Output != OutputRandom || t.set.Gradients > 0)
 		limited := last || overtime || spent || resting
 		ending := limited || interrupted
-		if c := t.set.Checkpointer; c != nil && (c.Due() || interrupted) {
+		if c := t.set.Checkpointer; c != nil && (c.Due() || interrupted || last || overtime || spent) {
 			t.checkpoint()
 		}
 		scheduled, checked := t.scheduled(), t.at.Iteration%t.check == 0

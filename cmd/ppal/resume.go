@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"ppal/internal/checkpoint"
 	"ppal/internal/config"
@@ -15,13 +17,15 @@ import (
 	"ppal/internal/seal"
 	"ppal/trainer"
 	"ppal/trainer/option"
+	"ppal/trainer/session"
 )
 
 // resumeConfig resolves the settings of a run that continues: the settings of its config.yaml, and
-// flags that do not change the result.
-func resumeConfig(values config.Values, f trainFlags) (config.Train, *config.File, error) {
-	refuse := func(format string, args ...any) (config.Train, *config.File, error) {
-		return config.Train{}, nil, &config.Error{Where: "--resume " + f.resume + ":", Problem: fmt.Sprintf(format, args...)}
+// flags that do not change the result. extended are the settings of a finished run for which the
+// flags have longer limits; nil: none.
+func resumeConfig(values config.Values, f trainFlags) (cfg config.Train, file *config.File, extended *config.Train, err error) {
+	refuse := func(format string, args ...any) (config.Train, *config.File, *config.Train, error) {
+		return config.Train{}, nil, nil, &config.Error{Where: "--resume " + f.resume + ":", Problem: fmt.Sprintf(format, args...)}
 	}
 	if f.config != "" || len(f.set) > 0 || values["out"] != "" {
 		return refuse("the run has its own settings and directory; leave out --config, --set and --out")
@@ -32,28 +36,56 @@ func resumeConfig(values config.Values, f trainFlags) (config.Train, *config.Fil
 		return refuse("there is no %s, so the directory is not a run; name the directory of a run", path)
 	}
 	if err != nil {
-		return config.Train{}, nil, err
+		return cfg, nil, nil, err
 	}
-	file, err := config.ParseFile(path, text)
-	if err != nil {
-		return config.Train{}, nil, err
+	if file, err = config.ParseFile(path, text); err != nil {
+		return cfg, nil, nil, err
 	}
 	before, err := config.Resolve(nil, file)
 	if err != nil {
-		return config.Train{}, nil, err
+		return cfg, nil, nil, err
 	}
-	cfg, err := config.Resolve(values, file)
-	if err != nil {
-		return config.Train{}, nil, err
+	if cfg, err = config.Resolve(values, file); err != nil {
+		return cfg, nil, nil, err
 	}
 	if names := config.Changes(before, cfg); len(names) > 0 {
-		if status := finished(f.resume); status != "" {
-			return refuse("the run is finished (%s) and keeps its --%s; %s", status, strings.Join(names, " and --"), goOn(f.resume))
+		status := finished(f.resume)
+		if status == "" {
+			return refuse("--%s differs from the run's; leave it out, or start a new run with --config %s", strings.Join(names, " and --"), path)
 		}
-		return refuse("--%s differs from the run's; leave it out, or start a new run with --config %s", strings.Join(names, " and --"), path)
+		if problem := extension(f.resume, before, cfg, names, trainer.Status(status)); problem != "" {
+			return refuse("the run is finished (%s)%s", status, problem)
+		}
+		extended = &before
 	}
 	cfg.Out = f.resume
-	return cfg, file, nil
+	return cfg, file, extended, nil
+}
+
+// extension returns why the named changes do not extend the finished run in dir with the status; ""
+// if they do.
+func extension(dir string, before, now config.Train, names []string, status trainer.Status) string {
+	if session.Extendable(status) {
+		names = slices.DeleteFunc(names, func(name string) bool { return name == "iterations" || name == "time-limit" })
+	}
+	limit, limitBefore := duration(now.TimeLimit), duration(before.TimeLimit)
+	switch {
+	case len(names) > 0:
+		return fmt.Sprintf(" and keeps its --%s; %s", strings.Join(names, " and --"), goOn(dir))
+	case now.Iterations < before.Iterations || now.Iterations == before.Iterations && status == trainer.IterationLimit:
+		return fmt.Sprintf(" after %d iterations: give more --iterations", before.Iterations)
+	case limit < limitBefore || limit == limitBefore && status == trainer.TimeLimit:
+		return fmt.Sprintf(" with --time-limit %s: give a longer --time-limit", before.TimeLimit)
+	case limitBefore == 0 && limit > 0:
+		return " without a --time-limit: leave it out"
+	}
+	return ""
+}
+
+// duration returns a time limit; 0 for none.
+func duration(limit string) time.Duration {
+	d, _ := time.ParseDuration(limit)
+	return d
 }
 
 // finished returns the status of a run that is complete; "" if the run can continue.
@@ -65,20 +97,26 @@ func finished(dir string) string {
 	return s.Status
 }
 
-// tidy removes the checkpoint and the lock of a finished run. A process that is killed after it has
-// written the summary leaves both. tidy does nothing if another process still finishes the run, or
-// if nobody may write to the directory.
-func tidy(dir string) {
+// tidy removes the lock of a finished run, and the checkpoint unless the run can be extended. A
+// process that is killed after it has written the summary leaves both. tidy does nothing if another
+// process still finishes the run, or if nobody may write to the directory.
+func tidy(dir, status string) {
+	extendable := session.Extendable(trainer.Status(status))
 	left := func(name string) bool {
 		_, err := os.Lstat(filepath.Join(dir, name))
 		return err == nil
 	}
-	if !left(checkpoint.Name) && !left(dirlock.Name) {
+	if (extendable || !left(checkpoint.Name)) && !left(dirlock.Name) {
 		return
 	}
-	if lock, err := dirlock.Take(dir); err == nil {
-		_ = errors.Join(checkpoint.Remove(dir), lock.Release())
+	lock, err := dirlock.Take(dir)
+	if err != nil {
+		return
 	}
+	if !extendable {
+		_ = checkpoint.Remove(dir)
+	}
+	_ = lock.Release()
 }
 
 // goOn says how to train on from the weights of a finished run.

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/internal/checkpoint"
+	"ppal/internal/dirlock"
 	"ppal/internal/racing"
 	"ppal/internal/rundir"
 )
@@ -179,10 +180,8 @@ func sameRun(t *testing.T, whole, torn string) {
 			t.Errorf("%s differs (-whole +resumed):\n%.2000s", name, diff)
 		}
 	}
-	for _, name := range []string{checkpoint.Name, ".lock"} {
-		if _, err := os.Stat(filepath.Join(torn, name)); err == nil {
-			t.Errorf("the finished run still has the file %s", name)
-		}
+	if _, err := os.Stat(filepath.Join(torn, dirlock.Name)); err == nil {
+		t.Error("the finished run still has its lock")
 	}
 }
 

@@ -20,14 +20,18 @@ import (
 
 // train runs the command.
 func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (failure error) {
-	cfg, file, err := trainConfig(values, f)
+	cfg, file, before, err := trainConfig(values, f)
 	if err != nil {
 		return err
 	}
-	if f.resume != "" {
+	if f.resume != "" && before == nil {
 		if status := finished(f.resume); status != "" {
-			tidy(f.resume)
-			fmt.Fprintf(printing{a.stdout}, "%s is finished (%s): there is nothing to resume; %s\n", f.resume, status, goOn(f.resume))
+			tidy(f.resume, status)
+			advice := goOn(f.resume)
+			if session.Extendable(trainer.Status(status)) {
+				advice = "to extend it, give more --iterations or a longer --time-limit"
+			}
+			fmt.Fprintf(printing{a.stdout}, "%s is finished (%s): there is nothing to resume; %s\n", f.resume, status, advice)
 			return nil
 		}
 	}
@@ -71,7 +75,12 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 		return config.NameFlags(err)
 	}
 	if f.resume != "" {
-		notes, err := s.Resume(cfg.Out)
+		var notes []string
+		if before == nil {
+			notes, err = s.Resume(cfg.Out)
+		} else {
+			notes, err = s.Extend(cfg.Out, before.Iterations)
+		}
 		if err != nil {
 			return err
 		}
@@ -89,17 +98,17 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 	return r.run(ctx)
 }
 
-// trainConfig resolves the settings of a new run, or of a run that continues.
-func trainConfig(values config.Values, f trainFlags) (config.Train, *config.File, error) {
+// trainConfig resolves the settings of a new run, or of a run that continues. before are the
+// settings of a finished run that continues with longer limits.
+func trainConfig(values config.Values, f trainFlags) (cfg config.Train, file *config.File, before *config.Train, err error) {
 	if f.resume != "" {
 		return resumeConfig(values, f)
 	}
-	file, err := readConfig(f.config)
-	if err != nil {
-		return config.Train{}, nil, err
+	if file, err = readConfig(f.config); err != nil {
+		return cfg, nil, nil, err
 	}
-	cfg, err := config.ResolveWith(values, f.set, file)
-	return cfg, file, err
+	cfg, err = config.ResolveWith(values, f.set, file)
+	return cfg, file, nil, err
 }
 
 // setThreads bounds the threads of the process.

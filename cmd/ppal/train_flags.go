@@ -103,9 +103,9 @@ func addTrainOutput(cmd *cobra.Command, f *trainFlags) {
 
 // addResume adds the flags of checkpoints.
 func addResume(cmd *cobra.Command, f *trainFlags) {
-	cmd.Flags().Var((*directory)(&f.resume), "resume", "continue the interrupted or killed run in this directory, to the same bits")
+	cmd.Flags().Var((*directory)(&f.resume), "resume", "continue the interrupted or killed run in this directory, to the same bits; with more --iterations or a longer --time-limit, extend a finished run")
 	cmd.Flags().DurationVar(&f.checkpointEvery, "checkpoint-every", 30*time.Second,
-		"write a checkpoint for --resume at this interval and at Ctrl-C; checkpoints take at most 5% of the time; 0: never")
+		"write a checkpoint for --resume at this interval, at Ctrl-C and at a limit; checkpoints take at most 5% of the time; 0: never")
 	for _, name := range []string{"resume", "checkpoint-every"} {
 		cmd.Flags().Lookup(name).Annotations = map[string][]string{groupAnnotation: {config.GroupRun}, rareAnnotation: {"true"}}
 	}

@@ -48,10 +48,9 @@ func openMetrics(path string, flags int) (*Metrics, error) {
 	return &Metrics{file: f, sum: sha256.New()}, nil
 }
 
-// ResumeMetrics opens the file of records and removes everything after its first size bytes: the
-// records after a checkpoint, and a line that a crash truncated. sum is the SHA-256 of these bytes
-// in hex; for a size of 0, sum does not count. The error wraps ErrRecords if the file does not
-// begin with these bytes.
+// ResumeMetrics opens the file of records after its first size bytes. The caller calls Cut before
+// the first record. sum is the SHA-256 of these bytes in hex; for a size of 0, sum does not count.
+// The error wraps ErrRecords if the file does not begin with these bytes.
 func (d Dir) ResumeMetrics(size int64, sum string) (*Metrics, error) {
 	f, err := seal.Open(d.Metrics(), os.O_RDWR)
 	if err != nil {
@@ -63,13 +62,19 @@ func (d Dir) ResumeMetrics(size int64, sum string) (*Metrics, error) {
 	} else if own := hex.EncodeToString(m.sum.Sum(nil)); n < size || size > 0 && own != sum {
 		return nil, errors.Join(fmt.Errorf("rundir: %s: %w", d.Metrics(), ErrRecords), f.Close())
 	}
-	if err := f.Truncate(size); err != nil {
-		return nil, errors.Join(fmt.Errorf("rundir: %w", err), f.Close())
-	}
 	if _, err := f.Seek(size, io.SeekStart); err != nil {
 		return nil, errors.Join(fmt.Errorf("rundir: %w", err), f.Close())
 	}
 	return m, nil
+}
+
+// Cut removes everything behind the records: the records after a checkpoint, and a line that a
+// crash truncated.
+func (m *Metrics) Cut() error {
+	if err := m.file.Truncate(m.size); err != nil {
+		return fmt.Errorf("rundir: %w", err)
+	}
+	return nil
 }
 
 // ErrRecords says that a file of records is not the file that the run wrote.

@@ -32,8 +32,16 @@ type Provenance struct {
 	// choice to the program: device, simd, products, threads, and record-every except in rounds
 	// of bounds on decisions.
 	Resolved map[string]string `yaml:"resolved,omitempty"`
+	Extended *Extended         `yaml:"extended,omitempty"` // nil: the run has its first limits
 	Warnings []string          `yaml:"warnings,omitempty"`
 	Notes    []string          `yaml:"notes,omitempty"`
+}
+
+// Extended describes the last extension of a run by longer limits.
+type Extended struct {
+	Config     string   `yaml:"config"`          // SHA-256 of config.yaml before the extension, in hex
+	Iterations int      `yaml:"iterations"`      // the first limit of the run
+	Notes      []string `yaml:"notes,omitempty"` // how an uninterrupted run may differ
 }
 
 // ReadProvenance reads the provenance in config.yaml. sum is the SHA-256 of the file, in hex.

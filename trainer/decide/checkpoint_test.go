@@ -31,7 +31,7 @@ func TestCheckpointIsBitIdentical(t *testing.T) {
 	// Due is called at each iteration; a round begins with the last iteration of the round before.
 	whole := &testkit.Checkpoints{Asked: []int{4, 60, 71, 72, 73, 85, 120, 160, 200}}
 	want, x := run(trainer.Settings{}, whole)
-	if len(want.Rounds) < 3 || len(whole.States) != len(whole.Asked) {
+	if len(want.Rounds) < 3 || len(whole.States) <= len(whole.Asked) { // a round that its limit ends gives one, too
 		t.Fatalf("%d rounds, %d checkpoints", len(want.Rounds), len(whole.States))
 	}
 	for i, state := range whole.States {

@@ -37,6 +37,48 @@ func TestCheckpointIsBitIdentical(t *testing.T) {
 	}
 }
 
+// A run that its limit ends keeps the state of its end: it continues under a longer limit to the
+// records, the weights and the result of a run that had this limit from the start. This holds for
+// every method.
+func TestExtendedRunIsBitIdentical(t *testing.T) {
+	for name, make := range resumable() {
+		t.Run(name, func(t *testing.T) {
+			tp := testkit.Named(t, "abs-branch-and-kink")
+			if strings.HasSuffix(name, "lbfgs") && !strings.HasPrefix(name, "plada") {
+				tp = tp.Split() // quasi-Newton steps need smooth constraints
+			}
+			run := func(s trainer.Settings) (*trainer.Result, []float64, *testkit.Checkpoints) {
+				c := &testkit.Checkpoints{}
+				p := testkit.New(t, testkit.FunctionsOf(tp), tp.Start)
+				s.RecordEvery, s.Output, s.Seed, s.Checkpointer, s.Recorder = 7, trainer.OutputRandom, 3, c, c
+				r, err := trainer.Train(context.Background(), p, make(), s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Seconds, r.Times = 0, trainer.Times{}
+				return r, testkit.Iterate(p), c
+			}
+			want, x, whole := run(trainer.Settings{Iterations: 80})
+			short, _, before := run(trainer.Settings{Iterations: 11})
+			if short.Status != trainer.IterationLimit || len(before.States) != 1 || before.Points[0].Iteration != 11 {
+				t.Fatalf("%q after %d iterations with %d states, want a state at the limit", short.Status, short.Iterations, len(before.States))
+			}
+			got, y, after := run(trainer.Settings{Iterations: 80, Resume: before.States[0], ResumeAt: before.Points[0]})
+			records := append(before.Records[:len(before.Records)-1:len(before.Records)-1], after.Records...) // without the record of the limit
+			for what, diff := range map[string]string{
+				"records": cmp.Diff(whole.Records, records, cmpopts.EquateNaNs()),
+				"weights": cmp.Diff(x, y, cmp.Comparer(testkit.SameBits)),
+				"result": cmp.Diff(want, got, cmp.Comparer(testkit.SameBits), cmp.AllowUnexported(problem.Point{}),
+					cmpopts.EquateEmpty()),
+			} {
+				if diff != "" {
+					t.Errorf("the %s differ (-whole +extended):\n%s", what, diff)
+				}
+			}
+		})
+	}
+}
+
 // checkpointed runs a method once without an interruption, and once from each of its checkpoints.
 func checkpointed(t *testing.T, tp testproblems.Problem, method func() trainer.Method, s trainer.Settings) {
 	fn := testkit.FunctionsOf(tp)

@@ -65,8 +65,8 @@ func TestLastIterationsUseAllRows(t *testing.T) {
 				t.Fatalf("%s: all rows from iteration %d on, want the last %d of %d", name, b.from, last, o.Settings.Iterations)
 			}
 			quasi := fmt.Sprintf("The last %d of the %d iterations use all rows, with quasi-Newton steps.", last, iterations)
-			if has := slices.Contains(e.notes, quasi); has != (k == 1 && name != "gda" && name != "gradient") {
-				t.Errorf("%s: the notes are %q", name, e.notes)
+			if has := slices.Contains(e.finishes, quasi); has != (k == 1 && name != "gda" && name != "gradient") {
+				t.Errorf("%s: the notes are %q", name, e.finishes)
 			}
 			want := iterations / b.perPass()
 			if k == 1 {

@@ -39,6 +39,7 @@ type assembly struct {
 	solved     *solution        // result of the feedback; nil before Optimize, and for other tasks
 	init       *rundir.DataFile // the file of the initial weights; nil: none
 	notes      []string         // decisions between loading the data and building the problem
+	finishes   []string         // a note on the last iterations of mini-batches; nil without such iterations
 	counts     *counts          // counts of the rows; nil before counted
 }
 
@@ -333,10 +334,16 @@ func (a *assembly) buildSampler(train rows, seed uint64, weights models.Weights)
 	if d := a.builder.statement.decided(); err != nil || a.batches == nil || d != nil && d.on == OnDecisions {
 		return err
 	}
-	if note := a.batches.finishOnAll(a.options.Method, a.options.Settings.Iterations, a.devices.team == nil || a.devices.team.Rank() == 0); note != "" {
-		a.notes = append(a.notes, note)
-	}
+	a.finishOnAll(a.options.Settings.Iterations)
 	return nil
+}
+
+// finishOnAll lets the last iterations before the limit use all rows.
+func (a *assembly) finishOnAll(limit int) {
+	a.finishes = nil
+	if note := a.batches.finishOnAll(a.options.Method, limit, a.devices.team == nil || a.devices.team.Rank() == 0); note != "" {
+		a.finishes = []string{note}
+	}
 }
 
 // checkProducts refuses products of digits if the training rows are not 8-bit data. On the CPU,

@@ -20,6 +20,7 @@ type keeper struct {
 	next    time.Time     // when the next checkpoint is due
 	every   time.Duration // least time between checkpoints
 	written bool          // the directory has a checkpoint of this run
+	at      int           // iteration of that checkpoint
 	failed  bool          // the last write failed
 	writer  checkpoint.Writer
 }
@@ -47,11 +48,18 @@ func (k *keeper) Checkpoint(state *trainer.State, at problem.Point) {
 	err := k.write(state, at)
 	cost := time.Since(began)
 	k.next = began.Add(max(k.every, time.Duration(float64(cost)/checkpointShare)))
-	k.written = k.written || err == nil
+	if err == nil {
+		k.written, k.at = true, at.Iteration
+	}
 	if err != nil && !k.failed && k.s.options.Settings.Warn != nil {
 		k.s.options.Settings.Warn(fmt.Sprintf("a checkpoint cannot be written: %v; the training continues (--checkpoint-every 0 writes none)", err))
 	}
 	k.failed = err != nil
+}
+
+// ends reports whether the last checkpoint is the end of a run that can be extended.
+func (k *keeper) ends(r *trainer.Result) bool {
+	return k != nil && k.written && k.at == r.Iterations && Extendable(r.Status)
 }
 
 // write makes the records durable and then writes the checkpoint.

@@ -71,7 +71,7 @@ func (a *assembly) Describe() Description {
 	d.Products, d.Device, d.DeviceBytes = a.products, a.device, a.devices.peakBytes()
 	d.Resolved = a.resolved()
 	d.Warnings = concat(d.Warnings, st.Warnings)
-	d.Notes = concat(d.Notes, a.notes, a.devices.notes(), a.productsNote())
+	d.Notes = concat(d.Notes, a.notes, a.finishes, a.devices.notes(), a.productsNote())
 	return d
 }
 

@@ -29,6 +29,8 @@ type files struct {
 	rows    func() (string, error) // waits for rows.csv and returns its name; nil: not begun
 	keeper  *keeper                // nil before Optimize, and without checkpoints
 	resumed *checkpoint.Checkpoint // the checkpoint from which the run continues; nil: from the start
+	// extended describes the last extension of the run; nil: none
+	extended *rundir.Extended
 }
 
 // close closes the records and releases the lock. A second call does nothing.
@@ -158,7 +160,7 @@ func (s *Session) Save(dir string) error {
 	if lost || written != nil {
 		failure = s.rescue(failure)
 	}
-	if failure == nil && s.lost == nil && s.training.Status != trainer.Interrupted {
+	if failure == nil && s.lost == nil && s.training.Status != trainer.Interrupted && !s.files.keeper.ends(s.training) {
 		failure = checkpoint.Remove(string(s.files.dir)) // the run needs none
 	}
 	return with(with(s.lost, failure), s.files.close())

@@ -101,6 +101,7 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 		Tolerance: o.feasibilityTolerance(), Float32: o.Device.dtype() == tensor.Float32, Data: l.description.Data,
 	}
 	in.Settings, in.Version, in.description = o.Settings, o.Files.Version, a.stated()
+	in.Settings.TimeLimit = o.TimeLimit
 	in.Members, in.Provenance = in.description.Members, in.description.Provenance
 	in.Provenance.Constraints = boundedNames(in.description)
 	if d := in.description; d.Preparation != nil {

@@ -88,8 +88,8 @@ type Options struct {
 	// Settings.TimeLimit limits the training time alone.
 	TimeLimit time.Duration
 	// CheckpointEvery is the least wall time between checkpoints in an open directory; a run that is
-	// cancelled writes one, too. Checkpoints take at most a twentieth of the time of the training. 0:
-	// no checkpoints.
+	// cancelled, or that a limit ends, writes one, too. Checkpoints take at most a twentieth of the
+	// time of the training. 0: no checkpoints.
 	CheckpointEvery time.Duration
 	// TensorBoard also writes the records to an open directory as an event file for TensorBoard.
 	TensorBoard bool

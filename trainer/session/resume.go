@@ -25,13 +25,16 @@ var ErrResume = errors.New("cannot resume")
 // The notes say where the run continues, and what differs. The error wraps ErrResume if the
 // checkpoint is damaged or belongs to another version, to other settings or to other data,
 // dirlock.ErrHeld if another process runs in the directory, or comes from the file system.
-func (s *Session) Resume(dir string) (notes []string, err error) {
+func (s *Session) Resume(dir string) (notes []string, err error) { return s.resume(dir, nil) }
+
+// resume is Resume, or Extend from the limit of iterations *extends.
+func (s *Session) resume(dir string, extends *int) (notes []string, err error) {
 	if s.files != nil {
 		return nil, fmt.Errorf("session: the directory %s is open already", s.files.dir)
 	}
 	s.files = &files{dir: rundir.Dir(dir)}
 	if s.files.lock, err = dirlock.Take(dir); err == nil {
-		notes, err = s.resume()
+		notes, err = s.goOn(extends)
 	}
 	if err != nil {
 		err = with(err, s.files.close())
@@ -41,8 +44,8 @@ func (s *Session) Resume(dir string) (notes []string, err error) {
 	return notes, nil
 }
 
-// resume reads and checks the files of the locked directory.
-func (s *Session) resume() (notes []string, err error) {
+// goOn reads and checks the files of the locked directory.
+func (s *Session) goOn(extends *int) (notes []string, err error) {
 	f := s.files
 	before, sum, err := f.dir.ReadProvenance()
 	if err != nil {
@@ -61,6 +64,8 @@ func (s *Session) resume() (notes []string, err error) {
 	c, err := checkpoint.Read(string(f.dir))
 	fresh := errors.Is(err, checkpoint.ErrNone)
 	switch {
+	case fresh && extends != nil:
+		return refuse("the run has no checkpoint at its end: start a new run with --config and --init")
 	case fresh && before.Version != now.Version:
 		return refuse("the version %s of ppal wrote the run, and this is %s: use that version, or start a new run", before.Version, now.Version)
 	case fresh:
@@ -74,7 +79,7 @@ func (s *Session) resume() (notes []string, err error) {
 		return nil, err
 	case c.Program != now.Version:
 		return refuse("the version %s of ppal wrote the checkpoint, and this is %s: use that version, or start a new run", c.Program, now.Version)
-	case c.Config != sum:
+	case c.Config != sum && (before.Extended == nil || c.Config != before.Extended.Config):
 		return refuse("config.yaml has changed since the checkpoint: restore the file, or start a new run with --config")
 	default:
 		note := fmt.Sprintf("the run continues after %d iterations", c.At.Iteration)
@@ -84,7 +89,7 @@ func (s *Session) resume() (notes []string, err error) {
 		notes = append(notes, note)
 		f.resumed = c
 	}
-	f.config = c.Config
+	f.config, f.extended = sum, before.Extended
 	if withoutThreads(before.Device) != withoutThreads(now.Device) {
 		other := fmt.Sprintf("The run began on %s and continued after %d iterations on %s: the result may differ by rounding errors.",
 			before.Device, c.At.Iteration, now.Device)
@@ -95,6 +100,22 @@ func (s *Session) resume() (notes []string, err error) {
 		if errors.Is(err, rundir.ErrRecords) {
 			return refuse("%w", err)
 		}
+		return nil, err
+	}
+	if extends != nil {
+		if err := s.beginExtension(c, *extends); err != nil {
+			return nil, err
+		}
+	} else if f.extended != nil {
+		if err := s.goOnFrom(f.extended.Iterations); err != nil {
+			return nil, err
+		}
+	}
+	if f.extended != nil {
+		s.options.Files.Notes = concat(s.options.Files.Notes, f.extended.Notes)
+		notes = append(notes, f.extended.Notes...)
+	}
+	if err := f.metrics.Cut(); err != nil {
 		return nil, err
 	}
 	if !fresh {

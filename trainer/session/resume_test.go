@@ -133,7 +133,7 @@ func TestResume(t *testing.T) {
 		if diff := cmp.Diff(want.Training.Trend, got.Training.Trend); diff != "" {
 			t.Errorf("%s: the trend differs (-whole +resumed):\n%s", dir, diff)
 		}
-		if _, err := checkpoint.Read(dir); !errors.Is(err, checkpoint.ErrNone) {
+		if _, err := checkpoint.Read(dir); !errors.Is(err, checkpoint.ErrNone) { // these runs write none
 			t.Errorf("%s: a finished run has a checkpoint: %v", dir, err)
 		}
 	}
