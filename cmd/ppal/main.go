@@ -31,6 +31,7 @@ func main() {
 		gpus:     machineGPUs(),
 		join:     joinProcesses,
 	}
+	onQuit(a.outputs.end)
 	ctx := onSignals(func() {
 		a.outputs.end()
 		os.Exit(exitInterrupted)

@@ -18,6 +18,21 @@ func stopSignals() []os.Signal {
 	return list
 }
 
+// onQuit calls discard when SIGQUIT arrives. Then SIGQUIT has its default: Go prints the stacks of
+// all goroutines and ends the program.
+func onQuit(discard func()) {
+	quits := make(chan os.Signal, 1)
+	signal.Notify(quits, syscall.SIGQUIT)
+	go func() {
+		<-quits
+		discard()
+		signal.Reset(syscall.SIGQUIT)
+		if self, err := os.FindProcess(os.Getpid()); err == nil {
+			_ = self.Signal(syscall.SIGQUIT)
+		}
+	}()
+}
+
 // onSignals returns a context that the first stop signal cancels. The second stop signal calls
 // stopNow, which must not return.
 //
