@@ -74,12 +74,12 @@ func TestExtremeRuns(t *testing.T) {
 		status             int
 		want               string
 	}{
-		"1 row":                      {rows(1, func(int) string { return "1,a,1" }), "fpr <= 0.1", all, nil, exitUsage, "no rows of class"},
+		"1 row":                      {rows(1, func(int) string { return "1,a,1" }), "fpr <= 0.1", all, nil, exitUsage, "all values are 1"},
 		"1 row of each class":        {rows(2, func(i int) string { return fmt.Sprintf("%d,a,%d", i, i) }), "fpr <= 0.1", all, nil, exitDone, ""},
 		"one class":                  {rows(9, func(i int) string { return fmt.Sprintf("%d,a,0", i) }), "fpr <= 0.1", all, nil, exitUsage, "label"},
 		"a group of 1 row":           {balanced + "3,c,1\n", gap, all, nil, exitDone, ""},
 		"a group without held-out":   {balanced + "3,c,1\n", gap, "50/25/25", nil, exitDone, ""},
-		"one group":                  {rows(80, func(i int) string { return fmt.Sprintf("%d,a,%d", i%7, i%2) }), gap, all, nil, exitFailed, "1 of the 1 groups"},
+		"one group":                  {rows(80, func(i int) string { return fmt.Sprintf("%d,a,%d", i%7, i%2) }), gap, all, nil, exitUsage, "1 of the 1 groups"},
 		"a feature without variance": {rows(80, func(i int) string { return fmt.Sprintf("5,%c,%d", 'a'+i%2, i/2%2) }), gap, all, nil, exitDone, ""},
 		"huge values":                {rows(80, func(i int) string { return fmt.Sprintf("%de307,%c,%d", i%9, 'a'+i%2, i/2%2) }), gap, all, nil, exitUsage, "rescale"},
 		"tiny values":                {rows(80, func(i int) string { return fmt.Sprintf("%de-320,%c,%d", i%9, 'a'+i%2, i/2%2) }), gap, all, nil, exitUsage, "rescale"},
