@@ -85,6 +85,17 @@ class Using(unittest.TestCase):
         train("--dataset", "csv", "--file", "people.csv", "--label", "label=high", "--problem", "dp", "--group", "sex=Female",
               "--missing", "impute", "--categorical", "code,area", "--dates", "day-first", "--iterations", "50", *arguments)
 
+    def same_in_onnx(self) -> tuple[pd.DataFrame, dict[str, object]]:
+        """The predictions of RUN, which the page's ONNX block repeats, and the names that the loader and this block define."""
+        want = self.predictions("people.csv")
+        ppal("export", "RUN", "--onnx", "model.onnx")
+        loader, _, _, onnx = blocks()
+        names: dict[str, object] = {}
+        exec(loader, names)
+        exec(onnx, names)
+        self.same(want, names["score"], names["decisions"])
+        return want, names
+
     def test_page(self) -> None:
         """Every block of the page gives the decisions of ppal predict."""
         self.train_people()
@@ -117,13 +128,7 @@ class Using(unittest.TestCase):
         ]:
             with self.subTest(arguments):
                 self.train_people(*arguments, **how)
-                want = self.predictions("people.csv")
-                ppal("export", "RUN", "--onnx", "model.onnx")
-                loader, _, _, onnx = blocks()
-                own: dict[str, object] = {}
-                exec(loader, own)
-                exec(onnx, own)
-                self.same(want, own["score"], own["decisions"])
+                want, own = self.same_in_onnx()
                 weights, rows = own["load"]("RUN", "people.csv")
                 self.same(want, rows @ weights["linear.weight"][0] + weights["linear.bias"], own["decisions"])
                 subprocess.run(["rm", "-r", "RUN"], check=True)
@@ -134,13 +139,7 @@ class Using(unittest.TestCase):
         import torch
 
         self.train_people("--model", "mlp", "--hidden", "8,4", "--activation", "tanh")
-        want = self.predictions("people.csv")
-        ppal("export", "RUN", "--onnx", "model.onnx")
-        loader, _, _, onnx = blocks()
-        names: dict[str, object] = {}
-        exec(loader, names)
-        exec(onnx, names)
-        self.same(want, names["score"], names["decisions"])
+        want, names = self.same_in_onnx()
         weights, rows = names["load"]("RUN", "people.csv")
         model = torch.nn.Sequential()
         hidden = torch.nn.Sequential(torch.nn.Linear(rows.shape[1], 8), torch.nn.Linear(8, 4)).double()
