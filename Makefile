@@ -143,7 +143,7 @@ peers: .venv-peers/made
 bench-peers: build .venv-peers/made
 	PYTHONPATH=internal PYTHONDONTWRITEBYTECODE=1 .venv-peers/bin/python -m peers $(PEERS_FLAGS)
 
-# Test the files of runs in PyTorch, scikit-learn, ONNX Runtime and TensorBoard, the Python of docs/using-a-model.md, and the contenders of the suite.
+# Test the files of runs in PyTorch, scikit-learn, ONNX Runtime and TensorBoard, the Python of docs/guides/using-a-model.md, and the contenders of the suite.
 check-python: build .venv-peers/made
 	PYTHONPATH=internal PYTHONDONTWRITEBYTECODE=1 .venv-peers/bin/python -m unittest -v peers.using.test_using peers.using.test_tensorboard peers.suite.tests.test_contenders peers.suite.tests.test_device
 
@@ -153,7 +153,7 @@ BROWSER ?= $$(internal/report/browser.sh)
 check-report: build
 	browser=$(BROWSER) && PPAL_BROWSER="$$browser" PPAL_SHOTS=$(abspath $(SHOTS)) $(GO) test ./internal/report -run TestInBrowser -count 1 -v
 
-# The Python of docs/using-a-model.md, without PyTorch: pandas, scikit-learn and ONNX Runtime.
+# The Python of docs/guides/using-a-model.md, without PyTorch: pandas, scikit-learn and ONNX Runtime.
 check-using: build .venv-using/made
 	PYTHONPATH=internal PYTHONDONTWRITEBYTECODE=1 .venv-using/bin/python -m unittest peers.using.test_using
 

@@ -21,9 +21,9 @@
 //	Functional Constrained Optimization ("the paper" in this package).
 //
 // Parse reads a constraint in the constraint language, such as gap(tpr, sex) <= 0.02
-// (docs/constraints.md). Rate, Measure and Constraint build the same constraints in Go. NewSystem
-// resolves constraints on rows as inequalities of elementary rates. Sample adds the smooth rates to
-// a graph and counts decisions.
+// (docs/reference/language.md). Rate, Measure and Constraint build the same constraints in Go.
+// NewSystem resolves constraints on rows as inequalities of elementary rates. Sample adds the
+// smooth rates to a graph and counts decisions.
 //
 // Gaps builds the paper's demographic parity and equalized odds. Intersectional builds the paper's
 // intersectional group fairness. Each problem has an evaluator that measures the problem on the

@@ -100,7 +100,7 @@ func printOutcome(out io.Writer, o *session.Outcome, result *session.Result) {
 	fmt.Fprintln(out)
 	if len(o.Constraints) == 0 {
 		paragraph(out, "bounds", fmt.Sprintf("none: the model is plain. To bound a rate of its decisions, add for example --subject-to '%s'; "+
-			"see docs/constraints.md.", exampleBound(result)))
+			"see docs/reference/language.md.", exampleBound(result)))
 	}
 	for _, text := range sentences(o, shown) {
 		paragraph(out, text.name, text.text)

@@ -88,8 +88,8 @@ func TestDequantizeFour(t *testing.T) {
 }
 
 // The second factor of a gradient has separate scales in every block of rows. The errors are within
-// the bound of docs/products.md, sum_b kappa_K c_j^b |X|_f^b + u |G_fj|, even for columns whose
-// entries grow along the rows.
+// the bound of docs/reference/products.md, sum_b kappa_K c_j^b |X|_f^b + u |G_fj|, even for columns
+// whose entries grow along the rows.
 func TestGradientBound(t *testing.T) {
 	const rows, features, cols = 150, 23, 6
 	kappas := map[int]float64{2: (1/(2*254.) + 0x1p-25) / 127, 3: (1/(2*254.*254) + 0x1p-25) / 127}

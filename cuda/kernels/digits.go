@@ -14,7 +14,7 @@ import (
 //	B_lj = c_j/127 (Q1 + Q2/254 + Q3/254^2 + rho)
 //	|rho| <= 1/(2 254^(Count-1)) + 2^-25,   |Q| <= 127
 //
-// as on the CPU (docs/products.md). Digit s of column j and index l of block b is at address
+// as on the CPU (docs/reference/products.md). Digit s of column j, index l, block b has the address
 //
 //	At + ((b Count + s) Width + j) Length + l
 //

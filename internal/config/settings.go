@@ -127,13 +127,13 @@ func (p *Problem) options() []*option.Option {
 			Or(constraints.Error().String()).For(constraints.Loss().String(), plain).With(rates),
 		option.Statements("subject-to", &p.SubjectTo, "CONSTRAINT",
 			"bound a rate of the decisions, as in \"fpr <= 5%\", \"recall[shirt] >= 0.9\", \"gap(tpr, race) <= 0.02\"; may be repeated;"+
-				" see docs/constraints.md; without a bound, ppal trains a plain model", readConstraint).Or("").With(rates),
+				" see docs/reference/language.md; without a bound, ppal trains a plain model", readConstraint).Or("").With(rates),
 		option.Choice("bounds-on", &p.BoundsOn, "let the bounds hold for the counted decisions, or for the smooth surrogates as in the published problems",
 			session.OnDecisions, session.OnSurrogate).
 			Or(string(session.OnSurrogate)).For(string(session.OnDecisions), rates),
 		option.Number("confidence", &p.Confidence, option.Within(0, 1),
 			"let the bounds hold on new rows with this probability, as in 0.95: the validation rows choose the threshold; 0: on the training rows;"+
-				" see docs/confidence.md").Or("0").With(onDecisions),
+				" see docs/reference/confidence.md").Or("0").With(onDecisions),
 		option.Names("classes", &p.ClassNames, "NAME,NAME[,...]", "take these classes, in this order: names or numbers of pictures' classes, or values of your"+
 			" own table's label, without the rows of other classes; mnpc minimises the loss of the first").
 			OrRule("all", none).
@@ -280,7 +280,7 @@ func (d *Device) options() []*option.Option {
 		option.AutoChoice("products", &d.Products,
 			"choose the arithmetic of float32 products with the data: float32; int8 or bfloat16 factors of three digits, as accurate as float32,"+
 				" or of two; int8: two digits at first, three when the steps need them; tf32; auto takes the fastest kind that is as accurate"+
-				" as float32; see docs/products.md",
+				" as float32; see docs/reference/products.md",
 			append(session.CPUProducts(), session.GPUProducts()...)...).As("KIND"),
 		option.Count("micro-batch", &d.MicroBatch, option.AtLeast(0),
 			"let the GPU work on N rows at a time, to save memory; the sums over all rows stay the same; 0: all rows").

@@ -11,10 +11,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The files for Slurm and Kubernetes in docs/scale.md are valid: a shell and a YAML parser read
-// them, and the workers of an MPIJob have the processes that mpirun starts.
+// The files for Slurm and Kubernetes in docs/guides/processes.md are valid: a shell and a YAML
+// parser read them, and the workers of an MPIJob have the processes that mpirun starts.
 func TestJobs(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs", "scale.md"))
+	text, err := os.ReadFile(filepath.Join(root, "docs", "guides", "processes.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,6 +72,6 @@ func TestJobs(t *testing.T) {
 		}
 	}
 	if scripts != 2 || jobs != 2 {
-		t.Errorf("docs/scale.md has %d scripts for sbatch and %d MPIJobs, want 2 of each", scripts, jobs)
+		t.Errorf("docs/guides/processes.md has %d scripts for sbatch and %d MPIJobs, want 2 of each", scripts, jobs)
 	}
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // scoreError returns the largest error of a training device's score, relative to max(1, max
-// |score|), for the kind of products: a generous multiple of the errors in docs/products.md.
+// |score|), for the kind of products: a generous multiple of the errors in
+// docs/reference/products.md.
 func scoreError(products string) float64 {
 	switch products {
 	case "float64":

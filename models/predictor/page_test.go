@@ -12,7 +12,7 @@ import (
 	"ppal/trainer/session"
 )
 
-const page = "../../docs/using-a-model.md"
+const page = "../../docs/guides/using-a-model.md"
 
 // The page's table lists the files of a run that a model needs.
 func TestPageFiles(t *testing.T) {

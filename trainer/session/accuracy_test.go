@@ -46,7 +46,7 @@ func relative(a, b []float64) float64 {
 
 // In the scores and in the gradient, products of three digits are as accurate as float32 products,
 // both compared with float64. The widths are 1 to 512; the weights are early and late in training.
-// The errors of products of two digits are within the bounds of docs/products.md.
+// The errors of products of two digits are within the bounds of docs/reference/products.md.
 func TestDigitsAreAccurate(t *testing.T) {
 	needDigits(t)
 	rows := clothes(t, 120)

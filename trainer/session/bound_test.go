@@ -10,8 +10,8 @@ import (
 	"ppal/trainer"
 )
 
-// kappa holds the bounds of docs/products.md by the number of digits, relative to the largest
-// magnitude in a column.
+// kappa holds the bounds of docs/reference/products.md by the number of digits, relative to the
+// largest magnitude in a column.
 var kappa = map[int]float64{2: 1.56e-5, 3: 6.2e-8}
 
 const unit = 0x1p-24

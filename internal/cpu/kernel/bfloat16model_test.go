@@ -9,7 +9,7 @@ import (
 )
 
 // The functions in this file compute products of two factors in digits of bfloat16 with the
-// roundings of TDPBF16PS, without tiles. docs/products.md has the errors.
+// roundings of TDPBF16PS, without tiles. docs/reference/products.md has the errors.
 
 // bfloat16Digits writes the digits of a number, the largest first. Each digit is the bfloat16
 // number nearest to the remainder of the number without the digits before.
@@ -115,7 +115,7 @@ func TestBFloat16DigitsAreExact(t *testing.T) {
 
 // TestBFloat16Errors compares products of digits, and float32 products of this package, with
 // float64. Three digits are at least as accurate as float32 if sums of 160 indices are added in
-// float32. The errors are the table of docs/products.md.
+// float32. The errors are the table of docs/reference/products.md.
 func TestBFloat16Errors(t *testing.T) {
 	racing.Skip(t, alone)
 	normal := func(r *rand.Rand) float32 { return float32(r.NormFloat64()) }

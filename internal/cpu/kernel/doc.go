@@ -56,8 +56,8 @@
 // [PackedBytes] are a data matrix of bytes, packed once in the two orders that the products want. W
 // and D are quantized to two or three signed 8-bit [Digits], and [ByteKernels] multiply: VPDPBUSD
 // adds four products of bytes to each 32-bit sum, four times the work of a float32 multiply-add, so
-// that three digits take three quarters of the time. ../../../docs/products.md has the arithmetic
-// and its error.
+// that three digits take three quarters of the time. ../../../docs/reference/products.md has the
+// arithmetic and its error.
 //
 // A tile of 8 x 16 (4 x 8 with 256 bits) keeps the sums of all digits, 24 of 32 registers or 12 of
 // 16, and combines them at its end: X is read once for all digits, and the integers never leave the

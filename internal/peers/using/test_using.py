@@ -1,4 +1,4 @@
-"""The Python of docs/using-a-model.md, PyTorch, scikit-learn and ONNX Runtime against `ppal predict`."""
+"""The Python of docs/guides/using-a-model.md, PyTorch, scikit-learn and ONNX Runtime against `ppal predict`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pandas as pd
 
 ROOT = Path(__file__).resolve().parents[3]
 PPAL = Path(os.environ.get("PPAL", ROOT / "bin" / "ppal")).resolve()
-PAGE = ROOT / "docs" / "using-a-model.md"
+PAGE = ROOT / "docs" / "guides" / "using-a-model.md"
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 DATA = Path(os.environ.get("PPAL_DATA", "none")).resolve()
 

@@ -1,0 +1,91 @@
+package style
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestLinks checks that every relative link in a tracked Markdown file names a file or a folder of
+// the tree, and that its anchor is a heading there. It also checks the pages of docs that comments,
+// help texts and messages name.
+func TestLinks(t *testing.T) {
+	links := regexp.MustCompile(`\]\(([^)\s#:]*)(?:#([^)\s]+))?\)`)
+	for name, text := range tracked(t, "*.md") {
+		for _, link := range links.FindAllStringSubmatch(text, -1) {
+			target := filepath.Join(root, name)
+			if link[1] != "" {
+				target = filepath.Join(filepath.Dir(target), filepath.FromSlash(link[1]))
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s links to %s: %v", name, link[0], err)
+				continue
+			}
+			if link[2] == "" {
+				continue
+			}
+			page, err := os.ReadFile(target)
+			if err != nil || !anchors(string(page))[link[2]] {
+				t.Errorf("%s links to %s: there is no such heading", name, link[0])
+			}
+		}
+	}
+	pages := regexp.MustCompile(`\bdocs/[\w/-]+\.(?:md|svg|txt)\b`)
+	for name, text := range tracked(t, "*.go", "*.py", "*.md", "*.cu", "*.cuh", "*.sh", "Makefile", ".ci/run") {
+		for _, page := range pages.FindAllString(text, -1) {
+			if _, err := os.Stat(filepath.Join(root, page)); err != nil {
+				t.Errorf("%s names %s: %v", name, page, err)
+			}
+		}
+	}
+}
+
+// TestPagesBegin checks that every page of docs begins with a heading and a paragraph of text.
+func TestPagesBegin(t *testing.T) {
+	begins := regexp.MustCompile(`^# [^\n]+\n\n[A-Z*` + "`" + `][^\n]+`)
+	for name, text := range tracked(t, "docs/*.md") {
+		if !begins.MatchString(text) {
+			t.Errorf("%s does not begin with a heading and a sentence that says what the page answers", name)
+		}
+	}
+}
+
+// tracked returns the text of the files that git tracks, by name.
+func tracked(t *testing.T, patterns ...string) map[string]string {
+	t.Helper()
+	list := exec.Command("git", append([]string{"ls-files", "-z", "--"}, patterns...)...)
+	list.Dir = root
+	out, err := list.Output()
+	if err != nil {
+		t.Skipf("git does not list the files: %v", err)
+	}
+	files := map[string]string{}
+	for name := range strings.SplitSeq(strings.TrimRight(string(out), "\x00"), "\x00") {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if os.IsNotExist(err) {
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = string(text)
+	}
+	if len(files) < 10 {
+		t.Fatalf("git lists %d files of %v", len(files), patterns)
+	}
+	return files
+}
+
+// anchors returns the anchors of a page's headings, as GitHub forms them.
+func anchors(page string) map[string]bool {
+	dropped := regexp.MustCompile(`[^\p{L}\p{N}\s_-]`)
+	found := map[string]bool{}
+	for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(page, -1) {
+		text := dropped.ReplaceAllString(strings.ToLower(heading[1]), "")
+		found[strings.ReplaceAll(text, " ", "-")] = true
+	}
+	return found
+}
