@@ -114,7 +114,7 @@ func (o *Outcome) report(dir string) *report.Comparison {
 		c.Methods = append(c.Methods, o.method(contender, columns))
 	}
 	c.Headline, c.Lead, c.Good = o.headline()
-	c.Charts = o.charts()
+	c.Charts = o.pictures().Charts()
 	c.Search = o.searchTable()
 	c.Notes = []string{fmt.Sprintf("The numbers are the mean ± the standard deviation over the seeds, at the last record. "+
 		"A run meets the bounds if no smooth constraint exceeds its bound by more than %g.", o.tolerance())}
@@ -230,71 +230,6 @@ func (o *Outcome) method(c Contender, columns []column) report.ComparedMethod {
 		m.Settings = append(m.Settings, report.Fact{Name: key, Value: values[key], Note: note})
 	}
 	return m
-}
-
-// charts returns the curves of all methods.
-func (o *Outcome) charts() (list []*report.Chart) {
-	type quantity struct {
-		title, note string
-		log         bool
-		of          func(r *trainer.Record) (float64, bool)
-	}
-	known := func(of func(r *trainer.Record) float64) func(r *trainer.Record) (float64, bool) {
-		return func(r *trainer.Record) (float64, bool) { return of(r), true }
-	}
-	all := []quantity{
-		{"Objective", "The smooth objective on the training rows.", false, known(func(r *trainer.Record) float64 { return r.Objective })},
-		{"Largest violation", "How far the worst constraint exceeds its bound; 0 is met.", true, known(func(r *trainer.Record) float64 { return r.MaxViolation })},
-		{"Stationarity", "The gradient that the multipliers do not balance.", true, known(func(r *trainer.Record) float64 { return r.Stationarity })},
-		{"Complementarity", "Multipliers times slack.", true, known(func(r *trainer.Record) float64 { return r.Complementarity })},
-	}
-	for _, name := range o.Study.Measures {
-		all = append(all, quantity{strings.ReplaceAll(name, "_", " "), "", false, func(r *trainer.Record) (float64, bool) { return r.Measured(name) }})
-	}
-	axes := []struct {
-		name string
-		of   func(r *trainer.Record) float64
-	}{
-		{"iteration", func(r *trainer.Record) float64 { return float64(r.Iteration) }},
-		{"seconds", func(r *trainer.Record) float64 { return r.Seconds }},
-		{"gradient evaluations", func(r *trainer.Record) float64 { return float64(r.GradientEvaluations) }},
-	}
-	for _, q := range all {
-		c := &report.Chart{Title: q.title, Note: q.note, Log: q.log}
-		for i, a := range axes {
-			v := report.View{Axis: a.name}
-			for k, contender := range o.Study.Contenders {
-				var runs []report.Run
-				for _, r := range o.shown(contender.Name) {
-					var own report.Run
-					for j := range r.Records {
-						if y, ok := q.of(&r.Records[j]); ok {
-							own.X, own.Y = append(own.X, a.of(&r.Records[j])), append(own.Y, y)
-						}
-					}
-					if own.X != nil {
-						runs = append(runs, own)
-					}
-				}
-				if runs == nil {
-					continue
-				}
-				if i == 0 {
-					c.Lines = append(c.Lines, report.MethodLine(contender.Name, k))
-				}
-				v.Curves = append(v.Curves, report.Spread(runs))
-			}
-			c.Views = append(c.Views, v)
-		}
-		if q.title == "Largest violation" {
-			c.Levels = []report.Level{{Name: "counts as met", Value: o.tolerance()}}
-		}
-		if len(c.Lines) > 0 {
-			c.Log = c.Log || c.Decades() >= 1
-			list = append(list, c)
-		}
-	}
-	return list
 }
 
 // searchTable returns the points of the search; nil without a search.

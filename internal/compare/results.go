@@ -23,7 +23,7 @@ func (o *Outcome) write(dir string) error {
 			return err
 		}
 	}
-	if _, err := plots.WriteComparison(filepath.Join(dir, "plots"), o.pictures()); err != nil {
+	if _, err := o.pictures().Write(filepath.Join(dir, "plots")); err != nil {
 		return err
 	}
 	return rundir.WriteFile(filepath.Join(dir, "summary.md"), []byte(o.Markdown()))
@@ -72,9 +72,9 @@ func (o *Outcome) Of(contender string) []Run {
 	return runs
 }
 
-func (o *Outcome) pictures() plots.Comparison {
-	c := plots.Comparison{Title: o.Study.Title, Measures: o.Study.Measures, Overview: o.Study.Overview,
-		Marks: []plots.Mark{{Quantity: "violation", Name: "counts as met", Value: o.tolerance()}}}
+// pictures returns the records to draw.
+func (o *Outcome) pictures() *plots.Comparison {
+	c := &plots.Comparison{Title: o.Study.Title, Measures: o.Study.Measures, Overview: o.Study.Overview, Met: o.tolerance()}
 	for _, contender := range o.Study.Contenders {
 		m := plots.Method{Name: contender.Name}
 		for _, r := range o.shown(contender.Name) {

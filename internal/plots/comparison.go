@@ -1,14 +1,12 @@
 package plots
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"sort"
 	"strings"
 
-	"gonum.org/v1/plot/plotter"
-
+	"ppal/internal/chart"
 	"ppal/trainer"
 )
 
@@ -17,7 +15,7 @@ type Comparison struct {
 	Title    string
 	Methods  []Method // in the legend's order
 	Measures []string // names of the measures to draw in addition
-	Marks    []Mark   // horizontal lines
+	Met      float64  // the largest violation that counts as met
 	Overview []string // the quantities of the overview, measures included; nil: the first four
 }
 
@@ -27,186 +25,143 @@ type Method struct {
 	Runs [][]trainer.Record
 }
 
-// Mark is a horizontal line in the plot of one quantity.
-type Mark struct {
-	Quantity, Name string
-	Value          float64
-}
-
-// WriteComparison draws <quantity>-<axis>.svg over iterations, seconds and gradient evaluations,
-// and overview.svg, into the folder dir, which it creates. Each method has a line, the mean over
-// its runs, and a band from the smallest to the largest value. Both are taken over short intervals
-// of the axis, because methods that switch between objective and constraints zigzag from record to
-// record. A quantity that no run has gets no plot. WriteComparison returns the names of the files.
-func WriteComparison(dir string, c Comparison) ([]string, error) {
-	f, err := newFolder(dir)
-	if err != nil {
-		return nil, err
+// Write writes <quantity>-<axis>.svg over iterations, seconds and gradient evaluations, and
+// overview.svg, into the folder dir, which it creates. Write returns the names of the files.
+func (c *Comparison) Write(dir string) ([]string, error) {
+	f := &folder{dir: dir}
+	charts := c.Charts()
+	if err := f.writeCharts(c.Title, charts, axes()); err != nil {
+		return f.names, err
 	}
-	var tiles []*chart
-	quantities := c.quantities()
-	for _, q := range quantities {
-		for _, a := range []axis{c.iterations(), seconds(), gradients()} {
-			if err := f.saveChart(q.name+"-"+a.name+".svg", c.chart(q, a)); err != nil {
-				return f.names, err
-			}
-		}
+	tiles, over := charts[:min(len(charts), mostTiles)], len(axes())-1 // gradient evaluations
+	if c.Overview != nil {
+		tiles, over = named(charts, c.Overview...), 0 // iterations: epochs as in the paper
 	}
-	for _, q := range c.tiles(quantities) {
-		picture := c.chart(q, c.tileAxis())
-		picture.title = q.title // the full title does not fit
-		tiles = append(tiles, picture)
-	}
-	if len(tiles) == 0 {
-		return f.names, nil
-	}
-	err = f.saveTiles(tiles)
+	err := f.writeOverview(c.Title, tiles, over)
 	return f.names, err
 }
 
-// compared is one number of a record.
-type compared struct {
-	name, title, label string
-	logarithmic        bool
-	of                 func(r *trainer.Record) (float64, bool)
-}
-
-func (c Comparison) quantities() []compared {
-	known := func(of func(r *trainer.Record) float64) func(r *trainer.Record) (float64, bool) {
-		return func(r *trainer.Record) (float64, bool) { return of(r), true }
-	}
-	measure := func(name string) func(r *trainer.Record) (float64, bool) {
-		return func(r *trainer.Record) (float64, bool) { return r.Measured(name) }
-	}
-	all := []compared{
-		{"objective", "objective", "f + r", true, known(func(r *trainer.Record) float64 { return r.Objective })},
-		{"violation", "largest violation", "max(0, g)", true, known(func(r *trainer.Record) float64 { return r.MaxViolation })},
-		{"stationarity", "stationarity", "residual", true, known(func(r *trainer.Record) float64 { return r.Stationarity })},
-	}
-	for _, m := range c.Measures {
-		words := strings.ReplaceAll(m, "_", " ")
-		all = append(all, compared{m, words, words, m == nearStationarity, measure(m)})
-	}
-	all = append(all, compared{"complementarity", "complementarity", "residual", true,
-		known(func(r *trainer.Record) float64 { return r.Complementarity })})
-	return slices.DeleteFunc(all, func(q compared) bool { return !c.has(q) })
-}
-
-// mostTiles is the number of plots in an overview without a list of quantities.
+// mostTiles is the number of charts in an overview without a list of quantities.
 const mostTiles = 4
 
-// tiles returns the quantities of the overview.
-func (c Comparison) tiles(all []compared) []compared {
-	if c.Overview == nil {
-		return all[:min(len(all), mostTiles)]
+// Charts returns a chart for each quantity that a run has, over all axes. Each method has a line,
+// the median over its runs, and a band from the smallest to the largest value. Both are taken over
+// short intervals of the axis, because methods that switch between objective and constraints zigzag
+// from record to record.
+func (c *Comparison) Charts() []*chart.Chart {
+	type quantity struct {
+		name, title, note string
+		log               bool
+		of                number
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(q compared) bool { return !slices.Contains(c.Overview, q.name) })
+	all := []quantity{
+		{"objective", "Objective", "The smooth objective on the training rows.", false, always(func(r *trainer.Record) float64 { return r.Objective })},
+		{"violation", "Largest violation", "How far the worst constraint exceeds its bound; 0 is met.", true, always(func(r *trainer.Record) float64 { return r.MaxViolation })},
+		{"stationarity", "Stationarity", "The gradient that the multipliers do not balance.", true, always(func(r *trainer.Record) float64 { return r.Stationarity })},
+	}
+	for _, name := range c.Measures {
+		words := strings.ReplaceAll(name, "_", " ")
+		all = append(all, quantity{name, strings.ToUpper(words[:1]) + words[1:], "", false, measure(name)})
+	}
+	all = append(all, quantity{"complementarity", "Complementarity", "Multipliers times slack.", true,
+		always(func(r *trainer.Record) float64 { return r.Complementarity })})
+	var list []*chart.Chart
+	for _, q := range all {
+		own := &chart.Chart{Name: q.name, Title: q.title, Note: q.note}
+		for _, a := range axes() {
+			own.Views = append(own.Views, chart.View{Axis: a.label})
+		}
+		if c.epochs() {
+			own.Views[0].Axis = "iteration (epoch)"
+		}
+		for k, m := range c.Methods {
+			curves := m.curves(q.of)
+			if curves == nil {
+				continue
+			}
+			own.Lines = append(own.Lines, chart.LineOf(m.Name, k))
+			for i := range own.Views {
+				own.Views[i].Curves = append(own.Views[i].Curves, curves[i])
+			}
+		}
+		if len(own.Lines) == 0 {
+			continue
+		}
+		if q.name == "violation" {
+			own.Levels = []chart.Level{{Name: "counts as met", Value: c.Met}}
+		}
+		own.Log = q.log || own.Decades() >= 1
+		list = append(list, own)
+	}
+	return list
 }
 
-// tileAxis returns the axis of the overview: gradient evaluations, or, if the overview lists its
-// quantities, epochs as in the paper.
-func (c Comparison) tileAxis() axis {
-	if c.Overview == nil {
-		return gradients()
-	}
-	return c.iterations()
-}
-
-// iterations returns the axis of iterations, called epochs if each iteration is a pass over the
-// rows.
-func (c Comparison) iterations() axis {
-	a := iterations()
+// epochs reports whether each iteration of every run is a pass over the rows.
+func (c *Comparison) epochs() bool {
 	for _, m := range c.Methods {
 		for _, run := range m.Runs {
 			if last := run[len(run)-1]; last.Epoch != float64(last.Iteration) || last.Iteration == 0 {
-				return a
+				return false
 			}
 		}
 	}
-	a.label = "iteration (epoch)"
-	return a
+	return true
 }
 
-// nearStationarity is the measure that is drawn on a logarithmic axis.
-const nearStationarity = "near_stationarity"
-
-// has reports whether a record has the quantity.
-func (c Comparison) has(q compared) bool {
-	for _, m := range c.Methods {
-		for _, run := range m.Runs {
-			for i := range run {
-				if _, ok := q.of(&run[i]); ok {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
-// chart returns the chart of a quantity of every method over an axis.
-func (c Comparison) chart(q compared, a axis) *chart {
-	picture := &chart{title: fmt.Sprintf("%s\n%s", c.Title, q.title), axis: a.label, label: q.label, logarithmic: q.logarithmic}
-	for k, m := range c.Methods {
-		var runs []plotter.XYs
+// curves returns the method's curve over each axis; nil if no record has the number.
+func (m *Method) curves(of number) (list []chart.Curve) {
+	for _, a := range axes() {
+		var runs []line
 		for _, records := range m.Runs {
-			var run plotter.XYs
+			var run line
 			for i := range records {
-				if y, ok := q.of(&records[i]); ok {
-					run = append(run, plotter.XY{X: a.of(&records[i]), Y: y})
+				if y, known := of(&records[i]); known {
+					run.x, run.y = append(run.x, a.of(&records[i])), append(run.y, y)
 				}
 			}
-			if len(run) > 0 {
+			if run.x != nil {
 				runs = append(runs, run)
 			}
 		}
-		line := meanAndRange(runs)
-		line.name, line.style = m.Name, constraintStyle(k)
-		picture.curves = append(picture.curves, line)
-	}
-	for _, m := range c.Marks {
-		if m.Quantity == q.name {
-			picture.levels = append(picture.levels, level{m.Name, m.Value})
+		if runs == nil {
+			return nil
 		}
+		list = append(list, spread(runs))
 	}
-	if q.name == "objective" {
-		picture.logarithmic = picture.decades() >= 1
-	}
-	return picture.finish()
+	return list
 }
 
+// line holds the points of a run, with increasing x.
+type line struct{ x, y []float64 }
+
 const (
-	stretches = 100 // largest number of intervals of an axis
+	stretches = 200 // largest number of intervals of an axis
 	// gridPoints is the number of points of the common grid, for runs that were recorded at
 	// different points; the grid is finer than the intervals.
 	gridPoints = 400
 )
 
-// meanAndRange returns the mean of the runs and the range between their smallest and largest
-// values, over intervals of the axis. The runs' own points are used if they agree; otherwise the
-// runs are interpolated linearly on a grid over the range that all runs cover.
-func meanAndRange(runs []plotter.XYs) curve {
-	var c curve
-	if len(runs) == 0 {
-		return c
-	}
-	places := sharedPlaces(runs)
-	var low, high plotter.XYs
-	for _, stretch := range divide(places) {
-		x, sum, least, most := 0.0, 0.0, math.Inf(1), math.Inf(-1)
+// spread returns the median of the runs and the range between their smallest and largest values,
+// over intervals of the axis. The runs' own points are used if they agree; otherwise the runs are
+// interpolated linearly on a grid over the range that all runs cover.
+func spread(runs []line) chart.Curve {
+	var c chart.Curve
+	for _, stretch := range divide(sharedPlaces(runs)) {
+		x := 0.0
+		var values []float64
 		for _, place := range stretch {
 			x += place / float64(len(stretch))
 			for _, run := range runs {
-				y := interpolate(run, place)
-				sum, least, most = sum+y, min(least, y), max(most, y)
+				values = append(values, run.at(place))
 			}
 		}
-		c.points = append(c.points, plotter.XY{X: x, Y: sum / float64(len(runs)*len(stretch))})
-		low, high = append(low, plotter.XY{X: x, Y: least}), append(high, plotter.XY{X: x, Y: most})
+		slices.Sort(values)
+		n := len(values)
+		c.X, c.Y = append(c.X, x), append(c.Y, (values[(n-1)/2]+values[n/2])/2)
+		c.Low, c.High = append(c.Low, values[0]), append(c.High, values[n-1])
 	}
-	if len(low) > 1 && !slices.Equal(low, high) {
-		slices.Reverse(high)
-		c.band = append(low, high...)
+	if len(c.X) == 1 || slices.Equal(c.Low, c.High) {
+		c.Low, c.High = nil, nil
 	}
 	return c
 }
@@ -222,45 +177,38 @@ func divide(places []float64) [][]float64 {
 	return append(all, places[n-1:])
 }
 
-func sharedPlaces(runs []plotter.XYs) []float64 {
-	first := runs[0]
-	same := !slices.ContainsFunc(runs, func(run plotter.XYs) bool {
-		return !slices.EqualFunc(run, first, func(a, b plotter.XY) bool { return a.X == b.X })
-	})
-	var places []float64
-	if same {
-		for i, at := range first {
-			if every := (len(first) + mostPoints - 1) / mostPoints; i%every == 0 || i == len(first)-1 {
-				places = append(places, at.X)
-			}
-		}
-		return places
+// sharedPlaces returns the places at which the runs are compared.
+func sharedPlaces(runs []line) []float64 {
+	first := runs[0].x
+	if !slices.ContainsFunc(runs, func(r line) bool { return !slices.Equal(r.x, first) }) {
+		return first
 	}
-	lo, hi := first[0].X, first[len(first)-1].X
-	for _, run := range runs {
-		lo, hi = max(lo, run[0].X), min(hi, run[len(run)-1].X)
+	lo, hi := math.Inf(-1), math.Inf(1)
+	for _, r := range runs {
+		lo, hi = max(lo, r.x[0]), min(hi, r.x[len(r.x)-1])
 	}
 	if hi <= lo {
 		return []float64{lo}
 	}
+	var places []float64
 	for i := range gridPoints {
 		places = append(places, lo+(hi-lo)*float64(i)/(gridPoints-1))
 	}
 	return places
 }
 
-// interpolate returns the run's value at x; before its first and after its last point, the value of
-// that point.
-func interpolate(run plotter.XYs, x float64) float64 {
-	i := sort.Search(len(run), func(i int) bool { return run[i].X >= x })
+// at returns the run's value at x by linear interpolation; before its first and after its last
+// point, the value of that point.
+func (l line) at(x float64) float64 {
+	i := sort.SearchFloat64s(l.x, x)
 	switch {
 	case i == 0:
-		return run[0].Y
-	case i == len(run):
-		return run[i-1].Y
-	case run[i].X == x:
-		return run[i].Y
+		return l.y[0]
+	case i == len(l.x):
+		return l.y[i-1]
+	case l.x[i] == x:
+		return l.y[i]
 	}
-	a, b := run[i-1], run[i]
-	return a.Y + (b.Y-a.Y)*(x-a.X)/(b.X-a.X)
+	share := (x - l.x[i-1]) / (l.x[i] - l.x[i-1])
+	return l.y[i-1] + share*(l.y[i]-l.y[i-1])
 }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"html/template"
 	"image/png"
+	"math"
 
+	"ppal/internal/chart"
 	"ppal/internal/rundir"
 )
 
@@ -37,9 +39,9 @@ func newExamples(e *rundir.Examples) *examplesView {
 	}
 	v := &examplesView{Split: e.Split.Word(), Columns: e.Columns, Picture: e.Columns == nil}
 	for _, c := range e.Classes {
-		own := exampleClass{Class: c.Class, Text: fmt.Sprintf("%s of %s decided wrongly (%s)", count(c.Wrong), plural(c.Rows, "row"), percent(float64(c.Wrong)/float64(max(1, c.Rows))))}
+		own := exampleClass{Class: c.Class, Text: fmt.Sprintf("%s of %s decided wrongly (%s)", count(c.Wrong), plural(c.Rows, "row"), chart.Percent(float64(c.Wrong)/float64(max(1, c.Rows))))}
 		for _, x := range c.List {
-			row := example{Row: x.Row, Decided: x.Decided, Score: short(x.Score), Values: x.Values}
+			row := example{Row: x.Row, Decided: x.Decided, Score: chart.Number(x.Score), Values: x.Values}
 			if v.Picture {
 				if _, err := png.DecodeConfig(bytes.NewReader(x.Picture)); err != nil {
 					continue
@@ -110,7 +112,7 @@ func sizes(name string, list []rundir.SplitSizes, all int) dataPart {
 	for _, s := range list {
 		row := dataRow{s.Name, count(s.Train), count(s.Validation), count(s.Test), 0}
 		if all > 0 {
-			row.Share = places(100 * float64(s.Train) / float64(all))
+			row.Share = math.Round(1000*float64(s.Train)/float64(all)) / 10
 		}
 		part.Rows = append(part.Rows, row)
 	}

@@ -10,17 +10,6 @@ import (
 	"ppal/internal/rundir"
 )
 
-// short formats a number with four significant digits.
-func short(v float64) string {
-	if a := math.Abs(v); a != 0 && (a < 1e-3 || a >= 1e6) {
-		return strconv.FormatFloat(v, 'e', 2, 64)
-	}
-	return strconv.FormatFloat(v, 'g', 4, 64)
-}
-
-// percent formats a share with two decimals.
-func percent(v float64) string { return strconv.FormatFloat(100*v, 'f', 2, 64) + "%" }
-
 // rate formats a rate, a gap or a loss with four decimals, as the table of `ppal train` does.
 func rate(v *float64) string {
 	if v == nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ppal/constraints"
+	"ppal/internal/chart"
 	"ppal/internal/rundir"
 )
 
@@ -35,8 +36,8 @@ type boundView struct {
 type gauge struct {
 	Bound     float64
 	BoundText string
-	From, To  float64 // the forbidden part
-	Ticks     []tick  // At in percent
+	From, To  float64      // the forbidden part
+	Ticks     []chart.Tick // At in percent
 	Dots      []dot
 }
 
@@ -152,7 +153,7 @@ func newBound(o *rundir.Outcome, c *rundir.ConstraintOutcome) boundView {
 	}
 	const negligible = 1e-4
 	if c.Multiplier > negligible && !strings.HasPrefix(c.Constraint, "ratio(") { // a ratio's bound multiplies a rate
-		b.Notes = append(b.Notes, words(fmt.Sprintf("Relaxing the bound by 0.01 lowers the smooth objective by about %s.", short(0.01*c.Multiplier))))
+		b.Notes = append(b.Notes, words(fmt.Sprintf("Relaxing the bound by 0.01 lowers the smooth objective by about %s.", chart.Number(0.01*c.Multiplier))))
 	}
 	b.Gauge = newGauge(c, intervals)
 	return b
@@ -181,14 +182,14 @@ func newGauge(c *rundir.ConstraintOutcome, intervals func(rundir.Split) *[2]floa
 	if lo != 0 {
 		lo -= pad
 	}
-	s := linear(lo, hi+pad, false)
-	at := func(v float64) float64 { return math.Round(1000*s.of(v)) / 10 }
+	s := chart.Linear(lo, hi+pad, false)
+	at := func(v float64) float64 { return math.Round(1000*s.Of(v)) / 10 }
 	g := &gauge{Bound: at(c.Bound), BoundText: c.Relation() + " " + strconv.FormatFloat(c.Bound, 'g', -1, 64), From: at(c.Bound), To: 100}
 	if c.AtLeast {
 		g.From, g.To = 0, at(c.Bound)
 	}
 	for _, t := range s.Ticks {
-		g.Ticks = append(g.Ticks, tick{math.Round(1000*t.At) / 10, t.Label})
+		g.Ticks = append(g.Ticks, chart.Tick{At: math.Round(1000*t.At) / 10, Label: t.Label})
 	}
 	for _, split := range rundir.Splits() {
 		v := c.Of(split)
@@ -217,11 +218,7 @@ func (r *run) plainBounds(v *runView) {
 			bound = s.Bounds[j]
 		}
 		value := g + bound
-		name := r.constraintName(j)
-		if !strings.Contains(name, " <= ") && !strings.Contains(name, " >= ") {
-			name += fmt.Sprintf(" <= %g", bound)
-		}
-		c := &rundir.ConstraintOutcome{Constraint: name, Bound: bound, SplitValues: rundir.SplitValues{Train: &value}, State: constraints.NotMet}
+		c := &rundir.ConstraintOutcome{Constraint: r.boundedName(j), Bound: bound, SplitValues: rundir.SplitValues{Train: &value}, State: constraints.NotMet}
 		if g <= most {
 			c.State = constraints.Met
 		}
@@ -233,7 +230,7 @@ func (r *run) plainBounds(v *runView) {
 		}
 	}
 	v.ObjectiveOf = cmp.Or(r.details.Objective, "objective")
-	v.Objective = []cell{{Split: "train", Word: "training", Value: short(s.Objective)}}
+	v.Objective = []cell{{Split: "train", Word: "training", Value: chart.Number(s.Objective)}}
 }
 
 // constraintName returns the name of g_j.
@@ -271,7 +268,7 @@ func thresholdStep(o *rundir.Outcome) string {
 	if o.Threshold == 0 && o.Offsets == nil {
 		return ""
 	}
-	text := "After training, the threshold moved by " + short(o.Threshold)
+	text := "After training, the threshold moved by " + chart.Number(o.Threshold)
 	if o.Offsets != nil {
 		text = "After training, the threshold of each class moved"
 	}

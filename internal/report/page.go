@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"unicode"
 
+	"ppal/internal/chart"
 	"ppal/internal/rundir"
 	"ppal/trainer/option"
 )
@@ -21,7 +22,7 @@ var files embed.FS
 type page struct {
 	Kind, Title, Kicker, Version, Dir string
 	View                              any
-	Charts                            []chartData // for the script
+	Charts                            []chart.Data // for the script
 	Style                             template.CSS
 	Script                            template.JS
 	Policy                            string
@@ -56,8 +57,8 @@ func (p *page) render() ([]byte, error) {
 	p.Policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"chart": p.chart, "quote": option.ShellWord,
-		"pct": func(v float64) float64 { return 100 * v }, "flip": func(v float64) float64 { return places(1000 - 1000*v) },
-		"sub": func(a, b float64) float64 { return places(a - b) },
+		"pct": func(v float64) float64 { return 100 * v }, "flip": func(v float64) float64 { return 1000 - 1000*v },
+		"sub": func(a, b float64) float64 { return a - b }, "rows": func(n int) string { return plural(n, "row") },
 	}).ParseFS(files, "page/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
@@ -77,9 +78,9 @@ func (p *page) render() ([]byte, error) {
 }
 
 // chart gives a chart its number and collects its data for the script.
-func (p *page) chart(c *Chart) *Chart {
+func (p *page) chart(c *chart.Chart) *chart.Chart {
 	c.ID = "chart" + strconv.Itoa(len(p.Charts)+1)
-	p.Charts = append(p.Charts, c.data())
+	p.Charts = append(p.Charts, c.Data())
 	return c
 }
 

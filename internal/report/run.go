@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"ppal/constraints"
+	"ppal/internal/chart"
 	"ppal/internal/dirlock"
+	"ppal/internal/plots"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
 	"ppal/trainer"
@@ -109,6 +111,34 @@ func (r *run) setting(name string) string {
 	return ""
 }
 
+// charts returns the charts of the records.
+func (r *run) charts() []*chart.Chart {
+	if len(r.records) == 0 {
+		return nil
+	}
+	of := &plots.Run{Records: r.records, Objective: r.details.Objective, Bounds: r.bounds()}
+	for j := range r.records[len(r.records)-1].Constraints {
+		of.Constraints, of.Bounded = append(of.Constraints, r.constraintName(j)), append(of.Bounded, r.boundedName(j))
+	}
+	return of.Charts()
+}
+
+// bounds returns the bounds of the smooth constraints; nil if the directory does not have them.
+func (r *run) bounds() []float64 {
+	if r.provenance.Bounds == nil && r.summary != nil {
+		return r.summary.Bounds
+	}
+	return r.provenance.Bounds
+}
+
+// boundedName returns the name of g_j with the bound.
+func (r *run) boundedName(j int) string {
+	if j < len(r.provenance.Constraints) {
+		return r.provenance.Constraints[j]
+	}
+	return r.constraintName(j)
+}
+
 // title returns "ppala on adult".
 func (r *run) title() string {
 	method, dataset := r.setting("method"), r.setting("dataset")
@@ -143,10 +173,10 @@ type runView struct {
 	Warnings     [][]word
 	Notes        [][]word
 	Certificate  certificateView
-	Charts       []*Chart
+	Charts       []*chart.Chart
 	Rates        *ratesView
 	Confusion    []confusionView
-	ROC          *Chart
+	ROC          *chart.Chart
 	Examples     *examplesView
 	Data         dataView
 	Settings     []settingGroup
@@ -316,7 +346,7 @@ func (r *run) facts() (list []fact) {
 	s := r.summary
 	if s == nil {
 		last := &r.records[len(r.records)-1]
-		return []fact{{"objective", short(last.Objective), ""}, {"largest violation", short(last.MaxViolation), ""},
+		return []fact{{"objective", chart.Number(last.Objective), ""}, {"largest violation", chart.Number(last.MaxViolation), ""},
 			{"iteration", count(last.Iteration), ""}, {"training time", seconds(last.Seconds), ""}}
 	}
 	if o := s.Outcome; o != nil && o.Objective.Name != "" {
@@ -331,9 +361,9 @@ func (r *run) facts() (list []fact) {
 			list = append(list, fact{o.Objective.Name + ", minimised", rate(value), on})
 		}
 	}
-	list = append(list, fact{"smooth objective", short(s.Objective), "training rows"})
+	list = append(list, fact{"smooth objective", chart.Number(s.Objective), "training rows"})
 	if s.Status != string(trainer.Failed) {
-		list = append(list, fact{"KKT epsilon", short(s.Certificate.Epsilon), map[bool]string{true: "converged", false: "not converged"}[s.Converged]})
+		list = append(list, fact{"KKT epsilon", chart.Number(s.Certificate.Epsilon), map[bool]string{true: "converged", false: "not converged"}[s.Converged]})
 	}
 	list = append(list, fact{"iterations", count(s.Iterations), s.Status})
 	if s.SecondsTotal > 0 {
@@ -371,10 +401,10 @@ func newCertificate(s *rundir.Summary) certificateView {
 		near = "not yet a solution: epsilon is too large for convergence, and further training may improve them"
 	}
 	return certificateView{
-		Text: fmt.Sprintf("%s are a KKT point up to epsilon = %s%s, computed in float64. They are %s.", subject, most, short(c.Epsilon), near),
-		Rows: []fact{{"stationarity", most + short(c.Stationarity), "the gradient that the multipliers do not balance"},
-			{"infeasibility", short(c.Infeasibility), "the norm of the violations"},
-			{"complementarity", short(c.Complementarity), "multipliers times slack"}},
+		Text: fmt.Sprintf("%s are a KKT point up to epsilon = %s%s, computed in float64. They are %s.", subject, most, chart.Number(c.Epsilon), near),
+		Rows: []fact{{"stationarity", most + chart.Number(c.Stationarity), "the gradient that the multipliers do not balance"},
+			{"infeasibility", chart.Number(c.Infeasibility), "the norm of the violations"},
+			{"complementarity", chart.Number(c.Complementarity), "multipliers times slack"}},
 	}
 }
 

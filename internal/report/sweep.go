@@ -3,6 +3,7 @@ package report
 import (
 	"path/filepath"
 
+	"ppal/internal/chart"
 	"ppal/internal/rundir"
 )
 
@@ -12,7 +13,7 @@ type Sweep struct {
 	Kind                string // good, warn, bad or open: the colour of the headline
 	Headline, Lead      string
 	Facts               []Fact
-	Curve               *Chart // the trade-off
+	Curve               *chart.Chart // the trade-off
 	Points              []SweepPoint
 	Objective, Measure  string
 	Warnings            []string

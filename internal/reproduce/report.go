@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"ppal/internal/chart"
 	"ppal/internal/compare"
 	"ppal/internal/plots"
 	"ppal/internal/rundir"
@@ -48,7 +49,8 @@ func (f Figure) Write(dir string, names []string, outcomes []*compare.Outcome) e
 				continue
 			}
 			title := fmt.Sprintf("%s, %s", contender.Name, names[i])
-			if err := plots.WriteMultipliers(filepath.Join(dir, names[i], "plots", "multipliers-"+contender.Name+".svg"), title, r.Records); err != nil {
+			p := &chart.Picture{Head: title, Charts: plots.Multipliers(r.Records)}
+			if err := p.Write(filepath.Join(dir, names[i], "plots", "multipliers-"+contender.Name+".svg")); err != nil {
 				return err
 			}
 		}

@@ -14,6 +14,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"ppal/internal/chart"
 	"ppal/internal/report"
 	"ppal/internal/rundir"
 	"ppal/trainer/option"
@@ -167,11 +168,11 @@ func pointOf(dir Dir, p *Point) report.SweepPoint {
 }
 
 // curve returns the objective over the swept measure, a line for each split.
-func curve(over, objective string, points []Point) *report.Chart {
-	c := &report.Chart{Title: objective + " against " + over, Note: "Each mark is a bound. A band is the 95% interval of the objective on held-out rows.",
-		PercentX: true, PercentY: true, Fixed: true, Views: []report.View{{Axis: over}}}
+func curve(over, objective string, points []Point) *chart.Chart {
+	c := &chart.Chart{Title: objective + " against " + over, Note: "Each mark is a bound. A band is the 95% interval of the objective on held-out rows.",
+		PercentX: true, PercentY: true, Fixed: true, Views: []chart.View{{Axis: over}}}
 	for _, split := range rundir.Splits() {
-		var own report.Curve
+		var own chart.Curve
 		type at struct {
 			x, y, low, high float64
 			note            string
@@ -205,7 +206,7 @@ func curve(over, objective string, points []Point) *report.Chart {
 		if last != nil {
 			value = fmt.Sprintf("%.2f%%", 100**last)
 		}
-		c.Lines = append(c.Lines, report.Line{Name: split.Word() + " rows", Color: string(split), Marked: true, Value: value})
+		c.Lines = append(c.Lines, chart.Line{Name: split.Word() + " rows", Color: string(split), Marked: true, Value: value})
 		c.Views[0].Curves = append(c.Views[0].Curves, own)
 		for _, p := range list { // measures and objectives that are not shares
 			if p.x < -1 || p.x > 1 {

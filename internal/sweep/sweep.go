@@ -13,8 +13,8 @@ import (
 	"slices"
 
 	"ppal/constraints"
+	"ppal/internal/chart"
 	"ppal/internal/dirlock"
-	"ppal/internal/plots"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/decide"
@@ -234,23 +234,15 @@ func (r *runner) train(ctx context.Context, s *session.Session, k int) (*Point, 
 	return p, nil
 }
 
+// pictureFile is the file name of the picture of the points.
+const pictureFile = "trade-off.svg"
+
 // draw writes the picture of the points.
 func (s *Sweep) draw(dir Dir, points []Point) error {
-	t := plots.Sweep{Title: s.Title, Objective: points[0].Objective.Name, Measure: s.Over.Measure().String()}
-	for _, split := range rundir.Splits() {
-		c := plots.SweepCurve{Split: split.Word()}
-		for k := range points {
-			p := &points[k]
-			x, y := p.Swept().Of(split), p.Objective.Of(split)
-			if x == nil || y == nil {
-				continue
-			}
-			c.Points = append(c.Points, plots.SweepPoint{Rate: *x, Objective: *y, Interval: p.ObjectiveInterval(split)})
-		}
-		if c.Points != nil {
-			t.Curves = append(t.Curves, c)
-		}
+	c := curve(s.Over.Measure().String(), points[0].Objective.Name, points)
+	if c == nil {
+		return nil
 	}
-	_, err := plots.WriteSweep(dir.Plots(), t)
-	return err
+	p := &chart.Picture{Head: s.Title, Charts: []*chart.Chart{c}}
+	return p.Write(filepath.Join(dir.Plots(), pictureFile))
 }

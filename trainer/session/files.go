@@ -223,13 +223,9 @@ func (s *Session) drawCurves(d Description) (wait func() error) {
 		if err != nil {
 			return struct{}{}, err
 		}
-		bounded := ""
-		if d.Task == NameNeymanPearson {
-			bounded = "loss"
-		}
 		_, err = plots.Write(dir.Plots(), plots.Run{
-			Title: title, Records: records, Objective: d.Objective, Bounded: bounded,
-			Constraints: d.Constraints, Bounds: d.Bounds,
+			Title: title, Records: records, Objective: d.Objective,
+			Constraints: d.Constraints, Bounded: boundedNames(d), Bounds: d.Bounds,
 		})
 		return struct{}{}, err
 	})
@@ -249,7 +245,7 @@ func (s *Session) drawRates(d Description) error {
 	for _, split := range s.result.Splits {
 		if split.Rates != nil {
 			pictures.Splits = append(pictures.Splits, plots.SplitRates{
-				Name: split.Name.Word(), Trained: split.Name == Training, Table: split.Rates, ROC: split.ROC})
+				Split: string(split.Name), Word: split.Name.Word(), Trained: split.Name == Training, Table: split.Rates, ROC: split.ROC})
 		}
 	}
 	if pictures.Splits == nil {

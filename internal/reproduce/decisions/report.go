@@ -3,11 +3,12 @@ package decisions
 import (
 	"fmt"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"ppal/internal/plots"
+	"ppal/internal/chart"
 	"ppal/internal/rundir"
 )
 
@@ -167,28 +168,42 @@ func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 // Write writes summary.md and a picture for each problem.
 func (o *Outcome) Write(dir string) error {
 	for _, p := range o.Options.Problems {
-		if err := plots.WriteTradeoff(filepath.Join(dir, "plots", p.name()+".svg"), o.picture(p)); err != nil {
+		if err := o.picture(p).Write(filepath.Join(dir, "plots", p.name()+".svg")); err != nil {
 			return err
 		}
 	}
 	return rundir.WriteFile(filepath.Join(dir, "summary.md"), []byte(o.Markdown()))
 }
 
-// picture plots the test error against the measured value on test rows, with a point for each
-// split.
-func (o *Outcome) picture(p Problem) plots.Tradeoff {
-	t := plots.Tradeoff{Title: capital(p.Title()) + ", test rows", X: "gap (points)", Y: "error (%)", Bound: 100 * p.Bound}
+// picture draws the test error against the measured value on test rows, with a point for each split
+// and a dashed line at the bound.
+func (o *Outcome) picture(p Problem) *chart.Picture {
+	c := &chart.Chart{Title: "Error (%) against gap (points)", Note: "Test rows. Each point is a split of the data."}
+	v := chart.View{Axis: "gap (points)"}
 	if p.Kind == NeymanPearson {
-		t.X, t.Y = "false positive rate (%)", "missed positives (%)"
+		c.Title, v.Axis = "Missed positives (%) against false positive rate (%)", "false positive rate (%)"
 	}
-	for _, r := range o.Table(p) {
-		s := plots.Cloud{Name: r.Contender.Name}
+	low, high := math.Inf(1), math.Inf(-1)
+	for k, r := range o.Table(p) {
+		l := chart.Line{Name: r.Contender.Name, Color: "k"}
+		if k > 0 {
+			l = chart.LineOf(r.Contender.Name, k-1)
+		}
+		l.Dot = true
+		var points chart.Curve
 		for _, m := range r.At[2] {
-			s.X, s.Y = append(s.X, 100*m.Largest()), append(s.Y, 100*m.Error)
+			points.X, points.Y = append(points.X, 100*m.Largest()), append(points.Y, 100*m.Error)
 		}
-		if len(s.X) > 0 {
-			t.Clouds = append(t.Clouds, s)
+		if points.X != nil {
+			low, high = min(low, slices.Min(points.Y)), max(high, slices.Max(points.Y))
+			c.Lines, v.Curves = append(c.Lines, l), append(v.Curves, points)
 		}
 	}
-	return t
+	if low <= high {
+		bound := 100 * p.Bound
+		c.Lines = append(c.Lines, chart.Line{Name: fmt.Sprintf("bound %g", bound), Color: "muted", Dash: chart.Dashed})
+		v.Curves = append(v.Curves, chart.Curve{X: []float64{bound, bound}, Y: []float64{low, high}})
+	}
+	c.Views = []chart.View{v}
+	return &chart.Picture{Head: capital(p.Title()), Charts: []*chart.Chart{c}}
 }

@@ -1,8 +1,11 @@
 package suite
 
 import (
+	"fmt"
 	"math"
 	"slices"
+
+	"ppal/internal/chart"
 )
 
 // Tolerances returns the tolerances tau of the convergence test, the loosest first.
@@ -138,3 +141,49 @@ func (d *Duel) add(own, other float64) {
 
 // Count returns the number of problems.
 func (d Duel) Count() int { return d.Ahead + d.Level + d.Behind }
+
+// profileOf returns the picture of the performance profiles of the solvers on problems (Dolan and
+// More, Benchmarking Optimization Software with Performance Profiles, 2002). A curve is the share
+// of the problems that a solver solves at a cost of at most x times the fewest; the first solver is
+// drawn in black.
+func profileOf(targets map[string]target, u use, measure string, of cost, tau float64, list []solver) *chart.Picture {
+	costs := make([][]float64, len(list))
+	for s := range list {
+		for _, p := range u.problems {
+			costs[s] = append(costs[s], list[s].cost(targets, p.Name, tau, of))
+		}
+	}
+	c := &chart.Chart{Title: "Share of problems solved, by " + measure + " divided by the fewest " + measure + " of a solver",
+		PercentY: true, DoublingX: true}
+	v := chart.View{Axis: measure + " / fewest " + measure}
+	for s, r := range ratios(costs) {
+		l := chart.Line{Name: list[s].name, Color: "k"}
+		if s > 0 {
+			l = chart.LineOf(list[s].name, s-1)
+		}
+		c.Lines, v.Curves = append(c.Lines, l), append(v.Curves, staircase(r, len(u.problems)))
+	}
+	c.Views = []chart.View{v}
+	return &chart.Picture{Head: fmt.Sprintf("%d problems (%s), tau = %g", len(u.problems), u.name, tau), Charts: []*chart.Chart{c}}
+}
+
+// largestRatio is the right end of a profile. Larger ratios lie beyond the picture.
+const largestRatio = 128
+
+// staircase returns the corners of a profile. ratios are the performance ratios of the solved
+// problems, at least 1, in ascending order.
+func staircase(ratios []float64, problems int) chart.Curve {
+	c := chart.Curve{X: []float64{1}, Y: []float64{0}}
+	share := 0.0
+	add := func(x float64) { c.X, c.Y = append(c.X, x), append(c.Y, share) }
+	for i, r := range ratios {
+		if r > largestRatio {
+			break
+		}
+		add(r)
+		share = float64(i+1) / float64(problems)
+		add(r)
+	}
+	add(largestRatio)
+	return c
+}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/internal/chart"
 )
 
 var inf = math.Inf(1)
@@ -157,5 +159,14 @@ func TestWorseThan(t *testing.T) {
 	o := outcome()
 	if e := o.perProblem("rival").end(target{1, 2}, "p"); e.best != 2 || e.gap != 0.5 || e.epsilon != inf {
 		t.Errorf("%+v", e)
+	}
+}
+
+// The curve rises by the share of a problem at each ratio, and ends at the picture's right end.
+func TestStaircase(t *testing.T) {
+	got := staircase([]float64{1, 2, 500}, 4)
+	want := chart.Curve{X: []float64{1, 1, 1, 2, 2, 128}, Y: []float64{0, 0, 0.25, 0.25, 0.5, 0.5}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

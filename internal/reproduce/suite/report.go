@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"ppal/internal/plots"
 	"ppal/internal/rundir"
 )
 
@@ -304,7 +303,7 @@ func (o *Outcome) Write(dir string) error {
 				for _, tau := range Tolerances() {
 					name := fmt.Sprintf("profile-%s-%s-%s-%g.svg", choice.name, strings.ReplaceAll(u.name, " ", "-"), measure.name, tau)
 					p := profileOf(targets, u, measure.name, measure.of, tau, list)
-					if err := plots.WriteProfile(filepath.Join(dir, "plots", name), p); err != nil {
+					if err := p.Write(filepath.Join(dir, "plots", name)); err != nil {
 						return err
 					}
 				}
@@ -312,19 +311,4 @@ func (o *Outcome) Write(dir string) error {
 		}
 	}
 	return nil
-}
-
-// profileOf returns the picture of the solvers on problems.
-func profileOf(targets map[string]target, u use, measure string, of cost, tau float64, list []solver) plots.Profile {
-	costs := make([][]float64, len(list))
-	for s := range list {
-		for _, p := range u.problems {
-			costs[s] = append(costs[s], list[s].cost(targets, p.Name, tau, of))
-		}
-	}
-	p := plots.Profile{Title: fmt.Sprintf("%d problems (%s), tau = %g", len(u.problems), u.name, tau), Measure: measure, Problems: len(u.problems)}
-	for s, r := range ratios(costs) {
-		p.Solvers = append(p.Solvers, plots.ProfileSolver{Name: list[s].name, Ratios: r})
-	}
-	return p
 }

@@ -3,7 +3,6 @@ package plots
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,7 +17,7 @@ func drawnRates(t *testing.T, classes []string, groups ...string) Rates {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
 	all := Rates{Title: "plada on adult"}
-	for k, split := range []string{"training", "validation", "test"} {
+	for k, word := range []string{"training", "validation", "test"} {
 		n := []int{3000, 600, 400}[k]
 		labels, decisions, scores, positive := make([]int, n), make([]int, n), make([]float64, n), make([]bool, n)
 		members := make([]rates.Group, len(groups))
@@ -47,22 +46,13 @@ func drawnRates(t *testing.T, classes []string, groups ...string) Rates {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := SplitRates{Name: split, Trained: k == 0, Table: table}
+		s := SplitRates{Split: []string{"train", "validation", "test"}[k], Word: word, Trained: k == 0, Table: table}
 		if len(classes) == 2 {
 			s.ROC = rates.ROC(scores, positive, 400, nil)
 		}
 		all.Splits = append(all.Splits, s)
 	}
 	return all
-}
-
-// plotsDir returns a temporary folder, or the folder PPAL_PLOTS, which keeps the pictures for a
-// look.
-func plotsDir(t *testing.T, name string) string {
-	if keep := os.Getenv("PPAL_PLOTS"); keep != "" {
-		return filepath.Join(keep, name)
-	}
-	return t.TempDir()
 }
 
 func TestWriteRates(t *testing.T) {
@@ -78,14 +68,14 @@ func TestWriteRates(t *testing.T) {
 		texts   []string
 	}{
 		{"two", []string{"<=50K", ">50K"}, []string{"sex=Female", "rest"}, []string{"rates.svg", "roc.svg"},
-			[]string{"positive rate", "true positive rate", "false positive rate", "error", "all rows", "sex=Female", "test rows, 95% interval", "training rows"}},
+			[]string{"Positive rate", "True positive rate", "False positive rate", "Error", "all rows", "sex=Female", "test rows, 95% interval", "training rows"}},
 		{"none", []string{"<=50K", ">50K"}, nil, []string{"rates.svg", "roc.svg"}, []string{"all rows"}},
-		{"many", []string{"low", "high"}, many, []string{"rates.svg", "roc.svg"}, []string{"(12 of 30 groups)"}},
+		{"many", []string{"low", "high"}, many, []string{"rates.svg", "roc.svg"}, []string{"The chart shows 12 of 30"}},
 		{"classes", []string{"T-shirt/top", "Trouser", "Pullover", "Dress"}, nil, []string{"rates.svg"},
-			[]string{"Pullover", "decided correctly"}},
+			[]string{"Pullover", "Precision"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			dir := plotsDir(t, c.name)
+			dir := t.TempDir()
 			got, err := WriteRates(dir, drawnRates(t, c.classes, c.groups...))
 			if err != nil {
 				t.Fatal(err)

@@ -1,14 +1,12 @@
-package report
+package chart
 
 import (
 	"math"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
-func labels(s scale) string {
+func labels(s Scale) string {
 	var texts []string
 	for _, t := range s.Ticks {
 		texts = append(texts, t.Label)
@@ -18,12 +16,13 @@ func labels(s scale) string {
 
 func TestScales(t *testing.T) {
 	for _, c := range []struct {
-		s    scale
+		s    Scale
 		want string
 	}{
-		{linear(0, 1, false), "0 0.2 0.4 0.6 0.8 1.0"}, {linear(0, 160, false), "0 50 100 150"}, {linear(-3e-5, 3e-5, false), "-3e-05 -2e-05 -1e-05 0 1e-05 2e-05 3e-05"},
-		{linear(0.1, 0.25, true), "10% 15% 20% 25%"}, {linear(0, 0, false), "0 0.2 0.4 0.6 0.8 1.0"}, {linear(5, 5, false), "4.6 4.8 5.0 5.2 5.4"},
-		{logarithmic(1e-3, 0.5, false), "0.001 0.01 0.1 1"}, {logarithmic(1e-9, 1, true), "≤ 1e-9 1e-7 1e-5 0.001 0.1"}, {logarithmic(1, 1, false), "1 10"},
+		{Linear(0, 1, false), "0 0.2 0.4 0.6 0.8 1.0"}, {Linear(0, 160, false), "0 50 100 150"}, {Linear(-3e-5, 3e-5, false), "-3e-05 -2e-05 -1e-05 0 1e-05 2e-05 3e-05"},
+		{Linear(0.1, 0.25, true), "10% 15% 20% 25%"}, {Linear(0, 0, false), "0 0.2 0.4 0.6 0.8 1.0"}, {Linear(5, 5, false), "4.6 4.8 5.0 5.2 5.4"},
+		{logarithmic(1e-3, 0.5, false), "0.001 0.01 0.1 1"}, {logarithmic(1e-9, 1, true), "≤ 1e-9 1e-7 1e-5 0.001 0.1"}, {logarithmic(1, 1, false), "1 2 5 10"}, {logarithmic(0.02, 0.9, false), "0.01 0.02 0.05 0.1 0.2 0.5 1"},
+		{logarithmic(300, 2000, false), "100 200 500 1000 2000 5000 1e4"}, {doubling(1, 128), "1 2 4 8 16 32 64 128"}, {doubling(1, 1), "1 2"},
 	} {
 		if got := labels(c.s); got != c.want {
 			t.Errorf("ticks %q, want %q", got, c.want)
@@ -36,7 +35,7 @@ func TestScales(t *testing.T) {
 	}
 	s := logarithmic(1e-4, 1, false)
 	for v, want := range map[float64]float64{1e-2: 0.5, 0: 0, -1: 0, 1: 1} {
-		if got := s.of(v); math.Abs(got-want) > 1e-12 {
+		if got := s.Of(v); math.Abs(got-want) > 1e-12 {
 			t.Errorf("the place of %v is %v, want %v", v, got, want)
 		}
 	}
@@ -60,7 +59,7 @@ func TestDraw(t *testing.T) {
 	if len(d.Levels) != 1 || d.Levels[0].Y < 400 || d.Levels[0].Y > 600 {
 		t.Errorf("levels %+v", d.Levels)
 	}
-	data := c.data()
+	data := c.Data()
 	if data.Views[0].Curves[1].X != nil || data.Views[1].Curves[0].X == nil || data.Views[0].LogY == nil {
 		t.Errorf("%+v", data)
 	}
@@ -74,21 +73,5 @@ func TestDraw(t *testing.T) {
 	empty := &Chart{Lines: []Line{{}}, Views: []View{{Curves: []Curve{{}}}}}
 	if d := empty.Draw(); d.Lines[0].Path != "" || empty.Switchable() {
 		t.Errorf("%+v", d)
-	}
-}
-
-// Spread gives the median and the range of runs, also of runs with different places.
-func TestSpread(t *testing.T) {
-	got := Spread([]Run{{[]float64{0, 1}, []float64{1, 5}}, {[]float64{0, 1}, []float64{2, 9}}, {[]float64{0, 1}, []float64{0, 7}}})
-	want := Curve{X: []float64{0, 1}, Y: []float64{1, 7}, Low: []float64{0, 5}, High: []float64{2, 9}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
-	got = Spread([]Run{{[]float64{0, 2}, []float64{0, 2}}, {[]float64{1, 5}, []float64{1, 5}}})
-	if n := len(got.X); n != gridPoints || got.X[0] != 1 || got.X[n-1] != 2 || math.Abs(got.Y[n-1]-2) > 1e-12 {
-		t.Errorf("%d places from %v to %v", n, got.X[0], got.X[n-1])
-	}
-	if got := Spread([]Run{{[]float64{1}, []float64{3}}}); got.Low != nil || got.Y[0] != 3 {
-		t.Errorf("%+v", got)
 	}
 }

@@ -1,4 +1,4 @@
-package report
+package chart
 
 import (
 	"encoding/json"
@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// chartData is a chart for the script.
-type chartData struct {
+// Data is a chart for the script of a page.
+type Data struct {
 	ID       string     `json:"id"`
 	Log      bool       `json:"log"`
 	PercentX bool       `json:"percentX,omitempty"`
@@ -24,9 +24,9 @@ type lineData struct {
 
 type viewData struct {
 	Axis   string      `json:"axis"`
-	X      scale       `json:"x"`
-	Y      scale       `json:"y"`
-	LogY   *scale      `json:"logY,omitempty"`
+	X      Scale       `json:"x"`
+	Y      Scale       `json:"y"`
+	LogY   *Scale      `json:"logY,omitempty"`
 	Curves []curveData `json:"curves"`
 }
 
@@ -40,9 +40,9 @@ type curveData struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// data returns the chart for the script.
-func (c *Chart) data() chartData {
-	d := chartData{ID: c.ID, Log: c.Logarithmic(), PercentX: c.PercentX, PercentY: c.PercentY}
+// Data returns the chart for the script of a page.
+func (c *Chart) Data() Data {
+	d := Data{ID: c.ID, Log: c.Logarithmic(), PercentX: c.PercentX, PercentY: c.PercentY}
 	for _, l := range c.Lines {
 		d.Lines = append(d.Lines, lineData{l.Name, l.Dot})
 	}
