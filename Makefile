@@ -163,7 +163,7 @@ check-using: build .venv-using/made
 	touch $@
 
 # Regenerate the CPU's assembly with its dispatch tables, and the GPU's PTX. Tests compare the CPU's files with the generator's output, and
-# compiled.txt with a checksum of the GPU's sources and PTX. kernels-check compiles the PTX again, which takes two minutes of CPU time, and compares it.
+# the checksum in ptx.zip with one of the GPU's sources and PTX. kernels-check compiles the PTX again, which takes two minutes of CPU time, and compares it.
 kernels: kernels-ptx
 	$(GO) generate ./internal/cpu/kernel
 

@@ -5,22 +5,26 @@ package double_test
 import (
 	"encoding/binary"
 	"errors"
+	"io/fs"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"ppal/cuda/double"
 	"ppal/cuda/driver"
+	"ppal/cuda/kernels"
 )
 
 // device opens a double and its kernel that copies float32 matrices.
 func device(t *testing.T, o double.Options) (*double.Driver, driver.Function) {
 	t.Helper()
 	d := double.Computing(o)
-	text, err := os.ReadFile("../kernels/ptx/pair_f32.ptx")
+	texts, err := kernels.PTX()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := fs.ReadFile(texts, "pair_f32.ptx")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,13 +41,13 @@ func device(t *testing.T, o double.Options) (*double.Driver, driver.Function) {
 
 // The host compiles every kernel that exists in PTX, with the same parameters.
 func TestLoadsEveryModule(t *testing.T) {
-	files, err := filepath.Glob("../kernels/ptx/*.ptx")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
+	texts, err := kernels.PTX()
+	if err != nil || len(texts.File) == 0 {
+		t.Fatal(texts, err)
 	}
 	d := double.Computing(double.Options{})
-	for _, file := range files {
-		text, err := os.ReadFile(file)
+	for _, file := range texts.File {
+		text, err := fs.ReadFile(texts, file.Name)
 		ok(t, err)
 		_, err = d.Load(string(text))
 		ok(t, err)

@@ -2,10 +2,10 @@
 
 usage: compile.py [--check|--cubins] [SOURCE...]   from anywhere, in the virtual environment that `make kernels-ptx` makes
 
-Writes ptx/SOURCE_f32.ptx and ptx/SOURCE_f64.ptx for every device/SOURCE.cu, but no float64 module for the sources that only float32 plans
-use. ptxas compiles them for sm_80 and sm_90; a kernel that spills registers or exceeds its bound of instructions fails. Then it writes a
-checksum of the sources and of the PTX to compiled.txt. A test of package device compares this checksum. With names of sources it compiles
-them only, without the checksum. With --check it compares the files and writes nothing. With --cubins it only compiles the committed
+Writes the archive ptx.zip: SOURCE_f32.ptx and SOURCE_f64.ptx for every device/SOURCE.cu, but no float64 module for the sources that only
+float32 plans use. ptxas compiles them for sm_80 and sm_90; a kernel that spills registers or exceeds its bound of instructions fails. The
+archive's comment is a checksum of the sources and of the PTX, which a test of package device compares. With names of sources it compiles
+them only, and keeps the checksum. With --check it compares the archive and writes nothing. With --cubins it only compiles the committed
 float32 modules into cubins/, which programs embed.
 """
 
@@ -21,8 +21,10 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import zipfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+ARCHIVE = os.path.join(HERE, "ptx.zip")
 SITE = sysconfig.get_paths()["purelib"]
 ARCHITECTURES = ["sm_80", "sm_90"]
 PTX_VERSION = "7.0"  # the oldest that has every instruction here: drivers for CUDA 11.0 and newer load these modules
@@ -196,43 +198,66 @@ def resources(ptx, module):
                 yield (arch, kernel, number(r"Used (\d+) registers"), number(r"(\d+) bytes stack"), number(r"(\d+) bytes smem"), spills, each, slow)
 
 
+def read_archive():
+    """Returns the texts of the archive by the modules' names, and the archive's checksum."""
+    if not os.path.exists(ARCHIVE):
+        return {}, ""
+    with zipfile.ZipFile(ARCHIVE) as z:
+        return {name: z.read(name).decode() for name in z.namelist()}, z.comment.decode()
+
+
+def write_archive(texts, checksum):
+    """Writes the texts in the order of their names, with the same time, so that equal texts give equal bytes. A text's comment lists its kernels."""
+    with zipfile.ZipFile(ARCHIVE, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as z:
+        for name, text in sorted(texts.items()):
+            member = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
+            member.comment = " ".join(re.findall(r"(?m)^\.visible \.entry (\w+)", text)).encode()
+            member.compress_type, member.create_system = zipfile.ZIP_DEFLATED, 3
+            z.writestr(member, text)
+        z.comment = checksum.encode()
+
+
 def write_cubins():
     """Compiles the committed float32 modules: cubins/MODULE_f32.ARCHITECTURE.HASH.gz, with the first 16 digits of the PTX's SHA-256."""
     folder = os.path.join(HERE, "cubins")
     for old in glob.glob(os.path.join(folder, "*.gz")):
         os.remove(old)
     size = 0
-    for path in sorted(glob.glob(os.path.join(HERE, "ptx", "*_f32.ptx"))):
-        digest = hashlib.sha256(open(path, "rb").read()).hexdigest()[:16]
-        for arch, target in targets(os.path.basename(path)[: -len("_f32.ptx")]).items():
+    for name, text in sorted(read_archive()[0].items()):
+        if not name.endswith("_f32.ptx"):
+            continue
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        for arch, target in targets(name[: -len("_f32.ptx")]).items():
             with tempfile.TemporaryDirectory() as temporary:
-                out = os.path.join(temporary, "out.cubin")
-                subprocess.run([os.path.join(SITE, "nvidia", "cuda_nvcc", "bin", "ptxas"), f"-arch={target}", path, "-o", out], check=True)
+                ptx, out = os.path.join(temporary, name), os.path.join(temporary, "out.cubin")
+                with open(ptx, "w") as f:
+                    f.write(text)
+                subprocess.run([os.path.join(SITE, "nvidia", "cuda_nvcc", "bin", "ptxas"), f"-arch={target}", ptx, "-o", out], check=True)
                 packed = gzip.compress(open(out, "rb").read(), mtime=0)
-            with open(os.path.join(folder, f"{os.path.basename(path)[:-4]}.{arch}.{digest}.gz"), "wb") as f:
+            with open(os.path.join(folder, f"{name[:-4]}.{arch}.{digest}.gz"), "wb") as f:
                 f.write(packed)
             size += len(packed)
     print(f"{folder}: {size} bytes of compressed machine code")
 
 
-def checksum():
+def checksum(texts):
     """Returns a SHA-256 over the sources, the PTX, this program and the compilers' versions: over a line with name and SHA-256 of each."""
-    files = [f for pattern in ("device/*.cu", "device/*.cuh", "ptx/*.ptx", "compile.py", "requirements.txt") for f in glob.glob(os.path.join(HERE, pattern))]
-    lines = [f"{os.path.relpath(f, HERE)} {hashlib.sha256(open(f, 'rb').read()).hexdigest()}\n" for f in files]
-    return hashlib.sha256("".join(sorted(lines)).encode()).hexdigest() + "\n"
-
-
-def ptx_path(module, dtype):
-    return os.path.join(HERE, "ptx", f"{module}_{dtype}.ptx")
+    contents = {name: text.encode() for name, text in texts.items()}
+    for pattern in ("device/*.cu", "device/*.cuh", "compile.py", "requirements.txt"):
+        for path in glob.glob(os.path.join(HERE, pattern)):
+            with open(path, "rb") as f:
+                contents[os.path.relpath(path, HERE)] = f.read()
+    lines = [f"{name} {hashlib.sha256(content).hexdigest()}\n" for name, content in contents.items()]
+    return hashlib.sha256("".join(sorted(lines)).encode()).hexdigest()
 
 
 def compiled(compiler, module, dtype):
-    """Returns the path of a module's PTX file, the PTX, and the resources of its kernels."""
+    """Returns the name of a module's PTX, the PTX, and the resources of its kernels."""
     text = compiler.compile(os.path.join(HERE, "device", module + ".cu"), dtype)
     with tempfile.NamedTemporaryFile("w", suffix=".ptx") as f:
         f.write(text)
         f.flush()
-        return ptx_path(module, dtype), text, list(resources(f.name, module))
+        return f"{module}_{dtype}.ptx", text, list(resources(f.name, module))
 
 
 def main():
@@ -242,39 +267,32 @@ def main():
     modules = sorted(os.path.basename(f)[:-3] for f in glob.glob(os.path.join(HERE, "device", "*.cu")))
     if not set(named) <= set(modules):
         sys.exit(__doc__)
-    compiler, stale, spilling, slow = Compiler(), [], [], []
+    compiler, texts, spilling, slow = Compiler(), {}, [], []
     jobs = [(module, dtype) for module in named or modules for dtype in (["f32"] if module in FLOAT32_ONLY else ["f32", "f64"])]
-    wanted = {ptx_path(*job) for job in jobs}
     print(f"{'kernel':32} {'':5} registers stack shared spills instructions/element")
     pool = concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0)))  # NVRTC and ptxas run outside Python's lock
-    for path, text, lines in pool.map(lambda job: compiled(compiler, *job), jobs):
-        if text != (open(path).read() if os.path.exists(path) else ""):
-            stale.append(os.path.relpath(path, HERE))
-            if not check:
-                with open(path, "w") as f:
-                    f.write(text)
+    for name, text, lines in pool.map(lambda job: compiled(compiler, *job), jobs):
+        texts[name] = text
         for arch, kernel, registers, stack, shared, spills, each, excesses in lines:
             each = f" {each:10.1f}" if each else ""
             print(f"{kernel:32} {arch} {registers:9} {stack:5} {shared:6} {spills:6}{each}")
             if spills:
                 spilling.append(f"{kernel} for {arch}")
             slow += [f"{kernel} for {arch}: {e} for an element" for e in excesses]
-    for path in sorted(set(glob.glob(os.path.join(HERE, "ptx", "*.ptx"))) - wanted) if not named else []:
-        stale.append(os.path.relpath(path, HERE))
-        if not check:
-            os.remove(path)
     if spilling:
         sys.exit("registers are spilled: " + ", ".join(spilling))
     if slow:
         sys.exit("a loop has too many instructions, or was not found: " + ", ".join(slow))
-    known = os.path.join(HERE, "compiled.txt")
-    if check and not named and (open(known).read() if os.path.exists(known) else "") != checksum():
-        stale.append("compiled.txt")
+    archived, known = read_archive()
+    if named:
+        texts = archived | texts
+    stale = sorted(name for name in archived | texts if archived.get(name) != texts.get(name))
+    if not named and known != checksum(texts):
+        stale.append("checksum")
     if check and stale:
         sys.exit("not what the sources give (make kernels-ptx): " + ", ".join(stale))
-    if not named and not check:
-        with open(known, "w") as f:
-            f.write(checksum())
+    if not check:
+        write_archive(texts, known if named else checksum(texts))
 
 
 main()

@@ -23,7 +23,7 @@ var architectures = map[int]string{8: "sm_80", 9: "sm_90"}
 // binaryName returns the name of a PTX file's compiled module.
 func binaryName(file, ptx, architecture string) string {
 	sum := sha256.Sum256([]byte(ptx))
-	return fmt.Sprintf("%s.%s.%x.gz", strings.TrimSuffix(path.Base(file), ".ptx"), architecture, sum[:8])
+	return fmt.Sprintf("%s.%s.%x.gz", strings.TrimSuffix(file, ".ptx"), architecture, sum[:8])
 }
 
 // compiled returns the compiled module of a PTX file for a device, or nil if there is none.

@@ -10,7 +10,7 @@ import (
 func SetBinaries(s *Set, of map[string]string, architecture string) {
 	files := binaryFiles{}
 	for file, content := range of {
-		ptx, err := texts.ReadFile(file)
+		ptx, err := fs.ReadFile(s.texts, file)
 		if err != nil {
 			panic(err)
 		}

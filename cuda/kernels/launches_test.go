@@ -1,11 +1,9 @@
 package kernels_test
 
 import (
+	"archive/zip"
 	"errors"
 	"io/fs"
-	"os"
-	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -251,15 +249,26 @@ func TestLaunchesFitPTX(t *testing.T) {
 	}
 }
 
+// archive opens the modules' PTX.
+func archive(t *testing.T) *zip.Reader {
+	t.Helper()
+	r, err := kernels.PTX()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // inPTX lists the kernels of all modules of a type.
 func inPTX(t *testing.T, dtype kernels.Dtype) (names []string) {
 	t.Helper()
-	files, err := filepath.Glob("ptx/*_" + dtype.String() + ".ptx")
+	texts := archive(t)
+	files, err := fs.Glob(texts, "*_"+dtype.String()+".ptx")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		text, err := fs.ReadFile(texts, file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -282,7 +291,7 @@ func TestModulesLoadWhenFirstUsed(t *testing.T) {
 		return errors.Join(s.Copy(q, matrix(5, 4), matrix(5, 4)), s.RankOne(q, 1, matrix(1, 5), matrix(1, 4), matrix(5, 4)))
 	}
 	c.fails = errors.New("no room")
-	if err := launch(); !errors.Is(err, c.fails) || !strings.Contains(err.Error(), "compiling ptx/pair_f32.ptx") || len(q.launches) != 0 {
+	if err := launch(); !errors.Is(err, c.fails) || !strings.Contains(err.Error(), "compiling pair_f32.ptx") || len(q.launches) != 0 {
 		t.Errorf("error %v, %d launches", err, len(q.launches))
 	}
 	c.fails, c.loads = nil, 0
@@ -310,7 +319,7 @@ func TestCompiledModules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		kernels.SetBinaries(s, map[string]string{"ptx/data_f32.ptx": "machine code"}, test.architecture)
+		kernels.SetBinaries(s, map[string]string{"data_f32.ptx": "machine code"}, test.architecture)
 		if err := s.Widen(q, matrix(5, 4), 0x8000, 1); err != nil {
 			t.Fatal(err)
 		}
@@ -356,15 +365,15 @@ func TestPTXIsOfEverySource(t *testing.T) {
 	if err != nil || len(sources) == 0 {
 		t.Fatal(sources, err)
 	}
-	wanted := 0
+	texts, wanted := archive(t), 0
 	for _, source := range sources {
 		for _, dtype := range []string{"f32", "f64"} {
 			if dtype == "f64" && slices.Contains(float32Only, source) {
 				continue
 			}
 			wanted++
-			file := path.Join("ptx", strings.TrimSuffix(source, ".cu")+"_"+dtype+".ptx")
-			text, err := os.ReadFile(file)
+			file := strings.TrimSuffix(source, ".cu") + "_" + dtype + ".ptx"
+			text, err := fs.ReadFile(texts, file)
 			if err != nil {
 				t.Error(err)
 				continue
@@ -379,14 +388,18 @@ func TestPTXIsOfEverySource(t *testing.T) {
 					t.Errorf("%s: no line %s", file, line)
 				}
 			}
-			if len(kernels.Entries(string(text))) == 0 {
-				t.Errorf("%s: no kernel", file)
+			var names []string
+			for _, e := range kernels.Entries(string(text)) {
+				names = append(names, e.Name)
+			}
+			at := slices.IndexFunc(texts.File, func(f *zip.File) bool { return f.Name == file })
+			if comment := strings.Fields(texts.File[at].Comment); len(names) == 0 || !slices.Equal(names, comment) {
+				t.Errorf("%s: the kernels %q, and %q in the archive's list", file, names, comment)
 			}
 		}
 	}
-	modules, err := fs.Glob(os.DirFS("."), "ptx/*")
-	if err != nil || len(modules) != wanted {
-		t.Errorf("%d modules of %d sources, want %d: %v", len(modules), len(sources), wanted, err)
+	if len(texts.File) != wanted {
+		t.Errorf("%d modules of %d sources, want %d", len(texts.File), len(sources), wanted)
 	}
 }
 
@@ -422,7 +435,7 @@ func TestWarpgroups(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		module := "ptx/multiply_warpgroups_f32.ptx"
+		module := "multiply_warpgroups_f32.ptx"
 		if listed := slices.Contains(s.Modules(), module); listed != (c.device.major == 9 && c.device.minor == 0) {
 			t.Errorf("%+v: the module is listed: %v", c.device, listed)
 		}

@@ -1,7 +1,6 @@
 package kernels
 
 import (
-	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,12 +26,6 @@ func (t Dtype) Size() int { return 4 << t }
 // String returns the ending of kernel names: f32, f64.
 func (t Dtype) String() string { return [...]string{"f32", "f64"}[t] }
 
-// texts holds the modules, one for each source and element type: means_f32.ptx. Sources that only
-// float32 plans use have no float64 module.
-//
-//go:embed ptx/*.ptx
-var texts embed.FS
-
 // Set holds the kernels of one element type on a device. The first launch of a module's kernel
 // compiles the module. The methods launch kernels: they return when the launch is queued, and their
 // errors are the queue's and the compiler's. Operands are different matrices unless a method says
@@ -40,6 +33,7 @@ var texts embed.FS
 type Set struct {
 	dtype   Dtype
 	driver  driver.Driver
+	texts   fs.FS             // the modules' PTX
 	files   map[string]string // the module of each kernel; names are without ending
 	kernels map[string]kernel // of the compiled modules
 
@@ -56,18 +50,17 @@ type kernel struct {
 
 // Load returns the kernels of an element type. It compiles nothing.
 func Load(d driver.Driver, t Dtype) (*Set, error) {
-	s := &Set{dtype: t, driver: d, files: map[string]string{}, kernels: map[string]kernel{}, binaries: binaries}
-	files, err := fs.Glob(texts, "ptx/*_"+t.String()+".ptx")
+	texts, err := PTX()
 	if err != nil {
-		return nil, fmt.Errorf("kernels: %w", err)
+		return nil, err
 	}
-	for _, file := range files {
-		text, err := texts.ReadFile(file)
-		if err != nil {
-			return nil, fmt.Errorf("kernels: %w", err)
+	s := &Set{dtype: t, driver: d, texts: texts, files: map[string]string{}, kernels: map[string]kernel{}, binaries: binaries}
+	for _, file := range texts.File {
+		if !strings.HasSuffix(file.Name, "_"+t.String()+".ptx") {
+			continue
 		}
-		for _, e := range Entries(string(text)) {
-			s.files[s.bare(e.Name)] = file
+		for name := range strings.FieldsSeq(file.Comment) {
+			s.files[s.bare(name)] = file.Name
 		}
 	}
 	return s, nil
@@ -85,9 +78,9 @@ func (s *Set) kernel(name string) (kernel, error) {
 	if !ok {
 		return kernel{}, fmt.Errorf("kernels: there is no kernel %s_%v", name, s.dtype)
 	}
-	text, err := texts.ReadFile(file)
+	text, err := fs.ReadFile(s.texts, file)
 	if err != nil {
-		return kernel{}, fmt.Errorf("kernels: %w", err)
+		return kernel{}, fmt.Errorf("kernels: ptx.zip: %w", err)
 	}
 	m, err := s.load(file, string(text))
 	if err != nil {

@@ -215,7 +215,7 @@ func TestBenchmark(t *testing.T) {
 		if is {
 			launches[label]++
 		}
-		load := strings.HasPrefix(r.Name, "loading ptx/")
+		load := strings.HasPrefix(r.Name, "loading ") && strings.HasSuffix(r.Name, ".ptx")
 		if load {
 			loaded++
 		}

@@ -26,7 +26,7 @@ func TestMicro(t *testing.T) {
 		}
 	}
 	modules, err := compiling(t.Context(), o)
-	if err != nil || !slices.ContainsFunc(modules, func(r Result) bool { return r.Name == "loading ptx/multiply_digits_f32.ptx" }) ||
+	if err != nil || !slices.ContainsFunc(modules, func(r Result) bool { return r.Name == "loading multiply_digits_f32.ptx" }) ||
 		!strings.HasPrefix(modules[len(modules)-1].Name, "loading all") {
 		t.Errorf("%v, error %v", modules, err)
 	}

@@ -1,6 +1,7 @@
 package device_test
 
 import (
+	"archive/zip"
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
@@ -42,6 +43,16 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
+// module returns the PTX of a module.
+func module(t *testing.T, archive *zip.Reader, name string) string {
+	t.Helper()
+	text, err := fs.ReadFile(archive, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 // float32Only lists the sources that compile.py compiles for float32 only.
 func float32Only(t *testing.T) []string {
 	t.Helper()
@@ -57,21 +68,38 @@ func float32Only(t *testing.T) []string {
 	return names
 }
 
+// archive opens the modules' PTX.
+func archive(t *testing.T) *zip.Reader {
+	t.Helper()
+	r, err := kernels.PTX()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // The committed PTX was compiled from these sources: compile.py writes the checksum after it has
 // compiled all of them. `make kernels-check` compiles them again and compares.
 func TestPTXIsOfTheseSources(t *testing.T) {
 	var lines []string
-	for _, pattern := range []string{"device/*.cu", "device/*.cuh", "ptx/*.ptx", "compile.py", "requirements.txt"} {
+	line := func(name, content string) {
+		lines = append(lines, fmt.Sprintf("%s %x\n", name, sha256.Sum256([]byte(content))))
+	}
+	modules := archive(t)
+	for _, m := range modules.File {
+		line(m.Name, module(t, modules, m.Name))
+	}
+	for _, pattern := range []string{"device/*.cu", "device/*.cuh", "compile.py", "requirements.txt"} {
 		files, err := filepath.Glob(filepath.Join("..", pattern))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no file %s: %v", pattern, err)
 		}
 		for _, f := range files {
-			lines = append(lines, fmt.Sprintf("%s %x\n", filepath.ToSlash(f[len("../"):]), sha256.Sum256([]byte(read(t, f)))))
+			line(filepath.ToSlash(f[len("../"):]), read(t, f))
 		}
 	}
 	slices.Sort(lines)
-	if got := fmt.Sprintf("%x\n", sha256.Sum256([]byte(strings.Join(lines, "")))); got != read(t, "../compiled.txt") {
+	if got := fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(lines, "")))); got != modules.Comment {
 		t.Error("the PTX was compiled from other sources, or changed afterwards: run make kernels-ptx")
 	}
 }
@@ -164,7 +192,7 @@ func TestPTXHasTheSourcesKernels(t *testing.T) {
 	if err != nil {
 		t.Skip("no C++ preprocessor: ", err)
 	}
-	head := regexp.MustCompile(`extern "C" __global__ void __launch_bounds__\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\) (\w+) ?\(([^()]*)\)`)
+	modules, head := archive(t), regexp.MustCompile(`extern "C" __global__ void __launch_bounds__\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\) (\w+) ?\(([^()]*)\)`)
 	for _, source := range sources(t, ".cu") {
 		for _, dtype := range []string{"f32", "f64"} {
 			if dtype == "f64" && slices.Contains(float32Only(t), source) {
@@ -179,7 +207,7 @@ func TestPTXHasTheSourcesKernels(t *testing.T) {
 				defined[m[1]] = strings.Count(m[2], ",") + 1
 			}
 			compiled := map[string]int{}
-			for _, e := range kernels.Entries(read(t, filepath.Join("..", "ptx", strings.TrimSuffix(source, ".cu")+"_"+dtype+".ptx"))) {
+			for _, e := range kernels.Entries(module(t, modules, strings.TrimSuffix(source, ".cu")+"_"+dtype+".ptx")) {
 				compiled[e.Name] = len(e.Params)
 			}
 			if diff := cmp.Diff(defined, compiled); diff != "" || len(defined) == 0 {
