@@ -15,6 +15,16 @@ const (
 	bfloat16Steps = 5
 )
 
+// amxBFloat16 emits the products of two factors in digits of bfloat16 on tiles.
+func amxBFloat16(a asm) {
+	if !a.avx512 || a.size != 4 {
+		return
+	}
+	for _, digits := range []int{3, 2} {
+		pieces{strip{amx: amx{a}, digits: digits, labels: new(int)}}.emit()
+	}
+}
+
 // pieces emits a product of two factors in digits of bfloat16 with one panel of the second factor.
 //
 // The kernel computes two tiles of rows at a time. Two tiles hold the sums, and one tile each holds

@@ -77,10 +77,6 @@ func amxStrips(a asm) {
 		for _, forward := range []bool{true, false} {
 			strip{amx: amx{a}, digits: digits, forward: forward, labels: new(int)}.emit()
 		}
-		for _, after := range activations(a) {
-			strip{amx: amx{a}, digits: digits, forward: true, after: &after, labels: new(int)}.emit()
-		}
-		pieces{strip{amx: amx{a}, digits: digits, labels: new(int)}}.emit()
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -129,16 +130,31 @@ func amxProgram(t testing.TB) map[string]amxFunction {
 }
 
 var parseAMX = sync.OnceValues(func() (functions map[string]amxFunction, err error) {
-	text, err := os.ReadFile("amxstrips_amd64.s")
+	files, err := filepath.Glob("amx*_amd64.s")
 	if err != nil {
 		return nil, err
 	}
+	functions = map[string]amxFunction{}
+	for _, file := range files {
+		if err := readAMX(file, functions); err != nil {
+			return nil, err
+		}
+	}
+	return functions, nil
+})
+
+// readAMX adds the functions of a file.
+func readAMX(file string, functions map[string]amxFunction) (err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("amxstrips_amd64.s: %v", r)
+			err = fmt.Errorf("%s: %v", file, r)
 		}
 	}()
-	p := &amxParser{data: map[string][]byte{}, functions: map[string]amxFunction{}}
+	p := &amxParser{data: map[string][]byte{}, functions: functions}
 	lines := strings.Split(string(text), "\n")
 	for _, line := range lines {
 		p.datum(strings.Fields(strings.ReplaceAll(line, ",", " ")))
@@ -147,8 +163,8 @@ var parseAMX = sync.OnceValues(func() (functions map[string]amxFunction, err err
 		at = p.line(lines, at)
 	}
 	p.finish()
-	return p.functions, nil
-})
+	return nil
+}
 
 // amxParser translates a file of Go's assembler.
 type amxParser struct {
