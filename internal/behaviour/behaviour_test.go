@@ -225,7 +225,7 @@ func decode(t *testing.T, data []byte, into any) {
 	}
 }
 
-// write saves the rows that ran, and keeps the recorded rows of the other runs.
+// write saves the rows that ran, one on each line, and keeps the recorded rows of the other runs.
 func write(t *testing.T, old, rows map[string]outcome) {
 	t.Helper()
 	var names []string
@@ -239,11 +239,11 @@ func write(t *testing.T, old, rows map[string]outcome) {
 		}
 	}
 	maps.DeleteFunc(rows, func(name string, _ outcome) bool { return !slices.Contains(names, name) })
-	text, err := json.MarshalIndent(rows, "", " ")
-	if err != nil {
-		t.Fatal(err)
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		lines = append(lines, fmt.Sprintf("%q: %s", name, canonical(t, rows[name])))
 	}
-	if err := os.WriteFile(table, append(text, '\n'), 0o644); err != nil {
+	if err := os.WriteFile(table, []byte("{\n"+strings.Join(lines, ",\n")+"\n}\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	fmt.Printf("%s: %d rows\n", table, len(rows))
