@@ -83,7 +83,7 @@ func (m stubbed) run(t *testing.T, out string, args, set []string) (r stubRun) {
 	return r
 }
 
-// The program keeps what docs/gpu.md promises about the flag --device, on a stub.
+// The program keeps what docs/guides/gpu.md promises about the flag --device, on a stub.
 func TestGPUOnStub(t *testing.T) {
 	library, err := gpustub.Build()
 	if err != nil {

@@ -71,7 +71,7 @@ func TestJobs(t *testing.T) {
 			t.Errorf("%s with the limits %v", command, limits)
 		}
 	}
-	if scripts != 2 || jobs != 2 {
-		t.Errorf("docs/guides/processes.md has %d scripts for sbatch and %d MPIJobs, want 2 of each", scripts, jobs)
+	if scripts != 1 || jobs != 1 {
+		t.Errorf("docs/guides/processes.md has %d scripts for sbatch and %d MPIJobs, want 1 of each", scripts, jobs)
 	}
 }

@@ -21,7 +21,7 @@ const (
 	// falling is the ratio to an earlier violation below which the violation counts as falling.
 	falling = 0.5
 	// firmPenalty is the first penalty of a round that begins anew;
-	// docs/reference/counted-decisions.md has measurements. Each further round has ten times as
+	// docs/evidence/decision-records/rounds.md has measurements. Each further round has ten times as
 	// much.
 	firmPenalty = 1000
 	// mostAnew is the largest number of rounds of a run that begin anew.

@@ -22,7 +22,7 @@
 // classes, the first steps may move the scores of all rows to the side of the larger class, where
 // the sigmoids are flat. Before the feedback, a round may therefore minimise another term, the mean
 // loss, under the same constraints (Feedback.Start). docs/reference/counted-decisions.md has
-// measurements.
+// the method.
 //
 // Exact step (Offsets): Offsets sorts the scores once and derives the rates of every threshold from
 // the rates of the threshold before. The offset of the score is minus the best threshold that meets

@@ -65,12 +65,12 @@ func (a *assembly) usesScales() bool {
 // The first layer of a network is whitened by I + G/c. c is ten times the mean of G's diagonal,
 // plus 4 w for l2. Steps become shorter only along directions v in which E[(v^T z)^2] is far above
 // its mean over the features. With a small c, f falls much faster, but new rows have larger errors
-// (docs/evidence/optimisers.md). The other layers keep T = I.
+// (docs/reference/steps.md). The other layers keep T = I.
 //
 // Linear models with many features, or with few rows for each feature, have the scales s_j =
 // E[z_j^2]^(-1/4) instead. The full scale of a diagonal G would be s_j = E[z_j^2]^(-1/2). With half
 // the exponent, runs need about as many evaluations, and bounds on decisions end with a smaller
-// objective (docs/evidence/optimisers.md). Networks keep T = I there.
+// objective (docs/reference/steps.md). Networks keep T = I there.
 func (a *assembly) setScales() error {
 	if !a.usesScales() {
 		return nil

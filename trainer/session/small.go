@@ -4,7 +4,7 @@ import "fmt"
 
 // leastGPUWork is the work of an iteration, in nanoseconds on one thread of a CPU, from which the
 // automatic device is a GPU. An iteration on a GPU takes about 0.1 ms whatever the problem,
-// because the launches and the exchange with the host take that long (docs/gpu.md).
+// because the launches and the exchange with the host take that long (docs/guides/gpu.md).
 const leastGPUWork = 4e5
 
 // tooSmall returns a sentence that says why the CPU trains instead of the open GPU, or "" if the

@@ -156,8 +156,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// The compared problems are those of docs/evidence/results.md. The grid of every contender contains
-// values on both sides of the bound.
+// The compared problems are those of docs/evidence/other-libraries.md. The grid of every contender
+// contains values on both sides of the bound.
 func TestProblemsAndGrids(t *testing.T) {
 	var names []string
 	for _, p := range Problems() {

@@ -191,10 +191,10 @@ func share(count, of int) string {
 	return fmt.Sprintf("%d of %d (%.0f%%)", count, of, 100*float64(count)/float64(of))
 }
 
-// tableProblem is the problem of docs/evidence/optimisers.md.
+// tableProblem is the problem of docs/evidence/suite.md.
 const tableProblem = "fashion-0123-k0.2-t40-w64-n1000"
 
-// table writes the best feasible f along the runs of the problem of docs/evidence/optimisers.md.
+// table writes the best feasible f along the runs of the problem of docs/evidence/suite.md.
 func (o *Outcome) table(out *strings.Builder, list []solver) {
 	if len(o.of(tableProblem)) == 0 {
 		return
