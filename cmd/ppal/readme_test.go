@@ -11,11 +11,12 @@ import (
 	"ppal/trainer/session"
 )
 
-// README.md shows what its commands print: whole tables, and the lines behind them.
+// README.md and the guide for the start show what their commands print: whole tables, and lines
+// that follow them.
 func TestReadmeOutput(t *testing.T) {
 	racing.Skip(t, "TestTableInfeasible and TestNamesOfFiles run the same goroutines")
-	read := func(name string) string {
-		text, err := os.ReadFile(filepath.Join("..", "..", name))
+	read := func(name ...string) string {
+		text, err := os.ReadFile(filepath.Join(append([]string{"..", ".."}, name...)...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,32 +31,44 @@ func TestReadmeOutput(t *testing.T) {
 		}
 		return args
 	}
-	readme := read("README.md")
-	blocks := regexp.MustCompile(`(?m)^    constraint .*\n((    .*)?\n)*`).FindAllString(readme, -1)
-	if len(blocks) != 2 {
-		t.Fatalf("README.md has %d outputs, want 2", len(blocks))
-	}
-	adult := command(`bin/ppal train --dataset adult .*`, readme)
-	for i, args := range [][]string{command(`\./bin/ppal train .*`, read("Makefile")), adult} {
+	readme, start := read("README.md"), read("docs", "guides", "start.md")
+	for _, c := range []struct {
+		name, page string
+		block      int
+		args       []string
+		data       string
+	}{
+		{"README.md", readme, 0, command(`\./bin/ppal train .*`, read("Makefile")), ""},
+		{"README.md", readme, 1, command(`bin/ppal train --dataset adult .*`, readme), "adult"},
+		{"start.md", start, 0, command(`bin/ppal train --dataset synthetic-adult .*sex\) <= 0.05"`, start), ""},
+		{"start.md", start, 1, command(`bin/ppal train .* --confidence 0.95`, start), ""},
+	} {
+		blocks := regexp.MustCompile(`(?m)^    constraint .*\n((    .*)?\n)*`).FindAllString(c.page, -1)
+		if len(blocks) != 2 {
+			t.Fatalf("%s has %d outputs, want 2", c.name, len(blocks))
+		}
 		data := os.Getenv("PPAL_DATA")
-		if i == 1 {
-			if _, err := os.Stat(filepath.Join(data, "adult")); data == "" || err != nil {
-				t.Skip("PPAL_DATA has no Adult")
+		if c.data != "" {
+			if _, err := os.Stat(filepath.Join(data, c.data)); data == "" || err != nil {
+				t.Logf("PPAL_DATA has no %s", c.data)
+				continue
 			}
-			args = append(args, "--data-dir", data)
+			c.args = append(c.args, "--data-dir", data)
 		}
-		o := commandOn(t.Context(), func(a *app) { a.open = session.New }, append(args, "--quiet", "--out", filepath.Join(t.TempDir(), "run"))...)
+		o := commandOn(t.Context(), func(a *app) { a.open = session.New }, append(c.args, "--quiet", "--out", filepath.Join(t.TempDir(), "run"))...)
 		if o.status != exitDone {
-			t.Fatalf("%q: status %d, %s", args, o.status, o.stderr)
+			t.Fatalf("%q: status %d, %s", c.args, o.status, o.stderr)
 		}
-		var want strings.Builder
-		for line := range strings.Lines(strings.TrimRight(blocks[i], "\n")) {
-			want.WriteString(strings.TrimPrefix(line, "    "))
-		}
-		if _, from, found := strings.Cut("\n"+o.stdout, "\n"+want.String()+"\n"); !found {
-			t.Errorf("%q: README.md shows\n%s\nand the program prints\n%s", args, want.String(), o.stdout)
-		} else if first, _, _ := strings.Cut(from, "\n"); !strings.Contains(want.String(), "\n\n") && first != "" {
-			t.Errorf("README.md leaves out a line of the table of %q: %s", args, first)
+		rest := "\n" + o.stdout
+		for paragraph := range strings.SplitSeq(strings.TrimRight(blocks[c.block], "\n"), "\n\n") {
+			want := strings.ReplaceAll("\n"+paragraph, "\n    ", "\n") + "\n"
+			_, after, found := strings.Cut(rest, want)
+			if !found {
+				t.Errorf("%q: %s shows\n%s\nand the program prints\n%s", c.args, c.name, want, o.stdout)
+			} else if first, _, _ := strings.Cut(after, "\n"); strings.HasPrefix(want, "\nconstraint ") && first != "" {
+				t.Errorf("%s leaves out a line of the table of %q: %s", c.name, c.args, first)
+			}
+			rest = "\n" + after
 		}
 	}
 }
