@@ -111,6 +111,12 @@ func (m Measure) IsDistance() bool { return m.form == formDistance }
 // IsRatio reports whether the measure is a ratio.
 func (m Measure) IsRatio() bool { return m.form == formRatio }
 
+// IsL1 reports whether the measure is the l1 norm of the weights.
+func (m Measure) IsL1() bool { return m.form == formL1 }
+
+// IsChurn reports whether the measure is a churn.
+func (m Measure) IsChurn() bool { return m.form == formChurn }
+
 // Compares reports whether the measure compares a rate of groups: a gap, a ratio, an excess or a
 // distance.
 func (m Measure) Compares() bool { return m.IsGap() || m.IsRatio() || m.WithAll() }

@@ -10,7 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/internal/ending"
 	"ppal/internal/rates"
 	"ppal/models/predictor"
 	"ppal/trainer/session"
@@ -116,7 +118,7 @@ func printEvaluation(out io.Writer, e *predictor.Evaluation) error {
 		fmt.Fprintf(w, "\n%s\t%d", name, rows)
 		for _, rate := range names {
 			if r, ok := of[rate]; ok {
-				fmt.Fprintf(w, "\t%s%s", interval(number(&r.Value), r.Interval), extreme(extremes[rate]))
+				fmt.Fprintf(w, "\t%s%s", interval(ending.Number(&r.Value), r.Interval), extreme(extremes[rate]))
 			} else {
 				fmt.Fprint(w, "\t-")
 			}
@@ -154,7 +156,7 @@ func printEvaluation(out io.Writer, e *predictor.Evaluation) error {
 			continue
 		}
 		o := c.Outcome()
-		fmt.Fprintf(w, "\n%s\t%s\t%s", c.Constraint, interval(o.Number(c.Value), c.Interval), met(&session.Outcome{}, o))
+		fmt.Fprintf(w, "\n%s\t%s\t%s", c.Constraint, interval(o.Number(c.Value), c.Interval), ending.Cell(&session.Outcome{}, o))
 		if text := (&session.Outcome{}).Explain(o); text != "" {
 			texts = append(texts, text)
 		}
@@ -177,7 +179,7 @@ func printEvaluation(out io.Writer, e *predictor.Evaluation) error {
 
 // advice returns what to do about a constraint that is not counted.
 func advice(c predictor.Checked) string {
-	if strings.HasPrefix(c.Constraint, "churn(") {
+	if parsed, err := constraints.Parse(c.Constraint); err == nil && parsed.Measure().IsChurn() {
 		return " (--earlier)"
 	}
 	return ""

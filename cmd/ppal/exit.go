@@ -14,6 +14,7 @@ import (
 	"ppal/datasets"
 	"ppal/internal/compare"
 	"ppal/internal/config"
+	"ppal/internal/ending"
 	"ppal/internal/reproduce"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
@@ -67,7 +68,7 @@ func (a *app) exit(ctx context.Context, cmd *cobra.Command, err error) int {
 	switch {
 	case ctx.Err() != nil:
 		status = exitInterrupted
-	case errors.As(err, new(*unmet)), errors.Is(err, errNoPoint):
+	case errors.As(err, new(*ending.Unmet)), errors.Is(err, errNoPoint):
 		status = exitUnmet
 	case isUsage(err):
 		status = exitUsage

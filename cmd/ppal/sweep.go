@@ -17,6 +17,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/internal/config"
+	"ppal/internal/ending"
 	"ppal/internal/rundir"
 	"ppal/internal/sweep"
 	"ppal/trainer/option"
@@ -115,7 +116,7 @@ func (a *app) sweep(ctx context.Context, values config.Values, f sweepFlags) err
 	if out.err != nil {
 		return out.err
 	}
-	if !f.allow && !slices.ContainsFunc(points, func(p sweep.Point) bool { return failing(p.Outcome, f.strict) == nil }) {
+	if !f.allow && !slices.ContainsFunc(points, func(p sweep.Point) bool { return ending.Failing(p.Outcome, f.strict) == nil }) {
 		advice := cmp.Or(unjudged(points), "use more --iterations or looser --values")
 		return fmt.Errorf("%w of %s %s; %s; --allow-violation makes the exit status 0", errNoPoint, s.Over.Measure(), f.values, advice)
 	}
@@ -128,7 +129,7 @@ var errNoPoint = errors.New("finished, but no point meets all bounds: the sweep"
 // unjudged says why a constraint of a point cannot be judged, and what to do; "" if there is none.
 func unjudged(points []sweep.Point) string {
 	for _, p := range points {
-		for _, c := range failing(p.Outcome, false) {
+		for _, c := range ending.Failing(p.Outcome, false) {
 			if p.Outcome.Standing(&c).State == constraints.NotJudged {
 				return strings.TrimSuffix(p.Outcome.Explain(&c), ".")
 			}
@@ -222,7 +223,7 @@ func (a *app) sweepProgress(e sweep.Event) {
 	}
 	c := e.Point.Swept()
 	fmt.Fprintf(printing{a.stderr}, "%d of %d: %s: %s on the training rows, %s %s, %s s\n",
-		e.Index+1, e.Total, c.Constraint, c.Number(c.Train), e.Point.Objective.Name, number(e.Point.Objective.Train), seconds(e.Point.SecondsTotal))
+		e.Index+1, e.Total, c.Constraint, c.Number(c.Train), e.Point.Objective.Name, ending.Number(e.Point.Objective.Train), seconds(e.Point.SecondsTotal))
 }
 
 // printSweep prints the table: for each bound a line for each split.
@@ -233,7 +234,7 @@ func printSweep(out io.Writer, s *sweep.Sweep, points []sweep.Point) {
 	for k := range points {
 		p := &points[k]
 		c := p.Swept()
-		bound, slope, state := c.Relation()+" "+fmt.Sprintf("%g", p.Bound), "", met(p.Outcome, c)
+		bound, slope, state := c.Relation()+" "+fmt.Sprintf("%g", p.Bound), "", ending.Cell(p.Outcome, c)
 		if p.Slope != nil {
 			slope = fmt.Sprintf("%.3g", *p.Slope+0)
 		}
@@ -243,7 +244,7 @@ func printSweep(out io.Writer, s *sweep.Sweep, points []sweep.Point) {
 				continue
 			}
 			g = append(g, []string{bound, split.Word(), between(c.Number(c.Of(split)), p.Interval(split)),
-				between(number(p.Objective.Of(split)), p.ObjectiveInterval(split)), slope, state})
+				between(ending.Number(p.Objective.Of(split)), p.ObjectiveInterval(split)), slope, state})
 			bound, slope, state = "", "", ""
 		}
 	}
@@ -270,5 +271,5 @@ func between(text string, i *[2]float64) string {
 	if text == "" || i == nil {
 		return text
 	}
-	return text + " (" + span(i) + ")"
+	return text + " (" + ending.Span(i) + ")"
 }

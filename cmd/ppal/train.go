@@ -13,6 +13,7 @@ import (
 
 	"ppal/datasets"
 	"ppal/internal/config"
+	"ppal/internal/ending"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/session"
@@ -210,8 +211,8 @@ func (r *trainRun) run(ctx context.Context) error {
 		return &interrupted{training.Iterations, r.session.Dir(), r.session.Resumable()}
 	}
 	if o := result.Outcome; o != nil && !r.flags.allowViolation {
-		if list := failing(o, r.flags.strict); list != nil {
-			return &unmet{o, list}
+		if list := ending.Failing(o, r.flags.strict); list != nil {
+			return &ending.Unmet{Outcome: o, List: list}
 		}
 	}
 	return nil

@@ -56,7 +56,7 @@ func TestWatchAFinishedRun(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	got := commandOn(t.Context(), often, "watch", dir)
-	if got.status != exitDone || got.stderr != "" || !strings.Contains(got.stdout, "finished after 50 iterations") || !strings.Contains(got.stdout, "gap(positive_rate, g) <= 0.2") {
+	if got.status != exitDone || got.stderr != "" || !strings.Contains(got.stdout, ": 50 iterations (") || !strings.Contains(got.stdout, "gap(positive_rate, g)  0.2    ") {
 		t.Errorf("%+v", got)
 	}
 	if strings.ContainsAny(got.stdout, "\r\x1b") {
@@ -96,7 +96,7 @@ func TestWatchAFinishedRun(t *testing.T) {
 	if got.status != exitDone || strings.Count(got.stdout, "\x1b[") != 2 || !strings.Contains(got.stdout, "A\x1b[J") {
 		t.Errorf("%+v", got)
 	}
-	for _, line := range strings.Split(strings.Split(got.stdout, "finished after")[0], "\n")[:5] {
+	for _, line := range strings.Split(strings.Split(got.stdout, ": 50 iterations (")[0], "\n")[:5] {
 		if len([]rune(line)) > 60+len("\x1b[10A\x1b[J") {
 			t.Errorf("%q is wider than the terminal", line)
 		}
@@ -114,7 +114,7 @@ func TestWatchAFinishedRun(t *testing.T) {
 func TestWatchRefuses(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct{ path, want string }{
-		{filepath.Join(dir, "none"), "no such file or directory"}, {dir, "not the directory of a run, a comparison or a sweep"},
+		{filepath.Join(dir, "none"), "no such file or directory"}, {dir, "is not the directory of a run"},
 	} {
 		if got := command(t.Context(), nil, "watch", c.path); got.status != exitUsage || !strings.Contains(got.stderr, c.want) || strings.Count(got.stderr, "\n") != 1 {
 			t.Errorf("%s: %+v", c.path, got)

@@ -1,12 +1,12 @@
 package plots
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
 	"ppal/internal/chart"
+	"ppal/internal/rundir"
 	"ppal/trainer"
 )
 
@@ -24,7 +24,6 @@ const (
 	mostPoints = 2000 // largest number of points of a curve
 	fewPoints  = 1000 // the same for more than fewLines constraints
 	fewLines   = 4
-	mostLines  = 12 // largest number of constraints in a chart
 )
 
 // Write writes the pictures of the records into the folder dir, which it creates: objective,
@@ -82,17 +81,7 @@ func (run *Run) last() *trainer.Record { return &run.Records[len(run.Records)-1]
 // values.
 func (run *Run) shown() []int {
 	last := run.last().Constraints
-	all := make([]int, len(last))
-	for j := range all {
-		all[j] = j
-	}
-	if len(all) <= mostLines {
-		return all
-	}
-	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(last[b], last[a]) })
-	all = all[:mostLines]
-	slices.Sort(all)
-	return all
+	return rundir.Largest(len(last), func(j int) float64 { return last[j] })
 }
 
 // name returns the name of constraint j in a list, which may be shorter.

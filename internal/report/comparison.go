@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"ppal/internal/chart"
+	"ppal/internal/ending"
 	"ppal/internal/rundir"
 )
 
@@ -59,8 +60,8 @@ func WriteComparison(c *Comparison) error {
 }
 
 // Status is the head of the page.
-func (c *Comparison) Status() status {
-	return status{Kind: map[bool]string{true: "good", false: "open"}[c.Good], Text: c.Headline, Lead: c.Lead}
+func (c *Comparison) Status() ending.Status {
+	return ending.Status{Kind: map[bool]string{true: "good", false: "open"}[c.Good], Text: c.Headline, Lead: c.Lead}
 }
 
 // Number formats a number with four significant digits.

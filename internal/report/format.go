@@ -4,36 +4,8 @@ import (
 	"fmt"
 	"math"
 	"regexp"
-	"strconv"
 	"strings"
-
-	"ppal/internal/rundir"
 )
-
-// rate formats a rate, a gap or a loss with four decimals, as the table of `ppal train` does.
-func rate(v *float64) string {
-	if v == nil {
-		return ""
-	}
-	return rundir.Number(*v, 4)
-}
-
-// interval formats an interval; "" for nil.
-func interval(i *[2]float64) string {
-	if i == nil {
-		return ""
-	}
-	return fmt.Sprintf("%.3f–%.3f", i[0], i[1])
-}
-
-// count formats a number of rows with separators of thousands.
-func count(n int) string {
-	text := strconv.Itoa(n)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
 
 // seconds formats a duration.
 func seconds(s float64) string {
@@ -91,12 +63,4 @@ func sentence(text string) string {
 		text += "."
 	}
 	return text
-}
-
-// plural returns "1 row" or "3 rows".
-func plural(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return count(n) + " " + one + "s"
 }

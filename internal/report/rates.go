@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"ppal/internal/chart"
+	"ppal/internal/ending"
 	"ppal/internal/plots"
 	"ppal/internal/rates"
 	"ppal/internal/rundir"
@@ -45,7 +46,7 @@ func (r *run) rates() (*ratesView, []confusionView, *chart.Chart) {
 	v := &ratesView{Charts: all.Bars()}
 	held := false
 	for _, s := range all.Splits {
-		v.Splits = append(v.Splits, cell{Split: s.Split, Word: s.Word + " rows", Value: count(s.Table.Rows)})
+		v.Splits = append(v.Splits, cell{Split: s.Split, Word: s.Word + " rows", Value: ending.Count(s.Table.Rows)})
 		held = held || !s.Trained
 	}
 	if held {
@@ -91,7 +92,7 @@ func confusions(splits []plots.SplitRates) (list []confusionView) {
 			own := confusionRow{Class: t.Classes[a]}
 			for d, n := range row {
 				share := float64(n) / float64(max(1, all))
-				own.Cells = append(own.Cells, confusionCell{count(n), chart.Percent(share), math.Round(100*share) / 100, a == d})
+				own.Cells = append(own.Cells, confusionCell{ending.Count(n), chart.Percent(share), math.Round(100*share) / 100, a == d})
 			}
 			v.Rows = append(v.Rows, own)
 		}

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
+	"strconv"
 	"strings"
 
-	"ppal/constraints"
 	"ppal/internal/chart"
 	"ppal/internal/dirlock"
+	"ppal/internal/ending"
 	"ppal/internal/plots"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
@@ -159,7 +159,7 @@ func (r *run) title() string {
 
 // runView is the data of the template of a run.
 type runView struct {
-	Status       status
+	Status       ending.Status
 	Facts        []fact
 	Verdict      []word
 	Bounds       []boundView // the bounds with a picture
@@ -168,11 +168,11 @@ type runView struct {
 	Objective    []cell
 	ObjectiveOf  string
 	Accepted     []cell
-	NewRows      []word
-	Threshold    []word
+	Sentences    [][]word // about the bounds on new rows and the threshold
 	Warnings     [][]word
 	Notes        [][]word
-	Certificate  certificateView
+	Certificate  string
+	Residuals    []ending.Residual
 	Charts       []*chart.Chart
 	Rates        *ratesView
 	Confusion    []confusionView
@@ -202,7 +202,7 @@ func (r *run) page() *page {
 		for _, n := range s.Notes {
 			v.Notes = append(v.Notes, words(sentence(n)))
 		}
-		v.Certificate = newCertificate(s)
+		v.Certificate, v.Residuals = ending.Certified(s), ending.Residuals(s)
 		r.outcome(v)
 	}
 	v.Charts = r.charts()
@@ -227,116 +227,25 @@ func (r *run) version() string {
 	return r.provenance.Version
 }
 
-// status says in words how the run ended.
-type status struct {
-	Kind string // good, warn, bad or open: the colour
-	Text string
-	Exit string // the exit status of ppal train and its meaning
-	Lead string
-}
-
-func (r *run) status() status {
-	s := r.summary
-	if s == nil {
-		last := &r.records[len(r.records)-1]
-		return status{"open", "Not finished", "", fmt.Sprintf("The directory has no summary.json: the run is still training, or it was stopped before its end. "+
-			"The last record is of iteration %s.", count(last.Iteration))}
-	}
-	lead := fmt.Sprintf("The run stopped after %s: %s.", plural(s.Iterations, "iteration"), s.Status)
-	switch s.Status {
-	case string(trainer.Failed):
-		return status{"bad", "The run failed", "1: the run failed", sentence(s.Error)}
-	case string(trainer.Interrupted):
-		return status{"open", "Interrupted", "130: interrupted", lead + " The page shows the result up to this iteration."}
-	}
-	o := s.Outcome
-	switch {
-	case o == nil || len(o.Constraints) == 0:
-		if s.MaxViolation <= tolerance(r.setting("feasibility-tolerance")) {
-			return status{"good", "Finished", "0: done", lead}
-		}
-		return status{"bad", "Finished, but a constraint is violated", "0: done", lead}
-	case o.Met():
-		return status{colourOf(o.Rating()), headline(o), "0: done", lead}
-	}
-	return status{"bad", headline(o), "3: finished, but a constraint is not met or cannot be judged (0 with --allow-violation)", lead}
-}
-
-// headline says how the bounds stand.
-func headline(o *rundir.Outcome) string {
-	n, unmet := len(o.Constraints), o.Unmet()
-	judged := slices.ContainsFunc(unmet, func(c rundir.ConstraintOutcome) bool { return o.Standing(&c).State != constraints.NotJudged })
-	switch {
-	case len(unmet) > 0 && !judged && n == 1:
-		return "The bound cannot be judged"
-	case len(unmet) > 0 && !judged:
-		return fmt.Sprintf("%d of %d bounds cannot be judged", len(unmet), n)
-	case len(unmet) > 0 && n == 1:
-		return "The bound is not met"
-	case len(unmet) == 2 && n == 2:
-		return "Neither bound is met"
-	case len(unmet) == n:
-		return fmt.Sprintf("None of the %d bounds is met", n)
-	case len(unmet) == 1:
-		return fmt.Sprintf("1 of %d bounds is not met", n)
-	case len(unmet) > 0:
-		return fmt.Sprintf("%d of %d bounds are not met", len(unmet), n)
-	}
-	on := "on the training decisions"
-	switch {
-	case o.BoundsOn == rundir.OnSurrogate:
-		on = "on the surrogates of the training rows"
-	case o.Confidence > 0:
-		on = fmt.Sprintf("on the training decisions, and promised for new rows with %g%% confidence", 100*o.Confidence)
-	}
-	text := fmt.Sprintf("All %d bounds are met %s", n, on)
-	switch n {
-	case 1:
-		text = "The bound is met " + on
-	case 2:
-		text = "Both bounds are met " + on
-	}
-	return text + beyond(o)
-}
-
-// beyond returns the part of the headline about splits that are beyond a bound, with the number: of
-// the test rows if they are, else of the validation rows.
-func beyond(o *rundir.Outcome) string {
-	var worst *rundir.ConstraintOutcome
-	var split rundir.Split
-	exceeded := 0
-	for j := range o.Constraints {
-		c := &o.Constraints[j]
-		list := o.Standing(c).Beyond
-		if list == nil {
-			continue
-		}
-		exceeded++
-		if last := list[len(list)-1]; worst == nil || split != rundir.Test && last == rundir.Test {
-			worst, split = c, last
-		}
-	}
-	if worst == nil {
-		return ""
-	}
-	text := fmt.Sprintf(", but exceeded on the %s rows: %s", split.Word(), worst.Number(worst.Of(split)))
-	if len(o.Constraints) == 1 {
-		return text
-	}
-	text = fmt.Sprintf(", but %d of them are exceeded on held-out rows: %s is %s on the %s rows", exceeded, worst.Measure(), worst.Number(worst.Of(split)), split.Word())
-	if exceeded == 1 {
-		text = fmt.Sprintf(", but %s is exceeded on the %s rows: %s", worst.Measure(), split.Word(), worst.Number(worst.Of(split)))
-	}
-	return text
-}
-
-// tolerance returns the feasibility tolerance of a setting's text.
-func tolerance(text string) float64 {
-	var t float64
-	if _, err := fmt.Sscanf(text, "%g", &t); err != nil {
+// tolerance returns the largest violation that counts as feasible.
+func (r *run) tolerance() float64 {
+	t, err := strconv.ParseFloat(r.setting("feasibility-tolerance"), 64)
+	if err != nil {
 		return trainer.DefaultFeasibilityTolerance
 	}
 	return t
+}
+
+// status says in words how the run ended.
+func (r *run) status() ending.Status {
+	if r.summary == nil {
+		last := &r.records[len(r.records)-1]
+		return ending.Status{Kind: "open", Text: "Not finished", Lead: fmt.Sprintf("The directory has no summary.json: the run is still training, "+
+			"or it was stopped before its end. The last record is of iteration %s.", ending.Count(last.Iteration))}
+	}
+	s := ending.Ended(r.summary, r.tolerance())
+	s.Lead = sentence(s.Lead)
+	return s
 }
 
 // fact is a number at the head of the page.
@@ -347,7 +256,7 @@ func (r *run) facts() (list []fact) {
 	if s == nil {
 		last := &r.records[len(r.records)-1]
 		return []fact{{"objective", chart.Number(last.Objective), ""}, {"largest violation", chart.Number(last.MaxViolation), ""},
-			{"iteration", count(last.Iteration), ""}, {"training time", seconds(last.Seconds), ""}}
+			{"iteration", ending.Count(last.Iteration), ""}, {"training time", seconds(last.Seconds), ""}}
 	}
 	if o := s.Outcome; o != nil && o.Objective.Name != "" {
 		value, on := o.Objective.Test, "test rows"
@@ -358,54 +267,20 @@ func (r *run) facts() (list []fact) {
 			value, on = o.Objective.Train, "training rows"
 		}
 		if value != nil {
-			list = append(list, fact{o.Objective.Name + ", minimised", rate(value), on})
+			list = append(list, fact{o.Objective.Name + ", minimised", ending.Number(value), on})
 		}
 	}
 	list = append(list, fact{"smooth objective", chart.Number(s.Objective), "training rows"})
 	if s.Status != string(trainer.Failed) {
 		list = append(list, fact{"KKT epsilon", chart.Number(s.Certificate.Epsilon), map[bool]string{true: "converged", false: "not converged"}[s.Converged]})
 	}
-	list = append(list, fact{"iterations", count(s.Iterations), s.Status})
+	list = append(list, fact{"iterations", ending.Count(s.Iterations), s.Status})
 	if s.SecondsTotal > 0 {
 		list = append(list, fact{"time", seconds(s.SecondsTotal), seconds(s.Seconds) + " of training"})
 	} else {
 		list = append(list, fact{"training time", seconds(s.Seconds), ""})
 	}
 	return list
-}
-
-// certificateView is the certificate in a line.
-type certificateView struct {
-	Text string
-	Rows []fact
-}
-
-func newCertificate(s *rundir.Summary) certificateView {
-	if s.Status == string(trainer.Failed) {
-		return certificateView{Text: "The run failed: it has no certificate."}
-	}
-	c := s.Certificate
-	most := ""
-	if c.UpperBound || c.NotResolved {
-		most = "at most "
-	}
-	subject := "The weights"
-	if s.Outcome != nil && s.Outcome.BoundsOn == rundir.OnDecisions {
-		subject = "For the smooth problem, the weights before the threshold step"
-	}
-	near := "an approximate solution: a small epsilon says that no small step improves them"
-	switch {
-	case s.Infeasibility != nil:
-		near = "not a solution: no weights near them meet all bounds"
-	case !s.Converged:
-		near = "not yet a solution: epsilon is too large for convergence, and further training may improve them"
-	}
-	return certificateView{
-		Text: fmt.Sprintf("%s are a KKT point up to epsilon = %s%s, computed in float64. They are %s.", subject, most, chart.Number(c.Epsilon), near),
-		Rows: []fact{{"stationarity", most + chart.Number(c.Stationarity), "the gradient that the multipliers do not balance"},
-			{"infeasibility", chart.Number(c.Infeasibility), "the norm of the violations"},
-			{"complementarity", chart.Number(c.Complementarity), "multipliers times slack"}},
-	}
 }
 
 // command is a command line with its purpose.

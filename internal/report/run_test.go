@@ -269,42 +269,6 @@ func TestIncompleteDirectories(t *testing.T) {
 	}
 }
 
-// The head of the page says how the run ended.
-func TestStatus(t *testing.T) {
-	met := func(n, unmet int) *rundir.Outcome {
-		o := &rundir.Outcome{BoundsOn: rundir.OnDecisions}
-		for k := range n {
-			o.Constraints = append(o.Constraints, rundir.ConstraintOutcome{Constraint: fmt.Sprint(k), Met: k >= unmet})
-		}
-		return o
-	}
-	for _, c := range []struct {
-		summary rundir.Summary
-		want    status
-	}{
-		{rundir.Summary{Status: "failed", Error: "the objective is NaN"}, status{Kind: "bad", Text: "The run failed", Exit: "1"}},
-		{rundir.Summary{Status: "interrupted"}, status{Kind: "open", Text: "Interrupted", Exit: "130"}},
-		{rundir.Summary{Outcome: met(1, 0)}, status{Kind: "good", Text: "The bound is met on the training decisions", Exit: "0"}},
-		{rundir.Summary{Outcome: met(2, 0)}, status{Kind: "good", Text: "Both bounds are met on the training decisions", Exit: "0"}},
-		{rundir.Summary{Outcome: met(3, 0)}, status{Kind: "good", Text: "All 3 bounds are met on the training decisions", Exit: "0"}},
-		{rundir.Summary{Outcome: met(1, 1)}, status{Kind: "bad", Text: "The bound is not met", Exit: "3"}},
-		{rundir.Summary{Outcome: met(3, 1)}, status{Kind: "bad", Text: "1 of 3 bounds is not met", Exit: "3"}},
-		{rundir.Summary{Outcome: met(3, 2)}, status{Kind: "bad", Text: "2 of 3 bounds are not met", Exit: "3"}},
-		{rundir.Summary{Outcome: met(2, 2)}, status{Kind: "bad", Text: "Neither bound is met", Exit: "3"}},
-		{rundir.Summary{Outcome: met(3, 3)}, status{Kind: "bad", Text: "None of the 3 bounds is met", Exit: "3"}},
-		{rundir.Summary{MaxViolation: 1}, status{Kind: "bad", Text: "Finished, but a constraint is violated", Exit: "0"}},
-		{rundir.Summary{}, status{Kind: "good", Text: "Finished", Exit: "0"}},
-	} {
-		r := run{summary: &c.summary}
-		got := r.status()
-		got.Exit, _, _ = strings.Cut(got.Exit, ":")
-		got.Lead = ""
-		if got != c.want {
-			t.Errorf("%+v, want %+v", got, c.want)
-		}
-	}
-}
-
 // A run with many records and constraints has a page of a bounded size that lists every constraint.
 func TestManyRecords(t *testing.T) {
 	dir, sum := fixture(t)
@@ -335,7 +299,7 @@ func TestManyRecords(t *testing.T) {
 	}
 	view := page.View.(*runView)
 	x := view.Charts[0].Views[0].Curves[0].X
-	if len(view.Bounds) != mostGauges || view.Bounds[0].Text != "error[group 0] <= 0.000" || len(x) > 2000 || x[len(x)-1] != 29_999 {
+	if len(view.Bounds) != rundir.MostShown || view.Bounds[0].Text != "error[group 0] <= 0.000" || len(x) > 2000 || x[len(x)-1] != 29_999 {
 		t.Errorf("%d bounds, %d points to %v", len(view.Bounds), len(x), x[len(x)-1])
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"ppal/internal/chart"
+	"ppal/internal/ending"
 	"ppal/internal/rundir"
 )
 
@@ -36,14 +37,7 @@ type SweepPoint struct {
 type SplitCell = cell
 
 // Cells returns the values of all splits that have one, with their intervals.
-func Cells(v *rundir.SplitValues, of func(rundir.Split) *[2]float64) []SplitCell {
-	return cells(v, rate, of)
-}
-
-// BoundCells returns the values of a constraint.
-func BoundCells(c *rundir.ConstraintOutcome, of func(rundir.Split) *[2]float64) []SplitCell {
-	return cells(&c.SplitValues, c.Number, of)
-}
+func Cells(values []ending.Value) []SplitCell { return cells(values) }
 
 // Stand returns the standing of a constraint in words, and the colour of the outcome's rating. If
 // another constraint has a worse rating, the words say so.
@@ -57,7 +51,7 @@ func Stand(o *rundir.Outcome, c *rundir.ConstraintOutcome) (text, colour string)
 	default:
 		text = "another bound is met on the training rows only"
 	}
-	return sentenceCase(text), colourOf(all)
+	return sentenceCase(text), ending.Kind(all)
 }
 
 // WriteSweep writes the page of a sweep.
@@ -66,7 +60,9 @@ func WriteSweep(s *Sweep) error {
 }
 
 // Status is the head of the page.
-func (s *Sweep) Status() status { return status{Kind: s.Kind, Text: s.Headline, Lead: s.Lead} }
+func (s *Sweep) Status() ending.Status {
+	return ending.Status{Kind: s.Kind, Text: s.Headline, Lead: s.Lead}
+}
 
 // Words splits a sentence into plain text and code.
 func (s *Sweep) Words(text string) []word { return words(sentence(text)) }

@@ -18,10 +18,7 @@ type Follower struct {
 }
 
 // Follow returns a Follower of the directory's records.
-func (d Dir) Follow() *Follower { return FollowFile(d.Metrics()) }
-
-// FollowFile returns a Follower of a file of records.
-func FollowFile(path string) *Follower { return &Follower{path: path} }
+func (d Dir) Follow() *Follower { return &Follower{path: d.Metrics()} }
 
 // Records reads the lines that the file has got since the last call, and returns all records. It
 // ignores a last line without an end. A run that resumes removes the records after its checkpoint:

@@ -112,6 +112,18 @@ func (c *ConstraintOutcome) Measure() string {
 	return measure
 }
 
+// measured returns what the constraint bounds; the zero value for the constraint of an own task.
+func (c *ConstraintOutcome) measured() constraints.Measure {
+	parsed, err := constraints.Parse(c.Constraint)
+	if err != nil {
+		return constraints.Measure{}
+	}
+	return parsed.Measure()
+}
+
+// IsRatio reports whether the constraint bounds a ratio.
+func (c *ConstraintOutcome) IsRatio() bool { return c.measured().IsRatio() }
+
 // Promise says whether a bound holds on new rows at the run's confidence, by the validation rows.
 type Promise struct {
 	Holds bool `json:"holds"`

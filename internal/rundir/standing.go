@@ -76,7 +76,7 @@ func (o *Outcome) Standing(c *ConstraintOutcome) Standing {
 			s.State = constraints.Met
 		}
 	}
-	if strings.HasPrefix(c.Constraint, "l1(") { // the norm does not depend on rows
+	if c.measured().IsL1() { // the norm does not depend on rows
 		return s
 	}
 	for _, split := range splits {
@@ -112,25 +112,32 @@ func (c *ConstraintOutcome) Over(v float64) float64 {
 	return v - c.Bound
 }
 
-// Closest returns the indices of the constraints to show, in order: all, or those closest to their
-// bounds if there are more than most.
-func (o *Outcome) Closest(most int) []int {
-	all := make([]int, len(o.Constraints))
-	for j := range all {
-		all[j] = j
-	}
-	if len(all) <= most {
-		return all
-	}
-	over := func(j int) float64 {
+// MostShown is the largest number of constraints that tables, pages and pictures show.
+const MostShown = 12
+
+// Closest returns the indices of the constraints to show, in order: all, or the MostShown closest
+// to their bounds.
+func (o *Outcome) Closest() []int {
+	return Largest(len(o.Constraints), func(j int) float64 {
 		c := &o.Constraints[j]
 		if v := cmp.Or(c.Surrogate, c.Train); v != nil {
 			return c.Over(*v)
 		}
 		return math.Inf(-1)
+	})
+}
+
+// Largest returns the indices of n values, in order: all, or the MostShown of the largest values.
+func Largest(n int, of func(j int) float64) []int {
+	all := make([]int, n)
+	for j := range all {
+		all[j] = j
 	}
-	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(over(b), over(a)) })
-	all = all[:most]
+	if n <= MostShown {
+		return all
+	}
+	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(of(b), of(a)) })
+	all = all[:MostShown]
 	slices.Sort(all)
 	return all
 }

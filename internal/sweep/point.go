@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"ppal/internal/rundir"
 	"ppal/trainer"
@@ -48,18 +47,13 @@ func newPoint(bound float64, run string, s *session.Session, result *session.Res
 	swept := p.Swept()
 	slope := 0 - swept.Multiplier // avoids -0
 	switch {
-	case isRatio(swept):
+	case swept.IsRatio():
 		return p
 	case swept.AtLeast:
 		slope = swept.Multiplier
 	}
 	p.Slope = &slope
 	return p
-}
-
-// isRatio reports whether the constraint bounds a ratio.
-func isRatio(c *session.ConstraintOutcome) bool {
-	return strings.HasPrefix(c.Constraint, "ratio(")
 }
 
 // Swept returns the constraint whose bound varies.

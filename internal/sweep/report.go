@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"ppal/internal/chart"
+	"ppal/internal/ending"
 	"ppal/internal/report"
 	"ppal/internal/rundir"
 	"ppal/trainer/option"
@@ -152,8 +153,9 @@ func number(v *float64) string {
 // pointOf returns a point for the page.
 func pointOf(dir Dir, p *Point) report.SweepPoint {
 	c := p.Swept()
+	measured, objective := ending.NewRow(p.Outcome, c), ending.ObjectiveRow(p.Outcome)
 	out := report.SweepPoint{Bound: c.Relation() + " " + strconv.FormatFloat(p.Bound, 'g', -1, 64), Run: p.Run, Epsilon: report.Number(p.Epsilon),
-		Measure: report.BoundCells(c, p.Interval), Objective: report.Cells(&p.Objective.SplitValues, p.ObjectiveInterval)}
+		Measure: report.Cells(measured.Values), Objective: report.Cells(objective.Values)}
 	out.Met, out.Colour = report.Stand(p.Outcome, c)
 	if p.Slope != nil {
 		out.Slope = report.Number(*p.Slope)

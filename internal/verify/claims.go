@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"ppal/internal/ending"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
@@ -19,7 +20,7 @@ func (c *check) claims() {
 	r.exact(sectionSolution, "schema", float64(s.Schema), rundir.Schema)
 	c.status()
 	c.kinks()
-	converged, verdict, whole := session.Judge(s, c.in.Tolerance)
+	converged, verdict, whole := ending.Judge(s, c.in.Tolerance)
 	if s.Converged != converged {
 		r.problem("converged is %t in summary.json, and %t by its certificate", s.Converged, converged)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"ppal/internal/ending"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/problem"
@@ -70,7 +71,7 @@ var advices = []advice{
 	{"gradients", longer, "a larger limit of gradient evaluations", func(c *circumstances) bool { return c.goesOn(trainer.GradientLimit) }},
 	{"resume", longer, "--resume to let the run go on", func(c *circumstances) bool { return c.goesOn(trainer.Interrupted) }},
 	{"tolerance", longer, "a smaller --tolerance", func(c *circumstances) bool {
-		return c.unconverged && !c.overfitted && c.status == trainer.Converged && c.tolerance > ConvergedEpsilon
+		return c.unconverged && !c.overfitted && c.status == trainer.Converged && c.tolerance > ending.ConvergedEpsilon
 	}},
 	{"seed", other, "another --seed", func(c *circumstances) bool { return c.elsewhere() && !c.alike }},
 	{"init", other, "other weights to start from (--init)", func(c *circumstances) bool { return c.elsewhere() && c.alike }},

@@ -41,8 +41,8 @@ func turned(s *datasets.Selection, k int) *datasets.Selection {
 	return &own
 }
 
-// ending returns the objective, the constraints and the certificate after 1,000 iterations.
-func ending(t *testing.T, rows *datasets.Selection, name string, products Products) map[string]float64 {
+// finish returns the objective, the constraints and the certificate after 1,000 iterations.
+func finish(t *testing.T, rows *datasets.Selection, name string, products Products) map[string]float64 {
 	t.Helper()
 	e := build(t, clothing(rows, func(c *setup) {
 		c.Hidden, c.Products, c.Threads = []int{8}, products, 1
@@ -82,7 +82,7 @@ func TestDigitsEndWhereFloat32Ends(t *testing.T) {
 	for method, floor := range map[string]float64{"ppala": closePPALA, "gdpa": closeGDPA} {
 		least, most := map[string]float64{}, map[string]float64{}
 		for k := range 4 {
-			for name, x := range ending(t, turned(rows, 7*k), method, Float32) {
+			for name, x := range finish(t, turned(rows, 7*k), method, Float32) {
 				if k == 0 {
 					least[name], most[name] = x, x
 				}
@@ -90,7 +90,7 @@ func TestDigitsEndWhereFloat32Ends(t *testing.T) {
 			}
 		}
 		for k := range 1 {
-			for name, x := range ending(t, turned(rows, 7*k), method, Int8x3) {
+			for name, x := range finish(t, turned(rows, 7*k), method, Int8x3) {
 				spread := max(most[name]-least[name], floor)
 				if method == "ppala" && name == "objective" { // range of the objective: 7.5e-6
 					spread = most[name] - least[name]

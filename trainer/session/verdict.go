@@ -2,32 +2,20 @@ package session
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
+	"ppal/internal/ending"
 	"ppal/internal/rundir"
 	"ppal/trainer"
-	"ppal/trainer/problem"
 )
 
-// ConvergedEpsilon is the largest epsilon of the certificate, relative to max(1, |objective|), with
-// which a run counts as converged. With bounds on decisions epsilon is absolute: the objective is a
-// rate, and larger values come from the regularizer alone.
-const ConvergedEpsilon = 1e-2
-
-const (
-	// movingMultipliers is the relative change of the multipliers over the last tenth of a run from
-	// which they count as still changing.
-	movingMultipliers = 0.01
-	// mostConflicting is the largest number of constraints of a conflict in the verdict.
-	mostConflicting = 5
-	// leastShare is the smallest share of a constraint of a conflict in the verdict.
-	leastShare = 0.01
-)
+// movingMultipliers is the relative change of the multipliers over the last tenth of a run from
+// which they count as still changing.
+const movingMultipliers = 0.01
 
 // judge sets the keys converged, verdict and infeasibility of the summary of a certified run. The
 // verdict is what a reader must know first: that the bounds cannot be met, or that the run has not
@@ -42,7 +30,7 @@ func (s *Session) judge(sum *Summary) {
 			rounds := a.solved.rounds.Rounds
 			sum.Infeasibility.BoundShifts = rounds[len(rounds)-1].Shifts // of the round that the proof is about
 		}
-		sum.Verdict = conflictSentence(sum.Infeasibility, onDecisions)
+		sum.Verdict = ending.Conflict(sum.Infeasibility, onDecisions)
 		if text := how.use(toConverge); text != "" {
 			sum.Verdict += " " + text
 		}
@@ -50,7 +38,7 @@ func (s *Session) judge(sum *Summary) {
 	}
 	exceeded := !onDecisions && sum.MaxViolation > s.options.feasibilityTolerance()
 	var start string
-	if sum.Converged, start, _ = Judge(sum, s.options.feasibilityTolerance()); sum.Converged {
+	if sum.Converged, start, _ = ending.Judge(sum, s.options.feasibilityTolerance()); sum.Converged {
 		return
 	}
 	how.unconverged = true
@@ -82,60 +70,12 @@ func (s *Session) circumstances(o *Outcome) circumstances {
 	return c
 }
 
-// Judge returns what the numbers of a summary say: whether the run has converged, and the verdict.
-// whole is false if the verdict is only its start, because reasons and advice from the training
-// follow. tolerance is the largest violation that counts as feasible.
-func Judge(sum *Summary, tolerance float64) (converged bool, verdict string, whole bool) {
-	onDecisions := sum.Outcome != nil && sum.Outcome.BoundsOn == OnDecisions
-	if sum.Infeasibility != nil {
-		return false, conflictSentence(sum.Infeasibility, onDecisions), false
-	}
-	c := &sum.Certificate
-	exceeded := !onDecisions && sum.MaxViolation > tolerance
-	scale := 1.0
-	if !onDecisions {
-		scale = math.Max(1, math.Abs(sum.Objective))
-	}
-	if c.Epsilon <= ConvergedEpsilon*scale && !exceeded {
-		return true, "", true
-	}
-	verdict = unconverged(sum, exceeded, onDecisions)
-	if c.UpperBound && c.Epsilon == c.Stationarity {
-		verdict += " The model has kinks (relu, hinge, l1): there the residual is an upper bound, and the run may be closer to a solution."
-	}
-	if c.NotResolved {
-		verdict += " The search for multipliers was not resolved: other multipliers may show that the run is closer to a solution."
-	}
-	return false, verdict, false
-}
-
 // feasibilityTolerance returns the largest violation that counts as feasible.
 func (o Options) feasibilityTolerance() float64 {
 	if t := o.Settings.FeasibilityTolerance; t > 0 {
 		return t
 	}
 	return trainer.DefaultFeasibilityTolerance
-}
-
-// unconverged names the largest residual of the certificate.
-func unconverged(sum *Summary, exceeded, onDecisions bool) string {
-	c, head := &sum.Certificate, "The run has not converged: "
-	smooth := ""
-	if onDecisions {
-		smooth = " of the smooth problem"
-	}
-	switch {
-	case exceeded || c.Epsilon == c.Infeasibility:
-		return head + fmt.Sprintf("the bounds%s are exceeded by up to %.2g.", smooth, problem.MaxViolation(sum.Constraints))
-	case c.Epsilon == c.Stationarity && c.UpperBound:
-		return "The run may not have converged: " + fmt.Sprintf("the gradient of the Lagrangian%s has the norm %.2g; at a solution it is 0.", smooth, c.Stationarity)
-	case c.Epsilon == c.Stationarity:
-		return head + fmt.Sprintf("the gradient of the Lagrangian%s has the norm %.2g; at a solution it is 0.", smooth, c.Stationarity)
-	case c.Epsilon == c.Complementarity:
-		return head + fmt.Sprintf("constraints%s that are not at their bounds have multipliers; "+
-			"the sum of multiplier times distance from the bound is %.2g, and 0 at a solution.", smooth, c.Complementarity)
-	}
-	return head + fmt.Sprintf("the weights are outside the domain of the regularizer by %.2g of its size.", c.Domain)
 }
 
 // reason says why a run stopped before it converged, as far as known.
@@ -151,7 +91,7 @@ func (s *Session) reason(r *trainer.Result) string {
 		why = "The limit of gradient evaluations ended the run"
 	case trainer.Converged:
 		why = "The decisions meet the bounds, which ended the run"
-		if s.options.Settings.Tolerance > ConvergedEpsilon {
+		if s.options.Settings.Tolerance > ending.ConvergedEpsilon {
 			why = "The run ended at --tolerance"
 		}
 	case trainer.AtRest:
@@ -167,37 +107,6 @@ func (s *Session) reason(r *trainer.Result) string {
 		why += fmt.Sprintf(" while the multipliers were still changing, by %.0f%% over the last tenth of the iterations", 100*m)
 	}
 	return why + "."
-}
-
-// conflictSentence says which constraints conflict and by how much the bounds must be relaxed.
-func conflictSentence(i *rundir.Infeasibility, onDecisions bool) string {
-	var list []string
-	for _, c := range i.Conflict {
-		if len(list) < mostConflicting && c.Share >= leastShare {
-			list = append(list, fmt.Sprintf("%s (share %.0f%%, exceeded by %.2g)", c.Constraint, 100*c.Share, c.Excess))
-		}
-	}
-	if n := len(i.Conflict) - len(list); n > 0 {
-		list = append(list, fmt.Sprintf("%d more", n))
-	}
-	what, conflict := "The bounds cannot be met together", "These constraints conflict: "
-	if len(i.Conflict) == 1 {
-		what, conflict = "A bound cannot be met", "The constraint is "
-	}
-	text := what + " near these weights: a search for the least violation ended where no small change of the weights lowers the violation. "
-	if onDecisions {
-		text = what + " near these weights: no threshold of the best round meets the bounds on decisions, and in the smooth problem a search for the least " +
-			"violation ended where no small change of the weights lowers the violation. "
-	}
-	least, most := fmt.Sprintf("%.2g", i.Relaxation), fmt.Sprintf("%.2g", i.MaxViolation)
-	relax := fmt.Sprintf("Relax every bound by at least about %s; relaxed by %s, a point of the search meets all bounds.", least, most)
-	switch {
-	case len(i.Conflict) == 1:
-		relax = fmt.Sprintf("Relax this bound by about %s.", most)
-	case least == most:
-		relax = fmt.Sprintf("Relax every bound by about %s.", most)
-	}
-	return text + conflict + strings.Join(list, ", ") + ". " + relax
 }
 
 // boundedNames returns the constraints of a description with their bounds.

@@ -1,0 +1,62 @@
+package ending
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"ppal/constraints"
+	"ppal/internal/rundir"
+)
+
+// Unmet is the error of a run whose files are complete, and whose constraints in the list give the
+// exit status 3.
+type Unmet struct {
+	Outcome *rundir.Outcome
+	List    []rundir.ConstraintOutcome
+}
+
+// Failing returns the constraints that give the exit status 3: those that are not met, cannot be
+// judged or are not promised, and with strict those that are met to one row.
+func Failing(o *rundir.Outcome, strict bool) []rundir.ConstraintOutcome {
+	list := o.Unmet()
+	for j := range o.Constraints {
+		if c := &o.Constraints[j]; strict && o.Standing(c).Holds() && o.Standing(c).State == constraints.MetToOneRow {
+			list = append(list, *c)
+		}
+	}
+	return list
+}
+
+// Error implements error.
+func (e *Unmet) Error() string {
+	c := &e.List[0]
+	others := func(what, text string) string {
+		head := "a constraint " + what
+		if n := len(e.List); n > 1 {
+			head, text = fmt.Sprintf("%d constraints %s", n, strings.Replace(what, "is ", "are ", 1)), text+", and others"
+		}
+		return "finished, but " + head + ": " + text + "; --allow-violation makes the exit status 0"
+	}
+	s := e.Outcome.Standing(c)
+	switch {
+	case s.State.Holds() && s.Unpromised:
+		return fmt.Sprintf("finished, but a constraint is not promised for new rows: %s (the validation rows support the bound %s with %g%% confidence); "+
+			"--allow-violation makes the exit status 0", c.Constraint, Number(&c.Promise.Supported), 100*e.Outcome.Confidence)
+	case s.State == constraints.NotJudged:
+		return others("cannot be judged", strings.TrimSuffix(strings.Replace(e.Outcome.Explain(c), " cannot be judged", "", 1), "."))
+	}
+	what, value := "the surrogate of "+c.Measure(), c.Surrogate
+	if e.Outcome.BoundsOn != rundir.OnSurrogate || value == nil {
+		what, value = c.Measure(), c.Train
+	}
+	is := "has no value"
+	if value != nil {
+		is = "is " + c.Number(value)
+	}
+	how := "is not met"
+	if s.State == constraints.MetToOneRow {
+		how = "is met to one row only (--strict)"
+	}
+	return others(how, fmt.Sprintf("on the training rows %s %s, want %s %s", what, is, c.Relation(), strconv.FormatFloat(c.Bound, 'g', -1, 64)))
+}

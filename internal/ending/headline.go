@@ -1,0 +1,114 @@
+package ending
+
+import (
+	"fmt"
+	"slices"
+
+	"ppal/constraints"
+	"ppal/internal/rundir"
+	"ppal/trainer"
+)
+
+// Status says in words how a run ended.
+type Status struct {
+	Kind string // good, warn, bad or open
+	Text string
+	Exit string // the exit status of ppal train and its meaning
+	Lead string
+}
+
+// Ended returns the status of a run with a summary. tolerance is the largest violation that counts
+// as feasible.
+func Ended(sum *rundir.Summary, tolerance float64) Status {
+	lead := fmt.Sprintf("The run stopped after %s: %s.", Plural(sum.Iterations, "iteration"), sum.Status)
+	switch sum.Status {
+	case string(trainer.Failed):
+		return Status{"bad", "The run failed", "1: the run failed", sum.Error}
+	case string(trainer.Interrupted):
+		return Status{"open", "Interrupted", "130: interrupted", lead + " The files hold the result up to this iteration."}
+	}
+	o := sum.Outcome
+	switch {
+	case o == nil || len(o.Constraints) == 0:
+		if sum.MaxViolation <= tolerance {
+			return Status{"good", "Finished", "0: done", lead}
+		}
+		return Status{"bad", "Finished, but a constraint is violated", "0: done", lead}
+	case o.Met():
+		return Status{Kind(o.Rating()), Headline(o), "0: done", lead}
+	}
+	return Status{"bad", Headline(o), "3: finished, but a constraint is not met or cannot be judged (0 with --allow-violation)", lead}
+}
+
+// Kind returns the kind of a rating: good, warn or bad.
+func Kind(g rundir.Rating) string {
+	return map[rundir.Rating]string{rundir.Unmet: "bad", rundir.TrainOnly: "warn", rundir.Good: "good"}[g]
+}
+
+// Headline says how the bounds stand.
+func Headline(o *rundir.Outcome) string {
+	n, unmet := len(o.Constraints), o.Unmet()
+	judged := slices.ContainsFunc(unmet, func(c rundir.ConstraintOutcome) bool { return o.Standing(&c).State != constraints.NotJudged })
+	switch {
+	case len(unmet) > 0 && !judged && n == 1:
+		return "The bound cannot be judged"
+	case len(unmet) > 0 && !judged:
+		return fmt.Sprintf("%d of %d bounds cannot be judged", len(unmet), n)
+	case len(unmet) > 0 && n == 1:
+		return "The bound is not met"
+	case len(unmet) == 2 && n == 2:
+		return "Neither bound is met"
+	case len(unmet) == n:
+		return fmt.Sprintf("None of the %d bounds is met", n)
+	case len(unmet) == 1:
+		return fmt.Sprintf("1 of %d bounds is not met", n)
+	case len(unmet) > 0:
+		return fmt.Sprintf("%d of %d bounds are not met", len(unmet), n)
+	}
+	on := "on the training decisions"
+	switch {
+	case o.BoundsOn == rundir.OnSurrogate:
+		on = "on the surrogates of the training rows"
+	case o.Confidence > 0:
+		on = fmt.Sprintf("on the training decisions, and promised for new rows with %g%% confidence", 100*o.Confidence)
+	}
+	text := fmt.Sprintf("All %d bounds are met %s", n, on)
+	switch n {
+	case 1:
+		text = "The bound is met " + on
+	case 2:
+		text = "Both bounds are met " + on
+	}
+	return text + beyond(o)
+}
+
+// beyond returns the part of the headline about splits that are beyond a bound, with the number: of
+// the test rows if they are, else of the validation rows.
+func beyond(o *rundir.Outcome) string {
+	var worst *rundir.ConstraintOutcome
+	var split rundir.Split
+	exceeded := 0
+	for j := range o.Constraints {
+		c := &o.Constraints[j]
+		list := o.Standing(c).Beyond
+		if list == nil {
+			continue
+		}
+		exceeded++
+		if last := list[len(list)-1]; worst == nil || split != rundir.Test && last == rundir.Test {
+			worst, split = c, last
+		}
+	}
+	if worst == nil {
+		return ""
+	}
+	text := fmt.Sprintf(", but exceeded on the %s rows: %s", split.Word(), worst.Number(worst.Of(split)))
+	if len(o.Constraints) == 1 {
+		return text
+	}
+	text = fmt.Sprintf(", but %d of them are exceeded on held-out rows: %s is %s on the %s rows", exceeded, worst.Measure(), worst.Number(worst.Of(split)), split.Word())
+	if exceeded == 1 {
+		text = fmt.Sprintf(", but %s is exceeded on the %s rows: %s", worst.Measure(), split.Word(), worst.Number(worst.Of(split)))
+	}
+	return text
+}

@@ -1,0 +1,201 @@
+package ending
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ppal/constraints"
+	"ppal/internal/rundir"
+)
+
+// sentences explain the outcome in words. The constraints are those of the rows.
+func (v *View) sentences(o *rundir.Outcome, rates Rates) (list []Sentence) {
+	add := func(name, format string, args ...any) {
+		list = append(list, Sentence{name, fmt.Sprintf(format, args...)})
+	}
+	counted := "The values are of counted decisions."
+	if slices.ContainsFunc(o.Constraints, func(c rundir.ConstraintOutcome) bool { return c.Interval != nil }) {
+		counted = "The values are of counted decisions; the interval is of " + heldOut(o) + "."
+	}
+	switch {
+	case len(o.Constraints) == 0:
+		add("bounds", "none: the model is plain. To bound a rate of its decisions, add for example --subject-to '%s'; see docs/reference/language.md.",
+			exampleBound(rates))
+	case v.OnSurrogates:
+		add("values", "%s", counted)
+		add("surrogates", "The bounds are on surrogates, smooth functions of the scores of the training rows: %s.", strings.Join(v.surrogates(), ", "))
+	default:
+		add("values", "%s Met: within the bound on the training rows. To one row: exceeded by at most one row of the smaller group. "+
+			"Training only: met on the training rows, exceeded on held-out rows.", counted)
+	}
+	list = append(list, v.explained(o)...)
+	if text := promised(o); text != "" {
+		add("new rows", "%s", text)
+	}
+	if text := thresholdStep(o); text != "" {
+		add("threshold", "%s", text)
+	}
+	return list
+}
+
+// heldOut names the rows of the intervals.
+func heldOut(o *rundir.Outcome) string {
+	rows := "held-out rows"
+	for _, c := range o.Constraints {
+		if c.Test != nil {
+			rows = "the test rows"
+		} else if c.Validation != nil {
+			rows = "the validation rows"
+		}
+	}
+	return rows
+}
+
+// surrogates lists the values of the surrogates of the rows.
+func (v *View) surrogates() (list []string) {
+	for _, row := range v.Rows {
+		if x := row.Constraint.Surrogate; x != nil {
+			text := Number(x)
+			if len(v.Rows) > 1 {
+				text = row.Name + " " + text
+			}
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// exampleBound returns a bound that fits the classes and groups of the run.
+func exampleBound(rates Rates) string {
+	if t := rates[rundir.Training]; t != nil {
+		if len(t.Classes) > 2 {
+			return constraints.Recall(t.Classes[0]).AtLeast(0.9).String()
+		}
+		if len(t.ByGroup) > 0 {
+			if column, _, ok := strings.Cut(t.ByGroup[0].Group, "="); ok {
+				return constraints.Gap(constraints.PositiveRate, constraints.Attribute{Name: column}.Quoted()).AtMost(0.05).String()
+			}
+		}
+	}
+	return constraints.FPR().AtMost(0.05).String()
+}
+
+// mostExplained is the largest number of constraints that the sentences explain.
+const mostExplained = 4
+
+// explained says what the cells cannot say: see Outcome.Explain.
+func (v *View) explained(o *rundir.Outcome) (list []Sentence) {
+	rest := 0
+	for _, row := range v.Rows {
+		text := o.Explain(row.Constraint)
+		switch {
+		case text == "":
+		case len(list) == mostExplained:
+			rest++
+		default:
+			list = append(list, Sentence{[]string{"bounds", ""}[min(1, len(list))], text})
+		}
+	}
+	if rest > 0 {
+		list = append(list, Sentence{"", fmt.Sprintf("The same holds for %d more: summary.json has their numbers.", rest)})
+	}
+	return list
+}
+
+// promised returns the sentences about the bounds that hold on new rows, or "" for a run without a
+// confidence.
+func promised(o *rundir.Outcome) string {
+	if o.Confidence == 0 {
+		return ""
+	}
+	var kept []string
+	for _, c := range o.Constraints {
+		if c.Promise != nil && c.Promise.Holds {
+			kept = append(kept, c.Constraint)
+		}
+	}
+	with := fmt.Sprintf("with %g%% confidence", 100*o.Confidence)
+	if len(kept) == 0 {
+		return "No bound is promised for new rows " + with + ": see the warnings."
+	}
+	text := strings.Join(kept, " and ") + " on new rows from the same source, " + with + "; the validation rows chose the threshold for it"
+	if len(kept) < len(o.Constraints) {
+		return text + ". The other bounds are not promised: see the warnings."
+	}
+	return text + "."
+}
+
+// thresholdStep describes the step of the threshold after training, or returns "".
+func thresholdStep(o *rundir.Outcome) string {
+	if o.Threshold == 0 && o.Offsets == nil {
+		return ""
+	}
+	step := "moved by " + strconv.FormatFloat(o.Threshold, 'g', 4, 64)
+	if o.Offsets != nil {
+		step = "moved for each class"
+	}
+	switch cost := o.ThresholdCost; {
+	case cost > rundir.Rounding:
+		return fmt.Sprintf("%s after training, to meet the bounds: this cost %s of %s on the training rows", step, Number(&cost), o.Objective.Name)
+	case cost < -rundir.Rounding:
+		gain := -cost
+		return fmt.Sprintf("%s after training: this gained %s of %s on the training rows", step, Number(&gain), o.Objective.Name)
+	}
+	return fmt.Sprintf("%s after training, without a change of %s on the training rows", step, o.Objective.Name)
+}
+
+// Note adds a note to the sentences, unless it is empty.
+func (v *View) Note(text string) {
+	if text != "" {
+		v.Sentences = append(v.Sentences, Sentence{"note", text})
+	}
+}
+
+// Text returns the text of the first sentence with a name; "" if there is none.
+func (v *View) Text(name string) string {
+	for _, s := range v.Sentences {
+		if s.Name == name {
+			return s.Text
+		}
+	}
+	return ""
+}
+
+// OneSided returns a sentence if the model makes the same decision for all training rows, or never
+// decides for a class. Otherwise it returns "".
+func OneSided(o *rundir.Outcome, rates Rates) string {
+	if a := o.AcceptanceRate; a != nil && a.Train != nil {
+		switch *a.Train {
+		case 0:
+			return "The model rejects everybody: it decides every training row as negative."
+		case 1:
+			return "The model accepts everybody: it decides every training row as positive."
+		}
+		return ""
+	}
+	t := rates[rundir.Training]
+	if t == nil {
+		return ""
+	}
+	var never, decided []string
+	for k, class := range t.Classes {
+		rows := 0
+		for _, row := range t.Confusion {
+			rows += row[k]
+		}
+		if rows == 0 {
+			never = append(never, class)
+		} else {
+			decided = append(decided, class)
+		}
+	}
+	switch {
+	case len(decided) == 1:
+		return "The model decides every training row as " + decided[0] + "."
+	case len(never) > 0:
+		return "The model decides no training row as " + strings.Join(never, ", ") + "."
+	}
+	return ""
+}

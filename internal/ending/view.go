@@ -1,0 +1,203 @@
+// Package ending says how a run ended: the rows, the states and the sentences that the terminal's
+// table, the page and `ppal watch` show. It judges by the summary of the run alone, in memory or
+// from its file. The renderers only place what the view holds.
+package ending
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"ppal/constraints"
+	"ppal/internal/rates"
+	"ppal/internal/rundir"
+)
+
+// View is the outcome of a run for a renderer.
+type View struct {
+	// Rows are the constraints closest to their bounds, and More the others.
+	Rows, More []Row
+	// Objective is the minimised rate, and Positive the share of positive decisions; its values are
+	// nil without two classes.
+	Objective, Positive Row
+	// OnSurrogates says that the bounds are on smooth functions of the scores.
+	OnSurrogates bool
+	// Sentences explain the outcome, in order.
+	Sentences []Sentence
+}
+
+// Sentence is a text with the name of its subject; "" continues the subject before.
+type Sentence struct{ Name, Text string }
+
+// Row is a constraint, or a rate without a bound, with its values.
+type Row struct {
+	Name     string
+	Bound    string // with its direction; "" without a bound
+	Values   []Value
+	Interval *[2]float64 // of the last held-out rows; nil: none
+	Standing rundir.Standing
+	// Constraint is nil without a bound.
+	Constraint *rundir.ConstraintOutcome
+	// Cell says in a word or two how the constraint stands.
+	Cell string
+	// Notes are sentences about the constraint.
+	Notes []string
+}
+
+// Value is the value on a split.
+type Value struct {
+	Split    rundir.Split
+	Text     string
+	Interval *[2]float64 // on held-out rows; nil: none
+}
+
+// Of returns the text of the value on a split; "" if there is none.
+func (r *Row) Of(split rundir.Split) string {
+	for _, v := range r.Values {
+		if v.Split == split {
+			return v.Text
+		}
+	}
+	return ""
+}
+
+// Rates are the rates of decisions on the splits; nil: none.
+type Rates = map[rundir.Split]*rates.Table
+
+// New returns the view of an outcome.
+func New(o *rundir.Outcome, counted Rates) *View {
+	v := &View{OnSurrogates: o.BoundsOn == rundir.OnSurrogate}
+	shown := map[int]bool{}
+	for _, j := range o.Closest() {
+		shown[j] = true
+	}
+	for j := range o.Constraints {
+		if row := NewRow(o, &o.Constraints[j]); shown[j] {
+			v.Rows = append(v.Rows, row)
+		} else {
+			v.More = append(v.More, row)
+		}
+	}
+	v.Objective = ObjectiveRow(o)
+	v.Positive = Row{Name: "positive decisions", Values: values(o.AcceptanceRate, Number, nil, nil)}
+	v.Sentences = v.sentences(o, counted)
+	return v
+}
+
+// NewRow returns the row of a constraint.
+func NewRow(o *rundir.Outcome, c *rundir.ConstraintOutcome) Row {
+	bound := strconv.FormatFloat(c.Bound, 'g', -1, 64)
+	if o.BoundsOn != rundir.OnSurrogate { // on surrogates all bounds are upper bounds
+		bound = c.Relation() + " " + bound
+	}
+	return Row{Name: c.Measure(), Bound: bound, Values: values(&c.SplitValues, c.Number, c.ValidationInterval, c.Interval), Interval: c.Interval,
+		Standing: o.Standing(c), Constraint: c, Cell: Cell(o, c), Notes: notes(o, c)}
+}
+
+// ObjectiveRow returns the row of the minimised rate. The row has no interval of its own: see its
+// values.
+func ObjectiveRow(o *rundir.Outcome) Row {
+	return Row{Name: o.Objective.Name, Values: values(&o.Objective.SplitValues, Number, o.Objective.ValidationInterval, o.Objective.Interval)}
+}
+
+// values returns the values of all splits that have one. last is the interval of the test rows, or
+// of the validation rows without test rows.
+func values(v *rundir.SplitValues, text func(*float64) string, validation, last *[2]float64) (list []Value) {
+	for _, split := range rundir.Splits() {
+		x := v.Of(split)
+		if x == nil {
+			continue
+		}
+		own := Value{Split: split, Text: text(x)}
+		switch {
+		case split == rundir.Test:
+			own.Interval = last
+		case split == rundir.Validation && (validation != nil || v.Test != nil):
+			own.Interval = validation
+		case split == rundir.Validation:
+			own.Interval = last
+		}
+		list = append(list, own)
+	}
+	return list
+}
+
+// Cell says in a word or two how a constraint stands.
+func Cell(o *rundir.Outcome, c *rundir.ConstraintOutcome) string {
+	s := o.Standing(c)
+	switch {
+	case o.BoundsOn == rundir.OnSurrogate && c.SurrogateMet != nil:
+		return s.String()
+	case s.State == constraints.NotMet:
+		return "no"
+	case s.State.Holds() && s.Beyond != nil:
+		return "training only"
+	case s.State == constraints.Met:
+		return "yes"
+	}
+	return string(s.State)
+}
+
+// negligible is the largest multiplier without a note.
+const negligible = 1e-4
+
+// notes returns sentences about a constraint: what its cell cannot say, its surrogate, its promise
+// for new rows, and the price of the bound.
+func notes(o *rundir.Outcome, c *rundir.ConstraintOutcome) (list []string) {
+	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	if text := o.Explain(c); text != "" {
+		add("%s", text)
+	}
+	if c.Surrogate != nil {
+		add("The surrogate on the training rows is %s.", Number(c.Surrogate))
+	}
+	if p := c.Promise; p != nil {
+		switch supported := Number(&p.Supported); {
+		case p.Holds:
+			add("New rows: the bound is promised with %g%% confidence. The validation rows support %s.", 100*o.Confidence, supported)
+		case p.Needed > 0:
+			add("New rows: the bound is not promised. The validation rows support %s with %g%% confidence. The smallest set has %s; the bound needs %s.",
+				supported, 100*o.Confidence, Plural(p.Rows, "validation row"), Count(p.Needed))
+		default:
+			add("New rows: the bound is not promised. The validation rows support %s with %g%% confidence.", supported, 100*o.Confidence)
+		}
+	}
+	if c.Multiplier > negligible && !c.IsRatio() { // a ratio's bound multiplies a rate
+		add("Relaxing the bound by 0.01 lowers the smooth objective by about %s.", strconv.FormatFloat(0.01*c.Multiplier, 'g', 4, 64))
+	}
+	return list
+}
+
+// Number formats a rate, a gap or a loss with four decimals; "" for nil.
+func Number(x *float64) string {
+	if x == nil {
+		return ""
+	}
+	return rundir.Number(*x, 4)
+}
+
+// Span formats an interval with three decimals, and small numbers with more; "" for nil.
+func Span(i *[2]float64) string {
+	if i == nil {
+		return ""
+	}
+	digits := rundir.IntervalDecimals(*i)
+	return fmt.Sprintf("%.*f to %.*f", digits, i[0], digits, i[1])
+}
+
+// Count formats a number of rows with separators of thousands.
+func Count(n int) string {
+	text := strconv.Itoa(n)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// Plural returns "1 row" or "3 rows".
+func Plural(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return Count(n) + " " + strings.TrimSpace(one) + "s"
+}
