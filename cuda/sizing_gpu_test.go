@@ -210,7 +210,7 @@ func TestQuasiNewtonStepsWaitTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := struct{ problem.Problem }{whole} // its functions have no kinks, which it would not say
-	m, at := &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}, problem.NewPoint(p)
+	m, at := &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}, problem.NewPoint(p)
 	if err := errors.Join(at.Forward(p), m.Init(p, &at)); err != nil {
 		t.Fatal(err)
 	}

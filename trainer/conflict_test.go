@@ -25,7 +25,7 @@ func twoSides(gap float64) problem.Functions {
 // A run whose constraints contradict each other stops long before its limit, with a proof. With
 // IgnoreConflict the run goes on. The records to the stop are the same.
 func TestInfeasibleProblemStops(t *testing.T) {
-	for _, m := range []func() trainer.Method{func() trainer.Method { return &method.PPALA{} }, func() trainer.Method { return &method.GDA{} },
+	for _, m := range []func() trainer.Method{func() trainer.Method { return &method.ALM{} }, func() trainer.Method { return &method.GDA{} },
 		func() trainer.Method { return &method.ALM{} }} {
 		run := func(ignore bool) (*trainer.Result, *testkit.Journal) {
 			l := &testkit.Journal{}

@@ -53,7 +53,7 @@ func TestWrongSignIsSaid(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := trainer.Train(t.Context(), p, &method.PPALA{Primal: step.Settings{Kind: kind}}, trainer.Settings{Iterations: 40, IgnoreConflict: true})
+			r, err := trainer.Train(t.Context(), p, &method.ALM{Primal: step.Settings{Kind: kind}}, trainer.Settings{Iterations: 40, IgnoreConflict: true})
 			if errors.Is(err, problem.ErrNonFinite) && c.want != "" {
 				continue // the steps went to infinity, which is an error already
 			}
@@ -77,11 +77,11 @@ func TestNilArguments(t *testing.T) {
 	}
 	for name, try := range map[string]func() error{
 		"problem is nil": func() error {
-			_, err := trainer.Train(t.Context(), nil, &method.PPALA{}, trainer.Settings{})
+			_, err := trainer.Train(t.Context(), nil, &method.ALM{}, trainer.Settings{})
 			return err
 		},
 		"method is nil":  func() error { _, err := trainer.Train(t.Context(), p, nil, trainer.Settings{}); return err },
-		"context is nil": func() error { _, err := trainer.Train(none, p, &method.PPALA{}, trainer.Settings{}); return err },
+		"context is nil": func() error { _, err := trainer.Train(none, p, &method.ALM{}, trainer.Settings{}); return err },
 	} {
 		if err := try(); !errors.Is(err, problem.ErrSettings) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)

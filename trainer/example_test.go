@@ -22,7 +22,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	r, err := trainer.Train(context.Background(), p, &method.PPALA{}, trainer.Settings{Iterations: 1000, Tolerance: 1e-6})
+	r, err := trainer.Train(context.Background(), p, &method.ALM{}, trainer.Settings{Iterations: 1000, Tolerance: 1e-6})
 	if err != nil {
 		log.Fatal(err)
 	}

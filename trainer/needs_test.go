@@ -26,7 +26,7 @@ func TestNeeds(t *testing.T) {
 		p    problem.Problem
 		want string // "" if the problem meets the need
 	}{
-		{"nothing", &method.PPALA{}, smooth, ""},
+		{"nothing", &method.ALM{}, smooth, ""},
 		{"pieces", proxLinear, pieces, ""},
 		{"no pieces", proxLinear, smooth, "PLADA's x-step proxlinear needs constraints that are maxima"},
 		{"regularizer", proxLinear, regularized, "PLADA's x-step proxlinear needs a regularizer in [none]; the problem has l1"},

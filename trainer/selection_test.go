@@ -51,7 +51,7 @@ func TestMeritOf(t *testing.T) {
 func TestOutputBestTrain(t *testing.T) {
 	run := func(output trainer.Output, tolerance float64) (*trainer.Result, *testkit.Journal, float64) {
 		l, p := &testkit.Journal{}, testkit.Start(t, testkit.Line(), 0)
-		r, err := trainer.Train(context.Background(), p, &method.PPALA{}, trainer.Settings{
+		r, err := trainer.Train(context.Background(), p, &method.ALM{}, trainer.Settings{
 			Iterations: 50, RecordEvery: 1, Output: output, FeasibilityTolerance: tolerance, Recorder: l})
 		if err != nil {
 			t.Fatal(err)
@@ -86,7 +86,7 @@ func TestOutputBestTrain(t *testing.T) {
 // A caller's TrainMerit replaces the merit of the record.
 func TestOutputBestTrainByOwnMerit(t *testing.T) {
 	record := -1
-	r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{}, trainer.Settings{
+	r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.ALM{}, trainer.Settings{
 		Iterations: 50, CheckEvery: 5, RecordEvery: 50, Output: trainer.OutputBestTrain,
 		Measure:    func() (map[string]float64, error) { record++; return nil, nil },
 		TrainMerit: func() trainer.Merit { return trainer.Merit{Objective: math.Abs(float64(record) - 2)} },
@@ -142,7 +142,7 @@ func TestSelectionRefused(t *testing.T) {
 		{Patience: 3}, {Output: trainer.OutputBestValidation}, {Output: "fastest"},
 		{Patience: -1, ValidationMerit: func() trainer.Merit { return trainer.Merit{} }},
 	} {
-		if _, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{}, s); !errors.Is(err, problem.ErrSettings) {
+		if _, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.ALM{}, s); !errors.Is(err, problem.ErrSettings) {
 			t.Errorf("patience %d, output %q: error %v, want ErrSettings", s.Patience, s.Output, err)
 		}
 	}

@@ -27,7 +27,7 @@ func TestRecordsComeAtTheStartEveryAndLast(t *testing.T) {
 		{3, 10, []int{0, 3}},
 	} {
 		l := &testkit.Journal{}
-		r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{},
+		r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.ALM{},
 			trainer.Settings{Iterations: test.Iterations, RecordEvery: test.every, Recorder: trainer.Recorders{l}})
 		if err != nil {
 			t.Fatal(err)
@@ -112,7 +112,7 @@ func TestIntervals(t *testing.T) {
 func TestChecksBetweenRecords(t *testing.T) {
 	run := func(record int) (*trainer.Result, []int) {
 		l := &testkit.Journal{}
-		r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{},
+		r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.ALM{},
 			trainer.Settings{Iterations: 1 << 40, RecordEvery: record, CheckEvery: 7, Tolerance: 1e-6, Recorder: l})
 		if err != nil || r.Status != trainer.Converged {
 			t.Fatalf("%v, error %v", r.Status, err)
@@ -152,7 +152,7 @@ func TestDeadline(t *testing.T) {
 	if n := len(l.Iterations); n < 2 || n > 5 { // the start, the last, and a tenth of the time
 		t.Errorf("%d records, want 2 to 5", n)
 	}
-	past, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{},
+	past, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.ALM{},
 		trainer.Settings{Iterations: 9, Deadline: time.Now()})
 	if err != nil || past.Status != trainer.TimeLimit || past.Iterations != 0 {
 		t.Errorf("a deadline in the past: %v after %d iterations, error %v", past.Status, past.Iterations, err)
@@ -227,7 +227,7 @@ func TestRecorderErrorStops(t *testing.T) {
 		}
 		return nil
 	}}
-	r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{},
+	r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.ALM{},
 		trainer.Settings{Iterations: 9, RecordEvery: 2, Recorder: l})
 	if !errors.Is(err, full) || r.Status != trainer.Failed || r.Iterations != 4 {
 		t.Errorf("error %v, result %+v", err, r)
@@ -423,7 +423,7 @@ func TestBestFeasibleIsNilWhereNoneIs(t *testing.T) {
 
 func TestMeasuresAreRecorded(t *testing.T) {
 	l := &testkit.Journal{}
-	_, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{},
+	_, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.ALM{},
 		trainer.Settings{Iterations: 2, Recorder: l, IterationsPerEpoch: 4,
 			Measure: func() (map[string]float64, error) { return map[string]float64{"error": 0.25}, nil }})
 	if err != nil {

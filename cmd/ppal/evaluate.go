@@ -32,7 +32,7 @@ are those of the run and of --by. Columns, labels and missing values mean what t
 compare the groups that they compared there.
 
 The exit status is 0 whether the constraints hold or not. Pictures need their labels in a second file.`,
-		Example: `  ppal evaluate runs/20260101-120000-rates-plada --input new.csv
+		Example: `  ppal evaluate runs/20260101-120000-rates-alm --input new.csv
   ppal evaluate RUN --input new.csv --by race --by 'age<25' --json
   ppal evaluate RUN --input new.csv --earlier old-decisions-on-new.csv
   ppal evaluate RUN --input t10k-images-idx3-ubyte.gz --labels t10k-labels-idx1-ubyte.gz`,

@@ -20,7 +20,7 @@ precision. ONNX Runtime computes the same decisions from it.
 
 Inputs of a table: one for each column, [rows, 1], doubles or strings; a missing number is NaN. Of LIBSVM rows: x, [rows,
 indices]. Of pictures: pixels, bytes. Outputs: score and decision, or scores and class.`,
-		Example: `  ppal export runs/20260101-120000-dp-ppala --onnx model.onnx
+		Example: `  ppal export runs/20260101-120000-dp-alm --onnx model.onnx
   ppal export RUN --onnx model.onnx --unknown ignore`,
 		Args: oneRun,
 		RunE: a.once(func(_ *cobra.Command, args []string) error {

@@ -159,7 +159,7 @@ func TestRefusals(t *testing.T) {
 		{"train acs", exitUsage, `ppal: unexpected argument "acs"; see ppal train --help`},
 		{"predict RUN new.csv", exitUsage, "ppal: give the directory of one run, not 2 arguments; did you mean --input new.csv?; see ppal predict --help"},
 		{"train --alhpa 1", exitUsage, "ppal: unknown setting --alhpa; did you mean --alpha? (see ppal train --help)"},
-		{"train --set gdpa.step=1", exitUsage, "ppal: --gdpa-step 1: used only with --method gdpa (now ppala)"},
+		{"train --set gdpa.step=1", exitUsage, "ppal: --gdpa-step 1: used only with --method gdpa (now alm)"},
 		{"train --set plada.alpha=1", exitUsage, "ppal: --set plada.alpha=1: the run's method is ppala; give --method plada"},
 		{"train --set gpda.step=1", exitUsage, "ppal: --set gpda.step=1: unknown method gpda; did you mean gdpa? (see ppal methods)"},
 		{"train --set alpha=1", exitUsage, "ppal: --set alpha=1: must be METHOD.SETTING=VALUE, as in plada.eta=0.1"},
@@ -170,7 +170,7 @@ func TestRefusals(t *testing.T) {
 		{"train --alpha", exitUsage, "ppal: flag needs an argument: --alpha; see ppal train --help"},
 		{"train --alpha NaN", exitUsage, "ppal: --alpha NaN: must be a positive number"},
 		{"train --kappa=-1", exitUsage, "ppal: --kappa -1: must be at least 0"},
-		{"train --gdpa-step 1", exitUsage, "ppal: --gdpa-step 1: used only with --method gdpa (now ppala)"},
+		{"train --gdpa-step 1", exitUsage, "ppal: --gdpa-step 1: used only with --method gdpa (now alm)"},
 		{"train --problem ranking", exitUsage, "ppal: --problem ranking: not in this version; choose mnpc, dp, eo, if, rates or class-rates"},
 		{"reproduce", exitUsage, "ppal: want the name of one experiment (see ppal reproduce --list); see ppal reproduce --help"},
 		{"reproduce ranking-mslr", exitUsage, "ppal: reproduce: ranking-mslr: not available yet: ranking problems are not in this version"},
@@ -233,7 +233,7 @@ func TestDevices(t *testing.T) {
 
 func TestCompletion(t *testing.T) {
 	got := command(t.Context(), nil, "__complete", "train", "--method", "")
-	if got.status != exitDone || !strings.HasPrefix(got.stdout, "ppala\nplada\ngdpa\n") {
+	if got.status != exitDone || !strings.HasPrefix(got.stdout, "auto\nppala\nplada\n") {
 		t.Errorf("%+v", got)
 	}
 	if got := command(t.Context(), nil, "completion", "bash"); got.status != exitDone || len(got.stdout) < 1000 {

@@ -158,7 +158,7 @@ rows.
 
 Rows of a pipe are scored when they arrive and its writer pauses. After an error, the standard output has all rows before the
 bad one, and an output file does not appear.`,
-		Example: `  ppal predict runs/20260101-120000-dp-ppala --input people.csv --output scores.csv
+		Example: `  ppal predict runs/20260101-120000-dp-alm --input people.csv --output scores.csv
   zcat people.csv.gz | ppal predict RUN > scores.csv
   ppal predict RUN --input people.csv --keep id --unknown ignore
   ppal predict RUN --input people.csv --weights best`,

@@ -24,7 +24,7 @@ func (a *app) reportCommand() *cobra.Command {
 files of the directory alone. The page is one file without external requests. ppal train, compare, reproduce and sweep write
 it at their end. For a run that has not ended, the page shows the records so far. Files of a run that do not have the
 checksums of its summary.json are refused.`,
-		Example: `  ppal report runs/20260101-120000-dp-ppala
+		Example: `  ppal report runs/20260101-120000-dp-alm
   ppal report runs/20260101-120000-compare`,
 		Args: oneRun,
 		RunE: a.once(func(_ *cobra.Command, args []string) error {

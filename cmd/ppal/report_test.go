@@ -27,7 +27,7 @@ func TestReport(t *testing.T) {
 		}
 		out := forReal(t, "report", dir)
 		text, err := os.ReadFile(page)
-		if out.status != exitDone || out.stdout != page+"\n" || err != nil || !strings.Contains(string(text), "ppala on synthetic") {
+		if out.status != exitDone || out.stdout != page+"\n" || err != nil || !strings.Contains(string(text), "alm on synthetic") {
 			t.Errorf("without %s: %+v, %v", remove, out, err)
 		}
 		if strings.Contains(string(text), "Wrong decisions") {

@@ -55,7 +55,7 @@ To continue an interrupted sweep, repeat the command with its --out. The exit st
 0 if one does: the table and sweep.jsonl say which points meet their bounds.`,
 		Example: `  ppal sweep --over "gap(positive_rate, sex)" --values 0.2:0.005:8 --dataset adult
   ppal sweep --over "fpr" --values 0.1,0.05,0.01 --minimize fnr --dataset bank --out runs/bank-curve
-  ppal sweep --over "fpr" --values 0.1,0.05 --config runs/20260101-120000-rates-ppala/config.yaml
+  ppal sweep --over "fpr" --values 0.1,0.05 --config runs/20260101-120000-rates-alm/config.yaml
   ppal sweep --over "recall[shirt] >=" --values 0.5:0.95:6 --dataset fashion-mnist`,
 		Args: noArguments,
 		RunE: a.together(func(cmd *cobra.Command, _ []string) error {

@@ -41,7 +41,7 @@ var killed = map[string][]string{
 	"alm":             {"--method", "alm"},
 	"unconstrained":   {"--method", "unconstrained"},
 	"adam":            {"--method", "ppala", "--primal", "adam"},
-	"lbfgs":           {"--method", "ppala", "--primal", "lbfgs"},
+	"lbfgs":           {"--method", "alm"},
 	"random output":   {"--method", "ppala", "--output", "random"},
 	"best validation": {"--method", "ppala", "--select", "best-validation"},
 	"decisions":       {"--method", "ppala", "--bounds-on", "decisions"},

@@ -222,7 +222,7 @@ func (r *trainRun) run(ctx context.Context) error {
 func (r *trainRun) announce() {
 	d := r.session.Describe()
 	r.report.info(fmt.Sprintf("%s by %s: %d rows, %d features, %d parameters, constraints: %d, at most %d iterations, files in %s",
-		d.Task, r.cfg.Method.Name, d.Rows.Train, d.Features, d.Parameters, len(d.Bounds), r.cfg.Iterations, d.Out))
+		d.Task, r.method(d.PrimalStep), d.Rows.Train, d.Features, d.Parameters, len(d.Bounds), r.cfg.Iterations, d.Out))
 	if r.cfg.Explain {
 		fmt.Fprintln(r.stdout, r.session.Explain())
 	}
@@ -238,6 +238,18 @@ func (r *trainRun) announce() {
 	for _, w := range d.Warnings {
 		r.report.warn(w)
 	}
+}
+
+// method names the method and its primal step, and says why the program chose the method.
+func (r *trainRun) method(step string) string {
+	text := r.cfg.Method.Name
+	if step != "" {
+		text += " with " + step + " steps"
+	}
+	if reason := r.cfg.Method.Reason; reason != "" {
+		text += ", because " + reason
+	}
+	return text
 }
 
 // classCounts returns the numbers of rows of each class: a label that is read wrongly shows there.

@@ -60,7 +60,7 @@ killed run.
   ppal train --dataset cifar10 --kappa 0.6,0.6,0.5 --heads separate
   ppal train --method gdpa --set gdpa.step=0.01
   ppal train --preset paper --dataset fashion-mnist
-  ppal train --config runs/20260101-120000-mnpc-ppala/config.yaml --seed 2`,
+  ppal train --config runs/20260101-120000-mnpc-alm/config.yaml --seed 2`,
 		Args: noArguments,
 		RunE: a.together(func(cmd *cobra.Command, _ []string) error {
 			if f.all {

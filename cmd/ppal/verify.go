@@ -40,7 +40,7 @@ What cannot be recomputed, such as times and warnings, is listed as not checked.
 checksums of the run's files only.
 
 Exit status: 0 verified; 1 something differs, or the run is not finished; 2 the command is wrong.`,
-		Example: `  ppal verify runs/20260101-120000-rates-plada
+		Example: `  ppal verify runs/20260101-120000-rates-alm
   ppal verify RUN --data-dir /data --all
   ppal verify RUN --json
   ppal verify --files RUN`,

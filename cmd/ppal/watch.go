@@ -41,7 +41,7 @@ On a terminal the screen changes at every record. Otherwise watch prints a line 
 
 Exit status: 0 there is a result; 1 the run has failed, was interrupted or was killed; 2 RUN is not the directory of a
 run; 130 Ctrl-C.`,
-		Example: "  ppal watch runs/20260101-120000-mnpc-ppala",
+		Example: "  ppal watch runs/20260101-120000-mnpc-alm",
 		Args:    oneRun,
 		RunE:    a.command(func(cmd *cobra.Command, args []string) error { return a.watch(cmd.Context(), rundir.Dir(args[0])) }),
 	}

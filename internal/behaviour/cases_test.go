@@ -96,7 +96,6 @@ func runs() []run {
 		{name: "auto-mnpc-batches", flags: pictures + "--batch-size 32 --products float32", simd: "avx2", auto: true},
 		{name: "auto-mnpc-relu", flags: pictures + "--activation relu --products float32", simd: "avx2", auto: true},
 		{name: "auto-dp", flags: tables + "--problem dp", simd: "avx2", auto: true},
-		{name: "auto-dp-plada", flags: tables + "--problem dp --method plada", simd: "avx2", auto: true},
 		{name: "auto-decisions", flags: tables + "--minimize fnr --subject-to fpr<=0.05 --dataset synthetic-compas", simd: "avx2", auto: true},
 		{name: "auto-decisions-network", flags: tables + "--subject-to fpr<=0.1 --model mlp --hidden 8 --activation sigmoid --dataset synthetic-compas --iterations 60", simd: "avx2", auto: true},
 		{name: "if-communities", flags: groups + "--dataset communities", simd: "avx2", data: true},

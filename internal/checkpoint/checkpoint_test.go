@@ -130,7 +130,7 @@ func TestDamaged(t *testing.T) {
 			t.Fatalf("%d bytes: %v", i, err)
 		}
 	}
-	other := strings.Replace(string(data), fmt.Sprintf(`"version":"%d"`, Version), `"version":"0"`, 1)
+	other := strings.Replace(string(data), fmt.Sprintf(`"version":"%d"`, Version), fmt.Sprintf(`"version":"%d"`, Version+1), 1) // of the same length
 	if _, err := decode([]byte(other)); !errors.Is(err, ErrVersion) {
 		t.Errorf("another version: %v", err)
 	}

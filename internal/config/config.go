@@ -98,6 +98,7 @@ type Problem struct {
 // Method names the method and holds its settings.
 type Method struct {
 	Name   string
+	Reason string // why Auto chose Name, as a clause that follows "because"; "": the method was given
 	Preset string // practical or paper
 	// Options holds the method's settings that apply, as texts by name. Each method describes its own
 	// settings (method.Method).

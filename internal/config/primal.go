@@ -3,7 +3,6 @@ package config
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -14,9 +13,8 @@ import (
 // namePrimal is the name of the setting of the primal step.
 const namePrimal = "primal"
 
-// implyPrimal sets the primal step if the choice is automatic and the user gives a setting that
-// only first-order steps use: gradient for PLADA's inner steps, else nesterov. The preset paper has
-// its own primal step.
+// implyPrimal sets the primal step nesterov if the choice is automatic and the user gives a setting
+// that only first-order steps use. The preset paper has its own primal step.
 func (r *resolver) implyPrimal() error {
 	o := r.options[namePrimal]
 	s, explicit := r.given[namePrimal]
@@ -34,11 +32,7 @@ func (r *resolver) implyPrimal() error {
 		if !given || !own.DependsOn(namePrimal) {
 			continue
 		}
-		kind := step.Nesterov
-		if own.Name == "x-step" && strings.HasPrefix(cause.text, "inner") {
-			kind = step.Gradient
-		}
-		r.given[namePrimal] = setting{kind.String(), cause.where}
+		r.given[namePrimal] = setting{step.Nesterov.String(), cause.where}
 		return nil
 	}
 	return nil

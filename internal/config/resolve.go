@@ -117,6 +117,11 @@ func newResolver(given map[string]setting, lenient bool) (*resolver, error) {
 			return nil, err
 		}
 	}
+	if r.train.Method.Name == Auto {
+		if err := r.chooseMethod(); err != nil {
+			return nil, err
+		}
+	}
 	d, err := method.Lookup(r.train.Method.Name)
 	if err != nil {
 		return nil, err

@@ -209,8 +209,7 @@ func (p *Problem) setEOForm(word string) {
 
 func (m *Method) options() []*option.Option {
 	return []*option.Option{
-		option.Choice(option.NameMethod, &m.Name, "choose the method; ppal methods describes them", method.Names()...).As("NAME").
-			For("unconstrained", option.OnRates(), noBound()),
+		option.Choice(option.NameMethod, &m.Name, "choose the method (see ppal methods); auto: alm, with quasi-Newton steps, for smooth functions on all rows; else ppala, or plada for a constraint with a kink; unconstrained without a bound", append([]string{Auto}, method.Names()...)...).As("NAME"),
 		option.Choice(option.NamePreset, &m.Preset, "take the defaults that work well in practice, or the values of the paper by Moon et al.",
 			option.PresetPractical, option.PresetPaper),
 	}

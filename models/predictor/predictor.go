@@ -1,7 +1,7 @@
 // Package predictor uses trained models: it loads the directory of a run, prepares new rows in the
 // same way as the training rows, and computes scores, decisions and probabilities.
 //
-//	m, err := predictor.Load("runs/20260101-120000-mnpc-ppala")
+//	m, err := predictor.Load("runs/20260101-120000-mnpc-alm")
 //	err = m.Read(file, "new.csv", predictor.Options{}, func(b *predictor.Batch) error {
 //		for i, class := range b.Decisions {
 //			fmt.Println(b.First+i+1, b.Scores[i], m.Classes()[class])

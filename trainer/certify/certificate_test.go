@@ -277,7 +277,7 @@ func TestCertifyChangesNothing(t *testing.T) {
 			fn := repeated(testkit.FunctionsOf(tp), test.times)
 			fn.Regularizer = test.r
 			run := func(measure bool) ([]float64, *trainer.State) {
-				p, m := testkit.New(t, fn, tp.Start), &method.PPALA{}
+				p, m := testkit.New(t, fn, tp.Start), &method.ALM{}
 				p.Space().Prox(1, problem.Iterate)
 				_, count := p.Dims()
 				at := &problem.Point{Constraints: make([]float64, count)}

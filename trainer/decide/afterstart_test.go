@@ -29,7 +29,7 @@ func TestTheMethodBeginsAnewAfterStart(t *testing.T) {
 		if c.hidden {
 			p = deep{p}
 		}
-		l, err := newLoop(p, &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}, trainer.Settings{Iterations: 60, RecordEvery: 3, Output: c.output}, f)
+		l, err := newLoop(p, &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}, trainer.Settings{Iterations: 60, RecordEvery: 3, Output: c.output}, f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,13 +37,13 @@ func TestTheMethodBeginsAnewAfterStart(t *testing.T) {
 			t.Fatalf("%s: again %v, %v", name, again, err)
 		}
 		before, after := l.result.State, l.state
-		if vec.Norm(before.Numbers["dual.multipliers"]) == 0 || before.Numbers["quasi.pairs"][0] == 0 {
-			t.Fatalf("%s: the round of Start has the multipliers %v and %v pairs", name, before.Numbers["dual.multipliers"], before.Numbers["quasi.pairs"])
+		if vec.Norm(before.Numbers["alm.multipliers"]) == 0 || before.Numbers["quasi.pairs"][0] == 0 {
+			t.Fatalf("%s: the round of Start has the multipliers %v and %v pairs", name, before.Numbers["alm.multipliers"], before.Numbers["quasi.pairs"])
 		}
-		if got := after.Numbers["dual.multipliers"]; vec.Norm(got) != 0 {
+		if got := after.Numbers["alm.multipliers"]; vec.Norm(got) != 0 {
 			t.Errorf("%s: the multipliers are %v", name, got)
 		}
-		if got := after.Numbers["dual.rho"][0]; got != c.penalty {
+		if got := after.Numbers["alm.penalty"][0]; got != c.penalty {
 			t.Errorf("%s: the penalty is %v, want %v", name, got, c.penalty)
 		}
 		want := 0.0

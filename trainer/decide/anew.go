@@ -78,7 +78,7 @@ func (l *loop) mayBeginAnew() bool {
 }
 
 // penaltyName is the name of the penalty of quasi-Newton steps in a state.
-const penaltyName = "dual.rho"
+const penaltyName = "alm.penalty"
 
 // beginAnew prepares the state in which a round that was stuck begins anew.
 func (l *loop) beginAnew() error {

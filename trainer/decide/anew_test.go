@@ -44,7 +44,7 @@ func TestStuck(t *testing.T) {
 func TestBeginAnew(t *testing.T) {
 	f := fourRows(t, 3)
 	f.Start = []float64{-1, 0}
-	l, err := newLoop(f.Smooth, &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}, trainer.Settings{Iterations: 60, CheckEvery: 3}, f)
+	l, err := newLoop(f.Smooth, &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}, trainer.Settings{Iterations: 60, CheckEvery: 3}, f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,8 +60,8 @@ func TestBeginAnew(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := l.state
-		if !slices.Equal(s.Vectors["iterate"], x) || s.Numbers["dual.rho"][0] != penalty || s.Numbers["dual.multipliers"][0] != 0 || l.stagnation.checks != 0 {
-			t.Errorf("the iterate is %v, want %v; penalty %v, multipliers %v, %+v", s.Vectors["iterate"], x, s.Numbers["dual.rho"], s.Numbers["dual.multipliers"], l.stagnation)
+		if !slices.Equal(s.Vectors["iterate"], x) || s.Numbers["alm.penalty"][0] != penalty || s.Numbers["alm.multipliers"][0] != 0 || l.stagnation.checks != 0 {
+			t.Errorf("the iterate is %v, want %v; penalty %v, multipliers %v, %+v", s.Vectors["iterate"], x, s.Numbers["alm.penalty"], s.Numbers["alm.multipliers"], l.stagnation)
 		}
 	}
 	if l.mayBeginAnew() {

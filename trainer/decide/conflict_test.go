@@ -16,7 +16,7 @@ import (
 func TestConflictingBounds(t *testing.T) {
 	train := func(bound float64, ignore bool) *decide.Result {
 		l := newLending(t, 600, 2, bound)
-		r, err := decide.Train(t.Context(), l.problem, &method.PPALA{}, trainer.Settings{Iterations: 1500, IgnoreConflict: ignore}, l.feedback)
+		r, err := decide.Train(t.Context(), l.problem, &method.ALM{}, trainer.Settings{Iterations: 1500, IgnoreConflict: ignore}, l.feedback)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func TestConflictingBounds(t *testing.T) {
 func TestConflictAfterStart(t *testing.T) {
 	l := newLending(t, 600, 2, -0.1)
 	l.feedback.Start = []float64{0, 3}
-	r, err := decide.Train(t.Context(), l.problem, &method.PPALA{}, trainer.Settings{Iterations: 1500}, l.feedback)
+	r, err := decide.Train(t.Context(), l.problem, &method.ALM{}, trainer.Settings{Iterations: 1500}, l.feedback)
 	if err != nil || r.Status != trainer.Infeasible || len(r.Rounds) != 3 || r.Rounds[2].Shifts[0] == 0 {
 		t.Errorf("%v after %d rounds: %+v, %v", r.Status, len(r.Rounds), r.Rounds, err)
 	}

@@ -200,7 +200,7 @@ func TestLimits(t *testing.T) {
 		t.Errorf("%v after %d gradients and %d rounds, %v", r.Status, r.Point.GradientEvaluations, len(r.Rounds), err)
 	}
 	l = newLending(t, 600, 2, 0.02)
-	r, err = decide.Train(t.Context(), l.problem, &method.PPALA{}, trainer.Settings{Iterations: 1 << 30, TimeLimit: 200e6}, l.feedback)
+	r, err = decide.Train(t.Context(), l.problem, &method.ALM{}, trainer.Settings{Iterations: 1 << 30, TimeLimit: 200e6}, l.feedback)
 	if err != nil || r.Status != trainer.TimeLimit && r.Status != trainer.Converged || r.Seconds > 2 {
 		t.Errorf("%v after %v seconds, %v", r.Status, r.Seconds, err)
 	}
@@ -208,7 +208,7 @@ func TestLimits(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	l = newLending(t, 600, 2, 0.02)
-	r, err = decide.Train(ctx, l.problem, &method.PPALA{}, trainer.Settings{Iterations: 100}, l.feedback)
+	r, err = decide.Train(ctx, l.problem, &method.ALM{}, trainer.Settings{Iterations: 100}, l.feedback)
 	if err != nil || r.Status != trainer.Interrupted || len(r.Rounds) != 1 || r.Iterations != 0 {
 		t.Errorf("a cancelled context: %v, %v", r, err)
 	}

@@ -25,7 +25,7 @@ func (r reporting) Report() trainer.Report { return trainer.Report{Nu: r.nu} }
 // multiplier, and that the end of the run looks for a better one.
 func TestRoundsSearchNoMultiplier(t *testing.T) {
 	f := fourRows(t, 3)
-	l, err := newLoop(f.Smooth, &method.PPALA{}, trainer.Settings{Iterations: 12}, f)
+	l, err := newLoop(f.Smooth, &method.ALM{}, trainer.Settings{Iterations: 12}, f)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func TestTheJudgedWeightsAreReturned(t *testing.T) {
 				at = l.weights()
 			}
 		})
-		r, err := decide.Train(t.Context(), l.problem, &method.PPALA{}, s, l.feedback)
+		r, err := decide.Train(t.Context(), l.problem, &method.ALM{}, s, l.feedback)
 		if err != nil {
 			t.Fatal(err)
 		}

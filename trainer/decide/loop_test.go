@@ -331,7 +331,7 @@ func TestTheUpdateIsOverdue(t *testing.T) {
 	}{"limit": {0, nil, 1}, "tolerance": {1e3, nil, 0}, "start": {0, []float64{0, 1}, 0}} {
 		f := fourRows(t, 3)
 		f.Start = c.start
-		l, err := newLoop(f.Smooth, &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}, trainer.Settings{Iterations: 12, Tolerance: c.tolerance}, f)
+		l, err := newLoop(f.Smooth, &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}, trainer.Settings{Iterations: 12, Tolerance: c.tolerance}, f)
 		if err != nil {
 			t.Fatal(err)
 		}

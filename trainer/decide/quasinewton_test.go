@@ -15,7 +15,7 @@ import (
 // round must move all the same: its smooth rates follow its own bounds.
 func TestQuasiNewtonFollowsTheShifts(t *testing.T) {
 	l := newLending(t, 600, 3, 0.02)
-	m := &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}
+	m := &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}
 	r, err := decide.Train(t.Context(), l.problem, m, trainer.Settings{Iterations: 1800, RecordEvery: 1800}, l.feedback)
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +48,7 @@ func TestRoundsEndAtTheLeastTolerance(t *testing.T) {
 		l.feedback.Target.Bounds[j].Row = 1e-18
 	}
 	l.feedback.Rounds = -1
-	m := &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}
+	m := &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}
 	r, err := decide.Train(t.Context(), l.problem, m, trainer.Settings{Iterations: 3000, RecordEvery: 1}, l.feedback)
 	if err != nil {
 		t.Fatal(err)

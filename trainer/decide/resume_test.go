@@ -35,7 +35,7 @@ type deep struct{ problem.Problem }
 func TestResumeRepeatsTheBits(t *testing.T) {
 	ppala := func() trainer.Method { return &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}} }
 	plada := func() trainer.Method { return &method.PLADA{Primal: step.Settings{Kind: step.Nesterov}} }
-	lbfgs := func() trainer.Method { return &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}} }
+	lbfgs := func() trainer.Method { return &method.ALM{Primal: step.Settings{Kind: step.LBFGS}} }
 	other := []float64{-1, 0, 1}
 	for name, of := range map[string]struct {
 		fresh  func() trainer.Method
@@ -95,12 +95,12 @@ func TestResumeRepeatsTheBits(t *testing.T) {
 // TestResumeRefusesOtherBounds checks the error for a state of another problem.
 func TestResumeRefusesOtherBounds(t *testing.T) {
 	l := newLending(t, 300, 2, 0.02)
-	r, err := decide.Train(t.Context(), l.problem, &method.PPALA{}, trainer.Settings{Iterations: 30}, l.feedback)
+	r, err := decide.Train(t.Context(), l.problem, &method.ALM{}, trainer.Settings{Iterations: 30}, l.feedback)
 	if err != nil {
 		t.Fatal(err)
 	}
 	other := newLending(t, 300, 3, 0.02)
-	_, err = decide.Train(t.Context(), other.problem, &method.PPALA{}, trainer.Settings{Iterations: 60, Resume: r.State}, other.feedback)
+	_, err = decide.Train(t.Context(), other.problem, &method.ALM{}, trainer.Settings{Iterations: 60, Resume: r.State}, other.feedback)
 	if !errors.Is(err, problem.ErrSettings) {
 		t.Errorf("a state of 2 bounds for 6: %v", err)
 	}

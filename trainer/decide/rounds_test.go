@@ -17,7 +17,7 @@ func TestNumberOfRounds(t *testing.T) {
 		l := newLending(t, 300, 2, 0.02)
 		l.problem.Space().Write(problem.Iterate, []float64{3, 3, 0})
 		l.feedback.Rounds = rounds
-		r, err := decide.Train(t.Context(), l.problem, &method.PPALA{}, trainer.Settings{Iterations: 1000, Tolerance: 1e3}, l.feedback)
+		r, err := decide.Train(t.Context(), l.problem, &method.ALM{}, trainer.Settings{Iterations: 1000, Tolerance: 1e3}, l.feedback)
 		if err != nil || len(r.Rounds) != want || r.Iterations != 0 || r.Status != trainer.Converged {
 			t.Errorf("at most %d rounds after the first: %v", rounds, err)
 		}
@@ -29,7 +29,7 @@ func TestNumberOfRounds(t *testing.T) {
 func TestGradientsEndTheRounds(t *testing.T) {
 	l := newLending(t, 300, 2, 0.02)
 	l.problem.Space().Write(problem.Iterate, []float64{3, 3, 0})
-	r, err := decide.Train(t.Context(), l.problem, &method.PPALA{}, trainer.Settings{Iterations: 1000, Gradients: 2}, l.feedback)
+	r, err := decide.Train(t.Context(), l.problem, &method.ALM{}, trainer.Settings{Iterations: 1000, Gradients: 2}, l.feedback)
 	if err != nil || len(r.Rounds) != 1 || r.Point.GradientEvaluations != 2 || r.Status != trainer.GradientLimit {
 		t.Errorf("%v: %d gradients in %d rounds, %v", r.Status, r.Point.GradientEvaluations, len(r.Rounds), err)
 	}
@@ -40,7 +40,7 @@ func TestGradientsEndTheRounds(t *testing.T) {
 func TestInterruptedRunsSearchNoConflict(t *testing.T) {
 	l := newLending(t, 300, 2, -0.1)
 	ctx, stop := context.WithCancel(t.Context())
-	r, err := decide.Train(ctx, l.problem, &method.PPALA{}, trainer.Settings{Iterations: 1500, Recorder: &stopping{50, stop}}, l.feedback)
+	r, err := decide.Train(ctx, l.problem, &method.ALM{}, trainer.Settings{Iterations: 1500, Recorder: &stopping{50, stop}}, l.feedback)
 	if err != nil || r.Status != trainer.Interrupted || r.Infeasible != nil || r.Iterations != 50 {
 		t.Errorf("%v after %d iterations: %+v, %v", r.Status, r.Iterations, r.Infeasible, err)
 	}
@@ -50,14 +50,14 @@ func TestInterruptedRunsSearchNoConflict(t *testing.T) {
 // improve.
 func TestPatienceEndsTheRun(t *testing.T) {
 	l := newLending(t, 300, 2, 0.02)
-	r, err := decide.Train(t.Context(), l.problem, &method.PPALA{},
+	r, err := decide.Train(t.Context(), l.problem, &method.ALM{},
 		trainer.Settings{Iterations: 300, RecordEvery: 1, Patience: 3, ValidationMerit: func() trainer.Merit { return trainer.Merit{} }}, l.feedback)
 	if err != nil || len(r.Rounds) != 1 || r.Status != trainer.NoImprovement || r.Iterations > 5 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	l = newLending(t, 300, 2, 0.02)
 	l.feedback.Start = []float64{0, 3}
-	r, err = decide.Train(t.Context(), l.problem, &method.PPALA{},
+	r, err = decide.Train(t.Context(), l.problem, &method.ALM{},
 		trainer.Settings{Iterations: 300, RecordEvery: 1, Patience: 3, ValidationMerit: func() trainer.Merit { return trainer.Merit{} }}, l.feedback)
 	if err != nil || len(r.Rounds) != 2 || r.Status != trainer.NoImprovement {
 		t.Errorf("with Start: %+v, %v", r, err)
@@ -72,7 +72,7 @@ func TestStartDoesNotEndTheRun(t *testing.T) {
 	for j := range l.feedback.Target.Bounds {
 		l.feedback.Target.Bounds[j].Row = 2 // no bound counts as unused
 	}
-	r, err := decide.Train(t.Context(), l.problem, &method.PPALA{}, trainer.Settings{Iterations: 1000, Tolerance: 1e3}, l.feedback)
+	r, err := decide.Train(t.Context(), l.problem, &method.ALM{}, trainer.Settings{Iterations: 1000, Tolerance: 1e3}, l.feedback)
 	if err != nil || len(r.Rounds) != 2 || r.Status != trainer.Converged {
 		t.Errorf("%d rounds, want 2: %v", len(r.Rounds), err)
 	}
@@ -87,7 +87,7 @@ func TestDecisionsEndTheRun(t *testing.T) {
 		l := newLending(t, 300, 2, 0.02)
 		l.problem.Space().Write(problem.Iterate, []float64{3, 3, 0})
 		l.feedback.Target.Bounds[0].Row, l.feedback.Target.Bounds[1].Row, l.feedback.Rounds = 2, row, 2
-		r, err := decide.Train(t.Context(), l.problem, &method.PPALA{}, trainer.Settings{Iterations: 1000, Tolerance: 1e3}, l.feedback)
+		r, err := decide.Train(t.Context(), l.problem, &method.ALM{}, trainer.Settings{Iterations: 1000, Tolerance: 1e3}, l.feedback)
 		if err != nil || len(r.Rounds) != want || r.Status != trainer.Converged {
 			t.Errorf("a row of %v: %d rounds, want %d: %v", row, len(r.Rounds), want, err)
 		}

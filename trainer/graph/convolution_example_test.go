@@ -91,7 +91,7 @@ func ExampleNew_convolution() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	r, err := trainer.Train(context.Background(), p, &method.PPALA{}, trainer.Settings{Iterations: 100})
+	r, err := trainer.Train(context.Background(), p, &method.ALM{}, trainer.Settings{Iterations: 100})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -37,7 +37,7 @@ func ExampleNew() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	r, err := trainer.Train(context.Background(), p, &method.PPALA{}, trainer.Settings{Iterations: 5000, Tolerance: 1e-8})
+	r, err := trainer.Train(context.Background(), p, &method.ALM{}, trainer.Settings{Iterations: 5000, Tolerance: 1e-8})
 	if err != nil {
 		log.Fatal(err)
 	}

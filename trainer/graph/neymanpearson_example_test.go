@@ -52,7 +52,7 @@ func ExampleNew_neymanPearson() {
 			Inputs:      gorgonia.Nodes{x}, Data: []matrix.Matrix{rows.Pixels}}, err
 	}, engine)
 	must(err)
-	r, err := trainer.Train(context.Background(), p, &method.PPALA{}, trainer.Settings{Iterations: 1000})
+	r, err := trainer.Train(context.Background(), p, &method.ALM{}, trainer.Settings{Iterations: 1000})
 	must(err)
 	fmt.Printf("objective below 0.05: %t, bounds met: %t\n", r.Objective < 0.05, r.Certificate.Infeasibility <= 1e-3)
 

@@ -155,7 +155,7 @@ func TestNoteOfSlowOperations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := trainer.Train(t.Context(), p, &method.PPALA{}, trainer.Settings{Iterations: 1})
+		r, err := trainer.Train(t.Context(), p, &method.ALM{}, trainer.Settings{Iterations: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,23 +11,39 @@ import (
 	"ppal/trainer/step"
 )
 
-// ALM is the augmented Lagrangian method, or method of multipliers (Hestenes 1969, Powell 1969,
-// Rockafellar 1973). The method is a double loop. The inner loop takes Inner primal steps on
+// ALM is the method of multipliers, or augmented Lagrangian method (Hestenes 1969, Powell 1969,
+// Rockafellar 1973). The method is a double loop. The inner loop takes primal steps on
 //
 //	f(x) + (1/2c) sum_j (max(0, lambda_j + c g_j(x))^2 - lambda_j^2),   w = max(0, lambda + c g(x)).
 //
-// The outer loop then sets lambda+ = max(0, lambda + c g(x)). An iteration is an inner step. With
-// Primal.Kind LBFGS a measured criterion ends the inner loop instead of Inner (secondOrder).
+// The outer loop then sets lambda+ = max(0, lambda + c g(x)). An iteration is an inner step.
+//
+// ALM is the limit of PPALA with exact inner minimisation: with s = 1, and with u at the minimiser
+// of PPALA's Lagrangian, PPALA's dual steps give the same lambda+.
+//
+// The primal steps are quasi-Newton steps (step.LBFGS) if they suit the problem. A measured
+// criterion then ends the inner loop, and c doubles while the violation does not halve
+// (secondOrder). With first-order steps, the inner loop has Inner steps, and c is fixed.
+//
+// After quasi-Newton steps, w at the iterate certifies the iterate. The zero value has the
+// practical settings.
 type ALM struct {
 	Primal step.Settings
-	// Penalty is c > 0; 0 is the default, 10.
+	// Penalty is c > 0, the first c of quasi-Newton steps. 0 is the default: 1 for quasi-Newton steps
+	// on a model with hidden layers, else 10.
 	Penalty float64
-	// Inner is the number of steps between updates of lambda; 0 is the default, 20.
+	// Inner is the number of first-order steps between updates of lambda; 0 is the default, 20.
 	Inner int
+	// Tolerance is the largest violation that counts as feasible, so that c need not grow. A session
+	// replaces 0 by the feasibility tolerance of the run; without a session 0 is the default, 1e-3.
+	Tolerance float64
 
 	firstOrder
-	k      int
-	lambda []float64
+	k       int
+	c       float64
+	lambda  []float64
+	nu      []float64 // the coefficients w in the gradient at the iterate
+	settled bool      // settle has set nu
 }
 
 var (
@@ -35,17 +51,38 @@ var (
 	_ trainer.DualRule = (*ALM)(nil)
 )
 
-// The defaults of ALM: c, and the number of steps between updates of lambda.
+// The defaults of ALM: c, and the number of first-order steps between updates of lambda.
 const (
 	DefaultALMPenalty = 10
 	DefaultALMInner   = 20
+	networkPenalty    = 1 // c for quasi-Newton steps on a model with hidden layers
 )
+
+// mostPenalty bounds the c of quasi-Newton steps. Constraints that cannot be met would double c
+// until the coefficients overflow float32.
+const mostPenalty = 1e6
 
 // Name implements trainer.Method.
 func (m *ALM) Name() string { return "alm" }
 
 // Init implements trainer.Method.
-func (m *ALM) Init(p problem.Problem, at *problem.Point) error { return m.init(m, p, at) }
+func (m *ALM) Init(p problem.Problem, at *problem.Point) error {
+	ChoosePrimal(m, p)
+	if m.Primal.Kind != step.LBFGS {
+		return m.init(m, p, at)
+	}
+	err := m.initSecond(m, p, at, setting.OrDefault(m.Tolerance, trainer.DefaultFeasibilityTolerance))
+	m.c = m.FirstPenalty(p)
+	return err
+}
+
+// FirstPenalty returns the c with which a run on p begins, after ChoosePrimal.
+func (m *ALM) FirstPenalty(p problem.Problem) float64 {
+	if m.Primal.Kind == step.LBFGS && !problem.FeaturesOf(p).Shallow {
+		return setting.OrDefault(m.Penalty, networkPenalty)
+	}
+	return setting.OrDefault(m.Penalty, DefaultALMPenalty)
+}
 
 // StartDual implements trainer.DualRule.
 func (m *ALM) StartDual(g []float64) error {
@@ -53,7 +90,8 @@ func (m *ALM) StartDual(g []float64) error {
 		return fmt.Errorf("method: %w: ALM's penalty is %v and the number of inner steps %d, want positive numbers",
 			problem.ErrSettings, m.Penalty, m.Inner)
 	}
-	m.k, m.lambda = 0, make([]float64, len(g))
+	m.k, m.c, m.settled = 0, setting.OrDefault(m.Penalty, DefaultALMPenalty), false
+	m.lambda, m.nu = make([]float64, len(g)), make([]float64, len(g))
 	return nil
 }
 
@@ -65,10 +103,7 @@ func (m *ALM) PrimalStep() step.Settings { return m.Primal }
 
 // Coefficients implements trainer.DualRule.
 func (m *ALM) Coefficients(w, g []float64) {
-	c := setting.OrDefault(m.Penalty, DefaultALMPenalty)
-	for j, l := range m.lambda {
-		w[j] = max(0, l+c*g[j])
-	}
+	m.augmented().Coefficients(w, g)
 }
 
 // UpdateDual implements trainer.DualRule.
@@ -85,19 +120,22 @@ func (m *ALM) UpdateDual(g []float64) {
 
 // Demand implements trainer.DualRule.
 func (m *ALM) Demand() step.Demand {
-	return step.Demand{PenaltyCurvature: setting.OrDefault(m.Penalty, DefaultALMPenalty)}
+	return step.Demand{PenaltyCurvature: m.c}
 }
 
 // Report implements trainer.Method.
-func (m *ALM) Report() trainer.Report { return trainer.NewReport(m.stepSize(), m.lambda) }
+func (m *ALM) Report() trainer.Report {
+	r := trainer.NewReport(m.stepSize(), m.lambda)
+	if m.settled {
+		r.Nu = m.nu
+	}
+	return m.reported(r)
+}
 
 // augmented implements augmentedRule.
 func (m *ALM) augmented() step.Augmented {
-	return step.Augmented{Multipliers: m.lambda, Penalty: setting.OrDefault(m.Penalty, DefaultALMPenalty)}
+	return step.Augmented{Multipliers: m.lambda, Penalty: m.c}
 }
-
-// begin implements augmentedRule: c is a setting.
-func (m *ALM) begin(float64) {}
 
 // updateOuter implements augmentedRule.
 func (m *ALM) updateOuter(g []float64) bool {
@@ -105,23 +143,35 @@ func (m *ALM) updateOuter(g []float64) bool {
 	return true
 }
 
-// tighten implements augmentedRule: c is fixed.
-func (m *ALM) tighten() bool { return false }
+// tighten implements augmentedRule: c doubles, up to mostPenalty.
+func (m *ALM) tighten() bool {
+	if m.c >= mostPenalty {
+		return false
+	}
+	m.c *= 2
+	return true
+}
 
-// settle implements augmentedRule.
-func (m *ALM) settle([]float64) {}
+// settle implements augmentedRule: w is the certified multiplier.
+func (m *ALM) settle(w []float64) {
+	copy(m.nu, w)
+	m.settled = true
+}
 
 // VisitDual implements trainer.DualRule.
 func (m *ALM) VisitDual(v problem.StateVisitor) {
 	v.Count("alm.k", &m.k)
+	v.Number("alm.penalty", &m.c)
 	v.Numbers("alm.multipliers", m.lambda)
+	v.Numbers("alm.nu", m.nu)
+	problem.VisitFlag(v, "alm.settled", &m.settled)
 }
 
 // Options implements Method.
 func (m *ALM) Options() []*option.Option {
-	return append(m.Primal.Options(),
-		option.Number("alm-penalty", &m.Penalty, option.Positive, "set the penalty c of the augmented Lagrangian").
-			Or(option.Float(DefaultALMPenalty)),
+	return append(m.Primal.QuasiNewtonOptions(),
+		option.NumberOr("alm-penalty", &m.Penalty, option.Positive, "auto",
+			"set the penalty c of the augmented Lagrangian, the first c of lbfgs; auto: 1 for lbfgs on models with hidden layers, else 10"),
 		option.Count("alm-inner", &m.Inner, option.AtLeast(1), "set the number of x-steps between updates of the multipliers").
 			Or(strconv.Itoa(DefaultALMInner)).In("iterations").With(step.IfFirstOrder()))
 }

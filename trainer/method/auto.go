@@ -21,15 +21,13 @@ type quasiNewton interface {
 	// firstOrderOnly reports whether a setting that only steps of the first order use is not 0,
 	// without the settings of primal.
 	firstOrderOnly() bool
-	// refuses returns why quasi-Newton steps do not suit p, as a clause, or "".
-	refuses(p problem.Problem) string
 }
 
 var (
-	_ quasiNewton = (*PPALA)(nil)
-	_ quasiNewton = (*PLADA)(nil)
 	_ quasiNewton = (*ALM)(nil)
 	_ quasiNewton = (*Unconstrained)(nil)
+	_ chooser     = (*PPALA)(nil)
+	_ chooser     = (*PLADA)(nil)
 	_ chooser     = (*GDA)(nil)
 	_ chooser     = (*GDPA)(nil)
 	_ chooser     = (*Penalty)(nil)
@@ -41,11 +39,9 @@ var (
 // repeated or resumed run has the notes of the first run. The note is "" for other steps and for
 // methods without quasi-Newton steps.
 //
-// The step is step.LBFGS for PPALA, PLADA, ALM and Unconstrained if p has all rows in each step, no
-// kinks, and the regularizer none, ball or l2, and if m has no setting that only other steps use.
-// PLADA also accepts constraints with pieces (problem.Piecewise), and splits them into smooth
-// constraints. Without pieces, PLADA needs a p that declares that p is smooth (problem.NonSmooth).
-// Otherwise, the step is step.Nesterov, or step.Gradient for PLADA's x-step Inner.
+// The step is step.LBFGS for ALM and Unconstrained if p has all rows in each step, no kinks, and
+// the regularizer none, ball or l2, and if m has no setting that only other steps use. Otherwise,
+// the step is step.Nesterov, or step.Gradient for PLADA's x-step Inner.
 func ChoosePrimal(m trainer.Method, p problem.Problem) (note string) {
 	c, ok := m.(chooser)
 	if !ok || c.primal() == nil {
@@ -53,11 +49,10 @@ func ChoosePrimal(m trainer.Method, p problem.Problem) (note string) {
 	}
 	primal := c.primal()
 	primal.Kind = primalOf(c)
-	q, ok := c.(quasiNewton)
-	if !ok {
+	if _, ok := c.(quasiNewton); !ok {
 		return ""
 	}
-	reason := q.refuses(p)
+	reason := step.QuasiNewtonRefuses(p)
 	switch {
 	case primal.Kind == step.Auto && reason == "":
 		*primal = step.Settings{Kind: step.LBFGS}
@@ -107,32 +102,5 @@ func (m *GDA) primal() *step.Settings           { return &m.Primal }
 func (m *GDPA) primal() *step.Settings          { return m.Primal }
 func (m *Penalty) primal() *step.Settings       { return &m.Primal }
 
-func (m *PPALA) firstOrderOnly() bool { return m.Perturbation != Perturbation{} }
-
-func (m *PLADA) firstOrderOnly() bool {
-	return m.Perturbation != Perturbation{} || m.XStep != XStepAuto || m.InnerSteps != 0 || m.Sigma0 != 0 || m.BoxStep
-}
-
 func (m *ALM) firstOrderOnly() bool           { return m.Inner != 0 }
 func (m *Unconstrained) firstOrderOnly() bool { return false }
-
-func (m *PPALA) refuses(p problem.Problem) string         { return step.QuasiNewtonRefuses(p) }
-func (m *ALM) refuses(p problem.Problem) string           { return step.QuasiNewtonRefuses(p) }
-func (m *Unconstrained) refuses(p problem.Problem) string { return step.QuasiNewtonRefuses(p) }
-
-func (m *PLADA) refuses(p problem.Problem) string {
-	if m.splits(p) {
-		return step.QuasiNewtonRefuses(problem.Split(problem.FeaturesOf(p).Pieces))
-	}
-	if _, says := p.(problem.NonSmooth); !says && problem.FeaturesOf(p).Batches == nil {
-		return "the problem does not say that it is smooth"
-	}
-	return step.QuasiNewtonRefuses(p)
-}
-
-// splits reports whether quasi-Newton steps use the smooth form of p. The smooth form does not show
-// that p has mini-batches, which quasi-Newton steps refuse.
-func (m *PLADA) splits(p problem.Problem) bool {
-	f := problem.FeaturesOf(p)
-	return f.Pieces != nil && f.Batches == nil
-}

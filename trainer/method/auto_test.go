@@ -2,7 +2,6 @@ package method_test
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"testing"
 
@@ -27,11 +26,6 @@ type sampled struct{ problem.Problem }
 
 func (sampled) Sample(int) error { return nil }
 
-// sampledPieces is a problem of pieces whose steps see a sample.
-type sampledPieces struct{ problem.Piecewise }
-
-func (sampledPieces) Sample(int) error { return nil }
-
 // The choice depends on the method, on its settings and on the problem. A run takes the chosen
 // step.
 func TestChoosePrimal(t *testing.T) {
@@ -47,28 +41,24 @@ func TestChoosePrimal(t *testing.T) {
 	regularized := func(r problem.Regularizer) problem.Problem {
 		return on(smooth, func(fn *problem.Functions) { fn.Regularizer = r })
 	}
-	primal := func(s step.Settings) trainer.Method { return &method.PPALA{Primal: s} }
+	primal := func(s step.Settings) trainer.Method { return &method.ALM{Primal: s} }
 	for name, test := range map[string]struct {
 		m    trainer.Method
 		p    problem.Problem
 		want step.Kind
 		note string
 	}{
-		"smooth":             {&method.PPALA{}, on(smooth, nil), step.LBFGS, "lbfgs"},
-		"alm":                {&method.ALM{Penalty: 3}, on(smooth, nil), step.LBFGS, "lbfgs"},
+		"smooth":             {&method.ALM{}, on(smooth, nil), step.LBFGS, "lbfgs"},
+		"first penalty":      {&method.ALM{Penalty: 3}, on(smooth, nil), step.LBFGS, "lbfgs"},
 		"unconstrained":      {&method.Unconstrained{}, on(smooth, nil), step.LBFGS, "lbfgs"},
-		"ball":               {&method.PPALA{}, regularized(problem.Regularizer{Kind: problem.Ball, Radius: 9}), step.LBFGS, "lbfgs"},
-		"l1":                 {&method.PPALA{}, regularized(problem.Regularizer{Kind: problem.L1, Weight: 1}), step.Nesterov, "the regularizer is l1"},
-		"kinks":              {&method.PPALA{}, declared{on(smooth, nil), true}, step.Nesterov, "kinks"},
-		"pieces":             {&method.PPALA{}, on(kinked, nil), step.Nesterov, "kinks"},
-		"sample":             {&method.PPALA{}, sampled{on(smooth, nil)}, step.Nesterov, "sample of the rows"},
-		"plada, pieces":      {&method.PLADA{}, on(kinked, nil), step.LBFGS, "lbfgs"},
-		"plada, batches":     {&method.PLADA{}, sampledPieces{on(kinked, nil).(problem.Piecewise)}, step.Nesterov, "sample of the rows"},
-		"plada, smooth":      {&method.PLADA{}, declared{on(smooth, nil), false}, step.LBFGS, "lbfgs"},
-		"plada, unknown":     {&method.PLADA{}, undeclared{on(smooth, nil)}, step.Nesterov, "does not say"},
-		"plada, x-step":      {&method.PLADA{XStep: method.Subgradient}, on(kinked, nil), step.Nesterov, ""},
+		"ball":               {&method.ALM{}, regularized(problem.Regularizer{Kind: problem.Ball, Radius: 9}), step.LBFGS, "lbfgs"},
+		"l1":                 {&method.ALM{}, regularized(problem.Regularizer{Kind: problem.L1, Weight: 1}), step.Nesterov, "the regularizer is l1"},
+		"kinks":              {&method.ALM{}, declared{on(smooth, nil), true}, step.Nesterov, "kinks"},
+		"pieces":             {&method.ALM{}, on(kinked, nil), step.Nesterov, "kinks"},
+		"sample":             {&method.ALM{}, sampled{on(smooth, nil)}, step.Nesterov, "sample of the rows"},
+		"ppala":              {&method.PPALA{}, on(smooth, nil), step.Nesterov, ""},
+		"plada":              {&method.PLADA{}, on(kinked, nil), step.Nesterov, ""},
 		"plada, inner":       {&method.PLADA{XStep: method.Inner}, on(kinked, nil), step.Gradient, ""},
-		"alpha":              {&method.PPALA{Perturbation: method.Perturbation{Alpha: 3}}, on(smooth, nil), step.Nesterov, ""},
 		"eta":                {primal(step.Settings{Eta: 0.1}), on(smooth, nil), step.Nesterov, ""},
 		"momentum":           {primal(step.Settings{Momentum: 0.5}), on(smooth, nil), step.Nesterov, ""},
 		"inner steps of alm": {&method.ALM{Inner: 3}, on(smooth, nil), step.Nesterov, ""},
@@ -86,16 +76,11 @@ func TestChoosePrimal(t *testing.T) {
 			}
 		})
 	}
-	m := &method.PPALA{}
+	m := &method.ALM{}
 	if _, err := trainer.Train(context.Background(), on(smooth, nil), m, trainer.Settings{Iterations: 3}); err != nil || m.Primal.Kind != step.LBFGS {
 		t.Errorf("a run takes %v, %v", m.Primal.Kind, err)
 	}
-	lbfgs := &method.PLADA{Primal: step.Settings{Kind: step.LBFGS}}
-	testkit.Refused(t, sampledPieces{on(kinked, nil).(problem.Piecewise)}, lbfgs, trainer.Settings{Iterations: 3, Full: on(kinked, nil)})
 }
-
-// undeclared hides what a problem says about itself.
-type undeclared struct{ problem.Problem }
 
 // Only quasi-Newton steps keep earlier vectors.
 func TestHistory(t *testing.T) {
@@ -104,7 +89,7 @@ func TestHistory(t *testing.T) {
 		m    trainer.Method
 		want int
 	}{
-		"lbfgs":                    {&method.PPALA{Primal: lbfgs}, lbfgs.History()},
+		"lbfgs":                    {&method.ALM{Primal: lbfgs}, lbfgs.History()},
 		"nesterov":                 {&method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, 0},
 		"the method's own step":    {&method.GDPA{}, 0},
 		"without a choice of step": {&method.SSG{}, 0},
@@ -112,24 +97,5 @@ func TestHistory(t *testing.T) {
 		if got := method.History(test.m); got != test.want {
 			t.Errorf("%s: %d vectors, want %d", name, got, test.want)
 		}
-	}
-}
-
-// A second run of PLADA with another primal step leaves the smooth form of the first run.
-func TestPLADABeginsAgain(t *testing.T) {
-	kinked := testkit.Named(t, "abs-kink")
-	run := func(m *method.PLADA) []float64 {
-		p := testkit.ProblemOf(t, kinked)
-		if _, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 5}); err != nil {
-			t.Fatal(err)
-		}
-		return testkit.Iterate(p)
-	}
-	nesterov := step.Settings{Kind: step.Nesterov}
-	m := &method.PLADA{}
-	run(m)
-	m.Primal = nesterov
-	if got, want := run(m), run(&method.PLADA{Primal: nesterov}); !slices.Equal(got, want) {
-		t.Errorf("the second run ends at %v, want %v", got, want)
 	}
 }

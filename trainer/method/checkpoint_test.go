@@ -20,7 +20,7 @@ func TestCheckpointIsBitIdentical(t *testing.T) {
 	for name, make := range resumable() {
 		t.Run(name, func(t *testing.T) {
 			tp := testkit.Named(t, "abs-branch-and-kink")
-			if strings.HasSuffix(name, "lbfgs") && !strings.HasPrefix(name, "plada") {
+			if strings.HasSuffix(name, "lbfgs") {
 				tp = tp.Split() // quasi-Newton steps need smooth constraints
 			}
 			settings := []trainer.Settings{{Output: trainer.OutputRandom, Seed: 3}}
@@ -44,7 +44,7 @@ func TestExtendedRunIsBitIdentical(t *testing.T) {
 	for name, make := range resumable() {
 		t.Run(name, func(t *testing.T) {
 			tp := testkit.Named(t, "abs-branch-and-kink")
-			if strings.HasSuffix(name, "lbfgs") && !strings.HasPrefix(name, "plada") {
+			if strings.HasSuffix(name, "lbfgs") {
 				tp = tp.Split() // quasi-Newton steps need smooth constraints
 			}
 			run := func(s trainer.Settings) (*trainer.Result, []float64, *testkit.Checkpoints) {

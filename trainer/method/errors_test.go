@@ -59,7 +59,7 @@ func TestMethodsReturnErrors(t *testing.T) {
 				inner := testkit.New(t, fn, start)
 				f := failing{Piecewise: problem.FeaturesOf(inner).Pieces, passes: new(int), from: &from}
 				p := problem.Problem(f)
-				if strings.HasSuffix(name, "lbfgs") && !strings.HasPrefix(name, "plada") {
+				if strings.HasSuffix(name, "lbfgs") {
 					p = problem.Split(f) // quasi-Newton steps need smooth constraints
 				}
 				m, at := make(), problem.NewPoint(p)
@@ -121,8 +121,8 @@ func TestMethodsRefuseSettings(t *testing.T) {
 		{&method.PPALA{Perturbation: method.Perturbation{Delta: -1}}, false}, {&method.PPALA{Perturbation: method.Perturbation{Delta: 2}}, false},
 		{&method.PPALA{Perturbation: method.Perturbation{Delta: method.DeltaHarmonic}}, true},
 		// with quasi-Newton steps
-		{&method.PLADA{Primal: step.Settings{Kind: step.LBFGS}, XStep: -1}, false}, {&method.PPALA{Primal: step.Settings{Kind: step.LBFGS, Eta: -1}}, false},
-		{&method.PPALA{Primal: step.Settings{Kind: step.LBFGS}, Perturbation: method.Perturbation{Delta: -1}}, false},
+		{&method.PLADA{Primal: step.Settings{Kind: step.LBFGS}}, false}, {&method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}, false},
+		{&method.ALM{Primal: step.Settings{Kind: step.LBFGS, Eta: -1}}, false},
 		{&method.Unconstrained{Primal: step.Settings{Momentum: 2}}, false}, {&method.PLADA{Primal: step.Settings{Momentum: 2}}, false},
 		{&method.PLADA{Perturbation: method.Perturbation{Delta: -1}}, false},
 	} {
@@ -203,7 +203,7 @@ func conflicts(m method.Method) (texts, first []string) {
 			texts = append(texts, o.Name)
 		}
 		if _, unmet := o.Unmet(func(name string) string {
-			return map[string]string{"primal": "lbfgs", "delta": "power", "eta-scale": "weights"}[name]
+			return map[string]string{"primal": "lbfgs", "eta-scale": "weights"}[name]
 		}); unmet {
 			first = append(first, o.Name)
 		}
@@ -227,8 +227,8 @@ func TestOptionConflicts(t *testing.T) {
 			t.Errorf("case %d, %T: conflicts of %v, want %v", i, c.m, got, c.want)
 		}
 	}
-	schedules := []string{"momentum", "eta-scale", "eta", "alpha", "beta", "tau", "delta", "delta-p", "delta-q", "delta0", "slack-cap", "slack-start"}
-	for m, want := range map[method.Method][]string{&method.PPALA{}: schedules, &method.PLADA{}: append(slices.Clone(schedules), "x-step", "mu-step", "sigma0")} {
+	steps := []string{"momentum", "eta-scale", "eta"}
+	for m, want := range map[method.Method][]string{&method.Unconstrained{}: steps, &method.ALM{}: append(slices.Clone(steps), "alm-inner")} {
 		if _, first := conflicts(m); !slices.Equal(first, want) {
 			t.Errorf("%T: quasi-Newton steps do not use %v, want %v", m, first, want)
 		}

@@ -9,15 +9,14 @@ import (
 )
 
 // finish describes the last iterations of a run on mini-batches, which use all rows. From iteration
-// finish.from on, the method takes quasi-Newton steps on finish.whole, the problem on all rows in
-// the space of the problem on batches. The steps begin at the mean of the iterates of the second
-// half of the iterations on batches, because the mean cancels the batches' noise (Polyak and
-// Juditsky 1992). They begin at the last iterate if the augmented Lagrangian on all rows is smaller
-// there. The steps begin with the batches' multipliers, except those of constraints with pieces:
-// the noise of g_j = |h| - eps on batches has a positive mean, so that multipliers grow beyond
-// those on all rows. The other state of the method begins anew.
+// finish.from on, the method of multipliers (ALM) takes quasi-Newton steps on finish.whole, the
+// problem on all rows in the space of the problem on batches. The steps begin at the mean of the
+// iterates of the second half of the iterations on batches, because the mean cancels the batches'
+// noise (Polyak and Juditsky 1992). They begin at the last iterate if the augmented Lagrangian on
+// all rows is smaller there. The steps begin with the batches' multipliers.
 type finish struct {
-	method finisher
+	method finisher       // of the iterations on batches
+	last   trainer.Method // of the last iterations: ALM, or Unconstrained
 	whole  problem.Problem
 	from   int
 	mean   problem.Vector // of counted iterates
@@ -30,13 +29,13 @@ type finish struct {
 // with the last iterate.
 const meanPenalty = 10
 
-// finisher is a quasiNewton that can take its last iterations with quasi-Newton steps.
+// finisher is a method whose run on mini-batches can end with quasi-Newton steps on all rows.
 type finisher interface {
-	quasiNewton
+	chooser
 	// setFinish sets the last iterations before Init.
 	setFinish(f *finish)
-	// restart is Init with quasi-Newton steps and the present multipliers.
-	restart(p problem.Problem, at *problem.Point) error
+	// onAllRows returns the method of the last iterations.
+	onAllRows() trainer.Method
 }
 
 var (
@@ -46,41 +45,73 @@ var (
 	_ finisher = (*Unconstrained)(nil)
 )
 
-// FinishOn lets a run of m on mini-batches take quasi-Newton steps on whole, the problem on all
-// rows with the space of the mini-batches, from the given iteration on, and reports whether m does
-// so. m does if its primal step on the batches is step.Nesterov, also by the choice of step.Auto,
-// and step.LBFGS suits whole: see ChoosePrimal. The caller calls FinishOn before Init. For other
+func (m *PPALA) onAllRows() trainer.Method         { return &ALM{Tolerance: m.Tolerance} }
+func (m *PLADA) onAllRows() trainer.Method         { return &ALM{Tolerance: m.Tolerance} }
+func (m *ALM) onAllRows() trainer.Method           { return &ALM{Penalty: m.Penalty, Tolerance: m.Tolerance} }
+func (m *Unconstrained) onAllRows() trainer.Method { return &Unconstrained{} }
+
+// FinishOn lets a run of m on mini-batches end with the method of multipliers on whole, the problem
+// on all rows with the space of the mini-batches, from the given iteration on, and reports whether
+// m does so. m does if its primal step on the batches is step.Nesterov, also by the choice of
+// step.Auto, and quasi-Newton steps suit whole. The caller calls FinishOn before Init. For other
 // methods it does nothing.
 func FinishOn(m trainer.Method, whole problem.Problem, from int) bool {
 	f, ok := m.(finisher)
-	if !ok || f.refuses(whole) != "" {
+	if !ok || step.QuasiNewtonRefuses(whole) != "" {
 		return false
 	}
 	// a repeated or resumed run names the step that step.Auto chose
 	if kind := primalOf(f); kind != step.Auto && kind != step.Nesterov {
 		return false
 	}
-	f.setFinish(&finish{method: f, whole: whole, from: from, mean: whole.Space().New()})
+	f.setFinish(&finish{method: f, last: f.onAllRows(), whole: whole, from: from, mean: whole.Space().New()})
 	return true
 }
 
-// problemAt returns the problem of the iteration at the point: p, or the problem on all rows.
-func (f *finish) problemAt(p problem.Problem, at *problem.Point) (problem.Problem, error) {
+// setFinish implements finisher.
+func (f *firstOrder) setFinish(last *finish) { f.finish = last }
+
+// takesOver reports whether f.last takes the iteration at the point.
+func (f *finish) takesOver(at *problem.Point) (bool, error) {
 	switch {
 	case f == nil || at.Iteration < f.from:
-		return p, nil
-	case !f.begun:
-		f.begun = true
+		return false, nil
+	case !f.begun && f.err == nil:
 		if f.err = f.takeMean(at); f.err == nil {
-			f.err = f.method.restart(f.whole, at)
+			f.err = f.begin(at)
 		}
 	}
-	return f.whole, f.err
+	return true, f.err
+}
+
+// begin begins the last iterations at the point, with the multipliers of the iterations on batches.
+func (f *finish) begin(at *problem.Point) error {
+	w := slices.Clone(f.multipliers())
+	f.begun = true
+	if err := f.last.Init(f.whole, at); err != nil {
+		return err
+	}
+	if m, ok := f.last.(*ALM); ok {
+		for j, v := range w {
+			m.lambda[j] = max(0, v)
+		}
+	}
+	return nil
+}
+
+// multipliers returns the multipliers of the iterations on batches: mu if the method has mu, which
+// is smoother than lambda, because lambda follows the noise of the batches' constraints.
+func (f *finish) multipliers() []float64 {
+	r := f.method.Report()
+	if r.Auxiliary != nil {
+		return r.Auxiliary
+	}
+	return r.Multipliers
 }
 
 // moved adds the iterate after the iteration at the point to the mean.
 func (f *finish) moved(at *problem.Point) {
-	if f == nil || f.begun || at.Iteration+1 <= f.from/2 {
+	if f == nil || at.Iteration+1 <= f.from/2 {
 		return
 	}
 	f.count++
@@ -93,11 +124,7 @@ func (f *finish) takeMean(at *problem.Point) error {
 	if f.count == 0 {
 		return nil
 	}
-	report := f.method.Report()
-	phi := step.Augmented{Multipliers: report.Multipliers, Penalty: meanPenalty}
-	if report.Auxiliary != nil {
-		phi.Multipliers = report.Auxiliary
-	}
+	phi := step.Augmented{Multipliers: f.multipliers(), Penalty: meanPenalty}
 	space, last := f.whole.Space(), f.whole.Space().New()
 	defer space.Free(last)
 	space.Combine(last, 1, problem.Iterate, 0, problem.Iterate)
@@ -110,78 +137,25 @@ func (f *finish) takeMean(at *problem.Point) error {
 	return at.Forward(f.whole)
 }
 
-// visitState shows to v whether the last iterations have begun. If they have begun in a restored
-// run, the method restarts before v visits the state of its steps.
-func (f *finish) visitState(v problem.StateVisitor) {
+// visitState shows the state of the last iterations to v, and reports whether they have begun, so
+// that the state of the iterations on batches is no longer needed. If they have begun in a restored
+// run, they begin before v visits the state of their method.
+func (f *finish) visitState(v problem.StateVisitor) bool {
 	if f == nil {
-		return
+		return false
 	}
 	begun := f.begun
 	v.Count("finish.count", &f.count)
 	v.Vector("finish.mean", f.mean)
 	problem.VisitFlag(v, "finish.begun", &begun)
 	if begun && !f.begun {
-		f.begun = true
 		at := problem.NewPoint(f.whole)
 		if f.err = at.Forward(f.whole); f.err == nil {
-			f.err = f.method.restart(f.whole, &at)
+			f.err = f.begin(&at)
 		}
 	}
-}
-
-// setFinish implements finisher.
-func (f *firstOrder) setFinish(last *finish) { f.finish = last }
-
-func (m *PPALA) restart(p problem.Problem, at *problem.Point) error {
-	mu := slices.Clone(m.dual.mu)
-	defer quasiNewtonSteps(&m.Primal)()
-	if err := m.Init(p, at); err != nil {
-		return err
+	if f.begun && f.err == nil {
+		f.last.VisitState(v)
 	}
-	m.dual.resume(mu)
-	return nil
-}
-
-func (m *PLADA) restart(p problem.Problem, at *problem.Point) error {
-	mu := slices.Clone(m.dual.mu)
-	defer quasiNewtonSteps(&m.Primal)()
-	if err := m.Init(p, at); err != nil {
-		return err
-	}
-	if m.smooth == nil {
-		m.dual.resume(mu)
-	}
-	return nil
-}
-
-func (m *ALM) restart(p problem.Problem, at *problem.Point) error {
-	lambda := slices.Clone(m.lambda)
-	defer quasiNewtonSteps(&m.Primal)()
-	if err := m.Init(p, at); err != nil {
-		return err
-	}
-	copy(m.lambda, lambda)
-	return nil
-}
-
-func (m *Unconstrained) restart(p problem.Problem, at *problem.Point) error {
-	defer quasiNewtonSteps(&m.Primal)()
-	return m.Init(p, at)
-}
-
-// quasiNewtonSteps changes the settings to quasi-Newton steps, and returns a function that restores
-// them.
-func quasiNewtonSteps(s *step.Settings) (restore func()) {
-	given := *s
-	*s = step.Settings{Kind: step.LBFGS}
-	return func() { *s = given }
-}
-
-// resume sets the multipliers of quasi-Newton steps to max(0, mu). mu is smoother than lambda,
-// which follows the noise of the batches' constraints.
-func (d *perturbed) resume(mu []float64) {
-	for j, v := range mu {
-		d.mu[j] = max(0, v)
-		d.lambda[j] = d.mu[j]
-	}
+	return begun
 }

@@ -93,7 +93,7 @@ func TestFinishEndsAtTheSolution(t *testing.T) {
 			if c.want == 0.5 && reached >= 0 && reached <= from { // without constraint, the batches have no noise
 				t.Errorf("%s, %v: at the solution after %d iterations, before the quasi-Newton steps", name, kind, reached)
 			}
-			if primal := m.(chooser).primal().Kind; primal != step.Nesterov {
+			if primal := m.(chooser).primal().FirstOrder().Kind; primal != step.Nesterov {
 				t.Errorf("%s, %v: the primal step is %v after the run, want nesterov", name, kind, primal)
 			}
 		}
@@ -140,8 +140,9 @@ func TestFinishMean(t *testing.T) {
 		f := &finish{whole: p.whole(), from: c.from, mean: p.Space().New()}
 		for k := range c.path[1:] {
 			p.Space().Write(problem.Iterate, c.path[k+1:k+2])
-			f.begun = k >= c.from
-			f.moved(&problem.Point{Iteration: k})
+			if k < c.from { // the later iterations are those of f.last
+				f.moved(&problem.Point{Iteration: k})
+			}
 		}
 		got := []float64{0}
 		p.Space().Read(got, f.mean)
@@ -199,11 +200,16 @@ func TestFinishStart(t *testing.T) {
 	}
 }
 
-// The multipliers of quasi-Newton steps are the positive parts of mu.
+// The quasi-Newton steps begin with the positive parts of the multipliers.
 func TestFinishMultipliers(t *testing.T) {
-	d := &perturbed{mu: []float64{9, 9}, lambda: []float64{9, 9}}
-	d.resume([]float64{2, -1})
-	if want := []float64{2, 0}; !slices.Equal(d.mu, want) || !slices.Equal(d.lambda, want) {
-		t.Errorf("mu %v, lambda %v, want %v", d.mu, d.lambda, want)
+	for mu, want := range map[float64]float64{2: 2, -1: 0} {
+		p := newSlopes(t, []float64{1, 1})
+		whole := p.whole()
+		at := problem.NewPoint(whole)
+		last := &ALM{}
+		f := &finish{whole: whole, last: last, method: &scriptedReport{report: trainer.Report{Multipliers: []float64{9}, Auxiliary: []float64{mu}}}}
+		if err := f.begin(&at); err != nil || !slices.Equal(last.lambda, []float64{want}) {
+			t.Errorf("mu %v: lambda %v, want %v, %v", mu, last.lambda, want, err)
+		}
 	}
 }

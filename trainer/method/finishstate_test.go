@@ -12,36 +12,11 @@ import (
 	"ppal/trainer/step"
 )
 
-// pieceSlopes is slopesToTheEnd with the constraint |s_b x| - 1/2 <= 0, as two pieces.
-type pieceSlopes struct {
-	problem.Piecewise
-	*slopesToTheEnd
-}
-
-// allPieces is pieceSlopes with all rows.
-type allPieces struct {
-	problem.Piecewise
-	now *float64
-}
-
-func (a *allPieces) Forward(g []float64) (float64, error) {
-	*a.now = 1
-	return a.Piecewise.Forward(g)
-}
-
-// toTheEnd returns slopes on batches, with pieces or without, and with all rows.
-func toTheEnd(t *testing.T, pieces bool, from int) (batches, whole problem.Problem) {
+// toTheEnd returns slopes on batches, and with all rows.
+func toTheEnd(t *testing.T, from int) (batches, whole problem.Problem) {
 	t.Helper()
 	b := &slopesToTheEnd{newSlopes(t, []float64{0.2, 1.8, 0.5, 1.5}), from}
-	if !pieces {
-		return b, b.whole()
-	}
-	// the slopes' own constraint is h = s_b x - 1/2
-	p, err := problem.MakePiecewise(b.Problem, []problem.Piece{{Sign: 1}, {Sign: -1, Offset: -1}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &pieceSlopes{p, b}, &allPieces{p, b.now}
+	return b, b.whole()
 }
 
 // finishers are the methods that can take their last iterations on all rows.
@@ -51,7 +26,6 @@ func finishers() map[string]func() finisher {
 		"ppala":         func() finisher { return &PPALA{} },
 		"momentum":      func() finisher { return &PPALA{Primal: nesterov} },
 		"plada":         func() finisher { return &PLADA{} },
-		"pieces":        func() finisher { return &PLADA{} },
 		"alm":           func() finisher { return &ALM{} },
 		"unconstrained": func() finisher { return &Unconstrained{} },
 	}
@@ -63,7 +37,7 @@ func TestFinishResumes(t *testing.T) {
 	const iterations, from = 22, 20
 	for name, build := range finishers() {
 		run := func(s trainer.Settings) *trainer.Result {
-			p, whole := toTheEnd(t, name == "pieces", from)
+			p, whole := toTheEnd(t, from)
 			m := build()
 			if !FinishOn(m, whole, from) {
 				t.Fatalf("%s: refused", name)
@@ -105,37 +79,38 @@ func same(t *testing.T, name string, want, got map[string][]float64) {
 	}
 }
 
-// Quasi-Newton steps begin with the multipliers of the batches, and with 0 for pieces.
-func TestRestartKeepsTheMultipliers(t *testing.T) {
+// Quasi-Newton steps begin with the multipliers of the batches. Another Init, of a new round,
+// begins them without multipliers.
+func TestFinishKeepsTheMultipliers(t *testing.T) {
 	for name, build := range finishers() {
-		p, whole := toTheEnd(t, name == "pieces", 5)
+		p, whole := toTheEnd(t, 0)
 		at := problem.NewPoint(p)
-		if err := at.SampleAndForward(p, 5); err != nil {
+		if err := at.SampleAndForward(p, 0); err != nil {
 			t.Fatal(err)
 		}
 		m := build()
+		if !FinishOn(m, whole, 0) {
+			t.Fatalf("%s: refused", name)
+		}
 		if err := m.Init(p, &at); err != nil {
 			t.Fatal(err)
 		}
-		var now func() []float64
 		want := []float64{7}
+		var f *firstOrder
 		switch m := m.(type) {
 		case *PPALA:
-			m.dual.mu[0], now = 7, func() []float64 { return m.dual.mu }
+			m.dual.mu[0], f = 7, &m.firstOrder
 		case *PLADA:
-			m.dual.mu[0], now = 7, func() []float64 { return m.dual.mu }
-			if name == "pieces" {
-				want = []float64{0, 0}
-			}
+			m.dual.mu[0], f = 7, &m.firstOrder
 		case *ALM:
-			m.lambda[0], now = 7, func() []float64 { return m.lambda }
-		default:
-			want, now = nil, func() []float64 { return nil }
+			m.lambda[0], f = 7, &m.firstOrder
+		case *Unconstrained:
+			want, f = nil, &m.firstOrder
 		}
-		if err := m.restart(whole, &at); err != nil {
-			t.Fatal(err)
+		if over, err := f.finish.takesOver(&at); !over || err != nil {
+			t.Fatal(over, err)
 		}
-		if got := now(); !slices.Equal(got, want) {
+		if got := m.Report().Multipliers; !slices.Equal(got, want) {
 			t.Errorf("%s: the multipliers are %v, want %v", name, got, want)
 		}
 		state := &names{}
@@ -143,8 +118,14 @@ func TestRestartKeepsTheMultipliers(t *testing.T) {
 		if !slices.Contains(state.seen, "outer.steps") {
 			t.Errorf("%s: no quasi-Newton steps, with the state %v", name, state.seen)
 		}
-		if kind := m.primal().Kind; kind != step.Nesterov {
-			t.Errorf("%s: the primal step is %v after the restart, want nesterov", name, kind)
+		if kind := m.primal().FirstOrder().Kind; kind != step.Nesterov {
+			t.Errorf("%s: the primal step is %v at the end, want nesterov", name, kind)
+		}
+		if err := m.Init(p, &at); err != nil {
+			t.Fatal(err)
+		}
+		if got := m.Report().Multipliers; want != nil && !slices.Equal(got, []float64{0}) {
+			t.Errorf("%s: in a new round, the multipliers are %v", name, got)
 		}
 	}
 }
@@ -177,7 +158,7 @@ func starting(t *testing.T, m finisher, fail int, last, mean float64) (*finish, 
 	t.Helper()
 	whole := &fails{allSlopes: newSlopes(t, []float64{1, 1}).whole()}
 	space := whole.Space()
-	f := &finish{method: m, whole: whole, mean: space.New(), count: 3}
+	f := &finish{method: m, last: m.onAllRows(), whole: whole, mean: space.New(), count: 3}
 	space.Write(f.mean, []float64{mean})
 	space.Write(problem.Iterate, []float64{last})
 	at := problem.NewPoint(whole)
@@ -192,40 +173,24 @@ func starting(t *testing.T, m finisher, fail int, last, mean float64) (*finish, 
 }
 
 // A pass that fails at the start of the last iterations ends the run with its error, at the mean of
-// the iterates, at the last iterate, and in the restart of a resumed run.
+// the iterates, at the last iterate, and at the start in a resumed run.
 func TestFinishReturnsErrors(t *testing.T) {
 	for fail, want := range []error{nil, errPass, errPass} {
 		f, at := starting(t, &PPALA{Primal: step.Settings{Kind: step.Nesterov}}, fail, 0.5, 0.9) // the mean is worse: a pass there, and one back
 		for range 2 {
-			if _, err := f.problemAt(nil, at); !errors.Is(err, want) {
+			if _, err := f.takesOver(at); !errors.Is(err, want) {
 				t.Errorf("pass %d fails: %v, want %v", fail, err, want)
 			}
 		}
 	}
 	for fail, want := range []error{nil, errPass} {
 		f, at := starting(t, &PPALA{Primal: step.Settings{Kind: step.Nesterov}}, fail, 0.5, 0.9)
-		f.visitState(&kept{counts: map[string]int{"finish.count": 3, "finish.begun": 1}, restore: true, StateVisitor: &names{}})
-		if _, err := f.problemAt(nil, at); !errors.Is(err, want) {
+		f.visitState(&kept{numbers: map[string][]float64{}, counts: map[string]int{"finish.count": 3, "finish.begun": 1}, restore: true, StateVisitor: &names{}})
+		if _, err := f.takesOver(at); !errors.Is(err, want) {
 			t.Errorf("pass %d after a resume fails: %v, want %v", fail, err, want)
 		}
-		if quasi := f.method.(*PPALA).second != nil; quasi != (want == nil) {
+		if quasi := f.last.(*ALM).second != nil; quasi != (want == nil) {
 			t.Errorf("pass %d after a resume fails: quasi-Newton steps %v", fail, quasi)
-		}
-	}
-}
-
-// A restart refuses a problem that quasi-Newton steps do not suit.
-func TestRestartRefuses(t *testing.T) {
-	kinks := newSlopes(t, []float64{1, 1}).whole()
-	at := problem.NewPoint(kinks)
-	kinks.kinks = true
-	for name, build := range finishers() {
-		m := build()
-		if err := m.Init(kinks, &at); err != nil {
-			t.Fatal(err)
-		}
-		if err := m.restart(kinks, &at); !errors.Is(err, problem.ErrSettings) {
-			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

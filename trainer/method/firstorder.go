@@ -7,7 +7,8 @@ import (
 )
 
 // firstOrder implements the iteration of every DualRule: coefficients, primal step, forward pass,
-// dual update. With quasi-Newton steps, secondOrder replaces this iteration.
+// dual update. With quasi-Newton steps, secondOrder replaces this iteration, and in the last
+// iterations of a run on mini-batches the method of finish.
 type firstOrder struct {
 	universal
 	rule         trainer.DualRule
@@ -59,24 +60,20 @@ func (f *firstOrder) start(rule trainer.DualRule, step step.Step, p problem.Prob
 	f.coefficients = make([]float64, 1+len(at.Constraints))
 	f.coefficients[0] = 1
 	f.constraints.start(p, at.Constraints)
+	if f.finish != nil && f.finish.begun { // in a new round of the run
+		f.finish.err = f.finish.last.Init(f.finish.whole, at)
+	}
 	return rule.StartDual(at.Constraints)
 }
 
 // Iterate implements trainer.Method.
 func (f *firstOrder) Iterate(p problem.Problem, at *problem.Point) error {
-	p, err := f.finish.problemAt(p, at)
-	if err != nil {
-		return err
+	if over, err := f.finish.takesOver(at); over || err != nil {
+		if err != nil {
+			return err
+		}
+		return f.finish.last.Iterate(f.finish.whole, at)
 	}
-	if err := f.iterate(p, at); err != nil {
-		return err
-	}
-	f.finish.moved(at)
-	return nil
-}
-
-// iterate is Iterate on the problem of this iteration.
-func (f *firstOrder) iterate(p problem.Problem, at *problem.Point) error {
 	if f.second != nil {
 		return f.second.iterate(p, at)
 	}
@@ -89,15 +86,32 @@ func (f *firstOrder) iterate(p problem.Problem, at *problem.Point) error {
 	}
 	f.constraints.observe(at.Iteration+1, at.Constraints)
 	f.rule.UpdateDual(f.constraints.of(at))
+	f.finish.moved(at)
 	return nil
 }
 
 // Resting implements trainer.Rester. Only quasi-Newton steps come to rest.
-func (f *firstOrder) Resting() bool { return f.second != nil && f.second.resting() }
+func (f *firstOrder) Resting() bool {
+	if f.finish != nil && f.finish.begun {
+		return f.finish.last.(trainer.Rester).Resting()
+	}
+	return f.second != nil && f.second.resting()
+}
+
+// reported returns the report of the method that takes the iterations: own, or the report of the
+// last iterations.
+func (f *firstOrder) reported(own trainer.Report) trainer.Report {
+	if f.finish != nil && f.finish.begun {
+		return f.finish.last.Report()
+	}
+	return own
+}
 
 // VisitState implements trainer.Method.
 func (f *firstOrder) VisitState(v problem.StateVisitor) {
-	f.finish.visitState(v)
+	if f.finish.visitState(v) {
+		return
+	}
 	f.rule.VisitDual(v)
 	if f.second != nil {
 		f.second.visitState(v)

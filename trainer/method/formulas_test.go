@@ -3,7 +3,6 @@ package method
 import (
 	"errors"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -55,20 +54,6 @@ func TestPLADADualStepByHand(t *testing.T) {
 
 // The dual state of PPALA and PLADA by hand.
 func TestPerturbedByHand(t *testing.T) {
-	d := perturbed{rho: 4, lambda: []float64{2, 0, 1}, mu: []float64{0, 0, 1}, u: make([]float64, 3)}
-	if !d.updateOuter([]float64{-1, 1, 0.5}) || d.k != 1 || d.delta != 1 || d.largestStep != 1 {
-		t.Errorf("%+v", d)
-	}
-	if !slices.Equal(d.u, []float64{0.5, 0, 0}) || !slices.Equal(d.lambda, []float64{0, 4, 3}) || !slices.Equal(d.mu, []float64{2, 0, 1}) || d.negative != 0 {
-		t.Errorf("u = %v, lambda = %v, mu = %v", d.u, d.lambda, d.mu)
-	}
-	draws := rand.New(rand.NewPCG(1, 2))
-	for range 1000 { // rounding leaves some lambda below 0
-		d := perturbed{rho: 3 * draws.Float64(), lambda: []float64{draws.Float64()}, mu: []float64{0}, u: []float64{0}}
-		if d.updateOuter([]float64{-3 * draws.Float64()}); d.lambda[0] < 0 {
-			t.Fatalf("lambda = %v", d.lambda)
-		}
-	}
 	for _, c := range []struct {
 		lambda   []float64 // after the update
 		negative int
@@ -78,19 +63,48 @@ func TestPerturbedByHand(t *testing.T) {
 			t.Errorf("lambda = %v: %+v", c.lambda, d)
 		}
 	}
-	for rho, want := range map[float64]float64{1: 2, 0.9e6: 1.8e6, 1e6: 1e6, 1.2e6: 1.2e6} {
-		if d := (perturbed{rho: rho}); d.tighten() != (want != rho) || d.rho != want {
-			t.Errorf("rho = %v becomes %v", rho, d.rho)
+	for k, nu := range []bool{false, true} {
+		d := perturbed{k: k, nu: []float64{1}}
+		if r := d.report(0.5); (r.Nu != nil) != nu || r.StepSize != 0.5 {
+			t.Errorf("k = %d: %+v", k, r)
 		}
 	}
-	for _, c := range []struct {
-		k       int
-		settled bool
-		nu      bool
-	}{{0, false, false}, {0, true, true}, {1, false, true}} {
-		d := perturbed{k: c.k, settled: c.settled, nu: []float64{1}}
-		if r := d.report(0.5); (r.Nu != nil) != c.nu || r.StepSize != 0.5 {
-			t.Errorf("%+v: %+v", c, r)
+}
+
+// ALM with quasi-Newton steps by hand: lambda = max(0, lambda + c g), c doubles up to 1e6, and the
+// first c is the caller's, the default or Penalty.
+func TestALMByHand(t *testing.T) {
+	m := &ALM{}
+	if err := m.StartDual(make([]float64, 3)); err != nil {
+		t.Fatal(err)
+	}
+	m.c = 4
+	copy(m.lambda, []float64{2, 0, 1})
+	if !m.updateOuter([]float64{-1, 1, 0.5}) || !slices.Equal(m.lambda, []float64{0, 4, 3}) {
+		t.Errorf("lambda = %v", m.lambda)
+	}
+	for c, want := range map[float64]float64{1: 2, 0.9e6: 1.8e6, 1e6: 1e6, 1.2e6: 1.2e6} {
+		if m := (&ALM{c: c}); m.tighten() != (want != c) || m.c != want {
+			t.Errorf("c = %v becomes %v", c, m.c)
+		}
+	}
+	p, at := begun(t, scaled(1, 1), 3)
+	if m := (&ALM{Penalty: 3}); m.Init(p, at) != nil || m.c != 3 {
+		t.Errorf("Penalty 3: c = %v", m.c)
+	}
+	for _, lbfgs := range []bool{true, false} {
+		m := &ALM{Tolerance: 0.5}
+		if !lbfgs {
+			m.Primal.Kind = step.Gradient
+		}
+		if err := m.Init(p, at); err != nil || (m.second != nil) != lbfgs || lbfgs && (m.second.tolerance != toleranceShare*0.5 || m.c != DefaultALMPenalty) {
+			t.Errorf("%+v, %v", m, err)
+		}
+		if r := m.Report(); r.Nu != nil {
+			t.Errorf("at the start: %+v", r)
+		}
+		if m.settle([]float64{2}); !slices.Equal(m.Report().Nu, []float64{2}) {
+			t.Errorf("%+v", m.Report())
 		}
 	}
 }
@@ -125,46 +139,6 @@ func TestPerturbedWarningsByHand(t *testing.T) {
 	}
 }
 
-// PLADA with quasi-Newton steps on |x| <= 1/4 and max(x, 2x - 1) <= 0: four pieces. The dual state
-// starts with rho = 10. The report adds up the numbers of the pieces of each constraint.
-func TestPLADASmoothByHand(t *testing.T) {
-	fn := scaled(1, 1)
-	fn.M, fn.Pieces = 1, []problem.Piece{{Constraint: 0, Sign: 1, Offset: 0.75}, {Constraint: 0, Sign: -1, Offset: -1.25},
-		{Constraint: 1, Sign: 1, Offset: 1}, {Constraint: 1, Sign: 2, Offset: 1}} // the term is x - 1
-	p, at := begun(t, fn, 3)
-	m := &PLADA{Primal: step.Settings{Kind: step.LBFGS}, Tolerance: 0.5}
-	if err := m.Init(p, at); err != nil {
-		t.Fatal(err)
-	}
-	if m.second.tolerance != toleranceShare*0.5 || m.dual.rho != shallowPenalty {
-		t.Errorf("tolerance %v, rho %v", m.second.tolerance, m.dual.rho)
-	}
-	if r := m.Report(); r.Nu != nil || len(r.Multipliers) != 2 || r.Slack != nil {
-		t.Errorf("at the start: %+v", r)
-	}
-	g := []float64{0.275, -0.325, 0.3, 0.5}
-	if !m.updateOuter(g) || m.dual.k != 1 || m.dual.delta != 1 || !slices.Equal(m.dual.mu, []float64{2.75, 0, 3, 5}) || !slices.Equal(m.dual.lambda, m.dual.mu) {
-		t.Errorf("%+v", m.dual)
-	}
-	if m.settle([]float64{1, 2, 3, 5}); !m.dual.settled {
-		t.Error("not settled")
-	}
-	r := m.Report()
-	if !slices.Equal(r.Nu, []float64{3, 8}) || !slices.Equal(r.Multipliers, []float64{2.75, 8}) || !slices.Equal(r.Auxiliary, []float64{2.75, 8}) || r.Slack != nil {
-		t.Errorf("%+v", r)
-	}
-	for _, lbfgs := range []bool{true, false} {
-		m := &PPALA{Tolerance: 0.5}
-		if !lbfgs {
-			m.Primal.Kind = step.Gradient
-		}
-		p, at := begun(t, scaled(1, 1), 3)
-		if err := m.Init(p, at); err != nil || (m.second != nil) != lbfgs || lbfgs && m.second.tolerance != toleranceShare*0.5 {
-			t.Errorf("ppala: %+v, %v", m.second, err)
-		}
-	}
-}
-
 // What PLADA needs from a problem, and the x-step that it chooses: proxlinear for at most four
 // terms, without Adam and without a regularizer.
 func TestPLADAXSteps(t *testing.T) {
@@ -195,7 +169,7 @@ func TestPLADAXSteps(t *testing.T) {
 	for _, c := range []struct {
 		m    PLADA
 		want string
-	}{{PLADA{}, ""}, {PLADA{XStep: Inner}, "inner"}, {PLADA{XStep: ProxLinear}, "proxlinear"}, {PLADA{XStep: Inner, Primal: step.Settings{Kind: step.LBFGS}}, "lbfgs"}} {
+	}{{PLADA{}, ""}, {PLADA{XStep: Inner}, "inner"}, {PLADA{XStep: ProxLinear}, "proxlinear"}} {
 		if needs := c.m.Needs(); (needs.Of == "") != (c.want == "") || !strings.Contains(needs.Of, c.want) || needs.Evaluations != (c.want != "") {
 			t.Errorf("%+v needs %+v", c.m, needs)
 		}
@@ -260,11 +234,11 @@ func TestChoiceNotes(t *testing.T) {
 		p    problem.Problem
 		want string
 	}{
-		{&SSG{}, p, ""}, {&GDPA{}, p, ""}, {&GDA{}, p, ""}, {&PPALA{}, p, "The primal step is lbfgs."}, {&PPALA{Primal: step.Settings{Kind: step.Nesterov}}, p, "The primal step is nesterov."},
-		{&PPALA{Primal: step.Settings{Kind: step.Adam}}, p, ""}, {&PPALA{Primal: step.Settings{Kind: step.Gradient}}, p, ""},
-		{&PLADA{}, p, "The primal step is nesterov, because the problem does not say that it is smooth."},
-		{&PLADA{}, hidden{p}, "The primal step is nesterov, because the steps see a sample of the rows."},
-		{&PLADA{}, batches, "The primal step is nesterov, because the steps see a sample of the rows."},
+		{&SSG{}, p, ""}, {&GDPA{}, p, ""}, {&GDA{}, p, ""}, {&PPALA{}, p, ""}, {&PLADA{}, p, ""}, {&ALM{}, p, "The primal step is lbfgs."},
+		{&ALM{Primal: step.Settings{Kind: step.Nesterov}}, p, "The primal step is nesterov."},
+		{&ALM{Primal: step.Settings{Kind: step.Adam}}, p, ""}, {&ALM{Primal: step.Settings{Kind: step.Gradient}}, p, ""},
+		{&ALM{}, hidden{p}, "The primal step is nesterov, because the steps see a sample of the rows."},
+		{&Unconstrained{}, batches, "The primal step is nesterov, because the steps see a sample of the rows."},
 	} {
 		if got := ChoosePrimal(c.m, c.p); got != c.want {
 			t.Errorf("case %d, %T: %q, want %q", i, c.m, got, c.want)
@@ -273,23 +247,18 @@ func TestChoiceNotes(t *testing.T) {
 	for _, m := range []interface {
 		dualMethod
 		quasiNewton
-	}{&ALM{}, &PPALA{}, &Unconstrained{}} {
+	}{&ALM{}, &Unconstrained{}} {
 		p, at := begun(t, scaled(1, 1), 3)
 		if err := m.Init(p, at); err != nil || m.PrimalStep().Kind != step.LBFGS {
 			t.Errorf("%T takes %v, %v", m, m.PrimalStep().Kind, err)
 		}
 	}
-	fn := scaled(1, 1)
-	fn.Pieces = problem.Abs(0.5)
-	kinked, at := begun(t, fn, 3)
-	if m := (&PLADA{}); m.Init(kinked, at) != nil || m.smooth == nil {
-		t.Error("PLADA does not take the smooth form of a problem with pieces")
-	}
-	if m := (&PLADA{Primal: step.Settings{Kind: step.LBFGS}, Perturbation: Perturbation{Delta: -1}}); !errors.Is(m.Init(kinked, at), problem.ErrSettings) {
-		t.Error("PLADA takes an unknown delta with quasi-Newton steps")
-	}
-	if err := (&GDA{Primal: step.Settings{Kind: step.LBFGS}}).Init(p, at); !errors.Is(err, problem.ErrSettings) {
-		t.Errorf("GDA with quasi-Newton steps: %v", err)
+	at := problem.NewPoint(p)
+	for _, m := range []trainer.Method{&GDA{Primal: step.Settings{Kind: step.LBFGS}}, &PPALA{Primal: step.Settings{Kind: step.LBFGS}},
+		&PLADA{Primal: step.Settings{Kind: step.LBFGS}}} {
+		if err := m.Init(p, &at); !errors.Is(err, problem.ErrSettings) {
+			t.Errorf("%T with quasi-Newton steps: %v", m, err)
+		}
 	}
 }
 
@@ -300,18 +269,14 @@ func (hidden) Sample(int) error { return nil }
 
 // Settings of first-order steps choose a first-order step, one at a time.
 func TestFirstOrderOnly(t *testing.T) {
-	for i, m := range []PLADA{{Perturbation: Perturbation{Tau: 1}}, {XStep: Subgradient}, {InnerSteps: 3}, {Sigma0: 1}, {BoxStep: true}} {
-		if !m.firstOrderOnly() || primalOf(&m) != step.Nesterov {
-			t.Errorf("case %d: %v", i, primalOf(&m))
-		}
-	}
-	for _, c := range []chooser{&PLADA{}, &PPALA{}, &ALM{}, &Unconstrained{}} {
-		if primalOf(c) != step.Auto {
-			t.Errorf("%T: %v", c, primalOf(c))
+	for c, want := range map[chooser]step.Kind{&PLADA{}: step.Nesterov, &PLADA{XStep: Inner}: step.Gradient, &PPALA{}: step.Nesterov,
+		&ALM{}: step.Auto, &ALM{Inner: 3}: step.Nesterov, &Unconstrained{}: step.Auto} {
+		if got := primalOf(c); got != want {
+			t.Errorf("%T: %v, want %v", c, got, want)
 		}
 	}
 	for i, set := range []step.Settings{{Eta: 1}, {Fixed: true}, {Momentum: 0.5}} {
-		if got := primalOf(&PPALA{Primal: set}); got != step.Nesterov {
+		if got := primalOf(&ALM{Primal: set}); got != step.Nesterov {
 			t.Errorf("case %d: %v", i, got)
 		}
 	}
@@ -340,9 +305,6 @@ func TestBaselinesByHand(t *testing.T) {
 		if alm.UpdateDual([]float64{2}); alm.k != k+1 || alm.lambda[0] != want {
 			t.Errorf("k = %d, lambda = %v, want %v", alm.k, alm.lambda, want)
 		}
-	}
-	if alm.tighten() {
-		t.Error("the penalty of alm is fixed")
 	}
 	penalty := &Penalty{Coefficient: 3}
 	if err := penalty.StartDual([]float64{2, -1}); err != nil || !slices.Equal(penalty.w, []float64{6, 0}) {

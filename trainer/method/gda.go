@@ -70,9 +70,7 @@ func (m *GDA) VisitDual(v problem.StateVisitor) { v.Numbers("gda.multipliers", m
 
 // Options implements Method.
 func (m *GDA) Options() []*option.Option {
-	primal := m.Primal.Options()
-	primal[0].Or(step.Nesterov.String())
-	return append(primal,
+	return append(m.Primal.Options(),
 		option.Number("gda-dual-step", &m.DualStep, option.Positive, "set the step size of the multipliers").
 			Or(option.Float(DefaultGDADualStep)))
 }

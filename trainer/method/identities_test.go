@@ -7,7 +7,6 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
-	"ppal/trainer/step"
 )
 
 // identities asserts, at every iteration, the equations that hold by construction: lambda = mu +
@@ -34,20 +33,16 @@ func (c *identities) Record(*trainer.Record) error { return nil }
 // Lagrangian methods.
 func perturbation(m trainer.Method) (rho, alpha, beta, bound float64, ok bool) {
 	var set method.Perturbation
-	var primal step.Settings
 	bound = 0.5
 	switch m := m.(type) {
 	case *method.PPALA:
-		set, primal = m.Perturbation, m.Primal
+		set = m.Perturbation
 	case *method.PLADA:
-		set, primal = m.Perturbation, m.Primal
+		set = m.Perturbation
 		if m.BoxStep {
 			bound *= set.Rho()
 		}
 	default:
-		return 0, 0, 0, 0, false
-	}
-	if primal.Kind == step.LBFGS { // the multipliers stay fixed between dual steps
 		return 0, 0, 0, 0, false
 	}
 	if alpha = set.Alpha; alpha == 0 {

@@ -143,7 +143,7 @@ func TestManyConstraintsAreJudgedAlike(t *testing.T) {
 	quasi := step.Settings{Kind: step.LBFGS}
 	for name, m := range map[string]trainer.Method{
 		"alm": &method.ALM{Primal: quasi}, "alm momentum": &method.ALM{Primal: step.Settings{Momentum: 0.9}},
-		"penalty": &method.Penalty{Growth: 4, Period: 1000}, "ppala": &method.PPALA{Primal: quasi}, "plada": &method.PLADA{Primal: quasi},
+		"penalty": &method.Penalty{Growth: 4, Period: 1000},
 	} {
 		p := testkit.ProblemOf(t, tp)
 		r, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: tableIterations})

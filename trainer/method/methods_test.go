@@ -127,8 +127,6 @@ func table() []entry {
 			tolerance: 1e-6, single: 1e-3, kinks: true, // the output is a mean of float32 iterates
 			cannot: either(perturbed, tuned("HS86"), inner, slow("qp-random-50x20", "rosenbrock-disc", "HS1", "HS34"))},
 		// In float32 the steps end where x rounds to itself.
-		{name: "ppala lbfgs", make: func() trainer.Method { return &method.PPALA{Primal: quasi} }, tolerance: 1e-6, single: 5e-5, cannot: boxed},
-		{name: "plada lbfgs", make: func() trainer.Method { return &method.PLADA{Primal: quasi} }, tolerance: 1e-6, single: 5e-5, kinks: true, cannot: boxed},
 		{name: "alm lbfgs", make: func() trainer.Method { return &method.ALM{Primal: quasi} }, tolerance: 1e-6, single: 5e-5, cannot: boxed},
 		{name: "unconstrained lbfgs", make: func() trainer.Method { return &method.Unconstrained{Primal: quasi} }, tolerance: 1e-6,
 			cannot: either(boxed, where("the constraints move the minimiser", binding))},

@@ -104,7 +104,7 @@ func TestOuterByHand(t *testing.T) {
 func TestRejectedStepsByHand(t *testing.T) {
 	for _, before := range []bool{false, true} {
 		p, at := begun(t, scaled(1, 1), 0) // the minimum
-		m := &PPALA{Primal: step.Settings{Kind: step.LBFGS}}
+		m := &ALM{}
 		if err := m.Init(p, at); err != nil {
 			t.Fatal(err)
 		}

@@ -106,9 +106,7 @@ func (m *Penalty) VisitDual(v problem.StateVisitor) {
 
 // Options implements Method.
 func (m *Penalty) Options() []*option.Option {
-	primal := m.Primal.Options()
-	primal[0].Or(step.Nesterov.String())
-	return append(primal,
+	return append(m.Primal.Options(),
 		option.Number("penalty-coefficient", &m.Coefficient, option.Positive, "set the first c of c/2 ||max(0, g)||^2").
 			Or(option.Float(DefaultPenaltyCoefficient)),
 		option.Number("penalty-growth", &m.Growth, option.AtLeast(1), "multiply c by this factor after every period").

@@ -157,7 +157,6 @@ type perturbed struct {
 	nu            []float64 // nu_k
 	delta         float64   // delta_{k-1}
 	largestStep   float64   // largest s so far
-	settled       bool      // nu comes from settle
 	negative      int       // iterations in which some lambda_j < 0
 }
 
@@ -224,51 +223,11 @@ func (d *perturbed) share() float64 {
 	return d.delta / (gap*gap + 1)
 }
 
-// updateOuter takes the dual step at an approximate minimiser x+ of L_rho: u+ = max(0, -g(x+) -
-// lambda/rho) and s = 1, so that mu+ = lambda and lambda+ = max(0, lambda + rho g(x+)).
-func (d *perturbed) updateOuter(g []float64) bool {
-	d.delta = 1
-	for j := range g {
-		d.u[j] = math.Max(0, -g[j]-d.lambda[j]/d.rho)
-	}
-	d.advance(1, g)
-	for j, l := range d.lambda {
-		d.lambda[j] = math.Max(0, l) // rounding may leave a small negative number
-	}
-	return true
-}
-
-// begin sets rho. tau rho keeps its value.
-func (d *perturbed) begin(penalty float64) { d.tau, d.rho = d.tau*d.rho/penalty, penalty }
-
-// mostPenalty bounds the rho of quasi-Newton steps. Constraints that cannot be met would double rho
-// until the coefficients overflow float32.
-const mostPenalty = 1e6
-
-// tighten doubles rho up to mostPenalty.
-func (d *perturbed) tighten() bool {
-	if d.rho >= mostPenalty {
-		return false
-	}
-	d.begin(2 * d.rho)
-	return true
-}
-
-// settle makes w the certified multiplier.
-func (d *perturbed) settle(w []float64) {
-	copy(d.nu, w)
-	d.settled = true
-}
-
 // VisitDual implements trainer.DualRule.
 func (d *perturbed) VisitDual(v problem.StateVisitor) {
 	v.Count("dual.k", &d.k)
 	v.Count("dual.negative", &d.negative)
-	problem.VisitFlag(v, "dual.settled", &d.settled)
 	v.Number("dual.delta", &d.delta)
-	before := d.rho
-	v.Number("dual.rho", &d.rho)
-	d.tau *= before / d.rho // quasi-Newton steps change rho and keep tau rho
 	v.Number("dual.largest-step", &d.largestStep)
 	v.Numbers("dual.slack", d.u)
 	v.Numbers("dual.multipliers", d.lambda)
@@ -279,7 +238,7 @@ func (d *perturbed) VisitDual(v problem.StateVisitor) {
 // report returns the dual state at x_k. step is the step size that produced x_k.
 func (d *perturbed) report(step float64) trainer.Report {
 	r := trainer.Report{Multipliers: d.lambda, Auxiliary: d.mu, Slack: d.u, Delta: d.delta, StepSize: step}
-	if d.k > 0 || d.settled {
+	if d.k > 0 {
 		r.Nu = d.nu
 	}
 	return r
@@ -341,7 +300,7 @@ func (d *perturbed) conclude(at *problem.Point, tolerance float64) (warnings, no
 // options describes the settings. slackRatio is the default of tau rho; rule is the text of the
 // default of tau.
 func (s *Perturbation) options(slackRatio float64, rule string) []*option.Option {
-	list := []*option.Option{
+	return []*option.Option{
 		option.Number("alpha", &s.Alpha, option.Positive, "set the penalty on the perturbation, above 1 in the theorems").
 			Or(option.Float(DefaultAlpha)),
 		option.Number("beta", &s.Beta, option.Positive, "set the proximal parameter of the multipliers, below 1 in the theorems").
@@ -366,8 +325,4 @@ func (s *Perturbation) options(slackRatio float64, rule string) []*option.Option
 		option.NumberOr("slack-cap", &s.SlackCap, option.Positive, "none", "bound the slack from above"),
 		option.Either("slack-start", &s.ZeroSlack, "residual", "zero", "residual: start the slack at max(0, -g(x_0)); zero: start it at 0"),
 	}
-	for _, o := range list { // quasi-Newton steps replace the schedules
-		o.With(step.IfFirstOrder())
-	}
-	return list
 }

@@ -56,13 +56,7 @@ const (
 // BoxStep selects the formula in the paper's algorithm box. The multiplier nu = max(0, lambda_k -
 // u_k/tau) certifies x_{k+1}. The zero value has the practical settings.
 //
-// With Primal.Kind LBFGS, quasi-Newton steps minimise the perturbed Lagrangian of the smooth form
-// (a constraint for each piece) after the elimination of z, lambda and u, with fixed mu:
-//
-//	f + sum_j (max(0, mu_j + rho g_j)^2 - mu_j^2)/(2 rho),   mu+ = max(0, mu + rho g).
-//
-// rho starts at 1 and doubles while the violation does not halve. See PPALA for the conditions of
-// the theorem that this does not keep. XStep is not used.
+// The primal step is of the first order.
 type PLADA struct {
 	Perturbation
 	Primal step.Settings
@@ -79,8 +73,7 @@ type PLADA struct {
 	Tolerance float64
 
 	firstOrder
-	dual   perturbed
-	smooth *smoothForm // with Primal.Kind LBFGS, if the constraints have pieces
+	dual perturbed
 }
 
 var (
@@ -116,72 +109,13 @@ func (m *PLADA) validate() error {
 
 // Init implements trainer.Method.
 func (m *PLADA) Init(p problem.Problem, at *problem.Point) error {
-	ChoosePrimal(m, p)
-	m.smooth = nil
-	if m.Primal.Kind == step.LBFGS {
-		return m.initSmooth(p, at)
-	}
+	m.Primal.Kind = primalOf(m)
 	step, err := m.newXStep(p)
 	if err != nil {
 		return err
 	}
 	return m.start(m, step, p, at)
 }
-
-// initSmooth prepares a run with quasi-Newton steps on the smooth form of p.
-func (m *PLADA) initSmooth(p problem.Problem, at *problem.Point) error {
-	tolerance := setting.OrDefault(m.Tolerance, trainer.DefaultFeasibilityTolerance)
-	if !m.splits(p) {
-		return m.initSecond(m, p, at, tolerance)
-	}
-	m.smooth = newSmoothForm(problem.FeaturesOf(p).Pieces, at)
-	return m.initSecond(m, m.smooth.Problem, &m.smooth.at, tolerance)
-}
-
-// Iterate implements trainer.Method.
-func (m *PLADA) Iterate(p problem.Problem, at *problem.Point) error {
-	p, err := m.finish.problemAt(p, at)
-	if err != nil {
-		return err
-	}
-	if m.smooth == nil {
-		if err := m.iterate(p, at); err != nil {
-			return err
-		}
-		m.finish.moved(at)
-		return nil
-	}
-	m.smooth.enter(at)
-	if err := m.iterate(m.smooth.Problem, &m.smooth.at); err != nil {
-		return err
-	}
-	m.smooth.leave(at)
-	return nil
-}
-
-// augmented implements augmentedRule: with z and lambda eliminated, the perturbed Lagrangian is the
-// augmented Lagrangian with the multipliers mu and the penalty rho.
-func (m *PLADA) augmented() step.Augmented {
-	return step.Augmented{Multipliers: m.dual.mu, Penalty: m.dual.rho}
-}
-
-// begin implements augmentedRule.
-func (m *PLADA) begin(penalty float64) { m.dual.begin(penalty) }
-
-// updateOuter implements augmentedRule: mu+ = max(0, mu + rho g), the step of mu with s = 1.
-func (m *PLADA) updateOuter(g []float64) bool {
-	m.augmented().Coefficients(m.dual.lambda, g)
-	copy(m.dual.mu, m.dual.lambda)
-	m.dual.k++
-	m.dual.delta = 1
-	return true
-}
-
-// tighten implements augmentedRule.
-func (m *PLADA) tighten() bool { return m.dual.tighten() }
-
-// settle implements augmentedRule.
-func (m *PLADA) settle(w []float64) { m.dual.settle(w) }
 
 // newXStep checks the settings and creates the x-step for p.
 func (m *PLADA) newXStep(p problem.Problem) (step.Step, error) {
@@ -219,20 +153,7 @@ func (m *PLADA) xStep(p problem.Problem) XStep {
 }
 
 // Report implements trainer.Method.
-func (m *PLADA) Report() trainer.Report {
-	r := m.dual.report(m.stepSize())
-	if m.smooth == nil {
-		return r
-	}
-	_, constraints := m.smooth.pieces.Dims()
-	r.Slack = nil
-	for _, x := range []*[]float64{&r.Multipliers, &r.Auxiliary, &r.Nu} {
-		if *x != nil {
-			*x = m.smooth.sums(*x, constraints)
-		}
-	}
-	return r
-}
+func (m *PLADA) Report() trainer.Report { return m.reported(m.dual.report(m.stepSize())) }
 
 // PrimalStep implements trainer.DualRule.
 func (m *PLADA) PrimalStep() step.Settings { return m.Primal }
@@ -254,9 +175,6 @@ func (m *PLADA) Coefficients(w, _ []float64) { copy(w, m.dual.lambda) }
 
 // Needs implements trainer.Method and trainer.DualRule.
 func (m *PLADA) Needs() trainer.Needs {
-	if m.Primal.Kind == step.LBFGS {
-		return primalNeeds(m.Primal)
-	}
 	switch m.XStep {
 	case ProxLinear:
 		return trainer.Needs{Of: "PLADA's x-step proxlinear", Pieces: true, Evaluations: true,
@@ -320,14 +238,14 @@ func (m *PLADA) Conclude(at *problem.Point, _ certify.Certificate) (warnings, no
 // Options implements Method.
 func (m *PLADA) Options() []*option.Option {
 	primal := m.Primal.Options()
-	primal[0].Check(func() string {
+	primal[0].For(step.Gradient.String(), option.If("x-step", "inner")).Check(func() string {
 		if m.XStep == Inner && primalOf(m) != step.Gradient {
 			return "--x-step inner needs --primal gradient"
 		}
-		return ""
+		return m.Primal.FirstOrderConflict()
 	})
 	list := append(primal, m.Perturbation.options(DefaultPLADASlackRatio, "0.9/(3 rho)")...)
-	own := []*option.Option{
+	return append(list,
 		option.Custom("x-step", "STEP", m.setXStep, m.xStepText,
 			"choose how x moves: subgradient: along a subgradient; proxlinear: exactly for linearised gaps |h| <= eps; split: on the two"+
 				" smooth constraints of each gap; inner:N: N steps on the exact subproblem; auto: split with --batch-size, else proxlinear if"+
@@ -336,11 +254,7 @@ func (m *PLADA) Options() []*option.Option {
 			For("auto", option.Practical(), option.OnGaps()),
 		option.Either("mu-step", &m.BoxStep, "analysed", "box", "analysed: step mu as the paper's analysis does; box: as its algorithm box does"),
 		option.NumberOr("sigma0", &m.Sigma0, option.Positive, "none", "cap the step of mu"),
-	}
-	for _, o := range own {
-		o.With(step.IfFirstOrder())
-	}
-	return append(list, own...)
+	)
 }
 
 // xStepNames are the words of the x-steps that take no number.

@@ -24,12 +24,7 @@ import (
 // costs one forward and one backward pass. The method never projects lambda: lambda_j may be
 // negative while the constraint g_j is inactive and falls.
 //
-// With Primal.Kind LBFGS the x-step and the u-step minimise L_rho with fixed lambda by quasi-Newton
-// steps, u = max(0, -g - lambda/rho) included, until a multiplier step promises more (secondOrder).
-// The dual steps are those above with s = 1, so that lambda+ = max(0, lambda + rho g): the method
-// of multipliers. rho then starts at 1 instead of alpha/(1 + alpha beta) and doubles while the
-// violation does not halve. Of the theorem's conditions this keeps neither the bound delta_k/2 on
-// the step of mu nor the fixed rho nor the single step of x; the certificate measures the result.
+// The primal step is of the first order. ALM is the limit of PPALA with exact inner minimisation.
 //
 // The multiplier nu = max(0, lambda_k + rho (g(x_{k+1}) + u_k) - u_k/tau) certifies x_{k+1}:
 // nu.u_{k+1} = 0. The zero value has the practical settings.
@@ -63,18 +58,11 @@ func (m *PPALA) Name() string { return "ppala" }
 
 // Init implements trainer.Method.
 func (m *PPALA) Init(p problem.Problem, at *problem.Point) error {
-	ChoosePrimal(m, p)
-	if m.Primal.Kind == step.LBFGS {
-		return m.initSecond(m, p, at, setting.OrDefault(m.Tolerance, trainer.DefaultFeasibilityTolerance))
-	}
 	return m.init(m, p, at)
 }
 
 // Report implements trainer.Method.
-func (m *PPALA) Report() trainer.Report { return m.dual.report(m.stepSize()) }
-
-// Needs implements trainer.Method and trainer.DualRule.
-func (m *PPALA) Needs() trainer.Needs { return primalNeeds(m.Primal) }
+func (m *PPALA) Report() trainer.Report { return m.reported(m.dual.report(m.stepSize())) }
 
 // PrimalStep implements trainer.DualRule.
 func (m *PPALA) PrimalStep() step.Settings { return m.Primal }
@@ -109,23 +97,6 @@ func (m *PPALA) UpdateDual(g []float64) {
 func (m *PPALA) Demand() step.Demand {
 	return step.Demand{PenaltyCurvature: 2 * m.dual.rho, Follows: true}
 }
-
-// augmented implements augmentedRule: the multipliers lambda and the penalty rho.
-func (m *PPALA) augmented() step.Augmented {
-	return step.Augmented{Multipliers: m.dual.lambda, Penalty: m.dual.rho}
-}
-
-// begin implements augmentedRule.
-func (m *PPALA) begin(penalty float64) { m.dual.begin(penalty) }
-
-// updateOuter implements augmentedRule.
-func (m *PPALA) updateOuter(g []float64) bool { return m.dual.updateOuter(g) }
-
-// tighten implements augmentedRule.
-func (m *PPALA) tighten() bool { return m.dual.tighten() }
-
-// settle implements augmentedRule.
-func (m *PPALA) settle(w []float64) { m.dual.settle(w) }
 
 // VisitDual implements trainer.DualRule.
 func (m *PPALA) VisitDual(v problem.StateVisitor) { m.dual.VisitDual(v) }

@@ -32,7 +32,7 @@ func All() []Description {
 		{Name: "ppala", New: func() Method { return &PPALA{} },
 			Summary: "proximal-perturbed augmented Lagrangian, for smooth constraints",
 			About: "One gradient and one evaluation an iteration. The multipliers follow the constraints through an auxiliary multiplier, so that alpha" +
-				" and beta need no tuning. The default.",
+				" and beta need no tuning. For networks, kinks and mini-batches.",
 			Source: "Moon et al., Algorithm 2"},
 		{Name: "plada", New: func() Method { return &PLADA{} }, Kinks: true,
 			Summary: "proximal-perturbed Lagrangian alternating direction, for non-smooth constraints",
@@ -70,9 +70,10 @@ func All() []Description {
 			About:   "The plain reference. A dual step that suits one problem diverges on another.",
 			Source:  "Arrow, Hurwicz and Uzawa 1958"},
 		{Name: "alm", New: func() Method { return &ALM{} },
-			Summary: "augmented Lagrangian, or method of multipliers",
-			About:   "A double loop: a fixed number of x-steps between the updates of the multipliers.",
-			Source:  "Hestenes 1969; Powell 1969; Rockafellar 1973"},
+			Summary: "method of multipliers, or augmented Lagrangian",
+			About: "With quasi-Newton steps: the limit of PPALA with exact inner minimisation, for smooth functions on all rows. With first-order" +
+				" steps: a fixed number of x-steps between the updates of the multipliers.",
+			Source: "Hestenes 1969; Powell 1969; Rockafellar 1973"},
 		{Name: "unconstrained", New: func() Method { return &Unconstrained{} },
 			Summary: "the objective alone",
 			About:   "Shows what the objective could reach without the constraints.",
@@ -96,13 +97,15 @@ func New(name string) (Method, error) {
 	return d.New(), nil
 }
 
-// SetRun copies settings of the run to the fields of m that are 0: the feasibility tolerance for
-// the closing warnings, and the seed.
+// SetRun copies settings of the run to the fields of m that are 0: the feasibility tolerance, and
+// the seed.
 func SetRun(m trainer.Method, tolerance float64, seed uint64) {
 	switch m := m.(type) {
 	case *PPALA:
 		m.Tolerance = cmp.Or(m.Tolerance, tolerance)
 	case *PLADA:
+		m.Tolerance = cmp.Or(m.Tolerance, tolerance)
+	case *ALM:
 		m.Tolerance = cmp.Or(m.Tolerance, tolerance)
 	case *MultiplierModel:
 		m.Seed = cmp.Or(m.Seed, seed)

@@ -54,38 +54,24 @@ func valley() problem.Functions {
 // After a rejected step, f and g at the iterate are known: only a backward pass at the iterate
 // repeats the forward pass. Records and the multiplier updates see the iterate in any case.
 func TestRejectedStepsRepeatNoPass(t *testing.T) {
-	run := func(m trainer.Method, pieces bool, every int) *remembering {
+	run := func(every int) *remembering {
 		t.Helper()
 		r := &remembering{Problem: testkit.Start(t, valley(), -1.2, 1)}
-		var p problem.Problem = r
-		if pieces {
-			var err error
-			if p, err = problem.MakePiecewise(r, []problem.Piece{{Sign: 1}, {Sign: -1, Offset: -4}}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if _, err := trainer.Train(t.Context(), p, m, trainer.Settings{Iterations: 40, RecordEvery: every, CheckEvery: 40}); err != nil {
+		m := &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}
+		if _, err := trainer.Train(t.Context(), r, m, trainer.Settings{Iterations: 40, RecordEvery: every, CheckEvery: 40}); err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
-	for _, pieces := range []bool{false, true} {
-		method := func() trainer.Method {
-			if pieces {
-				return &method.PLADA{Primal: step.Settings{Kind: step.LBFGS}}
-			}
-			return &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}
-		}
-		few, many := run(method(), pieces, 40), run(method(), pieces, 1)
-		if !slices.Equal(few.x(), many.x()) {
-			t.Errorf("x = %v with few records and %v with many", few.x(), many.x())
-		}
-		if last := many.points[len(many.points)-1]; !slices.Equal(last, many.x()) {
-			t.Errorf("the last record is at %v, and x = %v", last, many.x())
-		}
-		// A record after a rejected step repeats the pass at the iterate, and nothing else does.
-		if len(few.points) != 41 || len(many.points) <= 41 {
-			t.Errorf("%d passes with few records, want 41 for 40 steps; %d with many, want more", len(few.points), len(many.points))
-		}
+	few, many := run(40), run(1)
+	if !slices.Equal(few.x(), many.x()) {
+		t.Errorf("x = %v with few records and %v with many", few.x(), many.x())
+	}
+	if last := many.points[len(many.points)-1]; !slices.Equal(last, many.x()) {
+		t.Errorf("the last record is at %v, and x = %v", last, many.x())
+	}
+	// A record after a rejected step repeats the pass at the iterate, and nothing else does.
+	if len(few.points) != 41 || len(many.points) <= 41 {
+		t.Errorf("%d passes with few records, want 41 for 40 steps; %d with many, want more", len(few.points), len(many.points))
 	}
 }

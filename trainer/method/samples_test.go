@@ -38,7 +38,7 @@ func TestMultipliersRestOnSamples(t *testing.T) {
 	if err := at.Forward(p); err != nil {
 		t.Fatal(err)
 	}
-	m := &PPALA{Primal: step.Settings{Kind: step.LBFGS}}
+	m := &ALM{}
 	if err := m.Init(p, &at); err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,6 @@ type augmentedRule interface {
 	// augmented returns the function that the primal steps minimise. Its multipliers are the rule's
 	// own slice.
 	augmented() step.Augmented
-	// begin sets the first penalty, unless the penalty is a setting of the rule.
-	begin(penalty float64)
 	// updateOuter updates the multipliers with g at an approximate minimiser, and reports whether
 	// they can change.
 	updateOuter(g []float64) bool
@@ -51,11 +49,10 @@ type augmentedRule interface {
 // The violation ||max(0, g)|| is compared at each update, after 100 steps without an update, and
 // after 20 steps without an update if the violation has grown. If the violation has not halved
 // since the previous comparison and exceeds the tolerance, the rule may raise its penalty
-// (Bertsekas, Constrained Optimization and Lagrange Multiplier Methods, 1982, section 2.2): PPALA
-// and PLADA double the penalty, and ALM keeps it. With a small penalty, phi may fall without bound
-// outside the feasible set. The violation grows there, and the trust region cuts every step. After
-// three longest steps with growing violation and negative curvature (step.QuasiNewton.Bent), the
-// comparison does not wait.
+// (Bertsekas, Constrained Optimization and Lagrange Multiplier Methods, 1982, section 2.2). With a
+// small penalty, phi may fall without bound outside the feasible set. The violation grows there,
+// and the trust region cuts every step. After three longest steps with growing violation and
+// negative curvature (step.QuasiNewton.Bent), the comparison does not wait.
 //
 // While the passes see a sample of the rows (problem.Grade), multipliers and penalty rest, because
 // the constraints of a sample are off by its sampling error, which would enter the multipliers. An
@@ -84,17 +81,10 @@ const (
 	impatience     = 20  // the same, while the violation is larger than at the last comparison
 	violationShare = 0.5 // the violation must fall by this factor
 	toleranceShare = 0.1 // of the feasibility tolerance
-	networkPenalty = 1   // the first rho of PPALA and PLADA with quasi-Newton steps
-	shallowPenalty = 10  // the same without hidden layers
 )
 
 // newSecondOrder prepares a run. tolerance is the largest violation that counts as feasible.
 func newSecondOrder(rule augmentedRule, p problem.Problem, at *problem.Point, tolerance float64) (*secondOrder, error) {
-	if problem.FeaturesOf(p).Shallow {
-		rule.begin(shallowPenalty)
-	} else {
-		rule.begin(networkPenalty)
-	}
 	quasi, err := step.NewQuasiNewton(p)
 	if err != nil {
 		return nil, fmt.Errorf("method: %s: %w", rule.Name(), err)
@@ -195,56 +185,4 @@ func (s *secondOrder) visitState(v problem.StateVisitor) {
 	v.Number("outer.last", &s.last)
 	v.Count("outer.fleeing", &s.fleeing)
 	s.step.VisitState(v)
-}
-
-// smoothForm is the smooth form of a problem whose constraints are maxima of pieces, with a
-// constraint for each piece, and its point.
-type smoothForm struct {
-	problem.Problem
-	pieces problem.Piecewise
-	at     problem.Point
-}
-
-// newSmoothForm returns the smooth form of p at p's iterate.
-func newSmoothForm(p problem.Piecewise, at *problem.Point) *smoothForm {
-	s := &smoothForm{Problem: problem.Split(p), pieces: p}
-	s.at = problem.NewPoint(s.Problem)
-	s.enter(at)
-	return s
-}
-
-// Inner implements problem.Form.
-func (s *smoothForm) Inner() problem.Problem { return s.Problem }
-
-// enter sets the point to p's last forward pass. If that pass is at another point, the constraints
-// are still those that leave saw.
-func (s *smoothForm) enter(at *problem.Point) {
-	s.at.Adopt(at)
-	if at.Stale() {
-		return
-	}
-	h := s.pieces.Terms()
-	for i, b := range s.pieces.Pieces() {
-		s.at.Constraints[i] = b.Value(h)
-	}
-}
-
-// leave sets at to the point of the smooth form.
-func (s *smoothForm) leave(at *problem.Point) {
-	at.Adopt(&s.at)
-	for j := range at.Constraints {
-		at.Constraints[j] = math.Inf(-1)
-	}
-	for i, b := range s.pieces.Pieces() {
-		at.Constraints[b.Constraint] = max(at.Constraints[b.Constraint], s.at.Constraints[i])
-	}
-}
-
-// sums adds up the numbers of the pieces of each of m constraints.
-func (s *smoothForm) sums(x []float64, m int) []float64 {
-	sums := make([]float64, m)
-	for i, b := range s.pieces.Pieces() {
-		sums[b.Constraint] += x[i]
-	}
-	return sums
 }

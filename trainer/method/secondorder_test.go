@@ -16,14 +16,14 @@ import (
 // runAway trains min -x^2 - x/10 over -1 <= x <= 1. With the first penalty, the augmented
 // Lagrangian has no lower bound outside the constraints. The linear term keeps the iterates away
 // from the maximum of -x^2.
-func runAway(t *testing.T, iterations int) (*trainer.Result, *method.PPALA) {
+func runAway(t *testing.T, iterations int) (*trainer.Result, *method.ALM) {
 	t.Helper()
 	fn := problem.Functions{N: 1, M: 2,
 		F:         func(x []float64) float64 { return -x[0]*x[0] - x[0]/10 },
 		Gradient:  func(dst, x []float64) { dst[0] = -2*x[0] - 0.1 },
 		G:         func(dst, x []float64) { dst[0], dst[1] = x[0]-1, -x[0]-1 },
 		JacobianT: func(dst, _, w []float64) { dst[0] = w[0] - w[1] }}
-	m := &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}
+	m := &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}
 	r, err := trainer.Train(context.Background(), testkit.New(t, fn, []float64{0.1}), m, trainer.Settings{Iterations: iterations, RecordEvery: 10})
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestThePenaltyRisesSoonWithNegativeCurvature(t *testing.T) {
 // not the iterate, not the dual variables, not the count of gradients. OutputRandom still draws
 // from all iterates.
 func TestARunAtRestEnds(t *testing.T) {
-	p, m := testkit.Start(t, testkit.Line(), 0), &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}
+	p, m := testkit.Start(t, testkit.Line(), 0), &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}
 	r, err := trainer.Train(context.Background(), p, m, trainer.Settings{Iterations: 100000, RecordEvery: 100000})
 	if err != nil || r.Status != trainer.AtRest || r.Iterations > 300 || r.Certificate.Epsilon > 1e-9 {
 		t.Fatalf("%v after %d iterations with epsilon %v, %v", r.Status, r.Iterations, r.Certificate.Epsilon, err)
@@ -67,7 +67,7 @@ func TestARunAtRestEnds(t *testing.T) {
 		t.Errorf("after more iterations x = %v, lambda = %v, %d gradients, want %v, %v, %d", testkit.Iterate(p), m.Report().Multipliers,
 			at.GradientEvaluations, x, multipliers, r.Point.GradientEvaluations)
 	}
-	r, err = trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}},
+	r, err = trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), 0), &method.ALM{Primal: step.Settings{Kind: step.LBFGS}},
 		trainer.Settings{Iterations: 500, Output: trainer.OutputRandom})
 	if err != nil || r.Status != trainer.IterationLimit || r.Iterations != 500 {
 		t.Errorf("with a random output: %v after %d iterations, %v", r.Status, r.Iterations, err)
@@ -84,12 +84,12 @@ func TestAnOverdueUpdate(t *testing.T) {
 			G:         func(dst, x []float64) { dst[0] = 8 - c.bound - x[0] },
 			JacobianT: func(dst, _, w []float64) { dst[0] = -w[0] }}
 		set := trainer.Settings{Iterations: 2, RecordEvery: 100}
-		r, err := trainer.Train(context.Background(), testkit.New(t, fn, []float64{-8}), &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}, set)
+		r, err := trainer.Train(context.Background(), testkit.New(t, fn, []float64{-8}), &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}, set)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r.State.Numbers["outer.overdue"] = []float64{c.overdue}
-		m := &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}
+		m := &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}
 		set.Iterations, set.Resume, set.ResumeAt = 3, r.State, r.Point
 		after, err := trainer.Train(context.Background(), testkit.New(t, fn, []float64{-8}), m, set)
 		if err != nil {

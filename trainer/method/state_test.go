@@ -39,7 +39,7 @@ func TestResumeIsBitIdentical(t *testing.T) {
 		for form, make := range map[string]func(testing.TB, problem.Functions, []float64) problem.Problem{
 			"float64": testkit.New, "float32": testkit.NewNarrow} {
 			tp := testkit.Named(t, "abs-branch-and-kink")
-			if strings.HasSuffix(name, "lbfgs") && !strings.HasPrefix(name, "plada") {
+			if strings.HasSuffix(name, "lbfgs") {
 				tp = tp.Split() // quasi-Newton steps need smooth constraints
 			}
 			t.Run(name+" "+form, func(t *testing.T) { resumes(t, tp, method, make) })

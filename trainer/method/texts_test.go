@@ -26,10 +26,11 @@ func TestTextsByHand(t *testing.T) {
 		texts  string
 		beyond []string
 	}{
-		{&method.PPALA{}, "[{primal auto}]", nil},
-		{&method.PPALA{Tolerance: 0.25}, "[{primal auto}]", nil}, // the tolerance of the run
+		{&method.PPALA{}, "[{primal nesterov} {momentum 0.99} " + rule + " {alpha 10} {beta 0.1} {tau 0.09}" + rest + "]", nil},
+		{&method.ALM{}, "[{primal auto} {alm-penalty auto}]", nil},
+		{&method.ALM{Tolerance: 0.25}, "[{primal auto} {alm-penalty auto}]", nil}, // the tolerance of the run
 		{&method.PPALA{Perturbation: method.Perturbation{Tau: 0.5}}, "[{primal nesterov} {momentum 0.99} " + rule + " {alpha 10} {beta 0.1} {tau 0.5}" + rest + "]", nil},
-		{&method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}, "[{primal lbfgs}]", nil},
+		{&method.ALM{Primal: step.Settings{Kind: step.LBFGS}}, "[{primal lbfgs} {alm-penalty auto}]", nil},
 		{&method.PLADA{XStep: method.Inner}, "[{primal gradient} " + rule + inner + "10" + shares, nil},
 		{&method.PLADA{XStep: method.Inner, InnerSteps: 4, Tolerance: 0.5}, "[{primal gradient} " + rule + inner + "4" + shares, []string{"Tolerance"}},
 		{&method.GDPA{}, "[{primal gradient} {gdpa-step 0.001}" + gdpa, nil},

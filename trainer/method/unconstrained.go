@@ -42,13 +42,12 @@ func (m *Unconstrained) Coefficients(w, _ []float64) { clear(w) }
 func (m *Unconstrained) UpdateDual([]float64) {}
 
 // Report implements trainer.Method.
-func (m *Unconstrained) Report() trainer.Report { return trainer.NewReport(m.stepSize(), nil) }
+func (m *Unconstrained) Report() trainer.Report {
+	return m.reported(trainer.NewReport(m.stepSize(), nil))
+}
 
 // augmented implements augmentedRule: the objective alone.
 func (m *Unconstrained) augmented() step.Augmented { return step.Augmented{} }
-
-// begin implements augmentedRule.
-func (m *Unconstrained) begin(float64) {}
 
 // updateOuter implements augmentedRule.
 func (m *Unconstrained) updateOuter([]float64) bool { return false }
@@ -63,4 +62,4 @@ func (m *Unconstrained) settle([]float64) {}
 func (m *Unconstrained) VisitDual(problem.StateVisitor) {}
 
 // Options implements Method.
-func (m *Unconstrained) Options() []*option.Option { return m.Primal.Options() }
+func (m *Unconstrained) Options() []*option.Option { return m.Primal.QuasiNewtonOptions() }

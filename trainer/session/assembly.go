@@ -120,8 +120,8 @@ func (a *assembly) build(ctx context.Context) (err error) {
 	if err := a.buildSampler(train.rows, seed, weights); err != nil {
 		return err
 	}
-	if note := method.ChoosePrimal(a.options.Method, a.Problem()); note != "" {
-		a.notes = append(a.notes, note)
+	if err := a.chooseSteps(); err != nil {
+		return err
 	}
 	if a.coarse() {
 		a.products = Int8.String()
@@ -131,6 +131,20 @@ func (a *assembly) build(ctx context.Context) (err error) {
 		return err
 	}
 	return a.checkHistory()
+}
+
+// chooseSteps chooses the method if the choice is the session's, and the primal step.
+func (a *assembly) chooseSteps() (err error) {
+	o := &a.options
+	if _, multipliers := o.Method.(*method.ALM); o.choosesMethod && multipliers && step.QuasiNewtonRefuses(a.Problem()) != "" {
+		if o.Method, err = firstOrderMethod(o.taskName()); err != nil {
+			return err
+		}
+	}
+	if note := method.ChoosePrimal(o.Method, a.Problem()); note != "" {
+		a.notes = append(a.notes, note)
+	}
+	return nil
 }
 
 // coarse reports whether the training begins with coarse products.

@@ -145,7 +145,7 @@ func TestConfigNamesWhatNoFlagExpresses(t *testing.T) {
 	for want, o := range map[string]Options{
 		"the task":   {Data: table, Task: &Statement{Name: "own"}},
 		"the rows":   {Data: Matrices{Train: &Matrix{Features: &matrix.Dense{}}}, Task: DemographicParity{}},
-		"the method": {Data: table, Task: DemographicParity{}, Method: ownMethod{&method.PPALA{}}},
+		"the method": {Data: table, Task: DemographicParity{}, Method: ownMethod{&method.ALM{}}},
 		"the method's field Primal": {Data: table, Task: DemographicParity{},
 			Method: &method.GDPA{Primal: &step.Settings{Kind: step.Gradient}}},
 		"the method's field Seed": {Data: table, Task: Intersectional{Form: SampledGroup}, Method: &method.MultiplierModel{Seed: 5}},

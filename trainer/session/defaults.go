@@ -100,12 +100,17 @@ func (o *Options) taskName() string {
 	return name
 }
 
-// defaultMethod returns PPALA with the practical settings for the task, and Unconstrained for
-// Decisions without constraints.
-func defaultMethod(t Task, task string) (trainer.Method, error) {
+// defaultMethod returns ALM, which chooseSteps replaces if quasi-Newton steps do not suit the
+// problem, and Unconstrained for Decisions without constraints.
+func defaultMethod(t Task) trainer.Method {
 	if d, ok := t.(Decisions); ok && len(d.SubjectTo) == 0 {
-		return &method.Unconstrained{}, nil
+		return &method.Unconstrained{}
 	}
+	return &method.ALM{}
+}
+
+// firstOrderMethod returns PPALA with the practical settings for the task.
+func firstOrderMethod(task string) (trainer.Method, error) {
 	m := &method.PPALA{}
 	run := map[string]string{option.NameProblem: task, option.NamePreset: option.PresetPractical}
 	return m, option.SetDefaults(m.Options(), func(name string) string { return run[name] })

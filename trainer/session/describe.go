@@ -11,12 +11,17 @@ import (
 	"ppal/datasets"
 	"ppal/internal/plan"
 	"ppal/internal/rundir"
+	"ppal/trainer"
+	"ppal/trainer/method"
+	"ppal/trainer/option"
+	"ppal/trainer/step"
 )
 
 // Description describes a run: the provenance in config.yaml, and more.
 type Description struct {
 	Provenance
 	Task         string   // the name of the statement
+	PrimalStep   string   // of the method: lbfgs, nesterov; "": the method has its own
 	Dataset      string   // the name of the data set, or "data at hand"
 	Objective    string   // the name of f
 	Constraints  []string // the names of g_1..g_m: classes, gaps, groups
@@ -41,6 +46,9 @@ func (a *assembly) resolved() map[string]string {
 	}
 	if o.AllGPUs {
 		list["device"] = fmt.Sprintf("%s:%s", CUDA, d.numbers())
+	}
+	if m, ok := a.options.Method.(*method.ALM); ok && m.Penalty == 0 {
+		list["alm-penalty"] = option.Float(m.FirstPenalty(a.Problem()))
 	}
 	if o.SIMD == "" && d.cpu != nil {
 		list["simd"] = d.cpu.Level().String()
@@ -70,6 +78,9 @@ func (a *assembly) Describe() Description {
 	d.Init, d.Parameters = a.init, a.parameters
 	d.Products, d.Device, d.DeviceBytes = a.products, a.device, a.devices.peakBytes()
 	d.Resolved = a.resolved()
+	if rule, ok := a.options.Method.(trainer.DualRule); ok && rule.PrimalStep().Kind != step.Auto {
+		d.PrimalStep = rule.PrimalStep().Kind.String()
+	}
 	d.Warnings = concat(d.Warnings, st.Warnings)
 	d.Notes = concat(d.Notes, a.notes, a.finishes, a.devices.notes(), a.productsNote())
 	return d

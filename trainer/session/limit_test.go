@@ -52,7 +52,7 @@ func TestMemoryLimit(t *testing.T) {
 		{NoMemoryLimit, []int{10}, step.Auto, ""},
 		{0, []int{10}, step.Auto, ""},
 	} {
-		err := open(tc.room, models.Spec{Hidden: tc.units}, &method.PPALA{Primal: step.Settings{Kind: tc.step}})
+		err := open(tc.room, models.Spec{Hidden: tc.units}, &method.ALM{Primal: step.Settings{Kind: tc.step}})
 		if tc.want == "" {
 			if err != nil {
 				t.Errorf("%d bytes, %v units: %v", tc.room, tc.units, err)

@@ -73,8 +73,9 @@ type Options struct {
 	// Regularizer is the convex term r. For problem.GroupL1 without Groups, each parameter of the
 	// model is a group. nil means the default of the task, see DefaultsOf.
 	Regularizer *problem.Regularizer
-	// Method is the method. A value serves a single session. nil means PPALA with practical
-	// settings, and Unconstrained for Decisions without constraints.
+	// Method is the method. A value serves a single session. nil means ALM if quasi-Newton
+	// steps suit the problem, else PPALA with practical settings, and Unconstrained for Decisions
+	// without constraints.
 	Method trainer.Method
 	// Settings are the settings of the training loop. Iterations 0 means DefaultIterations; a
 	// negative number evaluates only the initial weights. Seed is also the seed of the initial
@@ -107,7 +108,8 @@ type Options struct {
 	// Files describes the calling program in the run's directory.
 	Files Files
 
-	samplesPay sampleRule // the zero value is the variable samplesPay; tests have fewer rows
+	samplesPay    sampleRule // the zero value is the variable samplesPay; tests have fewer rows
+	choosesMethod bool       // Method was nil
 }
 
 // Files describes the calling program in the run's directory.
@@ -160,11 +162,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.Regularizer = &d.Regularizer
 	}
 	if o.Method == nil {
-		m, err := defaultMethod(o.Task, task)
-		if err != nil {
-			return o, err
-		}
-		o.Method = m
+		o.Method, o.choosesMethod = defaultMethod(o.Task), true
 	}
 	return o.withProgram(), o.Device.validate()
 }

@@ -166,7 +166,7 @@ func TestResumeRefuses(t *testing.T) {
 		text    string
 	}{
 		"damaged":         {alter(checkpoint.Name, "numbers.", "nUmbers."), nil, ErrResume, "damaged checkpoint"},
-		"another format":  {alter(checkpoint.Name, `"version":"`+strconv.Itoa(checkpoint.Version)+`"`, `"version":"0"`), nil, ErrResume, ", which wrote the run, or start a new run with --config"},
+		"another format":  {alter(checkpoint.Name, `"version":"`+strconv.Itoa(checkpoint.Version)+`"`, `"version":"`+strconv.Itoa(checkpoint.Version+1)+`"`), nil, ErrResume, ", which wrote the run, or start a new run with --config"},
 		"another program": {nil, func(o *Options) { o.Files.Version = "v9" }, ErrResume, "the version"},
 		"other settings":  {alter("config.yaml", "iterations: 300", "iterations: 301"), nil, ErrResume, "config.yaml has changed"},
 		"other records":   {alter("metrics.jsonl", `"iteration":0`, `"iteration":9`), nil, ErrResume, "records"},

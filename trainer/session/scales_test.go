@@ -52,7 +52,7 @@ func TestScales(t *testing.T) {
 // scale sets the scales of b for rows with the labels.
 func scale(t *testing.T, b *builder, data matrix.Matrix, labels []int) {
 	b.scales = problem.NewScales(b.parameters())
-	m := &method.PPALA{Primal: step.Settings{Kind: step.LBFGS}}
+	m := &method.ALM{Primal: step.Settings{Kind: step.LBFGS}}
 	a := &assembly{options: Options{Method: m}, devices: &devices{}, builder: b, data: &loaded{splits: []*split{{rows: rows{data: data, labels: labels}}}}}
 	if err := a.setScales(); err != nil {
 		t.Fatal(err)

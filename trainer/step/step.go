@@ -177,7 +177,7 @@ func New(s Settings, p problem.Problem) (Step, error) {
 	case Adam:
 		return newAdam(s, p), nil
 	case LBFGS:
-		return nil, fmt.Errorf("step: %w: the lbfgs step needs one of the methods ppala, plada, alm and unconstrained", problem.ErrSettings)
+		return nil, fmt.Errorf("step: %w: the lbfgs step needs one of the methods alm and unconstrained", problem.ErrSettings)
 	}
 	return newDescent(s, p), nil
 }
@@ -192,13 +192,29 @@ func NewBlind(s Settings, p problem.Problem) (Step, error) {
 	return step, err
 }
 
-// Options describes the settings, bound to the fields of s.
+// QuasiNewtonOptions describes the settings of a method that supports LBFGS.
+func (s *Settings) QuasiNewtonOptions() []*option.Option {
+	list := s.Options()
+	list[0].Or(Auto.String()).Check(nil)
+	return list
+}
+
+// FirstOrderConflict says that the steps must be of the first order, "" if they are.
+func (s *Settings) FirstOrderConflict() string {
+	if s.Kind == LBFGS {
+		return "quasi-Newton steps make the method the method of multipliers: use --method alm"
+	}
+	return ""
+}
+
+// Options describes the settings of a method with first-order steps, bound to the fields of s. The
+// first option is the kind.
 func (s *Settings) Options() []*option.Option {
 	return []*option.Option{
 		ChoiceOption(func() string { return s.Kind.String() }, func(word string) {
 			s.Kind, _ = Parse(word)
 			s.completed = true
-		}).For("gradient", option.Paper()),
+		}).Or(Nesterov.String()).For("gradient", option.Paper()).Check(s.FirstOrderConflict),
 		s.MomentumOption(),
 		option.Either("eta-scale", &s.Fixed, "weights", "fixed",
 			"weights: let eta cap the curvature rule, divided by 1 + ||w||_1; fixed: take eta as the step size").
@@ -228,8 +244,8 @@ func IfFirstOrder() option.Condition {
 
 // ChoiceOption describes the choice of the x-step.
 func ChoiceOption(get func() string, put func(word string)) *option.Option {
-	return option.Words("primal", get, put, "choose the primal step: Nesterov's momentum, a plain gradient step, Adam, or quasi-Newton steps in a trust region (lbfgs: ppala,"+
-		" plada, alm and unconstrained, on all rows, without kinks); auto takes lbfgs where it applies and no setting of the other steps is given, else nesterov", primalNames[:]...)
+	return option.Words("primal", get, put, "choose the primal step: Nesterov's momentum, a plain gradient step, Adam, or quasi-Newton steps in a trust region (lbfgs: alm"+
+		" and unconstrained, on all rows, without kinks); auto takes lbfgs where it applies and no setting of the other steps is given, else nesterov", primalNames[:]...)
 }
 
 // MomentumOption describes the limit of the ramp.

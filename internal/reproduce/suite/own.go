@@ -9,37 +9,35 @@ import (
 	"ppal/trainer/method"
 	"ppal/trainer/option"
 	"ppal/trainer/problem"
-	"ppal/trainer/step"
 )
 
 // Default is the name of ppal with its default settings.
 const Default = "ppal"
 
-// Own is a contender of ppal itself: PPALA with a primal step.
+// Own is a contender of ppal itself.
 type Own struct {
 	Name   string
-	Primal *step.Settings // nil: the program's default
+	Method string
 }
 
-// Owns returns ppal's contenders, the default first. The other contenders name their primal step,
+// Owns returns ppal's contenders, the default for smooth problems first. All are methods by name,
 // so that they stay comparable if the default changes.
 func Owns() []Own {
 	return []Own{
-		{Default, nil},
-		{"nesterov", &step.Settings{Kind: step.Nesterov}},
-		{"lbfgs", &step.Settings{Kind: step.LBFGS}},
+		{Default, "alm"},
+		{"nesterov", "ppala"},
 	}
 }
 
-// method returns PPALA with the program's defaults for a task, and the contender's primal step.
-func (o Own) method(task string) (*method.PPALA, error) {
-	m := &method.PPALA{}
+// method returns the contender's method with the program's defaults for a task.
+func (o Own) method(task string) (method.Method, error) {
+	m, err := method.New(o.Method)
+	if err != nil {
+		return nil, fmt.Errorf("suite: %s: %w", o.Name, err)
+	}
 	run := map[string]string{option.NameProblem: task, option.NamePreset: option.PresetPractical}
 	if err := option.SetDefaults(m.Options(), func(name string) string { return run[name] }); err != nil {
 		return nil, fmt.Errorf("suite: %s: %w", o.Name, err)
-	}
-	if o.Primal != nil {
-		m.Primal = *o.Primal
 	}
 	return m, nil
 }

@@ -2,10 +2,11 @@ package suite
 
 import (
 	"context"
+	"errors"
 	"math"
 	"testing"
 
-	"ppal/trainer/step"
+	"ppal/trainer/problem"
 )
 
 // Every contender of ppal spends its evaluations and reports the checkpoints up to its limit.
@@ -62,11 +63,13 @@ func TestOwnCounts(t *testing.T) {
 	}
 }
 
-// A contender's primal step replaces the default.
+// A contender is the method of its name.
 func TestOwnMethod(t *testing.T) {
-	m, err := Own{"gradient", &step.Settings{Kind: step.Gradient}}.method("")
-	if err != nil || m.Primal.Kind != step.Gradient {
+	if m, err := (Own{"mine", "gda"}).method(""); err != nil || m.Name() != "gda" {
 		t.Errorf("%+v, %v", m, err)
+	}
+	if _, err := (Own{"mine", "none"}).method(""); !errors.Is(err, problem.ErrSettings) {
+		t.Errorf("an unknown method: %v", err)
 	}
 }
 

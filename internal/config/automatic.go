@@ -1,0 +1,90 @@
+package config
+
+import (
+	"maps"
+	"slices"
+
+	"ppal/models"
+	"ppal/trainer/option"
+	"ppal/trainer/problem"
+	"ppal/trainer/session"
+	"ppal/trainer/step"
+)
+
+// Auto is the method that a configuration replaces by alm, ppala or plada.
+const Auto = "auto"
+
+// The methods from which Auto chooses. Only alm has quasi-Newton steps, and only plada supports a
+// constraint with a kink.
+const (
+	multipliers = "alm"
+	smooth      = "ppala"
+	kinked      = "plada"
+)
+
+// chooseMethod replaces the method Auto, and keeps the reason. Without a bound, the method is
+// unconstrained. The first of alm, ppala and plada that has the given settings of methods is the
+// choice if the settings exclude a method. Otherwise the problem decides.
+func (r *resolver) chooseMethod() error {
+	for _, name := range []string{option.NameProblem, "subject-to", "batch-size", "eo-form", option.NamePreset, "activation", "phi", "psi", "regularizer"} {
+		if err := r.settle(r.options[name]); err != nil {
+			return err
+		}
+	}
+	m := &r.train.Method
+	if option.OnRates().Holds(r.text(option.NameProblem)) && noBound().Holds(r.text("subject-to")) {
+		m.Name, m.Reason = "unconstrained", "there is no bound"
+		return nil
+	}
+	names, reason := []string{multipliers, smooth, kinked}, ""
+	for _, name := range slices.Sorted(maps.Keys(r.given)) {
+		k := r.foreign[name]
+		if k == nil {
+			continue
+		}
+		left := slices.DeleteFunc(slices.Clone(names), func(m string) bool { return !suits(k, r.given[name].text, m) })
+		if 0 < len(left) && len(left) < len(names) {
+			names, reason = left, "of --"+name
+		}
+	}
+	if m.Name, m.Reason = names[0], reason; reason == "" {
+		m.Name, m.Reason = r.byProblem()
+	}
+	return nil
+}
+
+// suits reports whether the method has the setting with the text. A setting of the first-order
+// steps asks for a method with such steps.
+func suits(k *Key, text, name string) bool {
+	firstOrder := k.Name == namePrimal && text != step.Auto.String() && text != step.LBFGS.String() ||
+		k.DependsOn(namePrimal) && slices.Contains(k.Methods, smooth)
+	switch {
+	case !slices.Contains(k.Methods, name):
+		return false
+	case name == multipliers:
+		return !firstOrder
+	}
+	return k.Name != namePrimal || text != step.LBFGS.String()
+}
+
+// byProblem returns the method for the problem: plada for a constraint with a kink, ppala if steps
+// see a sample of the rows, or if f, g or r have kinks, else alm.
+func (r *resolver) byProblem() (name, reason string) {
+	batch := r.text("batch-size")
+	switch {
+	case r.text("eo-form") == string(session.LargestGap):
+		return kinked, "the largest gap has a kink"
+	case r.text(option.NamePreset) == option.PresetPaper:
+		return smooth, "of --preset paper"
+	case batch != "" && batch != "0":
+		return smooth, "the steps see a sample of the rows"
+	case r.text("activation") == string(models.ReLU), r.text("phi") == string(session.Hinge), r.text("psi") == string(session.Hinge):
+		return smooth, "the functions have kinks"
+	}
+	switch kind := r.text("regularizer"); kind {
+	case "", problem.NoRegularizer.String(), problem.Ball.String(), problem.SquaredL2.String():
+		return multipliers, "the functions are smooth, and each step sees all rows"
+	default:
+		return smooth, "the regularizer is " + kind
+	}
+}
