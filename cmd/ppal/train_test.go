@@ -162,7 +162,7 @@ func TestTrainWithoutPictures(t *testing.T) {
 		// a file with the folder's name blocks the folder
 		s.during = func(int) { _ = os.WriteFile(dir.Plots(), nil, 0o644) }
 	}, "train", "--quiet", "--iterations", "10", "--out", string(dir))
-	if got.status != exitFailed || !strings.HasPrefix(got.stderr, "ppal: plots: ") || !strings.Contains(got.stdout, "certificate") {
+	if got.status != exitFailed || !strings.HasPrefix(got.stderr, "ppal: chart: ") || !strings.Contains(got.stdout, "certificate") {
 		t.Errorf("%+v", got)
 	}
 	if summary, err := rundir.ReadSummary(dir.Summary()); err != nil || summary.Status != "iteration limit" {
@@ -183,7 +183,7 @@ func TestTrainWithoutSummary(t *testing.T) {
 			_ = os.MkdirAll(filepath.Join(dir.Summary(), "x"), 0o755)
 		}
 	}, "train", "--quiet", "--iterations", "10", "--out", string(dir))
-	if got.status != exitFailed || !strings.HasPrefix(got.stderr, "ppal: plots: ") || !strings.Contains(got.stderr, "(and rundir: ") ||
+	if got.status != exitFailed || !strings.HasPrefix(got.stderr, "ppal: chart: ") || !strings.Contains(got.stderr, "(and rundir: ") ||
 		strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stdout, "certificate") {
 		t.Errorf("%+v", got)
 	}
