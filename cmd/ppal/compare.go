@@ -49,12 +49,12 @@ func (a *app) compareCommand() *cobra.Command {
 		Short: "Compare methods with equal starts and equal budgets",
 		Long: `Compare runs several methods with equal starts (a seed gives each method the same rows and initial weights) and equal
 budgets. It writes every record of every run (results.jsonl), means and ranges over the seeds (plots) and a table
-(summary.md). It accepts the flags of train; each method uses the flags that apply to it. Without --primal, all methods
-take first-order steps with the automatic size, so that only the methods differ. The first line of the table names the
-methods with steps of their own. --gdpa-step, --primal gradient and the preset paper give GDPA its published step. --set
-gives a setting to one method. A search (--tune) tries a grid of settings for each method with the same budget: all
-points on the first seed, and the best points on the second seed too. --set and --tune refuse settings that change the
-problem, such as bounds.
+(summary.md). Bounds are judged as by train, with the numbers of train's summary.json. Compare accepts the flags of
+train; each method uses the flags that apply to it. Without --primal, all methods take first-order steps with the
+automatic size, so that only the methods differ. The first line of the table names the methods with steps of their own.
+--gdpa-step, --primal gradient and the preset paper give GDPA its published step. --set gives a setting to one method.
+A search (--tune) tries a grid of settings for each method with the same budget: all points on the first seed, and the
+best points on the second seed too. --set and --tune refuse settings that change the problem, such as bounds.
 
 Runs are executed in parallel, each on one thread. With a budget in seconds they are executed one after the other on all
 threads, so that no run slows another down. To continue an interrupted comparison, repeat the command with its --out.`,

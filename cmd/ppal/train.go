@@ -199,10 +199,8 @@ func (r *trainRun) run(ctx context.Context) error {
 	}
 	r.report.Stage("drawing the plots and writing the files")
 	failure := r.session.Save("") // the result is printed even if the files cannot be written
-	if r.session.Summary().Status != "" {
-		if err := r.printTable(result); err != nil {
-			failure = cmp.Or(failure, err)
-		}
+	if err := r.printTable(result); err != nil {
+		failure = cmp.Or(failure, err)
 	}
 	if failure != nil {
 		return failure

@@ -15,9 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/internal/config"
+	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/certify/near"
 	"ppal/trainer/problem"
+	"ppal/trainer/session"
 )
 
 // disc is a trial problem: minimise -x - y on a disc, from a start that depends on the seed.
@@ -25,6 +27,7 @@ type disc struct {
 	problem  problem.Problem
 	method   trainer.Method
 	settings trainer.Settings
+	summary  rundir.Summary
 }
 
 func openDisc(_ context.Context, cfg config.Train, s trainer.Settings) (Trial, error) {
@@ -39,7 +42,7 @@ func openDisc(_ context.Context, cfg config.Train, s trainer.Settings) (Trial, e
 		return nil, err
 	}
 	m, err := cfg.TrainerMethod()
-	return &disc{p, m, s}, err
+	return &disc{problem: p, method: m, settings: s}, err
 }
 
 func (d *disc) Close() error { return nil }
@@ -47,8 +50,19 @@ func (d *disc) Close() error { return nil }
 func (d *disc) Optimize(ctx context.Context) (*trainer.Result, error) {
 	s := d.settings
 	s.Measure = func() (map[string]float64, error) { return map[string]float64{"test_error": 0.25}, nil }
-	return trainer.Train(ctx, d.problem, d.method, s)
+	r, err := trainer.Train(ctx, d.problem, d.method, s)
+	if err == nil {
+		x := make([]float64, 2)
+		d.problem.Space().Read(x, problem.Iterate)
+		d.summary.Objective, d.summary.MaxViolation = -x[0]-x[1], max(0, x[0]*x[0]+x[1]*x[1]-2)
+		d.summary.Test = map[string]float64{"error": 0.25}
+	}
+	return r, err
 }
+
+func (d *disc) Certify() (*session.Result, error) { return nil, nil }
+
+func (d *disc) Summary() rundir.Summary { return d.summary }
 
 func study(grid ...config.Values) *Study {
 	return &Study{

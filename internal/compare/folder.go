@@ -127,32 +127,32 @@ func (s *Study) sameStudy(have []byte, f *folder) error {
 // ended describes a run that has ended. It is the contents of the run's mark, which the comparison
 // writes after the records are on the disk.
 type ended struct {
-	Records int    `json:"records"` // number of records
-	SHA256  string `json:"sha256"`  // of the file of the records
+	Records int             `json:"records"`           // number of records
+	SHA256  string          `json:"sha256"`            // of the file of the records
+	Summary *rundir.Summary `json:"summary,omitempty"` // see Run
 	// the reason of an early stop, such as a number that is not finite; empty: no early stop
 	Failure string `json:"failure,omitempty"`
 }
 
-// finished returns the records of a run that has ended. ok is false if the run must be done: the
-// mark is missing or damaged, or the records are not the records that the mark describes.
-func (f *folder) finished(part string) (records []trainer.Record, failure string, ok bool) {
-	var e ended
+// finished returns the records and the mark of a run that has ended. ok is false if the run must be
+// done: the mark is missing or damaged, or the records are not the records that the mark describes.
+func (f *folder) finished(part string) (records []trainer.Record, e ended, ok bool) {
 	if mark, err := os.ReadFile(f.mark(part)); err != nil || json.Unmarshal(mark, &e) != nil {
-		return nil, "", false
+		return nil, e, false
 	}
 	if sum, err := sumOf(f.records(part)); err != nil || sum != e.SHA256 {
-		return nil, "", false
+		return nil, e, false
 	}
 	records, err := rundir.ReadMetrics(f.records(part))
 	if err != nil || len(records) != e.Records || len(records) == 0 {
-		return nil, "", false
+		return nil, e, false
 	}
-	return records, e.Failure, true
+	return records, e, true
 }
 
-// finish makes the file part the records of a run, and then writes the mark. After a power failure,
-// a mark describes complete records.
-func (f *folder) finish(name, part, failure string) error {
+// finish makes the file part the records of a run, and then writes the mark e. After a power
+// failure, a mark describes complete records.
+func (f *folder) finish(name, part string, e ended) error {
 	records, err := rundir.ReadMetrics(part)
 	if err != nil {
 		return err
@@ -167,7 +167,8 @@ func (f *folder) finish(name, part, failure string) error {
 	if err := atomicfile.Move(part, f.records(name)); err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}
-	text, err := json.Marshal(ended{Records: len(records), SHA256: sum, Failure: failure})
+	e.Records, e.SHA256 = len(records), sum
+	text, err := json.Marshal(e)
 	if err != nil {
 		return fmt.Errorf("compare: %w", err)
 	}

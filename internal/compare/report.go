@@ -54,11 +54,11 @@ func readOutcome(dir string) (*Outcome, error) {
 		own := Contender{Name: c.Name, Values: c.Settings, Grid: c.Grid}
 		s.Contenders = append(s.Contenders, own)
 		for _, seed := range s.Seeds {
-			records, failure, ok := f.finished(s.job(own, seed, -1).part)
+			records, end, ok := f.finished(s.job(own, seed, -1).part)
 			if !ok {
 				continue
 			}
-			r := Run{Contender: c.Name, Seed: seed, Records: records, Failure: failure}
+			r := Run{Contender: c.Name, Seed: seed, Records: records, Summary: end.Summary, Failure: end.Failure}
 			if r.Config.FeasibilityTolerance, err = strconv.ParseFloat(c.Settings["feasibility-tolerance"], 64); err != nil {
 				r.Config.FeasibilityTolerance = trainer.DefaultFeasibilityTolerance
 			}
@@ -106,7 +106,7 @@ func (o *Outcome) report(dir string) *report.Comparison {
 	s.Measures = o.measured()
 	columns := o.columns()
 	for _, k := range columns {
-		if k.title != "feasible at the end" {
+		if k.title != boundsMet {
 			c.Columns = append(c.Columns, k.title)
 		}
 	}
@@ -116,8 +116,7 @@ func (o *Outcome) report(dir string) *report.Comparison {
 	c.Headline, c.Lead, c.Good = o.headline()
 	c.Charts = o.pictures().Charts()
 	c.Search = o.searchTable()
-	c.Notes = []string{fmt.Sprintf("The numbers are the mean ± the standard deviation over the seeds, at the last record. "+
-		"A run meets the bounds if no smooth constraint exceeds its bound by more than %g.", o.tolerance())}
+	c.Notes = []string{"The numbers are the mean ± the standard deviation over the seeds. " + o.judgedBy()}
 	c.Commands = s.commands(dir)
 	return c
 }
@@ -151,32 +150,27 @@ func rank(measure string) int {
 	return 2
 }
 
-// allFeasible reports whether all seeds of a contender have finished, and meet the bounds.
-func (o *Outcome) allFeasible(contender string) bool {
+// allMet reports whether all seeds of a contender have finished, and meet the bounds.
+func (o *Outcome) allMet(contender string) bool {
 	runs := o.Of(contender)
-	return len(runs) == len(o.Study.Seeds) && !slices.ContainsFunc(runs, func(r Run) bool { return !r.feasible() })
-}
-
-// feasible reports whether the run ended with all bounds met.
-func (r *Run) feasible() bool {
-	return r.Failure == "" && r.Last().MaxViolation <= r.Config.FeasibilityTolerance
+	return len(runs) == len(o.Study.Seeds) && !slices.ContainsFunc(runs, func(r Run) bool { return !r.Met() })
 }
 
 // headline returns the result in words.
 func (o *Outcome) headline() (headline, lead string, good bool) {
 	best, least, feasible := "", math.Inf(1), 0
 	for _, c := range o.Study.Contenders {
-		if !o.allFeasible(c.Name) {
+		if !o.allMet(c.Name) {
 			continue
 		}
 		feasible++
-		f := o.Final(c.Name, func(r *trainer.Record) (float64, bool) { return r.Objective, true })
+		f := o.statistic(c.Name, o.objective)
 		if f.Mean < least {
 			best, least = c.Name, f.Mean
 		}
 	}
 	if feasible == 0 {
-		return "No method meets the bounds with every seed", "The table gives the largest violation at the last record.", false
+		return "No method meets the bounds with every seed", "The table gives the largest amount by which a bound is exceeded.", false
 	}
 	lead = fmt.Sprintf("%d of %d methods meet the bounds at the end with every seed. Of these methods, %s has the smallest mean objective.", feasible, len(o.Study.Contenders), best)
 	if feasible == 1 {
@@ -189,25 +183,24 @@ func (o *Outcome) headline() (headline, lead string, good bool) {
 func (o *Outcome) method(c Contender, columns []column) report.ComparedMethod {
 	runs := o.Of(c.Name)
 	met := 0
-	m := report.ComparedMethod{Name: c.Name, Good: o.allFeasible(c.Name),
-		Seeds: report.Table{Head: []string{"seed", "objective", "violation", "met", "iterations", "seconds"}, Text: []bool{false, false, false, true}}}
+	m := report.ComparedMethod{Name: c.Name, Good: o.allMet(c.Name), Seeds: report.Table{Head: append([]string{"seed"}, o.runHead()...)}}
+	for _, name := range m.Seeds.Head {
+		m.Seeds.Text = append(m.Seeds.Text, slices.Contains([]string{"constraint", "bound", "met"}, name))
+	}
 	for _, r := range runs {
-		last := r.Last()
-		text := "no"
-		switch {
-		case r.Failure != "":
-			text = "failed"
+		if r.Failure != "" {
 			m.Failures = append(m.Failures, fmt.Sprintf("Seed %d failed: %s", r.Seed, r.Failure))
-		case r.feasible():
-			text = "yes"
+		}
+		if r.Met() {
 			met++
 		}
-		m.Seeds.Rows = append(m.Seeds.Rows, []string{fmt.Sprint(r.Seed), report.Number(last.Objective), report.Number(last.MaxViolation), text,
-			strconv.Itoa(last.Iteration), report.Number(last.Seconds)})
+		for _, row := range o.runRows(&r) {
+			m.Seeds.Rows = append(m.Seeds.Rows, append([]string{fmt.Sprint(r.Seed)}, row...))
+		}
 	}
 	m.Met = fmt.Sprintf("met by %d of %d runs", met, len(runs))
 	for _, k := range columns {
-		if k.title != "feasible at the end" {
+		if k.title != boundsMet {
 			mean, deviation, _ := strings.Cut(k.cell(c.Name), " ± ")
 			m.Cells = append(m.Cells, report.Mean{Mean: mean, Deviation: deviation})
 		}

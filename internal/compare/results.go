@@ -74,7 +74,10 @@ func (o *Outcome) Of(contender string) []Run {
 
 // pictures returns the records to draw.
 func (o *Outcome) pictures() *plots.Comparison {
-	c := &plots.Comparison{Title: o.Study.Title, Measures: o.Study.Measures, Overview: o.Study.Overview, Met: o.tolerance()}
+	c := &plots.Comparison{Title: o.Study.Title, Measures: o.Study.Measures, Overview: o.Study.Overview}
+	if !o.onDecisions() { // else the curves of the smooth constraints do not judge the bounds
+		c.Met = o.tolerance()
+	}
 	for _, contender := range o.Study.Contenders {
 		m := plots.Method{Name: contender.Name}
 		for _, r := range o.shown(contender.Name) {
@@ -95,5 +98,5 @@ func (o *Outcome) shown(contender string) []Run {
 	return all
 }
 
-// tolerance returns the violation up to which a constraint counts as met.
+// tolerance returns the violation up to which a smooth constraint counts as met.
 func (o *Outcome) tolerance() float64 { return o.Runs[0].Config.FeasibilityTolerance }

@@ -17,12 +17,15 @@ import (
 	"ppal/trainer/method"
 	"ppal/trainer/option"
 	"ppal/trainer/problem"
+	"ppal/trainer/session"
 	"ppal/trainer/step"
 )
 
 // Trial is one training run: *session.Session.
 type Trial interface {
 	Optimize(ctx context.Context) (*trainer.Result, error)
+	Certify() (*session.Result, error)
+	Summary() rundir.Summary // after Certify
 	Close() error
 }
 
@@ -38,6 +41,9 @@ type Run struct {
 	Seed      uint64
 	Config    config.Train
 	Records   []trainer.Record
+	// Summary is what summary.json of the same run of `ppal train` says, without the rates of groups;
+	// nil for a run that failed, and for most runs of a search.
+	Summary *rundir.Summary
 	// the reason of an early stop, such as a number that is not finite; empty: no early stop
 	Failure string
 }
@@ -150,16 +156,16 @@ func (r *runner) one(ctx context.Context, j job) (Run, error) {
 		return run, fmt.Errorf("%s: %w", j.contender, err)
 	}
 	run.Config = cfg
-	records, failure, ok := r.folder.finished(j.part)
+	records, end, ok := r.folder.finished(j.part)
 	if !ok {
 		if err := r.train(ctx, j, cfg); err != nil {
 			return run, err
 		}
-		if records, failure, ok = r.folder.finished(j.part); !ok {
+		if records, end, ok = r.folder.finished(j.part); !ok {
 			return run, fmt.Errorf("compare: %s: the records changed while the comparison was running", r.folder.records(j.part))
 		}
 	}
-	run.Records, run.Failure = records, failure
+	run.Records, run.Summary, run.Failure = records, end.Summary, end.Failure
 	r.done(j)
 	return run, nil
 }
@@ -177,22 +183,22 @@ func (r *runner) train(ctx context.Context, j job, cfg config.Train) error {
 		settings.NearEvery = 0 // the search does not use near stationarity
 	}
 	part := r.folder.records(j.part) + ".part"
-	result, err := r.record(ctx, j, cfg, settings, part)
-	failure := ""
+	summary, err := r.record(ctx, j, cfg, settings, part)
+	end := ended{Summary: summary}
 	var bad *problem.NonFiniteError
 	switch {
 	case errors.As(err, &bad): // a valid result of the comparison: the method diverged
-		failure = bad.Error()
+		end.Failure = bad.Error()
 	case err != nil:
 		return err
-	case result.Status == trainer.Interrupted:
-		return context.Cause(ctx)
 	}
-	return r.folder.finish(j.part, part, failure)
+	return r.folder.finish(j.part, part, end)
 }
 
-// record trains and writes the records to the file part, which it replaces.
-func (r *runner) record(ctx context.Context, j job, cfg config.Train, s trainer.Settings, part string) (result *trainer.Result, err error) {
+// record trains and writes the records to the file part, which it replaces. record returns the
+// summary of the result, except for points of a search whose bounds are on surrogates. If ctx is
+// cancelled, record returns the context's error.
+func (r *runner) record(ctx context.Context, j job, cfg config.Train, s trainer.Settings, part string) (summary *rundir.Summary, err error) {
 	if err := os.Remove(part); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
@@ -216,10 +222,21 @@ func (r *runner) record(ctx context.Context, j job, cfg config.Train, s trainer.
 			err = closeErr
 		}
 	}()
-	if result, err = trial.Optimize(ctx); err != nil {
-		err = fmt.Errorf("%s, seed %d: %w", j.contender, j.seed, err)
+	result, err := trial.Optimize(ctx)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%s, seed %d: %w", j.contender, j.seed, err)
+	case result.Status == trainer.Interrupted:
+		return nil, context.Cause(ctx)
+	case j.point >= 0 && cfg.BoundsOn != session.OnDecisions: // ranked by its last records
+		return nil, nil
 	}
-	return result, err
+	if _, err := trial.Certify(); err != nil {
+		return nil, fmt.Errorf("%s, seed %d: %w", j.contender, j.seed, err)
+	}
+	sum := trial.Summary()
+	sum.Rates = nil
+	return &sum, nil
 }
 
 // done reports the end of a run to the progress function.

@@ -8,8 +8,9 @@ import (
 	"ppal/internal/config"
 )
 
-// Trying is one tried point of the search for a contender's settings. Objective and violation are
-// means over the last records of the run, because a single record of a method that switches between
+// Trying is one tried point of the search for a contender's settings. With bounds on decisions,
+// objective and violation are those of the counted training decisions. Otherwise they are means
+// over the last records of the run, because a single record of a method that switches between
 // objective and constraints is left to chance.
 type Trying struct {
 	Contender    string        `json:"method"`
@@ -28,6 +29,10 @@ const judged = 0.1
 // try computes the result of a point from its run.
 func try(r *Run, settings config.Values) Trying {
 	t := Trying{Contender: r.Contender, Seed: r.Seed, Settings: settings, Failure: r.Failure}
+	if r.onDecisions() {
+		t.Objective, t.MaxViolation, t.Feasible = *r.Summary.Outcome.Objective.Train, r.excess(), r.Met()
+		return t
+	}
 	last := r.Records[len(r.Records)-max(1, int(judged*float64(len(r.Records)))):]
 	for i := range last {
 		t.Objective += last[i].Objective / float64(len(last))

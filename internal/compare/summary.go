@@ -80,62 +80,13 @@ func (o *Outcome) Best(contender string) Statistic {
 	return NewStatistic(values)
 }
 
-// column is one column of the table.
-type column struct {
-	title string
-	cell  func(contender string) string
-}
-
-func (o *Outcome) columns() []column {
-	last := func(of func(r *trainer.Record) float64) func(string) string {
-		return func(contender string) string {
-			return o.Final(contender, func(r *trainer.Record) (float64, bool) { return of(r), true }).String()
-		}
-	}
-	columns := []column{
-		{"objective", last(func(r *trainer.Record) float64 { return r.Objective })},
-		{"largest violation", last(func(r *trainer.Record) float64 { return r.MaxViolation })},
-		{"stationarity", last(func(r *trainer.Record) float64 { return r.Stationarity })},
-		{"complementarity", last(func(r *trainer.Record) float64 { return r.Complementarity })},
-		{"feasible at the end", o.feasible},
-		{"best feasible objective", func(c string) string { return o.Best(c).String() }},
-		{"iterations", last(func(r *trainer.Record) float64 { return float64(r.Iteration) })},
-		{"gradients", last(func(r *trainer.Record) float64 { return float64(r.GradientEvaluations) })},
-		{"seconds", last(func(r *trainer.Record) float64 { return r.Seconds })},
-	}
-	for _, name := range o.Study.Measures {
-		columns = append(columns, column{strings.ReplaceAll(name, "_", " "), func(contender string) string {
-			return o.Final(contender, func(r *trainer.Record) (float64, bool) { return r.Measured(name) }).String()
-		}})
-	}
-	return columns
-}
-
-// feasible returns text such as "3 of 5", and counts failed runs.
-func (o *Outcome) feasible(contender string) string {
-	met, failed, all := 0, 0, o.Of(contender)
-	for _, r := range all {
-		switch {
-		case r.Failure != "":
-			failed++
-		case r.Last().MaxViolation <= r.Config.FeasibilityTolerance:
-			met++
-		}
-	}
-	text := fmt.Sprintf("%d of %d", met, len(all))
-	if failed > 0 {
-		text += fmt.Sprintf(", %d failed", failed)
-	}
-	return text
-}
-
 // Markdown returns the table of the results, the settings and the search.
 func (o *Outcome) Markdown() string {
 	var out strings.Builder
 	s := o.Study
-	fmt.Fprintf(&out, "# %s\n\nPrimal steps: %s.\nBudget of a run: %g %s. Seeds: %s. Mean ± standard deviation over the seeds, at the last record.\n",
+	fmt.Fprintf(&out, "# %s\n\nPrimal steps: %s.\nBudget of a run: %g %s. Seeds: %s. Mean ± standard deviation over the seeds.\n",
 		s.Title, s.steps(), s.Budget.Amount, s.Budget.Kind, seedList(s.Seeds))
-	fmt.Fprintf(&out, "%d run(s) at a time, each on %d thread(s). A bound counts as met up to %g.\n\n", s.workers(), s.threads(), o.tolerance())
+	fmt.Fprintf(&out, "%d run(s) at a time, each on %d thread(s). %s\n\n", s.workers(), s.threads(), o.judgedBy())
 	columns := o.columns()
 	fmt.Fprint(&out, "| method |")
 	for _, c := range columns {
@@ -149,6 +100,7 @@ func (o *Outcome) Markdown() string {
 		}
 		fmt.Fprintln(&out)
 	}
+	o.eachRun(&out)
 	o.settings(&out)
 	o.search(&out)
 	return out.String()
@@ -219,7 +171,8 @@ func (o *Outcome) search(out *strings.Builder) {
 	if len(o.Study.Seeds) > 1 {
 		seeds += fmt.Sprintf(", the best of each method, at most %d, also on seed %d", finalists, o.Study.Seeds[1])
 	}
-	fmt.Fprintf(out, "\nThe search ran on %s with the same budget. It ranks feasible points first, then by objective, both as means over the last tenth of the records.\n\n", seeds)
+	fmt.Fprintf(out, "\nThe search ran on %s with the same budget. It ranks feasible points first, then by objective, %s.\n\n", seeds, map[bool]string{
+		true: "both of the counted training decisions", false: "both as means over the last tenth of the records"}[o.onDecisions()])
 	fmt.Fprint(out, "| method | settings | seed | objective | largest violation | chosen |\n|---|---|---|---|---|---|\n")
 	for _, t := range o.Search {
 		var texts []string

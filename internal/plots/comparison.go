@@ -15,7 +15,7 @@ type Comparison struct {
 	Title    string
 	Methods  []Method // in the legend's order
 	Measures []string // names of the measures to draw in addition
-	Met      float64  // the largest violation that counts as met
+	Met      float64  // the largest violation that counts as met; 0: none to draw
 	Overview []string // the quantities of the overview, measures included; nil: the first four
 }
 
@@ -56,7 +56,7 @@ func (c *Comparison) Charts() []*chart.Chart {
 	}
 	all := []quantity{
 		{"objective", "Objective", "The smooth objective on the training rows.", false, always(func(r *trainer.Record) float64 { return r.Objective })},
-		{"violation", "Largest violation", "How far the worst constraint exceeds its bound; 0 is met.", true, always(func(r *trainer.Record) float64 { return r.MaxViolation })},
+		{"violation", "Largest violation", "How far the worst smooth constraint exceeds its bound.", true, always(func(r *trainer.Record) float64 { return r.MaxViolation })},
 		{"stationarity", "Stationarity", "The gradient that the multipliers do not balance.", true, always(func(r *trainer.Record) float64 { return r.Stationarity })},
 	}
 	for _, name := range c.Measures {
@@ -87,7 +87,7 @@ func (c *Comparison) Charts() []*chart.Chart {
 		if len(own.Lines) == 0 {
 			continue
 		}
-		if q.name == "violation" {
+		if q.name == "violation" && c.Met > 0 {
 			own.Levels = []chart.Level{{Name: "counts as met", Value: c.Met}}
 		}
 		own.Log = q.log || own.Decades() >= 1

@@ -150,7 +150,7 @@ func serves(contender string) test {
 // infeasible counts the runs that diverged or ended infeasible.
 func infeasible(runs []compare.Run) (n int) {
 	for _, r := range runs {
-		if r.Failure != "" || r.Last().MaxViolation > r.Config.FeasibilityTolerance {
+		if !r.Met() {
 			n++
 		}
 	}

@@ -80,6 +80,19 @@ func (s *Summary) Measures(split Split, named map[string]float64) {
 	}
 }
 
+// MeasuresOf returns the measures of a split.
+func (s *Summary) MeasuresOf(split Split) map[string]float64 {
+	switch split {
+	case Training:
+		return s.Train
+	case Validation:
+		return s.Validation
+	case Test:
+		return s.Test
+	}
+	return nil
+}
+
 // BestFeasible is the recorded feasible iterate with the smallest objective. The file
 // best.safetensors has its weights.
 type BestFeasible struct {

@@ -186,8 +186,14 @@ func (s *Session) openToSave(dir string) error {
 	return s.files.closeMetrics()
 }
 
-// Summary returns the contents of summary.json; the zero value before Save.
-func (s *Session) Summary() Summary { return s.summary }
+// Summary returns the contents of summary.json. Before Save it has no checksums, and before Certify
+// it is the zero value.
+func (s *Session) Summary() Summary {
+	if s.summary.Schema == 0 && s.result != nil {
+		return s.summarise()
+	}
+	return s.summary
+}
 
 // Dir returns the run's directory; "" if no directory is open.
 func (s *Session) Dir() string {

@@ -1,0 +1,243 @@
+package compare
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ppal/internal/ending"
+	"ppal/internal/report"
+	"ppal/internal/rundir"
+	"ppal/trainer"
+)
+
+// onDecisions reports whether the run's bounds are on counted decisions, which its summary judges.
+func (r *Run) onDecisions() bool {
+	return r.Summary != nil && r.Summary.Outcome != nil && r.Summary.Outcome.BoundsOn == rundir.OnDecisions
+}
+
+// Met reports whether the run ended with all bounds met: by the judgement of its summary, or by the
+// last record of a run without one.
+func (r *Run) Met() bool {
+	switch {
+	case r.Failure != "":
+		return false
+	case r.onDecisions():
+		return r.Summary.Outcome.Met()
+	}
+	return r.violation() <= r.Config.FeasibilityTolerance
+}
+
+// violation returns the largest violation of the smooth constraints at the end.
+func (r *Run) violation() float64 {
+	if r.Summary != nil {
+		return r.Summary.MaxViolation
+	}
+	return r.Last().MaxViolation
+}
+
+// excess returns the largest amount by which the counted training decisions are beyond a bound.
+func (r *Run) excess() (largest float64) {
+	for j := range r.Summary.Outcome.Constraints {
+		if c := &r.Summary.Outcome.Constraints[j]; c.Train != nil && c.Over(*c.Train) > rundir.Rounding {
+			largest = max(largest, c.Over(*c.Train))
+		}
+	}
+	return largest
+}
+
+// measured returns a measure at the end, such as test_error.
+func (r *Run) measured(name string) (value float64, known bool) {
+	if r.Summary != nil {
+		for _, split := range rundir.Splits() {
+			if measure, ok := strings.CutPrefix(name, rundir.MeasureKey(split, "")); ok {
+				value, known = r.Summary.MeasuresOf(split)[measure]
+				return value, known
+			}
+		}
+	}
+	return r.Last().Measured(name)
+}
+
+// onDecisions reports whether the bounds of the comparison are on counted decisions.
+func (o *Outcome) onDecisions() bool {
+	return slices.ContainsFunc(o.Runs, func(r Run) bool { return r.onDecisions() })
+}
+
+// judgedBy says in a sentence when a bound counts as met.
+func (o *Outcome) judgedBy() string {
+	if o.onDecisions() {
+		return "Bounds are judged as by `ppal train`: on counted training decisions."
+	}
+	return fmt.Sprintf("A bound counts as met if no smooth constraint exceeds it by more than %g.", o.tolerance())
+}
+
+// objective returns the minimised value at the end: the rate of counted training decisions if the
+// bounds are on decisions.
+func (o *Outcome) objective(r *Run) (float64, bool) {
+	switch {
+	case r.onDecisions():
+		return *r.Summary.Outcome.Objective.Train, true
+	case r.Summary != nil:
+		return r.Summary.Objective, true
+	}
+	return r.Last().Objective, true
+}
+
+// statistic returns the statistic of a number over the contender's runs that did not fail. of
+// returns false if a run does not have the number.
+func (o *Outcome) statistic(contender string, of func(r *Run) (value float64, known bool)) Statistic {
+	var values []float64
+	for _, r := range o.Of(contender) {
+		if r.Failure != "" {
+			continue
+		}
+		if v, known := of(&r); known {
+			values = append(values, v)
+		}
+	}
+	return NewStatistic(values)
+}
+
+// column is one column of the table.
+type column struct {
+	title string
+	cell  func(contender string) string
+}
+
+// boundsMet is the title of the column that counts the runs that meet the bounds.
+const boundsMet = "bounds met"
+
+// columns returns the columns of the table: what the summaries of the runs say, and the counts of
+// the last records.
+func (o *Outcome) columns() []column {
+	of := func(value func(r *Run) (float64, bool)) func(string) string {
+		return func(contender string) string { return o.statistic(contender, value).String() }
+	}
+	last := func(value func(r *trainer.Record) float64) func(string) string {
+		return of(func(r *Run) (float64, bool) { return value(r.Last()), true })
+	}
+	residual := func(at func(c *rundir.Certificate) float64, record func(r *trainer.Record) float64) func(string) string {
+		return of(func(r *Run) (float64, bool) {
+			if r.Summary != nil {
+				return at(&r.Summary.Certificate), true
+			}
+			return record(r.Last()), true
+		})
+	}
+	var columns []column
+	if o.onDecisions() {
+		for _, split := range rundir.Splits() {
+			columns = append(columns, column{o.minimised() + ", " + split.Word(), of(func(r *Run) (float64, bool) {
+				v := r.Summary.Outcome.Objective.Of(split)
+				if v == nil {
+					return 0, false
+				}
+				return *v, true
+			})})
+		}
+		columns = append(columns, column{"largest excess", of(func(r *Run) (float64, bool) { return r.excess(), true })},
+			column{boundsMet, o.metBy})
+	} else {
+		columns = []column{
+			{"objective", of(o.objective)},
+			{"largest violation", of(func(r *Run) (float64, bool) { return r.violation(), true })},
+			{"stationarity", residual(func(c *rundir.Certificate) float64 { return c.Stationarity }, func(r *trainer.Record) float64 { return r.Stationarity })},
+			{"complementarity", residual(func(c *rundir.Certificate) float64 { return c.Complementarity }, func(r *trainer.Record) float64 { return r.Complementarity })},
+			{boundsMet, o.metBy},
+			{"best feasible objective", func(c string) string { return o.Best(c).String() }},
+		}
+	}
+	columns = append(columns, column{"iterations", last(func(r *trainer.Record) float64 { return float64(r.Iteration) })},
+		column{"gradients", last(func(r *trainer.Record) float64 { return float64(r.GradientEvaluations) })},
+		column{"seconds", last(func(r *trainer.Record) float64 { return r.Seconds })})
+	for _, name := range o.Study.Measures {
+		if o.onDecisions() && name == rundir.MeasureKey(rundir.Test, o.minimised()) {
+			continue // the column exists
+		}
+		columns = append(columns, column{strings.ReplaceAll(name, "_", " "), of(func(r *Run) (float64, bool) { return r.measured(name) })})
+	}
+	return columns
+}
+
+// minimised returns the name of the minimised rate.
+func (o *Outcome) minimised() string {
+	for _, r := range o.Runs {
+		if r.onDecisions() {
+			return r.Summary.Outcome.Objective.Name
+		}
+	}
+	return "objective"
+}
+
+// metBy returns text such as "3 of 5", and counts failed runs.
+func (o *Outcome) metBy(contender string) string {
+	met, failed, all := 0, 0, o.Of(contender)
+	for _, r := range all {
+		switch {
+		case r.Failure != "":
+			failed++
+		case r.Met():
+			met++
+		}
+	}
+	text := fmt.Sprintf("%d of %d", met, len(all))
+	if failed > 0 {
+		text += fmt.Sprintf(", %d failed", failed)
+	}
+	return text
+}
+
+// runHead returns the head of runRows.
+func (o *Outcome) runHead() []string {
+	if o.onDecisions() {
+		return []string{"constraint", "bound", "train", "valid.", "test", "met"}
+	}
+	return []string{"objective", "violation", "met", "iterations", "seconds"}
+}
+
+// runRows returns the lines of a run: with bounds on decisions, those of the table of `ppal train`,
+// a line for each constraint and for the minimised rate.
+func (o *Outcome) runRows(r *Run) (rows [][]string) {
+	last := r.Last()
+	switch {
+	case r.onDecisions():
+	case o.onDecisions():
+		return [][]string{{"", "", "", "", "", "failed"}}
+	default:
+		met := map[bool]string{true: "yes", false: "no"}[r.Met()]
+		if r.Failure != "" {
+			met = "failed"
+		}
+		objective, _ := o.objective(r)
+		return [][]string{{report.Number(objective), report.Number(r.violation()), met, strconv.Itoa(last.Iteration), report.Number(last.Seconds)}}
+	}
+	view := ending.New(r.Summary.Outcome, nil)
+	line := func(name string, row *ending.Row) {
+		rows = append(rows, []string{name, row.Bound, row.Of(rundir.Training), row.Of(rundir.Validation), row.Of(rundir.Test), row.Cell})
+	}
+	for i := range view.Rows {
+		line(view.Rows[i].Name, &view.Rows[i])
+	}
+	if n := len(view.More); n > 0 {
+		line(fmt.Sprintf("and %d more, further from their bounds", n), &ending.Row{})
+	}
+	line(view.Objective.Name+" (minimised)", &view.Objective)
+	return rows
+}
+
+// eachRun writes the table of all runs if the bounds are on decisions.
+func (o *Outcome) eachRun(out io.Writer) {
+	if !o.onDecisions() {
+		return
+	}
+	head := append([]string{"method", "seed"}, o.runHead()...)
+	fmt.Fprintf(out, "\n| %s |\n|%s\n", strings.Join(head, " | "), strings.Repeat("---|", len(head)))
+	for _, r := range o.Runs {
+		for _, row := range o.runRows(&r) {
+			fmt.Fprintf(out, "| %s | %d | %s |\n", r.Contender, r.Seed, strings.Join(row, " | "))
+		}
+	}
+}
