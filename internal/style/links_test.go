@@ -43,12 +43,16 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestPagesBegin checks that every page of docs begins with a heading and a paragraph of text.
+// TestPagesBegin checks that every page of docs begins with a heading and a paragraph of text, and
+// that evidence is dated.
 func TestPagesBegin(t *testing.T) {
 	begins := regexp.MustCompile(`^# [^\n]+\n\n[A-Z*` + "`" + `][^\n]+`)
 	for name, text := range tracked(t, "docs/*.md") {
 		if !begins.MatchString(text) {
 			t.Errorf("%s does not begin with a heading and a sentence that says what the page answers", name)
+		}
+		if strings.HasPrefix(name, "docs/evidence/") && !regexp.MustCompile(`\b20\d\d-\d\d-\d\d\b`).MatchString(text) {
+			t.Errorf("%s says nowhere when the measurements were made", name)
 		}
 	}
 }
