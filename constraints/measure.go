@@ -2,6 +2,7 @@ package constraints
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -116,6 +117,13 @@ func (m Measure) IsL1() bool { return m.form == formL1 }
 
 // IsChurn reports whether the measure is a churn.
 func (m Measure) IsChurn() bool { return m.form == formChurn }
+
+// LargerIsBetter reports whether the measure is usually bounded from below: a ratio, a true rate, a
+// precision or an accuracy.
+func (m Measure) LargerIsBetter() bool {
+	good := []rateKind{kindTPR, kindRecall, kindTNR, kindPrecision, kindAccuracy}
+	return m.IsRatio() || m.form == formRate && slices.Contains(good, m.rate.kind)
+}
 
 // Compares reports whether the measure compares a rate of groups: a gap, a ratio, an excess or a
 // distance.

@@ -30,7 +30,7 @@ func TestRecordsByHand(t *testing.T) {
 	if r.Output != 2 || r.BestFeasible.Objective != 0.375 || r.Objective != 0.375 || iterate(p) != 0.5 || r.Point.Objective != 0.125 || r.Point.Iteration != 4 {
 		t.Errorf("the output is %d, %+v with the objective %v, x = %v", r.Output, r.BestFeasible, r.Objective, iterate(p))
 	}
-	if len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0], InfeasibleStart+": the largest violation is 3 ") {
+	if len(r.Warnings) != 1 || r.Warnings[0].Code != WarnInfeasibleStart || !strings.HasPrefix(r.Warnings[0].Text, "the start is infeasible: the largest violation is 3 ") {
 		t.Errorf("warnings %q", r.Warnings)
 	}
 }

@@ -44,7 +44,7 @@ func TestInfeasibleProblemStops(t *testing.T) {
 		if c == nil || math.Abs(c.Relaxation-1) > 1e-3 || math.Abs(c.Shares[0]-0.5) > 1e-3 || math.Abs(c.Values[1]-1) > 1e-2 {
 			t.Errorf("%s: %+v", m().Name(), c)
 		}
-		if testkit.Mentions(r.Warnings, "use more --iterations") {
+		if testkit.Mentions(r.Warnings.Texts(), "use more --iterations") {
 			t.Errorf("%s: advice that does not help: %q", m().Name(), r.Warnings)
 		}
 		whole, all := run(true)

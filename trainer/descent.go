@@ -54,7 +54,7 @@ func (t *run) checkDescent(status Status) error {
 			if c.term > 0 {
 				name = fmt.Sprintf("constraint %d", c.term)
 			}
-			t.warn(fmt.Sprintf("the %s has not fallen in the run, and does not fall along its negative gradient: the gradient is probably wrong, "+
+			t.warn(WarnGradient, fmt.Sprintf("the %s has not fallen in the run, and does not fall along its negative gradient: the gradient is probably wrong, "+
 				"perhaps in sign (problem.CheckGradients compares gradients with finite differences)", name))
 		}
 	}

@@ -60,7 +60,7 @@ func TestWrongSignIsSaid(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all := strings.Join(r.Warnings, "\n")
+			all := strings.Join(r.Warnings.Texts(), "\n")
 			if said := strings.Contains(all, text); said != (c.want != "") || !strings.Contains(all, c.want) {
 				t.Errorf("%s, %v: %q", c.name, kind, r.Warnings)
 			}

@@ -34,7 +34,7 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 		if t.hooks.concluder != nil {
 			warnings, notes := t.hooks.concluder.Conclude(t.fullAt, t.last.Certificate)
 			if status != Infeasible { // the advice of the warnings does not help
-				t.warn(warnings...)
+				t.warn(WarnConclusion, warnings...)
 			}
 			r.Notes = append(r.Notes, notes...)
 		}
@@ -55,7 +55,7 @@ func (t *run) finish(status Status, failure error) (*Result, error) {
 		t.times.Certificates = t.now().Sub(began).Seconds()
 		if f := t.fullAt.Objective; t.set.CollapseAbove > 0 && f >= t.set.CollapseAbove &&
 			t.last.Certificate.Stationarity <= collapseStationarity {
-			t.warn(fmt.Sprintf("collapsed: the objective, %.3g, is at least %.3g and nearly stationary: the point is a KKT point, "+
+			t.warn(WarnCollapsed, fmt.Sprintf("collapsed: the objective, %.3g, is at least %.3g and nearly stationary: the point is a KKT point, "+
 				"but the model has given up the class of the objective; "+
 				"use a smaller step size (--eta), looser bounds or another --seed", f, t.set.CollapseAbove))
 		}
@@ -79,11 +79,11 @@ func (t *run) choose(r *Result) error {
 		from, nu, r.Output = t.selection.at, t.selection.nu, t.selection.iteration
 		r.Merit = &t.selection.merit
 	case t.set.Output == OutputBest:
-		t.warn("no recorded iterate was feasible: the output is the last iterate (use more iterations or a larger --feasibility-tolerance)")
+		t.warn(WarnOutput, "no recorded iterate was feasible: the output is the last iterate (use more iterations or a larger --feasibility-tolerance)")
 	case t.drawn > 0:
 		from, nu, r.Output = t.drawnAt, t.drawnNu, t.drawn
 	case t.set.Output == OutputRandom && t.at.Iteration > 0:
-		t.warn("no iterate had a weight in the draw of the random output: the output is the last iterate (use more iterations)")
+		t.warn(WarnOutput, "no iterate had a weight in the draw of the random output: the output is the last iterate (use more iterations)")
 	}
 	if r.Output == t.at.Iteration {
 		return nil

@@ -49,7 +49,7 @@ func TestWeightedDrawByHand(t *testing.T) {
 	const none = "no iterate had a weight"
 	r := trained(t, begin(t, square(problem.Regularizer{}), 0), &weighted{scripted{moves: []float64{0.5}}, make([]float64, 9)},
 		Settings{Iterations: 2, Output: OutputRandom})
-	if r.Output != 2 || len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0], none) {
+	if r.Output != 2 || len(r.Warnings) != 1 || r.Warnings[0].Code != WarnOutput || !strings.HasPrefix(r.Warnings[0].Text, none) {
 		t.Errorf("without a weight: output %d, warnings %q", r.Output, r.Warnings)
 	}
 	for _, s := range []Settings{{Output: OutputRandom}, {Iterations: 2}} {
@@ -72,14 +72,14 @@ func (m *speaking) Conclude(*problem.Point, certify.Certificate) (warnings, note
 
 // Train passes on each warning at once. An infeasible run has no advice, but notes.
 func TestWarningsAndNotes(t *testing.T) {
-	var heard []string
+	var heard Warnings
 	r := trained(t, begin(t, square(problem.Regularizer{}), 0), &speaking{scripted{moves: []float64{0}}},
-		Settings{Iterations: 1, Warn: func(w string) { heard = append(heard, w) }})
-	want := []string{"before", "after"}
+		Settings{Iterations: 1, Warn: func(w Warning) { heard = append(heard, w) }})
+	want := Warnings{{WarnSettings, "before"}, {WarnConclusion, "after"}}
 	if !slices.Equal(r.Warnings, want) || !slices.Equal(heard, want) || !slices.Equal(r.Notes, []string{"note"}) {
 		t.Errorf("warnings %q, heard %q, notes %q", r.Warnings, heard, r.Notes)
 	}
-	for status, want := range map[Status][]string{Infeasible: nil, IterationLimit: {"after"}} {
+	for status, want := range map[Status]Warnings{Infeasible: nil, IterationLimit: {{WarnConclusion, "after"}}} {
 		b, err := newRun(begin(t, square(problem.Regularizer{}), 0), &speaking{}, Settings{})
 		if err != nil {
 			t.Fatal(err)
@@ -104,7 +104,7 @@ func TestCollapseByHand(t *testing.T) {
 	} {
 		fn := problem.Functions{N: 1, F: func([]float64) float64 { return c.f }, Gradient: func(dst, _ []float64) { dst[0] = c.slope }}
 		r := trained(t, begin(t, fn, 1), &scripted{moves: []float64{0}}, Settings{Iterations: 1, CollapseAbove: c.above})
-		if got := len(r.Warnings) == 1 && strings.HasPrefix(r.Warnings[0], "collapsed"); got != c.want {
+		if got := len(r.Warnings) == 1 && r.Warnings.Has(WarnCollapsed); got != c.want {
 			t.Errorf("%+v: warnings %q", c, r.Warnings)
 		}
 	}

@@ -31,7 +31,7 @@ func newProgress(t *testing.T, output Output) *run {
 type progress struct {
 	Seconds, RecordedSeconds, RhoHat, Weight float64
 	Recorded, From, Drawn                    int
-	Warnings                                 []string
+	Warnings                                 Warnings
 	Residuals                                residuals
 	Best                                     *Best
 	Conflict                                 conflict
@@ -60,7 +60,7 @@ func TestProgressIsRestored(t *testing.T) {
 		for _, best := range []*Best{nil, {Iteration: 6, Objective: 7}, {Iteration: 6, Objective: 7, X: []float64{8, 9}}} {
 			r := newProgress(t, output)
 			r.seconds, r.last.Seconds, r.set.Near.RhoHat, r.recorded, r.from = 1, 2, 3, 4, 5
-			r.warnings, r.best = []string{"a", "b"}, best
+			r.warnings, r.best = Warnings{{WarnSettings, "a"}, {WarnOutput, "b c"}}, best
 			r.residuals = residuals{count: 10, sum: [3]float64{11, 12, 13}, squares: [3]float64{14, 15, 16},
 				fits: [3]logFit{{17, 18, 19, 20, 21}, {22, 23, 24, 25, 26}, {27, 28, 29, 30, 31}}}
 			r.conflict = conflict{recent: []float64{32, 33}, before: 34, started: true, spent: 35, attained: true, met: true}
@@ -108,8 +108,8 @@ func TestProgressIsRestored(t *testing.T) {
 			if _, err := newProgress(t, output).restoreProgress(parts); err == nil {
 				t.Error("an unknown part of the progress gives no error")
 			}
-			r.warnings[0] = "changed"
-			if next.warnings[0] != "a" {
+			r.warnings[0].Text = "changed"
+			if next.warnings[0].Text != "a" {
 				t.Error("the restored warnings share memory with the saved ones")
 			}
 		}

@@ -130,7 +130,7 @@ type Settings struct {
 	Checkpointer Checkpointer
 	// Warn receives each warning when it arises; nil is the default: warnings are in Result.Warnings
 	// only.
-	Warn func(warning string)
+	Warn func(w Warning)
 	// Certificate holds the tolerances of the certificate.
 	Certificate certify.Settings
 	// OwnMultiplier leaves the certificate of the result with the method's own multiplier, if the

@@ -55,7 +55,7 @@ type Result struct {
 	Merit    *Merit
 	Decay    Decay
 	Times    Times
-	Warnings []string
+	Warnings Warnings
 	Notes    []string
 	// State is the state of the last iterate, for Settings.Resume.
 	State *State
@@ -133,7 +133,7 @@ type run struct {
 	drawnAt   problem.Vector // copy of the drawn iterate
 	drawnNu   []float64      // certified multiplier of the drawn iterate
 	iterateAt problem.Vector // the iterate while the returned point of a Returner is shown
-	warnings  []string
+	warnings  Warnings
 	improves  improves
 }
 
@@ -259,9 +259,10 @@ func (t *run) aside(passes func() error) error {
 	return err
 }
 
-// warn adds the warnings to the result and passes each warning to Settings.Warn.
-func (t *run) warn(warnings ...string) {
-	for _, w := range warnings {
+// warn adds warnings with a code to the result, and passes each warning to Settings.Warn.
+func (t *run) warn(code WarningCode, texts ...string) {
+	for _, text := range texts {
+		w := Warning{code, text}
 		t.warnings = append(t.warnings, w)
 		if t.set.Warn != nil {
 			t.set.Warn(w)
@@ -269,23 +270,20 @@ func (t *run) warn(warnings ...string) {
 	}
 }
 
-// InfeasibleStart begins the warning that the start violates a constraint.
-const InfeasibleStart = "the start is infeasible"
-
 // diagnose warns about a start and settings that the theory does not cover, on the full problem.
 func (t *run) diagnose() error {
 	if err := t.evaluate(); err != nil {
 		return err
 	}
 	if v := problem.MaxViolation(t.fullAt.Constraints); v > t.set.FeasibilityTolerance && t.at.Iteration == 0 {
-		t.warn(fmt.Sprintf(InfeasibleStart+": the largest violation is %.3g (--init starts from other weights)", v))
+		t.warn(WarnInfeasibleStart, fmt.Sprintf("the start is infeasible: the largest violation is %.3g (--init starts from other weights)", v))
 	}
 	if t.hooks.diagnoser != nil {
 		warnings, err := t.hooks.diagnoser.Diagnose(t.full, t.fullAt)
 		if err != nil {
 			return err
 		}
-		t.warn(warnings...)
+		t.warn(WarnSettings, warnings...)
 	}
 	return nil
 }

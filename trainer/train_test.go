@@ -416,7 +416,7 @@ func TestBestFeasibleIsNilWhereNoneIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.BestFeasible != nil || r.Output != 5 || !testkit.Mentions(r.Warnings, "no recorded iterate was feasible") {
+	if r.BestFeasible != nil || r.Output != 5 || !testkit.Mentions(r.Warnings.Texts(), "no recorded iterate was feasible") {
 		t.Errorf("%+v", r)
 	}
 }

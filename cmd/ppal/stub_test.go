@@ -23,6 +23,7 @@ type stub struct {
 	f       float64             // if not 0: replaces the objective from iteration 3 on
 	g       float64             // if not 0: replaces the first constraint
 	notes   []string            // notes of the result
+	warned  trainer.Warnings    // further warnings of the result
 	// changes the certificate of the result; nil: no change
 	certificate func(c *certify.Certificate)
 	outcome     *session.Outcome // outcome of the result; nil: both constraints on surrogates, met
@@ -99,6 +100,7 @@ func (s *stub) Optimize(ctx context.Context, settings trainer.Settings) (*traine
 	r, err := trainer.Train(ctx, s.problem, s.method, settings)
 	if r != nil {
 		r.Notes = append(r.Notes, s.notes...)
+		r.Warnings = append(r.Warnings, s.warned...)
 	}
 	return r, err
 }

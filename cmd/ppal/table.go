@@ -3,9 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
-	"strings"
 
 	"ppal/internal/ending"
 	"ppal/trainer"
@@ -74,18 +72,11 @@ func printFacts(out io.Writer, sum *session.Summary, output string) {
 func (r *trainRun) view(result *session.Result) *ending.View {
 	sum := r.session.Summary()
 	v := ending.New(result.Outcome, sum.Rates)
-	if !oneSidedWarned(result.Training.Warnings) {
+	if !result.Training.Warnings.Has(session.WarnOneSided) { // the training says so already
 		v.Note(ending.OneSided(result.Outcome, sum.Rates))
 	}
 	v.Note(result.Overfitting)
 	return v
-}
-
-// oneSidedWarned reports whether a warning says that the model makes one decision for all rows.
-func oneSidedWarned(warnings []string) bool {
-	return slices.ContainsFunc(warnings, func(w string) bool {
-		return strings.HasPrefix(w, "the model rejects everybody") || strings.HasPrefix(w, "the model accepts everybody") || strings.HasPrefix(w, "the model decides ")
-	})
 }
 
 // printView prints the rows and the sentences that explain them.

@@ -8,6 +8,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/rates"
+	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/session"
 )
@@ -226,12 +227,17 @@ func TestTableNotes(t *testing.T) {
 		0: "The model rejects everybody: it decides every training row as negative.",
 		1: "The model accepts everybody: it decides every training row as positive.",
 	} {
-		got := tableOf(t, func(s *stub) {
-			s.outcome = onDecisions()
-			s.outcome.AcceptanceRate.Train = &accepted
-		})
-		if !strings.Contains(got.stdout, "note         "+want+"\n") {
-			t.Errorf("no %q in\n%s", want, got.stdout)
+		for _, warned := range []bool{false, true} { // no note repeats a warning
+			got := tableOf(t, func(s *stub) {
+				s.outcome = onDecisions()
+				s.outcome.AcceptanceRate.Train = &accepted
+				if warned {
+					s.warned = trainer.Warnings{{Code: session.WarnOneSided, Text: "so it is"}}
+				}
+			})
+			if strings.Contains(got.stdout, "note         "+want+"\n") == warned {
+				t.Errorf("warned %t, %q in\n%s", warned, want, got.stdout)
+			}
 		}
 	}
 	got := tableOf(t, func(s *stub) {

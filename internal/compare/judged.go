@@ -105,10 +105,8 @@ func (o *Outcome) statistic(contender string, of func(r *Run) (value float64, kn
 type column struct {
 	title string
 	cell  func(contender string) string
+	met   bool // the cell counts the runs that meet the bounds; the page says this in words
 }
-
-// boundsMet is the title of the column that counts the runs that meet the bounds.
-const boundsMet = "bounds met"
 
 // columns returns the columns of the table: what the summaries of the runs say, and the counts of
 // the last records.
@@ -130,7 +128,7 @@ func (o *Outcome) columns() []column {
 	var columns []column
 	if o.onDecisions() {
 		for _, split := range rundir.Splits() {
-			columns = append(columns, column{o.minimised() + ", " + split.Word(), of(func(r *Run) (float64, bool) {
+			columns = append(columns, column{title: o.minimised() + ", " + split.Word(), cell: of(func(r *Run) (float64, bool) {
 				v := r.Summary.Outcome.Objective.Of(split)
 				if v == nil {
 					return 0, false
@@ -138,26 +136,26 @@ func (o *Outcome) columns() []column {
 				return *v, true
 			})})
 		}
-		columns = append(columns, column{"largest excess", of(func(r *Run) (float64, bool) { return r.excess(), true })},
-			column{boundsMet, o.metBy})
+		columns = append(columns, column{title: "largest excess", cell: of(func(r *Run) (float64, bool) { return r.excess(), true })},
+			column{title: "bounds met", cell: o.metBy, met: true})
 	} else {
 		columns = []column{
-			{"objective", of(o.objective)},
-			{"largest violation", of(func(r *Run) (float64, bool) { return r.violation(), true })},
-			{"stationarity", residual(func(c *rundir.Certificate) float64 { return c.Stationarity }, func(r *trainer.Record) float64 { return r.Stationarity })},
-			{"complementarity", residual(func(c *rundir.Certificate) float64 { return c.Complementarity }, func(r *trainer.Record) float64 { return r.Complementarity })},
-			{boundsMet, o.metBy},
-			{"best feasible objective", func(c string) string { return o.Best(c).String() }},
+			{title: "objective", cell: of(o.objective)},
+			{title: "largest violation", cell: of(func(r *Run) (float64, bool) { return r.violation(), true })},
+			{title: "stationarity", cell: residual(func(c *rundir.Certificate) float64 { return c.Stationarity }, func(r *trainer.Record) float64 { return r.Stationarity })},
+			{title: "complementarity", cell: residual(func(c *rundir.Certificate) float64 { return c.Complementarity }, func(r *trainer.Record) float64 { return r.Complementarity })},
+			{title: "bounds met", cell: o.metBy, met: true},
+			{title: "best feasible objective", cell: func(c string) string { return o.Best(c).String() }},
 		}
 	}
-	columns = append(columns, column{"iterations", last(func(r *trainer.Record) float64 { return float64(r.Iteration) })},
-		column{"gradients", last(func(r *trainer.Record) float64 { return float64(r.GradientEvaluations) })},
-		column{"seconds", last(func(r *trainer.Record) float64 { return r.Seconds })})
+	columns = append(columns, column{title: "iterations", cell: last(func(r *trainer.Record) float64 { return float64(r.Iteration) })},
+		column{title: "gradients", cell: last(func(r *trainer.Record) float64 { return float64(r.GradientEvaluations) })},
+		column{title: "seconds", cell: last(func(r *trainer.Record) float64 { return r.Seconds })})
 	for _, name := range o.Study.Measures {
 		if o.onDecisions() && name == rundir.MeasureKey(rundir.Test, o.minimised()) {
 			continue // the column exists
 		}
-		columns = append(columns, column{strings.ReplaceAll(name, "_", " "), of(func(r *Run) (float64, bool) { return r.measured(name) })})
+		columns = append(columns, column{title: strings.ReplaceAll(name, "_", " "), cell: of(func(r *Run) (float64, bool) { return r.measured(name) })})
 	}
 	return columns
 }

@@ -106,7 +106,7 @@ func (o *Outcome) report(dir string) *report.Comparison {
 	s.Measures = o.measured()
 	columns := o.columns()
 	for _, k := range columns {
-		if k.title != boundsMet {
+		if !k.met {
 			c.Columns = append(c.Columns, k.title)
 		}
 	}
@@ -200,7 +200,7 @@ func (o *Outcome) method(c Contender, columns []column) report.ComparedMethod {
 	}
 	m.Met = fmt.Sprintf("met by %d of %d runs", met, len(runs))
 	for _, k := range columns {
-		if k.title != boundsMet {
+		if !k.met {
 			mean, deviation, _ := strings.Cut(k.cell(c.Name), " ± ")
 			m.Cells = append(m.Cells, report.Mean{Mean: mean, Deviation: deviation})
 		}

@@ -101,15 +101,7 @@ func ParseOver(text string) (constraints.Constraint, error) {
 	if err != nil {
 		return constraints.Constraint{}, err
 	}
-	if direction == "" {
-		direction = "<="
-		for _, good := range []string{"ratio(", "tpr", "recall", "tnr", "precision", "accuracy"} {
-			if strings.HasPrefix(m.String(), good) {
-				direction = ">="
-			}
-		}
-	}
-	if direction == ">=" {
+	if direction == ">=" || direction == "" && m.LargerIsBetter() {
 		return m.AtLeast(0), nil
 	}
 	return m.AtMost(0), nil

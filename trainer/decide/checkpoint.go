@@ -28,7 +28,7 @@ func (l *loop) addProgress(s *trainer.State) *trainer.State {
 		s.Texts = map[string][]string{}
 	}
 	s.Numbers[prefix+"progress"] = []float64{l.seconds, float64(l.repeated), float64(l.gradients), l.conflict.spent, float64(l.conflict.inARow)}
-	s.Texts[prefix+"told"] = slices.Clone(l.warnings.told)
+	s.Texts[prefix+"told"] = l.warnings.told.Encode()
 	if l.best == nil {
 		return s
 	}
@@ -44,7 +44,7 @@ func (l *loop) addProgress(s *trainer.State) *trainer.State {
 			}
 		}
 		s.Numbers[bestPrefix+"summary"] = append([]float64{attainable, r.Decay.Stationarity, r.Decay.Infeasibility, r.Decay.Complementarity}, feasible...)
-		s.Texts[bestPrefix+"warnings"], s.Texts[bestPrefix+"notes"] = slices.Clone(r.Warnings), slices.Clone(r.Notes)
+		s.Texts[bestPrefix+"warnings"], s.Texts[bestPrefix+"notes"] = r.Warnings.Encode(), slices.Clone(r.Notes)
 	}
 	return s
 }
@@ -68,10 +68,10 @@ func (l *loop) restoreProgress(rounds map[string][]float64, texts map[string][]s
 		return fmt.Errorf("decide: %w: the progress of the rounds has %d numbers, want 5", problem.ErrSettings, len(v))
 	}
 	l.seconds, l.repeated, l.gradients, l.conflict.spent, l.conflict.inARow = v[0], int(v[1]), int(v[2]), v[3], int(v[4])
-	l.warnings.told = slices.Clone(texts["told"])
+	l.warnings.told = trainer.DecodeWarnings(texts["told"])
 	if v := rounds["best.summary"]; l.best != nil && len(v) >= 4 {
 		r := &trainer.Result{Attainable: v[0] != 0, Decay: trainer.Decay{Stationarity: v[1], Infeasibility: v[2], Complementarity: v[3]},
-			Warnings: slices.Clone(texts["best.warnings"]), Notes: slices.Clone(texts["best.notes"])}
+			Warnings: trainer.DecodeWarnings(texts["best.warnings"]), Notes: slices.Clone(texts["best.notes"])}
 		if len(v) == 6 {
 			r.BestFeasible = &trainer.Best{Iteration: int(v[4]), Objective: v[5], X: rounds["best.feasible"]}
 		}

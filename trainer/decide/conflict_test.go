@@ -61,7 +61,7 @@ func TestConflictNeedsNoIterations(t *testing.T) {
 		if err != nil || (r.Status == trainer.Infeasible) == ignore {
 			t.Fatalf("ignore %v: %v, %v", ignore, r.Status, err)
 		}
-		return strings.Join(r.Warnings, "\n")
+		return strings.Join(r.Warnings.Texts(), "\n")
 	}
 	if text := warnings(false); strings.Contains(text, advice) {
 		t.Errorf("infeasible: %s", text)

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"ppal/internal/racing"
@@ -179,14 +178,14 @@ func TestInfeasibleStart(t *testing.T) {
 	if problem.MaxViolation(g) < 0.1 {
 		t.Fatalf("the start meets the bounds: %v", g)
 	}
-	var told []string
+	var told trainer.Warnings
 	r, err := decide.Train(t.Context(), l.problem, &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}},
-		trainer.Settings{Iterations: 90, Warn: func(w string) { told = append(told, w) }}, l.feedback)
+		trainer.Settings{Iterations: 90, Warn: func(w trainer.Warning) { told = append(told, w) }}, l.feedback)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, w := range slices.Concat(told, r.Warnings) {
-		if strings.HasPrefix(w, trainer.InfeasibleStart) {
+		if w.Code == trainer.WarnInfeasibleStart {
 			t.Error(w)
 		}
 	}

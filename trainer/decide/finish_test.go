@@ -69,7 +69,7 @@ func TestFinish(t *testing.T) {
 		},
 		"infeasible": func(l *loop, want *trainer.Result) {
 			l.conflict.proof = proof
-			want.Status, want.Infeasible, want.Warnings = trainer.Infeasible, proof, []string{"told"}
+			want.Status, want.Infeasible, want.Warnings = trainer.Infeasible, proof, trainer.Warnings{{Text: "told"}}
 		},
 		"the objective of Start": func(l *loop, want *trainer.Result) {
 			l.best.start = true
@@ -82,14 +82,14 @@ func TestFinish(t *testing.T) {
 		},
 	} {
 		f := fourRows(t, -1)
-		last := &trainer.Result{Status: trainer.IterationLimit, Iterations: 50, Seconds: 1, State: &trainer.State{Method: "m"}, Objective: 44, Attainable: true, Warnings: []string{"end"},
+		last := &trainer.Result{Status: trainer.IterationLimit, Iterations: 50, Seconds: 1, State: &trainer.State{Method: "m"}, Objective: 44, Attainable: true, Warnings: trainer.Warnings{{Text: "end"}},
 			Notes: []string{"note"}, Decay: trainer.Decay{Stationarity: 1, Infeasibility: 2, Complementarity: 3}, BestFeasible: &trainer.Best{Iteration: 4},
 			Certificate: certify.Certificate{Nu: []float64{5, 6}, Epsilon: 7}, Trend: trainer.Trend{Multipliers: 0.25}}
 		want := *last
 		l := &loop{p: termsAt(t, -1), m: reporting{}, f: f, set: trainer.Settings{Iterations: 100}, result: &Result{Result: last},
-			shifts: []float64{8, 9}, at: problem.Point{Iteration: 50, GradientEvaluations: 60}, seconds: 70, warnings: warnings{told: []string{"told"}},
+			shifts: []float64{8, 9}, at: problem.Point{Iteration: 50, GradientEvaluations: 60}, seconds: 70, warnings: warnings{told: trainer.Warnings{{Text: "told"}}},
 			best: &solution{round: Round{Iteration: 30, Output: 30, Shifts: []float64{0.5, 1}}, x: []float64{2}, nu: []float64{0.5, 1}, result: last}}
-		want.Status, want.Seconds, want.Output, want.Warnings = trainer.Converged, 70, 30, []string{"told", "end"}
+		want.Status, want.Seconds, want.Output, want.Warnings = trainer.Converged, 70, 30, trainer.Warnings{{Text: "told"}, {Text: "end"}}
 		change(l, &want)
 		if name == "resumed without summary" {
 			last := *last

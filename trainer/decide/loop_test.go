@@ -88,7 +88,7 @@ func TestNewLoop(t *testing.T) {
 		f.Rounds = tc.rounds
 		f.Target.Bounds[0].Row, f.Target.Bounds[1].Row = tc.row, 2*tc.row
 		told := ""
-		tc.set.Tolerance, tc.set.Warn, tc.set.ResumeAt.GradientEvaluations = tc.given, func(w string) { told = w }, 9
+		tc.set.Tolerance, tc.set.Warn, tc.set.ResumeAt.GradientEvaluations = tc.given, func(w trainer.Warning) { told = w.Text }, 9
 		l, err := newLoop(f.Smooth, nil, tc.set, f)
 		if err != nil {
 			t.Fatal(err)
@@ -100,7 +100,7 @@ func TestNewLoop(t *testing.T) {
 		if l.theta != 1 || l.before != math.MaxFloat64 || l.repeated != -1 || l.gradients != 9 || l.result.Best != -1 {
 			t.Errorf("the start is %+v", l)
 		}
-		if l.set.Warn("note"); told != "note" {
+		if l.set.Warn(trainer.Warning{Text: "note"}); told != "note" {
 			t.Errorf("a warning of the start arrives as %q", told)
 		}
 	}

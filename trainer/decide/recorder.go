@@ -2,7 +2,6 @@ package decide
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"ppal/trainer"
@@ -42,38 +41,38 @@ func (r *recorder) Stage(string) {}
 // settings immediately and only once. It passes on warnings about the end of a round only for the
 // best round.
 type warnings struct {
-	tell    func(string) // receives each warning; nil: no receiver
-	told    []string     // the warnings that were passed on
-	closing bool         // the round has begun: new warnings describe its end
+	tell    func(trainer.Warning) // receives each warning; nil: no receiver
+	told    trainer.Warnings      // the warnings that were passed on
+	closing bool                  // the round has begun: new warnings describe its end
 }
 
 // begin announces the start of a round: the next warnings describe this start.
 func (w *warnings) begin() { w.closing = false }
 
 // warn receives a warning of the current round. It ignores warnings about the end of the round.
-func (w *warnings) warn(text string) {
+func (w *warnings) warn(warning trainer.Warning) {
 	if !w.closing {
-		w.pass(text)
+		w.pass(warning)
 	}
 }
 
 // pass passes on a warning that has not been passed on before. It ignores the warning about an
 // infeasible start: rounds start from any weights, and the shifts of a new round make the last
 // weights infeasible.
-func (w *warnings) pass(text string) {
-	if slices.Contains(w.told, text) || strings.HasPrefix(text, trainer.InfeasibleStart) {
+func (w *warnings) pass(warning trainer.Warning) {
+	if slices.Contains(w.told, warning) || warning.Code == trainer.WarnInfeasibleStart {
 		return
 	}
-	w.told = append(w.told, text)
+	w.told = append(w.told, warning)
 	if w.tell != nil {
-		w.tell(text)
+		w.tell(warning)
 	}
 }
 
 // finish passes on the warnings of the best round, and returns all warnings that were passed on.
-func (w *warnings) finish(best []string) []string {
-	for _, text := range best {
-		w.pass(text)
+func (w *warnings) finish(best trainer.Warnings) trainer.Warnings {
+	for _, warning := range best {
+		w.pass(warning)
 	}
 	return w.told
 }

@@ -39,20 +39,21 @@ func TestRecorder(t *testing.T) {
 // TestWarnings passes on warnings of a start once, those of an end only from the best round, and
 // none about an infeasible start.
 func TestWarnings(t *testing.T) {
-	var told []string
-	w := &warnings{tell: func(text string) { told = append(told, text) }}
-	w.warn("a")
-	w.warn("a")
-	w.warn(trainer.InfeasibleStart + ": x")
+	var told trainer.Warnings
+	w := &warnings{tell: func(w trainer.Warning) { told = append(told, w) }}
+	a, b, c := trainer.Warning{Text: "a"}, trainer.Warning{Text: "b"}, trainer.Warning{Text: "c"}
+	w.warn(a)
+	w.warn(a)
+	w.warn(trainer.Warning{Code: trainer.WarnInfeasibleStart, Text: "x"})
 	w.closing = true
-	w.warn("end")
+	w.warn(trainer.Warning{Text: "end"})
 	w.begin()
-	w.warn("b")
-	if got := w.finish([]string{"c", "a"}); !slices.Equal(got, []string{"a", "b", "c"}) || !slices.Equal(told, got) {
+	w.warn(b)
+	if got := w.finish(trainer.Warnings{c, a}); !slices.Equal(got, trainer.Warnings{a, b, c}) || !slices.Equal(told, got) {
 		t.Errorf("told %v, returned %v", told, got)
 	}
 	quiet := &warnings{}
-	if quiet.warn("a"); !slices.Equal(quiet.told, []string{"a"}) {
+	if quiet.warn(a); !slices.Equal(quiet.told, trainer.Warnings{a}) {
 		t.Errorf("without a receiver: %v", quiet.told)
 	}
 	if d := duration(1.5); d != 1500*time.Millisecond {

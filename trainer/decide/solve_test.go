@@ -35,7 +35,7 @@ func TestSolveARound(t *testing.T) {
 	if _, err := l.solve(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(l.warnings.told, []string{"at the start"}) {
+	if !slices.Equal(l.warnings.told.Texts(), []string{"at the start"}) {
 		t.Errorf("warnings %q", l.warnings.told)
 	}
 	if l.result.Seconds != l.seconds || l.seconds < 100 {

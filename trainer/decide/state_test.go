@@ -27,10 +27,10 @@ func savedLoop(t *testing.T) (*loop, *trainer.State) {
 		x: []float64{21, 22}, merit: &trainer.Merit{Violation: 27, Objective: 28}, nu: []float64{0, 23},
 		state: &trainer.State{Method: "m", Numbers: numbers{"dual.k": {24}}, Vectors: numbers{"iterate": {25, 26}}},
 		result: &trainer.Result{Attainable: true, Decay: trainer.Decay{Stationarity: 31, Infeasibility: 32, Complementarity: 33},
-			BestFeasible: &trainer.Best{Iteration: 34, Objective: 35, X: []float64{36, 37}}, Warnings: []string{"w"}, Notes: []string{"n", "o"}},
+			BestFeasible: &trainer.Best{Iteration: 34, Objective: 35, X: []float64{36, 37}}, Warnings: trainer.Warnings{{Code: "code", Text: "w x"}}, Notes: []string{"n", "o"}},
 	}
 	l := &loop{p: testkit.Start(t, testkit.HandFunctions(), 0, 0), rounds: 3, theta: 0.25, before: 1.5, shifts: []float64{0.7, 0.8}, best: best,
-		seconds: 61, repeated: 62, gradients: 63, conflict: conflict{spent: 64.5, inARow: 1}, warnings: warnings{told: []string{"told"}}}
+		seconds: 61, repeated: 62, gradients: 63, conflict: conflict{spent: 64.5, inARow: 1}, warnings: warnings{told: trainer.Warnings{{Code: "code", Text: "told"}}}}
 	return l, &trainer.State{Method: "m", Numbers: numbers{"dual.k": {1}}, Vectors: numbers{"iterate": {2, 3}}, Texts: texts{"run.warnings": {"x"}}}
 }
 
@@ -55,7 +55,7 @@ func TestStateOfTheRounds(t *testing.T) {
 			"decisions.best.decisions": {0.5, 0.6}, "decisions.best.offsets": {-8}, "decisions.best.selected": {38, 27, 28}, "decisions.best.nu": {0, 23}, "decisions.best.state.dual.k": {24},
 			"decisions.best.summary": {1, 31, 32, 33, 34, 35}},
 		Vectors: numbers{"iterate": {2, 3}, "decisions.best.output": {21, 22}, "decisions.best.state.iterate": {25, 26}, "decisions.best.feasible": {36, 37}},
-		Texts:   texts{"run.warnings": {"x"}, "decisions.told": {"told"}, "decisions.best.warnings": {"w"}, "decisions.best.notes": {"n", "o"}}}
+		Texts:   texts{"run.warnings": {"x"}, "decisions.told": {"code\ttold"}, "decisions.best.warnings": {"code\tw x"}, "decisions.best.notes": {"n", "o"}}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the checkpoint (-want +got):\n%s", diff)
 	}
@@ -70,7 +70,7 @@ func TestStateOfTheRounds(t *testing.T) {
 		Rounds, Repeated, Gradients, InARow int
 		Theta, Before, Seconds, Spent       float64
 		Shifts, X, Nu                       []float64
-		Told                                []string
+		Told                                trainer.Warnings
 		Round                               Round
 		State                               *trainer.State
 		Summary                             *trainer.Result

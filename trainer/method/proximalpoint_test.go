@@ -249,7 +249,7 @@ func TestProximalPointChoosesRho(t *testing.T) {
 			if (test.note != "") != (len(r.Notes) == 1) || test.note != "" && !testkit.Mentions(r.Notes, test.note) {
 				t.Errorf("%s %s: notes %q, want %q", m.Name(), test.name, r.Notes, test.note)
 			}
-			if (test.warn != "") != (len(r.Warnings) == 1) || test.warn != "" && !testkit.Mentions(r.Warnings, test.warn) {
+			if (test.warn != "") != (len(r.Warnings) == 1) || test.warn != "" && !testkit.Mentions(r.Warnings.Texts(), test.warn) {
 				t.Errorf("%s %s: warnings %q, want %q", m.Name(), test.name, r.Warnings, test.warn)
 			}
 		}

@@ -150,7 +150,7 @@ func TestSamplerIsDiagnosedOnTheWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(r.Warnings, test.want) {
+		if !slices.Equal(r.Warnings.Texts(), test.want) {
 			t.Errorf("%s: warnings %q, want %q", test.name, r.Warnings, test.want)
 		}
 	}

@@ -166,7 +166,7 @@ func TestSSGRandomOutputWithoutAny(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Output != 5 || !testkit.Mentions(r.Warnings, "no iterate had a weight in the draw") {
+	if r.Output != 5 || !testkit.Mentions(r.Warnings.Texts(), "no iterate had a weight in the draw") {
 		t.Errorf("output %d, warnings %q", r.Output, r.Warnings)
 	}
 }

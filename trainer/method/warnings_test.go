@@ -61,7 +61,7 @@ func TestWarnings(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var told []string
-			test.set.Warn = func(w string) { told = append(told, w) }
+			test.set.Warn = func(w trainer.Warning) { told = append(told, w.Text) }
 			r, err := trainer.Train(context.Background(), testkit.Start(t, testkit.Line(), test.x), test.m, test.set)
 			if err != nil {
 				t.Fatal(err)
@@ -69,7 +69,7 @@ func TestWarnings(t *testing.T) {
 			if fields := goField.FindAllString(strings.Join(told, "\n"), -1); fields != nil {
 				t.Errorf("warnings %q name the Go fields %q, want the names of flags", told, fields)
 			}
-			if !slices.Equal(told, r.Warnings) {
+			if !slices.Equal(told, r.Warnings.Texts()) {
 				t.Errorf("told %q, the result has %q", told, r.Warnings)
 			}
 			if test.want == "" && len(told) > 0 || test.want != "" && (len(told) != 1 || !testkit.Mentions(told, test.want)) {
@@ -98,7 +98,7 @@ func TestCollapseIsOfTheOutput(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if testkit.Mentions(r.Warnings, "collapsed") {
+		if testkit.Mentions(r.Warnings.Texts(), "collapsed") {
 			t.Errorf("%s: f = %v, %+v, warnings %q", test.name, r.Point.Objective, r.Certificate, r.Warnings)
 		}
 	}
@@ -116,7 +116,7 @@ func TestStepBoundInSinglePrecision(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if testkit.Mentions(r.Warnings, "above the theorem's bound") != test.want {
+		if testkit.Mentions(r.Warnings.Texts(), "above the theorem's bound") != test.want {
 			t.Errorf("eta = %v: warnings %q", test.eta, r.Warnings)
 		}
 	}

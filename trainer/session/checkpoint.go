@@ -52,7 +52,8 @@ func (k *keeper) Checkpoint(state *trainer.State, at problem.Point) {
 		k.written, k.at = true, at.Iteration
 	}
 	if err != nil && !k.failed && k.s.options.Settings.Warn != nil {
-		k.s.options.Settings.Warn(fmt.Sprintf("a checkpoint cannot be written: %v; the training continues (--checkpoint-every 0 writes none)", err))
+		k.s.options.Settings.Warn(trainer.Warning{Code: WarnFiles, Text: fmt.Sprintf("a checkpoint cannot be written: %v; "+
+			"the training continues (--checkpoint-every 0 writes none)", err)})
 	}
 	k.failed = err != nil
 }

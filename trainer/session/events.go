@@ -46,6 +46,7 @@ func (s *Session) recordEvent(r *trainer.Record) {
 	_ = s.files.events.Close()
 	s.files.events = nil
 	if tell := s.options.Settings.Warn; tell != nil {
-		tell(fmt.Sprintf("the records for TensorBoard cannot be written: %v; the training continues without them, and metrics.jsonl has all records", err))
+		tell(trainer.Warning{Code: WarnFiles, Text: fmt.Sprintf("the records for TensorBoard cannot be written: %v; "+
+			"the training continues without them, and metrics.jsonl has all records", err)})
 	}
 }

@@ -98,7 +98,7 @@ func TestTensorBoardRefused(t *testing.T) {
 	var s *Session
 	s = own(t, func(o *Options) {
 		o.TensorBoard, o.Settings.RecordEvery = true, 10
-		o.Settings.Warn = func(w string) { warnings = append(warnings, w) }
+		o.Settings.Warn = func(w trainer.Warning) { warnings = append(warnings, w.Text) }
 		o.Settings.Recorder = observer(func(iteration int) {
 			if iteration == 100 {
 				_ = s.files.events.Close()

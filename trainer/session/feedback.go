@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -170,15 +171,16 @@ func (a *assembly) optimizeDecisions(ctx context.Context, s trainer.Settings) (*
 		return nil, err
 	}
 	f.target = d.target(&counted)
-	tell := func(w string) {
-		if s.Warn != nil {
+	tell := func(warnings trainer.Warnings) {
+		if s.Warn == nil {
+			return
+		}
+		for _, w := range warnings {
 			s.Warn(w)
 		}
 	}
-	early := d.tooSmall(&counted)
-	for _, w := range early {
-		tell(w)
-	}
+	early := coded(WarnUnjudged, d.tooSmall(&counted))
+	tell(early)
 	smooth, ok := a.problem.(*problem.Affine)
 	if !ok {
 		return nil, fmt.Errorf("session: %w: the task %s does not support bounds on decisions", ErrOptions, a.builder.statement.Name)
@@ -209,11 +211,9 @@ func (a *assembly) optimizeDecisions(ctx context.Context, s trainer.Settings) (*
 	}
 	f.rounds.Times.Rounds += time.Since(began).Seconds()
 	a.solved = f
-	late := concat(f.warnings(d, train.classes, a.confidence == nil, a.circumstances(f.rounds.Status)), a.confidence.warnings())
-	for _, w := range late {
-		tell(w)
-	}
-	f.rounds.Warnings = concat(early, f.rounds.Warnings, late)
+	late := append(f.warnings(d, train.classes, a.confidence == nil, a.circumstances(f.rounds.Status)), coded(WarnPromise, a.confidence.warnings())...)
+	tell(late)
+	f.rounds.Warnings = slices.Concat(early, f.rounds.Warnings, late)
 	return f.rounds.Result, nil
 }
 
@@ -260,34 +260,34 @@ func (a *assembly) exactStep(f *solution) error {
 // costlyStep is the smallest increase of the objective by the exact step that causes a warning.
 const costlyStep = 0.005
 
-// warnings returns sentences about a failed exact step and about constant decisions. If the
+// warnings returns the warnings about a failed exact step and about constant decisions. If the
 // training rows chose the offsets, warnings also reports the cost of the exact step.
-func (f *solution) warnings(d *decisions, classes []Class, byTraining bool, c circumstances) (list []string) {
+func (f *solution) warnings(d *decisions, classes []Class, byTraining bool, c circumstances) (list trainer.Warnings) {
+	add := func(code trainer.WarningCode, format string, args ...any) {
+		list = append(list, trainer.Warning{Code: code, Text: fmt.Sprintf(format, args...)})
+	}
 	use := strings.TrimSuffix(strings.Replace(c.use(toMeet), "Use", "use", 1), ".")
 	switch {
 	case f.constant < 0:
 	case f.rates.Outputs() > 1:
-		list = append(list, fmt.Sprintf("the model decides %s for every training row: it meets bounds, but it decides nothing; %s",
-			classes[f.constant].Name, use))
+		add(WarnOneSided, "the model decides %s for every training row: it meets bounds, but it decides nothing; %s", classes[f.constant].Name, use)
 	default:
 		who := [2]string{"rejects", "accepts"}[f.constant]
-		list = append(list, fmt.Sprintf("the model %s everybody: it decides %s for every training row, with which every gap is 0; %s",
-			who, classes[f.constant].Name, use))
+		add(WarnOneSided, "the model %s everybody: it decides %s for every training row, with which every gap is 0; %s", who, classes[f.constant].Name, use)
 	}
 	if f.few() {
-		list = append(list, fmt.Sprintf("the model accepts only %d of %d training rows, and %d are positive: the rates of so few rows say little; %s",
-			f.accepted, f.rates.Rows(), f.positive, use))
+		add(WarnFewPositive, "the model accepts only %d of %d training rows, and %d are positive: the rates of so few rows say little; %s",
+			f.accepted, f.rates.Rows(), f.positive, use)
 	}
 	if f.exact.Violation > 0 {
 		what := "no threshold"
 		if f.rates.Outputs() > 1 {
 			what = "no offsets of the classes that the search found"
 		}
-		list = append(list, fmt.Sprintf("%s meets all bounds on the decisions of the training rows: they are exceeded by %.3g in all; %s",
-			what, f.exact.Violation, use))
+		add(WarnUnmet, "%s meets all bounds on the decisions of the training rows: they are exceeded by %.3g in all; %s", what, f.exact.Violation, use)
 	}
 	if cost := f.exact.Cost(); byTraining && cost > costlyStep {
-		list = append(list, fmt.Sprintf("the exact threshold costs %.1f points of the objective (%s): %s", 100*cost, d.system.Minimize, use))
+		add(WarnCost, "the exact threshold costs %.1f points of the objective (%s): %s", 100*cost, d.system.Minimize, use)
 	}
 	return list
 }

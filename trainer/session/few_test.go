@@ -18,8 +18,8 @@ func TestFewAcceptedRows(t *testing.T) {
 		r := trained(t, o)
 		got := ""
 		for _, w := range r.Training.Warnings {
-			if strings.HasPrefix(w, "the model accepts only ") {
-				got = w
+			if w.Code == WarnFewPositive {
+				got = w.Text
 			}
 		}
 		if (got != "") != want || want && (!strings.Contains(got, " of 1000 training rows, and ") || !strings.HasSuffix(got, "looser bounds")) {

@@ -156,11 +156,11 @@ func (s *Session) Optimize(ctx context.Context) (*trainer.Result, error) {
 	tell := set.Warn
 	set.Recorder = recorders
 	known := slices.Clone(s.warnings)
-	set.Warn = func(warning string) {
-		if s.files != nil && s.files.resumed != nil && slices.Contains(known, warning) {
+	set.Warn = func(warning trainer.Warning) {
+		if s.files != nil && s.files.resumed != nil && slices.Contains(known, warning.Text) {
 			return // the part of the run before the checkpoint warned
 		}
-		s.warnings = append(s.warnings, warning)
+		s.warnings = append(s.warnings, warning.Text)
 		if tell != nil {
 			tell(warning)
 		}
@@ -168,8 +168,8 @@ func (s *Session) Optimize(ctx context.Context) (*trainer.Result, error) {
 	began := time.Now()
 	if limit := s.options.TimeLimit; limit > 0 {
 		if limit <= s.spent {
-			set.Warn(fmt.Sprintf("the time limit of %v ended before the first iteration: reading the data and building the problem took %.1f s; "+
-				"use a longer --time-limit", limit, s.spent.Seconds()))
+			set.Warn(trainer.Warning{Code: WarnTimeLimit, Text: fmt.Sprintf("the time limit of %v ended before the first iteration: reading the data "+
+				"and building the problem took %.1f s; use a longer --time-limit", limit, s.spent.Seconds())})
 		}
 		left := limit - s.spent
 		if p, ok := s.pipeline.(closer); ok && left > 0 {
