@@ -121,3 +121,32 @@ func (c *encodedColumn) missing(text []byte, out []float64, flag int) error {
 	out[c.at+flag] = 1
 	return nil
 }
+
+// Row returns the features of one row, whose texts are given by the names of the columns, and the
+// number of unknown categories. Columns that are not features are ignored. A column that is absent
+// is ErrColumn; other errors are those of a file of new rows (NewRows). ignoreUnknown leaves the
+// features of an unknown category at 0, instead of ErrCategory.
+func (p *Preparation) Row(texts map[string]string, ignoreUnknown bool) (features []float64, unknown int, err error) {
+	var header []string
+	var fields [][]byte
+	for i := range p.Encodings {
+		name := p.Encodings[i].Column
+		text, given := texts[name]
+		switch {
+		case slices.Contains(header, name): // an earlier encoding of the column
+			continue
+		case !given:
+			return nil, 0, fmt.Errorf("datasets: %w %s: the row has no text for it", ErrColumn, quoted([]byte(name)))
+		}
+		header, fields = append(header, name), append(fields, []byte(text))
+	}
+	e, err := p.newRowEncoder(header, ignoreUnknown)
+	if err != nil {
+		return nil, 0, fmt.Errorf("datasets: %w", err)
+	}
+	features = make([]float64, e.width)
+	if _, err := e.encode(fields, features); err != nil {
+		return nil, 0, fmt.Errorf("datasets: %w", err)
+	}
+	return features, e.unknown, nil
+}

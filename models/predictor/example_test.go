@@ -69,6 +69,34 @@ func Example() {
 	// 3 yes
 }
 
+// The example decides about a row of a program, such as a request to a server.
+func ExampleModel_Row() {
+	folder, err := os.MkdirTemp("", "example")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(folder)
+	run, err := trainedRun(folder)
+	if err != nil {
+		panic(err)
+	}
+
+	m, err := predictor.Load(run)
+	if err != nil {
+		panic(err)
+	}
+	row, err := m.Row(map[string]string{"age": "65", "job": "nurse"}, predictor.Options{})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(m.Classes()[row.Decision])
+	_, err = m.Row(map[string]string{"age": "65", "job": "pilot"}, predictor.Options{})
+	fmt.Println(err)
+	// Output:
+	// yes
+	// datasets: job: unknown category "pilot", want one of clerk, nurse
+}
+
 // The example counts the decisions on labelled rows. The groups are the groups of the run's
 // constraints.
 func ExampleModel_Evaluate() {

@@ -68,6 +68,35 @@ func (m *Model) Read(r io.Reader, name string, o Options, each func(b *Batch) er
 	return rows.Read(r, name)
 }
 
+// Row is one scored row.
+type Row struct {
+	Scores   []float64 // [Outputs]
+	Decision int       // an index into Classes
+	Unknown  int       // number of unknown categories that were ignored
+}
+
+// Row prepares and scores one row of a table, given as the text of each column by name, as in a
+// file of new rows. Columns that the model does not use are ignored. Of the options, Row uses
+// IgnoreUnknown.
+//
+// A text that the preparation refuses, or a missing column, is an error of datasets.Preparation.Row.
+// A model of pictures, of LIBSVM rows or of a program's matrix has no columns: the error wraps
+// ErrModel, and Scores is the way.
+func (m *Model) Row(texts map[string]string, o Options) (Row, error) {
+	if m.description.Input.Format != rundir.FormatText || m.preparation == nil {
+		return Row{}, fmt.Errorf("predictor: %s: %w: the rows have no columns with texts; use Scores", m.dir, ErrModel)
+	}
+	features, unknown, err := m.preparation.Row(texts, o.IgnoreUnknown)
+	if err != nil {
+		return Row{}, err
+	}
+	scores, err := m.Scores(features)
+	if err != nil {
+		return Row{}, err
+	}
+	return Row{Scores: scores, Decision: m.Decide(scores)[0], Unknown: unknown}, nil
+}
+
 // noFile returns the error for a model whose rows do not come from a file.
 func (m *Model) noFile() error {
 	return fmt.Errorf("predictor: %s: %w: the rows of the run came from a program and not from a file; use Scores", m.dir, ErrModel)

@@ -343,6 +343,9 @@ func (c *trial) check(t *testing.T) {
 			t.Errorf("%s: %d rows, want %d", split.Name, e.Rows, len(own)-1)
 		}
 		c.compare(t, e, &split, result.Outcome)
+		if c.format != "libsvm" {
+			c.rowByRow(t, m, own, o.Options)
+		}
 	}
 	o := predictor.EvaluateOptions{Options: predictor.Options{IgnoreUnknown: true}}
 	if c.churn {
@@ -354,6 +357,28 @@ func (c *trial) check(t *testing.T) {
 	}
 	if c.churn { // the rows that are left out must not shift the decisions
 		c.compareChurn(t, e, result, rows)
+	}
+}
+
+// rowByRow compares Row with Read on each of the records.
+func (c *trial) rowByRow(t *testing.T, m *predictor.Model, records [][]string, o predictor.Options) {
+	t.Helper()
+	err := m.Read(strings.NewReader(c.encoded(t, records)), "rows", o, func(b *predictor.Batch) error {
+		for i, decision := range b.Decisions {
+			texts := map[string]string{}
+			for k, name := range records[0] {
+				texts[name] = records[1+b.First+i][k]
+			}
+			got, err := m.Row(texts, o)
+			scores := b.Scores[i*m.Outputs() : (i+1)*m.Outputs()]
+			if err != nil || got.Decision != decision || !slices.Equal(got.Scores, scores) {
+				return fmt.Errorf("row %d: %+v, %v; Read has %v, %d", b.First+i, got, err, scores, decision)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 
