@@ -163,6 +163,35 @@ func (p *Problem) Keep(i int, m matrix.Matrix) (use func() error, err error) {
 	return func() error { packed(); return nil }, nil
 }
 
+// Store writes the iterate into the values of the parameters, the nodes of Definition.Parameters in
+// their order, so that a program reads the trained weights from its own nodes. The error wraps
+// problem.ErrSettings if the nodes do not have as many elements as the iterate.
+func (p *Problem) Store(parameters gorgonia.Nodes) error {
+	x, n := make([]float64, p.Space().Len()), 0
+	p.Space().Read(x, problem.Iterate)
+	for _, node := range parameters {
+		n += node.Shape().TotalSize()
+	}
+	if n != len(x) {
+		return refuse("the parameters have %d elements, the iterate %d", n, len(x))
+	}
+	for i, node := range parameters {
+		part := x[:node.Shape().TotalSize()]
+		x = x[len(part):]
+		switch data := node.Value().Data().(type) {
+		case []float64:
+			copy(data, part)
+		case []float32:
+			for k, v := range part {
+				data[k] = float32(v)
+			}
+		default:
+			return refuse("parameter %d (%s) holds %T, want a dense tensor", i, node.Name(), data)
+		}
+	}
+	return nil
+}
+
 // Stored returns the 8-bit matrix Definition.Data[i] in the engine's own memory, with the same
 // elements: the caller can free the original. Stored returns nil if the engine stores no exact copy
 // on the host. A later Bind does not change the matrix.
