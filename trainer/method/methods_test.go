@@ -112,6 +112,8 @@ func table() []entry {
 	return append(switchingTable(), []entry{
 		{name: "ppala", make: func() trainer.Method { return &method.PPALA{Primal: momentum} }, tolerance: 1e-6,
 			cannot: either(perturbed, tuned("HS86"))},
+		{name: "ppala as a rule", make: func() trainer.Method { return method.FromRule(&method.PPALA{Primal: momentum}) }, tolerance: 1e-6,
+			cannot: either(perturbed, tuned("HS86"))},
 		{name: "ppala gradient", make: func() trainer.Method { return &method.PPALA{Primal: rule} }, tolerance: 1e-6,
 			cannot: either(perturbed, tuned("HS86"), slow("qp-random-50x20", "rosenbrock-disc", "largest-small-polygon-10",
 				"HS1", "HS29", "HS34", "HS44", "HS65", "HS66"))},
