@@ -79,9 +79,9 @@ type Row struct {
 // file of new rows. Columns that the model does not use are ignored. Of the options, Row uses
 // IgnoreUnknown.
 //
-// A text that the preparation refuses, or a missing column, is an error of datasets.Preparation.Row.
-// A model of pictures, of LIBSVM rows or of a program's matrix has no columns: the error wraps
-// ErrModel, and Scores is the way.
+// A text that the preparation refuses, or a missing column, is an error of
+// datasets.Preparation.Row. A model of pictures, of LIBSVM rows or of a program's matrix has no
+// columns: the error wraps ErrModel, and Scores is the way.
 func (m *Model) Row(texts map[string]string, o Options) (Row, error) {
 	if m.description.Input.Format != rundir.FormatText || m.preparation == nil {
 		return Row{}, fmt.Errorf("predictor: %s: %w: the rows have no columns with texts; use Scores", m.dir, ErrModel)

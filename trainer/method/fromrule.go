@@ -7,8 +7,8 @@ import (
 )
 
 // FromRule returns the method that trains with the rule, such as a rule of your own. An iteration
-// takes the rule's coefficients w_k, its primal step along grad f + J^T w_k, a forward pass, and the
-// rule's dual update. On mini-batches, the rule sees a running estimate of g. step.Auto is
+// takes the rule's coefficients w_k, its primal step along grad f + J^T w_k, a forward pass, and
+// the rule's dual update. On mini-batches, the rule sees a running estimate of g. step.Auto is
 // step.Nesterov. The report's multipliers are w at the iterate, so that max(0, w) certifies the
 // iterate. A rule serves a single run.
 func FromRule(rule trainer.DualRule) trainer.Method { return &ruled{own: rule} }
