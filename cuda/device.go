@@ -22,8 +22,6 @@ type Options struct {
 	Sums       int           // the bytes of integer sums in memory at a time; 0: 32 MiB
 	Digits     DigitProducts // whose kernels multiply 8-bit data with int8 digits
 	ScaleRows  int           // the most rows of a factor in digits with one scale for each column; 0: ScaleRows
-	GPUSums    Sums          // how several devices add their sums
-	Processes  bool          // several devices share the rows with the devices of other processes: Among follows
 	InnerBlock int           // the longest sum of one product of bfloat16 terms; 0: 4,096
 }
 

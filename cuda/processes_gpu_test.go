@@ -5,18 +5,18 @@ package cuda_test
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"ppal/cuda"
 	"ppal/cuda/double"
-	"ppal/cuda/driver"
 	"ppal/internal/graphcases"
 	"ppal/internal/plan"
 	"ppal/internal/ranks"
@@ -24,7 +24,6 @@ import (
 	"ppal/trainer/graph"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
-	"ppal/trainer/session"
 	"ppal/trainer/step"
 )
 
@@ -32,86 +31,167 @@ func contains(err error, text string) bool {
 	return err != nil && strings.Contains(err.Error(), text)
 }
 
-// spread runs f in n processes, which are goroutines, each with its own machine of some GPUs, which
-// NCCL joins if the options say so.
-func spread(t *testing.T, n, gpus int, o cuda.Options, f func(c ranks.Collective, s *cuda.Several)) {
+// spread runs f in n processes, which are goroutines, each with a GPU of its own. At the end the
+// GPUs close without violations.
+func spread(t *testing.T, n int, o cuda.Options, f func(c ranks.Collective, r *double.Driver, d plan.Device)) {
 	t.Helper()
 	var all sync.WaitGroup
-	machine := double.Options{}
-	if o.GPUSums == cuda.NCCLSums {
-		machine.Network = double.NewNetwork()
-	}
-	o.Processes = true
 	for _, c := range ranks.Goroutines(n) {
-		s := together(t, double.ComputingMachine(machine, gpus), o)
+		r := double.Computing(double.Options{})
+		d, err := cuda.Open(r, o)
+		if err != nil {
+			t.Fatal(err)
+		}
 		all.Go(func() {
 			ended := false
-			if err := s.Among(c, gpus*c.Rank(), gpus*n); err != nil {
-				t.Error(err)
-				return
-			}
 			defer func() {
 				if !ended { // by t.Fatal or a panic: the others may wait
 					c.Abort(errors.New("the test failed"))
 				}
+				if err := d.Close(); err != nil || r.Violations() != nil {
+					t.Errorf("process %d: error %v, violations %v", c.Rank(), err, r.Violations())
+				}
 			}()
-			f(c, s)
+			f(c, r, d.Among(c))
 			ended = true
 		})
 	}
 	all.Wait()
 }
 
-// Processes with one GPU each compute the bits of one process with all GPUs in which the host adds,
-// in all forms of data and products, and in both ways to add sums. Processes with two GPUs each
-// compute the same up to rounding.
+// values are f, g, the scores and the gradients of one point, each computed several times.
+func values(t *testing.T, c graphcases.Case, dtype tensor.Dtype, engine graph.Engine) (all []float64) {
+	t.Helper()
+	p, err := c.Problem(dtype, engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, m := p.Dims()
+	g, w, d, got := make([]float64, m), make([]float64, m+1), p.Space().New(), make([]float64, n)
+	for i := range w {
+		w[i] = 1 / float64(i+1)
+	}
+	for range 3 { // launch by launch, then as graphs
+		f, err := p.Forward(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Backward(w, d); err != nil {
+			t.Fatal(err)
+		}
+		p.Space().Read(got, d)
+		all = append(append(append(all, f), g...), got...)
+	}
+	v, err := p.Watched(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch data := v.Data().(type) {
+	case []float64:
+		return append(all, data...)
+	case []float32:
+		for _, x := range data {
+			all = append(all, float64(x))
+		}
+	}
+	if err := p.Space().Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func far(got, want []float64) float64 {
+	if len(got) != len(want) {
+		return math.Inf(1)
+	}
+	d, n := 0.0, 0.0
+	for i := range got {
+		d, n = d+(got[i]-want[i])*(got[i]-want[i]), n+want[i]*want[i]
+	}
+	return math.Sqrt(d) / max(math.Sqrt(n), 1e-3)
+}
+
+// Processes compute the same values as one, up to rounding, and the same bits when they are asked
+// again, in all forms of data and products.
 func TestProcessesAgreeWithOne(t *testing.T) {
 	for _, test := range []struct {
-		processes, gpus int
-		options         cuda.Options
-		dtype           tensor.Dtype
-		most            float64
+		processes int
+		options   cuda.Options
+		dtype     tensor.Dtype
+		most      float64
 	}{
-		{3, 1, cuda.Options{}, tensor.Float64, 0}, {2, 1, cuda.Options{Products: cuda.Int8x3}, tensor.Float32, 0},
-		{2, 1, cuda.Options{MicroBatch: 20, Copies: true}, tensor.Float64, 0},
-		{2, 2, cuda.Options{}, tensor.Float64, 1e-13}, {2, 2, cuda.Options{}, tensor.Float32, 2e-6},
-		{3, 1, cuda.Options{GPUSums: cuda.NCCLSums}, tensor.Float64, 0}, {2, 1, cuda.Options{GPUSums: cuda.NCCLSums}, tensor.Float32, 0},
-		{2, 2, cuda.Options{GPUSums: cuda.NCCLSums}, tensor.Float64, 1e-13},
+		{2, cuda.Options{}, tensor.Float64, 1e-13}, {3, cuda.Options{}, tensor.Float64, 1e-13}, {2, cuda.Options{}, tensor.Float32, 2e-6},
+		{3, cuda.Options{Products: cuda.Int8x3}, tensor.Float32, 2e-6}, {2, cuda.Options{MicroBatch: 20, Copies: true}, tensor.Float64, 1e-13},
 	} {
-		whole := test.options
-		whole.GPUSums = cuda.HostSums
-		one := several(t, whole, test.processes*test.gpus)
-		cases := graphcases.All()
-		want := map[string][]float64{}
-		for i, c := range cases {
-			if c.Rows >= 4 && c.Rows <= 320 && i%9 == test.processes {
-				want[c.Name] = values(t, c, test.dtype, graph.On(one))
+		chosen, want := []graphcases.Case{}, map[string][]float64{}
+		for i, c := range graphcases.All() {
+			if c.Rows >= 3 && c.Rows <= 320 && i%9 == test.processes {
+				chosen = append(chosen, c)
 			}
 		}
+		spread(t, 1, test.options, func(_ ranks.Collective, _ *double.Driver, d plan.Device) {
+			for _, c := range chosen {
+				want[c.Name] = values(t, c, test.dtype, graph.On(d))
+			}
+		})
 		if len(want) == 0 {
 			t.Fatal("no cases")
 		}
-		spread(t, test.processes, test.gpus, test.options, func(r ranks.Collective, s *cuda.Several) {
-			for _, c := range cases {
-				if want[c.Name] == nil {
-					continue
-				}
-				got := values(t, c, test.dtype, graph.On(s))
-				if d := far(got, want[c.Name]); !(d <= test.most) || test.most == 0 && !slices.Equal(got, want[c.Name]) {
+		spread(t, test.processes, test.options, func(r ranks.Collective, _ *double.Driver, d plan.Device) {
+			for i, c := range chosen {
+				got := values(t, c, test.dtype, graph.On(d))
+				if d := far(got, want[c.Name]); !(d <= test.most) {
 					t.Errorf("%+v, %s: process %d differs by %.2g", test, c.Name, r.Rank(), d)
+				}
+				if i%2 == 0 && !slices.Equal(got, values(t, c, test.dtype, graph.On(d))) {
+					t.Errorf("%+v, %s: process %d has other bits when repeated", test, c.Name, r.Rank())
 				}
 			}
 		})
 	}
 }
 
-// trainedOver is the end of a training with fixed steps in n processes of one GPU each. Process 0
-// leads; the others serve.
-func trainedOver(t *testing.T, n int, sums cuda.Sums) (x []float64) {
+// An objective of the weights alone counts once, and constraints that are sums over the rows are
+// added: f = sum w^2, g = sum of the scores.
+func TestObjectiveOfTheWeights(t *testing.T) {
+	run := func(n int) (all []float64) {
+		spread(t, n, cuda.Options{}, func(c ranks.Collective, _ *double.Driver, d plan.Device) {
+			must := gorgonia.Must
+			p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+				rng := rand.New(rand.NewPCG(1, 2))
+				x, w := graphcases.Normal(g, tensor.Float64, rng, "x", 40, 3), graphcases.Normal(g, tensor.Float64, rng, "w", 3, 2)
+				return graph.Definition{Objective: must(gorgonia.Sum(must(gorgonia.Square(w)))), Parameters: gorgonia.Nodes{w},
+					Constraints: gorgonia.Nodes{must(gorgonia.Sum(must(gorgonia.Mul(x, w)), 0))}, Inputs: gorgonia.Nodes{x}}, nil
+			}, graph.On(d))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			g, v, gradient := make([]float64, 2), p.Space().New(), make([]float64, 6)
+			f, err := p.Forward(g)
+			if err := errors.Join(err, p.Backward([]float64{1, 2, 3}, v)); err != nil {
+				t.Error(err)
+			}
+			p.Space().Read(gradient, v)
+			if c.Rank() == n-1 {
+				all = append(append(g, f), gradient...)
+			}
+		})
+		return all
+	}
+	if got, want := run(3), run(1); !(far(got, want) <= 1e-14) {
+		t.Errorf("3 processes give %v, one gives %v", got, want)
+	}
+}
+
+// trainedOver is the end of a training in n processes. Process 0 leads; the others serve.
+func trainedOver(t *testing.T, n int, o cuda.Options, s step.Settings, iterations int) (x []float64) {
 	t.Helper()
-	spread(t, n, 1, cuda.Options{GPUSums: sums}, func(c ranks.Collective, s *cuda.Several) {
+	spread(t, n, o, func(c ranks.Collective, _ *double.Driver, d plan.Device) {
 		team := ranks.NewTeam(c)
-		p, err := small(t).Problem(tensor.Float64, graph.On(ranks.Device(s, team)))
+		rows := small(t)
+		rows.Regularizer = problem.Regularizer{Kind: problem.Ball, Radius: 5}
+		p, err := rows.Problem(tensor.Float64, graph.On(ranks.Device(d, team)))
 		if err != nil {
 			t.Error(err)
 			return
@@ -122,8 +202,7 @@ func trainedOver(t *testing.T, n int, sums cuda.Sums) (x []float64) {
 			}
 			return
 		}
-		fixed := step.Settings{Kind: step.Gradient, Eta: 0.02, Fixed: true}
-		if _, err := trainer.Train(t.Context(), p, &method.PPALA{Primal: fixed}, trainer.Settings{Iterations: 200}); err != nil {
+		if _, err := trainer.Train(t.Context(), p, &method.PPALA{Primal: s}, trainer.Settings{Iterations: iterations}); err != nil {
 			t.Error(err)
 		}
 		x = make([]float64, p.Space().Len())
@@ -136,262 +215,146 @@ func trainedOver(t *testing.T, n int, sums cuda.Sums) (x []float64) {
 }
 
 // 200 iterations with fixed steps over three processes end within 1e-12 of one process's weights,
-// and repeat to the bit, in both ways to add sums.
+// and 60 with momentum and automatic steps within 1e-7. They repeat to the bit, also if the device
+// copies f, g and the coefficients.
 func TestProcessesTrainAsOne(t *testing.T) {
-	one, three := trainedOver(t, 1, cuda.HostSums), trainedOver(t, 3, cuda.HostSums)
-	if d := far(three, one); !(d <= 1e-12) || len(one) == 0 || one[0] == 0 {
-		t.Errorf("three processes end %.2g away from %v", d, one)
-	}
-	for _, sums := range []cuda.Sums{cuda.HostSums, cuda.NCCLSums} {
-		if !slices.Equal(three, trainedOver(t, 3, sums)) {
-			t.Errorf("three processes with the sums %s do not repeat", sums)
+	for _, test := range []struct {
+		step       step.Settings
+		iterations int
+		most       float64
+	}{{step.Settings{Kind: step.Gradient, Eta: 0.02, Fixed: true}, 200, 1e-12}, {step.Settings{Kind: step.Nesterov}, 60, 1e-7}} {
+		one, three := trainedOver(t, 1, cuda.Options{}, test.step, test.iterations), trainedOver(t, 3, cuda.Options{}, test.step, test.iterations)
+		if d := far(three, one); !(d <= test.most) || len(one) == 0 || one[0] == 0 {
+			t.Errorf("%v: three processes end %.2g away from %v", test.step.Kind, d, one)
+		}
+		if !slices.Equal(three, trainedOver(t, 3, cuda.Options{Copies: true}, test.step, test.iterations)) {
+			t.Errorf("%v: three processes do not repeat", test.step.Kind)
 		}
 	}
+}
+
+// In a steady iteration a process allocates and captures nothing. It waits for f and g, and for
+// each of the sums that the host adds.
+func TestProcessesSteadyCalls(t *testing.T) {
+	spread(t, 2, cuda.Options{}, func(_ ranks.Collective, r *double.Driver, d plan.Device) {
+		for i, c := range graphcases.All() {
+			if c.Rows < 2 || c.Rows > 320 || i%7 != 0 {
+				continue
+			}
+			p, err := c.Problem(tensor.Float32, graph.On(d))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			a, b := p.Space().New(), p.Space().New()
+			iterate(t, p, 6, a, b)
+			from := len(r.Calls())
+			iterate(t, p, 1, a)
+			waits, graphs := 0, 0
+			for _, call := range r.Calls()[from:] {
+				switch call.Kind {
+				case "Synchronize":
+					waits++
+				case "LaunchGraph":
+					graphs++
+				case "Allocate", "BeginCapture", "Pinned":
+					t.Errorf("%s: a steady iteration has the call %s", c.Name, call.Kind)
+				}
+			}
+			if graphs < 2 || graphs > 5 || waits < 1 || waits > 4 {
+				t.Errorf("%s: %d graphs are launched, %d waits", c.Name, graphs, waits)
+			}
+		}
+	})
 }
 
 // A GPU that fails in one process ends all processes with an error that names the process and the
-// GPU. A transfer of NCCL that fails ends all processes too.
+// GPU.
 func TestProcessGPUFails(t *testing.T) {
-	for _, way := range []struct {
-		sums cuda.Sums
-		call string
-	}{{cuda.HostSums, "Synchronize"}, {cuda.NCCLSums, "Synchronize"}, {cuda.NCCLSums, "Transfer"}} {
-		for failing := range 3 {
-			failsOver(t, way.sums, way.call, failing)
-		}
-	}
-}
-
-// failsOver trains in three processes, and lets the third call of a kind fail in one process.
-func failsOver(t *testing.T, sums cuda.Sums, call string, failing int) {
-	t.Helper()
 	lost := errors.New("lost")
-	errs := make([]error, 3)
-	machine := double.Options{Network: double.NewNetwork()}
-	var all sync.WaitGroup
-	for _, c := range ranks.Goroutines(3) {
-		r := double.ComputingMachine(machine, 1)[0]
-		all.Go(func() {
-			s, err := cuda.OpenSeveral([]int{0}, func(int) (driver.Driver, error) { return r, nil }, cuda.Options{GPUSums: sums, Processes: true})
-			if err != nil {
-				t.Error(err)
-				return
+	for _, call := range []string{"Synchronize", "Download", "Upload", "LaunchGraph"} {
+		for failing := range 3 {
+			errs := make([]error, 3)
+			spread(t, 3, cuda.Options{}, func(c ranks.Collective, r *double.Driver, d plan.Device) {
+				team := ranks.NewTeam(c)
+				p, err := small(t).Problem(tensor.Float64, graph.On(ranks.Device(d, team)))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if c.Rank() == failing {
+					r.FailAt(call, 3, lost)
+				}
+				if c.Rank() > 0 {
+					errs[c.Rank()] = team.Serve()
+					return
+				}
+				_, err = trainer.Train(t.Context(), p, &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, trainer.Settings{Iterations: 50})
+				errs[0] = errors.Join(err, team.Release()) // the GPU of process 0 may fail while the others wait for a call
+			})
+			for rank, err := range errs {
+				if !errors.Is(err, lost) || !contains(err, "cuda:0: ") || rank != failing && !contains(err, fmt.Sprintf("process %d ended the run", failing)) {
+					t.Errorf("%s of process %d fails: process %d: %v", call, failing, rank, err)
+				}
 			}
-			defer s.Close()
-			team := ranks.NewTeam(c)
-			if err := s.Among(c, c.Rank(), 3); err != nil {
-				t.Error(err)
-				return
-			}
-			p, err := small(t).Problem(tensor.Float64, graph.On(ranks.Device(s, team)))
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if c.Rank() == failing {
-				r.FailAt(call, 3, lost)
-			}
-			if c.Rank() > 0 {
-				errs[c.Rank()] = team.Serve()
-				return
-			}
-			_, err = trainer.Train(t.Context(), p, &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, trainer.Settings{Iterations: 50})
-			errs[0] = errors.Join(err, team.Release()) // the GPU of process 0 may fail while the others wait for a call
-		})
-	}
-	all.Wait()
-	for rank, err := range errs {
-		switch elsewhere := rank != failing; {
-		case !elsewhere && (!errors.Is(err, lost) || call == "Synchronize" && !contains(err, "cuda:0: ")),
-			elsewhere && sums == cuda.HostSums && (!errors.Is(err, lost) || !contains(err, fmt.Sprintf("process %d ended the run", failing))),
-			elsewhere && sums == cuda.NCCLSums && !errors.Is(err, lost) && !contains(err, "another process failed") && !(failing == 0 && err == nil): // NCCL may notice first
-			t.Errorf("%s, %s of process %d fails: process %d: %v", sums, call, failing, rank, err)
 		}
 	}
 }
 
-// If NCCL does not work in one process, the host adds in all processes, and the reason names the
-// process. It is an error if the user asked for NCCL, if the processes were asked for different
-// ways, or if NCCL fails for another reason.
-func TestProcessesWithoutNCCL(t *testing.T) {
-	const reason = "process 1: double: NCCL cannot join the GPUs"
-	broken := errors.New("broken\nfile")
-	for name, c := range map[string]struct {
-		sums [3]cuda.Sums
-		fail string // a call of process 2
-		all  bool   // NCCL works in process 1
-		path string
-		want string // in the error
-	}{
-		"automatic":    {path: "through the host's memory (" + reason + ")"},
-		"chosen":       {sums: [3]cuda.Sums{"nccl", "nccl", "nccl"}, want: "PPAL_GPU_SUMS=nccl: " + reason},
-		"host":         {sums: [3]cuda.Sums{"host", "host", "host"}, path: "through the host's memory"},
-		"peers":        {sums: [3]cuda.Sums{"", "peers", ""}, want: "cuda: PPAL_GPU_SUMS=peers: several processes add sums by nccl or host"},
-		"different":    {sums: [3]cuda.Sums{"", "", "host"}, want: `cuda: PPAL_GPU_SUMS is "" in process 0 and "host" in process 2: give all processes the same value (mpirun -x PPAL_GPU_SUMS)`},
-		"works":        {all: true, path: "with the double's NCCL"},
-		"meet fails":   {all: true, fail: "Meet", want: "process 2: broken file"},
-		"gather fails": {all: true, fail: "Gather", want: "process 2: broken file"},
-	} {
-		network := double.NewNetwork()
-		var all sync.WaitGroup
-		for _, r := range ranks.Goroutines(3) {
-			o := double.Options{Network: network}
-			if r.Rank() == 1 && !c.all {
-				o.Network = nil
-			}
-			drivers := double.NewMachine(o, 1)
-			if r.Rank() == 2 && c.fail != "" {
-				drivers[0].FailAt(c.fail, 1, broken)
-			}
-			t.Cleanup(func() { // after Close
-				if limited := drivers[0].Count("Limit") > 0; limited != (c.all && c.fail == "") {
-					t.Errorf("%s: the wait of process %d for the others has a limit: %t", name, r.Rank(), limited)
+// A failure of any call gives an error that wraps it, and the GPU releases every object.
+func TestFailuresAmongProcesses(t *testing.T) {
+	lost := errors.New("lost")
+	c := graphcases.Expressions()[1]
+	for _, kind := range []string{"Allocate", "Pinned", "Launch", "LaunchGraph", "Copy", "Download", "Upload", "BeginCapture", "Synchronize"} {
+		for k := 1; ; k += 3 {
+			r := double.New(double.Options{})
+			r.FailAt(kind, k, lost)
+			err := func() error {
+				d, err := cuda.Open(r, cuda.Options{})
+				if err != nil {
+					return err
 				}
-			})
-			s := together(t, drivers, cuda.Options{GPUSums: c.sums[r.Rank()], Processes: true})
-			all.Go(func() {
-				switch err := s.Among(r, r.Rank(), 3); {
-				case c.want != "" && (err == nil || err.Error() != c.want), c.want == "" && (err != nil || s.Path() != c.path):
-					t.Errorf("%s: process %d: sums are added %s, %v", name, r.Rank(), s.Path(), err)
+				defer func() { _ = d.Close() }() // a call of Close may be the one that fails
+				p, err := c.Problem(tensor.Float32, graph.On(d.Among(ranks.Goroutines(1)[0])))
+				if err != nil {
+					return err
 				}
-			})
+				_, m := p.Dims()
+				v := p.Space().New()
+				for range 3 {
+					if _, err := p.Forward(make([]float64, m)); err != nil {
+						return err
+					}
+					if err := p.Backward(make([]float64, m+1), v); err != nil {
+						return err
+					}
+				}
+				return p.Space().Err()
+			}()
+			if err == nil {
+				if k == 1 && kind != "Copy" {
+					t.Errorf("%s: the first call failed and nothing said so", kind)
+				}
+				break
+			}
+			// If the first launch of a capture fails, the capture is empty, which the double refuses.
+			if !errors.Is(err, lost) || kind != "Launch" && r.Violations() != nil {
+				t.Fatalf("%s %d: error %v, violations %v", kind, k, err, r.Violations())
+			}
 		}
-		all.Wait()
 	}
 }
 
-// The parts of several processes need a row for each GPU.
+// The parts of several processes need a row for each process.
 func TestProcessesRefuseFewRows(t *testing.T) {
 	c := graphcases.Expressions()[0]
 	c.Rows = 3
-	spread(t, 2, 2, cuda.Options{}, func(_ ranks.Collective, s *cuda.Several) {
-		if _, err := c.Problem(tensor.Float64, graph.On(s)); !contains(err, "3 rows cannot be divided among 4 devices") {
+	spread(t, 4, cuda.Options{}, func(_ ranks.Collective, _ *double.Driver, d plan.Device) {
+		if _, err := c.Problem(tensor.Float64, graph.On(d)); !contains(err, "3 rows cannot be divided among 4 processes") {
 			t.Errorf("error %v", err)
 		}
 	})
 	if from, to := plan.PartOf(1000, 1, 3); from != 256 || to != 640 {
 		t.Errorf("part 1 of 3 has the rows %d to %d", from, to)
 	}
-}
-
-// overProcesses runs lead in process 0 of n processes, which are goroutines on one machine, with
-// the session of a run on GPUs that compute on the host. identity names the GPU of a process.
-func overProcesses(t *testing.T, n int, o session.Options, identity func(rank int) string, lead func(s *session.Session, err error)) {
-	t.Helper()
-	var all sync.WaitGroup
-	for _, c := range ranks.Goroutines(n) {
-		own := o
-		own.Settings = trainer.Settings{Seed: 1, Iterations: 12, RecordEvery: 12}
-		own.Device.Kind, own.Device.Ranks, own.Device.Threads = session.CUDA, c, 1
-		own.Device.OpenGPU = func(g session.GPUOptions) (session.GPU, error) {
-			if g.Place != c.Rank() || g.Neighbours != n {
-				return nil, fmt.Errorf("process %d is number %d of %d", c.Rank(), g.Place, g.Neighbours)
-			}
-			if identity(c.Rank()) == "" {
-				return nil, errors.New("no GPU here")
-			}
-			info := driver.Info{Name: "double", Major: 8, Processors: 108, Memory: 1 << 30, Driver: "12.4", Products: "none", UUID: identity(c.Rank())}
-			machine := double.ComputingMachine(double.Options{Info: info}, 1)
-			return cuda.OpenSeveral([]int{0}, func(int) (driver.Driver, error) { return machine[0], nil },
-				cuda.Options{Products: g.Products, GPUSums: cuda.HostSums})
-		}
-		all.Go(func() {
-			if c.Rank() == 0 {
-				s, err := session.New(t.Context(), own)
-				lead(s, err)
-				if err == nil {
-					if err := s.Close(); err != nil {
-						t.Error(err)
-					}
-				}
-				return
-			}
-			if err := session.Serve(t.Context(), own, nil); err != nil && !session.Reported(err) && identity(c.Rank()) != "" {
-				t.Errorf("process %d: %v", c.Rank(), err)
-			}
-		})
-	}
-	all.Wait()
-}
-
-func ownGPU(rank int) string { return fmt.Sprint("GPU-", rank) }
-
-// A run has the bits of one process with as many GPUs in which the host adds: on all rows, and on
-// mini-batches. The processes read only their rows of a CSV file and of pictures.
-func TestProcessesRunAsSeveralGPUs(t *testing.T) {
-	rows := strings.Builder{}
-	rows.WriteString("x,z,g,y\n")
-	for i := range 700 {
-		fmt.Fprintf(&rows, "%d.5,%d.25,%d,%d\n", i*7%31, i*5%17, i%2, (i*7%31+i%3)/17)
-	}
-	file := filepath.Join(t.TempDir(), "rows.csv")
-	if err := os.WriteFile(file, []byte(rows.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	runs := batchRuns(t)
-	runs["csv"] = session.Options{Data: session.CSV(file, "y", "g=1"), Task: session.DemographicParity{}}
-	digits := runs["digits"] // drawn by every process, so these runs take seconds
-	digits.Data = session.Images{Dataset: "synthetic", Classes: []int{2, 0, 3}, RowsPerClass: 24}
-	runs["digits"] = digits
-	for name, o := range runs {
-		s, err := onGPUs(t, o, 3, cuda.Options{GPUSums: cuda.HostSums})
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		want, times := weightsOf(t, s), 2
-		if name == "digits" {
-			times = 1
-		}
-		for range times {
-			overProcesses(t, 3, o, ownGPU, func(s *session.Session, err error) {
-				if err != nil {
-					t.Error(name, err)
-					return
-				}
-				if got := weightsOf(t, s); !slices.Equal(got, want) {
-					t.Errorf("%s: three processes end %.2g away from three GPUs", name, far(got, want))
-				}
-				if d := s.Describe().Device; !strings.HasSuffix(d, ", 3 processes with 3 GPUs") {
-					t.Errorf("the device is %s", d)
-				}
-			})
-		}
-	}
-}
-
-// weightsOf trains and returns the weights.
-func weightsOf(t *testing.T, s *session.Session) []float64 {
-	t.Helper()
-	if _, err := s.Train(t.Context()); err != nil {
-		t.Error(err)
-	}
-	space := s.Problem().Space()
-	x := make([]float64, space.Len())
-	space.Read(x, problem.Iterate)
-	return x
-}
-
-// Two processes with one GPU, and a process without a GPU, end the run in all processes. If the
-// device is automatic, the CPU trains.
-func TestProcessesWithoutTheirOwnGPU(t *testing.T) {
-	o := session.Options{Data: session.Table{Dataset: "synthetic-compas"}, Task: session.DemographicParity{}}
-	shared := func(rank int) string { return fmt.Sprint("GPU-", rank%2) }
-	overProcesses(t, 3, o, shared, func(_ *session.Session, err error) {
-		bad := new(session.OptionError)
-		if !errors.As(err, &bad) || bad.Option != "device" || !contains(err, "gives the processes 0 and 2 the same GPU, their cuda:0") {
-			t.Errorf("error %v", err)
-		}
-	})
-	lacks := func(rank int) string { return []string{"a", "", "c"}[rank] }
-	overProcesses(t, 3, o, lacks, func(_ *session.Session, err error) {
-		if !errors.Is(err, ranks.ErrElsewhere) || !contains(err, "process 1") {
-			t.Errorf("error %v", err)
-		}
-	})
-	t.Setenv(session.SharedGPUSetting, session.SharedGPU)
-	overProcesses(t, 3, o, shared, func(_ *session.Session, err error) {
-		if err != nil {
-			t.Error(err)
-		}
-	})
 }

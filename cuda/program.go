@@ -34,16 +34,14 @@ type Program struct {
 	numbers   exchange
 	common    driver.Pointer // the gradient of the vectors without a graph of their own; 0: there was none yet
 
-	terms             []byte           // pinned memory for the sums that several devices add through the host's memory; nil: they do not
-	outbox            outbox           // the term of the device, for other devices
-	inbox             []driver.Pointer // by device: slices of terms, for NCCLSums
+	terms             []byte // pinned memory for this process's terms, then for the sums over processes; nil: there are none
 	cuts              cuts
 	forward, backward []half           // the parts of the halves, of which the first may be empty
 	links             map[link]*replay // the graphs of a descent and the first part of the forward half
 }
 
 // cuts are the numbers of regions at which the halves are cut into parts, increasing. Between the
-// parts, devices that share rows add their sums. A half without cuts is one part.
+// parts, processes that share rows add their sums. A half without cuts is one part.
 type cuts struct{ forward, backward []int }
 
 // exchange holds the numbers that the host and the device exchange, in pinned memory. The kernels
@@ -352,15 +350,12 @@ func (p *Program) close() error {
 	if p.numbers.pinned != nil {
 		failed = append(failed, p.device.driver.FreePinned(p.numbers.pinned))
 	}
-	if p.outbox.written != 0 {
-		failed = append(failed, p.device.driver.FreeEvent(p.outbox.written))
-	}
 	if p.terms != nil {
 		failed = append(failed, p.device.driver.FreePinned(p.terms))
 	}
 	for _, at := range p.storage.held {
 		p.device.memory.release(at)
 	}
-	p.storage.held, p.numbers.pinned, p.terms, p.outbox = nil, nil, nil, outbox{}
+	p.storage.held, p.numbers.pinned, p.terms = nil, nil, nil
 	return errors.Join(failed...)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"ppal/cuda/driver"
@@ -39,49 +38,9 @@ func (a *app) printGPUs() {
 		}
 		fmt.Fprintf(a.stdout, "cuda:%-3d %s, %s\n", info.Ordinal, line, memory)
 	}
-	if missing == nil && len(all) > 1 {
-		fmt.Fprintf(a.stdout, "peers    %s\n", a.peerAccess(all))
-	}
 	if missing != nil {
 		fmt.Fprintf(a.stdout, "gpu      %v\n", missing)
 	}
-}
-
-// peerAccess says whether every GPU can read the memory of all others, as `--device cuda:all` needs
-// to add sums on the GPUs.
-func (a *app) peerAccess(all []driver.Info) string {
-	var open []driver.Driver
-	defer func() {
-		for _, d := range open {
-			_ = d.Close() // the devices did no work
-		}
-	}()
-	for _, info := range all {
-		d, err := a.gpus.open(info.Ordinal)
-		if err != nil {
-			return fmt.Sprintf("unknown: cuda:%d cannot be opened: %v", info.Ordinal, err)
-		}
-		open = append(open, d)
-	}
-	for i, d := range open {
-		for j, other := range open {
-			if i == j {
-				continue
-			}
-			p, ok := d.(driver.Peers)
-			err := driver.ErrNoPeer
-			if ok {
-				err = p.EnablePeer(other)
-			}
-			switch {
-			case errors.Is(err, driver.ErrNoPeer):
-				return fmt.Sprintf("cuda:%d cannot read the memory of cuda:%d", all[i].Ordinal, all[j].Ordinal)
-			case err != nil:
-				return fmt.Sprintf("unknown: %v", err)
-			}
-		}
-	}
-	return "every GPU can read the memory of the others"
 }
 
 // freeMemory returns the free memory of a GPU, which it must open.

@@ -52,33 +52,6 @@ func TestDevicesListsGPUs(t *testing.T) {
 	}
 }
 
-// peerGPU is an idle device of a machine whose GPUs may read each other's memory.
-type peerGPU struct {
-	idleGPU
-	refuses error
-}
-
-func (d peerGPU) EnablePeer(driver.Driver) error { return d.refuses }
-
-// With several GPUs, `ppal devices` says whether they can read each other's memory.
-func TestDevicesNamesPeers(t *testing.T) {
-	for want, refuses := range map[string]error{
-		"peers    every GPU can read the memory of the others\n": nil,
-		"peers    cuda:0 cannot read the memory of cuda:1\n":     driver.ErrNoPeer,
-		"peers    unknown: cuda: illegal address\n":              errors.New("cuda: illegal address"),
-	} {
-		var out strings.Builder
-		a := &app{stdout: &out, gpus: gpus{
-			list: func() ([]driver.Info, error) { return []driver.Info{{Ordinal: 0}, {Ordinal: 1}}, nil },
-			open: func(int) (driver.Driver, error) { return peerGPU{refuses: refuses}, nil },
-		}}
-		a.printGPUs()
-		if !strings.HasSuffix(out.String(), want) {
-			t.Errorf("%v: got\n%swant at the end\n%s", refuses, out.String(), want)
-		}
-	}
-}
-
 // Without a GPU, or without support for GPUs in the build, gpu-check fails with one line that says
 // what is missing.
 func TestGPUCheckWithoutGPU(t *testing.T) {

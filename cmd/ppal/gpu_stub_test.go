@@ -15,7 +15,7 @@ import (
 	"ppal/internal/rundir"
 )
 
-// stubbed is a machine whose driver, cuBLAS and NCCL are the stub of internal/gpustub.
+// stubbed is a machine whose driver and cuBLAS are the stub of internal/gpustub.
 type stubbed struct{ library string }
 
 // stubRun is what a run of ppal on a stubbed machine left.
@@ -63,11 +63,11 @@ func (m stubbed) integers(t *testing.T, args string, set ...string) stubRun {
 		strings.Fields(args)...), set)
 }
 
-// run runs ppal. The default is a machine with one GPU and cuBLAS, without NCCL.
+// run runs ppal. The default is a machine with one GPU and cuBLAS.
 func (m stubbed) run(t *testing.T, out string, args, set []string) (r stubRun) {
 	t.Helper()
 	dir, cmd := rundir.Dir(out), process(args...)
-	cmd.Env = append(append(cmd.Env, nvidia.DriverFile+"="+m.library, nvidia.ProductsFile+"="+m.library, nvidia.NCCLFile+"="+nvidia.NoNCCL), set...)
+	cmd.Env = append(append(cmd.Env, nvidia.DriverFile+"="+m.library, nvidia.ProductsFile+"="+m.library), set...)
 	var stdout, stderr strings.Builder
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	r.status = exitStatus(cmd.Run())
@@ -172,45 +172,21 @@ func (m stubbed) withoutSomething(t *testing.T) {
 	}
 }
 
-// Several GPUs train through the flag --device, and the device's line names the GPUs and the way of
-// the sums. All ways give the same bits.
+// --device takes the GPU with a number. Several GPUs are refused in one line, which says how to
+// start a process for each.
 func (m stubbed) several(t *testing.T) {
-	two := []string{"PPAL_STUB_DEVICES=2", "PPAL_STUB_NAME=Stub"}
-	first := m.table(t, "--device cuda:0,1", two...)
-	if first.status != exitDone || !strings.HasPrefix(first.device, "cuda:0,1, Stub ") || !strings.Contains(first.device, "sums added ") {
-		t.Fatalf("%v", first)
+	two := []string{"PPAL_STUB_DEVICES=2"}
+	if second := m.table(t, "--device cuda:1", two...); second.status != exitDone || !strings.HasPrefix(second.device, "cuda:1, Stub 1 ") {
+		t.Errorf("%v", second)
 	}
-	paths := map[string]bool{first.device: true}
-	for _, c := range []struct{ device, set string }{
-		{"cuda:all", "PPAL_STUB_PEERS=1"}, {"cuda:0,1", "PPAL_STUB_PEERS=0"}, {"cuda:all", "PPAL_NCCL=" + m.library + "\nPPAL_STUB_PEERS=0"},
-	} {
-		got := m.table(t, "--device "+c.device, append(two, strings.Split(c.set, "\n")...)...)
-		if got.status != exitDone || !strings.HasPrefix(got.device, "cuda:0,1, Stub ") || got.weights != first.weights {
-			t.Errorf("%+v: %v, want the bits of %s", c, got, first.device)
-		}
-		paths[got.device] = true
+	if got := m.table(t, "--quiet --device cuda:1"); got.status != exitFailed || strings.Count(got.stderr, "\n") != 1 ||
+		!strings.Contains(got.stderr, "there is no device 1: the driver finds 1") {
+		t.Errorf("%v", got)
 	}
-	if len(paths) != 3 {
-		t.Errorf("%d ways of adding sums: %v", len(paths), paths)
-	}
-	if one := m.table(t, "--device cuda:all"); one.status != exitDone || !strings.HasPrefix(one.device, "cuda:0, Stub 0 ") ||
-		strings.Contains(one.device, "sums added") {
-		t.Errorf("cuda:all with one GPU: %v", one)
-	}
-	for _, c := range []struct {
-		device string
-		set    []string
-		want   string
-	}{
-		{"cuda:0,1", nil, "there is no device 1: the driver finds 1"},
-		{"cuda:all", []string{"PPAL_STUB_DEVICES=0"}, "no device"},
-		{"cuda:0,1", []string{"PPAL_STUB_DEVICES=2"}, "Stub 1"}, // the GPUs' names differ
-		{"cuda:0,1", append(two, "PPAL_STUB_PEERS=0", "PPAL_GPU_SUMS=peers"), "ppal: PPAL_GPU_SUMS=peers: cuda:0 and cuda:1: no access"},
-		{"cuda:0,1", append(two, "PPAL_GPU_SUMS=nccl"), "ppal: PPAL_GPU_SUMS=nccl: cuda: NCCL cannot join the GPUs: PPAL_NCCL is none"},
-	} {
-		got := m.table(t, "--quiet --device "+c.device, c.set...)
-		if got.status != exitFailed || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, c.want) {
-			t.Errorf("%+v: %v", c, got)
+	for _, device := range []string{"cuda:0,1", "cuda:all"} {
+		if got := m.table(t, "--quiet --device "+device, two...); got.status != exitUsage || strings.Count(got.stderr, "\n") != 1 ||
+			!strings.Contains(got.stderr, "mpirun -n 2 ppal-mpi-gpu train --device cuda") {
+			t.Errorf("%s: %v", device, got)
 		}
 	}
 }

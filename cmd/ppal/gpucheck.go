@@ -143,8 +143,7 @@ func (a *app) checkOptions(opts *checkOptions) (gpucheck.Options, error) {
 	}
 	return gpucheck.Options{
 		Args: args, Cases: opts.cases,
-		Open:    func() (driver.Driver, error) { return a.gpus.open(opts.device) },
-		Devices: a.gpus.list, OpenAt: a.gpus.open,
+		Open: func() (driver.Driver, error) { return a.gpus.open(opts.device) },
 		Data: data, Self: self, Python: opts.python,
 		Log: func(format string, args ...any) { fmt.Fprintf(a.stderr, format+"\n", args...) },
 	}, nil

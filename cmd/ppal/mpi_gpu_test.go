@@ -39,7 +39,7 @@ func onStub(t *testing.T, n int, set, failing []string, args ...string) *exec.Cm
 		at := slices.Index(cmd.Args, os.Args[0])
 		cmd.Args = slices.Insert(cmd.Args, at, "sh", "-c", script, "sh")
 	}
-	cmd.Env = append(append(cmd.Env, "PPAL_CUDA_DRIVER="+stubLibrary, "PPAL_CUBLAS="+stubLibrary, "PPAL_NCCL="+stubLibrary, "PPAL_STUB_DEVICES=3", "PPAL_STUB_NAME=Stub",
+	cmd.Env = append(append(cmd.Env, "PPAL_CUDA_DRIVER="+stubLibrary, "PPAL_CUBLAS="+stubLibrary, "PPAL_STUB_DEVICES=3", "PPAL_STUB_NAME=Stub",
 		"TMPDIR="+t.TempDir()), set...)
 	return cmd
 }
@@ -57,49 +57,38 @@ func runOnStub(t *testing.T, n int, set []string, args ...string) (device string
 
 var onStandIn = append([]string{"--dataset", "synthetic-compas", "--problem", "dp", "--iterations", "30"}, fixedSteps...)
 
-// Three processes with one GPU each train as one process on the CPU does, to rounding, and have the
-// same bits if the sums go over NCCL and through the host's memory.
+// Processes with one GPU each train as one process on the CPU does, to rounding.
 func trainOnGPUs(t *testing.T) {
 	_, want := trainedOver(t, 0, append([]string{"--device", "cpu"}, onStandIn...)...)
 	device, x := runOnStub(t, 3, nil, onStandIn...)
-	if !strings.HasPrefix(device, "cuda:0, Stub") || !strings.Contains(device, ", sums added with NCCL 2.21.5, 3 processes with 3 GPUs") {
+	if !strings.HasPrefix(device, "cuda:0, Stub") || !strings.Contains(device, ", 3 processes with 3 GPUs") {
 		t.Errorf("the device is %s", device)
 	}
 	if d := apart(x, want); !(d <= 1e-12) {
 		t.Errorf("GPUs differ from the CPU by %g", d)
-	}
-	device, host := runOnStub(t, 3, []string{"PPAL_GPU_SUMS=host"}, onStandIn...)
-	if !strings.Contains(device, ", sums added through the host's memory, 3 processes with 3 GPUs") || !slices.Equal(x, host) {
-		t.Errorf("%s: differs by %g", device, apart(x, host))
-	}
-	if device, again := runOnStub(t, 2, []string{"PPAL_NCCL=none"}, onStandIn...); !strings.Contains(device,
-		", sums added through the host's memory (process 0: cuda: NCCL cannot join the GPUs: PPAL_NCCL is none), 2 processes with 2 GPUs") || !(apart(again, want) <= 1e-12) {
-		t.Errorf("%s: differs by %g", device, apart(again, want))
 	}
 }
 
 // A GPU that fails in one process, and a killed process, end all processes, and are named.
 func failOnGPUs(t *testing.T) {
 	endless := append([]string{"--dataset", "synthetic-compas", "--problem", "dp", "--iterations", "1000000", "--tolerance", "0", "--record-every", "10"}, fixedSteps...)
-	for _, sums := range []string{"nccl", "host"} {
-		text, err := onStub(t, 3, []string{"PPAL_GPU_SUMS=" + sums}, []string{"PPAL_STUB_FAIL=cuStreamSynchronize=700", "PPAL_STUB_AFTER=100"},
-			append(endless, "--out", filepath.Join(t.TempDir(), "run"))...).CombinedOutput()
-		if got := string(text); err == nil || strings.Count(got, "ppal: ") != 1 || !strings.Contains(got, "ppal: process 1 of 3 ends the run: ") ||
-			!strings.Contains(got, "cuda:1: ") || !strings.Contains(got, "CUDA_ERROR_ILLEGAL_ADDRESS") {
-			t.Errorf("%s: %v: %s", sums, err, got)
-		}
-		out := filepath.Join(t.TempDir(), "run")
-		cmd := onStub(t, 3, []string{"PPAL_GPU_SUMS=" + sums}, nil, append(endless, "--out", out)...)
-		var killed bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &killed, &killed
-		start(t, cmd)
-		records(t, out, 2)
-		if err := syscall.Kill(processOf(t, out, 1), syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Wait(); err == nil || !strings.Contains(killed.String(), "rank 1") {
-			t.Errorf("%s, a killed process: %v: %s", sums, err, killed.String())
-		}
+	text, err := onStub(t, 3, nil, []string{"PPAL_STUB_FAIL=cuStreamSynchronize=700", "PPAL_STUB_AFTER=100"},
+		append(endless, "--out", filepath.Join(t.TempDir(), "run"))...).CombinedOutput()
+	if got := string(text); err == nil || strings.Count(got, "ppal: ") != 1 || !strings.Contains(got, "ppal: process 1 of 3 ends the run: ") ||
+		!strings.Contains(got, "cuda:1: ") || !strings.Contains(got, "CUDA_ERROR_ILLEGAL_ADDRESS") {
+		t.Errorf("%v: %s", err, got)
+	}
+	out := filepath.Join(t.TempDir(), "run")
+	cmd := onStub(t, 3, nil, nil, append(endless, "--out", out)...)
+	var killed bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &killed, &killed
+	start(t, cmd)
+	records(t, out, 2)
+	if err := syscall.Kill(processOf(t, out, 1), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil || !strings.Contains(killed.String(), "rank 1") {
+		t.Errorf("a killed process: %v: %s", err, killed.String())
 	}
 }
 

@@ -20,10 +20,6 @@
 //	mapped     the same holds for launches that read and write mapped pinned memory; the
 //	           host, which says so by HostReads, reads what the device wrote only after
 //	           the stream was synchronized
-//	peers      a device reads the memory of another device of its machine only with access to it,
-//	           in the order of events, and does not write it
-//	transfers  in a group of NCCL's transfers, no transfer writes bytes that another transfer
-//	           touches; a receive follows the sender's earlier work
 //	the end    Close names every resource that was not freed
 //
 // A computing device also checks its kernels:

@@ -17,11 +17,7 @@ type Options struct {
 	// Reads and Writes, and refuse a launch that changes anything outside its Writes. Every launch
 	// runs twice, in two orders of its blocks and threads, and is refused if the results differ in a
 	// bit.
-	Strict  bool
-	NoPeers bool // of a machine: no device reads the memory of another
-	NCCL    bool // of a machine: Join joins devices
-	// Network joins the devices with those of other machines in this process: Gather works.
-	Network *Network
+	Strict bool
 }
 
 // Call is one recorded call.
@@ -55,42 +51,23 @@ type Driver struct {
 	failures   map[string]map[int]error
 	violations []error
 
-	*machine
-	held    int64            // allocated bytes of device memory
-	own     map[uint64]bool  // the streams and events of this device
-	peers   map[*Driver]bool // the devices whose memory this device may read
-	pinned  []pinned
-	capture *capture
-	graphs  map[driver.Graph][]action
-	modules map[driver.Module]bool
-	names   map[driver.Function]string
-	joined  int // communicators with this device that are not closed
-	closed  bool
-}
-
-// machine holds what the devices of one machine share: addresses, and the order of the work on all
-// streams.
-type machine struct {
 	heap     heap
 	streams  map[driver.Stream]clock
 	events   map[driver.Event]clock
-	sequence uint64
-	host     clock // the work that the host knows to be done
+	sequence uint64 // of the work on all streams
+	host     clock  // the work that the host knows to be done
 	pending  []transfer
 	handles  uint64
+	held     int64 // allocated bytes of device memory
+	pinned   []pinned
+	capture  *capture
+	graphs   map[driver.Graph][]action
+	modules  map[driver.Module]bool
+	names    map[driver.Function]string
+	closed   bool
 }
 
-func newMachine(computes bool) *machine {
-	return &machine{heap: newHeap(computes), streams: map[driver.Stream]clock{0: {}}, events: map[driver.Event]clock{}, host: clock{}}
-}
-
-var (
-	_ driver.Driver = (*Driver)(nil)
-	_ driver.Peers  = (*Driver)(nil)
-	_ driver.Joiner = (*Driver)(nil)
-
-	_ driver.Gatherer = (*Driver)(nil)
-)
+var _ driver.Driver = (*Driver)(nil)
 
 // processor runs kernels and products on the host's memory.
 type processor interface {
@@ -105,22 +82,9 @@ type processor interface {
 }
 
 // New returns a device that computes nothing.
-func New(o Options) *Driver { return newDriver(o, nil, newMachine(false)) }
+func New(o Options) *Driver { return newDriver(o, nil) }
 
-// NewMachine returns devices of one machine that compute nothing, with the ordinals 0, 1, ...
-func NewMachine(o Options, devices int) []*Driver { return newDevices(o, nil, devices) }
-
-func newDevices(o Options, p processor, devices int) (list []*Driver) {
-	shared := newMachine(p != nil)
-	for k := range devices {
-		d := newDriver(o, p, shared)
-		d.options.Info.Ordinal = k
-		list = append(list, d)
-	}
-	return list
-}
-
-func newDriver(o Options, p processor, shared *machine) *Driver {
+func newDriver(o Options, p processor) *Driver {
 	if o.Memory == 0 {
 		o.Memory = 1 << 30
 	}
@@ -128,8 +92,8 @@ func newDriver(o Options, p processor, shared *machine) *Driver {
 		o.Info = driver.Info{Name: "double", Major: 8, Processors: 108, Memory: o.Memory, Driver: "12.4", Products: "none"}
 	}
 	return &Driver{
-		options: o, processor: p, counts: map[string]int{}, failures: map[string]map[int]error{}, machine: shared,
-		own: map[uint64]bool{0: true}, peers: map[*Driver]bool{},
+		options: o, processor: p, counts: map[string]int{}, failures: map[string]map[int]error{},
+		heap: newHeap(p != nil), streams: map[driver.Stream]clock{0: {}}, events: map[driver.Event]clock{}, host: clock{},
 		graphs: map[driver.Graph][]action{}, modules: map[driver.Module]bool{}, names: map[driver.Function]string{},
 	}
 }
@@ -153,35 +117,6 @@ func (d *Driver) Violations() []error { return d.violations }
 
 // Held returns the number of allocated bytes of device memory.
 func (d *Driver) Held() int64 { return d.held }
-
-// EnablePeer implements driver.Peers.
-func (d *Driver) EnablePeer(other driver.Driver) error {
-	if err := d.begin(Call{Kind: "EnablePeer"}); err != nil {
-		return err
-	}
-	o, ok := other.(*Driver)
-	switch {
-	case !ok || o.machine != d.machine || o == d:
-		return d.violation("not another device of this machine")
-	case d.options.NoPeers:
-		return fmt.Errorf("double: %w", driver.ErrNoPeer)
-	}
-	d.peers[o] = true
-	return nil
-}
-
-// reaches returns why work of this device cannot touch a block, or "".
-func (d *Driver) reaches(b *block, write bool) string {
-	switch {
-	case b.owner == d:
-		return ""
-	case !d.peers[b.owner]:
-		return "the memory of another device, without access to it"
-	case write:
-		return "a write to the memory of another device"
-	}
-	return ""
-}
 
 // begin records a call and returns the failure that FailAt asked for.
 func (d *Driver) begin(c Call) error {
@@ -272,8 +207,8 @@ func (d *Driver) Close() error {
 	d.closed = true
 	var left []string
 	for _, b := range d.heap.blocks {
-		if b.host != nil || b.owner != d {
-			continue // named as pinned memory, or another device's
+		if b.host != nil {
+			continue // named as pinned memory
 		}
 		left = append(left, fmt.Sprintf("%d bytes of call %d", b.Bytes, b.call))
 		if !b.intact() {
@@ -283,19 +218,11 @@ func (d *Driver) Close() error {
 	for _, p := range d.pinned {
 		left = append(left, fmt.Sprintf("%d pinned bytes of call %d", len(p.host), p.call))
 	}
-	streams, events := -1, 0 // without the default stream
-	for h := range d.own {
-		if d.streams[driver.Stream(h)] != nil {
-			streams++
-		}
-		if d.events[driver.Event(h)] != nil {
-			events++
-		}
-	}
+	streams := len(d.streams) - 1 // without the default stream
 	for _, n := range []struct {
 		what  string
 		count int
-	}{{"streams", streams}, {"events", events}, {"graphs", len(d.graphs)}, {"communicators", d.joined}} {
+	}{{"streams", streams}, {"events", len(d.events)}, {"graphs", len(d.graphs)}} {
 		if n.count > 0 {
 			left = append(left, fmt.Sprintf("%d %s", n.count, n.what))
 		}

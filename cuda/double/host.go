@@ -18,11 +18,7 @@ import (
 )
 
 // Computing returns a device that computes on the host.
-func Computing(o Options) *Driver { return newDriver(o, newHost(), newMachine(true)) }
-
-// ComputingMachine returns devices of one machine that compute on the host, with the ordinals 0, 1,
-// ...
-func ComputingMachine(o Options, devices int) []*Driver { return newDevices(o, newHost(), devices) }
+func Computing(o Options) *Driver { return newDriver(o, newHost()) }
 
 func newHost() host {
 	h := host{}

@@ -39,8 +39,7 @@ type heap struct {
 // block is an allocation.
 type block struct {
 	driver.Span
-	owner   *Driver
-	call    int       // the number of the owner's call that allocated it
+	call    int       // the number of the call that allocated it
 	written intervals // of bytes
 	uses    []use
 	room    []byte // of a computing device: the data and a zone on each side
@@ -55,8 +54,8 @@ func newHeap(computes bool) heap {
 func (s *block) end() driver.Pointer { return s.At.Offset(s.Bytes) }
 
 // add allocates a block.
-func (h *heap) add(n, call int, owner *Driver) *block {
-	b := &block{Span: driver.Span{At: h.next, Bytes: n}, owner: owner, call: call}
+func (h *heap) add(n, call int) *block {
+	b := &block{Span: driver.Span{At: h.next, Bytes: n}, call: call}
 	if h.computes {
 		b.room = make([]byte, n+3*zone)
 		fill(b.room, canary)
@@ -229,7 +228,7 @@ func (d *Driver) Allocate(bytes int) (driver.Pointer, error) {
 			Name: "CUDA_ERROR_OUT_OF_MEMORY", Detail: "out of memory", Err: driver.ErrOutOfMemory}
 	}
 	d.held += int64(bytes)
-	return d.heap.add(bytes, len(d.calls)-1, d).At, nil
+	return d.heap.add(bytes, len(d.calls)-1).At, nil
 }
 
 // Free implements driver.Driver. Like CUDA's, it waits for the work that runs.
@@ -251,15 +250,7 @@ func (d *Driver) Free(p driver.Pointer) error {
 	if b.host != nil {
 		return d.violation("%#x is mapped memory, which FreePinned frees", uint64(p))
 	}
-	if b.owner != d {
-		return d.violation("%#x is the memory of another device", uint64(p))
-	}
 	d.completeAll()
-	for _, u := range b.uses {
-		if u.number > d.host[u.stream] {
-			return d.violation("another device may still use the %d bytes of call %d", b.Bytes, b.call)
-		}
-	}
 	d.held -= int64(b.Bytes)
 	d.heap.remove(i)
 	if !b.intact() {
@@ -331,7 +322,7 @@ func (d *Driver) Mapped(host []byte) (driver.Pointer, error) {
 			return b.At.Offset(int(address(host) - address(whole))), nil
 		}
 	}
-	b := d.heap.add(len(whole), len(d.calls)-1, d)
+	b := d.heap.add(len(whole), len(d.calls)-1)
 	b.host = whole
 	return b.At.Offset(int(address(host) - address(whole))), nil
 }

@@ -83,9 +83,7 @@ func (d *Driver) complete(now clock) error {
 
 func (d *Driver) completeAll() {
 	for s := range d.streams {
-		if d.own[uint64(s)] {
-			_ = d.complete(d.streams[s]) // the driver records the violation
-		}
+		_ = d.complete(d.streams[s]) // the driver records the violation
 	}
 }
 
@@ -95,7 +93,7 @@ func (d *Driver) NewStream() (driver.Stream, error) {
 		return 0, err
 	}
 	s := driver.Stream(d.handle())
-	d.streams[s], d.own[uint64(s)] = clock{}, true
+	d.streams[s] = clock{}
 	return s, nil
 }
 
@@ -117,12 +115,11 @@ func (d *Driver) FreeStream(s driver.Stream) error {
 		return err
 	}
 	delete(d.streams, s)
-	delete(d.own, uint64(s))
 	return nil
 }
 
 func (d *Driver) known(s driver.Stream) error {
-	if d.streams[s] == nil || !d.own[uint64(s)] {
+	if d.streams[s] == nil {
 		return d.violation("there is no stream %d", s)
 	}
 	return nil
@@ -148,7 +145,7 @@ func (d *Driver) NewEvent() (driver.Event, error) {
 		return 0, err
 	}
 	e := driver.Event(d.handle())
-	d.events[e], d.own[uint64(e)] = clock{}, true
+	d.events[e] = clock{}
 	return e, nil
 }
 
@@ -157,11 +154,10 @@ func (d *Driver) FreeEvent(e driver.Event) error {
 	if err := d.begin(Call{Kind: "FreeEvent"}); err != nil {
 		return err
 	}
-	if d.events[e] == nil || !d.own[uint64(e)] {
+	if d.events[e] == nil {
 		return d.violation("there is no event %d", e)
 	}
 	delete(d.events, e)
-	delete(d.own, uint64(e))
 	return nil
 }
 
@@ -169,9 +165,6 @@ func (d *Driver) FreeEvent(e driver.Event) error {
 func (d *Driver) Record(e driver.Event, s driver.Stream) error {
 	if err := d.mark("Record", e, s); err != nil {
 		return err
-	}
-	if !d.own[uint64(e)] {
-		return d.violation("event %d is another device's", e)
 	}
 	d.events[e] = d.streams[s].clone()
 	return nil
@@ -186,20 +179,6 @@ func (d *Driver) Wait(s driver.Stream, e driver.Event) error {
 	return nil
 }
 
-// knows reports whether an event is this device's, or the event of a device whose memory this
-// device may read.
-func (d *Driver) knows(e driver.Event) bool {
-	if d.own[uint64(e)] {
-		return true
-	}
-	for p := range d.peers {
-		if p.own[uint64(e)] {
-			return true
-		}
-	}
-	return false
-}
-
 // mark begins a call with an event. A capture has one stream, so events are refused while a stream
 // is captured.
 func (d *Driver) mark(kind string, e driver.Event, s driver.Stream) error {
@@ -209,7 +188,7 @@ func (d *Driver) mark(kind string, e driver.Event, s driver.Stream) error {
 	if err := d.known(s); err != nil {
 		return err
 	}
-	if d.events[e] == nil || !d.knows(e) {
+	if d.events[e] == nil {
 		return d.violation("there is no event %d", e)
 	}
 	return d.idle()

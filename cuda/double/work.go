@@ -71,13 +71,9 @@ func (d *Driver) work(a action) error {
 			return d.violation("a copy with pageable host memory while stream %d is captured", a.Stream)
 		}
 	}
-	for i, s := range slices.Concat(a.Reads, a.Writes) {
-		b, err := d.heap.find(s)
-		if err != nil {
+	for _, s := range slices.Concat(a.Reads, a.Writes) {
+		if _, err := d.heap.find(s); err != nil {
 			return d.violation("%v", err)
-		}
-		if why := d.reaches(b, i >= len(a.Reads)); why != "" {
-			return d.violation("%s", why)
 		}
 	}
 	d.capture.actions = append(d.capture.actions, a)
@@ -185,9 +181,6 @@ func (d *Driver) access(a action, s driver.Span, write bool, now clock) error {
 	b, err := d.heap.find(s)
 	if err != nil {
 		return d.violation("%s: %v", a.title(), err)
-	}
-	if why := d.reaches(b, write); why != "" {
-		return d.violation("%s: %s", a.title(), why)
 	}
 	if !write {
 		if at := b.unwritten(s); at >= 0 {

@@ -114,14 +114,6 @@ type Driver interface {
 	Close() error
 }
 
-// Peers is a Driver whose device may read the memory of another device.
-type Peers interface {
-	// EnablePeer lets kernels of this device read the memory of another device, whose driver is of
-	// the same kind, and lets Wait take the other device's events. The error wraps ErrNoPeer if the
-	// machine has no path between the devices.
-	EnablePeer(other Driver) error
-}
-
 // Witness is a Driver that checks the host's reads of pinned memory.
 type Witness interface {
 	// HostReads returns an error if the device may still write to pinned memory that the host is

@@ -22,9 +22,6 @@ var ErrNoSupport = errors.New("this program was built without GPU support")
 // that no library computes because there is none. The stream is as it was before.
 var ErrNotSupported = errors.New("the product is not supported")
 
-// ErrNoPeer is wrapped by the error of a device that cannot read the memory of another device.
-var ErrNoPeer = errors.New("no access to the memory of the other device")
-
 // Error is a failed call.
 type Error struct {
 	Operation string // "launch margin_loss"

@@ -19,21 +19,12 @@ import (
 )
 
 // asked makes the test program print the results of Open and Devices instead of running tests,
-// because a process has one driver for life. The value askedJoin makes it print the errors of
-// joining devices, of which a call may never return.
-const (
-	asked     = "PPAL_TEST_OPEN"
-	askedJoin = "join"
-)
+// because a process has one driver for life.
+const asked = "PPAL_TEST_OPEN"
 
-// TestMain runs the tests on a driver, a cuBLAS and an NCCL without a GPU (testdata/stub).
+// TestMain runs the tests on a driver and a cuBLAS without a GPU (testdata/stub).
 func TestMain(m *testing.M) {
-	switch os.Getenv(asked) {
-	case "":
-	case askedJoin:
-		printJoin()
-		return
-	default:
+	if os.Getenv(asked) != "" {
 		printOpen()
 		return
 	}
@@ -51,13 +42,12 @@ func TestMain(m *testing.M) {
 // stubFile is the stub's library.
 var stubFile string
 
-// useStub builds the stub, and names it in the environment. NCCL is turned off: the tests of NCCL
-// name the file.
+// useStub builds the stub, and names it in the environment.
 func useStub() (err error) {
 	if stubFile, err = gpustub.Build(); err != nil {
 		return err
 	}
-	return errors.Join(os.Setenv(nvidia.DriverFile, stubFile), os.Setenv(nvidia.ProductsFile, stubFile), os.Setenv(nvidia.NCCLFile, nvidia.NoNCCL))
+	return errors.Join(os.Setenv(nvidia.DriverFile, stubFile), os.Setenv(nvidia.ProductsFile, stubFile))
 }
 
 func printOpen() {
@@ -69,28 +59,6 @@ func printOpen() {
 	}
 	all, err := nvidia.Devices()
 	fmt.Println("devices:", len(all), err)
-}
-
-// printJoin prints the errors of joining two devices with a short limit, and of closing them.
-func printJoin() {
-	var list []driver.Driver
-	for k := range 2 {
-		d, err := nvidia.Open(k)
-		if err != nil {
-			fmt.Println("open:", err)
-			return
-		}
-		list = append(list, d)
-	}
-	const patience = 50 * time.Millisecond
-	_, err := nvidia.JoinWithin(patience, list)
-	fmt.Println("join:", err)
-	meeting, err := list[0].(driver.Gatherer).Meet(true)
-	if err == nil {
-		_, err = nvidia.GatherWithin(patience, meeting, list, 0, len(list))
-	}
-	fmt.Println("gather:", err)
-	fmt.Println("close:", list[0].Close(), list[1].Close())
 }
 
 // openIn runs another process of the test program with environment variables changed, and returns

@@ -231,11 +231,13 @@ func TestRefusedFlags(t *testing.T) {
 			"--method nl-iapial: needs smooth convex constraints; use --problem mnpc --model linear --phi logistic, or another method"},
 		{"method=nl-iapial problem=dp", "--method nl-iapial: needs smooth convex constraints; use --problem mnpc --model linear --phi logistic, or another method"},
 		{"method=nl-iapial model=linear phi=logistic batch-size=8", "--batch-size 8: nl-iapial searches its step sizes on all rows; use 0"},
-		{"device=gpu", "--device gpu: must be auto, cpu, cuda, cuda:N, cuda:all, or the numbers of different GPUs as in cuda:0,1"},
-		{"device=cpu:1", "--device cpu:1: must be auto, cpu, cuda, cuda:N, cuda:all, or the numbers of different GPUs as in cuda:0,1"},
-		{"device=cuda:x", "--device cuda:x: must be auto, cpu, cuda, cuda:N, cuda:all, or the numbers of different GPUs as in cuda:0,1"},
-		{"device=cuda:1,1", "--device cuda:1,1: must be auto, cpu, cuda, cuda:N, cuda:all, or the numbers of different GPUs as in cuda:0,1"},
-		{"device=cuda:1,", "--device cuda:1,: must be auto, cpu, cuda, cuda:N, cuda:all, or the numbers of different GPUs as in cuda:0,1"},
+		{"device=gpu", "--device gpu: must be auto, cpu, cuda, or the number of a GPU as in cuda:1"},
+		{"device=cpu:1", "--device cpu:1: must be auto, cpu, cuda, or the number of a GPU as in cuda:1"},
+		{"device=cuda:x", "--device cuda:x: must be auto, cpu, cuda, or the number of a GPU as in cuda:1"},
+		{"device=cuda:0,1", "--device cuda:0,1: a process uses one GPU; for several, start one process for each: " +
+			"mpirun -n 2 ppal-mpi-gpu train --device cuda (see docs/guides/processes.md)"},
+		{"device=cuda:all", "--device cuda:all: a process uses one GPU; for several, start one process for each: " +
+			"mpirun -n 2 ppal-mpi-gpu train --device cuda (see docs/guides/processes.md)"},
 		{"device=cuda engine=gorgonia", "--engine gorgonia: computes on the CPU; use --engine plan with --device cuda"},
 		{"device=cpu products=tf32", "--products tf32: the CPU device does not support it (supported: auto, float32, int8, int8x3, int8x2, bf16x3, bf16x2)"},
 		{"device=cuda:1 products=int8x3 dtype=float64", "--products int8x3: with --dtype float64 products are in float64; use auto"},

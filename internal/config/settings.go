@@ -268,8 +268,8 @@ func onPlan() option.Condition { return option.If("engine", "plan") }
 
 func (d *Device) options() []*option.Option {
 	return []*option.Option{
-		option.Custom("device", "auto|cpu|cuda[:N,...]", d.setDevice, d.Flag,
-			"compute on the CPU, on the N-th NVIDIA GPU, or on several GPUs of one model that share the rows (cuda:0,1 or cuda:all);"+
+		option.Custom("device", "auto|cpu|cuda[:N]", d.setDevice, d.Flag,
+			"compute on the CPU or on the N-th NVIDIA GPU (several GPUs: one for each process, see docs/guides/processes.md);"+
 				" auto takes a GPU that this program supports and finds, and the CPU for small problems", "auto", "cpu", "cuda").
 			Or("auto"),
 		option.Choice("engine", &d.Engine, "plan: run this program's kernels; gorgonia: run Gorgonia's own ops, the reference", session.Plan, session.Gorgonia),
@@ -302,40 +302,22 @@ func (d *Device) options() []*option.Option {
 }
 
 func (d *Device) setDevice(text string) error {
-	kind, number, numbered := strings.Cut(text, ":")
-	numbers, err := parseNumbers(number)
-	d.Ordinal, d.GPUs, d.AllGPUs = 0, nil, false
+	kind, word, numbered := strings.Cut(text, ":")
+	number, err := strconv.ParseUint(word, 10, 16)
+	d.Ordinal = 0
 	switch {
 	case text == "auto":
 		d.Kind = ""
 	case text == string(session.CPU):
 		d.Kind = session.CPU
-	case text == string(session.CUDA)+":all":
-		d.Kind, d.AllGPUs = session.CUDA, true
 	case kind == string(session.CUDA) && !numbered:
 		d.Kind = session.CUDA
 	case kind == string(session.CUDA) && err == nil:
-		d.Kind = session.CUDA
-		if d.Ordinal = numbers[0]; len(numbers) > 1 {
-			d.GPUs = numbers
-		}
+		d.Kind, d.Ordinal = session.CUDA, int(number)
+	case kind == string(session.CUDA) && (word == "all" || strings.Contains(word, ",")):
+		return errors.New("a process uses one GPU; for several, start one process for each: mpirun -n 2 ppal-mpi-gpu train --device cuda (see docs/guides/processes.md)")
 	default:
-		return errors.New("must be auto, cpu, cuda, cuda:N, cuda:all, or the numbers of different GPUs as in cuda:0,1")
+		return errors.New("must be auto, cpu, cuda, or the number of a GPU as in cuda:1")
 	}
 	return nil
-}
-
-// parseNumbers reads different numbers that are separated by commas.
-func parseNumbers(text string) (list []int, err error) {
-	for word := range strings.SplitSeq(text, ",") {
-		n, err := strconv.ParseUint(word, 10, 16)
-		if err != nil {
-			return nil, err
-		}
-		if slices.Contains(list, int(n)) {
-			return nil, strconv.ErrRange
-		}
-		list = append(list, int(n))
-	}
-	return list, nil
 }

@@ -15,11 +15,7 @@ import (
 // Options configure the parts.
 type Options struct {
 	Open func() (driver.Driver, error) // opens the GPU; a part closes the device
-	// Devices lists all GPUs, and OpenAt opens a GPU by its number, for the case of several GPUs. If
-	// they are nil, the case does not run.
-	Devices func() ([]driver.Info, error)
-	OpenAt  func(ordinal int) (driver.Driver, error)
-	Data    string // the directory with fashion-mnist/train-*.gz
+	Data string                        // the directory with fashion-mnist/train-*.gz
 	// Self is the path of this program, which runs every case in a process of its own. The empty
 	// string runs the cases in this process.
 	Self string

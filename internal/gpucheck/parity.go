@@ -44,7 +44,7 @@ func precisions() []precision {
 func parityCases() []Case {
 	list := []Case{{Name: "8-bit data", Limit: 2 * time.Minute, Run: func(ctx context.Context, o Options) ([]Result, error) {
 		return eightBit(ctx, o, eightBitCase())
-	}}, {Name: "own products with digits", Run: ownDigits}, {Name: severalName, Run: several}}
+	}}, {Name: "own products with digits", Run: ownDigits}}
 	add := func(p precision, window int, cases []graphcases.Case) {
 		families := map[string][]graphcases.Case{}
 		var order []string

@@ -1,8 +1,5 @@
 //go:build gpu
 
-// Package gpustub builds a driver, a cuBLAS and an NCCL without a GPU, for tests. The three are one
-// library, because they share their state. Its sources are cuda/nvidia/testdata/stub, and stub.h
-// describes the environment variables that make the library fail.
 package gpustub
 
 import (

@@ -8,16 +8,15 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// Division is a plan whose rows several devices share. Each device runs a part: a plan of its own
-// rows. The parts have the same steps and the same buffers, but buffers with a row for each row of
-// the data have the part's rows only. A part first sums over its own rows. Forward and Backward
+// Division is a plan whose rows several processes share. Each process runs a part: a plan of its
+// own rows. The parts have the same steps and the same buffers, but buffers with a row for each row
+// of the data have the part's rows only. A part first sums over its own rows. Forward and Backward
 // list where these sums are added over all parts. After that, the other buffers have the same
 // values in all parts. Only part 0 adds the offset of a mean, and the earlier value of a sum that
 // accumulates.
 type Division struct {
-	Parts []*Plan // of this process, in order
-	From  int     // the first row of Parts[0]
-	Ends  []int   // Parts[k] has the rows from Ends[k-1] (From for k = 0) to Ends[k]-1
+	Part     *Plan // of this process
+	From, To int   // Part has the rows From to To-1
 	// Forward and Backward list the additions over the parts in each half, in order.
 	Forward, Backward []Exchange
 
@@ -46,17 +45,14 @@ func PartOf(rows, k, parts int) (from, to int) {
 	return min(k*units/parts*unit, rows), min((k+1)*units/parts*unit, rows)
 }
 
-// Divide divides the rows of a plan among a number of parts. The rows are those of the longest data
-// matrix, or else of the longest leaf. Divide returns an error if a step needs rows of several
-// parts at once, or if a step is over pictures.
-func (p *Plan) Divide(parts int) (*Division, error) { return p.DivideAmong(parts, 0, parts) }
-
-// DivideAmong is Divide for a process that has only the parts from first to end-1. The plan's data
-// need only the rows of these parts.
-func (p *Plan) DivideAmong(parts, first, end int) (*Division, error) {
+// Divide divides the rows of a plan among a number of parts, and returns part k. The rows are those
+// of the longest data matrix, or else of the longest leaf. The plan's data need only the rows of
+// the part. Divide returns an error if a step needs rows of several parts at once, or if a step is
+// over pictures.
+func (p *Plan) Divide(parts, k int) (*Division, error) {
 	rows := p.dataRows()
 	if rows < parts {
-		return nil, fmt.Errorf("%d rows cannot be divided among %d devices", rows, parts)
+		return nil, fmt.Errorf("%d rows cannot be divided among %d processes", rows, parts)
 	}
 	d := &divider{plan: p, rows: rows, Division: Division{divided: make([]bool, len(p.Buffers))}}
 	for i, b := range p.Buffers {
@@ -66,14 +62,10 @@ func (p *Plan) DivideAmong(parts, first, end int) (*Division, error) {
 		return nil, err
 	}
 	d.Forward, d.Backward = d.exchanges(p.Forward), d.exchanges(p.Backward)
-	d.From, _ = PartOf(rows, first, parts)
-	for k := first; k < end; k++ {
-		from, to := PartOf(rows, k, parts)
-		part, err := d.part(from, to)
-		if err != nil {
-			return nil, err
-		}
-		d.Parts, d.Ends = append(d.Parts, part), append(d.Ends, to)
+	d.From, d.To = PartOf(rows, k, parts)
+	var err error
+	if d.Part, err = d.part(d.From, d.To); err != nil {
+		return nil, err
 	}
 	return &d.Division, nil
 }
@@ -81,19 +73,10 @@ func (p *Plan) DivideAmong(parts, first, end int) (*Division, error) {
 // Divides reports whether every part has its own rows of a view.
 func (d *Division) Divides(v View) bool { return d.divided[v.Buffer] }
 
-// Rows returns the range of the rows of Parts[part].
-func (d *Division) Rows(part int) (from, to int) {
-	if part == 0 {
-		return d.From, d.Ends[0]
-	}
-	return d.Ends[part-1], d.Ends[part]
-}
-
-// Part returns the view of Parts[part] for a view of the whole plan.
-func (d *Division) Part(v View, part int) View {
+// View returns the part's view for a view of the whole plan.
+func (d *Division) View(v View) View {
 	if d.Divides(v) {
-		from, to := d.Rows(part)
-		v.Rows = to - from
+		v.Rows = d.To - d.From
 	}
 	return v
 }
@@ -152,7 +135,7 @@ func (d *divider) checkStep(r Region, s Step) error {
 		}
 	}
 	if o := s.Writes()[0]; d.over(r, s) && !d.Divides(o.View) && o.Access != Sum {
-		return fmt.Errorf("%v writes %s row by row, which every device needs as a whole", s, d.describe(o.Buffer))
+		return fmt.Errorf("%v writes %s row by row, which every process needs as a whole", s, d.describe(o.Buffer))
 	}
 	return nil
 }

@@ -17,17 +17,23 @@ import (
 // shared runs the parts of a division with plain loops, and adds the sums over the parts.
 type shared struct {
 	t     *testing.T
-	d     *plan.Division
+	d     []*plan.Division // by part
 	parts []*plan.Reference[float64]
 }
 
-func newShared(t *testing.T, d *plan.Division) *shared {
-	s := &shared{t: t, d: d}
-	for _, p := range d.Parts {
-		if err := p.Check(); err != nil {
+// newShared divides a plan.
+func newShared(t *testing.T, whole *plan.Plan, parts int) *shared {
+	s := &shared{t: t}
+	for k := range parts {
+		d, err := whole.Divide(parts, k)
+		if err != nil {
+			t.Fatalf("%v\n%v", err, whole)
+		}
+		s.d = append(s.d, d)
+		if err := d.Part.Check(); err != nil {
 			t.Fatal(err)
 		}
-		r, err := plan.NewReference[float64](p, 7)
+		r, err := plan.NewReference[float64](d.Part, 7)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +43,7 @@ func newShared(t *testing.T, d *plan.Division) *shared {
 }
 
 func (s *shared) half(of func(p *plan.Plan) []plan.Region, exchanges []plan.Exchange) {
-	regions := len(of(s.d.Parts[0]))
+	regions := len(of(s.d[0].Part))
 	for i := 0; i <= regions; i++ {
 		for _, e := range exchanges {
 			if e.Before == i {
@@ -46,7 +52,7 @@ func (s *shared) half(of func(p *plan.Plan) []plan.Region, exchanges []plan.Exch
 		}
 		for k, r := range s.parts {
 			if i < regions {
-				if err := r.RunRegion(of(s.d.Parts[k])[i]); err != nil {
+				if err := r.RunRegion(of(s.d[k].Part)[i]); err != nil {
 					s.t.Fatal(err)
 				}
 			}
@@ -77,21 +83,21 @@ func backward(p *plan.Plan) []plan.Region { return p.Backward }
 // run runs both halves twice and returns the results of a part, with the rows of all parts.
 func (s *shared) run(p *plan.Plan, weights []float64, part int) (o outcome) {
 	for range 2 {
-		s.half(forward, s.d.Forward)
+		s.half(forward, s.d[0].Forward)
 		for k, r := range s.parts {
-			if err := r.SetCoefficients(s.d.Parts[k], weights); err != nil {
+			if err := r.SetCoefficients(s.d[k].Part, weights); err != nil {
 				s.t.Fatal(err)
 			}
 		}
-		s.half(backward, s.d.Backward)
+		s.half(backward, s.d[0].Backward)
 	}
 	for _, v := range slices.Concat([]plan.View{p.Objective}, p.Constraints, p.Watched) {
-		if !s.d.Divides(v) {
+		if !s.d[0].Divides(v) {
 			o.values = append(o.values, s.parts[part].Contents(v)...)
 			continue
 		}
 		for k, r := range s.parts {
-			o.values = append(o.values, r.Contents(s.d.Part(v, k))...)
+			o.values = append(o.values, r.Contents(s.d[k].View(v))...)
 		}
 	}
 	for _, v := range p.Gradients {
@@ -130,12 +136,8 @@ func TestDivide(t *testing.T) {
 func divided(t *testing.T, whole *plan.Plan, weights []float64) (exchanges int) {
 	want := reference[float64](t, whole, 0, weights)
 	for _, parts := range []int{2, 3} {
-		d, err := whole.Divide(parts)
-		if err != nil {
-			t.Fatalf("%v\n%v", err, whole)
-		}
-		s := newShared(t, d)
-		exchanges += len(d.Forward) + len(d.Backward)
+		s := newShared(t, whole, parts)
+		exchanges += len(s.d[0].Forward) + len(s.d[0].Backward)
 		got := s.run(whole, weights, 0)
 		compare(t, got, want, 1e-12, whole)
 		for k := 1; k < parts; k++ {
@@ -145,8 +147,8 @@ func divided(t *testing.T, whole *plan.Plan, weights []float64) (exchanges int) 
 			}
 		}
 		work := int64(0)
-		for _, p := range d.Parts {
-			work += meansWork(p)
+		for _, d := range s.d {
+			work += meansWork(d.Part)
 		}
 		if work != meansWork(whole) {
 			t.Errorf("%d parts add %d members of groups, want %d", parts, work, meansWork(whole))
@@ -228,12 +230,14 @@ func TestDivideEnds(t *testing.T) {
 		if _, err := c.Problem(tensor.Float64, keep{&whole}); err != nil {
 			t.Fatal(err)
 		}
-		d, err := whole.Divide(test.parts)
-		if err != nil {
-			t.Fatal(err)
+		var ends []int
+		for k, d := range newShared(t, whole, test.parts).d {
+			if ends = append(ends, d.To); k > 0 && d.From != ends[k-1] {
+				t.Errorf("part %d begins at row %d, and the one before it ends at row %d", k, d.From, ends[k-1])
+			}
 		}
-		if !slices.Equal(d.Ends, test.want) {
-			t.Errorf("%d rows in %d parts end at %v, want %v", test.rows, test.parts, d.Ends, test.want)
+		if !slices.Equal(ends, test.want) {
+			t.Errorf("%d rows in %d parts end at %v, want %v", test.rows, test.parts, ends, test.want)
 		}
 	}
 }
@@ -253,14 +257,14 @@ func TestDivideRefuses(t *testing.T) {
 		parts int
 		want  string
 	}{
-		{func(x, w *gorgonia.Node) *gorgonia.Node { return gorgonia.Must(gorgonia.Mul(x, w)) }, 5, "4 rows cannot be divided among 5 devices"},
+		{func(x, w *gorgonia.Node) *gorgonia.Node { return gorgonia.Must(gorgonia.Mul(x, w)) }, 5, "4 rows cannot be divided among 5 processes"},
 		{func(x, w *gorgonia.Node) *gorgonia.Node { // x^T (x (x^T (x w))) mixes sums, but x x^T has all rows
 			xt := gorgonia.Must(gorgonia.Transpose(x))
 			return gorgonia.Must(gorgonia.Mul(gorgonia.Must(gorgonia.Mul(x, xt)), gorgonia.Must(gorgonia.Mul(x, w))))
 		}, 2, "reads all rows"},
 	} {
 		_, p := lower(t, build(test.f))
-		if _, err := p.Divide(test.parts); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := p.Divide(test.parts, 0); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("error %v, want %q\n%v", err, test.want, p)
 		}
 	}

@@ -404,7 +404,7 @@ func (c *configuration) run(o Options) {
 func (c *configuration) device(d Device) {
 	const auto = "auto"
 	c.put("device", d.Flag())
-	if d.Kind == "" && (d.Ordinal > 0 || d.severalGPUs()) {
+	if d.Kind == "" && d.Ordinal > 0 {
 		c.cannot("the number of a GPU with automatic devices")
 	}
 	engine := cmp.Or(d.Engine, Plan)

@@ -41,11 +41,8 @@ func (a *assembly) resolved() map[string]string {
 	if o.Flag() == "auto" {
 		list["device"] = string(CPU)
 		if d.gpu != nil {
-			list["device"] = fmt.Sprintf("%s:%s", CUDA, d.numbers())
+			list["device"] = fmt.Sprintf("%s:%d", CUDA, d.gpu.Info().Ordinal)
 		}
-	}
-	if o.AllGPUs {
-		list["device"] = fmt.Sprintf("%s:%s", CUDA, d.numbers())
 	}
 	if m, ok := a.options.Method.(*method.ALM); ok && m.Penalty == 0 {
 		list["alm-penalty"] = option.Float(m.FirstPenalty(a.Problem()))

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strconv"
-	"strings"
 
 	"gorgonia.org/tensor"
 
@@ -25,12 +23,6 @@ import (
 type Device struct {
 	Kind    DeviceKind
 	Ordinal int // number of the GPU, from 0
-	// GPUs are the numbers of the GPUs that share the rows of the data, in this order, instead of
-	// Ordinal; nil: only Ordinal. AllGPUs takes all GPUs of this machine instead. Kind is CUDA,
-	// and the GPUs are of one model. The same GPUs in the same order give the same bits. A mini-batch
-	// needs a row for each GPU.
-	GPUs    []int
-	AllGPUs bool
 	Engine  Engine
 	SIMD    SIMD
 	// Products selects how float32 products with the data are computed.
@@ -60,8 +52,8 @@ type Device struct {
 	KeptDir string
 	// Ranks are the processes that share the rows of the data: process 0 calls New, the others call
 	// Serve with the same options. The engine must be Plan. Each process takes the GPU with its number
-	// among the processes on its machine, instead of Ordinal 0; these processes share the GPUs evenly
-	// if there are several. nil: this process has all rows.
+	// among the processes on its machine, instead of Ordinal 0. A mini-batch needs a row for each
+	// process. nil: this process has all rows.
 	Ranks ranks.Collective
 	// place is the number of this process among the Ranks on this machine, from 0, and neighbours is
 	// their number; 0: only this process.
@@ -79,14 +71,14 @@ type GPU interface {
 	Info() driver.Info
 	// PeakBytes returns the peak of the allocated device memory, in bytes.
 	PeakBytes() int64
+	// Among returns a device that shares the rows with the GPUs of other processes.
+	Among(p plan.Processes) plan.Device
 	Close() error
 }
 
 // GPUOptions say which GPU a session opens and how the GPU computes.
 type GPUOptions struct {
-	Ordinal    int   // number of the GPU, from 0
-	GPUs       []int // numbers of the GPUs that share the rows; nil: only Ordinal
-	AllGPUs    bool  // all GPUs of this machine share the rows
+	Ordinal    int // number of the GPU, from 0
 	Products   Products
 	MicroBatch int // rows of the data that the GPU processes at a time; 0: all
 	// Place is the number of this process among the processes on this machine that share the rows,
@@ -152,32 +144,15 @@ func GPUProducts() []Products { return []Products{TF32} }
 // onGPUOnly reports whether the CPU does not support the products.
 func onGPUOnly(p Products) bool { return slices.Contains(GPUProducts(), p) }
 
-// severalGPUs reports whether several GPUs may share the rows.
-func (d Device) severalGPUs() bool { return len(d.GPUs) > 0 || d.AllGPUs }
-
-// Flag returns the value of ppal's flag --device for the device: "auto", "cpu", "cuda:1",
-// "cuda:0,1", "cuda:all".
+// Flag returns the value of ppal's flag --device for the device: "auto", "cpu", "cuda:1".
 func (d Device) Flag() string {
 	switch {
 	case d.Kind == "":
 		return "auto"
-	case d.AllGPUs:
-		return string(d.Kind) + ":all"
-	case len(d.GPUs) > 0:
-		return string(d.Kind) + ":" + joinNumbers(d.GPUs)
 	case d.Ordinal > 0:
 		return fmt.Sprintf("%s:%d", d.Kind, d.Ordinal)
 	}
 	return string(d.Kind)
-}
-
-// joinNumbers writes numbers as in the flag --device: "0,1".
-func joinNumbers(list []int) string {
-	var words []string
-	for _, n := range list {
-		words = append(words, strconv.Itoa(n))
-	}
-	return strings.Join(words, ",")
 }
 
 // UsedThreads returns the number of CPU threads that the device uses.
@@ -197,13 +172,6 @@ func (d Device) validate() error {
 		return refuse("products", d.Products)
 	case d.Dtype.Type != nil && d.Dtype != tensor.Float32 && d.Dtype != tensor.Float64:
 		return refuse("dtype", d.Dtype)
-	case d.severalGPUs() && d.Kind != CUDA:
-		return &OptionError{Option: "device", Problem: "must be cuda if several GPUs share the rows"}
-	}
-	for i, n := range d.GPUs {
-		if n < 0 || slices.Contains(d.GPUs[:i], n) {
-			return &OptionError{Option: "device", Problem: fmt.Sprintf("lists the GPU %d, want different numbers from 0", n)}
-		}
 	}
 	return nil
 }

@@ -289,69 +289,6 @@ func TestIntegersOnGPU(t *testing.T) {
 	}
 }
 
-// Problems of all kinds train on several GPUs, with bounds on surrogates and on decisions. The run
-// names the GPUs. GPUs that the list names twice are refused.
-func TestTrainingOnSeveralGPUs(t *testing.T) {
-	var opened []*double.Driver
-	several := func(o *Options) {
-		o.Device.Kind, o.Device.GPUs = CUDA, []int{2, 0}
-		o.Device.OpenGPU = func(g GPUOptions) (GPU, error) {
-			machine := double.NewMachine(double.Options{Info: driver.Info{Name: "NVIDIA H200", Major: 9, Driver: "13.0", Products: "cuBLAS 13.1"}}, 3)
-			return cuda.OpenSeveral(g.GPUs, func(n int) (driver.Driver, error) {
-				opened = append(opened, machine[n])
-				return machine[n], nil
-			}, cuda.Options{Products: g.Products, MicroBatch: g.MicroBatch})
-		}
-	}
-	images := small(func(*setup) {}).options()
-	several(&images)
-	windows := small(func(c *setup) { c.MicroBatch = 17 }).options()
-	several(&windows)
-	batches := small(func(c *setup) { c.BatchSize = 30 }).options()
-	several(&batches)
-	for name, o := range map[string]Options{
-		"images": images, "windows": windows, "batches": batches,
-		"groups": onTable(DemographicParity{}, Table{Dataset: "synthetic-adult"}, several),
-		"decisions": onTable(Decisions{SubjectTo: subject(t, "gap(positive_rate, sex) <= 0.05", "precision >= 0.5", "l1(weights) <= 10"), BoundsOn: OnDecisions},
-			Table{Dataset: "synthetic-adult"}, several),
-	} {
-		t.Run(name, func(t *testing.T) {
-			opened = nil
-			e, err := try(t, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 4, RecordEvery: 2}); err != nil {
-				t.Fatal(err)
-			}
-			if d := e.Describe().Device; !strings.HasPrefix(d, "cuda:2,0, NVIDIA H200 (") || !strings.Contains(d, ", sums added reading each other's memory") {
-				t.Errorf("the device is %q", d)
-			}
-			if err := e.Close(); err != nil {
-				t.Error(err)
-			}
-			if len(opened) != 2 {
-				t.Errorf("%d GPUs were opened", len(opened))
-			}
-			for _, r := range opened {
-				if v := r.Violations(); v != nil || r.Count("Close") != 1 {
-					t.Errorf("violations %v, closed %d times", v, r.Count("Close"))
-				}
-			}
-		})
-	}
-	for want, change := range map[string]func(o *Options){
-		"session: device lists the GPU 2, want different numbers from 0": func(o *Options) { o.Device.GPUs = []int{2, 2} },
-		"session: device must be cuda if several GPUs share the rows":    func(o *Options) { o.Device.Kind = "" },
-	} {
-		o := images
-		change(&o)
-		if _, err := o.withDefaults(); !errors.Is(err, ErrOptions) || err.Error() != want {
-			t.Errorf("%v, want %s", err, want)
-		}
-	}
-}
-
 // The CPU trains with digits of bfloat16 on dense floats by name. Without the tiles it refuses
 // them.
 func TestBFloat16OnCPU(t *testing.T) {

@@ -26,9 +26,7 @@ type devices struct {
 	served  bool         // the other processes serve this process
 	pages   *paged.Dir   // has the rows of a session with bounded memory; nil: memory
 	gpu     GPU          // trains; nil if the CPU trains
-	// the place of this process's first GPU among the GPUs of all processes, and their number
-	firstGPU, allGPUs int
-	name              string // name of the CPU that trains
+	name    string       // name of the CPU that trains
 	// fallback says why the CPU trains although the program supports GPUs; "" if the CPU was chosen.
 	fallback string
 }
@@ -135,37 +133,13 @@ func (d *devices) openGPU() error {
 	if products == Int8 {
 		products = Int8x3 // a GPU has no coarse passes
 	}
-	gpu, err := open(GPUOptions{Ordinal: d.options.Ordinal, GPUs: d.options.GPUs, AllGPUs: d.options.AllGPUs, Products: products,
-		MicroBatch: d.options.MicroBatch, Place: d.options.place, Neighbours: d.options.neighbours})
+	gpu, err := open(GPUOptions{Ordinal: d.options.Ordinal, Products: products, MicroBatch: d.options.MicroBatch,
+		Place: d.options.place, Neighbours: d.options.neighbours})
 	if err != nil {
 		return err
 	}
 	d.gpu, d.train, d.measure = gpu, graph.On(gpu), graph.On(host)
 	return nil
-}
-
-// sharedGPUs are GPUs that share the rows (cuda.Several).
-type sharedGPUs interface {
-	GPUs() []driver.Info
-	Path() string
-	Among(p plan.Processes, first, total int) error
-}
-
-// gpusOf describes the GPUs of a device.
-func gpusOf(g GPU) []driver.Info {
-	if several, ok := g.(sharedGPUs); ok {
-		return several.GPUs()
-	}
-	return []driver.Info{g.Info()}
-}
-
-// numbers lists the numbers of the GPUs that train: "0", "0,1".
-func (d *devices) numbers() string {
-	var list []int
-	for _, i := range gpusOf(d.gpu) {
-		list = append(list, i.Ordinal)
-	}
-	return joinNumbers(list)
 }
 
 // describe names the training device.
@@ -174,11 +148,8 @@ func (d *devices) describe(products string) string {
 		return d.name
 	}
 	i := d.gpu.Info()
-	s := fmt.Sprintf("cuda:%s, %s (compute capability %d.%d), driver for CUDA %s, %s, %s products, %v", d.numbers(), i.Name, i.Major, i.Minor,
+	s := fmt.Sprintf("cuda:%d, %s (compute capability %d.%d), driver for CUDA %s, %s, %s products, %v", i.Ordinal, i.Name, i.Major, i.Minor,
 		i.Driver, i.Products, products, d.options.dtype())
-	if several, ok := d.gpu.(sharedGPUs); ok {
-		s += ", sums added " + several.Path()
-	}
 	if d.options.MicroBatch > 0 {
 		s += fmt.Sprintf(", %d rows at a time", d.options.MicroBatch)
 	}
@@ -191,7 +162,7 @@ func (d *devices) countProcesses() string {
 	case n == 1:
 		return ""
 	case d.gpu != nil:
-		return fmt.Sprintf(", %d processes with %d GPUs", n, d.allGPUs)
+		return fmt.Sprintf(", %d processes with %d GPUs", n, n)
 	default:
 		return fmt.Sprintf(", %d processes", n)
 	}

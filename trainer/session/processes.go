@@ -234,9 +234,7 @@ func (d *devices) share(n int) (from, to int) {
 	case d.team == nil:
 		return 0, n
 	case d.gpu != nil:
-		from, _ = plan.PartOf(n, d.firstGPU, d.allGPUs)
-		_, to = plan.PartOf(n, d.firstGPU+len(gpusOf(d.gpu))-1, d.allGPUs)
-		return from, to
+		return plan.PartOf(n, d.team.Rank(), d.team.Size())
 	}
 	return cpu.OwnRows(n, d.team.Rank(), d.team.Size())
 }

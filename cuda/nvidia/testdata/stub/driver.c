@@ -78,14 +78,11 @@ API int cuDeviceGetAttribute(int *v, int what, int d) {
 
 enum { MOST_DEVICES = 16 };
 static char primary[MOST_DEVICES]; // the addresses are the primary contexts
-static char peers[MOST_DEVICES][MOST_DEVICES]; // the first reads the memory of the second
 static int retained;
 static __thread void *current;
 
-static int device_of(void *context) { return (int)((char *)context - primary); }
 static int is_context(void *c) { return (char *)c >= primary && (char *)c < primary + MOST_DEVICES; }
 
-int current_device(void) { return device_of(current); }
 int has_context(void) { return retained > 0 && is_context(current); }
 
 API int cuDevicePrimaryCtxRetain(void **c, int d) {
@@ -101,18 +98,6 @@ API int cuCtxGetCurrent(void **c) { return *c = current, OK; }
 API int cuCtxSetCurrent(void *c) {
   BEGIN(cuCtxSetCurrent);
   return current = c, OK;
-}
-
-API int cuDeviceCanAccessPeer(int *can, int d, int other) {
-  BEGIN(cuDeviceCanAccessPeer);
-  return *can = d != other && atoi(setting("PPAL_STUB_PEERS", "1")), OK;
-}
-API int cuCtxEnablePeerAccess(void *other, unsigned flags) {
-  BEGIN_IN_CONTEXT(cuCtxEnablePeerAccess);
-  if (flags || !is_context(other) || other == current) return INVALID_VALUE;
-  char *enabled = &peers[device_of(current)][device_of(other)];
-  logged("device %d reads the memory of device %d", device_of(current), device_of(other));
-  return *enabled ? PEER_ENABLED : (*enabled = 1, OK);
 }
 
 API int cuGetErrorName(int code, const char **name) {
@@ -228,13 +213,8 @@ API int cuStreamDestroy_v2(stream *s) {
   BEGIN_IN_CONTEXT(cuStreamDestroy_v2);
   return free(s), OK;
 }
-static volatile char stalled_devices[MOST_DEVICES];
-
-void stall(int device, int stalled) { stalled_devices[device] = (char)stalled; }
-
 API int cuStreamSynchronize(stream *s) {
   BEGIN_IN_CONTEXT(cuStreamSynchronize);
-  while (stalled_devices[device_of(current)]) usleep(1000);
   return s && s->capturing ? CAPTURE_UNSUPPORTED : OK;
 }
 API int cuStreamWaitEvent(stream *s, event *e, unsigned flags) {
@@ -267,16 +247,6 @@ int submit(void *handle, const work *w) {
   *s->last = kept;
   s->last = &kept->next;
   return OK;
-}
-
-int owns_stream(int device, void *handle) {
-  stream *s = handle;
-  return s && s->context == &primary[device] && !s->capturing;
-}
-int submit_on(int device, void *stream, const work *w) {
-  current = &primary[device];
-  int result = submit(stream, w);
-  return current = NULL, result;
 }
 
 // Copies.

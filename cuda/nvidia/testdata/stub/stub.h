@@ -1,4 +1,4 @@
-// A libcuda, libcublas and libnccl without a GPU: memory is the host's, copies are memcpy, products are loops. The stub is as strict as the real
+// A libcuda and a libcublas without a GPU: memory is the host's, copies are memcpy, products are loops. The stub is as strict as the real
 // libraries: a context must be current, addresses must be in live allocations, a capture runs nothing. Environment variables:
 //
 //   PPAL_STUB_DEVICES     how many devices there are (1)
@@ -10,8 +10,6 @@
 //   PPAL_STUB_HANG        the function with this name never returns
 //   PPAL_STUB_INTEGERS    the status of every product of integers (0: the product runs)
 //   PPAL_STUB_WRONG       not empty: a number of every product of integers is wrong
-//   PPAL_STUB_WRONG_NCCL  not empty: a byte of every transfer of NCCL is wrong
-//   PPAL_STUB_HANG_NCCL   not empty: transfers of NCCL never end, and waiting for their devices ends when they are aborted
 //   PPAL_STUB_LOG         the file to which calls are logged
 #ifndef STUB_H
 #define STUB_H
@@ -21,7 +19,7 @@
 
 #define API __attribute__((visibility("default")))
 
-enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_CONTEXT = 201, INVALID_PTX = 218, PEER_ENABLED = 704, ILLEGAL_ADDRESS = 700,
+enum { OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_CONTEXT = 201, INVALID_PTX = 218, ILLEGAL_ADDRESS = 700,
        NOT_FOUND = 500, CAPTURE_INVALIDATED = 901, CAPTURE_UNSUPPORTED = 900 };
 
 // fails returns the code that the environment asks a function to return, or 0.
@@ -38,9 +36,6 @@ int inside(uint64_t p, size_t bytes);
 
 int has_context(void);
 
-// current_device returns the device of the current context.
-int current_device(void);
-
 enum { MOST_ARGS = 128 };
 
 // A piece of work on a stream. run returns a result code of the driver.
@@ -56,15 +51,5 @@ typedef struct work {
 // submit runs w, or keeps a copy of w if the stream is being captured.
 int submit(void *stream, const work *w);
 
-// submit_on runs w on a device, whose context need not be current. Afterwards another context is current.
-int submit_on(int device, void *stream, const work *w);
-
-// owns_stream reports whether a stream is the device's, and is not being captured.
-int owns_stream(int device, void *stream);
-
 int device_count(void);
-
-// stall makes waiting for a device's streams take until stalled is 0 again.
-void stall(int device, int stalled);
-
 #endif
