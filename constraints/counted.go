@@ -44,6 +44,17 @@ type CountedRate struct {
 	Name       string
 	Value      float64
 	Hits, Rows int
+	// Constant and Parts define a rate of several cells: Constant + sum of Coefficient Hits / Rows
+	// over the parts. Hits is then 0, and Rows has the rows of the smallest part. Parts is nil for the
+	// other rates.
+	Constant float64
+	Parts    []CountedPart
+}
+
+// CountedPart is a term of a rate of several cells: Coefficient Hits / Rows.
+type CountedPart struct {
+	Coefficient float64
+	Hits, Rows  int
 }
 
 // ErrNeedsSmooth says that decisions do not determine a loss or the l1 norm of the weights.
@@ -135,25 +146,30 @@ func (c *Counted) value(j int) Value {
 
 // one returns the value of a single rate.
 func (c *Counted) one(l linear) Value {
-	r := CountedRate{Name: l.name}
-	if l.precision {
-		r.Hits = c.Hits[l.parts[0].cell]
-		r.Rows = r.Hits + c.Hits[l.parts[1].cell]
+	r := CountedRate{Name: l.name, Rows: l.rows(c.Rows)}
+	k := l.parts[0].cell
+	switch {
+	case l.precision:
+		r.Hits = c.Hits[k]
+		if r.Rows = r.Hits + c.Hits[l.parts[1].cell]; r.Rows > 0 {
+			r.Value = float64(r.Hits) / float64(r.Rows)
+		}
+	case c.system.Rates[k].loss:
+		r.Value = l.value(c.Terms)
+	case len(l.parts) > 1:
+		r.Constant = l.constant
+		for _, p := range l.parts {
+			r.Parts = append(r.Parts, CountedPart{p.coefficient, c.Hits[p.cell], c.Rows[p.cell]})
+		}
 		if r.Rows > 0 {
-			r.Value = float64(r.Hits) / float64(r.Rows)
-		}
-	} else {
-		k := l.only().cell
-		r.Hits, r.Rows = c.Hits[k], c.Rows[k]
-		switch {
-		case c.system.Rates[k].loss:
 			r.Value = l.value(c.Terms)
-		case r.Rows > 0:
-			if l.only().coefficient < 0 {
-				r.Hits = r.Rows - r.Hits
-			}
-			r.Value = float64(r.Hits) / float64(r.Rows)
 		}
+	case r.Rows > 0: // a quotient of counts has one rounding
+		r.Hits = c.Hits[k]
+		if l.parts[0].coefficient < 0 {
+			r.Hits = r.Rows - r.Hits
+		}
+		r.Value = float64(r.Hits) / float64(r.Rows)
 	}
 	return Value{Value: r.Value, Defined: r.Rows > 0, Rates: []CountedRate{r}}
 }

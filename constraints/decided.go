@@ -50,9 +50,6 @@ func (s *System) SmoothValue(j int, h []float64) float64 {
 		low, high, all := math.Inf(1), math.Inf(-1), 0.0
 		for k, l := range set {
 			v := l.value(h)
-			if l.precision {
-				v = h[l.parts[0].cell] / (h[l.parts[0].cell] + h[l.parts[1].cell])
-			}
 			if con.measure.WithAll() && k == 0 {
 				all = v
 				continue

@@ -152,7 +152,7 @@ func (c *Counted) Coarse(j int) *Exceeded {
 	}
 	e := c.exceeded(at, 0, Judgement{State: NotJudged, Tolerance: most})
 	for i, l := range c.system.sides[at] {
-		e.Rows[i] = c.Rows[l.parts[0].cell]
+		e.Rows[i] = l.rows(c.Rows)
 	}
 	if c.system.Subject[j].measure.IsRatio() { // the number depends on the rates
 		e.MinRows = 0
@@ -199,25 +199,25 @@ func (c *Counted) exceeds(k int, h []float64) (over, tolerance, unit float64, co
 	return over, c.tolerance(k), unit, true
 }
 
-// tolerance returns one row of the smaller cell of inequality k, in the unit of the inequality; the
-// tolerances of a loss and of the l1 norm are fixed.
-func (c *Counted) tolerance(k int) float64 {
-	b, least := c.system.Bounds[k], 0
-	for i, w := range b.Coefficients {
-		switch {
-		case w == 0:
-		case i >= len(c.Rows): // the l1 norm
-			return lossTolerance * b.Bound
-		case c.system.Rates[i].loss:
-			return lossTolerance
-		case least == 0 || c.Rows[i] < least && c.Rows[i] > 0:
-			least = c.Rows[i]
+// tolerance returns the weight of one row of the smallest cell of inequality k, in the unit of the
+// inequality; the tolerances of a loss and of the l1 norm are fixed.
+func (c *Counted) tolerance(k int) (tolerance float64) {
+	b := c.system.Bounds[k]
+	if c.system.measured[b.Constraint].l1 {
+		return lossTolerance * b.Bound
+	}
+	for _, l := range c.system.sides[k] {
+		for _, p := range l.parts {
+			switch {
+			case b.Coefficients[p.cell] == 0 || c.Rows[p.cell] == 0:
+			case c.system.Rates[p.cell].loss:
+				return lossTolerance
+			default:
+				tolerance = max(tolerance, math.Abs(p.coefficient)/float64(c.Rows[p.cell]))
+			}
 		}
 	}
-	if least == 0 {
-		return 0
-	}
-	return 1 / float64(least)
+	return tolerance
 }
 
 // coarse reports whether a tolerance of inequality k, in the unit of the value, cannot make the
@@ -234,7 +234,7 @@ func (c *Counted) exceeded(k int, by float64, of Judgement) *Exceeded {
 	for _, l := range c.system.sides[k] {
 		r := c.one(l).Rates[0]
 		e.Groups, e.Rows, e.Values = append(e.Groups, l.of.group()), append(e.Rows, r.Rows), append(e.Values, r.Value)
-		if n := c.Rows[l.parts[0].cell]; least == 0 || n < least {
+		if n := l.rows(c.Rows); least == 0 || n < least {
 			least = n
 		}
 	}

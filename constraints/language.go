@@ -282,6 +282,7 @@ var otherNames = map[string]string{
 	"selection_rate":      "the selection rate is positive_rate",
 	"acceptance_rate":     "the acceptance rate is positive_rate",
 	"misclassification":   "it is error",
+	"balanced_accuracy":   "it is 1 - balanced_error: bound balanced_error",
 	"ppv":                 "the positive predictive value is precision",
 }
 
@@ -289,8 +290,8 @@ var otherNames = map[string]string{
 // measures.
 func (p *parser) kindOf(t token, measures bool) (rateKind, error) {
 	word := strings.ToLower(t.text)
-	if kind := rateKind(word); slices.Contains(rateKinds(), kind) {
-		return kind, nil
+	if d, ok := rateKind(word).definition(); ok {
+		return d.kind, nil
 	}
 	names := RateNames()
 	if measures {

@@ -127,7 +127,7 @@ func TestSyntaxErrors(t *testing.T) {
 		{"fprr <= 0.05", "^", `unknown rate "fprr"`, "did you mean fpr?"},
 		{"recal[shirt] >= 0.9", "^", `unknown rate "recal"`, "did you mean recall?"},
 		{"gpa(tpr, race) <= 0.02", "^", `unknown rate "gpa"`, "did you mean gap?"},
-		{"zzzzzzz <= 1", "^", "unknown rate", "the rates are accuracy, error"},
+		{"zzzzzzz <= 1", "^", "unknown rate", "the rates are accuracy, balanced_error, error"},
 		{"gap(tprr, race) <= 0.02", "    ^", `unknown rate "tprr"`, "did you mean tpr?"},
 		{"gap(gap(tpr, sex), race) <= 0.02", "    ^", "gap is not a rate", "a gap compares a rate"},
 		{"gap(tpr) <= 0.02", "       ^", `unexpected ")"`, "add the attribute"},

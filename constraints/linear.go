@@ -37,54 +37,19 @@ func (s *System) rate(r *resolver, kind rateKind, of slice) (linear, error) {
 		name += "[" + strings.Join(of.label, ", ") + "]"
 	}
 	l := linear{name: name, of: of}
-	switch kind {
-	case kindError, kindAccuracy, kindLoss: // on the rows of all classes, or of one class
-	default:
-		if positive < 0 {
-			return l, r.failed("", fmt.Sprintf("%s needs a class, because there are %d classes", kind, len(s.classes)),
-				fmt.Sprintf("write %s[%s], or %s[*] for each class", kind, quoted(s.classes[0]), kind))
-		}
+	d, ok := kind.definition()
+	switch {
+	case !ok:
+		return l, fmt.Errorf("constraints: %s is not a rate", kind)
+	case !d.unclassed && positive < 0:
+		return l, r.failed("", fmt.Sprintf("%s needs a class, because there are %d classes", kind, len(s.classes)),
+			fmt.Sprintf("write %s[%s], or %s[*] for each class", kind, quoted(s.classes[0]), kind))
 	}
-	c := Cell{where: of.where, class: -1, target: positive}
-	one := func(constant, coefficient float64) {
-		l.constant, l.parts = constant, []part{{s.cell(c), coefficient}}
-	}
-	switch kind {
-	case kindPositiveRate:
-		one(0, 1)
-	case kindTPR, kindRecall, kindFNR:
-		c.class = positive
-		if kind == kindFNR {
-			one(1, -1)
-		} else {
-			one(0, 1)
-		}
-	case kindFPR, kindTNR:
-		c.class, c.not = positive, true
-		if kind == kindFPR {
-			one(0, 1)
-		} else {
-			one(1, -1)
-		}
-	case kindError, kindAccuracy:
-		c.class, c.target = of.class, ownClass
-		if of.class >= 0 {
-			c.target = of.class // the label of all these rows
-		}
-		if kind == kindAccuracy {
-			one(0, 1)
-		} else {
-			one(1, -1)
-		}
-	case kindLoss:
-		c.class, c.target, c.loss = of.class, ownClass, true
-		one(0, 1)
-	case kindPrecision:
-		l.precision = true
-		for _, joint := range []jointLabel{jointRight, jointWrong} {
-			c.joint = joint
-			l.parts = append(l.parts, part{s.cell(c), 1})
-		}
+	l.constant, l.precision = d.constant, d.quotient
+	for _, p := range d.parts {
+		c := p.cell(of.class, positive)
+		c.where = of.where
+		l.parts = append(l.parts, part{s.cell(c), p.coefficient})
 	}
 	return l, nil
 }
@@ -107,22 +72,17 @@ func (s *System) cell(c Cell) int {
 	return k
 }
 
-// rows returns the number of training rows of the rate. The cells of a precision have the same
-// rows.
-func (s *System) rows(l linear) int {
-	if l.precision {
-		return s.sizes[l.parts[0].cell]
-	}
-	return s.sizes[l.only().cell]
-}
+// rows returns the number of training rows of the rate.
+func (s *System) rows(l linear) int { return l.rows(s.sizes) }
 
-// only returns the single part of a rate that is not a precision. Counts of hits and rows exist for
-// one cell alone, so a rate of several cells needs counts of its own; only panics for such a rate.
-func (l linear) only() part {
-	if l.precision || len(l.parts) != 1 {
-		panic(fmt.Sprintf("constraints: %s has %d cells, and only a rate of one cell has counts", l.name, len(l.parts)))
+// rows returns the number of rows that the rate counts, for the numbers of rows of the cells: the
+// rows of the smallest cell. The cells of a precision have the same rows.
+func (l linear) rows(sizes []int) int {
+	least := sizes[l.parts[0].cell]
+	for _, p := range l.parts[1:] {
+		least = min(least, sizes[p.cell])
 	}
-	return l.parts[0]
+	return least
 }
 
 // inequality returns the inequality l <= b, or l >= b with atLeast, in the form row h + constant <=
@@ -153,6 +113,9 @@ func (l linear) add(row []float64, factor float64) {
 
 // value returns the rate for the values h of the cells.
 func (l linear) value(h []float64) float64 {
+	if l.precision {
+		return h[l.parts[0].cell] / (h[l.parts[0].cell] + h[l.parts[1].cell])
+	}
 	v := l.constant
 	for _, p := range l.parts {
 		v += p.coefficient * h[p.cell]

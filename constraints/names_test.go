@@ -79,7 +79,7 @@ func TestRefusals(t *testing.T) {
 		{one(constraints.Precision()), constraints.ErrSyntax, "precision cannot be minimized"},
 		{one(constraints.TPR()), constraints.ErrSyntax, "minimize fnr, which is 1 - tpr"},
 		{one(constraints.Error("*")), constraints.ErrSyntax, "the objective is one rate"},
-		{one(constraints.Rate{}), nil, "minimize one of error, fnr, fpr, loss"},
+		{one(constraints.Rate{}), nil, "minimize one of balanced_error, error, fnr, fpr, loss"},
 		{one(constraints.Error(), constraints.Constraint{}), nil, "the zero value is not a constraint"},
 		{one(constraints.Error(), fpr, fpr), constraints.ErrSyntax, "given twice"},
 		{one(constraints.Error(), constraints.FPR("race=c", "Female").AtMost(0.1)), constraints.ErrEmptyGroup, "counts no training row"},

@@ -116,7 +116,7 @@ func TestRefusedSystems(t *testing.T) {
 		is         error
 	}{
 		{people, constraints.Rate{}, "", "no objective", nil},
-		{people, constraints.Precision(), "", "minimize one of error, fnr, fpr, loss", constraints.ErrSyntax},
+		{people, constraints.Precision(), "", "minimize one of balanced_error, error, fnr, fpr, loss", constraints.ErrSyntax},
 		{people, constraints.FNR("race=c"), "", "counts no training row", constraints.ErrEmptyGroup},
 		{people, constraints.Error(), "error[Male, min 6] <= 0.1", "counts 5 training rows, fewer than min 6", nil},
 		{people, constraints.Error(), "error[race=*, min 5] <= 0.1", "no class or group has 5 training rows", constraints.ErrEmptyGroup},

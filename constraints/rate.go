@@ -11,12 +11,13 @@ import "slices"
 //	tnr, fnr       1 - fpr, 1 - tpr
 //	precision      share of the rows that are decided positive that are positive
 //	error          share of the rows with a wrong decision
+//	balanced_error (fpr + fnr) / 2
 //	accuracy       1 - error
 //	loss           mean logistic loss; with more than two classes the mean cross-entropy
 //
 // The positive class is the selected class or, without a selected class, the last of two classes.
-// With more than two classes, positive_rate, tpr, fpr, tnr, fnr and precision need a class. Error,
-// accuracy and loss of a class count the rows of that class only.
+// With more than two classes, only error, accuracy and loss do not need a class. Error, accuracy
+// and loss of a class count the rows of that class only.
 type Rate struct {
 	kind rateKind
 	of   string // the selectors in canonical text, separated by ", "
@@ -26,28 +27,108 @@ type Rate struct {
 type rateKind string
 
 const (
+	kindTPR       rateKind = "tpr"
+	kindRecall    rateKind = "recall" // another word for tpr
+	kindFPR       rateKind = "fpr"
+	kindFNR       rateKind = "fnr"
+	kindPrecision rateKind = "precision"
+	kindError     rateKind = "error"
+	kindAccuracy  rateKind = "accuracy"
+	kindLoss      rateKind = "loss"
+
 	kindPositiveRate rateKind = "positive_rate"
-	kindTPR          rateKind = "tpr"
-	kindRecall       rateKind = "recall" // another word for tpr
-	kindFPR          rateKind = "fpr"
 	kindTNR          rateKind = "tnr"
-	kindFNR          rateKind = "fnr"
-	kindPrecision    rateKind = "precision"
-	kindError        rateKind = "error"
-	kindAccuracy     rateKind = "accuracy"
-	kindLoss         rateKind = "loss"
 )
 
-// rateKinds lists the kinds in the order of the documentation.
-func rateKinds() []rateKind {
-	return []rateKind{kindPositiveRate, kindTPR, kindRecall, kindFPR, kindTNR, kindFNR, kindPrecision, kindError, kindAccuracy, kindLoss}
+// definition defines a kind of rate by cells: constant + sum over the parts of coefficient times
+// the rate of the cell. All uses of a rate follow from its entry in definitions.
+type definition struct {
+	kind     rateKind
+	constant float64
+	parts    []definedPart
+	// quotient says that the rate is the first cell over the sum of the two cells instead.
+	quotient bool
+	// unclassed says that the rate does not need a positive class.
+	unclassed bool
+	// minimized says that the rate may be the objective. complement is the objective that equals 1
+	// minus the rate; "": none.
+	minimized  bool
+	complement rateKind
+}
+
+// definedPart is a cell with a coefficient. cell returns the cell for a selected class, or -1, and
+// the positive class. The caller sets the conditions on the rows.
+type definedPart struct {
+	coefficient float64
+	cell        func(selected, positive int) Cell
+}
+
+// definitions lists the rates in the order of the documentation.
+func definitions() []definition {
+	one := func(cell func(selected, positive int) Cell) []definedPart { return []definedPart{{1, cell}} }
+	minus := func(cell func(selected, positive int) Cell) []definedPart { return []definedPart{{-1, cell}} }
+	return []definition{
+		{kind: kindPositiveRate, parts: one(accepted)},
+		{kind: kindTPR, parts: one(acceptedPositives), complement: kindFNR},
+		{kind: kindRecall, parts: one(acceptedPositives), complement: kindFNR},
+		{kind: kindFPR, parts: one(acceptedNegatives), minimized: true},
+		{kind: kindTNR, constant: 1, parts: minus(acceptedNegatives), complement: kindFPR},
+		{kind: kindFNR, constant: 1, parts: minus(acceptedPositives), minimized: true},
+		{kind: kindPrecision, parts: []definedPart{{1, rightlyAccepted}, {1, wronglyAccepted}}, quotient: true},
+		{kind: kindError, constant: 1, parts: minus(right), unclassed: true, minimized: true},
+		{kind: "balanced_error", constant: 0.5, parts: []definedPart{{0.5, acceptedNegatives}, {-0.5, acceptedPositives}}, minimized: true},
+		{kind: kindAccuracy, parts: one(right), unclassed: true, complement: kindError},
+		{kind: kindLoss, parts: one(lossOf), unclassed: true, minimized: true},
+	}
+}
+
+// accepted counts the rows that are decided positive.
+func accepted(_, positive int) Cell { return Cell{class: -1, target: positive} }
+
+// acceptedPositives counts the positive rows that are decided positive.
+func acceptedPositives(_, positive int) Cell { return Cell{class: positive, target: positive} }
+
+// acceptedNegatives counts the negative rows that are decided positive.
+func acceptedNegatives(_, positive int) Cell {
+	return Cell{class: positive, not: true, target: positive}
+}
+
+// rightlyAccepted counts the rows that are positive and decided positive.
+func rightlyAccepted(_, positive int) Cell {
+	return Cell{class: -1, target: positive, joint: jointRight}
+}
+
+// wronglyAccepted counts the rows that are negative and decided positive.
+func wronglyAccepted(_, positive int) Cell {
+	return Cell{class: -1, target: positive, joint: jointWrong}
+}
+
+// right counts the rows of all classes, or of the selected class, with a right decision.
+func right(selected, _ int) Cell {
+	if selected >= 0 {
+		return Cell{class: selected, target: selected} // the label of all these rows
+	}
+	return Cell{class: -1, target: ownClass}
+}
+
+// lossOf is the mean loss of the rows of all classes, or of the selected class.
+func lossOf(selected, _ int) Cell { return Cell{class: selected, target: ownClass, loss: true} }
+
+// definition returns the definition of the kind. ok is false for an unknown kind.
+func (k rateKind) definition() (d definition, ok bool) {
+	for _, d := range definitions() {
+		if d.kind == k {
+			return d, true
+		}
+	}
+	return d, false
 }
 
 // RateNames returns the names of the rates in the language, in alphabetical order.
 func RateNames() []string {
 	var names []string
-	for _, k := range rateKinds() {
-		names = append(names, string(k))
+	for _, d := range definitions() {
+		names = append(names, string(d.kind))
 	}
 	slices.Sort(names)
 	return names

@@ -336,12 +336,38 @@ func (s *Sample) merge(parts []*gorgonia.Node, places [][]int) (sum *gorgonia.No
 	return sum, nil
 }
 
-// objectiveNode returns the objective, a scalar. The rate of an objective always has a single cell.
-func (s *Sample) objectiveNode(v rowValues) (*gorgonia.Node, error) {
+// objectiveNode returns the objective, a scalar: the sum of the means of its cells.
+func (s *Sample) objectiveNode(v rowValues) (sum *gorgonia.Node, err error) {
+	for k, p := range s.system.objective.parts {
+		mean, err := s.objectiveMean(k, v.binary)
+		if err != nil {
+			return nil, err
+		}
+		op, err := NewGroupMean(mean.members, mean.offsets[0])
+		if err != nil {
+			return nil, err
+		}
+		node, err := op.Apply(v.of(&s.cells[p.cell]))
+		if err == nil && sum != nil {
+			node, err = gorgonia.Add(sum, node)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("constraints: the objective: %w", err)
+		}
+		sum = node
+	}
+	return sum, nil
+}
+
+// objectiveMean returns part k of the objective as a weighted mean. Part 0 has the constant.
+func (s *Sample) objectiveMean(k int, binary bool) (groupMean, error) {
 	l := s.system.objective
-	k, factor := l.only().cell, l.only().coefficient
-	m, err := s.mean(fmt.Sprint("objective", v.binary), func() ([]Group, []float64, error) {
-		g, constant, err := s.weighted(k, v.binary)
+	cell, factor, offset := l.parts[k].cell, l.parts[k].coefficient, 0.0
+	if k == 0 {
+		offset = l.constant
+	}
+	return s.mean(fmt.Sprint("objective", k, binary), func() ([]Group, []float64, error) {
+		g, constant, err := s.weighted(cell, binary)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -357,16 +383,8 @@ func (s *Sample) objectiveNode(v rowValues) (*gorgonia.Node, error) {
 				g.Weights[e] *= factor
 			}
 		}
-		return []Group{g}, []float64{-(l.constant + factor*constant)}, nil
+		return []Group{g}, []float64{-(offset + factor*constant)}, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	op, err := NewGroupMean(m.members, m.offsets[0])
-	if err != nil {
-		return nil, err
-	}
-	return op.Apply(v.of(&s.cells[k]))
 }
 
 // constantMatrix adds a matrix of constants to the graph of a node, in the node's type.

@@ -28,7 +28,7 @@ var everyClassRate = []string{"positive_rate[*] <= 0.5", "recall[c1, u=x] >= 0.1
 // systems returns systems of two and three classes on random rows, with and without losses.
 func systems(t testing.TB, rng *rand.Rand) (list []*constraints.System, rows []*constraints.Population) {
 	for _, classes := range []int{2, 3} {
-		for _, loss := range []bool{false, true} {
+		for _, minimized := range []string{"fnr[c1]", "loss", "balanced_error[c1]"} {
 			p := &constraints.Population{Attributes: []constraints.Attribute{{Name: "u", Values: []string{"x", "y"}}, {Name: "v", Values: []string{"1", "2", "3"}}}}
 			for c := range classes {
 				p.Classes = append(p.Classes, fmt.Sprintf("c%d", c))
@@ -42,12 +42,16 @@ func systems(t testing.TB, rng *rand.Rand) (list []*constraints.System, rows []*
 				old = append(old, rng.IntN(classes+1)-1)
 			}
 			p.Earlier = map[string][]int{"old": old}
-			texts, minimize := everyRate, constraints.FNR("c1")
+			minimize, err := constraints.ParseRate(minimized)
+			if err != nil {
+				t.Fatal(err)
+			}
+			texts := everyRate
 			if classes > 2 {
 				texts = everyClassRate
 			}
-			if loss {
-				texts, minimize = append([]string{"loss[u=x] <= 1", "loss[c0] <= 1"}, texts...), constraints.Loss()
+			if minimized == "loss" {
+				texts = append([]string{"loss[u=x] <= 1", "loss[c0] <= 1"}, texts...)
 			}
 			var subject []constraints.Constraint
 			for _, text := range texts {

@@ -34,6 +34,7 @@ func TestSharesByHand(t *testing.T) {
 		{people, constraints.Error(), "precision <= 0.9", constraints.Share{Hits: 4, Rows: 6, Most: 0.9}, false},
 		{people, constraints.Error(), "precision <= 0", constraints.Share{Hits: 4, Rows: 10, Most: 0}, false},
 		{people, constraints.Error(), "gap(tpr, sex) <= 0.01", none, false},
+		{people, constraints.Error(), "balanced_error <= 0.3", none, false},
 		{people, constraints.Error(), "loss <= 1", none, false},
 		{people, constraints.Error(), "l1(weights) <= 3", none, false},
 		{clothes, constraints.Error(), "recall[Coat] >= 0.75", constraints.Share{Hits: 1, Rows: 2, Most: 0.25}, false},

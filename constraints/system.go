@@ -74,7 +74,7 @@ const (
 // ErrNotLinear marks a rate that is not linear in decisions in a place that requires a linear rate.
 var ErrNotLinear = errors.New("constraints: not linear in decisions")
 
-// NewSystem resolves an objective and constraints on the training rows. The objective is error,
+// NewSystem resolves an objective and constraints on the training rows. The objective is one of
 // fnr, fpr or loss, with selectors or without. The error is a *SyntaxError if the rows do not have
 // a name of the constraints, wraps ErrNotLinear if a constraint cannot be linear, and wraps
 // ErrEmptyGroup if a rate has no training rows.
@@ -111,9 +111,16 @@ func newSystem(minimize Rate, subject []Constraint, train *Population, trained [
 	return s, nil
 }
 
-// Objectives returns the names of the rates that can be minimised.
+// Objectives returns the names of the rates that can be minimised, in alphabetical order.
 func Objectives() []string {
-	return []string{string(kindError), string(kindFNR), string(kindFPR), string(kindLoss)}
+	var names []string
+	for _, d := range definitions() {
+		if d.minimized {
+			names = append(names, string(d.kind))
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // setObjective resolves the objective.
@@ -122,11 +129,10 @@ func (s *System) setObjective() error {
 	if s.Minimize.kind == "" {
 		return fmt.Errorf("constraints: no objective: minimize one of %s", strings.Join(Objectives(), ", "))
 	}
-	if !slices.Contains(Objectives(), string(s.Minimize.kind)) {
+	if d, _ := s.Minimize.kind.definition(); !d.minimized {
 		hint := "minimize one of " + strings.Join(Objectives(), ", ")
-		opposite := map[rateKind]rateKind{kindTPR: kindFNR, kindRecall: kindFNR, kindTNR: kindFPR, kindAccuracy: kindError}
-		if k, ok := opposite[s.Minimize.kind]; ok {
-			hint = fmt.Sprintf("minimize %s, which is 1 - %s", k, s.Minimize.kind)
+		if d.complement != "" {
+			hint = fmt.Sprintf("minimize %s, which is 1 - %s", d.complement, s.Minimize.kind)
 		}
 		return &SyntaxError{Text: r.text, Problem: string(s.Minimize.kind) + " cannot be minimized", Hint: hint}
 	}

@@ -195,7 +195,7 @@ func TestObjectiveAndAcceptance(t *testing.T) {
 func TestInequalitiesAgainstBruteForce(t *testing.T) {
 	racing.Skip(t, "the test starts no goroutine")
 	rng := rand.New(rand.NewPCG(3, 4))
-	kinds := []string{"positive_rate", "tpr", "fpr", "tnr", "fnr", "precision", "error", "accuracy"}
+	kinds := []string{"positive_rate", "tpr", "fpr", "tnr", "fnr", "precision", "error", "accuracy", "balanced_error"}
 	for trial := range 3000 {
 		p := randomPopulation(rng)
 		n := p.Len()
@@ -330,6 +330,11 @@ func randomPopulation(rng *rand.Rand) *constraints.Population {
 
 // bruteRate computes a rate from its definition.
 func bruteRate(p *constraints.Population, decisions []int, kind string, class int, selected bool, member func(i int) bool) (value float64, rows int) {
+	if kind == "balanced_error" {
+		fpr, negatives := bruteRate(p, decisions, "fpr", class, selected, member)
+		fnr, positives := bruteRate(p, decisions, "fnr", class, selected, member)
+		return (fpr + fnr) / 2, min(negatives, positives)
+	}
 	hits := 0
 	for i, y := range p.Labels {
 		if !member(i) {

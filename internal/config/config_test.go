@@ -184,7 +184,7 @@ func TestRefusedFlags(t *testing.T) {
 		{"problem=dp subject-to=fpr<=5%", "--subject-to fpr<=5%: used only with --problem rates or class-rates (now dp)"},
 		{"problem=dp bounds-on=decisions psi=hinge", "--psi hinge: used only with --bounds-on surrogate (now decisions)"},
 		{"problem=if bounds-on=decisions if-form=expectation", "--if-form expectation: bounds on decisions are on each group; use each"},
-		{"minimize=tpr subject-to=fpr<=5%", "--minimize tpr: must be one of error, fnr, fpr or loss, with or without a class or group"},
+		{"minimize=tpr subject-to=fpr<=5%", "--minimize tpr: must be one of balanced_error, error, fnr, fpr or loss, with or without a class or group"},
 		{"minimize=errr subject-to=fpr<=5%", `--minimize errr: column 1: unknown rate "errr"; did you mean error?`},
 		{"dataset=adult confidence=0.9", "--confidence 0.9: promises bounds, and the run has none; add one (--subject-to)"},
 		{"dataset=adult kappa=0.1", "--kappa 0.1: used only with --problem mnpc (now rates)"},

@@ -123,7 +123,7 @@ func (p *Problem) options() []*option.Option {
 	rates, plain := option.OnRates(), noBound()
 	return []*option.Option{
 		option.Custom("minimize", "RATE", p.setMinimize, func() string { return p.Minimize },
-			"minimize this rate of the decisions: error, fnr, fpr or loss, of all rows or, as in fnr[Female], of some").
+			"minimize this rate of the decisions: "+option.List(constraints.Objectives(), "or")+", of all rows or, as in fnr[Female], of some").
 			Or(constraints.Error().String()).For(constraints.Loss().String(), plain).With(rates),
 		option.Statements("subject-to", &p.SubjectTo, "CONSTRAINT",
 			"bound a rate of the decisions, as in \"fpr <= 5%\", \"recall[shirt] >= 0.9\", \"gap(tpr, race) <= 0.02\"; may be repeated;"+

@@ -94,7 +94,7 @@ func (p *Plan) needed(list []constraints.Inequality, hits []int) (rows, needed i
 			}
 		}
 		rows = min(rows, least)
-		value, margin := p.equalRates(b, hits)
+		value, margin := p.best(b, hits)
 		n := statistics.RowsFor(least, margin, b.Bound-value)
 		if n == 0 {
 			return rows, 0

@@ -146,19 +146,20 @@ func (p *Plan) holds(b constraints.Inequality, hits []int) bool {
 }
 
 // possible reports whether validation rows could promise an inequality with the best decisions: no
-// bad rows in a share, or the same rate in all cells of a combination.
+// bad rows in a share, or the best rates of a combination.
 func (p *Plan) possible(b constraints.Inequality, hits []int) bool {
 	if share, one := p.system.Share(b, hits, p.rows); one {
 		_, ok := statistics.Umbrella(share.Rows, share.Most, p.tail)
 		return ok
 	}
-	value, margin := p.equalRates(b, hits)
+	value, margin := p.best(b, hits)
 	return value+margin <= b.Bound
 }
 
-// equalRates returns the value and the margin of a combination if all its cells have the rate of
-// their pooled rows.
-func (p *Plan) equalRates(b constraints.Inequality, hits []int) (value, margin float64) {
+// best returns the value and the margin of a combination with the best decisions. For a comparison
+// of groups all cells have the rate of their pooled rows. For a rate of several cells each cell has
+// the rate 0 or 1 that makes the value smallest; the margin is that of the counted rates.
+func (p *Plan) best(b constraints.Inequality, hits []int) (value, margin float64) {
 	all, of := 0, 0
 	for k, n := range p.rows {
 		if b.Coefficients[k] != 0 {
@@ -166,12 +167,20 @@ func (p *Plan) equalRates(b constraints.Inequality, hits []int) (value, margin f
 		}
 	}
 	rate := float64(all) / float64(of)
+	compares := p.system.Subject[b.Constraint].Measure().Compares()
 	counts := make([]statistics.Count, len(p.rows))
 	value = b.Constant
 	for k, n := range p.rows {
-		counts[k] = statistics.Count{Hits: int(math.Round(rate * float64(n))), Rows: n}
-		if c := b.Coefficients[k]; c != 0 {
-			value += c * rate
+		c := b.Coefficients[k]
+		switch {
+		case compares:
+			counts[k] = statistics.Count{Hits: int(math.Round(rate * float64(n))), Rows: n}
+			if c != 0 {
+				value += c * rate
+			}
+		default:
+			counts[k] = statistics.Count{Hits: hits[k], Rows: n}
+			value += min(0, c)
 		}
 	}
 	return value, statistics.Margin(b.Coefficients[:len(p.rows)], counts, p.tail)

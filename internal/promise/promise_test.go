@@ -303,3 +303,24 @@ func TestPromisesHold(t *testing.T) {
 		}
 	}
 }
+
+// TestRateOfTwoCells checks that a bound on the mean of two rates, which is a combination of shares
+// but compares no groups, can be promised: the best decisions have no wrong rows.
+func TestRateOfTwoCells(t *testing.T) {
+	p := bank(600, 1000)
+	plan, s, sample := plan(t, p, 0.95, "balanced_error <= 0.2")
+	rng := rand.New(rand.NewPCG(4, 4))
+	for wrong, holds := range map[float64]bool{0.1: true, 0.35: false} {
+		c, err := sample.Count(decide(p, rng, func(_, y int) float64 { return []float64{wrong, 1 - wrong}[y] }))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := plan.Check(c.Hits)[0]
+		if got.Holds != holds || got.Rows != 400 || !(got.Least > 0 && got.Least < 0.05) || got.Needed < 2 || got.Needed > 100 {
+			t.Errorf("%v wrong: %+v", wrong, got)
+		}
+		if b := plan.Tightened(c.Terms)[0]; !(b < s.Bounds[0].Bound && b > 0.1) {
+			t.Errorf("%v wrong: the bound is tightened from %v to %v", wrong, s.Bounds[0].Bound, b)
+		}
+	}
+}

@@ -29,10 +29,10 @@ func IntervalOf(c constraints.Constraint, sets [][]constraints.CountedRate, leve
 // intervalOf returns the interval of a measure of one set of rates. ok is false if too few rates
 // have rows.
 func intervalOf(m constraints.Measure, set []constraints.CountedRate, level float64) (i statistics.Interval, ok bool) {
-	var counts []statistics.Count
+	var counts []statistics.Rate
 	for _, r := range set {
 		if r.Rows > 0 {
-			counts = append(counts, statistics.Count{Hits: r.Hits, Rows: r.Rows})
+			counts = append(counts, counted(r))
 		}
 	}
 	switch {
@@ -48,4 +48,17 @@ func intervalOf(m constraints.Measure, set []constraints.CountedRate, level floa
 		return statistics.Excess(counts[0], counts[1:], level), true
 	}
 	return counts[0].Interval(level), true
+}
+
+// counted returns the counts of a rate.
+func counted(r constraints.CountedRate) statistics.Rate {
+	if r.Parts == nil {
+		return statistics.Count{Hits: r.Hits, Rows: r.Rows}
+	}
+	c := statistics.Combination{Constant: r.Constant}
+	for _, p := range r.Parts {
+		c.Coefficients = append(c.Coefficients, p.Coefficient)
+		c.Counts = append(c.Counts, statistics.Count{Hits: p.Hits, Rows: p.Rows})
+	}
+	return c
 }

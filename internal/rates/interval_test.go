@@ -14,9 +14,12 @@ import (
 // checks the level and the end of several sets.
 func TestIntervalOf(t *testing.T) {
 	rate := func(hits, rows int) constraints.CountedRate { return constraints.CountedRate{Hits: hits, Rows: rows} }
+	mean := constraints.CountedRate{Constant: 1, Rows: 90, Parts: []constraints.CountedPart{{Coefficient: 0.5, Hits: 30, Rows: 100}, {Coefficient: -0.5, Hits: 70, Rows: 90}}}
 	a, b, all, none := rate(30, 100), rate(70, 90), rate(100, 190), rate(0, 0)
 	x, y, z := statistics.Count{Hits: 30, Rows: 100}, statistics.Count{Hits: 70, Rows: 90}, statistics.Count{Hits: 100, Rows: 190}
 	pair := []statistics.Count{x, y}
+	two := statistics.Linear(1, []float64{0.5, -0.5}, pair, 0.9)
+	low2, high2 := statistics.Linear(1, []float64{0.5, -0.5}, pair, 0.95), z.Interval(0.95)
 	type sets [][]constraints.CountedRate
 	low, high := x.Interval(0.95), y.Interval(0.95) // two sets at the level 0.9
 	for _, test := range []struct {
@@ -32,6 +35,8 @@ func TestIntervalOf(t *testing.T) {
 		{"fpr[race=*] >= 0.1", sets{{b}, {a}}, &low},
 		{"fpr[race=*] >= 0.1", sets{{a}, {b}}, &low},
 		{"fpr[race=*] <= 0.1", sets{{none}, {b}}, &high},
+		{"balanced_error <= 0.1", sets{{mean}}, &two},
+		{"gap(balanced_error, race) <= 0.1", sets{{mean, all}}, &statistics.Interval{Low: max(0, low2.Low-high2.High, high2.Low-low2.High), High: max(low2.High-high2.Low, high2.High-low2.Low)}},
 		{"gap(fpr, race) <= 0.1", sets{{a, none, b}}, new(statistics.Gap(pair, 0.9))},
 		{"gap(fpr, race) <= 0.1", sets{{none, a, b}}, new(statistics.Gap(pair, 0.9))},
 		{"gap(fpr, race) <= 0.1", sets{{a, none}}, nil},

@@ -22,6 +22,21 @@ func (c Count) Rate() float64 { return float64(c.Hits) / float64(c.Rows) }
 // Interval is ClopperPearson(c.Hits, c.Rows, level).
 func (c Count) Interval(level float64) Interval { return ClopperPearson(c.Hits, c.Rows, level) }
 
+// Rate is a counted rate with its intervals: a Count, or a Combination of several.
+type Rate interface{ Interval(level float64) Interval }
+
+// Combination is Constant + sum_r Coefficients[r] Counts[r].Rate(), a rate of several counts.
+type Combination struct {
+	Constant     float64
+	Coefficients []float64
+	Counts       []Count
+}
+
+// Interval is Linear of the combination.
+func (c Combination) Interval(level float64) Interval {
+	return Linear(c.Constant, c.Coefficients, c.Counts, level)
+}
+
 // ClopperPearson returns the exact interval of a rate after hits among rows:
 //
 //	low  = quantile (1-level)/2 of Beta(hits, rows-hits+1), 0 without hits
@@ -59,7 +74,7 @@ func ClopperPearson(hits, rows int, level float64) Interval {
 //
 // The interval is conservative: it contains the gap more often than level. The gap of fewer than
 // two rates is 0.
-func Gap(counts []Count, level float64) Interval {
+func Gap[R Rate](counts []R, level float64) Interval {
 	boxes := simultaneous(counts, level)
 	gap := Interval{}
 	for a, first := range boxes {
@@ -76,7 +91,7 @@ func Gap(counts []Count, level float64) Interval {
 // Ratio returns an interval of the smallest of the counts' rates divided by the largest. The
 // intervals of the rates are those of Gap. The ratio of fewer than two rates is 1, and so is the
 // ratio of rates that are all 0.
-func Ratio(counts []Count, level float64) Interval {
+func Ratio[R Rate](counts []R, level float64) Interval {
 	boxes := simultaneous(counts, level)
 	ratio := Interval{1, 1}
 	for a, first := range boxes {
@@ -96,8 +111,8 @@ func Ratio(counts []Count, level float64) Interval {
 //
 //	low  = max_a low_a - high_all
 //	high = max_a high_a - low_all
-func Excess(all Count, groups []Count, level float64) Interval {
-	boxes := simultaneous(append([]Count{all}, groups...), level)
+func Excess[R Rate](all R, groups []R, level float64) Interval {
+	boxes := simultaneous(append([]R{all}, groups...), level)
 	excess := Interval{math.Inf(-1), math.Inf(-1)}
 	for _, own := range boxes[1:] {
 		excess.Low, excess.High = max(excess.Low, own.Low-boxes[0].High), max(excess.High, own.High-boxes[0].Low)
@@ -107,8 +122,8 @@ func Excess(all Count, groups []Count, level float64) Interval {
 
 // Distance returns an interval of the largest absolute difference between one of the groups' rates
 // and the rate all. The intervals of the rates are those of Excess.
-func Distance(all Count, groups []Count, level float64) Interval {
-	boxes := simultaneous(append([]Count{all}, groups...), level)
+func Distance[R Rate](all R, groups []R, level float64) Interval {
+	boxes := simultaneous(append([]R{all}, groups...), level)
 	var distance Interval
 	for _, own := range boxes[1:] {
 		above, below := own.Low-boxes[0].High, boxes[0].Low-own.High
@@ -143,7 +158,7 @@ func Linear(constant float64, coefficients []float64, counts []Count, level floa
 
 // simultaneous returns intervals that contain all rates together with a probability of at least
 // level.
-func simultaneous(counts []Count, level float64) []Interval {
+func simultaneous[R Rate](counts []R, level float64) []Interval {
 	checkProbability("level", level)
 	intervals := make([]Interval, len(counts))
 	for i, c := range counts {

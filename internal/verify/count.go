@@ -104,13 +104,18 @@ func newPlan(text string, train *constraints.Population) (*plan, error) {
 		}
 	}
 	enough := func(s slice) bool {
-		n := 0
-		s.rows(train, func(i int) {
-			if p.counts(train, s.class, i) {
-				n++
+		for _, own := range p.halves() {
+			n := 0
+			s.rows(train, func(i int) {
+				if own.counts(train, s.class, i) {
+					n++
+				}
+			})
+			if n < max(1, m.least) {
+				return false
 			}
-		})
-		return n >= max(1, m.least)
+		}
+		return true
 	}
 	for _, of := range list {
 		if !m.compares() {
@@ -181,6 +186,16 @@ func narrowed(list []slice, s selector, p *constraints.Population) (next []slice
 	return next, nil
 }
 
+// halves returns the two rates whose mean is the balanced error, or the measure's own rate.
+func (m measure) halves() []measure {
+	if m.rate != "balanced_error" {
+		return []measure{m}
+	}
+	fpr, fnr := m, m
+	fpr.rate, fnr.rate = "fpr", "fnr"
+	return []measure{fpr, fnr}
+}
+
 // counts reports whether the rate counts row i, before any decision. class is the selected class,
 // or -1.
 func (m *measure) counts(p *constraints.Population, class, i int) bool {
@@ -236,29 +251,52 @@ type tally struct {
 	base               int     // rows before any decision: of a precision, more than rows
 	smooth, weight     float64 // the smooth rate is their quotient
 	of                 slice
+	// halves are the rates whose mean is the rate; rows and weight are then those of the smaller, and
+	// the other counts are 0.
+	halves []tally
 }
 
 // value returns the rate, of decisions or smooth.
 func (t tally) value(smooth bool) float64 {
+	if t.halves != nil {
+		return (t.halves[0].value(smooth) + t.halves[1].value(smooth)) / 2
+	}
 	if smooth {
 		return t.smooth / t.weight
 	}
 	return float64(t.hits) / float64(t.rows)
 }
 
+// doubt returns the largest change of the rate by doubtful rows.
+func (t tally) doubt() (most float64) {
+	for _, half := range t.halves {
+		most = max(most, half.doubt())
+	}
+	if t.unsure > 0 {
+		most = float64(t.unsure) / float64(max(1, t.rows-t.unsure))
+	}
+	return most
+}
+
 // tally counts the rate of the measure on a slice.
-func (p *plan) tally(s slice, d *decided) (t tally) {
+func (m measure) tally(s slice, d *decided) (t tally) {
 	t.of = s
+	if list := m.halves(); len(list) > 1 {
+		t.halves = []tally{list[0].tally(s, d), list[1].tally(s, d)}
+		t.rows, t.base = min(t.halves[0].rows, t.halves[1].rows), min(t.halves[0].base, t.halves[1].base)
+		t.weight = min(t.halves[0].weight, t.halves[1].weight)
+		return t
+	}
 	s.rows(d.rows, func(i int) {
-		if !p.counts(d.rows, s.class, i) {
+		if !m.counts(d.rows, s.class, i) {
 			return
 		}
-		target, other := p.target(d.rows, s.class, i)
+		target, other := m.target(d.rows, s.class, i)
 		t.base++
 		if d.unsure[i] {
 			t.unsure++
 		}
-		if p.rate == "precision" { // of the rows that are decided positive
+		if m.rate == "precision" { // of the rows that are decided positive
 			chance := d.chance(i, target)
 			t.weight += chance
 			if d.rows.Labels[i] == target {
@@ -274,7 +312,7 @@ func (p *plan) tally(s slice, d *decided) (t tally) {
 		}
 		t.rows, t.weight = t.rows+1, t.weight+1
 		switch {
-		case p.rate == "loss":
+		case m.rate == "loss":
 			t.smooth += d.loss(i, target)
 		case other:
 			t.smooth += 1 - d.chance(i, target)
@@ -312,9 +350,7 @@ func (p *plan) count(d *decided, lower bool) counted {
 		var list []tally
 		for _, s := range set {
 			t := p.tally(s, d)
-			if t.unsure > 0 {
-				c.doubt = max(c.doubt, float64(t.unsure)/float64(max(1, t.rows-t.unsure)))
-			}
+			c.doubt = max(c.doubt, t.doubt())
 			list = append(list, t)
 		}
 		c.sets = append(c.sets, list)
@@ -384,7 +420,11 @@ func (c counted) rates(p *plan) (sets [][]constraints.CountedRate) {
 	for _, set := range c.sets {
 		var list []constraints.CountedRate
 		for _, t := range set {
-			list = append(list, constraints.CountedRate{Hits: t.hits, Rows: t.rows})
+			rate := constraints.CountedRate{Hits: t.hits, Rows: t.rows}
+			for _, half := range t.halves {
+				rate.Parts = append(rate.Parts, constraints.CountedPart{Coefficient: 0.5, Hits: half.hits, Rows: half.rows})
+			}
+			list = append(list, rate)
 		}
 		sets = append(sets, list)
 	}

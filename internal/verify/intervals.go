@@ -111,7 +111,7 @@ func (r *linear) intervals([]float64) (objective *[2]float64, list []*[2]float64
 	m, classes := r.minimised, len(r.p.Rows.Classes)
 	whole := m.selectors == nil
 	ofClass := len(m.selectors) == 1 && m.sets[0][0].class >= 0
-	if t := r.objective.sets[0][0]; m.rate != "loss" && (whole || m.rate == "error" && ofClass && classes > 2) {
+	if t := r.objective.sets[0][0]; m.rate != "loss" && t.halves == nil && (whole || m.rate == "error" && ofClass && classes > 2) {
 		objective = clopperPearson(t.hits, t.rows)
 	}
 	return objective, list

@@ -48,6 +48,8 @@ func (p *plan) inequalities(v counted, bound float64, atLeast bool) (list []ineq
 			return
 		case p.rate == "loss":
 			tolerance = lossTolerance
+		case of[0].halves != nil: // one row of a half
+			tolerance /= 2
 		}
 		list = append(list, inequality{over, tolerance, unit, of})
 	}

@@ -81,6 +81,10 @@ func confident(d session.Decisions, confidence float64) session.Decisions {
 // function returns options for one session.
 func runs(t *testing.T) map[string]func() session.Options {
 	two, three, overlapping := table(2, false), table(3, false), table(2, true)
+	balanced, err := constraints.ParseRate("balanced_error")
+	if err != nil {
+		t.Fatal(err)
+	}
 	list := map[string]func() session.Options{}
 	add := func(name string, data session.Source, task session.Task, change func(o *session.Options)) {
 		list[name] = func() session.Options {
@@ -121,6 +125,8 @@ func runs(t *testing.T) map[string]func() session.Options {
 	})
 	add("promise", two, confident(words(t, session.OnDecisions, "gap(tpr, sex) <= 0.7", "fpr <= 0.5"), 0.9), nil)
 	add("surrogate", two, words(t, session.OnSurrogate, "ratio(positive_rate, sex) >= 0.8", "loss <= 0.7"), nil)
+	add("rate of two cells", two, words(t, session.OnDecisions, "balanced_error <= 0.3", "gap(balanced_error, sex) <= 0.01", "gap(balanced_error, sex) <= 0.2"), nil)
+	add("minimised rate of two cells", two, session.Decisions{Minimize: balanced, SubjectTo: words(t, "", "balanced_error[sex=*] <= 0.3").SubjectTo}, nil)
 	add("l1", two, words(t, session.OnDecisions, "fpr <= 0.2", "l1(weights) <= 5"), nil)
 	add("classes", three, words(t, session.OnDecisions, "recall[*] >= 0.6"), nil)
 	add("batches", two, session.DemographicParity{}, func(o *session.Options) { o.BatchSize = 30 })

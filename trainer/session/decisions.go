@@ -26,7 +26,7 @@ import (
 //
 // Without constraints, the task trains a plain model.
 type Decisions struct {
-	// Minimize is error, fnr, fpr or loss. The zero value is the error, and the loss without
+	// Minimize is one of constraints.Objectives. The zero value is the error, and the loss without
 	// constraints.
 	Minimize  constraints.Rate
 	SubjectTo []constraints.Constraint
