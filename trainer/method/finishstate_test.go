@@ -49,7 +49,8 @@ func TestFinishResumes(t *testing.T) {
 			}
 			return r
 		}
-		want := run(trainer.Settings{Iterations: iterations}).State
+		whole := run(trainer.Settings{Iterations: iterations})
+		want := whole.State
 		if want.Numbers["finish.count"][0] != from/2 || want.Numbers["finish.begun"][0] != 1 {
 			t.Errorf("%s: a mean of %v iterates, begun %v", name, want.Numbers["finish.count"], want.Numbers["finish.begun"])
 		}
@@ -59,9 +60,12 @@ func TestFinishResumes(t *testing.T) {
 			if begun := half.State.Numbers["finish.begun"][0] == 1; begun != (stop > from) || estimate == begun {
 				t.Errorf("%s, after %d iterations: begun %v, an estimate %v", name, stop, begun, estimate)
 			}
-			rest := run(trainer.Settings{Iterations: iterations, Resume: half.State, ResumeAt: half.Point}).State
-			same(t, name, want.Numbers, rest.Numbers)
-			same(t, name, want.Vectors, rest.Vectors)
+			resumed := run(trainer.Settings{Iterations: iterations, Resume: half.State, ResumeAt: half.Point})
+			same(t, name, want.Numbers, resumed.State.Numbers)
+			same(t, name, want.Vectors, resumed.State.Vectors)
+			if !slices.Equal(resumed.Notes, whole.Notes) || len(resumed.Warnings) != len(whole.Warnings) {
+				t.Errorf("%s, after %d iterations: the notes are %q, want %q; warnings %q, want %q", name, stop, resumed.Notes, whole.Notes, resumed.Warnings, whole.Warnings)
+			}
 		}
 	}
 }

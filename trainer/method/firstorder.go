@@ -60,7 +60,7 @@ func (f *firstOrder) start(rule trainer.DualRule, step step.Step, p problem.Prob
 	f.coefficients = make([]float64, 1+len(at.Constraints))
 	f.coefficients[0] = 1
 	f.constraints.start(p, at.Constraints)
-	if f.finish != nil && f.finish.begun { // in a new round of the run
+	if f.ended() { // in a new round of the run
 		f.finish.err = f.finish.last.Init(f.finish.whole, at)
 	}
 	return rule.StartDual(at.Constraints)
@@ -92,16 +92,19 @@ func (f *firstOrder) Iterate(p problem.Problem, at *problem.Point) error {
 
 // Resting implements trainer.Rester. Only quasi-Newton steps come to rest.
 func (f *firstOrder) Resting() bool {
-	if f.finish != nil && f.finish.begun {
+	if f.ended() {
 		return f.finish.last.(trainer.Rester).Resting()
 	}
 	return f.second != nil && f.second.resting()
 }
 
+// ended reports whether the iterations on batches have ended, and finish has the present state.
+func (f *firstOrder) ended() bool { return f.finish != nil && f.finish.begun }
+
 // reported returns the report of the method that takes the iterations: own, or the report of the
 // last iterations.
 func (f *firstOrder) reported(own trainer.Report) trainer.Report {
-	if f.finish != nil && f.finish.begun {
+	if f.ended() {
 		return f.finish.last.Report()
 	}
 	return own

@@ -224,6 +224,9 @@ func (m *PLADA) Diagnose(p problem.Problem, at *problem.Point) ([]string, error)
 
 // Conclude implements trainer.Concluder.
 func (m *PLADA) Conclude(at *problem.Point, _ certify.Certificate) (warnings, notes []string) {
+	if m.ended() {
+		return nil, nil
+	}
 	warnings, notes = m.dual.conclude(at, setting.OrDefault(m.Tolerance, trainer.DefaultFeasibilityTolerance))
 	if m.BoxStep && m.dual.largestStep > 1 {
 		warnings = append(warnings, fmt.Sprintf(

@@ -116,6 +116,9 @@ func (m *PPALA) Diagnose(p problem.Problem, at *problem.Point) ([]string, error)
 
 // Conclude implements trainer.Concluder.
 func (m *PPALA) Conclude(at *problem.Point, _ certify.Certificate) (warnings, notes []string) {
+	if m.ended() {
+		return nil, nil
+	}
 	return m.dual.conclude(at, setting.OrDefault(m.Tolerance, trainer.DefaultFeasibilityTolerance))
 }
 
