@@ -239,12 +239,12 @@ func printSweep(out io.Writer, s *sweep.Sweep, points []sweep.Point) {
 			slope = fmt.Sprintf("%.3g", *p.Slope+0)
 		}
 		missed[p.Rating()] = append(missed[p.Rating()], bound)
-		for _, split := range []session.Split{session.Training, session.Validation, session.Test} {
-			if c.Of(split) == nil && p.Objective.Of(split) == nil {
+		measured, objective := ending.NewRow(p.Outcome, c), ending.ObjectiveRow(p.Outcome)
+		for _, split := range rundir.Splits() {
+			if measured.Of(split) == "" && objective.Of(split) == "" {
 				continue
 			}
-			g = append(g, []string{bound, split.Word(), between(c.Number(c.Of(split)), p.Interval(split)),
-				between(ending.Number(p.Objective.Of(split)), p.ObjectiveInterval(split)), slope, state})
+			g = append(g, []string{bound, split.Word(), between(&measured, split), between(&objective, split), slope, state})
 			bound, slope, state = "", "", ""
 		}
 	}
@@ -266,10 +266,11 @@ func printSweep(out io.Writer, s *sweep.Sweep, points []sweep.Point) {
 	}
 }
 
-// between adds an interval in brackets to a value's text.
-func between(text string, i *[2]float64) string {
-	if text == "" || i == nil {
-		return text
+// between returns a row's value on a split, with its interval in brackets.
+func between(row *ending.Row, split rundir.Split) string {
+	text := row.Of(split)
+	if i := row.IntervalOf(split); i != nil {
+		text += " (" + ending.Span(i) + ")"
 	}
-	return text + " (" + ending.Span(i) + ")"
+	return text
 }

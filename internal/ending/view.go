@@ -64,6 +64,16 @@ func (r *Row) Of(split rundir.Split) string {
 // Rates are the rates of decisions on the splits; nil: none.
 type Rates = map[rundir.Split]*rates.Table
 
+// IntervalOf returns the interval of the value on a split; nil if there is none.
+func (r *Row) IntervalOf(split rundir.Split) *[2]float64 {
+	for _, v := range r.Values {
+		if v.Split == split {
+			return v.Interval
+		}
+	}
+	return nil
+}
+
 // New returns the view of an outcome.
 func New(o *rundir.Outcome, counted Rates) *View {
 	v := &View{OnSurrogates: o.BoundsOn == rundir.OnSurrogate}

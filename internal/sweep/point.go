@@ -59,28 +59,6 @@ func newPoint(bound float64, run string, s *session.Session, result *session.Res
 // Swept returns the constraint whose bound varies.
 func (p *Point) Swept() *session.ConstraintOutcome { return &p.Constraints[len(p.Constraints)-1] }
 
-// Interval returns the interval of the swept constraint on a split, or nil if there is none.
-func (p *Point) Interval(split session.Split) *[2]float64 {
-	return intervalOf(split, p.Swept().ValidationInterval, p.Swept().Interval, p.Swept().Test != nil)
-}
-
-// ObjectiveInterval returns the interval of the objective on a split, or nil if there is none.
-func (p *Point) ObjectiveInterval(split session.Split) *[2]float64 {
-	return intervalOf(split, p.Objective.ValidationInterval, p.Objective.Interval, p.Objective.Test != nil)
-}
-
-// intervalOf returns the interval of a split. last is the interval of the test rows, if the run has
-// test rows.
-func intervalOf(split session.Split, validation, last *[2]float64, tested bool) *[2]float64 {
-	switch {
-	case split == session.Validation:
-		return validation
-	case split == session.Test && tested:
-		return last
-	}
-	return nil
-}
-
 // appendPoint appends a line to the file.
 func appendPoint(path string, p *Point) error {
 	var line bytes.Buffer

@@ -188,7 +188,8 @@ func curve(over, objective string, points []Point) *chart.Chart {
 				continue
 			}
 			here := at{*x, *y, *y, *y, "bound " + strconv.FormatFloat(p.Bound, 'g', -1, 64)}
-			if i := p.ObjectiveInterval(split); i != nil {
+			row := ending.ObjectiveRow(p.Outcome)
+			if i := row.IntervalOf(split); i != nil {
 				here.low, here.high, band = i[0], i[1], true
 			}
 			list = append(list, here)

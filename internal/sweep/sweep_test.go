@@ -16,6 +16,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/internal/ending"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/session"
@@ -70,8 +71,9 @@ func TestSweep(t *testing.T) {
 	checkReport(t, dir)
 	for k, p := range points {
 		c := p.Swept()
-		if p.Bound != told[k] || c.Bound != p.Bound || !c.Met || p.Interval(session.Test) == nil || p.Interval(session.Validation) == nil ||
-			p.Interval(session.Training) != nil || p.ObjectiveInterval(session.Test) == nil || p.ObjectiveInterval(session.Validation) == nil {
+		measured, objective := ending.NewRow(p.Outcome, c), ending.ObjectiveRow(p.Outcome)
+		if p.Bound != told[k] || c.Bound != p.Bound || !c.Met || measured.IntervalOf(session.Test) == nil || measured.IntervalOf(session.Validation) == nil ||
+			measured.IntervalOf(session.Training) != nil || objective.IntervalOf(session.Test) == nil || objective.IntervalOf(session.Validation) == nil {
 			t.Errorf("point %d: %+v, %+v", k, p, c)
 		}
 		if want := "gap(positive_rate, race, min 200) <= "; !strings.HasPrefix(c.Constraint, want) {
