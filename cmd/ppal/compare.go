@@ -20,6 +20,7 @@ import (
 	"ppal/datasets"
 	"ppal/internal/compare"
 	"ppal/internal/config"
+	"ppal/internal/study"
 	"ppal/trainer"
 	"ppal/trainer/option"
 	"ppal/trainer/session"
@@ -210,7 +211,7 @@ func (e *exclusive) Close() error {
 const studyUnits = 100
 
 // studyProgress returns a progress bar on a terminal, and otherwise one line for each run.
-func (a *app) studyProgress(title string) (progress compare.Progress, finish func()) {
+func (a *app) studyProgress(title string) (progress study.Progress, finish func()) {
 	if !a.terminal {
 		last := 0
 		return func(done float64, total int, _ string) {

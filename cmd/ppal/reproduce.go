@@ -158,15 +158,12 @@ func (a *app) reproduceDecisions(ctx context.Context, o reproduce.Options, out, 
 	if err != nil {
 		return err
 	}
-	options := decisions.Options{Splits: o.Seeds, Threads: 1, DataDir: dir, Out: out,
-		Python: decisions.FindPython(checkout, filepath.Join(out, "python.log"), 1)}
-	missing := options.Python.Check()
-	if missing != nil {
-		fmt.Fprintf(a.stderr, "only ppal is measured: %v\n", missing)
-		options.Python = nil
+	options := decisions.Options{Splits: o.Seeds, Threads: 1, DataDir: dir, Out: out}
+	if options.Python, err = decisions.FindPython(checkout, filepath.Join(out, "python.log"), 1); err != nil {
+		fmt.Fprintf(a.stderr, "only ppal is measured: %v\n", err)
 	}
-	progress, finish := a.studyProgress(decisions.Title)
-	options.Progress = func(done, total int, running string) { progress(float64(done), total, running) }
+	var finish func()
+	options.Progress, finish = a.studyProgress(decisions.Title)
 	var outcome *decisions.Outcome
 	err = locked(out, func() (err error) {
 		if outcome, err = decisions.Run(ctx, options); err == nil {

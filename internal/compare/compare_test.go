@@ -64,7 +64,7 @@ func (d *disc) Certify() (*session.Result, error) { return nil, nil }
 
 func (d *disc) Summary() rundir.Summary { return d.summary }
 
-func study(grid ...config.Values) *Study {
+func discStudy(grid ...config.Values) *Study {
 	return &Study{
 		Title: "disc", Seeds: []uint64{1, 2}, Budget: Budget{Gradients, 101}, Workers: 2, Threads: 1, Measures: []string{"test_error"},
 		Contenders: []Contender{
@@ -86,7 +86,7 @@ func read(t *testing.T, parts ...string) string {
 func TestEveryRunHasTheBudget(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	var told float64
-	o, err := Do(t.Context(), study(), dir, openDisc, func(done float64, total int, _ string) {
+	o, err := Do(t.Context(), discStudy(), dir, openDisc, func(done float64, total int, _ string) {
 		if total != 4 {
 			t.Errorf("%d runs in all, want 4", total)
 		}
@@ -126,7 +126,7 @@ func TestEveryRunHasTheBudget(t *testing.T) {
 // comparison.
 func TestContinued(t *testing.T) {
 	whole, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "parts")
-	s := study()
+	s := discStudy()
 	s.Workers = 1
 	if _, err := Do(t.Context(), s, whole, openDisc, nil); err != nil {
 		t.Fatal(err)
@@ -172,7 +172,7 @@ func TestContinued(t *testing.T) {
 
 func TestSearchIsRecorded(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
-	o, err := Do(t.Context(), study(config.Values{"gdpa-step": "1e-6"}, config.Values{"gdpa-step": "1e-3"}), dir, openDisc, nil)
+	o, err := Do(t.Context(), discStudy(config.Values{"gdpa-step": "1e-6"}, config.Values{"gdpa-step": "1e-3"}), dir, openDisc, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestChooseByBothSeeds(t *testing.T) {
 
 // The divergence of a method is a result. It does not end the comparison.
 func TestDivergenceIsReported(t *testing.T) {
-	s := study()
+	s := discStudy()
 	s.Contenders[1].Values = config.Values{"method": "gdpa", "gdpa-step": "1e200", "gdpa-step-decay": "constant"}
 	dir := filepath.Join(t.TempDir(), "new")
 	for range 2 { // the second time, the failure is read from the file
@@ -323,7 +323,7 @@ func TestNearNote(t *testing.T) {
 	near := func(reason string) trainer.Record {
 		return trainer.Record{NearStationarity: &near.Stationarity{Distance: 1}, NearReason: reason}
 	}
-	o := &Outcome{Study: study(), Runs: []Run{
+	o := &Outcome{Study: discStudy(), Runs: []Run{
 		{Contender: "ppala", Records: []trainer.Record{near(""), {}, near("it is infeasible"), near("")}},
 		{Contender: "gdpa", Records: []trainer.Record{near(""), {}}},
 	}}

@@ -42,19 +42,19 @@ func results(t *testing.T, dir string) string {
 // first gives the results of a comparison alone.
 func TestOneAtATime(t *testing.T) {
 	whole, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "shared")
-	if _, err := Do(t.Context(), study(), whole, openDisc, nil); err != nil {
+	if _, err := Do(t.Context(), discStudy(), whole, openDisc, nil); err != nil {
 		t.Fatal(err)
 	}
 	var begin sync.Once
 	meddling := func(ctx context.Context, cfg config.Train, s trainer.Settings) (Trial, error) {
 		begin.Do(func() {
-			if _, err := Do(ctx, study(), dir, openDisc, nil); !errors.Is(err, dirlock.ErrHeld) {
+			if _, err := Do(ctx, discStudy(), dir, openDisc, nil); !errors.Is(err, dirlock.ErrHeld) {
 				t.Errorf("the second comparison: %v, want ErrHeld", err)
 			}
 		})
 		return openDisc(ctx, cfg, s)
 	}
-	if _, err := Do(t.Context(), study(), dir, meddling, nil); err != nil {
+	if _, err := Do(t.Context(), discStudy(), dir, meddling, nil); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(results(t, whole), results(t, dir)); diff != "" {
@@ -64,7 +64,7 @@ func TestOneAtATime(t *testing.T) {
 		t.Error("the lock is left")
 	}
 	// a refused comparison leaves no lock either
-	s := study()
+	s := discStudy()
 	s.Title = "another"
 	for range 2 {
 		if _, err := Do(t.Context(), s, dir, openDisc, nil); !errors.Is(err, ErrStudy) {
@@ -77,7 +77,7 @@ func TestOneAtATime(t *testing.T) {
 // comparison.
 func TestDamagedRunsAreRepeated(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
-	s := study()
+	s := discStudy()
 	if _, err := Do(t.Context(), s, dir, openDisc, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func TestWhatContinues(t *testing.T) {
 		return []rundir.DataFile{{Name: "rows.csv", Bytes: 3, SHA256: sum}}
 	}
 	dir := filepath.Join(t.TempDir(), "new")
-	s := study()
+	s := discStudy()
 	s.Version, s.Data = "1", file("abc")
 	do := func(change func(s *Study)) (int, error) {
 		other := *s

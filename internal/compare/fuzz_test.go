@@ -15,7 +15,7 @@ import (
 // FuzzFolder checks that a comparison's directory with any bytes as study, records, mark or grid
 // gives an error in one line, or runs that are not finished; never a panic.
 func FuzzFolder(f *testing.F) {
-	s := study()
+	s := discStudy()
 	description, err := s.description()
 	if err != nil {
 		f.Fatal(err)

@@ -13,7 +13,7 @@ import (
 // are missing.
 func TestReport(t *testing.T) {
 	dir := t.TempDir()
-	s := study(config.Values{"gdpa-step": "0.01"}, config.Values{"gdpa-step": "0.02"})
+	s := discStudy(config.Values{"gdpa-step": "0.01"}, config.Values{"gdpa-step": "0.02"})
 	s.Title = `disc <script>"`
 	if _, err := Do(t.Context(), s, dir, openDisc, nil); err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestReport(t *testing.T) {
 }
 
 func TestCommand(t *testing.T) {
-	s := study()
+	s := discStudy()
 	for k := range s.Contenders {
 		s.Contenders[k].Values["subject-to"] = "gap(tpr, sex) <= 0.1; fpr <= 0.2"
 	}

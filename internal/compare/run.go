@@ -13,6 +13,7 @@ import (
 	"ppal/internal/config"
 	"ppal/internal/relay"
 	"ppal/internal/rundir"
+	"ppal/internal/study"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/option"
@@ -31,9 +32,6 @@ type Trial interface {
 
 // Opener builds a run from its configuration and the settings of its training loop.
 type Opener func(ctx context.Context, cfg config.Train, s trainer.Settings) (Trial, error)
-
-// Progress is called with the number of finished runs, fractions included. Calls do not overlap.
-type Progress func(done float64, total int, running string)
 
 // Run is a finished run.
 type Run struct {
@@ -65,7 +63,7 @@ type Outcome struct {
 // Do locks the folder: the error wraps dirlock.ErrHeld if another process is at work in dir. It
 // wraps ErrStudy if the folder holds another study, or if the data or the version of the program
 // have changed since the first finished run.
-func Do(ctx context.Context, s *Study, dir string, open Opener, progress Progress) (outcome *Outcome, err error) {
+func Do(ctx context.Context, s *Study, dir string, open Opener, progress study.Progress) (outcome *Outcome, err error) {
 	if err := s.validate(); err != nil {
 		return nil, err
 	}
@@ -104,7 +102,7 @@ type runner struct {
 	study    *Study
 	folder   *folder
 	open     Opener
-	progress Progress
+	progress study.Progress
 	total    int
 
 	mu       sync.Mutex

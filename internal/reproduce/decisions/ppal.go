@@ -43,8 +43,12 @@ func train(ctx context.Context, p Problem, rows *Rows, threads int, into *Fit) e
 		return err
 	}
 	defer s.Close()
-	if _, err := s.Train(ctx); err != nil {
+	result, err := s.Train(ctx)
+	switch {
+	case err != nil:
 		return err
+	case result.Training.Status == trainer.Interrupted: // not a result
+		return context.Cause(ctx)
 	}
 	into.Seconds, into.CPU = time.Since(wall).Seconds(), cpuSeconds()-cpu
 	run := filepath.Join(dir, "run")

@@ -1,13 +1,10 @@
 package decisions
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
+
+	"ppal/internal/study"
 )
 
 // Point is a fitted classifier.
@@ -72,80 +69,10 @@ func better(p Problem, totals, a, b Counts) bool {
 	}
 }
 
-// journal is the file of all runs. The comparison does not repeat a run in the journal.
-type journal struct {
-	path string
-	fits []Fit
-	at   map[string]int
-}
-
-// resultsFile is the journal's name in the directory of the results.
+// resultsFile is the name of the journal in the directory of the results.
 const resultsFile = "results.jsonl"
 
-// openJournal reads the runs of an earlier, possibly interrupted call.
-func openJournal(dir string) (*journal, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
-	}
-	j := &journal{path: filepath.Join(dir, resultsFile), at: map[string]int{}}
-	data, err := os.ReadFile(j.path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	whole := data[:bytes.LastIndexByte(data, '\n')+1] // an interrupted call may leave half a line
-	if len(whole) < len(data) {
-		if err := os.Truncate(j.path, int64(len(whole))); err != nil {
-			return nil, err
-		}
-	}
-	line := 0
-	for text := range bytes.Lines(whole) {
-		line++
-		var f Fit
-		if err := json.Unmarshal(text, &f); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w; remove the file to measure again", j.path, line, err)
-		}
-		j.keep(f)
-	}
-	return j, nil
-}
-
-// keep adds a run in memory. The run replaces an earlier run with the same key.
-func (j *journal) keep(f Fit) {
-	if i, ok := j.at[f.key()]; ok {
-		j.fits[i] = f
-		return
-	}
-	j.at[f.key()] = len(j.fits)
-	j.fits = append(j.fits, f)
-}
-
-// find returns the run with the same key, if the journal has that run.
-func (j *journal) find(f Fit) (Fit, bool) {
-	i, ok := j.at[f.key()]
-	if !ok {
-		return Fit{}, false
-	}
-	return j.fits[i], true
-}
-
-// add appends a run to the file.
-func (j *journal) add(f Fit) error {
-	text, err := json.Marshal(f)
-	if err != nil {
-		return err
-	}
-	file, err := os.OpenFile(j.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	if _, err := file.Write(append(text, '\n')); err != nil {
-		file.Close()
-		return err
-	}
-	if err := file.Close(); err != nil {
-		return err
-	}
-	j.keep(f)
-	return nil
+// openJournal opens the journal of all runs in the directory of the results.
+func openJournal(dir string) (*study.Journal[Fit], error) {
+	return study.OpenJournal(filepath.Join(dir, resultsFile), func(f Fit) (string, error) { return f.key(), nil })
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+
+	"ppal/internal/study"
 )
 
 // The name and the title of the experiment, and its number of splits.
@@ -22,9 +24,8 @@ type Options struct {
 	DataDir    string      // directory of the data sets' files
 	Out        string      // directory of the results
 	// Python is the environment of the other libraries. If it is nil, only ppal runs.
-	Python *Python
-	// Progress is called before each run.
-	Progress func(done, total int, running string)
+	Python   *study.Python
+	Progress study.Progress // may be nil
 }
 
 // ownRepeats is the number of runs of ppal on each split, spread over the turn of the others. ppal
@@ -34,12 +35,11 @@ const ownRepeats = 3
 // comparison is a running comparison.
 type comparison struct {
 	Options
-	journal *journal
-	workers map[string]*worker
-	rows    *Rows // rows of the current data set and split
-	folder  string
-	done    int
-	total   int
+	journal   *study.Journal[Fit]
+	study     study.Study[Fit]
+	libraries map[string]*library
+	rows      *Rows // rows of the current data set and split
+	folder    string
 }
 
 // Run measures every run that the directory of the results lacks: the search on the first split,
@@ -58,9 +58,9 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &comparison{Options: o, journal: j, workers: map[string]*worker{}}
+	c := &comparison{Options: o, journal: j, libraries: map[string]*library{}}
+	c.study = study.Study[Fit]{Store: j, Total: c.count(), Progress: o.Progress}
 	defer c.close()
-	c.total = c.count()
 	for _, d := range Datasets(o.Problems) {
 		if err := c.search(ctx, d); err != nil {
 			return nil, err
@@ -73,7 +73,7 @@ func Run(ctx context.Context, o Options) (*Outcome, error) {
 			}
 		}
 	}
-	return &Outcome{Options: o, Fits: j.fits, Versions: c.versions()}, nil
+	return &Outcome{Options: o, Fits: j.Records(), Versions: c.versions()}, nil
 }
 
 // count returns the number of runs.
@@ -95,25 +95,25 @@ func (c *comparison) count() int {
 	return n
 }
 
-// close ends the workers.
+// close ends the processes of the libraries.
 func (c *comparison) close() {
-	for _, w := range c.workers {
-		w.close()
+	for _, l := range c.libraries {
+		l.Close()
 	}
 }
 
 // versions returns the versions of all libraries.
 func (c *comparison) versions() map[string]string {
 	all := map[string]string{}
-	for _, w := range c.workers {
-		for name, version := range w.versions {
+	for _, l := range c.libraries {
+		for name, version := range l.versions {
 			all[name] = version
 		}
 	}
 	return all
 }
 
-// load loads the rows of a split and writes the rows for the workers.
+// load loads the rows of a split and writes the rows for the libraries.
 func (c *comparison) load(d Dataset, split uint64) error {
 	rows, err := LoadRows(c.DataDir, d, split)
 	if err != nil {
@@ -137,19 +137,19 @@ func (c *comparison) search(ctx context.Context, d Dataset) error {
 	if err := c.load(d, 1); err != nil {
 		return err
 	}
+	var jobs []study.Job[Fit]
 	for _, p := range c.Problems {
 		if p.Data.Name != d.Name || p.Bound != p.Searched().Bound {
 			continue
 		}
 		for _, contender := range c.Contenders {
 			for _, s := range contender.Grid(p) {
-				if err := c.fit(ctx, p, contender, s, 1, 0); err != nil {
-					return err
-				}
+				jobs = append(jobs, c.fit(ctx, p, contender, s, 1, 0))
 			}
 		}
 	}
-	return nil
+	_, err := c.study.Run(ctx, jobs)
+	return err
 }
 
 // turns runs all contenders on a split. ppal runs before, between and after the others.
@@ -157,85 +157,67 @@ func (c *comparison) turns(ctx context.Context, d Dataset, split uint64) error {
 	if err := c.load(d, split); err != nil {
 		return err
 	}
+	var jobs []study.Job[Fit]
 	for _, p := range c.Problems {
 		if p.Data.Name != d.Name {
 			continue
 		}
 		own := 0
-		ppal := func() error {
+		ppal := func() {
 			own++
-			return c.own(ctx, p, split, own)
+			jobs = append(jobs, c.own(p, split, own))
 		}
-		if err := ppal(); err != nil {
-			return err
-		}
+		ppal()
 		for i, contender := range c.Contenders {
-			best, ok := Chosen(p, contender, c.journal.fits)
+			best, ok := Chosen(p, contender, c.journal.Records())
 			if !ok {
 				continue
 			}
 			for _, s := range contender.Final(p, best) {
-				if err := c.fit(ctx, p, contender, s, split, 1); err != nil {
-					return err
-				}
+				jobs = append(jobs, c.fit(ctx, p, contender, s, split, 1))
 			}
 			if i == 0 {
-				if err := ppal(); err != nil {
-					return err
-				}
+				ppal()
 			}
 		}
 		for own < ownRepeats {
-			if err := ppal(); err != nil {
-				return err
-			}
+			ppal()
 		}
 	}
-	return nil
+	_, err := c.study.Run(ctx, jobs)
+	return err
 }
 
-// fit runs another library, unless the journal has the run.
-func (c *comparison) fit(ctx context.Context, p Problem, contender Contender, s Setting, split uint64, repeat int) error {
+// fit returns the run of another library, whose process lives until ctx is cancelled.
+func (c *comparison) fit(ctx context.Context, p Problem, contender Contender, s Setting, split uint64, repeat int) study.Job[Fit] {
 	f := Fit{Kind: p.Kind, Dataset: p.Data.Name, Bound: p.Bound, Split: split, Contender: contender.Name, Setting: s, Repeat: repeat}
-	return c.once(ctx, f, func(f *Fit) error {
-		w := c.workers[contender.Worker]
-		if w == nil {
+	return c.job(f, func(_ context.Context, f *Fit) error {
+		l := c.libraries[contender.Worker]
+		if l == nil {
 			var err error
-			if w, err = c.Python.start(ctx, contender.Worker); err != nil {
+			if l, err = startLibrary(ctx, c.Python, contender.Worker); err != nil {
 				return err
 			}
-			c.workers[contender.Worker] = w
+			c.libraries[contender.Worker] = l
 		}
-		return w.fit(contender.Call, c.folder, f)
+		return l.fit(contender.Call, c.folder, f)
 	})
 }
 
-// own runs ppal, unless the journal has the run.
-func (c *comparison) own(ctx context.Context, p Problem, split uint64, repeat int) error {
+// own returns a run of ppal.
+func (c *comparison) own(p Problem, split uint64, repeat int) study.Job[Fit] {
 	f := Fit{Kind: p.Kind, Dataset: p.Data.Name, Bound: p.Bound, Split: split, Contender: Own, Repeat: repeat}
-	return c.once(ctx, f, func(f *Fit) error { return train(ctx, p, c.rows, c.Threads, f) })
+	return c.job(f, func(ctx context.Context, f *Fit) error { return train(ctx, p, c.rows, c.Threads, f) })
 }
 
-// once executes a run and appends the run to the journal, unless the journal has the run.
-func (c *comparison) once(ctx context.Context, f Fit, do func(f *Fit) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	c.done++
-	if _, done := c.journal.find(f); done {
-		return nil
-	}
-	if c.Progress != nil {
-		c.Progress(c.done, c.total, fmt.Sprintf("%s on %s, split %d, %s", f.Kind, f.Dataset, f.Split, f.Contender))
-	}
-	f.Totals = c.rows.Totals()
-	if err := do(&f); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return err // an interrupted run is not a result
-	}
-	return c.journal.add(f)
+// job returns a run on the rows of the current split. do completes the fit.
+func (c *comparison) job(f Fit, do func(ctx context.Context, f *Fit) error) study.Job[Fit] {
+	name := fmt.Sprintf("%s on %s, split %d, %s", f.Kind, f.Dataset, f.Split, f.Contender)
+	return study.Job[Fit]{Key: f.key(), Name: name, Do: func(ctx context.Context, _ int) (Fit, error) {
+		f.Totals = c.rows.Totals()
+		err := do(ctx, &f)
+		return f, err
+	}}
 }
 
 // indifferent is a difference of training errors: half a tenth of a point. Up to this difference,

@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"ppal/internal/study"
 )
 
 // standIn is a table that needs no files, with the columns of COMPAS.
@@ -64,9 +66,9 @@ func TestRowsWrite(t *testing.T) {
 	}
 }
 
-// library writes a program that answers like a worker. In its answer every fit accepts the same
+// stubLibrary writes a program that answers like a worker. In its answer every fit accepts the same
 // rows.
-func library(t *testing.T, answer string) *Python {
+func stubLibrary(t *testing.T, answer string) *study.Python {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("the stand-in for Python is a shell script")
@@ -76,7 +78,7 @@ func library(t *testing.T, answer string) *Python {
 	if err := os.WriteFile(filepath.Join(dir, "python"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return &Python{Interpreter: filepath.Join(dir, "python"), Modules: dir, Threads: 1, Log: filepath.Join(dir, "log")}
+	return &study.Python{Interpreter: filepath.Join(dir, "python"), Modules: dir, Threads: 1, Log: filepath.Join(dir, "log")}
 }
 
 const accepting = `{"result": {"seconds": 3, "cpu": 2, "notes": ["slow"], "points": [{"name": "last", "models": 2,
@@ -86,18 +88,18 @@ const accepting = `{"result": {"seconds": 3, "cpu": 2, "notes": ["slow"], "point
 // runs nothing.
 func TestRun(t *testing.T) {
 	p := Problem{DemographicParity, standIn, 0.01}
-	python := library(t, strings.ReplaceAll(accepting, "\n", ""))
+	python := stubLibrary(t, strings.ReplaceAll(accepting, "\n", ""))
 	contender := Contender{Name: "library", Worker: "fairlearn", Call: "fitted", grid: func(Problem) []Axis { return []Axis{numbers("rate", 1, 2, 3)} }, wider: "rate"}
-	runs := 0
+	last := 0.0
 	o := Options{Problems: []Problem{p}, Contenders: []Contender{contender}, Splits: 1, Threads: 1, Out: t.TempDir(), Python: python,
-		Progress: func(int, int, string) { runs++ }}
+		Progress: func(done float64, total int, _ string) { last = done / float64(total) }}
 	outcome, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// runs of the search, of ppal, and of the best setting and the next larger one
-	if want := 3 + ownRepeats + 2; runs != want {
-		t.Errorf("%d runs, want %d", runs, want)
+	if want := 3 + ownRepeats + 2; len(outcome.Fits) != want || last != 1 {
+		t.Errorf("%d runs, want %d; progress %v", len(outcome.Fits), want, last)
 	}
 	rows := outcome.Table(p)
 	if len(rows) != 2 || rows[0].Met != 1 || rows[1].Seconds[0] != 3 || rows[1].CPU[0] != 2 || rows[1].Models[0] != 2 || rows[1].Notes[0] != "slow" {
@@ -115,9 +117,13 @@ func TestRun(t *testing.T) {
 			t.Errorf("no %s in %s", want, requests)
 		}
 	}
-	runs = 0
-	if _, err := Run(t.Context(), o); err != nil || runs != 0 {
-		t.Errorf("%v; %d runs were repeated", err, runs)
+	before, err := os.ReadFile(filepath.Join(o.Out, resultsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Run(t.Context(), o)
+	if after, readErr := os.ReadFile(filepath.Join(o.Out, resultsFile)); err != nil || readErr != nil || !bytes.Equal(before, after) {
+		t.Errorf("%v, %v; runs were repeated", err, readErr)
 	}
 }
 
@@ -125,27 +131,19 @@ func TestRun(t *testing.T) {
 func TestFailures(t *testing.T) {
 	p := Problem{DemographicParity, standIn, 0.01}
 	contender := Contender{Name: "library", Worker: "w", grid: func(Problem) []Axis { return []Axis{fixed("rate", 1.)} }}
-	o := Options{Problems: []Problem{p}, Contenders: []Contender{contender}, Splits: 0, Threads: 1, Out: t.TempDir(), Python: library(t, `{"error": "ValueError: no"}`)}
+	o := Options{Problems: []Problem{p}, Contenders: []Contender{contender}, Splits: 0, Threads: 1, Out: t.TempDir(), Python: stubLibrary(t, `{"error": "ValueError: no"}`)}
 	outcome, err := Run(t.Context(), o)
 	if err != nil || len(outcome.Fits) != 1 || outcome.Fits[0].Failure != "w: ValueError: no" {
 		t.Errorf("%v %+v", err, outcome)
 	}
-	o.Python, o.Out = library(t, "half a"), t.TempDir()
+	o.Python, o.Out = stubLibrary(t, "half a"), t.TempDir()
 	if _, err := Run(t.Context(), o); err == nil {
 		t.Error("an answer that is not JSON is not an error")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	o.Python, o.Out = library(t, accepting), t.TempDir()
+	o.Python, o.Out = stubLibrary(t, accepting), t.TempDir()
 	if _, err := Run(ctx, o); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want that the call was cancelled", err)
-	}
-}
-
-// Without the Python environment, the reason says how to create the environment.
-func TestNoPython(t *testing.T) {
-	err := FindPython(t.TempDir(), "", 1).Check()
-	if !errors.Is(err, ErrNoPython) || !strings.Contains(err.Error(), "make peers") {
-		t.Error(err)
 	}
 }

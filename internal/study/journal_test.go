@@ -1,0 +1,108 @@
+package study
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The journal keeps every record and finds a record by its key. A record replaces an earlier one
+// with the same key. Opening drops a line that an interrupted study left incomplete, and reading
+// ignores the line.
+func TestJournal(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "results.jsonl")
+	j := open(t, dir)
+	if _, err := os.Stat(path); err == nil {
+		t.Error("an empty journal has a file")
+	}
+	for _, e := range []entry{{"a", 1}, {"<b>", 2}, {"a", 3}} {
+		if err := j.Add(e.Name, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j.Plain = true
+	if err := j.Add("<c>", entry{"<c>", 4}); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"name":"a","value":1}
+{"name":"\u003cb\u003e","value":2}
+{"name":"a","value":3}
+{"name":"<c>","value":4}
+`
+	whole, err := os.ReadFile(path)
+	if err != nil || string(whole) != want {
+		t.Fatalf("%s, %v", whole, err)
+	}
+	if err := os.WriteFile(path, append(whole, `{"name":"d","va`...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	records := []entry{{"a", 3}, {"<b>", 2}, {"<c>", 4}}
+	var read []entry
+	if err := ReadJournal(path, func(e entry) error { read = append(read, e); return nil }); err != nil || len(read) != 4 {
+		t.Errorf("%v, %v", read, err)
+	}
+	j = open(t, dir)
+	if diff := cmp.Diff(records, j.Records()); diff != "" {
+		t.Error(diff)
+	}
+	if e, ok := j.Find("<b>"); !ok || e.Value != 2 {
+		t.Errorf("%v %v", e, ok)
+	}
+	if _, ok := j.Find("d"); ok {
+		t.Error("half a record is found")
+	}
+	if err := j.Add("d", entry{"d", 5}); err != nil {
+		t.Fatal(err)
+	}
+	if whole, err := os.ReadFile(path); err != nil || string(whole) != want+`{"name":"d","value":5}`+"\n" {
+		t.Errorf("%s, %v", whole, err)
+	}
+}
+
+// A line that is no record is an error that names the line.
+func TestBrokenJournal(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "results.jsonl")
+	for text, want := range map[string]string{"{\"name\":\"a\"}\nno JSON\n": ":2: invalid character", "{}\n": ":1: no name", "\n": ":1: "} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenJournal(path, key); err == nil || !strings.Contains(err.Error(), path+want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// FuzzJournal opens a journal with any bytes: an error in one line, or records that are kept.
+func FuzzJournal(f *testing.F) {
+	f.Add([]byte("{}\n"))
+	f.Add([]byte("null\n{\"name\":\"a\"}\n{\"half"))
+	f.Add([]byte("[]\n"))
+	f.Add([]byte("\n\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(t.TempDir(), "results.jsonl")
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		j, err := OpenJournal(path, key)
+		if err != nil {
+			if strings.ContainsAny(err.Error(), "\n\r") {
+				t.Errorf("%q", err)
+			}
+			return
+		}
+		if err := j.Add("last", entry{"last", 1}); err != nil {
+			t.Fatal(err)
+		}
+		again, err := OpenJournal(path, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(j.Records(), again.Records()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
