@@ -126,12 +126,14 @@ func (a *app) reproduceSuite(ctx context.Context, f suiteFlags) error {
 		}
 	}
 	o.Out = cmp.Or(o.Out, filepath.Join("runs", "reproduce-"+suite.Name))
-	if o.Python, err = suite.FindPython(f.checkout, filepath.Join(o.Out, "python.log")); err != nil {
-		fmt.Fprintf(a.stderr, "only ppal is measured: %v\n", err)
-		o.Python = nil
+	if o.Program, err = os.Executable(); err == nil {
+		o.Python, err = suite.FindPython(f.checkout, filepath.Join(o.Out, "python.log"))
 	}
-	progress, finish := a.studyProgress(suite.Title)
-	o.Progress = func(done, total int, running string) { progress(float64(done), total, running) }
+	if err != nil {
+		fmt.Fprintf(a.stderr, "only ppal is measured: %v\n", err)
+	}
+	var finish func()
+	o.Progress, finish = a.studyProgress(suite.Title)
 	var outcome *suite.Outcome
 	err = locked(o.Out, func() (err error) {
 		if outcome, err = suite.Compare(ctx, o); err == nil {

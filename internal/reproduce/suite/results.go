@@ -3,14 +3,13 @@ package suite
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
+
+	"ppal/internal/study"
 )
 
 // Point is a feasible evaluation that no earlier evaluation of the run dominates: every earlier
@@ -135,70 +134,10 @@ func (r *Run) readTrace(path string) error {
 	return nil
 }
 
-// journal is the file of all runs. The comparison does not repeat a run in the journal.
-type journal struct {
-	path string
-	mu   sync.Mutex
-	runs map[string]*Run
-}
-
-// resultsFile is the journal's name in the directory of the results.
+// resultsFile is the name of the journal in the directory of the results.
 const resultsFile = "results.jsonl"
 
-// openJournal reads the runs of an earlier, possibly interrupted call.
-func openJournal(dir string) (*journal, error) {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
-	}
-	j := &journal{path: filepath.Join(dir, resultsFile), runs: map[string]*Run{}}
-	data, err := os.ReadFile(j.path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	whole := data[:bytes.LastIndexByte(data, '\n')+1]
-	if len(whole) < len(data) {
-		if err := os.Truncate(j.path, int64(len(whole))); err != nil {
-			return nil, err
-		}
-	}
-	line := 0
-	for text := range bytes.Lines(whole) {
-		line++
-		r := &Run{}
-		if err := json.Unmarshal(text, r); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w; remove the file to measure again", j.path, line, err)
-		}
-		j.runs[r.key()] = r
-	}
-	return j, nil
-}
-
-// find returns the run with the same key, or nil.
-func (j *journal) find(r *Run) *Run {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.runs[r.key()]
-}
-
-// add appends a run to the file.
-func (j *journal) add(r *Run) error {
-	text, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	file, err := os.OpenFile(j.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	if _, err := file.Write(append(text, '\n')); err != nil {
-		file.Close()
-		return err
-	}
-	if err := file.Close(); err != nil {
-		return err
-	}
-	j.runs[r.key()] = r
-	return nil
+// openJournal opens the journal of all runs in the directory of the results.
+func openJournal(dir string) (*study.Journal[Run], error) {
+	return study.OpenJournal(filepath.Join(dir, resultsFile), func(r Run) (string, error) { return r.key(), nil })
 }

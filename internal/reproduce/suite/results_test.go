@@ -4,7 +4,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -39,43 +38,5 @@ func TestReadTrace(t *testing.T) {
 	}
 	if !math.IsNaN(float64(r.Start)) || r.best() != 3 || r.epsilon() != 0.25 || r.Checkpoints[0].Multipliers != 7 || r.Spent != 2 {
 		t.Errorf("%+v", r)
-	}
-}
-
-// The journal returns the runs of an earlier call, and drops half a line.
-func TestJournal(t *testing.T) {
-	dir := t.TempDir()
-	j, err := openJournal(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	one := run("p", "a", `{"x": 1}`, 1, 2)
-	one.Start = number(math.NaN())
-	if err := j.add(one); err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.OpenFile(j.path, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := file.WriteString(`{"problem":"q"`); err != nil {
-		t.Fatal(err)
-	}
-	file.Close()
-	again, err := openJournal(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r := again.find(run("p", "a", `{"x": 1}`)); r == nil || len(r.Points) != 1 || !math.IsNaN(float64(r.Start)) {
-		t.Errorf("%+v", r)
-	}
-	if again.find(run("p", "a", "")) != nil || len(again.runs) != 1 {
-		t.Errorf("%d runs", len(again.runs))
-	}
-	if err := os.WriteFile(j.path, []byte("x\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := openJournal(dir); err == nil || !strings.Contains(err.Error(), "results.jsonl:1: ") {
-		t.Errorf("a broken journal: %v", err)
 	}
 }

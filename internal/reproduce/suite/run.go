@@ -8,10 +8,9 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
-	"ppal/internal/relay"
+	"ppal/internal/study"
 )
 
 // The name and the title of the experiment, and its number of evaluations.
@@ -38,26 +37,17 @@ type Options struct {
 	DataDir  string // directory of the data sets' files
 	Out      string // directory of the results
 	// Python is the environment of the other optimisers. If it is nil, only ppal runs.
-	Python *Python
-	// Progress is called before each run.
-	Progress func(done, total int, running string)
-}
-
-// job is a run of the comparison.
-type job struct {
-	problem Problem
-	own     *Own // nil: another optimiser
-	run     *Run // the result, or the identity of the run before it is done
+	Python   *study.Python
+	Program  string         // this program, which serves the oracles of the other optimisers
+	Progress study.Progress // may be nil
 }
 
 // comparison is a running comparison.
 type comparison struct {
 	Options
-	journal *journal
-	jobs    []*job
-	mu      sync.Mutex
-	next    int
-	missing map[string]bool // contenders whose library is not installed
+	jobs   []study.Job[Run]
+	runs   []Run    // the identities of the jobs' runs
+	rivals []*rival // one for each worker
 }
 
 // Compare measures every run that the directory of the results lacks. A run computes on one thread.
@@ -70,43 +60,33 @@ func Compare(ctx context.Context, o Options) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &comparison{Options: o, journal: j, missing: map[string]bool{}}
+	c := &comparison{Options: o}
+	for range o.Workers {
+		r := &rival{python: o.Python, program: o.Program, limit: cmp.Or(o.RunLimit, DefaultRunLimit)}
+		defer r.close()
+		c.rivals = append(c.rivals, r)
+	}
 	if err := c.plan(ctx); err != nil {
 		return nil, err
 	}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	var workers sync.WaitGroup
-	var panics relay.Relay
-	for number := range o.Workers {
-		workers.Go(func() {
-			python := &worker{python: c.Python, limit: cmp.Or(c.RunLimit, DefaultRunLimit)}
-			defer python.close()
-			for j := c.take(); j != nil && ctx.Err() == nil; j = c.take() {
-				if err := panics.Do(func() error { return c.do(ctx, j, python, number) }); err != nil {
-					stop(err)
-				}
-			}
-		})
+	s := study.Study[Run]{Store: j, Workers: o.Workers, Total: len(c.jobs), Progress: o.Progress}
+	runs, err := s.Run(ctx, c.jobs)
+	if err != nil {
+		return nil, err
 	}
-	workers.Wait()
-	panics.Throw()
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	return c.outcome(), nil
+	return c.outcome(runs), nil
 }
 
 // plan lists the runs: problem by problem, ppal before the other optimisers.
 func (c *comparison) plan(ctx context.Context) error {
-	settings := map[string][]string{}
+	grids := map[string][]string{}
 	if c.Python != nil {
 		var err error
-		if settings, err = c.Python.settings(ctx); err != nil {
+		if grids, err = settings(ctx, c.Python); err != nil {
 			return err
 		}
 	}
-	known := slices.Sorted(maps.Keys(settings))
+	known := slices.Sorted(maps.Keys(grids))
 	for _, own := range Owns() {
 		known = append(known, own.Name)
 	}
@@ -119,15 +99,14 @@ func (c *comparison) plan(ctx context.Context) error {
 	for _, p := range c.Problems {
 		add := func(own *Own, contender, setting string) {
 			if wanted(contender) {
-				r := &Run{Problem: p.Name, Contender: contender, Setting: setting, Limit: c.Evaluations}
-				c.jobs = append(c.jobs, &job{p, own, r})
+				c.add(p, own, Run{Problem: p.Name, Contender: contender, Setting: setting, Limit: c.Evaluations})
 			}
 		}
 		for _, own := range Owns() {
 			add(&own, own.Name, "")
 		}
-		for _, name := range slices.Sorted(maps.Keys(settings)) {
-			for _, s := range settings[name] {
+		for _, name := range slices.Sorted(maps.Keys(grids)) {
+			for _, s := range grids[name] {
 				add(nil, name, s)
 			}
 		}
@@ -138,62 +117,47 @@ func (c *comparison) plan(ctx context.Context) error {
 // ErrContender marks an unknown contender.
 var ErrContender = errors.New("suite: no such contender")
 
-// take returns the next run, or nil.
-func (c *comparison) take() *job {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.next == len(c.jobs) {
-		return nil
-	}
-	j := c.jobs[c.next]
-	c.next++
-	if c.Progress != nil {
-		c.Progress(c.next, len(c.jobs), j.run.Problem+", "+j.run.Contender)
-	}
-	return j
+// add adds a run to the plan; own is nil for another optimiser.
+func (c *comparison) add(p Problem, own *Own, r Run) {
+	c.runs = append(c.runs, r)
+	c.jobs = append(c.jobs, study.Job[Run]{
+		Key: r.key(), Name: r.Problem + ", " + r.Contender,
+		Do: func(ctx context.Context, worker int) (Run, error) {
+			err := c.execute(ctx, p, own, &r, worker)
+			return r, err
+		},
+	})
 }
 
-// do executes a run, unless the journal has the run.
-func (c *comparison) do(ctx context.Context, j *job, python *worker, number int) error {
-	if done := c.journal.find(j.run); done != nil {
-		j.run = done
-		return nil
-	}
-	if err := c.execute(ctx, j, python, number); err != nil {
-		if errors.Is(err, errNotInstalled) {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.missing[j.run.Contender] = true
-			return nil
-		}
-		return err
-	}
-	return c.journal.add(j.run)
-}
-
-// execute executes a run: ppal's own here, and any other in the Python process. number is different
-// for runs at the same time.
-func (c *comparison) execute(ctx context.Context, j *job, python *worker, number int) error {
-	if j.own == nil {
-		trace, err := filepath.Abs(filepath.Join(c.Out, fmt.Sprintf("trace-%d.jsonl", number)))
+// execute executes a run: ppal's own here, and any other in the Python process of the worker.
+func (c *comparison) execute(ctx context.Context, p Problem, own *Own, r *Run, worker int) error {
+	if own == nil {
+		trace, err := filepath.Abs(filepath.Join(c.Out, fmt.Sprintf("trace-%d.jsonl", worker)))
 		if err != nil {
 			return err
 		}
-		return python.run(ctx, c.DataDir, trace, j.run)
+		return c.rivals[worker].run(ctx, c.DataDir, trace, r)
 	}
-	b, err := Build(ctx, j.problem, c.DataDir, 0, 1)
+	b, err := Build(ctx, p, c.DataDir, 0, 1)
 	if err != nil {
 		return err
 	}
-	return errors.Join(j.own.train(ctx, b, j.problem.taskName(), j.run), b.Close())
+	return errors.Join(own.train(ctx, b, p.taskName(), r), b.Close())
 }
 
-// outcome collects the results of the plan.
-func (c *comparison) outcome() *Outcome {
-	o := &Outcome{Options: c.Options, Missing: slices.Sorted(maps.Keys(c.missing))}
-	for _, j := range c.jobs {
-		if !c.missing[j.run.Contender] {
-			o.Runs = append(o.Runs, j.run)
+// outcome collects the results of the plan. A run without a record is one of a contender whose
+// library is not installed.
+func (c *comparison) outcome(runs []Run) *Outcome {
+	missing := map[string]bool{}
+	for i := range runs {
+		if runs[i].Contender == "" {
+			missing[c.runs[i].Contender] = true
+		}
+	}
+	o := &Outcome{Options: c.Options, Missing: slices.Sorted(maps.Keys(missing))}
+	for i := range runs {
+		if !missing[c.runs[i].Contender] {
+			o.Runs = append(o.Runs, &runs[i])
 		}
 	}
 	return o

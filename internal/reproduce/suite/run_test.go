@@ -8,12 +8,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ppal/internal/study"
 )
 
 // library writes a program that answers like the package peers.suite. It has a contender with two
 // settings, a contender whose library is missing, a contender that fails, and a contender that ends
 // the process, and a contender that hangs. A run appends a line to the file runs.
-func library(t *testing.T) (p *Python, runs string) {
+func library(t *testing.T) (p *study.Python, runs string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("needs a shell")
@@ -40,7 +42,7 @@ done
 	if err := os.WriteFile(filepath.Join(dir, "python"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return &Python{Interpreter: filepath.Join(dir, "python"), Program: "/a b/ppal", Log: filepath.Join(dir, "log")}, runs
+	return &study.Python{Interpreter: filepath.Join(dir, "python"), Log: filepath.Join(dir, "log")}, runs
 }
 
 // The comparison runs ppal and the other contenders once. A second call runs nothing again.
@@ -51,7 +53,7 @@ func TestCompare(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := []string{Default, "nesterov", "absent", "broken", "ending", "rival"}
-	o := Options{Problems: list, Contenders: names, Evaluations: 200, Workers: 2, DataDir: "/data", Out: t.TempDir(), Python: python}
+	o := Options{Problems: list, Contenders: names, Evaluations: 200, Workers: 2, DataDir: "/data", Out: t.TempDir(), Python: python, Program: "/a b/ppal"}
 	for range 2 {
 		outcome, err := Compare(t.Context(), o)
 		if err != nil {
@@ -104,18 +106,12 @@ func TestRunLimit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Problems: list, Contenders: []string{"hanging", "rival"}, RunLimit: time.Second, Out: t.TempDir(), Python: python}
+	o := Options{Problems: list, Contenders: []string{"hanging", "rival"}, RunLimit: time.Second, Out: t.TempDir(), Python: python, Program: "/a b/ppal"}
 	outcome, err := Compare(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r := outcome.Runs[0]; r.Failure != "stopped after 1s" || r.Spent > 1 {
 		t.Errorf("%+v", r)
-	}
-}
-
-func TestFindPython(t *testing.T) {
-	if _, err := FindPython(t.TempDir(), "log"); !errors.Is(err, ErrNoPython) || !strings.Contains(err.Error(), "make peers") {
-		t.Errorf("%v", err)
 	}
 }
