@@ -76,14 +76,14 @@ func TestFairnessSettingsErrors(t *testing.T) {
 	}{
 		{"compares 2 groups, got 3", second(NewDemographicParity([]string{"a", "b", "c"}, 0.1, Logistic, Sigmoid, Absolute))},
 		{`"a" is given twice`, second(NewEqualizedOdds([]string{"a", "a"}, []float64{0.1}, Logistic, Sigmoid, Absolute))},
-		{"3 bounds eps for 2", second(NewEqualizedOdds(ab, []float64{1, 2, 3}, Logistic, Sigmoid, Absolute))},
+		{"eps has 3 values; give one, or 2", second(NewEqualizedOdds(ab, []float64{1, 2, 3}, Logistic, Sigmoid, Absolute))},
 		{`eps of "positive rate" is -1`, second(NewDemographicParity(ab, -1, Logistic, Sigmoid, Absolute))},
 		{`eps of "false positive rate" is NaN`, second(NewEqualizedOdds(ab, []float64{0, math.NaN()}, Logistic, Sigmoid, Absolute))},
 		{"GapForm(3)", second(NewDemographicParity(ab, 0.1, Logistic, Sigmoid, GapForm(3)))},
 		{"Phi(9)", second(NewDemographicParity(ab, 0.1, Phi(9), Sigmoid, Absolute))},
 		{"Phi(9)", second(NewIntersectional(ab, []float64{0.1}, Hinge, Phi(9), Each))},
 		{"no groups", second(NewIntersectional(nil, []float64{0.1}, Hinge, Hinge, Each))},
-		{"2 bounds eps for 1", second(NewIntersectional(ab, []float64{0.1, 0.2}, Hinge, Hinge, Expectation))},
+		{"eps has 2 values; give one", second(NewIntersectional(ab, []float64{0.1, 0.2}, Hinge, Hinge, Expectation))},
 		{"GroupForm(2)", second(NewIntersectional(ab, []float64{0.1}, Hinge, Hinge, GroupForm(2)))},
 	} {
 		if tc.err == nil || !strings.Contains(tc.err.Error(), tc.want) {

@@ -134,8 +134,8 @@ func TestNeymanPearsonErrors(t *testing.T) {
 	}{
 		{[]string{"a"}, []float64{1}, "at least 2 classes"},
 		{[]string{"a", "b", "a"}, []float64{1}, `"a" is given twice`},
-		{abc, nil, "0 bounds"},
-		{abc, []float64{1, 2, 3}, "3 bounds kappa for 2"},
+		{abc, nil, "kappa has 0 values; give one, or 2"},
+		{abc, []float64{1, 2, 3}, "kappa has 3 values; give one, or 2"},
 		{abc, []float64{1, math.NaN()}, `"c" is NaN`},
 		{abc, []float64{-0.5}, `"b" is -0.5`},
 		{abc, []float64{math.Inf(1)}, "+Inf"},

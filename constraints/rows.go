@@ -103,16 +103,31 @@ func checkNames(what string, names []string) error {
 	return nil
 }
 
-// expandBounds returns one bound for each name. given holds a single bound for all names, or a
-// bound for each name. A bound must be finite and not negative.
-func expandBounds(what string, given []float64, names []string) ([]float64, error) {
-	if len(given) != 1 && len(given) != len(names) {
-		return nil, fmt.Errorf("constraints: %d bounds %s for %d constraints: give one, or one for each", len(given), what, len(names))
+// Bounds returns one bound for each of n constraints. given holds a single bound for all
+// constraints, or a bound for each constraint; otherwise the error says how many are possible.
+func Bounds(given []float64, n int) ([]float64, error) {
+	switch {
+	case len(given) == 1 || len(given) == n && n > 0:
+	case n == 1:
+		return nil, fmt.Errorf("%d values; give one", len(given))
+	default:
+		return nil, fmt.Errorf("%d values; give one, or %d, one for each constraint", len(given), n)
 	}
-	bounds := make([]float64, len(names))
+	bounds := make([]float64, n)
 	for k := range bounds {
 		bounds[k] = given[min(k, len(given)-1)]
-		if b := bounds[k]; math.IsNaN(b) || math.IsInf(b, 0) || b < 0 {
+	}
+	return bounds, nil
+}
+
+// expandBounds returns Bounds for the named constraints. A bound must be finite and not negative.
+func expandBounds(what string, given []float64, names []string) ([]float64, error) {
+	bounds, err := Bounds(given, len(names))
+	if err != nil {
+		return nil, fmt.Errorf("constraints: %s has %w", what, err)
+	}
+	for k, b := range bounds {
+		if math.IsNaN(b) || math.IsInf(b, 0) || b < 0 {
 			return nil, fmt.Errorf("constraints: %s of %q is %v, want a finite number >= 0", what, names[k], b)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -102,8 +103,10 @@ func (t *Train) consistentOrder(refuse refusal) error {
 			return refuse("classes", "names class %s twice", c)
 		}
 	}
-	if constraints := len(t.ClassNames) - 1; constraints > 0 && len(t.Kappa) != 1 && len(t.Kappa) != constraints {
-		return refuse("kappa", "%d values; give one, or %d, one for each constraint", len(t.Kappa), constraints)
+	if bounded := len(t.ClassNames) - 1; bounded > 0 {
+		if _, err := constraints.Bounds(t.Kappa, bounded); err != nil {
+			return refuse("kappa", "%v", err)
+		}
 	}
 	return nil
 }
@@ -140,17 +143,18 @@ func (t *Train) consistentClasses(refuse refusal, known []string) error {
 	if err := t.classNumbers(refuse, known); err != nil {
 		return err
 	}
-	constraints := len(t.Classes) - 1
+	bounded := len(t.Classes) - 1
+	_, wrong := constraints.Bounds(t.Kappa, bounded)
 	split, err := datasets.ParseSplit(t.Split)
 	switch {
 	case err != nil:
 		return err
 	case split.Test != 0:
 		return refuse("split", "pictures have test rows of their own; the third percentage must be 0, as in 90/10/0")
-	case constraints < 1:
+	case bounded < 1:
 		return refuse("classes", "give at least two classes")
-	case t.Data.Problem == option.NeymanPearson && len(t.Kappa) != 1 && len(t.Kappa) != constraints:
-		return refuse("kappa", "%d values; give one, or %d, one for each constraint", len(t.Kappa), constraints)
+	case t.Data.Problem == option.NeymanPearson && wrong != nil:
+		return refuse("kappa", "%v", wrong)
 	case t.BatchSize > 0 && t.BatchSize < len(t.Classes):
 		return refuse("batch-size", "must be at least %d, a row of each class, or 0, all rows", len(t.Classes))
 	}

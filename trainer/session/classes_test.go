@@ -224,7 +224,7 @@ func TestClassesErrors(t *testing.T) {
 			`or bound rates of classes, as in --subject-to "gap(tpr[iris], COLUMN) <= 0.05"`},
 		"odds on decisions": {grouped, OnDecisionsOf(EqualizedOdds{}, 0), "label gives 3 classes, and --problem eo is about two"},
 		"groups":            {grouped, Intersectional{}, "label gives 3 classes, and --problem if is about two"},
-		"bounds":            {ofGarden(file), NeymanPearson{Kappa: []float64{1, 2, 3}}, "kappa has 3 values for 2 classes"},
+		"bounds":            {ofGarden(file), NeymanPearson{Kappa: []float64{1, 2, 3}}, "kappa has 3 values; give one, or 2, one for each constraint"},
 		"no class":          {ofGarden(file), Decisions{SubjectTo: subject(t, "fpr <= 0.1")}, "fpr needs a class, because there are 3 classes; write fpr[iris]"},
 		"misspelt":          {ofGarden(file), Decisions{SubjectTo: subject(t, "error[lilly] <= 0.1")}, `there is no class or group "lilly"; did you mean lily?`},
 	} {

@@ -111,10 +111,7 @@ func (c *configuration) names(name string, list []string) {
 }
 
 // numbers adds a list of numbers; other replaces an empty list.
-func (c *configuration) numbers(name string, list []float64, other ...float64) {
-	if list == nil {
-		list = other
-	}
+func (c *configuration) numbers(name string, list []float64) {
 	texts := make([]string, len(list))
 	for i, x := range list {
 		texts[i] = option.Float(x)
@@ -230,17 +227,17 @@ func (c *configuration) model(s models.Spec, onImages bool) {
 
 func (t NeymanPearson) settings(c *configuration, _ bool) {
 	c.put("bounds-on", string(OnSurrogate))
-	c.numbers("kappa", t.Kappa, DefaultKappa)
-	c.put("phi", string(cmp.Or(t.Phi, DefaultsOf(NameNeymanPearson).Phi)))
+	c.bounds(t)
+	c.put("phi", string(t.Phi))
 }
 
 func (t DemographicParity) settings(c *configuration, smooth bool) {
-	c.fairness(NameDemographicParity, t.Epsilon, t.Phi, t.Psi)
+	c.fairness(t, t.Phi, t.Psi)
 	c.gaps(t.Gaps, smooth)
 }
 
 func (t EqualizedOdds) settings(c *configuration, smooth bool) {
-	c.fairness(NameEqualizedOdds, t.Epsilon, t.Phi, t.Psi)
+	c.fairness(t, t.Phi, t.Psi)
 	if t.Gaps == LargestGap {
 		c.put("eo-form", string(t.Gaps))
 		return
@@ -250,7 +247,7 @@ func (t EqualizedOdds) settings(c *configuration, smooth bool) {
 }
 
 func (t Intersectional) settings(c *configuration, _ bool) {
-	c.fairness(NameIntersectional, t.Epsilon, t.Phi, t.Psi)
+	c.fairness(t, t.Phi, t.Psi)
 	c.put("if-form", string(cmp.Or(t.Form, EachGroup)))
 }
 
@@ -272,23 +269,21 @@ func (t Decisions) settings(c *configuration, _ bool) {
 func (t onDecisions) settings(c *configuration, _ bool) {
 	c.put("bounds-on", string(OnDecisions))
 	c.number("confidence", t.confidence)
-	switch p := t.published.(type) {
-	case NeymanPearson:
-		c.numbers("kappa", p.Kappa, DefaultKappa)
-	case DemographicParity:
-		c.numbers("epsilon", p.Epsilon, DefaultEpsilon)
-	case EqualizedOdds:
-		c.numbers("epsilon", p.Epsilon, DefaultEpsilon)
-	}
+	c.bounds(t.published)
+}
+
+// bounds adds the bounds of a published problem.
+func (c *configuration) bounds(t published) {
+	name, values := t.given()
+	c.numbers(name, values)
 }
 
 // fairness adds the settings that all fairness tasks share.
-func (c *configuration) fairness(task string, epsilon []float64, phi, psi Surrogate) {
-	d := DefaultsOf(task)
+func (c *configuration) fairness(t published, phi, psi Surrogate) {
 	c.put("bounds-on", string(OnSurrogate))
-	c.numbers("epsilon", epsilon, DefaultEpsilon)
-	c.put("phi", string(cmp.Or(phi, d.Phi)))
-	c.put("psi", string(cmp.Or(psi, d.Psi)))
+	c.bounds(t)
+	c.put("phi", string(phi))
+	c.put("psi", string(psi))
 }
 
 // gaps records a form of gaps that differs from the method's default.

@@ -193,3 +193,22 @@ func TestDefaultsOf(t *testing.T) {
 		t.Errorf("%+v, %+v, %v", o.Model, o.Regularizer, err)
 	}
 }
+
+// Bounds on decisions of every published problem are in config.yaml, with the default too.
+func TestConfigHasBoundsOnDecisions(t *testing.T) {
+	given := []float64{0.123}
+	for want, tasks := range map[string][]Task{
+		"kappa: [0.123]":   {NeymanPearson{Kappa: given}},
+		"kappa: [0.2]":     {NeymanPearson{}},
+		"epsilon: [0.123]": {DemographicParity{Epsilon: given}, EqualizedOdds{Epsilon: given}, Intersectional{Epsilon: given}},
+		"epsilon: [0.01]":  {DemographicParity{}, EqualizedOdds{}, Intersectional{}},
+	} {
+		for _, task := range tasks {
+			for _, form := range []Task{task, OnDecisionsOf(task, 0)} {
+				if got := configOf(t, Options{Data: &Table{Dataset: "csv"}, Task: form, Model: &models.Spec{}, Method: &method.PPALA{}}); !strings.Contains(got, want) {
+					t.Errorf("%T %+v: no %q in\n%s", form, form, want, got)
+				}
+			}
+		}
+	}
+}

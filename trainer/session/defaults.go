@@ -1,6 +1,9 @@
 package session
 
 import (
+	"cmp"
+
+	"ppal/constraints"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -72,6 +75,52 @@ func (d Defaults) spec() *models.Spec {
 		return &models.Spec{}
 	}
 	return &models.Spec{Hidden: d.Hidden, Activation: d.Activation}
+}
+
+func (t NeymanPearson) completed() Task {
+	t.Kappa, t.Phi = orDefault(t.Kappa, DefaultKappa), cmp.Or(t.Phi, DefaultsOf(t.taskName()).Phi)
+	return t
+}
+
+func (t DemographicParity) completed() Task {
+	d := DefaultsOf(t.taskName())
+	t.Epsilon, t.Phi, t.Psi = orDefault(t.Epsilon, DefaultEpsilon), cmp.Or(t.Phi, d.Phi), cmp.Or(t.Psi, d.Psi)
+	return t
+}
+
+func (t EqualizedOdds) completed() Task {
+	d := DefaultsOf(t.taskName())
+	t.Epsilon, t.Phi, t.Psi = orDefault(t.Epsilon, DefaultEpsilon), cmp.Or(t.Phi, d.Phi), cmp.Or(t.Psi, d.Psi)
+	return t
+}
+
+func (t Intersectional) completed() Task {
+	d := DefaultsOf(t.taskName())
+	t.Epsilon, t.Phi, t.Psi = orDefault(t.Epsilon, DefaultEpsilon), cmp.Or(t.Phi, d.Phi), cmp.Or(t.Psi, d.Psi)
+	return t
+}
+
+// orDefault returns the bounds, or one default bound for nil.
+func orDefault(bounds []float64, other float64) []float64 {
+	if bounds == nil {
+		return []float64{other}
+	}
+	return bounds
+}
+
+func (t NeymanPearson) given() (string, []float64)     { return "kappa", t.Kappa }
+func (t DemographicParity) given() (string, []float64) { return "epsilon", t.Epsilon }
+func (t EqualizedOdds) given() (string, []float64)     { return "epsilon", t.Epsilon }
+func (t Intersectional) given() (string, []float64)    { return "epsilon", t.Epsilon }
+
+// boundsOf returns one bound for each of n constraints of the task, or an *OptionError.
+func boundsOf(t published, n int) ([]float64, error) {
+	option, values := t.completed().(published).given()
+	bounds, err := constraints.Bounds(values, n)
+	if err != nil {
+		return nil, &OptionError{Option: option, Problem: "has " + err.Error()}
+	}
+	return bounds, nil
 }
 
 func (NeymanPearson) taskName() string     { return NameNeymanPearson }

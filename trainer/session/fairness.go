@@ -76,28 +76,30 @@ const (
 
 // State implements Task.
 func (t DemographicParity) State(train Rows, smooth bool) (*Statement, error) {
-	return stateGaps(NameDemographicParity, t.Epsilon, t.Phi, t.Psi, t.Gaps, train, smooth)
+	t = t.completed().(DemographicParity)
+	return stateGaps(t, 1, t.Phi, t.Psi, t.Gaps, train, smooth)
 }
 
 // State implements Task.
 func (t EqualizedOdds) State(train Rows, smooth bool) (*Statement, error) {
-	return stateGaps(NameEqualizedOdds, t.Epsilon, t.Phi, t.Psi, t.Gaps, train, smooth)
+	t = t.completed().(EqualizedOdds)
+	return stateGaps(t, 2, t.Phi, t.Psi, t.Gaps, train, smooth)
 }
 
-// stateGaps states bounds on the gaps between two groups' rates.
-func stateGaps(name string, epsilon []float64, loss, decision Surrogate, gaps GapForm, train Rows, smooth bool) (*Statement, error) {
+// stateGaps states bounds on a number of gaps between two groups' rates.
+func stateGaps(t published, count int, loss, decision Surrogate, gaps GapForm, train Rows, smooth bool) (*Statement, error) {
+	name := t.taskName()
 	if err := train.twoClasses(name); err != nil {
 		return nil, err
 	}
 	if err := train.pair(); err != nil {
 		return nil, err
 	}
-	defaults := DefaultsOf(name)
-	phi, err := loss.or(defaults.Phi)
+	phi, err := constraints.ParsePhi(string(loss))
 	if err != nil {
 		return nil, err
 	}
-	psi, err := decision.or(defaults.Psi)
+	psi, err := constraints.ParsePhi(string(decision))
 	if err != nil {
 		return nil, err
 	}
@@ -105,12 +107,12 @@ func stateGaps(name string, epsilon []float64, loss, decision Surrogate, gaps Ga
 	if err != nil {
 		return nil, err
 	}
-	epsilon = orDefaultEpsilon(epsilon)
+	epsilon, err := boundsOf(t, count)
+	if err != nil {
+		return nil, err
+	}
 	var p *constraints.Gaps
 	if name == NameDemographicParity {
-		if len(epsilon) != 1 {
-			return nil, &OptionError{Option: "epsilon", Problem: fmt.Sprintf("has %d values, want one", len(epsilon))}
-		}
 		p, err = constraints.NewDemographicParity(train.groupNames(), epsilon[0], phi, psi, form)
 	} else {
 		p, err = constraints.NewEqualizedOdds(train.groupNames(), epsilon, phi, psi, form)
@@ -119,18 +121,8 @@ func stateGaps(name string, epsilon []float64, loss, decision Surrogate, gaps Ga
 		return nil, err
 	}
 	s := fairness(name, p)
-	s.minimise, s.meanings = rates.Error, gapMeanings(name, attributeOf(train.groupNames()), len(p.Bounds()), form)
+	s.minimise, s.meanings = rates.Error, gapMeanings(name, groupAttribute(train.groupNames()), len(p.Bounds()), form)
 	return s, nil
-}
-
-// attributeOf returns the attribute whose values define the two groups: "sex" for "sex=Female" and
-// "sex=Male". Other groups give the name of the first group.
-func attributeOf(groups []string) string {
-	first, _, equation := strings.Cut(groups[0], "=")
-	if equation && strings.HasPrefix(groups[1], first+"=") {
-		return first
-	}
-	return groups[0]
 }
 
 // gapMeanings returns the gaps of decisions that the constraints approximate. Each gap has a
@@ -162,12 +154,12 @@ func (t Intersectional) State(train Rows, _ bool) (*Statement, error) {
 	if err := train.twoClasses(NameIntersectional); err != nil {
 		return nil, err
 	}
-	defaults := DefaultsOf(NameIntersectional)
-	phi, err := t.Phi.or(defaults.Phi)
+	t = t.completed().(Intersectional)
+	phi, err := constraints.ParsePhi(string(t.Phi))
 	if err != nil {
 		return nil, err
 	}
-	psi, err := t.Psi.or(defaults.Psi)
+	psi, err := constraints.ParsePhi(string(t.Psi))
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +171,7 @@ func (t Intersectional) State(train Rows, _ bool) (*Statement, error) {
 	default:
 		return nil, &OptionError{Option: "if-form", Problem: "is " + string(t.Form) + ", want each, expectation or sampled"}
 	}
-	p, err := constraints.NewIntersectional(train.groupNames(), orDefaultEpsilon(t.Epsilon), phi, psi, form)
+	p, err := constraints.NewIntersectional(train.groupNames(), t.Epsilon, phi, psi, form)
 	if err != nil {
 		return nil, err
 	}
@@ -210,14 +202,6 @@ func excessMeanings(train Rows, p *constraints.Intersectional, own bool, form co
 		list = append(list, m)
 	}
 	return list
-}
-
-// orDefaultEpsilon returns epsilon, or the default bound for nil.
-func orDefaultEpsilon(epsilon []float64) []float64 {
-	if epsilon == nil {
-		return []float64{DefaultEpsilon}
-	}
-	return epsilon
 }
 
 // fairProblem is the interface that *constraints.Gaps and *constraints.Intersectional share.

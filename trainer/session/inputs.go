@@ -109,8 +109,8 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 	}
 	if in.System != nil {
 		in.BoundsOn, in.Confidence = b.statement.boundsOn, b.statement.confidence
-	} else if in.Task, err = publishedTask(o.Task); err != nil {
-		return nil, err
+	} else if in.Task = o.Task; nameOf(o.Task) == "" {
+		return nil, fmt.Errorf("session: %w: the task is the program's own, and only the program can evaluate it", ErrOptions)
 	}
 	for _, s := range l.splits {
 		p := Part{Name: s.name, Features: s.data, Rows: s.public()}
@@ -131,34 +131,4 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 		in.Parts = append(in.Parts, p)
 	}
 	return in, nil
-}
-
-// publishedTask returns the task with its defaults. It returns an error that wraps ErrOptions for a
-// task of the caller's own.
-func publishedTask(t Task) (Task, error) {
-	d := DefaultsOf(nameOf(t))
-	or := func(s Surrogate, other Surrogate) Surrogate {
-		if s == "" {
-			return other
-		}
-		return s
-	}
-	switch t := t.(type) {
-	case NeymanPearson:
-		t.Phi = or(t.Phi, d.Phi)
-		if t.Kappa == nil {
-			t.Kappa = []float64{DefaultKappa}
-		}
-		return t, nil
-	case DemographicParity:
-		t.Epsilon, t.Phi, t.Psi = orDefaultEpsilon(t.Epsilon), or(t.Phi, d.Phi), or(t.Psi, d.Psi)
-		return t, nil
-	case EqualizedOdds:
-		t.Epsilon, t.Phi, t.Psi = orDefaultEpsilon(t.Epsilon), or(t.Phi, d.Phi), or(t.Psi, d.Psi)
-		return t, nil
-	case Intersectional:
-		t.Epsilon, t.Phi, t.Psi = orDefaultEpsilon(t.Epsilon), or(t.Phi, d.Phi), or(t.Psi, d.Psi)
-		return t, nil
-	}
-	return nil, fmt.Errorf("session: %w: the task is the program's own, and only the program can evaluate it", ErrOptions)
 }

@@ -21,20 +21,18 @@ var _ Task = NeymanPearson{}
 
 // State implements Task.
 func (t NeymanPearson) State(train Rows, _ bool) (*Statement, error) {
-	phi, err := t.Phi.or(DefaultsOf(NameNeymanPearson).Phi)
+	t = t.completed().(NeymanPearson)
+	phi, err := constraints.ParsePhi(string(t.Phi))
 	if err != nil {
 		return nil, err
 	}
-	kappa := t.Kappa
-	if kappa == nil {
-		kappa = []float64{DefaultKappa}
+	kappa, err := boundsOf(t, len(train.Classes)-1)
+	if err != nil {
+		return nil, err
 	}
 	names := make([]string, len(train.Classes))
 	for k, c := range train.Classes {
 		names[k] = c.Name
-	}
-	if n := len(names) - 1; len(kappa) != 1 && len(kappa) != n {
-		return nil, &OptionError{Option: "kappa", Problem: fmt.Sprintf("has %d values for %d classes", len(kappa), n)}
 	}
 	p, err := constraints.NewNeymanPearson(names, kappa, phi)
 	if err != nil {

@@ -153,8 +153,10 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Data == nil || o.Task == nil {
 		return o, fmt.Errorf("session: %w: Data and Task are needed", ErrOptions)
 	}
-	task := o.taskName()
-	d := DefaultsOf(task)
+	if t, ok := o.Task.(published); ok {
+		o.Task = t.completed()
+	}
+	d := DefaultsOf(o.taskName())
 	if o.Model == nil {
 		o.Model = d.spec()
 	}

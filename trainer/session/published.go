@@ -14,6 +14,10 @@ type published interface {
 	Task
 	settings(c *configuration, smooth bool)
 	taskName() string
+	// completed returns the task with its defaults.
+	completed() Task
+	// given returns the name of the option that holds the bounds, and its values.
+	given() (option string, values []float64)
 	// decisions returns the constraints on decisions that the problem's surrogates approximate.
 	decisions(train Rows) (Decisions, error)
 }
@@ -38,6 +42,11 @@ func OnDecisionsOf(t Task, confidence float64) Task {
 type onDecisions struct {
 	published
 	confidence float64
+}
+
+func (t onDecisions) completed() Task {
+	t.published = t.published.completed().(published)
+	return t
 }
 
 // needs returns the properties of the rows that the constraints use.
@@ -72,37 +81,33 @@ func (noDecisions) State(Rows, bool) (*Statement, error) {
 }
 
 func (t NeymanPearson) decisions(train Rows) (Decisions, error) {
-	kappa := t.Kappa
-	if kappa == nil {
-		kappa = []float64{DefaultKappa}
-	}
-	bounded := len(train.Classes) - 1
-	if bounded < 1 || len(kappa) != 1 && len(kappa) != bounded {
-		return Decisions{}, &OptionError{Option: "kappa", Problem: fmt.Sprintf("has %d values for %d classes", len(kappa), bounded)}
-	}
 	of := func(k int) constraints.Rate { return errorOf(train.Classes[k]) }
+	kappa, err := boundsOf(t, len(train.Classes)-1)
+	if err != nil {
+		return Decisions{}, err
+	}
 	d := Decisions{Minimize: of(0)}
-	for k := range bounded {
-		d.SubjectTo = append(d.SubjectTo, of(1+k).AtMost(kappa[min(k, len(kappa)-1)]))
+	for k, bound := range kappa {
+		d.SubjectTo = append(d.SubjectTo, of(1+k).AtMost(bound))
 	}
 	return d, nil
 }
 
 func (t DemographicParity) decisions(train Rows) (Decisions, error) {
-	return gapsOnDecisions(NameDemographicParity, train, t.Epsilon, constraints.PositiveRate)
+	return gapsOnDecisions(t, train, constraints.PositiveRate)
 }
 
 func (t EqualizedOdds) decisions(train Rows) (Decisions, error) {
-	return gapsOnDecisions(NameEqualizedOdds, train, t.Epsilon, constraints.TPR, constraints.FPR)
+	return gapsOnDecisions(t, train, constraints.TPR, constraints.FPR)
 }
 
 func (t Intersectional) decisions(train Rows) (Decisions, error) {
-	epsilon := orDefaultEpsilon(t.Epsilon)
+	epsilon, err := boundsOf(t, 1)
 	switch {
 	case t.Form != "" && t.Form != EachGroup:
 		return Decisions{}, &OptionError{Option: "if-form", Problem: "is " + string(t.Form) + "; bounds on decisions are on each group: use each"}
-	case len(epsilon) != 1:
-		return Decisions{}, &OptionError{Option: "epsilon", Problem: fmt.Sprintf("has %d values, want one", len(epsilon))}
+	case err != nil:
+		return Decisions{}, err
 	case len(train.Groups) == 0:
 		return Decisions{}, fmt.Errorf("session: %w: the rows have no groups; specify them (--group)", datasets.ErrGroup)
 	}
@@ -119,21 +124,21 @@ func (r Rows) excess(rate func(of ...string) constraints.Rate) constraints.Measu
 }
 
 // gapsOnDecisions bounds the gaps of the rates between the two groups.
-func gapsOnDecisions(task string, train Rows, epsilon []float64, rates ...func(of ...string) constraints.Rate) (Decisions, error) {
-	if err := train.twoClasses(task); err != nil {
+func gapsOnDecisions(t published, train Rows, rates ...func(of ...string) constraints.Rate) (Decisions, error) {
+	if err := train.twoClasses(t.taskName()); err != nil {
 		return Decisions{}, err
 	}
 	if err := train.pair(); err != nil {
 		return Decisions{}, err
 	}
-	epsilon = orDefaultEpsilon(epsilon)
-	if len(epsilon) != 1 && len(epsilon) != len(rates) {
-		return Decisions{}, &OptionError{Option: "epsilon", Problem: fmt.Sprintf("has %d values, want one, or %d", len(epsilon), len(rates))}
+	epsilon, err := boundsOf(t, len(rates))
+	if err != nil {
+		return Decisions{}, err
 	}
 	var d Decisions
 	for k, rate := range rates {
 		gap := constraints.Gap(rate, constraints.Attribute{Name: groupAttribute(train.groupNames())}.Quoted())
-		d.SubjectTo = append(d.SubjectTo, gap.AtMost(epsilon[min(k, len(epsilon)-1)]))
+		d.SubjectTo = append(d.SubjectTo, gap.AtMost(epsilon[k]))
 	}
 	return d, nil
 }

@@ -187,14 +187,6 @@ const (
 	Hinge    Surrogate = "hinge"
 )
 
-// or returns the surrogate, or other if s is empty.
-func (s Surrogate) or(other Surrogate) (constraints.Phi, error) {
-	if s == "" {
-		s = other
-	}
-	return constraints.ParsePhi(string(s))
-}
-
 // pair returns an error unless the rows have two groups and every row is in exactly one group.
 func (r Rows) pair() error {
 	t := datasets.Table{Labels: r.Labels}
