@@ -93,8 +93,8 @@ const (
 	gatherMost = 256
 )
 
-// gatherRows encodes listed rows. Between two calls of Touch, it takes as many rows as load about
-// gatherBytes of pages.
+// gatherRows encodes listed rows. If the columns lie in pages, it takes as many rows between two
+// calls of Touch as load about gatherBytes of pages.
 func gatherRows[T matrix.Float](m *encodedRows, dst []T, rows []int) {
 	clear(dst)
 	var own [gatherMost]int // rows of the sheet
@@ -106,12 +106,12 @@ func gatherRows[T matrix.Float](m *encodedRows, dst []T, rows []int) {
 			if n > 0 {
 				gap = min(gap, max(own[n]-own[n-1], own[n-1]-own[n]))
 			}
-			bytes += gap * m.width
+			if m.pages != nil {
+				bytes += gap * m.width
+			}
 			n++
 		}
-		for i := range m.columns {
-			writeFeatures(&m.columns[i], own[:n], dst[from*m.cols:(from+n)*m.cols], m.cols)
-		}
+		writeFeatures(m.columns, own[:n], dst[from*m.cols:(from+n)*m.cols], m.cols)
 		m.pages.Touch(bytes)
 		from += n
 	}
@@ -120,8 +120,75 @@ func gatherRows[T matrix.Float](m *encodedRows, dst []T, rows []int) {
 func writeRows[T matrix.Float](m *encodedRows, dst []T, from, to int) {
 	matrix.CheckRows(m, len(dst), from, to)
 	clear(dst)
-	for i := range m.columns {
-		writeFeatures(&m.columns[i], m.rows[from:to], dst, m.cols)
-	}
+	writeFeatures(m.columns, m.rows[from:to], dst, m.cols)
 	m.touch(from, to)
+}
+
+// togetherColumns is the number of columns of numbers that writeFeatures reads at a time. The rows
+// of one column are too few for the processor to load the next ones ahead.
+const togetherColumns = 8
+
+// writeFeatures writes the features of the given rows to out, which has a row of the given width
+// for each of them. All elements of out are 0. The features are rounded once from float64.
+func writeFeatures[T matrix.Float](columns []preparedColumn, rows []int, out []T, width int) {
+	var together [togetherColumns]*preparedColumn
+	n := 0
+	for i := range columns {
+		if !columns[i].numeric() {
+			writeCategories(&columns[i], rows, out, width)
+			continue
+		}
+		together[n] = &columns[i]
+		if n++; n == len(together) {
+			writeNumbers(&together, rows, out, width)
+			n = 0
+		}
+	}
+	for _, c := range together[:n] {
+		for k, i := range rows {
+			writeNumber(out[k*width:(k+1)*width], c.numbers[i], c.at, c.Center, c.Scale)
+		}
+	}
+}
+
+// writeNumbers writes the features of columns of numbers: see writeFeatures.
+func writeNumbers[T matrix.Float](columns *[togetherColumns]*preparedColumn, rows []int, out []T, width int) {
+	var numbers [togetherColumns][]float64
+	var at [togetherColumns]int
+	var center, scale [togetherColumns]float64
+	for j, c := range columns {
+		numbers[j], at[j], center[j], scale[j] = c.numbers, c.at, c.Center, c.Scale
+	}
+	for k, i := range rows {
+		row := out[k*width : (k+1)*width]
+		for j := range numbers {
+			writeNumber(row, numbers[j][i], at[j], center[j], scale[j])
+		}
+	}
+}
+
+// writeNumber writes the features of a number, which begin at the given place of the row: the
+// standardised number, or the flag of a missing one after it.
+func writeNumber[T matrix.Float](row []T, x float64, at int, center, scale float64) {
+	if math.IsNaN(x) {
+		row[at+1] = 1
+		return
+	}
+	row[at] = T(standardise(x, center, scale))
+}
+
+// writeCategories writes the features of a column of categories: see writeFeatures.
+func writeCategories[T matrix.Float](c *preparedColumn, rows []int, out []T, width int) {
+	for k, i := range rows {
+		feature := len(c.levels()) // the flag of missing values
+		switch code := c.codes[i]; {
+		case code == noCategory:
+			continue
+		case code >= 0:
+			feature = c.places[code]
+		}
+		if feature >= 0 {
+			out[k*width+c.at+feature] = 1
+		}
+	}
 }

@@ -317,7 +317,9 @@ type preparedColumn struct {
 }
 
 // standardised returns the feature of a number.
-func (e *Encoding) standardised(x float64) float64 { return (x - e.Center) / e.Scale }
+func (e *Encoding) standardised(x float64) float64 { return standardise(x, e.Center, e.Scale) }
+
+func standardise(x, center, scale float64) float64 { return (x - center) / scale }
 
 // columns finds the column of each encoding in the sheet.
 func (p *Preparation) columns(s *sheet) []preparedColumn {
@@ -350,9 +352,7 @@ func (p *Preparation) features(s *sheet, rows []int) (*matrix.Dense, error) {
 	inParallel(len(infinite), func(block int) {
 		from, to := block*height, min((block+1)*height, out.Rows)
 		features := out.Data[from*out.Cols : to*out.Cols]
-		for i := range columns {
-			writeFeatures(&columns[i], rows[from:to], features, out.Cols)
-		}
+		writeFeatures(columns, rows[from:to], features, out.Cols)
 		infinite[block] = slices.IndexFunc(features, func(x float64) bool { return math.IsInf(x, 0) })
 		if infinite[block] >= 0 {
 			infinite[block] += from * out.Cols
@@ -370,35 +370,6 @@ func (p *Preparation) features(s *sheet, rows []int) (*matrix.Dense, error) {
 func outOfRange(s *sheet, row int, feature string) error {
 	return &FileError{Path: s.name, Offset: -1, Err: fmt.Errorf("%w: row %d of %q is out of range once standardised",
 		ErrNumber, s.number(row)+1, feature)}
-}
-
-// writeFeatures writes the features of a column of the given rows to out, which has a row of the
-// given width for each of them. All elements of out are 0. The features are rounded once from
-// float64.
-func writeFeatures[T matrix.Float](c *preparedColumn, rows []int, out []T, width int) {
-	if c.numeric() {
-		for k, i := range rows {
-			x := c.numbers[i]
-			if math.IsNaN(x) {
-				out[k*width+c.at+1] = 1
-				continue
-			}
-			out[k*width+c.at] = T(c.standardised(x))
-		}
-		return
-	}
-	for k, i := range rows {
-		feature := len(c.levels()) // the flag of missing values
-		switch code := c.codes[i]; {
-		case code == noCategory:
-			continue
-		case code >= 0:
-			feature = c.places[code]
-		}
-		if feature >= 0 {
-			out[k*width+c.at+feature] = 1
-		}
-	}
 }
 
 // formatNumber returns the shortest text that parses as x.
