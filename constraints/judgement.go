@@ -224,7 +224,7 @@ func (c *Counted) tolerance(k int) (tolerance float64) {
 // constraint met. The tolerances of a loss and of the l1 norm are not of rows, and never coarse.
 func (c *Counted) coarse(k int, tolerance float64) bool {
 	j := c.system.Bounds[k].Constraint
-	return !c.system.DependsOnLoss(j) && tolerance > c.system.Subject[j].MostTolerance()*(1+roundOff)
+	return tolerance > c.system.Subject[j].MostTolerance()*(1+roundOff) && !c.system.DependsOnLoss(j)
 }
 
 // exceeded describes inequality k.

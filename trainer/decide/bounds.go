@@ -2,6 +2,7 @@ package decide
 
 import (
 	"fmt"
+	"slices"
 
 	"ppal/trainer/internal/vec"
 	"ppal/trainer/problem"
@@ -21,7 +22,8 @@ type Bound struct {
 	Row float64
 }
 
-// Target is an objective with bounds, both linear in rates.
+// Target is an objective with bounds, both linear in rates. The coefficients must not change after
+// the first search, which lists them by rate.
 type Target struct {
 	// Objective is the objective on decisions, sum_r Coefficients[r] d_r + Constant. Target ignores
 	// its Bound.
@@ -36,9 +38,12 @@ type Target struct {
 // rounding absorbs the rounding of sums of rates. It is far below the weight of one row.
 const rounding = 1e-9
 
-// index prepares the target for searches over rates: it lists the bounds of each rate. The error
-// wraps problem.ErrSettings.
+// index prepares the target for searches over rates: it lists the bounds of each rate, once. The
+// error wraps problem.ErrSettings.
 func (t *Target) index(rates int) error {
+	if len(t.starts) == rates+1 {
+		return nil
+	}
 	list := append([]Bound{{AffineRow: t.Objective}}, t.Bounds...)
 	for j, b := range list {
 		if len(b.Coefficients) != rates || vec.FirstNonFinite(b.Coefficients) >= 0 || !vec.Finite(b.Constant) || !vec.Finite(b.Bound) {
@@ -46,25 +51,39 @@ func (t *Target) index(rates int) error {
 				problem.ErrSettings, j, len(b.Coefficients), rates)
 		}
 	}
-	t.starts, t.rows, t.values = []int{0}, nil, nil
-	for r := range rates {
-		for j, b := range t.Bounds {
-			if c := b.Coefficients[r]; c != 0 {
-				t.rows, t.values = append(t.rows, j), append(t.values, c)
+	starts := make([]int, rates+1)
+	for _, b := range t.Bounds {
+		for r, c := range b.Coefficients {
+			if c != 0 {
+				starts[r+1]++
 			}
 		}
-		t.starts = append(t.starts, len(t.rows))
 	}
+	for r := range rates {
+		starts[r+1] += starts[r]
+	}
+	t.rows, t.values = make([]int, starts[rates]), make([]float64, starts[rates])
+	next := slices.Clone(starts)
+	for j, b := range t.Bounds {
+		for r, c := range b.Coefficients {
+			if c != 0 {
+				t.rows[next[r]], t.values[next[r]] = j, c
+				next[r]++
+			}
+		}
+	}
+	t.starts = starts
 	return nil
 }
 
 // Tightened returns a copy of the target whose bound j is smaller by amounts[j].
 func (t *Target) Tightened(amounts []float64) *Target {
-	own := &Target{Objective: t.Objective, Bounds: append([]Bound{}, t.Bounds...)}
+	own := *t
+	own.Bounds = slices.Clone(t.Bounds)
 	for j, v := range amounts {
 		own.Bounds[j].Bound -= v
 	}
-	return own
+	return &own
 }
 
 // Excess writes g_j = sum_r C_jr d_r + constant_j - bound_j of the rates d.

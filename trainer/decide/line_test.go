@@ -88,7 +88,8 @@ func TestLineByHand(t *testing.T) {
 			t.Errorf("%s: value %v, sum %v of %d, excesses %v; want %v, %v of %d, %v", what, l.value, l.sum, l.violated, l.g, value, sum, violated, g)
 		}
 	}
-	l.reset()
+	l.start()
+	l.settle()
 	// The rates are 1e-9 and 1.25.
 	check("reset", 10+3e-9+2.5, 1.5+2e-9, 2, -1.5+4e-9, 1.5, 1e-9, 1e-9, 2e-9)
 	l.accept(&l.moves[1]) // the rates are 0 and 1.25

@@ -2,6 +2,7 @@ package decide_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -298,20 +299,28 @@ func TestOffsetsRefuse(t *testing.T) {
 	}
 }
 
-// BenchmarkThreshold measures the search on a million rows.
+// BenchmarkThreshold measures the search on a million rows of 5 groups, and on 35,000 rows of 77
+// groups with 5,852 bounds.
 func BenchmarkThreshold(b *testing.B) {
-	rng := rand.New(rand.NewPCG(1, 1))
-	rows := &binary{count: 5}
-	for i := range 1_000_000 {
-		rows.labels = append(rows.labels, rng.IntN(2))
-		rows.groups = append(rows.groups, i%5)
-		rows.scores = append(rows.scores, rng.NormFloat64())
-	}
-	r, target := rows.rates(b), rows.gap(0.01, 1e-5)
-	for b.Loop() {
-		if _, err := decide.Offsets(r, target, rows.scores, 1e-7); err != nil {
-			b.Fatal(err)
-		}
+	for _, tc := range []struct {
+		rows, groups int
+		bound        float64
+	}{{1_000_000, 5, 0.01}, {35_000, 77, 0.1}, {35_000, 77, 0.02}} {
+		b.Run(fmt.Sprintf("%d rows, %d groups, %v", tc.rows, tc.groups, tc.bound), func(b *testing.B) {
+			rng := rand.New(rand.NewPCG(1, 1))
+			rows := &binary{count: tc.groups}
+			for i := range tc.rows {
+				label := rng.IntN(2)
+				rows.labels, rows.groups = append(rows.labels, label), append(rows.groups, i%tc.groups)
+				rows.scores = append(rows.scores, rng.NormFloat64()+float64(label)-0.5)
+			}
+			r, target := rows.rates(b), rows.gap(tc.bound, float64(tc.groups)/float64(tc.rows))
+			for b.Loop() {
+				if _, err := decide.Offsets(r, target, rows.scores, 1e-7); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

@@ -73,11 +73,15 @@ func (d *decisions) rates(s *constraints.Sample, n, classes int, pages *paged.Di
 func (d *decisions) target(counted *constraints.Counted) *decide.Target {
 	t := &decide.Target{}
 	t.Objective.Coefficients, t.Objective.Constant = d.system.ObjectiveRow()
+	var ofLoss []bool // by constraint
+	for j := range d.system.Subject {
+		ofLoss = append(ofLoss, d.system.DependsOnLoss(j))
+	}
 	for k, b := range d.system.Bounds {
 		own := decide.Bound{AffineRow: problem.AffineRow{Coefficients: b.Coefficients, Constant: b.Constant, Bound: b.Bound}}
 		tolerance, _ := counted.Tolerance(k, counted.Terms)
 		switch {
-		case d.system.DependsOnLoss(b.Constraint):
+		case ofLoss[b.Constraint]:
 			own.Slack = tolerance
 		case d.system.Subject[b.Constraint].Measure().Compares():
 			own.Row, own.Slack = tolerance, tolerance
