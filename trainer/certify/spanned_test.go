@@ -76,7 +76,7 @@ func (c *affineCase) gradientOf(j int) []float64 {
 
 // problems returns the case as an affine function of its terms, and with its constraints alone,
 // both at x.
-func (c *affineCase) problems(t *testing.T, x []float64) (affine, plain problem.Problem) {
+func (c *affineCase) problems(t testing.TB, x []float64) (affine, plain problem.Problem) {
 	t.Helper()
 	functions := func(gradients [][]float64, constants []float64) problem.Problem {
 		p, err := problem.Functions{N: len(c.gradient), M: len(gradients), Regularizer: c.regularizer,
@@ -115,7 +115,7 @@ func (c *affineCase) problems(t *testing.T, x []float64) (affine, plain problem.
 }
 
 // leastOf certifies p at its iterate without a multiplier.
-func leastOf(t *testing.T, p problem.Problem) Certificate {
+func leastOf(t testing.TB, p problem.Problem) Certificate {
 	t.Helper()
 	at := problem.NewPoint(p)
 	if err := at.Forward(p); err != nil {
@@ -302,5 +302,37 @@ func TestTooManyGradients(t *testing.T) {
 		if passes := c.p.(*counted).backward; err != nil || exact != test.exact || math.Abs(sum-1) > 1e-12 || passes != 1+test.most {
 			t.Errorf("%+v: exact %v after %d passes, the multipliers have the sum %v, want 1: %v", test, exact, passes, sum, err)
 		}
+	}
+}
+
+// BenchmarkLeastEpsilon finds the multipliers of the gaps between the rates of 77 groups.
+func BenchmarkLeastEpsilon(b *testing.B) {
+	rng := rand.New(rand.NewPCG(7, 1))
+	const n, groups = 107, 77
+	c := affineCase{gradient: make([]float64, n)}
+	for i := range c.gradient {
+		c.gradient[i] = 0.01 * rng.NormFloat64()
+	}
+	rates := make([]float64, groups)
+	for a := range groups {
+		h := make([]float64, n)
+		for i := range h {
+			h[i] = 0.1 * rng.NormFloat64()
+		}
+		c.terms, rates[a] = append(c.terms, h), 0.3+0.05*rng.Float64()
+	}
+	for a := range groups {
+		for d := range groups {
+			if a != d {
+				row := make([]float64, groups)
+				row[a], row[d] = 1, -1
+				c.g = append(c.g, rates[a]-rates[d]-0.05)
+				c.rows = append(c.rows, problem.AffineRow{Coefficients: row, Constant: rates[a] - rates[d], Bound: 0.05})
+			}
+		}
+	}
+	p, _ := c.problems(b, make([]float64, n))
+	for b.Loop() {
+		leastOf(b, p)
 	}
 }

@@ -32,8 +32,9 @@ const (
 	newtonDecrease = 1e-4 // share of the predicted decrease in Armijo's condition
 )
 
-// Minimise moves y from its start to the minimiser. The last call of f.Value may be for another
-// point than the final y.
+// Minimise moves y from its start to the minimiser. It ends at a step that does not lower the
+// value, because further steps only move y within rounding errors. The last call of f.Value may be
+// for another point than the final y.
 func (n Newton) Minimise(y []float64, f Objective) {
 	value, terms := f.Value(y)
 	trial := make([]float64, len(y))
@@ -63,6 +64,9 @@ func (n Newton) Minimise(y []float64, f Objective) {
 			return
 		}
 		copy(y, trial)
+		if !(next < value) {
+			return
+		}
 		value, terms = next, sizes
 	}
 }

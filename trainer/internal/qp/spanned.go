@@ -53,10 +53,10 @@ func (q *Spanned) Spread(dst, u []float64) {
 func (q *Spanned) linear() []float64 { return q.Linear }
 
 func (q *Spanned) at(i, j int) float64 {
-	sum := 0.0
+	m, sum := q.Gram.RawSymmetric(), 0.0 // the upper triangle
 	for _, a := range q.Rows[i] {
 		for _, b := range q.Rows[j] {
-			sum += a.Value * b.Value * q.Gram.At(a.Column, b.Column)
+			sum += a.Value * b.Value * m.Data[min(a.Column, b.Column)*m.Stride+max(a.Column, b.Column)]
 		}
 	}
 	return sum
@@ -68,10 +68,15 @@ func (q *Spanned) slopes(slope, size, y []float64) {
 		q.combined, q.image, q.sizes = make([]float64, n), make([]float64, n), make([]float64, n)
 	}
 	q.Combine(q.combined, y)
-	for s := range n {
-		q.image[s], q.sizes[s] = 0, 0
-		for t, v := range q.combined {
-			product := q.Gram.At(s, t) * v
+	m := q.Gram.RawSymmetric()
+	clear(q.image)
+	clear(q.sizes)
+	for t, v := range q.combined {
+		if v == 0 {
+			continue
+		}
+		for s := range n {
+			product := m.Data[min(s, t)*m.Stride+max(s, t)] * v
 			q.image[s] += product
 			q.sizes[s] += math.Abs(product)
 		}
