@@ -191,3 +191,39 @@ func TestCellNames(t *testing.T) {
 		}
 	}
 }
+
+// The rates decide whether the tolerance of a ratio or of a precision is coarse, and of no other
+// inequality.
+func TestToleranceVaries(t *testing.T) {
+	p, decisions := people()
+	for text, varies := range map[string]bool{
+		"gap(tpr, race) <= 0.1": false, "excess(positive_rate, race) <= 0.1": false, "tpr >= 0.8": false, "loss <= 0.5": false,
+		"ratio(positive_rate, race) >= 0.3": true, "precision[race=*] >= 0.3": true,
+	} {
+		s := systemOf(t, p, text)
+		sample, err := s.On(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := sample.CountWith(decisions, make([]float64, s.Terms()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		differ := false
+		for k := range s.Bounds {
+			if got := c.ToleranceVaries(k); got != varies {
+				t.Errorf("%s: inequality %d varies: %t", text, k, got)
+			}
+			small, large := make([]float64, s.Terms()), make([]float64, s.Terms())
+			for i := range small {
+				small[i], large[i] = 1e-6, 1e6
+			}
+			_, a := c.Tolerance(k, small)
+			_, b := c.Tolerance(k, large)
+			differ = differ || a != b
+		}
+		if differ != varies {
+			t.Errorf("%s: small and large rates differ: %t", text, differ)
+		}
+	}
+}

@@ -168,6 +168,13 @@ func (c *Counted) Tolerance(k int, h []float64) (tolerance float64, coarse bool)
 	return tolerance, counts && c.coarse(k, tolerance*unit)
 }
 
+// ToleranceVaries reports whether the second result of Tolerance depends on the terms: the unit of a
+// ratio's or a precision's inequality does.
+func (c *Counted) ToleranceVaries(k int) bool {
+	sides := c.system.sides[k]
+	return len(sides) > 0 && (sides[0].precision || c.system.Subject[c.system.Bounds[k].Constraint].measure.IsRatio())
+}
+
 // exceeds returns the amount by which the terms h exceed inequality k, and the tolerance. unit is
 // the factor from the unit of the inequality to the unit of the constraint's value: an inequality
 // of a ratio is b rate_c - rate_a <= 0, and of a precision a difference of shares of all rows.

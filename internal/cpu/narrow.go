@@ -67,11 +67,17 @@ func (s *narrowProduct[T]) factors(w *worker[T], lo, hi int) kernel.Factors[T] {
 // combination of the rows of the wide factor.
 type outerSums[T plan.Float] struct {
 	productSums[T]
-	wide bool // A is the wide factor: the sums are G^T
+	wide  bool  // A is the wide factor: the sums are G^T
+	rooms [][]T // for the rows and factors that compact keeps, by slot
 }
 
 func newOuterSums[T plan.Float](e *executor[T], p *plan.Product) *outerSums[T] {
-	return &outerSums[T]{newProductSums(e, p), p.A.Cols > p.B.Cols}
+	return &outerSums[T]{productSums: newProductSums(e, p), wide: p.A.Cols > p.B.Cols}
+}
+
+func (s *outerSums[T]) reserve(slots int) {
+	s.productSums.reserve(slots)
+	s.rooms = make([][]T, slots)
 }
 
 func (s *outerSums[T]) block(_ int, w *worker[T], lo, hi int) error {
@@ -79,8 +85,45 @@ func (s *outerSums[T]) block(_ int, w *worker[T], lo, hi int) error {
 	if s.wide {
 		short, long = long, short
 	}
-	w.k.CombineRows(kernel.Dense(s.slots[w.slot], short.Cols, long.Cols, long.Cols), short.T(), long, true)
+	sums := kernel.Dense(s.slots[w.slot], short.Cols, long.Cols, long.Cols)
+	if short.Cols == 1 {
+		short, long = s.compact(w.slot, short, long)
+	}
+	w.k.CombineRows(sums, short.T(), long, true)
 	return nil
+}
+
+// compactShare is the largest share of rows that compact copies: copying a row costs about as much
+// as combining it.
+const compactShare = 0.25
+
+// compact leaves out the rows whose factor in short is 0, if they are most rows: the gradient of the
+// rate of a group needs the rows of the group only. The sums keep their bits, because the rest of
+// their chains remains in order.
+func (s *outerSums[T]) compact(slot int, short, long kernel.Strided[T]) (factors, rows kernel.Strided[T]) {
+	most, n := int(compactShare*float64(short.Rows)), 0
+	for i := range short.Rows {
+		if short.Data[i*short.RowStride] == 0 {
+			continue
+		}
+		if n++; n > most {
+			return short, long
+		}
+	}
+	size := most * (1 + long.Cols)
+	if len(s.rooms[slot]) < size {
+		s.rooms[slot] = make([]T, size)
+	}
+	kept, room := s.rooms[slot][:n], s.rooms[slot][most:]
+	n = 0
+	for i := range short.Rows {
+		if x := short.Data[i*short.RowStride]; x != 0 {
+			kept[n] = x
+			copy(room[n*long.Cols:(n+1)*long.Cols], long.Data[i*long.RowStride:])
+			n++
+		}
+	}
+	return kernel.Dense(kept, n, 1, 1), kernel.Dense(room, n, long.Cols, long.Cols)
 }
 
 // finishShare adds up the sums for a part of the rows of G, and writes or adds them to the

@@ -79,15 +79,20 @@ func (d *decisions) target(counted *constraints.Counted) *decide.Target {
 	}
 	for k, b := range d.system.Bounds {
 		own := decide.Bound{AffineRow: problem.AffineRow{Coefficients: b.Coefficients, Constant: b.Constant, Bound: b.Bound}}
-		tolerance, _ := counted.Tolerance(k, counted.Terms)
+		tolerance, coarse := counted.Tolerance(k, counted.Terms)
 		switch {
 		case ofLoss[b.Constraint]:
 			own.Slack = tolerance
 		case d.system.Subject[b.Constraint].Measure().Compares():
 			own.Row, own.Slack = tolerance, tolerance
-			own.Coarse = func(rates []float64) bool {
-				_, coarse := counted.Tolerance(k, rates)
-				return coarse
+			switch {
+			case counted.ToleranceVaries(k):
+				own.Coarse = func(rates []float64) bool {
+					_, coarse := counted.Tolerance(k, rates)
+					return coarse
+				}
+			case coarse:
+				own.Coarse = func([]float64) bool { return true }
 			}
 		default:
 			own.Row = tolerance
