@@ -56,3 +56,66 @@ func TestBetter(t *testing.T) {
 		t.Errorf("the infeasibility is the largest residual: %+v after %d gradients, want 1", c, n)
 	}
 }
+
+// joint counts the passes of a problem that computes several gradients in one pass.
+type joint struct {
+	problem.Problem
+	passes, several int
+}
+
+func (j *joint) Backward(coefficients []float64, d problem.Vector) error {
+	j.passes++
+	return j.Problem.Backward(coefficients, d)
+}
+
+func (j *joint) BackwardSeveral(coefficients [][]float64, d []problem.Vector) error {
+	j.several++
+	for i, c := range coefficients {
+		if err := j.Problem.Backward(c, d[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Better computes the gradients of two given multipliers in one pass, also through the map of an
+// affine problem, and its certificates are those of Measure.
+func TestBetterTakesOnePass(t *testing.T) {
+	j := &joint{Problem: testkit.New(t, testkit.Line(), []float64{0.9})}
+	m, err := problem.NewAffineMap(1, []problem.AffineRow{{Coefficients: []float64{2}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := problem.NewAffine(j, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := problem.NewPoint(p)
+	if err := at.Forward(p); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range [][2][]float64{{{20}, {1}}, {{1}, {20}}} {
+		own, err := certify.Measure(p, &at, tc[0], certify.Settings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := certify.Measure(p, &at, tc[1], certify.Settings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.passes, j.several = 0, 0
+		c, err := certify.Better(p, &at, tc[0], tc[1], certify.Settings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if j.passes != 0 || j.several != 1 {
+			t.Errorf("%d passes with one gradient and %d with several, want 1 with several", j.passes, j.several)
+		}
+		if c.Epsilon != min(own.Epsilon, other.Epsilon) {
+			t.Errorf("epsilon %v, want the smaller of %v and %v", c.Epsilon, own.Epsilon, other.Epsilon)
+		}
+		if (c.Own != nil) != (other.Epsilon < own.Epsilon) || c.Own != nil && c.Own.Stationarity != own.Stationarity {
+			t.Errorf("the own multiplier is %+v, Measure gives %+v", c.Own, own)
+		}
+	}
+}

@@ -89,9 +89,14 @@ const gramLimit = 32
 // pass with nu; without nu it costs 2 + m backward passes, or 2 + R if the m > 32 constraints are
 // affine functions of R < m terms.
 func Measure(p problem.Problem, at *problem.Point, nu []float64, s Settings) (Certificate, error) {
+	return measure(p, at, nu, problem.Iterate, s)
+}
+
+// measure is Measure with the gradient with nu, or problem.Iterate if nobody has computed it.
+func measure(p problem.Problem, at *problem.Point, nu []float64, gradient problem.Vector, s Settings) (Certificate, error) {
 	n, m := p.Dims()
 	s = s.withDefaults(p)
-	c := &certifier{p: p, at: at, set: s, scratch: problem.NewScratch(p.Space()), x: make([]float64, n), residual: make([]float64, n)}
+	c := &certifier{p: p, at: at, set: s, gradient: gradient, scratch: problem.NewScratch(p.Space()), x: make([]float64, n), residual: make([]float64, n)}
 	p.Space().Read(c.x, problem.Iterate)
 	defer c.scratch.Free()
 	cert := Certificate{Nu: make([]float64, m)}
@@ -105,7 +110,7 @@ func Measure(p problem.Problem, at *problem.Point, nu []float64, s Settings) (Ce
 		cert.NotResolved, err = c.smooth(cert.Nu, nu != nil)
 	}
 	if err != nil {
-		return Certificate{}, fmt.Errorf("certify: the certificate's residual: %w", err)
+		return Certificate{}, ofResidual(err)
 	}
 	cert.Stationarity = vec.Norm(c.residual)
 	cert.Infeasibility, cert.Complementarity = Residuals(at.Constraints, cert.Nu)
@@ -114,6 +119,9 @@ func Measure(p problem.Problem, at *problem.Point, nu []float64, s Settings) (Ce
 	cert.Epsilon = max(cert.Stationarity, cert.Infeasibility, cert.Complementarity, cert.Domain)
 	return cert, nil
 }
+
+// ofResidual says what an error of a backward pass prevented.
+func ofResidual(err error) error { return fmt.Errorf("certify: the certificate's residual: %w", err) }
 
 // Residuals returns the residuals of a certificate that need no gradient: the infeasibility, and
 // the complementarity with the multiplier nu, or 0 if nu is nil.
@@ -132,16 +140,26 @@ func Residuals(g, nu []float64) (infeasibility, complementarity float64) {
 // own, or other. If other is nil, Measure finds it. On a tie, and if no
 // multiplier can lower epsilon because the infeasibility of x is the largest residual, the result
 // has nu. Own describes nu if the result has the other multiplier. If nu is nil, Better returns
-// Measure's result.
+// Measure's result. If both multipliers are given, Better computes their gradients in one pass over
+// the rows if p can (problem.Several).
 //
 // The multipliers of a method follow the constraints with a lag: a multiplier that grew while the
 // iterates were infeasible may stay far from 0 after its constraint has become slack.
 func Better(p problem.Problem, at *problem.Point, nu, other []float64, s Settings) (Certificate, error) {
-	own, err := Measure(p, at, nu, s)
+	var gradients [2]problem.Vector
+	if nu != nil && other != nil && problem.FeaturesOf(p).Pieces == nil {
+		scratch := problem.NewScratch(p.Space())
+		defer scratch.Free()
+		gradients = [2]problem.Vector{scratch.New(), scratch.New()}
+		if err := problem.BackwardSeveral(p, [][]float64{withObjective(nu), withObjective(other)}, gradients[:]); err != nil {
+			return Certificate{}, ofResidual(err)
+		}
+	}
+	own, err := measure(p, at, nu, gradients[0], s)
 	if err != nil || nu == nil || own.Epsilon <= max(own.Infeasibility, own.Domain) {
 		return own, err
 	}
-	better, err := Measure(p, at, other, s)
+	better, err := measure(p, at, other, gradients[1], s)
 	own.NotResolved = better.NotResolved
 	if err != nil || !(better.Epsilon < own.Epsilon) {
 		return own, err
@@ -157,7 +175,11 @@ type certifier struct {
 	set         Settings
 	x, residual []float64 // the iterate and the residual of stationarity, on the host
 	scratch     *problem.Scratch
+	gradient    problem.Vector // with the given multiplier; problem.Iterate: not computed
 }
+
+// withObjective returns the coefficients of the gradient with the multiplier nu.
+func withObjective(nu []float64) []float64 { return append([]float64{1}, nu...) }
 
 // measure sets residual to the smallest element of v + subdifferential of r.
 func (c *certifier) measure(v problem.Vector) {
@@ -169,6 +191,10 @@ func (c *certifier) measure(v problem.Vector) {
 // be better.
 func (c *certifier) smooth(nu []float64, given bool) (notResolved bool, err error) {
 	m := len(nu)
+	if c.gradient != problem.Iterate {
+		c.measure(c.gradient)
+		return false, nil
+	}
 	v := c.scratch.New()
 	switch {
 	case given || m == 0:
@@ -186,8 +212,7 @@ func (c *certifier) smooth(nu []float64, given bool) (notResolved bool, err erro
 		}
 		c.fit(nu, columns)
 	}
-	coefficients := append([]float64{1}, nu...)
-	if err := c.p.Backward(coefficients, v); err != nil {
+	if err := c.p.Backward(withObjective(nu), v); err != nil {
 		return false, err
 	}
 	c.measure(v)

@@ -142,6 +142,7 @@ type Affine struct {
 var (
 	_ Problem   = (*Affine)(nil)
 	_ NonSmooth = (*Affine)(nil)
+	_ Several   = (*Affine)(nil)
 )
 
 // NewAffine returns the problem whose terms are the constraints of terms and whose constraints are
@@ -179,12 +180,27 @@ func (a *Affine) Forward(g []float64) (float64, error) {
 
 // Backward implements Problem.
 func (a *Affine) Backward(coefficients []float64, d Vector) error {
-	a.coefficients[0] = coefficients[0] * a.m.factor
-	a.m.Transpose(a.coefficients[1:], coefficients[1:])
-	for t, w := range a.m.weights {
-		a.coefficients[1+t] += coefficients[0] * w
-	}
+	a.ofTerms(a.coefficients, coefficients)
 	return a.Problem.Backward(a.coefficients, d)
+}
+
+// ofTerms writes the coefficients of f and the terms.
+func (a *Affine) ofTerms(dst, coefficients []float64) {
+	dst[0] = coefficients[0] * a.m.factor
+	a.m.Transpose(dst[1:], coefficients[1:])
+	for t, w := range a.m.weights {
+		dst[1+t] += coefficients[0] * w
+	}
+}
+
+// BackwardSeveral implements Several.
+func (a *Affine) BackwardSeveral(coefficients [][]float64, d []Vector) error {
+	own := make([][]float64, len(coefficients))
+	for i, c := range coefficients {
+		own[i] = make([]float64, len(a.coefficients))
+		a.ofTerms(own[i], c)
+	}
+	return BackwardSeveral(a.Problem, own, d)
 }
 
 // Inner implements Form.

@@ -81,6 +81,27 @@ func FeaturesOf(p Problem) Features {
 	}
 }
 
+// Several is a Problem that computes several gradients in one pass over its rows.
+type Several interface {
+	// BackwardSeveral is Backward with each of the coefficients. It writes the gradient with
+	// coefficients[i] to d[i].
+	BackwardSeveral(coefficients [][]float64, d []Vector) error
+}
+
+// BackwardSeveral computes the gradients of p with each of the coefficients, in one pass if p is a
+// Several.
+func BackwardSeveral(p Problem, coefficients [][]float64, d []Vector) error {
+	if s, ok := p.(Several); ok {
+		return s.BackwardSeveral(coefficients, d)
+	}
+	for i, c := range coefficients {
+		if err := p.Backward(c, d[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Noted is a Problem with a note for the user, such as which operations are slow. Train adds the
 // note to the notes of the result.
 type Noted interface{ Note() string }

@@ -16,6 +16,7 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/certify"
+	"ppal/trainer/problem"
 )
 
 // kinds lists all normalisations.
@@ -45,6 +46,8 @@ func TestExactEqualsTheWhole(t *testing.T) {
 		nearly(t, string(kind)+": f, g", append(g, f), append(want, whole))
 		a, b := p.Space().New(), e.problem.Space().New()
 		x, y := make([]float64, n), make([]float64, n)
+		var all [][]float64 // the coefficients of each term, for one pass
+		var each []problem.Vector
 		for term := range 1 + m {
 			weights := make([]float64, 1+m)
 			weights[term] = 1
@@ -57,6 +60,20 @@ func TestExactEqualsTheWhole(t *testing.T) {
 			p.Space().Read(x, a)
 			e.problem.Space().Read(y, b)
 			nearly(t, string(kind)+": gradient", x, y)
+			all, each = append(all, weights), append(each, p.Space().New())
+			p.Space().Combine(each[term], -1, a, 0, a)
+		}
+		several := make([]problem.Vector, len(all))
+		for i := range several {
+			several[i] = p.Space().New()
+		}
+		if err := p.BackwardSeveral(all, several); err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range several {
+			if p.Space().Combine(v, 1, v, 1, each[i]); p.Space().Dot(v, v) != 0 {
+				t.Errorf("%s: gradient %d of several differs from that of a single pass", kind, i)
+			}
 		}
 	}
 }

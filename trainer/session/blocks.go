@@ -45,8 +45,8 @@ type blocks struct {
 	known    []float64       // the last scores of all rows
 	knownAt  []float64       // the weights of known; nil: none
 	pull     ranks.Procedure // computes sums
-	sums     []float64       // J^T D of all rows
-	message  []float64       // x and D, one after the other
+	sums     [][]float64     // J^T D of all rows, for each D
+	message  []float64       // the number of D, x and each D, one after the other
 }
 
 // newBlocks builds the model for blocks of the rows.
@@ -175,34 +175,52 @@ func (b *blocks) runScore(message []byte) error {
 // scores returns S [n, C]: see appendScores.
 func (b *blocks) scores(x []float64) ([]float64, error) { return b.appendScores(nil, x) }
 
-// pullBack writes J^T D to sum, for D [n, C] row by row. J is the derivative of the scores by the
-// stacked weights at x.
-func (b *blocks) pullBack(sum, x, d []float64) error {
-	b.sums = sum
+// pullBack writes J^T D to sums[i] for each D = d[i], a matrix [n, C] row by row, in one pass over
+// the rows. J is the derivative of the scores by the stacked weights at x.
+func (b *blocks) pullBack(sums [][]float64, x []float64, d [][]float64) error {
+	b.sums = sums
 	if b.devices.processes() == 1 {
 		return b.addUp(x, d)
 	}
-	b.message = append(append(b.message[:0], x...), d...)
+	b.message = append(append(b.message[:0], float64(len(d))), x...)
+	for _, v := range d {
+		b.message = append(b.message, v...)
+	}
 	return b.pull(ranks.Bytes(b.message))
 }
 
-// runPull computes sums from x and D, which follow each other in the message.
+// runPull computes sums from the message.
 func (b *blocks) runPull(message []byte) error {
 	args := ranks.Numbers[float64](message)
 	n, _ := b.data.Dims()
-	parameters := len(args) - n*b.outputs
-	if len(b.sums) != parameters {
-		b.sums = make([]float64, parameters)
+	count, args := int(args[0]), args[1:]
+	parameters := len(args) - count*n*b.outputs
+	d := make([][]float64, count)
+	for i := range d {
+		d[i] = args[parameters+i*n*b.outputs:][:n*b.outputs]
 	}
-	if err := b.addUp(args[:parameters], args[parameters:]); err != nil {
+	if len(b.sums) != count || len(b.sums[0]) != parameters {
+		b.sums = make([][]float64, count)
+		for i := range b.sums {
+			b.sums[i] = make([]float64, parameters)
+		}
+	}
+	if err := b.addUp(args[:parameters], d); err != nil {
 		return err
 	}
-	return b.devices.sum(b.sums)
+	for _, sum := range b.sums {
+		if err := b.devices.sum(sum); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // addUp computes the sums of this process's rows.
-func (b *blocks) addUp(x, d []float64) error {
-	clear(b.sums)
+func (b *blocks) addUp(x []float64, d [][]float64) error {
+	for _, sum := range b.sums {
+		clear(sum)
+	}
 	if b.rows == 0 {
 		return nil
 	}
@@ -210,19 +228,21 @@ func (b *blocks) addUp(x, d []float64) error {
 		b.gradient, b.part = b.block.Space().New(), make([]float64, len(x))
 	}
 	return b.each(x, func(at, from int) error {
-		fresh := d[at*b.outputs : (from+b.rows)*b.outputs]
-		old := len(b.direction.Data) - len(fresh) // elements of rows that the previous block has
-		clear(b.direction.Data[:old])
-		copy(b.direction.Data[old:], fresh)
-		if err := b.block.Bind(1, &b.direction); err != nil {
-			return err
-		}
-		if err := b.block.Backward([]float64{1}, b.gradient); err != nil {
-			return err
-		}
-		b.block.Space().Read(b.part, b.gradient)
-		for i, g := range b.part {
-			b.sums[i] += g
+		for i, sum := range b.sums {
+			fresh := d[i][at*b.outputs : (from+b.rows)*b.outputs]
+			old := len(b.direction.Data) - len(fresh) // elements of rows that the previous block has
+			clear(b.direction.Data[:old])
+			copy(b.direction.Data[old:], fresh)
+			if err := b.block.Bind(1, &b.direction); err != nil {
+				return err
+			}
+			if err := b.block.Backward([]float64{1}, b.gradient); err != nil {
+				return err
+			}
+			b.block.Space().Read(b.part, b.gradient)
+			for k, g := range b.part {
+				sum[k] += g
+			}
 		}
 		return nil
 	})

@@ -15,8 +15,8 @@ type closer interface {
 var _ closer = (*assembly)(nil)
 
 // closingPasses is the number of forward and backward passes in float64 that Certify takes, for
-// each row: the values, the gradients with two multipliers, each with a forward pass, and the
-// scores for the measures.
+// each row: the values, the gradients with two multipliers in one pass, and the scores for the
+// measures.
 const closingPasses = 3
 
 // closing implements closer. It times a forward and a backward pass of one block of training rows

@@ -19,10 +19,13 @@ type exact struct {
 	head      *graph.Problem // f and g of the scores
 	direction problem.Vector // gradient D of head
 	scores    []float64      // of the last forward pass
-	host      []float64      // D
+	hosts     [][]float64    // D of each gradient of a pass
 }
 
-var _ problem.Problem = (*exact)(nil)
+var (
+	_ problem.Problem = (*exact)(nil)
+	_ problem.Several = (*exact)(nil)
+)
 
 // newExact returns the problem at the iterate x, the stacked weights as trained. The problem keeps
 // the slice x as its iterate.
@@ -84,17 +87,31 @@ func (e *exact) Forward(g []float64) (f float64, err error) {
 
 // Backward implements problem.Problem.
 func (e *exact) Backward(coefficients []float64, d problem.Vector) error {
-	ofScores := coefficients[:len(coefficients)-e.b.terms.len()]
-	if err := e.head.Backward(ofScores, e.direction); err != nil {
+	return e.BackwardSeveral([][]float64{coefficients}, []problem.Vector{d})
+}
+
+// BackwardSeveral implements problem.Several. Most of the time of a pass is the conversion of the
+// rows to float64.
+func (e *exact) BackwardSeveral(coefficients [][]float64, d []problem.Vector) error {
+	sums := make([][]float64, len(d))
+	for i, c := range coefficients {
+		if err := e.head.Backward(c[:len(c)-e.b.terms.len()], e.direction); err != nil {
+			return err
+		}
+		if i == len(e.hosts) {
+			n, _ := e.head.Dims()
+			e.hosts = append(e.hosts, paged.Vector[float64](e.b.devices.pages, n))
+		}
+		e.head.Space().Read(e.hosts[i], e.direction)
+		sums[i] = e.Slice(d[i])
+	}
+	if err := e.blocks.pullBack(sums, e.Slice(problem.Iterate), e.hosts[:len(d)]); err != nil {
 		return err
 	}
-	if e.host == nil {
-		n, _ := e.head.Dims()
-		e.host = paged.Vector[float64](e.b.devices.pages, n)
+	for i, c := range coefficients {
+		if err := e.b.terms.addGradient(sums[i], c[len(c)-e.b.terms.len():]); err != nil {
+			return err
+		}
 	}
-	e.head.Space().Read(e.host, e.direction)
-	if err := e.blocks.pullBack(e.Slice(d), e.Slice(problem.Iterate), e.host); err != nil {
-		return err
-	}
-	return e.b.terms.addGradient(e.Slice(d), coefficients[len(ofScores):])
+	return nil
 }
