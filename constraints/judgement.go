@@ -168,8 +168,8 @@ func (c *Counted) Tolerance(k int, h []float64) (tolerance float64, coarse bool)
 	return tolerance, counts && c.coarse(k, tolerance*unit)
 }
 
-// ToleranceVaries reports whether the second result of Tolerance depends on the terms: the unit of a
-// ratio's or a precision's inequality does.
+// ToleranceVaries reports whether the second result of Tolerance depends on the terms: the unit of
+// the inequality of a ratio or of a precision does.
 func (c *Counted) ToleranceVaries(k int) bool {
 	sides := c.system.sides[k]
 	return len(sides) > 0 && (sides[0].precision || c.system.Subject[c.system.Bounds[k].Constraint].measure.IsRatio())

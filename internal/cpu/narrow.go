@@ -97,9 +97,9 @@ func (s *outerSums[T]) block(_ int, w *worker[T], lo, hi int) error {
 // as combining it.
 const compactShare = 0.25
 
-// compact leaves out the rows whose factor in short is 0, if they are most rows: the gradient of the
-// rate of a group needs the rows of the group only. The sums keep their bits, because the rest of
-// their chains remains in order.
+// compact leaves out the rows whose factor in short is 0, if they are most rows: the gradient of
+// the rate of a group needs the rows of the group only. The sums keep their bits, because the rest
+// of their chains remains in order.
 func (s *outerSums[T]) compact(slot int, short, long kernel.Strided[T]) (factors, rows kernel.Strided[T]) {
 	most, n := int(compactShare*float64(short.Rows)), 0
 	for i := range short.Rows {
