@@ -2,15 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 
 	"go.yaml.in/yaml/v3"
 
 	"ppal/datasets"
 	"ppal/internal/config"
-	"ppal/internal/dirlock"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
 	"ppal/trainer/session"
@@ -61,16 +58,4 @@ func origin(sums []session.DataFile) ([]byte, error) {
 		return nil, fmt.Errorf("sweep.yaml: %w", err)
 	}
 	return append([]byte("---\n"), text...), nil
-}
-
-// locked calls work while it holds the lock on the directory dir, which it creates.
-func locked(dir string, work func() error) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	lock, err := dirlock.Take(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(work(), lock.Release())
 }

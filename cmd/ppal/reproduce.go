@@ -16,6 +16,7 @@ import (
 	"ppal/internal/reproduce"
 	"ppal/internal/reproduce/decisions"
 	"ppal/internal/reproduce/suite"
+	"ppal/internal/study"
 )
 
 func (a *app) reproduceCommand() *cobra.Command {
@@ -118,7 +119,7 @@ func (a *app) reproduce(ctx context.Context, name string, o reproduce.Options, o
 	if o.DataDir, err = datasets.Dir(o.DataDir, a.getenv); err != nil {
 		return err
 	}
-	return locked(out, func() error { return a.figure(ctx, f, o, out) })
+	return study.Locked(out, func() error { return a.figure(ctx, f, o, out) })
 }
 
 // figure runs a figure's comparisons in the directory out, writes its report and prints it.
@@ -165,7 +166,7 @@ func (a *app) reproduceDecisions(ctx context.Context, o reproduce.Options, out, 
 	var finish func()
 	options.Progress, finish = a.studyProgress(decisions.Title)
 	var outcome *decisions.Outcome
-	err = locked(out, func() (err error) {
+	err = study.Locked(out, func() (err error) {
 		if outcome, err = decisions.Run(ctx, options); err == nil {
 			err = outcome.Write(out)
 		}

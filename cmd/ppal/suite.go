@@ -14,6 +14,7 @@ import (
 
 	"ppal/datasets"
 	"ppal/internal/reproduce/suite"
+	"ppal/internal/study"
 )
 
 // suiteFlags are the flags of ppal reproduce suite.
@@ -135,7 +136,7 @@ func (a *app) reproduceSuite(ctx context.Context, f suiteFlags) error {
 	var finish func()
 	o.Progress, finish = a.studyProgress(suite.Title)
 	var outcome *suite.Outcome
-	err = locked(o.Out, func() (err error) {
+	err = study.Locked(o.Out, func() (err error) {
 		if outcome, err = suite.Compare(ctx, o); err == nil {
 			err = outcome.Write(o.Out)
 		}

@@ -1,10 +1,7 @@
 package compare
 
 import (
-	"bufio"
 	"cmp"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -17,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"ppal/internal/report"
+	"ppal/internal/study"
 	"ppal/trainer"
 	"ppal/trainer/option"
 )
@@ -47,47 +45,25 @@ func readOutcome(dir string) (*Outcome, error) {
 		return nil, fmt.Errorf("compare: %s: %w", f.study(), err)
 	}
 	o := &Outcome{Study: s}
-	if o.Search, err = readSearch(filepath.Join(dir, "search.jsonl")); err != nil {
-		return nil, err
+	if err := study.ReadJournal(filepath.Join(dir, "search.jsonl"), func(t Trying) error { o.Search = append(o.Search, t); return nil }); err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
 	}
 	for _, c := range d.Contenders {
 		own := Contender{Name: c.Name, Values: c.Settings, Grid: c.Grid}
 		s.Contenders = append(s.Contenders, own)
 		for _, seed := range s.Seeds {
-			records, end, ok := f.finished(s.job(own, seed, -1).part)
+			r, ok := f.Find(s.job(own, seed, -1).part)
 			if !ok {
 				continue
 			}
-			r := Run{Contender: c.Name, Seed: seed, Records: records, Summary: end.Summary, Failure: end.Failure}
+			r.Contender, r.Seed = c.Name, seed
 			if r.Config.FeasibilityTolerance, err = strconv.ParseFloat(c.Settings["feasibility-tolerance"], 64); err != nil {
 				r.Config.FeasibilityTolerance = trainer.DefaultFeasibilityTolerance
 			}
-			o.Runs = append(o.Runs, r)
+			o.Runs = append(o.Runs, *r)
 		}
 	}
 	return o, nil
-}
-
-// readSearch reads the points of a search; none if the file does not exist.
-func readSearch(path string) (list []Trying, err error) {
-	f, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("compare: %w", err)
-	}
-	defer f.Close()
-	in := bufio.NewScanner(f)
-	in.Buffer(nil, 1<<20)
-	for in.Scan() {
-		var t Trying
-		if err := json.Unmarshal(in.Bytes(), &t); err != nil {
-			return nil, fmt.Errorf("compare: %s: %w", path, err)
-		}
-		list = append(list, t)
-	}
-	return list, in.Err()
 }
 
 // report returns the content of the page.

@@ -7,11 +7,9 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"ppal/internal/config"
-	"ppal/internal/relay"
 	"ppal/internal/rundir"
 	"ppal/internal/study"
 	"ppal/trainer"
@@ -39,8 +37,8 @@ type Run struct {
 	Seed      uint64
 	Config    config.Train
 	Records   []trainer.Record
-	// Summary is what summary.json of the same run of `ppal train` says, without the rates of groups;
-	// nil for a run that failed, and for most runs of a search.
+	// Summary is what summary.json of the same run of `ppal train` says, without the rates of
+	// groups; nil for a run that failed, and for most runs of a search.
 	Summary *rundir.Summary
 	// the reason of an early stop, such as a number that is not finite; empty: no early stop
 	Failure string
@@ -67,20 +65,29 @@ func Do(ctx context.Context, s *Study, dir string, open Opener, progress study.P
 	if err := s.validate(); err != nil {
 		return nil, err
 	}
-	f, err := claim(s, dir)
+	err = study.Locked(dir, func() error {
+		outcome, err = s.do(ctx, dir, open, progress)
+		return err
+	})
+	return outcome, err
+}
+
+// do runs the study in the folder dir, which is locked.
+func (s *Study) do(ctx context.Context, dir string, open Opener, progress study.Progress) (*Outcome, error) {
+	f, err := s.claim(dir)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, f.release()) }()
-	r := &runner{study: s, folder: f, open: open, progress: progress}
-	r.total = len(s.Contenders) * len(s.Seeds)
+	total := len(s.Contenders) * len(s.Seeds)
 	for _, c := range s.Contenders {
-		r.total += len(c.Grid)
+		total += len(c.Grid)
 		if len(s.Seeds) > 1 {
-			r.total += s.finalists(len(c.Grid))
+			total += s.finalists(len(c.Grid))
 		}
 	}
-	outcome = &Outcome{Study: s}
+	r := &runner{study: s, folder: f, open: open}
+	r.runs = study.Study[*Run]{Store: f, Workers: s.workers(), Total: total, Progress: progress}
+	outcome := &Outcome{Study: s}
 	chosen, err := r.search(ctx, outcome)
 	if err != nil {
 		return nil, err
@@ -99,98 +106,55 @@ func Do(ctx context.Context, s *Study, dir string, open Opener, progress study.P
 
 // runner executes the runs of a study.
 type runner struct {
-	study    *Study
-	folder   *folder
-	open     Opener
-	progress study.Progress
-	total    int
-
-	mu       sync.Mutex
-	finished int
-	shares   map[string]float64 // finished share of each running job
+	study  *Study
+	folder *folder
+	open   Opener
+	runs   study.Study[*Run]
 }
 
-// all executes jobs in parallel and returns their runs in order.
+// all executes the jobs that the folder lacks and returns the runs of all jobs in order.
 func (r *runner) all(ctx context.Context, jobs []job) ([]Run, error) {
-	runs, failures := make([]Run, len(jobs)), make([]error, len(jobs))
-	next := make(chan int)
-	var group sync.WaitGroup
-	var panics relay.Relay
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	for range min(r.study.workers(), len(jobs)) {
-		group.Go(func() {
-			for i := range next {
-				failures[i] = panics.Do(func() (err error) {
-					runs[i], err = r.one(ctx, jobs[i])
-					return err
-				})
-				if failures[i] != nil {
-					cancel(failures[i])
-				}
-			}
-		})
-	}
-	for i := range jobs {
-		select {
-		case next <- i:
-		case <-ctx.Done():
+	runs, list := make([]Run, len(jobs)), make([]study.Job[*Run], len(jobs))
+	for i, j := range jobs {
+		cfg, err := resolve(j.values)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", j.contender, err)
 		}
+		runs[i] = Run{Contender: j.contender, Seed: j.seed, Config: cfg}
+		list[i] = study.Job[*Run]{Key: j.part, Name: j.part, Do: func(ctx context.Context, _ int) (*Run, error) { return r.train(ctx, j, cfg) }}
 	}
-	close(next)
-	group.Wait()
-	panics.Throw()
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+	ended, err := r.runs.Run(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	for i, e := range ended {
+		runs[i].Records, runs[i].Summary, runs[i].Failure = e.Records, e.Summary, e.Failure
 	}
 	return runs, nil
 }
 
-// one executes a job, or reads the records that an earlier comparison saved.
-func (r *runner) one(ctx context.Context, j job) (Run, error) {
-	run := Run{Contender: j.contender, Seed: j.seed}
-	cfg, err := resolve(j.values)
-	if err != nil {
-		return run, fmt.Errorf("%s: %w", j.contender, err)
-	}
-	run.Config = cfg
-	records, end, ok := r.folder.finished(j.part)
-	if !ok {
-		if err := r.train(ctx, j, cfg); err != nil {
-			return run, err
-		}
-		if records, end, ok = r.folder.finished(j.part); !ok {
-			return run, fmt.Errorf("compare: %s: the records changed while the comparison was running", r.folder.records(j.part))
-		}
-	}
-	run.Records, run.Summary, run.Failure = records, end.Summary, end.Failure
-	r.done(j)
-	return run, nil
-}
-
-// train executes the job. When the run has ended, train writes its records, and the reason if the
-// run failed.
-func (r *runner) train(ctx context.Context, j job, cfg config.Train) error {
+// train executes the job and writes its records. The run has the summary, and the reason if it
+// failed; folder.Add reads the records.
+func (r *runner) train(ctx context.Context, j job, cfg config.Train) (*Run, error) {
 	settings, err := cfg.TrainerSettings()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r.study.Budget.limit(&settings, r.study.records())
 	if j.point >= 0 {
 		r.study.Budget.limit(&settings, searchRecords)
 		settings.NearEvery = 0 // the search does not use near stationarity
 	}
-	part := r.folder.records(j.part) + ".part"
-	summary, err := r.record(ctx, j, cfg, settings, part)
-	end := ended{Summary: summary}
+	summary, err := r.record(ctx, j, cfg, settings, r.folder.unfinished(j.part))
+	run := &Run{Summary: summary}
 	var bad *problem.NonFiniteError
 	switch {
 	case errors.As(err, &bad): // a valid result of the comparison: the method diverged
-		end.Failure = bad.Error()
+		run.Failure = bad.Error()
 	case err != nil:
-		return err
+		return nil, err
 	}
-	return r.folder.finish(j.part, part, end)
+	return run, nil
 }
 
 // record trains and writes the records to the file part, which it replaces. record returns the
@@ -237,27 +201,6 @@ func (r *runner) record(ctx context.Context, j job, cfg config.Train, s trainer.
 	return &sum, nil
 }
 
-// done reports the end of a run to the progress function.
-func (r *runner) done(j job) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.shares, j.part)
-	r.finished++
-	r.tell(j.part)
-}
-
-// tell calls the progress function. The caller holds the lock.
-func (r *runner) tell(running string) {
-	if r.progress == nil {
-		return
-	}
-	done := float64(r.finished)
-	for _, share := range r.shares {
-		done += share
-	}
-	r.progress(done, r.total, running)
-}
-
 // watcher reports the progress of one run.
 type watcher struct {
 	r     *runner
@@ -269,13 +212,7 @@ func (w *watcher) Record(*trainer.Record) error { return nil }
 
 // Tick implements trainer.Ticker.
 func (w *watcher) Tick(at *problem.Point) {
-	w.r.mu.Lock()
-	defer w.r.mu.Unlock()
-	if w.r.shares == nil {
-		w.r.shares = map[string]float64{}
-	}
-	w.r.shares[w.part] = w.r.study.Budget.spent(at, time.Since(w.began).Seconds())
-	w.r.tell(w.part)
+	w.r.runs.Share(w.part, w.r.study.Budget.spent(at, time.Since(w.began).Seconds()))
 }
 
 // resolve completes the settings of a run. All methods of a comparison have equal primal steps, as

@@ -1,0 +1,70 @@
+package study
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"ppal/internal/atomicfile"
+	"ppal/internal/dirlock"
+)
+
+// Locked creates the directory dir, and calls work while dir is locked against other processes. The
+// error wraps dirlock.ErrHeld if another process is at work in dir.
+func Locked(dir string, work func() error) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("%w; use another directory (--out)", err)
+	}
+	lock, err := dirlock.Take(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(work(), lock.Release())
+}
+
+// Description says what the results of a study depend on. It is a file in the directory of the
+// study, which an interrupted study continues only with the same description.
+type Description struct {
+	File    string // name of the file
+	Content []byte
+	// Refused is the error that Claim wraps if the directory holds something else.
+	Refused error
+	// Continues returns an error if a study with another description cannot go on with this one.
+	Continues func(other []byte) error
+}
+
+// Claim writes the description into a directory that is empty but for the lock, or compares the
+// description that is there. The caller has locked the directory.
+func (d Description) Claim(dir string) error {
+	path := filepath.Join(dir, d.File)
+	have, err := os.ReadFile(path)
+	switch {
+	case err == nil && bytes.Equal(have, d.Content):
+		return nil
+	case err == nil:
+		err = d.Continues(have)
+	case errors.Is(err, fs.ErrNotExist):
+		err = d.empty(dir)
+	}
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(path, d.Content, 0o644)
+}
+
+// empty returns an error if the directory holds more than its lock.
+func (d Description) empty(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if entry.Name() != dirlock.Name {
+			return fmt.Errorf("%w: %s is not empty: use a new directory (--out)", d.Refused, dir)
+		}
+	}
+	return nil
+}

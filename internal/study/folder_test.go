@@ -1,0 +1,79 @@
+package study
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ppal/internal/dirlock"
+)
+
+// A directory is locked during the work, and free afterwards, also after an error.
+func TestLocked(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	broken := errors.New("broken")
+	for _, want := range []error{broken, nil} {
+		err := Locked(dir, func() error {
+			if err := Locked(dir, func() error { t.Error("two works at a time"); return nil }); !errors.Is(err, dirlock.ErrHeld) {
+				t.Errorf("%v, want ErrHeld", err)
+			}
+			return want
+		})
+		if !errors.Is(err, want) {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+		t.Errorf("%v, %v are left", entries, err)
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := Locked(file, func() error { return nil }); err == nil || !strings.Contains(err.Error(), "--out") {
+		t.Errorf("a file as directory: %v", err)
+	}
+}
+
+// A description is written into an empty directory and compared with the description that is there.
+func TestClaim(t *testing.T) {
+	dir := t.TempDir()
+	refused, other := errors.New("refused"), errors.New("another study")
+	var compared []string
+	answer := other
+	claim := func(content string) error {
+		return Locked(dir, func() error {
+			return Description{File: "study.yaml", Content: []byte(content), Refused: refused, Continues: func(have []byte) error {
+				compared = append(compared, string(have))
+				return answer
+			}}.Claim(dir)
+		})
+	}
+	written := func() string {
+		data, err := os.ReadFile(filepath.Join(dir, "study.yaml"))
+		if err != nil {
+			t.Error(err)
+		}
+		return string(data)
+	}
+	for range 2 {
+		if err := claim("a"); err != nil || written() != "a" || compared != nil {
+			t.Errorf("%v, %q, compared %q", err, written(), compared)
+		}
+	}
+	if err := claim("b"); !errors.Is(err, other) || written() != "a" || strings.Join(compared, "") != "a" {
+		t.Errorf("%v, %q, compared %q", err, written(), compared)
+	}
+	answer = nil
+	if err := claim("b"); err != nil || written() != "b" {
+		t.Errorf("%v, %q", err, written())
+	}
+	if err := os.Rename(filepath.Join(dir, "study.yaml"), filepath.Join(dir, "notes")); err != nil {
+		t.Fatal(err)
+	}
+	if err := claim("a"); !errors.Is(err, refused) || !strings.Contains(err.Error(), "is not empty") {
+		t.Errorf("%v, want that the directory is not empty", err)
+	}
+}
