@@ -8,21 +8,27 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// losses emits the losses of one signed score a row and their derivatives, with x = -y s. The
-// argument minus holds -y.
-func losses(a asm) {
-	for _, l := range []struct {
-		name, value, slope string
-		f, df              func(x vec) vec
-	}{
-		{"Sigmoid", "1 / (1 + e^-x)", "1 / (1 + e^x) / (1 + e^-x)", a.sigmoid, a.sigmoidSlope},
-		{"Logistic", "log(1 + e^x)", "1 / (1 + e^-x)", a.logistic, a.sigmoid},
-		{"Hinge", "max(0, 1 + x)", "(1 + x > 0)", a.hinge, a.hingeSlope},
-	} {
-		a.signedLoss(l.name, l.value, l.f)
-		a.signedLossGrad(l.name, l.slope, false, l.df)
-		a.signedLossGrad(l.name, l.slope, true, l.df)
-	}
+// sigmoidLoss emits the sigmoid loss of one signed score a row and its derivative, with x = -y s.
+// The argument minus holds -y.
+func sigmoidLoss(a asm) {
+	a.signed("Sigmoid", "1 / (1 + e^-x)", "1 / (1 + e^x) / (1 + e^-x)", a.sigmoid, a.sigmoidSlope)
+}
+
+// logisticLoss emits the logistic loss, as sigmoidLoss.
+func logisticLoss(a asm) {
+	a.signed("Logistic", "log(1 + e^x)", "1 / (1 + e^-x)", a.logistic, a.sigmoid)
+}
+
+// hingeLoss emits the hinge loss, as sigmoidLoss.
+func hingeLoss(a asm) {
+	a.signed("Hinge", "max(0, 1 + x)", "(1 + x > 0)", a.hinge, a.hingeSlope)
+}
+
+// signed emits a loss, its derivative, and the pass that adds the derivative.
+func (a asm) signed(name, value, slope string, f, df func(x vec) vec) {
+	a.signedLoss(name, value, f)
+	a.signedLossGrad(name, slope, false, df)
+	a.signedLossGrad(name, slope, true, df)
 }
 
 func (a asm) signedLoss(name, formula string, f func(x vec) vec) {

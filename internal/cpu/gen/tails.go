@@ -7,18 +7,24 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// tails emits the smooth losses of one signed score a row, and their derivatives, from the logistic
-// tail of the score, which takes the only exponential: q = 1 / (1 + e^|s|) with the sign of s. With
-// y = -minus and x = minus s,
+// tails emits the logistic tail of one signed score a row, which takes the only exponential of the
+// smooth losses and their derivatives: q = 1 / (1 + e^|s|) with the sign of s. With y = -minus and
+// x = minus s,
 //
 //	1 / (1 + e^-x) = q if x < 0, else 1 - q
-func tails(a asm) {
-	a.signedTails()
+func tails(a asm) { a.signedTails() }
+
+// sigmoidFromTails emits the sigmoid loss and its derivatives from logistic tails.
+func sigmoidFromTails(a asm) {
 	a.tailPass("sigmoid", "tailSigmoid", "1 / (1 + e^-x)", a.tailSigmoid)
 	a.tailGrads("Sigmoid", "|t| (1 - |t|)", func(t, _ vec) vec {
 		q := a.magnitude(t)
 		return a.fnma(q, q, q)
 	})
+}
+
+// logisticFromTails emits the sums of the logistic loss, and its derivatives, from logistic tails.
+func logisticFromTails(a asm) {
 	a.tailGrads("Logistic", "1 / (1 + e^-x)", func(t, minus vec) vec { return a.tailSigmoid(a.times(minus, t)) })
 	a.tailLogisticSums()
 }
