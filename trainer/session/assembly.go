@@ -10,6 +10,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/ranks"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
 	"ppal/models"
@@ -41,6 +42,8 @@ type assembly struct {
 	notes      []string         // decisions between loading the data and building the problem
 	finishes   []string         // a note on the last iterations of mini-batches; nil without such iterations
 	counts     *counts          // counts of the rows; nil before counted
+	check      ranks.Procedure  // checkOwn in all processes
+	changed    error            // why kept rows are not those that were read; nil before check
 }
 
 // sampler is a problem that changes at every iteration: mini-batches, or a drawn group.
@@ -86,6 +89,7 @@ func (a *assembly) build(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	a.check = a.devices.everywhere(a.checkOwn)
 	train := a.data.splits[0]
 	if err := a.checkParameters(); err != nil {
 		return err

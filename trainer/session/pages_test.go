@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,6 +18,7 @@ import (
 
 	"ppal/internal/paged"
 	"ppal/internal/racing"
+	"ppal/internal/ranks"
 	"ppal/models"
 	"ppal/trainer"
 )
@@ -189,5 +191,72 @@ func TestKeptRowsChange(t *testing.T) {
 		if r, err := s.Certify(); errors.Is(err, paged.ErrDamaged) != change || (r == nil) != change {
 			t.Errorf("change %v: %v", change, err)
 		}
+	}
+}
+
+// If the kept rows of one process change, process 0 refuses the result, and that process names the
+// file.
+func TestKeptRowsOfProcesses(t *testing.T) {
+	file := wideTable(t, 300)
+	for changing := range 2 {
+		folders := [2]string{t.TempDir(), t.TempDir()}
+		var all sync.WaitGroup
+		for _, c := range ranks.Goroutines(2) {
+			own := onTable(DemographicParity{Epsilon: []float64{0.05}}, CSV(file, "y", "sex=m"), nil)
+			own.Device.Ranks, own.Device.Threads, own.Device.Memory, own.Device.KeptDir = c, 1, 64<<20, folders[c.Rank()]
+			own.Settings.Iterations = 3
+			all.Go(func() {
+				if c.Rank() > 0 {
+					err := Serve(t.Context(), own, nil)
+					if reports := err != nil && !Reported(err) && strings.Contains(err.Error(), "changed while"); reports != (changing == 1) {
+						t.Errorf("process 1: %v", err)
+					}
+					return
+				}
+				s, err := New(t.Context(), own)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_, err = s.Optimize(t.Context())
+				if err != nil {
+					t.Error(err)
+				}
+				files, err := filepath.Glob(filepath.Join(folders[changing], "*.rows"))
+				if err != nil || len(files) != 1 {
+					t.Errorf("process %d keeps %v, %v", changing, files, err)
+				}
+				for _, f := range files {
+					flip(t, f)
+				}
+				_, err = s.Certify()
+				if err == nil || !strings.Contains(err.Error(), "changed") || !strings.Contains(err.Error(), "train again") {
+					t.Errorf("process 0: %v", err)
+				}
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+	}
+}
+
+// flip inverts a byte of the data of a kept file, which its index follows.
+func flip(t *testing.T, path string) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err == nil {
+		data[len(data)/8] ^= 0xff
+		err = os.Chmod(path, 0o600)
+	}
+	f, opened := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil || opened != nil {
+		t.Error(err, opened)
+		return
+	}
+	defer f.Close()
+	if _, err := f.WriteAt(data, 0); err != nil {
+		t.Error(err)
 	}
 }

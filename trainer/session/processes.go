@@ -30,7 +30,8 @@ func Serve(ctx context.Context, o Options, failed error) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(a.devices.team.Serve(), a.Close())
+	err = a.devices.team.Serve()
+	return errors.Join(err, a.changed, a.Close())
 }
 
 // prepareTogether is prepare for several processes.

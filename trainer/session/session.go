@@ -244,8 +244,28 @@ type rowChecker interface {
 
 var _ rowChecker = (*assembly)(nil)
 
-// checkRows implements rowChecker. Rows in kept files may have been changed by another program.
-func (a *assembly) checkRows() error { return a.devices.pages.Check() }
+// checkRows implements rowChecker. Rows in kept files may have been changed by another program. Each
+// process compares its own.
+func (a *assembly) checkRows() error {
+	if err := a.check(nil); err != nil {
+		return err
+	}
+	return a.changed
+}
+
+// checkOwn compares this process's kept rows. All processes agree on the result.
+func (a *assembly) checkOwn([]byte) error {
+	a.changed = a.devices.pages.Check()
+	if t := a.devices.team; t != nil {
+		own := a.changed
+		if all, first := t.Agree(own); own == nil && all != nil {
+			a.changed = errQuiet{fmt.Errorf("%w: the rows that it keeps have changed", all)}
+		} else if own != nil && !first {
+			a.changed = errQuiet{own}
+		}
+	}
+	return nil
+}
 
 // Close releases the device and the lock of the run's directory. The session cannot train or
 // certify afterwards.
