@@ -41,6 +41,9 @@ func resumeConfig(values config.Values, f trainFlags) (cfg config.Train, file *c
 	if file, err = config.ParseFile(path, text); err != nil {
 		return cfg, nil, nil, err
 	}
+	if err := summarised(f.resume); err != nil {
+		return cfg, nil, nil, err
+	}
 	before, err := config.Resolve(nil, file)
 	if err != nil {
 		return cfg, nil, nil, err
@@ -86,6 +89,20 @@ func extension(dir string, before, now config.Train, names []string, status trai
 func duration(limit string) time.Duration {
 	d, _ := time.ParseDuration(limit)
 	return d
+}
+
+// summarised returns an error if a summary.json in dir cannot say whether the run is finished,
+// because it is no regular file, or a file that cannot be read.
+func summarised(dir string) error {
+	path := rundir.Dir(dir).Summary()
+	_, err := seal.Read(path)
+	switch {
+	case err == nil || errors.Is(err, fs.ErrNotExist):
+		return nil
+	case errors.Is(err, seal.ErrKind) || errors.Is(err, seal.ErrSize):
+		return &config.Error{Where: "--resume " + dir + ":", Problem: fmt.Sprintf("%v, so nobody knows whether the run is finished; move the file away to train again", err)}
+	}
+	return fmt.Errorf("--resume: %w", err)
 }
 
 // finished returns the status of a run that is complete; "" if the run can continue.

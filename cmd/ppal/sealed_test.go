@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -81,6 +82,15 @@ func TestSealedRun(t *testing.T) {
 		if err := put(whole); err != nil {
 			t.Fatal(err)
 		}
+	}
+	whole, summary := text(t, run, "model.safetensors"), filepath.Join(run, "summary.json")
+	if err := errors.Join(os.Remove(summary), unix.Mkfifo(summary, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	got := with("", "train", "--resume", run) // a finished run is not trained again
+	if got.status != exitUsage || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, "nobody knows whether the run is finished") ||
+		text(t, run, "model.safetensors") != whole {
+		t.Errorf("%+v", got)
 	}
 	for _, name := range []string{"checkpoint", "config.yaml", "summary.json"} { // the run seems to be interrupted
 		path := filepath.Join(run, name)
