@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"ppal/trainer/option"
 )
 
 // State is the judgement of a constraint on counted decisions.
@@ -65,11 +67,11 @@ func (e *Exceeded) smallest() string {
 	name := e.Groups[k]
 	switch {
 	case name == AllRows:
-		return "the rate counts " + CountRows(e.Rows[k])
+		return "the rate counts " + option.Counted(e.Rows[k], "row")
 	case !strings.HasPrefix(name, "class "):
 		name = "group " + name
 	}
-	return fmt.Sprintf("%s has %s", name, CountRows(e.Rows[k]))
+	return fmt.Sprintf("%s has %s", name, option.Counted(e.Rows[k], "row"))
 }
 
 const (

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ppal/trainer/option"
 )
 
 // TrainedSystem resolves an objective and constraints of an earlier training on other rows. leftOut
@@ -37,7 +39,7 @@ func (s *System) compared(r *resolver, m Measure, list []slice) (set []linear, e
 			continue
 		}
 		s.forget(cells) // a smooth rate without rows does not exist
-		out, *left = append(out, fmt.Sprintf("%s (%s)", l.name, CountRows(n))), append(*left, l.name)
+		out, *left = append(out, fmt.Sprintf("%s (%s)", l.name, option.Counted(n, "row"))), append(*left, l.name)
 	}
 	s.note(r.text, out, m)
 	return set, nil
@@ -51,14 +53,6 @@ func (s *System) forget(n int) {
 	s.Rates, s.sizes = s.Rates[:n], s.sizes[:n]
 }
 
-// CountRows returns a number of rows with its noun: 1 row, 7 rows.
-func CountRows(n int) string {
-	if n == 1 {
-		return "1 row"
-	}
-	return fmt.Sprintf("%d rows", n)
-}
-
 // note adds a note about groups that a constraint does not bound.
 func (s *System) note(text string, out []string, m Measure) {
 	if len(out) == 0 {
@@ -70,7 +64,7 @@ func (s *System) note(text string, out []string, m Measure) {
 	}
 	few := "no rows"
 	if m.minimum > 1 {
-		few = "fewer than " + CountRows(m.minimum)
+		few = "fewer than " + option.Counted(m.minimum, "row")
 	}
 	s.Notes = append(s.Notes, fmt.Sprintf("%s: left out because the rate counts %s: %s", text, few, strings.Join(out, ", ")))
 }

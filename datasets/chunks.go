@@ -26,6 +26,17 @@ type chunk struct {
 	offset int64 // bytes of the text before the chunk
 }
 
+// openEnd reports whether the chunk is the last of a text and has no line end.
+func (c chunk) openEnd() bool { return c.last && !bytes.HasSuffix(c.text, []byte{'\n'}) }
+
+// OpenEnd returns the warning for a pipe, a terminal or a socket whose last line has no line end.
+func OpenEnd(name string) string {
+	if name == StandardInput {
+		name = "standard input"
+	}
+	return fmt.Sprintf("the last line of %s has no line end: if its writer ended early, the last value may be incomplete", name)
+}
+
 // chunker cuts a text into chunks at line ends outside quotes. In a valid text, a position is
 // inside quotes if an odd number of quotes precede the position. In an invalid text, the cuts are
 // correct up to the first wrong quote, and the parser reports an error at this quote.

@@ -3,6 +3,8 @@ package datasets
 import (
 	"fmt"
 	"strings"
+
+	"ppal/trainer/option"
 )
 
 // ColumnUse says how a column of a file is used.
@@ -18,20 +20,12 @@ type ColumnUse struct {
 func (u ColumnUse) Text() string {
 	text := u.Became
 	if u.Levels > 0 && u.Became != "label" && u.Became != "ignored" {
-		text += fmt.Sprintf(" of %d level%s", u.Levels, plural(u.Levels))
+		text += " of " + option.Counted(u.Levels, "level")
 	}
 	if u.Detail != "" {
 		text += ", " + u.Detail
 	}
 	return text
-}
-
-// plural returns the ending of a noun after a number.
-func plural(n int) string {
-	if n == 1 {
-		return ""
-	}
-	return "s"
 }
 
 // describe records the use of every column of the file, in the order of the file.

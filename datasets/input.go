@@ -56,6 +56,12 @@ type input interface {
 	unchanged() error
 }
 
+// isPipe reports whether the path is that of a pipe, which its writer may end early.
+func isPipe(path string) bool {
+	info, err := os.Stat(path) // fails for standard input
+	return path == StandardInput || err == nil && !info.Mode().IsRegular() && !info.IsDir()
+}
+
 // openInput opens a file. A pipe, such as standard input, can be read only once, so openInput keeps
 // the pipe's content for later calls with the same path. A cancelled ctx ends the reading of a
 // pipe.

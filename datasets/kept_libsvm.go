@@ -46,6 +46,9 @@ func (o *TableOptions) readSparse() (*LIBSVM, *keptSparse, error) {
 	if err != nil {
 		return nil, k, err
 	}
+	if file.openEnd && isPipe(o.File) {
+		k.warnings = append(k.warnings, OpenEnd(o.File))
+	}
 	x := file.X
 	size := paged.KeptBytes[int](len(x.Starts)) + paged.KeptBytes[int32](len(x.Columns)) +
 		paged.KeptBytes[float64](len(x.Values)) + paged.KeptBytes[float64](len(file.Labels))

@@ -23,6 +23,8 @@ type LIBSVM struct {
 	X       *matrix.CSR
 	Labels  []float64 // the numbers in the file: +1 and -1, classes, or grades of relevance
 	Queries []int64   // the rows' qid; nil: the file has no qid
+
+	openEnd bool // the last line has no line end
 }
 
 // maxLine is the longest accepted line, 64 MiB: files in other formats may have no line ends.
@@ -84,7 +86,11 @@ func readLIBSVM(r io.Reader, name string, cols int, pages *paged.Dir, set func(p
 		}
 		switch {
 		case err == io.EOF:
-			return p.end(name)
+			file, err := p.end(name)
+			if err == nil {
+				file.openEnd = lines.openEnd
+			}
+			return file, err
 		case errors.Is(err, ErrChanged):
 			return nil, err
 		case err != nil:
@@ -157,6 +163,8 @@ type lineReader struct {
 	most   int    // largest number of bytes of a line, line end included
 	number int    // number of the last line, from 1
 	long   []byte // buffer for a line longer than r's buffer
+	// openEnd says that the last line had no line end
+	openEnd bool
 }
 
 // next returns the next line, which is valid until the next call. The last line may lack its line
@@ -177,5 +185,6 @@ func (l *lineReader) next() ([]byte, error) {
 	if err != nil && (err != io.EOF || len(line) == 0) {
 		return nil, err
 	}
+	l.openEnd = err == io.EOF
 	return bytes.TrimSuffix(line, []byte{'\n'}), nil
 }

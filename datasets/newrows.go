@@ -1,9 +1,7 @@
 package datasets
 
 import (
-	"bytes"
 	"cmp"
-	"fmt"
 	"io"
 	"slices"
 )
@@ -137,7 +135,7 @@ func (n *NewRows) inOrder(name string, columns []string, next func(buffer []byte
 	err := inOrder(next, func() func(chunk, *Block) error {
 		w := newWorker()
 		return func(c chunk, b *Block) error {
-			b.OpenEnd = n.pausing != nil && c.last && !bytes.HasSuffix(c.text, []byte{'\n'})
+			b.OpenEnd = n.pausing != nil && c.openEnd()
 			return failed(w.do(c, b))
 		}
 	}, func(b *Block) error {
@@ -148,7 +146,7 @@ func (n *NewRows) inOrder(name string, columns []string, next func(buffer []byte
 		return failed(n.Emit(b))
 	})
 	if err == nil && rows == 0 {
-		err = &FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: the file has no rows", ErrTruncated)}
+		err = &FileError{Path: name, Offset: -1, Err: ErrNoRows}
 	}
 	return err
 }

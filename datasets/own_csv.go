@@ -88,7 +88,16 @@ func readOwnCSV(f io.ReadSeeker, opts TableOptions) (*source, error) {
 // f. size is the number of bytes of f if processes share the rows.
 func (t *ownTable) learnFile(f io.ReadSeeker, text *delimited, size int64) error {
 	if !t.opts.shares() {
-		return t.learn(text.next, text)
+		open := false
+		err := t.learn(func(buffer []byte) (chunk, error) {
+			c, err := text.next(buffer)
+			open = open || err == nil && c.openEnd()
+			return c, err
+		}, text)
+		if open && isPipe(t.opts.File) {
+			t.warnings = append(t.warnings, OpenEnd(t.opts.File))
+		}
+		return err
 	}
 	err := t.learnTogether(text, t.opts.Share, size)
 	if errors.Is(err, errAlone) {

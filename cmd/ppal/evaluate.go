@@ -65,7 +65,7 @@ The exit status is 0 whether the constraints hold or not. Pictures need their la
 
 // evaluate counts the decisions.
 func (a *app) evaluate(run string, flags rowsFlags, by, earlier []string, labels string) (*predictor.Evaluation, error) {
-	options, err := flags.options()
+	options, err := flags.options(a)
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +172,7 @@ func printEvaluation(out io.Writer, e *predictor.Evaluation) error {
 		fmt.Fprintf(w, "\nnew values, which no training row had and no constraint compares: %s\n", strings.Join(e.NewValues, ", "))
 	}
 	if e.Unknown > 0 {
-		fmt.Fprintf(w, "\n%d unknown categories were ignored\n", e.Unknown)
+		fmt.Fprintf(w, "\n%s\n", ignored(e.Unknown))
 	}
 	return w.Flush()
 }

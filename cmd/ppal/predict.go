@@ -18,6 +18,7 @@ import (
 	"ppal/internal/relay"
 	"ppal/internal/rundir"
 	"ppal/models/predictor"
+	"ppal/trainer/option"
 )
 
 // standard is the name of the standard input and output.
@@ -95,8 +96,8 @@ func (a *app) loadModel(run, weights string) (m *predictor.Model, err error) {
 }
 
 // options returns the flags' values for a predictor.
-func (f *rowsFlags) options() (predictor.Options, error) {
-	var o predictor.Options
+func (f *rowsFlags) options(a *app) (predictor.Options, error) {
+	o := predictor.Options{Warn: func(warning string) { fmt.Fprintf(printing{a.stderr}, "ppal: warning: %s\n", warning) }}
 	var err error
 	if o.IgnoreUnknown, err = ignoresUnknown(f.unknown); err != nil {
 		return o, err
@@ -227,7 +228,7 @@ func keepable(m *predictor.Model, keep []string) ([]string, error) {
 
 // predict scores the rows.
 func (a *app) predict(run string, flags rowsFlags, keep []string, output string) error {
-	options, err := flags.options()
+	options, err := flags.options(a)
 	if err != nil {
 		return err
 	}
@@ -249,14 +250,17 @@ func (a *app) predict(run string, flags rowsFlags, keep []string, output string)
 	}
 	defer out.discard()
 	w := newPredictions(m, out, options.Keep)
-	if err := m.Read(in, name, options, w.write); err != nil {
+	err = m.Read(in, name, options, w.write)
+	if errors.Is(err, datasets.ErrNoRows) && m.Description().Input.Format == rundir.FormatText {
+		fmt.Fprintf(printing{a.stderr}, "ppal: note: %s has the names of the columns and no rows\n", name)
+		w.header()
+		_, err = out.Write(w.lines)
+	}
+	if err != nil {
 		return advise(err)
 	}
 	if err := out.commit(); err != nil {
 		return err
-	}
-	if w.openEnd {
-		fmt.Fprintf(a.stderr, "ppal: warning: the last line of %s has no line end: if its writer ended early, the last value may be incomplete\n", name)
 	}
 	a.say(w.rows, w.unknown)
 	return nil
@@ -264,11 +268,19 @@ func (a *app) predict(run string, flags rowsFlags, keep []string, output string)
 
 // say prints the number of rows and the number of ignored categories.
 func (a *app) say(rows, unknown int) {
+	text := "ppal: scored " + option.Counted(rows, "row")
 	if unknown > 0 {
-		fmt.Fprintf(a.stderr, "ppal: scored %d rows; %d unknown categories were ignored\n", rows, unknown)
-		return
+		text += "; " + ignored(unknown)
 	}
-	fmt.Fprintf(a.stderr, "ppal: scored %d rows\n", rows)
+	fmt.Fprintln(a.stderr, text)
+}
+
+// ignored says how many unknown categories were ignored.
+func ignored(unknown int) string {
+	if unknown == 1 {
+		return "1 unknown category was ignored"
+	}
+	return fmt.Sprintf("%d unknown categories were ignored", unknown)
 }
 
 // predictions writes the CSV of predictions. Each write has the rows of a batch, so that a reader
@@ -281,7 +293,6 @@ type predictions struct {
 	lines   []byte   // not yet written
 	rows    int
 	unknown int
-	openEnd bool
 }
 
 // newPredictions returns a writer of predictions. The first batch brings the line of the names.
@@ -375,7 +386,6 @@ func (p *predictions) write(b *predictor.Batch) error {
 	p.lines = line
 	p.rows += len(b.Decisions)
 	p.unknown += b.Unknown
-	p.openEnd = b.OpenEnd
 	_, err := p.out.Write(p.lines)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -103,6 +104,49 @@ func TestPredictAnswers(t *testing.T) {
 	}
 	if err := cmd.Wait(); err != nil || !strings.Contains(stderr.String(), "warning: the last line of standard input has no line end") {
 		t.Errorf("%v: %s", err, stderr.String())
+	}
+}
+
+// All commands that read rows warn if the last line of a pipe has no line end, and not of a file.
+func TestOpenEndOfPipes(t *testing.T) {
+	racing.Skip(t, "a process of its own has no race detector")
+	run, dir := membersRun(t), t.TempDir()
+	libsvm := strings.Repeat("+1 1:1 2:2\n-1 1:2 2:1\n", 40)
+	for name, c := range map[string]struct {
+		args []string
+		text string
+	}{
+		"predict":      {[]string{"predict", run}, members(60)},
+		"evaluate":     {[]string{"evaluate", run}, members(60)},
+		"train":        {[]string{"train", "--label", "member", "--file", "-"}, members(60)},
+		"train LIBSVM": {[]string{"train", "--dataset", "libsvm", "--file", "-"}, libsvm},
+	} {
+		if c.args[0] == "train" {
+			c.args = append(c.args, "--subject-to", "fpr <= 0.5", "--iterations", "3", "--allow-violation")
+		}
+		for _, open := range []bool{false, true} {
+			text := c.text
+			if open {
+				text = strings.TrimSuffix(text, "\n")
+			}
+			args := c.args
+			if args[0] == "train" {
+				args = append(slices.Clip(args), "--out", filepath.Join(dir, fmt.Sprint(name, open)))
+			}
+			cmd := process(args...)
+			in, stderr := strings.NewReader(text), &bytes.Buffer{}
+			cmd.Stdin, cmd.Stderr = in, stderr // exec makes a pipe
+			if err := cmd.Run(); err != nil || strings.Contains(stderr.String(), "the last line of standard input has no line end") != open {
+				t.Errorf("%s, open %v: %v, %s", name, open, err, stderr)
+			}
+		}
+	}
+	file := filepath.Join(dir, "members.csv")
+	if err := os.WriteFile(file, []byte(strings.TrimSuffix(members(60), "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := with("", "evaluate", run, "--input", file); got.status != exitDone || got.stderr != "" {
+		t.Errorf("a file: %+v", got)
 	}
 }
 

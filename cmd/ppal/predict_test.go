@@ -126,6 +126,27 @@ func TestPredictUnknown(t *testing.T) {
 	}
 }
 
+// An input with only the names of the columns gives only the names of the output's columns.
+func TestPredictOnlyNames(t *testing.T) {
+	run := membersRun(t)
+	one, none := with("id,age,job\n7,20,nurse\n", "predict", run, "--keep", "id"), with("id,age,job\n", "predict", run, "--keep", "id")
+	names, _, _ := strings.Cut(one.stdout, "\n")
+	if one.stderr != "ppal: scored 1 row\n" {
+		t.Error(one.stderr)
+	}
+	if none.status != exitDone || none.stdout != names+"\n" || none.stderr != "ppal: note: standard input has the names of the columns and no rows\nppal: scored 0 rows\n" {
+		t.Errorf("%+v, want %q", none, names)
+	}
+	for _, text := range []string{"", "\n\n", "age,work\n"} { // no names, or not those of the model
+		if got := with(text, "predict", run); got.status != exitUsage || got.stdout != "" {
+			t.Errorf("%q: %+v", text, got)
+		}
+	}
+	if got := with("age,job,member\n", "evaluate", run); got.status != exitUsage {
+		t.Errorf("evaluate: %+v", got)
+	}
+}
+
 func TestPredictErrors(t *testing.T) {
 	run := membersRun(t)
 	for name, tc := range map[string]struct {

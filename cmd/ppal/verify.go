@@ -16,6 +16,7 @@ import (
 	"ppal/internal/config"
 	"ppal/internal/rundir"
 	"ppal/internal/verify"
+	"ppal/trainer/option"
 	"ppal/trainer/session"
 )
 
@@ -145,20 +146,12 @@ func (a *app) differences(r *verify.Report) error {
 	out := printing{a.stderr}
 	for k, p := range r.Problems {
 		if left := len(r.Problems) - k; k >= verifyProblems && left > 1 {
-			fmt.Fprintf(out, "ppal: %s: and %s more (--json lists all)\n", r.Run, counted(left, "difference"))
+			fmt.Fprintf(out, "ppal: %s: and %s more (--json lists all)\n", r.Run, option.Counted(left, "difference"))
 			break
 		}
 		fmt.Fprintf(out, "ppal: %s: %s\n", r.Run, errorText(errors.New(p)))
 	}
-	return failure{fmt.Errorf("%s is not verified: %s", r.Run, counted(len(r.Problems), "difference"))}
-}
-
-// counted returns a number with its noun.
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return failure{fmt.Errorf("%s is not verified: %s", r.Run, option.Counted(len(r.Problems), "difference"))}
 }
 
 // printVerification prints the comparisons as a table, then the claims that were not checked.
@@ -189,9 +182,9 @@ func printVerification(out io.Writer, r *verify.Report, most int) error {
 	if !r.Verified {
 		return nil
 	}
-	what := counted(len(r.Comparisons), "number") + " agree with "
+	what := option.Counted(len(r.Comparisons), "number") + " agree with "
 	if len(r.Comparisons) == 0 {
-		what = "the checksums of " + counted(len(r.Files), "file") + " in "
+		what = "the checksums of " + option.Counted(len(r.Files), "file") + " in "
 	}
 	_, err := fmt.Fprintf(out, "verified: %s%s\n", what, printable(r.Run))
 	return err

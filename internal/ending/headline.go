@@ -7,6 +7,7 @@ import (
 	"ppal/constraints"
 	"ppal/internal/rundir"
 	"ppal/trainer"
+	"ppal/trainer/option"
 )
 
 // Status says in words how a run ended.
@@ -20,7 +21,7 @@ type Status struct {
 // Ended returns the status of a run with a summary. tolerance is the largest violation that counts
 // as feasible.
 func Ended(sum *rundir.Summary, tolerance float64) Status {
-	lead := fmt.Sprintf("The run stopped after %s: %s.", Plural(sum.Iterations, "iteration"), sum.Status)
+	lead := fmt.Sprintf("The run stopped after %s: %s.", option.Counted(sum.Iterations, "iteration"), sum.Status)
 	switch sum.Status {
 	case string(trainer.Failed):
 		return Status{"bad", "The run failed", "1: the run failed", sum.Error}

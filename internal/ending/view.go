@@ -6,11 +6,11 @@ package ending
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"ppal/constraints"
 	"ppal/internal/rates"
 	"ppal/internal/rundir"
+	"ppal/trainer/option"
 )
 
 // View is the outcome of a run for a renderer.
@@ -167,7 +167,7 @@ func notes(o *rundir.Outcome, c *rundir.ConstraintOutcome) (list []string) {
 			add("New rows: the bound is promised with %g%% confidence. The validation rows support %s.", 100*o.Confidence, supported)
 		case p.Needed > 0:
 			add("New rows: the bound is not promised. The validation rows support %s with %g%% confidence. The smallest set has %s; the bound needs %s.",
-				supported, 100*o.Confidence, Plural(p.Rows, "validation row"), Count(p.Needed))
+				supported, 100*o.Confidence, option.Counted(p.Rows, "validation row"), Count(p.Needed))
 		default:
 			add("New rows: the bound is not promised. The validation rows support %s with %g%% confidence.", supported, 100*o.Confidence)
 		}
@@ -202,12 +202,4 @@ func Count(n int) string {
 		text = text[:i] + "," + text[i:]
 	}
 	return text
-}
-
-// Plural returns "1 row" or "3 rows".
-func Plural(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return Count(n) + " " + strings.TrimSpace(one) + "s"
 }

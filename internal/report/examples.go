@@ -11,6 +11,7 @@ import (
 	"ppal/internal/chart"
 	"ppal/internal/ending"
 	"ppal/internal/rundir"
+	"ppal/trainer/option"
 )
 
 // examplesView shows rows that the model decides wrongly.
@@ -40,7 +41,7 @@ func newExamples(e *rundir.Examples) *examplesView {
 	}
 	v := &examplesView{Split: e.Split.Word(), Columns: e.Columns, Picture: e.Columns == nil}
 	for _, c := range e.Classes {
-		own := exampleClass{Class: c.Class, Text: fmt.Sprintf("%s of %s decided wrongly (%s)", ending.Count(c.Wrong), ending.Plural(c.Rows, "row"), chart.Percent(float64(c.Wrong)/float64(max(1, c.Rows))))}
+		own := exampleClass{Class: c.Class, Text: fmt.Sprintf("%s of %s decided wrongly (%s)", ending.Count(c.Wrong), option.Counted(c.Rows, "row"), chart.Percent(float64(c.Wrong)/float64(max(1, c.Rows))))}
 		for _, x := range c.List {
 			row := example{Row: x.Row, Decided: x.Decided, Score: chart.Number(x.Score), Values: x.Values}
 			if v.Picture {

@@ -11,7 +11,6 @@ import (
 	"unicode"
 
 	"ppal/internal/chart"
-	"ppal/internal/ending"
 	"ppal/internal/rundir"
 	"ppal/trainer/option"
 )
@@ -59,7 +58,7 @@ func (p *page) render() ([]byte, error) {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"chart": p.chart, "quote": option.ShellWord,
 		"pct": func(v float64) float64 { return 100 * v }, "flip": func(v float64) float64 { return 1000 - 1000*v },
-		"sub": func(a, b float64) float64 { return a - b }, "rows": func(n int) string { return ending.Plural(n, "row") },
+		"sub": func(a, b float64) float64 { return a - b }, "rows": func(n int) string { return option.Counted(n, "row") },
 	}).ParseFS(files, "page/*.html")
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ppal/constraints"
+	"ppal/trainer/option"
 )
 
 // Rating is the worth of a result in three steps, which tables, pages and sweeps share.
@@ -166,7 +167,7 @@ func (o *Outcome) Explain(c *ConstraintOutcome) string {
 	case s.State == constraints.NotMet && c.Exceeded != nil && len(c.Exceeded.Groups) > 0 && c.Exceeded.Groups[0] != constraints.AllRows:
 		var list []string
 		for k, g := range c.Exceeded.Groups {
-			list = append(list, fmt.Sprintf("%s (%s of %s)", g, Number(c.Exceeded.Values[k], 4), constraints.CountRows(c.Exceeded.Rows[k])))
+			list = append(list, fmt.Sprintf("%s (%s of %s)", g, Number(c.Exceeded.Values[k], 4), option.Counted(c.Exceeded.Rows[k], "row")))
 		}
 		return c.Constraint + " is exceeded by " + strings.Join(list, " and ") + "."
 	case s.Rating() == TrainOnly:

@@ -15,6 +15,8 @@ type Options struct {
 	IgnoreUnknown bool
 	// Separator separates the fields of a text file. 0 detects the separator.
 	Separator rune
+	// Warn is called with a sentence about a possible problem of the rows; nil: no calls.
+	Warn func(warning string)
 	// Keep names columns whose texts the batches include. See datasets.NewRows.
 	Keep []string
 
@@ -29,7 +31,6 @@ type Batch struct {
 	Kept      [][]string // texts of each column in Options.Keep
 	Columns   []string   // names of these columns
 	Unknown   int        // number of unknown categories that Read ignored
-	OpenEnd   bool       // the last line of a pipe has no line end; see datasets.Block
 
 	source  []int // as in datasets.Block
 	leftOut int
@@ -50,6 +51,7 @@ func (m *Model) Read(r io.Reader, name string, o Options, each func(b *Batch) er
 		return m.noFile()
 	}
 	var batch Batch
+	openEnd := false
 	rows := datasets.NewRows{
 		Preparation: m.preparation, Pixels: in.Features, Scale: in.Scale,
 		IgnoreUnknown: o.IgnoreUnknown, Separator: o.Separator, Keep: o.Keep, Required: o.required,
@@ -59,13 +61,17 @@ func (m *Model) Read(r io.Reader, name string, o Options, each func(b *Batch) er
 		},
 		Emit: func(b *datasets.Block) error {
 			batch.First, batch.Scores, batch.Kept, batch.Columns = b.First, b.Results, b.Kept, b.Columns
-			batch.Unknown, batch.OpenEnd = b.Unknown, b.OpenEnd
+			batch.Unknown, openEnd = b.Unknown, b.OpenEnd
 			batch.source, batch.leftOut = b.Source, b.LeftOut
 			batch.Decisions = m.decide(batch.Decisions[:0], b.Results)
 			return each(&batch)
 		},
 	}
-	return rows.Read(r, name)
+	err := rows.Read(r, name)
+	if err == nil && openEnd && o.Warn != nil {
+		o.Warn(datasets.OpenEnd(name))
+	}
+	return err
 }
 
 // Row is one scored row.
