@@ -192,7 +192,7 @@ func (d *sparseDesign) categories(title string) (list []string) {
 // of the feature.
 func (d *sparseDesign) entries(x *matrix.CSR, texts []string, pages *paged.Dir) (attributes []Attribute, features []int32, err error) {
 	if features, err = d.find(texts, x.Cols); err != nil {
-		return nil, nil, fmt.Errorf("datasets: attribute: %w", err)
+		return nil, nil, err
 	}
 	for k, j := range features {
 		a := Attribute{Name: texts[k], Values: []string{"feature " + d.name(j), theRest}, Of: paged.Vector[int](pages, x.Rows)}

@@ -40,9 +40,11 @@ const maxGroups = 100
 func parseCondition(text string, columns []string) (condition, error) {
 	text = strings.TrimSpace(text)
 	c := condition{text: text}
-	if slices.Contains(columns, text) {
-		c.column, c.each = text, true
-		return c, nil
+	for _, name := range []string{text, unquoted(text)} {
+		if slices.Contains(columns, name) {
+			c.column, c.each = name, true
+			return c, nil
+		}
 	}
 	left, op, right := cutOperator(text)
 	var err error
@@ -95,22 +97,37 @@ func (c *condition) setBound(op, text string) error {
 	return nil
 }
 
-// cutOperator splits a text at its first operator.
+// unquoted returns a text without quotes around it. A quote in the text is doubled.
+func unquoted(text string) string {
+	text = strings.TrimSpace(text)
+	if len(text) < 2 || text[0] != '"' || text[len(text)-1] != '"' {
+		return text
+	}
+	return strings.ReplaceAll(text[1:len(text)-1], `""`, `"`)
+}
+
+// cutOperator splits a text at its first operator. The text may begin with the name of a column in
+// quotes: "age, years"<30.
 func cutOperator(text string) (left, op, right string) {
-	at := strings.IndexAny(text, "<>=")
+	quoted := strings.HasPrefix(text, `"`)
+	within := false
+	at := strings.IndexFunc(text, func(r rune) bool {
+		within = quoted && within != (r == '"')
+		return !within && strings.ContainsRune("<>=", r)
+	})
 	if at < 0 {
-		return text, "", ""
+		return unquoted(text), "", ""
 	}
 	op = text[at : at+1]
 	if op == "=" && at > 0 && text[at-1] == '!' {
 		at--
 		op = "!="
-		return strings.TrimSpace(text[:at]), op, strings.TrimSpace(text[at+len(op):])
+		return unquoted(text[:at]), op, strings.TrimSpace(text[at+len(op):])
 	}
 	if op != "=" && strings.HasPrefix(text[at+1:], "=") {
 		op += "="
 	}
-	return strings.TrimSpace(text[:at]), op, strings.TrimSpace(text[at+len(op):])
+	return unquoted(text[:at]), op, strings.TrimSpace(text[at+len(op):])
 }
 
 // groupsBy makes the groups of conditions on the sheet's columns. One condition makes two groups:

@@ -31,6 +31,22 @@ func conditionGroups(texts ...string) ([]Group, error) {
 	return groupsBy(s, conditions)
 }
 
+// The name of a column in a condition may be in quotes.
+func TestQuotedColumns(t *testing.T) {
+	columns := []string{"age, years", `a"b`, "a<b", "age"}
+	for text, want := range map[string]string{
+		`"age, years"<30`: "age, years", `"age, years"`: "age, years", `20<="age, years"<30`: "age, years", `"a""b"=1`: `a"b`, `"a<b">=1`: "a<b", `age="30"`: "age",
+	} {
+		c, err := parseCondition(text, columns)
+		if err != nil || c.column != want || c.text != text {
+			t.Errorf("%s: column %q, text %q, %v", text, c.column, c.text, err)
+		}
+	}
+	if c, _ := parseCondition(`age="30"`, columns); c.value != `"30"` {
+		t.Errorf("a value with quotes is %q", c.value)
+	}
+}
+
 // Only comparisons of a column with numbers count, and not the classes of a label.
 func TestComparison(t *testing.T) {
 	for text, want := range map[string]bool{

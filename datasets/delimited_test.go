@@ -135,7 +135,7 @@ func TestDelimitedErrors(t *testing.T) {
 		{"Arrow", "ARROW1\x00\x00", ErrFormat, "byte 0: wrong format: it is an Arrow file, want text of separated fields; convert it: python -c"},
 		{"Excel", "PK\x03\x04\x14", ErrFormat, "it is a zip archive or an Excel file, want text"},
 		{"Latin-1", "a,\xe9t\xe9\n1,2\n", ErrFormat,
-			"line 1, column 2: wrong format: \"\\xe9t\\xe9\" is not in UTF-8, probably the text is in ISO-8859-1; convert it: iconv -f ISO-8859-1 -t UTF-8 'file'"},
+			"line 1, column 2: wrong format: \"\\xe9t\\xe9\" is not in UTF-8, probably the text is in ISO-8859-1; convert it: iconv -f ISO-8859-1 -t UTF-8 file"},
 		{"Windows-1252", "a,b\n1,x\n2,\x80 5\n", ErrFormat, "line 3, column 2: wrong format: \"\\x80 5\" is not in UTF-8, probably the text is in WINDOWS-1252"},
 		{"UTF-16", "\xff\xfea\x00,\x00b\x00\n\x001\x00,\x002\x00\n\x00", ErrFormat, "byte 0: wrong format: the text is in UTF-16LE, want UTF-8; convert it: iconv -f UTF-16LE"},
 		{"UTF-16 without mark", "\x00a\x00,\x00b\x00\n\x001\x00,\x002\x00\n", ErrFormat, "the text is in UTF-16BE, want UTF-8"},

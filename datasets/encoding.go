@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"unicode/utf8"
+
+	"ppal/trainer/option"
 )
 
 // wideEncoding returns the encoding of the beginning of a text in UTF-16 or UTF-32, or "".
@@ -47,7 +49,7 @@ func wideWithoutMark(head []byte) string {
 
 // convert returns the command that converts a file to UTF-8.
 func convert(encoding, name string) string {
-	return fmt.Sprintf("iconv -f %s -t UTF-8 '%s' > utf8.csv", encoding, name)
+	return fmt.Sprintf("iconv -f %s -t UTF-8 %s > utf8.csv", encoding, option.ShellWord(name))
 }
 
 // checkUTF8 returns an error if a text of the file is not in UTF-8. Its advice names the probable

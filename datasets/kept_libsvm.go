@@ -42,11 +42,12 @@ func (o *TableOptions) readSparse() (*LIBSVM, *keptSparse, error) {
 		return nil, k, err
 	}
 	defer f.Close()
-	file, err := readLIBSVM(f, o.File, 0, o.Pages, o.parser)
+	var parser *libsvmParser
+	file, err := readLIBSVM(f, o.File, 0, o.Pages, func(p *libsvmParser) { parser = p; o.parser(p) })
 	if err != nil {
 		return nil, k, err
 	}
-	if file.openEnd && isPipe(o.File) {
+	if parser.openEnd && isPipe(o.File) {
 		k.warnings = append(k.warnings, OpenEnd(o.File))
 	}
 	x := file.X

@@ -23,8 +23,6 @@ type LIBSVM struct {
 	X       *matrix.CSR
 	Labels  []float64 // the numbers in the file: +1 and -1, classes, or grades of relevance
 	Queries []int64   // the rows' qid; nil: the file has no qid
-
-	openEnd bool // the last line has no line end
 }
 
 // maxLine is the longest accepted line, 64 MiB: files in other formats may have no line ends.
@@ -86,11 +84,8 @@ func readLIBSVM(r io.Reader, name string, cols int, pages *paged.Dir, set func(p
 		}
 		switch {
 		case err == io.EOF:
-			file, err := p.end(name)
-			if err == nil {
-				file.openEnd = lines.openEnd
-			}
-			return file, err
+			p.openEnd = lines.openEnd
+			return p.end(name)
 		case errors.Is(err, ErrChanged):
 			return nil, err
 		case err != nil:

@@ -31,8 +31,9 @@ type libsvmParser struct {
 	room  func(bytes uint64) error
 	asked int // bytes of text at the last question
 	// first and others are for processes that share the rows
-	first  *firstReading // keeps few entries; nil: all
-	others *otherRows    // rows without entries; nil: none
+	first   *firstReading // keeps few entries; nil: all
+	others  *otherRows    // rows without entries; nil: none
+	openEnd bool          // the last line has no line end
 }
 
 // line adds the row of a line, unless the line is blank or a comment.

@@ -3,13 +3,18 @@ package datasets
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
+
+	"ppal/trainer/option"
 )
 
 // spellings are distinct texts of a column that differ in spelling only.
 type spellings struct {
 	texts  []string // with the numbers of their rows: "1" (85 rows)
-	number bool     // they are the same number; otherwise they differ in case or blanks
+	number bool     // they are the same number; otherwise they differ in case, blanks or the composition of letters
 }
 
 // alike returns the texts of the column that differ in spelling only, or nil if the column has too
@@ -21,7 +26,7 @@ func (p *profile) alike() (all []spellings) {
 	of := map[string][]string{}
 	var keys []string
 	for _, v := range p.values {
-		key := strings.ToLower(strings.Join(strings.Fields(v), " "))
+		key := norm.NFC.String(strings.ToLower(strings.Join(strings.Fields(v), " ")))
 		if x, ok := number([]byte(v)); ok {
 			key = formatNumber(x)
 		}
@@ -36,19 +41,16 @@ func (p *profile) alike() (all []spellings) {
 		}
 		var s spellings
 		for _, v := range slices.Sorted(slices.Values(of[key])) {
-			s.texts = append(s.texts, fmt.Sprintf("%q (%s)", v, countRows(p.kinds[v].rows)))
+			text := strconv.Quote(v)
+			if !norm.NFC.IsNormalString(v) { // looks like the composed text
+				text = strconv.QuoteToASCII(v)
+			}
+			s.texts = append(s.texts, fmt.Sprintf("%s (%s)", text, option.Counted(p.kinds[v].rows, "row")))
 			_, s.number = number([]byte(v))
 		}
 		all = append(all, s)
 	}
 	return all
-}
-
-func countRows(n int) string {
-	if n == 1 {
-		return "1 row"
-	}
-	return fmt.Sprintf("%d rows", n)
 }
 
 // String lists the texts: "0" (115 rows) and "0.0" (105 rows).

@@ -50,6 +50,21 @@ func TestLabelSpelling(t *testing.T) {
 	}
 }
 
+// Composed and decomposed letters look alike: a warning writes the decomposed ones as code points.
+func TestComposedSpelling(t *testing.T) {
+	rows := rowsText("x,g,y", 60, func(i int) string {
+		return fmt.Sprintf("%d,%s,%s", i*i%17, []string{"caf\u00e9", "cafe\u0301", "bar"}[i%3], []string{"no", "yes"}[i%2])
+	})
+	got, err := everything(t, rows, TableOptions{Label: "y", Attributes: []string{"g"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `The column "g" holds "cafe\u0301" (20 rows) and "café" (20 rows): they differ in spelling only`
+	if said := strings.Join(got.Warnings, "\n"); !strings.Contains(said, want) {
+		t.Errorf("%s, want %s", said, want)
+	}
+}
+
 // TestGroupSpelling: equal numbers are one group, and texts that differ in case are two. Notes and
 // warnings have the counts, for groups and for attributes. Columns without groups need none.
 func TestGroupSpelling(t *testing.T) {

@@ -135,3 +135,19 @@ func TestTextsOfForeignSparseFiles(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// The commands that convert a file of another format name the file as a word of a shell.
+func TestConvertingNames(t *testing.T) {
+	name := "it's a $(file)"
+	for i, f := range foreignForms {
+		if strings.Contains(f.convert, "'%s'") || strings.Contains(f.convert, `"%s"`) || strings.Count(f.convert, "%s") != 1 {
+			t.Errorf("form %d: %s", i, f.convert)
+		}
+	}
+	for _, head := range []string{"\x93NUMPY\x01", "BZh91AY&SY", "a,b\r1,2\r", "\xff\xfea\x00,\x00"} {
+		err := checkText([]byte(head), name, "a table")
+		if err == nil || !strings.Contains(err.Error(), ` 'it'\''s a $(file)'`) {
+			t.Errorf("%q: %v", head, err)
+		}
+	}
+}

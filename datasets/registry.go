@@ -20,6 +20,8 @@ type Dataset struct {
 	Sparse   bool   // rows are a CSR
 	Own      bool   // the user's own file, named in TableOptions
 	Files    []File // files that Fetch downloads; empty for a built-in set or an own file
+	// Filter says which rows of the file the data set has; "": all
+	Filter string
 
 	// images opens images, whose memory lies in pages; nil for tables
 	images func(dir string, seed uint64, pages *paged.Dir) (train, test *Pictures, err error)

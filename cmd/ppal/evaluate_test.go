@@ -116,3 +116,36 @@ func TestPrintEvaluation(t *testing.T) {
 	}
 	golden(t, "evaluate.txt", out.String())
 }
+
+// A column whose name has a comma makes groups by its name in quotes, in train and in evaluate, and
+// a table whose training left out rows is counted whole with a warning.
+func TestEvaluateQuotedColumn(t *testing.T) {
+	dir := t.TempDir()
+	file, run := filepath.Join(dir, "people.csv"), filepath.Join(dir, "run")
+	rows := strings.Replace(members(200), "age,", "\"age, years\",", 1)
+	if err := os.WriteFile(file, []byte(rows), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	group := `"age, years"<30`
+	if got := forReal(t, "train", "--file", file, "--label", "member", "--group", group, "--subject-to", "fpr <= 0.5", "--iterations", "3", "--quiet",
+		"--by-group", "--out", run); got.status != exitDone || !strings.Contains(got.stdout, "age, years<30") {
+		t.Fatalf("%+v", got)
+	}
+	for by, want := range map[string]string{group: "age, years<30", `"age, years"<40`: `"age, years"<40`, `"age, years"=25`: `"age, years"=25`} {
+		if got := with(rows, "evaluate", run, "--by", by); got.status != exitDone || !strings.Contains(got.stdout, want) {
+			t.Errorf("--by %s: %+v", by, got)
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(run, "model.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	filtered := strings.Replace(string(text), `"dataset": "csv"`, `"dataset": "compas"`, 1)
+	if err := os.WriteFile(filepath.Join(run, "model.json"), []byte(filtered), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	renewed(t, run)
+	if got := with(rows, "evaluate", run); !strings.Contains(got.stderr, "keeps 6,172 of the 7,214 rows of its file; evaluate counts all rows") {
+		t.Errorf("%+v", got)
+	}
+}

@@ -99,6 +99,9 @@ func (m *Model) Evaluate(r io.Reader, name string, o EvaluateOptions) (*Evaluati
 	if err != nil {
 		return nil, err
 	}
+	if d, err := datasets.Lookup(m.description.Dataset); err == nil && d.Filter != "" && o.Warn != nil {
+		o.Warn(fmt.Sprintf("the training read %s: %s; evaluate counts all rows of its input", d.Name, d.Filter))
+	}
 	if err := m.earlier(rows, subject, o.Earlier); err != nil {
 		return nil, err
 	}
@@ -156,6 +159,10 @@ func (o EvaluateOptions) groupedBy() (by []string, crossed []constraints.Constra
 			continue
 		}
 		names, err := constraints.ParseAttributes(text)
+		if err != nil && !strings.Contains(text, "*") { // a condition on a column in quotes: "age, years"<30
+			by = append(by, text)
+			continue
+		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("predictor: %w", err)
 		}

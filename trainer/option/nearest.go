@@ -1,8 +1,15 @@
 package option
 
+import "strings"
+
 // Nearest returns the name with the smallest edit distance from word. It returns "" if this
 // distance is larger than both 2 and a third of the word's letters, or is as large as the word.
 func Nearest(word string, names []string) string {
+	for _, name := range names {
+		if name != word && strings.EqualFold(name, word) {
+			return name
+		}
+	}
 	best, least := "", max(2, len(word)/3)+1
 	for _, name := range names {
 		if d := distance(word, name); d < least && d < len(word) {

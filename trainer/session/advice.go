@@ -46,15 +46,16 @@ type circumstances struct {
 	batches     bool
 	promises    bool // --confidence, which needs validation rows that did not choose the weights
 	weighted    bool // the regularizer has a weight
+	selected    bool // --select saved an iterate before the last
 	alike       bool // every seed leads to the weights of the same convex problem
 	patience    int
 	tolerance   float64
 }
 
-// goesOn reports whether a longer run can help: a limit ended the run, and neither the rounding of
-// float32 nor overfitting is the reason.
+// goesOn reports whether a longer run can help: a limit ended the run, the last iterate is saved,
+// and neither the rounding of float32 nor overfitting is the reason.
 func (c *circumstances) goesOn(limit trainer.Status) bool {
-	return c.status == limit && (c.unconverged && !c.overfitted || c.unmet || c.costly) && !c.rounded()
+	return c.status == limit && !c.selected && (c.unconverged && !c.overfitted || c.unmet || c.costly) && !c.rounded()
 }
 
 // rounded reports whether float64 can help.
@@ -72,6 +73,9 @@ var advices = []advice{
 	{"resume", longer, "--resume to let the run go on", func(c *circumstances) bool { return c.goesOn(trainer.Interrupted) }},
 	{"tolerance", longer, "a smaller --tolerance", func(c *circumstances) bool {
 		return c.unconverged && !c.overfitted && c.status == trainer.Converged && c.tolerance > ending.ConvergedEpsilon
+	}},
+	{"select", other, "--select last, because the saved iterate is not the last", func(c *circumstances) bool {
+		return c.selected && c.unconverged && !c.overfitted && c.status != trainer.Infeasible
 	}},
 	{"seed", other, "another --seed", func(c *circumstances) bool { return c.elsewhere() && !c.alike }},
 	{"init", other, "other weights to start from (--init)", func(c *circumstances) bool { return c.elsewhere() && c.alike }},
@@ -123,7 +127,7 @@ func contains(list []string, s string) bool {
 
 // The flags of the advice about convergence, about bounds and about overfitting.
 var (
-	toConverge = []string{"dtype", "iterations", "time-limit", "gradients", "resume", "tolerance", "seed", "init", "batch-size"}
+	toConverge = []string{"dtype", "iterations", "time-limit", "gradients", "resume", "tolerance", "select", "seed", "init", "batch-size"}
 	toMeet     = []string{"iterations", "time-limit", "gradients", "resume", "subject-to"}
 	toFitLess  = []string{"patience", "regularizer-weight"}
 )

@@ -13,10 +13,10 @@ import (
 func everyCircumstance(do func(c circumstances)) {
 	for _, status := range []trainer.Status{trainer.IterationLimit, trainer.TimeLimit, trainer.GradientLimit, trainer.Converged, trainer.AtRest,
 		trainer.NoImprovement, trainer.Infeasible, trainer.Interrupted} {
-		for bits := range 1 << 11 {
+		for bits := range 1 << 12 {
 			on := func(k int) bool { return bits>>k&1 == 1 }
 			c := circumstances{status: status, unconverged: on(0), unmet: on(1), costly: on(2), constant: on(3), overfitted: on(4), atRounding: on(5),
-				float32: on(6), batches: on(7), promises: on(8), weighted: on(9), alike: on(10)}
+				float32: on(6), batches: on(7), promises: on(8), weighted: on(9), alike: on(10), selected: on(11)}
 			for _, patience := range []int{0, 20} {
 				for _, tolerance := range []float64{0, 1e-3, 0.1} {
 					c.patience, c.tolerance = patience, tolerance
@@ -52,6 +52,8 @@ func TestAdviceNeverContradicts(t *testing.T) {
 				a.flag == "dtype" && !c.float32,
 				a.flag == "batch-size" && !c.batches,
 				a.flag == "seed" && c.alike,
+				limit != "" && c.selected, // the saved iterate would not change
+				a.flag == "select" && !c.selected,
 				a.flag == "regularizer-weight" && !c.weighted,
 				a.flag == "subject-to" && !c.unmet && !c.costly && !c.constant:
 				t.Errorf("%+v: %q", c, a.phrase)

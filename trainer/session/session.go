@@ -244,8 +244,8 @@ type rowChecker interface {
 
 var _ rowChecker = (*assembly)(nil)
 
-// checkRows implements rowChecker. Rows in kept files may have been changed by another program. Each
-// process compares its own.
+// checkRows implements rowChecker. Rows in kept files may have been changed by another program.
+// Each process compares its own.
 func (a *assembly) checkRows() error {
 	if err := a.check(nil); err != nil {
 		return err

@@ -66,6 +66,8 @@ func (s *Session) circumstances(o *Outcome) circumstances {
 		c.patience, c.tolerance = s.options.Settings.Patience, s.options.Settings.Tolerance
 	}
 	c.atRounding = s.training.Trend.AtRounding
+	c.selected = s.training.Output < s.training.Iterations &&
+		slices.Contains([]trainer.Output{trainer.OutputBestTrain, trainer.OutputBestValidation}, s.options.Settings.Output)
 	c.overfitted = o != nil && overfits(&o.Objective)
 	return c
 }
