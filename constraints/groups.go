@@ -94,8 +94,9 @@ func (s *System) tableRate(kind rateKind, class int) string {
 		}
 		return ""
 	}
-	switch kind {
-	case kindError, kindAccuracy:
+	d, _ := kind.definition()
+	switch d.table {
+	case kindError:
 		switch {
 		case class < 0:
 			return string(kindError)
@@ -103,18 +104,12 @@ func (s *System) tableRate(kind rateKind, class int) string {
 			return string(kindFPR)
 		}
 		return of(string(kindRecall))
-	case kindTPR, kindRecall, kindFNR:
-		return of(string(kindRecall))
-	case kindPrecision:
-		return of(string(kindPrecision))
-	case kindFPR, kindTNR, kindPositiveRate:
-		if !two || class == 0 {
-			return ""
+	case kindRecall, kindPrecision:
+		return of(string(d.table))
+	case kindFPR, kindPositiveRate:
+		if two && class != 0 {
+			return string(d.table)
 		}
-		if kind == kindPositiveRate {
-			return string(kind)
-		}
-		return string(kindFPR)
 	}
 	return ""
 }

@@ -2,7 +2,6 @@ package constraints
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -121,8 +120,7 @@ func (m Measure) IsChurn() bool { return m.form == formChurn }
 // LargerIsBetter reports whether the measure is usually bounded from below: a ratio, a true rate, a
 // precision or an accuracy.
 func (m Measure) LargerIsBetter() bool {
-	good := []rateKind{kindTPR, kindRecall, kindTNR, kindPrecision, kindAccuracy}
-	return m.IsRatio() || m.form == formRate && slices.Contains(good, m.rate.kind)
+	return m.IsRatio() || m.form == formRate && m.rate.definition().larger
 }
 
 // Compares reports whether the measure compares a rate of groups: a gap, a ratio, an excess or a
@@ -227,5 +225,5 @@ func (c Constraint) Vacuous() bool {
 // atMostOne reports whether no value of the measure is above 1. A loss, a difference of losses and
 // the l1 norm can be larger.
 func (m Measure) atMostOne() bool {
-	return m.form == formRatio || m.form != formL1 && m.rate.kind != kindLoss
+	return m.form == formRatio || m.form != formL1 && !m.rate.definition().unbounded
 }

@@ -27,17 +27,16 @@ type Rate struct {
 type rateKind string
 
 const (
-	kindTPR       rateKind = "tpr"
-	kindRecall    rateKind = "recall" // another word for tpr
-	kindFPR       rateKind = "fpr"
-	kindFNR       rateKind = "fnr"
-	kindPrecision rateKind = "precision"
-	kindError     rateKind = "error"
-	kindAccuracy  rateKind = "accuracy"
-	kindLoss      rateKind = "loss"
-
 	kindPositiveRate rateKind = "positive_rate"
+	kindTPR          rateKind = "tpr"
+	kindRecall       rateKind = "recall" // another word for tpr
+	kindFPR          rateKind = "fpr"
 	kindTNR          rateKind = "tnr"
+	kindFNR          rateKind = "fnr"
+	kindPrecision    rateKind = "precision"
+	kindError        rateKind = "error"
+	kindAccuracy     rateKind = "accuracy"
+	kindLoss         rateKind = "loss"
 )
 
 // definition defines a kind of rate by cells: constant + sum over the parts of coefficient times
@@ -54,6 +53,10 @@ type definition struct {
 	// minus the rate; "": none.
 	minimized  bool
 	complement rateKind
+	// larger says that larger values are better, and unbounded that values above 1 are possible.
+	larger, unbounded bool
+	// table is the rate of tables of rates that equals the rate or its complement; "": none.
+	table rateKind
 }
 
 // definedPart is a cell with a coefficient. cell returns the cell for a selected class, or -1, and
@@ -68,17 +71,17 @@ func definitions() []definition {
 	one := func(cell func(selected, positive int) Cell) []definedPart { return []definedPart{{1, cell}} }
 	minus := func(cell func(selected, positive int) Cell) []definedPart { return []definedPart{{-1, cell}} }
 	return []definition{
-		{kind: kindPositiveRate, parts: one(accepted)},
-		{kind: kindTPR, parts: one(acceptedPositives), complement: kindFNR},
-		{kind: kindRecall, parts: one(acceptedPositives), complement: kindFNR},
-		{kind: kindFPR, parts: one(acceptedNegatives), minimized: true},
-		{kind: kindTNR, constant: 1, parts: minus(acceptedNegatives), complement: kindFPR},
-		{kind: kindFNR, constant: 1, parts: minus(acceptedPositives), minimized: true},
-		{kind: kindPrecision, parts: []definedPart{{1, rightlyAccepted}, {1, wronglyAccepted}}, quotient: true},
-		{kind: kindError, constant: 1, parts: minus(right), unclassed: true, minimized: true},
+		{kind: kindPositiveRate, parts: one(accepted), table: kindPositiveRate},
+		{kind: kindTPR, parts: one(acceptedPositives), complement: kindFNR, larger: true, table: kindRecall},
+		{kind: kindRecall, parts: one(acceptedPositives), complement: kindFNR, larger: true, table: kindRecall},
+		{kind: kindFPR, parts: one(acceptedNegatives), minimized: true, table: kindFPR},
+		{kind: kindTNR, constant: 1, parts: minus(acceptedNegatives), complement: kindFPR, larger: true, table: kindFPR},
+		{kind: kindFNR, constant: 1, parts: minus(acceptedPositives), minimized: true, table: kindRecall},
+		{kind: kindPrecision, parts: []definedPart{{1, rightlyAccepted}, {1, wronglyAccepted}}, quotient: true, larger: true, table: kindPrecision},
+		{kind: kindError, constant: 1, parts: minus(right), unclassed: true, minimized: true, table: kindError},
 		{kind: "balanced_error", constant: 0.5, parts: []definedPart{{0.5, acceptedNegatives}, {-0.5, acceptedPositives}}, minimized: true},
-		{kind: kindAccuracy, parts: one(right), unclassed: true, complement: kindError},
-		{kind: kindLoss, parts: one(lossOf), unclassed: true, minimized: true},
+		{kind: kindAccuracy, parts: one(right), unclassed: true, complement: kindError, larger: true, table: kindError},
+		{kind: kindLoss, parts: one(lossOf), unclassed: true, minimized: true, unbounded: true},
 	}
 }
 
@@ -122,6 +125,12 @@ func (k rateKind) definition() (d definition, ok bool) {
 		}
 	}
 	return d, false
+}
+
+// definition returns the definition of the rate's kind; the zero value has none.
+func (r Rate) definition() definition {
+	d, _ := r.kind.definition()
+	return d
 }
 
 // RateNames returns the names of the rates in the language, in alphabetical order.

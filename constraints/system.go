@@ -187,7 +187,7 @@ func (s *System) resolve(c Constraint) (m measured, err error) {
 		m.sets, err = s.eachOf(r, c.measure, list, each)
 		return m, err
 	}
-	if c.measure.rate.kind == kindPrecision {
+	if c.measure.rate.definition().quotient {
 		return m, fmt.Errorf("%w: %s: precision is a ratio of decisions, so a difference or ratio of two precisions is not linear; "+
 			"bound the precision of each group instead: precision[%s=*] >= 0.8", ErrNotLinear, text, c.measure.attributeNames()[0])
 	}
