@@ -1,16 +1,13 @@
 package sweep
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/gob"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"ppal/internal/rundir"
+	"ppal/internal/study"
 	"ppal/trainer"
 	"ppal/trainer/session"
 )
@@ -37,9 +34,9 @@ type Point struct {
 }
 
 // newPoint returns the point of a saved run.
-func newPoint(bound float64, run string, s *session.Session, result *session.Result) *Point {
+func newPoint(bound float64, run string, s *session.Session, result *session.Result) Point {
 	sum := s.Summary()
-	p := &Point{Bound: bound, Outcome: result.Outcome, Epsilon: sum.Certificate.Epsilon, Status: sum.Status, Iterations: sum.Iterations,
+	p := Point{Bound: bound, Outcome: result.Outcome, Epsilon: sum.Certificate.Epsilon, Status: sum.Status, Iterations: sum.Iterations,
 		Seconds: sum.Seconds, SecondsTotal: sum.SecondsTotal, Run: run, Warnings: sum.Warnings}
 	for _, c := range result.Outcome.Constraints {
 		p.Multipliers = append(p.Multipliers, c.Multiplier)
@@ -59,54 +56,31 @@ func newPoint(bound float64, run string, s *session.Session, result *session.Res
 // Swept returns the constraint whose bound varies.
 func (p *Point) Swept() *session.ConstraintOutcome { return &p.Constraints[len(p.Constraints)-1] }
 
-// appendPoint appends a line to the file.
-func appendPoint(path string, p *Point) error {
-	var line bytes.Buffer
-	encoder := json.NewEncoder(&line)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(p); err != nil {
-		return fmt.Errorf("sweep: %w", err)
+// key returns the key of a point in the journal: the run's directory.
+func (p Point) key() (string, error) {
+	if p.Outcome == nil || len(p.Constraints) == 0 {
+		return "", fmt.Errorf("%w: the point has no constraints", ErrSweep)
 	}
-	have, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("sweep: %w", err)
-	}
-	if end := bytes.LastIndexByte(have, '\n'); end+1 < len(have) {
-		have = have[:end+1] // drops a line that a crash cut off
-	}
-	return rundir.WriteFile(path, append(have, line.Bytes()...))
+	return p.Run, nil
 }
 
 // ReadPoints reads the points of a sweep. It returns no points if the file does not exist, and
 // ignores a last line that a crash cut off. Other errors name the line.
 func ReadPoints(path string) ([]Point, error) {
-	f, err := os.Open(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
-	}
+	points, err := readPoints(path)
 	if err != nil {
 		return nil, fmt.Errorf("sweep: %w", err)
 	}
-	defer f.Close()
-	var points []Point
-	in := bufio.NewReader(f)
-	for n := 1; ; n++ {
-		line, err := in.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return points, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("sweep: %w", err)
-		}
-		var p Point
-		if err := json.Unmarshal(line, &p); err != nil {
-			return nil, fmt.Errorf("sweep: %s:%d: %w", path, n, err)
-		}
-		if p.Outcome == nil || len(p.Constraints) == 0 {
-			return nil, fmt.Errorf("sweep: %s:%d: %w: the point has no constraints", path, n, ErrSweep)
-		}
+	return points, nil
+}
+
+func readPoints(path string) (points []Point, err error) {
+	err = study.ReadJournal(path, func(p Point) error {
 		points = append(points, p)
-	}
+		_, err := p.key()
+		return err
+	})
+	return points, err
 }
 
 // writeState writes the state from which the next run starts.

@@ -6,7 +6,6 @@ package sweep
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,8 +13,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/chart"
-	"ppal/internal/dirlock"
-	"ppal/internal/rundir"
+	"ppal/internal/study"
 	"ppal/trainer"
 	"ppal/trainer/decide"
 	"ppal/trainer/session"
@@ -77,70 +75,55 @@ func (d Dir) state(k int) string { return filepath.Join(string(d), fmt.Sprintf("
 // directory: errors wrap dirlock.ErrHeld if another process is at work in dir, and ErrSweep if the
 // directory holds another sweep.
 func (s *Sweep) Do(ctx context.Context, dir Dir) (points []Point, err error) {
-	if err := os.MkdirAll(string(dir), 0o755); err != nil {
-		return nil, fmt.Errorf("sweep: %w: give --out another directory", err)
+	err = study.Locked(string(dir), func() error {
+		points, err = s.do(ctx, dir)
+		return err
+	})
+	return points, err
+}
+
+// do runs the sweep in the directory dir, which is locked.
+func (s *Sweep) do(ctx context.Context, dir Dir) ([]Point, error) {
+	description := study.Description{File: filepath.Base(dir.Settings()), Content: slices.Concat(s.Settings, s.Origin), Refused: ErrSweep,
+		Continues: func(other []byte) error { return s.continues(dir, other) }}
+	if err := description.Claim(string(dir)); err != nil {
+		return nil, fmt.Errorf("sweep: %w", err)
 	}
-	lock, err := dirlock.Take(string(dir))
+	journal, err := study.OpenJournal(dir.Points(), Point.key)
 	if err != nil {
 		return nil, fmt.Errorf("sweep: %w", err)
 	}
-	defer func() { err = errors.Join(err, lock.Release()) }()
-	if points, err = s.claim(dir); err != nil {
-		return nil, err
+	journal.Plain = true
+	r := &runner{sweep: s, dir: dir, values: loosestFirst(s.Over, s.Values)}
+	if n := len(journal.Records()); n > len(r.values) {
+		return nil, fmt.Errorf("sweep: %s: %w: %d points for %d values", dir.Points(), ErrSweep, n, len(r.values))
 	}
-	values := loosestFirst(s.Over, s.Values)
-	if len(points) > len(values) {
-		return nil, fmt.Errorf("sweep: %s: %w: %d points for %d values", dir.Points(), ErrSweep, len(points), len(values))
+	var jobs []study.Job[Point]
+	for k, bound := range r.values {
+		name := filepath.Base(dir.run(k, bound))
+		jobs = append(jobs, study.Job[Point]{Key: name, Name: name, Do: func(ctx context.Context, _ int) (Point, error) { return r.run(ctx, k) }})
 	}
-	var before *trainer.State
-	if n := len(points); n > 0 {
-		if before, err = readState(dir.state(n - 1)); err != nil {
-			return points, err
-		}
+	runs := study.Study[Point]{Store: journal, Total: len(jobs)}
+	if _, err := runs.Run(ctx, jobs); err != nil {
+		return journal.Records(), err
 	}
-	r := &runner{sweep: s, dir: dir, values: values, state: before}
-	for k := len(points); k < len(values); k++ {
-		p, err := r.run(ctx, k)
-		if err != nil {
-			return points, err
-		}
-		points = append(points, *p)
-	}
-	return points, s.draw(dir, points)
+	r.forget(len(jobs) - 1)
+	return journal.Records(), s.draw(dir, journal.Records())
 }
 
-// claim writes the settings into a new directory, or reads the points of an earlier run of the same
-// sweep.
-func (s *Sweep) claim(dir Dir) ([]Point, error) {
-	want := slices.Concat(s.Settings, s.Origin)
-	have, err := os.ReadFile(dir.Settings())
-	switch {
-	case err == nil && bytes.Equal(have, want):
-		return ReadPoints(dir.Points())
-	case err == nil && bytes.HasPrefix(have, s.Settings):
-		points, err := ReadPoints(dir.Points())
-		if err == nil && len(points) > 0 {
-			err = fmt.Errorf("sweep: %w: another version of ppal, or other data, made the points in %s (see the end of %s): give --out a new directory",
-				ErrSweep, dir, dir.Settings())
-		}
-		if err != nil {
-			return nil, err
-		}
-	case err == nil:
-		return nil, fmt.Errorf("sweep: %w: %s holds another sweep (see %s): give --out a new directory, or repeat the settings of that sweep to continue it",
+// continues returns an error unless the sweep can go on in a directory with the settings other: the
+// same sweep, without points, by another version of the program or with other data.
+func (s *Sweep) continues(dir Dir, other []byte) error {
+	if !bytes.HasPrefix(other, s.Settings) {
+		return fmt.Errorf("%w: %s holds another sweep (see %s): give --out a new directory, or repeat the settings of that sweep to continue it",
 			ErrSweep, dir, dir.Settings())
-	case !errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("sweep: %w", err)
-	default:
-		entries, err := os.ReadDir(string(dir))
-		if err != nil {
-			return nil, fmt.Errorf("sweep: %w", err)
-		}
-		if len(entries) > 1 { // more than the lock
-			return nil, fmt.Errorf("sweep: %w: %s is not empty: give --out a new directory", ErrSweep, dir)
-		}
 	}
-	return nil, rundir.WriteFile(dir.Settings(), want)
+	points, err := readPoints(dir.Points())
+	if err == nil && len(points) > 0 {
+		err = fmt.Errorf("%w: another version of ppal, or other data, made the points in %s (see the end of %s): give --out a new directory",
+			ErrSweep, dir, dir.Settings())
+	}
+	return err
 }
 
 // runner executes the runs of a sweep.
@@ -152,27 +135,41 @@ type runner struct {
 	rows   session.Source // the data, read once
 }
 
-// run trains with bound k and appends the point to the file.
-func (r *runner) run(ctx context.Context, k int) (*Point, error) {
+// run trains with bound k and returns the point.
+func (r *runner) run(ctx context.Context, k int) (p Point, err error) {
+	if r.state == nil && k > 0 { // an earlier, interrupted call has made the point before
+		if r.state, err = readState(r.dir.state(k - 1)); err != nil {
+			return p, err
+		}
+	}
+	r.forget(k - 1)
 	bound := r.values[k]
 	r.tell(Event{Index: k, Total: len(r.values), Bound: bound})
 	o, err := r.options(bound)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
 	s, err := r.sweep.Open(ctx, o)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
-	p, err := r.train(ctx, s, k)
+	p, err = r.train(ctx, s, k)
 	if closeErr := s.Close(); err == nil {
 		err = closeErr
 	}
 	if err != nil {
-		return nil, err
+		return p, err
 	}
-	r.tell(Event{Index: k, Total: len(r.values), Bound: bound, Point: p})
+	r.tell(Event{Index: k, Total: len(r.values), Bound: bound, Point: &p})
 	return p, nil
+}
+
+// forget removes the state before that of run k, when the point of run k is on the disk: the next
+// run needs only the last state.
+func (r *runner) forget(k int) {
+	if k > 0 {
+		_ = os.Remove(r.dir.state(k - 1))
+	}
 }
 
 func (r *runner) tell(e Event) {
@@ -204,34 +201,27 @@ func (r *runner) options(bound float64) (session.Options, error) {
 	return o, nil
 }
 
-// train trains, saves the run and appends its point to the file.
-func (r *runner) train(ctx context.Context, s *session.Session, k int) (*Point, error) {
+// train trains, and saves the run and the state from which the next run starts.
+func (r *runner) train(ctx context.Context, s *session.Session, k int) (Point, error) {
 	result, err := s.Train(ctx)
 	switch {
 	case err != nil:
-		return nil, err
+		return Point{}, err
 	case result.Training.Status == trainer.Interrupted:
-		return nil, context.Cause(ctx)
+		return Point{}, context.Cause(ctx)
 	}
 	name := r.dir.run(k, r.values[k])
 	if err := os.RemoveAll(name); err != nil { // removes the rest of an interrupted run
-		return nil, fmt.Errorf("sweep: %w", err)
+		return Point{}, fmt.Errorf("sweep: %w", err)
 	}
 	if err := s.Save(name); err != nil {
-		return nil, err
+		return Point{}, err
 	}
-	p := newPoint(r.values[k], filepath.Base(name), s, result)
 	if err := writeState(r.dir.state(k), result.Training.State); err != nil {
-		return nil, err
-	}
-	if err := appendPoint(r.dir.Points(), p); err != nil {
-		return nil, err
+		return Point{}, err
 	}
 	r.state = result.Training.State
-	if k > 0 {
-		_ = os.Remove(r.dir.state(k - 1)) // the next run needs only the last state
-	}
-	return p, nil
+	return newPoint(r.values[k], filepath.Base(name), s, result), nil
 }
 
 // pictureFile is the file name of the picture of the points.
