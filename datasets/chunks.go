@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"sync"
 
+	"ppal/internal/parquetfile"
 	"ppal/internal/relay"
 )
 
@@ -24,6 +25,8 @@ type chunk struct {
 	// number of the first record in the text, from 0, if the reader knows it
 	record int
 	offset int64 // bytes of the text before the chunk
+	// rows of a Parquet file, instead of the text
+	rows *parquetfile.Rows
 }
 
 // openEnd reports whether the chunk is the last of a text and has no line end.

@@ -232,12 +232,14 @@ func (c *condition) test(col *column) (func(row int) bool, error) {
 		if !ok {
 			return nil, fmt.Errorf("%w %q: %s holds numbers and %q is %w", ErrGroup, c.text, col.name, c.value, ErrNumber)
 		}
+		at = col.exactly(at)
 		return func(row int) bool { return !math.IsNaN(col.numbers[row]) && (col.numbers[row] == at) != c.not }, nil
 	}
+	lower, upper := col.exactly(c.lower.at), col.exactly(c.upper.at)
 	return func(row int) bool {
 		x := col.numbers[row]
-		return !math.IsNaN(x) && !(c.lower.set && (x < c.lower.at || c.lower.strict && x == c.lower.at) ||
-			c.upper.set && (x > c.upper.at || c.upper.strict && x == c.upper.at))
+		return !math.IsNaN(x) && !(c.lower.set && (x < lower || c.lower.strict && x == lower) ||
+			c.upper.set && (x > upper || c.upper.strict && x == upper))
 	}, nil
 }
 

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"ppal/internal/parquettext"
+	"ppal/internal/parquetfile"
 )
 
 // separators are the separators that are detected automatically.
@@ -23,37 +23,49 @@ const (
 // byteOrderMark is the UTF-8 mark that some programs write at the beginning of a text file.
 const byteOrderMark = "\ufeff"
 
-// delimited is a text of separated fields, of which the columns' names have been read.
+// delimited is a text of separated fields, or a Parquet file, of which the columns' names have been
+// read.
 type delimited struct {
-	name   string // name of the file, for errors
-	layout Layout // with the separator
-	header []string
-	text   *chunker
-	first  *chunk // the rows before those of text; nil: none
+	name    string // name of the file, for errors
+	layout  Layout // with the separator
+	header  []string
+	text    *chunker
+	first   *chunk        // the rows before those of text; nil: none
+	parquet *parquetTable // instead of text; nil: none
 }
 
-// openText returns the text of r, plain or gzip, without byte order marks and without the lines
-// before the table. It returns the number of these lines, and the layout with the separator. The
-// text of a Parquet file is that of package parquettext.
-func openText(r io.Reader, name string, layout Layout) (*bufio.Reader, Layout, int, error) {
-	fail := func(err error) (*bufio.Reader, Layout, int, error) { return nil, layout, 0, err }
+// openTable opens r, plain or gzip. It returns the Parquet file in r and the names of its columns,
+// or the begin of a text.
+func openTable(r io.Reader, name string) (p *parquetTable, header []string, text *beginning, err error) {
 	r = steady(r)
 	c, err := newContent(r, name)
 	if err != nil {
-		return fail(err)
+		return nil, nil, nil, err
 	}
 	buffered := bufio.NewReaderSize(c, sniffBytes)
 	head, err := c.peek(buffered, sniffBytes)
 	if err != nil && err != io.EOF {
-		return fail(c.fail(err))
+		return nil, nil, nil, c.fail(err)
 	}
-	if bytes.HasPrefix(head, []byte(parquettext.Magic)) {
-		text, err := openParquet(r, buffered, name)
-		if err != nil {
-			return fail(err)
-		}
-		return bufio.NewReaderSize(text, sniffBytes), Layout{Separator: string(parquettext.Separator)}, 0, nil
+	if bytes.HasPrefix(head, []byte(parquetfile.Magic)) {
+		p, header, err = openParquet(r, buffered, name)
+		return p, header, nil, err
 	}
+	return nil, nil, &beginning{c, buffered, head}, nil
+}
+
+// beginning is a content whose first bytes are known.
+type beginning struct {
+	*content
+	buffered *bufio.Reader // of the content
+	head     []byte
+}
+
+// openText returns the text that begins with b, without byte order marks and without the lines
+// before the table. It returns the number of these lines, and the layout with the separator.
+func openText(b *beginning, name string, layout Layout) (*bufio.Reader, Layout, int, error) {
+	fail := func(err error) (*bufio.Reader, Layout, int, error) { return nil, layout, 0, err }
+	c, buffered, head := b.content, b.buffered, b.head
 	if err := checkText(head, name, "text of separated fields"); err != nil {
 		return fail(err)
 	}
@@ -101,7 +113,14 @@ func newDelimited(r io.Reader, name string, layout Layout) (*delimited, error) {
 // openDelimited is newDelimited without the checks of the names. names has read the columns' names;
 // nil: no line has them.
 func openDelimited(r io.Reader, name string, layout Layout) (d *delimited, names *fieldReader, err error) {
-	buffered, layout, lines, err := openText(r, name, layout)
+	table, header, begin, err := openTable(r, name)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case table != nil:
+		return &delimited{name: name, layout: Layout{Repeated: layout.Repeated}, header: header, parquet: table}, nil, nil
+	}
+	buffered, layout, lines, err := openText(begin, name, layout)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -129,12 +148,15 @@ func openDelimited(r io.Reader, name string, layout Layout) (d *delimited, names
 		return d, nil, nil
 	}
 	d.header = columnNames(names.fields)
-	first.text, first.line = names.text, names.line
+	first.text, first.line = names.rest, names.line
 	return d, names, nil
 }
 
 // next returns the next chunk of rows; see chunker.next.
 func (d *delimited) next(buffer []byte) (chunk, error) {
+	if d.parquet != nil {
+		return d.parquet.next(buffer)
+	}
 	if first := d.first; first != nil {
 		d.first = nil
 		return *first, nil
@@ -142,8 +164,16 @@ func (d *delimited) next(buffer []byte) (chunk, error) {
 	return d.text.next(buffer)
 }
 
-// fields returns a reader of the fields of chunks of rows.
-func (d *delimited) fields() *fieldReader { return d.reader(len(d.header)) }
+// records returns a reader of the rows of chunks.
+func (d *delimited) records() recordReader {
+	if d.parquet != nil {
+		return &parquetRecords{name: d.name}
+	}
+	return d.reader(len(d.header))
+}
+
+// single reports whether a column of a Parquet file holds numbers of 32 bits.
+func (d *delimited) single(field int) bool { return d.parquet != nil && d.parquet.of.Single(field) }
 
 // reader returns a reader of records with a number of fields, as in newFieldReader.
 func (d *delimited) reader(want int) *fieldReader {
@@ -243,9 +273,9 @@ func sniffSeparator(head []byte, layout Layout) rune {
 		fields, same := 0, true
 		for i := range sniffRecords {
 			err := reader.next()
-			left := len(reader.text)
+			left := len(reader.rest)
 			if err != nil { // within the record
-				left = bytes.IndexByte(reader.text, '\n') + 1
+				left = bytes.IndexByte(reader.rest, '\n') + 1
 			}
 			if err == io.EOF || errors.Is(err, ErrTruncated) || i > 0 && cut && left == 0 {
 				break

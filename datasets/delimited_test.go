@@ -37,7 +37,7 @@ func allRecords(text string, separator rune, header []string) ([][]string, error
 
 // eachRow calls visit for each row of a text.
 func eachRow(d *delimited, visit func(row []string) error) error {
-	fields := d.fields()
+	fields := d.reader(len(d.header))
 	for {
 		c, err := d.next(nil)
 		if err == nil {

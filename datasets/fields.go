@@ -9,6 +9,28 @@ import (
 	"unicode/utf8"
 )
 
+// recordReader yields the rows of chunks, one after the other. A field is a text, or a number if
+// the file stores numbers.
+type recordReader interface {
+	// each calls visit for each row of the chunk, and checks that its texts are in UTF-8. It
+	// returns the first error.
+	each(c chunk, visit func() error) error
+	// eachField calls visit(i) for fields[i] of each row, for the rows of a field in their order. It
+	// checks the texts as each does.
+	eachField(c chunk, fields []int, visit func(i int)) error
+	// text returns a field of the row as text: "" if it has no value. The text is valid until the
+	// next call.
+	text(field int) []byte
+	// number returns a field that the file stores as a finite number. ok is false for other fields.
+	number(field int) (x float64, ok bool)
+	// key returns a number that differs for different numbers of a column in the chunk.
+	key(field int) uint64
+	// position returns the line of a field, and its column from 1.
+	position(field int) (line, column int)
+	// fail adds the position of a field to an error.
+	fail(field int, err error) error
+}
+
 // fieldReader splits the records of a chunk into fields (RFC 4180): one record for each line, with
 // optional quotes around fields; lines end in \n or \r\n. It skips empty lines, ignores blanks
 // before and after a field, and does not allocate memory for each field.
@@ -18,9 +40,9 @@ type fieldReader struct {
 	blank     bool   // the separator is a blank; several of them separate two fields
 	unquoted  bool   // a quote is an ordinary character
 	want      int    // number of fields of a record; 0: the number in the first record; anyFields
-	text      []byte
-	last      bool // the text ends with this chunk
-	line      int  // number of the first line of text, from 1
+	rest      []byte // the text that is left
+	last      bool   // the text ends with this chunk
+	line      int    // number of the first line of rest, from 1
 
 	fields  [][]byte // fields of the last record, without surrounding blanks; valid until the next call
 	lines   []int    // line of each field; empty: all fields are in the line of the record
@@ -40,10 +62,9 @@ func newFieldReader(name string, separator rune, want int) *fieldReader {
 }
 
 // reset starts a new chunk and keeps the buffers.
-func (f *fieldReader) reset(c chunk) { f.text, f.last, f.line = c.text, c.last, c.line }
+func (f *fieldReader) reset(c chunk) { f.rest, f.last, f.line = c.text, c.last, c.line }
 
-// each calls visit for each record of the chunk, and checks that the fields are in UTF-8. It
-// returns the first error.
+// each implements recordReader.
 func (f *fieldReader) each(c chunk, visit func() error) error {
 	f.reset(c)
 	valid := utf8.Valid(c.text)
@@ -64,13 +85,32 @@ func (f *fieldReader) each(c chunk, visit func() error) error {
 	}
 }
 
+// eachField implements recordReader: row by row.
+func (f *fieldReader) eachField(c chunk, fields []int, visit func(i int)) error {
+	return f.each(c, func() error {
+		for i := range fields {
+			visit(i)
+		}
+		return nil
+	})
+}
+
+// text implements recordReader.
+func (f *fieldReader) text(field int) []byte { return f.fields[field] }
+
+// number implements recordReader: no field of a text is stored as a number.
+func (f *fieldReader) number(int) (float64, bool) { return 0, false }
+
+// key implements recordReader.
+func (f *fieldReader) key(int) uint64 { return 0 }
+
 // next reads the next record. After the last record it returns io.EOF; other errors are *FileError.
 func (f *fieldReader) next() error {
-	if f.skipEmpty(); len(f.text) == 0 {
+	if f.skipEmpty(); len(f.rest) == 0 {
 		return io.EOF
 	}
 	f.fields, f.lines, f.scratch, f.record = f.fields[:0], f.lines[:0], f.scratch[:0], f.line
-	line := f.text
+	line := f.rest
 	if end := bytes.IndexByte(line, '\n'); end >= 0 {
 		line = line[:end]
 	} else if !f.last {
@@ -85,7 +125,7 @@ func (f *fieldReader) next() error {
 		f.want = len(f.fields)
 	}
 	if n := len(f.fields); n != f.want && f.want != anyFields {
-		if f.skipEmpty(); n < f.want && f.last && len(f.text) == 0 {
+		if f.skipEmpty(); n < f.want && f.last && len(f.rest) == 0 {
 			return f.fail(-1, f.truncated())
 		}
 		return f.fail(-1, fmt.Errorf("%w: %d fields, want %d", ErrFormat, n, f.want))
@@ -95,12 +135,12 @@ func (f *fieldReader) next() error {
 
 // skipEmpty skips empty lines.
 func (f *fieldReader) skipEmpty() {
-	for len(f.text) > 0 && (f.text[0] == '\n' || len(f.text) > 1 && f.text[0] == '\r' && f.text[1] == '\n') {
-		f.text = f.text[bytes.IndexByte(f.text, '\n')+1:]
+	for len(f.rest) > 0 && (f.rest[0] == '\n' || len(f.rest) > 1 && f.rest[0] == '\r' && f.rest[1] == '\n') {
+		f.rest = f.rest[bytes.IndexByte(f.rest, '\n')+1:]
 		f.line++
 	}
-	if f.last && len(f.text) == 1 && f.text[0] == '\r' {
-		f.text = nil
+	if f.last && len(f.rest) == 1 && f.rest[0] == '\r' {
+		f.rest = nil
 	}
 }
 
@@ -111,7 +151,7 @@ func (f *fieldReader) truncated() error {
 
 // plain splits a line that has no quotes.
 func (f *fieldReader) plain(line []byte) {
-	f.text = f.text[min(len(line)+1, len(f.text)):]
+	f.rest = f.rest[min(len(line)+1, len(f.rest)):]
 	f.line++
 	separator, from := f.separator[0], 0
 	for i, c := range line {
@@ -137,16 +177,16 @@ func trimmed(field []byte) []byte {
 func (f *fieldReader) general() error {
 	for {
 		if f.separator[0] != '\t' { // with tabs, leading space includes the separator
-			line := f.text
+			line := f.rest
 			if end := bytes.IndexByte(line, '\n'); end >= 0 {
 				line = line[:end]
 			}
-			f.text = f.text[len(line)-len(bytes.TrimLeftFunc(line, unicode.IsSpace)):]
+			f.rest = f.rest[len(line)-len(bytes.TrimLeftFunc(line, unicode.IsSpace)):]
 		}
 		var field []byte
 		var err error
 		at := f.line
-		if len(f.text) > 0 && f.text[0] == '"' && !f.unquoted {
+		if len(f.rest) > 0 && f.rest[0] == '"' && !f.unquoted {
 			field, err = f.quotedField()
 		} else {
 			field, err = f.bareField()
@@ -156,13 +196,13 @@ func (f *fieldReader) general() error {
 		}
 		f.fields, f.lines = append(f.fields, trimmed(field)), append(f.lines, at)
 		if f.atSeparator(0) {
-			f.text = f.text[len(f.separator):]
+			f.rest = f.rest[len(f.separator):]
 			continue
 		}
-		if len(f.text) == 0 && !f.last {
+		if len(f.rest) == 0 && !f.last {
 			return f.fail(-1, errLongRecord)
 		}
-		f.text = f.text[min(1, len(f.text)):] // the line end
+		f.rest = f.rest[min(1, len(f.rest)):] // the line end
 		f.line++
 		return nil
 	}
@@ -170,32 +210,32 @@ func (f *fieldReader) general() error {
 
 // atSeparator reports whether the separator is at a place in the text.
 func (f *fieldReader) atSeparator(at int) bool {
-	return at < len(f.text) && f.text[at] == f.separator[0] && bytes.HasPrefix(f.text[at:], f.separator)
+	return at < len(f.rest) && f.rest[at] == f.separator[0] && bytes.HasPrefix(f.rest[at:], f.separator)
 }
 
 // bareField returns a field without quotes and advances to its end.
 func (f *fieldReader) bareField() ([]byte, error) {
 	end := 0
-	for end < len(f.text) && f.text[end] != '\n' && !f.atSeparator(end) {
-		if f.text[end] == '"' && !f.unquoted {
+	for end < len(f.rest) && f.rest[end] != '\n' && !f.atSeparator(end) {
+		if f.rest[end] == '"' && !f.unquoted {
 			return nil, f.fail(len(f.fields), fmt.Errorf("%w: %w", ErrFormat, csv.ErrBareQuote))
 		}
 		end++
 	}
-	field := f.text[:end]
-	f.text = f.text[end:]
+	field := f.rest[:end]
+	f.rest = f.rest[end:]
 	return field, nil
 }
 
 // quotedField returns the content of a field in quotes and advances to its end.
 func (f *fieldReader) quotedField() ([]byte, error) {
-	f.text = f.text[1:]
+	f.rest = f.rest[1:]
 	opened := f.line
 	var content []byte
 	copied := false // content is in scratch, because it is not a part of the text
 	from := len(f.scratch)
 	for {
-		at := bytes.IndexByte(f.text, '"')
+		at := bytes.IndexByte(f.rest, '"')
 		if at < 0 {
 			f.record = opened
 			if !f.last {
@@ -203,11 +243,11 @@ func (f *fieldReader) quotedField() ([]byte, error) {
 			}
 			return nil, f.fail(len(f.fields), fmt.Errorf("%w: the quote is not closed", ErrTruncated))
 		}
-		part := f.text[:at]
+		part := f.rest[:at]
 		newlines := bytes.Count(part, []byte{'\n'})
 		f.line += newlines
-		f.text = f.text[at+1:]
-		doubled := len(f.text) > 0 && f.text[0] == '"'
+		f.rest = f.rest[at+1:]
+		doubled := len(f.rest) > 0 && f.rest[0] == '"'
 		if doubled || copied || newlines > 0 {
 			copied = true
 			for i, c := range part { // a line end in a field is \n
@@ -220,16 +260,16 @@ func (f *fieldReader) quotedField() ([]byte, error) {
 		}
 		if doubled {
 			f.scratch = append(f.scratch, '"')
-			f.text = f.text[1:]
+			f.rest = f.rest[1:]
 			continue
 		}
 		if copied {
 			content = f.scratch[from:]
 		}
-		if n := len(f.text); n > 1 && f.text[0] == '\r' && f.text[1] == '\n' || n == 1 && f.text[0] == '\r' {
-			f.text = f.text[1:]
+		if n := len(f.rest); n > 1 && f.rest[0] == '\r' && f.rest[1] == '\n' || n == 1 && f.rest[0] == '\r' {
+			f.rest = f.rest[1:]
 		}
-		if len(f.text) > 0 && f.text[0] != '\n' && !f.atSeparator(0) {
+		if len(f.rest) > 0 && f.rest[0] != '\n' && !f.atSeparator(0) {
 			return nil, f.fail(len(f.fields), fmt.Errorf("%w: %w", ErrFormat, csv.ErrQuote))
 		}
 		return content, nil

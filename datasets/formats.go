@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"strings"
 
-	"ppal/internal/parquettext"
+	"ppal/internal/parquetfile"
 	"ppal/trainer/option"
 )
 
@@ -112,7 +112,7 @@ func openLIBSVM(r io.Reader, name string) (io.Reader, error) {
 	}
 	form := ""
 	switch line := firstLine(head); {
-	case bytes.HasPrefix(head, []byte(parquettext.Magic)):
+	case bytes.HasPrefix(head, []byte(parquetfile.Magic)):
 		form = "a Parquet file"
 	case bytes.IndexByte(line, ':') < 0 && bytes.ContainsAny(line, ",;\t|"):
 		form = "text of separated fields, such as CSV"

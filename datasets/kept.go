@@ -24,7 +24,7 @@ type Keep struct {
 }
 
 // keptVersion changes when the same table and options give other values.
-const keptVersion = 2
+const keptVersion = 3
 
 // keptIndex describes the values in a kept file.
 type keptIndex struct {
@@ -40,6 +40,7 @@ type keptColumn struct {
 	Name    string
 	Values  []string
 	Numbers bool
+	Single  bool // column.single
 	At      int64
 }
 
@@ -167,7 +168,7 @@ func (k *keeper) read() (*sheet, error) {
 		}
 	}
 	for _, kept := range k.index.Columns {
-		c := &column{name: kept.Name, values: kept.Values}
+		c := &column{name: kept.Name, values: kept.Values, single: kept.Single}
 		if kept.Numbers {
 			c.numbers, err = paged.Get[float64](k.file, kept.At, s.rows)
 		} else {
@@ -210,7 +211,7 @@ func (x *keptIndex) move(file *paged.Kept, s *sheet) error {
 		s.source, x.Source = moved, at
 	}
 	for _, c := range s.columns {
-		kept := keptColumn{Name: c.name, Values: c.values, Numbers: c.codes == nil}
+		kept := keptColumn{Name: c.name, Values: c.values, Numbers: c.codes == nil, Single: c.single}
 		var err error
 		if kept.Numbers {
 			c.numbers, kept.At, err = paged.Move(file, c.numbers)

@@ -112,7 +112,7 @@ func (n *NewRows) readText(r io.Reader, name string) error {
 	}
 	return n.inOrder(name, columns, text.next, func() worker {
 		own := *encoder
-		return &textWorker{results: n.newResults(own.width), fields: text.fields(), encoder: &own, keep: keep, required: required, texts: copies{}}
+		return &textWorker{results: n.newResults(own.width), records: text.records(), encoder: &own, keep: keep, required: required, texts: copies{}}
 	})
 }
 
@@ -154,7 +154,7 @@ func (n *NewRows) inOrder(name string, columns []string, next func(buffer []byte
 // textWorker prepares rows of separated fields.
 type textWorker struct {
 	*results
-	fields  *fieldReader
+	records recordReader
 	encoder *rowEncoder
 	keep    []int  // index of each kept column in a record
 	texts   copies // of the kept texts
@@ -185,20 +185,19 @@ func (c copies) of(text []byte) string {
 func (w *textWorker) do(c chunk, b *Block) error {
 	w.begin(b)
 	w.encoder.unknown = 0
-	err := w.fields.each(c, func() error {
-		fields := w.fields.fields
+	err := w.records.each(c, func() error {
 		if w.required != nil {
-			if slices.ContainsFunc(w.required, func(field int) bool { return w.encoder.absent[string(fields[field])] }) {
+			if slices.ContainsFunc(w.required, func(field int) bool { return w.encoder.lacks(w.records, field) }) {
 				b.LeftOut++
 				return nil
 			}
 			b.Source = append(b.Source, len(b.Source)+b.LeftOut)
 		}
-		if field, err := w.encoder.encode(fields, w.row()); err != nil {
-			return w.fields.fail(field, err)
+		if field, err := w.encoder.encode(w.records, w.row()); err != nil {
+			return w.records.fail(field, err)
 		}
 		for k, field := range w.keep {
-			b.Kept[k] = append(b.Kept[k], w.texts.of(fields[field]))
+			b.Kept[k] = append(b.Kept[k], w.texts.of(w.records.text(field)))
 		}
 		return w.add()
 	})

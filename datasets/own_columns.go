@@ -177,10 +177,13 @@ func (t *ownTable) learn(next func(buffer []byte) (chunk, error), text *delimite
 	for _, c := range t.columns {
 		c.profile.reset()
 	}
-	absent := newTextSet(t.opts.absent())
+	absent, fields := newTextSet(t.opts.absent()), make([]int, len(t.columns))
+	for i, c := range t.columns {
+		fields[i] = c.field
+	}
 	full := make([]atomic.Bool, len(t.columns)) // profile.full of the profiles so far
 	newWorker := func() func(chunk, *[]*profile) error {
-		records := text.fields()
+		records := text.records()
 		return func(c chunk, own *[]*profile) error {
 			if *own == nil {
 				for _, c := range t.columns {
@@ -191,12 +194,7 @@ func (t *ownTable) learn(next func(buffer []byte) (chunk, error), text *delimite
 				p.reset()
 				p.full = full[i].Load()
 			}
-			return records.each(c, func() error {
-				for i, c := range t.columns {
-					(*own)[i].add(records, c.field, absent)
-				}
-				return nil
-			})
+			return records.eachField(c, fields, func(i int) { (*own)[i].add(records, fields[i], absent) })
 		}
 	}
 	return inOrder(next, newWorker, func(own *[]*profile) error {

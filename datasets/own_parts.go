@@ -81,7 +81,7 @@ func (s *sheet) with(more *sheet, first int) (*sheet, error) {
 	}
 	for _, c := range s.columns {
 		other := more.column(c.name)
-		both, lists := &column{name: c.name, values: c.values, decimal: c.decimal, spelled: c.spelled}, newColumnLists(s.pages)
+		both, lists := &column{name: c.name, values: c.values, decimal: c.decimal, single: c.single && other.single, spelled: c.spelled}, newColumnLists(s.pages)
 		for _, one := range []*column{c, other} {
 			if err := lists.add(&columnPart{numbers: one.numbers, codes: one.codes}); err != nil {
 				return nil, err

@@ -1,37 +1,49 @@
 package datasets
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"unicode/utf8"
 
-	"ppal/internal/parquettext"
+	"ppal/internal/parquetfile"
 )
 
-// parquetText is the text of a Parquet file.
-type parquetText struct {
+// parquetTable yields the rows of a Parquet file, some in each chunk.
+type parquetTable struct {
 	name string // for errors
 	file randomAccess
-	of   *parquettext.Reader
+	size int64 // of the file
+	of   *parquetfile.File
 }
 
-// openParquet returns the text of the Parquet file in content. Its footer is read first. If the
-// file is r itself, openParquet reads in r. If the content comes from a pipe or from a compressed
-// file, openParquet keeps the content.
-func openParquet(r, content io.Reader, name string) (*parquetText, error) {
+// openParquet opens the Parquet file in content, and returns the names of its columns. If the file
+// is r itself, openParquet reads in r. If the content comes from a pipe or from a compressed file,
+// openParquet keeps the content.
+func openParquet(r, content io.Reader, name string) (p *parquetTable, header []string, err error) {
 	file, ok := plainFile(r)
 	if !ok {
 		kept, err := newSpool(content, spooledInMemory)
 		if err != nil {
-			return nil, fileError(name, err)
+			return nil, nil, fileError(name, err)
 		}
 		file = kept.reader()
 	}
-	p := &parquetText{name: name, file: file}
-	var err error
-	if p.of, err = parquettext.NewReader(file); err != nil {
-		return nil, p.fail(err)
+	p = &parquetTable{name: name, file: file}
+	if p.size, err = sizeOf(file); err != nil {
+		return nil, nil, fileError(name, err)
 	}
-	return p, nil
+	if p.of, err = parquetfile.Open(file, p.size); err != nil {
+		return nil, nil, p.fail(err)
+	}
+	var fields [][]byte
+	for _, column := range p.of.Names() {
+		if advice, err := checkUTF8(column, name); err != nil {
+			return nil, nil, &FileError{Path: name, Offset: -1, Line: 1, Err: err, Advice: advice}
+		}
+		fields = append(fields, trimmed([]byte(column)))
+	}
+	return p, columnNames(fields), nil
 }
 
 // randomAccess is a file that can be read anywhere.
@@ -46,23 +58,25 @@ func plainFile(r io.Reader) (file randomAccess, ok bool) {
 	if file, ok = r.(randomAccess); !ok {
 		return nil, false
 	}
-	head := make([]byte, len(parquettext.Magic))
+	head := make([]byte, len(parquetfile.Magic))
 	_, _ = file.ReadAt(head, 0) // after an error, head is not the beginning of a Parquet file
-	return file, string(head) == parquettext.Magic
+	return file, string(head) == parquetfile.Magic
 }
 
-// Read implements io.Reader.
-func (p *parquetText) Read(b []byte) (int, error) {
-	n, err := p.of.Read(b)
+// next returns the next chunk, as chunker.next does. The chunks' offsets divide the file as if all
+// rows had the same number of bytes.
+func (p *parquetTable) next([]byte) (chunk, error) {
+	rows, err := p.of.Next()
 	if err != nil {
-		err = p.fail(err)
+		return chunk{}, p.fail(err)
 	}
-	return n, err
+	offset := int64(float64(p.size) * float64(rows.First) / float64(p.of.Rows()))
+	return chunk{rows: rows, record: rows.First, offset: offset}, nil
 }
 
 // fail returns an error of the Parquet file as an error of the file. The end is an error if the
 // file has changed.
-func (p *parquetText) fail(err error) error {
+func (p *parquetTable) fail(err error) error {
 	if f, ok := p.file.(interface{ unchanged() error }); ok {
 		if changed := f.unchanged(); changed != nil {
 			return changed
@@ -72,4 +86,102 @@ func (p *parquetText) fail(err error) error {
 		return err
 	}
 	return &FileError{Path: p.name, Offset: -1, Err: fmt.Errorf("%w: the Parquet file cannot be read: %w", ErrFormat, err)}
+}
+
+// parquetRecords are the rows of chunks of a Parquet file.
+type parquetRecords struct {
+	name   string // of the file, for errors
+	rows   *parquetfile.Rows
+	row    int
+	buffer []byte // of the last text of a number
+}
+
+// each implements recordReader.
+func (p *parquetRecords) each(c chunk, visit func() error) error {
+	invalid := p.begin(c)
+	for p.row = range p.rows.Count {
+		if p.row == invalid.row {
+			return p.failUTF8(invalid.field)
+		}
+		if err := visit(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachField implements recordReader: column by column, because the rows of a column are together in
+// memory.
+func (p *parquetRecords) eachField(c chunk, fields []int, visit func(i int)) error {
+	if invalid := p.begin(c); invalid.row >= 0 {
+		p.row = invalid.row
+		return p.failUTF8(invalid.field)
+	}
+	for i := range fields {
+		for p.row = range p.rows.Count {
+			visit(i)
+		}
+	}
+	return nil
+}
+
+// parquetPlace is a place in the rows of a chunk.
+type parquetPlace struct{ row, field int }
+
+// begin starts a chunk. It returns the place of the first text that is not in UTF-8; row is -1 if
+// there is none.
+func (p *parquetRecords) begin(c chunk) parquetPlace {
+	p.rows = c.rows
+	first := parquetPlace{row: -1}
+	for field := range p.rows.Columns {
+		if p.rows.Columns[field].Numeric() {
+			continue
+		}
+		for p.row = 0; p.row < p.rows.Count && (first.row < 0 || p.row < first.row); p.row++ {
+			if !utf8.Valid(p.text(field)) {
+				first = parquetPlace{p.row, field}
+			}
+		}
+	}
+	return first
+}
+
+// failUTF8 is the error of a text that is not in UTF-8.
+func (p *parquetRecords) failUTF8(field int) error {
+	advice, err := checkUTF8(string(p.text(field)), p.name)
+	return advise(p.fail(field, err), advice)
+}
+
+// text implements recordReader. As in the fields of a CSV file, blanks around a text do not count,
+// and a line ends in \n.
+func (p *parquetRecords) text(field int) []byte {
+	column := &p.rows.Columns[field]
+	text := column.Text(p.buffer[:0], p.row)
+	if column.Numeric() {
+		p.buffer = text
+		return text
+	}
+	if bytes.IndexByte(text, '\r') >= 0 {
+		text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+	}
+	return trimmed(text)
+}
+
+// number implements recordReader.
+func (p *parquetRecords) number(field int) (x float64, ok bool) {
+	return p.rows.Columns[field].Number(p.row)
+}
+
+// key implements recordReader.
+func (p *parquetRecords) key(field int) uint64 { return p.rows.Columns[field].Key(p.row) }
+
+// position implements recordReader. The columns' names count as line 1.
+func (p *parquetRecords) position(field int) (line, column int) {
+	return p.rows.First + p.row + 2, field + 1
+}
+
+// fail implements recordReader.
+func (p *parquetRecords) fail(field int, err error) error {
+	line, column := p.position(field)
+	return &FileError{Path: p.name, Offset: -1, Line: line, Column: column, Err: err}
 }

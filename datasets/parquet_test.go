@@ -7,12 +7,11 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/file"
-	pqschema "github.com/apache/arrow-go/v18/parquet/schema"
 	"github.com/google/go-cmp/cmp"
+	"github.com/parquet-go/parquet-go"
 
-	"ppal/internal/parquettext"
+	"ppal/internal/parquetfile"
+	"ppal/internal/parquetfile/parquettest"
 )
 
 // parquetFile returns a Parquet file of two columns, named x and y by default: numbers, and texts
@@ -22,36 +21,7 @@ func parquetFile(t *testing.T, numbers []float64, letters string, names ...strin
 	if names == nil {
 		names = []string{"x", "y"}
 	}
-	var out bytes.Buffer
-	w := file.NewParquetWriter(&out, pqschema.MustGroup(pqschema.NewGroupNode("schema", parquet.Repetitions.Required, pqschema.FieldList{
-		pqschema.NewFloat64Node(names[0], parquet.Repetitions.Required, -1),
-		pqschema.NewByteArrayNode(names[1], parquet.Repetitions.Required, -1),
-	}, -1)))
-	g, err := w.AppendRowGroupChecked()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := g.NextColumn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.(*file.Float64ColumnChunkWriter).WriteBatch(numbers, nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	var texts []parquet.ByteArray
-	for i := range letters {
-		texts = append(texts, []byte(letters[i:i+1]))
-	}
-	if c, err = g.NextColumn(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.(*file.ByteArrayColumnChunkWriter).WriteBatch(texts, nil, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
+	return parquettest.File(t, 1, []parquettest.Column{parquettest.Numbers(names[0], numbers...), parquettest.Texts(names[1], strings.Split(letters, "")...)})
 }
 
 // A Parquet file is the same table as its text, plain and compressed.
@@ -76,15 +46,15 @@ func TestParquetTable(t *testing.T) {
 	checkError(t, err, ErrFormat, "the Parquet file cannot be read: ")
 	damaged := bytes.Clone(content)
 	for i := range 8 { // of the first column
-		damaged[len(parquettext.Magic)+i] ^= 0xff
+		damaged[len(parquetfile.Magic)+i] ^= 0xff
 	}
 	_, err = everything(t, string(damaged), TableOptions{Label: "y=a"})
 	checkError(t, err, ErrFormat, "own.csv: wrong format: the Parquet file cannot be read: ")
 	// A file is read in place; its bytes are copied only if the reader can read them only once.
-	if _, err := openParquet(bytes.NewReader(content), iotest.ErrReader(io.ErrClosedPipe), "file"); err != nil {
+	if _, _, err := openParquet(bytes.NewReader(content), iotest.ErrReader(io.ErrClosedPipe), "file"); err != nil {
 		t.Error(err)
 	}
-	_, err = openParquet(strings.NewReader("\x1f\x8b"), iotest.ErrReader(io.ErrClosedPipe), "file")
+	_, _, err = openParquet(strings.NewReader("\x1f\x8b"), iotest.ErrReader(io.ErrClosedPipe), "file")
 	checkError(t, err, io.ErrClosedPipe, "file: ")
 }
 
@@ -108,4 +78,81 @@ func TestParquetNewRows(t *testing.T) {
 	}
 	_, _, _, err = newRows(p, bytes.NewReader(parquetFile(t, []float64{3, 5}, "ab", "x", "x")), NewRows{})
 	checkError(t, err, ErrColumn, `2 columns are named "x"`)
+}
+
+// Numbers of a file are read as numbers: those of 32 bits have their exact values, their names and
+// the bounds of conditions are decimal.
+func TestParquetNumbers(t *testing.T) {
+	column := func(name string, typ parquet.Type, values ...any) parquettest.Column {
+		return parquettest.Column{Name: name, Node: parquet.Leaf(typ), Values: values}
+	}
+	content := parquettest.File(t, 1, []parquettest.Column{
+		column("x", parquet.FloatType, float32(0.1), float32(0.7), float32(0.1), float32(1e6)),
+		column("w", parquet.FloatType, float32(0.1), float32(0.7), float32(0.1), float32(1e6)),
+		column("n", parquet.Int64Type, int64(1), int64(2), int64(2), int64(3)),
+		column("id", parquet.Int64Type, int64(1<<60), int64(1<<60+1), int64(1<<60), int64(1<<60+1)),
+		parquettest.Texts("y", "a", "b", " b ", "a\r\nc"),
+	})
+	load := func(o TableOptions) (*Tables, error) {
+		o.Categorical, o.Split = []string{"id"}, Split{Train: 100}
+		return everything(t, string(content), o)
+	}
+	d, err := load(TableOptions{Label: "w>=0.7", Groups: []string{"n"}, Attributes: []string{"x", "x=0.1"}, Ignore: []string{"y"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]int{-1, 1, -1, 1}, d.Train.Labels); diff != "" {
+		t.Error("a bound is met by the nearest number of 32 bits:", diff)
+	}
+	var groups []string
+	for _, g := range d.Train.Groups {
+		groups = append(groups, g.Name)
+	}
+	for _, a := range d.Train.Attributes {
+		groups = append(groups, a.Values...)
+	}
+	if diff := cmp.Diff([]string{"n=1", "n=2", "n=3", "0.1", "0.7", "1e+06", "x=0.1", "the rest"}, groups); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]int{0, 1, 0, 1}, d.Train.Attributes[1].Of); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"x", "n", "id=1152921504606846976", "id=1152921504606846977"}, d.Train.Columns); diff != "" {
+		t.Error(diff)
+	}
+	d, err = load(TableOptions{Label: "n>2", Ignore: []string{"id", "w"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"x", "y=a", "y=a\nc", "y=b"}, d.Train.Columns); diff != "" {
+		t.Error(diff)
+	}
+	if e := d.Preparation.Encodings[0]; e.Center != (2*float64(float32(0.1))+float64(float32(0.7))+1e6)/4 {
+		t.Errorf("the mean of x is %v, want that of the exact numbers", e.Center)
+	}
+	for _, label := range []string{"y=a", "x>1"} {
+		bad := parquetFile(t, []float64{1, 2, 3}, "ab\xff")
+		_, err = everything(t, string(bad), TableOptions{Label: label})
+		checkError(t, err, ErrFormat, `own.csv: line 4, column 2: wrong format: "\xff" is not in UTF-8`)
+		_, _, _, err = newRows(&Preparation{Encodings: []Encoding{{Column: "x", Scale: 1}}}, bytes.NewReader(bad), NewRows{})
+		checkError(t, err, ErrFormat, `line 4, column 2: wrong format: "\xff" is not in UTF-8`)
+	}
+	_, err = load(TableOptions{Label: "n>2", Ignore: []string{"w"}, MissingValues: []string{"0.7"}})
+	checkError(t, err, ErrMissing, `x: missing value: "0.7" in 1 of 4 rows`)
+}
+
+// New rows of a file have the numbers of the file, however the training wrote its numbers.
+func TestParquetNewNumbers(t *testing.T) {
+	p := &Preparation{Encodings: []Encoding{{Column: "x", Scale: 1, Decimal: commaDecimals}, {Column: "y", Scale: 1, Categories: []string{"1", "2"}}}, Absent: absentTexts}
+	content := parquettest.File(t, 1, []parquettest.Column{
+		{Name: "y", Node: parquet.Leaf(parquet.Int32Type), Values: []any{int32(1), int32(2)}},
+		{Name: "x", Node: parquet.Optional(parquet.Leaf(parquet.FloatType)), Values: []any{float32(1.234), float32(2)}},
+	})
+	x, kept, _, err := newRows(p, bytes.NewReader(content), NewRows{Keep: []string{"x", "y"}})
+	if diff := cmp.Diff([]float64{float64(float32(1.234)), 1, 0, 2, 0, 1}, x.Data); err != nil || diff != "" {
+		t.Errorf("%v %s", err, diff)
+	}
+	if diff := cmp.Diff([][]string{{"1.234", "2"}, {"1", "2"}}, kept); diff != "" {
+		t.Error(diff)
+	}
 }

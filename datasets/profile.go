@@ -3,6 +3,7 @@ package datasets
 import (
 	"bytes"
 	"errors"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +36,7 @@ type profile struct {
 	first, last    float64              // the first and the last value, while counting
 	values         []string             // the distinct values in the order of the file, at most maxCategories + 1
 	kinds          map[string]*distinct // of values
+	stored         map[uint64]*distinct // of values that are stored as numbers, by recordReader.key
 	full           bool                 // more values need not be collected
 	onlyCategories bool                 // numbers count as categories
 }
@@ -60,7 +62,7 @@ const (
 )
 
 func newProfile(onlyCategories bool) *profile {
-	p := &profile{onlyCategories: onlyCategories, kinds: map[string]*distinct{}}
+	p := &profile{onlyCategories: onlyCategories, kinds: map[string]*distinct{}, stored: map[uint64]*distinct{}}
 	p.reset()
 	return p
 }
@@ -68,13 +70,18 @@ func newProfile(onlyCategories bool) *profile {
 // reset forgets all values. It keeps the memory.
 func (p *profile) reset() {
 	clear(p.kinds)
-	*p = profile{forms: allForms, counting: !p.onlyCategories, whole: !p.onlyCategories, onlyCategories: p.onlyCategories, kinds: p.kinds, values: p.values[:0]}
+	clear(p.stored)
+	*p = profile{forms: allForms, counting: !p.onlyCategories, whole: !p.onlyCategories, onlyCategories: p.onlyCategories, kinds: p.kinds, stored: p.stored, values: p.values[:0]}
 }
 
 // add adds the value in a field of the last record.
-func (p *profile) add(records *fieldReader, field int, absent *textSet) {
+func (p *profile) add(records recordReader, field int, absent *textSet) {
 	p.rows++
-	text := records.fields[field]
+	if x, ok := absent.number(records, field); ok {
+		p.addStored(x, records, field)
+		return
+	}
+	text := records.text(field)
 	x, plain := number(text)
 	if (!plain || absent.numbers) && absent.has(text) {
 		if p.missing++; p.absent == nil {
@@ -91,14 +98,9 @@ func (p *profile) add(records *fieldReader, field int, absent *textSet) {
 	if !p.full && len(p.values) <= maxCategories {
 		of := p.kinds[string(text)]
 		if known = of != nil; !known {
-			of = &distinct{}
+			of = p.meet(text)
 			if !plain && !p.onlyCategories {
 				of.kind = textKindOf(text)
-			}
-			own := string(text)
-			p.kinds[own], p.values = of, append(p.values, own)
-			if p.different == p.rows-1 {
-				p.different++
 			}
 		}
 		of.rows++
@@ -119,8 +121,38 @@ func (p *profile) add(records *fieldReader, field int, absent *textSet) {
 	}
 }
 
-// addNumber adds a plain number.
-func (p *profile) addNumber(x float64, text []byte) {
+// meet adds a text to the distinct values.
+func (p *profile) meet(text []byte) *distinct {
+	own, of := string(text), &distinct{}
+	p.kinds[own], p.values = of, append(p.values, own)
+	if p.different == p.rows-1 {
+		p.different++
+	}
+	return of
+}
+
+// addStored adds a number that the file stores as a number.
+func (p *profile) addStored(x float64, records recordReader, field int) {
+	if !p.full && len(p.values) <= maxCategories {
+		key := records.key(field)
+		of := p.stored[key]
+		if of == nil {
+			of = p.meet(records.text(field))
+			p.stored[key] = of
+		}
+		of.rows++
+	}
+	if p.onlyCategories {
+		return
+	}
+	p.addPlain(x)
+	if x != math.Trunc(x) {
+		p.whole, p.dotted = false, p.dotted+1
+	}
+}
+
+// addPlain adds a plain number, without the properties of its text.
+func (p *profile) addPlain(x float64) {
 	p.forms = 0
 	if p.rows == 1 {
 		p.first = x
@@ -129,6 +161,11 @@ func (p *profile) addNumber(x float64, text []byte) {
 	}
 	p.last = x
 	p.plain++
+}
+
+// addNumber adds a plain number.
+func (p *profile) addNumber(x float64, text []byte) {
+	p.addPlain(x)
 	p.whole = p.whole && bytes.IndexFunc(text, func(c rune) bool { return c > '9' || c == '.' }) < 0
 	// after one point that cannot separate thousands, other points do not matter
 	if p.dotted == 0 && bytes.IndexByte(text, '.') >= 0 {
@@ -141,7 +178,7 @@ func (p *profile) addNumber(x float64, text []byte) {
 }
 
 // addText adds a text that is not a plain number, and that is not known to occur before.
-func (p *profile) addText(text []byte, kind textKind, records *fieldReader, field int) {
+func (p *profile) addText(text []byte, kind textKind, records recordReader, field int) {
 	if p.example == "" {
 		p.example = string(text)
 	}
@@ -260,7 +297,7 @@ func (p *profile) maybeCodes() bool {
 }
 
 // position returns the position of a field of the last record, without an error.
-func position(records *fieldReader, field int) *FileError {
+func position(records recordReader, field int) *FileError {
 	line, column := records.position(field)
 	return &FileError{Offset: -1, Line: line, Column: column}
 }
@@ -293,6 +330,18 @@ func (s *textSet) has(text []byte) bool {
 		}
 	}
 	return false
+}
+
+// number returns a field that the file stores as a number, unless the number's text is in the set.
+func (s *textSet) number(of recordReader, field int) (x float64, ok bool) {
+	x, ok = of.number(field)
+	return x, ok && !(s.numbers && s.has(of.text(field)))
+}
+
+// marks reports whether a field marks a missing value.
+func (s *textSet) marks(of recordReader, field int) bool {
+	_, ok := s.number(of, field)
+	return !ok && s.has(of.text(field))
 }
 
 // looksNumeric reports whether the text is a number, an infinity, or a number out of range. In a

@@ -154,6 +154,7 @@ func (c *column) spell(texts []string) {
 	c.spelled = make(map[float64]string)
 	for _, text := range texts {
 		if x, ok := localNumber([]byte(text), c.decimal); ok {
+			x = c.exactly(x)
 			if _, known := c.spelled[x]; !known {
 				c.spelled[x] = text
 			}

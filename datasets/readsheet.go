@@ -172,7 +172,7 @@ func (r *sheetReader) begin() error {
 
 // worker returns a function that reads the rows of a chunk up to the first error.
 func (r *sheetReader) worker() func(c chunk, part *sheetPart) error {
-	records := r.text.fields()
+	records := r.text.records()
 	rows := 0 // of the last chunk
 	return func(c chunk, part *sheetPart) error {
 		part.begin(r, rows)
@@ -186,7 +186,7 @@ func (r *sheetReader) worker() func(c chunk, part *sheetPart) error {
 				}
 				only++
 			}
-			if r.drop && r.incomplete(records.fields) {
+			if r.drop && r.incomplete(records) {
 				return nil
 			}
 			for i, field := range r.fields {
@@ -230,9 +230,9 @@ func (p *sheetPart) begin(r *sheetReader, rows int) {
 }
 
 // incomplete reports whether the record lacks a value in a column that allows no missing values.
-func (r *sheetReader) incomplete(record [][]byte) bool {
+func (r *sheetReader) incomplete(of recordReader) bool {
 	for i, field := range r.fields {
-		if !r.specs[i].missing && r.absent.has(record[field]) {
+		if !r.specs[i].missing && r.absent.marks(of, field) {
 			return true
 		}
 	}
@@ -240,8 +240,15 @@ func (r *sheetReader) incomplete(record [][]byte) bool {
 }
 
 // add appends the value in a field of the last record to column i.
-func (p *sheetPart) add(r *sheetReader, i int, records *fieldReader, field int) error {
-	c, spec, text := &p.columns[i], &r.specs[i], records.fields[field]
+func (p *sheetPart) add(r *sheetReader, i int, records recordReader, field int) error {
+	c, spec := &p.columns[i], &r.specs[i]
+	if spec.numeric && spec.date == "" {
+		if x, ok := r.absent.number(records, field); ok {
+			c.numbers = append(c.numbers, x)
+			return nil
+		}
+	}
+	text := records.text(field)
 	if spec.numeric && r.numbersFirst {
 		if x, ok := spec.number(text); ok {
 			c.numbers = append(c.numbers, x)
@@ -349,7 +356,7 @@ func (r *sheetReader) sheet() (*sheet, error) {
 // column joins the parts of column i.
 func (r *sheetReader) column(i int) (*column, error) {
 	spec := &r.specs[i]
-	c := &column{name: spec.name, values: r.values[i], lacks: spec.summary && r.lacks[i], decimal: spec.decimal}
+	c := &column{name: spec.name, values: r.values[i], lacks: spec.summary && r.lacks[i], decimal: spec.decimal, single: spec.numeric && spec.date == "" && r.text.single(r.fields[i])}
 	if r.pages != nil {
 		if err := r.lists[i].end(c); err != nil {
 			return nil, err

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// rowEncoder makes features of records, with the same values as Preparation.features makes of
+// rowEncoder makes features of recordReader, with the same values as Preparation.features makes of
 // columns.
 type rowEncoder struct {
 	columns []encodedColumn
@@ -63,14 +63,17 @@ func (p *Preparation) newRowEncoder(header []string, ignoreUnknown bool) (*rowEn
 
 // encode writes the features of a record to out, whose elements are 0. After an error it returns
 // the index of the field.
-func (e *rowEncoder) encode(fields [][]byte, out []float64) (field int, err error) {
+func (e *rowEncoder) encode(of recordReader, out []float64) (field int, err error) {
 	for i := range e.columns {
 		c := &e.columns[i]
-		text := fields[c.field]
-		if c.places == nil {
-			err = e.number(c, text, out)
-		} else {
-			err = e.category(c, text, out)
+		x, stored := of.number(c.field)
+		switch {
+		case c.places != nil:
+			err = e.category(c, of.text(c.field), out)
+		case stored && c.Date == "" && !c.unclear:
+			err = c.standardised(x, of, out)
+		default:
+			err = e.number(c, of, out)
 		}
 		if err != nil {
 			return c.field, fmt.Errorf("%s: %w", c.Column, err)
@@ -79,8 +82,12 @@ func (e *rowEncoder) encode(fields [][]byte, out []float64) (field int, err erro
 	return 0, nil
 }
 
+// lacks reports whether a field marks a missing value.
+func (e *rowEncoder) lacks(of recordReader, field int) bool { return e.absent[string(of.text(field))] }
+
 // number writes the features of a number.
-func (e *rowEncoder) number(c *encodedColumn, text []byte, out []float64) error {
+func (e *rowEncoder) number(c *encodedColumn, of recordReader, out []float64) error {
+	text := of.text(c.field)
 	x, ok := c.value(text)
 	if (!ok || c.unclear) && e.absent[string(text)] {
 		return c.missing(text, out, 1)
@@ -88,8 +95,13 @@ func (e *rowEncoder) number(c *encodedColumn, text []byte, out []float64) error 
 	if !ok {
 		return notReadable(text, c.Date)
 	}
+	return c.standardised(x, of, out)
+}
+
+// standardised writes the feature of a number.
+func (c *encodedColumn) standardised(x float64, of recordReader, out []float64) error {
 	if x = (x - c.Center) / c.Scale; math.IsInf(x, 0) { // too far from the training rows
-		return fmt.Errorf("%w: %s is out of range once standardised", ErrNumber, quoted(text))
+		return fmt.Errorf("%w: %s is out of range once standardised", ErrNumber, quoted(of.text(c.field)))
 	}
 	out[c.at] = x
 	return nil
@@ -145,7 +157,7 @@ func (p *Preparation) Row(texts map[string]string, ignoreUnknown bool) (features
 		return nil, 0, fmt.Errorf("datasets: %w", err)
 	}
 	features = make([]float64, e.width)
-	if _, err := e.encode(fields, features); err != nil {
+	if _, err := e.encode(&fieldReader{fields: fields}, features); err != nil {
 		return nil, 0, fmt.Errorf("datasets: %w", err)
 	}
 	return features, e.unknown, nil

@@ -91,6 +91,7 @@ type column struct {
 	values  []string           // the categories
 	lacks   bool               // a value is missing in a column that keeps no values
 	decimal string             // how the numbers are written, as in Encoding
+	single  bool               // the file holds numbers of 32 bits; see exactly
 	spelled map[float64]string // the names of numbers, as in the file; see spelling
 }
 
@@ -241,6 +242,15 @@ func (s *sheet) number(row int) int {
 	return s.source[row]
 }
 
+// exactly returns the number that a column holds for a number in decimal form. A column of 32 bits
+// holds the nearest number of 32 bits: x>=0.7 is met by a 0.7 there, as in NumPy.
+func (c *column) exactly(x float64) float64 {
+	if c.single {
+		return float64(float32(x))
+	}
+	return x
+}
+
 // filter returns a sheet with the rows for which want returns true.
 func (s *sheet) filter(want func(row int) bool) *sheet {
 	out := &sheet{name: s.name, source: []int{}}
@@ -251,7 +261,7 @@ func (s *sheet) filter(want func(row int) bool) *sheet {
 	}
 	out.rows = len(out.source)
 	for _, c := range s.columns {
-		kept := &column{name: c.name, values: c.values, decimal: c.decimal, spelled: c.spelled}
+		kept := &column{name: c.name, values: c.values, decimal: c.decimal, single: c.single, spelled: c.spelled}
 		for _, i := range out.source {
 			if c.codes != nil {
 				kept.codes = append(kept.codes, c.codes[i])

@@ -189,7 +189,7 @@ func TestSniffedSeparators(t *testing.T) {
 	if diff := cmp.Diff([]string{"column 2", "column 2'", "a", "column 4"}, names); diff != "" {
 		t.Error(diff)
 	}
-	_, _, _, err := openText(strings.NewReader(byteOrderMark+" \n"), "file", Layout{})
+	_, err := newDelimited(strings.NewReader(byteOrderMark+" \n"), "file", Layout{})
 	checkError(t, err, ErrTruncated, "the file is empty")
 }
 

@@ -12,14 +12,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/apache/arrow-go/v18/parquet"
-	"github.com/apache/arrow-go/v18/parquet/file"
-	pqschema "github.com/apache/arrow-go/v18/parquet/schema"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/internal/parquetfile/parquettest"
 	"ppal/internal/rundir"
 	"ppal/models/predictor"
 	"ppal/trainer/session"
@@ -105,33 +103,15 @@ func (c *trial) encoded(t *testing.T, records [][]string) string {
 // parquetOf returns a Parquet file of texts.
 func parquetOf(t *testing.T, records [][]string) string {
 	t.Helper()
-	var fields pqschema.FieldList
-	for _, name := range records[0] {
-		fields = append(fields, pqschema.NewByteArrayNode(name, parquet.Repetitions.Required, -1))
-	}
-	var out bytes.Buffer
-	w := file.NewParquetWriter(&out, pqschema.MustGroup(pqschema.NewGroupNode("schema", parquet.Repetitions.Required, fields, -1)))
-	g, err := w.AppendRowGroupChecked()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for k := range records[0] {
-		column, err := g.NextColumn()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var texts []parquet.ByteArray
+	columns := make([]parquettest.Column, len(records[0]))
+	for k, name := range records[0] {
+		var texts []string
 		for _, r := range records[1:] {
-			texts = append(texts, parquet.ByteArray(r[k]))
+			texts = append(texts, r[k])
 		}
-		if _, err := column.(*file.ByteArrayColumnChunkWriter).WriteBatch(texts, nil, nil); err != nil {
-			t.Fatal(err)
-		}
+		columns[k] = parquettest.Texts(name, texts...)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.String()
+	return string(parquettest.File(t, 1, columns))
 }
 
 // earlier writes decisions on the rows with the given numbers, which the rows determine, and
