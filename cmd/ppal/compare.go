@@ -110,17 +110,16 @@ func (a *app) compare(ctx context.Context, values config.Values, f compareFlags)
 }
 
 // runStudy executes the runs, with one progress bar for all of them.
-func (a *app) runStudy(ctx context.Context, study *compare.Study, dir string) (*compare.Outcome, error) {
-	study.Version = version()
+func (a *app) runStudy(ctx context.Context, s *compare.Study, dir string) (*compare.Outcome, error) {
+	s.Version = version()
 	if a.processes > 0 { // runs share all processes, one run after the other
-		study.Workers, study.Threads = 1, runtime.GOMAXPROCS(0)
+		s.Workers, s.Threads = 1, runtime.GOMAXPROCS(0)
 	}
 	var err error
-	if study.Data, err = a.studySums(ctx, study); err != nil {
+	if s.Data, err = a.studySums(ctx, s); err != nil {
 		return nil, config.NameFlags(err)
 	}
-	progress, finish := a.studyProgress(study.Title)
-	outcome, err := compare.Do(ctx, study, dir, func(ctx context.Context, cfg config.Train, set trainer.Settings) (compare.Trial, error) {
+	open := func(ctx context.Context, cfg config.Train, set trainer.Settings) (compare.Trial, error) {
 		dataDir, err := datasets.DirOf(cfg.Dataset, cfg.DataDir, a.getenv)
 		if err != nil {
 			return nil, err
@@ -134,15 +133,29 @@ func (a *app) runStudy(ctx context.Context, study *compare.Study, dir string) (*
 			options.Settings.Iterations = -1 // none, where 0 is the session's default
 		}
 		return a.openOneByOne(ctx, options, a.onGPU(cfg))
-	}, progress)
+	}
+	var outcome *compare.Outcome
+	err = a.runJobs(ctx, s.Title, dir, func(p study.Progress) (err error) {
+		outcome, err = compare.Do(ctx, s, dir, open, p)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.warnReport(dir, compare.Report(dir))
+	return outcome, nil
+}
+
+// runJobs calls run, which executes the jobs of a study in the directory dir, and shows their
+// progress.
+func (a *app) runJobs(ctx context.Context, title, dir string, run func(p study.Progress) error) error {
+	progress, finish := a.studyProgress(title)
+	err := run(progress)
 	finish()
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("interrupted; the finished runs are in %s: repeat the command with --out %s to continue", dir, dir)
+		return fmt.Errorf("interrupted; the finished runs are in %s: repeat the command with --out %s to continue", dir, dir)
 	}
-	if err == nil {
-		a.warnReport(dir, compare.Report(dir))
-	}
-	return outcome, err
+	return err
 }
 
 // studySums returns the checksums of the files from which the methods of a study read their data.

@@ -163,19 +163,16 @@ func (a *app) reproduceDecisions(ctx context.Context, o reproduce.Options, out, 
 	if options.Python, err = decisions.FindPython(checkout, filepath.Join(out, "python.log"), 1); err != nil {
 		fmt.Fprintf(a.stderr, "only ppal is measured: %v\n", err)
 	}
-	var finish func()
-	options.Progress, finish = a.studyProgress(decisions.Title)
 	var outcome *decisions.Outcome
-	err = study.Locked(out, func() (err error) {
-		if outcome, err = decisions.Run(ctx, options); err == nil {
-			err = outcome.Write(out)
-		}
-		return err
+	err = a.runJobs(ctx, decisions.Title, out, func(p study.Progress) error {
+		options.Progress = p
+		return study.Locked(out, func() (err error) {
+			if outcome, err = decisions.Run(ctx, options); err == nil {
+				err = outcome.Write(out)
+			}
+			return err
+		})
 	})
-	finish()
-	if ctx.Err() != nil {
-		return fmt.Errorf("interrupted; the finished runs are in %s: repeat the command with --out %s to continue", out, out)
-	}
 	if err != nil {
 		return err
 	}

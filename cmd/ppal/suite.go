@@ -133,19 +133,17 @@ func (a *app) reproduceSuite(ctx context.Context, f suiteFlags) error {
 	if err != nil {
 		fmt.Fprintf(a.stderr, "only ppal is measured: %v\n", err)
 	}
-	var finish func()
-	o.Progress, finish = a.studyProgress(suite.Title)
 	var outcome *suite.Outcome
-	err = study.Locked(o.Out, func() (err error) {
-		if outcome, err = suite.Compare(ctx, o); err == nil {
-			err = outcome.Write(o.Out)
-		}
-		return err
+	err = a.runJobs(ctx, suite.Title, o.Out, func(p study.Progress) error {
+		o.Progress = p
+		return study.Locked(o.Out, func() (err error) {
+			if outcome, err = suite.Compare(ctx, o); err == nil {
+				err = outcome.Write(o.Out)
+			}
+			return err
+		})
 	})
-	finish()
 	switch {
-	case ctx.Err() != nil:
-		return fmt.Errorf("interrupted; the finished runs are in %s: repeat the command with --out %s to continue", o.Out, o.Out)
 	case errors.Is(err, suite.ErrContender):
 		return usage{err}
 	case err != nil:

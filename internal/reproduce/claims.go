@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ppal/internal/compare"
+	"ppal/internal/study"
 	"ppal/trainer"
 )
 
@@ -16,31 +17,7 @@ type claim struct {
 }
 
 // test judges a claim. ok is false if the comparison contains no evidence about the claim.
-type test func(o *compare.Outcome) (v verdict, ok bool)
-
-// ruling is the result of a test.
-type ruling string
-
-// The rulings.
-const (
-	confirmed    ruling = "confirmed"
-	notConfirmed ruling = "not confirmed"
-	notJudged    ruling = "not judged" // a number that could decide the claim is missing
-)
-
-// ruled returns confirmed or notConfirmed.
-func ruled(yes bool) ruling {
-	if yes {
-		return confirmed
-	}
-	return notConfirmed
-}
-
-// verdict is a ruling with the numbers behind it.
-type verdict struct {
-	Ruling  ruling
-	Numbers string
-}
+type test func(o *compare.Outcome) (v study.Verdict, ok bool)
 
 // within is the largest relative difference at which two numbers count as equal.
 const within = 1e-3
@@ -50,9 +27,9 @@ const within = 1e-3
 // contender is then behind if a missing number is worse than any number; otherwise the claim is
 // not judged.
 func ahead(contender string, others []string, n number) test {
-	return func(o *compare.Outcome) (verdict, bool) {
+	return func(o *compare.Outcome) (study.Verdict, bool) {
 		if len(o.Of(contender)) == 0 {
-			return verdict{}, false
+			return study.Verdict{}, false
 		}
 		own := n.of(o, contender)
 		texts := []string{n.name + " of " + n.told(o, contender, own)}
@@ -70,11 +47,11 @@ func ahead(contender string, others []string, n number) test {
 			texts = append(texts, n.told(o, other, s)+note)
 		}
 		compared := stands[smaller]+stands[level]+stands[larger]+stands[unknown] > 0
-		ruling := ruled(own.N > 0 && stands[larger] == 0 && stands[level] == 0)
-		if ruling == confirmed && stands[unknown] > 0 || own.N == 0 && !n.worst {
-			ruling = notJudged
+		ruling := study.Ruled(own.N > 0 && stands[larger] == 0 && stands[level] == 0)
+		if ruling == study.Confirmed && stands[unknown] > 0 || own.N == 0 && !n.worst {
+			ruling = study.NotJudged
 		}
-		return verdict{ruling, strings.Join(texts, "; ")}, compared
+		return study.Verdict{Ruling: ruling, Numbers: strings.Join(texts, "; ")}, compared
 	}
 }
 
@@ -129,10 +106,10 @@ const lossTolerance = 0.01
 // serves tests whether the settings of a contender end feasible in every run, with a loss close to
 // the smallest feasible loss of all contenders.
 func serves(contender string) test {
-	return func(o *compare.Outcome) (verdict, bool) {
+	return func(o *compare.Outcome) (study.Verdict, bool) {
 		runs := o.Of(contender)
 		if len(runs) == 0 {
-			return verdict{}, false
+			return study.Verdict{}, false
 		}
 		best, bad := math.Inf(1), infeasible(runs)
 		for _, c := range o.Study.Contenders {
@@ -143,7 +120,7 @@ func serves(contender string) test {
 		loss := lastOf("loss", func(r *trainer.Record) (float64, bool) { return r.Objective, true }).of(o, contender)
 		numbers := fmt.Sprintf("%s ends infeasible in %d of %d runs, violation %v, loss %v; the best feasible loss of all is %.4g",
 			contender, bad, len(runs), lastViolation().of(o, contender), loss, best)
-		return verdict{ruled(bad == 0 && loss.N > 0 && loss.Mean <= best*(1+lossTolerance)), numbers}, true
+		return study.Verdict{Ruling: study.Ruled(bad == 0 && loss.N > 0 && loss.Mean <= best*(1+lossTolerance)), Numbers: numbers}, true
 	}
 }
 
@@ -159,12 +136,12 @@ func infeasible(runs []compare.Run) (n int) {
 
 // fails tests whether a contender diverged or ended infeasible in more runs than the reference.
 func fails(contender, reference string) test {
-	return func(o *compare.Outcome) (verdict, bool) {
+	return func(o *compare.Outcome) (study.Verdict, bool) {
 		if len(o.Of(contender)) == 0 || len(o.Of(reference)) == 0 {
-			return verdict{}, false
+			return study.Verdict{}, false
 		}
 		a, b := infeasible(o.Of(contender)), infeasible(o.Of(reference))
-		return verdict{ruled(a > b), fmt.Sprintf("%s diverged or ended infeasible in %d of %d runs, %s in %d; stationarity %v and %v", contender, a,
+		return study.Verdict{Ruling: study.Ruled(a > b), Numbers: fmt.Sprintf("%s diverged or ended infeasible in %d of %d runs, %s in %d; stationarity %v and %v", contender, a,
 			len(o.Of(contender)), reference, b, lastStationarity().of(o, contender), lastStationarity().of(o, reference))}, true
 	}
 }

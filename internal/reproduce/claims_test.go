@@ -9,6 +9,7 @@ import (
 
 	"ppal/internal/compare"
 	"ppal/internal/config"
+	"ppal/internal/study"
 	"ppal/trainer"
 	"ppal/trainer/certify/near"
 )
@@ -36,7 +37,7 @@ func run(name string, records ...trainer.Record) compare.Run {
 }
 
 // judge checks the verdict. An empty verdict means that the claim cannot be judged.
-func judge(t *testing.T, name string, c test, o *compare.Outcome, known bool, want ruling, text string) {
+func judge(t *testing.T, name string, c test, o *compare.Outcome, known bool, want study.Ruling, text string) {
 	t.Helper()
 	v, ok := c(o)
 	if ok != known || ok && (v.Ruling != want || !strings.Contains(v.Numbers, text)) {
@@ -46,17 +47,17 @@ func judge(t *testing.T, name string, c test, o *compare.Outcome, known bool, wa
 
 func TestAhead(t *testing.T) {
 	o := outcome(run("plada", at(0, 1, 1), at(5, 0.3, 0), at(9, 0.4, 0)), run("ssg", at(0, 1, 1), at(9, 0.2, 0.5)), run("ipp", at(9, 0.35, 0)))
-	judge(t, "infeasible losses do not count", ahead("plada", []string{"ssg"}, bestObjective()), o, true, confirmed, "plada 0.3; ssg none (never feasible)")
-	judge(t, "the smaller is ahead", ahead("plada", []string{"ssg", "ipp"}, bestObjective()), o, true, confirmed, "ipp 0.35")
-	judge(t, "level is not ahead", ahead("plada", []string{"plada"}, bestObjective()), o, true, notConfirmed, "plada 0.3 (level)")
-	judge(t, "the larger is not", ahead("ipp", []string{"plada"}, bestObjective()), o, true, notConfirmed, "")
-	judge(t, "the last violation", ahead("ssg", []string{"plada"}, lastViolation()), o, true, notConfirmed, "0.5")
-	judge(t, "without its own number", ahead("ssg", []string{"plada"}, bestObjective()), o, true, notConfirmed, "")
+	judge(t, "infeasible losses do not count", ahead("plada", []string{"ssg"}, bestObjective()), o, true, study.Confirmed, "plada 0.3; ssg none (never feasible)")
+	judge(t, "the smaller is ahead", ahead("plada", []string{"ssg", "ipp"}, bestObjective()), o, true, study.Confirmed, "ipp 0.35")
+	judge(t, "level is not ahead", ahead("plada", []string{"plada"}, bestObjective()), o, true, study.NotConfirmed, "plada 0.3 (level)")
+	judge(t, "the larger is not", ahead("ipp", []string{"plada"}, bestObjective()), o, true, study.NotConfirmed, "")
+	judge(t, "the last violation", ahead("ssg", []string{"plada"}, lastViolation()), o, true, study.NotConfirmed, "0.5")
+	judge(t, "without its own number", ahead("ssg", []string{"plada"}, bestObjective()), o, true, study.NotConfirmed, "")
 	judge(t, "nobody to compare with", ahead("plada", []string{"gdpa"}, bestObjective()), o, false, "", "")
 	twice := outcome(run("plada", at(5, 0.3, 0)), run("plada", at(4, 0.3, 0)), run("ssg", at(1, 0.2, 0)), run("ssg", at(9, 0.2, 1)))
-	judge(t, "fewer runs with a number", ahead("plada", []string{"ssg"}, bestObjective()), twice, true, confirmed, "plada 0.3; ssg 0.2 (in 1 of 2 runs)")
-	judge(t, "likewise, behind", ahead("ssg", []string{"plada"}, bestObjective()), twice, true, notConfirmed, "")
-	judge(t, "seconds to the loss", ahead("plada", []string{"ipp"}, secondsToLoss("plada")), o, true, confirmed, "plada 5; ipp none (never reached)")
+	judge(t, "fewer runs with a number", ahead("plada", []string{"ssg"}, bestObjective()), twice, true, study.Confirmed, "plada 0.3; ssg 0.2 (in 1 of 2 runs)")
+	judge(t, "likewise, behind", ahead("ssg", []string{"plada"}, bestObjective()), twice, true, study.NotConfirmed, "")
+	judge(t, "seconds to the loss", ahead("plada", []string{"ipp"}, secondsToLoss("plada")), o, true, study.Confirmed, "plada 5; ipp none (never reached)")
 }
 
 func TestLastNear(t *testing.T) {
@@ -65,28 +66,28 @@ func TestLastNear(t *testing.T) {
 	}
 	infeasible := trainer.Record{NearStationarity: &near.Stationarity{Distance: math.NaN()}, NearReason: "infeasible"}
 	o := outcome(run("a", distant(2), distant(1), trainer.Record{}), run("b", distant(3), infeasible), run("c", infeasible))
-	judge(t, "the last one measured", ahead("a", []string{"b"}, lastNear()), o, true, confirmed, "a 1; b 3")
-	judge(t, "a missing one could be smaller", ahead("a", []string{"b", "c"}, lastNear()), o, true, notJudged, "c none (infeasible)")
-	judge(t, "and one behind decides", ahead("b", []string{"a", "c"}, lastNear()), o, true, notConfirmed, "b 3; a 1")
-	judge(t, "its own is missing", ahead("c", []string{"a"}, lastNear()), o, true, notJudged, "of c none (infeasible); a 1")
+	judge(t, "the last one measured", ahead("a", []string{"b"}, lastNear()), o, true, study.Confirmed, "a 1; b 3")
+	judge(t, "a missing one could be smaller", ahead("a", []string{"b", "c"}, lastNear()), o, true, study.NotJudged, "c none (infeasible)")
+	judge(t, "and one behind decides", ahead("b", []string{"a", "c"}, lastNear()), o, true, study.NotConfirmed, "b 3; a 1")
+	judge(t, "its own is missing", ahead("c", []string{"a"}, lastNear()), o, true, study.NotJudged, "of c none (infeasible); a 1")
 }
 
 func TestFails(t *testing.T) {
 	diverged := run("gdpa", at(0, 1, 0))
 	diverged.Failure = "the objective is NaN"
 	o := outcome(run("ppala", at(9, 1, 0)), diverged, run("late", at(9, 1, 0.1)))
-	judge(t, "diverged", fails("gdpa", "ppala"), o, true, confirmed, "1 of 1 runs, ppala in 0")
-	judge(t, "infeasible", fails("late", "ppala"), o, true, confirmed, "")
-	judge(t, "the other way", fails("ppala", "late"), o, true, notConfirmed, "")
+	judge(t, "diverged", fails("gdpa", "ppala"), o, true, study.Confirmed, "1 of 1 runs, ppala in 0")
+	judge(t, "infeasible", fails("late", "ppala"), o, true, study.Confirmed, "")
+	judge(t, "the other way", fails("ppala", "late"), o, true, study.NotConfirmed, "")
 	judge(t, "absent", fails("ssg", "ppala"), o, false, "", "")
 }
 
 func TestServes(t *testing.T) {
 	o := outcome(run("best", at(9, 1, 0)), run("near", at(9, 1.005, 0)), run("far", at(9, 1.1, 0)), run("out", at(9, 0.9, 0.1)))
-	judge(t, "the best", serves("best"), o, true, confirmed, "infeasible in 0 of 1 runs")
-	judge(t, "about as good", serves("near"), o, true, confirmed, "loss 1.005; the best feasible loss of all is 1")
-	judge(t, "a larger loss", serves("far"), o, true, notConfirmed, "")
-	judge(t, "infeasible", serves("out"), o, true, notConfirmed, "violation 0.1")
+	judge(t, "the best", serves("best"), o, true, study.Confirmed, "infeasible in 0 of 1 runs")
+	judge(t, "about as good", serves("near"), o, true, study.Confirmed, "loss 1.005; the best feasible loss of all is 1")
+	judge(t, "a larger loss", serves("far"), o, true, study.NotConfirmed, "")
+	judge(t, "infeasible", serves("out"), o, true, study.NotConfirmed, "violation 0.1")
 	judge(t, "absent", serves("ssg"), o, false, "", "")
 }
 
@@ -101,19 +102,19 @@ func TestDecays(t *testing.T) {
 		}
 		return r
 	}
-	judge(t, "1/k", decays("ppala"), outcome(falling(-1)), true, confirmed, "stationarity k^-0.99")
-	judge(t, "constant", decays("ppala"), outcome(falling(0)), true, notConfirmed, "stationarity k^")
-	judge(t, "too few records", decays("ppala"), outcome(run("ppala", at(0, 1, 0), at(1, 1, 0))), true, notConfirmed, "")
+	judge(t, "1/k", decays("ppala"), outcome(falling(-1)), true, study.Confirmed, "stationarity k^-0.99")
+	judge(t, "constant", decays("ppala"), outcome(falling(0)), true, study.NotConfirmed, "stationarity k^")
+	judge(t, "too few records", decays("ppala"), outcome(run("ppala", at(0, 1, 0), at(1, 1, 0))), true, study.NotConfirmed, "")
 }
 
 func TestInsensitive(t *testing.T) {
 	names := []string{"a", "b"}
-	judge(t, "equal", insensitive(names), outcome(run("a", at(1, 1, 0)), run("b", at(1, 1.005, 0))), true, confirmed, "a: loss 1")
-	judge(t, "the loss differs", insensitive(names), outcome(run("a", at(1, 1, 0)), run("b", at(1, 1.1, 0))), true, notConfirmed, "")
-	judge(t, "infeasible", insensitive(names), outcome(run("a", at(1, 1, 0)), run("b", at(1, 1, 0.1))), true, notConfirmed, "")
+	judge(t, "equal", insensitive(names), outcome(run("a", at(1, 1, 0)), run("b", at(1, 1.005, 0))), true, study.Confirmed, "a: loss 1")
+	judge(t, "the loss differs", insensitive(names), outcome(run("a", at(1, 1, 0)), run("b", at(1, 1.1, 0))), true, study.NotConfirmed, "")
+	judge(t, "infeasible", insensitive(names), outcome(run("a", at(1, 1, 0)), run("b", at(1, 1, 0.1))), true, study.NotConfirmed, "")
 	failed := run("b", at(1, 1, 0))
 	failed.Failure = "NaN"
-	judge(t, "failed", insensitive(names), outcome(run("a", at(1, 1, 0)), failed), true, notConfirmed, "b failed")
+	judge(t, "failed", insensitive(names), outcome(run("a", at(1, 1, 0)), failed), true, study.NotConfirmed, "b failed")
 }
 
 // dual builds a record with one multiplier.
@@ -124,20 +125,20 @@ func dual(lambda, mu, violation float64) trainer.Record {
 func TestMultipliers(t *testing.T) {
 	names := []string{"plada"}
 	settled := run("plada", dual(0, 0, 0), dual(1, 0.5, 0), dual(2, 1.9, 0), dual(2, 1.99, 0), dual(2, 1.999, 0))
-	judge(t, "settled", multipliersSettle(names), outcome(settled), true, confirmed, "of at most 0.5")
+	judge(t, "settled", multipliersSettle(names), outcome(settled), true, study.Confirmed, "of at most 0.5")
 	moving := run("plada", dual(0, 0, 0), dual(1, 0.5, 0), dual(2, 1.9, 0), dual(3, 2.99, 0), dual(4, 3.999, 0))
-	judge(t, "still moving", multipliersSettle(names), outcome(moving), true, notConfirmed, "moved by 25%")
+	judge(t, "still moving", multipliersSettle(names), outcome(moving), true, study.NotConfirmed, "moved by 25%")
 	apart := run("plada", dual(0, 0, 0), dual(2, 1.5, 0), dual(2, 1.5, 0), dual(2, 1.5, 0))
-	judge(t, "apart", multipliersSettle(names), outcome(apart), true, notConfirmed, "")
+	judge(t, "apart", multipliersSettle(names), outcome(apart), true, study.NotConfirmed, "")
 	judge(t, "without multipliers", multipliersSettle(names), outcome(run("plada", at(1, 1, 0))), false, "", "")
 }
 
 // With alpha 10 and beta 0.1, rho is 5. A gap of 0.5 between lambda and mu leaves a violation of
 // 0.1.
 func TestRemaining(t *testing.T) {
-	judge(t, "owed", remaining("plada"), outcome(run("plada", dual(1, 0.5, 0.1))), true, confirmed, "violation 0.1, |lambda - mu|/rho 0.1")
-	judge(t, "not by mu", remaining("plada"), outcome(run("plada", dual(1, 0.9, 0.1))), true, notConfirmed, "")
-	judge(t, "feasible", remaining("plada"), outcome(run("plada", dual(1, 1, 0))), true, notConfirmed, "")
+	judge(t, "owed", remaining("plada"), outcome(run("plada", dual(1, 0.5, 0.1))), true, study.Confirmed, "violation 0.1, |lambda - mu|/rho 0.1")
+	judge(t, "not by mu", remaining("plada"), outcome(run("plada", dual(1, 0.9, 0.1))), true, study.NotConfirmed, "")
+	judge(t, "feasible", remaining("plada"), outcome(run("plada", dual(1, 1, 0))), true, study.NotConfirmed, "")
 }
 
 func TestReport(t *testing.T) {

@@ -7,13 +7,14 @@ import (
 
 	"ppal/internal/compare"
 	"ppal/internal/config"
+	"ppal/internal/study"
 	"ppal/trainer"
 )
 
 // decays fits the mean of the squared residuals over the iterations. The theorems predict a slope
 // of about -1 or less.
 func decays(contender string) test {
-	return func(o *compare.Outcome) (verdict, bool) {
+	return func(o *compare.Outcome) (study.Verdict, bool) {
 		var slopes [3][]float64
 		for _, r := range o.Of(contender) {
 			for i, of := range []func(r *trainer.Record) float64{
@@ -32,7 +33,7 @@ func decays(contender string) test {
 			texts = append(texts, fmt.Sprintf("%s k^%v", name, s))
 			holds = holds && (s.N == 0 || s.Mean <= decayLimit)
 		}
-		return verdict{ruled(holds), "means of squares decay like " + strings.Join(texts, ", ")}, len(o.Of(contender)) > 0
+		return study.Verdict{Ruling: study.Ruled(holds), Numbers: "means of squares decay like " + strings.Join(texts, ", ")}, len(o.Of(contender)) > 0
 	}
 }
 
@@ -72,19 +73,19 @@ const (
 
 // insensitive tests whether all contenders end feasible with the same loss.
 func insensitive(names []string) test {
-	return func(o *compare.Outcome) (verdict, bool) {
+	return func(o *compare.Outcome) (study.Verdict, bool) {
 		low, high, worst := math.Inf(1), math.Inf(-1), 0.0
 		var texts []string
 		for _, name := range names {
 			f, v := o.Final(name, func(r *trainer.Record) (float64, bool) { return r.Objective, true }), lastViolation().of(o, name)
 			if f.N == 0 {
-				return verdict{notConfirmed, name + " failed"}, len(o.Of(name)) > 0
+				return study.Verdict{Ruling: study.NotConfirmed, Numbers: name + " failed"}, len(o.Of(name)) > 0
 			}
 			low, high, worst = min(low, f.Mean), max(high, f.Mean), max(worst, v.Mean)
 			texts = append(texts, fmt.Sprintf("%s: loss %v, violation %v", name, f, v))
 		}
 		texts = append(texts, fmt.Sprintf("the losses differ by %.2g %%", 100*(high-low)/math.Abs(high)))
-		return verdict{ruled(high-low <= sameLoss*math.Abs(high) && worst <= sameViolation), strings.Join(texts, "; ")}, true
+		return study.Verdict{Ruling: study.Ruled(high-low <= sameLoss*math.Abs(high) && worst <= sameViolation), Numbers: strings.Join(texts, "; ")}, true
 	}
 }
 
@@ -92,7 +93,7 @@ func insensitive(names []string) test {
 // its largest value. The multipliers change by less than a twentieth of their size over the last
 // quarter.
 func multipliersSettle(names []string) test {
-	return func(o *compare.Outcome) (verdict, bool) {
+	return func(o *compare.Outcome) (study.Verdict, bool) {
 		holds, known := true, false
 		var texts []string
 		for _, name := range names {
@@ -115,7 +116,7 @@ func multipliersSettle(names []string) test {
 					name, r.Seed, gap(last), largest, last.Multipliers[0], 100*move))
 			}
 		}
-		return verdict{ruled(holds), strings.Join(texts, "; ")}, known
+		return study.Verdict{Ruling: study.Ruled(holds), Numbers: strings.Join(texts, "; ")}, known
 	}
 }
 
@@ -133,19 +134,19 @@ func gap(r *trainer.Record) float64 {
 // remaining tests whether a contender ends infeasible by (lambda - mu)/rho, with a tolerance of a
 // tenth.
 func remaining(name string) test {
-	return func(o *compare.Outcome) (verdict, bool) {
+	return func(o *compare.Outcome) (study.Verdict, bool) {
 		holds := len(o.Of(name)) > 0
 		var texts []string
 		for _, r := range o.Of(name) {
 			rho, ok := rhoOf(r.Config)
 			if !ok {
-				return verdict{}, false
+				return study.Verdict{}, false
 			}
 			debt, violation := gap(r.Last())/rho, r.Last().MaxViolation
 			holds = holds && violation > r.Config.FeasibilityTolerance && math.Abs(debt-violation) <= 0.1*violation
 			texts = append(texts, fmt.Sprintf("%s, seed %d: violation %.4g, |lambda - mu|/rho %.4g", name, r.Seed, violation, debt))
 		}
-		return verdict{ruled(holds), strings.Join(texts, "; ")}, len(o.Of(name)) > 0
+		return study.Verdict{Ruling: study.Ruled(holds), Numbers: strings.Join(texts, "; ")}, len(o.Of(name)) > 0
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"ppal/internal/chart"
 	"ppal/internal/rundir"
+	"ppal/internal/study"
 )
 
 // Title returns the title of the problem.
@@ -70,7 +71,7 @@ func (o *Outcome) verdicts() string {
 	fmt.Fprintf(&out, "- time: ppal is at least %d times faster than %s in wall time (median and range over the splits)\n\n", Speedup, ExponentiatedGradient)
 	out.WriteString("| problem | bounds | test error | time |\n|---|---|---|---|\n")
 	for _, p := range o.Options.Problems {
-		cell := func(v Verdict) string { return fmt.Sprintf("**%s**, %s", v.Ruling, v.Numbers) }
+		cell := func(v study.Verdict) string { return fmt.Sprintf("**%s**, %s", v.Ruling, v.Numbers) }
 		fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", p.Title(), cell(o.Bounds(p)), cell(o.Errors(p)), cell(o.Times(p)))
 	}
 	return out.String()

@@ -3,38 +3,23 @@ package decisions
 import (
 	"fmt"
 	"slices"
+
+	"ppal/internal/study"
 )
-
-// Ruling says whether the measurements support a claim.
-type Ruling string
-
-// The rulings.
-const (
-	Confirmed    Ruling = "confirmed"
-	NotConfirmed Ruling = "not confirmed"
-	NotJudged    Ruling = "not judged"
-)
-
-// Verdict is the ruling on a claim about one problem, with its numbers.
-type Verdict struct {
-	Problem Problem
-	Ruling  Ruling
-	Numbers string // short, for a cell of a table
-}
 
 // Speedup is the claimed ratio of ExponentiatedGradient's wall time to ppal's.
 const Speedup = 10
 
 // Bounds judges this claim: ppal meets the bound on the training decisions of every split, up to
 // one row.
-func (o *Outcome) Bounds(p Problem) Verdict {
+func (o *Outcome) Bounds(p Problem) study.Verdict {
 	own := o.Table(p)[0]
-	v := Verdict{p, Confirmed, fmt.Sprintf("%d of %d", own.Met, o.Options.Splits)}
+	v := study.Verdict{Ruling: study.Confirmed, Numbers: fmt.Sprintf("%d of %d", own.Met, o.Options.Splits)}
 	switch {
 	case len(own.At[0]) < o.Options.Splits:
-		v.Ruling, v.Numbers = NotJudged, fmt.Sprintf("%d of %d splits were measured", len(own.At[0]), o.Options.Splits)
+		v.Ruling, v.Numbers = study.NotJudged, fmt.Sprintf("%d of %d splits were measured", len(own.At[0]), o.Options.Splits)
 	case own.Met < o.Options.Splits:
-		v.Ruling = NotConfirmed
+		v.Ruling = study.NotConfirmed
 	}
 	return v
 }
@@ -43,7 +28,7 @@ func (o *Outcome) Bounds(p Problem) Verdict {
 // the best other contender, up to two standard errors of the paired differences. The numbers are
 // the mean of the other contender's test error minus ppal's test error, in points, and the
 // standard error of the mean.
-func (o *Outcome) Errors(p Problem) Verdict {
+func (o *Outcome) Errors(p Problem) study.Verdict {
 	var best *Row
 	least := 0.0
 	rows := o.Table(p)
@@ -57,33 +42,33 @@ func (o *Outcome) Errors(p Problem) Verdict {
 		}
 	}
 	if best == nil {
-		return Verdict{p, NotJudged, "no other meets the bound on every split"}
+		return study.Verdict{Ruling: study.NotJudged, Numbers: "no other meets the bound on every split"}
 	}
 	mean, standard := meanError(best.Excess)
-	ruling := Confirmed
+	ruling := study.Confirmed
 	if mean < 0 && -mean > 2*standard {
-		ruling = NotConfirmed
+		ruling = study.NotConfirmed
 	}
-	return Verdict{p, ruling, fmt.Sprintf("%s ± %.2f, %s", signedPoints(mean), 100*standard, best.Contender.Name)}
+	return study.Verdict{Ruling: ruling, Numbers: fmt.Sprintf("%s ± %.2f, %s", signedPoints(mean), 100*standard, best.Contender.Name)}
 }
 
 // Times judges this claim: ppal is at least Speedup times faster than ExponentiatedGradient in
 // wall time. The measure is the median over the splits of the ratio within a turn. The numbers are
 // the ratios of the wall times with their range, and the ratios of the CPU times.
-func (o *Outcome) Times(p Problem) Verdict {
+func (o *Outcome) Times(p Problem) study.Verdict {
 	rows := o.Table(p)
 	at := slices.IndexFunc(rows, func(r Row) bool { return r.Contender.Name == ExponentiatedGradient })
 	if at < 0 || len(rows[at].Seconds) == 0 || len(rows[at].Seconds) != len(rows[0].Seconds) {
-		return Verdict{p, NotJudged, "not measured"}
+		return study.Verdict{Ruling: study.NotJudged, Numbers: "not measured"}
 	}
 	own, other := &rows[0], &rows[at]
 	ratios := quotients(other.Seconds, own.Seconds)
 	ratio := median(ratios)
-	ruling := Confirmed
+	ruling := study.Confirmed
 	if ratio < Speedup {
-		ruling = NotConfirmed
+		ruling = study.NotConfirmed
 	}
-	return Verdict{p, ruling, fmt.Sprintf("%.1f (%.1f to %.1f), CPU %.1f", ratio, slices.Min(ratios), slices.Max(ratios), median(quotients(other.CPU, own.CPU)))}
+	return study.Verdict{Ruling: ruling, Numbers: fmt.Sprintf("%.1f (%.1f to %.1f), CPU %.1f", ratio, slices.Min(ratios), slices.Max(ratios), median(quotients(other.CPU, own.CPU)))}
 }
 
 // quotients returns a[i]/b[i].

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ppal/internal/study"
 )
 
 // parity is the problem of the tests: a gap of at most 0.05 with rows of 1/60.
@@ -48,15 +50,15 @@ func compared(theirs [2]float64, own, others [2]float64) *Outcome {
 
 func TestVerdictOnBounds(t *testing.T) {
 	o := compared([2]float64{40, 40}, [2]float64{1, 1}, [2]float64{10, 10})
-	if v := o.Bounds(parity); v.Ruling != Confirmed || v.Numbers != "2 of 2" {
+	if v := o.Bounds(parity); v.Ruling != study.Confirmed || v.Numbers != "2 of 2" {
 		t.Error(v)
 	}
 	o.Fits[3].Points[0].Accepted = cells(0, 50, 0, 10) // a gap of 1/6 on split 2
-	if v := o.Bounds(parity); v.Ruling != NotConfirmed || v.Numbers != "1 of 2" {
+	if v := o.Bounds(parity); v.Ruling != study.NotConfirmed || v.Numbers != "1 of 2" {
 		t.Error(v)
 	}
 	o.Fits = o.Fits[:3]
-	if v := o.Bounds(parity); v.Ruling != NotJudged {
+	if v := o.Bounds(parity); v.Ruling != study.NotJudged {
 		t.Error(v)
 	}
 }
@@ -64,11 +66,11 @@ func TestVerdictOnBounds(t *testing.T) {
 func TestVerdictOnErrors(t *testing.T) {
 	for _, c := range []struct {
 		theirs [2]float64 // accepted positives of the other library: more is better
-		ruling Ruling
+		ruling study.Ruling
 	}{
-		{[2]float64{30, 30}, Confirmed},
-		{[2]float64{50, 30}, Confirmed},    // within two standard errors
-		{[2]float64{50, 49}, NotConfirmed}, // a difference of 9.5 rows with a standard error of 0.5
+		{[2]float64{30, 30}, study.Confirmed},
+		{[2]float64{50, 30}, study.Confirmed},    // within two standard errors
+		{[2]float64{50, 49}, study.NotConfirmed}, // a difference of 9.5 rows with a standard error of 0.5
 	} {
 		if v := compared(c.theirs, [2]float64{1, 1}, [2]float64{1, 1}).Errors(parity); v.Ruling != c.ruling {
 			t.Errorf("%v: %v, want %s", c.theirs, v, c.ruling)
@@ -76,7 +78,7 @@ func TestVerdictOnErrors(t *testing.T) {
 	}
 	o := compared([2]float64{50, 50}, [2]float64{1, 1}, [2]float64{1, 1})
 	o.Fits[4].Points[0].Accepted = cells(0, 50, 0, 0) // a gap of 1/3 on split 2, ppal's is 0
-	if v := o.Errors(parity); v.Ruling != NotJudged {
+	if v := o.Errors(parity); v.Ruling != study.NotJudged {
 		t.Error(v)
 	}
 }
@@ -84,14 +86,14 @@ func TestVerdictOnErrors(t *testing.T) {
 func TestVerdictOnTimes(t *testing.T) {
 	for _, c := range []struct {
 		others [2]float64
-		ruling Ruling
-	}{{[2]float64{10, 12}, Confirmed}, {[2]float64{9, 10}, NotConfirmed}} {
+		ruling study.Ruling
+	}{{[2]float64{10, 12}, study.Confirmed}, {[2]float64{9, 10}, study.NotConfirmed}} {
 		if v := compared([2]float64{40, 40}, [2]float64{1, 1}, c.others).Times(parity); v.Ruling != c.ruling {
 			t.Errorf("%v: %v, want %s", c.others, v, c.ruling)
 		}
 	}
 	np := Problem{Kind: NeymanPearson, Data: parity.Data, Bound: 0.05}
-	if v := compared([2]float64{40, 40}, [2]float64{1, 1}, [2]float64{1, 1}).Times(np); v.Ruling != NotJudged {
+	if v := compared([2]float64{40, 40}, [2]float64{1, 1}, [2]float64{1, 1}).Times(np); v.Ruling != study.NotJudged {
 		t.Error(v)
 	}
 }
