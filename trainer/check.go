@@ -33,11 +33,9 @@ func (t *run) meetsHere() (bool, error) {
 }
 
 // stuck asks Settings.Stuck at a check.
-func (t *run) stuck() bool {
-	multipliers := t.m.Report().Multipliers
-	if t.set.Stuck == nil || multipliers == nil || t.full != t.p || problem.Coarse(t.graded) {
-		return false
+func (t *run) stuck() (bool, error) {
+	if t.set.Stuck == nil || t.full != t.p || problem.Coarse(t.graded) {
+		return false, nil
 	}
-	t.p.Space().Read(t.x, problem.Iterate)
-	return t.set.Stuck(t.at.Objective+t.p.Space().Regularizer.Value(t.x), t.at.Constraints, multipliers)
+	return t.set.Stuck(t.at.Constraints)
 }

@@ -80,6 +80,16 @@ type Rester interface {
 	Resting() bool
 }
 
+// Penalizer is a Method that weighs the violation of the constraints by a penalty, and can begin
+// with a larger one.
+type Penalizer interface {
+	// CurrentPenalty returns the penalty, without the factor of a schedule. It returns 0 if the
+	// settings fix the size of the steps, because a larger penalty needs smaller steps.
+	CurrentPenalty() float64
+	// BeginWith raises the penalty to at least c, after Init and before the first iteration.
+	BeginWith(c float64)
+}
+
 // hooks are the optional interfaces of a Method and a Recorder, nil if not implemented. A run looks
 // them up once.
 type hooks struct {

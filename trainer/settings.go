@@ -98,10 +98,9 @@ type Settings struct {
 	Incumbent *Merit
 	// FeasibilityTolerance is the largest violation that counts as feasible; 0 is the default, 1e-3.
 	FeasibilityTolerance float64
-	// Stuck reports at a check whether the run is to end with the status Stuck, given the objective
-	// f + r, the constraints and the multipliers of the iterate. Runs on mini-batches, and
-	// methods without multipliers, never call Stuck. nil is the default: never.
-	Stuck func(objective float64, g, multipliers []float64) bool
+	// Stuck reports at a check whether the run is to end with the status Stuck, given the constraints
+	// at the iterate. Runs on mini-batches never call Stuck. nil is the default: never.
+	Stuck func(g []float64) (bool, error)
 	// IgnoreConflict continues a run whose constraints cannot be met (status Infeasible), and does not
 	// search for such a conflict.
 	IgnoreConflict bool

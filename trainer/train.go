@@ -337,6 +337,13 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 				return Infeasible, nil
 			}
 		}
+		stuck := false
+		if checked && !limited {
+			var err error
+			if stuck, err = t.stuck(); err != nil {
+				return Failed, err
+			}
+		}
 		switch {
 		case last:
 			return IterationLimit, nil
@@ -346,7 +353,7 @@ func (t *run) loop(ctx context.Context) (Status, error) {
 			return GradientLimit, nil
 		case resting:
 			return AtRest, nil
-		case checked && t.stuck():
+		case stuck:
 			if err := t.record(true, true); err != nil {
 				return Failed, err
 			}

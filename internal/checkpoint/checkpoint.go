@@ -26,7 +26,7 @@ import (
 
 // Version is the version of the format. A change of the names or the meaning of any part of a state
 // raises the version.
-const Version = 10
+const Version = 11
 
 // Read returns errors that wrap one of these errors. The error's text has the reason.
 var (

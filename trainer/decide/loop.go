@@ -129,21 +129,25 @@ func (l *loop) round(ctx context.Context) (again bool, err error) {
 	l.rounds++
 	excess, unused := l.excess(r)
 	ended := status == trainer.Converged || status == trainer.AtRest
+	solved := ended && excess <= 0 && !unused && !starting
 	last := status == trainer.Interrupted || !starting && status == trainer.NoImprovement || l.spent() || l.solutions() > l.f.Rounds
 	if status != trainer.Interrupted && (!starting || last) {
 		if err := l.searchConflict(last); err != nil {
 			return false, err
 		}
 	}
-	if last || l.conflict.inARow >= mostConflicts || ended && excess <= 0 && !unused && !starting {
+	if last || l.conflict.inARow >= mostConflicts || solved && !(l.anew > 0 && l.mayBeginAnew()) {
 		return false, nil
+	}
+	if solved {
+		return true, l.beginAnew()
 	}
 	if !starting {
 		l.shift(r, excess)
 	}
 	l.state = warm(l.state)
 	if starting {
-		if err := l.afterStart(status); err != nil {
+		if err := l.afterStart(status, r); err != nil {
 			return false, err
 		}
 	} else if !ended { // also if the next round starts from the best round
@@ -188,7 +192,7 @@ func (l *loop) validationMerit() trainer.Merit {
 
 // next begins the counts of the next round.
 func (l *loop) next() {
-	l.repeated, l.gradients, l.stagnation = l.at.Iteration, l.at.GradientEvaluations, stagnation{}
+	l.repeated, l.gradients, l.stagnation = l.at.Iteration, l.at.GradientEvaluations, stagnation{inVain: l.stagnation.inVain}
 }
 
 // afterStart prepares the first round with the smooth objective: the method begins anew at the last
@@ -196,7 +200,7 @@ func (l *loop) next() {
 // of relus to flat sigmoids, and quasi-Newton steps end in worse local minima. Networks keep the
 // model and the trust region of quasi-Newton steps, which would need many iterations to learn both
 // again.
-func (l *loop) afterStart(status trainer.Status) error {
+func (l *loop) afterStart(status trainer.Status, r *Round) error {
 	if err := l.f.Smooth.Map().SetObjective(1, nil); err != nil {
 		return err
 	}
@@ -207,11 +211,10 @@ func (l *loop) afterStart(status trainer.Status) error {
 	if status == trainer.NoImprovement && l.validates() {
 		x = iterate(l.p)
 	}
-	at, err := l.begin(x)
-	if err != nil {
+	if err := l.begin(x); err != nil {
 		return err
 	}
-	l.keepLoss(x, &at)
+	l.loss = &loss{x: x, violation: r.Exact.Violation, worth: r.Exact.worth(), penalty: l.penalty()}
 	if !problem.FeaturesOf(l.p).Shallow && slices.Equal(x, before.Vectors["iterate"]) {
 		keepCurvature(l.state, before)
 	}
@@ -299,6 +302,17 @@ func (l *loop) book() {
 
 // measure counts the decisions at the iterate and appends the round.
 func (l *loop) measure() (*Round, error) {
+	r, err := l.count()
+	if err != nil {
+		return nil, err
+	}
+	l.result.Rounds = append(l.result.Rounds, *r)
+	return &l.result.Rounds[len(l.result.Rounds)-1], nil
+}
+
+// count describes a round that ends at the iterate: it counts the decisions there, and takes the
+// exact step.
+func (l *loop) count() (*Round, error) {
 	all, m := l.f.Smooth, len(l.shifts)
 	all.Space().Write(problem.Iterate, iterate(l.p)) // Smooth may have another iterate than p
 	r := Round{Iteration: l.at.Iteration, Theta: l.theta, Shifts: slices.Clone(l.shifts), Smooth: make([]float64, m), Decisions: make([]float64, m)}
@@ -331,8 +345,7 @@ func (l *loop) measure() (*Round, error) {
 		return nil, err
 	}
 	r.Objective, r.Exact = l.f.Target.Value(counted), *exact
-	l.result.Rounds = append(l.result.Rounds, r)
-	return &l.result.Rounds[len(l.result.Rounds)-1], nil
+	return &r, nil
 }
 
 // iterate returns a copy of the iterate.
@@ -425,6 +438,9 @@ func (l *loop) finish() error {
 	r.Point = at
 	if l.anew > 0 {
 		r.Notes = append(slices.Clip(r.Notes), anewNote(l.anew))
+	}
+	if l.stagnation.inVain && l.best.start {
+		r.Warnings = append(slices.Clip(r.Warnings), l.stuckWarning())
 	}
 	r.Warnings = l.warnings.finish(r.Warnings)
 	return nil

@@ -39,6 +39,7 @@ type GDPA struct {
 
 	firstOrder
 	r         int
+	beta      float64 // beta_0
 	lambda, y []float64
 }
 
@@ -67,6 +68,7 @@ func (m *GDPA) StartDual(g []float64) error {
 	if s := m.PrimalStep(); m.Automatic && (s.Fixed || s.Kind == step.Adam) {
 		return fmt.Errorf("method: %w: GDPA's automatic step needs a primal step with the curvature rule", problem.ErrSettings)
 	}
+	m.beta = setting.OrDefault(m.Penalty, DefaultGDPAPenalty)
 	m.r, m.lambda, m.y = 0, make([]float64, len(g)), make([]float64, len(g))
 	return nil
 }
@@ -88,7 +90,7 @@ const (
 
 // penalty returns beta_r.
 func (m *GDPA) penalty() float64 {
-	beta := setting.OrDefault(m.Penalty, DefaultGDPAPenalty)
+	beta := m.beta
 	if m.Ratio > 0 {
 		return beta * math.Pow(m.Ratio, float64(m.r))
 	}
@@ -134,6 +136,7 @@ func (m *GDPA) Report() trainer.Report { return trainer.NewReport(m.stepSize(), 
 // VisitDual implements trainer.DualRule.
 func (m *GDPA) VisitDual(v problem.StateVisitor) {
 	v.Count("gdpa.r", &m.r)
+	v.Number("gdpa.penalty", &m.beta)
 	v.Numbers("gdpa.multipliers", m.lambda)
 }
 

@@ -27,6 +27,7 @@ type Penalty struct {
 
 	firstOrder
 	k int
+	c float64   // the first c
 	w []float64 // w at the iterate, for Report
 }
 
@@ -59,6 +60,7 @@ func (m *Penalty) StartDual(g []float64) error {
 	case m.Period < 0:
 		return fmt.Errorf("method: %w: the penalty's period is %d, want a positive number", problem.ErrSettings, m.Period)
 	}
+	m.c = setting.OrDefault(m.Coefficient, DefaultPenaltyCoefficient)
 	m.k, m.w = 0, make([]float64, len(g))
 	m.Coefficients(m.w, g)
 	return nil
@@ -70,7 +72,7 @@ func (m *Penalty) coefficient() float64 {
 	if period == 0 {
 		period = DefaultPenaltyPeriod
 	}
-	return setting.OrDefault(m.Coefficient, DefaultPenaltyCoefficient) * math.Pow(setting.OrDefault(m.Growth, DefaultPenaltyGrowth), float64(m.k/period))
+	return m.c * math.Pow(setting.OrDefault(m.Growth, DefaultPenaltyGrowth), float64(m.k/period))
 }
 
 // PrimalStep implements trainer.DualRule.
@@ -101,6 +103,7 @@ func (m *Penalty) Report() trainer.Report { return trainer.NewReport(m.stepSize(
 // VisitDual implements trainer.DualRule.
 func (m *Penalty) VisitDual(v problem.StateVisitor) {
 	v.Count("penalty.k", &m.k)
+	v.Number("penalty.coefficient", &m.c)
 	v.Numbers("penalty.weights", m.w)
 }
 

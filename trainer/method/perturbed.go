@@ -228,6 +228,9 @@ func (d *perturbed) VisitDual(v problem.StateVisitor) {
 	v.Count("dual.k", &d.k)
 	v.Count("dual.negative", &d.negative)
 	v.Number("dual.delta", &d.delta)
+	rho := d.rho
+	v.Number("dual.rho", &rho)
+	d.setRho(rho)
 	v.Number("dual.largest-step", &d.largestStep)
 	v.Numbers("dual.slack", d.u)
 	v.Numbers("dual.multipliers", d.lambda)

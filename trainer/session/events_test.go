@@ -3,6 +3,7 @@ package session
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,6 +20,46 @@ func recordSteps(t *testing.T, path string) (steps []int) {
 		}
 	}
 	return steps
+}
+
+// shownSteps returns the steps that TensorBoard shows of the event files in dir: a file that begins
+// with a start replaces the steps of earlier files from this start on.
+func shownSteps(t *testing.T, dir string) (steps []int) {
+	t.Helper()
+	for k, path := range eventfile.Files(t, dir) {
+		if k > 0 {
+			start := eventfile.Read(t, path)[1]
+			if !start.Start {
+				t.Fatalf("%s does not begin with a start: %+v", path, start)
+			}
+			steps = slices.DeleteFunc(steps, func(step int) bool { return step >= int(start.Step) })
+		}
+		steps = append(steps, recordSteps(t, path)...)
+	}
+	return steps
+}
+
+// recordedSteps returns the iterations of the records in metrics.jsonl.
+func recordedSteps(t *testing.T, dir string) (steps []int) {
+	t.Helper()
+	for _, r := range recordsOf(t, dir) {
+		steps = append(steps, r.Iteration)
+	}
+	return steps
+}
+
+// The event files of a run that is extended twice show the records of metrics.jsonl, each once. The
+// record at the end of the shorter run is not among them.
+func TestExtendTensorBoard(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	on := func(o *Options) { o.TensorBoard = true }
+	limitedTo(t, dir, 83, 0, on)
+	limitedTo(t, dir, 121, 83, on)
+	limitedTo(t, dir, 150, 121, on)
+	got, want := shownSteps(t, dir), recordedSteps(t, dir)
+	if !slices.Equal(got, want) || slices.Contains(want, 83) || want[len(want)-1] != 150 {
+		t.Errorf("TensorBoard shows the steps %v, the records are at %v", got, want)
+	}
 }
 
 // The event files of a run that was interrupted and then continues hold every record of
@@ -45,26 +86,10 @@ func TestTensorBoard(t *testing.T) {
 	if len(files) != 2 {
 		t.Fatalf("files %q", files)
 	}
+	if got, want := shownSteps(t, dir), recordedSteps(t, dir); !slices.Equal(got, want) {
+		t.Errorf("TensorBoard shows the steps %v, the records are at %v", got, want)
+	}
 	second := eventfile.Read(t, files[1])
-	if !second[1].Start {
-		t.Fatalf("the second file does not begin with a start: %+v", second[:3])
-	}
-	var steps []int
-	for _, step := range recordSteps(t, files[0]) {
-		if step < int(second[1].Step) {
-			steps = append(steps, step)
-		}
-	}
-	steps = append(steps, recordSteps(t, files[1])...)
-	records := recordsOf(t, dir)
-	if len(steps) != len(records) {
-		t.Fatalf("%d events for %d records", len(steps), len(records))
-	}
-	for i, r := range records {
-		if r.Iteration != steps[i] {
-			t.Errorf("event %d has step %d, the record %d", i, steps[i], r.Iteration)
-		}
-	}
 	config, err := os.ReadFile(filepath.Join(dir, "config.yaml"))
 	if err != nil || !strings.Contains(second[2].Texts["settings"], string(config)) || !strings.Contains(string(config), "tensorboard: true") {
 		t.Errorf("settings %q, %v", second[2].Texts, err)

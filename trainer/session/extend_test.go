@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/constraints"
 	"ppal/internal/checkpoint"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
@@ -113,6 +114,9 @@ func TestExtendNotes(t *testing.T) {
 		because       string
 	}{
 		"batches": {func(o *Options) { o.BatchSize = 20 }, 140, 180, "the iterations before its limit use all rows"},
+		"decisions": {func(o *Options) {
+			o.Data, o.Task = Matrices{Train: unclear(400, 4)}, Decisions{Minimize: constraints.FNR(), SubjectTo: subject(t, "fpr <= 0.1")}
+		}, 140, 180, "the rounds of bounds on decisions end at shares of the limit"},
 		"records": {func(o *Options) { o.Settings.RecordEvery = 0 }, 400, 800, "its records are at other iterations"},
 		"checks":  {func(o *Options) { o.Settings.RecordEvery = 5 }, 400, 800, "its checks are at other iterations"},
 		"time":    {func(o *Options) { o.TimeLimit = time.Hour }, 120, 150, "the time limit ends it after another number of iterations"},
