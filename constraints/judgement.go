@@ -136,6 +136,16 @@ func (c *Counted) Judge(j int) Judgement {
 	return worst
 }
 
+// JudgeRates judges constraint j on rates that were counted elsewhere: the value and the number of
+// rows of each of Rates. The values may be expected values of decisions that are drawn.
+func (s *System) JudgeRates(j int, rates []float64, rows []int) Judgement {
+	c := Counted{Terms: rates, Rows: rows, system: s}
+	for k, v := range rates {
+		c.Hits = append(c.Hits, int(math.Round(v*float64(rows[k]))))
+	}
+	return c.Judge(j)
+}
+
 // Coarse returns the inequality of constraint j with the largest tolerance, if the tolerance is
 // above Constraint.MostTolerance, so that the constraint cannot be judged if the decisions exceed
 // it. Coarse returns nil if no tolerance is too large. The values of the inequality are not set.

@@ -48,26 +48,5 @@ func Measure(kind Kind, totals, accepted Counts, split int) Measured {
 	return m
 }
 
-// OneRow returns the change of a bounded value when a single row of the smallest cell changes its
-// decision.
-func OneRow(kind Kind, totals Counts, split int) float64 {
-	n := totals[split]
-	smallest := math.Inf(1)
-	switch kind {
-	case DemographicParity:
-		smallest = min(n[0][0]+n[0][1], n[1][0]+n[1][1])
-	case EqualizedOdds:
-		smallest = min(n[0][0], n[0][1], n[1][0], n[1][1])
-	case NeymanPearson:
-		smallest = n[0][0] + n[1][0]
-	}
-	return 1 / smallest
-}
-
 // rounding is the tolerance for the rounding of a quotient of counts.
 const rounding = 1e-9
-
-// Met reports whether all bounded values are at most the bound plus OneRow.
-func (m Measured) Met(p Problem, totals Counts, split int) bool {
-	return m.Largest() <= p.Bound+OneRow(p.Kind, totals, split)+rounding
-}

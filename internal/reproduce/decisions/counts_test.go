@@ -3,6 +3,8 @@ package decisions
 import (
 	"math"
 	"testing"
+
+	"ppal/constraints"
 )
 
 // cells returns the same counts for every split. The arguments are group 0 with labels 0 and 1,
@@ -40,20 +42,31 @@ func TestMeasure(t *testing.T) {
 	near(t, "false negative rate", np.Error, 1-52/70.)
 }
 
-func TestOneRow(t *testing.T) {
-	near(t, "dp", OneRow(DemographicParity, total(), 0), 1/60.)
-	near(t, "eo", OneRow(EqualizedOdds, total(), 0), 1/20.)
-	near(t, "np", OneRow(NeymanPearson, total(), 0), 1/140.)
-}
-
-// A bound is met with an excess of one row of the smallest cell. It is not met with an excess of
-// two rows.
+// A bound is met with an excess of one row of its own cells. It is not met with an excess of two
+// rows, and it is not judged if one row weighs too much.
 func TestMetToOneRow(t *testing.T) {
 	p := Problem{Kind: NeymanPearson, Bound: 0.05} // 7 of 140 rows
 	for accepted, want := range map[float64]bool{7: true, 8: true, 9: false} {
-		m := Measure(p.Kind, total(), cells(accepted, 50, 0, 20), 0)
-		if m.Met(p, total(), 0) != want {
+		if p.met(total(), cells(accepted, 50, 0, 20), 0) != want {
 			t.Errorf("%v of 140 false positives for 5 %%: met is %v", accepted, !want)
+		}
+	}
+	odds := Problem{Kind: EqualizedOdds, Bound: 0.1} // the true positive rates count 50 and 20 rows, the false ones 100 and 40
+	for _, c := range []struct {
+		accepted Counts
+		want     [2]constraints.State
+	}{
+		{cells(10, 25, 4, 10), [2]constraints.State{constraints.Met, constraints.Met}},
+		{cells(10, 25, 9, 10), [2]constraints.State{constraints.Met, constraints.NotJudged}}, // 0.225 - 0.1 with one row of 40
+		{cells(10, 25, 8.5, 10), [2]constraints.State{constraints.Met, constraints.NotJudged}},
+		{cells(10, 35, 9.5, 10), [2]constraints.State{constraints.NotMet, constraints.NotMet}},
+	} {
+		list := odds.judged(total(), c.accepted, 0)
+		if got := [2]constraints.State{list[0].State, list[1].State}; got != c.want {
+			t.Errorf("%v: %v, want %v", c.accepted[0], got, c.want)
+		}
+		if list[0].State == constraints.NotMet && list[0].Tolerance != 1/20. {
+			t.Errorf("the tolerance of true positive rates is %v", list[0].Tolerance)
 		}
 	}
 }

@@ -19,7 +19,7 @@ type Row struct {
 	Setting   Setting   // nil: ppal's defaults
 	// At lists the values of the contender's chosen classifier on training, validation and test rows.
 	At [3][]Measured
-	// Met counts the splits whose training decisions are within the bound plus one row.
+	// Met counts the splits on whose training decisions all bounds count as met.
 	Met int
 	// Seconds, CPU and Models are the medians of the splits' repeated runs.
 	Seconds, CPU []float64
@@ -78,7 +78,7 @@ func (o *Outcome) row(p Problem, c Contender, best Setting) Row {
 		for s := range r.At {
 			r.At[s] = append(r.At[s], Measure(p.Kind, first.Totals, point.Accepted, s))
 		}
-		if last(r.At[0]).Met(p, first.Totals, 0) {
+		if p.met(first.Totals, point.Accepted, 0) {
 			r.Met++
 		}
 		r.Seconds, r.CPU, r.Models = append(r.Seconds, median(seconds)), append(r.CPU, median(cpu)), append(r.Models, float64(point.Models))
@@ -103,9 +103,12 @@ func (r *Row) compare(p Problem, own Fit, runs []Fit) {
 			points = append(points, at.Accepted)
 		}
 	}
-	// contenders within one row of the bound are equal; if ppal violates the bound further, ppal's
-	// own gap is the limit
-	limit := max(p.Bound+OneRow(p.Kind, own.Totals, 0), Measure(p.Kind, own.Totals, point.Accepted, 0).Largest())
+	// contenders within the tolerance of the bound are equal; if ppal violates the bound further,
+	// ppal's own gap is the limit
+	limit := Measure(p.Kind, own.Totals, point.Accepted, 0).Largest()
+	for _, j := range p.judged(own.Totals, point.Accepted, 0) {
+		limit = max(limit, p.Bound+j.Tolerance)
+	}
 	mixture, ok := EqualGap(p.Kind, own.Totals, points, limit)
 	if !ok {
 		r.Unreached++

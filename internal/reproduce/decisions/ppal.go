@@ -25,52 +25,52 @@ const checkEvery = session.DefaultIterations / 200
 
 // train runs ppal on rows in memory. The time covers the whole session: from the rows to the
 // certified model with its threshold, including the measures of all splits. train counts the
-// decisions from the saved weights.
-func train(ctx context.Context, p Problem, rows *Rows, threads int, into *Fit) error {
+// decisions from the saved weights, and returns the outcome of the run.
+func train(ctx context.Context, p Problem, rows *Rows, threads int, into *Fit) (*rundir.Outcome, error) {
 	dir, err := os.MkdirTemp("", "ppal-decisions")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	runtime.GC() // collect the garbage of loading the rows, which is not part of the training
 	wall, cpu := time.Now(), cpuSeconds()
 	s, err := session.New(ctx, session.Options{
-		Data: session.TablesAtHand{Tables: rows.Tables}, Task: task(p),
+		Data: session.TablesAtHand{Tables: rows.Tables}, Task: p.statement(p.Data.Attribute),
 		Device:   session.Device{Kind: session.CPU, Threads: threads},
 		Settings: trainer.Settings{Seed: into.Split, RecordEvery: session.DefaultIterations, CheckEvery: checkEvery},
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer s.Close()
 	result, err := s.Train(ctx)
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case result.Training.Status == trainer.Interrupted: // not a result
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
 	into.Seconds, into.CPU = time.Since(wall).Seconds(), cpuSeconds()-cpu
 	run := filepath.Join(dir, "run")
 	if err := s.Save(run); err != nil {
-		return err
+		return nil, err
 	}
 	accepted, err := decide(rundir.Dir(run).Model(), rows)
 	if err != nil {
-		return fmt.Errorf("ppal on %s: %w", p.Data.Name, err)
+		return nil, fmt.Errorf("ppal on %s: %w", p.Data.Name, err)
 	}
 	into.Points = []Point{{Models: 1, Accepted: accepted}}
-	return nil
+	return s.Summary().Outcome, nil
 }
 
-// task states a problem in the language of constraints.
-func task(p Problem) session.Task {
+// statement states a problem in the language of constraints. attribute names its groups.
+func (p Problem) statement(attribute string) session.Decisions {
 	switch p.Kind {
 	case DemographicParity:
-		return session.Decisions{SubjectTo: []constraints.Constraint{constraints.Gap(constraints.PositiveRate, p.Data.Attribute).AtMost(p.Bound)}}
+		return session.Decisions{SubjectTo: []constraints.Constraint{constraints.Gap(constraints.PositiveRate, attribute).AtMost(p.Bound)}}
 	case EqualizedOdds:
-		return session.Decisions{SubjectTo: []constraints.Constraint{constraints.Gap(constraints.TPR, p.Data.Attribute).AtMost(p.Bound),
-			constraints.Gap(constraints.FPR, p.Data.Attribute).AtMost(p.Bound)}}
+		return session.Decisions{SubjectTo: []constraints.Constraint{constraints.Gap(constraints.TPR, attribute).AtMost(p.Bound),
+			constraints.Gap(constraints.FPR, attribute).AtMost(p.Bound)}}
 	default:
 		return session.Decisions{Minimize: constraints.FNR(), SubjectTo: []constraints.Constraint{constraints.FPR().AtMost(p.Bound)}}
 	}

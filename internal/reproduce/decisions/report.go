@@ -65,7 +65,7 @@ func (o *Outcome) Markdown() string {
 // verdicts returns the table of the three claims, with a line for each problem.
 func (o *Outcome) verdicts() string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "- bounds: ppal meets the bound on the training decisions of every split, to one row of the smallest cell\n")
+	fmt.Fprintf(&out, "- bounds: ppal meets the bound on the training decisions of every split, as `ppal train` judges it\n")
 	fmt.Fprintf(&out, "- test error: ppal's test error is at most the best other's at equal measured gap on training rows, up to two standard errors\n")
 	fmt.Fprintf(&out, "  (the numbers are the other's error minus ppal's, in points)\n")
 	fmt.Fprintf(&out, "- time: ppal is at least %d times faster than %s in wall time (median and range over the splits)\n\n", Speedup, ExponentiatedGradient)

@@ -42,8 +42,8 @@ func (f Fit) of(p Problem) bool {
 	return f.Kind == p.Kind && f.Dataset == p.Data.Name && f.Bound == p.Bound
 }
 
-// Best returns the point of the fit with the best training decisions. Among points within the
-// bound plus one row, Best returns the point with the least error; otherwise Best returns the
+// Best returns the point of the fit with the best training decisions. Among points whose
+// bounds count as met, Best returns the point with the least error; otherwise Best returns the
 // point with the least violation. Best returns false if the fit failed.
 func (f Fit) Best(p Problem) (Point, bool) {
 	var best Point
@@ -59,7 +59,7 @@ func (f Fit) Best(p Problem) (Point, bool) {
 // better reports whether the training decisions of a are better than the training decisions of b.
 func better(p Problem, totals, a, b Counts) bool {
 	x, y := Measure(p.Kind, totals, a, 0), Measure(p.Kind, totals, b, 0)
-	switch metX, metY := x.Met(p, totals, 0), y.Met(p, totals, 0); {
+	switch metX, metY := p.met(totals, a, 0), p.met(totals, b, 0); {
 	case metX != metY:
 		return metX
 	case metX:

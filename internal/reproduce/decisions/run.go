@@ -207,7 +207,10 @@ func (c *comparison) fit(ctx context.Context, p Problem, contender Contender, s 
 // own returns a run of ppal.
 func (c *comparison) own(p Problem, split uint64, repeat int) study.Job[Fit] {
 	f := Fit{Kind: p.Kind, Dataset: p.Data.Name, Bound: p.Bound, Split: split, Contender: Own, Repeat: repeat}
-	return c.job(f, func(ctx context.Context, f *Fit) error { return train(ctx, p, c.rows, c.Threads, f) })
+	return c.job(f, func(ctx context.Context, f *Fit) error {
+		_, err := train(ctx, p, c.rows, c.Threads, f)
+		return err
+	})
 }
 
 // job returns a run on the rows of the current split. do completes the fit.
@@ -255,7 +258,7 @@ func Chosen(p Problem, c Contender, fits []Fit) (Setting, bool) {
 	}
 	if inner != nil {
 		a, b := Measure(p.Kind, best.Totals, of(inner), 0), Measure(p.Kind, best.Totals, of(best), 0)
-		if a.Met(p, best.Totals, 0) == b.Met(p, best.Totals, 0) && a.Error <= b.Error+indifferent {
+		if p.met(best.Totals, of(inner), 0) == p.met(best.Totals, of(best), 0) && a.Error <= b.Error+indifferent {
 			best = inner
 		}
 	}

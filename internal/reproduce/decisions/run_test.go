@@ -18,6 +18,29 @@ import (
 // standIn is a table that needs no files, with the columns of COMPAS.
 var standIn = Dataset{Name: "synthetic-compas", Group: "race=African-American", Attribute: "race=African-American"}
 
+// The counts of a run of ppal give the values and the judgements of its outcome.
+func TestJudgedAsTrained(t *testing.T) {
+	rows, err := LoadRows("", standIn, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []Problem{{DemographicParity, standIn, 0.05}, {EqualizedOdds, standIn, 0.05}, {EqualizedOdds, standIn, 0.001}, {NeymanPearson, standIn, 0.1}} {
+		fit := Fit{Kind: p.Kind, Dataset: p.Data.Name, Bound: p.Bound, Split: 1}
+		o, err := train(t.Context(), p, rows, 1, &fit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		accepted := fit.Points[0].Accepted
+		for k, want := range o.Constraints {
+			got, m := p.judged(rows.Totals(), accepted, 0)[k], Measure(p.Kind, rows.Totals(), accepted, 0)
+			if got.State != want.State || math.Abs(got.Tolerance-want.Tolerance) > 1e-12 || math.Abs(m.Rates[k]-*want.Train) > 1e-12 {
+				t.Errorf("%s: %v with tolerance %v at %v, and the run says %v with %v at %v", want.Constraint, got.State, got.Tolerance, m.Rates[k],
+					want.State, want.Tolerance, *want.Train)
+			}
+		}
+	}
+}
+
 // The files have NumPy's format, and hold the rows of all splits in order.
 func TestRowsWrite(t *testing.T) {
 	rows, err := LoadRows("", standIn, 1)
