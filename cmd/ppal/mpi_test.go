@@ -170,6 +170,22 @@ func TestMPIKilled(t *testing.T) {
 	}
 }
 
+// Two processes extend a finished run to the bits of an uninterrupted run.
+func TestMPIExtend(t *testing.T) {
+	args := parityOn(append(fixedSteps, "--tolerance", "0", "--record-every", "10")...)
+	out := filepath.Join(t.TempDir(), "run")
+	train := append([]string{"train", "--quiet", "--allow-violation", "--threads", "1", "--iterations", "43", "--out", out}, args...)
+	for _, args := range [][]string{train, {"train", "--quiet", "--allow-violation", "--resume", out, "--iterations", "80"}} {
+		if text, err := mpirun(t, 2, args...).CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v: %s", args, err, text)
+		}
+	}
+	s, x := finishedRun(t, out)
+	if _, want := trainedOver(t, 2, append(args, "--iterations", "80")...); s.Iterations != 80 || !slices.Equal(x, want) {
+		t.Errorf("%d iterations; the extended run differs by %g", s.Iterations, apart(want, x))
+	}
+}
+
 // processOf returns the number of the system's process with a rank whose arguments have a text.
 func processOf(t *testing.T, text string, rank int) int {
 	t.Helper()
