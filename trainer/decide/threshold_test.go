@@ -108,12 +108,15 @@ func TestThresholdIsTheBest(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 9))
 	infeasible := 0
 	for trial := range 300 {
-		n := 5 + rng.IntN(60)
+		n, grid := 5+rng.IntN(60), 4.
+		if trial%30 == 29 { // several stretches of the search
+			n, grid = 1000+rng.IntN(500), 1000
+		}
 		b := &binary{count: 2 + rng.IntN(4)}
 		for i := range n {
 			b.labels = append(b.labels, rng.IntN(2))
 			b.groups = append(b.groups, i%b.count)
-			b.scores = append(b.scores, math.Round(4*rng.NormFloat64()+float64(b.labels[i]))/4) // with ties
+			b.scores = append(b.scores, math.Round(grid*(rng.NormFloat64()+float64(b.labels[i])/4))/grid) // with ties
 		}
 		r, target := b.rates(t), b.gap(0.3*rng.Float64(), 0.2*rng.Float64())
 		if trial%4 == 0 { // one group must be accepted, another rejected: often infeasible
