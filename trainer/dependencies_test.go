@@ -17,7 +17,7 @@ func TestDependencies(t *testing.T) {
 	}
 	const vec, setting, qp, estimate = "internal/vec", "internal/setting", "internal/qp", "internal/estimate"
 	// decide keeps vectors over the rows in files (internal/paged).
-	files := []string{"ppal/internal/paged", "ppal/internal/atomicfile", "ppal/internal/memory", "github.com/google/renameio/v2", "golang.org/x/sys/unix"}
+	files := []string{"ppal/internal/paged", "ppal/internal/atomicfile", "ppal/internal/memory", "golang.org/x/sys/unix"}
 	for room, below := range map[string][]string{
 		"option":             {},
 		"problem":            {vec},

@@ -1,21 +1,16 @@
-// Package atomicfile replaces files atomically.
+// Package atomicfile replaces files atomically. It has the only way to the file system for writers
+// of durable files, so that tests can inject faults in all of them (Faults).
 package atomicfile
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
-
-	"github.com/google/renameio/v2"
 )
-
-// disk holds the calls whose order makes a moved file and a name durable. Tests replace them.
-var disk = struct {
-	sync   func(f *os.File) error
-	rename func(from, to string) error
-}{(*os.File).Sync, os.Rename}
 
 // Write replaces the file at path atomically: it writes and syncs a temporary file in the same
 // directory, renames the temporary file, and syncs the directory. A reader never sees an incomplete
@@ -39,27 +34,29 @@ func Write(path string, data []byte, perm os.FileMode) error {
 // Move renames the file from to path, which is in the same file system, after it has synced the
 // file. Move then syncs the directory of path.
 func Move(from, path string) error {
-	f, err := os.OpenFile(from, os.O_RDWR, 0)
+	f, err := Disk.OpenFile(from, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(disk.sync(f), f.Close()); err != nil {
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := disk.rename(from, path); err != nil {
+	if err := Disk.Rename(from, path); err != nil {
 		return err
 	}
-	return syncFolder(path)
+	return SyncFolder(path)
 }
 
 // Replace renames the file from to path, which is in the same file system, and does not wait for
 // the disk. It is for files whose readers find lost bytes by checksums.
-func Replace(from, path string) error { return disk.rename(from, path) }
+func Replace(from, path string) error { return Disk.Rename(from, path) }
 
 // File is a new file that replaces path when Commit is called.
 type File struct {
-	pending *renameio.PendingFile
-	path    string
+	handle Handle
+	path   string
+	closed bool // nothing is left to close
+	ended  bool // committed or discarded
 }
 
 // unfinished are the files that have been created and neither committed nor discarded.
@@ -70,7 +67,7 @@ var unfinished sync.Map
 // begun, which syncs a large file for seconds: the Commit then fails.
 func DiscardAll() {
 	unfinished.Range(func(f, _ any) bool {
-		_ = os.Remove(f.(*File).pending.Name()) // there is none if a Commit has just ended
+		_ = Disk.Remove(f.(*File).handle.Name()) // there is none if a Commit has just ended
 		return true
 	})
 }
@@ -79,43 +76,64 @@ func DiscardAll() {
 // to path, and the directory gives the file its group. The caller calls Commit, or Discard, which
 // may follow Commit.
 func Create(path string, perm os.FileMode) (*File, error) {
-	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)),
-		renameio.WithPermissions(perm), renameio.WithExistingPermissions())
+	old, err := os.Lstat(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	h, err := Temporary(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)), perm)
 	if err != nil {
 		return nil, err
 	}
-	own := &File{pending: f, path: path}
-	unfinished.Store(own, nil)
-	return own, nil
+	f := &File{handle: h, path: path}
+	unfinished.Store(f, nil)
+	if old != nil && old.Mode().IsRegular() {
+		if err := h.Chmod(old.Mode().Perm()); err != nil {
+			return nil, errors.Join(err, f.Discard())
+		}
+	}
+	return f, nil
+}
+
+// Temporary creates a file whose name is the prefix and a random number.
+func Temporary(prefix string, perm os.FileMode) (Handle, error) {
+	for {
+		f, err := Disk.OpenFile(fmt.Sprint(prefix, rand.Uint64()), os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
+		if !errors.Is(err, fs.ErrExist) {
+			return f, err
+		}
+	}
 }
 
 // Write implements io.Writer.
-func (f *File) Write(p []byte) (int, error) { return f.pending.Write(p) }
+func (f *File) Write(p []byte) (int, error) { return f.handle.Write(p) }
 
 // Commit syncs the file, replaces path by it and syncs the directory.
 func (f *File) Commit() error {
-	if err := f.pending.CloseAtomicallyReplace(); err != nil {
+	if err := f.handle.Sync(); err != nil {
 		return err
 	}
+	f.closed = true
+	if err := f.handle.Close(); err != nil {
+		return err
+	}
+	if err := Disk.Rename(f.handle.Name(), f.path); err != nil {
+		return err
+	}
+	f.ended = true
 	unfinished.Delete(f)
-	return syncFolder(f.path)
+	return SyncFolder(f.path)
 }
 
 // Discard removes the new file and leaves path unchanged. After Commit it does nothing.
 func (f *File) Discard() error {
+	if f.ended {
+		return nil
+	}
+	f.ended = true
 	unfinished.Delete(f)
-	return f.pending.Cleanup()
-}
-
-// syncFolder syncs the directory of a file, if the file system can sync directories.
-func syncFolder(path string) error {
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
+	var err error
+	if !f.closed {
+		err = f.handle.Close()
 	}
-	defer dir.Close()
-	if err := disk.sync(dir); !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) {
-		return err
-	}
-	return nil
+	return errors.Join(err, Disk.Remove(f.handle.Name()))
 }

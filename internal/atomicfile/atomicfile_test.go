@@ -104,67 +104,55 @@ func TestDiscardAll(t *testing.T) {
 	})
 }
 
-// calls replaces the calls of disk by calls that note their order. fail names the call that fails.
-func calls(t *testing.T, dir, fail string) *[]string {
-	real, made := disk, new([]string)
-	t.Cleanup(func() { disk = real })
-	note := func(call string) error {
-		*made = append(*made, call)
-		if call == fail {
-			return errors.New("injected")
-		}
-		return nil
-	}
-	name := func(path string) string {
-		switch {
-		case path == dir:
-			return "folder"
-		case filepath.Dir(path) == dir:
-			return filepath.Base(path)
-		}
-		return path
-	}
-	disk.sync = func(f *os.File) error {
-		if err := note("sync " + name(f.Name())); err != nil {
-			return err
-		}
-		return real.sync(f)
-	}
-	disk.rename = func(from, to string) error {
-		if err := note("rename " + name(from) + " " + name(to)); err != nil {
-			return err
-		}
-		return real.rename(from, to)
-	}
-	return made
-}
-
 // Write replaces the file by another file, which keeps the permissions, and then syncs the folder.
 func TestOrder(t *testing.T) {
-	for _, fail := range []string{"", "sync folder"} {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	if err := os.WriteFile(path, []byte("old"), 0o640); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &Faults{}
+	if err := f.Run(func() error { return Write(path, []byte("new"), 0o600) }); err != nil {
+		t.Error(err)
+	}
+	want := []string{"open .file", "chmod .file", "write .file", "sync .file", "close .file", "rename .file file",
+		"open directory", "sync directory", "close directory"}
+	if diff := cmp.Diff(want, f.Calls); diff != "" {
+		t.Error(diff)
+	}
+	if after, err := os.Stat(path); err != nil || os.SameFile(before, after) || after.Mode().Perm() != 0o640 {
+		t.Errorf("%v, %v: want another file with the mode %v", after, err, before.Mode())
+	}
+}
+
+// Whichever operation fails, Write reports the fault, and the file has its old or its new content.
+// If nothing else fails, no other file stays.
+func TestFaults(t *testing.T) {
+	for f := range EveryFault() {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "file")
 		if err := os.WriteFile(path, []byte("old"), 0o640); err != nil {
 			t.Fatal(err)
 		}
-		before, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
+		err := f.Run(func() error { return Write(path, []byte("new"), 0o600) })
+		if f.Failed() != errors.Is(err, syscall.ENOSPC) || !f.Failed() && err != nil {
+			t.Errorf("%v: %v", f, err)
 		}
-		got := calls(t, dir, fail)
-		if err := Write(path, []byte("new"), 0o600); (err == nil) != (fail == "") {
-			t.Errorf("%s: %v", fail, err)
+		if text, err := os.ReadFile(path); err != nil || string(text) != "new" && (string(text) != "old" || !f.Failed()) {
+			t.Errorf("%v: %q, %v", f, text, err)
 		}
-		if diff := cmp.Diff([]string{"sync folder"}, *got); diff != "" {
-			t.Error(diff)
-		}
-		if text, err := os.ReadFile(path); err != nil || string(text) != "new" {
-			t.Errorf("%q, %v", text, err)
-		}
-		if after, err := os.Stat(path); err != nil || os.SameFile(before, after) || after.Mode().Perm() != 0o640 {
-			t.Errorf("%v, %v: want another file with the mode %v", after, err, before.Mode())
+		if entries, err := os.ReadDir(dir); err != nil || f.Once && len(entries) != 1 {
+			t.Errorf("%v: %v, %v: want the file alone", f, entries, err)
 		}
 	}
+	unfinished.Range(func(f, _ any) bool {
+		t.Errorf("%s is not finished", f.(*File).path)
+		return true
+	})
 }
 
 // The temporary file is beside the file, whatever TMPDIR says.
@@ -184,22 +172,21 @@ func TestTemporaryFile(t *testing.T) {
 }
 
 func TestMove(t *testing.T) {
-	want := []string{"sync part", "rename part file", "sync folder"}
-	for k, fail := range append([]string{""}, want...) {
+	want := []string{"open part", "sync part", "close part", "rename part file", "open directory", "sync directory", "close directory"}
+	for f := range EveryFault() {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, "part"), []byte("new"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got := calls(t, dir, fail)
-		if err := Move(filepath.Join(dir, "part"), filepath.Join(dir, "file")); (err == nil) != (fail == "") {
-			t.Errorf("%s: %v", fail, err)
+		err := f.Run(func() error { return Move(filepath.Join(dir, "part"), filepath.Join(dir, "file")) })
+		if f.Failed() != errors.Is(err, syscall.ENOSPC) || !f.Failed() && err != nil {
+			t.Errorf("%v: %v", f, err)
 		}
-		made := want
-		if fail != "" {
-			made = want[:k]
+		if diff := cmp.Diff(want, f.Calls); !f.Failed() && diff != "" {
+			t.Error(diff)
 		}
-		if diff := cmp.Diff(made, *got); diff != "" {
-			t.Errorf("%s: %s", fail, diff)
+		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+			t.Errorf("%v: %v, %v: want the file alone", f, entries, err)
 		}
 	}
 	if err := Move(filepath.Join(t.TempDir(), "none"), filepath.Join(t.TempDir(), "file")); !errors.Is(err, os.ErrNotExist) {
@@ -231,11 +218,13 @@ func TestFolderWithoutSync(t *testing.T) {
 		err  error
 		fine bool
 	}{{nil, true}, {errors.ErrUnsupported, true}, {syscall.EINVAL, true}, {syscall.EIO, false}} {
+		f := &Faults{At: 7, Once: true, Err: c.err} // 7 is the sync of the directory
+		if c.err == nil {
+			f.At = 0
+		}
 		path := filepath.Join(t.TempDir(), "file")
-		calls(t, filepath.Dir(path), "")
-		disk.sync = func(*os.File) error { return c.err }
-		if err := Write(path, nil, 0o600); (err == nil) != c.fine {
-			t.Errorf("sync of the directory fails with %v: %v", c.err, err)
+		if err := f.Run(func() error { return Write(path, nil, 0o600) }); (err == nil) != c.fine || f.Calls[6] != "sync directory" {
+			t.Errorf("%v with %v: %v", f, c.err, err)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"ppal/internal/atomicfile"
 	"ppal/internal/safetensors"
 	"ppal/trainer"
 	"ppal/trainer/problem"
@@ -43,7 +44,7 @@ func TestWriteAndRead(t *testing.T) {
 	if _, err := Read(dir); !errors.Is(err, ErrNone) {
 		t.Errorf("no file: %v", err)
 	}
-	w, name := &Writer{System: OS{}, Dir: dir}, filepath.Join(dir, Name)
+	w, name := &Writer{Dir: dir}, filepath.Join(dir, Name)
 	for k := range 4 {
 		if err := w.Write(example(k)); err != nil {
 			t.Fatal(err)
@@ -79,7 +80,7 @@ func TestWriteAndRead(t *testing.T) {
 			}
 		}
 		if k == 2 { // a process that resumes does not keep the damaged file
-			w = &Writer{System: OS{}, Dir: dir}
+			w = &Writer{Dir: dir}
 		} else if err := os.WriteFile(name, whole, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -201,128 +202,25 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// faulty is a file system that fails at its n-th operation. Then it fails at every operation, as
-// after a crash: nothing cleans up.
-type faulty struct {
-	OS
-	n     int
-	once  bool // only the n-th operation fails
-	short bool // a write stores a half before it fails
-	torn  bool // a rename takes place and then fails
-	done  int
-	calls []string
-}
-
-// fault notes the next operation, and reports whether it fails.
-func (f *faulty) fault(call string, paths ...string) bool {
-	for _, path := range paths {
-		call += " " + filepath.Base(path)
-	}
-	f.calls = append(f.calls, call)
-	f.done++
-	return f.done == f.n || f.done > f.n && !f.once
-}
-
-type faultyFile struct {
-	File
-	f *faulty
-}
-
-func (f *faulty) Create(path string) (File, error) {
-	if f.fault("create", path) {
-		return nil, syscall.ENOSPC
-	}
-	file, err := f.OS.Create(path)
-	return faultyFile{file, f}, err
-}
-
-func (f *faulty) Rename(from, to string) error {
-	if !f.fault("rename", from, to) {
-		return f.OS.Rename(from, to)
-	}
-	if f.torn {
-		_ = f.OS.Rename(from, to)
-	}
-	return syscall.EIO
-}
-
-func (f *faulty) Remove(path string) error {
-	if f.fault("remove", path) {
-		return syscall.EIO
-	}
-	return f.OS.Remove(path)
-}
-
-func (f *faulty) SyncDir(dir string) error {
-	if f.fault("sync directory") {
-		return syscall.EIO
-	}
-	return f.OS.SyncDir(dir)
-}
-
-func (f faultyFile) Write(p []byte) (int, error) {
-	if !f.f.fault("write") {
-		return f.File.Write(p)
-	}
-	n := 0
-	if f.f.short {
-		n, _ = f.File.Write(p[:len(p)/2])
-		return n, nil // as a broken file system does
-	}
-	return n, syscall.ENOSPC
-}
-
-func (f faultyFile) Sync() error {
-	if f.f.fault("sync") {
-		return syscall.EIO
-	}
-	return f.File.Sync()
-}
-
-func (f faultyFile) Close() error {
-	if err := f.File.Close(); err != nil || !f.f.fault("close") {
-		return err
-	}
-	return syscall.EIO
-}
-
 // The contents are durable before the new file takes the name, and the last checkpoint keeps a
 // name.
 func TestOrder(t *testing.T) {
-	dir, whole := t.TempDir(), []string{"create checkpoint.new", "write", "sync", "close", "rename checkpoint checkpoint.previous",
-		"rename checkpoint.new checkpoint", "sync directory"}
+	dir, whole := t.TempDir(), []string{"open checkpoint.new", "write checkpoint.new", "sync checkpoint.new", "close checkpoint.new",
+		"rename checkpoint checkpoint.previous", "rename checkpoint.new checkpoint", "open directory", "sync directory", "close directory"}
 	for k := range 2 {
-		system := &faulty{n: 100}
-		if err := (&Writer{System: system, Dir: dir}).Write(example(k)); err != nil {
+		f := &atomicfile.Faults{}
+		if err := f.Run(func() error { return (&Writer{Dir: dir}).Write(example(k)) }); err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(whole, system.calls); d != "" {
+		if d := cmp.Diff(whole, f.Calls); d != "" {
 			t.Errorf("checkpoint %d:\n%s", k, d)
 		}
 	}
 }
 
-// The error of a write says why it failed.
-func TestReason(t *testing.T) {
-	if err := (&Writer{System: &faulty{n: 2}, Dir: t.TempDir()}).Write(example(1)); !errors.Is(err, syscall.ENOSPC) {
-		t.Errorf("%v, want %v", err, syscall.ENOSPC)
-	}
-}
-
-// The calls of the operating system return their errors.
-func TestSystem(t *testing.T) {
+// A directory in the place of the checkpoint cannot be removed.
+func TestRemoveDirectory(t *testing.T) {
 	dir := t.TempDir()
-	none := filepath.Join(dir, "none")
-	for call, err := range map[string]error{
-		"rename": OS{}.Rename(none, filepath.Join(dir, "new")), "remove": OS{}.Remove(none), "sync": OS{}.SyncDir(none), "read": errOf(Read(none)),
-	} {
-		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrNone) {
-			t.Errorf("%s: %v, want that the file does not exist", call, err)
-		}
-	}
-	if err := (OS{}).SyncDir(dir); err != nil {
-		t.Error(err)
-	}
 	if err := os.MkdirAll(filepath.Join(dir, Name, "full"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -331,60 +229,49 @@ func TestSystem(t *testing.T) {
 	}
 }
 
-func errOf(_ *Checkpoint, err error) error { return err }
-
-// Whichever operation of a write fails, the old or the new checkpoint can be read, and the next
-// write succeeds.
+// Whichever operation of a write fails, the error says why, the old or the new checkpoint can be
+// read, and the next write succeeds.
 func TestFaults(t *testing.T) {
-	for _, kind := range []faulty{{}, {short: true}, {torn: true}, {once: true}, {once: true, short: true}, {once: true, torn: true}} {
-		faults(t, kind, func(string) {})
-		faults(t, kind, func(dir string) { // the run resumed from the previous checkpoint
-			name := filepath.Join(dir, Name)
-			if err := os.Rename(name, filepath.Join(dir, previousName)); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(name, []byte("damaged"), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		})
-	}
+	faults(t, func(string) {})
+	faults(t, func(dir string) { // the run resumed from the previous checkpoint
+		name := filepath.Join(dir, Name)
+		if err := os.Rename(name, filepath.Join(dir, previousName)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte("damaged"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
 
 // faults writes a checkpoint after prepare, with a fault at each operation in turn.
-func faults(t *testing.T, kind faulty, prepare func(dir string)) {
+func faults(t *testing.T, prepare func(dir string)) {
 	t.Helper()
-	completed := false
-	for n := 1; !completed; n++ {
-		if n > 20 {
-			t.Fatal("a write has more than 20 operations")
-		}
+	for f := range atomicfile.EveryFault() {
 		dir := t.TempDir()
-		if err := (&Writer{System: OS{}, Dir: dir}).Write(example(1)); err != nil {
+		if err := (&Writer{Dir: dir}).Write(example(1)); err != nil {
 			t.Fatal(err)
 		}
 		prepare(dir)
-		system := kind
-		system.n = n
-		err := (&Writer{System: &system, Dir: dir}).Write(example(2))
-		completed = system.done < n
-		if (err == nil) != completed {
-			t.Errorf("%+v: error %v", system, err)
+		err := f.Run(func() error { return (&Writer{Dir: dir}).Write(example(2)) })
+		if f.Failed() != errors.Is(err, syscall.ENOSPC) || !f.Failed() && err != nil {
+			t.Errorf("%v: error %v", f, err)
 		}
 		got, err := Read(dir)
 		if err != nil {
-			t.Fatalf("%+v: %v", system, err)
+			t.Fatalf("%v: %v", f, err)
 		}
-		if k := got.At.Iteration; k != 2 && completed || diff(example(k), got) != "" {
-			t.Errorf("%+v: checkpoint %d: %s", system, k, diff(example(k), got))
+		if k := got.At.Iteration; k != 2 && !f.Failed() || diff(example(k), got) != "" {
+			t.Errorf("%v: checkpoint %d: %s", f, k, diff(example(k), got))
 		}
-		if err := (&Writer{System: OS{}, Dir: dir}).Write(example(3)); err != nil {
+		if err := (&Writer{Dir: dir}).Write(example(3)); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := Read(dir); err != nil || got.At.Iteration != 3 {
-			t.Errorf("%+v: the next checkpoint: %v, %v", system, got, err)
+			t.Errorf("%v: the next checkpoint: %v, %v", f, got, err)
 		}
 		if _, err := os.Stat(filepath.Join(dir, newName)); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%+v: the new file stays: %v", system, err)
+			t.Errorf("%v: the new file stays: %v", f, err)
 		}
 	}
 }

@@ -3,11 +3,11 @@ package checkpoint
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 
+	"ppal/internal/atomicfile"
 	"ppal/internal/seal"
 )
 
@@ -21,49 +21,10 @@ const (
 	newName = "checkpoint.new"
 )
 
-// System is the part of the file system that a Writer needs. Tests replace it.
-type System interface {
-	// Create opens a new file, or empties an old one.
-	Create(path string) (File, error)
-	Rename(from, to string) error
-	Remove(path string) error
-	// SyncDir makes the names in the directory durable.
-	SyncDir(dir string) error
-}
-
-// File is a file that a Writer writes.
-type File interface {
-	io.WriteCloser
-	// Sync makes the contents durable.
-	Sync() error
-}
-
-// OS is the file system of the operating system.
-type OS struct{}
-
-// Create implements System.
-func (OS) Create(path string) (File, error) { return os.Create(path) }
-
-// Rename implements System.
-func (OS) Rename(from, to string) error { return os.Rename(from, to) }
-
-// Remove implements System.
-func (OS) Remove(path string) error { return os.Remove(path) }
-
-// SyncDir implements System.
-func (OS) SyncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
 // Writer writes the checkpoints of a run to a directory. Only one process may write in a directory
 // (package dirlock).
 type Writer struct {
-	System System
-	Dir    string
+	Dir string
 
 	whole bool // this writer wrote the last checkpoint
 }
@@ -87,19 +48,19 @@ func (w *Writer) Write(c *Checkpoint) error {
 
 func (w *Writer) write(data []byte) error {
 	path, next, previous := filepath.Join(w.Dir, Name), filepath.Join(w.Dir, newName), filepath.Join(w.Dir, previousName)
-	if err := write(w.System, next, data); err != nil {
-		_ = w.System.Remove(next)
+	if err := atomicfile.Put(next, data); err != nil {
+		_ = atomicfile.Disk.Remove(next)
 		return err
 	}
 	if w.whole || !onlyPrevious(path, previous) {
-		if err := w.System.Rename(path, previous); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := atomicfile.Disk.Rename(path, previous); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	if err := w.System.Rename(next, path); err != nil {
+	if err := atomicfile.Disk.Rename(next, path); err != nil {
 		return err
 	}
-	return w.System.SyncDir(w.Dir)
+	return atomicfile.SyncFolder(path)
 }
 
 // onlyPrevious reports whether the previous checkpoint is the only whole one, as after a resume
@@ -110,22 +71,6 @@ func onlyPrevious(path, previous string) bool {
 	}
 	_, err := read(path)
 	return err != nil
-}
-
-// write writes a file and makes its contents durable.
-func write(system System, path string, data []byte) error {
-	f, err := system.Create(path)
-	if err != nil {
-		return err
-	}
-	n, err := f.Write(data)
-	if err == nil && n < len(data) {
-		err = io.ErrShortWrite
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
 }
 
 // Read returns the checkpoint in the directory. If the last checkpoint is missing or damaged, Read

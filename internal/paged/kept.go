@@ -44,7 +44,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // Kept is a file that keeps slices for later processes.
 type Kept struct {
 	dir   *Dir
-	file  *os.File
+	file  atomicfile.Handle
 	temp  string // the name until Commit; "": none
 	bytes []byte // the head and the data
 	used  int64
@@ -133,7 +133,7 @@ func (k *Kept) Commit(path string, index []byte) (err error) {
 	}
 	if k.temp == "" {
 		temp := fmt.Sprintf("%s.%d-%d", path, os.Getpid(), k.file.Fd())
-		if err := link(k.file, temp); err != nil {
+		if err := atomicfile.Disk.Link(k.file, temp); err != nil {
 			return fmt.Errorf("paged: %s: %w", temp, err)
 		}
 		k.temp = temp
@@ -153,7 +153,7 @@ func (k *Kept) Discard() error {
 	}
 	err := k.file.Close()
 	if k.temp != "" {
-		err = errors.Join(err, os.Remove(k.temp))
+		err = errors.Join(err, atomicfile.Disk.Remove(k.temp))
 	}
 	k.file, k.temp = nil, ""
 	return err
@@ -223,7 +223,7 @@ func compareSums(sums, want []byte) error {
 
 // inUse is a kept file whose rows the process uses.
 type inUse struct {
-	file *os.File
+	file atomicfile.Handle
 	path string
 	end  int64  // of the data
 	sums []byte // of the blocks
@@ -290,7 +290,7 @@ func readHead(f *os.File) (data int64, tail []byte, err error) {
 
 // blockSums returns the checksums of the blocks of the data, which end at the given position. It
 // reads the file and not its mapping, so the pages do not become resident.
-func blockSums(f *os.File, end int64) ([]byte, error) {
+func blockSums(f atomicfile.Handle, end int64) ([]byte, error) {
 	smallPieces(f)
 	blocks := int((end - keptHead + keptBlock - 1) / keptBlock)
 	sums, workers := make([]byte, 4*blocks), max(1, min(runtime.GOMAXPROCS(0), blocks))

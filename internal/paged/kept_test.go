@@ -9,7 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
+
+	"ppal/internal/atomicfile"
 )
 
 // keep writes numbers and codes to a kept file and returns their positions.
@@ -76,6 +79,41 @@ func TestKept(t *testing.T) {
 	}
 	if list, err := os.ReadDir(filepath.Dir(path)); err != nil || len(list) != 1 {
 		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// Whichever operation fails, the kept file is the old or the new one, and after one fault no other
+// file stays. Without files that have no name, there is a temporary name.
+func TestKeptFaults(t *testing.T) {
+	for f := range atomicfile.EveryFault() {
+		path := filepath.Join(t.TempDir(), "rows")
+		keep(t, newDir(t, 0), path, []float64{1}, []int32{2}, "old")
+		d := newDir(t, 0)
+		err := f.Run(func() error {
+			k, err := d.NewKept(filepath.Dir(path), KeptBytes[float64](1))
+			if err != nil {
+				return err
+			}
+			if _, _, err := Put(k, []float64{3}); err != nil {
+				return errors.Join(err, k.Discard())
+			}
+			return k.Commit(path, []byte("new"))
+		})
+		temporary := f.At == 1 && f.Once
+		if fails := f.Failed() && !temporary; fails != errors.Is(err, syscall.ENOSPC) || !fails && err != nil {
+			t.Errorf("%v: %v", f, err)
+		}
+		if temporary && !slices.Contains(f.Calls, "rename .kept rows") {
+			t.Errorf("%v: no temporary name", f)
+		}
+		got := ""
+		_, open := newDir(t, 0).OpenKept(path, func(index []byte) error { got = string(index); return nil })
+		if open != nil || err == nil && got != "new" || got != "new" && got != "old" {
+			t.Errorf("%v: %q, %v", f, got, open)
+		}
+		if list, err := os.ReadDir(filepath.Dir(path)); err != nil || f.Once && len(list) != 1 {
+			t.Errorf("%v: %v, %v", f, list, err)
+		}
 	}
 }
 

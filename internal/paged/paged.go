@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"ppal/internal/atomicfile"
 	"ppal/internal/memory"
 )
 
@@ -92,12 +93,12 @@ func (d *Dir) fail(size int64, err error) error {
 }
 
 // mapped maps the first n elements of a file.
-func mapped[T any](d *Dir, f *os.File, n int) ([]T, error) {
+func mapped[T any](d *Dir, f atomicfile.Handle, n int) ([]T, error) {
 	return mappedBy[T](d, f, n, mapFile)
 }
 
 // mappedBy maps the first n elements of a file by the given function.
-func mappedBy[T any](d *Dir, f *os.File, n int, mapFile func(f *os.File, size int64) ([]byte, error)) ([]T, error) {
+func mappedBy[T any](d *Dir, f atomicfile.Handle, n int, mapFile func(f atomicfile.Handle, size int64) ([]byte, error)) ([]T, error) {
 	size := int64(n) * int64(sizeOf[T]())
 	m, err := mapFile(f, size)
 	if err != nil {

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"ppal/internal/atomicfile"
 )
 
 // reserve gives a file its size and its space on the disk. Without the space, a write to a mapped
@@ -34,11 +37,11 @@ func writeZeros(f *os.File, size int64) error {
 
 // unnamed creates a file without a name, which link can name later. If the file system does not
 // support such files, unnamed creates a file with a new name and returns the name.
-func unnamed(folder string) (f *os.File, name string, err error) {
-	if f, err = os.OpenFile(folder, unix.O_TMPFILE|os.O_RDWR, 0o600); err == nil {
+func unnamed(folder string) (f atomicfile.Handle, name string, err error) {
+	if f, err = atomicfile.Disk.OpenFile(folder, unix.O_TMPFILE|os.O_RDWR, 0o600); err == nil {
 		return f, "", nil
 	}
-	if f, err = os.CreateTemp(folder, ".kept-*"); err != nil {
+	if f, err = atomicfile.Temporary(filepath.Join(folder, ".kept-"), 0o600); err != nil {
 		return nil, "", err
 	}
 	return f, f.Name(), nil
@@ -50,20 +53,15 @@ func ours(f *os.File) bool {
 	return unix.Fstat(int(f.Fd()), &st) == nil && st.Uid == uint32(os.Geteuid()) && st.Mode&0o022 == 0
 }
 
-// link gives a file without a name a new name.
-func link(f *os.File, path string) error {
-	return unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", f.Fd()), unix.AT_FDCWD, path, unix.AT_SYMLINK_FOLLOW)
-}
-
 // smallPieces makes the system cache the file in single pages; see putBytes.
-func smallPieces(f *os.File) { _ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_RANDOM) }
+func smallPieces(f atomicfile.Handle) { _ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_RANDOM) }
 
 // mapToRead maps a file for reading only.
-func mapToRead(f *os.File, size int64) ([]byte, error) {
+func mapToRead(f atomicfile.Handle, size int64) ([]byte, error) {
 	return unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
 }
 
-func mapFile(f *os.File, size int64) ([]byte, error) {
+func mapFile(f atomicfile.Handle, size int64) ([]byte, error) {
 	return unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 }
 

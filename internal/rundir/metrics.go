@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"ppal/internal/atomicfile"
 	"ppal/internal/seal"
 	"ppal/trainer"
 	"ppal/trainer/problem"
@@ -23,11 +24,7 @@ import (
 // Metrics writes metrics.jsonl, one JSON object and one line for each record. A record is in the
 // file when Record returns.
 type Metrics struct {
-	file interface { // an *os.File
-		io.WriteCloser
-		Truncate(size int64) error
-		Sync() error
-	}
+	file atomicfile.Handle
 	size int64     // of complete lines
 	sum  hash.Hash // SHA-256 of complete lines
 }
@@ -41,7 +38,7 @@ func CreateMetrics(path string) (*Metrics, error) { return openMetrics(path, os.
 func (d Dir) CreateMetrics() (*Metrics, error) { return openMetrics(d.Metrics(), 0) }
 
 func openMetrics(path string, flags int) (*Metrics, error) {
-	f, err := os.OpenFile(path, flags|os.O_WRONLY, 0o644)
+	f, err := atomicfile.Disk.OpenFile(path, flags|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("rundir: %w", err)
 	}
@@ -52,7 +49,7 @@ func openMetrics(path string, flags int) (*Metrics, error) {
 // the first record. sum is the SHA-256 of these bytes in hex; for a size of 0, sum does not count.
 // The error wraps ErrRecords if the file does not begin with these bytes.
 func (d Dir) ResumeMetrics(size int64, sum string) (*Metrics, error) {
-	f, err := seal.Open(d.Metrics(), os.O_RDWR)
+	f, err := seal.Open(d.Metrics(), os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return nil, fmt.Errorf("rundir: %w", err)
 	}
@@ -61,9 +58,6 @@ func (d Dir) ResumeMetrics(size int64, sum string) (*Metrics, error) {
 		return nil, errors.Join(fmt.Errorf("rundir: %w", err), f.Close())
 	} else if own := hex.EncodeToString(m.sum.Sum(nil)); n < size || size > 0 && own != sum {
 		return nil, errors.Join(fmt.Errorf("rundir: %s: %w", d.Metrics(), ErrRecords), f.Close())
-	}
-	if _, err := f.Seek(size, io.SeekStart); err != nil {
-		return nil, errors.Join(fmt.Errorf("rundir: %w", err), f.Close())
 	}
 	return m, nil
 }

@@ -3,6 +3,7 @@ package rundir
 import (
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"maps"
 	"math"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/internal/atomicfile"
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/certify/infeasible"
@@ -293,42 +295,40 @@ func TestCreateAtOnce(t *testing.T) {
 	}
 }
 
-// fullDisk accepts a given number of bytes and then fails.
-type fullDisk struct {
-	*os.File
-	room int
-}
-
-func (d *fullDisk) Write(p []byte) (int, error) {
-	n, err := d.File.Write(p[:min(len(p), d.room)])
-	d.room -= n
-	if err == nil && n < len(p) {
-		err = syscall.ENOSPC
-	}
-	return n, err
-}
-
-// If a record does not fit on the disk, the file ends with the last complete line.
-func TestMetricsOnFullDisk(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "metrics.jsonl")
-	m, err := CreateMetrics(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
-	r := records()
-	if err := m.Record(&r[0]); err != nil {
-		t.Fatal(err)
-	}
-	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.file = &fullDisk{m.file.(*os.File), 20}
-	if err := m.Record(&r[1]); !errors.Is(err, syscall.ENOSPC) {
-		t.Errorf("a full disk: %v", err)
-	}
-	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
-		t.Errorf("%q, %v: want the first line alone", after, err)
+// Whichever operation fails, the file has the records whose writing succeeded, and part of another
+// line only if the line cannot be cut off.
+func TestMetricsFaults(t *testing.T) {
+	list := records()
+	for f := range atomicfile.EveryFault() {
+		path, recorded := filepath.Join(t.TempDir(), "metrics.jsonl"), 0
+		err := f.Run(func() error {
+			m, err := CreateMetrics(path)
+			if err != nil {
+				return err
+			}
+			var failures []error
+			for i := range 2 {
+				if err := m.Record(&list[i]); err != nil {
+					failures = append(failures, err)
+				} else {
+					recorded++
+				}
+			}
+			_, _, err = m.Sync()
+			return errors.Join(append(failures, err, m.Close())...)
+		})
+		if f.Failed() != errors.Is(err, syscall.ENOSPC) || !f.Failed() && err != nil {
+			t.Errorf("%v: %v", f, err)
+		}
+		data, err := os.ReadFile(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if got, err := ParseMetrics(path, data); err != nil || len(got) != recorded {
+			t.Errorf("%v: %d records, %v, want %d", f, len(got), err, recorded)
+		}
+		if f.Once && len(data) > 0 && data[len(data)-1] != '\n' {
+			t.Errorf("%v: the file ends with %q", f, data)
+		}
 	}
 }

@@ -131,7 +131,7 @@ func (j *Journal[T]) append(line []byte) error {
 	if j.size == 0 { // also waits for the name of the file
 		return atomicfile.Write(j.path, line, 0o644)
 	}
-	file, err := os.OpenFile(j.path, os.O_APPEND|os.O_WRONLY, 0)
+	file, err := atomicfile.Disk.OpenFile(j.path, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -142,5 +142,6 @@ func (j *Journal[T]) append(line []byte) error {
 	if err != nil {
 		err = errors.Join(err, file.Truncate(j.size))
 	}
-	return errors.Join(err, file.Close())
+	_ = file.Close() // after Sync it changes nothing
+	return err
 }

@@ -1,12 +1,16 @@
 package study
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/internal/atomicfile"
 )
 
 // The journal keeps every record and finds a record by its key. A record replaces an earlier one
@@ -60,6 +64,44 @@ func TestJournal(t *testing.T) {
 	}
 	if whole, err := os.ReadFile(path); err != nil || string(whole) != want+`{"name":"d","value":5}`+"\n" {
 		t.Errorf("%s, %v", whole, err)
+	}
+}
+
+// Whichever operation of an addition fails, a later study finds the records before, and can add
+// others. After one fault, the same study can.
+func TestJournalFaults(t *testing.T) {
+	for _, name := range []string{"", "a"} {
+		for f := range atomicfile.EveryFault() {
+			dir := t.TempDir()
+			j, want := open(t, dir), []entry{}
+			if name != "" {
+				want = append(want, entry{name, 1})
+				if err := j.Add(name, want[0]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := f.Run(func() error { return j.Add("b", entry{"b", 2}) }); err == nil {
+				want = append(want, entry{"b", 2})
+			} else if !f.Failed() {
+				t.Error(f, err)
+			}
+			if !f.Once {
+				j = open(t, dir)
+			}
+			for i := range 2 {
+				e := entry{fmt.Sprint("c", i), 3}
+				if want = append(want, e); j.Add(e.Name, e) != nil {
+					t.Fatal(f)
+				}
+			}
+			got := open(t, dir).Records()
+			if !f.Once { // a failed addition may be there
+				got = slices.DeleteFunc(got, func(e entry) bool { return e.Name == "b" && !slices.Contains(want, e) })
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%v: %s", f, diff)
+			}
+		}
 	}
 }
 

@@ -35,7 +35,7 @@ func newKeeper(s *Session, began time.Time) *keeper {
 		return nil
 	}
 	return &keeper{s: s, began: began, next: began.Add(every), every: every,
-		writer: checkpoint.Writer{System: checkpoint.OS{}, Dir: string(s.files.dir)}}
+		writer: checkpoint.Writer{Dir: string(s.files.dir)}}
 }
 
 // Due implements trainer.Checkpointer.

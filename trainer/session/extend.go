@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 
+	"ppal/internal/atomicfile"
 	"ppal/internal/checkpoint"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
@@ -51,10 +51,10 @@ func (s *Session) beginExtension(c *checkpoint.Checkpoint, before int) error {
 	if err != nil {
 		return err
 	}
-	if err := os.Remove(f.dir.Summary()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := atomicfile.Disk.Remove(f.dir.Summary()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("session: %w", err)
 	}
-	if err := (checkpoint.OS{}).SyncDir(string(f.dir)); err != nil {
+	if err := atomicfile.SyncFolder(f.dir.Summary()); err != nil {
 		return fmt.Errorf("session: %w", err)
 	}
 	if err := rundir.WriteFile(f.dir.Config(), config); err != nil {

@@ -1,0 +1,81 @@
+package atomicfile
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// System is the part of a file system that the writers of durable files use.
+type System interface {
+	// OpenFile opens a file as os.OpenFile does.
+	OpenFile(path string, flags int, perm os.FileMode) (Handle, error)
+	Rename(from, to string) error
+	Remove(path string) error
+	// Link gives a file without a name a new name.
+	Link(f Handle, path string) error
+}
+
+// Handle is an open file. An *os.File is a Handle.
+type Handle interface {
+	io.ReadWriteCloser
+	io.ReaderAt
+	io.WriterAt
+	Truncate(size int64) error
+	Chmod(mode os.FileMode) error
+	// Sync makes the contents durable, or the names in a directory.
+	Sync() error
+	Name() string
+	Fd() uintptr
+}
+
+// OS is the file system of the operating system.
+type OS struct{}
+
+// OpenFile implements System.
+func (OS) OpenFile(path string, flags int, perm os.FileMode) (Handle, error) {
+	f, err := os.OpenFile(path, flags, perm)
+	if err != nil {
+		return nil, err // without a Handle that holds a nil *os.File
+	}
+	return f, nil
+}
+
+// Rename implements System.
+func (OS) Rename(from, to string) error { return os.Rename(from, to) }
+
+// Remove implements System.
+func (OS) Remove(path string) error { return os.Remove(path) }
+
+// Link implements System.
+func (OS) Link(f Handle, path string) error { return link(f, path) }
+
+// Disk is the file system to which the program writes. Only tests replace it: see Faults.
+var Disk System = OS{}
+
+// Put writes data to the file at path, in place, and makes the contents durable, but not the name.
+func Put(path string, data []byte) error {
+	f, err := Disk.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o666)
+	if err != nil {
+		return err
+	}
+	if _, err = f.Write(data); err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// SyncFolder makes the names in the folder of a file durable, if the file system can do that.
+func SyncFolder(path string) error {
+	dir, err := Disk.OpenFile(filepath.Dir(path), os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	err = dir.Sync()
+	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL) {
+		err = nil
+	}
+	return errors.Join(err, dir.Close())
+}
