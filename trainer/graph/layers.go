@@ -216,7 +216,8 @@ func GroupNorm(x, scale, shift *gorgonia.Node, groups int, epsilon float64) (*go
 // indices are whole numbers from 0 to V - 1: an input node of the table's dtype [n] or [n, 1],
 // whose values Bind may replace, or a node of ints with a value, which is copied. An index outside
 // gives a row of zeros. Devices compute the product of the table with the 0-1 matrix [n, V] of the
-// indices.
+// indices: each half takes the time of n V d multiplications, and the matrix has n V numbers. For
+// many thousands of rows of the table, pass 0-1 features instead, as a sparse data matrix.
 func Embedding(table, indices *gorgonia.Node) (*gorgonia.Node, error) {
 	s, n := table.Shape(), indices.Shape().TotalSize()
 	if len(s) != 2 || n == 0 || len(indices.Shape()) > 2 {
