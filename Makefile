@@ -6,7 +6,7 @@ FUZZTIME ?= 60s
 PYTHON ?= python3
 export CGO_ENABLED ?= 0
 
-.PHONY: amx-emulated mpi mpi-gpu run build test race torture mpi-deps mpi-test mpi-gpu-test lint format bench peers bench-peers check-python check-using check-report fuzz mutate vet kernels kernels-ptx kernels-check gpu gpu-lint gpu-test gpu-header-test gpu-pack gpu-check gpu-cubins cuda-headers
+.PHONY: module outside amx-emulated mpi mpi-gpu run build test race torture mpi-deps mpi-test mpi-gpu-test lint format bench peers bench-peers check-python check-using check-report fuzz mutate vet kernels kernels-ptx kernels-check gpu gpu-lint gpu-test gpu-header-test gpu-pack gpu-check gpu-cubins cuda-headers
 
 # Train a linear model on a built-in table of two groups, whose positive rates may differ by 5 points.
 run: build
@@ -14,6 +14,15 @@ run: build
 
 build:
 	$(GO) build -trimpath -ldflags '-s -w' -o bin/ppal ./cmd/ppal
+
+# Rename the Go module in one step: make module PATH=github.com/you/ppal. PATH is then no list of folders: the recipe has its own, with
+# the tools of every system, and needs no Go.
+module:
+	@PATH=/usr/bin:/bin .ci/rename-module '$(PATH)'
+
+# Tidy and build a module outside the tree that imports every public package, and a renamed copy of the tree.
+outside:
+	.ci/outside
 
 # The builds with cgo resolve hosts and users in Go. With these tags, they reuse nearly all packages that the build without cgo compiled.
 PURE = netgo,osusergo

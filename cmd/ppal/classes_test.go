@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"ppal/internal/racing"
 	"slices"
 	"strings"
 	"testing"
+
+	"ppal/internal/racing"
 )
 
 // A table with three classes trains, predicts, evaluates and exports by the commands alone. --file

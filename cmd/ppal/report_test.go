@@ -4,9 +4,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"ppal/internal/racing"
 	"strings"
 	"testing"
+
+	"ppal/internal/racing"
 )
 
 // Report writes the page of a run, of a run without a summary and of each comparison of a
