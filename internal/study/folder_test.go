@@ -70,6 +70,12 @@ func TestClaim(t *testing.T) {
 	if err := claim("b"); err != nil || written() != "b" {
 		t.Errorf("%v, %q", err, written())
 	}
+	if err := (Description{File: "none/study.yaml"}).Claim(t.TempDir()); err == nil {
+		t.Error("a description that cannot be written")
+	}
+	if err := (Description{File: "."}).Claim(dir); err == nil {
+		t.Error("a description that cannot be read")
+	}
 	if err := os.Rename(filepath.Join(dir, "study.yaml"), filepath.Join(dir, "notes")); err != nil {
 		t.Fatal(err)
 	}

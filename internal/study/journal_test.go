@@ -148,3 +148,22 @@ func FuzzJournal(f *testing.F) {
 		}
 	})
 }
+
+// Errors of the file system are reported, and the record is not kept.
+func TestJournalErrors(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := OpenJournal(dir, key); err == nil {
+		t.Error("a directory is a journal")
+	}
+	j := open(t, filepath.Join(dir, "none"))
+	if err := j.Add("a", entry{"a", 1}); err == nil || len(j.Records()) != 0 {
+		t.Errorf("%v, %v in no directory", err, j.Records())
+	}
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("there is no /dev/full")
+	}
+	j.path, j.size = "/dev/full", 1
+	if err := j.Add("a", entry{"a", 1}); err == nil || len(j.Records()) != 0 {
+		t.Errorf("%v, %v on a full disk", err, j.Records())
+	}
+}

@@ -83,6 +83,22 @@ func TestProcessEnds(t *testing.T) {
 	process.Close()
 }
 
+// A program or a log that is missing is an error.
+func TestStartFails(t *testing.T) {
+	p := stub(t, "")
+	p.Interpreter += "-none"
+	if _, err := p.Start(t.Context(), "module"); err == nil || !strings.Contains(err.Error(), "module: ") {
+		t.Errorf("no interpreter: %v", err)
+	}
+	p.Log = filepath.Join(p.Log, "none")
+	if _, err := p.Start(t.Context(), "module"); err == nil {
+		t.Error("no error without a log")
+	}
+	if _, err := p.Output(t.Context(), "module"); err == nil {
+		t.Error("no error without a log")
+	}
+}
+
 func TestOutput(t *testing.T) {
 	if text, err := stub(t, `echo "$*"`).Output(t.Context(), "module", "--list"); err != nil || string(text) != "-m module --list\n" {
 		t.Errorf("%q, %v", text, err)

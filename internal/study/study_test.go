@@ -169,7 +169,9 @@ func TestShare(t *testing.T) {
 	if _, err := s.Run(t.Context(), list); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]float64{0, 0.5, 1, 1, 1.5, 2}, told); diff != "" {
+	s.Share("a", 0.25) // two jobs at the same time
+	s.Share("b", 0.5)
+	if diff := cmp.Diff([]float64{0, 0.5, 1, 1, 1.5, 2, 2.25, 2.75}, told); diff != "" {
 		t.Error(diff)
 	}
 }
