@@ -1,0 +1,32 @@
+package style
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Users of the library link no pages and pictures of runs, and only those who read files of tables
+// link the reader of Parquet.
+func TestLibrariesLink(t *testing.T) {
+	pages := []string{"html/template", "/internal/plots", "/internal/report"}
+	for path, without := range map[string][]string{
+		"./trainer":          append([]string{"/parquet-go", "/datasets"}, pages...),
+		"./trainer/graph":    append([]string{"/parquet-go", "/datasets"}, pages...),
+		"./constraints":      append([]string{"/parquet-go"}, pages...),
+		"./models/predictor": pages,
+	} {
+		command := exec.Command("go", "list", "-deps", path)
+		command.Dir = "../.."
+		list, err := command.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range strings.Fields(string(list)) {
+			if slices.ContainsFunc(without, func(end string) bool { return strings.HasSuffix(p, end) }) {
+				t.Errorf("%s links %s", path, p)
+			}
+		}
+	}
+}
