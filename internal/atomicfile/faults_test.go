@@ -1,0 +1,72 @@
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// EveryFault gives each kind of fault at each operation, and ends with the caller's loop.
+func TestEveryFault(t *testing.T) {
+	var got []string
+	for f := range EveryFault() {
+		_ = f.Run(func() error { return Disk.Remove(filepath.Join(t.TempDir(), "none")) })
+		got = append(got, fmt.Sprint(f.At, f.Once, f.Short, f.Torn))
+	}
+	var want []string
+	for _, kind := range []string{"false false false", "false true false", "false false true", "true false false", "true true false", "true false true"} {
+		want = append(want, "1 "+kind, "2 "+kind)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for range EveryFault() {
+		break
+	}
+}
+
+// If a temporary name exists, Write takes another one.
+func TestTakenName(t *testing.T) {
+	f := &Faults{At: 1, Once: true, Err: fs.ErrExist}
+	if err := f.Run(func() error { return Write(filepath.Join(t.TempDir(), "file"), nil, 0o600) }); err != nil {
+		t.Error(err)
+	}
+	if !slices.Equal(f.Calls[:2], []string{"open .file", "open .file"}) {
+		t.Error(f)
+	}
+}
+
+// Discard closes the file once and reports that the file cannot be removed.
+func TestDiscardOrder(t *testing.T) {
+	for _, c := range []struct {
+		at    int
+		calls []string
+	}{
+		{2, []string{"write .file", "close .file", "remove .file"}},
+		{5, []string{"write .file", "sync .file", "close .file", "rename .file file", "remove .file"}},
+		{4, []string{"write .file", "sync .file", "close .file", "remove .file"}},
+	} {
+		f := &Faults{At: c.at, Once: true}
+		err := f.Run(func() error { return Write(filepath.Join(t.TempDir(), "file"), nil, 0o600) })
+		if diff := cmp.Diff(append([]string{"open .file"}, c.calls...), f.Calls); diff != "" || !errors.Is(err, syscall.ENOSPC) {
+			t.Errorf("%v, %s", err, diff)
+		}
+	}
+	f := &Faults{At: 3, Once: true}
+	err := f.Run(func() error {
+		file, err := Create(filepath.Join(t.TempDir(), "file"), 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return file.Discard()
+	})
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("%v: %v", f, err)
+	}
+}
