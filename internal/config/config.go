@@ -1,9 +1,9 @@
 // Package config is a training run's configuration: the settings of the command line and of a YAML
 // file, their defaults, and the refusal of settings that do not fit together.
 //
-// The settings are option.Options: those of the run stand here, bound to the fields of Train, and
-// those of a method stand beside the method. Flags, files, help, defaults and errors are read off
-// them.
+// The settings are option.Options: those of a method stand beside the method, those of the device
+// beside session.Device, and the others here, bound to the fields of Train. Flags, files, help,
+// defaults and errors are read off them.
 package config
 
 import (

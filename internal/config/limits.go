@@ -3,10 +3,7 @@ package config
 import (
 	"errors"
 	"strconv"
-	"strings"
 	"time"
-
-	"ppal/trainer/session"
 )
 
 // setTimeLimit reads time-limit.
@@ -41,61 +38,4 @@ func (r *Run) recordEvery() string {
 		return automatic
 	}
 	return strconv.Itoa(r.RecordEvery)
-}
-
-// units are the units of a size in bytes.
-var units = []struct {
-	name  string
-	bytes float64
-}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1}}
-
-// setMemoryLimit reads memory-limit.
-func (d *Device) setMemoryLimit(text string) error {
-	switch text {
-	case "auto":
-		d.MemoryLimit = 0
-		return nil
-	case "none":
-		d.MemoryLimit = session.NoMemoryLimit
-		return nil
-	}
-	n, ok := sizeOf(text)
-	if !ok {
-		return errors.New("must be a size such as 3GB or 800MiB, auto or none")
-	}
-	d.MemoryLimit = n
-	return nil
-}
-
-// leastMemory is the least value of memory: the program, its buffers and two windows of rows.
-const leastMemory = 64 << 20
-
-// setMemory reads memory.
-func (d *Device) setMemory(text string) error {
-	if text == "all" {
-		d.Memory = 0
-		return nil
-	}
-	n, ok := sizeOf(text)
-	if !ok || n < leastMemory {
-		return errors.New("must be a size of at least 64MiB, such as 2GiB, or all")
-	}
-	d.Memory = n
-	return nil
-}
-
-// sizeOf reads a size in bytes.
-func sizeOf(text string) (bytes int64, ok bool) {
-	for _, u := range units {
-		number, has := strings.CutSuffix(text, u.name)
-		if !has {
-			continue
-		}
-		x, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-		if err != nil || !(x*u.bytes >= 1 && x*u.bytes < 1<<62) {
-			return 0, false
-		}
-		return int64(x * u.bytes), true
-	}
-	return 0, false
 }

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"gorgonia.org/tensor"
-
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/models"
@@ -263,61 +261,9 @@ func (r *Run) defaultSelect() string {
 	return string(trainer.OutputLast)
 }
 
-// onPlan is the condition that the run uses the plan's engine.
-func onPlan() option.Condition { return option.If("engine", "plan") }
-
+// options returns the session's options of the device, and explain behind micro-batch.
 func (d *Device) options() []*option.Option {
-	return []*option.Option{
-		option.Custom("device", "auto|cpu|cuda[:N]", d.setDevice, d.Flag,
-			"compute on the CPU or on the N-th NVIDIA GPU (several GPUs: one for each process, see docs/guides/processes.md);"+
-				" auto takes a GPU that this program supports and finds, and the CPU for small problems", "auto", "cpu", "cuda").
-			Or("auto"),
-		option.Choice("engine", &d.Engine, "plan: run this program's kernels; gorgonia: run Gorgonia's own ops, the reference", session.Plan, session.Gorgonia),
-		option.AutoChoice("simd", &d.SIMD, "restrict the CPU kernels to these instructions; auto takes the widest",
-			session.AMX, session.AVX512, session.AVX2, session.NoSIMD).
-			With(onPlan()),
-		option.AutoChoice("products", &d.Products,
-			"choose the arithmetic of float32 products with the data: float32; int8 or bfloat16 factors of three digits, as accurate as float32,"+
-				" or of two; int8: two digits at first, three when the steps need them; tf32; auto takes the fastest kind that is as accurate"+
-				" as float32; see docs/reference/products.md",
-			append(session.CPUProducts(), session.GPUProducts()...)...).As("KIND"),
-		option.Count("micro-batch", &d.MicroBatch, option.AtLeast(0),
-			"let the GPU work on N rows at a time, to save memory; the sums over all rows stay the same; 0: all rows").
-			Or("0").In("rows").With(onPlan()),
-		option.Switch("explain", &d.Explain, "print the plan of the computation before training").With(onPlan()),
-		option.Words("dtype", func() string { return d.Dtype.String() }, func(word string) {
-			if d.Dtype = tensor.Float32; word == tensor.Float64.String() {
-				d.Dtype = tensor.Float64
-			}
-		}, "choose the numbers' type; the final certificate is always in float64", tensor.Float32.String(), tensor.Float64.String()),
-		option.Count("threads", &d.Threads, option.AtLeast(0), "use N threads; 0: one for each core; results do not depend on N").Or("0"),
-		option.Custom("memory-limit", "SIZE|auto|none", d.setMemoryLimit, d.MemoryFlag,
-			"refuse a run that needs more memory than SIZE, such as 3GB or 800MiB, while it reads rows or before it trains; auto: what the machine has", "auto", "none").
-			Or("auto"),
-		option.Custom("memory", "SIZE|all", d.setMemory, d.RowsFlag,
-			"keep rows of your own file, or pictures, that go beyond SIZE of memory in files beside the run, with the same results; ppal train "+
-				"keeps the rows in ppal-rows/ for later runs; all: all rows in memory", "all").
-			Or("all").With(onPlan()),
-	}
-}
-
-func (d *Device) setDevice(text string) error {
-	kind, word, numbered := strings.Cut(text, ":")
-	number, err := strconv.ParseUint(word, 10, 16)
-	d.Ordinal = 0
-	switch {
-	case text == "auto":
-		d.Kind = ""
-	case text == string(session.CPU):
-		d.Kind = session.CPU
-	case kind == string(session.CUDA) && !numbered:
-		d.Kind = session.CUDA
-	case kind == string(session.CUDA) && err == nil:
-		d.Kind, d.Ordinal = session.CUDA, int(number)
-	case kind == string(session.CUDA) && (word == "all" || strings.Contains(word, ",")):
-		return errors.New("a process uses one GPU; for several, start one process for each: mpirun -n 2 ppal-mpi-gpu train --device cuda (see docs/guides/processes.md)")
-	default:
-		return errors.New("must be auto, cpu, cuda, or the number of a GPU as in cuda:1")
-	}
-	return nil
+	list := d.Options()
+	at := 1 + slices.IndexFunc(list, func(o *option.Option) bool { return o.Name == "micro-batch" })
+	return slices.Insert(list, at, option.Switch("explain", &d.Explain, "print the plan of the computation before training").With(session.OnPlan()))
 }

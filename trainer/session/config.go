@@ -397,25 +397,15 @@ func (c *configuration) run(o Options) {
 
 // device adds the settings of the device.
 func (c *configuration) device(d Device) {
-	const auto = "auto"
-	c.put("device", d.Flag())
 	if d.Kind == "" && d.Ordinal > 0 {
 		c.cannot("the number of a GPU with automatic devices")
 	}
-	engine := cmp.Or(d.Engine, Plan)
-	c.put("engine", string(engine))
-	if engine == Plan || d.SIMD != "" {
-		c.put("simd", cmp.Or(string(d.SIMD), auto))
-	}
-	c.put("products", d.Products.String())
-	if engine == Plan || d.MicroBatch > 0 {
-		c.count("micro-batch", d.MicroBatch)
-	}
-	c.put("dtype", d.dtype().String())
-	c.count("threads", d.Threads)
-	c.put("memory-limit", d.MemoryFlag())
-	if engine == Plan || d.Memory > 0 {
-		c.put("memory", d.RowsFlag())
+	d.Engine = cmp.Or(d.Engine, Plan)
+	for _, o := range d.Options() {
+		// what the device has although it does not use it is written, too
+		if _, unmet := o.Unmet(c.text); !unmet || o.Text() != o.PlainDefault() {
+			c.put(o.Name, o.Text())
+		}
 	}
 	if d.OpenGPU != nil {
 		c.cannot("the GPU that the program opens")

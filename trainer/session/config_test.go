@@ -212,3 +212,13 @@ func TestConfigHasBoundsOnDecisions(t *testing.T) {
 		}
 	}
 }
+
+// config.yaml has the settings that the device uses, and those that the options give in vain.
+func TestConfigHasSettingsInVain(t *testing.T) {
+	text := configOf(t, Options{Data: Table{Dataset: "synthetic-adult"}, Task: DemographicParity{}, Device: Device{Engine: Gorgonia, MicroBatch: 3}})
+	for line, want := range map[string]bool{"engine: gorgonia": true, "micro-batch: 3": true, "simd: auto": false, "memory: all": false} {
+		if strings.Contains(text, "\n"+line+"\n") != want {
+			t.Errorf("%s: want %v in\n%s", line, want, text)
+		}
+	}
+}

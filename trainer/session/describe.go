@@ -38,7 +38,7 @@ type Description struct {
 // choice to the program. The choice depends on the machine, the data and the model only.
 func (a *assembly) resolved() map[string]string {
 	list, o, d := map[string]string{}, a.options.Device, a.devices
-	if o.Flag() == "auto" {
+	if o.flag() == "auto" {
 		list["device"] = string(CPU)
 		if d.gpu != nil {
 			list["device"] = fmt.Sprintf("%s:%d", CUDA, d.gpu.Info().Ordinal)

@@ -144,8 +144,8 @@ func GPUProducts() []Products { return []Products{TF32} }
 // onGPUOnly reports whether the CPU does not support the products.
 func onGPUOnly(p Products) bool { return slices.Contains(GPUProducts(), p) }
 
-// Flag returns the value of ppal's flag --device for the device: "auto", "cpu", "cuda:1".
-func (d Device) Flag() string {
+// flag returns the value of ppal's flag --device for the device: "auto", "cpu", "cuda:1".
+func (d Device) flag() string {
 	switch {
 	case d.Kind == "":
 		return "auto"

@@ -121,9 +121,9 @@ func (b *batches) keptBytes(float uintptr, pages bool) uint64 {
 	return elements * uint64(float)
 }
 
-// MemoryFlag returns the value of ppal's flag --memory-limit for the device: "auto", "none" or a
+// memoryFlag returns the value of ppal's flag --memory-limit for the device: "auto", "none" or a
 // number of bytes, such as "3000000000B".
-func (d Device) MemoryFlag() string {
+func (d Device) memoryFlag() string {
 	switch {
 	case d.MemoryLimit == 0:
 		return "auto"
@@ -133,8 +133,8 @@ func (d Device) MemoryFlag() string {
 	return fmt.Sprintf("%dB", d.MemoryLimit)
 }
 
-// RowsFlag returns the value of ppal's flag --memory for the device: "all" or a number of bytes.
-func (d Device) RowsFlag() string {
+// rowsFlag returns the value of ppal's flag --memory for the device: "all" or a number of bytes.
+func (d Device) rowsFlag() string {
 	if d.Memory == 0 {
 		return "all"
 	}
