@@ -80,7 +80,7 @@ func TestCreate(t *testing.T) {
 func TestDiscardAll(t *testing.T) {
 	dir := t.TempDir()
 	var files []*File
-	for _, name := range []string{"whole", "part", "discarded"} {
+	for _, name := range []string{"whole", "part", "discarded", "other part"} {
 		f, err := Create(filepath.Join(dir, name), 0o600)
 		if err != nil {
 			t.Fatal(err)
@@ -97,7 +97,7 @@ func TestDiscardAll(t *testing.T) {
 	if err := files[1].Commit(); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a discarded file is committed: %v", err)
 	}
-	_ = files[1].Discard()
+	_, _ = files[1].Discard(), files[3].Discard()
 	unfinished.Range(func(f, _ any) bool {
 		t.Errorf("%s is not finished", f.(*File).path)
 		return true
