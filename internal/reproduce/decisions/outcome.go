@@ -128,9 +128,6 @@ func (o *Outcome) runs(p Problem, contender string, split uint64) []Fit {
 	return list
 }
 
-// last returns the last element.
-func last(list []Measured) Measured { return list[len(list)-1] }
-
 // median returns the median of at least one value.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
