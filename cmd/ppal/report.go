@@ -13,6 +13,7 @@ import (
 	"ppal/internal/rundir"
 	"ppal/internal/sweep"
 	"ppal/trainer/option"
+	"ppal/trainer/session"
 )
 
 // reportCommand returns the command `ppal report`, which writes the page of a directory again.
@@ -73,6 +74,11 @@ func writeReports(dir string) (pages []string, err error) {
 }
 
 var errNoReport = errors.New("not the directory of a run, a comparison or a sweep")
+
+// writes makes the program the writer of a run's files, with plots and a page.
+func (a *app) writes(f *session.Files) {
+	f.Version, f.Clock, f.Renderer = version(), a.now, report.Renderer{}
+}
 
 // warnReport prints a warning if the page of a directory could not be written. The results are in
 // other files.

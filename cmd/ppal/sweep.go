@@ -201,7 +201,7 @@ func (a *app) newSweep(values config.Values, f sweepFlags) (*sweep.Sweep, config
 			}
 			task.SubjectTo = task.SubjectTo[:len(task.SubjectTo)-1]
 			o.Task = task
-			o.Files.Version, o.Files.Clock = version(), a.now
+			a.writes(&o.Files)
 			return o, nil
 		},
 	}

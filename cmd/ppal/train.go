@@ -54,7 +54,7 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 	report := a.newReporter(cfg)
 	defer announceStop(ctx, report)()
 	options.Settings.Recorder, options.Settings.Warn = report, func(w trainer.Warning) { report.warn(w.Text) }
-	options.Files.Version, options.Files.Clock = version(), a.now
+	a.writes(&options.Files)
 	options.CheckpointEvery = f.checkpointEvery
 	options.Device.MemoryDir, options.Device.KeptDir = beside(cfg.Out), filepath.Join(filepath.Dir(filepath.Clean(cfg.Out)), "ppal-rows")
 	defer report.close()

@@ -17,19 +17,16 @@ type ratesView struct {
 	Note   string
 }
 
-// splitRates returns the rates of the splits in their order.
-func (r *run) splitRates() plots.Rates {
+// splitRates returns the rates and the ROC curves of the splits in their order.
+func splitRates(tables map[rundir.Split]*rates.Table, roc map[rundir.Split][][2]float64) plots.Rates {
 	var all plots.Rates
-	if r.summary == nil {
-		return all
-	}
 	for _, split := range rundir.Splits() {
-		t := r.summary.Rates[split]
+		t := tables[split]
 		if t == nil {
 			continue
 		}
 		s := plots.SplitRates{Split: string(split), Word: split.Word(), Trained: split == rundir.Training, Table: t}
-		for _, p := range r.details.ROC[split] {
+		for _, p := range roc[split] {
 			s.ROC = append(s.ROC, rates.Point{FPR: p[0], TPR: p[1]})
 		}
 		all.Splits = append(all.Splits, s)
@@ -39,7 +36,10 @@ func (r *run) splitRates() plots.Rates {
 
 // rates returns the charts of rates, the confusion matrices and the ROC curves.
 func (r *run) rates() (*ratesView, []confusionView, *chart.Chart) {
-	all := r.splitRates()
+	if r.summary == nil {
+		return nil, nil, nil
+	}
+	all := splitRates(r.summary.Rates, r.details.ROC)
 	if all.Splits == nil {
 		return nil, nil, nil
 	}

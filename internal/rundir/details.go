@@ -24,6 +24,15 @@ type Details struct {
 // DetailsSchema is the version of the keys of details.json.
 const DetailsSchema = 1
 
+// Legend is what the plots of the records in metrics.jsonl say in words.
+type Legend struct {
+	Title string
+	// Objective, Constraints: as in Details. Bounded are the constraints' names with their bounds.
+	Objective            string
+	Constraints, Bounded []string
+	Bounds               []float64 // kappa, one for each constraint
+}
+
 // Examples are the wrong decisions with the largest margins on the rows of one split.
 type Examples struct {
 	Split Split `json:"split"`

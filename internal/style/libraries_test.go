@@ -16,6 +16,7 @@ func TestLibrariesLink(t *testing.T) {
 		"./trainer/graph":    append([]string{"/parquet-go", "/datasets"}, pages...),
 		"./constraints":      append([]string{"/parquet-go"}, pages...),
 		"./models/predictor": pages,
+		"./trainer/session":  pages,
 	} {
 		command := exec.Command("go", "list", "-deps", path)
 		command.Dir = "../.."

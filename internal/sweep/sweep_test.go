@@ -17,6 +17,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/internal/ending"
+	"ppal/internal/report"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/session"
@@ -30,6 +31,7 @@ func compas(values ...float64) *Sweep {
 			return session.Options{
 				Data: session.Table{Dataset: "synthetic-compas", TableOptions: datasets.TableOptions{Split: datasets.DefaultSplit}},
 				Task: session.Decisions{}, Method: &method.PLADA{}, Settings: trainer.Settings{Iterations: 150, RecordEvery: 50},
+				Files: session.Files{Renderer: report.Renderer{}},
 			}, nil
 		},
 		Open: session.New,

@@ -20,7 +20,7 @@
 //	Open      makes the run's directory (optional: Save does it otherwise)
 //	Optimize  runs the method
 //	Certify   computes the certificate and the measures of the output
-//	Save      writes the directory's files
+//	Save      writes the directory's files; plots and report.html need Files.Renderer
 //	Close     gives the device back
 //
 // Train calls Optimize and Certify. The command `ppal train --config DIR/config.yaml` repeats the

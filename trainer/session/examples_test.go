@@ -11,6 +11,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/internal/racing"
+	"ppal/internal/report"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 )
@@ -44,7 +45,7 @@ func TestExamplesOfTable(t *testing.T) {
 	source := CSV(file, "member")
 	source.Split = datasets.DefaultSplit
 	for _, examples := range []int{0, 2, -1} {
-		s, err := New(t.Context(), Options{Data: source, Task: Decisions{SubjectTo: []constraints.Constraint{bound}}, Settings: trainer.Settings{Iterations: 20}, Files: Files{Examples: examples}})
+		s, err := New(t.Context(), Options{Data: source, Task: Decisions{SubjectTo: []constraints.Constraint{bound}}, Settings: trainer.Settings{Iterations: 20}, Files: Files{Examples: examples, Renderer: report.Renderer{}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +128,7 @@ func TestExamplesOfPictures(t *testing.T) {
 // A page that cannot be written is a warning: the run and its summary are complete.
 func TestReportCannotBeWritten(t *testing.T) {
 	racing.Skip(t, "TestRunsAreDeterministic runs the same goroutines")
-	s, err := New(t.Context(), Options{Data: Images{Dataset: "synthetic", RowsPerClass: 30}, Task: NeymanPearson{Kappa: []float64{0.4}}, Settings: trainer.Settings{Iterations: 2}})
+	s, err := New(t.Context(), Options{Data: Images{Dataset: "synthetic", RowsPerClass: 30}, Task: NeymanPearson{Kappa: []float64{0.4}}, Settings: trainer.Settings{Iterations: 2}, Files: Files{Renderer: report.Renderer{}}})
 	if err != nil {
 		t.Fatal(err)
 	}

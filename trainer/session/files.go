@@ -10,7 +10,6 @@ import (
 
 	"ppal/internal/checkpoint"
 	"ppal/internal/dirlock"
-	"ppal/internal/plots"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
 	"ppal/internal/tensorboard"
@@ -117,11 +116,12 @@ func (s *Session) space(d Description) int64 {
 }
 
 // Save writes the weights and, at the same time, details.json and the plots. Then Save writes
-// report.html and the summary of a certified run. If no directory is open, Save opens dir and
-// writes the other files too. If a file cannot be written, Save still tries the others; the weights
-// count for more than the plots. If the directory refuses the weights or the summary, Save writes
-// both into the user's cache and returns a *RescueError. Save then returns all errors, Summary has
-// the summary, and the lock of the directory is released.
+// report.html and the summary of a certified run. Without Files.Renderer, there are no plots and no
+// report.html. If no directory is open, Save opens dir and writes the other files too. If a file
+// cannot be written, Save still tries the others; the weights count for more than the plots. If the
+// directory refuses the weights or the summary, Save writes both into the user's cache and returns
+// a *RescueError. Save then returns all errors, Summary has the summary, and the lock of the
+// directory is released.
 func (s *Session) Save(dir string) error {
 	if s.result == nil {
 		return errors.New("session: nothing has been certified")
@@ -130,14 +130,14 @@ func (s *Session) Save(dir string) error {
 		return err
 	}
 	began, d := time.Now(), s.Describe()
-	curves := s.drawCurves(d)
+	curves, details := s.drawCurves(d), s.details(d)
 	drawing := meanwhile(func() (struct{}, error) {
-		if err := curves(); err != nil {
-			return struct{}{}, err
+		err := curves()
+		if r := s.options.Files.Renderer; r != nil && err == nil {
+			err = r.Rates(s.files.dir, s.plotTitle(d), s.rateTables(), details.ROC)
 		}
-		return struct{}{}, s.drawRates(d)
+		return struct{}{}, err
 	})
-	details := s.details(d)
 	detailing := meanwhile(func() (struct{}, error) { return struct{}{}, s.files.dir.WriteDetails(details) })
 	failure := s.saveModel(s.files.dir)
 	_, detailed := detailing()
@@ -220,21 +220,15 @@ func (f *files) closeMetrics() error {
 // drawCurves begins to write the plots of the records, unless an earlier call began, for the run
 // with the description d. The returned function waits for the plots.
 func (s *Session) drawCurves(d Description) (wait func() error) {
+	renderer, dir := s.options.Files.Renderer, s.files.dir
+	if renderer == nil {
+		return func() error { return nil }
+	}
 	if s.curves != nil {
 		return s.curves
 	}
-	dir, title := s.files.dir, s.plotTitle(d)
-	drawing := meanwhile(func() (struct{}, error) {
-		records, err := rundir.ReadMetrics(dir.Metrics())
-		if err != nil {
-			return struct{}{}, err
-		}
-		_, err = plots.Write(dir.Plots(), plots.Run{
-			Title: title, Records: records, Objective: d.Objective,
-			Constraints: d.Constraints, Bounded: boundedNames(d), Bounds: d.Bounds,
-		})
-		return struct{}{}, err
-	})
+	legend := rundir.Legend{Title: s.plotTitle(d), Objective: d.Objective, Constraints: d.Constraints, Bounded: boundedNames(d), Bounds: d.Bounds}
+	drawing := meanwhile(func() (struct{}, error) { return struct{}{}, renderer.Curves(dir, legend) })
 	s.curves = func() error {
 		_, err := drawing()
 		return err
@@ -245,20 +239,18 @@ func (s *Session) drawCurves(d Description) (wait func() error) {
 // plotTitle returns the title of the plots.
 func (s *Session) plotTitle(d Description) string { return s.options.methodName() + " on " + d.Dataset }
 
-// drawRates writes the plots of the rates of decisions.
-func (s *Session) drawRates(d Description) error {
-	pictures := plots.Rates{Title: s.plotTitle(d)}
+// rateTables returns the rates of decisions on the splits; nil without rates.
+func (s *Session) rateTables() (tables map[Split]*RateTable) {
 	for _, split := range s.result.Splits {
-		if split.Rates != nil {
-			pictures.Splits = append(pictures.Splits, plots.SplitRates{
-				Split: string(split.Name), Word: split.Name.Word(), Trained: split.Name == Training, Table: split.Rates, ROC: split.ROC})
+		if split.Rates == nil {
+			continue
 		}
+		if tables == nil {
+			tables = map[Split]*RateTable{}
+		}
+		tables[split.Name] = split.Rates
 	}
-	if pictures.Splits == nil {
-		return nil
-	}
-	_, err := plots.WriteRates(s.files.dir.Plots(), pictures)
-	return err
+	return tables
 }
 
 // summarise returns the summary of a certified run.
@@ -269,13 +261,8 @@ func (s *Session) summarise() Summary {
 	sum.MaxViolation, sum.Outcome = problem.MaxViolation(r.Constraints), r.Outcome
 	for _, split := range r.Splits {
 		sum.Measures(split.Name, split.Named)
-		if split.Rates != nil {
-			if sum.Rates == nil {
-				sum.Rates = map[Split]*RateTable{}
-			}
-			sum.Rates[split.Name] = split.Rates
-		}
 	}
+	sum.Rates = s.rateTables()
 	s.judge(&sum)
 	if s.lost != nil {
 		sum.Error = s.lost.Error()

@@ -123,8 +123,21 @@ type Files struct {
 	// Examples is the number of wrong decisions of each class that details.json and report.html show
 	// with their rows; 0 means DefaultExamples, and a negative number means none.
 	Examples int
+	// Renderer writes the plots and report.html; nil means neither. The command ppal has one, and
+	// `ppal report` writes the page of any run.
+	Renderer Renderer
 	// Clock returns the time for the directory's default name; nil means time.Now.
 	Clock func() time.Time
+}
+
+// A Renderer shows the files of a run's directory as pictures and a page.
+type Renderer interface {
+	// Curves writes the plots of the records in metrics.jsonl, while Certify runs.
+	Curves(dir rundir.Dir, l rundir.Legend) error
+	// Rates writes the plots of the rates of decisions and of the ROC curves (FPR, TPR) of the splits.
+	Rates(dir rundir.Dir, title string, tables map[Split]*RateTable, roc map[Split][][2]float64) error
+	// Page writes report.html after the other files, except summary.json, whose contents are sum.
+	Page(dir rundir.Dir, sum *Summary) error
 }
 
 // The types of the run's files.

@@ -13,6 +13,7 @@ import (
 	"ppal/datasets"
 	"ppal/internal/plots"
 	"ppal/internal/rates"
+	"ppal/internal/report"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 )
@@ -22,7 +23,7 @@ import (
 func TestRatesOfATable(t *testing.T) {
 	s, err := New(t.Context(), Options{
 		Data: Table{Dataset: "synthetic-compas", TableOptions: datasets.TableOptions{Split: datasets.DefaultSplit}},
-		Task: EqualizedOdds{}, Settings: trainer.Settings{Iterations: 30},
+		Task: EqualizedOdds{}, Settings: trainer.Settings{Iterations: 30}, Files: Files{Renderer: report.Renderer{}},
 	})
 	if err != nil {
 		t.Fatal(err)

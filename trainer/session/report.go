@@ -3,7 +3,6 @@ package session
 import (
 	"fmt"
 
-	"ppal/internal/report"
 	"ppal/internal/rundir"
 	"ppal/trainer/option"
 )
@@ -25,11 +24,11 @@ func (s *Session) details(d Description) rundir.Details {
 	return details
 }
 
-// report writes report.html, unless err says why details.json is missing. A failure is a warning of
-// the summary, because both files only show what other files hold.
+// report writes report.html, unless there is no renderer or err says why details.json is missing. A
+// failure is a warning of the summary, because both files only show what other files hold.
 func (s *Session) report(sum *Summary, err error) {
-	if err == nil {
-		err = report.WriteRun(s.files.dir, sum)
+	if r := s.options.Files.Renderer; r != nil && err == nil {
+		err = r.Page(s.files.dir, sum)
 	}
 	if err != nil {
 		sum.Warnings = append(sum.Warnings, fmt.Sprintf("report.html was not written: %v (`ppal report %s` writes the page again)", err, option.ShellWord(string(s.files.dir))))

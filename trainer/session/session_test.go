@@ -16,6 +16,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/internal/racing"
+	"ppal/internal/report"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
@@ -168,7 +169,7 @@ func TestOpenAndSave(t *testing.T) {
 	var files [2]map[string]int
 	for i, early := range []bool{true, false} {
 		dir := filepath.Join(t.TempDir(), "run")
-		s := own(t, nil)
+		s := own(t, func(o *Options) { o.Files.Renderer = report.Renderer{} })
 		if early {
 			if err := s.Open(dir); err != nil {
 				t.Fatal(err)
