@@ -9,6 +9,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/plan"
 )
 
 // built builds and differentiates a graph.
@@ -49,7 +50,7 @@ func ofOutput(build func(g *gorgonia.ExprGraph) (Definition, error), constraints
 				return err
 			}
 			l := &Lagrangian{Definition: def, Graph: g}
-			if err := errors.Join(l.check(), l.inspect()); err != nil {
+			if err := errors.Join(l.check(), l.keepConstants(), l.inspect()); err != nil {
 				return err
 			}
 			one := &Lagrangian{Definition: Definition{Objective: l.outputs()[i], Parameters: l.Parameters}, Graph: g, Dtype: l.Dtype}
@@ -92,6 +93,9 @@ func differentiate(g *gorgonia.ExprGraph, def Definition) (*Lagrangian, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
+	if err := l.keepConstants(); err != nil {
+		return nil, err
+	}
 	if err := l.inspect(); err != nil {
 		return nil, err
 	}
@@ -115,6 +119,52 @@ func (l *Lagrangian) addCoefficients() {
 			l.Coefficients = append(l.Coefficients, gorgonia.NewVector(l.Graph, l.Dtype, gorgonia.WithShape(n.Shape()...), gorgonia.WithName(name)))
 		}
 	}
+}
+
+// keepConstants gives each constraint node that needs neither a parameter nor an input of the
+// definition the gradient 0, so that the number of constraints stays. Such a node has one value: it
+// is refused if the value violates the constraint.
+func (l *Lagrangian) keepConstants() error {
+	l.Constraints = slices.Clone(l.Constraints)
+	for j, n := range l.Constraints {
+		m, err := newMachine(l.Graph, gorgonia.Nodes{n})
+		if err != nil || slices.ContainsFunc(m.nodes, l.varies) {
+			continue // inspect names what cannot be used
+		}
+		if err := m.run(); err != nil {
+			return failed(fmt.Sprintf("constraint node %d", j), err)
+		}
+		for _, x := range Float64s(m.value(n)) {
+			if !(x <= 0) {
+				return refuse("constraint node %d does not depend on a parameter and has the value %v, want at most 0: no training can meet it", j, x)
+			}
+		}
+		if err := guarded(func() error {
+			total, err := gorgonia.Sum(l.Parameters[0])
+			if err != nil {
+				return err
+			}
+			zero, err := gorgonia.HadamardProd(total, constant(l.Dtype, 0))
+			if err != nil {
+				return err
+			}
+			l.Constraints[j], err = gorgonia.Add(n, zero)
+			return err
+		}); err != nil {
+			return failed(fmt.Sprintf("constraint node %d", j), err)
+		}
+	}
+	return nil
+}
+
+// varies reports whether the value of a node may change: a parameter, an input of the definition,
+// or an operation that draws or cannot be used.
+func (l *Lagrangian) varies(n *gorgonia.Node) bool {
+	if n.Op() == nil {
+		return slices.Contains(l.Parameters, n) || slices.Contains(l.Inputs, n)
+	}
+	o := plan.OperationOf(n)
+	return o.Random || o.Fault != ""
 }
 
 // separate makes each output another node, because Gorgonia differentiates a node only once for one

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -220,9 +221,12 @@ func TestDefinitionsThatAreRefused(t *testing.T) {
 		{"two parameters of one name", changed(func(g *gorgonia.ExprGraph, d *graph.Definition) {
 			d.Parameters = append(d.Parameters, input(g, tensor.Float64, rand.New(rand.NewPCG(2, 0)), "w", 3))
 		}), "give each parameter its own name"},
-		{"constant constraint", sized(func(g *gorgonia.ExprGraph, w *gorgonia.Node) gorgonia.Nodes {
-			return gorgonia.Nodes{w, must(gorgonia.Sum(input(g, tensor.Float64, rand.New(rand.NewPCG(2, 0)), "v", 3)))}
-		}), "constraint node 1 does not depend on a parameter"},
+		{"violated constant constraint", sized(func(g *gorgonia.ExprGraph, w *gorgonia.Node) gorgonia.Nodes {
+			return gorgonia.Nodes{w, constants(g, -1, 0.5)}
+		}), "constraint node 1 does not depend on a parameter and has the value 0.5"},
+		{"constant constraint without a number", sized(func(g *gorgonia.ExprGraph, w *gorgonia.Node) gorgonia.Nodes {
+			return gorgonia.Nodes{w, constants(g, math.NaN())}
+		}), "constraint node 1 does not depend on a parameter and has the value NaN"},
 		{"sign", sized(func(_ *gorgonia.ExprGraph, w *gorgonia.Node) gorgonia.Nodes {
 			return gorgonia.Nodes{must(gorgonia.Sign(w))}
 		}),
@@ -257,6 +261,45 @@ func TestDefinitionsThatAreRefused(t *testing.T) {
 	}
 	if _, err := graph.New(sized(nil), nil); err == nil || !errors.Is(err, problem.ErrSettings) || !strings.Contains(err.Error(), "engine is nil") {
 		t.Errorf("nil engine: error %v", err)
+	}
+}
+
+// constants returns a node of the values that depends on no parameter.
+func constants(g *gorgonia.ExprGraph, values ...float64) *gorgonia.Node {
+	v := tensor.New(tensor.WithShape(len(values)), tensor.WithBacking(values))
+	return gorgonia.NewVector(g, tensor.Float64, gorgonia.WithShape(len(values)), gorgonia.WithName("constants"), gorgonia.WithValue(v))
+}
+
+// A constant constraint that is met stays in its place, with its value and the gradient 0.
+func TestConstantConstraints(t *testing.T) {
+	engine, err := graph.CPU(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []graph.Engine{graph.Tape{}, engine} {
+		p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
+			w := input(g, tensor.Float64, rand.New(rand.NewPCG(1, 0)), "w", 3)
+			f := gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.Square(w))))
+			v := constants(g, -1, 0)
+			return graph.Definition{Objective: f, Parameters: gorgonia.Nodes{w},
+				Constraints: gorgonia.Nodes{v, w, gorgonia.Must(gorgonia.Sum(v))}}, nil
+		}, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, d, out := make([]float64, 6), p.Space().New(), make([]float64, 3)
+		if _, err := p.Forward(g); err != nil {
+			t.Fatal(err)
+		}
+		if g[0] != -1 || g[1] != 0 || g[5] != -1 {
+			t.Errorf("values %v, want -1, 0, w and -1", g)
+		}
+		if err := p.Backward([]float64{0, 5, 7, 0, 2, 0, 9}, d); err != nil {
+			t.Fatal(err)
+		}
+		if p.Space().Read(out, d); !slices.Equal(out, []float64{0, 2, 0}) {
+			t.Errorf("gradient %v, want 0, 2, 0", out)
+		}
 	}
 }
 
