@@ -19,7 +19,7 @@ var errDiffers = errors.New("files differ from the published files")
 func (a *app) dataCheckCommand(opts *dataOptions) *cobra.Command {
 	values := config.Values{}
 	cmd := oneDataset(&cobra.Command{
-		Use:   "check NAME",
+		Use:   "check [NAME]",
 		Short: "Compare a data set's files with the published files, and count its rows",
 		Long: `Check compares a data set's files with the published checksums and counts its rows. For a table it counts the rows of each
 class and group in the training, validation and test rows, and says what each column became. The flags are those of train.
@@ -27,24 +27,28 @@ The exit status is 1 if published files are missing, cannot be read, or differ f
 that differ.`,
 		Example: `  ppal data check fashion-mnist
   ppal data check compas --group race=Caucasian --drop-sensitive
-  ppal data check csv --file people.csv --label 'income=>50K' --group 'age<25' --missing impute
+  ppal data check --file people.csv --label 'income=>50K' --group 'age<25' --missing impute
   ppal data check libsvm --file people.txt --group 72`,
 		RunE: a.command(func(cmd *cobra.Command, args []string) error {
 			dir, err := datasets.Dir(opts.dir, a.getenv)
 			if err != nil {
 				return err
 			}
-			set, err := tableOptions(cmd, values, args[0])
+			name, err := checked(cmd, args)
 			if err != nil {
 				return err
 			}
-			report, err := datasets.Check(cmd.Context(), dir, args[0], set)
+			set, err := tableOptions(cmd, values, name)
+			if err != nil {
+				return err
+			}
+			report, err := datasets.Check(cmd.Context(), dir, name, set)
 			if report != nil {
 				if printErr := printReport(printing{a.stdout}, report); err == nil {
 					err = printErr
 				}
 			}
-			if d, _ := datasets.Lookup(args[0]); errors.Is(err, fs.ErrNotExist) && !d.Own {
+			if d, _ := datasets.Lookup(name); errors.Is(err, fs.ErrNotExist) && !d.Own {
 				return failure{err} // the command asks whether the files exist
 			}
 			if err != nil {
@@ -52,14 +56,26 @@ that differ.`,
 			}
 			for _, f := range report.Files {
 				if f.State == datasets.Different {
-					return fmt.Errorf("%s in %s: %w; get the published files with `ppal data fetch %s`", args[0], dir, errDiffers, args[0])
+					return fmt.Errorf("%s in %s: %w; get the published files with `ppal data fetch %s`", name, dir, errDiffers, name)
 				}
 			}
 			return nil
 		}),
 	})
+	cmd.Args = cobra.MaximumNArgs(1)
 	addLoadingFlags(cmd, values)
 	return cmd
+}
+
+// checked returns the name of the data set: as for train, --file alone means csv.
+func checked(cmd *cobra.Command, args []string) (string, error) {
+	switch given := cmd.Flags().Changed("file"); {
+	case len(args) == 1:
+		return args[0], nil
+	case given:
+		return "csv", nil
+	}
+	return "", usage{errors.New("data check: name a data set (ppal data list), or give --file FILE")}
 }
 
 func printReport(out io.Writer, r *datasets.Report) error {

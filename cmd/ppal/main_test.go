@@ -116,7 +116,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"trian", exitUsage, `ppal: unknown command "trian" for "ppal" Did you mean this? train; see ppal --help`},
 		{"data load", exitUsage, `ppal: unknown command "load" for "ppal data"; see ppal data --help`},
-		{"data check", exitUsage, "ppal: accepts 1 arg(s), received 0; see ppal data check --help"},
+		{"data check", exitUsage, "ppal: data check: name a data set (ppal data list), or give --file FILE"},
 		{"data check none", exitUsage, `ppal: datasets: unknown dataset "none"; choose one of ` + allDatasets},
 		{"data fetch none", exitUsage, `ppal: datasets: unknown dataset "none"; choose one of ` + allDatasets},
 		{"data fetch csv", exitUsage, "ppal: datasets: invalid option: csv is your own file: there is nothing to download"},
@@ -129,7 +129,7 @@ func TestRefusals(t *testing.T) {
 		{"data check synthetic-compas --ignore id", exitUsage,
 			`ppal: datasets: ignored: invalid column: no column "id"; the columns are sex, age, age_cat, race, juv_fel_count, juv_misd_count, ` +
 				"juv_other_count, priors_count, c_charge_degree"},
-		{"data check csv --label y --file " + ragged, exitUsage,
+		{"data check --label y --file " + ragged, exitUsage,
 			"ppal: datasets: " + ragged + ": line 3: wrong format: 1 fields, want 2"},
 		{"bench --cases nothing", exitUsage, `ppal: --cases has no case "nothing", want some of mnpc-fashion-mnist, mnpc-fashion-mnist-float32, ` +
 			"mnpc-fashion-mnist-int8x2, mnpc-fashion-mnist-separate, mnpc-cifar10, dp-adult, dp-bank, if-communities, if-communities-1"},
