@@ -78,7 +78,7 @@ func (e *FairnessEvaluator) Measures(scores []float64) (FairnessMeasures, error)
 		}
 	}
 	m := FairnessMeasures{Error: total / float64(len(scores))}
-	together(func() { m.AUC = areaUnderCurve(scores, e.labels) }, func() { m.Objective, m.Terms, rows.losses = e.s.values(scores) })
+	concurrently(func() { m.AUC = areaUnderCurve(scores, e.labels) }, func() { m.Objective, m.Terms, rows.losses = e.s.values(scores) })
 	e.constraints(&m)
 	e.decisions(&m, rows)
 	return m, nil

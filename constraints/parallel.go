@@ -18,12 +18,12 @@ func inParts(n int, do func(from, to int)) {
 	for k := range tasks {
 		tasks[k] = func() { do(n*k/parts, n*(k+1)/parts) }
 	}
-	together(tasks...)
+	concurrently(tasks...)
 }
 
-// together runs the tasks at the same time, and waits for all tasks. A task's panic is a panic of
-// together.
-func together(tasks ...func()) {
+// concurrently runs the tasks at the same time, and waits for all tasks. A task's panic is a panic
+// of concurrently.
+func concurrently(tasks ...func()) {
 	var group sync.WaitGroup
 	var panics relay.Relay
 	for _, task := range tasks[1:] {

@@ -31,5 +31,5 @@ func TestInParts(t *testing.T) {
 			t.Error("the panic of a task is lost")
 		}
 	}()
-	together(func() {}, func() { panic("a task") })
+	concurrently(func() {}, func() { panic("a task") })
 }

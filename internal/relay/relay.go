@@ -92,3 +92,32 @@ func Place() string {
 		}
 	}
 }
+
+// Start runs f in a goroutine. The returned function waits for f and returns its result; a panic of
+// f is a panic of that function.
+func Start[T any](f func() (T, error)) (wait func() (T, error)) {
+	var result T
+	var err error
+	var panics Relay
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer panics.Catch()
+		Guard()
+		result, err = f()
+	}()
+	return func() (T, error) {
+		<-done
+		panics.Throw()
+		return result, err
+	}
+}
+
+// Go is Start for a function whose only result is an error.
+func Go(f func() error) (wait func() error) {
+	w := Start(func() (struct{}, error) { return struct{}{}, f() })
+	return func() error {
+		_, err := w()
+		return err
+	}
+}

@@ -68,3 +68,19 @@ func TestDo(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// The waiting function of Start has the result, the error or the panic of the goroutine.
+func TestStart(t *testing.T) {
+	failure := errors.New("failure")
+	wait := relay.Start(func() (int, error) { return 3, failure })
+	if n, err := wait(); n != 3 || err != failure {
+		t.Errorf("%d, %v", n, err)
+	}
+	if err := relay.Go(func() error { return failure })(); err != failure {
+		t.Error(err)
+	}
+	crashing := relay.Go(func() error { crash(nil); return nil })
+	if p := thrown(func() { _ = crashing() }); p == nil || !strings.Contains(fmt.Sprint(p.Value), "out of range") {
+		t.Errorf("%+v", p)
+	}
+}

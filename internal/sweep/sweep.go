@@ -192,7 +192,7 @@ func (r *runner) options(bound float64) (session.Options, error) {
 	task.SubjectTo = append(append([]constraints.Constraint{}, task.SubjectTo...), r.sweep.Over.WithBound(bound))
 	o.Task = task
 	if r.rows == nil {
-		r.rows = session.Once(o.Data)
+		r.rows = session.Cached(o.Data)
 	}
 	o.Data = r.rows
 	if r.state != nil {

@@ -343,7 +343,7 @@ func (c *gradientCheck) once() error {
 	if err != nil || vec.FirstNonFinite(c.here) >= 0 {
 		return err // a run names the term that is not finite
 	}
-	w := c.alike(long)
+	w := c.balanced(long)
 	gradient, err := c.gradient(w)
 	if err != nil {
 		return err
@@ -372,9 +372,9 @@ func (c *gradientCheck) once() error {
 	return nil
 }
 
-// alike returns coefficients of random signs with which f and each g count about alike: 1 over the
-// size of the term's derivative.
-func (c *gradientCheck) alike(s sides) []float64 {
+// balanced returns coefficients of random signs with which f and each g count about equally: 1 over
+// the size of the term's derivative.
+func (c *gradientCheck) balanced(s sides) []float64 {
 	w, largest := make([]float64, len(c.here)), 0.0
 	for t := range w {
 		if v := math.Abs(s.central(t)); vec.Finite(v) {

@@ -47,7 +47,7 @@ type circumstances struct {
 	promises    bool // --confidence, which needs validation rows that did not choose the weights
 	weighted    bool // the regularizer has a weight
 	selected    bool // --select saved an iterate before the last
-	alike       bool // every seed leads to the weights of the same convex problem
+	convex      bool // every seed leads to the weights of the same convex problem
 	patience    int
 	tolerance   float64
 }
@@ -77,8 +77,8 @@ var advices = []advice{
 	{"select", other, "--select last, because the saved iterate is not the last", func(c *circumstances) bool {
 		return c.selected && c.unconverged && !c.overfitted && c.status != trainer.Infeasible
 	}},
-	{"seed", other, "another --seed", func(c *circumstances) bool { return c.elsewhere() && !c.alike }},
-	{"init", other, "other weights to start from (--init)", func(c *circumstances) bool { return c.elsewhere() && c.alike }},
+	{"seed", other, "another --seed", func(c *circumstances) bool { return c.elsewhere() && !c.convex }},
+	{"init", other, "other weights to start from (--init)", func(c *circumstances) bool { return c.elsewhere() && c.convex }},
 	{"batch-size", other, "a larger --batch-size, because mini-batches add noise", func(c *circumstances) bool {
 		return c.unconverged && c.batches && !c.rounded() && c.status != trainer.Infeasible
 	}},
@@ -150,7 +150,7 @@ func (a *assembly) circumstances(status trainer.Status) circumstances {
 	o, st := &a.options, a.builder.statement
 	c := circumstances{status: status, float32: a.dtype == tensor.Float32, batches: o.BatchSize > 0, promises: a.confidence != nil,
 		weighted: a.builder.regularizer.Weight > 0, patience: o.Settings.Patience, tolerance: o.Settings.Tolerance,
-		alike: st.start != nil && problem.FeaturesOf(a.problem).Shallow}
+		convex: st.start != nil && problem.FeaturesOf(a.problem).Shallow}
 	if f := a.solved; f != nil {
 		c.unmet, c.constant = f.exact.Violation > 0, f.constant >= 0 || f.few()
 		c.costly = a.confidence == nil && f.exact.Cost() > costlyStep

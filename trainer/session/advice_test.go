@@ -16,7 +16,7 @@ func everyCircumstance(do func(c circumstances)) {
 		for bits := range 1 << 12 {
 			on := func(k int) bool { return bits>>k&1 == 1 }
 			c := circumstances{status: status, unconverged: on(0), unmet: on(1), costly: on(2), constant: on(3), overfitted: on(4), atRounding: on(5),
-				float32: on(6), batches: on(7), promises: on(8), weighted: on(9), alike: on(10), selected: on(11)}
+				float32: on(6), batches: on(7), promises: on(8), weighted: on(9), convex: on(10), selected: on(11)}
 			for _, patience := range []int{0, 20} {
 				for _, tolerance := range []float64{0, 1e-3, 0.1} {
 					c.patience, c.tolerance = patience, tolerance
@@ -51,7 +51,7 @@ func TestAdviceNeverContradicts(t *testing.T) {
 				a.flag == "patience" && (c.patience > 0 || c.promises || c.status == trainer.NoImprovement),
 				a.flag == "dtype" && !c.float32,
 				a.flag == "batch-size" && !c.batches,
-				a.flag == "seed" && c.alike,
+				a.flag == "seed" && c.convex,
 				limit != "" && c.selected, // the saved iterate would not change
 				a.flag == "select" && !c.selected,
 				a.flag == "regularizer-weight" && !c.weighted,

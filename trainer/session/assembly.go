@@ -11,6 +11,7 @@ import (
 
 	"ppal/datasets/matrix"
 	"ppal/internal/ranks"
+	"ppal/internal/relay"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
 	"ppal/models"
@@ -259,10 +260,10 @@ func (a *assembly) readInit(path string) (models.Model, error) {
 // it, the blocks of the other rows and the measures of every split.
 func (a *assembly) buildSplits(weights models.Weights) (err error) {
 	train := a.data.splits[0]
-	if a.buildsTogether() {
-		rest := meanwhile(func() (struct{}, error) { return struct{}{}, a.buildMeasures(weights) })
+	if a.buildsConcurrently() {
+		rest := relay.Go(func() error { return a.buildMeasures(weights) })
 		err := a.buildTraining(train, weights)
-		if _, failure := rest(); err == nil {
+		if failure := rest(); err == nil {
 			err = failure
 		}
 		return err
@@ -287,10 +288,10 @@ func (a *assembly) buildSplits(weights models.Weights) (err error) {
 	return nil
 }
 
-// buildsTogether reports whether buildSplits builds several problems at the same time. Bounded
+// buildsConcurrently reports whether buildSplits builds several problems at the same time. Bounded
 // memory has no room for them, buildTraining replaces 8-bit rows, and several processes need a
 // fixed order.
-func (a *assembly) buildsTogether() bool {
+func (a *assembly) buildsConcurrently() bool {
 	return a.builder.statement.pure && a.devices.team == nil && a.devices.pages == nil && !a.eightBit
 }
 
@@ -313,7 +314,7 @@ func (a *assembly) buildMeasures(weights models.Weights) (err error) {
 		}
 	}
 	train := a.data.splits[0]
-	if !a.buildsTogether() || train.len()*a.builder.spec.Outputs > smallTask {
+	if !a.buildsConcurrently() || train.len()*a.builder.spec.Outputs > smallTask {
 		return nil
 	}
 	if train.exact, err = a.builder.newBlocks(train.data, tensor.Float64, weights); err != nil {

@@ -37,24 +37,24 @@ import (
 //
 // The engine packs a batch when the run takes the batch for the first time, and keeps the packed
 // rows. An engine that cannot keep rows binds the batch in each iteration (graph.Problem.Keep).
-// With bounded memory, the engine packs several batches at the same time (packTogether).
+// With bounded memory, the engine packs several batches at the same time (packAhead).
 type batches struct {
 	bound *graph.Problem // the task on a batch, with one input: the rows
 	rows  rows
 	// strata are the shuffled rows of the strata, counts the numbers c_s
-	strata [][]int
-	counts []int
-	alike  *alike         // orders the rows of a batch; nil: by their numbers
-	packed []func() error // makes the rows of a batch the input; nil: not packed yet
-	order  []int          // the order of the batches in a pass
-	pass   int            // the pass of order; -1: none
-	seed   uint64
-	draw   ranks.Procedure // binds the rows of a batch, in all processes
-	drawn  [1]float64      // the message of draw
-	all    *allRows        // the task on all rows
-	from   int             // the first iteration on all rows
-	whole  bool            // the last Sample chose all rows
-	dtype  tensor.Dtype
+	strata   [][]int
+	counts   []int
+	rowOrder *rowOrder      // orders the rows of a batch; nil: by their numbers
+	packed   []func() error // makes the rows of a batch the input; nil: not packed yet
+	order    []int          // the order of the batches in a pass
+	pass     int            // the pass of order; -1: none
+	seed     uint64
+	draw     ranks.Procedure // binds the rows of a batch, in all processes
+	drawn    [1]float64      // the message of draw
+	all      *fullBatch      // the task on all rows
+	from     int             // the first iteration on all rows
+	whole    bool            // the last Sample chose all rows
+	dtype    tensor.Dtype
 	// gathers is the bound of the memory if several batches are packed together; 0: one at a time
 	gathers int64
 }
@@ -131,7 +131,7 @@ func newBatches(b *builder, r rows, size int, seed uint64, dtype tensor.Dtype, w
 		m.strata = append(m.strata, rows)
 		m.counts = append(m.counts, (len(rows)+len(m.order)-1)/len(m.order))
 	}
-	m.rows, m.alike = r, newAlike(r.data)
+	m.rows, m.rowOrder = r, newRowOrder(r.data)
 	if b.devices.pages != nil && b.devices.team == nil && widened(r.data) {
 		m.gathers = b.devices.options.Memory
 	}
@@ -145,7 +145,7 @@ func newBatches(b *builder, r rows, size int, seed uint64, dtype tensor.Dtype, w
 	if err != nil {
 		return nil, nil, err
 	}
-	m.all, m.from = newAllRows(p, all), math.MaxInt
+	m.all, m.from = newFullBatch(p, all), math.MaxInt
 	task := batchTask{p, m}
 	if problem.FeaturesOf(p).Pieces != nil {
 		return m, batchPieces{task}, nil
@@ -188,8 +188,8 @@ func (b *batches) list(batch int) []int {
 			list = append(list, rows[(batch*b.counts[s]+i)%len(rows)])
 		}
 		slices.Sort(list[first:])
-		if b.alike != nil {
-			b.alike.sort(list[first:])
+		if b.rowOrder != nil {
+			b.rowOrder.sort(list[first:])
 		}
 	}
 	return list
@@ -232,7 +232,7 @@ func (b *batches) bind(message []byte) (err error) {
 	k := int(ranks.Numbers[float64](message)[0])
 	at := b.batch(k)
 	if b.packed[at] == nil && b.gathers > 0 {
-		if err := b.packTogether(k); err != nil {
+		if err := b.packAhead(k); err != nil {
 			return err
 		}
 	}

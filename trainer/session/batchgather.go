@@ -61,10 +61,10 @@ func gather[T matrix.Float](data matrix.Matrix, list []int) *gathered[T] {
 	return out
 }
 
-// packTogether packs the k-th batch and the batches after it in the pass, as many as fit in a share
+// packAhead packs the k-th batch and the batches after it in the pass, as many as fit in a share
 // of the memory. It reads the rows of all these batches in one pass, in the order of the table. A
 // single batch needs as many pages, because its rows come from all parts of the table.
-func (b *batches) packTogether(k int) error {
+func (b *batches) packAhead(k int) error {
 	var order, list []int
 	_, cols := b.rows.data.Dims()
 	size := len(b.list(b.batch(k)))

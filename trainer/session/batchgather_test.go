@@ -93,7 +93,7 @@ func TestBatchesInFiles(t *testing.T) {
 }
 
 // The first batch packs several batches, as many as fit in a share of the bound.
-func TestPackTogether(t *testing.T) {
+func TestPackAhead(t *testing.T) {
 	racing.Skip(t, "TestBatchesInFiles runs the same goroutines")
 	file := wideTable(t, 3000)
 	for memory, want := range map[int64]int{0: 1, 1 << 10: 1, 1 << 20: 4, 1 << 30: 21} {

@@ -6,34 +6,34 @@ import (
 	"slices"
 )
 
-// Once returns a source that reads the rows of s once and serves several sessions with the same
+// Cached returns a source that reads the rows of s once and serves several sessions with the same
 // Options.Device, such as the runs of a sweep. The source reads the rows again for a session with
 // another seed, or with constraints that need other attributes. The source is not safe for
 // concurrent use.
-func Once(s Source) Source { return &once{Source: s} }
+func Cached(s Source) Source { return &cachedSource{Source: s} }
 
-// once keeps the rows of a source.
-type once struct {
+// cachedSource keeps the rows of a source.
+type cachedSource struct {
 	Source
 	kept *loaded
 	on   request // the request for which the rows were read
 }
 
 // load implements Source.
-func (o *once) load(ctx context.Context, on request) (*loaded, error) {
-	if o.kept == nil || !o.on.same(on) {
-		l, err := o.Source.load(ctx, on)
+func (c *cachedSource) load(ctx context.Context, on request) (*loaded, error) {
+	if c.kept == nil || !c.on.same(on) {
+		l, err := c.Source.load(ctx, on)
 		if err != nil {
 			return nil, err
 		}
-		o.kept, o.on = l, request{dtype: on.dtype, seed: on.seed, needs: on.needs}
+		c.kept, c.on = l, request{dtype: on.dtype, seed: on.seed, needs: on.needs}
 	}
-	own := *o.kept
-	own.splits = make([]*split, len(o.kept.splits))
-	for k, s := range o.kept.splits {
+	own := *c.kept
+	own.splits = make([]*split, len(c.kept.splits))
+	for k, s := range c.kept.splits {
 		own.splits[k] = &split{name: s.name, rows: s.rows} // without data that a session builds
 	}
-	own.description.Data = slices.Clone(o.kept.description.Data)
+	own.description.Data = slices.Clone(c.kept.description.Data)
 	return &own, nil
 }
 

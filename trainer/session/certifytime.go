@@ -6,23 +6,23 @@ import (
 	"ppal/trainer/problem"
 )
 
-// closer is a Pipeline that can estimate the wall time of Certify before the training. A session
-// with a time limit ends the training earlier by that time.
-type closer interface {
-	closing() (time.Duration, error)
+// certifyTimer is a Pipeline that can estimate the wall time of Certify before the training. A
+// session with a time limit ends the training earlier by that time.
+type certifyTimer interface {
+	certifyTime() (time.Duration, error)
 }
 
-var _ closer = (*assembly)(nil)
+var _ certifyTimer = (*assembly)(nil)
 
-// closingPasses is the number of forward and backward passes in float64 that Certify takes, for
+// certifyPasses is the number of forward and backward passes in float64 that Certify takes, for
 // each row: the values, the gradients with two multipliers in one pass, and the scores for the
 // measures.
-const closingPasses = 3
+const certifyPasses = 3
 
-// closing implements closer. It times a forward and a backward pass of one block of training rows
-// in float64, and multiplies by the number of blocks of all splits and by closingPasses. The first
-// of two passes does not count, because it touches new memory.
-func (a *assembly) closing() (time.Duration, error) {
+// certifyTime implements certifyTimer. It times a forward and a backward pass of one block of
+// training rows in float64, and multiplies by the number of blocks of all splits and by
+// certifyPasses. The first of two passes does not count, because it touches new memory.
+func (a *assembly) certifyTime() (time.Duration, error) {
 	x := a.iterate()
 	b, err := a.builder.exactBlocks(a.data.splits[0], x)
 	if err != nil {
@@ -44,7 +44,7 @@ func (a *assembly) closing() (time.Duration, error) {
 	for _, s := range a.data.splits {
 		rows += s.len()
 	}
-	return time.Duration(float64(took) * closingPasses * float64(rows) / float64(b.rows*a.devices.processes())), nil
+	return time.Duration(float64(took) * certifyPasses * float64(rows) / float64(b.rows*a.devices.processes())), nil
 }
 
 // pass computes the scores of the first block of own rows and pulls D back: a part of pullBack.

@@ -15,7 +15,7 @@ type deadlines struct {
 	deadline    time.Time
 }
 
-func (d *deadlines) closing() (time.Duration, error) { return d.certificate, nil }
+func (d *deadlines) certifyTime() (time.Duration, error) { return d.certificate, nil }
 
 func (d *deadlines) Optimize(_ context.Context, s trainer.Settings) (*trainer.Result, error) {
 	d.deadline = s.Deadline
@@ -26,7 +26,7 @@ func (d *deadlines) Optimize(_ context.Context, s trainer.Settings) (*trainer.Re
 // least a quarter of the limit.
 func TestTimeLimitHasTheCertificate(t *testing.T) {
 	a := build(t, small(nil))
-	if took, err := a.closing(); err != nil || took <= 0 {
+	if took, err := a.certifyTime(); err != nil || took <= 0 {
 		t.Errorf("estimate %v, %v", took, err)
 	}
 	const limit = 1000 * time.Hour
@@ -58,7 +58,7 @@ func TestClosingLeavesTheScores(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.closing(); err != nil {
+	if _, err := a.certifyTime(); err != nil {
 		t.Fatal(err)
 	}
 	after, err := b.scores(a.iterate())

@@ -10,6 +10,7 @@ import (
 
 	"ppal/internal/checkpoint"
 	"ppal/internal/dirlock"
+	"ppal/internal/relay"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
 	"ppal/internal/tensorboard"
@@ -75,14 +76,14 @@ func (s *Session) begin() error {
 		return err
 	}
 	// both files are synced at the same time
-	preparation := meanwhile(func() (struct{}, error) {
+	preparation := relay.Go(func() error {
 		if d.Preparation == nil {
-			return struct{}{}, nil
+			return nil
 		}
-		return struct{}{}, savePreparation(dir, d)
+		return savePreparation(dir, d)
 	})
 	err = rundir.WriteFile(dir.Config(), config)
-	if _, failure := preparation(); err != nil || failure != nil {
+	if failure := preparation(); err != nil || failure != nil {
 		return cmp.Or(err, failure)
 	}
 	s.files.config = seal.Sum(config)
@@ -131,17 +132,16 @@ func (s *Session) Save(dir string) error {
 	}
 	began, d := time.Now(), s.Describe()
 	curves, details := s.drawCurves(d), s.details(d)
-	drawing := meanwhile(func() (struct{}, error) {
+	drawing := relay.Go(func() error {
 		err := curves()
 		if r := s.options.Files.Renderer; r != nil && err == nil {
 			err = r.Rates(s.files.dir, s.plotTitle(d), s.rateTables(), details.ROC)
 		}
-		return struct{}{}, err
+		return err
 	})
-	detailing := meanwhile(func() (struct{}, error) { return struct{}{}, s.files.dir.WriteDetails(details) })
+	detailing := relay.Go(func() error { return s.files.dir.WriteDetails(details) })
 	failure := s.saveModel(s.files.dir)
-	_, detailed := detailing()
-	_, drawn := drawing()
+	detailed, drawn := detailing(), drawing()
 	s.curves = nil                                             // a second Save draws again
 	if failure != nil && s.files.dir.RemovePictures() == nil { // the weights count for more
 		failure = s.saveModel(s.files.dir)
@@ -228,11 +228,7 @@ func (s *Session) drawCurves(d Description) (wait func() error) {
 		return s.curves
 	}
 	legend := rundir.Legend{Title: s.plotTitle(d), Objective: d.Objective, Constraints: d.Constraints, Bounded: boundedNames(d), Bounds: d.Bounds}
-	drawing := meanwhile(func() (struct{}, error) { return struct{}{}, renderer.Curves(dir, legend) })
-	s.curves = func() error {
-		_, err := drawing()
-		return err
-	}
+	s.curves = relay.Go(func() error { return renderer.Curves(dir, legend) })
 	return s.curves
 }
 

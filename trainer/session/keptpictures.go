@@ -8,12 +8,12 @@ import (
 	"ppal/internal/paged"
 )
 
-// keptPictures keeps the pixels of an album for later sessions, with the checksums of the data
+// keptPictures keeps the pixels of the splits for later sessions, with the checksums of the data
 // set's files. A later session with the same files, classes, numbers of rows, split and layout
 // reads labels only. The methods of a nil *keptPictures do nothing.
 type keptPictures struct {
 	*paged.Keeper
-	album           *album
+	splits          *pictureSplits
 	notes, warnings []string
 }
 
@@ -22,7 +22,7 @@ const picturesVersion = 1
 
 // picturesIndex describes the bytes in a kept file.
 type picturesIndex struct {
-	Copies    []keptCopy // of all parts, in the order of album.parts
+	Copies    []keptCopy // of all parts, in the order of pictureSplits.parts
 	Center    []float64  // moments of the training rows
 	Deviation float64
 }
@@ -33,9 +33,9 @@ type keptCopy struct {
 	Bytes int
 }
 
-// keeper returns the keeper of the album's pixels: nil for a built-in set, which a seed generates,
-// and without bounded memory.
-func (s Images) keeper(a *album, dir string, report func() (*datasets.Report, error)) *keptPictures {
+// keeper returns the keeper of the pixels of the splits: nil for a built-in set, which a seed
+// generates, and without bounded memory.
+func (s Images) keeper(a *pictureSplits, dir string, report func() (*datasets.Report, error)) *keptPictures {
 	d := a.on.devices
 	if d.pages == nil || d.options.keptRows() == "" || builtIn(s.Dataset) {
 		return nil
@@ -60,7 +60,7 @@ func (s Images) keeper(a *album, dir string, report func() (*datasets.Report, er
 	if a.packed {
 		key.Packed, key.Layout = true, d.cpu.NewBytes(0, a.cols, 1).Layout()
 	}
-	k := &keptPictures{album: a}
+	k := &keptPictures{splits: a}
 	files, err := datasets.Paths(dir, s.Dataset)
 	if err != nil {
 		return nil
@@ -84,7 +84,7 @@ func (s Images) keeper(a *album, dir string, report func() (*datasets.Report, er
 	return k
 }
 
-// load gives the album the pixels in the kept file, and reports whether there is one.
+// load gives the splits the pixels in the kept file, and reports whether there is one.
 func (k *keptPictures) load() bool {
 	if k == nil {
 		return false
@@ -95,7 +95,7 @@ func (k *keptPictures) load() bool {
 		return false
 	}
 	copies := index.Copies
-	err := k.album.allocate(func(n int) ([]byte, error) {
+	err := k.splits.allocate(func(n int) ([]byte, error) {
 		if len(copies) == 0 || copies[0].Bytes != n {
 			return nil, paged.ErrDamaged
 		}
@@ -103,24 +103,24 @@ func (k *keptPictures) load() bool {
 		copies = copies[1:]
 		return paged.Get[byte](file, at, n)
 	})
-	if err == nil && len(index.Center) != k.album.cols {
+	if err == nil && len(index.Center) != k.splits.cols {
 		err = paged.ErrDamaged
 	}
 	if err != nil {
 		k.Unusable(err)
 		return false
 	}
-	k.album.center, k.album.deviation = index.Center, index.Deviation
+	k.splits.center, k.splits.deviation = index.Center, index.Deviation
 	k.Used()
 	return true
 }
 
-// write keeps the album's pixels, which then lie in the kept file.
+// write keeps the pixels of the splits, which then lie in the kept file.
 func (k *keptPictures) write() {
 	if k == nil {
 		return
 	}
-	a, size := k.album, int64(0)
+	a, size := k.splits, int64(0)
 	for _, part := range a.parts() {
 		_ = part.pixels.Move(func(values []uint8) ([]uint8, error) {
 			size += paged.KeptBytes[uint8](len(values))

@@ -5,20 +5,20 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// ownPixels holds this process's rows of pictures, and drops the other rows.
-type ownPixels struct {
+// localPixels holds this process's rows of pictures, and drops the other rows.
+type localPixels struct {
 	*matrix.EightBitPart
 	own *matrix.Bytes
 }
 
-// newOwnPixels allocates the rows from to to-1 of the given number of rows.
-func newOwnPixels(rows, from, to, cols int) ownPixels {
+// newLocalPixels allocates the rows from to to-1 of the given number of rows.
+func newLocalPixels(rows, from, to, cols int) localPixels {
 	own := matrix.NewBytes(to-from, cols, datasets.PixelScale)
-	return ownPixels{matrix.NewEightBitPart(rows, from, own), own}
+	return localPixels{matrix.NewEightBitPart(rows, from, own), own}
 }
 
 // SetRows implements matrix.RowStore.
-func (p ownPixels) SetRows(i int, rows [][]uint8) {
+func (p localPixels) SetRows(i int, rows [][]uint8) {
 	for len(rows) > 0 && !p.Has(i) {
 		i, rows = i+1, rows[1:]
 	}
@@ -29,7 +29,7 @@ func (p ownPixels) SetRows(i int, rows [][]uint8) {
 }
 
 // SetScale implements pixels.
-func (p ownPixels) SetScale(scale float64) { p.own.SetScale(scale) }
+func (p localPixels) SetScale(scale float64) { p.own.SetScale(scale) }
 
 // Move implements pixels.
-func (p ownPixels) Move(to func(values []uint8) ([]uint8, error)) error { return p.own.Move(to) }
+func (p localPixels) Move(to func(values []uint8) ([]uint8, error)) error { return p.own.Move(to) }

@@ -99,7 +99,7 @@ func (a *assembly) measure() (map[string]float64, error) {
 		if s.scores, failure = a.appendScores(s.scores[:0], s); failure != nil {
 			break
 		}
-		results = append(results, meanwhileIf(a.builder.statement.pure, func() (Measures, error) { return s.measure(s.scores) }))
+		results = append(results, startIf(a.builder.statement.pure, func() (Measures, error) { return s.measure(s.scores) }))
 	}
 	all := map[string]float64{}
 	for k, wait := range results {
@@ -222,7 +222,7 @@ func (a *assembly) measureSplits(result *Result) (all [][]float64, err error) {
 			return nil, err
 		}
 		all = append(all, scores)
-		results = append(results, meanwhileIf(st.pure, func() (measured, error) {
+		results = append(results, startIf(st.pure, func() (measured, error) {
 			m, err := a.measuresOf(s, scores)
 			if err != nil {
 				return measured{}, err

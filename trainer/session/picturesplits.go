@@ -5,10 +5,11 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/paged"
+	"ppal/internal/relay"
 )
 
-// album is the pictures of a run: chosen first, then read or taken from a kept file.
-type album struct {
+// pictureSplits are the pictures of a run: chosen first, then read or taken from a kept file.
+type pictureSplits struct {
 	on           request
 	train, test  pictures
 	validation   *pictures          // nil: no validation rows
@@ -21,8 +22,8 @@ type album struct {
 }
 
 // choose chooses the rows of the classes. The pixels follow later.
-func (s Images) choose(train, test *datasets.Pictures, on request) (a *album, err error) {
-	a = &album{on: on}
+func (s Images) choose(train, test *datasets.Pictures, on request) (a *pictureSplits, err error) {
+	a = &pictureSplits{on: on}
 	if a.chosen, err = train.Choose(s.classes(), s.RowsPerClass); err != nil {
 		return nil, err
 	}
@@ -56,7 +57,7 @@ func (s Images) splitSeed(session uint64) uint64 {
 }
 
 // parts returns the splits: the training rows first.
-func (a *album) parts() (list []*pictures) {
+func (a *pictureSplits) parts() (list []*pictures) {
 	for _, part := range inSplits(&a.train, a.validation, &a.test) {
 		list = append(list, part)
 	}
@@ -66,13 +67,13 @@ func (a *album) parts() (list []*pictures) {
 // allocate gives all parts their memory, in the order of parts, from the given function. Processes
 // that share the rows allocate memory for their own rows, unless they draw batches from all rows or
 // the rows lie in files; they pack their own rows later.
-func (a *album) allocate(room kernel.Room) (err error) {
+func (a *pictureSplits) allocate(room kernel.Room) (err error) {
 	devices := a.on.devices
 	own := devices.team != nil && devices.pages == nil && !a.on.batches
 	for i, part := range a.parts() {
 		if own {
 			from, to := devices.share(part.Rows())
-			part.pixels = newOwnPixels(part.Rows(), from, to, a.cols)
+			part.pixels = newLocalPixels(part.Rows(), from, to, a.cols)
 		} else if i == 0 && a.packed {
 			part.pixels, err = devices.cpu.NewBytesIn(room, part.Rows(), a.cols, datasets.PixelScale)
 		} else {
@@ -88,7 +89,7 @@ func (a *album) allocate(room kernel.Room) (err error) {
 }
 
 // read reads the pixels of all parts, once.
-func (a *album) read() error {
+func (a *pictureSplits) read() error {
 	pages := a.on.devices.pages
 	room := func(n int) ([]byte, error) { return kernel.Alloc[uint8](n), nil }
 	if pages != nil {
@@ -97,16 +98,16 @@ func (a *album) read() error {
 	if err := a.allocate(room); err != nil {
 		return err
 	}
-	reading := meanwhile(func() (struct{}, error) { return struct{}{}, a.held.Read(a.test.pixels) })
+	reading := relay.Go(func() error { return a.held.Read(a.test.pixels) })
 	err := a.readChosen()
-	if _, heldErr := reading(); err == nil {
+	if heldErr := reading(); err == nil {
 		err = heldErr
 	}
 	return err
 }
 
 // readChosen reads the pixels of the training and validation rows.
-func (a *album) readChosen() error {
+func (a *pictureSplits) readChosen() error {
 	if a.division == nil {
 		err := a.chosen.Read(a.train.pixels)
 		if err == nil {

@@ -34,8 +34,8 @@ func Serve(ctx context.Context, o Options, failed error) error {
 	return errors.Join(err, a.changed, a.Close())
 }
 
-// prepareTogether is prepare for several processes.
-func (o Options) prepareTogether(ctx context.Context, err error) (a *assembly, _ error) {
+// prepareShared is prepare for several processes.
+func (o Options) prepareShared(ctx context.Context, err error) (a *assembly, _ error) {
 	c := o.Device.Ranks
 	place, neighbours, failed := ranks.Neighbours(c)
 	if failed != nil {

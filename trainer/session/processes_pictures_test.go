@@ -55,7 +55,7 @@ func TestProcessesKeepTheirPictures(t *testing.T) {
 						return
 					}
 					for _, s := range a.data.splits {
-						part, divided := s.data.(ownPixels)
+						part, divided := s.data.(localPixels)
 						if divided != (c.batch == 0) {
 							t.Errorf("process %d has the %s rows as %T", r.Rank(), s.name, s.data)
 						}

@@ -6,32 +6,32 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// alike orders the rows of a batch of sparse rows so that similar rows are neighbours. The CPU's
+// rowOrder orders the rows of a batch of sparse rows so that similar rows are neighbours. The CPU's
 // products with one column take 32 consecutive rows together and pay for each column in which some
 // of these rows have an entry (kernel.Sparse). A batch of 512 rows of Adult has 14% fewer such
 // columns than in the order of the table.
 //
 // The order compares the rows' rarest columns first, then the second rarest columns, and so on. It
 // depends only on the data.
-type alike struct {
+type rowOrder struct {
 	starts  []int
 	columns []int32
 	rarity  []int32 // by column: its place when the columns are sorted by their entries, rarest first
 }
 
-// mostAlike is the largest mean number of entries of a row for which alike orders rows. Longer rows
-// have no attributes of few values, and would take long to compare.
-const mostAlike = 64
+// mostOrdered is the largest mean number of entries of a row for which rowOrder orders rows. Longer
+// rows have no attributes of few values, and would take long to compare.
+const mostOrdered = 64
 
-// newAlike returns nil for other matrices than sparse ones with few entries in a row.
-func newAlike(data matrix.Matrix) *alike {
+// newRowOrder returns nil for other matrices than sparse ones with few entries in a row.
+func newRowOrder(data matrix.Matrix) *rowOrder {
 	s, ok := data.(matrix.Sparse)
 	if !ok {
 		return nil
 	}
 	rows, cols := s.Dims()
 	starts, columns, _ := s.Entries()
-	if starts[rows]-starts[0] > mostAlike*rows {
+	if starts[rows]-starts[0] > mostOrdered*rows {
 		return nil
 	}
 	entries, order := make([]int, cols), make([]int32, cols)
@@ -42,7 +42,7 @@ func newAlike(data matrix.Matrix) *alike {
 		order[c] = int32(c)
 	}
 	slices.SortStableFunc(order, func(a, b int32) int { return entries[a] - entries[b] })
-	a := &alike{starts, columns, make([]int32, cols)}
+	a := &rowOrder{starts, columns, make([]int32, cols)}
 	for place, c := range order {
 		a.rarity[c] = int32(place)
 	}
@@ -50,7 +50,7 @@ func newAlike(data matrix.Matrix) *alike {
 }
 
 // sort orders a list of row numbers, which is in increasing order. Equal rows keep their order.
-func (a *alike) sort(list []int) {
+func (a *rowOrder) sort(list []int) {
 	type row struct {
 		number int
 		rarest []int32 // places of its columns, rarest first

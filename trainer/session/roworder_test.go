@@ -9,7 +9,7 @@ import (
 )
 
 // Similar rows of a batch are neighbours: first the rows with the rarest column.
-func TestAlike(t *testing.T) {
+func TestRowOrder(t *testing.T) {
 	rows := [][]int32{{0, 3}, {0, 1}, {0, 2, 3}, {0, 1}, {0, 3}, {1, 2}}
 	starts, columns := []int{0}, []int32(nil)
 	for _, r := range rows {
@@ -18,7 +18,7 @@ func TestAlike(t *testing.T) {
 	}
 	data := &matrix.CSR{Rows: len(rows), Cols: 4, Starts: starts, Columns: columns}
 	list := []int{0, 1, 2, 3, 4, 5}
-	newAlike(data).sort(list)
+	newRowOrder(data).sort(list)
 	// column 2 has 2 entries, columns 1 and 3 have 3, column 0 has 5
 	if want := []int{5, 2, 1, 3, 0, 4}; !slices.Equal(list, want) {
 		t.Errorf("%v, want %v", list, want)
@@ -27,7 +27,7 @@ func TestAlike(t *testing.T) {
 
 // A batch of a sparse table has the rows of its strata in another order, with fewer columns in each
 // 32 rows. Rows with many entries, and rows of other matrices, keep the order of the table.
-func TestAlikeBatches(t *testing.T) {
+func TestRowOrderOfBatches(t *testing.T) {
 	racing.Skip(t, "TestBatchesResume runs the same goroutines")
 	a := buildOptions(t, kept()["sparse"])
 	b := a.batches
@@ -43,10 +43,10 @@ func TestAlikeBatches(t *testing.T) {
 	ordered, plain := 0, 0
 	for k := range b.order {
 		list := b.list(k)
-		own := b.alike
-		b.alike = nil
+		own := b.rowOrder
+		b.rowOrder = nil
 		byNumber := b.list(k)
-		b.alike = own
+		b.rowOrder = own
 		ordered, plain = ordered+touched(list), plain+touched(byNumber)
 		first := 0
 		for _, n := range b.counts {
@@ -61,8 +61,8 @@ func TestAlikeBatches(t *testing.T) {
 		t.Errorf("%d columns of groups of 32 rows, %d in the order of the table", ordered, plain)
 	}
 
-	long := &matrix.CSR{Rows: 1, Cols: mostAlike + 1, Starts: []int{0, mostAlike + 1}, Columns: make([]int32, mostAlike+1)}
-	if newAlike(long) != nil || newAlike(matrix.NewBytes(2, 3, 1)) != nil {
+	long := &matrix.CSR{Rows: 1, Cols: mostOrdered + 1, Starts: []int{0, mostOrdered + 1}, Columns: make([]int32, mostOrdered+1)}
+	if newRowOrder(long) != nil || newRowOrder(matrix.NewBytes(2, 3, 1)) != nil {
 		t.Error("rows with many entries or other matrices are ordered")
 	}
 }

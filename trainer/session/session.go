@@ -78,7 +78,7 @@ func New(ctx context.Context, o Options) (*Session, error) {
 // prepare builds the run, in all processes that share it, unless err says why it cannot be built.
 func (o Options) prepare(ctx context.Context, err error) (a *assembly, _ error) {
 	if o.Device.severalProcesses() {
-		return o.prepareTogether(ctx, err)
+		return o.prepareShared(ctx, err)
 	}
 	if err != nil {
 		return nil, err
@@ -172,12 +172,12 @@ func (s *Session) Optimize(ctx context.Context) (*trainer.Result, error) {
 				"and building the problem took %.1f s; use a longer --time-limit", limit, s.spent.Seconds())})
 		}
 		left := limit - s.spent
-		if p, ok := s.pipeline.(closer); ok && left > 0 {
-			closing, err := p.closing()
+		if p, ok := s.pipeline.(certifyTimer); ok && left > 0 {
+			certifying, err := p.certifyTime()
 			if err != nil {
 				return nil, s.fail(nil, err)
 			}
-			left = max(left-closing, left/leastTraining)
+			left = max(left-certifying, left/leastTraining)
 		}
 		set.Deadline = began.Add(left)
 	}
@@ -192,8 +192,8 @@ func (s *Session) Optimize(ctx context.Context) (*trainer.Result, error) {
 	r, err := s.pipeline.Optimize(ctx, set)
 	s.spent += time.Since(began)
 	if err == nil {
-		if closing := s.files.closeMetrics(); closing != nil {
-			s.lost = with(s.lost, closing)
+		if failure := s.files.closeMetrics(); failure != nil {
+			s.lost = with(s.lost, failure)
 		}
 	}
 	if err != nil {

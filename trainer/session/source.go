@@ -94,7 +94,7 @@ func verified(ctx context.Context, dir, dataset string, own []string,
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	unchanged := datasets.Unchanged(own...)
-	report := meanwhile(func() (*datasets.Report, error) { return datasets.Verify(ctx, dir, dataset, own...) })
+	report := relay.Start(func() (*datasets.Report, error) { return datasets.Verify(ctx, dir, dataset, own...) })
 	l, err := load(report)
 	if err != nil {
 		return nil, err
@@ -117,29 +117,10 @@ func verified(ctx context.Context, dir, dataset string, own []string,
 	return l, nil
 }
 
-// meanwhile runs f in a goroutine. The returned function waits for f and returns its result.
-func meanwhile[T any](f func() (T, error)) (wait func() (T, error)) {
-	var result T
-	var err error
-	var panics relay.Relay
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer panics.Catch()
-		relay.Guard()
-		result, err = f()
-	}()
-	return func() (T, error) {
-		<-done
-		panics.Throw()
-		return result, err
-	}
-}
-
-// meanwhileIf is meanwhile if together is true. Otherwise meanwhileIf calls f before it returns.
-func meanwhileIf[T any](together bool, f func() (T, error)) (wait func() (T, error)) {
-	if together {
-		return meanwhile(f)
+// startIf is relay.Start if concurrently is true. Otherwise startIf calls f before it returns.
+func startIf[T any](concurrently bool, f func() (T, error)) (wait func() (T, error)) {
+	if concurrently {
+		return relay.Start(f)
 	}
 	result, err := f()
 	return func() (T, error) { return result, err }

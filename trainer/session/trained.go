@@ -11,6 +11,7 @@ import (
 	"ppal/datasets"
 	"ppal/datasets/matrix"
 	"ppal/internal/paged"
+	"ppal/internal/relay"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 )
@@ -212,7 +213,7 @@ func savePreparation(dir rundir.Dir, d Description) error {
 // beginRows begins to write rows.csv, which depends on no result, into the open directory.
 func (s *Session) beginRows(d Description) {
 	if dir := s.files.dir; d.Model.Kind != "" && d.Members != nil {
-		s.files.rows = meanwhile(func() (string, error) { return dir.WriteRows(d.Members) })
+		s.files.rows = relay.Start(func() (string, error) { return dir.WriteRows(d.Members) })
 	}
 }
 

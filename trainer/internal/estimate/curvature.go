@@ -155,7 +155,7 @@ func (e *spectrum) extremes(term int) (least, largest float64, err error) {
 	if err := e.terms.gradient(e.at, term, e.base); err != nil {
 		return 0, 0, err
 	}
-	var diagonal, beside []float64
+	var diagonal, offDiagonal []float64
 	for k := range min(lanczosSteps, len(e.direction)) {
 		if err := e.forwardAt(h); err != nil {
 			return 0, 0, err
@@ -168,17 +168,17 @@ func (e *spectrum) extremes(term int) (least, largest float64, err error) {
 		along := p.Space().Dot(e.product, e.q)
 		p.Space().Combine(e.product, 1, e.product, -along, e.q)
 		if k > 0 {
-			p.Space().Combine(e.product, 1, e.product, -beside[k-1], e.previous)
+			p.Space().Combine(e.product, 1, e.product, -offDiagonal[k-1], e.previous)
 		}
 		rest := math.Sqrt(p.Space().Dot(e.product, e.product))
-		diagonal, beside = append(diagonal, along), append(beside, rest)
+		diagonal, offDiagonal = append(diagonal, along), append(offDiagonal, rest)
 		if !(rest > lanczosBreakdown*size) {
 			break
 		}
 		e.q, e.previous = e.previous, e.q
 		p.Space().Combine(e.q, 1/rest, e.product, 0, e.product)
 	}
-	least, largest = tridiagonalExtremes(diagonal, beside)
+	least, largest = tridiagonalExtremes(diagonal, offDiagonal)
 	return least, largest, nil
 }
 
@@ -199,16 +199,16 @@ func randomDirection(d []float64) {
 
 // tridiagonalExtremes returns the extreme eigenvalues of the symmetric tridiagonal matrix with the
 // given diagonal and off-diagonal elements, or zeros if an element is not finite.
-func tridiagonalExtremes(diagonal, beside []float64) (least, largest float64) {
+func tridiagonalExtremes(diagonal, offDiagonal []float64) (least, largest float64) {
 	n := len(diagonal)
-	if n == 0 || vec.FirstNonFinite(diagonal) >= 0 || vec.FirstNonFinite(beside) >= 0 {
+	if n == 0 || vec.FirstNonFinite(diagonal) >= 0 || vec.FirstNonFinite(offDiagonal) >= 0 {
 		return 0, 0
 	}
 	t := mat.NewSymDense(n, nil)
 	for i, d := range diagonal {
 		t.SetSym(i, i, d)
 		if i > 0 {
-			t.SetSym(i-1, i, beside[i-1])
+			t.SetSym(i-1, i, offDiagonal[i-1])
 		}
 	}
 	var eigen mat.EigenSym
