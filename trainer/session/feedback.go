@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"gorgonia.org/tensor"
@@ -15,6 +14,7 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/decide"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/internal/measure"
 )
 
 // decisions are the constraints of a task on rates of decisions.
@@ -271,11 +271,11 @@ const costlyStep = 0.005
 
 // warnings returns the warnings about a failed exact step and about constant decisions. If the
 // training rows chose the offsets, warnings also reports the cost of the exact step.
-func (f *solution) warnings(d *decisions, classes []Class, byTraining bool, c circumstances) (list trainer.Warnings) {
+func (f *solution) warnings(d *decisions, classes []Class, byTraining bool, c measure.Circumstances) (list trainer.Warnings) {
 	add := func(code trainer.WarningCode, format string, args ...any) {
 		list = append(list, trainer.Warning{Code: code, Text: fmt.Sprintf(format, args...)})
 	}
-	use := strings.TrimSuffix(strings.Replace(c.use(toMeet), "Use", "use", 1), ".")
+	use := c.ToMeetBounds()
 	switch {
 	case f.constant < 0:
 	case f.rates.Outputs() > 1:

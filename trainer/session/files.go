@@ -259,7 +259,7 @@ func (s *Session) summarise() Summary {
 		sum.Measures(split.Name, split.Named)
 	}
 	sum.Rates = s.rateTables()
-	s.judge(&sum)
+	s.ended(sum.Outcome).Judge(&sum)
 	if s.lost != nil {
 		sum.Error = s.lost.Error()
 	}

@@ -231,7 +231,7 @@ func (s *Session) Certify() (*Result, error) {
 	}
 	if o := r.Outcome; o != nil {
 		c := s.circumstances(o)
-		r.Overfitting = c.overfitting(&o.Objective)
+		r.Overfitting = c.Overfitting(&o.Objective)
 	}
 	s.result = r
 	return r, nil

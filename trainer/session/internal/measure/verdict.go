@@ -1,11 +1,11 @@
-package session
+// Package measure judges a trained model: it counts the decisions, chooses the threshold, promises
+// bounds for new rows, shows wrong decisions, and says in a verdict whether the run converged.
+package measure
 
 import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"gorgonia.org/tensor"
 
 	"ppal/constraints"
 	"ppal/internal/ending"
@@ -17,32 +17,41 @@ import (
 // which they count as still changing.
 const movingMultipliers = 0.01
 
-// judge sets the keys converged, verdict and infeasibility of the summary of a certified run. The
+// Run is an ended run, as its verdict sees it.
+type Run struct {
+	Circumstances
+	Training    *trainer.Result
+	Constraints []string // in words, with the bounds
+	// FeasibilityTolerance is the largest violation that counts as feasible.
+	FeasibilityTolerance float64
+	// Shifts are the shifts of the bounds in the last round of bounds on decisions, which a proof of
+	// infeasibility is about; nil without rounds.
+	Shifts []float64
+}
+
+// Judge sets the keys converged, verdict and infeasibility of the summary of the certified run. The
 // verdict is what a reader must know first: that the bounds cannot be met, or that the run has not
 // converged, with the reason as far as known and the flag to change. The verdict of a converged run
 // is "".
-func (s *Session) judge(sum *Summary) {
-	r, d, how := s.training, s.pipeline.Describe(), s.circumstances(sum.Outcome)
-	onDecisions := sum.Outcome != nil && sum.Outcome.BoundsOn == OnDecisions
+func (e Run) Judge(sum *rundir.Summary) {
+	r, how := e.Training, e.Circumstances
+	onDecisions := sum.Outcome != nil && sum.Outcome.BoundsOn == rundir.OnDecisions
 	if r.Status == trainer.Infeasible {
-		sum.Infeasibility = rundir.NewInfeasibility(r.Infeasible, boundedNames(d))
-		if a, ok := s.pipeline.(*assembly); ok && a.solved != nil {
-			rounds := a.solved.rounds.Rounds
-			sum.Infeasibility.BoundShifts = rounds[len(rounds)-1].Shifts // of the round that the proof is about
-		}
+		sum.Infeasibility = rundir.NewInfeasibility(r.Infeasible, e.Constraints)
+		sum.Infeasibility.BoundShifts = e.Shifts
 		sum.Verdict = ending.Conflict(sum.Infeasibility, onDecisions)
 		if text := how.use(toConverge); text != "" {
 			sum.Verdict += " " + text
 		}
 		return
 	}
-	exceeded := !onDecisions && sum.MaxViolation > s.options.feasibilityTolerance()
+	exceeded := !onDecisions && sum.MaxViolation > e.FeasibilityTolerance
 	var start string
-	if sum.Converged, start, _ = ending.Judge(sum, s.options.feasibilityTolerance()); sum.Converged {
+	if sum.Converged, start, _ = ending.Judge(sum, e.FeasibilityTolerance); sum.Converged {
 		return
 	}
 	how.unconverged = true
-	list := []string{start, s.reason(r)}
+	list := []string{start, e.reason()}
 	switch {
 	case exceeded && r.Attainable:
 		list = append(list, "The bounds can be met: a search found a point near the weights that meets all of them.")
@@ -56,33 +65,10 @@ func (s *Session) judge(sum *Summary) {
 	sum.Verdict = strings.Join(list, " ")
 }
 
-// circumstances returns the circumstances of a certified run.
-func (s *Session) circumstances(o *Outcome) circumstances {
-	c := circumstances{status: s.training.Status}
-	if a, ok := s.pipeline.(*assembly); ok {
-		c = a.circumstances(s.training.Status)
-	} else { // a pipeline of the caller's own
-		c.float32, c.batches = s.options.Device.dtype() == tensor.Float32, s.options.BatchSize > 0
-		c.patience, c.tolerance = s.options.Settings.Patience, s.options.Settings.Tolerance
-	}
-	c.atRounding = s.training.Trend.AtRounding
-	c.selected = s.training.Output < s.training.Iterations &&
-		slices.Contains([]trainer.Output{trainer.OutputBestTrain, trainer.OutputBestValidation}, s.options.Settings.Output)
-	c.overfitted = o != nil && overfits(&o.Objective)
-	return c
-}
-
-// feasibilityTolerance returns the largest violation that counts as feasible.
-func (o Options) feasibilityTolerance() float64 {
-	if t := o.Settings.FeasibilityTolerance; t > 0 {
-		return t
-	}
-	return trainer.DefaultFeasibilityTolerance
-}
-
 // reason says why a run stopped before it converged, as far as known.
-func (s *Session) reason(r *trainer.Result) string {
-	if t := r.Trend; t.AtRounding && s.options.Device.dtype() == tensor.Float32 {
+func (e Run) reason() string {
+	r := e.Training
+	if e.rounded() {
 		return "The steps are at the rounding level of float32."
 	}
 	why := ""
@@ -93,7 +79,7 @@ func (s *Session) reason(r *trainer.Result) string {
 		why = "The limit of gradient evaluations ended the run"
 	case trainer.Converged:
 		why = "The decisions meet the bounds, which ended the run"
-		if s.options.Settings.Tolerance > ending.ConvergedEpsilon {
+		if e.Tolerance > ending.ConvergedEpsilon {
 			why = "The run ended at --tolerance"
 		}
 	case trainer.AtRest:
@@ -109,16 +95,4 @@ func (s *Session) reason(r *trainer.Result) string {
 		why += fmt.Sprintf(" while the multipliers were still changing, by %.0f%% over the last tenth of the iterations", 100*m)
 	}
 	return why + "."
-}
-
-// boundedNames returns the constraints of a description with their bounds.
-func boundedNames(d Description) []string {
-	if d.Task == NameRates || d.Task == NameClassRates {
-		return d.Constraints // in the user's words, with the bound
-	}
-	names := make([]string, len(d.Constraints))
-	for j, name := range d.Constraints {
-		names[j] = fmt.Sprintf("%s <= %v", name, d.Bounds[j])
-	}
-	return names
 }

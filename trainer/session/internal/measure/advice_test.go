@@ -1,7 +1,8 @@
-package session
+package measure
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,17 +11,17 @@ import (
 )
 
 // everyCircumstance calls do for all combinations of the circumstances of ended runs.
-func everyCircumstance(do func(c circumstances)) {
+func everyCircumstance(do func(c Circumstances)) {
 	for _, status := range []trainer.Status{trainer.IterationLimit, trainer.TimeLimit, trainer.GradientLimit, trainer.Converged, trainer.AtRest,
 		trainer.NoImprovement, trainer.Infeasible, trainer.Interrupted} {
 		for bits := range 1 << 12 {
 			on := func(k int) bool { return bits>>k&1 == 1 }
-			c := circumstances{status: status, unconverged: on(0), unmet: on(1), costly: on(2), constant: on(3), overfitted: on(4), atRounding: on(5),
-				float32: on(6), batches: on(7), promises: on(8), weighted: on(9), convex: on(10), selected: on(11)}
+			c := Circumstances{Status: status, unconverged: on(0), Unmet: on(1), Costly: on(2), Constant: on(3), Overfitted: on(4), AtRounding: on(5),
+				Float32: on(6), Batches: on(7), Promises: on(8), Weighted: on(9), Convex: on(10), Selected: on(11)}
 			for _, patience := range []int{0, 20} {
 				for _, tolerance := range []float64{0, 1e-3, 0.1} {
-					c.patience, c.tolerance = patience, tolerance
-					if patience > 0 && c.promises || patience == 0 && status == trainer.NoImprovement {
+					c.Patience, c.Tolerance = patience, tolerance
+					if patience > 0 && c.Promises || patience == 0 && status == trainer.NoImprovement {
 						continue // a run refuses both, and has no such end
 					}
 					do(c)
@@ -34,7 +35,7 @@ func everyCircumstance(do func(c circumstances)) {
 // limit, that the run does not have, or that cannot matter.
 func TestAdviceNeverContradicts(t *testing.T) {
 	given := map[string]int{}
-	everyCircumstance(func(c circumstances) {
+	everyCircumstance(func(c Circumstances) {
 		list := c.given()
 		for i, a := range list {
 			given[a.flag]++
@@ -46,16 +47,16 @@ func TestAdviceNeverContradicts(t *testing.T) {
 			limit := map[string]trainer.Status{"iterations": trainer.IterationLimit, "time-limit": trainer.TimeLimit,
 				"gradients": trainer.GradientLimit, "resume": trainer.Interrupted}[a.flag]
 			switch {
-			case limit != "" && (c.status != limit || c.overfitted && !c.unmet && !c.costly),
-				a.flag == "tolerance" && (c.tolerance == 0 || c.status != trainer.Converged),
-				a.flag == "patience" && (c.patience > 0 || c.promises || c.status == trainer.NoImprovement),
-				a.flag == "dtype" && !c.float32,
-				a.flag == "batch-size" && !c.batches,
-				a.flag == "seed" && c.convex,
-				limit != "" && c.selected, // the saved iterate would not change
-				a.flag == "select" && !c.selected,
-				a.flag == "regularizer-weight" && !c.weighted,
-				a.flag == "subject-to" && !c.unmet && !c.costly && !c.constant:
+			case limit != "" && (c.Status != limit || c.Overfitted && !c.Unmet && !c.Costly),
+				a.flag == "tolerance" && (c.Tolerance == 0 || c.Status != trainer.Converged),
+				a.flag == "patience" && (c.Patience > 0 || c.Promises || c.Status == trainer.NoImprovement),
+				a.flag == "dtype" && !c.Float32,
+				a.flag == "batch-size" && !c.Batches,
+				a.flag == "seed" && c.Convex,
+				limit != "" && c.Selected, // the saved iterate would not change
+				a.flag == "select" && !c.Selected,
+				a.flag == "regularizer-weight" && !c.Weighted,
+				a.flag == "subject-to" && !c.Unmet && !c.Costly && !c.Constant:
 				t.Errorf("%+v: %q", c, a.phrase)
 			}
 		}
@@ -69,7 +70,7 @@ func TestAdviceNeverContradicts(t *testing.T) {
 		if given[a.flag] == 0 {
 			t.Errorf("no circumstances lead to %q", a.phrase)
 		}
-		if !contains(toConverge, a.flag) && !contains(toMeet, a.flag) && !contains(toFitLess, a.flag) {
+		if !slices.Contains(toConverge, a.flag) && !slices.Contains(toMeet, a.flag) && !slices.Contains(toFitLess, a.flag) {
 			t.Errorf("no text gives %q", a.phrase)
 		}
 	}
@@ -97,8 +98,8 @@ func TestOverfitting(t *testing.T) {
 		"no value on training": {nil, number(0.19), interval, false},
 	} {
 		o := rundir.ObjectiveOutcome{Name: "error", SplitValues: rundir.SplitValues{Train: tc.train, Validation: tc.validation}, ValidationInterval: tc.interval}
-		c := circumstances{status: trainer.IterationLimit, unconverged: true, overfitted: overfits(&o)}
-		got := c.overfitting(&o)
+		c := Circumstances{Status: trainer.IterationLimit, unconverged: true, Overfitted: Overfits(&o)}
+		got := c.Overfitting(&o)
 		if (got != "") != tc.want {
 			t.Errorf("%s: %q", name, got)
 		}
@@ -107,12 +108,12 @@ func TestOverfitting(t *testing.T) {
 		}
 	}
 	o := rundir.ObjectiveOutcome{Name: "error", SplitValues: rundir.SplitValues{Train: number(0.1), Validation: number(0.2)}, ValidationInterval: interval}
-	for want, c := range map[string]circumstances{
-		"The saved weights are the best on the validation rows.": {overfitted: true, patience: 3},
-		"Use a larger --regularizer-weight.":                     {overfitted: true, promises: true, weighted: true},
-		"0.2000 on the validation rows.":                         {overfitted: true, promises: true},
+	for want, c := range map[string]Circumstances{
+		"The saved weights are the best on the validation rows.": {Overfitted: true, Patience: 3},
+		"Use a larger --regularizer-weight.":                     {Overfitted: true, Promises: true, Weighted: true},
+		"0.2000 on the validation rows.":                         {Overfitted: true, Promises: true},
 	} {
-		if got := c.overfitting(&o); !strings.HasSuffix(got, want) {
+		if got := c.Overfitting(&o); !strings.HasSuffix(got, want) {
 			t.Errorf("%q does not end with %q", got, want)
 		}
 	}
