@@ -30,10 +30,10 @@ PURE = netgo,osusergo
 # The program with support for NVIDIA GPUs. The build needs a C compiler and CUDA's header cuda.h, from a toolkit or from
 # cuda-headers; CUDA=12 or CUDA=13 uses the fetched header of that version. The program links no CUDA library and starts
 # without a GPU.
-HEADERS = cuda/nvidia/headers
+HEADERS = internal/cuda/nvidia/headers
 GPU_ENV = @folder=$$($(HEADERS)/headers.sh find $(CUDA)) && \
 	export CGO_ENABLED=1 CGO_CFLAGS="-O2 -g -I$(CURDIR)/$(HEADERS)/compat -I$$folder" && set -x &&
-GPU_PACKAGES ?= ./cuda/... ./internal/gpucheck/... ./internal/gpustub
+GPU_PACKAGES ?= ./cuda/... ./internal/cuda/... ./internal/gpucheck/... ./internal/gpustub
 # The tests of the program that depend on support for GPUs. `make test` runs the others.
 GPU_PROGRAM_TESTS ?= GPU|Device|Help|Version|TrainForReal
 
@@ -60,7 +60,7 @@ gpu-test:
 
 # The packages whose code depends on the version of CUDA's header, with the header of another version, without the longest test.
 gpu-header-test:
-	$(GPU_ENV) $(GO) test -short -tags gpu,$(PURE) $(TESTFLAGS) ./cuda/nvidia/...
+	$(GPU_ENV) $(GO) test -short -tags gpu,$(PURE) $(TESTFLAGS) ./internal/cuda/nvidia/...
 
 # Collect in build/gpu-check the files that a machine with a GPU needs for the check. It needs neither Go nor this repository.
 DATA ?= $(or $(PPAL_DATA),$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/ppal)
@@ -178,16 +178,16 @@ kernels: kernels-ptx
 
 # Compile the GPU's PTX with NVIDIA's compilers from PyPI, in their own virtual environment, without GPU or toolkit.
 kernels-ptx: .venv-kernels/made
-	.venv-kernels/bin/python cuda/kernels/compile.py
+	.venv-kernels/bin/python internal/cuda/kernels/compile.py
 
 kernels-check: .venv-kernels/made
-	.venv-kernels/bin/python cuda/kernels/compile.py --check
+	.venv-kernels/bin/python internal/cuda/kernels/compile.py --check
 
 # Compile the float32 kernels for sm_80 and sm_90, so that the next `make gpu` embeds them beside the PTX.
 gpu-cubins: .venv-kernels/made
-	.venv-kernels/bin/python cuda/kernels/compile.py --cubins
+	.venv-kernels/bin/python internal/cuda/kernels/compile.py --cubins
 
-.venv-kernels/made: cuda/kernels/requirements.txt
+.venv-kernels/made: internal/cuda/kernels/requirements.txt
 	$(PYTHON) -m venv .venv-kernels
 	.venv-kernels/bin/python -m pip install -q -r $<
 	touch $@

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"ppal/trainer/option"
+	"ppal/internal/option"
 )
 
 // State is the judgement of a constraint on counted decisions.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ppal/trainer/option"
+	"ppal/internal/option"
 )
 
 // The grammar of the constraint language:

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"ppal/trainer/option"
+	"ppal/internal/option"
 )
 
 // TrainedSystem resolves an objective and constraints of an earlier training on other rows. leftOut

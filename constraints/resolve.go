@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"ppal/trainer/option"
+	"ppal/internal/option"
 )
 
 // resolver finds the classes and groups that a constraint names.

@@ -3,9 +3,9 @@ package cuda
 import (
 	"fmt"
 
-	"ppal/cuda/driver"
-	"ppal/cuda/kernels"
 	"ppal/datasets/matrix"
+	"ppal/internal/cuda/driver"
+	"ppal/internal/cuda/kernels"
 	"ppal/internal/plan"
 )
 

@@ -3,8 +3,8 @@ package cuda
 import (
 	"fmt"
 
-	"ppal/cuda/kernels"
 	"ppal/datasets/matrix"
+	"ppal/internal/cuda/kernels"
 	"ppal/internal/plan"
 )
 

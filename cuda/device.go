@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"ppal/cuda/driver"
-	"ppal/cuda/kernels"
+	"ppal/internal/cuda/driver"
+	"ppal/internal/cuda/kernels"
+	"ppal/internal/cuda/open"
 	"ppal/internal/plan"
 )
 
@@ -48,8 +49,22 @@ type Device struct {
 // H200, 32 to 128 MiB give the same times within 4%, and 16 MiB takes 8% to 32% longer.
 const sumsBytes = 32 << 20
 
-// Open returns a device on a driver. Close closes the driver; so does an error of Open.
-func Open(d driver.Driver, o Options) (*Device, error) {
+// Open opens the GPU with that ordinal, counted from 0. In a program without the build tag gpu, or
+// on a machine without a GPU, the error wraps ErrUnavailable and says what is missing.
+func Open(ordinal int, o Options) (*Device, error) {
+	d, err := open.Open(ordinal)
+	if err != nil {
+		return nil, err
+	}
+	return On(d, o)
+}
+
+// ErrUnavailable is the error without a usable GPU.
+var ErrUnavailable = driver.ErrUnavailable
+
+// On returns a device on a driver, which only packages of ppal have. Close closes the driver; so
+// does an error of On.
+func On(d driver.Driver, o Options) (*Device, error) {
 	dev := &Device{driver: d, options: o, memory: pool{driver: d}, sums: cmp.Or(o.Sums, sumsBytes), refused: map[shape]bool{}}
 	dev.options.ScaleRows = cmp.Or(o.ScaleRows, ScaleRows)
 	dev.options.InnerBlock = cmp.Or(o.InnerBlock, innerBlock)

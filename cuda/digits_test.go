@@ -11,10 +11,10 @@ import (
 
 	"ppal/constraints"
 	"ppal/cuda"
-	"ppal/cuda/double"
-	"ppal/cuda/driver"
 	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/internal/cuda/double"
+	"ppal/internal/cuda/driver"
 	"ppal/internal/graphcases"
 	"ppal/internal/plan"
 	"ppal/models"
@@ -159,7 +159,7 @@ func watched(t *testing.T, o cuda.Options) (*cuda.Device, *noting) {
 	case cuda.BF16x3:
 		r.count = 3
 	}
-	d, err := cuda.Open(r, o)
+	d, err := cuda.On(r, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -326,7 +326,7 @@ func TestAutomaticProducts(t *testing.T) {
 		problem graphcases.Case
 		want    string
 	}{{8, wide, "int8x3"}, {9, wide, "int8x3"}, {7, wide, "float32"}, {9, small(t), "float32"}, {9, dense, "float32"}} {
-		d, err := cuda.Open(double.New(double.Options{Info: driver.Info{Name: "a GPU", Major: c.major}}), cuda.Options{})
+		d, err := cuda.On(double.New(double.Options{Info: driver.Info{Name: "a GPU", Major: c.major}}), cuda.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

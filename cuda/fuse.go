@@ -3,7 +3,7 @@ package cuda
 import (
 	"slices"
 
-	"ppal/cuda/kernels"
+	"ppal/internal/cuda/kernels"
 	"ppal/internal/plan"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/cuda"
-	"ppal/cuda/double"
+	"ppal/internal/cuda/double"
 	"ppal/internal/gpucheck"
 	"ppal/internal/graphcases"
 	"ppal/models"
@@ -25,7 +25,7 @@ func TestSumsInPieces(t *testing.T) {
 	const row = 4 * 3 * 24 // bytes: three digits of 20 columns, padded to 24
 	for _, piece := range []struct{ bytes, products int }{{1, 4 + 1}, {300 * row, 2 + 1}, {449 * row, 2 + 1}, {450 * row, 1 + 1}, {0, 1 + 1}} {
 		r := double.Computing(double.Options{})
-		d, err := cuda.Open(r, cuda.Options{Products: cuda.Int8x3, Sums: piece.bytes})
+		d, err := cuda.On(r, cuda.Options{Products: cuda.Int8x3, Sums: piece.bytes})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/cuda"
-	"ppal/cuda/double"
+	"ppal/internal/cuda/double"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
 )
@@ -21,7 +21,7 @@ func TestManyGradients(t *testing.T) {
 	var want []float64
 	for _, o := range []cuda.Options{{}, {NoGraphs: true}, {Copies: true}} {
 		r := double.Computing(double.Options{})
-		d, err := cuda.Open(r, o)
+		d, err := cuda.On(r, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func TestBlocksOfTerms(t *testing.T) {
 	gradient := func(o cuda.Options) []float64 {
 		o.Products = cuda.BF16x3
 		r := double.Computing(double.Options{})
-		d, err := cuda.Open(r, o)
+		d, err := cuda.On(r, o)
 		if err != nil {
 			t.Fatal(err)
 		}

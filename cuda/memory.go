@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"ppal/cuda/driver"
+	"ppal/internal/cuda/driver"
 )
 
 // pool is a device's memory. The pool keeps released memory for later allocations, and gives it

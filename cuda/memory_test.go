@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/cuda/double"
-	"ppal/cuda/driver"
+	"ppal/internal/cuda/double"
+	"ppal/internal/cuda/driver"
 )
 
 func allocate(t *testing.T, p *pool, bytes int) driver.Pointer {

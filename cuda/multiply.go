@@ -3,8 +3,8 @@ package cuda
 import (
 	"errors"
 
-	"ppal/cuda/driver"
-	"ppal/cuda/kernels"
+	"ppal/internal/cuda/driver"
+	"ppal/internal/cuda/kernels"
 )
 
 // shape is a product without the addresses of its operands.

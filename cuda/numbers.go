@@ -3,9 +3,9 @@ package cuda
 import (
 	"unsafe"
 
-	"ppal/cuda/driver"
-	"ppal/cuda/kernels"
 	"ppal/datasets/matrix"
+	"ppal/internal/cuda/driver"
+	"ppal/internal/cuda/kernels"
 	"ppal/internal/plan"
 )
 

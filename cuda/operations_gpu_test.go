@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"ppal/cuda"
-	"ppal/cuda/double"
+	"ppal/internal/cuda/double"
 	"ppal/internal/graphcases"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
@@ -18,7 +18,7 @@ func TestGradientsOfOperations(t *testing.T) {
 		if o.Refused != "" || o.OneCore || o.Pictures {
 			continue
 		}
-		d, err := cuda.Open(double.Computing(double.Options{}), cuda.Options{})
+		d, err := cuda.On(double.Computing(double.Options{}), cuda.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

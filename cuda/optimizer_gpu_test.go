@@ -8,14 +8,14 @@ import (
 	"testing"
 
 	"ppal/cuda"
-	"ppal/cuda/double"
+	"ppal/internal/cuda/double"
 	"ppal/trainer/graph"
 )
 
 // The steps on the GPU give the same iterates as the CPU.
 func TestOptimizerAgreesWithTheCPU(t *testing.T) {
 	r := double.Computing(double.Options{})
-	d, err := cuda.Open(r, cuda.Options{})
+	d, err := cuda.On(r, cuda.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/cuda"
-	"ppal/cuda/driver"
+	"ppal/internal/cuda/driver"
 	"ppal/trainer/graph"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"

@@ -8,8 +8,8 @@ import (
 	"os"
 	"slices"
 
-	"ppal/cuda/driver"
-	"ppal/cuda/kernels"
+	"ppal/internal/cuda/driver"
+	"ppal/internal/cuda/kernels"
 )
 
 // DigitProducts says whose kernels multiply 8-bit data with int8 digits: the library's, or the

@@ -13,8 +13,8 @@ import (
 
 	"ppal/constraints"
 	"ppal/cuda"
-	"ppal/cuda/double"
-	"ppal/cuda/driver"
+	"ppal/internal/cuda/double"
+	"ppal/internal/cuda/driver"
 	"ppal/internal/gpucheck"
 	"ppal/internal/graphcases"
 	"ppal/models"
@@ -29,7 +29,7 @@ func ran(t *testing.T, o cuda.Options, device double.Options, spoil func(r *doub
 	c := graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{20}}, []int{40, 2050, 60}, constraints.Sigmoid, true, graphcases.Bytes)
 	r := double.Computing(device)
 	o.ScaleRows = 1000 // several blocks of rows
-	d, err := cuda.Open(r, o)
+	d, err := cuda.On(r, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestOwnProductsOfShortSums(t *testing.T) {
 		own            bool
 	}{{1536, 0, true}, {1536, 25, true}, {1537, 0, false}} {
 		r := double.Computing(double.Options{Info: driver.Info{Name: "hopper", Major: 9, Processors: 132, Memory: 1 << 30}})
-		d, err := cuda.Open(r, cuda.Options{Products: cuda.Int8x3, MicroBatch: c.window})
+		d, err := cuda.On(r, cuda.Options{Products: cuda.Int8x3, MicroBatch: c.window})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +166,7 @@ func TestOwnDigitsAreTested(t *testing.T) {
 	if d.TestDigits() == nil || len(r.Calls()) != before {
 		t.Error("the test runs again, or forgets its error")
 	}
-	old, err := cuda.Open(double.New(double.Options{Info: driver.Info{Name: "old", Major: 7}}), cuda.Options{})
+	old, err := cuda.On(double.New(double.Options{Info: driver.Info{Name: "old", Major: 7}}), cuda.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

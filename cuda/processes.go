@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 
-	"ppal/cuda/driver"
-	"ppal/cuda/kernels"
 	"ppal/datasets/matrix"
+	"ppal/internal/cuda/driver"
+	"ppal/internal/cuda/kernels"
 	"ppal/internal/plan"
 	"ppal/trainer/problem"
 )

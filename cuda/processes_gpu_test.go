@@ -16,7 +16,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/cuda"
-	"ppal/cuda/double"
+	"ppal/internal/cuda/double"
 	"ppal/internal/graphcases"
 	"ppal/internal/plan"
 	"ppal/internal/ranks"
@@ -38,7 +38,7 @@ func spread(t *testing.T, n int, o cuda.Options, f func(c ranks.Collective, r *d
 	var all sync.WaitGroup
 	for _, c := range ranks.Goroutines(n) {
 		r := double.Computing(double.Options{})
-		d, err := cuda.Open(r, o)
+		d, err := cuda.On(r, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -310,7 +310,7 @@ func TestFailuresAmongProcesses(t *testing.T) {
 			r := double.New(double.Options{})
 			r.FailAt(kind, k, lost)
 			err := func() error {
-				d, err := cuda.Open(r, cuda.Options{})
+				d, err := cuda.On(r, cuda.Options{})
 				if err != nil {
 					return err
 				}

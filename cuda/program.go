@@ -7,8 +7,8 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"ppal/cuda/driver"
-	"ppal/cuda/kernels"
+	"ppal/internal/cuda/driver"
+	"ppal/internal/cuda/kernels"
 	"ppal/internal/plan"
 	"ppal/trainer/problem"
 )

@@ -12,9 +12,9 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/cuda"
-	"ppal/cuda/double"
-	"ppal/cuda/driver"
 	"ppal/datasets/matrix"
+	"ppal/internal/cuda/double"
+	"ppal/internal/cuda/driver"
 	"ppal/internal/graphcases"
 	"ppal/models"
 	"ppal/trainer/graph"
@@ -28,7 +28,7 @@ var dtypes = []tensor.Dtype{tensor.Float32, tensor.Float64}
 func recorded(t testing.TB, o cuda.Options, memory int64) (*cuda.Device, *double.Driver) {
 	t.Helper()
 	r := double.New(double.Options{Memory: memory})
-	d, err := cuda.Open(r, o)
+	d, err := cuda.On(r, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +265,7 @@ func TestEveryFailureIsAnError(t *testing.T) {
 			r := double.New(double.Options{})
 			r.FailAt(kind, k, lost)
 			err := func() error {
-				d, err := cuda.Open(r, cuda.Options{Copies: kind == "Download"})
+				d, err := cuda.On(r, cuda.Options{Copies: kind == "Download"})
 				if err != nil {
 					return err
 				}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"ppal/cuda/driver"
+	"ppal/internal/cuda/driver"
 )
 
 // pass is one or several launches, with a description of what they compute.

@@ -15,9 +15,9 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/cuda"
-	"ppal/cuda/double"
-	"ppal/cuda/driver"
 	"ppal/datasets"
+	"ppal/internal/cuda/double"
+	"ppal/internal/cuda/driver"
 	"ppal/internal/ranks"
 	"ppal/models"
 	"ppal/trainer"
@@ -102,7 +102,7 @@ func overProcesses(t *testing.T, n int, o session.Options, identity func(rank in
 				return nil, errors.New("no GPU here")
 			}
 			info := driver.Info{Name: "double", Major: 8, Processors: 108, Memory: 1 << 30, Driver: "12.4", Products: "none", UUID: identity(c.Rank())}
-			return cuda.Open(double.Computing(double.Options{Info: info}), cuda.Options{Products: g.Products, MicroBatch: g.MicroBatch})
+			return cuda.On(double.Computing(double.Options{Info: info}), cuda.Options{Products: g.Products, MicroBatch: g.MicroBatch})
 		}
 		all.Go(func() {
 			if c.Rank() == 0 {

@@ -14,8 +14,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/cuda"
-	"ppal/cuda/double"
 	"ppal/datasets/matrix"
+	"ppal/internal/cuda/double"
 	"ppal/internal/graphcases"
 	"ppal/models"
 	"ppal/trainer"
@@ -118,7 +118,7 @@ func TestWaitingDescentsComeFirst(t *testing.T) {
 		var want []float64
 		for _, o := range []cuda.Options{{NoGraphs: true}, {}} {
 			emulated := double.Computing(double.Options{})
-			d, err := cuda.Open(emulated, o)
+			d, err := cuda.On(emulated, o)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -169,7 +169,7 @@ func TestWaitingDescentsComeFirst(t *testing.T) {
 func trained(t *testing.T, dtype tensor.Dtype, r problem.Regularizer, m trainer.Method, o cuda.Options, every int) []float64 {
 	t.Helper()
 	emulated := double.Computing(double.Options{})
-	d, err := cuda.Open(emulated, o)
+	d, err := cuda.On(emulated, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func trained(t *testing.T, dtype tensor.Dtype, r problem.Regularizer, m trainer.
 // products.
 func TestQuasiNewtonStepsWaitTwice(t *testing.T) {
 	emulated := double.Computing(double.Options{})
-	d, err := cuda.Open(emulated, cuda.Options{})
+	d, err := cuda.On(emulated, cuda.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

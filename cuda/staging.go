@@ -3,7 +3,7 @@ package cuda
 import (
 	"fmt"
 
-	"ppal/cuda/driver"
+	"ppal/internal/cuda/driver"
 )
 
 // stageBytes is the size of a pinned buffer: large enough for the full rate of the bus, small

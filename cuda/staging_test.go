@@ -8,9 +8,9 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"ppal/cuda/double"
-	"ppal/cuda/driver"
 	"ppal/datasets/matrix"
+	"ppal/internal/cuda/double"
+	"ppal/internal/cuda/driver"
 	"ppal/internal/plan"
 	"ppal/trainer/problem"
 )
@@ -18,7 +18,7 @@ import (
 func opened(t *testing.T) (*Device, *double.Driver) {
 	t.Helper()
 	r := double.New(double.Options{})
-	d, err := Open(r, Options{})
+	d, err := On(r, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestOpenRefuses(t *testing.T) {
 		"int8x2 products need compute capability 8.0; old has 7.0": {7, Options{Products: Int8x2}},
 	} {
 		r := double.New(double.Options{Info: driver.Info{Name: "old", Major: c.major}})
-		_, err := Open(r, c.o)
+		_, err := On(r, c.o)
 		if err == nil || !strings.Contains(err.Error(), want) || r.Count("Close") != 1 || r.Violations() != nil {
 			t.Errorf("%+v: error %v, violations %v", c, err, r.Violations())
 		}

@@ -4,8 +4,8 @@ import (
 	"math"
 	"unsafe"
 
-	"ppal/cuda/driver"
-	"ppal/cuda/kernels"
+	"ppal/internal/cuda/driver"
+	"ppal/internal/cuda/kernels"
 	"ppal/trainer/problem"
 )
 

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"ppal/cuda/driver"
-	"ppal/cuda/kernels"
+	"ppal/internal/cuda/driver"
+	"ppal/internal/cuda/kernels"
 	"ppal/internal/plan"
 )
 

@@ -7,9 +7,9 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"ppal/cuda/driver"
-	"ppal/cuda/kernels"
 	"ppal/datasets/matrix"
+	"ppal/internal/cuda/driver"
+	"ppal/internal/cuda/kernels"
 	"ppal/trainer/problem"
 )
 

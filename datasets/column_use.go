@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"ppal/trainer/option"
+	"ppal/internal/option"
 )
 
 // ColumnUse says how a column of a file is used.

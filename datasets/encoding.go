@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"ppal/trainer/option"
+	"ppal/internal/option"
 )
 
 // wideEncoding returns the encoding of the beginning of a text in UTF-16 or UTF-32, or "".

@@ -8,8 +8,8 @@ import (
 	"regexp"
 	"strings"
 
+	"ppal/internal/option"
 	"ppal/internal/parquetfile"
-	"ppal/trainer/option"
 )
 
 // foreignForms lists formats that are not text of separated fields: how the first bytes of a file

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"ppal/trainer/option"
+	"ppal/internal/option"
 )
 
 // mostClasses is the largest number of classes of a label.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"ppal/trainer/option"
+	"ppal/internal/option"
 )
 
 // ownColumn is a used column of a user's file.

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"slices"
 
-	"ppal/trainer/option"
+	"ppal/internal/option"
 )
 
 // The choices of TableOptions.Missing.

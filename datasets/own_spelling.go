@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"ppal/trainer/option"
+	"ppal/internal/option"
 )
 
 // spellings are distinct texts of a column that differ in spelling only.

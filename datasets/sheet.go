@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"ppal/internal/option"
 	"ppal/internal/paged"
-	"ppal/trainer/option"
 )
 
 // sheet holds the columns of a table before encoding: numbers and categories.

@@ -7,29 +7,36 @@ import (
 	"testing"
 )
 
-// The packages below trainer, except graph and session, do not depend on graphs, devices, data or
-// terminals. They import the standard library, gonum, internal/radix and each other. Each package
-// imports only packages of the layers below it.
+// The packages below trainer, except graph and session, and internal/decide do not depend on
+// graphs, devices, data or terminals. They import the standard library, gonum, internal/radix and
+// each other. Each package imports only packages of the layers below it.
 func TestDependencies(t *testing.T) {
 	tool, err := exec.LookPath("go")
 	if err != nil {
 		t.Skip("no go tool: ", err)
 	}
-	const vec, setting, qp, estimate = "internal/vec", "internal/setting", "internal/qp", "internal/estimate"
+	const (
+		vec, setting, option = "internal/vec", "internal/setting", "internal/option"
+		problem, step        = "trainer/problem", "trainer/step"
+		certify, near        = "trainer/certify", "trainer/certify/near"
+		infeasible, loop     = "trainer/certify/infeasible", "trainer"
+		qp, estimate         = "trainer/internal/qp", "trainer/internal/estimate"
+	)
+	all := []string{option, problem, step, certify, near, infeasible, vec, setting, qp, estimate, loop}
 	// decide keeps vectors over the rows in files (internal/paged).
-	files := []string{"ppal/internal/paged", "ppal/internal/atomicfile", "ppal/internal/memory", "golang.org/x/sys/unix"}
+	files := []string{"internal/paged", "internal/atomicfile", "internal/memory"}
 	for room, below := range map[string][]string{
-		"option":             {},
-		"problem":            {vec},
-		"step":               {"option", "problem", vec, setting, qp},
-		"certify":            {"problem", vec, setting, qp},
-		"certify/near":       {"problem", "certify", vec, setting, qp, estimate},
-		"certify/infeasible": {"option", "problem", "step", vec, setting, qp},
-		"":                   {"option", "problem", "step", "certify", "certify/near", "certify/infeasible", vec, setting, qp, estimate},
-		"decide":             {"", "option", "problem", "step", "certify", "certify/near", "certify/infeasible", vec, setting, qp, estimate},
-		"method":             {"", "option", "problem", "step", "certify", "certify/near", "certify/infeasible", vec, setting, qp, estimate},
+		option:            {},
+		problem:           {vec},
+		step:              {option, problem, vec, setting, qp},
+		certify:           {problem, vec, setting, qp},
+		near:              {problem, certify, vec, setting, qp, estimate},
+		infeasible:        {option, problem, step, vec, setting, qp},
+		loop:              all,
+		"internal/decide": slices.Concat(all, files),
+		"trainer/method":  all,
 	} {
-		self := strings.TrimSuffix("ppal/trainer/"+room, "/")
+		self := "ppal/" + room
 		out, err := exec.Command(tool, "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", self).Output()
 		if err != nil {
 			t.Fatal(err)
@@ -40,10 +47,7 @@ func TestDependencies(t *testing.T) {
 		}
 		for _, path := range packages {
 			known := path == self || path == "ppal/internal/radix" || strings.HasPrefix(path, "gonum.org/v1/gonum/") ||
-				room == "decide" && slices.Contains(files, path)
-			for _, b := range below {
-				known = known || path == strings.TrimSuffix("ppal/trainer/"+b, "/")
-			}
+				room == "internal/decide" && path == "golang.org/x/sys/unix" || slices.Contains(below, strings.TrimPrefix(path, "ppal/"))
 			if !known {
 				t.Errorf("%s depends on %s", self, path)
 			}

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"ppal/internal/vec"
 	"ppal/trainer/certify"
-	"ppal/trainer/internal/vec"
 	"ppal/trainer/problem"
 )
 

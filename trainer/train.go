@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"ppal/internal/setting"
 	"ppal/trainer/certify"
 	"ppal/trainer/certify/infeasible"
-	"ppal/trainer/internal/setting"
 	"ppal/trainer/problem"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"ppal/internal/testkit"
 	"ppal/trainer"
-	"ppal/trainer/internal/testkit"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"

@@ -20,9 +20,9 @@ import (
 	"ppal/datasets"
 	"ppal/internal/compare"
 	"ppal/internal/config"
+	"ppal/internal/option"
 	"ppal/internal/study"
 	"ppal/trainer"
-	"ppal/trainer/option"
 	"ppal/trainer/session"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/ending"
+	"ppal/internal/option"
 	"ppal/internal/rundir"
 	"ppal/trainer/method"
-	"ppal/trainer/option"
 )
 
 // A comparison of three methods prints the table and the settings of each method, and writes the

@@ -12,7 +12,7 @@ import (
 
 	"ppal/datasets"
 	"ppal/internal/config"
-	"ppal/trainer/option"
+	"ppal/internal/option"
 )
 
 // loadingFlags are the flags of train that say how to load a table.

@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 
-	"ppal/cuda/driver"
-	"ppal/cuda/open"
+	"ppal/internal/cuda/driver"
+	"ppal/internal/cuda/open"
 )
 
 // gpus lists and opens GPUs.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/cuda/nvidia"
+	"ppal/internal/cuda/nvidia"
 	"ppal/internal/gpustub"
 	"ppal/internal/rundir"
 )

@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ppal/cuda/driver"
 	"ppal/datasets"
+	"ppal/internal/cuda/driver"
 	"ppal/internal/gpucheck"
 )
 

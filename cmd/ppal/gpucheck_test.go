@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/cuda/double"
-	"ppal/cuda/driver"
+	"ppal/internal/cuda/double"
+	"ppal/internal/cuda/driver"
 	"ppal/internal/gpucheck"
 )
 

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"ppal/internal/config"
+	"ppal/internal/option"
 	"ppal/trainer/method"
-	"ppal/trainer/option"
 )
 
 func (a *app) methodsCommand() *cobra.Command {

@@ -15,10 +15,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"ppal/datasets"
+	"ppal/internal/option"
 	"ppal/internal/relay"
 	"ppal/internal/rundir"
 	"ppal/models/predictor"
-	"ppal/trainer/option"
 )
 
 // standard is the name of the standard input and output.

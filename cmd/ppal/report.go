@@ -9,10 +9,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"ppal/internal/compare"
+	"ppal/internal/option"
 	"ppal/internal/report"
 	"ppal/internal/rundir"
 	"ppal/internal/sweep"
-	"ppal/trainer/option"
 	"ppal/trainer/session"
 )
 

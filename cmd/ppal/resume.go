@@ -13,10 +13,10 @@ import (
 	"ppal/internal/checkpoint"
 	"ppal/internal/config"
 	"ppal/internal/dirlock"
+	"ppal/internal/option"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
 	"ppal/trainer"
-	"ppal/trainer/option"
 	"ppal/trainer/session"
 )
 

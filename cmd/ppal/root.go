@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"ppal/internal/config"
-	"ppal/trainer/option"
+	"ppal/internal/option"
 )
 
 // rootCommand returns the command line for the arguments. If the first argument is a command's

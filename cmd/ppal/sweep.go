@@ -18,9 +18,9 @@ import (
 	"ppal/datasets"
 	"ppal/internal/config"
 	"ppal/internal/ending"
+	"ppal/internal/option"
 	"ppal/internal/rundir"
 	"ppal/internal/sweep"
-	"ppal/trainer/option"
 	"ppal/trainer/session"
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/cuda/driver"
+	"ppal/internal/cuda/driver"
 	"ppal/trainer/session"
 )
 

@@ -14,9 +14,9 @@ import (
 
 	"ppal/datasets"
 	"ppal/internal/config"
+	"ppal/internal/option"
 	"ppal/internal/rundir"
 	"ppal/internal/verify"
-	"ppal/trainer/option"
 	"ppal/trainer/session"
 )
 

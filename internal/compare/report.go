@@ -13,10 +13,10 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"ppal/internal/option"
 	"ppal/internal/report"
 	"ppal/internal/study"
 	"ppal/trainer"
-	"ppal/trainer/option"
 )
 
 // Report writes the report.html of a comparison from the files of its directory.

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"ppal/internal/config"
+	"ppal/internal/option"
 	"ppal/internal/rundir"
 	"ppal/internal/study"
 	"ppal/trainer"
 	"ppal/trainer/method"
-	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
 	"ppal/trainer/step"

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"ppal/internal/config"
+	"ppal/internal/option"
 	"ppal/trainer/method"
-	"ppal/trainer/option"
 	"ppal/trainer/step"
 )
 

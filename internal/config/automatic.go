@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
+	"ppal/internal/option"
 	"ppal/models"
-	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
 	"ppal/trainer/step"

@@ -10,9 +10,9 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/internal/option"
 	"ppal/trainer"
 	"ppal/trainer/method"
-	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
 )

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"ppal/internal/option"
 	"ppal/trainer/method"
-	"ppal/trainer/option"
 )
 
 // ErrUsage marks unknown settings and settings that do not fit. The error is an *Error.

@@ -4,9 +4,9 @@ import (
 	"maps"
 	"slices"
 
+	"ppal/internal/option"
 	"ppal/trainer"
 	"ppal/trainer/method"
-	"ppal/trainer/option"
 	"ppal/trainer/step"
 )
 

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"ppal/datasets"
+	"ppal/internal/option"
 	"ppal/trainer/method"
-	"ppal/trainer/option"
 )
 
 // Values holds settings as text, by name, as given on a command line.

@@ -8,8 +8,8 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/internal/option"
 	"ppal/models"
-	"ppal/trainer/option"
 	"ppal/trainer/session"
 )
 

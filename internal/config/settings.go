@@ -10,10 +10,10 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/internal/option"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
-	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
 )

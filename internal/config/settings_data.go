@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 
 	"ppal/datasets"
+	"ppal/internal/option"
 	"ppal/models"
-	"ppal/trainer/option"
 	"ppal/trainer/session"
 )
 

@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"ppal/constraints"
+	"ppal/internal/option"
 	"ppal/internal/rundir"
 	"ppal/trainer"
-	"ppal/trainer/option"
 )
 
 // Status says in words how a run ended.

@@ -8,9 +8,9 @@ import (
 	"strconv"
 
 	"ppal/constraints"
+	"ppal/internal/option"
 	"ppal/internal/rates"
 	"ppal/internal/rundir"
-	"ppal/trainer/option"
 )
 
 // View is the outcome of a run for a renderer.

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"math"
 
-	"ppal/cuda/driver"
 	"ppal/internal/bench"
+	"ppal/internal/cuda/driver"
 )
 
 // bare computes the two products with the data matrix that every iteration needs, Z = X W and G =

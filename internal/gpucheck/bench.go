@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"ppal/cuda/driver"
 	"ppal/internal/bench"
+	"ppal/internal/cuda/driver"
 )
 
 const (

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"ppal/cuda"
-	"ppal/cuda/driver"
 	"ppal/internal/bench"
 	"ppal/internal/config"
+	"ppal/internal/cuda/driver"
 	"ppal/trainer/session"
 )
 
@@ -99,7 +99,7 @@ func onGPU(open func(ordinal int) (driver.Driver, error), c timedCase) func(sess
 		if c.digits != cuda.AutomaticDigits {
 			options.Digits = c.digits
 		}
-		gpu, err := cuda.Open(d, options)
+		gpu, err := cuda.On(d, options)
 		if err != nil {
 			return nil, err
 		}

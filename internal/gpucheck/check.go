@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"ppal/cuda/driver"
 	"ppal/datasets"
+	"ppal/internal/cuda/driver"
 )
 
 // Options configure the parts.

@@ -15,9 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ppal/cuda/double"
-	"ppal/cuda/driver"
 	"ppal/internal/bench"
+	"ppal/internal/cuda/double"
+	"ppal/internal/cuda/driver"
 )
 
 func TestBounds(t *testing.T) {

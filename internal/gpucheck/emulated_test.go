@@ -17,10 +17,10 @@ import (
 
 	"ppal/constraints"
 	"ppal/cuda"
-	"ppal/cuda/double"
-	"ppal/cuda/driver"
 	"ppal/datasets"
 	"ppal/internal/config"
+	"ppal/internal/cuda/double"
+	"ppal/internal/cuda/driver"
 	"ppal/internal/graphcases"
 	"ppal/models"
 	"ppal/trainer"

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"ppal/constraints"
-	"ppal/cuda/driver"
 	"ppal/internal/bench"
+	"ppal/internal/cuda/driver"
 	"ppal/internal/graphcases"
 	"ppal/models"
 )

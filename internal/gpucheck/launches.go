@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"ppal/cuda/driver"
 	"ppal/internal/bench"
+	"ppal/internal/cuda/driver"
 )
 
 // launchTimes is the number of iterations whose launches are timed.

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"ppal/cuda"
-	"ppal/cuda/driver"
-	"ppal/cuda/kernels"
 	"ppal/internal/bench"
+	"ppal/internal/cuda/driver"
+	"ppal/internal/cuda/kernels"
 )
 
 const (

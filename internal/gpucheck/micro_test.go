@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/cuda/double"
-	"ppal/cuda/driver"
 	"ppal/internal/bench"
+	"ppal/internal/cuda/double"
+	"ppal/internal/cuda/driver"
 )
 
 // The microbenchmarks run on a device that computes, and release every object.

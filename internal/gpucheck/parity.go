@@ -131,7 +131,7 @@ func withDevice(o Options, set cuda.Options, do func(d *cuda.Device) error) erro
 	if err != nil {
 		return err
 	}
-	d, err := cuda.Open(dev, set)
+	d, err := cuda.On(dev, set)
 	if err != nil {
 		return err
 	}

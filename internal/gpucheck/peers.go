@@ -15,8 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"ppal/cuda/driver"
 	"ppal/internal/bench"
+	"ppal/internal/cuda/driver"
 )
 
 // peersProgram times PyTorch, and JAX if it is installed, on the same GPU.

@@ -11,7 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"ppal/cuda/driver"
+	"ppal/internal/cuda/driver"
 )
 
 // Report counts and prints the results.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strconv"
 
-	"ppal/cuda/driver"
 	"ppal/datasets"
 	"ppal/internal/config"
+	"ppal/internal/cuda/driver"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/problem"

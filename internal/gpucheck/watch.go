@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"ppal/cuda/driver"
+	"ppal/internal/cuda/driver"
 )
 
 // watch is a driver that, while armed, records an event before and after every launch.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"ppal/cuda/driver"
+	"ppal/internal/cuda/driver"
 )
 
 // clockwork is a driver with scripted times. The k-th recorded event happens at the k-th time, in

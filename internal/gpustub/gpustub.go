@@ -30,7 +30,7 @@ func Build() (file string, err error) {
 	if err != nil {
 		return "", err
 	}
-	r, err := stub(filepath.Join(root, "cuda"))
+	r, err := stub(filepath.Join(root, "internal", "cuda"))
 	if err != nil {
 		return "", err
 	}
@@ -54,7 +54,7 @@ func checkout() (string, error) {
 	}
 }
 
-// stub returns the recipe of the library. cuda is the folder of package cuda.
+// stub returns the recipe of the library. cuda is the folder internal/cuda.
 func stub(cuda string) (recipe, error) {
 	r := recipe{
 		cc:  []string{"cc", "-fPIC", "-O1", "-Wall", "-Wextra", "-Werror", "-fvisibility=hidden"},

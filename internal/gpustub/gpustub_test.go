@@ -64,7 +64,7 @@ func TestBuild(t *testing.T) {
 
 // The recipe has every source of the stub and of the host's kernels.
 func TestStub(t *testing.T) {
-	cuda := filepath.Join("..", "..", "cuda")
+	cuda := filepath.Join("..", "cuda")
 	r, err := stub(cuda)
 	if err != nil {
 		t.Fatal(err)

@@ -10,8 +10,8 @@ import (
 
 	"ppal/internal/chart"
 	"ppal/internal/ending"
+	"ppal/internal/option"
 	"ppal/internal/rundir"
-	"ppal/trainer/option"
 )
 
 // examplesView shows rows that the model decides wrongly.

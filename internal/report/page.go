@@ -11,8 +11,8 @@ import (
 	"unicode"
 
 	"ppal/internal/chart"
+	"ppal/internal/option"
 	"ppal/internal/rundir"
-	"ppal/trainer/option"
 )
 
 //go:embed page

@@ -11,11 +11,11 @@ import (
 	"ppal/internal/chart"
 	"ppal/internal/dirlock"
 	"ppal/internal/ending"
+	"ppal/internal/option"
 	"ppal/internal/plots"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
 	"ppal/trainer"
-	"ppal/trainer/option"
 )
 
 // run is the content of a run's directory.

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"ppal/datasets"
+	"ppal/internal/option"
 	"ppal/internal/seal"
-	"ppal/trainer/option"
 )
 
 // ModelSchema is the version of the keys of model.json. A key that is removed or changes its

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"ppal/constraints"
-	"ppal/trainer/option"
+	"ppal/internal/option"
 )
 
 // Rating is the worth of a result in three steps, which tables, pages and sweeps share.

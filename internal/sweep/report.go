@@ -16,9 +16,9 @@ import (
 
 	"ppal/internal/chart"
 	"ppal/internal/ending"
+	"ppal/internal/option"
 	"ppal/internal/report"
 	"ppal/internal/rundir"
-	"ppal/trainer/option"
 )
 
 // settingsFile is the content of sweep.yaml.

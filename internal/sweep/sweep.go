@@ -13,9 +13,9 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/chart"
+	"ppal/internal/decide"
 	"ppal/internal/study"
 	"ppal/trainer"
-	"ppal/trainer/decide"
 	"ppal/trainer/session"
 )
 

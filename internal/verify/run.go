@@ -11,10 +11,10 @@ import (
 	"path/filepath"
 	"slices"
 
+	"ppal/internal/option"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
 	"ppal/trainer"
-	"ppal/trainer/option"
 	"ppal/trainer/session"
 )
 

@@ -21,9 +21,9 @@ import (
 	"slices"
 
 	"ppal/datasets"
+	"ppal/internal/decide"
 	"ppal/internal/rundir"
 	"ppal/models"
-	"ppal/trainer/decide"
 )
 
 // ErrModel says that the files of a run directory do not fit each other.

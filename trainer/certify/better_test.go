@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/testkit"
 	"ppal/trainer/certify"
-	"ppal/trainer/internal/testkit"
 	"ppal/trainer/problem"
 )
 

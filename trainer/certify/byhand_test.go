@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"ppal/trainer/internal/vec"
+	"ppal/internal/vec"
 	"ppal/trainer/problem"
 )
 

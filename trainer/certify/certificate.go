@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
+	"ppal/internal/setting"
+	"ppal/internal/vec"
 	"ppal/trainer/internal/qp"
-	"ppal/trainer/internal/setting"
-	"ppal/trainer/internal/vec"
 	"ppal/trainer/problem"
 )
 

@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/internal/testkit"
 	"ppal/internal/testproblems"
 	"ppal/trainer"
 	"ppal/trainer/certify"
-	"ppal/trainer/internal/testkit"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 )

@@ -1,8 +1,8 @@
 package certify
 
 import (
+	"ppal/internal/vec"
 	"ppal/trainer/internal/qp"
-	"ppal/trainer/internal/vec"
 	"ppal/trainer/problem"
 )
 

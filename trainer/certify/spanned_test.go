@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"ppal/trainer/internal/vec"
+	"ppal/internal/vec"
 	"ppal/trainer/problem"
 )
 

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strconv"
 
+	"ppal/internal/option"
+	"ppal/internal/setting"
 	"ppal/trainer"
-	"ppal/trainer/internal/setting"
-	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
 )

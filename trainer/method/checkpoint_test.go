@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"ppal/internal/testkit"
 	"ppal/internal/testproblems"
 	"ppal/trainer"
-	"ppal/trainer/internal/testkit"
 	"ppal/trainer/problem"
 )
 

@@ -1,9 +1,9 @@
 package method
 
 import (
+	"ppal/internal/option"
+	"ppal/internal/setting"
 	"ppal/trainer"
-	"ppal/trainer/internal/setting"
-	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
 )

@@ -4,11 +4,11 @@ import (
 	"math"
 	"strconv"
 
+	"ppal/internal/option"
+	"ppal/internal/vec"
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/internal/estimate"
-	"ppal/trainer/internal/vec"
-	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 

@@ -4,10 +4,10 @@ import (
 	"math"
 	"strconv"
 
+	"ppal/internal/option"
+	"ppal/internal/setting"
 	"ppal/trainer"
 	"ppal/trainer/certify"
-	"ppal/trainer/internal/setting"
-	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 

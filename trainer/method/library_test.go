@@ -5,10 +5,10 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/testkit"
 	"ppal/internal/testproblems"
 	"ppal/trainer"
 	"ppal/trainer/certify"
-	"ppal/trainer/internal/testkit"
 	"ppal/trainer/method"
 	"ppal/trainer/step"
 )

@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"ppal/internal/racing"
+	"ppal/internal/testkit"
 	"ppal/internal/testproblems"
 	"ppal/trainer"
-	"ppal/trainer/internal/testkit"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"

@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"strconv"
 
+	"ppal/internal/option"
+	"ppal/internal/setting"
 	"ppal/trainer"
-	"ppal/trainer/internal/setting"
-	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 

@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"ppal/internal/option"
 	"ppal/trainer"
-	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 

@@ -5,11 +5,11 @@ import (
 	"math"
 	"strconv"
 
+	"ppal/internal/option"
+	"ppal/internal/setting"
+	"ppal/internal/vec"
 	"ppal/trainer"
 	"ppal/trainer/internal/estimate"
-	"ppal/trainer/internal/setting"
-	"ppal/trainer/internal/vec"
-	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 

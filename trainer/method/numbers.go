@@ -3,7 +3,7 @@ package method
 import (
 	"fmt"
 
-	"ppal/trainer/internal/setting"
+	"ppal/internal/setting"
 	"ppal/trainer/problem"
 )
 

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/option"
+	"ppal/internal/testkit"
 	"ppal/trainer"
-	"ppal/trainer/internal/testkit"
 	"ppal/trainer/method"
-	"ppal/trainer/option"
 )
 
 // set sets the options to the given values. If fill is true, the other options get the defaults of

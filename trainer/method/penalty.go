@@ -5,9 +5,9 @@ import (
 	"math"
 	"strconv"
 
+	"ppal/internal/option"
+	"ppal/internal/setting"
 	"ppal/trainer"
-	"ppal/trainer/internal/setting"
-	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
 )

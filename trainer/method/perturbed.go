@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"ppal/internal/option"
 	"ppal/trainer"
-	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
 )

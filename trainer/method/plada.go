@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
+	"ppal/internal/option"
+	"ppal/internal/setting"
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/internal/estimate"
-	"ppal/trainer/internal/setting"
-	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
 )

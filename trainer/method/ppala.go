@@ -1,11 +1,11 @@
 package method
 
 import (
+	"ppal/internal/option"
+	"ppal/internal/setting"
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/internal/estimate"
-	"ppal/trainer/internal/setting"
-	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
 )

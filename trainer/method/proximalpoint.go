@@ -3,9 +3,9 @@ package method
 import (
 	"fmt"
 
+	"ppal/internal/option"
+	"ppal/internal/setting"
 	"ppal/trainer/internal/estimate"
-	"ppal/trainer/internal/setting"
-	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 

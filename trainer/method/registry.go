@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 
+	"ppal/internal/option"
 	"ppal/trainer"
-	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 

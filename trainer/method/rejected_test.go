@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/testkit"
 	"ppal/trainer"
-	"ppal/trainer/internal/testkit"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"

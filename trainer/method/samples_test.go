@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"ppal/trainer/internal/testkit"
+	"ppal/internal/testkit"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
 )

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"math"
 
+	"ppal/internal/option"
+	"ppal/internal/setting"
 	"ppal/trainer"
 	"ppal/trainer/internal/estimate"
-	"ppal/trainer/internal/setting"
-	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 

@@ -5,8 +5,8 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/testkit"
 	"ppal/trainer"
-	"ppal/trainer/internal/testkit"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 )

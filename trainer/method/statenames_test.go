@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/internal/testkit"
 	"ppal/trainer"
-	"ppal/trainer/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "write testdata/states.txt again")

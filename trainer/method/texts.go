@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"slices"
 
+	"ppal/internal/option"
 	"ppal/trainer"
-	"ppal/trainer/option"
 	"ppal/trainer/step"
 )
 

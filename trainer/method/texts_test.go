@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
+	"ppal/internal/option"
 	"ppal/trainer"
 	"ppal/trainer/method"
-	"ppal/trainer/option"
 	"ppal/trainer/step"
 )
 

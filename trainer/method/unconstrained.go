@@ -1,8 +1,8 @@
 package method
 
 import (
+	"ppal/internal/option"
 	"ppal/trainer"
-	"ppal/trainer/option"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
 )

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/testkit"
 	"ppal/trainer"
 	"ppal/trainer/certify"
-	"ppal/trainer/internal/testkit"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"ppal/trainer/internal/vec"
+	"ppal/internal/vec"
 )
 
 // AffineRow is one constraint of an AffineMap, sum_r Coefficients[r] h_r + Constant <= Bound.

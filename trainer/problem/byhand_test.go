@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"ppal/trainer/internal/testkit"
+	"ppal/internal/testkit"
 	"ppal/trainer/problem"
 )
 

@@ -3,7 +3,7 @@ package problem
 import (
 	"fmt"
 
-	"ppal/trainer/internal/vec"
+	"ppal/internal/vec"
 )
 
 // Functions is a problem of Go functions on float64 vectors. F and Gradient are required. If M > 0,

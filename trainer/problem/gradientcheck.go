@@ -5,7 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"ppal/trainer/internal/vec"
+	"ppal/internal/vec"
 )
 
 // GradientError reports a gradient that differs from differences of its function. errors.Is finds

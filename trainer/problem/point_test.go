@@ -6,7 +6,7 @@ import (
 	"reflect"
 	"testing"
 
-	"ppal/trainer/internal/testkit"
+	"ppal/internal/testkit"
 	"ppal/trainer/problem"
 )
 

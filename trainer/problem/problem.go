@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"ppal/trainer/internal/vec"
+	"ppal/internal/vec"
 )
 
 // Problem is the problem to minimise f(x) + r(x) subject to g(x) <= 0, x in R^n, g in R^m. The

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"ppal/trainer/internal/vec"
+	"ppal/internal/vec"
 )
 
 // RegularizerKind names the convex term r.

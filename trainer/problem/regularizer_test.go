@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"ppal/trainer/internal/vec"
+	"ppal/internal/vec"
 )
 
 // prox replaces x by prox_{step r}(x).

@@ -9,9 +9,9 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
+	"ppal/internal/decide"
 	"ppal/internal/racing"
 	"ppal/trainer"
-	"ppal/trainer/decide"
 	"ppal/trainer/method"
 	"ppal/trainer/step"
 )

@@ -5,9 +5,9 @@ import (
 	"fmt"
 
 	"ppal/constraints"
+	"ppal/internal/decide"
 	"ppal/internal/promise"
 	"ppal/trainer"
-	"ppal/trainer/decide"
 	"ppal/trainer/problem"
 )
 

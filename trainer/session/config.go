@@ -7,13 +7,13 @@ import (
 	"strconv"
 
 	"ppal/datasets"
+	"ppal/internal/option"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/certify/near"
 	"ppal/trainer/method"
-	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 

@@ -5,11 +5,11 @@ import (
 	"slices"
 
 	"ppal/constraints"
+	"ppal/internal/decide"
 	"ppal/internal/paged"
 	"ppal/internal/rates"
 	"ppal/internal/rundir"
 	"ppal/trainer"
-	"ppal/trainer/decide"
 )
 
 // scores64 returns the scores of a split in float64 at the iterate.

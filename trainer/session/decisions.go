@@ -9,8 +9,8 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"ppal/constraints"
+	"ppal/internal/option"
 	"ppal/internal/paged"
-	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 

@@ -4,10 +4,10 @@ import (
 	"cmp"
 
 	"ppal/constraints"
+	"ppal/internal/option"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
-	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 

@@ -9,11 +9,11 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets"
+	"ppal/internal/option"
 	"ppal/internal/plan"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/method"
-	"ppal/trainer/option"
 	"ppal/trainer/step"
 )
 

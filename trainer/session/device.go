@@ -8,9 +8,9 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"ppal/cuda/driver"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/cuda/driver"
 	"ppal/internal/plan"
 	"ppal/internal/ranks"
 )

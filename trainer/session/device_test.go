@@ -14,8 +14,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/cuda"
-	"ppal/cuda/double"
-	"ppal/cuda/driver"
+	"ppal/internal/cuda/double"
+	"ppal/internal/cuda/driver"
 	"ppal/internal/plan"
 	"ppal/internal/racing"
 	"ppal/models"
@@ -30,7 +30,7 @@ func onGPU(open func(ordinal int) (driver.Driver, error)) func(GPUOptions) (GPU,
 		if err != nil {
 			return nil, err
 		}
-		gpu, err := cuda.Open(d, cuda.Options{Products: o.Products, MicroBatch: o.MicroBatch})
+		gpu, err := cuda.On(d, cuda.Options{Products: o.Products, MicroBatch: o.MicroBatch})
 		if err != nil {
 			return nil, err
 		}

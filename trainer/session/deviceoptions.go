@@ -7,7 +7,7 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"ppal/trainer/option"
+	"ppal/internal/option"
 )
 
 // OnPlan is the condition that the run uses the plan's engine.

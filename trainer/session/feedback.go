@@ -9,10 +9,10 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
+	"ppal/internal/decide"
 	"ppal/internal/paged"
 	"ppal/models"
 	"ppal/trainer"
-	"ppal/trainer/decide"
 	"ppal/trainer/problem"
 	"ppal/trainer/session/internal/measure"
 )

@@ -11,7 +11,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
-	"ppal/cuda/double"
+	"ppal/internal/cuda/double"
 	"ppal/internal/racing"
 	"ppal/models"
 	"ppal/trainer"

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"ppal/constraints"
+	"ppal/internal/decide"
 	"ppal/trainer"
-	"ppal/trainer/decide"
 )
 
 // TestFewAcceptedRows checks that fewer than 10 accepted rows, or 1% of the training rows, are a

@@ -11,9 +11,9 @@ import (
 
 	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/internal/testkit"
 	"ppal/models"
 	"ppal/trainer"
-	"ppal/trainer/internal/testkit"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"

@@ -4,7 +4,7 @@ package session
 
 import (
 	"ppal/cuda"
-	"ppal/cuda/open"
+	"ppal/internal/cuda/open"
 )
 
 // openGPU opens one of this machine's GPUs. Among several processes on the machine, each takes the
@@ -22,11 +22,7 @@ func openGPU(o GPUOptions) (GPU, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := open.Open(number)
-	if err != nil {
-		return nil, err
-	}
-	gpu, err := cuda.Open(d, cuda.Options{Products: o.Products, MicroBatch: o.MicroBatch, Digits: digits})
+	gpu, err := cuda.Open(number, cuda.Options{Products: o.Products, MicroBatch: o.MicroBatch, Digits: digits})
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,7 @@
 
 package session
 
-import "ppal/cuda/open"
+import "ppal/internal/cuda/open"
 
 // openGPU returns an error that says how to build a program with GPU support. Only such a program
 // links package cuda and the kernels.

@@ -8,8 +8,8 @@ import (
 	"runtime"
 	"strings"
 
-	"ppal/cuda/driver"
 	"ppal/internal/cpu"
+	"ppal/internal/cuda/driver"
 	"ppal/internal/paged"
 	"ppal/internal/plan"
 	"ppal/internal/ranks"

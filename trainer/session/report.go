@@ -3,8 +3,8 @@ package session
 import (
 	"fmt"
 
+	"ppal/internal/option"
 	"ppal/internal/rundir"
-	"ppal/trainer/option"
 )
 
 // details returns the contents of details.json for the session with the description d.

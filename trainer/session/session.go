@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"ppal/internal/option"
 	"ppal/internal/rundir"
 	"ppal/trainer"
-	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 

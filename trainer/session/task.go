@@ -7,8 +7,8 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/internal/option"
 	"ppal/internal/paged"
-	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 

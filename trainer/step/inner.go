@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"ppal/trainer/internal/vec"
+	"ppal/internal/vec"
 	"ppal/trainer/problem"
 )
 

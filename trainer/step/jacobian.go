@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"ppal/trainer/internal/vec"
+	"ppal/internal/vec"
 	"ppal/trainer/problem"
 )
 

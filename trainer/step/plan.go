@@ -3,7 +3,7 @@ package step
 import (
 	"math"
 
-	"ppal/trainer/internal/vec"
+	"ppal/internal/vec"
 	"ppal/trainer/problem"
 )
 

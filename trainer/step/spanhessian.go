@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"ppal/trainer/internal/vec"
+	"ppal/internal/vec"
 )
 
 // correct gives the model the pairs of the Lagrangian, with the gradient changes y - A^T dw. The

@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"ppal/trainer/internal/vec"
+	"ppal/internal/vec"
 )
 
 // spanModel is a BFGS model of the Hessian, restricted to the span of some vectors of R^n. The

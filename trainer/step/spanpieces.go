@@ -5,7 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"ppal/trainer/internal/vec"
+	"ppal/internal/vec"
 )
 
 // piecewise is the subproblem of a step with a model of the constraints, in the coordinates of a

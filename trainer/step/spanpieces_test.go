@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"ppal/trainer/internal/vec"
+	"ppal/internal/vec"
 )
 
 // axes returns a model of R^n with B = diag(b), whose coordinates are those of the axes.

@@ -5,7 +5,7 @@ import (
 
 	"gonum.org/v1/gonum/floats"
 
-	"ppal/trainer/internal/vec"
+	"ppal/internal/vec"
 )
 
 // lengthTolerance is the relative accuracy of the length of a step that the trust region cuts.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"ppal/trainer/internal/setting"
-	"ppal/trainer/option"
+	"ppal/internal/option"
+	"ppal/internal/setting"
 	"ppal/trainer/problem"
 )
 

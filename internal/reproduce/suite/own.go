@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"ppal/internal/option"
 	"ppal/trainer"
 	"ppal/trainer/method"
-	"ppal/trainer/option"
 	"ppal/trainer/problem"
 )
 

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"ppal/internal/option"
 	"ppal/internal/study"
-	"ppal/trainer/option"
 )
 
 // FindPython returns the environment that `make peers` makes in a checkout of ppal; see

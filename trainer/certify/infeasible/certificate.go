@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"ppal/trainer/internal/vec"
+	"ppal/internal/vec"
 	"ppal/trainer/problem"
 )
 

@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"ppal/internal/testkit"
 	"ppal/trainer/certify/infeasible"
-	"ppal/trainer/internal/testkit"
 	"ppal/trainer/problem"
 )
 

@@ -3,7 +3,7 @@ package infeasible
 import (
 	"fmt"
 
-	"ppal/trainer/internal/vec"
+	"ppal/internal/vec"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
 )

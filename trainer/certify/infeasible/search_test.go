@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
+	"ppal/internal/testkit"
 	"ppal/internal/testproblems"
 	"ppal/trainer/certify/infeasible"
-	"ppal/trainer/internal/testkit"
 	"ppal/trainer/problem"
 )
 

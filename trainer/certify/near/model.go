@@ -5,8 +5,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"ppal/internal/vec"
 	"ppal/trainer/internal/qp"
-	"ppal/trainer/internal/vec"
 	"ppal/trainer/problem"
 )
 

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/testkit"
 	"ppal/internal/testproblems"
 	"ppal/trainer"
 	"ppal/trainer/certify/near"
-	"ppal/trainer/internal/testkit"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"

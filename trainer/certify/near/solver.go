@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
+	"ppal/internal/vec"
 	"ppal/trainer/certify"
 	"ppal/trainer/internal/estimate"
-	"ppal/trainer/internal/vec"
 	"ppal/trainer/problem"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/testkit"
 	"ppal/trainer/certify/near"
-	"ppal/trainer/internal/testkit"
 	"ppal/trainer/problem"
 )
 

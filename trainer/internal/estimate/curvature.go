@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"ppal/trainer/internal/vec"
+	"ppal/internal/vec"
 	"ppal/trainer/problem"
 )
 

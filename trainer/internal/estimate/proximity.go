@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"ppal/trainer/internal/setting"
+	"ppal/internal/setting"
 	"ppal/trainer/problem"
 )
 

@@ -3,7 +3,7 @@ package qp
 import (
 	"math"
 
-	"ppal/trainer/internal/vec"
+	"ppal/internal/vec"
 )
 
 // Objective is a convex function of a few numbers y over a closed set, with a quadratic model.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"ppal/trainer/internal/vec"
+	"ppal/internal/vec"
 )
 
 // columnsOf makes the quadratic ||b + A y||^2/2 of the columns of A.

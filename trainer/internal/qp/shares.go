@@ -3,7 +3,7 @@ package qp
 import (
 	"math"
 
-	"ppal/trainer/internal/vec"
+	"ppal/internal/vec"
 )
 
 // Shares is a set of vectors y. The coordinates of a group are the shares of the group's sum,

@@ -1,0 +1,282 @@
+package kernels
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"ppal/internal/cuda/driver"
+)
+
+// Dtype is the type of the matrices' elements.
+type Dtype uint8
+
+// The element types.
+const (
+	Float32 Dtype = iota
+	Float64
+)
+
+// Size returns the bytes of an element.
+func (t Dtype) Size() int { return 4 << t }
+
+// String returns the ending of kernel names: f32, f64.
+func (t Dtype) String() string { return [...]string{"f32", "f64"}[t] }
+
+// Set holds the kernels of one element type on a device. The first launch of a module's kernel
+// compiles the module. The methods launch kernels: they return when the launch is queued, and their
+// errors are the queue's and the compiler's. Operands are different matrices unless a method says
+// otherwise.
+type Set struct {
+	dtype   Dtype
+	driver  driver.Driver
+	texts   fs.FS             // the modules' PTX
+	files   map[string]string // the module of each kernel; names are without ending
+	kernels map[string]kernel // of the compiled modules
+
+	binaries embedded
+
+	warpgroups *bool // what Warpgroups found out
+}
+
+// kernel is a compiled kernel.
+type kernel struct {
+	function driver.Function
+	name     string // with ending
+}
+
+// Load returns the kernels of an element type. It compiles nothing.
+func Load(d driver.Driver, t Dtype) (*Set, error) {
+	texts, err := PTX()
+	if err != nil {
+		return nil, err
+	}
+	s := &Set{dtype: t, driver: d, texts: texts, files: map[string]string{}, kernels: map[string]kernel{}, binaries: binaries}
+	for _, file := range texts.File {
+		if !strings.HasSuffix(file.Name, "_"+t.String()+".ptx") {
+			continue
+		}
+		for name := range strings.FieldsSeq(file.Comment) {
+			s.files[s.bare(name)] = file.Name
+		}
+	}
+	return s, nil
+}
+
+// bare returns a kernel's name without ending.
+func (s *Set) bare(name string) string { return strings.TrimSuffix(name, "_"+s.dtype.String()) }
+
+// kernel returns a kernel, after compiling the kernel's module if necessary.
+func (s *Set) kernel(name string) (kernel, error) {
+	if k, ok := s.kernels[name]; ok {
+		return k, nil
+	}
+	file, ok := s.files[name]
+	if !ok {
+		return kernel{}, fmt.Errorf("kernels: there is no kernel %s_%v", name, s.dtype)
+	}
+	text, err := fs.ReadFile(s.texts, file)
+	if err != nil {
+		return kernel{}, fmt.Errorf("kernels: ptx.zip: %w", err)
+	}
+	m, err := s.load(file, string(text))
+	if err != nil {
+		return kernel{}, err
+	}
+	for _, e := range Entries(string(text)) {
+		f, err := s.driver.Function(m, e.Name)
+		if err != nil {
+			return kernel{}, fmt.Errorf("kernels: %s: %w", file, err)
+		}
+		s.kernels[s.bare(e.Name)] = kernel{f, e.Name}
+	}
+	return s.kernels[name], nil
+}
+
+// Modules lists the files of the set's modules that are for this device.
+func (s *Set) Modules() []string {
+	list := slices.Compact(slices.Sorted(maps.Values(s.files)))
+	return slices.DeleteFunc(list, func(file string) bool { return file == s.files[byWarpgroups+"_3"] && !s.hasWarpgroups() })
+}
+
+// Prepare loads all kernels of a module, which Modules lists, before the first launch.
+func (s *Set) Prepare(module string) error {
+	for name, file := range s.files {
+		if file == module {
+			_, err := s.kernel(name)
+			return err
+		}
+	}
+	return fmt.Errorf("kernels: there is no module %s", module)
+}
+
+// BlockSize is the number of threads in most kernels' blocks, for Inspect.
+const BlockSize = blockSize
+
+// Inspect loads a module, which Modules lists, and returns the resources of the module's kernels by
+// the kernels' names. If the driver is not a driver.Inspector, the error is ErrNotInspected.
+func (s *Set) Inspect(module string) (map[string]driver.Resources, error) {
+	d, ok := s.driver.(driver.Inspector)
+	if !ok {
+		return nil, ErrNotInspected
+	}
+	if err := s.Prepare(module); err != nil {
+		return nil, err
+	}
+	found := map[string]driver.Resources{}
+	for name, file := range s.files {
+		if file != module {
+			continue
+		}
+		k := s.kernels[name]
+		r, err := d.Resources(k.function, BlockSize)
+		if err != nil {
+			return nil, fmt.Errorf("kernels: %s: %w", k.name, err)
+		}
+		found[k.name] = r
+	}
+	return found, nil
+}
+
+// ErrNotInspected is the error of Inspect on a driver that does not report resources.
+var ErrNotInspected = errors.New("kernels: the driver does not report the resources of kernels")
+
+// load loads the compiled module of a PTX file if there is one for the device and the driver takes
+// it. Otherwise the driver compiles the PTX.
+func (s *Set) load(file, ptx string) (driver.Module, error) {
+	if module := compiled(s.binaries, file, ptx, s.driver.Info().Major); module != nil {
+		if m, err := s.driver.LoadBinary(module); err == nil {
+			return m, nil
+		}
+	}
+	m, err := s.driver.Load(ptx)
+	if err != nil {
+		return 0, fmt.Errorf("kernels: compiling %s: %w", file, err)
+	}
+	return m, nil
+}
+
+// Dtype returns the elements' type.
+func (s *Set) Dtype() Dtype { return s.dtype }
+
+// call is a launch in preparation.
+type call struct {
+	name          string
+	grid, block   [3]int
+	shared        int
+	args          []uint64
+	reads, writes []driver.Span
+}
+
+// launch queues a call.
+func (s *Set) launch(q Queue, c *call) error {
+	k, err := s.kernel(c.name)
+	if err != nil {
+		return err
+	}
+	return q.Launch(&driver.Launch{Function: k.function, Name: k.name, Grid: c.grid, Block: c.block, Shared: c.shared, Args: c.args,
+		Reads: c.reads, Writes: c.writes})
+}
+
+// span returns the memory from a matrix's first element to its last.
+func (s *Set) span(o Operand) driver.Span {
+	return driver.Span{At: o.At, Bytes: ((o.Rows-1)*o.Stride + o.Cols) * s.dtype.Size()}
+}
+
+// in adds matrices that the kernel reads, by address and stride. A matrix that is not given has
+// address 0.
+func (c *call) in(s *Set, operands ...Operand) {
+	for _, o := range operands {
+		c.args = append(c.args, uint64(o.At), driver.IntArg(o.Stride))
+		if o.given() {
+			c.reads = append(c.reads, s.span(o))
+		}
+	}
+}
+
+// out adds matrices that the kernel writes.
+func (c *call) out(s *Set, operands ...Operand) {
+	for _, o := range operands {
+		c.args = append(c.args, uint64(o.At), driver.IntArg(o.Stride))
+		if o.given() {
+			c.writes = append(c.writes, s.span(o))
+		}
+	}
+}
+
+// inPlace adds matrices that the kernel reads and writes.
+func (c *call) inPlace(s *Set, operands ...Operand) {
+	for _, o := range operands {
+		if o.given() {
+			c.reads = append(c.reads, s.span(o))
+		}
+		c.out(s, o)
+	}
+}
+
+// ints adds integers.
+func (c *call) ints(numbers ...int) {
+	for _, n := range numbers {
+		c.args = append(c.args, driver.IntArg(n))
+	}
+}
+
+// float64s adds numbers that are known at the launch.
+func (c *call) float64s(numbers ...float64) {
+	for _, x := range numbers {
+		c.args = append(c.args, driver.Float64Arg(x))
+	}
+}
+
+// numbers adds scalars, each as a value and an address.
+func (c *call) numbers(numbers ...Number) {
+	for _, n := range numbers {
+		c.args = append(c.args, driver.Float64Arg(n.Value), uint64(n.At))
+		if n.At != 0 {
+			c.reads = append(c.reads, driver.Span{At: n.At, Bytes: 8})
+		}
+	}
+}
+
+// reading adds the address of bytes that the kernel reads, or 0.
+func (c *call) reading(p driver.Pointer, bytes int) {
+	c.args = append(c.args, uint64(p))
+	if p != 0 {
+		c.reads = append(c.reads, driver.Span{At: p, Bytes: bytes})
+	}
+}
+
+// writing adds the address of bytes that the kernel writes, or 0.
+func (c *call) writing(p driver.Pointer, bytes int) {
+	c.args = append(c.args, uint64(p))
+	if p != 0 {
+		c.writes = append(c.writes, driver.Span{At: p, Bytes: bytes})
+	}
+}
+
+// updating adds the address of bytes that the kernel reads and writes, or 0.
+func (c *call) updating(p driver.Pointer, bytes int) {
+	c.writing(p, bytes)
+	if p != 0 {
+		c.reads = append(c.reads, driver.Span{At: p, Bytes: bytes})
+	}
+}
+
+// partial adds scratch memory for partial results, and the counters by which blocks know the last
+// one.
+func (c *call) partial(q Queue, bytes, counters int) error {
+	scratch, err := q.Scratch(bytes)
+	if err != nil {
+		return err
+	}
+	tickets, err := q.Counters(counters)
+	if err != nil {
+		return err
+	}
+	c.writing(scratch, bytes)
+	c.updating(tickets, 4*counters)
+	return nil
+}
