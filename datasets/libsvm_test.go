@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/cases"
 )
 
 // describeLIBSVM formats the content value by value.
@@ -43,19 +44,7 @@ func TestLIBSVMGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const path = "testdata/mixed.golden"
-	if *update {
-		if err := os.WriteFile(path, describeLIBSVM(s), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(describeLIBSVM(s))); diff != "" {
-		t.Error(diff)
-	}
+	cases.Golden(t, "testdata/mixed.golden", describeLIBSVM(s))
 }
 
 func TestReadLIBSVM(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/datasets/matrix"
+	"ppal/internal/cases"
 )
 
 // TestRealTablesGolden checks the published files, split with the first seed.
@@ -34,7 +35,7 @@ func TestRealTablesGolden(t *testing.T) {
 		fmt.Fprintln(&got, name)
 		describe(&got, report.Tables)
 	}
-	checkGolden(t, "testdata/tables.golden", got.Bytes())
+	cases.Golden(t, "testdata/tables.golden", got.Bytes())
 }
 
 func TestRealAdult(t *testing.T) {

@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"ppal/datasets/matrix"
+	"ppal/internal/cases"
 	"ppal/internal/racing"
 )
 
@@ -35,22 +33,6 @@ func describe(w *bytes.Buffer, t *Tables) {
 	}
 	for _, note := range t.Notes {
 		fmt.Fprintf(w, "  %s\n", note)
-	}
-}
-
-func checkGolden(t *testing.T, path string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Error(diff)
 	}
 }
 
@@ -82,7 +64,7 @@ func TestStandInGolden(t *testing.T) {
 			fmt.Fprintf(&got, "  %s\n", strings.Join(texts, " "))
 		}
 	}
-	checkGolden(t, "testdata/standins.golden", got.Bytes())
+	cases.Golden(t, "testdata/standins.golden", got.Bytes())
 }
 
 // The rows are in the order of the mixture, with the least and the largest trait.

@@ -2,18 +2,15 @@ package datasets
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 
+	"ppal/internal/cases"
 	"ppal/internal/racing"
 
 	"github.com/google/go-cmp/cmp"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // TestSyntheticGolden checks that the bytes are the same on every machine: checksums of the default
 // sets, and one complete image.
@@ -30,19 +27,7 @@ func TestSyntheticGolden(t *testing.T) {
 			}
 		}
 	}
-	const path = "testdata/synthetic.golden"
-	if *update {
-		if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Error(diff)
-	}
+	cases.Golden(t, "testdata/synthetic.golden", got.String())
 }
 
 func TestSyntheticPrefix(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"math"
 	"os"
 	"path/filepath"
@@ -15,13 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"gorgonia.org/tensor"
 
+	"ppal/internal/cases"
 	"ppal/internal/safetensors"
 )
 
 // fixtures is the folder of the model files that PyTorch and this package wrote.
 const fixtures = "../testdata/models"
-
-var update = flag.Bool("update", false, "write the golden files ppal* in testdata/models")
 
 // goldenCase is one model of pytorch.json or ppal.json in testdata/models.
 type goldenCase struct {
@@ -73,7 +71,7 @@ func TestLoadPyTorch(t *testing.T) {
 // Our files equal, byte for byte, the files that PyTorch loaded with the same scores
 // (testdata/models/pytorch.py check).
 func TestGoldenFiles(t *testing.T) {
-	cases := map[string]goldenCase{}
+	written := map[string]goldenCase{}
 	for name, c := range readGolden(t, "pytorch.json") {
 		rng := generator(uint64(len(name)))
 		weights, err := Init(c.Model, rng)
@@ -91,18 +89,7 @@ func TestGoldenFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		path := fixtures + "/ppal_" + name + ".safetensors"
-		if *update {
-			if err := os.WriteFile(path, b.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		golden, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(golden, b.Bytes()) {
-			t.Errorf("%s differs from what Save writes now", path)
-		}
+		cases.Golden(t, path, b.Bytes())
 		loaded, err := LoadFile(path, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -116,10 +103,10 @@ func TestGoldenFiles(t *testing.T) {
 			c.Scores = append(c.Scores, scores[:c.Model.Outputs])
 			scores = scores[c.Model.Outputs:]
 		}
-		cases[name] = c
+		written[name] = c
 	}
-	if *update {
-		text, err := json.MarshalIndent(cases, "", " ")
+	if cases.Update() {
+		text, err := json.MarshalIndent(written, "", " ")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +114,7 @@ func TestGoldenFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if diff := cmp.Diff(readGolden(t, "ppal.json"), cases, cmpopts.EquateApprox(0, 1e-14)); diff != "" {
+	if diff := cmp.Diff(readGolden(t, "ppal.json"), written, cmpopts.EquateApprox(0, 1e-14)); diff != "" {
 		t.Errorf("scores (-golden +got):\n%s", diff)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ppal/internal/bench"
+	"ppal/internal/cases"
 	"ppal/internal/racing"
 )
 
@@ -39,7 +40,7 @@ func TestBenchJSON(t *testing.T) {
 	if got.status != exitDone {
 		t.Fatalf("%+v", got)
 	}
-	golden(t, "bench.json", measured(got.stdout))
+	cases.Golden(t, "testdata/bench.json", measured(got.stdout))
 	if want := "mnpc-fashion-mnist (1 of 8)\n"; !strings.HasPrefix(got.stderr, want) {
 		t.Errorf("stderr %q", got.stderr)
 	}
@@ -50,7 +51,7 @@ func TestBenchList(t *testing.T) {
 	if got.status != exitDone {
 		t.Fatalf("%+v", got)
 	}
-	golden(t, "bench-list.txt", got.stdout)
+	cases.Golden(t, "testdata/bench-list.txt", got.stdout)
 	if got = benched(t, "--list", "--memory"); got.status != exitDone || !strings.HasPrefix(got.stdout, "memory-fashion-mnist ") {
 		t.Errorf("%+v", got)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ppal/datasets"
+	"ppal/internal/cases"
 	"ppal/internal/racing"
 )
 
@@ -40,7 +41,7 @@ func TestDataCheckTables(t *testing.T) {
 			if got.status != exitDone || got.stderr != "" {
 				t.Fatalf("%+v", got)
 			}
-			golden(t, "data-check-"+name+".txt", strings.ReplaceAll(got.stdout, file, "FILE"))
+			cases.Golden(t, "testdata/data-check-"+name+".txt", strings.ReplaceAll(got.stdout, file, "FILE"))
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ppal/constraints"
+	"ppal/internal/cases"
 	"ppal/internal/racing"
 	"ppal/internal/rates"
 	"ppal/models"
@@ -114,7 +115,7 @@ func TestPrintEvaluation(t *testing.T) {
 	if err := printEvaluation(&out, e); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "evaluate.txt", out.String())
+	cases.Golden(t, "testdata/evaluate.txt", out.String())
 }
 
 // A column whose name has a comma makes groups by its name in quotes, in train and in evaluate, and

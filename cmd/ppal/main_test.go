@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,13 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"ppal/internal/cases"
 	"ppal/internal/racing"
 	"ppal/trainer/session"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // outcome is the result of a command line.
 type outcome struct {
@@ -48,23 +44,6 @@ func commandOn(ctx context.Context, prepare func(a *app), args ...string) outcom
 	return outcome{a.run(ctx, args), stdout.String(), stderr.String()}
 }
 
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // settled replaces the text that differs between runs.
 func settled(text string) string {
 	for pattern, with := range map[string]string{
@@ -88,7 +67,7 @@ func TestHelp(t *testing.T) {
 			if got.status != exitDone || got.stderr != "" {
 				t.Fatalf("status %d, %s", got.status, got.stderr)
 			}
-			golden(t, "help-"+strings.ReplaceAll(args+".txt", " ", "-"), got.stdout)
+			cases.Golden(t, "testdata/help-"+strings.ReplaceAll(args+".txt", " ", "-"), got.stdout)
 		})
 	}
 }

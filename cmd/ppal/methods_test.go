@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"ppal/internal/cases"
 	"ppal/internal/config"
 	"ppal/trainer/method"
 )
@@ -17,7 +18,7 @@ func TestMethods(t *testing.T) {
 	if got.status != exitDone {
 		t.Fatal(got.stderr)
 	}
-	golden(t, "methods.txt", got.stdout)
+	cases.Golden(t, "testdata/methods.txt", got.stdout)
 	var all strings.Builder
 	for _, name := range method.Names() {
 		got := command(t.Context(), nil, "methods", name)
@@ -26,7 +27,7 @@ func TestMethods(t *testing.T) {
 		}
 		all.WriteString(got.stdout + "\n")
 	}
-	golden(t, "methods-each.txt", all.String())
+	cases.Golden(t, "testdata/methods-each.txt", all.String())
 }
 
 // find returns a command of the program.
@@ -102,7 +103,7 @@ func TestHelpAll(t *testing.T) {
 		if got.status != exitDone || got.stderr != "" {
 			t.Fatalf("status %d, %s", got.status, got.stderr)
 		}
-		golden(t, "help-all-"+name+".txt", got.stdout)
+		cases.Golden(t, "testdata/help-all-"+name+".txt", got.stdout)
 	}
 	all := command(t.Context(), nil, "train", "--help-all").stdout
 	for _, k := range config.Keys() {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ppal/internal/cases"
 )
 
 func TestReproduceList(t *testing.T) {
@@ -12,7 +14,7 @@ func TestReproduceList(t *testing.T) {
 	if got.status != exitDone || got.stderr != "" {
 		t.Fatalf("status %d, %s", got.status, got.stderr)
 	}
-	golden(t, "reproduce-list.txt", got.stdout)
+	cases.Golden(t, "testdata/reproduce-list.txt", got.stdout)
 }
 
 // A whole study on a stub instead of the data writes both comparisons, the verdicts and the files.

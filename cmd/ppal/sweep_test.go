@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"ppal/constraints"
+	"ppal/internal/cases"
 	"ppal/internal/racing"
 	"ppal/internal/sweep"
 	"ppal/trainer/session"
@@ -120,7 +121,7 @@ func TestSweepTable(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	golden(t, "sweep-table.txt", out.String())
+	cases.Golden(t, "testdata/sweep-table.txt", out.String())
 }
 
 func TestSweepRefuses(t *testing.T) {

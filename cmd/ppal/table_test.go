@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"ppal/constraints"
+	"ppal/internal/cases"
 	"ppal/internal/rates"
 	"ppal/trainer"
 	"ppal/trainer/certify"
@@ -88,9 +89,9 @@ func TestTable(t *testing.T) {
 	if got.status != exitDone {
 		t.Errorf("%+v", got)
 	}
-	golden(t, "table-decisions.txt", settled(got.stdout))
+	cases.Golden(t, "testdata/table-decisions.txt", settled(got.stdout))
 	got = tableOf(t, func(s *stub) { s.outcome = onSurrogates() })
-	golden(t, "table-surrogates.txt", settled(got.stdout))
+	cases.Golden(t, "testdata/table-surrogates.txt", settled(got.stdout))
 	const want = "ppal: finished, but a constraint is not met: on the training rows the surrogate of gap(fpr, race) is 0.0234, want <= 0.01; " +
 		"--allow-violation makes the exit status 0\n"
 	if got.status != exitUnmet || got.stderr != want {
@@ -197,7 +198,7 @@ func TestTableUnconverged(t *testing.T) {
 		s.outcome = onDecisions()
 		s.certificate = func(c *certify.Certificate) { c.Epsilon, c.Complementarity = 0.8, 0.8 }
 	})
-	golden(t, "table-unconverged.txt", settled(got.stdout))
+	cases.Golden(t, "testdata/table-unconverged.txt", settled(got.stdout))
 	if converged := tableOf(t, func(s *stub) { s.outcome = onDecisions() }); !strings.HasPrefix(converged.stdout, "ppala on synthetic") {
 		t.Errorf("a converged run begins with\n%s", converged.stdout)
 	}
@@ -297,7 +298,7 @@ func TestTableShapes(t *testing.T) {
 			s.outcome.Constraints = append(s.outcome.Constraints, c)
 		}
 	})
-	golden(t, "table-many.txt", settled(got.stdout))
+	cases.Golden(t, "testdata/table-many.txt", settled(got.stdout))
 	got = tableOf(t, func(s *stub) {
 		s.outcome = onDecisions()
 		o := s.outcome
@@ -321,7 +322,7 @@ func TestTableByGroup(t *testing.T) {
 		got := tableOf(t, prepare, "--by-group")
 		_, shown, _ := strings.Cut(got.stdout, "rates of decisions")
 		shown, _, _ = strings.Cut(shown, "certificate")
-		golden(t, "table-by-"+name+".txt", "rates of decisions"+shown)
+		cases.Golden(t, "testdata/table-by-"+name+".txt", "rates of decisions"+shown)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/cases"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/certify"
@@ -55,9 +56,9 @@ func TestTrain(t *testing.T) {
 	}
 	// The golden files are in the package directory.
 	t.Chdir(packageDir)
-	golden(t, "train.stdout", settled(got.stdout))
-	golden(t, "train.stderr", settled(got.stderr))
-	golden(t, "train.config.yaml", settled(string(configuration)))
+	cases.Golden(t, "testdata/train.stdout", settled(got.stdout))
+	cases.Golden(t, "testdata/train.stderr", settled(got.stderr))
+	cases.Golden(t, "testdata/train.config.yaml", settled(string(configuration)))
 }
 
 // packageDir is the working directory at the start of the tests.

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -20,10 +19,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/cpu"
 
+	"ppal/internal/cases"
 	"ppal/internal/racing"
 )
-
-var update = flag.Bool("update", false, "record the table again")
 
 // outcome is the result of a run. Numbers are kept as the text in the run's files, which
 // determines their bits.
@@ -46,7 +44,7 @@ func TestRuns(t *testing.T) {
 	want := map[string]outcome{}
 	if text, err := os.ReadFile(table); err == nil {
 		decode(t, text, &want)
-	} else if !*update {
+	} else if !cases.Update() {
 		t.Fatal(err)
 	}
 	got := map[string]outcome{}
@@ -56,7 +54,7 @@ func TestRuns(t *testing.T) {
 				t.Skip(why)
 			}
 			got[r.name] = execute(t, program, r)
-			if *update {
+			if cases.Update() {
 				return
 			}
 			w, ok := want[r.name]
@@ -68,7 +66,7 @@ func TestRuns(t *testing.T) {
 			}
 		})
 	}
-	if *update {
+	if cases.Update() {
 		write(t, want, got)
 	}
 }

@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"gorgonia.org/tensor"
 
+	"ppal/internal/cases"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
@@ -27,8 +27,6 @@ func TestElsewhere(t *testing.T) {
 		}
 	}
 }
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // set returns Values from texts of the form key=value.
 func set(texts ...string) Values {
@@ -68,7 +66,7 @@ func TestResolve(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, name+".yaml", data)
+			cases.Golden(t, "testdata/"+name+".yaml", data)
 			file, err := ParseFile("again.yaml", data)
 			if err != nil {
 				t.Fatal(err)
@@ -83,23 +81,6 @@ func TestResolve(t *testing.T) {
 				t.Error(diff)
 			}
 		})
-	}
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Error(diff)
 	}
 }
 

@@ -2,7 +2,6 @@ package licenses
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,9 +11,9 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
-)
 
-var update = flag.Bool("update", false, "write third-party.txt")
+	"ppal/internal/cases"
+)
 
 // endOfTerms ends the terms of the Apache License.
 const endOfTerms = "END OF TERMS AND CONDITIONS"
@@ -26,7 +25,7 @@ var legal = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)
 // with support for GPUs and several processes, and of Go's standard library.
 func TestText(t *testing.T) {
 	want, modules := collect(t)
-	if *update {
+	if cases.Update() {
 		if err := os.WriteFile("third-party.txt", []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -1,21 +1,17 @@
 package plan_test
 
 import (
-	"flag"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
+	"ppal/internal/cases"
 	"ppal/internal/plan"
 	"ppal/models"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 func TestAgreesWithTape(t *testing.T) {
 	networks(t, func(t *testing.T, c network) {
@@ -159,18 +155,6 @@ func TestDefaultNetworkCounts(t *testing.T) {
 func TestExplain(t *testing.T) {
 	for _, heads := range []models.Heads{models.Shared, models.Separate} {
 		_, p := lower(t, classes(heads, 8, 6).build(tensor.Float32, 1))
-		file := filepath.Join("testdata", "default-"+string(heads)+".txt")
-		if *update {
-			if err := os.WriteFile(file, []byte(p.String()), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), p.String()); diff != "" {
-			t.Errorf("%s (-want +got), -update writes it anew:\n%s", file, diff)
-		}
+		cases.Golden(t, "testdata/default-"+string(heads)+".txt", p.String())
 	}
 }

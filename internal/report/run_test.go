@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
-	"flag"
 	"fmt"
 	"html"
 	"image"
@@ -18,15 +17,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"ppal/internal/cases"
 	"ppal/internal/chart"
 	"ppal/internal/rates"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 )
-
-var update = flag.Bool("update", false, "write the outlines in testdata")
 
 // evil is a name that must stay a text: a script, quotes, an escape sequence and a character that
 // reverses the direction of text.
@@ -159,23 +155,6 @@ func outline(body string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s: %s", name, diff)
-	}
-}
-
 // The page of a run with evil names shows every constraint, both values and words, and stays a
 // single page.
 func TestRun(t *testing.T) {
@@ -184,7 +163,7 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	body := strings.ReplaceAll(readPage(t, dir.Report()), string(dir), "DIR")
-	golden(t, "run.txt", outline(body))
+	cases.Golden(t, "testdata/run.txt", outline(body))
 	fromSummary, err := os.ReadFile(dir.Report())
 	if err != nil {
 		t.Fatal(err)

@@ -2,16 +2,15 @@ package style
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"html"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-)
 
-var update = flag.Bool("update", false, "draw docs/architecture.svg")
+	"ppal/internal/cases"
+)
 
 // Sizes of the picture in pixels.
 const (
@@ -44,14 +43,7 @@ func TestPicture(t *testing.T) {
 		}
 	}
 	path := filepath.Join(root, "docs/architecture.svg")
-	if *update {
-		if err := os.WriteFile(path, drawn, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if saved, err := os.ReadFile(path); err != nil || !bytes.Equal(saved, drawn) {
-		t.Errorf("docs/architecture.svg is not the drawing of docs/architecture.txt (%v): run go test ./internal/style -run Picture -update", err)
-	}
+	cases.Golden(t, path, drawn) // the drawing of docs/architecture.txt
 }
 
 // draw returns the picture as SVG, and the titles of the boxes.

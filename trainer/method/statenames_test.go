@@ -2,21 +2,16 @@ package method_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"ppal/internal/cases"
 	"ppal/internal/testkit"
 	"ppal/trainer"
 )
-
-var update = flag.Bool("update", false, "write testdata/states.txt again")
 
 // The names and the lengths of every state are the format of the checkpoint: a change makes old
 // checkpoints unreadable, and a missing name changes a resumed run. The file also has the counts of
@@ -42,17 +37,5 @@ func TestStateNames(t *testing.T) {
 			fmt.Fprintf(&text, "  vector %s\n", n)
 		}
 	}
-	const path = "testdata/states.txt"
-	if *update {
-		if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), text.String()); diff != "" {
-		t.Errorf("the states differ from %s (-want +got):\n%s", path, diff)
-	}
+	cases.Golden(t, "testdata/states.txt", text.String())
 }
