@@ -3,8 +3,6 @@ package constraints
 import (
 	"fmt"
 	"strings"
-
-	"ppal/internal/paged"
 )
 
 // Cell is an elementary rate: the share of some rows on which the decision equals a target,
@@ -120,7 +118,6 @@ type boundCell struct {
 func (c *Cell) on(p *Population) (boundCell, error) {
 	b := boundCell{Cell: c, labels: p.Labels}
 	var filters [][]bool
-	defer func() { paged.Drop(p.Pages, filters...) }()
 	for _, w := range c.where {
 		meets, err := p.with(w)
 		if err != nil {
@@ -151,7 +148,7 @@ func (c *Cell) on(p *Population) (boundCell, error) {
 			n++
 		}
 	}
-	b.rows = paged.Vector[int32](p.Pages, n)[:0]
+	b.rows = make([]int32, 0, n)
 	for i, y := range p.Labels {
 		if in(i, y) {
 			b.rows = append(b.rows, int32(i))

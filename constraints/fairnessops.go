@@ -4,8 +4,6 @@ import (
 	"fmt"
 
 	"gorgonia.org/gorgonia"
-
-	"ppal/internal/paged"
 )
 
 // fairnessOps holds the ops of a fairness problem on a set of rows. They make the problem's nodes
@@ -20,9 +18,7 @@ type fairnessOps struct {
 }
 
 func newFairnessOps(r Rows, loss, rate *SignedLoss, groups []Group, offsets []float64) (*fairnessOps, error) {
-	every := r.all()
-	all, err := newMembership(r.Pages, len(r.Labels), []Group{every})
-	paged.Drop(r.Pages, every.Rows)
+	all, err := NewMembership(len(r.Labels), []Group{r.all()})
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +26,7 @@ func newFairnessOps(r Rows, loss, rate *SignedLoss, groups []Group, offsets []fl
 	if err != nil {
 		return nil, err
 	}
-	m, err := newMembership(r.Pages, len(r.Labels), groups)
+	m, err := NewMembership(len(r.Labels), groups)
 	if err != nil {
 		return nil, err
 	}

@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"gorgonia.org/gorgonia"
-
-	"ppal/internal/paged"
 )
 
 // Gaps is a binary classification problem with bounds on the differences between two groups' rates:
@@ -119,17 +117,11 @@ func (p *Gaps) on(rows Rows, form GapForm) (*fairnessOps, error) {
 	if err != nil {
 		return nil, err
 	}
-	rate, err := ratesOf(paged.Vector[int8](rows.Pages, len(rows.Labels)), p.psi)
+	rate, err := ratesOf(make([]int8, len(rows.Labels)), p.psi)
 	if err != nil {
 		return nil, err
 	}
 	var groups []Group
-	defer func() {
-		for _, g := range groups {
-			paged.Drop(rows.Pages, g.Rows)
-			paged.Drop(rows.Pages, g.Weights)
-		}
-	}()
 	var offsets []float64
 	for t, g := range p.gaps {
 		h, err := g.difference(rows, 1)
@@ -165,7 +157,7 @@ func (g gap) difference(rows Rows, sign float64) (Group, error) {
 		return Group{}, err
 	}
 	n := len(sides[0]) + len(sides[1])
-	d := Group{Name: g.name, Rows: paged.Vector[int](rows.Pages, n)[:0], Weights: paged.Vector[float64](rows.Pages, n)[:0]}
+	d := Group{Name: g.name, Rows: make([]int, 0, n), Weights: make([]float64, 0, n)}
 	for k, side := range sides {
 		w := sign / float64(len(side))
 		if k == 1 {

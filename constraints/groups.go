@@ -2,8 +2,6 @@ package constraints
 
 import (
 	"slices"
-
-	"ppal/internal/paged"
 )
 
 // Intersections returns the groups of the constraints that meet several conditions, such as
@@ -23,11 +21,10 @@ func (s *Sample) Intersections() ([]Group, error) {
 				if err != nil {
 					return nil, err
 				}
-				g := Group{Name: name, Rows: paged.Vector[int](s.p.Pages, len(b.rows))}
+				g := Group{Name: name, Rows: make([]int, len(b.rows))}
 				for k, i := range b.rows {
 					g.Rows[k] = int(i)
 				}
-				paged.Drop(s.p.Pages, b.rows)
 				list = append(list, g)
 			}
 		}

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"ppal/internal/paged"
 )
 
 // linear is a rate as a linear function of cells: rate = constant + sum over the parts of
@@ -66,7 +64,6 @@ func (s *System) cell(c Cell) int {
 		s.sizes = append(s.sizes, 0)
 		if b, err := c.on(s.train); err == nil {
 			s.sizes[k] = len(b.rows)
-			paged.Drop(s.train.Pages, b.rows)
 		}
 	}
 	return k

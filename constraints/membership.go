@@ -6,8 +6,6 @@ import (
 	"math"
 	"slices"
 	"sync"
-
-	"ppal/internal/paged"
 )
 
 // ErrEmptyGroup says that a group has no rows, so its mean does not exist. The error's text names
@@ -49,7 +47,6 @@ type Membership struct {
 	rowWeights []float64
 	ordered    bool // the rows of each group increase
 
-	pages  *paged.Dir // has the lists of rows and entries; nil: memory
 	digest lazyDigest // of M, without the names
 }
 
@@ -57,20 +54,14 @@ type Membership struct {
 // keeps. It returns ErrEmptyGroup if a group has no rows, and an error if a row is out of range or
 // repeated within a group, if a weight is not finite, or if the numbers of weights and rows differ.
 func NewMembership(rows int, groups []Group) (*Membership, error) {
-	return newMembership(nil, rows, groups)
-}
-
-// newMembership is NewMembership with the lists of rows in pages.
-func newMembership(pages *paged.Dir, rows int, groups []Group) (*Membership, error) {
 	if rows <= 0 || rows > math.MaxInt32 {
 		return nil, fmt.Errorf("constraints: %d rows, want 1..%d", rows, math.MaxInt32)
 	}
 	if len(groups) == 0 {
 		return nil, errors.New("constraints: no groups")
 	}
-	m := &Membership{rows: rows, names: make([]string, len(groups)), starts: make([]int, 1, len(groups)+1), pages: pages}
-	last := paged.Vector[int32](pages, rows) // the last group, counted from 1, that contains each row
-	defer paged.Drop(pages, last)
+	m := &Membership{rows: rows, names: make([]string, len(groups)), starts: make([]int, 1, len(groups)+1)}
+	last := make([]int32, rows) // the last group, counted from 1, that contains each row
 	for k, g := range groups {
 		if err := g.check(rows, k, last); err != nil {
 			return nil, err
@@ -168,12 +159,7 @@ func (m *Membership) findPatterns(groups []Group, weighted bool) bool {
 		weight float64
 	}
 	list := []pattern{{group: -1}} // pattern 0 has no group
-	of := paged.Vector[uint16](m.pages, m.rows)
-	defer func() {
-		if m.patterns == nil {
-			paged.Drop(m.pages, of)
-		}
-	}()
+	of := make([]uint16, m.rows)
 	for k, g := range groups {
 		known := map[key]uint16{}
 		var last key
@@ -239,7 +225,7 @@ func (m *Membership) of(i int) (from, to int) {
 
 // transpose lists the groups of every row, in the groups' order.
 func (m *Membership) transpose(groups []Group, weighted bool) {
-	m.rowStarts = paged.Vector[int](m.pages, m.rows+1)
+	m.rowStarts = make([]int, m.rows+1)
 	for _, g := range groups {
 		for _, i := range g.Rows {
 			m.rowStarts[i+1]++
@@ -248,9 +234,9 @@ func (m *Membership) transpose(groups []Group, weighted bool) {
 	for i := range m.rows {
 		m.rowStarts[i+1] += m.rowStarts[i]
 	}
-	m.rowGroups = paged.Vector[int32](m.pages, m.entries())
+	m.rowGroups = make([]int32, m.entries())
 	if weighted {
-		m.rowWeights = paged.Vector[float64](m.pages, m.entries())
+		m.rowWeights = make([]float64, m.entries())
 	}
 	// rowStarts[i] moves to the end of row i, which is the start of row i+1.
 	for k, g := range groups {
@@ -272,9 +258,9 @@ func (m *Membership) entries() int { return m.starts[m.Groups()] - m.starts[0] }
 
 // listEntries lists the entries by groups.
 func (m *Membership) listEntries(groups []Group) {
-	m.indices = paged.Vector[int32](m.pages, m.entries())[:0]
+	m.indices = make([]int32, 0, m.entries())
 	if m.rowWeights != nil {
-		m.weights = paged.Vector[float64](m.pages, m.entries())[:0]
+		m.weights = make([]float64, 0, m.entries())
 	}
 	for _, g := range groups {
 		for e, i := range g.Rows {
@@ -319,9 +305,9 @@ func (m *Membership) CSR() (starts []int, indices []int32, weights []float64) {
 		if m.rowStarts == nil {
 			return
 		}
-		m.indices = paged.Vector[int32](m.pages, m.entries())
+		m.indices = make([]int32, m.entries())
 		if m.rowWeights != nil {
-			m.weights = paged.Vector[float64](m.pages, m.entries())
+			m.weights = make([]float64, m.entries())
 		}
 		next := slices.Clone(m.starts) // next entry of each group
 		for i := range m.rows {

@@ -3,8 +3,6 @@ package constraints
 import (
 	"fmt"
 	"math"
-
-	"ppal/internal/paged"
 )
 
 // Meter computes the values of Sample for many scores of the same rows: Decide, Smooth and
@@ -35,11 +33,10 @@ func (s *Sample) Meter() *Meter {
 	if len(s.p.Classes) != 2 {
 		return nil
 	}
-	m := &Meter{s: s, kind: paged.Vector[int32](s.p.Pages, n), chances: make([]float64, 2*min(n, meterBlock)),
+	m := &Meter{s: s, kind: make([]int32, n), chances: make([]float64, 2*min(n, meterBlock)),
 		hits: make([][]kindHit, len(s.cells)), next: make([]int, len(s.cells))}
 	kinds := int32(1)
-	states := paged.Vector[uint8](s.p.Pages, n) // of one cell: 0 for no decision that counts, else 1 + the decision
-	defer paged.Drop(s.p.Pages, states)
+	states := make([]uint8, n) // of one cell: 0 for no decision that counts, else 1 + the decision
 	for k := range s.cells {
 		cell := &s.cells[k]
 		if cell.loss {

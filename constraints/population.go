@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"ppal/internal/paged"
 )
 
 // Population describes rows for the constraint language, without features and scores.
@@ -22,9 +20,6 @@ type Population struct {
 	// Earlier holds the earlier decisions, by the file that a churn names. A decision is an index
 	// into Classes, or -1 for a row without an earlier decision.
 	Earlier map[string][]int
-	// Pages holds the vectors over rows that a System and its Samples make; nil: memory. They are
-	// valid until the Dir is closed.
-	Pages *paged.Dir
 }
 
 // Attribute is a categorical attribute of the rows.
@@ -45,7 +40,7 @@ func (p *Population) Len() int { return len(p.Labels) }
 // decision is the class with the largest score, and the first class among equal scores.
 func (p *Population) Decide(scores []float64) ([]int, error) {
 	n, c := p.Len(), len(p.Classes)
-	decisions := paged.Vector[int](p.Pages, n)
+	decisions := make([]int, n)
 	for i, s := range scores {
 		if math.IsNaN(s) {
 			return nil, fmt.Errorf("constraints: score %d of row %d is NaN", i%max(1, len(scores)/n), i/max(1, len(scores)/n))
@@ -158,7 +153,7 @@ func groupNames(groups []Group) []string {
 // with reports for each row whether the row meets the condition. The error says that the rows do
 // not have the attribute or the group.
 func (p *Population) with(c condition) (meets []bool, err error) {
-	meets = paged.Vector[bool](p.Pages, p.Len())
+	meets = make([]bool, p.Len())
 	if a := p.attribute(c.attribute); a != nil {
 		value := slices.Index(a.Values, c.value)
 		for i, v := range a.Of {

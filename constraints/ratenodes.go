@@ -5,8 +5,6 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
-
-	"ppal/internal/paged"
 )
 
 // Nodes adds the smooth problem to the graph of the scores: [n, 1] or [n] for two classes, or [n,
@@ -53,7 +51,7 @@ func (s *Sample) LossNode(scores *gorgonia.Node) (*gorgonia.Node, error) {
 		return nil, err
 	}
 	m, err := s.mean("loss", func() ([]Group, []float64, error) {
-		rows := paged.Vector[int](s.p.Pages, s.p.Len())
+		rows := make([]int, s.p.Len())
 		for i := range rows {
 			rows[i] = i
 		}
@@ -139,7 +137,7 @@ func (s *Sample) binary(scores *gorgonia.Node) (bool, error) {
 
 // sigmoids returns the probabilities of the positive decision [n].
 func (s *Sample) sigmoids(scores *gorgonia.Node) (*gorgonia.Node, error) {
-	op, err := ratesOf(paged.Vector[int8](s.p.Pages, s.p.Len()), Sigmoid)
+	op, err := ratesOf(make([]int8, s.p.Len()), Sigmoid)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +176,7 @@ func (s *Sample) losses(scores *gorgonia.Node, binary bool) (*gorgonia.Node, err
 	if !binary {
 		return CrossEntropy(scores, s.p.Labels)
 	}
-	signs := paged.Vector[int8](s.p.Pages, len(s.p.Labels))
+	signs := make([]int8, len(s.p.Labels))
 	for i, y := range s.p.Labels {
 		signs[i] = int8(2*y - 1)
 	}
@@ -196,7 +194,7 @@ func (s *Sample) weighted(k int, binary bool) (g Group, constant float64, err er
 	}
 	share := 1 / float64(n)
 	negative := 0
-	g.Rows, g.Weights = paged.Vector[int](s.p.Pages, n)[:0], paged.Vector[float64](s.p.Pages, n)[:0]
+	g.Rows, g.Weights = make([]int, 0, n), make([]float64, 0, n)
 	for _, i := range cell.rows {
 		weight := share
 		if !cell.loss {
@@ -215,7 +213,6 @@ func (s *Sample) weighted(k int, binary bool) (g Group, constant float64, err er
 	case len(g.Rows) == 0: // no row has the label of a joint cell: the rate is 0 whatever the decisions
 		g.Rows, g.Weights = append(g.Rows, 0), append(g.Weights, 0)
 	case len(g.Rows) == n && negative == 0:
-		paged.Drop(s.p.Pages, g.Weights)
 		g.Weights = nil // the plain mean
 	}
 	return g, float64(negative) / float64(n), nil
@@ -298,13 +295,7 @@ func (s *Sample) mean(key string, groups func() ([]Group, []float64, error)) (gr
 	if err != nil {
 		return groupMean{}, err
 	}
-	defer func() {
-		for _, g := range list {
-			paged.Drop(s.p.Pages, g.Rows)
-			paged.Drop(s.p.Pages, g.Weights)
-		}
-	}()
-	members, err := newMembership(s.p.Pages, s.p.Len(), list)
+	members, err := NewMembership(s.p.Len(), list)
 	if err != nil {
 		return groupMean{}, err
 	}
@@ -374,7 +365,7 @@ func (s *Sample) objectiveMean(k int, binary bool) (groupMean, error) {
 		if factor != 1 {
 			if g.Weights == nil {
 				share := 1 / float64(len(g.Rows))
-				g.Weights = paged.Vector[float64](s.p.Pages, len(g.Rows))
+				g.Weights = make([]float64, len(g.Rows))
 				for e := range g.Weights {
 					g.Weights[e] = share
 				}

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-
-	"ppal/internal/paged"
 )
 
 // ErrEmptyClass says that a rate needs rows of a label that no row has, among all rows or in a
@@ -19,8 +17,6 @@ type Rows struct {
 	// Groups are sets of rows with default weights, with the problem's names in the problem's
 	// order. They may overlap and need not cover all rows.
 	Groups []Group
-	// Pages holds vectors over the rows; nil: memory. They are valid until the Dir is closed.
-	Pages *paged.Dir
 }
 
 // check checks the labels and the names of the groups. It accepts groups without rows.
@@ -49,7 +45,7 @@ func (r Rows) check(names []string) error {
 
 // all returns the group of all rows.
 func (r Rows) all() Group {
-	g := Group{Name: "all rows", Rows: paged.Vector[int](r.Pages, len(r.Labels))}
+	g := Group{Name: "all rows", Rows: make([]int, len(r.Labels))}
 	for i := range g.Rows {
 		g.Rows[i] = i
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -17,23 +16,30 @@ import (
 	"ppal/internal/racing"
 )
 
-// writeNumbers writes a table of n rows with five numbers, a group and a label.
+// width is the number of numbers in a row of the tests' tables and LIBSVM files.
+const width = 40
+
+// writeNumbers writes a table of n rows with width numbers, a group and a label.
 func writeNumbers(t *testing.T, n int) (path string) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
-	text := bytes.NewBufferString("a,b,c,d,e,sex,y\n")
+	var text []byte
+	for j := range width {
+		text = fmt.Appendf(text, "x%d,", j)
+	}
+	text = append(text, "sex,y\n"...)
 	for range n {
 		sum := 0.0
-		for range 5 {
+		for range width {
 			x := rng.NormFloat64()
 			sum += x
-			fmt.Fprintf(text, "%.3f,", x)
+			text = append(strconv.AppendFloat(text, x, 'f', 3, 64), ',')
 		}
 		sex := rng.IntN(2)
-		fmt.Fprintf(text, "%c,%t\n", "fm"[sex], sum+float64(sex) > 0.5)
+		text = fmt.Appendf(text, "%c,%t\n", "fm"[sex], sum+float64(sex) > 0.5)
 	}
 	path = filepath.Join(t.TempDir(), "numbers.csv")
-	if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
+	if err := os.WriteFile(path, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -69,14 +75,14 @@ func anonymousPeak(t *testing.T, cmd *exec.Cmd) (peak int) {
 	}
 }
 
-// writeSparse writes a file of n rows with 5 entries each in LIBSVM's format.
+// writeSparse writes a file of n rows with width entries each in LIBSVM's format.
 func writeSparse(t *testing.T, n int) (path string) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 2))
 	var text []byte
 	for range n {
 		text = append(text, "-+"[rng.IntN(2)], '1')
-		for j := range 5 {
+		for j := range width {
 			text = append(strconv.AppendInt(append(text, ' '), int64(j+1), 10), ':')
 			text = strconv.AppendInt(text, int64(1+rng.IntN(9)), 10)
 		}
@@ -117,29 +123,37 @@ func writePictures(t *testing.T, n int) (dir string) {
 	return dir
 }
 
-// With --memory, the anonymous memory of a run on pictures or on a LIBSVM file does not grow with
-// the rows, neither when it keeps the rows nor when it finds them. Few pictures have vectors below
-// the size from which vectors lie in files. In memory, a picture would take 1,568 bytes, for
-// training and testing, and 3,136 bytes packed; a sparse row would take at least 96 bytes.
-func TestMemoryOfPicturesAndSparseRows(t *testing.T) {
+// With --memory, the features of the rows lie in files: the anonymous memory of a whole run, from
+// the reading to the certificate, grows with the labels, groups and scores of the rows only,
+// whether the run keeps the rows or finds them. In memory, a row of a table would take 320 bytes
+// and 160 packed, a sparse row 480 and more packed, and a picture 1,568, for training and testing,
+// and 3,136 packed.
+func TestMemoryOfRows(t *testing.T) {
 	racing.Skip(t, "its memory grows with the rows; the tests of trainer/session with pages run these goroutines")
+	table := func(on string) func(n int) []string {
+		return func(n int) []string {
+			return []string{"--file", writeNumbers(t, n), "--label", "y=true", "--subject-to", "gap(positive_rate, sex) <= 0.5", "--bounds-on", on}
+		}
+	}
 	for name, tc := range map[string]struct {
 		few, many int
 		most      int // bytes for each row
 		flags     func(n int) []string
 	}{
+		"table, surrogate": {50_000, 200_000, 200, table("surrogate")},
+		"table, decisions": {50_000, 200_000, 300, table("decisions")},
 		"pictures": {2000, 12_000, 784, func(n int) []string {
 			return []string{"--dataset", "fashion-mnist", "--data-dir", writePictures(t, n), "--classes", "0,1", "--kappa", "5", "--model", "linear"}
 		}},
-		"LIBSVM": {150_000, 450_000, 40, func(n int) []string {
+		"LIBSVM": {50_000, 200_000, 300, func(n int) []string {
 			return []string{"--dataset", "libsvm", "--file", writeSparse(t, n), "--subject-to", "fpr <= 0.9", "--bounds-on", "surrogate"}
 		}},
 	} {
 		peak := map[string]int{}
 		for _, n := range []int{tc.few, tc.many} {
-			out := filepath.Join(t.TempDir(), "run")
+			flags, out := tc.flags(n), filepath.Join(t.TempDir(), "run")
 			for _, which := range []string{"first", "second"} {
-				run := process(append(tc.flags(n), "--iterations", "3", "--memory", "64MiB", "--memory-limit", "none", "--threads", "1",
+				run := process(append(flags, "--iterations", "3", "--memory", "64MiB", "--memory-limit", "none", "--threads", "1",
 					"--quiet", "--allow-violation", "--out", out+which)...)
 				run.Args = slices.Insert(run.Args, 1, "train")
 				run.Env = append(run.Env, "GOGC=20") // garbage of up to 32 MB would hide the rest
@@ -154,37 +168,5 @@ func TestMemoryOfPicturesAndSparseRows(t *testing.T) {
 				t.Logf("%s, %s run: %.1f bytes a row; %d KiB, %d KiB", name, which, float64(grown)/float64(tc.many-tc.few), few>>10, many>>10)
 			}
 		}
-	}
-}
-
-// With --memory, the anonymous memory of a whole run, from the reading to the certificate, does not
-// grow with the rows, for bounds on surrogates and on decisions.
-func TestMemoryDoesNotGrowWithRows(t *testing.T) {
-	racing.Skip(t, "its memory grows with the rows; the tests of trainer/session with pages run these goroutines")
-	// Garbage and vectors below 1 MiB let the peak vary by a few MB. A vector of 8 bytes for each row
-	// takes another 4.6 MiB for the larger table.
-	const few, many, most = 300_000, 900_000, 9 << 19
-	files := map[int]string{few: writeNumbers(t, few), many: writeNumbers(t, many)}
-	for _, on := range []string{"surrogate", "decisions"} {
-		t.Run(on, func(t *testing.T) {
-			t.Parallel()
-			peak := map[int]int{few: math.MaxInt, many: math.MaxInt}
-			for k := range 6 { // garbage only adds to a peak: the least of up to three runs counts
-				if k%2 == 0 && k > 0 && peak[many]-peak[few] <= most {
-					break
-				}
-				n := []int{few, many}[k%2]
-				run := process("train", "--file", files[n], "--label", "y=true", "--subject-to", "gap(positive_rate, sex) <= 0.5",
-					"--bounds-on", on, "--iterations", "10", "--memory", "64MiB", "--memory-limit", "none", "--threads", "1", "--quiet", "--allow-violation",
-					"--out", filepath.Join(t.TempDir(), "run"))
-				run.Env = append(run.Env, "GOGC=20") // garbage of up to 32 MB would hide the rest
-				peak[n] = min(peak[n], anonymousPeak(t, run))
-			}
-			grown := peak[many] - peak[few]
-			if grown > most {
-				t.Errorf("%d rows take %d KiB and %d rows take %d KiB of anonymous memory", few, peak[few]>>10, many, peak[many]>>10)
-			}
-			t.Logf("%.1f bytes a row; %d KiB, %d KiB", float64(grown)/(many-few), peak[few]>>10, peak[many]>>10)
-		})
 	}
 }

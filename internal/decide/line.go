@@ -2,8 +2,6 @@ package decide
 
 import (
 	"math"
-
-	"ppal/internal/paged"
 )
 
 // move describes the decision for a row: class to if the margin is above the threshold, else class
@@ -41,21 +39,13 @@ type line struct {
 // newLine returns a line for the rates and the target; the caller sets the moves.
 func newLine(rates *Rates, target *Target) *line {
 	n := rates.Rows()
-	l := &line{rates: rates, target: target, moves: paged.Vector[move](rates.pages, n), g: make([]float64, len(target.Bounds)), coarse: make([]bool, len(target.Bounds)),
-		scratch: paged.Vector[int32](rates.pages, n),
+	l := &line{rates: rates, target: target, moves: make([]move, n), g: make([]float64, len(target.Bounds)), coarse: make([]bool, len(target.Bounds)),
+		scratch: make([]int32, n),
 		least:   make([]float64, len(target.Bounds))}
 	for _, d := range []*[]float64{&l.d, &l.after, &l.low, &l.high} {
 		*d = make([]float64, rates.Len())
 	}
-	l.order.radix.Pages = rates.pages
 	return l
-}
-
-// free removes the memory in pages.
-func (l *line) free() {
-	paged.Drop(l.rates.pages, l.moves)
-	paged.Drop(l.rates.pages, l.scratch)
-	l.order.free()
 }
 
 // search returns the best threshold t and writes its result to e. On entry, e holds the result of t

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"ppal/internal/paged"
 	"ppal/internal/vec"
 	"ppal/trainer"
 	"ppal/trainer/certify"
@@ -324,8 +323,7 @@ func (l *loop) count() (*Round, error) {
 		return nil, err
 	}
 	rates, h := l.f.Rates.at(all.Terms()), all.Terms()
-	decisions, counted := paged.Vector[int32](rates.pages, rates.Rows()), make([]float64, rates.Len())
-	defer paged.Drop(rates.pages, decisions)
+	decisions, counted := make([]int32, rates.Rows()), make([]float64, rates.Len())
 	Decide(decisions, scores, nil)
 	rates.Count(counted, decisions)
 	d := slices.Clone(h)

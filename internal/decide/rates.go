@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"ppal/internal/paged"
 	"ppal/trainer/problem"
 )
 
@@ -28,7 +27,6 @@ type Rates struct {
 	kinds     [][]Entry // the distinct lists of entries
 	kind      []int32   // of each row, an index into kinds
 	undecided []int     // the rates that decisions do not determine
-	pages     *paged.Dir
 }
 
 // Undecided declares that decisions do not determine a rate, for example a mean loss. Train uses
@@ -50,15 +48,10 @@ func (r *Rates) at(h []float64) *Rates {
 // decision. NewRates returns an error that wraps problem.ErrSettings if an entry has an unknown
 // rate or class, or a weight that is not finite.
 func NewRates(rows, classes int, constants []float64, entries func(row int) []Entry) (*Rates, error) {
-	return NewRatesIn(nil, rows, classes, constants, entries)
-}
-
-// NewRatesIn is NewRates with the vectors over the rows, also those of Offsets and Train, in pages.
-func NewRatesIn(pages *paged.Dir, rows, classes int, constants []float64, entries func(row int) []Entry) (*Rates, error) {
 	if rows <= 0 || classes < 2 {
 		return nil, fmt.Errorf("decide: %w: %d rows and %d classes, want rows and at least two classes", problem.ErrSettings, rows, classes)
 	}
-	r := &Rates{classes: classes, constants: append([]float64{}, constants...), kind: paged.Vector[int32](pages, rows), pages: pages}
+	r := &Rates{classes: classes, constants: append([]float64{}, constants...), kind: make([]int32, rows)}
 	known, key := map[string]int32{}, []byte(nil)
 	for i := range rows {
 		list := entries(i)

@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"ppal/internal/paged"
 	"ppal/internal/radix"
 )
 
@@ -12,15 +11,9 @@ type sorter struct {
 	moves []move
 }
 
-// free removes the memory in pages.
-func (s *sorter) free() {
-	paged.Drop(s.radix.Pages, s.moves)
-	s.radix.Free()
-}
-
 // descending sorts moves by decreasing margin. Moves with equal margins keep their order.
 func (s *sorter) descending(moves []move) {
-	s.moves = append(paged.Room(s.radix.Pages, s.moves, len(moves)), moves...)
+	s.moves = append(s.moves[:0], moves...)
 	for i, from := range s.radix.Order(len(moves), func(i int) float64 { return -s.moves[i].margin }) {
 		moves[i] = s.moves[from]
 	}

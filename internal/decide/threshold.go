@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"ppal/internal/paged"
 	"ppal/trainer/problem"
 )
 
@@ -95,10 +94,8 @@ func Offsets(rates *Rates, target *Target, scores []float64, resolution float64)
 	}
 	resolution *= largest
 	l := newLine(rates, target)
-	defer l.free()
 	e := &Exact{Offsets: make([]float64, outputs)}
-	decisions := paged.Vector[int32](rates.pages, n)
-	defer paged.Drop(rates.pages, decisions)
+	decisions := make([]int32, n)
 	Decide(decisions, scores, nil)
 	rates.Count(l.d, decisions)
 	for j, b := range target.Bounds {

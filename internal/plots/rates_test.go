@@ -48,7 +48,7 @@ func drawnRates(t *testing.T, classes []string, groups ...string) Rates {
 		}
 		s := SplitRates{Split: []string{"train", "validation", "test"}[k], Word: word, Trained: k == 0, Table: table}
 		if len(classes) == 2 {
-			s.ROC = rates.ROC(scores, positive, 400, nil)
+			s.ROC = rates.ROC(scores, positive, 400)
 		}
 		all.Splits = append(all.Splits, s)
 	}

@@ -4,8 +4,6 @@ package radix
 
 import (
 	"math"
-
-	"ppal/internal/paged"
 )
 
 // The digits of a key: six digits of 11 bits cover 64 bits.
@@ -17,20 +15,10 @@ const (
 // Sorter sorts numbers that are not NaN. It keeps its memory from one call to the next. The zero
 // value is ready for use.
 type Sorter struct {
-	Pages *paged.Dir // holds the memory until Free; nil: own memory
-
 	keys, spare  []uint64
 	order, other []int32
 	// the keys of numbers that are float32
 	short, spareShort []uint32
-}
-
-// Free removes the memory in Pages. Results of Order are not valid afterwards.
-func (s *Sorter) Free() {
-	paged.Drop(s.Pages, s.keys, s.spare)
-	paged.Drop(s.Pages, s.order, s.other)
-	paged.Drop(s.Pages, s.short, s.spareShort)
-	*s = Sorter{Pages: s.Pages}
 }
 
 // Sort sorts x in increasing order. A result of -0 becomes 0.
@@ -54,8 +42,7 @@ func (s *Sorter) Sort(x []float64) {
 func (s *Sorter) Order(n int, number func(i int) float64) []int32 {
 	s.prepare(n)
 	if cap(s.order) < n {
-		paged.Drop(s.Pages, s.order, s.other)
-		s.order, s.other = paged.Vector[int32](s.Pages, n), paged.Vector[int32](s.Pages, n)
+		s.order, s.other = make([]int32, n), make([]int32, n)
 	}
 	s.order, s.other = s.order[:n], s.other[:n]
 	for i := range s.keys {
@@ -68,8 +55,7 @@ func (s *Sorter) Order(n int, number func(i int) float64) []int32 {
 // prepare makes room for n keys.
 func (s *Sorter) prepare(n int) {
 	if cap(s.keys) < n {
-		paged.Drop(s.Pages, s.keys, s.spare)
-		s.keys, s.spare = paged.Vector[uint64](s.Pages, n), paged.Vector[uint64](s.Pages, n)
+		s.keys, s.spare = make([]uint64, n), make([]uint64, n)
 	}
 	s.keys, s.spare = s.keys[:n], s.spare[:n]
 }

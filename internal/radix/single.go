@@ -2,8 +2,6 @@ package radix
 
 import (
 	"math"
-
-	"ppal/internal/paged"
 )
 
 // singleDigits is the number of digits of digitBits bits that cover 32 bits.
@@ -23,8 +21,7 @@ func single(x []float64) bool {
 func (s *Sorter) sortSingle(x []float64) {
 	n := len(x)
 	if cap(s.short) < n {
-		paged.Drop(s.Pages, s.short, s.spareShort)
-		s.short, s.spareShort = paged.Vector[uint32](s.Pages, n), paged.Vector[uint32](s.Pages, n)
+		s.short, s.spareShort = make([]uint32, n), make([]uint32, n)
 	}
 	keys, spare := s.short[:n], s.spareShort[:n]
 	var counts [singleDigits][1 << digitBits]int32

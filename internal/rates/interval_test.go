@@ -67,12 +67,12 @@ func TestCurve(t *testing.T) {
 	scores, positive := []float64{4, 3, 3, 2, 1, 0}, []bool{true, true, false, false, true, true}
 	whole := []Point{{}, {0, 0.25}, {0.5, 0.5}, {1, 0.5}, {1, 0.75}, {1, 1}}
 	for most, want := range map[int][]Point{6: whole, 7: whole, 4: {{}, {0.5, 0.5}, {1, 0.5}, {1, 1}}, 5: {{}, {0.5, 0.5}, {1, 0.5}, {1, 1}}, 1: {{}, {1, 1}}} {
-		if d := cmp.Diff(want, ROC(scores, positive, most, nil)); d != "" {
+		if d := cmp.Diff(want, ROC(scores, positive, most)); d != "" {
 			t.Errorf("at most %d points (-want +got):\n%s", most, d)
 		}
 	}
 	for _, same := range []bool{false, true} {
-		if curve := ROC([]float64{1, 2}, []bool{same, same}, 5, nil); curve != nil {
+		if curve := ROC([]float64{1, 2}, []bool{same, same}, 5); curve != nil {
 			t.Errorf("one class: %v", curve)
 		}
 	}

@@ -81,12 +81,12 @@ func TestCountRefuses(t *testing.T) {
 
 func TestROC(t *testing.T) {
 	// tied scores are one step of the curve; the first pair separates the classes perfectly
-	got := ROC([]float64{3, 2, 2, 1}, []bool{true, true, false, false}, 100, nil)
+	got := ROC([]float64{3, 2, 2, 1}, []bool{true, true, false, false}, 100)
 	want := []Point{{0, 0}, {0, 0.5}, {0.5, 1}, {1, 1}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if ROC([]float64{1, 2}, []bool{true, true}, 10, nil) != nil {
+	if ROC([]float64{1, 2}, []bool{true, true}, 10) != nil {
 		t.Error("a curve without negative rows")
 	}
 	r := rand.New(rand.NewPCG(1, 2))
@@ -98,7 +98,7 @@ func TestROC(t *testing.T) {
 			scores[i]++
 		}
 	}
-	full, thinned := ROC(scores, positive, 1<<30, nil), ROC(scores, positive, 200, nil)
+	full, thinned := ROC(scores, positive, 1<<30), ROC(scores, positive, 200)
 	if len(full) != 5001 || len(thinned) > 210 || thinned[0] != full[0] || thinned[len(thinned)-1] != full[5000] {
 		t.Errorf("%d and %d points", len(full), len(thinned))
 	}

@@ -4,7 +4,6 @@ import (
 	"iter"
 	"slices"
 
-	"ppal/internal/paged"
 	"ppal/internal/radix"
 )
 
@@ -15,8 +14,8 @@ type Point struct{ FPR, TPR float64 }
 // ROC returns the ROC curve of the scores, from (0, 0) to (1, 1). The curve has one point for each
 // different score, or about most evenly spread points if the scores have more than most different
 // values. positive says which rows are of the positive class. ROC returns nil unless both classes
-// have rows. pages holds the sorted scores; nil: memory.
-func ROC(scores []float64, positive []bool, most int, pages *paged.Dir) []Point {
+// have rows.
+func ROC(scores []float64, positive []bool, most int) []Point {
 	positives := 0
 	for _, p := range positive {
 		if p {
@@ -27,8 +26,7 @@ func ROC(scores []float64, positive []bool, most int, pages *paged.Dir) []Point 
 	if positives == 0 || negatives == 0 {
 		return nil
 	}
-	of := [2][]float64{paged.Vector[float64](pages, negatives)[:0], paged.Vector[float64](pages, positives)[:0]}
-	defer paged.Drop(pages, of[0], of[1])
+	of := [2][]float64{make([]float64, 0, negatives), make([]float64, 0, positives)}
 	for i, s := range scores {
 		if positive[i] {
 			of[1] = append(of[1], s)
@@ -36,8 +34,7 @@ func ROC(scores []float64, positive []bool, most int, pages *paged.Dir) []Point 
 			of[0] = append(of[0], s)
 		}
 	}
-	sorter := radix.Sorter{Pages: pages}
-	defer sorter.Free()
+	var sorter radix.Sorter
 	sorter.Sort(of[0])
 	sorter.Sort(of[1])
 	n := 1

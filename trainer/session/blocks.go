@@ -8,7 +8,6 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets/matrix"
-	"ppal/internal/paged"
 	"ppal/internal/ranks"
 	"ppal/models"
 	"ppal/trainer/graph"
@@ -137,9 +136,6 @@ func (b *blocks) appendScores(scores, x []float64) ([]float64, error) {
 	}
 	n, _ := b.data.Dims()
 	at := len(scores)
-	if at == 0 {
-		scores = paged.Room(b.devices.pages, scores, n*b.outputs)
-	}
 	scores = slices.Grow(scores, n*b.outputs)[:at+n*b.outputs]
 	b.all = scores[at:]
 	err := b.score(ranks.Bytes(x))
@@ -153,7 +149,7 @@ func (b *blocks) appendScores(scores, x []float64) ([]float64, error) {
 func (b *blocks) runScore(message []byte) error {
 	x := ranks.Numbers[float64](message)
 	if n, _ := b.data.Dims(); b.all == nil {
-		b.all = paged.Vector[float64](b.devices.pages, n*b.outputs)
+		b.all = make([]float64, n*b.outputs)
 	}
 	clear(b.all[:b.from*b.outputs])
 	clear(b.all[b.to*b.outputs:])

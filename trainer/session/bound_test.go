@@ -71,7 +71,7 @@ func TestProductsAreWithinTheirBounds(t *testing.T) {
 	rows := clothes(t, 70) // one full block and a partial block
 	for _, width := range []int{1, 33, 512} {
 		e := build(t, clothing(rows, func(c *setup) { c.Hidden = []int{width} }))
-		x := imageRows(atHand(rows), e.data.normalization, nil).data.(*matrix.Bytes)
+		x := imageRows(atHand(rows), e.data.normalization).data.(*matrix.Bytes)
 		for range 2 {
 			l := firstLayer(e, x, 4)
 			for count := range kappa {

@@ -8,7 +8,6 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets/matrix"
-	"ppal/internal/paged"
 	"ppal/models"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
@@ -75,7 +74,7 @@ func (b *builder) scores(g *gorgonia.ExprGraph, data matrix.Matrix, dtype tensor
 func (b *builder) head(r rows) (*graph.Problem, error) {
 	p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
 		scores := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("scores"), gorgonia.WithShape(r.len(), b.spec.Outputs),
-			gorgonia.WithValue(tensor.New(tensor.WithShape(r.len(), b.spec.Outputs), tensor.WithBacking(paged.Vector[float64](r.pages, r.len()*b.spec.Outputs)))))
+			gorgonia.WithValue(tensor.New(tensor.WithShape(r.len(), b.spec.Outputs), tensor.WithBacking(make([]float64, r.len()*b.spec.Outputs)))))
 		f, c, err := b.statement.Nodes(scores, r.public())
 		return graph.Definition{Objective: f, Constraints: c, Parameters: gorgonia.Nodes{scores}}, err
 	}, b.devices.measure)

@@ -125,7 +125,7 @@ func (c *confidence) search(f *solution, scores, held []float64, hits []int, res
 	n, m, terms := f.rates.Rows(), c.validation.len(), c.system.Terms()
 	training, list := f.sample.Entries(), []decide.Entry(nil)
 	validation := c.sample.Entries()
-	both, err := decide.NewRatesIn(c.validation.pages, n+m, f.rates.Classes(), make([]float64, 2*terms), func(i int) []decide.Entry {
+	both, err := decide.NewRates(n+m, f.rates.Classes(), make([]float64, 2*terms), func(i int) []decide.Entry {
 		list = list[:0]
 		if i < n {
 			for _, e := range training(i) {

@@ -245,7 +245,7 @@ func TestConfidenceComparesAllThresholds(t *testing.T) {
 	if f.sample, err = d.sample(train.rows); err != nil {
 		t.Fatal(err)
 	}
-	if f.rates, err = d.rates(f.sample, train.len(), 2, nil); err != nil {
+	if f.rates, err = d.rates(f.sample, train.len(), 2); err != nil {
 		t.Fatal(err)
 	}
 	counted, err := f.sample.Count(make([]int, train.len()))

@@ -6,7 +6,6 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/decide"
-	"ppal/internal/paged"
 	"ppal/internal/rates"
 	"ppal/internal/rundir"
 	"ppal/trainer"
@@ -33,7 +32,6 @@ func (d *decisions) count(s *split, scores, parameters []float64) (*constraints.
 	if err != nil {
 		return nil, nil, fmt.Errorf("session: %s rows: %w", s.name, err)
 	}
-	defer paged.Drop(s.pages, decided)
 	_, smooth, err := sample.Smooth(scores)
 	if err != nil {
 		return nil, nil, err
@@ -110,8 +108,7 @@ func (a *assembly) probability(scores [][]float64) *Probability {
 	if len(s.classes) != 2 || len(scores[on]) != s.len() {
 		return nil
 	}
-	positive := paged.Vector[bool](s.pages, s.len())
-	defer paged.Drop(s.pages, positive)
+	positive := make([]bool, s.len())
 	for i, y := range s.labels {
 		positive[i] = y == s.classes[1].Label
 	}
@@ -139,7 +136,6 @@ func (a *assembly) probabilities(scores [][]float64) *Probabilities {
 	if err != nil {
 		return nil
 	}
-	defer paged.Drop(s.pages, labels)
 	p, err := decide.FitSoftmax(scores[on], labels, len(s.classes))
 	if err != nil {
 		return nil

@@ -10,7 +10,6 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/option"
-	"ppal/internal/paged"
 	"ppal/trainer/problem"
 )
 
@@ -158,8 +157,8 @@ func (t Decisions) needs() constraints.Needs { return constraints.NeedsOf(t.mini
 // population returns the rows for the constraint language. Disjoint groups become an attribute.
 // Other groups are the values of the attribute "groups".
 func (r Rows) population() (*constraints.Population, error) {
-	p := &constraints.Population{Attributes: r.Attributes, Earlier: r.Earlier, Pages: r.pages}
-	a, ok := ofGroups(r.Groups, len(r.Labels), r.pages)
+	p := &constraints.Population{Attributes: r.Attributes, Earlier: r.Earlier}
+	a, ok := ofGroups(r.Groups, len(r.Labels))
 	switch {
 	case !ok:
 		p.Groups = r.Groups
@@ -180,7 +179,7 @@ func (r Rows) indices() ([]int, error) {
 	for k, c := range r.Classes {
 		place[c.Label] = k
 	}
-	list := paged.Vector[int](r.pages, len(r.Labels))
+	list := make([]int, len(r.Labels))
 	for i, y := range r.Labels {
 		k, known := place[y]
 		if !known {

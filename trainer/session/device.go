@@ -39,10 +39,10 @@ type Device struct {
 	// the process leave; NoMemoryLimit: no check. The memory of a GPU does not count.
 	MemoryLimit int64
 	// Memory is the resident memory of the process, in bytes, near which the session moves rows to a
-	// file. The features of the user's own file, pictures, the activations of all rows and the vectors
-	// over rows, such as labels and scores, then lie in files, in pages that the system reads and
-	// drops, and results have the same bits. Only the CPU's plan supports it. A run whose bound is too
-	// small to be kept has a warning with the least bound. 0: all rows are in memory.
+	// file. The features of the user's own file, pictures and the activations of all rows then lie in
+	// files, in pages that the system reads and drops, and results have the same bits. Labels, groups
+	// and scores stay in memory. Only the CPU's plan supports it. A run whose bound is too small to be
+	// kept has a warning with the least bound. 0: all rows are in memory.
 	Memory int64
 	// MemoryDir is the directory of the files; "": the directory for temporary files. The files have
 	// no names, and disappear with the session.

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"ppal/internal/paged"
 	"ppal/trainer/certify"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
@@ -100,7 +99,7 @@ func (e *exact) BackwardSeveral(coefficients [][]float64, d []problem.Vector) er
 		}
 		if i == len(e.hosts) {
 			n, _ := e.head.Dims()
-			e.hosts = append(e.hosts, paged.Vector[float64](e.b.devices.pages, n))
+			e.hosts = append(e.hosts, make([]float64, n))
 		}
 		e.head.Space().Read(e.hosts[i], e.direction)
 		sums[i] = e.Slice(d[i])

@@ -14,7 +14,6 @@ import (
 
 	"ppal/datasets"
 	"ppal/datasets/matrix"
-	"ppal/internal/paged"
 	"ppal/internal/rundir"
 )
 
@@ -34,7 +33,6 @@ func (a *assembly) examples(s *split, scores []float64, most int) (*rundir.Examp
 	if decisions == nil || most <= 0 {
 		return nil, nil
 	}
-	defer paged.Drop(s.pages, decisions)
 	place := map[int]int{} // position of a label in the classes
 	for k, c := range s.classes {
 		place[c.Label] = k

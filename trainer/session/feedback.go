@@ -10,7 +10,6 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/decide"
-	"ppal/internal/paged"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/problem"
@@ -47,9 +46,9 @@ func (d *decisions) sampleOf(s *split) (*constraints.Sample, error) {
 }
 
 // rates returns the rates of decisions on a sample of n rows.
-func (d *decisions) rates(s *constraints.Sample, n, classes int, pages *paged.Dir) (*decide.Rates, error) {
+func (d *decisions) rates(s *constraints.Sample, n, classes int) (*decide.Rates, error) {
 	entries, list := s.Entries(), []decide.Entry(nil)
-	r, err := decide.NewRatesIn(pages, n, classes, make([]float64, d.system.Terms()), func(i int) []decide.Entry {
+	r, err := decide.NewRates(n, classes, make([]float64, d.system.Terms()), func(i int) []decide.Entry {
 		list = list[:0]
 		for _, e := range entries(i) {
 			list = append(list, decide.Entry(e))
@@ -170,12 +169,11 @@ func (a *assembly) optimizeDecisions(ctx context.Context, s trainer.Settings) (*
 		return nil, err
 	}
 	n := train.len()
-	if f.rates, err = d.rates(f.sample, n, len(train.classes), train.pages); err != nil {
+	if f.rates, err = d.rates(f.sample, n, len(train.classes)); err != nil {
 		return nil, err
 	}
-	zeros := paged.Vector[int](train.pages, n)
+	zeros := make([]int, n)
 	counted, err := f.sample.CountWith(zeros, make([]float64, d.system.Terms()))
-	paged.Drop(train.pages, zeros)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +230,6 @@ func (a *assembly) exactStep(f *solution) error {
 	if err != nil {
 		return err
 	}
-	defer paged.Drop(a.devices.pages, scores)
 	if a.confidence != nil {
 		err = a.confidence.exactStep(a, f, scores)
 	} else {
@@ -241,8 +238,7 @@ func (a *assembly) exactStep(f *solution) error {
 	if err != nil {
 		return err
 	}
-	decided := paged.Vector[int32](a.devices.pages, f.rates.Rows())
-	defer paged.Drop(a.devices.pages, decided)
+	decided := make([]int32, f.rates.Rows())
 	decide.Decide(decided, scores, f.exact.Offsets)
 	if a.confidence != nil { // the bounds of the exact step were tighter
 		d, g := make([]float64, f.rates.Len()), make([]float64, len(f.target.Bounds))

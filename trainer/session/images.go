@@ -7,7 +7,6 @@ import (
 
 	"ppal/datasets"
 	"ppal/datasets/matrix"
-	"ppal/internal/paged"
 	"ppal/models"
 )
 
@@ -82,7 +81,7 @@ func (s Images) load(ctx context.Context, on request) (*loaded, error) {
 			}
 			kept.write()
 		}
-		l, err := loadPictures(a.train, a.validation, &a.test, s.Normalize, on.devices.pages)
+		l, err := loadPictures(a.train, a.validation, &a.test, s.Normalize)
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +106,7 @@ func (s ImagesAtHand) load(_ context.Context, on request) (*loaded, error) {
 		own := atHand(s.Validation)
 		validation = &own
 	}
-	l, err := loadPictures(train, validation, &test, s.Normalize, nil)
+	l, err := loadPictures(train, validation, &test, s.Normalize)
 	if err != nil {
 		return nil, err
 	}
@@ -120,8 +119,8 @@ func atHand(s *datasets.Selection) pictures {
 	return pictures{*s, &own, func() (center []float64, deviation float64) { return matrix.Moments(s.Pixels) }}
 }
 
-// loadPictures normalises the pictures. validation may be nil. Vectors over the rows lie in pages.
-func loadPictures(train pictures, validation, test *pictures, kind models.NormalizationKind, pages *paged.Dir) (*loaded, error) {
+// loadPictures normalises the pictures. validation may be nil.
+func loadPictures(train pictures, validation, test *pictures, kind models.NormalizationKind) (*loaded, error) {
 	kind = cmp.Or(kind, DefaultNormalize)
 	n, err := normalization(kind, train)
 	if err != nil {
@@ -129,7 +128,7 @@ func loadPictures(train pictures, validation, test *pictures, kind models.Normal
 	}
 	l := &loaded{normalization: n, center: scaledCenter(n)}
 	for name, part := range inSplits(&train, validation, test) {
-		l.splits = append(l.splits, &split{name: name, rows: imageRows(*part, n, pages)})
+		l.splits = append(l.splits, &split{name: name, rows: imageRows(*part, n)})
 	}
 	l.description.Normalization = string(kind)
 	if kind == models.NormalizeStandardize {
@@ -154,14 +153,14 @@ func sumRows(dataset string, parts ...*datasets.Pictures) ([]DataFile, error) {
 
 // imageRows returns the rows of pictures. The scale of the pixels becomes the scale of the
 // normalisation.
-func imageRows(s pictures, n models.Normalization, pages *paged.Dir) rows {
+func imageRows(s pictures, n models.Normalization) rows {
 	if n.Kind == models.NormalizeStandardize {
 		s.pixels.SetScale(s.pixels.ByteScale() / n.Deviation)
 	}
-	r := rows{data: s.pixels, labels: paged.Vector[int](pages, s.Rows()), source: s.Source, pages: pages}
+	r := rows{data: s.pixels, labels: make([]int, s.Rows()), source: s.Source}
 	for k, name := range s.Names {
 		r.classes = append(r.classes, Class{Name: name, Label: k, Number: s.Classes[k]})
-		class := paged.Vector[int](pages, s.Offsets[k+1]-s.Offsets[k])[:0]
+		class := make([]int, 0, s.Offsets[k+1]-s.Offsets[k])
 		for i := s.Offsets[k]; i < s.Offsets[k+1]; i++ {
 			class, r.labels[i] = append(class, i), k
 		}

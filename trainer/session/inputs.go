@@ -125,7 +125,7 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 				return nil, err
 			}
 		}
-		if p.Groups, _, err = s.rateGroups(p.Sample); err != nil {
+		if p.Groups, err = s.rateGroups(p.Sample); err != nil {
 			return nil, err
 		}
 		in.Parts = append(in.Parts, p)

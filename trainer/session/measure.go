@@ -8,7 +8,6 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"ppal/internal/paged"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
@@ -127,10 +126,7 @@ func (a *assembly) appendScores(dst []float64, s *split) ([]float64, error) {
 	if s.blocks != nil {
 		return s.blocks.appendScores(dst, a.iterate())
 	}
-	if len(dst) == 0 {
-		dst = paged.Room(a.devices.pages, dst, s.len()*a.builder.spec.Outputs)
-	}
-	return s.problem.AppendWatched(dst, 0)
+	return s.problem.AppendWatched(slices.Grow(dst, s.len()*a.builder.spec.Outputs), 0)
 }
 
 // iterate returns a copy of the iterate.

@@ -49,7 +49,7 @@ func overlap(t *datasets.Table) bool {
 	for k, g := range t.Groups {
 		groups[k] = constraints.Group{Name: g.Name, Rows: g.Rows}
 	}
-	_, disjoint := ofGroups(groups, t.Rows(), nil)
+	_, disjoint := ofGroups(groups, t.Rows())
 	return len(groups) > 0 && !disjoint
 }
 

@@ -168,7 +168,7 @@ func TestBatchesInDigits(t *testing.T) {
 func TestBytesAreGivenBack(t *testing.T) {
 	needDigits(t)
 	e := onSelection(t, func(c *setup) { c.Dtype, c.Products = tensor.Float32, Int8x3 })
-	want := imageRows(atHand(selection()), e.data.normalization, nil).data
+	want := imageRows(atHand(selection()), e.data.normalization).data
 	got := make([][2][]float64, 2)
 	for i, m := range []matrix.Matrix{e.data.splits[0].data, want} {
 		single, double := make([]float32, 120*37), make([]float64, 120*37)

@@ -6,7 +6,6 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
-	"ppal/internal/paged"
 )
 
 // published is a problem of Moon et al. that also has a form with bounds on decisions.
@@ -117,7 +116,7 @@ func (t Intersectional) decisions(train Rows) (Decisions, error) {
 // excess returns the excess of a rate over the groups.
 func (r Rows) excess(rate func(of ...string) constraints.Rate) constraints.Measure {
 	name := constraints.GroupsName
-	if a, ok := ofGroups(r.Groups, len(r.Labels), r.pages); ok {
+	if a, ok := ofGroups(r.Groups, len(r.Labels)); ok {
 		name = a.Quoted()
 	}
 	return constraints.Excess(rate, name)
@@ -160,7 +159,7 @@ func groupAttribute(groups []string) string {
 
 // ofGroups returns the groups as an attribute. ok is false for fewer than two groups and for
 // groups that overlap.
-func ofGroups(groups []constraints.Group, rows int, pages *paged.Dir) (a constraints.Attribute, ok bool) {
+func ofGroups(groups []constraints.Group, rows int) (a constraints.Attribute, ok bool) {
 	if len(groups) < 2 {
 		return a, false
 	}
@@ -168,7 +167,7 @@ func ofGroups(groups []constraints.Group, rows int, pages *paged.Dir) (a constra
 	for k, g := range groups {
 		names[k] = g.Name
 	}
-	a.Name, a.Of = groupAttribute(names), paged.Vector[int](pages, rows)
+	a.Name, a.Of = groupAttribute(names), make([]int, rows)
 	for _, name := range names {
 		a.Values = append(a.Values, strings.TrimPrefix(name, a.Name+"="))
 	}
@@ -178,7 +177,6 @@ func ofGroups(groups []constraints.Group, rows int, pages *paged.Dir) (a constra
 	for k, g := range groups {
 		for _, i := range g.Rows {
 			if i < 0 || i >= rows || a.Of[i] >= 0 {
-				paged.Drop(pages, a.Of)
 				return a, false
 			}
 			a.Of[i] = k

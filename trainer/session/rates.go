@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"ppal/constraints"
-	"ppal/internal/paged"
 	"ppal/internal/rates"
 )
 
@@ -30,15 +29,12 @@ func (a *assembly) measureRates(s *split, m *SplitMeasures, scores []float64) er
 	if decisions == nil {
 		return nil
 	}
-	defer paged.Drop(s.pages, decisions)
 	place := map[int]int{} // position of a label in the classes
 	names := make([]string, len(s.classes))
 	for k, c := range s.classes {
 		place[c.Label], names[k] = k, c.Name
 	}
-	labels, positive := paged.Vector[int](s.pages, s.len()), paged.Vector[bool](s.pages, s.len())
-	defer paged.Drop(s.pages, labels)
-	defer paged.Drop(s.pages, positive)
+	labels, positive := make([]int, s.len()), make([]bool, s.len())
 	for i, y := range s.labels {
 		labels[i], positive[i] = place[y], place[y] == 1
 	}
@@ -50,8 +46,7 @@ func (a *assembly) measureRates(s *split, m *SplitMeasures, scores []float64) er
 			return err
 		}
 	}
-	groups, own, err := s.rateGroups(sample)
-	defer paged.Drop(s.pages, own...)
+	groups, err := s.rateGroups(sample)
 	if err != nil {
 		return err
 	}
@@ -62,16 +57,15 @@ func (a *assembly) measureRates(s *split, m *SplitMeasures, scores []float64) er
 		m.Rates.MarkExtremes(d.system.BoundGroups())
 	}
 	if len(scores) == s.len() {
-		m.ROC = rates.ROC(scores, positive, mostROCPoints, s.pages)
+		m.ROC = rates.ROC(scores, positive, mostROCPoints)
 	}
 	return nil
 }
 
 // rateGroups returns the groups for the reported rates: the groups of the task, each value of the
 // attributes, such as "sex=Female", and the intersections on which the task has a bound. sample is
-// the task's system on the rows, or nil. made are the lists of rows that the groups do not share
-// with the task.
-func (r rows) rateGroups(sample *constraints.Sample) (list []rates.Group, made [][]int, err error) {
+// the task's system on the rows, or nil.
+func (r rows) rateGroups(sample *constraints.Sample) (list []rates.Group, err error) {
 	for _, g := range r.groups {
 		list = append(list, rates.Group{Name: g.Name, Rows: g.Rows})
 	}
@@ -84,8 +78,7 @@ func (r rows) rateGroups(sample *constraints.Sample) (list []rates.Group, made [
 			}
 		}
 		for k, value := range a.Values {
-			list = append(list, rates.Group{Name: constraints.GroupName(a.Name, value), Rows: paged.Vector[int](r.pages, sizes[k])[:0]})
-			made = append(made, list[len(list)-1].Rows)
+			list = append(list, rates.Group{Name: constraints.GroupName(a.Name, value), Rows: make([]int, 0, sizes[k])})
 		}
 		for i, v := range a.Of {
 			if v >= 0 {
@@ -99,16 +92,15 @@ func (r rows) rateGroups(sample *constraints.Sample) (list []rates.Group, made [
 		list = append(list[:first:first], slices.DeleteFunc(slices.Clone(list[first:]), known)...)
 	}
 	if sample == nil {
-		return list, made, nil
+		return list, nil
 	}
 	intersections, err := sample.Intersections()
 	for _, g := range intersections {
-		made = append(made, g.Rows)
 		if !slices.ContainsFunc(list, func(other rates.Group) bool { return other.Name == g.Name }) {
 			list = append(list, rates.Group{Name: g.Name, Rows: g.Rows})
 		}
 	}
-	return list, made, err
+	return list, err
 }
 
 // decisions returns the index of the decided class of each row. With a single score and two
@@ -116,11 +108,10 @@ func (r rows) rateGroups(sample *constraints.Sample) (list []rates.Group, made [
 // score decides the class. decisions returns nil for other numbers of scores.
 func (r rows) decisions(scores []float64) []int {
 	classes, n := len(r.classes), r.len()
-	list := paged.Vector[int](r.pages, n)
+	list := make([]int, n)
 	switch len(scores) {
 	case n:
 		if classes != 2 {
-			paged.Drop(r.pages, list)
 			return nil
 		}
 		for i, s := range scores {
@@ -138,7 +129,6 @@ func (r rows) decisions(scores []float64) []int {
 			}
 		}
 	default:
-		paged.Drop(r.pages, list)
 		return nil
 	}
 	return list

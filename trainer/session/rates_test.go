@@ -146,7 +146,7 @@ func TestRateGroups(t *testing.T) {
 	}
 	want := []rates.Group{{Name: "sex=Female", Rows: []int{0, 2}}, {Name: "sex=Male", Rows: []int{1, 3}},
 		{Name: "age<25=no", Rows: []int{0}}, {Name: "age<25=yes", Rows: []int{2, 3}}}
-	got, _, err := r.rateGroups(nil)
+	got, err := r.rateGroups(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
-	"ppal/internal/paged"
 )
 
 // rows holds a split: the data matrix as trained, with labels and groups. The graph computes with
@@ -27,12 +26,11 @@ type rows struct {
 	named      bool        // the task's constraints name the groups
 	strata     [][]int     // see stratified; nil: by group and label
 	source     []int       // each row's number in its files, from 0; nil: not known
-	pages      *paged.Dir  // holds vectors over the rows; nil: memory
 }
 
 // public returns the labels, classes and groups for a task.
 func (r rows) public() Rows {
-	return Rows{Labels: r.labels, Classes: r.classes, Groups: r.groups, Attributes: r.attributes, Earlier: r.earlier, Tabular: r.tabular, pages: r.pages}
+	return Rows{Labels: r.labels, Classes: r.classes, Groups: r.groups, Attributes: r.attributes, Earlier: r.earlier, Tabular: r.tabular}
 }
 
 // len returns the number of rows.
@@ -95,8 +93,7 @@ func (r rows) byGroupAndLabel() [][]int {
 	if len(r.attributes)+len(r.earlier) > 0 || r.named {
 		return r.byEveryProperty()
 	}
-	group := paged.Vector[int32](r.pages, r.len()) // group of each row, from 1
-	defer paged.Drop(r.pages, group)
+	group := make([]int32, r.len()) // group of each row, from 1
 	for k, g := range r.groups {
 		for _, i := range g.Rows {
 			if group[i] != 0 {
@@ -122,9 +119,8 @@ func (r rows) byEveryProperty() [][]int {
 		properties = append(properties, r.earlier[file])
 	}
 	var member [][]int64 // of each row, the groups that overlap
-	if a, ok := ofGroups(r.groups, r.len(), r.pages); ok {
+	if a, ok := ofGroups(r.groups, r.len()); ok {
 		properties = append(properties, a.Of)
-		defer paged.Drop(r.pages, a.Of)
 	} else if r.named {
 		member = make([][]int64, r.len())
 		for k, g := range r.groups {
@@ -135,8 +131,7 @@ func (r rows) byEveryProperty() [][]int {
 	}
 	place := map[string]int32{}
 	var key []byte
-	of := paged.Vector[int32](r.pages, r.len()) // the combination of each row
-	defer paged.Drop(r.pages, of)
+	of := make([]int32, r.len()) // the combination of each row
 	for i := range r.labels {
 		key = key[:0]
 		for _, values := range properties {
@@ -165,7 +160,7 @@ func (r rows) lists(of []int32, n int) [][]int {
 	}
 	all := make([][]int, n)
 	for k, size := range sizes {
-		all[k] = paged.Vector[int](r.pages, size)[:0]
+		all[k] = make([]int, 0, size)
 	}
 	for i, k := range of {
 		all[k] = append(all[k], i)

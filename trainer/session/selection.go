@@ -3,7 +3,6 @@ package session
 import (
 	"math"
 
-	"ppal/internal/paged"
 	"ppal/trainer"
 )
 
@@ -67,9 +66,6 @@ func (a *assembly) merit(s *split) (func() trainer.Merit, error) {
 	for _, rows := range strata {
 		smallest = min(smallest, len(rows))
 	}
-	if s.strata == nil {
-		paged.Drop(s.pages, strata...)
-	}
 	tolerance := max(a.feasibilityTolerance(), 1/float64(smallest))
 	return func() trainer.Merit {
 		values, g := s.last.Values, make([]float64, len(list))
@@ -114,8 +110,7 @@ func (a *assembly) judge() (func(offsets []float64) (trainer.Merit, error), erro
 		return nil, err
 	}
 	return func(offsets []float64) (trainer.Merit, error) {
-		scores := paged.Vector[float64](held.pages, len(held.scores))
-		defer paged.Drop(held.pages, scores)
+		scores := make([]float64, len(held.scores))
 		for i, s := range held.scores {
 			scores[i] = s + offsets[i%len(offsets)]
 		}

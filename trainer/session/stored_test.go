@@ -54,7 +54,7 @@ func TestStoredRows(t *testing.T) {
 			if _, ok := data.(*matrix.Bytes); ok {
 				t.Fatalf("%+v: the bytes are kept beside the device's rows", c)
 			}
-			want := imageRows(atHand(selection()), e.data.normalization, nil).data
+			want := imageRows(atHand(selection()), e.data.normalization).data
 			for _, rows := range [][2]int{{0, 120}, {11, 25}, {119, 120}, {7, 7}} {
 				n := (rows[1] - rows[0]) * 37
 				single, double := make([]float32, n), make([]float64, n)
@@ -82,7 +82,7 @@ func TestStoredRowsEndAlike(t *testing.T) {
 		finish := func(keep bool) *Result {
 			e := onSelection(t, func(s *setup) { s.Dtype, s.Products, s.BatchSize = tensor.Float32, c.products, c.batch })
 			if keep {
-				e.data.splits[0].data = imageRows(atHand(selection()), e.data.normalization, nil).data
+				e.data.splits[0].data = imageRows(atHand(selection()), e.data.normalization).data
 				if b, ok := e.sampler.(batchTask); ok {
 					b.rows.data = e.data.splits[0].data
 				}

@@ -151,7 +151,7 @@ func loadTables(t *datasets.Tables, on request) (*loaded, error) {
 		l.description.FeatureNames = t.Preparation.Columns()
 	}
 	for name, part := range inSplits(t.Train, t.Validation, t.Test) {
-		r := rows{data: part.Features, labels: part.Labels, source: part.Source, tabular: true, named: on.needs.Groups(), pages: on.devices.pages}
+		r := rows{data: part.Features, labels: part.Labels, source: part.Source, tabular: true, named: on.needs.Groups()}
 		for k, class := range part.Classes {
 			r.classes = append(r.classes, Class{Name: class, Label: part.Label(k), Number: k})
 		}

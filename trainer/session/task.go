@@ -8,7 +8,6 @@ import (
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/internal/option"
-	"ppal/internal/paged"
 	"ppal/trainer/problem"
 )
 
@@ -123,7 +122,6 @@ type Rows struct {
 	Earlier map[string][]int
 	// Tabular is true for the rows of a table. It decides the name of a Decisions task.
 	Tabular bool
-	pages   *paged.Dir // holds vectors over the rows; nil: memory
 }
 
 // bounds returns the bounds of the constraints.
@@ -217,5 +215,5 @@ func (r Rows) groupNames() []string {
 
 // fair returns the rows for package constraints.
 func (r Rows) fair() constraints.Rows {
-	return constraints.Rows{Labels: r.Labels, Groups: r.Groups, Pages: r.pages}
+	return constraints.Rows{Labels: r.Labels, Groups: r.Groups}
 }

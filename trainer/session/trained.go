@@ -10,7 +10,6 @@ import (
 
 	"ppal/datasets"
 	"ppal/datasets/matrix"
-	"ppal/internal/paged"
 	"ppal/internal/relay"
 	"ppal/internal/rundir"
 	"ppal/trainer"
@@ -94,8 +93,7 @@ func (r rows) modelGroups() (list []rundir.ModelGroup, attribute string) {
 	for k, g := range r.groups {
 		list = append(list, rundir.ModelGroup{Name: g.Name, Conditions: r.conditions[k]})
 	}
-	if a, disjoint := ofGroups(r.groups, r.len(), r.pages); disjoint {
-		paged.Drop(r.pages, a.Of)
+	if a, disjoint := ofGroups(r.groups, r.len()); disjoint {
 		attribute = a.Name
 	}
 	return list, attribute
