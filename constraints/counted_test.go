@@ -169,29 +169,6 @@ func TestRowsToCount(t *testing.T) {
 	}
 }
 
-// TestCellNames checks the names of the elementary rates.
-func TestCellNames(t *testing.T) {
-	p, _ := people()
-	for text, want := range map[string][]string{
-		"loss[no] <= 1":                 {"loss of class no"},
-		"error[sex=Female] <= 1":        {"accuracy of sex=Female"},
-		"fpr <= 1":                      {"share decided yes of class not yes"},
-		"tpr[class=no, race=a] <= 1":    {"share decided no of class no, race=a"},
-		"churn(old.csv) <= 1":           {"decisions as in old.csv"},
-		"precision[yes, sex=Male] <= 1": {"share decided yes, rightly of sex=Male", "share decided yes, wrongly of sex=Male"},
-		"positive_rate <= 1":            {"share decided yes"},
-		"gap(fnr, sex) <= 0.1":          {"share decided yes of class yes, sex=Female", "share decided yes of class yes, sex=Male"},
-	} {
-		var names []string
-		for _, c := range systemOf(t, p, text).Rates[1:] { // the first rate is the objective's
-			names = append(names, c.Name)
-		}
-		if !slices.Equal(names, want) {
-			t.Errorf("%s: %q, want %q", text, names, want)
-		}
-	}
-}
-
 // The rates decide whether the tolerance of a ratio or of a precision is coarse, and of no other
 // inequality.
 func TestToleranceVaries(t *testing.T) {

@@ -11,19 +11,6 @@ import (
 	"ppal/constraints"
 )
 
-// parsed returns the constraints of the texts.
-func parsed(t *testing.T, texts ...string) (list []constraints.Constraint) {
-	t.Helper()
-	for _, text := range texts {
-		c, err := constraints.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, c)
-	}
-	return list
-}
-
 // TestNeeds checks the properties of the rows that constraints use: each once, in the order of
 // their first use, with the text that uses them first.
 func TestNeeds(t *testing.T) {
@@ -60,35 +47,8 @@ func TestQuotedNames(t *testing.T) {
 			t.Errorf("%q: %s, want %s", name, got, want)
 		}
 	}
-	for text, want := range map[string]string{`fpr[sex="a\b"] <= 0.1`: `fpr[sex="a\\b"] <= 0.1`, `fpr["a\"b"] <= 0.1`: `fpr["a\"b"] <= 0.1`} {
-		if got := parsed(t, text)[0].String(); got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
-		}
-	}
 	if got, want := constraints.Gap(constraints.TPR, "sex, race", "age").AtMost(0.1).String(), `gap(tpr, "sex, race"*age) <= 0.1`; got != want {
 		t.Errorf("%s, want %s", got, want)
-	}
-}
-
-// TestRatesAreShared checks that constraints share their rates: the same rate in another constraint
-// costs nothing.
-func TestRatesAreShared(t *testing.T) {
-	p, _ := clothes()
-	for _, test := range []struct {
-		texts []string
-		want  int
-	}{
-		{[]string{"recall[Shirt] >= 0.5", "error[Shirt] <= 0.4", "accuracy[Shirt] >= 0.3", "recall[Coat] >= 0.5", "error[Coat] <= 0.5"}, 3},
-		{[]string{"error[shop=x] <= 0.5", "accuracy[shop=x] >= 0.2", "error[shop=y] <= 0.5"}, 3},
-		{[]string{"error <= 0.5", "loss <= 1", "loss[Shirt] <= 1"}, 3},
-	} {
-		s, err := constraints.NewSystem(constraints.Error(), parsed(t, test.texts...), p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(s.Rates) != test.want { // with the error of all rows
-			t.Errorf("%q: %d rates, want %d", test.texts, len(s.Rates), test.want)
-		}
 	}
 }
 
