@@ -133,14 +133,14 @@ func (a *app) beginBench(opts *benchOptions, all []bench.Case) (bench.Options, *
 	if err != nil {
 		return bench.Options{}, nil, err
 	}
-	if cfg.Threads > 0 {
-		runtime.GOMAXPROCS(cfg.Threads)
+	if cfg.Session.Device.Threads > 0 {
+		runtime.GOMAXPROCS(cfg.Session.Device.Threads)
 	}
-	device, err := cfg.Device.OpenCPU()
+	device, err := cfg.Session.Device.OpenCPU()
 	if err != nil {
 		return bench.Options{}, nil, config.NameFlags(err)
 	}
-	bench.Restrict(all, device, cfg.Dtype)
+	bench.Restrict(all, device, cfg.Session.Device.Dtype)
 	dataDir, err := datasets.DirOf(cfg.Dataset, cfg.DataDir, a.getenv)
 	if err != nil {
 		return bench.Options{}, nil, err
@@ -153,7 +153,7 @@ func (a *app) beginBench(opts *benchOptions, all []bench.Case) (bench.Options, *
 	}
 	return run, &bench.Report{Machine: bench.Machine{
 		CPU: cpuModel(), Cores: runtime.NumCPU(), Threads: device.Threads(),
-		Kernels: device.Level().String(), Dtype: cfg.Dtype.String(), Version: version(),
+		Kernels: device.Level().String(), Dtype: cfg.Session.Device.Dtype.String(), Version: version(),
 	}}, nil
 }
 

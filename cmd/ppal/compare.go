@@ -201,8 +201,8 @@ func (a *app) openOneByOne(ctx context.Context, o session.Options, onGPU bool) (
 
 // onGPU reports whether a run uses a GPU: requested, or chosen automatically.
 func (a *app) onGPU(cfg config.Train) bool {
-	if cfg.Kind != "" || cfg.Engine == session.Gorgonia {
-		return cfg.Kind == session.CUDA
+	if cfg.Session.Device.Kind != "" || cfg.Session.Device.Engine == session.Gorgonia {
+		return cfg.Session.Device.Kind == session.CUDA
 	}
 	list, err := a.gpus.list()
 	return err == nil && len(list) > 0

@@ -17,7 +17,7 @@ func TestHeapLimit(t *testing.T) {
 	if got := debug.SetMemoryLimit(-1); got != before {
 		t.Errorf("without --memory the limit is %d, want %d", got, before)
 	}
-	cfg.Memory = 3 << 30
+	cfg.Session.Device.Memory = 3 << 30
 	t.Setenv("GOMEMLIMIT", "5GiB")
 	setHeap(cfg)
 	if got := debug.SetMemoryLimit(-1); got != before {

@@ -36,16 +36,16 @@ func (a *app) dataSums(ctx context.Context, cfg config.Train) ([]session.DataFil
 	for _, f := range report.Files {
 		sums = append(sums, session.DataFile{Name: f.File.Path, Bytes: f.Size, SHA256: f.SHA256, State: f.State.String()})
 	}
-	if cfg.Init == "" {
+	if cfg.Session.Init == "" {
 		return sums, nil
 	}
-	data, err := seal.ReadUpTo(cfg.Init, seal.Weights)
+	data, err := seal.ReadUpTo(cfg.Session.Init, seal.Weights)
 	if err != nil {
 		return sums, nil // the run reports the error
 	}
 	sum := rundir.NewSum()
 	sum.Write(data)
-	return append(sums, sum.File(cfg.Init)), nil
+	return append(sums, sum.File(cfg.Session.Init)), nil
 }
 
 // origin returns the part of sweep.yaml that names the version of the program and the data.

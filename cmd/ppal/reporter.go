@@ -40,10 +40,10 @@ func (a *app) newReporter(cfg config.Train) reporter {
 	switch {
 	case cfg.Quiet:
 		return silent{}
-	case a.terminal && a.width() >= leastWidth(cfg.Iterations):
-		return &barReporter{out: a.stderr, most: cfg.Iterations, width: a.width}
+	case a.terminal && a.width() >= leastWidth(cfg.Iterations()):
+		return &barReporter{out: a.stderr, most: cfg.Iterations(), width: a.width}
 	}
-	return newLogReporter(a.stderr, cfg.LogFormat, cfg.Iterations, a.now)
+	return newLogReporter(a.stderr, cfg.LogFormat, cfg.Iterations(), a.now)
 }
 
 // usualWidth is the width of a terminal that does not report its width.

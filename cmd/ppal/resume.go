@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"ppal/internal/checkpoint"
 	"ppal/internal/config"
@@ -71,24 +70,18 @@ func extension(dir string, before, now config.Train, names []string, status trai
 	if session.Extendable(status) {
 		names = slices.DeleteFunc(names, func(name string) bool { return name == "iterations" || name == "time-limit" })
 	}
-	limit, limitBefore := duration(now.TimeLimit), duration(before.TimeLimit)
+	limit, limitBefore := now.Session.TimeLimit, before.Session.TimeLimit
 	switch {
 	case len(names) > 0:
 		return fmt.Sprintf(" and keeps its --%s; %s", strings.Join(names, " and --"), goOn(dir))
-	case now.Iterations < before.Iterations || now.Iterations == before.Iterations && status == trainer.IterationLimit:
-		return fmt.Sprintf(" after %d iterations: give more --iterations", before.Iterations)
+	case now.Iterations() < before.Iterations() || now.Iterations() == before.Iterations() && status == trainer.IterationLimit:
+		return fmt.Sprintf(" after %d iterations: give more --iterations", before.Iterations())
 	case limit < limitBefore || limit == limitBefore && status == trainer.TimeLimit:
-		return fmt.Sprintf(" with --time-limit %s: give a longer --time-limit", before.TimeLimit)
+		return fmt.Sprintf(" with --time-limit %s: give a longer --time-limit", before.Text("time-limit"))
 	case limitBefore == 0 && limit > 0:
 		return " without a --time-limit: leave it out"
 	}
 	return ""
-}
-
-// duration returns a time limit; 0 for none.
-func duration(limit string) time.Duration {
-	d, _ := time.ParseDuration(limit)
-	return d
 }
 
 // summarised returns an error if a summary.json in dir cannot say whether the run is finished,

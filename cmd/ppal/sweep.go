@@ -89,8 +89,8 @@ func (a *app) sweep(ctx context.Context, values config.Values, f sweepFlags) err
 		return err
 	}
 	dir := sweep.Dir(cmp.Or(f.out, filepath.Join("runs", a.now().Format("20060102-150405")+"-sweep")))
-	if cfg.Threads > 0 {
-		runtime.GOMAXPROCS(cfg.Threads)
+	if cfg.Session.Device.Threads > 0 {
+		runtime.GOMAXPROCS(cfg.Session.Device.Threads)
 	}
 	if !cfg.Quiet {
 		s.Progress = a.sweepProgress

@@ -26,10 +26,10 @@ func (r *trainRun) printTable(result *session.Result) error {
 			printRates(out, result)
 		}
 	}
-	output := "--output " + string(r.cfg.Output)
+	output, selected := "--output "+r.cfg.Text("output"), r.cfg.Text("select")
 	switch {
-	case r.cfg.Select != trainer.OutputLast:
-		output = "--select " + string(r.cfg.Select)
+	case selected != string(trainer.OutputLast):
+		output = "--select " + selected
 	case result.Outcome != nil && result.Outcome.BoundsOn == session.OnDecisions:
 		output = "the best round"
 	}

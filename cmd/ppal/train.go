@@ -80,7 +80,7 @@ func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (fa
 		if before == nil {
 			notes, err = s.Resume(cfg.Out)
 		} else {
-			notes, err = s.Extend(cfg.Out, before.Iterations)
+			notes, err = s.Extend(cfg.Out, before.Iterations())
 		}
 		if err != nil {
 			return err
@@ -114,16 +114,16 @@ func trainConfig(values config.Values, f trainFlags) (cfg config.Train, file *co
 
 // setThreads bounds the threads of the process.
 func setThreads(cfg config.Train) {
-	if cfg.Threads > 0 {
-		runtime.GOMAXPROCS(cfg.Threads)
+	if cfg.Session.Device.Threads > 0 {
+		runtime.GOMAXPROCS(cfg.Session.Device.Threads)
 	}
 }
 
 // setHeap makes the collector run more often when the heap approaches the bound of --memory. The
 // collector counts the ballast of main, which takes no memory.
 func setHeap(cfg config.Train) {
-	if cfg.Memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(cfg.Memory + leastGarbage*100/gcPercent)
+	if cfg.Session.Device.Memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(cfg.Session.Device.Memory + leastGarbage*100/gcPercent)
 	}
 }
 
@@ -220,7 +220,7 @@ func (r *trainRun) run(ctx context.Context) error {
 func (r *trainRun) announce() {
 	d := r.session.Describe()
 	r.report.info(fmt.Sprintf("%s by %s: %d rows, %d features, %d parameters, constraints: %d, at most %d iterations, files in %s",
-		d.Task, r.method(d.PrimalStep), d.Rows.Train, d.Features, d.Parameters, len(d.Bounds), r.cfg.Iterations, d.Out))
+		d.Task, r.method(d.PrimalStep), d.Rows.Train, d.Features, d.Parameters, len(d.Bounds), r.cfg.Iterations(), d.Out))
 	if r.cfg.Explain {
 		fmt.Fprintln(r.stdout, r.session.Explain())
 	}

@@ -133,7 +133,7 @@ func (c Case) prepare(ctx context.Context, o Options) (*workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	device, err := cfg.Device.OpenCPU()
+	device, err := cfg.Session.Device.OpenCPU()
 	if err != nil {
 		return nil, err
 	}

@@ -26,25 +26,25 @@ func bare(name string, p *floor.Products) reference {
 // kernels, threads and dtype of the case.
 func bareProducts(s setting, rows, features, width int) (reference, error) {
 	prepare := floor.Dense[float32]
-	if s.Dtype == tensor.Float64 {
+	if s.Session.Device.Dtype == tensor.Float64 {
 		prepare = floor.Dense[float64]
 	}
 	p, err := prepare(s.device, rows, features, width)
 	if err != nil {
 		return reference{}, err
 	}
-	return bare(fmt.Sprintf("X W and X^T D in %s", s.Dtype), p), nil
+	return bare(fmt.Sprintf("X W and X^T D in %s", s.Session.Device.Dtype), p), nil
 }
 
 // bareSparse returns the reference of the two products with sparse rows.
 func bareSparse(s setting, x *matrix.CSR, width int) (reference, error) {
 	prepare := floor.Sparse[float32]
-	if s.Dtype == tensor.Float64 {
+	if s.Session.Device.Dtype == tensor.Float64 {
 		prepare = floor.Sparse[float64]
 	}
 	p, err := prepare(s.device, x, width)
 	if err != nil {
 		return reference{}, err
 	}
-	return bare(fmt.Sprintf("X W and X^T D over the non-zeros in %s", s.Dtype), p), nil
+	return bare(fmt.Sprintf("X W and X^T D over the non-zeros in %s", s.Session.Device.Dtype), p), nil
 }

@@ -81,7 +81,7 @@ func (c Case) MeasureMemory(ctx context.Context, o Options) (Memory, error) {
 // layouts.
 func (w *workload) bound() Bound {
 	size := uint64(4)
-	if w.setting.Dtype == tensor.Float64 {
+	if w.setting.Session.Device.Dtype == tensor.Float64 {
 		size = 8
 	}
 	// the hidden layer and the scores

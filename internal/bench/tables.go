@@ -65,7 +65,7 @@ func openAdult(ctx context.Context, s setting, n int) (*workload, error) {
 			return nil, err
 		}
 		dense, err := bareProducts(s, w.shape.Rows, w.shape.Features, w.shape.Width)
-		dense.name = "a dense pass over the same rows in " + s.Dtype.String()
+		dense.name = "a dense pass over the same rows in " + s.Session.Device.Dtype.String()
 		return []reference{sparse, dense}, err
 	}
 	return w, nil
@@ -118,7 +118,7 @@ func loadTable(s setting, random func() *datasets.Table) (t *datasets.Table, dat
 	if err != nil {
 		return nil, "", err
 	}
-	tables, err := datasets.LoadTable(s.dataDir, s.Dataset, datasets.TableOptions{Seed: s.Seed, Split: split})
+	tables, err := datasets.LoadTable(s.dataDir, s.Dataset, datasets.TableOptions{Seed: s.Session.Settings.Seed, Split: split})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return random(), Synthetic, nil

@@ -37,7 +37,7 @@ func openDisc(_ context.Context, cfg config.Train, s trainer.Settings) (Trial, e
 		G:         func(g, x []float64) { g[0] = x[0]*x[0] + x[1]*x[1] - 2 },
 		JacobianT: func(d, x, w []float64) { d[0], d[1] = 2*w[0]*x[0], 2*w[0]*x[1] },
 	}
-	p, err := f.New([]float64{0.1 * float64(cfg.Seed), 0.5})
+	p, err := f.New([]float64{0.1 * float64(cfg.Session.Settings.Seed), 0.5})
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func (r *Run) Met() bool {
 	case r.onDecisions():
 		return r.Summary.Outcome.Met()
 	}
-	return r.violation() <= r.Config.FeasibilityTolerance
+	return r.violation() <= r.Config.Session.Settings.FeasibilityTolerance
 }
 
 // violation returns the largest violation of the smooth constraints at the end.

@@ -57,8 +57,8 @@ func readOutcome(dir string) (*Outcome, error) {
 				continue
 			}
 			r.Contender, r.Seed = c.Name, seed
-			if r.Config.FeasibilityTolerance, err = strconv.ParseFloat(c.Settings["feasibility-tolerance"], 64); err != nil {
-				r.Config.FeasibilityTolerance = trainer.DefaultFeasibilityTolerance
+			if r.Config.Session.Settings.FeasibilityTolerance, err = strconv.ParseFloat(c.Settings["feasibility-tolerance"], 64); err != nil {
+				r.Config.Session.Settings.FeasibilityTolerance = trainer.DefaultFeasibilityTolerance
 			}
 			o.Runs = append(o.Runs, *r)
 		}

@@ -99,4 +99,4 @@ func (o *Outcome) shown(contender string) []Run {
 }
 
 // tolerance returns the violation up to which a smooth constraint counts as met.
-func (o *Outcome) tolerance() float64 { return o.Runs[0].Config.FeasibilityTolerance }
+func (o *Outcome) tolerance() float64 { return o.Runs[0].Config.Session.Settings.FeasibilityTolerance }

@@ -136,10 +136,7 @@ func (r *runner) all(ctx context.Context, jobs []job) ([]Run, error) {
 // train executes the job and writes its records. The run has the summary, and the reason if it
 // failed; folder.Add reads the records.
 func (r *runner) train(ctx context.Context, j job, cfg config.Train) (*Run, error) {
-	settings, err := cfg.TrainerSettings()
-	if err != nil {
-		return nil, err
-	}
+	settings := cfg.Session.Settings
 	r.study.Budget.limit(&settings, r.study.records())
 	if j.point >= 0 {
 		r.study.Budget.limit(&settings, searchRecords)

@@ -38,7 +38,7 @@ func try(r *Run, settings config.Values) Trying {
 		t.Objective += last[i].Objective / float64(len(last))
 		t.MaxViolation += last[i].MaxViolation / float64(len(last))
 	}
-	t.Feasible = r.Failure == "" && t.MaxViolation <= r.Config.FeasibilityTolerance
+	t.Feasible = r.Failure == "" && t.MaxViolation <= r.Config.Session.Settings.FeasibilityTolerance
 	return t
 }
 

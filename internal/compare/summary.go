@@ -69,7 +69,7 @@ func (o *Outcome) Best(contender string) Statistic {
 	for _, r := range o.Of(contender) {
 		best := math.Inf(1)
 		for i := range r.Records {
-			if r.Records[i].MaxViolation <= r.Config.FeasibilityTolerance {
+			if r.Records[i].MaxViolation <= r.Config.Session.Settings.FeasibilityTolerance {
 				best = min(best, r.Records[i].Objective)
 			}
 		}

@@ -8,7 +8,6 @@ package config
 
 import (
 	"ppal/models"
-	"ppal/trainer"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
 )
@@ -21,7 +20,6 @@ type Train struct {
 	Problem
 	Method
 	Run
-	Device
 }
 
 // Data describes the rows that a run reads.
@@ -105,30 +103,15 @@ type Method struct {
 	Options map[string]string
 }
 
-// Run describes the length of a run, its records and its output.
+// Run describes the length of a run, its records, its output and its device.
 type Run struct {
-	Iterations           int
-	TimeLimit            string // a Go duration, or none
-	Tolerance            float64
-	BatchSize            int // 0: all rows
-	AllRows              bool
-	Seed                 uint64
-	Output               trainer.Output // last, best, random
-	Select               trainer.Output // last, best-train, best-validation
-	Patience             int            // records; 0: no early stopping
-	FeasibilityTolerance float64
-	Out                  string // "": runs/<time>-<problem>-<method>
-	RecordEvery          int    // 0: automatic
-	NearStationarity     int
-	Examples             int    // wrong decisions of each class in report.html
-	Init                 string // a safetensors file; "": from the seed
-	TensorBoard          bool   // also write event files
-	LogFormat            string // text, json
-	Quiet                bool
+	// Session holds the settings of the session's run and device. SessionOptions adds the others.
+	Session   session.Options
+	Out       string // "": runs/<time>-<problem>-<method>
+	LogFormat string // text, json
+	Quiet     bool
+	Explain   bool // print the plan
 }
 
-// Device describes the device that computes.
-type Device struct {
-	session.Device
-	Explain bool // print the plan
-}
+// Iterations is the largest number of iterations; 0 writes the initial weights.
+func (r *Run) Iterations() int { return max(0, r.Session.Settings.Iterations) }

@@ -48,11 +48,8 @@ func (r *resolver) consistent() error {
 	if t.Confidence > 0 && option.OnRates().Holds(t.Data.Problem) && len(t.SubjectTo) == 0 {
 		return refuse("confidence", "promises bounds, and the run has none; add one (--subject-to)")
 	}
-	if t.Confidence > 0 && (t.Select == trainer.OutputBestValidation || t.Patience > 0) {
+	if s := t.Session.Settings; t.Confidence > 0 && (s.Output == trainer.OutputBestValidation || s.Patience > 0) {
 		return refuse("confidence", "needs validation rows that did not choose the weights; leave out --select best-validation and --patience")
-	}
-	if t.Select != trainer.OutputLast && t.Output != trainer.OutputLast {
-		return refuse("select", "--output %s chooses the saved weights too; give one of the two", t.Output)
 	}
 	if t.Box != nil && (len(t.Box) != 2 || t.Box[0] > t.Box[1]) {
 		return refuse("box", "must be LO,HI with LO at most HI")
@@ -90,7 +87,7 @@ func (t *Train) consistentProblem(refuse refusal) error {
 		return refuse("if-form", "bounds on decisions are on each group; use each")
 	case len(t.Epsilon) > 2 || len(t.Epsilon) == 2 && t.Data.Problem != option.EqualizedOdds:
 		return refuse("epsilon", "%d values; give one, or two with --problem eo", len(t.Epsilon))
-	case t.BatchSize > 0 && t.Data.Problem == option.Intersectional:
+	case t.Session.BatchSize > 0 && t.Data.Problem == option.Intersectional:
 		return refuse("batch-size", "mini-batches cannot keep the shares of groups that overlap; use 0, all rows")
 	}
 	return nil
@@ -155,7 +152,7 @@ func (t *Train) consistentClasses(refuse refusal, known []string) error {
 		return refuse("classes", "give at least two classes")
 	case t.Data.Problem == option.NeymanPearson && wrong != nil:
 		return refuse("kappa", "%v", wrong)
-	case t.BatchSize > 0 && t.BatchSize < len(t.Classes):
+	case t.Session.BatchSize > 0 && t.Session.BatchSize < len(t.Classes):
 		return refuse("batch-size", "must be at least %d, a row of each class, or 0, all rows", len(t.Classes))
 	}
 	return nil
@@ -186,7 +183,7 @@ func (t *Train) consistentMethod(refuse refusal) error {
 		switch {
 		case t.Data.Problem != option.NeymanPearson || t.Model.Model != Linear || t.Phi != session.Logistic:
 			return refuse("method", "needs smooth convex constraints; use --problem mnpc --model linear --phi logistic, or another method")
-		case t.BatchSize > 0:
+		case t.Session.BatchSize > 0:
 			return refuse("batch-size", "nl-iapial searches its step sizes on all rows; use 0")
 		}
 	}
@@ -195,27 +192,28 @@ func (t *Train) consistentMethod(refuse refusal) error {
 
 // consistentDevice refuses settings that the device or the engine does not support.
 func (t *Train) consistentDevice(refuse refusal) error {
+	d := t.Session.Device
 	mostThreads := max(leastThreads, threadsPerCore*runtime.NumCPU())
 	switch {
-	case t.Threads > mostThreads:
+	case d.Threads > mostThreads:
 		return refuse("threads", "must be at most %d, or 0, all cores", mostThreads)
-	case t.Engine == session.Gorgonia && t.Kind == session.CUDA:
+	case d.Engine == session.Gorgonia && d.Kind == session.CUDA:
 		return refuse("engine", "computes on the CPU; use --engine plan with --device cuda")
-	case t.Engine == session.Gorgonia && t.Products != "":
+	case d.Engine == session.Gorgonia && d.Products != "":
 		return refuse("products", "the engine gorgonia has its own products; use auto")
-	case t.Engine == session.Gorgonia:
+	case d.Engine == session.Gorgonia:
 		return nil
-	case t.Kind == session.CPU && slices.Contains(session.GPUProducts(), t.Products):
+	case d.Kind == session.CPU && slices.Contains(session.GPUProducts(), d.Products):
 		supported := []string{"auto"}
 		for _, p := range session.CPUProducts() {
 			supported = append(supported, string(p))
 		}
 		return refuse("products", "the CPU device does not support it (supported: %s)", strings.Join(supported, ", "))
-	case t.Dtype == tensor.Float64 && t.Products != "":
+	case d.Dtype == tensor.Float64 && d.Products != "":
 		return refuse("products", "with --dtype float64 products are in float64; use auto")
-	case t.Memory > 0 && t.Kind == session.CUDA:
+	case d.Memory > 0 && d.Kind == session.CUDA:
 		return refuse("memory", "keeps rows of the CPU in a file; use --device cpu, or --micro-batch for a GPU")
-	case t.MicroBatch > 0 && t.Kind == session.CPU:
+	case d.MicroBatch > 0 && d.Kind == session.CPU:
 		return refuse("micro-batch", "the CPU device works on blocks of rows already; use 0")
 	}
 	return nil

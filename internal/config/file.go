@@ -213,19 +213,10 @@ func (t Train) YAML(provenance any) ([]byte, error) {
 			continue // a given setting of a first-order step would choose this step
 		}
 		if text := settings.lookup(k.Name); k.Name != "out" && text != "" {
-			list = append(list, rundir.Setting{Name: k.Name, Value: k.inFile(text), Group: k.Group, Note: notes[k.Name]})
+			s := rundir.SettingOf(k.Option, text)
+			s.Group, s.Note = k.Group, notes[k.Name]
+			list = append(list, s)
 		}
 	}
 	return rundir.ConfigFile(list, provenance)
-}
-
-// inFile returns a value for config.yaml.
-func (k *Key) inFile(text string) any {
-	switch {
-	case k.Several():
-		return k.Items(text)
-	case k.Free(): // a path stays a string even if the text looks like a number
-		return rundir.Text(text)
-	}
-	return text
 }

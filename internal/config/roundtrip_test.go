@@ -5,10 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-	"gorgonia.org/tensor"
-
 	"ppal/trainer/method"
 	"ppal/trainer/session"
 )
@@ -75,8 +71,7 @@ func TestSessionWritesWhatTheCommandReads(t *testing.T) {
 				t.Fatalf("%v in\n%s", err, data)
 			}
 			got.Preset = want.Preset
-			if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b tensor.Dtype) bool { return a == b }),
-				cmpopts.IgnoreUnexported(session.Device{}), cmpopts.IgnoreFields(Method{}, "Reason")); diff != "" {
+			if diff := difference(want, got); diff != "" {
 				t.Error(diff)
 			}
 			for name := range file.values {

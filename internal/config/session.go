@@ -17,12 +17,8 @@ import (
 // directory of the data sets' files. The error reports a setting whose value has the wrong type; a
 // resolved configuration has no such setting.
 func (t Train) SessionOptions(dataDir string) (session.Options, error) {
-	o := session.Options{
-		Model: t.spec(), BatchSize: t.BatchSize, AllRows: t.AllRows, Init: t.Init, TensorBoard: t.TensorBoard, Device: t.Device.Device,
-	}
-	if o.Files.Examples = t.Examples; t.Examples == 0 {
-		o.Files.Examples = -1 // none, where 0 is the session's default
-	}
+	o := t.Run.Session
+	o.Model = t.spec()
 	o.Files.Config = func(p session.Provenance) ([]byte, error) { return t.chosen(o.Method).YAML(p) }
 	for _, n := range t.Notes() {
 		o.Files.Notes = append(o.Files.Notes, n.String())
@@ -42,14 +38,7 @@ func (t Train) SessionOptions(dataDir string) (session.Options, error) {
 		return o, err
 	}
 	o.Regularizer = &r
-	if o.TimeLimit, err = t.timeLimit(); err != nil {
-		return o, err
-	}
-	o.Settings, err = t.TrainerSettings()
-	if o.Settings.Iterations == 0 {
-		o.Settings.Iterations = -1 // evaluates only the start
-	}
-	return o, err
+	return o, nil
 }
 
 // spec returns the shape of the model.
@@ -77,7 +66,7 @@ func (t Train) source(dataDir string) (session.Source, error) {
 func (t *Train) TableOptions() (datasets.TableOptions, error) {
 	split, err := datasets.ParseSplit(t.Split)
 	return datasets.TableOptions{
-		Seed: t.Seed, SplitSeed: t.SplitSeed, Split: split, Groups: t.Group, DropSensitive: t.DropSensitive, Ignore: t.Ignore,
+		Seed: t.Session.Settings.Seed, SplitSeed: t.SplitSeed, Split: split, Groups: t.Group, DropSensitive: t.DropSensitive, Ignore: t.Ignore,
 		File: t.File, Label: t.Label, Classes: t.ClassNames, Features: t.Features, Categorical: t.Categorical, Missing: t.Missing, Dates: t.Dates, Decimal: t.Decimal,
 		Separator: t.SeparatorRune(), Header: t.Header, Columns: t.Columns, Skip: t.Skip, Quote: t.Quote, MissingValues: t.MissingValues,
 		ZeroBased: t.ZeroBased, TestFile: t.TestFile, Unknown: t.Unknown, SplitColumn: t.SplitColumn,

@@ -12,7 +12,6 @@ import (
 	"ppal/datasets"
 	"ppal/internal/option"
 	"ppal/models"
-	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
@@ -88,7 +87,7 @@ func (t *Train) groups() []group {
 		{GroupProblem, t.Problem.options()},
 		{GroupMethod, t.Method.options()},
 		{GroupRun, t.Run.options()},
-		{GroupDevice, t.Device.options()},
+		{GroupDevice, t.Run.deviceOptions()},
 	}
 }
 
@@ -213,57 +212,22 @@ func (m *Method) options() []*option.Option {
 	}
 }
 
+// options returns the session's options of the run, and those of the program between them.
 func (r *Run) options() []*option.Option {
-	return []*option.Option{
-		option.Count("iterations", &r.Iterations, option.AtLeast(0), "stop after N iterations; 0 writes the initial weights").
-			Or(strconv.Itoa(session.DefaultIterations)),
-		option.Custom("time-limit", "TIME|none", r.setTimeLimit, func() string { return r.TimeLimit }, "stop the training after this wall time of the run, such as 90s or 10m; reading and records count", "none").Or("none"),
-		option.Number("tolerance", &r.Tolerance, option.AtLeast(0),
-			"stop at the first record whose KKT certificate has an epsilon of at most X; 0: never").Or("0"),
-		option.Count("batch-size", &r.BatchSize, option.AtLeast(0),
-			"train on mini-batches with the same share of every class and group, and then on all rows; 0: all rows from the start, as the methods' theory assumes").Or("0").In("rows"),
-		option.Either("samples", &r.AllRows, "auto", "none",
-			"auto: the first quasi-Newton steps of a large problem on the CPU see a growing sample of the rows; none: every step sees all rows"),
-		option.Seed("seed", &r.Seed, "seed the weights, the mini-batches and the built-in data").Or("1"),
-		option.Choice("output", &r.Output, "save the last iterate, the feasible record with the smallest objective, or a random iterate",
-			trainer.OutputLast, trainer.OutputBest, trainer.OutputRandom),
-		option.Choice("select", &r.Select,
-			"save the last iterate, or the record with the smallest violation, and then the smallest objective, on the training or validation rows",
-			trainer.OutputLast, trainer.OutputBestTrain, trainer.OutputBestValidation).
-			OrRule("last; with --patience: best-validation", r.defaultSelect, "patience", "output"),
-		option.Count("patience", &r.Patience, option.AtLeast(0),
-			"stop after N checks in a row without an improvement on the validation rows (a check follows each 1/200 of --iterations); 0: never").Or("0").In("checks"),
-		option.Number("feasibility-tolerance", &r.FeasibilityTolerance, option.Positive, "count a constraint as met up to this violation").
-			Or(option.Float(trainer.DefaultFeasibilityTolerance)),
-		option.Text("out", &r.Out, "DIR", "write the run to this new directory").
-			OrRule("runs/<time>-<problem>-<method>", none),
-		option.Custom("record-every", "N|auto", r.setRecordEvery, r.recordEvery,
-			"record every N iterations, which changes neither the weights nor the end of the run; auto: at most 200 records a run, which take at most a tenth of the training time if it exceeds 10 s", automatic).Or(automatic),
-		option.Count("near-stationarity", &r.NearStationarity, option.AtLeast(0),
-			"measure near stationarity at the first, the last and every N-th record, for some hundred passes over the rows each; 0: never").
-			Or("0").In("records"),
-		option.Count("examples", &r.Examples, option.AtLeast(0),
-			"show the rows of N wrong decisions of each class in report.html; 0: none, so that the run's directory holds no rows of the data").
-			Or(strconv.Itoa(session.DefaultExamples)),
-		option.Text("init", &r.Init, "FILE", "start from the weights in this safetensors file").Or(""),
-		option.Switch("tensorboard", &r.TensorBoard, "also write the records as event files for TensorBoard, which reads the directory with tensorboard --logdir DIR"),
+	list := insert(r.Session.RunOptions(), "record-every", option.Text("out", &r.Out, "DIR", "write the run to this new directory").
+		OrRule("runs/<time>-<problem>-<method>", none))
+	return append(list,
 		option.Choice("log-format", &r.LogFormat, "write log lines as text or as JSON when stderr is not a terminal", "text", "json"),
-		option.Switch("quiet", &r.Quiet, "print errors and the final table only"),
-	}
+		option.Switch("quiet", &r.Quiet, "print errors and the final table only"))
 }
 
-// defaultSelect is the choice of a run whose settings do not name one: early stopping returns to
-// the best record, unless --output chooses.
-func (r *Run) defaultSelect() string {
-	if r.Patience > 0 && r.Output == trainer.OutputLast {
-		return string(trainer.OutputBestValidation)
-	}
-	return string(trainer.OutputLast)
+// deviceOptions returns the session's options of the device, and explain.
+func (r *Run) deviceOptions() []*option.Option {
+	return insert(r.Session.Device.Options(), "dtype",
+		option.Switch("explain", &r.Explain, "print the plan of the computation before training").With(session.OnPlan()))
 }
 
-// options returns the session's options of the device, and explain behind micro-batch.
-func (d *Device) options() []*option.Option {
-	list := d.Options()
-	at := 1 + slices.IndexFunc(list, func(o *option.Option) bool { return o.Name == "micro-batch" })
-	return slices.Insert(list, at, option.Switch("explain", &d.Explain, "print the plan of the computation before training").With(session.OnPlan()))
+// insert adds an option before the named option.
+func insert(list []*option.Option, before string, o *option.Option) []*option.Option {
+	return slices.Insert(list, slices.IndexFunc(list, func(o *option.Option) bool { return o.Name == before }), o)
 }

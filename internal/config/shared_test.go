@@ -1,9 +1,20 @@
 package config
 
 import (
+	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"gorgonia.org/tensor"
 )
+
+// difference compares two configurations without the reason of the method.
+func difference(a, b Train) string {
+	return cmp.Diff(a, b, cmp.Comparer(func(a, b tensor.Dtype) bool { return a == b }),
+		cmp.Exporter(func(reflect.Type) bool { return true }), cmpopts.IgnoreFields(Method{}, "Reason"))
+}
 
 // The contenders of a comparison may differ in the methods' own settings, the batch size and the
 // device. They share everything that defines the problem or the budget.

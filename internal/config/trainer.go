@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"time"
 
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -23,7 +22,7 @@ func (t Train) TrainerMethod() (trainer.Method, error) {
 			}
 		}
 	}
-	method.SetRun(m, t.FeasibilityTolerance, t.Seed)
+	method.SetRun(m, t.Session.Settings.FeasibilityTolerance, t.Session.Settings.Seed)
 	return m, nil
 }
 
@@ -46,34 +45,4 @@ func (t Train) TrainerRegularizer() (problem.Regularizer, error) {
 		r.Lower, r.Upper = t.Box[0], t.Box[1]
 	}
 	return r, nil
-}
-
-// TrainerSettings are the run's, without observers.
-func (t Train) TrainerSettings() (trainer.Settings, error) {
-	s := trainer.Settings{
-		Iterations: t.Iterations, Tolerance: t.Tolerance, RecordEvery: t.RecordEvery,
-		NearEvery: t.NearStationarity, Output: t.chosenOutput(), Patience: t.Patience, FeasibilityTolerance: t.FeasibilityTolerance, Seed: t.Seed,
-	}
-	return s, nil
-}
-
-// timeLimit is the largest wall time from the start of the run to the end of the training; 0: no
-// limit.
-func (t Train) timeLimit() (time.Duration, error) {
-	if t.TimeLimit == "none" {
-		return 0, nil
-	}
-	d, err := time.ParseDuration(t.TimeLimit)
-	if err != nil {
-		return 0, fmt.Errorf("config: %w: time limit %q", problem.ErrSettings, t.TimeLimit)
-	}
-	return d, nil
-}
-
-// chosenOutput is the iterate that --output or --select chooses. At most one of them is not last.
-func (t Train) chosenOutput() trainer.Output {
-	if t.Select != "" && t.Select != trainer.OutputLast {
-		return t.Select
-	}
-	return t.Output
 }

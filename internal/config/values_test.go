@@ -37,8 +37,8 @@ func TestDevices(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if cfg.Kind != want.kind || cfg.Ordinal != want.ordinal || cfg.Text("device") != want.written {
-			t.Errorf("%s: %q number %d, written %s", text, cfg.Kind, cfg.Ordinal, cfg.Text("device"))
+		if cfg.Session.Device.Kind != want.kind || cfg.Session.Device.Ordinal != want.ordinal || cfg.Text("device") != want.written {
+			t.Errorf("%s: %q number %d, written %s", text, cfg.Session.Device.Kind, cfg.Session.Device.Ordinal, cfg.Text("device"))
 		}
 	}
 }
@@ -61,11 +61,7 @@ func TestSelection(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := cfg.TrainerSettings()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s.Output != c.output || s.Patience != c.patience {
+		if s := cfg.Session.Settings; s.Output != c.output || s.Patience != c.patience {
 			t.Errorf("%v: output %s and patience %d, want %s and %d", c.flags, s.Output, s.Patience, c.output, c.patience)
 		}
 	}
@@ -74,8 +70,8 @@ func TestSelection(t *testing.T) {
 func TestMemory(t *testing.T) {
 	for text, want := range map[string]int64{"all": 0, "2GiB": 2 << 30, "64MiB": 64 << 20} {
 		got, err := Resolve(Values{"memory": text}, nil)
-		if err != nil || got.Memory != want {
-			t.Errorf("%s: %d, %v, want %d", text, got.Memory, err, want)
+		if err != nil || got.Session.Device.Memory != want {
+			t.Errorf("%s: %d, %v, want %d", text, got.Session.Device.Memory, err, want)
 		}
 	}
 	for _, text := range []string{"63MiB", "none", "2", "-1GB", ""} {
@@ -95,8 +91,8 @@ func TestMemoryLimit(t *testing.T) {
 		"auto": 0, "none": session.NoMemoryLimit, "3GB": 3e9, "800MiB": 800 << 20, "1.5 GiB": 3 << 29, "100 kB": 100_000, "7B": 7,
 	} {
 		got, err := Resolve(Values{"memory-limit": text}, nil)
-		if err != nil || got.MemoryLimit != want {
-			t.Errorf("%s: %d, %v, want %d", text, got.MemoryLimit, err, want)
+		if err != nil || got.Session.Device.MemoryLimit != want {
+			t.Errorf("%s: %d, %v, want %d", text, got.Session.Device.MemoryLimit, err, want)
 		}
 	}
 	for _, text := range []string{"", "3", "GB", "-1GB", "0B", "NaNGB", "1e300GB", "3 apples"} {

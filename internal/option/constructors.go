@@ -17,6 +17,20 @@ func NumberOr(name string, field *float64, in Interval, word, help string) *Opti
 		value: &numberValue[float64]{field: field, in: in, word: word}}
 }
 
+// CountOr describes a whole number of the interval, or a word that means 0, such as auto. The word
+// is the default.
+func CountOr(name string, field *int, in Interval, word, help string) *Option {
+	return &Option{Name: name, Help: help, placeholder: "N|" + word, fallback: word,
+		value: &numberValue[int]{field: field, in: in, word: word}}
+}
+
+// Explicit describes a whole number, at least 0, in a field whose value 0 means the program's
+// default. The field of a given 0 is -1.
+func Explicit(name string, field *int, help string) *Option {
+	return &Option{Name: name, Help: help, placeholder: "N", required: true,
+		value: &explicitValue{numberValue[int]{field: field, in: AtLeast(0)}}}
+}
+
 // Count describes a whole number of the interval.
 func Count(name string, field *int, in Interval, help string) *Option {
 	return &Option{Name: name, Help: help, placeholder: "N", required: true, value: &numberValue[int]{field: field, in: in}}
@@ -31,6 +45,11 @@ func Seed(name string, field *uint64, help string) *Option {
 // Numbers describes a list of numbers of the interval.
 func Numbers(name string, field *[]float64, in Interval, placeholder, help string) *Option {
 	return &Option{Name: name, Help: help, placeholder: placeholder, required: true, value: &numbersValue[float64]{field, in}}
+}
+
+// Range describes a lower and an upper bound.
+func Range(name string, low, high *float64, help string) *Option {
+	return &Option{Name: name, Help: help, placeholder: "LO,HI", required: true, value: &pairValue{low, high}}
 }
 
 // Counts describes a list of whole numbers of the interval.

@@ -37,6 +37,7 @@ type Option struct {
 	cases       []Case
 	needs       []Condition
 	check       func() string
+	refuse      func(text string) error
 }
 
 // Condition requires that the setting Name has one of the Values. The value "inner" also matches
@@ -122,9 +123,23 @@ func (o *Option) Check(test func() string) *Option {
 	return o
 }
 
+// Refuse adds a test of a text against the settings that have values before the option. The error
+// says why the text does not fit.
+func (o *Option) Refuse(test func(text string) error) *Option {
+	o.refuse = test
+	return o
+}
+
 // Set parses the text and stores the value. The error says what the value must be. It contains
 // neither the option's name nor the text.
-func (o *Option) Set(text string) error { return o.value.set(text) }
+func (o *Option) Set(text string) error {
+	if o.refuse != nil {
+		if err := o.refuse(text); err != nil {
+			return err
+		}
+	}
+	return o.value.set(text)
+}
 
 // SetDefault stores a default. A list of statements that is empty by default stays empty, although
 // Set refuses an empty list.

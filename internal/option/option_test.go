@@ -1,6 +1,7 @@
 package option
 
 import (
+	"errors"
 	"slices"
 	"testing"
 )
@@ -17,6 +18,8 @@ func TestSet(t *testing.T) {
 	var names []string
 	var word string
 	var k kind
+	var most, every int
+	var low, high float64
 	number := Number("x", &x, Positive, "Set x")
 	between := Number("unit", &unit, Between(0, 1), "Set it")
 	word0 := NumberOr("ratio", &ratio, AtLeast(1), "none", "Set it")
@@ -58,6 +61,17 @@ func TestSet(t *testing.T) {
 		{texts, `"age, years"<45,"say ""it"""`, `"age, years<45",say "it"`, ""},
 		{texts, `5" disk,"","open, x`, `5" disk,"","""open",x`, ""},
 		{texts, `"",a`, `"",a`, ""},
+		{Explicit("most", &most, "Set it"), "7", "7", ""},
+		{Explicit("most", &most, "Set it"), "-1", "", "must be at least 0"},
+		{Explicit("most", &most, "Set it"), "0", "0", ""},
+		{CountOr("every", &every, AtLeast(1), "auto", "Set it"), "auto", "auto", ""},
+		{CountOr("every", &every, AtLeast(1), "auto", "Set it"), "x", "", "must be a whole number, at least 1, or auto"},
+		{CountOr("every", &every, AtLeast(1), "auto", "Set it"), "3", "3", ""},
+		{Range("box", &low, &high, "Set it"), "-1,2.5", "-1,2.5", ""},
+		{Range("box", &low, &high, "Set it"), "2,1", "", "must be LO,HI with LO at most HI"},
+		{Range("box", &low, &high, "Set it"), "1", "", "must be LO,HI with LO at most HI"},
+		{Range("box", &low, &high, "Set it"), "x,1", "", "each value must be a finite number"},
+		{Count("k", &most, Interval{}, "Set it").Refuse(func(string) error { return errors.New("does not fit") }), "3", "", "does not fit"},
 		{Switch("on", &on, "Do it"), "true", "true", ""},
 		{Switch("on", &on, "Do it"), "1", "", "must be true or false"},
 		{choice, "right", "right", ""},
@@ -75,8 +89,8 @@ func TestSet(t *testing.T) {
 			t.Errorf("%s %q reads back as %q: %v", tc.o.Name, tc.text, tc.o.Text(), err)
 		}
 	}
-	if k != 2 || !big || word != "right" || ratio != 2 {
-		t.Errorf("the fields are %v, %v, %v, %v", k, big, word, ratio)
+	if k != 2 || !big || word != "right" || ratio != 2 || most != -1 || every != 3 || low != -1 || high != 2.5 {
+		t.Errorf("the fields are %v, %v, %v, %v, %v, %v, %v, %v", k, big, word, ratio, most, every, low, high)
 	}
 }
 

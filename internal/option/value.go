@@ -136,6 +136,40 @@ func (v *numbersValue[T]) text() string {
 func (v *numbersValue[T]) limits() string { return v.in.words }
 func (v *numbersValue[T]) several()       {}
 
+// explicitValue is a bound whole number whose field has 0 for the program's default. A number below
+// 0 stands for 0.
+type explicitValue struct{ numberValue[int] }
+
+func (v *explicitValue) set(text string) error {
+	if err := v.numberValue.set(text); err != nil {
+		return err
+	}
+	if *v.field == 0 {
+		*v.field = -1
+	}
+	return nil
+}
+
+func (v *explicitValue) text() string { return format(max(0, *v.field)) }
+
+// pairValue is a bound pair of numbers, the first at most the second.
+type pairValue struct{ low, high *float64 }
+
+func (v *pairValue) set(text string) error {
+	var list []float64
+	if err := (&numbersValue[float64]{field: &list}).set(text); err != nil {
+		return err
+	}
+	if len(list) != 2 || list[0] > list[1] {
+		return errors.New("must be LO,HI with LO at most HI")
+	}
+	*v.low, *v.high = list[0], list[1]
+	return nil
+}
+
+func (v *pairValue) text() string { return format(*v.low) + "," + format(*v.high) }
+func (v *pairValue) several()     {}
+
 // Split returns the values of a comma-separated list, without the spaces around them.
 func Split(text string) []string {
 	parts := strings.Split(text, ",")

@@ -19,7 +19,7 @@ func outcome(runs ...compare.Run) *compare.Outcome {
 	o := &compare.Outcome{Study: &compare.Study{Title: "by hand", Seeds: []uint64{1}}}
 	for _, r := range runs {
 		r.Seed = 1
-		r.Config.FeasibilityTolerance = 1e-3
+		r.Config.Session.Settings.FeasibilityTolerance = 1e-3
 		r.Config.Method = config.Method{Name: "plada", Options: map[string]string{"alpha": "10", "beta": "0.1"}}
 		o.Study.Contenders = append(o.Study.Contenders, compare.Contender{Name: r.Contender, Values: config.Values{"method": "plada"}})
 		o.Runs = append(o.Runs, r)

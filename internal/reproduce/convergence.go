@@ -143,7 +143,7 @@ func remaining(name string) test {
 				return study.Verdict{}, false
 			}
 			debt, violation := gap(r.Last())/rho, r.Last().MaxViolation
-			holds = holds && violation > r.Config.FeasibilityTolerance && math.Abs(debt-violation) <= 0.1*violation
+			holds = holds && violation > r.Config.Session.Settings.FeasibilityTolerance && math.Abs(debt-violation) <= 0.1*violation
 			texts = append(texts, fmt.Sprintf("%s, seed %d: violation %.4g, |lambda - mu|/rho %.4g", name, r.Seed, violation, debt))
 		}
 		return study.Verdict{Ruling: study.Ruled(holds), Numbers: strings.Join(texts, "; ")}, len(o.Of(name)) > 0

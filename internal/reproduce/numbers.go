@@ -88,7 +88,7 @@ func secondsToLoss(reference string) number {
 		for _, r := range o.Of(contender) {
 			for i := range r.Records {
 				at := &r.Records[i]
-				if goal.N > 0 && at.MaxViolation <= r.Config.FeasibilityTolerance && at.Objective <= goal.Mean+lossSlack {
+				if goal.N > 0 && at.MaxViolation <= r.Config.Session.Settings.FeasibilityTolerance && at.Objective <= goal.Mean+lossSlack {
 					values = append(values, at.Seconds)
 					break
 				}

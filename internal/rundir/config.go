@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"go.yaml.in/yaml/v3"
+
+	"ppal/internal/option"
 )
 
 // The keys of config.yaml beside the settings.
@@ -23,6 +25,18 @@ type Setting struct {
 	Value any
 	Group string // the heading of the setting and of the settings behind it; "" continues the group
 	Note  string // a remark behind the value, or ""
+}
+
+// SettingOf returns an option's setting with the text as its value.
+func SettingOf(o *option.Option, text string) Setting {
+	s := Setting{Name: o.Name, Value: text}
+	switch {
+	case o.Several():
+		s.Value = o.Items(text)
+	case o.Free(): // a path stays a string even if the text looks like a number
+		s.Value = Text(text)
+	}
+	return s
 }
 
 // Text is a value that YAML keeps as text even if the text looks like a number: a path.

@@ -93,6 +93,19 @@ func (c *configuration) put(name string, value any) {
 	c.settings = append(c.settings, rundir.Setting{Name: name, Value: value, Group: c.group})
 }
 
+// options adds the settings that the run has, and those that the caller gives in vain.
+func (c *configuration) options(list []*option.Option) {
+	for _, o := range list {
+		text := o.Text()
+		if _, unmet := o.Unmet(c.text); text == "" || unmet && text == o.PlainDefault() {
+			continue
+		}
+		s := rundir.SettingOf(o, text)
+		s.Group = c.group
+		c.settings = append(c.settings, s)
+	}
+}
+
 // cannot records a part of the run that no flag expresses.
 func (c *configuration) cannot(part string) { c.beyond = append(c.beyond, part) }
 
@@ -350,28 +363,10 @@ func (c *configuration) text(name string) string {
 // run adds the settings of the training loop and of the run.
 func (c *configuration) run(o Options) {
 	s := o.Settings
-	c.count("iterations", s.Iterations)
-	limit := "none"
-	if o.TimeLimit > 0 {
-		limit = o.TimeLimit.String()
-	}
+	c.options(o.RunOptions())
 	if s.TimeLimit > 0 {
 		c.cannot("the limit on the training time")
 	}
-	c.put("time-limit", limit)
-	c.number("tolerance", s.Tolerance)
-	c.count("batch-size", o.BatchSize)
-	c.put("samples", map[bool]string{false: "auto", true: "none"}[o.AllRows])
-	c.put("seed", strconv.FormatUint(s.Seed, 10))
-	c.output(s)
-	c.number("feasibility-tolerance", s.FeasibilityTolerance)
-	if s.RecordEvery > 0 {
-		c.count("record-every", s.RecordEvery)
-	}
-	c.count("near-stationarity", s.NearEvery)
-	c.count("examples", max(0, o.Files.Examples))
-	c.path("init", o.Init)
-	c.on("tensorboard", o.TensorBoard)
 	if s.CheckEvery > 0 {
 		c.cannot("the interval of the checks")
 	}
@@ -401,31 +396,8 @@ func (c *configuration) device(d Device) {
 		c.cannot("the number of a GPU with automatic devices")
 	}
 	d.Engine = cmp.Or(d.Engine, Plan)
-	for _, o := range d.Options() {
-		// what the device has although it does not use it is written, too
-		if _, unmet := o.Unmet(c.text); !unmet || o.Text() != o.PlainDefault() {
-			c.put(o.Name, o.Text())
-		}
-	}
+	c.options(d.Options())
 	if d.OpenGPU != nil {
 		c.cannot("the GPU that the program opens")
 	}
-}
-
-// output adds early stopping and the choice of the saved weights. Two flags share this choice.
-func (c *configuration) output(s trainer.Settings) {
-	output, selected := trainer.OutputLast, trainer.OutputLast
-	switch s.Output {
-	case trainer.OutputBestTrain, trainer.OutputBestValidation:
-		selected = s.Output
-	case "":
-		if s.Patience > 0 {
-			selected = trainer.OutputBestValidation
-		}
-	default:
-		output = s.Output
-	}
-	c.put("output", string(output))
-	c.put("select", string(selected))
-	c.count("patience", s.Patience)
 }
