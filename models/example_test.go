@@ -60,7 +60,7 @@ func ExampleSave() {
 		panic(err)
 	}
 	var file bytes.Buffer
-	if err := models.Save(&file, models.Model{Spec: spec, Weights: raw, Normalization: norm}, tensor.Float32); err != nil {
+	if err := models.Save(&file, models.Model{Architecture: spec, Weights: raw, Normalization: norm}, tensor.Float32); err != nil {
 		panic(err)
 	}
 	m, err := models.Load(&file, nil)
@@ -68,7 +68,7 @@ func ExampleSave() {
 		panic(err)
 	}
 	fmt.Println(m.Weights[0].Data, m.Weights[1].Data)
-	again, err := m.Normalization.Unfold(m.Spec, m.Weights)
+	again, err := m.Normalization.Unfold(m.Architecture, m.Weights)
 	if err != nil {
 		panic(err)
 	}

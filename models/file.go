@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -23,7 +24,7 @@ var ErrFile = errors.New("not the expected model file")
 // MismatchError says that a file describes a different model than expected. It matches [ErrFile]
 // with errors.Is.
 type MismatchError struct {
-	File, Want Spec // defaults filled in
+	File, Want Architecture // defaults filled in
 }
 
 // Error names the settings that differ.
@@ -40,60 +41,87 @@ func (e *MismatchError) Is(target error) bool { return target == ErrFile }
 
 // Difference is a setting that has one value in the file and another in the expected model.
 type Difference struct {
-	Key        string // the key in the JSON of a [Spec]
-	File, Want any
+	Key        string // "kind", or the key in the JSON of the [Architecture]
+	File, Want any    // nil: the architecture has no such key
 }
 
-// Differences lists the settings that differ, in the order of [Spec]'s fields.
+// Differences lists the settings that differ, in the order of the keys in the JSON of File.
 func (e *MismatchError) Differences() []Difference {
-	f, w := e.File, e.Want
+	if f, w := e.File.Kind(), e.Want.Kind(); f != w && !(builtIn(f) && builtIn(w)) {
+		return []Difference{{"kind", f, w}}
+	}
+	keys, file := settings(e.File)
+	more, want := settings(e.Want)
+	for _, key := range more {
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
 	var differ []Difference
-	if f.Inputs != w.Inputs {
-		differ = append(differ, Difference{"inputs", f.Inputs, w.Inputs})
-	}
-	if !slices.Equal(f.Hidden, w.Hidden) {
-		differ = append(differ, Difference{"hidden", f.Hidden, w.Hidden})
-	}
-	if f.Outputs != w.Outputs {
-		differ = append(differ, Difference{"outputs", f.Outputs, w.Outputs})
-	}
-	if f.Activation != w.Activation {
-		differ = append(differ, Difference{"activation", f.Activation, w.Activation})
-	}
-	if f.Heads != w.Heads {
-		differ = append(differ, Difference{"heads", f.Heads, w.Heads})
+	for _, key := range keys {
+		if !reflect.DeepEqual(file[key], want[key]) {
+			differ = append(differ, Difference{key, file[key], want[key]})
+		}
 	}
 	return differ
+}
+
+// settings returns the values of an architecture by their keys in its JSON, and the order of the
+// keys.
+func settings(a Architecture) (keys []string, values map[string]any) {
+	values = map[string]any{}
+	dec := json.NewDecoder(bytes.NewReader(description(a)))
+	dec.UseNumber()
+	if _, err := dec.Token(); err != nil { // the opening brace
+		return nil, values
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		name, ok := key.(string)
+		var value any
+		if err != nil || !ok || dec.Decode(&value) != nil {
+			return keys, values
+		}
+		if value == nil {
+			value = []any{} // a list without elements
+		}
+		keys = append(keys, name)
+		values[name] = value
+	}
+	return keys, values
 }
 
 // The keys of a model file's metadata.
 const (
 	metaFormat        = "format"        // "pt", which PyTorch's tools require
-	metaModel         = "model"         // the Spec as JSON
+	metaKind          = "kind"          // the kind of the architecture; a Spec has none
+	metaModel         = "model"         // the architecture as JSON
 	metaNormalization = "normalization" // the Normalization as JSON, with all digits of its numbers
 )
 
 // Model is the content of a model file.
 type Model struct {
-	Spec    Spec
-	Weights Weights // for raw rows
+	Architecture Architecture
+	Weights      Weights // for raw rows, if the architecture has first layers
 
-	// Normalization has been folded into Weights: Normalization.Unfold(Spec, Weights) returns the
-	// weights as they were trained.
+	// Normalization has been folded into Weights: Normalization.Unfold(Architecture, Weights)
+	// returns the weights as they were trained. In an architecture without first layers it is a layer
+	// of its own.
 	Normalization Normalization
 }
 
 // check returns an error if the fields of m do not fit each other.
 func (m Model) check() error {
-	if err := m.Weights.Check(m.Spec); err != nil {
+	if err := m.Weights.Check(m.Architecture); err != nil {
 		return err
 	}
-	return m.Normalization.Validate(m.Spec.Inputs)
+	inputs, _ := m.Architecture.Dims()
+	return m.Normalization.Validate(inputs)
 }
 
 // Save writes the model as a safetensors file. The weights have PyTorch's layout and are rounded to
-// dtype (tensor.Float32 or tensor.Float64), so that torch.nn.Linear modules named as in
-// [Spec.Parameters] load them. A value that overflows float32 is an error. Equal models give equal
+// dtype (tensor.Float32 or tensor.Float64), so that torch.nn modules named as in
+// [Architecture.Parameters] load them. A value that overflows float32 is an error. Equal models give equal
 // bytes.
 func Save(w io.Writer, m Model, dtype tensor.Dtype) error {
 	if err := m.check(); err != nil {
@@ -110,7 +138,11 @@ func Save(w io.Writer, m Model, dtype tensor.Dtype) error {
 	default:
 		return errDtype("save", dtype)
 	}
-	model, err := json.Marshal(m.Spec.WithDefaults())
+	a, err := completed(m.Architecture)
+	if err != nil {
+		return err
+	}
+	model, err := json.Marshal(a)
 	if err != nil {
 		return fmt.Errorf("models: save: %w", err)
 	}
@@ -124,6 +156,9 @@ func Save(w io.Writer, m Model, dtype tensor.Dtype) error {
 	file := safetensors.File{Metadata: map[string]string{
 		metaFormat: "pt", metaModel: string(model), metaNormalization: string(normalization),
 	}}
+	if !builtIn(a.Kind()) {
+		file.Metadata[metaKind] = a.Kind()
+	}
 	for _, t := range m.Weights {
 		file.Tensors = append(file.Tensors, safetensors.New(t.Name, elements, t.Shape, t.Data))
 	}
@@ -144,19 +179,19 @@ func SaveFile(path string, m Model, dtype tensor.Dtype) error {
 }
 
 // Load reads a model from a safetensors file that [Save] wrote, or that PyTorch wrote with the
-// names of [Spec.Parameters].
+// names of [Architecture.Parameters].
 //
 // want is the expected model; nil accepts the file's own description. A file without a description
 // (PyTorch's) needs want and counts as not normalized. Load checks names, shapes and values. An
 // error names the tensor, what was found and what was expected. It wraps [ErrFile], [ErrWeights],
 // [ErrSpec] or [ErrNormalization], or is a [*safetensors.FormatError].
-func Load(r io.Reader, want *Spec) (Model, error) {
+func Load(r io.Reader, want Architecture) (Model, error) {
 	file, err := safetensors.Read(r)
 	if err != nil {
 		return Model{}, err
 	}
 	var m Model
-	if m.Spec, err = fileSpec(file.Metadata, want); err != nil {
+	if m.Architecture, err = fileArchitecture(file.Metadata, want); err != nil {
 		return Model{}, err
 	}
 	if text, ok := file.Metadata[metaNormalization]; ok {
@@ -164,7 +199,7 @@ func Load(r io.Reader, want *Spec) (Model, error) {
 			return Model{}, fmt.Errorf("models: %w: metadata %q: %w", ErrFile, metaNormalization, err)
 		}
 	}
-	if m.Weights, err = fileWeights(file, m.Spec); err != nil {
+	if m.Weights, err = fileWeights(file, m.Architecture); err != nil {
 		return Model{}, err
 	}
 	return m, m.check()
@@ -173,7 +208,7 @@ func Load(r io.Reader, want *Spec) (Model, error) {
 // LoadFile calls [Load] on a file and adds the path to the error. The file must be a regular file.
 // Where a run's model.json or summary.json beside it has the file's checksum, LoadFile compares the
 // checksum first; a damaged file, or one of another run, is an error.
-func LoadFile(path string, want *Spec) (Model, error) {
+func LoadFile(path string, want Architecture) (Model, error) {
 	data, err := seal.ReadBeside(path)
 	if err != nil {
 		return Model{}, fmt.Errorf("models: load: %w", err)
@@ -185,33 +220,33 @@ func LoadFile(path string, want *Spec) (Model, error) {
 	return m, nil
 }
 
-// fileSpec returns the file's own description, or want if the file has none.
-func fileSpec(metadata map[string]string, want *Spec) (Spec, error) {
+// fileArchitecture returns the file's own description, or want if the file has none.
+func fileArchitecture(metadata map[string]string, want Architecture) (Architecture, error) {
 	text, ok := metadata[metaModel]
 	if !ok {
 		if want == nil {
-			return Spec{}, fmt.Errorf("models: %w: the metadata have no %q to describe the model", ErrFile, metaModel)
+			return nil, fmt.Errorf("models: %w: the metadata have no %q to describe the model", ErrFile, metaModel)
 		}
-		return want.WithDefaults(), want.Validate()
+		return completed(want)
 	}
-	var spec Spec
-	if err := decode(text, &spec); err != nil {
-		return Spec{}, fmt.Errorf("models: %w: metadata %q: %w", ErrFile, metaModel, err)
+	a, err := decodeArchitecture(metadata[metaKind], text)
+	if err != nil {
+		return nil, fmt.Errorf("models: %w: metadata %q: %w", ErrFile, metaModel, err)
 	}
-	if want != nil && !want.Equal(spec) {
-		return Spec{}, &MismatchError{File: spec.WithDefaults(), Want: want.WithDefaults()}
+	if want != nil && !Equal(want, a) {
+		return nil, &MismatchError{File: a, Want: want}
 	}
-	return spec.WithDefaults(), spec.Validate()
+	return completed(a)
 }
 
 // fileWeights returns the model's tensors, and an error if a tensor is missing or left over.
-func fileWeights(file safetensors.File, spec Spec) (Weights, error) {
+func fileWeights(file safetensors.File, a Architecture) (Weights, error) {
 	tensors := make(map[string]safetensors.Tensor, len(file.Tensors))
 	for _, t := range file.Tensors {
 		tensors[t.Name] = t
 	}
 	var weights Weights
-	for p := range spec.parameters() {
+	for _, p := range a.Parameters() {
 		t, ok := tensors[p.Name]
 		if !ok {
 			return nil, fmt.Errorf("models: %w: tensor %q of shape %v is missing", ErrFile, p.Name, p.Shape)

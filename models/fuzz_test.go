@@ -32,7 +32,7 @@ func FuzzLoad(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, want := range []*Spec{nil, {Inputs: 2, Outputs: 1}} {
+		for _, want := range []Architecture{nil, Spec{Inputs: 2, Outputs: 1}} {
 			m, err := Load(bytes.NewReader(data), want)
 			if err != nil {
 				var mismatch *MismatchError
@@ -43,7 +43,7 @@ func FuzzLoad(f *testing.F) {
 				}
 				continue
 			}
-			for i, p := range m.Spec.Parameters() {
+			for i, p := range m.Architecture.Parameters() {
 				w := m.Weights[i]
 				if w.Name != p.Name || !slices.Equal(w.Shape, p.Shape) {
 					t.Fatalf("tensor %s %v, want %s %v", w.Name, w.Shape, p.Name, p.Shape)
@@ -61,7 +61,7 @@ func FuzzLoad(f *testing.F) {
 			if err := Save(&b, m, tensor.Float64); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Load(&b, &m.Spec); err != nil {
+			if _, err := Load(&b, m.Architecture); err != nil {
 				t.Fatal(err)
 			}
 		}

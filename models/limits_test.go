@@ -88,7 +88,7 @@ func TestValueOfParameter(t *testing.T) {
 		if err := gorgonia.UnsafeLet(net.nodes[0], value); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if _, err := net.Weights(); err == nil || !strings.Contains(err.Error(), "expected a dense float64 matrix of shape (2, 3)") {
+		if _, err := net.Weights(); err == nil || !strings.Contains(err.Error(), "expected a dense float64 tensor of shape (2, 3)") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -169,10 +169,10 @@ func TestSaveReportsAFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Save(full{}, Model{Spec: spec, Weights: weights}, tensor.Float64); !errors.Is(err, errFull) {
+	if err := Save(full{}, Model{Architecture: spec, Weights: weights}, tensor.Float64); !errors.Is(err, errFull) {
 		t.Errorf("%v, want %v", err, errFull)
 	}
-	if err := Save(&bytes.Buffer{}, Model{Spec: spec, Weights: weights}, tensor.Float64); err != nil {
+	if err := Save(&bytes.Buffer{}, Model{Architecture: spec, Weights: weights}, tensor.Float64); err != nil {
 		t.Error(err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,19 +18,19 @@ func TestParameters(t *testing.T) {
 		want []Parameter
 	}{
 		"linear": {Spec{Inputs: 5, Outputs: 3}, []Parameter{
-			{"linear.weight", []int{3, 5}}, {"linear.bias", []int{3}}}},
+			{"linear.weight", []int{3, 5}, 5, true, false}, {"linear.bias", []int{3}, 5, false, true}}},
 		"two layers": {Spec{Inputs: 784, Hidden: []int{64}, Outputs: 4}, []Parameter{
-			{"hidden.weight", []int{64, 784}}, {"hidden.bias", []int{64}},
-			{"output.weight", []int{4, 64}}, {"output.bias", []int{4}}}},
+			{"hidden.weight", []int{64, 784}, 784, true, false}, {"hidden.bias", []int{64}, 784, false, false},
+			{"output.weight", []int{4, 64}, 64, false, false}, {"output.bias", []int{4}, 64, false, true}}},
 		"deep": {Spec{Inputs: 7, Hidden: []int{6, 5}, Outputs: 2}, []Parameter{
-			{"hidden.0.weight", []int{6, 7}}, {"hidden.0.bias", []int{6}},
-			{"hidden.1.weight", []int{5, 6}}, {"hidden.1.bias", []int{5}},
-			{"output.weight", []int{2, 5}}, {"output.bias", []int{2}}}},
+			{"hidden.0.weight", []int{6, 7}, 7, true, false}, {"hidden.0.bias", []int{6}, 7, false, false},
+			{"hidden.1.weight", []int{5, 6}, 6, false, false}, {"hidden.1.bias", []int{5}, 6, false, false},
+			{"output.weight", []int{2, 5}, 5, false, false}, {"output.bias", []int{2}, 5, false, true}}},
 		"separate": {Spec{Inputs: 7, Hidden: []int{6}, Outputs: 2, Heads: Separate}, []Parameter{
-			{"head.0.hidden.weight", []int{6, 7}}, {"head.0.hidden.bias", []int{6}},
-			{"head.0.output.weight", []int{1, 6}}, {"head.0.output.bias", []int{1}},
-			{"head.1.hidden.weight", []int{6, 7}}, {"head.1.hidden.bias", []int{6}},
-			{"head.1.output.weight", []int{1, 6}}, {"head.1.output.bias", []int{1}}}},
+			{"head.0.hidden.weight", []int{6, 7}, 7, true, false}, {"head.0.hidden.bias", []int{6}, 7, false, false},
+			{"head.0.output.weight", []int{1, 6}, 6, false, false}, {"head.0.output.bias", []int{1}, 6, false, true},
+			{"head.1.hidden.weight", []int{6, 7}, 7, true, false}, {"head.1.hidden.bias", []int{6}, 7, false, false},
+			{"head.1.output.weight", []int{1, 6}, 6, false, false}, {"head.1.output.bias", []int{1}, 6, false, true}}},
 	}
 	for name, test := range tests {
 		if diff := cmp.Diff(test.want, test.spec.Parameters()); diff != "" {
@@ -62,6 +63,8 @@ func TestValidate(t *testing.T) {
 		{Spec{Inputs: 1, Outputs: math.MaxInt32, Hidden: []int{1}, Heads: Separate}, "more than 33554432 parameters"},
 		{Spec{Inputs: 784, Outputs: 4, Hidden: []int{50_000}, Heads: Separate}, "more than 33554432 parameters"},
 		{Spec{Inputs: MaxParameters, Outputs: 1}, "more than 33554432 parameters"},
+		{Spec{Inputs: 1, Outputs: MaxTensors/4 + 1, Hidden: []int{1}, Heads: Separate}, "65540 tensors, expected at most 65536"},
+		{Spec{Inputs: 1, Outputs: 1, Hidden: slices.Repeat([]int{1}, MaxTensors/2)}, "65538 tensors"},
 	} {
 		if err := test.spec.Validate(); !errors.Is(err, ErrSpec) || !strings.Contains(err.Error(), test.detail) {
 			t.Errorf("%+v: got %v, want %q", test.spec, err, test.detail)
@@ -77,7 +80,8 @@ func TestMaxParameters(t *testing.T) {
 	for _, spec := range []Spec{
 		{Inputs: MaxParameters - 1, Outputs: 1},
 		{Inputs: 1, Outputs: MaxParameters / 2},
-		{Inputs: 1, Hidden: []int{1}, Outputs: MaxParameters / 4, Heads: Separate},
+		{Inputs: MaxParameters/2 - 3, Hidden: []int{1}, Outputs: 2, Heads: Separate},
+		{Inputs: 1, Hidden: []int{1}, Outputs: MaxTensors / 4, Heads: Separate},
 	} {
 		if err := spec.Validate(); err != nil {
 			t.Error(err)
@@ -87,12 +91,12 @@ func TestMaxParameters(t *testing.T) {
 
 func TestSpecEqual(t *testing.T) {
 	a := Spec{Inputs: 2, Hidden: []int{3}, Outputs: 2}
-	if b := (Spec{2, []int{3}, 2, Sigmoid, Shared}); !a.Equal(b) || !b.Equal(a) {
+	if b := (Spec{2, []int{3}, 2, Sigmoid, Shared}); !Equal(a, b) || !Equal(b, a) {
 		t.Error("the defaults differ from what they mean")
 	}
 	for _, b := range []Spec{{3, []int{3}, 2, "", ""}, {2, []int{4}, 2, "", ""}, {2, nil, 2, "", ""},
 		{2, []int{3}, 1, "", ""}, {2, []int{3}, 2, Tanh, ""}, {2, []int{3}, 2, "", Separate}} {
-		if a.Equal(b) {
+		if Equal(a, b) {
 			t.Errorf("%+v equals %+v", a, b)
 		}
 	}

@@ -102,8 +102,7 @@ func TestGradientsAreCentralDifferences(t *testing.T) {
 		for i, parameter := range spec.Parameters() {
 			// The node is the transpose of the host's tensor.
 			grad := make([]float64, len(weights[i].Data))
-			graphRows, graphCols := graphShape(parameter.Shape)
-			transpose(grad, values(p.grads[i]), graphRows, graphCols)
+			fromGraph(grad, values(p.grads[i]), parameter.Shape)
 			want := make([]float64, len(grad))
 			for k := range want {
 				var side [2]float64

@@ -65,37 +65,40 @@ func (n Normalization) scale() float64 {
 }
 
 // Fold turns weights that act on (x - c)/s into weights that act on raw rows x and give the same
-// scores. For the first layer (of each head)
+// scores. For a first layer ([Parameter.FirstLayer])
 //
 //	W_raw = W/s,   b_raw = b - W c/s.
 //
+// An architecture without first layers keeps its weights, and [Model.Predict] normalises the rows.
 // Fold does not change its argument. Its errors are those of the two Validate methods and of
 // [Weights.Check].
-func (n Normalization) Fold(spec Spec, w Weights) (Weights, error) {
-	return n.mapFirstLayers(spec, w, func(weight, bias []float64) {
+func (n Normalization) Fold(a Architecture, w Weights) (Weights, error) {
+	return n.mapFirstLayers(a, w, func(row []float64, bias *float64) {
 		s := n.scale()
-		for i := range bias {
-			row := weight[i*spec.Inputs : (i+1)*spec.Inputs]
-			for j := range row {
-				row[j] /= s
-			}
-			bias[i] -= n.dot(row)
+		for j := range row {
+			row[j] /= s
 		}
+		*bias -= n.dot(row)
 	})
 }
 
 // Unfold inverts [Normalization.Fold]: b = b_raw + W_raw c, W = s W_raw.
-func (n Normalization) Unfold(spec Spec, w Weights) (Weights, error) {
-	return n.mapFirstLayers(spec, w, func(weight, bias []float64) {
+func (n Normalization) Unfold(a Architecture, w Weights) (Weights, error) {
+	return n.mapFirstLayers(a, w, func(row []float64, bias *float64) {
 		s := n.scale()
-		for i := range bias {
-			row := weight[i*spec.Inputs : (i+1)*spec.Inputs]
-			bias[i] += n.dot(row)
-			for j := range row {
-				row[j] *= s
-			}
+		*bias += n.dot(row)
+		for j := range row {
+			row[j] *= s
 		}
 	})
+}
+
+// apply replaces the rows x by (x - c)/s.
+func (n Normalization) apply(rows []float64) {
+	s, d := n.scale(), len(n.Center)
+	for i := range rows {
+		rows[i] = (rows[i] - n.Center[i%d]) / s
+	}
 }
 
 // dot returns the inner product of row and c.
@@ -107,24 +110,24 @@ func (n Normalization) dot(row []float64) float64 {
 	return sum
 }
 
-// mapFirstLayers applies change to a copy of the first layer's parameters, in each head.
-func (n Normalization) mapFirstLayers(spec Spec, w Weights, change func(weight, bias []float64)) (Weights, error) {
-	if err := w.Check(spec); err != nil {
+// mapFirstLayers applies change to each row of a copy of the first layers' weights, and its bias.
+func (n Normalization) mapFirstLayers(a Architecture, w Weights, change func(row []float64, bias *float64)) (Weights, error) {
+	if err := w.Check(a); err != nil {
 		return nil, err
 	}
-	if err := n.Validate(spec.Inputs); err != nil {
+	inputs, _ := a.Dims()
+	if err := n.Validate(inputs); err != nil {
 		return nil, err
 	}
 	mapped := slices.Clone(w)
-	k := 0
-	for i := range spec.heads() {
-		for p := k; p < k+2; p++ {
-			mapped[p].Data = slices.Clone(w[p].Data)
+	for _, k := range firstLayers(a) {
+		weight, bias := slices.Clone(w[k].Data), slices.Clone(w[k+1].Data)
+		for i := range bias {
+			change(weight[i*inputs:(i+1)*inputs], &bias[i])
 		}
-		change(mapped[k].Data, mapped[k+1].Data)
-		k += 2 * len(spec.head(i))
+		mapped[k].Data, mapped[k+1].Data = weight, bias
 	}
-	if err := mapped.Check(spec); err != nil {
+	if err := mapped.Check(a); err != nil {
 		return nil, fmt.Errorf("%w (after the normalization was folded or undone)", err)
 	}
 	return mapped, nil

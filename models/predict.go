@@ -3,39 +3,112 @@ package models
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 )
 
 // predictBlock is the number of rows in one block of Predict: enough for the products to run at
 // full speed, and few enough for the activations to stay in the cache.
 const predictBlock = 256
 
-// Predict computes the scores of rows in float64, without Gorgonia. rows holds n rows of
-// spec.Inputs features, one after the other; the result holds n rows of spec.Outputs scores. The
-// weights act on the rows as given (see [Normalization.Fold]). Memory beyond the result does not
-// grow with n.
-func Predict(spec Spec, weights Weights, rows []float64) ([]float64, error) {
-	if err := weights.Check(spec); err != nil {
+// Predict computes the scores of rows in float64. rows holds n rows of the architecture's inputs,
+// one after the other; the result holds n rows of its scores. The weights act on the rows as given
+// (see [Model.Predict]). Memory beyond the result does not grow with n. The scores come from the
+// method of a [HostPredictor], else from Gorgonia's machine.
+func Predict(a Architecture, weights Weights, rows []float64) ([]float64, error) {
+	return Model{Architecture: a, Weights: weights}.Predict(rows)
+}
+
+// Predict computes the scores of raw rows in float64, like [Predict].
+func (m Model) Predict(rows []float64) ([]float64, error) {
+	a, err := completed(m.Architecture)
+	if err != nil {
 		return nil, err
 	}
-	if len(rows)%spec.Inputs != 0 {
-		return nil, fmt.Errorf("models: predict: %d values are not a multiple of %d features", len(rows), spec.Inputs)
+	m.Architecture = a
+	if err := m.check(); err != nil {
+		return nil, err
 	}
-	n := len(rows) / spec.Inputs
-	scores := make([]float64, n*spec.Outputs)
-	p := newPredictor(spec, min(n, predictBlock))
+	inputs, outputs := a.Dims()
+	if len(rows)%inputs != 0 {
+		return nil, fmt.Errorf("models: predict: %d values are not a multiple of %d features", len(rows), inputs)
+	}
+	n := len(rows) / inputs
+	block, err := m.blockPredictor(min(n, predictBlock))
+	if err != nil {
+		return nil, fmt.Errorf("models: predict: %w", err)
+	}
+	normalizes := m.normalizesRows()
+	scores := make([]float64, n*outputs)
 	for first := 0; first < n; first += predictBlock {
 		last := min(first+predictBlock, n)
-		p.block(weights, rows[first*spec.Inputs:last*spec.Inputs], scores[first*spec.Outputs:last*spec.Outputs])
+		part := rows[first*inputs : last*inputs]
+		if normalizes {
+			part = slices.Clone(part)
+			m.Normalization.apply(part)
+		}
+		if err := block(scores[first*outputs:last*outputs], part); err != nil {
+			return nil, fmt.Errorf("models: predict: %w", err)
+		}
 	}
 	for i, f := range scores {
 		if math.IsNaN(f) || math.IsInf(f, 0) {
-			return nil, fmt.Errorf("models: predict: score %d of row %d is %v", i%spec.Outputs, i/spec.Outputs, f)
+			return nil, fmt.Errorf("models: predict: score %d of row %d is %v", i%outputs, i/outputs, f)
 		}
 	}
 	return scores, nil
+}
+
+// normalizesRows reports whether the normalization is a layer of its own, because the weights have
+// not taken it in.
+func (m Model) normalizesRows() bool {
+	return len(m.Normalization.Center) > 0 && firstLayers(m.Architecture) == nil
+}
+
+// blockPredictor returns a function that writes the scores of at most the given number of rows.
+func (m Model) blockPredictor(rows int) (func(scores, rows []float64) error, error) {
+	if host, ok := m.Architecture.(HostPredictor); ok {
+		return func(scores, rows []float64) error {
+			host.PredictRows(scores, rows, m.Weights)
+			return nil
+		}, nil
+	}
+	g := gorgonia.NewGraph()
+	net, err := New(g, m.Architecture, tensor.Float64, m.Weights)
+	if err != nil {
+		return nil, err
+	}
+	inputs, _ := m.Architecture.Dims()
+	values := make([]float64, max(1, rows)*inputs)
+	x := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("rows"), gorgonia.WithShape(max(1, rows), inputs),
+		gorgonia.WithValue(tensor.New(tensor.WithShape(max(1, rows), inputs), tensor.WithBacking(values))))
+	f, err := net.Scores(x, nil)
+	if err != nil {
+		return nil, err
+	}
+	machine := gorgonia.NewTapeMachine(g)
+	return func(scores, rows []float64) error {
+		copy(values, rows) // a last block of fewer rows leaves the others as they are
+		machine.Reset()
+		if err := machine.RunAll(); err != nil {
+			return err
+		}
+		all, ok := f.Value().Data().([]float64)
+		if !ok {
+			return fmt.Errorf("the scores have the type %T", f.Value().Data())
+		}
+		copy(scores, all)
+		return nil
+	}, nil
+}
+
+// PredictRows implements HostPredictor.
+func (s Spec) PredictRows(scores, rows []float64, weights Weights) {
+	newPredictor(s, len(rows)/s.Inputs).block(weights, rows, scores)
 }
 
 // predictor holds two buffers, which the layers' activations use alternately.

@@ -2,11 +2,12 @@
 // with any number of hidden layers, either one network for all classes (shared heads) or one
 // network for each class (separate heads).
 //
-// A [Spec] describes a model. [Weights] are its parameters on the host, in float64 and in PyTorch's
-// layout. A [Network] holds the parameters as nodes of a Gorgonia graph and returns the scores
-// f(x), an n x C node for n rows and C classes. [Save] and [Load] keep a [Model] in a safetensors
-// file, which torch.nn.Linear modules with the same names load. [Predict] computes the same scores
-// without Gorgonia.
+// An [Architecture] describes a model; a [Spec] is that of a linear model or a network, and a program
+// may have architectures of its own. [Weights] are the parameters on the host, in float64 and in
+// PyTorch's layout. A [Network] holds the parameters as nodes of a Gorgonia graph and returns the
+// scores f(x), an n x C node for n rows and C classes. [Save] and [Load] keep a [Model] in a
+// safetensors file, which torch.nn.Linear modules with the same names load. [Predict] computes the
+// same scores on the host.
 //
 // The package knows neither constraints nor devices.
 package models
@@ -14,12 +15,10 @@ package models
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"math"
-	"slices"
 )
 
-// ErrSpec says that a [Spec] is not valid. Every error about a [Spec] wraps it.
+// ErrSpec says that an [Architecture] is not valid. Every error about an architecture wraps it.
 var ErrSpec = errors.New("invalid model")
 
 // Activation names the element-wise function between a network's layers.
@@ -91,8 +90,8 @@ func (s Spec) Validate() error {
 	return s.checkSize()
 }
 
-// checkSize refuses more than MaxParameters parameters. No sum overflows: a layer of two widths of
-// 31 bits has less than 2^62 + 2^31 parameters.
+// checkSize refuses more than MaxParameters parameters, and more than MaxTensors tensors. No sum
+// overflows: a layer of two widths of 31 bits has less than 2^62 + 2^31 parameters.
 func (s Spec) checkSize() error {
 	left := int64(MaxParameters / s.heads())
 	for _, l := range s.head(0) {
@@ -100,6 +99,10 @@ func (s Spec) checkSize() error {
 			return fmt.Errorf("models: %w: %d inputs, hidden layers of %v units and %d outputs have more than %d parameters: use fewer units",
 				ErrSpec, s.Inputs, s.Hidden, s.Outputs, MaxParameters)
 		}
+	}
+	if tensors := 2 * int64(len(s.Hidden)+1) * int64(s.heads()); tensors > MaxTensors {
+		return fmt.Errorf("models: %w: %d heads with %d hidden layers have %d tensors, expected at most %d: use shared heads or fewer layers",
+			ErrSpec, s.heads(), len(s.Hidden), tensors, MaxTensors)
 	}
 	return nil
 }
@@ -124,19 +127,31 @@ func (s Spec) WithDefaults() Spec {
 	return s
 }
 
-// Equal reports whether both describe the same model, after filling in defaults.
-func (s Spec) Equal(other Spec) bool {
-	s, other = s.WithDefaults(), other.WithDefaults()
-	return s.Inputs == other.Inputs && slices.Equal(s.Hidden, other.Hidden) && s.Outputs == other.Outputs &&
-		s.Activation == other.Activation && s.Heads == other.Heads
+// The kinds of a Spec.
+const (
+	KindLinear  = "linear"
+	KindNetwork = "network"
+)
+
+// Kind implements Architecture.
+func (s Spec) Kind() string {
+	if len(s.Hidden) == 0 {
+		return KindLinear
+	}
+	return KindNetwork
 }
 
-// Parameter is the name of a parameter and its shape in PyTorch's layout: [outputs, inputs] for a
-// layer's weight, [outputs] for its bias.
-type Parameter struct {
-	Name  string
-	Shape []int
+// Dims implements Architecture.
+func (s Spec) Dims() (inputs, outputs int) { return s.Inputs, s.Outputs }
+
+// Sized implements Architecture.
+func (s Spec) Sized(inputs, outputs int) (Architecture, error) {
+	s.Inputs, s.Outputs = inputs, outputs
+	return s.WithDefaults(), s.Validate()
 }
+
+// Kinks implements Kinked.
+func (s Spec) Kinks() bool { return len(s.Hidden) > 0 && s.Activation == ReLU }
 
 // Parameters lists the model's parameters from the first layer on, each layer's weight before its
 // bias:
@@ -149,22 +164,16 @@ type Parameter struct {
 //	separate heads    head.0.hidden.weight, ..., head.0.output.weight [1, h],
 //	                  head.0.output.bias [1], head.1....
 func (s Spec) Parameters() []Parameter {
-	return slices.Collect(s.parameters())
-}
-
-// parameters iterates over [Spec.Parameters] without building the list, because the description in
-// a file may ask for a list of any length.
-func (s Spec) parameters() iter.Seq[Parameter] {
-	return func(yield func(Parameter) bool) {
-		for i := range s.heads() {
-			for _, l := range s.head(i) {
-				if !yield(Parameter{l.name + ".weight", []int{l.out, l.in}}) ||
-					!yield(Parameter{l.name + ".bias", []int{l.out}}) {
-					return
-				}
-			}
+	var list []Parameter
+	for i := range s.heads() {
+		layers := s.head(i)
+		for k, l := range layers {
+			list = append(list,
+				Parameter{Name: l.name + ".weight", Shape: []int{l.out, l.in}, FanIn: l.in, FirstLayer: k == 0},
+				Parameter{Name: l.name + ".bias", Shape: []int{l.out}, FanIn: l.in, ScoreBias: k+1 == len(layers)})
 		}
 	}
+	return list
 }
 
 // layer is one affine map. Counted over all heads, the parameters of layer k have the indices 2k

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// ErrWeights says that weights do not fit a [Spec]. Every error about weights wraps it.
+// ErrWeights says that weights do not fit an [Architecture]. Every error about weights wraps it.
 var ErrWeights = errors.New("weights do not fit the model")
 
 // Tensor holds the values of one parameter on the host: row-major, in PyTorch's layout.
@@ -18,29 +18,30 @@ type Tensor struct {
 	Data  []float64
 }
 
-// Weights are a model's parameters, in the order of [Spec.Parameters].
+// Weights are a model's parameters, in the order of [Architecture.Parameters].
 type Weights []Tensor
 
 // Init draws the initial weights as torch.nn.Linear does by default: weight and bias of a layer are
-// uniform in [-b, b) with b = 1/sqrt(fan_in), where fan_in is the number of the layer's inputs.
-// (PyTorch's kaiming_uniform_ with a = sqrt(5) has the same bound, sqrt(6/((1 + a^2) fan_in)).)
+// uniform in [-b, b) with b = 1/sqrt(fan_in), where fan_in is [Parameter.FanIn], the number of the
+// layer's inputs. (PyTorch's kaiming_uniform_ with a = sqrt(5) has the same bound, sqrt(6/((1 + a^2)
+// fan_in)).)
 //
 // The order of the draws is part of the contract, so a seed always gives the same weights: one
 // rng.Float64 for each value, u -> (2u - 1) b, through the tensors in the order of
-// [Spec.Parameters], each row by row. Pass rand.New(rand.NewPCG(seed, stream)).
-func Init(spec Spec, rng *rand.Rand) (Weights, error) {
-	if err := spec.Validate(); err != nil {
+// [Architecture.Parameters], each row by row. Pass rand.New(rand.NewPCG(seed, stream)).
+func Init(a Architecture, rng *rand.Rand) (Weights, error) {
+	a, err := completed(a)
+	if err != nil {
 		return nil, err
 	}
 	var weights Weights
-	var bound float64
-	for _, p := range spec.Parameters() {
-		if len(p.Shape) == 2 { // a weight; the bias that follows has the same bound
-			bound = 1 / math.Sqrt(float64(p.Shape[1]))
-		}
+	for _, p := range a.Parameters() {
 		t := Tensor{Name: p.Name, Shape: p.Shape, Data: make([]float64, size(p.Shape))}
-		for i := range t.Data {
-			t.Data[i] = (2*rng.Float64() - 1) * bound
+		if p.FanIn > 0 {
+			bound := 1 / math.Sqrt(float64(p.FanIn))
+			for i := range t.Data {
+				t.Data[i] = (2*rng.Float64() - 1) * bound
+			}
 		}
 		weights = append(weights, t)
 	}
@@ -58,12 +59,13 @@ func (w Weights) Clone() Weights {
 
 // Check compares the weights with the model: names and their order, shapes, lengths, and that all
 // values are finite. An error names the tensor and wraps [ErrWeights].
-func (w Weights) Check(spec Spec) error {
-	if err := spec.Validate(); err != nil {
+func (w Weights) Check(a Architecture) error {
+	a, err := completed(a)
+	if err != nil {
 		return err
 	}
-	i := 0
-	for p := range spec.parameters() {
+	parameters := a.Parameters()
+	for i, p := range parameters {
 		if i == len(w) {
 			return fmt.Errorf("models: %w: %d tensors, %q of shape %v is missing", ErrWeights, len(w), p.Name, p.Shape)
 		}
@@ -73,10 +75,9 @@ func (w Weights) Check(spec Spec) error {
 		if err := w[i].check(p.Shape); err != nil {
 			return err
 		}
-		i++
 	}
-	if i < len(w) {
-		return fmt.Errorf("models: %w: %q is not a tensor of the model, which has %d tensors", ErrWeights, w[i].Name, i)
+	if n := len(parameters); n < len(w) {
+		return fmt.Errorf("models: %w: %q is not a tensor of the model, which has %d tensors", ErrWeights, w[n].Name, n)
 	}
 	return nil
 }

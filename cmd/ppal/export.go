@@ -35,12 +35,16 @@ indices]. Of pictures: pixels, bytes. Outputs: score and decision, or scores and
 			if err != nil {
 				return err
 			}
+			model, err := m.ONNX(predictor.ONNXOptions{IgnoreUnknown: ignore, Version: version()})
+			if err != nil {
+				return err
+			}
 			out, err := a.create(file)
 			if err != nil {
 				return fmt.Errorf("--onnx: %w", err)
 			}
 			defer out.discard()
-			if _, err := out.Write(m.ONNX(predictor.ONNXOptions{IgnoreUnknown: ignore, Version: version()})); err != nil {
+			if _, err := out.Write(model); err != nil {
 				return err
 			}
 			return out.commit()

@@ -23,7 +23,10 @@ func TestExport(t *testing.T) {
 		if got.status != exitDone {
 			t.Fatalf("%+v", got)
 		}
-		want := m.ONNX(predictor.ONNXOptions{IgnoreUnknown: ignore == "ignore", Version: version()})
+		want, err := m.ONNX(predictor.ONNXOptions{IgnoreUnknown: ignore == "ignore", Version: version()})
+		if err != nil {
+			t.Fatal(err)
+		}
 		if content, err := os.ReadFile(file); err != nil || string(content) != string(want) {
 			t.Errorf("%s: %d bytes, want %d, %v", ignore, len(content), len(want), err)
 		}

@@ -42,8 +42,8 @@ func (t Train) SessionOptions(dataDir string) (session.Options, error) {
 }
 
 // spec returns the shape of the model.
-func (t Train) spec() *models.Spec {
-	s := &models.Spec{Activation: t.Activation, Heads: t.Heads}
+func (t Train) spec() models.Spec {
+	s := models.Spec{Activation: t.Activation, Heads: t.Heads}
 	if t.Model.Model == Network {
 		s.Hidden = t.Hidden
 	}
@@ -157,27 +157,29 @@ func initError(e *session.InitError) error {
 func advice(e *models.MismatchError) string {
 	var differ []string
 	for _, d := range e.Differences() {
-		differ = append(differ, fmt.Sprintf("the file's model has %s %v, the run's %v: give %s", d.Key, d.File, d.Want, remedy(e, d)))
+		differ = append(differ, fmt.Sprintf("the file's model has %s %v, the run's %v: give %s", d.Key, d.File, d.Want, remedy(d)))
 	}
 	return strings.Join(differ, "; ")
 }
 
 // remedy is the flag for one difference.
-func remedy(e *models.MismatchError, d models.Difference) string {
+func remedy(d models.Difference) string {
 	switch d.Key {
 	case "inputs":
 		return "the --dataset that it was trained on"
 	case "outputs":
 		return "as many --classes"
+	case "kind":
+		return "the program that trained it, which has such models"
 	case "hidden":
-		if len(e.File.Hidden) == 0 {
+		units := func(list any) string { return strings.Trim(strings.ReplaceAll(fmt.Sprint(list), " ", ","), "[]") }
+		switch {
+		case units(d.File) == "":
 			return "--model linear"
+		case units(d.Want) == "":
+			return "--model mlp --hidden " + units(d.File)
 		}
-		flags := "--hidden " + strings.Trim(strings.ReplaceAll(fmt.Sprint(e.File.Hidden), " ", ","), "[]")
-		if len(e.Want.Hidden) == 0 {
-			return "--model mlp " + flags
-		}
-		return flags
+		return "--hidden " + units(d.File)
 	}
 	return fmt.Sprintf("--%s %v", d.Key, d.File)
 }

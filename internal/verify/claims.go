@@ -8,7 +8,6 @@ import (
 
 	"ppal/internal/ending"
 	"ppal/internal/rundir"
-	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/session"
 )
@@ -94,7 +93,7 @@ const equalPieces = 1e-7
 func (c *check) kinks() {
 	s, r := &c.summary, c.report
 	cert := &s.Certificate
-	kinks := len(c.in.Model.Hidden) > 0 && c.in.Model.Activation == models.ReLU || c.in.System != nil && c.in.System.L1
+	kinks := c.output.as(false, nil).kinks() || c.in.System != nil && c.in.System.L1
 	switch t := c.in.Task.(type) {
 	case session.NeymanPearson:
 		kinks = kinks || t.Phi == session.Hinge
@@ -249,12 +248,12 @@ func (c *check) probabilities(o *rundir.Outcome) {
 		name = "probabilities"
 		slope, intercepts, rows = o.Probabilities.Slope, o.Probabilities.Intercepts, o.Probabilities.Rows
 	default:
-		if c.in.System != nil || c.in.Model.Outputs > 1 {
+		if c.in.System != nil || c.in.Outputs() > 1 {
 			r.skip("probability, probabilities: the run fitted none, and the check fits none")
 		}
 		return
 	}
-	if c.in.System == nil && c.in.Model.Outputs == 1 {
+	if c.in.System == nil && c.in.Outputs() == 1 {
 		r.problem("%s: runs of this task fit none", name)
 		return
 	}
@@ -269,7 +268,7 @@ func (c *check) probabilities(o *rundir.Outcome) {
 	for _, y := range p.Classes {
 		sizes[y]++
 	}
-	outputs := c.in.Model.Outputs
+	outputs := c.in.Outputs()
 	scores := c.output.as(true, nil).scores(p.Features)
 	ofSlope, ofClass, z, chances := 0.0, make([]float64, classes), make([]float64, classes), make([]float64, classes)
 	for i, y := range p.Classes {

@@ -26,7 +26,7 @@ func (c *check) curves() {
 		r.problem("details.json: %v", err)
 		return
 	}
-	n, two := c.output.as(true, nil), c.in.Model.Outputs == 1
+	n, two := c.output.as(true, nil), c.in.Outputs() == 1
 	for k := range c.in.Parts {
 		p := &c.in.Parts[k]
 		points := details.ROC[p.Name]

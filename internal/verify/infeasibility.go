@@ -80,7 +80,7 @@ func (c *check) excess(one *rundir.Conflicting, g []float64) {
 
 // combination compares the shares, the relaxation, and the residual of the combination with the
 // proof. e is the largest error of g.
-func (c *check) combination(proof *rundir.Infeasibility, n *network, at point, e float64) error {
+func (c *check) combination(proof *rundir.Infeasibility, n model, at point, e float64) error {
 	r := c.report
 	y, total := make([]float64, len(at.g)), 0.0
 	for _, g := range at.g {

@@ -72,7 +72,7 @@ func (c *check) noIntervals() {
 
 // unsure reports whether an error e of the scores can change a decision on part k.
 func (c *check) unsure(k int, scores []float64, e float64) bool {
-	outputs := c.in.Model.Outputs
+	outputs := c.in.Outputs()
 	for i := range c.in.Parts[k].Classes {
 		if unsureOf(scores[i*outputs:][:outputs], e) {
 			return true

@@ -49,6 +49,8 @@ func newNetwork(spec models.Spec, weights models.Weights, center []float64) *net
 	return n
 }
 
+func (n *network) kinks() bool { return len(n.spec.Hidden) > 0 && n.spec.Activation == models.ReLU }
+
 // flat returns all weights in one vector: each weight by inputs, then its bias.
 func (n *network) flat() []float64 {
 	var x []float64

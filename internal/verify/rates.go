@@ -40,7 +40,7 @@ type cell struct {
 }
 
 func newLinear(in *session.Inputs, p *session.Part) (*linear, error) {
-	r := &linear{in: in, p: p, outputs: in.Model.Outputs}
+	r := &linear{in: in, p: p, outputs: in.Outputs()}
 	for k := range in.System.Rates {
 		rows, targets := p.Sample.Targets(k)
 		r.cells = append(r.cells, cell{rows, targets, in.System.Rates[k].IsLoss()})

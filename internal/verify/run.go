@@ -196,12 +196,12 @@ func (c *check) offsets() []float64 {
 }
 
 // shift prepares the evaluator of the training rows for the smooth problem of the solution.
-func (c *check) shift(n *network) {
+func (c *check) shift(n model) {
 	r, ok := c.parts[0].(*linear)
 	if !ok {
 		return
 	}
-	r.norm, r.shifts = n.l1(), c.shifts
+	r.norm, r.shifts = l1(c.in.Model, n), c.shifts
 	if r.shifts != nil {
 		return
 	}
@@ -217,7 +217,7 @@ type point struct {
 }
 
 // at evaluates the smooth problem on the training rows.
-func (c *check) at(n *network) point {
+func (c *check) at(n model) point {
 	c.shift(n)
 	p := point{x: n.flat(), scores: n.scores(c.in.Parts[0].Features)}
 	p.objective, p.g = c.parts[0].smooth(p.scores)
@@ -226,12 +226,12 @@ func (c *check) at(n *network) point {
 }
 
 // lagrangian returns grad f + J^T nu without the regularizer.
-func (c *check) lagrangian(n *network, scores, nu []float64) (v []float64, ties bool) {
+func (c *check) lagrangian(n model, scores, nu []float64) (v []float64, ties bool) {
 	d, ties := c.parts[0].direction(scores, nu)
 	v = n.gradient(c.in.Parts[0].Features, d)
 	if r, ok := c.parts[0].(*linear); ok && c.in.System.L1 {
 		w := r.weights(nu)
-		n.addL1(v, w[len(w)-1])
+		addL1(v, w[len(w)-1], c.in.Model, n)
 	}
 	return v, ties
 }

@@ -38,7 +38,7 @@ func largest(x []float64) float64 {
 func (c *check) splits() error {
 	s := &c.summary
 	n := c.output.as(true, nil)
-	var moved *network
+	var moved model
 	if c.in.System != nil && c.output.normalized {
 		moved = c.output.as(true, rand.New(rand.NewPCG(moveSeed, 1)))
 	}
@@ -47,7 +47,7 @@ func (c *check) splits() error {
 		scores := n.scores(p.Features)
 		allowed := slack{}
 		if e, ok := c.parts[k].(*linear); ok { // counted on float64 scores
-			e.norm, e.shifts = n.l1(), nil
+			e.norm, e.shifts = l1(c.in.Model, n), nil
 			allowed = slackOf(e, scores, len(c.in.Constraints), 1e-12*largest(scores))
 			if moved != nil {
 				allowed = movedBy(e, scores, moved.scores(p.Features))
@@ -179,7 +179,7 @@ func (c *check) decisions(k int, scores []float64, e slack) error {
 
 // accepted returns the share of the rows of a part that are decided as the second of two classes.
 func (c *check) accepted(k int, scores []float64, e float64) number {
-	p, outputs := &c.in.Parts[k], c.in.Model.Outputs
+	p, outputs := &c.in.Parts[k], c.in.Outputs()
 	if len(p.Rows.Classes) != 2 {
 		return number{}
 	}

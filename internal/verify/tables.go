@@ -20,7 +20,7 @@ func classNames(p *session.Part) (names []string) {
 
 // rates compares the rates of a split, counted in one pass over the rows.
 func (c *check) rates(p *session.Part, t *rates.Table, scores []float64, e float64) {
-	r, outputs, classes := c.report, c.in.Model.Outputs, len(p.Rows.Classes)
+	r, outputs, classes := c.report, c.in.Outputs(), len(p.Rows.Classes)
 	section := string(p.Name) + " rates"
 	decided, unsure := make([]int, len(p.Classes)), make([]bool, len(p.Classes))
 	for i := range decided {

@@ -258,7 +258,7 @@ func TestDirection(t *testing.T) {
 			t.Fatal(err)
 		}
 		random := rand.New(rand.NewPCG(6, 0))
-		scores, nu := make([]float64, len(in.Parts[0].Classes)*in.Model.Outputs), make([]float64, len(in.Constraints))
+		scores, nu := make([]float64, len(in.Parts[0].Classes)*in.Outputs()), make([]float64, len(in.Constraints))
 		for i := range scores {
 			scores[i] = random.NormFloat64()
 		}

@@ -13,8 +13,9 @@ import (
 
 // weightsFile holds the weights of a file.
 type weightsFile struct {
-	in  *session.Inputs
-	raw models.Weights // for raw rows, with the threshold
+	in     *session.Inputs
+	report *Report
+	raw    models.Weights // for raw rows, with the threshold
 	// normalized says that the file's numbers are rounded results of the normalization. folded says
 	// the same of the normalization or a threshold.
 	normalized, folded bool
@@ -24,11 +25,11 @@ type weightsFile struct {
 // weights returns the weights in a file of the run.
 func (c *check) weights(path string, offsets []float64) (*weightsFile, error) {
 	in := c.in
-	m, err := models.Load(bytes.NewReader(c.content[path]), &in.Model)
+	m, err := models.Load(bytes.NewReader(c.content[path]), in.Model)
 	if err != nil {
 		return nil, fmt.Errorf("verify: %s: %w", path, err)
 	}
-	f := &weightsFile{in: in, raw: m.Weights, normalized: len(in.Normalization.Center) > 0}
+	f := &weightsFile{in: in, report: c.report, raw: m.Weights, normalized: len(in.Normalization.Center) > 0}
 	f.folded = f.normalized
 	for _, b := range offsets {
 		if b != 0 {
@@ -46,9 +47,9 @@ func (f *weightsFile) unit() float64 {
 	return 0x1p-53
 }
 
-// as returns the network as trained. If decided is true, the scores contain the threshold. moved
+// as returns the model as trained. If decided is true, the scores contain the threshold. moved
 // moves each number of the file by a random amount of at most two roundings; nil: not at all.
-func (f *weightsFile) as(decided bool, moved *rand.Rand) *network {
+func (f *weightsFile) as(decided bool, moved *rand.Rand) model {
 	own := f.raw.Clone()
 	if moved != nil {
 		for _, t := range own {
@@ -57,23 +58,25 @@ func (f *weightsFile) as(decided bool, moved *rand.Rand) *network {
 			}
 		}
 	}
-	layers, heads := len(f.in.Model.Hidden)+1, 1
-	if f.in.Model.Heads == models.Separate {
-		heads = f.in.Model.Outputs
-	}
 	at := 0
-	for h := range heads {
-		first, bias := own[2*h*layers], own[2*h*layers+1]
-		f.unfold(first, bias)
-		last := own[2*(h+1)*layers-1]
-		for o := range last.Data {
+	for k, p := range f.in.Model.Parameters() {
+		if p.FirstLayer {
+			f.unfold(own[k], own[k+1])
+		}
+		if !p.ScoreBias {
+			continue
+		}
+		for o := range own[k].Data {
 			if f.offsets != nil && !decided {
-				last.Data[o] += f.offsets[at]
+				own[k].Data[o] += f.offsets[at]
 			}
 			at++
 		}
 	}
-	return newNetwork(f.in.Model, own, f.in.Center)
+	if spec, ok := f.in.Model.(models.Spec); ok {
+		return newNetwork(spec, own, f.in.Center)
+	}
+	return &architecture{models.Model{Architecture: f.in.Model, Weights: own}, f.in.Center, f.report}
 }
 
 // unfold inverts the folding of the normalization x -> (x - c)/s: b = b' + W' c and W = s W'.
@@ -104,32 +107,33 @@ func (f *weightsFile) unfold(weight, bias models.Tensor) {
 }
 
 // l1 returns the sum of the absolute values of the weights without the biases.
-func (n *network) l1() float64 {
+func l1(a models.Architecture, m model) float64 {
 	sum := 0.0
-	for _, h := range n.heads {
-		for _, l := range h {
-			for _, w := range l.w {
-				sum += math.Abs(w)
-			}
-		}
-	}
+	eachWeight(a, m, func(_ int, w float64) { sum += math.Abs(w) })
 	return sum
 }
 
-// addL1 adds a times the gradient of l1 to sum, in the order of flat.
-func (n *network) addL1(sum []float64, a float64) {
-	at := 0
-	for _, h := range n.heads {
-		for _, l := range h {
-			for i, w := range l.w {
-				switch {
-				case w > 0:
-					sum[at+i] += a
-				case w < 0:
-					sum[at+i] -= a
-				}
-			}
-			at += len(l.w) + len(l.b)
+// addL1 adds b times the gradient of l1 to sum.
+func addL1(sum []float64, b float64, a models.Architecture, m model) {
+	eachWeight(a, m, func(i int, w float64) {
+		switch {
+		case w > 0:
+			sum[i] += b
+		case w < 0:
+			sum[i] -= b
 		}
+	})
+}
+
+// eachWeight calls visit with each weight that is not a bias, and its index among all weights.
+func eachWeight(a models.Architecture, m model, visit func(i int, w float64)) {
+	from, x, ends := 0, m.flat(), m.ends()
+	for k, p := range a.Parameters() {
+		for i := from; i < ends[k]; i++ {
+			if len(p.Shape) > 1 {
+				visit(i, x[i])
+			}
+		}
+		from = ends[k]
 	}
 }

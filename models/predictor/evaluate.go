@@ -330,12 +330,12 @@ func (m *Model) count(sample *constraints.Sample, rows *labelled) (*constraints.
 
 // l1 returns the sum of the absolute values of the trained weights, without biases.
 func (m *Model) l1() (sum float64, err error) {
-	trained, err := m.model.Normalization.Unfold(m.model.Spec, m.model.Weights)
+	trained, err := m.model.Normalization.Unfold(m.model.Architecture, m.model.Weights)
 	if err != nil {
 		return 0, err
 	}
 	for _, w := range trained {
-		if len(w.Shape) == 2 { // a bias has one dimension
+		if len(w.Shape) > 1 { // a bias has one dimension
 			for _, x := range w.Data {
 				sum += math.Abs(x)
 			}

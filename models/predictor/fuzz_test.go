@@ -47,7 +47,7 @@ func FuzzLoad(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_ = m.ONNX(predictor.ONNXOptions{})
+		_, _ = m.ONNX(predictor.ONNXOptions{})
 		err = m.Read(strings.NewReader(string(rows)), "rows", predictor.Options{}, func(b *predictor.Batch) error {
 			for _, x := range b.Scores {
 				if math.IsNaN(x) || math.IsInf(x, 0) {

@@ -2,12 +2,12 @@ package predictor
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"ppal/datasets"
 	"ppal/internal/onnx"
 	"ppal/internal/rundir"
-	"ppal/models"
 )
 
 // ONNXOptions are the options for an ONNX file.
@@ -43,7 +43,9 @@ const (
 // With two classes the outputs are "score" and "decision" (the label's value), and "probability" if
 // the run fitted probabilities. With more classes they are "scores" [rows, classes], "class", and
 // "probabilities" [rows, classes] if the run fitted probabilities.
-func (m *Model) ONNX(o ONNXOptions) []byte {
+//
+// The error wraps models.ErrSpec if the model is of a kind that has no form in ONNX.
+func (m *Model) ONNX(o ONNXOptions) ([]byte, error) {
 	g := &onnxGraph{Graph: onnx.Graph{Name: "ppal", Producer: "ppal", Version: o.Version,
 		Doc: fmt.Sprintf("%s, trained by ppal for the task %s", m.description.Kind, m.description.Task)}}
 	var x string
@@ -59,8 +61,12 @@ func (m *Model) ONNX(o ONNXOptions) []byte {
 		x = "x"
 		g.Input(x, onnx.Double, onnx.Rows, onnx.Size(in.Features))
 	}
-	g.decide(m, g.network(m.model.Spec, m.model.Weights, x))
-	return g.Encode()
+	scores, err := m.model.ONNX(modelGraph{g}, x)
+	if err != nil {
+		return nil, err
+	}
+	g.decide(m, scores)
+	return g.Encode(), nil
 }
 
 // onnxGraph adds the parts of a model to a graph. The names of values inside the graph begin with a
@@ -202,31 +208,30 @@ func (g *onnxGraph) pictures(in rundir.Input) string {
 	return g.apply("Mul", []string{g.cast(bytes, onnx.Double), g.doubles([]float64{in.Scale}, 1)})
 }
 
-// network adds the layers and returns the scores [rows, outputs].
-func (g *onnxGraph) network(spec models.Spec, weights models.Weights, x string) string {
-	heads := 1
-	if spec.Heads == models.Separate {
-		heads = spec.Outputs
-	}
-	activation := map[models.Activation]string{models.Sigmoid: "Sigmoid", models.Tanh: "Tanh", models.ReLU: "Relu"}[spec.WithDefaults().Activation]
-	layers := len(spec.Hidden) + 1
-	var scores []string
-	for i := range heads {
-		a := x
-		for k := range layers {
-			w, b := weights[2*(i*layers+k)], weights[2*(i*layers+k)+1]
-			if k > 0 {
-				a = g.apply(activation, []string{a})
-			}
-			a = g.apply("Gemm", []string{a, g.doubles(w.Data, w.Shape...), g.doubles(b.Data, b.Shape...)},
-				onnx.Attribute{Name: "transB", Value: int64(1)})
+// modelGraph is the graph as an architecture sees it.
+type modelGraph struct{ *onnxGraph }
+
+// Apply implements models.ONNXGraph.
+func (g modelGraph) Apply(op string, inputs []string, attributes map[string]any) string {
+	var list []onnx.Attribute
+	for _, name := range slices.Sorted(maps.Keys(attributes)) {
+		value := attributes[name]
+		if n, ok := value.(int); ok {
+			value = int64(n)
 		}
-		scores = append(scores, a)
+		list = append(list, onnx.Attribute{Name: name, Value: value})
 	}
-	if heads == 1 {
-		return scores[0]
-	}
-	return g.apply("Concat", scores, onnx.Attribute{Name: "axis", Value: int64(1)})
+	return g.apply(op, inputs, list...)
+}
+
+// Doubles implements models.ONNXGraph.
+func (g modelGraph) Doubles(data []float64, shape ...int) string { return g.doubles(data, shape...) }
+
+// Ints implements models.ONNXGraph.
+func (g modelGraph) Ints(data []int64, shape ...int) string {
+	name := g.value()
+	g.onnxGraph.Ints(name, data, shape...)
+	return name
 }
 
 // decide adds the outputs of the graph.

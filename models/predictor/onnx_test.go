@@ -297,11 +297,11 @@ func TestONNXColumns(t *testing.T) {
 		job.s = append(job.s, fields[3])
 	}
 	age.shape, income.shape, job.shape = []int{len(lines), 1}, []int{len(lines), 1}, []int{len(lines), 1}
-	out := run(t, m.ONNX(predictor.ONNXOptions{}), map[string]value{"age": age, "income": income, "job": job})
+	out := run(t, exported(t, m, predictor.ONNXOptions{}), map[string]value{"age": age, "income": income, "job": job})
 	compare(t, m, text, out)
 
 	job.s[0] = "astronaut"
-	unknown := m.ONNX(predictor.ONNXOptions{IgnoreUnknown: true})
+	unknown := exported(t, m, predictor.ONNXOptions{IgnoreUnknown: true})
 	out = run(t, unknown, map[string]value{"age": age, "income": income, "job": job})
 	first := strings.Split(text, "\n")
 	fields := strings.Split(first[1], ",")
@@ -368,7 +368,7 @@ func TestONNXSparse(t *testing.T) {
 	source.Ignore = []string{"3"}
 	dir, _ := train(t, source, session.DemographicParity{})
 	m := load(t, dir)
-	compare(t, m, text.String(), run(t, m.ONNX(predictor.ONNXOptions{}), map[string]value{"x": x}))
+	compare(t, m, text.String(), run(t, exported(t, m, predictor.ONNXOptions{}), map[string]value{"x": x}))
 }
 
 func indicatorInt(is bool) int { return int(indicator(is)) }
@@ -390,7 +390,7 @@ func TestONNXPictures(t *testing.T) {
 		idx = append(idx, byte(i*i%256))
 		x.x = append(x.x, float64(i*i%256))
 	}
-	compare(t, m, string(idx), run(t, m.ONNX(predictor.ONNXOptions{}), map[string]value{"pixels": x}))
+	compare(t, m, string(idx), run(t, exported(t, m, predictor.ONNXOptions{}), map[string]value{"pixels": x}))
 }
 
 // On the bank data set, the ONNX graph has one input for each column and agrees with the model.
@@ -401,7 +401,7 @@ func TestONNXPublished(t *testing.T) {
 	}
 	dir, _ := train(t, session.Table{Dataset: "bank", Dir: data}, session.DemographicParity{})
 	m := load(t, dir)
-	graph := parse(t, m.ONNX(predictor.ONNXOptions{})).messages(7)[0]
+	graph := parse(t, exported(t, m, predictor.ONNXOptions{})).messages(7)[0]
 	if n := len(graph.messages(11)); n != 20 {
 		t.Errorf("%d inputs, want one for each of 20 columns", n)
 	}
@@ -423,5 +423,15 @@ func TestONNXPublished(t *testing.T) {
 		}
 		values[name] = v
 	}
-	compare(t, m, strings.Join(lines, "\n"), run(t, m.ONNX(predictor.ONNXOptions{}), values))
+	compare(t, m, strings.Join(lines, "\n"), run(t, exported(t, m, predictor.ONNXOptions{}), values))
+}
+
+// exported returns the model as an ONNX file.
+func exported(t testing.TB, m *predictor.Model, o predictor.ONNXOptions) []byte {
+	t.Helper()
+	data, err := m.ONNX(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }

@@ -126,7 +126,8 @@ func (m *Model) check() error {
 	fail := func(format string, of ...any) error {
 		return fmt.Errorf("predictor: %s: %w: %s", m.dir, ErrModel, fmt.Sprintf(format, of...))
 	}
-	inputs, outputs, d := m.model.Spec.Inputs, m.model.Spec.Outputs, m.description
+	d := m.description
+	inputs, outputs := m.model.Architecture.Dims()
 	if d.Input.Features != inputs {
 		return fail("model.json has %d features, the weights have %d", d.Input.Features, inputs)
 	}
@@ -163,7 +164,10 @@ func (m *Model) Classes() []string {
 }
 
 // Outputs returns the number of scores of a row: a single score, or a score for each class.
-func (m *Model) Outputs() int { return m.model.Spec.Outputs }
+func (m *Model) Outputs() int {
+	_, outputs := m.model.Architecture.Dims()
+	return outputs
+}
 
 // Features returns the names of the model's inputs, or nil for pictures and matrices.
 func (m *Model) Features() []string {
@@ -183,7 +187,7 @@ func (m *Model) Constraints() []string { return slices.Clone(m.description.Const
 // decision.
 func (m *Model) Description() rundir.Model { return m.description }
 
-// Weights returns the weights, for rows before any normalization, and their description.
+// Weights returns the model in the file of the weights.
 func (m *Model) Weights() models.Model { return m.model }
 
 // Preparation returns the rules that turn columns into features, or nil for pictures and matrices.
@@ -192,7 +196,7 @@ func (m *Model) Preparation() *datasets.Preparation { return m.preparation }
 // Scores returns the scores [rows, Outputs] of prepared rows [rows, features], in float64. For
 // pictures a feature is a byte times 1/255. A score that is not finite is an error.
 func (m *Model) Scores(rows []float64) ([]float64, error) {
-	return models.Predict(m.model.Spec, m.model.Weights, rows)
+	return m.model.Predict(rows)
 }
 
 // Decide returns the decision for each row's scores, as an index into Classes. With a single score

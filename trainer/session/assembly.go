@@ -191,18 +191,17 @@ func (a *assembly) newBuilder(train rows) (*builder, error) {
 		return nil, err
 	}
 	b := &builder{
-		spec: *a.options.Model, statement: statement, smooth: smooth, regularizer: *a.options.Regularizer, devices: a.devices,
+		statement: statement, smooth: smooth, regularizer: *a.options.Regularizer, devices: a.devices,
 		center: a.data.center, scale: a.data.scale,
 	}
-	b.spec.Inputs, b.spec.Outputs = train.features(), max(1, statement.Outputs)
-	if err := b.spec.Validate(); err != nil {
+	if b.model, err = models.Sized(a.options.Model, train.features(), max(1, statement.Outputs)); err != nil {
 		return nil, err
 	}
 	if b.hasScales() {
 		b.scales = problem.NewScales(b.parameters())
 	}
 	if b.regularizer.Kind == problem.GroupL1 && b.regularizer.Groups == nil {
-		b.regularizer.Groups = parameterEnds(b.spec)
+		b.regularizer.Groups = parameterEnds(b.model)
 	}
 	return b, nil
 }
@@ -213,9 +212,9 @@ func (a *assembly) onBatches(train rows) bool {
 }
 
 // parameterEnds returns where each parameter ends in the stacked weights.
-func parameterEnds(spec models.Spec) (ends []int) {
+func parameterEnds(model models.Architecture) (ends []int) {
 	end := 0
-	for _, p := range spec.Parameters() {
+	for _, p := range model.Parameters() {
 		n := 1
 		for _, d := range p.Shape {
 			n *= d
@@ -230,13 +229,13 @@ func parameterEnds(spec models.Spec) (ends []int) {
 // them from a file.
 func (a *assembly) start() (models.Weights, error) {
 	if a.options.Init == "" {
-		return models.Init(a.builder.spec, rand.New(rand.NewPCG(a.options.Settings.Seed, weightStream)))
+		return models.Init(a.builder.model, rand.New(rand.NewPCG(a.options.Settings.Seed, weightStream)))
 	}
 	m, err := a.readInit(a.options.Init)
 	if err != nil {
 		return nil, &InitError{Path: a.options.Init, Err: err}
 	}
-	return a.data.normalization.Unfold(a.builder.spec, m.Weights)
+	return a.data.normalization.Unfold(a.builder.model, m.Weights)
 }
 
 // readInit reads the model in the file of the initial weights, and identifies the file.
@@ -245,7 +244,7 @@ func (a *assembly) readInit(path string) (models.Model, error) {
 	if err != nil {
 		return models.Model{}, err
 	}
-	m, err := models.Load(bytes.NewReader(data), &a.builder.spec)
+	m, err := models.Load(bytes.NewReader(data), a.builder.model)
 	if err != nil {
 		return m, fmt.Errorf("%s: %w", path, err)
 	}
@@ -274,7 +273,7 @@ func (a *assembly) buildSplits(weights models.Weights) (err error) {
 	if err := a.buildMeasures(weights); err != nil || a.devices.team == nil {
 		return err
 	}
-	x, err := models.Stack(a.builder.spec, weights)
+	x, err := models.Stack(a.builder.model, weights)
 	if err != nil {
 		return err
 	}
@@ -314,7 +313,7 @@ func (a *assembly) buildMeasures(weights models.Weights) (err error) {
 		}
 	}
 	train := a.data.splits[0]
-	if !a.buildsConcurrently() || train.len()*a.builder.spec.Outputs > smallTask {
+	if !a.buildsConcurrently() || train.len()*a.builder.outputs() > smallTask {
 		return nil
 	}
 	if train.exact, err = a.builder.newBlocks(train.data, tensor.Float64, weights); err != nil {

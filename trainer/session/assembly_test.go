@@ -115,7 +115,7 @@ func TestSavedWeightsActOnRawRows(t *testing.T) {
 		rows, cols := s.Pixels.Dims()
 		raw := make([]float64, rows*cols)
 		s.Pixels.Float64(raw, 0, rows)
-		got, err := models.Predict(m.Spec, m.Weights, raw)
+		got, err := m.Predict(raw)
 		if err != nil {
 			t.Fatal(err)
 		}

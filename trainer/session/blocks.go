@@ -60,7 +60,10 @@ func (b *builder) rowNumbers(data matrix.Matrix) int {
 	n, numbers := data.Dims()
 	if s, ok := data.(matrix.Sparse); ok && n > 0 {
 		numbers = min(numbers, (matrix.CountEntries(s)+n-1)/n)
-		numbers = max(numbers, slices.Max(append([]int{1, b.spec.Outputs}, b.spec.Hidden...)))
+		numbers = max(numbers, b.outputs())
+		for _, p := range b.model.Parameters() {
+			numbers = max(numbers, p.Shape[0])
+		}
 	}
 	return numbers
 }
@@ -71,7 +74,7 @@ func (b *builder) exactBlocks(s *split, x []float64) (*blocks, error) {
 	if s.exact != nil {
 		return s.exact, nil
 	}
-	weights, err := models.Unstack(b.spec, x)
+	weights, err := models.Unstack(b.model, x)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +89,7 @@ func (b *builder) blocksOf(data matrix.Matrix, rows int, dtype tensor.Dtype, wei
 	n, _ := data.Dims()
 	from, to := b.devices.share(n)
 	rows = min(rows, to-from)
-	k := &blocks{rows: rows, data: data, list: make([]int, rows), outputs: b.spec.Outputs, devices: b.devices, from: from, to: to, bound: from}
+	k := &blocks{rows: rows, data: data, list: make([]int, rows), outputs: b.outputs(), devices: b.devices, from: from, to: to, bound: from}
 	k.score, k.pull = b.devices.everywhere(k.runScore), b.devices.everywhere(k.runPull)
 	if rows == 0 { // there are fewer rows than the processes share
 		return k, nil

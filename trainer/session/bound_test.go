@@ -7,6 +7,7 @@ import (
 
 	"ppal/datasets/matrix"
 	"ppal/internal/cpu/kernel"
+	"ppal/models"
 	"ppal/trainer"
 )
 
@@ -27,7 +28,7 @@ type layer struct {
 // firstLayer computes D = dS V^T o A (1 - A) in float64, where row i of class c has dS_ij =
 // -dS_ic/3 = phi'(S_ic - S_ij)/3.
 func firstLayer(e *assembly, x *matrix.Bytes, classes int) layer {
-	n, d, h := x.Rows, x.Cols, e.builder.spec.Hidden[0]
+	n, d, h := x.Rows, x.Cols, models.FirstUnits(e.builder.model)
 	params := e.iterate()
 	w, bias, v := params[:d*h], params[d*h:][:h], params[d*h+h:][:h*classes]
 	l := layer{x: x, h: h, d: make([]float32, n*h)}

@@ -15,7 +15,7 @@ import (
 
 // builder builds problems of one model and one task for any rows and any precision.
 type builder struct {
-	spec        models.Spec
+	model       models.Architecture // sized
 	statement   *Statement
 	smooth      bool // the statement splits gaps into two smooth constraints
 	regularizer problem.Regularizer
@@ -43,7 +43,7 @@ func (b *builder) definition(g *gorgonia.ExprGraph, r rows, dtype tensor.Dtype, 
 		return graph.Definition{}, err
 	}
 	if b.statement.ParameterNodes != nil {
-		terms, err := b.statement.ParameterNodes(net.Parameters())
+		terms, err := b.statement.ParameterNodes(net)
 		if err != nil {
 			return graph.Definition{}, err
 		}
@@ -60,7 +60,7 @@ func (b *builder) definition(g *gorgonia.ExprGraph, r rows, dtype tensor.Dtype, 
 
 // scores adds the model, the model's input and the model's scores to the graph.
 func (b *builder) scores(g *gorgonia.ExprGraph, data matrix.Matrix, dtype tensor.Dtype, weights models.Weights) (*models.Network, *gorgonia.Node, *gorgonia.Node, error) {
-	net, err := models.New(g, b.spec, dtype, weights)
+	net, err := models.New(g, b.model, dtype, weights)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -70,11 +70,22 @@ func (b *builder) scores(g *gorgonia.ExprGraph, data matrix.Matrix, dtype tensor
 	return net, x, scores, err
 }
 
+// inputs and outputs return the numbers of features and of scores.
+func (b *builder) inputs() int {
+	inputs, _ := b.model.Dims()
+	return inputs
+}
+
+func (b *builder) outputs() int {
+	_, outputs := b.model.Dims()
+	return outputs
+}
+
 // head builds f and g as a problem in float64 whose parameters are the scores of the rows.
 func (b *builder) head(r rows) (*graph.Problem, error) {
 	p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
-		scores := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("scores"), gorgonia.WithShape(r.len(), b.spec.Outputs),
-			gorgonia.WithValue(tensor.New(tensor.WithShape(r.len(), b.spec.Outputs), tensor.WithBacking(make([]float64, r.len()*b.spec.Outputs)))))
+		scores := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("scores"), gorgonia.WithShape(r.len(), b.outputs()),
+			gorgonia.WithValue(tensor.New(tensor.WithShape(r.len(), b.outputs()), tensor.WithBacking(make([]float64, r.len()*b.outputs())))))
 		f, c, err := b.statement.Nodes(scores, r.public())
 		return graph.Definition{Objective: f, Constraints: c, Parameters: gorgonia.Nodes{scores}}, err
 	}, b.devices.measure)

@@ -59,7 +59,7 @@ func describe(o Options) *configuration {
 	}
 	c.group = "Model"
 	if o.Model != nil {
-		c.model(*o.Model, option.OnImages().Holds(o.taskName()))
+		c.model(o.Model, option.OnImages().Holds(o.taskName()))
 	}
 	c.group = "Problem"
 	if ok {
@@ -225,7 +225,13 @@ func (TablesAtHand) settings(c *configuration, _ uint64) { c.cannot("the rows") 
 func (Matrices) settings(c *configuration, _ uint64)     { c.cannot("the rows") }
 
 // model adds the model's shape. onImages says whether a flag chooses the heads.
-func (c *configuration) model(s models.Spec, onImages bool) {
+func (c *configuration) model(m Model, onImages bool) {
+	s, ours := m.(models.Spec)
+	if !ours {
+		c.put("model", m.Kind())
+		c.cannot("the model")
+		return
+	}
 	if len(s.Hidden) == 0 {
 		c.put("model", "linear")
 		return

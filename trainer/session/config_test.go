@@ -183,13 +183,14 @@ func TestDefaultsOf(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := DefaultsOf(nameOf(task))
-		if linear := len(o.Model.Hidden) == 0; linear != d.Linear || !linear && !slices.Equal(o.Model.Hidden, d.Hidden) || o.Regularizer.Kind != d.Regularizer.Kind {
+		hidden := o.Model.(models.Spec).Hidden
+		if linear := len(hidden) == 0; linear != d.Linear || !linear && !slices.Equal(hidden, d.Hidden) || o.Regularizer.Kind != d.Regularizer.Kind {
 			t.Errorf("%T: %+v, %+v, want %+v", task, o.Model, o.Regularizer, d)
 		}
 	}
 	own := &Statement{Name: "own", Nodes: func(*gorgonia.Node, Rows) (*gorgonia.Node, gorgonia.Nodes, error) { return nil, nil, context.Canceled }}
 	o, err := Options{Data: Table{}, Task: own}.withDefaults()
-	if err != nil || o.Model.Hidden != nil || o.Regularizer.Kind != problem.NoRegularizer {
+	if err != nil || o.Model.(models.Spec).Hidden != nil || o.Regularizer.Kind != problem.NoRegularizer {
 		t.Errorf("%+v, %+v, %v", o.Model, o.Regularizer, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/option"
+	"ppal/models"
 	"ppal/trainer/problem"
 )
 
@@ -280,13 +281,14 @@ func measureRates(system *constraints.System, sample *constraints.Sample, meter 
 }
 
 // l1Norm returns the sum of the absolute values of the weights without the biases.
-func l1Norm(parameters gorgonia.Nodes) (gorgonia.Nodes, error) {
+func l1Norm(model *models.Network) (gorgonia.Nodes, error) {
 	var sum *gorgonia.Node
-	for k, p := range parameters {
-		if k%2 == 1 { // biases follow weights: models.Spec.Parameters
+	nodes := model.Parameters()
+	for k, p := range model.Architecture().Parameters() {
+		if len(p.Shape) == 1 { // a bias
 			continue
 		}
-		abs, err := gorgonia.Abs(p)
+		abs, err := gorgonia.Abs(nodes[k])
 		if err != nil {
 			return nil, fmt.Errorf("session: l1(weights): %w", err)
 		}

@@ -70,11 +70,11 @@ func DefaultsOf(task string) Defaults {
 }
 
 // spec returns the default model.
-func (d Defaults) spec() *models.Spec {
+func (d Defaults) spec() models.Spec {
 	if d.Linear {
-		return &models.Spec{}
+		return models.Spec{}
 	}
-	return &models.Spec{Hidden: d.Hidden, Activation: d.Activation}
+	return models.Spec{Hidden: d.Hidden, Activation: d.Activation}
 }
 
 func (t NeymanPearson) completed() Task {

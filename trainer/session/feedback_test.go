@@ -57,8 +57,8 @@ func recount(t *testing.T, s *Session, a *assembly) constraints.Counted {
 	if err := s.pipeline.SaveModel(file); err != nil {
 		t.Fatal(err)
 	}
-	spec := a.builder.spec
-	m, err := models.LoadFile(file, &spec)
+	spec := a.builder.model
+	m, err := models.LoadFile(file, spec)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func before(t *testing.T, a *assembly) []float64 {
 	for k := range back {
 		back[k] = -back[k]
 	}
-	if err := models.AddToScores(a.builder.spec, x, back); err != nil {
+	if err := models.AddToScores(a.builder.model, x, back); err != nil {
 		t.Fatal(err)
 	}
 	return x

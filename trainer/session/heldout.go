@@ -20,7 +20,7 @@ func (b *builder) heldOut(data matrix.Matrix, dtype tensor.Dtype, weights models
 		return b.newBlocks(data, dtype, weights)
 	}
 	n, _ := data.Dims()
-	k := &blocks{rows: n, data: data, outputs: b.spec.Outputs, devices: b.devices, to: n}
+	k := &blocks{rows: n, data: data, outputs: b.outputs(), devices: b.devices, to: n}
 	k.score = b.devices.everywhere(k.runScore)
 	var err error
 	k.block, err = graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {

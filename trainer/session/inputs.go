@@ -18,8 +18,8 @@ import (
 // Inputs are the data and the statement of a run, without a device and without a graph. A program
 // that checks a run evaluates the statement by its own formulas.
 type Inputs struct {
-	Parts         []Part // the training rows first
-	Model         models.Spec
+	Parts         []Part              // the training rows first
+	Model         models.Architecture // sized
 	Normalization models.Normalization
 	// Center is subtracted from the features before the first layer: c/s of Normalization; nil: no
 	// centring.
@@ -55,6 +55,12 @@ type Inputs struct {
 	Provenance Provenance
 
 	description Description
+}
+
+// Outputs returns the number of scores of a row.
+func (in *Inputs) Outputs() int {
+	_, outputs := in.Model.Dims()
+	return outputs
 }
 
 // ModelFile returns the content of model.json that a run of the given version of the program with
@@ -96,7 +102,7 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 	}
 	a.builder = b
 	in := &Inputs{
-		Model: b.spec.WithDefaults(), Normalization: l.normalization, Center: l.center, Regularizer: b.regularizer,
+		Model: b.model, Normalization: l.normalization, Center: l.center, Regularizer: b.regularizer,
 		Constraints: b.statement.Constraints, Split: b.smooth, System: b.statement.system, BoundsOn: OnSurrogate,
 		Tolerance: o.feasibilityTolerance(), Float32: o.Device.dtype() == tensor.Float32, Data: l.description.Data,
 	}

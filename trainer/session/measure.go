@@ -126,7 +126,7 @@ func (a *assembly) appendScores(dst []float64, s *split) ([]float64, error) {
 	if s.blocks != nil {
 		return s.blocks.appendScores(dst, a.iterate())
 	}
-	return s.problem.AppendWatched(slices.Grow(dst, s.len()*a.builder.spec.Outputs), 0)
+	return s.problem.AppendWatched(slices.Grow(dst, s.len()*a.builder.outputs()), 0)
 }
 
 // iterate returns a copy of the iterate.
@@ -255,14 +255,14 @@ func (a *assembly) SaveModel(path string) error { return a.SaveWeights(path, a.i
 
 // SaveWeights implements weightsSaver.
 func (a *assembly) SaveWeights(path string, x []float64) error {
-	spec, n := a.builder.spec, a.data.normalization
-	trained, err := models.Unstack(spec, x)
+	model, n := a.builder.model, a.data.normalization
+	trained, err := models.Unstack(model, x)
 	if err != nil {
 		return err
 	}
-	raw, err := n.Fold(spec, trained)
+	raw, err := n.Fold(model, trained)
 	if err != nil {
 		return err
 	}
-	return models.SaveFile(path, models.Model{Spec: spec, Weights: raw, Normalization: n}, a.dtype)
+	return models.SaveFile(path, models.Model{Architecture: model, Weights: raw, Normalization: n}, a.dtype)
 }

@@ -67,9 +67,9 @@ type Options struct {
 	// Task is the objective and the constraints: NeymanPearson, DemographicParity, EqualizedOdds,
 	// Intersectional, Decisions, or the caller's own *Statement.
 	Task Task
-	// Model is the model. The session sets its Inputs and Outputs. nil means the default of the
-	// task, see DefaultsOf.
-	Model *models.Spec
+	// Model is the model: a models.Spec, or an architecture of the caller's own. The session sets the
+	// numbers of features and scores. nil means the default of the task, see DefaultsOf.
+	Model Model
 	// Regularizer is the convex term r. For problem.GroupL1 without Groups, each parameter of the
 	// model is a group. nil means the default of the task, see DefaultsOf.
 	Regularizer *problem.Regularizer
@@ -161,6 +161,9 @@ const (
 	Test       = rundir.Test
 )
 
+// Model describes the scores of rows as a function of parameters. A models.Spec is a Model.
+type Model = models.Architecture
+
 // withDefaults replaces zero values with the defaults.
 func (o Options) withDefaults() (Options, error) {
 	if o.Data == nil || o.Task == nil {
@@ -170,7 +173,9 @@ func (o Options) withDefaults() (Options, error) {
 		o.Task = t.completed()
 	}
 	d := DefaultsOf(o.taskName())
-	if o.Model == nil {
+	if s, ok := o.Model.(*models.Spec); ok && s != nil {
+		o.Model = *s
+	} else if ok || o.Model == nil {
 		o.Model = d.spec()
 	}
 	if o.Regularizer == nil {

@@ -29,11 +29,11 @@ func (b *builder) newParameterTerms(weights models.Weights) (*parameterTerms, er
 	t := &parameterTerms{}
 	var err error
 	t.problem, err = graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
-		net, err := models.New(g, b.spec, tensor.Float64, weights)
+		net, err := models.New(g, b.model, tensor.Float64, weights)
 		if err != nil {
 			return graph.Definition{}, err
 		}
-		nodes, err := b.statement.ParameterNodes(net.Parameters())
+		nodes, err := b.statement.ParameterNodes(net)
 		if err != nil {
 			return graph.Definition{}, err
 		}

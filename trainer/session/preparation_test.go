@@ -89,12 +89,13 @@ func TestRawRowsThroughTheRunsFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			n, d := prepared.Dims()
-			if n != rows || d != len(p.Features) || d != m.Spec.Inputs {
-				t.Fatalf("%d x %d prepared, with the names %v, for %d inputs", n, d, p.Features, m.Spec.Inputs)
+			inputs, _ := m.Architecture.Dims()
+			if n != rows || d != len(p.Features) || d != inputs {
+				t.Fatalf("%d x %d prepared, with the names %v, for %d inputs", n, d, p.Features, inputs)
 			}
 			raw := make([]float64, n*d)
 			prepared.Float64(raw, 0, n)
-			scores, err := models.Predict(m.Spec, m.Weights, raw)
+			scores, err := m.Predict(raw)
 			if err != nil {
 				t.Fatal(err)
 			}

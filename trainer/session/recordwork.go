@@ -1,6 +1,9 @@
 package session
 
-import "ppal/datasets/matrix"
+import (
+	"ppal/datasets/matrix"
+	"ppal/models"
+)
 
 // The work of a record and of an iteration in nanoseconds, on one thread of a server CPU of 2022.
 // The constants need not be accurate: they decide only how far apart automatic records are.
@@ -37,7 +40,7 @@ func (a *assembly) recordWork() (iterations float64, least int) {
 	train, iteration, record := 0.0, a.iterationWork(), workOfRecord
 	for k, s := range a.data.splits {
 		rows, product, entries := a.productWork(s.data)
-		record += workOfMeasure*rows*float64(a.builder.spec.Outputs) + product
+		record += workOfMeasure*rows*float64(a.builder.outputs()) + product
 		if k > 0 {
 			record += workOfCopy * entries
 			continue
@@ -64,11 +67,7 @@ func (a *assembly) iterationWork() float64 {
 // productWork returns the work of a product with rows in nanoseconds, and the numbers of rows and
 // of their entries.
 func (a *assembly) productWork(data matrix.Matrix) (rows, work, entries float64) {
-	spec := a.builder.spec
-	width := spec.Outputs
-	if len(spec.Hidden) > 0 {
-		width = spec.Hidden[0]
-	}
+	width := models.FirstUnits(a.builder.model)
 	n, cols := data.Dims()
 	entries, work = float64(n)*float64(cols), workOfDense
 	if sparse, ok := data.(matrix.Sparse); ok {

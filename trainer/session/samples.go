@@ -8,6 +8,7 @@ import (
 
 	"gorgonia.org/gorgonia"
 
+	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
 	"ppal/trainer/step"
@@ -42,7 +43,7 @@ func (a *assembly) addSamples() error {
 	switch {
 	case a.options.AllRows || a.sampler != nil || !ok || rule.PrimalStep().Kind != step.LBFGS,
 		a.devices.cpu == nil || a.devices.gpu != nil || a.devices.team != nil || a.devices.pages != nil,
-		len(a.builder.spec.Hidden) == 0 || d != nil && d.on == OnDecisions || a.iterationWork() < pays.work:
+		models.IsLinear(a.builder.model) || d != nil && d.on == OnDecisions || a.iterationWork() < pays.work:
 		return nil
 	}
 	strata := a.data.splits[0].rows.stratified()

@@ -32,17 +32,21 @@ const (
 // the regularizer none or l2, and with few enough weights. A network also needs shared heads,
 // smooth units, and few enough features and units for whitened scales.
 func (b *builder) hasScales() bool {
-	s, kind := &b.spec, b.regularizer.Kind
+	kind := b.regularizer.Kind
 	if kind != problem.NoRegularizer && kind != problem.SquaredL2 || b.parameters() > mostScales {
 		return false
 	}
-	n := s.Inputs + 1
-	return len(s.Hidden) == 0 || s.Heads != models.Separate && s.Activation != models.ReLU && n <= mostWhitened && n*n*s.Hidden[0] <= mostProducts
+	if models.IsLinear(b.model) {
+		return true
+	}
+	k, known := b.model.(models.Kinked)
+	n, units := b.inputs()+1, models.FirstUnits(b.model)
+	return known && !k.Kinks() && models.BeginsWithLayer(b.model) && n <= mostWhitened && n*n*units <= mostProducts
 }
 
 // parameters returns the number of weights and biases.
 func (b *builder) parameters() int {
-	ends := parameterEnds(b.spec)
+	ends := parameterEnds(b.model)
 	return ends[len(ends)-1]
 }
 
@@ -75,7 +79,7 @@ func (a *assembly) setScales() error {
 	if !a.usesScales() {
 		return nil
 	}
-	if whitened, err := a.whiten(); err != nil || whitened || len(a.builder.spec.Hidden) > 0 {
+	if whitened, err := a.whiten(); err != nil || whitened || !models.IsLinear(a.builder.model) {
 		return err
 	}
 	return a.stretch()
@@ -85,9 +89,9 @@ func (a *assembly) setScales() error {
 // the features are too many, the rows too few, or the moments not finite.
 func (a *assembly) whiten() (bool, error) {
 	b, train := a.builder, a.data.splits[0].rows
-	n, columns, ridge := b.spec.Inputs+1, b.spec.Outputs, whiteningRidge
-	if len(b.spec.Hidden) > 0 {
-		columns, ridge = b.spec.Hidden[0], networkRidge
+	n, columns, ridge := b.inputs()+1, b.outputs(), whiteningRidge
+	if !models.IsLinear(b.model) {
+		columns, ridge = models.FirstUnits(b.model), networkRidge
 	}
 	if n > mostWhitened || train.len() < leastRows*n {
 		return false, nil
@@ -103,7 +107,7 @@ func (a *assembly) whiten() (bool, error) {
 	for i := range n {
 		g.SetSym(i, i, g.At(i, i)+ridge)
 	}
-	if len(b.spec.Hidden) > 0 { // the first layer keeps its proportion to the others
+	if !models.IsLinear(b.model) { // the first layer keeps its proportion to the others
 		g.ScaleSym(1/ridge, g)
 	}
 	return b.scales.Whiten(g, columns), nil
@@ -124,7 +128,7 @@ func (a *assembly) stretch() error {
 	diagonal := make([]float64, 0, b.scales.Len()) // the graph has the weights feature by feature, and then the biases
 	for _, sum := range append(sums, float64(train.len())) {
 		s := math.Pow(max(sum/float64(train.len()), least), -0.25)
-		diagonal = append(diagonal, slices.Repeat([]float64{s}, b.spec.Outputs)...)
+		diagonal = append(diagonal, slices.Repeat([]float64{s}, b.outputs())...)
 	}
 	b.scales.Stretch(diagonal)
 	return nil

@@ -40,8 +40,8 @@ func TestScales(t *testing.T) {
 		"infinite": {data: &matrix.Dense{Rows: 1, Cols: 1, Data: []float64{1e200}}, want: []float64{1, 1}},
 	} {
 		n, cols := k.data.Dims()
-		b := &builder{spec: k.spec, center: k.center, scale: k.scale}
-		b.spec.Inputs, b.spec.Outputs = cols, max(1, k.spec.Outputs)
+		k.spec.Inputs, k.spec.Outputs = cols, max(1, k.spec.Outputs)
+		b := &builder{model: k.spec, center: k.center, scale: k.scale}
 		scale(t, b, k.data, make([]int, n))
 		if diff := cmp.Diff(k.want, scaledOnes(b.scales), within(1e-12)); diff != "" {
 			t.Errorf("%s (-want +got): %s", name, diff)
@@ -100,7 +100,7 @@ func TestWhitenedScales(t *testing.T) {
 	}{
 		"dense": {data: dense}, "sparse": {data: sparse}, "a part": {data: &matrix.Part{Rows: n, Own: sparse}}, "bytes": {data: bytes, center: []float64{1, 0}},
 	} {
-		b := &builder{spec: models.Spec{Inputs: 2, Outputs: 2}, center: k.center}
+		b := &builder{model: models.Spec{Inputs: 2, Outputs: 2}, center: k.center}
 		scale(t, b, k.data, labels)
 		got := []float64{1, 2, 3, 4, 5, 6}
 		b.scales.Multiply(got)
@@ -108,7 +108,7 @@ func TestWhitenedScales(t *testing.T) {
 			t.Errorf("%s: whitened %v (-want +got): %s", name, b.scales.Whitened(), diff)
 		}
 	}
-	l2 := &builder{spec: models.Spec{Inputs: 2, Outputs: 2}, regularizer: problem.Regularizer{Kind: problem.SquaredL2, Weight: 0.1}}
+	l2 := &builder{model: models.Spec{Inputs: 2, Outputs: 2}, regularizer: problem.Regularizer{Kind: problem.SquaredL2, Weight: 0.1}}
 	scale(t, l2, dense, labels)
 	for i := range 3 {
 		g.SetSym(i, i, g.At(i, i)+0.4)
@@ -124,7 +124,7 @@ func TestWhitenedScales(t *testing.T) {
 		t.Errorf("l2 with the weight 0.1 (-want +got): %s", diff)
 	}
 	for name, k := range map[string]struct{ rows, cols int }{"too few rows": {59, 2}, "many features": {20 * 257, 256}} {
-		b := &builder{spec: models.Spec{Inputs: k.cols, Outputs: 1}}
+		b := &builder{model: models.Spec{Inputs: k.cols, Outputs: 1}}
 		scale(t, b, &matrix.Dense{Rows: k.rows, Cols: k.cols, Data: slices.Repeat([]float64{1}, k.rows*k.cols)}, make([]int, k.rows))
 		if b.scales.Whitened() {
 			t.Errorf("%s: whitened %v", name, b.scales.Whitened())
@@ -153,7 +153,7 @@ func TestWhitenedFirstLayer(t *testing.T) {
 		if !layer.Whiten(&m, 4) {
 			t.Fatal("no reference")
 		}
-		b := &builder{spec: models.Spec{Inputs: 2, Outputs: 3, Hidden: []int{4, 2}}, regularizer: r}
+		b := &builder{model: models.Spec{Inputs: 2, Outputs: 3, Hidden: []int{4, 2}}, regularizer: r}
 		scale(t, b, data, labels)
 		if b.scales.Len() != 12+10+9 {
 			t.Fatalf("%s: scales of %d weights, want 31", name, b.scales.Len())
@@ -176,7 +176,7 @@ func TestNoScalesOfNetworks(t *testing.T) {
 		rows  int
 		value float64
 	}{"too few rows": {39, 1}, "infinite": {40, 1e200}} {
-		b := &builder{spec: models.Spec{Inputs: 1, Outputs: 1, Hidden: []int{2}}}
+		b := &builder{model: models.Spec{Inputs: 1, Outputs: 1, Hidden: []int{2}}}
 		scale(t, b, &matrix.Dense{Rows: c.rows, Cols: 1, Data: slices.Repeat([]float64{c.value}, c.rows)}, make([]int, c.rows))
 		if !b.scales.Identity() {
 			t.Errorf("%s: scales %v", name, scaledOnes(b.scales))
@@ -234,7 +234,7 @@ func TestWhereScalesAre(t *testing.T) {
 		{inputs: 9, hidden: []int{2}, heads: models.Separate}, {inputs: 29, hidden: []int{2047}, want: true}, {inputs: 29, hidden: []int{2048}},
 		{inputs: 9, hidden: []int{2}, activation: models.ReLU}, {inputs: 255, hidden: []int{64}, want: true}, {inputs: 255, hidden: []int{65}},
 	} {
-		b := &builder{spec: models.Spec{Inputs: c.inputs, Outputs: 2, Hidden: c.hidden, Activation: c.activation, Heads: c.heads}, regularizer: problem.Regularizer{Kind: c.r}}
+		b := &builder{model: models.Spec{Inputs: c.inputs, Outputs: 2, Hidden: c.hidden, Activation: c.activation, Heads: c.heads}, regularizer: problem.Regularizer{Kind: c.r}}
 		if b.hasScales() != c.want {
 			t.Errorf("%+v: scales %v", c, !c.want)
 		}

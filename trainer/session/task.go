@@ -8,6 +8,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/internal/option"
+	"ppal/models"
 	"ppal/trainer/problem"
 )
 
@@ -48,9 +49,8 @@ type Statement struct {
 	// Pieces are the smooth pieces of constraints that are maxima; nil: the nodes are g.
 	Pieces []problem.Piece
 	// ParameterNodes adds terms of the model's parameters to the graph, such as a norm of the
-	// weights. These terms follow the nodes of the scores. The parameters are in the order of
-	// models.Spec.Parameters. nil means no terms.
-	ParameterNodes func(parameters gorgonia.Nodes) (gorgonia.Nodes, error)
+	// weights. These terms follow the nodes of the scores. nil means no terms.
+	ParameterNodes func(model *models.Network) (gorgonia.Nodes, error)
 	// Affine maps the nodes to the constraints, on the host: problem.NewAffine. nil means that the
 	// nodes are g, or the terms of Pieces. All problems of the session share the map and its
 	// shifts.

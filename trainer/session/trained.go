@@ -15,12 +15,6 @@ import (
 	"ppal/trainer"
 )
 
-// The kinds of models in model.json.
-const (
-	kindLinear  = "linear"
-	kindNetwork = "network"
-)
-
 // The names of the training and test parts of picture sets in rows.csv.
 const (
 	trainingSet = "train"
@@ -30,14 +24,11 @@ const (
 // model describes the trained model for model.json, except for the values that training decides.
 func (a *assembly) model(d Description) rundir.Model {
 	m := rundir.Model{
-		Task: d.Task, Dataset: a.data.dataset, Kind: kindLinear, Normalization: d.Normalization, Objective: d.Objective,
+		Task: d.Task, Dataset: a.data.dataset, Kind: a.builder.model.Kind(), Normalization: d.Normalization, Objective: d.Objective,
 		Input:    rundir.Input{Format: rundir.FormatMatrix, Features: d.Features},
 		Decision: rundir.Decision{Rule: rundir.RuleSign, Label: a.data.label},
 	}
-	if len(a.builder.spec.Hidden) > 0 {
-		m.Kind = kindNetwork
-	}
-	if a.builder.spec.Outputs > 1 {
+	if a.builder.outputs() > 1 {
 		m.Decision.Rule = rundir.RuleLargest
 	}
 	train := a.data.splits[0]

@@ -13,6 +13,7 @@ import (
 	"ppal/datasets"
 	"ppal/internal/racing"
 	"ppal/internal/rundir"
+	"ppal/models"
 	"ppal/models/predictor"
 )
 
@@ -63,7 +64,7 @@ func TestModelOfTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Kind != kindLinear || m.Input.Format != rundir.FormatText || m.Decision.Classes[1].Value != "yes" || m.Decision.Label.Column != "member" {
+	if m.Kind != models.KindLinear || m.Input.Format != rundir.FormatText || m.Decision.Classes[1].Value != "yes" || m.Decision.Label.Column != "member" {
 		t.Errorf("%+v", m)
 	}
 	if len(m.Constraints) == 0 {
@@ -98,7 +99,7 @@ func TestModelOfPictures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Kind != kindNetwork || m.Input.Format != rundir.FormatPictures || m.Decision.Rule != rundir.RuleLargest || *m.Decision.Classes[3].Number != 3 {
+	if m.Kind != models.KindNetwork || m.Input.Format != rundir.FormatPictures || m.Decision.Rule != rundir.RuleLargest || *m.Decision.Classes[3].Number != 3 {
 		t.Errorf("%+v", m)
 	}
 	rows, err := dir.ReadRows(m.Rows)

@@ -88,7 +88,7 @@ func decide(path string, rows *Rows) (Counts, error) {
 		_, cols := part.Features.Dims()
 		block := make([]float64, part.Rows()*cols)
 		part.Features.Float64(block, 0, part.Rows())
-		scores, err := models.Predict(model.Spec, model.Weights, block)
+		scores, err := model.Predict(block)
 		if err != nil {
 			return accepted, err
 		}
