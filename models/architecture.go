@@ -206,8 +206,8 @@ func IsLinear(a Architecture) bool {
 	return len(p) == 2 && p[0].FirstLayer && p[1].ScoreBias
 }
 
-// BeginsWithLayer reports whether the only first layer has the first parameters, as in a network with
-// shared heads.
+// BeginsWithLayer reports whether the only first layer has the first parameters, as in a network
+// with shared heads.
 func BeginsWithLayer(a Architecture) bool { return slices.Equal(firstLayers(a), []int{0}) }
 
 // FirstUnits returns the number of units to which a row is multiplied, for estimates of the work.

@@ -121,8 +121,8 @@ func (m Model) check() error {
 
 // Save writes the model as a safetensors file. The weights have PyTorch's layout and are rounded to
 // dtype (tensor.Float32 or tensor.Float64), so that torch.nn modules named as in
-// [Architecture.Parameters] load them. A value that overflows float32 is an error. Equal models give equal
-// bytes.
+// [Architecture.Parameters] load them. A value that overflows float32 is an error. Equal models
+// give equal bytes.
 func Save(w io.Writer, m Model, dtype tensor.Dtype) error {
 	if err := m.check(); err != nil {
 		return err

@@ -2,12 +2,12 @@
 // with any number of hidden layers, either one network for all classes (shared heads) or one
 // network for each class (separate heads).
 //
-// An [Architecture] describes a model; a [Spec] is that of a linear model or a network, and a program
-// may have architectures of its own. [Weights] are the parameters on the host, in float64 and in
-// PyTorch's layout. A [Network] holds the parameters as nodes of a Gorgonia graph and returns the
-// scores f(x), an n x C node for n rows and C classes. [Save] and [Load] keep a [Model] in a
-// safetensors file, which torch.nn.Linear modules with the same names load. [Predict] computes the
-// same scores on the host.
+// An [Architecture] describes a model; a [Spec] is that of a linear model or a network, and a
+// program may have architectures of its own. [Weights] are the parameters on the host, in float64
+// and in PyTorch's layout. A [Network] holds the parameters as nodes of a Gorgonia graph and
+// returns the scores f(x), an n x C node for n rows and C classes. [Save] and [Load] keep a [Model]
+// in a safetensors file, which torch.nn.Linear modules with the same names load. [Predict] computes
+// the same scores on the host.
 //
 // The package knows neither constraints nor devices.
 package models
