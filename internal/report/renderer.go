@@ -10,27 +10,27 @@ import (
 type Renderer struct{}
 
 // Curves writes the plots of the records.
-func (Renderer) Curves(dir rundir.Dir, l rundir.Legend) error {
-	records, err := rundir.ReadMetrics(dir.Metrics())
+func (Renderer) Curves(dir string, l rundir.Legend) error {
+	records, err := rundir.ReadMetrics(rundir.Dir(dir).Metrics())
 	if err != nil {
 		return err
 	}
-	_, err = plots.Write(dir.Plots(), plots.Run{
+	_, err = plots.Write(rundir.Dir(dir).Plots(), plots.Run{
 		Title: l.Title, Records: records, Objective: l.Objective, Constraints: l.Constraints, Bounded: l.Bounded, Bounds: l.Bounds,
 	})
 	return err
 }
 
 // Rates writes the plots of the rates of decisions and of the ROC curves; none without rates.
-func (Renderer) Rates(dir rundir.Dir, title string, tables map[rundir.Split]*rates.Table, roc map[rundir.Split][][2]float64) error {
+func (Renderer) Rates(dir, title string, tables map[rundir.Split]*rates.Table, roc map[rundir.Split][][2]float64) error {
 	all := splitRates(tables, roc)
 	if all.Splits == nil {
 		return nil
 	}
 	all.Title = title
-	_, err := plots.WriteRates(dir.Plots(), all)
+	_, err := plots.WriteRates(rundir.Dir(dir).Plots(), all)
 	return err
 }
 
 // Page writes report.html from the files of the run and its summary.
-func (Renderer) Page(dir rundir.Dir, sum *rundir.Summary) error { return WriteRun(dir, sum) }
+func (Renderer) Page(dir string, sum *rundir.Summary) error { return WriteRun(rundir.Dir(dir), sum) }

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"ppal/internal/tensorboard/eventfile"
-	"ppal/trainer"
 )
 
 // recordSteps returns the steps of the events with an objective.
@@ -112,40 +111,5 @@ func TestNoTensorBoard(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "discarded")); !os.IsNotExist(err) {
 		t.Errorf("the directory is still there: %v", err)
-	}
-}
-
-// If the event file refuses a record, the training continues with one warning, and no record is
-// lost.
-func TestTensorBoardRefused(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "run")
-	var warnings []string
-	var s *Session
-	s = own(t, func(o *Options) {
-		o.TensorBoard, o.Settings.RecordEvery = true, 10
-		o.Settings.Warn = func(w trainer.Warning) { warnings = append(warnings, w.Text) }
-		o.Settings.Recorder = observer(func(iteration int) {
-			if iteration == 100 {
-				_ = s.files.events.Close()
-			}
-		})
-	})
-	if err := s.Open(dir); err != nil {
-		t.Fatal(err)
-	}
-	if r, err := s.Train(t.Context()); err != nil || r.Training.Status == trainer.Interrupted {
-		t.Fatalf("%+v, %v", r, err)
-	}
-	if err := s.Save(""); err != nil {
-		t.Error(err)
-	}
-	told := 0
-	for _, w := range warnings {
-		if strings.Contains(w, "the records for TensorBoard cannot be written") {
-			told++
-		}
-	}
-	if records := recordsOf(t, dir); told != 1 || records[len(records)-1].Iteration != 300 {
-		t.Errorf("warnings %q, %d records", warnings, len(records))
 	}
 }

@@ -132,12 +132,13 @@ type Files struct {
 
 // A Renderer shows the files of a run's directory as pictures and a page.
 type Renderer interface {
-	// Curves writes the plots of the records in metrics.jsonl, while Certify runs.
-	Curves(dir rundir.Dir, l rundir.Legend) error
+	// Curves writes the plots of the records in the file metrics.jsonl of the directory dir, while
+	// Certify runs.
+	Curves(dir string, l Legend) error
 	// Rates writes the plots of the rates of decisions and of the ROC curves (FPR, TPR) of the splits.
-	Rates(dir rundir.Dir, title string, tables map[Split]*RateTable, roc map[Split][][2]float64) error
+	Rates(dir, title string, tables map[Split]*RateTable, roc map[Split][][2]float64) error
 	// Page writes report.html after the other files, except summary.json, whose contents are sum.
-	Page(dir rundir.Dir, sum *Summary) error
+	Page(dir string, sum *Summary) error
 }
 
 // The types of the run's files.
@@ -152,6 +153,9 @@ type (
 	SplitSizes = rundir.SplitSizes
 	// Split names a part of the rows.
 	Split = rundir.Split
+	// Legend has what the plots of the records say in words: Title, Objective (the name of f),
+	// Constraints (the names of g_1..g_m), Bounded (these names with the bounds) and Bounds.
+	Legend = rundir.Legend
 )
 
 // The splits.

@@ -3,17 +3,18 @@ package session
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 
-	"ppal/internal/checkpoint"
-	"ppal/internal/dirlock"
 	"ppal/internal/rundir"
-	"ppal/trainer/certify"
+	"ppal/trainer"
+	"ppal/trainer/session/internal/save"
 )
 
 // ErrResume marks a run that Resume refuses. The text has the reason.
-var ErrResume = errors.New("cannot resume")
+var ErrResume = save.ErrResume
+
+// Extendable reports whether a finished run with the status can continue with longer limits.
+func Extendable(status trainer.Status) bool { return save.Extendable(status) }
 
 // Resume opens the directory of a run that was interrupted or killed. A session calls Resume
 // instead of Open. Optimize then continues from the checkpoint to the same bits as a run without an
@@ -27,141 +28,114 @@ var ErrResume = errors.New("cannot resume")
 // dirlock.ErrHeld if another process runs in the directory, or comes from the file system.
 func (s *Session) Resume(dir string) (notes []string, err error) { return s.resume(dir, nil) }
 
-// resume is Resume, or Extend from the limit of iterations *extends.
-func (s *Session) resume(dir string, extends *int) (notes []string, err error) {
+// Extend is Resume for a finished run that a limit ended: the session has longer limits, and
+// otherwise the options of the run. before is the run's limit of iterations. The run continues from
+// the state at its end. Where the method and the records do not depend on the limits, the result
+// has the bits of an uninterrupted run with the longer limits; otherwise a note says why it may
+// differ. The error wraps ErrResume for a run without a checkpoint, too.
+//
+// Extend removes summary.json before it writes config.yaml with the new limits. After a crash,
+// Resume therefore continues the run with the old or the new limits.
+func (s *Session) Extend(dir string, before int) (notes []string, err error) {
+	return s.resume(dir, &save.Extension{Before: before, Differs: s.limitsMatter(before), Config: func(e *rundir.Extended) ([]byte, error) {
+		d := s.Describe()
+		d.Extended = e
+		return s.configFile(d)
+	}})
+}
+
+// resume is Resume, or Extend with an extension.
+func (s *Session) resume(dir string, extension *save.Extension) (notes []string, err error) {
 	if s.files != nil {
-		return nil, fmt.Errorf("session: the directory %s is open already", s.files.dir)
+		return nil, fmt.Errorf("session: the directory %s is open already", s.files.Path)
 	}
-	s.files = &files{dir: rundir.Dir(dir)}
-	if s.files.lock, err = dirlock.Take(dir); err == nil {
-		notes, err = s.goOn(extends)
+	if s.files, err = save.Reopen(dir, s.fileOptions()); err != nil {
+		return nil, err
 	}
+	now := s.Describe()
+	before, err := s.files.Resume(save.Continuing{
+		Version: now.Version, Device: now.Device, Data: now.Data, Init: now.Init, From: s.continueFrom, Extension: extension,
+		Note: func(notes ...string) { s.options.Files.Notes = append(slices.Clip(s.options.Files.Notes), notes...) },
+	})
 	if err != nil {
-		err = with(err, s.files.close())
+		err = save.Join(err, s.files.Close())
 		s.files = nil
 		return nil, err
 	}
-	return notes, nil
+	if !before.Fresh {
+		s.warnings, s.spent = before.Progress.Warnings, s.spent+before.Progress.Spent
+	}
+	s.last = before.Last
+	return before.Notes, nil
 }
 
-// goOn reads and checks the files of the locked directory.
-func (s *Session) goOn(extends *int) (notes []string, err error) {
-	f := s.files
-	before, sum, err := f.dir.ReadProvenance()
-	if err != nil {
-		return nil, err
-	}
-	refuse := func(format string, args ...any) ([]string, error) {
-		return nil, fmt.Errorf("session: %w %s: "+format, slices.Concat([]any{ErrResume, f.dir}, args)...)
-	}
-	now := s.Describe()
-	if name := changedData(before.Data, now.Data); name != "" {
-		return refuse("%s is not the file that the run read: restore the file, or start a new run", name)
-	}
-	if !sameInit(before.Init, now.Init) {
-		return refuse("%s is not the file of initial weights that the run read: restore the file, or start a new run", s.options.Init)
-	}
-	c, err := checkpoint.Read(string(f.dir))
-	fresh := errors.Is(err, checkpoint.ErrNone)
-	switch {
-	case fresh && extends != nil:
-		return refuse("the run has no checkpoint at its end: start a new run with --config and --init")
-	case fresh && before.Version != now.Version:
-		return refuse("the version %s of ppal wrote the run, and this is %s: use that version, or start a new run", before.Version, now.Version)
-	case fresh:
-		c, err = &checkpoint.Checkpoint{Config: sum}, nil
-		notes = append(notes, fmt.Sprintf("%s has no checkpoint: the run begins at the first iteration", f.dir))
-	case errors.Is(err, checkpoint.ErrVersion):
-		return refuse("%w: use the version %s of ppal, which wrote the run, or start a new run with --config", err, before.Version)
-	case errors.Is(err, checkpoint.ErrDamaged):
-		return refuse("%w: start a new run with --config", err)
-	case err != nil:
-		return nil, err
-	case c.Program != now.Version:
-		return refuse("the version %s of ppal wrote the checkpoint, and this is %s: use that version, or start a new run", c.Program, now.Version)
-	case c.Config != sum && (before.Extended == nil || c.Config != before.Extended.Config):
-		return refuse("config.yaml has changed since the checkpoint: restore the file, or start a new run with --config")
-	default:
-		note := fmt.Sprintf("the run continues after %d iterations", c.At.Iteration)
-		if c.Damaged {
-			note += ", from checkpoint.previous, because the last checkpoint is damaged or missing"
-		}
-		notes = append(notes, note)
-		f.resumed = c
-	}
-	f.config, f.extended = sum, before.Extended
-	if withoutThreads(before.Device) != withoutThreads(now.Device) {
-		other := fmt.Sprintf("The run began on %s and continued after %d iterations on %s: the result may differ by rounding errors.",
-			before.Device, c.At.Iteration, now.Device)
-		s.options.Files.Notes = append(slices.Clip(s.options.Files.Notes), other)
-		notes = append(notes, other)
-	}
-	if f.metrics, err = f.dir.ResumeMetrics(c.Records.Bytes, c.Records.SHA256); err != nil {
-		if errors.Is(err, rundir.ErrRecords) {
-			return refuse("%w", err)
-		}
-		return nil, err
-	}
-	if extends != nil {
-		if err := s.beginExtension(c, *extends); err != nil {
-			return nil, err
-		}
-	} else if f.extended != nil {
-		if err := s.goOnFrom(f.extended.Iterations); err != nil {
-			return nil, err
-		}
-	}
-	if f.extended != nil {
-		s.options.Files.Notes = concat(s.options.Files.Notes, f.extended.Notes)
-		notes = append(notes, f.extended.Notes...)
-	}
-	if err := f.metrics.Cut(); err != nil {
-		return nil, err
-	}
-	if !fresh {
-		s.warnings, s.spent = c.Warnings, s.spent+c.Spent
-	}
-	if err := s.restoreLast(); err != nil {
-		return nil, err
-	}
-	return notes, s.resumeEvents()
+// Resumable reports whether the run's directory has a checkpoint from which Resume continues the
+// run.
+func (s *Session) Resumable() bool { return s.files.Resumable() }
+
+// limited is a Pipeline that can say what depends on the limits of a run.
+type limited interface {
+	// limitsMatter says why a run that is extended from the limit of iterations may differ from an
+	// uninterrupted run; "": it does not differ.
+	limitsMatter(before int) string
+	// continueFrom makes the run one that began with the limit of iterations, or returns why it
+	// cannot.
+	continueFrom(first int) error
 }
 
-// threadsOf matches the number of threads in the description of a device. The number does not
-// change results.
-var threadsOf = regexp.MustCompile(`\b\d+ threads, `)
+var _ limited = (*assembly)(nil)
 
-func withoutThreads(device string) string { return threadsOf.ReplaceAllString(device, "") }
-
-// restoreLast sets the last record, for the summary of a run that fails before its next record.
-func (s *Session) restoreLast() error {
-	records, err := rundir.ReadMetrics(s.files.dir.Metrics())
-	if err != nil || len(records) == 0 {
-		return err
+// limitsMatter asks the pipeline.
+func (s *Session) limitsMatter(before int) string {
+	if s.options.TimeLimit > 0 {
+		return "the time limit ends it after another number of iterations"
 	}
-	r := records[len(records)-1]
-	r.Certificate = certify.Certificate{Stationarity: r.Stationarity, Infeasibility: r.Infeasibility, Complementarity: r.Complementarity,
-		Epsilon: max(r.Stationarity, r.Infeasibility, r.Complementarity)}
-	s.last = &r
-	return nil
-}
-
-// changedData returns the name of the first data file that differs between two runs; "" if the data
-// are equal.
-func changedData(before, now []DataFile) string {
-	for i := range max(len(before), len(now)) {
-		switch {
-		case i >= len(now):
-			return before[i].Name
-		case i >= len(before) || before[i].Name != now[i].Name || before[i].Bytes != now[i].Bytes || before[i].SHA256 != now[i].SHA256:
-			return now[i].Name
-		}
+	if p, ok := s.pipeline.(limited); ok {
+		return p.limitsMatter(before)
 	}
 	return ""
 }
 
-// sameInit reports whether two runs start from equal files of weights. A run of an earlier version
-// of ppal has no checksum of the file: it counts as equal, and the version is refused.
-func sameInit(before, now *DataFile) bool {
-	return before == nil || now == nil || before.Bytes == now.Bytes && before.SHA256 == now.SHA256
+// continueFrom tells the pipeline.
+func (s *Session) continueFrom(first int) error {
+	if p, ok := s.pipeline.(limited); ok {
+		return p.continueFrom(first)
+	}
+	return nil
+}
+
+// limitsMatter implements limited.
+func (a *assembly) limitsMatter(before int) string {
+	set := a.options.Settings
+	switch d := a.builder.statement.decided(); {
+	case d != nil && d.on == OnDecisions:
+		return "the rounds of bounds on decisions end at shares of the limit"
+	case before < set.Iterations && len(a.finishes) > 0:
+		return "the iterations before its limit use all rows"
+	}
+	set.RecordWork, set.LeastRecords = a.recordWork()
+	shorter := set
+	shorter.Iterations = before
+	record, check := set.Intervals()
+	recordBefore, checkBefore := shorter.Intervals()
+	switch {
+	case record != recordBefore:
+		return "its records are at other iterations"
+	case check != checkBefore:
+		return "its checks are at other iterations"
+	}
+	return ""
+}
+
+// continueFrom implements limited. A run on mini-batches goes on with all rows from the iteration
+// on from which it used them: the state of the steps belongs to all rows.
+func (a *assembly) continueFrom(first int) error {
+	switch {
+	case len(a.finishes) == 0 || first == a.options.Settings.Iterations:
+	case a.batches.lastIterations(first) == 0:
+		return errors.New("the run was too short for iterations on all rows at its end: start a new run with --config and --init")
+	default:
+		a.finishOnAll(first)
+	}
+	return nil
 }

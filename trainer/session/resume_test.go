@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/internal/atomicfile"
 	"ppal/internal/checkpoint"
 	"ppal/internal/dirlock"
 	"ppal/internal/racing"
@@ -336,18 +338,42 @@ func TestRescueRows(t *testing.T) {
 	}
 }
 
+// fullDisk refuses what is written to metrics.jsonl once it is full.
+type fullDisk struct {
+	atomicfile.System
+	full bool
+}
+
+func (d *fullDisk) OpenFile(path string, flags int, perm os.FileMode) (atomicfile.Handle, error) {
+	h, err := d.System.OpenFile(path, flags, perm)
+	if filepath.Base(path) == "metrics.jsonl" {
+		return &fullFile{h, d}, err
+	}
+	return h, err
+}
+
+type fullFile struct {
+	atomicfile.Handle
+	disk *fullDisk
+}
+
+func (f *fullFile) Write(p []byte) (int, error) {
+	if f.disk.full {
+		return 0, syscall.ENOSPC
+	}
+	return f.Handle.Write(p)
+}
+
 // A directory that refuses a record ends the training, and keeps the weights.
 func TestRecordRefused(t *testing.T) {
 	racing.Skip(t, "TestResume runs the same goroutines")
 	dir := filepath.Join(t.TempDir(), "run")
-	var s *Session
-	s = own(t, func(o *Options) {
+	disk := &fullDisk{System: atomicfile.Disk}
+	atomicfile.Disk = disk
+	defer func() { atomicfile.Disk = disk.System }()
+	s := own(t, func(o *Options) {
 		o.Settings.RecordEvery = 10
-		o.Settings.Recorder = observer(func(iteration int) {
-			if iteration == 100 {
-				_ = s.files.metrics.Close()
-			}
-		})
+		o.Settings.Recorder = observer(func(iteration int) { disk.full = disk.full || iteration == 100 })
 	})
 	if err := s.Open(dir); err != nil {
 		t.Fatal(err)
@@ -359,7 +385,7 @@ func TestRecordRefused(t *testing.T) {
 	if r.Training.Status != trainer.Interrupted || r.Training.Iterations != 101 {
 		t.Errorf("status %s after %d iterations, want an interruption after 101", r.Training.Status, r.Training.Iterations)
 	}
-	if err := s.Save(""); !errors.Is(err, os.ErrClosed) {
+	if err := s.Save(""); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("error %v, want the reason of the end", err)
 	}
 	sum, err := rundir.ReadSummary(rundir.Dir(dir).Summary())

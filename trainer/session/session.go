@@ -11,6 +11,7 @@ import (
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/internal/save"
 )
 
 // Pipeline trains, certifies and saves a model for a Session. New assembles a pipeline from
@@ -46,14 +47,13 @@ var _ weightsSaver = (*assembly)(nil)
 type Session struct {
 	options  Options
 	pipeline Pipeline
-	files    *files           // the run's directory; nil while it is not open
+	files    *save.Directory  // the run's directory; nil while it is not open
 	records  []trainer.Record // records from the time without an open directory
 	last     *trainer.Record  // the last record; nil before the first
 	warnings []string
 	lost     error           // why a record could not be written; such a run ends early
 	stop     func()          // ends the training early
 	training *trainer.Result // nil before Optimize
-	curves   func() error    // waits for the plots of the records; nil before drawCurves
 	result   *Result         // nil before Certify
 	summary  Summary         // the zero value before Save
 	reading  time.Duration   // wall time of New
@@ -110,7 +110,7 @@ func (s *Session) Describe() Description {
 	d.Version = s.options.Files.Version
 	d.Notes = concat(s.options.Files.Notes, d.Notes)
 	if s.files != nil {
-		d.Out = string(s.files.dir)
+		d.Out = string(s.files.Path)
 	}
 	return d
 }
@@ -157,7 +157,7 @@ func (s *Session) Optimize(ctx context.Context) (*trainer.Result, error) {
 	set.Recorder = recorders
 	known := slices.Clone(s.warnings)
 	set.Warn = func(warning trainer.Warning) {
-		if s.files != nil && s.files.resumed != nil && slices.Contains(known, warning.Text) {
+		if s.files != nil && s.files.Resumed != nil && slices.Contains(known, warning.Text) {
 			return // the part of the run before the checkpoint warned
 		}
 		s.warnings = append(s.warnings, warning.Text)
@@ -181,19 +181,21 @@ func (s *Session) Optimize(ctx context.Context) (*trainer.Result, error) {
 		}
 		set.Deadline = began.Add(left)
 	}
-	if k := newKeeper(s, began); k != nil {
-		s.files.keeper, set.Checkpointer = k, k
+	if every := s.options.CheckpointEvery; s.files != nil && every > 0 {
+		set.Checkpointer = s.files.Keep(every, func() save.Progress {
+			return save.Progress{Program: s.options.Files.Version, Warnings: s.warnings, Spent: s.spent + time.Since(began)}
+		})
 	}
-	if s.files != nil && s.files.resumed != nil {
-		set.Resume, set.ResumeAt = s.files.resumed.State, s.files.resumed.At
+	if s.files != nil && s.files.Resumed != nil {
+		set.Resume, set.ResumeAt = s.files.Resumed.State, s.files.Resumed.At
 	}
 	ctx, s.stop = context.WithCancel(ctx)
 	defer s.stop()
 	r, err := s.pipeline.Optimize(ctx, set)
 	s.spent += time.Since(began)
 	if err == nil {
-		if failure := s.files.closeMetrics(); failure != nil {
-			s.lost = with(s.lost, failure)
+		if failure := s.files.CloseRecords(); failure != nil {
+			s.lost = save.Join(s.lost, failure)
 		}
 	}
 	if err != nil {
@@ -213,7 +215,9 @@ func (s *Session) Certify() (*Result, error) {
 	defer func() { s.spent += time.Since(began) }()
 	if s.files != nil {
 		d := s.Describe()
-		s.beginRows(d)
+		if d.Model.Kind != "" && d.Members != nil {
+			s.files.BeginRows(d.Members)
+		}
 		s.drawCurves(d)
 	}
 	r, err := s.pipeline.Certify(s.training)
@@ -270,10 +274,7 @@ func (a *assembly) checkOwn([]byte) error {
 // Close releases the device and the lock of the run's directory. The session cannot train or
 // certify afterwards.
 func (s *Session) Close() error {
-	if s.curves != nil {
-		_ = s.curves() // Save returns the error
-	}
-	return with(s.pipeline.Close(), s.files.close())
+	return save.Join(s.files.Close(), s.pipeline.Close())
 }
 
 // history makes the session a recorder.
@@ -303,10 +304,7 @@ func (h *history) write(r *trainer.Record) error {
 	if h.lost != nil {
 		return nil
 	}
-	err := h.files.metrics.Record(r)
-	if err == nil {
-		(*Session)(h).recordEvent(r)
-	}
+	err := h.files.Record(r)
 	if err == nil || h.last == nil || errors.As(err, new(*problem.NonFiniteError)) {
 		return err
 	}

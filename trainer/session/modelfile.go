@@ -1,18 +1,13 @@
 package session
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"ppal/datasets"
 	"ppal/datasets/matrix"
-	"ppal/internal/relay"
 	"ppal/internal/rundir"
-	"ppal/trainer"
 )
 
 // The names of the training and test parts of picture sets in rows.csv.
@@ -140,37 +135,6 @@ func place(files []datasets.FileRows, name string) int {
 	return slices.IndexFunc(files, func(f datasets.FileRows) bool { return f.Name == name })
 }
 
-// saveModel writes the weights into the directory, then the weights of the best feasible record and
-// of a proof of infeasibility, rows.csv, and model.json last.
-func (s *Session) saveModel(dir rundir.Dir) error {
-	if err := s.pipeline.SaveModel(dir.Model()); err != nil {
-		return err
-	}
-	if err := s.saveBest(dir, s.training); err != nil {
-		return err
-	}
-	if err := s.saveProof(dir, s.training); err != nil {
-		return err
-	}
-	d := s.Describe()
-	if d.Model.Kind == "" {
-		return nil
-	}
-	m := d.modelFile(s.result.Outcome)
-	if d.Preparation != nil { // the file may be missing elsewhere, or damaged since the start
-		if err := savePreparation(dir, d); err != nil {
-			return err
-		}
-	}
-	if d.Members != nil {
-		var err error
-		if m.Rows, err = s.saveRows(dir, d.Members); err != nil {
-			return err
-		}
-	}
-	return dir.WriteModel(m)
-}
-
 // modelFile returns the content of model.json for a run with the outcome, without the names and
 // checksums that depend on other files.
 func (d Description) modelFile(o *Outcome) rundir.Model {
@@ -192,57 +156,4 @@ func (d Description) modelFile(o *Outcome) rundir.Model {
 		m.Input.Preparation = filepath.Base(rundir.Dir("").Preparation())
 	}
 	return m
-}
-
-// savePreparation writes preparation.yaml.
-func savePreparation(dir rundir.Dir, d Description) error {
-	return dir.WritePreparation(rundir.Preparation{Features: d.FeatureNames, Preparation: *d.Preparation})
-}
-
-// beginRows begins to write rows.csv, which depends on no result, into the open directory.
-func (s *Session) beginRows(d Description) {
-	if dir := s.files.dir; d.Model.Kind != "" && d.Members != nil {
-		s.files.rows = relay.Start(func() (string, error) { return dir.WriteRows(d.Members) })
-	}
-}
-
-// saveRows waits for the rows.csv that beginRows began, or else writes rows.csv into dir. It
-// returns the file's name.
-func (s *Session) saveRows(dir rundir.Dir, members []rundir.Members) (string, error) {
-	if wait := s.files.rows; dir == s.files.dir && wait != nil {
-		s.files.rows = nil // a second call writes again
-		return wait()
-	}
-	return dir.WriteRows(members)
-}
-
-// saveBest writes the weights of the best feasible record of r. If r has none, saveBest removes the
-// file that an earlier part of the run wrote.
-func (s *Session) saveBest(dir rundir.Dir, r *trainer.Result) error {
-	var x []float64
-	if b := r.BestFeasible; b != nil {
-		x = b.X
-	}
-	return s.saveWeights(dir.Best(), x)
-}
-
-// saveProof writes the weights of the point at which r's constraints cannot be met, if r proves
-// that.
-func (s *Session) saveProof(dir rundir.Dir, r *trainer.Result) error {
-	var x []float64
-	if c := r.Infeasible; c != nil && r.Status == trainer.Infeasible {
-		x = c.X
-	}
-	return s.saveWeights(dir.Infeasible(), x)
-}
-
-// saveWeights writes the weights x into the file, or removes the file if x is nil.
-func (s *Session) saveWeights(path string, x []float64) error {
-	if to, ok := s.pipeline.(weightsSaver); ok && x != nil {
-		return to.SaveWeights(path, x)
-	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("session: %w", err)
-	}
-	return nil
 }
