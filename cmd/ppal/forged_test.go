@@ -15,8 +15,8 @@ import (
 	"ppal/internal/racing"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
-	"ppal/internal/verify"
 	"ppal/models"
+	"ppal/trainer/session/verify"
 )
 
 // renewed writes the checksums of the changed files into model.json and summary.json.

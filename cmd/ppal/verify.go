@@ -16,8 +16,8 @@ import (
 	"ppal/internal/config"
 	"ppal/internal/option"
 	"ppal/internal/rundir"
-	"ppal/internal/verify"
 	"ppal/trainer/session"
+	"ppal/trainer/session/verify"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/rundir"
-	"ppal/internal/verify"
 	"ppal/trainer/session"
+	"ppal/trainer/session/verify"
 )
 
 // A run of the command line is verified from its directory. Changed data, a changed file and a run
