@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"ppal/datasets/matrix"
-	"ppal/internal/paged"
 )
 
 // Attribute is a property of the rows, for constraints on groups of rows: a column with its values,
@@ -20,14 +19,13 @@ type Attribute struct {
 
 // attributesOf makes one attribute for each text. A text is a column's name or a condition on a
 // column. column returns the named column with a value for each row. The result columns names the
-// columns that determine the attributes. With flag, "missing" is a value. The indices lie in pages;
-// nil: memory.
-func attributesOf(texts, names []string, column func(name string) *column, flag bool, pages *paged.Dir) (attributes []Attribute, columns []string, err error) {
+// columns that determine the attributes. With flag, "missing" is a value.
+func attributesOf(texts, names []string, column func(name string) *column, flag bool) (attributes []Attribute, columns []string, err error) {
 	for _, text := range texts {
 		c, err := parseCondition(text, names)
 		if err == nil {
 			var a Attribute
-			if a, err = c.attribute(column(c.column), flag, pages); err == nil {
+			if a, err = c.attribute(column(c.column), flag); err == nil {
 				attributes, columns = append(attributes, a), append(columns, c.column)
 				continue
 			}
@@ -56,10 +54,10 @@ func columnsWith(values, classes []string, known []Attribute, names []string, ca
 }
 
 // attribute returns the attribute that the condition defines on the column.
-func (c *condition) attribute(col *column, flag bool, pages *paged.Dir) (Attribute, error) {
+func (c *condition) attribute(col *column, flag bool) (Attribute, error) {
 	col = c.flagged(col, flag)
 	rows := max(len(col.codes), len(col.numbers))
-	a := Attribute{Name: c.text, Of: paged.Vector[int](pages, rows)}
+	a := Attribute{Name: c.text, Of: make([]int, rows)}
 	if !c.each {
 		meets, err := c.test(col)
 		if err != nil {
@@ -138,26 +136,22 @@ func (c *column) missing(row int) bool {
 	return math.IsNaN(c.numbers[row])
 }
 
-// of returns the attribute restricted to the given rows, in the given memory.
-func (a *Attribute) of(rows []int, pages *paged.Dir) (Attribute, error) {
-	out := Attribute{Name: a.Name, Values: a.Values}
-	var err error
-	if out.Of, err = paged.Make[int](pages, len(rows)); err != nil {
-		return out, err
-	}
+// of returns the attribute restricted to the given rows.
+func (a *Attribute) of(rows []int) Attribute {
+	out := Attribute{Name: a.Name, Values: a.Values, Of: make([]int, len(rows))}
 	for k, i := range rows {
 		out.Of[k] = a.Of[i]
 	}
-	return out, nil
+	return out
 }
 
 // attributes makes the attributes of a sparse table that the texts name. The blocks of features are
 // its columns: sex, race=White. Without blocks, an attribute is a feature's number, with the values
 // "feature 5" (the row has an entry) and "the rest". by holds the first feature of each block that
 // the texts use or, without blocks, the features themselves.
-func (d *sparseDesign) attributes(x *matrix.CSR, texts []string, pages *paged.Dir) (attributes []Attribute, by []int32, err error) {
+func (d *sparseDesign) attributes(x *matrix.CSR, texts []string) (attributes []Attribute, by []int32, err error) {
 	if d.blocks == nil {
-		return d.entries(x, texts, pages)
+		return d.entries(x, texts)
 	}
 	attributes, columns, err := attributesOf(texts, d.titles, func(name string) *column {
 		block := slices.Index(d.titles, name)
@@ -172,7 +166,7 @@ func (d *sparseDesign) attributes(x *matrix.CSR, texts []string, pages *paged.Di
 			}
 		}
 		return c
-	}, false, nil)
+	}, false)
 	for _, name := range columns {
 		by = append(by, int32(slices.Index(d.blocks, slices.Index(d.titles, name))))
 	}
@@ -190,12 +184,12 @@ func (d *sparseDesign) categories(title string) (list []string) {
 
 // entries makes one attribute for each named feature. The attribute says whether a row has an entry
 // of the feature.
-func (d *sparseDesign) entries(x *matrix.CSR, texts []string, pages *paged.Dir) (attributes []Attribute, features []int32, err error) {
+func (d *sparseDesign) entries(x *matrix.CSR, texts []string) (attributes []Attribute, features []int32, err error) {
 	if features, err = d.find(texts, x.Cols); err != nil {
 		return nil, nil, err
 	}
 	for k, j := range features {
-		a := Attribute{Name: texts[k], Values: []string{"feature " + d.name(j), theRest}, Of: paged.Vector[int](pages, x.Rows)}
+		a := Attribute{Name: texts[k], Values: []string{"feature " + d.name(j), theRest}, Of: make([]int, x.Rows)}
 		for i := range a.Of {
 			if !x.Has(i, j) {
 				a.Of[i] = 1
@@ -225,7 +219,7 @@ func (p *Preparation) SparseAttributes(dataset string, x *matrix.CSR, texts []st
 	if strings.HasSuffix(dataset, adult().Name) {
 		d = adultDesign()
 	}
-	attributes, _, err := d.attributes(x, texts, nil)
+	attributes, _, err := d.attributes(x, texts)
 	for k := range attributes {
 		attributes[k].follow(values[k])
 	}

@@ -239,7 +239,7 @@ func TestArchiveSkipsFolders(t *testing.T) {
 		_, _ = w.Write(data)
 	}
 	_ = w.Close()
-	if batches, err := readCIFARArchive(&buf, "file", cifar10(), nil); err != nil || len(batches) != 6 || len(batches[5].labels) != 2 {
+	if batches, err := readCIFARArchive(&buf, "file", cifar10()); err != nil || len(batches) != 6 || len(batches[5].labels) != 2 {
 		t.Errorf("%d batches, %v", len(batches), err)
 	}
 }

@@ -10,8 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-
-	"ppal/internal/paged"
 )
 
 // cifarShape is the shape of one image: planes of red, green and blue.
@@ -53,14 +51,14 @@ func cifar10() Dataset {
 			batch("test_batch.bin", "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b"),
 		},
 	}
-	d.images = func(dir string, _ uint64, pages *paged.Dir) (train, test *Pictures, err error) {
+	d.images = func(dir string, _ uint64) (train, test *Pictures, err error) {
 		help := d.advise
 		if folder := filepath.Join(dir, cifarFolder); exists(folder) {
 			help = func(err error) error {
 				return advise(err, fmt.Sprintf("remove %s and run `ppal data fetch %s`", folder, d.Name))
 			}
 		}
-		batches, err := cifarBatches(dir, d, pages)
+		batches, err := cifarBatches(dir, d)
 		if err != nil {
 			return nil, nil, help(err)
 		}
@@ -82,7 +80,7 @@ type cifarBatch struct {
 
 // cifarBatches reads the batches from the unpacked folder if the folder exists, otherwise from the
 // archive.
-func cifarBatches(dir string, d Dataset, pages *paged.Dir) ([]cifarBatch, error) {
+func cifarBatches(dir string, d Dataset) ([]cifarBatch, error) {
 	folder, archive := filepath.Join(dir, cifarFolder), filepath.Join(dir, cifarArchive)
 	if !exists(folder) {
 		f, err := os.Open(archive)
@@ -94,7 +92,7 @@ func cifarBatches(dir string, d Dataset, pages *paged.Dir) ([]cifarBatch, error)
 			return nil, fileError(archive, err)
 		}
 		defer f.Close()
-		return readCIFARArchive(f, archive, d, pages)
+		return readCIFARArchive(f, archive, d)
 	}
 	batches := make([]cifarBatch, len(d.unpacked))
 	for i, file := range d.unpacked {
@@ -158,14 +156,14 @@ func checkCIFARSize(size int64, name string) error {
 	return nil
 }
 
-// readCIFAR reads size bytes of records into pages. A record is one label byte and the 3072 pixels
+// readCIFAR reads size bytes of records. A record is one label byte and the 3072 pixels
 // of an image.
-func readCIFAR(r io.Reader, name string, size int64, classes int, pages *paged.Dir) (cifarBatch, error) {
+func readCIFAR(r io.Reader, name string, size int64, classes int) (cifarBatch, error) {
 	if err := checkCIFARSize(size, name); err != nil {
 		return cifarBatch{}, err
 	}
 	c := &content{name: name, r: r}
-	records, err := c.readTo(pages, uint64(size), "records")
+	records, err := c.readExactly(uint64(size), "records")
 	if err != nil {
 		return cifarBatch{}, err
 	}
@@ -178,8 +176,8 @@ func readCIFAR(r io.Reader, name string, size int64, classes int, pages *paged.D
 }
 
 // readCIFARArchive reads the batches from a tar archive, gzip or plain, in any order. It skips
-// other members. The records lie in pages.
-func readCIFARArchive(r io.Reader, name string, d Dataset, pages *paged.Dir) ([]cifarBatch, error) {
+// other members.
+func readCIFARArchive(r io.Reader, name string, d Dataset) ([]cifarBatch, error) {
 	c, err := newContent(r, name)
 	if err != nil {
 		return nil, err
@@ -202,7 +200,7 @@ func readCIFARArchive(r io.Reader, name string, d Dataset, pages *paged.Dir) ([]
 			if batches[i].labels != nil {
 				return nil, &FileError{Path: where, Offset: -1, Err: fmt.Errorf("%w: appears twice in the archive", ErrFormat)}
 			}
-			if batches[i], err = readCIFAR(archive, where, member.Size, len(d.Classes), pages); err != nil {
+			if batches[i], err = readCIFAR(archive, where, member.Size, len(d.Classes)); err != nil {
 				return nil, err
 			}
 		}

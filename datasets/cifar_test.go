@@ -143,7 +143,7 @@ func TestCIFARArchiveErrors(t *testing.T) {
 		{"empty", nil, ErrTruncated, "the archive has no data_batch_1.bin"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := readCIFARArchive(bytes.NewReader(test.data), "file", cifar10(), nil)
+			_, err := readCIFARArchive(bytes.NewReader(test.data), "file", cifar10())
 			checkError(t, err, test.want, test.text)
 		})
 	}

@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"ppal/internal/paged"
 )
 
 // condition defines a group of rows:
@@ -168,7 +166,7 @@ func (c *condition) groups(s *sheet, col *column) ([]Group, error) {
 	}
 	for k, n := range []int{in, s.rows - in} {
 		if n > 0 {
-			groups[k].Rows = paged.Vector[int](s.pages, n)[:0]
+			groups[k].Rows = make([]int, 0, n)
 		}
 	}
 	for i := range s.rows {
@@ -256,7 +254,7 @@ func groupsOfValues(s *sheet, col *column) ([]Group, error) {
 	groups := make([]Group, len(values))
 	for k, v := range values {
 		name := col.name + "=" + v
-		place[v], groups[k] = k, Group{Name: name, Conditions: []string{name}, Rows: paged.Vector[int](s.pages, sizes[v])[:0]}
+		place[v], groups[k] = k, Group{Name: name, Conditions: []string{name}, Rows: make([]int, 0, sizes[v])}
 	}
 	for i := range s.rows {
 		if k, ok := place[col.text(i)]; ok {

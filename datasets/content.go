@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"ppal/internal/paged"
 )
 
 // content reads a file's content, decompresses gzip, and counts the bytes read. It recognises gzip
@@ -102,26 +100,6 @@ func (c *content) readExactly(want uint64, where string) ([]byte, error) {
 		copy(grown, buf)
 		buf = grown
 	}
-}
-
-// readTo reads want bytes to pages; nil: memory, as readExactly does.
-func (c *content) readTo(pages *paged.Dir, want uint64, where string) ([]byte, error) {
-	if pages == nil {
-		return c.readExactly(want, where)
-	}
-	buf, err := paged.Make[byte](pages, int(want))
-	if err != nil {
-		return nil, err
-	}
-	pages.Touch(len(buf)) // the caller reads them
-	n, err := io.ReadFull(c, buf)
-	switch err {
-	case io.EOF, io.ErrUnexpectedEOF:
-		return nil, c.fail(fmt.Errorf("%w: %d of %d bytes of %s", ErrTruncated, n, want, where))
-	case nil:
-		return buf, nil
-	}
-	return nil, c.fail(err)
 }
 
 // expectEnd returns an error unless the content ends here. Reading the end of a compressed file

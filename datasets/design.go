@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"ppal/datasets/matrix"
-	"ppal/internal/paged"
 )
 
 // design describes how a sheet becomes a table: the label's column, the features of the other
@@ -28,7 +27,7 @@ func (d *design) specs() []columnSpec { return (&Preparation{Encodings: d.encodi
 
 // table makes the source from the sheet.
 func (d *design) table(s *sheet, opts TableOptions) (*source, error) {
-	out := &source{classes: d.classes, rows: s.source, pages: s.pages}
+	out := &source{classes: d.classes, rows: s.source}
 	d.setLabels(out, s.column(d.label))
 	sensitive, err := d.group(out, s, opts)
 	if err != nil {
@@ -36,7 +35,7 @@ func (d *design) table(s *sheet, opts TableOptions) (*source, error) {
 	}
 	columns := slices.DeleteFunc(s.names(), func(name string) bool { return name == d.label })
 	var of []string
-	if out.attributes, of, err = attributesOf(opts.Attributes, columns, s.column, s.flag, s.pages); err != nil {
+	if out.attributes, of, err = attributesOf(opts.Attributes, columns, s.column, s.flag); err != nil {
 		return nil, err
 	}
 	ignored := setOf(opts.Ignore)
@@ -47,7 +46,7 @@ func (d *design) table(s *sheet, opts TableOptions) (*source, error) {
 		}
 		return nil
 	})
-	more, _, err := attributesOf(found, columns, s.column, s.flag, s.pages)
+	more, _, err := attributesOf(found, columns, s.column, s.flag)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +101,7 @@ func (d *design) setLabels(out *source, label *column) {
 			of[k] = labelOf(indicator(v == d.positive), 2)
 		}
 	}
-	out.labels = paged.Vector[int](out.pages, len(label.codes))
+	out.labels = make([]int, len(label.codes))
 	for i, code := range label.codes {
 		out.labels[i] = of[code]
 	}

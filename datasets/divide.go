@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"ppal/datasets/matrix"
-	"ppal/internal/paged"
 )
 
 // Division is a selection of images whose rows are divided into training and validation rows,
@@ -30,13 +29,11 @@ func (c *Choice) Divide(s Split, seed uint64) (*Division, error) {
 		return nil, fmt.Errorf("datasets: %w %v; images have test rows of their own: the third percentage must be 0, as in 90/10/0", ErrSplit, s)
 	}
 	d := &Division{Train: c.empty(), Validation: c.empty(), from: c.from}
-	pages := c.from.pages
-	labels := c.labelsIn(pages)
-	parts := s.rows(labels, seed, pages)
-	at := paged.Vector[int](pages, len(labels)) // index in places of each chosen row
-	defer paged.Drop(pages, at, labels, parts[0], parts[1], parts[2])
+	labels := c.Labels()
+	parts := s.rows(labels, seed)
+	at := make([]int, len(labels)) // index in places of each chosen row
 	for k, part := range []*Selection{&d.Train, &d.Validation} {
-		part.Source = paged.Vector[int](pages, len(parts[k]))[:0]
+		part.Source = make([]int, 0, len(parts[k]))
 		for i, row := range parts[k] {
 			at[row] = k*len(parts[0]) + i
 			part.Source = append(part.Source, c.Source[row])
@@ -50,7 +47,7 @@ func (c *Choice) Divide(s Split, seed uint64) (*Division, error) {
 			part.Offsets[class+1] += part.Offsets[class]
 		}
 	}
-	d.places = paged.Vector[int](pages, len(c.places))
+	d.places = make([]int, len(c.places))
 	copy(d.places, c.places)
 	for r, place := range c.places {
 		if place >= 0 {

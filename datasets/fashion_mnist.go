@@ -2,8 +2,6 @@ package datasets
 
 import (
 	"path/filepath"
-
-	"ppal/internal/paged"
 )
 
 // fashionMNIST describes Fashion-MNIST: 60,000 + 10,000 images of clothes, 28 x 28 grey pixels, ten
@@ -31,7 +29,7 @@ func fashionMNIST() Dataset {
 				"67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"),
 		},
 	}
-	d.images = func(dir string, _ uint64, _ *paged.Dir) (train, test *Pictures, err error) {
+	d.images = func(dir string, _ uint64) (train, test *Pictures, err error) {
 		if train, err = d.pair(dir, d.Files[0], d.Files[1]); err != nil {
 			return nil, nil, err
 		}

@@ -64,7 +64,7 @@ func FuzzCIFAR(f *testing.F) {
 	f.Add(records(0, 1), int64(cifarRecord))
 	f.Add(records(0, 1), int64(1<<40))
 	f.Fuzz(func(t *testing.T, data []byte, lie int64) {
-		batch, err := readCIFAR(bytes.NewReader(data), "file", int64(len(data))+lie, 10, nil)
+		batch, err := readCIFAR(bytes.NewReader(data), "file", int64(len(data))+lie, 10)
 		if err != nil {
 			checkFuzzError(t, err)
 			return
@@ -109,7 +109,7 @@ func FuzzCIFARArchive(f *testing.F) {
 	}
 	f.Add(unzipped.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		batches, err := readCIFARArchive(bytes.NewReader(data), "file", cifar10(), nil)
+		batches, err := readCIFARArchive(bytes.NewReader(data), "file", cifar10())
 		if err != nil {
 			checkFuzzError(t, err)
 			return
@@ -199,7 +199,7 @@ func FuzzCondition(f *testing.F) {
 			}
 			return
 		}
-		if _, ok := exclusive(groups, citizens().rows, nil); !ok {
+		if _, ok := exclusive(groups, citizens().rows); !ok {
 			t.Fatalf("%q: %v overlap or leave rows out", text, groups)
 		}
 	})

@@ -5,7 +5,6 @@ package datasets
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -182,36 +181,4 @@ func TestOtherFormatsInPages(t *testing.T) {
 		expectKept(t, name+", the first load", options(folder), want, keepsRows)
 		expectKept(t, name+", the second load", options(folder), want, hasRows)
 	}
-}
-
-// The batches of an archive in pages are those in memory, and so are the errors of short archives.
-func TestCIFARArchiveInPages(t *testing.T) {
-	whole := archive(cifarFiles(), batchNames...)
-	for _, cut := range []int{0, 20, len(whole) / 2} {
-		text := whole[:len(whole)-cut]
-		want, wantErr := readCIFARArchive(bytes.NewReader(text), "file", cifar10(), nil)
-		got, err := readCIFARArchive(bytes.NewReader(text), "file", cifar10(), newPages(t))
-		if fmt.Sprint(err) != fmt.Sprint(wantErr) {
-			t.Errorf("without %d bytes: %v, want %v", cut, err, wantErr)
-		}
-		for i := range want {
-			if !bytes.Equal(contentOf(t, got[i]), contentOf(t, want[i])) || !bytes.Equal(got[i].labels, want[i].labels) {
-				t.Errorf("batch %d has other records in pages", i)
-			}
-		}
-	}
-}
-
-func contentOf(t *testing.T, b cifarBatch) []byte {
-	t.Helper()
-	r, err := b.open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	text, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
 }

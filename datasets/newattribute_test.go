@@ -129,7 +129,7 @@ func TestSparseAttributesByHand(t *testing.T) {
 	if diff := cmp.Diff([]string{"F", "M", "X"}, d.categories("sex")); diff != "" {
 		t.Error(diff)
 	}
-	got, by, err := d.attributes(x, []string{"race", "sex", "race=b"}, nil)
+	got, by, err := d.attributes(x, []string{"race", "sex", "race=b"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -285,7 +285,7 @@ func (t *ownTable) source(s *sheet) (*source, error) {
 			return readSheet(f, t.opts.File, s)
 		}
 	}
-	out.files, out.pages = t.files, s.pages
+	out.files = t.files
 	out.assigned, out.uses = parts, t.uses
 	kept := out.features.preparation().of()
 	for i := range out.uses {

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"ppal/datasets/matrix"
-	"ppal/internal/paged"
 )
 
 // ownLIBSVM describes a user's file in LIBSVM's format. The larger of two labels is class +1. With
@@ -36,7 +35,7 @@ func ownLIBSVM() Dataset {
 			if err := checkWidth(opts.File, file.X); err != nil {
 				return nil, err
 			}
-			s := &source{pages: opts.Pages, notes: kept.notes, warnings: kept.warnings}
+			s := &source{notes: kept.notes, warnings: kept.warnings}
 			if err := s.setClasses(opts.File, file.Labels, opts.Classes); err != nil {
 				return nil, err
 			}
@@ -115,7 +114,7 @@ func (s *source) setClasses(path string, values []float64, names []string) error
 
 // setLabels sets the label of each row from its value.
 func (s *source) setLabels(values []float64, of func(v float64) int) {
-	s.labels = paged.Vector[int](s.pages, len(values))
+	s.labels = make([]int, len(values))
 	for i, v := range values {
 		s.labels[i] = of(v)
 	}

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"ppal/internal/paged"
 )
 
 // The choices of TableOptions.Unknown.
@@ -143,9 +141,7 @@ func (s *source) divide(opts TableOptions) [3][]int {
 		seed = opts.SplitSeed
 	}
 	if s.assigned == nil && len(s.label.Others) == 0 {
-		strata := s.strata()
-		defer paged.Drop(s.pages, strata)
-		return opts.Split.rows(strata, seed, s.pages)
+		return opts.Split.rows(s.strata(), seed)
 	}
 	var parts [3][]int
 	var open, strata []int
@@ -164,7 +160,7 @@ func (s *source) divide(opts TableOptions) [3][]int {
 			parts[p] = append(parts[p], i)
 		}
 	}
-	for p, rows := range opts.Split.rows(strata, seed, s.pages) {
+	for p, rows := range opts.Split.rows(strata, seed) {
 		for k, i := range rows {
 			rows[k] = open[i]
 		}

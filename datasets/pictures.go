@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"ppal/datasets/matrix"
-	"ppal/internal/paged"
 	"ppal/internal/relay"
 )
 
@@ -24,7 +23,6 @@ type Pictures struct {
 	skip     int               // bytes before the pixels of each image
 	advise   func(error) error // adds advice to an error, and returns nil for nil; nil: no advice
 	drawn    *Images           // the images of a built-in set
-	pages    *paged.Dir        // holds the numbers of the rows; nil: memory
 }
 
 // section opens the bytes of some consecutive rows.
@@ -96,8 +94,6 @@ func (p *Pictures) read(places []int, counted int, to matrix.RowStore) (*matrix.
 							tallies[w].Add(r.pixels)
 						}
 					}
-					const copies = 2 // of the pixels, in the layouts of a device
-					p.pages.Touch(copies * len(b.bytes))
 					return nil
 				})
 				empty <- b.bytes[:cap(b.bytes)]

@@ -80,7 +80,7 @@ func (r *Reading) NewAttribute(text, name string, texts, values []string, p *Pre
 	if err != nil {
 		return failed(err)
 	}
-	a, err := c.attribute(own, flag, nil)
+	a, err := c.attribute(own, flag)
 	if err != nil {
 		return failed(err)
 	}

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"ppal/internal/paged"
 )
 
 // Dataset describes one data set of the registry: images, with training and test rows (OpenImages),
@@ -23,9 +21,8 @@ type Dataset struct {
 	// Filter says which rows of the file the data set has; "": all
 	Filter string
 
-	// images opens images, whose memory lies in pages; nil for tables
-	images func(dir string, seed uint64, pages *paged.Dir) (train, test *Pictures, err error)
-	table  func(dir string, opts TableOptions) (*source, error) // nil for images
+	images func(dir string, seed uint64) (train, test *Pictures, err error) // nil for tables
+	table  func(dir string, opts TableOptions) (*source, error)             // nil for images
 	// another form that images accepts (CIFAR-10's folder)
 	unpacked []File
 }
@@ -77,11 +74,6 @@ func Lookup(name string) (Dataset, error) {
 // fs.ErrNotExist, ErrFormat, ErrTruncated, ErrTrailing, ErrLabel. Errors in files of pixels,
 // including ErrMismatch, may appear later, when the caller reads the pixels.
 func OpenImages(dir, name string, seed uint64) (train, test *Pictures, err error) {
-	return OpenImagesIn(nil, dir, name, seed)
-}
-
-// OpenImagesIn is OpenImages with the numbers of the rows, and the pixels of an archive, in pages.
-func OpenImagesIn(pages *paged.Dir, dir, name string, seed uint64) (train, test *Pictures, err error) {
 	d, err := Lookup(name)
 	if err != nil {
 		return nil, nil, err
@@ -89,10 +81,9 @@ func OpenImagesIn(pages *paged.Dir, dir, name string, seed uint64) (train, test 
 	if d.Tabular() {
 		return nil, nil, fmt.Errorf("datasets: %w: %s is a table, want images", ErrKind, name)
 	}
-	if train, test, err = d.images(dir, seed, pages); err != nil {
+	if train, test, err = d.images(dir, seed); err != nil {
 		return nil, nil, d.advise(err)
 	}
-	train.pages, test.pages = pages, pages
 	return train, test, nil
 }
 

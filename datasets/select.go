@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"ppal/datasets/matrix"
-	"ppal/internal/paged"
 )
 
 // Selection holds some classes of a data set, with rows grouped by class. A Neyman-Pearson problem
@@ -19,11 +18,8 @@ type Selection struct {
 }
 
 // Labels returns the rows' classes, as indices into Classes.
-func (s *Selection) Labels() []int { return s.labelsIn(nil) }
-
-// labelsIn is Labels in pages; nil: memory.
-func (s *Selection) labelsIn(pages *paged.Dir) []int {
-	labels := paged.Vector[int](pages, s.Offsets[len(s.Classes)])
+func (s *Selection) Labels() []int {
+	labels := make([]int, s.Offsets[len(s.Classes)])
 	for k := range s.Classes {
 		for i := s.Offsets[k]; i < s.Offsets[k+1]; i++ {
 			labels[i] = k
@@ -38,7 +34,7 @@ func (s *Selection) labelsIn(pages *paged.Dir) []int {
 // Errors wrap ErrClass (fewer than two classes, a class given twice, not declared or without rows,
 // a negative rowsPerClass) or ErrLabel (a row has a label that the data set does not declare).
 func Select(set *Images, classes []int, rowsPerClass int) (*Selection, error) {
-	sel, taken, err := choose(set.Labels, set.Classes, classes, rowsPerClass, nil)
+	sel, taken, err := choose(set.Labels, set.Classes, classes, rowsPerClass)
 	if err != nil {
 		return nil, err
 	}
@@ -61,11 +57,11 @@ type Choice struct {
 
 // Choose selects rows like Select, before the pixels are read.
 func (p *Pictures) Choose(classes []int, rowsPerClass int) (*Choice, error) {
-	sel, taken, err := choose(p.Labels, p.Classes, classes, rowsPerClass, p.pages)
+	sel, taken, err := choose(p.Labels, p.Classes, classes, rowsPerClass)
 	if err != nil {
 		return nil, err
 	}
-	c := &Choice{Selection: sel, from: p, places: paged.Vector[int](p.pages, len(p.Labels))}
+	c := &Choice{Selection: sel, from: p, places: make([]int, len(p.Labels))}
 	for i := range c.places {
 		c.places[i] = -1
 	}
@@ -89,13 +85,12 @@ func (c *Choice) Read(to matrix.RowStore) (err error) {
 // Moments returns the result of the function Moments for the rows that were read, under PixelScale.
 func (c *Choice) Moments() (center []float64, deviation float64) { return c.sums.Moments(PixelScale) }
 
-// choose returns a selection without pixels, and the numbers of the selected rows in the set. The
-// numbers lie in pages; nil: memory.
-func choose(labels []uint8, declared []string, classes []int, rowsPerClass int, pages *paged.Dir) (sel Selection, taken []int, err error) {
+// choose returns a selection without pixels, and the numbers of the selected rows in the set.
+func choose(labels []uint8, declared []string, classes []int, rowsPerClass int) (sel Selection, taken []int, err error) {
 	if err := checkClasses(declared, classes, rowsPerClass); err != nil {
 		return sel, nil, err
 	}
-	source, offsets, err := firstRows(labels, len(declared), classes, rowsPerClass, pages)
+	source, offsets, err := firstRows(labels, len(declared), classes, rowsPerClass)
 	if err != nil {
 		return sel, nil, err
 	}
@@ -133,7 +128,7 @@ func checkClasses(declared []string, classes []int, rowsPerClass int) error {
 
 // firstRows returns, for every class, its first limit rows, or all its rows if limit is 0. The rows
 // of classes[k] are rows[offsets[k]] to rows[offsets[k+1]-1].
-func firstRows(labels []uint8, declared int, classes []int, limit int, pages *paged.Dir) (rows, offsets []int, err error) {
+func firstRows(labels []uint8, declared int, classes []int, limit int) (rows, offsets []int, err error) {
 	place := make([]int, declared)
 	for i := range place {
 		place[i] = slices.Index(classes, i)
@@ -152,7 +147,7 @@ func firstRows(labels []uint8, declared int, classes []int, limit int, pages *pa
 	for k, n := range counts {
 		offsets[k+1] = offsets[k] + n
 	}
-	rows, next := paged.Vector[int](pages, offsets[len(classes)]), slices.Clone(offsets)
+	rows, next := make([]int, offsets[len(classes)]), slices.Clone(offsets)
 	for r, label := range labels {
 		if p := place[label]; p >= 0 && next[p] < offsets[p+1] {
 			rows[next[p]] = r

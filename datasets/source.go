@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"ppal/datasets/matrix"
-	"ppal/internal/paged"
 )
 
 // source is a table after reading and before the split. Nothing in a source depends on the training
@@ -24,7 +23,6 @@ type source struct {
 	features   features
 	rows       []int       // each row's number in the file; nil: row i is i
 	assigned   []int8      // part of each row, or undecided; nil: all rows are undecided
-	pages      *paged.Dir  // receives the labels, row numbers and attributes of the parts; nil: memory
 	uses       []ColumnUse // of the columns of the file; nil for sparse tables
 	notes      []string
 	warnings   []string
@@ -94,9 +92,9 @@ func (s *source) split(opts TableOptions) (*Tables, error) {
 
 // strata numbers the combinations of a row's class and, if groups do not overlap, its group.
 func (s *source) strata() []int {
-	strata, ok := exclusive(s.groups, len(s.labels), s.pages)
+	strata, ok := exclusive(s.groups, len(s.labels))
 	if !ok {
-		strata = paged.Vector[int](s.pages, len(s.labels))
+		strata = make([]int, len(s.labels))
 	}
 	for i, y := range s.labels {
 		strata[i] = len(s.classes)*strata[i] + classOf(y, len(s.classes))
@@ -107,22 +105,15 @@ func (s *source) strata() []int {
 // part returns the table of some rows, given in increasing order.
 func (s *source) part(name string, rows []int, groups []Group) (*Table, error) {
 	t := &Table{Columns: s.features.columns(), Classes: s.classes}
+	t.Labels, t.Source = make([]int, len(rows)), slices.Clone(rows)
 	var err error
-	if t.Labels, err = paged.Make[int](s.pages, len(rows)); err != nil {
-		return nil, err
-	}
-	if t.Source, err = paged.Make[int](s.pages, len(rows)); err != nil {
-		return nil, err
-	}
-	copy(t.Source, rows)
 	if s.rows == nil {
 		rows = t.Source // the features may keep the list
 	}
 	if t.Features, err = s.features.take(rows); err != nil {
 		return nil, err
 	}
-	place := paged.Vector[int32](s.pages, len(s.labels)) // position of each row in this table, from 1
-	defer paged.Drop(s.pages, place)
+	place := make([]int32, len(s.labels)) // position of each row in this table, from 1
 	for k, i := range rows {
 		t.Labels[k] = s.labels[i]
 		place[i] = int32(k + 1)
@@ -137,7 +128,7 @@ func (s *source) part(name string, rows []int, groups []Group) (*Table, error) {
 			n += indicator(place[i] > 0)
 		}
 		if n > 0 {
-			own.Rows = paged.Vector[int](s.pages, n)[:0]
+			own.Rows = make([]int, 0, n)
 		}
 		for _, i := range g.Rows {
 			if place[i] > 0 {
@@ -147,11 +138,7 @@ func (s *source) part(name string, rows []int, groups []Group) (*Table, error) {
 		t.Groups = append(t.Groups, own)
 	}
 	for _, a := range s.attributes {
-		own, err := a.of(rows, s.pages)
-		if err != nil {
-			return nil, err
-		}
-		t.Attributes = append(t.Attributes, own)
+		t.Attributes = append(t.Attributes, a.of(rows))
 	}
 	return t, s.checkPart(name, t)
 }
@@ -232,8 +219,7 @@ func (s *source) checkPart(name string, t *Table) error {
 			return empty("class", t.Classes[k])
 		}
 	}
-	of, sharedOut := exclusive(s.groups, len(s.labels), s.pages)
-	paged.Drop(s.pages, of)
+	_, sharedOut := exclusive(s.groups, len(s.labels))
 	for _, g := range t.Groups {
 		if len(g.Rows) == 0 && (sharedOut || name == partNames[0]) {
 			return empty("group", g.Name)

@@ -68,9 +68,9 @@ func (s *source) sparse(x *matrix.CSR, d *sparseDesign, opts TableOptions, own *
 		for i := range x.Rows {
 			n += indicator(x.Has(i, j))
 		}
-		g.Rows = paged.Vector[int](s.pages, n)[:0]
+		g.Rows = make([]int, 0, n)
 		if len(by) == 1 {
-			rest.Rows = paged.Vector[int](s.pages, x.Rows-n)[:0]
+			rest.Rows = make([]int, 0, x.Rows-n)
 		}
 		for i := range x.Rows {
 			if x.Has(i, j) {
@@ -85,11 +85,11 @@ func (s *source) sparse(x *matrix.CSR, d *sparseDesign, opts TableOptions, own *
 		}
 	}
 	var of []int32
-	if s.attributes, of, err = d.attributes(x, opts.Attributes, s.pages); err != nil {
+	if s.attributes, of, err = d.attributes(x, opts.Attributes); err != nil {
 		return err
 	}
 	found := columnsWith(opts.Values, s.classes, s.attributes, d.titles, d.categories)
-	more, first, err := d.attributes(x, found, s.pages)
+	more, first, err := d.attributes(x, found)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (s *source) sparse(x *matrix.CSR, d *sparseDesign, opts TableOptions, own *
 	if kept.cols == 0 {
 		return fmt.Errorf("datasets: %w: no feature is left", ErrColumn)
 	}
-	kept.pages, kept.own = s.pages, own
+	kept.pages, kept.own = opts.Pages, own
 	s.features = kept
 	return nil
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"ppal/internal/paged"
 )
 
 // Split holds the percentages of a table's rows for training, validation and test. The zero value
@@ -63,13 +61,11 @@ const splitStream = 0x73706c6974
 //
 // The strata are shuffled and placed one after the other. Along this sequence the number of
 // training rows equals its quota, rounded to the nearest integer. Among the other rows the number
-// of validation rows follows its quota in the same way. The lists lie in pages; nil: memory.
-func (s Split) rows(strata []int, seed uint64, pages *paged.Dir) [3][]int {
-	line := stratified(strata, stream{rand.NewPCG(seed, splitStream)}, pages)
-	defer paged.Drop(pages, line)
+// of validation rows follows its quota in the same way.
+func (s Split) rows(strata []int, seed uint64) [3][]int {
+	line := stratified(strata, stream{rand.NewPCG(seed, splitStream)})
 	quota := func(i, share, of int) int { return (2*i*share + of) / (2 * of) }
-	partOf, sizes := paged.Vector[int8](pages, len(line)), [3]int{}
-	defer paged.Drop(pages, partOf)
+	partOf, sizes := make([]int8, len(line)), [3]int{}
 	trained, rest, validated := 0, 0, 0 // numbers of training, other and validation rows so far
 	for i, row := range line {
 		part := 0
@@ -87,7 +83,7 @@ func (s Split) rows(strata []int, seed uint64, pages *paged.Dir) [3][]int {
 	}
 	var parts [3][]int
 	for p, n := range sizes {
-		parts[p] = paged.Vector[int](pages, n)[:0]
+		parts[p] = make([]int, 0, n)
 	}
 	for row, p := range partOf {
 		parts[p] = append(parts[p], row)
@@ -95,9 +91,9 @@ func (s Split) rows(strata []int, seed uint64, pages *paged.Dir) [3][]int {
 	return parts
 }
 
-// stratified returns the rows stratum by stratum, each stratum in random order, in pages.
-func stratified(strata []int, s stream, pages *paged.Dir) []int {
-	line := paged.Vector[int](pages, len(strata))
+// stratified returns the rows stratum by stratum, each stratum in random order.
+func stratified(strata []int, s stream) []int {
+	line := make([]int, len(strata))
 	if len(strata) == 0 {
 		return line
 	}

@@ -42,7 +42,7 @@ func TestSplitShares(t *testing.T) {
 			total[strata[i]]++
 		}
 		var all []int
-		for k, part := range split.rows(strata, rng.Uint64(), nil) {
+		for k, part := range split.rows(strata, rng.Uint64()) {
 			share := float64(split.shares()[k]) / 100
 			if d := math.Abs(float64(len(part)) - share*float64(len(strata))); d > 1 {
 				t.Fatalf("%v of %d rows: part %d has %d", split, len(strata), k, len(part))
@@ -78,7 +78,7 @@ func TestSplitSeed(t *testing.T) {
 	strata := []int{0, 1, 0, 1, 0, 1, 0, 1, 0, 1}
 	s := Split{60, 20, 20}
 	want := [3][]int{{2, 4, 5, 7, 8, 9}, {3, 6}, {0, 1}}
-	if diff := cmp.Diff(want, s.rows(strata, 1, nil)); diff != "" {
+	if diff := cmp.Diff(want, s.rows(strata, 1)); diff != "" {
 		t.Error(diff)
 	}
 	for _, shift := range []int{-7, 9} {
@@ -86,13 +86,13 @@ func TestSplitSeed(t *testing.T) {
 		for i := range shifted {
 			shifted[i] += shift
 		}
-		if diff := cmp.Diff(want, s.rows(shifted, 1, nil)); diff != "" {
+		if diff := cmp.Diff(want, s.rows(shifted, 1)); diff != "" {
 			t.Errorf("strata from %d: %s", shift, diff)
 		}
 	}
 	different := false
 	for seed := range uint64(5) {
-		different = different || !cmp.Equal(want, s.rows(strata, seed, nil))
+		different = different || !cmp.Equal(want, s.rows(strata, seed))
 	}
 	if !different {
 		t.Error("the seed changes nothing")
@@ -106,7 +106,7 @@ func TestSplitIsUniform(t *testing.T) {
 	strata := []int{0, 0, 0, 1, 1, 1, 1, 1, 1, 1}
 	count := make([]float64, len(strata))
 	for seed := range uint64(draws) {
-		for _, i := range (Split{50, 25, 25}).rows(strata, seed, nil)[0] {
+		for _, i := range (Split{50, 25, 25}).rows(strata, seed)[0] {
 			count[i]++
 		}
 	}

@@ -2,8 +2,6 @@ package datasets
 
 import (
 	"sync"
-
-	"ppal/internal/paged"
 )
 
 // Sizes of the synthetic set.
@@ -33,7 +31,7 @@ func syntheticSet() Dataset {
 		Classes:     classes,
 		Shape:       Shape{Height: syntheticSide, Width: syntheticSide, Channels: 1},
 	}
-	d.images = func(_ string, seed uint64, _ *paged.Dir) (train, test *Pictures, err error) {
+	d.images = func(_ string, seed uint64) (train, test *Pictures, err error) {
 		train, test = lastDrawn.of(seed)
 		return train, test, nil
 	}

@@ -8,7 +8,6 @@ import (
 	"math"
 
 	"ppal/datasets/matrix"
-	"ppal/internal/paged"
 )
 
 // Table holds rows of features, a label for each row, and groups of rows for constraints.
@@ -79,7 +78,7 @@ func (t *Table) Partition() (protected, rest Group, err error) {
 			"or bound the gap between all groups, as in --subject-to \"gap(positive_rate, COLUMN) <= 0.01\"",
 			ErrGroup, len(t.Groups))
 	}
-	if _, ok := exclusive(t.Groups, t.Rows(), nil); !ok {
+	if _, ok := exclusive(t.Groups, t.Rows()); !ok {
 		return Group{}, Group{}, fmt.Errorf("datasets: %w: %s and %s overlap or leave rows out; give only one of them",
 			ErrGroup, t.Groups[0].Name, t.Groups[1].Name)
 	}
@@ -88,7 +87,7 @@ func (t *Table) Partition() (protected, rest Group, err error) {
 
 // exclusive returns the group of each row. ok is false if a row is in no group or in several
 // groups.
-func exclusive(groups []Group, rows int, pages *paged.Dir) (of []int, ok bool) {
+func exclusive(groups []Group, rows int) (of []int, ok bool) {
 	total := 0
 	for _, g := range groups {
 		total += len(g.Rows)
@@ -96,11 +95,10 @@ func exclusive(groups []Group, rows int, pages *paged.Dir) (of []int, ok bool) {
 	if total != rows {
 		return nil, false
 	}
-	of = paged.Vector[int](pages, rows)
+	of = make([]int, rows)
 	for k, g := range groups {
 		for _, r := range g.Rows {
 			if of[r] != 0 {
-				paged.Drop(pages, of)
 				return nil, false
 			}
 			of[r] = k + 1

@@ -39,7 +39,7 @@ func TestTablePartition(t *testing.T) {
 		_, _, err := table.Partition()
 		checkError(t, err, ErrGroup, name)
 	}
-	if of, ok := exclusive(fewLabels().Groups, 4, nil); !ok || !slices.Equal(of, []int{1, 2, 2, 1}) {
+	if of, ok := exclusive(fewLabels().Groups, 4); !ok || !slices.Equal(of, []int{1, 2, 2, 1}) {
 		t.Errorf("groups %v, %t", of, ok)
 	}
 }

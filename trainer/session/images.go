@@ -60,7 +60,7 @@ func (s Images) load(ctx context.Context, on request) (*loaded, error) {
 		return nil, err
 	}
 	return verified(ctx, dir, s.Dataset, nil, func(report func() (*datasets.Report, error)) (*loaded, error) {
-		train, test, err := datasets.OpenImagesIn(on.devices.pages, dir, s.Dataset, on.seed)
+		train, test, err := datasets.OpenImages(dir, s.Dataset, on.seed)
 		if err != nil {
 			return nil, err
 		}
