@@ -19,34 +19,6 @@ Dora,,F,,2,0
 Eve,40,F,Asian,1,0
 `
 
-func TestAttributes(t *testing.T) {
-	opts := TableOptions{Label: "income", Missing: MissingImputed, Ignore: []string{"name", "race"}, Split: Split{Train: 100},
-		Attributes: []string{"sex", "race", "age<25", "25<=age<60", "race=White", "dept", "name=Eve", "dept=2"}}
-	got, err := everything(t, peopleText, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]Attribute{
-		{"sex", []string{"F", "M"}, []int{0, 1, 1, 0, 0}},
-		{"race", []string{"Asian", "Black", "White"}, []int{2, 1, 2, -1, 0}},
-		{"age<25", []string{"age<25", "the rest"}, []int{0, 1, 0, -1, 1}},
-		{"25<=age<60", []string{"25<=age<60", "the rest"}, []int{1, 0, 1, -1, 0}},
-		{"race=White", []string{"race=White", "the rest"}, []int{0, 1, 0, -1, 1}},
-		{"dept", []string{"1", "2"}, []int{0, 1, 0, 1, 0}},
-		{"name=Eve", []string{"name=Eve", "the rest"}, []int{1, 1, 1, 1, 0}},
-		{"dept=2", []string{"dept=2", "the rest"}, []int{1, 0, 1, 0, 1}},
-	}, got.Train.Attributes); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]string{"age", "age missing", "sex=F", "sex=M", "dept"}, got.Train.Columns); diff != "" {
-		t.Error(diff)
-	}
-	opts.Attributes, opts.DropSensitive = []string{"race", "dept=1"}, true
-	if got, err = everything(t, peopleText, opts); err != nil || slices.Contains(got.Train.Columns, "dept") || len(got.Train.Columns) != 4 {
-		t.Errorf("%v, %v", err, got)
-	}
-}
-
 // TestValues finds the columns of values. Columns outside the features, known attributes and
 // classes are left out.
 func TestValues(t *testing.T) {
@@ -176,22 +148,6 @@ func TestAttributesOutsideTheFeatures(t *testing.T) {
 
 func TestAttributeErrors(t *testing.T) {
 	racing.Skip(t, "TestAttributesOfAdult starts the same goroutines")
-	own := TableOptions{Label: "income", Missing: MissingImputed, Ignore: []string{"name"}, Split: Split{Train: 100}}
-	for _, tc := range []struct {
-		text string
-		want error
-		says string
-	}{
-		{"rase", ErrColumn, `no column "rase"; did you mean "race"? the columns are name, age, sex`},
-		{"sex=X", ErrGroup, `sex is never "X", it is one of F, M`},
-		{"sex<3", ErrGroup, `sex holds text, want sex=VALUE with one of F, M`},
-		{"age=old", ErrGroup, `age holds numbers and "old" is not`},
-		{"income", ErrColumn, `no column "income"`},
-	} {
-		own.Attributes = []string{tc.text}
-		_, err := everything(t, peopleText, own)
-		checkError(t, err, tc.want, tc.says)
-	}
 	_, err := LoadTable("", "synthetic-adult", TableOptions{Attributes: []string{"sexx"}})
 	checkError(t, err, ErrColumn, `no column "sexx"; did you mean "sex"? the columns are age, workclass`)
 	_, err = LoadTable("", "synthetic-adult", TableOptions{Attributes: []string{"age<25"}})

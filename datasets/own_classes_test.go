@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // flowers returns a file with rows of three species, in turns.
@@ -17,49 +15,6 @@ func flowers(rows int) string {
 		fmt.Fprintf(&text, "%d,%s,%s\n", i*i%17, []string{"north", "south"}[i%2], []string{"rose", "iris", "lily"}[i%3])
 	}
 	return text.String()
-}
-
-// Three values of a label are three classes, by number or by alphabet.
-func TestSeveralClasses(t *testing.T) {
-	for _, tc := range []struct {
-		name    string
-		values  []string
-		opts    TableOptions
-		classes []string
-		labels  []int
-	}{
-		{"alphabet", []string{"b", "a", "c", "a"}, TableOptions{}, []string{"a", "b", "c"}, []int{1, 0, 2, 0}},
-		{"numbers", []string{"10", "9", "-1", "9"}, TableOptions{}, []string{"-1", "9", "10"}, []int{2, 1, 0, 1}},
-		{"order", []string{"b", "a", "c", "a"}, TableOptions{Classes: []string{"c", "a", "b"}}, []string{"c", "a", "b"}, []int{2, 1, 0, 1}},
-		{"two of three", []string{"b", "a", "c", "a"}, TableOptions{Classes: []string{"c", "a"}}, []string{"c", "a"}, []int{1, -1, 1}},
-		{"two of two", []string{"b", "a", "b", "a"}, TableOptions{Classes: []string{"b", "a"}}, []string{"b", "a"}, []int{-1, 1, -1, 1}},
-		{"a number's other spelling", []string{"1", "2", "3"}, TableOptions{Classes: []string{"3.0", "1", "2"}}, []string{"3", "1", "2"}, []int{1, 2, 0}},
-	} {
-		text := "x,y\n"
-		for i, v := range tc.values {
-			text += fmt.Sprintf("%d,%s\n", i, v)
-		}
-		tc.opts.Label = "y"
-		got, err := everything(t, text, tc.opts)
-		if err != nil {
-			t.Errorf("%s: %v", tc.name, err)
-			continue
-		}
-		if diff := cmp.Diff(tc.classes, got.Train.Classes) + cmp.Diff(tc.labels, got.Train.Labels); diff != "" {
-			t.Errorf("%s: %s", tc.name, diff)
-		}
-		// a label of new rows gives the same classes
-		classes, err := got.Label.Classes(tc.values)
-		if err != nil {
-			t.Errorf("%s: %v", tc.name, err)
-		}
-		kept := slices.DeleteFunc(classes, func(k int) bool { return k < 0 })
-		for i, k := range kept {
-			if got.Train.Label(k) != got.Train.Labels[i] {
-				t.Errorf("%s: row %d is of class %d", tc.name, i, k)
-			}
-		}
-	}
 }
 
 func TestSeveralClassesErrors(t *testing.T) {
@@ -86,14 +41,6 @@ func TestSeveralClassesErrors(t *testing.T) {
 		{"a quantity", numbers, TableOptions{Label: "y"}, ErrLabel,
 			"it holds 30 different numbers (0, 1, 10, 11, 12 and 25 more), so it is probably a quantity; want a condition for class +1, as in --label 'y=VALUE'"},
 		{"many texts", texts, TableOptions{Label: "y"}, ErrLabel, "it has 101 values (c0, c1, c10, c100, c11 and 96 more), want at most 100 classes, or a condition for class +1, as in --label 'y=VALUE'"},
-		{"two spellings", "x,y\n1,1\n2,1.0\n3,2\n", TableOptions{Label: "y"}, ErrLabel, `"1" (1 row) and "1.0" (1 row) are the same number`},
-		{"unknown class", flowers(9), TableOptions{Label: "species", Classes: []string{"rose", "Lilly"}}, ErrClass, `--classes: there is no "Lilly"; did you mean lily?`},
-		{"unlike any class", flowers(9), TableOptions{Label: "species", Classes: []string{"rose", "oak"}}, ErrClass, `--classes: there is no "oak"; the classes are iris, lily, rose`},
-		{"twice", flowers(9), TableOptions{Label: "species", Classes: []string{"rose", "lily", "rose"}}, ErrClass, `--classes names "rose" twice`},
-		{"one class", flowers(9), TableOptions{Label: "species", Classes: []string{"rose"}}, ErrClass, "want at least two classes"},
-		{"with a value", flowers(9), TableOptions{Label: "species=rose", Classes: []string{"rose", "lily"}}, ErrClass, "--classes needs a label without a value or a condition, as in --label species"},
-		{"with a condition", flowers(9), TableOptions{Label: "petal>3", Classes: []string{"rose", "lily"}}, ErrClass, "--classes needs a label without a value or a condition"},
-		{"missing label", strings.Replace(flowers(9), "lily", "", 1), TableOptions{Label: "species"}, ErrMissing, `line 4, column 3: species: missing value: "" in 1 of 9 rows`},
 	} {
 		_, err := everything(t, tc.text, tc.opts)
 		if err == nil || strings.Contains(err.Error(), "\n") {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,62 +39,15 @@ func TestDatesOfAnotherForm(t *testing.T) {
 	}
 }
 
-func TestDates(t *testing.T) {
-	text := func(dates ...string) string {
-		return rowsText("d,y", len(dates), func(i int) string { return fmt.Sprintf("\"%s\",%d", dates[i], i%2) })
-	}
-	for _, tc := range []struct {
-		dates  []string
-		choice string
-		layout string // "": refused
-		says   string
-	}{
-		{[]string{"2024-05-13", "1969-12-31"}, DatesExpanded, "2006-01-02", ""},
-		{[]string{"2024-05-13 10:30:00", "2024-05-14 00:00:00"}, DatesExpanded, "2006-01-02 15:04:05", ""},
-		{[]string{"2024-05-13T10:30:00.25Z", "2024-05-14T00:00:00+02:00"}, DatesExpanded, "2006-01-02T15:04:05Z07:00", ""},
-		{[]string{"13.5.2024", "01.12.2023"}, DatesExpanded, "2.1.2006", ""},
-		{[]string{"5/13/2024", "12/1/2023"}, DatesExpanded, "1/2/2006", ""},
-		{[]string{"13/5/2024", "01/12/2023"}, DatesExpanded, "2/1/2006", ""},
-		{[]string{"1/5/2024", "01/12/2023"}, DatesExpanded, "", "day and month can be exchanged; say which comes first (--dates day-first or --dates month-first)"},
-		{[]string{"1/5/2024", "01/12/2023"}, DatesDayFirst, "2/1/2006", ""},
-		{[]string{"1/5/2024", "01/12/2023"}, DatesMonthFirst, "1/2/2006", ""},
-		{[]string{"Jan 5, 2024", "Dec 31, 2023"}, DatesExpanded, "Jan 2, 2006", ""},
-		{[]string{"2024-01", "2023-12"}, DatesExpanded, "2006-01", ""},
-		{[]string{"2024-05-13", "1969-12-31"}, "", "", `"d": it holds dates, such as 2024-05-13; make numbers of the dates (--dates expand)`},
-	} {
-		got, err := everything(t, text(tc.dates...), TableOptions{Label: "y", Dates: tc.choice})
-		if tc.layout == "" {
-			checkError(t, err, ErrColumn, tc.says)
-			continue
-		}
-		if err != nil {
-			t.Errorf("%q: %v", tc.dates, err)
-			continue
-		}
-		if e := got.Preparation.Encodings[0]; e.Date != tc.layout || e.Part != "day" || e.Column != "d" {
-			t.Errorf("%q: %+v", tc.dates, e)
-		}
-		if err := got.Preparation.Check(); err != nil {
-			t.Error(err)
-		}
-		// The same preparation reads new rows.
-		again, err := got.Preparation.Read(strings.NewReader(text(tc.dates...)), "new")
-		if err != nil || !slices.Equal(again.Data, denseOf(t, got).Data) {
-			t.Errorf("%q: new rows: %v", tc.dates, err)
-		}
-	}
-	// Dates are not categories, so their number has no limit.
+// TestManyDates checks that dates are not categories, so their number has no limit.
+func TestManyDates(t *testing.T) {
 	var many []string
 	for i := range maxCategories + 1 {
 		many = append(many, time.Unix(int64(i)*86400, 0).UTC().Format("2006-01-02"))
 	}
-	if _, err := everything(t, text(many...), TableOptions{Label: "y", Dates: DatesExpanded}); err != nil {
+	text := rowsText("d,y", len(many), func(i int) string { return fmt.Sprintf("%s,%d", many[i], i%2) })
+	if _, err := everything(t, text, TableOptions{Label: "y", Dates: DatesExpanded}); err != nil {
 		t.Errorf("%d dates: %v", len(many), err)
-	}
-	// With Categorical, dates are categories.
-	got, err := everything(t, text("2024-05-13", "2024-05-14"), TableOptions{Label: "y", Categorical: []string{"d"}})
-	if err != nil || !slices.Equal(got.Train.Columns, []string{"d=2024-05-13", "d=2024-05-14"}) {
-		t.Errorf("%v, %v", err, got)
 	}
 }
 

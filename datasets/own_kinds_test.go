@@ -76,15 +76,6 @@ func TestDispensable(t *testing.T) {
 			t.Errorf("%+v is dispensable: %t", tc.c, got)
 		}
 	}
-	got, err := everything(t, ",x,y,\n0,1.5,0,\n1,2.5,1,\n2,0.5,0,\n", TableOptions{Label: "y"})
-	want := []ColumnUse{{Name: "column 1", Became: "ignored", Detail: "only numbers the rows"}, {Name: "x", Became: "number"},
-		{Name: "y", Became: "label", Levels: 2}, {Name: "column 4", Became: "ignored", Missing: 3, Detail: "is empty"}}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got.Uses); diff != "" {
-		t.Error(diff)
-	}
 }
 
 // The user's decimal sign counts; else the sign that columns have without doubt, if they agree.
@@ -175,12 +166,6 @@ func TestCategoryLimits(t *testing.T) {
 	}
 }
 
-// An infinity is reported with the other problems of the file, with advice.
-func TestInfinityAmongProblems(t *testing.T) {
-	_, err := everything(t, "x,z,y\n1,inf,0\nNA,2,1\n3,1,0\n", TableOptions{Label: "y"})
-	checkProblems(t, err, 2, ErrNumber, `line 2, column 2: z: "inf" is not a finite number; ignore the column (--ignore z)`)
-}
-
 // The doubtful number of a message has two readings.
 func TestDoubtful(t *testing.T) {
 	p := &profile{example: "1'234", values: []string{"abc", "1,234.5", "1,5", "1 234", "0,0", "1,234", "2,345"}}
@@ -190,30 +175,6 @@ func TestDoubtful(t *testing.T) {
 	p.values = p.values[:4]
 	if got := p.doubtful(); got != p.example {
 		t.Error(got)
-	}
-}
-
-// Dates become numbers only as features; a choice of the order counts only where the order is in
-// doubt.
-func TestOrderOfDates(t *testing.T) {
-	table := func(dates ...string) string {
-		return rowsText("born,x,y", len(dates), func(i int) string { return fmt.Sprintf("%s,%d,%d", dates[i], i*i, i%2) })
-	}
-	for _, tc := range []struct {
-		text, choice string
-		day          float64 // mean of the days since 1970-01-01
-	}{
-		{table("12/25/1970", "12/27/1970"), DatesDayFirst, 359}, {table("25/12/1970", "27/12/1970"), DatesMonthFirst, 359},
-		{table("1/2/1970", "1/4/1970"), DatesMonthFirst, 2}, {table("1/2/1970", "3/2/1970"), DatesDayFirst, 32},
-	} {
-		got, err := everything(t, tc.text, TableOptions{Label: "y", Dates: tc.choice})
-		if err != nil || math.Abs(got.Preparation.Encodings[0].Center-tc.day) > 1e-9 {
-			t.Errorf("%q, %s: %v, %v", tc.text, tc.choice, got, err)
-		}
-	}
-	got, err := everything(t, table("12/25/1970", "12/27/1970"), TableOptions{Label: "y", Ignore: []string{"born"}, Attributes: []string{"born"}})
-	if err != nil || !slices.Equal(got.Train.Columns, []string{"x"}) || !slices.Equal(got.Train.Attributes[0].Values, []string{"12/25/1970", "12/27/1970"}) {
-		t.Errorf("dates that are not a feature: %v", err)
 	}
 }
 
@@ -286,45 +247,8 @@ func TestClassesOfLIBSVM(t *testing.T) {
 	}
 }
 
-// The parts of a table: a share without rows, and an overlapping group without training rows, are
-// errors.
-func TestEmptyParts(t *testing.T) {
-	for name, opts := range map[string]TableOptions{
-		"validation": {Split: Split{98, 1, 1}},
-		"group":      {Groups: []string{"age<200", "age<20"}},
-	} {
-		opts.Label = "paid"
-		_, err := everything(t, wages, opts)
-		checkError(t, err, ErrEmpty, "no rows of "+map[string]string{"validation": "class", "group": "group age<20 among the training rows"}[name])
-	}
-	got, err := everything(t, flowers(9), TableOptions{Label: "species"})
-	if err != nil || strings.Contains(strings.Join(got.Notes, " "), "leaves out") {
-		t.Errorf("%v: all classes are there: %q", err, got.Notes)
-	}
-}
-
-// Sensitive features of a sparse table, and those with the same rows, are dropped: of the groups
-// and of the attributes.
-func TestSparseSensitive(t *testing.T) {
-	text := "1 1:1 2:1 3:1 5:1\n-1 2:1 3:1\n1 1:1 4:1 5:2\n-1 4:3\n"
-	file := write(t, t.TempDir(), "own.svm", []byte(text))
-	for name, tc := range map[string]struct {
-		opts TableOptions
-		want []int // the numbers of the features
-	}{
-		"all":                   {TableOptions{}, []int{1, 2, 3, 4, 5}},
-		"groups":                {TableOptions{Groups: []string{"1"}, DropSensitive: true}, []int{2, 3, 4}},
-		"attributes":            {TableOptions{Attributes: []string{"2"}, DropSensitive: true}, []int{1, 5}},
-		"groups and attributes": {TableOptions{Groups: []string{"1"}, Attributes: []string{"2"}, DropSensitive: true}, nil},
-	} {
-		tc.opts.File, tc.opts.Split = file, Split{Train: 100}
-		got, err := LoadTable("", "libsvm", tc.opts)
-		if tc.want == nil {
-			checkError(t, err, ErrColumn, "no feature is left")
-		} else if err != nil || !slices.Equal(got.Preparation.Numbers, tc.want) {
-			t.Errorf("%s: %+v, %v", name, got, err)
-		}
-	}
+// Features of a sparse table are named by numbers, or by names.
+func TestNamesOfSparseFeatures(t *testing.T) {
 	for _, text := range []string{"0", "6", "x", "1x", "-1"} {
 		if _, err := (&sparseDesign{}).find([]string{text}, 5); !errors.Is(err, ErrColumn) {
 			t.Errorf("feature %s: %v", text, err)
@@ -349,53 +273,11 @@ func TestUsesOfColumns(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", tc.use, got, tc.want)
 		}
 	}
-	got, err := everything(t, "comma;point;mixed;own;born;c;w;x;y;z\n1,5;1 234;5;1;2024-05-13;a;7;1;0;9\n2,5;2 234;b;2;2024-06-13;b;d;;1;9\n",
-		TableOptions{Label: "y", Categorical: []string{"own"}, Dates: DatesExpanded, Groups: []string{"c"}, Attributes: []string{"c", "w", "x"},
-			Ignore: []string{"w", "x", "z"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]ColumnUse{
-		{Name: "comma", Became: "number", Detail: "with decimal commas"}, {Name: "point", Became: "number", Detail: "with separators of thousands"},
-		{Name: "mixed", Became: "category", Levels: 2, Detail: `because of texts such as "b" in line 3`}, {Name: "own", Became: "category", Levels: 2},
-		{Name: "born", Became: "date", Detail: "as day, month, weekday"}, {Name: "c", Became: "category", Levels: 2, Detail: "group, attribute"},
-		{Name: "w", Became: "attribute", Levels: 2}, {Name: "x", Became: "attribute", Missing: 1}, {Name: "y", Became: "label", Levels: 2}, {Name: "z", Became: "ignored"},
-	}, got.Uses); diff != "" {
-		t.Error(diff)
-	}
-	for _, note := range []string{"decimal commas: comma.", "separators of thousands: point."} {
-		if !slices.Contains(got.Notes, "These columns hold numbers with "+note) {
-			t.Errorf("notes %q, want numbers with %s", got.Notes, note)
-		}
-	}
 	s := &sheet{rows: 3, columns: []*column{{name: "n", numbers: []float64{1, math.NaN(), math.NaN()}}, {name: "c", codes: []int32{0, -1, 1}, values: []string{"a", "b"}},
 		{name: "y", codes: []int32{0, 1, 0}, values: []string{"no", "yes"}}, {name: "z", numbers: make([]float64, 3)}}}
 	if diff := cmp.Diff([]ColumnUse{{Name: "n", Became: "number", Missing: 2}, {Name: "c", Became: "category", Levels: 2, Missing: 1},
 		{Name: "y", Became: "label", Levels: 2}, {Name: "z", Became: "ignored"}},
 		(&design{label: "y"}).uses(s, &Preparation{Encodings: []Encoding{{Column: "n"}, {Column: "c"}}})); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// Dropped are the columns of the groups and of the attributes.
-func TestDropGroupsAndAttributes(t *testing.T) {
-	for _, tc := range []struct {
-		groups, attributes []string
-		want               []string // the columns that are left
-	}{
-		{[]string{"sex=F"}, nil, []string{"age", "zip", "wage"}}, {nil, []string{"age<50"}, []string{"sex", "zip", "wage"}},
-		{[]string{"sex=F"}, []string{"age<50"}, []string{"zip", "wage"}}, {[]string{"sex=F"}, []string{"age<50", "zip"}, []string{"wage"}},
-	} {
-		got, err := everything(t, wages, TableOptions{Label: "paid", Ignore: []string{"name"}, Groups: tc.groups, Attributes: tc.attributes, DropSensitive: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var columns []string
-		for _, e := range got.Preparation.Encodings {
-			columns = append(columns, e.Column)
-		}
-		if diff := cmp.Diff(tc.want, columns); diff != "" {
-			t.Errorf("%q and %q: %s", tc.groups, tc.attributes, diff)
-		}
 	}
 }

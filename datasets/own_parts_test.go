@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -87,38 +86,7 @@ func TestTestFile(t *testing.T) {
 	if got.Test.Features.Float64(both, 0, 2); !slices.Equal(both, []float64{0, 0, 1, 0, 1, 0}) {
 		t.Errorf("the categories c and b are %v", both)
 	}
-}
-
-func TestSplitColumn(t *testing.T) {
-	part := []string{"train", "Training", "valid", "test", "TRAIN", "test", "val", "train"}
-	text := rowsText("x,part,y", 8, func(i int) string { return fmt.Sprintf("%d.5,%s,%d", i, part[i], i/2%2) })
-	opts := TableOptions{Label: "y", SplitColumn: "part", File: write(t, t.TempDir(), "own.csv", []byte(text))}
-	got, err := LoadTable("", "csv", opts)
-	if err == nil {
-		t.Fatalf("the validation rows have one class: %v", got.Validation.Labels)
-	}
-	checkError(t, err, ErrEmpty, "no rows of class")
-	text = rowsText("x,part,y", 8, func(i int) string { return fmt.Sprintf("%d.5,%s,%d", i, part[i/2*2], i%2) })
-	opts.File = write(t, t.TempDir(), "own.csv", []byte(text))
-	if got, err = LoadTable("", "csv", opts); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([][]int{{0, 1, 4, 5}, {2, 3, 6, 7}}, [][]int{got.Train.Source, got.Validation.Source}); diff != "" || got.Test != nil {
-		t.Error(diff, got.Test)
-	}
-	if !slices.Equal(got.Train.Columns, []string{"x"}) {
-		t.Errorf("the features are %q", got.Train.Columns)
-	}
-	opts.File = write(t, t.TempDir(), "own.csv", []byte(strings.Replace(text, "valid", "fold 2", 1)))
-	_, err = LoadTable("", "csv", opts)
-	checkError(t, err, ErrSplit, `the split column "part" holds "fold 2", want train, validation or test`)
-	opts.File = write(t, t.TempDir(), "own.csv", []byte(strings.NewReplacer("train", "test", "TRAIN", "test").Replace(text)))
-	_, err = LoadTable("", "csv", opts)
-	checkError(t, err, ErrEmpty, `no rows for training; want the value train in the split column "part"`)
-	opts.SplitColumn = "parts"
-	_, err = LoadTable("", "csv", opts)
-	checkError(t, err, ErrColumn, `no column "parts"; did you mean "part"?`)
-	opts.TestFile, opts.SplitColumn = opts.File, "part"
+	opts.SplitColumn = "x"
 	_, err = LoadTable("", "csv", opts)
 	checkError(t, err, ErrOption, "a test file and a split column exclude each other")
 }

@@ -76,48 +76,8 @@ func TestAllProblemsAtOnce(t *testing.T) {
 	checkProblems(t, err, 4, ErrColumn, `no column "yy"`, `no column "idd"; did you mean "id"?`, `did you mean "sex"?`, `did you mean "wage"?`)
 }
 
-func TestFeatures(t *testing.T) {
-	got, err := everything(t, wages, TableOptions{Label: "paid", Features: []string{"age", "wage"}, Groups: []string{"sex=F"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"age", "wage"}, got.Train.Columns); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]ColumnUse{
-		{Name: "name", Became: "ignored"}, {Name: "age", Became: "number"}, {Name: "sex", Became: "group", Levels: 2},
-		{Name: "zip", Became: "ignored"}, {Name: "wage", Became: "number"}, {Name: "paid", Became: "label", Levels: 2},
-	}, got.Uses); diff != "" {
-		t.Error(diff)
-	}
-	_, err = everything(t, wages, TableOptions{Label: "paid", Features: []string{"age", "paid"}})
-	checkError(t, err, ErrColumn, `the label "paid" cannot be a feature`)
-	_, err = everything(t, wages, TableOptions{Label: "paid", Features: []string{"age"}, Ignore: []string{"age"}})
-	checkError(t, err, ErrColumn, `--features and --ignore both name "age"`)
-	_, err = everything(t, wages, TableOptions{Label: "paid", Ignore: []string{"paid"}})
-	checkError(t, err, ErrColumn, `the label "paid" cannot be ignored`)
-}
-
-// TestNamelessColumns reads files that pandas writes with an index column, and files with trailing
-// separators.
-func TestNamelessColumns(t *testing.T) {
-	text := ",x,y,,\n0,1.5,0,7,\n1,2.5,1,3,\n2,0.5,0,7,\n"
-	got, err := everything(t, text, TableOptions{Label: "y"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"x", "column 4"}, got.Train.Columns); diff != "" {
-		t.Error(diff)
-	}
-	notes := strings.Join(got.Notes, " ")
-	if !strings.Contains(notes, "Column 1 has no name and only numbers the rows: it is ignored.") ||
-		!strings.Contains(notes, "Column 5 has no name and is empty: it is ignored.") || strings.Contains(notes, "hold numbers with") || strings.Contains(notes, "left out") {
-		t.Error(notes)
-	}
-	got, err = everything(t, strings.Replace(text, "2,0.5", "1,0.5", 1), TableOptions{Label: "y", Ignore: []string{"column 4", "column 5"}})
-	if err != nil || !slices.Equal(got.Train.Columns, []string{"column 1", "x"}) {
-		t.Errorf("%v, %v", err, got)
-	}
+// TestNumberedRows checks when a column that numbers the rows is worth a warning.
+func TestNumberedRows(t *testing.T) {
 	counted := rowsText("number,x,y", 21, func(i int) string { return fmt.Sprintf("%d,%d,%d", i+1, i*i%7, i%2) })
 	for name, opts := range map[string]TableOptions{
 		"20 rows": {File: strings.TrimSuffix(counted, "21,1,0\n"), Label: "y"}, "an attribute": {File: counted, Label: "y", Ignore: []string{"number"}, Attributes: []string{"number<9"}},
@@ -126,68 +86,10 @@ func TestNamelessColumns(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, err, got)
 		}
 	}
-	got, err = everything(t, counted, TableOptions{Label: "y"})
+	got, err := everything(t, counted, TableOptions{Label: "y"})
 	if err != nil || len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], `"number" only numbers the rows, so a model can learn their order: ignore it (--ignore number)`) {
 		t.Errorf("%v, %q", err, got.Warnings)
 	}
-}
-
-func TestMissing(t *testing.T) {
-	text := "x,c,g,y\n1,a,u,0\nNA,b,v,1\n3,,,0\n5,a,u,1\n6,b,v,\n7,a,u,0\n8,b,v,1\n"
-	drop := TableOptions{Label: "y", Groups: []string{"g"}, Attributes: []string{"c"}, Missing: MissingDropped}
-	got, err := everything(t, text, drop)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]int{0, 3, 5, 6}, got.Train.Source); diff != "" {
-		t.Error(diff)
-	}
-	if note := "3 of 7 rows are left out because of missing values in x (1), c (1), g (1), y (1)."; !slices.Contains(got.Notes, note) {
-		t.Errorf("notes %q", got.Notes)
-	}
-	if diff := cmp.Diff([]string{"x", "c=a", "c=b", "g=u", "g=v"}, got.Train.Columns); diff != "" {
-		t.Error(diff)
-	}
-	// An attribute may miss values.
-	const parts = "x,g,a,part,y\n1,u,1,train,0\n2,,2,train,1\n3,u,,train,1\n4,v,3,,0\n5,v,3,train,1\n6,v,1,test,0\n7,u,1,test,1\n"
-	got, err = everything(t, parts, TableOptions{Label: "y", Features: []string{"x"}, Groups: []string{"g"}, Attributes: []string{"a"}, SplitColumn: "part",
-		Missing: MissingDropped})
-	if note := "2 of 7 rows are left out because of missing values in g (1), part (1)."; err != nil || !slices.Contains(got.Notes, note) {
-		t.Errorf("%v, want the note %q", err, note)
-	}
-	// Every other mode requires the label, and the advice names only flags that help.
-	for _, missing := range []string{MissingRefused, MissingImputed, MissingFlagged} {
-		_, err := everything(t, text, TableOptions{Label: "y", Features: []string{"x"}, Missing: missing, Ignore: nil})
-		if err == nil || !strings.Contains(err.Error(), `line 6, column 4: y: missing value: "" in 1 of 7 rows; leave out these rows (--missing drop)`) {
-			t.Errorf("%s: %v", missing, err)
-		}
-		if missing != MissingRefused && strings.Contains(err.Error(), "--missing impute") {
-			t.Errorf("%s: the advice was followed already: %v", missing, err)
-		}
-	}
-	labelled := strings.Replace(text, "v,\n", "v,0\n", 1)
-	_, err = everything(t, labelled, TableOptions{Label: "y", Groups: []string{"g"}, Missing: MissingImputed})
-	checkError(t, err, ErrMissing, "g: missing value: \"\" in 1 of 7 rows; leave out these rows (--missing drop), or make them a group of their own (--missing flag)")
-	got, err = everything(t, labelled, TableOptions{Label: "y", Groups: []string{"g"}, Attributes: []string{"c", "x<4"}, Missing: MissingFlagged})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, g := range got.Train.Groups {
-		names = append(names, fmt.Sprint(g.Name, g.Rows))
-	}
-	if diff := cmp.Diff([]string{"g=u[0 3 5]", "g=v[1 4 6]", "g=missing[2]"}, names); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]Attribute{
-		{"c", []string{"a", "b", "missing"}, []int{0, 1, 2, 0, 1, 0, 1}}, {"x<4", []string{"x<4", "the rest"}, []int{0, 1, 0, 1, 1, 1, 1}},
-	}, got.Train.Attributes); diff != "" {
-		t.Error(diff)
-	}
-	_, err = everything(t, "x,z,y\n1,NA,0\nNA,2,1\n", TableOptions{Label: "y", Missing: MissingDropped})
-	checkError(t, err, ErrMissing, "every row has a missing value; ignore the columns with many missing values")
-	_, err = everything(t, "x,z,y\n1,NA,0\n2,NA,1\n", TableOptions{Label: "y", Missing: MissingImputed})
-	checkError(t, err, ErrColumn, `"z": it has no values; ignore the column (--ignore z)`)
 }
 
 // TestTextsAmongNumbers refuses numbers with a few texts, which would become categories.
@@ -204,54 +106,6 @@ func TestTextsAmongNumbers(t *testing.T) {
 		return
 	}
 	checkError(t, err, ErrColumn, "different texts")
-}
-
-func TestLabelConditions(t *testing.T) {
-	text := "mass,marital,z,y\n3000,single,1,a\n4000,married,2,b\n5000,single,3,c\n3999,divorced,4,a\n"
-	for _, tc := range []struct {
-		label   string
-		labels  []int
-		classes []string
-	}{
-		{"mass>=4000", []int{-1, 1, 1, -1}, []string{"mass<4000", "mass>=4000"}},
-		{"mass < 4000", []int{1, -1, -1, 1}, []string{"mass>=4000", "mass < 4000"}},
-		{"3500<=mass<4500", []int{-1, 1, -1, 1}, []string{"not 3500<=mass<4500", "3500<=mass<4500"}},
-		{"marital!=married", []int{1, -1, 1, 1}, []string{"marital=married", "marital!=married"}},
-		{"marital=single", []int{1, -1, 1, -1}, []string{"marital=divorced, married", "marital=single"}},
-		{"mass=4000.0", []int{-1, 1, -1, -1}, []string{"mass=3000, 3999, 5000", "mass=4000"}},
-		{"mass!=4000", []int{1, -1, 1, 1}, []string{"mass=4000", "mass!=4000"}},
-	} {
-		got, err := everything(t, text, TableOptions{Label: tc.label, Features: []string{"z"}})
-		if err != nil {
-			t.Errorf("%s: %v", tc.label, err)
-			continue
-		}
-		if diff := cmp.Diff(tc.labels, got.Train.Labels); diff != "" || !slices.Equal(got.Train.Classes, tc.classes) {
-			t.Errorf("%s: %s, %q", tc.label, diff, got.Train.Classes)
-		}
-	}
-	for _, tc := range []struct{ label, says string }{
-		{"mas>=4000", `no column "mas"; did you mean "mass"?`},
-		{"mass>=heavy", `"heavy" is not a finite number`},
-		{"marital>=3", `marital holds text, want marital=VALUE`},
-		{"mass>=9999", "no rows of class mass>=9999"},
-	} {
-		_, err := everything(t, text, TableOptions{Label: tc.label, Features: []string{"z"}})
-		if err == nil || !strings.Contains(err.Error(), tc.says) {
-			t.Errorf("%s: %v, want %s", tc.label, err, tc.says)
-		}
-	}
-	// != in groups
-	got, err := everything(t, wages, TableOptions{Label: "paid", Ignore: []string{"name"}, Groups: []string{"zip!=89073"}, Attributes: []string{"sex!=F"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(described([]Group{{Name: "zip!=89073", Rows: []int{1, 3, 5, 7}}, {Name: theRest, Rows: []int{0, 2, 4, 6}}}), got.Train.Groups); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff([]int{1, 0, 1, 0, 1, 0, 1, 0}, got.Train.Attributes[0].Of); diff != "" {
-		t.Error(diff)
-	}
 }
 
 // streamed prepares new rows in blocks, as prediction does.
