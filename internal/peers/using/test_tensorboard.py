@@ -41,7 +41,7 @@ class TensorBoard(unittest.TestCase):
 
     def train(self, *arguments: str) -> list[str]:
         return self.command("--file", "rows.csv", "--label", "hired=1", "--subject-to", "gap(positive_rate, sex) <= 0.05", "--bounds-on", "surrogate",
-                            "--record-every", "20", "--tensorboard", "--out", "RUN", *arguments)
+                            "--method", "ppala", "--record-every", "20", "--tensorboard", "--out", "RUN", *arguments)
 
     def same(self) -> None:
         """The scalars are the numbers of metrics.jsonl, at every iteration once."""
