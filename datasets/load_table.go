@@ -67,12 +67,7 @@ func LoadTableContext(ctx context.Context, dir, name string, opts TableOptions) 
 	if !d.Tabular() {
 		return nil, fmt.Errorf("datasets: %w: %s is a set of images, want a table", ErrKind, name)
 	}
-	if opts.Split == (Split{}) {
-		opts.Split = DefaultSplit
-		if opts.TestFile != "" {
-			opts.Split = SplitWithTestFile
-		}
-	}
+	opts.Split = opts.split()
 	if err := opts.check(d); err != nil {
 		return nil, err
 	}

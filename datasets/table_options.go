@@ -106,6 +106,17 @@ func (o *TableOptions) OwnFiles() []string {
 	return []string{o.File, o.TestFile}
 }
 
+// split returns Split, or its default.
+func (o *TableOptions) split() Split {
+	switch {
+	case o.Split != Split{}:
+		return o.Split
+	case o.TestFile != "":
+		return SplitWithTestFile
+	}
+	return DefaultSplit
+}
+
 // layout returns the layout of the user's csv files.
 func (o *TableOptions) layout() Layout {
 	l := Layout{Header: o.Columns, Skip: o.Skip}

@@ -167,7 +167,7 @@ func (a *app) studySums(ctx context.Context, study *compare.Study) ([]session.Da
 		if err != nil {
 			return nil, err
 		}
-		source := fmt.Sprintf("%q", []string{cfg.Dataset, cfg.DataDir, cfg.File, cfg.TestFile})
+		source := fmt.Sprintf("%q", []string{cfg.Dataset, cfg.DataDir, cfg.Table.File, cfg.Table.TestFile})
 		if slices.Contains(seen, source) {
 			continue
 		}

@@ -60,7 +60,7 @@ func tableOptions(cmd *cobra.Command, values config.Values, name string) (datase
 	if err != nil {
 		return datasets.TableOptions{}, err
 	}
-	return cfg.TableOptions()
+	return cfg.TableOptions(), nil
 }
 
 // mostUses is the largest number of columns that are listed one by one.

@@ -20,10 +20,7 @@ func (a *app) dataSums(ctx context.Context, cfg config.Train) ([]session.DataFil
 	if err != nil {
 		return nil, err
 	}
-	options, err := cfg.TableOptions()
-	if err != nil {
-		return nil, err
-	}
+	options := cfg.TableOptions()
 	var own []string
 	if d, err := datasets.Lookup(cfg.Dataset); err == nil && d.Own {
 		own = options.OwnFiles()

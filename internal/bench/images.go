@@ -79,8 +79,8 @@ func openRandomImages(ctx context.Context, s setting, testPerClass int) (*worklo
 	if err != nil {
 		return nil, err
 	}
-	o.Data = session.ImagesAtHand{Train: randomImages(d, s.Classes, s.RowsPerClass, 1), Test: randomImages(d, s.Classes, testPerClass, 2),
-		Normalize: models.NormalizationKind(s.Normalize)}
+	o.Data = session.ImagesAtHand{Train: randomImages(d, s.Pictures.Classes, s.Pictures.RowsPerClass, 1), Test: randomImages(d, s.Pictures.Classes, testPerClass, 2),
+		Normalize: s.Pictures.Normalize}
 	run, err := session.New(ctx, o)
 	if err != nil {
 		return nil, err
@@ -105,11 +105,11 @@ func onImages(run *session.Session, s setting, data string) *workload {
 func width(cfg config.Train) int {
 	switch {
 	case cfg.Model.Model == config.Network && cfg.Heads == models.Separate:
-		return len(cfg.Classes) * cfg.Hidden[0]
+		return len(cfg.Pictures.Classes) * cfg.Hidden[0]
 	case cfg.Model.Model == config.Network:
 		return cfg.Hidden[0]
 	case cfg.Data.Problem == session.NameNeymanPearson:
-		return len(cfg.Classes)
+		return len(cfg.Pictures.Classes)
 	}
 	return 1
 }

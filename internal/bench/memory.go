@@ -85,7 +85,7 @@ func (w *workload) bound() Bound {
 		size = 8
 	}
 	// the hidden layer and the scores
-	rows, kept := uint64(w.shape.Rows), uint64(w.shape.Width+len(w.setting.Classes))
+	rows, kept := uint64(w.shape.Rows), uint64(w.shape.Width+len(w.setting.Pictures.Classes))
 	packed := size
 	if strings.HasPrefix(w.products, "int8") {
 		packed = 2

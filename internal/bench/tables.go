@@ -114,11 +114,7 @@ func openCommunities(ctx context.Context, s setting, n, m int) (*workload, error
 
 // loadTable reads the setting's table, or generates a random table.
 func loadTable(s setting, random func() *datasets.Table) (t *datasets.Table, data string, err error) {
-	split, err := datasets.ParseSplit(s.Split)
-	if err != nil {
-		return nil, "", err
-	}
-	tables, err := datasets.LoadTable(s.dataDir, s.Dataset, datasets.TableOptions{Seed: s.Session.Settings.Seed, Split: split})
+	tables, err := datasets.LoadTable(s.dataDir, s.Dataset, s.TableOptions())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return random(), Synthetic, nil

@@ -7,6 +7,7 @@
 package config
 
 import (
+	"ppal/datasets"
 	"ppal/models"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
@@ -24,35 +25,13 @@ type Train struct {
 
 // Data describes the rows that a run reads.
 type Data struct {
-	Problem      string // mnpc, dp, eo, if; rates and class-rates with --subject-to
-	Dataset      string
-	DataDir      string
-	RowsPerClass int // 0: all
-	Normalize    models.NormalizationKind
-
-	// The settings of tables.
-	File          string
-	Label         string
-	Group         []string // conditions on columns
-	Categorical   []string
-	Ignore        []string
-	Features      []string // empty: all columns that are not ignored
-	Missing       string   // refuse, impute, drop, flag
-	Dates         string   // refuse, expand, day-first, month-first
-	Decimal       string   // auto, point, comma
-	TestFile      string
-	Unknown       string // refuse, ignore
-	SplitColumn   string
-	SplitSeed     uint64 // also for images; 0: Seed
-	Separator     string // one character, tab, or auto
-	Header        string // first, none
-	Columns       []string
-	Skip          int
-	Quote         string // double, none
-	MissingValues []string
-	ZeroBased     bool
-	DropSensitive bool
-	Split         string // "70/15/15"
+	Problem string // mnpc, dp, eo, if; rates and class-rates with --subject-to
+	Dataset string
+	DataDir string
+	// Table has the settings of tables, and the classes and splits of pictures as given. TableOptions
+	// adds the seed.
+	Table    datasets.TableOptions
+	Pictures session.Images // RowsPerClass, Normalize, and the numbers of Table.Classes
 }
 
 // Model describes the scores.
@@ -74,23 +53,17 @@ const (
 
 // Problem describes the objective, the constraints and the regularizer r.
 type Problem struct {
-	// ClassNames are the classes as given: numbers or names of pictures, or values of a table's label.
-	ClassNames        []string
-	Classes           []int    // the numbers of ClassNames, for pictures
-	Minimize          string   // a rate, in the language of package constraints
-	SubjectTo         []string // constraints in that language
-	BoundsOn          session.BoundsOn
-	Confidence        float64 // 0: the bounds hold on the training rows
-	Kappa             []float64
-	Phi               session.Surrogate
-	Epsilon           []float64
-	Psi               session.Surrogate // the surrogate of the constraints
-	EOForm            session.GapForm   // LargestGap for max, "" for two: as the method needs
-	IFForm            session.GroupForm
-	Regularizer       problem.RegularizerKind
-	Theta             float64
-	RegularizerWeight float64
-	Box               []float64 // lower, upper
+	Minimize    string   // a rate, in the language of package constraints
+	SubjectTo   []string // constraints in that language
+	BoundsOn    session.BoundsOn
+	Confidence  float64 // 0: the bounds hold on the training rows
+	Kappa       []float64
+	Phi         session.Surrogate
+	Epsilon     []float64
+	Psi         session.Surrogate // the surrogate of the constraints
+	EOForm      session.GapForm   // LargestGap for max, "" for two: as the method needs
+	IFForm      session.GroupForm
+	Regularizer problem.Regularizer
 }
 
 // Method names the method and holds its settings.

@@ -91,8 +91,8 @@ func TestPrecedence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Text("alpha") != "7" || got.Text("beta") != "0.3" || got.Theta != 1 {
-		t.Errorf("alpha %s, beta %s, theta %v, want 7 of the flag, 0.3 of the file, 1 of the preset", got.Text("alpha"), got.Text("beta"), got.Theta)
+	if got.Text("alpha") != "7" || got.Text("beta") != "0.3" || got.Problem.Regularizer.Radius != 1 {
+		t.Errorf("alpha %s, beta %s, theta %v, want 7 of the flag, 0.3 of the file, 1 of the preset", got.Text("alpha"), got.Text("beta"), got.Problem.Regularizer.Radius)
 	}
 }
 
@@ -331,7 +331,7 @@ func TestTrainerMethod(t *testing.T) {
 	}
 }
 
-func TestTrainerRegularizer(t *testing.T) {
+func TestRegularizer(t *testing.T) {
 	for flags, want := range map[string]problem.Regularizer{
 		"theta=3":                               {Kind: problem.Ball, Radius: 3},
 		"regularizer=none":                      {},
@@ -342,9 +342,8 @@ func TestTrainerRegularizer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := cfg.TrainerRegularizer()
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("%s: %v %s", flags, err, diff)
+		if diff := cmp.Diff(want, cfg.Problem.Regularizer); diff != "" {
+			t.Errorf("%s: %s", flags, diff)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (r *resolver) consistent() error {
 		return s.refuse(format, args...)
 	}
 	t := r.train
-	if t.Columns != nil && t.Header == datasets.HeaderFirst {
+	if t.Table.Columns != nil && t.Table.Header == datasets.HeaderFirst {
 		return refuse("columns", "names the columns of a file without a line of names; to replace the names of the first line, give --skip 1 and no --header")
 	}
 	for _, check := range []func(refusal) error{t.consistentProblem, t.consistentMethod, t.consistentDevice} {
@@ -50,9 +50,6 @@ func (r *resolver) consistent() error {
 	}
 	if s := t.Session.Settings; t.Confidence > 0 && (s.Output == trainer.OutputBestValidation || s.Patience > 0) {
 		return refuse("confidence", "needs validation rows that did not choose the weights; leave out --select best-validation and --patience")
-	}
-	if t.Box != nil && (len(t.Box) != 2 || t.Box[0] > t.Box[1]) {
-		return refuse("box", "must be LO,HI with LO at most HI")
 	}
 	for _, o := range r.method {
 		if t.Options[o.Name] == "" {
@@ -95,12 +92,12 @@ func (t *Train) consistentProblem(refuse refusal) error {
 
 // consistentOrder refuses classes of a table that are named twice, and bounds that do not fit them.
 func (t *Train) consistentOrder(refuse refusal) error {
-	for i, c := range t.ClassNames {
-		if slices.Contains(t.ClassNames[:i], c) {
+	for i, c := range t.Table.Classes {
+		if slices.Contains(t.Table.Classes[:i], c) {
 			return refuse("classes", "names class %s twice", c)
 		}
 	}
-	if bounded := len(t.ClassNames) - 1; bounded > 0 {
+	if bounded := len(t.Table.Classes) - 1; bounded > 0 {
 		if _, err := constraints.Bounds(t.Kappa, bounded); err != nil {
 			return refuse("kappa", "%v", err)
 		}
@@ -110,8 +107,8 @@ func (t *Train) consistentOrder(refuse refusal) error {
 
 // classNumbers sets the numbers of the classes of pictures. known are the names of all classes.
 func (t *Train) classNumbers(refuse refusal, known []string) error {
-	t.Classes = nil
-	for _, name := range t.ClassNames {
+	t.Pictures.Classes = nil
+	for _, name := range t.Table.Classes {
 		class := slices.IndexFunc(known, func(k string) bool { return strings.EqualFold(k, name) })
 		if n, err := strconv.ParseUint(name, 10, 31); err == nil { // a number comes before a name of digits
 			class = int(n)
@@ -127,10 +124,10 @@ func (t *Train) classNumbers(refuse refusal, known []string) error {
 			}
 			return refuse("classes", "%s has no class %q; %s", t.Dataset, name, hint)
 		}
-		if slices.Contains(t.Classes, class) {
+		if slices.Contains(t.Pictures.Classes, class) {
 			return refuse("classes", "names class %s twice", name)
 		}
-		t.Classes = append(t.Classes, class)
+		t.Pictures.Classes = append(t.Pictures.Classes, class)
 	}
 	return nil
 }
@@ -140,20 +137,17 @@ func (t *Train) consistentClasses(refuse refusal, known []string) error {
 	if err := t.classNumbers(refuse, known); err != nil {
 		return err
 	}
-	bounded := len(t.Classes) - 1
+	bounded := len(t.Pictures.Classes) - 1
 	_, wrong := constraints.Bounds(t.Kappa, bounded)
-	split, err := datasets.ParseSplit(t.Split)
 	switch {
-	case err != nil:
-		return err
-	case split.Test != 0:
+	case t.Table.Split.Test != 0:
 		return refuse("split", "pictures have test rows of their own; the third percentage must be 0, as in 90/10/0")
 	case bounded < 1:
 		return refuse("classes", "give at least two classes")
 	case t.Data.Problem == option.NeymanPearson && wrong != nil:
 		return refuse("kappa", "%v", wrong)
-	case t.Session.BatchSize > 0 && t.Session.BatchSize < len(t.Classes):
-		return refuse("batch-size", "must be at least %d, a row of each class, or 0, all rows", len(t.Classes))
+	case t.Session.BatchSize > 0 && t.Session.BatchSize < len(t.Pictures.Classes):
+		return refuse("batch-size", "must be at least %d, a row of each class, or 0, all rows", len(t.Pictures.Classes))
 	}
 	return nil
 }
@@ -169,8 +163,8 @@ func (t *Train) consistentMethod(refuse refusal) error {
 	switch {
 	case (xStep == "proxlinear" || xStep == "split") && !gaps:
 		return refuse("x-step", "needs gaps |h| <= eps, which --problem %s does not have; choose subgradient or inner:N", t.Data.Problem)
-	case xStep == "proxlinear" && t.Problem.Regularizer != problem.NoRegularizer:
-		return refuse("x-step", "needs --regularizer none (now %s)", t.Problem.Regularizer)
+	case xStep == "proxlinear" && t.Problem.Regularizer.Kind != problem.NoRegularizer:
+		return refuse("x-step", "needs --regularizer none (now %s)", t.Problem.Regularizer.Kind)
 	case t.EOForm == session.LargestGap && method.Smooth(m):
 		return refuse("eo-form", "a constraint with a kink; %s needs smooth constraints, use --eo-form two", t.Method.Name)
 	}

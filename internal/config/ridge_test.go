@@ -14,8 +14,8 @@ func TestDecisionsHaveARidge(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := cfg.Regularizer.String(); got != kind || kind == "l2" && cfg.RegularizerWeight != session.DefaultRidge {
-				t.Errorf("%s, bounds on %s: %s with weight %v, want %s", problem, boundsOn, got, cfg.RegularizerWeight, kind)
+			if got := cfg.Problem.Regularizer; got.Kind.String() != kind || kind == "l2" && got.Weight != session.DefaultRidge {
+				t.Errorf("%s, bounds on %s: %+v, want %s", problem, boundsOn, got, kind)
 			}
 		}
 	}

@@ -23,20 +23,15 @@ func (t Train) SessionOptions(dataDir string) (session.Options, error) {
 	for _, n := range t.Notes() {
 		o.Files.Notes = append(o.Files.Notes, n.String())
 	}
+	o.Data = t.source(dataDir)
 	var err error
-	if o.Data, err = t.source(dataDir); err != nil {
-		return o, err
-	}
 	if o.Task, err = t.task(); err != nil {
 		return o, err
 	}
 	if o.Method, err = t.TrainerMethod(); err != nil {
 		return o, err
 	}
-	r, err := t.TrainerRegularizer()
-	if err != nil {
-		return o, err
-	}
+	r := t.Problem.Regularizer
 	o.Regularizer = &r
 	return o, nil
 }
@@ -51,26 +46,20 @@ func (t Train) spec() models.Spec {
 }
 
 // source returns the source of the rows.
-func (t Train) source(dataDir string) (session.Source, error) {
-	split, err := datasets.ParseSplit(t.Split)
-	if onPictures().Holds(t.Dataset) {
-		return session.Images{Dataset: t.Dataset, Dir: dataDir, Classes: t.Classes, RowsPerClass: t.RowsPerClass,
-			Normalize: t.Normalize, Split: split, SplitSeed: t.SplitSeed}, err
+func (t Train) source(dataDir string) session.Source {
+	if datasets.OnPictures().Holds(t.Dataset) {
+		images := t.Pictures
+		images.Dataset, images.Dir, images.Split, images.SplitSeed = t.Dataset, dataDir, t.Table.Split, t.Table.SplitSeed
+		return images
 	}
-	options, err := t.TableOptions()
-	return session.Table{Dataset: t.Dataset, Dir: dataDir, TableOptions: options}, err
+	return session.Table{Dataset: t.Dataset, Dir: dataDir, TableOptions: t.TableOptions()}
 }
 
-// TableOptions returns the options for loading the run's table. The error reports a setting whose
-// value has the wrong type; a resolved configuration has no such setting.
-func (t *Train) TableOptions() (datasets.TableOptions, error) {
-	split, err := datasets.ParseSplit(t.Split)
-	return datasets.TableOptions{
-		Seed: t.Session.Settings.Seed, SplitSeed: t.SplitSeed, Split: split, Groups: t.Group, DropSensitive: t.DropSensitive, Ignore: t.Ignore,
-		File: t.File, Label: t.Label, Classes: t.ClassNames, Features: t.Features, Categorical: t.Categorical, Missing: t.Missing, Dates: t.Dates, Decimal: t.Decimal,
-		Separator: t.SeparatorRune(), Header: t.Header, Columns: t.Columns, Skip: t.Skip, Quote: t.Quote, MissingValues: t.MissingValues,
-		ZeroBased: t.ZeroBased, TestFile: t.TestFile, Unknown: t.Unknown, SplitColumn: t.SplitColumn,
-	}, err
+// TableOptions returns the options for loading the run's table.
+func (t *Train) TableOptions() datasets.TableOptions {
+	o := t.Table
+	o.Seed = t.Session.Settings.Seed
+	return o
 }
 
 // task returns the training task.

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"ppal/constraints"
-	"ppal/datasets"
 	"ppal/internal/option"
 	"ppal/models"
 	"ppal/trainer/method"
@@ -84,7 +83,7 @@ func (t *Train) groups() []group {
 	return []group{
 		{GroupData, t.Data.options()},
 		{GroupModel, t.Model.options()},
-		{GroupProblem, t.Problem.options()},
+		{GroupProblem, t.Problem.options(t.Data.classes())},
 		{GroupMethod, t.Method.options()},
 		{GroupRun, t.Run.options()},
 		{GroupDevice, t.Run.deviceOptions()},
@@ -111,14 +110,15 @@ func (m *Model) options() []*option.Option {
 	}
 }
 
-func (p *Problem) options() []*option.Option {
+// options returns the settings of the problem. classes is the choice of the classes, a setting of
+// the data under this heading.
+func (p *Problem) options(classes *option.Option) []*option.Option {
 	paper, cifar := option.Paper(), option.If(option.NameDataset, "cifar10")
-	regularizer := func(kinds ...string) option.Condition { return option.If("regularizer", kinds...) }
 	onSurrogate := option.If("bounds-on", string(session.OnSurrogate))
 	onDecisions := option.If("bounds-on", string(session.OnDecisions))
 	fairness := option.Problem(option.DemographicParity, option.EqualizedOdds, option.Intersectional)
 	rates, plain := option.OnRates(), noBound()
-	return []*option.Option{
+	return append([]*option.Option{
 		option.Custom("minimize", "RATE", p.setMinimize, func() string { return p.Minimize },
 			"minimize this rate of the decisions: "+option.List(constraints.Objectives(), "or")+", of all rows or, as in fnr[Female], of some").
 			Or(constraints.Error().String()).For(constraints.Loss().String(), plain).With(rates),
@@ -131,12 +131,7 @@ func (p *Problem) options() []*option.Option {
 		option.Number("confidence", &p.Confidence, option.Within(0, 1),
 			"let the bounds hold on new rows with this probability, as in 0.95: the validation rows choose the threshold; 0: on the training rows;"+
 				" see docs/reference/confidence.md").Or("0").With(onDecisions),
-		option.Names("classes", &p.ClassNames, "NAME,NAME[,...]", "take these classes, in this order: names or numbers of pictures' classes, or values of your"+
-			" own table's label, without the rows of other classes; mnpc minimises the loss of the first").
-			OrRule("all", none).
-			For("0,1,2,3,4,5,6,7,8,9", option.Problem(option.ClassRates), option.If(option.NameDataset, "fashion-mnist", "cifar10")).
-			For(counts(session.DefaultClasses()), onPictures()).
-			With(option.If(option.NameDataset, namesOf(func(d datasets.Dataset) bool { return d.Own || !d.Tabular() })...).Called("pictures or your own table")),
+		classes,
 		option.Numbers("kappa", &p.Kappa, option.AtLeast(0), "X[,X...]", "bound the loss of each other class, by one value or one for each").
 			Or(option.Float(session.DefaultKappa)).For("2", paper, cifar).For("1", paper).For("0.6", cifar).With(option.Problem(option.NeymanPearson)),
 		option.Numbers("epsilon", &p.Epsilon, option.AtLeast(0), "X[,X]", "bound each gap; eo takes one value or two").
@@ -152,17 +147,19 @@ func (p *Problem) options() []*option.Option {
 			session.EachGroup, session.AverageGroup, session.SampledGroup).
 			For("sampled", option.If(option.NameMethod, "multiplier-model")).For("expectation", paper).
 			With(option.Problem(option.Intersectional)),
-		ofTask(option.Enum("regularizer", &p.Regularizer, "choose the convex term r on the weights", problem.RegularizerNames()...),
-			func(d session.Defaults) string { return d.Regularizer.Kind.String() }, append(option.OnTables().Values, option.NeymanPearson, option.ClassRates)).
-			For(problem.SquaredL2.String(), fairness, onDecisions),
-		option.Number("theta", &p.Theta, option.Positive, "set the radius of the ball").
-			Or(option.Float(session.DefaultsOf(option.NeymanPearson).Regularizer.Radius)).For("1", paper).With(regularizer("ball")),
-		option.Number("regularizer-weight", &p.RegularizerWeight, option.Positive, "set the factor of the regularizer").
-			For(option.Float(session.DefaultRidge), option.OnRates(), regularizer("l2")).
-			For(option.Float(session.DefaultRidge), fairness, onDecisions, regularizer("l2")).
-			With(regularizer("l1", "l2", "group-l1")),
-		option.Numbers("box", &p.Box, option.Interval{}, "LO,HI", "set the bounds of every weight").With(regularizer("box")),
-	}
+	}, p.regularizer(fairness, onDecisions)...)
+}
+
+// regularizer returns the settings of the regularizer with the program's defaults.
+func (p *Problem) regularizer(fairness, onDecisions option.Condition) []*option.Option {
+	list := p.Regularizer.Options()
+	ridge, l2 := option.Float(session.DefaultRidge), option.If("regularizer", problem.SquaredL2.String())
+	ofTask(find(list, "regularizer"), func(d session.Defaults) string { return d.Regularizer.Kind.String() },
+		append(option.OnTables().Values, option.NeymanPearson, option.ClassRates)).
+		For(problem.SquaredL2.String(), fairness, onDecisions)
+	find(list, "theta").Or(option.Float(session.DefaultsOf(option.NeymanPearson).Regularizer.Radius)).For("1", option.Paper())
+	find(list, "regularizer-weight").For(ridge, option.OnRates(), l2).For(ridge, fairness, onDecisions, l2)
+	return list
 }
 
 // noBound is the condition that a problem in the language of constraints has no bound.

@@ -34,15 +34,3 @@ func (t *Train) newMethod() method.Method {
 	}
 	return d.New()
 }
-
-// TrainerRegularizer is r, for GroupL1 without the groups, which are the model's.
-func (t Train) TrainerRegularizer() (problem.Regularizer, error) {
-	r := problem.Regularizer{Kind: t.Problem.Regularizer, Radius: t.Theta, Weight: t.RegularizerWeight}
-	if r.Kind == problem.Box {
-		if len(t.Box) != 2 {
-			return r, fmt.Errorf("config: %w: box %v", problem.ErrSettings, t.Box)
-		}
-		r.Lower, r.Upper = t.Box[0], t.Box[1]
-	}
-	return r, nil
-}

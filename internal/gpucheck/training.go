@@ -10,7 +10,6 @@ import (
 	"ppal/datasets"
 	"ppal/internal/config"
 	"ppal/internal/cuda/driver"
-	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
@@ -125,11 +124,11 @@ func train(ctx context.Context, o Options, images *datasets.Images, s size, sett
 	if err != nil {
 		return t, err
 	}
-	rows, err := datasets.Select(images, cfg.Classes, s.rowsPerClass)
+	rows, err := datasets.Select(images, cfg.Pictures.Classes, s.rowsPerClass)
 	if err != nil {
 		return t, err
 	}
-	few, err := datasets.Select(images, cfg.Classes, 1) // no measures are computed on these rows
+	few, err := datasets.Select(images, cfg.Pictures.Classes, 1) // no measures are computed on these rows
 	if err != nil {
 		return t, err
 	}
@@ -137,7 +136,7 @@ func train(ctx context.Context, o Options, images *datasets.Images, s size, sett
 	if err != nil {
 		return t, err
 	}
-	options.Data = session.ImagesAtHand{Train: rows, Test: few, Normalize: models.NormalizationKind(cfg.Normalize)}
+	options.Data = session.ImagesAtHand{Train: rows, Test: few, Normalize: cfg.Pictures.Normalize}
 	options.Device.OpenGPU = onGPU(func(int) (driver.Driver, error) { return o.Open() }, timedCase{})
 	run, err := session.New(ctx, options)
 	if err != nil {

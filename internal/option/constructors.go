@@ -2,6 +2,7 @@ package option
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -116,7 +117,12 @@ const auto = "auto"
 // first word is the default.
 func Enum[T ~int](name string, field *T, help string, words ...string) *Option {
 	return choice(name, help, &choiceValue{words: words,
-		get: func() string { return words[*field] }, put: func(word string) { *field = T(slices.Index(words, word)) }})
+		get: func() string {
+			if *field < 0 || int(*field) >= len(words) {
+				return strconv.Itoa(int(*field)) // a program's mistake, which its errors report
+			}
+			return words[*field]
+		}, put: func(word string) { *field = T(slices.Index(words, word)) }})
 }
 
 // Either describes a bool with a word for each value: off for false, the default, and on for true.

@@ -50,6 +50,7 @@ func (v *numberValue[T]) text() string {
 }
 
 func (v *numberValue[T]) limits() string { return v.in.words }
+func (v *numberValue[T]) zero() bool     { return *v.field == 0 }
 
 // parse parses a number and checks that it is in the interval.
 func parse[T number](text string, in Interval) (T, error) {
@@ -169,6 +170,7 @@ func (v *pairValue) set(text string) error {
 
 func (v *pairValue) text() string { return format(*v.low) + "," + format(*v.high) }
 func (v *pairValue) several()     {}
+func (v *pairValue) zero() bool   { return *v.low == 0 && *v.high == 0 }
 
 // Split returns the values of a comma-separated list, without the spaces around them.
 func Split(text string) []string {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"ppal/internal/option"
 	"ppal/internal/vec"
 )
 
@@ -56,6 +57,23 @@ type Regularizer struct {
 	// Groups are the ends of consecutive groups of coordinates (GroupL1): group k is
 	// x[Groups[k-1]:Groups[k]]. The first group begins at 0, the last ends at n.
 	Groups []int
+}
+
+// Options returns the settings of r, bound to its fields: the flags of ppal train.
+func (r *Regularizer) Options() []*option.Option {
+	of := func(kinds ...RegularizerKind) option.Condition {
+		names := make([]string, len(kinds))
+		for i, k := range kinds {
+			names[i] = k.String()
+		}
+		return option.If("regularizer", names...)
+	}
+	return []*option.Option{
+		option.Enum("regularizer", &r.Kind, "choose the convex term r on the weights", RegularizerNames()...),
+		option.Number("theta", &r.Radius, option.Positive, "set the radius of the ball").With(of(Ball)),
+		option.Number("regularizer-weight", &r.Weight, option.Positive, "set the factor of the regularizer").With(of(L1, SquaredL2, GroupL1)),
+		option.Range("box", &r.Lower, &r.Upper, "set the bounds of every weight").With(of(Box)),
+	}
 }
 
 // Validate returns an error that wraps ErrSettings if r is not valid for vectors of length n.

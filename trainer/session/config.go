@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"ppal/datasets"
 	"ppal/internal/option"
 	"ppal/internal/rundir"
 	"ppal/models"
@@ -55,7 +54,7 @@ func describe(o Options) *configuration {
 	if o.Data == nil {
 		c.cannot("the rows")
 	} else {
-		o.Data.settings(c, o.Settings.Seed)
+		c.part("the rows", o.Data, o.Settings.Seed)
 	}
 	c.group = "Model"
 	if o.Model != nil {
@@ -97,7 +96,7 @@ func (c *configuration) put(name string, value any) {
 func (c *configuration) options(list []*option.Option) {
 	for _, o := range list {
 		text := o.Text()
-		if _, unmet := o.Unmet(c.text); text == "" || unmet && text == o.PlainDefault() {
+		if _, unmet := o.Unmet(c.text); text == "" || unmet && o.Idle() {
 			continue
 		}
 		s := rundir.SettingOf(o, text)
@@ -108,20 +107,6 @@ func (c *configuration) options(list []*option.Option) {
 
 // cannot records a part of the run that no flag expresses.
 func (c *configuration) cannot(part string) { c.beyond = append(c.beyond, part) }
-
-// path adds a path unless it is empty.
-func (c *configuration) path(name, path string) {
-	if path != "" {
-		c.put(name, rundir.Text(path))
-	}
-}
-
-// names adds a list of texts unless the list is empty. A flag separates the texts by commas.
-func (c *configuration) names(name string, list []string) {
-	if len(list) > 0 {
-		c.put(name, list)
-	}
-}
 
 // numbers adds a list of numbers; other replaces an empty list.
 func (c *configuration) numbers(name string, list []float64) {
@@ -145,84 +130,24 @@ func (c *configuration) count(name string, n int)      { c.put(name, strconv.Ito
 func (c *configuration) number(name string, x float64) { c.put(name, option.Float(x)) }
 func (c *configuration) on(name string, is bool)       { c.put(name, strconv.FormatBool(is)) }
 
-func (s Images) settings(c *configuration, seed uint64) {
-	c.put(option.NameDataset, s.Dataset)
-	c.path("data-dir", s.Dir)
-	split := s.Split
-	if split == (datasets.Split{}) {
-		split = datasets.Split{Train: 100}
-	}
-	c.split(split, s.SplitSeed)
-	c.count("rows-per-class", s.RowsPerClass)
-	c.put("normalize", string(cmp.Or(s.Normalize, DefaultNormalize)))
-	c.counts("classes", s.classes())
+// Described is a part of a run whose settings are flags of ppal train.
+type Described interface {
+	// Settings returns the flags with the values of the part, and names what no flag expresses. seed
+	// is the seed of the run.
+	Settings(seed uint64) (flags []*option.Option, beyond []string)
 }
 
-func (s Table) settings(c *configuration, seed uint64) {
-	c.put(option.NameDataset, s.Dataset)
-	c.path("data-dir", s.Dir)
-	c.path("file", s.File)
-	if s.Label != "" {
-		c.put("label", rundir.Text(s.Label))
+// part adds the settings of a part of the run, or records that no flag expresses the part.
+func (c *configuration) part(name string, of any, seed uint64) {
+	d, ok := of.(Described)
+	if !ok {
+		c.cannot(name)
+		return
 	}
-	c.names("classes", s.Classes)
-	c.names("group", s.Groups)
-	c.names("categorical", s.Categorical)
-	c.names("ignore", s.Ignore)
-	c.names("features", s.Features)
-	for _, choice := range []struct{ name, value string }{
-		{"missing", s.Missing}, {"dates", s.Dates}, {"decimal", s.Decimal}, {"unknown", s.Unknown},
-		{"header", s.Header}, {"quote", s.Quote},
-	} {
-		if choice.value != "" {
-			c.put(choice.name, choice.value)
-		}
-	}
-	c.path("test-file", s.TestFile)
-	if s.SplitColumn != "" {
-		c.put("split-column", rundir.Text(s.SplitColumn))
-	}
-	c.names("columns", s.Columns)
-	c.names("missing-values", s.MissingValues)
-	if s.Skip != 0 {
-		c.count("skip", s.Skip)
-	}
-	if s.ZeroBased {
-		c.on("zero-based", true)
-	}
-	if s.Separator == '\t' {
-		c.put("separator", "tab")
-	} else if s.Separator != 0 {
-		c.put("separator", rundir.Text(string(s.Separator)))
-	}
-	c.on("drop-sensitive", s.DropSensitive)
-	split := s.Split
-	if split == (datasets.Split{}) {
-		split = datasets.DefaultSplit
-		if s.TestFile != "" {
-			split = datasets.SplitWithTestFile
-		}
-	}
-	c.split(split, s.SplitSeed)
-	if s.Seed != 0 && s.Seed != seed {
-		c.cannot("the seed of the rows")
-	}
-	if s.Attributes != nil {
-		c.cannot("the attributes")
-	}
+	flags, beyond := d.Settings(seed)
+	c.options(flags)
+	c.beyond = append(c.beyond, beyond...)
 }
-
-// split adds the sizes of the splits, and the seed of the split unless the seed is 0.
-func (c *configuration) split(s datasets.Split, seed uint64) {
-	c.put("split", s.String())
-	if seed != 0 {
-		c.put("split-seed", strconv.FormatUint(seed, 10))
-	}
-}
-
-func (ImagesAtHand) settings(c *configuration, _ uint64) { c.cannot("the rows") }
-func (TablesAtHand) settings(c *configuration, _ uint64) { c.cannot("the rows") }
-func (Matrices) settings(c *configuration, _ uint64)     { c.cannot("the rows") }
 
 // model adds the model's shape. onImages says whether a flag chooses the heads.
 func (c *configuration) model(m Model, onImages bool) {
@@ -318,21 +243,14 @@ func (c *configuration) gaps(form GapForm, smooth bool) {
 
 // regularizer adds the settings of r.
 func (c *configuration) regularizer(r problem.Regularizer) {
-	c.put("regularizer", r.Kind.String())
-	switch r.Kind {
-	case problem.Ball:
-		c.number("theta", r.Radius)
-	case problem.Box:
-		if math.IsInf(r.Lower, 0) || math.IsInf(r.Upper, 0) {
-			c.cannot("the box with an infinite bound")
-			return
-		}
-		c.numbers("box", []float64{r.Lower, r.Upper})
-	case problem.L1, problem.SquaredL2, problem.GroupL1:
-		c.number("regularizer-weight", r.Weight)
-		if r.Groups != nil {
-			c.cannot("the groups of the regularizer")
-		}
+	list := r.Options()
+	if math.IsInf(r.Lower, 0) || math.IsInf(r.Upper, 0) {
+		list = slices.DeleteFunc(list, func(o *option.Option) bool { return o.Name == "box" })
+		c.cannot("the box with an infinite bound")
+	}
+	c.options(list)
+	if r.Groups != nil {
+		c.cannot("the groups of the regularizer")
 	}
 }
 

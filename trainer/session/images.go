@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 
 	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/internal/option"
 	"ppal/models"
 )
 
@@ -49,6 +51,29 @@ type pictures struct {
 	datasets.Selection
 	pixels  pixels
 	moments func() (center []float64, deviation float64)
+}
+
+// Options returns the settings that only pictures have, bound to the fields of s: flags of ppal
+// train.
+func (s *Images) Options() []*option.Option {
+	return []*option.Option{
+		option.Count("rows-per-class", &s.RowsPerClass, option.AtLeast(0), "train on the first N rows of each class; 0: all rows").
+			Or("0").With(datasets.OnPictures()),
+		option.Choice("normalize", &s.Normalize, "transform the pixels before training",
+			models.NormalizeNone, models.NormalizeCenter, models.NormalizeStandardize).
+			Or(string(DefaultNormalize)).With(datasets.OnPictures()),
+	}
+}
+
+// Settings implements Described.
+func (s Images) Settings(uint64) (flags []*option.Option, beyond []string) {
+	s.Normalize = cmp.Or(s.Normalize, DefaultNormalize)
+	shared := datasets.TableOptions{Split: cmp.Or(s.Split, datasets.Split{Train: 100}), SplitSeed: s.SplitSeed}
+	for _, class := range s.classes() {
+		shared.Classes = append(shared.Classes, strconv.Itoa(class))
+	}
+	flags = append(DataOptions(&s.Dataset, &s.Dir), shared.SplitOptions()...)
+	return append(append(flags, s.Options()...), shared.ClassesOption()), nil
 }
 
 // load reads the pictures of the classes. If the CPU multiplies the pixels as integers, load reads

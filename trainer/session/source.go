@@ -8,6 +8,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/internal/option"
 	"ppal/internal/ranks"
 	"ppal/internal/relay"
 	"ppal/models"
@@ -19,9 +20,6 @@ import (
 type Source interface {
 	// load reads the rows for a device.
 	load(ctx context.Context, on request) (*loaded, error)
-	// settings adds the settings of the source to a run's configuration, or records that no flag
-	// expresses the source. seed is the seed of the run.
-	settings(c *configuration, seed uint64)
 }
 
 // request holds the properties of a run that determine the form of the rows.
@@ -74,6 +72,17 @@ type split struct {
 	scores  []float64       // scores of the last record
 	fetch   ranks.Procedure // writes the features of a row of any process to room; nil: all rows are here
 	room    []float64
+}
+
+// DataOptions returns the choice of the data set and of the directory of its files: flags of ppal
+// train.
+func DataOptions(name, dir *string) []*option.Option {
+	return []*option.Option{
+		option.Choice(option.NameDataset, name, "choose the data set; ppal data list describes them", datasets.Names(nil)...).As("NAME").
+			Reserve("mslr", "mq2008"),
+		option.Text("data-dir", dir, "DIR", "find the data sets' files here").
+			OrRule("$PPAL_DATA, else the user's cache directory", func() string { return "" }),
+	}
 }
 
 // builtIn reports whether a seed generates the data set. Checksums of the rows then identify the

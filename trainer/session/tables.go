@@ -10,6 +10,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/internal/option"
 	"ppal/internal/rundir"
 	"ppal/models"
 )
@@ -21,6 +22,18 @@ type Table struct {
 	Dir     string // directory of the files; "": $PPAL_DATA, else the user's cache directory
 	// TableOptions say how to load the table. Seed 0 means the session's seed.
 	datasets.TableOptions
+}
+
+// Settings implements Described.
+func (s Table) Settings(seed uint64) (flags []*option.Option, beyond []string) {
+	if s.Seed != 0 && s.Seed != seed {
+		beyond = append(beyond, "the seed of the rows")
+	}
+	if s.Attributes != nil {
+		beyond = append(beyond, "the attributes")
+	}
+	flags = append(DataOptions(&s.Dataset, &s.Dir), s.TableOptions.Options()...)
+	return append(flags, s.ClassesOption()), beyond
 }
 
 // The names of the user's files in package datasets.
