@@ -27,10 +27,37 @@ func NewTeam(c Collective) *Team { return &Team{Collective: c, head: make([]floa
 // release is the number that ends Serve.
 const release = -1
 
+// Rank returns the number of this process, from 0.
+func (t *Team) Rank() int {
+	if t == nil {
+		return 0
+	}
+	return t.Collective.Rank()
+}
+
+// Size returns the number of processes.
+func (t *Team) Size() int {
+	if t == nil {
+		return 1
+	}
+	return t.Collective.Size()
+}
+
+// Sum adds x over the processes.
+func (t *Team) Sum(x []float64) error {
+	if t == nil {
+		return nil
+	}
+	return t.Collective.Sum(x)
+}
+
 // Register adds a procedure. The message is valid until the procedure returns, and its memory is
 // aligned for Numbers. If the procedure returns an error in one process, the other processes may
 // wait for it: the run of all processes ends with the error.
 func (t *Team) Register(do func(message []byte) error) Procedure {
+	if t == nil {
+		return do
+	}
 	number := len(t.procedures)
 	t.procedures = append(t.procedures, do)
 	return func(message []byte) error {

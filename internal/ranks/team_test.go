@@ -222,3 +222,16 @@ func TestTeamEndsAfterFailedExchange(t *testing.T) {
 		}
 	}
 }
+
+// Without a team, the procedures run in the only process, and sums stay.
+func TestNoTeam(t *testing.T) {
+	var none *Team
+	x := []float64{3}
+	failure := errors.New("failure")
+	if err := none.Register(func(message []byte) error { x[0] += float64(len(message)); return failure })(make([]byte, 2)); err != failure {
+		t.Error(err)
+	}
+	if err := none.Sum(x); err != nil || x[0] != 5 || none.Rank() != 0 || none.Size() != 1 {
+		t.Errorf("%v, %v, process %d of %d", x, err, none.Rank(), none.Size())
+	}
+}

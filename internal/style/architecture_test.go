@@ -21,7 +21,7 @@ func TestArchitecture(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if name := entry.Name(); entry.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "build") {
+		if name := entry.Name(); entry.IsDir() && path != root && (strings.HasPrefix(name, ".") || name == "testdata" || path == filepath.Join(root, "build")) {
 			return filepath.SkipDir
 		}
 		if filepath.Ext(path) == ".go" {

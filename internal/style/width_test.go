@@ -34,7 +34,7 @@ func TestWidth(t *testing.T) {
 		}
 		name := entry.Name()
 		if entry.IsDir() {
-			if path != root && (strings.HasPrefix(name, ".") || slices.Contains([]string{"bin", "build", "shared"}, name)) {
+			if path != root && (strings.HasPrefix(name, ".") || filepath.Dir(path) == filepath.Clean(root) && slices.Contains([]string{"bin", "build", "shared"}, name)) {
 				return filepath.SkipDir
 			}
 			return nil

@@ -18,6 +18,7 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/internal/build"
 	"ppal/trainer/step"
 )
 
@@ -31,8 +32,8 @@ type assembly struct {
 	eightBit   bool            // the training rows are 8-bit data
 	builder    *builder        // the model and the task
 	problem    problem.Problem // the problem on all training rows
-	sampler    sampler         // the problem that training samples; nil: training uses all rows
-	batches    *batches        // of the sampler; nil: no mini-batches
+	sampler    build.Sampler   // the problem that training samples; nil: training uses all rows
+	batches    *build.Batches  // of the sampler; nil: no mini-batches
 	sampled    bool            // the first quasi-Newton steps see samples of the rows
 	parameters int
 	products   string           // kind of products with the training rows
@@ -45,14 +46,6 @@ type assembly struct {
 	counts     *counts          // counts of the rows; nil before counted
 	check      ranks.Procedure  // checkOwn in all processes
 	changed    error            // why kept rows are not those that were read; nil before check
-}
-
-// sampler is a problem that changes at every iteration: mini-batches, or a drawn group.
-type sampler interface {
-	problem.Problem
-	problem.Sampler
-	// perPass returns the number of iterations in one pass over the rows.
-	perPass() float64
 }
 
 // weightStream separates the random stream of the initial weights from other streams of the same
@@ -90,7 +83,7 @@ func (a *assembly) build(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	a.check = a.devices.everywhere(a.checkOwn)
+	a.check = a.devices.team.Register(a.checkOwn)
 	train := a.data.splits[0]
 	if err := a.checkParameters(); err != nil {
 		return err
@@ -102,7 +95,9 @@ func (a *assembly) build(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if a.builder.terms, err = a.builder.newParameterTerms(weights); err != nil {
+	if a.builder.Terms, err = a.builder.NewParameterTerms(weights); errors.Is(err, build.ErrNoScalar) {
+		return fmt.Errorf("session: %w: %w", ErrOptions, err)
+	} else if err != nil {
 		return err
 	}
 	if err := a.buildSplits(weights); err != nil {
@@ -190,18 +185,18 @@ func (a *assembly) newBuilder(train rows) (*builder, error) {
 	if err := statement.check(); err != nil {
 		return nil, err
 	}
-	b := &builder{
-		statement: statement, smooth: smooth, regularizer: *a.options.Regularizer, devices: a.devices,
-		center: a.data.center, scale: a.data.scale,
-	}
-	if b.model, err = models.Sized(a.options.Model, train.features(), max(1, statement.Outputs)); err != nil {
+	b := &builder{statement: statement, smooth: smooth, Builder: &build.Builder{
+		Regularizer: *a.options.Regularizer, Center: a.data.center, Scale: a.data.scale, Devices: a.devices.forBuilder(),
+		ParameterNodes: statement.ParameterNodes, Complete: statement.complete,
+	}}
+	if b.Model, err = models.Sized(a.options.Model, train.features(), max(1, statement.Outputs)); err != nil {
 		return nil, err
 	}
-	if b.hasScales() {
-		b.scales = problem.NewScales(b.parameters())
+	if b.HasScales() {
+		b.Scales = problem.NewScales(b.Parameters())
 	}
-	if b.regularizer.Kind == problem.GroupL1 && b.regularizer.Groups == nil {
-		b.regularizer.Groups = parameterEnds(b.model)
+	if b.Regularizer.Kind == problem.GroupL1 && b.Regularizer.Groups == nil {
+		b.Regularizer.Groups = build.ParameterEnds(b.Model)
 	}
 	return b, nil
 }
@@ -211,31 +206,17 @@ func (a *assembly) onBatches(train rows) bool {
 	return a.options.BatchSize > 0 && a.options.BatchSize < train.len()
 }
 
-// parameterEnds returns where each parameter ends in the stacked weights.
-func parameterEnds(model models.Architecture) (ends []int) {
-	end := 0
-	for _, p := range model.Parameters() {
-		n := 1
-		for _, d := range p.Shape {
-			n *= d
-		}
-		end += n
-		ends = append(ends, end)
-	}
-	return ends
-}
-
 // start returns the initial weights as trained. start draws the weights from the seed or reads
 // them from a file.
 func (a *assembly) start() (models.Weights, error) {
 	if a.options.Init == "" {
-		return models.Init(a.builder.model, rand.New(rand.NewPCG(a.options.Settings.Seed, weightStream)))
+		return models.Init(a.builder.Model, rand.New(rand.NewPCG(a.options.Settings.Seed, weightStream)))
 	}
 	m, err := a.readInit(a.options.Init)
 	if err != nil {
 		return nil, &InitError{Path: a.options.Init, Err: err}
 	}
-	return a.data.normalization.Unfold(a.builder.model, m.Weights)
+	return a.data.normalization.Unfold(a.builder.Model, m.Weights)
 }
 
 // readInit reads the model in the file of the initial weights, and identifies the file.
@@ -244,7 +225,7 @@ func (a *assembly) readInit(path string) (models.Model, error) {
 	if err != nil {
 		return models.Model{}, err
 	}
-	m, err := models.Load(bytes.NewReader(data), a.builder.model)
+	m, err := models.Load(bytes.NewReader(data), a.builder.Model)
 	if err != nil {
 		return m, fmt.Errorf("%s: %w", path, err)
 	}
@@ -273,7 +254,7 @@ func (a *assembly) buildSplits(weights models.Weights) (err error) {
 	if err := a.buildMeasures(weights); err != nil || a.devices.team == nil {
 		return err
 	}
-	x, err := models.Stack(a.builder.model, weights)
+	x, err := models.Stack(a.builder.Model, weights)
 	if err != nil {
 		return err
 	}
@@ -304,7 +285,7 @@ const smallTask = 1 << 17
 func (a *assembly) buildMeasures(weights models.Weights) (err error) {
 	for i, s := range a.data.splits {
 		if i > 0 {
-			if s.blocks, err = a.builder.heldOut(s.data, a.dtype, weights); err != nil {
+			if s.blocks, err = a.builder.HeldOut(s.data, a.dtype, weights); err != nil {
 				return err
 			}
 		}
@@ -313,20 +294,20 @@ func (a *assembly) buildMeasures(weights models.Weights) (err error) {
 		}
 	}
 	train := a.data.splits[0]
-	if !a.buildsConcurrently() || train.len()*a.builder.outputs() > smallTask {
+	if !a.buildsConcurrently() || train.len()*a.builder.Outputs() > smallTask {
 		return nil
 	}
-	if train.exact, err = a.builder.newBlocks(train.data, tensor.Float64, weights); err != nil {
+	if train.exact, err = a.builder.NewBlocks(train.data, tensor.Float64, weights); err != nil {
 		return err
 	}
-	train.head, err = a.builder.head(train.rows)
+	train.head, err = a.builder.Head(a.builder.rows(train.rows))
 	return err
 }
 
 // buildTraining builds the problem of the training rows. If the engine stores 8-bit rows exactly,
 // the split reads the rows from the engine, and buildTraining releases the original rows.
 func (a *assembly) buildTraining(s *split, weights models.Weights) (err error) {
-	if s.problem, err = a.builder.problem(s.rows, a.dtype, weights); err != nil {
+	if s.problem, err = a.builder.Problem(a.builder.rows(s.rows), a.dtype, weights); err != nil {
 		return err
 	}
 	if own := s.problem.Stored(0); own != nil && own != s.data {
@@ -345,7 +326,7 @@ func (a *assembly) buildSampler(train rows, seed uint64, weights models.Weights)
 	case size >= all:
 		a.notes = append(a.notes, fmt.Sprintf("batch-size %d: all %d rows", size, all))
 	case size > 0:
-		if a.batches, a.sampler, err = newBatches(a.builder, train, size, seed, a.dtype, weights, a.problem); err == nil {
+		if a.batches, a.sampler, err = build.NewBatches(a.builder.Builder, a.builder.rows(train), size, seed, a.dtype, weights, a.problem); err == nil {
 			err = a.checkBatches()
 		}
 	}
@@ -359,7 +340,7 @@ func (a *assembly) buildSampler(train rows, seed uint64, weights models.Weights)
 // finishOnAll lets the last iterations before the limit use all rows.
 func (a *assembly) finishOnAll(limit int) {
 	a.finishes = nil
-	if note := a.batches.finishOnAll(a.options.Method, limit, a.devices.team == nil || a.devices.team.Rank() == 0); note != "" {
+	if note := a.batches.FinishOnAll(a.options.Method, limit, a.devices.team == nil || a.devices.team.Rank() == 0); note != "" {
 		a.finishes = []string{note}
 	}
 }

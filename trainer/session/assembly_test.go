@@ -25,14 +25,8 @@ var kinds = []models.NormalizationKind{models.NormalizeNone, models.NormalizeCen
 // f, g and every gradient in blocks of rows equal f, g and the gradient of all rows at once.
 func TestExactEqualsTheWhole(t *testing.T) {
 	for _, kind := range kinds {
-		e := build(t, small(func(c *setup) { c.Normalize = kind }))
-		p, err := newExact(e.builder, e.data.splits[0], e.iterate())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if p.blocks, err = e.builder.blocksOf(e.data.splits[0].data, 23, tensor.Float64, e.weights(t)); err != nil { // of 120 rows: the last block overlaps the block before
-			t.Fatal(err)
-		}
+		e := assembled(t, small(func(c *setup) { c.Normalize = kind }))
+		p := exactInBlocks(t, e, 23) // of 120 rows: the last block overlaps the block before
 		n, m := p.Dims()
 		g, want := make([]float64, m), make([]float64, m)
 		f, err := p.Forward(g)
@@ -92,7 +86,7 @@ func nearly(t *testing.T, what string, got, want []float64) {
 func TestSavedWeightsActOnRawRows(t *testing.T) {
 	racing.Skip(t, "TestRunsAreDeterministic runs the same goroutines")
 	for _, heads := range []models.Heads{models.Shared, models.Separate} {
-		e := build(t, small(func(c *setup) { c.Heads = heads }))
+		e := assembled(t, small(func(c *setup) { c.Heads = heads }))
 		if _, err := e.Optimize(context.Background(), trainer.Settings{Iterations: 3}); err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +127,7 @@ func TestSavedWeightsActOnRawRows(t *testing.T) {
 // A run that starts from the weights of another run starts at the other run's end, with any
 // normalisation.
 func TestInitContinuesAnotherModel(t *testing.T) {
-	first := build(t, small(nil))
+	first := assembled(t, small(nil))
 	if _, err := first.Optimize(context.Background(), trainer.Settings{Iterations: 4}); err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +141,7 @@ func TestInitContinuesAnotherModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kind := range kinds {
-		second := build(t, small(func(c *setup) { c.Init, c.Normalize = path, kind }))
+		second := assembled(t, small(func(c *setup) { c.Init, c.Normalize = path, kind }))
 		value, err := second.problem.Forward(g)
 		if err != nil {
 			t.Fatal(err)
@@ -159,7 +153,7 @@ func TestInitContinuesAnotherModel(t *testing.T) {
 // The same seed gives the same run. Another seed gives another run.
 func TestRunsAreDeterministic(t *testing.T) {
 	run := func(seed uint64) []float64 {
-		e := build(t, small(func(c *setup) { c.Seed, c.Dtype = seed, tensor.Float32 }))
+		e := assembled(t, small(func(c *setup) { c.Seed, c.Dtype = seed, tensor.Float32 }))
 		if _, err := e.Optimize(context.Background(), trainer.Settings{Iterations: 6}); err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +170,7 @@ func TestRunsAreDeterministic(t *testing.T) {
 
 func TestFinishCertifiesInFloat64(t *testing.T) {
 	racing.Skip(t, "TestRunsAreDeterministic runs the same goroutines")
-	e := build(t, small(func(c *setup) { c.Dtype = tensor.Float32 }))
+	e := assembled(t, small(func(c *setup) { c.Dtype = tensor.Float32 }))
 	if e.dtype != tensor.Float32 {
 		t.Fatal("not a float32 run")
 	}
@@ -217,7 +211,7 @@ func TestRealFashionMNISTIsSolved(t *testing.T) {
 	if dir == "" {
 		t.Skipf("%s is not set: real files are not tested", datasets.EnvData)
 	}
-	e := build(t, small(func(c *setup) {
+	e := assembled(t, small(func(c *setup) {
 		c.Dataset, c.Dir, c.Classes, c.RowsPerClass = "fashion-mnist", dir, []int{0, 1, 2, 3}, 500
 		c.Kappa, c.Hidden, c.Dtype = []float64{0.2}, []int{32}, tensor.Float32
 	}))
@@ -232,8 +226,8 @@ func TestRealFashionMNISTIsSolved(t *testing.T) {
 
 // A batch of all rows is full-batch training. Smaller batches use every row once in a pass.
 func TestMiniBatches(t *testing.T) {
-	whole := build(t, small(nil))
-	full := build(t, small(func(c *setup) { c.BatchSize = 120 }))
+	whole := assembled(t, small(nil))
+	full := assembled(t, small(func(c *setup) { c.BatchSize = 120 }))
 	if full.sampler != nil || full.Describe().Notes[0] != "batch-size 120: all 120 rows" {
 		t.Errorf("a batch of all rows is sampled; notes %q", full.Describe().Notes)
 	}
@@ -249,16 +243,21 @@ func TestMiniBatches(t *testing.T) {
 		t.Errorf("objective %v on all rows, %v on batches of all rows", a.Objective, b.Objective)
 	}
 
-	part := build(t, small(func(c *setup) { c.BatchSize = 31 }))
-	if got := part.sampler.(batchTask).counts; !cmp.Equal(got, []int{10, 10, 10}) {
-		t.Fatalf("rows of a batch: %v, want 10 of each class", got)
+	part := assembled(t, small(func(c *setup) { c.BatchSize = 31 }))
+	batches, orders := part.batches, map[string]bool{}
+	counts := make([]int, 3)
+	for _, i := range batches.List(0) {
+		counts[part.data.splits[0].labels[i]]++
 	}
-	batches, orders := part.sampler.(batchTask).batches, map[string]bool{}
+	if !cmp.Equal(counts, []int{10, 10, 10}) {
+		t.Fatalf("rows of a batch: %v, want 10 of each class", counts)
+	}
 	for pass := range 6 {
 		seen, order := map[int]bool{}, []int{}
 		for k := range 4 {
-			order = append(order, batches.batch(4*pass+k))
-			for _, i := range batches.list(order[k]) {
+			batch, _ := batches.Block(4*pass + k)
+			order = append(order, batch)
+			for _, i := range batches.List(batch) {
 				seen[i] = true
 			}
 		}
@@ -270,7 +269,7 @@ func TestMiniBatches(t *testing.T) {
 	if len(orders) < 3 {
 		t.Errorf("6 passes took the batches in %d different orders", len(orders))
 	}
-	start, end := run(part, 0), run(build(t, small(func(c *setup) { c.BatchSize = 31 })), 60)
+	start, end := run(part, 0), run(assembled(t, small(func(c *setup) { c.BatchSize = 31 })), 60)
 	if end.Objective+end.Certificate.Infeasibility > 0.8*(start.Objective+start.Certificate.Infeasibility) {
 		t.Errorf("60 mini-batches took f = %v, violation %v to %v, %v",
 			start.Objective, start.Certificate.Infeasibility, end.Objective, end.Certificate.Infeasibility)

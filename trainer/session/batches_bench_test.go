@@ -67,7 +67,7 @@ func BenchmarkEpoch(b *testing.B) {
 func epoch(b *testing.B, a *assembly) {
 	p, m, iterations := a.Problem(), a.options.Method, 1.0
 	if a.sampler != nil {
-		iterations = a.sampler.perPass()
+		iterations = a.sampler.PerPass()
 	}
 	at := problem.NewPoint(p)
 	p.Space().Project()

@@ -9,6 +9,7 @@ import (
 
 	"ppal/datasets/matrix"
 	"ppal/internal/racing"
+	"ppal/trainer/session/internal/build"
 )
 
 // kept are runs on mini-batches with rows in every form.
@@ -38,22 +39,23 @@ func TestKeptBytes(t *testing.T) {
 		a := buildOptions(t, o)
 		b := a.batches
 		rows, entries := 0, 0
-		for k := range b.order {
-			list := b.list(k)
+		data := a.data.splits[0].data
+		for k := range int(b.PerPass()) {
+			list := b.List(k)
 			rows += len(list)
-			if s, ok := pickData(b.rows.data, list).(matrix.Sparse); ok {
+			if s, ok := build.PickData(data, list).(matrix.Sparse); ok {
 				_, columns, _ := s.Entries()
 				entries += len(columns)
 			}
 		}
-		_, cols := b.rows.data.Dims()
+		_, cols := data.Dims()
 		want := map[string]int{"digits": 2 * rows * cols, "bf16x3": 12 * rows * cols, "bf16x2": 8 * rows * cols, "float32": 4 * rows * cols, "float64": 8 * rows * cols,
 			"sparse": 8*rows + 4*entries, "table": int(a.dtype.Size()) * rows * cols}[name]
-		got := int(b.keptBytes(a.dtype.Size(), false))
+		got := int(b.KeptBytes(a.dtype.Size(), false))
 		if name == "sparse" && (entries == 0 || got < want*99/100 || got > want*101/100) || name != "sparse" && got != want {
 			t.Errorf("%s: %d bytes, want %d", name, got, want)
 		}
-		if got := b.keptBytes(a.dtype.Size(), true); got != 0 {
+		if got := b.KeptBytes(a.dtype.Size(), true); got != 0 {
 			t.Errorf("%s: %d bytes outside the pages", name, got)
 		}
 		a.options.Device.MemoryLimit = 1
@@ -74,7 +76,7 @@ func TestBatchesAllocateNothing(t *testing.T) {
 		a := buildOptions(t, o)
 		at := 0
 		pass := func() {
-			for range a.batches.order {
+			for range int(a.batches.PerPass()) {
 				if err := a.sampler.Sample(at); err != nil {
 					t.Fatal(err)
 				}
@@ -84,7 +86,7 @@ func TestBatchesAllocateNothing(t *testing.T) {
 		pass()
 		// a new order of the batches needs a source of random numbers
 		if got := testing.AllocsPerRun(3, pass); got > 2 {
-			t.Errorf("%s: %v allocations in a pass over %d batches", name, got, len(a.batches.order))
+			t.Errorf("%s: %v allocations in a pass over %d batches", name, got, int(a.batches.PerPass()))
 		}
 	}
 }

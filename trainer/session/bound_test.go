@@ -28,7 +28,7 @@ type layer struct {
 // firstLayer computes D = dS V^T o A (1 - A) in float64, where row i of class c has dS_ij =
 // -dS_ic/3 = phi'(S_ic - S_ij)/3.
 func firstLayer(e *assembly, x *matrix.Bytes, classes int) layer {
-	n, d, h := x.Rows, x.Cols, models.FirstUnits(e.builder.model)
+	n, d, h := x.Rows, x.Cols, models.FirstUnits(e.builder.Model)
 	params := e.iterate()
 	w, bias, v := params[:d*h], params[d*h:][:h], params[d*h+h:][:h*classes]
 	l := layer{x: x, h: h, d: make([]float32, n*h)}
@@ -42,7 +42,7 @@ func firstLayer(e *assembly, x *matrix.Bytes, classes int) layer {
 		copy(a, bias)
 		for k, value := range row {
 			for j := range h {
-				a[j] += (value - e.builder.center[k]) * w[k*h+j]
+				a[j] += (value - e.builder.Center[k]) * w[k*h+j]
 			}
 		}
 		clear(s)
@@ -71,7 +71,7 @@ func TestProductsAreWithinTheirBounds(t *testing.T) {
 	needDigits(t)
 	rows := clothes(t, 70) // one full block and a partial block
 	for _, width := range []int{1, 33, 512} {
-		e := build(t, clothing(rows, func(c *setup) { c.Hidden = []int{width} }))
+		e := assembled(t, clothing(rows, func(c *setup) { c.Hidden = []int{width} }))
 		x := imageRows(atHand(rows), e.data.normalization).data.(*matrix.Bytes)
 		for range 2 {
 			l := firstLayer(e, x, 4)

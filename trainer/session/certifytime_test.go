@@ -25,7 +25,7 @@ func (d *deadlines) Optimize(_ context.Context, s trainer.Settings) (*trainer.Re
 // The training ends before the time limit by the estimated time of the certificate, but has at
 // least a quarter of the limit.
 func TestTimeLimitHasTheCertificate(t *testing.T) {
-	a := build(t, small(nil))
+	a := assembled(t, small(nil))
 	if took, err := a.certifyTime(); err != nil || took <= 0 {
 		t.Errorf("estimate %v, %v", took, err)
 	}
@@ -48,20 +48,20 @@ func TestTimeLimitHasTheCertificate(t *testing.T) {
 
 // The estimate leaves the certificate's blocks as they were: equal scores before and after.
 func TestClosingLeavesTheScores(t *testing.T) {
-	a := build(t, small(nil))
+	a := assembled(t, small(nil))
 	s := a.data.splits[0]
 	b, err := a.builder.exactBlocks(s, a.iterate())
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, err := b.scores(a.iterate())
+	before, err := b.Scores(a.iterate())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := a.certifyTime(); err != nil {
 		t.Fatal(err)
 	}
-	after, err := b.scores(a.iterate())
+	after, err := b.Scores(a.iterate())
 	if err != nil || len(after) != len(before) {
 		t.Fatalf("%d and %d scores, %v", len(before), len(after), err)
 	}

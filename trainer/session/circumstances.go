@@ -43,7 +43,7 @@ func (s *Session) circumstances(o *Outcome) measure.Circumstances {
 func (a *assembly) circumstances(status trainer.Status) measure.Circumstances {
 	o, st := &a.options, a.builder.statement
 	c := measure.Circumstances{Status: status, Float32: a.dtype == tensor.Float32, Batches: o.BatchSize > 0, Promises: a.confidence != nil,
-		Weighted: a.builder.regularizer.Weight > 0, Patience: o.Settings.Patience, Tolerance: o.Settings.Tolerance,
+		Weighted: a.builder.Regularizer.Weight > 0, Patience: o.Settings.Patience, Tolerance: o.Settings.Tolerance,
 		Convex: st.start != nil && problem.FeaturesOf(a.problem).Shallow}
 	if f := a.solved; f != nil {
 		c.Unmet, c.Constant = f.exact.Violation > 0, f.constant >= 0 || f.few()

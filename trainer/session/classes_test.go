@@ -170,8 +170,8 @@ func TestClassesOnSurrogates(t *testing.T) {
 					t.Errorf("%+v", c)
 				}
 			}
-			if r.Outcome.Objective.Name != tc.first || a.builder.outputs() != tc.scores || r.Outcome.Probabilities == nil {
-				t.Errorf("%s, %d scores, %+v", r.Outcome.Objective.Name, a.builder.outputs(), r.Outcome.Probabilities)
+			if r.Outcome.Objective.Name != tc.first || a.builder.Outputs() != tc.scores || r.Outcome.Probabilities == nil {
+				t.Errorf("%s, %d scores, %+v", r.Outcome.Objective.Name, a.builder.Outputs(), r.Outcome.Probabilities)
 			}
 			dir := filepath.Join(t.TempDir(), "run")
 			if err := s.Save(dir); err != nil {

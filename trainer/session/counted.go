@@ -18,7 +18,7 @@ func (a *assembly) scores64(s *split) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return b.scores(x)
+	return b.Scores(x)
 }
 
 // count counts the decisions of scores on a split. count also returns the smooth terms. parameters
@@ -53,7 +53,7 @@ func (a *assembly) outcome(r *trainer.Result, scores [][]float64) (*Outcome, err
 	if len(a.data.splits[0].classes) == 2 {
 		o.AcceptanceRate = &SplitValues{}
 	}
-	parameters, err := a.builder.terms.at(a.iterate())
+	parameters, err := a.builder.Terms.At(a.iterate())
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func writeFashion(t *testing.T, train, test int) string {
 // A run on files that differ from the published files prints a warning, and names the files with
 // their checksums.
 func TestUnofficialData(t *testing.T) {
-	e := build(t, small(func(c *setup) { c.Dataset, c.Dir = "fashion-mnist", writeFashion(t, 20, 20) }))
+	e := assembled(t, small(func(c *setup) { c.Dataset, c.Dir = "fashion-mnist", writeFashion(t, 20, 20) }))
 	const want = "4 of 4 files of fashion-mnist differ from the published files: results are not comparable with published results."
 	if !slices.Contains(e.Describe().Warnings, want) {
 		t.Errorf("warnings %q", e.Describe().Warnings)
@@ -53,7 +53,7 @@ func TestUnofficialData(t *testing.T) {
 		len(files[0].SHA256) != 64 || files[0].State != "differs" {
 		t.Errorf("files %+v", files)
 	}
-	if files := build(t, small(nil)).Describe().Data; len(files) != 2 || files[0].Name != "synthetic train" || files[0].State != "" {
+	if files := assembled(t, small(nil)).Describe().Data; len(files) != 2 || files[0].Name != "synthetic train" || files[0].State != "" {
 		t.Errorf("built-in data: %+v", files)
 	}
 }
@@ -64,7 +64,7 @@ func TestRealDataAreIdentified(t *testing.T) {
 	if dir == "" {
 		t.Skipf("%s is not set: real files are not tested", datasets.EnvData)
 	}
-	e := build(t, small(func(c *setup) { c.Dataset, c.Dir, c.Classes = "cifar10", dir, []int{0, 1} }))
+	e := assembled(t, small(func(c *setup) { c.Dataset, c.Dir, c.Classes = "cifar10", dir, []int{0, 1} }))
 	differ := slices.ContainsFunc(e.Describe().Data, func(f DataFile) bool { return f.State == datasets.Different.String() })
 	warned := slices.ContainsFunc(e.Describe().Warnings, func(w string) bool { return strings.Contains(w, "differ from the published files") })
 	if differ != warned {

@@ -95,7 +95,7 @@ func TestDecisionsTrain(t *testing.T) {
 // sameAsTheBlocks compares f, g and a gradient in blocks of rows with those of all rows at once.
 func sameAsTheBlocks(t *testing.T, e *assembly) {
 	t.Helper()
-	smooth, err := newExact(e.builder, e.data.splits[0], e.iterate())
+	smooth, err := e.builder.exact(e.data.splits[0], e.iterate())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -353,15 +353,15 @@ func sameWeights(t *testing.T, m *Matrix, texts ...string) {
 	t.Helper()
 	task := Decisions{SubjectTo: subject(t, texts...)}
 	e := buildOptions(t, onTable(task, Matrices{Train: m}, func(o *Options) { o.BatchSize = 40 }))
-	b := e.sampler.(batchTask).batches
+	b := e.batches
 	picked := func(batch int) Rows {
-		r := e.data.splits[0].pick(b.list(batch)).public()
+		r := e.data.splits[0].pick(b.List(batch)).public()
 		for _, g := range r.Groups {
 			slices.Sort(g.Rows)
 		}
 		return r
 	}
-	for batch := 1; batch < len(b.order); batch++ {
+	for batch := 1; batch < int(b.PerPass()); batch++ {
 		if diff := cmp.Diff(picked(0), picked(batch), cmpopts.IgnoreUnexported(Rows{})); diff != "" {
 			t.Errorf("batch %d: %s", batch, diff)
 		}

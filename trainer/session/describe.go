@@ -92,7 +92,7 @@ func (a *assembly) stated() Description {
 		d.Objective = "objective"
 	}
 	c := a.counted()
-	d.Features, d.Members = a.builder.inputs(), slices.Clip(c.members)
+	d.Features, d.Members = a.builder.Inputs(), slices.Clip(c.members)
 	d.Rows, d.Classes, d.Groups = c.rows, slices.Clip(c.classes), slices.Clip(c.groups)
 	d.Model = a.model(d)
 	return d

@@ -198,7 +198,7 @@ func TestSmallProblemOnAutomaticDevice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			racing.Skip(t, "TestTrainingOnGPU runs the same goroutines")
 			r := double.New(double.Options{})
-			a := build(t, small(func(s *setup) {
+			a := assembled(t, small(func(s *setup) {
 				s.Device = Device{Dtype: tensor.Float32, OpenGPU: onGPU(func(int) (driver.Driver, error) { return r, nil })}
 				c.change(s)
 			}))

@@ -34,7 +34,7 @@ func newDraws(b *builder, r rows, seed uint64, dtype tensor.Dtype, weights model
 		return nil, err
 	}
 	d.Problem, err = graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
-		net, x, scores, err := b.scores(g, r.data, dtype, weights)
+		net, x, scores, err := b.Scores(g, r.data, dtype, weights)
 		if err != nil {
 			return graph.Definition{}, err
 		}
@@ -46,11 +46,11 @@ func newDraws(b *builder, r rows, seed uint64, dtype tensor.Dtype, weights model
 			return graph.Definition{}, err
 		}
 		return graph.Definition{
-			Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(), Regularizer: b.regularizer,
+			Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(), Regularizer: b.Regularizer,
 			Inputs: gorgonia.Nodes{x, drawn}, Data: []matrix.Matrix{r.data, nil}, Watch: gorgonia.Nodes{scores},
 		}, nil
-	}, b.devices.train)
-	d.draw = b.devices.everywhere(d.bind)
+	}, b.Devices.Train)
+	d.draw = b.Devices.Team.Register(d.bind)
 	return d, err
 }
 
@@ -95,5 +95,5 @@ func (d *draws) DecisionViolation() (float64, error) {
 	return float64(inside)/float64(len(members)) - float64(all)/float64(len(wrong)) - d.eps, nil
 }
 
-// perPass returns 1, because every iteration uses all rows.
-func (d *draws) perPass() float64 { return 1 }
+// PerPass returns 1, because every iteration uses all rows.
+func (d *draws) PerPass() float64 { return 1 }

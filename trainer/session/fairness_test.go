@@ -102,13 +102,7 @@ func TestExactFairness(t *testing.T) {
 		if _, err := e.Optimize(context.Background(), trainer.Settings{Iterations: 5}); err != nil {
 			t.Fatal(err)
 		}
-		smooth, err := newExact(e.builder, e.data.splits[0], e.iterate())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if smooth.blocks, err = e.builder.blocksOf(e.data.splits[0].data, 501, tensor.Float64, e.weights(t)); err != nil { // a block cuts sparse and dense rows
-			t.Fatal(err)
-		}
+		smooth := exactInBlocks(t, e, 501) // a block cuts sparse and dense rows
 		p, err := e.builder.statement.complete(smooth)
 		if err != nil {
 			t.Fatal(err)

@@ -303,7 +303,7 @@ func (a *assembly) applyExactStep() error {
 		return nil
 	}
 	x := a.iterate()
-	if err := models.AddToScores(a.builder.model, x, a.solved.exact.Offsets); err != nil {
+	if err := models.AddToScores(a.builder.Model, x, a.solved.exact.Offsets); err != nil {
 		return err
 	}
 	a.problem.Space().Write(problem.Iterate, x)

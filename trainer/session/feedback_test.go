@@ -57,7 +57,7 @@ func recount(t *testing.T, s *Session, a *assembly) constraints.Counted {
 	if err := s.pipeline.SaveModel(file); err != nil {
 		t.Fatal(err)
 	}
-	spec := a.builder.model
+	spec := a.builder.Model
 	m, err := models.LoadFile(file, spec)
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func recount(t *testing.T, s *Session, a *assembly) constraints.Counted {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := a.builder.newBlocks(train.data, tensor.Float64, weights)
+	b, err := a.builder.NewBlocks(train.data, tensor.Float64, weights)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func recount(t *testing.T, s *Session, a *assembly) constraints.Counted {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scores, err := b.scores(x)
+	scores, err := b.Scores(x)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func before(t *testing.T, a *assembly) []float64 {
 	for k := range back {
 		back[k] = -back[k]
 	}
-	if err := models.AddToScores(a.builder.model, x, back); err != nil {
+	if err := models.AddToScores(a.builder.Model, x, back); err != nil {
 		t.Fatal(err)
 	}
 	return x

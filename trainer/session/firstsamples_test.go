@@ -16,6 +16,7 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/internal/build"
 	"ppal/trainer/step"
 )
 
@@ -103,7 +104,7 @@ func TestFewRowsHaveNoSamples(t *testing.T) {
 // order is that of the rows, and another seed draws other rows.
 func TestSampleOf(t *testing.T) {
 	strata := [][]int{{0, 2, 4, 6, 8, 10, 12, 14, 16}, {1, 3, 5, 7}}
-	quarter, half := sampleOf(strata, 0.25, 1), sampleOf(strata, 0.5, 1)
+	quarter, half := build.SampleOf(strata, 0.25, 1), build.SampleOf(strata, 0.5, 1)
 	for _, c := range []struct {
 		rows       []int
 		even, odds int
@@ -123,9 +124,9 @@ func TestSampleOf(t *testing.T) {
 	}
 	different := false
 	for seed := range uint64(8) {
-		different = different || !slices.Equal(quarter, sampleOf(strata, 0.25, seed))
+		different = different || !slices.Equal(quarter, build.SampleOf(strata, 0.25, seed))
 	}
-	if !different || !slices.Equal(quarter, sampleOf(strata, 0.25, 1)) {
+	if !different || !slices.Equal(quarter, build.SampleOf(strata, 0.25, 1)) {
 		t.Error("samples of one seed differ, or those of all seeds are equal")
 	}
 }
@@ -155,8 +156,8 @@ func TestSampleHasItsRows(t *testing.T) {
 		return append(append(v, f), append(own, x...)...)
 	}
 	whole := values(a.problem, d)
-	for k, share := range sampleShares() {
-		alone, err := a.builder.problem(r.pick(sampleOf(r.stratified(), share, 1)), a.dtype, weights)
+	for k, share := range build.SampleShares() {
+		alone, err := a.builder.Problem(a.builder.rows(r.pick(build.SampleOf(r.stratified(), share, 1))), a.dtype, weights)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -57,20 +57,20 @@ func TestLastIterationsUseAllRows(t *testing.T) {
 			}
 			e := buildOptions(t, o)
 			b := e.batches
-			last := 2 * o.Settings.Iterations / len(b.order) // linear models
+			last := 2 * o.Settings.Iterations / int(b.PerPass()) // linear models
 			if name == "network" {
 				last /= 2
 			}
-			if k == 0 != (last == 0) || k == 1 && b.from != iterations-last {
-				t.Fatalf("%s: all rows from iteration %d on, want the last %d of %d", name, b.from, last, o.Settings.Iterations)
+			if k == 0 != (last == 0) || k == 1 && b.From != iterations-last {
+				t.Fatalf("%s: all rows from iteration %d on, want the last %d of %d", name, b.From, last, o.Settings.Iterations)
 			}
 			quasi := fmt.Sprintf("The last %d of the %d iterations use all rows, with quasi-Newton steps.", last, iterations)
 			if has := slices.Contains(e.finishes, quasi); has != (k == 1 && name != "gda" && name != "gradient" && name != "pieces") {
 				t.Errorf("%s: the notes are %q", name, e.finishes)
 			}
-			want := iterations / b.perPass()
+			want := iterations / b.PerPass()
 			if k == 1 {
-				want = float64(b.from)/b.perPass() + float64(last)
+				want = float64(b.From)/b.PerPass() + float64(last)
 			}
 			records := &trace{}
 			r, err := e.Optimize(t.Context(), trainer.Settings{Iterations: iterations, Recorder: records})
@@ -97,7 +97,7 @@ func TestBatchesResume(t *testing.T) {
 			continue // the same goroutines
 		}
 		whole := buildOptions(t, options())
-		from := whole.batches.from
+		from := whole.batches.From
 		weights := func(e *assembly, s trainer.Settings) (models.Weights, *trainer.Result) {
 			r, err := e.Optimize(t.Context(), s)
 			if err != nil {

@@ -13,7 +13,7 @@ import (
 // TestPicturesWithValidation checks that a split of pictures gives validation rows of every class,
 // measures on them, and their sizes in the description.
 func TestPicturesWithValidation(t *testing.T) {
-	a := build(t, small(func(c *setup) { c.Split = datasets.Split{Train: 75, Validation: 25} }))
+	a := assembled(t, small(func(c *setup) { c.Split = datasets.Split{Train: 75, Validation: 25} }))
 	var names []Split
 	for _, s := range a.data.splits {
 		names = append(names, s.name)
@@ -38,8 +38,8 @@ func TestPicturesWithValidation(t *testing.T) {
 // TestPicturesWithoutValidation checks that the split 100/0/0 gives the same run as no split.
 func TestPicturesWithoutValidation(t *testing.T) {
 	racing.Skip(t, "TestRunsAreDeterministic runs the same goroutines")
-	want := finished(t, build(t, small(nil)))
-	got := finished(t, build(t, small(func(c *setup) { c.Split = datasets.Split{Train: 100} })))
+	want := finished(t, assembled(t, small(nil)))
+	got := finished(t, assembled(t, small(func(c *setup) { c.Split = datasets.Split{Train: 100} })))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -50,7 +50,7 @@ func TestPicturesWithoutValidation(t *testing.T) {
 func TestSplitSeed(t *testing.T) {
 	notUnderRace(t)
 	split := func(seed uint64) *assembly {
-		return build(t, small(func(c *setup) { c.Split, c.SplitSeed = datasets.Split{Train: 75, Validation: 25}, seed }))
+		return assembled(t, small(func(c *setup) { c.Split, c.SplitSeed = datasets.Split{Train: 75, Validation: 25}, seed }))
 	}
 	bytes := func(a *assembly) []float64 {
 		x := a.data.splits[1].data
@@ -85,7 +85,7 @@ func TestValidationPicturesAtHand(t *testing.T) {
 		}
 		return s
 	}
-	a := build(t, small(func(c *setup) {
+	a := assembled(t, small(func(c *setup) {
 		c.source = ImagesAtHand{Train: choose(train, 40), Validation: choose(test, 10), Test: choose(test, 0)}
 	}))
 	if got := a.Describe().Rows; got.Validation != 30 || got.Test <= 30 {

@@ -102,7 +102,7 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 	}
 	a.builder = b
 	in := &Inputs{
-		Model: b.model, Normalization: l.normalization, Center: l.center, Regularizer: b.regularizer,
+		Model: b.Model, Normalization: l.normalization, Center: l.center, Regularizer: b.Regularizer,
 		Constraints: b.statement.Constraints, Split: b.smooth, System: b.statement.system, BoundsOn: OnSurrogate,
 		Tolerance: o.feasibilityTolerance(), Float32: o.Device.dtype() == tensor.Float32, Data: l.description.Data,
 	}

@@ -3,9 +3,7 @@ package session
 import (
 	"fmt"
 
-	"ppal/datasets/matrix"
 	"ppal/internal/memory"
-	"ppal/internal/plan"
 	"ppal/trainer/method"
 )
 
@@ -67,7 +65,7 @@ func (d Device) room() func(bytes uint64) error {
 
 // checkParameters refuses a model whose parameters do not fit in memory.
 func (a *assembly) checkParameters() error {
-	n := a.builder.parameters()
+	n := a.builder.Parameters()
 	return a.options.Device.checkMemory(uint64(n)*bytesPerParameter, fmt.Sprintf("%d parameters need", n))
 }
 
@@ -88,37 +86,8 @@ func (a *assembly) checkBatches() error {
 	if a.devices.cpu == nil || a.devices.gpu != nil {
 		return nil // each iteration copies the rows of its batch
 	}
-	bytes := a.batches.keptBytes(a.dtype.Size(), a.devices.pages != nil) / uint64(a.devices.processes())
+	bytes := a.batches.KeptBytes(a.dtype.Size(), a.devices.pages != nil) / uint64(a.devices.team.Size())
 	return a.options.Device.checkMemory(bytes, "the second packed copy of the rows for --batch-size (train without it) needs")
-}
-
-// keptBytes returns the least memory of the packed rows of all batches, in bytes, with floats of
-// the given size. Rows in pages do not count.
-func (b *batches) keptBytes(float uintptr, pages bool) uint64 {
-	if pages {
-		return 0
-	}
-	rows := 0
-	for s := range b.strata {
-		rows += b.counts[s] * len(b.order)
-	}
-	n, d := b.rows.data.Dims()
-	elements := uint64(rows) * uint64(d)
-	if x, ok := b.rows.data.(matrix.Sparse); ok {
-		starts, _, _ := x.Entries()
-		const start, column = 8, 4
-		entries := uint64(starts[n]-starts[0]) * uint64(rows) / uint64(n)
-		return uint64(rows)*start + entries*column
-	}
-	const orders = 2 // copies for products with the rows and with the transposed rows
-	switch p := plan.Products(b.bound.Products()); {
-	case p.Integers():
-		return orders * elements
-	case p.BFloat16():
-		const digit = 2
-		return orders * digit * uint64(p.Digits()) * elements
-	}
-	return elements * uint64(float)
 }
 
 // memoryFlag returns the value of ppal's flag --memory-limit for the device: "auto", "none" or a

@@ -67,9 +67,9 @@ func checkPackedWhileReading(t *testing.T, cfg setup) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reading := build(t, cfg)
+	reading := assembled(t, cfg)
 	cfg.source, cfg.method = ImagesAtHand{Train: selected, Test: held}, small(nil).method
-	afterwards := build(t, cfg)
+	afterwards := assembled(t, cfg)
 	if _, packed := reading.data.splits[0].data.(*kernel.PackedBytes); packed != (cfg.Products == Int8x3) {
 		t.Errorf("the training rows are a %T", reading.data.splits[0].data)
 	}
@@ -122,7 +122,7 @@ func TestLoadingAllocatesTheLayoutsAlone(t *testing.T) {
 	})
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	e := build(t, cfg)
+	e := assembled(t, cfg)
 	if _, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 1}); err != nil {
 		t.Fatal(err)
 	}

@@ -63,10 +63,10 @@ func (a *assembly) Optimize(ctx context.Context, s trainer.Settings) (*trainer.R
 	}
 	method := a.options.Method
 	if a.sampler != nil {
-		s.Full, s.IterationsPerEpoch = a.problem, a.sampler.perPass()
+		s.Full, s.IterationsPerEpoch = a.problem, a.sampler.PerPass()
 	}
-	if a.batches != nil && a.batches.from < s.Iterations {
-		s.AllRowsFrom = a.batches.from
+	if a.batches != nil && a.batches.From < s.Iterations {
+		s.AllRowsFrom = a.batches.From
 	}
 	if d := a.builder.statement.decided(); d != nil && d.on == OnDecisions {
 		return a.optimizeDecisions(ctx, s)
@@ -87,8 +87,8 @@ func (a *assembly) Optimize(ctx context.Context, s trainer.Settings) (*trainer.R
 // training rows. For the training rows it uses the scores of that pass. If the statement is pure,
 // the splits are measured at the same time.
 func (a *assembly) measure() (map[string]float64, error) {
-	if a.builder.terms != nil {
-		if _, err := a.builder.terms.at(a.iterate()); err != nil {
+	if a.builder.Terms != nil {
+		if _, err := a.builder.Terms.At(a.iterate()); err != nil {
 			return nil, err
 		}
 	}
@@ -124,9 +124,9 @@ func (a *assembly) scores(s *split) ([]float64, error) { return a.appendScores(n
 // appendScores appends the scores of a split at the iterate to dst.
 func (a *assembly) appendScores(dst []float64, s *split) ([]float64, error) {
 	if s.blocks != nil {
-		return s.blocks.appendScores(dst, a.iterate())
+		return s.blocks.AppendScores(dst, a.iterate())
 	}
-	return s.problem.AppendWatched(slices.Grow(dst, s.len()*a.builder.outputs()), 0)
+	return s.problem.AppendWatched(slices.Grow(dst, s.len()*a.builder.Outputs()), 0)
 }
 
 // iterate returns a copy of the iterate.
@@ -148,7 +148,7 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	began, result := time.Now(), &Result{Training: r}
 	x := a.iterate()
 	train := a.data.splits[0]
-	smooth, err := newExact(a.builder, train, x)
+	smooth, err := a.builder.exact(train, x)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +169,7 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 		return nil, err
 	}
 	result.Certifying = time.Since(began)
-	result.Objective, result.Constraints = at.Objective+a.builder.regularizer.Value(x), at.Constraints
+	result.Objective, result.Constraints = at.Objective+a.builder.Regularizer.Value(x), at.Constraints
 	if err := a.applyExactStep(); err != nil {
 		return nil, err
 	}
@@ -197,6 +197,20 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	decided.multipliers(result.Outcome, result.Certificate.Nu)
 	objectiveIntervals(result.Outcome, result.Splits)
 	return result, nil
+}
+
+// certifyBetter certifies the iterate of p with the multiplier of the training loop's certificate
+// and, if that certificate replaced the method's own multiplier, with the method's own, and returns
+// the better certificate. certifyBetter does not search for a multiplier again, because the passes
+// of p are slow.
+func certifyBetter(p problem.Problem, at *problem.Point, trained certify.Certificate, s certify.Settings) (c certify.Certificate, err error) {
+	if trained.Own == nil {
+		c, err = certify.Measure(p, at, trained.Nu, s)
+	} else {
+		c, err = certify.Better(p, at, trained.Own.Nu, trained.Nu, s)
+	}
+	c.NotResolved = trained.NotResolved
+	return c, err
 }
 
 // measureSplits adds the measures of every split to the result, and returns the scores of the
@@ -244,7 +258,7 @@ func (a *assembly) measureSplits(result *Result) (all [][]float64, err error) {
 // measuresOf returns the measures of a split's scores at the iterate. At the end of most runs, the
 // last record has the same scores, and measuresOf returns the measures of the record.
 func (a *assembly) measuresOf(s *split, scores []float64) (Measures, error) {
-	if a.builder.terms == nil && s.last.Named != nil && slices.Equal(scores, s.scores) {
+	if a.builder.Terms == nil && s.last.Named != nil && slices.Equal(scores, s.scores) {
 		return s.last, nil
 	}
 	return s.measure(scores)
@@ -255,7 +269,7 @@ func (a *assembly) SaveModel(path string) error { return a.SaveWeights(path, a.i
 
 // SaveWeights implements weightsSaver.
 func (a *assembly) SaveWeights(path string, x []float64) error {
-	model, n := a.builder.model, a.data.normalization
+	model, n := a.builder.Model, a.data.normalization
 	trained, err := models.Unstack(model, x)
 	if err != nil {
 		return err

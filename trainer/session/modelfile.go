@@ -19,11 +19,11 @@ const (
 // model describes the trained model for model.json, except for the values that training decides.
 func (a *assembly) model(d Description) rundir.Model {
 	m := rundir.Model{
-		Task: d.Task, Dataset: a.data.dataset, Kind: a.builder.model.Kind(), Normalization: d.Normalization, Objective: d.Objective,
+		Task: d.Task, Dataset: a.data.dataset, Kind: a.builder.Model.Kind(), Normalization: d.Normalization, Objective: d.Objective,
 		Input:    rundir.Input{Format: rundir.FormatMatrix, Features: d.Features},
 		Decision: rundir.Decision{Rule: rundir.RuleSign, Label: a.data.label},
 	}
-	if a.builder.outputs() > 1 {
+	if a.builder.Outputs() > 1 {
 		m.Decision.Rule = rundir.RuleLargest
 	}
 	train := a.data.splits[0]

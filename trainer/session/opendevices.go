@@ -14,6 +14,7 @@ import (
 	"ppal/internal/plan"
 	"ppal/internal/ranks"
 	"ppal/trainer/graph"
+	"ppal/trainer/session/internal/build"
 )
 
 // devices are the open devices of a session.
@@ -87,7 +88,7 @@ func openDevices(o Device) (*devices, error) {
 			if d.pages != nil {
 				return nil
 			}
-			return o.checkMemory(bytes/uint64(d.processes()), what)
+			return o.checkMemory(bytes/uint64(d.team.Size()), what)
 		}
 	}
 	const values = "the values of the rows in the model (rows times units) need"
@@ -101,6 +102,11 @@ func openDevices(o Device) (*devices, error) {
 	d.name = fmt.Sprintf("cpu, %d threads, %v kernels, %v", d.cpu.Threads(), d.cpu.Level(), o.dtype())
 	d.name += d.countProcesses()
 	return d, nil
+}
+
+// forBuilder returns what a builder needs of the devices.
+func (d *devices) forBuilder() build.Devices {
+	return build.Devices{Train: d.train, Measure: d.measure, Team: d.team, Share: d.share, Memory: d.options.Memory}
 }
 
 // openPages opens the files of a session with bounded memory.
@@ -158,7 +164,7 @@ func (d *devices) describe(products string) string {
 
 // countProcesses returns the end of a device's description.
 func (d *devices) countProcesses() string {
-	switch n := d.processes(); {
+	switch n := d.team.Size(); {
 	case n == 1:
 		return ""
 	case d.gpu != nil:

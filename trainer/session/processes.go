@@ -190,7 +190,7 @@ func (s *split) divide(d *devices) {
 	if !ok {
 		return
 	}
-	s.fetch = d.everywhere(func(message []byte) error {
+	s.fetch = d.team.Register(func(message []byte) error {
 		i := int(ranks.Numbers[float64](message)[0])
 		if d.team.Rank() > 0 {
 			s.room = make([]float64, s.features())
@@ -198,7 +198,7 @@ func (s *split) divide(d *devices) {
 		if clear(s.room); part.Has(i) {
 			part.Float64(s.room, i, i+1)
 		}
-		return d.sum(s.room)
+		return d.team.Sum(s.room)
 	})
 }
 
@@ -210,23 +210,6 @@ func (s *split) readRow(features []float64, i int) error {
 	}
 	s.room = features
 	return s.fetch(ranks.Bytes([]float64{float64(i)}))
-}
-
-// processes returns the number of processes that share the rows.
-func (d *devices) processes() int {
-	if d.team == nil {
-		return 1
-	}
-	return d.team.Size()
-}
-
-// everywhere returns a function that runs do in all processes that share the rows. All processes
-// call everywhere in the same order.
-func (d *devices) everywhere(do func(message []byte) error) ranks.Procedure {
-	if d.team == nil {
-		return do
-	}
-	return d.team.Register(do)
 }
 
 // share returns this process's range of n rows: the rows that the training device takes.
@@ -282,11 +265,3 @@ type errKnown struct {
 }
 
 func (e errKnown) Unwrap() error { return e.error }
-
-// sum adds x over the processes.
-func (d *devices) sum(x []float64) error {
-	if d.team == nil {
-		return nil
-	}
-	return d.team.Sum(x)
-}

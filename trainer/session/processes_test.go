@@ -329,7 +329,7 @@ func TestProcessesKeepTheirRows(t *testing.T) {
 				t.Error("no examples are compared")
 			}
 			alone := buildOptions(t, o)
-			if alone.builder.scales == nil {
+			if alone.builder.Scales == nil {
 				t.Error("a linear model has no scales")
 			}
 			var group sync.WaitGroup
@@ -342,7 +342,7 @@ func TestProcessesKeepTheirRows(t *testing.T) {
 						t.Error(err)
 						return
 					}
-					if diff := cmp.Diff(scaledOnes(alone.builder.scales), scaledOnes(a.builder.scales), within(1e-9)); diff != "" {
+					if diff := cmp.Diff(scaledOnes(alone.builder.Scales), scaledOnes(a.builder.Scales), within(1e-9)); diff != "" {
 						t.Errorf("scales of process %d (-alone +own): %s", r.Rank(), diff)
 					}
 					for _, s := range a.data.splits {

@@ -66,7 +66,7 @@ func TestProductsAreNamed(t *testing.T) {
 		{"", tensor.Float32, Plan, NoSIMD, "float32", true},
 		{Float32, tensor.Float32, Plan, NoSIMD, "float32", false},
 	} {
-		e := build(t, single(c.asked, func(s *setup) { s.Dtype, s.Engine, s.SIMD = c.dtype, c.engine, c.simd }))
+		e := assembled(t, single(c.asked, func(s *setup) { s.Dtype, s.Engine, s.SIMD = c.dtype, c.engine, c.simd }))
 		noted := slices.ContainsFunc(e.Describe().Notes, func(n string) bool { return strings.Contains(n, "products are in float32") })
 		if e.Describe().Products != c.ran || noted != c.noted {
 			t.Errorf("%+v: %q, notes %q", c, e.Describe().Products, e.Describe().Notes)
@@ -147,15 +147,15 @@ func TestCPUBesideGPU(t *testing.T) {
 func TestBatchesInDigits(t *testing.T) {
 	needDigits(t)
 	run := func(batch int) *trainer.Result {
-		e := build(t, single(Int8x3, func(c *setup) { c.BatchSize = batch }))
+		e := assembled(t, single(Int8x3, func(c *setup) { c.BatchSize = batch }))
 		r, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 20})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, ok := e.sampler.(batchTask); ok && s.bound.Products() != "int8x3" {
-			t.Errorf("batches have products in %s", s.bound.Products())
+		if e.batches != nil && e.batches.Products() != "int8x3" {
+			t.Errorf("batches have products in %s", e.batches.Products())
 		}
-		if got := e.data.splits[1].blocks.block.Products(); got != "int8x3" {
+		if got := e.data.splits[1].blocks.Products(); got != "int8x3" {
 			t.Errorf("test rows have products in %s", got)
 		}
 		return r

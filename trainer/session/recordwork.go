@@ -40,7 +40,7 @@ func (a *assembly) recordWork() (iterations float64, least int) {
 	train, iteration, record := 0.0, a.iterationWork(), workOfRecord
 	for k, s := range a.data.splits {
 		rows, product, entries := a.productWork(s.data)
-		record += workOfMeasure*rows*float64(a.builder.outputs()) + product
+		record += workOfMeasure*rows*float64(a.builder.Outputs()) + product
 		if k > 0 {
 			record += workOfCopy * entries
 			continue
@@ -67,7 +67,7 @@ func (a *assembly) iterationWork() float64 {
 // productWork returns the work of a product with rows in nanoseconds, and the numbers of rows and
 // of their entries.
 func (a *assembly) productWork(data matrix.Matrix) (rows, work, entries float64) {
-	width := models.FirstUnits(a.builder.model)
+	width := models.FirstUnits(a.builder.Model)
 	n, cols := data.Dims()
 	entries, work = float64(n)*float64(cols), workOfDense
 	if sparse, ok := data.(matrix.Sparse); ok {

@@ -8,7 +8,7 @@ import (
 // A record of a training that begins with two digits has a forward pass of its own, so that its
 // work grows by one product.
 func TestRecordWorkOfCoarsePasses(t *testing.T) {
-	a := build(t, small(nil))
+	a := assembled(t, small(nil))
 	plain, _ := a.recordWork()
 	a.products = Int8.String()
 	coarse, _ := a.recordWork()

@@ -132,7 +132,7 @@ func (a *assembly) limitsMatter(before int) string {
 func (a *assembly) continueFrom(first int) error {
 	switch {
 	case len(a.finishes) == 0 || first == a.options.Settings.Iterations:
-	case a.batches.lastIterations(first) == 0:
+	case a.batches.LastIterations(first) == 0:
 		return errors.New("the run was too short for iterations on all rows at its end: start a new run with --config and --init")
 	default:
 		a.finishOnAll(first)

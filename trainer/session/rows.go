@@ -8,6 +8,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/matrix"
+	"ppal/trainer/session/internal/build"
 )
 
 // rows holds a split: the data matrix as trained, with labels and groups. The graph computes with
@@ -181,4 +182,41 @@ func (r rows) strataOf(group []int32) [][]int {
 	}
 	all := r.lists(group, classes*(len(r.groups)+1))
 	return slices.DeleteFunc(all, func(rows []int) bool { return len(rows) == 0 })
+}
+
+// pick returns the rows of the list with their labels and groups. A later change of the list also
+// changes the returned data.
+func (r rows) pick(list []int) rows {
+	part := rows{data: build.PickData(r.data, list), classes: r.classes}
+	place := make([]int, r.len()) // position of each row in list, from 1
+	for at, i := range list {
+		part.labels = append(part.labels, r.labels[i])
+		place[i] = at + 1
+	}
+	for _, g := range r.groups {
+		own := constraints.Group{Name: g.Name}
+		for _, i := range g.Rows {
+			if place[i] > 0 {
+				own.Rows = append(own.Rows, place[i]-1)
+			}
+		}
+		part.groups = append(part.groups, own)
+	}
+	pickOf := func(of []int) []int {
+		own := make([]int, len(list))
+		for at, i := range list {
+			own[at] = of[i]
+		}
+		return own
+	}
+	for _, a := range r.attributes {
+		part.attributes = append(part.attributes, constraints.Attribute{Name: a.Name, Values: a.Values, Of: pickOf(a.Of)})
+	}
+	for file, of := range r.earlier {
+		if part.earlier == nil {
+			part.earlier = map[string][]int{}
+		}
+		part.earlier[file] = pickOf(of)
+	}
+	return part
 }

@@ -114,7 +114,7 @@ func (a *assembly) judge() (func(offsets []float64) (trainer.Merit, error), erro
 		for i, s := range held.scores {
 			scores[i] = s + offsets[i%len(offsets)]
 		}
-		parameters, err := a.builder.terms.at(a.iterate())
+		parameters, err := a.builder.Terms.At(a.iterate())
 		if err != nil {
 			return trainer.Merit{}, err
 		}

@@ -10,6 +10,7 @@ import (
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
+	"ppal/trainer/session/internal/build"
 )
 
 // setup holds the parts of the options that the tests change.
@@ -81,8 +82,8 @@ func try(t *testing.T, o Options) (*assembly, error) {
 	return o.prepare(t.Context(), nil)
 }
 
-// build assembles a run that must not fail.
-func build(t *testing.T, c setup) *assembly {
+// assembled assembles a run that must not fail.
+func assembled(t *testing.T, c setup) *assembly {
 	t.Helper()
 	return buildOptions(t, c.options())
 }
@@ -94,4 +95,20 @@ func buildOptions(t *testing.T, o Options) *assembly {
 		t.Fatal(err)
 	}
 	return a
+}
+
+// exactInBlocks returns the problem of the training rows in float64, in blocks of the given number
+// of rows, at the iterate.
+func exactInBlocks(t *testing.T, a *assembly, rows int) *build.Exact {
+	t.Helper()
+	train := a.data.splits[0]
+	blocks, err := a.builder.BlocksOf(train.data, rows, tensor.Float64, a.weights(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, err := a.builder.Head(a.builder.rows(train.rows))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return build.NewExact(a.builder.Builder, blocks, head, a.iterate())
 }

@@ -170,7 +170,7 @@ func TestSharingFails(t *testing.T) {
 		t.Errorf("row 3, which no process has: %v, %v", row, err)
 	}
 	c.sums = broken
-	if err := d.sum(row); !errors.Is(err, broken) {
+	if err := d.team.Sum(row); !errors.Is(err, broken) {
 		t.Errorf("a sum: %v", err)
 	}
 	if err := part.readRow(row, 2); !errors.Is(err, broken) {

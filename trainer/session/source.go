@@ -13,6 +13,7 @@ import (
 	"ppal/internal/relay"
 	"ppal/models"
 	"ppal/trainer/graph"
+	"ppal/trainer/session/internal/build"
 )
 
 // Source provides the rows of a run. The sources are Images, Table (CSV and LIBSVM also return a
@@ -63,9 +64,9 @@ type split struct {
 	name Split
 	rows
 	problem *graph.Problem      // nil except for the training rows
-	blocks  *blocks             // nil for the training rows
-	exact   *blocks             // blocks in float64; nil before exactBlocks
-	head    *graph.Problem      // the task on the scores in float64; nil: newExact builds it
+	blocks  *build.Blocks       // nil for the training rows
+	exact   *build.Blocks       // blocks in float64; nil before exactBlocks
+	head    *graph.Problem      // the task on the scores in float64; nil before exact
 	sample  *constraints.Sample // the constraints of a Decisions task; nil before sampleOf
 	measure func(scores []float64) (Measures, error)
 	last    Measures        // measures of the last record

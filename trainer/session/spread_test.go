@@ -44,7 +44,7 @@ func turned(s *datasets.Selection, k int) *datasets.Selection {
 // finish returns the objective, the constraints and the certificate after 1,000 iterations.
 func finish(t *testing.T, rows *datasets.Selection, name string, products Products) map[string]float64 {
 	t.Helper()
-	e := build(t, clothing(rows, func(c *setup) {
+	e := assembled(t, clothing(rows, func(c *setup) {
 		c.Hidden, c.Products, c.Threads = []int{8}, products, 1
 		if name == "gdpa" {
 			c.method = &method.GDPA{}

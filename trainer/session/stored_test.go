@@ -27,7 +27,7 @@ func selection() *datasets.Selection {
 // onSelection builds the run small on the rows of selection.
 func onSelection(t *testing.T, change func(c *setup)) *assembly {
 	t.Helper()
-	return build(t, small(func(c *setup) {
+	return assembled(t, small(func(c *setup) {
 		c.source = ImagesAtHand{Train: selection(), Test: selection()}
 		change(c)
 	}))
@@ -83,8 +83,8 @@ func TestStoredRowsEndAlike(t *testing.T) {
 			e := onSelection(t, func(s *setup) { s.Dtype, s.Products, s.BatchSize = tensor.Float32, c.products, c.batch })
 			if keep {
 				e.data.splits[0].data = imageRows(atHand(selection()), e.data.normalization).data
-				if b, ok := e.sampler.(batchTask); ok {
-					b.rows.data = e.data.splits[0].data
+				if err := e.buildSampler(e.data.splits[0].rows, e.options.Settings.Seed, e.weights(t)); err != nil {
+					t.Fatal(err)
 				}
 			}
 			r, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 4})
@@ -116,7 +116,7 @@ func TestBytesAreFreed(t *testing.T) {
 	}{{Plan, Int8x3, 0, false}, {Plan, Int8x3, 30, false}, {Plan, Float32, 0, false}, {Plan, Float32, 30, false}, {Gorgonia, "", 0, true}} {
 		train := selection()
 		data := weak.Make(&train.Pixels.Data[0])
-		e := build(t, small(func(s *setup) {
+		e := assembled(t, small(func(s *setup) {
 			s.Dtype, s.Engine, s.Products, s.BatchSize = tensor.Float32, c.engine, c.products, c.batch
 			s.source = ImagesAtHand{Train: train, Test: selection()}
 		}))

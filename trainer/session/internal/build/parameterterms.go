@@ -1,6 +1,7 @@
-package session
+package build
 
 import (
+	"errors"
 	"fmt"
 
 	"gorgonia.org/gorgonia"
@@ -11,34 +12,37 @@ import (
 	"ppal/trainer/problem"
 )
 
-// parameterTerms computes the terms of a statement's ParameterNodes in float64, without the rows.
-type parameterTerms struct {
+// ParameterTerms computes the terms of ParameterNodes in float64, without the rows.
+type ParameterTerms struct {
 	problem  *graph.Problem // the first term is the objective, the others are the constraints
 	used     [][2]int       // ranges of the stacked weights on which the terms depend
-	values   []float64      // values of the terms from the last call of at
+	values   []float64      // values of the terms from the last call of At
 	gradient problem.Vector
 	part     []float64 // weights of these ranges, or their gradient, on the host
 }
 
-// newParameterTerms builds the terms of the model's parameters; nil if the statement has no
+// ErrNoScalar says that the first of ParameterNodes is not a scalar.
+var ErrNoScalar = errors.New("ParameterNodes returns no scalar first")
+
+// NewParameterTerms builds the terms of the model's parameters; nil if the builder has no
 // ParameterNodes.
-func (b *builder) newParameterTerms(weights models.Weights) (*parameterTerms, error) {
-	if b.statement.ParameterNodes == nil {
+func (b *Builder) NewParameterTerms(weights models.Weights) (*ParameterTerms, error) {
+	if b.ParameterNodes == nil {
 		return nil, nil
 	}
-	t := &parameterTerms{}
+	t := &ParameterTerms{}
 	var err error
 	t.problem, err = graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
-		net, err := models.New(g, b.model, tensor.Float64, weights)
+		net, err := models.New(g, b.Model, tensor.Float64, weights)
 		if err != nil {
 			return graph.Definition{}, err
 		}
-		nodes, err := b.statement.ParameterNodes(net)
+		nodes, err := b.ParameterNodes(net)
 		if err != nil {
 			return graph.Definition{}, err
 		}
 		if len(nodes) == 0 || nodes[0].Dims() != 0 {
-			return graph.Definition{}, fmt.Errorf("session: %w: ParameterNodes returns no scalar first", ErrOptions)
+			return graph.Definition{}, ErrNoScalar
 		}
 		d := graph.Definition{Objective: nodes[0], Constraints: nodes[1:]}
 		end, reached := 0, reachedFrom(g, nodes)
@@ -50,7 +54,7 @@ func (b *builder) newParameterTerms(weights models.Weights) (*parameterTerms, er
 			}
 		}
 		return d, nil
-	}, b.devices.measure)
+	}, b.Devices.Measure)
 	if err != nil {
 		return nil, fmt.Errorf("session: the terms of the parameters in float64: %w", err)
 	}
@@ -76,24 +80,24 @@ func reachedFrom(g *gorgonia.ExprGraph, nodes gorgonia.Nodes) map[*gorgonia.Node
 	return reached
 }
 
-// len returns the number of terms.
-func (t *parameterTerms) len() int {
+// Len returns the number of terms.
+func (t *ParameterTerms) Len() int {
 	if t == nil {
 		return 0
 	}
 	return len(t.values)
 }
 
-// last returns the values of the last call of at.
-func (t *parameterTerms) last() []float64 {
+// Last returns the values of the last call of At.
+func (t *ParameterTerms) Last() []float64 {
 	if t == nil {
 		return nil
 	}
 	return t.values
 }
 
-// at computes the terms at the stacked weights x.
-func (t *parameterTerms) at(x []float64) ([]float64, error) {
+// At computes the terms at the stacked weights x.
+func (t *ParameterTerms) At(x []float64) ([]float64, error) {
 	if t == nil {
 		return nil, nil
 	}
@@ -108,8 +112,8 @@ func (t *parameterTerms) at(x []float64) ([]float64, error) {
 }
 
 // addGradient adds to sum the gradient of the sum of coefficients[k] times term k. The point is
-// the x of the last call of at.
-func (t *parameterTerms) addGradient(sum, coefficients []float64) error {
+// the x of the last call of At.
+func (t *ParameterTerms) addGradient(sum, coefficients []float64) error {
 	if t == nil {
 		return nil
 	}

@@ -1,11 +1,11 @@
-package session
+package build
 
 import (
 	"slices"
 	"testing"
 
+	"ppal/datasets"
 	"ppal/datasets/matrix"
-	"ppal/internal/racing"
 )
 
 // Similar rows of a batch are neighbours: first the rows with the rarest column.
@@ -28,11 +28,23 @@ func TestRowOrder(t *testing.T) {
 // A batch of a sparse table has the rows of its strata in another order, with fewer columns in each
 // 32 rows. Rows with many entries, and rows of other matrices, keep the order of the table.
 func TestRowOrderOfBatches(t *testing.T) {
-	racing.Skip(t, "TestBatchesResume runs the same goroutines")
-	a := buildOptions(t, kept()["sparse"])
-	b := a.batches
+	table, err := datasets.LoadTable("", "synthetic-adult", datasets.TableOptions{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := table.Train.Features
+	strata := map[int][]int{}
+	for i, y := range table.Train.Labels {
+		strata[y] = append(strata[y], i)
+	}
+	b := &Batches{data: data, rowOrder: newRowOrder(data), order: make([]int, len(table.Train.Labels)/300)}
+	for k, y := range []int{-1, 1} {
+		rows := strata[y]
+		shuffle(rows, 1, uint64(k))
+		b.strata, b.counts = append(b.strata, rows), append(b.counts, (len(rows)+len(b.order)-1)/len(b.order))
+	}
 	touched := func(list []int) (columns int) {
-		starts, all, _ := pickData(b.rows.data, list).(matrix.Sparse).Entries()
+		starts, all, _ := PickData(data, list).(matrix.Sparse).Entries()
 		for from := 0; from < len(list); from += 32 {
 			group := slices.Clone(all[starts[from]:starts[min(from+32, len(list))]])
 			slices.Sort(group)
@@ -42,10 +54,10 @@ func TestRowOrderOfBatches(t *testing.T) {
 	}
 	ordered, plain := 0, 0
 	for k := range b.order {
-		list := b.list(k)
+		list := b.List(k)
 		own := b.rowOrder
 		b.rowOrder = nil
-		byNumber := b.list(k)
+		byNumber := b.List(k)
 		b.rowOrder = own
 		ordered, plain = ordered+touched(list), plain+touched(byNumber)
 		first := 0

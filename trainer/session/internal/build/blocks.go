@@ -1,8 +1,9 @@
-package session
+package build
 
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -20,10 +21,10 @@ const (
 	blockRows    = 480     // the least number of rows in a block, enough for a few threads
 )
 
-// blocks computes the model's scores S(x) one block of rows at a time. blocks reads the rows in
+// Blocks computes the model's scores S(x) one block of rows at a time. Blocks reads the rows in
 // the form in which the source read them. Rows for measures then need no packed copy, and a
 // certificate in float64 needs no float64 copy.
-type blocks struct {
+type Blocks struct {
 	block     *graph.Problem // <D, S(x)> of a block; inputs: the rows and D; watched: S(x)
 	rows      int            // number of rows of a block
 	data      matrix.Matrix
@@ -36,7 +37,7 @@ type blocks struct {
 	part      []float64 // the gradient on the host
 	fresh     []float64 // the scores of a block
 
-	devices  *devices
+	devices  *Devices
 	from, to int             // the rows of this process
 	score    ranks.Procedure // computes all
 	all      []float64       // the scores of all rows
@@ -48,60 +49,59 @@ type blocks struct {
 	message  []float64       // the number of D, x and each D, one after the other
 }
 
-// newBlocks builds the model for blocks of the rows.
-func (b *builder) newBlocks(data matrix.Matrix, dtype tensor.Dtype, weights models.Weights) (*blocks, error) {
+// NewBlocks builds the model for blocks of the rows.
+func (b *Builder) NewBlocks(data matrix.Matrix, dtype tensor.Dtype, weights models.Weights) (*Blocks, error) {
 	n, _ := data.Dims()
-	return b.blocksOf(data, min(n, max(blockRows, blockNumbers/b.rowNumbers(data))), dtype, weights)
+	return b.BlocksOf(data, min(n, max(blockRows, blockNumbers/b.rowNumbers(data))), dtype, weights)
 }
 
 // rowNumbers returns the number of elements that a row takes in a block: its features, or the mean
 // number of its entries if the rows are sparse, but at least the widest layer of the model.
-func (b *builder) rowNumbers(data matrix.Matrix) int {
+func (b *Builder) rowNumbers(data matrix.Matrix) int {
 	n, numbers := data.Dims()
 	if s, ok := data.(matrix.Sparse); ok && n > 0 {
 		numbers = min(numbers, (matrix.CountEntries(s)+n-1)/n)
-		numbers = max(numbers, b.outputs())
-		for _, p := range b.model.Parameters() {
+		numbers = max(numbers, b.Outputs())
+		for _, p := range b.Model.Parameters() {
 			numbers = max(numbers, p.Shape[0])
 		}
 	}
 	return numbers
 }
 
-// exactBlocks returns the blocks of a split in float64. The split keeps them: the exact step, the
-// certificate and the measures use the same blocks. x are the weights of the first call.
-func (b *builder) exactBlocks(s *split, x []float64) (*blocks, error) {
-	if s.exact != nil {
-		return s.exact, nil
-	}
-	weights, err := models.Unstack(b.model, x)
+// NewExactBlocks builds the model for blocks of the rows in float64. x are the stacked weights as
+// trained. The blocks keep the last scores, unless rows lie in files: then scores may take more
+// memory than there is.
+func (b *Builder) NewExactBlocks(data matrix.Matrix, x []float64) (*Blocks, error) {
+	weights, err := models.Unstack(b.Model, x)
 	if err != nil {
 		return nil, err
 	}
-	if s.exact, err = b.newBlocks(s.data, tensor.Float64, weights); err == nil {
-		s.exact.keeps = b.devices.pages == nil // with pages, scores may take more memory than there is
+	k, err := b.NewBlocks(data, tensor.Float64, weights)
+	if err == nil {
+		k.keeps = b.Devices.Memory == 0
 	}
-	return s.exact, err
+	return k, err
 }
 
-// blocksOf builds the model for blocks of the given number of rows, at most all rows.
-func (b *builder) blocksOf(data matrix.Matrix, rows int, dtype tensor.Dtype, weights models.Weights) (*blocks, error) {
+// BlocksOf builds the model for blocks of the given number of rows, at most all rows.
+func (b *Builder) BlocksOf(data matrix.Matrix, rows int, dtype tensor.Dtype, weights models.Weights) (*Blocks, error) {
 	n, _ := data.Dims()
-	from, to := b.devices.share(n)
+	from, to := b.Devices.share(n)
 	rows = min(rows, to-from)
-	k := &blocks{rows: rows, data: data, list: make([]int, rows), outputs: b.outputs(), devices: b.devices, from: from, to: to, bound: from}
-	k.score, k.pull = b.devices.everywhere(k.runScore), b.devices.everywhere(k.runPull)
+	k := &Blocks{rows: rows, data: data, list: make([]int, rows), outputs: b.Outputs(), devices: &b.Devices, from: from, to: to, bound: from}
+	k.score, k.pull = b.Devices.Team.Register(k.runScore), b.Devices.Team.Register(k.runPull)
 	if rows == 0 { // there are fewer rows than the processes share
 		return k, nil
 	}
 	k.take(from)
 	if k.picked = data; rows < n {
-		k.picked = pickData(data, k.list)
+		k.picked = PickData(data, k.list)
 	}
 	k.direction = matrix.Dense{Rows: rows, Cols: k.outputs, Data: make([]float64, rows*k.outputs)}
 	var err error
 	k.block, err = graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
-		net, x, scores, err := b.scores(g, k.picked, dtype, weights)
+		net, x, scores, err := b.Scores(g, k.picked, dtype, weights)
 		if err != nil {
 			return graph.Definition{}, err
 		}
@@ -116,24 +116,32 @@ func (b *builder) blocksOf(data matrix.Matrix, rows int, dtype tensor.Dtype, wei
 			Objective: sum, Parameters: net.Parameters(), Inputs: gorgonia.Nodes{x, direction},
 			Data: []matrix.Matrix{k.picked, nil}, Watch: gorgonia.Nodes{scores},
 		}, err
-	}, b.devices.measure)
+	}, b.Devices.Measure)
 	if err != nil {
 		return nil, fmt.Errorf("session: the scores of %d rows: %w", rows, err)
 	}
 	return k, nil
 }
 
+// Products returns the kind of products with the rows of a block; "" without rows.
+func (b *Blocks) Products() string {
+	if b.block == nil {
+		return ""
+	}
+	return b.block.Products()
+}
+
 // take selects the block that begins with the given row.
-func (b *blocks) take(from int) {
+func (b *Blocks) take(from int) {
 	for k := range b.list {
 		b.list[k] = from + k
 	}
 }
 
-// appendScores appends S [n, C], row by row, at the stacked weights x to scores. The blocks in
+// AppendScores appends S [n, C], row by row, at the stacked weights x to scores. The blocks in
 // float64 keep the last scores: the exact step, the certificate and the measures often have the
 // same weights, and most of the time of a pass is the conversion of the rows.
-func (b *blocks) appendScores(scores, x []float64) ([]float64, error) {
+func (b *Blocks) AppendScores(scores, x []float64) ([]float64, error) {
 	if b.knownAt != nil && slices.Equal(b.knownAt, x) {
 		return append(scores, b.known...), nil
 	}
@@ -149,7 +157,7 @@ func (b *blocks) appendScores(scores, x []float64) ([]float64, error) {
 }
 
 // runScore computes all, at the stacked weights x. Each process computes its own rows.
-func (b *blocks) runScore(message []byte) error {
+func (b *Blocks) runScore(message []byte) error {
 	x := ranks.Numbers[float64](message)
 	if n, _ := b.data.Dims(); b.all == nil {
 		b.all = make([]float64, n*b.outputs)
@@ -168,17 +176,17 @@ func (b *blocks) runScore(message []byte) error {
 	}); err != nil {
 		return err
 	}
-	return b.devices.sum(b.all)
+	return b.devices.Team.Sum(b.all)
 }
 
-// scores returns S [n, C]: see appendScores.
-func (b *blocks) scores(x []float64) ([]float64, error) { return b.appendScores(nil, x) }
+// Scores returns S [n, C]: see AppendScores.
+func (b *Blocks) Scores(x []float64) ([]float64, error) { return b.AppendScores(nil, x) }
 
 // pullBack writes J^T D to sums[i] for each D = d[i], a matrix [n, C] row by row, in one pass over
 // the rows. J is the derivative of the scores by the stacked weights at x.
-func (b *blocks) pullBack(sums [][]float64, x []float64, d [][]float64) error {
+func (b *Blocks) pullBack(sums [][]float64, x []float64, d [][]float64) error {
 	b.sums = sums
-	if b.devices.processes() == 1 {
+	if b.devices.Team.Size() == 1 {
 		return b.addUp(x, d)
 	}
 	b.message = append(append(b.message[:0], float64(len(d))), x...)
@@ -189,7 +197,7 @@ func (b *blocks) pullBack(sums [][]float64, x []float64, d [][]float64) error {
 }
 
 // runPull computes sums from the message.
-func (b *blocks) runPull(message []byte) error {
+func (b *Blocks) runPull(message []byte) error {
 	args := ranks.Numbers[float64](message)
 	n, _ := b.data.Dims()
 	count, args := int(args[0]), args[1:]
@@ -208,7 +216,7 @@ func (b *blocks) runPull(message []byte) error {
 		return err
 	}
 	for _, sum := range b.sums {
-		if err := b.devices.sum(sum); err != nil {
+		if err := b.devices.Team.Sum(sum); err != nil {
 			return err
 		}
 	}
@@ -216,7 +224,7 @@ func (b *blocks) runPull(message []byte) error {
 }
 
 // addUp computes the sums of this process's rows.
-func (b *blocks) addUp(x []float64, d [][]float64) error {
+func (b *Blocks) addUp(x []float64, d [][]float64) error {
 	for _, sum := range b.sums {
 		clear(sum)
 	}
@@ -250,7 +258,7 @@ func (b *blocks) addUp(x []float64, d [][]float64) error {
 // each calls visit for every block of this process after the block's forward pass. A block is the
 // rows from to from+b.rows-1. The rows from at on are new, because the last block overlaps the
 // previous block.
-func (b *blocks) each(x []float64, visit func(at, from int) error) error {
+func (b *Blocks) each(x []float64, visit func(at, from int) error) error {
 	if b.rows == 0 {
 		return nil
 	}
@@ -273,4 +281,43 @@ func (b *blocks) each(x []float64, visit func(at, from int) error) error {
 		at = from + b.rows
 	}
 	return nil
+}
+
+// TimePass returns the wall time of a forward and a backward pass of one block at the stacked
+// weights x; rows is the number of its rows, 0 if this process has none. The first of two passes
+// does not count, because it touches new memory.
+func (b *Blocks) TimePass(x []float64) (took time.Duration, rows int, err error) {
+	if b.rows == 0 {
+		return 0, 0, nil
+	}
+	direction := make([]float64, b.rows*b.outputs)
+	for range 2 {
+		began := time.Now()
+		if err := b.pass(x, direction); err != nil {
+			return 0, 0, err
+		}
+		took = time.Since(began)
+	}
+	return took, b.rows, nil
+}
+
+// pass computes the scores of the first block of own rows and pulls D back: a part of pullBack.
+func (b *Blocks) pass(x, d []float64) error {
+	b.take(b.from)
+	if err := b.block.Bind(0, b.picked); err != nil {
+		return err
+	}
+	b.bound = b.from
+	b.block.Space().Write(problem.Iterate, x)
+	if _, err := b.block.Forward(nil); err != nil {
+		return err
+	}
+	copy(b.direction.Data, d)
+	if err := b.block.Bind(1, &b.direction); err != nil {
+		return err
+	}
+	if b.gradient == problem.Iterate {
+		b.gradient, b.part = b.block.Space().New(), make([]float64, len(x))
+	}
+	return b.block.Backward([]float64{1}, b.gradient)
 }

@@ -1,4 +1,4 @@
-package session
+package build
 
 import (
 	"fmt"
@@ -64,24 +64,24 @@ func gather[T matrix.Float](data matrix.Matrix, list []int) *gathered[T] {
 // packAhead packs the k-th batch and the batches after it in the pass, as many as fit in a share
 // of the memory. It reads the rows of all these batches in one pass, in the order of the table. A
 // single batch needs as many pages, because its rows come from all parts of the table.
-func (b *batches) packAhead(k int) error {
+func (b *Batches) packAhead(k int) error {
 	var order, list []int
-	_, cols := b.rows.data.Dims()
-	size := len(b.list(b.batch(k)))
+	_, cols := b.data.Dims()
+	size := len(b.List(b.batch(k)))
 	most := max(1, int(b.gathers)/(gatherShare*size*cols*int(b.dtype.Size())))
-	for end := (b.pass + 1) * len(b.order); k < min(end, b.from) && len(order) < most; k++ {
+	for end := (b.pass + 1) * len(b.order); k < min(end, b.From) && len(order) < most; k++ {
 		if at := b.batch(k); b.packed[at] == nil {
-			order, list = append(order, at), append(list, b.list(at)...)
+			order, list = append(order, at), append(list, b.List(at)...)
 		}
 	}
 	if b.dtype == tensor.Float32 {
-		return keepGathered(b, order, gather[float32](b.rows.data, list))
+		return keepGathered(b, order, gather[float32](b.data, list))
 	}
-	return keepGathered(b, order, gather[float64](b.rows.data, list))
+	return keepGathered(b, order, gather[float64](b.data, list))
 }
 
 // keepGathered packs the batches of order. The rows of g are the rows of these batches, in order.
-func keepGathered[T matrix.Float](b *batches, order []int, g *gathered[T]) (err error) {
+func keepGathered[T matrix.Float](b *Batches, order []int, g *gathered[T]) (err error) {
 	size := len(g.data) / len(order)
 	for i, at := range order {
 		if b.packed[at], err = b.bound.Keep(0, &gathered[T]{g.cols, g.data[i*size : (i+1)*size]}); err != nil {

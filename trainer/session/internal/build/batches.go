@@ -1,4 +1,4 @@
-package session
+package build
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"ppal/constraints"
 	"ppal/datasets/matrix"
+	"ppal/internal/plan"
 	"ppal/internal/ranks"
 	"ppal/models"
 	"ppal/trainer"
@@ -18,7 +18,7 @@ import (
 	"ppal/trainer/problem"
 )
 
-// batches draws the rows of the task on mini-batches, which are T = ceil(n/size) fixed blocks of
+// Batches draws the rows of the task on mini-batches, which are T = ceil(n/size) fixed blocks of
 // the n training rows. Each pass takes all T batches in a new random order. Batch k of the run is a
 // function of the seed and of k alone.
 //
@@ -38,9 +38,9 @@ import (
 // The engine packs a batch when the run takes the batch for the first time, and keeps the packed
 // rows. An engine that cannot keep rows binds the batch in each iteration (graph.Problem.Keep).
 // With bounded memory, the engine packs several batches at the same time (packAhead).
-type batches struct {
+type Batches struct {
 	bound *graph.Problem // the task on a batch, with one input: the rows
-	rows  rows
+	data  matrix.Matrix
 	// strata are the shuffled rows of the strata, counts the numbers c_s
 	strata   [][]int
 	counts   []int
@@ -51,8 +51,8 @@ type batches struct {
 	seed     uint64
 	draw     ranks.Procedure // binds the rows of a batch, in all processes
 	drawn    [1]float64      // the message of draw
-	all      *fullBatch      // the task on all rows
-	from     int             // the first iteration on all rows
+	Full     *FullBatch      // the task on all rows
+	From     int             // the first iteration on all rows
 	whole    bool            // the last Sample chose all rows
 	dtype    tensor.Dtype
 	// gathers is the bound of the memory if several batches are packed together; 0: one at a time
@@ -68,24 +68,32 @@ const (
 	shallowShare = 2.0
 )
 
+// Sampler is a problem that changes at every iteration: mini-batches, or a drawn group.
+type Sampler interface {
+	problem.Problem
+	problem.Sampler
+	// PerPass returns the number of iterations in one pass over the rows.
+	PerPass() float64
+}
+
 // batchTask is the task on mini-batches, and on all rows in the last iterations.
 type batchTask struct {
 	problem.Problem // the task on a batch
-	*batches
+	*Batches
 }
 
 // batchPieces is a batchTask whose constraints are maxima of pieces.
 type batchPieces struct{ batchTask }
 
 var (
-	_, _ sampler           = batchTask{}, batchPieces{}
+	_, _ Sampler           = batchTask{}, batchPieces{}
 	_    problem.Piecewise = batchPieces{}
 )
 
 // now returns the task on the rows that the last Sample chose.
 func (b batchTask) now() problem.Problem {
 	if b.whole {
-		return b.all.whole()
+		return b.Full.Whole()
 	}
 	return b.Problem
 }
@@ -121,31 +129,32 @@ func shuffle(list []int, seed, stream uint64) {
 // passStream begins the streams of the passes, after those of the strata.
 const passStream = 1 << 32
 
-// newBatches builds the task on batches of about size rows. all is the task on all rows.
-func newBatches(b *builder, r rows, size int, seed uint64, dtype tensor.Dtype, weights models.Weights, all problem.Problem) (*batches, sampler, error) {
-	m := &batches{seed: seed, pass: -1, dtype: dtype, order: make([]int, (r.len()+size-1)/size)}
+// NewBatches builds the task on batches of about size rows. all is the task on all rows.
+func NewBatches(b *Builder, r Rows, size int, seed uint64, dtype tensor.Dtype, weights models.Weights, all problem.Problem) (*Batches, Sampler, error) {
+	n, _ := r.Data.Dims()
+	m := &Batches{seed: seed, pass: -1, dtype: dtype, order: make([]int, (n+size-1)/size)}
 	m.packed = make([]func() error, len(m.order))
-	for k, rows := range r.stratified() {
+	for k, rows := range r.Strata() {
 		rows = slices.Clone(rows)
 		shuffle(rows, seed, uint64(k))
 		m.strata = append(m.strata, rows)
 		m.counts = append(m.counts, (len(rows)+len(m.order)-1)/len(m.order))
 	}
-	m.rows, m.rowOrder = r, newRowOrder(r.data)
-	if b.devices.pages != nil && b.devices.team == nil && widened(r.data) {
-		m.gathers = b.devices.options.Memory
+	m.data, m.rowOrder = r.Data, newRowOrder(r.Data)
+	if b.Devices.Team == nil && widened(r.Data) {
+		m.gathers = b.Devices.Memory
 	}
 	var err error
 	// all batches have the same labels and groups
-	if m.bound, err = b.problem(r.pick(m.list(0)), dtype, weights); err != nil {
+	if m.bound, err = b.Problem(r.Pick(m.List(0)), dtype, weights); err != nil {
 		return nil, nil, err
 	}
-	m.draw = b.devices.everywhere(m.bind)
-	p, err := b.statement.complete(m.bound)
+	m.draw = b.Devices.Team.Register(m.bind)
+	p, err := b.Complete(m.bound)
 	if err != nil {
 		return nil, nil, err
 	}
-	m.all, m.from = newFullBatch(p, all), math.MaxInt
+	m.Full, m.From = newFullBatch(p, all), math.MaxInt
 	task := batchTask{p, m}
 	if problem.FeaturesOf(p).Pieces != nil {
 		return m, batchPieces{task}, nil
@@ -153,34 +162,34 @@ func newBatches(b *builder, r rows, size int, seed uint64, dtype tensor.Dtype, w
 	return m, task, nil
 }
 
-// finishOnAll lets the last of the iterations use all rows, with quasi-Newton steps if they suit
+// FinishOnAll lets the last of the iterations use all rows, with quasi-Newton steps if they suit
 // the method and the task, and returns a note; "" if the iterations make no pass. leads says that
 // this process runs the method.
-func (b *batches) finishOnAll(m trainer.Method, iterations int, leads bool) string {
-	last := b.lastIterations(iterations)
+func (b *Batches) FinishOnAll(m trainer.Method, iterations int, leads bool) string {
+	last := b.LastIterations(iterations)
 	if last == 0 {
 		return ""
 	}
-	b.from = iterations - last
+	b.From = iterations - last
 	note := fmt.Sprintf("The last %d of the %d iterations use all rows.", last, iterations)
-	if leads && method.FinishOn(m, b.all.whole(), b.from) {
+	if leads && method.FinishOn(m, b.Full.Whole(), b.From) {
 		note = fmt.Sprintf("The last %d of the %d iterations use all rows, with quasi-Newton steps.", last, iterations)
 	}
 	return note
 }
 
-// lastIterations returns the number of the last of the iterations, which use all rows.
-func (b *batches) lastIterations(iterations int) int {
+// LastIterations returns the number of the last of the iterations, which use all rows.
+func (b *Batches) LastIterations(iterations int) int {
 	share := networkShare
-	if problem.FeaturesOf(b.all.all).Shallow {
+	if problem.FeaturesOf(b.Full.All).Shallow {
 		share = shallowShare
 	}
-	return min(int(share*float64(iterations)/b.perPass()), iterations/2)
+	return min(int(share*float64(iterations)/b.PerPass()), iterations/2)
 }
 
-// list returns the row numbers of a batch, stratum by stratum. Within a stratum, the rows are in
+// List returns the row numbers of a batch, stratum by stratum. Within a stratum, the rows are in
 // increasing order, or similar sparse rows are neighbours.
-func (b *batches) list(batch int) []int {
+func (b *Batches) List(batch int) []int {
 	var list []int
 	for s, rows := range b.strata {
 		first := len(list)
@@ -195,12 +204,12 @@ func (b *batches) list(batch int) []int {
 	return list
 }
 
-// perPass returns the number of batches in one pass over the rows.
-func (b *batches) perPass() float64 { return float64(len(b.order)) }
+// PerPass returns the number of batches in one pass over the rows.
+func (b *Batches) PerPass() float64 { return float64(len(b.order)) }
 
 // Sample implements problem.Sampler: it binds the rows of batch k.
-func (b *batches) Sample(k int) error {
-	if b.whole = k >= b.from; b.whole {
+func (b *Batches) Sample(k int) error {
+	if b.whole = k >= b.From; b.whole {
 		return nil
 	}
 	b.drawn[0] = float64(k)
@@ -208,15 +217,15 @@ func (b *batches) Sample(k int) error {
 }
 
 // Block implements problem.BlockSampler.
-func (b *batches) Block(k int) (block, blocks int) {
-	if k >= b.from {
+func (b *Batches) Block(k int) (block, blocks int) {
+	if k >= b.From {
 		return 0, 0
 	}
 	return b.batch(k), len(b.order)
 }
 
 // batch returns the number of the k-th batch that the run takes.
-func (b *batches) batch(k int) int {
+func (b *Batches) batch(k int) int {
 	if pass := k / len(b.order); pass != b.pass {
 		b.pass = pass
 		for i := range b.order {
@@ -228,7 +237,7 @@ func (b *batches) batch(k int) int {
 }
 
 // bind binds the rows of the batch whose number is the message.
-func (b *batches) bind(message []byte) (err error) {
+func (b *Batches) bind(message []byte) (err error) {
 	k := int(ranks.Numbers[float64](message)[0])
 	at := b.batch(k)
 	if b.packed[at] == nil && b.gathers > 0 {
@@ -237,7 +246,7 @@ func (b *batches) bind(message []byte) (err error) {
 		}
 	}
 	if b.packed[at] == nil {
-		if b.packed[at], err = b.bound.Keep(0, pickData(b.rows.data, b.list(at))); err != nil {
+		if b.packed[at], err = b.bound.Keep(0, PickData(b.data, b.List(at))); err != nil {
 			return fmt.Errorf("session: batch %d: %w", k, err)
 		}
 	}
@@ -254,47 +263,42 @@ func widened(data matrix.Matrix) bool {
 	return !sparse && !bytes
 }
 
-// pickData returns the rows of the list of a matrix.
-func pickData(data matrix.Matrix, list []int) matrix.Matrix {
+// PickData returns the rows of the list of a matrix.
+func PickData(data matrix.Matrix, list []int) matrix.Matrix {
 	if s, ok := data.(matrix.Sparse); ok {
 		return matrix.PickSparse(s, list)
 	}
 	return matrix.Pick(data, list)
 }
 
-// pick returns the rows of the list with their labels and groups. A later change of the list also
-// changes the returned data.
-func (r rows) pick(list []int) rows {
-	part := rows{data: pickData(r.data, list), classes: r.classes}
-	place := make([]int, r.len()) // position of each row in list, from 1
-	for at, i := range list {
-		part.labels = append(part.labels, r.labels[i])
-		place[i] = at + 1
+// Products returns the kind of products with the rows of a batch.
+func (b *Batches) Products() string { return b.bound.Products() }
+
+// KeptBytes returns the least memory of the packed rows of all batches, in bytes, with floats of
+// the given size. Rows in pages do not count.
+func (b *Batches) KeptBytes(float uintptr, pages bool) uint64 {
+	if pages {
+		return 0
 	}
-	for _, g := range r.groups {
-		own := constraints.Group{Name: g.Name}
-		for _, i := range g.Rows {
-			if place[i] > 0 {
-				own.Rows = append(own.Rows, place[i]-1)
-			}
-		}
-		part.groups = append(part.groups, own)
+	rows := 0
+	for s := range b.strata {
+		rows += b.counts[s] * len(b.order)
 	}
-	pickOf := func(of []int) []int {
-		own := make([]int, len(list))
-		for at, i := range list {
-			own[at] = of[i]
-		}
-		return own
+	n, d := b.data.Dims()
+	elements := uint64(rows) * uint64(d)
+	if x, ok := b.data.(matrix.Sparse); ok {
+		starts, _, _ := x.Entries()
+		const start, column = 8, 4
+		entries := uint64(starts[n]-starts[0]) * uint64(rows) / uint64(n)
+		return uint64(rows)*start + entries*column
 	}
-	for _, a := range r.attributes {
-		part.attributes = append(part.attributes, constraints.Attribute{Name: a.Name, Values: a.Values, Of: pickOf(a.Of)})
+	const orders = 2 // copies for products with the rows and with the transposed rows
+	switch p := plan.Products(b.bound.Products()); {
+	case p.Integers():
+		return orders * elements
+	case p.BFloat16():
+		const digit = 2
+		return orders * digit * uint64(p.Digits()) * elements
 	}
-	for file, of := range r.earlier {
-		if part.earlier == nil {
-			part.earlier = map[string][]int{}
-		}
-		part.earlier[file] = pickOf(of)
-	}
-	return part
+	return elements * uint64(float)
 }

@@ -1,4 +1,4 @@
-package session
+package build
 
 import (
 	"math"
@@ -9,9 +9,7 @@ import (
 
 	"ppal/datasets/matrix"
 	"ppal/models"
-	"ppal/trainer"
 	"ppal/trainer/problem"
-	"ppal/trainer/step"
 )
 
 const (
@@ -28,36 +26,24 @@ const (
 	momentsBlock   = 1 << 16 // numbers that are read at a time
 )
 
-// hasScales reports whether quasi-Newton steps of the model may use scales (problem.Scaled): with
+// HasScales reports whether quasi-Newton steps of the model may use scales (problem.Scaled): with
 // the regularizer none or l2, and with few enough weights. A network also needs shared heads,
 // smooth units, and few enough features and units for whitened scales.
-func (b *builder) hasScales() bool {
-	kind := b.regularizer.Kind
-	if kind != problem.NoRegularizer && kind != problem.SquaredL2 || b.parameters() > mostScales {
+func (b *Builder) HasScales() bool {
+	kind := b.Regularizer.Kind
+	if kind != problem.NoRegularizer && kind != problem.SquaredL2 || b.Parameters() > mostScales {
 		return false
 	}
-	if models.IsLinear(b.model) {
+	if models.IsLinear(b.Model) {
 		return true
 	}
-	k, known := b.model.(models.Kinked)
-	n, units := b.inputs()+1, models.FirstUnits(b.model)
-	return known && !k.Kinks() && models.BeginsWithLayer(b.model) && n <= mostWhitened && n*n*units <= mostProducts
+	k, known := b.Model.(models.Kinked)
+	n, units := b.Inputs()+1, models.FirstUnits(b.Model)
+	return known && !k.Kinks() && models.BeginsWithLayer(b.Model) && n <= mostWhitened && n*n*units <= mostProducts
 }
 
-// parameters returns the number of weights and biases.
-func (b *builder) parameters() int {
-	ends := parameterEnds(b.model)
-	return ends[len(ends)-1]
-}
-
-// usesScales reports whether the training takes quasi-Newton steps of such a model.
-func (a *assembly) usesScales() bool {
-	rule, ok := a.options.Method.(trainer.DualRule)
-	return a.builder.scales != nil && (a.batches != nil || ok && rule.PrimalStep().Kind == step.LBFGS)
-}
-
-// setScales sets the scales of the weights from second moments over the training rows. All
-// processes must call it, because it sums over them.
+// SetScales sets the scales of the weights from second moments over the training rows with the
+// given labels. All processes must call it, because it sums over them.
 //
 // The second derivative of a loss of the scores x^T z is the mean of the loss's curvature times z
 // z^T, with the features z of a row, the last of which is 1 for the bias. So it is about a multiple
@@ -75,62 +61,58 @@ func (a *assembly) usesScales() bool {
 // E[z_j^2]^(-1/4) instead. The full scale of a diagonal G would be s_j = E[z_j^2]^(-1/2). With half
 // the exponent, runs need about as many evaluations, and bounds on decisions end with a smaller
 // objective (docs/reference/steps.md). Networks keep T = I there.
-func (a *assembly) setScales() error {
-	if !a.usesScales() {
-		return nil
-	}
-	if whitened, err := a.whiten(); err != nil || whitened || !models.IsLinear(a.builder.model) {
+func (b *Builder) SetScales(data matrix.Matrix, labels []int) error {
+	if whitened, err := b.whiten(data, labels); err != nil || whitened || !models.IsLinear(b.Model) {
 		return err
 	}
-	return a.stretch()
+	return b.stretch(data)
 }
 
 // whiten sets the whitened scales of the linear model or of the first layer. It returns false if
 // the features are too many, the rows too few, or the moments not finite.
-func (a *assembly) whiten() (bool, error) {
-	b, train := a.builder, a.data.splits[0].rows
-	n, columns, ridge := b.inputs()+1, b.outputs(), whiteningRidge
-	if !models.IsLinear(b.model) {
-		columns, ridge = models.FirstUnits(b.model), networkRidge
+func (b *Builder) whiten(data matrix.Matrix, labels []int) (bool, error) {
+	n, columns, ridge := b.Inputs()+1, b.Outputs(), whiteningRidge
+	if !models.IsLinear(b.Model) {
+		columns, ridge = models.FirstUnits(b.Model), networkRidge
 	}
-	if n > mostWhitened || train.len() < leastRows*n {
+	if n > mostWhitened || len(labels) < leastRows*n {
 		return false, nil
 	}
 	g := mat.NewSymDense(n, nil)
-	if err := a.moments(g, momentsStride(train.len(), n)); err != nil {
+	if err := b.moments(g, data, labels, momentsStride(len(labels), n)); err != nil {
 		return false, err
 	}
 	ridge *= mat.Trace(g) / float64(n)
-	if r := b.regularizer; r.Kind == problem.SquaredL2 {
+	if r := b.Regularizer; r.Kind == problem.SquaredL2 {
 		ridge += r.Weight / mostCurvature
 	}
 	for i := range n {
 		g.SetSym(i, i, g.At(i, i)+ridge)
 	}
-	if !models.IsLinear(b.model) { // the first layer keeps its proportion to the others
+	if !models.IsLinear(b.Model) { // the first layer keeps its proportion to the others
 		g.ScaleSym(1/ridge, g)
 	}
-	return b.scales.Whiten(g, columns), nil
+	return b.Scales.Whiten(g, columns), nil
 }
 
 // stretch sets the scales s_j.
-func (a *assembly) stretch() error {
-	b, train := a.builder, a.data.splits[0].rows
-	from, to := a.devices.share(train.len())
-	sums := b.squares(train.data, from, to)
-	if err := a.devices.sum(sums); err != nil {
+func (b *Builder) stretch(data matrix.Matrix) error {
+	rows, _ := data.Dims()
+	from, to := b.Devices.share(rows)
+	sums := b.squares(data, from, to)
+	if err := b.Devices.Team.Sum(sums); err != nil {
 		return err
 	}
-	least := leastMoment * slices.Max(sums) / float64(train.len())
+	least := leastMoment * slices.Max(sums) / float64(rows)
 	if !(least > 0) || math.IsInf(least, 1) {
 		return nil
 	}
-	diagonal := make([]float64, 0, b.scales.Len()) // the graph has the weights feature by feature, and then the biases
-	for _, sum := range append(sums, float64(train.len())) {
-		s := math.Pow(max(sum/float64(train.len()), least), -0.25)
-		diagonal = append(diagonal, slices.Repeat([]float64{s}, b.outputs())...)
+	diagonal := make([]float64, 0, b.Scales.Len()) // the graph has the weights feature by feature, and then the biases
+	for _, sum := range append(sums, float64(rows)) {
+		s := math.Pow(max(sum/float64(rows), least), -0.25)
+		diagonal = append(diagonal, slices.Repeat([]float64{s}, b.Outputs())...)
 	}
-	b.scales.Stretch(diagonal)
+	b.Scales.Stretch(diagonal)
 	return nil
 }
 
@@ -143,26 +125,25 @@ func momentsStride(rows, n int) int {
 
 // moments sets dst to E[z z^T] over every stride-th training row, with a last feature of 1. Each
 // class has the same weight: that of a row is 1 over the number of these rows of its class.
-func (a *assembly) moments(dst *mat.SymDense, stride int) error {
-	train := a.data.splits[0].rows
-	from, to := a.devices.share(train.len())
+func (b *Builder) moments(dst *mat.SymDense, data matrix.Matrix, labels []int, stride int) error {
+	from, to := b.Devices.share(len(labels))
 	classes := make(map[int]float64)
-	for i := 0; i < train.len(); i += stride {
-		classes[train.labels[i]]++
+	for i := 0; i < len(labels); i += stride {
+		classes[labels[i]]++
 	}
 	sums, n := dst.RawSymmetric().Data, dst.SymmetricDim() // the upper triangle, row by row
 	z := make([]float64, n)
 	z[n-1] = 1
-	a.builder.eachRow(train.data, from, to, stride, func(i int, row []float64) {
+	b.eachRow(data, from, to, stride, func(i int, row []float64) {
 		copy(z, row)
-		weight := 1 / classes[train.labels[i]]
+		weight := 1 / classes[labels[i]]
 		for j, v := range z {
 			if v != 0 { // a sparse row has few other features
 				floats.AddScaled(sums[j*n+j:(j+1)*n], weight*v, z[j:])
 			}
 		}
 	})
-	if err := a.devices.sum(sums); err != nil {
+	if err := b.Devices.Team.Sum(sums); err != nil {
 		return err
 	}
 	floats.Scale(1/sums[n*n-1], sums) // the last sum is that of the weights
@@ -171,13 +152,13 @@ func (a *assembly) moments(dst *mat.SymDense, stride int) error {
 
 // squares returns the sums of the squares of the features over rows [from, to), as the model sees
 // the features.
-func (b *builder) squares(data matrix.Matrix, from, to int) []float64 {
+func (b *Builder) squares(data matrix.Matrix, from, to int) []float64 {
 	_, cols := data.Dims()
 	sums := make([]float64, cols)
 	if p, ok := data.(*matrix.Part); ok {
 		data, from, to = p.Own, from-p.From, to-p.From
 	}
-	if s, ok := data.(matrix.Sparse); ok && b.center == nil && b.scale == nil {
+	if s, ok := data.(matrix.Sparse); ok && b.Center == nil && b.Scale == nil {
 		starts, columns, values := s.Entries()
 		for k := starts[from]; k < starts[to]; k++ {
 			v := 1.0
@@ -199,7 +180,7 @@ func (b *builder) squares(data matrix.Matrix, from, to int) []float64 {
 // eachRow calls visit with the numbers and the features of the rows of [from, to) whose numbers are
 // multiples of stride, as the model sees them. The features are valid until the next call. Rows are
 // read as a list, because each scattered row may load whole pages of a file (matrix.Gatherer).
-func (b *builder) eachRow(data matrix.Matrix, from, to, stride int, visit func(i int, row []float64)) {
+func (b *Builder) eachRow(data matrix.Matrix, from, to, stride int, visit func(i int, row []float64)) {
 	_, cols := data.Dims()
 	before := 0 // rows of other processes
 	if p, ok := data.(*matrix.Part); ok {
@@ -216,11 +197,11 @@ func (b *builder) eachRow(data matrix.Matrix, from, to, stride int, visit func(i
 		for r := range list {
 			row := room[r*cols : (r+1)*cols]
 			for j := range row {
-				if b.center != nil {
-					row[j] -= b.center[j]
+				if b.Center != nil {
+					row[j] -= b.Center[j]
 				}
-				if b.scale != nil {
-					row[j] *= b.scale[j]
+				if b.Scale != nil {
+					row[j] *= b.Scale[j]
 				}
 			}
 			visit(i+r*stride, row)

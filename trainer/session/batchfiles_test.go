@@ -9,34 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/tensor"
 
-	"ppal/datasets/matrix"
 	"ppal/internal/racing"
 	"ppal/internal/rundir"
 	"ppal/models"
 )
-
-// gather returns the listed rows in the order of the list.
-func TestGather(t *testing.T) {
-	data := &matrix.Dense{Rows: 3000, Cols: 2}
-	for i := range 2 * data.Rows {
-		data.Data = append(data.Data, float64(i)+0.25)
-	}
-	var list []int
-	for i := range 2500 {
-		list = append(list, i*1301%3000)
-	}
-	got := gather[float32](data, append(list, 7, 7))
-	for i, row := range append(list, 7, 7) {
-		if want := []float32{float32(2*row) + 0.25, float32(2*row) + 1.25}; !slices.Equal(got.data[2*i:2*i+2], want) {
-			t.Fatalf("row %d is %v, want %v", i, got.data[2*i:2*i+2], want)
-		}
-	}
-	wide := make([]float64, 4)
-	got.Float64(wide, 1, 3)
-	if want := []float64{2602.25, 2603.25, 5204.25, 5205.25}; !slices.Equal(wide, want) {
-		t.Errorf("%v, want %v", wide, want)
-	}
-}
 
 // A run on mini-batches of rows in files equals a run in memory, bit by bit, if several batches are
 // packed together, and after an interruption.
@@ -88,29 +64,6 @@ func TestBatchesInFiles(t *testing.T) {
 		}
 		if diff := cmp.Diff(recordsOf(t, whole), recordsOf(t, torn)); diff != "" {
 			t.Errorf("%v: the records of a run that continues differ: %s", dtype, diff)
-		}
-	}
-}
-
-// The first batch packs several batches, as many as fit in a share of the bound.
-func TestPackAhead(t *testing.T) {
-	racing.Skip(t, "TestBatchesInFiles runs the same goroutines")
-	file := wideTable(t, 3000)
-	for memory, want := range map[int64]int{0: 1, 1 << 10: 1, 1 << 20: 4, 1 << 30: 21} {
-		a := buildOptions(t, onTable(DemographicParity{Epsilon: []float64{0.05}}, CSV(file, "y", "sex=m"), func(o *Options) {
-			o.BatchSize, o.Device.Memory, o.Settings.Iterations = 100, memory, 100
-		}))
-		if err := a.sampler.Sample(0); err != nil {
-			t.Fatal(err)
-		}
-		packed := 0
-		for _, p := range a.batches.packed {
-			if p != nil {
-				packed++
-			}
-		}
-		if packed != want || len(a.batches.packed) != 21 {
-			t.Errorf("memory %d: %d of %d batches are packed, want %d", memory, packed, len(a.batches.packed), want)
 		}
 	}
 }

@@ -1,0 +1,91 @@
+package build
+
+import (
+	"ppal/trainer/graph"
+	"ppal/trainer/problem"
+)
+
+// Exact is the task in float64, computed one block of rows at a time. A forward pass computes the
+// scores S(x) block by block, then f and g of all scores. A backward pass computes D = d(w_0 f +
+// w.g)/dS for all scores, then sums the blocks' gradients of <D, S(x)>. The terms of the
+// parameters follow the terms of the scores. Certificates use Exact, because Exact needs little
+// memory; Exact is slow.
+type Exact struct {
+	*problem.HostSpace[float64]
+	b         *Builder
+	blocks    *Blocks
+	head      *graph.Problem // f and g of the scores
+	direction problem.Vector // gradient D of head
+	scores    []float64      // of the last forward pass
+	hosts     [][]float64    // D of each gradient of a pass
+}
+
+var (
+	_ problem.Problem = (*Exact)(nil)
+	_ problem.Several = (*Exact)(nil)
+)
+
+// NewExact returns the problem at the iterate x, the stacked weights as trained. blocks compute the
+// scores in float64, and head is f and g of the scores. The problem keeps the slice x as its
+// iterate.
+func NewExact(b *Builder, blocks *Blocks, head *graph.Problem, x []float64) *Exact {
+	return &Exact{HostSpace: problem.NewHostSpace(x, b.Regularizer), b: b, blocks: blocks, head: head, direction: head.Space().New()}
+}
+
+// Dims implements problem.Problem.
+func (e *Exact) Dims() (n, m int) {
+	_, m = e.head.Dims()
+	return len(e.Slice(problem.Iterate)), m + e.b.Terms.Len()
+}
+
+// NonSmooth implements problem.NonSmooth. The kinks are those of f and g of the scores, of the
+// network, or of the terms of the parameters.
+func (e *Exact) NonSmooth() bool {
+	network, terms := e.blocks.block, e.b.Terms
+	return e.head.NonSmooth() || network != nil && network.NonSmooth() || terms != nil && terms.problem.NonSmooth()
+}
+
+// Forward implements problem.Problem.
+func (e *Exact) Forward(g []float64) (f float64, err error) {
+	if e.scores, err = e.blocks.AppendScores(e.scores[:0], e.Slice(problem.Iterate)); err != nil {
+		return 0, err
+	}
+	own, err := e.b.Terms.At(e.Slice(problem.Iterate))
+	if err != nil {
+		return 0, err
+	}
+	copy(g[len(g)-len(own):], own)
+	e.head.Space().Write(problem.Iterate, e.scores)
+	return e.head.Forward(g[:len(g)-len(own)])
+}
+
+// Backward implements problem.Problem.
+func (e *Exact) Backward(coefficients []float64, d problem.Vector) error {
+	return e.BackwardSeveral([][]float64{coefficients}, []problem.Vector{d})
+}
+
+// BackwardSeveral implements problem.Several. Most of the time of a pass is the conversion of the
+// rows to float64.
+func (e *Exact) BackwardSeveral(coefficients [][]float64, d []problem.Vector) error {
+	sums := make([][]float64, len(d))
+	for i, c := range coefficients {
+		if err := e.head.Backward(c[:len(c)-e.b.Terms.Len()], e.direction); err != nil {
+			return err
+		}
+		if i == len(e.hosts) {
+			n, _ := e.head.Dims()
+			e.hosts = append(e.hosts, make([]float64, n))
+		}
+		e.head.Space().Read(e.hosts[i], e.direction)
+		sums[i] = e.Slice(d[i])
+	}
+	if err := e.blocks.pullBack(sums, e.Slice(problem.Iterate), e.hosts[:len(d)]); err != nil {
+		return err
+	}
+	for i, c := range coefficients {
+		if err := e.b.Terms.addGradient(sums[i], c[len(c)-e.b.Terms.Len():]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
