@@ -31,17 +31,16 @@ type keptIndex struct {
 	Profiles []sentProfile
 	Schema   string // schemaKey of the columns
 	Rows     int
-	Source   int64 // position of sheet.source; 0: all rows
+	Listed   bool // the first array is sheet.source; else the rows are all rows
 	Columns  []keptColumn
 }
 
-// keptColumn is a column in a kept file.
+// keptColumn describes a column, which is an array in the kept file.
 type keptColumn struct {
 	Name    string
 	Values  []string
 	Numbers bool
 	Single  bool // column.single
-	At      int64
 }
 
 // keeper keeps the rows of one table. The methods of a nil *keeper do nothing.
@@ -162,17 +161,17 @@ func (k *keeper) sheet(wanted *schema) *sheet {
 func (k *keeper) read() (*sheet, error) {
 	s := &sheet{name: k.table.opts.File, rows: k.index.Rows, pages: k.table.opts.Pages}
 	var err error
-	if k.index.Source != 0 {
-		if s.source, err = paged.Get[int](k.file, k.index.Source, s.rows); err != nil {
+	if k.index.Listed {
+		if s.source, err = paged.Next[int](k.file, s.rows); err != nil {
 			return nil, err
 		}
 	}
 	for _, kept := range k.index.Columns {
 		c := &column{name: kept.Name, values: kept.Values, single: kept.Single}
 		if kept.Numbers {
-			c.numbers, err = paged.Get[float64](k.file, kept.At, s.rows)
+			c.numbers, err = paged.Next[float64](k.file, s.rows)
 		} else {
-			c.codes, err = paged.Get[int32](k.file, kept.At, s.rows)
+			c.codes, err = paged.Next[int32](k.file, s.rows)
 		}
 		if err != nil {
 			return nil, err
@@ -188,40 +187,21 @@ func (k *keeper) write(s *sheet, of *schema, profiles []sentProfile) {
 	if k == nil {
 		return
 	}
-	size := paged.KeptBytes[int](len(s.source))
-	for _, c := range s.columns {
-		size += paged.KeptBytes[float64](len(c.numbers)) + paged.KeptBytes[int32](len(c.codes))
+	index, arrays := keptIndex{Profiles: profiles, Schema: schemaKey(of), Rows: s.rows, Listed: s.source != nil}, []paged.Array(nil)
+	if index.Listed {
+		arrays = append(arrays, paged.Of(&s.source))
 	}
-	index := keptIndex{Profiles: profiles, Schema: schemaKey(of), Rows: s.rows}
-	k.Write(size, func(file *paged.Kept) (any, error) { return &index, index.move(file, s) })
-}
-
-// move moves the columns of a sheet to a kept file.
-func (x *keptIndex) move(file *paged.Kept, s *sheet) error {
 	for _, c := range s.columns {
 		if !utf8.ValidString(c.name) || slices.ContainsFunc(c.values, func(v string) bool { return !utf8.ValidString(v) }) {
-			return fmt.Errorf("the column %q has a text that is not in UTF-8", c.name) // JSON would change it
+			k.NotKept(fmt.Errorf("the column %q has a text that is not in UTF-8", c.name)) // JSON would change it
+			return
 		}
-	}
-	if s.source != nil {
-		moved, at, err := paged.Put(file, s.source)
-		if err != nil {
-			return err
-		}
-		s.source, x.Source = moved, at
-	}
-	for _, c := range s.columns {
-		kept := keptColumn{Name: c.name, Values: c.values, Numbers: c.codes == nil, Single: c.single}
-		var err error
-		if kept.Numbers {
-			c.numbers, kept.At, err = paged.Move(file, c.numbers)
+		index.Columns = append(index.Columns, keptColumn{Name: c.name, Values: c.values, Numbers: c.codes == nil, Single: c.single})
+		if c.codes == nil {
+			arrays = append(arrays, paged.Of(&c.numbers))
 		} else {
-			c.codes, kept.At, err = paged.Move(file, c.codes)
+			arrays = append(arrays, paged.Of(&c.codes))
 		}
-		if err != nil {
-			return err
-		}
-		x.Columns = append(x.Columns, kept)
 	}
-	return nil
+	k.Write(index, arrays...)
 }

@@ -11,10 +11,11 @@ type keptSparse struct {
 	notes, warnings []string
 }
 
-// sparseIndex describes the rows in a kept file.
+// sparseIndex describes the rows in a kept file, which has the arrays Starts, Columns, Labels and
+// Values.
 type sparseIndex struct {
-	Rows, Cols, Entries             int
-	Starts, Columns, Values, Labels int64 // positions; Values 0: all entries are 1
+	Rows, Cols, Entries int
+	Valued              bool // has values; else all entries are 1
 }
 
 // sparseVersion changes when the same file gives other rows.
@@ -51,47 +52,30 @@ func (o *TableOptions) readSparse() (*LIBSVM, *keptSparse, error) {
 		k.warnings = append(k.warnings, OpenEnd(o.File))
 	}
 	x := file.X
-	size := paged.KeptBytes[int](len(x.Starts)) + paged.KeptBytes[int32](len(x.Columns)) +
-		paged.KeptBytes[float64](len(x.Values)) + paged.KeptBytes[float64](len(file.Labels))
-	k.Write(size, func(kept *paged.Kept) (any, error) {
-		index := &sparseIndex{Rows: x.Rows, Cols: x.Cols, Entries: len(x.Columns)}
-		return index, index.move(kept, file)
-	})
+	index := sparseIndex{Rows: x.Rows, Cols: x.Cols, Entries: len(x.Columns), Valued: x.Values != nil}
+	arrays := []paged.Array{paged.Of(&x.Starts), paged.Of(&x.Columns), paged.Of(&file.Labels)}
+	if index.Valued {
+		arrays = append(arrays, paged.Of(&x.Values))
+	}
+	k.Write(index, arrays...)
 	return file, k, nil
-}
-
-// move moves the rows to a kept file.
-func (i *sparseIndex) move(kept *paged.Kept, file *LIBSVM) (err error) {
-	x := file.X
-	if x.Starts, i.Starts, err = paged.Move(kept, x.Starts); err != nil {
-		return err
-	}
-	if x.Columns, i.Columns, err = paged.Move(kept, x.Columns); err != nil {
-		return err
-	}
-	if x.Values != nil {
-		if x.Values, i.Values, err = paged.Move(kept, x.Values); err != nil {
-			return err
-		}
-	}
-	file.Labels, i.Labels, err = paged.Move(kept, file.Labels)
-	return err
 }
 
 // read returns the rows in a kept file.
 func (i *sparseIndex) read(kept *paged.Kept) (file *LIBSVM, err error) {
 	x := &matrix.CSR{Rows: i.Rows, Cols: i.Cols}
-	if x.Starts, err = paged.Get[int](kept, i.Starts, i.Rows+1); err != nil {
+	file = &LIBSVM{X: x}
+	if x.Starts, err = paged.Next[int](kept, i.Rows+1); err != nil {
 		return nil, err
 	}
-	if x.Columns, err = paged.Get[int32](kept, i.Columns, i.Entries); err != nil {
+	if x.Columns, err = paged.Next[int32](kept, i.Entries); err != nil {
 		return nil, err
 	}
-	if i.Values != 0 {
-		if x.Values, err = paged.Get[float64](kept, i.Values, i.Entries); err != nil {
-			return nil, err
-		}
+	if file.Labels, err = paged.Next[float64](kept, i.Rows); err != nil {
+		return nil, err
 	}
-	labels, err := paged.Get[float64](kept, i.Labels, i.Rows)
-	return &LIBSVM{X: x, Labels: labels}, err
+	if i.Valued {
+		x.Values, err = paged.Next[float64](kept, i.Entries)
+	}
+	return file, err
 }

@@ -33,12 +33,9 @@ func (b *Bytes) SetRows(i int, rows [][]uint8) {
 	}
 }
 
-// Move calls to with the values. The result, which has the same values, becomes the matrix's
-// memory.
-func (b *Bytes) Move(to func(values []uint8) ([]uint8, error)) (err error) {
-	b.Data, err = to(b.Data)
-	return err
-}
+// Copies returns the places of the copies of the values, the matrix's memory: the caller may set
+// them to other memory with the same values.
+func (b *Bytes) Copies() []*[]uint8 { return []*[]uint8{&b.Data} }
 
 // SetScale changes the scale.
 func (b *Bytes) SetScale(scale float64) { b.Scale = scale }

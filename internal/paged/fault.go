@@ -27,21 +27,17 @@ func Fault(value any) *FaultError {
 	return faults.find(at.Addr())
 }
 
-// mapping is a range of addresses that a file has, or had before its Dir was closed: a deferred
-// Close runs before the panic ends.
-type mapping struct {
-	from, to uintptr
-	path     string
-}
-
-// mappings are those of all Dirs of the process.
+// mappings are the ranges of addresses of the files of all Dirs of the process. A range stays when
+// its Dir is closed, because a deferred Close runs before a panic ends.
 type mappings struct {
 	mutex sync.Mutex
 	list  []mapping
 }
 
-// mostMappings bounds the list. The oldest mappings are probably gone.
-const mostMappings = 1 << 14
+type mapping struct {
+	from, to uintptr
+	path     string
+}
 
 var faults mappings
 
@@ -52,9 +48,6 @@ func (m *mappings) add(memory []byte, path string) {
 	from := uintptr(unsafe.Pointer(&memory[0]))
 	own := mapping{from, from + uintptr(len(memory)), path}
 	m.list = slices.DeleteFunc(m.list, func(old mapping) bool { return old.from < own.to && own.from < old.to })
-	if len(m.list) == mostMappings {
-		m.list = slices.Delete(m.list, 0, mostMappings/2)
-	}
 	m.list = append(m.list, own)
 }
 

@@ -37,11 +37,11 @@ func TestFault(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows")
 	keep(t, newDir(t, 0), path, make([]float64, 100_000), []int32{1}, "")
 	d := newDir(t, 0)
-	k, err := d.OpenKept(path, anyIndex)
+	k, _, err := d.openKept(path, anyRecord)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := Get[float64](k, keptHead, 100_000)
+	x, err := Next[float64](k, 100_000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestCheck(t *testing.T) {
 		}
 		writer, reader := newDir(t, 0), newDir(t, 0)
 		keep(t, writer, path, x, []int32{1}, "")
-		if _, err := reader.OpenKept(path, anyIndex); err != nil {
+		if _, _, err := reader.openKept(path, anyRecord); err != nil {
 			t.Fatal(err)
 		}
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o400 {

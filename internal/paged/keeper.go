@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Keeper keeps the rows of one source, which is a file or several files, in a kept file for later
-// processes. The methods of a nil *Keeper do nothing.
+// Keeper keeps the arrays of one source of rows, which is a file or several files, in a kept file
+// for later processes. The methods of a nil *Keeper do nothing.
 //
 // The name of the kept file depends on the key, which describes the source and everything that
 // determines the rows. If a kept file is damaged, or if the source has changed, the kept file is
@@ -37,15 +37,8 @@ var errOtherRows = errors.New("it has the rows of another source")
 // errChanged is the error of a kept file of an older version of the source.
 var errChanged = errors.New("the source has changed")
 
-// ErrChanging says that a source changed while it was read.
-var ErrChanging = errors.New("the file changed while it was read")
-
-// keptRecord is the index of a Keeper's file.
-type keptRecord struct {
-	Key    string // Keeper.key of the process that wrote the file
-	SHA256 string // of the source
-	Index  json.RawMessage
-}
+// errChanging says that a source changed while it was read.
+var errChanging = errors.New("the file changed while it was read")
 
 // NewKeeper returns the keeper of the rows of a source in a folder, which Write makes if it does
 // not exist. name names the source for the user, and files are the paths of its files. key is
@@ -115,9 +108,8 @@ func (k *Keeper) Open(index any) *Kept {
 	if k == nil {
 		return nil
 	}
-	record := &keptRecord{}
-	file, err := k.dir.OpenKept(k.path, func(text []byte) error {
-		if json.Unmarshal(text, record) != nil || record.Key != k.key || json.Unmarshal(record.Index, index) != nil {
+	file, record, err := k.dir.openKept(k.path, func(r *keptRecord) error {
+		if r.Key != k.key || json.Unmarshal(r.Index, index) != nil {
 			return errOtherRows
 		}
 		return nil
@@ -150,28 +142,36 @@ func (k *Keeper) Used() {
 	k.Note(fmt.Sprintf("The kept rows of %s are read from %s. You may delete this file at any time.", k.name, k.path))
 }
 
-// Write writes a kept file for data of the given size, a sum of KeptBytes. fill puts the data into
-// the file and returns the index, which is turned into JSON. After an error of fill, there is no
-// kept file.
-func (k *Keeper) Write(size int64, fill func(file *Kept) (index any, err error)) {
+// NotKept warns that the rows are not kept.
+func (k *Keeper) NotKept(err error) {
+	k.Warn(fmt.Sprintf("The rows of %s are not kept for later runs: %v.", k.name, err))
+}
+
+// Write writes a kept file of the arrays, which then lie there, and frees their own files. The
+// index, which is turned into JSON, says what they mean. An array that Write has not moved after an
+// error stays where it is.
+func (k *Keeper) Write(index any, arrays ...Array) {
 	if k == nil {
 		return
 	}
-	if err := k.tryWrite(size, fill); err != nil {
-		k.Warn(fmt.Sprintf("The rows of %s are not kept for later runs: %v.", k.name, err))
+	if err := k.write(index, arrays); err != nil {
+		k.NotKept(err)
 		return
 	}
 	k.Note(fmt.Sprintf("The rows of %s are kept for later runs in %s. You may delete this file at any time.", k.name, k.path))
 }
 
-func (k *Keeper) tryWrite(size int64, fill func(file *Kept) (index any, err error)) (err error) {
+func (k *Keeper) write(index any, arrays []Array) (err error) {
 	record := keptRecord{Key: k.key}
 	if record.SHA256, err = k.sum(); err != nil {
 		return err
 	}
+	if record.Index, err = json.Marshal(index); err != nil {
+		return err
+	}
 	now, err := stampsOf(k.files)
 	if err == nil && fmt.Sprint(now) != fmt.Sprint(k.stamps) {
-		err = ErrChanging
+		err = errChanging
 	}
 	if err != nil {
 		return err
@@ -179,29 +179,5 @@ func (k *Keeper) tryWrite(size int64, fill func(file *Kept) (index any, err erro
 	if err := os.MkdirAll(filepath.Dir(k.path), 0o777); err != nil {
 		return err
 	}
-	file, err := k.dir.NewKept(filepath.Dir(k.path), size)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, file.Discard()) }()
-	index, err := fill(file)
-	if err != nil {
-		return err
-	}
-	if record.Index, err = json.Marshal(index); err != nil {
-		return err
-	}
-	text, err := json.Marshal(record)
-	if err != nil {
-		return err
-	}
-	return file.Commit(k.path, text)
-}
-
-// Move moves x to a kept file, and frees its own file. After an error x stays where it is.
-func Move[T any](file *Kept, x []T) (moved []T, at int64, err error) {
-	if moved, at, err = Put(file, x); err != nil {
-		return x, 0, err
-	}
-	return moved, at, Free(file.dir, x)
+	return k.dir.writeKept(k.path, record, arrays)
 }

@@ -2,11 +2,12 @@ package paged
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -20,213 +21,237 @@ var ErrDamaged = errors.New("paged: not a complete file of kept rows")
 
 // A kept file is memory in a file with a name, for later processes:
 //
-//	head   64 bytes: magic, format, the sizes of the rest, checksums of the rest and of the head
-//	data   slices, each from a multiple of 64 bytes; the zeros between are data
-//	sums   CRC-32C of each block of keptBlock bytes of data
-//	index  bytes of the caller
+//	head    64 bytes: magic, format, where the record begins, its size, checksums of record and head
+//	arrays  each from a multiple of 64 bytes; the zeros between are data
+//	record  a keptRecord in JSON
 //
 // All numbers have the byte order of the machine. A machine with another order finds another magic.
 const (
 	keptMagic  = 0x70706c726f777331 // pplrows1
-	keptFormat = 1
+	keptFormat = 2
 	keptHead   = 64
 	keptLine   = 64
 	keptBlock  = 4 << 20
 	keptMode   = 0o400
 
-	// putBytes is the number of bytes that Put writes at a time. A system that caches larger pieces
+	// pieceBytes is the number of bytes that are written at a time. A system that caches larger pieces
 	// maps a whole piece where a program reads one page of it.
-	putBytes = 64 << 10
+	pieceBytes = 64 << 10
 )
+
+// keptRecord describes a kept file.
+type keptRecord struct {
+	Key    string // Keeper.key of the process that wrote the file
+	SHA256 string // of the source
+	Sizes  []int64
+	Sums   []uint32        // CRC-32C of each block of keptBlock bytes of arrays
+	Index  json.RawMessage // of the caller
+}
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Kept is a file that keeps slices for later processes.
+// Array is an array for a kept file.
+type Array struct {
+	bytes []byte
+	move  func(to []byte) // makes the variable the array at to
+}
+
+// Of returns the array in a variable. Keeper.Write sets the variable to the copy in the file, which
+// is read-only and valid until the Dir is closed.
+func Of[T any](x *[]T) Array {
+	return Array{bytesOf(*x), func(to []byte) { *x = elements[T](to) }}
+}
+
+// elements returns the elements of T that lie in bytes.
+func elements[T any](bytes []byte) []T {
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(bytes))), len(bytes)/int(sizeOf[T]()))
+}
+
+// Kept is an open kept file.
 type Kept struct {
-	dir   *Dir
-	file  atomicfile.Handle
-	temp  string // the name until Commit; "": none
-	bytes []byte // the head and the data
-	used  int64
+	bytes []byte  // the head and the arrays
+	sizes []int64 // of the arrays that Next has not returned
+	at    int64   // where the next array begins
 }
 
-// KeptBytes returns the size that n elements of T need in a kept file.
-func KeptBytes[T any](n int) int64 {
-	return (int64(n)*int64(sizeOf[T]()) + keptLine - 1) / keptLine * keptLine
+// Next returns the next array of a kept file, in the order of Keeper.Write. The error wraps
+// ErrDamaged if the array does not have n elements of T.
+func Next[T any](k *Kept, n int) ([]T, error) {
+	if size := int64(n) * int64(sizeOf[T]()); len(k.sizes) == 0 || k.sizes[0] != size || k.at+size > int64(len(k.bytes)) {
+		return nil, fmt.Errorf("%w: it does not have %d elements at %d of %d bytes", ErrDamaged, n, k.at, len(k.bytes))
+	}
+	own := k.bytes[k.at:][:k.sizes[0]]
+	k.at, k.sizes = k.at+lines(k.sizes[0]), k.sizes[1:]
+	return elements[T](own), nil
 }
 
-// NewKept begins a kept file in a folder for data of the given size, a sum of KeptBytes. The file
-// has no name before Commit, so nothing stays if the process ends earlier. On a file system without
-// such files (NFS), a process that is killed leaves a file .kept-*. The slices that Put returns are
-// read-only, and valid until the Dir is closed, with or without Commit.
-func (d *Dir) NewKept(folder string, size int64) (*Kept, error) {
-	f, temp, err := unnamed(folder)
+// lines rounds a size up to a multiple of keptLine.
+func lines(size int64) int64 { return (size + keptLine - 1) / keptLine * keptLine }
+
+// writeKept writes a kept file, gives it its name when it is complete, and makes it read-only. A
+// process that uses an older file with this name keeps it. The new file has no name before, so
+// nothing stays if the process ends earlier. On a file system without such files (NFS), a process
+// that is killed leaves a file .kept-*. writeKept does not wait for the disk: if a power failure
+// loses bytes, openKept finds that the file is damaged.
+func (d *Dir) writeKept(path string, record keptRecord, arrays []Array) (err error) {
+	f, temp, err := unnamed(filepath.Dir(path))
 	if err != nil {
-		return nil, fmt.Errorf("paged: %w", err)
+		return fmt.Errorf("paged: %w", err)
 	}
-	k := &Kept{dir: d, file: f, temp: temp, used: keptHead}
-	size += keptHead
-	if err = f.Truncate(size); err != nil { // the space comes with the data
-		return nil, errors.Join(d.fail(size, err), k.Discard())
-	}
-	if k.bytes, err = mappedBy[byte](d, f, int(size), mapToRead); err != nil {
-		return nil, errors.Join(err, k.Discard())
-	}
-	return k, nil
-}
-
-// Put copies x to the file. It returns the copy and the position for Get.
-func Put[T any](k *Kept, x []T) (copied []T, at int64, err error) {
-	at, size := k.used, int64(len(x))*int64(sizeOf[T]())
-	if at+size > int64(len(k.bytes)) {
-		return nil, 0, fmt.Errorf("paged: a kept file of %d bytes has no room for %d more", len(k.bytes), size)
-	}
-	k.used += KeptBytes[T](len(x))
-	if len(x) > 0 {
-		raw := unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), size)
-		for from := int64(0); from < size; from += putBytes {
-			n, err := k.file.WriteAt(raw[from:min(from+putBytes, size)], at+from)
-			if err != nil {
-				return nil, 0, k.dir.fail(at+size, err)
-			}
-			k.dir.Touch(n)
-		}
-	}
-	copied, err = Get[T](k, at, len(x))
-	return copied, at, err
-}
-
-// Get returns the n elements at a position that Put has returned.
-func Get[T any](k *Kept, at int64, n int) ([]T, error) {
-	if n == 0 {
-		return []T{}, nil
-	}
-	if at < keptHead || at%keptLine != 0 || n < 0 || int64(n) > (int64(len(k.bytes))-at)/int64(sizeOf[T]()) {
-		return nil, fmt.Errorf("%w: %d elements at %d of %d bytes", ErrDamaged, n, at, len(k.bytes))
-	}
-	return unsafe.Slice((*T)(unsafe.Pointer(&k.bytes[at])), n), nil
-}
-
-// Commit gives the file its name in the folder, makes it read-only, and replaces an older file with
-// this name. A process that uses the older file keeps it. index holds bytes for OpenKept. Commit
-// does not wait for the disk: if a power failure loses bytes, OpenKept finds that the file is
-// damaged.
-func (k *Kept) Commit(path string, index []byte) (err error) {
 	defer func() {
-		if end := k.Discard(); err == nil {
-			err = end
+		if err != nil {
+			err = errors.Join(err, f.Close())
+			if temp != "" {
+				err = errors.Join(err, atomicfile.Disk.Remove(temp))
+			}
 		}
 	}()
-	sums, err := blockSums(k.file, int64(len(k.bytes)))
+	end := int64(keptHead)
+	for _, a := range arrays {
+		record.Sizes = append(record.Sizes, int64(len(a.bytes)))
+		end += lines(int64(len(a.bytes)))
+	}
+	if err := f.Truncate(end); err != nil { // the space comes with the arrays
+		return d.fail(end, err)
+	}
+	bytes, err := mapped[byte](d, f, int(end), false)
 	if err != nil {
+		return err
+	}
+	if err := d.moveTo(f, bytes, arrays); err != nil {
+		return err
+	}
+	if record.Sums, err = blockSums(f, end); err != nil {
 		return fmt.Errorf("paged: %w", err)
 	}
-	tail := slices.Concat(sums, index)
-	if _, err := k.file.WriteAt(tail, int64(len(k.bytes))); err != nil {
-		return k.dir.fail(int64(len(k.bytes)+len(tail)), err)
+	tail, err := json.Marshal(record)
+	if err != nil {
+		return err
 	}
-	if _, err := k.file.WriteAt(head(int64(len(k.bytes)), tail), 0); err != nil {
+	if _, err := f.WriteAt(tail, end); err != nil {
+		return d.fail(end+int64(len(tail)), err)
+	}
+	if _, err := f.WriteAt(head(end, tail), 0); err != nil {
 		return fmt.Errorf("paged: %w", err)
 	}
-	if err := k.file.Chmod(keptMode); err != nil {
+	if err := f.Chmod(keptMode); err != nil {
 		return fmt.Errorf("paged: %w", err)
 	}
-	if k.temp == "" {
-		temp := fmt.Sprintf("%s.%d-%d", path, os.Getpid(), k.file.Fd())
-		if err := atomicfile.Disk.Link(k.file, temp); err != nil {
-			return fmt.Errorf("paged: %s: %w", temp, err)
+	if temp == "" {
+		name := fmt.Sprintf("%s.%d-%d", path, os.Getpid(), f.Fd())
+		if err := atomicfile.Disk.Link(f, name); err != nil {
+			return fmt.Errorf("paged: %s: %w", name, err)
 		}
-		k.temp = temp
+		temp = name
 	}
-	if err := atomicfile.Replace(k.temp, path); err != nil {
+	if err := atomicfile.Replace(temp, path); err != nil {
 		return fmt.Errorf("paged: %w", err)
 	}
-	k.dir.keeps(inUse{k.file, path, int64(len(k.bytes)), sums})
-	k.file, k.temp = nil, ""
+	d.keeps(inUse{f, path, end, record.Sums})
 	return nil
 }
 
-// Discard ends a file that gets no name. After Commit it does nothing.
-func (k *Kept) Discard() error {
-	if k.file == nil {
-		return nil
+// moveTo moves arrays to a file that is mapped to the given bytes.
+func (d *Dir) moveTo(f atomicfile.Handle, bytes []byte, arrays []Array) error {
+	at := int64(keptHead)
+	for _, a := range arrays {
+		for from := 0; from < len(a.bytes); from += pieceBytes {
+			n, err := f.WriteAt(a.bytes[from:min(from+pieceBytes, len(a.bytes))], at+int64(from))
+			if err != nil {
+				return d.fail(int64(len(bytes)), err)
+			}
+			d.Touch(n)
+		}
+		a.move(bytes[at:][:len(a.bytes)])
+		at += lines(int64(len(a.bytes)))
+		if err := d.free(a.bytes); err != nil {
+			return err
+		}
 	}
-	err := k.file.Close()
-	if k.temp != "" {
-		err = errors.Join(err, atomicfile.Disk.Remove(k.temp))
-	}
-	k.file, k.temp = nil, ""
-	return err
+	return nil
 }
 
 // head returns the first bytes of a kept file.
-func head(data int64, tail []byte) []byte {
+func head(end int64, tail []byte) []byte {
 	h := make([]byte, keptHead)
-	for i, x := range []uint64{keptMagic, keptFormat, uint64(data), uint64(len(tail)), uint64(crc32.Checksum(tail, castagnoli))} {
+	for i, x := range []uint64{keptMagic, keptFormat, uint64(end), uint64(len(tail)), uint64(crc32.Checksum(tail, castagnoli))} {
 		binary.NativeEndian.PutUint64(h[8*i:], x)
 	}
 	binary.NativeEndian.PutUint64(h[keptHead-8:], uint64(crc32.Checksum(h[:keptHead-8], castagnoli)))
 	return h
 }
 
-// OpenKept opens a kept file and returns its index. First, check gets the index and returns an
-// error if the caller does not want this file. Then OpenKept reads all bytes for their checksums.
-// The errors are those of check, of the file system (fs.ErrNotExist), or wrap ErrDamaged.
-func (d *Dir) OpenKept(path string, check func(index []byte) error) (k *Kept, err error) {
+// openKept opens a kept file. First, check gets its record and returns an error if the caller does
+// not want this file. Then openKept reads all bytes for their checksums. The errors are those of
+// check, of the file system (fs.ErrNotExist), or wrap ErrDamaged.
+func (d *Dir) openKept(path string, check func(r *keptRecord) error) (k *Kept, r *keptRecord, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("paged: %w", err)
+		return nil, nil, fmt.Errorf("paged: %w", err)
 	}
 	defer func() {
-		if k == nil {
+		if err != nil {
 			f.Close()
 		}
 	}()
 	if !ours(f) {
-		return nil, fmt.Errorf("%w: another user can write it", ErrDamaged)
+		return nil, nil, fmt.Errorf("%w: another user can write it", ErrDamaged)
 	}
-	data, tail, err := readHead(f)
+	end, r, err := readRecord(f)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	blocks := (data - keptHead + keptBlock - 1) / keptBlock
-	if int64(len(tail)) < 4*blocks {
-		return nil, fmt.Errorf("%w: %d bytes for %d checksums", ErrDamaged, len(tail), blocks)
+	if err := check(r); err != nil {
+		return nil, nil, err
 	}
-	if err := check(tail[4*blocks:]); err != nil {
-		return nil, err
+	own := inUse{f, path, end, r.Sums}
+	if err := own.check(); err != nil {
+		return nil, nil, err
 	}
-	sums, err := blockSums(f, data)
+	bytes, err := mapped[byte](d, f, int(end), false)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+		return nil, nil, err
 	}
-	if err := compareSums(sums, tail); err != nil {
-		return nil, err
-	}
-	bytes, err := mappedBy[byte](d, f, int(data), mapToRead)
-	if err != nil {
-		return nil, err
-	}
-	d.keeps(inUse{f, path, data, sums})
-	return &Kept{dir: d, used: data, bytes: bytes}, nil
+	d.keeps(own)
+	return &Kept{bytes: bytes, sizes: r.Sizes, at: keptHead}, r, nil
 }
 
-// compareSums returns an error if the checksums of blocks are not those at the beginning of want.
-func compareSums(sums, want []byte) error {
-	for i := 0; i < len(sums); i += 4 {
-		if string(sums[i:i+4]) != string(want[i:i+4]) {
-			return fmt.Errorf("%w: its bytes from %d have another checksum", ErrDamaged, keptHead+i/4*keptBlock)
-		}
+// readRecord returns the record of a kept file and where it begins.
+func readRecord(f *os.File) (end int64, r *keptRecord, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, nil, fmt.Errorf("paged: %w", err)
 	}
-	return nil
+	h := make([]byte, keptHead)
+	if _, err := f.ReadAt(h, 0); err != nil {
+		return 0, nil, fmt.Errorf("%w: it has %d bytes", ErrDamaged, info.Size())
+	}
+	number := func(i int) int64 { return int64(binary.NativeEndian.Uint64(h[8*i:])) }
+	switch {
+	case number(0) != keptMagic || number(1) != keptFormat:
+		return 0, nil, fmt.Errorf("%w: its first bytes are not those of a kept file", ErrDamaged)
+	case number(keptHead/8-1) != int64(crc32.Checksum(h[:keptHead-8], castagnoli)):
+		return 0, nil, fmt.Errorf("%w: its first bytes have another checksum", ErrDamaged)
+	case number(2)+number(3) != info.Size():
+		return 0, nil, fmt.Errorf("%w: it has %d of %d bytes", ErrDamaged, info.Size(), number(2)+number(3))
+	}
+	tail := make([]byte, number(3))
+	if _, err := f.ReadAt(tail, number(2)); err != nil {
+		return 0, nil, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	r = &keptRecord{}
+	if number(4) != int64(crc32.Checksum(tail, castagnoli)) || json.Unmarshal(tail, r) != nil {
+		return 0, nil, fmt.Errorf("%w: its record has another checksum", ErrDamaged)
+	}
+	return number(2), r, nil
 }
 
 // inUse is a kept file whose rows the process uses.
 type inUse struct {
 	file atomicfile.Handle
 	path string
-	end  int64  // of the data
-	sums []byte // of the blocks
+	end  int64    // of the arrays
+	sums []uint32 // of the blocks
 }
 
 // keeps remembers a kept file for Check and Close.
@@ -234,6 +259,20 @@ func (d *Dir) keeps(f inUse) {
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	d.kept = append(d.kept, f)
+}
+
+// check compares the checksums of the blocks with those that they should have.
+func (f inUse) check() error {
+	sums, err := blockSums(f.file, f.end)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	for i, sum := range sums {
+		if len(f.sums) != len(sums) || f.sums[i] != sum {
+			return fmt.Errorf("%w: its bytes from %d have another checksum", ErrDamaged, keptHead+i*keptBlock)
+		}
+	}
+	return nil
 }
 
 // Check reads the kept files that the process uses, and compares their checksums. The error wraps
@@ -246,54 +285,19 @@ func (d *Dir) Check() error {
 	files := slices.Clone(d.kept)
 	d.mutex.Unlock()
 	for _, f := range files {
-		sums, err := blockSums(f.file, f.end)
-		if err != nil {
-			err = fmt.Errorf("%w: %w", ErrDamaged, err)
-		} else {
-			err = compareSums(sums, f.sums)
-		}
-		if err != nil {
+		if err := f.check(); err != nil {
 			return fmt.Errorf("%s changed while its rows were used: %w", f.path, err)
 		}
 	}
 	return nil
 }
 
-// readHead returns the size of head and data, and the bytes after the data.
-func readHead(f *os.File) (data int64, tail []byte, err error) {
-	info, err := f.Stat()
-	if err != nil {
-		return 0, nil, fmt.Errorf("paged: %w", err)
-	}
-	h := make([]byte, keptHead)
-	if _, err := io.ReadFull(f, h); err != nil {
-		return 0, nil, fmt.Errorf("%w: it has %d bytes", ErrDamaged, info.Size())
-	}
-	number := func(i int) int64 { return int64(binary.NativeEndian.Uint64(h[8*i:])) }
-	switch {
-	case number(0) != keptMagic || number(1) != keptFormat:
-		return 0, nil, fmt.Errorf("%w: its first bytes are not those of a kept file", ErrDamaged)
-	case number(keptHead/8-1) != int64(crc32.Checksum(h[:keptHead-8], castagnoli)):
-		return 0, nil, fmt.Errorf("%w: its first bytes have another checksum", ErrDamaged)
-	case number(2)+number(3) != info.Size():
-		return 0, nil, fmt.Errorf("%w: it has %d of %d bytes", ErrDamaged, info.Size(), number(2)+number(3))
-	}
-	tail = make([]byte, number(3))
-	if _, err := f.ReadAt(tail, number(2)); err != nil {
-		return 0, nil, fmt.Errorf("%w: %w", ErrDamaged, err)
-	}
-	if number(4) != int64(crc32.Checksum(tail, castagnoli)) {
-		return 0, nil, fmt.Errorf("%w: its index has another checksum", ErrDamaged)
-	}
-	return number(2), tail, nil
-}
-
-// blockSums returns the checksums of the blocks of the data, which end at the given position. It
+// blockSums returns the checksums of the blocks of the arrays, which end at the given position. It
 // reads the file and not its mapping, so the pages do not become resident.
-func blockSums(f atomicfile.Handle, end int64) ([]byte, error) {
+func blockSums(f atomicfile.Handle, end int64) ([]uint32, error) {
 	smallPieces(f)
 	blocks := int((end - keptHead + keptBlock - 1) / keptBlock)
-	sums, workers := make([]byte, 4*blocks), max(1, min(runtime.GOMAXPROCS(0), blocks))
+	sums, workers := make([]uint32, blocks), max(1, min(runtime.GOMAXPROCS(0), blocks))
 	failures := make([]error, workers)
 	var group sync.WaitGroup
 	for w := range workers {
@@ -303,28 +307,10 @@ func blockSums(f atomicfile.Handle, end int64) ([]byte, error) {
 				at := keptHead + int64(i)*keptBlock
 				own := room[:min(keptBlock, end-at)]
 				_, failures[w] = f.ReadAt(own, at)
-				binary.NativeEndian.PutUint32(sums[4*i:], crc32.Checksum(own, castagnoli))
+				sums[i] = crc32.Checksum(own, castagnoli)
 			}
 		})
 	}
 	group.Wait()
 	return sums, errors.Join(failures...)
-}
-
-// Free removes memory that Make or a List has made, before Close. Other memory stays.
-func Free[T any](d *Dir, x []T) error {
-	if d == nil || len(x) == 0 {
-		return nil
-	}
-	d.mutex.Lock()
-	defer d.mutex.Unlock()
-	for i, m := range d.maps {
-		if unsafe.Pointer(&m[0]) == unsafe.Pointer(&x[0]) {
-			d.maps[i] = d.maps[len(d.maps)-1]
-			d.maps = d.maps[:len(d.maps)-1]
-			d.bytes -= int64(len(m))
-			return unmap(m)
-		}
-	}
-	return nil
 }

@@ -15,70 +15,78 @@ import (
 	"ppal/internal/atomicfile"
 )
 
-// keep writes numbers and codes to a kept file and returns their positions.
-func keep(t *testing.T, d *Dir, path string, numbers []float64, codes []int32, index string) (at [2]int64) {
-	t.Helper()
-	k, err := d.NewKept(filepath.Dir(path), KeptBytes[float64](len(numbers))+KeptBytes[int32](len(codes)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	copied, first, err := Put(k, numbers)
-	if err != nil || !slices.Equal(copied, numbers) {
-		t.Fatalf("the copy differs, %v", err)
-	}
-	other, second, err := Put(k, codes)
-	if err != nil || !slices.Equal(other, codes) {
-		t.Fatalf("the copy differs, %v", err)
-	}
-	if _, _, err := Put(k, codes[:1]); err == nil {
-		t.Error("more data than the file has room for")
-	}
-	if err := k.Commit(path, []byte(index)); err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(copied, numbers) {
-		t.Error("the copy is lost with its name")
-	}
-	return [2]int64{first, second}
+// write writes numbers and codes to a kept file, to which they move.
+func write(d *Dir, path string, numbers *[]float64, codes *[]int32, key string) error {
+	return d.writeKept(path, keptRecord{Key: key}, []Array{Of(numbers), Of(codes)})
 }
 
-func anyIndex([]byte) error { return nil }
+// keep writes numbers and codes to a kept file, and checks that they move there.
+func keep(t *testing.T, d *Dir, path string, numbers []float64, codes []int32, key string) {
+	t.Helper()
+	movedNumbers, movedCodes := numbers, codes
+	if err := write(d, path, &movedNumbers, &movedCodes, key); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(movedNumbers, numbers) || !slices.Equal(movedCodes, codes) || &movedNumbers[0] == &numbers[0] || &movedCodes[0] == &codes[0] {
+		t.Fatal("the arrays in the file differ, or did not move")
+	}
+}
 
-// A kept file returns the elements that were put, in this process and for a Dir of another process.
-// An older file stays for the processes that use it. The folder has no other files.
+func anyRecord(*keptRecord) error { return nil }
+
+// A kept file returns its arrays, in this process and for a Dir of another process. An older file
+// stays for the processes that use it. The folder has no other files.
 func TestKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows")
 	numbers, codes := make([]float64, 1_300_001), []int32{7, -1, 5}
 	for i := range numbers {
 		numbers[i] = float64(i) / 3
 	}
-	at := keep(t, newDir(t, 0), path, numbers, codes, "the index")
+	keep(t, newDir(t, 0), path, numbers, codes, "the key")
 	d := newDir(t, 1<<40)
-	k, err := d.OpenKept(path, func(index []byte) error {
-		if string(index) != "the index" {
-			t.Errorf("the index is %q", index)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+	k, r, err := d.openKept(path, anyRecord)
+	if err != nil || r.Key != "the key" {
+		t.Fatal(r, err)
 	}
 	for range 2 { // before and after another process replaces the file
-		got, err := Get[float64](k, at[0], len(numbers))
-		other, err2 := Get[int32](k, at[1], 3)
+		own := *k
+		got, err := Next[float64](&own, len(numbers))
+		other, err2 := Next[int32](&own, 3)
 		if err != nil || err2 != nil || !slices.Equal(got, numbers) || !slices.Equal(other, codes) {
 			t.Fatal("the file has other values", err, err2)
+		}
+		if _, err := Next[int32](&own, 0); !errors.Is(err, ErrDamaged) {
+			t.Errorf("a third array: %v", err)
 		}
 		if d.Touch(step); d.given == 0 {
 			t.Error("the pages are not given back")
 		}
 		keep(t, newDir(t, 0), path, []float64{1}, []int32{2}, "")
 	}
-	if _, err := Get[float64](k, at[0], len(numbers)+1000); !errors.Is(err, ErrDamaged) {
-		t.Errorf("elements beyond the file: %v", err)
+	for _, n := range []int{-1, 0, len(numbers) - 1, len(numbers) + 1} {
+		if _, err := Next[float64](k, n); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%d elements: %v", n, err)
+		}
 	}
 	if list, err := os.ReadDir(filepath.Dir(path)); err != nil || len(list) != 1 {
 		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// An array in a file of its own loses this file when it moves to a kept file, and no other memory.
+func TestMoveFromFile(t *testing.T) {
+	d := newDir(t, 0)
+	x, err := Make[float64](d, 1000)
+	y, err2 := Make[int64](d, 10)
+	if err != nil || err2 != nil {
+		t.Fatal(err, err2)
+	}
+	x[3], y[3] = 5, 6
+	if err := write(d, filepath.Join(t.TempDir(), "rows"), &x, &[]int32{1}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if want := int64(80 + keptHead + 8000 + keptLine); x[3] != 5 || y[3] != 6 || d.Bytes() != want {
+		t.Errorf("%d bytes, want %d; %v, %v", d.Bytes(), want, x[3], y[3])
 	}
 }
 
@@ -89,16 +97,7 @@ func TestKeptFaults(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "rows")
 		keep(t, newDir(t, 0), path, []float64{1}, []int32{2}, "old")
 		d := newDir(t, 0)
-		err := f.Run(func() error {
-			k, err := d.NewKept(filepath.Dir(path), KeptBytes[float64](1))
-			if err != nil {
-				return err
-			}
-			if _, _, err := Put(k, []float64{3}); err != nil {
-				return errors.Join(err, k.Discard())
-			}
-			return k.Commit(path, []byte("new"))
-		})
+		err := f.Run(func() error { return write(d, path, &[]float64{3}, &[]int32{4}, "new") })
 		temporary := f.At == 1 && f.Once
 		if fails := f.Failed() && !temporary; fails != errors.Is(err, syscall.ENOSPC) || !fails && err != nil {
 			t.Errorf("%v: %v", f, err)
@@ -107,7 +106,7 @@ func TestKeptFaults(t *testing.T) {
 			t.Errorf("%v: no temporary name", f)
 		}
 		got := ""
-		_, open := newDir(t, 0).OpenKept(path, func(index []byte) error { got = string(index); return nil })
+		_, _, open := newDir(t, 0).openKept(path, func(r *keptRecord) error { got = r.Key; return nil })
 		if open != nil || err == nil && got != "new" || got != "new" && got != "old" {
 			t.Errorf("%v: %q, %v", f, got, open)
 		}
@@ -131,7 +130,7 @@ func TestDamaged(t *testing.T) {
 		if err := os.WriteFile(path, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := newDir(t, 0).OpenKept(path, anyIndex); !errors.Is(err, ErrDamaged) {
+		if _, _, err := newDir(t, 0).openKept(path, anyRecord); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -152,57 +151,27 @@ func TestDamaged(t *testing.T) {
 	if err := os.Chmod(path, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newDir(t, 0).OpenKept(path, anyIndex); !errors.Is(err, ErrDamaged) {
+	if _, _, err := newDir(t, 0).openKept(path, anyRecord); !errors.Is(err, ErrDamaged) {
 		t.Errorf("a file that others can write: %v", err)
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	foreign := errors.New("other rows")
-	if _, err := newDir(t, 0).OpenKept(path, func([]byte) error { return foreign }); !errors.Is(err, foreign) {
+	if _, _, err := newDir(t, 0).openKept(path, func(*keptRecord) error { return foreign }); !errors.Is(err, foreign) {
 		t.Errorf("a foreign file: %v", err)
 	}
-	if _, err := newDir(t, 0).OpenKept(filepath.Join(dir, "absent"), anyIndex); !errors.Is(err, fs.ErrNotExist) {
+	if _, _, err := newDir(t, 0).openKept(filepath.Join(dir, "absent"), anyRecord); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
-	if _, err := newDir(t, 0).OpenKept(path, anyIndex); err != nil {
+	if _, _, err := newDir(t, 0).openKept(path, anyRecord); err != nil {
 		t.Error(err)
 	}
 }
 
-// A file that gets no name leaves nothing, also in a file system without unnamed files.
-func TestDiscard(t *testing.T) {
-	d, folder := newDir(t, 0), t.TempDir()
-	k, err := d.NewKept(folder, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	named, err := os.CreateTemp(folder, "x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	other := &Kept{dir: d, file: named, temp: named.Name()}
-	if err := errors.Join(k.Discard(), k.Discard(), other.Discard()); err != nil {
+// A folder that does not exist has no kept file.
+func TestNoFolder(t *testing.T) {
+	if err := write(newDir(t, 0), filepath.Join(t.TempDir(), "absent", "rows"), &[]float64{1}, &[]int32{1}, ""); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
-	}
-	if list, err := os.ReadDir(folder); err != nil || len(list) > 0 {
-		t.Errorf("%v, %v", list, err)
-	}
-	if _, err := d.NewKept(filepath.Join(folder, "absent"), 64); !errors.Is(err, fs.ErrNotExist) {
-		t.Error(err)
-	}
-}
-
-// Free removes memory before Close.
-func TestFree(t *testing.T) {
-	d := newDir(t, 0)
-	x, err := Make[int64](d, 1000)
-	y, err2 := Make[int64](d, 10)
-	if err != nil || err2 != nil {
-		t.Fatal(err, err2)
-	}
-	y[3] = 5
-	if err := errors.Join(Free(d, x), Free(d, []int64{1}), Free[int64](nil, x)); err != nil || d.Bytes() != 80 || y[3] != 5 {
-		t.Errorf("%v, %d bytes, %v", err, d.Bytes(), y[3])
 	}
 }

@@ -7,8 +7,8 @@ package paged
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -36,13 +36,6 @@ type Dir struct {
 	given int    // the number of times that pages were given back
 	stop  func() // ends Watch; nil: nothing watches
 }
-
-// step is the largest number of bytes that are read or written between two looks at the resident
-// memory, and looks is the least number of looks while as many bytes as the limit are read.
-const (
-	step  = 32 << 20
-	looks = 16
-)
 
 // New returns a Dir for files in the directory path. limit is the bound of the resident memory of
 // the process, in bytes. Touch and Watch give pages back when the pages of files take more than
@@ -73,17 +66,19 @@ func Make[T any](d *Dir, n int) ([]T, error) {
 	if err := reserve(f, size); err != nil {
 		return nil, d.fail(size, err)
 	}
-	return mapped[T](d, f, n)
+	return mapped[T](d, f, n, true)
 }
 
 // create creates a file without a name.
-func (d *Dir) create() (*os.File, error) {
-	f, err := os.CreateTemp(d.path, ".rows-*")
+func (d *Dir) create() (atomicfile.Handle, error) {
+	f, name, err := unnamed(d.path)
+	if err == nil && name != "" {
+		if err = atomicfile.Disk.Remove(name); err != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("paged: %w", err)
-	}
-	if err := os.Remove(f.Name()); err != nil {
-		return nil, errors.Join(fmt.Errorf("paged: %w", err), f.Close())
 	}
 	return f, nil
 }
@@ -93,14 +88,9 @@ func (d *Dir) fail(size int64, err error) error {
 }
 
 // mapped maps the first n elements of a file.
-func mapped[T any](d *Dir, f atomicfile.Handle, n int) ([]T, error) {
-	return mappedBy[T](d, f, n, mapFile)
-}
-
-// mappedBy maps the first n elements of a file by the given function.
-func mappedBy[T any](d *Dir, f atomicfile.Handle, n int, mapFile func(f atomicfile.Handle, size int64) ([]byte, error)) ([]T, error) {
+func mapped[T any](d *Dir, f atomicfile.Handle, n int, writable bool) ([]T, error) {
 	size := int64(n) * int64(sizeOf[T]())
-	m, err := mapFile(f, size)
+	m, err := mapFile(f, size, writable)
 	if err != nil {
 		return nil, d.fail(size, err)
 	}
@@ -112,39 +102,31 @@ func mappedBy[T any](d *Dir, f atomicfile.Handle, n int, mapFile func(f atomicfi
 	return unsafe.Slice((*T)(unsafe.Pointer(&m[0])), n), nil
 }
 
+// free removes memory that Make or a List has made, before Close. Other memory stays.
+func (d *Dir) free(bytes []byte) error {
+	if len(bytes) == 0 {
+		return nil
+	}
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	i := slices.IndexFunc(d.maps, func(m []byte) bool { return unsafe.SliceData(m) == unsafe.SliceData(bytes) })
+	if i < 0 {
+		return nil
+	}
+	m := d.maps[i]
+	d.maps = slices.Delete(d.maps, i, i+1)
+	d.bytes -= int64(len(m))
+	return unmap(m)
+}
+
 func sizeOf[T any]() uintptr {
 	var zero T
 	return unsafe.Sizeof(zero)
 }
 
-// Touch says that the caller reads or writes the given number of bytes of the memory. When pages
-// take too much of the bound (see New), Touch gives all pages back. Their contents stay, and the
-// next access brings them again.
-func (d *Dir) Touch(bytes int) {
-	if d == nil || d.touched.Add(int64(bytes)) < int64(min(step, d.limit/looks)) {
-		return
-	}
-	d.touched.Store(0)
-	if pages, room := d.pagesAndRoom(); pages > room {
-		d.release()
-	}
-}
-
-// pagesAndRoom returns the resident pages of files in bytes, and the number above which they are
-// given back.
-func (d *Dir) pagesAndRoom() (pages, room uint64) {
-	all, own := d.usage()
-	return all - min(all, own), (d.limit - min(d.limit, own)) / 2
-}
-
-// release gives all pages back.
-func (d *Dir) release() {
-	d.mutex.Lock()
-	defer d.mutex.Unlock()
-	for _, m := range d.maps {
-		giveBack(m)
-	}
-	d.given++
+// bytesOf returns the memory of x.
+func bytesOf[T any](x []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), uintptr(len(x))*sizeOf[T]())
 }
 
 // Ahead reads the pages of x, which the next work needs.
@@ -190,7 +172,7 @@ func (d *Dir) Close() error {
 // Slice. The zero value with a nil Dir keeps them in memory.
 type List[T any] struct {
 	dir  *Dir
-	file *os.File
+	file atomicfile.Handle
 	rest []T // elements that are not yet in the file
 	n    int
 }
@@ -221,8 +203,7 @@ func (l *List[T]) flush() (err error) {
 	if len(l.rest) == 0 {
 		return nil
 	}
-	raw := unsafe.Slice((*byte)(unsafe.Pointer(&l.rest[0])), uintptr(len(l.rest))*sizeOf[T]())
-	if _, err := l.file.Write(raw); err != nil {
+	if _, err := l.file.Write(bytesOf(l.rest)); err != nil {
 		return l.dir.fail(int64(l.n)*int64(sizeOf[T]()), err)
 	}
 	l.rest = l.rest[:0]
@@ -238,5 +219,5 @@ func (l *List[T]) Slice() ([]T, error) {
 		return nil, err
 	}
 	defer l.file.Close()
-	return mapped[T](l.dir, l.file, l.n)
+	return mapped[T](l.dir, l.file, l.n, true)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -13,7 +14,7 @@ import (
 
 // reserve gives a file its size and its space on the disk. Without the space, a write to a mapped
 // page of a full disk would end the process.
-func reserve(f *os.File, size int64) error {
+func reserve(f atomicfile.Handle, size int64) error {
 	err := unix.Fallocate(int(f.Fd()), 0, 0, size)
 	if errors.Is(err, unix.EOPNOTSUPP) { // a file system that cannot reserve
 		err = writeZeros(f, size)
@@ -25,7 +26,7 @@ func reserve(f *os.File, size int64) error {
 }
 
 // writeZeros writes zeros from the beginning of a file.
-func writeZeros(f *os.File, size int64) error {
+func writeZeros(f atomicfile.Handle, size int64) error {
 	room := make([]byte, min(1<<20, size))
 	for at := int64(0); at < size; at += int64(len(room)) {
 		if _, err := f.WriteAt(room[:min(int64(len(room)), size-at)], at); err != nil {
@@ -56,13 +57,12 @@ func ours(f *os.File) bool {
 // smallPieces makes the system cache the file in single pages; see putBytes.
 func smallPieces(f atomicfile.Handle) { _ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_RANDOM) }
 
-// mapToRead maps a file for reading only.
-func mapToRead(f atomicfile.Handle, size int64) ([]byte, error) {
-	return unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_SHARED)
-}
-
-func mapFile(f atomicfile.Handle, size int64) ([]byte, error) {
-	return unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+func mapFile(f atomicfile.Handle, size int64, writable bool) ([]byte, error) {
+	protection := unix.PROT_READ
+	if writable {
+		protection |= unix.PROT_WRITE
+	}
+	return unix.Mmap(int(f.Fd()), 0, int(size), protection, unix.MAP_SHARED)
 }
 
 func unmap(m []byte) error { return unix.Munmap(m) }
@@ -78,4 +78,16 @@ func readAhead(x []byte) {
 	if len(x) > 0 && unix.Madvise(x, unix.MADV_POPULATE_READ) != nil {
 		_ = unix.Madvise(x, unix.MADV_WILLNEED)
 	}
+}
+
+// whole returns the part of x that begins at the first address in x that is a multiple of page.
+func whole(x []byte, page uintptr) []byte {
+	past := uintptr(unsafe.Pointer(&x[0])) % page
+	if past == 0 {
+		return x
+	}
+	if cut := page - past; cut < uintptr(len(x)) {
+		return x[cut:]
+	}
+	return nil
 }

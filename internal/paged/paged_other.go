@@ -8,12 +8,11 @@ import (
 	"ppal/internal/atomicfile"
 )
 
-func reserve(*os.File, int64) error                      { return ErrUnsupported }
-func mapFile(atomicfile.Handle, int64) ([]byte, error)   { return nil, ErrUnsupported }
-func ours(*os.File) bool                                 { return false }
-func unnamed(string) (atomicfile.Handle, string, error)  { return nil, "", ErrUnsupported }
-func smallPieces(atomicfile.Handle)                      {}
-func mapToRead(atomicfile.Handle, int64) ([]byte, error) { return nil, ErrUnsupported }
-func unmap([]byte) error                                 { return nil }
-func giveBack([]byte)                                    {}
-func readAhead([]byte)                                   {}
+func reserve(atomicfile.Handle, int64) error                 { return ErrUnsupported }
+func mapFile(atomicfile.Handle, int64, bool) ([]byte, error) { return nil, ErrUnsupported }
+func ours(*os.File) bool                                     { return false }
+func unnamed(string) (atomicfile.Handle, string, error)      { return nil, "", ErrUnsupported }
+func smallPieces(atomicfile.Handle)                          {}
+func unmap([]byte) error                                     { return nil }
+func giveBack([]byte)                                        {}
+func readAhead([]byte)                                       {}

@@ -34,10 +34,6 @@ func newDir(t *testing.T, resident uint64) *Dir {
 	return d
 }
 
-func raw[T any](x []T) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*int(sizeOf[T]()))
-}
-
 // The contents stay when the pages are given back, and no file has a name.
 func TestContentsStay(t *testing.T) {
 	d := newDir(t, 90<<20)
@@ -63,7 +59,7 @@ func TestContentsStay(t *testing.T) {
 	if d.Touch(look - 1); d.given != 1 {
 		t.Fatal("the count does not begin again")
 	}
-	Ahead(raw(x[1000:200_000]))
+	Ahead(bytesOf(x[1000:200_000]))
 	Ahead(nil)
 	for i, v := range x {
 		if v != float64(i) {
@@ -134,6 +130,7 @@ func TestMemory(t *testing.T) {
 // removes all. No file stays open.
 func TestResidentMemory(t *testing.T) {
 	const size, half = 32 << 20, 16 << 20
+	d := newDir(t, 0)
 	open := func() int {
 		list, err := os.ReadDir("/proc/self/fd")
 		if err != nil {
@@ -146,9 +143,9 @@ func TestResidentMemory(t *testing.T) {
 		if err != nil {
 			t.Skip(err)
 		}
-		return strings.Count(string(text), "/.rows-")
+		return strings.Count(string(text), d.path)
 	}
-	d, before := newDir(t, 0), open()
+	before := open()
 	x, err := Make[int64](d, size/8)
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +162,7 @@ func TestResidentMemory(t *testing.T) {
 	full := int(memory.Resident())
 	d.release()
 	about("without its pages", full, -size)
-	Ahead(raw(x[1 : half/8])) // not from a page
+	Ahead(bytesOf(x[1 : half/8])) // not from a page
 	page := unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), 1)
 	if unix.Madvise(page, unix.MADV_POPULATE_READ) == nil { // an old kernel cannot bring the pages
 		about("with half of the pages", full, -half)

@@ -41,8 +41,8 @@ type pixels interface {
 	matrix.EightBit
 	matrix.RowStore
 	SetScale(scale float64)
-	// Move replaces the memory of the values by what the function returns, copy by copy.
-	Move(to func(values []uint8) ([]uint8, error)) error
+	// Copies returns the places of the copies of the values, which the caller may move.
+	Copies() []*[]uint8
 }
 
 // pictures holds the classes and the pixels of a split. These pixels replace the pixels of the

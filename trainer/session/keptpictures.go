@@ -20,17 +20,11 @@ type keptPictures struct {
 // picturesVersion changes when the same files and options give other bytes.
 const picturesVersion = 1
 
-// picturesIndex describes the bytes in a kept file.
+// picturesIndex describes a kept file, whose arrays are the copies of the pixels of all parts, in
+// the order of pictureSplits.parts.
 type picturesIndex struct {
-	Copies    []keptCopy // of all parts, in the order of pictureSplits.parts
-	Center    []float64  // moments of the training rows
+	Center    []float64 // moments of the training rows
 	Deviation float64
-}
-
-// keptCopy is the place of one copy of the pixels of a part.
-type keptCopy struct {
-	At    int64
-	Bytes int
 }
 
 // keeper returns the keeper of the pixels of the splits: nil for a built-in set, which a seed
@@ -94,15 +88,7 @@ func (k *keptPictures) load() bool {
 	if file == nil {
 		return false
 	}
-	copies := index.Copies
-	err := k.splits.allocate(func(n int) ([]byte, error) {
-		if len(copies) == 0 || copies[0].Bytes != n {
-			return nil, paged.ErrDamaged
-		}
-		at := copies[0].At
-		copies = copies[1:]
-		return paged.Get[byte](file, at, n)
-	})
+	err := k.splits.allocate(func(n int) ([]byte, error) { return paged.Next[byte](file, n) })
 	if err == nil && len(index.Center) != k.splits.cols {
 		err = paged.ErrDamaged
 	}
@@ -120,27 +106,13 @@ func (k *keptPictures) write() {
 	if k == nil {
 		return
 	}
-	a, size := k.splits, int64(0)
-	for _, part := range a.parts() {
-		_ = part.pixels.Move(func(values []uint8) ([]uint8, error) {
-			size += paged.KeptBytes[uint8](len(values))
-			return values, nil
-		})
-	}
-	k.Write(size, func(file *paged.Kept) (any, error) {
-		index := picturesIndex{Center: a.center, Deviation: a.deviation}
-		for _, part := range a.parts() {
-			if err := part.pixels.Move(func(values []uint8) (moved []uint8, err error) {
-				c := keptCopy{Bytes: len(values)}
-				moved, c.At, err = paged.Move(file, values)
-				index.Copies = append(index.Copies, c)
-				return moved, err
-			}); err != nil {
-				return nil, err
-			}
+	var arrays []paged.Array
+	for _, part := range k.splits.parts() {
+		for _, values := range part.pixels.Copies() {
+			arrays = append(arrays, paged.Of(values))
 		}
-		return index, nil
-	})
+	}
+	k.Write(picturesIndex{Center: k.splits.center, Deviation: k.splits.deviation}, arrays...)
 }
 
 // describe adds the remarks on kept rows to a description.

@@ -31,5 +31,5 @@ func (p localPixels) SetRows(i int, rows [][]uint8) {
 // SetScale implements pixels.
 func (p localPixels) SetScale(scale float64) { p.own.SetScale(scale) }
 
-// Move implements pixels.
-func (p localPixels) Move(to func(values []uint8) ([]uint8, error)) error { return p.own.Move(to) }
+// Copies implements pixels.
+func (p localPixels) Copies() []*[]uint8 { return p.own.Copies() }
