@@ -1,49 +1,51 @@
 package constraints
 
-import "ppal/internal/plan"
+import "ppal/trainer/graph/describe"
 
 var (
-	_ plan.Described = (*MarginLoss)(nil)
-	_ plan.Described = (*MarginLossGrad)(nil)
-	_ plan.Described = (*SignedLoss)(nil)
-	_ plan.Described = (*SignedLossGrad)(nil)
-	_ plan.Described = (*GroupMeans)(nil)
-	_ plan.Described = (*GroupMeansGrad)(nil)
+	_ describe.Described = (*MarginLoss)(nil)
+	_ describe.Described = (*MarginLossGrad)(nil)
+	_ describe.Described = (*SignedLoss)(nil)
+	_ describe.Described = (*SignedLossGrad)(nil)
+	_ describe.Described = (*GroupMeans)(nil)
+	_ describe.Described = (*GroupMeansGrad)(nil)
 )
 
-// Describe implements plan.Described.
-func (op *MarginLoss) Describe() plan.Description { return plan.MarginLossOp{Margins: op.margins()} }
-
-// Describe implements plan.Described.
-func (op *MarginLossGrad) Describe() plan.Description {
-	return plan.MarginLossGradOp{Margins: op.loss.margins()}
+// Describe implements describe.Described.
+func (op *MarginLoss) Describe() describe.Description {
+	return describe.MarginLoss{Margins: op.margins()}
 }
 
-// Describe implements plan.Described.
-func (op *SignedLoss) Describe() plan.Description { return plan.SignedLossOp{Signs: op.signs()} }
-
-// Describe implements plan.Described.
-func (op *SignedLossGrad) Describe() plan.Description {
-	return plan.SignedLossGradOp{Signs: op.loss.signs()}
+// Describe implements describe.Described.
+func (op *MarginLossGrad) Describe() describe.Description {
+	return describe.MarginLossGrad{Margins: op.loss.margins()}
 }
 
-// Describe implements plan.Described.
-func (op *GroupMeans) Describe() plan.Description {
-	return plan.GroupMeansOp{Groups: op.members.groups(), Offsets: op.offsets}
+// Describe implements describe.Described.
+func (op *SignedLoss) Describe() describe.Description { return describe.SignedLoss{Signs: op.signs()} }
+
+// Describe implements describe.Described.
+func (op *SignedLossGrad) Describe() describe.Description {
+	return describe.SignedLossGrad{Signs: op.loss.signs()}
 }
 
-// Describe implements plan.Described.
-func (op *GroupMeansGrad) Describe() plan.Description {
-	return plan.GroupMeansGradOp{Groups: op.members.groups()}
+// Describe implements describe.Described.
+func (op *GroupMeans) Describe() describe.Description {
+	return describe.GroupMeans{Groups: op.members.groups(), Offsets: op.offsets}
 }
 
-func (op *MarginLoss) margins() plan.Margins {
-	return plan.Margins{Labels: op.labels, Classes: op.classes, Phi: op.phi}
+// Describe implements describe.Described.
+func (op *GroupMeansGrad) Describe() describe.Description {
+	return describe.GroupMeansGrad{Groups: op.members.groups()}
 }
 
-func (op *SignedLoss) signs() plan.Signs { return plan.Signs{Labels: op.labels, Phi: op.phi} }
+func (op *MarginLoss) margins() describe.Margins {
+	return describe.Margins{Labels: op.labels, Classes: op.classes, Phi: op.phi}
+}
 
-func (m *Membership) groups() plan.Groups {
-	return plan.Groups{Rows: m.rows, Count: m.Groups(), Starts: m.starts, Patterns: m.patterns,
+func (op *SignedLoss) signs() describe.Signs { return describe.Signs{Labels: op.labels, Phi: op.phi} }
+
+func (m *Membership) groups() describe.Groups {
+	return describe.Groups{Rows: m.rows, Count: m.Groups(), Starts: m.starts, Patterns: m.patterns,
 		RowStarts: m.rowStarts, RowGroups: m.rowGroups, RowWeights: m.rowWeights}
 }

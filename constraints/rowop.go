@@ -7,7 +7,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"ppal/internal/plan"
+	"ppal/trainer/graph/describe"
 )
 
 // rowOp is an element-wise op of matrices [n, C], columns [n, 1] and vectors [n]. Columns and
@@ -16,7 +16,7 @@ type rowOp struct {
 	pureOp
 	dims []int // of the inputs
 	wrt  []bool
-	expr *plan.Expr
+	expr *describe.Expr
 	diff differentiate // nil: the op has no derivative
 }
 
@@ -25,24 +25,24 @@ type rowOp struct {
 type differentiate func(in gorgonia.Nodes, out, grad *gorgonia.Node) (gorgonia.Nodes, error)
 
 var (
-	_ gorgonia.SDOp  = (*rowOp)(nil)
-	_ plan.Described = (*rowOp)(nil)
-	_ gorgonia.SDOp  = (*classColumn)(nil)
-	_ plan.Described = (*classColumn)(nil)
+	_ gorgonia.SDOp      = (*rowOp)(nil)
+	_ describe.Described = (*rowOp)(nil)
+	_ gorgonia.SDOp      = (*classColumn)(nil)
+	_ describe.Described = (*classColumn)(nil)
 )
 
 // newRowOp makes the op. kind identifies the expression.
-func newRowOp(kind string, dims []int, wrt []bool, expr func(in []*plan.Expr) *plan.Expr, diff differentiate) *rowOp {
-	in := make([]*plan.Expr, len(dims))
+func newRowOp(kind string, dims []int, wrt []bool, expr func(in []*describe.Expr) *describe.Expr, diff differentiate) *rowOp {
+	in := make([]*describe.Expr, len(dims))
 	for k := range in {
-		in[k] = &plan.Expr{Op: plan.Load, Arg: k}
+		in[k] = &describe.Expr{Op: describe.Load, Arg: k}
 	}
 	digest := digestLater(func(d digester) { d.ints(dims...) })
 	return &rowOp{pureOp{kind: kind, arity: len(dims), digest: digest}, dims, wrt, expr(in), diff}
 }
 
-// Describe implements plan.Described.
-func (op *rowOp) Describe() plan.Description { return plan.ElementwiseOp{Expr: op.expr} }
+// Describe implements describe.Described.
+func (op *rowOp) Describe() describe.Description { return describe.Elementwise{Expr: op.expr} }
 
 // Type is the function type number of dimensions of each input' dimensions.
 func (op *rowOp) Type() hm.Type {
@@ -89,7 +89,7 @@ func (op *rowOp) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
 }
 
 // evaluate computes the expression for size elements in rows.
-func evaluate[T float](e *plan.Expr, in []any, size, rows int) []T {
+func evaluate[T float](e *describe.Expr, in []any, size, rows int) []T {
 	out, cols := make([]T, size), size/rows
 	for i := range out {
 		out[i] = T(e.Eval(func(arg int) float64 {
@@ -129,8 +129,8 @@ func newClassColumn(j int) *classColumn {
 	return &classColumn{pureOp{kind: "ClassColumn", arity: 1, digest: digest}, j}
 }
 
-// Describe implements plan.Described.
-func (op *classColumn) Describe() plan.Description { return plan.ColumnOp{Index: op.index} }
+// Describe implements describe.Described.
+func (op *classColumn) Describe() describe.Description { return describe.Column{Index: op.index} }
 
 // Type is Matrix a -> Matrix a.
 func (op *classColumn) Type() hm.Type { return hm.NewFnType(tensorOf(2), tensorOf(2)) }

@@ -5,7 +5,7 @@ import (
 
 	"gorgonia.org/gorgonia"
 
-	"ppal/internal/plan"
+	"ppal/trainer/graph/describe"
 )
 
 // Softmax adds the probabilities P [n, C] of the classes to the graph of the scores S [n, C],
@@ -82,30 +82,32 @@ func exponentials(scores *gorgonia.Node) (m, e, z *gorgonia.Node, err error) {
 	return m, e, z, nil
 }
 
-func combine(op plan.Op, x, y *plan.Expr) *plan.Expr { return &plan.Expr{Op: op, X: x, Y: y} }
+func combine(op describe.Op, x, y *describe.Expr) *describe.Expr {
+	return &describe.Expr{Op: op, X: x, Y: y}
+}
 
 // maximum returns the largest input, computed as max(a, b) = a + relu(b - a).
-func maximum(in []*plan.Expr) *plan.Expr {
+func maximum(in []*describe.Expr) *describe.Expr {
 	rest := in[len(in)-1]
 	for j := len(in) - 2; j >= 0; j-- {
-		rest = combine(plan.Add, in[j], &plan.Expr{Op: plan.ReLU, X: combine(plan.Sub, rest, in[j])})
+		rest = combine(describe.Add, in[j], &describe.Expr{Op: describe.ReLU, X: combine(describe.Sub, rest, in[j])})
 	}
 	return rest
 }
 
 // The functions below return the expressions of the other ops.
-func shiftedExp(in []*plan.Expr) *plan.Expr {
-	return &plan.Expr{Op: plan.Exp, X: combine(plan.Sub, in[0], in[1])}
+func shiftedExp(in []*describe.Expr) *describe.Expr {
+	return &describe.Expr{Op: describe.Exp, X: combine(describe.Sub, in[0], in[1])}
 }
-func divided(in []*plan.Expr) *plan.Expr { return combine(plan.Div, in[1], in[2]) }
-func product(in []*plan.Expr) *plan.Expr { return combine(plan.Mul, in[0], in[1]) }
-func entropy(in []*plan.Expr) *plan.Expr {
-	return combine(plan.Add, &plan.Expr{Op: plan.Ln, X: in[0]}, combine(plan.Sub, in[1], in[2]))
+func divided(in []*describe.Expr) *describe.Expr { return combine(describe.Div, in[1], in[2]) }
+func product(in []*describe.Expr) *describe.Expr { return combine(describe.Mul, in[0], in[1]) }
+func entropy(in []*describe.Expr) *describe.Expr {
+	return combine(describe.Add, &describe.Expr{Op: describe.Ln, X: in[0]}, combine(describe.Sub, in[1], in[2]))
 }
-func quotient(in []*plan.Expr) *plan.Expr { return combine(plan.Div, in[0], in[1]) }
-func negated(in []*plan.Expr) *plan.Expr  { return &plan.Expr{Op: plan.Neg, X: in[0]} }
-func softmaxGrad(in []*plan.Expr) *plan.Expr {
-	return combine(plan.Mul, in[0], combine(plan.Sub, in[1], in[2]))
+func quotient(in []*describe.Expr) *describe.Expr { return combine(describe.Div, in[0], in[1]) }
+func negated(in []*describe.Expr) *describe.Expr  { return &describe.Expr{Op: describe.Neg, X: in[0]} }
+func softmaxGrad(in []*describe.Expr) *describe.Expr {
+	return combine(describe.Mul, in[0], combine(describe.Sub, in[1], in[2]))
 }
 
 // shiftedExpDiff returns dS = E o dE.

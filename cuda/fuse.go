@@ -5,6 +5,7 @@ import (
 
 	"ppal/internal/cuda/kernels"
 	"ppal/internal/plan"
+	"ppal/trainer/graph/describe"
 )
 
 // untouched reports whether the pass at step i may write the buffer writes, which the plan writes
@@ -125,7 +126,7 @@ func (l *lowering) rankOne(_ int, s *plan.Product) bool {
 
 // negatedRankOne lowers y = -z, out += x^T y as out -= x^T z if nothing else reads y.
 func (l *lowering) negatedRankOne(i int, s *plan.Map) bool {
-	if s.Expr.Op != plan.Neg || s.Expr.X.Op != plan.Load || i+1 >= len(l.steps) || len(l.readers[s.Out.Buffer]) != 1 || !l.window.whole {
+	if s.Expr.Op != describe.Neg || s.Expr.X.Op != describe.Load || i+1 >= len(l.steps) || len(l.readers[s.Out.Buffer]) != 1 || !l.window.whole {
 		return false
 	}
 	next, ok := l.steps[i+1].(*plan.Product)

@@ -7,11 +7,12 @@ import (
 	"ppal/internal/cuda/driver"
 	"ppal/internal/cuda/kernels"
 	"ppal/internal/plan"
+	"ppal/trainer/graph/describe"
 )
 
 // lossOf returns a row-wise loss for the kernels.
 func (l *lowering) lossOf(s plan.Step) (loss kernels.Loss, scores, out plan.View, err error) {
-	var phi plan.Surrogate
+	var phi describe.Surrogate
 	switch s := s.(type) {
 	case *plan.MarginLoss:
 		phi, scores, out = s.Phi, s.S, s.Out

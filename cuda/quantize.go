@@ -5,6 +5,7 @@ import (
 
 	"ppal/internal/cuda/kernels"
 	"ppal/internal/plan"
+	"ppal/trainer/graph/describe"
 )
 
 // factor returns the place of the quantized second factor of a product with 8-bit data. The memory
@@ -63,7 +64,7 @@ func (l *lowering) center(i int, s *plan.Product) (done bool, err error) {
 	}
 	j := l.find(i, func(t plan.Step) bool {
 		m, ok := t.(*plan.Map)
-		return ok && m.Expr.Op == plan.Sub && m.Expr.X.Op == plan.Load && m.Expr.Y.Op == plan.Load && m.Args[m.Expr.Y.Arg] == s.Out
+		return ok && m.Expr.Op == describe.Sub && m.Expr.X.Op == describe.Load && m.Expr.Y.Op == describe.Load && m.Args[m.Expr.Y.Arg] == s.Out
 	})
 	if j < 0 {
 		return false, nil

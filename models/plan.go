@@ -1,22 +1,22 @@
 package models
 
-import "ppal/internal/plan"
+import "ppal/trainer/graph/describe"
 
 var (
-	_ plan.Described = addBiasOp{}
-	_ plan.Described = columnSumsOp{}
-	_ plan.Described = columnsOp{}
-	_ plan.Described = columnOp{}
+	_ describe.Described = addBiasOp{}
+	_ describe.Described = columnSumsOp{}
+	_ describe.Described = columnsOp{}
+	_ describe.Described = columnOp{}
 )
 
-// Describe implements plan.Described.
-func (op addBiasOp) Describe() plan.Description { return plan.AddBiasOp{} }
+// Describe implements describe.Described.
+func (op addBiasOp) Describe() describe.Description { return describe.AddBias{} }
 
-// Describe implements plan.Described.
-func (op columnSumsOp) Describe() plan.Description { return plan.ColumnSumsOp{} }
+// Describe implements describe.Described.
+func (op columnSumsOp) Describe() describe.Description { return describe.ColumnSums{} }
 
-// Describe implements plan.Described.
-func (op columnsOp) Describe() plan.Description { return plan.ColumnsOp{} }
+// Describe implements describe.Described.
+func (op columnsOp) Describe() describe.Description { return describe.Columns{} }
 
-// Describe implements plan.Described.
-func (op columnOp) Describe() plan.Description { return plan.ColumnOp{Index: op.i} }
+// Describe implements describe.Described.
+func (op columnOp) Describe() describe.Description { return describe.Column{Index: op.i} }

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"ppal/internal/plan"
+	"ppal/trainer/graph/describe"
 )
 
 // elements evaluates an element-wise expression over a block while the block is in cache. The step
@@ -61,15 +62,15 @@ func (r rowsOf[T]) part(v plan.View) []T {
 
 // evaluate writes the value of an expression to out. out may be an operand, because only the last
 // operation of the tree writes out.
-func (r rowsOf[T]) evaluate(e *plan.Expr, out []T, depth int) {
+func (r rowsOf[T]) evaluate(e *describe.Expr, out []T, depth int) {
 	switch {
-	case e.Op == plan.Load:
+	case e.Op == describe.Load:
 		if x := r.part(r.m.Args[e.Arg]); len(x) == len(out) {
 			copy(out, x)
 		} else {
 			fill(out, x[0])
 		}
-	case e.Op == plan.Value:
+	case e.Op == describe.Value:
 		fill(out, T(e.Const))
 	case e.Y != nil:
 		binary(e.Op, out, r.operand(e.X, len(out), 2*depth), r.operand(e.Y, len(out), 2*depth+1))
@@ -80,8 +81,8 @@ func (r rowsOf[T]) evaluate(e *plan.Expr, out []T, depth int) {
 
 // operand returns an operand of an expression: a part of a matrix, or else the worker's k-th row
 // of intermediate results.
-func (r rowsOf[T]) operand(e *plan.Expr, n, k int) []T {
-	if e.Op == plan.Load {
+func (r rowsOf[T]) operand(e *describe.Expr, n, k int) []T {
+	if e.Op == describe.Load {
 		if x := r.part(r.m.Args[e.Arg]); len(x) == n {
 			return x
 		}
@@ -121,52 +122,52 @@ func (w *worker[T]) zeros(n int) []T {
 	return w.zero[:n]
 }
 
-func (w *worker[T]) unary(op plan.Op, out, x []T) {
+func (w *worker[T]) unary(op describe.Op, out, x []T) {
 	switch op {
-	case plan.ReLU:
+	case describe.ReLU:
 		copy(out, x)
 		w.k.BiasReLU(out, len(out), 1, w.zeros(len(out)))
-	case plan.Exp:
+	case describe.Exp:
 		w.k.Exp(out, x)
-	case plan.Sigmoid:
+	case describe.Sigmoid:
 		w.k.Sigmoid(out, x)
-	case plan.Tanh:
+	case describe.Tanh:
 		w.k.Tanh(out, x)
-	case plan.Log1p:
+	case describe.Log1p:
 		w.k.Log1p(out, x)
-	case plan.SigmoidGrad:
+	case describe.SigmoidGrad:
 		for j, v := range x {
 			out[j] = v * (1 - v)
 		}
-	case plan.TanhGrad:
+	case describe.TanhGrad:
 		for j, v := range x {
 			out[j] = 1 - v*v
 		}
 	default:
 		for j, v := range x {
-			out[j] = T(plan.Unary(op, float64(v)))
+			out[j] = T(describe.Unary(op, float64(v)))
 		}
 	}
 }
 
-func binary[T plan.Float](op plan.Op, out, x, y []T) {
+func binary[T plan.Float](op describe.Op, out, x, y []T) {
 	y = y[:len(x)]
 	switch op {
-	case plan.Add:
+	case describe.Add:
 		for j, v := range x {
 			out[j] = v + y[j]
 		}
-	case plan.Sub:
+	case describe.Sub:
 		for j, v := range x {
 			out[j] = v - y[j]
 		}
-	case plan.Mul:
+	case describe.Mul:
 		for j, v := range x {
 			out[j] = v * y[j]
 		}
 	default:
 		for j, v := range x {
-			out[j] = T(plan.Binary(op, float64(v), float64(y[j])))
+			out[j] = T(describe.Binary(op, float64(v), float64(y[j])))
 		}
 	}
 }

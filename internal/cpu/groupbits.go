@@ -3,6 +3,7 @@ package cpu
 import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
+	"ppal/trainer/graph/describe"
 )
 
 // groupBits is M as bits, for dense memberships without weights. The sums of all subsets of 8 rows
@@ -49,9 +50,9 @@ func sets(n int) int { return (n + setSize*setsAtOnce - 1) / (setSize * setsAtOn
 
 // bitsOperations returns the number of lookups and of tabulated sums in M l: for every set of rows,
 // one for each group and one for each subset.
-func bitsOperations(g plan.Groups) int { return sets(g.Rows) * (subsetCount + g.Count) }
+func bitsOperations(g describe.Groups) int { return sets(g.Rows) * (subsetCount + g.Count) }
 
-func newGroupBits[T plan.Float](g plan.Groups) *groupBits[T] {
+func newGroupBits[T plan.Float](g describe.Groups) *groupBits[T] {
 	f := &groupBits[T]{rows: g.Rows, count: g.Count, sizes: groupSizes(g), share: make([]float64, g.Count)}
 	f.byRows = make([]uint8, (sets(g.Rows)+setsAtOnce)*g.Count)
 	f.byGroups, f.tables = make([]uint8, sets(g.Count)*g.Rows), make([]subsets, sets(g.Count))

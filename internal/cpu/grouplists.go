@@ -1,15 +1,18 @@
 package cpu
 
-import "ppal/internal/plan"
+import (
+	"ppal/internal/plan"
+	"ppal/trainer/graph/describe"
+)
 
 // groupLists holds M as a list of groups for each row. Each entry of M costs an operation.
 type groupLists[T plan.Float] struct {
-	g     plan.Groups
+	g     describe.Groups
 	sizes []float64
 	share []float64 // share of each group's weight for an entry of weight 1
 }
 
-func newGroupLists[T plan.Float](g plan.Groups) *groupLists[T] {
+func newGroupLists[T plan.Float](g describe.Groups) *groupLists[T] {
 	return &groupLists[T]{g, groupSizes(g), make([]float64, g.Count)}
 }
 

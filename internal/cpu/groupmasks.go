@@ -3,6 +3,7 @@ package cpu
 import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
+	"ppal/trainer/graph/describe"
 )
 
 // mostMasks is the largest number of patterns for groupMasks. Up to this number, a pass over the
@@ -18,7 +19,7 @@ type groupMasks[T plan.Float] struct {
 	sets []*kernel.RowSet // rows of each pattern
 }
 
-func newGroupMasks[T plan.Float, P patternNumber](k *kernel.Kernels[T], pattern []P, patterns plan.Groups) *groupMasks[T] {
+func newGroupMasks[T plan.Float, P patternNumber](k *kernel.Kernels[T], pattern []P, patterns describe.Groups) *groupMasks[T] {
 	f := &groupMasks[T]{newPatternWeights[T](patterns), k, make([]*kernel.RowSet, patterns.Rows)}
 	for c := range f.sets {
 		f.sets[c] = kernel.NewRowSet(len(pattern))

@@ -6,6 +6,7 @@ import (
 
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
+	"ppal/trainer/graph/describe"
 )
 
 // groupPatterns represents M by the patterns of its rows. Rows with the same column of M have the
@@ -23,7 +24,7 @@ type patternNumber interface{ uint16 | int32 }
 // pattern, and additions to a single sum would wait for each other.
 const patternLanes = 4
 
-func newGroupPatterns[T plan.Float, P patternNumber](pattern []P, patterns plan.Groups) *groupPatterns[T, P] {
+func newGroupPatterns[T plan.Float, P patternNumber](pattern []P, patterns describe.Groups) *groupPatterns[T, P] {
 	return &groupPatterns[T, P]{newPatternWeights[T](patterns), pattern}
 }
 
@@ -35,7 +36,7 @@ type patternWeights[T plan.Float] struct {
 	sums     []float64 // by group
 }
 
-func newPatternWeights[T plan.Float](patterns plan.Groups) patternWeights[T] {
+func newPatternWeights[T plan.Float](patterns describe.Groups) patternWeights[T] {
 	return patternWeights[T]{newRowForm[float64](patterns), make([]float64, patterns.Rows), make([]T, patterns.Rows), make([]float64, patterns.Count)}
 }
 
@@ -55,16 +56,16 @@ func (f *patternWeights[T]) setWeights(w []float64) {
 }
 
 // patternsOf returns the matrix of the patterns of a matrix with patterns.
-func patternsOf(g plan.Groups) plan.Groups {
-	return plan.Groups{Rows: len(g.RowStarts) - 1, Count: g.Count, Starts: g.Starts, RowStarts: g.RowStarts, RowGroups: g.RowGroups, RowWeights: g.RowWeights}
+func patternsOf(g describe.Groups) describe.Groups {
+	return describe.Groups{Rows: len(g.RowStarts) - 1, Count: g.Count, Starts: g.Starts, RowStarts: g.RowStarts, RowGroups: g.RowGroups, RowWeights: g.RowWeights}
 }
 
 // rowPatterns returns each row's pattern and the matrix of the patterns: the distinct columns of M
 // in order of appearance. g has no Patterns. The matrix keeps the Starts of M, whose differences
 // are the sizes of the groups.
-func rowPatterns(g plan.Groups) (pattern []int32, patterns plan.Groups) {
+func rowPatterns(g describe.Groups) (pattern []int32, patterns describe.Groups) {
 	pattern = make([]int32, g.Rows)
-	patterns = plan.Groups{Count: g.Count, Starts: g.Starts, RowStarts: []int{0}}
+	patterns = describe.Groups{Count: g.Count, Starts: g.Starts, RowStarts: []int{0}}
 	known := map[string]int32{}
 	var key []byte
 	for i := range pattern {

@@ -3,6 +3,7 @@ package cpu
 import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
+	"ppal/trainer/graph/describe"
 )
 
 // groupForm is a matrix M [G, n] of general group memberships in a form with fast products. Sums
@@ -30,7 +31,7 @@ const usualThreads = 4
 // newGroupForm chooses the form with the fewest operations on usualThreads threads: by rows
 // (groupBits or groupLists), by patterns if the rows have few patterns (groupPatterns), or by masks
 // if they have very few patterns (groupMasks). The products with the patterns run on one thread.
-func newGroupForm[T plan.Float](k *kernel.Kernels[T], g plan.Groups) groupForm[T] {
+func newGroupForm[T plan.Float](k *kernel.Kernels[T], g describe.Groups) groupForm[T] {
 	if g.Patterns != nil {
 		return chooseForm(k, g, g.Patterns, patternsOf(g))
 	}
@@ -39,7 +40,7 @@ func newGroupForm[T plan.Float](k *kernel.Kernels[T], g plan.Groups) groupForm[T
 }
 
 // chooseForm is newGroupForm with the patterns of the rows.
-func chooseForm[T plan.Float, P patternNumber](k *kernel.Kernels[T], g plan.Groups, pattern []P, patterns plan.Groups) groupForm[T] {
+func chooseForm[T plan.Float, P patternNumber](k *kernel.Kernels[T], g describe.Groups, pattern []P, patterns describe.Groups) groupForm[T] {
 	switch {
 	case g.Rows/usualThreads+rowOperations(patterns) >= rowOperations(g)/usualThreads:
 		return newRowForm[T](g)
@@ -54,7 +55,7 @@ func chooseForm[T plan.Float, P patternNumber](k *kernel.Kernels[T], g plan.Grou
 const lookupsPerEntry = 1.5
 
 // rowOperations is the number of operations of a row form's product, in lookups.
-func rowOperations(g plan.Groups) int {
+func rowOperations(g describe.Groups) int {
 	entries := int(lookupsPerEntry * float64(g.Entries()))
 	if g.RowWeights == nil {
 		return min(entries, bitsOperations(g))
@@ -62,7 +63,7 @@ func rowOperations(g plan.Groups) int {
 	return entries
 }
 
-func newRowForm[T plan.Float](g plan.Groups) groupForm[T] {
+func newRowForm[T plan.Float](g describe.Groups) groupForm[T] {
 	if g.RowWeights == nil && rowOperations(g) == bitsOperations(g) {
 		return newGroupBits[T](g)
 	}
@@ -121,7 +122,7 @@ func (g *groupMeansGrad[T]) block(_ int, w *worker[T], lo, hi int) error {
 
 // groupSizes returns the number of rows of each group, or nil if the entries have their own
 // weights.
-func groupSizes(g plan.Groups) []float64 {
+func groupSizes(g describe.Groups) []float64 {
 	if g.RowWeights != nil {
 		return nil
 	}

@@ -11,13 +11,14 @@ import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
 	"ppal/internal/racing"
+	"ppal/trainer/graph/describe"
 )
 
 // memberships draws groups. Each row is in a group with probability share, and also in one fixed
 // group. The rows from index patterns on repeat earlier rows.
-func memberships(n, count, patterns int, share float64, weighted bool) plan.Groups {
+func memberships(n, count, patterns int, share float64, weighted bool) describe.Groups {
 	rng := rand.New(rand.NewPCG(uint64(n), uint64(count)))
-	g := plan.Groups{Rows: n, Count: count, Starts: make([]int, count+1), RowStarts: []int{0}}
+	g := describe.Groups{Rows: n, Count: count, Starts: make([]int, count+1), RowStarts: []int{0}}
 	sizes := make([]int, count)
 	var lists [][]int32
 	var weights [][]float64
@@ -58,7 +59,7 @@ func must[V any](v V, err error) V {
 }
 
 // forms returns every form that represents the groups' matrix M.
-func forms[T plan.Float](g plan.Groups) map[string]groupForm[T] {
+func forms[T plan.Float](g describe.Groups) map[string]groupForm[T] {
 	best := must(kernel.New[T](kernel.Best()))
 	short := withPatterns(g)
 	pattern, patterns := rowPatterns(g)
@@ -77,7 +78,7 @@ func forms[T plan.Float](g plan.Groups) map[string]groupForm[T] {
 }
 
 // withPatterns returns g, which has a list for each row, with patterns.
-func withPatterns(g plan.Groups) plan.Groups {
+func withPatterns(g describe.Groups) describe.Groups {
 	pattern, patterns := rowPatterns(g)
 	g.RowStarts, g.RowGroups, g.RowWeights = patterns.RowStarts, patterns.RowGroups, patterns.RowWeights
 	for _, p := range pattern {
@@ -101,7 +102,7 @@ func TestPatternsHaveTheSameBits(t *testing.T) {
 		}
 		var want []float64
 		var form string
-		for _, g := range []plan.Groups{g, withPatterns(g)} {
+		for _, g := range []describe.Groups{g, withPatterns(g)} {
 			f := newGroupForm(best, g)
 			sums, got, out := make([]float64, f.partials()), make([]float64, c.count), make([]float32, c.n)
 			eachBlock(c.n, func(lo, hi int) { f.add(sums, l[lo:hi], lo) })
@@ -145,7 +146,7 @@ func TestGroupForms(t *testing.T) {
 
 // checkForms compares the products of the forms with sums over M's entries, on numbers whose sums
 // are exact.
-func checkForms[T plan.Float](t *testing.T, g plan.Groups) {
+func checkForms[T plan.Float](t *testing.T, g describe.Groups) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	l, base, w := make([]T, g.Rows), make([]T, g.Rows), make([]float64, g.Count)
 	for i := range l {

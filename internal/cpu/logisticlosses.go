@@ -3,6 +3,7 @@ package cpu
 import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
+	"ppal/trainer/graph/describe"
 )
 
 // logisticTails holds the tail probabilities of a column of scores (kernel.LogisticTails). The
@@ -32,20 +33,20 @@ func (e *executor[T]) findTails() {
 
 // hasTails reports whether a loss is a function of the tails of its scores, and whether the scores
 // stay in memory.
-func (e *executor[T]) hasTails(signs plan.Signs, s plan.View) bool {
+func (e *executor[T]) hasTails(signs describe.Signs, s plan.View) bool {
 	b := e.plan.Buffers[s.Buffer]
 	return smooth(signs.Phi) && b.Class == plan.Kept && s.Len() == b.Len() && s.Cols == 1
 }
 
 // smooth reports whether the kernels compute a surrogate and the surrogate's derivative from the
 // tails.
-func smooth(phi plan.Surrogate) bool {
+func smooth(phi describe.Surrogate) bool {
 	loss, known := kernelLoss(phi)
 	return known && loss != kernel.HingeLoss
 }
 
 // tailsOf returns the tails of a loss's scores, nil if the scores have none.
-func (e *executor[T]) tailsOf(signs plan.Signs, s plan.View) *logisticTails[T] {
+func (e *executor[T]) tailsOf(signs describe.Signs, s plan.View) *logisticTails[T] {
 	if t := e.tails[s.Buffer]; t != nil && t.scores == s && smooth(signs.Phi) {
 		return t
 	}
@@ -225,9 +226,9 @@ func (e *executor[T]) newTailGradWhere(d *plan.GroupMeansGrad, s *plan.SignedLos
 
 // masksOf returns the masks of groups in the form groupMasks, or of a single group of all rows,
 // else nil.
-func (e *executor[T]) masksOf(g plan.Groups) *groupMasks[T] {
+func (e *executor[T]) masksOf(g describe.Groups) *groupMasks[T] {
 	if g.RowStarts == nil && g.Count == 1 && g.Starts[0] == 0 && g.Starts[1] == g.Rows {
-		all := plan.Groups{Rows: 1, Count: 1, Starts: g.Starts, RowStarts: []int{0, 1}, RowGroups: []int32{0}}
+		all := describe.Groups{Rows: 1, Count: 1, Starts: g.Starts, RowStarts: []int{0, 1}, RowGroups: []int32{0}}
 		return newGroupMasks(e.k, make([]int32, g.Rows), all)
 	}
 	if g.RowStarts == nil {

@@ -12,6 +12,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
+	"ppal/trainer/graph/describe"
 )
 
 // rates is a plan on n rows: scores s = 2 x, an objective of logistic losses with labels, two
@@ -26,9 +27,9 @@ type rates struct {
 }
 
 func newRates(n int, all bool) rates {
-	labels, ones := plan.Signs{Phi: constraints.Logistic}, plan.Signs{Phi: constraints.Sigmoid}
-	one := plan.Groups{Rows: n, Count: 1, Starts: []int{0, n}}
-	two := plan.Groups{Rows: n, Count: 2, RowStarts: []int{0}}
+	labels, ones := describe.Signs{Phi: constraints.Logistic}, describe.Signs{Phi: constraints.Sigmoid}
+	one := describe.Groups{Rows: n, Count: 1, Starts: []int{0, n}}
+	two := describe.Groups{Rows: n, Count: 2, RowStarts: []int{0}}
 	sizes := [2]int{}
 	for i := range n {
 		labels.Labels, ones.Labels = append(labels.Labels, int8(1-2*(i%3%2))), append(ones.Labels, -1)
@@ -57,9 +58,9 @@ func newRates(n int, all bool) rates {
 	r.Coefficients = []plan.View{w}
 	first, rest := w, w
 	first.Rows, rest.Rows, rest.Offset = 1, 2, 1
-	load := &plan.Expr{Op: plan.Load}
+	load := &describe.Expr{Op: describe.Load}
 	r.Forward = []plan.Region{{Rows: n, Steps: []plan.Step{
-		&plan.Map{Expr: &plan.Expr{Op: plan.Add, X: load, Y: load}, Args: []plan.View{r.view(0)}, Out: r.view(2)},
+		&plan.Map{Expr: &describe.Expr{Op: describe.Add, X: load, Y: load}, Args: []plan.View{r.view(0)}, Out: r.view(2)},
 		&plan.SignedLoss{Signs: labels, S: r.view(2), Out: r.view(5)},
 		&plan.GroupMeans{Groups: one, In: r.view(5), Out: r.view(3)},
 		&plan.SignedLoss{Signs: ones, S: r.view(2), Out: r.view(6)},
@@ -197,9 +198,9 @@ func TestScoresWithoutTails(t *testing.T) {
 		}
 	}
 	rewritten := newRates(700, true)
-	load := &plan.Expr{Op: plan.Load}
+	load := &describe.Expr{Op: describe.Load}
 	rewritten.Forward = append(rewritten.Forward, plan.Region{Rows: 700, Steps: []plan.Step{
-		&plan.Map{Expr: &plan.Expr{Op: plan.Square, X: load}, Args: []plan.View{rewritten.view(2)}, Out: rewritten.view(2)}}})
+		&plan.Map{Expr: &describe.Expr{Op: describe.Square, X: load}, Args: []plan.View{rewritten.view(2)}, Out: rewritten.view(2)}}})
 	for _, r := range []rates{bound, rewritten} {
 		r.check(t, kernel.Best(), 2)
 		if names := r.compiled(t); count(names, &tailsStep[float64]{}) != 0 || count(names, &signedLossGrad[float64]{}) != 2 {

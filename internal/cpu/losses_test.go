@@ -9,6 +9,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
+	"ppal/trainer/graph/describe"
 )
 
 // square is a surrogate that no device knows.
@@ -23,7 +24,7 @@ func TestUnknownSurrogate(t *testing.T) {
 	const rows = 2*kernel.RowBlock + 3
 	view := func(b, cols int) plan.View { return plan.View{Buffer: b, Stride: cols, Rows: rows, Cols: cols} }
 	buffer := func(c plan.Class, cols int) plan.Buffer { return plan.Buffer{Class: c, Rows: rows, Cols: cols} }
-	m, s := plan.Margins{Labels: make([]int32, rows), Classes: 3, Phi: square{}}, plan.Signs{Labels: make([]int8, rows), Phi: square{}}
+	m, s := describe.Margins{Labels: make([]int32, rows), Classes: 3, Phi: square{}}, describe.Signs{Labels: make([]int8, rows), Phi: square{}}
 	for i := range rows {
 		m.Labels[i], s.Labels[i] = int32(i%3), int8(1-2*(i%2))
 	}

@@ -3,12 +3,13 @@ package cpu
 import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
+	"ppal/trainer/graph/describe"
 )
 
 // margins computes the margins of a block of rows for all classes except a row's own class, side
 // by side. Each worker has its own memory.
 type margins[T plan.Float] struct {
-	plan.Margins
+	describe.Margins
 	scores plan.View
 	phi    kernel.Loss
 	room   [][]T // margins of a block, by worker
@@ -16,7 +17,7 @@ type margins[T plan.Float] struct {
 }
 
 // newMargins returns false for surrogates that the kernels do not support.
-func newMargins[T plan.Float](m plan.Margins, scores plan.View, workers int) (r margins[T], known bool) {
+func newMargins[T plan.Float](m describe.Margins, scores plan.View, workers int) (r margins[T], known bool) {
 	phi, known := kernelLoss(m.Phi)
 	if !known {
 		return r, false

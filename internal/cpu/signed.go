@@ -3,11 +3,12 @@ package cpu
 import (
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
+	"ppal/trainer/graph/describe"
 )
 
 // kernelLoss returns the kernels' loss for a surrogate. kernelLoss returns false if the kernels do
 // not support the surrogate.
-func kernelLoss(phi plan.Surrogate) (kernel.Loss, bool) {
+func kernelLoss(phi describe.Surrogate) (kernel.Loss, bool) {
 	switch phi.String() {
 	case "sigmoid":
 		return kernel.SigmoidLoss, true
@@ -21,7 +22,7 @@ func kernelLoss(phi plan.Surrogate) (kernel.Loss, bool) {
 
 // negatedLabels returns -y, the form of labels that the kernels read. All losses and derivatives
 // with the same labels share the vector.
-func (e *executor[T]) negatedLabels(s plan.Signs) []T {
+func (e *executor[T]) negatedLabels(s describe.Signs) []T {
 	if len(s.Labels) == 0 {
 		return nil
 	}

@@ -9,11 +9,12 @@ import (
 	"ppal/constraints"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
+	"ppal/trainer/graph/describe"
 )
 
 // surrogates returns the package's surrogates and a surrogate without a kernel.
-func surrogates() []plan.Surrogate {
-	return []plan.Surrogate{constraints.Sigmoid, constraints.Logistic, constraints.Hinge, ramp{}}
+func surrogates() []describe.Surrogate {
+	return []describe.Surrogate{constraints.Sigmoid, constraints.Logistic, constraints.Hinge, ramp{}}
 }
 
 type ramp struct{}
@@ -35,7 +36,7 @@ func checkSigned[T plan.Float](t *testing.T, level kernel.Level, tolerance float
 	scores := []T{0, 1, -1, 0.5, -0.5, 3, -3, 20, -20, 60, -60, 1e30, -1e30, T(math.Inf(1)), T(math.Inf(-1)), T(math.NaN()), 1e-20}
 	scores = append(scores, scores...)
 	n := len(scores)
-	signs, d, base := plan.Signs{}, make([]T, n), make([]T, n)
+	signs, d, base := describe.Signs{}, make([]T, n), make([]T, n)
 	for i := range scores {
 		signs.Labels = append(signs.Labels, int8(1-2*(2*i/n)))
 		d[i], base[i] = T(0.25*float64(i%5)-0.5), T(i%3-1)

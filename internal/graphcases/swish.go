@@ -10,7 +10,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"ppal/trainer/graph"
+	"ppal/trainer/graph/describe"
 	"ppal/trainer/graph/elementwise"
 )
 
@@ -34,21 +34,21 @@ type undescribed struct{ gorgonia.SDOp }
 type swishGrad struct{ Swish }
 
 var (
-	_ graph.Described = Swish{}
-	_ graph.Described = swishGrad{}
+	_ describe.Described = Swish{}
+	_ describe.Described = swishGrad{}
 )
 
-// Describe implements graph.Described.
-func (Swish) Describe() graph.Description {
+// Describe implements describe.Described.
+func (Swish) Describe() describe.Description {
 	x := elementwise.Input(0)
-	return graph.Elementwise{Expr: elementwise.Mul(x, elementwise.Sigmoid(x))}
+	return describe.Elementwise{Expr: elementwise.Mul(x, elementwise.Sigmoid(x))}
 }
 
-// Describe implements graph.Described.
-func (swishGrad) Describe() graph.Description {
+// Describe implements describe.Described.
+func (swishGrad) Describe() describe.Description {
 	x, dy, one := elementwise.Input(0), elementwise.Input(1), elementwise.Number(1)
 	s := elementwise.Sigmoid(x)
-	return graph.Elementwise{Expr: elementwise.Mul(dy, elementwise.Mul(s,
+	return describe.Elementwise{Expr: elementwise.Mul(dy, elementwise.Mul(s,
 		elementwise.Add(one, elementwise.Mul(x, elementwise.Sub(one, s)))))}
 }
 

@@ -1,5 +1,7 @@
 package plan
 
+import "ppal/trainer/graph/describe"
+
 // accumulate turns the sum of two products into one product that is added to the result of the
 // other product. It does the same with the sum of two products M^T w with group memberships, and
 // with the sum of two derivatives ds of losses.
@@ -8,7 +10,7 @@ func (g *dag) accumulate() {
 		again = false
 		forward, users := g.forward(), g.users()
 		for _, v := range g.all() {
-			if !isMap(v, Add) || !addable(v.in[0], v, users, forward) || !addable(v.in[1], v, users, forward) {
+			if !isMap(v, describe.Add) || !addable(v.in[0], v, users, forward) || !addable(v.in[1], v, users, forward) {
 				continue
 			}
 			base, added := v.in[0], v.in[1]

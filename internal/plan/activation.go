@@ -1,6 +1,10 @@
 package plan
 
-import "fmt"
+import (
+	"fmt"
+
+	"ppal/trainer/graph/describe"
+)
 
 // Activation is a function that a network applies between its layers.
 type Activation uint8
@@ -19,15 +23,15 @@ const (
 )
 
 // activationOps are the operations of the activations and of their derivatives.
-var activationOps = [...]struct{ value, grad Op }{
-	LinearActivation:  {Identity, Identity},
-	SigmoidActivation: {Sigmoid, SigmoidGrad},
-	TanhActivation:    {Tanh, TanhGrad},
-	ReLUActivation:    {ReLU, ReLUGrad},
+var activationOps = [...]struct{ value, grad describe.Op }{
+	LinearActivation:  {describe.Identity, describe.Identity},
+	SigmoidActivation: {describe.Sigmoid, describe.SigmoidGrad},
+	TanhActivation:    {describe.Tanh, describe.TanhGrad},
+	ReLUActivation:    {describe.ReLU, describe.ReLUGrad},
 }
 
 // String names the activation: identity, sigmoid, tanh or relu.
-func (f Activation) String() string { return opNames[activationOps[f].value] }
+func (f Activation) String() string { return activationOps[f].value.String() }
 
 // BiasActivation adds a row to every row of a matrix and applies the activation, in place:
 //
@@ -65,16 +69,16 @@ func typedMap(m *Map) Step {
 }
 
 // biasForm recognizes f($0 + $1).
-func biasForm(e *Expr) (Activation, bool) {
+func biasForm(e *describe.Expr) (Activation, bool) {
 	for f, op := range activationOps {
 		sum := e
-		if op.value != Identity {
+		if op.value != describe.Identity {
 			if e.Op != op.value {
 				continue
 			}
 			sum = e.X
 		}
-		if sum.Op == Add && sum.X.isLoad(0) && sum.Y.isLoad(1) {
+		if sum.Op == describe.Add && isLoad(sum.X, 0) && isLoad(sum.Y, 1) {
 			return Activation(f), true
 		}
 	}
@@ -82,12 +86,12 @@ func biasForm(e *Expr) (Activation, bool) {
 }
 
 // gradForm recognizes f'($0) * $1.
-func gradForm(e *Expr) (Activation, bool) {
-	if e.Op != Mul || !e.Y.isLoad(1) {
+func gradForm(e *describe.Expr) (Activation, bool) {
+	if e.Op != describe.Mul || !isLoad(e.Y, 1) {
 		return 0, false
 	}
 	for f, op := range activationOps {
-		if op.grad != Identity && e.X.Op == op.grad && e.X.X.isLoad(0) {
+		if op.grad != describe.Identity && e.X.Op == op.grad && isLoad(e.X.X, 0) {
 			return Activation(f), true
 		}
 	}
@@ -95,7 +99,7 @@ func gradForm(e *Expr) (Activation, bool) {
 }
 
 // isLoad reports whether e is operand arg itself.
-func (e *Expr) isLoad(arg int) bool { return e.Op == Load && e.Arg == arg }
+func isLoad(e *describe.Expr, arg int) bool { return e.Op == describe.Load && e.Arg == arg }
 
 // Reads implements Step.
 func (s *BiasActivation) Reads() []Operand {
@@ -144,7 +148,7 @@ func biasActivation[T Float](s *BiasActivation, m *Memory[T], lo, hi int) {
 	for i := lo; i < hi; i++ {
 		row := m.Row(s.A, i)
 		for j, z := range row {
-			row[j] = T(Unary(f, float64(z)+float64(bias[j])))
+			row[j] = T(describe.Unary(f, float64(z)+float64(bias[j])))
 		}
 	}
 }
@@ -154,7 +158,7 @@ func activationGrad[T Float](s *ActivationGrad, m *Memory[T], lo, hi int) {
 	for i := lo; i < hi; i++ {
 		a, d := m.Row(s.A, i), m.Row(s.D, i)
 		for j, x := range a {
-			d[j] = T(Unary(grad, float64(x)) * float64(d[j]))
+			d[j] = T(describe.Unary(grad, float64(x)) * float64(d[j]))
 		}
 	}
 }

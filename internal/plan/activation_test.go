@@ -3,34 +3,36 @@ package plan
 import (
 	"math"
 	"testing"
+
+	"ppal/trainer/graph/describe"
 )
 
 // A map with a common form becomes a typed step if it runs in place. Other maps stay maps. The
 // typed step computes the same values as the map.
 func TestTypedMaps(t *testing.T) {
-	load := func(k int) *Expr { return &Expr{Op: Load, Arg: k} }
-	sum := &Expr{Op: Add, X: load(0), Y: load(1)}
+	load := func(k int) *describe.Expr { return &describe.Expr{Op: describe.Load, Arg: k} }
+	sum := &describe.Expr{Op: describe.Add, X: load(0), Y: load(1)}
 	matrix := View{Buffer: 0, Stride: 3, Rows: 4, Cols: 3}
 	row := View{Buffer: 1, Stride: 3, Rows: 1, Cols: 3}
 	other := View{Buffer: 2, Stride: 3, Rows: 4, Cols: 3}
 	for _, c := range []struct {
-		e    *Expr
+		e    *describe.Expr
 		args []View
 		want string
 	}{
 		{sum, []View{matrix, row}, "b0 = b0 + b1"},
-		{&Expr{Op: Sigmoid, X: sum}, []View{matrix, row}, "b0 = sigmoid(b0 + b1)"},
-		{&Expr{Op: Tanh, X: sum}, []View{matrix, row}, "b0 = tanh(b0 + b1)"},
-		{&Expr{Op: ReLU, X: sum}, []View{matrix, row}, "b0 = relu(b0 + b1)"},
-		{&Expr{Op: Mul, X: &Expr{Op: SigmoidGrad, X: load(0)}, Y: load(1)}, []View{other, matrix}, "b0 = sigmoid'(b2) * b0"},
-		{&Expr{Op: Mul, X: &Expr{Op: TanhGrad, X: load(0)}, Y: load(1)}, []View{other, matrix}, "b0 = tanh'(b2) * b0"},
-		{&Expr{Op: Mul, X: &Expr{Op: ReLUGrad, X: load(0)}, Y: load(1)}, []View{other, matrix}, "b0 = relu'(b2) * b0"},
+		{&describe.Expr{Op: describe.Sigmoid, X: sum}, []View{matrix, row}, "b0 = sigmoid(b0 + b1)"},
+		{&describe.Expr{Op: describe.Tanh, X: sum}, []View{matrix, row}, "b0 = tanh(b0 + b1)"},
+		{&describe.Expr{Op: describe.ReLU, X: sum}, []View{matrix, row}, "b0 = relu(b0 + b1)"},
+		{&describe.Expr{Op: describe.Mul, X: &describe.Expr{Op: describe.SigmoidGrad, X: load(0)}, Y: load(1)}, []View{other, matrix}, "b0 = sigmoid'(b2) * b0"},
+		{&describe.Expr{Op: describe.Mul, X: &describe.Expr{Op: describe.TanhGrad, X: load(0)}, Y: load(1)}, []View{other, matrix}, "b0 = tanh'(b2) * b0"},
+		{&describe.Expr{Op: describe.Mul, X: &describe.Expr{Op: describe.ReLUGrad, X: load(0)}, Y: load(1)}, []View{other, matrix}, "b0 = relu'(b2) * b0"},
 		// Not in place, an operand that is not a row, another function, operands in another order.
 		{sum, []View{other, row}, "b0 = ($0 + $1) with $0 = b2 $1 = b1"},
 		{sum, []View{matrix, other}, "b0 = ($0 + $1) with $0 = b0 $1 = b2"},
-		{&Expr{Op: Exp, X: sum}, []View{matrix, row}, "b0 = exp(($0 + $1)) with $0 = b0 $1 = b1"},
-		{&Expr{Op: Mul, X: load(0), Y: load(1)}, []View{other, matrix}, "b0 = ($0 * $1) with $0 = b2 $1 = b0"},
-		{&Expr{Op: Mul, X: &Expr{Op: SigmoidGrad, X: load(0)}, Y: load(1)}, []View{matrix, other},
+		{&describe.Expr{Op: describe.Exp, X: sum}, []View{matrix, row}, "b0 = exp(($0 + $1)) with $0 = b0 $1 = b1"},
+		{&describe.Expr{Op: describe.Mul, X: load(0), Y: load(1)}, []View{other, matrix}, "b0 = ($0 * $1) with $0 = b2 $1 = b0"},
+		{&describe.Expr{Op: describe.Mul, X: &describe.Expr{Op: describe.SigmoidGrad, X: load(0)}, Y: load(1)}, []View{matrix, other},
 			"b0 = (sigmoid'($0) * $1) with $0 = b0 $1 = b2"},
 	} {
 		m := &Map{Expr: c.e, Args: c.args, Out: matrix}

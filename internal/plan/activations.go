@@ -1,5 +1,7 @@
 package plan
 
+import "ppal/trainer/graph/describe"
+
 // simplifyActivations rewrites the derivatives of activations as functions of the saved activation
 // a. Gorgonia computes them from z or keeps a second matrix:
 //
@@ -18,34 +20,34 @@ func (g *dag) simplifyActivations() {
 		}
 		x, y := v.in[0], v.in[1]
 		switch {
-		case v.op == Mul && isSigmoidPair(x, y):
-			*v = value{kind: mapKind, op: SigmoidGrad, in: []*value{x}, rows: v.rows, cols: v.cols, nodes: append(v.nodes, y.nodes...)}
-		case v.op == Mul && isSigmoidPair(y, x):
-			*v = value{kind: mapKind, op: SigmoidGrad, in: []*value{y}, rows: v.rows, cols: v.cols, nodes: append(v.nodes, x.nodes...)}
-		case v.op == Sub && isConstant(x, 1) && isTanhSquare(y):
-			*v = value{kind: mapKind, op: TanhGrad, in: y.in[:1], rows: v.rows, cols: v.cols, nodes: append(v.nodes, y.nodes...)}
+		case v.op == describe.Mul && isSigmoidPair(x, y):
+			*v = value{kind: mapKind, op: describe.SigmoidGrad, in: []*value{x}, rows: v.rows, cols: v.cols, nodes: append(v.nodes, y.nodes...)}
+		case v.op == describe.Mul && isSigmoidPair(y, x):
+			*v = value{kind: mapKind, op: describe.SigmoidGrad, in: []*value{y}, rows: v.rows, cols: v.cols, nodes: append(v.nodes, x.nodes...)}
+		case v.op == describe.Sub && isConstant(x, 1) && isTanhSquare(y):
+			*v = value{kind: mapKind, op: describe.TanhGrad, in: y.in[:1], rows: v.rows, cols: v.cols, nodes: append(v.nodes, y.nodes...)}
 		}
 	}
 }
 
 // simplifyReLU rewrites z (z >= 0), the form of Gorgonia's Rectify.
 func (g *dag) simplifyReLU() {
-	mask := func(v *value) bool { return isMap(v, Gte) && isConstant(v.in[1], 0) }
+	mask := func(v *value) bool { return isMap(v, describe.Gte) && isConstant(v.in[1], 0) }
 	rectified := map[*value]*value{} // by z
 	for _, v := range g.all() {
-		if isMap(v, Mul) && mask(v.in[1]) && v.in[1].in[0] == v.in[0] && v.sameShape(v.in[0]) {
-			v.op, v.in, v.nodes = ReLU, v.in[:1], append(v.nodes, v.in[1].nodes...)
+		if isMap(v, describe.Mul) && mask(v.in[1]) && v.in[1].in[0] == v.in[0] && v.sameShape(v.in[0]) {
+			v.op, v.in, v.nodes = describe.ReLU, v.in[:1], append(v.nodes, v.in[1].nodes...)
 			rectified[v.in[0]] = v
 		}
 	}
 	for _, v := range g.all() {
 		if mask(v) && rectified[v.in[0]] != nil {
-			v.op, v.in = ReLUGrad, []*value{rectified[v.in[0]]}
+			v.op, v.in = describe.ReLUGrad, []*value{rectified[v.in[0]]}
 		}
 	}
 }
 
-func isMap(v *value, op Op) bool { return v.kind == mapKind && v.op == op }
+func isMap(v *value, op describe.Op) bool { return v.kind == mapKind && v.op == op }
 
 func isConstant(v *value, c float64) bool {
 	x, ok := v.scalarConstant()
@@ -55,22 +57,22 @@ func isConstant(v *value, c float64) bool {
 // isSigmoidPair recognizes a = sigmoid(z) with 1 - a or sigmoid(-z).
 func isSigmoidPair(a, b *value) bool {
 	switch {
-	case !isMap(a, Sigmoid):
+	case !isMap(a, describe.Sigmoid):
 		return false
-	case isMap(b, Sub):
+	case isMap(b, describe.Sub):
 		return isConstant(b.in[0], 1) && b.in[1] == a
-	case isMap(b, Sigmoid):
-		return isMap(b.in[0], Neg) && b.in[0].in[0] == a.in[0]
+	case isMap(b, describe.Sigmoid):
+		return isMap(b.in[0], describe.Neg) && b.in[0].in[0] == a.in[0]
 	}
 	return false
 }
 
 func isTanhSquare(v *value) bool {
 	switch {
-	case isMap(v, Mul):
-		return v.in[0] == v.in[1] && isMap(v.in[0], Tanh)
-	case isMap(v, Square):
-		return isMap(v.in[0], Tanh)
+	case isMap(v, describe.Mul):
+		return v.in[0] == v.in[1] && isMap(v.in[0], describe.Tanh)
+	case isMap(v, describe.Square):
+		return isMap(v.in[0], describe.Tanh)
 	}
 	return false
 }

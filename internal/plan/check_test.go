@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"gorgonia.org/tensor"
+
+	"ppal/trainer/graph/describe"
 )
 
 // small returns a plan with one region: b2 = b0 b1 over 4 rows, b3 = -b2, b4 = column sums of b3.
 func small() *Plan {
 	view := func(b, rows, cols int) View { return View{Buffer: b, Stride: cols, Rows: rows, Cols: cols} }
-	neg := &Expr{Op: Neg, X: &Expr{Op: Load}}
+	neg := &describe.Expr{Op: describe.Neg, X: &describe.Expr{Op: describe.Load}}
 	return &Plan{
 		Dtype: tensor.Float64,
 		Buffers: []Buffer{{Class: Leaf, Rows: 4, Cols: 3}, {Class: Parameter, Rows: 3, Cols: 2}, {Class: Local, Rows: 4, Cols: 2},
@@ -40,7 +42,7 @@ func TestCheckFindsMistakes(t *testing.T) {
 		}},
 		{"share slot 0", func(p *Plan) { p.Buffers[3] = Buffer{Class: Temporary, Rows: 4, Cols: 2}; p.Slots[0] = 8 }},
 		{"in the same region", func(p *Plan) {
-			p.Forward[0].Steps = append(p.Forward[0].Steps, &Map{Expr: &Expr{Op: Neg, X: &Expr{Op: Load}},
+			p.Forward[0].Steps = append(p.Forward[0].Steps, &Map{Expr: &describe.Expr{Op: describe.Neg, X: &describe.Expr{Op: describe.Load}},
 				Args: []View{p.Objective}, Out: p.Forward[0].Steps[1].Writes()[0].View})
 		}},
 		{"writes a parameter", func(p *Plan) { p.Forward[0].Steps[0].(*Product).Out.Buffer = 1 }},

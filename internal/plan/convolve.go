@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"gorgonia.org/tensor"
+
+	"ppal/trainer/graph/describe"
 )
 
 // recognizePictures finds convolutions, max-pooling and their derivatives, which Gorgonia writes
@@ -192,8 +194,8 @@ func (v *value) recognizeChannelBias() {
 		return
 	}
 	places := to[2] * to[3]
-	row := &value{kind: mapKind, op: Identity, in: []*value{reshapeOf(base, to[1], 1)}, rows: to[1], cols: places, nodes: v.nodes}
-	v.kind, v.op, v.in = mapKind, Identity, []*value{reshapeOf(row, 1, v.cols)}
+	row := &value{kind: mapKind, op: describe.Identity, in: []*value{reshapeOf(base, to[1], 1)}, rows: to[1], cols: places, nodes: v.nodes}
+	v.kind, v.op, v.in = mapKind, describe.Identity, []*value{reshapeOf(row, 1, v.cols)}
 }
 
 // recognizeChannelSums writes sums over all axes but the channels of pictures [n, C, H, W] as sums

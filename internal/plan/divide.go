@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"ppal/datasets/matrix"
+	"ppal/trainer/graph/describe"
 )
 
 // Division is a plan whose rows several processes share. Each process runs a part: a plan of its
@@ -202,7 +203,7 @@ func (d *divider) part(from, to int) (*Plan, error) {
 			p.Slots[b.Slot] = max(p.Slots[b.Slot], b.Len())
 		}
 	}
-	w := &rewriter{d: d, from: from, to: to, groups: map[groupsKey]Groups{}}
+	w := &rewriter{d: d, from: from, to: to, groups: map[groupsKey]describe.Groups{}}
 	p.Inputs, p.Watched = w.views(p.Inputs), w.views(p.Watched)
 	var err error
 	if p.Forward, err = w.regions(p.Forward); err != nil {

@@ -1,6 +1,10 @@
 package plan
 
-import "slices"
+import (
+	"slices"
+
+	"ppal/trainer/graph/describe"
+)
 
 // regions returns the regions of the units, with their steps.
 func (p *placer) regions(units []unit) []Region {
@@ -21,7 +25,7 @@ func (p *placer) step(v *value) Step {
 	slices.Sort(ids)
 	switch v.kind {
 	case mapKind:
-		if v.expr.Op == Load && v.in[0].sameShape(v) {
+		if v.expr.Op == describe.Load && v.in[0].sameShape(v) {
 			return &Copy{ids, in[0], out}
 		}
 		return typedMap(&Map{ids, v.expr, in, out})
@@ -30,18 +34,18 @@ func (p *placer) step(v *value) Step {
 	case sumsKind:
 		return &Sums{ids, v.axis, in[0], out}
 	case marginKind:
-		return &MarginLoss{ids, v.description.(MarginLossOp).Margins, in[0], out}
+		return &MarginLoss{ids, v.description.(describe.MarginLoss).Margins, in[0], out}
 	case marginGrad:
-		return &MarginLossGrad{ids, v.description.(MarginLossGradOp).Margins, in[0], in[1], out}
+		return &MarginLossGrad{ids, v.description.(describe.MarginLossGrad).Margins, in[0], in[1], out}
 	case signedKind:
-		return &SignedLoss{ids, v.description.(SignedLossOp).Signs, in[0], out}
+		return &SignedLoss{ids, v.description.(describe.SignedLoss).Signs, in[0], out}
 	case signedGrad:
-		return &SignedLossGrad{ids, v.description.(SignedLossGradOp).Signs, in[0], in[1], out, v.hasBase()}
+		return &SignedLossGrad{ids, v.description.(describe.SignedLossGrad).Signs, in[0], in[1], out, v.hasBase()}
 	case meansKind:
-		t := v.description.(GroupMeansOp)
+		t := v.description.(describe.GroupMeans)
 		return &GroupMeans{ids, t.Groups, t.Offsets, in[0], out}
 	case meansGrad:
-		return &GroupMeansGrad{ids, v.description.(GroupMeansGradOp).Groups, in[0], out, v.hasBase()}
+		return &GroupMeansGrad{ids, v.description.(describe.GroupMeansGrad).Groups, in[0], out, v.hasBase()}
 	case convolveKind:
 		return &Convolution{ids, v.picture, in[0], in[1], out}
 	case inputGrad:

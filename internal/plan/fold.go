@@ -1,5 +1,7 @@
 package plan
 
+import "ppal/trainer/graph/describe"
+
 // foldConstants evaluates operations on constant numbers.
 func (g *dag) foldConstants() {
 	for _, v := range g.all() {
@@ -15,10 +17,10 @@ func (g *dag) foldConstants() {
 		switch {
 		case !constant:
 			continue
-		case v.op.arity() == 2:
-			args[0] = Binary(v.op, args[0], args[1])
+		case v.op.Arity() == 2:
+			args[0] = describe.Binary(v.op, args[0], args[1])
 		default:
-			args[0] = Unary(v.op, args[0])
+			args[0] = describe.Unary(v.op, args[0])
 		}
 		*v = value{kind: leafKind, class: Constant, values: args[:1], rows: 1, cols: 1, nodes: v.nodes}
 	}
@@ -32,7 +34,7 @@ func (g *dag) virtualBroadcasts() {
 			continue
 		}
 		for i, w := range v.in {
-			for isMap(w, Identity) && !w.sameShape(w.in[0]) {
+			for isMap(w, describe.Identity) && !w.sameShape(w.in[0]) {
 				w = w.in[0]
 			}
 			v.in[i] = w

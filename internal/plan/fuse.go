@@ -1,6 +1,10 @@
 package plan
 
-import "slices"
+import (
+	"slices"
+
+	"ppal/trainer/graph/describe"
+)
 
 // maxExpr is the largest number of operations of one fused pass.
 const maxExpr = 24
@@ -40,7 +44,7 @@ func (f *fuser) inlined(w, v *value) bool {
 	if w.kind != mapKind || !w.sameShape(v) || f.sizes[w] >= maxExpr {
 		return false
 	}
-	if w.op == Identity { // identity costs nothing: it is a broadcast or a copy
+	if w.op == describe.Identity { // identity costs nothing: it is a broadcast or a copy
 		return f.forward[w] == f.forward[v]
 	}
 	return len(f.users[w]) == 1 && f.forward[w] == f.forward[v]
@@ -49,23 +53,23 @@ func (f *fuser) inlined(w, v *value) bool {
 // expand returns v's expression and its operands.
 func (f *fuser) expand(v *value) *value {
 	fused := &value{}
-	var build func(w *value) *Expr
-	build = func(w *value) *Expr {
+	var build func(w *value) *describe.Expr
+	build = func(w *value) *describe.Expr {
 		fused.nodes = append(fused.nodes, w.nodes...)
-		args := make([]*Expr, 2)
+		args := make([]*describe.Expr, 2)
 		for i, x := range w.in {
 			if c, constant := x.scalarConstant(); constant {
-				args[i] = &Expr{Op: Value, Const: c}
+				args[i] = &describe.Expr{Op: describe.Value, Const: c}
 			} else if f.inlined(x, v) {
 				args[i] = build(x)
 			} else {
-				args[i] = &Expr{Op: Load, Arg: fused.operand(x)}
+				args[i] = &describe.Expr{Op: describe.Load, Arg: fused.operand(x)}
 			}
 		}
-		if w.op == Identity {
+		if w.op == describe.Identity {
 			return args[0]
 		}
-		return &Expr{Op: w.op, X: args[0], Y: args[1]}
+		return &describe.Expr{Op: w.op, X: args[0], Y: args[1]}
 	}
 	fused.expr = build(v)
 	slices.Sort(fused.nodes)

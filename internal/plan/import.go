@@ -7,6 +7,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"ppal/trainer/graph/describe"
 )
 
 // importer converts nodes to values.
@@ -136,7 +138,7 @@ func (im *importer) computed(v *value, n *gorgonia.Node, what recognized) error 
 	}
 	given := append([]*value(nil), v.in...)
 	v.align(what)
-	if e, ok := what.description.(ElementwiseOp); ok {
+	if e, ok := what.description.(describe.Elementwise); ok {
 		if !v.broadcasts() {
 			return errors.New("described as element-wise, of inputs of other shapes")
 		}
@@ -151,25 +153,25 @@ func (im *importer) computed(v *value, n *gorgonia.Node, what recognized) error 
 
 // expand turns v into the value of an expression over its inputs: a tree of operations with the
 // shape of v.
-func (v *value) expand(e *Expr) {
+func (v *value) expand(e *describe.Expr) {
 	inputs := v.in
-	var build func(e *Expr) *value
-	build = func(e *Expr) *value {
+	var build func(e *describe.Expr) *value
+	build = func(e *describe.Expr) *value {
 		switch e.Op {
-		case Load:
+		case describe.Load:
 			return inputs[e.Arg]
-		case Value:
+		case describe.Value:
 			return &value{kind: leafKind, class: Constant, values: []float64{e.Const}, rows: 1, cols: 1}
 		}
 		w := &value{kind: mapKind, op: e.Op, rows: v.rows, cols: v.cols, nodes: v.nodes, in: []*value{build(e.X)}}
-		if e.Op.arity() == 2 {
+		if e.Op.Arity() == 2 {
 			w.in = append(w.in, build(e.Y))
 		}
 		return w
 	}
 	root := build(e)
-	v.op, v.in = Identity, []*value{root}
-	if root.kind == mapKind && e.Op.arity() > 0 {
+	v.op, v.in = describe.Identity, []*value{root}
+	if root.kind == mapKind && e.Op.Arity() > 0 {
 		v.op, v.in = root.op, root.in
 	}
 }
@@ -207,7 +209,7 @@ func (v *value) align(what recognized) {
 func (v *value) consistent() bool {
 	switch v.kind {
 	case mapKind:
-		return len(v.in) == v.op.arity() && v.broadcasts()
+		return len(v.in) == v.op.Arity() && v.broadcasts()
 	case productKind:
 		m, k := transposed(v.in[0], v.trans[0])
 		l, n := transposed(v.in[1], v.trans[1])

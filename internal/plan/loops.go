@@ -5,6 +5,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"ppal/trainer/graph/describe"
 )
 
 func product[T Float](s *Product, m *Memory[T], lo, hi int, sums []float64) {
@@ -93,24 +95,24 @@ func groupMeans[T Float](s *GroupMeans, m *Memory[T], lo, hi int, sums []float64
 	if s.RowStarts == nil {
 		for k := range s.Count {
 			for i := max(lo, s.Starts[k]); i < min(hi, s.Starts[k+1]); i++ {
-				sums[k] += float64(m.Row(s.In, i)[0]) / s.size(k)
+				sums[k] += float64(m.Row(s.In, i)[0]) / s.Size(k)
 			}
 		}
 		return
 	}
 	for i := lo; i < hi; i++ {
 		for e, end := s.Of(i); e < end; e++ {
-			sums[s.RowGroups[e]] += s.weight(e) * float64(m.Row(s.In, i)[0])
+			sums[s.RowGroups[e]] += weightOf(&s.Groups, e) * float64(m.Row(s.In, i)[0])
 		}
 	}
 }
 
-// weight returns the weight of entry e of the rows' lists.
-func (g Groups) weight(e int) float64 {
+// weightOf returns the weight of entry e of the rows' lists.
+func weightOf(g *describe.Groups, e int) float64 {
 	if g.RowWeights != nil {
 		return g.RowWeights[e]
 	}
-	return 1 / g.size(int(g.RowGroups[e]))
+	return 1 / g.Size(int(g.RowGroups[e]))
 }
 
 func groupMeansGrad[T Float](s *GroupMeansGrad, m *Memory[T], lo, hi int) {
@@ -124,12 +126,12 @@ func groupMeansGrad[T Float](s *GroupMeansGrad, m *Memory[T], lo, hi int) {
 		if s.RowStarts == nil {
 			for k := range s.Count {
 				if s.Starts[k] <= i && i < s.Starts[k+1] {
-					sum += w(k) / s.size(k)
+					sum += w(k) / s.Size(k)
 				}
 			}
 		} else {
 			for e, end := s.Of(i); e < end; e++ {
-				sum += s.weight(e) * w(int(s.RowGroups[e]))
+				sum += weightOf(&s.Groups, e) * w(int(s.RowGroups[e]))
 			}
 		}
 		out[0] = T(sum)
@@ -144,7 +146,7 @@ func margin(x, y float64) float64 {
 	return x - y
 }
 
-func rowLoss[T Float](t Margins, row []T, c int) float64 {
+func rowLoss[T Float](t describe.Margins, row []T, c int) float64 {
 	var sum float64
 	for j, s := range row {
 		if j != c {
@@ -154,7 +156,7 @@ func rowLoss[T Float](t Margins, row []T, c int) float64 {
 	return sum
 }
 
-func rowLossGrad[T Float](t Margins, out, row []T, c int, dl float64) {
+func rowLossGrad[T Float](t describe.Margins, out, row []T, c int, dl float64) {
 	var sum float64
 	for j, s := range row {
 		if j != c {

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"gorgonia.org/gorgonia"
+
+	"ppal/trainer/graph/describe"
 )
 
 // Operation says what is known of the op of a node before the node is differentiated.
@@ -39,7 +41,7 @@ func OperationOf(n *gorgonia.Node) Operation {
 	o := Operation{Kinks: true, Tested: strings.HasPrefix(path, "ppal/constraints") || strings.HasPrefix(path, "ppal/models")}
 	if s, ok := n.Op().(nonSmooth); ok {
 		o.Kinks = s.NonSmooth()
-	} else if d, ok := n.Op().(Described); ok {
+	} else if d, ok := n.Op().(describe.Described); ok {
 		o.Kinks = kinked(d.Describe())
 	}
 	return o
@@ -68,15 +70,15 @@ func ofGorgoniasOp(v reflect.Value, n *gorgonia.Node) Operation {
 	case "elemUnaryOp":
 		op, known := unaryNames()[n.Op().(interface{ String() string }).String()]
 		switch {
-		case known && op == InverseSqrt:
+		case known && op == describe.InverseSqrt:
 			return Operation{Fault: wrong + "graph.InverseSqrt"}
-		case known && op == Log2:
+		case known && op == describe.Log2:
 			return Operation{Fault: wrong + "gorgonia.Log and divide by log 2"}
 		}
-		return Operation{Tested: known, Kinks: !known || op.kinked()}
+		return Operation{Tested: known, Kinks: !known || op.Kinked()}
 	case "elemBinOp":
 		r, known := ofBinary(v)
-		return Operation{Tested: known, Kinks: !known || r.op.kinked()}
+		return Operation{Tested: known, Kinks: !known || r.op.Kinked()}
 	case "linAlgBinOp":
 		const outerProduct = 3 // see ofLinearAlgebra
 		if kind := v.Field(0); kind.Kind() == reflect.Uint8 && kind.Uint() == outerProduct {
@@ -93,39 +95,25 @@ func ofGorgoniasOp(v reflect.Value, n *gorgonia.Node) Operation {
 	return Operation{}
 }
 
-// kinked reports whether an operation has kinks or jumps.
-func (op Op) kinked() bool {
-	switch op {
-	case Abs, Sign, Ceil, Floor, ReLU, ReLUGrad, Lt, Gt, Lte, Gte, Eq, Ne:
-		return true
-	}
-	return false
-}
-
 // kinked reports whether a described computation may have kinks.
-func kinked(d Description) bool {
-	phi := func(phi Surrogate) bool {
+func kinked(d describe.Description) bool {
+	phi := func(phi describe.Surrogate) bool {
 		s, ok := phi.(interface{ Smooth() bool })
 		return !ok || !s.Smooth()
 	}
 	switch d := d.(type) {
-	case ElementwiseOp:
-		return d.Expr.kinked()
-	case MarginLossOp:
+	case describe.Elementwise:
+		return d.Expr.Kinked()
+	case describe.MarginLoss:
 		return phi(d.Phi)
-	case MarginLossGradOp:
+	case describe.MarginLossGrad:
 		return phi(d.Phi)
-	case SignedLossOp:
+	case describe.SignedLoss:
 		return phi(d.Phi)
-	case SignedLossGradOp:
+	case describe.SignedLossGrad:
 		return phi(d.Phi)
 	}
 	return false
-}
-
-// kinked reports whether an operation of the tree has kinks.
-func (e *Expr) kinked() bool {
-	return e != nil && (e.Op.kinked() || e.X.kinked() || e.Y.kinked())
 }
 
 // Inputs returns the inputs of nodes of a graph. Gorgonia's own lists of a graph's edges miss nodes
@@ -166,5 +154,5 @@ func (in Inputs) Of(n *gorgonia.Node) (gorgonia.Nodes, error) {
 // Compares reports whether the op of a node is a comparison of Gorgonia.
 func Compares(n *gorgonia.Node) bool {
 	r := recognize(n)
-	return r.kind == mapKind && r.description == nil && Lt <= r.op && r.op <= Ne
+	return r.kind == mapKind && r.description == nil && describe.Lt <= r.op && r.op <= describe.Ne
 }

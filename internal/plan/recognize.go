@@ -4,6 +4,8 @@ import (
 	"reflect"
 
 	"gorgonia.org/gorgonia"
+
+	"ppal/trainer/graph/describe"
 )
 
 // recognized describes a node's op in terms of values. If an op is not recognized, kind is zero and
@@ -11,12 +13,12 @@ import (
 type recognized struct {
 	constant    bool
 	kind        kind
-	op          Op
+	op          describe.Op
 	trans       [2]bool
 	vectors     [2]bool // operands of a product that are vectors
 	axis        Axis
 	column      int
-	description Description
+	description describe.Description
 	ignoreRest  bool // only the first child is data, the other children are sizes
 }
 
@@ -27,7 +29,7 @@ func recognize(n *gorgonia.Node) recognized {
 	if op == nil {
 		return recognized{}
 	}
-	if d, ok := op.(Described); ok {
+	if d, ok := op.(describe.Described); ok {
 		return ofDescription(d.Describe())
 	}
 	v := reflect.Indirect(reflect.ValueOf(op))
@@ -39,29 +41,29 @@ func recognize(n *gorgonia.Node) recognized {
 	return recognized{kind: opaqueKind}
 }
 
-func ofDescription(t Description) recognized {
+func ofDescription(t describe.Description) recognized {
 	switch t := t.(type) {
-	case ElementwiseOp:
+	case describe.Elementwise:
 		return recognized{kind: mapKind, description: t}
-	case AddBiasOp:
-		return recognized{kind: mapKind, op: Add, description: t}
-	case ColumnSumsOp:
+	case describe.AddBias:
+		return recognized{kind: mapKind, op: describe.Add, description: t}
+	case describe.ColumnSums:
 		return recognized{kind: sumsKind, axis: OverRows, description: t}
-	case ColumnsOp:
+	case describe.Columns:
 		return recognized{kind: concatKind, description: t}
-	case ColumnOp:
+	case describe.Column:
 		return recognized{kind: rangeKind, column: t.Index, description: t}
-	case MarginLossOp:
+	case describe.MarginLoss:
 		return recognized{kind: marginKind, description: t}
-	case MarginLossGradOp:
+	case describe.MarginLossGrad:
 		return recognized{kind: marginGrad, description: t}
-	case SignedLossOp:
+	case describe.SignedLoss:
 		return recognized{kind: signedKind, description: t}
-	case SignedLossGradOp:
+	case describe.SignedLossGrad:
 		return recognized{kind: signedGrad, description: t}
-	case GroupMeansOp:
+	case describe.GroupMeans:
 		return recognized{kind: meansKind, description: t}
-	case GroupMeansGradOp:
+	case describe.GroupMeansGrad:
 		return recognized{kind: meansGrad, description: t}
 	}
 	return recognized{kind: opaqueKind}
@@ -99,7 +101,7 @@ func ofGorgonia(v reflect.Value, n *gorgonia.Node) (recognized, bool) {
 		if a := int(along.Int()); a < from.Len() && from.Index(a).Int() != 1 {
 			return recognized{}, false // a tiling, not a broadcast
 		}
-		return recognized{kind: mapKind, op: Identity, ignoreRest: true}, true
+		return recognized{kind: mapKind, op: describe.Identity, ignoreRest: true}, true
 	}
 	return recognized{}, false
 }
@@ -128,10 +130,10 @@ func ofBinary(v reflect.Value) (recognized, bool) {
 		return recognized{}, false
 	}
 	kind := reflect.Indirect(operator.Elem()).Field(0) // scalarBinOp and tBinOp embed it first
-	if kind.Kind() != reflect.Uint8 || Add+Op(kind.Uint()) > Ne {
+	if kind.Kind() != reflect.Uint8 || describe.Add+describe.Op(kind.Uint()) > describe.Ne {
 		return recognized{}, false
 	}
-	op := Add + Op(kind.Uint())
+	op := describe.Add + describe.Op(kind.Uint())
 	return recognized{kind: mapKind, op: op}, true
 }
 
@@ -152,11 +154,11 @@ func ofSum(along, dims reflect.Value) (recognized, bool) {
 
 // unaryNames returns the ops by Gorgonia's names of the functions, in the order of Gorgonia's
 // constants.
-func unaryNames() map[string]Op {
-	names := map[string]Op{}
+func unaryNames() map[string]describe.Op {
+	names := map[string]describe.Op{}
 	for i, name := range []string{"abs", "sign", "ceil", "floor", "sin", "cos", "exp", "ln", "log2", "neg", "square", "sqrt",
 		"inv", "invSqrt", "cube", "tanh", "sigmoid", "log1p", "expm1", "softplus"} {
-		names[name] = Op(i)
+		names[name] = describe.Op(i)
 	}
 	return names
 }

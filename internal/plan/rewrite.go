@@ -4,13 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"ppal/trainer/graph/describe"
 )
 
 // rewriter rewrites steps for the rows from to to-1.
 type rewriter struct {
 	d        *divider
 	from, to int
-	groups   map[groupsKey]Groups
+	groups   map[groupsKey]describe.Groups
 }
 
 type groupsKey struct {
@@ -139,14 +141,14 @@ func (w *rewriter) step(s Step, over bool) (Step, error) {
 	return s, nil
 }
 
-func (w *rewriter) margins(m Margins, over bool) Margins {
+func (w *rewriter) margins(m describe.Margins, over bool) describe.Margins {
 	if over {
 		m.Labels = m.Labels[w.from:w.to]
 	}
 	return m
 }
 
-func (w *rewriter) signs(m Signs, over bool) Signs {
+func (w *rewriter) signs(m describe.Signs, over bool) describe.Signs {
 	if over {
 		m.Labels = m.Labels[w.from:w.to]
 	}
@@ -155,7 +157,7 @@ func (w *rewriter) signs(m Signs, over bool) Signs {
 
 // group returns the memberships of the rows from to to-1, with the weights of the whole groups. The
 // same groups of several steps share memory.
-func (w *rewriter) group(g Groups) Groups {
+func (w *rewriter) group(g describe.Groups) describe.Groups {
 	key := groupsKey{starts: &g.Starts[0]}
 	if len(g.RowStarts) > 0 {
 		key.rows = &g.RowStarts[0]
@@ -165,15 +167,15 @@ func (w *rewriter) group(g Groups) Groups {
 	}
 	own, known := w.groups[key]
 	if !known {
-		own = g.window(w.from, w.to)
+		own = windowOf(&g, w.from, w.to)
 		w.groups[key] = own
 	}
 	return own
 }
 
-// window returns the memberships of the rows from to to-1, with the weights of the whole groups.
-func (g Groups) window(from, to int) Groups {
-	own := Groups{Rows: to - from, Count: g.Count, Starts: make([]int, g.Count+1), RowStarts: make([]int, 1, to-from+1)}
+// windowOf returns the memberships of the rows from to to-1, with the weights of the whole groups.
+func windowOf(g *describe.Groups, from, to int) describe.Groups {
+	own := describe.Groups{Rows: to - from, Count: g.Count, Starts: make([]int, g.Count+1), RowStarts: make([]int, 1, to-from+1)}
 	add := func(k int32, weight float64) {
 		own.RowGroups, own.RowWeights = append(own.RowGroups, k), append(own.RowWeights, weight)
 		own.Starts[k+1]++
@@ -185,11 +187,11 @@ func (g Groups) window(from, to int) Groups {
 				k++
 			}
 			if k < g.Count && g.Starts[k] <= i {
-				add(int32(k), 1/g.size(k))
+				add(int32(k), 1/g.Size(k))
 			}
 		} else {
 			for e, end := g.Of(i); e < end; e++ {
-				add(g.RowGroups[e], g.weight(e))
+				add(g.RowGroups[e], weightOf(g, e))
 			}
 		}
 		own.RowStarts = append(own.RowStarts, len(own.RowGroups))

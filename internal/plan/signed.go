@@ -1,11 +1,15 @@
 package plan
 
-import "fmt"
+import (
+	"fmt"
+
+	"ppal/trainer/graph/describe"
+)
 
 // SignedLoss is Out[i] = phi(y S[i]), y = Labels[i] = -1 or +1, in float64.
 type SignedLoss struct {
 	nodes
-	Signs
+	describe.Signs
 	S, Out View
 }
 
@@ -14,7 +18,7 @@ type SignedLoss struct {
 //	Out[i] = D[i] y phi'(y S[i]) (+ Out[i])
 type SignedLossGrad struct {
 	nodes
-	Signs
+	describe.Signs
 	S, D, Out View
 	Add       bool
 }

@@ -5,6 +5,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"ppal/trainer/graph/describe"
 )
 
 // Axis is the direction of sums.
@@ -42,7 +44,7 @@ type Product struct {
 // broadcast to the shape of Out. If an operand is Out itself, the pass runs in place.
 type Map struct {
 	nodes
-	Expr *Expr
+	Expr *describe.Expr
 	Args []View
 	Out  View
 }
@@ -66,7 +68,7 @@ type Sums struct {
 // scores have margin 0, infinite ones too. Margins and sums are in float64.
 type MarginLoss struct {
 	nodes
-	Margins
+	describe.Margins
 	S, Out View
 }
 
@@ -75,14 +77,14 @@ type MarginLoss struct {
 //	Out[i,j] = -dl phi'(S[i,c] - S[i,j]) for j != c;   Out[i,c] = dl sum_{j != c} phi'(...)
 type MarginLossGrad struct {
 	nodes
-	Margins
+	describe.Margins
 	S, D, Out View
 }
 
 // GroupMeans is Out = M In - Offsets, sums in float64 in the rows' order.
 type GroupMeans struct {
 	nodes
-	Groups
+	describe.Groups
 	Offsets []float64
 	In, Out View
 }
@@ -92,7 +94,7 @@ type GroupMeans struct {
 //	Out[i] = sum over the groups k of row i of (weight of i in k) W[k]
 type GroupMeansGrad struct {
 	nodes
-	Groups
+	describe.Groups
 	W, Out View
 	Add    bool
 }
@@ -212,10 +214,10 @@ func (s *GroupMeans) Reads() []Operand { return []Operand{{s.In, ByRow}} }
 func (s *GroupMeans) Writes() []Operand { return []Operand{{s.Out, Sum}} }
 
 // FLOPs implements Step.
-func (s *GroupMeans) FLOPs() int64 { return s.entries() }
+func (s *GroupMeans) FLOPs() int64 { return memberships(&s.Groups) }
 
-// entries returns the number of entries of M.
-func (g Groups) entries() int64 { return int64(g.Starts[g.Count] - g.Starts[0]) }
+// memberships returns the number of entries of M.
+func memberships(g *describe.Groups) int64 { return int64(g.Starts[g.Count] - g.Starts[0]) }
 
 // Reads implements Step.
 func (s *GroupMeansGrad) Reads() []Operand {
@@ -230,7 +232,7 @@ func (s *GroupMeansGrad) Reads() []Operand {
 func (s *GroupMeansGrad) Writes() []Operand { return []Operand{{s.Out, ByRow}} }
 
 // FLOPs implements Step.
-func (s *GroupMeansGrad) FLOPs() int64 { return s.entries() }
+func (s *GroupMeansGrad) FLOPs() int64 { return memberships(&s.Groups) }
 
 // Reads implements Step.
 func (s *Opaque) Reads() []Operand {

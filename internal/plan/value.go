@@ -5,6 +5,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"ppal/trainer/graph/describe"
 )
 
 // kind is the operation that computes a value.
@@ -45,12 +47,12 @@ type value struct {
 	values []float64
 	node   *gorgonia.Node // of leaves and opaque values
 
-	op          Op
-	expr        *Expr
+	op          describe.Op
+	expr        *describe.Expr
 	trans       [2]bool
 	axis        Axis
 	column      int
-	description Description
+	description describe.Description
 	picture     Window         // of the kinds over pictures
 	shapes      []tensor.Shape // of an opaque value's inputs
 }
@@ -161,7 +163,7 @@ func (g *dag) replace(replacement map[*value]*value) {
 
 // copyOf returns a copy of v in separate memory.
 func copyOf(v *value) *value {
-	return &value{kind: mapKind, op: Identity, in: []*value{v}, rows: v.rows, cols: v.cols, nodes: v.nodes}
+	return &value{kind: mapKind, op: describe.Identity, in: []*value{v}, rows: v.rows, cols: v.cols, nodes: v.nodes}
 }
 
 // rangeOf returns cols columns of v from column on.

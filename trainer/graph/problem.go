@@ -212,7 +212,7 @@ func (p *Problem) Note() string {
 		return ""
 	}
 	return fmt.Sprintf("Gorgonia runs these operations of the graph on one core, on copies of their inputs: %s. "+
-		"Compose them of element-wise operations, products and sums, or describe your own op (graph.Described), to use all cores.", strings.Join(d.oneCore, ", "))
+		"Compose them of element-wise operations, products and sums, or describe your own op (describe.Described), to use all cores.", strings.Join(d.oneCore, ", "))
 }
 
 // Inner implements problem.Form.

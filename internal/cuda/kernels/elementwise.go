@@ -10,7 +10,7 @@ const (
 	Identity Activation = iota
 	Sigmoid
 	Tanh
-	ReLU // keeps the sign of a negative input: plan.ReLU
+	ReLU // keeps the sign of a negative input: describe.ReLU
 )
 
 var activationNames = [...]string{"identity", "sigmoid", "tanh", "relu"}

@@ -9,15 +9,18 @@ import (
 
 	"ppal/internal/cuda/kernels"
 	"ppal/internal/plan"
+	"ppal/trainer/graph/describe"
 )
 
-func load(k int) *plan.Expr { return &plan.Expr{Op: plan.Load, Arg: k} }
+func load(k int) *describe.Expr { return &describe.Expr{Op: describe.Load, Arg: k} }
 
-func unary(op plan.Op, x *plan.Expr) *plan.Expr { return &plan.Expr{Op: op, X: x} }
+func unary(op describe.Op, x *describe.Expr) *describe.Expr { return &describe.Expr{Op: op, X: x} }
 
-func binary2(op plan.Op, x, y *plan.Expr) *plan.Expr { return &plan.Expr{Op: op, X: x, Y: y} }
+func binary2(op describe.Op, x, y *describe.Expr) *describe.Expr {
+	return &describe.Expr{Op: op, X: x, Y: y}
+}
 
-func constant(x float64) *plan.Expr { return &plan.Expr{Op: plan.Value, Const: x} }
+func constant(x float64) *describe.Expr { return &describe.Expr{Op: describe.Value, Const: x} }
 
 // special writes the extreme numbers of the type into a matrix that has room.
 func special[T plan.Float](r *rig[T], v plan.View) {
@@ -31,7 +34,7 @@ func special[T plan.Float](r *rig[T], v plan.View) {
 
 // mapped runs an expression on the host and on the device. A letter gives the shape of each
 // operand: 'm' a matrix, 'r' a row, 'c' a column, '1' a number, 'o' the result itself.
-func mapped[T plan.Float](t *testing.T, e *plan.Expr, operands string, interpreted bool) {
+func mapped[T plan.Float](t *testing.T, e *describe.Expr, operands string, interpreted bool) {
 	for i, sh := range shapes {
 		r := newRig[T](t, uint64(i))
 		var args []plan.View
@@ -77,17 +80,17 @@ func mapped[T plan.Float](t *testing.T, e *plan.Expr, operands string, interpret
 
 // forms lists every expression that has its own kernel, with its operands.
 var forms = []struct {
-	e        *plan.Expr
+	e        *describe.Expr
 	operands string
 }{
-	{binary2(plan.Add, load(0), load(1)), "o1"},
-	{binary2(plan.Add, load(0), load(1)), "or"},
-	{binary2(plan.Sub, load(0), load(1)), "mm"},
-	{binary2(plan.Sub, load(0), load(1)), "co"},
-	{binary2(plan.Sub, load(1), load(0)), "r1"},
-	{binary2(plan.Mul, load(0), load(1)), "cr"},
-	{unary(plan.Neg, load(0)), "m"},
-	{unary(plan.Identity, load(0)), "r"},
+	{binary2(describe.Add, load(0), load(1)), "o1"},
+	{binary2(describe.Add, load(0), load(1)), "or"},
+	{binary2(describe.Sub, load(0), load(1)), "mm"},
+	{binary2(describe.Sub, load(0), load(1)), "co"},
+	{binary2(describe.Sub, load(1), load(0)), "r1"},
+	{binary2(describe.Mul, load(0), load(1)), "cr"},
+	{unary(describe.Neg, load(0)), "m"},
+	{unary(describe.Identity, load(0)), "r"},
 	{load(0), "1"},
 }
 
@@ -135,21 +138,21 @@ func layerSteps[T plan.Float](t *testing.T) {
 }
 
 func TestMapInterprets(t *testing.T) {
-	var list []*plan.Expr
-	for op := plan.Abs; op < plan.Add; op++ {
-		if op != plan.Neg && op != plan.Identity {
+	var list []*describe.Expr
+	for op := describe.Abs; op < describe.Add; op++ {
+		if op != describe.Neg && op != describe.Identity {
 			list = append(list, unary(op, load(0)))
 		}
 	}
-	for op := plan.Div; op < plan.Load; op++ {
+	for op := describe.Div; op < describe.Load; op++ {
 		list = append(list, binary2(op, load(0), load(1)))
 	}
 	list = append(list,
 		// The evaluation pushes the deeper operand first: test both orders of an asymmetric
 		// operation.
-		binary2(plan.Sub, load(0), binary2(plan.Div, load(1), binary2(plan.Sub, load(2), constant(0.25)))),
-		binary2(plan.Pow, binary2(plan.Add, load(0), load(1)), constant(2)),
-		unary(plan.Sigmoid, binary2(plan.Add, load(0), load(1)))) // not in place
+		binary2(describe.Sub, load(0), binary2(describe.Div, load(1), binary2(describe.Sub, load(2), constant(0.25)))),
+		binary2(describe.Pow, binary2(describe.Add, load(0), load(1)), constant(2)),
+		unary(describe.Sigmoid, binary2(describe.Add, load(0), load(1)))) // not in place
 	for _, e := range list {
 		t.Run(e.String(), func(t *testing.T) {
 			both(t, func(t *testing.T) { mapped[float32](t, e, "mrc"[:min(3, operands(e))], true) },
@@ -159,11 +162,11 @@ func TestMapInterprets(t *testing.T) {
 }
 
 // operands returns one more than the largest operand index.
-func operands(e *plan.Expr) int {
+func operands(e *describe.Expr) int {
 	switch {
 	case e == nil:
 		return 0
-	case e.Op == plan.Load:
+	case e.Op == describe.Load:
 		return e.Arg + 1
 	}
 	return max(operands(e.X), operands(e.Y))
@@ -173,12 +176,12 @@ func operands(e *plan.Expr) int {
 func TestMapDeep(t *testing.T) {
 	e := load(0)
 	for range 10 {
-		e = binary2(plan.Add, e, binary2(plan.Mul, e, constant(0.5)))
+		e = binary2(describe.Add, e, binary2(describe.Mul, e, constant(0.5)))
 	}
 	both(t, func(t *testing.T) { deep[float32](t, e) }, func(t *testing.T) { deep[float64](t, e) })
 }
 
-func deep[T plan.Float](t *testing.T, e *plan.Expr) {
+func deep[T plan.Float](t *testing.T, e *describe.Expr) {
 	r := newRig[T](t, 1)
 	x, out := r.random(2, 3, 1), r.result(2, 3, 0)
 	m, err := kernels.NewMap(e, []kernels.Operand{r.on(x)}, r.on(out))
@@ -235,7 +238,7 @@ func TestActivationGradSums(t *testing.T) {
 }
 
 func gradSums[T plan.Float](t *testing.T) {
-	ops := []plan.Op{plan.Identity, plan.SigmoidGrad, plan.TanhGrad, plan.ReLUGrad}
+	ops := []describe.Op{describe.Identity, describe.SigmoidGrad, describe.TanhGrad, describe.ReLUGrad}
 	for i, sh := range append(shapes, struct{ rows, cols, gap int }{3000, 3, 1}) {
 		for f, op := range ops {
 			r := newRig[T](t, uint64(i))
@@ -247,8 +250,8 @@ func gradSums[T plan.Float](t *testing.T) {
 			}
 			before := r.memory.Contents(sums)
 			r.do(r.s.Slopes(r.q, kernels.Slopes{Activation: kernels.Activation(f), A: r.on(a), D: r.on(d), Sums: r.on(sums), AddSums: add, Keep: true}))
-			r.step(&plan.Map{Expr: binary2(plan.Mul, unary(op, load(0)), load(1)), Args: []plan.View{a, d}, Out: d})
-			if op == plan.Identity { // the activation is z itself, and f' = 1
+			r.step(&plan.Map{Expr: binary2(describe.Mul, unary(op, load(0)), load(1)), Args: []plan.View{a, d}, Out: d})
+			if op == describe.Identity { // the activation is z itself, and f' = 1
 				copy(r.memory.Data[d.Buffer], r.contents(d.Buffer))
 			}
 			r.step(&plan.Sums{Over: plan.OverRows, In: d, Out: sums})
@@ -268,7 +271,7 @@ func TestActivationTails(t *testing.T) {
 }
 
 func tails[T plan.Float](t *testing.T) {
-	for f, op := range []plan.Op{plan.Identity, plan.Sigmoid, plan.Tanh, plan.ReLU} {
+	for f, op := range []describe.Op{describe.Identity, describe.Sigmoid, describe.Tanh, describe.ReLU} {
 		r := newRig[T](t, 1)
 		z, b := r.inPlace(r.random(40, 33, 0)), r.random(1, 33, 0)
 		for i := range z.Rows {

@@ -13,6 +13,7 @@ import (
 	"ppal/internal/cuda/kernels"
 	"ppal/internal/cuda/kernels/device"
 	"ppal/internal/plan"
+	"ppal/trainer/graph/describe"
 	"ppal/trainer/problem"
 )
 
@@ -66,7 +67,7 @@ func matrix(rows, cols int) kernels.Operand {
 }
 
 // mapped2 compiles an expression of two operands.
-func mapped2(t *testing.T, e *plan.Expr) *kernels.Map {
+func mapped2(t *testing.T, e *describe.Expr) *kernels.Map {
 	t.Helper()
 	m, err := kernels.NewMap(e, []kernels.Operand{matrix(3, 4), matrix(3, 4)}, matrix(3, 4))
 	if err != nil {
@@ -91,13 +92,13 @@ func everything(t *testing.T, s *kernels.Set, q kernels.Queue) {
 	}
 	do(s.RankOne(q, -1, matrix(1, 5), matrix(1, 4), matrix(5, 4)))
 	do(s.Copy(q, matrix(5, 4), matrix(5, 4)))
-	do(s.Map(q, mapped2(t, &plan.Expr{Op: plan.Sub, X: &plan.Expr{Op: plan.Load}, Y: &plan.Expr{Op: plan.Load, Arg: 1}}), 0))
-	do(s.Map(q, mapped2(t, &plan.Expr{Op: plan.Exp, X: &plan.Expr{Op: plan.Load}}), p))
+	do(s.Map(q, mapped2(t, &describe.Expr{Op: describe.Sub, X: &describe.Expr{Op: describe.Load}, Y: &describe.Expr{Op: describe.Load, Arg: 1}}), 0))
+	do(s.Map(q, mapped2(t, &describe.Expr{Op: describe.Exp, X: &describe.Expr{Op: describe.Load}}), p))
 	for _, over := range []plan.Axis{plan.OverRows, plan.OverColumns, plan.OverAll} {
 		do(s.Sums(q, over, matrix(5, 4), matrix(1, 1), true))
 	}
 	do(s.WeightedSums(q, 2, matrix(1, 5), matrix(5, 4), matrix(1, 4), false))
-	groups := plan.Groups{Rows: 5, Count: 2, Starts: []int{0, 2, 5}}
+	groups := describe.Groups{Rows: 5, Count: 2, Starts: []int{0, 2, 5}}
 	m := kernels.NewMeans(kernels.MeansStep{Groups: groups, Out: matrix(2, 1)})
 	w := kernels.NewMeansGrad(kernels.MeansGradStep{Groups: groups, W: matrix(2, 1)})
 	do(s.GroupMeans(q, m, p, matrix(5, 1)))

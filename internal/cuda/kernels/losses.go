@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"ppal/internal/cuda/driver"
-	"ppal/internal/plan"
+	"ppal/trainer/graph/describe"
 )
 
 // Phi is a surrogate of the 0-1 loss, a function of the margin.
@@ -20,7 +20,7 @@ const (
 var phiNames = [...]string{"sigmoid", "logistic", "hinge"}
 
 // PhiOf returns the Phi of a plan's surrogate.
-func PhiOf(s plan.Surrogate) (Phi, error) {
+func PhiOf(s describe.Surrogate) (Phi, error) {
 	for i, name := range phiNames {
 		if s.String() == name {
 			return Phi(i), nil

@@ -9,16 +9,17 @@ import (
 	"ppal/constraints"
 	"ppal/internal/cuda/kernels"
 	"ppal/internal/plan"
+	"ppal/trainer/graph/describe"
 )
 
 // lossSizes lists numbers of rows and of classes.
 var lossSizes = [][2]int{{1, 2}, {5, 3}, {130, 4}, {600, 10}, {1500, 2}, {40, 17}}
 
 // margins makes losses on the host and on the device, with infinite, equal and undefined scores.
-func margins[T plan.Float](r *rig[T], phi constraints.Phi, rows, classes, gap int) (plan.Margins, plan.View, kernels.Loss) {
+func margins[T plan.Float](r *rig[T], phi constraints.Phi, rows, classes, gap int) (describe.Margins, plan.View, kernels.Loss) {
 	s := r.random(rows, classes, gap)
 	special(r, s)
-	m := plan.Margins{Labels: make([]int32, rows), Classes: classes, Phi: phi}
+	m := describe.Margins{Labels: make([]int32, rows), Classes: classes, Phi: phi}
 	for i := range m.Labels {
 		m.Labels[i] = int32(r.rng.IntN(classes))
 	}
@@ -27,10 +28,10 @@ func margins[T plan.Float](r *rig[T], phi constraints.Phi, rows, classes, gap in
 	return m, s, kernels.Loss{Kind: kernels.Margins, Phi: p, Labels: r.put(bytesOf(m.Labels)), Scores: r.on(s)}
 }
 
-func signs[T plan.Float](r *rig[T], phi constraints.Phi, rows, gap int) (plan.Signs, plan.View, kernels.Loss) {
+func signs[T plan.Float](r *rig[T], phi constraints.Phi, rows, gap int) (describe.Signs, plan.View, kernels.Loss) {
 	s := r.random(rows, 1, gap)
 	special(r, s)
-	m := plan.Signs{Labels: make([]int8, rows), Phi: phi}
+	m := describe.Signs{Labels: make([]int8, rows), Phi: phi}
 	for i := range m.Labels {
 		m.Labels[i] = int8(2*r.rng.IntN(2) - 1)
 	}
@@ -88,11 +89,11 @@ func TestPhiOf(t *testing.T) {
 
 // groupings lists memberships for group means: ranges of rows, with empty groups and rows in no
 // group, and lists of rows.
-func groupings[T plan.Float](r *rig[T], rows int) []plan.Groups {
+func groupings[T plan.Float](r *rig[T], rows int) []describe.Groups {
 	third := rows / 3
-	ranges := plan.Groups{Rows: rows, Count: 4, Starts: []int{min(1, third), third, third, max(rows-2, third), max(rows-1, third)}}
-	one := plan.Groups{Rows: rows, Count: 1, Starts: []int{0, rows}}
-	lists := plan.Groups{Rows: rows, Count: 5, Starts: make([]int, 6), RowStarts: make([]int, rows+1)}
+	ranges := describe.Groups{Rows: rows, Count: 4, Starts: []int{min(1, third), third, third, max(rows-2, third), max(rows-1, third)}}
+	one := describe.Groups{Rows: rows, Count: 1, Starts: []int{0, rows}}
+	lists := describe.Groups{Rows: rows, Count: 5, Starts: make([]int, 6), RowStarts: make([]int, rows+1)}
 	for i := range rows {
 		for k := range lists.Count {
 			if k != 3 && r.rng.IntN(3) == 0 { // group 3 is empty
@@ -109,7 +110,7 @@ func groupings[T plan.Float](r *rig[T], rows int) []plan.Groups {
 	for range lists.RowGroups {
 		weighted.RowWeights = append(weighted.RowWeights, r.rng.NormFloat64())
 	}
-	return []plan.Groups{ranges, one, lists, weighted}
+	return []describe.Groups{ranges, one, lists, weighted}
 }
 
 var meansRows = []int{1, 2, 30, 700, 5000}
@@ -140,7 +141,7 @@ func groupMeans[T plan.Float](t *testing.T) {
 // more than 512 such parts, a part has up to 1,024 rows; a group has at most 128 parts.
 func TestPartsOfMeans(t *testing.T) {
 	for _, c := range []struct{ groups, rows, want int }{{4, 256, 1}, {4, 6000, 24}, {200, 600, 1}, {100, 2000, 2}, {1, 1 << 20, 128}} {
-		g := plan.Groups{Rows: c.groups * c.rows, Count: c.groups}
+		g := describe.Groups{Rows: c.groups * c.rows, Count: c.groups}
 		for k := range c.groups + 1 {
 			g.Starts = append(g.Starts, k*c.rows)
 		}

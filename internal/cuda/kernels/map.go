@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"ppal/internal/cuda/driver"
-	"ppal/internal/plan"
+	"ppal/trainer/graph/describe"
 )
 
 // Map is a prepared element-wise pass (plan.Map). Common expressions have their own kernels; other
@@ -20,7 +20,7 @@ type Map struct {
 
 // NewMap prepares out[i,j] = e(args[0][i,j], ...). An operand with one row or one column is
 // repeated if out has more. An operand may be out itself.
-func NewMap(e *plan.Expr, args []Operand, out Operand) (*Map, error) {
+func NewMap(e *describe.Expr, args []Operand, out Operand) (*Map, error) {
 	for k, a := range args {
 		if (a.Rows != out.Rows && a.Rows != 1) || (a.Cols != out.Cols && a.Cols != 1) {
 			return nil, fmt.Errorf("kernels: operand %d of %v is %d x %d, and the result %d x %d", k, e, a.Rows, a.Cols, out.Rows,
@@ -60,7 +60,7 @@ func (s *Set) Map(q Queue, m *Map, program driver.Pointer) error {
 
 // special returns the launch of an expression with one operation on operands; nil for other
 // expressions.
-func special(e *plan.Expr, args []Operand, out Operand) func(s *Set, q Queue) error {
+func special(e *describe.Expr, args []Operand, out Operand) func(s *Set, q Queue) error {
 	a, b, op, ok := pair(e)
 	if !ok {
 		return nil
@@ -111,19 +111,19 @@ const (
 
 // pair recognises an expression with one operation on operands, and returns the indices of the
 // operands; b is -1 for unary operations.
-func pair(e *plan.Expr) (a, b, op int, ok bool) {
+func pair(e *describe.Expr) (a, b, op int, ok bool) {
 	switch {
-	case e.Op == plan.Load:
+	case e.Op == describe.Load:
 		return e.Arg, -1, pairCopy, true
-	case (e.Op == plan.Neg || e.Op == plan.Identity) && e.X.Op == plan.Load:
-		if e.Op == plan.Neg {
+	case (e.Op == describe.Neg || e.Op == describe.Identity) && e.X.Op == describe.Load:
+		if e.Op == describe.Neg {
 			return e.X.Arg, -1, pairNeg, true
 		}
 		return e.X.Arg, -1, pairCopy, true
-	case e.Y == nil || e.X.Op != plan.Load || e.Y.Op != plan.Load:
+	case e.Y == nil || e.X.Op != describe.Load || e.Y.Op != describe.Load:
 		return 0, 0, 0, false
 	}
-	i := slices.Index([]plan.Op{plan.Add, plan.Sub, plan.Mul}, e.Op)
+	i := slices.Index([]describe.Op{describe.Add, describe.Sub, describe.Mul}, e.Op)
 	return e.X.Arg, e.Y.Arg, i, i >= 0
 }
 
@@ -141,11 +141,11 @@ func steps(x, out Operand) (row, column int) {
 // encode writes a program: the numbers of instructions and operands; the address, row distance and
 // column distance of each operand; and the instructions in postfix order, each as operation and
 // operand in one number, and a constant. The deeper of two operands comes first, which keeps the
-// stack short. An operation is a plan.Op, plus 64 if the operands are swapped.
-func encode(e *plan.Expr, args []Operand, out Operand) []byte {
+// stack short. An operation is a describe.Op, plus 64 if the operands are swapped.
+func encode(e *describe.Expr, args []Operand, out Operand) []byte {
 	var code []int64
-	var emit func(e *plan.Expr)
-	emit = func(e *plan.Expr) {
+	var emit func(e *describe.Expr)
+	emit = func(e *describe.Expr) {
 		op := int64(e.Op)
 		if e.Y != nil {
 			x, y := e.X, e.Y
@@ -174,7 +174,7 @@ func encode(e *plan.Expr, args []Operand, out Operand) []byte {
 const swapped = 64
 
 // depth returns the stack height that an expression needs.
-func depth(e *plan.Expr) int {
+func depth(e *describe.Expr) int {
 	switch {
 	case e.Y != nil:
 		x, y := depth(e.X), depth(e.Y)

@@ -2,14 +2,14 @@ package kernels
 
 import (
 	"ppal/internal/cuda/driver"
-	"ppal/internal/plan"
+	"ppal/trainer/graph/describe"
 )
 
 // MeansStep is out = M l - offsets, plan.GroupMeans, or the part of the sum that a window of the
 // rows contributes: rows From to To-1 (To = 0: to the last). Add accumulates into out and omits the
 // offsets.
 type MeansStep struct {
-	Groups   plan.Groups
+	Groups   describe.Groups
 	Offsets  []float64
 	Out      Operand // Groups.Count x 1
 	From, To int

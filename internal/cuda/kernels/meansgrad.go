@@ -2,12 +2,12 @@ package kernels
 
 import (
 	"ppal/internal/cuda/driver"
-	"ppal/internal/plan"
+	"ppal/trainer/graph/describe"
 )
 
 // MeansGradStep is M^T w, plan.GroupMeansGrad, for the rows From to To-1 (To = 0: to the last).
 type MeansGradStep struct {
-	Groups   plan.Groups
+	Groups   describe.Groups
 	W        Operand // Groups.Count x 1
 	From, To int
 }
@@ -85,7 +85,7 @@ func (s *Set) GroupMeansGrad(q Queue, w *MeansGrad, table driver.Pointer, out Op
 }
 
 // window resolves to = 0, the last row.
-func window(g plan.Groups, from, to int) (int, int) {
+func window(g describe.Groups, from, to int) (int, int) {
 	if to == 0 {
 		to = g.Rows
 	}
@@ -93,7 +93,7 @@ func window(g plan.Groups, from, to int) (int, int) {
 }
 
 // weightOf returns the weight of entry e of the rows' lists.
-func weightOf(g plan.Groups, e int) float64 {
+func weightOf(g describe.Groups, e int) float64 {
 	if g.RowWeights != nil {
 		return g.RowWeights[e]
 	}

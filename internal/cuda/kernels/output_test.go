@@ -8,6 +8,7 @@ import (
 
 	"ppal/internal/cuda/kernels"
 	"ppal/internal/plan"
+	"ppal/trainer/graph/describe"
 )
 
 // layers lists numbers of rows, hidden units and scores.
@@ -18,7 +19,7 @@ func TestOutputForward(t *testing.T) {
 }
 
 func outputForward[T plan.Float](t *testing.T) {
-	ops := []plan.Op{plan.Identity, plan.Sigmoid, plan.Tanh, plan.ReLU}
+	ops := []describe.Op{describe.Identity, describe.Sigmoid, describe.Tanh, describe.ReLU}
 	for i, l := range layers {
 		for variant := range 6 {
 			r := newRig[T](t, uint64(i))
@@ -37,13 +38,13 @@ func outputForward[T plan.Float](t *testing.T) {
 				r.inPlace(a)
 				bias := r.random(1, h, 0)
 				p.Bias = r.on(bias)
-				r.step(&plan.Map{Expr: unary(ops[variant], binary2(plan.Add, load(0), load(1))), Args: []plan.View{a, bias}, Out: a})
+				r.step(&plan.Map{Expr: unary(ops[variant], binary2(describe.Add, load(0), load(1))), Args: []plan.View{a, bias}, Out: a})
 			}
 			r.step(&plan.Product{A: a, B: w, Out: out, TransB: variant == 4, Add: variant == 5})
 			if variant > 1 {
 				bias := r.random(1, c, 0)
 				p.OutBias = r.on(bias)
-				r.step(&plan.Map{Expr: binary2(plan.Add, load(0), load(1)), Args: []plan.View{out, bias}, Out: out})
+				r.step(&plan.Map{Expr: binary2(describe.Add, load(0), load(1)), Args: []plan.View{out, bias}, Out: out})
 			}
 			r.do(r.s.OutputForward(r.q, p))
 			r.check(float64(4+h), 2)
@@ -67,7 +68,7 @@ func outputBackward[T plan.Float](t *testing.T) {
 // activation. Variant 4 computes only the gradient of the factor. Variant 5 computes only the
 // gradient of the activations, from a transposed factor, and overwrites the activations.
 func backward[T plan.Float](t *testing.T, seed uint64, l [3]int, variant int) {
-	slopes := []plan.Op{plan.Identity, plan.SigmoidGrad, plan.TanhGrad, plan.ReLUGrad}
+	slopes := []describe.Op{describe.Identity, describe.SigmoidGrad, describe.TanhGrad, describe.ReLUGrad}
 	r := newRig[T](t, seed)
 	rows, h, c := l[0], l[1], l[2]
 	a, d, w := r.random(rows, h, int(seed)%3), r.random(rows, c, variant%2), r.random(h, c, variant%3)
@@ -90,7 +91,7 @@ func backward[T plan.Float](t *testing.T, seed uint64, l [3]int, variant int) {
 		p.Bias, p.OutBias, p.DA = r.on(bias), r.on(scores), r.on(da)
 		r.step(&plan.Product{A: d, B: w, Out: da, TransB: true})
 		if variant > 0 {
-			r.step(&plan.Map{Expr: binary2(plan.Mul, unary(slopes[variant], load(0)), load(1)), Args: []plan.View{a, da}, Out: da})
+			r.step(&plan.Map{Expr: binary2(describe.Mul, unary(slopes[variant], load(0)), load(1)), Args: []plan.View{a, da}, Out: da})
 		}
 		addSums(r, bias, da, add)
 		addSums(r, scores, d, add)

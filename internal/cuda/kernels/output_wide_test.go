@@ -10,6 +10,7 @@ import (
 
 	"ppal/internal/cuda/kernels"
 	"ppal/internal/plan"
+	"ppal/trainer/graph/describe"
 )
 
 // wideShapes lists numbers of rows and of columns, which are multiples of four.
@@ -46,9 +47,9 @@ func TestOutputForwardWide(t *testing.T) {
 				a, w, out := r.random(rows, h, 8*int(seed%2)), r.random(h, scores, 0), r.result(rows, scores, variant%2)
 				p := kernels.OutputForward{A: r.on(a), W: r.on(w), Out: r.on(out)}
 				name := "none"
-				if op := []plan.Op{plan.Identity, plan.Sigmoid, plan.ReLU}[variant%3]; op != plan.Identity {
+				if op := []describe.Op{describe.Identity, describe.Sigmoid, describe.ReLU}[variant%3]; op != describe.Identity {
 					p.Activation, name = kernels.Sigmoid, "sigmoid"
-					if op == plan.ReLU {
+					if op == describe.ReLU {
 						p.Activation, name = kernels.ReLU, "relu"
 					}
 					r.inPlace(a)
@@ -56,7 +57,7 @@ func TestOutputForwardWide(t *testing.T) {
 					if variant > 2 {
 						bias := r.random(1, h, 0)
 						p.Bias = r.on(bias)
-						expr, args = unary(op, binary2(plan.Add, load(0), load(1))), append(args, bias)
+						expr, args = unary(op, binary2(describe.Add, load(0), load(1))), append(args, bias)
 					}
 					r.step(&plan.Map{Expr: expr, Args: args, Out: a})
 				}
@@ -68,7 +69,7 @@ func TestOutputForwardWide(t *testing.T) {
 				if variant > 3 {
 					bias := r.random(1, scores, 0)
 					p.OutBias = r.on(bias)
-					r.step(&plan.Map{Expr: binary2(plan.Add, load(0), load(1)), Args: []plan.View{out, bias}, Out: out})
+					r.step(&plan.Map{Expr: binary2(describe.Add, load(0), load(1)), Args: []plan.View{out, bias}, Out: out})
 				}
 				r.do(r.s.OutputForward(r.q, p))
 				r.launched(fmt.Sprintf("output_forward_wide_%d_%s_f32", kernel, name))
@@ -81,7 +82,7 @@ func TestOutputForwardWide(t *testing.T) {
 // The backward kernels know three activations and compute all results, from a factor or its
 // transpose, with and without sums, and in place.
 func TestOutputBackwardWide(t *testing.T) {
-	slopes := map[kernels.Activation]plan.Op{kernels.Sigmoid: plan.SigmoidGrad, kernels.Tanh: plan.TanhGrad, kernels.ReLU: plan.ReLUGrad}
+	slopes := map[kernels.Activation]describe.Op{kernels.Sigmoid: describe.SigmoidGrad, kernels.Tanh: describe.TanhGrad, kernels.ReLU: describe.ReLUGrad}
 	names := map[kernels.Activation]string{kernels.Sigmoid: "sigmoid", kernels.Tanh: "tanh", kernels.ReLU: "relu"}
 	wideCases(func(seed uint64, rows, h, scores, kernel int) {
 		for f, slope := range slopes {
@@ -104,7 +105,7 @@ func TestOutputBackwardWide(t *testing.T) {
 						OutBias: r.on(outBias), G: r.on(g), AddG: again, AddSums: again}
 					r.step(&plan.Product{A: a, B: d, Out: g, TransA: true, Add: again})
 					r.step(&plan.Product{A: d, B: w, Out: da, TransB: !again})
-					r.step(&plan.Map{Expr: binary2(plan.Mul, unary(slope, load(0)), load(1)), Args: []plan.View{a, da}, Out: da})
+					r.step(&plan.Map{Expr: binary2(describe.Mul, unary(slope, load(0)), load(1)), Args: []plan.View{a, da}, Out: da})
 					addSums(r, bias, da, again)
 					addSums(r, outBias, d, again)
 					if again { // in place: the result is compared in the buffer of the activations

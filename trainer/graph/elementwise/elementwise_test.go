@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"math"
 	"testing"
+
+	"ppal/trainer/graph/describe"
 )
 
 // flag returns 1 for true and 0 for false.
@@ -17,7 +19,7 @@ func flag(is bool) float64 {
 }
 
 var unaries = map[string]struct {
-	build func(x *Expr) *Expr
+	build func(x *describe.Expr) *describe.Expr
 	value func(x float64) float64
 }{
 	"Abs": {Abs, math.Abs}, "Sign": {Sign, func(x float64) float64 { return math.Copysign(1, x) }},
@@ -31,7 +33,7 @@ var unaries = map[string]struct {
 }
 
 var binaries = map[string]struct {
-	build func(x, y *Expr) *Expr
+	build func(x, y *describe.Expr) *describe.Expr
 	value func(x, y float64) float64
 }{
 	"Add": {Add, func(x, y float64) float64 { return x + y }}, "Sub": {Sub, func(x, y float64) float64 { return x - y }},

@@ -1,4 +1,4 @@
-package plan
+package describe
 
 import (
 	"errors"
@@ -59,8 +59,8 @@ var opNames = [...]string{"abs", "sign", "ceil", "floor", "sin", "cos", "exp", "
 	"inversesqrt", "cube", "tanh", "sigmoid", "log1p", "expm1", "softplus", "identity", "relu", "sigmoid'", "tanh'", "relu'",
 	"+", "-", "*", "/", "^", "<", ">", "<=", ">=", "==", "!="}
 
-// arity returns 2 for Add to Ne, 0 for Load and Value, and 1 for all other operations.
-func (op Op) arity() int {
+// Arity returns 2 for Add to Ne, 0 for Load and Value, and 1 for all other operations.
+func (op Op) Arity() int {
 	switch {
 	case op >= Load:
 		return 0
@@ -68,6 +68,18 @@ func (op Op) arity() int {
 		return 2
 	}
 	return 1
+}
+
+// String returns the operation's name, or the sign of a binary operation.
+func (op Op) String() string { return opNames[op] }
+
+// Kinked reports whether an operation has kinks or jumps.
+func (op Op) Kinked() bool {
+	switch op {
+	case Abs, Sign, Ceil, Floor, ReLU, ReLUGrad, Lt, Gt, Lte, Gte, Eq, Ne:
+		return true
+	}
+	return false
 }
 
 // Expr is a tree of element-wise operations.
@@ -86,15 +98,15 @@ func (e *Expr) String() string {
 		return "$" + strconv.Itoa(e.Arg)
 	case e.Op == Value:
 		return strconv.FormatFloat(e.Const, 'g', -1, 64)
-	case e.Op.arity() == 2:
+	case e.Op.Arity() == 2:
 		return fmt.Sprintf("(%v %s %v)", e.X, opNames[e.Op], e.Y)
 	}
 	return fmt.Sprintf("%s(%v)", opNames[e.Op], e.X)
 }
 
-// check returns an error if an operation of the tree is unknown or lacks an operand, or if the tree
+// Check returns an error if an operation of the tree is unknown or lacks an operand, or if the tree
 // reads an input that does not exist.
-func (e *Expr) check(inputs int) error {
+func (e *Expr) Check(inputs int) error {
 	if e == nil {
 		return errors.New("described by an expression with an operand that is nil")
 	}
@@ -105,18 +117,23 @@ func (e *Expr) check(inputs int) error {
 		return fmt.Errorf("described by an expression of input %d, and has %d inputs", e.Arg, inputs)
 	}
 	var err error
-	if e.Op.arity() > 0 {
-		err = e.X.check(inputs)
+	if e.Op.Arity() > 0 {
+		err = e.X.Check(inputs)
 	}
-	if e.Op.arity() == 2 && err == nil {
-		err = e.Y.check(inputs)
+	if e.Op.Arity() == 2 && err == nil {
+		err = e.Y.Check(inputs)
 	}
 	return err
 }
 
+// Kinked reports whether an operation of the tree has kinks.
+func (e *Expr) Kinked() bool {
+	return e != nil && (e.Op.Kinked() || e.X.Kinked() || e.Y.Kinked())
+}
+
 // FLOPs returns the number of operations in the tree.
 func (e *Expr) FLOPs() int64 {
-	switch e.Op.arity() {
+	switch e.Op.Arity() {
 	case 0:
 		return 0
 	case 1:
@@ -132,7 +149,7 @@ func (e *Expr) Eval(load func(arg int) float64) float64 {
 		return load(e.Arg)
 	case e.Op == Value:
 		return e.Const
-	case e.Op.arity() == 2:
+	case e.Op.Arity() == 2:
 		return Binary(e.Op, e.X.Eval(load), e.Y.Eval(load))
 	}
 	return Unary(e.Op, e.X.Eval(load))
@@ -209,7 +226,7 @@ func activation(op Op, x float64) float64 {
 		}
 		return 1
 	}
-	panic("plan: no unary operation " + strconv.Itoa(int(op)))
+	panic("describe: no unary operation " + strconv.Itoa(int(op)))
 }
 
 // Binary returns the value of a binary operation. Comparisons return 1 or 0.
@@ -241,7 +258,7 @@ func Binary(op Op, x, y float64) float64 {
 	case Ne:
 		holds = x != y
 	default:
-		panic("plan: no binary operation " + strconv.Itoa(int(op)))
+		panic("describe: no binary operation " + strconv.Itoa(int(op)))
 	}
 	if holds {
 		return 1
