@@ -96,10 +96,10 @@ func dataOf(dir rundir.Dir, config []byte) string {
 func (a *app) verify(ctx context.Context, run, dataDir string, onlyFiles bool) (*verify.Report, error) {
 	dir := rundir.Dir(run)
 	if onlyFiles {
-		r, err := verify.Files(dir)
+		r, err := verify.Files(run)
 		return r, asFailure(err)
 	}
-	r, err := verify.Run(dir, func(text []byte) (*session.Inputs, error) {
+	r, err := verify.RunConfig(run, func(text []byte) (*session.Inputs, error) {
 		file, err := config.ParseFile(dir.Config(), text)
 		if err != nil {
 			return nil, err

@@ -126,7 +126,7 @@ func TestEveryLeafOfSummary(t *testing.T) {
 						}
 					}
 					reseal(t, dir.Summary(), s)
-					r, err := Run(dir, reading(options()))
+					r, err := RunConfig(string(dir), reading(options()))
 					if err != nil || !r.Verified || notChecked(r, l.path) {
 						continue
 					}

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,16 +19,21 @@ import (
 	"ppal/trainer/session"
 )
 
-// Run checks the run in the directory. read reads the run's data and states its task, from the
-// content of the run's config.yaml. The error says that the directory holds no finished run;
-// differences are in the report.
-func Run(dir rundir.Dir, read func(config []byte) (*session.Inputs, error)) (*Report, error) {
+// Run checks the run in the directory. o are the options with which the program trained. The error
+// says that the directory holds no finished run; differences are in the report.
+func Run(ctx context.Context, dir string, o session.Options) (*Report, error) {
+	return RunConfig(dir, func([]byte) (*session.Inputs, error) { return session.ReadInputs(ctx, o) })
+}
+
+// RunConfig is Run for options that the content of the run's config.yaml gives: read reads the
+// run's data and states its task.
+func RunConfig(dir string, read func(config []byte) (*session.Inputs, error)) (*Report, error) {
 	c := newCheck(dir)
 	if err := c.files(); err != nil {
 		return nil, err
 	}
 	var err error
-	if c.records, err = rundir.ParseMetrics(dir.Metrics(), c.content[dir.Metrics()]); err != nil {
+	if c.records, err = rundir.ParseMetrics(c.dir.Metrics(), c.content[c.dir.Metrics()]); err != nil {
 		c.report.problem("%v", err)
 	}
 	if err := c.recompute(read); err != nil {
@@ -38,7 +44,7 @@ func Run(dir rundir.Dir, read func(config []byte) (*session.Inputs, error)) (*Re
 
 // Files compares the checksums of the run's files, and recomputes nothing. It needs no data. The
 // errors are those of Run.
-func Files(dir rundir.Dir) (*Report, error) {
+func Files(dir string) (*Report, error) {
 	c := newCheck(dir)
 	if err := c.files(); err != nil {
 		return nil, err
@@ -60,8 +66,8 @@ type check struct {
 	shifts  []float64 // shifts of the bounds; nil: those of the outcome
 }
 
-func newCheck(dir rundir.Dir) *check {
-	return &check{dir: dir, content: map[string][]byte{}, report: &Report{Run: string(dir),
+func newCheck(dir string) *check {
+	return &check{dir: rundir.Dir(dir), content: map[string][]byte{}, report: &Report{Run: dir,
 		Problems: []string{}, Skipped: []string{}, Comparisons: []Comparison{}, Files: []string{}}}
 }
 

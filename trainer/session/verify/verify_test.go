@@ -127,6 +127,11 @@ func runs(t *testing.T) map[string]func() session.Options {
 	add("surrogate", two, words(t, session.OnSurrogate, "ratio(positive_rate, sex) >= 0.8", "loss <= 0.7"), nil)
 	add("rate of two cells", two, words(t, session.OnDecisions, "balanced_error <= 0.3", "gap(balanced_error, sex) <= 0.01", "gap(balanced_error, sex) <= 0.2"), nil)
 	add("minimised rate of two cells", two, session.Decisions{Minimize: balanced, SubjectTo: words(t, "", "balanced_error[sex=*] <= 0.3").SubjectTo}, nil)
+	own := func(o *session.Options) { o.Model = quadratic{Rank: 2} }
+	add("own model", two, words(t, session.OnDecisions, "gap(tpr, sex) <= 0.2"), own)
+	add("own model l1", two, words(t, session.OnDecisions, "fpr <= 0.2", "l1(weights) <= 5"), own)
+	add("own model of pictures", session.Images{Dataset: "synthetic", RowsPerClass: 10, Normalize: models.NormalizeStandardize}, session.NeymanPearson{}, own)
+	add("own model on batches", two, session.DemographicParity{}, func(o *session.Options) { o.Model, o.BatchSize = quadratic{Rank: 3}, 64 })
 	add("l1", two, words(t, session.OnDecisions, "fpr <= 0.2", "l1(weights) <= 5"), nil)
 	add("classes", three, words(t, session.OnDecisions, "recall[*] >= 0.6"), nil)
 	add("batches", two, session.DemographicParity{}, func(o *session.Options) { o.BatchSize = 30 })
@@ -162,7 +167,7 @@ func trained(t *testing.T, o session.Options) rundir.Dir {
 // verified checks a run with the options.
 func verified(t *testing.T, dir rundir.Dir, o session.Options) *Report {
 	t.Helper()
-	r, err := Run(dir, reading(o))
+	r, err := RunConfig(string(dir), reading(o))
 	if err != nil {
 		t.Fatal(err)
 	}
