@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -30,7 +31,7 @@ func adult() Dataset {
 				SHA256: "1f448a153f0320399a7e40836eb207655b0bde0f21fc941cc472193daa9f5de9"},
 		},
 	}
-	d.table = func(dir string, opts TableOptions) (*source, error) {
+	d.table = func(_ context.Context, dir string, opts TableOptions) (*source, error) {
 		s := &source{classes: adultClasses, label: adultLabel()}
 		parts, labels, failures := make([]*matrix.CSR, len(d.Files)), make([][]int, len(d.Files)), make([]error, len(d.Files))
 		inParallel(len(d.Files), func(i int) {

@@ -2,20 +2,11 @@ package datasets
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"ppal/datasets/matrix"
 )
-
-// Attribute is a property of the rows, for constraints on groups of rows: a column with its values,
-// or a condition with the two values "it holds" (the condition's text) and "the rest".
-type Attribute struct {
-	Name   string   // the column's name, or the condition's text
-	Values []string // in order: categories alphabetically or as published, numbers increasing
-	Of     []int    // index of each row's value in Values; -1: the value is missing
-}
 
 // attributesOf makes one attribute for each text. A text is a column's name or a condition on a
 // column. column returns the named column with a value for each row. The result columns names the
@@ -90,61 +81,6 @@ func (c *condition) attribute(col *column, flag bool) (Attribute, error) {
 	return a, nil
 }
 
-// theMissing is the value of rows without a value, if they are flagged.
-const theMissing = "missing"
-
-// flagged returns the column with the category "missing" in place of missing values. If no value is
-// missing, flagged returns c.
-func (c *column) flagged() *column {
-	if c.firstMissing() < 0 {
-		return c
-	}
-	out := &column{name: c.name, codes: slices.Clone(c.codes), values: slices.Clone(c.values)}
-	if c.codes == nil {
-		distinct := slices.DeleteFunc(slices.Clone(c.numbers), math.IsNaN)
-		slices.Sort(distinct)
-		distinct = slices.Compact(distinct)
-		for _, x := range distinct {
-			out.values = append(out.values, c.spelling(x))
-		}
-		for _, x := range c.numbers {
-			code, found := slices.BinarySearch(distinct, x)
-			if !found {
-				code = -1
-			}
-			out.codes = append(out.codes, int32(code))
-		}
-	}
-	code := slices.Index(out.values, theMissing)
-	if code < 0 {
-		code = len(out.values)
-		out.values = append(out.values, theMissing)
-	}
-	for i, own := range out.codes {
-		if own == -1 {
-			out.codes[i] = int32(code)
-		}
-	}
-	return out
-}
-
-// missing reports whether the row has no value.
-func (c *column) missing(row int) bool {
-	if c.codes != nil {
-		return c.codes[row] < 0 // missing, or not among the known categories
-	}
-	return math.IsNaN(c.numbers[row])
-}
-
-// of returns the attribute restricted to the given rows.
-func (a *Attribute) of(rows []int) Attribute {
-	out := Attribute{Name: a.Name, Values: a.Values, Of: make([]int, len(rows))}
-	for k, i := range rows {
-		out.Of[k] = a.Of[i]
-	}
-	return out
-}
-
 // attributes makes the attributes of a sparse table that the texts name. The blocks of features are
 // its columns: sex, race=White. Without blocks, an attribute is a feature's number, with the values
 // "feature 5" (the row has an entry) and "the rest". by holds the first feature of each block that
@@ -198,30 +134,4 @@ func (d *sparseDesign) entries(x *matrix.CSR, texts []string) (attributes []Attr
 		attributes = append(attributes, a)
 	}
 	return attributes, features, nil
-}
-
-// groups returns one group of rows for each value of the attribute.
-func (a *Attribute) groups() []Group {
-	groups := make([]Group, len(a.Values))
-	for i, k := range a.Of {
-		if k >= 0 {
-			groups[k].Rows = append(groups[k].Rows, i)
-		}
-	}
-	return groups
-}
-
-// SparseAttributes makes attributes of new rows in LIBSVM's format for the named data set. The
-// texts follow the rules of TableOptions.Attributes. values has the values of each attribute in the
-// training; nil: the training had no such attribute.
-func (p *Preparation) SparseAttributes(dataset string, x *matrix.CSR, texts []string, values [][]string) ([]Attribute, error) {
-	d := &sparseDesign{shift: p.shift()}
-	if strings.HasSuffix(dataset, adult().Name) {
-		d = adultDesign()
-	}
-	attributes, _, err := d.attributes(x, texts)
-	for k := range attributes {
-		attributes[k].follow(values[k])
-	}
-	return attributes, err
 }

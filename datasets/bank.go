@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"context"
 	"path/filepath"
 	"slices"
 )
@@ -29,7 +30,7 @@ func bank() Dataset {
 			Zipped: member,
 		}},
 	}
-	d.table = func(dir string, opts TableOptions) (*source, error) {
+	d.table = func(_ context.Context, dir string, opts TableOptions) (*source, error) {
 		s, err := readBank(filepath.Join(dir, filepath.FromSlash(d.Files[0].Path)), opts.Attributes)
 		if err != nil {
 			return nil, err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 )
 
 // State is the result of comparing a file on disk with the published file.
@@ -64,7 +63,7 @@ func Verify(ctx context.Context, dir, name string, own ...string) (*Report, erro
 			own = []string{""}
 		}
 		for _, path := range own {
-			if err := (&TableOptions{File: path}).checkFile(d); err != nil {
+			if err := (&TableOptions{File: path}).checkOwnFile(d); err != nil {
 				return nil, err
 			}
 			found, err := sumFile(ctx, path, File{})
@@ -123,7 +122,7 @@ func (r *Report) countImages(dir string, seed uint64) error {
 		return err
 	}
 	for _, p := range []*Pictures{train, test} {
-		if _, err := p.read(slices.Repeat([]int{-1}, len(p.Labels)), 0, nil); err != nil {
+		if err := p.Check(); err != nil {
 			return err
 		}
 	}

@@ -6,16 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
-	"sync"
-
-	"ppal/internal/parquetfile"
-	"ppal/internal/relay"
 )
 
 // chunkBytes is the usual size of a chunk, about a thousand rows of a table. A chunk of this size
 // and its features stay in a core's cache.
 const chunkBytes = 256 << 10
+
+// maxLine is the longest accepted line, 64 MiB: files in other formats may have no line ends.
+const maxLine = 64 << 20
 
 // chunk is a piece of a text that holds whole records.
 type chunk struct {
@@ -25,20 +23,12 @@ type chunk struct {
 	// number of the first record in the text, from 0, if the reader knows it
 	record int
 	offset int64 // bytes of the text before the chunk
-	// rows of a Parquet file, instead of the text
-	rows *parquetfile.Rows
+	// rows of a binary format, instead of the text
+	rows any
 }
 
 // openEnd reports whether the chunk is the last of a text and has no line end.
 func (c chunk) openEnd() bool { return c.last && !bytes.HasSuffix(c.text, []byte{'\n'}) }
-
-// OpenEnd returns the warning for a pipe, a terminal or a socket whose last line has no line end.
-func OpenEnd(name string) string {
-	if name == StandardInput {
-		name = "standard input"
-	}
-	return fmt.Sprintf("the last line of %s has no line end: if its writer ended early, the last value may be incomplete", name)
-}
 
 // chunker cuts a text into chunks at line ends outside quotes. In a valid text, a position is
 // inside quotes if an odd number of quotes precede the position. In an invalid text, the cuts are
@@ -161,109 +151,3 @@ func (c *chunker) lastRecordEnd(text []byte) int {
 
 // errLongRecord is the error of a record that does not fit in memory.
 var errLongRecord = fmt.Errorf("%w: a record of more than %d bytes", ErrFormat, maxLine)
-
-// job is a chunk on its way through a worker, with the worker's result.
-type job[T any] struct {
-	chunk
-	result T
-	err    error
-	done   chan struct{}
-}
-
-// inOrder passes chunks through as many workers as GOMAXPROCS, and their results to emit in the
-// order of the chunks. A worker fills a result up to its first error. next reuses the memory of a
-// chunk, and a worker reuses a result, once emit has returned. next and emit each run in one
-// goroutine. Memory holds at most 2 chunks for each worker.
-//
-// The error is the first one in the order of the chunks, of a worker after the emit of its result,
-// of emit, or of next. io.EOF of next ends the chunks.
-func inOrder[T any](next func(buffer []byte) (chunk, error), newWorker func() func(c chunk, result *T) error, emit func(result *T) error) error {
-	workers := runtime.GOMAXPROCS(0)
-	free := make(chan *job[T], 2*workers)
-	for range cap(free) {
-		free <- &job[T]{done: make(chan struct{}, 1)}
-	}
-	todo, order := make(chan *job[T], cap(free)), make(chan *job[T], cap(free))
-	stop := make(chan struct{})
-	var group sync.WaitGroup
-	var panics relay.Relay
-	for range workers {
-		group.Go(func() {
-			var work func(c chunk, result *T) error
-			_ = panics.Do(func() error { work = newWorker(); return nil })
-			for j := range todo {
-				j.err = panics.Do(func() error { return work(j.chunk, &j.result) })
-				j.done <- struct{}{}
-			}
-		})
-	}
-	var readErr error
-	group.Go(func() {
-		defer close(order)
-		defer close(todo)
-		defer panics.Catch()
-		relay.Guard()
-		for {
-			var j *job[T]
-			select {
-			case j = <-free:
-			case <-stop:
-				return
-			}
-			if j.chunk, readErr = next(j.text); readErr != nil {
-				return
-			}
-			todo <- j
-			order <- j
-		}
-	})
-	err := emitAll(order, free, emit)
-	close(stop)
-	for j := range order { // wait for the jobs that remain after an error
-		<-j.done
-	}
-	group.Wait()
-	panics.Throw()
-	if err == nil && readErr != io.EOF {
-		err = readErr
-	}
-	return err
-}
-
-// emitAll emits the results in the order of their chunks, up to the first error.
-func emitAll[T any](order <-chan *job[T], free chan<- *job[T], emit func(result *T) error) error {
-	for j := range order {
-		<-j.done
-		if errors.As(j.err, new(*relay.Panic)) { // the result is not complete
-			return j.err
-		}
-		if err := emit(&j.result); err != nil {
-			return err
-		}
-		if j.err != nil {
-			return j.err
-		}
-		free <- j
-	}
-	return nil
-}
-
-// inParallel calls do(0), ..., do(n-1) from as many goroutines as GOMAXPROCS.
-func inParallel(n int, do func(i int)) {
-	var group sync.WaitGroup
-	var panics relay.Relay
-	todo := make(chan int)
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		group.Go(func() {
-			for i := range todo {
-				_ = panics.Do(func() error { do(i); return nil })
-			}
-		})
-	}
-	for i := range n {
-		todo <- i
-	}
-	close(todo)
-	group.Wait()
-	panics.Throw()
-}

@@ -113,26 +113,6 @@ func TestLongestRecord(t *testing.T) {
 	}
 }
 
-// once is a reader that fails once and then goes on.
-type once struct {
-	parts []string
-	err   error
-}
-
-func (o *once) Read(p []byte) (int, error) {
-	if len(o.parts) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(p, o.parts[0])
-	if o.parts[0] = o.parts[0][n:]; o.parts[0] != "" {
-		return n, nil
-	}
-	if o.parts = o.parts[1:]; len(o.parts) == 1 {
-		return n, o.err
-	}
-	return n, nil
-}
-
 // TestChunksBeforeAnError checks that the whole records before an error come first, that nothing
 // after the error is read, and the position of the error.
 func TestChunksBeforeAnError(t *testing.T) {

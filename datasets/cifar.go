@@ -21,6 +21,7 @@ const (
 	cifarPixels  = 3072            // bytes of one image
 	cifarRecord  = 1 + cifarPixels // one label byte, then the pixels
 	cifarRows    = 10000           // images in an official batch
+	readBytes    = 1 << 20         // of one read
 )
 
 // cifar10 describes CIFAR-10: 50,000 + 10,000 images of ten classes (Krizhevsky, "Learning multiple
@@ -63,8 +64,7 @@ func cifar10() Dataset {
 			return nil, nil, help(err)
 		}
 		last := len(batches) - 1
-		train, test = joinBatches(batches[:last], d.Classes), joinBatches(batches[last:], d.Classes)
-		train.advise, test.advise = help, help
+		train, test = joinBatches(batches[:last], d.Classes, help), joinBatches(batches[last:], d.Classes, help)
 		return train, test, nil
 	}
 	return d
@@ -120,7 +120,7 @@ func readCIFARFile(path string, classes int) (cifarBatch, error) {
 		return cifarBatch{}, err
 	}
 	defer records.Close()
-	r := bufio.NewReaderSize(records, blockBytes)
+	r := bufio.NewReaderSize(records, readBytes)
 	for i := range b.labels {
 		if b.labels[i], err = r.ReadByte(); err != nil {
 			return cifarBatch{}, err
@@ -231,11 +231,11 @@ func tarError(err error) error {
 }
 
 // joinBatches joins several batches into one data set.
-func joinBatches(batches []cifarBatch, classes []string) *Pictures {
-	p := &Pictures{Classes: classes, Shape: cifarShape, skip: cifarRecord - cifarPixels}
+func joinBatches(batches []cifarBatch, classes []string, advise func(error) error) *Pictures {
+	var labels []byte
+	var sections []section
 	for _, b := range batches {
-		p.Labels = append(p.Labels, b.labels...)
-		p.sections = append(p.sections, b.open)
+		labels, sections = append(labels, b.labels...), append(sections, b.open)
 	}
-	return p
+	return newPictures(labels, classes, cifarShape, cifarRecord-cifarPixels, advise, sections...)
 }

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -28,7 +29,7 @@ func communities() Dataset {
 			URLs:   []string{"https://archive.ics.uci.edu/ml/machine-learning-databases/communities/communities.data"},
 		}},
 	}
-	d.table = func(dir string, opts TableOptions) (*source, error) {
+	d.table = func(_ context.Context, dir string, opts TableOptions) (*source, error) {
 		s, err := readCommunities(filepath.Join(dir, filepath.FromSlash(d.Files[0].Path)), opts.Attributes)
 		if err != nil {
 			return nil, err

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"context"
 	"math"
 	"path/filepath"
 )
@@ -26,7 +27,7 @@ func compas() Dataset {
 			URLs:   []string{"https://raw.githubusercontent.com/propublica/compas-analysis/master/compas-scores-two-years.csv"},
 		}},
 	}
-	d.table = func(dir string, opts TableOptions) (*source, error) {
+	d.table = func(_ context.Context, dir string, opts TableOptions) (*source, error) {
 		s, err := readCompas(filepath.Join(dir, filepath.FromSlash(d.Files[0].Path)), opts.Attributes)
 		if err != nil {
 			return nil, err

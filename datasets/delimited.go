@@ -8,8 +8,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-
-	"ppal/internal/parquetfile"
 )
 
 // separators are the separators that are detected automatically.
@@ -23,35 +21,32 @@ const (
 // byteOrderMark is the UTF-8 mark that some programs write at the beginning of a text file.
 const byteOrderMark = "\ufeff"
 
-// delimited is a text of separated fields, or a Parquet file, of which the columns' names have been
+// delimited is a text of separated fields, or a table of a binary format, of which the columns' names have been
 // read.
 type delimited struct {
-	name    string // name of the file, for errors
-	layout  Layout // with the separator
-	header  []string
-	text    *chunker
-	first   *chunk        // the rows before those of text; nil: none
-	parquet *parquetTable // instead of text; nil: none
+	name   string // name of the file, for errors
+	layout Layout // with the separator
+	header []string
+	text   *chunker
+	first  *chunk      // the rows before those of text; nil: none
+	binary binaryTable // instead of text; nil: none
 }
 
-// openTable opens r, plain or gzip. It returns the Parquet file in r and the names of its columns,
-// or the begin of a text.
-func openTable(r io.Reader, name string) (p *parquetTable, header []string, text *beginning, err error) {
+// openTable opens r, plain or gzip. It returns the table of a binary format, or the beginning of a
+// text.
+func openTable(r io.Reader, name string) (binaryTable, *beginning, error) {
 	r = steady(r)
 	c, err := newContent(r, name)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	buffered := bufio.NewReaderSize(c, sniffBytes)
 	head, err := c.peek(buffered, sniffBytes)
 	if err != nil && err != io.EOF {
-		return nil, nil, nil, c.fail(err)
+		return nil, nil, c.fail(err)
 	}
-	if bytes.HasPrefix(head, []byte(parquetfile.Magic)) {
-		p, header, err = openParquet(r, buffered, name)
-		return p, header, nil, err
-	}
-	return nil, nil, &beginning{c, buffered, head}, nil
+	table, err := openBinary(r, buffered, head, name)
+	return table, &beginning{c, buffered, head}, err
 }
 
 // beginning is a content whose first bytes are known.
@@ -113,12 +108,14 @@ func newDelimited(r io.Reader, name string, layout Layout) (*delimited, error) {
 // openDelimited is newDelimited without the checks of the names. names has read the columns' names;
 // nil: no line has them.
 func openDelimited(r io.Reader, name string, layout Layout) (d *delimited, names *fieldReader, err error) {
-	table, header, begin, err := openTable(r, name)
-	switch {
-	case err != nil:
+	table, begin, err := openTable(r, name)
+	if err != nil {
 		return nil, nil, err
-	case table != nil:
-		return &delimited{name: name, layout: Layout{Repeated: layout.Repeated}, header: header, parquet: table}, nil, nil
+	}
+	if table != nil {
+		d = &delimited{name: name, layout: Layout{Repeated: layout.Repeated}, binary: table}
+		d.header, err = table.columnNames()
+		return d, nil, err
 	}
 	buffered, layout, lines, err := openText(begin, name, layout)
 	if err != nil {
@@ -154,8 +151,8 @@ func openDelimited(r io.Reader, name string, layout Layout) (d *delimited, names
 
 // next returns the next chunk of rows; see chunker.next.
 func (d *delimited) next(buffer []byte) (chunk, error) {
-	if d.parquet != nil {
-		return d.parquet.next(buffer)
+	if d.binary != nil {
+		return d.binary.next(buffer)
 	}
 	if first := d.first; first != nil {
 		d.first = nil
@@ -166,14 +163,14 @@ func (d *delimited) next(buffer []byte) (chunk, error) {
 
 // records returns a reader of the rows of chunks.
 func (d *delimited) records() recordReader {
-	if d.parquet != nil {
-		return &parquetRecords{name: d.name}
+	if d.binary != nil {
+		return d.binary.records()
 	}
 	return d.reader(len(d.header))
 }
 
-// single reports whether a column of a Parquet file holds numbers of 32 bits.
-func (d *delimited) single(field int) bool { return d.parquet != nil && d.parquet.of.Single(field) }
+// single reports whether a column of a binary format holds numbers of 32 bits.
+func (d *delimited) single(field int) bool { return d.binary != nil && d.binary.single(field) }
 
 // reader returns a reader of records with a number of fields, as in newFieldReader.
 func (d *delimited) reader(want int) *fieldReader {
@@ -209,13 +206,12 @@ func (d *delimited) oneColumn() string {
 	return "name another separator (--separator CHAR), or leave out the lines before the names (--skip N)"
 }
 
-// namesElsewhere returns advice about a first line without the name of the label's column, if
+// namesElsewhere returns advice about a first line without the name of the label or its column, if
 // another line seems to have the columns' names, or no line.
-func (d *delimited) namesElsewhere(label string) string {
+func (d *delimited) namesElsewhere(label, column string) string {
 	if d.layout.Header != nil || d.first == nil {
 		return ""
 	}
-	column, _, _ := cutOperator(label)
 	records := d.reader(anyFields)
 	records.reset(*d.first)
 	for range sniffRecords {
@@ -230,34 +226,6 @@ func (d *delimited) namesElsewhere(label string) string {
 		return "the first line looks like values: " + adviceNoNames
 	}
 	return ""
-}
-
-// numbersIn returns how many of the names are numbers.
-func numbersIn(names []string) (n int) {
-	for _, name := range names {
-		_, is := number([]byte(name))
-		n += indicator(is)
-	}
-	return n
-}
-
-// columnNames returns the names in a header. A column without a name is named by its place: "column
-// 1".
-func columnNames(header [][]byte) []string {
-	names := make([]string, len(header))
-	for i, field := range header {
-		names[i] = string(field)
-	}
-	given := setOf(names)
-	for i, name := range names {
-		if name == "" {
-			names[i] = byPlace(i)
-			for given[names[i]] {
-				names[i] += "'"
-			}
-		}
-	}
-	return names
 }
 
 // sniffSeparator detects the separator. A separator is regular if all examined records have the

@@ -303,16 +303,3 @@ func (s sums) matches(file File) error {
 	}
 	return nil
 }
-
-// contextReader stops reading when its context is cancelled.
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (c contextReader) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.Read(p)
-}

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -198,7 +199,7 @@ func (h halves) Read(p []byte) (int, error) { return iotest.HalfReader(h.Reader)
 // determines, or the error.
 func summaryWith(threads int, r io.ReadSeeker, opts TableOptions) string {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads))
-	source, err := readOwnCSV(r, opts)
+	source, err := readOwnCSV(context.Background(), r, opts)
 	if err != nil {
 		return err.Error()
 	}
@@ -218,7 +219,7 @@ func TestReadingAllocatesLittle(t *testing.T) {
 	text := manyLines(rows)
 	var before, now runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if _, err := readOwnCSV(strings.NewReader(text), TableOptions{File: "file", Label: "y"}); err != nil {
+	if _, err := readOwnCSV(t.Context(), strings.NewReader(text), TableOptions{File: "file", Label: "y"}); err != nil {
 		t.Fatal(err)
 	}
 	runtime.ReadMemStats(&now)

@@ -1,15 +1,12 @@
 package datasets
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
-	"io"
 	"regexp"
 	"strings"
 
 	"ppal/internal/option"
-	"ppal/internal/parquetfile"
 )
 
 // foreignForms lists formats that are not text of separated fields: how the first bytes of a file
@@ -77,56 +74,6 @@ func latin(head []byte) []rune {
 
 // formBytes is the number of bytes at the beginning of a file that show its format.
 const formBytes = 4 << 10
-
-// libsvmRow is a row in LIBSVM's format with at least one entry.
-var libsvmRow = regexp.MustCompile(`^[-+]?[0-9.]+([eE][-+]?[0-9]+)?([ \t]+qid:[0-9]+)?([ \t]+[0-9]+:[-+0-9.eE]+)+[ \t]*(#.*)?\r?$`)
-
-// firstLine returns the first line of a text that is not empty and not a comment.
-func firstLine(head []byte) []byte {
-	for line := range bytes.Lines(head) {
-		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' {
-			return line
-		}
-	}
-	return nil
-}
-
-// openLIBSVM returns the text of rows in LIBSVM's format, plain or gzip, without byte order marks.
-func openLIBSVM(r io.Reader, name string) (io.Reader, error) {
-	c, err := newContent(r, name)
-	if err != nil {
-		return nil, err
-	}
-	buffered := bufio.NewReaderSize(c, sniffBytes)
-	head, err := c.peek(buffered, sniffBytes)
-	if err != nil && err != io.EOF {
-		return io.MultiReader(bytes.NewReader(head), failing{err}), nil // the parser reports it after the rows before it
-	}
-	const want = "rows in LIBSVM's format, label index:value ..."
-	if err := checkText(head, name, want); err != nil {
-		return nil, err
-	}
-	for bytes.HasPrefix(head, []byte(byteOrderMark)) {
-		head = head[len(byteOrderMark):]
-		_, _ = buffered.Discard(len(byteOrderMark)) // Discard cannot fail: Peek has filled the buffer
-	}
-	form := ""
-	switch line := firstLine(head); {
-	case bytes.HasPrefix(head, []byte(parquetfile.Magic)):
-		form = "a Parquet file"
-	case bytes.IndexByte(line, ':') < 0 && bytes.ContainsAny(line, ",;\t|"):
-		form = "text of separated fields, such as CSV"
-	}
-	if form != "" {
-		return nil, &FileError{Path: name, Offset: 0, Err: fmt.Errorf("%w: it looks like %s, want %s", ErrFormat, form, want)}
-	}
-	return buffered, nil
-}
-
-// failing is a reader with an error.
-type failing struct{ err error }
-
-func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 // checkText returns an error that names the format, the encoding or the line ends of a file, if the
 // beginning of the file is not text in UTF-8 with usual line ends. want says what is wanted.

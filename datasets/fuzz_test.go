@@ -140,7 +140,7 @@ func FuzzCSV(f *testing.F) {
 		if group != "" {
 			opts.Groups = []string{group}
 		}
-		source, err := readOwnCSV(bytes.NewReader(data), opts)
+		source, err := readOwnCSV(t.Context(), bytes.NewReader(data), opts)
 		var tables *Tables
 		if err == nil {
 			tables, err = source.split(opts)
@@ -250,7 +250,7 @@ func FuzzOwnOptions(f *testing.F) {
 		if err := opts.check(d); err != nil {
 			return
 		}
-		source, err := readOwnCSV(bytes.NewReader(data), opts)
+		source, err := readOwnCSV(t.Context(), bytes.NewReader(data), opts)
 		if err == nil {
 			_, err = source.split(opts)
 		}

@@ -2,12 +2,9 @@ package datasets
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math/bits"
-	"os"
-	"strings"
 )
 
 // idxBytes is the type code of unsigned 8-bit values in an IDX magic number
@@ -75,63 +72,6 @@ func (c *content) readIDXSizes(ndims int) (dims []int, total uint64, err error) 
 	return dims, total, nil
 }
 
-// idxPair is an image file and its label file.
-type idxPair struct {
-	images, labels string
-	of             Dataset
-}
-
-// openIDXPair reads the labels and prepares the image file for reading. Each file may be a gzip
-// file, or a decompressed file at the same path without ".gz".
-func openIDXPair(imagePath, labelPath string, d Dataset) (*Pictures, error) {
-	p := idxPair{images: orUnzipped(imagePath), labels: orUnzipped(labelPath), of: d}
-	f, err := openSteady(p.labels)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	_, labels, err := readIDX(f, p.labels, "labels", 1)
-	if err != nil {
-		return nil, err
-	}
-	if err := checkLabels(labels, len(d.Classes), p.labels, 8, 1); err != nil {
-		return nil, err
-	}
-	pixels := func() (io.ReadCloser, error) { return p.openPixels(len(labels)) }
-	return &Pictures{Labels: labels, Classes: d.Classes, Shape: d.Shape, sections: []section{pixels}, advise: d.advise}, nil
-}
-
-// openPixels opens the image file at its first pixel, after checking its number of rows and its
-// shape.
-func (p idxPair) openPixels(rows int) (r io.ReadCloser, err error) {
-	f, err := openSteady(p.images)
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-		}
-	}()
-	c, err := newContent(f, p.images)
-	if err != nil {
-		return nil, err
-	}
-	dims, total, err := c.readIDXHeader("pixels", 3)
-	if err != nil {
-		return nil, err
-	}
-	if dims[0] != rows {
-		return nil, &FileError{Path: p.images, Offset: 4,
-			Err: fmt.Errorf("%w: %d images, %d labels in %s", ErrMismatch, dims[0], rows, p.labels)}
-	}
-	if have := (Shape{Height: dims[1], Width: dims[2], Channels: 1}); have != p.of.Shape {
-		return nil, &FileError{Path: p.images, Offset: 8,
-			Err: fmt.Errorf("%w: images of %v, %s has %v", ErrFormat, have, p.of.Name, p.of.Shape)}
-	}
-	return &whole{Closer: f, content: c, what: "pixels", want: total}, nil
-}
-
 // checkLabels returns an error for labels outside the declared classes. Label i is at byte first +
 // i*stride of the file.
 func checkLabels(labels []byte, classes int, path string, first, stride int64) error {
@@ -142,28 +82,4 @@ func checkLabels(labels []byte, classes int, path string, first, stride int64) e
 		}
 	}
 	return nil
-}
-
-// fileError removes the operation and the path that errors of package os repeat.
-func fileError(path string, err error) error {
-	if errors.Is(err, ErrChanged) {
-		return err // names the file
-	}
-	if pe, ok := err.(*os.PathError); ok {
-		err = pe.Err
-	}
-	return &FileError{Path: path, Offset: -1, Err: err}
-}
-
-// orUnzipped returns path, or path without ".gz" if only that file exists.
-func orUnzipped(path string) string {
-	if plain := strings.TrimSuffix(path, ".gz"); !exists(path) && exists(plain) {
-		return plain
-	}
-	return path
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }

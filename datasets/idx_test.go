@@ -2,8 +2,6 @@ package datasets
 
 import (
 	"bytes"
-	"compress/gzip"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -15,36 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 )
-
-// idx returns an IDX file of 8-bit values.
-func idx(data []byte, dims ...uint32) []byte {
-	out := []byte{0, 0, idxBytes, byte(len(dims))}
-	for _, n := range dims {
-		out = binary.BigEndian.AppendUint32(out, n)
-	}
-	return append(out, data...)
-}
-
-func gzipped(data []byte) []byte {
-	var buf bytes.Buffer
-	w := gzip.NewWriter(&buf)
-	w.Write(data)
-	w.Close()
-	return buf.Bytes()
-}
-
-// write writes a file under dir and returns its path.
-func write(t *testing.T, dir, name string, data []byte) string {
-	t.Helper()
-	path := filepath.Join(dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 func TestReadIDXErrors(t *testing.T) {
 	good := idx([]byte{1, 2, 3, 4, 5, 6}, 3, 1, 2)

@@ -1,9 +1,12 @@
 package datasets
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
+	"slices"
 
 	"ppal/datasets/matrix"
 )
@@ -57,4 +60,10 @@ func (s *Images) SHA256() string {
 	h.Write(s.Pixels.Data)
 	h.Write(s.Labels)
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// drawn returns images that are already in memory, and stay unchanged, as Pictures.
+func drawn(set *Images) *Pictures {
+	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(set.Pixels.Data)), nil }
+	return &Pictures{Labels: slices.Clone(set.Labels), Classes: slices.Clone(set.Classes), Shape: set.Shape, sections: []section{open}, drawn: set}
 }

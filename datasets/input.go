@@ -3,18 +3,16 @@ package datasets
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 )
 
-// open opens a file of the user. Reading it ends with the context of the options.
-func (o *TableOptions) open(path string) (input, error) {
-	ctx := o.ctx
-	if ctx == nil {
-		ctx = context.Background()
-	}
+// openUntilDone opens a file. Reading it ends with the error of the context.
+func openUntilDone(ctx context.Context, path string) (input, error) {
 	in, err := openInput(ctx, path)
 	if err != nil {
 		return nil, err
@@ -165,3 +163,62 @@ func (spoolReader) unchanged() error { return nil }
 
 // Close implements io.Closer. The spool stays open.
 func (spoolReader) Close() error { return nil }
+
+// fileError removes the operation and the path that errors of package os repeat.
+func fileError(path string, err error) error {
+	if errors.Is(err, ErrChanged) {
+		return err // names the file
+	}
+	if pe, ok := err.(*os.PathError); ok {
+		err = pe.Err
+	}
+	return &FileError{Path: path, Offset: -1, Err: err}
+}
+
+// orUnzipped returns path, or path without ".gz" if only that file exists.
+func orUnzipped(path string) string {
+	if plain := strings.TrimSuffix(path, ".gz"); !exists(path) && exists(plain) {
+		return plain
+	}
+	return path
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// contextReader stops reading when its context is cancelled.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (c contextReader) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
+}
+
+// OpenEnd returns the warning for a pipe, a terminal or a socket whose last line has no line end.
+func OpenEnd(name string) string {
+	if name == StandardInput {
+		name = "standard input"
+	}
+	return fmt.Sprintf("the last line of %s has no line end: if its writer ended early, the last value may be incomplete", name)
+}
+
+// sizeOf returns the number of bytes of f.
+func sizeOf(f io.Seeker) (int64, error) {
+	at, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return 0, err
+	}
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return 0, err
+	}
+	_, err = f.Seek(at, io.SeekStart)
+	return size, err
+}

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"context"
 	"ppal/datasets/matrix"
 	"ppal/internal/paged"
 )
@@ -23,7 +24,7 @@ const sparseVersion = 1
 
 // readSparse reads the user's LIBSVM file, or its kept rows. With Keep and Pages, readSparse keeps
 // the rows for later processes.
-func (o *TableOptions) readSparse() (*LIBSVM, *keptSparse, error) {
+func (o *TableOptions) readSparse(ctx context.Context) (*LIBSVM, *keptSparse, error) {
 	k := &keptSparse{}
 	if k.Keeper = o.keeper(func(path string) any { return []any{"libsvm", sparseVersion, path, o.ZeroBased} }); k.Keeper != nil {
 		k.Note = func(text string) { k.notes = append(k.notes, text) }
@@ -38,7 +39,7 @@ func (o *TableOptions) readSparse() (*LIBSVM, *keptSparse, error) {
 			k.Unusable(err)
 		}
 	}
-	f, err := o.open(o.File)
+	f, err := openUntilDone(ctx, o.File)
 	if err != nil {
 		return nil, k, err
 	}

@@ -25,9 +25,6 @@ type LIBSVM struct {
 	Queries []int64   // the rows' qid; nil: the file has no qid
 }
 
-// maxLine is the longest accepted line, 64 MiB: files in other formats may have no line ends.
-const maxLine = 64 << 20
-
 // LoadLIBSVM calls ReadLIBSVM on a file.
 func LoadLIBSVM(path string, cols int) (*LIBSVM, error) {
 	f, err := openInput(context.Background(), path)
@@ -96,10 +93,6 @@ func readLIBSVM(r io.Reader, name string, cols int, pages *paged.Dir, set func(p
 
 // roomBytes is the number of bytes of text between two questions for room.
 const roomBytes = 1 << 20
-
-// rowCopies is the least number of copies of a table's rows that a run needs: those of the file,
-// and those of the parts.
-const rowCopies = 2
 
 // bytes returns the memory of the parser's rows.
 func (p *libsvmParser) bytes() uint64 {

@@ -3,43 +3,8 @@ package datasets
 import (
 	"context"
 	"fmt"
+	"slices"
 )
-
-// Tables is a table, split and prepared for training.
-type Tables struct {
-	Train, Validation, Test *Table       // nil if the split gives this set no rows
-	Preparation             *Preparation // how the columns became features
-	Uses                    []ColumnUse  // the use of each column of the file; nil for sparse tables
-	Label                   Label        // how the label gives the class
-	Reading                 Reading      // how new rows give groups and attributes
-	// Files lists the files in the order in which Table.Source numbers their rows; nil: one file
-	Files    []FileRows
-	Notes    []string // sentences about automatic decisions
-	Warnings []string // sentences about possible problems
-}
-
-// FileRows is a file with its number of rows.
-type FileRows struct {
-	Name string
-	Rows int
-}
-
-// Part is a table with the name of its split: training, validation or test.
-type Part struct {
-	Name string
-	*Table
-}
-
-// Parts returns the tables that are not nil.
-func (t *Tables) Parts() []Part {
-	var parts []Part
-	for i, table := range []*Table{t.Train, t.Validation, t.Test} {
-		if table != nil {
-			parts = append(parts, Part{partNames[i], table})
-		}
-	}
-	return parts
-}
 
 // LoadTable reads the named table from the data directory dir, splits it and prepares its features.
 //
@@ -59,7 +24,6 @@ func LoadTable(dir, name string, opts TableOptions) (*Tables, error) {
 // LoadTableContext calls LoadTable. Reading the user's own files ends with the context's error once
 // the context is cancelled.
 func LoadTableContext(ctx context.Context, dir, name string, opts TableOptions) (*Tables, error) {
-	opts.ctx = ctx
 	d, err := Lookup(name)
 	if err != nil {
 		return nil, err
@@ -67,14 +31,83 @@ func LoadTableContext(ctx context.Context, dir, name string, opts TableOptions) 
 	if !d.Tabular() {
 		return nil, fmt.Errorf("datasets: %w: %s is a set of images, want a table", ErrKind, name)
 	}
-	opts.Split = opts.split()
+	opts.Split = opts.SplitOrDefault()
 	if err := opts.check(d); err != nil {
 		return nil, err
 	}
-	s, err := d.table(dir, opts)
+	s, err := d.table(ctx, dir, opts)
 	if err != nil {
 		return nil, d.advise(err)
 	}
 	s.name = name
 	return s.split(opts)
+}
+
+// check returns an error if an option does not apply to the data set or a required option is
+// missing.
+func (o *TableOptions) check(d Dataset) error {
+	if err := o.Split.check(); err != nil {
+		return err
+	}
+	for _, option := range []struct {
+		name  string
+		given bool
+		has   bool
+	}{
+		{"your own file", o.File != "", d.Own},
+		{"a choice of classes", o.Classes != nil, d.Own},
+		{"a label", o.Label != "", d.Own && !d.Sparse},
+		{"categorical columns", len(o.Categorical) > 0, d.Own && !d.Sparse},
+		{"a list of features", len(o.Features) > 0, d.Own && !d.Sparse},
+		{"a choice for missing values", o.Missing != "", d.Own && !d.Sparse},
+		{"a choice for dates", o.Dates != "", d.Own && !d.Sparse},
+		{"a decimal sign", o.Decimal != "", d.Own && !d.Sparse},
+		{"a separator", o.Separator != 0, d.Own && !d.Sparse},
+		{"names of columns", o.Columns != nil || o.Header != "", d.Own && !d.Sparse},
+		{"lines to skip", o.Skip != 0, d.Own && !d.Sparse},
+		{"a choice for quotes", o.Quote != "", d.Own && !d.Sparse},
+		{"texts of missing values", o.MissingValues != nil, d.Own && !d.Sparse},
+		{"indices from 0", o.ZeroBased, d.Own && d.Sparse},
+		{"a test file", o.TestFile != "", d.Own && !d.Sparse},
+		{"a choice for unknown categories", o.Unknown != "", d.Own && !d.Sparse},
+		{"a split column", o.SplitColumn != "", d.Own && !d.Sparse},
+	} {
+		if option.given && !option.has {
+			return fmt.Errorf("datasets: %w: %s does not take %s", ErrOption, d.Name, option.name)
+		}
+	}
+	if d.Own && !d.Sparse && o.Label == "" {
+		return fmt.Errorf("datasets: %w: %s needs the label's column", ErrOption, d.Name)
+	}
+	for _, choice := range []struct {
+		name, value string
+		allowed     []string
+	}{
+		{"Missing", o.Missing, []string{"", MissingRefused, MissingImputed, MissingDropped, MissingFlagged}},
+		{"Dates", o.Dates, []string{"", DatesRefused, DatesExpanded, DatesDayFirst, DatesMonthFirst}},
+		{"Decimal", o.Decimal, []string{"", DecimalAuto, DecimalPoint, DecimalComma}},
+		{"Header", o.Header, []string{"", HeaderFirst, HeaderNone}},
+		{"Quote", o.Quote, []string{"", QuoteDouble, QuoteNone}},
+		{"Unknown", o.Unknown, []string{"", UnknownRefused, UnknownIgnored}},
+	} {
+		if !slices.Contains(choice.allowed, choice.value) {
+			return fmt.Errorf("datasets: %w: %s is %q, want one of %s", ErrOption, choice.name, choice.value, listed(choice.allowed[1:], 10))
+		}
+	}
+	switch {
+	case o.TestFile != "" && o.SplitColumn != "":
+		return fmt.Errorf("datasets: %w: a test file and a split column exclude each other", ErrOption)
+	case o.TestFile != "" && o.Split.Test > 0:
+		return fmt.Errorf("datasets: %w %v: the test rows are in a file of their own, so the third percentage must be 0, as in %v",
+			ErrSplit, o.Split, SplitWithTestFile)
+	}
+	return o.checkOwnFile(d)
+}
+
+// checkOwnFile returns an error if the options name no file for a user's data set.
+func (o *TableOptions) checkOwnFile(d Dataset) error {
+	if d.Own && o.File == "" {
+		return fmt.Errorf("datasets: %w: %s needs the path of a file", ErrOption, d.Name)
+	}
+	return nil
 }

@@ -129,11 +129,3 @@ func (w *libsvmWorker) line(line []byte, b *Block) error {
 	}
 	return nil
 }
-
-// indicator returns 1 for true and 0 for false.
-func indicator(is bool) int {
-	if is {
-		return 1
-	}
-	return 0
-}

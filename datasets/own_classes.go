@@ -94,14 +94,6 @@ func (t *ownTable) labelClasses(values []string) (labelClasses, error) {
 	return labelClasses{several: orderedClasses(values)}, nil
 }
 
-// upTo returns n as text, or "more than most" if n is larger.
-func upTo(n, most int) string {
-	if n > most {
-		return fmt.Sprintf("more than %d", most)
-	}
-	return fmt.Sprint(n)
-}
-
 // orderedClasses sorts values in the order of their texts by number, if all of them are numbers.
 func orderedClasses(values []string) []string {
 	if slices.ContainsFunc(values, func(v string) bool { _, ok := number([]byte(v)); return !ok }) {

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,6 +33,7 @@ const (
 
 // ownTable holds the columns of a user's file, and how they are used.
 type ownTable struct {
+	ctx             context.Context // ends the reading of the file
 	opts            *TableOptions
 	header          []string
 	columns         []*ownColumn // the used columns, in the order of the file
@@ -49,16 +51,17 @@ type ownTable struct {
 }
 
 // newOwnTable finds the columns that the options name. The error lists all unknown names.
-func newOwnTable(text *delimited, opts *TableOptions) (*ownTable, error) {
+func newOwnTable(ctx context.Context, text *delimited, opts *TableOptions) (*ownTable, error) {
 	header := text.header
-	t := &ownTable{opts: opts, header: header}
+	t := &ownTable{ctx: ctx, opts: opts, header: header}
 	problems := &Problems{Path: opts.File}
 	wrong := func(format string, args ...any) {
 		problems.add(&FileError{Path: opts.File, Offset: -1, Line: 1, Err: fmt.Errorf(format, args...)})
 	}
 	if err := t.findLabel(); err != nil {
 		wrong("%w", err)
-		if advice := text.namesElsewhere(t.opts.Label); advice != "" { // the other names are unknown, too
+		column, _, _ := cutOperator(t.opts.Label)
+		if advice := text.namesElsewhere(t.opts.Label, column); advice != "" { // the other names are unknown, too
 			problems.List[0].Advice = advice
 			return nil, problems.found(nil)
 		}
@@ -126,9 +129,6 @@ func newOwnTable(text *delimited, opts *TableOptions) (*ownTable, error) {
 	}
 	return t, problems.found(nil)
 }
-
-// byPlace names a column by its place.
-func byPlace(field int) string { return fmt.Sprintf("column %d", field+1) }
 
 // used reports whether the column is read.
 func (c *ownColumn) used() bool { return c.feature || c.label || c.group || c.attribute || c.split }

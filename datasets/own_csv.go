@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"context"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -9,33 +10,26 @@ import (
 	"strings"
 )
 
-// ownCSV describes a user's file: text of separated fields with the columns' names in the first
-// line.
+// userCSV reads a user's file: text of separated fields with the columns' names in the first line,
+// or a Parquet file.
 //
 // The loader standardises a numeric column, makes several numbers of a column of dates or refuses
 // the column, and makes one feature for each value of any other column. It ignores blanks around a
-// field.
-func ownCSV() Dataset {
-	return Dataset{
-		Name:        "csv",
-		Description: "your own file, with the columns' names in its first line; - is standard input",
-		Own:         true,
-		table: func(_ string, opts TableOptions) (*source, error) {
-			f, err := opts.open(opts.File)
-			if err != nil {
-				return nil, err
-			}
-			defer f.Close()
-			s, err := readOwnCSV(f, opts)
-			if errors.Is(err, csv.ErrBareQuote) || errors.Is(err, csv.ErrQuote) {
-				err = advise(err, "if quotes are ordinary characters in this file: --quote none")
-			}
-			if opts.Columns != nil && errors.Is(err, ErrFormat) {
-				err = advise(err, fmt.Sprintf("--columns names %d columns", len(opts.Columns)))
-			}
-			return s, err
-		},
+// field. Reading ends with the error of the context.
+func userCSV(ctx context.Context, opts TableOptions) (*source, error) {
+	f, err := openUntilDone(ctx, opts.File)
+	if err != nil {
+		return nil, err
 	}
+	defer f.Close()
+	s, err := readOwnCSV(ctx, f, opts)
+	if errors.Is(err, csv.ErrBareQuote) || errors.Is(err, csv.ErrQuote) {
+		err = advise(err, "if quotes are ordinary characters in this file: --quote none")
+	}
+	if opts.Columns != nil && errors.Is(err, ErrFormat) {
+		err = advise(err, fmt.Sprintf("--columns names %d columns", len(opts.Columns)))
+	}
+	return s, err
 }
 
 // absentTexts mark a missing value in a user's file.
@@ -43,12 +37,12 @@ var absentTexts = []string{"", "?", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "n
 
 // readOwnCSV reads the file twice: first for the kinds of the columns, then for the values. It
 // does not read rows that an earlier process has kept.
-func readOwnCSV(f io.ReadSeeker, opts TableOptions) (*source, error) {
+func readOwnCSV(ctx context.Context, f io.ReadSeeker, opts TableOptions) (*source, error) {
 	text, err := newDelimited(f, opts.File, opts.layout())
 	if err != nil {
 		return nil, err
 	}
-	own, err := newOwnTable(text, &opts)
+	own, err := newOwnTable(ctx, text, &opts)
 	if err != nil {
 		return nil, err
 	}
@@ -126,20 +120,6 @@ func (t *ownTable) readValues(f io.ReadSeeker, schema *schema, size int64) (*she
 		s, err = readSheet(f, t.opts.File, schema)
 	}
 	return s, err
-}
-
-// sizeOf returns the number of bytes of f.
-func sizeOf(f io.Seeker) (int64, error) {
-	at, err := f.Seek(0, io.SeekCurrent)
-	if err != nil {
-		return 0, err
-	}
-	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return 0, err
-	}
-	_, err = f.Seek(at, io.SeekStart)
-	return size, err
 }
 
 // reopened reads the columns' names a second time.
@@ -277,7 +257,7 @@ func (t *ownTable) source(s *sheet) (*source, error) {
 		e := out.features.(*encoded)
 		e.share, e.again = t.opts.Share, func(s *schema) (*sheet, error) {
 			s.layout = t.layout()
-			f, err := t.opts.open(t.opts.File)
+			f, err := openUntilDone(t.ctx, t.opts.File)
 			if err != nil {
 				return nil, err
 			}

@@ -146,7 +146,7 @@ func TestConditionBehindIndexColumn(t *testing.T) {
 	for i := range 20 {
 		text += fmt.Sprintf("%d,%d,%c,%d\n", i, 20+i*i%7, 'a'+i%2, i*37%100)
 	}
-	s, err := readOwnCSV(strings.NewReader(text), TableOptions{File: "file", Label: "price>=50"})
+	s, err := readOwnCSV(t.Context(), strings.NewReader(text), TableOptions{File: "file", Label: "price>=50"})
 	if err != nil {
 		t.Fatal(err)
 	}

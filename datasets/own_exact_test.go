@@ -231,7 +231,7 @@ func TestStandardInput(t *testing.T) {
 	defer os.Stdin.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	for range 2 {
-		in, err := (&TableOptions{ctx: ctx}).open(StandardInput)
+		in, err := openUntilDone(ctx, StandardInput)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,7 +252,7 @@ func TestStandardInput(t *testing.T) {
 		}()
 	}
 	cancel()
-	in, err := (&TableOptions{}).open(StandardInput)
+	in, err := openUntilDone(t.Context(), StandardInput)
 	if err != nil {
 		t.Fatal(err)
 	}

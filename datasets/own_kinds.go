@@ -5,40 +5,11 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-
-	"ppal/internal/option"
-)
-
-// The choices of TableOptions.Missing.
-const (
-	MissingRefused = "refuse" // a missing value is an error
-	MissingImputed = "impute" // replace it by the mean, and add an indicator
-	MissingDropped = "drop"   // leave out the row
-	MissingFlagged = "flag"   // as impute, and "missing" is a value of groups and attributes
-)
-
-// The choices of TableOptions.Dates.
-const (
-	DatesRefused    = "refuse"      // a column of dates is an error
-	DatesExpanded   = "expand"      // a date becomes numbers: day, month, weekday, hour
-	DatesDayFirst   = "day-first"   // as expand; 3/4/2020 is 3 April
-	DatesMonthFirst = "month-first" // as expand; 3/4/2020 is 4 March
-)
-
-// The choices of TableOptions.Decimal.
-const (
-	DecimalAuto  = "auto"  // detect the sign; refuse numbers with two readings
-	DecimalPoint = "point" // 1,234 is 1234
-	DecimalComma = "comma" // 1,234 is 1.234
 )
 
 // manyCategories is the number of categories up to which a column is accepted even if most rows
 // have a category of their own.
 const manyCategories = 20
-
-// mostly is a percentage of a column's values. If more values than this percentage are numbers, or
-// dates, the other texts are probably marks or errors.
-const mostly = 80
 
 // decide decides for each column how to read its values. The error lists every unusable column with
 // advice.
@@ -291,34 +262,3 @@ func (t *ownTable) decideCategories(c *ownColumn, wrong func(at *FileError, advi
 		wrong(nil, ignore+", or replace it by numbers", "%w %q: it has %s different texts in %d rows", ErrColumn, c.name, upTo(n, maxCategories), values)
 	}
 }
-
-// mostlyDates returns a date if most of the distinct values are dates, and another text is not.
-func (p *profile) mostlyDates() (example string, ok bool) {
-	if p.undated == nil {
-		return "", false
-	}
-	dates := 0
-	for _, text := range p.values {
-		if datesAs(text, allForms) != 0 {
-			if dates++; example == "" {
-				example = text
-			}
-		}
-	}
-	return example, 100*dates > mostly*len(p.values)
-}
-
-// doubtful returns an example of a number with two readings.
-func (p *profile) doubtful() string {
-	for _, text := range p.values {
-		if x, ok := localNumber([]byte(text), commaDecimals); ok {
-			if y, ok := localNumber([]byte(text), pointDecimals); ok && x != y {
-				return text
-			}
-		}
-	}
-	return p.example
-}
-
-// flagNames returns names as the value of a flag on a command line.
-func flagNames(names ...string) string { return option.ShellWord(option.JoinNames(names)) }

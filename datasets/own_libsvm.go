@@ -11,37 +11,29 @@ import (
 	"ppal/datasets/matrix"
 )
 
-// ownLIBSVM describes a user's file in LIBSVM's format. The larger of two labels is class +1. With
-// more labels, each label is a class.
-func ownLIBSVM() Dataset {
-	return Dataset{
-		Name:        "libsvm",
-		Description: "your own file in LIBSVM's format; groups by feature number",
-		Own:         true,
-		Sparse:      true,
-		table: func(_ string, opts TableOptions) (*source, error) {
-			kept, own := &keptSparse{}, (*ownSparse)(nil)
-			var file *LIBSVM
-			var err error
-			if opts.sharesSparse() {
-				file, own, err = opts.readShared()
-			}
-			if err == nil && file == nil {
-				file, kept, err = opts.readSparse()
-			}
-			if err != nil {
-				return nil, err
-			}
-			if err := checkWidth(opts.File, file.X); err != nil {
-				return nil, err
-			}
-			s := &source{notes: kept.notes, warnings: kept.warnings}
-			if err := s.setClasses(opts.File, file.Labels, opts.Classes); err != nil {
-				return nil, err
-			}
-			return s, s.sparse(file.X, &sparseDesign{shift: opts.shift()}, opts, own)
-		},
+// userLIBSVM reads a user's file in LIBSVM's format. The larger of two labels is class +1. With more
+// labels, each label is a class. Reading ends with the error of the context.
+func userLIBSVM(ctx context.Context, opts TableOptions) (*source, error) {
+	kept, own := &keptSparse{}, (*ownSparse)(nil)
+	var file *LIBSVM
+	var err error
+	if opts.sharesSparse() {
+		file, own, err = opts.readShared(ctx)
 	}
+	if err == nil && file == nil {
+		file, kept, err = opts.readSparse(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := checkWidth(opts.File, file.X); err != nil {
+		return nil, err
+	}
+	s := &source{notes: kept.notes, warnings: kept.warnings}
+	if err := s.setClasses(opts.File, file.Labels, opts.Classes); err != nil {
+		return nil, err
+	}
+	return s, s.sparse(file.X, &sparseDesign{shift: opts.shift()}, opts, own)
 }
 
 // maxOwnFeatures is the largest number of features of a user's file. It equals the largest number

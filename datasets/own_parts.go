@@ -6,12 +6,6 @@ import (
 	"strings"
 )
 
-// The choices of TableOptions.Unknown.
-const (
-	UnknownRefused = "refuse" // a category without training rows is an error
-	UnknownIgnored = "ignore" // a category without training rows counts as no category
-)
-
 // undecided marks a row whose part the split draws.
 const undecided = -1
 
@@ -24,7 +18,7 @@ func (t *ownTable) parts(s **sheet) ([]int8, error) {
 	case t.opts.TestFile == "":
 		return nil, nil
 	}
-	f, err := t.opts.open(t.opts.TestFile)
+	f, err := openUntilDone(t.ctx, t.opts.TestFile)
 	if err != nil {
 		return nil, err
 	}

@@ -33,16 +33,6 @@ func checkProblems(t *testing.T, err error, n int, want error, says ...string) {
 	}
 }
 
-// rowsText returns a file with a header and rows that the function writes.
-func rowsText(header string, rows int, row func(i int) string) string {
-	var text strings.Builder
-	text.WriteString(header + "\n")
-	for i := range rows {
-		text.WriteString(row(i) + "\n")
-	}
-	return text.String()
-}
-
 // TestAllProblemsAtOnce checks that one run reports every bad column of a file.
 func TestAllProblemsAtOnce(t *testing.T) {
 	text := rowsText(",id,name,born,wage,grade,sex,y", 60, func(i int) string {

@@ -40,7 +40,7 @@ func TestWorkersPanic(t *testing.T) {
 	for name, in := range map[string]io.Reader{
 		"work": strings.NewReader(text), "read": io.MultiReader(strings.NewReader(text[:len(text)/2]), panickingReader{}),
 	} {
-		set := NewRows{Preparation: newColumns(), Emit: func(*Block) error { return nil }}
+		set := NewRows{Preparation: &Preparation{Encodings: []Encoding{{Column: "x", Scale: 1}}}, Emit: func(*Block) error { return nil }}
 		set.Work = func(_, results []float64) ([]float64, error) {
 			if name == "work" {
 				panic("a bug in the rows")

@@ -9,6 +9,9 @@ import (
 	"ppal/internal/parquetfile"
 )
 
+// init registers the format.
+func init() { registerFormat(binaryFormat{magic: parquetfile.Magic, open: openParquet}) }
+
 // parquetTable yields the rows of a Parquet file, some in each chunk.
 type parquetTable struct {
 	name string // for errors
@@ -17,51 +20,33 @@ type parquetTable struct {
 	of   *parquetfile.File
 }
 
-// openParquet opens the Parquet file in content, and returns the names of its columns. If the file
-// is r itself, openParquet reads in r. If the content comes from a pipe or from a compressed file,
-// openParquet keeps the content.
-func openParquet(r, content io.Reader, name string) (p *parquetTable, header []string, err error) {
-	file, ok := plainFile(r)
-	if !ok {
-		kept, err := newSpool(content, spooledInMemory)
-		if err != nil {
-			return nil, nil, fileError(name, err)
-		}
-		file = kept.reader()
+// openParquet opens a Parquet file.
+func openParquet(file randomAccess, size int64, name string) (binaryTable, error) {
+	p := &parquetTable{name: name, file: file, size: size}
+	var err error
+	if p.of, err = parquetfile.Open(file, size); err != nil {
+		return nil, p.fail(err)
 	}
-	p = &parquetTable{name: name, file: file}
-	if p.size, err = sizeOf(file); err != nil {
-		return nil, nil, fileError(name, err)
-	}
-	if p.of, err = parquetfile.Open(file, p.size); err != nil {
-		return nil, nil, p.fail(err)
-	}
+	return p, nil
+}
+
+// columnNames implements binaryTable.
+func (p *parquetTable) columnNames() ([]string, error) {
 	var fields [][]byte
 	for _, column := range p.of.Names() {
-		if advice, err := checkUTF8(column, name); err != nil {
-			return nil, nil, &FileError{Path: name, Offset: -1, Line: 1, Err: err, Advice: advice}
+		if advice, err := checkUTF8(column, p.name); err != nil {
+			return nil, &FileError{Path: p.name, Offset: -1, Line: 1, Err: err, Advice: advice}
 		}
 		fields = append(fields, trimmed([]byte(column)))
 	}
-	return p, columnNames(fields), nil
+	return columnNames(fields), nil
 }
 
-// randomAccess is a file that can be read anywhere.
-type randomAccess interface {
-	io.ReaderAt
-	io.Seeker
-}
+// records implements binaryTable.
+func (p *parquetTable) records() recordReader { return &parquetRecords{name: p.name} }
 
-// plainFile returns r as a file that can be read anywhere, if r is one and begins as a Parquet
-// file.
-func plainFile(r io.Reader) (file randomAccess, ok bool) {
-	if file, ok = r.(randomAccess); !ok {
-		return nil, false
-	}
-	head := make([]byte, len(parquetfile.Magic))
-	_, _ = file.ReadAt(head, 0) // after an error, head is not the beginning of a Parquet file
-	return file, string(head) == parquetfile.Magic
-}
+// single implements binaryTable.
+func (p *parquetTable) single(field int) bool { return p.of.Single(field) }
 
 // next returns the next chunk, as chunker.next does. The chunks' offsets divide the file as if all
 // rows had the same number of bytes.
@@ -77,10 +62,8 @@ func (p *parquetTable) next([]byte) (chunk, error) {
 // fail returns an error of the Parquet file as an error of the file. The end is an error if the
 // file has changed.
 func (p *parquetTable) fail(err error) error {
-	if f, ok := p.file.(interface{ unchanged() error }); ok {
-		if changed := f.unchanged(); changed != nil {
-			return changed
-		}
+	if changed := changedSince(p.file); changed != nil {
+		return changed
 	}
 	if err == io.EOF {
 		return err
@@ -131,7 +114,7 @@ type parquetPlace struct{ row, field int }
 // begin starts a chunk. It returns the place of the first text that is not in UTF-8; row is -1 if
 // there is none.
 func (p *parquetRecords) begin(c chunk) parquetPlace {
-	p.rows = c.rows
+	p.rows = c.rows.(*parquetfile.Rows)
 	first := parquetPlace{row: -1}
 	for field := range p.rows.Columns {
 		if p.rows.Columns[field].Numeric() {

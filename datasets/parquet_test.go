@@ -14,16 +14,6 @@ import (
 	"ppal/internal/parquetfile/parquettest"
 )
 
-// parquetFile returns a Parquet file of two columns, named x and y by default: numbers, and texts
-// of one letter each.
-func parquetFile(t *testing.T, numbers []float64, letters string, names ...string) []byte {
-	t.Helper()
-	if names == nil {
-		names = []string{"x", "y"}
-	}
-	return parquettest.File(t, 1, []parquettest.Column{parquettest.Numbers(names[0], numbers...), parquettest.Texts(names[1], strings.Split(letters, "")...)})
-}
-
 // A Parquet file is the same table as its text, plain and compressed.
 func TestParquetTable(t *testing.T) {
 	content := parquetFile(t, []float64{1, 2.5, 3, 4}, "abba")
@@ -51,33 +41,11 @@ func TestParquetTable(t *testing.T) {
 	_, err = everything(t, string(damaged), TableOptions{Label: "y=a"})
 	checkError(t, err, ErrFormat, "own.csv: wrong format: the Parquet file cannot be read: ")
 	// A file is read in place; its bytes are copied only if the reader can read them only once.
-	if _, _, err := openParquet(bytes.NewReader(content), iotest.ErrReader(io.ErrClosedPipe), "file"); err != nil {
+	if _, err := openBinary(bytes.NewReader(content), iotest.ErrReader(io.ErrClosedPipe), content[:4], "file"); err != nil {
 		t.Error(err)
 	}
-	_, _, err = openParquet(strings.NewReader("\x1f\x8b"), iotest.ErrReader(io.ErrClosedPipe), "file")
+	_, err = openBinary(strings.NewReader("\x1f\x8b"), iotest.ErrReader(io.ErrClosedPipe), content[:4], "file")
 	checkError(t, err, io.ErrClosedPipe, "file: ")
-}
-
-// New rows come from a file, or from a reader that can be read only once.
-func TestParquetNewRows(t *testing.T) {
-	p := &Preparation{Encodings: []Encoding{{Column: "x", Scale: 1}}}
-	content := parquetFile(t, []float64{3, 5}, "ab")
-	for name, r := range map[string]io.Reader{
-		"file": bytes.NewReader(content),
-		"once": io.MultiReader(bytes.NewReader(content)),
-		"gzip": strings.NewReader(string(gzipped(content))),
-	} {
-		x, _, _, err := newRows(p, r, NewRows{})
-		if diff := cmp.Diff([]float64{3, 5}, x.Data); err != nil || diff != "" {
-			t.Errorf("%s: %v %s", name, err, diff)
-		}
-	}
-	_, kept, _, err := newRows(p, bytes.NewReader(content), NewRows{Keep: []string{"y"}})
-	if diff := cmp.Diff([][]string{{"a", "b"}}, kept); err != nil || diff != "" {
-		t.Errorf("%v %s", err, diff)
-	}
-	_, _, _, err = newRows(p, bytes.NewReader(parquetFile(t, []float64{3, 5}, "ab", "x", "x")), NewRows{})
-	checkError(t, err, ErrColumn, `2 columns are named "x"`)
 }
 
 // Numbers of a file are read as numbers: those of 32 bits have their exact values, their names and
@@ -134,25 +102,7 @@ func TestParquetNumbers(t *testing.T) {
 		bad := parquetFile(t, []float64{1, 2, 3}, "ab\xff")
 		_, err = everything(t, string(bad), TableOptions{Label: label})
 		checkError(t, err, ErrFormat, `own.csv: line 4, column 2: wrong format: "\xff" is not in UTF-8`)
-		_, _, _, err = newRows(&Preparation{Encodings: []Encoding{{Column: "x", Scale: 1}}}, bytes.NewReader(bad), NewRows{})
-		checkError(t, err, ErrFormat, `line 4, column 2: wrong format: "\xff" is not in UTF-8`)
 	}
 	_, err = load(TableOptions{Label: "n>2", Ignore: []string{"w"}, MissingValues: []string{"0.7"}})
 	checkError(t, err, ErrMissing, `x: missing value: "0.7" in 1 of 4 rows`)
-}
-
-// New rows of a file have the numbers of the file, however the training wrote its numbers.
-func TestParquetNewNumbers(t *testing.T) {
-	p := &Preparation{Encodings: []Encoding{{Column: "x", Scale: 1, Decimal: commaDecimals}, {Column: "y", Scale: 1, Categories: []string{"1", "2"}}}, Absent: absentTexts}
-	content := parquettest.File(t, 1, []parquettest.Column{
-		{Name: "y", Node: parquet.Leaf(parquet.Int32Type), Values: []any{int32(1), int32(2)}},
-		{Name: "x", Node: parquet.Optional(parquet.Leaf(parquet.FloatType)), Values: []any{float32(1.234), float32(2)}},
-	})
-	x, kept, _, err := newRows(p, bytes.NewReader(content), NewRows{Keep: []string{"x", "y"}})
-	if diff := cmp.Diff([]float64{float64(float32(1.234)), 1, 0, 2, 0, 1}, x.Data); err != nil || diff != "" {
-		t.Errorf("%v %s", err, diff)
-	}
-	if diff := cmp.Diff([][]string{{"1.234", "2"}, {"1", "2"}}, kept); diff != "" {
-		t.Error(diff)
-	}
 }

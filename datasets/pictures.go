@@ -1,7 +1,6 @@
 package datasets
 
 import (
-	"bytes"
 	"io"
 	"runtime"
 	"slices"
@@ -28,10 +27,16 @@ type Pictures struct {
 // section opens the bytes of some consecutive rows.
 type section func() (io.ReadCloser, error)
 
-// drawn returns images that are already in memory, and stay unchanged, as Pictures.
-func drawn(set *Images) *Pictures {
-	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(set.Pixels.Data)), nil }
-	return &Pictures{Labels: slices.Clone(set.Labels), Classes: slices.Clone(set.Classes), Shape: set.Shape, sections: []section{open}, drawn: set}
+// newPictures returns pictures whose pixels the sections hold, with skip bytes before the pixels of
+// each image. advise adds advice to errors of reading; nil: no advice.
+func newPictures(labels []uint8, classes []string, shape Shape, skip int, advise func(error) error, sections ...section) *Pictures {
+	return &Pictures{Labels: labels, Classes: classes, Shape: shape, skip: skip, advise: advise, sections: sections}
+}
+
+// Check reads all pixels without keeping them.
+func (p *Pictures) Check() error {
+	_, err := p.read(slices.Repeat([]int{-1}, len(p.Labels)), 0, nil)
+	return err
 }
 
 // Images reads the pixels of all rows.

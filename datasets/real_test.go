@@ -2,7 +2,6 @@ package datasets
 
 import (
 	"context"
-	"os"
 	"runtime"
 	"slices"
 	"testing"
@@ -11,16 +10,6 @@ import (
 
 	"ppal/datasets/matrix"
 )
-
-// realData returns the folder of published files in $PPAL_DATA.
-func realData(t testing.TB) string {
-	t.Helper()
-	dir := os.Getenv(EnvData)
-	if dir == "" {
-		t.Skipf("%s is not set: real files are not tested", EnvData)
-	}
-	return dir
-}
 
 func TestRealFashionMNIST(t *testing.T) {
 	report, err := Check(context.Background(), realData(t), "fashion-mnist", TableOptions{Seed: 0})

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,8 +22,8 @@ type Dataset struct {
 	// Filter says which rows of the file the data set has; "": all
 	Filter string
 
-	images func(dir string, seed uint64) (train, test *Pictures, err error) // nil for tables
-	table  func(dir string, opts TableOptions) (*source, error)             // nil for images
+	images func(dir string, seed uint64) (train, test *Pictures, err error)          // nil for tables
+	table  func(ctx context.Context, dir string, opts TableOptions) (*source, error) // nil for images
 	// another form that images accepts (CIFAR-10's folder)
 	unpacked []File
 }

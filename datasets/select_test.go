@@ -1,8 +1,6 @@
 package datasets
 
 import (
-	"errors"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -78,16 +76,5 @@ func TestSelectErrors(t *testing.T) {
 			_, err := Select(test.set, test.classes, test.rows)
 			checkError(t, err, test.want, test.text)
 		})
-	}
-}
-
-// checkError checks that err wraps want, contains text, and is one line.
-func checkError(t *testing.T, err, want error, text string) {
-	t.Helper()
-	if !errors.Is(err, want) {
-		t.Fatalf("error %v, want %v", err, want)
-	}
-	if s := err.Error(); !strings.Contains(s, text) || strings.Contains(s, "\n") || !strings.HasPrefix(s, "datasets: ") {
-		t.Errorf("error %q does not say %q in one line", s, text)
 	}
 }

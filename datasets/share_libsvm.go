@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -55,18 +56,18 @@ func (o *TableOptions) sharesSparse() bool { return o.shares() && !o.DropSensiti
 
 // readShared reads the labels, the groups and the attributes of all rows, and prepares the second
 // reading, of this process's rows. It returns nil for a file with too many features.
-func (o *TableOptions) readShared() (*LIBSVM, *ownSparse, error) {
+func (o *TableOptions) readShared(ctx context.Context) (*LIBSVM, *ownSparse, error) {
 	first := &firstReading{wanted: columnNumbers(o.shift(), slices.Concat(o.Groups, o.Attributes)...), ignored: columnNumbers(o.shift(), o.Ignore...)}
-	file, err := o.readRows(0, func(p *libsvmParser) { p.first = first })
+	file, err := o.readRows(ctx, 0, func(p *libsvmParser) { p.first = first })
 	if err != nil || file.X.Cols > maxOwnFeatures {
 		return nil, nil, err
 	}
-	return file, &ownSparse{options: o, cols: file.X.Cols, counts: first.counts}, nil
+	return file, &ownSparse{ctx: ctx, options: o, cols: file.X.Cols, counts: first.counts}, nil
 }
 
 // readRows reads the user's LIBSVM file, with a parser that set changes.
-func (o *TableOptions) readRows(cols int, set func(p *libsvmParser)) (*LIBSVM, error) {
-	f, err := o.open(o.File)
+func (o *TableOptions) readRows(ctx context.Context, cols int, set func(p *libsvmParser)) (*LIBSVM, error) {
+	f, err := openUntilDone(ctx, o.File)
 	if err != nil {
 		return nil, err
 	}
@@ -79,6 +80,7 @@ func (o *TableOptions) readRows(cols int, set func(p *libsvmParser)) (*LIBSVM, e
 
 // ownSparse reads the entries of this process's rows of a LIBSVM file.
 type ownSparse struct {
+	ctx     context.Context // ends the reading of the file
 	options *TableOptions
 	cols    int
 	counts  []int32 // entries of each row of the file that are features
@@ -108,7 +110,7 @@ func (s *sparse) readOwn(splits [3][]int) error {
 		only = append(only, rows[from:to]...)
 	}
 	slices.Sort(only)
-	file, err := s.own.options.readRows(s.own.cols, func(p *libsvmParser) {
+	file, err := s.own.options.readRows(s.own.ctx, s.own.cols, func(p *libsvmParser) {
 		if !s.own.whole {
 			p.others = &otherRows{only: only}
 		}

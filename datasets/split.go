@@ -117,11 +117,3 @@ func stratified(strata []int, s stream) []int {
 	}
 	return line
 }
-
-// shuffle shuffles the numbers (Fisher and Yates).
-func (s stream) shuffle(numbers []int) {
-	for i := len(numbers) - 1; i > 0; i-- {
-		j := s.below(i + 1)
-		numbers[i], numbers[j] = numbers[j], numbers[i]
-	}
-}

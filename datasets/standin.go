@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"context"
 	"math/rand/v2"
 	"slices"
 )
@@ -154,6 +155,6 @@ func standInFor(d Dataset, table func(opts TableOptions) (*source, error)) Datas
 	d.Description = "generated from the seed, with the shape of " + d.Name
 	d.Name = "synthetic-" + d.Name
 	d.Files = nil
-	d.table = func(_ string, opts TableOptions) (*source, error) { return table(opts) }
+	d.table = func(_ context.Context, _ string, opts TableOptions) (*source, error) { return table(opts) }
 	return d
 }

@@ -47,6 +47,14 @@ func (s *steadyFile) unchanged() error {
 	return changed(s.file.Name(), err)
 }
 
+// changedSince returns ErrChanged if r is a file that must not change, and the file has changed.
+func changedSince(r any) error {
+	if f, ok := r.(interface{ unchanged() error }); ok {
+		return f.unchanged()
+	}
+	return nil
+}
+
 func same(a, b fs.FileInfo) bool { return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) }
 
 // changed is the error of a file that has changed. err is an error of the file system, or nil.

@@ -27,7 +27,7 @@ func readers(t *testing.T) map[string]struct {
 	table := &Preparation{Encodings: []Encoding{{Column: "x", Scale: 1}}}
 	sparse := &Preparation{Numbers: []int{1, 2}, Indices: 2}
 	own := func(r input, path string) error {
-		_, err := readOwnCSV(r, TableOptions{File: path, Label: "y=a", Split: Split{Train: 100}})
+		_, err := readOwnCSV(t.Context(), r, TableOptions{File: path, Label: "y=a", Split: Split{Train: 100}})
 		return err
 	}
 	numbers := make([]float64, 20_000) // longer than all buffers

@@ -2,7 +2,6 @@ package datasets
 
 import (
 	"math"
-	"math/bits"
 	"math/rand/v2"
 
 	"ppal/datasets/matrix"
@@ -30,22 +29,6 @@ var glyphs = [...]struct {
 	{"2", [glyphPoints]point{{-6, -5}, {-2, -8}, {4, -7}, {5, -3}, {1, 2}, {-6, 8}, {-2, 7}, {2, 7}, {6, 7}}},
 	{"6", [glyphPoints]point{{4, -8}, {-2, -5}, {-5, 0}, {-5, 5}, {0, 8}, {5, 5}, {3, 1}, {-1, 0}, {-5, 3}}},
 }
-
-// stream draws random integers from a PCG by multiply and shift. The integers are the same on every
-// machine and in every version of Go.
-type stream struct{ pcg *rand.PCG }
-
-// below returns a uniform integer in [0, n).
-func (s stream) below(n int) int {
-	hi, _ := bits.Mul64(s.pcg.Uint64(), uint64(n))
-	return int(hi)
-}
-
-// within returns a uniform integer in [-n, n].
-func (s stream) within(n int) int { return s.below(2*n+1) - n }
-
-// bell returns a binomial variable with mean 0 and standard deviation 4.
-func (s stream) bell() int { return bits.OnesCount64(s.pcg.Uint64()) - 32 }
 
 // drawSet generates rowsPerClass images of every class. split separates the streams of training and
 // test rows.

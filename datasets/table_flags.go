@@ -35,9 +35,9 @@ func OnPictures() option.Condition {
 // none is the default of a text that the program replaces where it uses the text.
 func none() string { return "" }
 
-// Options returns the settings of tables, bound to the fields of o: the flags of ppal train.
-// ClassesOption is another.
-func (o *TableOptions) Options() []*option.Option {
+// TableSettings returns the settings of tables, bound to the fields of o: the flags of ppal train.
+// ClassesSetting is another.
+func TableSettings(o *TableOptions) []*option.Option {
 	tables := OnTables()
 	csv, libsvm := option.If(option.NameDataset, ownCSV().Name), option.If(option.NameDataset, ownLIBSVM().Name)
 	list := []*option.Option{
@@ -59,10 +59,10 @@ func (o *TableOptions) Options() []*option.Option {
 			" expand too, and say how to read 3/4/2020", DatesRefused, DatesExpanded, DatesDayFirst, DatesMonthFirst).As("HOW").With(csv),
 		option.Choice("decimal", &o.Decimal, "set the decimal sign of numbers; auto detects it",
 			DecimalAuto, DecimalPoint, DecimalComma).With(csv),
-		option.Custom("separator", "CHAR", o.setSeparator, o.separatorText,
+		option.Custom("separator", "CHAR", setSeparator(o), separatorText(o),
 			"set the character between fields, or tab; one or more blanks: \" \"; auto detects it", detected, tab).Or(detected).With(csv),
 		option.Choice("header", &o.Header, "first: the first line has the columns' names; none: no line has them, and they are column 1, column 2, ...",
-			HeaderFirst, HeaderNone).OrRule("first; with --columns: none", o.defaultHeader, "columns").With(csv),
+			HeaderFirst, HeaderNone).OrRule("first; with --columns: none", defaultHeader(o), "columns").With(csv),
 		option.Names("columns", &o.Columns, "NAME[,...]", "name the columns of a file in which no line has their names").OrRule("as --header says", none).With(csv),
 		option.Count("skip", &o.Skip, option.AtLeast(0), "leave out the first N lines of the file").Or("0").In("lines").With(csv),
 		option.Choice("quote", &o.Quote, "double: a field may stand in double quotes; none: a quote is an ordinary character",
@@ -72,27 +72,27 @@ func (o *TableOptions) Options() []*option.Option {
 		option.Switch("zero-based", &o.ZeroBased, "count the features of the file from 0 instead of 1").With(libsvm),
 		option.Switch("drop-sensitive", &o.DropSensitive, "exclude the columns that determine the groups from the features").With(tables),
 	}
-	return append(append(list, o.SplitOptions()...),
+	return append(append(list, SplitSettings(o)...),
 		option.Text("test-file", &o.TestFile, "FILE", "read the test rows from this file, and prepare them as the rows of --file").Or("").With(csv),
 		option.Text("split-column", &o.SplitColumn, "COLUMN", "read the split of each row from this column: train, validation or test").Or("").With(csv),
 		option.Choice("unknown", &o.Unknown, "refuse categories that only the test file has, or ignore them", UnknownRefused, UnknownIgnored).
 			With(csv))
 }
 
-// SplitOptions returns the settings of the splits, which tables and pictures have.
-func (o *TableOptions) SplitOptions() []*option.Option {
+// SplitSettings returns the settings of the splits, which tables and pictures have.
+func SplitSettings(o *TableOptions) []*option.Option {
 	return []*option.Option{
-		option.Custom("split", "70/15/15", o.setSplit, func() string { return o.split().String() },
+		option.Custom("split", "70/15/15", setSplit(o), func() string { return o.SplitOrDefault().String() },
 			"set the percentages of training, validation and test rows; pictures have their own test rows, and 90/10/0 takes validation rows"+
 				" from the others").
-			OrRule(fmt.Sprintf("%v; with --test-file: %v", DefaultSplit, SplitWithTestFile), func() string { return o.split().String() }, "test-file").
+			OrRule(fmt.Sprintf("%v; with --test-file: %v", DefaultSplit, SplitWithTestFile), func() string { return o.SplitOrDefault().String() }, "test-file").
 			For(Split{Train: 100}.String(), OnPictures()),
-		option.Custom("split-seed", "N", o.setSplitSeed, o.splitSeedText, "draw the splits from this seed, and not from --seed").OrRule("--seed", none),
+		option.Custom("split-seed", "N", setSplitSeed(o), splitSeedText(o), "draw the splits from this seed, and not from --seed").OrRule("--seed", none),
 	}
 }
 
-// ClassesOption returns the choice of the classes, which own tables and pictures have.
-func (o *TableOptions) ClassesOption() *option.Option {
+// ClassesSetting returns the choice of the classes, which own tables and pictures have.
+func ClassesSetting(o *TableOptions) *option.Option {
 	return option.Names("classes", &o.Classes, "NAME,NAME[,...]", "take these classes, in this order: names or numbers of pictures' classes, or values of your"+
 		" own table's label, without the rows of other classes; mnpc minimises the loss of the first").
 		OrRule("all", none).
@@ -106,69 +106,81 @@ const (
 )
 
 // setSeparator reads separator. A text of blanks stands for one or more blanks.
-func (o *TableOptions) setSeparator(text string) error {
-	switch {
-	case text == detected:
-		o.Separator = 0
-	case text == tab:
-		o.Separator = '\t'
-	case text != "" && strings.Trim(text, " ") == "":
-		o.Separator = ' '
-	case utf8.RuneCountInString(text) != 1:
-		return errors.New("must be one character, tab or auto")
-	default:
-		o.Separator, _ = utf8.DecodeRuneInString(text)
+func setSeparator(o *TableOptions) func(text string) error {
+	return func(text string) error {
+		switch {
+		case text == detected:
+			o.Separator = 0
+		case text == tab:
+			o.Separator = '\t'
+		case text != "" && strings.Trim(text, " ") == "":
+			o.Separator = ' '
+		case utf8.RuneCountInString(text) != 1:
+			return errors.New("must be one character, tab or auto")
+		default:
+			o.Separator, _ = utf8.DecodeRuneInString(text)
+		}
+		return nil
 	}
-	return nil
 }
 
 // separatorText is the text of separator.
-func (o *TableOptions) separatorText() string {
-	switch o.Separator {
-	case 0:
-		return detected
-	case '\t':
-		return tab
+func separatorText(o *TableOptions) func() string {
+	return func() string {
+		switch o.Separator {
+		case 0:
+			return detected
+		case '\t':
+			return tab
+		}
+		return string(o.Separator)
 	}
-	return string(o.Separator)
 }
 
 // defaultHeader is the value of header if none is given.
-func (o *TableOptions) defaultHeader() string {
-	if o.Columns != nil {
-		return HeaderNone
+func defaultHeader(o *TableOptions) func() string {
+	return func() string {
+		if o.Columns != nil {
+			return HeaderNone
+		}
+		return HeaderFirst
 	}
-	return HeaderFirst
 }
 
 // setSplit reads split.
-func (o *TableOptions) setSplit(text string) error {
-	split, err := ParseSplit(text)
-	if err != nil {
-		return errors.New("must be percentages that add up to 100, the first above 0, as in 70/15/15")
+func setSplit(o *TableOptions) func(text string) error {
+	return func(text string) error {
+		split, err := ParseSplit(text)
+		if err != nil {
+			return errors.New("must be percentages that add up to 100, the first above 0, as in 70/15/15")
+		}
+		o.Split = split
+		return nil
 	}
-	o.Split = split
-	return nil
 }
 
 // setSplitSeed reads split-seed.
-func (o *TableOptions) setSplitSeed(text string) error {
-	if text == "" {
-		o.SplitSeed = 0
+func setSplitSeed(o *TableOptions) func(text string) error {
+	return func(text string) error {
+		if text == "" {
+			o.SplitSeed = 0
+			return nil
+		}
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil || seed == 0 {
+			return errors.New("must be a whole number, at least 1")
+		}
+		o.SplitSeed = seed
 		return nil
 	}
-	seed, err := strconv.ParseUint(text, 10, 64)
-	if err != nil || seed == 0 {
-		return errors.New("must be a whole number, at least 1")
-	}
-	o.SplitSeed = seed
-	return nil
 }
 
 // splitSeedText is the text of the split's own seed; "" if the run's seed draws the splits.
-func (o *TableOptions) splitSeedText() string {
-	if o.SplitSeed == 0 {
-		return ""
+func splitSeedText(o *TableOptions) func() string {
+	return func() string {
+		if o.SplitSeed == 0 {
+			return ""
+		}
+		return strconv.FormatUint(o.SplitSeed, 10)
 	}
-	return strconv.FormatUint(o.SplitSeed, 10)
 }

@@ -1,10 +1,6 @@
 package datasets
 
 import (
-	"context"
-	"fmt"
-	"slices"
-
 	"ppal/internal/paged"
 )
 
@@ -94,8 +90,6 @@ type TableOptions struct {
 	// with many nonzero elements, and one with DropSensitive, has all rows in all processes. nil:
 	// this process keeps all rows.
 	Share Share
-
-	ctx context.Context // see LoadTableContext; nil: reading is not interrupted
 }
 
 // OwnFiles returns the paths of the user's files.
@@ -106,8 +100,8 @@ func (o *TableOptions) OwnFiles() []string {
 	return []string{o.File, o.TestFile}
 }
 
-// split returns Split, or its default.
-func (o *TableOptions) split() Split {
+// SplitOrDefault returns Split, or its default.
+func (o *TableOptions) SplitOrDefault() Split {
 	switch {
 	case o.Split != Split{}:
 		return o.Split
@@ -117,108 +111,31 @@ func (o *TableOptions) split() Split {
 	return DefaultSplit
 }
 
-// layout returns the layout of the user's csv files.
-func (o *TableOptions) layout() Layout {
-	l := Layout{Header: o.Columns, Skip: o.Skip}
-	if l.Header == nil && o.Header == HeaderNone {
-		l.Header = []string{}
-	}
-	if o.Separator != 0 {
-		l.Separator = string(o.Separator)
-	}
-	if o.Quote == QuoteNone {
-		l.Quote = o.Quote
-	}
-	return l
-}
+// The choices of TableOptions.Missing.
+const (
+	MissingRefused = "refuse" // a missing value is an error
+	MissingImputed = "impute" // replace it by the mean, and add an indicator
+	MissingDropped = "drop"   // leave out the row
+	MissingFlagged = "flag"   // as impute, and "missing" is a value of groups and attributes
+)
 
-// shift is what the reader adds to the indices of the user's LIBSVM file, which then count from 1.
-func (o *TableOptions) shift() int { return indicator(o.ZeroBased) }
+// The choices of TableOptions.Dates.
+const (
+	DatesRefused    = "refuse"      // a column of dates is an error
+	DatesExpanded   = "expand"      // a date becomes numbers: day, month, weekday, hour
+	DatesDayFirst   = "day-first"   // as expand; 3/4/2020 is 3 April
+	DatesMonthFirst = "month-first" // as expand; 3/4/2020 is 4 March
+)
 
-// parser sets the parser of the user's LIBSVM file.
-func (o *TableOptions) parser(p *libsvmParser) {
-	p.shift, p.limited, p.room = o.shift(), true, o.Room
-}
+// The choices of TableOptions.Decimal.
+const (
+	DecimalAuto  = "auto"  // detect the sign; refuse numbers with two readings
+	DecimalPoint = "point" // 1,234 is 1234
+	DecimalComma = "comma" // 1,234 is 1.234
+)
 
-// absent returns the texts that mark a missing value in the user's csv files.
-func (o *TableOptions) absent() []string {
-	if o.MissingValues == nil {
-		return absentTexts
-	}
-	if slices.Contains(o.MissingValues, "") {
-		return o.MissingValues
-	}
-	return append([]string{""}, o.MissingValues...)
-}
-
-// errNoGroups is the error for DropSensitive without groups.
-var errNoGroups = fmt.Errorf("datasets: %w: --drop-sensitive needs groups; specify them (--group)", ErrOption)
-
-// check returns an error if an option does not apply to the data set or a required option is
-// missing.
-func (o *TableOptions) check(d Dataset) error {
-	if err := o.Split.check(); err != nil {
-		return err
-	}
-	for _, option := range []struct {
-		name  string
-		given bool
-		has   bool
-	}{
-		{"your own file", o.File != "", d.Own},
-		{"a choice of classes", o.Classes != nil, d.Own},
-		{"a label", o.Label != "", d.Own && !d.Sparse},
-		{"categorical columns", len(o.Categorical) > 0, d.Own && !d.Sparse},
-		{"a list of features", len(o.Features) > 0, d.Own && !d.Sparse},
-		{"a choice for missing values", o.Missing != "", d.Own && !d.Sparse},
-		{"a choice for dates", o.Dates != "", d.Own && !d.Sparse},
-		{"a decimal sign", o.Decimal != "", d.Own && !d.Sparse},
-		{"a separator", o.Separator != 0, d.Own && !d.Sparse},
-		{"names of columns", o.Columns != nil || o.Header != "", d.Own && !d.Sparse},
-		{"lines to skip", o.Skip != 0, d.Own && !d.Sparse},
-		{"a choice for quotes", o.Quote != "", d.Own && !d.Sparse},
-		{"texts of missing values", o.MissingValues != nil, d.Own && !d.Sparse},
-		{"indices from 0", o.ZeroBased, d.Own && d.Sparse},
-		{"a test file", o.TestFile != "", d.Own && !d.Sparse},
-		{"a choice for unknown categories", o.Unknown != "", d.Own && !d.Sparse},
-		{"a split column", o.SplitColumn != "", d.Own && !d.Sparse},
-	} {
-		if option.given && !option.has {
-			return fmt.Errorf("datasets: %w: %s does not take %s", ErrOption, d.Name, option.name)
-		}
-	}
-	if d.Own && !d.Sparse && o.Label == "" {
-		return fmt.Errorf("datasets: %w: %s needs the label's column", ErrOption, d.Name)
-	}
-	for _, choice := range []struct {
-		name, value string
-		allowed     []string
-	}{
-		{"Missing", o.Missing, []string{"", MissingRefused, MissingImputed, MissingDropped, MissingFlagged}},
-		{"Dates", o.Dates, []string{"", DatesRefused, DatesExpanded, DatesDayFirst, DatesMonthFirst}},
-		{"Decimal", o.Decimal, []string{"", DecimalAuto, DecimalPoint, DecimalComma}},
-		{"Header", o.Header, []string{"", HeaderFirst, HeaderNone}},
-		{"Quote", o.Quote, []string{"", QuoteDouble, QuoteNone}},
-		{"Unknown", o.Unknown, []string{"", UnknownRefused, UnknownIgnored}},
-	} {
-		if !slices.Contains(choice.allowed, choice.value) {
-			return fmt.Errorf("datasets: %w: %s is %q, want one of %s", ErrOption, choice.name, choice.value, listed(choice.allowed[1:], 10))
-		}
-	}
-	switch {
-	case o.TestFile != "" && o.SplitColumn != "":
-		return fmt.Errorf("datasets: %w: a test file and a split column exclude each other", ErrOption)
-	case o.TestFile != "" && o.Split.Test > 0:
-		return fmt.Errorf("datasets: %w %v: the test rows are in a file of their own, so the third percentage must be 0, as in %v",
-			ErrSplit, o.Split, SplitWithTestFile)
-	}
-	return o.checkFile(d)
-}
-
-// checkFile returns an error if the options name no file for a user's data set.
-func (o *TableOptions) checkFile(d Dataset) error {
-	if d.Own && o.File == "" {
-		return fmt.Errorf("datasets: %w: %s needs the path of a file", ErrOption, d.Name)
-	}
-	return nil
-}
+// The choices of TableOptions.Unknown.
+const (
+	UnknownRefused = "refuse" // a category without training rows is an error
+	UnknownIgnored = "ignore" // a category without training rows counts as no category
+)

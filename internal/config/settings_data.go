@@ -20,12 +20,12 @@ func (d *Data) options() []*option.Option {
 		For("synthetic-communities", option.Problem(option.Intersectional))
 	pictures := d.Pictures.Options()
 	find(pictures, "normalize").For("none", option.Paper())
-	return slices.Concat([]*option.Option{problem}, source, d.Table.Options(), pictures)
+	return slices.Concat([]*option.Option{problem}, source, datasets.TableSettings(&d.Table), pictures)
 }
 
 // classes returns the choice of the classes.
 func (d *Data) classes() *option.Option {
-	return d.Table.ClassesOption().
+	return datasets.ClassesSetting(&d.Table).
 		For("0,1,2,3,4,5,6,7,8,9", option.Problem(option.ClassRates), option.If(option.NameDataset, "fashion-mnist", "cifar10")).
 		For(counts(session.DefaultClasses()), datasets.OnPictures())
 }

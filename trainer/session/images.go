@@ -72,8 +72,8 @@ func (s Images) Settings(uint64) (flags []*option.Option, beyond []string) {
 	for _, class := range s.classes() {
 		shared.Classes = append(shared.Classes, strconv.Itoa(class))
 	}
-	flags = append(DataOptions(&s.Dataset, &s.Dir), shared.SplitOptions()...)
-	return append(append(flags, s.Options()...), shared.ClassesOption()), nil
+	flags = append(DataOptions(&s.Dataset, &s.Dir), datasets.SplitSettings(&shared)...)
+	return append(append(flags, s.Options()...), datasets.ClassesSetting(&shared)), nil
 }
 
 // load reads the pictures of the classes. If the CPU multiplies the pixels as integers, load reads

@@ -32,8 +32,8 @@ func (s Table) Settings(seed uint64) (flags []*option.Option, beyond []string) {
 	if s.Attributes != nil {
 		beyond = append(beyond, "the attributes")
 	}
-	flags = append(DataOptions(&s.Dataset, &s.Dir), s.TableOptions.Options()...)
-	return append(flags, s.ClassesOption()), beyond
+	flags = append(DataOptions(&s.Dataset, &s.Dir), datasets.TableSettings(&s.TableOptions)...)
+	return append(flags, datasets.ClassesSetting(&s.TableOptions)), beyond
 }
 
 // The names of the user's files in package datasets.

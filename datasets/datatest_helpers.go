@@ -1,0 +1,108 @@
+package datasets
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"ppal/internal/parquetfile/parquettest"
+	"strings"
+	"testing"
+)
+
+// environment is the variable with the folder of the published files.
+const environment = "PPAL_DATA"
+
+// checkError checks that err wraps want, contains text, and is one line.
+func checkError(t *testing.T, err, want error, text string) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Fatalf("error %v, want %v", err, want)
+	}
+	if s := err.Error(); !strings.Contains(s, text) || strings.Contains(s, "\n") || !strings.HasPrefix(s, "datasets: ") {
+		t.Errorf("error %q does not say %q in one line", s, text)
+	}
+}
+
+// idx returns an IDX file of 8-bit values.
+func idx(data []byte, dims ...uint32) []byte {
+	out := []byte{0, 0, 8, byte(len(dims))}
+	for _, n := range dims {
+		out = binary.BigEndian.AppendUint32(out, n)
+	}
+	return append(out, data...)
+}
+
+func gzipped(data []byte) []byte {
+	var buf bytes.Buffer
+	w := gzip.NewWriter(&buf)
+	w.Write(data)
+	w.Close()
+	return buf.Bytes()
+}
+
+// write writes a file under dir and returns its path.
+func write(t *testing.T, dir, name string, data []byte) string {
+	t.Helper()
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// realData returns the folder of published files in $PPAL_DATA.
+func realData(t testing.TB) string {
+	t.Helper()
+	dir := os.Getenv(environment)
+	if dir == "" {
+		t.Skipf("%s is not set: real files are not tested", environment)
+	}
+	return dir
+}
+
+// rowsText returns a file with a header and rows that the function writes.
+func rowsText(header string, rows int, row func(i int) string) string {
+	var text strings.Builder
+	text.WriteString(header + "\n")
+	for i := range rows {
+		text.WriteString(row(i) + "\n")
+	}
+	return text.String()
+}
+
+// parquetFile returns a Parquet file of two columns, named x and y by default: numbers, and texts
+// of one letter each.
+func parquetFile(t *testing.T, numbers []float64, letters string, names ...string) []byte {
+	t.Helper()
+	if names == nil {
+		names = []string{"x", "y"}
+	}
+	return parquettest.File(t, 1, []parquettest.Column{parquettest.Numbers(names[0], numbers...), parquettest.Texts(names[1], strings.Split(letters, "")...)})
+}
+
+// once is a reader that fails once and then goes on.
+type once struct {
+	parts []string
+	err   error
+}
+
+func (o *once) Read(p []byte) (int, error) {
+	if len(o.parts) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, o.parts[0])
+	if o.parts[0] = o.parts[0][n:]; o.parts[0] != "" {
+		return n, nil
+	}
+	if o.parts = o.parts[1:]; len(o.parts) == 1 {
+		return n, o.err
+	}
+	return n, nil
+}

@@ -1,0 +1,25 @@
+package datasets
+
+import "context"
+
+// ownCSV describes a user's file: text of separated fields with the columns' names in the first
+// line, or a Parquet file.
+func ownCSV() Dataset {
+	return Dataset{
+		Name:        "csv",
+		Description: "your own file, with the columns' names in its first line; - is standard input",
+		Own:         true,
+		table:       func(ctx context.Context, _ string, opts TableOptions) (*source, error) { return userCSV(ctx, opts) },
+	}
+}
+
+// ownLIBSVM describes a user's file in LIBSVM's format.
+func ownLIBSVM() Dataset {
+	return Dataset{
+		Name:        "libsvm",
+		Description: "your own file in LIBSVM's format; groups by feature number",
+		Own:         true,
+		Sparse:      true,
+		table:       func(ctx context.Context, _ string, opts TableOptions) (*source, error) { return userLIBSVM(ctx, opts) },
+	}
+}
