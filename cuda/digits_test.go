@@ -11,8 +11,8 @@ import (
 
 	"ppal/constraints"
 	"ppal/cuda"
-	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/datasets/picture"
 	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/graphcases"
@@ -202,7 +202,7 @@ func TestDigitBind(t *testing.T) {
 		v := p.Space().New()
 		iterate(t, p, 3, v)
 		captures := r.Count("EndCapture")
-		rows := matrix.NewBytes(130, 9, datasets.PixelScale)
+		rows := matrix.NewBytes(130, 9, picture.PixelScale)
 		for i := range rows.Data {
 			rows.Data[i] = uint8(i)
 		}

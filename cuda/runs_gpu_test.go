@@ -16,6 +16,7 @@ import (
 
 	"ppal/cuda"
 	"ppal/datasets"
+	"ppal/datasets/picture"
 	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
 	"ppal/internal/ranks"
@@ -26,7 +27,7 @@ import (
 )
 
 // pictures are the synthetic pictures, which take a second to draw.
-var pictures = sync.OnceValues(func() (*datasets.Images, error) {
+var pictures = sync.OnceValues(func() (*picture.Images, error) {
 	train, _, err := datasets.LoadImages("", "synthetic", 1)
 	return train, err
 })
@@ -38,11 +39,11 @@ func fewPictures(t *testing.T, classes ...int) session.Source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	train, err := datasets.Select(all, classes, 24)
+	train, err := picture.Select(all, classes, 24)
 	if err != nil {
 		t.Fatal(err)
 	}
-	test, err := datasets.Select(all, classes, 1)
+	test, err := picture.Select(all, classes, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,11 @@ import (
 	"path/filepath"
 	"strings"
 
+	"ppal/datasets/dataerr"
 	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
+	"ppal/internal/loader"
+	"ppal/internal/recordio"
 )
 
 // adultClasses are the names of the two incomes.
@@ -31,45 +35,45 @@ func adult() Dataset {
 				SHA256: "1f448a153f0320399a7e40836eb207655b0bde0f21fc941cc472193daa9f5de9"},
 		},
 	}
-	d.table = func(_ context.Context, dir string, opts TableOptions) (*source, error) {
-		s := &source{classes: adultClasses, label: adultLabel()}
+	d.table = func(_ context.Context, dir string, opts tabular.TableOptions) (*loader.Source, error) {
+		s := &loader.Source{Classes: adultClasses, Label: adultLabel()}
 		parts, labels, failures := make([]*matrix.CSR, len(d.Files)), make([][]int, len(d.Files)), make([]error, len(d.Files))
-		inParallel(len(d.Files), func(i int) {
+		recordio.InParallel(len(d.Files), func(i int) {
 			parts[i], labels[i], failures[i] = readAdult(filepath.Join(dir, filepath.FromSlash(d.Files[i].Path)))
 		})
 		for i, file := range d.Files {
 			if failures[i] != nil {
 				return nil, failures[i]
 			}
-			s.labels = append(s.labels, labels[i]...)
-			s.files = append(s.files, FileRows{file.Path, len(labels[i])})
+			s.Labels = append(s.Labels, labels[i]...)
+			s.Files = append(s.Files, tabular.FileRows{Name: file.Path, Rows: len(labels[i])})
 		}
-		return s, s.sparse(matrix.Stack(parts...), adultDesign(), opts, nil)
+		return s, s.Sparse(matrix.Stack(parts...), adultDesign(), opts, nil)
 	}
 	return d
 }
 
 // adultLabel returns the two labels that the files use.
-func adultLabel() Label { return Label{Positive: "+1", Negative: []string{"-1"}} }
+func adultLabel() tabular.Label { return tabular.Label{Positive: "+1", Negative: []string{"-1"}} }
 
 // readAdult reads one of the files. A row with an unknown label, or with neither or both sexes, is
 // an error.
 func readAdult(path string) (*matrix.CSR, []int, error) {
-	file, err := LoadLIBSVM(path, adultFeatures)
+	file, err := loader.LoadLIBSVM(path, adultFeatures)
 	if err != nil {
 		return nil, nil, err
 	}
 	fail := func(row int, err error) (*matrix.CSR, []int, error) {
-		return nil, nil, &FileError{Path: path, Offset: -1, Line: libsvmLine(path, row), Err: err}
+		return nil, nil, &dataerr.FileError{Path: path, Offset: -1, Line: loader.LibsvmLine(path, row), Err: err}
 	}
 	labels := make([]int, len(file.Labels))
 	for i, y := range file.Labels {
 		if y != -1 && y != 1 {
-			return fail(i, fmt.Errorf("%w: %v, want -1 or +1", ErrLabel, y))
+			return fail(i, fmt.Errorf("%w: %v, want -1 or +1", dataerr.ErrLabel, y))
 		}
 		labels[i] = int(y)
 		if file.X.Has(i, adultFemale) == file.X.Has(i, adultMale) {
-			return fail(i, fmt.Errorf("%w: want one of the features %d (female) and %d (male)", ErrFormat, adultFemale+1, adultMale+1))
+			return fail(i, fmt.Errorf("%w: want one of the features %d (female) and %d (male)", dataerr.ErrFormat, adultFemale+1, adultMale+1))
 		}
 	}
 	return file.X, labels, nil
@@ -81,13 +85,13 @@ const (
 	adultMale   = 72
 )
 
-func adultDesign() *sparseDesign {
-	d := &sparseDesign{groups: []int32{adultFemale, adultMale}}
+func adultDesign() *loader.SparseDesign {
+	d := &loader.SparseDesign{Groups: []int32{adultFemale, adultMale}}
 	for b, block := range adultBlocks {
-		d.titles = append(d.titles, block.name)
+		d.Titles = append(d.Titles, block.name)
 		for _, category := range strings.Fields(block.categories) {
-			d.names = append(d.names, block.name+"="+category)
-			d.blocks = append(d.blocks, b)
+			d.Names = append(d.Names, block.name+"="+category)
+			d.Blocks = append(d.Blocks, b)
 		}
 	}
 	return d

@@ -7,6 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
+	"ppal/internal/datatest"
 	"ppal/internal/racing"
 )
 
@@ -23,13 +26,13 @@ Eve,40,F,Asian,1,0
 // classes are left out.
 func TestValues(t *testing.T) {
 	racing.Skip(t, "TestAttributesOfAdult starts the same goroutines")
-	names := func(list []Attribute) (names []string) {
+	names := func(list []tabular.Attribute) (names []string) {
 		for _, a := range list {
 			names = append(names, a.Name)
 		}
 		return names
 	}
-	opts := TableOptions{Label: "income", Missing: MissingImputed, Ignore: []string{"name"}, Split: Split{Train: 100}, Attributes: []string{"race"},
+	opts := tabular.TableOptions{Label: "income", Missing: tabular.MissingImputed, Ignore: []string{"name"}, Split: tabular.Split{Train: 100}, Attributes: []string{"race"},
 		Values: []string{"Black", "f", "Eve", "income=1", "unknown"}}
 	got, err := everything(t, peopleText, opts)
 	if err != nil {
@@ -50,7 +53,7 @@ func TestValues(t *testing.T) {
 	for name, test := range map[string]struct{ value, attribute string }{
 		"synthetic-adult": {"Female", "sex"}, "synthetic-bank": {"student", "job"}, "synthetic-compas": {"Hispanic", "race"},
 	} {
-		got, err := LoadTable("", name, TableOptions{Seed: 3, Values: []string{test.value}})
+		got, err := LoadTable("", name, tabular.TableOptions{Seed: 3, Values: []string{test.value}})
 		if err != nil || !slices.Equal(names(got.Train.Attributes), []string{test.attribute}) {
 			t.Errorf("%s: %v, %v", name, err, got)
 		}
@@ -61,7 +64,7 @@ func TestValues(t *testing.T) {
 func TestAttributesKeepTheSplit(t *testing.T) {
 	racing.Skip(t, "TestAttributesOfAdult starts the same goroutines")
 	for _, name := range []string{"synthetic-adult", "synthetic-bank", "synthetic-compas", "synthetic-communities"} {
-		without, err := LoadTable("", name, TableOptions{Seed: 3})
+		without, err := LoadTable("", name, tabular.TableOptions{Seed: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +74,7 @@ func TestAttributesKeepTheSplit(t *testing.T) {
 			"synthetic-compas":      {"race", "sex", "age_cat"},
 			"synthetic-communities": {"racepctblack>0.5"},
 		}[name]
-		with, err := LoadTable("", name, TableOptions{Seed: 3, Attributes: attributes})
+		with, err := LoadTable("", name, tabular.TableOptions{Seed: 3, Attributes: attributes})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,13 +94,13 @@ func TestAttributesKeepTheSplit(t *testing.T) {
 
 // TestAttributesOfAdult compares the attribute sex with the groups of the two sexes.
 func TestAttributesOfAdult(t *testing.T) {
-	tables, err := LoadTable("", "synthetic-adult", TableOptions{Seed: 1, Attributes: []string{"sex", "race", "sex=Female", "occupation"}})
+	tables, err := LoadTable("", "synthetic-adult", tabular.TableOptions{Seed: 1, Attributes: []string{"sex", "race", "sex=Female", "occupation"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range tables.Parts() {
 		sex, race := p.Attributes[0], p.Attributes[1]
-		for k, g := range sex.groups() {
+		for k, g := range sex.Groups() {
 			if !slices.Equal(p.Groups[k].Rows, g.Rows) || p.Groups[k].Name != "sex="+sex.Values[k] {
 				t.Errorf("%s: %s", p.Groups[k].Name, cmp.Diff(p.Groups[k].Rows, g.Rows))
 			}
@@ -112,7 +115,7 @@ func TestAttributesOfAdult(t *testing.T) {
 			t.Error("no occupation is missing")
 		}
 	}
-	dropped, err := LoadTable("", "synthetic-adult", TableOptions{Seed: 1, Attributes: []string{"race"}, DropSensitive: true})
+	dropped, err := LoadTable("", "synthetic-adult", tabular.TableOptions{Seed: 1, Attributes: []string{"race"}, DropSensitive: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +127,7 @@ func TestAttributesOfAdult(t *testing.T) {
 
 // TestAttributesOutsideTheFeatures reads columns of the published files that are not features.
 func TestAttributesOutsideTheFeatures(t *testing.T) {
-	tables, err := LoadTable(realData(t), "compas", TableOptions{Seed: 1,
+	tables, err := LoadTable(datatest.RealData(t), "compas", tabular.TableOptions{Seed: 1,
 		Attributes: []string{"race", "sex", "age_cat", "decile_score>=5", "decile_score", "score_text"}})
 	if err != nil {
 		t.Fatal(err)
@@ -138,20 +141,20 @@ func TestAttributesOutsideTheFeatures(t *testing.T) {
 			t.Fatalf("row %d: %d, %d, %s", i, k, a[4].Of[i], a[5].Values[a[5].Of[i]])
 		}
 	}
-	if _, err := LoadTable(realData(t), "communities", TableOptions{Attributes: []string{"state", "population>=0.5"}}); err != nil {
+	if _, err := LoadTable(datatest.RealData(t), "communities", tabular.TableOptions{Attributes: []string{"state", "population>=0.5"}}); err != nil {
 		t.Error(err)
 	}
-	if _, err := LoadTable(realData(t), "bank", TableOptions{Attributes: []string{"age<25", "job"}}); err != nil {
+	if _, err := LoadTable(datatest.RealData(t), "bank", tabular.TableOptions{Attributes: []string{"age<25", "job"}}); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestAttributeErrors(t *testing.T) {
 	racing.Skip(t, "TestAttributesOfAdult starts the same goroutines")
-	_, err := LoadTable("", "synthetic-adult", TableOptions{Attributes: []string{"sexx"}})
-	checkError(t, err, ErrColumn, `no column "sexx"; did you mean "sex"? the columns are age, workclass`)
-	_, err = LoadTable("", "synthetic-adult", TableOptions{Attributes: []string{"age<25"}})
-	checkError(t, err, ErrGroup, "age holds text, want age=VALUE with one of 17-25, 26-32")
-	_, err = LoadTable("", "synthetic-compas", TableOptions{Attributes: []string{"agecat"}})
-	checkError(t, err, ErrColumn, `did you mean "age_cat"?`)
+	_, err := LoadTable("", "synthetic-adult", tabular.TableOptions{Attributes: []string{"sexx"}})
+	datatest.CheckError(t, err, dataerr.ErrColumn, `no column "sexx"; did you mean "sex"? the columns are age, workclass`)
+	_, err = LoadTable("", "synthetic-adult", tabular.TableOptions{Attributes: []string{"age<25"}})
+	datatest.CheckError(t, err, dataerr.ErrGroup, "age holds text, want age=VALUE with one of 17-25, 26-32")
+	_, err = LoadTable("", "synthetic-compas", tabular.TableOptions{Attributes: []string{"agecat"}})
+	datatest.CheckError(t, err, dataerr.ErrColumn, `did you mean "age_cat"?`)
 }

@@ -4,6 +4,10 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+
+	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
+	"ppal/internal/loader"
 )
 
 // bank describes Bank Marketing: 41,188 calls of a bank and whether the client subscribed a deposit
@@ -30,14 +34,14 @@ func bank() Dataset {
 			Zipped: member,
 		}},
 	}
-	d.table = func(_ context.Context, dir string, opts TableOptions) (*source, error) {
+	d.table = func(_ context.Context, dir string, opts tabular.TableOptions) (*loader.Source, error) {
 		s, err := readBank(filepath.Join(dir, filepath.FromSlash(d.Files[0].Path)), opts.Attributes)
 		if err != nil {
 			return nil, err
 		}
-		out, err := bankDesign().table(s, opts)
+		out, err := bankDesign().Table(s, opts)
 		if err == nil && !slices.Contains(opts.Ignore, "duration") {
-			out.warnings = append(out.warnings, "The feature duration leaks the target: a call's length is known only once its outcome is known, so it "+
+			out.Warnings = append(out.Warnings, "The feature duration leaks the target: a call's length is known only once its outcome is known, so it "+
 				"lowers the errors on held-out rows. For a model that predicts, ignore the column (--ignore duration).")
 		}
 		return out, err
@@ -47,17 +51,17 @@ func bank() Dataset {
 
 var bankClasses = []string{"y=no", "y=yes"}
 
-func readBank(path string, attributes []string) (*sheet, error) {
+func readBank(path string, attributes []string) (*columnar.Sheet, error) {
 	design := bankDesign()
-	label := columnSpec{name: design.label, categories: []string{"no", "yes"}}
-	return readSheetFile(path, &schema{layout: Layout{Separator: ";"}, columns: append(design.specs(), label), attributes: attributes})
+	label := columnar.ColumnSpec{Name: design.Label, Categories: []string{"no", "yes"}}
+	return columnar.ReadSheetFile(path, &columnar.Schema{Layout: tabular.Layout{Separator: ";"}, Columns: append(design.Specs(), label), Attributes: attributes})
 }
 
-func bankDesign() *design {
-	return &design{
-		label: "y", positive: "yes", classes: bankClasses,
-		groups: []string{"25<=age<60"},
-		encodings: []Encoding{
+func bankDesign() *loader.Design {
+	return &loader.Design{
+		Label: "y", Positive: "yes", Classes: bankClasses,
+		Groups: []string{"25<=age<60"},
+		Encodings: []tabular.Encoding{
 			{Column: "age"},
 			{Column: "job", Categories: []string{"admin.", "blue-collar", "entrepreneur", "housemaid", "management", "retired",
 				"self-employed", "services", "student", "technician", "unemployed", "unknown"}},

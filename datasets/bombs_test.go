@@ -14,7 +14,13 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
+	"ppal/internal/datatest"
+	"ppal/internal/idx"
+	"ppal/internal/newrows"
 	"ppal/internal/racing"
+	"ppal/internal/recordio"
 )
 
 // again is a reader of a text that repeats for ever.
@@ -29,23 +35,23 @@ func (r again) Read(p []byte) (int, error) {
 // A record that never ends is refused. Records up to the limit are read.
 func TestEndlessRecords(t *testing.T) {
 	for name, begin := range map[string]string{"row": "a,b\n1,2\n", "quotes": "a,b\n1,\""} {
-		d, err := newDelimited(io.MultiReader(strings.NewReader(begin), again("ab")), "file", Layout{Separator: ","})
+		d, err := recordio.NewDelimited(io.MultiReader(strings.NewReader(begin), again("ab")), "file", tabular.Layout{Separator: ","})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d.text.most != maxLine {
-			t.Errorf("the limit is %d", d.text.most)
+		if d.Text.Most != recordio.MaxLine {
+			t.Errorf("the limit is %d", d.Text.Most)
 		}
-		d.text.most = 1 << 17
-		if err = eachRow(d, func([]string) error { return nil }); !errors.Is(err, errLongRecord) {
+		d.Text.Most = 1 << 17
+		if err = eachRow(d, func([]string) error { return nil }); !errors.Is(err, recordio.ErrLongRecord) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	d, err := newDelimited(strings.NewReader("a,b\n"+strings.Repeat(strings.Repeat("1", 40_000)+",2\n", 20)), "file", Layout{Separator: ","})
+	d, err := recordio.NewDelimited(strings.NewReader("a,b\n"+strings.Repeat(strings.Repeat("1", 40_000)+",2\n", 20)), "file", tabular.Layout{Separator: ","})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.text.most = 1 << 17
+	d.Text.Most = 1 << 17
 	rows := 0
 	if err := eachRow(d, func([]string) error { rows++; return nil }); err != nil || rows != 20 {
 		t.Errorf("%d of 20 records of 40,000 bytes: %v", rows, err)
@@ -55,7 +61,7 @@ func TestEndlessRecords(t *testing.T) {
 // A header that never ends is refused.
 func TestEndlessHeader(t *testing.T) {
 	racing.Skip(t, "reads 64 MiB, without goroutines")
-	if _, err := newDelimited(again(strings.Repeat("ab", 1<<16)), "file", Layout{Separator: ","}); !errors.Is(err, errLongRecord) {
+	if _, err := recordio.NewDelimited(again(strings.Repeat("ab", 1<<16)), "file", tabular.Layout{Separator: ","}); !errors.Is(err, recordio.ErrLongRecord) {
 		t.Errorf("header: %v", err)
 	}
 }
@@ -64,32 +70,32 @@ func TestEndlessHeader(t *testing.T) {
 func TestLabelBomb(t *testing.T) {
 	var text bytes.Buffer
 	zip := gzip.NewWriter(&text)
-	header := binary.BigEndian.AppendUint32([]byte{0, 0, idxBytes, 1}, 1<<31-1)
+	header := binary.BigEndian.AppendUint32([]byte{0, 0, idx.IdxBytes, 1}, 1<<31-1)
 	if _, err := zip.Write(header); err != nil {
 		t.Fatal(err)
 	}
 	if err := zip.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, err := ReadIDXLabels(&text, "labels.gz")
-	checkFileError(t, err, ErrFormat, "2147483647 labels, want at most 16777216")
+	_, err := newrows.ReadIDXLabels(&text, "labels.gz")
+	checkFileError(t, err, dataerr.ErrFormat, "2147483647 labels, want at most 16777216")
 }
 
 // checkFileError checks an error of a file.
 func checkFileError(t *testing.T, err, want error, text string) {
 	t.Helper()
-	checkError(t, fmt.Errorf("datasets: %w", err), want, text)
+	datatest.CheckError(t, fmt.Errorf("datasets: %w", err), want, text)
 }
 
 // Reading a table ends when the context is cancelled, in the training and in the test file.
 func TestReadingIsInterrupted(t *testing.T) {
 	dir := t.TempDir()
-	long := write(t, dir, "long.csv", []byte("a,b\n"+strings.Repeat("1,yes\n2,no\n", 300_000)))
-	short := write(t, dir, "short.csv", []byte("a,b\n"+strings.Repeat("1,yes\n2,no\n", 50)))
-	sparse := write(t, dir, "long.svm", []byte(strings.Repeat("1 1:1\n-1 2:1\n", 300_000)))
+	long := datatest.Write(t, dir, "long.csv", []byte("a,b\n"+strings.Repeat("1,yes\n2,no\n", 300_000)))
+	short := datatest.Write(t, dir, "short.csv", []byte("a,b\n"+strings.Repeat("1,yes\n2,no\n", 50)))
+	sparse := datatest.Write(t, dir, "long.svm", []byte(strings.Repeat("1 1:1\n-1 2:1\n", 300_000)))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	for name, opts := range map[string]TableOptions{
+	for name, opts := range map[string]tabular.TableOptions{
 		"csv": {File: long, Label: "b=yes"}, "libsvm": {File: sparse}, "test": {File: short, TestFile: long, Label: "b=yes"},
 	} {
 		dataset := name
@@ -121,7 +127,7 @@ func TestManyColumns(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	tables, err := LoadTable("", "csv", TableOptions{File: file, Label: "label=yes", Groups: []string{"c5<3"}, Ignore: []string{"c7"}, Split: Split{Train: 100}})
+	tables, err := LoadTable("", "csv", tabular.TableOptions{File: file, Label: "label=yes", Groups: []string{"c5<3"}, Ignore: []string{"c7"}, Split: tabular.Split{Train: 100}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,8 +139,8 @@ func TestManyColumns(t *testing.T) {
 // The first of several equal names is found, and names that were appended later are found.
 func TestNames(t *testing.T) {
 	list := []string{"a", "b", "a"}
-	var p names
-	find := func(name string) int { return p.find(name, len(list), func(i int) string { return list[i] }) }
+	var p recordio.Names
+	find := func(name string) int { return p.Find(name, len(list), func(i int) string { return list[i] }) }
 	if a, b, c := find("a"), find("b"), find("c"); a != 0 || b != 1 || c != -1 {
 		t.Error(a, b, c)
 	}

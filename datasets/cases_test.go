@@ -8,7 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
 	"ppal/internal/cases"
+	"ppal/internal/datatest"
+	"ppal/internal/loader"
 )
 
 // TestTables loads the tables of testdata/tables.txt.
@@ -33,12 +37,12 @@ func TestTables(t *testing.T) {
 		text := c.Input + named[c.Arg("of")]
 		dir := t.TempDir()
 		opts := optionsOf(t, c)
-		opts.File = write(t, dir, "own."+c.Command, []byte(text))
+		opts.File = datatest.Write(t, dir, "own."+c.Command, []byte(text))
 		got, err := LoadTable("", c.Command, opts)
 		if err != nil {
 			return strings.ReplaceAll(kindOf(err)+err.Error(), dir+string(filepath.Separator), "")
 		}
-		if opts.Missing != MissingDropped { // whose rows are no rows to prepare
+		if opts.Missing != tabular.MissingDropped { // whose rows are no rows to prepare
 			preparesAlike(t, got, text)
 		}
 		return tablesText(got, strings.Split(c.Arg("show"), ","))
@@ -46,20 +50,20 @@ func TestTables(t *testing.T) {
 }
 
 // optionsOf reads the arguments of a case.
-func optionsOf(t *testing.T, c *cases.Case) TableOptions {
+func optionsOf(t *testing.T, c *cases.Case) tabular.TableOptions {
 	t.Helper()
-	o := TableOptions{
+	o := tabular.TableOptions{
 		Label: c.Arg("label"), Missing: c.Arg("missing"), Dates: c.Arg("dates"), Decimal: c.Arg("decimal"), Header: c.Arg("header"), Quote: c.Arg("quote"),
 		Unknown: c.Arg("unknown"), SplitColumn: c.Arg("split-column"), DropSensitive: c.Has("drop-sensitive"),
 		Groups: c.List("groups"), Attributes: c.List("attributes"), Values: c.List("values"), Ignore: c.List("ignore"), Classes: c.List("classes"),
 		Features: c.List("features"), Categorical: c.List("categorical"), MissingValues: c.List("missing-values"), Columns: c.List("columns"),
-		Split: Split{Train: 100},
+		Split: tabular.Split{Train: 100},
 	}
 	if c.Arg("separator") != "" {
 		o.Separator = []rune(c.Arg("separator"))[0]
 	}
 	if o.SplitColumn != "" {
-		o.Split = Split{}
+		o.Split = tabular.Split{}
 	}
 	if text := c.Arg("split"); text != "" {
 		if _, err := fmt.Sscanf(text, "%d/%d/%d", &o.Split.Train, &o.Split.Validation, &o.Split.Test); err != nil {
@@ -76,9 +80,9 @@ func kindOf(err error) string {
 		err  error
 		name string
 	}{
-		{ErrFormat, "ErrFormat"}, {ErrTruncated, "ErrTruncated"}, {ErrLabel, "ErrLabel"}, {ErrNumber, "ErrNumber"}, {ErrIndex, "ErrIndex"},
-		{ErrMissing, "ErrMissing"}, {ErrCategory, "ErrCategory"}, {ErrClass, "ErrClass"}, {ErrOption, "ErrOption"}, {ErrColumn, "ErrColumn"},
-		{ErrGroup, "ErrGroup"}, {ErrSplit, "ErrSplit"}, {ErrEmpty, "ErrEmpty"},
+		{dataerr.ErrFormat, "ErrFormat"}, {dataerr.ErrTruncated, "ErrTruncated"}, {dataerr.ErrLabel, "ErrLabel"}, {dataerr.ErrNumber, "ErrNumber"}, {dataerr.ErrIndex, "ErrIndex"},
+		{dataerr.ErrMissing, "ErrMissing"}, {dataerr.ErrCategory, "ErrCategory"}, {dataerr.ErrClass, "ErrClass"}, {dataerr.ErrOption, "ErrOption"}, {dataerr.ErrColumn, "ErrColumn"},
+		{dataerr.ErrGroup, "ErrGroup"}, {dataerr.ErrSplit, "ErrSplit"}, {dataerr.ErrEmpty, "ErrEmpty"},
 	} {
 		if errors.Is(err, kind.err) {
 			text += kind.name + ": "
@@ -88,7 +92,7 @@ func kindOf(err error) string {
 }
 
 // preparesAlike checks that new rows are prepared as the rows of the file were.
-func preparesAlike(t *testing.T, got *Tables, text string) {
+func preparesAlike(t *testing.T, got *tabular.Tables, text string) {
 	t.Helper()
 	if got.Preparation == nil || len(got.Preparation.Encodings) == 0 {
 		return
@@ -112,7 +116,7 @@ func preparesAlike(t *testing.T, got *Tables, text string) {
 }
 
 // tablesText describes tables: the given parts; "" stands for all parts but features and encodings.
-func tablesText(tables *Tables, show []string) string {
+func tablesText(tables *tabular.Tables, show []string) string {
 	var b strings.Builder
 	part := func(name, value string) {
 		for _, s := range show {
@@ -199,14 +203,14 @@ func TestReaders(t *testing.T) {
 				}
 			case "libsvm":
 				cols, _ := strconv.Atoi(c.Arg("cols"))
-				var got *LIBSVM
-				if got, err = ReadLIBSVM(strings.NewReader(text), "file", cols); err == nil {
+				var got *loader.LIBSVM
+				if got, err = loader.ReadLIBSVM(strings.NewReader(text), "file", cols); err == nil {
 					out = string(describeLIBSVM(got))
 				}
 			default:
 				t.Fatal("unknown command")
 			}
-			var fe *FileError
+			var fe *dataerr.FileError
 			if err != nil && !errors.As(err, &fe) {
 				t.Errorf("%T is no *FileError", err)
 			}
@@ -216,7 +220,7 @@ func TestReaders(t *testing.T) {
 			return out
 		}
 		out := read(c.Input)
-		if again := read(string(gzipped([]byte(c.Input)))); again != out {
+		if again := read(string(datatest.Gzipped([]byte(c.Input)))); again != out {
 			t.Errorf("compressed: %s", again)
 		}
 		return out

@@ -6,6 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"ppal/datasets/picture"
+	"ppal/datasets/tabular"
+	"ppal/internal/inputfile"
 )
 
 // State is the result of comparing a file on disk with the published file.
@@ -41,10 +45,10 @@ type Counts struct {
 // Report is the result of Check.
 type Report struct {
 	Dataset     Dataset
-	Files       []FileStatus // the files that loading would read; empty for a built-in set
-	Train, Test *Counts      // of images; nil if they could not be read
-	Tables      *Tables      // of a table; nil if it could not be read
-	Warnings    []string     // sentences for the user
+	Files       []FileStatus    // the files that loading would read; empty for a built-in set
+	Train, Test *Counts         // of images; nil if they could not be read
+	Tables      *tabular.Tables // of a table; nil if it could not be read
+	Warnings    []string        // sentences for the user
 }
 
 // Verify compares the files of the named data set in the data directory dir with the published
@@ -63,7 +67,7 @@ func Verify(ctx context.Context, dir, name string, own ...string) (*Report, erro
 			own = []string{""}
 		}
 		for _, path := range own {
-			if err := (&TableOptions{File: path}).checkOwnFile(d); err != nil {
+			if err := checkOwnFile((&tabular.TableOptions{File: path}), d); err != nil {
 				return nil, err
 			}
 			found, err := sumFile(ctx, path, File{})
@@ -101,7 +105,7 @@ func Verify(ctx context.Context, dir, name string, own ...string) (*Report, erro
 //
 // If the data set cannot be read, Check returns the report on the files together with the error of
 // loading. The report is nil only if Verify fails.
-func Check(ctx context.Context, dir, name string, opts TableOptions) (*Report, error) {
+func Check(ctx context.Context, dir, name string, opts tabular.TableOptions) (*Report, error) {
 	report, err := Verify(ctx, dir, name, opts.OwnFiles()...)
 	if err != nil {
 		return nil, err
@@ -121,15 +125,15 @@ func (r *Report) countImages(dir string, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	for _, p := range []*Pictures{train, test} {
+	for _, p := range []*picture.Pictures{train, test} {
 		if err := p.Check(); err != nil {
 			return err
 		}
 	}
 	classes := len(r.Dataset.Classes)
-	r.Train = &Counts{Rows: len(train.Labels), PerClass: count(train.Labels, classes)}
-	r.Test = &Counts{Rows: len(test.Labels), PerClass: count(test.Labels, classes)}
-	if present := classesWithRows(train.Labels, classes); len(present) < classes {
+	r.Train = &Counts{Rows: len(train.Labels), PerClass: picture.Count(train.Labels, classes)}
+	r.Test = &Counts{Rows: len(test.Labels), PerClass: picture.Count(test.Labels, classes)}
+	if present := picture.ClassesWithRows(train.Labels, classes); len(present) < classes {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("Only the classes %v of %s have training rows.", present, r.Dataset.Name))
 	}
 	return nil
@@ -138,7 +142,7 @@ func (r *Report) countImages(dir string, seed uint64) error {
 // filesRead lists the files that loading would read. The unpacked folder has priority over the
 // archive.
 func filesRead(dir string, d Dataset) []File {
-	if len(d.unpacked) > 0 && exists(filepath.Join(dir, filepath.Dir(filepath.FromSlash(d.unpacked[0].Path)))) {
+	if len(d.unpacked) > 0 && inputfile.Exists(filepath.Join(dir, filepath.Dir(filepath.FromSlash(d.unpacked[0].Path)))) {
 		return d.unpacked
 	}
 	return d.Files
@@ -149,14 +153,14 @@ func filesRead(dir string, d Dataset) []File {
 func Paths(dir, name string) (paths []string, err error) {
 	d, err := Lookup(name)
 	for _, f := range filesRead(dir, d) {
-		paths = append(paths, orUnzipped(filepath.Join(dir, filepath.FromSlash(f.Path))))
+		paths = append(paths, inputfile.OrUnzipped(filepath.Join(dir, filepath.FromSlash(f.Path))))
 	}
 	return paths, err
 }
 
 func checkFile(ctx context.Context, dir string, file File) (FileStatus, error) {
 	path := filepath.Join(dir, filepath.FromSlash(file.Path))
-	if plain := orUnzipped(path); plain != path {
+	if plain := inputfile.OrUnzipped(path); plain != path {
 		found, err := sumRegular(ctx, plain, File{})
 		file.Path = file.Path[:len(file.Path)-len(".gz")]
 		return FileStatus{File: file, State: Unverified, Size: found.size, SHA256: found.sha256,

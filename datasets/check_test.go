@@ -15,6 +15,9 @@ import (
 	"ppal/internal/racing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets/tabular"
+	"ppal/internal/datatest"
 )
 
 func states(r *Report) []State {
@@ -27,7 +30,7 @@ func states(r *Report) []State {
 
 func TestCheckSynthetic(t *testing.T) {
 	racing.Skip(t, "TestSyntheticTwice draws with the same goroutines")
-	report, err := Check(context.Background(), "", "synthetic", TableOptions{Seed: 1})
+	report, err := Check(context.Background(), "", "synthetic", tabular.TableOptions{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,13 +46,13 @@ func TestCheckFashion(t *testing.T) {
 	if err := os.Remove(packed); err != nil {
 		t.Fatal(err)
 	}
-	report, err := Check(context.Background(), dir, "fashion-mnist", TableOptions{Seed: 0})
-	checkError(t, err, fs.ErrNotExist, packed)
+	report, err := Check(context.Background(), dir, "fashion-mnist", tabular.TableOptions{Seed: 0})
+	datatest.CheckError(t, err, fs.ErrNotExist, packed)
 	if diff := cmp.Diff([]State{Different, Different, Different, Missing}, states(report)); diff != "" {
 		t.Error(diff)
 	}
-	write(t, dir, "fashion-mnist/t10k-labels-idx1-ubyte", idx(make([]byte, 20), 20))
-	report, err = Check(context.Background(), dir, "fashion-mnist", TableOptions{Seed: 0})
+	datatest.Write(t, dir, "fashion-mnist/t10k-labels-idx1-ubyte", datatest.IDX(make([]byte, 20), 20))
+	report, err = Check(context.Background(), dir, "fashion-mnist", tabular.TableOptions{Seed: 0})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,8 +79,8 @@ func TestCheckFashion(t *testing.T) {
 
 func TestCheckCIFAR(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, cifarArchive, archive(cifarFiles(), batchNames...))
-	report, err := Check(context.Background(), dir, "cifar10", TableOptions{Seed: 0})
+	datatest.Write(t, dir, cifarArchive, archive(cifarFiles(), batchNames...))
+	report, err := Check(context.Background(), dir, "cifar10", tabular.TableOptions{Seed: 0})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +94,7 @@ func TestCheckCIFAR(t *testing.T) {
 	if diff := cmp.Diff(want, report.Warnings); diff != "" {
 		t.Error(diff)
 	}
-	report, err = Check(context.Background(), t.TempDir(), "cifar10", TableOptions{Seed: 0})
+	report, err = Check(context.Background(), t.TempDir(), "cifar10", tabular.TableOptions{Seed: 0})
 	if !errors.Is(err, fs.ErrNotExist) || report.Files[0].State != Missing {
 		t.Errorf("%v, %v", err, report)
 	}
@@ -110,12 +113,12 @@ func TestVerifyStates(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for name, data := range cifarFiles() {
-		write(t, dir, cifarFolder+"/"+name, data)
+		datatest.Write(t, dir, cifarFolder+"/"+name, data)
 	}
 	if report, err = Verify(ctx, dir, "cifar10"); err != nil || len(report.Files) != 6 || report.Files[5].Size != 2*cifarRecord {
 		t.Errorf("an unpacked folder: %+v, %v", report, err)
 	}
-	write(t, dir, "set/file.bin", fetchBody)
+	datatest.Write(t, dir, "set/file.bin", fetchBody)
 	status, err := checkFile(ctx, dir, published())
 	if want := (FileStatus{File: published(), State: Original, Size: published().Size, SHA256: published().SHA256}); err != nil || !cmp.Equal(status, want) {
 		t.Errorf("a published file: %+v, %v", status, err)
@@ -123,7 +126,7 @@ func TestVerifyStates(t *testing.T) {
 	if report, err := Verify(ctx, "", "csv"); err == nil {
 		t.Errorf("no file of the user: %+v", report)
 	}
-	first, second := write(t, dir, "a.csv", []byte("a,b\n1,2\n")), write(t, dir, "b.csv", []byte("a\n"))
+	first, second := datatest.Write(t, dir, "a.csv", []byte("a,b\n1,2\n")), datatest.Write(t, dir, "b.csv", []byte("a\n"))
 	if report, err = Verify(ctx, "", "csv", first, second); err != nil || len(report.Files) != 2 || report.Files[0].Size != 8 || report.Files[1].State != Unverified {
 		t.Errorf("two files of the user: %+v, %v", report, err)
 	}
@@ -137,8 +140,8 @@ func TestCheckTable(t *testing.T) {
 	for i := range 40 {
 		fmt.Fprintf(&text, "%d,%d,%s\n", i, i*i%7, []string{"no", "yes"}[i%2])
 	}
-	path := write(t, t.TempDir(), "own.csv", []byte(text.String()))
-	report, err := Check(context.Background(), "", "csv", TableOptions{File: path, Label: "y"})
+	path := datatest.Write(t, t.TempDir(), "own.csv", []byte(text.String()))
+	report, err := Check(context.Background(), "", "csv", tabular.TableOptions{File: path, Label: "y"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +151,7 @@ func TestCheckTable(t *testing.T) {
 	if len(report.Tables.Warnings) != 1 || len(report.Warnings) != 1 || report.Warnings[0] != report.Tables.Warnings[0] {
 		t.Errorf("warnings %q of the table, %q of the report", report.Tables.Warnings, report.Warnings)
 	}
-	report, err = Check(context.Background(), "", "csv", TableOptions{File: path, Label: "z"})
+	report, err = Check(context.Background(), "", "csv", tabular.TableOptions{File: path, Label: "z"})
 	if err == nil || report == nil || len(report.Files) != 1 || report.Tables != nil {
 		t.Errorf("a label that is not a column: %+v, %v", report, err)
 	}

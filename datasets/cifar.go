@@ -10,10 +10,15 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/picture"
+	"ppal/internal/idx"
+	"ppal/internal/inputfile"
 )
 
 // cifarShape is the shape of one image: planes of red, green and blue.
-var cifarShape = Shape{Height: 32, Width: 32, Channels: 3}
+var cifarShape = picture.Shape{Height: 32, Width: 32, Channels: 3}
 
 const (
 	cifarFolder  = "cifar-10-batches-bin"
@@ -52,11 +57,11 @@ func cifar10() Dataset {
 			batch("test_batch.bin", "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b"),
 		},
 	}
-	d.images = func(dir string, _ uint64) (train, test *Pictures, err error) {
+	d.images = func(dir string, _ uint64) (train, test *picture.Pictures, err error) {
 		help := d.advise
-		if folder := filepath.Join(dir, cifarFolder); exists(folder) {
+		if folder := filepath.Join(dir, cifarFolder); inputfile.Exists(folder) {
 			help = func(err error) error {
-				return advise(err, fmt.Sprintf("remove %s and run `ppal data fetch %s`", folder, d.Name))
+				return dataerr.Advise(err, fmt.Sprintf("remove %s and run `ppal data fetch %s`", folder, d.Name))
 			}
 		}
 		batches, err := cifarBatches(dir, d)
@@ -75,21 +80,21 @@ func cifar10() Dataset {
 // the reader needs all labels before it can place the pixels.
 type cifarBatch struct {
 	labels []byte
-	open   section
+	open   picture.Section
 }
 
 // cifarBatches reads the batches from the unpacked folder if the folder exists, otherwise from the
 // archive.
 func cifarBatches(dir string, d Dataset) ([]cifarBatch, error) {
 	folder, archive := filepath.Join(dir, cifarFolder), filepath.Join(dir, cifarArchive)
-	if !exists(folder) {
+	if !inputfile.Exists(folder) {
 		f, err := os.Open(archive)
 		if errors.Is(err, os.ErrNotExist) {
-			return nil, &FileError{Path: archive, Offset: -1,
+			return nil, &dataerr.FileError{Path: archive, Offset: -1,
 				Err: fmt.Errorf("%w, nor the folder %s", os.ErrNotExist, cifarFolder)}
 		}
 		if err != nil {
-			return nil, fileError(archive, err)
+			return nil, inputfile.FileError(archive, err)
 		}
 		defer f.Close()
 		return readCIFARArchive(f, archive, d)
@@ -108,7 +113,7 @@ func cifarBatches(dir string, d Dataset) ([]cifarBatch, error) {
 func readCIFARFile(path string, classes int) (cifarBatch, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return cifarBatch{}, fileError(path, err)
+		return cifarBatch{}, inputfile.FileError(path, err)
 	}
 	size := info.Size()
 	if err := checkCIFARSize(size, path); err != nil {
@@ -129,16 +134,16 @@ func readCIFARFile(path string, classes int) (cifarBatch, error) {
 			return cifarBatch{}, err
 		}
 	}
-	return b, checkLabels(b.labels, classes, path, 0, cifarRecord)
+	return b, idx.CheckLabels(b.labels, classes, path, 0, cifarRecord)
 }
 
 // openCIFARFile opens a batch and checks its size.
 func openCIFARFile(path string, size int64) (io.ReadCloser, error) {
-	f, err := openSteady(path)
+	f, err := inputfile.OpenSteady(path)
 	if err != nil {
 		return nil, err
 	}
-	return &whole{Closer: f, content: &content{name: path, r: f}, what: "records", want: uint64(size)}, nil
+	return &inputfile.Whole{Closer: f, Content: &inputfile.Content{Name: path, R: f}, What: "records", Want: uint64(size)}, nil
 }
 
 // checkCIFARSize returns an error unless size is a whole number of records and at most the size of
@@ -146,12 +151,12 @@ func openCIFARFile(path string, size int64) (io.ReadCloser, error) {
 func checkCIFARSize(size int64, name string) error {
 	rows := size / cifarRecord
 	if size <= 0 || size%cifarRecord != 0 {
-		return &FileError{Path: name, Offset: max(0, rows*cifarRecord),
-			Err: fmt.Errorf("%w: %d bytes are not a whole number of records of %d bytes", ErrTruncated, size, cifarRecord)}
+		return &dataerr.FileError{Path: name, Offset: max(0, rows*cifarRecord),
+			Err: fmt.Errorf("%w: %d bytes are not a whole number of records of %d bytes", dataerr.ErrTruncated, size, cifarRecord)}
 	}
 	if rows > cifarRows {
-		return &FileError{Path: name, Offset: cifarRows * cifarRecord,
-			Err: fmt.Errorf("%w: a batch has at most %d records, this one %d", ErrTrailing, cifarRows, rows)}
+		return &dataerr.FileError{Path: name, Offset: cifarRows * cifarRecord,
+			Err: fmt.Errorf("%w: a batch has at most %d records, this one %d", dataerr.ErrTrailing, cifarRows, rows)}
 	}
 	return nil
 }
@@ -162,8 +167,8 @@ func readCIFAR(r io.Reader, name string, size int64, classes int) (cifarBatch, e
 	if err := checkCIFARSize(size, name); err != nil {
 		return cifarBatch{}, err
 	}
-	c := &content{name: name, r: r}
-	records, err := c.readExactly(uint64(size), "records")
+	c := &inputfile.Content{Name: name, R: r}
+	records, err := c.ReadExactly(uint64(size), "records")
 	if err != nil {
 		return cifarBatch{}, err
 	}
@@ -172,13 +177,13 @@ func readCIFAR(r io.Reader, name string, size int64, classes int) (cifarBatch, e
 		labels[i] = records[i*cifarRecord]
 	}
 	open := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(records)), nil }
-	return cifarBatch{labels, open}, checkLabels(labels, classes, name, 0, cifarRecord)
+	return cifarBatch{labels, open}, idx.CheckLabels(labels, classes, name, 0, cifarRecord)
 }
 
 // readCIFARArchive reads the batches from a tar archive, gzip or plain, in any order. It skips
 // other members.
 func readCIFARArchive(r io.Reader, name string, d Dataset) ([]cifarBatch, error) {
-	c, err := newContent(r, name)
+	c, err := inputfile.NewContent(r, name)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +195,7 @@ func readCIFARArchive(r io.Reader, name string, d Dataset) ([]cifarBatch, error)
 			break
 		}
 		if err != nil {
-			return nil, c.fail(tarError(err))
+			return nil, c.Fail(tarError(err))
 		}
 		for i, file := range d.unpacked {
 			if member.Typeflag != tar.TypeReg || path.Base(member.Name) != path.Base(file.Path) {
@@ -198,7 +203,7 @@ func readCIFARArchive(r io.Reader, name string, d Dataset) ([]cifarBatch, error)
 			}
 			where := name + ": " + path.Base(file.Path)
 			if batches[i].labels != nil {
-				return nil, &FileError{Path: where, Offset: -1, Err: fmt.Errorf("%w: appears twice in the archive", ErrFormat)}
+				return nil, &dataerr.FileError{Path: where, Offset: -1, Err: fmt.Errorf("%w: appears twice in the archive", dataerr.ErrFormat)}
 			}
 			if batches[i], err = readCIFAR(archive, where, member.Size, len(d.Classes)); err != nil {
 				return nil, err
@@ -208,12 +213,12 @@ func readCIFARArchive(r io.Reader, name string, d Dataset) ([]cifarBatch, error)
 	// The archive's end mark is followed by padding. Reading the padding makes the decompressor
 	// verify its checksum.
 	if _, err := io.Copy(io.Discard, c); err != nil {
-		return nil, c.fail(err)
+		return nil, c.Fail(err)
 	}
 	for i, file := range d.unpacked {
 		if batches[i].labels == nil {
-			return nil, &FileError{Path: name, Offset: c.offset,
-				Err: fmt.Errorf("%w: the archive has no %s", ErrTruncated, path.Base(file.Path))}
+			return nil, &dataerr.FileError{Path: name, Offset: c.Offset,
+				Err: fmt.Errorf("%w: the archive has no %s", dataerr.ErrTruncated, path.Base(file.Path))}
 		}
 	}
 	return batches, nil
@@ -223,19 +228,19 @@ func readCIFARArchive(r io.Reader, name string, d Dataset) ([]cifarBatch, error)
 func tarError(err error) error {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("%w: the archive ends too early", ErrTruncated)
+		return fmt.Errorf("%w: the archive ends too early", dataerr.ErrTruncated)
 	case errors.Is(err, tar.ErrHeader), errors.Is(err, tar.ErrFieldTooLong):
-		return fmt.Errorf("%w: %w", ErrFormat, err)
+		return fmt.Errorf("%w: %w", dataerr.ErrFormat, err)
 	}
 	return err
 }
 
 // joinBatches joins several batches into one data set.
-func joinBatches(batches []cifarBatch, classes []string, advise func(error) error) *Pictures {
+func joinBatches(batches []cifarBatch, classes []string, advise func(error) error) *picture.Pictures {
 	var labels []byte
-	var sections []section
+	var sections []picture.Section
 	for _, b := range batches {
 		labels, sections = append(labels, b.labels...), append(sections, b.open)
 	}
-	return newPictures(labels, classes, cifarShape, cifarRecord-cifarPixels, advise, sections...)
+	return picture.NewPictures(labels, classes, cifarShape, cifarRecord-cifarPixels, advise, sections...)
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/datasets/dataerr"
+	"ppal/internal/datatest"
 	"ppal/internal/racing"
 )
 
@@ -44,7 +46,7 @@ func archive(files map[string][]byte, order ...string) []byte {
 		w.Write(files[name])
 	}
 	w.Close()
-	return gzipped(buf.Bytes())
+	return datatest.Gzipped(buf.Bytes())
 }
 
 // batchNames lists the files of cifarFiles in an unusual order.
@@ -54,9 +56,9 @@ var batchNames = []string{"data_batch_4.bin", "readme.html", "test_batch.bin", "
 func TestLoadCIFAR(t *testing.T) {
 	folder, packed := t.TempDir(), t.TempDir()
 	for name, data := range cifarFiles() {
-		write(t, folder, cifarFolder+"/"+name, data)
+		datatest.Write(t, folder, cifarFolder+"/"+name, data)
 	}
-	write(t, packed, cifarArchive, archive(cifarFiles(), batchNames...))
+	datatest.Write(t, packed, cifarArchive, archive(cifarFiles(), batchNames...))
 	for name, dir := range map[string]string{"folder": folder, "archive": packed} {
 		t.Run(name, func(t *testing.T) {
 			train, test, err := LoadImages(dir, "cifar10", 0)
@@ -87,42 +89,42 @@ func TestLoadCIFARErrors(t *testing.T) {
 		want error
 		text string
 	}{
-		{"cut", records(0, 1, 2)[:cifarRecord+100], ErrTruncated, "byte 3073: truncated: 3173 bytes are not a whole number of records"},
-		{"empty", nil, ErrTruncated, "byte 0: truncated"},
-		{"label", records(0, 1, 10), ErrLabel, "byte 3073: label out of range: row 1 has label 10"},
-		{"too long", long, ErrTrailing, "byte 30730000: trailing bytes: a batch has at most 10000 records, this one 10001"},
+		{"cut", records(0, 1, 2)[:cifarRecord+100], dataerr.ErrTruncated, "byte 3073: truncated: 3173 bytes are not a whole number of records"},
+		{"empty", nil, dataerr.ErrTruncated, "byte 0: truncated"},
+		{"label", records(0, 1, 10), dataerr.ErrLabel, "byte 3073: label out of range: row 1 has label 10"},
+		{"too long", long, dataerr.ErrTrailing, "byte 30730000: trailing bytes: a batch has at most 10000 records, this one 10001"},
 	} {
 		files := cifarFiles()
 		files["data_batch_3.bin"] = test.data
 		t.Run("folder, "+test.name, func(t *testing.T) {
 			dir := t.TempDir()
 			for name, data := range files {
-				write(t, dir, cifarFolder+"/"+name, data)
+				datatest.Write(t, dir, cifarFolder+"/"+name, data)
 			}
 			_, _, err := LoadImages(dir, "cifar10", 0)
-			checkError(t, err, test.want, test.text)
-			checkError(t, err, test.want, "; remove "+dir)
+			datatest.CheckError(t, err, test.want, test.text)
+			datatest.CheckError(t, err, test.want, "; remove "+dir)
 		})
 		t.Run("archive, "+test.name, func(t *testing.T) {
 			if test.name == "too long" {
 				racing.Skip(t, "the folder has the same error")
 			}
 			dir := t.TempDir()
-			write(t, dir, cifarArchive, archive(files, batchNames...))
+			datatest.Write(t, dir, cifarArchive, archive(files, batchNames...))
 			_, _, err := LoadImages(dir, "cifar10", 0)
-			checkError(t, err, test.want, "tar.gz: data_batch_3.bin: "+test.text)
-			checkError(t, err, test.want, "; get it with `ppal data fetch cifar10`")
+			datatest.CheckError(t, err, test.want, "tar.gz: data_batch_3.bin: "+test.text)
+			datatest.CheckError(t, err, test.want, "; get it with `ppal data fetch cifar10`")
 		})
 	}
 	t.Run("batch missing in folder", func(t *testing.T) {
 		dir := t.TempDir()
-		write(t, dir, cifarFolder+"/data_batch_1.bin", records(0, 1))
+		datatest.Write(t, dir, cifarFolder+"/data_batch_1.bin", records(0, 1))
 		_, _, err := LoadImages(dir, "cifar10", 0)
-		checkError(t, err, fs.ErrNotExist, "data_batch_2.bin")
+		datatest.CheckError(t, err, fs.ErrNotExist, "data_batch_2.bin")
 	})
 	t.Run("nothing there", func(t *testing.T) {
 		_, _, err := LoadImages(t.TempDir(), "cifar10", 0)
-		checkError(t, err, fs.ErrNotExist, "nor the folder cifar-10-batches-bin; get it with `ppal data fetch cifar10`")
+		datatest.CheckError(t, err, fs.ErrNotExist, "nor the folder cifar-10-batches-bin; get it with `ppal data fetch cifar10`")
 	})
 }
 
@@ -134,17 +136,17 @@ func TestCIFARArchiveErrors(t *testing.T) {
 		want error
 		text string
 	}{
-		{"cut", whole[:len(whole)-12], ErrTruncated, "ends too early"},
-		{"cut in a batch", whole[:len(whole)/2], ErrTruncated, "ends too early"},
-		{"batch missing", archive(cifarFiles(), batchNames[:5]...), ErrTruncated, "the archive has no data_batch_2.bin"},
-		{"batch twice", archive(cifarFiles(), append(batchNames, "test_batch.bin")...), ErrFormat, "test_batch.bin: wrong format: appears twice"},
-		{"no archive", gzipped(bytes.Repeat([]byte("no tar "), 300)), ErrFormat, "invalid tar header"},
-		{"html", []byte("<html>"), ErrTruncated, ""},
-		{"empty", nil, ErrTruncated, "the archive has no data_batch_1.bin"},
+		{"cut", whole[:len(whole)-12], dataerr.ErrTruncated, "ends too early"},
+		{"cut in a batch", whole[:len(whole)/2], dataerr.ErrTruncated, "ends too early"},
+		{"batch missing", archive(cifarFiles(), batchNames[:5]...), dataerr.ErrTruncated, "the archive has no data_batch_2.bin"},
+		{"batch twice", archive(cifarFiles(), append(batchNames, "test_batch.bin")...), dataerr.ErrFormat, "test_batch.bin: wrong format: appears twice"},
+		{"no archive", datatest.Gzipped(bytes.Repeat([]byte("no tar "), 300)), dataerr.ErrFormat, "invalid tar header"},
+		{"html", []byte("<html>"), dataerr.ErrTruncated, ""},
+		{"empty", nil, dataerr.ErrTruncated, "the archive has no data_batch_1.bin"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := readCIFARArchive(bytes.NewReader(test.data), "file", cifar10())
-			checkError(t, err, test.want, test.text)
+			datatest.CheckError(t, err, test.want, test.text)
 		})
 	}
 }

@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
+	"ppal/internal/loader"
 )
 
 // communities describes Communities and Crime: 1,994 communities of the United States, their census
@@ -29,7 +33,7 @@ func communities() Dataset {
 			URLs:   []string{"https://archive.ics.uci.edu/ml/machine-learning-databases/communities/communities.data"},
 		}},
 	}
-	d.table = func(_ context.Context, dir string, opts TableOptions) (*source, error) {
+	d.table = func(_ context.Context, dir string, opts tabular.TableOptions) (*loader.Source, error) {
 		s, err := readCommunities(filepath.Join(dir, filepath.FromSlash(d.Files[0].Path)), opts.Attributes)
 		if err != nil {
 			return nil, err
@@ -47,49 +51,49 @@ const (
 
 var communitiesClasses = []string{fmt.Sprintf("%s<%v", crimeColumn, crimeThreshold), fmt.Sprintf("%s>=%v", crimeColumn, crimeThreshold)}
 
-func readCommunities(path string, attributes []string) (*sheet, error) {
+func readCommunities(path string, attributes []string) (*columnar.Sheet, error) {
 	design := communitiesDesign()
-	return readSheetFile(path, &schema{
-		layout: design.layout, absent: design.absent,
-		columns: append(design.specs(), columnSpec{name: crimeColumn, numeric: true}), attributes: attributes,
+	return columnar.ReadSheetFile(path, &columnar.Schema{
+		Layout: design.Layout, Absent: design.Absent,
+		Columns: append(design.Specs(), columnar.ColumnSpec{Name: crimeColumn, Numeric: true}), Attributes: attributes,
 	})
 }
 
 // communitiesTable makes the table from a sheet with the columns of the file.
-func communitiesTable(s *sheet, opts TableOptions) (*source, error) {
-	crime := s.column(crimeColumn)
-	label := &column{name: crimeLabel, values: []string{"low", "high"}}
-	for _, x := range crime.numbers {
+func communitiesTable(s *columnar.Sheet, opts tabular.TableOptions) (*loader.Source, error) {
+	crime := s.Column(crimeColumn)
+	label := &columnar.Column{Name: crimeLabel, Values: []string{"low", "high"}}
+	for _, x := range crime.Numbers {
 		code := int32(0)
 		if x >= crimeThreshold {
 			code = 1
 		}
-		label.codes = append(label.codes, code)
+		label.Codes = append(label.Codes, code)
 	}
-	s.columns = append(s.columns, label)
-	out, err := communitiesDesign().table(s, opts)
+	s.Columns = append(s.Columns, label)
+	out, err := communitiesDesign().Table(s, opts)
 	if err == nil {
-		out.label = Label{Column: crimeColumn, Condition: communitiesClasses[1], Otherwise: communitiesClasses[0]}
+		out.Label = tabular.Label{Column: crimeColumn, Condition: communitiesClasses[1], Otherwise: communitiesClasses[0]}
 	}
 	return out, err
 }
 
-func communitiesDesign() *design {
-	d := &design{
-		label: crimeLabel, positive: "high",
-		classes: communitiesClasses,
-		layout:  Layout{Header: strings.Fields(communitiesColumns), Separator: ","},
-		absent:  []string{"?"},
-		by:      []string{"racepctblack", "racePctHisp", "racePctAsian"},
+func communitiesDesign() *loader.Design {
+	d := &loader.Design{
+		Label: crimeLabel, Positive: "high",
+		Classes: communitiesClasses,
+		Layout:  tabular.Layout{Header: strings.Fields(communitiesColumns), Separator: ","},
+		Absent:  []string{"?"},
+		By:      []string{"racepctblack", "racePctHisp", "racePctAsian"},
 	}
 	missing := map[string]bool{}
 	for _, name := range strings.Fields(communitiesMissing) {
 		missing[name] = true
 	}
 	const identifiers = 5 // state, county, community, communityname, fold
-	for _, name := range d.layout.Header[identifiers:] {
+	for _, name := range d.Layout.Header[identifiers:] {
 		if name != crimeColumn {
-			d.encodings = append(d.encodings, Encoding{Column: name, Missing: missing[name]})
+			d.Encodings = append(d.Encodings, tabular.Encoding{Column: name, Missing: missing[name]})
 		}
 	}
 	return d

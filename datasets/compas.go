@@ -4,6 +4,10 @@ import (
 	"context"
 	"math"
 	"path/filepath"
+
+	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
+	"ppal/internal/loader"
 )
 
 // compas describes COMPAS: defendants of Broward County and whether they were charged again within
@@ -27,24 +31,24 @@ func compas() Dataset {
 			URLs:   []string{"https://raw.githubusercontent.com/propublica/compas-analysis/master/compas-scores-two-years.csv"},
 		}},
 	}
-	d.table = func(_ context.Context, dir string, opts TableOptions) (*source, error) {
+	d.table = func(_ context.Context, dir string, opts tabular.TableOptions) (*loader.Source, error) {
 		s, err := readCompas(filepath.Join(dir, filepath.FromSlash(d.Files[0].Path)), opts.Attributes)
 		if err != nil {
 			return nil, err
 		}
-		return compasDesign().table(s, opts)
+		return compasDesign().Table(s, opts)
 	}
 	return d
 }
 
 var compasClasses = []string{"two_year_recid=0", "two_year_recid=1"}
 
-func compasDesign() *design {
-	return &design{
-		layout: Layout{Separator: ",", Repeated: []string{"decile_score", "priors_count"}},
-		label:  "two_year_recid", positive: "1", classes: compasClasses,
-		groups: []string{"race=African-American"},
-		encodings: []Encoding{
+func compasDesign() *loader.Design {
+	return &loader.Design{
+		Layout: tabular.Layout{Separator: ",", Repeated: []string{"decile_score", "priors_count"}},
+		Label:  "two_year_recid", Positive: "1", Classes: compasClasses,
+		Groups: []string{"race=African-American"},
+		Encodings: []tabular.Encoding{
 			{Column: "sex", Categories: []string{"Female", "Male"}, Levels: []string{"Male"}},
 			{Column: "age"},
 			{Column: "age_cat", Categories: []string{"Less than 25", "25 - 45", "Greater than 45"}},
@@ -62,31 +66,31 @@ func compasDesign() *design {
 // The arrest is within 30 days of the screening, so that the arrest is probably the reason for the
 // screening. The defendant has a record (is_recid is not -1). The charge is not an ordinary traffic
 // offence (O). The defendant has a score.
-var compasFilter = []columnSpec{
-	{name: "days_b_screening_arrest", numeric: true, missing: true},
-	{name: "is_recid", categories: []string{"-1", "0", "1"}},
-	{name: "score_text", categories: []string{"Low", "Medium", "High", "N/A"}},
+var compasFilter = []columnar.ColumnSpec{
+	{Name: "days_b_screening_arrest", Numeric: true, Missing: true},
+	{Name: "is_recid", Categories: []string{"-1", "0", "1"}},
+	{Name: "score_text", Categories: []string{"Low", "Medium", "High", "N/A"}},
 }
 
 // readCompas reads the columns of the features and of the attributes. It keeps the rows that pass
 // the filter. The header repeats two names; their columns are equal.
-func readCompas(path string, attributes []string) (*sheet, error) {
+func readCompas(path string, attributes []string) (*columnar.Sheet, error) {
 	design := compasDesign()
-	columns := append(design.specs(), columnSpec{name: design.label, categories: []string{"0", "1"}})
+	columns := append(design.Specs(), columnar.ColumnSpec{Name: design.Label, Categories: []string{"0", "1"}})
 	for i := range columns {
-		if columns[i].name == "c_charge_degree" {
-			columns[i].categories = append(columns[i].categories, "O")
+		if columns[i].Name == "c_charge_degree" {
+			columns[i].Categories = append(columns[i].Categories, "O")
 		}
 	}
-	s, err := readSheetFile(path, &schema{
-		layout: design.layout, absent: []string{""}, columns: append(columns, compasFilter...), attributes: attributes,
+	s, err := columnar.ReadSheetFile(path, &columnar.Schema{
+		Layout: design.Layout, Absent: []string{""}, Columns: append(columns, compasFilter...), Attributes: attributes,
 	})
 	if err != nil {
 		return nil, err
 	}
-	days, charge := s.column("days_b_screening_arrest"), s.column("c_charge_degree")
-	recorded, score := s.column("is_recid"), s.column("score_text")
-	return s.filter(func(i int) bool {
-		return math.Abs(days.numbers[i]) <= 30 && recorded.text(i) != "-1" && charge.text(i) != "O" && score.text(i) != "N/A"
+	days, charge := s.Column("days_b_screening_arrest"), s.Column("c_charge_degree")
+	recorded, score := s.Column("is_recid"), s.Column("score_text")
+	return s.Filter(func(i int) bool {
+		return math.Abs(days.Numbers[i]) <= 30 && recorded.Text(i) != "-1" && charge.Text(i) != "O" && score.Text(i) != "N/A"
 	}), nil
 }

@@ -6,29 +6,34 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
+	"ppal/internal/datatest"
 )
 
 // citizens returns a sheet with a column of each kind and a column with an operator in its name.
-func citizens() *sheet {
-	return &sheet{name: "file", rows: 6, columns: []*column{
-		{name: "age", numbers: []float64{20, 25, 40, 60, 59, 25}},
-		{name: "race", codes: []int32{0, 2, 0, 2, 0, 2}, values: []string{"A", "none", "B C"}},
-		{name: "a<b", numbers: []float64{0, 1, 0, 1, 1, 0}},
-		{name: "gap", numbers: []float64{0, math.NaN(), 0, 1, 1, 0}},
+func citizens() *columnar.Sheet {
+	return &columnar.Sheet{Name: "file", Rows: 6, Columns: []*columnar.Column{
+		{Name: "age", Numbers: []float64{20, 25, 40, 60, 59, 25}},
+		{Name: "race", Codes: []int32{0, 2, 0, 2, 0, 2}, Values: []string{"A", "none", "B C"}},
+		{Name: "a<b", Numbers: []float64{0, 1, 0, 1, 1, 0}},
+		{Name: "gap", Numbers: []float64{0, math.NaN(), 0, 1, 1, 0}},
 	}}
 }
 
-func conditionGroups(texts ...string) ([]Group, error) {
+func conditionGroups(texts ...string) ([]tabular.Group, error) {
 	s := citizens()
-	var conditions []condition
+	var conditions []columnar.Condition
 	for _, text := range texts {
-		c, err := parseCondition(text, s.names())
+		c, err := columnar.ParseCondition(text, s.Names())
 		if err != nil {
 			return nil, err
 		}
 		conditions = append(conditions, c)
 	}
-	return groupsBy(s, conditions)
+	return columnar.GroupsBy(s, conditions)
 }
 
 // The name of a column in a condition may be in quotes.
@@ -37,13 +42,13 @@ func TestQuotedColumns(t *testing.T) {
 	for text, want := range map[string]string{
 		`"age, years"<30`: "age, years", `"age, years"`: "age, years", `20<="age, years"<30`: "age, years", `"a""b"=1`: `a"b`, `"a<b">=1`: "a<b", `age="30"`: "age",
 	} {
-		c, err := parseCondition(text, columns)
-		if err != nil || c.column != want || c.text != text {
-			t.Errorf("%s: column %q, text %q, %v", text, c.column, c.text, err)
+		c, err := columnar.ParseCondition(text, columns)
+		if err != nil || c.Column != want || c.Text != text {
+			t.Errorf("%s: column %q, text %q, %v", text, c.Column, c.Text, err)
 		}
 	}
-	if c, _ := parseCondition(`age="30"`, columns); c.value != `"30"` {
-		t.Errorf("a value with quotes is %q", c.value)
+	if c, _ := columnar.ParseCondition(`age="30"`, columns); c.Value != `"30"` {
+		t.Errorf("a value with quotes is %q", c.Value)
 	}
 }
 
@@ -53,7 +58,7 @@ func TestComparison(t *testing.T) {
 		"age<45": true, "age, years >= 4.5": true, "25<=age<60": true, "x>-1": true, "<=50K": false, ">50K": false, "Female": false, "sex=F": false,
 		"pay!=3": false, "income>=high": false, "45": false, "<45": false, "": false, "25<=age": false,
 	} {
-		if Comparison(text) != want {
+		if columnar.Comparison(text) != want {
 			t.Errorf("%q is a comparison: %t", text, !want)
 		}
 	}
@@ -62,21 +67,21 @@ func TestComparison(t *testing.T) {
 func TestConditions(t *testing.T) {
 	for _, tc := range []struct {
 		texts []string
-		want  []Group
+		want  []tabular.Group
 	}{
-		{[]string{"age<25"}, []Group{{Name: "age<25", Rows: []int{0}}, {Name: theRest, Rows: []int{1, 2, 3, 4, 5}}}},
-		{[]string{"age <= 25"}, []Group{{Name: "age <= 25", Rows: []int{0, 1, 5}}, {Name: theRest, Rows: []int{2, 3, 4}}}},
-		{[]string{"age>25"}, []Group{{Name: "age>25", Rows: []int{2, 3, 4}}, {Name: theRest, Rows: []int{0, 1, 5}}}},
-		{[]string{"age>=25"}, []Group{{Name: "age>=25", Rows: []int{1, 2, 3, 4, 5}}, {Name: theRest, Rows: []int{0}}}},
-		{[]string{"25<=age<60"}, []Group{{Name: "25<=age<60", Rows: []int{1, 2, 4, 5}}, {Name: theRest, Rows: []int{0, 3}}}},
-		{[]string{"25<age<=60"}, []Group{{Name: "25<age<=60", Rows: []int{2, 3, 4}}, {Name: theRest, Rows: []int{0, 1, 5}}}},
-		{[]string{"25<age"}, []Group{{Name: "25<age", Rows: []int{2, 3, 4}}, {Name: theRest, Rows: []int{0, 1, 5}}}},
-		{[]string{"age=25.0"}, []Group{{Name: "age=25.0", Rows: []int{1, 5}}, {Name: theRest, Rows: []int{0, 2, 3, 4}}}},
-		{[]string{"race=B C"}, []Group{{Name: "race=B C", Rows: []int{1, 3, 5}}, {Name: theRest, Rows: []int{0, 2, 4}}}},
-		{[]string{"race"}, []Group{{Name: "race=A", Rows: []int{0, 2, 4}}, {Name: "race=B C", Rows: []int{1, 3, 5}}}},
-		{[]string{"a<b"}, []Group{{Name: "a<b=0", Rows: []int{0, 2, 5}}, {Name: "a<b=1", Rows: []int{1, 3, 4}}}},
-		{[]string{"race=A", "age>=59"}, []Group{{Name: "race=A", Rows: []int{0, 2, 4}}, {Name: "age>=59", Rows: []int{3, 4}}}},
-		{[]string{"age<0"}, []Group{{Name: "age<0", Rows: nil}, {Name: theRest, Rows: []int{0, 1, 2, 3, 4, 5}}}},
+		{[]string{"age<25"}, []tabular.Group{{Name: "age<25", Rows: []int{0}}, {Name: columnar.TheRest, Rows: []int{1, 2, 3, 4, 5}}}},
+		{[]string{"age <= 25"}, []tabular.Group{{Name: "age <= 25", Rows: []int{0, 1, 5}}, {Name: columnar.TheRest, Rows: []int{2, 3, 4}}}},
+		{[]string{"age>25"}, []tabular.Group{{Name: "age>25", Rows: []int{2, 3, 4}}, {Name: columnar.TheRest, Rows: []int{0, 1, 5}}}},
+		{[]string{"age>=25"}, []tabular.Group{{Name: "age>=25", Rows: []int{1, 2, 3, 4, 5}}, {Name: columnar.TheRest, Rows: []int{0}}}},
+		{[]string{"25<=age<60"}, []tabular.Group{{Name: "25<=age<60", Rows: []int{1, 2, 4, 5}}, {Name: columnar.TheRest, Rows: []int{0, 3}}}},
+		{[]string{"25<age<=60"}, []tabular.Group{{Name: "25<age<=60", Rows: []int{2, 3, 4}}, {Name: columnar.TheRest, Rows: []int{0, 1, 5}}}},
+		{[]string{"25<age"}, []tabular.Group{{Name: "25<age", Rows: []int{2, 3, 4}}, {Name: columnar.TheRest, Rows: []int{0, 1, 5}}}},
+		{[]string{"age=25.0"}, []tabular.Group{{Name: "age=25.0", Rows: []int{1, 5}}, {Name: columnar.TheRest, Rows: []int{0, 2, 3, 4}}}},
+		{[]string{"race=B C"}, []tabular.Group{{Name: "race=B C", Rows: []int{1, 3, 5}}, {Name: columnar.TheRest, Rows: []int{0, 2, 4}}}},
+		{[]string{"race"}, []tabular.Group{{Name: "race=A", Rows: []int{0, 2, 4}}, {Name: "race=B C", Rows: []int{1, 3, 5}}}},
+		{[]string{"a<b"}, []tabular.Group{{Name: "a<b=0", Rows: []int{0, 2, 5}}, {Name: "a<b=1", Rows: []int{1, 3, 4}}}},
+		{[]string{"race=A", "age>=59"}, []tabular.Group{{Name: "race=A", Rows: []int{0, 2, 4}}, {Name: "age>=59", Rows: []int{3, 4}}}},
+		{[]string{"age<0"}, []tabular.Group{{Name: "age<0", Rows: nil}, {Name: columnar.TheRest, Rows: []int{0, 1, 2, 3, 4, 5}}}},
 	} {
 		t.Run(tc.texts[0], func(t *testing.T) {
 			got, err := conditionGroups(tc.texts...)
@@ -109,29 +114,29 @@ func TestConditionErrors(t *testing.T) {
 			if err == nil {
 				t.Fatal("no error")
 			}
-			checkError(t, fmt.Errorf("datasets: %w", err), ErrGroup, tc.want)
+			datatest.CheckError(t, fmt.Errorf("datasets: %w", err), dataerr.ErrGroup, tc.want)
 		})
 	}
 }
 
 // TestConditionManyValues checks that a column with too many values cannot make groups by value.
 func TestConditionManyValues(t *testing.T) {
-	s := &sheet{rows: maxGroups + 1}
-	c := &column{name: "x"}
-	for i := range s.rows {
-		c.numbers = append(c.numbers, float64(i))
+	s := &columnar.Sheet{Rows: columnar.MaxGroups + 1}
+	c := &columnar.Column{Name: "x"}
+	for i := range s.Rows {
+		c.Numbers = append(c.Numbers, float64(i))
 	}
-	s.columns = append(s.columns, c)
-	_, err := groupsBy(s, []condition{{column: "x", each: true}})
-	checkError(t, fmt.Errorf("datasets: %w", err), ErrGroup, `"x": it has 101 values, want a condition, as in x=VALUE or x<NUMBER`)
+	s.Columns = append(s.Columns, c)
+	_, err := columnar.GroupsBy(s, []columnar.Condition{{Column: "x", Each: true}})
+	datatest.CheckError(t, fmt.Errorf("datasets: %w", err), dataerr.ErrGroup, `"x": it has 101 values, want a condition, as in x=VALUE or x<NUMBER`)
 }
 
 // described gives each group without conditions the condition of its name. The rest has no
 // condition.
-func described(groups []Group) []Group {
+func described(groups []tabular.Group) []tabular.Group {
 	for k, g := range groups {
 		switch {
-		case g.Name == theRest:
+		case g.Name == columnar.TheRest:
 			groups[k].Conditions = []string{}
 		case g.Conditions == nil:
 			groups[k].Conditions = []string{g.Name}

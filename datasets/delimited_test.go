@@ -5,11 +5,16 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
+	"ppal/internal/datatest"
+	"ppal/internal/recordio"
 )
 
 // layoutOf returns a layout with a separator, 0 to detect it, and with names of the columns.
-func layoutOf(separator rune, header []string) Layout {
-	l := Layout{Header: header}
+func layoutOf(separator rune, header []string) tabular.Layout {
+	l := tabular.Layout{Header: header}
 	if separator != 0 {
 		l.Separator = string(separator)
 	}
@@ -18,11 +23,11 @@ func layoutOf(separator rune, header []string) Layout {
 
 // allRecords reads all records of a text, the header first.
 func allRecords(text string, separator rune, header []string) ([][]string, error) {
-	d, err := newDelimited(strings.NewReader(text), "file", layoutOf(separator, header))
+	d, err := recordio.NewDelimited(strings.NewReader(text), "file", layoutOf(separator, header))
 	if err != nil {
 		return nil, err
 	}
-	out := [][]string{d.header}
+	out := [][]string{d.Header}
 	err = eachRow(d, func(row []string) error {
 		out = append(out, row)
 		return nil
@@ -34,14 +39,14 @@ func allRecords(text string, separator rune, header []string) ([][]string, error
 }
 
 // eachRow calls visit for each row of a text.
-func eachRow(d *delimited, visit func(row []string) error) error {
-	fields := d.reader(len(d.header))
+func eachRow(d *recordio.Delimited, visit func(row []string) error) error {
+	fields := d.Reader(len(d.Header))
 	for {
-		c, err := d.next(nil)
+		c, err := d.Next(nil)
 		if err == nil {
-			err = fields.each(c, func() error {
+			err = fields.Each(c, func() error {
 				var row []string
-				for _, field := range fields.fields {
+				for _, field := range fields.Fields {
 					row = append(row, string(field))
 				}
 				return visit(row)
@@ -67,10 +72,10 @@ func TestSniffSeparator(t *testing.T) {
 	}{
 		"cut beginning": {long, ';'},
 		// the second record is whole and the third is cut, so the second counts
-		"cut in the third record": {"a,b;c\n1,2,3;" + strings.Repeat("4", sniffBytes/2) + "\n" + strings.Repeat("x", sniffBytes), ';'},
+		"cut in the third record": {"a,b;c\n1,2,3;" + strings.Repeat("4", recordio.SniffBytes/2) + "\n" + strings.Repeat("x", recordio.SniffBytes), ';'},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := sniffSeparator([]byte(tc.text[:min(len(tc.text), sniffBytes)]), Layout{}); got != tc.want {
+			if got := recordio.SniffSeparator([]byte(tc.text[:min(len(tc.text), recordio.SniffBytes)]), tabular.Layout{}); got != tc.want {
 				t.Errorf("%q, want %q", got, tc.want)
 			}
 		})
@@ -78,10 +83,10 @@ func TestSniffSeparator(t *testing.T) {
 }
 
 func TestDelimitedErrors(t *testing.T) {
-	whole := string(gzipped([]byte("a,b\n" + strings.Repeat("1,2\n", 100))))
+	whole := string(datatest.Gzipped([]byte("a,b\n" + strings.Repeat("1,2\n", 100))))
 	_, err := allRecords(whole[:len(whole)-9], 0, nil)
-	checkError(t, err, ErrTruncated, "the file ends too early")
+	datatest.CheckError(t, err, dataerr.ErrTruncated, "the file ends too early")
 	// An error of reading counts even if the next call of Read succeeds.
-	_, err = newDelimited(iotest.TimeoutReader(strings.NewReader("a,b\n1,2\n")), "file", Layout{})
-	checkError(t, err, iotest.ErrTimeout, "file: byte 8: timeout")
+	_, err = recordio.NewDelimited(iotest.TimeoutReader(strings.NewReader("a,b\n1,2\n")), "file", tabular.Layout{})
+	datatest.CheckError(t, err, iotest.ErrTimeout, "file: byte 8: timeout")
 }

@@ -10,7 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/datasets/dataerr"
 	"ppal/datasets/matrix"
+	"ppal/datasets/picture"
+	"ppal/datasets/tabular"
 	"ppal/internal/racing"
 )
 
@@ -39,7 +42,7 @@ func checkDivision(t *testing.T, dir, dataset string) {
 		t.Fatal(err)
 	}
 	classes := []int{2, 0, 3}
-	whole, err := Select(set, classes, 0)
+	whole, err := picture.Select(set, classes, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,12 +50,12 @@ func checkDivision(t *testing.T, dir, dataset string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := c.Divide(Split{Train: 70, Validation: 30}, 5)
+	d, err := c.Divide(tabular.Split{Train: 70, Validation: 30}, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cols := set.Pixels.Cols
-	train, validation := matrix.NewBytes(d.Train.Rows(), cols, PixelScale), matrix.NewBytes(d.Validation.Rows(), cols, PixelScale)
+	train, validation := matrix.NewBytes(d.Train.Rows(), cols, picture.PixelScale), matrix.NewBytes(d.Validation.Rows(), cols, picture.PixelScale)
 	if err := d.Read(train, validation); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +89,7 @@ func checkDivision(t *testing.T, dir, dataset string) {
 }
 
 // ofClass returns the pixels of each row of a class as text.
-func ofClass(x *matrix.Bytes, s *Selection, k int) []string {
+func ofClass(x *matrix.Bytes, s *picture.Selection, k int) []string {
 	var rows []string
 	for i := s.Offsets[k]; i < s.Offsets[k+1]; i++ {
 		rows = append(rows, string(x.Data[i*x.Cols:(i+1)*x.Cols]))
@@ -102,7 +105,7 @@ func TestDivisionSeed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	divide := func(s Split, seed uint64) *Division {
+	divide := func(s tabular.Split, seed uint64) *picture.Division {
 		c, err := open.Choose([]int{0, 1}, 50)
 		if err != nil {
 			t.Fatal(err)
@@ -113,14 +116,14 @@ func TestDivisionSeed(t *testing.T) {
 		}
 		return d
 	}
-	a, b, other := divide(Split{80, 20, 0}, 1), divide(Split{80, 20, 0}, 1), divide(Split{80, 20, 0}, 2)
-	if !slices.Equal(a.places, b.places) {
+	a, b, other := divide(tabular.Split{Train: 80, Validation: 20, Test: 0}, 1), divide(tabular.Split{Train: 80, Validation: 20, Test: 0}, 1), divide(tabular.Split{Train: 80, Validation: 20, Test: 0}, 2)
+	if !slices.Equal(a.Places, b.Places) {
 		t.Error("the same seed divides in two ways")
 	}
-	if slices.Equal(a.places, other.places) {
+	if slices.Equal(a.Places, other.Places) {
 		t.Error("two seeds divide in the same way")
 	}
-	if whole := divide(Split{Train: 100}, 1); whole.Train.Rows() != 100 || whole.Validation.Rows() != 0 {
+	if whole := divide(tabular.Split{Train: 100}, 1); whole.Train.Rows() != 100 || whole.Validation.Rows() != 0 {
 		t.Errorf("100/0/0 divides into %d and %d rows", whole.Train.Rows(), whole.Validation.Rows())
 	}
 }
@@ -132,20 +135,20 @@ func TestDivisionErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		split   Split
+		split   tabular.Split
 		rows    int
 		message string
 	}{
-		{Split{80, 10, 10}, 0, "images have test rows of their own"},
-		{Split{80, 10, 0}, 0, "must add up to 100"},
-		{Split{0, 100, 0}, 0, "there must be training rows"},
-		{Split{99, 1, 0}, 3, "has no validation rows left"},
+		{tabular.Split{Train: 80, Validation: 10, Test: 10}, 0, "images have test rows of their own"},
+		{tabular.Split{Train: 80, Validation: 10, Test: 0}, 0, "must add up to 100"},
+		{tabular.Split{Train: 0, Validation: 100, Test: 0}, 0, "there must be training rows"},
+		{tabular.Split{Train: 99, Validation: 1, Test: 0}, 3, "has no validation rows left"},
 	} {
 		choice, err := open.Choose([]int{0, 1}, c.rows)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := choice.Divide(c.split, 1); !errors.Is(err, ErrSplit) || !strings.Contains(err.Error(), c.message) {
+		if _, err := choice.Divide(c.split, 1); !errors.Is(err, dataerr.ErrSplit) || !strings.Contains(err.Error(), c.message) {
 			t.Errorf("%v: %v, want %q", c.split, err, c.message)
 		}
 	}

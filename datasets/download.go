@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"ppal/datasets/dataerr"
 )
 
 // maxBackoff is the largest pause between attempts, as a multiple of the first pause.
@@ -108,7 +110,7 @@ func download(ctx context.Context, url, part string, file File, opts FetchOption
 		}
 		var final refusal
 		switch {
-		case errors.Is(err, ErrChecksum):
+		case errors.Is(err, dataerr.ErrChecksum):
 			return err
 		case ctx.Err() != nil || errors.As(err, &final):
 			return fmt.Errorf("datasets: %s: %w", shown(url), err)
@@ -125,7 +127,7 @@ func download(ctx context.Context, url, part string, file File, opts FetchOption
 		}
 		if failed >= attempts {
 			return fmt.Errorf("datasets: %s: %w after %d of %s bytes: %w; repeat the command to continue, or use another mirror (%s)",
-				shown(url), ErrDownload, t.have, t.expected(), err, EnvMirror)
+				shown(url), dataerr.ErrDownload, t.have, t.expected(), err, EnvMirror)
 		}
 		opts.Log.Info("transfer failed, trying again", "url", shown(url), "bytes", t.have, "pause", wait, "error", err)
 		if err := sleep(ctx, wait); err != nil {
@@ -167,7 +169,7 @@ func (t *transfer) run(ctx context.Context) error {
 
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, t.url, nil)
 	if err != nil {
-		return refusal{fmt.Errorf("%w: %w", ErrDownload, err)}
+		return refusal{fmt.Errorf("%w: %w", dataerr.ErrDownload, err)}
 	}
 	// Automatic decompression would hide the bytes that the checksum covers.
 	request.Header.Set("Accept-Encoding", "identity")
@@ -195,7 +197,7 @@ func (t *transfer) run(ctx context.Context) error {
 			stalled.Reset(t.opts.Stall)
 		}
 		if most := t.most(); t.have+int64(n) > most {
-			return fmt.Errorf("%w: expected %d bytes, got more", ErrChecksum, most)
+			return fmt.Errorf("%w: expected %d bytes, got more", dataerr.ErrChecksum, most)
 		}
 		if _, err := t.f.Write(buf[:n]); err != nil {
 			return refusal{err}
@@ -246,13 +248,13 @@ func (t *transfer) accept(response *http.Response) error {
 		case n < 0 || n == t.file.Size:
 			return t.restart()
 		}
-		return refusal{fmt.Errorf("%w: expected %s bytes, the server states %d; use another mirror (%s)", ErrDownload, want, n, EnvMirror)}
+		return refusal{fmt.Errorf("%w: expected %s bytes, the server states %d; use another mirror (%s)", dataerr.ErrDownload, want, n, EnvMirror)}
 	case code == http.StatusRequestedRangeNotSatisfiable:
 		return t.startOver(answered(code))
 	case code >= 500, code == http.StatusTooManyRequests, code == http.StatusRequestTimeout:
 		return busy{answered(code), retryAfter(response.Header.Get("Retry-After"), time.Now())}
 	}
-	return refusal{fmt.Errorf("%w: %w; use another mirror (%s)", ErrDownload, answered(response.StatusCode), EnvMirror)}
+	return refusal{fmt.Errorf("%w: %w; use another mirror (%s)", dataerr.ErrDownload, answered(response.StatusCode), EnvMirror)}
 }
 
 // answered is the error of a status. It has the standard text, because a server can put control
@@ -306,7 +308,7 @@ func refused(err error) error {
 	}
 	var host *net.DNSError
 	if errors.Is(err, errRedirect) || errors.As(err, &host) && host.IsNotFound {
-		return refusal{fmt.Errorf("%w: %w; use another mirror (%s)", ErrDownload, err, EnvMirror)}
+		return refusal{fmt.Errorf("%w: %w; use another mirror (%s)", dataerr.ErrDownload, err, EnvMirror)}
 	}
 	return err
 }

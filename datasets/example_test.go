@@ -5,6 +5,8 @@ import (
 
 	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/datasets/picture"
+	"ppal/datasets/tabular"
 )
 
 // Two classes of the built-in set, 100 rows of each, standardised without a
@@ -15,7 +17,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	sel, err := datasets.Select(train, []int{3, 0}, 100)
+	sel, err := picture.Select(train, []int{3, 0}, 100)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -30,7 +32,7 @@ func Example() {
 
 // Load a synthetic table, which needs no files, and print the size of each group in each part.
 func ExampleLoadTable() {
-	tables, err := datasets.LoadTable("", "synthetic-compas", datasets.TableOptions{Seed: 1, DropSensitive: true})
+	tables, err := datasets.LoadTable("", "synthetic-compas", tabular.TableOptions{Seed: 1, DropSensitive: true})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -2,6 +2,8 @@ package datasets
 
 import (
 	"path/filepath"
+
+	"ppal/datasets/picture"
 )
 
 // fashionMNIST describes Fashion-MNIST: 60,000 + 10,000 images of clothes, 28 x 28 grey pixels, ten
@@ -17,7 +19,7 @@ func fashionMNIST() Dataset {
 		Description: "clothes, 60,000 training and 10,000 test images",
 		Classes: []string{"T-shirt/top", "trouser", "pullover", "dress", "coat",
 			"sandal", "shirt", "sneaker", "bag", "ankle boot"},
-		Shape: Shape{Height: 28, Width: 28, Channels: 1},
+		Shape: picture.Shape{Height: 28, Width: 28, Channels: 1},
 		Files: []File{
 			file("train-images-idx3-ubyte.gz", 26421880, "8d4fb7e6c68d591d4c3dfef9ec88bf0d",
 				"3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84"),
@@ -29,7 +31,7 @@ func fashionMNIST() Dataset {
 				"67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"),
 		},
 	}
-	d.images = func(dir string, _ uint64) (train, test *Pictures, err error) {
+	d.images = func(dir string, _ uint64) (train, test *picture.Pictures, err error) {
 		if train, err = d.pair(dir, d.Files[0], d.Files[1]); err != nil {
 			return nil, nil, err
 		}
@@ -40,7 +42,7 @@ func fashionMNIST() Dataset {
 }
 
 // FashionMNISTTraining reads only the training images of Fashion-MNIST.
-func FashionMNISTTraining(dir string) (*Images, error) {
+func FashionMNISTTraining(dir string) (*picture.Images, error) {
 	d := fashionMNIST()
 	p, err := d.pair(dir, d.Files[0], d.Files[1])
 	if err != nil {
@@ -50,6 +52,6 @@ func FashionMNISTTraining(dir string) (*Images, error) {
 }
 
 // pair opens a file of images and the file of their labels.
-func (d Dataset) pair(dir string, images, labels File) (*Pictures, error) {
+func (d Dataset) pair(dir string, images, labels File) (*picture.Pictures, error) {
 	return openIDXPair(filepath.Join(dir, filepath.FromSlash(images.Path)), filepath.Join(dir, filepath.FromSlash(labels.Path)), d)
 }

@@ -16,8 +16,10 @@ import (
 	"path/filepath"
 	"time"
 
+	"ppal/datasets/dataerr"
 	"ppal/internal/atomicfile"
 	"ppal/internal/dirlock"
+	"ppal/internal/inputfile"
 )
 
 // FetchOptions configures a download. The zero value is ready to use.
@@ -87,11 +89,11 @@ func Fetch(ctx context.Context, dir, name string, opts FetchOptions) error {
 		return err
 	}
 	if d.Own {
-		return fmt.Errorf("datasets: %w: %s is your own file: there is nothing to download", ErrOption, name)
+		return fmt.Errorf("datasets: %w: %s is your own file: there is nothing to download", dataerr.ErrOption, name)
 	}
 	for _, base := range opts.Mirrors {
 		if u, err := url.Parse(base); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return fmt.Errorf("datasets: %w %q; want an http or https URL with a host", ErrMirror, shown(base))
+			return fmt.Errorf("datasets: %w %q; want an http or https URL with a host", dataerr.ErrMirror, shown(base))
 		}
 	}
 	return fetchFiles(ctx, dir, d.Files, opts.withDefaults())
@@ -203,7 +205,7 @@ func fetchFrom(ctx context.Context, url, path string, file File, opts FetchOptio
 	info, err := os.Stat(part)
 	resumed := err == nil && info.Size() > 0
 	err = downloadChecked(ctx, url, part, file, opts)
-	if resumed && errors.Is(err, ErrChecksum) {
+	if resumed && errors.Is(err, dataerr.ErrChecksum) {
 		opts.Log.Warn("resumed download has the wrong checksum, starting again", "url", shown(url), "error", err)
 		err = downloadChecked(ctx, url, part, file, opts)
 	}
@@ -227,7 +229,7 @@ func downloadChecked(ctx context.Context, url, part string, file File, opts Fetc
 	if err == nil {
 		err = checkSums(ctx, part, file)
 	}
-	if !errors.Is(err, ErrChecksum) {
+	if !errors.Is(err, dataerr.ErrChecksum) {
 		return err
 	}
 	if rmErr := os.Remove(part); rmErr != nil {
@@ -263,13 +265,13 @@ func sumRegular(ctx context.Context, path string, as File) (sums, error) {
 
 // notRegular is the error of a path that is not a regular file.
 func notRegular(path string) error {
-	return &FileError{Path: path, Offset: -1, Err: fmt.Errorf("%w: it is not a regular file; remove it", ErrFormat)}
+	return &dataerr.FileError{Path: path, Offset: -1, Err: fmt.Errorf("%w: it is not a regular file; remove it", dataerr.ErrFormat)}
 }
 
 // sumFile reads a file once for its size and the checksums that matches compares with the
 // published file: the MD5 only if it is published.
 func sumFile(ctx context.Context, path string, as File) (sums, error) {
-	f, err := openInput(ctx, path)
+	f, err := inputfile.OpenInput(ctx, path)
 	if err != nil {
 		return sums{}, err
 	}
@@ -280,9 +282,9 @@ func sumFile(ctx context.Context, path string, as File) (sums, error) {
 		m = md5.New()
 		both = io.MultiWriter(m, s)
 	}
-	n, err := io.Copy(both, contextReader{ctx, f})
+	n, err := io.Copy(both, inputfile.ContextReader{Ctx: ctx, R: f})
 	if err != nil {
-		return sums{}, fileError(path, err)
+		return sums{}, inputfile.FileError(path, err)
 	}
 	found := sums{size: n, sha256: hex.EncodeToString(s.Sum(nil))}
 	if m != nil {
@@ -295,11 +297,11 @@ func sumFile(ctx context.Context, path string, as File) (sums, error) {
 func (s sums) matches(file File) error {
 	switch {
 	case s.size != file.Size:
-		return fmt.Errorf("%w: expected %d bytes, got %d", ErrChecksum, file.Size, s.size)
+		return fmt.Errorf("%w: expected %d bytes, got %d", dataerr.ErrChecksum, file.Size, s.size)
 	case s.md5 != file.MD5:
-		return fmt.Errorf("%w: expected md5 %s, got %s", ErrChecksum, file.MD5, s.md5)
+		return fmt.Errorf("%w: expected md5 %s, got %s", dataerr.ErrChecksum, file.MD5, s.md5)
 	case file.SHA256 != "" && s.sha256 != file.SHA256:
-		return fmt.Errorf("%w: expected sha256 %s, got %s", ErrChecksum, file.SHA256, s.sha256)
+		return fmt.Errorf("%w: expected sha256 %s, got %s", dataerr.ErrChecksum, file.SHA256, s.sha256)
 	}
 	return nil
 }

@@ -17,6 +17,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"ppal/datasets/dataerr"
+	"ppal/internal/datatest"
 )
 
 // The zero value has the documented defaults, and set fields stay.
@@ -48,7 +51,7 @@ func TestFetchDefaults(t *testing.T) {
 // A complete file needs no lock, and its progress is its size. Another process may hold the lock.
 func TestFetchPresentWhileLocked(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, "set/file.bin", fetchBody)
+	datatest.Write(t, dir, "set/file.bin", fetchBody)
 	lock, err := lockFolder(context.Background(), filepath.Join(dir, "set"), quick().Log)
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +75,7 @@ func TestFetchPresentWhileLocked(t *testing.T) {
 func TestFetchMirrorSchemes(t *testing.T) {
 	for _, base := range []string{"http://127.0.0.1:1", "https://127.0.0.1:1"} {
 		err := Fetch(context.Background(), t.TempDir(), "adult", FetchOptions{Mirrors: []string{base}, Attempts: 1})
-		checkError(t, err, ErrDownload, "connection refused")
+		datatest.CheckError(t, err, dataerr.ErrDownload, "connection refused")
 		if strings.Contains(err.Error(), "before") {
 			t.Errorf("one source is not the second: %v", err)
 		}

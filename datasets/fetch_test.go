@@ -22,6 +22,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets/dataerr"
+	"ppal/internal/datatest"
+	"ppal/internal/inputfile"
 )
 
 // fetchBody is the content of the file that the test servers publish.
@@ -128,7 +132,7 @@ func checkFetched(t *testing.T, dir string) {
 	if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, fetchBody) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
-	if exists(path + ".part") {
+	if inputfile.Exists(path + ".part") {
 		t.Error(".part is left")
 	}
 }
@@ -166,13 +170,13 @@ func resuming() []fetchCase {
 		{name: "part is wrong", part: wrong[len(wrong)-fetchPart:], handler: good, ranges: []string{"bytes=102400-", ""}, again: true},
 		{name: "breaks off midway", handler: breaking(fetchPart), ranges: []string{"", "bytes=102400-", "bytes=204800-"}},
 		{name: "breaks off at once", handler: breaking(0), ranges: []string{"", "", ""},
-			want: ErrDownload, text: "download failed after 0 of 307200 bytes: unexpected EOF; repeat the command", left: -1},
+			want: dataerr.ErrDownload, text: "download failed after 0 of 307200 bytes: unexpected EOF; repeat the command", left: -1},
 		{name: "ignores Range", part: fetchBody[:fetchPart], handler: func(w http.ResponseWriter, r *http.Request) { w.Write(fetchBody) },
 			ranges: []string{"bytes=102400-"}},
 		{name: "ignores Range and breaks off", handler: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", strconv.Itoa(len(fetchBody)))
 			w.Write(fetchBody[:fetchPart])
-		}, ranges: []string{"", "bytes=102400-", "bytes=102400-", "bytes=102400-"}, want: ErrDownload, text: "after 102400 of", left: fetchPart},
+		}, ranges: []string{"", "bytes=102400-", "bytes=102400-", "bytes=102400-"}, want: dataerr.ErrDownload, text: "after 102400 of", left: fetchPart},
 		{name: "resumes elsewhere", part: fetchBody[:fetchPart], handler: func(w http.ResponseWriter, r *http.Request) {
 			if rangeStart(r) > 0 {
 				w.Header().Set("Content-Range", "bytes 0-307199/307200")
@@ -197,39 +201,39 @@ func misled() []fetchCase {
 		{name: "announces too little", handler: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			w.Write(fetchBody[:1000])
-		}, ranges: []string{""}, want: ErrDownload, text: "expected 307200 bytes, the server states 1000", left: -1},
+		}, ranges: []string{""}, want: dataerr.ErrDownload, text: "expected 307200 bytes, the server states 1000", left: -1},
 		{name: "announces nothing", handler: func(http.ResponseWriter, *http.Request) {}, ranges: []string{""},
-			want: ErrDownload, text: "the server states 0", left: -1},
+			want: dataerr.ErrDownload, text: "the server states 0", left: -1},
 		{name: "announces too much", part: fetchBody[:fetchPart], handler: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "400000")
 			w.Write(fetchBody)
-		}, ranges: []string{"bytes=102400-"}, want: ErrDownload, text: "the server states 400000", left: fetchPart},
+		}, ranges: []string{"bytes=102400-"}, want: dataerr.ErrDownload, text: "the server states 400000", left: fetchPart},
 		{name: "sends too much", handler: func(w http.ResponseWriter, r *http.Request) {
 			w.(http.Flusher).Flush() // the response has no Content-Length
 			w.Write(fetchBody)
 			w.Write(fetchBody)
-		}, ranges: []string{""}, want: ErrChecksum,
+		}, ranges: []string{""}, want: dataerr.ErrChecksum,
 			text: "checksum mismatch: expected 307200 bytes, got more; the download was deleted", left: -1},
 		{name: "sends too little", handler: func(w http.ResponseWriter, r *http.Request) {
 			w.(http.Flusher).Flush()
 			w.Write(fetchBody[:1000])
-		}, ranges: []string{"", "bytes=1000-", "bytes=1000-"}, want: ErrDownload, text: "after 1000 of 307200", left: 1000},
+		}, ranges: []string{"", "bytes=1000-", "bytes=1000-"}, want: dataerr.ErrDownload, text: "after 1000 of 307200", left: 1000},
 		{name: "sends a byte for each request", handler: breaking(1), ranges: []string{"", "bytes=1-", "bytes=2-"},
-			want: ErrDownload, text: "after 3 of 307200", left: 3},
+			want: dataerr.ErrDownload, text: "after 3 of 307200", left: 3},
 		{name: "wrong bytes", handler: func(w http.ResponseWriter, r *http.Request) { w.Write(wrong) },
-			ranges: []string{""}, want: ErrChecksum, text: "checksum mismatch: expected md5 " + published().MD5 + ", got ", left: -1},
+			ranges: []string{""}, want: dataerr.ErrChecksum, text: "checksum mismatch: expected md5 " + published().MD5 + ", got ", left: -1},
 		{name: "wrong bytes after resuming", part: wrong[:fetchPart], handler: func(w http.ResponseWriter, r *http.Request) {
 			http.ServeContent(w, r, "file.bin", time.Time{}, bytes.NewReader(wrong))
-		}, ranges: []string{"bytes=102400-", ""}, want: ErrChecksum, text: "checksum mismatch", left: -1, again: true},
+		}, ranges: []string{"bytes=102400-", ""}, want: dataerr.ErrChecksum, text: "checksum mismatch", left: -1, again: true},
 		{name: "wrong bytes after an empty part", part: []byte{}, handler: func(w http.ResponseWriter, r *http.Request) { w.Write(wrong) },
-			ranges: []string{""}, want: ErrChecksum, text: "checksum mismatch", left: -1},
-		{name: "not found", handler: http.NotFound, ranges: []string{""}, want: ErrDownload, text: "server answers 404 Not Found", left: -1},
+			ranges: []string{""}, want: dataerr.ErrChecksum, text: "checksum mismatch", left: -1},
+		{name: "not found", handler: http.NotFound, ranges: []string{""}, want: dataerr.ErrDownload, text: "server answers 404 Not Found", left: -1},
 		{name: "redirects to a file", handler: http.RedirectHandler("file:///etc/passwd", http.StatusFound).ServeHTTP, ranges: []string{""},
-			want: ErrDownload, text: `redirect refused: to the scheme "file"`, left: -1},
+			want: dataerr.ErrDownload, text: `redirect refused: to the scheme "file"`, left: -1},
 		{name: "redirects for ever", handler: http.RedirectHandler("/again", http.StatusFound).ServeHTTP, ranges: slices.Repeat([]string{""}, maxRedirects),
-			want: ErrDownload, text: "redirect refused: more than 10 redirects", left: -1},
+			want: dataerr.ErrDownload, text: "redirect refused: more than 10 redirects", left: -1},
 		{name: "overloaded", handler: func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) },
-			ranges: slices.Repeat([]string{""}, 3+moreAttempts), want: ErrDownload, text: "server answers 503 Service Unavailable", left: -1},
+			ranges: slices.Repeat([]string{""}, 3+moreAttempts), want: dataerr.ErrDownload, text: "server answers 503 Service Unavailable", left: -1},
 	}
 }
 
@@ -244,7 +248,7 @@ func (test fetchCase) run(t *testing.T) {
 	dir := t.TempDir()
 	partPath := filepath.Join(dir, "set", "file.bin.part")
 	if test.part != nil {
-		write(t, dir, "set/file.bin.part", test.part)
+		datatest.Write(t, dir, "set/file.bin.part", test.part)
 	}
 	requests := &watched{}
 	var log strings.Builder
@@ -272,8 +276,8 @@ func (test fetchCase) run(t *testing.T) {
 		checkFetched(t, dir)
 		return
 	}
-	checkError(t, err, test.want, test.text)
-	if exists(filepath.Join(dir, "set", "file.bin")) {
+	datatest.CheckError(t, err, test.want, test.text)
+	if inputfile.Exists(filepath.Join(dir, "set", "file.bin")) {
 		t.Error("a file is in place")
 	}
 	left := -1
@@ -294,7 +298,7 @@ func TestFetchSeveralFiles(t *testing.T) {
 		f.Path = name
 		files = append(files, f)
 	}
-	write(t, dir, "set/b", fetchBody)
+	datatest.Write(t, dir, "set/b", fetchBody)
 	if err := fetchFiles(context.Background(), dir, files, quick()); err != nil || len(s.ranges) != 2 {
 		t.Errorf("%v after requests %q", err, s.ranges)
 	}
@@ -308,7 +312,7 @@ func TestFetchSeveralFiles(t *testing.T) {
 func TestFetchPresent(t *testing.T) {
 	s := newServer(t, good)
 	dir := t.TempDir()
-	path := write(t, dir, "set/file.bin", fetchBody)
+	path := datatest.Write(t, dir, "set/file.bin", fetchBody)
 	if err := fetchFiles(context.Background(), dir, []File{published(s.URL)}, quick()); err != nil || len(s.ranges) > 0 {
 		t.Errorf("%v after requests %q", err, s.ranges)
 	}
@@ -342,7 +346,7 @@ func TestFetchCancelLeavesPart(t *testing.T) {
 	}
 	opts.Log = slog.New(slog.NewTextHandler(onWrite(func(text string) { t.Errorf("a cancelled download says %s", text) }), nil))
 	err := fetchFiles(ctx, dir, []File{published(s.URL)}, opts)
-	checkError(t, err, context.Canceled, "repeat the command to continue")
+	datatest.CheckError(t, err, context.Canceled, "repeat the command to continue")
 	if info, err := os.Stat(filepath.Join(dir, "set", "file.bin.part")); err != nil || info.Size() != 100<<10 {
 		t.Fatalf("%v, %v", info, err)
 	}
@@ -363,7 +367,7 @@ func TestFetchStall(t *testing.T) {
 	opts := quick()
 	opts.Stall = 20 * time.Millisecond
 	err := fetchFiles(context.Background(), t.TempDir(), []File{published(s.URL)}, opts)
-	checkError(t, err, ErrDownload, "less than 20 bytes in 20ms")
+	datatest.CheckError(t, err, dataerr.ErrDownload, "less than 20 bytes in 20ms")
 	if len(s.ranges) != 3 {
 		t.Errorf("%d attempts", len(s.ranges))
 	}
@@ -395,14 +399,14 @@ func TestFetchSources(t *testing.T) {
 	})
 	t.Run("none", func(t *testing.T) {
 		err := fetchFiles(context.Background(), t.TempDir(), []File{published(gone.URL, gone.URL+"/other")}, quick())
-		checkError(t, err, ErrDownload, "; before: ")
+		datatest.CheckError(t, err, dataerr.ErrDownload, "; before: ")
 	})
 }
 
 func TestFetchProgress(t *testing.T) {
 	s := newServer(t, good)
 	dir := t.TempDir()
-	write(t, dir, "set/file.bin.part", fetchBody[:1000])
+	datatest.Write(t, dir, "set/file.bin.part", fetchBody[:1000])
 	var seen []int64
 	opts := quick()
 	opts.Progress = func(f File, done int64) {
@@ -427,7 +431,7 @@ func TestFetchByName(t *testing.T) {
 		t.Error(err)
 	}
 	err := Fetch(context.Background(), t.TempDir(), "nonsense", FetchOptions{})
-	checkError(t, err, ErrUnknownDataset, "nonsense")
+	datatest.CheckError(t, err, dataerr.ErrUnknownDataset, "nonsense")
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	err = Fetch(ctx, t.TempDir(), "cifar10", FetchOptions{})
@@ -441,8 +445,8 @@ func TestFetchRefusesMirrors(t *testing.T) {
 	for _, base := range []string{"ftp://example.org", "example.org/data", "/srv/data", "https://", "http://a b"} {
 		dir := filepath.Join(t.TempDir(), "data")
 		err := Fetch(context.Background(), dir, "fashion-mnist", FetchOptions{Mirrors: []string{"https://example.org", base}, Attempts: 1})
-		checkError(t, err, ErrMirror, base)
-		if exists(dir) {
+		datatest.CheckError(t, err, dataerr.ErrMirror, base)
+		if inputfile.Exists(dir) {
 			t.Errorf("%s: the directory was made", base)
 		}
 	}

@@ -17,7 +17,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
+	"ppal/internal/datatest"
+	"ppal/internal/loader"
 	"ppal/internal/racing"
+	"ppal/internal/recordio"
+	"ppal/internal/textvalue"
 )
 
 // FuzzFields checks that records are those of package encoding/csv, without the blanks around
@@ -37,28 +44,28 @@ func FuzzFields(f *testing.F) {
 		}
 		want := csv.NewReader(strings.NewReader(text))
 		want.Comma, want.TrimLeadingSpace = separator, separator != '\t'
-		got := newFieldReader("file", separator, 0)
-		got.reset(chunk{text: []byte(text), line: 1, last: true})
+		got := recordio.NewFieldReader("file", separator, 0)
+		got.Reset(recordio.Chunk{Text: []byte(text), Line: 1, Last: true})
 		for {
 			record, wantErr := want.Read()
-			err := got.next()
+			err := got.Next()
 			if wantErr != nil {
 				var at *csv.ParseError
 				if parse, ok := wantErr.(*csv.ParseError); ok {
 					at = parse
 				}
-				if (err == io.EOF) != (wantErr == io.EOF) || err == nil || at != nil && err.(*FileError).Line != at.StartLine {
+				if (err == io.EOF) != (wantErr == io.EOF) || err == nil || at != nil && err.(*dataerr.FileError).Line != at.StartLine {
 					t.Fatalf("%v, want %v", err, wantErr)
 				}
 				return
 			}
-			if err != nil || len(record) != len(got.fields) {
-				t.Fatalf("%d fields, %v, want %q", len(got.fields), err, record)
+			if err != nil || len(record) != len(got.Fields) {
+				t.Fatalf("%d fields, %v, want %q", len(got.Fields), err, record)
 			}
 			for i, field := range record {
 				line, _ := want.FieldPos(i)
-				if own, _ := got.position(i); string(got.fields[i]) != strings.TrimSpace(field) || own != line {
-					t.Fatalf("%q in line %d, want %q in line %d", got.fields[i], own, field, line)
+				if own, _ := got.Position(i); string(got.Fields[i]) != strings.TrimSpace(field) || own != line {
+					t.Fatalf("%q in line %d, want %q in line %d", got.Fields[i], own, field, line)
 				}
 			}
 		}
@@ -79,14 +86,14 @@ func TestNumberIsExact(t *testing.T) {
 	for _, text := range texts {
 		want, err := strconv.ParseFloat(text, 64)
 		finite := err == nil && !math.IsNaN(want) && !math.IsInf(want, 0)
-		if x, ok := number([]byte(text)); ok != finite || ok && math.Float64bits(x) != math.Float64bits(want) {
+		if x, ok := textvalue.Number([]byte(text)); ok != finite || ok && math.Float64bits(x) != math.Float64bits(want) {
 			t.Errorf("%s: %v, %v, want %v", text, x, ok, want)
 		}
 	}
 	for _, text := range []string{"", "-", "+", ".", "-.", "e5", ".e5", "1e", "inf", "+inf", "-inf", "NaN", "x", "1.2.3", "--1", "1 ",
 		"1_000", "1_0", "1_0.5", "1.0_5", "1e1_0", "-1_0", "0x1p4", "0X1P-2", "-0x1.8p1", "0x_1p4", "0b1", "0o7", "1e5_0", "123456789012345678901_0",
 		"Infinity", "-Infinity", "+INF", "nan", "-nan", "1e999", "1f", "1d", "\u0661"} {
-		if x, ok := number([]byte(text)); ok {
+		if x, ok := textvalue.Number([]byte(text)); ok {
 			t.Errorf("%q is %v", text, x)
 		}
 	}
@@ -96,14 +103,14 @@ func TestNumberIsExact(t *testing.T) {
 func TestProfilesJoin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	texts := []string{"1", "2", "3", "1.5", "1.234", "1,234", "1,5", "1.234,5", "1,234.5", "1 234", "inf", "1e999", "a", "b", "", "NA", "2020-01-02", "3/4/2020"}
-	absent := newTextSet(absentTexts)
-	records := newFieldReader("file", ',', 1)
-	profileOf := func(from, to int, values []string, onlyCategories, full bool) *profile {
-		p := newProfile(onlyCategories)
-		p.full = full
+	absent := columnar.NewTextSet(loader.AbsentTexts)
+	records := recordio.NewFieldReader("file", ',', 1)
+	profileOf := func(from, to int, values []string, onlyCategories, full bool) *columnar.Profile {
+		p := columnar.NewProfile(onlyCategories)
+		p.Full = full
 		for i := from; i < to; i++ {
-			records.fields, records.record = append(records.fields[:0], []byte(values[i])), i+2
-			p.add(records, 0, absent)
+			records.Fields, records.Record = append(records.Fields[:0], []byte(values[i])), i+2
+			p.Add(records, 0, absent)
 		}
 		return p
 	}
@@ -117,29 +124,29 @@ func TestProfilesJoin(t *testing.T) {
 			}
 		}
 		if round%500 == 0 {
-			for i := range maxCategories + 200 {
+			for i := range columnar.MaxCategories + 200 {
 				values = append(values, "v"+strconv.Itoa(i))
 			}
 		}
 		onlyCategories := rng.IntN(4) == 0
 		want := profileOf(0, len(values), values, onlyCategories, false)
-		joined := newProfile(onlyCategories)
+		joined := columnar.NewProfile(onlyCategories)
 		for from := 0; from < len(values); {
 			to := min(from+rng.IntN(4)*(1+len(values)/50), len(values))
-			joined.join(profileOf(from, to, values, onlyCategories, len(joined.values) > maxCategories))
+			joined.Join(profileOf(from, to, values, onlyCategories, len(joined.Values) > columnar.MaxCategories))
 			from = to
 		}
-		if !joined.counting { // then the other numbers do not matter
-			joined.first, joined.last = want.first, want.last
+		if !joined.Counting { // then the other numbers do not matter
+			joined.First, joined.Last = want.First, want.Last
 		}
-		if len(want.values) > maxCategories { // then the counts do not matter
-			for _, p := range []*profile{want, joined} {
-				for _, of := range p.kinds {
-					of.rows = 0
+		if len(want.Values) > columnar.MaxCategories { // then the counts do not matter
+			for _, p := range []*columnar.Profile{want, joined} {
+				for _, of := range p.Kinds {
+					of.Rows = 0
 				}
 			}
 		}
-		if diff := cmp.Diff(want, joined, cmp.AllowUnexported(profile{}, distinct{})); diff != "" {
+		if diff := cmp.Diff(want, joined, cmp.AllowUnexported(columnar.Profile{}, columnar.Distinct{})); diff != "" {
 			t.Fatalf("%q: %s", values, diff)
 		}
 	}
@@ -171,11 +178,11 @@ func TestReadingIsTheSameForAnyNumberOfThreads(t *testing.T) {
 		"cut":                  text[:at(15000)],
 		"several problems":     text[:at(13000)] + "NA,x,y\n" + text[at(13000):at(17000)] + "\"x" + text[at(17000):],
 	} {
-		for _, missing := range []string{MissingRefused, MissingDropped} {
-			if racing.Detector && missing == MissingDropped && name != "several problems" {
+		for _, missing := range []string{tabular.MissingRefused, tabular.MissingDropped} {
+			if racing.Detector && missing == tabular.MissingDropped && name != "several problems" {
 				continue // the same goroutines
 			}
-			opts := TableOptions{File: "file", Label: "y", Missing: missing, Attributes: []string{"c"}}
+			opts := tabular.TableOptions{File: "file", Label: "y", Missing: missing, Attributes: []string{"c"}}
 			want := summaryWith(4, strings.NewReader(text), opts)
 			if got := summaryWith(4, halves{strings.NewReader(text)}, opts); got != want {
 				t.Errorf("%s, in small pieces: %s\nwant %s", name, got, want)
@@ -197,13 +204,13 @@ func (h halves) Read(p []byte) (int, error) { return iotest.HalfReader(h.Reader)
 
 // summaryWith reads a table with a number of threads, and returns everything that the text
 // determines, or the error.
-func summaryWith(threads int, r io.ReadSeeker, opts TableOptions) string {
+func summaryWith(threads int, r io.ReadSeeker, opts tabular.TableOptions) string {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads))
-	source, err := readOwnCSV(context.Background(), r, opts)
+	source, err := loader.ReadOwnCSV(context.Background(), r, opts)
 	if err != nil {
 		return err.Error()
 	}
-	tables, err := source.split(TableOptions{Split: Split{Train: 100}})
+	tables, err := source.Split(tabular.TableOptions{Split: tabular.Split{Train: 100}})
 	if err != nil {
 		return err.Error()
 	}
@@ -219,7 +226,7 @@ func TestReadingAllocatesLittle(t *testing.T) {
 	text := manyLines(rows)
 	var before, now runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if _, err := readOwnCSV(t.Context(), strings.NewReader(text), TableOptions{File: "file", Label: "y"}); err != nil {
+	if _, err := loader.ReadOwnCSV(t.Context(), strings.NewReader(text), tabular.TableOptions{File: "file", Label: "y"}); err != nil {
 		t.Fatal(err)
 	}
 	runtime.ReadMemStats(&now)
@@ -231,29 +238,29 @@ func TestReadingAllocatesLittle(t *testing.T) {
 
 // A short last row is known to be the last one if the text ends with a chunk.
 func TestLastRowAtTheEndOfAChunk(t *testing.T) {
-	text := "a,b,c\n" + strings.Repeat("12,3,45\n", chunkBytes/8-2)
-	text += strings.Repeat("1", chunkBytes-len(text)-3) + ",2\n"
+	text := "a,b,c\n" + strings.Repeat("12,3,45\n", recordio.ChunkBytes/8-2)
+	text += strings.Repeat("1", recordio.ChunkBytes-len(text)-3) + ",2\n"
 	_, err := allRecords(text, ',', nil)
-	checkError(t, err, ErrTruncated, "truncated: the last line has only 2 of 3 fields")
+	datatest.CheckError(t, err, dataerr.ErrTruncated, "truncated: the last line has only 2 of 3 fields")
 }
 
 // A chunk before the last one ends with a record. A record without an end is too long, and a short
 // record is an error of the format: the file goes on.
 func TestRecordsAtTheEndOfAChunk(t *testing.T) {
 	for text, want := range map[string]error{
-		"1,2": errLongRecord, "\"a": errLongRecord, "\"a\nb": errLongRecord, "\"a\nb\",c": errLongRecord, "\"a\nb\",\"c\"": errLongRecord, "\"a\nb\",\"c\"\r": errLongRecord,
-		"1,2\n": io.EOF, "1,2\n3\n": ErrFormat,
+		"1,2": recordio.ErrLongRecord, "\"a": recordio.ErrLongRecord, "\"a\nb": recordio.ErrLongRecord, "\"a\nb\",c": recordio.ErrLongRecord, "\"a\nb\",\"c\"": recordio.ErrLongRecord, "\"a\nb\",\"c\"\r": recordio.ErrLongRecord,
+		"1,2\n": io.EOF, "1,2\n3\n": dataerr.ErrFormat,
 	} {
-		f := newFieldReader("file", ',', 2)
-		err := f.each(chunk{text: []byte(text), line: 1}, func() error { return nil })
+		f := recordio.NewFieldReader("file", ',', 2)
+		err := f.Each(recordio.Chunk{Text: []byte(text), Line: 1}, func() error { return nil })
 		if want == io.EOF {
 			want = nil
 		}
-		if !errors.Is(err, want) || errors.Is(err, ErrTruncated) {
+		if !errors.Is(err, want) || errors.Is(err, dataerr.ErrTruncated) {
 			t.Errorf("%q: %v, want %v", text, err, want)
 		}
 	}
 	// the text after a wrong quote is not in UTF-8
-	err := newFieldReader("file", ',', 2).each(chunk{text: []byte("1,2\n1,n\"o\n\xe9,2\n"), line: 1, last: true}, func() error { return nil })
-	checkError(t, fmt.Errorf("datasets: %w", err), csv.ErrBareQuote, "line 2, column 2")
+	err := recordio.NewFieldReader("file", ',', 2).Each(recordio.Chunk{Text: []byte("1,2\n1,n\"o\n\xe9,2\n"), Line: 1, Last: true}, func() error { return nil })
+	datatest.CheckError(t, fmt.Errorf("datasets: %w", err), csv.ErrBareQuote, "line 2, column 2")
 }

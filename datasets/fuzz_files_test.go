@@ -10,6 +10,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
+	"ppal/internal/loader"
 )
 
 // FuzzUnzip extracts a file from any bytes in the place of a zip archive: the file has at most one
@@ -48,7 +52,7 @@ func FuzzUnzip(f *testing.F) {
 			t.Fatal(err)
 		}
 		err := unzip(archive, path, File{Path: "file", Zipped: "folder/file.csv", Size: size})
-		if err != nil && !errors.Is(err, ErrFormat) {
+		if err != nil && !errors.Is(err, dataerr.ErrFormat) {
 			t.Fatalf("unexpected kind of error: %v", err)
 		}
 		if info, statErr := os.Stat(path); err == nil && (statErr != nil || info.Size() > size+1) {
@@ -75,7 +79,7 @@ func FuzzPublished(f *testing.F) {
 		"compas":      func(path string) error { _, err := readCompas(path, []string{"race"}); return err },
 		"communities": func(path string) error { _, err := readCommunities(path, nil); return err },
 	}
-	kinds := slices.Concat(expected, tableErrors, []error{ErrIndex, ErrCategory})
+	kinds := slices.Concat(expected, tableErrors, []error{dataerr.ErrIndex, dataerr.ErrCategory})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "file")
 		if err := os.WriteFile(path, data, 0o600); err != nil {
@@ -95,15 +99,15 @@ func FuzzDecisions(f *testing.F) {
 	f.Add([]byte("class,row\r\n\"yes\",3\r\n"))
 	f.Add([]byte("row,decision\n1,yes\n1,no\n"))
 	f.Add([]byte("row,decision\n99999999999999999999,yes\n"))
-	kinds := []error{ErrColumn, ErrFormat, ErrIndex, ErrLabel}
+	kinds := []error{dataerr.ErrColumn, dataerr.ErrFormat, dataerr.ErrIndex, dataerr.ErrLabel}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(t.TempDir(), "file")
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		decisions, err := ReadDecisions(path, []string{"no", "0"}, []string{"yes", "1"})
+		decisions, err := loader.ReadDecisions(path, []string{"no", "0"}, []string{"yes", "1"})
 		if err != nil {
-			var fe *FileError
+			var fe *dataerr.FileError
 			if !errors.As(err, &fe) || !slices.ContainsFunc(kinds, func(e error) bool { return errors.Is(err, e) }) {
 				t.Fatalf("unexpected kind of error: %v", err)
 			}
@@ -122,14 +126,14 @@ func FuzzSplit(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		s, err := ParseSplit(text)
+		s, err := tabular.ParseSplit(text)
 		if err != nil {
-			if !errors.Is(err, ErrSplit) {
+			if !errors.Is(err, dataerr.ErrSplit) {
 				t.Fatalf("unexpected kind of error: %v", err)
 			}
 			return
 		}
-		if again, err := ParseSplit(s.String()); err != nil || again != s {
+		if again, err := tabular.ParseSplit(s.String()); err != nil || again != s {
 			t.Fatalf("%q: %v, again %v, %v", text, s, again, err)
 		}
 		if min(s.Train-1, s.Validation, s.Test) < 0 || s.Train+s.Validation+s.Test != 100 {
@@ -149,23 +153,23 @@ func TestReadDecisions(t *testing.T) {
 		"class,score,row\n1,0.5,2\n":               {map[int]int{1: 1}, nil, 0},
 		"class,row,decision\nyes,1,no\n":           {map[int]int{0: 0}, nil, 0},
 		"decision,class,row\nyes,0,1\n":            {map[int]int{0: 1}, nil, 0},
-		"row,decision\n99999999999999999999,yes\n": {nil, ErrIndex, 2},
+		"row,decision\n99999999999999999999,yes\n": {nil, dataerr.ErrIndex, 2},
 		"row,decision\n":                           {map[int]int{}, nil, 0},
-		"row,decision\n1,yes\n0,no\n":              {nil, ErrIndex, 3},
-		"row,decision\nx,yes\n":                    {nil, ErrIndex, 2},
-		"row,decision\n1,yes\n1,yes\n":             {nil, ErrIndex, 3},
-		"row,decision\n1,maybe\n":                  {nil, ErrLabel, 2},
-		"row,score\n1,2\n":                         {nil, ErrColumn, 1},
-		"decision\nyes\n":                          {nil, ErrColumn, 1},
-		"row,decision\n1,yes,no\n":                 {nil, ErrFormat, 0},
-		"":                                         {nil, ErrFormat, 1},
+		"row,decision\n1,yes\n0,no\n":              {nil, dataerr.ErrIndex, 3},
+		"row,decision\nx,yes\n":                    {nil, dataerr.ErrIndex, 2},
+		"row,decision\n1,yes\n1,yes\n":             {nil, dataerr.ErrIndex, 3},
+		"row,decision\n1,maybe\n":                  {nil, dataerr.ErrLabel, 2},
+		"row,score\n1,2\n":                         {nil, dataerr.ErrColumn, 1},
+		"decision\nyes\n":                          {nil, dataerr.ErrColumn, 1},
+		"row,decision\n1,yes,no\n":                 {nil, dataerr.ErrFormat, 0},
+		"":                                         {nil, dataerr.ErrFormat, 1},
 	} {
 		path := filepath.Join(t.TempDir(), "file")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got, err := ReadDecisions(path, []string{"no", "0"}, []string{"yes", "1"})
-		var fe *FileError
+		got, err := loader.ReadDecisions(path, []string{"no", "0"}, []string{"yes", "1"})
+		var fe *dataerr.FileError
 		if !errors.Is(err, want.err) || errors.As(err, &fe) && fe.Line != want.line || want.err == nil && !maps.Equal(got, want.decisions) {
 			t.Errorf("%q: %v, %v, want %v, %v in line %d", text, got, err, want.decisions, want.err, want.line)
 		}

@@ -12,14 +12,20 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"ppal/datasets/dataerr"
 	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
+	"ppal/internal/datatest"
+	"ppal/internal/idx"
+	"ppal/internal/inputfile"
+	"ppal/internal/loader"
 )
 
 // expected lists the only errors that content may cause.
-var expected = []error{ErrFormat, ErrTruncated, ErrTrailing, ErrLabel}
+var expected = []error{dataerr.ErrFormat, dataerr.ErrTruncated, dataerr.ErrTrailing, dataerr.ErrLabel}
 
 func checkFuzzError(t *testing.T, err error) {
-	var fe *FileError
+	var fe *dataerr.FileError
 	if !errors.As(err, &fe) {
 		t.Fatalf("%T: %v", err, err)
 	}
@@ -32,15 +38,15 @@ func checkFuzzError(t *testing.T, err error) {
 }
 
 func FuzzIDX(f *testing.F) {
-	good := idx([]byte{1, 2, 3, 4, 5, 6}, 3, 1, 2)
+	good := datatest.IDX([]byte{1, 2, 3, 4, 5, 6}, 3, 1, 2)
 	f.Add(good, 3)
-	f.Add(gzipped(good), 3)
-	f.Add(idx([]byte{1, 2, 3}, 3), 1)
-	f.Add(idx([]byte{1}, 1<<31-1, 1<<15, 1<<15), 3)
-	f.Add(gzipped(good)[:20], 3)
+	f.Add(datatest.Gzipped(good), 3)
+	f.Add(datatest.IDX([]byte{1, 2, 3}, 3), 1)
+	f.Add(datatest.IDX([]byte{1}, 1<<31-1, 1<<15, 1<<15), 3)
+	f.Add(datatest.Gzipped(good)[:20], 3)
 	f.Fuzz(func(t *testing.T, data []byte, ndims int) {
 		ndims = 1 + ndims&3
-		dims, values, err := readIDX(bytes.NewReader(data), "file", "values", ndims)
+		dims, values, err := idx.ReadIDX(bytes.NewReader(data), "file", "values", ndims)
 		if err != nil {
 			checkFuzzError(t, err)
 			return
@@ -99,7 +105,7 @@ func FuzzCIFARArchive(f *testing.F) {
 	f.Add(whole[:len(whole)/2])
 	f.Add(archive(cifarFiles(), "test_batch.bin", "test_batch.bin"))
 	f.Add([]byte("no archive"))
-	c, err := newContent(bytes.NewReader(whole), "seed")
+	c, err := inputfile.NewContent(bytes.NewReader(whole), "seed")
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -123,27 +129,27 @@ func FuzzCIFARArchive(f *testing.F) {
 }
 
 // tableErrors lists the additional errors that a user's table may cause.
-var tableErrors = []error{ErrNumber, ErrMissing, ErrColumn, ErrGroup, ErrEmpty}
+var tableErrors = []error{dataerr.ErrNumber, dataerr.ErrMissing, dataerr.ErrColumn, dataerr.ErrGroup, dataerr.ErrEmpty}
 
 func FuzzCSV(f *testing.F) {
 	f.Add([]byte(wages), "paid", "age<45", false)
 	f.Add([]byte(people), "job=smith", "town", true)
 	f.Add([]byte(threeOfThem()), "y", "g=a", false)
 	f.Add([]byte("\ufeffa\tb\r\n\"1\"\t2\r\n?\t3\r\n"), "b", "", true)
-	f.Add(gzipped([]byte(wages))[:60], "paid", "", false)
+	f.Add(datatest.Gzipped([]byte(wages))[:60], "paid", "", false)
 	f.Add([]byte("a,b\n1e308,0\n-1e308,1\n"), "b", "a", false)
 	f.Fuzz(func(t *testing.T, data []byte, label, group string, impute bool) {
-		opts := TableOptions{File: "file", Label: label, Split: Split{60, 20, 20}}
+		opts := tabular.TableOptions{File: "file", Label: label, Split: tabular.Split{Train: 60, Validation: 20, Test: 20}}
 		if impute {
-			opts.Missing = MissingImputed
+			opts.Missing = tabular.MissingImputed
 		}
 		if group != "" {
 			opts.Groups = []string{group}
 		}
-		source, err := readOwnCSV(t.Context(), bytes.NewReader(data), opts)
-		var tables *Tables
+		source, err := loader.ReadOwnCSV(t.Context(), bytes.NewReader(data), opts)
+		var tables *tabular.Tables
 		if err == nil {
-			tables, err = source.split(opts)
+			tables, err = source.Split(opts)
 		}
 		if err != nil {
 			if !slices.ContainsFunc(slices.Concat(expected, tableErrors), func(e error) bool { return errors.Is(err, e) }) {
@@ -156,15 +162,15 @@ func FuzzCSV(f *testing.F) {
 			checkTable(t, p.Table)
 			rows += p.Rows()
 		}
-		if rows != len(source.labels) {
-			t.Fatalf("%d of %d rows are in a part", rows, len(source.labels))
+		if rows != len(source.Labels) {
+			t.Fatalf("%d of %d rows are in a part", rows, len(source.Labels))
 		}
 	})
 }
 
 // checkTable checks that the shapes fit, that each label is a class's, and that features are
 // finite.
-func checkTable(t *testing.T, table *Table) {
+func checkTable(t *testing.T, table *tabular.Table) {
 	t.Helper()
 	d := table.Features.(*matrix.Dense)
 	if d.Rows != table.Rows() || d.Cols != len(table.Columns) || len(d.Data) != d.Rows*d.Cols || len(table.Source) != d.Rows {
@@ -176,7 +182,7 @@ func checkTable(t *testing.T, table *Table) {
 		}
 	}
 	for _, y := range table.Labels {
-		if k := classOf(y, len(table.Classes)); k < 0 || k >= len(table.Classes) || table.Label(k) != y {
+		if k := tabular.ClassOf(y, len(table.Classes)); k < 0 || k >= len(table.Classes) || table.Label(k) != y {
 			t.Fatalf("a label is %d", y)
 		}
 	}
@@ -194,12 +200,12 @@ func FuzzCondition(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		groups, err := conditionGroups(text)
 		if err != nil {
-			if !errors.Is(err, ErrGroup) {
+			if !errors.Is(err, dataerr.ErrGroup) {
 				t.Fatalf("unexpected kind of error: %v", err)
 			}
 			return
 		}
-		if _, ok := exclusive(groups, citizens().rows); !ok {
+		if _, ok := tabular.Exclusive(groups, citizens().Rows); !ok {
 			t.Fatalf("%q: %v overlap or leave rows out", text, groups)
 		}
 	})
@@ -215,7 +221,7 @@ func FuzzOwnOptions(f *testing.F) {
 	f.Add([]byte("a,part,y\n1,train,0\n2,test,1\n3,train,1\n4,test,0\n"), "label=y;split=part;missing=flag")
 	f.Add([]byte("a,y\n1,0\n2,1\n3,1\n4,0\n"), "label=y>=1;test=1;unknown=ignore;ignore=a;attribute=a")
 	f.Fuzz(func(t *testing.T, data []byte, spec string) {
-		opts := TableOptions{File: "file", Split: Split{60, 20, 20}}
+		opts := tabular.TableOptions{File: "file", Split: tabular.Split{Train: 60, Validation: 20, Test: 20}}
 		for field := range strings.SplitSeq(spec, ";") {
 			key, value, _ := strings.Cut(field, "=")
 			switch key {
@@ -238,7 +244,7 @@ func FuzzOwnOptions(f *testing.F) {
 			case "separator":
 				opts.Separator, _ = utf8.DecodeRuneInString(value)
 			case "split":
-				opts.SplitColumn, opts.Split = value, Split{}
+				opts.SplitColumn, opts.Split = value, tabular.Split{}
 			case "test":
 				opts.TestFile = filepath.Join(t.TempDir(), "test")
 				if err := os.WriteFile(opts.TestFile, data, 0o600); err != nil {
@@ -247,12 +253,12 @@ func FuzzOwnOptions(f *testing.F) {
 			}
 		}
 		d := ownCSV()
-		if err := opts.check(d); err != nil {
+		if err := checkOptions(&opts, d); err != nil {
 			return
 		}
-		source, err := readOwnCSV(t.Context(), bytes.NewReader(data), opts)
+		source, err := loader.ReadOwnCSV(t.Context(), bytes.NewReader(data), opts)
 		if err == nil {
-			_, err = source.split(opts)
+			_, err = source.Split(opts)
 		}
 		if err != nil && err.Error() == "" {
 			t.Error("an error without a text")

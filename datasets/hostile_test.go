@@ -18,6 +18,10 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"ppal/datasets/dataerr"
+	"ppal/internal/datatest"
+	"ppal/internal/inputfile"
 )
 
 // A file with one checksum only, or with one wrong checksum, is refused: several published sets
@@ -50,8 +54,8 @@ func TestFetchComparesEverySum(t *testing.T) {
 			checkFetched(t, dir)
 			continue
 		}
-		checkError(t, err, ErrChecksum, "checksum mismatch: expected ")
-		if exists(filepath.Join(dir, "set", "file.bin")) || exists(filepath.Join(dir, "set", "file.bin.part")) {
+		datatest.CheckError(t, err, dataerr.ErrChecksum, "checksum mismatch: expected ")
+		if inputfile.Exists(filepath.Join(dir, "set", "file.bin")) || inputfile.Exists(filepath.Join(dir, "set", "file.bin.part")) {
 			t.Errorf("%s: a file is left", name)
 		}
 	}
@@ -122,7 +126,7 @@ func TestFetchStopsWaiting(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	opts := quick()
 	opts.Log = slog.New(slog.NewTextHandler(onWrite(func(string) { cancel() }), nil))
-	checkError(t, fetchFiles(ctx, dir, []File{published("http://127.0.0.1:1")}, opts), context.Canceled, "canceled")
+	datatest.CheckError(t, fetchFiles(ctx, dir, []File{published("http://127.0.0.1:1")}, opts), context.Canceled, "canceled")
 	// The reason for waiting is told at once, and once.
 	for _, wait := range []time.Duration{lockPoll / 2, 5 * lockPoll / 2} {
 		ctx, cancel := context.WithTimeout(context.Background(), wait)
@@ -150,8 +154,8 @@ func TestFetchRefusesLinks(t *testing.T) {
 		{"file.bin.part", publishedZipped(archive.URL)},
 	} {
 		dir := t.TempDir()
-		victim := write(t, dir, "victim", []byte("precious"))
-		write(t, dir, "set/other", nil)
+		victim := datatest.Write(t, dir, "victim", []byte("precious"))
+		datatest.Write(t, dir, "set/other", nil)
 		if err := os.Symlink(victim, filepath.Join(dir, "set", tc.link)); err != nil {
 			t.Fatal(err)
 		}
@@ -164,25 +168,25 @@ func TestFetchRefusesLinks(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	write(t, dir, "set/other", nil)
+	datatest.Write(t, dir, "set/other", nil)
 	nowhere := filepath.Join(dir, "nowhere")
 	if err := os.Symlink(nowhere, filepath.Join(dir, "set", "file.bin.part")); err != nil {
 		t.Fatal(err)
 	}
 	err := fetchFiles(context.Background(), dir, []File{published(wrong.URL)}, quick())
-	if err == nil || !strings.Contains(err.Error(), "not a regular file") || exists(nowhere) {
-		t.Errorf("a link to no file: %v, and the file is made: %t", err, exists(nowhere))
+	if err == nil || !strings.Contains(err.Error(), "not a regular file") || inputfile.Exists(nowhere) {
+		t.Errorf("a link to no file: %v, and the file is made: %t", err, inputfile.Exists(nowhere))
 	}
 	dir = t.TempDir()
-	write(t, dir, "set/other", nil)
+	datatest.Write(t, dir, "set/other", nil)
 	if err := syscall.Mkfifo(filepath.Join(dir, "set", "file.bin.part"), 0o644); err != nil {
 		t.Skip(err)
 	}
-	checkError(t, fetchFiles(context.Background(), dir, []File{published(wrong.URL)}, quick()), ErrFormat, "not a regular file; remove it")
+	datatest.CheckError(t, fetchFiles(context.Background(), dir, []File{published(wrong.URL)}, quick()), dataerr.ErrFormat, "not a regular file; remove it")
 	if err := syscall.Mkfifo(filepath.Join(dir, "set", "file.bin"), 0o644); err != nil {
 		t.Skip(err)
 	}
-	checkError(t, fetchFiles(context.Background(), dir, []File{published(wrong.URL)}, quick()), ErrFormat, "not a regular file; remove it")
+	datatest.CheckError(t, fetchFiles(context.Background(), dir, []File{published(wrong.URL)}, quick()), dataerr.ErrFormat, "not a regular file; remove it")
 	if _, err := checkFile(context.Background(), dir, published()); err == nil {
 		t.Error("data check reads a pipe")
 	}
@@ -202,7 +206,7 @@ func TestFetchChecksTheRange(t *testing.T) {
 			w.Write(fetchBody)
 		})
 		dir := t.TempDir()
-		write(t, dir, "set/file.bin.part", fetchBody[:fetchPart])
+		datatest.Write(t, dir, "set/file.bin.part", fetchBody[:fetchPart])
 		opts := quick()
 		var seen []int64
 		opts.Progress = func(_ File, done int64) { seen = append(seen, done) }
@@ -233,7 +237,7 @@ func TestFetchLeastRate(t *testing.T) {
 	opts := quick()
 	opts.Stall, opts.Attempts = 100*time.Millisecond, 1
 	err := fetchFiles(context.Background(), t.TempDir(), []File{published(s.URL)}, opts)
-	checkError(t, err, ErrDownload, "less than 102 bytes in 100ms")
+	datatest.CheckError(t, err, dataerr.ErrDownload, "less than 102 bytes in 100ms")
 }
 
 // A busy server says how long to wait, up to a limit.
@@ -264,7 +268,7 @@ func TestRetryAfter(t *testing.T) {
 		cancel() // ends the pause
 	}), nil))
 	err := fetchFiles(ctx, t.TempDir(), []File{published(s.URL)}, opts)
-	checkError(t, err, context.Canceled, "canceled")
+	datatest.CheckError(t, err, context.Canceled, "canceled")
 	if want := fmt.Sprintf("pause=%v", maxRetryAfter); !strings.Contains(log.String(), want) {
 		t.Errorf("%s, want %s", &log, want)
 	}
@@ -301,12 +305,12 @@ func TestFetchMessages(t *testing.T) {
 	opts.Log = slog.New(slog.NewTextHandler(&log, nil))
 	opts.Mirrors = []string{"http://user:secret@" + raw.Addr().String()}
 	err = fetchFiles(context.Background(), t.TempDir(), []File{published()}, opts)
-	checkError(t, err, ErrDownload, "server answers 404 Not Found")
+	datatest.CheckError(t, err, dataerr.ErrDownload, "server answers 404 Not Found")
 	opts.Mirrors = []string{"http://user:secret@127.0.0.1:1"}
 	opts.Attempts = 2
 	refused := fetchFiles(context.Background(), t.TempDir(), []File{published()}, opts)
 	if all := err.Error() + refused.Error() + log.String(); strings.Contains(all, "secret") || strings.Contains(all, "user") || strings.Contains(all, "\x1b") {
 		t.Errorf("printed: %q", all)
 	}
-	checkError(t, Fetch(context.Background(), t.TempDir(), "adult", FetchOptions{Mirrors: []string{"ftp://user:secret@example.org"}}), ErrMirror, "ftp://...@example.org")
+	datatest.CheckError(t, Fetch(context.Background(), t.TempDir(), "adult", FetchOptions{Mirrors: []string{"ftp://user:secret@example.org"}}), dataerr.ErrMirror, "ftp://...@example.org")
 }

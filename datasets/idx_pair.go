@@ -3,6 +3,11 @@ package datasets
 import (
 	"fmt"
 	"io"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/picture"
+	"ppal/internal/idx"
+	"ppal/internal/inputfile"
 )
 
 // idxPair is an image file and its label file.
@@ -13,28 +18,28 @@ type idxPair struct {
 
 // openIDXPair reads the labels and prepares the image file for reading. Each file may be a gzip
 // file, or a decompressed file at the same path without ".gz".
-func openIDXPair(imagePath, labelPath string, d Dataset) (*Pictures, error) {
-	p := idxPair{images: orUnzipped(imagePath), labels: orUnzipped(labelPath), of: d}
-	f, err := openSteady(p.labels)
+func openIDXPair(imagePath, labelPath string, d Dataset) (*picture.Pictures, error) {
+	p := idxPair{images: inputfile.OrUnzipped(imagePath), labels: inputfile.OrUnzipped(labelPath), of: d}
+	f, err := inputfile.OpenSteady(p.labels)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	_, labels, err := readIDX(f, p.labels, "labels", 1)
+	_, labels, err := idx.ReadIDX(f, p.labels, "labels", 1)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkLabels(labels, len(d.Classes), p.labels, 8, 1); err != nil {
+	if err := idx.CheckLabels(labels, len(d.Classes), p.labels, 8, 1); err != nil {
 		return nil, err
 	}
 	pixels := func() (io.ReadCloser, error) { return p.openPixels(len(labels)) }
-	return newPictures(labels, d.Classes, d.Shape, 0, d.advise, pixels), nil
+	return picture.NewPictures(labels, d.Classes, d.Shape, 0, d.advise, pixels), nil
 }
 
 // openPixels opens the image file at its first pixel, after checking its number of rows and its
 // shape.
 func (p idxPair) openPixels(rows int) (r io.ReadCloser, err error) {
-	f, err := openSteady(p.images)
+	f, err := inputfile.OpenSteady(p.images)
 	if err != nil {
 		return nil, err
 	}
@@ -43,21 +48,21 @@ func (p idxPair) openPixels(rows int) (r io.ReadCloser, err error) {
 			f.Close()
 		}
 	}()
-	c, err := newContent(f, p.images)
+	c, err := inputfile.NewContent(f, p.images)
 	if err != nil {
 		return nil, err
 	}
-	dims, total, err := c.readIDXHeader("pixels", 3)
+	dims, total, err := idx.ReadIDXHeader(c, "pixels", 3)
 	if err != nil {
 		return nil, err
 	}
 	if dims[0] != rows {
-		return nil, &FileError{Path: p.images, Offset: 4,
-			Err: fmt.Errorf("%w: %d images, %d labels in %s", ErrMismatch, dims[0], rows, p.labels)}
+		return nil, &dataerr.FileError{Path: p.images, Offset: 4,
+			Err: fmt.Errorf("%w: %d images, %d labels in %s", dataerr.ErrMismatch, dims[0], rows, p.labels)}
 	}
-	if have := (Shape{Height: dims[1], Width: dims[2], Channels: 1}); have != p.of.Shape {
-		return nil, &FileError{Path: p.images, Offset: 8,
-			Err: fmt.Errorf("%w: images of %v, %s has %v", ErrFormat, have, p.of.Name, p.of.Shape)}
+	if have := (picture.Shape{Height: dims[1], Width: dims[2], Channels: 1}); have != p.of.Shape {
+		return nil, &dataerr.FileError{Path: p.images, Offset: 8,
+			Err: fmt.Errorf("%w: images of %v, %s has %v", dataerr.ErrFormat, have, p.of.Name, p.of.Shape)}
 	}
-	return &whole{Closer: f, content: c, what: "pixels", want: total}, nil
+	return &inputfile.Whole{Closer: f, Content: c, What: "pixels", Want: total}, nil
 }

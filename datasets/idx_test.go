@@ -12,11 +12,17 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/picture"
+	"ppal/internal/datatest"
+	"ppal/internal/idx"
+	"ppal/internal/inputfile"
 )
 
 func TestReadIDXErrors(t *testing.T) {
-	good := idx([]byte{1, 2, 3, 4, 5, 6}, 3, 1, 2)
-	zipped := gzipped(good)
+	good := datatest.IDX([]byte{1, 2, 3, 4, 5, 6}, 3, 1, 2)
+	zipped := datatest.Gzipped(good)
 	flipped := bytes.Clone(zipped)
 	flipped[len(flipped)-5] ^= 1 // a byte of the checksum
 	for _, test := range []struct {
@@ -25,28 +31,28 @@ func TestReadIDXErrors(t *testing.T) {
 		want   error
 		offset int64
 	}{
-		{"empty", nil, ErrTruncated, 0},
-		{"magic cut", good[:3], ErrTruncated, 3},
-		{"wrong magic", append([]byte{0, 0, 8, 1}, good[4:]...), ErrFormat, 0},
-		{"wrong type", append([]byte{0, 0, 13, 3}, good[4:]...), ErrFormat, 0},
-		{"dimensions cut", good[:9], ErrTruncated, 9},
-		{"no rows", idx(nil, 0, 1, 2), ErrFormat, 4},
-		{"zero width", idx(nil, 1, 1, 0), ErrFormat, 12},
-		{"product overflows", idx(nil, 1<<31-1, 1<<31-1, 1<<31-1), ErrFormat, 12},
-		{"lying header", idx([]byte{1}, 1<<31-1, 1<<15, 1<<15), ErrTruncated, 17},
-		{"pixels cut", good[:len(good)-1], ErrTruncated, 21},
-		{"trailing", append(bytes.Clone(good), 7), ErrTrailing, 22},
-		{"gzip cut in its header", zipped[:5], ErrTruncated, 0},
-		{"gzip cut before its checksum", zipped[:len(zipped)-8], ErrTruncated, 22},
-		{"gzip checksum", flipped, ErrFormat, 22},
-		{"gzip trailing", append(bytes.Clone(zipped), 1, 2, 3), ErrTruncated, 22},
-		{"gzip trailing, long", append(bytes.Clone(zipped), make([]byte, 20)...), ErrFormat, 22},
-		{"gzip content trailing", gzipped(append(bytes.Clone(good), 7)), ErrTrailing, 22},
+		{"empty", nil, dataerr.ErrTruncated, 0},
+		{"magic cut", good[:3], dataerr.ErrTruncated, 3},
+		{"wrong magic", append([]byte{0, 0, 8, 1}, good[4:]...), dataerr.ErrFormat, 0},
+		{"wrong type", append([]byte{0, 0, 13, 3}, good[4:]...), dataerr.ErrFormat, 0},
+		{"dimensions cut", good[:9], dataerr.ErrTruncated, 9},
+		{"no rows", datatest.IDX(nil, 0, 1, 2), dataerr.ErrFormat, 4},
+		{"zero width", datatest.IDX(nil, 1, 1, 0), dataerr.ErrFormat, 12},
+		{"product overflows", datatest.IDX(nil, 1<<31-1, 1<<31-1, 1<<31-1), dataerr.ErrFormat, 12},
+		{"lying header", datatest.IDX([]byte{1}, 1<<31-1, 1<<15, 1<<15), dataerr.ErrTruncated, 17},
+		{"pixels cut", good[:len(good)-1], dataerr.ErrTruncated, 21},
+		{"trailing", append(bytes.Clone(good), 7), dataerr.ErrTrailing, 22},
+		{"gzip cut in its header", zipped[:5], dataerr.ErrTruncated, 0},
+		{"gzip cut before its checksum", zipped[:len(zipped)-8], dataerr.ErrTruncated, 22},
+		{"gzip checksum", flipped, dataerr.ErrFormat, 22},
+		{"gzip trailing", append(bytes.Clone(zipped), 1, 2, 3), dataerr.ErrTruncated, 22},
+		{"gzip trailing, long", append(bytes.Clone(zipped), make([]byte, 20)...), dataerr.ErrFormat, 22},
+		{"gzip content trailing", datatest.Gzipped(append(bytes.Clone(good), 7)), dataerr.ErrTrailing, 22},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, _, err := readIDX(bytes.NewReader(test.data), "file", "pixels", 3)
-			checkError(t, err, test.want, "file: byte ")
-			var fe *FileError
+			_, _, err := idx.ReadIDX(bytes.NewReader(test.data), "file", "pixels", 3)
+			datatest.CheckError(t, err, test.want, "file: byte ")
+			var fe *dataerr.FileError
 			if !errors.As(err, &fe) || fe.Offset != test.offset {
 				t.Errorf("%v: offset %d, want %d", err, fe.Offset, test.offset)
 			}
@@ -59,15 +65,15 @@ func TestReadIDXErrors(t *testing.T) {
 
 // streamIDX reads a file of images in the same way as training.
 func streamIDX(data []byte) error {
-	c, err := newContent(bytes.NewReader(data), "file")
+	c, err := inputfile.NewContent(bytes.NewReader(data), "file")
 	if err != nil {
 		return err
 	}
-	_, total, err := c.readIDXHeader("pixels", 3)
+	_, total, err := idx.ReadIDXHeader(c, "pixels", 3)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(io.Discard, &whole{content: c, what: "pixels", want: total})
+	_, err = io.Copy(io.Discard, &inputfile.Whole{Content: c, What: "pixels", Want: total})
 	return err
 }
 
@@ -83,8 +89,8 @@ func writeFashion(t *testing.T, rows int) (dir string) {
 		labels[i] = byte(i % 10)
 	}
 	for _, part := range []string{"train", "t10k"} {
-		write(t, dir, "fashion-mnist/"+part+"-images-idx3-ubyte.gz", gzipped(idx(pixels, uint32(rows), 28, 28)))
-		write(t, dir, "fashion-mnist/"+part+"-labels-idx1-ubyte.gz", gzipped(idx(labels, uint32(rows))))
+		datatest.Write(t, dir, "fashion-mnist/"+part+"-images-idx3-ubyte.gz", datatest.Gzipped(datatest.IDX(pixels, uint32(rows), 28, 28)))
+		datatest.Write(t, dir, "fashion-mnist/"+part+"-labels-idx1-ubyte.gz", datatest.Gzipped(datatest.IDX(labels, uint32(rows))))
 	}
 	return dir
 }
@@ -93,8 +99,8 @@ func TestLoadFashion(t *testing.T) {
 	dir := writeFashion(t, 13)
 	// One file is decompressed under its own name, one under the compressed name.
 	os.Remove(filepath.Join(dir, "fashion-mnist/t10k-labels-idx1-ubyte.gz"))
-	write(t, dir, "fashion-mnist/t10k-labels-idx1-ubyte", idx(make([]byte, 13), 13))
-	write(t, dir, "fashion-mnist/train-labels-idx1-ubyte.gz", idx([]byte{9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0, 0}, 13))
+	datatest.Write(t, dir, "fashion-mnist/t10k-labels-idx1-ubyte", datatest.IDX(make([]byte, 13), 13))
+	datatest.Write(t, dir, "fashion-mnist/train-labels-idx1-ubyte.gz", datatest.IDX([]byte{9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0, 0}, 13))
 	train, test, err := LoadImages(dir, "fashion-mnist", 0)
 	if err != nil {
 		t.Fatal(err)
@@ -108,10 +114,10 @@ func TestLoadFashion(t *testing.T) {
 	if diff := cmp.Diff([]int{13, 0, 0, 0, 0, 0, 0, 0, 0, 0}, test.Counts()); diff != "" {
 		t.Error(diff)
 	}
-	if got := (&Images{Labels: []uint8{2, 1, 0, 1, 255}, Classes: make([]string, 2)}).Counts(); !slices.Equal(got, []int{1, 2}) {
+	if got := (&picture.Images{Labels: []uint8{2, 1, 0, 1, 255}, Classes: make([]string, 2)}).Counts(); !slices.Equal(got, []int{1, 2}) {
 		t.Errorf("counts %v of two classes", got)
 	}
-	if got := fmt.Sprint(train.Shape, Shape{32, 16, 3}); got != "28x28 32x16x3" {
+	if got := fmt.Sprint(train.Shape, picture.Shape{Height: 32, Width: 16, Channels: 3}); got != "28x28 32x16x3" {
 		t.Error(got)
 	}
 	// The training images need no test files.
@@ -123,7 +129,7 @@ func TestLoadFashion(t *testing.T) {
 		t.Errorf("%v, other images %v", err, alone)
 	}
 	_, err = FashionMNISTTraining(t.TempDir())
-	checkError(t, err, fs.ErrNotExist, "get it with `ppal data fetch fashion-mnist`")
+	datatest.CheckError(t, err, fs.ErrNotExist, "get it with `ppal data fetch fashion-mnist`")
 }
 
 func TestLoadFashionErrors(t *testing.T) {
@@ -134,25 +140,25 @@ func TestLoadFashionErrors(t *testing.T) {
 		want       error
 		text       string
 	}{
-		{"label", labels, gzipped(idx([]byte{0, 10, 1}, 3)), ErrLabel,
+		{"label", labels, datatest.Gzipped(datatest.IDX([]byte{0, 10, 1}, 3)), dataerr.ErrLabel,
 			"byte 9: label out of range: row 1 has label 10, classes are 0 to 9; get it with `ppal data fetch fashion-mnist`"},
-		{"counts", labels, gzipped(idx([]byte{0, 1}, 2)), ErrMismatch, "byte 4: files disagree: 3 images, 2 labels in "},
-		{"shape", images, gzipped(idx(make([]byte, 3*4), 3, 2, 2)), ErrFormat, "images of 2x2, fashion-mnist has 28x28"},
-		{"images for labels", labels, gzipped(idx(make([]byte, 3), 3, 1, 1)), ErrFormat, "magic number"},
+		{"counts", labels, datatest.Gzipped(datatest.IDX([]byte{0, 1}, 2)), dataerr.ErrMismatch, "byte 4: files disagree: 3 images, 2 labels in "},
+		{"shape", images, datatest.Gzipped(datatest.IDX(make([]byte, 3*4), 3, 2, 2)), dataerr.ErrFormat, "images of 2x2, fashion-mnist has 28x28"},
+		{"images for labels", labels, datatest.Gzipped(datatest.IDX(make([]byte, 3), 3, 1, 1)), dataerr.ErrFormat, "magic number"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := writeFashion(t, 3)
-			write(t, dir, test.file, test.data)
+			datatest.Write(t, dir, test.file, test.data)
 			_, _, err := LoadImages(dir, "fashion-mnist", 0)
-			checkError(t, err, test.want, test.text)
+			datatest.CheckError(t, err, test.want, test.text)
 		})
 	}
 	t.Run("missing", func(t *testing.T) {
 		_, _, err := LoadImages(t.TempDir(), "fashion-mnist", 0)
-		checkError(t, err, fs.ErrNotExist, "get it with `ppal data fetch fashion-mnist`")
+		datatest.CheckError(t, err, fs.ErrNotExist, "get it with `ppal data fetch fashion-mnist`")
 	})
 	t.Run("unknown", func(t *testing.T) {
 		_, _, err := LoadImages(t.TempDir(), "mnist", 0)
-		checkError(t, err, ErrUnknownDataset, `unknown dataset "mnist"; choose one of synthetic, fashion-mnist, cifar10`)
+		datatest.CheckError(t, err, dataerr.ErrUnknownDataset, `unknown dataset "mnist"; choose one of synthetic, fashion-mnist, cifar10`)
 	})
 }

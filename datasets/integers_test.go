@@ -13,18 +13,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
+	"ppal/internal/datatest"
+	"ppal/internal/loader"
 )
 
 // standardizedTables returns two splits with a standardised number and two indicators.
-func standardizedTables(numbers [2][]float64) *Tables {
-	e := Encoding{Column: "age", Center: 41.3, Scale: 12.7}
-	t := &Tables{Preparation: &Preparation{Encodings: []Encoding{e, {Column: "sex", Categories: []string{"a", "b"}}}}}
-	for k, part := range []**Table{&t.Train, &t.Test} {
+func standardizedTables(numbers [2][]float64) *tabular.Tables {
+	e := tabular.Encoding{Column: "age", Center: 41.3, Scale: 12.7}
+	t := &tabular.Tables{Preparation: &tabular.Preparation{Encodings: []tabular.Encoding{e, {Column: "sex", Categories: []string{"a", "b"}}}}}
+	for k, part := range []**tabular.Table{&t.Train, &t.Test} {
 		d := &matrix.Dense{Rows: len(numbers[k]), Cols: 3}
 		for i, v := range numbers[k] {
 			d.Data = append(d.Data, (v-e.Center)/e.Scale, float64(i%2), float64(1-i%2))
 		}
-		*part = &Table{Features: d, Labels: make([]int, d.Rows)}
+		*part = &tabular.Table{Features: d, Labels: make([]int, d.Rows)}
 	}
 	return t
 }
@@ -56,12 +59,12 @@ func TestIntegers(t *testing.T) {
 }
 
 func TestNoIntegers(t *testing.T) {
-	for name, tables := range map[string]*Tables{
+	for name, tables := range map[string]*tabular.Tables{
 		"a fraction":   standardizedTables([2][]float64{{17, 90.5}, {1}}),
 		"257 numbers":  standardizedTables([2][]float64{{0, 90}, {256}}),
 		"a NaN":        standardizedTables([2][]float64{{0, 90}, {math.NaN()}}),
-		"sparse rows":  {Train: &Table{Features: &matrix.CSR{Rows: 2, Cols: 5, Starts: []int{0, 1, 2}, Columns: []int32{1, 3}}, Labels: []int{1, -1}}},
-		"large values": {Train: &Table{Features: &matrix.Dense{Rows: 1, Cols: 1, Data: []float64{1e300}}, Labels: []int{1}}},
+		"sparse rows":  {Train: &tabular.Table{Features: &matrix.CSR{Rows: 2, Cols: 5, Starts: []int{0, 1, 2}, Columns: []int32{1, 3}}, Labels: []int{1, -1}}},
+		"large values": {Train: &tabular.Table{Features: &matrix.Dense{Rows: 1, Cols: 1, Data: []float64{1e300}}, Labels: []int{1}}},
 	} {
 		list := alone(tables)
 		if name == "large values" { // a single value is within the range of 256
@@ -74,7 +77,7 @@ func TestNoIntegers(t *testing.T) {
 			t.Errorf("%s are bytes", name)
 		}
 	}
-	full := &Tables{Train: &Table{Features: &matrix.CSR{Rows: 2, Cols: 2, Starts: []int{0, 1, 3}, Columns: []int32{1, 0, 1}, Values: []float64{7, 3, 255}},
+	full := &tabular.Tables{Train: &tabular.Table{Features: &matrix.CSR{Rows: 2, Cols: 2, Starts: []int{0, 1, 3}, Columns: []int32{1, 0, 1}, Values: []float64{7, 3, 255}},
 		Labels: []int{1, -1}}}
 	if list := alone(full); list == nil || !cmp.Equal(list[0].Values.Data, []uint8{0, 0, 255, 248}) {
 		t.Errorf("sparse rows that are full: %+v", list)
@@ -82,8 +85,8 @@ func TestNoIntegers(t *testing.T) {
 }
 
 // alone returns the integers of a table of one process.
-func alone(t *Tables) []*matrix.Integers {
-	list, err := t.Integers(nil)
+func alone(t *tabular.Tables) []*matrix.Integers {
+	list, err := loader.Integers(t, nil)
 	if err != nil {
 		panic(err)
 	}
@@ -94,13 +97,13 @@ func alone(t *Tables) []*matrix.Integers {
 // fraction, or a range beyond 256, in the rows of one process is found by all.
 func TestSharedIntegers(t *testing.T) {
 	for name, last := range map[string]string{"integers": "40,1,b,0", "a fraction": "40.5,1,b,0", "a range": "400,1,b,0"} {
-		text := rowsText("x,z,c,y", 600, func(i int) string {
+		text := datatest.RowsText("x,z,c,y", 600, func(i int) string {
 			if i == 599 {
 				return last
 			}
 			return fmt.Sprintf("%d,%d,%c,%d", 3+i/20, i*i%7, "ab"[i%2], i/3%2)
 		})
-		opts := TableOptions{File: filepath.Join(t.TempDir(), "rows.csv"), Label: "y"}
+		opts := tabular.TableOptions{File: filepath.Join(t.TempDir(), "rows.csv"), Label: "y"}
 		if err := os.WriteFile(opts.File, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -112,14 +115,14 @@ func TestSharedIntegers(t *testing.T) {
 		if (want != nil) != (name == "integers") {
 			t.Fatalf("%s: one process finds integers: %v", name, want != nil)
 		}
-		_, errs := shared(t, 3, 24, func(rank int, s Share) (*Tables, error) {
+		_, errs := shared(t, 3, 24, func(rank int, s tabular.Share) (*tabular.Tables, error) {
 			own := opts
 			own.Share = s
 			tables, err := LoadTable("", "csv", own)
 			if err != nil {
 				return nil, err
 			}
-			got, err := tables.Integers(s)
+			got, err := loader.Integers(tables, s)
 			if (got != nil) != (want != nil) {
 				t.Errorf("%s, process %d: integers %v", name, rank, got != nil)
 			}
@@ -160,9 +163,9 @@ func TestJoinBounds(t *testing.T) {
 		"fraction":         {[3]bool{false, true, true}, [3][]float64{{0, 1}, {5, 2}, {1, 2}}, [3][]float64{{9, 2}, {25, 3}, {2, 7}}, false},
 		"last fraction":    {[3]bool{true, true, false}, [3][]float64{{0, 1}, {5, 2}, {1, 2}}, [3][]float64{{9, 2}, {25, 3}, {2, 7}}, false},
 	} {
-		_, errs := shared(t, 3, 1, func(rank int, s Share) (*Tables, error) {
+		_, errs := shared(t, 3, 1, func(rank int, s tabular.Share) (*tabular.Tables, error) {
 			first, last := slices.Clone(c.first[rank]), slices.Clone(c.last[rank])
-			all, err := joinBounds(s, c.exact[rank], first, last)
+			all, err := loader.JoinBounds(s, c.exact[rank], first, last)
 			for j := range first {
 				least, most := min(c.first[0][j], c.first[1][j], c.first[2][j]), max(c.last[0][j], c.last[1][j], c.last[2][j])
 				if all != c.want || first[j] != least || last[j] != most {

@@ -14,6 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/datasets/tabular"
+	"ppal/internal/datatest"
+	"ppal/internal/loader"
 	"ppal/internal/paged"
 	"ppal/internal/racing"
 )
@@ -57,7 +60,7 @@ func newPages(t *testing.T) *paged.Dir {
 }
 
 // sameRows compares two files. cmp.Diff would need minutes for as many differences.
-func sameRows(a, b *LIBSVM) bool {
+func sameRows(a, b *loader.LIBSVM) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
@@ -68,15 +71,15 @@ func sameRows(a, b *LIBSVM) bool {
 // Rows that are read to pages are the rows in memory, wherever the first value is, and a wrong line
 // is the same error.
 func TestLIBSVMInPages(t *testing.T) {
-	const rows = 2*spillRows + 100
+	const rows = 2*loader.SpillRows + 100
 	texts := map[string][]byte{"queries": sparseText(rows, 0, true), "no query in the last row": append(sparseText(rows, 0, true), "1 3:1\n"...),
 		"a wrong line": append(sparseText(rows, rows, false), "1 3:x\n"...), "no entry": []byte(strings.Repeat("1\n", rows)), "empty": nil}
-	for _, valued := range []int{0, 5, spillRows - 1, spillRows, 2 * spillRows, rows - 1, rows} {
+	for _, valued := range []int{0, 5, loader.SpillRows - 1, loader.SpillRows, 2 * loader.SpillRows, rows - 1, rows} {
 		texts[fmt.Sprint("values from row ", valued)] = sparseText(rows, valued, false)
 	}
 	for name, text := range texts {
-		want, wantErr := readLIBSVM(bytes.NewReader(text), "file", 0, nil, nil)
-		got, err := readLIBSVM(bytes.NewReader(text), "file", 0, newPages(t), nil)
+		want, wantErr := loader.ReadRows(bytes.NewReader(text), "file", 0, nil, nil)
+		got, err := loader.ReadRows(bytes.NewReader(text), "file", 0, newPages(t), nil)
 		if !sameRows(got, want) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
 			t.Errorf("%s: other rows, or the error %v, want %v", name, err, wantErr)
 		}
@@ -99,10 +102,10 @@ func TestKeptLIBSVM(t *testing.T) {
 	}
 	save(file, sparseText(3000, 20, false))
 	load := func(folder, sum string, seed uint64) (all any, remarks string) {
-		o := TableOptions{File: file, Seed: seed, Groups: []string{"3"}, Attributes: []string{"5"}, Ignore: []string{"7"}}
+		o := tabular.TableOptions{File: file, Seed: seed, Groups: []string{"3"}, Attributes: []string{"5"}, Ignore: []string{"7"}}
 		if folder != "" {
 			o.Pages = newPages(t)
-			o.Keep = &Keep{Folder: folder, SHA256: func() (string, error) { return sum, nil }}
+			o.Keep = &tabular.Keep{Folder: folder, SHA256: func() (string, error) { return sum, nil }}
 		}
 		tables, err := LoadTable("", "libsvm", o)
 		if err != nil {
@@ -163,14 +166,14 @@ func TestOtherFormatsInPages(t *testing.T) {
 	for range 500 {
 		numbers, letters = append(numbers, rng.NormFloat64()), append(letters, "ab"[rng.IntN(2)])
 	}
-	parquet := parquetFile(t, numbers, string(letters))
-	for name, text := range map[string][]byte{"a.tsv": bytes.ReplaceAll(csv, []byte(","), []byte("\t")), "b.csv.gz": gzipped(csv),
-		"c.parquet": parquet, "d.parquet.gz": gzipped(parquet)} {
+	parquet := datatest.ParquetFile(t, numbers, string(letters))
+	for name, text := range map[string][]byte{"a.tsv": bytes.ReplaceAll(csv, []byte(","), []byte("\t")), "b.csv.gz": datatest.Gzipped(csv),
+		"c.parquet": parquet, "d.parquet.gz": datatest.Gzipped(parquet)} {
 		file, folder := filepath.Join(t.TempDir(), name), t.TempDir()
 		if err := os.WriteFile(file, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		options := func(folder string) TableOptions {
+		options := func(folder string) tabular.TableOptions {
 			o := keptOptions(t, file, folder, "1")
 			if strings.Contains(name, "parquet") {
 				o.Label, o.Groups = "y=a", nil

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/datasets/tabular"
 	"ppal/internal/paged"
 )
 
@@ -41,9 +42,9 @@ func keptTable(t *testing.T, seed uint64) string {
 
 // keptOptions returns options that keep the rows of a table with the given checksum in a folder;
 // "": they keep nothing, and read the table to memory.
-func keptOptions(t *testing.T, file, folder, sum string) TableOptions {
+func keptOptions(t *testing.T, file, folder, sum string) tabular.TableOptions {
 	t.Helper()
-	o := TableOptions{File: file, Label: "y", Groups: []string{"sex=m"}, Missing: MissingDropped, Dates: DatesExpanded, Seed: 3}
+	o := tabular.TableOptions{File: file, Label: "y", Groups: []string{"sex=m"}, Missing: tabular.MissingDropped, Dates: tabular.DatesExpanded, Seed: 3}
 	if folder == "" {
 		return o
 	}
@@ -56,13 +57,13 @@ func keptOptions(t *testing.T, file, folder, sum string) TableOptions {
 			t.Error(err)
 		}
 	})
-	o.Keep = &Keep{Folder: folder, SHA256: func() (string, error) { return sum, nil }}
+	o.Keep = &tabular.Keep{Folder: folder, SHA256: func() (string, error) { return sum, nil }}
 	return o
 }
 
 // contents returns everything that a program sees of tables except the remarks about kept rows, and
 // separately these remarks.
-func contents(t *testing.T, o TableOptions) (all any, remarks []string) {
+func contents(t *testing.T, o tabular.TableOptions) (all any, remarks []string) {
 	t.Helper()
 	tables, err := LoadTable("", "csv", o)
 	if err != nil {
@@ -78,8 +79,8 @@ func contents(t *testing.T, o TableOptions) (all any, remarks []string) {
 		Name           string
 		Features       []float64
 		Labels, Source []int
-		Groups         []Group
-		Attributes     []Attribute
+		Groups         []tabular.Group
+		Attributes     []tabular.Attribute
 	}
 	var parts []part
 	for _, p := range tables.Parts() {
@@ -96,7 +97,7 @@ func contents(t *testing.T, o TableOptions) (all any, remarks []string) {
 }
 
 // expectKept loads a table and compares the contents and the only remark.
-func expectKept(t *testing.T, what string, o TableOptions, want any, remark string) {
+func expectKept(t *testing.T, what string, o tabular.TableOptions, want any, remark string) {
 	t.Helper()
 	got, remarks := contents(t, o)
 	if diff := cmp.Diff(want, got, alike); diff != "" {
@@ -134,7 +135,7 @@ const (
 func TestSecondLoad(t *testing.T) {
 	file, folder := keptTable(t, 1), filepath.Join(t.TempDir(), "a", "rows")
 	want, _ := contents(t, keptOptions(t, file, "", ""))
-	other := func(folder string) TableOptions {
+	other := func(folder string) tabular.TableOptions {
 		o := keptOptions(t, file, folder, "1")
 		o.Seed, o.Groups, o.Attributes = 8, nil, []string{"sex", "w"}
 		return o
@@ -173,14 +174,14 @@ func TestChangedTable(t *testing.T) {
 func TestOtherColumns(t *testing.T) {
 	file, folder := keptTable(t, 1), t.TempDir()
 	contents(t, keptOptions(t, file, folder, "1"))
-	for name, change := range map[string]func(o *TableOptions){
-		"without a column":    func(o *TableOptions) { o.Ignore = []string{"job"} },
-		"imputed values":      func(o *TableOptions) { o.Missing = MissingImputed },
-		"a condition":         func(o *TableOptions) { o.Label = "job!=a" },
-		"another condition":   func(o *TableOptions) { o.Label = "job!=b" },
-		"categories of dates": func(o *TableOptions) { o.Attributes = []string{"day=2020-01-01"} }, // the same name, other columns
+	for name, change := range map[string]func(o *tabular.TableOptions){
+		"without a column":    func(o *tabular.TableOptions) { o.Ignore = []string{"job"} },
+		"imputed values":      func(o *tabular.TableOptions) { o.Missing = tabular.MissingImputed },
+		"a condition":         func(o *tabular.TableOptions) { o.Label = "job!=a" },
+		"another condition":   func(o *tabular.TableOptions) { o.Label = "job!=b" },
+		"categories of dates": func(o *tabular.TableOptions) { o.Attributes = []string{"day=2020-01-01"} }, // the same name, other columns
 	} {
-		with := func(folder string) TableOptions {
+		with := func(folder string) tabular.TableOptions {
 			o := keptOptions(t, file, folder, "1")
 			change(&o)
 			return o

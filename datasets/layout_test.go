@@ -12,6 +12,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
+	"ppal/internal/datatest"
+	"ppal/internal/loader"
+	"ppal/internal/newrows"
+	"ppal/internal/recordio"
+	"ppal/internal/textvalue"
 )
 
 // layoutNames are the columns of the tables in TestLayouts.
@@ -69,29 +77,29 @@ func TestLayouts(t *testing.T) {
 	body := written(rows, ",", as)
 	for _, c := range []struct {
 		name, text string
-		set        func(o *TableOptions)
+		set        func(o *tabular.TableOptions)
 	}{
-		{"plain", header + body, func(*TableOptions) {}},
-		{"no names in the file", body, func(o *TableOptions) { o.Header, o.Columns = HeaderNone, names }},
-		{"no names, tabs, no detection", written(rows, "\t", as), func(o *TableOptions) { o.Columns, o.Separator = names, '\t' }},
-		{"no names, blanks", written(rows, "   ", instead("?")), func(o *TableOptions) { o.Columns, o.Separator = names, ' ' }},
-		{"comments before the names", "# written by hand\n# twice\n" + header + body, func(o *TableOptions) { o.Skip = 2 }},
-		{"two lines of names", "a,b,c,d\n" + header + body, func(o *TableOptions) { o.Skip = 1 }},
-		{"names replaced", header + body, func(o *TableOptions) { o.Skip, o.Columns = 1, names }},
-		{"Excel's sep=", "sep=;\r\n" + written([][]string{names}, ";", as) + written(rows, ";", as), func(*TableOptions) {}},
-		{"sep= in quotes, an unusual separator", "\"sep=^\"\n" + written([][]string{names}, "^", as) + written(rows, "^", as), func(*TableOptions) {}},
-		{"sep= and no names", "sep=;\n" + written(rows, ";", as), func(o *TableOptions) { o.Columns = names }},
-		{"-200 is missing", header + written(rows, ",", instead("-200")), func(o *TableOptions) { o.MissingValues = []string{"-200"} }},
-		{"several marks", header + written(rows, ",", instead("-9e9")), func(o *TableOptions) { o.MissingValues = []string{"x", "-9e9", ""} }},
-		{"quotes are ordinary", written([][]string{names}, "\t", as) + written(rows, "\t", as), func(o *TableOptions) { o.Quote = QuoteNone }},
-		{"two byte order marks", byteOrderMark + byteOrderMark + header + body, func(*TableOptions) {}},
+		{"plain", header + body, func(*tabular.TableOptions) {}},
+		{"no names in the file", body, func(o *tabular.TableOptions) { o.Header, o.Columns = tabular.HeaderNone, names }},
+		{"no names, tabs, no detection", written(rows, "\t", as), func(o *tabular.TableOptions) { o.Columns, o.Separator = names, '\t' }},
+		{"no names, blanks", written(rows, "   ", instead("?")), func(o *tabular.TableOptions) { o.Columns, o.Separator = names, ' ' }},
+		{"comments before the names", "# written by hand\n# twice\n" + header + body, func(o *tabular.TableOptions) { o.Skip = 2 }},
+		{"two lines of names", "a,b,c,d\n" + header + body, func(o *tabular.TableOptions) { o.Skip = 1 }},
+		{"names replaced", header + body, func(o *tabular.TableOptions) { o.Skip, o.Columns = 1, names }},
+		{"Excel's sep=", "sep=;\r\n" + written([][]string{names}, ";", as) + written(rows, ";", as), func(*tabular.TableOptions) {}},
+		{"sep= in quotes, an unusual separator", "\"sep=^\"\n" + written([][]string{names}, "^", as) + written(rows, "^", as), func(*tabular.TableOptions) {}},
+		{"sep= and no names", "sep=;\n" + written(rows, ";", as), func(o *tabular.TableOptions) { o.Columns = names }},
+		{"-200 is missing", header + written(rows, ",", instead("-200")), func(o *tabular.TableOptions) { o.MissingValues = []string{"-200"} }},
+		{"several marks", header + written(rows, ",", instead("-9e9")), func(o *tabular.TableOptions) { o.MissingValues = []string{"x", "-9e9", ""} }},
+		{"quotes are ordinary", written([][]string{names}, "\t", as) + written(rows, "\t", as), func(o *tabular.TableOptions) { o.Quote = tabular.QuoteNone }},
+		{"two byte order marks", recordio.ByteOrderMark + recordio.ByteOrderMark + header + body, func(*tabular.TableOptions) {}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "table.csv")
 			if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			opts := TableOptions{File: path, Label: "pay=yes", Missing: MissingImputed, Groups: []string{"age, years<45"}}
+			opts := tabular.TableOptions{File: path, Label: "pay=yes", Missing: tabular.MissingImputed, Groups: []string{"age, years<45"}}
 			c.set(&opts)
 			got, err := LoadTable("", "csv", opts)
 			if err != nil {
@@ -101,7 +109,7 @@ func TestLayouts(t *testing.T) {
 			if err := os.WriteFile(plain, []byte(header+body), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			want, err := LoadTable("", "csv", TableOptions{File: plain, Label: "pay=yes", Missing: MissingImputed, Groups: []string{"age, years<45"}})
+			want, err := LoadTable("", "csv", tabular.TableOptions{File: plain, Label: "pay=yes", Missing: tabular.MissingImputed, Groups: []string{"age, years<45"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,7 +122,7 @@ func TestLayouts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var read Preparation
+			var read tabular.Preparation
 			if err := yaml.Unmarshal(saved, &read); err != nil {
 				t.Fatal(err)
 			}
@@ -126,8 +134,8 @@ func TestLayouts(t *testing.T) {
 			}
 			width := len(read.Columns())
 			var features []float64
-			new := NewRows{Preparation: &read, Keep: []string{"pay"}, Work: func(x, results []float64) ([]float64, error) { return append(results, x...), nil },
-				Emit: func(b *Block) error { features = append(features, b.Results...); return nil }}
+			new := newrows.NewRows{Preparation: &read, Keep: []string{"pay"}, Work: func(x, results []float64) ([]float64, error) { return append(results, x...), nil },
+				Emit: func(b *newrows.Block) error { features = append(features, b.Results...); return nil }}
 			if err := new.Read(strings.NewReader(c.text), "new"); err != nil {
 				t.Fatal(err)
 			}
@@ -154,11 +162,11 @@ func TestOrdinaryTexts(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := LoadTable("", "csv", TableOptions{File: path, Label: "y"})
+	_, err := LoadTable("", "csv", tabular.TableOptions{File: path, Label: "y"})
 	if err == nil || !strings.Contains(err.Error(), "--quote none") {
 		t.Errorf("%v, want advice", err)
 	}
-	tables, err := LoadTable("", "csv", TableOptions{File: path, Label: "y", Quote: QuoteNone, MissingValues: []string{"?"}})
+	tables, err := LoadTable("", "csv", tabular.TableOptions{File: path, Label: "y", Quote: tabular.QuoteNone, MissingValues: []string{"?"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,8 +183,8 @@ func TestNumbersAsMissingValues(t *testing.T) {
 		if err := os.WriteFile(path, []byte("co;y\n"+strings.Repeat("2;0\n"+mark+";1\n3;1\n", 20)), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := LoadTable("", "csv", TableOptions{File: path, Label: "y", MissingValues: []string{mark}})
-		checkError(t, err, ErrMissing, fmt.Sprintf("line 3, column 1: co: missing value: %q in 20 of 60 rows", mark))
+		_, err := LoadTable("", "csv", tabular.TableOptions{File: path, Label: "y", MissingValues: []string{mark}})
+		datatest.CheckError(t, err, dataerr.ErrMissing, fmt.Sprintf("line 3, column 1: co: missing value: %q in 20 of 60 rows", mark))
 	}
 }
 
@@ -187,7 +195,7 @@ func TestUnseenMissingValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	for mark, unseen := range map[string]bool{"-200.0": true, "-200": false} {
-		tables, err := LoadTable("", "csv", TableOptions{File: path, Label: "y=1", Missing: MissingImputed, MissingValues: []string{mark, "?"}})
+		tables, err := LoadTable("", "csv", tabular.TableOptions{File: path, Label: "y=1", Missing: tabular.MissingImputed, MissingValues: []string{mark, "?"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,11 +211,11 @@ func TestNamesByPlace(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("A11 6 A34 1\nA12 48 A32 2\nA11 24 A34 2\n", 12)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	tables, err := LoadTable("", "csv", TableOptions{File: path, Label: "column 4=2", Header: HeaderNone, Separator: ' '})
+	tables, err := LoadTable("", "csv", tabular.TableOptions{File: path, Label: "column 4=2", Header: tabular.HeaderNone, Separator: ' '})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Layout{Header: []string{"column 1", "column 2", "column 3", "column 4"}, Separator: " "}
+	want := tabular.Layout{Header: []string{"column 1", "column 2", "column 3", "column 4"}, Separator: " "}
 	if diff := cmp.Diff(want, tables.Preparation.Layout); diff != "" {
 		t.Error(diff)
 	}
@@ -224,22 +232,22 @@ func TestNumbersOfRows(t *testing.T) {
 	for name, c := range map[string]struct {
 		first   func(i int) string
 		header  string
-		opts    TableOptions
+		opts    tabular.TableOptions
 		ignored bool
 	}{
-		"all rows":              {func(i int) string { return fmt.Sprint(i) }, ",x,y", TableOptions{}, true},
-		"selected rows":         {func(i int) string { return fmt.Sprint(3*i + i%2) }, ",x,y", TableOptions{}, true},
-		"shuffled rows":         {func(i int) string { return fmt.Sprint(shuffled[i]) }, ",x,y", TableOptions{}, true},
-		"a number twice":        {func(i int) string { return fmt.Sprint(i % 900) }, ",x,y", TableOptions{}, false},
-		"a number twice, early": {func(i int) string { return fmt.Sprint(max(i, 1)) }, ",x,y", TableOptions{}, false},
-		"points":                {func(i int) string { return fmt.Sprint(i) + ".5" }, ",x,y", TableOptions{}, false},
-		"a name":                {func(i int) string { return fmt.Sprint(shuffled[i]) }, "id,x,y", TableOptions{}, false},
-		"a chosen feature":      {func(i int) string { return fmt.Sprint(shuffled[i]) }, ",x,y", TableOptions{Features: []string{"column 1", "x"}}, false},
-		"pandas' name":          {func(i int) string { return fmt.Sprint(shuffled[i]) }, "Unnamed: 0,x,y", TableOptions{}, true},
-		"pandas' index":         {func(i int) string { return fmt.Sprint(shuffled[i]) }, "__index_level_0__,x,y", TableOptions{}, true},
-		"pandas' name of codes": {func(i int) string { return fmt.Sprint(i % 900) }, "Unnamed: 0,x,y", TableOptions{}, false},
-		"no names":              {func(i int) string { return fmt.Sprint(shuffled[i]) }, "99999,0.5,a", TableOptions{Header: HeaderNone, Label: "column 3=b"}, false},
-		"a value is absent":     {func(i int) string { return []string{fmt.Sprint(i), ""}[indicator(i == 7)] }, ",x,y", TableOptions{Missing: MissingImputed}, false},
+		"all rows":              {func(i int) string { return fmt.Sprint(i) }, ",x,y", tabular.TableOptions{}, true},
+		"selected rows":         {func(i int) string { return fmt.Sprint(3*i + i%2) }, ",x,y", tabular.TableOptions{}, true},
+		"shuffled rows":         {func(i int) string { return fmt.Sprint(shuffled[i]) }, ",x,y", tabular.TableOptions{}, true},
+		"a number twice":        {func(i int) string { return fmt.Sprint(i % 900) }, ",x,y", tabular.TableOptions{}, false},
+		"a number twice, early": {func(i int) string { return fmt.Sprint(max(i, 1)) }, ",x,y", tabular.TableOptions{}, false},
+		"points":                {func(i int) string { return fmt.Sprint(i) + ".5" }, ",x,y", tabular.TableOptions{}, false},
+		"a name":                {func(i int) string { return fmt.Sprint(shuffled[i]) }, "id,x,y", tabular.TableOptions{}, false},
+		"a chosen feature":      {func(i int) string { return fmt.Sprint(shuffled[i]) }, ",x,y", tabular.TableOptions{Features: []string{"column 1", "x"}}, false},
+		"pandas' name":          {func(i int) string { return fmt.Sprint(shuffled[i]) }, "Unnamed: 0,x,y", tabular.TableOptions{}, true},
+		"pandas' index":         {func(i int) string { return fmt.Sprint(shuffled[i]) }, "__index_level_0__,x,y", tabular.TableOptions{}, true},
+		"pandas' name of codes": {func(i int) string { return fmt.Sprint(i % 900) }, "Unnamed: 0,x,y", tabular.TableOptions{}, false},
+		"no names":              {func(i int) string { return fmt.Sprint(shuffled[i]) }, "99999,0.5,a", tabular.TableOptions{Header: tabular.HeaderNone, Label: "column 3=b"}, false},
+		"a value is absent":     {func(i int) string { return []string{fmt.Sprint(i), ""}[textvalue.Indicator(i == 7)] }, ",x,y", tabular.TableOptions{Missing: tabular.MissingImputed}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var text strings.Builder
@@ -278,7 +286,7 @@ func TestCodes(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, err := LoadTable("", "csv", TableOptions{File: path, Label: "y"})
+	got, err := LoadTable("", "csv", tabular.TableOptions{File: path, Label: "y"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +294,7 @@ func TestCodes(t *testing.T) {
 	if !slices.Contains(got.Notes, want) {
 		t.Errorf("%q", got.Notes)
 	}
-	got, err = LoadTable("", "csv", TableOptions{File: path, Label: "y", Categorical: []string{"code", "kind, of"}})
+	got, err = LoadTable("", "csv", tabular.TableOptions{File: path, Label: "y", Categorical: []string{"code", "kind, of"}})
 	if err != nil || strings.Contains(strings.Join(got.Notes, " "), "codes") {
 		t.Errorf("%v, %v", got.Notes, err)
 	}
@@ -302,9 +310,9 @@ func TestColumnsOfOneName(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := LoadTable("", "csv", TableOptions{File: path, Label: "y"})
-	checkProblems(t, err, 2, ErrColumn, `two columns are named "x"; keep the first (--ignore 'column 3')`, "for all of them: --ignore 'column 3' --dates expand")
-	got, err := LoadTable("", "csv", TableOptions{File: path, Label: "y", Ignore: []string{"column 3"}, Dates: DatesExpanded})
+	_, err := LoadTable("", "csv", tabular.TableOptions{File: path, Label: "y"})
+	checkProblems(t, err, 2, dataerr.ErrColumn, `two columns are named "x"; keep the first (--ignore 'column 3')`, "for all of them: --ignore 'column 3' --dates expand")
+	got, err := LoadTable("", "csv", tabular.TableOptions{File: path, Label: "y", Ignore: []string{"column 3"}, Dates: tabular.DatesExpanded})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -327,7 +335,7 @@ func TestZeroBased(t *testing.T) {
 		fmt.Fprintf(&zero, "%d 0:1 %d:%d.5 9:1\n", i%2, 1+i%5, i)
 		fmt.Fprintf(&one, "%d 1:1 %d:%d.5 10:1\n", i%2, 2+i%5, i)
 	}
-	load := func(text string, opts TableOptions) *Tables {
+	load := func(text string, opts tabular.TableOptions) *tabular.Tables {
 		t.Helper()
 		opts.File = filepath.Join(t.TempDir(), "rows.svm")
 		if err := os.WriteFile(opts.File, []byte(text), 0o600); err != nil {
@@ -339,8 +347,8 @@ func TestZeroBased(t *testing.T) {
 		}
 		return tables
 	}
-	want := load(one.String(), TableOptions{Groups: []string{"3"}, Ignore: []string{"1"}, Attributes: []string{"4"}})
-	got := load(zero.String(), TableOptions{Groups: []string{"2"}, Ignore: []string{"0"}, Attributes: []string{"3"}, ZeroBased: true})
+	want := load(one.String(), tabular.TableOptions{Groups: []string{"3"}, Ignore: []string{"1"}, Attributes: []string{"4"}})
+	got := load(zero.String(), tabular.TableOptions{Groups: []string{"2"}, Ignore: []string{"0"}, Attributes: []string{"3"}, ZeroBased: true})
 	if got.Train.SHA256() != want.Train.SHA256() {
 		t.Error("the rows differ")
 	}
@@ -353,11 +361,11 @@ func TestZeroBased(t *testing.T) {
 	if g, a := got.Train.Groups[0], got.Train.Attributes[0]; g.Name != "feature 2" || g.Conditions[0] != "2" || a.Name != "3" || a.Values[0] != "feature 3" {
 		t.Errorf("group %v, attribute %v", g.Name, a)
 	}
-	all := load(zero.String(), TableOptions{ZeroBased: true})
+	all := load(zero.String(), tabular.TableOptions{ZeroBased: true})
 	if diff := cmp.Diff(all.Train.Columns, all.Preparation.Columns()); diff != "" || all.Train.Columns[0] != "0" {
 		t.Errorf("%v %s", all.Train.Columns, diff)
 	}
-	x, err := got.Preparation.ReadLIBSVM(strings.NewReader(zero.String()), "new")
+	x, err := loader.ReadNewLIBSVM(got.Preparation, strings.NewReader(zero.String()), "new")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,8 +377,12 @@ func TestZeroBased(t *testing.T) {
 		}
 	}
 	var kept [][]string
-	new := NewRows{Preparation: got.Preparation, Keep: []string{"", "2"}, Work: func(x, results []float64) ([]float64, error) { return append(results, x...), nil },
-		Emit: func(b *Block) error { kept = append(kept, slices.Clone(b.Kept[1])); own = b.Results[:9]; return nil }}
+	new := newrows.NewRows{Preparation: got.Preparation, Keep: []string{"", "2"}, Work: func(x, results []float64) ([]float64, error) { return append(results, x...), nil },
+		Emit: func(b *newrows.Block) error {
+			kept = append(kept, slices.Clone(b.Kept[1]))
+			own = b.Results[:9]
+			return nil
+		}}
 	if err := new.Read(strings.NewReader(zero.String()), "new"); err != nil {
 		t.Fatal(err)
 	}
@@ -379,11 +391,11 @@ func TestZeroBased(t *testing.T) {
 		t.Errorf("%v %v", own, kept[0][:2])
 	}
 	for _, text := range []string{zero.String(), "1 0:1\n"} {
-		if _, err := ReadLIBSVM(bytes.NewReader([]byte(text)), "file", 0); err == nil || !strings.Contains(err.Error(), "--zero-based") {
+		if _, err := loader.ReadLIBSVM(bytes.NewReader([]byte(text)), "file", 0); err == nil || !strings.Contains(err.Error(), "--zero-based") {
 			t.Errorf("%v, want advice", err)
 		}
 	}
-	if _, err := (&sparseDesign{shift: 1}).find([]string{"10"}, 10); err == nil || !strings.Contains(err.Error(), "want a number from 0 to 9") {
+	if _, err := (&loader.SparseDesign{Shift: 1}).Find([]string{"10"}, 10); err == nil || !strings.Contains(err.Error(), "want a number from 0 to 9") {
 		t.Error(err)
 	}
 }

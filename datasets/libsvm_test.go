@@ -15,12 +15,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/datasets/dataerr"
 	"ppal/datasets/matrix"
 	"ppal/internal/cases"
+	"ppal/internal/datatest"
+	"ppal/internal/inputfile"
+	"ppal/internal/loader"
+	"ppal/internal/textvalue"
 )
 
 // describeLIBSVM formats the content value by value.
-func describeLIBSVM(s *LIBSVM) []byte {
+func describeLIBSVM(s *loader.LIBSVM) []byte {
 	var b bytes.Buffer
 	rows, cols := s.X.Dims()
 	fmt.Fprintf(&b, "%d x %d, %d entries, values %t\n", rows, cols, len(s.X.Columns), s.X.Values != nil)
@@ -40,7 +45,7 @@ func describeLIBSVM(s *LIBSVM) []byte {
 // TestLIBSVMGolden reads a file with comments, blank lines, queries, tabs, all notations of
 // numbers, and no last line end.
 func TestLIBSVMGolden(t *testing.T) {
-	s, err := LoadLIBSVM("testdata/mixed.libsvm", 0)
+	s, err := loader.LoadLIBSVM("testdata/mixed.libsvm", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,17 +56,17 @@ func TestLIBSVMGolden(t *testing.T) {
 func TestReadLIBSVMErrors(t *testing.T) {
 	const good = "1 1:1\n"
 	t.Run("compressed file cut", func(t *testing.T) {
-		data := gzipped([]byte(strings.Repeat(good, 99)))
-		_, err := ReadLIBSVM(bytes.NewReader(data[:len(data)-9]), "file", 5)
-		checkError(t, err, ErrTruncated, "the file ends too early")
+		data := datatest.Gzipped([]byte(strings.Repeat(good, 99)))
+		_, err := loader.ReadLIBSVM(bytes.NewReader(data[:len(data)-9]), "file", 5)
+		datatest.CheckError(t, err, dataerr.ErrTruncated, "the file ends too early")
 	})
 	t.Run("missing", func(t *testing.T) {
-		_, err := LoadLIBSVM(filepath.Join(t.TempDir(), "none"), 5)
-		checkError(t, err, os.ErrNotExist, "none")
+		_, err := loader.LoadLIBSVM(filepath.Join(t.TempDir(), "none"), 5)
+		datatest.CheckError(t, err, os.ErrNotExist, "none")
 	})
 	t.Run("dimension", func(t *testing.T) {
 		for _, cols := range []int{-1, math.MaxInt32 + 1} {
-			if _, err := ReadLIBSVM(strings.NewReader(good), "file", cols); err == nil {
+			if _, err := loader.ReadLIBSVM(strings.NewReader(good), "file", cols); err == nil {
 				t.Errorf("%d features gave no error", cols)
 			}
 		}
@@ -92,14 +97,14 @@ func TestIndicators(t *testing.T) {
 		{"1:1 2:2 3:1", 5, 0, "2:2 3:1", []int32{0}},
 		{"1:1 2x1 3:1", 5, 0, "2x1 3:1", []int32{0}},
 	} {
-		p := &libsvmParser{cols: c.cols, x: &matrix.CSR{}, largest: 2}
-		rest, last := p.indicators([]byte(c.text), c.previous)
+		p := &loader.LibsvmParser{Cols: c.cols, X: &matrix.CSR{}, Largest: 2}
+		rest, last := p.Indicators([]byte(c.text), c.previous)
 		want := c.previous
 		if len(c.columns) > 0 {
 			want = int(c.columns[len(c.columns)-1]) + 1
 		}
-		if string(rest) != c.rest || last != want || !slices.Equal(p.x.Columns, c.columns) || p.largest != max(2, want) {
-			t.Errorf("%q: columns %v, last %d, largest %d, rest %q", c.text, p.x.Columns, last, p.largest, rest)
+		if string(rest) != c.rest || last != want || !slices.Equal(p.X.Columns, c.columns) || p.Largest != max(2, want) {
+			t.Errorf("%q: columns %v, last %d, largest %d, rest %q", c.text, p.X.Columns, last, p.Largest, rest)
 		}
 	}
 }
@@ -112,17 +117,17 @@ func TestLIBSVMReserve(t *testing.T) {
 			t.Errorf("%s: memory for %d, want about %d", what, n, least)
 		}
 	}
-	p := &libsvmParser{x: &matrix.CSR{Starts: make([]int, 101), Columns: make([]int32, 200), Values: make([]float64, 200)}, labels: make([]float64, 100)}
+	p := &loader.LibsvmParser{X: &matrix.CSR{Starts: make([]int, 101), Columns: make([]int32, 200), Values: make([]float64, 200)}, Labels: make([]float64, 100)}
 	for _, factor := range []float64{0, 0.5, 5} { // 0: an unknown size
-		p.reserve(factor)
+		p.Reserve(factor)
 		most := max(1, 1.02*factor)
-		within("entries", cap(p.x.Columns), int(200*most))
-		within("values", cap(p.x.Values), int(200*most))
-		within("rows", cap(p.labels), int(100*most))
-		within("starts", cap(p.x.Starts), int(100*most))
+		within("entries", cap(p.X.Columns), int(200*most))
+		within("values", cap(p.X.Values), int(200*most))
+		within("rows", cap(p.Labels), int(100*most))
+		within("starts", cap(p.X.Starts), int(100*most))
 	}
-	p.x.Values = nil
-	if p.reserve(9); p.x.Values != nil {
+	p.X.Values = nil
+	if p.Reserve(9); p.X.Values != nil {
 		t.Error("reserve makes values")
 	}
 	var text strings.Builder
@@ -130,17 +135,17 @@ func TestLIBSVMReserve(t *testing.T) {
 	for range 9000 {
 		text.WriteString("1 1:1 2:1 3:1 # a comment is not an entry\n")
 	}
-	path := write(t, t.TempDir(), "rows.libsvm", []byte(text.String()))
-	s, err := LoadLIBSVM(path, 0)
+	path := datatest.Write(t, t.TempDir(), "rows.libsvm", []byte(text.String()))
+	s, err := loader.LoadLIBSVM(path, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	within("entries of a file", cap(s.X.Columns), len(s.X.Columns))
-	f, err := openSteady(path)
+	f, err := inputfile.OpenSteady(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := textSize(f); n != int64(text.Len()) {
+	if n := loader.TextSize(f); n != int64(text.Len()) {
 		t.Errorf("a file of %d bytes has %d", text.Len(), n)
 	}
 	f.Close()
@@ -149,8 +154,8 @@ func TestLIBSVMReserve(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer folder.Close()
-	for _, r := range []io.Reader{steady(folder), strings.NewReader("1"), io.LimitReader(nil, 1)} {
-		if n := textSize(r); n != 0 {
+	for _, r := range []io.Reader{inputfile.Steady(folder), strings.NewReader("1"), io.LimitReader(nil, 1)} {
+		if n := loader.TextSize(r); n != 0 {
 			t.Errorf("%T has %d bytes", r, n)
 		}
 	}
@@ -167,7 +172,7 @@ func TestLIBSVMLongLines(t *testing.T) {
 		}
 		fmt.Fprintln(&b)
 	}
-	s, err := ReadLIBSVM(strings.NewReader(b.String()), "file", 0)
+	s, err := loader.ReadLIBSVM(strings.NewReader(b.String()), "file", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,8 +182,8 @@ func TestLIBSVMLongLines(t *testing.T) {
 	if last := s.X.Columns[len(s.X.Columns)-1]; last != 59998-1 {
 		t.Errorf("the last column is %d", last)
 	}
-	_, err = ReadLIBSVM(again(strings.Repeat(" ", 1<<16)), "file", 0)
-	checkError(t, err, ErrFormat, "line 1: wrong format: a line of more than 67108864 bytes")
+	_, err = loader.ReadLIBSVM(again(strings.Repeat(" ", 1<<16)), "file", 0)
+	datatest.CheckError(t, err, dataerr.ErrFormat, "line 1: wrong format: a line of more than 67108864 bytes")
 }
 
 // FuzzLIBSVM reads any text. If the parser accepts the text, writing and reading the content does
@@ -186,20 +191,20 @@ func TestLIBSVMLongLines(t *testing.T) {
 func FuzzLIBSVM(f *testing.F) {
 	for _, seed := range []string{"-1 3:1 11:1 \n", "2 qid:1 1:3 2:0.25 # doc\r\n0 qid:1 5:-1e-3", "1\n", "1 2:1 1:1", "# c\n\n", "1 1:nan"} {
 		f.Add([]byte(seed), 0)
-		f.Add(gzipped([]byte(seed)), 200)
+		f.Add(datatest.Gzipped([]byte(seed)), 200)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, cols int) {
-		cols = max(0, cols) % maxIndex
-		s, err := ReadLIBSVM(bytes.NewReader(data), "file", cols)
+		cols = max(0, cols) % textvalue.MaxIndex
+		s, err := loader.ReadLIBSVM(bytes.NewReader(data), "file", cols)
 		if err != nil {
-			var fe *FileError
-			known := errors.Is(err, ErrFormat) || errors.Is(err, ErrNumber) || errors.Is(err, ErrIndex) || errors.Is(err, ErrTruncated)
+			var fe *dataerr.FileError
+			known := errors.Is(err, dataerr.ErrFormat) || errors.Is(err, dataerr.ErrNumber) || errors.Is(err, dataerr.ErrIndex) || errors.Is(err, dataerr.ErrTruncated)
 			if !errors.As(err, &fe) || !known {
 				t.Fatalf("%T: %v", err, err)
 			}
 			return
 		}
-		again, err := ReadLIBSVM(bytes.NewReader(writeLIBSVM(s)), "again", s.X.Cols)
+		again, err := loader.ReadLIBSVM(bytes.NewReader(writeLIBSVM(s)), "again", s.X.Cols)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +215,7 @@ func FuzzLIBSVM(f *testing.F) {
 }
 
 // writeLIBSVM writes the content as a LIBSVM file.
-func writeLIBSVM(s *LIBSVM) []byte {
+func writeLIBSVM(s *loader.LIBSVM) []byte {
 	var b bytes.Buffer
 	values := s.X.EntryValues()
 	for i, label := range s.Labels {
@@ -230,26 +235,26 @@ func writeLIBSVM(s *LIBSVM) []byte {
 // line is the error, even if the reader goes on.
 func TestLineReader(t *testing.T) {
 	for n, ok := range map[int]bool{0: true, 1: true, 15: true, 16: true, 17: true, 39: true, 40: false} {
-		lines := lineReader{r: bufio.NewReaderSize(strings.NewReader(strings.Repeat("a", n)+"\nb"), 16), most: 40}
-		line, err := lines.next()
+		lines := loader.LineReader{R: bufio.NewReaderSize(strings.NewReader(strings.Repeat("a", n)+"\nb"), 16), Most: 40}
+		line, err := lines.Next()
 		if ok != (err == nil) || ok && len(line) != n {
 			t.Errorf("a line of %d bytes: %d, %v", n, len(line), err)
 		}
 		if !ok {
 			continue
 		}
-		if line, err := lines.next(); err != nil || string(line) != "b" || lines.number != 2 {
+		if line, err := lines.Next(); err != nil || string(line) != "b" || lines.Number != 2 {
 			t.Errorf("after %d bytes: %q, %v", n, line, err)
 		}
-		if _, err := lines.next(); err != io.EOF {
+		if _, err := lines.Next(); err != io.EOF {
 			t.Errorf("at the end: %v", err)
 		}
 	}
 	fire := errors.New("disk on fire")
-	if _, err := ReadLIBSVM(&once{[]string{"1 1:1\n1 2", ":1\n"}, fire}, "file", 0); !errors.Is(err, fire) {
+	if _, err := loader.ReadLIBSVM(&datatest.Once{Parts: []string{"1 1:1\n1 2", ":1\n"}, Err: fire}, "file", 0); !errors.Is(err, fire) {
 		t.Errorf("%v, want %v", err, fire)
 	}
-	if s, err := ReadLIBSVM(strings.NewReader("1 1:1\n"), "file", math.MaxInt32); err != nil || s.X.Cols != math.MaxInt32 {
+	if s, err := loader.ReadLIBSVM(strings.NewReader("1 1:1\n"), "file", math.MaxInt32); err != nil || s.X.Cols != math.MaxInt32 {
 		t.Errorf("the largest number of features: %v", err)
 	}
 }

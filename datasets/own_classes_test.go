@@ -5,6 +5,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
+	"ppal/internal/datatest"
+	"ppal/internal/newrows"
+	"ppal/internal/textvalue"
 )
 
 // flowers returns a file with rows of three species, in turns.
@@ -18,7 +24,7 @@ func flowers(rows int) string {
 }
 
 func TestSeveralClassesErrors(t *testing.T) {
-	if got := upTo(7, 7) + ", " + upTo(8, 7); got != "7, more than 7" {
+	if got := textvalue.UpTo(7, 7) + ", " + textvalue.UpTo(8, 7); got != "7, more than 7" {
 		t.Error(got)
 	}
 	numbers := "x,y\n"
@@ -29,30 +35,30 @@ func TestSeveralClassesErrors(t *testing.T) {
 	for i := range 101 {
 		texts += fmt.Sprintf("%d,c%d\n", i%7, i)
 	}
-	if _, err := everything(t, texts, TableOptions{Label: "y"}); err == nil || strings.Contains(err.Error(), ">=NUMBER") {
+	if _, err := everything(t, texts, tabular.TableOptions{Label: "y"}); err == nil || strings.Contains(err.Error(), ">=NUMBER") {
 		t.Errorf("advice for texts: %v", err)
 	}
 	for _, tc := range []struct {
 		name, text string
-		opts       TableOptions
+		opts       tabular.TableOptions
 		want       error
 		says       string
 	}{
-		{"a quantity", numbers, TableOptions{Label: "y"}, ErrLabel,
+		{"a quantity", numbers, tabular.TableOptions{Label: "y"}, dataerr.ErrLabel,
 			"it holds 30 different numbers (0, 1, 10, 11, 12 and 25 more), so it is probably a quantity; want a condition for class +1, as in --label 'y=VALUE'"},
-		{"many texts", texts, TableOptions{Label: "y"}, ErrLabel, "it has 101 values (c0, c1, c10, c100, c11 and 96 more), want at most 100 classes, or a condition for class +1, as in --label 'y=VALUE'"},
+		{"many texts", texts, tabular.TableOptions{Label: "y"}, dataerr.ErrLabel, "it has 101 values (c0, c1, c10, c100, c11 and 96 more), want at most 100 classes, or a condition for class +1, as in --label 'y=VALUE'"},
 	} {
 		_, err := everything(t, tc.text, tc.opts)
 		if err == nil || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: want one line: %v", tc.name, err)
 			continue
 		}
-		checkError(t, err, tc.want, tc.says)
+		datatest.CheckError(t, err, tc.want, tc.says)
 	}
-	if got, err := everything(t, numbers, TableOptions{Label: "y", Categorical: []string{"y"}}); err != nil || len(got.Train.Classes) != 30 || got.Train.Classes[2] != "2" {
+	if got, err := everything(t, numbers, tabular.TableOptions{Label: "y", Categorical: []string{"y"}}); err != nil || len(got.Train.Classes) != 30 || got.Train.Classes[2] != "2" {
 		t.Errorf("a class of each number: %v", err)
 	}
-	if got, err := everything(t, strings.Replace(flowers(9), "lily", "", 1), TableOptions{Label: "species", Missing: MissingDropped}); err != nil || got.Train.Rows() != 8 {
+	if got, err := everything(t, strings.Replace(flowers(9), "lily", "", 1), tabular.TableOptions{Label: "species", Missing: tabular.MissingDropped}); err != nil || got.Train.Rows() != 8 {
 		t.Errorf("a dropped label: %v", err)
 	}
 }
@@ -65,12 +71,12 @@ func TestRareClasses(t *testing.T) {
 	for i := 1; i < len(lines); i++ {
 		lines[i] = []string{"train", "validation", "test"}[max(0, i/3%5-2)] + "," + lines[i]
 	}
-	rare := func(part string) (*Tables, error) {
+	rare := func(part string) (*tabular.Tables, error) {
 		own := strings.Join(append(slices.Clone(lines), part+",5,north,oak"), "\n") + "\n"
-		return everything(t, own, TableOptions{Label: "species", SplitColumn: "part"})
+		return everything(t, own, tabular.TableOptions{Label: "species", SplitColumn: "part"})
 	}
 	_, err := rare("test")
-	checkError(t, err, ErrEmpty, "no rows of class oak (1 in the file) among the training rows; leave out such classes (--classes iris,lily,rose), or use another --split or --split-seed")
+	datatest.CheckError(t, err, dataerr.ErrEmpty, "no rows of class oak (1 in the file) among the training rows; leave out such classes (--classes iris,lily,rose), or use another --split or --split-seed")
 	if strings.Contains(err.Error(), "\n") {
 		t.Error(err)
 	}
@@ -84,24 +90,24 @@ func TestRareClasses(t *testing.T) {
 	}
 	// without the class, the table is as before
 	own := strings.Join(append(slices.Clone(lines), "test,5,north,oak"), "\n") + "\n"
-	got, err = everything(t, own, TableOptions{Label: "species", SplitColumn: "part", Classes: []string{"iris", "lily", "rose"}})
+	got, err = everything(t, own, tabular.TableOptions{Label: "species", SplitColumn: "part", Classes: []string{"iris", "lily", "rose"}})
 	if note := "--classes leaves out 1 rows of class oak."; err == nil && !slices.Contains(got.Notes, note) {
 		t.Errorf("notes %q, want %q", got.Notes, note)
 	}
 	if err != nil || slices.Contains(got.Test.Source, 60) || got.Train.Rows()+got.Validation.Rows()+got.Test.Rows() != 60 {
 		t.Error(err)
 	}
-	if classes, err := got.Label.Classes([]string{"oak", "rose"}); err != nil || classes[0] != -1 || classes[1] != 2 {
+	if classes, err := newrows.LabelClasses(&got.Label, []string{"oak", "rose"}); err != nil || classes[0] != -1 || classes[1] != 2 {
 		t.Error(classes, err)
 	}
-	_, err = got.Label.Classes([]string{"elm"})
-	checkError(t, err, ErrLabel, `label of row 1: label out of range: "elm", want one of iris, lily, rose`)
+	_, err = newrows.LabelClasses(&got.Label, []string{"elm"})
+	datatest.CheckError(t, err, dataerr.ErrLabel, `label of row 1: label out of range: "elm", want one of iris, lily, rose`)
 }
 
 // A split keeps the shares of every class.
 func TestSeveralClassesSplit(t *testing.T) {
-	file := write(t, t.TempDir(), "own.csv", []byte(flowers(300)))
-	got, err := LoadTable("", "csv", TableOptions{File: file, Label: "species", Groups: []string{"place"}, Seed: 5})
+	file := datatest.Write(t, t.TempDir(), "own.csv", []byte(flowers(300)))
+	got, err := LoadTable("", "csv", tabular.TableOptions{File: file, Label: "species", Groups: []string{"place"}, Seed: 5})
 	if err != nil {
 		t.Fatal(err)
 	}

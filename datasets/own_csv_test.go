@@ -8,7 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"ppal/datasets/dataerr"
 	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
+	"ppal/internal/datatest"
+	"ppal/internal/loader"
 )
 
 // wages is a user's file with eight people.
@@ -24,16 +28,16 @@ h;90;M;89075;8;yes
 `
 
 // everything loads the text as a table with all rows in the training split.
-func everything(t *testing.T, text string, opts TableOptions) (*Tables, error) {
+func everything(t *testing.T, text string, opts tabular.TableOptions) (*tabular.Tables, error) {
 	t.Helper()
-	opts.File = write(t, t.TempDir(), "own.csv", []byte(text))
-	if opts.Split == (Split{}) {
-		opts.Split = Split{Train: 100}
+	opts.File = datatest.Write(t, t.TempDir(), "own.csv", []byte(text))
+	if opts.Split == (tabular.Split{}) {
+		opts.Split = tabular.Split{Train: 100}
 	}
 	return LoadTable("", "csv", opts)
 }
 
-func denseOf(t *testing.T, tables *Tables) *matrix.Dense {
+func denseOf(t *testing.T, tables *tabular.Tables) *matrix.Dense {
 	t.Helper()
 	d, ok := tables.Train.Features.(*matrix.Dense)
 	if !ok {
@@ -50,7 +54,7 @@ func TestOwnCSVHeldOut(t *testing.T) {
 	for i := range 100 {
 		fmt.Fprintf(&text, "%d,%d,%d\n", i*i, i%2, i)
 	}
-	got, err := everything(t, text.String(), TableOptions{Label: "y", Split: DefaultSplit, Seed: 3, Ignore: []string{"row"}})
+	got, err := everything(t, text.String(), tabular.TableOptions{Label: "y", Split: tabular.DefaultSplit, Seed: 3, Ignore: []string{"row"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,15 +95,15 @@ func manyLabels() string {
 }
 
 func TestOwnCSVErrors(t *testing.T) {
-	_, err := everything(t, manyLabels(), TableOptions{Label: "y"})
-	checkError(t, err, ErrLabel, `column "y": label out of range: it holds more than 1000 different numbers (0.5, 1.5, 10.5, 100.5, 1000.5 and 996 more), so it is probably a `+
+	_, err := everything(t, manyLabels(), tabular.TableOptions{Label: "y"})
+	datatest.CheckError(t, err, dataerr.ErrLabel, `column "y": label out of range: it holds more than 1000 different numbers (0.5, 1.5, 10.5, 100.5, 1000.5 and 996 more), so it is probably a `+
 		`quantity; want a condition for class +1, as in --label 'y=VALUE' or --label 'y>=NUMBER', or --categorical y for a class of each number`)
-	_, err = LoadTable("", "csv", TableOptions{Label: "y", File: "nowhere.csv"})
-	checkError(t, err, fs.ErrNotExist, "nowhere.csv")
-	_, err = LoadTable("", "csv", TableOptions{Label: "y"})
-	checkError(t, err, ErrOption, "csv needs the path of a file")
-	_, err = LoadTable("", "csv", TableOptions{File: "x"})
-	checkError(t, err, ErrOption, "csv needs the label's column")
+	_, err = LoadTable("", "csv", tabular.TableOptions{Label: "y", File: "nowhere.csv"})
+	datatest.CheckError(t, err, fs.ErrNotExist, "nowhere.csv")
+	_, err = LoadTable("", "csv", tabular.TableOptions{Label: "y"})
+	datatest.CheckError(t, err, dataerr.ErrOption, "csv needs the path of a file")
+	_, err = LoadTable("", "csv", tabular.TableOptions{File: "x"})
+	datatest.CheckError(t, err, dataerr.ErrOption, "csv needs the label's column")
 }
 
 // TestOwnCSVIdentifiers checks that the error names columns that identify rows.
@@ -109,8 +113,8 @@ func TestOwnCSVIdentifiers(t *testing.T) {
 	for i := range 60 {
 		fmt.Fprintf(&text, "person %d,%d\n", i, i%2)
 	}
-	_, err := everything(t, text.String(), TableOptions{Label: "y"})
-	checkError(t, err, ErrColumn, `"who": it has 60 different texts in 60 rows; ignore the column (--ignore who)`)
+	_, err := everything(t, text.String(), tabular.TableOptions{Label: "y"})
+	datatest.CheckError(t, err, dataerr.ErrColumn, `"who": it has 60 different texts in 60 rows; ignore the column (--ignore who)`)
 }
 
 // TestOwnCSVOneBadDate checks that the error names the line of the text that is not a date: in the
@@ -133,8 +137,8 @@ func TestOwnCSVOneBadDate(t *testing.T) {
 		if tc.bad == 0 {
 			first = "1900-01-02"
 		}
-		_, err := everything(t, text.String(), TableOptions{Label: "y", Dates: DatesExpanded})
-		checkError(t, err, ErrColumn, fmt.Sprintf(`line %d, column 1: invalid column "joined": most values are dates, such as %s, and %q is not a date; correct such values`,
+		_, err := everything(t, text.String(), tabular.TableOptions{Label: "y", Dates: tabular.DatesExpanded})
+		datatest.CheckError(t, err, dataerr.ErrColumn, fmt.Sprintf(`line %d, column 1: invalid column "joined": most values are dates, such as %s, and %q is not a date; correct such values`,
 			tc.bad+2, first, tc.text))
 	}
 }
@@ -146,11 +150,11 @@ func TestConditionBehindIndexColumn(t *testing.T) {
 	for i := range 20 {
 		text += fmt.Sprintf("%d,%d,%c,%d\n", i, 20+i*i%7, 'a'+i%2, i*37%100)
 	}
-	s, err := readOwnCSV(t.Context(), strings.NewReader(text), TableOptions{File: "file", Label: "price>=50"})
+	s, err := loader.ReadOwnCSV(t.Context(), strings.NewReader(text), tabular.TableOptions{File: "file", Label: "price>=50"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.label.Column != "price" || s.label.Condition != "price>=50" || len(s.labels) != 20 {
-		t.Errorf("%+v, %d labels", s.label, len(s.labels))
+	if s.Label.Column != "price" || s.Label.Condition != "price>=50" || len(s.Labels) != 20 {
+		t.Errorf("%+v, %d labels", s.Label, len(s.Labels))
 	}
 }

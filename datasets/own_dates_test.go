@@ -7,6 +7,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
+	"ppal/internal/datatest"
+	"ppal/internal/newrows"
+	"ppal/internal/textvalue"
 )
 
 // A date in another form than in training is named as such, for new rows and in a test file.
@@ -24,16 +31,16 @@ func TestDatesOfAnotherForm(t *testing.T) {
 		}
 	}
 	const says = `joined: "01/31/2016" is not a date in the form day/month/year, as in training`
-	tables, err := LoadTable("", "csv", TableOptions{File: path, Label: "y", Dates: DatesDayFirst})
+	tables, err := LoadTable("", "csv", tabular.TableOptions{File: path, Label: "y", Dates: tabular.DatesDayFirst})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := NewRows{Preparation: tables.Preparation, Work: func(x, results []float64) ([]float64, error) { return append(results, x...), nil }, Emit: func(*Block) error { return nil }}
-	checkError(t, rows.Read(strings.NewReader(bad), "new"), ErrNumber, says)
-	_, err = LoadTable("", "csv", TableOptions{File: path, Label: "y", Dates: DatesDayFirst, TestFile: other})
-	checkError(t, err, ErrNumber, says)
-	for _, layout := range dateLayouts {
-		if words := dateWords.Replace(layout); strings.ContainsAny(words, "0123456789") || !strings.Contains(words, "year") || !strings.Contains(words, "month") {
+	rows := newrows.NewRows{Preparation: tables.Preparation, Work: func(x, results []float64) ([]float64, error) { return append(results, x...), nil }, Emit: func(*newrows.Block) error { return nil }}
+	datatest.CheckError(t, rows.Read(strings.NewReader(bad), "new"), dataerr.ErrNumber, says)
+	_, err = LoadTable("", "csv", tabular.TableOptions{File: path, Label: "y", Dates: tabular.DatesDayFirst, TestFile: other})
+	datatest.CheckError(t, err, dataerr.ErrNumber, says)
+	for _, layout := range textvalue.DateLayouts {
+		if words := textvalue.DateWords.Replace(layout); strings.ContainsAny(words, "0123456789") || !strings.Contains(words, "year") || !strings.Contains(words, "month") {
 			t.Errorf("%s: %s", layout, words)
 		}
 	}
@@ -42,11 +49,11 @@ func TestDatesOfAnotherForm(t *testing.T) {
 // TestManyDates checks that dates are not categories, so their number has no limit.
 func TestManyDates(t *testing.T) {
 	var many []string
-	for i := range maxCategories + 1 {
+	for i := range columnar.MaxCategories + 1 {
 		many = append(many, time.Unix(int64(i)*86400, 0).UTC().Format("2006-01-02"))
 	}
-	text := rowsText("d,y", len(many), func(i int) string { return fmt.Sprintf("%s,%d", many[i], i%2) })
-	if _, err := everything(t, text, TableOptions{Label: "y", Dates: DatesExpanded}); err != nil {
+	text := datatest.RowsText("d,y", len(many), func(i int) string { return fmt.Sprintf("%s,%d", many[i], i%2) })
+	if _, err := everything(t, text, tabular.TableOptions{Label: "y", Dates: tabular.DatesExpanded}); err != nil {
 		t.Errorf("%d dates: %v", len(many), err)
 	}
 }
@@ -54,14 +61,14 @@ func TestManyDates(t *testing.T) {
 func TestDateNumber(t *testing.T) {
 	at := time.Date(2024, 5, 13, 18, 45, 0, 0, time.UTC) // a Monday
 	for part, want := range map[string]float64{"day": float64(at.Unix()) / 86400, "month": 5, "weekday": 1, "hour": 18.75} {
-		if got, ok := dateNumber("2024-05-13 18:45", "2006-01-02 15:04", part); !ok || got != want {
+		if got, ok := textvalue.DateNumber("2024-05-13 18:45", "2006-01-02 15:04", part); !ok || got != want {
 			t.Errorf("%s is %v, want %v", part, got, want)
 		}
 	}
-	if got, _ := dateNumber("1970-01-04", "2006-01-02", "weekday"); got != 7 {
+	if got, _ := textvalue.DateNumber("1970-01-04", "2006-01-02", "weekday"); got != 7 {
 		t.Errorf("a Sunday is %v", got)
 	}
-	if got, _ := dateNumber("1969-12-31", "2006-01-02", "day"); got != -1 {
+	if got, _ := textvalue.DateNumber("1969-12-31", "2006-01-02", "day"); got != -1 {
 		t.Errorf("the day before 1970 is %v", got)
 	}
 }

@@ -8,6 +8,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets/tabular"
+	"ppal/internal/datatest"
+	"ppal/internal/loader"
+	"ppal/internal/textvalue"
 )
 
 func TestLocalNumber(t *testing.T) {
@@ -22,8 +27,8 @@ func TestLocalNumber(t *testing.T) {
 		{"1.5e3", no, 1500}, {"", no, no}, {",", no, no}, {"-", no, no}, {"1,2,3", no, no}, {"1..234", no, no}, {"a,5", no, no}, {"+2,5", 2.5, no},
 		{"012,345", 12.345, no}, {",5", 0.5, no}, {"5,", 5, no}, {"1,234 567", no, no},
 	} {
-		for decimal, want := range map[string]float64{commaDecimals: tc.comma, pointDecimals: tc.point} {
-			got, ok := localNumber([]byte(tc.text), decimal)
+		for decimal, want := range map[string]float64{textvalue.CommaDecimals: tc.comma, textvalue.PointDecimals: tc.point} {
+			got, ok := textvalue.LocalNumber([]byte(tc.text), decimal)
 			if ok == math.IsNaN(want) || ok && got != want {
 				t.Errorf("%q with %q: %v %v, want %v", tc.text, decimal, got, ok, want)
 			}
@@ -33,18 +38,18 @@ func TestLocalNumber(t *testing.T) {
 
 // TestDecimalCommas reads a European table: its numbers must be the same as in an American one.
 func TestDecimalCommas(t *testing.T) {
-	american := rowsText("bill;mass;share;y", 50, func(i int) string {
+	american := datatest.RowsText("bill;mass;share;y", 50, func(i int) string {
 		return fmt.Sprintf("%.1f;%d.25;0.%03d;%d", 30+float64(i)/3, 1000+37*i, 13*i, i*i/7%2)
 	})
-	european := rowsText("bill;mass;share;y", 50, func(i int) string {
+	european := datatest.RowsText("bill;mass;share;y", 50, func(i int) string {
 		bill := strings.Replace(fmt.Sprintf("%.1f", 30+float64(i)/3), ".", ",", 1)
 		return fmt.Sprintf("%s;%d.%03d,25;0,%03d;%d", bill, (1000+37*i)/1000, (1000+37*i)%1000, 13*i, i*i/7%2)
 	})
-	want, err := everything(t, american, TableOptions{Label: "y"})
+	want, err := everything(t, american, tabular.TableOptions{Label: "y"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := everything(t, european, TableOptions{Label: "y"})
+	got, err := everything(t, european, tabular.TableOptions{Label: "y"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +59,7 @@ func TestDecimalCommas(t *testing.T) {
 	if note := "These columns hold numbers with decimal commas: bill, mass, share."; !slices.Contains(got.Notes, note) {
 		t.Errorf("notes %q", got.Notes)
 	}
-	again, err := got.Preparation.Read(strings.NewReader(european), "new")
+	again, err := loader.ReadNew(got.Preparation, strings.NewReader(european), "new")
 	if err != nil || !slices.Equal(again.Data, denseOf(t, got).Data) {
 		t.Errorf("new rows: %v", err)
 	}

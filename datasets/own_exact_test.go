@@ -12,6 +12,13 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
+	"ppal/internal/datatest"
+	"ppal/internal/inputfile"
+	"ppal/internal/loader"
 )
 
 // The class +1 of two values is the larger number or the word that means yes, and otherwise in
@@ -21,7 +28,7 @@ func TestPositiveClass(t *testing.T) {
 		{"0", "1", "1"}, {"10", "9", "10"}, {"-5", "a", ""}, {"-", "5", ""}, {"+", "-5", ""}, {"5", "a", ""}, {"1", "1.0", ""}, {"a", "b", ""},
 		{"no", "yes", "yes"}, {"T", "f", "T"}, {"true", "yes", ""}, {"Y", "n", "Y"}, {"F", "true", "true"},
 	} {
-		got, err := (&ownTable{label: "y"}).positiveClass([]string{tc.first, tc.second})
+		got, err := (&loader.OwnTable{Label: "y"}).PositiveClass([]string{tc.first, tc.second})
 		if got != tc.want || (err == nil) != (tc.want != "") {
 			t.Errorf("%s and %s: %q, %v, want %q", tc.first, tc.second, got, err, tc.want)
 		}
@@ -34,7 +41,7 @@ func TestPositiveClass(t *testing.T) {
 		{[]string{"0", "1"}, "0", "0"}, {[]string{"0", "1"}, "1.0", "1"}, {[]string{"0", "1"}, "zero", ""}, {[]string{"no", "yes"}, "0.0", ""}, {[]string{"no", "5"}, "0.0", ""},
 		{[]string{"1", "1.0"}, "1.00", ""}, {[]string{"1", "1.0"}, "1.0", "1.0"},
 	} {
-		got, err := givenClass(tc.values, tc.given)
+		got, err := loader.GivenClass(tc.values, tc.given)
 		if got != tc.want || (err == nil) != (tc.want != "") {
 			t.Errorf("%s of %q: %q, %v, want %q", tc.given, tc.values, got, err, tc.want)
 		}
@@ -49,28 +56,28 @@ func TestMostClasses(t *testing.T) {
 		}
 		return list
 	}
-	own := &ownTable{label: "y", opts: &TableOptions{}}
+	own := &loader.OwnTable{Label: "y", Opts: &tabular.TableOptions{}}
 	for _, tc := range []struct {
 		values []string
 		ok     bool
 	}{
-		{names(mostNumberedClasses, "%d"), true}, {names(mostNumberedClasses+1, "%d"), false}, {names(mostClasses, "c%d"), true}, {names(mostClasses+1, "c%d"), false},
-		{append(names(mostNumberedClasses, "%d"), "x"), true},
+		{names(loader.MostNumberedClasses, "%d"), true}, {names(loader.MostNumberedClasses+1, "%d"), false}, {names(loader.MostClasses, "c%d"), true}, {names(loader.MostClasses+1, "c%d"), false},
+		{append(names(loader.MostNumberedClasses, "%d"), "x"), true},
 	} {
-		if c, err := own.labelClasses(tc.values); (err == nil) != tc.ok || tc.ok && len(c.several) != len(tc.values) {
-			t.Errorf("%d values: %d classes, %v", len(tc.values), len(c.several), err)
+		if c, err := own.LabelClasses(tc.values); (err == nil) != tc.ok || tc.ok && len(c.Several) != len(tc.values) {
+			t.Errorf("%d values: %d classes, %v", len(tc.values), len(c.Several), err)
 		}
 	}
-	for n, ok := range map[int]bool{1: false, 2: true, mostClasses: true, mostClasses + 1: false} {
-		if several, err := chosenClasses(names(200, "c%d"), names(n, "c%d")); (err == nil) != ok || ok && len(several) != n {
+	for n, ok := range map[int]bool{1: false, 2: true, loader.MostClasses: true, loader.MostClasses + 1: false} {
+		if several, err := loader.ChosenClasses(names(200, "c%d"), names(n, "c%d")); (err == nil) != ok || ok && len(several) != n {
 			t.Errorf("%d chosen classes: %v", n, err)
 		}
 	}
 	for _, tc := range [][2][]string{ // the values, and the classes
 		{{"10", "9", "-1", "1e0"}, {"-1", "1e0", "9", "10"}}, {{"10", "9", "a", "-1"}, {"-1", "10", "9", "a"}},
 	} {
-		if c, err := own.labelClasses(tc[0]); err != nil || !slices.Equal(c.several, tc[1]) {
-			t.Errorf("%q: %q, %v", tc[0], c.several, err)
+		if c, err := own.LabelClasses(tc[0]); err != nil || !slices.Equal(c.Several, tc[1]) {
+			t.Errorf("%q: %q, %v", tc[0], c.Several, err)
 		}
 	}
 }
@@ -89,8 +96,8 @@ func TestFindLabel(t *testing.T) {
 		{label: "1<y=3", err: "want an interval, as in 25<=age<60"},
 		{label: "y", classes: []string{"1", "2"}, column: "y"}, {label: "y=1", classes: []string{"1", "2"}, err: "--classes needs a label without a value"},
 	} {
-		own := &ownTable{header: header, opts: &TableOptions{Label: tc.label, Classes: tc.classes}}
-		err := own.findLabel()
+		own := &loader.OwnTable{Header: header, Opts: &tabular.TableOptions{Label: tc.label, Classes: tc.classes}}
+		err := own.FindLabel()
 		if tc.err != "" {
 			if err == nil || !strings.Contains(err.Error(), tc.err) {
 				t.Errorf("%s: %v, want %s", tc.label, err, tc.err)
@@ -98,11 +105,11 @@ func TestFindLabel(t *testing.T) {
 			continue
 		}
 		when := ""
-		if own.when != nil {
-			when = own.when.text
+		if own.When != nil {
+			when = own.When.Text
 		}
-		if err != nil || own.label != tc.column || own.positive != tc.positive || when != tc.when {
-			t.Errorf("%s: column %q, value %q, condition %q, %v", tc.label, own.label, own.positive, when, err)
+		if err != nil || own.Label != tc.column || own.Positive != tc.positive || when != tc.when {
+			t.Errorf("%s: column %q, value %q, condition %q, %v", tc.label, own.Label, own.Positive, when, err)
 		}
 	}
 }
@@ -111,12 +118,12 @@ func TestFindLabel(t *testing.T) {
 func TestDecimalSignOfCategories(t *testing.T) {
 	text := "size;mass;y\n1,5;1,234;0\n2,5;2,345;1\n"
 	for name, tc := range map[string]struct {
-		opts TableOptions
+		opts tabular.TableOptions
 		ok   bool
 	}{
-		"numbers":    {TableOptions{Label: "y"}, true},
-		"categories": {TableOptions{Label: "y", Categorical: []string{"size"}}, false},
-		"a label":    {TableOptions{Label: "size=1,5"}, false},
+		"numbers":    {tabular.TableOptions{Label: "y"}, true},
+		"categories": {tabular.TableOptions{Label: "y", Categorical: []string{"size"}}, false},
+		"a label":    {tabular.TableOptions{Label: "size=1,5"}, false},
 	} {
 		got, err := everything(t, text, tc.opts)
 		if tc.ok {
@@ -125,7 +132,7 @@ func TestDecimalSignOfCategories(t *testing.T) {
 			}
 			continue
 		}
-		checkError(t, err, ErrColumn, "which has two readings")
+		datatest.CheckError(t, err, dataerr.ErrColumn, "which has two readings")
 	}
 }
 
@@ -136,17 +143,17 @@ func TestCategoriesOverChunks(t *testing.T) {
 		var text strings.Builder
 		text.WriteString("c,y\n")
 		for i := range 4000 {
-			k := i % maxCategories
+			k := i % columnar.MaxCategories
 			if i > 3900 {
 				k += extra
 			}
 			fmt.Fprintf(&text, "category %0200d,%d\n", k, i%2)
 		}
-		got, err := everything(t, text.String(), TableOptions{Label: "y"})
+		got, err := everything(t, text.String(), tabular.TableOptions{Label: "y"})
 		if !ok {
-			checkError(t, err, ErrColumn, `"c": it has more than 1000 different texts in 4000 rows`)
-		} else if err != nil || len(got.Preparation.Encodings[0].Categories) != maxCategories {
-			t.Errorf("%d categories: %v", maxCategories, err)
+			datatest.CheckError(t, err, dataerr.ErrColumn, `"c": it has more than 1000 different texts in 4000 rows`)
+		} else if err != nil || len(got.Preparation.Encodings[0].Categories) != columnar.MaxCategories {
+			t.Errorf("%d categories: %v", columnar.MaxCategories, err)
 		}
 	}
 }
@@ -156,16 +163,16 @@ func TestSpool(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	for size, inFile := range map[int]bool{0: false, 9: false, 10: false, 11: true, 50: true} {
 		want := strings.Repeat("ab\n", 20)[:size]
-		kept, err := newSpool(strings.NewReader(want), 10)
+		kept, err := inputfile.NewSpool(strings.NewReader(want), 10)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := io.ReadAll(kept.reader())
-		if err != nil || string(got) != want || (kept.file != nil) != inFile {
-			t.Errorf("%d bytes: %q in a file: %t, %v", size, got, kept.file != nil, err)
+		got, err := io.ReadAll(kept.Reader())
+		if err != nil || string(got) != want || (kept.File != nil) != inFile {
+			t.Errorf("%d bytes: %q in a file: %t, %v", size, got, kept.File != nil, err)
 		}
-		if kept.file != nil {
-			kept.file.Close()
+		if kept.File != nil {
+			kept.File.Close()
 		}
 		if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
 			t.Errorf("%d bytes: left %v, %v", size, left, err)
@@ -177,7 +184,7 @@ func TestSpool(t *testing.T) {
 func TestSpoolError(t *testing.T) {
 	fire := errors.New("disk on fire")
 	for _, text := range []string{"abc", strings.Repeat("ab\n", 20)} {
-		if _, err := newSpool(io.MultiReader(strings.NewReader(text), iotest.ErrReader(fire)), 10); err != fire {
+		if _, err := inputfile.NewSpool(io.MultiReader(strings.NewReader(text), iotest.ErrReader(fire)), 10); err != fire {
 			t.Errorf("%d bytes: %v", len(text), err)
 		}
 	}
@@ -187,17 +194,17 @@ func TestSpoolError(t *testing.T) {
 // An endless pipe with lines is read until the context is cancelled. Neither leaves a file.
 func TestSpoolEndless(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	if _, err := newSpool(again("0"), 1<<16); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "no line ends in the first 65536 bytes") {
+	if _, err := inputfile.NewSpool(again("0"), 1<<16); !errors.Is(err, dataerr.ErrFormat) || !strings.Contains(err.Error(), "no line ends in the first 65536 bytes") {
 		t.Errorf("without lines: %v", err)
 	}
-	if _, err := newSpool(strings.NewReader("\n"+strings.Repeat("0", 20)), 10); err != nil {
+	if _, err := inputfile.NewSpool(strings.NewReader("\n"+strings.Repeat("0", 20)), 10); err != nil {
 		t.Errorf("an empty first line: %v", err)
 	}
 	interrupt := errors.New("interrupt")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	of := spools{of: map[string]*spool{}}
+	of := inputfile.Spools{Of: map[string]*inputfile.Spool{}}
 	at := 0
-	_, err := of.open(ctx, "endless", func() (io.ReadCloser, error) {
+	_, err := of.Open(ctx, "endless", func() (io.ReadCloser, error) {
 		return io.NopCloser(readerFunc(func(p []byte) (int, error) {
 			if at++; at == 1000 {
 				cancel(interrupt)
@@ -205,11 +212,11 @@ func TestSpoolEndless(t *testing.T) {
 			return copy(p, "0\n"), nil
 		})), nil
 	})
-	if !errors.Is(err, interrupt) || len(of.of) > 0 {
-		t.Errorf("with lines: %v, kept %v", err, of.of)
+	if !errors.Is(err, interrupt) || len(of.Of) > 0 {
+		t.Errorf("with lines: %v, kept %v", err, of.Of)
 	}
-	_, err = of.open(t.Context(), "broken", func() (io.ReadCloser, error) { return io.NopCloser(iotest.ErrReader(io.ErrClosedPipe)), nil })
-	checkError(t, err, io.ErrClosedPipe, "broken: ")
+	_, err = of.Open(t.Context(), "broken", func() (io.ReadCloser, error) { return io.NopCloser(iotest.ErrReader(io.ErrClosedPipe)), nil })
+	datatest.CheckError(t, err, io.ErrClosedPipe, "broken: ")
 	if left, err := os.ReadDir(os.Getenv("TMPDIR")); err != nil || len(left) > 0 {
 		t.Errorf("left %v, %v", left, err)
 	}
@@ -223,15 +230,15 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 // Standard input is read once and kept; reading ends with the context.
 func TestStandardInput(t *testing.T) {
 	stdin := os.Stdin
-	defer func() { os.Stdin = stdin; delete(pipes.of, StandardInput) }()
+	defer func() { os.Stdin = stdin; delete(inputfile.Pipes.Of, inputfile.StandardInput) }()
 	var err error
-	if os.Stdin, err = os.Open(write(t, t.TempDir(), "in", []byte("a,b\n"))); err != nil {
+	if os.Stdin, err = os.Open(datatest.Write(t, t.TempDir(), "in", []byte("a,b\n"))); err != nil {
 		t.Fatal(err)
 	}
 	defer os.Stdin.Close()
 	ctx, cancel := context.WithCancel(context.Background())
 	for range 2 {
-		in, err := openUntilDone(ctx, StandardInput)
+		in, err := inputfile.OpenUntilDone(ctx, inputfile.StandardInput)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,7 +259,7 @@ func TestStandardInput(t *testing.T) {
 		}()
 	}
 	cancel()
-	in, err := openUntilDone(t.Context(), StandardInput)
+	in, err := inputfile.OpenUntilDone(t.Context(), inputfile.StandardInput)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,47 +9,54 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
+	"ppal/internal/datatest"
+	"ppal/internal/loader"
+	"ppal/internal/textvalue"
 )
 
 // The flags that solve the problems of several columns.
 func TestRemedy(t *testing.T) {
-	column := func(name string, missing int) *ownColumn {
-		return &ownColumn{name: name, feature: true, profile: &profile{rows: 4, missing: missing}}
+	column := func(name string, missing int) *loader.OwnColumn {
+		return &loader.OwnColumn{Name: name, Feature: true, Profile: &columnar.Profile{Rows: 4, Missing: missing}}
 	}
 	label, group, split := column("y", 1), column("g", 3), column("s", 1)
-	label.feature, label.label = false, true
-	group.group = true
-	split.feature, split.split = false, true
+	label.Feature, label.Label = false, true
+	group.Group = true
+	split.Feature, split.Split = false, true
 	few, half, most := column("few", 1), column("half", 2), column("most", 3)
-	type found map[*ownColumn]error
+	type found map[*loader.OwnColumn]error
 	for name, tc := range map[string]struct {
-		opts  TableOptions
+		opts  tabular.TableOptions
 		found found
 		want  []string
 	}{
-		"nothing":                    {want: nil, opts: TableOptions{Ignore: []string{"a"}}},
-		"missing features":           {found: found{most: ErrMissing}, want: []string{"--missing impute"}},
-		"missing among the features": {opts: TableOptions{Features: []string{"most"}}, found: found{most: ErrMissing}, want: []string{"--missing impute"}},
-		"missing labels":             {found: found{label: ErrMissing}, want: []string{"--missing drop"}},
-		"missing groups":             {found: found{group: ErrMissing}, want: []string{"--missing drop"}},
-		"missing parts":              {found: found{split: ErrMissing}, want: []string{"--missing drop"}},
-		"few rows would be left":     {found: found{label: ErrMissing, most: ErrMissing}, want: []string{"--ignore most", "--missing drop"}},
-		"half of the rows":           {found: found{label: ErrMissing, half: ErrMissing, few: ErrMissing}, want: []string{"--missing drop"}},
-		"a group stays":              {found: found{label: ErrMissing, group: ErrMissing}, want: []string{"--missing drop"}},
-		"dates":                      {found: found{few: errDates}, want: []string{"--dates expand"}},
-		"texts":                      {opts: TableOptions{Ignore: []string{"a"}}, found: found{few: ErrColumn}, want: []string{"--ignore a,few"}},
-		"a name with a comma":        {opts: TableOptions{Ignore: []string{"a,b"}}, found: found{few: ErrColumn}, want: []string{`--ignore '"a,b",few'`}},
-		"a chosen feature":           {opts: TableOptions{Features: []string{"few"}}, found: found{few: ErrColumn}},
-		"a hopeless label":           {found: found{label: ErrLabel, few: errDates}},
-		"a hopeless group":           {found: found{group: ErrColumn, few: errDates}},
-		"a hopeless part":            {found: found{split: ErrColumn, few: errDates}},
-		"all":                        {found: found{label: ErrMissing, few: errDates, half: ErrColumn}, want: []string{"--ignore half", "--dates expand", "--missing drop"}},
+		"nothing":                    {want: nil, opts: tabular.TableOptions{Ignore: []string{"a"}}},
+		"missing features":           {found: found{most: dataerr.ErrMissing}, want: []string{"--missing impute"}},
+		"missing among the features": {opts: tabular.TableOptions{Features: []string{"most"}}, found: found{most: dataerr.ErrMissing}, want: []string{"--missing impute"}},
+		"missing labels":             {found: found{label: dataerr.ErrMissing}, want: []string{"--missing drop"}},
+		"missing groups":             {found: found{group: dataerr.ErrMissing}, want: []string{"--missing drop"}},
+		"missing parts":              {found: found{split: dataerr.ErrMissing}, want: []string{"--missing drop"}},
+		"few rows would be left":     {found: found{label: dataerr.ErrMissing, most: dataerr.ErrMissing}, want: []string{"--ignore most", "--missing drop"}},
+		"half of the rows":           {found: found{label: dataerr.ErrMissing, half: dataerr.ErrMissing, few: dataerr.ErrMissing}, want: []string{"--missing drop"}},
+		"a group stays":              {found: found{label: dataerr.ErrMissing, group: dataerr.ErrMissing}, want: []string{"--missing drop"}},
+		"dates":                      {found: found{few: loader.ErrDates}, want: []string{"--dates expand"}},
+		"texts":                      {opts: tabular.TableOptions{Ignore: []string{"a"}}, found: found{few: dataerr.ErrColumn}, want: []string{"--ignore a,few"}},
+		"a name with a comma":        {opts: tabular.TableOptions{Ignore: []string{"a,b"}}, found: found{few: dataerr.ErrColumn}, want: []string{`--ignore '"a,b",few'`}},
+		"a chosen feature":           {opts: tabular.TableOptions{Features: []string{"few"}}, found: found{few: dataerr.ErrColumn}},
+		"a hopeless label":           {found: found{label: dataerr.ErrLabel, few: loader.ErrDates}},
+		"a hopeless group":           {found: found{group: dataerr.ErrColumn, few: loader.ErrDates}},
+		"a hopeless part":            {found: found{split: dataerr.ErrColumn, few: loader.ErrDates}},
+		"all":                        {found: found{label: dataerr.ErrMissing, few: loader.ErrDates, half: dataerr.ErrColumn}, want: []string{"--ignore half", "--dates expand", "--missing drop"}},
 	} {
-		var r remedy
+		var r loader.Remedy
 		for c, err := range tc.found {
-			r.add(c, []*FileError{{Err: err}})
+			r.Add(c, []*dataerr.FileError{{Err: err}})
 		}
-		if diff := cmp.Diff(tc.want, r.flags(&tc.opts)); diff != "" {
+		if diff := cmp.Diff(tc.want, r.Flags(&tc.opts)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
@@ -58,21 +65,21 @@ func TestRemedy(t *testing.T) {
 // Only a feature without a name and without another use is left out, if it is empty or numbers the
 // rows.
 func TestDispensable(t *testing.T) {
-	counts := &profile{rows: 3, counting: true, first: 1, last: 3}
+	counts := &columnar.Profile{Rows: 3, Counting: true, First: 1, Last: 3}
 	for _, tc := range []struct {
-		c    ownColumn
+		c    loader.OwnColumn
 		want bool
 	}{
-		{ownColumn{name: "column 2", field: 1, feature: true, profile: counts}, true},
-		{ownColumn{name: "column 2", field: 1, feature: true, profile: &profile{rows: 3, missing: 3}}, true},
-		{ownColumn{name: "column 2", field: 1, feature: true, profile: &profile{rows: 3, missing: 2}}, false},
-		{ownColumn{name: "column 1", field: 1, feature: true, profile: counts}, false},
-		{ownColumn{name: "id", field: 1, feature: true, profile: counts}, false},
-		{ownColumn{name: "column 2", field: 1, feature: true, group: true, profile: counts}, false},
-		{ownColumn{name: "column 2", field: 1, feature: true, attribute: true, profile: counts}, false},
-		{ownColumn{name: "column 2", field: 1, label: true, profile: counts}, false},
+		{loader.OwnColumn{Name: "column 2", Field: 1, Feature: true, Profile: counts}, true},
+		{loader.OwnColumn{Name: "column 2", Field: 1, Feature: true, Profile: &columnar.Profile{Rows: 3, Missing: 3}}, true},
+		{loader.OwnColumn{Name: "column 2", Field: 1, Feature: true, Profile: &columnar.Profile{Rows: 3, Missing: 2}}, false},
+		{loader.OwnColumn{Name: "column 1", Field: 1, Feature: true, Profile: counts}, false},
+		{loader.OwnColumn{Name: "id", Field: 1, Feature: true, Profile: counts}, false},
+		{loader.OwnColumn{Name: "column 2", Field: 1, Feature: true, Group: true, Profile: counts}, false},
+		{loader.OwnColumn{Name: "column 2", Field: 1, Feature: true, Attribute: true, Profile: counts}, false},
+		{loader.OwnColumn{Name: "column 2", Field: 1, Label: true, Profile: counts}, false},
 	} {
-		if got := (&ownTable{opts: &TableOptions{}}).dispensable(&tc.c); got != tc.want {
+		if got := (&loader.OwnTable{Opts: &tabular.TableOptions{}}).Dispensable(&tc.c); got != tc.want {
 			t.Errorf("%+v is dispensable: %t", tc.c, got)
 		}
 	}
@@ -80,21 +87,21 @@ func TestDispensable(t *testing.T) {
 
 // The user's decimal sign counts; else the sign that columns have without doubt, if they agree.
 func TestDecimalSign(t *testing.T) {
-	comma, point := &ownColumn{profile: &profile{}}, &ownColumn{profile: &profile{dotted: 1}}
-	comma.profile.texts[commaText] = 1
-	none := &ownColumn{profile: &profile{plain: 1}}
+	comma, point := &loader.OwnColumn{Profile: &columnar.Profile{}}, &loader.OwnColumn{Profile: &columnar.Profile{Dotted: 1}}
+	comma.Profile.Texts[columnar.CommaText] = 1
+	none := &loader.OwnColumn{Profile: &columnar.Profile{Plain: 1}}
 	for _, tc := range []struct {
 		choice  string
-		columns []*ownColumn
+		columns []*loader.OwnColumn
 		sign    string
 		given   bool
 	}{
-		{DecimalComma, []*ownColumn{point}, commaDecimals, true}, {DecimalPoint, []*ownColumn{comma}, pointDecimals, true},
-		{DecimalAuto, []*ownColumn{none, comma}, commaDecimals, false}, {"", []*ownColumn{point, none}, pointDecimals, false},
-		{"", []*ownColumn{point, comma}, "", false}, {"", []*ownColumn{none}, "", false},
+		{tabular.DecimalComma, []*loader.OwnColumn{point}, textvalue.CommaDecimals, true}, {tabular.DecimalPoint, []*loader.OwnColumn{comma}, textvalue.PointDecimals, true},
+		{tabular.DecimalAuto, []*loader.OwnColumn{none, comma}, textvalue.CommaDecimals, false}, {"", []*loader.OwnColumn{point, none}, textvalue.PointDecimals, false},
+		{"", []*loader.OwnColumn{point, comma}, "", false}, {"", []*loader.OwnColumn{none}, "", false},
 	} {
-		own := &ownTable{opts: &TableOptions{Decimal: tc.choice}, columns: tc.columns}
-		if sign, given := own.decimalSign(); sign != tc.sign || given != tc.given {
+		own := &loader.OwnTable{Opts: &tabular.TableOptions{Decimal: tc.choice}, Columns: tc.columns}
+		if sign, given := own.DecimalSign(); sign != tc.sign || given != tc.given {
 			t.Errorf("%+v: %q, %t", tc, sign, given)
 		}
 	}
@@ -102,20 +109,20 @@ func TestDecimalSign(t *testing.T) {
 
 // Missing values are allowed as the choice and the use of the column say.
 func TestMayMiss(t *testing.T) {
-	columns := []*ownColumn{{label: true}, {split: true}, {group: true}, {feature: true}, {feature: true, group: true}, {attribute: true}}
+	columns := []*loader.OwnColumn{{Label: true}, {Split: true}, {Group: true}, {Feature: true}, {Feature: true, Group: true}, {Attribute: true}}
 	for choice, want := range map[string][]bool{
-		MissingRefused: {false, false, false, false, false, true}, MissingDropped: {true, true, true, true, true, true},
-		MissingImputed: {false, false, false, true, false, true}, MissingFlagged: {false, false, true, true, true, true},
+		tabular.MissingRefused: {false, false, false, false, false, true}, tabular.MissingDropped: {true, true, true, true, true, true},
+		tabular.MissingImputed: {false, false, false, true, false, true}, tabular.MissingFlagged: {false, false, true, true, true, true},
 	} {
-		own := &ownTable{opts: &TableOptions{Missing: choice}}
+		own := &loader.OwnTable{Opts: &tabular.TableOptions{Missing: choice}}
 		for i, c := range columns {
-			if got := own.mayMiss(c); got != want[i] {
+			if got := own.MayMiss(c); got != want[i] {
 				t.Errorf("%s: column %d may miss values: %t", choice, i, got)
 			}
 		}
 	}
 	for _, c := range columns[:2] {
-		if advice := (&ownTable{}).missingAdvice(c, ""); advice != "leave out these rows (--missing drop)" {
+		if advice := (&loader.OwnTable{}).MissingAdvice(c, ""); advice != "leave out these rows (--missing drop)" {
 			t.Errorf("%+v: %s", c, advice)
 		}
 	}
@@ -125,55 +132,55 @@ func TestMayMiss(t *testing.T) {
 func TestCategoryLimits(t *testing.T) {
 	for name, tc := range map[string]struct {
 		texts, rows, missing, plain int
-		c                           ownColumn
+		c                           loader.OwnColumn
 		want                        string
 	}{
-		"20 texts":                             {20, 20, 0, 0, ownColumn{feature: true}, ""},
-		"21 texts of 41 rows":                  {21, 41, 0, 0, ownColumn{feature: true}, "21 different texts in 41 rows"},
-		"21 texts of 42 rows":                  {21, 42, 0, 0, ownColumn{feature: true}, ""},
-		"21 texts of 42 rows, one is missing":  {21, 42, 1, 0, ownColumn{feature: true}, "21 different texts in 41 rows"},
-		"1000 texts":                           {1000, 9000, 0, 0, ownColumn{feature: true}, ""},
-		"1000 texts of 1500 rows":              {1000, 1500, 0, 0, ownColumn{feature: true}, "it has 1000 different texts in 1500 rows"},
-		"more texts":                           {1001, 9000, 0, 0, ownColumn{feature: true}, "more than 1000 different texts in 9000 rows"},
-		"80 % are numbers":                     {21, 100, 0, 80, ownColumn{feature: true}, ""},
-		"81 % are numbers":                     {21, 100, 0, 81, ownColumn{feature: true}, "81 of 100 values are numbers"},
-		"81 % of the values that are there":    {21, 120, 20, 81, ownColumn{feature: true}, "81 of 100 values are numbers"},
-		"20 values, 81 % are numbers":          {20, 100, 0, 81, ownColumn{feature: true}, ""},
-		"numbers that the user calls so":       {21, 100, 0, 81, ownColumn{feature: true, categorical: true}, ""},
-		"an attribute":                         {1001, 1001, 0, 0, ownColumn{attribute: true}, ""},
-		"a split":                              {1001, 1001, 0, 0, ownColumn{split: true}, ""},
-		"a label of too many texts":            {101, 9000, 0, 0, ownColumn{label: true}, "want at most 100 classes"},
-		"a condition on a label of many texts": {1001, 9000, 0, 0, ownColumn{label: true}, ""},
+		"20 texts":                             {20, 20, 0, 0, loader.OwnColumn{Feature: true}, ""},
+		"21 texts of 41 rows":                  {21, 41, 0, 0, loader.OwnColumn{Feature: true}, "21 different texts in 41 rows"},
+		"21 texts of 42 rows":                  {21, 42, 0, 0, loader.OwnColumn{Feature: true}, ""},
+		"21 texts of 42 rows, one is missing":  {21, 42, 1, 0, loader.OwnColumn{Feature: true}, "21 different texts in 41 rows"},
+		"1000 texts":                           {1000, 9000, 0, 0, loader.OwnColumn{Feature: true}, ""},
+		"1000 texts of 1500 rows":              {1000, 1500, 0, 0, loader.OwnColumn{Feature: true}, "it has 1000 different texts in 1500 rows"},
+		"more texts":                           {1001, 9000, 0, 0, loader.OwnColumn{Feature: true}, "more than 1000 different texts in 9000 rows"},
+		"80 % are numbers":                     {21, 100, 0, 80, loader.OwnColumn{Feature: true}, ""},
+		"81 % are numbers":                     {21, 100, 0, 81, loader.OwnColumn{Feature: true}, "81 of 100 values are numbers"},
+		"81 % of the values that are there":    {21, 120, 20, 81, loader.OwnColumn{Feature: true}, "81 of 100 values are numbers"},
+		"20 values, 81 % are numbers":          {20, 100, 0, 81, loader.OwnColumn{Feature: true}, ""},
+		"numbers that the user calls so":       {21, 100, 0, 81, loader.OwnColumn{Feature: true, Categorical: true}, ""},
+		"an attribute":                         {1001, 1001, 0, 0, loader.OwnColumn{Attribute: true}, ""},
+		"a split":                              {1001, 1001, 0, 0, loader.OwnColumn{Split: true}, ""},
+		"a label of too many texts":            {101, 9000, 0, 0, loader.OwnColumn{Label: true}, "want at most 100 classes"},
+		"a condition on a label of many texts": {1001, 9000, 0, 0, loader.OwnColumn{Label: true}, ""},
 	} {
-		own := &ownTable{label: "c", opts: &TableOptions{}}
+		own := &loader.OwnTable{Label: "c", Opts: &tabular.TableOptions{}}
 		if strings.HasPrefix(name, "a condition") || name == "more texts" {
-			own.when = &condition{}
+			own.When = &columnar.Condition{}
 		}
-		tc.c.name = "c"
-		tc.c.profile = &profile{rows: tc.rows, missing: tc.missing, plain: tc.plain}
-		tc.c.profile.texts[otherText] = tc.rows - tc.missing - tc.plain
+		tc.c.Name = "c"
+		tc.c.Profile = &columnar.Profile{Rows: tc.rows, Missing: tc.missing, Plain: tc.plain}
+		tc.c.Profile.Texts[columnar.OtherText] = tc.rows - tc.missing - tc.plain
 		for i := range tc.texts {
-			tc.c.profile.values = append(tc.c.profile.values, fmt.Sprintf("text %d", i))
+			tc.c.Profile.Values = append(tc.c.Profile.Values, fmt.Sprintf("text %d", i))
 		}
-		own.opts.Missing = MissingDropped
-		found := own.problemsOf(&tc.c, "", false)
+		own.Opts.Missing = tabular.MissingDropped
+		found := own.ProblemsOf(&tc.c, "", false)
 		if (len(found) > 0) != (tc.want != "") || len(found) > 0 && !strings.Contains(found[0].Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", name, found, tc.want)
 		}
-		if tc.c.kind != categoryKind {
-			t.Errorf("%s: kind %d", name, tc.c.kind)
+		if tc.c.Kind != loader.CategoryKind {
+			t.Errorf("%s: kind %d", name, tc.c.Kind)
 		}
 	}
 }
 
 // The doubtful number of a message has two readings.
 func TestDoubtful(t *testing.T) {
-	p := &profile{example: "1'234", values: []string{"abc", "1,234.5", "1,5", "1 234", "0,0", "1,234", "2,345"}}
-	if got := p.doubtful(); got != "1,234" {
+	p := &columnar.Profile{Example: "1'234", Values: []string{"abc", "1,234.5", "1,5", "1 234", "0,0", "1,234", "2,345"}}
+	if got := p.Doubtful(); got != "1,234" {
 		t.Error(got)
 	}
-	p.values = p.values[:4]
-	if got := p.doubtful(); got != p.example {
+	p.Values = p.Values[:4]
+	if got := p.Doubtful(); got != p.Example {
 		t.Error(got)
 	}
 }
@@ -182,8 +189,8 @@ func TestDoubtful(t *testing.T) {
 // rows, and the label's condition applies to texts too.
 func TestNumbersOfTestRows(t *testing.T) {
 	dir := t.TempDir()
-	opts := TableOptions{Label: "y!=red", Missing: MissingDropped, File: write(t, dir, "own.csv", []byte("x,c,y\n1,a,red\nNA,a,red\n3,b,blue\n4,a,red\n5,b,green\n")),
-		TestFile: write(t, dir, "test.csv", []byte("x,c,y\n6,b,red\n?,a,red\n8,a,blue\n")), Split: Split{Train: 100}}
+	opts := tabular.TableOptions{Label: "y!=red", Missing: tabular.MissingDropped, File: datatest.Write(t, dir, "own.csv", []byte("x,c,y\n1,a,red\nNA,a,red\n3,b,blue\n4,a,red\n5,b,green\n")),
+		TestFile: datatest.Write(t, dir, "test.csv", []byte("x,c,y\n6,b,red\n?,a,red\n8,a,blue\n")), Split: tabular.Split{Train: 100}}
 	got, err := LoadTable("", "csv", opts)
 	if err != nil {
 		t.Fatal(err)
@@ -194,7 +201,7 @@ func TestNumbersOfTestRows(t *testing.T) {
 	if diff := cmp.Diff([][]int{{-1, 1, -1, 1}, {-1, 1}}, [][]int{got.Train.Labels, got.Test.Labels}); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]FileRows{{opts.File, 5}, {opts.TestFile, 3}}, got.Files); diff != "" {
+	if diff := cmp.Diff([]tabular.FileRows{{Name: opts.File, Rows: 5}, {Name: opts.TestFile, Rows: 3}}, got.Files); diff != "" {
 		t.Error(diff)
 	}
 	row := make([]float64, 3)
@@ -203,12 +210,12 @@ func TestNumbersOfTestRows(t *testing.T) {
 		t.Errorf("features %v, centre %v", row, e.Center)
 	}
 	opts.TestFile, opts.SplitColumn, opts.Label = "", "x", "c=a"
-	opts.File = write(t, dir, "split.csv", []byte("x,c,z\n0,a,1\n1,b,2\n"))
+	opts.File = datatest.Write(t, dir, "split.csv", []byte("x,c,z\n0,a,1\n1,b,2\n"))
 	_, err = LoadTable("", "csv", opts)
-	checkError(t, err, ErrSplit, `the split column "x" holds "0", want train`)
+	datatest.CheckError(t, err, dataerr.ErrSplit, `the split column "x" holds "0", want train`)
 }
 
-// A file in LIBSVM's format has two classes, or one for each label, and at most maxOwnFeatures
+// A file in LIBSVM's format has two classes, or one for each label, and at most MaxOwnFeatures
 // features.
 func TestClassesOfLIBSVM(t *testing.T) {
 	labels := func(n int) (list []float64) {
@@ -217,32 +224,32 @@ func TestClassesOfLIBSVM(t *testing.T) {
 		}
 		return list
 	}
-	var s source
-	if err := s.setClasses("file", []float64{3, -1, 3}, nil); err != nil {
+	var s loader.Source
+	if err := s.SetClasses("file", []float64{3, -1, 3}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(Label{Positive: "3", Negative: []string{"-1"}}, s.label) + cmp.Diff([]int{1, -1, 1}, s.labels) +
-		cmp.Diff([]string{"label -1", "label 3"}, s.classes); diff != "" {
+	if diff := cmp.Diff(tabular.Label{Positive: "3", Negative: []string{"-1"}}, s.Label) + cmp.Diff([]int{1, -1, 1}, s.Labels) +
+		cmp.Diff([]string{"label -1", "label 3"}, s.Classes); diff != "" {
 		t.Error(diff)
 	}
-	for n, ok := range map[int]bool{1: false, 2: true, mostClasses: true, mostClasses + 1: false} {
-		if err := (&source{}).setClasses("file", labels(n), nil); (err == nil) != ok {
+	for n, ok := range map[int]bool{1: false, 2: true, loader.MostClasses: true, loader.MostClasses + 1: false} {
+		if err := (&loader.Source{}).SetClasses("file", labels(n), nil); (err == nil) != ok {
 			t.Errorf("%d labels: %v", n, err)
 		}
 	}
-	var three source
-	if err := three.setClasses("file", []float64{10, 9, -1, 9}, []string{"9", "10"}); err != nil || !slices.Equal(three.labels, []int{1, -1, outside, -1}) ||
-		!slices.Equal(three.label.Others, []string{"-1"}) {
+	var three loader.Source
+	if err := three.SetClasses("file", []float64{10, 9, -1, 9}, []string{"9", "10"}); err != nil || !slices.Equal(three.Labels, []int{1, -1, loader.Outside, -1}) ||
+		!slices.Equal(three.Label.Others, []string{"-1"}) {
 		t.Errorf("%+v, %v", three, err)
 	}
-	path := write(t, t.TempDir(), "wide.svm", []byte("# note\n1 1:1\n\n-1 1:1 33554433:1\n1 2:1\n"))
-	file, err := LoadLIBSVM(path, 0)
+	path := datatest.Write(t, t.TempDir(), "wide.svm", []byte("# note\n1 1:1\n\n-1 1:1 33554433:1\n1 2:1\n"))
+	file, err := loader.LoadLIBSVM(path, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkError(t, checkWidth(path, file.X), ErrIndex, "line 4: invalid feature index: a feature has the index 33554433, the limit is 33554432")
+	datatest.CheckError(t, loader.CheckWidth(path, file.X), dataerr.ErrIndex, "line 4: invalid feature index: a feature has the index 33554433, the limit is 33554432")
 	file.X.Cols--
-	if err := checkWidth(path, file.X); err != nil {
+	if err := loader.CheckWidth(path, file.X); err != nil {
 		t.Error(err)
 	}
 }
@@ -250,11 +257,11 @@ func TestClassesOfLIBSVM(t *testing.T) {
 // Features of a sparse table are named by numbers, or by names.
 func TestNamesOfSparseFeatures(t *testing.T) {
 	for _, text := range []string{"0", "6", "x", "1x", "-1"} {
-		if _, err := (&sparseDesign{}).find([]string{text}, 5); !errors.Is(err, ErrColumn) {
+		if _, err := (&loader.SparseDesign{}).Find([]string{text}, 5); !errors.Is(err, dataerr.ErrColumn) {
 			t.Errorf("feature %s: %v", text, err)
 		}
 	}
-	if found, err := (&sparseDesign{names: []string{"a", "b"}}).find([]string{"b", "1", "2"}, 2); err != nil || !slices.Equal(found, []int32{1, 0, 1}) {
+	if found, err := (&loader.SparseDesign{Names: []string{"a", "b"}}).Find([]string{"b", "1", "2"}, 2); err != nil || !slices.Equal(found, []int32{1, 0, 1}) {
 		t.Errorf("%v, %v", found, err)
 	}
 }
@@ -262,22 +269,22 @@ func TestNamesOfSparseFeatures(t *testing.T) {
 // What became of each column of a file.
 func TestUsesOfColumns(t *testing.T) {
 	for _, tc := range []struct {
-		use  ColumnUse
+		use  tabular.ColumnUse
 		want string
 	}{
-		{ColumnUse{Became: "category", Levels: 3}, "category of 3 levels"}, {ColumnUse{Became: "number"}, "number"},
-		{ColumnUse{Became: "label", Levels: 2}, "label"}, {ColumnUse{Became: "ignored", Levels: 2, Detail: "is empty"}, "ignored, is empty"},
-		{ColumnUse{Became: "group", Levels: 2, Detail: "attribute"}, "group of 2 levels, attribute"},
+		{tabular.ColumnUse{Became: "category", Levels: 3}, "category of 3 levels"}, {tabular.ColumnUse{Became: "number"}, "number"},
+		{tabular.ColumnUse{Became: "label", Levels: 2}, "label"}, {tabular.ColumnUse{Became: "ignored", Levels: 2, Detail: "is empty"}, "ignored, is empty"},
+		{tabular.ColumnUse{Became: "group", Levels: 2, Detail: "attribute"}, "group of 2 levels, attribute"},
 	} {
 		if got := tc.use.Text(); got != tc.want {
 			t.Errorf("%+v: %q, want %q", tc.use, got, tc.want)
 		}
 	}
-	s := &sheet{rows: 3, columns: []*column{{name: "n", numbers: []float64{1, math.NaN(), math.NaN()}}, {name: "c", codes: []int32{0, -1, 1}, values: []string{"a", "b"}},
-		{name: "y", codes: []int32{0, 1, 0}, values: []string{"no", "yes"}}, {name: "z", numbers: make([]float64, 3)}}}
-	if diff := cmp.Diff([]ColumnUse{{Name: "n", Became: "number", Missing: 2}, {Name: "c", Became: "category", Levels: 2, Missing: 1},
+	s := &columnar.Sheet{Rows: 3, Columns: []*columnar.Column{{Name: "n", Numbers: []float64{1, math.NaN(), math.NaN()}}, {Name: "c", Codes: []int32{0, -1, 1}, Values: []string{"a", "b"}},
+		{Name: "y", Codes: []int32{0, 1, 0}, Values: []string{"no", "yes"}}, {Name: "z", Numbers: make([]float64, 3)}}}
+	if diff := cmp.Diff([]tabular.ColumnUse{{Name: "n", Became: "number", Missing: 2}, {Name: "c", Became: "category", Levels: 2, Missing: 1},
 		{Name: "y", Became: "label", Levels: 2}, {Name: "z", Became: "ignored"}},
-		(&design{label: "y"}).uses(s, &Preparation{Encodings: []Encoding{{Column: "n"}, {Column: "c"}}})); diff != "" {
+		(&loader.Design{Label: "y"}).Uses(s, &tabular.Preparation{Encodings: []tabular.Encoding{{Column: "n"}, {Column: "c"}}})); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -9,18 +9,22 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
+	"ppal/internal/datatest"
 )
 
 // numbered returns rows x, c, y with x counting from first.
 func numbered(rows, first int, category func(i int) string) string {
-	return rowsText("x,c,y", rows, func(i int) string { return fmt.Sprintf("%d.5,%s,%d", first+i, category(i), i%2) })
+	return datatest.RowsText("x,c,y", rows, func(i int) string { return fmt.Sprintf("%d.5,%s,%d", first+i, category(i), i%2) })
 }
 
 func TestTestFile(t *testing.T) {
 	letter := func(i int) string { return string(rune('a' + i%3)) }
 	dir := t.TempDir()
-	test := write(t, dir, "test.csv", []byte("c,extra,y,x\nb,?,1,1000\na,?,0,2000\n"))
-	opts := TableOptions{Label: "y", Groups: []string{"c=a"}, Attributes: []string{"c"}, TestFile: test, File: write(t, dir, "own.csv", []byte(numbered(100, 0, letter)))}
+	test := datatest.Write(t, dir, "test.csv", []byte("c,extra,y,x\nb,?,1,1000\na,?,0,2000\n"))
+	opts := tabular.TableOptions{Label: "y", Groups: []string{"c=a"}, Attributes: []string{"c"}, TestFile: test, File: datatest.Write(t, dir, "own.csv", []byte(numbered(100, 0, letter)))}
 	got, err := LoadTable("", "csv", opts)
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +35,7 @@ func TestTestFile(t *testing.T) {
 	if diff := cmp.Diff([]int{100, 101}, got.Test.Source); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]FileRows{{opts.File, 100}, {test, 2}}, got.Files); diff != "" {
+	if diff := cmp.Diff([]tabular.FileRows{{Name: opts.File, Rows: 100}, {Name: test, Rows: 2}}, got.Files); diff != "" {
 		t.Error(diff)
 	}
 	if !slices.Equal(got.Test.Labels, []int{1, -1}) || !slices.Equal(got.Test.Groups[0].Rows, []int{1}) || !slices.Equal(got.Test.Attributes[0].Of, []int{1, 0}) {
@@ -46,16 +50,16 @@ func TestTestFile(t *testing.T) {
 	}
 	// Without the test file the same seed draws the same rows.
 	alone := opts
-	alone.TestFile, alone.Split = "", SplitWithTestFile
+	alone.TestFile, alone.Split = "", tabular.SplitWithTestFile
 	without, err := LoadTable("", "csv", alone)
 	if err != nil || !slices.Equal(without.Train.Source, got.Train.Source) {
 		t.Errorf("%v: the test file changes the training rows", err)
 	}
 
-	opts.TestFile = write(t, dir, "unseen.csv", []byte("x,c,y\n1,z,1\n2,b,0\n3,a,1\n"))
+	opts.TestFile = datatest.Write(t, dir, "unseen.csv", []byte("x,c,y\n1,z,1\n2,b,0\n3,a,1\n"))
 	_, err = LoadTable("", "csv", opts)
-	checkError(t, err, ErrCategory, `unseen.csv: line 2, column 2: c: unknown category "z", want one of a, b, c`)
-	opts.Unknown = UnknownIgnored
+	datatest.CheckError(t, err, dataerr.ErrCategory, `unseen.csv: line 2, column 2: c: unknown category "z", want one of a, b, c`)
+	opts.Unknown = tabular.UnknownIgnored
 	if got, err = LoadTable("", "csv", opts); err != nil {
 		t.Fatal(err)
 	}
@@ -69,16 +73,16 @@ func TestTestFile(t *testing.T) {
 	if !slices.Equal(row[1:], []float64{0, 0, 0}) || !slices.Equal(got.Test.Attributes[0].Of, []int{-1, 1, 0}) {
 		t.Errorf("the unknown category gives %v, %v", row, got.Test.Attributes[0].Of)
 	}
-	opts.Split = DefaultSplit
+	opts.Split = tabular.DefaultSplit
 	_, err = LoadTable("", "csv", opts)
-	checkError(t, err, ErrSplit, "the test rows are in a file of their own, so the third percentage must be 0, as in 80/20/0")
-	opts.Split, opts.TestFile = Split{}, write(t, dir, "other.csv", []byte("x,y\n1,1\n2,0\n"))
+	datatest.CheckError(t, err, dataerr.ErrSplit, "the test rows are in a file of their own, so the third percentage must be 0, as in 80/20/0")
+	opts.Split, opts.TestFile = tabular.Split{}, datatest.Write(t, dir, "other.csv", []byte("x,y\n1,1\n2,0\n"))
 	_, err = LoadTable("", "csv", opts)
-	checkError(t, err, ErrColumn, `other.csv: line 1: invalid column: no column "c"`)
+	datatest.CheckError(t, err, dataerr.ErrColumn, `other.csv: line 1: invalid column: no column "c"`)
 
 	// A condition's label is read in the test file too. The other columns keep their categories.
 	opts.Label, opts.Features, opts.Groups, opts.Attributes = "x>=50", []string{"c"}, nil, nil
-	opts.TestFile = write(t, dir, "label.csv", []byte("x,c\n50,c\n49,b\n"))
+	opts.TestFile = datatest.Write(t, dir, "label.csv", []byte("x,c\n50,c\n49,b\n"))
 	if got, err = LoadTable("", "csv", opts); err != nil || !slices.Equal(got.Test.Labels, []int{1, -1}) {
 		t.Fatalf("%v, %v", err, got)
 	}
@@ -88,12 +92,12 @@ func TestTestFile(t *testing.T) {
 	}
 	opts.SplitColumn = "x"
 	_, err = LoadTable("", "csv", opts)
-	checkError(t, err, ErrOption, "a test file and a split column exclude each other")
+	datatest.CheckError(t, err, dataerr.ErrOption, "a test file and a split column exclude each other")
 }
 
 func TestOwnSplitSeed(t *testing.T) {
-	load := func(seed, split uint64) *Tables {
-		tables, err := LoadTable("", "synthetic-compas", TableOptions{Seed: seed, SplitSeed: split})
+	load := func(seed, split uint64) *tabular.Tables {
+		tables, err := LoadTable("", "synthetic-compas", tabular.TableOptions{Seed: seed, SplitSeed: split})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,12 +110,12 @@ func TestOwnSplitSeed(t *testing.T) {
 	if same := load(1, 1); same.Train.SHA256() != one.Train.SHA256() {
 		t.Error("the split's own seed draws other rows than the same seed of the run")
 	}
-	file := write(t, t.TempDir(), "own.csv", []byte(numbered(100, 0, func(int) string { return "a" })))
-	a, err := LoadTable("", "csv", TableOptions{File: file, Label: "y", Seed: 1, SplitSeed: 9})
+	file := datatest.Write(t, t.TempDir(), "own.csv", []byte(numbered(100, 0, func(int) string { return "a" })))
+	a, err := LoadTable("", "csv", tabular.TableOptions{File: file, Label: "y", Seed: 1, SplitSeed: 9})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := LoadTable("", "csv", TableOptions{File: file, Label: "y", Seed: 2, SplitSeed: 9})
+	b, err := LoadTable("", "csv", tabular.TableOptions{File: file, Label: "y", Seed: 2, SplitSeed: 9})
 	if err != nil || !slices.Equal(a.Train.Source, b.Train.Source) {
 		t.Errorf("%v: the seed of the run changes the split", err)
 	}
@@ -126,12 +130,12 @@ func TestPipes(t *testing.T) {
 	go func() {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err == nil {
-			_, _ = f.Write(gzipped([]byte(wages)))
+			_, _ = f.Write(datatest.Gzipped([]byte(wages)))
 			f.Close()
 		}
 	}()
 	for range 2 { // the second load reads the kept content
-		got, err := LoadTable("", "csv", TableOptions{File: path, Label: "paid", Ignore: []string{"name"}, Split: Split{Train: 100}})
+		got, err := LoadTable("", "csv", tabular.TableOptions{File: path, Label: "paid", Ignore: []string{"name"}, Split: tabular.Split{Train: 100}})
 		if err != nil || got.Train.Rows() != 8 {
 			t.Fatalf("%v, %v", err, got)
 		}
@@ -140,6 +144,6 @@ func TestPipes(t *testing.T) {
 	if err != nil || report.Files[0].SHA256 == "" || report.Files[0].Size == 0 {
 		t.Errorf("%v, %+v", err, report)
 	}
-	_, err = LoadTable("", "csv", TableOptions{File: t.TempDir(), Label: "paid"})
-	checkError(t, err, ErrFormat, "it is a directory, want a file")
+	_, err = LoadTable("", "csv", tabular.TableOptions{File: t.TempDir(), Label: "paid"})
+	datatest.CheckError(t, err, dataerr.ErrFormat, "it is a directory, want a file")
 }

@@ -6,12 +6,16 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
+	"ppal/internal/datatest"
 )
 
 // spelled returns 60 rows whose column y has the given texts in turn, and whose column g has texts
 // that differ in spelling.
 func spelled(texts ...string) string {
-	return rowsText("x,g,h,y", 60, func(i int) string {
+	return datatest.RowsText("x,g,h,y", 60, func(i int) string {
 		return fmt.Sprintf("%d,%s,%s,%s", i*i%17, []string{"1", "1.0", "2", "2"}[i%4], []string{"F", "f", "M"}[i%3], texts[i%len(texts)])
 	})
 }
@@ -19,24 +23,24 @@ func spelled(texts ...string) string {
 // TestLabelSpelling: a label with two spellings of one number is refused in all forms, with the
 // counts. Texts that differ in case count as different, and a warning has their counts.
 func TestLabelSpelling(t *testing.T) {
-	for _, opts := range []TableOptions{
+	for _, opts := range []tabular.TableOptions{
 		{Label: "y"}, {Label: "y=1"}, {Label: "y=1.0"}, {Label: "y=0"}, {Label: "y", Classes: []string{"1", "0"}}, {Label: "y", Classes: []string{"0", "1.0"}},
 		{Label: "y", Categorical: []string{"y"}}, {Label: "y!=1", Categorical: []string{"y"}}, {Label: "y = 1"},
 	} {
 		for _, texts := range [][]string{{"0", "1", "1.0"}, {"0", "1", "01"}, {"1", "0", "2", "1e0", "0", "0"}} {
 			_, err := everything(t, spelled(texts...), opts)
-			if !errors.Is(err, ErrLabel) || !strings.Contains(err.Error(), "are the same number; write it in one way") || !strings.Contains(err.Error(), " rows) and ") {
+			if !errors.Is(err, dataerr.ErrLabel) || !strings.Contains(err.Error(), "are the same number; write it in one way") || !strings.Contains(err.Error(), " rows) and ") {
 				t.Errorf("%+v, %q: %v", opts, texts, err)
 			}
 		}
 	}
 	for _, label := range []string{"y!=1", "y>=1"} { // numbers
-		got, err := everything(t, spelled("0", "1", "1.0"), TableOptions{Label: label})
+		got, err := everything(t, spelled("0", "1", "1.0"), tabular.TableOptions{Label: label})
 		if err != nil || !slices.Contains([]int{20, 40}, got.Train.ClassCounts()[1]) {
 			t.Errorf("%s: %v", label, err)
 		}
 	}
-	for _, opts := range []TableOptions{{Label: "y=yes"}, {Label: "y"}, {Label: "y", Classes: []string{"yes", "no"}}, {Label: "y!=no"}} {
+	for _, opts := range []tabular.TableOptions{{Label: "y=yes"}, {Label: "y"}, {Label: "y", Classes: []string{"yes", "no"}}, {Label: "y!=no"}} {
 		got, err := everything(t, spelled("yes", "YES", "no"), opts)
 		if err != nil {
 			t.Fatal(err)
@@ -45,17 +49,17 @@ func TestLabelSpelling(t *testing.T) {
 			t.Errorf("%+v: %q", opts, got.Warnings)
 		}
 	}
-	if got, err := everything(t, spelled("yes", " yes", "no", "no "), TableOptions{Label: "y"}); err != nil || !slices.Equal(got.Train.ClassCounts(), []int{30, 30}) || got.Warnings != nil {
+	if got, err := everything(t, spelled("yes", " yes", "no", "no "), tabular.TableOptions{Label: "y"}); err != nil || !slices.Equal(got.Train.ClassCounts(), []int{30, 30}) || got.Warnings != nil {
 		t.Errorf("blanks: %v, %+v", err, got)
 	}
 }
 
 // Composed and decomposed letters look alike: a warning writes the decomposed ones as code points.
 func TestComposedSpelling(t *testing.T) {
-	rows := rowsText("x,g,y", 60, func(i int) string {
+	rows := datatest.RowsText("x,g,y", 60, func(i int) string {
 		return fmt.Sprintf("%d,%s,%s", i*i%17, []string{"caf\u00e9", "cafe\u0301", "bar"}[i%3], []string{"no", "yes"}[i%2])
 	})
-	got, err := everything(t, rows, TableOptions{Label: "y", Attributes: []string{"g"}})
+	got, err := everything(t, rows, tabular.TableOptions{Label: "y", Attributes: []string{"g"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +85,7 @@ func TestGroupSpelling(t *testing.T) {
 		{[]string{"g<2"}, nil, "", 2},
 	} {
 		for _, group := range []bool{true, false} {
-			opts := TableOptions{Label: "y", Categorical: tc.categorical}
+			opts := tabular.TableOptions{Label: "y", Categorical: tc.categorical}
 			if group {
 				opts.Groups = tc.names
 			} else {

@@ -6,6 +6,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
+	"ppal/internal/datatest"
 )
 
 // Missing and unknown values of the test file are refused as those of the first file.
@@ -13,22 +17,22 @@ func TestValuesOfTheTestFile(t *testing.T) {
 	const text = "x,c,a,y\n1,p,1,no\n2,q,2,yes\n3,p,1,no\n4,q,2,yes\n"
 	for name, tc := range map[string]struct {
 		test string
-		opts TableOptions
+		opts tabular.TableOptions
 		want error
 	}{
-		"a missing label":         {"x,c,a,y\n1,p,1,no\n2,q,2,\n", TableOptions{Missing: MissingImputed}, ErrMissing},
-		"a missing group":         {"x,c,a,y\n1,,1,no\n2,q,2,yes\n", TableOptions{Groups: []string{"c"}, Ignore: []string{"c"}}, ErrMissing},
-		"an unknown label":        {"x,c,a,y\n1,p,1,no\n2,q,2,maybe\n", TableOptions{Unknown: UnknownIgnored}, ErrCategory},
-		"an unknown category":     {"x,c,a,y\n1,p,1,no\n2,r,2,yes\n", TableOptions{Unknown: UnknownIgnored}, nil},
-		"a missing value":         {"x,c,a,y\n1,p,1,no\n,q,2,yes\n", TableOptions{Missing: MissingImputed}, nil},
-		"an attribute of numbers": {"x,c,a,y\n1,p,1,no\n2,q,2,yes\n", TableOptions{Categorical: []string{"a"}, Ignore: []string{"a"}, Attributes: []string{"a"}}, nil},
+		"a missing label":         {"x,c,a,y\n1,p,1,no\n2,q,2,\n", tabular.TableOptions{Missing: tabular.MissingImputed}, dataerr.ErrMissing},
+		"a missing group":         {"x,c,a,y\n1,,1,no\n2,q,2,yes\n", tabular.TableOptions{Groups: []string{"c"}, Ignore: []string{"c"}}, dataerr.ErrMissing},
+		"an unknown label":        {"x,c,a,y\n1,p,1,no\n2,q,2,maybe\n", tabular.TableOptions{Unknown: tabular.UnknownIgnored}, dataerr.ErrCategory},
+		"an unknown category":     {"x,c,a,y\n1,p,1,no\n2,r,2,yes\n", tabular.TableOptions{Unknown: tabular.UnknownIgnored}, nil},
+		"a missing value":         {"x,c,a,y\n1,p,1,no\n,q,2,yes\n", tabular.TableOptions{Missing: tabular.MissingImputed}, nil},
+		"an attribute of numbers": {"x,c,a,y\n1,p,1,no\n2,q,2,yes\n", tabular.TableOptions{Categorical: []string{"a"}, Ignore: []string{"a"}, Attributes: []string{"a"}}, nil},
 	} {
 		dir := t.TempDir()
-		tc.opts.Label, tc.opts.Split = "y=yes", Split{Train: 100}
-		tc.opts.File, tc.opts.TestFile = write(t, dir, "own.csv", []byte(text)), write(t, dir, "test.csv", []byte(tc.test))
+		tc.opts.Label, tc.opts.Split = "y=yes", tabular.Split{Train: 100}
+		tc.opts.File, tc.opts.TestFile = datatest.Write(t, dir, "own.csv", []byte(text)), datatest.Write(t, dir, "test.csv", []byte(tc.test))
 		got, err := LoadTable("", "csv", tc.opts)
 		if tc.want != nil {
-			checkError(t, err, tc.want, "test.csv")
+			datatest.CheckError(t, err, tc.want, "test.csv")
 			continue
 		}
 		if err != nil {
@@ -47,7 +51,7 @@ func TestValuesOfTheTestFile(t *testing.T) {
 // columns are told.
 func TestColumnsOfTheFile(t *testing.T) {
 	const text = "born,x,c,y\n2024-05-13,NA,p,0\n2024-06-13,2,q,1\n2024-05-13,4,q,0\n"
-	opts := TableOptions{Label: "y", Dates: DatesExpanded, Missing: MissingImputed, Attributes: []string{"born"}, Groups: []string{"c"}}
+	opts := tabular.TableOptions{Label: "y", Dates: tabular.DatesExpanded, Missing: tabular.MissingImputed, Attributes: []string{"born"}, Groups: []string{"c"}}
 	got, err := everything(t, text, opts)
 	if err != nil {
 		t.Fatal(err)
@@ -61,28 +65,28 @@ func TestColumnsOfTheFile(t *testing.T) {
 		rows, unknown string
 		want          []int // nil: an error
 	}{
-		{"2024-06-13,1,p,0\n2024-05-13,1,q,1\n", UnknownRefused, []int{1, 0}},
-		{"2024-07-01,1,p,0\n2024-06-13,1,q,1\n", UnknownRefused, nil},
-		{"2024-07-01,1,p,0\n2024-06-13,1,q,1\n", UnknownIgnored, []int{-1, 1}},
+		{"2024-06-13,1,p,0\n2024-05-13,1,q,1\n", tabular.UnknownRefused, []int{1, 0}},
+		{"2024-07-01,1,p,0\n2024-06-13,1,q,1\n", tabular.UnknownRefused, nil},
+		{"2024-07-01,1,p,0\n2024-06-13,1,q,1\n", tabular.UnknownIgnored, []int{-1, 1}},
 	} {
 		dir, own := t.TempDir(), opts
-		own.File, own.TestFile = write(t, dir, "own.csv", []byte(text)), write(t, dir, "test.csv", []byte("born,x,c,y\n"+tc.rows))
-		own.Split, own.Unknown = Split{Train: 100}, tc.unknown
+		own.File, own.TestFile = datatest.Write(t, dir, "own.csv", []byte(text)), datatest.Write(t, dir, "test.csv", []byte("born,x,c,y\n"+tc.rows))
+		own.Split, own.Unknown = tabular.Split{Train: 100}, tc.unknown
 		got, err := LoadTable("", "csv", own)
 		if tc.want == nil {
-			checkError(t, err, ErrCategory, `test.csv: line 2, column 1: born: unknown category "2024-07-01", want one of 2024-05-13, 2024-06-13`)
+			datatest.CheckError(t, err, dataerr.ErrCategory, `test.csv: line 2, column 1: born: unknown category "2024-07-01", want one of 2024-05-13, 2024-06-13`)
 		} else if err != nil || !slices.Equal(got.Test.Attributes[0].Of, tc.want) {
 			t.Errorf("%s, %s: %v", tc.rows, tc.unknown, err)
 		}
 	}
 	// the date is not a column with the value p
-	byValue := TableOptions{Label: "y", Dates: DatesExpanded, Missing: MissingImputed, Values: []string{"p"}}
+	byValue := tabular.TableOptions{Label: "y", Dates: tabular.DatesExpanded, Missing: tabular.MissingImputed, Values: []string{"p"}}
 	if got, err := everything(t, text, byValue); err != nil || len(got.Train.Attributes) != 1 || got.Train.Attributes[0].Name != "c" {
 		t.Errorf("%v, %+v", err, got)
 	}
 	// a column of numbers is not a category, too
-	many := rowsText("x,y", 1100, func(i int) string { return fmt.Sprintf("%d.5,%d", i, i%2) })
-	if _, err := everything(t, many, TableOptions{Label: "y", Attributes: []string{"x<500"}}); err != nil {
+	many := datatest.RowsText("x,y", 1100, func(i int) string { return fmt.Sprintf("%d.5,%d", i, i%2) })
+	if _, err := everything(t, many, tabular.TableOptions{Label: "y", Attributes: []string{"x<500"}}); err != nil {
 		t.Error(err)
 	}
 	opts.DropSensitive = true
@@ -96,11 +100,11 @@ func TestColumnsOfTheFile(t *testing.T) {
 	if got, err = everything(t, text, opts); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(described([]Group{{Name: "born=2024-05-13", Rows: []int{0, 2}}, {Name: "born=2024-06-13", Rows: []int{1}}}), got.Train.Groups); diff != "" {
+	if diff := cmp.Diff(described([]tabular.Group{{Name: "born=2024-05-13", Rows: []int{0, 2}}, {Name: "born=2024-06-13", Rows: []int{1}}}), got.Train.Groups); diff != "" {
 		t.Error(diff)
 	}
-	_, err = everything(t, "born,born day,y\n2024-05-13,1,0\n2024-06-13,2,1\n", TableOptions{Label: "y", Dates: DatesExpanded})
-	checkError(t, err, ErrColumn, `"born day" is a column and a part of dates`)
-	_, err = everything(t, "x,y\n", TableOptions{Label: "y"})
-	checkError(t, err, ErrTruncated, "the file has no rows")
+	_, err = everything(t, "born,born day,y\n2024-05-13,1,0\n2024-06-13,2,1\n", tabular.TableOptions{Label: "y", Dates: tabular.DatesExpanded})
+	datatest.CheckError(t, err, dataerr.ErrColumn, `"born day" is a column and a part of dates`)
+	_, err = everything(t, "x,y\n", tabular.TableOptions{Label: "y"})
+	datatest.CheckError(t, err, dataerr.ErrTruncated, "the file has no rows")
 }

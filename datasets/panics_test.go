@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/datasets/tabular"
+	"ppal/internal/newrows"
+	"ppal/internal/recordio"
 	"ppal/internal/relay"
 )
 
@@ -33,14 +36,14 @@ func TestWorkersPanic(t *testing.T) {
 	for i := range places {
 		places[i] = i
 	}
-	if p := thrown(func() { _, _ = train.read(places, 0, panickingStore{}) }); p == nil || p.Value != "a bug in the store" {
+	if p := thrown(func() { _, _ = train.Read(places, 0, panickingStore{}) }); p == nil || p.Value != "a bug in the store" {
 		t.Errorf("pictures: %+v", p)
 	}
 	text := "x,y,c,d\n" + strings.Repeat("3,5,a,p\n", 100_000)
 	for name, in := range map[string]io.Reader{
 		"work": strings.NewReader(text), "read": io.MultiReader(strings.NewReader(text[:len(text)/2]), panickingReader{}),
 	} {
-		set := NewRows{Preparation: &Preparation{Encodings: []Encoding{{Column: "x", Scale: 1}}}, Emit: func(*Block) error { return nil }}
+		set := newrows.NewRows{Preparation: &tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x", Scale: 1}}}, Emit: func(*newrows.Block) error { return nil }}
 		set.Work = func(_, results []float64) ([]float64, error) {
 			if name == "work" {
 				panic("a bug in the rows")
@@ -53,18 +56,18 @@ func TestWorkersPanic(t *testing.T) {
 	}
 	// A constructor's panic does not block the chunks.
 	chunks := 3
-	next := func([]byte) (chunk, error) {
+	next := func([]byte) (recordio.Chunk, error) {
 		if chunks--; chunks < 0 {
-			return chunk{}, io.EOF
+			return recordio.Chunk{}, io.EOF
 		}
-		return chunk{text: []byte("x")}, nil
+		return recordio.Chunk{Text: []byte("x")}, nil
 	}
-	newWorker := func() func(chunk, *int) error { panic("no worker") }
+	newWorker := func() func(recordio.Chunk, *int) error { panic("no worker") }
 	emit := func(*int) error { t.Error("an incomplete result"); return nil }
-	if p := thrown(func() { _ = inOrder(next, newWorker, emit) }); p == nil || p.Value != "no worker" {
+	if p := thrown(func() { _ = recordio.InOrder(next, newWorker, emit) }); p == nil || p.Value != "no worker" {
 		t.Errorf("constructor: %+v", p)
 	}
-	if p := thrown(func() { inParallel(5, func(int) { panic("in parallel") }) }); p == nil || p.Value != "in parallel" {
+	if p := thrown(func() { recordio.InParallel(5, func(int) { panic("in parallel") }) }); p == nil || p.Value != "in parallel" {
 		t.Errorf("in parallel: %+v", p)
 	}
 }

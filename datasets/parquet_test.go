@@ -10,19 +10,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
 
+	"ppal/datasets/dataerr"
+	_ "ppal/datasets/parquet"
+	"ppal/datasets/tabular"
+	"ppal/internal/datatest"
 	"ppal/internal/parquetfile"
 	"ppal/internal/parquetfile/parquettest"
+	"ppal/internal/recordio"
 )
 
 // A Parquet file is the same table as its text, plain and compressed.
 func TestParquetTable(t *testing.T) {
-	content := parquetFile(t, []float64{1, 2.5, 3, 4}, "abba")
-	want, err := everything(t, "x,y\n1,a\n2.5,b\n3,b\n4,a\n", TableOptions{Label: "y=a"})
+	content := datatest.ParquetFile(t, []float64{1, 2.5, 3, 4}, "abba")
+	want, err := everything(t, "x,y\n1,a\n2.5,b\n3,b\n4,a\n", tabular.TableOptions{Label: "y=a"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"plain": string(content), "gzip": string(gzipped(content))} {
-		got, err := everything(t, text, TableOptions{Label: "y=a"})
+	for name, text := range map[string]string{"plain": string(content), "gzip": string(datatest.Gzipped(content))} {
+		got, err := everything(t, text, tabular.TableOptions{Label: "y=a"})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -30,22 +35,22 @@ func TestParquetTable(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	_, err = everything(t, string(content), TableOptions{Label: "z"})
-	checkError(t, err, ErrColumn, `no column "z"`)
-	_, err = everything(t, string(content[:len(content)-9]), TableOptions{Label: "y=a"})
-	checkError(t, err, ErrFormat, "the Parquet file cannot be read: ")
+	_, err = everything(t, string(content), tabular.TableOptions{Label: "z"})
+	datatest.CheckError(t, err, dataerr.ErrColumn, `no column "z"`)
+	_, err = everything(t, string(content[:len(content)-9]), tabular.TableOptions{Label: "y=a"})
+	datatest.CheckError(t, err, dataerr.ErrFormat, "the Parquet file cannot be read: ")
 	damaged := bytes.Clone(content)
 	for i := range 8 { // of the first column
 		damaged[len(parquetfile.Magic)+i] ^= 0xff
 	}
-	_, err = everything(t, string(damaged), TableOptions{Label: "y=a"})
-	checkError(t, err, ErrFormat, "own.csv: wrong format: the Parquet file cannot be read: ")
+	_, err = everything(t, string(damaged), tabular.TableOptions{Label: "y=a"})
+	datatest.CheckError(t, err, dataerr.ErrFormat, "own.csv: wrong format: the Parquet file cannot be read: ")
 	// A file is read in place; its bytes are copied only if the reader can read them only once.
-	if _, err := openBinary(bytes.NewReader(content), iotest.ErrReader(io.ErrClosedPipe), content[:4], "file"); err != nil {
+	if _, err := recordio.OpenBinary(bytes.NewReader(content), iotest.ErrReader(io.ErrClosedPipe), content[:4], "file"); err != nil {
 		t.Error(err)
 	}
-	_, err = openBinary(strings.NewReader("\x1f\x8b"), iotest.ErrReader(io.ErrClosedPipe), content[:4], "file")
-	checkError(t, err, io.ErrClosedPipe, "file: ")
+	_, err = recordio.OpenBinary(strings.NewReader("\x1f\x8b"), iotest.ErrReader(io.ErrClosedPipe), content[:4], "file")
+	datatest.CheckError(t, err, io.ErrClosedPipe, "file: ")
 }
 
 // Numbers of a file are read as numbers: those of 32 bits have their exact values, their names and
@@ -61,11 +66,11 @@ func TestParquetNumbers(t *testing.T) {
 		column("id", parquet.Int64Type, int64(1<<60), int64(1<<60+1), int64(1<<60), int64(1<<60+1)),
 		parquettest.Texts("y", "a", "b", " b ", "a\r\nc"),
 	})
-	load := func(o TableOptions) (*Tables, error) {
-		o.Categorical, o.Split = []string{"id"}, Split{Train: 100}
+	load := func(o tabular.TableOptions) (*tabular.Tables, error) {
+		o.Categorical, o.Split = []string{"id"}, tabular.Split{Train: 100}
 		return everything(t, string(content), o)
 	}
-	d, err := load(TableOptions{Label: "w>=0.7", Groups: []string{"n"}, Attributes: []string{"x", "x=0.1"}, Ignore: []string{"y"}})
+	d, err := load(tabular.TableOptions{Label: "w>=0.7", Groups: []string{"n"}, Attributes: []string{"x", "x=0.1"}, Ignore: []string{"y"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +93,7 @@ func TestParquetNumbers(t *testing.T) {
 	if diff := cmp.Diff([]string{"x", "n", "id=1152921504606846976", "id=1152921504606846977"}, d.Train.Columns); diff != "" {
 		t.Error(diff)
 	}
-	d, err = load(TableOptions{Label: "n>2", Ignore: []string{"id", "w"}})
+	d, err = load(tabular.TableOptions{Label: "n>2", Ignore: []string{"id", "w"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,10 +104,10 @@ func TestParquetNumbers(t *testing.T) {
 		t.Errorf("the mean of x is %v, want that of the exact numbers", e.Center)
 	}
 	for _, label := range []string{"y=a", "x>1"} {
-		bad := parquetFile(t, []float64{1, 2, 3}, "ab\xff")
-		_, err = everything(t, string(bad), TableOptions{Label: label})
-		checkError(t, err, ErrFormat, `own.csv: line 4, column 2: wrong format: "\xff" is not in UTF-8`)
+		bad := datatest.ParquetFile(t, []float64{1, 2, 3}, "ab\xff")
+		_, err = everything(t, string(bad), tabular.TableOptions{Label: label})
+		datatest.CheckError(t, err, dataerr.ErrFormat, `own.csv: line 4, column 2: wrong format: "\xff" is not in UTF-8`)
 	}
-	_, err = load(TableOptions{Label: "n>2", Ignore: []string{"w"}, MissingValues: []string{"0.7"}})
-	checkError(t, err, ErrMissing, `x: missing value: "0.7" in 1 of 4 rows`)
+	_, err = load(tabular.TableOptions{Label: "n>2", Ignore: []string{"w"}, MissingValues: []string{"0.7"}})
+	datatest.CheckError(t, err, dataerr.ErrMissing, `x: missing value: "0.7" in 1 of 4 rows`)
 }

@@ -14,7 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"ppal/datasets/dataerr"
 	"ppal/datasets/matrix"
+	"ppal/datasets/picture"
+	"ppal/internal/datatest"
 	"ppal/internal/racing"
 )
 
@@ -22,9 +25,9 @@ import (
 func pictureSets(t *testing.T) map[string]string {
 	folder, packed := t.TempDir(), t.TempDir()
 	for name, data := range cifarFiles() {
-		write(t, folder, cifarFolder+"/"+name, data)
+		datatest.Write(t, folder, cifarFolder+"/"+name, data)
 	}
-	write(t, packed, cifarArchive, archive(cifarFiles(), batchNames...))
+	datatest.Write(t, packed, cifarArchive, archive(cifarFiles(), batchNames...))
 	return map[string]string{"synthetic": "", "fashion-mnist": writeFashion(t, 3000), "cifar10": folder, "cifar10 archive": packed}
 }
 
@@ -42,9 +45,9 @@ func (s *countingStore) SetRows(i int, rows [][]uint8) {
 }
 
 // openAgain opens a set whose training images were loaded. It does not draw a built-in set again.
-func openAgain(t *testing.T, dir, dataset string, train *Images) *Pictures {
+func openAgain(t *testing.T, dir, dataset string, train *picture.Images) *picture.Pictures {
 	if dir == "" {
-		return drawn(train)
+		return picture.Drawn(train)
 	}
 	open, _, err := OpenImages(dir, dataset, 7)
 	if err != nil {
@@ -66,7 +69,7 @@ func TestChoiceIsSelection(t *testing.T) {
 			classes []int
 			rows    int
 		}{{[]int{0, 1}, 0}, {[]int{3, 0, 2}, 0}, {[]int{1, 0}, 1}, {[]int{2, 1, 3, 0}, 50}} {
-			want, err := Select(all, choice.classes, choice.rows)
+			want, err := picture.Select(all, choice.classes, choice.rows)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,13 +86,13 @@ func TestChoiceIsSelection(t *testing.T) {
 	}
 }
 
-func checkChoice(t *testing.T, train *Pictures, classes []int, rowsPerClass int, want *Selection) {
+func checkChoice(t *testing.T, train *picture.Pictures, classes []int, rowsPerClass int, want *picture.Selection) {
 	c, err := train.Choose(classes, rowsPerClass)
 	if err != nil {
 		t.Fatal(err)
 	}
 	rows, cols := c.Dims()
-	s := &countingStore{matrix.NewBytes(rows, cols, PixelScale), make([]atomic.Int32, rows)}
+	s := &countingStore{matrix.NewBytes(rows, cols, picture.PixelScale), make([]atomic.Int32, rows)}
 	if err := c.Read(s); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +100,7 @@ func checkChoice(t *testing.T, train *Pictures, classes []int, rowsPerClass int,
 	if p, q := want.Pixels, s.Bytes; p.Rows != q.Rows || p.Cols != q.Cols || p.Scale != q.Scale || !bytes.Equal(p.Data, q.Data) {
 		t.Error("the pixels differ") // cmp.Diff takes long for millions of bytes
 	}
-	if diff := cmp.Diff(want, &got, cmpopts.IgnoreFields(Selection{}, "Pixels")); diff != "" {
+	if diff := cmp.Diff(want, &got, cmpopts.IgnoreFields(picture.Selection{}, "Pixels")); diff != "" {
 		t.Error(diff)
 	}
 	for i := range s.times {
@@ -124,9 +127,9 @@ func (s *recordingStore) SetRows(i int, rows [][]uint8) {
 // TestRowsOfABlock checks that neighbours in the store come in one call, whatever their order in
 // the file, and without the bytes before the pixels.
 func TestRowsOfABlock(t *testing.T) {
-	p := &Pictures{Shape: Shape{1, 1, 1}, skip: 1}
+	p := &picture.Pictures{Shape: picture.Shape{Height: 1, Width: 1, Channels: 1}, Skip: 1}
 	var s recordingStore
-	put(p.place(nil, block{2, []byte{9, 10, 9, 11, 9, 12, 9, 13, 9, 14}}, []int{7, 7, 1, 0, -1, 4, 2}), &s)
+	picture.Put(p.Place(nil, picture.Block{First: 2, Bytes: []byte{9, 10, 9, 11, 9, 12, 9, 13, 9, 14}}, []int{7, 7, 1, 0, -1, 4, 2}), &s)
 	if diff := cmp.Diff([]string{"0 [[11] [10] [14]]", "4 [[13]]"}, s.calls); diff != "" {
 		t.Error(diff)
 	}
@@ -145,11 +148,11 @@ func TestChoiceErrors(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if c, err := train.Choose([]int{0, 1}, 1); err != nil || c.Read(matrix.NewBytes(2, 784, PixelScale)) != nil {
+	if c, err := train.Choose([]int{0, 1}, 1); err != nil || c.Read(matrix.NewBytes(2, 784, picture.PixelScale)) != nil {
 		t.Error(err)
 	}
 	for _, classes := range [][]int{{0}, {0, 99}, {1, 1}} {
-		if _, err := train.Choose(classes, 0); !errors.Is(err, ErrClass) {
+		if _, err := train.Choose(classes, 0); !errors.Is(err, dataerr.ErrClass) {
 			t.Errorf("%v: %v", classes, err)
 		}
 	}
@@ -177,8 +180,8 @@ func TestPixelErrors(t *testing.T) {
 	racing.Skip(t, "TestChoiceIsSelection reads with the same goroutines")
 	const images = "fashion-mnist/train-images-idx3-ubyte.gz"
 	pixels := make([]byte, 3000*784)
-	good := idx(pixels, 3000, 28, 28)
-	flipped := gzipped(good)
+	good := datatest.IDX(pixels, 3000, 28, 28)
+	flipped := datatest.Gzipped(good)
 	flipped[len(flipped)-5] ^= 1
 	const whole = 16 + 3000*784
 	dir := writeFashion(t, 3000)
@@ -188,15 +191,15 @@ func TestPixelErrors(t *testing.T) {
 		want error
 		text string
 	}{
-		{"cut", good[:whole-1000], ErrTruncated, fmt.Sprintf("byte %d: truncated: %d of %d bytes of pixels; get it with", whole-1000, whole-1016, whole-16)},
-		{"nothing", good[:16], ErrTruncated, "byte 16: truncated: 0 of 2352000 bytes of pixels"},
-		{"gzip cut", gzipped(good)[:1500], ErrTruncated, "ends too early"},
-		{"gzip checksum", flipped, ErrFormat, fmt.Sprintf("byte %d: ", whole)},
-		{"trailing", append(bytes.Clone(good), 1), ErrTrailing, fmt.Sprintf("byte %d: trailing bytes after the content", whole)},
-		{"other rows", idx(pixels, 1500, 56, 28), ErrMismatch, "byte 4: files disagree: 1500 images, 3000 labels in "},
+		{"cut", good[:whole-1000], dataerr.ErrTruncated, fmt.Sprintf("byte %d: truncated: %d of %d bytes of pixels; get it with", whole-1000, whole-1016, whole-16)},
+		{"nothing", good[:16], dataerr.ErrTruncated, "byte 16: truncated: 0 of 2352000 bytes of pixels"},
+		{"gzip cut", datatest.Gzipped(good)[:1500], dataerr.ErrTruncated, "ends too early"},
+		{"gzip checksum", flipped, dataerr.ErrFormat, fmt.Sprintf("byte %d: ", whole)},
+		{"trailing", append(bytes.Clone(good), 1), dataerr.ErrTrailing, fmt.Sprintf("byte %d: trailing bytes after the content", whole)},
+		{"other rows", datatest.IDX(pixels, 1500, 56, 28), dataerr.ErrMismatch, "byte 4: files disagree: 1500 images, 3000 labels in "},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			write(t, dir, images, test.data)
+			datatest.Write(t, dir, images, test.data)
 			train, _, err := OpenImages(dir, "fashion-mnist", 0)
 			if err != nil {
 				t.Fatal(err)
@@ -205,7 +208,7 @@ func TestPixelErrors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkError(t, c.Read(matrix.NewBytes(600, 784, 1)), test.want, test.text)
+			datatest.CheckError(t, c.Read(matrix.NewBytes(600, 784, 1)), test.want, test.text)
 		})
 	}
 }
@@ -217,14 +220,14 @@ func TestBatchThatChanges(t *testing.T) {
 		want error
 		text string
 	}{
-		"shorter": {records(20), ErrTruncated, "data_batch_2.bin: byte 0: truncated: 0 of 3073 bytes of records; remove "},
-		"longer":  {records(20, 2, 3), ErrTrailing, "data_batch_2.bin: byte 3073: trailing bytes after the content; remove "},
+		"shorter": {records(20), dataerr.ErrTruncated, "data_batch_2.bin: byte 0: truncated: 0 of 3073 bytes of records; remove "},
+		"longer":  {records(20, 2, 3), dataerr.ErrTrailing, "data_batch_2.bin: byte 3073: trailing bytes after the content; remove "},
 		"gone":    {nil, os.ErrNotExist, "data_batch_2.bin: no such file or directory; remove "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			for name, data := range cifarFiles() {
-				write(t, dir, cifarFolder+"/"+name, data)
+				datatest.Write(t, dir, cifarFolder+"/"+name, data)
 			}
 			train, _, err := OpenImages(dir, "cifar10", 0)
 			if err != nil {
@@ -233,10 +236,10 @@ func TestBatchThatChanges(t *testing.T) {
 			if path := filepath.Join(dir, cifarFolder, "data_batch_2.bin"); name == "gone" {
 				os.Remove(path)
 			} else {
-				write(t, dir, cifarFolder+"/data_batch_2.bin", test.data)
+				datatest.Write(t, dir, cifarFolder+"/data_batch_2.bin", test.data)
 			}
 			_, err = train.Images()
-			checkError(t, err, test.want, test.text)
+			datatest.CheckError(t, err, test.want, test.text)
 		})
 	}
 }

@@ -6,16 +6,22 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
+	"ppal/internal/inputfile"
+	"ppal/internal/newrows"
+	"ppal/internal/recordio"
 )
 
 // Each file that is not a table of the expected kind gives one line, which names what the file is
 // and what to do.
 func TestTextsOfForeignFiles(t *testing.T) {
 	rows := strings.Repeat("1,2,yes\n3,4,no\n", 20)
-	csv := TableOptions{Label: "y"}
+	csv := tabular.TableOptions{Label: "y"}
 	for _, c := range []struct {
 		name, text string
-		opts       TableOptions
+		opts       tabular.TableOptions
 		says       []string
 	}{
 		{"NumPy array", "\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), }\n\x00\x00", csv, []string{"it is a NumPy array", "numpy.load"}},
@@ -49,16 +55,16 @@ func TestTextsOfForeignFiles(t *testing.T) {
 		{"bare quote", "x,z,y\n1,2\",yes\n" + rows, csv, []string{"line 2, column 2", "--quote none"}},
 		{"rows of LIBSVM", "+1 1:0.5 3:1\n-1 2:1\n", csv, []string{"LIBSVM's format", "--dataset libsvm"}},
 		{"no names", "39, State-gov, 77516, 13\n50, Self-emp, 83311, 13\n", csv, []string{`no column "y"`, "the first line looks like values", "--columns", "--header none"}},
-		{"no names, names twice", "4 A11 4\n3 A12 3\n", TableOptions{Label: "credit", Separator: ' '}, []string{"the first line looks like values", "--header none"}},
+		{"no names, names twice", "4 A11 4\n3 A12 3\n", tabular.TableOptions{Label: "credit", Separator: ' '}, []string{"the first line looks like values", "--header none"}},
 		{"numbers only", "1,2,3\n" + rows, csv, []string{"the first line holds numbers", "--header none"}},
 		{"comments", "# made\n# today\nx,z,y\n" + rows, csv, []string{"only one column", "--skip 2"}},
 		{"two lines of names", "a,b,c\nx,z,y\n" + rows, csv, []string{`no column "y"`, "line 2 seems to have the columns' names", "--skip 1"}},
 		{"several spaces", "x   z   y\n1   2   yes\n", csv, []string{"only one column", "--separator ' '"}},
-		{"line numbers after skipped lines", "#a\n#b\nx,z,y\n1,2\",yes\n" + rows, TableOptions{Label: "y", Skip: 2}, []string{"line 4, column 2", "--quote none"}},
-		{"a name with a comma", "\"age, years\",z,y\n" + rows, TableOptions{Label: "pay"}, []string{`the columns are "age, years", z, y`}},
-		{"a condition on no column", "x,z,y\n" + rows, TableOptions{Label: "pay=1"}, []string{`line 1: invalid column: no column "pay"; did you mean "y"?`}},
-		{"fewer lines than skipped", "x,z,y\n", TableOptions{Label: "y", Skip: 3}, []string{"no line after the 3 lines to skip"}},
-		{"fewer names than fields", rows, TableOptions{Label: "y", Columns: []string{"x", "y"}}, []string{"line 1", "3 fields, want 2", "--columns names 2 columns"}},
+		{"line numbers after skipped lines", "#a\n#b\nx,z,y\n1,2\",yes\n" + rows, tabular.TableOptions{Label: "y", Skip: 2}, []string{"line 4, column 2", "--quote none"}},
+		{"a name with a comma", "\"age, years\",z,y\n" + rows, tabular.TableOptions{Label: "pay"}, []string{`the columns are "age, years", z, y`}},
+		{"a condition on no column", "x,z,y\n" + rows, tabular.TableOptions{Label: "pay=1"}, []string{`line 1: invalid column: no column "pay"; did you mean "y"?`}},
+		{"fewer lines than skipped", "x,z,y\n", tabular.TableOptions{Label: "y", Skip: 3}, []string{"no line after the 3 lines to skip"}},
+		{"fewer names than fields", rows, tabular.TableOptions{Label: "y", Columns: []string{"x", "y"}}, []string{"line 1", "3 fields, want 2", "--columns names 2 columns"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.opts.File = filepath.Join(t.TempDir(), "table")
@@ -74,12 +80,12 @@ func TestTextsOfForeignFiles(t *testing.T) {
 					t.Errorf("%q does not say %q", err, says)
 				}
 			}
-			if !errors.Is(err, ErrFormat) && !errors.Is(err, ErrColumn) && !errors.Is(err, ErrTruncated) {
+			if !errors.Is(err, dataerr.ErrFormat) && !errors.Is(err, dataerr.ErrColumn) && !errors.Is(err, dataerr.ErrTruncated) {
 				t.Errorf("%v has no kind", err)
 			}
 			if c.opts.Skip == 0 && c.opts.Columns == nil && !strings.Contains(c.says[0], "column") { // the same file for a model
-				p := &Preparation{Encodings: []Encoding{{Column: "x", Scale: 1}}}
-				rows := NewRows{Preparation: p, Work: func(x, results []float64) ([]float64, error) { return append(results, x...), nil }, Emit: func(*Block) error { return nil }}
+				p := &tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x", Scale: 1}}}
+				rows := newrows.NewRows{Preparation: p, Work: func(x, results []float64) ([]float64, error) { return append(results, x...), nil }, Emit: func(*newrows.Block) error { return nil }}
 				if err := rows.Read(strings.NewReader(c.text), "new"); err == nil || strings.Contains(err.Error(), "\n") {
 					t.Errorf("new rows: %v", err)
 				}
@@ -91,7 +97,7 @@ func TestTextsOfForeignFiles(t *testing.T) {
 // Names and values that begin like another format's first bytes stay text.
 func TestTextsLikeOtherFormats(t *testing.T) {
 	for _, name := range []string{"ORC", "FEA1", "ARROW1", "PK", "BZh", "7z", "Obj", "RDX2", "X", "html", "[a]", "{a}", "%PDF", "@relation"} {
-		if err := checkText([]byte(name+",x,y\n1,2,yes\n"), "file", "text"); err != nil {
+		if err := inputfile.CheckText([]byte(name+",x,y\n1,2,yes\n"), "file", "text"); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -117,21 +123,21 @@ func TestTextsOfForeignSparseFiles(t *testing.T) {
 			if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			_, err := LoadTable("", "libsvm", TableOptions{File: path})
+			_, err := LoadTable("", "libsvm", tabular.TableOptions{File: path})
 			if err == nil || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%v, want %q in one line", err, c.says)
 			}
 			if name == "too large" {
 				return
 			}
-			rows := NewRows{Preparation: &Preparation{Numbers: []int{1}, Indices: 3}, Work: func(x, results []float64) ([]float64, error) { return append(results, x...), nil },
-				Emit: func(*Block) error { return nil }}
+			rows := newrows.NewRows{Preparation: &tabular.Preparation{Numbers: []int{1}, Indices: 3}, Work: func(x, results []float64) ([]float64, error) { return append(results, x...), nil },
+				Emit: func(*newrows.Block) error { return nil }}
 			if err := rows.Read(strings.NewReader(c.text), "new"); err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("new rows: %v, want %q", err, c.says)
 			}
 		})
 	}
-	if err := checkText([]byte(byteOrderMark+"1 1:1\n"), "file", "rows"); err != nil {
+	if err := inputfile.CheckText([]byte(recordio.ByteOrderMark+"1 1:1\n"), "file", "rows"); err != nil {
 		t.Error(err)
 	}
 }
@@ -139,13 +145,13 @@ func TestTextsOfForeignSparseFiles(t *testing.T) {
 // The commands that convert a file of another format name the file as a word of a shell.
 func TestConvertingNames(t *testing.T) {
 	name := "it's a $(file)"
-	for i, f := range foreignForms {
-		if strings.Contains(f.convert, "'%s'") || strings.Contains(f.convert, `"%s"`) || strings.Count(f.convert, "%s") != 1 {
-			t.Errorf("form %d: %s", i, f.convert)
+	for i, f := range inputfile.ForeignForms {
+		if strings.Contains(f.Convert, "'%s'") || strings.Contains(f.Convert, `"%s"`) || strings.Count(f.Convert, "%s") != 1 {
+			t.Errorf("form %d: %s", i, f.Convert)
 		}
 	}
 	for _, head := range []string{"\x93NUMPY\x01", "BZh91AY&SY", "a,b\r1,2\r", "\xff\xfea\x00,\x00"} {
-		err := checkText([]byte(head), name, "a table")
+		err := inputfile.CheckText([]byte(head), name, "a table")
 		if err == nil || !strings.Contains(err.Error(), ` 'it'\''s a $(file)'`) {
 			t.Errorf("%q: %v", head, err)
 		}

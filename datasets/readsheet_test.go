@@ -13,9 +13,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/datasets/dataerr"
 	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
+	"ppal/internal/datatest"
+	"ppal/internal/loader"
 	"ppal/internal/paged"
 	"ppal/internal/racing"
+	"ppal/internal/recordio"
 )
 
 // Rows of several chunks are in the order of the file, with its categories and row numbers, also if
@@ -33,8 +39,8 @@ func TestReadSheetChunks(t *testing.T) {
 		fmt.Fprintf(&text, "%d.5,%s,%d,%s\n", i, category(i), rows-i, gap)
 	}
 	for _, drop := range []bool{false, true} {
-		s, err := readSheet(strings.NewReader(text.String()), "file", &schema{absent: []string{"?"}, drop: drop, columns: []columnSpec{
-			{name: "x", numeric: true}, {name: "c"}, {name: "free", many: true, guess: true}, {name: "gap", numeric: true, missing: !drop},
+		s, err := columnar.ReadSheet(strings.NewReader(text.String()), "file", &columnar.Schema{Absent: []string{"?"}, Drop: drop, Columns: []columnar.ColumnSpec{
+			{Name: "x", Numeric: true}, {Name: "c"}, {Name: "free", Many: true, Guess: true}, {Name: "gap", Numeric: true, Missing: !drop},
 		}})
 		if err != nil {
 			t.Fatal(err)
@@ -45,15 +51,15 @@ func TestReadSheetChunks(t *testing.T) {
 			if drop && missing {
 				continue
 			}
-			x, c, free, gap := s.columns[0], s.columns[1], s.columns[2], s.columns[3]
-			if x.numbers[row] != float64(i)+0.5 || c.text(row) != category(i) || free.numbers[row] != float64(rows-i) ||
-				math.IsNaN(gap.numbers[row]) != missing || s.number(row) != i {
-				t.Fatalf("drop %v: row %d: %v, %s, %v, %v, number %d", drop, i, x.numbers[row], c.text(row), free.numbers[row], gap.numbers[row], s.number(row))
+			x, c, free, gap := s.Columns[0], s.Columns[1], s.Columns[2], s.Columns[3]
+			if x.Numbers[row] != float64(i)+0.5 || c.Text(row) != category(i) || free.Numbers[row] != float64(rows-i) ||
+				math.IsNaN(gap.Numbers[row]) != missing || s.Number(row) != i {
+				t.Fatalf("drop %v: row %d: %v, %s, %v, %v, number %d", drop, i, x.Numbers[row], c.Text(row), free.Numbers[row], gap.Numbers[row], s.Number(row))
 			}
 			row++
 		}
-		if s.rows != row {
-			t.Errorf("drop %v: %d rows, want %d", drop, s.rows, row)
+		if s.Rows != row {
+			t.Errorf("drop %v: %d rows, want %d", drop, s.Rows, row)
 		}
 	}
 }
@@ -68,7 +74,7 @@ func TestReadSheetFirstOfTooManyCategories(t *testing.T) {
 		text.WriteString("a,b,x\n")
 		category := func(i, most int) string { // the row most has one category too many
 			if i < most {
-				return fmt.Sprint("k", i%maxCategories)
+				return fmt.Sprint("k", i%columnar.MaxCategories)
 			}
 			return fmt.Sprint("n", i-most)
 		}
@@ -86,16 +92,16 @@ func TestReadSheetFirstOfTooManyCategories(t *testing.T) {
 		want                 error
 		line, column         int
 	}{
-		{20000, 20100, rows, ErrColumn, 20002, 1},
-		{20100, 20000, rows, ErrColumn, 20002, 2},
-		{20000, 20000, rows, ErrColumn, 20002, 1},
-		{20000, 20000, 20000, ErrColumn, 20002, 1},
-		{20000, 20000, 19999, ErrNumber, 20001, 3},
-		{20000, 20000, 20001, ErrColumn, 20002, 1},
+		{20000, 20100, rows, dataerr.ErrColumn, 20002, 1},
+		{20100, 20000, rows, dataerr.ErrColumn, 20002, 2},
+		{20000, 20000, rows, dataerr.ErrColumn, 20002, 1},
+		{20000, 20000, 20000, dataerr.ErrColumn, 20002, 1},
+		{20000, 20000, 19999, dataerr.ErrNumber, 20001, 3},
+		{20000, 20000, 20001, dataerr.ErrColumn, 20002, 1},
 	} {
-		_, err := readSheet(strings.NewReader(text(tc.first, tc.second, tc.wrong)), "file",
-			&schema{columns: []columnSpec{{name: "a"}, {name: "b"}, {name: "x", numeric: true}}})
-		var at *FileError
+		_, err := columnar.ReadSheet(strings.NewReader(text(tc.first, tc.second, tc.wrong)), "file",
+			&columnar.Schema{Columns: []columnar.ColumnSpec{{Name: "a"}, {Name: "b"}, {Name: "x", Numeric: true}}})
+		var at *dataerr.FileError
 		if !errors.As(err, &at) || !errors.Is(err, tc.want) || at.Line != tc.line || at.Column != tc.column {
 			t.Errorf("%+v: %v", tc, err)
 		}
@@ -105,23 +111,23 @@ func TestReadSheetFirstOfTooManyCategories(t *testing.T) {
 // The row of a number that is too large is found in any block of rows.
 func TestFirstInfiniteFeature(t *testing.T) {
 	const rows, wrong = 50000, 30000
-	s := &sheet{name: "file", rows: rows, columns: []*column{{name: "x", numbers: make([]float64, rows)}, {name: "z", numbers: make([]float64, rows)}}}
-	s.columns[1].numbers[wrong], s.columns[0].numbers[wrong+9] = 1e300, 1e300
-	p := &Preparation{Encodings: []Encoding{{Column: "x", Scale: 1e-10}, {Column: "z", Scale: 1e-10}}}
+	s := &columnar.Sheet{Name: "file", Rows: rows, Columns: []*columnar.Column{{Name: "x", Numbers: make([]float64, rows)}, {Name: "z", Numbers: make([]float64, rows)}}}
+	s.Columns[1].Numbers[wrong], s.Columns[0].Numbers[wrong+9] = 1e300, 1e300
+	p := &tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x", Scale: 1e-10}, {Column: "z", Scale: 1e-10}}}
 	all := make([]int, rows)
 	for i := range all {
 		all[i] = i
 	}
-	_, err := p.features(s, all)
-	checkFileError(t, err, ErrNumber, fmt.Sprintf(`row %d of "z" is out of range once standardised`, wrong+1))
-	_, err = p.encodedRows(s, all)
-	checkFileError(t, err, ErrNumber, fmt.Sprintf(`row %d of "z" is out of range once standardised`, wrong+1))
+	_, err := loader.MakeFeatures(p, s, all)
+	checkFileError(t, err, dataerr.ErrNumber, fmt.Sprintf(`row %d of "z" is out of range once standardised`, wrong+1))
+	_, err = loader.NewEncodedRows(p, s, all)
+	checkFileError(t, err, dataerr.ErrNumber, fmt.Sprintf(`row %d of "z" is out of range once standardised`, wrong+1))
 	defer func() {
 		if recover() == nil {
 			t.Error("a wrong number of elements is accepted")
 		}
 	}()
-	m, err := p.encodedRows(s, all[:10])
+	m, err := loader.NewEncodedRows(p, s, all[:10])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,19 +137,19 @@ func TestFirstInfiniteFeature(t *testing.T) {
 // Features of each number of rows around a block, and the row of an infinite feature that begins a
 // block.
 func TestFeatureBlocks(t *testing.T) {
-	const height = featureBlock / 8
-	p := &Preparation{Encodings: []Encoding{{Column: "x", Center: 1, Scale: 2}}}
+	const height = loader.FeatureBlock / 8
+	p := &tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x", Center: 1, Scale: 2}}}
 	for rows := height - 1; rows <= height+1; rows++ {
-		s := &sheet{name: "file", rows: rows, columns: []*column{{name: "x", numbers: make([]float64, rows)}}}
+		s := &columnar.Sheet{Name: "file", Rows: rows, Columns: []*columnar.Column{{Name: "x", Numbers: make([]float64, rows)}}}
 		all := make([]int, rows)
 		for i := range all {
-			all[i], s.columns[0].numbers[i] = i, float64(i)
+			all[i], s.Columns[0].Numbers[i] = i, float64(i)
 		}
-		inMemory, err := p.features(s, all)
+		inMemory, err := loader.MakeFeatures(p, s, all)
 		if err != nil {
 			t.Fatal(err)
 		}
-		onDemand, err := p.encodedRows(s, all)
+		onDemand, err := loader.NewEncodedRows(p, s, all)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -155,29 +161,29 @@ func TestFeatureBlocks(t *testing.T) {
 			}
 		}
 		if rows > height {
-			all[height], s.columns[0].numbers[height] = 0, 1
-			all[0], s.columns[0].numbers[0] = height, math.MaxFloat64
-			p := &Preparation{Encodings: []Encoding{{Column: "x", Scale: 1e-10}}}
-			_, err := p.features(s, all)
-			checkFileError(t, err, ErrNumber, `row 1 of "x" is out of range once standardised`)
-			_, err = p.encodedRows(s, all)
-			checkFileError(t, err, ErrNumber, `row 1 of "x" is out of range once standardised`)
+			all[height], s.Columns[0].Numbers[height] = 0, 1
+			all[0], s.Columns[0].Numbers[0] = height, math.MaxFloat64
+			p := &tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x", Scale: 1e-10}}}
+			_, err := loader.MakeFeatures(p, s, all)
+			checkFileError(t, err, dataerr.ErrNumber, `row 1 of "x" is out of range once standardised`)
+			_, err = loader.NewEncodedRows(p, s, all)
+			checkFileError(t, err, dataerr.ErrNumber, `row 1 of "x" is out of range once standardised`)
 		}
 	}
 }
 
-// The features of a part are kept if they are at most denseFeatures, and else made from the columns
+// The features of a part are kept if they are at most DenseFeatures, and else made from the columns
 // on demand.
 func TestFeaturesOfLargePartsAreNotKept(t *testing.T) {
-	s := &sheet{rows: 9, columns: []*column{{name: "x", numbers: make([]float64, 9)}}}
-	e := &encoded{sheet: s, by: &Preparation{Encodings: []Encoding{{Column: "x", Scale: 1}}}, names: make([]string, denseFeatures/8)}
+	s := &columnar.Sheet{Rows: 9, Columns: []*columnar.Column{{Name: "x", Numbers: make([]float64, 9)}}}
+	e := &loader.Encoded{Sheet: s, By: &tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x", Scale: 1}}}, Names: make([]string, loader.DenseFeatures/8)}
 	for rows, kept := range map[int]bool{8: true, 9: false} {
-		m, err := e.take(make([]int, rows))
+		m, err := e.Take(make([]int, rows))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, dense := m.(*matrix.Dense); dense != kept {
-			t.Errorf("%d rows of %d features: %T", rows, len(e.names), m)
+			t.Errorf("%d rows of %d features: %T", rows, len(e.Names), m)
 		}
 	}
 }
@@ -185,26 +191,26 @@ func TestFeaturesOfLargePartsAreNotKept(t *testing.T) {
 // A schema's attributes read further columns, each once; they become numbers if all texts are.
 func TestReadSheetAttributes(t *testing.T) {
 	s := peopleSchema()
-	s.attributes = []string{"age<20", "id", "id>2", "town=Ulm"}
-	got, err := readSheet(strings.NewReader(people), "people", s)
+	s.Attributes = []string{"age<20", "id", "id>2", "town=Ulm"}
+	got, err := columnar.ReadSheet(strings.NewReader(people), "people", s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"age", "wage", "job", "town", "id"}, got.names()); diff != "" {
+	if diff := cmp.Diff([]string{"age", "wage", "job", "town", "id"}, got.Names()); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]float64{1, 2, 3, 4}, got.column("id").numbers); diff != "" {
+	if diff := cmp.Diff([]float64{1, 2, 3, 4}, got.Column("id").Numbers); diff != "" {
 		t.Error(diff)
 	}
 	// a row is dropped only if it lacks a value that may not be missing
-	s.drop, s.columns[2].categories, s.attributes = true, nil, nil
-	got, err = readSheet(strings.NewReader(strings.Replace(people, "clerk", "?", 1)), "people", s)
-	if err != nil || got.rows != 3 || got.number(2) != 2 {
+	s.Drop, s.Columns[2].Categories, s.Attributes = true, nil, nil
+	got, err = columnar.ReadSheet(strings.NewReader(strings.Replace(people, "clerk", "?", 1)), "people", s)
+	if err != nil || got.Rows != 3 || got.Number(2) != 2 {
 		t.Errorf("dropped rows: %+v, %v", got, err)
 	}
-	s.attributes = []string{"towns=Ulm"}
-	_, err = readSheet(strings.NewReader(people), "people", s)
-	checkError(t, err, ErrGroup, `no column "towns"`)
+	s.Attributes = []string{"towns=Ulm"}
+	_, err = columnar.ReadSheet(strings.NewReader(people), "people", s)
+	datatest.CheckError(t, err, dataerr.ErrGroup, `no column "towns"`)
 }
 
 // A table whose columns lie in files is the table in memory.
@@ -227,9 +233,9 @@ func TestPagesGiveTheSameTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer pages.Close()
-	opts := TableOptions{File: write(t, dir, "own.csv", text(15000, 0)), TestFile: write(t, dir, "test.csv", text(3000, 7)), Label: "y", Dates: DatesExpanded,
+	opts := tabular.TableOptions{File: datatest.Write(t, dir, "own.csv", text(15000, 0)), TestFile: datatest.Write(t, dir, "test.csv", text(3000, 7)), Label: "y", Dates: tabular.DatesExpanded,
 		Groups: []string{"c"}, Attributes: []string{"free", "x<500"}, Features: []string{"when", "x", "c"}}
-	for _, missing := range []string{MissingFlagged, MissingDropped} {
+	for _, missing := range []string{tabular.MissingFlagged, tabular.MissingDropped} {
 		opts.Missing, opts.Pages = missing, nil
 		want, err := LoadTable("", "csv", opts)
 		if err != nil {
@@ -240,7 +246,7 @@ func TestPagesGiveTheSameTable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := got.Train.Features.(*encodedRows); !ok || pages.Bytes() < 15000*(6*8+4) {
+		if _, ok := got.Train.Features.(*loader.EncodedRows); !ok || pages.Bytes() < 15000*(6*8+4) {
 			t.Errorf("%s: features %T, %d bytes", missing, got.Train.Features, pages.Bytes())
 		}
 		list := []int{7, 3, 3, 5000, 0}
@@ -292,8 +298,8 @@ func TestPagesWithoutFolder(t *testing.T) {
 			if err := os.Remove(dir); err != nil {
 				t.Fatal(err)
 			}
-			_, err = readSheet(strings.NewReader("x,y\n"+strings.Repeat(column+",\n", rows)+rest), "file", &schema{pages: pages, layout: Layout{Separator: ","},
-				columns: []columnSpec{{name: "x", numeric: column == "1"}}})
+			_, err = columnar.ReadSheet(strings.NewReader("x,y\n"+strings.Repeat(column+",\n", rows)+rest), "file", &columnar.Schema{Pages: pages, Layout: tabular.Layout{Separator: ","},
+				Columns: []columnar.ColumnSpec{{Name: "x", Numeric: column == "1"}}})
 			if !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("%d rows of %s: %v", rows, column, err)
 			}
@@ -321,16 +327,16 @@ func TestChunksWithRows(t *testing.T) {
 		{[]int{11}, 6, []int{9, 0, 0}, errOther},
 	} {
 		at, memory := 0, []byte{1}
-		next := withRows(func(buffer []byte) (chunk, error) {
+		next := columnar.WithRows(func(buffer []byte) (recordio.Chunk, error) {
 			if &buffer[0] != &memory[0] {
 				t.Errorf("%v: chunk %d has other memory", c.rows, at)
 			}
 			if at == c.chunks {
-				return chunk{}, errOther
+				return recordio.Chunk{}, errOther
 			}
 			memory = []byte{1}
 			at++
-			return chunk{text: memory}, nil
+			return recordio.Chunk{Text: memory}, nil
 		}, c.rows, begins)
 		var got []int
 		for {
@@ -341,7 +347,7 @@ func TestChunksWithRows(t *testing.T) {
 				}
 				break
 			}
-			got = append(got, part.record)
+			got = append(got, part.Record)
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%v of %d chunks: %v, want %v", c.rows, c.chunks, got, c.want)
@@ -353,24 +359,24 @@ func TestChunksWithRows(t *testing.T) {
 // memory does not grow.
 func TestReadSheetSummary(t *testing.T) {
 	text := "c,x,y\na,NA,1\n" + strings.Repeat("b,1,1\n", 60000) + "NA,1,1\n"
-	specs := []columnSpec{{name: "c", missing: true, summary: true}, {name: "x", numeric: true, missing: true, summary: true},
-		{name: "y", numeric: true, missing: true, summary: true}}
-	s, err := readSheet(strings.NewReader(text), "file", &schema{absent: []string{"NA"}, columns: specs})
-	if err != nil || s.rows != 60002 {
+	specs := []columnar.ColumnSpec{{Name: "c", Missing: true, Summary: true}, {Name: "x", Numeric: true, Missing: true, Summary: true},
+		{Name: "y", Numeric: true, Missing: true, Summary: true}}
+	s, err := columnar.ReadSheet(strings.NewReader(text), "file", &columnar.Schema{Absent: []string{"NA"}, Columns: specs})
+	if err != nil || s.Rows != 60002 {
 		t.Fatal(s, err)
 	}
 	for i, lacks := range []bool{true, true, false} {
-		if c := s.columns[i]; c.lacks != lacks || c.numbers != nil || c.codes != nil {
-			t.Errorf("%s: values are missing: %t, %d numbers, %d codes", c.name, c.lacks, len(c.numbers), len(c.codes))
+		if c := s.Columns[i]; c.Lacks != lacks || c.Numbers != nil || c.Codes != nil {
+			t.Errorf("%s: values are missing: %t, %d numbers, %d codes", c.Name, c.Lacks, len(c.Numbers), len(c.Codes))
 		}
 	}
-	if !slices.Equal(s.columns[0].values, []string{"a", "b"}) {
-		t.Error(s.columns[0].values)
+	if !slices.Equal(s.Columns[0].Values, []string{"a", "b"}) {
+		t.Error(s.Columns[0].Values)
 	}
 	numbers, codes := []float64{1, 2}, []int32{3}
-	p := &sheetPart{columns: []columnPart{{numbers: numbers, codes: codes, places: codes, lacks: true}}, codes: []map[string]int32{{}}}
-	p.begin(&sheetReader{specs: specs[1:2]}, 9)
-	if c := p.columns[0]; len(c.numbers)+len(c.codes)+len(c.places) > 0 || cap(c.numbers) != cap(numbers) || cap(c.codes) != cap(codes) || c.lacks {
+	p := &columnar.SheetPart{Columns: []columnar.ColumnPart{{Numbers: numbers, Codes: codes, Places: codes, Lacks: true}}, Codes: []map[string]int32{{}}}
+	p.Begin(&columnar.SheetReader{Specs: specs[1:2]}, 9)
+	if c := p.Columns[0]; len(c.Numbers)+len(c.Codes)+len(c.Places) > 0 || cap(c.Numbers) != cap(numbers) || cap(c.Codes) != cap(codes) || c.Lacks {
 		t.Errorf("a part begins with %+v", c)
 	}
 }

@@ -12,15 +12,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
 	"ppal/internal/cases"
+	"ppal/internal/columnar"
+	"ppal/internal/datatest"
+	"ppal/internal/inputfile"
+	"ppal/internal/loader"
+	"ppal/internal/recordio"
 )
 
 // TestRealTablesGolden checks the published files, split with the first seed.
 func TestRealTablesGolden(t *testing.T) {
-	dir := realData(t)
+	dir := datatest.RealData(t)
 	var got bytes.Buffer
 	for _, name := range []string{"adult", "bank", "compas", "communities"} {
-		report, err := Check(context.Background(), dir, name, TableOptions{Seed: 1})
+		report, err := Check(context.Background(), dir, name, tabular.TableOptions{Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -39,8 +45,8 @@ func TestRealTablesGolden(t *testing.T) {
 }
 
 func TestRealAdult(t *testing.T) {
-	opts := TableOptions{Split: Split{Train: 100}}
-	tables, err := LoadTable(realData(t), "adult", opts)
+	opts := tabular.TableOptions{Split: tabular.Split{Train: 100}}
+	tables, err := LoadTable(datatest.RealData(t), "adult", opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,15 +83,15 @@ func TestRealAdult(t *testing.T) {
 }
 
 // countCategories returns the number of rows of every category, column by column.
-func countCategories(s *sheet) map[string][]int {
+func countCategories(s *columnar.Sheet) map[string][]int {
 	counts := map[string][]int{}
-	for _, c := range s.columns {
-		if c.codes == nil || c.name == crimeLabel {
+	for _, c := range s.Columns {
+		if c.Codes == nil || c.Name == crimeLabel {
 			continue
 		}
-		counts[c.name] = make([]int, len(c.values))
-		for _, code := range c.codes {
-			counts[c.name][code]++
+		counts[c.Name] = make([]int, len(c.Values))
+		for _, code := range c.Codes {
+			counts[c.Name][code]++
 		}
 	}
 	return counts
@@ -93,7 +99,7 @@ func countCategories(s *sheet) map[string][]int {
 
 // TestRealBank checks that the stand-in has the frequencies of Bank's categories.
 func TestRealBank(t *testing.T) {
-	s, err := readBank(filepath.Join(realData(t), filepath.FromSlash(bankPath)), nil)
+	s, err := readBank(filepath.Join(datatest.RealData(t), filepath.FromSlash(bankPath)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,69 +107,69 @@ func TestRealBank(t *testing.T) {
 		t.Error(diff)
 	}
 	unknown, never, within, upTo60 := 0, 0, 0, 0
-	for i := range s.rows {
-		if slices.ContainsFunc(s.columns, func(c *column) bool { return c.codes != nil && c.text(i) == "unknown" }) {
+	for i := range s.Rows {
+		if slices.ContainsFunc(s.Columns, func(c *columnar.Column) bool { return c.Codes != nil && c.Text(i) == "unknown" }) {
 			unknown++
 		}
-		if s.column("pdays").numbers[i] == 999 {
+		if s.Column("pdays").Numbers[i] == 999 {
 			never++
 		}
-		if age := s.column("age").numbers[i]; age >= 25 && age <= 60 {
+		if age := s.Column("age").Numbers[i]; age >= 25 && age <= 60 {
 			upTo60++
 			if age < 60 {
 				within++
 			}
 		}
 	}
-	if got, want := [5]int{s.rows, unknown, never, within, upTo60}, [5]int{41188, 10700, 39673, 38927, 39210}; got != want {
+	if got, want := [5]int{s.Rows, unknown, never, within, upTo60}, [5]int{41188, 10700, 39673, 38927, 39210}; got != want {
 		t.Errorf("rows, with unknown, never called, of age 25 to 59, to 60: %v, want %v", got, want)
 	}
 }
 
 // TestRealCompas checks that the stand-in has the frequencies of COMPAS's categories.
 func TestRealCompas(t *testing.T) {
-	path := filepath.Join(realData(t), filepath.FromSlash(compasPath))
+	path := filepath.Join(datatest.RealData(t), filepath.FromSlash(compasPath))
 	s, err := readCompas(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := countCategories(s)
 	for _, filter := range compasFilter {
-		delete(got, filter.name)
+		delete(got, filter.Name)
 	}
 	got["c_charge_degree"] = got["c_charge_degree"][:2] // category O has no rows
 	if diff := cmp.Diff(countCategories(drawCompas(1)), got); diff != "" {
 		t.Error(diff)
 	}
-	all, err := readSheetFile(path, &schema{absent: []string{""}, columns: compasFilter[:1]})
+	all, err := columnar.ReadSheetFile(path, &columnar.Schema{Absent: []string{""}, Columns: compasFilter[:1]})
 	if err != nil {
 		t.Fatal(err)
 	}
 	blank := 0
-	for _, x := range all.columns[0].numbers {
+	for _, x := range all.Columns[0].Numbers {
 		if math.IsNaN(x) {
 			blank++
 		}
 	}
-	if all.rows != 7214 || blank != 307 || s.rows != 6172 {
-		t.Errorf("%d rows, %d blank, %d left", all.rows, blank, s.rows)
+	if all.Rows != 7214 || blank != 307 || s.Rows != 6172 {
+		t.Errorf("%d rows, %d blank, %d left", all.Rows, blank, s.Rows)
 	}
 }
 
 // The header repeats names. The columns are equal, so the first can be used.
 func TestRealCompasRepeatedColumns(t *testing.T) {
-	f, err := openSteady(filepath.Join(realData(t), filepath.FromSlash(compasPath)))
+	f, err := inputfile.OpenSteady(filepath.Join(datatest.RealData(t), filepath.FromSlash(compasPath)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	d, err := newDelimited(f, compasPath, Layout{Separator: ","})
+	d, err := recordio.NewDelimited(f, compasPath, tabular.Layout{Separator: ","})
 	if err != nil {
 		t.Fatal(err)
 	}
 	first := map[string]int{}
 	var pairs [][2]int
-	for field, name := range d.header {
+	for field, name := range d.Header {
 		if other, ok := first[name]; ok {
 			pairs = append(pairs, [2]int{other, field})
 		}
@@ -186,13 +192,13 @@ func TestRealCompasRepeatedColumns(t *testing.T) {
 }
 
 func TestRealCommunities(t *testing.T) {
-	s, err := readCommunities(filepath.Join(realData(t), filepath.FromSlash(communitiesPath)), nil)
+	s, err := readCommunities(filepath.Join(datatest.RealData(t), filepath.FromSlash(communitiesPath)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range communitiesDesign().encodings {
+	for _, e := range communitiesDesign().Encodings {
 		missing, want := 0, 0
-		for _, x := range s.column(e.Column).numbers {
+		for _, x := range s.Column(e.Column).Numbers {
 			if math.IsNaN(x) {
 				missing++
 			}
@@ -207,17 +213,17 @@ func TestRealCommunities(t *testing.T) {
 			t.Errorf("%s misses %d values, want %d", e.Column, missing, want)
 		}
 	}
-	crime := slices.Clone(s.column(crimeColumn).numbers)
+	crime := slices.Clone(s.Column(crimeColumn).Numbers)
 	slices.Sort(crime)
 	mean := 0.0
 	for _, x := range crime {
 		mean += x / float64(len(crime))
 	}
-	if s.rows != 1994 || math.Abs(mean-0.238) > 5e-4 || quantile(crime, 70) != crimeThreshold {
-		t.Errorf("%d rows, mean %.4f, 70th percentile %v", s.rows, mean, quantile(crime, 70))
+	if s.Rows != 1994 || math.Abs(mean-0.238) > 5e-4 || loader.Quantile(crime, 70) != crimeThreshold {
+		t.Errorf("%d rows, mean %.4f, 70th percentile %v", s.Rows, mean, loader.Quantile(crime, 70))
 	}
 	// With all rows in the training split, the groups use the quantiles of all rows.
-	tables, err := LoadTable(realData(t), "communities", TableOptions{Split: Split{Train: 100}})
+	tables, err := LoadTable(datatest.RealData(t), "communities", tabular.TableOptions{Split: tabular.Split{Train: 100}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,10 +236,10 @@ func TestRealCommunities(t *testing.T) {
 func BenchmarkReal(b *testing.B) {
 	for _, name := range []string{"adult", "bank", "compas", "communities"} {
 		b.Run(name, func(b *testing.B) {
-			dir := realData(b)
+			dir := datatest.RealData(b)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := LoadTable(dir, name, TableOptions{Seed: 1}); err != nil {
+				if _, err := LoadTable(dir, name, tabular.TableOptions{Seed: 1}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -9,10 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
+	"ppal/internal/datatest"
 )
 
 func TestRealFashionMNIST(t *testing.T) {
-	report, err := Check(context.Background(), realData(t), "fashion-mnist", TableOptions{Seed: 0})
+	report, err := Check(context.Background(), datatest.RealData(t), "fashion-mnist", tabular.TableOptions{Seed: 0})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +35,7 @@ func TestRealFashionMNIST(t *testing.T) {
 // The published mean and standard deviation of one Fashion-MNIST pixel are
 // 0.2860 and 0.3530; about the columns' means the deviation is smaller.
 func TestRealFashionMNISTMoments(t *testing.T) {
-	train, _, err := LoadImages(realData(t), "fashion-mnist", 0)
+	train, _, err := LoadImages(datatest.RealData(t), "fashion-mnist", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +55,7 @@ func TestRealFashionMNISTMoments(t *testing.T) {
 
 // Reading allocates the result and at most about one additional copy.
 func TestRealFashionMNISTMemory(t *testing.T) {
-	dir := realData(t)
+	dir := datatest.RealData(t)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	train, test, err := LoadImages(dir, "fashion-mnist", 0)
@@ -70,7 +72,7 @@ func TestRealFashionMNISTMemory(t *testing.T) {
 // The CIFAR-10 files may be the published files or a subset (classes 0 to 3, decoded from JPEG
 // copies).
 func TestRealCIFAR10(t *testing.T) {
-	report, err := Check(context.Background(), realData(t), "cifar10", TableOptions{Seed: 0})
+	report, err := Check(context.Background(), datatest.RealData(t), "cifar10", tabular.TableOptions{Seed: 0})
 	if err != nil {
 		t.Fatal(err)
 	}

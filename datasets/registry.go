@@ -5,6 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/picture"
+	"ppal/datasets/tabular"
+	"ppal/internal/loader"
 )
 
 // Dataset describes one data set of the registry: images, with training and test rows (OpenImages),
@@ -14,16 +19,16 @@ type Dataset struct {
 	Description string // one line
 	// images: names of the labels 0, 1 ...; tables: names of -1 and +1, empty if the file decides
 	Classes  []string
-	Features int    // features of one row, as loaded without options; 0 if the file decides
-	Shape    Shape  // shape of one image; zero for tables
-	Sparse   bool   // rows are a CSR
-	Own      bool   // the user's own file, named in TableOptions
-	Files    []File // files that Fetch downloads; empty for a built-in set or an own file
+	Features int           // features of one row, as loaded without options; 0 if the file decides
+	Shape    picture.Shape // shape of one image; zero for tables
+	Sparse   bool          // rows are a CSR
+	Own      bool          // the user's own file, named in TableOptions
+	Files    []File        // files that Fetch downloads; empty for a built-in set or an own file
 	// Filter says which rows of the file the data set has; "": all
 	Filter string
 
-	images func(dir string, seed uint64) (train, test *Pictures, err error)          // nil for tables
-	table  func(ctx context.Context, dir string, opts TableOptions) (*source, error) // nil for images
+	images func(dir string, seed uint64) (train, test *picture.Pictures, err error)                 // nil for tables
+	table  func(ctx context.Context, dir string, opts tabular.TableOptions) (*loader.Source, error) // nil for images
 	// another form that images accepts (CIFAR-10's folder)
 	unpacked []File
 }
@@ -64,7 +69,7 @@ func Lookup(name string) (Dataset, error) {
 	for i, d := range all {
 		names[i] = d.Name
 	}
-	return Dataset{}, fmt.Errorf("datasets: %w %q; choose one of %s", ErrUnknownDataset, name, strings.Join(names, ", "))
+	return Dataset{}, fmt.Errorf("datasets: %w %q; choose one of %s", dataerr.ErrUnknownDataset, name, strings.Join(names, ", "))
 }
 
 // OpenImages reads the labels of the training and test rows of the named data set of images from
@@ -74,13 +79,13 @@ func Lookup(name string) (Dataset, error) {
 // OpenImages returns ErrKind for a table. Errors are *FileError if a file is the cause:
 // fs.ErrNotExist, ErrFormat, ErrTruncated, ErrTrailing, ErrLabel. Errors in files of pixels,
 // including ErrMismatch, may appear later, when the caller reads the pixels.
-func OpenImages(dir, name string, seed uint64) (train, test *Pictures, err error) {
+func OpenImages(dir, name string, seed uint64) (train, test *picture.Pictures, err error) {
 	d, err := Lookup(name)
 	if err != nil {
 		return nil, nil, err
 	}
 	if d.Tabular() {
-		return nil, nil, fmt.Errorf("datasets: %w: %s is a table, want images", ErrKind, name)
+		return nil, nil, fmt.Errorf("datasets: %w: %s is a table, want images", dataerr.ErrKind, name)
 	}
 	if train, test, err = d.images(dir, seed); err != nil {
 		return nil, nil, d.advise(err)
@@ -89,7 +94,7 @@ func OpenImages(dir, name string, seed uint64) (train, test *Pictures, err error
 }
 
 // LoadImages calls OpenImages and also reads the pixels of all rows.
-func LoadImages(dir, name string, seed uint64) (train, test *Images, err error) {
+func LoadImages(dir, name string, seed uint64) (train, test *picture.Images, err error) {
 	ofTrain, ofTest, err := OpenImages(dir, name, seed)
 	if err != nil {
 		return nil, nil, err
@@ -106,5 +111,5 @@ func (d Dataset) advise(err error) error {
 	if len(d.Files) == 0 {
 		return err
 	}
-	return advise(err, fmt.Sprintf("get it with `ppal data fetch %s`", d.Name))
+	return dataerr.Advise(err, fmt.Sprintf("get it with `ppal data fetch %s`", d.Name))
 }

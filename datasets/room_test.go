@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
+	"ppal/internal/datatest"
 	"ppal/internal/paged"
 )
 
@@ -17,18 +20,18 @@ func TestRoom(t *testing.T) {
 		bytes     uint64 // of all rows
 	}{
 		"CSV":     {"csv", "x,y\n" + strings.Repeat("1,a\n2,b\n", rows/2), rows * 12},
-		"Parquet": {"csv", string(parquetFile(t, numbers, letters)), rows * 12},
+		"Parquet": {"csv", string(datatest.ParquetFile(t, numbers, letters)), rows * 12},
 		"LIBSVM":  {"libsvm", strings.Repeat("+1 1:1\n-1 2:1\n", rows/2), rows * 20},
 		"values":  {"libsvm", strings.Repeat("+1 1:2 2:3\n-1 2:5\n", rows/2), rows * 34},
 	} {
-		path := write(t, t.TempDir(), "rows", []byte(tc.text))
+		path := datatest.Write(t, t.TempDir(), "rows", []byte(tc.text))
 		full := errors.New("full")
 		label := "y=a"
 		if tc.set == "libsvm" {
 			label = ""
 		}
 		load := func(most uint64, pages *paged.Dir) (largest uint64, err error) {
-			_, err = LoadTable("", tc.set, TableOptions{File: path, Label: label, Split: Split{Train: 100}, Pages: pages, Room: func(bytes uint64) error {
+			_, err = LoadTable("", tc.set, tabular.TableOptions{File: path, Label: label, Split: tabular.Split{Train: 100}, Pages: pages, Room: func(bytes uint64) error {
 				if largest = max(largest, bytes); bytes > most {
 					return full
 				}
@@ -37,7 +40,7 @@ func TestRoom(t *testing.T) {
 			return largest, err
 		}
 		all, err := load(1<<62, nil)
-		if want := rowCopies * tc.bytes; err != nil || all > want+want/20 || all < want*3/4 {
+		if want := columnar.RowCopies * tc.bytes; err != nil || all > want+want/20 || all < want*3/4 {
 			t.Errorf("%s: %d bytes, want about %d; %v", name, all, want, err)
 		}
 		if got, err := load(all/4, nil); !errors.Is(err, full) || got > all*3/4 {

@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
+	"ppal/internal/loader"
 )
 
 // entriesFile is a LIBSVM file of rows with about the given share of 40 features, also with zeros
@@ -43,19 +45,19 @@ func entriesFile(t *testing.T, rows int, density float64) string {
 func TestSharedLIBSVM(t *testing.T) {
 	sparse, dense := entriesFile(t, 900, 0.2), entriesFile(t, 900, 0.5)
 	for name, c := range map[string]struct {
-		opts  TableOptions
+		opts  tabular.TableOptions
 		whole bool
 	}{
-		"plain":      {opts: TableOptions{File: sparse}},
-		"groups":     {opts: TableOptions{File: sparse, Groups: []string{"3", "9"}, Attributes: []string{"5"}, Ignore: []string{"4", "40"}}},
-		"dense":      {opts: TableOptions{File: dense, Groups: []string{"3"}}, whole: true},
-		"comparison": {opts: TableOptions{File: sparse, Groups: []string{"3"}, DropSensitive: true}, whole: true},
+		"plain":      {opts: tabular.TableOptions{File: sparse}},
+		"groups":     {opts: tabular.TableOptions{File: sparse, Groups: []string{"3", "9"}, Attributes: []string{"5"}, Ignore: []string{"4", "40"}}},
+		"dense":      {opts: tabular.TableOptions{File: dense, Groups: []string{"3"}}, whole: true},
+		"comparison": {opts: tabular.TableOptions{File: sparse, Groups: []string{"3"}, DropSensitive: true}, whole: true},
 	} {
 		want, err := LoadTable("", "libsvm", c.opts)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		all, errs := shared(t, 3, 24, func(_ int, s Share) (*Tables, error) {
+		all, errs := shared(t, 3, 24, func(_ int, s tabular.Share) (*tabular.Tables, error) {
 			own := c.opts
 			own.Share = s
 			return LoadTable("", "libsvm", own)
@@ -122,12 +124,12 @@ func TestSharedLIBSVMErrors(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		text string
-		opts TableOptions
+		opts tabular.TableOptions
 	}{
-		"entry":   {string(text) + "+1 3:x\n", TableOptions{}},
-		"label":   {string(text) + "one 3:1\n", TableOptions{}},
-		"feature": {string(text), TableOptions{Groups: []string{"41"}}},
-		"wide":    {string(text) + fmt.Sprintf("+1 %d:1\n", maxOwnFeatures+1), TableOptions{}},
+		"entry":   {string(text) + "+1 3:x\n", tabular.TableOptions{}},
+		"label":   {string(text) + "one 3:1\n", tabular.TableOptions{}},
+		"feature": {string(text), tabular.TableOptions{Groups: []string{"41"}}},
+		"wide":    {string(text) + fmt.Sprintf("+1 %d:1\n", loader.MaxOwnFeatures+1), tabular.TableOptions{}},
 	} {
 		write(c.text)
 		c.opts.File = path
@@ -135,8 +137,8 @@ func TestSharedLIBSVMErrors(t *testing.T) {
 	}
 
 	write(string(text))
-	_, errs := shared(t, 1, 24, func(_ int, s Share) (*Tables, error) {
-		opts := TableOptions{File: path, Share: changing{s, func() { write(string(text) + "+1 1:1\n") }}}
+	_, errs := shared(t, 1, 24, func(_ int, s tabular.Share) (*tabular.Tables, error) {
+		opts := tabular.TableOptions{File: path, Share: changing{s, func() { write(string(text) + "+1 1:1\n") }}}
 		return LoadTable("", "libsvm", opts)
 	})
 	if err := errs[0]; err == nil || !strings.Contains(err.Error(), "201 rows in the second reading and 200 in the first") {
@@ -146,7 +148,7 @@ func TestSharedLIBSVMErrors(t *testing.T) {
 
 // changing calls change before the second reading.
 type changing struct {
-	Share
+	tabular.Share
 	change func()
 }
 

@@ -15,8 +15,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/datasets/dataerr"
 	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
+	"ppal/internal/datatest"
 	"ppal/internal/racing"
+	"ppal/internal/recordio"
 )
 
 // hall is where processes, which are goroutines, add vectors.
@@ -110,11 +115,11 @@ func (g *guest) Agree(err error) error {
 }
 
 // shared loads a table in several processes.
-func shared(t *testing.T, size, units int, load func(rank int, s Share) (*Tables, error)) ([]*Tables, []error) {
+func shared(t *testing.T, size, units int, load func(rank int, s tabular.Share) (*tabular.Tables, error)) ([]*tabular.Tables, []error) {
 	t.Helper()
 	h := &hall{inputs: make([][]float64, size)}
 	h.changed = sync.NewCond(&h.lock)
-	tables, errs := make([]*Tables, size), make([]error, size)
+	tables, errs := make([]*tabular.Tables, size), make([]error, size)
 	var group sync.WaitGroup
 	for rank := range size {
 		group.Go(func() {
@@ -130,7 +135,7 @@ func shared(t *testing.T, size, units int, load func(rank int, s Share) (*Tables
 func workers(t *testing.T) string {
 	rng := rand.New(rand.NewPCG(1, 2))
 	path := filepath.Join(t.TempDir(), "workers.csv")
-	text := rowsText("age,job,born,wage,note,sex,part,paid", 15000, func(i int) string {
+	text := datatest.RowsText("age,job,born,wage,note,sex,part,paid", 15000, func(i int) string {
 		job := []string{"nurse", "cook", "\"smith, black\"", ""}[rng.IntN(4)]
 		wage := fmt.Sprintf("%.17g", 1000*rng.ExpFloat64())
 		if i%97 == 5 {
@@ -143,8 +148,8 @@ func workers(t *testing.T) string {
 		return fmt.Sprintf("%d,%s,19%02d-0%d-1%d,%s,\"%s\",%c,%s,%d", rng.IntN(80), job, rng.IntN(90)+10, rng.IntN(9)+1, rng.IntN(9), wage,
 			[]string{"a", "two\nlines", "c"}[rng.IntN(3)], "FM"[rng.IntN(2)], part, rng.IntN(2))
 	})
-	if len(text) < 2*chunkBytes {
-		t.Fatalf("the file has %d bytes, and the test needs several chunks of %d", len(text), chunkBytes)
+	if len(text) < 2*recordio.ChunkBytes {
+		t.Fatalf("the file has %d bytes, and the test needs several chunks of %d", len(text), recordio.ChunkBytes)
 	}
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
@@ -157,11 +162,11 @@ func workers(t *testing.T) string {
 func TestSharedTable(t *testing.T) {
 	racing.Skip(t, "TestSharedTableErrors starts the same goroutines")
 	path := workers(t)
-	for name, opts := range map[string]TableOptions{
-		"impute": {Label: "paid", Groups: []string{"sex"}, Missing: MissingImputed, Dates: DatesExpanded},
-		"drop":   {Label: "paid", Groups: []string{"age>=40"}, Attributes: []string{"job", "wage>500"}, Missing: MissingDropped, Dates: DatesExpanded, Ignore: []string{"part"}},
-		"column": {Label: "wage>=700", SplitColumn: "part", Values: []string{"NURSE"}, Missing: MissingDropped, Ignore: []string{"born"}},
-		"flag":   {Label: "paid", Groups: []string{"job"}, Attributes: []string{"sex"}, DropSensitive: true, Missing: MissingFlagged, Ignore: []string{"born"}, Seed: 3},
+	for name, opts := range map[string]tabular.TableOptions{
+		"impute": {Label: "paid", Groups: []string{"sex"}, Missing: tabular.MissingImputed, Dates: tabular.DatesExpanded},
+		"drop":   {Label: "paid", Groups: []string{"age>=40"}, Attributes: []string{"job", "wage>500"}, Missing: tabular.MissingDropped, Dates: tabular.DatesExpanded, Ignore: []string{"part"}},
+		"column": {Label: "wage>=700", SplitColumn: "part", Values: []string{"NURSE"}, Missing: tabular.MissingDropped, Ignore: []string{"born"}},
+		"flag":   {Label: "paid", Groups: []string{"job"}, Attributes: []string{"sex"}, DropSensitive: true, Missing: tabular.MissingFlagged, Ignore: []string{"born"}, Seed: 3},
 		"chosen": {Label: "note", Classes: []string{"c", "a"}, Features: []string{"age", "sex"}},
 	} {
 		opts.File = path
@@ -173,7 +178,7 @@ func TestSharedTable(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		for _, c := range []struct{ size, units int }{{3, 24}, {4, 4000}} {
-			all, errs := shared(t, c.size, c.units, func(_ int, s Share) (*Tables, error) {
+			all, errs := shared(t, c.size, c.units, func(_ int, s tabular.Share) (*tabular.Tables, error) {
 				own := opts
 				own.Share = s
 				return LoadTable("", "csv", own)
@@ -223,13 +228,13 @@ func TestSharedTableErrors(t *testing.T) {
 	lines := strings.SplitAfter(string(text), "\n")
 	for name, c := range map[string]struct {
 		change func(lines []string)
-		opts   TableOptions
+		opts   tabular.TableOptions
 	}{
-		"record":     {func(lines []string) { lines[len(lines)-9] = "1,2,3\n" }, TableOptions{Features: []string{"age"}}},
-		"encoding":   {func(lines []string) { lines[len(lines)-9] = "\xe4" + lines[len(lines)-9] }, TableOptions{Features: []string{"age"}}},
-		"missing":    {func([]string) {}, TableOptions{Features: []string{"age", "wage"}}},
-		"categories": {func([]string) {}, TableOptions{Features: []string{"wage"}, Categorical: []string{"wage"}, Missing: MissingDropped}},
-		"class":      {func([]string) {}, TableOptions{Features: []string{"age"}, Groups: []string{"age=77.5"}}},
+		"record":     {func(lines []string) { lines[len(lines)-9] = "1,2,3\n" }, tabular.TableOptions{Features: []string{"age"}}},
+		"encoding":   {func(lines []string) { lines[len(lines)-9] = "\xe4" + lines[len(lines)-9] }, tabular.TableOptions{Features: []string{"age"}}},
+		"missing":    {func([]string) {}, tabular.TableOptions{Features: []string{"age", "wage"}}},
+		"categories": {func([]string) {}, tabular.TableOptions{Features: []string{"wage"}, Categorical: []string{"wage"}, Missing: tabular.MissingDropped}},
+		"class":      {func([]string) {}, tabular.TableOptions{Features: []string{"age"}, Groups: []string{"age=77.5"}}},
 	} {
 		changed := append([]string{}, lines...)
 		c.change(changed)
@@ -242,10 +247,10 @@ func TestSharedTableErrors(t *testing.T) {
 }
 
 // refuseAlike expects that three processes refuse a table with the error of one process.
-func refuseAlike(t *testing.T, name, dataset string, opts TableOptions) {
+func refuseAlike(t *testing.T, name, dataset string, opts tabular.TableOptions) {
 	t.Helper()
 	_, want := LoadTable("", dataset, opts)
-	_, errs := shared(t, 3, 24, func(_ int, s Share) (*Tables, error) {
+	_, errs := shared(t, 3, 24, func(_ int, s tabular.Share) (*tabular.Tables, error) {
 		own := opts
 		own.Share = s
 		return LoadTable("", dataset, own)
@@ -259,20 +264,20 @@ func refuseAlike(t *testing.T, name, dataset string, opts TableOptions) {
 
 // Each process parses about its part of the file, for the kinds and for the values.
 func TestSharedReading(t *testing.T) {
-	text := strings.Repeat("1,2\n", 3*chunkBytes)
+	text := strings.Repeat("1,2\n", 3*recordio.ChunkBytes)
 	all := 0
 	for rank := range 3 {
-		c := newChunker(strings.NewReader(text), "file")
-		next := ownChunks(c.next, &guest{&hall{inputs: make([][]float64, 3)}, rank, 1}, int64(len(text)))
+		c := recordio.NewChunker(strings.NewReader(text), "file")
+		next := columnar.OwnChunks(c.Next, &guest{&hall{inputs: make([][]float64, 3)}, rank, 1}, int64(len(text)))
 		own := 0
 		for {
 			c, err := next(nil)
 			if err != nil {
 				break
 			}
-			own += len(c.text)
+			own += len(c.Text)
 		}
-		if all += own; own < len(text)/3-chunkBytes || own > len(text)/3+chunkBytes {
+		if all += own; own < len(text)/3-recordio.ChunkBytes || own > len(text)/3+recordio.ChunkBytes {
 			t.Errorf("process %d parses %d bytes of %d", rank, own, len(text))
 		}
 	}
@@ -285,8 +290,8 @@ func TestSharedReading(t *testing.T) {
 // between the readings is an error.
 func TestSharedTableFails(t *testing.T) {
 	path := workers(t)
-	good := TableOptions{File: path, Label: "paid", Features: []string{"age", "wage"}, Missing: MissingImputed}
-	_, errs := shared(t, 3, 24, func(rank int, s Share) (*Tables, error) {
+	good := tabular.TableOptions{File: path, Label: "paid", Features: []string{"age", "wage"}, Missing: tabular.MissingImputed}
+	_, errs := shared(t, 3, 24, func(rank int, s tabular.Share) (*tabular.Tables, error) {
 		opts := good
 		if opts.Share = s; rank == 1 {
 			opts.Label = "none"
@@ -295,12 +300,12 @@ func TestSharedTableFails(t *testing.T) {
 		}
 		return LoadTable("", "csv", opts)
 	})
-	if !errors.Is(errs[0], errOther) || !errors.Is(errs[2], errOther) || !errors.Is(errs[1], ErrColumn) {
+	if !errors.Is(errs[0], errOther) || !errors.Is(errs[2], errOther) || !errors.Is(errs[1], dataerr.ErrColumn) {
 		t.Errorf("%q", errs)
 	}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	_, errs = shared(t, 3, 24, func(rank int, s Share) (*Tables, error) {
+	_, errs = shared(t, 3, 24, func(rank int, s tabular.Share) (*tabular.Tables, error) {
 		opts := good
 		if opts.Share = s; rank > 0 {
 			return LoadTable("", "csv", opts)
@@ -315,7 +320,7 @@ func TestSharedTableFails(t *testing.T) {
 	if !errors.Is(errs[0], context.Canceled) || !errors.Is(errs[1], errOther) || !errors.Is(errs[2], errOther) {
 		t.Errorf("interrupted: %q", errs)
 	}
-	_, errs = shared(t, 2, 24, func(rank int, s Share) (*Tables, error) {
+	_, errs = shared(t, 2, 24, func(rank int, s tabular.Share) (*tabular.Tables, error) {
 		opts := good
 		opts.Share = s
 		if rank == 1 {
@@ -330,7 +335,7 @@ func TestSharedTableFails(t *testing.T) {
 
 // voting counts votes.
 type voting struct {
-	Share
+	tabular.Share
 	votes int
 }
 
@@ -338,11 +343,11 @@ func (v *voting) Vote(own bool) (bool, error) { v.votes++; return v.Share.Vote(o
 
 // shortening cuts the file when its process asks for its rows.
 type shortening struct {
-	Share
+	tabular.Share
 	path string
 }
 
 func (s shortening) Rows(n int) (from, to int) {
-	_ = os.Truncate(s.path, chunkBytes)
+	_ = os.Truncate(s.path, recordio.ChunkBytes)
 	return s.Share.Rows(n)
 }

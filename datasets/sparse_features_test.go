@@ -8,7 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/datasets/dataerr"
 	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
+	"ppal/internal/datatest"
+	"ppal/internal/loader"
+	"ppal/internal/newrows"
 )
 
 const fewSparse = `# a comment
@@ -20,11 +26,11 @@ const fewSparse = `# a comment
 `
 
 func TestOwnLIBSVM(t *testing.T) {
-	load := func(text string, opts TableOptions) (*Tables, error) {
-		opts.File, opts.Split = write(t, t.TempDir(), "own.txt", []byte(text)), Split{Train: 100}
+	load := func(text string, opts tabular.TableOptions) (*tabular.Tables, error) {
+		opts.File, opts.Split = datatest.Write(t, t.TempDir(), "own.txt", []byte(text)), tabular.Split{Train: 100}
 		return LoadTable("", "libsvm", opts)
 	}
-	got, err := load(fewSparse, TableOptions{Groups: []string{"3"}})
+	got, err := load(fewSparse, tabular.TableOptions{Groups: []string{"3"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,16 +39,16 @@ func TestOwnLIBSVM(t *testing.T) {
 	if diff := cmp.Diff(want, table.Features); diff != "" || table.Columns != nil {
 		t.Error(diff, table.Columns)
 	}
-	if diff := cmp.Diff(&Preparation{Numbers: []int{1, 2, 3}, Indices: 3}, got.Preparation); diff != "" {
+	if diff := cmp.Diff(&tabular.Preparation{Numbers: []int{1, 2, 3}, Indices: 3}, got.Preparation); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]int{1, -1, 1, -1}, table.Labels); diff != "" || !slices.Equal(table.Classes, []string{"label 1", "label 2"}) {
 		t.Error(diff, table.Classes)
 	}
-	if diff := cmp.Diff(described([]Group{{Name: "feature 3", Rows: []int{0, 3}, Conditions: []string{"3"}}, {Name: theRest, Rows: []int{1, 2}}}), table.Groups); diff != "" {
+	if diff := cmp.Diff(described([]tabular.Group{{Name: "feature 3", Rows: []int{0, 3}, Conditions: []string{"3"}}, {Name: columnar.TheRest, Rows: []int{1, 2}}}), table.Groups); diff != "" {
 		t.Error(diff)
 	}
-	got, err = load(fewSparse+"1 2:1 3:1\n", TableOptions{Groups: []string{"1", "3"}, DropSensitive: true})
+	got, err = load(fewSparse+"1 2:1 3:1\n", tabular.TableOptions{Groups: []string{"1", "3"}, DropSensitive: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,10 +59,10 @@ func TestOwnLIBSVM(t *testing.T) {
 	if diff := cmp.Diff([]string{"2"}, got.Train.Columns); diff != "" || len(got.Train.Groups) != 2 {
 		t.Error(diff, got.Train.Groups)
 	}
-	if diff := cmp.Diff(&Preparation{Numbers: []int{2}, Indices: 3}, got.Preparation); diff != "" {
+	if diff := cmp.Diff(&tabular.Preparation{Numbers: []int{2}, Indices: 3}, got.Preparation); diff != "" {
 		t.Error(diff)
 	}
-	again, err := got.Preparation.ReadLIBSVM(strings.NewReader(fewSparse+"1 2:1 3:1\n"), "new")
+	again, err := loader.ReadNewLIBSVM(got.Preparation, strings.NewReader(fewSparse+"1 2:1 3:1\n"), "new")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +70,7 @@ func TestOwnLIBSVM(t *testing.T) {
 		t.Error("the same rows, prepared as new ones:", diff)
 	}
 	// Feature 2 has entries exactly where feature 1 has none, so it is dropped too.
-	got, err = load("1 1:1 3:1\n0 2:1 3:1\n1 1:2\n0 2:5\n", TableOptions{Groups: []string{"1"}, DropSensitive: true})
+	got, err = load("1 1:1 3:1\n0 2:1 3:1\n1 1:2\n0 2:5\n", tabular.TableOptions{Groups: []string{"1"}, DropSensitive: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,22 +79,22 @@ func TestOwnLIBSVM(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		text string
-		opts TableOptions
+		opts tabular.TableOptions
 		want error
 		says string
 	}{
-		{"1 1:1\n1 2:1\n", TableOptions{}, ErrLabel, "own.txt: label out of range: all are 1, want at least two values"},
-		{fewSparse, TableOptions{Classes: []string{"1", "4"}}, ErrClass, `--classes: there is no "4"`},
-		{manySparse(101), TableOptions{}, ErrLabel, "it has 101 values (0.5, 1.5, ...), want at most 100 classes"},
-		{fewSparse, TableOptions{Groups: []string{"4"}}, ErrColumn, `unknown feature "4", want a number from 1 to 3`},
-		{fewSparse, TableOptions{Ignore: []string{"0"}}, ErrColumn, `unknown feature "0"`},
-		{fewSparse, TableOptions{Ignore: []string{"1", "2", "3"}}, ErrColumn, "no feature is left"},
-		{"1 1:x\n", TableOptions{}, ErrNumber, "line 1"},
-		{"1 1:1\n# far\n2 3:1 33554433:1\n1 2:1\n", TableOptions{}, ErrIndex, "line 3: invalid feature index: a feature has the index 33554433, the limit is 33554432"},
-		{fewSparse, TableOptions{DropSensitive: true}, ErrOption, "--drop-sensitive needs groups"},
+		{"1 1:1\n1 2:1\n", tabular.TableOptions{}, dataerr.ErrLabel, "own.txt: label out of range: all are 1, want at least two values"},
+		{fewSparse, tabular.TableOptions{Classes: []string{"1", "4"}}, dataerr.ErrClass, `--classes: there is no "4"`},
+		{manySparse(101), tabular.TableOptions{}, dataerr.ErrLabel, "it has 101 values (0.5, 1.5, ...), want at most 100 classes"},
+		{fewSparse, tabular.TableOptions{Groups: []string{"4"}}, dataerr.ErrColumn, `unknown feature "4", want a number from 1 to 3`},
+		{fewSparse, tabular.TableOptions{Ignore: []string{"0"}}, dataerr.ErrColumn, `unknown feature "0"`},
+		{fewSparse, tabular.TableOptions{Ignore: []string{"1", "2", "3"}}, dataerr.ErrColumn, "no feature is left"},
+		{"1 1:x\n", tabular.TableOptions{}, dataerr.ErrNumber, "line 1"},
+		{"1 1:1\n# far\n2 3:1 33554433:1\n1 2:1\n", tabular.TableOptions{}, dataerr.ErrIndex, "line 3: invalid feature index: a feature has the index 33554433, the limit is 33554432"},
+		{fewSparse, tabular.TableOptions{DropSensitive: true}, dataerr.ErrOption, "--drop-sensitive needs groups"},
 	} {
 		_, err := load(tc.text, tc.opts)
-		checkError(t, err, tc.want, tc.says)
+		datatest.CheckError(t, err, tc.want, tc.says)
 	}
 }
 
@@ -103,18 +109,18 @@ func manySparse(labels int) string {
 
 // Three labels are three classes, in the order of the numbers.
 func TestOwnLIBSVMClasses(t *testing.T) {
-	file := write(t, t.TempDir(), "own.txt", []byte("10 1:1\n2 2:1\n-1 1:2\n2 1:1\n"))
-	got, err := LoadTable("", "libsvm", TableOptions{File: file, Split: Split{Train: 100}})
+	file := datatest.Write(t, t.TempDir(), "own.txt", []byte("10 1:1\n2 2:1\n-1 1:2\n2 1:1\n"))
+	got, err := LoadTable("", "libsvm", tabular.TableOptions{File: file, Split: tabular.Split{Train: 100}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"-1", "2", "10"}, got.Train.Classes) + cmp.Diff([]int{2, 1, 0, 1}, got.Train.Labels); diff != "" {
 		t.Error(diff)
 	}
-	if classes, err := got.Label.Classes([]string{"2.0", "10"}); err != nil || classes[0] != 1 || classes[1] != 2 {
+	if classes, err := newrows.LabelClasses(&got.Label, []string{"2.0", "10"}); err != nil || classes[0] != 1 || classes[1] != 2 {
 		t.Error(classes, err)
 	}
-	got, err = LoadTable("", "libsvm", TableOptions{File: file, Split: Split{Train: 100}, Classes: []string{"10", "2"}})
+	got, err = LoadTable("", "libsvm", tabular.TableOptions{File: file, Split: tabular.Split{Train: 100}, Classes: []string{"10", "2"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,8 +133,8 @@ func TestOwnLIBSVMClasses(t *testing.T) {
 func writeAdult(t *testing.T, train, test string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	write(t, dir, "adult/a9a", []byte(train))
-	write(t, dir, "adult/a9a.t", []byte(test))
+	datatest.Write(t, dir, "adult/a9a", []byte(train))
+	datatest.Write(t, dir, "adult/a9a.t", []byte(test))
 	return dir
 }
 
@@ -138,7 +144,7 @@ const (
 )
 
 func TestLoadAdult(t *testing.T) {
-	got, err := LoadTable(writeAdult(t, smallA9A, smallA9At+"-1 73:1\n"), "adult", TableOptions{Split: Split{Train: 100}})
+	got, err := LoadTable(writeAdult(t, smallA9A, smallA9At+"-1 73:1\n"), "adult", tabular.TableOptions{Split: tabular.Split{Train: 100}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,13 +152,13 @@ func TestLoadAdult(t *testing.T) {
 	if diff := cmp.Diff(want, got.Train.Features); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(described([]Group{{Name: "sex=Female", Rows: []int{0, 3}}, {Name: "sex=Male", Rows: []int{1, 2, 4}}}), got.Train.Groups); diff != "" {
+	if diff := cmp.Diff(described([]tabular.Group{{Name: "sex=Female", Rows: []int{0, 3}}, {Name: "sex=Male", Rows: []int{1, 2, 4}}}), got.Train.Groups); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]int{-1, 1, -1, 1, -1}, got.Train.Labels); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]FileRows{{"adult/a9a", 2}, {"adult/a9a.t", 3}}, got.Files); diff != "" {
+	if diff := cmp.Diff([]tabular.FileRows{{Name: "adult/a9a", Rows: 2}, {Name: "adult/a9a.t", Rows: 3}}, got.Files); diff != "" {
 		t.Error(diff)
 	}
 	if c := got.Train.Columns; len(c) != 123 || c[66] != "race=White" || c[70] != "race=Black" || c[4] != "age=50-90" {
@@ -168,7 +174,7 @@ func TestLoadAdultDropSensitive(t *testing.T) {
 		features int
 		gone     string
 	}{"": {121, "sex="}, "71": {118, "race="}, "race=White": {118, "race="}} {
-		opts := TableOptions{Split: Split{Train: 100}, DropSensitive: true}
+		opts := tabular.TableOptions{Split: tabular.Split{Train: 100}, DropSensitive: true}
 		if group != "" {
 			opts.Groups = []string{group}
 		}
@@ -191,17 +197,17 @@ func TestLoadAdultErrors(t *testing.T) {
 		want              error
 		says              string
 	}{
-		{"label", smallA9A, smallA9At + "\n3 72:1\n", ErrLabel,
+		{"label", smallA9A, smallA9At + "\n3 72:1\n", dataerr.ErrLabel,
 			"a9a.t: line 4: label out of range: 3, want -1 or +1; get it with `ppal data fetch adult`"},
-		{"both sexes", smallA9A + "+1 72:1 73:1\n", smallA9At, ErrFormat,
+		{"both sexes", smallA9A + "+1 72:1 73:1\n", smallA9At, dataerr.ErrFormat,
 			"a9a: line 3: wrong format: want one of the features 72 (female) and 73 (male)"},
-		{"no sex", "+1 71:1\n", smallA9At, ErrFormat, "a9a: line 1: wrong format: want one of"},
-		{"feature 124", smallA9A + "+1 72:1 124:1\n", smallA9At, ErrIndex, "a9a: line 3: invalid feature index"},
-		{"empty", "", smallA9At, ErrTruncated, "a9a: truncated"},
+		{"no sex", "+1 71:1\n", smallA9At, dataerr.ErrFormat, "a9a: line 1: wrong format: want one of"},
+		{"feature 124", smallA9A + "+1 72:1 124:1\n", smallA9At, dataerr.ErrIndex, "a9a: line 3: invalid feature index"},
+		{"empty", "", smallA9At, dataerr.ErrTruncated, "a9a: truncated"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := LoadTable(writeAdult(t, tc.train, tc.test), "adult", TableOptions{Split: Split{Train: 100}})
-			checkError(t, err, tc.want, tc.says)
+			_, err := LoadTable(writeAdult(t, tc.train, tc.test), "adult", tabular.TableOptions{Split: tabular.Split{Train: 100}})
+			datatest.CheckError(t, err, tc.want, tc.says)
 		})
 	}
 }

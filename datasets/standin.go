@@ -2,8 +2,12 @@ package datasets
 
 import (
 	"context"
-	"math/rand/v2"
 	"slices"
+
+	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
+	"ppal/internal/intrand"
+	"ppal/internal/loader"
 )
 
 // standIn draws a synthetic table with the shape of a published table. The synthetic table has the
@@ -17,7 +21,7 @@ import (
 // so a seed gives the same rows on every machine.
 type standIn struct {
 	rows   int
-	s      stream
+	s      intrand.Stream
 	traits [standInTraits][]int32
 }
 
@@ -38,21 +42,21 @@ var labelMixture = mixture{[...]int{4, 3, -3, 2}, 4}
 
 // mixtureOf returns the mixture of column j. About half of its variance is noise.
 func mixtureOf(j int) mixture {
-	s := stream{rand.NewPCG(uint64(j), standInStream)}
+	s := intrand.New(uint64(j), standInStream)
 	var m mixture
 	for k := range m.weights {
-		m.weights[k] = s.within(3)
+		m.weights[k] = s.Within(3)
 	}
 	m.noise = 4
 	return m
 }
 
 func newStandIn(rows int, seed uint64) *standIn {
-	t := &standIn{rows: rows, s: stream{rand.NewPCG(seed, standInStream)}}
+	t := &standIn{rows: rows, s: intrand.New(seed, standInStream)}
 	for k := range t.traits {
 		t.traits[k] = make([]int32, rows)
 		for i := range t.traits[k] {
-			t.traits[k][i] = int32(t.s.bell())
+			t.traits[k][i] = int32(t.s.Bell())
 		}
 	}
 	return t
@@ -68,7 +72,7 @@ func (t *standIn) order(m mixture) []int32 {
 	starts := make([]int, 2*reach+2)
 	levels := make([]int, t.rows)
 	for i := range levels {
-		z := reach + m.noise*t.s.bell()
+		z := reach + m.noise*t.s.Bell()
 		for k, w := range m.weights {
 			z += w * int(t.traits[k][i])
 		}
@@ -145,16 +149,18 @@ func (t *standIn) labels(positives int) []int {
 	return labels
 }
 
-// text makes a categorical column.
-func (t *standIn) text(name string, values []string, counts []int, m mixture) *column {
-	return &column{name: name, values: slices.Clone(values), codes: t.categories(counts, m)}
+// Text makes a categorical column.
+func (t *standIn) Text(name string, values []string, counts []int, m mixture) *columnar.Column {
+	return &columnar.Column{Name: name, Values: slices.Clone(values), Codes: t.categories(counts, m)}
 }
 
 // standInFor returns the description of a data set's stand-in.
-func standInFor(d Dataset, table func(opts TableOptions) (*source, error)) Dataset {
+func standInFor(d Dataset, table func(opts tabular.TableOptions) (*loader.Source, error)) Dataset {
 	d.Description = "generated from the seed, with the shape of " + d.Name
 	d.Name = "synthetic-" + d.Name
 	d.Files = nil
-	d.table = func(_ context.Context, _ string, opts TableOptions) (*source, error) { return table(opts) }
+	d.table = func(_ context.Context, _ string, opts tabular.TableOptions) (*loader.Source, error) {
+		return table(opts)
+	}
 	return d
 }

@@ -4,6 +4,9 @@ import (
 	"math"
 
 	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
+	"ppal/internal/loader"
 )
 
 // sexMixture is the mixture of sex in Adult's stand-in. It gives both sexes about the published
@@ -12,10 +15,10 @@ var sexMixture = mixture{[...]int{2, 1, -1, 1}, 5}
 
 // syntheticAdult is the stand-in for Adult: 14 blocks of binary features.
 func syntheticAdult() Dataset {
-	return standInFor(adult(), func(opts TableOptions) (*source, error) {
+	return standInFor(adult(), func(opts tabular.TableOptions) (*loader.Source, error) {
 		const rows, positives = 48842, 11687
 		t := newStandIn(rows, opts.Seed)
-		s := &source{classes: adultClasses, label: adultLabel(), labels: t.labels(positives)}
+		s := &loader.Source{Classes: adultClasses, Label: adultLabel(), Labels: t.labels(positives)}
 		blocks := make([][]int32, len(adultBlocks))
 		entries := 0
 		for b, block := range adultBlocks {
@@ -39,20 +42,20 @@ func syntheticAdult() Dataset {
 			}
 			x.Starts = append(x.Starts, len(x.Columns))
 		}
-		return s, s.sparse(x, adultDesign(), opts, nil)
+		return s, s.Sparse(x, adultDesign(), opts, nil)
 	})
 }
 
 // syntheticBank is the stand-in for Bank.
 func syntheticBank() Dataset {
-	return standInFor(bank(), func(opts TableOptions) (*source, error) {
-		return bankDesign().table(drawBank(opts.Seed), opts)
+	return standInFor(bank(), func(opts tabular.TableOptions) (*loader.Source, error) {
+		return bankDesign().Table(drawBank(opts.Seed), opts)
 	})
 }
 
 // drawBank generates a sheet like Bank's. The counts are the published counts of the categories in
 // alphabetical order, including "unknown".
-func drawBank(seed uint64) *sheet {
+func drawBank(seed uint64) *columnar.Sheet {
 	t := newStandIn(41188, seed)
 	counts := map[string][]int{
 		"job":         {10422, 9254, 1456, 1060, 2924, 1720, 1421, 3969, 875, 6743, 1014, 330},
@@ -83,16 +86,16 @@ func drawBank(seed uint64) *sheet {
 		"euribor3m":      {t.quantiles([7]int{634, 1046, 1344, 4857, 4961, 4964, 5045}), 1000},
 		"nr.employed":    {t.quantiles([7]int{49636, 50762, 50991, 51910, 52281, 52281, 52281}), 10},
 	}
-	s := &sheet{name: "synthetic-bank", rows: t.rows}
-	for j, e := range bankDesign().encodings {
-		if e.numeric() {
+	s := &columnar.Sheet{Name: "synthetic-bank", Rows: t.rows}
+	for j, e := range bankDesign().Encodings {
+		if e.Numeric() {
 			q := numbers[e.Column]
-			s.columns = append(s.columns, &column{name: e.Column, numbers: t.numbers(q.knots, q.unit, mixtureOf(j))})
+			s.Columns = append(s.Columns, &columnar.Column{Name: e.Column, Numbers: t.numbers(q.knots, q.unit, mixtureOf(j))})
 		} else {
-			s.columns = append(s.columns, t.text(e.Column, e.Categories, counts[e.Column], mixtureOf(j)))
+			s.Columns = append(s.Columns, t.Text(e.Column, e.Categories, counts[e.Column], mixtureOf(j)))
 		}
 	}
-	s.columns = append(s.columns, t.text("y", []string{"no", "yes"}, []int{36548, 4640}, labelMixture))
+	s.Columns = append(s.Columns, t.Text("y", []string{"no", "yes"}, []int{36548, 4640}, labelMixture))
 	return s
 }
 
@@ -102,13 +105,13 @@ var raceMixture = mixture{[...]int{-1, -1, 1, 0}, 5}
 
 // syntheticCompas is the stand-in for COMPAS after filtering.
 func syntheticCompas() Dataset {
-	return standInFor(compas(), func(opts TableOptions) (*source, error) {
-		return compasDesign().table(drawCompas(opts.Seed), opts)
+	return standInFor(compas(), func(opts tabular.TableOptions) (*loader.Source, error) {
+		return compasDesign().Table(drawCompas(opts.Seed), opts)
 	})
 }
 
 // drawCompas generates a sheet like COMPAS's.
-func drawCompas(seed uint64) *sheet {
+func drawCompas(seed uint64) *columnar.Sheet {
 	t := newStandIn(6172, seed)
 	counts := map[string][]int{
 		"sex":             {1175, 4997},
@@ -123,32 +126,32 @@ func drawCompas(seed uint64) *sheet {
 		"juv_other_count": {{0, 0}, {5710, 0}, {5711, 1}, {6036, 1}, {6171, 4}},
 		"priors_count":    t.quantiles([7]int{0, 0, 0, 1, 4, 9, 38}),
 	}
-	s := &sheet{name: "synthetic-compas", rows: t.rows}
-	for j, e := range compasDesign().encodings {
+	s := &columnar.Sheet{Name: "synthetic-compas", Rows: t.rows}
+	for j, e := range compasDesign().Encodings {
 		m := mixtureOf(j)
 		if e.Column == "race" {
 			m = raceMixture
 		}
-		if e.numeric() {
-			s.columns = append(s.columns, &column{name: e.Column, numbers: t.numbers(knots[e.Column], 1, m)})
+		if e.Numeric() {
+			s.Columns = append(s.Columns, &columnar.Column{Name: e.Column, Numbers: t.numbers(knots[e.Column], 1, m)})
 		} else {
-			s.columns = append(s.columns, t.text(e.Column, e.Categories, counts[e.Column], m))
+			s.Columns = append(s.Columns, t.Text(e.Column, e.Categories, counts[e.Column], m))
 		}
 	}
-	s.columns = append(s.columns, t.text("two_year_recid", []string{"0", "1"}, []int{3363, 2809}, labelMixture))
+	s.Columns = append(s.Columns, t.Text("two_year_recid", []string{"0", "1"}, []int{3363, 2809}, labelMixture))
 	return s
 }
 
 // syntheticCommunities is the stand-in for Communities and Crime.
 func syntheticCommunities() Dataset {
-	return standInFor(communities(), func(opts TableOptions) (*source, error) {
+	return standInFor(communities(), func(opts tabular.TableOptions) (*loader.Source, error) {
 		return communitiesTable(drawCommunities(opts.Seed), opts)
 	})
 }
 
 // drawCommunities generates a sheet like the sheet of Communities and Crime: numbers in hundredths,
 // most columns with the same distribution, and separate distributions for the shares of the groups.
-func drawCommunities(seed uint64) *sheet {
+func drawCommunities(seed uint64) *columnar.Sheet {
 	t := newStandIn(1994, seed)
 	usual := t.quantiles([7]int{0, 12, 25, 42, 60, 78, 100})
 	special := map[string][]knot{
@@ -158,26 +161,26 @@ func drawCommunities(seed uint64) *sheet {
 	}
 	const surveyed = 319 // communities in the survey of police departments
 	survey := t.categories([]int{t.rows - surveyed, surveyed}, mixture{[...]int{1, 0, 0, 1}, 2})
-	s := &sheet{name: "synthetic-communities", rows: t.rows}
-	for j, e := range communitiesDesign().encodings {
+	s := &columnar.Sheet{Name: "synthetic-communities", Rows: t.rows}
+	for j, e := range communitiesDesign().Encodings {
 		knots := special[e.Column]
 		if knots == nil {
 			knots = usual
 		}
-		c := &column{name: e.Column, numbers: t.numbers(knots, 100, mixtureOf(j))}
+		c := &columnar.Column{Name: e.Column, Numbers: t.numbers(knots, 100, mixtureOf(j))}
 		switch {
 		case e.Column == "OtherPerCap":
-			c.numbers[t.s.below(t.rows)] = math.NaN()
+			c.Numbers[t.s.Below(t.rows)] = math.NaN()
 		case e.Missing:
 			for i, in := range survey {
 				if in == 0 {
-					c.numbers[i] = math.NaN()
+					c.Numbers[i] = math.NaN()
 				}
 			}
 		}
-		s.columns = append(s.columns, c)
+		s.Columns = append(s.Columns, c)
 	}
 	crime := []knot{{0, 0}, {1385, 27}, {1386, 28}, {1993, 100}}
-	s.columns = append(s.columns, &column{name: crimeColumn, numbers: t.numbers(crime, 100, labelMixture)})
+	s.Columns = append(s.Columns, &columnar.Column{Name: crimeColumn, Numbers: t.numbers(crime, 100, labelMixture)})
 	return s
 }

@@ -9,14 +9,17 @@ import (
 	"testing"
 
 	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
 	"ppal/internal/cases"
+	"ppal/internal/columnar"
+	"ppal/internal/loader"
 	"ppal/internal/racing"
 )
 
 var standIns = []string{"synthetic-adult", "synthetic-bank", "synthetic-compas", "synthetic-communities"}
 
 // describe formats a table's sizes.
-func describe(w *bytes.Buffer, t *Tables) {
+func describe(w *bytes.Buffer, t *tabular.Tables) {
 	for _, p := range t.Parts() {
 		rows, cols := p.Features.Dims()
 		fmt.Fprintf(w, "  %s: %d rows, %d features, classes %v", p.Name, rows, cols, p.ClassCounts())
@@ -43,7 +46,7 @@ func TestStandInGolden(t *testing.T) {
 	var got bytes.Buffer
 	for _, name := range standIns {
 		for _, seed := range []uint64{1, 2} {
-			tables, err := LoadTable("", name, TableOptions{Seed: seed})
+			tables, err := LoadTable("", name, tabular.TableOptions{Seed: seed})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,12 +57,12 @@ func TestStandInGolden(t *testing.T) {
 			}
 		}
 	}
-	for _, s := range []*sheet{drawBank(1), drawCompas(1), drawCommunities(1)} {
-		fmt.Fprintf(&got, "%s, seed 1, first rows as drawn\n", s.name)
+	for _, s := range []*columnar.Sheet{drawBank(1), drawCompas(1), drawCommunities(1)} {
+		fmt.Fprintf(&got, "%s, seed 1, first rows as drawn\n", s.Name)
 		for i := range 2 {
 			var texts []string
-			for _, c := range s.columns {
-				texts = append(texts, c.text(i))
+			for _, c := range s.Columns {
+				texts = append(texts, c.Text(i))
 			}
 			fmt.Fprintf(&got, "  %s\n", strings.Join(texts, " "))
 		}
@@ -80,20 +83,20 @@ func TestStandInOrder(t *testing.T) {
 // with allowed categories and without forbidden missing values.
 func TestStandInFitsItsDesign(t *testing.T) {
 	for _, tc := range []struct {
-		sheet  *sheet
-		design *design
+		sheet  *columnar.Sheet
+		design *loader.Design
 	}{{drawBank(3), bankDesign()}, {drawCompas(3), compasDesign()}, {drawCommunities(3), communitiesDesign()}} {
-		for _, spec := range tc.design.specs() {
-			c := tc.sheet.column(spec.name)
+		for _, spec := range tc.design.Specs() {
+			c := tc.sheet.Column(spec.Name)
 			switch {
 			case c == nil:
-				t.Fatalf("%s has no %s", tc.sheet.name, spec.name)
-			case spec.numeric && len(c.numbers) != tc.sheet.rows, !spec.numeric && len(c.codes) != tc.sheet.rows:
-				t.Errorf("%s: %s has %d numbers and %d codes", tc.sheet.name, spec.name, len(c.numbers), len(c.codes))
-			case !slices.Equal(c.values, spec.categories):
-				t.Errorf("%s: %s has categories %q", tc.sheet.name, spec.name, c.values)
-			case (c.firstMissing() >= 0) != spec.missing:
-				t.Errorf("%s: %s misses a value in row %d", tc.sheet.name, spec.name, c.firstMissing())
+				t.Fatalf("%s has no %s", tc.sheet.Name, spec.Name)
+			case spec.Numeric && len(c.Numbers) != tc.sheet.Rows, !spec.Numeric && len(c.Codes) != tc.sheet.Rows:
+				t.Errorf("%s: %s has %d numbers and %d codes", tc.sheet.Name, spec.Name, len(c.Numbers), len(c.Codes))
+			case !slices.Equal(c.Values, spec.Categories):
+				t.Errorf("%s: %s has categories %q", tc.sheet.Name, spec.Name, c.Values)
+			case (c.FirstMissing() >= 0) != spec.Missing:
+				t.Errorf("%s: %s misses a value in row %d", tc.sheet.Name, spec.Name, c.FirstMissing())
 			}
 		}
 	}
@@ -104,7 +107,7 @@ func TestStandInFitsItsDesign(t *testing.T) {
 // curve 1/2), and not perfectly.
 func TestStandInsCanBeLearned(t *testing.T) {
 	for _, name := range standIns {
-		tables, err := LoadTable("", name, TableOptions{Seed: 5})
+		tables, err := LoadTable("", name, tabular.TableOptions{Seed: 5})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,7 +118,7 @@ func TestStandInsCanBeLearned(t *testing.T) {
 		for i, y := range tables.Train.Labels {
 			tables.Train.Features.Float64(row, i, i+1)
 			for j, x := range row {
-				direction[j] += float64(y) * x / float64(counts[classOf(y, 2)])
+				direction[j] += float64(y) * x / float64(counts[tabular.ClassOf(y, 2)])
 			}
 		}
 		var scores [2][]float64
@@ -125,7 +128,7 @@ func TestStandInsCanBeLearned(t *testing.T) {
 			for j, x := range row {
 				score += direction[j] * x
 			}
-			scores[classOf(y, 2)] = append(scores[classOf(y, 2)], score)
+			scores[tabular.ClassOf(y, 2)] = append(scores[tabular.ClassOf(y, 2)], score)
 		}
 		below := 0.0
 		for _, p := range scores[1] {
@@ -147,14 +150,14 @@ func TestStandInsCanBeLearned(t *testing.T) {
 // 0.109 and 0.304 for Adult's sexes, 0.523 and 0.383 for COMPAS's races.
 func TestStandInGroupRates(t *testing.T) {
 	for name, want := range map[string][2]float64{"synthetic-adult": {0.109, 0.304}, "synthetic-compas": {0.523, 0.383}} {
-		tables, err := LoadTable("", name, TableOptions{Seed: 6, Split: Split{Train: 100}})
+		tables, err := LoadTable("", name, tabular.TableOptions{Seed: 6, Split: tabular.Split{Train: 100}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for k, g := range tables.Train.Groups {
 			positives := 0.0
 			for _, i := range g.Rows {
-				positives += float64(classOf(tables.Train.Labels[i], 2))
+				positives += float64(tabular.ClassOf(tables.Train.Labels[i], 2))
 			}
 			if rate := positives / float64(len(g.Rows)); math.Abs(rate-want[k]) > 0.03 {
 				t.Errorf("%s: %.3f of %s, want about %.3f", name, rate, g.Name, want[k])
@@ -167,7 +170,7 @@ func BenchmarkStandIns(b *testing.B) {
 	for _, name := range standIns {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := LoadTable("", name, TableOptions{Seed: 1}); err != nil {
+				if _, err := LoadTable("", name, tabular.TableOptions{Seed: 1}); err != nil {
 					b.Fatal(err)
 				}
 			}

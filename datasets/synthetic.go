@@ -2,6 +2,8 @@ package datasets
 
 import (
 	"sync"
+
+	"ppal/datasets/picture"
 )
 
 // Sizes of the synthetic set.
@@ -29,9 +31,9 @@ func syntheticSet() Dataset {
 		Name:        "synthetic",
 		Description: "built in: pen strokes that blend into one another, generated from the seed",
 		Classes:     classes,
-		Shape:       Shape{Height: syntheticSide, Width: syntheticSide, Channels: 1},
+		Shape:       picture.Shape{Height: syntheticSide, Width: syntheticSide, Channels: 1},
 	}
-	d.images = func(_ string, seed uint64) (train, test *Pictures, err error) {
+	d.images = func(_ string, seed uint64) (train, test *picture.Pictures, err error) {
 		train, test = lastDrawn.of(seed)
 		return train, test, nil
 	}
@@ -45,18 +47,18 @@ var lastDrawn drawnSets
 type drawnSets struct {
 	mu          sync.Mutex
 	seed        uint64
-	train, test *Images
+	train, test *picture.Images
 }
 
 // of returns the pictures of the seed.
-func (d *drawnSets) of(seed uint64) (train, test *Pictures) {
+func (d *drawnSets) of(seed uint64) (train, test *picture.Pictures) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.train == nil || d.seed != seed {
 		d.seed = seed
 		d.train, d.test = Synthetic(SyntheticConfig{Seed: seed})
 	}
-	return drawn(d.train), drawn(d.test)
+	return picture.Drawn(d.train), picture.Drawn(d.test)
 }
 
 // Synthetic generates a training and a test set of 28 x 28 8-bit images. Every class is one pen
@@ -75,7 +77,7 @@ func (d *drawnSets) of(seed uint64) (train, test *Pictures) {
 // All steps are integer arithmetic on a PCG stream, so a seed gives the same bytes on every
 // machine. Every class has its own streams for training and test rows, so a larger set begins with
 // the rows of a smaller set. The classes alternate from row to row.
-func Synthetic(cfg SyntheticConfig) (train, test *Images) {
+func Synthetic(cfg SyntheticConfig) (train, test *picture.Images) {
 	if cfg.TrainPerClass == 0 {
 		cfg.TrainPerClass = syntheticTrainRows
 	}

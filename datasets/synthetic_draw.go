@@ -2,9 +2,11 @@ package datasets
 
 import (
 	"math"
-	"math/rand/v2"
 
 	"ppal/datasets/matrix"
+	"ppal/datasets/picture"
+	"ppal/internal/intrand"
+	"ppal/internal/recordio"
 )
 
 // point is a position in the image in fixed point: unit is the width of one pixel.
@@ -32,18 +34,18 @@ var glyphs = [...]struct {
 
 // drawSet generates rowsPerClass images of every class. split separates the streams of training and
 // test rows.
-func drawSet(seed uint64, split, rowsPerClass int) *Images {
+func drawSet(seed uint64, split, rowsPerClass int) *picture.Images {
 	classes := syntheticSet().Classes
 	rows := rowsPerClass * len(classes)
-	shape := Shape{Height: syntheticSide, Width: syntheticSide, Channels: 1}
-	set := &Images{
-		Pixels:  &matrix.Bytes{Rows: rows, Cols: shape.Pixels(), Data: make([]uint8, rows*shape.Pixels()), Scale: PixelScale},
+	shape := picture.Shape{Height: syntheticSide, Width: syntheticSide, Channels: 1}
+	set := &picture.Images{
+		Pixels:  &matrix.Bytes{Rows: rows, Cols: shape.Pixels(), Data: make([]uint8, rows*shape.Pixels()), Scale: picture.PixelScale},
 		Labels:  make([]uint8, rows),
 		Classes: classes,
 		Shape:   shape,
 	}
-	inParallel(len(classes), func(class int) {
-		s := stream{rand.NewPCG(seed, uint64(split*len(classes)+class))}
+	recordio.InParallel(len(classes), func(class int) {
+		s := intrand.New(seed, uint64(split*len(classes)+class))
 		for i := range rowsPerClass {
 			r := i*len(classes) + class
 			set.Labels[r] = uint8(class)
@@ -54,9 +56,9 @@ func drawSet(seed uint64, split, rowsPerClass int) *Images {
 }
 
 // drawPicture generates one image of the class in pixels.
-func drawPicture(s stream, class int, pixels []uint8) {
+func drawPicture(s intrand.Stream, class int, pixels []uint8) {
 	stroke := smooth(place(s, blend(s, class)))
-	radius := penLeast + s.below(penRange)
+	radius := penLeast + s.Below(penRange)
 	reach := radius + penEdge
 	// The squared distances to the stroke, at most reach^2.
 	var near [syntheticSide * syntheticSide]int
@@ -93,33 +95,33 @@ const (
 )
 
 // blend blends the class's stroke with another stroke and moves every point.
-func blend(s stream, class int) (points [glyphPoints]point) {
-	other := (class + 1 + s.below(len(glyphs)-1)) % len(glyphs)
-	switch s.below(8) {
+func blend(s intrand.Stream, class int) (points [glyphPoints]point) {
+	other := (class + 1 + s.Below(len(glyphs)-1)) % len(glyphs)
+	switch s.Below(8) {
 	case 0, 1, 2:
 		other = (class + 1) % len(glyphs)
 	case 3, 4, 5:
 		other = (class + len(glyphs) - 1) % len(glyphs)
 	}
-	u := s.below(blendUnit)
+	u := s.Below(blendUnit)
 	t := u * u / blendUnit * blendMost / blendUnit
 	for i := range points {
 		a, b := glyphs[class].points[i], glyphs[other].points[i]
-		points[i].x = (a.x*(blendUnit-t)+b.x*t)*unit/blendUnit + s.within(jitter)
-		points[i].y = (a.y*(blendUnit-t)+b.y*t)*unit/blendUnit + s.within(jitter)
+		points[i].x = (a.x*(blendUnit-t)+b.x*t)*unit/blendUnit + s.Within(jitter)
+		points[i].y = (a.y*(blendUnit-t)+b.y*t)*unit/blendUnit + s.Within(jitter)
 	}
 	return points
 }
 
 // place rotates, scales, shears and shifts a stroke, and moves its origin to the centre of the
 // image. The rotation by an angle a uses h = tan(a/2): cos a = (1-h^2)/(1+h^2), sin a = 2h/(1+h^2).
-func place(s stream, points [glyphPoints]point) [glyphPoints]point {
-	h := s.within(turn)
+func place(s intrand.Stream, points [glyphPoints]point) [glyphPoints]point {
+	h := s.Within(turn)
 	norm := fixedOne*fixedOne + h*h
 	cos, sin := fixedOne*(fixedOne*fixedOne-h*h)/norm, 2*fixedOne*fixedOne*h/norm
-	scaleX, scaleY := fixedOne+s.within(stretch), fixedOne+s.within(stretch)
-	shear := s.within(stretch)
-	shiftX, shiftY := s.within(shift), s.within(shift)
+	scaleX, scaleY := fixedOne+s.Within(stretch), fixedOne+s.Within(stretch)
+	shear := s.Within(stretch)
+	shiftX, shiftY := s.Within(shift), s.Within(shift)
 	for i, p := range points {
 		x := (p.x*scaleX + p.y*shear) / fixedOne
 		y := p.y * scaleY / fixedOne
@@ -175,16 +177,16 @@ func pixelRange(from, to int) (int, int) {
 }
 
 // paint turns squared distances into grey values: a background with a gradient, ink, and noise.
-func paint(s stream, near *[syntheticSide * syntheticSide]int, reach int, pixels []uint8) {
-	level := groundLeast + s.below(groundRange)
-	contrast := inkLeast + s.below(inkRange)
-	slopeX, slopeY := s.within(slope), s.within(slope)
+func paint(s intrand.Stream, near *[syntheticSide * syntheticSide]int, reach int, pixels []uint8) {
+	level := groundLeast + s.Below(groundRange)
+	contrast := inkLeast + s.Below(inkRange)
+	slopeX, slopeY := s.Within(slope), s.Within(slope)
 	for row := range syntheticSide {
 		for col := range syntheticSide {
 			i := row*syntheticSide + col
 			v := level + (slopeX*(2*col+1-syntheticSide)+slopeY*(2*row+1-syntheticSide))/syntheticSide
 			v += contrast * coverage(near[i], reach) / unit
-			v += s.bell()
+			v += s.Bell()
 			pixels[i] = uint8(min(max(v, 0), 255))
 		}
 	}

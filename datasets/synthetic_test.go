@@ -10,6 +10,8 @@ import (
 	"ppal/internal/racing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets/picture"
 )
 
 // TestSyntheticGolden checks that the bytes are the same on every machine: checksums of the default
@@ -49,7 +51,7 @@ func TestSyntheticPrefix(t *testing.T) {
 func TestSyntheticSplitsDiffer(t *testing.T) {
 	train, test := Synthetic(SyntheticConfig{Seed: 1, TrainPerClass: 20, TestPerClass: 20})
 	seen := map[string]bool{}
-	for _, set := range []*Images{train, test} {
+	for _, set := range []*picture.Images{train, test} {
 		for row := range slices.Chunk(set.Pixels.Data, set.Pixels.Cols) {
 			if seen[string(row)] {
 				t.Fatal("a picture occurs twice")

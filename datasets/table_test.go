@@ -8,17 +8,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"ppal/datasets/dataerr"
 	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
+	"ppal/internal/datatest"
+	"ppal/internal/loader"
 )
 
 // fewLabels returns a table of four rows.
-func fewLabels() *Table {
-	return &Table{
+func fewLabels() *tabular.Table {
+	return &tabular.Table{
 		Features: &matrix.Dense{Rows: 4, Cols: 1, Data: []float64{1, 0, 2, 0}},
 		Columns:  []string{"x"},
 		Labels:   []int{1, -1, 1, 1},
 		Classes:  []string{"-1", "+1"},
-		Groups:   []Group{{Name: "a", Rows: []int{0, 3}}, {Name: "b", Rows: []int{1, 2}}},
+		Groups:   []tabular.Group{{Name: "a", Rows: []int{0, 3}}, {Name: "b", Rows: []int{1, 2}}},
 	}
 }
 
@@ -28,7 +33,7 @@ func TestTablePartition(t *testing.T) {
 	if err != nil || a.Name != "a" || b.Name != "b" || table.Rows() != 4 || !slices.Equal(table.ClassCounts(), []int{1, 3}) {
 		t.Error(a, b, err)
 	}
-	for name, groups := range map[string][]Group{
+	for name, groups := range map[string][]tabular.Group{
 		"0 groups, want one group and the rest": nil,
 		"3 groups":                              {{Name: "a", Rows: []int{0}}, {Name: "b", Rows: []int{1}}, {Name: "c", Rows: []int{2, 3}}},
 		"a and b overlap or leave rows out":     {{Name: "a", Rows: []int{0, 1}}, {Name: "b", Rows: []int{1, 2, 3}}},
@@ -37,9 +42,9 @@ func TestTablePartition(t *testing.T) {
 	} {
 		table.Groups = groups
 		_, _, err := table.Partition()
-		checkError(t, err, ErrGroup, name)
+		datatest.CheckError(t, err, dataerr.ErrGroup, name)
 	}
-	if of, ok := exclusive(fewLabels().Groups, 4); !ok || !slices.Equal(of, []int{1, 2, 2, 1}) {
+	if of, ok := tabular.Exclusive(fewLabels().Groups, 4); !ok || !slices.Equal(of, []int{1, 2, 2, 1}) {
 		t.Errorf("groups %v, %t", of, ok)
 	}
 }
@@ -53,11 +58,11 @@ func TestTableSHA256(t *testing.T) {
 	if same.SHA256() != sum {
 		t.Error("the features' form changes the checksum")
 	}
-	for name, change := range map[string]func(t *Table){
-		"feature": func(t *Table) { t.Features.(*matrix.Dense).Data[1] = 1e-300 },
-		"label":   func(t *Table) { t.Labels[0] = -1 },
-		"group":   func(t *Table) { t.Groups[0].Rows[0] = 2 },
-		"shape":   func(t *Table) { t.Features = &matrix.Dense{Rows: 2, Cols: 2, Data: []float64{1, 0, 2, 0}} },
+	for name, change := range map[string]func(t *tabular.Table){
+		"feature": func(t *tabular.Table) { t.Features.(*matrix.Dense).Data[1] = 1e-300 },
+		"label":   func(t *tabular.Table) { t.Labels[0] = -1 },
+		"group":   func(t *tabular.Table) { t.Groups[0].Rows[0] = 2 },
+		"shape":   func(t *tabular.Table) { t.Features = &matrix.Dense{Rows: 2, Cols: 2, Data: []float64{1, 0, 2, 0}} },
 	} {
 		other := fewLabels()
 		change(other)
@@ -81,9 +86,9 @@ func threeOfThem() string {
 // group and the split. Overlapping groups may be empty in held-out splits.
 func TestTableEmptyGroup(t *testing.T) {
 	text := threeOfThem()
-	_, err := everything(t, text, TableOptions{Label: "y", Groups: []string{"g=a"}, Split: Split{90, 5, 5}})
-	checkError(t, err, ErrEmpty, "csv: no rows of group g=a among the validation rows; use another --split or --seed")
-	got, err := everything(t, text, TableOptions{Label: "y", Groups: []string{"g=a", "x<20"}, Split: Split{90, 5, 5}})
+	_, err := everything(t, text, tabular.TableOptions{Label: "y", Groups: []string{"g=a"}, Split: tabular.Split{Train: 90, Validation: 5, Test: 5}})
+	datatest.CheckError(t, err, dataerr.ErrEmpty, "csv: no rows of group g=a among the validation rows; use another --split or --seed")
+	got, err := everything(t, text, tabular.TableOptions{Label: "y", Groups: []string{"g=a", "x<20"}, Split: tabular.Split{Train: 90, Validation: 5, Test: 5}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,18 +105,18 @@ func TestTableEmptyGroup(t *testing.T) {
 }
 
 func TestTableKinds(t *testing.T) {
-	_, err := LoadTable("", "fashion-mnist", TableOptions{})
-	checkError(t, err, ErrKind, "fashion-mnist is a set of images, want a table")
+	_, err := LoadTable("", "fashion-mnist", tabular.TableOptions{})
+	datatest.CheckError(t, err, dataerr.ErrKind, "fashion-mnist is a set of images, want a table")
 	_, _, err = LoadImages("", "adult", 1)
-	checkError(t, err, ErrKind, "adult is a table, want images")
-	_, err = LoadTable("", "nonsense", TableOptions{})
-	checkError(t, err, ErrUnknownDataset, "nonsense")
-	for _, opts := range []TableOptions{{File: "x"}, {Label: "x"}, {Missing: MissingImputed}, {Separator: ','}, {Categorical: []string{"x"}}} {
+	datatest.CheckError(t, err, dataerr.ErrKind, "adult is a table, want images")
+	_, err = LoadTable("", "nonsense", tabular.TableOptions{})
+	datatest.CheckError(t, err, dataerr.ErrUnknownDataset, "nonsense")
+	for _, opts := range []tabular.TableOptions{{File: "x"}, {Label: "x"}, {Missing: tabular.MissingImputed}, {Separator: ','}, {Categorical: []string{"x"}}} {
 		_, err := LoadTable("", "synthetic-compas", opts)
-		checkError(t, err, ErrOption, "synthetic-compas does not take")
+		datatest.CheckError(t, err, dataerr.ErrOption, "synthetic-compas does not take")
 	}
-	_, err = LoadTable("", "libsvm", TableOptions{File: "x", Label: "y"})
-	checkError(t, err, ErrOption, "libsvm does not take a label")
+	_, err = LoadTable("", "libsvm", tabular.TableOptions{File: "x", Label: "y"})
+	datatest.CheckError(t, err, dataerr.ErrOption, "libsvm does not take a label")
 }
 
 // The list shows no two data sets with the same name or description.
@@ -128,28 +133,28 @@ func TestDescriptionsDiffer(t *testing.T) {
 // An error has the parts of its position and its advice that are known. Several problems share
 // their advice, and no data set is offered in place of the user's own file.
 func TestErrorTexts(t *testing.T) {
-	one := &FileError{Path: "own.csv", Offset: -1, Err: ErrColumn}
+	one := &dataerr.FileError{Path: "own.csv", Offset: -1, Err: dataerr.ErrColumn}
 	for _, tc := range []struct {
 		err  error
 		want string
 	}{
 		{one, "datasets: own.csv: invalid column"},
-		{&FileError{Path: "f", Offset: 7, Err: ErrFormat, Advice: "convert it"}, "datasets: f: byte 7: wrong format; convert it"},
-		{&FileError{Path: "f", Offset: 0, Line: 2, Err: ErrFormat}, "datasets: f: line 2: wrong format"},
-		{&FileError{Path: "f", Offset: 0, Line: 2, Column: 3, Err: ErrFormat}, "datasets: f: line 2, column 3: wrong format"},
-		{(&Problems{Path: "own.csv", List: []*FileError{one}}).found([]string{"--dates expand"}), "datasets: own.csv: invalid column"},
-		{(&Problems{Path: "own.csv", List: []*FileError{one, one}}).found(nil), "datasets: own.csv: 2 problems:\n  invalid column\n  invalid column"},
-		{(&Problems{Path: "own.csv", List: []*FileError{one, one}}).found([]string{"--a", "--b c"}),
+		{&dataerr.FileError{Path: "f", Offset: 7, Err: dataerr.ErrFormat, Advice: "convert it"}, "datasets: f: byte 7: wrong format; convert it"},
+		{&dataerr.FileError{Path: "f", Offset: 0, Line: 2, Err: dataerr.ErrFormat}, "datasets: f: line 2: wrong format"},
+		{&dataerr.FileError{Path: "f", Offset: 0, Line: 2, Column: 3, Err: dataerr.ErrFormat}, "datasets: f: line 2, column 3: wrong format"},
+		{(&dataerr.Problems{Path: "own.csv", List: []*dataerr.FileError{one}}).Found([]string{"--dates expand"}), "datasets: own.csv: invalid column"},
+		{(&dataerr.Problems{Path: "own.csv", List: []*dataerr.FileError{one, one}}).Found(nil), "datasets: own.csv: 2 problems:\n  invalid column\n  invalid column"},
+		{(&dataerr.Problems{Path: "own.csv", List: []*dataerr.FileError{one, one}}).Found([]string{"--a", "--b c"}),
 			"datasets: own.csv: 2 problems:\n  invalid column\n  invalid column\n  for all of them: --a --b c"},
-		{Dataset{Name: "csv", Own: true}.advise(&FileError{Path: "f", Offset: -1, Err: ErrFormat}), "datasets: f: wrong format"},
-		{Dataset{Name: "a", Files: make([]File, 1)}.advise(&FileError{Path: "f", Offset: -1, Err: ErrFormat}),
+		{Dataset{Name: "csv", Own: true}.advise(&dataerr.FileError{Path: "f", Offset: -1, Err: dataerr.ErrFormat}), "datasets: f: wrong format"},
+		{Dataset{Name: "a", Files: make([]File, 1)}.advise(&dataerr.FileError{Path: "f", Offset: -1, Err: dataerr.ErrFormat}),
 			"datasets: f: wrong format; get it with `ppal data fetch a`"},
 	} {
 		if got := tc.err.Error(); got != tc.want {
 			t.Errorf("%q, want %q", got, tc.want)
 		}
 	}
-	if err := new(Problems).found([]string{"--a"}); err != nil {
+	if err := new(dataerr.Problems).Found([]string{"--a"}); err != nil {
 		t.Error(err)
 	}
 }
@@ -157,31 +162,31 @@ func TestErrorTexts(t *testing.T) {
 // Each option belongs to a kind of data sets.
 func TestOptionsOfEachKind(t *testing.T) {
 	for name, tc := range map[string]struct {
-		opts   TableOptions
+		opts   tabular.TableOptions
 		sparse bool // a libsvm file takes the option too
 	}{
-		"your own file":       {TableOptions{File: "f"}, true},
-		"a choice of classes": {TableOptions{Classes: []string{"a", "b"}}, true},
-		"a label":             {TableOptions{Label: "y"}, false},
-		"categorical columns": {TableOptions{Categorical: []string{"c"}}, false}, "a list of features": {TableOptions{Features: []string{"x"}}, false},
-		"a choice for missing values": {TableOptions{Missing: MissingDropped}, false}, "a choice for dates": {TableOptions{Dates: DatesExpanded}, false},
-		"a decimal sign": {TableOptions{Decimal: DecimalComma}, false}, "a separator": {TableOptions{Separator: ';'}, false},
-		"a test file": {TableOptions{TestFile: "t"}, false}, "a split column": {TableOptions{SplitColumn: "s"}, false},
-		"a choice for unknown categories": {TableOptions{Unknown: UnknownIgnored}, false},
+		"your own file":       {tabular.TableOptions{File: "f"}, true},
+		"a choice of classes": {tabular.TableOptions{Classes: []string{"a", "b"}}, true},
+		"a label":             {tabular.TableOptions{Label: "y"}, false},
+		"categorical columns": {tabular.TableOptions{Categorical: []string{"c"}}, false}, "a list of features": {tabular.TableOptions{Features: []string{"x"}}, false},
+		"a choice for missing values": {tabular.TableOptions{Missing: tabular.MissingDropped}, false}, "a choice for dates": {tabular.TableOptions{Dates: tabular.DatesExpanded}, false},
+		"a decimal sign": {tabular.TableOptions{Decimal: tabular.DecimalComma}, false}, "a separator": {tabular.TableOptions{Separator: ';'}, false},
+		"a test file": {tabular.TableOptions{TestFile: "t"}, false}, "a split column": {tabular.TableOptions{SplitColumn: "s"}, false},
+		"a choice for unknown categories": {tabular.TableOptions{Unknown: tabular.UnknownIgnored}, false},
 	} {
 		for _, d := range []Dataset{{Name: "bank"}, {Name: "adult", Sparse: true}, {Name: "csv", Own: true}, {Name: "libsvm", Own: true, Sparse: true}} {
-			tc.opts.Split = DefaultSplit
-			err := tc.opts.check(d)
+			tc.opts.Split = tabular.DefaultSplit
+			err := checkOptions(&tc.opts, d)
 			refused := err != nil && strings.Contains(err.Error(), d.Name+" does not take "+name)
 			if takes := d.Own && (tc.sparse || !d.Sparse); refused == takes {
 				t.Errorf("%s, %s: %v", d.Name, name, err)
 			}
 		}
 	}
-	wrong := TableOptions{Split: DefaultSplit, Label: "y", Dates: "never"}
-	checkError(t, wrong.check(Dataset{Name: "csv", Own: true}), ErrOption, `Dates is "never", want one of `)
+	wrong := tabular.TableOptions{Split: tabular.DefaultSplit, Label: "y", Dates: "never"}
+	datatest.CheckError(t, checkOptions(&wrong, Dataset{Name: "csv", Own: true}), dataerr.ErrOption, `Dates is "never", want one of `)
 	for name, want := range map[string][]string{"": {"f"}, "t": {"f", "t"}} {
-		if got := (&TableOptions{File: "f", TestFile: name}).OwnFiles(); !slices.Equal(got, want) {
+		if got := (&tabular.TableOptions{File: "f", TestFile: name}).OwnFiles(); !slices.Equal(got, want) {
 			t.Errorf("files %q, want %q", got, want)
 		}
 	}
@@ -189,27 +194,27 @@ func TestOptionsOfEachKind(t *testing.T) {
 
 // A label without values is not a column to ignore, and the advice names only classes that remain.
 func TestAdvice(t *testing.T) {
-	r := remedy{dropped: true, columns: []*ownColumn{
-		{name: "y", label: true, profile: &profile{rows: 3, missing: 2}}, {name: "x", feature: true, profile: &profile{rows: 3, missing: 2}},
+	r := loader.Remedy{Dropped: true, Columns: []*loader.OwnColumn{
+		{Name: "y", Label: true, Profile: &columnar.Profile{Rows: 3, Missing: 2}}, {Name: "x", Feature: true, Profile: &columnar.Profile{Rows: 3, Missing: 2}},
 	}}
-	if got := r.flags(&TableOptions{}); !slices.Equal(got, []string{"--ignore x", "--missing drop"}) {
+	if got := r.Flags(&tabular.TableOptions{}); !slices.Equal(got, []string{"--ignore x", "--missing drop"}) {
 		t.Errorf("flags %q", got)
 	}
 	rows := "x,part,y\n1,train,a\n2,train,%s\n3,test,b\n4,test,c\n"
 	for class, want := range map[string]string{
 		"a": "class b (1 in the file), c (1 in the file) among the training rows; use another --split", "b": "rows; leave out such classes (--classes a,b), or use another",
 	} {
-		_, err := everything(t, fmt.Sprintf(rows, class), TableOptions{Label: "y", SplitColumn: "part"})
+		_, err := everything(t, fmt.Sprintf(rows, class), tabular.TableOptions{Label: "y", SplitColumn: "part"})
 		if class == "b" {
 			want = strings.Replace(want, "b (1", "b (2", 1)
 		}
-		checkError(t, err, ErrEmpty, want)
+		datatest.CheckError(t, err, dataerr.ErrEmpty, want)
 	}
 	// of groups that overlap, only the training rows need each one
-	_, err := everything(t, "x,part,y\n1,train,a\n2,train,b\n9,test,b\n1,test,a\n", TableOptions{Label: "y=a", SplitColumn: "part", Groups: []string{"x<5", "x>1"}})
+	_, err := everything(t, "x,part,y\n1,train,a\n2,train,b\n9,test,b\n1,test,a\n", tabular.TableOptions{Label: "y=a", SplitColumn: "part", Groups: []string{"x<5", "x>1"}})
 	if err != nil {
 		t.Error(err)
 	}
-	_, err = everything(t, "x,part,y\n1,train,a\n2,train,b\n9,test,b\n1,test,a\n", TableOptions{Label: "y=a", SplitColumn: "part", Groups: []string{"x<20", "x>5"}})
-	checkError(t, err, ErrEmpty, "no rows of group x>5 among the training rows")
+	_, err = everything(t, "x,part,y\n1,train,a\n2,train,b\n9,test,b\n1,test,a\n", tabular.TableOptions{Label: "y=a", SplitColumn: "part", Groups: []string{"x<20", "x>5"}})
+	datatest.CheckError(t, err, dataerr.ErrEmpty, "no rows of group x>5 among the training rows")
 }

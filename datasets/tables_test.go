@@ -7,6 +7,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
+	"ppal/internal/datatest"
 )
 
 const bankHeader = `"age";"job";"marital";"education";"default";"housing";"loan";"contact";"month";"day_of_week";"duration";` +
@@ -26,12 +31,12 @@ func bankText(ages ...int) string {
 	return text.String()
 }
 
-func loadText(t *testing.T, name, path, text string, opts TableOptions) (*Tables, error) {
+func loadText(t *testing.T, name, path, text string, opts tabular.TableOptions) (*tabular.Tables, error) {
 	t.Helper()
 	dir := t.TempDir()
-	write(t, dir, path, []byte(text))
-	if opts.Split == (Split{}) {
-		opts.Split = Split{Train: 100}
+	datatest.Write(t, dir, path, []byte(text))
+	if opts.Split == (tabular.Split{}) {
+		opts.Split = tabular.Split{Train: 100}
 	}
 	return LoadTable(dir, name, opts)
 }
@@ -39,11 +44,11 @@ func loadText(t *testing.T, name, path, text string, opts TableOptions) (*Tables
 const bankPath = "bank/bank-additional-full.csv"
 
 func TestLoadBank(t *testing.T) {
-	got, err := loadText(t, "bank", bankPath, bankText(24, 25, 59, 60), TableOptions{})
+	got, err := loadText(t, "bank", bankPath, bankText(24, 25, 59, 60), tabular.TableOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(described([]Group{{Name: "25<=age<60", Rows: []int{1, 2}}, {Name: theRest, Rows: []int{0, 3}}}), got.Train.Groups); diff != "" {
+	if diff := cmp.Diff(described([]tabular.Group{{Name: "25<=age<60", Rows: []int{1, 2}}, {Name: columnar.TheRest, Rows: []int{0, 3}}}), got.Train.Groups); diff != "" {
 		t.Error(diff)
 	}
 	if _, cols := got.Train.Features.Dims(); cols != 63 || len(got.Train.Columns) != 63 || len(got.Warnings) != 1 {
@@ -66,7 +71,7 @@ func TestLoadBank(t *testing.T) {
 	if diff := cmp.Diff(note, got.Notes[1]); diff != "" {
 		t.Error(diff)
 	}
-	got, err = loadText(t, "bank", bankPath, bankText(24, 25, 59, 60), TableOptions{Ignore: []string{"duration"}, DropSensitive: true})
+	got, err = loadText(t, "bank", bankPath, bankText(24, 25, 59, 60), tabular.TableOptions{Ignore: []string{"duration"}, DropSensitive: true})
 	if err != nil || len(got.Train.Columns) != 61 || len(got.Warnings) != 0 {
 		t.Errorf("%v, %v", err, got)
 	}
@@ -76,26 +81,26 @@ func TestLoadBankErrors(t *testing.T) {
 	text := bankText(24, 25, 59, 60)
 	for _, tc := range []struct {
 		name, text string
-		opts       TableOptions
+		opts       tabular.TableOptions
 		want       error
 		says       string
 	}{
-		{"label", strings.Replace(text, `5191;"no"`, `5191;"maybe"`, 1), TableOptions{}, ErrCategory,
+		{"label", strings.Replace(text, `5191;"no"`, `5191;"maybe"`, 1), tabular.TableOptions{}, dataerr.ErrCategory,
 			`line 2, column 21: y: unknown category "maybe", want one of no, yes; get it with`},
-		{"category", strings.Replace(text, `"student"`, `"astronaut"`, 1), TableOptions{}, ErrCategory,
+		{"category", strings.Replace(text, `"student"`, `"astronaut"`, 1), tabular.TableOptions{}, dataerr.ErrCategory,
 			`line 2, column 2: job: unknown category "astronaut", want one of admin., blue-collar`},
-		{"number", strings.Replace(text, "93.994", "NaN", 1), TableOptions{}, ErrNumber,
+		{"number", strings.Replace(text, "93.994", "NaN", 1), tabular.TableOptions{}, dataerr.ErrNumber,
 			`line 2, column 17: cons.price.idx: "NaN" is not a finite number`},
-		{"comma", strings.NewReplacer(";", ",", `"`, "").Replace(text), TableOptions{}, ErrFormat,
+		{"comma", strings.NewReplacer(";", ",", `"`, "").Replace(text), tabular.TableOptions{}, dataerr.ErrFormat,
 			"line 1, column 1: wrong format: there is only one column; the separator is ';'"},
-		{"cut", text[:len(text)-20], TableOptions{}, ErrTruncated, "line 5: truncated: the last line has only 18 of 21 fields"},
-		{"ignored", text, TableOptions{Ignore: []string{"y"}}, ErrColumn, `datasets: ignored: invalid column: no column "y"`},
-		{"no group", bankText(30, 30), TableOptions{}, ErrEmpty, "bank: no rows of group the rest among the training rows"},
-		{"no class", bankText(20), TableOptions{}, ErrEmpty, "bank: no rows of class y=yes among the training rows"},
+		{"cut", text[:len(text)-20], tabular.TableOptions{}, dataerr.ErrTruncated, "line 5: truncated: the last line has only 18 of 21 fields"},
+		{"ignored", text, tabular.TableOptions{Ignore: []string{"y"}}, dataerr.ErrColumn, `datasets: ignored: invalid column: no column "y"`},
+		{"no group", bankText(30, 30), tabular.TableOptions{}, dataerr.ErrEmpty, "bank: no rows of group the rest among the training rows"},
+		{"no class", bankText(20), tabular.TableOptions{}, dataerr.ErrEmpty, "bank: no rows of class y=yes among the training rows"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := loadText(t, "bank", bankPath, tc.text, tc.opts)
-			checkError(t, err, tc.want, tc.says)
+			datatest.CheckError(t, err, tc.want, tc.says)
 		})
 	}
 }
@@ -117,7 +122,7 @@ Male,40,25 - 45,Other,2,0,0,4,0,F,0,Medium,4,0
 `
 
 func TestLoadCompas(t *testing.T) {
-	got, err := loadText(t, "compas", compasPath, compasText, TableOptions{})
+	got, err := loadText(t, "compas", compasPath, compasText, tabular.TableOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +137,7 @@ func TestLoadCompas(t *testing.T) {
 	if diff := cmp.Diff([]int{1, -1, -1}, got.Train.Labels); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(described([]Group{{Name: "race=African-American", Rows: []int{0}}, {Name: theRest, Rows: []int{1, 2}}}), got.Train.Groups); diff != "" {
+	if diff := cmp.Diff(described([]tabular.Group{{Name: "race=African-American", Rows: []int{0}}, {Name: columnar.TheRest, Rows: []int{1, 2}}}), got.Train.Groups); diff != "" {
 		t.Error(diff)
 	}
 	for i, want := range [][3]float64{{1, 0, 1}, {0, 1, 0}, {1, 0, 1}} { // male, less than 25, felony
@@ -142,15 +147,15 @@ func TestLoadCompas(t *testing.T) {
 			t.Errorf("row %d: %v, want %v", i, got, want)
 		}
 	}
-	got, err = loadText(t, "compas", compasPath, compasText, TableOptions{Groups: []string{"race=Caucasian"}, DropSensitive: true})
+	got, err = loadText(t, "compas", compasPath, compasText, tabular.TableOptions{Groups: []string{"race=Caucasian"}, DropSensitive: true})
 	if err != nil || len(got.Train.Columns) != 10 || len(got.Train.Groups[0].Rows) != 1 {
 		t.Errorf("%v, %v", err, got)
 	}
-	_, err = loadText(t, "compas", compasPath, strings.Replace(compasText, "-30", "x", 1), TableOptions{})
-	checkError(t, err, ErrNumber, `line 2, column 9: days_b_screening_arrest: "x" is not`)
+	_, err = loadText(t, "compas", compasPath, strings.Replace(compasText, "-30", "x", 1), tabular.TableOptions{})
+	datatest.CheckError(t, err, dataerr.ErrNumber, `line 2, column 9: days_b_screening_arrest: "x" is not`)
 	// The filter drops the charge O. In another column, O is not a category.
-	_, err = loadText(t, "compas", compasPath, strings.Replace(compasText, "45,Other", "45,O", 1), TableOptions{})
-	checkError(t, err, ErrCategory, `line 10, column 4: race: unknown category "O", want one of African-American`)
+	_, err = loadText(t, "compas", compasPath, strings.Replace(compasText, "45,Other", "45,O", 1), tabular.TableOptions{})
+	datatest.CheckError(t, err, dataerr.ErrCategory, `line 10, column 4: race: unknown category "O", want one of African-American`)
 }
 
 const communitiesPath = "communities/communities.data"
@@ -160,13 +165,13 @@ const communitiesPath = "communities/communities.data"
 func communitiesText(rows int) string {
 	design := communitiesDesign()
 	missing := map[string]bool{}
-	for _, e := range design.encodings {
+	for _, e := range design.Encodings {
 		missing[e.Column] = e.Missing
 	}
 	var text strings.Builder
 	for i := range rows {
-		fields := make([]string, len(design.layout.Header))
-		for j, name := range design.layout.Header {
+		fields := make([]string, len(design.Layout.Header))
+		for j, name := range design.Layout.Header {
 			fields[j] = fmt.Sprintf("0.%02d", (i*(j+7)+3)%100)
 			switch {
 			case name == "communityname":
@@ -183,7 +188,7 @@ func communitiesText(rows int) string {
 }
 
 func TestLoadCommunities(t *testing.T) {
-	got, err := loadText(t, "communities", communitiesPath, communitiesText(100), TableOptions{})
+	got, err := loadText(t, "communities", communitiesPath, communitiesText(100), tabular.TableOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +202,7 @@ func TestLoadCommunities(t *testing.T) {
 	if len(columns) != 145 || flags != 23 || columns[0] != "population" || !slices.Equal(got.Train.ClassCounts(), []int{50, 50}) {
 		t.Errorf("%d columns from %s, %d flags, classes %v", len(columns), columns[0], flags, got.Train.ClassCounts())
 	}
-	want := Label{Column: crimeColumn, Condition: "ViolentCrimesPerPop>=0.28", Otherwise: "ViolentCrimesPerPop<0.28"}
+	want := tabular.Label{Column: crimeColumn, Condition: "ViolentCrimesPerPop>=0.28", Otherwise: "ViolentCrimesPerPop<0.28"}
 	if diff := cmp.Diff(want, got.Label); diff != "" {
 		t.Error(diff)
 	}
@@ -210,26 +215,26 @@ func TestLoadCommunities(t *testing.T) {
 	if !strings.Contains(strings.Join(got.Notes, " "), "of 1000 intersectional groups have more than 1 % of the training rows") {
 		t.Errorf("notes %q", got.Notes)
 	}
-	got, err = loadText(t, "communities", communitiesPath, communitiesText(100), TableOptions{DropSensitive: true})
+	got, err = loadText(t, "communities", communitiesPath, communitiesText(100), tabular.TableOptions{DropSensitive: true})
 	if err != nil || len(got.Train.Columns) != 142 {
 		t.Errorf("%v, %v", err, got)
 	}
-	got, err = loadText(t, "communities", communitiesPath, communitiesText(100), TableOptions{Groups: []string{"racepctblack>0.5"}})
+	got, err = loadText(t, "communities", communitiesPath, communitiesText(100), tabular.TableOptions{Groups: []string{"racepctblack>0.5"}})
 	if err != nil || len(got.Train.Groups) != 2 {
 		t.Errorf("%v, %v", err, got)
 	}
 	for _, tc := range []struct {
 		old, with string
-		opts      TableOptions
+		opts      tabular.TableOptions
 		want      error
 		says      string
 	}{
-		{"0.28\n", "?\n", TableOptions{}, ErrMissing, `line 2, column 128: ViolentCrimesPerPop: missing value: "?"`},
-		{"Somewherecity,0.03,0.03", "Somewherecity,0.03,?", TableOptions{}, ErrMissing, `line 1, column 6: population: missing value`},
-		{"Somewherecity,", "", TableOptions{}, ErrFormat, "line 1: wrong format: 127 fields, want 128"},
-		{"", "", TableOptions{Groups: []string{"OtherPerCap>0.5"}}, ErrGroup, `invalid group "OtherPerCap>0.5": row 2 has no OtherPerCap`},
+		{"0.28\n", "?\n", tabular.TableOptions{}, dataerr.ErrMissing, `line 2, column 128: ViolentCrimesPerPop: missing value: "?"`},
+		{"Somewherecity,0.03,0.03", "Somewherecity,0.03,?", tabular.TableOptions{}, dataerr.ErrMissing, `line 1, column 6: population: missing value`},
+		{"Somewherecity,", "", tabular.TableOptions{}, dataerr.ErrFormat, "line 1: wrong format: 127 fields, want 128"},
+		{"", "", tabular.TableOptions{Groups: []string{"OtherPerCap>0.5"}}, dataerr.ErrGroup, `invalid group "OtherPerCap>0.5": row 2 has no OtherPerCap`},
 	} {
 		_, err := loadText(t, "communities", communitiesPath, strings.Replace(communitiesText(100), tc.old, tc.with, 1), tc.opts)
-		checkError(t, err, tc.want, tc.says)
+		datatest.CheckError(t, err, tc.want, tc.says)
 	}
 }

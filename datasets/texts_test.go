@@ -12,16 +12,25 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
+	"ppal/internal/datatest"
+	"ppal/internal/inputfile"
+	"ppal/internal/loader"
+	"ppal/internal/recordio"
+	"ppal/internal/textvalue"
 )
 
 // TestEveryDateForm writes one day in each form, and checks the form that is found and the parts.
 func TestEveryDateForm(t *testing.T) {
 	at := time.Date(2023, 11, 25, 21, 7, 36, 0, time.UTC) // a Saturday; the day cannot be a month
-	all := formSet(1<<len(dateLayouts) - 1)
-	for i, layout := range dateLayouts {
+	all := textvalue.FormSet(1<<len(textvalue.DateLayouts) - 1)
+	for i, layout := range textvalue.DateLayouts {
 		text := at.Format(layout)
-		fit := datesAs(text, all)
-		if fit&(1<<i) == 0 || datesAs(text, all&^(1<<i))&(1<<i) != 0 {
+		fit := textvalue.DatesAs(text, all)
+		if fit&(1<<i) == 0 || textvalue.DatesAs(text, all&^(1<<i))&(1<<i) != 0 {
 			t.Errorf("%s: the forms %b do not hold form %d", text, fit, i)
 		}
 		want := at
@@ -33,45 +42,45 @@ func TestEveryDateForm(t *testing.T) {
 			want = want.Truncate(24 * time.Hour)
 		}
 		day := strings.Contains(strings.ReplaceAll(layout, "2006", ""), "2") // also 02 and _2
-		parts := map[string]float64{datePart: float64(want.Unix()) / 86400, monthPart: 11}
+		parts := map[string]float64{textvalue.DatePart: float64(want.Unix()) / 86400, textvalue.MonthPart: 11}
 		if day {
-			parts[weekdayPart] = 6
+			parts[textvalue.WeekdayPart] = 6
 		} else {
-			parts[datePart] = float64(want.Unix()/86400 - 24)
+			parts[textvalue.DatePart] = float64(want.Unix()/86400 - 24)
 		}
 		if clock {
-			parts[hourPart] = float64(want.Hour()) + float64(want.Minute())/60 + float64(want.Second())/3600
+			parts[textvalue.HourPart] = float64(want.Hour()) + float64(want.Minute())/60 + float64(want.Second())/3600
 		}
-		if len(dateParts(layout)) != len(parts) {
-			t.Errorf("%s: parts %v, want %v", layout, dateParts(layout), parts)
+		if len(textvalue.DateParts(layout)) != len(parts) {
+			t.Errorf("%s: parts %v, want %v", layout, textvalue.DateParts(layout), parts)
 		}
 		for part, x := range parts {
-			if got, ok := dateNumber(text, layout, part); !ok || math.Abs(got-x) > 1e-9 || checkDate(layout, part) != nil {
+			if got, ok := textvalue.DateNumber(text, layout, part); !ok || math.Abs(got-x) > 1e-9 || textvalue.CheckDate(layout, part) != nil {
 				t.Errorf("%s: %s is %v, want %v", text, part, got, x)
 			}
 		}
 	}
-	if _, ok := dateNumber("2006-01-02", "2006-01-02", "year"); ok {
+	if _, ok := textvalue.DateNumber("2006-01-02", "2006-01-02", "year"); ok {
 		t.Error("an unknown part has a number")
 	}
-	if checkDate("02", datePart) == nil || checkDate("2006-01", weekdayPart) == nil {
+	if textvalue.CheckDate("02", textvalue.DatePart) == nil || textvalue.CheckDate("2006-01", textvalue.WeekdayPart) == nil {
 		t.Error("an unknown form or part is accepted")
 	}
 	for text, want := range map[string]bool{"24-1": false, "1/2/06": true, "January 2, 2006": true,
 		"2024-05-13T10:30:00." + strings.Repeat("0", 19) + "Z": true, "2024-05-13T10:30:00." + strings.Repeat("0", 20) + "Z": false} {
-		if got := datesAs(text, all) != 0; got != want {
+		if got := textvalue.DatesAs(text, all) != 0; got != want {
 			t.Errorf("%s is a date: %t", text, got)
 		}
 	}
 	for _, test := range []struct {
 		text, first, second string
 	}{{"1/2/2006", "1/2/2006", "2/1/2006"}, {"13/2/2006", "2/1/2006", ""}, {"1-2-2006", "2-1-2006", "1-2-2006"}, {"2006-01-02", "2006-01-02", ""}} {
-		if first, second, ok := datesAs(test.text, all).ambiguous(); first != test.first || second != test.second || ok != (test.second != "") {
+		if first, second, ok := textvalue.DatesAs(test.text, all).Ambiguous(); first != test.first || second != test.second || ok != (test.second != "") {
 			t.Errorf("%s: %q, %q, %t", test.text, first, second, ok)
 		}
 	}
 	for day, want := range map[int]float64{20: 1, 21: 2, 22: 3, 23: 4, 24: 5, 25: 6, 26: 7} { // Monday to Sunday
-		if got, _ := dateNumber(fmt.Sprintf("2023-11-%d", day), "2006-01-02", weekdayPart); got != want {
+		if got, _ := textvalue.DateNumber(fmt.Sprintf("2023-11-%d", day), "2006-01-02", textvalue.WeekdayPart); got != want {
 			t.Errorf("%d November 2023 is day %v of the week, want %v", day, got, want)
 		}
 	}
@@ -88,20 +97,20 @@ func TestLocalNumbers(t *testing.T) {
 		"\u00a01": {no, no}, "1\u00a0000": {1000, 1000}, "1\u202f000": {1000, 1000}, "1\u2019000": {1000, 1000}, "123 456": {123456, 123456}, "1/000": {no, no},
 		"1:000": {no, no}, ",5": {0.5, no}, ".123": {no, 0.123}, ",123": {0.123, no}, "1 1.2": {no, no}, "a,5": {no, no}, "0 123,5": {no, no}, "a.5": {no, no}, "0 123.5": {no, no}, "1,e2": {100, no}, "5,": {5, no}, "9 999": {9999, 9999}, "99 099,99": {99099.99, no},
 	} {
-		for k, decimal := range []string{commaDecimals, pointDecimals} {
-			x, ok := localNumber([]byte(text), decimal)
+		for k, decimal := range []string{textvalue.CommaDecimals, textvalue.PointDecimals} {
+			x, ok := textvalue.LocalNumber([]byte(text), decimal)
 			if ok != !math.IsNaN(want[k]) || ok && x != want[k] {
 				t.Errorf("%q with the decimal sign %s: %v, %t, want %v", text, decimal, x, ok, want[k])
 			}
 		}
 	}
 	for text, want := range map[string]bool{"": true, "09": true, "/": false, "1:": false, "a": false, "-1": false} {
-		if got := allDigits([]byte(text)); got != want {
+		if got := textvalue.AllDigits([]byte(text)); got != want {
 			t.Errorf("%q has only digits: %t", text, got)
 		}
 	}
 	for text, want := range map[string]int{"0": 0, "9": 9, "19": 19, "2147483647": math.MaxInt32, "2147483648": -1, "": -1, "1/": -1, "1:": -1, "-1": -1} {
-		if n, ok := wholeNumber([]byte(text)); ok != (want >= 0) || ok && n != want {
+		if n, ok := textvalue.WholeNumber([]byte(text)); ok != (want >= 0) || ok && n != want {
 			t.Errorf("%q: %d, %t, want %d", text, n, ok, want)
 		}
 	}
@@ -119,26 +128,26 @@ func TestWideTexts(t *testing.T) {
 	for order, want := range map[string]string{"a\x00\x00\x00": "UTF-32LE", "\x00\x00\x00a": "UTF-32BE", "a\x00b\x00": "UTF-16LE", "\x00a\x00b": "UTF-16BE",
 		"a\x00\x00b": "", "ab\x00\x00": "", "\x00\x00ab": "", "\x00a\x00\x00": "UTF-16BE", "\x00\x00a\x00": "UTF-16LE", "abc\x00": "", "\x00abc": "", "abcd": ""} {
 		for wrong, enough := range map[int]bool{0: true, 3: true, 4: false} { // 13 of 16 are more than three quarters
-			if got := wideWithoutMark(wide(order, wrong)); enough && got != want || !enough && got != "" {
+			if got := inputfile.WideWithoutMark(wide(order, wrong)); enough && got != want || !enough && got != "" {
 				t.Errorf("%q, %d characters without zeros: %q, want %q", order, wrong, got, want)
 			}
 		}
 	}
-	if got := wideWithoutMark([]byte("a\x00\x00")); got != "" {
+	if got := inputfile.WideWithoutMark([]byte("a\x00\x00")); got != "" {
 		t.Errorf("3 bytes: %q", got)
 	}
-	if got := wideWithoutMark([]byte("a\x00\x00\x00b\x00\x00")); got != "UTF-32LE" {
+	if got := inputfile.WideWithoutMark([]byte("a\x00\x00\x00b\x00\x00")); got != "UTF-32LE" {
 		t.Errorf("7 bytes: %q", got)
 	}
-	if got := wideWithoutMark(append(wide("a\x00\x00\x00", 0), strings.Repeat("x", 640)...)); got != "UTF-32LE" {
+	if got := inputfile.WideWithoutMark(append(wide("a\x00\x00\x00", 0), strings.Repeat("x", 640)...)); got != "UTF-32LE" {
 		t.Errorf("704 bytes, of which the first 64 count: %q", got)
 	}
 	for text, want := range map[string]string{"a\x80": "WINDOWS-1252", "a\x9f": "WINDOWS-1252", "a\xa0": "ISO-8859-1", "a\xe9": "ISO-8859-1"} {
-		if advice, err := checkUTF8(text, "file"); err == nil || !strings.Contains(advice, "iconv -f "+want) {
+		if advice, err := inputfile.CheckUTF8(text, "file"); err == nil || !strings.Contains(advice, "iconv -f "+want) {
 			t.Errorf("%q: %s, %v, want %s", text, advice, err, want)
 		}
 	}
-	if _, err := checkUTF8("é", "file"); err != nil {
+	if _, err := inputfile.CheckUTF8("é", "file"); err != nil {
 		t.Error(err)
 	}
 }
@@ -147,20 +156,20 @@ func TestWideTexts(t *testing.T) {
 // record.
 func TestSniffedSeparators(t *testing.T) {
 	fill := func(line, end string) string {
-		n := (sniffBytes - len(end)) / len(line)
-		return strings.Repeat("x", sniffBytes-len(end)-n*len(line)) + strings.Repeat(line, n) + end
+		n := (recordio.SniffBytes - len(end)) / len(line)
+		return strings.Repeat("x", recordio.SniffBytes-len(end)-n*len(line)) + strings.Repeat(line, n) + end
 	}
 	pad := strings.Repeat("x", 3000) // fewer than 50 records fill the examined text
 	for cut, want := range map[string]rune{"1;2": ',', "1;\"2": ','} {
-		if got := sniffSeparator([]byte(fill(pad+";2,3,4\n", cut)), Layout{}); got != want {
+		if got := recordio.SniffSeparator([]byte(fill(pad+";2,3,4\n", cut)), tabular.Layout{}); got != want {
 			t.Errorf("the end is cut: %q, want %q", got, want)
 		}
 	}
-	if got := sniffSeparator([]byte(fill(pad+";2,3,4\n"+pad+";2\n", "1;\"2")), Layout{}); got != ';' {
+	if got := recordio.SniffSeparator([]byte(fill(pad+";2,3,4\n"+pad+";2\n", "1;\"2")), tabular.Layout{}); got != ';' {
 		t.Errorf("the end is cut, and the commas are not regular: %q", got)
 	}
 	for _, separator := range "\"\n\r\ufffd" {
-		if _, err := newDelimited(strings.NewReader("a,b\n1,2\n"), "file", Layout{Separator: string(separator)}); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "the separator cannot be") {
+		if _, err := recordio.NewDelimited(strings.NewReader("a,b\n1,2\n"), "file", tabular.Layout{Separator: string(separator)}); !errors.Is(err, dataerr.ErrFormat) || !strings.Contains(err.Error(), "the separator cannot be") {
 			t.Errorf("the separator %q: %v", separator, err)
 		}
 	}
@@ -181,16 +190,16 @@ func TestSniffedSeparators(t *testing.T) {
 		"record 51 is other": {strings.Repeat("1;2\n", 50) + "1,2\n", ';'},
 		"record 50 is other": {strings.Repeat("1;2,3,4\n", 49) + "1;2\n", ';'},
 	} {
-		if got := sniffSeparator([]byte(test.head), Layout{}); got != test.want {
+		if got := recordio.SniffSeparator([]byte(test.head), tabular.Layout{}); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
-	names := columnNames([][]byte{[]byte("column 2"), nil, []byte("a"), nil})
+	names := recordio.ColumnNames([][]byte{[]byte("column 2"), nil, []byte("a"), nil})
 	if diff := cmp.Diff([]string{"column 2", "column 2'", "a", "column 4"}, names); diff != "" {
 		t.Error(diff)
 	}
-	_, err := newDelimited(strings.NewReader(byteOrderMark+" \n"), "file", Layout{})
-	checkError(t, err, ErrTruncated, "the file is empty")
+	_, err := recordio.NewDelimited(strings.NewReader(recordio.ByteOrderMark+" \n"), "file", tabular.Layout{})
+	datatest.CheckError(t, err, dataerr.ErrTruncated, "the file is empty")
 }
 
 // TestTrimmedFields compares trimmed with bytes.TrimSpace, on all texts of up to three characters
@@ -205,7 +214,7 @@ func TestTrimmedFields(t *testing.T) {
 		}
 	}
 	for _, text := range texts {
-		if got, want := trimmed([]byte(text)), bytes.TrimSpace([]byte(text)); !bytes.Equal(got, want) {
+		if got, want := recordio.Trimmed([]byte(text)), bytes.TrimSpace([]byte(text)); !bytes.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
@@ -225,15 +234,15 @@ func TestFieldsAtTheEnd(t *testing.T) {
 
 // TestProfilesByHand checks the numbers of a profile, and how they decide the decimal sign.
 func TestProfilesByHand(t *testing.T) {
-	absent, records := newTextSet(absentTexts), newFieldReader("file", ',', 1)
-	fill := func(p *profile, texts ...string) *profile {
+	absent, records := columnar.NewTextSet(loader.AbsentTexts), recordio.NewFieldReader("file", ',', 1)
+	fill := func(p *columnar.Profile, texts ...string) *columnar.Profile {
 		for i, text := range texts {
-			records.fields, records.record = append(records.fields[:0], []byte(text)), i+2
-			p.add(records, 0, absent)
+			records.Fields, records.Record = append(records.Fields[:0], []byte(text)), i+2
+			p.Add(records, 0, absent)
 		}
 		return p
 	}
-	all := formSet(1<<len(dateLayouts) - 1)
+	all := textvalue.FormSet(1<<len(textvalue.DateLayouts) - 1)
 	for _, test := range []struct {
 		texts               []string
 		plain, dotted       int
@@ -253,14 +262,14 @@ func TestProfilesByHand(t *testing.T) {
 		{texts: []string{"1", "3"}, plain: 2, ok: true},
 		{texts: []string{".5"}, plain: 1, dotted: 1, ok: true},
 		{texts: []string{"1.234", "2.345"}, plain: 2, pointGroups: 2, ok: true},
-		{texts: []string{"1.234", "2.345"}, plain: 2, pointGroups: 2, file: commaDecimals, ok: true, doubt: true},
-		{texts: []string{"1.234", "2.5"}, plain: 2, pointGroups: 1, dotted: 1, file: commaDecimals, ok: true},
-		{texts: []string{"1,5", "2"}, plain: 1, local: 1, decimal: commaDecimals, ok: true},
-		{texts: []string{"1,234.5", "2"}, plain: 1, local: 1, decimal: pointDecimals, ok: true},
-		{texts: []string{"1,234", "2.5"}, plain: 1, dotted: 1, local: 1, decimal: pointDecimals, ok: true},
+		{texts: []string{"1.234", "2.345"}, plain: 2, pointGroups: 2, file: textvalue.CommaDecimals, ok: true, doubt: true},
+		{texts: []string{"1.234", "2.5"}, plain: 2, pointGroups: 1, dotted: 1, file: textvalue.CommaDecimals, ok: true},
+		{texts: []string{"1,5", "2"}, plain: 1, local: 1, decimal: textvalue.CommaDecimals, ok: true},
+		{texts: []string{"1,234.5", "2"}, plain: 1, local: 1, decimal: textvalue.PointDecimals, ok: true},
+		{texts: []string{"1,234", "2.5"}, plain: 1, dotted: 1, local: 1, decimal: textvalue.PointDecimals, ok: true},
 		{texts: []string{"1,234", "2"}, plain: 1, local: 1, ok: true, doubt: true},
-		{texts: []string{"1,234", "2"}, plain: 1, local: 1, file: commaDecimals, decimal: commaDecimals, ok: true},
-		{texts: []string{"1 234", "1 234"}, local: 2, decimal: pointDecimals, ok: true},
+		{texts: []string{"1,234", "2"}, plain: 1, local: 1, file: textvalue.CommaDecimals, decimal: textvalue.CommaDecimals, ok: true},
+		{texts: []string{"1 234", "1 234"}, local: 2, decimal: textvalue.PointDecimals, ok: true},
 		{texts: []string{"1 234", "1.234"}, plain: 1, pointGroups: 1, local: 1, ok: true, doubt: true},
 		{texts: []string{"1,5", "2.5"}, plain: 1, dotted: 1, local: 1},
 		{texts: []string{"1,5", "1,234.5"}, local: 2},
@@ -269,23 +278,23 @@ func TestProfilesByHand(t *testing.T) {
 		{texts: []string{"2024-05-13", "2024"}, plain: 1},
 		{texts: []string{"2024", "2024-05-13"}, plain: 1},
 	} {
-		p := fill(newProfile(false), test.texts...)
-		if p.rows != len(test.texts) || p.plain != test.plain || p.dotted != test.dotted || p.pointGroups != test.pointGroups || p.missing != test.absent ||
-			p.local() != test.local || p.numbersRows() != test.numbers || (p.forms != 0) != test.dates {
+		p := fill(columnar.NewProfile(false), test.texts...)
+		if p.Rows != len(test.texts) || p.Plain != test.plain || p.Dotted != test.dotted || p.PointGroups != test.pointGroups || p.Missing != test.absent ||
+			p.Local() != test.local || p.NumbersRows() != test.numbers || (p.Forms != 0) != test.dates {
 			t.Errorf("%q: %+v", test.texts, p)
 		}
-		if decimal, ok, doubt := p.decimal(test.file, false); decimal != test.decimal || ok != test.ok || doubt != test.doubt {
+		if decimal, ok, doubt := p.Decimal(test.file, false); decimal != test.decimal || ok != test.ok || doubt != test.doubt {
 			t.Errorf("%q in a file with %q: %q, %t, doubt %t", test.texts, test.file, decimal, ok, doubt)
 		}
-		again := fill(newProfile(false), "x", "1", "NA", "2020-01-02")
-		again.reset()
-		if diff := cmp.Diff(p, fill(again, test.texts...), cmp.AllowUnexported(profile{}, distinct{}), cmpopts.EquateEmpty()); diff != "" {
+		again := fill(columnar.NewProfile(false), "x", "1", "NA", "2020-01-02")
+		again.Reset()
+		if diff := cmp.Diff(p, fill(again, test.texts...), cmp.AllowUnexported(columnar.Profile{}, columnar.Distinct{}), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%q after other texts: %s", test.texts, diff)
 		}
 	}
-	for text, want := range map[string]textKind{"0,0": commaText, "1,234.5": pointText, "1,234": eitherText, "1 234": groupedText, "inf": infiniteText,
-		"1e999": infiniteText, "x": otherText} {
-		if got := textKindOf([]byte(text)); got != want {
+	for text, want := range map[string]columnar.TextKind{"0,0": columnar.CommaText, "1,234.5": columnar.PointText, "1,234": columnar.EitherText, "1 234": columnar.GroupedText, "inf": columnar.InfiniteText,
+		"1e999": columnar.InfiniteText, "x": columnar.OtherText} {
+		if got := columnar.TextKindOf([]byte(text)); got != want {
 			t.Errorf("%q is of the kind %d, want %d", text, got, want)
 		}
 	}
@@ -298,16 +307,16 @@ func TestProfilesByHand(t *testing.T) {
 		{texts: []string{"2.5"}, point: true}, {texts: []string{"1,234.5"}, point: true}, {texts: []string{"2.5", "x"}}, {texts: []string{"1,234.5", "x"}},
 		{texts: []string{"1", "1,234"}}, {categories: true, texts: []string{"1,5"}},
 	} {
-		p := fill(newProfile(test.categories), test.texts...)
-		if p.usesComma() != test.comma || p.usesPoint() != test.point || test.categories && p.numeric() {
-			t.Errorf("%q: comma %t, point %t, numeric %t", test.texts, p.usesComma(), p.usesPoint(), p.numeric())
+		p := fill(columnar.NewProfile(test.categories), test.texts...)
+		if p.UsesComma() != test.comma || p.UsesPoint() != test.point || test.categories && p.Numeric() {
+			t.Errorf("%q: comma %t, point %t, numeric %t", test.texts, p.UsesComma(), p.UsesPoint(), p.Numeric())
 		}
 	}
-	late := fill(newProfile(false), "1", "2")
-	if late.join(fill(newProfile(false), "3", "5")); late.numbersRows() {
+	late := fill(columnar.NewProfile(false), "1", "2")
+	if late.Join(fill(columnar.NewProfile(false), "3", "5")); late.NumbersRows() {
 		t.Error("1, 2, 3, 5 number the rows")
 	}
-	if p := newProfile(false); p.forms&all != all {
-		t.Errorf("forms %b at the beginning", p.forms)
+	if p := columnar.NewProfile(false); p.Forms&all != all {
+		t.Errorf("forms %b at the beginning", p.Forms)
 	}
 }

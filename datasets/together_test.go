@@ -13,13 +13,20 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/datasets/dataerr"
 	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
+	"ppal/internal/datatest"
+	"ppal/internal/inputfile"
+	"ppal/internal/loader"
 	"ppal/internal/paged"
+	"ppal/internal/recordio"
 )
 
 // ballot is a Share whose votes are given.
 type ballot struct {
-	Share
+	tabular.Share
 	any  bool
 	err  error
 	cast []bool
@@ -39,14 +46,14 @@ func TestSharedVote(t *testing.T) {
 		cast   []bool
 	}{
 		{nil, false, nil, nil, []bool{false}},
-		{nil, true, nil, errAlone, []bool{false}},
-		{io.EOF, true, nil, errAlone, []bool{true}},
+		{nil, true, nil, columnar.ErrAlone, []bool{false}},
+		{io.EOF, true, nil, columnar.ErrAlone, []bool{true}},
 		{nil, true, errOther, errOther, []bool{false}},
 		{late, true, nil, late, nil},
 		{stopped, true, nil, stopped, nil},
 	} {
 		b := &ballot{any: c.any, err: c.failed}
-		if err := vote(b, c.own); err != c.want || !slices.Equal(b.cast, c.cast) {
+		if err := columnar.Vote(b, c.own); err != c.want || !slices.Equal(b.cast, c.cast) {
 			t.Errorf("%+v: %v after the votes %v", c, err, b.cast)
 		}
 	}
@@ -56,13 +63,13 @@ func TestSharedVote(t *testing.T) {
 func TestSharedOptions(t *testing.T) {
 	s := &guest{}
 	for _, c := range []struct {
-		opts TableOptions
+		opts tabular.TableOptions
 		want bool
 	}{
-		{TableOptions{Share: s}, true}, {TableOptions{}, false}, {TableOptions{Share: s, TestFile: "test.csv"}, false},
-		{TableOptions{Share: s, Pages: &paged.Dir{}}, false},
+		{tabular.TableOptions{Share: s}, true}, {tabular.TableOptions{}, false}, {tabular.TableOptions{Share: s, TestFile: "test.csv"}, false},
+		{tabular.TableOptions{Share: s, Pages: &paged.Dir{}}, false},
 	} {
-		if c.opts.shares() != c.want {
+		if loader.Shares(&c.opts) != c.want {
 			t.Errorf("%+v: want %t", c.opts, c.want)
 		}
 	}
@@ -71,20 +78,20 @@ func TestSharedOptions(t *testing.T) {
 // With a test file or with pages, each process has all rows.
 func TestNotShared(t *testing.T) {
 	dir := t.TempDir()
-	text := rowsText("x,c,y", 60, func(i int) string { return fmt.Sprintf("%d,%c,%d", i*i, "abc"[i%3], i/2%2) })
-	file := write(t, dir, "rows.csv", []byte(text))
+	text := datatest.RowsText("x,c,y", 60, func(i int) string { return fmt.Sprintf("%d,%c,%d", i*i, "abc"[i%3], i/2%2) })
+	file := datatest.Write(t, dir, "rows.csv", []byte(text))
 	pages, err := paged.New(dir, 1<<40)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer pages.Close()
-	for _, opts := range []TableOptions{{TestFile: file}, {Pages: pages}} {
+	for _, opts := range []tabular.TableOptions{{TestFile: file}, {Pages: pages}} {
 		opts.File, opts.Label = file, "y"
 		want, err := LoadTable("", "csv", opts)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, errs := shared(t, 2, 24, func(_ int, s Share) (*Tables, error) {
+		all, errs := shared(t, 2, 24, func(_ int, s tabular.Share) (*tabular.Tables, error) {
 			own := opts
 			own.Share = s
 			return LoadTable("", "csv", own)
@@ -103,9 +110,9 @@ func TestNotShared(t *testing.T) {
 // Processes read the file for the third time with the given separator, which is not the one that
 // would be detected.
 func TestSharedSeparator(t *testing.T) {
-	text := rowsText("x;c,d,e,f;y", 40, func(i int) string { return fmt.Sprintf("%d;a,b,c,%c;%d", i*i, "de"[i%2], i/2%2) })
-	opts := TableOptions{File: write(t, t.TempDir(), "rows.csv", []byte(text)), Label: "y", Separator: ';'}
-	all, errs := shared(t, 2, 24, func(_ int, s Share) (*Tables, error) {
+	text := datatest.RowsText("x;c,d,e,f;y", 40, func(i int) string { return fmt.Sprintf("%d;a,b,c,%c;%d", i*i, "de"[i%2], i/2%2) })
+	opts := tabular.TableOptions{File: datatest.Write(t, t.TempDir(), "rows.csv", []byte(text)), Label: "y", Separator: ';'}
+	all, errs := shared(t, 2, 24, func(_ int, s tabular.Share) (*tabular.Tables, error) {
 		own := opts
 		own.Share = s
 		return LoadTable("", "csv", own)
@@ -133,16 +140,16 @@ func TestSharedChunkOwners(t *testing.T) {
 	} {
 		for rank, want := range c.want {
 			at, memory := 0, []byte{1}
-			next := ownChunks(func(buffer []byte) (chunk, error) {
+			next := columnar.OwnChunks(func(buffer []byte) (recordio.Chunk, error) {
 				if len(buffer) != 1 || &buffer[0] != &memory[0] {
 					t.Errorf("size %d, process %d: chunk %d has other memory", c.size, rank, at)
 				}
 				if at == len(c.offsets) {
-					return chunk{}, io.EOF
+					return recordio.Chunk{}, io.EOF
 				}
 				memory = []byte{1}
 				at++
-				return chunk{text: memory, offset: c.offsets[at-1]}, nil
+				return recordio.Chunk{Text: memory, Offset: c.offsets[at-1]}, nil
 			}, &guest{&hall{inputs: make([][]float64, 3)}, rank, 1}, c.size)
 			var got []int64
 			for {
@@ -150,7 +157,7 @@ func TestSharedChunkOwners(t *testing.T) {
 				if err != nil {
 					break
 				}
-				got = append(got, own.offset)
+				got = append(got, own.Offset)
 			}
 			if !slices.Equal(got, want) {
 				t.Errorf("size %d, process %d: %v, want %v", c.size, rank, got, want)
@@ -167,8 +174,8 @@ func TestSharedValues(t *testing.T) {
 			for rank := range want {
 				want[rank] = strings.Repeat("\"ü", (length+3*rank)%8)
 			}
-			_, errs := shared(t, size, 1, func(rank int, s Share) (*Tables, error) {
-				got, err := gatherValues(s, want[rank])
+			_, errs := shared(t, size, 1, func(rank int, s tabular.Share) (*tabular.Tables, error) {
+				got, err := columnar.GatherValues(s, want[rank])
 				if !slices.Equal(got, want) {
 					t.Errorf("process %d of %d: %q, want %q", rank, size, got, want)
 				}
@@ -183,15 +190,15 @@ func TestSharedValues(t *testing.T) {
 
 // A profile is the same after it was sent.
 func TestSharedProfile(t *testing.T) {
-	p := newProfile(false)
-	p.rows, p.missing, p.plain, p.dotted, p.pointGroups = 9, 1, 2, 3, 4
-	p.absent, p.absentText = &FileError{Offset: -1, Line: 2, Column: 3}, "NA"
-	p.unreal, p.unrealText = &FileError{Offset: -1, Line: 4, Column: 5}, "inf"
-	p.text, p.example, p.texts[otherText] = &FileError{Offset: -1, Line: 6, Column: 7}, "x", 5
-	p.forms, p.counting, p.first, p.last = 3, false, math.Copysign(0, -1), math.Inf(1)
-	p.values, p.kinds = []string{"x", "1,5"}, map[string]*distinct{"x": {otherText, 3}, "1,5": {commaText, 2}}
-	s := p.send()
-	if got := s.profile(false); !reflect.DeepEqual(got, p) {
+	p := columnar.NewProfile(false)
+	p.Rows, p.Missing, p.Plain, p.Dotted, p.PointGroups = 9, 1, 2, 3, 4
+	p.Absent, p.AbsentText = &dataerr.FileError{Offset: -1, Line: 2, Column: 3}, "NA"
+	p.Unreal, p.UnrealText = &dataerr.FileError{Offset: -1, Line: 4, Column: 5}, "inf"
+	p.Text, p.Example, p.Texts[columnar.OtherText] = &dataerr.FileError{Offset: -1, Line: 6, Column: 7}, "x", 5
+	p.Forms, p.Counting, p.First, p.Last = 3, false, math.Copysign(0, -1), math.Inf(1)
+	p.Values, p.Kinds = []string{"x", "1,5"}, map[string]*columnar.Distinct{"x": {Kind: columnar.OtherText, Rows: 3}, "1,5": {Kind: columnar.CommaText, Rows: 2}}
+	s := p.Send()
+	if got := s.Profile(false); !reflect.DeepEqual(got, p) {
 		t.Errorf("%+v, want %+v", got, p)
 	}
 }
@@ -199,8 +206,8 @@ func TestSharedProfile(t *testing.T) {
 // Processes without rows or without bytes of the file, and constant columns, give the features of
 // one process.
 func TestSharedSmallTable(t *testing.T) {
-	opts := TableOptions{File: filepath.Join(t.TempDir(), "rows.csv"), Label: "y", Missing: MissingImputed}
-	text := rowsText("x,same,c,y", 40, func(i int) string {
+	opts := tabular.TableOptions{File: filepath.Join(t.TempDir(), "rows.csv"), Label: "y", Missing: tabular.MissingImputed}
+	text := datatest.RowsText("x,same,c,y", 40, func(i int) string {
 		x := fmt.Sprint(0.1*float64(i) - 7)
 		if i%9 == 4 {
 			x = "NA"
@@ -216,7 +223,7 @@ func TestSharedSmallTable(t *testing.T) {
 	}
 	for size := 1; size <= 4; size++ {
 		for _, units := range []int{1, 24} {
-			all, errs := shared(t, size, units, func(_ int, s Share) (*Tables, error) {
+			all, errs := shared(t, size, units, func(_ int, s tabular.Share) (*tabular.Tables, error) {
 				own := opts
 				own.Share = s
 				return LoadTable("", "csv", own)
@@ -250,12 +257,12 @@ func TestSharedCategories(t *testing.T) {
 		categories int
 		free       bool
 		want       error
-	}{{maxCategories, false, nil}, {maxCategories + 1, false, errAlone}, {maxCategories + 1, true, nil}} {
-		text := rowsText("c,x", 40000, func(i int) string { return fmt.Sprintf("text %05d,%d", i*c.categories/40000, i) })
-		_, errs := shared(t, 2, 24, func(rank int, s Share) (*Tables, error) {
-			got, err := readSheet(strings.NewReader(text), "file", &schema{columns: []columnSpec{{name: "c", many: c.free, guess: c.free}}, share: s, size: int64(len(text))})
-			if err == nil && (len(got.columns[0].values) != c.categories || got.columns[0].text(39999) != fmt.Sprintf("text %05d", c.categories-1)) {
-				t.Errorf("%+v, process %d: %d categories, the last row has %q", c, rank, len(got.columns[0].values), got.columns[0].text(39999))
+	}{{columnar.MaxCategories, false, nil}, {columnar.MaxCategories + 1, false, columnar.ErrAlone}, {columnar.MaxCategories + 1, true, nil}} {
+		text := datatest.RowsText("c,x", 40000, func(i int) string { return fmt.Sprintf("text %05d,%d", i*c.categories/40000, i) })
+		_, errs := shared(t, 2, 24, func(rank int, s tabular.Share) (*tabular.Tables, error) {
+			got, err := columnar.ReadSheet(strings.NewReader(text), "file", &columnar.Schema{Columns: []columnar.ColumnSpec{{Name: "c", Many: c.free, Guess: c.free}}, Share: s, Size: int64(len(text))})
+			if err == nil && (len(got.Columns[0].Values) != c.categories || got.Columns[0].Text(39999) != fmt.Sprintf("text %05d", c.categories-1)) {
+				t.Errorf("%+v, process %d: %d categories, the last row has %q", c, rank, len(got.Columns[0].Values), got.Columns[0].Text(39999))
 			}
 			return nil, err
 		})
@@ -267,7 +274,7 @@ func TestSharedCategories(t *testing.T) {
 
 // faulty is a Share whose sums fail after the first ones.
 type faulty struct {
-	Share
+	tabular.Share
 	sums   int
 	failed error
 }
@@ -282,14 +289,14 @@ func (f *faulty) Sum(x []float64) error {
 
 // Loading ends with the error of any sum of the processes.
 func TestSharedSumsFail(t *testing.T) {
-	opts := TableOptions{File: filepath.Join(t.TempDir(), "rows.csv"), Label: "y", Groups: []string{"c"}, Missing: MissingDropped}
-	text := rowsText("x,c,y", 30, func(i int) string { return fmt.Sprintf("%d,%c,%d", i*i, "abc"[i%3], i/2%2) })
+	opts := tabular.TableOptions{File: filepath.Join(t.TempDir(), "rows.csv"), Label: "y", Groups: []string{"c"}, Missing: tabular.MissingDropped}
+	text := datatest.RowsText("x,c,y", 30, func(i int) string { return fmt.Sprintf("%d,%c,%d", i*i, "abc"[i%3], i/2%2) })
 	if err := os.WriteFile(opts.File, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for sums := 0; ; sums++ {
 		var s *faulty
-		_, errs := shared(t, 1, 24, func(_ int, one Share) (*Tables, error) {
+		_, errs := shared(t, 1, 24, func(_ int, one tabular.Share) (*tabular.Tables, error) {
 			s = &faulty{Share: one, sums: sums}
 			own := opts
 			own.Share = s
@@ -317,10 +324,10 @@ type revised struct {
 	read           int // bytes
 }
 
-func (f *revised) text() string { return f.texts[min(f.version, len(f.texts)-1)] }
+func (f *revised) Text() string { return f.texts[min(f.version, len(f.texts)-1)] }
 
 func (f *revised) Read(p []byte) (int, error) {
-	n := copy(p, f.text()[min(f.at, int64(len(f.text()))):])
+	n := copy(p, f.Text()[min(f.at, int64(len(f.Text()))):])
 	f.at, f.read = f.at+int64(n), f.read+n
 	if n == 0 && len(p) > 0 {
 		return 0, io.EOF
@@ -334,7 +341,7 @@ func (f *revised) Seek(offset int64, whence int) (int64, error) {
 	}
 	switch {
 	case whence == io.SeekEnd:
-		f.at = int64(len(f.text()))
+		f.at = int64(len(f.Text()))
 	case whence == io.SeekStart:
 		if f.at = offset; offset == 0 {
 			f.version++
@@ -346,22 +353,22 @@ func (f *revised) Seek(offset int64, whence int) (int64, error) {
 // Processes read a file twice together. If one of them finds an error, each reads the file alone,
 // and finds the error of one process.
 func TestSharedFileReadings(t *testing.T) {
-	opts := TableOptions{File: "file", Label: "y", Missing: MissingImputed}
-	good := rowsText("x,c,y", 30, func(i int) string { return fmt.Sprintf("%d,%c,%d", i*i, "abc"[i%3], i/2%2) })
+	opts := tabular.TableOptions{File: "file", Label: "y", Missing: tabular.MissingImputed}
+	good := datatest.RowsText("x,c,y", 30, func(i int) string { return fmt.Sprintf("%d,%c,%d", i*i, "abc"[i%3], i/2%2) })
 	bad := good + "1,a\n"
 	for name, c := range map[string]struct {
 		texts        []string
 		votes, reads int // of process 0
 	}{"good": {[]string{good}, 2, 2}, "bad": {[]string{bad}, 1, 2}, "changed": {[]string{good, bad}, 2, 3}, "restored": {[]string{good, bad, good}, 2, 3}} {
 		if name != "restored" {
-			_, want := readOwnCSV(t.Context(), &revised{texts: c.texts}, opts)
+			_, want := loader.ReadOwnCSV(t.Context(), &revised{texts: c.texts}, opts)
 			if (want == nil) != (name == "good") {
 				t.Fatalf("%s, one process: %v", name, want)
 			}
-			_, errs := shared(t, 2, 24, func(rank int, s Share) (*Tables, error) {
+			_, errs := shared(t, 2, 24, func(rank int, s tabular.Share) (*tabular.Tables, error) {
 				own, v, f := opts, &voting{Share: s}, &revised{texts: c.texts}
 				own.Share = v
-				_, err := readOwnCSV(t.Context(), f, own)
+				_, err := loader.ReadOwnCSV(t.Context(), f, own)
 				if rank == 0 && (v.votes != c.votes || f.read < c.reads*len(good) || f.read > c.reads*len(bad)) {
 					t.Errorf("%s: %d votes, %d bytes of %d", name, v.votes, f.read, len(good))
 				}
@@ -373,10 +380,10 @@ func TestSharedFileReadings(t *testing.T) {
 		}
 		for failing := 1; ; failing++ {
 			f := &revised{texts: c.texts, failing: failing}
-			_, errs := shared(t, 1, 24, func(_ int, s Share) (*Tables, error) {
+			_, errs := shared(t, 1, 24, func(_ int, s tabular.Share) (*tabular.Tables, error) {
 				own := opts
 				own.Share = s
-				_, err := readOwnCSV(t.Context(), f, own)
+				_, err := loader.ReadOwnCSV(t.Context(), f, own)
 				return nil, err
 			})
 			if failing > f.seeks {
@@ -388,25 +395,25 @@ func TestSharedFileReadings(t *testing.T) {
 		}
 	}
 	f := &revised{texts: []string{good}, at: 7}
-	if size, err := sizeOf(f); err != nil || size != int64(len(good)) || f.at != 7 {
+	if size, err := inputfile.SizeOf(f); err != nil || size != int64(len(good)) || f.at != 7 {
 		t.Errorf("%d bytes of %d, at %d: %v", size, len(good), f.at, err)
 	}
 }
 
 // A file that is repaired between two readings is read as if nothing had happened.
 func TestSharedFileRepaired(t *testing.T) {
-	opts := TableOptions{File: "file", Label: "y"}
-	good := rowsText("x,c,y", 30, func(i int) string { return fmt.Sprintf("%d,%c,%d", i*i, "abc"[i%3], i/2%2) })
-	want, err := readOwnCSV(t.Context(), strings.NewReader(good), opts)
+	opts := tabular.TableOptions{File: "file", Label: "y"}
+	good := datatest.RowsText("x,c,y", 30, func(i int) string { return fmt.Sprintf("%d,%c,%d", i*i, "abc"[i%3], i/2%2) })
+	want, err := loader.ReadOwnCSV(t.Context(), strings.NewReader(good), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, errs := shared(t, 2, 24, func(rank int, s Share) (*Tables, error) {
+	_, errs := shared(t, 2, 24, func(rank int, s tabular.Share) (*tabular.Tables, error) {
 		own := opts
 		own.Share = s
-		got, err := readOwnCSV(t.Context(), &revised{texts: []string{good + good + "1,a\n", good}}, own)
-		if err == nil && !slices.Equal(got.notes, want.notes) {
-			t.Errorf("process %d: notes %q, want %q", rank, got.notes, want.notes)
+		got, err := loader.ReadOwnCSV(t.Context(), &revised{texts: []string{good + good + "1,a\n", good}}, own)
+		if err == nil && !slices.Equal(got.Notes, want.Notes) {
+			t.Errorf("process %d: notes %q, want %q", rank, got.Notes, want.Notes)
 		}
 		return nil, err
 	})
@@ -418,23 +425,23 @@ func TestSharedFileRepaired(t *testing.T) {
 // The sheet has the values of the columns that determine labels, groups, attributes and splits. The
 // values of the other features are read later, for the process's own rows.
 func TestSharedColumnsKept(t *testing.T) {
-	text := rowsText("x,c,g,a,v,born,when,part,y", 40, func(i int) string {
+	text := datatest.RowsText("x,c,g,a,v,born,when,part,y", 40, func(i int) string {
 		return fmt.Sprintf("%d,%c,%c,%d,%c,2001-02-%02d,2001-03-%02d,%s,%d", i*i, "abc"[i%3], "de"[i%2], i%7, "NM"[i%2], 1+i%9, 1+i%5,
 			[]string{"train", "test"}[i/30], i/2%2)
 	})
-	opts := TableOptions{File: "file", Label: "y", Groups: []string{"g"}, Attributes: []string{"a", "when"}, Values: []string{"n"}, SplitColumn: "part",
-		Dates: DatesExpanded}
-	_, errs := shared(t, 2, 24, func(rank int, s Share) (*Tables, error) {
+	opts := tabular.TableOptions{File: "file", Label: "y", Groups: []string{"g"}, Attributes: []string{"a", "when"}, Values: []string{"n"}, SplitColumn: "part",
+		Dates: tabular.DatesExpanded}
+	_, errs := shared(t, 2, 24, func(rank int, s tabular.Share) (*tabular.Tables, error) {
 		own := opts
 		own.Share = s
-		source, err := readOwnCSV(t.Context(), strings.NewReader(text), own)
+		source, err := loader.ReadOwnCSV(t.Context(), strings.NewReader(text), own)
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range source.features.(*encoded).sheet.columns {
-			want := slices.Contains([]string{"g", "a", "v", "when", "part", "y"}, c.name)
-			if kept := len(c.numbers)+len(c.codes) > 0; kept != want {
-				t.Errorf("process %d: the values of %q are kept: %t", rank, c.name, kept)
+		for _, c := range source.Features.(*loader.Encoded).Sheet.Columns {
+			want := slices.Contains([]string{"g", "a", "v", "when", "part", "y"}, c.Name)
+			if kept := len(c.Numbers)+len(c.Codes) > 0; kept != want {
+				t.Errorf("process %d: the values of %q are kept: %t", rank, c.Name, kept)
 			}
 		}
 		return nil, nil

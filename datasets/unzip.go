@@ -8,6 +8,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"ppal/datasets/dataerr"
 )
 
 // fetchZipped does the work of fetchFrom for a file in the zip archive at url. The file has a
@@ -33,7 +35,7 @@ func fetchZipped(ctx context.Context, url, path string, file File, opts FetchOpt
 	if err != nil {
 		_ = os.Remove(part) // there is none if the archive is broken
 	}
-	if errors.Is(err, ErrFormat) || errors.Is(err, ErrChecksum) {
+	if errors.Is(err, dataerr.ErrFormat) || errors.Is(err, dataerr.ErrChecksum) {
 		return fmt.Errorf("datasets: %s: %w; the download was deleted: repeat the command, or use a mirror (%s)", shown(url), err, EnvMirror)
 	}
 	if err != nil {
@@ -48,12 +50,12 @@ func fetchZipped(ctx context.Context, url, path string, file File, opts FetchOpt
 func unzip(archive, path string, file File) error {
 	r, err := zip.OpenReader(archive)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrFormat, err)
+		return fmt.Errorf("%w: %w", dataerr.ErrFormat, err)
 	}
 	defer r.Close()
 	member, err := r.Open(file.Zipped)
 	if err != nil {
-		return fmt.Errorf("%w: the archive has no %s", ErrFormat, file.Zipped)
+		return fmt.Errorf("%w: the archive has no %s", dataerr.ErrFormat, file.Zipped)
 	}
 	defer member.Close()
 	out, err := openPart(path)
@@ -65,7 +67,7 @@ func unzip(archive, path string, file File) error {
 	}
 	_, err = io.Copy(out, io.LimitReader(member, file.Size+1))
 	if disk := (*fs.PathError)(nil); err != nil && !(errors.As(err, &disk) && disk.Path == path) {
-		err = fmt.Errorf("%w: %s: %w", ErrFormat, file.Zipped, err)
+		err = fmt.Errorf("%w: %s: %w", dataerr.ErrFormat, file.Zipped, err)
 	}
 	return errors.Join(err, out.Close())
 }

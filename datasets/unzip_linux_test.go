@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ppal/datasets/dataerr"
 	"ppal/internal/racing"
 )
 
@@ -35,7 +36,7 @@ func TestUnzipNoSpace(t *testing.T) {
 	if restored := unix.Setrlimit(unix.RLIMIT_FSIZE, &old); restored != nil {
 		t.Fatal(restored)
 	}
-	if !errors.Is(err, unix.EFBIG) || errors.Is(err, ErrFormat) {
+	if !errors.Is(err, unix.EFBIG) || errors.Is(err, dataerr.ErrFormat) {
 		t.Errorf("%v, want %v alone", err, unix.EFBIG)
 	}
 }

@@ -10,6 +10,10 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"ppal/datasets/dataerr"
+	"ppal/internal/datatest"
+	"ppal/internal/inputfile"
 )
 
 // zipArchive returns an archive with one file of the given name.
@@ -57,11 +61,11 @@ func TestFetchZipped(t *testing.T) {
 		{name: "the largest archive", handler: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", strconv.Itoa(maxUnknown))
 			w.Write(archive[:1000])
-		}, want: ErrDownload, text: "after 1000 of 268435456 bytes"},
+		}, want: dataerr.ErrDownload, text: "after 1000 of 268435456 bytes"},
 		{name: "a larger archive", handler: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", strconv.Itoa(maxUnknown+1))
 			w.Write(archive)
-		}, want: ErrDownload, text: "expected at most 268435456 bytes, the server states 268435457"},
+		}, want: dataerr.ErrDownload, text: "expected at most 268435456 bytes, the server states 268435457"},
 		{name: "breaks off once", handler: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", strconv.Itoa(len(archive)))
 			if tries++; tries == 1 {
@@ -73,40 +77,40 @@ func TestFetchZipped(t *testing.T) {
 		{name: "breaks off always", handler: func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", strconv.Itoa(len(archive)))
 			w.Write(archive[:1000])
-		}, want: ErrDownload, text: "after 1000 of " + strconv.Itoa(len(archive)) + " bytes"},
+		}, want: dataerr.ErrDownload, text: "after 1000 of " + strconv.Itoa(len(archive)) + " bytes"},
 		{name: "breaks off always, length not announced", handler: func(w http.ResponseWriter, r *http.Request) {
 			w.Write(archive[:1000])
 			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
-		}, want: ErrDownload, text: "after 1000 of unknown bytes: unexpected EOF"},
+		}, want: dataerr.ErrDownload, text: "after 1000 of unknown bytes: unexpected EOF"},
 		{name: "no archive", handler: func(w http.ResponseWriter, r *http.Request) { w.Write(fetchBody) },
-			want: ErrFormat, text: "zip: not a valid zip file; the download was deleted: repeat the command, or use a mirror (PPAL_MIRROR)"},
+			want: dataerr.ErrFormat, text: "zip: not a valid zip file; the download was deleted: repeat the command, or use a mirror (PPAL_MIRROR)"},
 		{name: "cut archive", handler: func(w http.ResponseWriter, r *http.Request) { w.Write(archive[:len(archive)-30]) },
-			want: ErrFormat},
+			want: dataerr.ErrFormat},
 		{name: "broken member", handler: func(w http.ResponseWriter, r *http.Request) { w.Write(broken) },
-			want: ErrFormat, text: "folder/file.bin"},
+			want: dataerr.ErrFormat, text: "folder/file.bin"},
 		{name: "another member", handler: func(w http.ResponseWriter, r *http.Request) {
 			w.Write(zipArchive(t, "file.bin", fetchBody))
-		}, want: ErrFormat, text: "the archive has no folder/file.bin"},
+		}, want: dataerr.ErrFormat, text: "the archive has no folder/file.bin"},
 		{name: "another file", handler: func(w http.ResponseWriter, r *http.Request) {
 			w.Write(zipArchive(t, "folder/file.bin", wrongBody()))
-		}, want: ErrChecksum, text: "expected md5"},
+		}, want: dataerr.ErrChecksum, text: "expected md5"},
 		{name: "a longer file", handler: func(w http.ResponseWriter, r *http.Request) {
 			w.Write(zipArchive(t, "folder/file.bin", make([]byte, 10<<20)))
-		}, want: ErrChecksum, text: "expected 307200 bytes, got 307201"},
-		{name: "gone", handler: http.NotFound, want: ErrDownload, text: "404"},
+		}, want: dataerr.ErrChecksum, text: "expected 307200 bytes, got 307201"},
+		{name: "gone", handler: http.NotFound, want: dataerr.ErrDownload, text: "404"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := newServer(t, tc.handler)
 			dir := t.TempDir()
-			write(t, dir, "set/file.bin.zip.part", []byte("what an earlier call left"))
+			datatest.Write(t, dir, "set/file.bin.zip.part", []byte("what an earlier call left"))
 			var done []int64
 			opts := quick()
 			opts.Progress = func(_ File, n int64) { done = append(done, n) }
 			err := fetchFiles(context.Background(), dir, []File{publishedZipped(s.URL + "/archive.zip")}, opts)
 			if tc.want != nil {
-				checkError(t, err, tc.want, tc.text)
-				if exists(filepath.Join(dir, "set", "file.bin")) || exists(filepath.Join(dir, "set", "file.bin.part")) {
+				datatest.CheckError(t, err, tc.want, tc.text)
+				if inputfile.Exists(filepath.Join(dir, "set", "file.bin")) || inputfile.Exists(filepath.Join(dir, "set", "file.bin.part")) {
 					t.Error("a file is left")
 				}
 				return
@@ -115,7 +119,7 @@ func TestFetchZipped(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkFetched(t, dir)
-			if exists(filepath.Join(dir, "set", "file.bin.zip.part")) {
+			if inputfile.Exists(filepath.Join(dir, "set", "file.bin.zip.part")) {
 				t.Error("the archive is left")
 			}
 			size := int64(len(fetchBody))
@@ -149,7 +153,7 @@ func TestFetchZippedCancelled(t *testing.T) {
 	})
 	dir := t.TempDir()
 	err := fetchFiles(ctx, dir, []File{publishedZipped(s.URL)}, quick())
-	checkError(t, err, context.Canceled, "repeat the command to continue")
+	datatest.CheckError(t, err, context.Canceled, "repeat the command to continue")
 	if _, err := os.Stat(filepath.Join(dir, "set", "file.bin")); err == nil {
 		t.Error("a file is there")
 	}
@@ -157,5 +161,5 @@ func TestFetchZippedCancelled(t *testing.T) {
 
 func TestFetchOwn(t *testing.T) {
 	err := Fetch(context.Background(), t.TempDir(), "csv", FetchOptions{})
-	checkError(t, err, ErrOption, "csv is your own file: there is nothing to download")
+	datatest.CheckError(t, err, dataerr.ErrOption, "csv is your own file: there is nothing to download")
 }

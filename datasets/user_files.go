@@ -1,6 +1,11 @@
 package datasets
 
-import "context"
+import (
+	"context"
+
+	"ppal/datasets/tabular"
+	"ppal/internal/loader"
+)
 
 // ownCSV describes a user's file: text of separated fields with the columns' names in the first
 // line, or a Parquet file.
@@ -9,7 +14,9 @@ func ownCSV() Dataset {
 		Name:        "csv",
 		Description: "your own file, with the columns' names in its first line; - is standard input",
 		Own:         true,
-		table:       func(ctx context.Context, _ string, opts TableOptions) (*source, error) { return userCSV(ctx, opts) },
+		table: func(ctx context.Context, _ string, opts tabular.TableOptions) (*loader.Source, error) {
+			return loader.UserCSV(ctx, opts)
+		},
 	}
 }
 
@@ -20,6 +27,8 @@ func ownLIBSVM() Dataset {
 		Description: "your own file in LIBSVM's format; groups by feature number",
 		Own:         true,
 		Sparse:      true,
-		table:       func(ctx context.Context, _ string, opts TableOptions) (*source, error) { return userLIBSVM(ctx, opts) },
+		table: func(ctx context.Context, _ string, opts tabular.TableOptions) (*loader.Source, error) {
+			return loader.UserLIBSVM(ctx, opts)
+		},
 	}
 }

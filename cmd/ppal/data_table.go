@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"ppal/datasets"
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
 	"ppal/internal/config"
 	"ppal/internal/option"
 )
@@ -39,26 +41,26 @@ func addLoadingFlags(cmd *cobra.Command, values config.Values) {
 
 // tableOptions returns the options for the named data set, as train resolves them. It returns an
 // error if a flag does not apply to the data set.
-func tableOptions(cmd *cobra.Command, values config.Values, name string) (datasets.TableOptions, error) {
+func tableOptions(cmd *cobra.Command, values config.Values, name string) (tabular.TableOptions, error) {
 	d, err := datasets.Lookup(name)
 	if err != nil {
-		return datasets.TableOptions{}, err
+		return tabular.TableOptions{}, err
 	}
 	values[option.NameDataset], values[option.NameProblem] = name, option.DemographicParity
 	if !d.Tabular() {
 		values[option.NameProblem] = option.NeymanPearson
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
 			if f.Changed && f.Name != "seed" && f.Name != "data-dir" {
-				err = fmt.Errorf("%w: --%s applies to tables, %s is a set of images", datasets.ErrOption, f.Name, name)
+				err = fmt.Errorf("%w: --%s applies to tables, %s is a set of images", dataerr.ErrOption, f.Name, name)
 			}
 		})
 		if err != nil {
-			return datasets.TableOptions{}, err
+			return tabular.TableOptions{}, err
 		}
 	}
 	cfg, err := config.Resolve(values, nil)
 	if err != nil {
-		return datasets.TableOptions{}, err
+		return tabular.TableOptions{}, err
 	}
 	return cfg.TableOptions(), nil
 }
@@ -67,7 +69,7 @@ func tableOptions(cmd *cobra.Command, values config.Values, name string) (datase
 const mostUses = 60
 
 // printUses prints a text of several lines that says what each column of a file became.
-func printUses(print func(text string), uses []datasets.ColumnUse) {
+func printUses(print func(text string), uses []tabular.ColumnUse) {
 	if len(uses) == 0 {
 		return
 	}
@@ -103,9 +105,9 @@ func printUses(print func(text string), uses []datasets.ColumnUse) {
 }
 
 // printTables prints a table's size, and the sizes of its classes and groups in every split.
-func printTables(w io.Writer, t *datasets.Tables) {
+func printTables(w io.Writer, t *tabular.Tables) {
 	parts := t.Parts()
-	line := func(what string, count func(p datasets.Part) int) {
+	line := func(what string, count func(p tabular.Part) int) {
 		total := 0
 		for _, p := range parts {
 			total += count(p)
@@ -122,19 +124,19 @@ func printTables(w io.Writer, t *datasets.Tables) {
 		fmt.Fprintf(w, "\t%s", p.Name)
 	}
 	fmt.Fprintln(w)
-	line("rows", func(p datasets.Part) int { return p.Rows() })
+	line("rows", func(p tabular.Part) int { return p.Rows() })
 	for k, name := range t.Train.Classes {
 		title := "class " + name
 		if len(t.Train.Classes) == 2 {
 			title = fmt.Sprintf("class %+d, %s", t.Train.Label(k), name)
 		}
-		line(title, func(p datasets.Part) int { return p.ClassCounts()[k] })
+		line(title, func(p tabular.Part) int { return p.ClassCounts()[k] })
 	}
 	if n := len(t.Train.Groups); n > manyGroups {
 		printGroupSizes(w, parts)
 	} else {
 		for k, g := range t.Train.Groups {
-			line("group "+g.Name, func(p datasets.Part) int { return len(p.Groups[k].Rows) })
+			line("group "+g.Name, func(p tabular.Part) int { return len(p.Groups[k].Rows) })
 		}
 	}
 	for _, note := range t.Notes {
@@ -146,7 +148,7 @@ func printTables(w io.Writer, t *datasets.Tables) {
 const manyGroups = 24
 
 // printGroupSizes prints the range of the groups' sizes.
-func printGroupSizes(w io.Writer, parts []datasets.Part) {
+func printGroupSizes(w io.Writer, parts []tabular.Part) {
 	fmt.Fprintf(w, "%d groups, rows in each\t", len(parts[0].Groups))
 	for _, p := range parts {
 		sizes := make([]int, len(p.Groups))

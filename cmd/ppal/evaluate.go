@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"ppal/constraints"
-	"ppal/datasets"
 	"ppal/internal/ending"
+	"ppal/internal/newrows"
 	"ppal/internal/rates"
 	"ppal/models/predictor"
 	"ppal/trainer/session"
@@ -94,7 +94,7 @@ func (a *app) evaluate(run string, flags rowsFlags, by, earlier []string, labels
 			return nil, asMissing(fmt.Errorf("--labels: %w", err))
 		}
 		defer f.Close()
-		if o.Labels, err = datasets.ReadIDXLabels(f, labels); err != nil {
+		if o.Labels, err = newrows.ReadIDXLabels(f, labels); err != nil {
 			return nil, err
 		}
 	}

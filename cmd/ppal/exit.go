@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ppal/constraints"
-	"ppal/datasets"
+	"ppal/datasets/dataerr"
 	"ppal/internal/compare"
 	"ppal/internal/config"
 	"ppal/internal/ending"
@@ -91,7 +91,7 @@ func (a *app) exit(ctx context.Context, cmd *cobra.Command, err error) int {
 // errorText returns the error's text in one line; the problems of a file's columns have a line
 // each.
 func errorText(err error) string {
-	var problems *datasets.Problems
+	var problems *dataerr.Problems
 	lines := []string{err.Error()}
 	if errors.As(err, &problems) {
 		lines = strings.Split(err.Error(), "\n")
@@ -124,22 +124,22 @@ func asMissing(err error) error {
 // settings file, or the contents of a data file. All other errors are failures of the run.
 func isUsage(err error) bool {
 	var marked usage
-	var problems *datasets.Problems // other flags accept the file
+	var problems *dataerr.Problems // other flags accept the file
 	if errors.As(err, new(failure)) {
 		return false
 	}
 	if errors.As(err, &marked) || errors.As(err, &problems) {
 		return true
 	}
-	if errors.Is(err, fs.ErrNotExist) && errors.As(err, new(*datasets.FileError)) {
+	if errors.Is(err, fs.ErrNotExist) && errors.As(err, new(*dataerr.FileError)) {
 		return true // a file of data
 	}
 	for _, target := range []error{
 		config.ErrUsage, compare.ErrStudy, reproduce.ErrUnknown, reproduce.ErrUnavailable, rundir.ErrExists, problem.ErrSettings, sweep.ErrSweep,
-		models.ErrSpec, datasets.ErrUnknownDataset, datasets.ErrClass, datasets.ErrMirror,
-		rundir.ErrIncomplete, seal.ErrChanged, seal.ErrKind, seal.ErrSize, session.ErrResume, datasets.ErrKind, datasets.ErrOption, datasets.ErrColumn, datasets.ErrGroup, datasets.ErrSplit,
-		datasets.ErrFormat, datasets.ErrTruncated, datasets.ErrTrailing, datasets.ErrLabel, datasets.ErrNumber, datasets.ErrIndex,
-		datasets.ErrMissing, datasets.ErrCategory, datasets.ErrMismatch, datasets.ErrEmpty, constraints.ErrNotLinear, constraints.ErrSyntax, constraints.ErrEmptyGroup,
+		models.ErrSpec, dataerr.ErrUnknownDataset, dataerr.ErrClass, dataerr.ErrMirror,
+		rundir.ErrIncomplete, seal.ErrChanged, seal.ErrKind, seal.ErrSize, session.ErrResume, dataerr.ErrKind, dataerr.ErrOption, dataerr.ErrColumn, dataerr.ErrGroup, dataerr.ErrSplit,
+		dataerr.ErrFormat, dataerr.ErrTruncated, dataerr.ErrTrailing, dataerr.ErrLabel, dataerr.ErrNumber, dataerr.ErrIndex,
+		dataerr.ErrMissing, dataerr.ErrCategory, dataerr.ErrMismatch, dataerr.ErrEmpty, constraints.ErrNotLinear, constraints.ErrSyntax, constraints.ErrEmptyGroup,
 	} {
 		if errors.Is(err, target) {
 			return true

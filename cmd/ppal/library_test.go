@@ -13,8 +13,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
-	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
 	"ppal/internal/racing"
 	"ppal/internal/rundir"
 	"ppal/models"
@@ -73,7 +73,7 @@ func TestCommandRepeatsALibrarysRun(t *testing.T) {
 			Task: session.NeymanPearson{Kappa: []float64{0.4}, Phi: session.Logistic}, Model: &models.Spec{Hidden: []int{6}, Activation: models.Tanh},
 			Regularizer: &problem.Regularizer{Kind: problem.L1, Weight: 1e-3}, Method: &method.PPALA{}, BatchSize: 20,
 			Device: session.Device{Kind: session.CPU, Products: session.Float32, Threads: 1}},
-		"gaps": {Data: session.Table{Dataset: "synthetic-compas", TableOptions: datasets.TableOptions{Split: datasets.Split{Train: 60, Validation: 20, Test: 20}}},
+		"gaps": {Data: session.Table{Dataset: "synthetic-compas", TableOptions: tabular.TableOptions{Split: tabular.Split{Train: 60, Validation: 20, Test: 20}}},
 			Task: session.EqualizedOdds{Epsilon: []float64{0.02, 0.03}}, Method: &method.PLADA{Sigma0: 0.5},
 			Device: session.Device{Dtype: tensor.Float64, Threads: 1}, Settings: trainer.Settings{Output: trainer.OutputBest}},
 		"decisions": {Data: session.Table{Dataset: "synthetic-adult"}, Task: session.Decisions{Minimize: constraints.Error(),

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ppal/datasets"
+	"ppal/datasets/dataerr"
 	"ppal/internal/option"
 	"ppal/internal/relay"
 	"ppal/internal/rundir"
@@ -128,14 +128,14 @@ func (f *rowsFlags) open(a *app) (in io.Reader, name string, done func(), err er
 
 // advise adds the remedy to an error of the rows.
 func advise(err error) error {
-	var at *datasets.FileError
+	var at *dataerr.FileError
 	if !errors.As(err, &at) || at.Advice != "" {
 		return err
 	}
 	switch {
-	case errors.Is(err, datasets.ErrCategory):
+	case errors.Is(err, dataerr.ErrCategory):
 		at.Advice = "use --unknown ignore to score rows with unknown categories"
-	case errors.Is(err, datasets.ErrMissing):
+	case errors.Is(err, dataerr.ErrMissing):
 		at.Advice = "the model takes no missing values in this column, because training had none: add the value, or leave out the row"
 	}
 	return err
@@ -251,7 +251,7 @@ func (a *app) predict(run string, flags rowsFlags, keep []string, output string)
 	defer out.discard()
 	w := newPredictions(m, out, options.Keep)
 	err = m.Read(in, name, options, w.write)
-	if errors.Is(err, datasets.ErrNoRows) && m.Description().Input.Format == rundir.FormatText {
+	if errors.Is(err, dataerr.ErrNoRows) && m.Description().Input.Format == rundir.FormatText {
 		fmt.Fprintf(printing{a.stderr}, "ppal: note: %s has the names of the columns and no rows\n", name)
 		w.header()
 		_, err = out.Write(w.lines)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"ppal/internal/loader"
 	"ppal/internal/racing"
 	"ppal/internal/rundir"
 	"ppal/models"
@@ -79,7 +80,7 @@ func TestPredict(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := m.Preparation().Read(strings.NewReader("job,age\nnurse,60\nclerk,19\n"), "new")
+	x, err := loader.ReadNew(m.Preparation(), strings.NewReader("job,age\nnurse,60\nclerk,19\n"), "new")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/datasets/picture"
 	"ppal/internal/config"
 	"ppal/models"
 	"ppal/trainer/session"
@@ -115,14 +116,14 @@ func width(cfg config.Train) int {
 }
 
 // randomImages generates rowsPerClass images of each of the classes.
-func randomImages(d datasets.Dataset, classes []int, rowsPerClass int, seed uint64) *datasets.Selection {
-	s := &datasets.Selection{Classes: classes, Offsets: []int{0}}
+func randomImages(d datasets.Dataset, classes []int, rowsPerClass int, seed uint64) *picture.Selection {
+	s := &picture.Selection{Classes: classes, Offsets: []int{0}}
 	for k, class := range classes {
 		s.Names = append(s.Names, d.Classes[class])
 		s.Offsets = append(s.Offsets, (k+1)*rowsPerClass)
 	}
 	rows, pixels := len(classes)*rowsPerClass, d.Shape.Pixels()
-	s.Pixels = &matrix.Bytes{Rows: rows, Cols: pixels, Data: randomBytes(rows*pixels, seed), Scale: datasets.PixelScale}
+	s.Pixels = &matrix.Bytes{Rows: rows, Cols: pixels, Data: randomBytes(rows*pixels, seed), Scale: picture.PixelScale}
 	return s
 }
 

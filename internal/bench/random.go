@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
 )
 
 // The random streams of generated tables and groups.
@@ -17,8 +17,8 @@ const (
 )
 
 // randomTable returns the labels of n rows; a quarter of them are +1.
-func randomTable(rng *rand.Rand, n int) *datasets.Table {
-	t := &datasets.Table{Classes: []string{"-1", "+1"}, Labels: make([]int, n), Source: make([]int, n)}
+func randomTable(rng *rand.Rand, n int) *tabular.Table {
+	t := &tabular.Table{Classes: []string{"-1", "+1"}, Labels: make([]int, n), Source: make([]int, n)}
 	for i := range t.Labels {
 		t.Labels[i], t.Source[i] = -1, i
 		if rng.IntN(4) == 0 {
@@ -30,7 +30,7 @@ func randomTable(rng *rand.Rand, n int) *datasets.Table {
 
 // randomCategories returns a table of Adult's shape: all attributes have the same number of
 // columns, of which one is 1 in each row. Each row is in one of two groups.
-func randomCategories(n int) *datasets.Table {
+func randomCategories(n int) *tabular.Table {
 	rng := rand.New(rand.NewPCG(1, tableSeed))
 	t := randomTable(rng, n)
 	x := &matrix.CSR{Rows: n, Cols: adultFeatures, Starts: []int{0}}
@@ -47,9 +47,9 @@ func randomCategories(n int) *datasets.Table {
 }
 
 // randomPair assigns each of n rows to one of two groups.
-func randomPair(n int) []datasets.Group {
+func randomPair(n int) []tabular.Group {
 	rng := rand.New(rand.NewPCG(4, groupSeed))
-	pair := []datasets.Group{{Name: "protected"}, {Name: "rest"}}
+	pair := []tabular.Group{{Name: "protected"}, {Name: "rest"}}
 	for i := range n {
 		g := &pair[rng.IntN(2)]
 		g.Rows = append(g.Rows, i)
@@ -58,7 +58,7 @@ func randomPair(n int) []datasets.Group {
 }
 
 // randomNumbers returns a table of numbers without groups.
-func randomNumbers(n, cols int) *datasets.Table {
+func randomNumbers(n, cols int) *tabular.Table {
 	rng := rand.New(rand.NewPCG(2, tableSeed))
 	t := randomTable(rng, n)
 	x := &matrix.Dense{Rows: n, Cols: cols, Data: make([]float64, n*cols)}
@@ -74,13 +74,13 @@ const leastShare, mostShare = 0.01, 0.5
 
 // randomGroups draws m groups of more than a hundredth of the n rows. The logarithms of their sizes
 // are uniform, up to half of the rows.
-func randomGroups(n, m int) []datasets.Group {
+func randomGroups(n, m int) []tabular.Group {
 	rng := rand.New(rand.NewPCG(3, groupSeed))
-	groups := make([]datasets.Group, m)
+	groups := make([]tabular.Group, m)
 	for k := range groups {
 		share := leastShare * math.Pow(mostShare/leastShare, rng.Float64())
 		size := max(int(share*float64(n)), int(leastShare*float64(n))+1)
-		groups[k] = datasets.Group{Name: fmt.Sprintf("group %d", k+1), Rows: rng.Perm(n)[:size]}
+		groups[k] = tabular.Group{Name: fmt.Sprintf("group %d", k+1), Rows: rng.Perm(n)[:size]}
 		slices.Sort(groups[k].Rows)
 	}
 	return groups

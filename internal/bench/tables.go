@@ -8,6 +8,7 @@ import (
 
 	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
 	"ppal/internal/config"
 	"ppal/trainer/session"
 )
@@ -49,7 +50,7 @@ const allTraining = "100/0/0"
 // openAdult builds demographic parity on Adult, or on n random rows of Adult's shape if the files
 // are absent.
 func openAdult(ctx context.Context, s setting, n int) (*workload, error) {
-	t, data, err := loadTable(s, func() *datasets.Table { return randomCategories(n) })
+	t, data, err := loadTable(s, func() *tabular.Table { return randomCategories(n) })
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func openAdult(ctx context.Context, s setting, n int) (*workload, error) {
 // openBank builds demographic parity on Bank, or on n random rows of Bank's shape if the file is
 // absent.
 func openBank(ctx context.Context, s setting, n int) (*workload, error) {
-	t, data, err := loadTable(s, func() *datasets.Table {
+	t, data, err := loadTable(s, func() *tabular.Table {
 		t := randomNumbers(n, bankFeatures)
 		t.Groups = randomPair(n)
 		return t
@@ -88,7 +89,7 @@ func openBank(ctx context.Context, s setting, n int) (*workload, error) {
 // openCommunities builds intersectional fairness over m random groups on Communities and Crime, or
 // on n random rows of its shape if the file is absent.
 func openCommunities(ctx context.Context, s setting, n, m int) (*workload, error) {
-	t, data, err := loadTable(s, func() *datasets.Table { return randomNumbers(n, communitiesFeatures) })
+	t, data, err := loadTable(s, func() *tabular.Table { return randomNumbers(n, communitiesFeatures) })
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +114,7 @@ func openCommunities(ctx context.Context, s setting, n, m int) (*workload, error
 }
 
 // loadTable reads the setting's table, or generates a random table.
-func loadTable(s setting, random func() *datasets.Table) (t *datasets.Table, data string, err error) {
+func loadTable(s setting, random func() *tabular.Table) (t *tabular.Table, data string, err error) {
 	tables, err := datasets.LoadTable(s.dataDir, s.Dataset, s.TableOptions())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -125,12 +126,12 @@ func loadTable(s setting, random func() *datasets.Table) (t *datasets.Table, dat
 }
 
 // onTable builds the training run of the setting's configuration on the table.
-func onTable(ctx context.Context, s setting, t *datasets.Table, data string) (*workload, error) {
+func onTable(ctx context.Context, s setting, t *tabular.Table, data string) (*workload, error) {
 	o, err := s.options()
 	if err != nil {
 		return nil, err
 	}
-	o.Data = session.TablesAtHand{Tables: &datasets.Tables{Train: t}}
+	o.Data = session.TablesAtHand{Tables: &tabular.Tables{Train: t}}
 	run, err := session.New(ctx, o)
 	if err != nil {
 		return nil, err

@@ -7,7 +7,7 @@
 package config
 
 import (
-	"ppal/datasets"
+	"ppal/datasets/tabular"
 	"ppal/models"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
@@ -30,7 +30,7 @@ type Data struct {
 	DataDir string
 	// Table has the settings of tables, and the classes and splits of pictures as given. TableOptions
 	// adds the seed.
-	Table    datasets.TableOptions
+	Table    tabular.TableOptions
 	Pictures session.Images // RowsPerClass, Normalize, and the numbers of Table.Classes
 }
 

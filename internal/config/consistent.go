@@ -10,6 +10,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/datasets/tabular"
 	"ppal/internal/option"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -37,7 +38,7 @@ func (r *resolver) consistent() error {
 		return s.refuse(format, args...)
 	}
 	t := r.train
-	if t.Table.Columns != nil && t.Table.Header == datasets.HeaderFirst {
+	if t.Table.Columns != nil && t.Table.Header == tabular.HeaderFirst {
 		return refuse("columns", "names the columns of a file without a line of names; to replace the names of the first line, give --skip 1 and no --header")
 	}
 	for _, check := range []func(refusal) error{t.consistentProblem, t.consistentMethod, t.consistentDevice} {

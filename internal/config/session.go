@@ -8,6 +8,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/datasets/tabular"
 	"ppal/internal/option"
 	"ppal/models"
 	"ppal/trainer/session"
@@ -56,7 +57,7 @@ func (t Train) source(dataDir string) session.Source {
 }
 
 // TableOptions returns the options for loading the run's table.
-func (t *Train) TableOptions() datasets.TableOptions {
+func (t *Train) TableOptions() tabular.TableOptions {
 	o := t.Table
 	o.Seed = t.Session.Settings.Seed
 	return o

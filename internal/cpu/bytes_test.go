@@ -12,8 +12,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
-	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/datasets/picture"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
@@ -39,7 +39,7 @@ func (p pictures) other() *matrix.Bytes { return p.draw(p.seed + 1000) }
 
 func (p pictures) draw(seed uint64) *matrix.Bytes {
 	rng := rand.New(rand.NewPCG(seed, 3))
-	x := &matrix.Bytes{Cols: p.spec.Inputs, Scale: 3 * datasets.PixelScale}
+	x := &matrix.Bytes{Cols: p.spec.Inputs, Scale: 3 * picture.PixelScale}
 	for _, c := range p.counts {
 		x.Rows += c
 	}

@@ -19,6 +19,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/graphcases"
+	"ppal/internal/loader"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -151,7 +152,7 @@ func TestRealAdultSparse(t *testing.T) {
 	if dir == "" {
 		t.Skipf("%s is not set: real files are not tested", datasets.EnvData)
 	}
-	adult, err := datasets.LoadLIBSVM(filepath.Join(dir, "adult", "a9a"), 123)
+	adult, err := loader.LoadLIBSVM(filepath.Join(dir, "adult", "a9a"), 123)
 	if err != nil {
 		t.Fatal(err)
 	}

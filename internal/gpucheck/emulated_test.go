@@ -18,6 +18,7 @@ import (
 	"ppal/constraints"
 	"ppal/cuda"
 	"ppal/datasets"
+	"ppal/datasets/picture"
 	"ppal/internal/config"
 	"ppal/internal/cuda/double"
 	"ppal/internal/cuda/driver"
@@ -99,7 +100,7 @@ func TestTraining(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range trainingCases(size{8, 4, 200}, size{20, 8, 10}, func(string) (*datasets.Images, error) { return images, nil }) {
+	for _, c := range trainingCases(size{8, 4, 200}, size{20, 8, 10}, func(string) (*picture.Images, error) { return images, nil }) {
 		list, err := c.Run(t.Context(), o)
 		allPassed(t, list, err)
 	}

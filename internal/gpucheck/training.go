@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 
-	"ppal/datasets"
+	"ppal/datasets/picture"
 	"ppal/internal/config"
 	"ppal/internal/cuda/driver"
 	"ppal/trainer"
@@ -27,8 +27,8 @@ var (
 // trainingCases train on Fashion-MNIST, which load reads from Options.Data. 100 iterations in
 // float64 must end where the CPU's end. In float32, TF32 and with digits, two runs must agree bit
 // for bit and end close to the CPU's run.
-func trainingCases(compared, full size, load func(dir string) (*datasets.Images, error)) (list []Case) {
-	add := func(name string, run func(context.Context, Options, *datasets.Images) ([]Result, error)) {
+func trainingCases(compared, full size, load func(dir string) (*picture.Images, error)) (list []Case) {
+	add := func(name string, run func(context.Context, Options, *picture.Images) ([]Result, error)) {
 		list = append(list, Case{Name: name, Run: func(ctx context.Context, o Options) ([]Result, error) {
 			if o.Data == "" {
 				return []Result{Skipped(name, "the training files are missing")}, nil
@@ -41,12 +41,12 @@ func trainingCases(compared, full size, load func(dir string) (*datasets.Images,
 		}})
 	}
 	for _, products := range trainedProducts {
-		add("ppala in "+products, func(ctx context.Context, o Options, images *datasets.Images) ([]Result, error) {
+		add("ppala in "+products, func(ctx context.Context, o Options, images *picture.Images) ([]Result, error) {
 			return trainProducts(ctx, o, images, full, products)
 		})
 	}
 	for _, method := range trainedMethods {
-		add(method+" in float64", func(ctx context.Context, o Options, images *datasets.Images) ([]Result, error) {
+		add(method+" in float64", func(ctx context.Context, o Options, images *picture.Images) ([]Result, error) {
 			return trainMethod(ctx, o, images, compared, method)
 		})
 	}
@@ -70,7 +70,7 @@ const (
 )
 
 // trainMethod compares a method's weights in float64 with the CPU's.
-func trainMethod(ctx context.Context, o Options, images *datasets.Images, compared size, method string) (list []Result, err error) {
+func trainMethod(ctx context.Context, o Options, images *picture.Images, compared size, method string) (list []Result, err error) {
 	var ends [2]trained
 	for i, device := range []string{"cpu", "cuda"} {
 		settings := config.Values{"method": method, "primal": "gradient", "dtype": "float64", "device": device}
@@ -83,7 +83,7 @@ func trainMethod(ctx context.Context, o Options, images *datasets.Images, compar
 }
 
 // trainProducts compares two runs with each other and with the CPU's.
-func trainProducts(ctx context.Context, o Options, images *datasets.Images, full size, products string) (list []Result, err error) {
+func trainProducts(ctx context.Context, o Options, images *picture.Images, full size, products string) (list []Result, err error) {
 	want, err := train(ctx, o, images, full, config.Values{"device": "cpu"})
 	if err != nil {
 		return nil, err
@@ -117,18 +117,18 @@ type trained struct {
 }
 
 // train runs a method on the first rows of four classes.
-func train(ctx context.Context, o Options, images *datasets.Images, s size, settings config.Values) (t trained, err error) {
+func train(ctx context.Context, o Options, images *picture.Images, s size, settings config.Values) (t trained, err error) {
 	settings["dataset"], settings["hidden"] = "fashion-mnist", strconv.Itoa(s.width)
 	settings["iterations"] = strconv.Itoa(s.iterations)
 	cfg, err := config.Resolve(settings, nil)
 	if err != nil {
 		return t, err
 	}
-	rows, err := datasets.Select(images, cfg.Pictures.Classes, s.rowsPerClass)
+	rows, err := picture.Select(images, cfg.Pictures.Classes, s.rowsPerClass)
 	if err != nil {
 		return t, err
 	}
-	few, err := datasets.Select(images, cfg.Pictures.Classes, 1) // no measures are computed on these rows
+	few, err := picture.Select(images, cfg.Pictures.Classes, 1) // no measures are computed on these rows
 	if err != nil {
 		return t, err
 	}

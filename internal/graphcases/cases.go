@@ -8,8 +8,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
-	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/datasets/picture"
 	"ppal/models"
 	"ppal/trainer/graph"
 	"ppal/trainer/problem"
@@ -91,7 +91,7 @@ func (c Case) rows(g *gorgonia.ExprGraph, dtype tensor.Dtype, rng *rand.Rand, d 
 	case c.Storage == Values:
 		return Normal(g, dtype, rng, "rows", n, cols)
 	case c.Storage == Bytes:
-		b := &matrix.Bytes{Rows: n, Cols: cols, Data: make([]uint8, n*cols), Scale: datasets.PixelScale}
+		b := &matrix.Bytes{Rows: n, Cols: cols, Data: make([]uint8, n*cols), Scale: picture.PixelScale}
 		for i := range b.Data {
 			b.Data[i] = uint8(rng.IntN(256))
 		}

@@ -12,6 +12,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/plan"
@@ -24,9 +25,9 @@ import (
 )
 
 // adult returns the training rows of the built-in table.
-func adult(t *testing.T) *datasets.Table {
+func adult(t *testing.T) *tabular.Table {
 	t.Helper()
-	tables, err := datasets.LoadTable("", "synthetic-adult", datasets.TableOptions{Seed: 1})
+	tables, err := datasets.LoadTable("", "synthetic-adult", tabular.TableOptions{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +36,7 @@ func adult(t *testing.T) *datasets.Table {
 
 // parity returns demographic parity with the bound 0.02 for a linear model in float64, on the CPU.
 // The processes of the team share the rows; nil: this process has all rows.
-func parity(table *datasets.Table, team *Team) (problem.Piecewise, error) {
+func parity(table *tabular.Table, team *Team) (problem.Piecewise, error) {
 	rows, cols := table.Features.Dims()
 	protected, rest, err := table.Partition()
 	if err != nil {
@@ -126,7 +127,7 @@ type outcome struct {
 }
 
 // trained trains with PPALA. Process 0 of the team leads, the others serve and return no outcome.
-func trained(table *datasets.Table, team *Team, primal step.Settings, iterations int) (o outcome, err error) {
+func trained(table *tabular.Table, team *Team, primal step.Settings, iterations int) (o outcome, err error) {
 	p, err := parity(table, team)
 	if err != nil {
 		return o, err

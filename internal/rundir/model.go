@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"ppal/datasets"
+	"ppal/datasets/tabular"
 	"ppal/internal/option"
 	"ppal/internal/seal"
 )
@@ -42,7 +42,7 @@ type Model struct {
 	Groups          []ModelGroup `json:"groups,omitempty"`
 	GroupsAttribute string       `json:"groups_attribute,omitempty"`
 	// Reading says how the columns of attributes and groups are read; nil: not from a table.
-	Reading *datasets.Reading `json:"reading,omitempty"`
+	Reading *tabular.Reading `json:"reading,omitempty"`
 	// LeftOut names, by constraint, the rates of classes and groups that the constraint leaves out.
 	// nil: a version of the program wrote the file that did not record them.
 	LeftOut map[string][]string `json:"left_out"`
@@ -83,7 +83,7 @@ type Decision struct {
 	Rule    string  `json:"rule"`
 	Classes []Class `json:"classes"` // in the order of the scores; two classes: negative, positive
 	// Label is how a file's label gives the class; nil for pictures and matrices.
-	Label *datasets.Label `json:"label,omitempty"`
+	Label *tabular.Label `json:"label,omitempty"`
 	// Threshold has been subtracted from the bias after training, so that the rule holds.
 	Threshold float64 `json:"threshold"`
 	// Probability gives the probability of the positive class; nil if it was not fitted.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ppal/datasets"
+	"ppal/datasets/tabular"
 	"ppal/internal/seal"
 )
 
@@ -18,11 +18,11 @@ func TestModelRoundTrip(t *testing.T) {
 	want := Model{Schema: ModelSchema, Version: "v", Task: "decisions", Dataset: "csv", Kind: "linear", Weights: "model.safetensors",
 		Input: Input{Format: FormatText, Features: 2, Preparation: "preparation.yaml"},
 		Decision: Decision{Rule: RuleSign, Classes: []Class{{Name: "y=no", Value: "no"}, {Name: "y=yes", Value: "yes", Number: &number}},
-			Label: &datasets.Label{Column: "y", Positive: "yes", Negative: []string{"no"}}, Threshold: 0.25, Probability: &Sigmoid{2, -1}},
+			Label: &tabular.Label{Column: "y", Positive: "yes", Negative: []string{"no"}}, Threshold: 0.25, Probability: &Sigmoid{2, -1}},
 		Normalization: "none", Objective: "error", Constraints: []string{"fpr <= 0.05"},
 		Attributes: []ModelAttribute{{"sex", []string{"Female", "Male"}}},
 		Groups:     []ModelGroup{{"age<25", []string{"age<25"}}, {"the rest", []string{}}}, GroupsAttribute: "age<25",
-		Reading: &datasets.Reading{Missing: "flag", Columns: []datasets.ColumnReading{{Column: "age", Number: true, Decimal: ","}}},
+		Reading: &tabular.Reading{Missing: "flag", Columns: []tabular.ColumnReading{{Column: "age", Number: true, Decimal: ","}}},
 		LeftOut: map[string][]string{"fpr <= 0.05": {"fpr[race=c]"}}, Rows: "rows.csv"}
 	d := Dir(t.TempDir())
 	want.Files = map[string]string{}

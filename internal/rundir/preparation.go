@@ -6,14 +6,15 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"ppal/datasets"
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
 )
 
 // Preparation is the content of preparation.yaml: how the columns of a table became the model's
 // inputs. The weights of model.safetensors act on rows that were prepared in this way.
 type Preparation struct {
-	Features             []string `yaml:"features"` // the inputs' names, in order
-	datasets.Preparation `yaml:",inline"`
+	Features            []string `yaml:"features"` // the inputs' names, in order
+	tabular.Preparation `yaml:",inline"`
 }
 
 // preparationHead is the comment at the head of the file.
@@ -47,7 +48,7 @@ func (d Dir) WritePreparation(p Preparation) error {
 }
 
 // ReadPreparation reads preparation.yaml, and compares it with the checksum of the seal. It returns
-// datasets.ErrFormat if the file is not a preparation, and datasets.ErrColumn if the preparation is
+// dataerr.ErrFormat if the file is not a preparation, and dataerr.ErrColumn if the preparation is
 // not valid. Other errors are those of Seal.Read.
 func (d Dir) ReadPreparation(of Seal) (Preparation, error) {
 	var p Preparation
@@ -58,7 +59,7 @@ func (d Dir) ReadPreparation(of Seal) (Preparation, error) {
 	in := yaml.NewDecoder(bytes.NewReader(data))
 	in.KnownFields(true)
 	if err := in.Decode(&p); err != nil {
-		return p, fmt.Errorf("rundir: %s: %w: %v", d.Preparation(), datasets.ErrFormat, err)
+		return p, fmt.Errorf("rundir: %s: %w: %v", d.Preparation(), dataerr.ErrFormat, err)
 	}
 	if err := p.Check(); err != nil {
 		return p, fmt.Errorf("rundir: %s: %w", d.Preparation(), err)

@@ -7,18 +7,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ppal/datasets"
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
 )
 
 // A preparation reads back with the same values.
 func TestPreparationRoundTrip(t *testing.T) {
 	for name, want := range map[string]Preparation{
-		"columns": {Features: []string{"age", "job=clerk", "job missing"}, Preparation: datasets.Preparation{
-			Layout: datasets.Layout{Header: []string{"age", "job"}}, Absent: []string{"?", ""},
-			Encodings: []datasets.Encoding{{Column: "age", Center: 0.1 + 0.2, Scale: 1e-7}, {Column: "job", Categories: []string{"clerk", "no"},
+		"columns": {Features: []string{"age", "job=clerk", "job missing"}, Preparation: tabular.Preparation{
+			Layout: tabular.Layout{Header: []string{"age", "job"}}, Absent: []string{"?", ""},
+			Encodings: []tabular.Encoding{{Column: "age", Center: 0.1 + 0.2, Scale: 1e-7}, {Column: "job", Categories: []string{"clerk", "no"},
 				Levels: []string{"clerk"}, Missing: true}},
 		}},
-		"numbers": {Features: []string{"2", "5"}, Preparation: datasets.Preparation{Numbers: []int{2, 5}, Indices: 7}},
+		"numbers": {Features: []string{"2", "5"}, Preparation: tabular.Preparation{Numbers: []int{2, 5}, Indices: 7}},
 	} {
 		d := Dir(t.TempDir())
 		if err := d.WritePreparation(want); err != nil {
@@ -40,11 +41,11 @@ func TestPreparationErrors(t *testing.T) {
 		t.Errorf("no file: %v", err)
 	}
 	for text, want := range map[string]error{
-		"encodings: [":                        datasets.ErrFormat,
-		"colums: [a]":                         datasets.ErrFormat,
-		"features: [a]":                       datasets.ErrColumn,
-		"numbers: [2, 1]\nindices: 2":         datasets.ErrColumn,
-		"encodings:\n- {column: a, scale: 0}": datasets.ErrColumn,
+		"encodings: [":                        dataerr.ErrFormat,
+		"colums: [a]":                         dataerr.ErrFormat,
+		"features: [a]":                       dataerr.ErrColumn,
+		"numbers: [2, 1]\nindices: 2":         dataerr.ErrColumn,
+		"encodings:\n- {column: a, scale: 0}": dataerr.ErrColumn,
 	} {
 		if err := os.WriteFile(d.Preparation(), []byte(text), 0o644); err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ func TestLibrariesLink(t *testing.T) {
 		"./trainer":          append([]string{"/parquet-go", "/datasets"}, pages...),
 		"./trainer/graph":    append([]string{"/parquet-go", "/datasets"}, pages...),
 		"./constraints":      append([]string{"/parquet-go"}, pages...),
-		"./models/predictor": pages,
+		"./models/predictor": append([]string{"/parquet-go"}, pages...),
 		"./trainer/session":  pages,
 	} {
 		command := exec.Command("go", "list", "-deps", path)

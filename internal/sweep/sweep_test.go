@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/constraints"
-	"ppal/datasets"
+	"ppal/datasets/tabular"
 	"ppal/internal/ending"
 	"ppal/internal/report"
 	"ppal/trainer"
@@ -29,7 +29,7 @@ func compas(values ...float64) *Sweep {
 		Title: "plada on synthetic-compas", Over: constraints.Gap(constraints.PositiveRate, "race").MinRows(200).AtMost(0), Values: values, Settings: []byte("a\n"),
 		Options: func(float64) (session.Options, error) {
 			return session.Options{
-				Data: session.Table{Dataset: "synthetic-compas", TableOptions: datasets.TableOptions{Split: datasets.DefaultSplit}},
+				Data: session.Table{Dataset: "synthetic-compas", TableOptions: tabular.TableOptions{Split: tabular.DefaultSplit}},
 				Task: session.Decisions{}, Method: &method.PLADA{}, Settings: trainer.Settings{Iterations: 150, RecordEvery: 50},
 				Files: session.Files{Renderer: report.Renderer{}},
 			}, nil
@@ -296,7 +296,7 @@ func TestActivatedBound(t *testing.T) {
 	s.Over = constraints.Gap(constraints.PositiveRate, "sex").AtMost(0)
 	s.Options = func(float64) (session.Options, error) {
 		return session.Options{
-			Data: session.Table{Dataset: "adult", TableOptions: datasets.TableOptions{Split: datasets.DefaultSplit}},
+			Data: session.Table{Dataset: "adult", TableOptions: tabular.TableOptions{Split: tabular.DefaultSplit}},
 			Task: session.Decisions{}, Method: &method.PLADA{}, Settings: trainer.Settings{Iterations: 200, RecordEvery: 100},
 		}, nil
 	}

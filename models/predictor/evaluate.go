@@ -10,6 +10,8 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/datasets/dataerr"
+	"ppal/internal/loader"
 	"ppal/internal/rates"
 	"ppal/internal/rundir"
 )
@@ -261,7 +263,7 @@ func (m *Model) earlier(rows *labelled, subject []constraints.Constraint, files 
 	named := constraints.NeedsOf(constraints.Rate{}, subject).Files
 	for file := range files {
 		if file != "" && !slices.Contains(named, file) || len(named) == 0 {
-			return fmt.Errorf("predictor: %w: no constraint names earlier decisions of %q; the constraints name %q", datasets.ErrOption, file, named)
+			return fmt.Errorf("predictor: %w: no constraint names earlier decisions of %q; the constraints name %q", dataerr.ErrOption, file, named)
 		}
 	}
 	for _, name := range named {
@@ -272,7 +274,7 @@ func (m *Model) earlier(rows *labelled, subject []constraints.Constraint, files 
 		if file == "" {
 			continue
 		}
-		decisions, err := datasets.ReadDecisions(file, texts...)
+		decisions, err := loader.ReadDecisions(file, texts...)
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,8 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
 	"ppal/internal/rundir"
 	"ppal/models/predictor"
 	"ppal/trainer/session"
@@ -28,7 +30,7 @@ func constrained(t *testing.T, file string, texts ...string) *predictor.Model {
 		list = append(list, c)
 	}
 	source := session.CSV(file, "member")
-	source.Ignore, source.Missing = []string{"id"}, datasets.MissingImputed
+	source.Ignore, source.Missing = []string{"id"}, tabular.MissingImputed
 	dir, _ := train(t, source, session.Decisions{SubjectTo: list})
 	return load(t, dir)
 }
@@ -138,10 +140,10 @@ func TestEvaluateOtherRows(t *testing.T) {
 		want error
 		says string
 	}{
-		"no label":  {"age,income,job\n50,1,clerk\n", predictor.EvaluateOptions{}, datasets.ErrColumn, `no column "member"`},
-		"label":     {"age,income,job,member\n50,1,clerk,maybe\n", predictor.EvaluateOptions{}, datasets.ErrLabel, `row 1: label out of range: "maybe", want one of yes, no`},
-		"attribute": {one, predictor.EvaluateOptions{By: []string{"sex"}}, datasets.ErrColumn, `no column "sex"`},
-		"condition": {one, predictor.EvaluateOptions{By: []string{"job=pilot"}}, datasets.ErrGroup, `job is never "pilot"`},
+		"no label":  {"age,income,job\n50,1,clerk\n", predictor.EvaluateOptions{}, dataerr.ErrColumn, `no column "member"`},
+		"label":     {"age,income,job,member\n50,1,clerk,maybe\n", predictor.EvaluateOptions{}, dataerr.ErrLabel, `row 1: label out of range: "maybe", want one of yes, no`},
+		"attribute": {one, predictor.EvaluateOptions{By: []string{"sex"}}, dataerr.ErrColumn, `no column "sex"`},
+		"condition": {one, predictor.EvaluateOptions{By: []string{"job=pilot"}}, dataerr.ErrGroup, `job is never "pilot"`},
 	} {
 		if _, err := m.Evaluate(strings.NewReader(tc.text), "file", tc.o); !errors.Is(err, tc.want) || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: %v", name, err)
@@ -213,7 +215,7 @@ func TestEvaluatePictures(t *testing.T) {
 		err     error
 	}{
 		{nil, false, nil}, {map[string]string{"": old}, true, nil}, {map[string]string{"before.csv": old}, true, nil},
-		{map[string]string{"else.csv": old}, false, datasets.ErrOption}, {map[string]string{"": old + "x"}, false, os.ErrNotExist},
+		{map[string]string{"else.csv": old}, false, dataerr.ErrOption}, {map[string]string{"": old + "x"}, false, os.ErrNotExist},
 	} {
 		o.Earlier = tc.earlier
 		e, err := m.Evaluate(strings.NewReader(idx(5)), "idx", o)
@@ -227,7 +229,7 @@ func TestEvaluatePictures(t *testing.T) {
 		}
 	}
 	for _, labels := range [][]byte{{0, 1}, {0, 1, 2, 3, 0, 1}} {
-		if _, err := m.Evaluate(strings.NewReader(idx(5)), "idx", predictor.EvaluateOptions{Labels: labels}); !errors.Is(err, datasets.ErrMismatch) {
+		if _, err := m.Evaluate(strings.NewReader(idx(5)), "idx", predictor.EvaluateOptions{Labels: labels}); !errors.Is(err, dataerr.ErrMismatch) {
 			t.Errorf("%d labels: %v", len(labels), err)
 		}
 	}
@@ -247,7 +249,7 @@ func TestEvaluateTestRows(t *testing.T) {
 		list = append(list, c)
 	}
 	source := session.CSV(write(t, text), "member")
-	source.Ignore, source.Missing, source.Groups = []string{"id"}, datasets.MissingImputed, []string{"job=clerk", "job!=nurse"}
+	source.Ignore, source.Missing, source.Groups = []string{"id"}, tabular.MissingImputed, []string{"job=clerk", "job!=nurse"}
 	dir, result := train(t, source, session.Decisions{SubjectTo: list})
 	m := load(t, dir)
 	if m.Description().Decision.Threshold != result.Outcome.Threshold {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/datasets"
+	"ppal/datasets/tabular"
 	"ppal/internal/rundir"
 	"ppal/models/predictor"
 	"ppal/trainer/session"
@@ -18,7 +18,7 @@ import (
 func FuzzLoad(f *testing.F) {
 	text := people(60)
 	source := session.CSV(write(f, text), "member", "age<40")
-	source.Ignore, source.Missing = []string{"id"}, datasets.MissingImputed
+	source.Ignore, source.Missing = []string{"id"}, tabular.MissingImputed
 	from, _ := train(f, source, session.DemographicParity{})
 	read := func(path string) []byte {
 		data, err := os.ReadFile(path)

@@ -8,6 +8,10 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
+	"ppal/internal/loader"
+	"ppal/internal/newrows"
 	"ppal/internal/rates"
 	"ppal/internal/rundir"
 )
@@ -135,7 +139,7 @@ func (m *Model) population(rows *labelled) *constraints.Population {
 func (m *Model) text(rows *labelled, r io.Reader, name string, o EvaluateOptions, attributes []string) error {
 	label, reading := m.description.Decision.Label, m.reading()
 	o.Keep = append([]string{label.Column}, attributes...)
-	if reading.Missing == datasets.MissingDropped {
+	if reading.Missing == tabular.MissingDropped {
 		o.required = reading.Required
 	}
 	kept, conditions := make([][]string, len(o.Keep)), m.conditions()
@@ -158,7 +162,7 @@ func (m *Model) text(rows *labelled, r io.Reader, name string, o EvaluateOptions
 	if err != nil {
 		return err
 	}
-	if rows.Labels, err = label.Classes(kept[0]); err != nil {
+	if rows.Labels, err = newrows.LabelClasses(label, kept[0]); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	for k, text := range attributes {
@@ -166,7 +170,7 @@ func (m *Model) text(rows *labelled, r io.Reader, name string, o EvaluateOptions
 		if values == nil && slices.Contains(conditions, text) {
 			values = []string{text, ""} // the condition of a group holds, or it does not
 		}
-		a, err := reading.NewAttribute(text, columns[k+1], kept[k+1], values, m.preparation)
+		a, err := newrows.NewAttribute(reading, text, columns[k+1], kept[k+1], values, m.preparation)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -176,9 +180,9 @@ func (m *Model) text(rows *labelled, r io.Reader, name string, o EvaluateOptions
 }
 
 // reading returns how the training read the columns of attributes and groups.
-func (m *Model) reading() *datasets.Reading {
+func (m *Model) reading() *tabular.Reading {
 	if m.description.Reading == nil {
-		return &datasets.Reading{}
+		return &tabular.Reading{}
 	}
 	return m.description.Reading
 }
@@ -198,7 +202,7 @@ func (l *labelled) leaveOut(name string, m *Model) error {
 		kept++
 	}
 	if kept == 0 {
-		return fmt.Errorf("predictor: %s: %w of the classes %v", name, datasets.ErrEmpty, m.Classes())
+		return fmt.Errorf("predictor: %s: %w of the classes %v", name, dataerr.ErrEmpty, m.Classes())
 	}
 	l.Labels, l.decisions, l.source, l.scores = l.Labels[:kept], l.decisions[:kept], l.source[:kept], l.scores[:kept*outputs]
 	for k := range l.Attributes {
@@ -211,7 +215,7 @@ func (l *labelled) leaveOut(name string, m *Model) error {
 // have.
 func (m *Model) pictures(rows *labelled, r io.Reader, name string, o EvaluateOptions, attributes []string) error {
 	if len(attributes) > 0 {
-		return fmt.Errorf("predictor: %s: %w: pictures have no attribute %q", name, datasets.ErrGroup, attributes[0])
+		return fmt.Errorf("predictor: %s: %w: pictures have no attribute %q", name, dataerr.ErrGroup, attributes[0])
 	}
 	class := map[byte]int{}
 	for k, c := range m.description.Decision.Classes {
@@ -223,7 +227,7 @@ func (m *Model) pictures(rows *labelled, r io.Reader, name string, o EvaluateOpt
 	err := m.Read(r, name, o.Options, func(b *Batch) error {
 		n := len(b.Decisions)
 		if all += n; all > len(o.Labels) {
-			return fmt.Errorf("predictor: %s: %w: more pictures than the %d labels", name, datasets.ErrMismatch, len(o.Labels))
+			return fmt.Errorf("predictor: %s: %w: more pictures than the %d labels", name, dataerr.ErrMismatch, len(o.Labels))
 		}
 		outputs := m.Outputs()
 		for i, y := range o.Labels[all-n : all] {
@@ -239,9 +243,9 @@ func (m *Model) pictures(rows *labelled, r io.Reader, name string, o EvaluateOpt
 	case err != nil:
 		return err
 	case all < len(o.Labels):
-		return fmt.Errorf("predictor: %s: %w: %d pictures, %d labels", name, datasets.ErrMismatch, all, len(o.Labels))
+		return fmt.Errorf("predictor: %s: %w: %d pictures, %d labels", name, dataerr.ErrMismatch, all, len(o.Labels))
 	case len(rows.Labels) == 0:
-		return fmt.Errorf("predictor: %s: %w of the classes %v", name, datasets.ErrEmpty, m.Classes())
+		return fmt.Errorf("predictor: %s: %w of the classes %v", name, dataerr.ErrEmpty, m.Classes())
 	}
 	return nil
 }
@@ -251,7 +255,7 @@ const sparseElements = 1 << 17
 
 // sparse reads rows in LIBSVM's format, all at once.
 func (m *Model) sparse(rows *labelled, r io.Reader, name string, _ EvaluateOptions, attributes []string) error {
-	file, err := m.preparation.ReadLabelled(r, name)
+	file, err := loader.ReadLabelled(m.preparation, r, name)
 	if err != nil {
 		return err
 	}
@@ -259,14 +263,14 @@ func (m *Model) sparse(rows *labelled, r io.Reader, name string, _ EvaluateOptio
 	for i, y := range file.Labels {
 		texts[i] = fmt.Sprint(y)
 	}
-	if rows.Labels, err = m.description.Decision.Label.Classes(texts); err != nil {
+	if rows.Labels, err = newrows.LabelClasses(m.description.Decision.Label, texts); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	values := make([][]string, len(attributes))
 	for k, text := range attributes {
 		values[k] = m.values(text)
 	}
-	list, err := m.preparation.SparseAttributes(m.description.Dataset, file.X, attributes, values)
+	list, err := datasets.SparseAttributes(m.preparation, m.description.Dataset, file.X, attributes, values)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"ppal/datasets"
+	"ppal/datasets/tabular"
 	"ppal/internal/onnx"
 	"ppal/internal/rundir"
 )
@@ -109,7 +109,7 @@ func (g *onnxGraph) flat(x string) string {
 }
 
 // columns adds an input for each column, and the features of all columns.
-func (g *onnxGraph) columns(p *datasets.Preparation, o ONNXOptions) string {
+func (g *onnxGraph) columns(p *tabular.Preparation, o ONNXOptions) string {
 	var features []string
 	for i := range p.Encodings {
 		e := &p.Encodings[i]
@@ -124,13 +124,13 @@ func (g *onnxGraph) columns(p *datasets.Preparation, o ONNXOptions) string {
 
 // title returns the name of the first feature of a number: the column, or the column and a part of
 // its dates.
-func title(p *datasets.Preparation, i int) string {
-	one := datasets.Preparation{Encodings: p.Encodings[i : i+1]}
+func title(p *tabular.Preparation, i int) string {
+	one := tabular.Preparation{Encodings: p.Encodings[i : i+1]}
 	return one.Columns()[0]
 }
 
 // number adds the features of a number: (x - center)/scale, and the flag of a missing value.
-func (g *onnxGraph) number(e *datasets.Encoding, name string) []string {
+func (g *onnxGraph) number(e *tabular.Encoding, name string) []string {
 	g.Input(name, onnx.Double, onnx.Rows, onnx.Size(1))
 	centered := g.apply("Sub", []string{name, g.doubles([]float64{e.Center}, 1)})
 	x := g.apply("Div", []string{centered, g.doubles([]float64{e.Scale}, 1)})
@@ -144,7 +144,7 @@ func (g *onnxGraph) number(e *datasets.Encoding, name string) []string {
 
 // category adds the indicators of a category: the one-hot vector of all texts times a matrix that
 // selects the levels, and the flag of missing values.
-func (g *onnxGraph) category(e *datasets.Encoding, absent []string, o ONNXOptions) string {
+func (g *onnxGraph) category(e *tabular.Encoding, absent []string, o ONNXOptions) string {
 	g.Input(e.Column, onnx.String, onnx.Rows, onnx.Size(1))
 	texts, levels := slices.Clone(e.Categories), e.Levels
 	if len(levels) == 0 {
@@ -180,7 +180,7 @@ func (g *onnxGraph) category(e *datasets.Encoding, absent []string, o ONNXOption
 }
 
 // numbers adds the input of LIBSVM's features and selects the model's features.
-func (g *onnxGraph) numbers(p *datasets.Preparation) string {
+func (g *onnxGraph) numbers(p *tabular.Preparation) string {
 	g.Input("x", onnx.Double, onnx.Rows, onnx.Size(p.Indices))
 	if len(p.Numbers) == p.Indices {
 		return "x"

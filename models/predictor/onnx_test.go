@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"ppal/datasets"
+	"ppal/datasets/tabular"
 	"ppal/models/predictor"
 	"ppal/trainer/session"
 )
@@ -279,7 +280,7 @@ func load(t *testing.T, dir string) *predictor.Model {
 func TestONNXColumns(t *testing.T) {
 	text := strings.ReplaceAll(people(2000), ",NA,", ",,") // NA is a category; an empty cell is a missing value
 	source := session.CSV(write(t, text), "member", "age<40")
-	source.Ignore, source.Missing = []string{"id"}, datasets.MissingImputed
+	source.Ignore, source.Missing = []string{"id"}, tabular.MissingImputed
 	dir, _ := train(t, source, session.DemographicParity{}, 5)
 	m := load(t, dir)
 	var age, income value

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/datasets"
+	"ppal/datasets/tabular"
 	"ppal/internal/rundir"
 	"ppal/trainer/session"
 )
@@ -21,7 +21,7 @@ func TestPageFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	source := session.CSV(write(t, people(300)), "member", "age<40")
-	source.Ignore, source.Missing = []string{"id"}, datasets.MissingImputed
+	source.Ignore, source.Missing = []string{"id"}, tabular.MissingImputed
 	dir, _ := train(t, source, session.DemographicParity{})
 	names := regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(string(text), -1)
 	if len(names) != 6 {

@@ -8,6 +8,8 @@
 //		}
 //		return nil
 //	})
+//
+// A program that scores rows in Parquet files imports ppal/datasets/parquet for its effect.
 package predictor
 
 import (
@@ -20,7 +22,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"ppal/datasets"
+	"ppal/datasets/tabular"
 	"ppal/internal/decide"
 	"ppal/internal/rundir"
 	"ppal/models"
@@ -34,7 +36,7 @@ type Model struct {
 	dir         rundir.Dir
 	description rundir.Model
 	model       models.Model
-	preparation *datasets.Preparation // nil for pictures and matrices
+	preparation *tabular.Preparation // nil for pictures and matrices
 }
 
 // Load loads the directory of a run: model.json, model.safetensors and preparation.yaml. It
@@ -191,7 +193,7 @@ func (m *Model) Description() rundir.Model { return m.description }
 func (m *Model) Weights() models.Model { return m.model }
 
 // Preparation returns the rules that turn columns into features, or nil for pictures and matrices.
-func (m *Model) Preparation() *datasets.Preparation { return m.preparation }
+func (m *Model) Preparation() *tabular.Preparation { return m.preparation }
 
 // Scores returns the scores [rows, Outputs] of prepared rows [rows, features], in float64. For
 // pictures a feature is a byte times 1/255. A score that is not finite is an error.

@@ -14,6 +14,9 @@ import (
 	"testing"
 
 	"ppal/datasets"
+	"ppal/datasets/tabular"
+	"ppal/internal/loader"
+	"ppal/internal/newrows"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
 	"ppal/models"
@@ -118,7 +121,7 @@ func TestErrors(t *testing.T) {
 	file := write(t, people(2000))
 	for name, hidden := range map[string][]int{"linear": nil, "network": {8}} {
 		source := session.CSV(file, "member", "age<40")
-		source.Ignore, source.Missing = []string{"id"}, datasets.MissingImputed
+		source.Ignore, source.Missing = []string{"id"}, tabular.MissingImputed
 		dir, result := train(t, source, session.DemographicParity{}, hidden...)
 		m, err := predictor.Load(dir)
 		if err != nil {
@@ -126,7 +129,7 @@ func TestErrors(t *testing.T) {
 		}
 		label := m.Description().Decision.Label
 		got := wrong(t, dir, file, func(b *predictor.Batch) []int {
-			classes, err := label.Classes(b.Kept[0])
+			classes, err := newrows.LabelClasses(label, b.Kept[0])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -147,13 +150,13 @@ func TestErrors(t *testing.T) {
 func TestScores(t *testing.T) {
 	file := write(t, people(300))
 	source := session.CSV(file, "member", "age<40")
-	source.Ignore, source.Missing = []string{"id"}, datasets.MissingImputed
+	source.Ignore, source.Missing = []string{"id"}, tabular.MissingImputed
 	dir, _ := train(t, source, session.DemographicParity{})
 	m, err := predictor.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	x, err := m.Preparation().Read(strings.NewReader(people(300)), "people")
+	x, err := loader.ReadNew(m.Preparation(), strings.NewReader(people(300)), "people")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +188,7 @@ func TestScores(t *testing.T) {
 func TestLoadErrors(t *testing.T) {
 	file := write(t, people(300))
 	source := session.CSV(file, "member", "age<40")
-	source.Ignore, source.Missing = []string{"id"}, datasets.MissingImputed
+	source.Ignore, source.Missing = []string{"id"}, tabular.MissingImputed
 	dir, _ := train(t, source, session.DemographicParity{})
 	change := func(old, with string) {
 		t.Helper()
@@ -265,7 +268,7 @@ func TestPublished(t *testing.T) {
 			continue
 		}
 		got := wrong(t, dir, filepath.Join(data, tc.file), func(b *predictor.Batch) []int {
-			classes, err := label.Classes(b.Kept[0])
+			classes, err := newrows.LabelClasses(label, b.Kept[0])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -296,7 +299,7 @@ func TestPictures(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	labels, err := datasets.ReadIDXLabels(f, f.Name())
+	labels, err := newrows.ReadIDXLabels(f, f.Name())
 	if err != nil {
 		t.Fatal(err)
 	}

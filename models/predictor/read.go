@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"io"
 
-	"ppal/datasets"
+	"ppal/internal/inputfile"
+	"ppal/internal/newrows"
 	"ppal/internal/rundir"
 )
 
@@ -17,10 +18,10 @@ type Options struct {
 	Separator rune
 	// Warn is called with a sentence about a possible problem of the rows; nil: no calls.
 	Warn func(warning string)
-	// Keep names columns whose texts the batches include. See datasets.NewRows.
+	// Keep names columns whose texts the batches include. See newrows.NewRows.
 	Keep []string
 
-	required []string // as in datasets.NewRows
+	required []string // as in newrows.NewRows
 }
 
 // Batch holds consecutive rows with their scores.
@@ -32,7 +33,7 @@ type Batch struct {
 	Columns   []string   // names of these columns
 	Unknown   int        // number of unknown categories that Read ignored
 
-	source  []int // as in datasets.Block
+	source  []int // as in newrows.Block
 	leftOut int
 }
 
@@ -43,7 +44,7 @@ type Batch struct {
 //
 // A text file may have its columns in any order, may have additional columns, and may lack the
 // label. Read treats missing values as the training did. It returns an error of
-// datasets.NewRows.Read (with line and column), of Scores, or of each. Read has then passed all
+// newrows.NewRows.Read (with line and column), of Scores, or of each. Read has then passed all
 // earlier batches to each.
 func (m *Model) Read(r io.Reader, name string, o Options, each func(b *Batch) error) error {
 	in := m.description.Input
@@ -52,14 +53,14 @@ func (m *Model) Read(r io.Reader, name string, o Options, each func(b *Batch) er
 	}
 	var batch Batch
 	openEnd := false
-	rows := datasets.NewRows{
+	rows := newrows.NewRows{
 		Preparation: m.preparation, Pixels: in.Features, Scale: in.Scale,
 		IgnoreUnknown: o.IgnoreUnknown, Separator: o.Separator, Keep: o.Keep, Required: o.required,
 		Work: func(features, results []float64) ([]float64, error) {
 			scores, err := m.Scores(features)
 			return append(results, scores...), err
 		},
-		Emit: func(b *datasets.Block) error {
+		Emit: func(b *newrows.Block) error {
 			batch.First, batch.Scores, batch.Kept, batch.Columns = b.First, b.Results, b.Kept, b.Columns
 			batch.Unknown, openEnd = b.Unknown, b.OpenEnd
 			batch.source, batch.leftOut = b.Source, b.LeftOut
@@ -69,7 +70,7 @@ func (m *Model) Read(r io.Reader, name string, o Options, each func(b *Batch) er
 	}
 	err := rows.Read(r, name)
 	if err == nil && openEnd && o.Warn != nil {
-		o.Warn(datasets.OpenEnd(name))
+		o.Warn(inputfile.OpenEnd(name))
 	}
 	return err
 }
@@ -86,13 +87,13 @@ type Row struct {
 // IgnoreUnknown.
 //
 // A text that the preparation refuses, or a missing column, is an error of
-// datasets.Preparation.Row. A model of pictures, of LIBSVM rows or of a program's matrix has no
+// newrows.Row. A model of pictures, of LIBSVM rows or of a program's matrix has no
 // columns: the error wraps ErrModel, and Scores is the way.
 func (m *Model) Row(texts map[string]string, o Options) (Row, error) {
 	if m.description.Input.Format != rundir.FormatText || m.preparation == nil {
 		return Row{}, fmt.Errorf("predictor: %s: %w: the rows have no columns with texts; use Scores", m.dir, ErrModel)
 	}
-	features, unknown, err := m.preparation.Row(texts, o.IgnoreUnknown)
+	features, unknown, err := newrows.Row(m.preparation, texts, o.IgnoreUnknown)
 	if err != nil {
 		return Row{}, err
 	}

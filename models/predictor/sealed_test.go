@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/datasets"
+	"ppal/datasets/tabular"
 	"ppal/internal/rundir"
 	"ppal/internal/seal"
 	"ppal/models"
@@ -41,7 +41,7 @@ var damages = map[string]func(r *rand.Rand, data []byte) []byte{
 // read.
 func TestDamagedModels(t *testing.T) {
 	source := session.CSV(write(t, people(300)), "member", "age<40")
-	source.Ignore, source.Missing = []string{"id"}, datasets.MissingImputed
+	source.Ignore, source.Missing = []string{"id"}, tabular.MissingImputed
 	dir, _ := train(t, source, session.DemographicParity{})
 	best := filepath.Base(rundir.Dir(dir).Best())
 	load := map[string]func() error{
@@ -94,7 +94,7 @@ func TestMixedModels(t *testing.T) {
 	names := []string{"model.json", "model.safetensors", "preparation.yaml"}
 	for k := range dirs {
 		source := session.CSV(write(t, people(300)), "member", "age<40")
-		source.Ignore, source.Missing, source.SplitSeed = []string{"id"}, datasets.MissingImputed, uint64(k)
+		source.Ignore, source.Missing, source.SplitSeed = []string{"id"}, tabular.MissingImputed, uint64(k)
 		dirs[k], _ = train(t, source, session.DemographicParity{})
 	}
 	for mixture := range 1 << len(names) {
@@ -118,7 +118,7 @@ func TestMixedModels(t *testing.T) {
 // The directory of an earlier version, without checksums in model.json, is read with a note.
 func TestEarlierModel(t *testing.T) {
 	source := session.CSV(write(t, people(300)), "member", "age<40")
-	source.Ignore, source.Missing = []string{"id"}, datasets.MissingImputed
+	source.Ignore, source.Missing = []string{"id"}, tabular.MissingImputed
 	dir, _ := train(t, source, session.DemographicParity{})
 	m, err := predictor.Load(dir)
 	if err != nil || m.Notes() != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"ppal/constraints"
-	"ppal/datasets"
+	"ppal/datasets/tabular"
 	"ppal/internal/parquetfile/parquettest"
 	"ppal/internal/rundir"
 	"ppal/models/predictor"
@@ -161,7 +161,7 @@ func trials() (list []trial) {
 		{name: "thousands with points", grp: []string{"1,200.5", "900.25", "6,905.50"}},
 		{name: "floats", grp: []string{"1.0", "2.0", "3.0"}},
 		{name: "booleans", grp: []string{"True", "False"}},
-		{name: "dates", grp: []string{"2020-01-31", "2021-12-01"}, set: func(o *session.Table) { o.Dates = datasets.DatesExpanded }},
+		{name: "dates", grp: []string{"2020-01-31", "2021-12-01"}, set: func(o *session.Table) { o.Dates = tabular.DatesExpanded }},
 	} {
 		if kind.labels = yes; kind.set == nil {
 			kind.set = func(*session.Table) {}
@@ -176,9 +176,9 @@ func trials() (list []trial) {
 			list = append(list, c)
 		}
 		add("attribute", "", "gap(positive_rate, grp) <= 0.1; error[grp=*, min 40] <= 0.5; gap(tpr, grp*sex, min 12) <= 0.3", func(*session.Table) {})
-		add("flag", "grp x", "gap(positive_rate, grp) <= 0.1; distance(positive_rate, sex!=F) <= 0.1", func(o *session.Table) { o.Missing = datasets.MissingFlagged })
+		add("flag", "grp x", "gap(positive_rate, grp) <= 0.1; distance(positive_rate, sex!=F) <= 0.1", func(o *session.Table) { o.Missing = tabular.MissingFlagged })
 		add("drop, groups", "grp x y", "excess(error, grp) <= 0.2; fpr <= 0.4", func(o *session.Table) {
-			o.Missing, o.Groups = datasets.MissingDropped, []string{"grp"}
+			o.Missing, o.Groups = tabular.MissingDropped, []string{"grp"}
 			if len(o.Ignore) == 0 {
 				o.DropSensitive = true
 			}
@@ -189,11 +189,11 @@ func trials() (list []trial) {
 	return append(list,
 		trial{name: "condition", grp: codes, labels: yes, bounds: "gap(tpr, age<35) <= 0.1; ratio(positive_rate, 25<=age<45) >= 0.8"},
 		trial{name: "condition, flag", grp: codes, labels: yes, missing: "age sex", bounds: "gap(tpr, age<35) <= 0.1; gap(positive_rate, \"sex=missing\") <= 0.3",
-			set: func(o *session.Table) { o.Missing = datasets.MissingFlagged }},
+			set: func(o *session.Table) { o.Missing = tabular.MissingFlagged }},
 		trial{name: "condition, impute", grp: codes, labels: yes, missing: "age", bounds: "gap(tpr, age<35) <= 0.1",
-			set: func(o *session.Table) { o.Missing = datasets.MissingImputed }},
+			set: func(o *session.Table) { o.Missing = tabular.MissingImputed }},
 		trial{name: "impute, a group with gaps", grp: codes, labels: yes, missing: "sex", bounds: "gap(fpr, sex) <= 0.1",
-			set: func(o *session.Table) { o.Missing = datasets.MissingImputed }},
+			set: func(o *session.Table) { o.Missing = tabular.MissingImputed }},
 		trial{name: "value", grp: codes, labels: yes, bounds: "positive_rate[F] <= 0.6; tpr[sex=M] >= 0.2; precision[sex=*] >= 0.3"},
 		trial{name: "group against the rest", grp: codes, labels: yes, bounds: "fpr <= 0.4", set: func(o *session.Table) { o.Groups = []string{"age<35"} }},
 		trial{name: "overlapping groups", grp: codes, labels: yes, bounds: "excess(error, groups) <= 0.2; error[groups=*] <= 0.6",
@@ -205,7 +205,7 @@ func trials() (list []trial) {
 		trial{name: "parity of a condition", grp: codes, labels: yes, task: decisions(session.DemographicParity{}),
 			set: func(o *session.Table) { o.Groups, o.DropSensitive = []string{"25<=age<45"}, true }},
 		trial{name: "odds", grp: codes, labels: yes, missing: "sex", task: decisions(session.EqualizedOdds{}),
-			set: func(o *session.Table) { o.Missing, o.Groups = datasets.MissingFlagged, []string{"sex!=M"} }},
+			set: func(o *session.Table) { o.Missing, o.Groups = tabular.MissingFlagged, []string{"sex!=M"} }},
 		trial{name: "disjoint intersectional groups", grp: []string{"1", "2", "3"}, labels: yes, task: decisions(session.Intersectional{Epsilon: []float64{0.1}}),
 			set: func(o *session.Table) { o.Groups = []string{"grp=1", "grp=3"} }},
 		trial{name: "overlapping intersectional groups", grp: []string{"1", "2", "3"}, labels: yes, task: decisions(session.Intersectional{Epsilon: []float64{0.1}}),
@@ -230,19 +230,19 @@ func trials() (list []trial) {
 			set: func(o *session.Table) { o.Label, o.Categorical = "y!=01", []string{"y"} }},
 		trial{name: "churn", grp: codes, labels: yes, bounds: "fpr <= 0.5", churn: true},
 		trial{name: "churn, drop", grp: codes, labels: yes, missing: "x sex y", bounds: "gap(fpr, sex) <= 0.5", churn: true,
-			set: func(o *session.Table) { o.Missing = datasets.MissingDropped }},
+			set: func(o *session.Table) { o.Missing = tabular.MissingDropped }},
 		trial{name: "churn, chosen classes", grp: codes, labels: []string{"low", "mid", "odd", "top"}, bounds: "fpr <= 0.5", churn: true,
 			set: func(o *session.Table) { o.Classes = []string{"low", "top"} }},
 		trial{name: "TSV", format: "tsv", grp: []string{"01", "1"}, labels: yes, bounds: "gap(fpr, grp) <= 0.2", set: func(o *session.Table) { o.Categorical = []string{"grp"} }},
 		trial{name: "Parquet", format: "parquet", grp: []string{"01", "1"}, labels: yes, missing: "sex", bounds: "gap(fpr, sex) <= 0.2; gap(fpr, grp) <= 0.2",
-			set: func(o *session.Table) { o.Missing, o.Categorical = datasets.MissingFlagged, []string{"grp"} }},
+			set: func(o *session.Table) { o.Missing, o.Categorical = tabular.MissingFlagged, []string{"grp"} }},
 		trial{name: "LIBSVM", format: "libsvm", grp: codes, labels: []string{"-1", "+1"}, bounds: "gap(fpr, 2) <= 0.2; fpr <= 0.4"},
 		trial{name: "LIBSVM, groups", format: "libsvm", grp: []string{"1", "2", "3"}, labels: []string{"0", "1", "2.0"}, bounds: "gap(error, 2) <= 0.2; recall[*] >= 0.1",
 			set: func(o *session.Table) { o.Groups, o.DropSensitive = []string{"3", "4", "5"}, true }},
 		trial{name: "LIBSVM, classes", format: "libsvm", grp: codes, labels: []string{"0", "1", "2"}, bounds: "error[*] <= 0.6",
 			set: func(o *session.Table) { o.Classes = []string{"2", "0"} }},
 		trial{name: "test file", format: "test file", grp: []string{"01", "1"}, labels: yes, bounds: "gap(fpr, grp, min 30) <= 0.2",
-			set: func(o *session.Table) { o.Unknown, o.Categorical = datasets.UnknownIgnored, []string{"grp"} }},
+			set: func(o *session.Table) { o.Unknown, o.Categorical = tabular.UnknownIgnored, []string{"grp"} }},
 	)
 }
 
@@ -311,7 +311,7 @@ func (c *trial) check(t *testing.T) {
 				own, numbers = append(own, files[r.File][r.Number]), append(numbers, r.Number)
 			}
 		}
-		o := predictor.EvaluateOptions{Options: predictor.Options{IgnoreUnknown: source.Unknown == datasets.UnknownIgnored}}
+		o := predictor.EvaluateOptions{Options: predictor.Options{IgnoreUnknown: source.Unknown == tabular.UnknownIgnored}}
 		if c.churn {
 			o.Earlier = map[string]string{"": c.earlier(t, numbers)}
 		}
@@ -332,7 +332,7 @@ func (c *trial) check(t *testing.T) {
 		o.Earlier = map[string]string{"": c.earlier(t, all)}
 	}
 	e, err := m.Evaluate(strings.NewReader(c.encoded(t, records)), "all rows", o)
-	if err != nil || (e.LeftOut > 0) != (source.Missing == datasets.MissingDropped) {
+	if err != nil || (e.LeftOut > 0) != (source.Missing == tabular.MissingDropped) {
 		t.Fatalf("all rows: %+v, %v", e, err)
 	}
 	if c.churn { // the rows that are left out must not shift the decisions

@@ -12,6 +12,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/datasets/picture"
 	"ppal/trainer"
 	"ppal/trainer/graph"
 	"ppal/trainer/method"
@@ -22,7 +23,7 @@ import (
 // convolution 3 x 3 with the given number of filters and a bias for each filter, tanh, max-pooling
 // 2 x 2, and a dense layer. The loss of the first class is the objective. The losses of the other
 // classes minus bound are the constraints.
-func convolutional(rows *datasets.Selection, shape datasets.Shape, filters int, bound float64, engine graph.Engine) (*graph.Problem, error) {
+func convolutional(rows *picture.Selection, shape picture.Shape, filters int, bound float64, engine graph.Engine) (*graph.Problem, error) {
 	n, classes := len(rows.Labels()), len(rows.Classes)
 	bounds := make([]float64, classes-1)
 	for k := range bounds {
@@ -79,7 +80,7 @@ func ExampleNew_convolution() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	rows, err := datasets.Select(train, []int{0, 1, 2}, 10)
+	rows, err := picture.Select(train, []int{0, 1, 2}, 10)
 	if err != nil {
 		log.Fatal(err)
 	}

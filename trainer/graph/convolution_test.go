@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ppal/datasets"
+	"ppal/datasets/picture"
 	"ppal/internal/racing"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -26,7 +27,7 @@ func TestConvolutionalTraining(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := datasets.Select(train, []int{0, 1, 2}, 20)
+	rows, err := picture.Select(train, []int{0, 1, 2}, 20)
 	if err != nil {
 		t.Fatal(err)
 	}

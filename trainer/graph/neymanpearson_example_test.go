@@ -12,6 +12,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/datasets/picture"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/graph"
@@ -30,7 +31,7 @@ func ExampleNew_neymanPearson() {
 	}
 	train, _, err := datasets.LoadImages("", "synthetic", 1)
 	must(err)
-	rows, err := datasets.Select(train, []int{0, 1, 2}, 100)
+	rows, err := picture.Select(train, []int{0, 1, 2}, 100)
 	must(err)
 	multiclass, err := constraints.NewNeymanPearson(rows.Names, []float64{0.2, 0.2}, constraints.Sigmoid)
 	must(err)

@@ -12,6 +12,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/datasets"
+	"ppal/datasets/picture"
 	"ppal/internal/racing"
 	"ppal/models"
 	"ppal/trainer"
@@ -102,7 +103,7 @@ func TestSavedWeightsActOnRawRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := datasets.Select(train, []int{2, 0, 3}, 40)
+		s, err := picture.Select(train, []int{2, 0, 3}, 40)
 		if err != nil {
 			t.Fatal(err)
 		}

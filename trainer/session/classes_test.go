@@ -13,7 +13,8 @@ import (
 	"testing"
 
 	"ppal/constraints"
-	"ppal/datasets"
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
 	"ppal/internal/racing"
 	"ppal/internal/rundir"
 	"ppal/models"
@@ -42,7 +43,7 @@ func garden(t *testing.T, rows int) string {
 // ofGarden returns the source of the table.
 func ofGarden(file string) Table {
 	source := CSV(file, "species")
-	source.Missing = datasets.MissingImputed
+	source.Missing = tabular.MissingImputed
 	return source
 }
 
@@ -213,7 +214,7 @@ func TestClassesErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	grouped := ofGarden(file)
-	grouped.Groups, grouped.Missing = []string{"place=north"}, datasets.MissingFlagged
+	grouped.Groups, grouped.Missing = []string{"place=north"}, tabular.MissingFlagged
 	oneSplit := ofGarden(rare)
 	for name, tc := range map[string]struct {
 		source Table
@@ -236,14 +237,14 @@ func TestClassesErrors(t *testing.T) {
 	// a class with one row is in one split at most: the rates of decisions leave it out elsewhere
 	found := map[string]bool{}
 	for share := range 10 { // the place of the class's row depends on the percentages
-		oneSplit.Split = datasets.Split{Train: 50 + share, Validation: 50 - share}
+		oneSplit.Split = tabular.Split{Train: 50 + share, Validation: 50 - share}
 		_, err := try(t, onTable(Decisions{SubjectTo: subject(t, "error[lily] <= 0.5")}, oneSplit, nil))
 		var refused *OptionError
 		_, published := try(t, onTable(NeymanPearson{}, oneSplit, nil))
 		switch {
 		case err != nil:
 			found["train"] = true
-			if !errors.Is(err, datasets.ErrEmpty) || !strings.Contains(err.Error(), "no rows of class oak (1 in the file) among the training rows; leave out such classes (--classes iris,lily,rose)") {
+			if !errors.Is(err, dataerr.ErrEmpty) || !strings.Contains(err.Error(), "no rows of class oak (1 in the file) among the training rows; leave out such classes (--classes iris,lily,rose)") {
 				t.Error(err)
 			}
 		case !errors.As(published, &refused) || refused.Option != "split" || !strings.Contains(refused.Problem, "leaves no rows of class oak"):

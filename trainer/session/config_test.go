@@ -12,8 +12,8 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
-	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -141,7 +141,7 @@ func irrelevant(path string, kind problem.RegularizerKind) bool {
 func TestConfigNamesWhatNoFlagExpresses(t *testing.T) {
 	table := Table{Dataset: "synthetic-adult"}
 	other := table
-	other.TableOptions = datasets.TableOptions{Seed: 9}
+	other.TableOptions = tabular.TableOptions{Seed: 9}
 	for want, o := range map[string]Options{
 		"the task":   {Data: table, Task: &Statement{Name: "own"}},
 		"the rows":   {Data: Matrices{Train: &Matrix{Features: &matrix.Dense{}}}, Task: DemographicParity{}},

@@ -18,6 +18,7 @@ import (
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
 	"ppal/internal/racing"
 	"ppal/models"
 	"ppal/trainer"
@@ -180,7 +181,7 @@ func TestDecisionsRefuse(t *testing.T) {
 // TestChurn reads earlier decisions from a file.
 func TestChurn(t *testing.T) {
 	notUnderRace(t)
-	tables, err := datasets.LoadTable("", "synthetic-adult", datasets.TableOptions{Seed: 1})
+	tables, err := datasets.LoadTable("", "synthetic-adult", tabular.TableOptions{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +235,7 @@ func TestChurn(t *testing.T) {
 // pictures have no earlier decisions.
 func TestChurnOfPictures(t *testing.T) {
 	notUnderRace(t)
-	images := Images{Dataset: "synthetic", RowsPerClass: 20, Classes: []int{1, 0, 2}, Split: datasets.Split{Train: 80, Validation: 20}}
+	images := Images{Dataset: "synthetic", RowsPerClass: 20, Classes: []int{1, 0, 2}, Split: tabular.Split{Train: 80, Validation: 20}}
 	first := buildOptions(t, onTable(NeymanPearson{}, images, nil)).data
 	text, names := "row,class,score\n", first.splits[0].classes
 	for k, s := range first.splits[:2] {

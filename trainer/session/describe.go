@@ -8,7 +8,7 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"ppal/datasets"
+	"ppal/datasets/tabular"
 	"ppal/internal/option"
 	"ppal/internal/plan"
 	"ppal/internal/rundir"
@@ -26,12 +26,12 @@ type Description struct {
 	Objective    string   // the name of f
 	Constraints  []string // the names of g_1..g_m: classes, gaps, groups
 	Rows         SplitSizes
-	Preparation  *datasets.Preparation // the encoding of a table's columns; nil for other data
+	Preparation  *tabular.Preparation // the encoding of a table's columns; nil for other data
 	FeatureNames []string
-	Model        rundir.Model         // contents of model.json; the zero value: no model.json
-	Members      []rundir.Members     // the split of each row; nil: the rows have no source
-	DeviceBytes  int64                // peak of the GPU memory in use so far; 0 without a GPU
-	Columns      []datasets.ColumnUse // use of each column of a table's file; nil for other data
+	Model        rundir.Model        // contents of model.json; the zero value: no model.json
+	Members      []rundir.Members    // the split of each row; nil: the rows have no source
+	DeviceBytes  int64               // peak of the GPU memory in use so far; 0 without a GPU
+	Columns      []tabular.ColumnUse // use of each column of a table's file; nil for other data
 }
 
 // resolved returns, by the name of the setting, what the run uses for settings that leave the

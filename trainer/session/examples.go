@@ -12,8 +12,9 @@ import (
 	"strconv"
 	"strings"
 
-	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/datasets/picture"
+	"ppal/datasets/tabular"
 	"ppal/internal/rundir"
 )
 
@@ -120,9 +121,9 @@ func (r rows) number(i int) int {
 // exampleRows shows the rows of a split as texts or as pictures.
 type exampleRows struct {
 	*split
-	shape         datasets.Shape
+	shape         picture.Shape
 	center, scale []float64 // of the first layer; nil: none
-	preparation   *datasets.Preparation
+	preparation   *tabular.Preparation
 	names         []string // of the features
 	columns       []string // attributes first; nil: pictures
 	room          []float64

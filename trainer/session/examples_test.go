@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"ppal/constraints"
-	"ppal/datasets"
+	"ppal/datasets/tabular"
 	"ppal/internal/racing"
 	"ppal/internal/report"
 	"ppal/internal/rundir"
@@ -43,7 +43,7 @@ func TestExamplesOfTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	source := CSV(file, "member")
-	source.Split = datasets.DefaultSplit
+	source.Split = tabular.DefaultSplit
 	for _, examples := range []int{0, 2, -1} {
 		s, err := New(t.Context(), Options{Data: source, Task: Decisions{SubjectTo: []constraints.Constraint{bound}}, Settings: trainer.Settings{Iterations: 20}, Files: Files{Examples: examples, Renderer: report.Renderer{}}})
 		if err != nil {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ppal/datasets"
+	"ppal/datasets/tabular"
 	"ppal/internal/racing"
 	"ppal/models"
 	"ppal/trainer"
@@ -75,7 +76,7 @@ func aboutKept(d Description) string {
 // rows, and a damaged kept file is made again. Built-in pictures are not kept.
 func TestPicturesAndSparseRowsInFiles(t *testing.T) {
 	notUnderRace(t)
-	task, split := NeymanPearson{Kappa: []float64{0.3}}, datasets.Split{Train: 80, Validation: 20}
+	task, split := NeymanPearson{Kappa: []float64{0.3}}, tabular.Split{Train: 80, Validation: 20}
 	written := Images{Dataset: "fashion-mnist", Dir: writePictures(t, 3000), Classes: []int{0, 1}, Split: split}
 	type rowsCase struct {
 		source Source
@@ -177,7 +178,7 @@ func TestKeptPictures(t *testing.T) {
 		}
 		return aboutKept(l.description)
 	}
-	divided := func(s *Images) { s.Split = datasets.Split{Train: 50, Validation: 50} }
+	divided := func(s *Images) { s.Split = tabular.Split{Train: 50, Validation: 50} }
 	for i, c := range []struct {
 		change func(s *Images)
 		seed   uint64

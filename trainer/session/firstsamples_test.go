@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/datasets/picture"
 	"ppal/internal/testkit"
 	"ppal/models"
 	"ppal/trainer"
@@ -25,8 +25,8 @@ import (
 func large(change func(c *setup)) Options {
 	const classes, each, cols = 3, 160, 48
 	r := rand.New(rand.NewPCG(1, 2))
-	set := &datasets.Selection{Classes: []int{2, 0, 3}, Names: []string{"two", "zero", "three"}, Offsets: []int{0, each, 2 * each, 3 * each}}
-	set.Pixels = &matrix.Bytes{Rows: classes * each, Cols: cols, Data: make([]byte, classes*each*cols), Scale: datasets.PixelScale}
+	set := &picture.Selection{Classes: []int{2, 0, 3}, Names: []string{"two", "zero", "three"}, Offsets: []int{0, each, 2 * each, 3 * each}}
+	set.Pixels = &matrix.Bytes{Rows: classes * each, Cols: cols, Data: make([]byte, classes*each*cols), Scale: picture.PixelScale}
 	for i := range set.Pixels.Data {
 		set.Pixels.Data[i] = byte(r.IntN(200))
 		if row, col := i/cols, i%cols; col/6 == row/each {

@@ -8,6 +8,8 @@ import (
 
 	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/datasets/picture"
+	"ppal/datasets/tabular"
 	"ppal/internal/option"
 	"ppal/models"
 )
@@ -21,7 +23,7 @@ type Images struct {
 	// Split moves some of the training rows to a validation split: {90, 10, 0} moves a tenth of
 	// each class. The test rows are the test rows of the data set. The zero value gives no
 	// validation rows.
-	Split datasets.Split
+	Split tabular.Split
 	// SplitSeed is the seed for the choice of the validation rows; 0 means the session's seed.
 	SplitSeed uint64
 	// Normalize says how to normalise the pixels; "" means DefaultNormalize.
@@ -31,7 +33,7 @@ type Images struct {
 // ImagesAtHand holds pictures in memory. The session does not change the selections. Validation
 // may be nil.
 type ImagesAtHand struct {
-	Train, Validation, Test *datasets.Selection
+	Train, Validation, Test *picture.Selection
 	// Normalize says how to normalise the pixels; "" means DefaultNormalize.
 	Normalize models.NormalizationKind
 }
@@ -48,7 +50,7 @@ type pixels interface {
 // pictures holds the classes and the pixels of a split. These pixels replace the pixels of the
 // selection.
 type pictures struct {
-	datasets.Selection
+	picture.Selection
 	pixels  pixels
 	moments func() (center []float64, deviation float64)
 }
@@ -68,7 +70,7 @@ func (s *Images) Options() []*option.Option {
 // Settings implements Described.
 func (s Images) Settings(uint64) (flags []*option.Option, beyond []string) {
 	s.Normalize = cmp.Or(s.Normalize, DefaultNormalize)
-	shared := datasets.TableOptions{Split: cmp.Or(s.Split, datasets.Split{Train: 100}), SplitSeed: s.SplitSeed}
+	shared := tabular.TableOptions{Split: cmp.Or(s.Split, tabular.Split{Train: 100}), SplitSeed: s.SplitSeed}
 	for _, class := range s.classes() {
 		shared.Classes = append(shared.Classes, strconv.Itoa(class))
 	}
@@ -139,7 +141,7 @@ func (s ImagesAtHand) load(_ context.Context, on request) (*loaded, error) {
 }
 
 // atHand returns a selection as pictures.
-func atHand(s *datasets.Selection) pictures {
+func atHand(s *picture.Selection) pictures {
 	own := *s.Pixels // the copy shares the values
 	return pictures{*s, &own, func() (center []float64, deviation float64) { return matrix.Moments(s.Pixels) }}
 }
@@ -163,7 +165,7 @@ func loadPictures(train pictures, validation, test *pictures, kind models.Normal
 }
 
 // sumRows returns checksums of rows that do not come from a file.
-func sumRows(dataset string, parts ...*datasets.Pictures) ([]DataFile, error) {
+func sumRows(dataset string, parts ...*picture.Pictures) ([]DataFile, error) {
 	var sums []DataFile
 	for i, name := range []Split{Training, Test} {
 		set, err := parts[i].Images()

@@ -7,13 +7,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/datasets"
+	"ppal/datasets/picture"
+	"ppal/datasets/tabular"
 	"ppal/internal/racing"
 )
 
 // TestPicturesWithValidation checks that a split of pictures gives validation rows of every class,
 // measures on them, and their sizes in the description.
 func TestPicturesWithValidation(t *testing.T) {
-	a := assembled(t, small(func(c *setup) { c.Split = datasets.Split{Train: 75, Validation: 25} }))
+	a := assembled(t, small(func(c *setup) { c.Split = tabular.Split{Train: 75, Validation: 25} }))
 	var names []Split
 	for _, s := range a.data.splits {
 		names = append(names, s.name)
@@ -39,7 +41,7 @@ func TestPicturesWithValidation(t *testing.T) {
 func TestPicturesWithoutValidation(t *testing.T) {
 	racing.Skip(t, "TestRunsAreDeterministic runs the same goroutines")
 	want := finished(t, assembled(t, small(nil)))
-	got := finished(t, assembled(t, small(func(c *setup) { c.Split = datasets.Split{Train: 100} })))
+	got := finished(t, assembled(t, small(func(c *setup) { c.Split = tabular.Split{Train: 100} })))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -50,7 +52,7 @@ func TestPicturesWithoutValidation(t *testing.T) {
 func TestSplitSeed(t *testing.T) {
 	notUnderRace(t)
 	split := func(seed uint64) *assembly {
-		return assembled(t, small(func(c *setup) { c.Split, c.SplitSeed = datasets.Split{Train: 75, Validation: 25}, seed }))
+		return assembled(t, small(func(c *setup) { c.Split, c.SplitSeed = tabular.Split{Train: 75, Validation: 25}, seed }))
 	}
 	bytes := func(a *assembly) []float64 {
 		x := a.data.splits[1].data
@@ -78,8 +80,8 @@ func TestValidationPicturesAtHand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	choose := func(set *datasets.Images, rows int) *datasets.Selection {
-		s, err := datasets.Select(set, []int{2, 0, 3}, rows)
+	choose := func(set *picture.Images, rows int) *picture.Selection {
+		s, err := picture.Select(set, []int{2, 0, 3}, rows)
 		if err != nil {
 			t.Fatal(err)
 		}

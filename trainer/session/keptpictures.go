@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ppal/datasets"
+	"ppal/datasets/tabular"
 	"ppal/internal/paged"
 )
 
@@ -43,7 +44,7 @@ func (s Images) keeper(a *pictureSplits, dir string, report func() (*datasets.Re
 		Dataset, Dir string
 		Classes      []int
 		RowsPerClass int
-		Split        datasets.Split
+		Split        tabular.Split
 		Seed         uint64
 		Packed       bool
 		Layout       any

@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/datasets"
+	"ppal/datasets/dataerr"
+	"ppal/datasets/picture"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/racing"
 	"ppal/trainer"
@@ -45,7 +47,7 @@ func TestChangedData(t *testing.T) {
 			}
 			return &loaded{}, os.Truncate(path, 8)
 		})
-		if errors.Is(err, datasets.ErrChanged) != change {
+		if errors.Is(err, dataerr.ErrChanged) != change {
 			t.Errorf("change %v: %v", change, err)
 		}
 	}
@@ -59,11 +61,11 @@ func checkPackedWhileReading(t *testing.T, cfg setup) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	selected, err := datasets.Select(train, cfg.Classes, cfg.RowsPerClass)
+	selected, err := picture.Select(train, cfg.Classes, cfg.RowsPerClass)
 	if err != nil {
 		t.Fatal(err)
 	}
-	held, err := datasets.Select(test, cfg.Classes, 0)
+	held, err := picture.Select(test, cfg.Classes, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

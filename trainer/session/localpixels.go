@@ -1,8 +1,8 @@
 package session
 
 import (
-	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/datasets/picture"
 )
 
 // localPixels holds this process's rows of pictures, and drops the other rows.
@@ -13,7 +13,7 @@ type localPixels struct {
 
 // newLocalPixels allocates the rows from to to-1 of the given number of rows.
 func newLocalPixels(rows, from, to, cols int) localPixels {
-	own := matrix.NewBytes(to-from, cols, datasets.PixelScale)
+	own := matrix.NewBytes(to-from, cols, picture.PixelScale)
 	return localPixels{matrix.NewEightBitPart(rows, from, own), own}
 }
 

@@ -5,8 +5,9 @@ import (
 	"path/filepath"
 	"slices"
 
-	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/datasets/picture"
+	"ppal/datasets/tabular"
 	"ppal/internal/rundir"
 )
 
@@ -51,7 +52,7 @@ func (a *assembly) model(d Description) rundir.Model {
 	case d.Preparation != nil:
 		m.Input.Format = rundir.FormatText
 	case pictures:
-		m.Input.Format, m.Input.Scale = rundir.FormatPictures, datasets.PixelScale
+		m.Input.Format, m.Input.Scale = rundir.FormatPictures, picture.PixelScale
 		if s := a.data.shape; s.Pixels() > 0 {
 			m.Input.Shape = []int{s.Channels, s.Height, s.Width}
 		}
@@ -116,7 +117,7 @@ func (a *assembly) members() []rundir.Members {
 }
 
 // byFile lists the rows of a split by file. The row numbers of the split increase.
-func byFile(s *split, files []datasets.FileRows) []rundir.Members {
+func byFile(s *split, files []tabular.FileRows) []rundir.Members {
 	var list []rundir.Members
 	first, at := 0, 0
 	for _, f := range files {
@@ -131,8 +132,8 @@ func byFile(s *split, files []datasets.FileRows) []rundir.Members {
 }
 
 // place returns the index of the file with the given name, or -1.
-func place(files []datasets.FileRows, name string) int {
-	return slices.IndexFunc(files, func(f datasets.FileRows) bool { return f.Name == name })
+func place(files []tabular.FileRows, name string) int {
+	return slices.IndexFunc(files, func(f tabular.FileRows) bool { return f.Name == name })
 }
 
 // modelFile returns the content of model.json for a run with the outcome, without the names and

@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"ppal/constraints"
-	"ppal/datasets"
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
+	"ppal/internal/loader"
 	"ppal/internal/racing"
 	"ppal/internal/rundir"
 	"ppal/models"
@@ -94,7 +96,7 @@ func TestModelOfTable(t *testing.T) {
 // The file of the splits names the data set's file of each picture.
 func TestModelOfPictures(t *testing.T) {
 	notUnderRace(t)
-	dir := rundir.Dir(saved(t, Images{Dataset: "synthetic", RowsPerClass: 40, Split: datasets.Split{Train: 75, Validation: 25}}, NeymanPearson{}))
+	dir := rundir.Dir(saved(t, Images{Dataset: "synthetic", RowsPerClass: 40, Split: tabular.Split{Train: 75, Validation: 25}}, NeymanPearson{}))
 	m, err := dir.ReadModel()
 	if err != nil {
 		t.Fatal(err)
@@ -142,15 +144,15 @@ func TestChurnOfPredictions(t *testing.T) {
 		t.Fatal(err)
 	}
 	texts := [][]string{{"member=no", "no"}, {"member=yes", "yes"}}
-	decisions, err := datasets.ReadDecisions(earlier, texts...)
+	decisions, err := loader.ReadDecisions(earlier, texts...)
 	if err != nil || len(decisions) != 400 {
 		t.Fatalf("%d decisions, %v", len(decisions), err)
 	}
 	if err := os.WriteFile(earlier, []byte("row,decision\n1,perhaps\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, err = datasets.ReadDecisions(earlier, texts...)
-	if !errors.Is(err, datasets.ErrLabel) || !strings.Contains(err.Error(), `"perhaps", want one of member=no, no, member=yes, yes`) {
+	_, err = loader.ReadDecisions(earlier, texts...)
+	if !errors.Is(err, dataerr.ErrLabel) || !strings.Contains(err.Error(), `"perhaps", want one of member=no, no, member=yes, yes`) {
 		t.Errorf("an unknown decision: %v", err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/datasets"
+	"ppal/datasets/tabular"
 	"ppal/trainer"
 	"ppal/trainer/certify/near"
 	"ppal/trainer/method"
@@ -28,7 +28,7 @@ func TestNearStationarityOnRealTables(t *testing.T) {
 		{DemographicParity{}, "compas", 2}, {EqualizedOdds{}, "compas", 2}, {EqualizedOdds{}, "adult", 2}, {EqualizedOdds{}, "bank", 2},
 	} {
 		t.Run(fmt.Sprintf("%T-%s", tc.problem, tc.dataset), func(t *testing.T) {
-			table := Table{Dataset: tc.dataset, Dir: root, TableOptions: datasets.TableOptions{Split: datasets.Split{Train: 100}}}
+			table := Table{Dataset: tc.dataset, Dir: root, TableOptions: tabular.TableOptions{Split: tabular.Split{Train: 100}}}
 			e := buildOptions(t, onTable(tc.problem, table, func(o *Options) { o.Method = &method.PLADA{XStep: method.ProxLinear} }))
 			defer e.Close()
 			l := &nearRecords{}

@@ -10,6 +10,10 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
+	"ppal/internal/loader"
 )
 
 // needs returns the properties of the rows that the task's constraints use.
@@ -22,7 +26,7 @@ func (o *Options) needs() constraints.Needs {
 
 // loadTable reads the table with the attributes that constraints name. The name "groups" is the
 // name of a column only if the table has no groups that overlap.
-func loadTable(ctx context.Context, dir, dataset string, options datasets.TableOptions, needs constraints.Needs) (*datasets.Tables, error) {
+func loadTable(ctx context.Context, dir, dataset string, options tabular.TableOptions, needs constraints.Needs) (*tabular.Tables, error) {
 	options.Attributes, options.Values = slices.Clone(options.Attributes), needs.Values
 	for _, name := range needs.Attributes {
 		if name != constraints.GroupsName && !slices.Contains(options.Attributes, name) {
@@ -30,7 +34,7 @@ func loadTable(ctx context.Context, dir, dataset string, options datasets.TableO
 		}
 	}
 	for _, value := range needs.Values { // fpr[age<45] is about the rows that meet the comparison
-		if value != options.Label && datasets.Comparison(value) && !slices.Contains(options.Attributes, value) {
+		if value != options.Label && columnar.Comparison(value) && !slices.Contains(options.Attributes, value) {
 			options.Attributes = append(options.Attributes, value)
 		}
 	}
@@ -44,7 +48,7 @@ func loadTable(ctx context.Context, dir, dataset string, options datasets.TableO
 }
 
 // overlap reports whether the table has groups that the constraint language names "groups".
-func overlap(t *datasets.Table) bool {
+func overlap(t *tabular.Table) bool {
 	groups := make([]constraints.Group, len(t.Groups))
 	for k, g := range t.Groups {
 		groups[k] = constraints.Group{Name: g.Name, Rows: g.Rows}
@@ -56,7 +60,7 @@ func overlap(t *datasets.Table) bool {
 // namesAttribute extends an error about an attribute that the table lacks. The new error also
 // names the constraint.
 func namesAttribute(err error, needs constraints.Needs) error {
-	if err == nil || !errors.Is(err, datasets.ErrGroup) && !errors.Is(err, datasets.ErrColumn) {
+	if err == nil || !errors.Is(err, dataerr.ErrGroup) && !errors.Is(err, dataerr.ErrColumn) {
 		return err
 	}
 	for k, name := range needs.Attributes {
@@ -72,7 +76,7 @@ func namesAttribute(err error, needs constraints.Needs) error {
 // the rows of the training set: test pictures have no earlier decisions.
 func (l *loaded) addEarlier(files []string) error {
 	for _, file := range files {
-		decisions, err := datasets.ReadDecisions(file, l.classTexts()...)
+		decisions, err := loader.ReadDecisions(file, l.classTexts()...)
 		if err != nil {
 			return fmt.Errorf("session: earlier decisions: %w", err)
 		}

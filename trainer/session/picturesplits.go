@@ -1,8 +1,9 @@
 package session
 
 import (
-	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/datasets/picture"
+	"ppal/datasets/tabular"
 	"ppal/internal/cpu/kernel"
 	"ppal/internal/paged"
 	"ppal/internal/relay"
@@ -12,17 +13,17 @@ import (
 type pictureSplits struct {
 	on           request
 	train, test  pictures
-	validation   *pictures          // nil: no validation rows
-	chosen, held *datasets.Choice   // the training rows, with those for validation, and the test rows
-	division     *datasets.Division // of chosen; nil: all are training rows
-	center       []float64          // moments of the training rows
+	validation   *pictures         // nil: no validation rows
+	chosen, held *picture.Choice   // the training rows, with those for validation, and the test rows
+	division     *picture.Division // of chosen; nil: all are training rows
+	center       []float64         // moments of the training rows
 	deviation    float64
 	cols         int
 	packed       bool // the training rows have the layout of the CPU's integer products
 }
 
 // choose chooses the rows of the classes. The pixels follow later.
-func (s Images) choose(train, test *datasets.Pictures, on request) (a *pictureSplits, err error) {
+func (s Images) choose(train, test *picture.Pictures, on request) (a *pictureSplits, err error) {
 	a = &pictureSplits{on: on}
 	if a.chosen, err = train.Choose(s.classes(), s.RowsPerClass); err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func (s Images) choose(train, test *datasets.Pictures, on request) (a *pictureSp
 
 // divides reports whether Split takes validation rows from the training rows.
 func (s Images) divides() bool {
-	return s.Split != (datasets.Split{}) && s.Split != (datasets.Split{Train: 100})
+	return s.Split != (tabular.Split{}) && s.Split != (tabular.Split{Train: 100})
 }
 
 // splitSeed returns the seed for the choice of the validation rows.
@@ -75,9 +76,9 @@ func (a *pictureSplits) allocate(room kernel.Room) (err error) {
 			from, to := devices.share(part.Rows())
 			part.pixels = newLocalPixels(part.Rows(), from, to, a.cols)
 		} else if i == 0 && a.packed {
-			part.pixels, err = devices.cpu.NewBytesIn(room, part.Rows(), a.cols, datasets.PixelScale)
+			part.pixels, err = devices.cpu.NewBytesIn(room, part.Rows(), a.cols, picture.PixelScale)
 		} else {
-			x := &matrix.Bytes{Rows: part.Rows(), Cols: a.cols, Scale: datasets.PixelScale}
+			x := &matrix.Bytes{Rows: part.Rows(), Cols: a.cols, Scale: picture.PixelScale}
 			x.Data, err = room(x.Rows * x.Cols)
 			part.pixels = x
 		}

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
+	"ppal/internal/loader"
 	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer"
@@ -36,11 +37,11 @@ func TestRawRowsThroughTheRunsFiles(t *testing.T) {
 	}{
 		"csv": {csv.String(), func(file string) Table {
 			t := CSV(file, "pay=high", "sex=F")
-			t.Missing, t.DropSensitive = datasets.MissingImputed, true
+			t.Missing, t.DropSensitive = tabular.MissingImputed, true
 			return t
 		},
 			func(p *rundir.Preparation, text string) (matrix.Matrix, error) {
-				return p.Read(strings.NewReader(text), "new")
+				return loader.ReadNew(&p.Preparation, strings.NewReader(text), "new")
 			}},
 		"libsvm": {sparse.String(), func(file string) Table {
 			t := LIBSVM(file, "4")
@@ -48,7 +49,7 @@ func TestRawRowsThroughTheRunsFiles(t *testing.T) {
 			return t
 		},
 			func(p *rundir.Preparation, text string) (matrix.Matrix, error) {
-				return p.ReadLIBSVM(strings.NewReader(text), "new")
+				return loader.ReadNewLIBSVM(&p.Preparation, strings.NewReader(text), "new")
 			}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -58,7 +59,7 @@ func TestRawRowsThroughTheRunsFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			table := tc.source(file)
-			table.Split = datasets.Split{Train: 100}
+			table.Split = tabular.Split{Train: 100}
 			e := buildOptions(t, onTable(DemographicParity{}, table, nil))
 			r, err := e.Optimize(t.Context(), trainer.Settings{Iterations: 30})
 			if err != nil {

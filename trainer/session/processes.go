@@ -8,10 +8,11 @@ import (
 	"os"
 	"slices"
 
-	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/inputfile"
 	"ppal/internal/plan"
 	"ppal/internal/ranks"
 )
@@ -72,7 +73,7 @@ func checkShared(data Source) error {
 	t, _ := data.(Table) // other sources have no paths
 	for _, path := range t.OwnFiles() {
 		info, err := os.Stat(path) // fails for no path
-		if path == datasets.StandardInput || err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		if path == inputfile.StandardInput || err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 			return &OptionError{Option: "file", Problem: "is a pipe, which only one process can read: write the table to a file, because this run has several processes"}
 		}
 	}
@@ -226,21 +227,21 @@ func (d *devices) share(n int) (from, to int) {
 // tableShare makes the processes of a team share the rows of a table.
 type tableShare struct{ d *devices }
 
-var _ datasets.Share = tableShare{}
+var _ tabular.Share = tableShare{}
 
-// Rank implements datasets.Share.
+// Rank implements tabular.Share.
 func (s tableShare) Rank() int { return s.d.team.Rank() }
 
-// Size implements datasets.Share.
+// Size implements tabular.Share.
 func (s tableShare) Size() int { return s.d.team.Size() }
 
-// Sum implements datasets.Share.
+// Sum implements tabular.Share.
 func (s tableShare) Sum(x []float64) error { return s.d.team.Sum(x) }
 
-// Rows implements datasets.Share.
+// Rows implements tabular.Share.
 func (s tableShare) Rows(n int) (from, to int) { return s.d.share(n) }
 
-// Agree implements datasets.Share.
+// Agree implements tabular.Share.
 func (s tableShare) Agree(err error) error {
 	all, first := s.d.team.Agree(err)
 	if all == nil {
@@ -249,7 +250,7 @@ func (s tableShare) Agree(err error) error {
 	return errKnown{all, first}
 }
 
-// Vote implements datasets.Share.
+// Vote implements tabular.Share.
 func (s tableShare) Vote(own bool) (bool, error) {
 	any, err := s.d.team.Vote(own)
 	if err != nil {

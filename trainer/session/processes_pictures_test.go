@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/tensor"
 
-	"ppal/datasets"
+	"ppal/datasets/tabular"
 	"ppal/internal/cpu"
 	"ppal/internal/racing"
 	"ppal/internal/ranks"
@@ -21,11 +21,11 @@ import (
 func TestProcessesKeepTheirPictures(t *testing.T) {
 	racing.Skip(t, "internal/cpu and internal/ranks run the same goroutines")
 	for name, c := range map[string]struct {
-		split datasets.Split
+		split tabular.Split
 		batch int
 		dtype tensor.Dtype
 	}{
-		"floats": {dtype: tensor.Float64}, "digits": {dtype: tensor.Float32}, "validation": {split: datasets.Split{Train: 80, Validation: 20}, dtype: tensor.Float64},
+		"floats": {dtype: tensor.Float64}, "digits": {dtype: tensor.Float32}, "validation": {split: tabular.Split{Train: 80, Validation: 20}, dtype: tensor.Float64},
 		"batches": {batch: 120, dtype: tensor.Float64},
 	} {
 		t.Run(name, func(t *testing.T) {

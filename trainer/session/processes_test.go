@@ -16,10 +16,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"gorgonia.org/tensor"
 
-	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
+	"ppal/internal/inputfile"
 	"ppal/internal/racing"
 	"ppal/internal/ranks"
 	"ppal/trainer"
@@ -241,7 +242,7 @@ func TestProcessesDiffer(t *testing.T) {
 // Several processes cannot read one pipe.
 func TestProcessesRefusePipes(t *testing.T) {
 	for _, errs := range [][]error{
-		eachFails(t, 2, func(_ int, o *Options) { o.Data = CSV(datasets.StandardInput, "y=1") }),
+		eachFails(t, 2, func(_ int, o *Options) { o.Data = CSV(inputfile.StandardInput, "y=1") }),
 		eachFails(t, 2, func(_ int, o *Options) { o.Data = CSV(os.DevNull, "y=1") }),
 	} {
 		bad := new(OptionError)
@@ -299,7 +300,7 @@ func salaries(t *testing.T, rows int) Table {
 		t.Fatal(err)
 	}
 	s := CSV(path, "paid", "sex=F")
-	s.Missing = datasets.MissingImputed
+	s.Missing = tabular.MissingImputed
 	return s
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"ppal/constraints"
-	"ppal/datasets"
+	"ppal/datasets/dataerr"
 )
 
 // published is a problem of Moon et al. that also has a form with bounds on decisions.
@@ -108,7 +108,7 @@ func (t Intersectional) decisions(train Rows) (Decisions, error) {
 	case err != nil:
 		return Decisions{}, err
 	case len(train.Groups) == 0:
-		return Decisions{}, fmt.Errorf("session: %w: the rows have no groups; specify them (--group)", datasets.ErrGroup)
+		return Decisions{}, fmt.Errorf("session: %w: the rows have no groups; specify them (--group)", dataerr.ErrGroup)
 	}
 	return Decisions{SubjectTo: []constraints.Constraint{train.excess(constraints.Error).AtMost(epsilon[0])}}, nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/constraints"
-	"ppal/datasets"
+	"ppal/datasets/tabular"
 	"ppal/internal/plots"
 	"ppal/internal/rates"
 	"ppal/internal/report"
@@ -22,7 +22,7 @@ import (
 // The times of the summary add up to the total.
 func TestRatesOfATable(t *testing.T) {
 	s, err := New(t.Context(), Options{
-		Data: Table{Dataset: "synthetic-compas", TableOptions: datasets.TableOptions{Split: datasets.DefaultSplit}},
+		Data: Table{Dataset: "synthetic-compas", TableOptions: tabular.TableOptions{Split: tabular.DefaultSplit}},
 		Task: EqualizedOdds{}, Settings: trainer.Settings{Iterations: 30}, Files: Files{Renderer: report.Renderer{}},
 	})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"ppal/datasets"
+	"ppal/datasets/tabular"
 	"ppal/internal/racing"
 	"ppal/trainer"
 	"ppal/trainer/problem"
@@ -23,7 +23,7 @@ func (r *records) Record(record *trainer.Record) error {
 
 // withValidation returns the options of a small run on pictures with validation rows.
 func withValidation(output trainer.Output, patience int, recorder trainer.Recorder) Options {
-	o := small(func(c *setup) { c.Split = datasets.Split{Train: 75, Validation: 25} }).options()
+	o := small(func(c *setup) { c.Split = tabular.Split{Train: 75, Validation: 25} }).options()
 	o.Settings.Iterations, o.Settings.RecordEvery, o.Settings.CheckEvery = 60, 3, 3
 	o.Settings.Output, o.Settings.Patience, o.Settings.Recorder = output, patience, recorder
 	return o

@@ -5,7 +5,7 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"ppal/datasets"
+	"ppal/datasets/picture"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -45,7 +45,7 @@ func small(change func(c *setup)) setup {
 }
 
 // clothing returns the program's default run on rows of Fashion-MNIST.
-func clothing(rows *datasets.Selection, change func(c *setup)) setup {
+func clothing(rows *picture.Selection, change func(c *setup)) setup {
 	c := setup{Spec: models.Spec{Hidden: []int{256}}, Device: Device{Kind: CPU, Threads: 2}, Seed: 1,
 		source: ImagesAtHand{Train: rows, Test: rows}}
 	if change != nil {

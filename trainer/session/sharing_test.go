@@ -8,8 +8,9 @@ import (
 	"testing"
 
 	"ppal/constraints"
-	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
+	"ppal/internal/inputfile"
 	"ppal/internal/paged"
 	"ppal/internal/ranks"
 	"ppal/internal/rundir"
@@ -89,8 +90,8 @@ func TestCheckShared(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for path, ok := range map[string]bool{"": true, file: true, dir: true, filepath.Join(dir, "none"): true, os.DevNull: false, datasets.StandardInput: false} {
-		if err := checkShared(Table{Dataset: "csv", TableOptions: datasets.TableOptions{File: path}}); (err == nil) != ok {
+	for path, ok := range map[string]bool{"": true, file: true, dir: true, filepath.Join(dir, "none"): true, os.DevNull: false, inputfile.StandardInput: false} {
+		if err := checkShared(Table{Dataset: "csv", TableOptions: tabular.TableOptions{File: path}}); (err == nil) != ok {
 			t.Errorf("%q: %v", path, err)
 		}
 	}

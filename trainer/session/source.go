@@ -8,6 +8,9 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets"
+	"ppal/datasets/picture"
+	"ppal/datasets/tabular"
+	"ppal/internal/inputfile"
 	"ppal/internal/option"
 	"ppal/internal/ranks"
 	"ppal/internal/relay"
@@ -44,10 +47,10 @@ type loaded struct {
 	center, scale []float64 // center and scale of the columns for the first layer; nil: none
 	normalization models.Normalization
 	description   Description // files, preparation, normalisation, notes and warnings
-	label         *datasets.Label
-	reading       *datasets.Reading
-	shape         datasets.Shape      // shape of pictures; zero if not known
-	files         []datasets.FileRows // files in the order of the row numbers; nil: a single file
+	label         *tabular.Label
+	reading       *tabular.Reading
+	shape         picture.Shape      // shape of pictures; zero if not known
+	files         []tabular.FileRows // files in the order of the row numbers; nil: a single file
 }
 
 // name returns the name of the data set, for messages.
@@ -103,7 +106,7 @@ func verified(ctx context.Context, dir, dataset string, own []string,
 	load func(report func() (*datasets.Report, error)) (*loaded, error)) (*loaded, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	unchanged := datasets.Unchanged(own...)
+	unchanged := inputfile.Unchanged(own...)
 	report := relay.Start(func() (*datasets.Report, error) { return datasets.Verify(ctx, dir, dataset, own...) })
 	l, err := load(report)
 	if err != nil {

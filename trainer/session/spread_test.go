@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"ppal/datasets"
+	"ppal/datasets/picture"
 	"ppal/trainer"
 	"ppal/trainer/method"
 )
 
 // clothes returns the first rows of Fashion-MNIST's first four classes. It skips the test if the
 // files are missing.
-func clothes(t *testing.T, rowsPerClass int) *datasets.Selection {
+func clothes(t *testing.T, rowsPerClass int) *picture.Selection {
 	t.Helper()
 	dir := os.Getenv(datasets.EnvData)
 	if dir == "" {
@@ -21,7 +22,7 @@ func clothes(t *testing.T, rowsPerClass int) *datasets.Selection {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := datasets.Select(train, []int{0, 1, 2, 3}, rowsPerClass)
+	s, err := picture.Select(train, []int{0, 1, 2, 3}, rowsPerClass)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +31,7 @@ func clothes(t *testing.T, rowsPerClass int) *datasets.Selection {
 
 // turned rotates the rows of each class: the rows from k on, then the rows before k. Only the order
 // of the sums over the rows of a class changes.
-func turned(s *datasets.Selection, k int) *datasets.Selection {
+func turned(s *picture.Selection, k int) *picture.Selection {
 	own, pixels := *s, *s.Pixels
 	pixels.Data = nil
 	for c := range len(s.Offsets) - 1 {
@@ -42,7 +43,7 @@ func turned(s *datasets.Selection, k int) *datasets.Selection {
 }
 
 // finish returns the objective, the constraints and the certificate after 1,000 iterations.
-func finish(t *testing.T, rows *datasets.Selection, name string, products Products) map[string]float64 {
+func finish(t *testing.T, rows *picture.Selection, name string, products Products) map[string]float64 {
 	t.Helper()
 	e := assembled(t, clothing(rows, func(c *setup) {
 		c.Hidden, c.Products, c.Threads = []int{8}, products, 1

@@ -8,16 +8,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/tensor"
 
-	"ppal/datasets"
 	"ppal/datasets/matrix"
+	"ppal/datasets/picture"
 	"ppal/internal/cpu/kernel"
 	"ppal/trainer"
 )
 
 // selection returns 40 rows of each of three classes. Every byte value occurs.
-func selection() *datasets.Selection {
-	s := &datasets.Selection{Classes: []int{2, 0, 3}, Names: []string{"two", "zero", "three"}, Offsets: []int{0, 40, 80, 120}}
-	s.Pixels = &matrix.Bytes{Rows: 120, Cols: 37, Data: make([]byte, 120*37), Scale: datasets.PixelScale}
+func selection() *picture.Selection {
+	s := &picture.Selection{Classes: []int{2, 0, 3}, Names: []string{"two", "zero", "three"}, Offsets: []int{0, 40, 80, 120}}
+	s.Pixels = &matrix.Bytes{Rows: 120, Cols: 37, Data: make([]byte, 120*37), Scale: picture.PixelScale}
 	for i := range s.Pixels.Data {
 		s.Pixels.Data[i] = byte(i + i*i>>7)
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"ppal/datasets"
+	"ppal/datasets/tabular"
 	"ppal/internal/racing"
 	"ppal/internal/statistics"
 	"ppal/trainer"
@@ -18,7 +18,7 @@ import (
 func TestSurrogateOutcome(t *testing.T) {
 	notUnderRace(t)
 	compas := func() Source {
-		return Table{Dataset: "synthetic-compas", TableOptions: datasets.TableOptions{Split: datasets.DefaultSplit}}
+		return Table{Dataset: "synthetic-compas", TableOptions: tabular.TableOptions{Split: tabular.DefaultSplit}}
 	}
 	for _, c := range []struct {
 		name    string
@@ -95,7 +95,7 @@ func maxViolation(g []float64) (v float64) {
 func TestIntersectionalOutcome(t *testing.T) {
 	racing.Skip(t, "TestDecisionsTrain runs the same goroutines")
 	overlapping := []string{"sex=Female", "race=African-American", "age<30"}
-	source := Table{Dataset: "synthetic-compas", TableOptions: datasets.TableOptions{Split: datasets.DefaultSplit, Groups: overlapping}}
+	source := Table{Dataset: "synthetic-compas", TableOptions: tabular.TableOptions{Split: tabular.DefaultSplit, Groups: overlapping}}
 	own := Intersectional{Epsilon: slices.Repeat([]float64{0.02}, len(overlapping))}
 	for _, task := range []Task{Intersectional{}, own, OnDecisionsOf(Intersectional{}, 0)} {
 		s, err := New(t.Context(), Options{Data: source, Task: task, Settings: trainer.Settings{Iterations: 5, Seed: 1}})

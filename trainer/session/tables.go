@@ -10,6 +10,9 @@ import (
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/datasets/matrix"
+	_ "ppal/datasets/parquet" // a run may read Parquet files
+	"ppal/datasets/tabular"
+	"ppal/internal/loader"
 	"ppal/internal/option"
 	"ppal/internal/rundir"
 	"ppal/models"
@@ -21,7 +24,7 @@ type Table struct {
 	Dataset string // name in package datasets: "adult", "bank", "compas", "communities", ...
 	Dir     string // directory of the files; "": $PPAL_DATA, else the user's cache directory
 	// TableOptions say how to load the table. Seed 0 means the session's seed.
-	datasets.TableOptions
+	tabular.TableOptions
 }
 
 // Settings implements Described.
@@ -44,20 +47,20 @@ const (
 
 // CSV returns a source that reads the user's file of separated text. label is "column" or
 // "column=value", where value counts as +1. A column with three or more values gives as many
-// classes. groups are conditions on columns, see datasets.TableOptions. The caller may set the
+// classes. groups are conditions on columns, see tabular.TableOptions. The caller may set the
 // other fields of TableOptions in the result.
 func CSV(file, label string, groups ...string) Table {
-	return Table{Dataset: datasetCSV, TableOptions: datasets.TableOptions{File: file, Label: label, Groups: groups}}
+	return Table{Dataset: datasetCSV, TableOptions: tabular.TableOptions{File: file, Label: label, Groups: groups}}
 }
 
 // LIBSVM returns a source that reads the user's file in the LIBSVM format. groups are numbers of
 // features.
 func LIBSVM(file string, groups ...string) Table {
-	return Table{Dataset: datasetLIBSVM, TableOptions: datasets.TableOptions{File: file, Groups: groups}}
+	return Table{Dataset: datasetLIBSVM, TableOptions: tabular.TableOptions{File: file, Groups: groups}}
 }
 
 // TablesAtHand is a loaded and split table.
-type TablesAtHand struct{ *datasets.Tables }
+type TablesAtHand struct{ *tabular.Tables }
 
 // Matrices holds the caller's own rows: features, labels and groups of each split. Train is
 // required.
@@ -108,7 +111,7 @@ func (s Table) load(ctx context.Context, on request) (*loaded, error) {
 			options.Room = on.devices.options.room()
 		}
 		if folder := on.devices.options.keptRows(); folder != "" {
-			options.Keep = &datasets.Keep{Folder: folder, SHA256: func() (string, error) {
+			options.Keep = &tabular.Keep{Folder: folder, SHA256: func() (string, error) {
 				r, err := report()
 				if err != nil {
 					return "", err
@@ -151,7 +154,7 @@ func (s TablesAtHand) load(_ context.Context, on request) (*loaded, error) {
 }
 
 // loadTables returns the rows of a table.
-func loadTables(t *datasets.Tables, on request) (*loaded, error) {
+func loadTables(t *tabular.Tables, on request) (*loaded, error) {
 	l := &loaded{normalization: models.Normalization{Kind: models.NormalizeNone}, files: t.Files, reading: &t.Reading}
 	if t.Label.Known() {
 		l.label = &t.Label
@@ -183,10 +186,10 @@ func loadTables(t *datasets.Tables, on request) (*loaded, error) {
 // packIntegers replaces features that are small integers with bytes, if the device has integer
 // products for bytes. The graph then reads the bytes, and the first layer applies the centres and
 // deviations of the columns.
-func (l *loaded) packIntegers(t *datasets.Tables, on request) error {
+func (l *loaded) packIntegers(t *tabular.Tables, on request) error {
 	_, cols := t.Train.Features.Dims()
 	keep := cols < 2 || !on.packs(cols) || on.devices.pages != nil
-	var share datasets.Share
+	var share tabular.Share
 	if _, part := t.Train.Features.(*matrix.Part); part {
 		share = tableShare{on.devices}
 		var err error
@@ -197,7 +200,7 @@ func (l *loaded) packIntegers(t *datasets.Tables, on request) error {
 	if keep {
 		return nil
 	}
-	list, err := t.Integers(share)
+	list, err := loader.Integers(t, share)
 	if list == nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"ppal/constraints"
-	"ppal/datasets"
+	"ppal/datasets/tabular"
 	"ppal/internal/option"
 	"ppal/models"
 	"ppal/trainer/problem"
@@ -187,9 +187,9 @@ const (
 
 // pair returns an error unless the rows have two groups and every row is in exactly one group.
 func (r Rows) pair() error {
-	t := datasets.Table{Labels: r.Labels}
+	t := tabular.Table{Labels: r.Labels}
 	for _, g := range r.Groups {
-		t.Groups = append(t.Groups, datasets.Group{Name: g.Name, Rows: g.Rows})
+		t.Groups = append(t.Groups, tabular.Group{Name: g.Name, Rows: g.Rows})
 	}
 	_, _, err := t.Partition()
 	return err

@@ -8,12 +8,13 @@ import (
 	"path/filepath"
 
 	"ppal/datasets"
+	"ppal/datasets/tabular"
 	"ppal/internal/atomicfile"
 )
 
 // Rows holds the rows of all splits of a table, split by split.
 type Rows struct {
-	Tables *datasets.Tables
+	Tables *tabular.Tables
 	// labels, groups and splits hold a value for each row: the label (0 or 1), the group (1: the
 	// first group of the table) and the split (0: training, 1: validation, 2: test)
 	labels, groups, splits []uint8
@@ -22,7 +23,7 @@ type Rows struct {
 
 // LoadRows reads a published table and splits its rows with a seed.
 func LoadRows(dir string, d Dataset, seed uint64) (*Rows, error) {
-	t, err := datasets.LoadTable(dir, d.Name, datasets.TableOptions{Seed: seed, Ignore: d.Ignore, Groups: []string{d.Group}, Attributes: []string{d.Attribute}})
+	t, err := datasets.LoadTable(dir, d.Name, tabular.TableOptions{Seed: seed, Ignore: d.Ignore, Groups: []string{d.Group}, Attributes: []string{d.Attribute}})
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"ppal/constraints"
-	"ppal/datasets"
+	"ppal/datasets/tabular"
 	"ppal/models"
 	"ppal/trainer/session"
 )
@@ -30,8 +30,8 @@ func tables() map[string]table {
 // source returns all rows of the table as training rows.
 func (t table) source() func(dir string) session.Source {
 	return func(dir string) session.Source {
-		return session.Table{Dataset: t.dataset, Dir: dir, TableOptions: datasets.TableOptions{
-			Split: datasets.Split{Train: 100}, Ignore: t.ignore, Groups: []string{t.group}}}
+		return session.Table{Dataset: t.dataset, Dir: dir, TableOptions: tabular.TableOptions{
+			Split: tabular.Split{Train: 100}, Ignore: t.ignore, Groups: []string{t.group}}}
 	}
 }
 

@@ -1,0 +1,177 @@
+// Package parquet lets a program read tables in Parquet files. Import it for its effect: import _
+// "ppal/datasets/parquet". Package trainer/session imports it.
+package parquet
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"ppal/datasets/dataerr"
+	"ppal/internal/inputfile"
+	"ppal/internal/parquetfile"
+	"ppal/internal/recordio"
+)
+
+// init registers the format.
+func init() {
+	recordio.RegisterFormat(recordio.BinaryFormat{Magic: parquetfile.Magic, Open: openParquet})
+}
+
+// parquetTable yields the rows of a Parquet file, some in each chunk.
+type parquetTable struct {
+	name string // for errors
+	file recordio.RandomAccess
+	size int64 // of the file
+	of   *parquetfile.File
+}
+
+// openParquet opens a Parquet file.
+func openParquet(file recordio.RandomAccess, size int64, name string) (recordio.BinaryTable, error) {
+	p := &parquetTable{name: name, file: file, size: size}
+	var err error
+	if p.of, err = parquetfile.Open(file, size); err != nil {
+		return nil, p.Fail(err)
+	}
+	return p, nil
+}
+
+// ColumnNames implements BinaryTable.
+func (p *parquetTable) ColumnNames() ([]string, error) {
+	var fields [][]byte
+	for _, column := range p.of.Names() {
+		if advice, err := inputfile.CheckUTF8(column, p.name); err != nil {
+			return nil, &dataerr.FileError{Path: p.name, Offset: -1, Line: 1, Err: err, Advice: advice}
+		}
+		fields = append(fields, recordio.Trimmed([]byte(column)))
+	}
+	return recordio.ColumnNames(fields), nil
+}
+
+// records implements BinaryTable.
+func (p *parquetTable) Records() recordio.RecordReader { return &parquetRecords{name: p.name} }
+
+// single implements BinaryTable.
+func (p *parquetTable) Single(field int) bool { return p.of.Single(field) }
+
+// Next returns the next chunk, as chunker.next does. The chunks' offsets divide the file as if all
+// rows had the same number of bytes.
+func (p *parquetTable) Next([]byte) (recordio.Chunk, error) {
+	rows, err := p.of.Next()
+	if err != nil {
+		return recordio.Chunk{}, p.Fail(err)
+	}
+	offset := int64(float64(p.size) * float64(rows.First) / float64(p.of.Rows()))
+	return recordio.Chunk{Rows: rows, Record: rows.First, Offset: offset}, nil
+}
+
+// Fail returns an error of the Parquet file as an error of the file. The end is an error if the
+// file has changed.
+func (p *parquetTable) Fail(err error) error {
+	if changed := inputfile.ChangedSince(p.file); changed != nil {
+		return changed
+	}
+	if err == io.EOF {
+		return err
+	}
+	return &dataerr.FileError{Path: p.name, Offset: -1, Err: fmt.Errorf("%w: the Parquet file cannot be read: %w", dataerr.ErrFormat, err)}
+}
+
+// parquetRecords are the rows of chunks of a Parquet file.
+type parquetRecords struct {
+	name   string // of the file, for errors
+	rows   *parquetfile.Rows
+	row    int
+	buffer []byte // of the last text of a number
+}
+
+// each implements RecordReader.
+func (p *parquetRecords) Each(c recordio.Chunk, visit func() error) error {
+	invalid := p.begin(c)
+	for p.row = range p.rows.Count {
+		if p.row == invalid.row {
+			return p.failUTF8(invalid.field)
+		}
+		if err := visit(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// EachField implements RecordReader: column by column, because the rows of a column are together in
+// memory.
+func (p *parquetRecords) EachField(c recordio.Chunk, fields []int, visit func(i int)) error {
+	if invalid := p.begin(c); invalid.row >= 0 {
+		p.row = invalid.row
+		return p.failUTF8(invalid.field)
+	}
+	for i := range fields {
+		for p.row = range p.rows.Count {
+			visit(i)
+		}
+	}
+	return nil
+}
+
+// parquetPlace is a place in the rows of a chunk.
+type parquetPlace struct{ row, field int }
+
+// begin starts a chunk. It returns the place of the first text that is not in UTF-8; row is -1 if
+// there is none.
+func (p *parquetRecords) begin(c recordio.Chunk) parquetPlace {
+	p.rows = c.Rows.(*parquetfile.Rows)
+	first := parquetPlace{row: -1}
+	for field := range p.rows.Columns {
+		if p.rows.Columns[field].Numeric() {
+			continue
+		}
+		for p.row = 0; p.row < p.rows.Count && (first.row < 0 || p.row < first.row); p.row++ {
+			if !utf8.Valid(p.Text(field)) {
+				first = parquetPlace{p.row, field}
+			}
+		}
+	}
+	return first
+}
+
+// failUTF8 is the error of a text that is not in UTF-8.
+func (p *parquetRecords) failUTF8(field int) error {
+	advice, err := inputfile.CheckUTF8(string(p.Text(field)), p.name)
+	return dataerr.Advise(p.Fail(field, err), advice)
+}
+
+// text implements RecordReader. As in the fields of a CSV file, blanks around a text do not count,
+// and a line ends in \n.
+func (p *parquetRecords) Text(field int) []byte {
+	column := &p.rows.Columns[field]
+	text := column.Text(p.buffer[:0], p.row)
+	if column.Numeric() {
+		p.buffer = text
+		return text
+	}
+	if bytes.IndexByte(text, '\r') >= 0 {
+		text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+	}
+	return recordio.Trimmed(text)
+}
+
+// number implements RecordReader.
+func (p *parquetRecords) Number(field int) (x float64, ok bool) {
+	return p.rows.Columns[field].Number(p.row)
+}
+
+// key implements RecordReader.
+func (p *parquetRecords) Key(field int) uint64 { return p.rows.Columns[field].Key(p.row) }
+
+// position implements RecordReader. The columns' names count as line 1.
+func (p *parquetRecords) Position(field int) (line, column int) {
+	return p.rows.First + p.row + 2, field + 1
+}
+
+// fail implements RecordReader.
+func (p *parquetRecords) Fail(field int, err error) error {
+	line, column := p.Position(field)
+	return &dataerr.FileError{Path: p.name, Offset: -1, Line: line, Column: column, Err: err}
+}

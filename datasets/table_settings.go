@@ -1,0 +1,187 @@
+package datasets
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"ppal/datasets/tabular"
+	"ppal/internal/option"
+)
+
+// Names returns the names of the data sets for which is returns true; nil: of all.
+func Names(is func(d Dataset) bool) []string {
+	var names []string
+	for _, d := range All() {
+		if is == nil || is(d) {
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}
+
+// OnTables is the condition that a run's data set is a table.
+func OnTables() option.Condition {
+	return option.If(option.NameDataset, Names(Dataset.Tabular)...).Called("tables")
+}
+
+// OnPictures is the condition that a run's data set holds pictures.
+func OnPictures() option.Condition {
+	return option.If(option.NameDataset, Names(func(d Dataset) bool { return !d.Tabular() })...).Called("pictures")
+}
+
+// none is the default of a text that the program replaces where it uses the text.
+func none() string { return "" }
+
+// TableSettings returns the settings of tables, bound to the fields of o: the flags of ppal train.
+// ClassesSetting is another.
+func TableSettings(o *tabular.TableOptions) []*option.Option {
+	tables := OnTables()
+	csv, libsvm := option.If(option.NameDataset, ownCSV().Name), option.If(option.NameDataset, ownLIBSVM().Name)
+	list := []*option.Option{
+		option.Text("file", &o.File, "FILE", "read this file, plain or gzip; - is standard input; implies --dataset csv").
+			With(option.If(option.NameDataset, slices.Concat(csv.Values, libsvm.Values)...)),
+		option.Text("label", &o.Label, "COLUMN[=VALUE]",
+			"name the label's column, or the condition that positive rows meet: pay=high, mass>=4000, marital!=married; a column with three or"+
+				" more values gives a class for each value").With(csv),
+		option.Names("group", &o.Groups, "CONDITION[,...]",
+			"form groups by columns: race=White or race!=White against the rest, 25<=age<60, or a column's name for a group of each value;"+
+				" libsvm: a feature's number; may be repeated").OrRule("the data set's own", none).With(tables),
+		option.Names("categorical", &o.Categorical, "COLUMN[,...]", "read these columns as categories although they hold numbers").With(csv),
+		option.Names("ignore", &o.Ignore, "COLUMN[,...]", "exclude these columns from the features").With(tables),
+		option.Names("features", &o.Features, "COLUMN[,...]", "make features of these columns only").With(csv),
+		option.Choice("missing", &o.Missing, "refuse missing values; impute the mean and add an indicator column; drop the rows; or flag:"+
+			" impute, and make missing a value of groups", tabular.MissingRefused, tabular.MissingImputed, tabular.MissingDropped, tabular.MissingFlagged).
+			With(csv),
+		option.Choice("dates", &o.Dates, "refuse columns of dates, or expand a date into day, month, weekday and hour; day-first and month-first"+
+			" expand too, and say how to read 3/4/2020", tabular.DatesRefused, tabular.DatesExpanded, tabular.DatesDayFirst, tabular.DatesMonthFirst).As("HOW").With(csv),
+		option.Choice("decimal", &o.Decimal, "set the decimal sign of numbers; auto detects it",
+			tabular.DecimalAuto, tabular.DecimalPoint, tabular.DecimalComma).With(csv),
+		option.Custom("separator", "CHAR", setSeparator(o), separatorText(o),
+			"set the character between fields, or tab; one or more blanks: \" \"; auto detects it", detected, tab).Or(detected).With(csv),
+		option.Choice("header", &o.Header, "first: the first line has the columns' names; none: no line has them, and they are column 1, column 2, ...",
+			tabular.HeaderFirst, tabular.HeaderNone).OrRule("first; with --columns: none", defaultHeader(o), "columns").With(csv),
+		option.Names("columns", &o.Columns, "NAME[,...]", "name the columns of a file in which no line has their names").OrRule("as --header says", none).With(csv),
+		option.Count("skip", &o.Skip, option.AtLeast(0), "leave out the first N lines of the file").Or("0").In("lines").With(csv),
+		option.Choice("quote", &o.Quote, "double: a field may stand in double quotes; none: a quote is an ordinary character",
+			tabular.QuoteDouble, tabular.QuoteNone).With(csv),
+		option.Names("missing-values", &o.MissingValues, "TEXT[,...]", "treat these texts and empty fields as missing values").
+			OrRule("?, NA, NaN, null and the like", none).With(csv),
+		option.Switch("zero-based", &o.ZeroBased, "count the features of the file from 0 instead of 1").With(libsvm),
+		option.Switch("drop-sensitive", &o.DropSensitive, "exclude the columns that determine the groups from the features").With(tables),
+	}
+	return append(append(list, SplitSettings(o)...),
+		option.Text("test-file", &o.TestFile, "FILE", "read the test rows from this file, and prepare them as the rows of --file").Or("").With(csv),
+		option.Text("split-column", &o.SplitColumn, "COLUMN", "read the split of each row from this column: train, validation or test").Or("").With(csv),
+		option.Choice("unknown", &o.Unknown, "refuse categories that only the test file has, or ignore them", tabular.UnknownRefused, tabular.UnknownIgnored).
+			With(csv))
+}
+
+// SplitSettings returns the settings of the splits, which tables and pictures have.
+func SplitSettings(o *tabular.TableOptions) []*option.Option {
+	return []*option.Option{
+		option.Custom("split", "70/15/15", setSplit(o), func() string { return o.SplitOrDefault().String() },
+			"set the percentages of training, validation and test rows; pictures have their own test rows, and 90/10/0 takes validation rows"+
+				" from the others").
+			OrRule(fmt.Sprintf("%v; with --test-file: %v", tabular.DefaultSplit, tabular.SplitWithTestFile), func() string { return o.SplitOrDefault().String() }, "test-file").
+			For(tabular.Split{Train: 100}.String(), OnPictures()),
+		option.Custom("split-seed", "N", setSplitSeed(o), splitSeedText(o), "draw the splits from this seed, and not from --seed").OrRule("--seed", none),
+	}
+}
+
+// ClassesSetting returns the choice of the classes, which own tables and pictures have.
+func ClassesSetting(o *tabular.TableOptions) *option.Option {
+	return option.Names("classes", &o.Classes, "NAME,NAME[,...]", "take these classes, in this order: names or numbers of pictures' classes, or values of your"+
+		" own table's label, without the rows of other classes; mnpc minimises the loss of the first").
+		OrRule("all", none).
+		With(option.If(option.NameDataset, Names(func(d Dataset) bool { return d.Own || !d.Tabular() })...).Called("pictures or your own table"))
+}
+
+// The texts of separator that are no characters.
+const (
+	detected = "auto"
+	tab      = "tab"
+)
+
+// setSeparator reads separator. A text of blanks stands for one or more blanks.
+func setSeparator(o *tabular.TableOptions) func(text string) error {
+	return func(text string) error {
+		switch {
+		case text == detected:
+			o.Separator = 0
+		case text == tab:
+			o.Separator = '\t'
+		case text != "" && strings.Trim(text, " ") == "":
+			o.Separator = ' '
+		case utf8.RuneCountInString(text) != 1:
+			return errors.New("must be one character, tab or auto")
+		default:
+			o.Separator, _ = utf8.DecodeRuneInString(text)
+		}
+		return nil
+	}
+}
+
+// separatorText is the text of separator.
+func separatorText(o *tabular.TableOptions) func() string {
+	return func() string {
+		switch o.Separator {
+		case 0:
+			return detected
+		case '\t':
+			return tab
+		}
+		return string(o.Separator)
+	}
+}
+
+// defaultHeader is the value of header if none is given.
+func defaultHeader(o *tabular.TableOptions) func() string {
+	return func() string {
+		if o.Columns != nil {
+			return tabular.HeaderNone
+		}
+		return tabular.HeaderFirst
+	}
+}
+
+// setSplit reads split.
+func setSplit(o *tabular.TableOptions) func(text string) error {
+	return func(text string) error {
+		split, err := tabular.ParseSplit(text)
+		if err != nil {
+			return errors.New("must be percentages that add up to 100, the first above 0, as in 70/15/15")
+		}
+		o.Split = split
+		return nil
+	}
+}
+
+// setSplitSeed reads split-seed.
+func setSplitSeed(o *tabular.TableOptions) func(text string) error {
+	return func(text string) error {
+		if text == "" {
+			o.SplitSeed = 0
+			return nil
+		}
+		seed, err := strconv.ParseUint(text, 10, 64)
+		if err != nil || seed == 0 {
+			return errors.New("must be a whole number, at least 1")
+		}
+		o.SplitSeed = seed
+		return nil
+	}
+}
+
+// splitSeedText is the text of the split's own seed; "" if the run's seed draws the splits.
+func splitSeedText(o *tabular.TableOptions) func() string {
+	return func() string {
+		if o.SplitSeed == 0 {
+			return ""
+		}
+		return strconv.FormatUint(o.SplitSeed, 10)
+	}
+}

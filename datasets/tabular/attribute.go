@@ -1,0 +1,50 @@
+package tabular
+
+import (
+	"slices"
+)
+
+// Follow gives the attribute the values of the training, followed by its own other values.
+func (a *Attribute) Follow(values []string) {
+	all, place := slices.Clone(values), make([]int, len(a.Values))
+	for k, v := range a.Values {
+		if place[k] = slices.Index(all, v); place[k] < 0 {
+			place[k] = len(all)
+			all = append(all, v)
+		}
+	}
+	for i, k := range a.Of {
+		if k >= 0 {
+			a.Of[i] = place[k]
+		}
+	}
+	a.Values = all
+}
+
+// Attribute is a property of the rows, for constraints on groups of rows: a column with its values,
+// or a condition with the two values "it holds" (the condition's text) and "the rest".
+type Attribute struct {
+	Name   string   // the column's name, or the condition's text
+	Values []string // in order: categories alphabetically or as published, numbers increasing
+	Of     []int    // index of each row's value in Values; -1: the value is missing
+}
+
+// Restrict returns the attribute restricted to the given rows.
+func (a *Attribute) Restrict(rows []int) Attribute {
+	out := Attribute{Name: a.Name, Values: a.Values, Of: make([]int, len(rows))}
+	for k, i := range rows {
+		out.Of[k] = a.Of[i]
+	}
+	return out
+}
+
+// Groups returns one group of rows for each value of the attribute.
+func (a *Attribute) Groups() []Group {
+	groups := make([]Group, len(a.Values))
+	for i, k := range a.Of {
+		if k >= 0 {
+			groups[k].Rows = append(groups[k].Rows, i)
+		}
+	}
+	return groups
+}

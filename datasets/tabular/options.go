@@ -1,0 +1,141 @@
+package tabular
+
+import (
+	"ppal/internal/paged"
+)
+
+// TableOptions configures the loading of a table. The zero value loads data sets that have their
+// own files.
+type TableOptions struct {
+	Seed      uint64 // seed of the split, and of the rows of a synthetic table
+	SplitSeed uint64 // seed of the split; 0: Seed
+	Split     Split  // zero: DefaultSplit, or SplitWithTestFile
+
+	// Groups are conditions on columns (race=Caucasian, 25<=age<60), or features' numbers or names
+	// for sparse tables; empty: the data set's own groups. One condition makes two groups: the rows
+	// that meet the condition, and the rest. Several conditions make one group each. A column's
+	// name makes one group for each value of the column.
+	Groups []string
+	// Attributes are columns, or conditions on columns, to keep beside the features; see
+	// Table.Attributes. The columns may also be features, and may have missing values. Attributes
+	// do not influence the split, so runs with different constraints have the same rows. In Adult
+	// the columns are those of the census (sex, race, ...); in LIBSVM files they are features'
+	// numbers.
+	Attributes []string
+	// Values are categories, such as Female. Each column of features that has one of the values as a
+	// category, without regard to case, becomes an attribute, too. A value that a class or one of
+	// Attributes has makes no attribute.
+	Values []string
+	// DropSensitive leaves the columns that determine the groups and the attributes out of the
+	// features: the columns of the conditions; for sparse tables also features that determine a
+	// group, and for Adult all features of the same block. With Attributes and without Groups,
+	// DropSensitive ignores the data set's own groups.
+	DropSensitive bool
+	// Ignore names columns to exclude from the features.
+	Ignore []string
+
+	// Options for the user's own files: the data sets csv and libsvm.
+
+	File string // path of the user's file; StandardInput: standard input
+
+	// Options for the data set csv.
+
+	// Label is the label's column, or a condition that the rows of class +1 meet: column=value,
+	// column!=value, column>=number. A column with three or more values gives a class for each
+	// value.
+	Label string
+	// Classes are values of the label, in the order of the classes. The rows of other values are left
+	// out. nil: all values.
+	Classes     []string
+	Features    []string // the only columns to make features of; empty: all columns that are not ignored
+	Categorical []string // categorical columns whose values look like numbers
+	Missing     string   // MissingRefused (also ""), MissingImputed, MissingDropped or MissingFlagged
+	Dates       string   // DatesRefused (also ""), DatesExpanded, DatesDayFirst or DatesMonthFirst
+	Decimal     string   // DecimalAuto (also ""), DecimalPoint or DecimalComma
+	Separator   rune     // field separator; 0: detect it
+	Header      string   // HeaderFirst (also "") or HeaderNone
+	Columns     []string // names of the columns, which no line of the file has; nil: see Header
+	Skip        int      // number of lines before the first line of the table
+	Quote       string   // QuoteDouble (also "") or QuoteNone
+	// MissingValues are the texts that mark a missing value, besides an empty field. nil: ?, NA, NaN,
+	// null and the like.
+	MissingValues []string
+	// TestFile is the path of a file with the test rows. LoadTable prepares the test rows in the
+	// same way as the rows of File. All rows of File are training and validation rows.
+	TestFile string
+	// Unknown says how to treat a category that occurs in TestFile but not in File: UnknownRefused
+	// (also "") or UnknownIgnored.
+	Unknown string
+	// SplitColumn is the column that says to which part a row belongs: train, validation or test.
+	// It replaces Split.
+	SplitColumn string
+
+	// Options for the data set libsvm.
+
+	// ZeroBased says that the file counts the features from 0 instead of 1.
+	ZeroBased bool
+
+	// Pages receives the values of the columns of a csv file, or the entries of a LIBSVM file, so that
+	// a file may be larger than the memory. Table.Features of a csv file then makes features when they
+	// are read. nil: memory.
+	Pages *paged.Dir
+	// Room returns an error if the process has no memory for so many bytes. The readers of csv and
+	// LIBSVM files without Pages call it with the bytes that the rows so far need, so that a file
+	// beyond the memory is refused early. nil: no limit.
+	Room func(bytes uint64) error
+	// Keep keeps these values for later processes. nil: the values disappear with the process.
+	Keep *Keep
+	// Share divides the rows of a csv or LIBSVM file among processes: each keeps the features of its
+	// own rows alone. Table.Features is then a *matrix.Part or a *matrix.SparsePart. A LIBSVM file
+	// with many nonzero elements, and one with DropSensitive, has all rows in all processes. nil:
+	// this process keeps all rows.
+	Share Share
+}
+
+// OwnFiles returns the paths of the user's files.
+func (o *TableOptions) OwnFiles() []string {
+	if o.TestFile == "" {
+		return []string{o.File}
+	}
+	return []string{o.File, o.TestFile}
+}
+
+// SplitOrDefault returns Split, or its default.
+func (o *TableOptions) SplitOrDefault() Split {
+	switch {
+	case o.Split != Split{}:
+		return o.Split
+	case o.TestFile != "":
+		return SplitWithTestFile
+	}
+	return DefaultSplit
+}
+
+// The choices of TableOptions.Missing.
+const (
+	MissingRefused = "refuse" // a missing value is an error
+	MissingImputed = "impute" // replace it by the mean, and add an indicator
+	MissingDropped = "drop"   // leave out the row
+	MissingFlagged = "flag"   // as impute, and "missing" is a value of groups and attributes
+)
+
+// The choices of TableOptions.Dates.
+const (
+	DatesRefused    = "refuse"      // a column of dates is an error
+	DatesExpanded   = "expand"      // a date becomes numbers: day, month, weekday, hour
+	DatesDayFirst   = "day-first"   // as expand; 3/4/2020 is 3 April
+	DatesMonthFirst = "month-first" // as expand; 3/4/2020 is 4 March
+)
+
+// The choices of TableOptions.Decimal.
+const (
+	DecimalAuto  = "auto"  // detect the sign; refuse numbers with two readings
+	DecimalPoint = "point" // 1,234 is 1234
+	DecimalComma = "comma" // 1,234 is 1.234
+)
+
+// The choices of TableOptions.Unknown.
+const (
+	UnknownRefused = "refuse" // a category without training rows is an error
+	UnknownIgnored = "ignore" // a category without training rows counts as no category
+)

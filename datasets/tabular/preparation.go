@@ -1,0 +1,168 @@
+package tabular
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"ppal/datasets/dataerr"
+	"ppal/internal/textvalue"
+)
+
+// Preparation describes how the columns of a file became features. It is fitted on the training
+// rows and applied to all rows. A preparation can be saved as JSON or YAML and then prepares new
+// rows. A preparation has either Encodings, for text of separated fields, or Numbers, for rows in
+// LIBSVM's format.
+type Preparation struct {
+	Layout `yaml:",inline"`
+	// texts that mark a missing value
+	Absent []string `json:"absent,omitempty" yaml:"absent,omitempty"`
+	// one encoding for each used column, in the order of the features
+	Encodings []Encoding `json:"encodings,omitempty" yaml:"encodings,omitempty"`
+	// LIBSVM's indices, from 1, in the order of the features; they increase
+	Numbers []int `json:"numbers,omitempty" yaml:"numbers,omitempty,flow"`
+	// number of LIBSVM's indices
+	Indices int `json:"indices,omitempty" yaml:"indices,omitempty"`
+	// the files count the features from 0. Numbers counts them from 1.
+	ZeroBased bool `json:"zero_based,omitempty" yaml:"zero_based,omitempty"`
+}
+
+// Encoding describes how one column becomes features:
+//
+//	a number     x -> (x - Center)/Scale, with mean and standard deviation of the training rows
+//	a category   one feature for each of Levels, 1 for rows with that level and 0 for other rows
+//
+// Decimal says how the numbers are written: "" as in programs, "," with a decimal comma and
+// optional separators of thousands (1.234,5), "." with separators of thousands (1,234.5). If Date
+// is set, a layout of Go's package time, the column holds dates, and the number is the date's Part:
+// "day" (days since 1970-01-01), "month", "weekday" (1 is Monday) or "hour".
+//
+// With Missing, values may be missing. One additional feature, after the other features of the
+// column, is 1 for rows with a missing value and 0 for other rows. The other features of a missing
+// value are 0.
+type Encoding struct {
+	Column string `json:"column" yaml:"column"`
+	// the allowed categories; empty: a number
+	Categories []string `json:"categories,omitempty" yaml:"categories,omitempty"`
+	// the categories with a feature; empty: all
+	Levels []string `json:"levels,omitempty" yaml:"levels,omitempty"`
+	Center float64  `json:"center,omitempty" yaml:"center,omitempty"`
+	// 1 if all training rows are equal
+	Scale   float64 `json:"scale,omitempty" yaml:"scale,omitempty"`
+	Missing bool    `json:"missing,omitempty" yaml:"missing,omitempty"`
+	Decimal string  `json:"decimal,omitempty" yaml:"decimal,omitempty"`
+	Date    string  `json:"date,omitempty" yaml:"date,omitempty"`
+	Part    string  `json:"part,omitempty" yaml:"part,omitempty"`
+}
+
+// Value parses a text of the column as a number, without standardising the number.
+func (e *Encoding) Value(text []byte) (x float64, ok bool) {
+	if e.Date != "" {
+		return textvalue.DateNumber(string(text), e.Date, e.Part)
+	}
+	return textvalue.LocalNumber(text, e.Decimal)
+}
+
+// Parser returns the function that parses the column's texts; nil for numbers as in programs.
+func (e *Encoding) Parser() func(text []byte) (float64, bool) {
+	if e.Date == "" && e.Decimal == textvalue.PlainNumbers {
+		return nil
+	}
+	return e.Value
+}
+
+// Title returns the name of the column, with the part if the column holds dates.
+func (e *Encoding) Title() string {
+	if e.Part != "" {
+		return e.Column + " " + e.Part
+	}
+	return e.Column
+}
+
+func (e *Encoding) Numeric() bool { return len(e.Categories) == 0 }
+
+// EncodedLevels returns the categories with a feature.
+func (e *Encoding) EncodedLevels() []string {
+	if len(e.Levels) > 0 {
+		return e.Levels
+	}
+	return e.Categories
+}
+
+// Width returns the number of features.
+func (e *Encoding) Width() int {
+	width := len(e.EncodedLevels())
+	if e.Numeric() {
+		width = 1
+	}
+	if e.Missing {
+		width++
+	}
+	return width
+}
+
+// Check returns ErrColumn if the preparation, which may come from a file, is not valid.
+func (p *Preparation) Check() error {
+	if (len(p.Encodings) > 0) == (len(p.Numbers) > 0) {
+		return fmt.Errorf("datasets: a preparation with %d columns and %d numbers: %w: want either columns or numbers", len(p.Encodings), len(p.Numbers), dataerr.ErrColumn)
+	}
+	if err := p.Layout.Check(); err != nil {
+		return fmt.Errorf("datasets: a preparation: %w", err)
+	}
+	for i, n := range p.Numbers {
+		if n < 1 || n > p.Indices || i > 0 && n <= p.Numbers[i-1] {
+			return fmt.Errorf("datasets: a preparation's number %d: %w: the numbers must increase within 1..%d", n, dataerr.ErrColumn, p.Indices)
+		}
+	}
+	for i := range p.Encodings {
+		e := &p.Encodings[i]
+		for _, level := range e.Levels {
+			if !slices.Contains(e.Categories, level) {
+				return fmt.Errorf("datasets: a preparation's level %q of %q: %w: it is not one of the categories", level, e.Column, dataerr.ErrColumn)
+			}
+		}
+		if e.Date != "" || e.Part != "" {
+			if err := textvalue.CheckDate(e.Date, e.Part); err != nil {
+				return fmt.Errorf("datasets: a preparation's %q: %w: %w", e.Column, dataerr.ErrColumn, err)
+			}
+		}
+		if !slices.Contains([]string{textvalue.PlainNumbers, textvalue.CommaDecimals, textvalue.PointDecimals}, e.Decimal) {
+			return fmt.Errorf("datasets: a preparation's %q: %w: the decimal sign is %q, want a comma or a point", e.Column, dataerr.ErrColumn, e.Decimal)
+		}
+		if e.Numeric() && (!(e.Scale > 0) || math.IsInf(e.Scale, 0) || math.IsNaN(e.Center) || math.IsInf(e.Center, 0)) {
+			return fmt.Errorf("datasets: a preparation's %q: %w: it has the centre %v and the scale %v", e.Column, dataerr.ErrColumn, e.Center, e.Scale)
+		}
+	}
+	return nil
+}
+
+// Columns returns the names of the features: "age", "job=student", "OtherPerCap missing". Features
+// of LIBSVM files are named by their numbers.
+func (p *Preparation) Columns() []string {
+	var names []string
+	for _, n := range p.Numbers {
+		names = append(names, strconv.Itoa(n-p.Shift()))
+	}
+	for i := range p.Encodings {
+		e := &p.Encodings[i]
+		if e.Numeric() {
+			names = append(names, e.Title())
+		}
+		for _, level := range e.EncodedLevels() {
+			names = append(names, e.Column+"="+level)
+		}
+		if e.Missing {
+			names = append(names, e.Title()+" missing")
+		}
+	}
+	return names
+}
+
+// Shift is what a reader adds to the indices of LIBSVM's format, which then count from 1.
+func (p *Preparation) Shift() int { return textvalue.Indicator(p.ZeroBased) }
+
+// Standardised returns the feature of a number.
+func (e *Encoding) Standardised(x float64) float64 { return Standardise(x, e.Center, e.Scale) }
+
+func Standardise(x, center, scale float64) float64 { return (x - center) / scale }

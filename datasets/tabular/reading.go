@@ -1,0 +1,20 @@
+package tabular
+
+// Reading says how a training read the columns that groups, attributes and conditions use. Readers
+// of new rows obey it, so that the other new rows do not decide what a value is.
+type Reading struct {
+	// Missing is MissingFlagged if "missing" is a value of groups and attributes, and MissingDropped
+	// if rows without a value in a column of Required were left out.
+	Missing  string          `json:"missing,omitempty"`
+	Required []string        `json:"required,omitempty"`
+	Columns  []ColumnReading `json:"columns,omitempty"`
+}
+
+// ColumnReading says how a training read a column: as numbers or as texts.
+type ColumnReading struct {
+	Column string `json:"column"`
+	// Number says that equal numbers are equal values; otherwise equal texts are equal values.
+	Number bool `json:"number,omitempty"`
+	// Decimal says how the numbers are written, as Encoding.Decimal does.
+	Decimal string `json:"decimal,omitempty"`
+}

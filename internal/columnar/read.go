@@ -1,0 +1,435 @@
+package columnar
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"ppal/datasets/dataerr"
+	"ppal/internal/inputfile"
+	"ppal/internal/paged"
+	"ppal/internal/recordio"
+	"ppal/internal/textvalue"
+)
+
+// SheetReader reads the rows of a text into the columns of a sheet: workers read chunks into
+// sheetParts, and add joins the parts in the order of the text.
+type SheetReader struct {
+	text   *recordio.Delimited
+	absent *textSet
+	drop   bool
+	Specs  []ColumnSpec
+	fields []int // index of each column's field in a record
+	// no text in absent is a number, so a worker tries the number first
+	numbersFirst bool
+
+	pages   *paged.Dir // receives the columns' values; nil: parts receives them
+	room    func(bytes uint64) error
+	bytes   uint64             // in parts
+	lists   []columnLists      // of each column, for pages
+	parts   [][]ColumnPart     // of each column
+	values  [][]string         // categories of each column so far
+	codes   []map[string]int32 // codes of values; workers read those of columns with allowed categories
+	rows    int
+	records int    // rows with the dropped rows
+	source  []int  // sheet.source, if the schema drops rows
+	only    []int  // rows to read; nil: all rows
+	begins  []int  // sheet.begins
+	lacks   []bool // of each column: a value is missing
+}
+
+// SheetPart holds the rows of a chunk.
+type SheetPart struct {
+	rows, records int
+	Columns       []ColumnPart
+	Codes         []map[string]int32 // of the part's own categories
+	source        []int              // index among the records of the chunk, if the schema drops rows
+}
+
+// ColumnPart holds the rows of a chunk in one column.
+type ColumnPart struct {
+	Numbers []float64
+	Codes   []int32 // codes among the allowed categories, or among own
+	own     []category
+	Places  []int32 // the sheet's code of each own category
+	Lacks   bool    // a value is missing
+}
+
+// category is a category of a chunk, and where the chunk has it first.
+type category struct {
+	text         string
+	record, line int
+}
+
+// NoCategory is the code of a category outside the allowed categories.
+const NoCategory = -2
+
+// ReadSheet reads the columns that the schema names, in the schema's order, from r.
+//
+// Errors are *FileError with line and column: ErrFormat, ErrTruncated, ErrColumn (no such column),
+// ErrNumber, ErrCategory, ErrMissing. If the processes of the schema read the file together, the
+// error of any of them is ErrAlone in all.
+func ReadSheet(r io.Reader, name string, s *Schema) (*Sheet, error) {
+	text, err := recordio.NewDelimited(r, name, s.Layout)
+	if err != nil {
+		return nil, err
+	}
+	reader := &SheetReader{text: text, absent: NewTextSet(s.Absent), Specs: slices.Clone(s.Columns), drop: s.Drop, pages: s.Pages, only: s.Only}
+	for _, attribute := range s.Attributes {
+		c, err := ParseCondition(attribute, text.Header)
+		if err != nil {
+			return nil, fmt.Errorf("datasets: attribute: %w", err)
+		}
+		if !slices.ContainsFunc(reader.Specs, func(spec ColumnSpec) bool { return spec.Name == c.Column }) {
+			reader.Specs = append(reader.Specs, ColumnSpec{Name: c.Column, Missing: true, Many: true, Guess: true})
+		}
+	}
+	if err := reader.begin(); err != nil {
+		return nil, err
+	}
+	next := WithRows(text.Next, s.Only, s.Begins)
+	if s.Share != nil {
+		next = OwnChunks(next, s.Share, s.Size)
+	}
+	reader.room = s.Room
+	err = recordio.InOrder(next, reader.worker, reader.add)
+	if s.Share != nil {
+		err = reader.combine(s.Share, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	reader.begins = append(reader.begins, reader.records)
+	switch {
+	case s.Only != nil && reader.rows != len(s.Only):
+		return nil, &dataerr.FileError{Path: name, Offset: -1, Err: dataerr.ErrChanged}
+	case reader.rows == 0 && s.Drop:
+		return nil, &dataerr.FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: every row has a missing value", dataerr.ErrMissing),
+			Advice: "ignore the columns with many missing values (--ignore), or use --missing impute"}
+	case reader.rows == 0:
+		return nil, &dataerr.FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: the file has no rows", dataerr.ErrTruncated)}
+	}
+	return reader.sheet()
+}
+
+// WithRows returns a function that returns the chunks of next that have some of the rows. begins
+// are the numbers of the first rows of the chunks, and of all rows; nil: all chunks.
+func WithRows(next func(buffer []byte) (recordio.Chunk, error), rows, begins []int) func(buffer []byte) (recordio.Chunk, error) {
+	at := 0 // index of the next chunk
+	return func(buffer []byte) (recordio.Chunk, error) {
+		for {
+			c, err := next(buffer)
+			if err != nil || at+1 >= len(begins) {
+				return c, err
+			}
+			c.Record = begins[at]
+			at++
+			switch i, _ := slices.BinarySearch(rows, c.Record); {
+			case i == len(rows):
+				return recordio.Chunk{}, io.EOF
+			case rows[i] < begins[at]:
+				return c, nil
+			}
+			buffer = c.Text
+		}
+	}
+}
+
+// ReadSheetFile calls ReadSheet on a file.
+func ReadSheetFile(path string, s *Schema) (*Sheet, error) {
+	f, err := inputfile.OpenInput(context.Background(), path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return ReadSheet(f, path, s)
+}
+
+// begin finds the columns.
+func (r *SheetReader) begin() error {
+	r.numbersFirst = !r.absent.numbers
+	places := recordio.HeaderPlaces{Header: r.text.Header, Repeated: r.text.Layout.Repeated}
+	for i := range r.Specs {
+		spec := &r.Specs[i]
+		field, err := places.Column(cmp.Or(spec.From, spec.Name))
+		if err != nil {
+			return &dataerr.FileError{Path: r.text.Name, Offset: -1, Line: 1, Err: err}
+		}
+		r.fields = append(r.fields, field)
+		codes := map[string]int32{}
+		for i, v := range spec.Categories {
+			codes[v] = int32(i)
+		}
+		r.codes = append(r.codes, codes)
+		r.values = append(r.values, slices.Clone(spec.Categories))
+	}
+	r.parts, r.lacks = make([][]ColumnPart, len(r.Specs)), make([]bool, len(r.Specs))
+	for range r.Specs {
+		r.lists = append(r.lists, NewColumnLists(r.pages))
+	}
+	return nil
+}
+
+// worker returns a function that reads the rows of a chunk up to the first error.
+func (r *SheetReader) worker() func(c recordio.Chunk, part *SheetPart) error {
+	records := r.text.Records()
+	rows := 0 // of the last chunk
+	return func(c recordio.Chunk, part *SheetPart) error {
+		part.Begin(r, rows)
+		only, _ := slices.BinarySearch(r.only, c.Record) // index of the next row to read
+		err := records.Each(c, func() error {
+			record := part.records
+			part.records++
+			if r.only != nil {
+				if only == len(r.only) || r.only[only] != c.Record+record {
+					return nil
+				}
+				only++
+			}
+			if r.drop && r.incomplete(records) {
+				return nil
+			}
+			for i, field := range r.fields {
+				if err := part.add(r, i, records, field); err != nil {
+					return records.Fail(field, fmt.Errorf("%s: %w", r.text.Header[field], err))
+				}
+			}
+			if r.drop {
+				part.source = append(part.source, record)
+			}
+			part.rows++
+			return nil
+		})
+		rows = part.rows
+		return err
+	}
+}
+
+// Begin empties the part. The columns get memory of their own, because the reader keeps them. rows
+// is a guess of the number of rows.
+func (p *SheetPart) Begin(r *SheetReader, rows int) {
+	if p.Columns == nil {
+		p.Columns, p.Codes = make([]ColumnPart, len(r.Specs)), make([]map[string]int32, len(r.Specs))
+		for i := range p.Codes {
+			p.Codes[i] = map[string]int32{}
+		}
+	}
+	p.rows, p.records, p.source = 0, 0, p.source[:0]
+	rows += rows / 32
+	for i := range p.Columns {
+		clear(p.Codes[i])
+		switch old := p.Columns[i]; {
+		case r.Specs[i].Summary:
+			p.Columns[i] = ColumnPart{Numbers: old.Numbers[:0], Codes: old.Codes[:0]}
+		case r.Specs[i].Numeric:
+			p.Columns[i] = ColumnPart{Numbers: make([]float64, 0, rows)}
+		default:
+			p.Columns[i] = ColumnPart{Codes: make([]int32, 0, rows)}
+		}
+	}
+}
+
+// incomplete reports whether the record lacks a value in a column that allows no missing values.
+func (r *SheetReader) incomplete(of recordio.RecordReader) bool {
+	for i, field := range r.fields {
+		if !r.Specs[i].Missing && r.absent.marks(of, field) {
+			return true
+		}
+	}
+	return false
+}
+
+// add appends the value in a field of the last record to column i.
+func (p *SheetPart) add(r *SheetReader, i int, records recordio.RecordReader, field int) error {
+	c, spec := &p.Columns[i], &r.Specs[i]
+	if spec.Numeric && spec.Date == "" {
+		if x, ok := r.absent.Number(records, field); ok {
+			c.Numbers = append(c.Numbers, x)
+			return nil
+		}
+	}
+	text := records.Text(field)
+	if spec.Numeric && r.numbersFirst {
+		if x, ok := spec.Number(text); ok {
+			c.Numbers = append(c.Numbers, x)
+			return nil
+		}
+	}
+	absent := r.absent.has(text)
+	c.Lacks = c.Lacks || absent
+	switch {
+	case absent && !spec.Missing:
+		return fmt.Errorf("%w: %q", dataerr.ErrMissing, text)
+	case absent && spec.Numeric:
+		c.Numbers = append(c.Numbers, math.NaN())
+	case absent:
+		c.Codes = append(c.Codes, -1)
+	case spec.Numeric:
+		x, ok := spec.Number(text)
+		if !ok {
+			return textvalue.NotReadable(text, spec.Date)
+		}
+		c.Numbers = append(c.Numbers, x)
+	case spec.Categories != nil:
+		code, ok := r.codes[i][string(text)]
+		switch {
+		case !ok && !spec.Unknown:
+			return fmt.Errorf("%w %s, want one of %s", dataerr.ErrCategory, textvalue.Quoted(text), textvalue.Listed(spec.Categories, 20))
+		case !ok:
+			code = NoCategory
+		}
+		c.Codes = append(c.Codes, code)
+	default:
+		code, ok := p.Codes[i][string(text)]
+		if !ok {
+			line, _ := records.Position(field)
+			code = int32(len(c.own))
+			c.own = append(c.own, category{text: string(text), record: p.records, line: line})
+			p.Codes[i][c.own[code].text] = code
+		}
+		c.Codes = append(c.Codes, code)
+	}
+	return nil
+}
+
+// add appends the rows of a part to the sheet. It returns ErrColumn at the first value that makes
+// too many categories.
+func (r *SheetReader) add(p *SheetPart) error {
+	first, at := -1, category{}
+	for i := range p.Columns {
+		c := &p.Columns[i]
+		for _, own := range c.own {
+			code, ok := r.codes[i][own.text]
+			if !ok {
+				code = int32(len(r.values[i]))
+				if code >= MaxCategories && !r.Specs[i].Many {
+					if first < 0 || own.record < at.record {
+						first, at = i, own
+					}
+					break
+				}
+				r.codes[i][own.text] = code
+				r.values[i] = append(r.values[i], own.text)
+			}
+			c.Places = append(c.Places, code)
+		}
+		c.own = nil
+		r.lacks[i] = r.lacks[i] || c.Lacks
+		if r.Specs[i].Summary {
+			continue
+		}
+		if r.pages == nil {
+			const number, code = 8, 4
+			r.bytes += uint64(number*len(c.Numbers) + code*len(c.Codes))
+			r.parts[i] = append(r.parts[i], *c)
+		} else if err := r.lists[i].Add(c); err != nil {
+			return err
+		}
+	}
+	if r.room != nil && r.pages == nil {
+		if err := r.room(RowCopies * r.bytes); err != nil {
+			return err
+		}
+	}
+	if first >= 0 {
+		field := r.fields[first]
+		return &dataerr.FileError{Path: r.text.Name, Offset: -1, Line: at.line, Column: field + 1, Err: fmt.Errorf(
+			"%s: %w: more than %d different texts; ignore the column (--ignore), or replace it by numbers", r.text.Header[field], dataerr.ErrColumn, MaxCategories)}
+	}
+	for _, record := range p.source {
+		r.source = append(r.source, r.records+record)
+	}
+	r.begins = append(r.begins, r.records)
+	r.rows, r.records = r.rows+p.rows, r.records+p.records
+	return nil
+}
+
+// sheet joins the parts of the columns, and sorts the categories of the columns that allow any
+// category.
+func (r *SheetReader) sheet() (*Sheet, error) {
+	s := &Sheet{Name: r.text.Name, Rows: r.rows, Columns: make([]*Column, len(r.Specs)), Source: r.source, Begins: r.begins, Pages: r.pages}
+	failures := make([]error, len(r.Specs))
+	recordio.InParallel(len(r.Specs), func(i int) { s.Columns[i], failures[i] = r.column(i) })
+	return s, errors.Join(failures...)
+}
+
+// column joins the parts of column i.
+func (r *SheetReader) column(i int) (*Column, error) {
+	spec := &r.Specs[i]
+	c := &Column{Name: spec.Name, Values: r.values[i], Lacks: spec.Summary && r.lacks[i], Decimal: spec.Decimal, Single: spec.Numeric && spec.Date == "" && r.text.Single(r.fields[i])}
+	if r.pages != nil {
+		if err := r.lists[i].End(c); err != nil {
+			return nil, err
+		}
+	} else {
+		all := r.join(i, r.rows)
+		c.Numbers, c.Codes = all.Numbers, all.Codes
+	}
+	if spec.Numeric || spec.Categories != nil {
+		return c, nil
+	}
+	if spec.Guess {
+		if numbers, err := c.becomeNumbers(r.pages); numbers || err != nil {
+			return c, err
+		}
+	}
+	c.sortValues(r.codes[i])
+	r.pages.Touch(4 * len(c.Codes))
+	return c, nil
+}
+
+// join joins the parts of column i, which have the given number of rows, and releases their memory.
+func (r *SheetReader) join(i, rows int) (all ColumnPart) {
+	switch spec := &r.Specs[i]; {
+	case spec.Summary:
+	case spec.Numeric:
+		all.Numbers = make([]float64, 0, rows)
+	default:
+		all.Codes = make([]int32, 0, rows)
+	}
+	for k, part := range r.parts[i] {
+		part.place()
+		all.Numbers, all.Codes = append(all.Numbers, part.Numbers...), append(all.Codes, part.Codes...)
+		r.parts[i][k] = ColumnPart{} // release the memory
+	}
+	return all
+}
+
+// place replaces the part's own codes by the sheet's codes.
+func (p *ColumnPart) place() {
+	if p.Places == nil {
+		return
+	}
+	for row, code := range p.Codes {
+		if code >= 0 {
+			p.Codes[row] = p.Places[code]
+		}
+	}
+}
+
+// columnLists takes the values of a column in the order of the rows.
+type columnLists struct {
+	numbers *paged.List[float64]
+	codes   *paged.List[int32]
+}
+
+func NewColumnLists(pages *paged.Dir) columnLists {
+	return columnLists{paged.NewList[float64](pages), paged.NewList[int32](pages)}
+}
+
+func (l columnLists) Add(p *ColumnPart) error {
+	p.place()
+	return errors.Join(l.numbers.Append(p.Numbers), l.codes.Append(p.Codes))
+}
+
+// End gives the values to the column.
+func (l columnLists) End(c *Column) (err error) {
+	if c.Numbers, err = l.numbers.Slice(); err == nil {
+		c.Codes, err = l.codes.Slice()
+	}
+	return err
+}

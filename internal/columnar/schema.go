@@ -1,0 +1,59 @@
+package columnar
+
+import (
+	"ppal/datasets/tabular"
+	"ppal/internal/paged"
+	"ppal/internal/textvalue"
+)
+
+// ColumnSpec describes how to read a column.
+type ColumnSpec struct {
+	Name    string
+	Numeric bool
+	// name of the column in the file; "": the same as name
+	From string
+	// function that parses a number; nil: the function number
+	Value      func(text []byte) (float64, bool)
+	Decimal    string   // how the numbers are written, as in Encoding
+	Date       string   // as in Encoding
+	Categories []string // the allowed categories; nil: any, in alphabetical order
+	Unknown    bool     // categories outside the list are allowed and count as no category
+	Missing    bool     // a value may be missing
+	Many       bool     // the column may have any number of categories
+	Guess      bool     // the column becomes numbers if all values are numbers, otherwise categories
+	Summary    bool     // keep the categories and whether values are missing, and no values
+}
+
+// Number parses a number. It calls the usual parser directly.
+func (s *ColumnSpec) Number(text []byte) (float64, bool) {
+	if s.Value == nil {
+		return textvalue.Number(text)
+	}
+	return s.Value(text)
+}
+
+// Schema describes which columns of a file to read, and how.
+type Schema struct {
+	Layout  tabular.Layout
+	Absent  []string // texts that mark a missing value
+	Columns []ColumnSpec
+	// attributes to read in addition: names of columns, or conditions on columns
+	Attributes []string
+	// leave out rows that lack a value in a column with missing = false
+	Drop  bool
+	Pages *paged.Dir               // receives the values; nil: memory
+	Room  func(bytes uint64) error // as in TableOptions; nil: no limit
+	// read these rows of the file alone, by increasing numbers; nil: all rows
+	Only   []int
+	Begins []int // sheet.begins of an earlier reading, for only
+	// the processes that read the file together, each a part of its bytes; nil: this process alone
+	Share tabular.Share
+	Size  int64 // bytes of the file
+}
+
+// RowCopies is the least number of copies of a table's rows that a run needs: those of the file,
+// and those of the parts.
+const RowCopies = 2
+
+// MaxCategories is the largest number of features of one text column.
+const MaxCategories = 1000

@@ -1,0 +1,197 @@
+package loader
+
+import (
+	"math"
+
+	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
+	"ppal/internal/paged"
+	"ppal/internal/recordio"
+)
+
+// EncodedRows are features that are made from the columns of a sheet whenever somebody reads them.
+// They take no memory beside the columns.
+type EncodedRows struct {
+	columns []preparedColumn
+	rows    []int // of the sheet
+	cols    int
+	width   int // bytes of a row of the sheet
+	pages   *paged.Dir
+}
+
+var _ matrix.Gatherer = (*EncodedRows)(nil)
+
+// EncodedRows returns the features of rows of the sheet, without memory for them. The errors are
+// those of features.
+func NewEncodedRows(p *tabular.Preparation, s *columnar.Sheet, rows []int) (*EncodedRows, error) {
+	names := p.Columns()
+	m := &EncodedRows{columns: preparedColumns(p, s), rows: rows, cols: len(names), pages: s.Pages}
+	for _, c := range m.columns {
+		m.width += 8
+		if !c.Numeric() {
+			m.width -= 4
+		}
+	}
+	height := max(1, FeatureBlock/8/max(1, m.cols))
+	infinite := make([]int, (len(rows)+height-1)/height)
+	recordio.InParallel(len(infinite), func(block int) {
+		infinite[block] = m.firstInfinite(block*height, min((block+1)*height, len(rows)))
+	})
+	for _, i := range infinite {
+		if i >= 0 {
+			return nil, outOfRange(s, rows[i/m.cols], names[i%m.cols])
+		}
+	}
+	return m, nil
+}
+
+// firstInfinite returns the index of the first infinite feature of rows [from, to) in the matrix,
+// or -1. Only numbers can be infinite.
+func (m *EncodedRows) firstInfinite(from, to int) int {
+	first := -1
+	for _, c := range m.columns {
+		if !c.Numeric() {
+			continue
+		}
+		for k, i := range m.rows[from:to] {
+			if at := (from+k)*m.cols + c.at; math.IsInf(c.Standardised(c.Numbers[i]), 0) && (first < 0 || at < first) {
+				first = at
+			}
+		}
+	}
+	m.touch(from, to)
+	return first
+}
+
+// touch counts the pages of the columns that rows [from, to) read. The rows between count too.
+func (m *EncodedRows) touch(from, to int) {
+	if from < to {
+		m.pages.Touch((m.rows[to-1] - m.rows[from] + 1) * m.width)
+	}
+}
+
+// Dims returns the numbers of rows and columns.
+func (m *EncodedRows) Dims() (rows, cols int) { return len(m.rows), m.cols }
+
+// Float32 writes rows [from, to) to dst, rounded once.
+func (m *EncodedRows) Float32(dst []float32, from, to int) { writeRows(m, dst, from, to) }
+
+// Float64 writes rows [from, to) to dst.
+func (m *EncodedRows) Float64(dst []float64, from, to int) { writeRows(m, dst, from, to) }
+
+// Gather32 implements matrix.Gatherer.
+func (m *EncodedRows) Gather32(dst []float32, rows []int) { gatherRows(m, dst, rows) }
+
+// Gather64 implements matrix.Gatherer.
+func (m *EncodedRows) Gather64(dst []float64, rows []int) { gatherRows(m, dst, rows) }
+
+const (
+	// mappedRows is about the number of rows of a column that the system loads with one row.
+	mappedRows = 64 << 10 / 8
+	// gatherBytes is about the number of bytes of pages that gatherRows reads between two calls of
+	// Touch.
+	gatherBytes = 4 << 20
+	// gatherMost is the largest number of rows that gatherRows encodes at a time.
+	gatherMost = 256
+)
+
+// gatherRows encodes listed rows. If the columns lie in pages, it takes as many rows between two
+// calls of Touch as load about gatherBytes of pages.
+func gatherRows[T matrix.Float](m *EncodedRows, dst []T, rows []int) {
+	clear(dst)
+	var own [gatherMost]int // rows of the sheet
+	for from := 0; from < len(rows); {
+		n, bytes := 0, 0
+		for n < min(gatherMost, len(rows)-from) && bytes < gatherBytes {
+			own[n] = m.rows[rows[from+n]]
+			gap := mappedRows
+			if n > 0 {
+				gap = min(gap, max(own[n]-own[n-1], own[n-1]-own[n]))
+			}
+			if m.pages != nil {
+				bytes += gap * m.width
+			}
+			n++
+		}
+		writeFeatures(m.columns, own[:n], dst[from*m.cols:(from+n)*m.cols], m.cols)
+		m.pages.Touch(bytes)
+		from += n
+	}
+}
+
+func writeRows[T matrix.Float](m *EncodedRows, dst []T, from, to int) {
+	matrix.CheckRows(m, len(dst), from, to)
+	clear(dst)
+	writeFeatures(m.columns, m.rows[from:to], dst, m.cols)
+	m.touch(from, to)
+}
+
+// togetherColumns is the number of columns of numbers that writeFeatures reads at a time. The rows
+// of one column are too few for the processor to load the next ones ahead.
+const togetherColumns = 8
+
+// writeFeatures writes the features of the given rows to out, which has a row of the given width
+// for each of them. All elements of out are 0. The features are rounded once from float64.
+func writeFeatures[T matrix.Float](columns []preparedColumn, rows []int, out []T, width int) {
+	var together [togetherColumns]*preparedColumn
+	n := 0
+	for i := range columns {
+		if !columns[i].Numeric() {
+			writeCategories(&columns[i], rows, out, width)
+			continue
+		}
+		together[n] = &columns[i]
+		if n++; n == len(together) {
+			writeNumbers(&together, rows, out, width)
+			n = 0
+		}
+	}
+	for _, c := range together[:n] {
+		for k, i := range rows {
+			writeNumber(out[k*width:(k+1)*width], c.Numbers[i], c.at, c.Center, c.Scale)
+		}
+	}
+}
+
+// writeNumbers writes the features of columns of numbers: see writeFeatures.
+func writeNumbers[T matrix.Float](columns *[togetherColumns]*preparedColumn, rows []int, out []T, width int) {
+	var numbers [togetherColumns][]float64
+	var at [togetherColumns]int
+	var center, scale [togetherColumns]float64
+	for j, c := range columns {
+		numbers[j], at[j], center[j], scale[j] = c.Numbers, c.at, c.Center, c.Scale
+	}
+	for k, i := range rows {
+		row := out[k*width : (k+1)*width]
+		for j := range numbers {
+			writeNumber(row, numbers[j][i], at[j], center[j], scale[j])
+		}
+	}
+}
+
+// writeNumber writes the features of a number, which begin at the given place of the row: the
+// standardised number, or the flag of a missing one after it.
+func writeNumber[T matrix.Float](row []T, x float64, at int, center, scale float64) {
+	if math.IsNaN(x) {
+		row[at+1] = 1
+		return
+	}
+	row[at] = T(tabular.Standardise(x, center, scale))
+}
+
+// writeCategories writes the features of a column of categories: see writeFeatures.
+func writeCategories[T matrix.Float](c *preparedColumn, rows []int, out []T, width int) {
+	for k, i := range rows {
+		feature := len(c.EncodedLevels()) // the flag of missing values
+		switch code := c.Codes[i]; {
+		case code == columnar.NoCategory:
+			continue
+		case code >= 0:
+			feature = c.places[code]
+		}
+		if feature >= 0 {
+			out[k*width+c.at+feature] = 1
+		}
+	}
+}

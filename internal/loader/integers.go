@@ -1,0 +1,135 @@
+package loader
+
+import (
+	"math"
+	"slices"
+
+	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
+	"ppal/internal/textvalue"
+)
+
+// leastDensity is the smallest share of nonzero entries for which Integers treats sparse rows as
+// dense.
+const leastDensity = 0.25
+
+// Integers returns the features of all splits as small integers, training rows first. It returns
+// nil unless, in every column, the features are exactly standardised integers within a range of
+// 256. It also returns nil for sparse rows if fewer than leastDensity of the elements are entries.
+// Processes that share the rows each call Integers, and get the integers of their own rows; share
+// is nil otherwise.
+func Integers(t *tabular.Tables, share tabular.Share) ([]*matrix.Integers, error) {
+	var list []*matrix.Integers
+	for _, p := range t.Parts() {
+		if _, ok := p.Features.(*matrix.SparsePart); ok { // few elements are entries
+			return nil, nil
+		}
+		if x, ok := p.Features.(*matrix.CSR); ok && float64(len(x.Columns)) < leastDensity*float64(x.Rows)*float64(x.Cols) {
+			return nil, nil
+		}
+	}
+	_, cols := t.Train.Features.Dims()
+	center, deviation := Affine(t.Preparation, cols)
+	first, last := make([]float64, cols), make([]float64, cols)
+	for j := range first {
+		first[j], last[j] = math.Inf(1), math.Inf(-1)
+	}
+	exact := eachElement(t, func(_, j int, x float64) bool {
+		v := math.Round(x*deviation[j] + center[j])
+		first[j], last[j] = min(first[j], v), max(last[j], v)
+		return last[j]-first[j] <= math.MaxUint8 && (v-center[j])/deviation[j] == x
+	})
+	if share != nil {
+		var err error
+		if exact, err = JoinBounds(share, exact, first, last); err != nil {
+			return nil, err
+		}
+	}
+	if !exact {
+		return nil, nil
+	}
+	stretch := make([]float64, cols)
+	for j := range stretch {
+		stretch[j] = math.Floor(math.MaxUint8 / max(1, last[j]-first[j]))
+	}
+	for _, p := range t.Parts() {
+		_, rows := ownRows(p.Table)
+		values := &matrix.Bytes{Rows: rows, Cols: cols, Data: make([]uint8, 0, rows*cols), Scale: 1}
+		list = append(list, &matrix.Integers{Values: values, First: first, Stretch: stretch, Center: center, Deviation: deviation})
+	}
+	eachElement(t, func(part, j int, x float64) bool {
+		values := list[part].Values
+		values.Data = append(values.Data, uint8(stretch[j]*(math.Round(x*deviation[j]+center[j])-first[j])))
+		return true
+	})
+	return list, nil
+}
+
+// ownRows returns the first row and the number of rows whose features this process has.
+func ownRows(t *tabular.Table) (from, rows int) {
+	if part, ok := t.Features.(*matrix.Part); ok {
+		rows, _ = part.Own.Dims()
+		return part.From, rows
+	}
+	return 0, t.Rows()
+}
+
+// JoinBounds replaces the least and the largest integers of this process by those of all. exact is
+// true if the integers of all processes are exact and within a range of 256.
+func JoinBounds(share tabular.Share, exact bool, first, last []float64) (all bool, err error) {
+	n := 1 + 2*len(first)
+	message := append(append([]float64{float64(textvalue.Indicator(!exact))}, first...), last...)
+	of, err := columnar.Gather(share, slices.Repeat([]int{n}, share.Size()), func(i int) float64 { return message[i] })
+	if err != nil {
+		return false, err
+	}
+	all = true
+	for ; len(of) > 0; of = of[n:] {
+		all = all && of[0] == 0
+		for j := range first {
+			first[j], last[j] = min(first[j], of[1+j]), max(last[j], of[1+len(first)+j])
+			all = all && last[j]-first[j] <= math.MaxUint8
+		}
+	}
+	return all, nil
+}
+
+// eachElement visits the features of this process's rows of all splits row by row, until visit
+// returns false. It reports whether it visited all features.
+func eachElement(t *tabular.Tables, visit func(part, j int, x float64) bool) bool {
+	for part, p := range t.Parts() {
+		_, cols := p.Features.Dims()
+		row := make([]float64, cols)
+		from, rows := ownRows(p.Table)
+		for i := from; i < from+rows; i++ {
+			p.Features.Float64(row, i, i+1)
+			for j, x := range row {
+				if !visit(part, j, x) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// Affine returns the centre and the deviation of each feature. A feature that is not standardised
+// has centre 0 and deviation 1.
+func Affine(p *tabular.Preparation, cols int) (center, deviation []float64) {
+	center, deviation = make([]float64, cols), make([]float64, cols)
+	for j := range deviation {
+		deviation[j] = 1
+	}
+	if p == nil {
+		return center, deviation
+	}
+	at := 0
+	for i := range p.Encodings {
+		if e := &p.Encodings[i]; e.Numeric() {
+			center[at], deviation[at] = e.Center, e.Scale
+		}
+		at += p.Encodings[i].Width()
+	}
+	return center, deviation
+}

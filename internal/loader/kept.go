@@ -1,0 +1,195 @@
+package loader
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"unicode/utf8"
+
+	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
+	"ppal/internal/paged"
+)
+
+// keptVersion changes when the same table and options give other values.
+const keptVersion = 3
+
+// keptIndex describes the values in a kept file.
+type keptIndex struct {
+	Profiles []columnar.SentProfile
+	Schema   string // schemaKey of the columns
+	Rows     int
+	Listed   bool // the first array is sheet.source; else the rows are all rows
+	Columns  []keptColumn
+}
+
+// keptColumn describes a column, which is an array in the kept file.
+type keptColumn struct {
+	Name    string
+	Values  []string
+	Numbers bool
+	Single  bool // column.single
+}
+
+// keeper keeps the rows of one table. The methods of a nil *keeper do nothing.
+type keeper struct {
+	*paged.Keeper
+	table *OwnTable
+	index *keptIndex
+	file  *paged.Kept // nil: none is usable
+}
+
+// newKeeper returns a keeper of rows of the file that are determined by a key, or nil if the rows
+// are not kept: for pipes and for tables in memory.
+func newKeeper(o *tabular.TableOptions, key func(path string) any) *paged.Keeper {
+	if o.Keep == nil {
+		return nil
+	}
+	path, err := filepath.Abs(o.File)
+	if err != nil {
+		return nil
+	}
+	return o.Pages.NewKeeper(o.Keep.Folder, o.File, []string{o.File}, key(path), o.Keep.SHA256)
+}
+
+// keeper returns the keeper of the table's rows, or nil if the rows are not kept.
+func (t *OwnTable) keeper() *keeper {
+	base := newKeeper(t.Opts, t.Key)
+	if base == nil {
+		return nil
+	}
+	base.Note = func(text string) { t.notes = append(t.notes, text) }
+	base.Warn = func(text string) { t.warnings = append(t.warnings, text) }
+	return &keeper{Keeper: base, table: t}
+}
+
+// Key describes everything that determines the values of the columns.
+func (t *OwnTable) Key(path string) any {
+	type column struct {
+		Name                                    string
+		Field                                   int
+		Feature, Label, Split, Categories, Only bool
+	}
+	key := struct {
+		Version                       int
+		Path                          string
+		Layout                        tabular.Layout
+		Absent                        []string
+		Missing, Dates, Decimal, When string
+		Columns                       []column
+	}{keptVersion, path, t.layout(), absentOf(t.Opts), t.Opts.Missing, t.Opts.Dates, t.Opts.Decimal, "", nil}
+	if t.When != nil {
+		key.When = t.When.Text
+	}
+	for _, c := range t.Columns {
+		key.Columns = append(key.Columns, column{c.Name, c.Field, c.Feature, c.Label, c.Split, c.Categorical, c.Profile.OnlyCategories})
+	}
+	return key
+}
+
+// open opens the kept file of the table. If open cannot use the file, the table gets a note or a
+// warning.
+func (k *keeper) open() {
+	if k != nil {
+		k.index = &keptIndex{}
+		k.file = k.Open(k.index)
+	}
+}
+
+// learned gives the kept profiles to the table, and reports whether there are any.
+func (k *keeper) learned() bool {
+	if k == nil || k.file == nil || len(k.index.Profiles) != len(k.table.Columns) {
+		return false
+	}
+	for i, c := range k.table.Columns {
+		c.Profile = k.index.Profiles[i].Profile(c.Profile.OnlyCategories)
+	}
+	return true
+}
+
+// profiles returns the profiles of all columns, before the table decides which to use.
+func (k *keeper) profiles() (all []columnar.SentProfile) {
+	if k == nil {
+		return nil
+	}
+	for _, c := range k.table.Columns {
+		all = append(all, c.Profile.Send())
+	}
+	return all
+}
+
+// schemaKey describes what a schema reads.
+func schemaKey(s *columnar.Schema) string {
+	text := fmt.Sprint(s.Drop)
+	for i := range s.Columns {
+		c := &s.Columns[i]
+		text += fmt.Sprintf(";%q %q %t %t %t %t", c.Name, c.From, c.Numeric, c.Unknown, c.Missing, c.Many)
+	}
+	return text
+}
+
+// sheet returns the kept rows of a schema, or nil if there are none.
+func (k *keeper) sheet(wanted *columnar.Schema) *columnar.Sheet {
+	if k == nil || k.file == nil || k.index.Schema != schemaKey(wanted) {
+		return nil
+	}
+	s, err := k.read()
+	if err != nil {
+		k.Unusable(err)
+		return nil
+	}
+	for i := range wanted.Columns {
+		s.Column(wanted.Columns[i].Name).Decimal = wanted.Columns[i].Decimal
+	}
+	k.Used()
+	return s
+}
+
+// read returns the rows in the kept file.
+func (k *keeper) read() (*columnar.Sheet, error) {
+	s := &columnar.Sheet{Name: k.table.Opts.File, Rows: k.index.Rows, Pages: k.table.Opts.Pages}
+	var err error
+	if k.index.Listed {
+		if s.Source, err = paged.Next[int](k.file, s.Rows); err != nil {
+			return nil, err
+		}
+	}
+	for _, kept := range k.index.Columns {
+		c := &columnar.Column{Name: kept.Name, Values: kept.Values, Single: kept.Single}
+		if kept.Numbers {
+			c.Numbers, err = paged.Next[float64](k.file, s.Rows)
+		} else {
+			c.Codes, err = paged.Next[int32](k.file, s.Rows)
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.Columns = append(s.Columns, c)
+	}
+	return s, nil
+}
+
+// write keeps the rows of a sheet. The columns then lie in the kept file. If the file cannot be
+// written, the table gets a warning, because the run does not need the file.
+func (k *keeper) write(s *columnar.Sheet, of *columnar.Schema, profiles []columnar.SentProfile) {
+	if k == nil {
+		return
+	}
+	index, arrays := keptIndex{Profiles: profiles, Schema: schemaKey(of), Rows: s.Rows, Listed: s.Source != nil}, []paged.Array(nil)
+	if index.Listed {
+		arrays = append(arrays, paged.Of(&s.Source))
+	}
+	for _, c := range s.Columns {
+		if !utf8.ValidString(c.Name) || slices.ContainsFunc(c.Values, func(v string) bool { return !utf8.ValidString(v) }) {
+			k.NotKept(fmt.Errorf("the column %q has a text that is not in UTF-8", c.Name)) // JSON would change it
+			return
+		}
+		index.Columns = append(index.Columns, keptColumn{Name: c.Name, Values: c.Values, Numbers: c.Codes == nil, Single: c.Single})
+		if c.Codes == nil {
+			arrays = append(arrays, paged.Of(&c.Numbers))
+		} else {
+			arrays = append(arrays, paged.Of(&c.Codes))
+		}
+	}
+	k.Write(index, arrays...)
+}

@@ -1,0 +1,85 @@
+package loader
+
+import (
+	"context"
+
+	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
+	"ppal/internal/inputfile"
+	"ppal/internal/paged"
+)
+
+// keptSparse keeps the rows of a LIBSVM file: its entries and its labels.
+type keptSparse struct {
+	*paged.Keeper
+	notes, warnings []string
+}
+
+// sparseIndex describes the rows in a kept file, which has the arrays Starts, Columns, Labels and
+// Values.
+type sparseIndex struct {
+	Rows, Cols, Entries int
+	Valued              bool // has values; else all entries are 1
+}
+
+// sparseVersion changes when the same file gives other rows.
+const sparseVersion = 1
+
+// readSparse reads the user's LIBSVM file, or its kept rows. With Keep and Pages, readSparse keeps
+// the rows for later processes.
+func readSparse(o *tabular.TableOptions, ctx context.Context) (*LIBSVM, *keptSparse, error) {
+	k := &keptSparse{}
+	if k.Keeper = newKeeper(o, func(path string) any { return []any{"libsvm", sparseVersion, path, o.ZeroBased} }); k.Keeper != nil {
+		k.Note = func(text string) { k.notes = append(k.notes, text) }
+		k.Warn = func(text string) { k.warnings = append(k.warnings, text) }
+		index := &sparseIndex{}
+		if kept := k.Open(index); kept != nil {
+			file, err := index.read(kept)
+			if err == nil {
+				k.Used()
+				return file, k, nil
+			}
+			k.Unusable(err)
+		}
+	}
+	f, err := inputfile.OpenUntilDone(ctx, o.File)
+	if err != nil {
+		return nil, k, err
+	}
+	defer f.Close()
+	var parser *LibsvmParser
+	file, err := ReadRows(f, o.File, 0, o.Pages, func(p *LibsvmParser) { parser = p; setParser(o, p) })
+	if err != nil {
+		return nil, k, err
+	}
+	if parser.openEnd && inputfile.IsPipe(o.File) {
+		k.warnings = append(k.warnings, inputfile.OpenEnd(o.File))
+	}
+	x := file.X
+	index := sparseIndex{Rows: x.Rows, Cols: x.Cols, Entries: len(x.Columns), Valued: x.Values != nil}
+	arrays := []paged.Array{paged.Of(&x.Starts), paged.Of(&x.Columns), paged.Of(&file.Labels)}
+	if index.Valued {
+		arrays = append(arrays, paged.Of(&x.Values))
+	}
+	k.Write(index, arrays...)
+	return file, k, nil
+}
+
+// read returns the rows in a kept file.
+func (i *sparseIndex) read(kept *paged.Kept) (file *LIBSVM, err error) {
+	x := &matrix.CSR{Rows: i.Rows, Cols: i.Cols}
+	file = &LIBSVM{X: x}
+	if x.Starts, err = paged.Next[int](kept, i.Rows+1); err != nil {
+		return nil, err
+	}
+	if x.Columns, err = paged.Next[int32](kept, i.Entries); err != nil {
+		return nil, err
+	}
+	if file.Labels, err = paged.Next[float64](kept, i.Rows); err != nil {
+		return nil, err
+	}
+	if i.Valued {
+		x.Values, err = paged.Next[float64](kept, i.Entries)
+	}
+	return file, err
+}

@@ -1,0 +1,30 @@
+package loader
+
+import (
+	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
+	"ppal/internal/recordio"
+)
+
+// learnTogether is learn for processes that read a part of the file each. An error of any of them
+// is ErrAlone in all.
+func (t *OwnTable) learnTogether(text *recordio.Delimited, s tabular.Share, size int64) error {
+	if err := columnar.Vote(s, t.learn(columnar.OwnChunks(text.Next, s, size), text)); err != nil {
+		return err
+	}
+	own := make([]columnar.SentProfile, len(t.Columns))
+	for i, c := range t.Columns {
+		own[i] = c.Profile.Send()
+	}
+	all, err := columnar.GatherValues(s, own)
+	if err != nil {
+		return err
+	}
+	for i, c := range t.Columns {
+		c.Profile.Reset()
+		for _, of := range all {
+			c.Profile.Join(of[i].Profile(c.Profile.OnlyCategories))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package loader
+
+import (
+	"fmt"
+	"slices"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
+	"ppal/internal/textvalue"
+)
+
+// layoutOf returns the layout of the user's csv files.
+func layoutOf(o *tabular.TableOptions) tabular.Layout {
+	l := tabular.Layout{Header: o.Columns, Skip: o.Skip}
+	if l.Header == nil && o.Header == tabular.HeaderNone {
+		l.Header = []string{}
+	}
+	if o.Separator != 0 {
+		l.Separator = string(o.Separator)
+	}
+	if o.Quote == tabular.QuoteNone {
+		l.Quote = o.Quote
+	}
+	return l
+}
+
+// shiftOf is what the reader adds to the indices of the user's LIBSVM file, which then count from
+// 1.
+func shiftOf(o *tabular.TableOptions) int { return textvalue.Indicator(o.ZeroBased) }
+
+// setParser sets the parser of the user's LIBSVM file.
+func setParser(o *tabular.TableOptions, p *LibsvmParser) {
+	p.shift, p.limited, p.room = shiftOf(o), true, o.Room
+}
+
+// absentOf returns the texts that mark a missing value in the user's csv files.
+func absentOf(o *tabular.TableOptions) []string {
+	if o.MissingValues == nil {
+		return AbsentTexts
+	}
+	if slices.Contains(o.MissingValues, "") {
+		return o.MissingValues
+	}
+	return append([]string{""}, o.MissingValues...)
+}
+
+// errNoGroups is the error for DropSensitive without groups.
+var errNoGroups = fmt.Errorf("datasets: %w: --drop-sensitive needs groups; specify them (--group)", dataerr.ErrOption)

@@ -1,0 +1,171 @@
+package loader
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
+	"ppal/internal/datatest"
+	"ppal/internal/textvalue"
+)
+
+// fewRows returns a sheet with one column of each kind, and its preparation.
+func fewRows() (*columnar.Sheet, *tabular.Preparation) {
+	s := &columnar.Sheet{Name: "file", Rows: 4, Columns: []*columnar.Column{
+		{Name: "x", Numbers: []float64{1, 3, 100, 5}},
+		{Name: "y", Numbers: []float64{2, math.NaN(), math.NaN(), 4}},
+		{Name: "c", Codes: []int32{1, 0, 2, -1}, Values: []string{"a", "b", "other"}},
+		{Name: "flat", Numbers: []float64{0.1, 0.1, 7, 0.1}},
+	}}
+	return s, &tabular.Preparation{Encodings: []tabular.Encoding{
+		{Column: "x"},
+		{Column: "y", Missing: true},
+		{Column: "c", Categories: []string{"a", "b", "other"}, Levels: []string{"b", "a"}, Missing: true},
+		{Column: "flat"},
+	}}
+}
+
+// Over the training rows 0, 1, 3, x has mean 3 and variance (4+0+4)/3. The two values of y there
+// have mean 3 and variance 1. The held-out row 2 does not count.
+func TestPreparation(t *testing.T) {
+	s, p := fewRows()
+	constant, err := FitScales(p, s, []int{0, 1, 3})
+	if diff := cmp.Diff([]string{"flat"}, constant); err != nil || diff != "" {
+		t.Error(err, diff)
+	}
+	want := []string{"x", "y", "y missing", "c=b", "c=a", "c missing", "flat"}
+	if diff := cmp.Diff(want, p.Columns()); diff != "" {
+		t.Error(diff)
+	}
+	got, err := MakeFeatures(p, s, []int{3, 2, 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := math.Sqrt(8.0 / 3)
+	if diff := cmp.Diff(&matrix.Dense{Rows: 3, Cols: 7, Data: []float64{
+		2 / d, 1, 0, 0, 0, 1, 0,
+		97 / d, 0, 1, 0, 0, 0, 7 - 0.1,
+		-2 / d, -1, 0, 1, 0, 0, 0,
+	}}, got, cmpopts.EquateApprox(1e-15, 0)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPreparationOutOfRange(t *testing.T) {
+	for name, tc := range map[string]struct {
+		numbers []float64
+		want    error
+		says    string
+	}{
+		"too large":        {[]float64{1e200, -1e200, 0}, dataerr.ErrColumn, `file: invalid column "x": its standard deviation is out of range`},
+		"sum overflows":    {[]float64{1.7e308, 1.6e308, 0}, dataerr.ErrColumn, "out of range"},
+		"too close":        {[]float64{1e-200, 2e-200, 0}, dataerr.ErrColumn, "out of range"},
+		"held out, far":    {[]float64{0, 1e-10, 1e300}, dataerr.ErrNumber, `row 3 of "x" is out of range once standardised`},
+		"held out, no sum": {[]float64{0, 1e-10, -1e300}, dataerr.ErrNumber, "row 3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &columnar.Sheet{Name: "file", Rows: 3, Columns: []*columnar.Column{{Name: "x", Numbers: tc.numbers}}}
+			p := &tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x"}}}
+			_, err := FitScales(p, s, []int{0, 1})
+			if err == nil {
+				_, err = MakeFeatures(p, s, []int{2})
+			}
+			datatest.CheckError(t, err, tc.want, tc.says)
+		})
+	}
+}
+
+// TestPreparationRead checks that a preparation prepares new rows in the same way after writing and
+// reading.
+func TestPreparationRead(t *testing.T) {
+	s, p := fewRows()
+	p.Absent = []string{"?"}
+	if _, err := FitScales(p, s, []int{0, 1, 3}); err != nil {
+		t.Fatal(err)
+	}
+	want, err := MakeFeatures(p, s, []int{0, 1, 2, 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	written, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again tabular.Preparation
+	if err := json.Unmarshal(written, &again); err != nil {
+		t.Fatal(err)
+	}
+	text := "c;flat;extra;y;x\nb;0.1;p;2;1\na;0.1;q;?;3\nother;7;r;?;100\n?;0.1;s;4;5\n"
+	got, err := ReadNew(&again, strings.NewReader(text), "new")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	_, err = ReadNew(&again, strings.NewReader(strings.Replace(text, "other", "elsewhere", 1)), "new")
+	datatest.CheckError(t, err, dataerr.ErrCategory, `new: line 4, column 1: c: unknown category "elsewhere", want one of a, b, other`)
+}
+
+func TestPreparationCheck(t *testing.T) {
+	number := tabular.Encoding{Column: "x", Scale: 1}
+	for name, tc := range map[string]struct {
+		p  tabular.Preparation
+		ok bool
+	}{
+		"columns":           {tabular.Preparation{Encodings: []tabular.Encoding{number, {Column: "c", Categories: []string{"a", "b"}, Levels: []string{"b"}}}}, true},
+		"numbers":           {tabular.Preparation{Numbers: []int{1, 3}, Indices: 3}, true},
+		"nothing":           {tabular.Preparation{}, false},
+		"both":              {tabular.Preparation{Encodings: []tabular.Encoding{number}, Numbers: []int{1}, Indices: 1}, false},
+		"twice":             {tabular.Preparation{Numbers: []int{1, 1}, Indices: 3}, false},
+		"an infinite scale": {tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x", Scale: math.Inf(1)}}}, false},
+		"a NaN as scale":    {tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x", Scale: math.NaN()}}}, false},
+		"a NaN as mean":     {tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x", Scale: 1, Center: math.NaN()}}}, false},
+		"a negative scale":  {tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x", Scale: -1}}}, false},
+		"a decimal comma":   {tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x", Scale: 1, Decimal: ","}}}, true},
+		"a decimal sign":    {tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x", Scale: 1, Decimal: ";"}}}, false},
+		"a date":            {tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x", Scale: 1, Date: "2006-01-02", Part: textvalue.DatePart}}}, true},
+		"a date, no part":   {tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x", Scale: 1, Date: "2006-01-02"}}}, false},
+		"a part, no date":   {tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x", Scale: 1, Part: textvalue.DatePart}}}, false},
+		"not increasing":    {tabular.Preparation{Numbers: []int{3, 1}, Indices: 3}, false},
+		"zero":              {tabular.Preparation{Numbers: []int{0}, Indices: 3}, false},
+		"beyond":            {tabular.Preparation{Numbers: []int{4}, Indices: 3}, false},
+		"without a scale":   {tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x"}}}, false},
+		"an infinite mean":  {tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x", Scale: 1, Center: math.Inf(1)}}}, false},
+		"a strange level":   {tabular.Preparation{Encodings: []tabular.Encoding{{Column: "c", Categories: []string{"a"}, Levels: []string{"b"}}}}, false},
+	} {
+		if err := tc.p.Check(); (err == nil) != tc.ok || err != nil && !errors.Is(err, dataerr.ErrColumn) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The mean and the deviation of two numbers, at the smallest deviation, and without numbers.
+func TestMeanAndDeviation(t *testing.T) {
+	no := math.NaN()
+	for _, tc := range []struct {
+		x               []float64
+		mean, deviation float64
+	}{
+		{[]float64{1, 5, 100}, 3, 2}, {[]float64{no, 4, 100}, 4, 0}, {[]float64{no, no, 1}, 0, 0}, {[]float64{0.1, 0.1, 1}, 0.1, 0},
+		{[]float64{0, 2 * minScale, 1}, minScale, minScale}, {[]float64{-5e-324, 5e-324, 1}, 0, math.SmallestNonzeroFloat64},
+	} {
+		if mean, deviation := meanAndDeviation(tc.x, []int{0, 1}); mean != tc.mean || deviation != tc.deviation {
+			t.Errorf("%v: %v, %v, want %v, %v", tc.x, mean, deviation, tc.mean, tc.deviation)
+		}
+	}
+	s := &columnar.Sheet{Name: "file", Rows: 2, Columns: []*columnar.Column{{Name: "x", Numbers: []float64{0, 2 * minScale}}, {Name: "y", Numbers: []float64{no, no}}}}
+	p := &tabular.Preparation{Encodings: []tabular.Encoding{{Column: "x"}, {Column: "y", Missing: true}}}
+	if constant, err := FitScales(p, s, []int{0, 1}); err != nil || p.Encodings[0].Scale != minScale || len(constant) != 1 || p.Encodings[1].Scale != 1 {
+		t.Errorf("%+v, %v, %v", p.Encodings, constant, err)
+	}
+}

@@ -1,0 +1,219 @@
+package loader
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
+	"ppal/internal/recordio"
+)
+
+// featureSpecs returns the columns that the features need.
+func featureSpecs(p *tabular.Preparation) []columnar.ColumnSpec {
+	var specs []columnar.ColumnSpec
+	for i := range p.Encodings {
+		e := &p.Encodings[i]
+		specs = append(specs, columnar.ColumnSpec{Name: e.Title(), From: e.Column, Numeric: e.Numeric(), Value: e.Parser(), Decimal: e.Decimal, Date: e.Date,
+			Categories: e.Categories, Missing: e.Missing})
+	}
+	return specs
+}
+
+// ReadNew prepares new rows. r is text of separated fields, plain or gzip, with the columns from
+// which the table was made; it may have other columns, such as the label. The result has a row for
+// each record. name is used in errors. Errors are *FileError with line and column: ErrFormat,
+// ErrTruncated, ErrColumn, ErrNumber, ErrCategory (a category that the table did not have),
+// ErrMissing.
+func ReadNew(p *tabular.Preparation, r io.Reader, name string) (*matrix.Dense, error) {
+	s, err := columnar.ReadSheet(r, name, &columnar.Schema{Layout: p.Layout, Absent: p.Absent, Columns: featureSpecs(p)})
+	if err != nil {
+		return nil, err
+	}
+	rows := make([]int, s.Rows)
+	for i := range rows {
+		rows[i] = i
+	}
+	return MakeFeatures(p, s, rows)
+}
+
+// ReadLabelled reads rows in LIBSVM's format with their labels and all features, and returns the
+// errors of [ReadLIBSVM].
+func ReadLabelled(p *tabular.Preparation, r io.Reader, name string) (*LIBSVM, error) {
+	return ReadRows(r, name, p.Indices, nil, func(own *LibsvmParser) { own.shift = p.Shift() })
+}
+
+// ReadNewLIBSVM prepares new rows in LIBSVM's format and ignores their labels. It returns the same
+// errors as [ReadLIBSVM].
+func ReadNewLIBSVM(p *tabular.Preparation, r io.Reader, name string) (*matrix.CSR, error) {
+	file, err := ReadLabelled(p, r, name)
+	if err != nil {
+		return nil, err
+	}
+	rows, place := make([]int, file.X.Rows), make([]int32, p.Indices)
+	for i := range rows {
+		rows[i] = i
+	}
+	for j := range place {
+		place[j] = int32(slices.Index(p.Numbers, j+1))
+	}
+	return file.X.Select(rows, place, len(p.Numbers)), nil
+}
+
+// featureColumns returns the set of the columns from which the features are made.
+func featureColumns(p *tabular.Preparation) map[string]bool {
+	columns := make(map[string]bool, len(p.Encodings))
+	for i := range p.Encodings {
+		columns[p.Encodings[i].Column] = true
+	}
+	return columns
+}
+
+// FitScales sets the centres and scales of the numbers from the given rows, without missing values,
+// and returns the names of the columns that are constant in these rows. It returns ErrColumn if
+// numbers are too large or too close together to be standardised.
+func FitScales(p *tabular.Preparation, s *columnar.Sheet, rows []int) (constant []string, err error) {
+	columns := preparedColumns(p, s)
+	recordio.InParallel(len(columns), func(i int) {
+		if e := columns[i].Encoding; e.Numeric() {
+			e.Center, e.Scale = meanAndDeviation(columns[i].Numbers, rows)
+			s.Pages.Touch(8 * len(columns[i].Numbers))
+		}
+	})
+	return checkScales(p, s)
+}
+
+// checkScales completes fit after the centres and scales are set.
+func checkScales(p *tabular.Preparation, s *columnar.Sheet) (constant []string, err error) {
+	for i := range p.Encodings {
+		e := &p.Encodings[i]
+		switch {
+		case !e.Numeric():
+		case e.Scale == 0:
+			e.Scale = 1
+			constant = append(constant, e.Title())
+		case math.IsInf(e.Scale, 0) || e.Scale < minScale:
+			return nil, &dataerr.FileError{Path: s.Name, Offset: -1, Err: fmt.Errorf(
+				"%w %q: its standard deviation is out of range: rescale the numbers", dataerr.ErrColumn, e.Title())}
+		}
+	}
+	return constant, nil
+}
+
+// minScale is the smallest standard deviation whose square is a normal number.
+const minScale = 1e-150
+
+// meanAndDeviation computes, in two passes over the n rows whose x is not NaN,
+//
+//	m = 1/n sum_i x_i,    s^2 = 1/n sum_i (x_i - m)^2.
+//
+// If all numbers are equal, or no number is present, s is 0.
+func meanAndDeviation(x []float64, rows []int) (mean, deviation float64) {
+	t := newTotals()
+	t.add(x, rows)
+	t.addSquares(x, rows)
+	return t.moments()
+}
+
+// totals are the sums of the numbers of a column that are not NaN.
+type totals struct{ n, sum, least, most, squares float64 }
+
+func newTotals() totals { return totals{least: math.Inf(1), most: math.Inf(-1)} }
+
+// add adds the rows to all fields except squares.
+func (t *totals) add(x []float64, rows []int) {
+	s := *t // in registers
+	for _, i := range rows {
+		if v := x[i]; !math.IsNaN(v) {
+			s.sum += v
+			s.least, s.most = min(s.least, v), max(s.most, v)
+			s.n++
+		}
+	}
+	*t = s
+}
+
+// addSquares adds the squares of the distances to the mean. All rows were added before.
+func (t *totals) addSquares(x []float64, rows []int) {
+	mean, squares := t.sum/t.n, t.squares
+	for _, i := range rows {
+		if d := x[i] - mean; !math.IsNaN(d) {
+			squares += d * d
+		}
+	}
+	t.squares = squares
+}
+
+// moments returns the mean and the standard deviation.
+func (t *totals) moments() (mean, deviation float64) {
+	switch {
+	case t.n == 0:
+		return 0, 0
+	case t.least == t.most: // avoid the rounding of the sum
+		return t.least, 0
+	}
+	return t.sum / t.n, max(math.Sqrt(t.squares/t.n), math.SmallestNonzeroFloat64)
+}
+
+// preparedColumn is a column of a sheet and its encoding.
+type preparedColumn struct {
+	*tabular.Encoding
+	*columnar.Column
+	at     int   // index of the first feature
+	places []int // feature of each category, relative to at; -1: none
+}
+
+// preparedColumns finds the column of each encoding in the sheet.
+func preparedColumns(p *tabular.Preparation, s *columnar.Sheet) []preparedColumn {
+	columns, width := make([]preparedColumn, len(p.Encodings)), 0
+	for i := range p.Encodings {
+		e := &p.Encodings[i]
+		c := preparedColumn{Encoding: e, Column: s.Column(e.Title()), at: width}
+		if !e.Numeric() {
+			levels := e.EncodedLevels()
+			for _, v := range c.Values {
+				c.places = append(c.places, slices.Index(levels, v))
+			}
+		}
+		columns[i] = c
+		width += e.Width()
+	}
+	return columns
+}
+
+// FeatureBlock is about the memory of the features that are made at a time.
+const FeatureBlock = 128 << 10
+
+// MakeFeatures encodes rows of the sheet.
+func MakeFeatures(p *tabular.Preparation, s *columnar.Sheet, rows []int) (*matrix.Dense, error) {
+	names, columns := p.Columns(), preparedColumns(p, s)
+	out := &matrix.Dense{Rows: len(rows), Cols: len(names)}
+	out.Data = make([]float64, out.Rows*out.Cols)
+	height := max(1, FeatureBlock/8/max(1, out.Cols))
+	infinite := make([]int, (out.Rows+height-1)/height) // index in Data of the first infinite feature of each block; -1: none
+	recordio.InParallel(len(infinite), func(block int) {
+		from, to := block*height, min((block+1)*height, out.Rows)
+		features := out.Data[from*out.Cols : to*out.Cols]
+		writeFeatures(columns, rows[from:to], features, out.Cols)
+		infinite[block] = slices.IndexFunc(features, func(x float64) bool { return math.IsInf(x, 0) })
+		if infinite[block] >= 0 {
+			infinite[block] += from * out.Cols
+		}
+	})
+	for _, i := range infinite {
+		if i >= 0 {
+			return nil, outOfRange(s, rows[i/out.Cols], names[i%out.Cols])
+		}
+	}
+	return out, nil
+}
+
+// outOfRange is the error of a number that is too far from the numbers of the training rows.
+func outOfRange(s *columnar.Sheet, row int, feature string) error {
+	return &dataerr.FileError{Path: s.Name, Offset: -1, Err: fmt.Errorf("%w: row %d of %q is out of range once standardised",
+		dataerr.ErrNumber, s.Number(row)+1, feature)}
+}

@@ -1,0 +1,212 @@
+package loader
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
+	"ppal/internal/option"
+	"ppal/internal/recordio"
+	"ppal/internal/textvalue"
+)
+
+// OwnColumn is a used column of a user's file.
+type OwnColumn struct {
+	Name  string
+	Field int // index in a record
+	// uses of the column; a feature is not the label or the split, and may also determine groups
+	Feature, Label, Group, Attribute, Split bool
+	Categorical                             bool // the user asked for categories
+	Profile                                 *columnar.Profile
+	Kind                                    columnKind
+	decimal, layout                         string // as in Encoding; empty for the other kinds
+}
+
+// columnKind says how the values of a column are read.
+type columnKind int
+
+const (
+	numberKind columnKind = iota
+	CategoryKind
+	dateKind
+)
+
+// OwnTable holds the columns of a user's file, and how they are used.
+type OwnTable struct {
+	ctx             context.Context // ends the reading of the file
+	Opts            *tabular.TableOptions
+	Header          []string
+	Columns         []*OwnColumn         // the used columns, in the order of the file
+	Label           string               // the label's column
+	Positive        string               // the value of class +1 as given; may be empty
+	When            *columnar.Condition  // the condition of class +1; nil: positive decides
+	uses            []tabular.ColumnUse  // of all columns
+	files           []tabular.FileRows   // nil: one file
+	duplicates      []string             // places of the columns with the name of an earlier used column, unless they are ignored
+	duplicateErrors []*dataerr.FileError // the problems of these columns
+	repeated        []string             // names that several columns have, of which the first counts
+	notes           []string
+	warnings        []string
+	places          recordio.Names // of the columns
+}
+
+// newOwnTable finds the columns that the options name. The error lists all unknown names.
+func newOwnTable(ctx context.Context, text *recordio.Delimited, opts *tabular.TableOptions) (*OwnTable, error) {
+	header := text.Header
+	t := &OwnTable{ctx: ctx, Opts: opts, Header: header}
+	problems := &dataerr.Problems{Path: opts.File}
+	wrong := func(format string, args ...any) {
+		problems.Add(&dataerr.FileError{Path: opts.File, Offset: -1, Line: 1, Err: fmt.Errorf(format, args...)})
+	}
+	if err := t.FindLabel(); err != nil {
+		wrong("%w", err)
+		column, _, _ := columnar.CutOperator(t.Opts.Label)
+		if advice := text.NamesElsewhere(t.Opts.Label, column); advice != "" { // the other names are unknown, too
+			problems.List[0].Advice = advice
+			return nil, problems.Found(nil)
+		}
+	}
+	named := []string{}
+	if opts.SplitColumn != "" {
+		named = append(named, opts.SplitColumn)
+	}
+	known, ignored, features, categorical := textvalue.SetOf(header), textvalue.SetOf(opts.Ignore), textvalue.SetOf(opts.Features), textvalue.SetOf(opts.Categorical)
+	for field, name := range header {
+		if slices.Index(header, name) < field {
+			known[recordio.ByPlace(field)] = true // the name of a column with the name of an earlier column
+		}
+	}
+	for _, name := range slices.Concat(opts.Ignore, opts.Features, opts.Categorical, named) {
+		if !known[name] {
+			wrong("%w", recordio.NoColumn(name, header))
+		}
+	}
+	for _, name := range opts.Features {
+		switch {
+		case name == t.Label:
+			wrong("%w: the label %q cannot be a feature", dataerr.ErrColumn, name)
+		case ignored[name]:
+			wrong("%w: --features and --ignore both name %q", dataerr.ErrColumn, name)
+		}
+	}
+	if ignored[t.Label] {
+		wrong("%w: the label %q cannot be ignored", dataerr.ErrColumn, t.Label)
+	}
+	conditions := func(texts []string, what string) (columns []string) {
+		for _, text := range texts {
+			if c, err := columnar.ParseCondition(text, header); err != nil {
+				wrong("%s%w", what, err)
+			} else {
+				columns = append(columns, c.Column)
+			}
+		}
+		return columns
+	}
+	groups, attributes := conditions(opts.Groups, ""), conditions(opts.Attributes, "attribute: ")
+	for field, name := range header {
+		c := &OwnColumn{
+			Name: name, Field: field, Label: name == t.Label, Split: name == opts.SplitColumn,
+			Group: slices.Contains(groups, name), Attribute: slices.Contains(attributes, name),
+			Categorical: categorical[name],
+		}
+		c.Feature = !c.Label && !c.Split && !ignored[name] && (len(opts.Features) == 0 || features[name])
+		if !c.used() {
+			continue
+		}
+		if t.column(name) != nil {
+			if !ignored[recordio.ByPlace(field)] {
+				t.duplicates = append(t.duplicates, recordio.ByPlace(field))
+				t.duplicateErrors = append(t.duplicateErrors, &dataerr.FileError{Path: opts.File, Offset: -1, Line: 1, Err: fmt.Errorf("%w: two columns are named %q", dataerr.ErrColumn, name),
+					Advice: fmt.Sprintf("keep the first (--ignore %s), or rename a column", textvalue.FlagNames(recordio.ByPlace(field)))})
+			}
+			if !slices.Contains(t.repeated, name) {
+				t.repeated = append(t.repeated, name)
+			}
+			continue
+		}
+		c.Profile = columnar.NewProfile(c.Categorical || c.Split || c.Label && t.When == nil)
+		t.Columns = append(t.Columns, c)
+	}
+	return t, problems.Found(nil)
+}
+
+// used reports whether the column is read.
+func (c *OwnColumn) used() bool { return c.Feature || c.Label || c.Group || c.Attribute || c.Split }
+
+// column returns the used column with the given name, or nil.
+func (t *OwnTable) column(name string) *OwnColumn {
+	i := t.places.Find(name, len(t.Columns), func(i int) string { return t.Columns[i].Name })
+	if i < 0 {
+		return nil
+	}
+	return t.Columns[i]
+}
+
+// FindLabel finds the label's column, and the value or the condition of class +1.
+func (t *OwnTable) FindLabel() (err error) {
+	t.Label = t.Opts.Label
+	if slices.Contains(t.Header, t.Label) {
+		return nil
+	}
+	if t.Opts.Classes != nil {
+		defer func() {
+			if err == nil {
+				err = fmt.Errorf("%w: --classes needs a label without a value or a condition, as in --label %s", dataerr.ErrClass, option.ShellWord(t.Label))
+			}
+		}()
+	}
+	left, value, _ := strings.Cut(t.Opts.Label, "=")
+	if left = strings.TrimSpace(left); slices.Contains(t.Header, left) && value != "" {
+		t.Label, t.Positive = left, strings.TrimSpace(value)
+		return nil
+	}
+	c, err := columnar.ParseCondition(t.Opts.Label, t.Header)
+	if err != nil {
+		column, _, _ := columnar.CutOperator(t.Opts.Label)
+		if _, interval := textvalue.Number([]byte(column)); !interval && !slices.Contains(t.Header, column) {
+			return recordio.NoColumn(column, t.Header)
+		}
+		return fmt.Errorf("label: %w", err)
+	}
+	t.Label, t.When = c.Column, &c
+	return nil
+}
+
+// learn reads the rows of the chunks that next returns, and makes the profiles of the columns.
+func (t *OwnTable) learn(next func(buffer []byte) (recordio.Chunk, error), text *recordio.Delimited) error {
+	for _, c := range t.Columns {
+		c.Profile.Reset()
+	}
+	absent, fields := columnar.NewTextSet(absentOf(t.Opts)), make([]int, len(t.Columns))
+	for i, c := range t.Columns {
+		fields[i] = c.Field
+	}
+	full := make([]atomic.Bool, len(t.Columns)) // profile.full of the profiles so far
+	newWorker := func() func(recordio.Chunk, *[]*columnar.Profile) error {
+		records := text.Records()
+		return func(c recordio.Chunk, own *[]*columnar.Profile) error {
+			if *own == nil {
+				for _, c := range t.Columns {
+					*own = append(*own, columnar.NewProfile(c.Profile.OnlyCategories))
+				}
+			}
+			for i, p := range *own {
+				p.Reset()
+				p.Full = full[i].Load()
+			}
+			return records.EachField(c, fields, func(i int) { (*own)[i].Add(records, fields[i], absent) })
+		}
+	}
+	return recordio.InOrder(next, newWorker, func(own *[]*columnar.Profile) error {
+		for i, c := range t.Columns {
+			c.Profile.Join((*own)[i])
+			full[i].Store(len(c.Profile.Values) > columnar.MaxCategories)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,146 @@
+package loader
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
+	"ppal/internal/inputfile"
+	"ppal/internal/recordio"
+	"ppal/internal/textvalue"
+)
+
+// UserLIBSVM reads a user's file in LIBSVM's format. The larger of two labels is class +1. With
+// more labels, each label is a class. Reading ends with the error of the context.
+func UserLIBSVM(ctx context.Context, opts tabular.TableOptions) (*Source, error) {
+	kept, own := &keptSparse{}, (*ownSparse)(nil)
+	var file *LIBSVM
+	var err error
+	if sharesSparse(&opts) {
+		file, own, err = readShared(&opts, ctx)
+	}
+	if err == nil && file == nil {
+		file, kept, err = readSparse(&opts, ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := CheckWidth(opts.File, file.X); err != nil {
+		return nil, err
+	}
+	s := &Source{Notes: kept.notes, Warnings: kept.warnings}
+	if err := s.SetClasses(opts.File, file.Labels, opts.Classes); err != nil {
+		return nil, err
+	}
+	return s, s.Sparse(file.X, &SparseDesign{Shift: shiftOf(&opts)}, opts, own)
+}
+
+// MaxOwnFeatures is the largest number of features of a user's file. It equals the largest number
+// of parameters of a model, because a linear model has one parameter for each feature.
+const MaxOwnFeatures = 1 << 25
+
+// CheckWidth returns an error for a matrix with too many features, at the line of the last feature.
+func CheckWidth(path string, x *matrix.CSR) error {
+	if x.Cols <= MaxOwnFeatures {
+		return nil
+	}
+	at := slices.Index(x.Columns, int32(x.Cols-1))
+	following, _ := slices.BinarySearch(x.Starts, at+1) // the first row that begins after the entry
+	return &dataerr.FileError{Path: path, Offset: -1, Line: LibsvmLine(path, following-1),
+		Err: fmt.Errorf("%w: a feature has the index %d, the limit is %d", dataerr.ErrIndex, x.Cols, MaxOwnFeatures)}
+}
+
+// SetClasses sets the labels of a file's rows: -1 and +1 for two values, the larger value +1, and
+// one class for each of more values, in their order. names are the classes that the user chose;
+// nil: all values.
+func (s *Source) SetClasses(path string, values []float64, names []string) error {
+	seen := map[float64]int{} // the index in distinct
+	for _, v := range values {
+		seen[v] = 0
+	}
+	distinct := slices.Sorted(maps.Keys(seen))
+	for k, v := range distinct {
+		seen[v] = k
+	}
+	fail := func(err error) error { return &dataerr.FileError{Path: path, Offset: -1, Err: err} }
+	if len(distinct) == 1 {
+		return fail(fmt.Errorf("%w: all are %v, want at least two values", dataerr.ErrLabel, distinct[0]))
+	}
+	if len(distinct) > MostClasses {
+		return fail(fmt.Errorf("%w: it has %d values (%v, %v, ...), want at most %d classes", dataerr.ErrLabel, len(distinct), distinct[0], distinct[1], MostClasses))
+	}
+	var texts []string
+	for _, v := range distinct {
+		texts = append(texts, textvalue.FormatNumber(v))
+	}
+	if names == nil && len(texts) == 2 {
+		s.Label = tabular.Label{Positive: texts[1], Negative: texts[:1]}
+		s.Classes = []string{fmt.Sprintf("label %v", distinct[0]), fmt.Sprintf("label %v", distinct[1])}
+		s.setLabels(values, func(v float64) int { return tabular.LabelOf(seen[v], 2) })
+		return nil
+	}
+	s.Classes = texts
+	if names != nil {
+		var err error
+		if s.Classes, err = ChosenClasses(texts, names); err != nil {
+			return fail(err)
+		}
+	}
+	s.Label.Several = s.Classes
+	for _, text := range texts {
+		if !slices.Contains(s.Classes, text) {
+			s.Label.Others = append(s.Label.Others, text)
+		}
+	}
+	of := make([]int, len(texts)) // label of each distinct value
+	for k, text := range texts {
+		of[k] = Outside
+		if class := slices.Index(s.Classes, text); class >= 0 {
+			of[k] = tabular.LabelOf(class, len(s.Classes))
+		}
+	}
+	s.setLabels(values, func(v float64) int { return of[seen[v]] })
+	return nil
+}
+
+// setLabels sets the label of each row from its value.
+func (s *Source) setLabels(values []float64, of func(v float64) int) {
+	s.Labels = make([]int, len(values))
+	for i, v := range values {
+		s.Labels[i] = of(v)
+	}
+}
+
+// LibsvmLine returns the line number of a row in the file, or 0 if it does not find the row.
+func LibsvmLine(path string, row int) int {
+	f, err := inputfile.OpenInput(context.Background(), path)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	content, err := recordio.OpenLIBSVM(f, path)
+	if err != nil {
+		return 0
+	}
+	lines := LineReader{R: bufio.NewReader(content), Most: recordio.MaxLine}
+	for {
+		line, err := lines.Next()
+		if err != nil {
+			return 0
+		}
+		text, _, _ := bytes.Cut(line, []byte("#"))
+		if field, _ := NextField(text); len(field) == 0 {
+			continue
+		}
+		if row == 0 {
+			return lines.Number
+		}
+		row--
+	}
+}

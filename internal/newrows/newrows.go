@@ -1,0 +1,285 @@
+// Package newrows reads rows that a trained model has not seen, and prepares them as the training
+// rows.
+package newrows
+
+import (
+	"cmp"
+	"io"
+	"slices"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
+	"ppal/internal/columnar"
+	"ppal/internal/inputfile"
+	"ppal/internal/recordio"
+)
+
+// NewRows reads rows that a trained model has not seen, in blocks and with bounded memory, and
+// prepares the rows on several cores.
+type NewRows struct {
+	// Preparation describes how columns become features. A preparation with Encodings reads text of
+	// separated fields, and a preparation with Numbers reads LIBSVM's format. nil: the rows are
+	// pictures.
+	Preparation *tabular.Preparation
+	// Pixels is the number of bytes of a picture. A feature is Scale times a byte.
+	Pixels int
+	Scale  float64
+	// IgnoreUnknown leaves the features of an unknown category at 0 and skips unknown features of a
+	// row in LIBSVM's format. If IgnoreUnknown is false, unknown categories and features are
+	// errors.
+	IgnoreUnknown bool
+	// Separator separates the fields; 0: that of the preparation, which may say to detect it.
+	Separator rune
+	// Keep lists columns, or conditions on columns, whose texts the blocks keep, such as the
+	// label's column. In LIBSVM's format, "" keeps the label, and a feature's number keeps "1" for
+	// rows with the feature and "0" for other rows.
+	Keep []string
+	// Required lists columns. A row of text without a value in one of these columns is left out.
+	Required []string
+	// Work computes the results of the features [rows, width] and appends them to results. Several
+	// goroutines call it at the same time, each with rows in the order of the file.
+	Work func(features []float64, results []float64) ([]float64, error)
+	// Emit receives the blocks in the order of the file, from one goroutine.
+	Emit func(b *Block) error
+
+	pausing *inputfile.Pausing // the input of Read if its writer may pause
+}
+
+// Block holds consecutive rows of a file after Work.
+type Block struct {
+	First   int        // number of the first row or row that is left out, from 0
+	Rows    int        // number of rows
+	LeftOut int        // number of rows that are left out
+	Source  []int      // number of each row, counted from First; nil: 0, 1, 2 ...
+	Results []float64  // as Work returned them
+	Kept    [][]string // texts of each column in NewRows.Keep
+	Columns []string   // names of the columns in Kept
+	Unknown int        // number of unknown categories and features that were ignored
+	// OpenEnd says that the last line of a pipe, a terminal or a socket has no line end: if its
+	// writer ended early, the last value may be incomplete
+	OpenEnd bool
+}
+
+// featureBytes limits the memory of the features in one call of Work to a share of a core's cache.
+// A single row may need more.
+const featureBytes = 256 << 10
+
+// Read reads a plain or gzip file from r to its end: text or Parquet, or pictures of 8 bits in the
+// IDX format with any shape of Pixels bytes. name is used in errors. The columns of a text may be
+// in any order, and the file may have columns that the preparation does not need.
+//
+// Errors are *FileError with line and column: ErrFormat, ErrTruncated (also a file without rows),
+// ErrColumn, ErrNumber, ErrCategory, ErrMissing, ErrIndex; or are errors of r, Work or Emit. Blocks
+// before the first error in the file are emitted.
+//
+// If r is a pipe, a terminal or a socket, rows are emitted when their lines have arrived and no
+// other line follows at once. The separator is then detected from the first line alone.
+func (n *NewRows) Read(r io.Reader, name string) error {
+	if n.pausing = inputfile.MayPause(r); n.pausing != nil {
+		r = n.pausing
+		defer n.pausing.Stop()
+	}
+	switch {
+	case n.Preparation == nil:
+		return n.readPictures(r, name)
+	case len(n.Preparation.Numbers) > 0:
+		return n.readLIBSVM(r, name)
+	}
+	return n.readText(r, name)
+}
+
+// readText reads text of separated fields.
+func (n *NewRows) readText(r io.Reader, name string) error {
+	layout := n.Preparation.Layout
+	if n.Separator != 0 {
+		layout.Separator = string(n.Separator)
+	}
+	text, _, err := recordio.OpenDelimited(r, name, layout)
+	if err != nil {
+		return err
+	}
+	encoder, err := newRowEncoder(n.Preparation, text.Header, n.IgnoreUnknown)
+	keep, columns := make([]int, len(n.Keep)), slices.Clone(n.Keep)
+	places := recordio.HeaderPlaces{Header: text.Header, Repeated: n.Preparation.Repeated}
+	for k, column := range n.Keep {
+		if c, bad := columnar.ParseCondition(column, text.Header); bad == nil {
+			columns[k] = c.Column
+		}
+		at, bad := places.Column(columns[k])
+		keep[k], err = at, cmp.Or(err, bad)
+	}
+	var required []int
+	for _, column := range n.Required {
+		if slices.Contains(text.Header, column) { // the split's column may be absent
+			at, bad := places.Column(column)
+			required, err = append(required, at), cmp.Or(err, bad)
+		}
+	}
+	if err != nil {
+		return &dataerr.FileError{Path: name, Offset: -1, Line: 1, Err: err}
+	}
+	return n.inOrder(name, columns, text.Next, func() worker {
+		own := *encoder
+		return &textWorker{results: n.newResults(own.width), records: text.Records(), encoder: &own, keep: keep, required: required, texts: copies{}}
+	})
+}
+
+// worker prepares the rows of chunks.
+type worker interface {
+	// do fills the block with the rows of the chunk up to the first error, and returns the error.
+	do(c recordio.Chunk, b *Block) error
+}
+
+// InOrder passes chunks through workers and emits their blocks in order. columns are the names of
+// the blocks' columns.
+func (n *NewRows) inOrder(name string, columns []string, next func(buffer []byte) (recordio.Chunk, error), newWorker func() worker) error {
+	rows := 0
+	failed := func(err error) error { // no more rows are needed: end a read that waits for them
+		if err != nil {
+			n.pausing.Stop()
+		}
+		return err
+	}
+	err := recordio.InOrder(next, func() func(recordio.Chunk, *Block) error {
+		w := newWorker()
+		return func(c recordio.Chunk, b *Block) error {
+			b.OpenEnd = n.pausing != nil && c.OpenEnd()
+			return failed(w.do(c, b))
+		}
+	}, func(b *Block) error {
+		b.First, b.Columns = rows, columns
+		if rows += b.Rows + b.LeftOut; b.Rows+b.LeftOut == 0 {
+			return nil
+		}
+		return failed(n.Emit(b))
+	})
+	if err == nil && rows == 0 {
+		err = &dataerr.FileError{Path: name, Offset: -1, Err: dataerr.ErrNoRows}
+	}
+	return err
+}
+
+// textWorker prepares rows of separated fields.
+type textWorker struct {
+	*results
+	records recordio.RecordReader
+	encoder *rowEncoder
+	keep    []int  // index of each kept column in a record
+	texts   copies // of the kept texts
+	// required are the indices of the columns without whose values a row is left out
+	required []int
+}
+
+// copies holds one copy of each of the last different texts. Columns such as labels have few.
+type copies map[string]string
+
+// mostCopies bounds copies: a column of identifiers has as many texts as rows.
+const mostCopies = 1 << 12
+
+// of returns the text as a string.
+func (c copies) of(text []byte) string {
+	own, ok := c[string(text)]
+	if !ok {
+		if len(c) == mostCopies {
+			clear(c)
+		}
+		own = string(text)
+		c[own] = own
+	}
+	return own
+}
+
+// do implements worker.
+func (w *textWorker) do(c recordio.Chunk, b *Block) error {
+	w.begin(b)
+	w.encoder.unknown = 0
+	err := w.records.Each(c, func() error {
+		if w.required != nil {
+			if slices.ContainsFunc(w.required, func(field int) bool { return w.encoder.lacks(w.records, field) }) {
+				b.LeftOut++
+				return nil
+			}
+			b.Source = append(b.Source, len(b.Source)+b.LeftOut)
+		}
+		if field, err := w.encoder.encode(w.records, w.row()); err != nil {
+			return w.records.Fail(field, err)
+		}
+		for k, field := range w.keep {
+			b.Kept[k] = append(b.Kept[k], w.texts.of(w.records.Text(field)))
+		}
+		return w.add()
+	})
+	b.Unknown = w.encoder.unknown
+	if err != nil {
+		return w.Fail(err)
+	}
+	return w.flush()
+}
+
+// results passes the rows of a block to Work, several at a time.
+type results struct {
+	of       *NewRows
+	width    int
+	features []float64 // buffer of rows before Work
+	rows     int       // number of rows in the buffer
+	block    *Block
+}
+
+// newResults returns a buffer for rows of the given width.
+func (n *NewRows) newResults(width int) *results {
+	return &results{of: n, width: width, features: make([]float64, max(1, featureBytes/8/width)*width)}
+}
+
+// begin starts a block.
+func (r *results) begin(b *Block) {
+	r.block, r.rows = b, 0
+	b.Rows, b.LeftOut, b.Source, b.Unknown, b.Results = 0, 0, b.Source[:0], 0, b.Results[:0]
+	if b.Kept == nil {
+		b.Kept = make([][]string, len(r.of.Keep))
+	}
+	for k := range b.Kept {
+		b.Kept[k] = b.Kept[k][:0]
+	}
+}
+
+// row returns the features of the next row, all 0.
+func (r *results) row() []float64 { return r.features[r.rows*r.width:][:r.width] }
+
+// add adds the row to the block.
+func (r *results) add() error {
+	r.rows++
+	if (r.rows+1)*r.width > len(r.features) {
+		return r.flush()
+	}
+	return nil
+}
+
+// flush passes the rows in the buffer to Work.
+func (r *results) flush() error {
+	if r.rows == 0 {
+		return nil
+	}
+	rows := r.rows
+	r.rows = 0
+	used := r.features[:rows*r.width]
+	out, err := r.of.Work(used, r.block.Results)
+	if err != nil {
+		return err
+	}
+	r.block.Results = out
+	r.block.Rows += rows
+	clear(used)
+	return nil
+}
+
+// Fail passes the complete rows to Work and then returns err, or the error of Work. Nobody reads a
+// block after one with an error, so the buffer may keep features of the row with the error.
+func (r *results) Fail(err error) error {
+	if first := r.flush(); first != nil {
+		return first
+	}
+	for k := range r.block.Kept {
+		r.block.Kept[k] = r.block.Kept[k][:r.block.Rows]
+	}
+	return err
+}

@@ -1,0 +1,210 @@
+package newrows
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
+	"ppal/internal/datatest"
+	"ppal/internal/recordio"
+)
+
+// A block is a chunk of pictures, and Work gets as many rows at a time as featureBytes hold.
+func TestNewRowsBlocks(t *testing.T) {
+	const pixels, rows = 64, 2*recordio.ChunkBytes/64 + 3
+	text := []byte{0, 0, 8, 2, 0, 0, rows >> 8, rows & 255, 0, 0, 0, pixels}
+	for i := range rows {
+		text = append(text, slices.Repeat([]byte{byte(i % 251)}, pixels)...)
+	}
+	var calls, blocks []int
+	set := NewRows{Pixels: pixels, Scale: 1,
+		Work: func(features, results []float64) ([]float64, error) {
+			calls = append(calls, len(features)/pixels)
+			return append(results, features...), nil
+		},
+		Emit: func(b *Block) error {
+			for i, x := range b.Results {
+				if want := float64((b.First + i/pixels) % 251); x != want {
+					return fmt.Errorf("pixel %d from row %d is %v, want %v", i, b.First, x, want)
+				}
+			}
+			blocks = append(blocks, b.Rows)
+			return nil
+		}}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // the calls come in order
+	if err := set.Read(strings.NewReader(string(text)), "file"); err != nil {
+		t.Fatal(err)
+	}
+	const full, part = recordio.ChunkBytes / pixels, featureBytes / 8 / pixels
+	wantCalls := append(slices.Repeat([]int{part}, 2*full/part), 3)
+	if diff := cmp.Diff([]int{full, full, 3}, blocks) + cmp.Diff(wantCalls, calls); diff != "" {
+		t.Error(diff)
+	}
+	set.Keep = []string{"x"}
+	datatest.CheckError(t, set.Read(strings.NewReader(string(text)), "file"), dataerr.ErrColumn, "pictures have no columns")
+	set.Keep = nil
+	for _, magic := range []string{"\x01\x00\x08\x02", "\x00\x01\x08\x02", "\x00\x00\x09\x02", "\x00\x00\x08\x01", "\x00\x00\x08\x05"} {
+		body := strings.Repeat("\x00\x00\x00\x01", int(magic[3])-1) + "\x00\x00\x00\x40" + string(make([]byte, pixels))
+		datatest.CheckError(t, set.Read(strings.NewReader(magic+body), "file"), dataerr.ErrFormat, "magic number")
+	}
+	for _, header := range []string{"\x00\x00\x08\x02\x00\x00\x00\x01\x00\x00\x00\x40", "\x00\x00\x08\x04\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x08\x00\x00\x00\x08"} {
+		if err := set.Read(strings.NewReader(header+string(make([]byte, pixels))), "file"); err != nil {
+			t.Errorf("% x: %v", header, err)
+		}
+	}
+}
+
+// The kept texts and the unknown categories of each block are its own, over several chunks.
+func TestNewRowsKeepInChunks(t *testing.T) {
+	const n = 90000
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // blocks are used again
+	var text strings.Builder
+	text.WriteString("x,y,c,d\n")
+	want := [][]string{make([]string, n), make([]string, n)}
+	for i := range n {
+		want[0][i], want[1][i] = fmt.Sprint(i%7), []string{"p", "q", "new"}[i%3]
+		fmt.Fprintf(&text, "%s,%d,a,%s\n", want[0][i], i, want[1][i])
+	}
+	x, kept, unknown, err := newRows(newColumns(), strings.NewReader(text.String()), NewRows{Keep: []string{"x", "d=p"}, IgnoreUnknown: true})
+	if err != nil || x.Rows != n || unknown != n/3 {
+		t.Fatalf("%d rows, %d unknown, %v", x.Rows, unknown, err)
+	}
+	if !reflect.DeepEqual(want, kept) { // faster than cmp.Diff
+		t.Error(cmp.Diff(want, kept))
+	}
+	for i := range n {
+		d := [][]float64{{1, 0}, {0, 1}, {0, 0}}[i%3]
+		row := []float64{(float64(i%7) - 1) / 2, float64(i) - 3, 0, 0, 1, d[0], d[1], 0}
+		if got := x.Data[8*i : 8*i+8]; !slices.Equal(got, row) {
+			t.Fatalf("row %d: %v, want %v", i, got, row)
+		}
+	}
+	// a condition keeps its column, and a missing column of the preparation is told first
+	set := NewRows{Preparation: newColumns(), Keep: []string{"d=p", "c"}, Work: func(_, r []float64) ([]float64, error) { return r, nil },
+		Emit: func(b *Block) error {
+			if !slices.Equal(b.Columns, []string{"d", "c"}) {
+				return fmt.Errorf("columns %q", b.Columns)
+			}
+			return nil
+		}}
+	if err := set.Read(strings.NewReader("x,y,c,d\n1,2,a,p\n"), "file"); err != nil {
+		t.Error(err)
+	}
+	_, _, _, err = newRows(newColumns(), strings.NewReader("x,y,c\n1,2,a\n"), NewRows{Keep: []string{"label"}})
+	datatest.CheckError(t, err, dataerr.ErrColumn, `no column "d"`)
+	x, kept, _, err = newRows(newColumns(), strings.NewReader("x,y,c,d,a<b\n1,2,a,p,u\n"), NewRows{Keep: []string{"a<b"}})
+	if err != nil || x.Rows != 1 || kept[0][0] != "u" {
+		t.Errorf("a name with an operator: %v, %q", err, kept)
+	}
+	if _, _, _, err = newRows(newColumns(), strings.NewReader("x,y,c,d\n1,2,a,p\n"), NewRows{Keep: []string{"x<z"}}); !errors.Is(err, dataerr.ErrColumn) {
+		t.Errorf("a condition without a number: %v", err)
+	}
+}
+
+// A row in LIBSVM's format keeps its texts only if it is whole; a quote has no meaning.
+func TestNewRowsLIBSVMChunks(t *testing.T) {
+	p := &tabular.Preparation{Numbers: []int{2, 5}, Indices: 6}
+	x, kept, _, err := newRows(p, strings.NewReader("1 2:1\n2:1\n"), NewRows{Keep: []string{"6", ""}})
+	if !errors.Is(err, dataerr.ErrMissing) || x.Rows != 1 {
+		t.Errorf("%d rows, kept %q, %v", x.Rows, kept, err)
+	}
+	for keep, want := range map[string][]string{"1": {"1"}, "2": {"1"}, "6": {"0"}} {
+		if _, kept, _, err := newRows(p, strings.NewReader("1 1:3 2:1\n"), NewRows{Keep: []string{keep}}); err != nil || !slices.Equal(kept[0], want) {
+			t.Errorf("%s: %q, %v", keep, kept, err)
+		}
+	}
+	for _, keep := range []string{"0", "7", "x", "1x", "-1"} {
+		if _, _, _, err := newRows(p, strings.NewReader("1 1:3 2:1\n"), NewRows{Keep: []string{keep}}); !errors.Is(err, dataerr.ErrColumn) {
+			t.Errorf("keep %s: %v", keep, err)
+		}
+	}
+	first := -1
+	set := NewRows{Preparation: p, Work: func(_, r []float64) ([]float64, error) { return r, nil }, Emit: func(b *Block) error {
+		if first < 0 {
+			first = b.Rows
+		}
+		return nil
+	}}
+	const line = "1 2:1\n"
+	if err := set.Read(strings.NewReader("# \"\n"+strings.Repeat(line, 3*recordio.ChunkBytes/len(line))), "file"); err != nil || first > recordio.ChunkBytes/len(line) {
+		t.Errorf("a quote joins chunks: a block of %d rows, %v", first, err)
+	}
+	w := libsvmWorker{name: "file", results: set.newResults(2), place: make([]int, 6), texts: map[string]string{}}
+	if err := w.do(recordio.Chunk{Text: []byte("1 2:1\n1 2:1"), Line: 4}, &Block{}); !errors.Is(err, recordio.ErrLongRecord) || err.(*dataerr.FileError).Line != 5 {
+		t.Errorf("a line that does not end: %v", err)
+	}
+	if err := w.do(recordio.Chunk{Text: []byte("1 2:1\n1 2:1"), Line: 4, Last: true}, &Block{}); err != nil {
+		t.Errorf("the last line: %v", err)
+	}
+}
+
+// Numbers are categories, and categories are numbers, only as the label says.
+func TestLabelOfNewRows(t *testing.T) {
+	for name, tc := range map[string]struct {
+		label tabular.Label
+		texts []string
+		want  []int
+		err   error
+	}{
+		"a word in place of 0":          {tabular.Label{Positive: "0", Negative: []string{"1"}}, []string{"x"}, nil, dataerr.ErrLabel},
+		"0 in place of a word":          {tabular.Label{Positive: "yes", Negative: []string{"no"}}, []string{"0"}, nil, dataerr.ErrLabel},
+		"a category":                    {tabular.Label{Column: "x", Condition: "x=a", Otherwise: "x!=a"}, []string{"a", "5", "b"}, []int{1, 0, 0}, nil},
+		"a number's spelling":           {tabular.Label{Column: "x", Condition: "x=3", Otherwise: "x!=3"}, []string{"3.0", "4", "3"}, []int{1, 0, 1}, nil},
+		"not a category":                {tabular.Label{Column: "x", Condition: "x!=a", Otherwise: "x=a"}, []string{"a", "5", "b"}, []int{0, 1, 1}, nil},
+		"a decimal comma":               {tabular.Label{Column: "x", Condition: "x>1.5", Otherwise: "x<=1.5", Decimal: ","}, []string{"1,4", "1,6"}, []int{0, 1}, nil},
+		"others":                        {tabular.Label{Several: []string{"2", "b", "c"}, Others: []string{"d"}}, []string{"c", "d", "2.0", "b"}, []int{2, -1, 0, 1}, nil},
+		"none of several":               {tabular.Label{Several: []string{"0", "b", "c"}, Others: []string{"d"}}, []string{"x"}, nil, dataerr.ErrLabel},
+		"another column":                {tabular.Label{Column: "x", Condition: "y>3", Otherwise: "y<=3"}, []string{"4"}, nil, dataerr.ErrGroup},
+		"the second row is not a label": {tabular.Label{Positive: "a", Negative: []string{"b"}}, []string{"a", "?"}, nil, dataerr.ErrLabel},
+	} {
+		got, err := LabelClasses(&tc.label, tc.texts)
+		if diff := cmp.Diff(tc.want, got); diff != "" || !errors.Is(err, tc.err) {
+			t.Errorf("%s: %v, %s", name, err, diff)
+		}
+	}
+	for _, tc := range []struct {
+		label tabular.Label
+		known bool
+	}{{tabular.Label{Column: "y"}, false}, {tabular.Label{Positive: "a"}, true}, {tabular.Label{Condition: "y>1"}, true}, {tabular.Label{Several: []string{"a", "b"}}, true}} {
+		if tc.label.Known() != tc.known {
+			t.Errorf("%+v is known: %t", tc.label, !tc.known)
+		}
+	}
+}
+
+// An error of one call of Work ends the reading, wherever the call comes.
+func TestNewRowsOneError(t *testing.T) {
+	broken := errors.New("broken pipe")
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // the calls come in order
+	for name, tc := range map[string]struct {
+		preparation *tabular.Preparation
+		text        string
+		calls       int
+	}{
+		"texts":    {newColumns(), "x,y,c,d\n" + strings.Repeat("1,2,a,p\n", 2*featureBytes/8/8+5), 3},
+		"pictures": {nil, idxFile(2*(featureBytes/8/6) + 5), 3},
+		"LIBSVM":   {&tabular.Preparation{Numbers: []int{2}, Indices: 2}, strings.Repeat("1 2:1\n", featureBytes/8+5), 2},
+	} {
+		for wrong := range tc.calls {
+			call := -1
+			set := NewRows{Preparation: tc.preparation, Pixels: 6, Emit: func(*Block) error { return nil },
+				Work: func(features, results []float64) ([]float64, error) {
+					if call++; call == wrong {
+						return nil, broken
+					}
+					return results, nil
+				}}
+			if err := set.Read(strings.NewReader(tc.text), "file"); err != broken || call != wrong {
+				t.Errorf("%s, call %d: %v after call %d", name, wrong, err, call)
+			}
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package newrows
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"ppal/datasets/dataerr"
+	"ppal/internal/idx"
+	"ppal/internal/inputfile"
+	"ppal/internal/recordio"
+)
+
+// The smallest and the largest number of dimensions of pictures in the IDX format: rows and pixels,
+// or rows, (channels,) height and width.
+const leastIDXDims, mostIDXDims = 2, 4
+
+// readPictures reads an IDX file of bytes.
+func (n *NewRows) readPictures(r io.Reader, name string) error {
+	if len(n.Keep) > 0 {
+		return fmt.Errorf("datasets: %w: pictures have no columns", dataerr.ErrColumn)
+	}
+	c, err := inputfile.NewContent(r, name)
+	if err != nil {
+		return err
+	}
+	magic, err := c.ReadExactly(4, "the magic number")
+	if err != nil {
+		return err
+	}
+	if dims := magic[3]; magic[0] != 0 || magic[1] != 0 || magic[2] != idx.IdxBytes || dims < leastIDXDims || dims > mostIDXDims {
+		return &dataerr.FileError{Path: name, Offset: 0, Err: fmt.Errorf("%w: magic number % x, IDX pixels start with 00 00 %02x and %d to %d",
+			dataerr.ErrFormat, magic, idx.IdxBytes, leastIDXDims, mostIDXDims)}
+	}
+	dims, total, err := idx.ReadIDXSizes(c, int(magic[3]))
+	if err != nil {
+		return err
+	}
+	if pixels := total / uint64(dims[0]); pixels != uint64(n.Pixels) {
+		return &dataerr.FileError{Path: name, Offset: 8, Err: fmt.Errorf("%w: pictures of %v, %d pixels; the model takes %d", dataerr.ErrFormat, dims[1:], pixels, n.Pixels)}
+	}
+	pixels := &inputfile.Whole{Content: c, What: "pixels", Want: total}
+	size := max(1, recordio.ChunkBytes/n.Pixels) * n.Pixels
+	var rest []byte // of a picture that has not arrived in full
+	next := func(buffer []byte) (recordio.Chunk, error) {
+		if cap(buffer) < size {
+			buffer = make([]byte, size)
+		}
+		got, err := copy(buffer[:size], rest), error(nil)
+		for err == nil && got < size {
+			if n.pausing != nil {
+				n.pausing.Ahead = got >= n.Pixels
+			}
+			var more int
+			more, err = pixels.Read(buffer[got:size])
+			got += more
+		}
+		if errors.Is(err, inputfile.ErrPaused) || err == io.EOF && got > 0 {
+			err = nil
+		}
+		whole := got / n.Pixels * n.Pixels
+		rest = append(rest[:0], buffer[whole:got]...)
+		return recordio.Chunk{Text: buffer[:whole]}, err
+	}
+	return n.inOrder(name, nil, next, func() worker { return &pictureWorker{n.newResults(n.Pixels)} })
+}
+
+// pictureWorker prepares pictures.
+type pictureWorker struct{ *results }
+
+// do implements worker.
+func (w *pictureWorker) do(c recordio.Chunk, b *Block) error {
+	w.begin(b)
+	for text := c.Text; len(text) > 0; text = text[w.width:] {
+		row := w.row()
+		for j, u := range text[:w.width] {
+			row[j] = float64(u) * w.of.Scale
+		}
+		if err := w.add(); err != nil {
+			return err
+		}
+	}
+	return w.flush()
+}
+
+// ReadIDXLabels reads the labels of pictures, plain or gzip.
+func ReadIDXLabels(r io.Reader, name string) ([]byte, error) {
+	_, labels, err := idx.ReadIDX(r, name, "labels", 1)
+	return labels, err
+}

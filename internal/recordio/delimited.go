@@ -1,0 +1,269 @@
+package recordio
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"ppal/datasets/dataerr"
+	"ppal/datasets/tabular"
+	"ppal/internal/inputfile"
+)
+
+// separators are the separators that are detected automatically.
+var separators = []rune{',', ';', '\t', '|'}
+
+const (
+	SniffBytes   = 64 << 10 // bytes of a file that are examined to detect the separator
+	sniffRecords = 50       // records of a file that are examined, at most
+)
+
+// ByteOrderMark is the UTF-8 mark that some programs write at the beginning of a text file.
+const ByteOrderMark = "\ufeff"
+
+// Delimited is a text of separated fields, or a table of a binary format, of which the columns'
+// names have been read.
+type Delimited struct {
+	Name   string         // name of the file, for errors
+	Layout tabular.Layout // with the separator
+	Header []string
+	Text   *chunker
+	first  *Chunk      // the rows before those of text; nil: none
+	binary BinaryTable // instead of text; nil: none
+}
+
+// openTable opens r, plain or gzip. It returns the table of a binary format, or the beginning of a
+// text.
+func openTable(r io.Reader, name string) (BinaryTable, *beginning, error) {
+	r = inputfile.Steady(r)
+	c, err := inputfile.NewContent(r, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	buffered := bufio.NewReaderSize(c, SniffBytes)
+	head, err := c.Peek(buffered, SniffBytes)
+	if err != nil && err != io.EOF {
+		return nil, nil, c.Fail(err)
+	}
+	table, err := OpenBinary(r, buffered, head, name)
+	return table, &beginning{c, buffered, head}, err
+}
+
+// beginning is a content whose first bytes are known.
+type beginning struct {
+	*inputfile.Content
+	buffered *bufio.Reader // of the content
+	head     []byte
+}
+
+// openText returns the text that begins with b, without byte order marks and without the lines
+// before the table. It returns the number of these lines, and the layout with the separator.
+func openText(b *beginning, name string, layout tabular.Layout) (*bufio.Reader, tabular.Layout, int, error) {
+	fail := func(err error) (*bufio.Reader, tabular.Layout, int, error) { return nil, layout, 0, err }
+	c, buffered, head := b.Content, b.buffered, b.head
+	if err := inputfile.CheckText(head, name, "text of separated fields"); err != nil {
+		return fail(err)
+	}
+	for bytes.HasPrefix(head, []byte(ByteOrderMark)) {
+		head = head[len(ByteOrderMark):]
+		_, _ = buffered.Discard(len(ByteOrderMark)) // Discard cannot fail: Peek has filled the buffer
+	}
+	if err := layout.Check(); err != nil {
+		return fail(&dataerr.FileError{Path: name, Offset: 0, Err: err})
+	}
+	lines, err := skipLines(&layout, buffered, name, func() ([]byte, error) { return c.Peek(buffered, separatorBytes) })
+	if err != nil {
+		return fail(err)
+	}
+	if head, err = c.Peek(buffered, SniffBytes); err != nil && err != io.EOF {
+		return fail(c.Fail(err))
+	}
+	if len(bytes.TrimSpace(head)) == 0 {
+		return fail(&dataerr.FileError{Path: name, Offset: 0, Err: fmt.Errorf("%w: the file is empty", dataerr.ErrTruncated)})
+	}
+	if layout.Separator == "" && layout.Header == nil && libsvmRow.Match(firstLine(head)) {
+		return fail(&dataerr.FileError{Path: name, Offset: 0, Err: fmt.Errorf("%w: it looks like rows in LIBSVM's format, want text of separated fields", dataerr.ErrFormat),
+			Advice: "to train on it: --dataset libsvm"})
+	}
+	if layout.Separator == "" {
+		layout.Separator = string(SniffSeparator(head, layout))
+	}
+	return buffered, layout, lines, nil
+}
+
+// NewDelimited reads the columns' names in the first line of r, plain or gzip, and checks them.
+//
+// Errors of NewDelimited, and of reading the rows, are *FileError.
+func NewDelimited(r io.Reader, name string, layout tabular.Layout) (*Delimited, error) {
+	d, names, err := OpenDelimited(r, name, layout)
+	if err != nil || names == nil {
+		return d, err
+	}
+	if err := names.checkUTF8(); err != nil {
+		return nil, err
+	}
+	return d, d.checkHeader(names)
+}
+
+// OpenDelimited is NewDelimited without the checks of the names. names has read the columns' names;
+// nil: no line has them.
+func OpenDelimited(r io.Reader, name string, layout tabular.Layout) (d *Delimited, names *FieldReader, err error) {
+	table, begin, err := openTable(r, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if table != nil {
+		d = &Delimited{Name: name, Layout: tabular.Layout{Repeated: layout.Repeated}, binary: table}
+		d.Header, err = table.ColumnNames()
+		return d, nil, err
+	}
+	buffered, layout, lines, err := openText(begin, name, layout)
+	if err != nil {
+		return nil, nil, err
+	}
+	d = &Delimited{Name: name, Layout: layout, Header: layout.Header, Text: NewChunker(buffered, name)}
+	d.Text.line, d.Text.Unquoted = lines, layout.Quote == tabular.QuoteNone
+	d.Text.Pausing, _ = r.(*inputfile.Pausing)
+	if len(d.Header) > 0 {
+		return d, nil, nil
+	}
+	first, err := d.Text.Next(nil)
+	if err == io.EOF {
+		return nil, nil, &dataerr.FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: the file is empty", dataerr.ErrTruncated)}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	d.first = &first
+	names = d.Reader(0)
+	names.Reset(first)
+	if err := names.Next(); err != nil {
+		return nil, nil, err
+	}
+	if layout.Header != nil {
+		d.Header = ColumnNames(make([][]byte, len(names.Fields)))
+		return d, nil, nil
+	}
+	d.Header = ColumnNames(names.Fields)
+	first.Text, first.Line = names.rest, names.line
+	return d, names, nil
+}
+
+// Next returns the next chunk of rows; see chunker.next.
+func (d *Delimited) Next(buffer []byte) (Chunk, error) {
+	if d.binary != nil {
+		return d.binary.Next(buffer)
+	}
+	if first := d.first; first != nil {
+		d.first = nil
+		return *first, nil
+	}
+	return d.Text.Next(buffer)
+}
+
+// Records returns a reader of the rows of chunks.
+func (d *Delimited) Records() RecordReader {
+	if d.binary != nil {
+		return d.binary.Records()
+	}
+	return d.Reader(len(d.Header))
+}
+
+// Single reports whether a column of a binary format holds numbers of 32 bits.
+func (d *Delimited) Single(field int) bool { return d.binary != nil && d.binary.Single(field) }
+
+// reader returns a reader of records with a number of fields, as in NewFieldReader.
+func (d *Delimited) Reader(want int) *FieldReader {
+	f := NewFieldReader(d.Name, separatorOf(&d.Layout), want)
+	f.unquoted = d.Text.Unquoted
+	return f
+}
+
+// checkHeader returns an error if the first line does not look like names.
+func (d *Delimited) checkHeader(first *FieldReader) error {
+	switch {
+	case len(d.Header) == 1:
+		return dataerr.Advise(first.Fail(0, fmt.Errorf("%w: there is only one column; the separator is %q", dataerr.ErrFormat, separatorOf(&d.Layout))),
+			d.oneColumn())
+	case numbersIn(d.Header) == len(d.Header):
+		return dataerr.Advise(first.Fail(0, fmt.Errorf("%w: the first line holds numbers, want the columns' names", dataerr.ErrFormat)), adviceNoNames)
+	}
+	return nil
+}
+
+// adviceNoNames is the advice for a file whose first line looks like values.
+const adviceNoNames = "if no line has the names, name the columns (--columns NAME,NAME,...) or use their places (--header none)"
+
+// oneColumn returns advice about a file that seems to have one column.
+func (d *Delimited) oneColumn() string {
+	name := d.Header[0]
+	if n := comments(append([]byte(name+"\n"), d.first.Text...)); n > 0 {
+		return fmt.Sprintf("leave out the comments before the names (--skip %d)", n+d.Layout.Skip)
+	}
+	if strings.ContainsAny(name, " \t") {
+		return "if blanks separate the fields: --separator ' '"
+	}
+	return "name another separator (--separator CHAR), or leave out the lines before the names (--skip N)"
+}
+
+// NamesElsewhere returns advice about a first line without the name of the label or its column, if
+// another line seems to have the columns' names, or no line.
+func (d *Delimited) NamesElsewhere(label, column string) string {
+	if d.Layout.Header != nil || d.first == nil {
+		return ""
+	}
+	records := d.Reader(anyFields)
+	records.Reset(*d.first)
+	for range sniffRecords {
+		if records.Next() != nil {
+			break
+		}
+		if slices.ContainsFunc(records.Fields, func(f []byte) bool { return string(f) == label || string(f) == column }) {
+			return fmt.Sprintf("line %d seems to have the columns' names: --skip %d", records.Record, records.Record-1)
+		}
+	}
+	if numbersIn(d.Header) > 0 {
+		return "the first line looks like values: " + adviceNoNames
+	}
+	return ""
+}
+
+// SniffSeparator detects the separator. A separator is regular if all examined records have the
+// same number of fields. SniffSeparator returns the regular separator with the most fields. If no
+// separator is regular, it returns the separator that gives the most fields in the first record.
+func SniffSeparator(head []byte, layout tabular.Layout) rune {
+	best, most, regular := separators[0], 0, false
+	cut := len(head) == SniffBytes // the last record examined may be incomplete
+	for _, separator := range separators {
+		reader := NewFieldReader("", separator, anyFields)
+		reader.unquoted = layout.Quote == tabular.QuoteNone
+		reader.Reset(Chunk{Text: head, Last: true})
+		fields, same := 0, true
+		for i := range sniffRecords {
+			err := reader.Next()
+			left := len(reader.rest)
+			if err != nil { // within the record
+				left = bytes.IndexByte(reader.rest, '\n') + 1
+			}
+			if err == io.EOF || errors.Is(err, dataerr.ErrTruncated) || i > 0 && cut && left == 0 {
+				break
+			}
+			if err != nil { // a wrong quote: the text probably has another separator
+				same = false
+				break
+			}
+			if i == 0 {
+				fields = len(reader.Fields)
+			}
+			same = same && len(reader.Fields) == fields
+		}
+		if same = same && fields > 1; same == regular && fields > most || same && !regular {
+			best, most, regular = separator, fields, same
+		}
+	}
+	return best
+}
