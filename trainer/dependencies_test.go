@@ -16,20 +16,20 @@ func TestDependencies(t *testing.T) {
 		t.Skip("no go tool: ", err)
 	}
 	const (
-		vec, setting, option = "internal/vec", "internal/setting", "internal/option"
-		problem, step        = "trainer/problem", "trainer/step"
-		certify, near        = "trainer/certify", "trainer/certify/near"
-		infeasible, loop     = "trainer/certify/infeasible", "trainer"
-		qp, estimate         = "trainer/internal/qp", "trainer/internal/estimate"
+		vec, option      = "internal/vec", "internal/option"
+		problem, step    = "trainer/problem", "trainer/step"
+		certify, near    = "trainer/certify", "trainer/certify/near"
+		infeasible, loop = "trainer/certify/infeasible", "trainer"
+		qp, estimate     = "trainer/internal/qp", "trainer/internal/estimate"
 	)
-	all := []string{option, problem, step, certify, near, infeasible, vec, setting, qp, estimate, loop}
+	all := []string{option, problem, step, certify, near, infeasible, vec, qp, estimate, loop}
 	for room, below := range map[string][]string{
 		option:            {},
-		problem:           {vec},
-		step:              {option, problem, vec, setting, qp},
-		certify:           {problem, vec, setting, qp},
-		near:              {problem, certify, vec, setting, qp, estimate},
-		infeasible:        {option, problem, step, vec, setting, qp},
+		problem:           {option, vec},
+		step:              {option, problem, vec, qp},
+		certify:           {option, problem, vec, qp},
+		near:              {option, problem, certify, vec, qp, estimate},
+		infeasible:        {option, problem, step, vec, qp},
 		loop:              all,
 		"internal/decide": all,
 		"trainer/method":  all,

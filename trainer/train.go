@@ -1,13 +1,13 @@
 package trainer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"time"
 
-	"ppal/internal/setting"
 	"ppal/trainer/certify"
 	"ppal/trainer/certify/infeasible"
 	"ppal/trainer/problem"
@@ -168,8 +168,8 @@ func newRun(p problem.Problem, m Method, s Settings) (*run, error) {
 		at := problem.NewPoint(s.Full)
 		t.full, t.fullAt = s.Full, &at
 	}
-	t.set.FeasibilityTolerance = setting.OrDefault(s.FeasibilityTolerance, DefaultFeasibilityTolerance)
-	t.set.IterationsPerEpoch = setting.OrDefault(s.IterationsPerEpoch, 1)
+	t.set.FeasibilityTolerance = cmp.Or(s.FeasibilityTolerance, DefaultFeasibilityTolerance)
+	t.set.IterationsPerEpoch = cmp.Or(s.IterationsPerEpoch, 1)
 	t.selection = newSelection(p, &t.set)
 	t.every, t.check = t.set.Intervals()
 	t.schedule, _ = t.set.automatic()

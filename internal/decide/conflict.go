@@ -1,7 +1,8 @@
 package decide
 
 import (
-	"ppal/internal/setting"
+	"cmp"
+
 	"ppal/trainer"
 	"ppal/trainer/certify/infeasible"
 )
@@ -39,7 +40,7 @@ func (l *loop) searchConflict(last bool) error {
 	if last {
 		steps = max(steps, searchLast)
 	}
-	tolerance := setting.OrDefault(l.set.FeasibilityTolerance, trainer.DefaultFeasibilityTolerance)
+	tolerance := cmp.Or(l.set.FeasibilityTolerance, trainer.DefaultFeasibilityTolerance)
 	if l.set.IgnoreConflict || l.best.round.Exact.Violation <= 0 || l.result.Certificate.Infeasibility <= tolerance || steps < searchLeast {
 		c.inARow = 0
 		return nil

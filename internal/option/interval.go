@@ -1,6 +1,9 @@
 package option
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Interval is a range of finite numbers. The zero value contains all finite numbers.
 type Interval struct {
@@ -30,3 +33,6 @@ func Within(low, high float64) Interval {
 func UpTo(low, high float64) Interval {
 	return Interval{fmt.Sprintf("above %g and at most %g", low, high), func(x float64) bool { return low < x && x <= high }}
 }
+
+// IsSize reports whether x is positive and finite, or 0, which means the default.
+func IsSize(x float64) bool { return x >= 0 && !math.IsInf(x, 0) }

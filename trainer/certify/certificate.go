@@ -1,11 +1,11 @@
 package certify
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 
-	"ppal/internal/setting"
 	"ppal/internal/vec"
 	"ppal/trainer/internal/qp"
 	"ppal/trainer/problem"
@@ -70,7 +70,7 @@ func (s Settings) withDefaults(p problem.Problem) Settings {
 	if p.Space().Roundoff() > 1e-10 {
 		sphere, kink = 1e-6, 1e-4
 	}
-	return Settings{Sphere: setting.OrDefault(s.Sphere, sphere), Kink: setting.OrDefault(s.Kink, kink)}
+	return Settings{Sphere: cmp.Or(s.Sphere, sphere), Kink: cmp.Or(s.Kink, kink)}
 }
 
 // gramLimit is the largest number of constraints for which least squares find the multiplier.

@@ -1,11 +1,11 @@
 package method
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
 	"ppal/internal/option"
-	"ppal/internal/setting"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
@@ -71,7 +71,7 @@ func (m *ALM) Init(p problem.Problem, at *problem.Point) error {
 	if m.Primal.Kind != step.LBFGS {
 		return m.init(m, p, at)
 	}
-	err := m.initSecond(m, p, at, setting.OrDefault(m.Tolerance, trainer.DefaultFeasibilityTolerance))
+	err := m.initSecond(m, p, at, cmp.Or(m.Tolerance, trainer.DefaultFeasibilityTolerance))
 	m.c = m.FirstPenalty(p)
 	return err
 }
@@ -79,18 +79,18 @@ func (m *ALM) Init(p problem.Problem, at *problem.Point) error {
 // FirstPenalty returns the c with which a run on p begins, after ChoosePrimal.
 func (m *ALM) FirstPenalty(p problem.Problem) float64 {
 	if m.Primal.Kind == step.LBFGS && !problem.FeaturesOf(p).Shallow {
-		return setting.OrDefault(m.Penalty, networkPenalty)
+		return cmp.Or(m.Penalty, networkPenalty)
 	}
-	return setting.OrDefault(m.Penalty, DefaultALMPenalty)
+	return cmp.Or(m.Penalty, DefaultALMPenalty)
 }
 
 // StartDual implements trainer.DualRule.
 func (m *ALM) StartDual(g []float64) error {
-	if !setting.IsSize(m.Penalty) || m.Inner < 0 {
+	if !option.IsSize(m.Penalty) || m.Inner < 0 {
 		return fmt.Errorf("method: %w: ALM's penalty is %v and the number of inner steps %d, want positive numbers",
 			problem.ErrSettings, m.Penalty, m.Inner)
 	}
-	m.k, m.c, m.settled = 0, setting.OrDefault(m.Penalty, DefaultALMPenalty), false
+	m.k, m.c, m.settled = 0, cmp.Or(m.Penalty, DefaultALMPenalty), false
 	m.lambda, m.nu = make([]float64, len(g)), make([]float64, len(g))
 	return nil
 }

@@ -1,8 +1,9 @@
 package method
 
 import (
+	"cmp"
+
 	"ppal/internal/option"
-	"ppal/internal/setting"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
@@ -56,7 +57,7 @@ func (m *GDA) Coefficients(w, _ []float64) { copy(w, m.lambda) }
 
 // UpdateDual implements trainer.DualRule.
 func (m *GDA) UpdateDual(g []float64) {
-	gamma := setting.OrDefault(m.DualStep, DefaultGDADualStep)
+	gamma := cmp.Or(m.DualStep, DefaultGDADualStep)
 	for j, l := range m.lambda {
 		m.lambda[j] = max(0, l+gamma*g[j])
 	}

@@ -1,11 +1,11 @@
 package method
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
 	"ppal/internal/option"
-	"ppal/internal/setting"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
@@ -68,7 +68,7 @@ func (m *GDPA) StartDual(g []float64) error {
 	if s := m.PrimalStep(); m.Automatic && (s.Fixed || s.Kind == step.Adam) {
 		return fmt.Errorf("method: %w: GDPA's automatic step needs a primal step with the curvature rule", problem.ErrSettings)
 	}
-	m.beta = setting.OrDefault(m.Penalty, DefaultGDPAPenalty)
+	m.beta = cmp.Or(m.Penalty, DefaultGDPAPenalty)
 	m.r, m.lambda, m.y = 0, make([]float64, len(g)), make([]float64, len(g))
 	return nil
 }
@@ -76,7 +76,7 @@ func (m *GDPA) StartDual(g []float64) error {
 // PrimalStep implements trainer.DualRule.
 func (m *GDPA) PrimalStep() step.Settings {
 	if m.Primal == nil {
-		return step.Settings{Kind: step.Gradient, Fixed: true, Eta: setting.OrDefault(m.Step, DefaultGDPAStep)}
+		return step.Settings{Kind: step.Gradient, Fixed: true, Eta: cmp.Or(m.Step, DefaultGDPAStep)}
 	}
 	return *m.Primal
 }
@@ -99,7 +99,7 @@ func (m *GDPA) penalty() float64 {
 
 // ascend writes max(0, (1 - tau) lambda + beta_r g) to dst.
 func (m *GDPA) ascend(dst, g []float64) {
-	keep, beta := 1-setting.OrDefault(m.Perturbation, DefaultGDPAPerturbation), m.penalty()
+	keep, beta := 1-cmp.Or(m.Perturbation, DefaultGDPAPerturbation), m.penalty()
 	for j, l := range m.lambda {
 		dst[j] = max(0, keep*l+beta*g[j])
 	}
@@ -123,9 +123,9 @@ func (m *GDPA) Demand() step.Demand {
 	switch {
 	case m.Automatic:
 	case m.ConstantStep:
-		d.ScheduledStep = setting.OrDefault(m.Step, DefaultGDPAStep)
+		d.ScheduledStep = cmp.Or(m.Step, DefaultGDPAStep)
 	default:
-		d.ScheduledStep = setting.OrDefault(m.Step, DefaultGDPAStep) / math.Cbrt(float64(m.r+1))
+		d.ScheduledStep = cmp.Or(m.Step, DefaultGDPAStep) / math.Cbrt(float64(m.r+1))
 	}
 	return d
 }
@@ -164,7 +164,7 @@ func (m *GDPA) Options() []*option.Option {
 			if m.Automatic {
 				return "auto"
 			}
-			return option.Float(setting.OrDefault(m.Step, DefaultGDPAStep))
+			return option.Float(cmp.Or(m.Step, DefaultGDPAStep))
 		}, "set the first step size alpha_0; auto, with --primal nesterov, follows the measured curvature", "auto").
 			Or(option.Float(DefaultGDPAStep)).
 			Check(func() string {

@@ -1,11 +1,11 @@
 package method
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 
 	"ppal/internal/option"
-	"ppal/internal/setting"
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/problem"
@@ -142,7 +142,7 @@ func (m *IPPSSG) open(p problem.Problem, at *problem.Point) error {
 
 // counts reports whether g~ <= tol at the iterate. The argument g is the largest constraint.
 func (m *IPPSSG) counts(p problem.Problem, g float64) bool {
-	return g+m.loop.proximity(p) <= setting.OrDefault(m.Tolerance, DefaultSSGTolerance)
+	return g+m.loop.proximity(p) <= cmp.Or(m.Tolerance, DefaultSSGTolerance)
 }
 
 // see implements innerObserver. see adds the inner iterate to the mean if the iterate counts.

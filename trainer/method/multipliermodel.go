@@ -1,13 +1,13 @@
 package method
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"strconv"
 
 	"ppal/internal/option"
-	"ppal/internal/setting"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 )
@@ -93,14 +93,14 @@ func (m *MultiplierModel) Iterate(p problem.Problem, at *problem.Point) error {
 	if err := at.Backward(p, m.coefficients, m.d); err != nil {
 		return err
 	}
-	p.Space().Adagrad(m.d, m.squares, setting.OrDefault(m.Step, DefaultMultiplierStep))
-	m.net.descend(z, -multiplierRate*violation, setting.OrDefault(m.NetworkStep, DefaultMultiplierStep))
+	p.Space().Adagrad(m.d, m.squares, cmp.Or(m.Step, DefaultMultiplierStep))
+	m.net.descend(z, -multiplierRate*violation, cmp.Or(m.NetworkStep, DefaultMultiplierStep))
 	return at.SampleAndForward(p, at.Iteration+1)
 }
 
 // Report implements trainer.Method.
 func (m *MultiplierModel) Report() trainer.Report {
-	r := trainer.NewReport(setting.OrDefault(m.Step, DefaultMultiplierStep), nil)
+	r := trainer.NewReport(cmp.Or(m.Step, DefaultMultiplierStep), nil)
 	if !math.IsNaN(m.multiplier) {
 		r.Multipliers = []float64{m.multiplier}
 	}

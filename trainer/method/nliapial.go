@@ -1,12 +1,12 @@
 package method
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
 
 	"ppal/internal/option"
-	"ppal/internal/setting"
 	"ppal/internal/vec"
 	"ppal/trainer"
 	"ppal/trainer/internal/estimate"
@@ -97,7 +97,7 @@ func (m *NLIAPIAL) Iterate(p problem.Problem, at *problem.Point) error {
 	at.Objective = m.q.Objective
 	m.t++
 	moved := p.Space().Distance(problem.Iterate, m.q.Center)
-	if m.acg.residual > setting.OrDefault(m.Sigma, DefaultNLIAPIALSigma)*m.q.Rho*moved && m.t < m.inner() {
+	if m.acg.residual > cmp.Or(m.Sigma, DefaultNLIAPIALSigma)*m.q.Rho*moved && m.t < m.inner() {
 		return nil
 	}
 	m.update(at)
@@ -113,7 +113,7 @@ func (m *NLIAPIAL) measure(p problem.Problem, at *problem.Point) error {
 		if s, err = estimate.Curvatures(p, at, false); err != nil {
 			return err
 		}
-		s.Objective = setting.OrDefault(m.Lipschitz, s.Objective)
+		s.Objective = cmp.Or(m.Lipschitz, s.Objective)
 	}
 	m.q.Rho, _ = estimate.Proximity(0, m.Modulus, s)
 	m.acg.smooth = s.Objective + m.q.Rho
@@ -150,7 +150,7 @@ func (m *NLIAPIAL) update(at *problem.Point) {
 
 // stalled reports whether the mean decrease of the potential is too small.
 func (m *NLIAPIAL) stalled(potential float64) bool {
-	sigma, tolerance := setting.OrDefault(m.Sigma, DefaultNLIAPIALSigma), setting.OrDefault(m.Tolerance, DefaultNLIAPIALTolerance)
+	sigma, tolerance := cmp.Or(m.Sigma, DefaultNLIAPIALSigma), cmp.Or(m.Tolerance, DefaultNLIAPIALTolerance)
 	return (m.potential-potential)/float64(m.k-1) <= (1-sigma*sigma)*tolerance*tolerance/(4*m.q.Rho)
 }
 

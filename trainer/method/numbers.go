@@ -3,7 +3,7 @@ package method
 import (
 	"fmt"
 
-	"ppal/internal/setting"
+	"ppal/internal/option"
 	"ppal/trainer/problem"
 )
 
@@ -17,7 +17,7 @@ type number struct {
 // 0. The value 0 means the default. The error wraps problem.ErrSettings.
 func checkNumbers(numbers ...number) error {
 	for _, n := range numbers {
-		if !setting.IsSize(n.x) {
+		if !option.IsSize(n.x) {
 			return fmt.Errorf("method: %w: %s is %v, want a positive number", problem.ErrSettings, n.name, n.x)
 		}
 	}

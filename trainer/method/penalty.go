@@ -1,12 +1,12 @@
 package method
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
 
 	"ppal/internal/option"
-	"ppal/internal/setting"
 	"ppal/trainer"
 	"ppal/trainer/problem"
 	"ppal/trainer/step"
@@ -53,14 +53,14 @@ func (m *Penalty) Init(p problem.Problem, at *problem.Point) error { return m.in
 // StartDual implements trainer.DualRule.
 func (m *Penalty) StartDual(g []float64) error {
 	switch {
-	case !setting.IsSize(m.Coefficient):
+	case !option.IsSize(m.Coefficient):
 		return fmt.Errorf("method: %w: the penalty coefficient is %v, want a positive number", problem.ErrSettings, m.Coefficient)
 	case m.Growth != 0 && !(m.Growth >= 1) || math.IsInf(m.Growth, 0):
 		return fmt.Errorf("method: %w: the penalty's growth is %v, want at least 1", problem.ErrSettings, m.Growth)
 	case m.Period < 0:
 		return fmt.Errorf("method: %w: the penalty's period is %d, want a positive number", problem.ErrSettings, m.Period)
 	}
-	m.c = setting.OrDefault(m.Coefficient, DefaultPenaltyCoefficient)
+	m.c = cmp.Or(m.Coefficient, DefaultPenaltyCoefficient)
 	m.k, m.w = 0, make([]float64, len(g))
 	m.Coefficients(m.w, g)
 	return nil
@@ -72,7 +72,7 @@ func (m *Penalty) coefficient() float64 {
 	if period == 0 {
 		period = DefaultPenaltyPeriod
 	}
-	return m.c * math.Pow(setting.OrDefault(m.Growth, DefaultPenaltyGrowth), float64(m.k/period))
+	return m.c * math.Pow(cmp.Or(m.Growth, DefaultPenaltyGrowth), float64(m.k/period))
 }
 
 // PrimalStep implements trainer.DualRule.

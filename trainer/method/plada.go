@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"ppal/internal/option"
-	"ppal/internal/setting"
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/internal/estimate"
@@ -99,7 +98,7 @@ func (m *PLADA) Name() string { return "plada" }
 // validate checks the settings that the dual state does not check.
 func (m *PLADA) validate() error {
 	switch {
-	case !setting.IsSize(m.Sigma0) || m.InnerSteps < 0:
+	case !option.IsSize(m.Sigma0) || m.InnerSteps < 0:
 		return fmt.Errorf("method: %w: sigma0 is %v and the number of inner steps %d, want positive numbers", problem.ErrSettings, m.Sigma0, m.InnerSteps)
 	case m.XStep < XStepAuto || m.XStep > Split:
 		return fmt.Errorf("method: %w: unknown x-step %d of PLADA", problem.ErrSettings, m.XStep)
@@ -227,7 +226,7 @@ func (m *PLADA) Conclude(at *problem.Point, _ certify.Certificate) (warnings, no
 	if m.ended() {
 		return nil, nil
 	}
-	warnings, notes = m.dual.conclude(at, setting.OrDefault(m.Tolerance, trainer.DefaultFeasibilityTolerance))
+	warnings, notes = m.dual.conclude(at, cmp.Or(m.Tolerance, trainer.DefaultFeasibilityTolerance))
 	if m.BoxStep && m.dual.largestStep > 1 {
 		warnings = append(warnings, fmt.Sprintf(
 			"the share of mu's step reached %.3g > 1: mu overshot lambda; use --mu-step analysed or lower --sigma0", m.dual.largestStep))

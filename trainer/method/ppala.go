@@ -1,8 +1,9 @@
 package method
 
 import (
+	"cmp"
+
 	"ppal/internal/option"
-	"ppal/internal/setting"
 	"ppal/trainer"
 	"ppal/trainer/certify"
 	"ppal/trainer/internal/estimate"
@@ -119,7 +120,7 @@ func (m *PPALA) Conclude(at *problem.Point, _ certify.Certificate) (warnings, no
 	if m.ended() {
 		return nil, nil
 	}
-	return m.dual.conclude(at, setting.OrDefault(m.Tolerance, trainer.DefaultFeasibilityTolerance))
+	return m.dual.conclude(at, cmp.Or(m.Tolerance, trainer.DefaultFeasibilityTolerance))
 }
 
 // Options implements Method.

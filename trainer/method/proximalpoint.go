@@ -1,10 +1,10 @@
 package method
 
 import (
+	"cmp"
 	"fmt"
 
 	"ppal/internal/option"
-	"ppal/internal/setting"
 	"ppal/trainer/internal/estimate"
 	"ppal/trainer/problem"
 )
@@ -171,7 +171,7 @@ func (l *proximalLoop) conclude(flag string) (warnings, notes []string) {
 		return nil, nil
 	}
 	return nil, []string{fmt.Sprintf("rho^ = %.3g, from the modulus of weak convexity, %.3g, and the curvature of f, %.3g, estimated at the start",
-		l.rho, setting.OrDefault(l.set.Modulus, l.measured.Weak), l.measured.Objective)}
+		l.rho, cmp.Or(l.set.Modulus, l.measured.Weak), l.measured.Objective)}
 }
 
 // visitState shows the state of the loop to v.

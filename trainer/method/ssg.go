@@ -1,11 +1,11 @@
 package method
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
 	"ppal/internal/option"
-	"ppal/internal/setting"
 	"ppal/trainer"
 	"ppal/trainer/internal/estimate"
 	"ppal/trainer/problem"
@@ -145,7 +145,7 @@ func (m *SSG) measure(p problem.Problem, at *problem.Point) error {
 }
 
 // counts reports whether g <= tol; the iterate then counts.
-func (m *SSG) counts(g float64) bool { return g <= setting.OrDefault(m.Tolerance, DefaultSSGTolerance) }
+func (m *SSG) counts(g float64) bool { return g <= cmp.Or(m.Tolerance, DefaultSSGTolerance) }
 
 // descend takes the step on f.
 func (m *SSG) descend(p problem.Problem, at *problem.Point) error {

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"ppal/internal/option"
-	"ppal/internal/setting"
 	"ppal/trainer/problem"
 )
 
@@ -93,7 +92,7 @@ func (s Settings) Validate() error {
 	switch {
 	case s.Kind < Auto || s.Kind > LBFGS:
 		return fmt.Errorf("step: %w: unknown primal step %v", problem.ErrSettings, s.Kind)
-	case !setting.IsSize(s.Eta):
+	case !option.IsSize(s.Eta):
 		return fmt.Errorf("step: %w: eta is %v, want a positive number, or 0 for automatic", problem.ErrSettings, s.Eta)
 	case s.Fixed && s.Eta == 0 && s.Kind != Adam:
 		return fmt.Errorf("step: %w: a fixed step size needs a positive eta", problem.ErrSettings)

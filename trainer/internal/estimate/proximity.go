@@ -1,10 +1,11 @@
 package estimate
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
-	"ppal/internal/setting"
+	"ppal/internal/option"
 	"ppal/trainer/problem"
 )
 
@@ -17,7 +18,7 @@ const (
 // The error names the method and wraps problem.ErrSettings.
 func CheckProximity(name string, rhoHat, modulus float64) error {
 	switch {
-	case !setting.IsSize(rhoHat) || !setting.IsSize(modulus):
+	case !option.IsSize(rhoHat) || !option.IsSize(modulus):
 		return fmt.Errorf("estimate: %w: rho^ of %s is %v and the modulus %v, want positive numbers", problem.ErrSettings, name, rhoHat, modulus)
 	case rhoHat > 0 && rhoHat <= modulus:
 		return fmt.Errorf("estimate: %w: rho^ of %s is %v, want a number above the modulus %v", problem.ErrSettings, name, rhoHat, modulus)
@@ -29,7 +30,7 @@ func CheckProximity(name string, rhoHat, modulus float64) error {
 // modulus. A setting of 0 takes its default: the measured modulus, and for rho^ twice the modulus,
 // but at least a tenth of the curvature of f.
 func Proximity(rhoHat, modulus float64, measured Curvature) (rho, strong float64) {
-	weak := setting.OrDefault(modulus, measured.Weak)
+	weak := cmp.Or(modulus, measured.Weak)
 	rho = rhoHat
 	if rho == 0 {
 		rho = math.Max(proximityFactor*weak, proximityFloor*measured.Objective)
