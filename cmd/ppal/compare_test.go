@@ -42,40 +42,6 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// Bad input gives one line of error that names the flag or the line of the file.
-func TestCompareRefuses(t *testing.T) {
-	grid := filepath.Join(t.TempDir(), "grid.yaml")
-	if err := os.WriteFile(grid, []byte("alm: {alm-inner: [1]}\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	bound := filepath.Join(t.TempDir(), "bound.yaml")
-	if err := os.WriteFile(bound, []byte("plada:\n  epsilon: [0.005, 0.05]\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for args, text := range map[string]string{
-		"--methods plada --problem dp --tune " + bound: bound + ":2: invalid comparison: epsilon changes the problem, which all methods share; " +
-			"give --epsilon to the whole comparison",
-		"--methods ppala,plada --problem dp --set plada.epsilon=0.05": "--set plada.epsilon=0.05: epsilon changes the problem, which all methods share; " +
-			"give --epsilon to the whole comparison",
-		"--methods ppala,sgd":                          "--methods sgd: unknown; did you mean ssg?",
-		"--methods gdpa,penalty --alpha 3":             "--alpha: does not apply to any of the methods",
-		"--budget hours:1":                             "--budget hours:1: compare: invalid comparison: unknown budget",
-		"--seeds 0":                                    "--seeds 0: must be at least 1",
-		"--set eta=1":                                  "--set eta=1: must be METHOD.SETTING=VALUE",
-		"--set plada.eta=1":                            "--set plada.eta=1: plada is not one of the methods",
-		"--set gdpa.alpha=1":                           "--alpha 1: used only with --method ppala or plada (now gdpa)",
-		"--tune " + grid:                               "has a grid for alm",
-		"--methods ppala,ppala --out " + t.TempDir():   "given twice",
-		"--iterations many":                            "--iterations many: must be a whole number",
-		"--tune " + filepath.Join(t.TempDir(), "none"): "no such file",
-	} {
-		got := command(t.Context(), nil, append([]string{"compare"}, strings.Fields(args)...)...)
-		if got.status == exitDone || !strings.Contains(got.stderr, text) || strings.Count(got.stderr, "\n") != 1 {
-			t.Errorf("%s: status %d, %s", args, got.status, got.stderr)
-		}
-	}
-}
-
 // For each method and seed, a comparison judges the bounds as train does, with the numbers of
 // train's summary.json: in the marks of the runs, in the table, in summary.md and on the page.
 func TestCompareJudgesAsTrain(t *testing.T) {

@@ -150,25 +150,8 @@ func TestPredictOnlyNames(t *testing.T) {
 
 func TestPredictErrors(t *testing.T) {
 	run := membersRun(t)
-	for name, tc := range map[string]struct {
-		stdin  string
-		args   []string
-		status int
-		says   string
-	}{
-		"no run":          {"", []string{"predict"}, exitUsage, "give the directory of one run, not 0 arguments"},
-		"other directory": {"", []string{"predict", t.TempDir()}, exitUsage, "not a complete run directory: there is no model.json"},
-		"no file":         {"", []string{"predict", run, "--input", "none.csv"}, exitUsage, "--input: open none.csv: no such file"},
-		"unknown":         {"", []string{"predict", run, "--unknown", "guess"}, exitUsage, "--unknown guess: must be refuse or ignore"},
-		"separator":       {"", []string{"predict", run, "--separator", "ab"}, exitUsage, "must be one ASCII character, or tab"},
-		"output":          {"age,job\n1,nurse\n", []string{"predict", run, "--output", "none/x"}, exitFailed, "--output: "},
-		"missing":         {"age,job\n,nurse\n", []string{"predict", run}, exitUsage, `line 2, column 1: age: missing value: ""; the model takes no missing values in this column`},
-		"column":          {"age,work\n1,nurse\n", []string{"predict", run}, exitUsage, `no column "job"`},
-		"empty":           {"", []string{"predict", run}, exitUsage, "standard input"},
-	} {
-		if got := with(tc.stdin, tc.args...); got.status != tc.status || !strings.Contains(got.stderr, tc.says) {
-			t.Errorf("%s: %+v, want %d: %s", name, got, tc.status, tc.says)
-		}
+	if got := with("age,job\n1,nurse\n", "predict", run, "--output", "none/x"); got.status != exitFailed || !strings.Contains(got.stderr, "--output: ") {
+		t.Errorf("no folder for the output: %+v", got)
 	}
 	if got := with("job\tage\nnurse\t60\n", "predict", run, "--separator", "tab"); got.status != exitDone {
 		t.Errorf("tabs: %+v", got)

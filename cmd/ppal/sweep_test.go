@@ -95,9 +95,6 @@ func TestSweepOfAFile(t *testing.T) {
 	if got.status != exitUnmet || !strings.Contains(got.stderr, "gap(positive_rate, g) <= 0.1 cannot be judged: group g=") || strings.Contains(got.stderr, "looser --values") {
 		t.Errorf("small groups: %+v", got)
 	}
-	if got := run("c", "--config", file+"x"); got.status != exitUsage {
-		t.Errorf("no file: %+v", got)
-	}
 }
 
 // The table of a sweep has a block for each bound, and is at most 100 columns wide.
@@ -122,22 +119,6 @@ func TestSweepTable(t *testing.T) {
 		}
 	}
 	cases.Golden(t, "testdata/sweep-table.txt", out.String())
-}
-
-func TestSweepRefuses(t *testing.T) {
-	for args, want := range map[string]string{
-		"--values 0.1":                            `--over: missing; give what is bounded, as in --over "gap(positive_rate, sex)"`,
-		"--over fpr":                              "--values: missing; give the bounds, as in --values 0.2:0.005:8",
-		"--over fpr --values 0.1:0.2":             "--values 0.1:0.2: \"0.1:0.2\": want FIRST:LAST:N, as in 0.2:0.005:8, or a list, as in 0.2,0.1,0.05",
-		"--over fqr --values 0.1":                 "--over fqr: ",
-		"--over fpr --values 0.1 --problem dp":    "--subject-to",
-		"--over fpr --values 0.1 --set gdpa.step": "--set gdpa.step: must be METHOD.SETTING=VALUE",
-	} {
-		got := command(t.Context(), nil, append([]string{"sweep"}, strings.Fields(args)...)...)
-		if got.status != exitUsage || !strings.Contains(got.stderr, want) || strings.Count(got.stderr, "\n") != 1 {
-			t.Errorf("%s: status %d, %s, want %s", args, got.status, got.stderr, want)
-		}
-	}
 }
 
 // The swept bounds replace bounds of the same measure in the same sense, and no others.
