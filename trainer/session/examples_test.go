@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,16 +14,6 @@ import (
 	"ppal/internal/rundir"
 	"ppal/trainer"
 )
-
-func TestWorst(t *testing.T) {
-	var w worst
-	for row, m := range []float64{1, 3, 2, 3, 0.5} {
-		w.add(row, m, 3)
-	}
-	if want := []wrongRow{{1, 3}, {3, 3}, {2, 2}}; w.wrong != 5 || !slices.Equal(w.list, want) {
-		t.Errorf("%+v, want %v", w, want)
-	}
-}
 
 // The examples of a table are rows of its file that the model decides wrongly, with their texts.
 // The run's directory has them in details.json, and a page.

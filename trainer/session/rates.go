@@ -5,6 +5,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/rates"
+	"ppal/trainer/session/internal/measure"
 )
 
 // The rates of decisions on the rows of a split.
@@ -19,29 +20,29 @@ type (
 	ROCPoint = rates.Point
 )
 
-// mostROCPoints is the approximate maximum number of points of an ROC curve.
-const mostROCPoints = 400
-
-// measureRates sets the rates and the ROC curve of a split. A task of the caller's own gets no
-// rates if its scores are neither a single score for two classes nor a score for each class.
-func (a *assembly) measureRates(s *split, m *SplitMeasures, scores []float64) error {
-	decisions := s.decisions(scores)
-	if decisions == nil {
-		return nil
+// decided returns the decisions of scores on the split; nil if the scores of a task of the caller's
+// own are neither a single score for two classes nor a score for each class.
+func (s *split) decided(scores []float64) (*measure.Decided, error) {
+	labels, err := s.public().indices()
+	if err != nil {
+		return nil, err
 	}
-	place := map[int]int{} // position of a label in the classes
 	names := make([]string, len(s.classes))
 	for k, c := range s.classes {
-		place[c.Label], names[k] = k, c.Name
+		names[k] = c.Name
 	}
-	labels, positive := make([]int, s.len()), make([]bool, s.len())
-	for i, y := range s.labels {
-		labels[i], positive[i] = place[y], place[y] == 1
+	return measure.Decide(s.name, names, labels, scores), nil
+}
+
+// measureRates sets the rates and the ROC curve of a split, if the scores decide.
+func (a *assembly) measureRates(s *split, m *SplitMeasures, scores []float64) error {
+	decided, err := s.decided(scores)
+	if decided == nil || err != nil {
+		return err
 	}
 	var sample *constraints.Sample
 	d := a.builder.statement.decided()
 	if d != nil {
-		var err error
 		if sample, err = d.sampleOf(s); err != nil {
 			return err
 		}
@@ -50,15 +51,13 @@ func (a *assembly) measureRates(s *split, m *SplitMeasures, scores []float64) er
 	if err != nil {
 		return err
 	}
-	if m.Rates, err = rates.Count(labels, decisions, names, groups, s.name == Training); err != nil {
+	if m.Rates, err = decided.Rates(groups); err != nil {
 		return err
 	}
 	if d != nil {
 		m.Rates.MarkExtremes(d.system.BoundGroups())
 	}
-	if len(scores) == s.len() {
-		m.ROC = rates.ROC(scores, positive, mostROCPoints)
-	}
+	m.ROC = decided.ROC()
 	return nil
 }
 
@@ -101,35 +100,4 @@ func (r rows) rateGroups(sample *constraints.Sample) (list []rates.Group, err er
 		}
 	}
 	return list, err
-}
-
-// decisions returns the index of the decided class of each row. With a single score and two
-// classes, a score above 0 decides the second class. With a score for each class, the largest
-// score decides the class. decisions returns nil for other numbers of scores.
-func (r rows) decisions(scores []float64) []int {
-	classes, n := len(r.classes), r.len()
-	list := make([]int, n)
-	switch len(scores) {
-	case n:
-		if classes != 2 {
-			return nil
-		}
-		for i, s := range scores {
-			if s > 0 {
-				list[i] = 1
-			}
-		}
-	case n * classes:
-		for i := range list {
-			own := scores[i*classes : (i+1)*classes]
-			for k, s := range own {
-				if s > own[list[i]] {
-					list[i] = k
-				}
-			}
-		}
-	default:
-		return nil
-	}
-	return list
 }

@@ -113,27 +113,6 @@ func distance(curve []ROCPoint, p ROCPoint) float64 {
 	return least
 }
 
-// A decision needs one score for two classes, or a score for each class.
-func TestDecisions(t *testing.T) {
-	two := rows{labels: make([]int, 3), classes: make([]Class, 2)}
-	three := rows{labels: make([]int, 2), classes: make([]Class, 3)}
-	for _, c := range []struct {
-		r      rows
-		scores []float64
-		want   []int
-	}{
-		{two, []float64{-1, 0, 1}, []int{0, 0, 1}},
-		{two, []float64{1, 0, 0, 1, 2, 2}, []int{0, 1, 0}},
-		{three, []float64{0, 1, 0, 3, 1, 2}, []int{1, 0}},
-		{three, []float64{1, 2}, nil},
-		{three, []float64{1, 2, 3}, nil},
-	} {
-		if diff := cmp.Diff(c.want, c.r.decisions(c.scores)); diff != "" {
-			t.Errorf("%v: %s", c.scores, diff)
-		}
-	}
-}
-
 // Every value of an attribute is a group, in addition to the groups of the task. No group occurs
 // twice.
 func TestRateGroups(t *testing.T) {
