@@ -28,7 +28,7 @@ type assembly struct {
 	options    Options
 	dtype      tensor.Dtype
 	devices    *devices
-	data       *loaded
+	data       *Data
 	eightBit   bool            // the training rows are 8-bit data
 	builder    *builder        // the model and the task
 	problem    problem.Problem // the problem on all training rows
@@ -155,7 +155,7 @@ func (a *assembly) coarse() bool {
 
 // read reads the data for the device, and states the task on the training rows.
 func (a *assembly) read(ctx context.Context, source Source) (err error) {
-	if a.data, err = source.load(ctx, request{a.devices, a.dtype, a.options.Settings.Seed, a.options.needs(), a.options.BatchSize > 0}); err != nil {
+	if a.data, err = source.Load(ctx, Request{a.devices, a.dtype, a.options.Settings.Seed, a.options.needs(), a.options.BatchSize > 0}); err != nil {
 		return err
 	}
 	if err := a.checkSelection(); err != nil {

@@ -15,18 +15,18 @@ func Cached(s Source) Source { return &cachedSource{Source: s} }
 // cachedSource keeps the rows of a source.
 type cachedSource struct {
 	Source
-	kept *loaded
-	on   request // the request for which the rows were read
+	kept *Data
+	on   Request // the request for which the rows were read
 }
 
-// load implements Source.
-func (c *cachedSource) load(ctx context.Context, on request) (*loaded, error) {
+// Load implements Source.
+func (c *cachedSource) Load(ctx context.Context, on Request) (*Data, error) {
 	if c.kept == nil || !c.on.same(on) {
-		l, err := c.Source.load(ctx, on)
+		l, err := c.Source.Load(ctx, on)
 		if err != nil {
 			return nil, err
 		}
-		c.kept, c.on = l, request{dtype: on.dtype, seed: on.seed, needs: on.needs}
+		c.kept, c.on = l, Request{dtype: on.dtype, seed: on.seed, needs: on.needs}
 	}
 	own := *c.kept
 	own.splits = make([]*split, len(c.kept.splits))
@@ -37,7 +37,7 @@ func (c *cachedSource) load(ctx context.Context, on request) (*loaded, error) {
 	return &own, nil
 }
 
-// same reports whether rows that were read for request r are also valid for the other request.
-func (r request) same(other request) bool {
+// same reports whether rows that were read for request r are also valid for the other Request.
+func (r Request) same(other Request) bool {
 	return r.dtype == other.dtype && r.seed == other.seed && reflect.DeepEqual(r.needs, other.needs)
 }

@@ -54,7 +54,7 @@ func describe(o Options) *configuration {
 	if o.Data == nil {
 		c.cannot("the rows")
 	} else {
-		c.part("the rows", o.Data, o.Settings.Seed)
+		c.part("the rows", "own-source", o.Data, o.Settings.Seed)
 	}
 	c.group = "Model"
 	if o.Model != nil {
@@ -137,11 +137,34 @@ type Described interface {
 	Settings(seed uint64) (flags []*option.Option, beyond []string)
 }
 
+// Setting is a name and a value in config.yaml.
+type Setting struct{ Name, Value string }
+
+// Configured is a Source or a Model of a program's own that states its settings. They are in
+// config.yaml under the key own-source or own-model, as a list of NAME=VALUE.
+type Configured interface {
+	Configuration() []Setting
+}
+
+// own records that no flag expresses a part of the run, with the settings that the part states.
+func (c *configuration) own(name, key string, part any) {
+	c.cannot(name)
+	of, ok := part.(Configured)
+	if !ok {
+		return
+	}
+	var list []string
+	for _, s := range of.Configuration() {
+		list = append(list, s.Name+"="+s.Value)
+	}
+	c.put(key, list)
+}
+
 // part adds the settings of a part of the run, or records that no flag expresses the part.
-func (c *configuration) part(name string, of any, seed uint64) {
+func (c *configuration) part(name, key string, of any, seed uint64) {
 	d, ok := of.(Described)
 	if !ok {
-		c.cannot(name)
+		c.own(name, key, of)
 		return
 	}
 	flags, beyond := d.Settings(seed)
@@ -154,7 +177,7 @@ func (c *configuration) model(m Model, onImages bool) {
 	s, ours := m.(models.Spec)
 	if !ours {
 		c.put("model", m.Kind())
-		c.cannot("the model")
+		c.own("the model", "own-model", m)
 		return
 	}
 	if len(s.Hidden) == 0 {

@@ -172,7 +172,7 @@ func TestKeptPictures(t *testing.T) {
 				t.Error(err)
 			}
 		}()
-		l, err := source.load(t.Context(), request{devices: d, dtype: Device{}.dtype(), seed: seed})
+		l, err := source.Load(t.Context(), Request{devices: d, dtype: Device{}.dtype(), seed: seed})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,7 +236,7 @@ func TestNoSpaceForRows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l, err := source.load(t.Context(), request{devices: d, dtype: Device{}.dtype(), seed: 1})
+			l, err := source.Load(t.Context(), Request{devices: d, dtype: Device{}.dtype(), seed: 1})
 			text := fmt.Sprint(err)
 			if err == nil {
 				text = aboutKept(l.description)

@@ -78,15 +78,15 @@ func (s Images) Settings(uint64) (flags []*option.Option, beyond []string) {
 	return append(append(flags, s.Options()...), datasets.ClassesSetting(&shared)), nil
 }
 
-// load reads the pictures of the classes. If the CPU multiplies the pixels as integers, load reads
-// the training rows directly into the layouts of the CPU's products. Other rows stay in the form
+// Load implements Source. If the CPU multiplies the pixels as integers, Load reads the training
+// rows directly into the layouts of the CPU's products. Other rows stay in the form
 // of the file. With bounded memory, the rows lie in files, which later sessions use again.
-func (s Images) load(ctx context.Context, on request) (*loaded, error) {
+func (s Images) Load(ctx context.Context, on Request) (*Data, error) {
 	dir, err := dataDir(s.Dataset, s.Dir)
 	if err != nil {
 		return nil, err
 	}
-	return verified(ctx, dir, s.Dataset, nil, func(report func() (*datasets.Report, error)) (*loaded, error) {
+	return verified(ctx, dir, s.Dataset, nil, func(report func() (*datasets.Report, error)) (*Data, error) {
 		train, test, err := datasets.OpenImages(dir, s.Dataset, on.seed)
 		if err != nil {
 			return nil, err
@@ -126,7 +126,8 @@ func (s Images) classes() []int {
 	return s.Classes
 }
 
-func (s ImagesAtHand) load(_ context.Context, on request) (*loaded, error) {
+// Load implements Source.
+func (s ImagesAtHand) Load(_ context.Context, on Request) (*Data, error) {
 	train, test := atHand(s.Train), atHand(s.Test)
 	var validation *pictures
 	if s.Validation != nil {
@@ -147,13 +148,13 @@ func atHand(s *picture.Selection) pictures {
 }
 
 // loadPictures normalises the pictures. validation may be nil.
-func loadPictures(train pictures, validation, test *pictures, kind models.NormalizationKind) (*loaded, error) {
+func loadPictures(train pictures, validation, test *pictures, kind models.NormalizationKind) (*Data, error) {
 	kind = cmp.Or(kind, DefaultNormalize)
 	n, err := normalization(kind, train)
 	if err != nil {
 		return nil, err
 	}
-	l := &loaded{normalization: n, center: scaledCenter(n)}
+	l := &Data{normalization: n, center: scaledCenter(n), pictures: train.Source != nil}
 	for name, part := range inSplits(&train, validation, test) {
 		l.splits = append(l.splits, &split{name: name, rows: imageRows(*part, n)})
 	}

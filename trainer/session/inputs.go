@@ -91,7 +91,7 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 		return nil, err
 	}
 	// float64 keeps the rows in the form of the source: devices pack rows for float32 only
-	l, err := o.Data.load(ctx, request{devices: &devices{}, dtype: tensor.Float64, seed: o.Settings.Seed, needs: o.needs()})
+	l, err := o.Data.Load(ctx, Request{devices: &devices{}, dtype: tensor.Float64, seed: o.Settings.Seed, needs: o.needs()})
 	if err != nil {
 		return nil, err
 	}

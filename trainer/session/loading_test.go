@@ -41,11 +41,11 @@ func TestChangedData(t *testing.T) {
 		if err := os.WriteFile(path, []byte("x,y\n1,a\n2,b\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		_, err := verified(t.Context(), "", datasetCSV, []string{path}, func(report func() (*datasets.Report, error)) (*loaded, error) {
+		_, err := verified(t.Context(), "", datasetCSV, []string{path}, func(report func() (*datasets.Report, error)) (*Data, error) {
 			if _, err := report(); err != nil || !change {
-				return &loaded{}, err
+				return &Data{}, err
 			}
-			return &loaded{}, os.Truncate(path, 8)
+			return &Data{}, os.Truncate(path, 8)
 		})
 		if errors.Is(err, dataerr.ErrChanged) != change {
 			t.Errorf("change %v: %v", change, err)

@@ -35,12 +35,12 @@ func TestMatricesAreChecked(t *testing.T) {
 			Test: rows(func(_ *Matrix, d *matrix.Dense) { d.Data[3] = math.Inf(1) })}, "the test rows: invalid session options: the feature in row 1, column 1 (income)"},
 		{"few labels", Matrices{Train: rows(func(m *Matrix, _ *matrix.Dense) { m.Labels = m.Labels[:3] })}, "4 rows and 3 labels"},
 	} {
-		_, err := c.data.load(context.Background(), request{})
+		_, err := c.data.Load(context.Background(), Request{})
 		if err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, ErrOptions) || !errors.Is(err, problem.ErrSettings) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}
-	if _, err := (Matrices{Train: right}).load(context.Background(), request{}); err != nil {
+	if _, err := (Matrices{Train: right}).Load(context.Background(), Request{}); err != nil {
 		t.Error(err)
 	}
 }

@@ -21,7 +21,7 @@ func (d Device) keptRows() string {
 const largeData = 8 << 20
 
 // freeMemory collects the garbage and returns its memory to the system if the data are large.
-func (l *loaded) freeMemory() {
+func (l *Data) freeMemory() {
 	elements := 0
 	for _, s := range l.splits {
 		rows, cols := s.data.Dims()
@@ -49,7 +49,7 @@ func (d Device) tooLittle(parameters int) string {
 
 // warnBeyond adds a warning if the rows stay in memory and are larger than the bound of the memory.
 // Published and built-in tables stay in memory.
-func (l *loaded) warnBeyond(d Device) {
+func (l *Data) warnBeyond(d Device) {
 	size := 0
 	for _, s := range l.splits {
 		rows, cols := s.data.Dims()

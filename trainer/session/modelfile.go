@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"ppal/datasets/matrix"
 	"ppal/datasets/picture"
 	"ppal/datasets/tabular"
 	"ppal/internal/rundir"
@@ -45,7 +44,7 @@ func (a *assembly) model(d Description) rundir.Model {
 		m.Attributes = append(m.Attributes, rundir.ModelAttribute{Name: a.Name, Values: a.Values})
 	}
 	m.Groups, m.GroupsAttribute, m.Reading = a.counted().modelGroups, a.counted().groupsAttribute, a.data.reading
-	pictures := a.pictures()
+	pictures := a.data.pictures
 	switch {
 	case d.Preparation != nil && len(d.Preparation.Numbers) > 0:
 		m.Input.Format = rundir.FormatLIBSVM
@@ -86,17 +85,11 @@ func (r rows) modelGroups() (list []rundir.ModelGroup, attribute string) {
 	return list, attribute
 }
 
-// pictures reports whether the rows are pictures of 8 bits.
-func (a *assembly) pictures() bool {
-	_, bytes := a.data.splits[0].data.(matrix.EightBit)
-	return bytes && a.data.description.Preparation == nil && a.data.label == nil && a.data.splits[0].source != nil
-}
-
 // members lists the rows of each split and file. The sources of tables number the rows through all
 // files. The sources of pictures number the rows of the training set or the test set.
 func (a *assembly) members() []rundir.Members {
 	var list []rundir.Members
-	pictures, files := a.pictures(), a.data.files
+	pictures, files := a.data.pictures, a.data.files
 	for _, s := range a.data.splits {
 		switch {
 		case s.source == nil:

@@ -74,7 +74,7 @@ func namesAttribute(err error, needs constraints.Needs) error {
 // addEarlier adds earlier decisions to the splits, from the files that churn constraints name. The
 // files number the rows of a table through all files of the table. Of pictures, the files number
 // the rows of the training set: test pictures have no earlier decisions.
-func (l *loaded) addEarlier(files []string) error {
+func (l *Data) addEarlier(files []string) error {
 	for _, file := range files {
 		decisions, err := loader.ReadDecisions(file, l.classTexts()...)
 		if err != nil {
@@ -110,7 +110,7 @@ func (l *loaded) addEarlier(files []string) error {
 }
 
 // classTexts returns the texts that stand for each class in files of decisions.
-func (l *loaded) classTexts() (texts [][]string) {
+func (l *Data) classTexts() (texts [][]string) {
 	for k, c := range l.splits[0].classes {
 		of := []string{c.Name}
 		if l.label != nil {

@@ -139,7 +139,7 @@ func TestKeptRows(t *testing.T) {
 func TestRowsBeyondTheBound(t *testing.T) {
 	racing.Skip(t, "TestRowsInFiles runs the same goroutines")
 	for _, memory := range []int64{0, 1 << 10, 1 << 30} {
-		l, err := Table{Dataset: "synthetic-adult"}.load(t.Context(), request{devices: &devices{options: Device{Memory: memory}}, dtype: tensor.Float64, seed: 1})
+		l, err := Table{Dataset: "synthetic-adult"}.Load(t.Context(), Request{devices: &devices{options: Device{Memory: memory}}, dtype: tensor.Float64, seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

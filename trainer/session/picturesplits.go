@@ -11,7 +11,7 @@ import (
 
 // pictureSplits are the pictures of a run: chosen first, then read or taken from a kept file.
 type pictureSplits struct {
-	on           request
+	on           Request
 	train, test  pictures
 	validation   *pictures         // nil: no validation rows
 	chosen, held *picture.Choice   // the training rows, with those for validation, and the test rows
@@ -23,7 +23,7 @@ type pictureSplits struct {
 }
 
 // choose chooses the rows of the classes. The pixels follow later.
-func (s Images) choose(train, test *picture.Pictures, on request) (a *pictureSplits, err error) {
+func (s Images) choose(train, test *picture.Pictures, on Request) (a *pictureSplits, err error) {
 	a = &pictureSplits{on: on}
 	if a.chosen, err = train.Choose(s.classes(), s.RowsPerClass); err != nil {
 		return nil, err

@@ -58,6 +58,9 @@ func (r rows) check() error {
 			return fmt.Errorf("%w: the attribute %s has %d rows of %d", ErrOptions, a.Name, len(a.Of), len(r.labels))
 		}
 	}
+	if r.source != nil && len(r.source) != len(r.labels) {
+		return fmt.Errorf("%w: %d numbers of %d rows", ErrOptions, len(r.source), len(r.labels))
+	}
 	for _, g := range r.groups {
 		for _, i := range g.Rows {
 			if i < 0 || i >= len(r.labels) {

@@ -117,8 +117,8 @@ func TestAgreeCloses(t *testing.T) {
 
 // The fingerprint depends on the files, and on the sizes, labels and groups of every split.
 func TestFingerprint(t *testing.T) {
-	with := func(change func(l *loaded)) float64 {
-		l := &loaded{center: []float64{1}, scale: []float64{2}}
+	with := func(change func(l *Data)) float64 {
+		l := &Data{center: []float64{1}, scale: []float64{2}}
 		l.description.Data = []rundir.DataFile{{SHA256: "ab"}}
 		for _, name := range []Split{rundir.Training, rundir.Test} {
 			l.splits = append(l.splits, &split{name: name, rows: rows{data: &matrix.Dense{Rows: 2, Cols: 1, Data: []float64{1, 2}}, labels: []int{1, -1},
@@ -127,21 +127,21 @@ func TestFingerprint(t *testing.T) {
 		change(l)
 		return (&assembly{data: l}).fingerprint()
 	}
-	same := func(*loaded) {}
+	same := func(*Data) {}
 	want := with(same)
 	if with(same) != want {
 		t.Error("equal rows have two fingerprints")
 	}
-	for name, change := range map[string]func(l *loaded){
-		"file":    func(l *loaded) { l.description.Data[0].SHA256 = "ac" },
-		"name":    func(l *loaded) { l.splits[1].name = rundir.Validation },
-		"columns": func(l *loaded) { l.splits[1].data = &matrix.Dense{Rows: 2, Cols: 3, Data: make([]float64, 6)} },
-		"center":  func(l *loaded) { l.center[0] = 3 },
-		"scale":   func(l *loaded) { l.scale[0] = 3 },
-		"label":   func(l *loaded) { l.splits[1].labels[1] = 1 },
-		"labels":  func(l *loaded) { l.splits[0].labels = []int{-1, 1} },
-		"group":   func(l *loaded) { l.splits[1].groups[1].Rows[0] = 0 },
-		"groups":  func(l *loaded) { l.splits[0].groups[0].Rows = []int{0, 1} },
+	for name, change := range map[string]func(l *Data){
+		"file":    func(l *Data) { l.description.Data[0].SHA256 = "ac" },
+		"name":    func(l *Data) { l.splits[1].name = rundir.Validation },
+		"columns": func(l *Data) { l.splits[1].data = &matrix.Dense{Rows: 2, Cols: 3, Data: make([]float64, 6)} },
+		"center":  func(l *Data) { l.center[0] = 3 },
+		"scale":   func(l *Data) { l.scale[0] = 3 },
+		"label":   func(l *Data) { l.splits[1].labels[1] = 1 },
+		"labels":  func(l *Data) { l.splits[0].labels = []int{-1, 1} },
+		"group":   func(l *Data) { l.splits[1].groups[1].Rows[0] = 0 },
+		"groups":  func(l *Data) { l.splits[0].groups[0].Rows = []int{0, 1} },
 	} {
 		if with(change) == want {
 			t.Errorf("another %s has the same fingerprint", name)

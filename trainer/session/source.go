@@ -14,20 +14,22 @@ import (
 	"ppal/internal/option"
 	"ppal/internal/ranks"
 	"ppal/internal/relay"
+	"ppal/internal/rundir"
 	"ppal/models"
 	"ppal/trainer/graph"
 	"ppal/trainer/session/internal/build"
 )
 
 // Source provides the rows of a run. The sources are Images, Table (CSV and LIBSVM also return a
-// Table), ImagesAtHand, TablesAtHand and Matrices.
+// Table), ImagesAtHand, TablesAtHand and Matrices. A program implements Source for rows of its own.
 type Source interface {
-	// load reads the rows for a device.
-	load(ctx context.Context, on request) (*loaded, error)
+	// Load reads the rows for a run. A source of a program's own returns what Matrices.Load returns,
+	// with its name and files. A session that leaves the GPU calls Load again.
+	Load(ctx context.Context, on Request) (*Data, error)
 }
 
-// request holds the properties of a run that determine the form of the rows.
-type request struct {
+// Request holds the properties of a run that determine the form of the rows.
+type Request struct {
 	devices *devices
 	dtype   tensor.Dtype
 	seed    uint64
@@ -35,13 +37,19 @@ type request struct {
 	batches bool              // the training draws mini-batches from all rows
 }
 
+// Seed returns the seed of the run, for sources that split or draw rows.
+func (r Request) Seed() uint64 { return r.seed }
+
+// Needs returns the properties of the rows that the run's constraints name.
+func (r Request) Needs() constraints.Needs { return r.needs }
+
 // packs reports whether the device multiplies data with cols columns as integers.
-func (r request) packs(cols int) bool {
+func (r Request) packs(cols int) bool {
 	return r.dtype == tensor.Float32 && r.devices.integerProducts(cols)
 }
 
-// loaded holds the rows of a run and their description.
-type loaded struct {
+// Data are the rows of a run and their description.
+type Data struct {
 	dataset       string    // name of the data set; "" for data at hand
 	splits        []*split  // the training rows first
 	center, scale []float64 // center and scale of the columns for the first layer; nil: none
@@ -49,12 +57,20 @@ type loaded struct {
 	description   Description // files, preparation, normalisation, notes and warnings
 	label         *tabular.Label
 	reading       *tabular.Reading
+	pictures      bool               // the rows are pictures of 8 bits
 	shape         picture.Shape      // shape of pictures; zero if not known
 	files         []tabular.FileRows // files in the order of the row numbers; nil: a single file
 }
 
+// NewDataFile describes a file, or another part of the data, with the checksum of its content.
+func NewDataFile(name string, content []byte) DataFile {
+	sum := rundir.NewSum()
+	sum.Write(content)
+	return sum.File(name)
+}
+
 // name returns the name of the data set, for messages.
-func (l *loaded) name() string {
+func (l *Data) name() string {
 	if l.dataset == "" {
 		return "data at hand"
 	}
@@ -103,7 +119,7 @@ func dataDir(name, explicit string) (string, error) { return datasets.DirOf(name
 // checksums. own lists the paths of the user's files if the data set belongs to the user. report
 // waits for the comparison.
 func verified(ctx context.Context, dir, dataset string, own []string,
-	load func(report func() (*datasets.Report, error)) (*loaded, error)) (*loaded, error) {
+	load func(report func() (*datasets.Report, error)) (*Data, error)) (*Data, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	unchanged := inputfile.Unchanged(own...)

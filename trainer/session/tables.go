@@ -70,6 +70,11 @@ type Matrices struct {
 	Classes []string
 	// Columns names the features; nil: no names.
 	Columns []string
+	// Name is the name of the data set in the run's files and messages; "": data at hand.
+	Name string
+	// Files are the files or other parts from which the rows come. A run is resumed only with the same
+	// checksums.
+	Files []DataFile
 }
 
 // Matrix holds rows of features, a label for each row, and groups of rows.
@@ -80,6 +85,8 @@ type Matrix struct {
 	// Attributes and Earlier are for the constraints of a Decisions task: see Rows.
 	Attributes []constraints.Attribute
 	Earlier    map[string][]int
+	// Numbers identify the rows in the caller's data, from 0, for rows.csv; nil: not known.
+	Numbers []int
 }
 
 // inSplits yields the arguments that are not nil, each with its split.
@@ -96,13 +103,13 @@ func inSplits[T any](train, validation, test *T) iter.Seq2[Split, *T] {
 // inFiles reports whether the rows may lie in files: those of the user's own file.
 func (s Table) inFiles() bool { return s.Dataset == datasetCSV || s.Dataset == datasetLIBSVM }
 
-// load reads and splits the table.
-func (s Table) load(ctx context.Context, on request) (*loaded, error) {
+// Load implements Source. It reads and splits the table.
+func (s Table) Load(ctx context.Context, on Request) (*Data, error) {
 	dir, err := dataDir(s.Dataset, s.Dir)
 	if err != nil {
 		return nil, err
 	}
-	return verified(ctx, dir, s.Dataset, s.OwnFiles(), func(report func() (*datasets.Report, error)) (*loaded, error) {
+	return verified(ctx, dir, s.Dataset, s.OwnFiles(), func(report func() (*datasets.Report, error)) (*Data, error) {
 		options := s.TableOptions
 		if options.Seed == 0 {
 			options.Seed = on.seed
@@ -145,7 +152,8 @@ func (s Table) load(ctx context.Context, on request) (*loaded, error) {
 	})
 }
 
-func (s TablesAtHand) load(_ context.Context, on request) (*loaded, error) {
+// Load implements Source.
+func (s TablesAtHand) Load(_ context.Context, on Request) (*Data, error) {
 	l, err := loadTables(s.Tables, on)
 	if err != nil {
 		return nil, err
@@ -154,8 +162,8 @@ func (s TablesAtHand) load(_ context.Context, on request) (*loaded, error) {
 }
 
 // loadTables returns the rows of a table.
-func loadTables(t *tabular.Tables, on request) (*loaded, error) {
-	l := &loaded{normalization: models.Normalization{Kind: models.NormalizeNone}, files: t.Files, reading: &t.Reading}
+func loadTables(t *tabular.Tables, on Request) (*Data, error) {
+	l := &Data{normalization: models.Normalization{Kind: models.NormalizeNone}, files: t.Files, reading: &t.Reading}
 	if t.Label.Known() {
 		l.label = &t.Label
 	}
@@ -186,7 +194,7 @@ func loadTables(t *tabular.Tables, on request) (*loaded, error) {
 // packIntegers replaces features that are small integers with bytes, if the device has integer
 // products for bytes. The graph then reads the bytes, and the first layer applies the centres and
 // deviations of the columns.
-func (l *loaded) packIntegers(t *tabular.Tables, on request) error {
+func (l *Data) packIntegers(t *tabular.Tables, on Request) error {
 	_, cols := t.Train.Features.Dims()
 	keep := cols < 2 || !on.packs(cols) || on.devices.pages != nil
 	var share tabular.Share
@@ -219,15 +227,17 @@ func (l *loaded) packIntegers(t *tabular.Tables, on request) error {
 	return nil
 }
 
-func (s Matrices) load(_ context.Context, on request) (*loaded, error) {
+// Load implements Source. It checks the rows.
+func (s Matrices) Load(_ context.Context, on Request) (*Data, error) {
 	if s.Train == nil {
 		return nil, fmt.Errorf("session: %w: Matrices without training rows", ErrOptions)
 	}
-	l := &loaded{normalization: models.Normalization{Kind: models.NormalizeNone}}
+	l := &Data{dataset: s.Name, normalization: models.Normalization{Kind: models.NormalizeNone}}
+	l.description.Data = slices.Clone(s.Files)
 	l.description.Normalization, l.description.FeatureNames = string(models.NormalizeNone), s.Columns
 	for name, m := range inSplits(s.Train, s.Validation, s.Test) {
 		r := rows{data: m.Features, labels: m.Labels, groups: m.Groups, classes: s.classes(), levels: make([][]float64, len(m.Groups)),
-			attributes: m.Attributes, earlier: m.Earlier, named: on.needs.Groups()}
+			attributes: m.Attributes, earlier: m.Earlier, source: m.Numbers, named: on.needs.Groups()}
 		if err := m.check(s.Columns); err != nil {
 			return nil, fmt.Errorf("session: the %s rows: %w: %w", name, ErrOptions, err)
 		}
