@@ -19,6 +19,7 @@ import (
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
 	"ppal/trainer/session/internal/build"
+	"ppal/trainer/session/internal/measure"
 	"ppal/trainer/step"
 )
 
@@ -36,16 +37,16 @@ type assembly struct {
 	batches    *build.Batches  // of the sampler; nil: no mini-batches
 	sampled    bool            // the first quasi-Newton steps see samples of the rows
 	parameters int
-	products   string           // kind of products with the training rows
-	device     string           // description of the device
-	confidence *confidence      // makes the bounds hold on new rows; nil: they hold on the training rows
-	solved     *solution        // result of the feedback; nil before Optimize, and for other tasks
-	init       *rundir.DataFile // the file of the initial weights; nil: none
-	notes      []string         // decisions between loading the data and building the problem
-	finishes   []string         // a note on the last iterations of mini-batches; nil without such iterations
-	counts     *counts          // counts of the rows; nil before counted
-	check      ranks.Procedure  // checkOwn in all processes
-	changed    error            // why kept rows are not those that were read; nil before check
+	products   string              // kind of products with the training rows
+	device     string              // description of the device
+	confidence *measure.Confidence // makes the bounds hold on new rows; nil: they hold on the training rows
+	solved     *measure.Solution   // result of the feedback; nil before Optimize, and for other tasks
+	init       *rundir.DataFile    // the file of the initial weights; nil: none
+	notes      []string            // decisions between loading the data and building the problem
+	finishes   []string            // a note on the last iterations of mini-batches; nil without such iterations
+	counts     *counts             // counts of the rows; nil before counted
+	check      ranks.Procedure     // checkOwn in all processes
+	changed    error               // why kept rows are not those that were read; nil before check
 }
 
 // weightStream separates the random stream of the initial weights from other streams of the same

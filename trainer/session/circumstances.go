@@ -16,7 +16,7 @@ func (s *Session) ended(o *Outcome) measure.Run {
 	run := measure.Run{Circumstances: s.circumstances(o), Training: s.training, Constraints: boundedNames(s.pipeline.Describe()),
 		FeasibilityTolerance: s.options.feasibilityTolerance()}
 	if a, ok := s.pipeline.(*assembly); ok && a.solved != nil {
-		rounds := a.solved.rounds.Rounds
+		rounds := a.solved.Rounds.Rounds
 		run.Shifts = rounds[len(rounds)-1].Shifts
 	}
 	return run
@@ -46,8 +46,8 @@ func (a *assembly) circumstances(status trainer.Status) measure.Circumstances {
 		Weighted: a.builder.Regularizer.Weight > 0, Patience: o.Settings.Patience, Tolerance: o.Settings.Tolerance,
 		Convex: st.start != nil && problem.FeaturesOf(a.problem).Shallow}
 	if f := a.solved; f != nil {
-		c.Unmet, c.Constant = f.exact.Violation > 0, f.constant >= 0 || f.few()
-		c.Costly = a.confidence == nil && f.exact.Cost() > costlyStep
+		c.Unmet, c.Constant = f.Exact.Violation > 0, f.Constant >= 0 || f.Few()
+		c.Costly = a.confidence == nil && f.Costly()
 	}
 	return c
 }

@@ -92,8 +92,8 @@ func (a *assembly) outcome(r *trainer.Result, scores [][]float64) (*Outcome, err
 		}
 	}
 	if a.solved != nil {
-		a.solved.describe(o)
-		a.confidence.describe(o)
+		a.solved.Describe(o)
+		a.confidence.Describe(o)
 	}
 	o.Probability, o.Probabilities = a.probability(scores), a.probabilities(scores)
 	return o, nil
@@ -148,19 +148,6 @@ func (d *decisions) multipliers(o *Outcome, nu []float64) {
 	for k, b := range d.system.Bounds {
 		o.Constraints[b.Constraint].Multiplier += nu[k]
 	}
-}
-
-// describe adds the exact step and the shifts of the best round to the outcome.
-func (f *solution) describe(o *Outcome) {
-	if f.rates.Outputs() == 1 {
-		o.Threshold = 0 - f.exact.Offsets[0] // never -0
-	} else {
-		for _, b := range f.exact.Offsets {
-			o.Offsets = append(o.Offsets, 0-b)
-		}
-	}
-	o.ThresholdCost = f.exact.Cost()
-	o.BoundShifts = f.rounds.Rounds[f.rounds.Best].Shifts
 }
 
 // surrogateExcess returns the largest amount by which the smooth terms exceed an inequality of

@@ -186,7 +186,7 @@ func TestCertificateIsOfTheShiftedProblem(t *testing.T) {
 	o := onTable(Decisions{SubjectTo: subject(t, "gap(positive_rate, sex) <= 0.01")}, Table{Dataset: "synthetic-compas"}, nil)
 	o.Device.Dtype, o.Settings.Iterations = tensor.Float64, 120
 	_, a, r := decideOn(t, o)
-	best := a.solved.rounds.Rounds[a.solved.rounds.Best]
+	best := a.solved.Rounds.Rounds[a.solved.Rounds.Best]
 	if !slices.Equal(r.Outcome.BoundShifts, best.Shifts) {
 		t.Errorf("shifts %v, want those of the best round, %v", r.Outcome.BoundShifts, best.Shifts)
 	}
@@ -195,14 +195,14 @@ func TestCertificateIsOfTheShiftedProblem(t *testing.T) {
 			t.Errorf("inequality %d of the certificate is %v, want the smooth value less the shift, %v", j, g, want)
 		}
 	}
-	if a.solved.exact.Moved {
+	if a.solved.Exact.Moved {
 		x := a.iterate()
 		if math.Abs(x[len(x)-1]-(before(t, a)[len(x)-1]-r.Outcome.Threshold)) > 1e-12 {
 			t.Errorf("the bias is %v", x[len(x)-1])
 		}
 	}
-	if r.Outcome.ThresholdCost != a.solved.exact.After-a.solved.exact.Before {
-		t.Errorf("the threshold costs %v, want %v", r.Outcome.ThresholdCost, a.solved.exact.After-a.solved.exact.Before)
+	if r.Outcome.ThresholdCost != a.solved.Exact.After-a.solved.Exact.Before {
+		t.Errorf("the threshold costs %v, want %v", r.Outcome.ThresholdCost, a.solved.Exact.After-a.solved.Exact.Before)
 	}
 	if p := r.Outcome.Probability; p == nil || p.Rows != Validation || !(p.Slope > 0) || p.AtThreshold != 1/(1+math.Exp(-p.Intercept)) {
 		t.Errorf("probabilities %+v", p)
@@ -213,7 +213,7 @@ func TestCertificateIsOfTheShiftedProblem(t *testing.T) {
 func before(t *testing.T, a *assembly) []float64 {
 	t.Helper()
 	x := a.iterate()
-	back := slices.Clone(a.solved.exact.Offsets)
+	back := slices.Clone(a.solved.Exact.Offsets)
 	for k := range back {
 		back[k] = -back[k]
 	}
@@ -332,7 +332,7 @@ func TestDecisionsOnGPU(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if final.Outcome == nil || len(a.solved.rounds.Rounds) == 0 {
+			if final.Outcome == nil || len(a.solved.Rounds.Rounds) == 0 {
 				t.Errorf("%+v", final.Outcome)
 			}
 		})

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"ppal/constraints"
-	"ppal/internal/decide"
 	"ppal/trainer"
 )
 
@@ -24,19 +23,6 @@ func TestFewAcceptedRows(t *testing.T) {
 		}
 		if (got != "") != want || want && (!strings.Contains(got, " of 1000 training rows, and ") || !strings.HasSuffix(got, "looser bounds")) {
 			t.Errorf("%s: warning %q at a rate of %v", text, got, *r.Outcome.AcceptanceRate.Train)
-		}
-	}
-	for _, c := range []struct {
-		accepted, positive, rows int
-		want                     bool
-	}{{9, 200, 240, true}, {10, 200, 240, false}, {10, 200, 1001, true}, {11, 200, 1001, false}, {5, 5, 1000, false}, {5, 6, 1000, true}} {
-		rates, err := decide.NewRates(c.rows, 2, nil, func(int) []decide.Entry { return nil })
-		if err != nil {
-			t.Fatal(err)
-		}
-		s := solution{constant: -1, accepted: c.accepted, positive: c.positive, rates: rates}
-		if got := s.few(); got != c.want {
-			t.Errorf("%d of %d rows accepted, %d positive: few %t", c.accepted, c.rows, c.positive, got)
 		}
 	}
 }

@@ -27,11 +27,16 @@ func (s *split) decided(scores []float64) (*measure.Decided, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := make([]string, len(s.classes))
-	for k, c := range s.classes {
+	return measure.Decide(s.name, classNames(s.classes), labels, scores), nil
+}
+
+// classNames returns the names of the classes.
+func classNames(classes []Class) []string {
+	names := make([]string, len(classes))
+	for k, c := range classes {
 		names[k] = c.Name
 	}
-	return measure.Decide(s.name, names, labels, scores), nil
+	return names
 }
 
 // measureRates sets the rates and the ROC curve of a split, if the scores decide.

@@ -1,0 +1,226 @@
+package measure
+
+import (
+	"fmt"
+
+	"ppal/constraints"
+	"ppal/internal/decide"
+	"ppal/internal/rundir"
+	"ppal/trainer"
+	"ppal/trainer/problem"
+)
+
+// The codes of the warnings about decisions.
+const (
+	WarnOneSided    trainer.WarningCode = "one-sided"    // the model decides every training row alike
+	WarnFewPositive trainer.WarningCode = "few-positive" // the model decides few training rows as positive
+	WarnUnmet       trainer.WarningCode = "unmet"        // no threshold meets all bounds on decisions
+	WarnUnjudged    trainer.WarningCode = "unjudged"     // a group may be too small to judge a constraint
+	WarnCost        trainer.WarningCode = "cost"         // the threshold costs much of the objective
+	WarnPromise     trainer.WarningCode = "promise"      // a bound is not promised for new rows
+)
+
+// Solution is the result of the rounds of feedback for bounds on decisions.
+type Solution struct {
+	System  *constraints.System
+	Sample  *constraints.Sample // the training rows
+	Classes []string            // names
+	Rates   *decide.Rates
+	Target  *decide.Target
+	Rounds  *decide.Result // nil before the rounds
+	Exact   *decide.Exact  // the exact step on scores in float64; nil before ExactStep
+	// Constant is the class of every training row after the exact step; -1 if the classes of the
+	// rows differ.
+	Constant int
+	Accepted int // training rows with a positive decision after the exact step, of a model with one score
+	Positive int // training rows of the positive class
+}
+
+// NewSolution prepares the rounds for n training rows of the classes, of which positive are of the
+// second class if there are two. The warnings are about constraints that may not be judged.
+func NewSolution(system *constraints.System, sample *constraints.Sample, classes []string, n, positive int) (*Solution, trainer.Warnings, error) {
+	f := &Solution{System: system, Sample: sample, Classes: classes, Positive: positive}
+	var err error
+	if f.Rates, err = newRates(system, sample, n, len(classes)); err != nil {
+		return nil, nil, err
+	}
+	counted, err := sample.CountWith(make([]int, n), make([]float64, system.Terms()))
+	if err != nil {
+		return nil, nil, err
+	}
+	f.Target = newTarget(system, &counted)
+	return f, coded(WarnUnjudged, unjudged(system, &counted)), nil
+}
+
+// coded returns warnings with a code.
+func coded(code trainer.WarningCode, texts []string) (list trainer.Warnings) {
+	for _, text := range texts {
+		list = append(list, trainer.Warning{Code: code, Text: text})
+	}
+	return list
+}
+
+// newRates returns the rates of decisions on a sample of n rows.
+func newRates(system *constraints.System, s *constraints.Sample, n, classes int) (*decide.Rates, error) {
+	entries, list := s.Entries(), []decide.Entry(nil)
+	r, err := decide.NewRates(n, classes, make([]float64, system.Terms()), func(i int) []decide.Entry {
+		list = list[:0]
+		for _, e := range entries(i) {
+			list = append(list, decide.Entry(e))
+		}
+		return list
+	})
+	if err != nil {
+		return nil, err
+	}
+	for k := range system.Terms() {
+		if k >= len(system.Rates) || system.Rates[k].IsLoss() {
+			r.Undecided(k)
+		}
+	}
+	return r, nil
+}
+
+// newTarget returns the objective and the bounds on decisions. The slack of an inequality is its
+// tolerance for a gap, a ratio, a loss or a norm, and 0 for a rate. Coarse inequalities are those
+// whose tolerance cannot make the constraint met.
+func newTarget(system *constraints.System, counted *constraints.Counted) *decide.Target {
+	t := &decide.Target{}
+	t.Objective.Coefficients, t.Objective.Constant = system.ObjectiveRow()
+	var ofLoss []bool // by constraint
+	for j := range system.Subject {
+		ofLoss = append(ofLoss, system.DependsOnLoss(j))
+	}
+	for k, b := range system.Bounds {
+		own := decide.Bound{AffineRow: problem.AffineRow{Coefficients: b.Coefficients, Constant: b.Constant, Bound: b.Bound}}
+		tolerance, coarse := counted.Tolerance(k, counted.Terms)
+		switch {
+		case ofLoss[b.Constraint]:
+			own.Slack = tolerance
+		case system.Subject[b.Constraint].Measure().Compares():
+			own.Row, own.Slack = tolerance, tolerance
+			switch {
+			case counted.ToleranceVaries(k):
+				own.Coarse = func(rates []float64) bool {
+					_, coarse := counted.Tolerance(k, rates)
+					return coarse
+				}
+			case coarse:
+				own.Coarse = func([]float64) bool { return true }
+			}
+		default:
+			own.Row = tolerance
+		}
+		t.Bounds = append(t.Bounds, own)
+	}
+	return t
+}
+
+// unjudged returns warnings about constraints that cannot be judged if the decisions exceed them,
+// because a single row of the smallest group changes the value too much.
+func unjudged(system *constraints.System, counted *constraints.Counted) (list []string) {
+	for j, c := range system.Subject {
+		e := counted.Coarse(j)
+		if e == nil {
+			continue
+		}
+		list = append(list, fmt.Sprintf("%s: one row of the smallest group changes the value by more than %.2g, so that the constraint may end as \"%s\"",
+			c, c.MostTolerance(), e.Unjudged()))
+	}
+	return list
+}
+
+const (
+	fewRows  = 10   // fewer accepted rows cause a warning
+	fewShare = 0.01 // and also a smaller share of the training rows
+)
+
+// Few reports whether the model accepts so few training rows that their rates say little, although
+// more rows are positive.
+func (f *Solution) Few() bool {
+	if f.Constant >= 0 || f.Rates.Outputs() > 1 || f.Accepted >= f.Positive {
+		return false
+	}
+	return f.Accepted < fewRows || float64(f.Accepted) < fewShare*float64(f.Rates.Rows())
+}
+
+// ExactStep finds the offsets of the scores of the training rows, in float64. resolution is the
+// largest relative distance of equal scores. With a confidence, the validation rows choose the
+// offsets; held returns their scores.
+func (f *Solution) ExactStep(scores []float64, resolution float64, c *Confidence, held func() ([]float64, error)) (err error) {
+	if c != nil {
+		err = c.exactStep(f, scores, held, resolution)
+	} else {
+		f.Exact, err = decide.Offsets(f.Rates, f.Target, scores, resolution)
+	}
+	if err != nil {
+		return err
+	}
+	decided := make([]int32, f.Rates.Rows())
+	decide.Decide(decided, scores, f.Exact.Offsets)
+	if c != nil { // the bounds of the exact step were tighter
+		d, g := make([]float64, f.Rates.Len()), make([]float64, len(f.Target.Bounds))
+		f.Rates.Count(d, decided)
+		f.Target.Excess(g, d)
+		f.Exact.Violation = f.Target.Violation(g)
+	}
+	f.Constant, f.Accepted = int(decided[0]), 0
+	for _, k := range decided {
+		f.Accepted += int(k)
+		if k != decided[0] {
+			f.Constant = -1
+		}
+	}
+	return nil
+}
+
+// costlyStep is the smallest increase of the objective by the exact step that causes a warning.
+const costlyStep = 0.005
+
+// Warnings returns the warnings about a failed exact step and about constant decisions. If the
+// training rows chose the offsets, Warnings also reports the cost of the exact step.
+func (f *Solution) Warnings(byTraining bool, c Circumstances) (list trainer.Warnings) {
+	add := func(code trainer.WarningCode, format string, args ...any) {
+		list = append(list, trainer.Warning{Code: code, Text: fmt.Sprintf(format, args...)})
+	}
+	use := c.ToMeetBounds()
+	switch {
+	case f.Constant < 0:
+	case f.Rates.Outputs() > 1:
+		add(WarnOneSided, "the model decides %s for every training row: it meets bounds, but it decides nothing; %s", f.Classes[f.Constant], use)
+	default:
+		who := [2]string{"rejects", "accepts"}[f.Constant]
+		add(WarnOneSided, "the model %s everybody: it decides %s for every training row, with which every gap is 0; %s", who, f.Classes[f.Constant], use)
+	}
+	if f.Few() {
+		add(WarnFewPositive, "the model accepts only %d of %d training rows, and %d are positive: the rates of so few rows say little; %s",
+			f.Accepted, f.Rates.Rows(), f.Positive, use)
+	}
+	if f.Exact.Violation > 0 {
+		what := "no threshold"
+		if f.Rates.Outputs() > 1 {
+			what = "no offsets of the classes that the search found"
+		}
+		add(WarnUnmet, "%s meets all bounds on the decisions of the training rows: they are exceeded by %.3g in all; %s", what, f.Exact.Violation, use)
+	}
+	if cost := f.Exact.Cost(); byTraining && cost > costlyStep {
+		add(WarnCost, "the exact threshold costs %.1f points of the objective (%s): %s", 100*cost, f.System.Minimize, use)
+	}
+	return list
+}
+
+// Costly reports whether the exact step costs much of the objective.
+func (f *Solution) Costly() bool { return f.Exact.Cost() > costlyStep }
+
+// Describe adds the exact step and the shifts of the best round to the outcome.
+func (f *Solution) Describe(o *rundir.Outcome) {
+	if f.Rates.Outputs() == 1 {
+		o.Threshold = 0 - f.Exact.Offsets[0] // never -0
+	} else {
+		for _, b := range f.Exact.Offsets {
+			o.Offsets = append(o.Offsets, 0-b)
+		}
+	}
+	o.ThresholdCost = f.Exact.Cost()
+	o.BoundShifts = f.Rounds.Rounds[f.Rounds.Best].Shifts
+}
