@@ -11,6 +11,7 @@ import (
 
 	"ppal/internal/config"
 	"ppal/internal/option"
+	"ppal/internal/preset"
 	"ppal/trainer/method"
 )
 
@@ -50,7 +51,7 @@ func (a *app) describeMethod(name string) error {
 	if err != nil {
 		return usage{errors.New(config.UnknownMethod(name))}
 	}
-	options := d.New().Options()
+	options := preset.Apply(d.New().Options())
 	flags := pflag.NewFlagSet(name, pflag.ContinueOnError)
 	flags.SortFlags = false
 	for _, o := range options {

@@ -11,6 +11,7 @@ import (
 
 	"ppal/internal/config"
 	"ppal/internal/option"
+	"ppal/internal/preset"
 	"ppal/internal/rundir"
 	"ppal/internal/study"
 	"ppal/trainer"
@@ -233,7 +234,7 @@ func automatic(values config.Values) bool {
 			return false
 		}
 	}
-	return values[option.NamePreset] != option.PresetPaper && slices.Contains([]string{"", step.Nesterov.String()}, values["primal"])
+	return values[option.NamePreset] != preset.Paper && slices.Contains([]string{"", step.Nesterov.String()}, values["primal"])
 }
 
 // steps says which primal step and which step size each method takes, methods with equal steps

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ppal/internal/option"
+	"ppal/internal/preset"
 	"ppal/models"
 	"ppal/trainer/problem"
 	"ppal/trainer/session"
@@ -32,7 +33,7 @@ func (r *resolver) chooseMethod() error {
 		}
 	}
 	m := &r.train.Method
-	if option.OnRates().Holds(r.text(option.NameProblem)) && noBound().Holds(r.text("subject-to")) {
+	if OnRates().Holds(r.text(option.NameProblem)) && noBound().Holds(r.text("subject-to")) {
 		m.Name, m.Reason = "unconstrained", "there is no bound"
 		return nil
 	}
@@ -74,7 +75,7 @@ func (r *resolver) byProblem() (name, reason string) {
 	switch {
 	case r.text("eo-form") == string(session.LargestGap):
 		return kinked, "the largest gap has a kink"
-	case r.text(option.NamePreset) == option.PresetPaper:
+	case r.text(option.NamePreset) == preset.Paper:
 		return smooth, "of --preset paper"
 	case batch != "" && batch != "0":
 		return smooth, "the steps see a sample of the rows"

@@ -46,7 +46,7 @@ func (r *resolver) consistent() error {
 			return err
 		}
 	}
-	if t.Confidence > 0 && option.OnRates().Holds(t.Data.Problem) && len(t.SubjectTo) == 0 {
+	if t.Confidence > 0 && OnRates().Holds(t.Data.Problem) && len(t.SubjectTo) == 0 {
 		return refuse("confidence", "promises bounds, and the run has none; add one (--subject-to)")
 	}
 	if s := t.Session.Settings; t.Confidence > 0 && (s.Output == trainer.OutputBestValidation || s.Patience > 0) {
@@ -69,11 +69,11 @@ func (t *Train) consistentProblem(refuse refusal) error {
 	if err != nil {
 		return err
 	}
-	images := option.OnImages().Holds(t.Data.Problem)
+	images := onImages().Holds(t.Data.Problem)
 	switch {
-	case t.Data.Problem == option.NeymanPearson && d.Own:
+	case t.Data.Problem == session.NameNeymanPearson && d.Own:
 		return t.consistentOrder(refuse)
-	case t.Data.Problem == option.NeymanPearson && d.Tabular():
+	case t.Data.Problem == session.NameNeymanPearson && d.Tabular():
 		return refuse("dataset", "holds a table, and --problem mnpc needs images or your own table (--dataset csv); bound rates with --subject-to, or choose --problem dp, eo or if")
 	case images && d.Tabular():
 		return refuse("dataset", "holds a table; --problem %s needs images", t.Data.Problem)
@@ -81,11 +81,11 @@ func (t *Train) consistentProblem(refuse refusal) error {
 		return refuse("dataset", "holds images; --problem %s needs a table", t.Data.Problem)
 	case images:
 		return t.consistentClasses(refuse, d.Classes)
-	case t.BoundsOn == session.OnDecisions && t.Data.Problem == option.Intersectional && t.IFForm != session.EachGroup:
+	case t.BoundsOn == session.OnDecisions && t.Data.Problem == session.NameIntersectional && t.IFForm != session.EachGroup:
 		return refuse("if-form", "bounds on decisions are on each group; use each")
-	case len(t.Epsilon) > 2 || len(t.Epsilon) == 2 && t.Data.Problem != option.EqualizedOdds:
+	case len(t.Epsilon) > 2 || len(t.Epsilon) == 2 && t.Data.Problem != session.NameEqualizedOdds:
 		return refuse("epsilon", "%d values; give one, or two with --problem eo", len(t.Epsilon))
-	case t.Session.BatchSize > 0 && t.Data.Problem == option.Intersectional:
+	case t.Session.BatchSize > 0 && t.Data.Problem == session.NameIntersectional:
 		return refuse("batch-size", "mini-batches cannot keep the shares of groups that overlap; use 0, all rows")
 	}
 	return nil
@@ -145,7 +145,7 @@ func (t *Train) consistentClasses(refuse refusal, known []string) error {
 		return refuse("split", "pictures have test rows of their own; the third percentage must be 0, as in 90/10/0")
 	case bounded < 1:
 		return refuse("classes", "give at least two classes")
-	case t.Data.Problem == option.NeymanPearson && wrong != nil:
+	case t.Data.Problem == session.NameNeymanPearson && wrong != nil:
 		return refuse("kappa", "%v", wrong)
 	case t.Session.BatchSize > 0 && t.Session.BatchSize < len(t.Pictures.Classes):
 		return refuse("batch-size", "must be at least %d, a row of each class, or 0, all rows", len(t.Pictures.Classes))
@@ -155,7 +155,7 @@ func (t *Train) consistentClasses(refuse refusal, known []string) error {
 
 // consistentMethod refuses methods and x-steps that do not support the problem.
 func (t *Train) consistentMethod(refuse refusal) error {
-	gaps := option.OnGaps().Holds(t.Data.Problem)
+	gaps := onGaps().Holds(t.Data.Problem)
 	xStep := t.Options["x-step"]
 	m, err := t.TrainerMethod()
 	if err != nil {
@@ -176,7 +176,7 @@ func (t *Train) consistentMethod(refuse refusal) error {
 		}
 	case *method.NLIAPIAL:
 		switch {
-		case t.Data.Problem != option.NeymanPearson || t.Model.Model != Linear || t.Phi != session.Logistic:
+		case t.Data.Problem != session.NameNeymanPearson || t.Model.Model != Linear || t.Phi != session.Logistic:
 			return refuse("method", "needs smooth convex constraints; use --problem mnpc --model linear --phi logistic, or another method")
 		case t.Session.BatchSize > 0:
 			return refuse("batch-size", "nl-iapial searches its step sizes on all rows; use 0")

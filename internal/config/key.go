@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ppal/internal/option"
+	"ppal/internal/preset"
 	"ppal/trainer/method"
 )
 
@@ -81,7 +82,7 @@ func methodKeys() []*Key {
 	var keys []*Key
 	byName := map[string]*Key{}
 	for _, d := range method.All() {
-		for _, o := range d.New().Options() {
+		for _, o := range preset.Apply(d.New().Options()) {
 			k := byName[o.Name]
 			if k == nil {
 				k = &Key{Option: o, Group: GroupMethod, Everyday: slices.Contains(everyday, o.Name), defaults: map[string]string{}}

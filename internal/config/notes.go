@@ -1,5 +1,11 @@
 package config
 
+import (
+	"slices"
+
+	"ppal/internal/preset"
+)
+
 // Note is a remark on a setting's value.
 type Note struct{ Key, Value, Text string }
 
@@ -10,19 +16,13 @@ func (n Note) String() string { return n.Key + " " + n.Value + ": " + n.Text }
 // Neyman-Pearson experiments ("Non-convex Multi-class Neyman-Pearson Classification" and its
 // appendix). The practical preset has no notes.
 func (t Train) Notes() []Note {
-	if t.Preset != "paper" {
+	if t.Preset != preset.Paper {
 		return nil
 	}
 	var notes []Note
-	if t.Dataset != "fashion-mnist" && t.Dataset != "cifar10" {
-		notes = append(notes, Note{"dataset", t.Dataset, "not in the paper"})
-	}
-	for _, name := range []string{
-		"hidden", "iterations", "tau", "delta", "delta-p", "delta-q", "delta0", "slack-start",
-		"gdpa-step", "gdpa-penalty", "gdpa-perturbation",
-	} {
-		if text := t.Text(name); text != "" {
-			notes = append(notes, Note{name, text, "not in the paper"})
+	for _, u := range preset.NotInPaper() {
+		if text := t.Text(u.Name); text != "" && !slices.Contains(u.Published, text) {
+			notes = append(notes, Note{u.Name, text, "not in the paper"})
 		}
 	}
 	return notes

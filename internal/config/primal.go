@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ppal/internal/option"
+	"ppal/internal/preset"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/step"
@@ -24,7 +25,7 @@ func (r *resolver) implyPrimal() error {
 	if err := r.settle(r.options[option.NamePreset]); err != nil {
 		return err
 	}
-	if !explicit && r.train.Preset == option.PresetPaper {
+	if !explicit && r.train.Preset == preset.Paper {
 		return nil
 	}
 	for _, own := range r.method {

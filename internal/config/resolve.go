@@ -8,7 +8,9 @@ import (
 
 	"ppal/datasets"
 	"ppal/internal/option"
+	"ppal/internal/preset"
 	"ppal/trainer/method"
+	"ppal/trainer/session"
 )
 
 // Values holds settings as text, by name, as given on a command line.
@@ -126,7 +128,7 @@ func newResolver(given map[string]setting, lenient bool) (*resolver, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.method = d.New().Options()
+	r.method = preset.Apply(d.New().Options())
 	for _, o := range r.method {
 		r.options[o.Name] = o
 		delete(r.foreign, o.Name)
@@ -148,13 +150,13 @@ func implyProblem(given map[string]setting) {
 	if _, explicit := given[option.NameProblem]; explicit {
 		return
 	}
-	text := option.Rates
+	text := session.NameRates
 	names := []string{"subject-to", "minimize"}
 	if s, stated := given[option.NameDataset]; stated {
 		if d, err := datasets.Lookup(s.text); err == nil && d.Tabular() {
 			names = append(names, option.NameDataset)
 		} else if err == nil {
-			text = option.ClassRates
+			text = session.NameClassRates
 		}
 	}
 	for _, name := range names {

@@ -9,7 +9,6 @@ import (
 	"ppal/constraints"
 	"ppal/datasets"
 	"ppal/datasets/tabular"
-	"ppal/internal/option"
 	"ppal/models"
 	"ppal/trainer/session"
 )
@@ -65,7 +64,7 @@ func (t *Train) TableOptions() tabular.TableOptions {
 
 // task returns the training task.
 func (t Train) task() (session.Task, error) {
-	if option.OnRates().Holds(t.Data.Problem) {
+	if OnRates().Holds(t.Data.Problem) {
 		return t.decisions()
 	}
 	task, err := t.published()

@@ -10,6 +10,7 @@ import (
 
 	"ppal/constraints"
 	"ppal/internal/option"
+	"ppal/internal/preset"
 	"ppal/models"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
@@ -62,7 +63,7 @@ func ofTask(o *option.Option, text func(d session.Defaults) string, problems []s
 		names[d] = append(names[d], p)
 	}
 	for _, d := range others {
-		o.For(d, option.Problem(names[d]...))
+		o.For(d, onProblem(names[d]...))
 	}
 	return o
 }
@@ -79,14 +80,16 @@ func counts(list []int) string {
 // none is the default of a text that the program replaces where it uses the text.
 func none() string { return "" }
 
+// groups returns the settings of the run, without those of the method, with the defaults of the
+// presets. The choice of the classes is a setting of the data under the heading of the problem.
 func (t *Train) groups() []group {
 	return []group{
-		{GroupData, t.Data.options()},
-		{GroupModel, t.Model.options()},
-		{GroupProblem, t.Problem.options(t.Data.classes())},
-		{GroupMethod, t.Method.options()},
-		{GroupRun, t.Run.options()},
-		{GroupDevice, t.Run.deviceOptions()},
+		{GroupData, preset.Apply(t.Data.options())},
+		{GroupModel, preset.Apply(t.Model.options())},
+		{GroupProblem, insert(preset.Apply(t.Problem.options()), "kappa", t.Data.classes())},
+		{GroupMethod, preset.Apply(t.Method.options())},
+		{GroupRun, preset.Apply(t.Run.options())},
+		{GroupDevice, preset.Apply(t.Run.deviceOptions())},
 	}
 }
 
@@ -99,25 +102,22 @@ func (m *Model) options() []*option.Option {
 					return string(Linear)
 				}
 				return string(Network)
-			}, option.Problems()),
+			}, problems()),
 		ofTask(option.Counts("hidden", &m.Hidden, option.AtLeast(1), "N[,N...]", "set the number of units of each hidden layer, per head"),
-			func(d session.Defaults) string { return counts(d.Hidden) }, option.Problems()).With(layers),
+			func(d session.Defaults) string { return counts(d.Hidden) }, problems()).With(layers),
 		ofTask(option.Choice("activation", &m.Activation, "choose the function between the layers", models.Sigmoid, models.ReLU, models.Tanh),
-			func(d session.Defaults) string { return string(d.Activation) }, option.Problems()).With(layers),
+			func(d session.Defaults) string { return string(d.Activation) }, problems()).With(layers),
 		option.Choice("heads", &m.Heads, "train one shared network for all classes, or a separate one for each class",
 			models.Shared, models.Separate).
-			For("separate", option.Paper()).With(layers, option.OnImages()),
+			With(layers, onImages()),
 	}
 }
 
-// options returns the settings of the problem. classes is the choice of the classes, a setting of
-// the data under this heading.
-func (p *Problem) options(classes *option.Option) []*option.Option {
-	paper, cifar := option.Paper(), option.If(option.NameDataset, "cifar10")
+func (p *Problem) options() []*option.Option {
 	onSurrogate := option.If("bounds-on", string(session.OnSurrogate))
 	onDecisions := option.If("bounds-on", string(session.OnDecisions))
-	fairness := option.Problem(option.DemographicParity, option.EqualizedOdds, option.Intersectional)
-	rates, plain := option.OnRates(), noBound()
+	fairness := onProblem(fair()...)
+	rates, plain := OnRates(), noBound()
 	return append([]*option.Option{
 		option.Custom("minimize", "RATE", p.setMinimize, func() string { return p.Minimize },
 			"minimize this rate of the decisions: "+option.List(constraints.Objectives(), "or")+", of all rows or, as in fnr[Female], of some").
@@ -131,22 +131,21 @@ func (p *Problem) options(classes *option.Option) []*option.Option {
 		option.Number("confidence", &p.Confidence, option.Within(0, 1),
 			"let the bounds hold on new rows with this probability, as in 0.95: the validation rows choose the threshold; 0: on the training rows;"+
 				" see docs/reference/confidence.md").Or("0").With(onDecisions),
-		classes,
 		option.Numbers("kappa", &p.Kappa, option.AtLeast(0), "X[,X...]", "bound the loss of each other class, by one value or one for each").
-			Or(option.Float(session.DefaultKappa)).For("2", paper, cifar).For("1", paper).For("0.6", cifar).With(option.Problem(option.NeymanPearson)),
+			Or(option.Float(session.DefaultKappa)).With(onProblem(session.NameNeymanPearson)),
 		option.Numbers("epsilon", &p.Epsilon, option.AtLeast(0), "X[,X]", "bound each gap; eo takes one value or two").
 			Or(option.Float(session.DefaultEpsilon)).With(fairness),
 		ofTask(option.Choice("phi", &p.Phi, "choose the surrogate of the error in the objective", session.Sigmoid, session.Logistic, session.Hinge),
-			func(d session.Defaults) string { return string(d.Phi) }, option.Published()).With(option.Problem(option.Published()...), onSurrogate),
+			func(d session.Defaults) string { return string(d.Phi) }, published()).With(onProblem(published()...), onSurrogate),
 		ofTask(option.Choice("psi", &p.Psi, "choose the surrogate of the error in the constraints", session.Sigmoid, session.Hinge),
 			func(d session.Defaults) string { return string(d.Psi) }, fairness.Values).With(fairness, onSurrogate),
 		option.Words("eo-form", p.eoForm, p.setEOForm,
 			"two: bound the gaps of the true and of the false positive rates; max: bound the larger gap", "two", string(session.LargestGap)).
-			With(option.Problem(option.EqualizedOdds), onSurrogate),
+			With(onProblem(session.NameEqualizedOdds), onSurrogate),
 		option.Choice("if-form", &p.IFForm, "each: bound each group; expectation: bound the mean over the groups; sampled: the same, by one group drawn at each step",
 			session.EachGroup, session.AverageGroup, session.SampledGroup).
-			For("sampled", option.If(option.NameMethod, "multiplier-model")).For("expectation", paper).
-			With(option.Problem(option.Intersectional)),
+			For("sampled", option.If(option.NameMethod, "multiplier-model")).
+			With(onProblem(session.NameIntersectional)),
 	}, p.regularizer(fairness, onDecisions)...)
 }
 
@@ -155,10 +154,10 @@ func (p *Problem) regularizer(fairness, onDecisions option.Condition) []*option.
 	list := p.Regularizer.Options()
 	ridge, l2 := option.Float(session.DefaultRidge), option.If("regularizer", problem.SquaredL2.String())
 	ofTask(find(list, "regularizer"), func(d session.Defaults) string { return d.Regularizer.Kind.String() },
-		append(option.OnTables().Values, option.NeymanPearson, option.ClassRates)).
+		append(OnTables().Values, session.NameNeymanPearson, session.NameClassRates)).
 		For(problem.SquaredL2.String(), fairness, onDecisions)
-	find(list, "theta").Or(option.Float(session.DefaultsOf(option.NeymanPearson).Regularizer.Radius)).For("1", option.Paper())
-	find(list, "regularizer-weight").For(ridge, option.OnRates(), l2).For(ridge, fairness, onDecisions, l2)
+	find(list, "theta").Or(option.Float(session.DefaultsOf(session.NameNeymanPearson).Regularizer.Radius))
+	find(list, "regularizer-weight").For(ridge, OnRates(), l2).For(ridge, fairness, onDecisions, l2)
 	return list
 }
 
@@ -205,7 +204,7 @@ func (m *Method) options() []*option.Option {
 	return []*option.Option{
 		option.Choice(option.NameMethod, &m.Name, "choose the method (see ppal methods); auto: alm, with quasi-Newton steps, for smooth functions on all rows; else ppala, or plada for a constraint with a kink; unconstrained without a bound", append([]string{Auto}, method.Names()...)...).As("NAME"),
 		option.Choice(option.NamePreset, &m.Preset, "take the defaults that work well in practice, or the values of the paper by Moon et al.",
-			option.PresetPractical, option.PresetPaper),
+			preset.Practical, preset.Paper),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"ppal/datasets"
 	"ppal/internal/option"
+	"ppal/internal/preset"
 	"ppal/trainer/session"
 )
 
@@ -13,21 +14,15 @@ func (d *Data) options() []*option.Option {
 		"choose what is bounded: mnpc: the losses of all classes but the first, multi-class Neyman-Pearson; dp, eo: the gaps between"+
 			" two groups' rates, demographic parity and equalized odds; if: how much worse any group fares than all rows; rates, class-rates:"+
 			" what --subject-to says, of tables and of pictures (a table or --subject-to implies them)",
-		option.Problems()...).As("NAME").Reserve("ranking")
-	source := session.DataOptions(&d.Dataset, &d.DataDir)
-	source[0].Or("synthetic").
-		For("synthetic-adult", option.Problem(option.DemographicParity, option.EqualizedOdds, option.Rates)).
-		For("synthetic-communities", option.Problem(option.Intersectional))
-	pictures := d.Pictures.Options()
-	find(pictures, "normalize").For("none", option.Paper())
-	return slices.Concat([]*option.Option{problem}, source, datasets.TableSettings(&d.Table), pictures)
+		problems()...).As("NAME").Reserve("ranking")
+	return slices.Concat([]*option.Option{problem}, session.DataOptions(&d.Dataset, &d.DataDir), datasets.TableSettings(&d.Table), d.Pictures.Options())
 }
 
 // classes returns the choice of the classes.
 func (d *Data) classes() *option.Option {
-	return datasets.ClassesSetting(&d.Table).
-		For("0,1,2,3,4,5,6,7,8,9", option.Problem(option.ClassRates), option.If(option.NameDataset, "fashion-mnist", "cifar10")).
-		For(counts(session.DefaultClasses()), datasets.OnPictures())
+	o := datasets.ClassesSetting(&d.Table)
+	preset.Apply([]*option.Option{o})
+	return o.For(counts(session.DefaultClasses()), datasets.OnPictures())
 }
 
 // find returns the named option of the list.

@@ -2,7 +2,6 @@ package option
 
 import (
 	"errors"
-	"slices"
 	"testing"
 )
 
@@ -103,7 +102,7 @@ func TestDefaults(t *testing.T) {
 	x, base := 0.0, 4.0
 	o := Number("x", &x, Positive, "Set x").
 		OrRule("half of base", func() string { return Float(base / 2) }, "base").
-		For("9", Paper(), Problem(Intersectional)).For("7", Paper()).
+		For("9", If("preset", "paper"), If("problem", "if")).For("7", If("preset", "paper")).
 		With(If("mode", "inner")).In("rows")
 	for _, tc := range []struct {
 		settings map[string]string
@@ -144,19 +143,6 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-func TestConditions(t *testing.T) {
-	if got := OnTables().String(); got != "--problem dp, eo, if or rates" {
-		t.Error(got)
-	}
-	got, want := slices.Sorted(slices.Values(slices.Concat(OnImages().Values, OnTables().Values))), slices.Sorted(slices.Values(Problems()))
-	if !slices.Equal(got, want) {
-		t.Errorf("images and tables are %v, the problems %v", got, want)
-	}
-	if got := append(Published(), OnRates().Values...); !slices.Equal(got, Problems()) {
-		t.Errorf("the published problems and those of rates are %v, the problems %v", got, Problems())
-	}
-}
-
 // SetDefaults sets options in the order of their dependence, in whatever order the list has them.
 func TestSetDefaults(t *testing.T) {
 	type settings struct {
@@ -166,7 +152,7 @@ func TestSetDefaults(t *testing.T) {
 	s := settings{extra: 5}
 	options := []*Option{
 		Number("rate", &s.rate, Positive, "set it").OrRule("twice base", func() string { return Float(2 * s.base) }, "base"),
-		Number("base", &s.base, Positive, "set it").Or("1").For("3", Problem(EqualizedOdds)).For("4", If("mode", "fast")),
+		Number("base", &s.base, Positive, "set it").Or("1").For("3", If("problem", "eo")).For("4", If("mode", "fast")),
 		Number("extra", &s.extra, Positive, "set it").Or("7").With(If("mode", "slow")),
 		Choice("mode", &s.mode, "choose", "fast", "slow"),
 	}

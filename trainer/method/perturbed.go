@@ -307,13 +307,10 @@ func (s *Perturbation) options(slackRatio float64, rule string) []*option.Option
 		option.Number("alpha", &s.Alpha, option.Positive, "set the penalty on the perturbation, above 1 in the theorems").
 			Or(option.Float(DefaultAlpha)),
 		option.Number("beta", &s.Beta, option.Positive, "set the proximal parameter of the multipliers, below 1 in the theorems").
-			Or(option.Float(DefaultBeta)).
-			For("0.2", option.Problem(option.NeymanPearson)).For("0.5", option.Problem(option.Intersectional)),
+			Or(option.Float(DefaultBeta)),
 		option.Number("tau", &s.Tau, option.Positive, "set the step size of the slack").
-			OrRule(rule, func() string { return option.Float(s.defaultTau(slackRatio)) }, "alpha", "beta").
-			For("0.1", option.Paper(), option.OnGaps()).For("0.01", option.Paper(), option.Problem(option.Intersectional)),
-		option.Enum("delta", &s.Delta, "choose the sequence delta_k: power: 1/(p k^q + 1); harmonic: delta0/(k+1)^q", deltaNames[:]...).
-			For("harmonic", option.Paper(), option.OnTables()),
+			OrRule(rule, func() string { return option.Float(s.defaultTau(slackRatio)) }, "alpha", "beta"),
+		option.Enum("delta", &s.Delta, "choose the sequence delta_k: power: 1/(p k^q + 1); harmonic: delta0/(k+1)^q", deltaNames[:]...),
 		option.Number("delta-p", &s.DeltaP, option.Positive, "set p of --delta power; a smaller p lets the violation shrink sooner").
 			Or(option.Float(deltaRamped)).
 			For(option.Float(deltaSlow), option.If("primal", "adam")).
@@ -323,7 +320,7 @@ func (s *Perturbation) options(slackRatio float64, rule string) []*option.Option
 		option.Number("delta-q", &s.DeltaQ, option.UpTo(0, 1), "set the exponent q of delta_k, above 2/3 in the theorems").
 			Or(option.Float(DefaultDeltaQ)),
 		option.Number("delta0", &s.Delta0, option.UpTo(0, 1), "set delta0 of --delta harmonic").
-			Or(option.Float(DefaultDelta0)).For("0.1", option.Paper(), option.OnTables()).
+			Or(option.Float(DefaultDelta0)).
 			With(option.If("delta", "harmonic")),
 		option.NumberOr("slack-cap", &s.SlackCap, option.Positive, "none", "bound the slack from above"),
 		option.Either("slack-start", &s.ZeroSlack, "residual", "zero", "residual: start the slack at max(0, -g(x_0)); zero: start it at 0"),

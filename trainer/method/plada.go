@@ -252,8 +252,7 @@ func (m *PLADA) Options() []*option.Option {
 			"choose how x moves: subgradient: along a subgradient; proxlinear: exactly for linearised gaps |h| <= eps; split: on the two"+
 				" smooth constraints of each gap; inner:N: N steps on the exact subproblem; auto: split with --batch-size, else proxlinear if"+
 				" it applies to at most 4 gaps, else subgradient", "subgradient", "proxlinear", "split", "auto").
-			Or("subgradient").
-			For("auto", option.Practical(), option.OnGaps()),
+			Or("subgradient"),
 		option.Either("mu-step", &m.BoxStep, "analysed", "box", "analysed: step mu as the paper's analysis does; box: as its algorithm box does"),
 		option.NumberOr("sigma0", &m.Sigma0, option.Positive, "none", "cap the step of mu"),
 	)

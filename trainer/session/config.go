@@ -58,7 +58,7 @@ func describe(o Options) *configuration {
 	}
 	c.group = "Model"
 	if o.Model != nil {
-		c.model(o.Model, option.OnImages().Holds(o.taskName()))
+		c.model(o.Model, o.onPictures())
 	}
 	c.group = "Problem"
 	if ok {

@@ -9,7 +9,6 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"ppal/constraints"
-	"ppal/internal/option"
 	"ppal/models"
 	"ppal/trainer/problem"
 )
@@ -40,8 +39,8 @@ var _ Task = Decisions{}
 
 // The names of the Decisions task in a run's files: on tables and on pictures.
 const (
-	NameRates      = option.Rates
-	NameClassRates = option.ClassRates
+	NameRates      = "rates"
+	NameClassRates = "class-rates"
 )
 
 // State implements Task. State returns an *OptionError for subject-to or minimize. errors.As finds

@@ -4,7 +4,7 @@ import (
 	"cmp"
 
 	"ppal/constraints"
-	"ppal/internal/option"
+	"ppal/internal/preset"
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/method"
@@ -149,6 +149,12 @@ func (o *Options) taskName() string {
 	return name
 }
 
+// onPictures reports whether the task is about the classes of pictures.
+func (o *Options) onPictures() bool {
+	name := o.taskName()
+	return name == NameNeymanPearson || name == NameClassRates
+}
+
 // defaultMethod returns ALM, which chooseSteps replaces if quasi-Newton steps do not suit the
 // problem, and Unconstrained for Decisions without constraints.
 func defaultMethod(t Task) trainer.Method {
@@ -161,6 +167,5 @@ func defaultMethod(t Task) trainer.Method {
 // firstOrderMethod returns PPALA with the practical settings for the task.
 func firstOrderMethod(task string) (trainer.Method, error) {
 	m := &method.PPALA{}
-	run := map[string]string{option.NameProblem: task, option.NamePreset: option.PresetPractical}
-	return m, option.SetDefaults(m.Options(), func(name string) string { return run[name] })
+	return m, preset.SetDefaults(m.Options(), task)
 }

@@ -7,7 +7,6 @@ import (
 
 	"ppal/constraints"
 	"ppal/datasets/tabular"
-	"ppal/internal/option"
 	"ppal/models"
 	"ppal/trainer/problem"
 )
@@ -23,10 +22,10 @@ type Task interface {
 
 // The names of the tasks in a run's files and on the command line.
 const (
-	NameNeymanPearson     = option.NeymanPearson
-	NameDemographicParity = option.DemographicParity
-	NameEqualizedOdds     = option.EqualizedOdds
-	NameIntersectional    = option.Intersectional
+	NameNeymanPearson     = "mnpc" // multi-class Neyman-Pearson classification
+	NameDemographicParity = "dp"
+	NameEqualizedOdds     = "eo"
+	NameIntersectional    = "if" // intersectional group fairness
 )
 
 // Statement is a task for rows with known classes and groups. The session uses the same statement

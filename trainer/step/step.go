@@ -213,16 +213,13 @@ func (s *Settings) Options() []*option.Option {
 		ChoiceOption(func() string { return s.Kind.String() }, func(word string) {
 			s.Kind, _ = Parse(word)
 			s.completed = true
-		}).Or(Nesterov.String()).For("gradient", option.Paper()).Check(s.FirstOrderConflict),
+		}).Or(Nesterov.String()).Check(s.FirstOrderConflict),
 		s.MomentumOption(),
 		option.Either("eta-scale", &s.Fixed, "weights", "fixed",
 			"weights: let eta cap the curvature rule, divided by 1 + ||w||_1; fixed: take eta as the step size").
-			For("fixed", option.Paper()).
 			With(option.If("primal", "auto", "nesterov", "gradient")),
 		option.NumberOr("eta", &s.Eta, option.Positive, "auto", "set the step size; auto follows the measured curvature").
 			For(option.Float(DefaultAdamStep), option.If("primal", "adam")).
-			For("0.1", option.Paper(), option.Problem(option.Intersectional), option.If("eta-scale", "fixed")).
-			For("0.001", option.Paper(), option.If("eta-scale", "fixed")).
 			With(IfFirstOrder()).
 			Check(func() string {
 				switch {

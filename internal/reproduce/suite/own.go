@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"ppal/internal/option"
+	"ppal/internal/preset"
 	"ppal/trainer"
 	"ppal/trainer/method"
 	"ppal/trainer/problem"
@@ -35,8 +35,7 @@ func (o Own) method(task string) (method.Method, error) {
 	if err != nil {
 		return nil, fmt.Errorf("suite: %s: %w", o.Name, err)
 	}
-	run := map[string]string{option.NameProblem: task, option.NamePreset: option.PresetPractical}
-	if err := option.SetDefaults(m.Options(), func(name string) string { return run[name] }); err != nil {
+	if err := preset.SetDefaults(m.Options(), task); err != nil {
 		return nil, fmt.Errorf("suite: %s: %w", o.Name, err)
 	}
 	return m, nil
