@@ -117,7 +117,6 @@ func (d *Directory) Resume(now Continuing) (r Continued, err error) {
 	}
 	if d.extended != nil {
 		now.Note(d.extended.Notes...)
-		r.Notes = append(r.Notes, d.extended.Notes...)
 	}
 	if err := d.metrics.Cut(); err != nil {
 		return r, err
