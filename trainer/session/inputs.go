@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"gorgonia.org/tensor"
 
@@ -47,6 +48,9 @@ type Inputs struct {
 	// nil: the run has no such file.
 	Preparation *rundir.Preparation
 	Members     []rundir.Members
+	// Warnings and Notes are about the settings, the data and the statement: a run with the same
+	// settings has them, too.
+	Warnings, Notes []string
 
 	// Version is that of this program, in the options.
 	Version string
@@ -108,6 +112,7 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 	}
 	in.Settings, in.Version, in.description = o.Settings, o.Files.Version, a.stated()
 	in.Settings.TimeLimit = o.TimeLimit
+	in.Warnings, in.Notes = concat(l.description.Warnings, b.statement.Warnings), slices.Clone(l.description.Notes)
 	in.Members, in.Provenance = in.description.Members, in.description.Provenance
 	in.Provenance.Constraints = boundedNames(in.description)
 	if d := in.description; d.Preparation != nil {

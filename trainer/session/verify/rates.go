@@ -23,10 +23,12 @@ type linear struct {
 	// minimised and plans say what the objective and the constraints in words count.
 	minimised *plan
 	plans     []*plan
-	// The last counted decisions, the share that is accepted, and the hits of each cell. doubt is the
-	// largest change of a rate by decisions that the error of the scores can change.
+	// The last counted decisions, the class that each row is decided as, the share that is accepted,
+	// and the hits of each cell. doubt is the largest change of a rate by decisions that the error of
+	// the scores can change.
 	objective counted
 	values    []counted
+	decided   []int
 	accepted  float64
 	hits      []int
 	doubt     float64
@@ -195,6 +197,7 @@ func (r *linear) count(scores []float64, e float64) {
 		v := own.count(d, r.in.System.Subject[j].IsAtLeast())
 		r.values, r.doubt = append(r.values, v), max(r.doubt, v.doubt)
 	}
+	r.decided = d.of
 	accepted := 0
 	for _, k := range d.of {
 		if k == 1 {

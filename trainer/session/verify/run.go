@@ -64,6 +64,8 @@ type check struct {
 	parts   []evaluator
 	output  *weightsFile
 	shifts  []float64 // shifts of the bounds; nil: those of the outcome
+
+	unpromised []string // a sentence for each promise that does not hold
 }
 
 func newCheck(dir string) *check {
@@ -182,6 +184,7 @@ func (c *check) recompute(read func(config []byte) (*session.Inputs, error)) (er
 	if err := c.splits(); err != nil {
 		return err
 	}
+	c.warnings(before)
 	c.compareRecords()
 	if err := c.infeasibility(); err != nil {
 		return err

@@ -1,0 +1,161 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"ppal/constraints"
+	"ppal/internal/rundir"
+	"ppal/trainer/session"
+)
+
+// warnings compares the warnings and notes that follow from the settings, the data, and the last
+// counted decisions of the training rows. The others are listed as not checked.
+func (c *check) warnings(before rundir.Provenance) {
+	if before.Version != c.in.Version {
+		c.report.skip("warnings, notes: the version %s of ppal wrote the run, and this is %s", before.Version, c.in.Version)
+		return
+	}
+	var starts [][]string
+	if r, ok := c.parts[0].(*linear); ok && c.in.BoundsOn == session.OnDecisions && c.summary.Outcome != nil {
+		starts = append(r.small(), c.ofDecisions(r)...)
+	}
+	c.sentences("warnings", c.summary.Warnings, append(slices.Clip(c.in.Warnings), c.unpromised...), starts)
+	c.sentences("notes", c.summary.Notes, c.in.Notes, nil)
+}
+
+// sentences checks that the list under a key of summary.json has each of the whole sentences, and
+// one that begins with one of each list of starts. The others, and the ends, are not checked.
+func (c *check) sentences(key string, list, whole []string, starts [][]string) {
+	checked := make([]string, len(list)) // the part that is checked
+	expect := func(texts []string, equal bool) {
+		found := false
+		for k, own := range list {
+			for _, text := range texts {
+				if own == text || !equal && strings.HasPrefix(own, text) {
+					checked[k], found = text, true
+				}
+			}
+		}
+		if !found {
+			c.report.problem("%s: summary.json lacks %q", key, texts[0])
+		}
+	}
+	for _, text := range whole {
+		expect([]string{text}, true)
+	}
+	for _, texts := range starts {
+		expect(texts, false)
+	}
+	for k, own := range list {
+		switch checked[k] {
+		case own:
+		case "":
+			c.report.skip("%s[%d]: only the run knew it: %q", key, k, own)
+		default:
+			c.report.skip("%s[%d]: its end, %q", key, k, strings.TrimPrefix(own, checked[k]))
+		}
+	}
+}
+
+// small returns the warnings about constraints with inequalities in which one row weighs too much.
+// The warning names one of those in which it weighs the most.
+func (r *linear) small() (list [][]string) {
+	rows := r.p.Population
+	none := &decided{of: make([]int, len(r.p.Classes)), unsure: make([]bool, len(r.p.Classes)), rows: rows,
+		chance: func(int, int) float64 { return 0 }, loss: func(int, int) float64 { return 0 }}
+	for j, p := range r.plans {
+		subject := r.in.System.Subject[j]
+		v := p.count(none, subject.IsAtLeast())
+		if p.rate == "loss" || p.form == "l1" {
+			continue
+		}
+		var texts []string
+		largest := p.most(subject.Bound()) * (1 + 1e-12)
+		for _, q := range p.inequalities(v, subject.Bound(), subject.IsAtLeast()) {
+			weight := q.tolerance * q.unit
+			if weight < largest*(1-1e-12) || weight <= p.most(subject.Bound())*(1+1e-12) {
+				continue
+			}
+			if weight > largest*(1+1e-12) {
+				texts = nil
+			}
+			largest = weight
+			e := p.exceeded(q, v, constraints.NotJudged, subject.Bound(), rows)
+			if p.form == "ratio" { // the number of rows depends on the rates
+				e.MinRows = 0
+			}
+			texts = append(texts, fmt.Sprintf("%s: one row of the smallest group changes the value by more than %.2g, so that the constraint may end as %q",
+				subject, p.most(subject.Bound()), e.Unjudged()))
+		}
+		if texts != nil {
+			list = append(list, texts)
+		}
+	}
+	return list
+}
+
+// When a run warns of its decisions: of few accepted rows, in number and as a share, and of a
+// costly threshold.
+const (
+	fewRows    = 10
+	fewShare   = 0.01
+	costlyStep = 0.005
+)
+
+// ofDecisions returns the beginnings of the warnings about the decisions that r has counted. Advice
+// follows them.
+func (c *check) ofDecisions(r *linear) (list [][]string) {
+	add := func(format string, args ...any) { list = append(list, []string{fmt.Sprintf(format, args...) + "; "}) }
+	n, classes := len(r.decided), r.p.Rows.Classes
+	accepted, positive := 0, 0
+	for i, k := range r.decided {
+		if k == 1 {
+			accepted++
+		}
+		if r.p.Classes[i] == 1 {
+			positive++
+		}
+	}
+	first := r.decided[0]
+	switch constant := !slices.ContainsFunc(r.decided, func(k int) bool { return k != first }); {
+	case r.doubt > rounding: // the run may have decided otherwise
+		return nil
+	case constant && r.outputs > 1:
+		add("the model decides %s for every training row: it meets bounds, but it decides nothing", classes[first].Name)
+	case constant:
+		add("the model %s everybody: it decides %s for every training row, with which every gap is 0", [2]string{"rejects", "accepts"}[first], classes[first].Name)
+	case r.outputs == 1 && accepted < positive && (accepted < fewRows || float64(accepted) < fewShare*float64(n)):
+		add("the model accepts only %d of %d training rows, and %d are positive: the rates of so few rows say little", accepted, n, positive)
+	}
+	if over := r.exceeded(); over > 0 {
+		what := "no threshold"
+		if r.outputs > 1 {
+			what = "no offsets of the classes that the search found"
+		}
+		add("%s meets all bounds on the decisions of the training rows: they are exceeded by %.3g in all", what, over)
+	}
+	if cost := c.summary.Outcome.ThresholdCost; c.in.Confidence == 0 && cost > costlyStep {
+		list = append(list, []string{fmt.Sprintf("the exact threshold costs %.1f points of the objective (%s): ", 100*cost, c.in.System.Minimize)})
+	}
+	return list
+}
+
+// exceeded returns the sum of the amounts by which the counted decisions exceed the inequalities,
+// of comparisons and losses beyond their tolerance.
+func (r *linear) exceeded() (sum float64) {
+	for j, p := range r.plans {
+		subject := r.in.System.Subject[j]
+		for _, q := range p.inequalities(r.values[j], subject.Bound(), subject.IsAtLeast()) {
+			over := q.over
+			if p.compares() || p.rate == "loss" || p.form == "l1" {
+				over -= q.tolerance
+			}
+			if over > rounding {
+				sum += over
+			}
+		}
+	}
+	return sum
+}
