@@ -339,8 +339,8 @@ func (p *parser) minimum() (int, error) {
 	return int(n), nil
 }
 
-// name reads one name: a quoted name, or adjacent words. A condition may follow a quoted name, as in
-// "age, years"<25.
+// name reads one name: a quoted name, or adjacent words. A condition may follow a quoted name, as
+// in "age, years"<25.
 func (p *parser) name(want string) (string, error) {
 	t := p.peek()
 	switch t.kind {
@@ -350,7 +350,7 @@ func (p *parser) name(want string) (string, error) {
 			return "", p.failed(t, "the name is empty", want)
 		}
 		text := t.text
-		if next := p.peek(); next.kind == tokenWord && strings.ContainsAny(next.text[:1], "<>!") { // a condition on the column
+		if next := p.peek(); next.kind == tokenWord && strings.ContainsAny(next.text[:1], "<>!") {
 			text += p.take().text
 			for p.peek().kind == tokenWord {
 				text += " " + p.take().text
