@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"ppal/datasets"
 	"ppal/datasets/matrix"
@@ -12,6 +13,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/option"
 	"ppal/models"
+	"ppal/trainer/session/internal/load"
 )
 
 // Images is a published or built-in set of 8-bit pictures, with its own training and test rows.
@@ -36,23 +38,6 @@ type ImagesAtHand struct {
 	Train, Validation, Test *picture.Selection
 	// Normalize says how to normalise the pixels; "" means DefaultNormalize.
 	Normalize models.NormalizationKind
-}
-
-// pixels are the 8-bit rows of a split.
-type pixels interface {
-	matrix.EightBit
-	matrix.RowStore
-	SetScale(scale float64)
-	// Copies returns the places of the copies of the values, which the caller may move.
-	Copies() []*[]uint8
-}
-
-// pictures holds the classes and the pixels of a split. These pixels replace the pixels of the
-// selection.
-type pictures struct {
-	picture.Selection
-	pixels  pixels
-	moments func() (center []float64, deviation float64)
 }
 
 // Options returns the settings that only pictures have, bound to the fields of s: flags of ppal
@@ -97,25 +82,45 @@ func (s Images) Load(ctx context.Context, on Request) (*Data, error) {
 				return nil, err
 			}
 		}
-		a, err := s.choose(train, test, on)
+		a, err := load.ReadPictures(train, test, load.Choice{Dataset: s.Dataset, Dir: dir, Classes: s.classes(), RowsPerClass: s.RowsPerClass,
+			Split: s.Split, Seed: cmp.Or(s.SplitSeed, on.seed)}, s.place(on, report))
 		if err != nil {
 			return nil, err
 		}
-		kept := s.keeper(a, dir, report)
-		if !kept.load() {
-			if err := a.read(); err != nil {
-				return nil, err
-			}
-			kept.write()
-		}
-		l, err := loadPictures(a.train, a.validation, &a.test, s.Normalize)
+		moments := func() (center []float64, deviation float64) { return a.Center, a.Deviation }
+		l, err := loadPictures(a.Train, a.Validation, &a.Test, moments, s.Normalize)
 		if err != nil {
 			return nil, err
 		}
 		l.description.Data, l.shape = sums, train.Shape
-		kept.describe(&l.description)
+		l.description.Notes, l.description.Warnings = append(l.description.Notes, a.Notes...), append(l.description.Warnings, a.Warnings...)
 		return l, l.addEarlier(on.needs.Files)
 	})
+}
+
+// place says where the pixels go. Processes that share the rows keep their own rows, unless they
+// draw batches from all rows or the rows lie in files; they pack their own rows later. The pixels
+// of a built-in set, which a seed generates, do not stay.
+func (s Images) place(on Request, report func() (*datasets.Report, error)) load.Place {
+	d := on.devices
+	p := load.Place{CPU: d.cpu, Packs: on.packs, Pages: d.pages, Sums: func() (string, error) {
+		r, err := report()
+		if err != nil {
+			return "", err
+		}
+		var sums []string
+		for _, f := range r.Files {
+			sums = append(sums, f.SHA256)
+		}
+		return strings.Join(sums, " "), nil
+	}}
+	if d.team != nil && d.pages == nil && !on.batches {
+		p.Own = d.share
+	}
+	if !builtIn(s.Dataset) {
+		p.Kept = d.options.keptRows()
+	}
+	return p
 }
 
 // classes returns the numbers of the classes.
@@ -129,28 +134,29 @@ func (s Images) classes() []int {
 // Load implements Source.
 func (s ImagesAtHand) Load(_ context.Context, on Request) (*Data, error) {
 	train, test := atHand(s.Train), atHand(s.Test)
-	var validation *pictures
+	var validation *load.Part
 	if s.Validation != nil {
 		own := atHand(s.Validation)
 		validation = &own
 	}
-	l, err := loadPictures(train, validation, &test, s.Normalize)
+	moments := func() (center []float64, deviation float64) { return matrix.Moments(s.Train.Pixels) }
+	l, err := loadPictures(train, validation, &test, moments, s.Normalize)
 	if err != nil {
 		return nil, err
 	}
 	return l, l.addEarlier(on.needs.Files)
 }
 
-// atHand returns a selection as pictures.
-func atHand(s *picture.Selection) pictures {
+// atHand returns a selection as a part.
+func atHand(s *picture.Selection) load.Part {
 	own := *s.Pixels // the copy shares the values
-	return pictures{*s, &own, func() (center []float64, deviation float64) { return matrix.Moments(s.Pixels) }}
+	return load.Part{Selection: *s, Pixels: &own}
 }
 
-// loadPictures normalises the pictures. validation may be nil.
-func loadPictures(train pictures, validation, test *pictures, kind models.NormalizationKind) (*Data, error) {
+// loadPictures normalises the pictures by the moments of the training rows. validation may be nil.
+func loadPictures(train load.Part, validation, test *load.Part, moments func() ([]float64, float64), kind models.NormalizationKind) (*Data, error) {
 	kind = cmp.Or(kind, DefaultNormalize)
-	n, err := normalization(kind, train)
+	n, err := normalization(kind, moments)
 	if err != nil {
 		return nil, err
 	}
@@ -181,11 +187,11 @@ func sumRows(dataset string, parts ...*picture.Pictures) ([]DataFile, error) {
 
 // imageRows returns the rows of pictures. The scale of the pixels becomes the scale of the
 // normalisation.
-func imageRows(s pictures, n models.Normalization) rows {
+func imageRows(s load.Part, n models.Normalization) rows {
 	if n.Kind == models.NormalizeStandardize {
-		s.pixels.SetScale(s.pixels.ByteScale() / n.Deviation)
+		s.Pixels.SetScale(s.Pixels.ByteScale() / n.Deviation)
 	}
-	r := rows{data: s.pixels, labels: make([]int, s.Rows()), source: s.Source}
+	r := rows{data: s.Pixels, labels: make([]int, s.Rows()), source: s.Source}
 	for k, name := range s.Names {
 		r.classes = append(r.classes, Class{Name: name, Label: k, Number: s.Classes[k]})
 		class := make([]int, 0, s.Offsets[k+1]-s.Offsets[k])
@@ -199,12 +205,12 @@ func imageRows(s pictures, n models.Normalization) rows {
 
 // normalization returns the normalisation of the given kind. Means and deviations come from the
 // training rows.
-func normalization(kind models.NormalizationKind, train pictures) (models.Normalization, error) {
+func normalization(kind models.NormalizationKind, moments func() (center []float64, deviation float64)) (models.Normalization, error) {
 	n := models.Normalization{Kind: kind}
 	if kind == models.NormalizeNone {
 		return n, nil
 	}
-	center, deviation := train.moments()
+	center, deviation := moments()
 	n.Center = center
 	if kind == models.NormalizeStandardize {
 		if deviation == 0 {

@@ -1,4 +1,4 @@
-package session
+package load
 
 import (
 	"ppal/datasets/matrix"
@@ -28,8 +28,8 @@ func (p localPixels) SetRows(i int, rows [][]uint8) {
 	}
 }
 
-// SetScale implements pixels.
+// SetScale implements Pixels.
 func (p localPixels) SetScale(scale float64) { p.own.SetScale(scale) }
 
-// Copies implements pixels.
+// Copies implements Pixels.
 func (p localPixels) Copies() []*[]uint8 { return p.own.Copies() }

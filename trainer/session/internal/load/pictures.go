@@ -1,0 +1,172 @@
+// Package load reads rows into the forms with which the devices of a run compute.
+package load
+
+import (
+	"ppal/datasets/matrix"
+	"ppal/datasets/picture"
+	"ppal/datasets/tabular"
+	"ppal/internal/cpu"
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/paged"
+	"ppal/internal/relay"
+)
+
+// Choice says which pictures of a data set a run takes.
+type Choice struct {
+	Dataset, Dir string // the name of the data set, and the directory of its files
+	Classes      []int
+	RowsPerClass int           // of the training set; 0: all rows
+	Split        tabular.Split // of the training set into training and validation rows
+	Seed         uint64        // of the split
+}
+
+// divides reports whether the split takes validation rows from the training rows.
+func (c *Choice) divides() bool {
+	return c.Split != (tabular.Split{}) && c.Split != (tabular.Split{Train: 100})
+}
+
+// Place says where the pixels go.
+type Place struct {
+	// CPU has integer products, whose layout the training rows take; nil: the rows stay in the form of
+	// the file. Packs reports whether it multiplies rows of as many pixels as integers.
+	CPU   *cpu.Device
+	Packs func(cols int) bool
+	// Own returns the range of n rows that this process keeps; nil: all rows.
+	Own   func(n int) (from, to int)
+	Pages *paged.Dir // the files in which the rows lie; nil: memory
+	// Kept is the folder in which pixels in files stay for later runs, and Sums returns the checksums
+	// of the data set's files; "": the pixels do not stay.
+	Kept string
+	Sums func() (string, error)
+}
+
+// Pixels are the 8-bit rows of a split.
+type Pixels interface {
+	matrix.EightBit
+	matrix.RowStore
+	SetScale(scale float64)
+	// Copies returns the places of the copies of the values, which the caller may move.
+	Copies() []*[]uint8
+}
+
+// Part holds the classes and the pixels of a split. The pixels replace those of the selection.
+type Part struct {
+	picture.Selection
+	Pixels Pixels
+}
+
+// Pictures are the pictures of a run.
+type Pictures struct {
+	Train, Test     Part
+	Validation      *Part     // nil: no validation rows
+	Center          []float64 // moments of the training rows
+	Deviation       float64
+	Notes, Warnings []string // about kept pixels
+
+	choice       Choice
+	place        Place
+	chosen, held *picture.Choice   // the training rows, with those for validation, and the test rows
+	division     *picture.Division // of chosen; nil: all are training rows
+	cols         int
+	packed       bool // the training rows have the layout of the CPU's integer products
+}
+
+// ReadPictures chooses rows of the training set and of the test set, and reads their pixels, or
+// takes the pixels from a kept file.
+func ReadPictures(train, test *picture.Pictures, c Choice, place Place) (*Pictures, error) {
+	a := &Pictures{choice: c, place: place}
+	if err := a.choose(train, test); err != nil {
+		return nil, err
+	}
+	kept := a.keeper()
+	if kept.load() {
+		return a, nil
+	}
+	if err := a.read(); err != nil {
+		return nil, err
+	}
+	kept.write()
+	return a, nil
+}
+
+// choose chooses the rows of the classes. The pixels follow later.
+func (a *Pictures) choose(train, test *picture.Pictures) (err error) {
+	if a.chosen, err = train.Choose(a.choice.Classes, a.choice.RowsPerClass); err != nil {
+		return err
+	}
+	if a.held, err = test.Choose(a.choice.Classes, 0); err != nil {
+		return err
+	}
+	a.Train.Selection, a.Test.Selection = a.chosen.Selection, a.held.Selection
+	if a.choice.divides() {
+		if a.division, err = a.chosen.Divide(a.choice.Split, a.choice.Seed); err != nil {
+			return err
+		}
+		a.Train.Selection, a.Validation = a.division.Train, &Part{Selection: a.division.Validation}
+	}
+	_, a.cols = a.chosen.Dims()
+	a.packed = a.place.CPU != nil && a.place.Packs(a.cols)
+	return nil
+}
+
+// parts returns the splits: the training rows first.
+func (a *Pictures) parts() []*Part {
+	if a.Validation == nil {
+		return []*Part{&a.Train, &a.Test}
+	}
+	return []*Part{&a.Train, a.Validation, &a.Test}
+}
+
+// allocate gives all parts their memory, in the order of parts, from the given function.
+func (a *Pictures) allocate(room kernel.Room) (err error) {
+	for i, part := range a.parts() {
+		if own := a.place.Own; own != nil {
+			from, to := own(part.Rows())
+			part.Pixels = newLocalPixels(part.Rows(), from, to, a.cols)
+		} else if i == 0 && a.packed {
+			part.Pixels, err = a.place.CPU.NewBytesIn(room, part.Rows(), a.cols, picture.PixelScale)
+		} else {
+			x := &matrix.Bytes{Rows: part.Rows(), Cols: a.cols, Scale: picture.PixelScale}
+			x.Data, err = room(x.Rows * x.Cols)
+			part.Pixels = x
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read reads the pixels of all parts, once.
+func (a *Pictures) read() error {
+	pages := a.place.Pages
+	room := func(n int) ([]byte, error) { return kernel.Alloc[uint8](n), nil }
+	if pages != nil {
+		room = func(n int) ([]byte, error) { return paged.Make[byte](pages, n) }
+	}
+	if err := a.allocate(room); err != nil {
+		return err
+	}
+	reading := relay.Go(func() error { return a.held.Read(a.Test.Pixels) })
+	err := a.readChosen()
+	if heldErr := reading(); err == nil {
+		err = heldErr
+	}
+	return err
+}
+
+// readChosen reads the pixels of the training and validation rows.
+func (a *Pictures) readChosen() error {
+	if a.division == nil {
+		err := a.chosen.Read(a.Train.Pixels)
+		if err == nil {
+			a.Center, a.Deviation = a.chosen.Moments()
+		}
+		return err
+	}
+	err := a.division.Read(a.Train.Pixels, a.Validation.Pixels)
+	if err == nil {
+		a.Center, a.Deviation = a.division.Moments()
+	}
+	return err
+}
