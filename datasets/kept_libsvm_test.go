@@ -71,15 +71,15 @@ func sameRows(a, b *loader.LIBSVM) bool {
 // Rows that are read to pages are the rows in memory, wherever the first value is, and a wrong line
 // is the same error.
 func TestLIBSVMInPages(t *testing.T) {
-	const rows = 2*loader.SpillRows + 100
+	const rows = 10_000 // of several chunks
 	texts := map[string][]byte{"queries": sparseText(rows, 0, true), "no query in the last row": append(sparseText(rows, 0, true), "1 3:1\n"...),
 		"a wrong line": append(sparseText(rows, rows, false), "1 3:x\n"...), "no entry": []byte(strings.Repeat("1\n", rows)), "empty": nil}
-	for _, valued := range []int{0, 5, loader.SpillRows - 1, loader.SpillRows, 2 * loader.SpillRows, rows - 1, rows} {
+	for _, valued := range []int{0, 5, rows / 4, rows / 2, 3 * rows / 4, rows - 1, rows} {
 		texts[fmt.Sprint("values from row ", valued)] = sparseText(rows, valued, false)
 	}
 	for name, text := range texts {
-		want, wantErr := loader.ReadRows(bytes.NewReader(text), "file", 0, nil, nil)
-		got, err := loader.ReadRows(bytes.NewReader(text), "file", 0, newPages(t), nil)
+		want, wantErr := loader.ReadLIBSVM(bytes.NewReader(text), "file", 0)
+		got, err := (&loader.SparseRows{Pages: newPages(t)}).Read(bytes.NewReader(text), "file")
 		if !sameRows(got, want) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
 			t.Errorf("%s: other rows, or the error %v, want %v", name, err, wantErr)
 		}

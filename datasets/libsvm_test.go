@@ -1,7 +1,6 @@
 package datasets
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -9,14 +8,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/datasets/dataerr"
-	"ppal/datasets/matrix"
 	"ppal/internal/cases"
 	"ppal/internal/datatest"
 	"ppal/internal/inputfile"
@@ -73,42 +70,6 @@ func TestReadLIBSVMErrors(t *testing.T) {
 	})
 }
 
-// The fast parser of indicators takes the fields that it knows, and leaves the text from the first
-// other field on.
-func TestIndicators(t *testing.T) {
-	for _, c := range []struct {
-		text           string
-		cols, previous int
-		rest           string
-		columns        []int32
-	}{
-		{"", 0, 3, "", nil},
-		{" \t", 0, 0, "", nil},
-		{" 1:1  19:1\t905:1 123456789:1", 0, 0, "", []int32{0, 18, 904, 123456788}},
-		{"1:1 2:1 1234567890:1 7:1", 0, 0, "1234567890:1 7:1", []int32{0, 1}},
-		{"   3:1 5:1 6:1", 5, 2, "6:1", []int32{2, 4}},
-		{"3:1", 5, 3, "3:1", nil},
-		{"0:1 2:1", 5, 0, "0:1 2:1", nil},
-		{"1:1 :1 2:1", 5, 0, ":1 2:1", []int32{0}},
-		{"1:1 x:1", 5, 0, "x:1", []int32{0}},
-		{"1:1 2", 5, 0, "2", []int32{0}},
-		{"1:1 2:", 5, 0, "2:", []int32{0}},
-		{"1:1 2:10 3:1", 5, 0, "2:10 3:1", []int32{0}},
-		{"1:1 2:2 3:1", 5, 0, "2:2 3:1", []int32{0}},
-		{"1:1 2x1 3:1", 5, 0, "2x1 3:1", []int32{0}},
-	} {
-		p := &loader.LibsvmParser{Cols: c.cols, X: &matrix.CSR{}, Largest: 2}
-		rest, last := p.Indicators([]byte(c.text), c.previous)
-		want := c.previous
-		if len(c.columns) > 0 {
-			want = int(c.columns[len(c.columns)-1]) + 1
-		}
-		if string(rest) != c.rest || last != want || !slices.Equal(p.X.Columns, c.columns) || p.Largest != max(2, want) {
-			t.Errorf("%q: columns %v, last %d, largest %d, rest %q", c.text, p.X.Columns, last, p.Largest, rest)
-		}
-	}
-}
-
 // The parser estimates the size of the matrix from the size of a file and its first lines.
 func TestLIBSVMReserve(t *testing.T) {
 	within := func(what string, n, least int) {
@@ -116,19 +77,6 @@ func TestLIBSVMReserve(t *testing.T) {
 		if n < least || n > least+least/8 {
 			t.Errorf("%s: memory for %d, want about %d", what, n, least)
 		}
-	}
-	p := &loader.LibsvmParser{X: &matrix.CSR{Starts: make([]int, 101), Columns: make([]int32, 200), Values: make([]float64, 200)}, Labels: make([]float64, 100)}
-	for _, factor := range []float64{0, 0.5, 5} { // 0: an unknown size
-		p.Reserve(factor)
-		most := max(1, 1.02*factor)
-		within("entries", cap(p.X.Columns), int(200*most))
-		within("values", cap(p.X.Values), int(200*most))
-		within("rows", cap(p.Labels), int(100*most))
-		within("starts", cap(p.X.Starts), int(100*most))
-	}
-	p.X.Values = nil
-	if p.Reserve(9); p.X.Values != nil {
-		t.Error("reserve makes values")
 	}
 	var text strings.Builder
 	text.WriteString("1 1:1 2:1 3:1\n")
@@ -140,12 +88,14 @@ func TestLIBSVMReserve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	within("entries of a file", cap(s.X.Columns), len(s.X.Columns))
+	within("entries", cap(s.X.Columns), len(s.X.Columns))
+	within("rows", cap(s.Labels), len(s.Labels))
+	within("starts", cap(s.X.Starts), len(s.X.Starts))
 	f, err := inputfile.OpenSteady(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := loader.TextSize(f); n != int64(text.Len()) {
+	if n := inputfile.Size(f); n != int64(text.Len()) {
 		t.Errorf("a file of %d bytes has %d", text.Len(), n)
 	}
 	f.Close()
@@ -155,7 +105,7 @@ func TestLIBSVMReserve(t *testing.T) {
 	}
 	defer folder.Close()
 	for _, r := range []io.Reader{inputfile.Steady(folder), strings.NewReader("1"), io.LimitReader(nil, 1)} {
-		if n := loader.TextSize(r); n != 0 {
+		if n := inputfile.Size(r); n != 0 {
 			t.Errorf("%T has %d bytes", r, n)
 		}
 	}
@@ -183,7 +133,7 @@ func TestLIBSVMLongLines(t *testing.T) {
 		t.Errorf("the last column is %d", last)
 	}
 	_, err = loader.ReadLIBSVM(again(strings.Repeat(" ", 1<<16)), "file", 0)
-	datatest.CheckError(t, err, dataerr.ErrFormat, "line 1: wrong format: a line of more than 67108864 bytes")
+	datatest.CheckError(t, err, dataerr.ErrFormat, "line 1: wrong format: a record of more than 67108864 bytes")
 }
 
 // FuzzLIBSVM reads any text. If the parser accepts the text, writing and reading the content does
@@ -231,25 +181,8 @@ func writeLIBSVM(s *loader.LIBSVM) []byte {
 	return b.Bytes()
 }
 
-// A line up to the limit is read, from the buffer or longer than the buffer, and an error within a
-// line is the error, even if the reader goes on.
-func TestLineReader(t *testing.T) {
-	for n, ok := range map[int]bool{0: true, 1: true, 15: true, 16: true, 17: true, 39: true, 40: false} {
-		lines := loader.LineReader{R: bufio.NewReaderSize(strings.NewReader(strings.Repeat("a", n)+"\nb"), 16), Most: 40}
-		line, err := lines.Next()
-		if ok != (err == nil) || ok && len(line) != n {
-			t.Errorf("a line of %d bytes: %d, %v", n, len(line), err)
-		}
-		if !ok {
-			continue
-		}
-		if line, err := lines.Next(); err != nil || string(line) != "b" || lines.Number != 2 {
-			t.Errorf("after %d bytes: %q, %v", n, line, err)
-		}
-		if _, err := lines.Next(); err != io.EOF {
-			t.Errorf("at the end: %v", err)
-		}
-	}
+// An error within a line is the error, even if the reader goes on.
+func TestLIBSVMReadError(t *testing.T) {
 	fire := errors.New("disk on fire")
 	if _, err := loader.ReadLIBSVM(&datatest.Once{Parts: []string{"1 1:1\n1 2", ":1\n"}, Err: fire}, "file", 0); !errors.Is(err, fire) {
 		t.Errorf("%v, want %v", err, fire)

@@ -3,7 +3,6 @@ package datasets
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -21,7 +20,6 @@ import (
 	"ppal/internal/loader"
 	"ppal/internal/paged"
 	"ppal/internal/racing"
-	"ppal/internal/recordio"
 )
 
 // Rows of several chunks are in the order of the file, with its categories and row numbers, also if
@@ -303,54 +301,6 @@ func TestPagesWithoutFolder(t *testing.T) {
 			if !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("%d rows of %s: %v", rows, column, err)
 			}
-		}
-	}
-}
-
-// Chunks without wanted rows are skipped, and their memory is used again. A shorter file ends,
-// and the new chunks of a longer file are read, too.
-func TestChunksWithRows(t *testing.T) {
-	begins := []int{0, 5, 5, 9, 12}
-	for _, c := range []struct {
-		rows   []int
-		chunks int
-		want   []int // records of the chunks
-		err    error
-	}{
-		{[]int{0, 11}, 4, []int{0, 9}, errOther},
-		{[]int{4, 5}, 4, []int{0, 5}, io.EOF},
-		{[]int{5}, 4, []int{5}, io.EOF},
-		{[]int{8}, 4, []int{5}, io.EOF},
-		{[]int{9}, 4, []int{9}, errOther},
-		{[]int{2}, 4, []int{0}, io.EOF},
-		{[]int{2, 11}, 3, []int{0}, errOther},
-		{[]int{11}, 6, []int{9, 0, 0}, errOther},
-	} {
-		at, memory := 0, []byte{1}
-		next := columnar.WithRows(func(buffer []byte) (recordio.Chunk, error) {
-			if &buffer[0] != &memory[0] {
-				t.Errorf("%v: chunk %d has other memory", c.rows, at)
-			}
-			if at == c.chunks {
-				return recordio.Chunk{}, errOther
-			}
-			memory = []byte{1}
-			at++
-			return recordio.Chunk{Text: memory}, nil
-		}, c.rows, begins)
-		var got []int
-		for {
-			part, err := next(memory)
-			if err != nil {
-				if err != c.err {
-					t.Errorf("%v of %d chunks: %v, want %v", c.rows, c.chunks, err, c.err)
-				}
-				break
-			}
-			got = append(got, part.Record)
-		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%v of %d chunks: %v, want %v", c.rows, c.chunks, got, c.want)
 		}
 	}
 }

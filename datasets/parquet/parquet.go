@@ -49,13 +49,13 @@ func (p *parquetTable) ColumnNames() ([]string, error) {
 	return recordio.ColumnNames(fields), nil
 }
 
-// records implements BinaryTable.
+// Records implements BinaryTable.
 func (p *parquetTable) Records() recordio.RecordReader { return &parquetRecords{name: p.name} }
 
-// single implements BinaryTable.
+// Single implements BinaryTable.
 func (p *parquetTable) Single(field int) bool { return p.of.Single(field) }
 
-// Next returns the next chunk, as chunker.next does. The chunks' offsets divide the file as if all
+// Next returns the next chunk, as Chunker.next does. The chunks' offsets divide the file as if all
 // rows had the same number of bytes.
 func (p *parquetTable) Next([]byte) (recordio.Chunk, error) {
 	rows, err := p.of.Next()
@@ -86,7 +86,7 @@ type parquetRecords struct {
 	buffer []byte // of the last text of a number
 }
 
-// each implements RecordReader.
+// Each implements RecordReader.
 func (p *parquetRecords) Each(c recordio.Chunk, visit func() error) error {
 	invalid := p.begin(c)
 	for p.row = range p.rows.Count {
@@ -142,7 +142,7 @@ func (p *parquetRecords) failUTF8(field int) error {
 	return dataerr.Advise(p.Fail(field, err), advice)
 }
 
-// text implements RecordReader. As in the fields of a CSV file, blanks around a text do not count,
+// Text implements RecordReader. As in the fields of a CSV file, blanks around a text do not count,
 // and a line ends in \n.
 func (p *parquetRecords) Text(field int) []byte {
 	column := &p.rows.Columns[field]
@@ -157,20 +157,20 @@ func (p *parquetRecords) Text(field int) []byte {
 	return recordio.Trimmed(text)
 }
 
-// number implements RecordReader.
+// Number implements RecordReader.
 func (p *parquetRecords) Number(field int) (x float64, ok bool) {
 	return p.rows.Columns[field].Number(p.row)
 }
 
-// key implements RecordReader.
+// Key implements RecordReader.
 func (p *parquetRecords) Key(field int) uint64 { return p.rows.Columns[field].Key(p.row) }
 
-// position implements RecordReader. The columns' names count as line 1.
+// Position implements RecordReader. The columns' names count as line 1.
 func (p *parquetRecords) Position(field int) (line, column int) {
 	return p.rows.First + p.row + 2, field + 1
 }
 
-// fail implements RecordReader.
+// Fail implements RecordReader.
 func (p *parquetRecords) Fail(field int, err error) error {
 	line, column := p.Position(field)
 	return &dataerr.FileError{Path: p.name, Offset: -1, Line: line, Column: column, Err: err}

@@ -8,7 +8,7 @@ import (
 	"ppal/datasets/tabular"
 )
 
-// vote returns ErrAlone if a process has an error. A process that is interrupted fails instead.
+// Vote returns ErrAlone if a process has an error. A process that is interrupted fails instead.
 func Vote(s tabular.Share, own error) error {
 	if errors.Is(own, context.Canceled) || errors.Is(own, context.DeadlineExceeded) {
 		return own

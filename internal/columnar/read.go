@@ -35,9 +35,9 @@ type SheetReader struct {
 	values  [][]string         // categories of each column so far
 	codes   []map[string]int32 // codes of values; workers read those of columns with allowed categories
 	rows    int
-	records int    // rows with the dropped rows
-	source  []int  // sheet.source, if the schema drops rows
-	only    []int  // rows to read; nil: all rows
+	records int   // rows with the dropped rows
+	source  []int // sheet.source, if the schema drops rows
+	only    recordio.Only
 	begins  []int  // sheet.begins
 	lacks   []bool // of each column: a value is missing
 }
@@ -78,7 +78,7 @@ func ReadSheet(r io.Reader, name string, s *Schema) (*Sheet, error) {
 	if err != nil {
 		return nil, err
 	}
-	reader := &SheetReader{text: text, absent: NewTextSet(s.Absent), Specs: slices.Clone(s.Columns), drop: s.Drop, pages: s.Pages, only: s.Only}
+	reader := &SheetReader{text: text, absent: NewTextSet(s.Absent), Specs: slices.Clone(s.Columns), drop: s.Drop, pages: s.Pages, only: recordio.Only{Rows: s.Only, Begins: s.Begins}}
 	for _, attribute := range s.Attributes {
 		c, err := ParseCondition(attribute, text.Header)
 		if err != nil {
@@ -91,7 +91,7 @@ func ReadSheet(r io.Reader, name string, s *Schema) (*Sheet, error) {
 	if err := reader.begin(); err != nil {
 		return nil, err
 	}
-	next := WithRows(text.Next, s.Only, s.Begins)
+	next := reader.only.Chunks(text.Next)
 	if s.Share != nil {
 		next = OwnChunks(next, s.Share, s.Size)
 	}
@@ -114,29 +114,6 @@ func ReadSheet(r io.Reader, name string, s *Schema) (*Sheet, error) {
 		return nil, &dataerr.FileError{Path: name, Offset: -1, Err: fmt.Errorf("%w: the file has no rows", dataerr.ErrTruncated)}
 	}
 	return reader.sheet()
-}
-
-// WithRows returns a function that returns the chunks of next that have some of the rows. begins
-// are the numbers of the first rows of the chunks, and of all rows; nil: all chunks.
-func WithRows(next func(buffer []byte) (recordio.Chunk, error), rows, begins []int) func(buffer []byte) (recordio.Chunk, error) {
-	at := 0 // index of the next chunk
-	return func(buffer []byte) (recordio.Chunk, error) {
-		for {
-			c, err := next(buffer)
-			if err != nil || at+1 >= len(begins) {
-				return c, err
-			}
-			c.Record = begins[at]
-			at++
-			switch i, _ := slices.BinarySearch(rows, c.Record); {
-			case i == len(rows):
-				return recordio.Chunk{}, io.EOF
-			case rows[i] < begins[at]:
-				return c, nil
-			}
-			buffer = c.Text
-		}
-	}
 }
 
 // ReadSheetFile calls ReadSheet on a file.
@@ -180,15 +157,12 @@ func (r *SheetReader) worker() func(c recordio.Chunk, part *SheetPart) error {
 	rows := 0 // of the last chunk
 	return func(c recordio.Chunk, part *SheetPart) error {
 		part.Begin(r, rows)
-		only, _ := slices.BinarySearch(r.only, c.Record) // index of the next row to read
+		selected := r.only.In(c)
 		err := records.Each(c, func() error {
 			record := part.records
 			part.records++
-			if r.only != nil {
-				if only == len(r.only) || r.only[only] != c.Record+record {
-					return nil
-				}
-				only++
+			if !selected() {
+				return nil
 			}
 			if r.drop && r.incomplete(records) {
 				return nil
@@ -204,7 +178,9 @@ func (r *SheetReader) worker() func(c recordio.Chunk, part *SheetPart) error {
 			part.rows++
 			return nil
 		})
-		rows = part.rows
+		if rows = part.rows; err == nil {
+			err = r.only.Check(c, part.records, r.text.Name)
+		}
 		return err
 	}
 }

@@ -17,7 +17,7 @@ type SteadyFile struct {
 	Info fs.FileInfo // of the beginning
 }
 
-// steady returns r as a SteadyFile if r is a regular file, else r.
+// Steady returns r as a SteadyFile if r is a regular file, else r.
 func Steady(r io.Reader) io.Reader {
 	if f, ok := r.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
@@ -109,4 +109,16 @@ func Unchanged(paths ...string) (check func() error) {
 		}
 		return nil
 	}
+}
+
+// Size returns the number of bytes of an open regular file, or 0 if r is not one. The text of a
+// compressed file is longer.
+func Size(r io.Reader) int64 {
+	switch f := r.(type) {
+	case *SteadyFile:
+		return f.Info.Size()
+	case untilDone:
+		return Size(f.Input)
+	}
+	return 0
 }

@@ -22,7 +22,7 @@ const MostNumberedClasses = 20
 // outside is the label of the rows of a class that TableOptions.Classes leaves out.
 const Outside = -2
 
-// LabelClasses says how the values of the label's column give the classes.
+// labelClasses says how the values of the label's column give the classes.
 type labelClasses struct {
 	positive string   // the value of class +1; the other values are class -1
 	Several  []string // the value of each class; nil: positive decides

@@ -27,7 +27,7 @@ const sparseVersion = 1
 
 // readSparse reads the user's LIBSVM file, or its kept rows. With Keep and Pages, readSparse keeps
 // the rows for later processes.
-func readSparse(o *tabular.TableOptions, ctx context.Context) (*LIBSVM, *keptSparse, error) {
+func readSparse(ctx context.Context, o *tabular.TableOptions) (*LIBSVM, *keptSparse, error) {
 	k := &keptSparse{}
 	if k.Keeper = newKeeper(o, func(path string) any { return []any{"libsvm", sparseVersion, path, o.ZeroBased} }); k.Keeper != nil {
 		k.Note = func(text string) { k.notes = append(k.notes, text) }
@@ -42,17 +42,13 @@ func readSparse(o *tabular.TableOptions, ctx context.Context) (*LIBSVM, *keptSpa
 			k.Unusable(err)
 		}
 	}
-	f, err := inputfile.OpenUntilDone(ctx, o.File)
+	rows := sparseRows(o)
+	rows.Pages = o.Pages
+	file, err := readRows(ctx, o, rows)
 	if err != nil {
 		return nil, k, err
 	}
-	defer f.Close()
-	var parser *LibsvmParser
-	file, err := ReadRows(f, o.File, 0, o.Pages, func(p *LibsvmParser) { parser = p; setParser(o, p) })
-	if err != nil {
-		return nil, k, err
-	}
-	if parser.openEnd && inputfile.IsPipe(o.File) {
+	if rows.openEnd && inputfile.IsPipe(o.File) {
 		k.warnings = append(k.warnings, inputfile.OpenEnd(o.File))
 	}
 	x := file.X

@@ -1,13 +1,9 @@
 package loader
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/matrix"
@@ -18,12 +14,7 @@ import (
 	"ppal/internal/textvalue"
 )
 
-// LIBSVM is the content of a file in the format of LIBSVM and SVMlight (Chang and Lin, "LIBSVM: a
-// library for support vector machines", ACM TIST 2, 2011), one line for each row:
-//
-//	label [qid:query] index:value index:value ... [# comment]
-//
-// Indices start at 1 and increase along the line. Features that a line omits are 0.
+// LIBSVM is the content of a file in LIBSVM's format; see recordio.SparseReader.
 type LIBSVM struct {
 	X       *matrix.CSR
 	Labels  []float64 // the numbers in the file: +1 and -1, classes, or grades of relevance
@@ -40,144 +31,280 @@ func LoadLIBSVM(path string, cols int) (*LIBSVM, error) {
 	return ReadLIBSVM(f, path, cols)
 }
 
-// ReadLIBSVM reads rows with cols features from r, plain or gzip, line by line. With cols = 0 the
-// number of features is the largest index. It skips blank lines and leaves out entries with the
-// value 0. If all remaining entries are 1, the matrix has no Values.
+// ReadLIBSVM reads rows with cols features from r, plain or gzip. With cols = 0 the number of
+// features is the largest index. It skips blank lines and leaves out entries with the value 0. If
+// all remaining entries are 1, the matrix has no Values.
 //
 // Errors are *FileError with name and line, and wrap ErrFormat (a field that is not a label, a
 // query or an entry), ErrNumber, ErrIndex (0, above cols, or not increasing) or ErrTruncated (a
 // truncated compressed file, or no rows); or are errors of r.
 func ReadLIBSVM(r io.Reader, name string, cols int) (*LIBSVM, error) {
-	return ReadRows(r, name, cols, nil, nil)
+	return (&SparseRows{Cols: cols}).Read(r, name)
 }
 
-// ReadRows is ReadLIBSVM with the rows in pages; nil: memory. set changes the parser; nil: no
-// changes.
-func ReadRows(r io.Reader, name string, cols int, pages *paged.Dir, set func(p *LibsvmParser)) (*LIBSVM, error) {
-	if cols < 0 || cols > textvalue.MaxIndex {
-		return nil, fmt.Errorf("datasets: %d features for %s, want 1 to %d, or 0 for as many as it has", cols, name, textvalue.MaxIndex)
+// SparseRows says how to read the rows of a file in LIBSVM's format.
+type SparseRows struct {
+	Cols  int     // number of features; 0: the largest index
+	Shift int     // as in recordio.SparseReader
+	Most  float64 // as in recordio.SparseReader
+	Pages *paged.Dir
+	// Room is TableOptions.Room
+	Room func(bytes uint64) error
+	// first, if not nil, keeps few of the entries, and counts them
+	first *firstReading
+	only  recordio.Only
+
+	labels  *paged.List[float64]
+	queries *paged.List[int64]
+	starts  *paged.List[int]
+	columns *paged.List[int32]
+	values  *paged.List[float64]
+	size    int64 // of the file; 0: not known
+	rows    int   // with the rows that are not selected
+	lines   int   // rows that are selected
+	entries int
+	valued  bool // values has the entries; otherwise all are 1
+	grouped bool // the rows have queries
+	largest int
+	begins  []int // the number of the first row of each chunk, and of all rows
+	openEnd bool  // the last line has no line end
+}
+
+// sparsePart holds the rows of a chunk.
+type sparsePart struct {
+	recordio.Entries
+	rows    int // with the rows that are not selected
+	labels  []float64
+	queries []int64
+	grouped bool  // the first row has a query
+	line    int   // of the first row
+	ends    []int // of the rows among the entries
+	counts  []int32
+	bytes   int // of the chunk
+}
+
+// errQueries is the error of a row with a query after rows without one, or the reverse.
+var errQueries = fmt.Errorf("%w: some rows have a qid and some have none", dataerr.ErrFormat)
+
+// Read reads the rows: workers read chunks into parts, and add joins the parts in the order of the
+// file. Its errors are those of ReadLIBSVM. Read can be called once.
+func (s *SparseRows) Read(r io.Reader, name string) (*LIBSVM, error) {
+	if s.Cols < 0 || s.Cols > textvalue.MaxIndex {
+		return nil, fmt.Errorf("datasets: %d features for %s, want 1 to %d, or 0 for as many as it has", s.Cols, name, textvalue.MaxIndex)
 	}
 	r = inputfile.Steady(r)
-	text, err := recordio.OpenLIBSVM(r, name)
+	text, err := recordio.OpenSparse(r, name)
 	if err != nil {
 		return nil, err
 	}
-	p := newLIBSVMParser(cols, pages)
-	if set != nil {
-		set(p)
+	s.size = inputfile.Size(r)
+	s.labels, s.queries = paged.NewList[float64](s.Pages), paged.NewList[int64](s.Pages)
+	s.starts, s.columns, s.values = paged.NewList[int](s.Pages), paged.NewList[int32](s.Pages), paged.NewList[float64](s.Pages)
+	next := func(buffer []byte) (recordio.Chunk, error) {
+		c, err := text.Next(buffer)
+		s.openEnd = err == nil && c.OpenEnd() || err == io.EOF && s.openEnd
+		return c, err
 	}
-	lines := LineReader{R: bufio.NewReaderSize(text, 256<<10), Most: recordio.MaxLine}
-	read := 0 // bytes
-	for {
-		line, err := lines.Next()
-		if read += len(line) + 1; lines.Number == sampledLines && pages == nil {
-			p.Reserve(float64(TextSize(r)) / float64(read))
+	add := func(p *sparsePart) error {
+		if p.grouped != s.grouped && s.rows > 0 && p.rows > 0 {
+			return &dataerr.FileError{Path: name, Offset: -1, Line: p.line, Err: errQueries}
 		}
-		if err == nil {
-			if err = p.line(line); err == nil {
-				err = p.spill(SpillRows)
-			}
-		}
-		if err == nil && p.room != nil && pages == nil && read-p.asked >= roomBytes {
-			p.asked = read
-			if err := p.room(columnar.RowCopies * p.bytes()); err != nil {
-				return nil, err
-			}
-		}
-		switch {
-		case err == io.EOF:
-			p.openEnd = lines.openEnd
-			return p.end(name)
-		case errors.Is(err, dataerr.ErrChanged):
-			return nil, err
-		case err != nil:
-			return nil, &dataerr.FileError{Path: name, Offset: -1, Line: lines.Number, Err: err}
-		}
+		return s.add(p)
 	}
-}
-
-// roomBytes is the number of bytes of text between two questions for room.
-const roomBytes = 1 << 20
-
-// bytes returns the memory of the parser's rows.
-func (p *LibsvmParser) bytes() uint64 {
-	const word, column = 8, 4
-	return uint64(word*(len(p.X.Starts)+len(p.X.Values)+len(p.Labels)+len(p.queries)) + column*len(p.X.Columns))
-}
-
-// sampledLines is the number of lines after which the parser estimates the size of the matrix.
-const sampledLines = 256
-
-// TextSize returns the size of an open file in bytes, or 0 if r is not a regular file. The text of
-// a compressed file is longer.
-func TextSize(r io.Reader) int64 {
-	if f, ok := r.(*inputfile.SteadyFile); ok {
-		return f.Info.Size()
-	}
-	return 0
-}
-
-// Reserve allocates memory for the rows of a text that is longer than the text so far by the
-// factor, if the rest has as many rows and entries in each byte. An entry takes at least 4 bytes of
-// the text, so that the memory is at most the size of the text.
-func (p *LibsvmParser) Reserve(factor float64) {
-	const margin = 1.02
-	more := func(n int) int { return max(0, int(float64(n)*(margin*factor-1))) }
-	p.X.Columns = slices.Grow(p.X.Columns, more(len(p.X.Columns)))
-	p.X.Starts = slices.Grow(p.X.Starts, more(len(p.Labels)))
-	p.Labels = slices.Grow(p.Labels, more(len(p.Labels)))
-	p.X.Values = slices.Grow(p.X.Values, more(len(p.X.Values))) // nil stays nil
-}
-
-// end returns an error if the file has no rows, and sets the size of the matrix.
-func (p *LibsvmParser) end(name string) (*LIBSVM, error) {
-	if err := p.collect(); err != nil {
+	if err := recordio.InOrder(s.only.Chunks(next), func() func(recordio.Chunk, *sparsePart) error { return s.worker(name) }, add); err != nil {
 		return nil, err
 	}
-	p.X.Rows, p.X.Cols = len(p.Labels), p.Cols
-	if p.Cols == 0 {
-		p.X.Cols = p.Largest
+	return s.end(name)
+}
+
+// worker returns a function that reads the rows of a chunk up to the first error.
+func (s *SparseRows) worker(name string) func(c recordio.Chunk, p *sparsePart) error {
+	rows := &recordio.SparseReader{Name: name, Cols: s.Cols, Shift: s.Shift, Most: s.Most}
+	return func(c recordio.Chunk, p *sparsePart) error {
+		p.Reset()
+		*p = sparsePart{Entries: p.Entries, labels: p.labels[:0], queries: p.queries[:0], ends: p.ends[:0], counts: p.counts[:0], bytes: len(c.Text)}
+		selected := s.only.In(c)
+		err := rows.Each(c, func() error {
+			query, grouped, err := rows.Query()
+			if p.rows == 0 {
+				p.grouped, p.line = grouped, rows.Line()
+			} else if grouped != p.grouped {
+				err = errQueries
+			}
+			if err != nil {
+				return rows.Fail(err)
+			}
+			if p.rows++; !selected() {
+				return nil
+			}
+			from := len(p.Columns)
+			if err := rows.Append(&p.Entries); err != nil {
+				return rows.Fail(err)
+			}
+			if s.first != nil {
+				p.counts = append(p.counts, s.first.keep(&p.Entries, from))
+			}
+			_, label := rows.Label()
+			p.labels, p.ends = append(p.labels, label), append(p.ends, len(p.Columns))
+			if grouped {
+				p.queries = append(p.queries, query)
+			}
+			return nil
+		})
+		if err == nil {
+			err = s.only.Check(c, p.rows, name)
+		}
+		return err
 	}
+}
+
+// add adds the rows of a part.
+func (s *SparseRows) add(p *sparsePart) error {
+	if s.rows == 0 {
+		s.grouped = p.grouped
+	}
+	s.begins = append(s.begins, s.rows)
+	if s.lines == 0 && s.size > int64(p.bytes) {
+		s.reserve(p, float64(s.size)/float64(p.bytes))
+	}
+	if s.first != nil {
+		s.first.counts = append(s.first.counts, p.counts...)
+	}
+	starts := p.ends // replaced by the places where the rows begin
+	for i, from := 0, s.entries; i < len(starts); i++ {
+		starts[i], from = from, s.entries+starts[i]
+	}
+	if p.Values != nil && !s.valued { // the first part with values: all entries before are 1
+		s.valued = true
+		if err := s.ones(s.entries); err != nil {
+			return err
+		}
+	}
+	if s.valued && p.Values == nil {
+		if err := s.ones(len(p.Columns)); err != nil {
+			return err
+		}
+	}
+	for _, err := range []error{s.labels.Append(p.labels), s.queries.Append(p.queries), s.starts.Append(starts),
+		s.columns.Append(p.Columns), s.values.Append(p.Values)} {
+		if err != nil {
+			return err
+		}
+	}
+	s.rows, s.lines, s.entries, s.largest = s.rows+p.rows, s.lines+len(p.labels), s.entries+len(p.Columns), max(s.largest, p.Largest)
+	if s.Room == nil || s.Pages != nil {
+		return nil
+	}
+	const word, column = 8, 4
+	bytes := (2*word)*s.lines + column*s.entries
+	if s.valued {
+		bytes += word * s.entries
+	}
+	return s.Room(columnar.RowCopies * uint64(bytes))
+}
+
+// ones appends n values of 1.
+func (s *SparseRows) ones(n int) error {
+	one := recordio.AppendOnes(nil, min(n, 1<<16))
+	for ; n > 0; n -= len(one) {
+		one = one[:min(n, len(one))]
+		if err := s.values.Append(one); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reserve allocates memory for the rows of a file that is longer than the first part by the factor,
+// if the rest has as many rows and entries in each byte. An entry takes at least 4 bytes of the
+// file, so that the memory is at most the size of the file.
+func (s *SparseRows) reserve(p *sparsePart, factor float64) {
+	const margin = 1.02
+	more := func(n int) int { return int(float64(n) * margin * factor) }
+	s.labels.Grow(more(len(p.labels)))
+	s.starts.Grow(more(len(p.labels)))
+	s.columns.Grow(more(len(p.Columns)))
+	if p.Values != nil {
+		s.values.Grow(more(len(p.Values)))
+	}
+}
+
+// end makes the matrix and the labels of all rows. It returns an error if the file has no rows.
+func (s *SparseRows) end(name string) (*LIBSVM, error) {
 	fail := func(err error, advice string) (*LIBSVM, error) {
 		return nil, &dataerr.FileError{Path: name, Offset: -1, Err: err, Advice: advice}
 	}
+	s.begins = append(s.begins, s.rows)
+	x := &matrix.CSR{Rows: s.lines, Cols: s.Cols}
+	if s.Cols == 0 {
+		x.Cols = s.largest
+	}
 	switch {
-	case p.X.Rows == 0:
+	case s.only.Rows != nil && s.lines != len(s.only.Rows):
+		return fail(dataerr.ErrChanged, "")
+	case s.lines == 0:
 		return fail(fmt.Errorf("%w: the file has no rows", dataerr.ErrTruncated), "")
-	case p.X.Cols == 0:
+	case x.Cols == 0:
 		return fail(fmt.Errorf("%w: no row has an entry", dataerr.ErrFormat), "specify the number of features")
 	}
-	return &LIBSVM{X: p.X, Labels: p.Labels, Queries: p.queries}, nil
+	file := &LIBSVM{X: x}
+	err := s.starts.Append([]int{s.entries})
+	if err == nil {
+		x.Starts, err = s.starts.Slice()
+	}
+	if err == nil {
+		x.Columns, err = s.columns.Slice()
+	}
+	if err == nil && s.valued {
+		x.Values, err = s.values.Slice()
+	}
+	if err == nil {
+		file.Labels, err = s.labels.Slice()
+	}
+	if err == nil && s.grouped {
+		file.Queries, err = s.queries.Slice()
+	}
+	return file, err
 }
 
-// LineReader returns the lines of a text without their line ends.
-type LineReader struct {
-	R      *bufio.Reader
-	Most   int    // largest number of bytes of a line, line end included
-	Number int    // number of the last line, from 1
-	long   []byte // buffer for a line longer than r's buffer
-	// OpenEnd says that the last line had no line end
-	openEnd bool
-}
-
-// Next returns the next line, which is valid until the next call. The last line may lack its line
-// end. After the last line, next returns io.EOF.
-func (l *LineReader) Next() ([]byte, error) {
-	l.Number++
-	line, err := l.R.ReadSlice('\n')
-	if errors.Is(err, bufio.ErrBufferFull) {
-		l.long = append(l.long[:0], line...)
-		for errors.Is(err, bufio.ErrBufferFull) {
-			line, err = l.R.ReadSlice('\n')
-			if l.long = append(l.long, line...); len(l.long) > l.Most {
-				return nil, fmt.Errorf("%w: a line of more than %d bytes", dataerr.ErrFormat, l.Most)
-			}
+// spread returns the matrix with the rows in only of n rows; the other rows have no entries.
+func spread(x *matrix.CSR, only []int, n int) *matrix.CSR {
+	out := *x
+	out.Rows, out.Starts = n, make([]int, n+1)
+	at := 0 // the next row in only
+	for i := range n {
+		if at < len(only) && only[at] == i {
+			at++
 		}
-		line = l.long
+		out.Starts[i+1] = x.Starts[at]
 	}
-	if err != nil && (err != io.EOF || len(line) == 0) {
-		return nil, err
+	return &out
+}
+
+// LibsvmLine returns the line number of a row in the file, or 0 if it does not find the row.
+func LibsvmLine(path string, row int) (line int) {
+	f, err := inputfile.OpenInput(context.Background(), path)
+	if err != nil {
+		return 0
 	}
-	l.openEnd = err == io.EOF
-	return bytes.TrimSuffix(line, []byte{'\n'}), nil
+	defer f.Close()
+	text, err := recordio.OpenSparse(f, path)
+	if err != nil {
+		return 0
+	}
+	rows := &recordio.SparseReader{Name: path}
+	for line == 0 {
+		c, err := text.Next(nil)
+		if err != nil {
+			return 0
+		}
+		_ = rows.Each(c, func() error { // the caller knows the errors of the rows
+			if row == 0 {
+				line = rows.Line()
+			}
+			row--
+			return nil
+		})
+	}
+	return line
 }

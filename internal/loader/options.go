@@ -28,9 +28,13 @@ func layoutOf(o *tabular.TableOptions) tabular.Layout {
 // 1.
 func shiftOf(o *tabular.TableOptions) int { return textvalue.Indicator(o.ZeroBased) }
 
-// setParser sets the parser of the user's LIBSVM file.
-func setParser(o *tabular.TableOptions, p *LibsvmParser) {
-	p.shift, p.limited, p.room = shiftOf(o), true, o.Room
+// maxEntry is the largest size of a value. Training does not standardise sparse features, and its
+// sums of squares are in float32.
+const maxEntry = 1e18
+
+// sparseRows says how to read the user's LIBSVM file into memory.
+func sparseRows(o *tabular.TableOptions) *SparseRows {
+	return &SparseRows{Shift: shiftOf(o), Most: maxEntry, Room: o.Room}
 }
 
 // absentOf returns the texts that mark a missing value in the user's csv files.

@@ -44,7 +44,7 @@ func ReadNew(p *tabular.Preparation, r io.Reader, name string) (*matrix.Dense, e
 // ReadLabelled reads rows in LIBSVM's format with their labels and all features, and returns the
 // errors of [ReadLIBSVM].
 func ReadLabelled(p *tabular.Preparation, r io.Reader, name string) (*LIBSVM, error) {
-	return ReadRows(r, name, p.Indices, nil, func(own *LibsvmParser) { own.shift = p.Shift() })
+	return (&SparseRows{Cols: p.Indices, Shift: p.Shift()}).Read(r, name)
 }
 
 // ReadNewLIBSVM prepares new rows in LIBSVM's format and ignores their labels. It returns the same

@@ -2,13 +2,13 @@ package loader
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"ppal/datasets/dataerr"
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/inputfile"
+	"ppal/internal/recordio"
 	"ppal/internal/textvalue"
 )
 
@@ -20,9 +20,10 @@ type firstReading struct {
 	counts          []int32 // by row
 }
 
-// row reduces the entries of the last row, which begin at the given place, and counts them.
-func (f *firstReading) row(x *matrix.CSR, from int) {
-	count, to := int32(0), from
+// keep reduces the entries of the last row, which begin at the given place, and returns how many of
+// them are counted.
+func (f *firstReading) keep(x *recordio.Entries, from int) (count int32) {
+	to := from
 	for e := from; e < len(x.Columns); e++ {
 		column := x.Columns[e]
 		if !slices.Contains(f.ignored, column) {
@@ -40,7 +41,7 @@ func (f *firstReading) row(x *matrix.CSR, from int) {
 	if x.Values != nil {
 		x.Values = x.Values[:to]
 	}
-	f.counts = append(f.counts, count)
+	return count
 }
 
 // columnNumbers returns the columns that the texts name by their numbers, from 1 - shift. It skips
@@ -60,26 +61,25 @@ func sharesSparse(o *tabular.TableOptions) bool { return Shares(o) && !o.DropSen
 
 // readShared reads the labels, the groups and the attributes of all rows, and prepares the second
 // reading, of this process's rows. It returns nil for a file with too many features.
-func readShared(o *tabular.TableOptions, ctx context.Context) (*LIBSVM, *ownSparse, error) {
+func readShared(ctx context.Context, o *tabular.TableOptions) (*LIBSVM, *ownSparse, error) {
 	first := &firstReading{wanted: columnNumbers(shiftOf(o), slices.Concat(o.Groups, o.Attributes)...), ignored: columnNumbers(shiftOf(o), o.Ignore...)}
-	file, err := readRows(o, ctx, 0, func(p *LibsvmParser) { p.first = first })
+	rows := sparseRows(o)
+	rows.first = first
+	file, err := readRows(ctx, o, rows)
 	if err != nil || file.X.Cols > MaxOwnFeatures {
 		return nil, nil, err
 	}
-	return file, &ownSparse{ctx: ctx, options: o, cols: file.X.Cols, counts: first.counts}, nil
+	return file, &ownSparse{ctx: ctx, options: o, cols: file.X.Cols, counts: first.counts, begins: rows.begins}, nil
 }
 
-// readRows reads the user's LIBSVM file, with a parser that set changes.
-func readRows(o *tabular.TableOptions, ctx context.Context, cols int, set func(p *LibsvmParser)) (*LIBSVM, error) {
+// readRows reads the user's LIBSVM file.
+func readRows(ctx context.Context, o *tabular.TableOptions, rows *SparseRows) (*LIBSVM, error) {
 	f, err := inputfile.OpenUntilDone(ctx, o.File)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return ReadRows(f, o.File, cols, nil, func(p *LibsvmParser) {
-		setParser(o, p)
-		set(p)
-	})
+	return rows.Read(f, o.File)
 }
 
 // ownSparse reads the entries of this process's rows of a LIBSVM file.
@@ -88,6 +88,7 @@ type ownSparse struct {
 	options *tabular.TableOptions
 	cols    int
 	counts  []int32 // entries of each row of the file that are features
+	begins  []int   // SparseRows.begins of the first reading
 	whole   bool    // this process has all rows
 }
 
@@ -114,18 +115,22 @@ func (s *sparse) readOwn(splits [3][]int) error {
 		only = append(only, rows[from:to]...)
 	}
 	slices.Sort(only)
-	file, err := readRows(s.own.options, s.own.ctx, s.own.cols, func(p *LibsvmParser) {
-		if !s.own.whole {
-			p.others = &otherRows{only: only}
-		}
-	})
-	if err == nil && len(file.Labels) != len(s.own.counts) {
-		err = &dataerr.FileError{Path: s.own.options.File, Offset: -1,
-			Err:    fmt.Errorf("%w: it has %d rows in the second reading and %d in the first", dataerr.ErrFormat, len(file.Labels), len(s.own.counts)),
-			Advice: "do not change the file while ppal reads it"}
+	rows := sparseRows(s.own.options)
+	rows.Cols = s.own.cols
+	if !s.own.whole {
+		rows.only = recordio.Only{Rows: only, Begins: s.own.begins}
+	}
+	file, err := &LIBSVM{X: &matrix.CSR{Cols: s.own.cols, Starts: []int{0}}}, error(nil)
+	if s.own.whole || len(only) > 0 {
+		file, err = readRows(s.own.ctx, s.own.options, rows)
+	}
+	if err == nil && s.own.whole && len(file.Labels) != len(s.own.counts) {
+		err = &dataerr.FileError{Path: s.own.options.File, Offset: -1, Err: dataerr.ErrChanged, Advice: "repeat the command when no program writes to the file"}
 	}
 	if err == nil {
-		s.x = file.X
+		if s.x = file.X; !s.own.whole {
+			s.x = spread(file.X, only, len(s.own.counts))
+		}
 	}
 	return share.Agree(err)
 }
@@ -142,15 +147,4 @@ func (s *sparse) part(rows []int) matrix.Matrix {
 		p.All += int(s.own.counts[i])
 	}
 	return p
-}
-
-// otherRows says which rows of a file a parser reads without their entries.
-type otherRows struct{ only []int } // the rows with entries, in increasing order
-
-// has reports whether row i is another row. Calls have increasing i.
-func (o *otherRows) has(i int) bool {
-	for len(o.only) > 0 && o.only[0] < i {
-		o.only = o.only[1:]
-	}
-	return len(o.only) == 0 || o.only[0] != i
 }

@@ -16,7 +16,7 @@ import (
 // SparseDesign describes the features of a sparse table.
 type SparseDesign struct {
 	Names []string // nil: the names are the numbers from 1 - shift
-	Shift int      // as in LibsvmParser
+	Shift int      // as in recordio.SparseReader
 	// block of each feature; nil: each feature is a block. The features of a block describe one
 	// property, such as a person's race
 	Blocks []int

@@ -1,8 +1,6 @@
 package loader
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -11,8 +9,6 @@ import (
 	"ppal/datasets/dataerr"
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
-	"ppal/internal/inputfile"
-	"ppal/internal/recordio"
 	"ppal/internal/textvalue"
 )
 
@@ -23,10 +19,10 @@ func UserLIBSVM(ctx context.Context, opts tabular.TableOptions) (*Source, error)
 	var file *LIBSVM
 	var err error
 	if sharesSparse(&opts) {
-		file, own, err = readShared(&opts, ctx)
+		file, own, err = readShared(ctx, &opts)
 	}
 	if err == nil && file == nil {
-		file, kept, err = readSparse(&opts, ctx)
+		file, kept, err = readSparse(ctx, &opts)
 	}
 	if err != nil {
 		return nil, err
@@ -114,33 +110,5 @@ func (s *Source) setLabels(values []float64, of func(v float64) int) {
 	s.Labels = make([]int, len(values))
 	for i, v := range values {
 		s.Labels[i] = of(v)
-	}
-}
-
-// LibsvmLine returns the line number of a row in the file, or 0 if it does not find the row.
-func LibsvmLine(path string, row int) int {
-	f, err := inputfile.OpenInput(context.Background(), path)
-	if err != nil {
-		return 0
-	}
-	defer f.Close()
-	content, err := recordio.OpenLIBSVM(f, path)
-	if err != nil {
-		return 0
-	}
-	lines := LineReader{R: bufio.NewReader(content), Most: recordio.MaxLine}
-	for {
-		line, err := lines.Next()
-		if err != nil {
-			return 0
-		}
-		text, _, _ := bytes.Cut(line, []byte("#"))
-		if field, _ := NextField(text); len(field) == 0 {
-			continue
-		}
-		if row == 0 {
-			return lines.Number
-		}
-		row--
 	}
 }

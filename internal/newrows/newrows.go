@@ -118,21 +118,28 @@ func (n *NewRows) readText(r io.Reader, name string) error {
 	if err != nil {
 		return &dataerr.FileError{Path: name, Offset: -1, Line: 1, Err: err}
 	}
-	return n.inOrder(name, columns, text.Next, func() worker {
+	return n.inOrder(name, columns, text.Next, encoder.width, func() decoder {
 		own := *encoder
-		return &textWorker{results: n.newResults(own.width), records: text.Records(), encoder: &own, keep: keep, required: required, texts: copies{}}
+		return &textRows{records: text.Records(), encoder: &own, keep: keep, required: required}
 	})
 }
 
-// worker prepares the rows of chunks.
-type worker interface {
-	// do fills the block with the rows of the chunk up to the first error, and returns the error.
-	do(c recordio.Chunk, b *Block) error
+// decoder decodes the rows of chunks: text of separated fields, rows in LIBSVM's format, pictures.
+type decoder interface {
+	// each calls visit for each row of the chunk. It returns the first error.
+	each(c recordio.Chunk, visit func() error) error
+	// lacks reports whether the row lacks a value without which it is left out.
+	lacks() bool
+	// encode writes the row's features, whose elements are 0, and returns the number of unknown
+	// categories and features.
+	encode(features []float64) (unknown int, err error)
+	// kept returns the text of a column in NewRows.Keep, which is valid until the next call.
+	kept(column int) []byte
 }
 
-// InOrder passes chunks through workers and emits their blocks in order. columns are the names of
+// inOrder passes chunks through workers and emits their blocks in order. columns are the names of
 // the blocks' columns.
-func (n *NewRows) inOrder(name string, columns []string, next func(buffer []byte) (recordio.Chunk, error), newWorker func() worker) error {
+func (n *NewRows) inOrder(name string, columns []string, next func(buffer []byte) (recordio.Chunk, error), width int, newDecoder func() decoder) error {
 	rows := 0
 	failed := func(err error) error { // no more rows are needed: end a read that waits for them
 		if err != nil {
@@ -141,7 +148,7 @@ func (n *NewRows) inOrder(name string, columns []string, next func(buffer []byte
 		return err
 	}
 	err := recordio.InOrder(next, func() func(recordio.Chunk, *Block) error {
-		w := newWorker()
+		w := &worker{results: n.newResults(width), rows: newDecoder(), texts: copies{}}
 		return func(c recordio.Chunk, b *Block) error {
 			b.OpenEnd = n.pausing != nil && c.OpenEnd()
 			return failed(w.do(c, b))
@@ -159,15 +166,11 @@ func (n *NewRows) inOrder(name string, columns []string, next func(buffer []byte
 	return err
 }
 
-// textWorker prepares rows of separated fields.
-type textWorker struct {
+// worker prepares the rows of chunks.
+type worker struct {
 	*results
-	records recordio.RecordReader
-	encoder *rowEncoder
-	keep    []int  // index of each kept column in a record
-	texts   copies // of the kept texts
-	// required are the indices of the columns without whose values a row is left out
-	required []int
+	rows  decoder
+	texts copies // of the kept texts
 }
 
 // copies holds one copy of each of the last different texts. Columns such as labels have few.
@@ -189,32 +192,62 @@ func (c copies) of(text []byte) string {
 	return own
 }
 
-// do implements worker.
-func (w *textWorker) do(c recordio.Chunk, b *Block) error {
+// do fills the block with the rows of the chunk up to the first error, and returns the error.
+func (w *worker) do(c recordio.Chunk, b *Block) error {
 	w.begin(b)
-	w.encoder.unknown = 0
-	err := w.records.Each(c, func() error {
-		if w.required != nil {
-			if slices.ContainsFunc(w.required, func(field int) bool { return w.encoder.lacks(w.records, field) }) {
+	err := w.rows.each(c, func() error {
+		if w.of.Required != nil {
+			if w.rows.lacks() {
 				b.LeftOut++
 				return nil
 			}
 			b.Source = append(b.Source, len(b.Source)+b.LeftOut)
 		}
-		if field, err := w.encoder.encode(w.records, w.row()); err != nil {
-			return w.records.Fail(field, err)
+		unknown, err := w.rows.encode(w.row())
+		if err != nil {
+			return err
 		}
-		for k, field := range w.keep {
-			b.Kept[k] = append(b.Kept[k], w.texts.of(w.records.Text(field)))
+		b.Unknown += unknown
+		for k := range b.Kept {
+			b.Kept[k] = append(b.Kept[k], w.texts.of(w.rows.kept(k)))
 		}
 		return w.add()
 	})
-	b.Unknown = w.encoder.unknown
 	if err != nil {
-		return w.Fail(err)
+		return w.fail(err)
 	}
 	return w.flush()
 }
+
+// textRows are rows of separated fields, or of a binary format.
+type textRows struct {
+	records recordio.RecordReader
+	encoder *rowEncoder
+	keep    []int // index of each kept column in a record
+	// required are the indices of the columns without whose values a row is left out
+	required []int
+}
+
+// each implements decoder.
+func (t *textRows) each(c recordio.Chunk, visit func() error) error { return t.records.Each(c, visit) }
+
+// lacks implements decoder.
+func (t *textRows) lacks() bool {
+	return slices.ContainsFunc(t.required, func(field int) bool { return t.encoder.lacks(t.records, field) })
+}
+
+// encode implements decoder.
+func (t *textRows) encode(features []float64) (unknown int, err error) {
+	t.encoder.unknown = 0
+	field, err := t.encoder.encode(t.records, features)
+	if err != nil {
+		err = t.records.Fail(field, err)
+	}
+	return t.encoder.unknown, err
+}
+
+// kept implements decoder.
+func (t *textRows) kept(column int) []byte { return t.records.Text(t.keep[column]) }
 
 // results passes the rows of a block to Work, several at a time.
 type results struct {
@@ -272,9 +305,9 @@ func (r *results) flush() error {
 	return nil
 }
 
-// Fail passes the complete rows to Work and then returns err, or the error of Work. Nobody reads a
+// fail passes the complete rows to Work and then returns err, or the error of Work. Nobody reads a
 // block after one with an error, so the buffer may keep features of the row with the error.
-func (r *results) Fail(err error) error {
+func (r *results) fail(err error) error {
 	if first := r.flush(); first != nil {
 		return first
 	}

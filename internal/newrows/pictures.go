@@ -62,26 +62,40 @@ func (n *NewRows) readPictures(r io.Reader, name string) error {
 		rest = append(rest[:0], buffer[whole:got]...)
 		return recordio.Chunk{Text: buffer[:whole]}, err
 	}
-	return n.inOrder(name, nil, next, func() worker { return &pictureWorker{n.newResults(n.Pixels)} })
+	return n.inOrder(name, nil, next, n.Pixels, func() decoder { return &pictureRows{scale: n.Scale, pixels: n.Pixels} })
 }
 
-// pictureWorker prepares pictures.
-type pictureWorker struct{ *results }
+// pictureRows are pictures.
+type pictureRows struct {
+	scale   float64
+	pixels  int
+	picture []byte // the last picture
+}
 
-// do implements worker.
-func (w *pictureWorker) do(c recordio.Chunk, b *Block) error {
-	w.begin(b)
-	for text := c.Text; len(text) > 0; text = text[w.width:] {
-		row := w.row()
-		for j, u := range text[:w.width] {
-			row[j] = float64(u) * w.of.Scale
-		}
-		if err := w.add(); err != nil {
+// each implements decoder.
+func (p *pictureRows) each(c recordio.Chunk, visit func() error) error {
+	for text := c.Text; len(text) > 0; text = text[p.pixels:] {
+		p.picture = text[:p.pixels]
+		if err := visit(); err != nil {
 			return err
 		}
 	}
-	return w.flush()
+	return nil
 }
+
+// lacks implements decoder.
+func (p *pictureRows) lacks() bool { return false }
+
+// encode implements decoder.
+func (p *pictureRows) encode(features []float64) (unknown int, err error) {
+	for j, u := range p.picture {
+		features[j] = float64(u) * p.scale
+	}
+	return 0, nil
+}
+
+// kept implements decoder: pictures have no columns.
+func (p *pictureRows) kept(int) []byte { return nil }
 
 // ReadIDXLabels reads the labels of pictures, plain or gzip.
 func ReadIDXLabels(r io.Reader, name string) ([]byte, error) {

@@ -193,6 +193,13 @@ func (l *List[T]) Append(xs []T) error {
 	return l.flush()
 }
 
+// Grow makes room in memory for n more elements of a list without pages.
+func (l *List[T]) Grow(n int) {
+	if l.dir == nil {
+		l.rest = slices.Grow(l.rest, n)
+	}
+}
+
 // flush writes the rest to the file.
 func (l *List[T]) flush() (err error) {
 	if l.file == nil {

@@ -21,7 +21,7 @@ type BinaryFormat struct {
 type BinaryTable interface {
 	// ColumnNames returns the names of the columns.
 	ColumnNames() ([]string, error)
-	// next returns the next rows, as chunker.next does.
+	// next returns the next rows, as Chunker.next does.
 	Next(buffer []byte) (Chunk, error)
 	// records returns a reader of the rows of chunks.
 	Records() RecordReader

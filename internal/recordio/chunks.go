@@ -30,6 +30,8 @@ type Chunk struct {
 	// number of the first record in the text, from 0, if the reader knows it
 	Record int
 	Offset int64 // bytes of the text before the chunk
+	// number of records, if an earlier reading has counted them; see Only
+	records int
 	// rows of a binary format, instead of the text
 	Rows any
 }
@@ -37,10 +39,10 @@ type Chunk struct {
 // OpenEnd reports whether the chunk is the last of a text and has no line end.
 func (c Chunk) OpenEnd() bool { return c.Last && !bytes.HasSuffix(c.Text, []byte{'\n'}) }
 
-// chunker cuts a text into chunks at line ends outside quotes. In a valid text, a position is
+// Chunker cuts a text into chunks at line ends outside quotes. In a valid text, a position is
 // inside quotes if an odd number of quotes precede the position. In an invalid text, the cuts are
 // correct up to the first wrong quote, and the parser reports an error at this quote.
-type chunker struct {
+type Chunker struct {
 	name   string // name of the file, for errors
 	r      *bufio.Reader
 	line   int    // number of lines before rest
@@ -55,9 +57,9 @@ type chunker struct {
 	Pausing *inputfile.Pausing
 }
 
-// NewChunker returns a chunker of r. name is used in errors.
-func NewChunker(r io.Reader, name string) *chunker {
-	return &chunker{name: name, r: bufio.NewReader(r), Most: MaxLine}
+// NewChunker returns a Chunker of r. name is used in errors.
+func NewChunker(r io.Reader, name string) *Chunker {
+	return &Chunker{name: name, r: bufio.NewReader(r), Most: MaxLine}
 }
 
 // Next returns the next chunk, which owns its memory. next reuses buffer, the memory of an earlier
@@ -66,7 +68,7 @@ func NewChunker(r io.Reader, name string) *chunker {
 //
 // If a record is too long, the chunk has a part of the record, and the parser reports an error
 // because the record does not end. A second reading of the text gives the same chunks.
-func (c *chunker) Next(buffer []byte) (Chunk, error) {
+func (c *Chunker) Next(buffer []byte) (Chunk, error) {
 	size := ChunkBytes
 	if len(c.rest) >= size {
 		size = 2 * len(c.rest)
@@ -102,7 +104,7 @@ func (c *chunker) Next(buffer []byte) (Chunk, error) {
 
 // fill reads until the buffer is full, the text ends or reading fails. It reports whether the text
 // ends.
-func (c *chunker) fill(buffer *[]byte) (end bool) {
+func (c *Chunker) fill(buffer *[]byte) (end bool) {
 	for c.err == nil && len(*buffer) < cap(*buffer) {
 		have := len(*buffer)
 		c.goAhead(*buffer)
@@ -122,14 +124,14 @@ func (c *chunker) fill(buffer *[]byte) (end bool) {
 }
 
 // goAhead lets the next read end with ErrPaused if the text has whole records.
-func (c *chunker) goAhead(text []byte) {
+func (c *Chunker) goAhead(text []byte) {
 	if c.Pausing != nil {
 		c.Pausing.Ahead = c.lastRecordEnd(text) > 0
 	}
 }
 
 // Fail returns the error of the reader with its position.
-func (c *chunker) Fail() error {
+func (c *Chunker) Fail() error {
 	var file *dataerr.FileError
 	if errors.As(c.err, &file) {
 		return c.err
@@ -138,7 +140,7 @@ func (c *chunker) Fail() error {
 }
 
 // lastRecordEnd returns the length of the text up to its last line end outside quotes, or 0.
-func (c *chunker) lastRecordEnd(text []byte) int {
+func (c *Chunker) lastRecordEnd(text []byte) int {
 	if c.Unquoted {
 		return bytes.LastIndexByte(text, '\n') + 1
 	}

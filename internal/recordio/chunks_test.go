@@ -17,7 +17,7 @@ import (
 )
 
 // chunks returns all chunks of a text and the error at its end.
-func chunks(c *chunker) (list []Chunk, err error) {
+func chunks(c *Chunker) (list []Chunk, err error) {
 	for {
 		next, err := c.Next(nil)
 		if err != nil {
@@ -94,7 +94,7 @@ func TestLastRecordEnd(t *testing.T) {
 		"a\n\"b\nc\"\nd\"\n": {8, 11}, "\"a\"\"b\n": {0, 6}, "\"a\nb\nc": {0, 5}, "a\"\"\n": {4, 4},
 	} {
 		for k, unquoted := range []bool{false, true} {
-			if got := (&chunker{Unquoted: unquoted}).lastRecordEnd([]byte(text)); got != want[k] {
+			if got := (&Chunker{Unquoted: unquoted}).lastRecordEnd([]byte(text)); got != want[k] {
 				t.Errorf("%q, unquoted %t: %d, want %d", text, unquoted, got, want[k])
 			}
 		}

@@ -31,7 +31,7 @@ type Delimited struct {
 	Name   string         // name of the file, for errors
 	Layout tabular.Layout // with the separator
 	Header []string
-	Text   *chunker
+	Text   *Chunker
 	first  *Chunk      // the rows before those of text; nil: none
 	binary BinaryTable // instead of text; nil: none
 }
@@ -153,7 +153,7 @@ func OpenDelimited(r io.Reader, name string, layout tabular.Layout) (d *Delimite
 	return d, names, nil
 }
 
-// Next returns the next chunk of rows; see chunker.next.
+// Next returns the next chunk of rows; see Chunker.next.
 func (d *Delimited) Next(buffer []byte) (Chunk, error) {
 	if d.binary != nil {
 		return d.binary.Next(buffer)
@@ -176,7 +176,7 @@ func (d *Delimited) Records() RecordReader {
 // Single reports whether a column of a binary format holds numbers of 32 bits.
 func (d *Delimited) Single(field int) bool { return d.binary != nil && d.binary.Single(field) }
 
-// reader returns a reader of records with a number of fields, as in NewFieldReader.
+// Reader returns a reader of records with a number of fields, as in NewFieldReader.
 func (d *Delimited) Reader(want int) *FieldReader {
 	f := NewFieldReader(d.Name, separatorOf(&d.Layout), want)
 	f.unquoted = d.Text.Unquoted

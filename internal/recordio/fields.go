@@ -67,7 +67,7 @@ func NewFieldReader(name string, separator rune, want int) *FieldReader {
 // Reset starts a new chunk and keeps the buffers.
 func (f *FieldReader) Reset(c Chunk) { f.rest, f.last, f.line = c.Text, c.Last, c.Line }
 
-// each implements RecordReader.
+// Each implements RecordReader.
 func (f *FieldReader) Each(c Chunk, visit func() error) error {
 	f.Reset(c)
 	valid := utf8.Valid(c.Text)
@@ -98,13 +98,13 @@ func (f *FieldReader) EachField(c Chunk, fields []int, visit func(i int)) error 
 	})
 }
 
-// text implements RecordReader.
+// Text implements RecordReader.
 func (f *FieldReader) Text(field int) []byte { return f.Fields[field] }
 
-// number implements RecordReader: no field of a text is stored as a number.
+// Number implements RecordReader: no field of a text is stored as a number.
 func (f *FieldReader) Number(int) (float64, bool) { return 0, false }
 
-// key implements RecordReader.
+// Key implements RecordReader.
 func (f *FieldReader) Key(int) uint64 { return 0 }
 
 // Next reads the next record. After the last record it returns io.EOF; other errors are *FileError.
@@ -294,7 +294,7 @@ func (f *FieldReader) Position(field int) (line, column int) {
 	return f.Record, field + 1
 }
 
-// CheckUTF8 returns an error if a field of the last record is not in UTF-8.
+// checkUTF8 returns an error if a field of the last record is not in UTF-8.
 func (f *FieldReader) checkUTF8() error {
 	for i, field := range f.Fields {
 		if advice, err := inputfile.CheckUTF8(string(field), f.name); err != nil {

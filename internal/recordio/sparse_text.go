@@ -24,8 +24,21 @@ func firstLine(head []byte) []byte {
 	return nil
 }
 
-// OpenLIBSVM returns the text of rows in LIBSVM's format, plain or gzip, without byte order marks.
-func OpenLIBSVM(r io.Reader, name string) (io.Reader, error) {
+// OpenSparse returns the chunks of a text of rows in LIBSVM's format, plain or gzip, without byte
+// order marks. A SparseReader decodes them.
+func OpenSparse(r io.Reader, name string) (*Chunker, error) {
+	text, err := openSparse(r, name)
+	if err != nil {
+		return nil, err
+	}
+	c := NewChunker(text, name)
+	c.Unquoted = true
+	c.Pausing, _ = r.(*inputfile.Pausing)
+	return c, nil
+}
+
+// openSparse returns the text of OpenSparse.
+func openSparse(r io.Reader, name string) (io.Reader, error) {
 	c, err := inputfile.NewContent(r, name)
 	if err != nil {
 		return nil, err
