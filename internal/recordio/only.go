@@ -7,9 +7,9 @@ import (
 	"ppal/datasets/dataerr"
 )
 
-// Only selects rows of a file, such as those of one process. An earlier reading has counted the rows
-// of each chunk, so that chunks without selected rows are not parsed. The zero value selects all
-// rows.
+// Only selects rows of a file, such as those of one process. An earlier reading has counted the
+// rows of each chunk, so that chunks without selected rows are not parsed. The zero value selects
+// all rows.
 type Only struct {
 	Rows   []int // numbers of the rows in the file, increasing; nil: all rows
 	Begins []int // numbers of the first rows of the chunks, and of all rows, in the earlier reading
