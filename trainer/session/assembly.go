@@ -108,7 +108,11 @@ func (a *assembly) build(ctx context.Context) (err error) {
 		return err
 	}
 	a.parameters, _ = a.problem.Dims()
-	if w := a.options.Device.tooLittle(a.parameters); w != "" {
+	rows := 0
+	for _, s := range a.data.splits {
+		rows += s.len()
+	}
+	if w := a.options.Device.tooLittle(rows, a.parameters); w != "" {
 		a.data.description.Warnings = append(a.data.description.Warnings, w)
 	}
 	if a.products = train.problem.Products(); a.products == "" {

@@ -8,20 +8,23 @@ import (
 // A bound that cannot be kept gives one line with the least bound; other bounds give none.
 func TestLeastMemory(t *testing.T) {
 	for _, test := range []struct {
-		memory     int64
-		parameters int
-		want       string
+		memory           int64
+		rows, parameters int
+		want             string
 	}{
-		{0, 10, ""},
-		{64 << 20, 0, "the least bound that ppal keeps in a run with this many parameters is about 160 MiB"},
-		{leastResident, 0, ""},
-		{leastResident, 1, "about 161 MiB"},
-		{leastResident + 1000*bytesPerParameter, 1000, ""},
-		{leastResident, 1 << 20, "about 280 MiB"},
+		{0, 10, 10, ""},
+		{64 << 20, 0, 0, "the least bound that ppal keeps in a run with this many rows and parameters is about 160 MiB"},
+		{leastResident, 0, 0, ""},
+		{leastResident, 0, 1, "about 161 MiB"},
+		{leastResident + 1000*bytesPerParameter, 0, 1000, ""},
+		{leastResident + 1000*bytesPerParameter + 50*bytesPerRow, 50, 1000, ""},
+		{leastResident + 1000*bytesPerParameter + 50*bytesPerRow - 1, 50, 1000, "about 161 MiB"},
+		{leastResident, 0, 1 << 20, "about 280 MiB"},
+		{leastResident, 1 << 20, 0, "about 300 MiB"},
 	} {
-		got := Device{Memory: test.memory}.tooLittle(test.parameters)
+		got := Device{Memory: test.memory}.tooLittle(test.rows, test.parameters)
 		if (got == "") != (test.want == "") || !strings.Contains(got, test.want) || strings.Contains(got, "\n") {
-			t.Errorf("%d bytes, %d parameters: %q, want %q", test.memory, test.parameters, got, test.want)
+			t.Errorf("%d bytes, %d rows, %d parameters: %q, want %q", test.memory, test.rows, test.parameters, got, test.want)
 		}
 	}
 }
