@@ -17,7 +17,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/datatest"
 	"ppal/internal/loader"
-	"ppal/internal/paged"
+	"ppal/internal/mapped"
 	"ppal/internal/racing"
 )
 
@@ -45,9 +45,9 @@ func sparseText(rows, valued int, query bool) []byte {
 	return b.Bytes()
 }
 
-func newPages(t *testing.T) *paged.Dir {
+func newPages(t *testing.T) *mapped.Dir {
 	t.Helper()
-	pages, err := paged.New(t.TempDir(), 1<<30)
+	pages, err := mapped.New(t.TempDir(), 1<<30)
 	if err != nil {
 		t.Fatal(err)
 	}

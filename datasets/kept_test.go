@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"ppal/datasets/tabular"
-	"ppal/internal/paged"
+	"ppal/internal/mapped"
 )
 
 // keptTable writes a table with numbers, categories, dates and missing values, and returns its
@@ -49,7 +49,7 @@ func keptOptions(t *testing.T, file, folder, sum string) tabular.TableOptions {
 		return o
 	}
 	var err error
-	if o.Pages, err = paged.New(t.TempDir(), 1<<30); err != nil {
+	if o.Pages, err = mapped.New(t.TempDir(), 1<<30); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

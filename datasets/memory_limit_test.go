@@ -8,7 +8,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/columnar"
 	"ppal/internal/datatest"
-	"ppal/internal/paged"
+	"ppal/internal/mapped"
 )
 
 // A reader stops soon after its rows need more memory than there is. Rows in pages need none.
@@ -30,7 +30,7 @@ func TestRoom(t *testing.T) {
 		if tc.set == "libsvm" {
 			label = ""
 		}
-		load := func(most uint64, pages *paged.Dir) (largest uint64, err error) {
+		load := func(most uint64, pages *mapped.Dir) (largest uint64, err error) {
 			_, err = LoadTable("", tc.set, tabular.TableOptions{File: path, Label: label, Split: tabular.Split{Train: 100}, Pages: pages, Room: func(bytes uint64) error {
 				if largest = max(largest, bytes); bytes > most {
 					return full
@@ -46,8 +46,8 @@ func TestRoom(t *testing.T) {
 		if got, err := load(all/4, nil); !errors.Is(err, full) || got > all*3/4 {
 			t.Errorf("%s: %d of %d bytes before the error %v", name, got, all, err)
 		}
-		pages, err := paged.New(t.TempDir(), 1<<30)
-		if errors.Is(err, paged.ErrUnsupported) {
+		pages, err := mapped.New(t.TempDir(), 1<<30)
+		if errors.Is(err, mapped.ErrUnsupported) {
 			continue
 		}
 		if err != nil {

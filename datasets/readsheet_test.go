@@ -18,7 +18,7 @@ import (
 	"ppal/internal/columnar"
 	"ppal/internal/datatest"
 	"ppal/internal/loader"
-	"ppal/internal/paged"
+	"ppal/internal/mapped"
 	"ppal/internal/racing"
 )
 
@@ -226,7 +226,7 @@ func TestPagesGiveTheSameTable(t *testing.T) {
 		}
 		return []byte(text.String())
 	}
-	pages, err := paged.New(dir, 1<<40)
+	pages, err := mapped.New(dir, 1<<40)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +289,7 @@ func TestPagesWithoutFolder(t *testing.T) {
 	for rows, rest := range map[int]string{10: "", 40000: "cut\n"} {
 		for _, column := range []string{"1", "a"} {
 			dir := t.TempDir()
-			pages, err := paged.New(dir, 1<<40)
+			pages, err := mapped.New(dir, 1<<40)
 			if err != nil {
 				t.Fatal(err)
 			}

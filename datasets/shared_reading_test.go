@@ -20,7 +20,7 @@ import (
 	"ppal/internal/datatest"
 	"ppal/internal/inputfile"
 	"ppal/internal/loader"
-	"ppal/internal/paged"
+	"ppal/internal/mapped"
 	"ppal/internal/recordio"
 )
 
@@ -67,7 +67,7 @@ func TestSharedOptions(t *testing.T) {
 		want bool
 	}{
 		{tabular.TableOptions{Share: s}, true}, {tabular.TableOptions{}, false}, {tabular.TableOptions{Share: s, TestFile: "test.csv"}, false},
-		{tabular.TableOptions{Share: s, Pages: &paged.Dir{}}, false},
+		{tabular.TableOptions{Share: s, Pages: &mapped.Dir{}}, false},
 	} {
 		if loader.Shares(&c.opts) != c.want {
 			t.Errorf("%+v: want %t", c.opts, c.want)
@@ -80,7 +80,7 @@ func TestNotShared(t *testing.T) {
 	dir := t.TempDir()
 	text := datatest.RowsText("x,c,y", 60, func(i int) string { return fmt.Sprintf("%d,%c,%d", i*i, "abc"[i%3], i/2%2) })
 	file := datatest.Write(t, dir, "rows.csv", []byte(text))
-	pages, err := paged.New(dir, 1<<40)
+	pages, err := mapped.New(dir, 1<<40)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"ppal/internal/checkpoint"
-	"ppal/internal/paged"
+	"ppal/internal/mapped"
 	"ppal/internal/relay"
 )
 
@@ -60,7 +60,7 @@ func (a *app) bugIn(p any) bug {
 			advice = "; to continue from the last checkpoint: " + resumeLine(a.training)
 		}
 	}
-	if fault := paged.Fault(value); fault != nil {
+	if fault := mapped.Fault(value); fault != nil {
 		return bug{printable(fault.Error()) + advice, exitFailed}
 	}
 	return bug{fmt.Sprintf("a bug: %s%s; please report it with the command line, and the stacks that GOTRACEBACK=all prints%s",

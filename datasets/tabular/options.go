@@ -1,7 +1,7 @@
 package tabular
 
 import (
-	"ppal/internal/paged"
+	"ppal/internal/mapped"
 )
 
 // TableOptions configures the loading of a table. The zero value loads data sets that have their
@@ -78,7 +78,7 @@ type TableOptions struct {
 	// Pages receives the values of the columns of a csv file, or the entries of a LIBSVM file, so that
 	// a file may be larger than the memory. Table.Features of a csv file then makes features when they
 	// are read. nil: memory.
-	Pages *paged.Dir
+	Pages *mapped.Dir
 	// Room returns an error if the process has no memory for so many bytes. The readers of csv and
 	// LIBSVM files without Pages call it with the bytes that the rows so far need, so that a file
 	// beyond the memory is refused early. nil: no limit.

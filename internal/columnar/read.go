@@ -11,7 +11,7 @@ import (
 
 	"ppal/datasets/dataerr"
 	"ppal/internal/inputfile"
-	"ppal/internal/paged"
+	"ppal/internal/mapped"
 	"ppal/internal/recordio"
 	"ppal/internal/textvalue"
 )
@@ -27,7 +27,7 @@ type SheetReader struct {
 	// no text in absent is a number, so a worker tries the number first
 	numbersFirst bool
 
-	pages   *paged.Dir // receives the columns' values; nil: parts receives them
+	pages   *mapped.Dir // receives the columns' values; nil: parts receives them
 	room    func(bytes uint64) error
 	bytes   uint64             // in parts
 	lists   []columnLists      // of each column, for pages
@@ -389,12 +389,12 @@ func (p *ColumnPart) place() {
 
 // columnLists takes the values of a column in the order of the rows.
 type columnLists struct {
-	numbers *paged.List[float64]
-	codes   *paged.List[int32]
+	numbers *mapped.List[float64]
+	codes   *mapped.List[int32]
 }
 
-func NewColumnLists(pages *paged.Dir) columnLists {
-	return columnLists{paged.NewList[float64](pages), paged.NewList[int32](pages)}
+func NewColumnLists(pages *mapped.Dir) columnLists {
+	return columnLists{mapped.NewList[float64](pages), mapped.NewList[int32](pages)}
 }
 
 func (l columnLists) Add(p *ColumnPart) error {

@@ -2,7 +2,7 @@ package columnar
 
 import (
 	"ppal/datasets/tabular"
-	"ppal/internal/paged"
+	"ppal/internal/mapped"
 	"ppal/internal/textvalue"
 )
 
@@ -41,7 +41,7 @@ type Schema struct {
 	Attributes []string
 	// leave out rows that lack a value in a column with missing = false
 	Drop  bool
-	Pages *paged.Dir               // receives the values; nil: memory
+	Pages *mapped.Dir              // receives the values; nil: memory
 	Room  func(bytes uint64) error // as in TableOptions; nil: no limit
 	// read these rows of the file alone, by increasing numbers; nil: all rows
 	Only   []int

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"ppal/internal/paged"
+	"ppal/internal/mapped"
 	"ppal/internal/recordio"
 	"ppal/internal/textvalue"
 )
@@ -16,10 +16,10 @@ type Sheet struct {
 	Name    string // name of the file, for errors
 	Rows    int
 	Columns []*Column
-	Source  []int      // the rows' numbers in the file, from 0; nil: all rows
-	Begins  []int      // the number of the first row of each chunk in the file, and of all rows
-	Flag    bool       // "missing" is a value of groups and attributes
-	Pages   *paged.Dir // has the columns' values; nil: memory
+	Source  []int       // the rows' numbers in the file, from 0; nil: all rows
+	Begins  []int       // the number of the first row of each chunk in the file, and of all rows
+	Flag    bool        // "missing" is a value of groups and attributes
+	Pages   *mapped.Dir // has the columns' values; nil: memory
 
 	places recordio.Names // of the columns
 }
@@ -52,7 +52,7 @@ func (c *Column) sortValues(codes map[string]int32) {
 }
 
 // becomeNumbers replaces the categories by numbers if all categories are numbers.
-func (c *Column) becomeNumbers(pages *paged.Dir) (bool, error) {
+func (c *Column) becomeNumbers(pages *mapped.Dir) (bool, error) {
 	of := make([]float64, len(c.Values))
 	for k, v := range c.Values {
 		x, ok := textvalue.Number([]byte(v))
@@ -62,7 +62,7 @@ func (c *Column) becomeNumbers(pages *paged.Dir) (bool, error) {
 		of[k] = x
 	}
 	var err error
-	if c.Numbers, err = paged.Make[float64](pages, len(c.Codes)); err != nil {
+	if c.Numbers, err = mapped.Make[float64](pages, len(c.Codes)); err != nil {
 		return false, err
 	}
 	for i, code := range c.Codes {

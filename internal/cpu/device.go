@@ -5,7 +5,7 @@ import (
 	"runtime"
 
 	"ppal/internal/cpu/kernel"
-	"ppal/internal/paged"
+	"ppal/internal/mapped"
 	"ppal/internal/plan"
 )
 
@@ -19,7 +19,7 @@ type Device struct {
 	graded   bool // see Graded
 	pool     *pool
 	bytes    *kernel.ByteKernels      // for products with 8-bit data
-	pages    *paged.Dir               // holds rows and activations that are large; nil: memory
+	pages    *mapped.Dir              // holds rows and activations that are large; nil: memory
 	ranks    Ranks                    // processes that share the rows; nil: this process has all rows
 	check    func(bytes uint64) error // see Checked; nil: no check
 }

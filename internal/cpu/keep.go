@@ -6,7 +6,7 @@ import (
 
 	"ppal/datasets/matrix"
 	"ppal/internal/cpu/kernel"
-	"ppal/internal/paged"
+	"ppal/internal/mapped"
 	"ppal/internal/plan"
 )
 
@@ -134,11 +134,11 @@ func (e *executor[T]) keptRoom(own *packedRows[T]) kernel.Room {
 	return func(size int) ([]byte, error) {
 		own.size += size
 		if size >= slab {
-			return paged.Make[byte](e.device.pages, size)
+			return mapped.Make[byte](e.device.pages, size)
 		}
 		if size > len(e.slab) {
 			var err error
-			if e.slab, err = paged.Make[byte](e.device.pages, slab); err != nil {
+			if e.slab, err = mapped.Make[byte](e.device.pages, slab); err != nil {
 				return nil, err
 			}
 		}

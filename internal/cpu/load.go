@@ -6,7 +6,7 @@ import (
 
 	"ppal/datasets/matrix"
 	"ppal/internal/cpu/kernel"
-	"ppal/internal/paged"
+	"ppal/internal/mapped"
 	"ppal/internal/plan"
 )
 
@@ -140,9 +140,9 @@ type loading[T plan.Float] struct {
 	packed  *kernel.PackedFloats[T] // nil if no step reads it
 	digits  *kernel.PackedBFloat16  // nil if no step reads it
 	workers int
-	step    int        // rows that a worker reads at a time
-	pages   *paged.Dir // of plain and packed
-	rooms   [][]T      // for rows on their way to the packed form if plain is nil, by worker
+	step    int         // rows that a worker reads at a time
+	pages   *mapped.Dir // of plain and packed
+	rooms   [][]T       // for rows on their way to the packed form if plain is nil, by worker
 }
 
 func newLoading[T plan.Float](lo, hi, cols int, plain []T, packed *kernel.PackedFloats[T], digits *kernel.PackedBFloat16, threads int) *loading[T] {
@@ -192,10 +192,10 @@ type byteLoading struct {
 	from   matrix.EightBit
 	rooms  [][]uint8   // for copies of rows, by worker
 	lists  [][][]uint8 // the rows of a call of SetRows, by worker
-	pages  *paged.Dir  // of x
+	pages  *mapped.Dir // of x
 }
 
-func newByteLoading(cols, lo, hi, threads int, pages *paged.Dir) *byteLoading {
+func newByteLoading(cols, lo, hi, threads int, pages *mapped.Dir) *byteLoading {
 	p := &byteLoading{lo: lo, hi: hi, pages: pages}
 	for range max(1, min(threads, blocks(hi-lo))) {
 		p.rooms = append(p.rooms, make([]uint8, loadRows*cols))

@@ -5,7 +5,7 @@ import (
 	"unsafe"
 
 	"ppal/internal/cpu/kernel"
-	"ppal/internal/paged"
+	"ppal/internal/mapped"
 	"ppal/internal/plan"
 )
 
@@ -13,7 +13,7 @@ import (
 // and the activations of all rows. The same holds for bytes and digits that the device packs, and
 // for the copies that it makes of the entries of sparse rows. The regions then read the pages
 // ahead, and give them back when the memory is short. The results have the same bits.
-func (d *Device) InPages(pages *paged.Dir) *Device {
+func (d *Device) InPages(pages *mapped.Dir) *Device {
 	own := *d
 	own.pages = pages
 	return &own
@@ -28,7 +28,7 @@ func rowMemory[T plan.Float](d *Device, n int) ([]T, error) {
 	if d == nil || d.pages == nil || n*int(unsafe.Sizeof(T(0))) < leastPaged {
 		return make([]T, n), nil
 	}
-	return paged.Make[T](d.pages, n)
+	return mapped.Make[T](d.pages, n)
 }
 
 // room returns the memory of packed rows that are not floats: the device's pages if the rows are
@@ -41,7 +41,7 @@ func (d *Device) room() kernel.Room {
 		if n < leastPaged {
 			return kernel.Alloc[uint8](n), nil
 		}
-		return paged.Make[byte](d.pages, n)
+		return mapped.Make[byte](d.pages, n)
 	}
 }
 
@@ -80,7 +80,7 @@ const window = 8 << 20
 
 // stream runs a region over rows in pages: window by window, with the next window read ahead.
 type stream struct {
-	pages *paged.Dir
+	pages *mapped.Dir
 	rows  int               // of a window
 	width int               // bytes of a row
 	read  []memoryOf        // what the region reads
@@ -95,7 +95,7 @@ func (e *executor[T]) newStream(r plan.Region, block int) *stream {
 	if e.device.pages == nil {
 		return nil
 	}
-	s := &stream{pages: e.device.pages, ahead: paged.Ahead}
+	s := &stream{pages: e.device.pages, ahead: mapped.Ahead}
 	seen := map[form]bool{}
 	for _, step := range r.Steps {
 		for _, o := range append(step.Reads(), step.Writes()...) {

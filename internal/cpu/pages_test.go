@@ -12,7 +12,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
-	"ppal/internal/paged"
+	"ppal/internal/mapped"
 	"ppal/internal/plan"
 	"ppal/internal/racing"
 	"ppal/models"
@@ -61,7 +61,7 @@ func TestPackedRowsInPages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pages, err := paged.New(t.TempDir(), 8<<20) // below any resident memory
+		pages, err := mapped.New(t.TempDir(), 8<<20) // below any resident memory
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/columnar"
-	"ppal/internal/paged"
+	"ppal/internal/mapped"
 	"ppal/internal/recordio"
 )
 
@@ -17,7 +17,7 @@ type EncodedRows struct {
 	rows    []int // of the sheet
 	cols    int
 	width   int // bytes of a row of the sheet
-	pages   *paged.Dir
+	pages   *mapped.Dir
 }
 
 var _ matrix.Gatherer = (*EncodedRows)(nil)

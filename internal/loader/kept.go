@@ -8,7 +8,7 @@ import (
 
 	"ppal/datasets/tabular"
 	"ppal/internal/columnar"
-	"ppal/internal/paged"
+	"ppal/internal/mapped"
 )
 
 // keptVersion changes when the same table and options give other values.
@@ -33,15 +33,15 @@ type keptColumn struct {
 
 // keeper keeps the rows of one table. The methods of a nil *keeper do nothing.
 type keeper struct {
-	*paged.Keeper
+	*mapped.Keeper
 	table *OwnTable
 	index *keptIndex
-	file  *paged.Kept // nil: none is usable
+	file  *mapped.Kept // nil: none is usable
 }
 
 // newKeeper returns a keeper of rows of the file that are determined by a key, or nil if the rows
 // are not kept: for pipes and for tables in memory.
-func newKeeper(o *tabular.TableOptions, key func(path string) any) *paged.Keeper {
+func newKeeper(o *tabular.TableOptions, key func(path string) any) *mapped.Keeper {
 	if o.Keep == nil {
 		return nil
 	}
@@ -150,16 +150,16 @@ func (k *keeper) read() (*columnar.Sheet, error) {
 	s := &columnar.Sheet{Name: k.table.Opts.File, Rows: k.index.Rows, Pages: k.table.Opts.Pages}
 	var err error
 	if k.index.Listed {
-		if s.Source, err = paged.Next[int](k.file, s.Rows); err != nil {
+		if s.Source, err = mapped.Next[int](k.file, s.Rows); err != nil {
 			return nil, err
 		}
 	}
 	for _, kept := range k.index.Columns {
 		c := &columnar.Column{Name: kept.Name, Values: kept.Values, Single: kept.Single}
 		if kept.Numbers {
-			c.Numbers, err = paged.Next[float64](k.file, s.Rows)
+			c.Numbers, err = mapped.Next[float64](k.file, s.Rows)
 		} else {
-			c.Codes, err = paged.Next[int32](k.file, s.Rows)
+			c.Codes, err = mapped.Next[int32](k.file, s.Rows)
 		}
 		if err != nil {
 			return nil, err
@@ -175,9 +175,9 @@ func (k *keeper) write(s *columnar.Sheet, of *columnar.Schema, profiles []column
 	if k == nil {
 		return
 	}
-	index, arrays := keptIndex{Profiles: profiles, Schema: schemaKey(of), Rows: s.Rows, Listed: s.Source != nil}, []paged.Array(nil)
+	index, arrays := keptIndex{Profiles: profiles, Schema: schemaKey(of), Rows: s.Rows, Listed: s.Source != nil}, []mapped.Array(nil)
 	if index.Listed {
-		arrays = append(arrays, paged.Of(&s.Source))
+		arrays = append(arrays, mapped.Of(&s.Source))
 	}
 	for _, c := range s.Columns {
 		if !utf8.ValidString(c.Name) || slices.ContainsFunc(c.Values, func(v string) bool { return !utf8.ValidString(v) }) {
@@ -186,9 +186,9 @@ func (k *keeper) write(s *columnar.Sheet, of *columnar.Schema, profiles []column
 		}
 		index.Columns = append(index.Columns, keptColumn{Name: c.Name, Values: c.Values, Numbers: c.Codes == nil, Single: c.Single})
 		if c.Codes == nil {
-			arrays = append(arrays, paged.Of(&c.Numbers))
+			arrays = append(arrays, mapped.Of(&c.Numbers))
 		} else {
-			arrays = append(arrays, paged.Of(&c.Codes))
+			arrays = append(arrays, mapped.Of(&c.Codes))
 		}
 	}
 	k.Write(index, arrays...)

@@ -6,12 +6,12 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/inputfile"
-	"ppal/internal/paged"
+	"ppal/internal/mapped"
 )
 
 // keptSparse keeps the rows of a LIBSVM file: its entries and its labels.
 type keptSparse struct {
-	*paged.Keeper
+	*mapped.Keeper
 	notes, warnings []string
 }
 
@@ -53,29 +53,29 @@ func readSparse(ctx context.Context, o *tabular.TableOptions) (*LIBSVM, *keptSpa
 	}
 	x := file.X
 	index := sparseIndex{Rows: x.Rows, Cols: x.Cols, Entries: len(x.Columns), Valued: x.Values != nil}
-	arrays := []paged.Array{paged.Of(&x.Starts), paged.Of(&x.Columns), paged.Of(&file.Labels)}
+	arrays := []mapped.Array{mapped.Of(&x.Starts), mapped.Of(&x.Columns), mapped.Of(&file.Labels)}
 	if index.Valued {
-		arrays = append(arrays, paged.Of(&x.Values))
+		arrays = append(arrays, mapped.Of(&x.Values))
 	}
 	k.Write(index, arrays...)
 	return file, k, nil
 }
 
 // read returns the rows in a kept file.
-func (i *sparseIndex) read(kept *paged.Kept) (file *LIBSVM, err error) {
+func (i *sparseIndex) read(kept *mapped.Kept) (file *LIBSVM, err error) {
 	x := &matrix.CSR{Rows: i.Rows, Cols: i.Cols}
 	file = &LIBSVM{X: x}
-	if x.Starts, err = paged.Next[int](kept, i.Rows+1); err != nil {
+	if x.Starts, err = mapped.Next[int](kept, i.Rows+1); err != nil {
 		return nil, err
 	}
-	if x.Columns, err = paged.Next[int32](kept, i.Entries); err != nil {
+	if x.Columns, err = mapped.Next[int32](kept, i.Entries); err != nil {
 		return nil, err
 	}
-	if file.Labels, err = paged.Next[float64](kept, i.Rows); err != nil {
+	if file.Labels, err = mapped.Next[float64](kept, i.Rows); err != nil {
 		return nil, err
 	}
 	if i.Valued {
-		x.Values, err = paged.Next[float64](kept, i.Entries)
+		x.Values, err = mapped.Next[float64](kept, i.Entries)
 	}
 	return file, err
 }

@@ -9,7 +9,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/internal/columnar"
 	"ppal/internal/inputfile"
-	"ppal/internal/paged"
+	"ppal/internal/mapped"
 	"ppal/internal/recordio"
 	"ppal/internal/textvalue"
 )
@@ -47,18 +47,18 @@ type SparseRows struct {
 	Cols  int     // number of features; 0: the largest index
 	Shift int     // as in recordio.SparseReader
 	Most  float64 // as in recordio.SparseReader
-	Pages *paged.Dir
+	Pages *mapped.Dir
 	// Room is TableOptions.Room
 	Room func(bytes uint64) error
 	// first, if not nil, keeps few of the entries, and counts them
 	first *firstReading
 	only  recordio.Only
 
-	labels  *paged.List[float64]
-	queries *paged.List[int64]
-	starts  *paged.List[int]
-	columns *paged.List[int32]
-	values  *paged.List[float64]
+	labels  *mapped.List[float64]
+	queries *mapped.List[int64]
+	starts  *mapped.List[int]
+	columns *mapped.List[int32]
+	values  *mapped.List[float64]
 	size    int64 // of the file; 0: not known
 	rows    int   // with the rows that are not selected
 	lines   int   // rows that are selected
@@ -98,8 +98,8 @@ func (s *SparseRows) Read(r io.Reader, name string) (*LIBSVM, error) {
 		return nil, err
 	}
 	s.size = inputfile.Size(r)
-	s.labels, s.queries = paged.NewList[float64](s.Pages), paged.NewList[int64](s.Pages)
-	s.starts, s.columns, s.values = paged.NewList[int](s.Pages), paged.NewList[int32](s.Pages), paged.NewList[float64](s.Pages)
+	s.labels, s.queries = mapped.NewList[float64](s.Pages), mapped.NewList[int64](s.Pages)
+	s.starts, s.columns, s.values = mapped.NewList[int](s.Pages), mapped.NewList[int32](s.Pages), mapped.NewList[float64](s.Pages)
 	next := func(buffer []byte) (recordio.Chunk, error) {
 		c, err := text.Next(buffer)
 		s.openEnd = err == nil && c.OpenEnd() || err == io.EOF && s.openEnd

@@ -9,7 +9,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/columnar"
-	"ppal/internal/paged"
+	"ppal/internal/mapped"
 	"ppal/internal/textvalue"
 )
 
@@ -168,12 +168,12 @@ func Twins(x *matrix.CSR, g tabular.Group) []int32 {
 // sparse makes features from the columns of a CSR and leaves out some columns.
 type sparse struct {
 	x     *matrix.CSR
-	Names []string   // nil: numbers from 1
-	shift int        // as in SparseDesign
-	Place []int32    // new index of each column; -1: left out; nil: all columns
-	Cols  int        // number of remaining columns
-	pages *paged.Dir // holds selected rows; nil: memory
-	own   *ownSparse // reads this process's rows; nil: x has all rows
+	Names []string    // nil: numbers from 1
+	shift int         // as in SparseDesign
+	Place []int32     // new index of each column; -1: left out; nil: all columns
+	Cols  int         // number of remaining columns
+	pages *mapped.Dir // holds selected rows; nil: memory
+	own   *ownSparse  // reads this process's rows; nil: x has all rows
 }
 
 var _ features = (*sparse)(nil)
@@ -207,15 +207,15 @@ func (s *sparse) Take(rows []int) (matrix.Matrix, error) {
 	}
 	out, n := &matrix.CSR{}, s.x.CountEntries(rows, s.Place)
 	var err error
-	if out.Starts, err = paged.Make[int](s.pages, len(rows)+1); err != nil {
+	if out.Starts, err = mapped.Make[int](s.pages, len(rows)+1); err != nil {
 		return nil, err
 	}
-	if out.Columns, err = paged.Make[int32](s.pages, n); err != nil {
+	if out.Columns, err = mapped.Make[int32](s.pages, n); err != nil {
 		return nil, err
 	}
 	out.Starts, out.Columns = out.Starts[:0], out.Columns[:0]
 	if s.x.Values != nil {
-		if out.Values, err = paged.Make[float64](s.pages, n); err != nil {
+		if out.Values, err = mapped.Make[float64](s.pages, n); err != nil {
 			return nil, err
 		}
 		out.Values = out.Values[:0]

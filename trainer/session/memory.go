@@ -38,9 +38,9 @@ func (l *Data) freeMemory() {
 const leastResident = 160 << 20
 
 // bytesPerRow is the memory of a row whose features lie in files: labels, groups, scores, and the
-// sorted rows of the exact step. Runs on 10 million rows needed 72 with bounds on surrogates, and
-// 117 to 133 with bounds on decisions.
-const bytesPerRow = 140
+// sorted rows of the exact step. Runs on 5 and 10 million rows needed 72 and 86 with bounds on
+// surrogates, and 117 to 142 with bounds on decisions.
+const bytesPerRow = 150
 
 // tooLittle returns a warning if the bound of the memory is smaller than a run with the given
 // numbers of rows and parameters may need, else "".

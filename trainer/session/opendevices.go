@@ -10,7 +10,7 @@ import (
 
 	"ppal/internal/cpu"
 	"ppal/internal/cuda/driver"
-	"ppal/internal/paged"
+	"ppal/internal/mapped"
 	"ppal/internal/plan"
 	"ppal/internal/ranks"
 	"ppal/trainer/graph"
@@ -25,7 +25,7 @@ type devices struct {
 	cpu     *cpu.Device  // trains; nil if a GPU or Gorgonia's machine trains
 	team    *ranks.Team  // the processes that share the rows; nil: only this process
 	served  bool         // the other processes serve this process
-	pages   *paged.Dir   // has the rows of a session with bounded memory; nil: memory
+	pages   *mapped.Dir  // has the rows of a session with bounded memory; nil: memory
 	gpu     GPU          // trains; nil if the CPU trains
 	name    string       // name of the CPU that trains
 	// fallback says why the CPU trains although the program supports GPUs; "" if the CPU was chosen.
@@ -115,7 +115,7 @@ func (d *devices) openPages() (err error) {
 		return nil
 	}
 	dir := cmp.Or(d.options.MemoryDir, os.TempDir())
-	if d.pages, err = paged.New(dir, uint64(d.options.Memory)); err != nil {
+	if d.pages, err = mapped.New(dir, uint64(d.options.Memory)); err != nil {
 		return fmt.Errorf("session: memory: %w", err)
 	}
 	d.pages.Watch()

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/tensor"
 
-	"ppal/internal/paged"
+	"ppal/internal/mapped"
 	"ppal/internal/racing"
 	"ppal/internal/ranks"
 	"ppal/models"
@@ -183,7 +183,7 @@ func TestKeptRowsChange(t *testing.T) {
 			}
 			f.Close()
 		}
-		if r, err := s.Certify(); errors.Is(err, paged.ErrDamaged) != change || (r == nil) != change {
+		if r, err := s.Certify(); errors.Is(err, mapped.ErrDamaged) != change || (r == nil) != change {
 			t.Errorf("change %v: %v", change, err)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/internal/inputfile"
-	"ppal/internal/paged"
+	"ppal/internal/mapped"
 	"ppal/internal/ranks"
 	"ppal/internal/rundir"
 )
@@ -102,11 +102,11 @@ func TestCheckShared(t *testing.T) {
 
 // A process closes what it has opened if another process fails.
 func TestAgreeCloses(t *testing.T) {
-	pages, err := paged.New(t.TempDir(), 1<<40)
+	pages, err := mapped.New(t.TempDir(), 1<<40)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := paged.Make[byte](pages, 9000); err != nil || pages.Bytes() == 0 {
+	if _, err := mapped.Make[byte](pages, 9000); err != nil || pages.Bytes() == 0 {
 		t.Fatalf("%d bytes of pages, %v", pages.Bytes(), err)
 	}
 	broken := errors.New("broken")

@@ -5,14 +5,14 @@ import (
 
 	"ppal/datasets"
 	"ppal/datasets/tabular"
-	"ppal/internal/paged"
+	"ppal/internal/mapped"
 )
 
 // keptPictures keeps the pixels of the splits for later sessions, with the checksums of the data
 // set's files. A later session with the same files, classes, numbers of rows, split and layout
 // reads labels only. The methods of a nil *keptPictures do nothing.
 type keptPictures struct {
-	*paged.Keeper
+	*mapped.Keeper
 	pictures *Pictures
 }
 
@@ -75,9 +75,9 @@ func (k *keptPictures) load() bool {
 	if file == nil {
 		return false
 	}
-	err := k.pictures.allocate(func(n int) ([]byte, error) { return paged.Next[byte](file, n) })
+	err := k.pictures.allocate(func(n int) ([]byte, error) { return mapped.Next[byte](file, n) })
 	if err == nil && len(index.Center) != k.pictures.cols {
-		err = paged.ErrDamaged
+		err = mapped.ErrDamaged
 	}
 	if err != nil {
 		k.Unusable(err)
@@ -93,10 +93,10 @@ func (k *keptPictures) write() {
 	if k == nil {
 		return
 	}
-	var arrays []paged.Array
+	var arrays []mapped.Array
 	for _, part := range k.pictures.parts() {
 		for _, values := range part.Pixels.Copies() {
-			arrays = append(arrays, paged.Of(values))
+			arrays = append(arrays, mapped.Of(values))
 		}
 	}
 	k.Write(picturesIndex{Center: k.pictures.Center, Deviation: k.pictures.Deviation}, arrays...)

@@ -7,7 +7,7 @@ import (
 	"ppal/datasets/tabular"
 	"ppal/internal/cpu"
 	"ppal/internal/cpu/kernel"
-	"ppal/internal/paged"
+	"ppal/internal/mapped"
 	"ppal/internal/relay"
 )
 
@@ -33,7 +33,7 @@ type Place struct {
 	Packs func(cols int) bool
 	// Own returns the range of n rows that this process keeps; nil: all rows.
 	Own   func(n int) (from, to int)
-	Pages *paged.Dir // the files in which the rows lie; nil: memory
+	Pages *mapped.Dir // the files in which the rows lie; nil: memory
 	// Kept is the folder in which pixels in files stay for later runs, and Sums returns the checksums
 	// of the data set's files; "": the pixels do not stay.
 	Kept string
@@ -142,7 +142,7 @@ func (a *Pictures) read() error {
 	pages := a.place.Pages
 	room := func(n int) ([]byte, error) { return kernel.Alloc[uint8](n), nil }
 	if pages != nil {
-		room = func(n int) ([]byte, error) { return paged.Make[byte](pages, n) }
+		room = func(n int) ([]byte, error) { return mapped.Make[byte](pages, n) }
 	}
 	if err := a.allocate(room); err != nil {
 		return err

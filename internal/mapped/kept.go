@@ -1,4 +1,4 @@
-package paged
+package mapped
 
 import (
 	"encoding/binary"
@@ -17,7 +17,7 @@ import (
 )
 
 // ErrDamaged says that the bytes of a kept file have changed, or that a file is not a kept file.
-var ErrDamaged = errors.New("paged: not a complete file of kept rows")
+var ErrDamaged = errors.New("mapped: not a complete file of kept rows")
 
 // A kept file is memory in a file with a name, for later processes:
 //
@@ -96,7 +96,7 @@ func lines(size int64) int64 { return (size + keptLine - 1) / keptLine * keptLin
 func (d *Dir) writeKept(path string, record keptRecord, arrays []Array) (err error) {
 	f, temp, err := unnamed(filepath.Dir(path))
 	if err != nil {
-		return fmt.Errorf("paged: %w", err)
+		return fmt.Errorf("mapped: %w", err)
 	}
 	defer func() {
 		if err != nil {
@@ -114,7 +114,7 @@ func (d *Dir) writeKept(path string, record keptRecord, arrays []Array) (err err
 	if err := f.Truncate(end); err != nil { // the space comes with the arrays
 		return d.fail(end, err)
 	}
-	bytes, err := mapped[byte](d, f, int(end), false)
+	bytes, err := mapFirst[byte](d, f, int(end), false)
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (d *Dir) writeKept(path string, record keptRecord, arrays []Array) (err err
 		return err
 	}
 	if record.Sums, err = blockSums(f, end); err != nil {
-		return fmt.Errorf("paged: %w", err)
+		return fmt.Errorf("mapped: %w", err)
 	}
 	tail, err := json.Marshal(record)
 	if err != nil {
@@ -132,20 +132,20 @@ func (d *Dir) writeKept(path string, record keptRecord, arrays []Array) (err err
 		return d.fail(end+int64(len(tail)), err)
 	}
 	if _, err := f.WriteAt(head(end, tail), 0); err != nil {
-		return fmt.Errorf("paged: %w", err)
+		return fmt.Errorf("mapped: %w", err)
 	}
 	if err := f.Chmod(keptMode); err != nil {
-		return fmt.Errorf("paged: %w", err)
+		return fmt.Errorf("mapped: %w", err)
 	}
 	if temp == "" {
 		name := fmt.Sprintf("%s.%d-%d", path, os.Getpid(), f.Fd())
 		if err := atomicfile.Disk.Link(f, name); err != nil {
-			return fmt.Errorf("paged: %s: %w", name, err)
+			return fmt.Errorf("mapped: %s: %w", name, err)
 		}
 		temp = name
 	}
 	if err := atomicfile.Replace(temp, path); err != nil {
-		return fmt.Errorf("paged: %w", err)
+		return fmt.Errorf("mapped: %w", err)
 	}
 	d.keeps(inUse{f, path, end, record.Sums})
 	return nil
@@ -187,7 +187,7 @@ func head(end int64, tail []byte) []byte {
 func (d *Dir) openKept(path string, check func(r *keptRecord) error) (k *Kept, r *keptRecord, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("paged: %w", err)
+		return nil, nil, fmt.Errorf("mapped: %w", err)
 	}
 	defer func() {
 		if err != nil {
@@ -208,7 +208,7 @@ func (d *Dir) openKept(path string, check func(r *keptRecord) error) (k *Kept, r
 	if err := own.check(); err != nil {
 		return nil, nil, err
 	}
-	bytes, err := mapped[byte](d, f, int(end), false)
+	bytes, err := mapFirst[byte](d, f, int(end), false)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -220,7 +220,7 @@ func (d *Dir) openKept(path string, check func(r *keptRecord) error) (k *Kept, r
 func readRecord(f *os.File) (end int64, r *keptRecord, err error) {
 	info, err := f.Stat()
 	if err != nil {
-		return 0, nil, fmt.Errorf("paged: %w", err)
+		return 0, nil, fmt.Errorf("mapped: %w", err)
 	}
 	h := make([]byte, keptHead)
 	if _, err := f.ReadAt(h, 0); err != nil {

@@ -1,8 +1,9 @@
-// Package paged gives memory that lies in files instead of the process's own memory, for data that
-// are larger than the memory. A slice of such memory is an ordinary slice. The system reads its
-// pages from the file when the program reads the slice, and the program gives the pages back when
-// its resident memory approaches a limit. So results do not depend on the limit.
-package paged
+// Package mapped keeps the features of rows in mapped files instead of the process's own memory,
+// for data that are larger than the memory. A part of such a file is an ordinary slice. The system
+// reads its pages from the file when the program reads the slice, and the program gives the pages
+// back when its resident memory approaches a limit. So results do not depend on the limit. Vectors
+// of a few bytes for each row, such as labels and scores, are no such data.
+package mapped
 
 import (
 	"errors"
@@ -18,7 +19,7 @@ import (
 )
 
 // ErrUnsupported is the error of systems without mapped files.
-var ErrUnsupported = errors.New("paged: this system cannot keep memory in files")
+var ErrUnsupported = errors.New("mapped: this system cannot keep memory in files")
 
 // Dir makes memory in files of a directory. The files have no names, so they disappear with the
 // process, however it ends. A nil *Dir makes memory of the process. The methods may be called from
@@ -66,7 +67,7 @@ func Make[T any](d *Dir, n int) ([]T, error) {
 	if err := reserve(f, size); err != nil {
 		return nil, d.fail(size, err)
 	}
-	return mapped[T](d, f, n, true)
+	return mapFirst[T](d, f, n, true)
 }
 
 // create creates a file without a name.
@@ -78,17 +79,17 @@ func (d *Dir) create() (atomicfile.Handle, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("paged: %w", err)
+		return nil, fmt.Errorf("mapped: %w", err)
 	}
 	return f, nil
 }
 
 func (d *Dir) fail(size int64, err error) error {
-	return fmt.Errorf("paged: a file of %d MiB in %s for rows beyond the memory: %w", size>>20, filepath.Clean(d.path), err)
+	return fmt.Errorf("mapped: a file of %d MiB in %s for rows beyond the memory: %w", size>>20, filepath.Clean(d.path), err)
 }
 
-// mapped maps the first n elements of a file.
-func mapped[T any](d *Dir, f atomicfile.Handle, n int, writable bool) ([]T, error) {
+// mapFirst maps the first n elements of a file.
+func mapFirst[T any](d *Dir, f atomicfile.Handle, n int, writable bool) ([]T, error) {
 	size := int64(n) * int64(sizeOf[T]())
 	m, err := mapFile(f, size, writable)
 	if err != nil {
@@ -226,5 +227,5 @@ func (l *List[T]) Slice() ([]T, error) {
 		return nil, err
 	}
 	defer l.file.Close()
-	return mapped[T](l.dir, l.file, l.n, true)
+	return mapFirst[T](l.dir, l.file, l.n, true)
 }

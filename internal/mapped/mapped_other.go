@@ -1,6 +1,6 @@
 //go:build !linux
 
-package paged
+package mapped
 
 import (
 	"os"
