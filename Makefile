@@ -13,7 +13,7 @@ run: build
 	./bin/ppal train --dataset synthetic-adult --subject-to "gap(positive_rate, sex) <= 0.05"
 
 build:
-	$(GO) build -trimpath -ldflags '-s -w' -o bin/ppal ./cmd/ppal
+	$(GO) build -trimpath -ldflags '-s -w' -o bin/ppal ./cmd
 
 # Rename the Go module in one step: make module PATH=github.com/you/ppal. PATH is then no list of folders: the recipe has its own, with
 # the tools of every system, and needs no Go.
@@ -38,15 +38,15 @@ GPU_PACKAGES ?= ./cuda/... ./internal/cuda/... ./internal/gpucheck/... ./interna
 GPU_PROGRAM_TESTS ?= GPU|Device|Help|Version|TrainForReal
 
 gpu:
-	$(GPU_ENV) $(GO) build -tags gpu,$(PURE) -trimpath -ldflags '-s -w' -o bin/ppal-gpu ./cmd/ppal
+	$(GPU_ENV) $(GO) build -tags gpu,$(PURE) -trimpath -ldflags '-s -w' -o bin/ppal-gpu ./cmd
 
 # The program for several processes, started by mpirun or srun. Needs mpicc (mpi-deps).
 mpi:
-	$(MPI_ENV) $(GO) build -tags mpi,$(PURE) -trimpath -ldflags '-s -w' -o bin/ppal-mpi ./cmd/ppal
+	$(MPI_ENV) $(GO) build -tags mpi,$(PURE) -trimpath -ldflags '-s -w' -o bin/ppal-mpi ./cmd
 
 # The program for several processes with GPUs. Needs mpicc and cuda.h, as mpi and gpu do.
 mpi-gpu:
-	$(GPU_ENV) export CC=mpicc && $(GO) build -tags gpu,mpi,$(PURE) -trimpath -ldflags '-s -w' -o bin/ppal-mpi-gpu ./cmd/ppal
+	$(GPU_ENV) export CC=mpicc && $(GO) build -tags gpu,mpi,$(PURE) -trimpath -ldflags '-s -w' -o bin/ppal-mpi-gpu ./cmd
 
 # Run vet and staticcheck on the build with GPU support.
 VETFLAGS ?=
@@ -55,7 +55,7 @@ gpu-lint:
 
 gpu-test:
 	$(GPU_ENV) $(GO) test -tags gpu,$(PURE) $(TESTFLAGS) $(GPU_PACKAGES) && \
-		$(GO) test -tags gpu,$(PURE) $(TESTFLAGS) -run '$(GPU_PROGRAM_TESTS)' ./cmd/ppal
+		$(GO) test -tags gpu,$(PURE) $(TESTFLAGS) -run '$(GPU_PROGRAM_TESTS)' ./cmd
 	if command -v mpicc >/dev/null && command -v mpirun >/dev/null; then $(MAKE) mpi-gpu-test CUDA=$(CUDA); else echo "no MPI here: the tests of processes with GPUs did not run"; fi
 
 # The packages whose code depends on the version of CUDA's header, with the header of another version, without the longest test.
@@ -88,15 +88,15 @@ mpi-deps:
 # Without the analysers that would analyse all dependencies again.
 OWN_VET = -printf=false -lostcancel=false
 mpi-test:
-	$(MPI_ENV) $(GO) vet $(OWN_VET) -tags mpi,$(PURE) ./internal/ranks ./cmd/ppal && $(GO) test -tags mpi,$(PURE) -c -o build/ranks.test ./internal/ranks && \
-		$(GO) test -tags mpi,$(PURE) -c -o build/ppal-mpi.test ./cmd/ppal
+	$(MPI_ENV) $(GO) vet $(OWN_VET) -tags mpi,$(PURE) ./internal/ranks ./cmd && $(GO) test -tags mpi,$(PURE) -c -o build/ranks.test ./internal/ranks && \
+		$(GO) test -tags mpi,$(PURE) -c -o build/ppal-mpi.test ./cmd
 	cd internal/ranks && $(MPIRUN) -n $(PROCESSES) ../../build/ranks.test -test.run MPI -test.timeout 2m
 	cd cmd/ppal && MPIRUN="$(MPIRUN)" ../../build/ppal-mpi.test -test.run MPI -test.timeout 4m
 
 # Processes with GPUs, on a driver without a GPU. Only package ranks needs MPI's header, so the compiled packages of gpu-test are used again.
 mpi-gpu-test:
 	$(GPU_ENV) export CPATH=$$(mpicc -show | tr ' ' '\n' | sed -n 's/^-I//p' | paste -sd: -) && \
-		$(GO) test -tags gpu,mpi,$(PURE) -ldflags=-extld=mpicxx -c -o build/ppal-mpi-gpu.test ./cmd/ppal
+		$(GO) test -tags gpu,mpi,$(PURE) -ldflags=-extld=mpicxx -c -o build/ppal-mpi-gpu.test ./cmd
 	cd cmd/ppal && MPIRUN="$(MPIRUN)" ../../build/ppal-mpi-gpu.test -test.run MPIGPU -test.timeout 8m
 
 cuda-headers:
@@ -110,7 +110,7 @@ test:
 # sources), and the packages whose code runs on these goroutines, the longest first. The target leaves out long tests: -short, and package
 # internal/racing. It leaves out examples, because tests start the same goroutines. The compiler optimises no package of DEPENDENCIES,
 # which halves its work for them; Gorgonia is not among them, because tests compute with it.
-RACE_PACKAGES = ./trainer/session ./cmd/ppal ./datasets ./datasets/picture ./internal/inputfile ./internal/recordio ./internal/newrows ./internal/loader ./internal/columnar ./internal/cpu ./constraints ./internal/bench/floor ./internal/compare ./internal/cpu/kernel ./internal/dirlock ./internal/mutate ./internal/mapped ./internal/parquetfile ./internal/racing ./internal/ranks \
+RACE_PACKAGES = ./trainer/session ./cmd ./datasets ./datasets/picture ./internal/inputfile ./internal/recordio ./internal/newrows ./internal/loader ./internal/columnar ./internal/cpu ./constraints ./internal/bench/floor ./internal/compare ./internal/cpu/kernel ./internal/dirlock ./internal/mutate ./internal/mapped ./internal/parquetfile ./internal/racing ./internal/ranks \
 	./internal/relay ./internal/report ./internal/reproduce/suite ./internal/rundir ./internal/study ./internal/tensorboard/eventfile ./trainer ./trainer/graph ./trainer/session/internal/load ./trainer/session/internal/save ./trainer/session/verify
 DEPENDENCIES = codeberg.org github.com golang.org gonum.org google.golang.org
 race:
@@ -123,8 +123,8 @@ KILLS ?= 100
 TORTURE_FUZZTIME ?= 10m
 
 torture:
-	PPAL_TORTURE=$(KILLS) $(GO) test -run TestKilledRunsResume -v -timeout 2h ./cmd/ppal
-	PPAL_TORTURE=$(KILLS) $(GO) test -run 'TestParallelRuns|TestTenMillionRows' -v -timeout 1h ./cmd/ppal
+	PPAL_TORTURE=$(KILLS) $(GO) test -run TestKilledRunsResume -v -timeout 2h ./cmd
+	PPAL_TORTURE=$(KILLS) $(GO) test -run 'TestParallelRuns|TestTenMillionRows' -v -timeout 1h ./cmd
 	$(if $(filter-out 0,$(TORTURE_FUZZTIME)),$(MAKE) fuzz FUZZTIME=$(TORTURE_FUZZTIME))
 
 lint: vet

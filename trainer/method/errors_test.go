@@ -283,7 +283,7 @@ func TestRegistryByHand(t *testing.T) {
 			t.Errorf("x-step %d, batches %v: smooth %v, want %v", c.step, c.batches, got, c.want)
 		}
 	}
-	if !method.Smooth(&method.PLADA{XStep: method.Split}) || !method.Smooth(foreign{&method.PLADA{}}) {
+	if !method.Smooth(&method.PLADA{XStep: method.Split}) || !method.Smooth(registered{&method.PLADA{}}) {
 		t.Error("a split problem and a method of another package are smooth")
 	}
 	for _, given := range []bool{false, true} {

@@ -26,9 +26,9 @@ type Description struct {
 	New     func() Method // returns the zero value, the method with its defaults
 }
 
-// All describes all methods, in the order of the help.
+// All describes all methods, in the order of the help; those of other packages come last.
 func All() []Description {
-	return []Description{
+	return append([]Description{
 		{Name: "ppala", New: func() Method { return &PPALA{} },
 			Summary: "proximal-perturbed augmented Lagrangian, for smooth constraints",
 			About: "One gradient and one evaluation an iteration. The multipliers follow the constraints through an auxiliary multiplier, so that alpha" +
@@ -84,7 +84,7 @@ func All() []Description {
 				" --model linear and --phi logistic.",
 			Source: "Kong, Melo and Monteiro, \"Iteration Complexity of a Proximal Augmented Lagrangian Method for Solving Nonconvex Composite" +
 				" Optimization Problems with Nonlinear Convex Constraints\", Mathematics of Operations Research 2023"},
-	}
+	}, registered...)
 }
 
 // New returns the named method with the settings of its zero value. The error for an unknown name
@@ -97,38 +97,48 @@ func New(name string) (Method, error) {
 	return d.New(), nil
 }
 
+// runSetter is a method with fields that are settings of the run if they are 0.
+type runSetter interface {
+	setRun(tolerance float64, seed uint64)
+}
+
 // SetRun copies settings of the run to the fields of m that are 0: the feasibility tolerance, and
 // the seed.
 func SetRun(m trainer.Method, tolerance float64, seed uint64) {
-	switch m := m.(type) {
-	case *PPALA:
-		m.Tolerance = cmp.Or(m.Tolerance, tolerance)
-	case *PLADA:
-		m.Tolerance = cmp.Or(m.Tolerance, tolerance)
-	case *ALM:
-		m.Tolerance = cmp.Or(m.Tolerance, tolerance)
-	case *MultiplierModel:
-		m.Seed = cmp.Or(m.Seed, seed)
+	if s, ok := m.(runSetter); ok {
+		s.setRun(tolerance, seed)
 	}
+}
+
+func (m *PPALA) setRun(tolerance float64, _ uint64)      { m.Tolerance = cmp.Or(m.Tolerance, tolerance) }
+func (m *PLADA) setRun(tolerance float64, _ uint64)      { m.Tolerance = cmp.Or(m.Tolerance, tolerance) }
+func (m *ALM) setRun(tolerance float64, _ uint64)        { m.Tolerance = cmp.Or(m.Tolerance, tolerance) }
+func (m *MultiplierModel) setRun(_ float64, seed uint64) { m.Seed = cmp.Or(m.Seed, seed) }
+
+// smoother is a method whose settings decide whether it supports kinks.
+type smoother interface {
+	smooth(batches bool) bool
 }
 
 // Smooth reports whether the method supports differentiable constraints only. The problem must then
-// split a gap |h| <= eps into h <= eps and -h <= eps. Smooth returns true for methods of other
-// packages.
-func Smooth(m trainer.Method) bool {
-	if p, ok := m.(*PLADA); ok && p.XStep == Split {
-		return true
+// split a gap |h| <= eps into h <= eps and -h <= eps. Smooth returns true for methods that are not
+// registered.
+func Smooth(m trainer.Method) bool { return SmoothOn(m, false) }
+
+// SmoothOn is Smooth for a run on mini-batches.
+func SmoothOn(m trainer.Method, batches bool) bool {
+	if s, ok := m.(smoother); ok {
+		return s.smooth(batches)
 	}
-	d, _ := Lookup(m.Name()) // without kinks for a method of another package
+	d, _ := Lookup(m.Name()) // without kinks for a method that is not registered
 	return !d.Kinks
 }
 
-// SmoothOn is Smooth for a run on mini-batches. There, PLADA with XStepAuto also takes the split
-// form. The estimates of h on batches are unbiased, and the noise of |h| has a positive mean, which
-// makes multipliers grow beyond those of the problem.
-func SmoothOn(m trainer.Method, batches bool) bool {
-	p, ok := m.(*PLADA)
-	return Smooth(m) || batches && ok && p.XStep == XStepAuto
+// smooth implements smoother. On mini-batches, XStepAuto also takes the split form. The estimates
+// of h on batches are unbiased, and the noise of |h| has a positive mean, which makes multipliers
+// grow beyond those of the problem.
+func (m *PLADA) smooth(batches bool) bool {
+	return m.XStep == Split || batches && m.XStep == XStepAuto
 }
 
 // Names returns the names of all methods, in the order of the help.

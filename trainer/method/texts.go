@@ -37,11 +37,15 @@ func settlePrimal(m trainer.Method, options []*option.Option) (auto bool) {
 // seed are the arguments of SetRun.
 //
 // beyond names the fields whose values no option can express: a method built from texts differs
-// from m in these fields. ok is false if m is not a method of this package.
+// from m in these fields. ok is false if m is not a method
+// that All describes.
 func Texts(m trainer.Method, tolerance float64, seed uint64, run option.Lookup) (texts []Text, beyond []string, ok bool) {
 	d, err := Lookup(m.Name())
 	if err != nil || reflect.TypeOf(d.New()) != reflect.TypeOf(m) {
 		return nil, nil, false
+	}
+	if _, ok := m.(*foreign); ok {
+		return nil, nil, true
 	}
 	full := d.New()
 	options := full.Options()

@@ -1,0 +1,51 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ppal/internal/cases"
+	"ppal/trainer/session"
+)
+
+// TestCommands runs the command lines of testdata/commands.txt in one directory.
+//
+//	ppal ARGUMENTS   runs the program; the input is its standard input
+//	file NAME        writes the input to a file
+//	rows NAME        writes a header, the input's rows twenty times, and the rows after a line "and"
+//
+// The output has standard output, standard error and the exit status. The directory has a run of
+// membersRun, with the name run.
+func TestCommands(t *testing.T) {
+	path, err := filepath.Abs("testdata/commands.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := membersRun(t)
+	t.Chdir(t.TempDir())
+	if err := os.CopyFS("run", os.DirFS(run)); err != nil {
+		t.Fatal(err)
+	}
+	cases.Run(t, path, func(t *testing.T, c *cases.Case) string {
+		text := c.Input
+		switch c.Command {
+		case "ppal":
+			got := commandOn(t.Context(), func(a *app) { a.open, a.stdin = session.New, strings.NewReader(c.Input) }, c.Args...)
+			return fmt.Sprintf("%s%sexit status %d\n", got.stdout, settled(got.stderr), got.status)
+		case "rows":
+			header, rest, _ := strings.Cut(c.Input, "\n")
+			repeated, last, _ := strings.Cut(rest, "and\n")
+			text = header + "\n" + strings.Repeat(repeated, 20) + last
+		case "file":
+		default:
+			t.Fatal("unknown command")
+		}
+		if err := os.WriteFile(c.Args[0], []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return ""
+	})
+}

@@ -1,0 +1,380 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"ppal/datasets"
+	"ppal/internal/compare"
+	"ppal/internal/config"
+	"ppal/internal/study"
+	"ppal/trainer"
+	"ppal/trainer/session"
+)
+
+// compareFlags are the flags of compare that train does not have.
+type compareFlags struct {
+	methods  string
+	seeds    int
+	budget   string
+	tune     string
+	out      string
+	set      []string
+	parallel int
+	measures string
+	all      bool // --help-all
+}
+
+// comparesItself lists the flags of train that a comparison replaces or does not support.
+var comparesItself = []string{"method", "seed", "out", "record-every", "time-limit", "tolerance", "explain", "quiet", "log-format", "tensorboard", "threads", "output", "select", "patience", "examples"}
+
+func (a *app) compareCommand() *cobra.Command {
+	values := config.Values{}
+	var f compareFlags
+	cmd := &cobra.Command{
+		Use:   "compare",
+		Short: "Compare methods with equal starts and equal budgets",
+		Long: `Compare runs several methods with equal starts (a seed gives each method the same rows and initial weights) and equal
+budgets. It writes every record of every run (results.jsonl), means and ranges over the seeds (plots) and a table
+(summary.md). Bounds are judged as by train, with the numbers of train's summary.json. Compare accepts the flags of
+train; each method uses the flags that apply to it. Without --primal, all methods take first-order steps with the
+automatic size, so that only the methods differ. The first line of the table names the methods with steps of their own.
+--gdpa-step, --primal gradient and the preset paper give GDPA its published step. --set gives a setting to one method.
+A search (--tune) tries a grid of settings for each method with the same budget: all points on the first seed, and the
+best points on the second seed too. --set and --tune refuse settings that change the problem, such as bounds.
+
+Runs are executed in parallel, each on one thread. With a budget in seconds they are executed one after the other on all
+threads, so that no run slows another down. To continue an interrupted comparison, repeat the command with its --out.`,
+		Example: `  ppal compare --methods ppala,gdpa --seeds 5 --iterations 300
+  ppal compare --methods ppala,gdpa,penalty --budget seconds:10 --dataset fashion-mnist --rows-per-class 1000 --hidden 64
+  ppal compare --methods ppala,gdpa --set gdpa.step=0.01 --out runs/gdpa-step
+  ppal compare --methods ppala,gdpa --tune grid.yaml        # gdpa: {step: [1e-3, 1e-2, 1e-1]}`,
+		Args: noArguments,
+		RunE: a.together(func(cmd *cobra.Command, _ []string) error {
+			if f.all {
+				return cmd.Help()
+			}
+			return a.compare(cmd.Context(), values, f)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.methods, "methods", "ppala,gdpa", "compare these methods, separated by commas")
+	flags.IntVar(&f.seeds, "seeds", 3, "run each method with the seeds 1 to N")
+	flags.StringVar(&f.budget, "budget", "iterations", "budget of every run: iterations, gradients:N or seconds:S; iterations alone means --iterations")
+	flags.StringVar(&f.tune, "tune", "", "search the grid of settings for each method in a YAML file")
+	flags.StringVar(&f.out, "out", "", "write to this directory (default runs/<time>-compare)")
+	flags.IntVar(&f.parallel, "parallel", 0, "number of parallel runs, each on one thread; 0 is one run for each core (default 0)")
+	flags.StringVar(&f.measures, "measures", "test_error", "draw and tabulate these measures, separated by commas")
+	flags.VisitAll(func(flag *pflag.Flag) { flag.Annotations = map[string][]string{groupAnnotation: {comparisonGroup}} })
+	addSet(cmd, &f.set, "give one method a setting, as in plada.eta=0.1; may be repeated")
+	addSettings(cmd, values, comparesItself...)
+	addHelpAll(cmd, &f.all)
+	cmd.SetUsageFunc(trainUsage)
+	return cmd
+}
+
+// compare runs the command.
+func (a *app) compare(ctx context.Context, values config.Values, f compareFlags) error {
+	study, err := newStudy(values, f)
+	if err != nil {
+		return err
+	}
+	dir := f.out
+	if dir == "" {
+		dir = filepath.Join("runs", a.now().Format("20060102-150405")+"-compare")
+	}
+	outcome, err := a.runStudy(ctx, study, dir)
+	if err != nil {
+		return err
+	}
+	if _, err := io.WriteString(a.stdout, printable(outcome.Markdown())); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(printing{a.stdout}, "\nFiles in %s: report.html, results.jsonl, summary.md, plots\n", dir)
+	return err
+}
+
+// runStudy executes the runs, with one progress bar for all of them.
+func (a *app) runStudy(ctx context.Context, s *compare.Study, dir string) (*compare.Outcome, error) {
+	s.Version = version()
+	if a.processes > 0 { // runs share all processes, one run after the other
+		s.Workers, s.Threads = 1, runtime.GOMAXPROCS(0)
+	}
+	var err error
+	if s.Data, err = a.studySums(ctx, s); err != nil {
+		return nil, config.NameFlags(err)
+	}
+	open := func(ctx context.Context, cfg config.Train, set trainer.Settings) (compare.Trial, error) {
+		dataDir, err := datasets.DirOf(cfg.Dataset, cfg.DataDir, a.getenv)
+		if err != nil {
+			return nil, err
+		}
+		options, err := cfg.SessionOptions(dataDir)
+		if err != nil {
+			return nil, err
+		}
+		options.Settings = set
+		if set.Iterations == 0 {
+			options.Settings.Iterations = -1 // none, where 0 is the session's default
+		}
+		return a.openOneByOne(ctx, options, a.onGPU(cfg))
+	}
+	var outcome *compare.Outcome
+	err = a.runJobs(ctx, s.Title, dir, func(p study.Progress) (err error) {
+		outcome, err = compare.Do(ctx, s, dir, open, p)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.warnReport(dir, compare.Report(dir))
+	return outcome, nil
+}
+
+// runJobs calls run, which executes the jobs of a study in the directory dir, and shows their
+// progress.
+func (a *app) runJobs(ctx context.Context, title, dir string, run func(p study.Progress) error) error {
+	progress, finish := a.studyProgress(title)
+	err := run(progress)
+	finish()
+	if ctx.Err() != nil {
+		return fmt.Errorf("interrupted; the finished runs are in %s: repeat the command with --out %s to continue", dir, dir)
+	}
+	return err
+}
+
+// studySums returns the checksums of the files from which the methods of a study read their data.
+func (a *app) studySums(ctx context.Context, study *compare.Study) ([]session.DataFile, error) {
+	var sums []session.DataFile
+	var seen []string
+	for _, c := range study.Contenders {
+		cfg, err := config.Resolve(c.Values, nil)
+		if err != nil {
+			return nil, err
+		}
+		source := fmt.Sprintf("%q", []string{cfg.Dataset, cfg.DataDir, cfg.Table.File, cfg.Table.TestFile})
+		if slices.Contains(seen, source) {
+			continue
+		}
+		seen = append(seen, source)
+		own, err := a.dataSums(ctx, cfg)
+		if err != nil {
+			return nil, err
+		}
+		sums = append(sums, own...)
+	}
+	return sums, nil
+}
+
+// openOneByOne opens a run of a comparison. Runs on a GPU wait for each other.
+func (a *app) openOneByOne(ctx context.Context, o session.Options, onGPU bool) (compare.Trial, error) {
+	if onGPU {
+		a.gpu.Lock()
+	}
+	s, err := a.open(ctx, o)
+	switch {
+	case err != nil && onGPU:
+		a.gpu.Unlock()
+		return nil, config.NameFlags(err)
+	case err != nil:
+		return nil, config.NameFlags(err)
+	case onGPU:
+		return &exclusive{s, &a.gpu}, nil
+	}
+	return s, nil
+}
+
+// onGPU reports whether a run uses a GPU: requested, or chosen automatically.
+func (a *app) onGPU(cfg config.Train) bool {
+	if cfg.Session.Device.Kind != "" || cfg.Session.Device.Engine == session.Gorgonia {
+		return cfg.Session.Device.Kind == session.CUDA
+	}
+	list, err := a.gpus.list()
+	return err == nil && len(list) > 0
+}
+
+// exclusive is a run that has the GPU to itself.
+type exclusive struct {
+	*session.Session
+	gpu *sync.Mutex
+}
+
+// Close gives the GPU to the next run.
+func (e *exclusive) Close() error {
+	defer e.gpu.Unlock()
+	return e.Session.Close()
+}
+
+// studyUnits is the number of steps of the bar for each run.
+const studyUnits = 100
+
+// studyProgress returns a progress bar on a terminal, and otherwise one line for each run.
+func (a *app) studyProgress(title string) (progress study.Progress, finish func()) {
+	if !a.terminal {
+		last := 0
+		return func(done float64, total int, _ string) {
+			if int(done) > last {
+				last = int(done)
+				fmt.Fprintf(a.stderr, "%s: %d of %d runs done\n", title, last, total)
+			}
+		}, func() {}
+	}
+	var bar *progressbar.ProgressBar
+	return func(done float64, total int, running string) {
+			if bar == nil {
+				bar = progressbar.NewOptions(total*studyUnits, progressbar.OptionSetWriter(a.stderr), progressbar.OptionThrottle(barRefresh),
+					progressbar.OptionSetWidth(barWidth))
+			}
+			bar.Describe(fmt.Sprintf("%s, %d of %d runs, %s", title, int(done), total, running))
+			_ = bar.Set(int(done * studyUnits))
+		}, func() {
+			if bar != nil {
+				_ = bar.Clear()
+			}
+		}
+}
+
+// newStudy builds the study from the flags.
+func newStudy(values config.Values, f compareFlags) (*compare.Study, error) {
+	iterations, err := strconv.Atoi(cmp.Or(values["iterations"], "1000"))
+	if err != nil {
+		return nil, &config.Error{Where: "--iterations " + values["iterations"] + ":", Problem: "must be a whole number"}
+	}
+	budget, err := compare.ParseBudget(f.budget, iterations)
+	if err != nil {
+		return nil, &config.Error{Where: "--budget " + f.budget + ":", Problem: err.Error()}
+	}
+	if err := checkRuns(f.seeds, f.parallel); err != nil {
+		return nil, err
+	}
+	s := &compare.Study{Budget: budget, Workers: f.parallel, Threads: 1}
+	if s.Workers == 0 {
+		s.Workers = runtime.NumCPU()
+	}
+	if budget.Kind == compare.Seconds {
+		s.Threads = runtime.NumCPU()
+	}
+	for k := range f.seeds {
+		s.Seeds = append(s.Seeds, uint64(k+1))
+	}
+	if f.measures != "" {
+		s.Measures = strings.Split(f.measures, ",")
+	}
+	if s.Contenders, err = contenders(values, f); err != nil {
+		return nil, err
+	}
+	cfg, err := config.Resolve(s.Contenders[0].Values, nil)
+	if err != nil {
+		return nil, err
+	}
+	if config.OnRates().Holds(cfg.Data.Problem) && len(cfg.SubjectTo) == 0 {
+		return nil, &config.Error{Where: "--subject-to:", Problem: "missing; without a bound there is nothing to compare: all methods minimise the objective alone"}
+	}
+	s.Title = fmt.Sprintf("%s on %s", cfg.Data.Problem, cfg.Dataset)
+	return s, nil
+}
+
+// checkRuns checks the flags for the number of runs and of parallel runs.
+func checkRuns(seeds, parallel int) error {
+	for _, n := range []struct {
+		flag         string
+		value, least int
+	}{{"seeds", seeds, 1}, {"parallel", parallel, 0}} {
+		if n.value < n.least {
+			return &config.Error{Where: fmt.Sprintf("--%s %d:", n.flag, n.value), Problem: fmt.Sprintf("must be at least %d", n.least)}
+		}
+	}
+	return nil
+}
+
+// contenders returns the methods with their settings.
+func contenders(values config.Values, f compareFlags) ([]compare.Contender, error) {
+	var grids map[string][]config.Values
+	if f.tune != "" {
+		var err error
+		if grids, err = compare.ReadGrid(f.tune); err != nil {
+			return nil, err
+		}
+	}
+	names := strings.Split(f.methods, ",")
+	unused := map[string]int{} // for each flag, the number of methods that do not have it
+	var list []compare.Contender
+	for _, name := range names {
+		given := config.Values{"method": name}
+		for k, v := range values {
+			given[k] = v
+		}
+		own, others, err := config.Applicable(given)
+		if err != nil {
+			return nil, inList(err)
+		}
+		for _, k := range others {
+			unused[k]++
+		}
+		list = append(list, compare.Contender{Name: name, Values: own, Grid: grids[name]})
+		delete(grids, name)
+	}
+	for k, n := range unused {
+		if n == len(names) {
+			return nil, &config.Error{Where: "--" + k + ":", Problem: "does not apply to any of the methods " + f.methods}
+		}
+	}
+	for name := range grids {
+		return nil, &config.Error{Where: "--tune " + f.tune + ":", Problem: fmt.Sprintf("has a grid for %s, which is not one of the methods %s", name, f.methods)}
+	}
+	for _, text := range f.set {
+		if err := setOne(list, text); err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range list {
+		if _, err := config.Resolve(c.Values, nil); err != nil {
+			return nil, inList(err)
+		}
+	}
+	return list, nil
+}
+
+// inList returns an error of the setting --method as one of the list --methods.
+func inList(err error) error {
+	var e *config.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	if rest, ok := strings.CutPrefix(e.Where, "--method "); ok {
+		return &config.Error{Where: "--methods " + rest, Problem: e.Problem}
+	}
+	return err
+}
+
+// setOne applies the setting "method.setting=value" to its contender.
+func setOne(list []compare.Contender, text string) error {
+	name, key, value, err := config.ParseSetting(text)
+	if err != nil {
+		return err
+	}
+	if why := config.Find(name, key).WhyShared(); why != "" {
+		return &config.Error{Where: "--set " + text + ":", Problem: key + " " + why}
+	}
+	for i := range list {
+		if list[i].Name == name {
+			list[i].Values[key] = value
+			return nil
+		}
+	}
+	return &config.Error{Where: "--set " + text + ":", Problem: name + " is not one of the methods"}
+}

@@ -1,0 +1,139 @@
+package cmd
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"ppal/constraints"
+	"ppal/internal/ending"
+	"ppal/internal/option"
+	"ppal/internal/rundir"
+	"ppal/trainer/method"
+)
+
+// A comparison of three methods prints the table and the settings of each method, and writes the
+// plots. A method's own setting goes only to the methods that have it.
+func TestCompare(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "out")
+	got := command(t.Context(), nil, "compare", "--methods", "ppala,gdpa,penalty", "--seeds", "2", "--iterations", "20", "--alpha", "5",
+		"--set", "gdpa.step=0.01", "--out", dir)
+	if got.status != exitDone {
+		t.Fatal(got.stderr)
+	}
+	for _, text := range []string{"| ppala |", "| gdpa |", "`--alpha 5`", "`--gdpa-step 0.01`", "20 iterations", "Files in " + dir} {
+		if !strings.Contains(got.stdout, text) {
+			t.Errorf("no %q in\n%s", text, got.stdout)
+		}
+	}
+	if strings.Count(got.stdout, "--alpha 5") != 1 {
+		t.Error("--alpha was given to others than ppala")
+	}
+	if !strings.Contains(got.stderr, "6 of 6 runs done") {
+		t.Errorf("stderr: %s", got.stderr)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "plots", "overview.svg")); err != nil {
+		t.Error(err)
+	}
+}
+
+// For each method and seed, a comparison judges the bounds as train does, with the numbers of
+// train's summary.json: in the marks of the runs, in the table, in summary.md and on the page.
+func TestCompareJudgesAsTrain(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "members.csv")
+	small := strings.NewReplacer("18,clerk", "18,pilot", "25,nurse", "25,pilot").Replace(members(240)) // pilot: a group that is too small
+	if err := os.WriteFile(file, []byte(small), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for kind, flags := range map[string][]string{
+		"decisions": {"--subject-to", "gap(positive_rate, age<40) <= 0.05; fpr[job=*] <= 0.02; fnr <= 0.3"},
+		"gap":       {"--subject-to", "gap(positive_rate, age<40) <= 0.1"},
+		"surrogate": {"--problem", "dp", "--group", "age<40", "--epsilon", "0.05"},
+	} {
+		flags = append(flags, "--file", file, "--label", "member", "--iterations", "40")
+		var methods []string
+		own := map[string][]string{} // flags that give train the steps of a comparison
+		for _, d := range method.All() {
+			if slices.Contains([]string{"multiplier-model", "nl-iapial", "unconstrained"}, d.Name) || kind != "decisions" && len(methods) == 3 && d.Name != "alm" {
+				continue
+			}
+			methods = append(methods, d.Name)
+			if slices.ContainsFunc(d.New().Options(), func(o *option.Option) bool { return o.Name == "primal" }) {
+				own[d.Name] = []string{"--primal", "nesterov"}
+			}
+		}
+		own["gdpa"] = append(own["gdpa"], "--gdpa-step", "auto")
+		out := filepath.Join(dir, kind)
+		all := forReal(t, append([]string{"compare", "--methods", strings.Join(methods, ","), "--seeds", "1", "--out", out}, flags...)...)
+		if all.status != exitDone {
+			t.Fatalf("%s: status %d, %s", kind, all.status, all.stderr)
+		}
+		states, smoothDiffers := map[constraints.State]bool{}, false
+		for _, name := range methods {
+			run := filepath.Join(dir, kind+"-"+name)
+			if got := forReal(t, slices.Concat([]string{"train", "--method", name, "--quiet", "--out", run}, own[name], flags)...); got.status != exitDone {
+				t.Fatalf("%s: status %d, %s", name, got.status, got.stderr)
+			}
+			want, err := rundir.ReadSummary(filepath.Join(run, "summary.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var mark struct{ Summary rundir.Summary }
+			if err := json.Unmarshal([]byte(text(t, out, "runs", name+"-seed1.done")), &mark); err != nil {
+				t.Fatal(err)
+			}
+			got := mark.Summary
+			if diff := cmp.Diff(want.Outcome, got.Outcome); diff != "" {
+				t.Errorf("%s, %s: %s", kind, name, diff)
+			}
+			if got.Objective != want.Objective || got.MaxViolation != want.MaxViolation || got.Certificate.Epsilon != want.Certificate.Epsilon {
+				t.Errorf("%s, %s: objective %v, violation %v, epsilon %v, want %v, %v, %v", kind, name, got.Objective, got.MaxViolation,
+					got.Certificate.Epsilon, want.Objective, want.MaxViolation, want.Certificate.Epsilon)
+			}
+			smoothDiffers = smoothDiffers || want.MaxViolation > 0.01 == want.Outcome.Met()
+			_, line, _ := strings.Cut(all.stdout, "\n| "+name+" | ")
+			line, _, _ = strings.Cut(line, "\n")
+			if met := strings.Contains(line, "| 1 of 1 |"); met != want.Outcome.Met() {
+				t.Errorf("%s, %s: the table says that the bounds are met: %v; train says %v\n%s", kind, name, met, want.Outcome.Met(), line)
+			}
+			if kind == "surrogate" {
+				continue
+			}
+			for j := range want.Outcome.Constraints {
+				c := &want.Outcome.Constraints[j]
+				states[c.State] = true
+				cells := []string{c.Number(c.Train), c.Number(c.Validation), c.Number(c.Test), ending.Cell(want.Outcome, c)}
+				for where, text := range map[string]string{"stdout": all.stdout, "summary.md": text(t, out, "summary.md")} {
+					if line := "| " + name + " | 1 | " + c.Measure() + " | "; !strings.Contains(text, line) || !strings.Contains(text, " | "+strings.Join(cells, " | ")+" |") {
+						t.Errorf("%s of %s lacks %q with %q:\n%s", where, name, line, cells, text)
+					}
+				}
+				if page := text(t, out, "report.html"); !strings.Contains(page, ">"+cells[0]+"<") || !strings.Contains(page, ">"+cells[3]+"<") {
+					t.Errorf("the page of %s lacks %q", name, cells)
+				}
+			}
+		}
+		if kind == "gap" && !smoothDiffers {
+			t.Error("the smooth constraints judge all runs as the decisions do: the table tests too little")
+		}
+		if kind == "decisions" && (!states[constraints.NotMet] || !states[constraints.Met] && !states[constraints.MetToOneRow]) {
+			t.Errorf("the states are %v: the table tests too little", states)
+		}
+	}
+}
+
+// text returns the text of a file.
+func text(t *testing.T, parts ...string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(parts...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}

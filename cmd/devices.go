@@ -1,0 +1,196 @@
+package cmd
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/cpu"
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas32"
+	"gonum.org/v1/gonum/blas/blas64"
+
+	"ppal/internal/bench/floor"
+	device "ppal/internal/cpu"
+	"ppal/internal/cpu/kernel"
+	"ppal/internal/plan"
+)
+
+func (a *app) devicesCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "devices",
+		Short:   "List the devices of this machine and their speed",
+		Example: "  ppal devices",
+		Args:    noArguments,
+		RunE: a.command(func(*cobra.Command, []string) error {
+			fmt.Fprintf(a.stdout, "cpu      %s\n", cpuModel())
+			fmt.Fprintf(a.stdout, "cores    %d, %d used\n", runtime.NumCPU(), runtime.GOMAXPROCS(0))
+			fmt.Fprintf(a.stdout, "features %s\n", features())
+			if err := a.kernels(); err != nil {
+				return err
+			}
+			a.printGPUs()
+			return nil
+		}),
+	}
+}
+
+// kernels prints the level of the plan's kernels, their speed, and the speed of Gorgonia's
+// products.
+func (a *app) kernels() error {
+	d, err := device.New(kernel.Best(), 0)
+	if err != nil {
+		return err
+	}
+	single, err := floor.Speed[float32](d)
+	if err != nil {
+		return err
+	}
+	double, err := floor.Speed[float64](d)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "plan     %v kernels, %d threads: %.0f GFLOP/s in float32, %.0f in float64 (an iteration's two products)\n",
+		d.Level(), d.Threads(), single, double)
+	if lack := kernel.AMX.Lack(); lack != nil {
+		fmt.Fprintf(a.stdout, "amx      not used: %v\n", lack)
+	}
+	eightBit, err := eightBitSpeed(d)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stdout, "8-bit    %s\n", eightBit)
+	floats, err := bfloat16Speed(d)
+	if err != nil {
+		return err
+	}
+	if floats != "" {
+		fmt.Fprintf(a.stdout, "bfloat16 %s\n", floats)
+	}
+	fmt.Fprintf(a.stdout, "gorgonia gonum's products: %.1f GFLOP/s in float32, %.1f in float64 (%d x %d matrices)\n",
+		gigaflops(product32()), gigaflops(product64()), productSide, productSide)
+	return nil
+}
+
+// eightBitSpeed describes the products that --products auto selects for 8-bit data, and their
+// speed, counted as floating-point operations of the equivalent float32 products.
+func eightBitSpeed(d *device.Device) (string, error) {
+	three, err := d.With(plan.Int8x3)
+	var lacking *plan.ProductsError
+	if errors.As(err, &lacking) {
+		return "neither AVX-512 VNNI nor AVX-VNNI: products with 8-bit data run in float32", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	two, err := d.With(plan.Int8x2)
+	if err != nil {
+		return "", err
+	}
+	speeds := [2]float64{}
+	for i, of := range []*device.Device{three, two} {
+		if speeds[i], err = floor.DigitSpeed(of); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("%s: equivalent to %.0f GFLOP/s with three digits (auto), %.0f with two (the same products)", d.Integers(), speeds[0], speeds[1]), nil
+}
+
+// bfloat16Speed describes the products of dense floats in digits of bfloat16, and their speed,
+// counted as floating-point operations of the equivalent float32 products. It returns "" if the CPU
+// does not support these products.
+func bfloat16Speed(d *device.Device) (string, error) {
+	var lacking *plan.ProductsError
+	speeds := [2]float64{}
+	for i, p := range []plan.Products{plan.BF16x3, plan.BF16x2} {
+		of, err := d.With(p)
+		if errors.As(err, &lacking) {
+			return "", nil
+		}
+		if err == nil {
+			speeds[i], err = floor.BFloat16Speed(of)
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("dense floats: equivalent to %.0f GFLOP/s with three digits, %.0f with two", speeds[0], speeds[1]), nil
+}
+
+// cpuModel returns the processor's name if the system reports it.
+func cpuModel() string {
+	info, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range bytes.Lines(info) {
+		if name, value, ok := strings.Cut(string(line), ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return runtime.GOARCH
+}
+
+// features lists the vector instructions that matter for products.
+func features() string {
+	var have []string
+	for _, f := range []struct {
+		name string
+		has  bool
+	}{
+		{"avx2", cpu.X86.HasAVX2}, {"fma", cpu.X86.HasFMA}, {"avx512f", cpu.X86.HasAVX512F}, {"avx512bw", cpu.X86.HasAVX512BW},
+		{"avx512vnni", cpu.X86.HasAVX512VNNI}, {"avxvnni", cpu.X86.HasAVXVNNI}, {"amxint8", cpu.X86.HasAMXInt8}, {"amxbf16", cpu.X86.HasAMXBF16}, {"asimd", cpu.ARM64.HasASIMD}, {"sve", cpu.ARM64.HasSVE},
+	} {
+		if f.has {
+			have = append(have, f.name)
+		}
+	}
+	if have == nil {
+		return "none known"
+	}
+	return strings.Join(have, " ")
+}
+
+const (
+	productSide = 512
+	productTime = 200 * time.Millisecond
+)
+
+// gigaflops measures a product of two productSide x productSide matrices: the best time within
+// productTime.
+func gigaflops(multiply func()) float64 {
+	best := time.Duration(1<<63 - 1)
+	for began := time.Now(); time.Since(began) < productTime; {
+		once := time.Now()
+		multiply()
+		best = min(best, time.Since(once))
+	}
+	return 2 * productSide * productSide * productSide / best.Seconds() / 1e9
+}
+
+func product32() func() {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var m [3]blas32.General
+	for i := range m {
+		m[i] = blas32.General{Rows: productSide, Cols: productSide, Stride: productSide, Data: make([]float32, productSide*productSide)}
+		for j := range m[i].Data {
+			m[i].Data[j] = rng.Float32()
+		}
+	}
+	return func() { blas32.Gemm(blas.NoTrans, blas.NoTrans, 1, m[0], m[1], 0, m[2]) }
+}
+
+func product64() func() {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var m [3]blas64.General
+	for i := range m {
+		m[i] = blas64.General{Rows: productSide, Cols: productSide, Stride: productSide, Data: make([]float64, productSide*productSide)}
+		for j := range m[i].Data {
+			m[i].Data[j] = rng.Float64()
+		}
+	}
+	return func() { blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, m[0], m[1], 0, m[2]) }
+}

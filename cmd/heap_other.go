@@ -1,0 +1,6 @@
+//go:build !linux
+
+package cmd
+
+// adviseHugePages does nothing.
+func adviseHugePages([]byte) {}

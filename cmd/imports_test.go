@@ -1,0 +1,35 @@
+package cmd
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A program without GPU support does not link the device, its kernels or the package that checks
+// them.
+func TestProgramWithoutGPUSupport(t *testing.T) {
+	tool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("no go tool: ", err)
+	}
+	deps := func(tags string) []string {
+		cmd := exec.Command(tool, "list", "-e", "-tags", tags, "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "ppal/cmd/ppal")
+		cmd.Env = append(cmd.Environ(), "CGO_ENABLED=1") // packages with the build tag gpu need cgo
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Fields(string(out))
+	}
+	without, with := deps(""), deps("gpu")
+	for _, path := range []string{"ppal/cuda", "ppal/internal/cuda/kernels", "ppal/internal/cuda/nvidia", "ppal/internal/gpucheck", "ppal/internal/graphcases"} {
+		if slices.Contains(without, path) {
+			t.Errorf("without the tag gpu the program links %s", path)
+		}
+		if !slices.Contains(with, path) {
+			t.Errorf("with the tag gpu the program does not link %s", path)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package cmd
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"gorgonia.org/tensor"
+
+	"ppal/constraints"
+	"ppal/datasets/matrix"
+	"ppal/datasets/tabular"
+	"ppal/internal/racing"
+	"ppal/internal/rundir"
+	"ppal/models"
+	"ppal/trainer"
+	"ppal/trainer/method"
+	"ppal/trainer/problem"
+	"ppal/trainer/session"
+)
+
+// The command and the library do the same run to the bit: both have the same defaults.
+func TestLibraryDoesTheCommandsRun(t *testing.T) {
+	racing.Skip(t, "TestTrainForReal trains with the same goroutines")
+	for flags, options := range map[string]session.Options{
+		"--problem dp": {Data: session.Table{Dataset: "synthetic-adult"}, Task: session.DemographicParity{}},
+		"--problem eo --dataset synthetic-compas": {
+			Data: session.Table{Dataset: "synthetic-compas"}, Task: session.EqualizedOdds{}},
+		// Automatic records of dear runs depend on their time.
+		"--problem if --hidden 8 --record-every 10": {
+			Data: session.Table{Dataset: "synthetic-communities"}, Task: session.Intersectional{},
+			Model: &models.Spec{Hidden: []int{8}, Activation: models.ReLU}, Settings: trainer.Settings{RecordEvery: 10}},
+		"--rows-per-class 40 --record-every 10": {
+			Data: session.Images{Dataset: "synthetic", RowsPerClass: 40}, Task: session.NeymanPearson{}, Settings: trainer.Settings{RecordEvery: 10}},
+	} {
+		t.Run(flags, func(t *testing.T) {
+			command := rundir.Dir(filepath.Join(t.TempDir(), "command"))
+			got := commandOn(t.Context(), func(a *app) { a.open = session.New },
+				append([]string{"train", "--quiet", "--allow-violation", "--iterations", "25", "--out", string(command)}, strings.Fields(flags)...)...)
+			if got.status != exitDone {
+				t.Fatalf("%+v", got)
+			}
+			options.Settings.Iterations, options.Settings.Seed = 25, 1
+			s, err := session.New(t.Context(), options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if _, err := s.Train(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			library := rundir.Dir(filepath.Join(t.TempDir(), "library"))
+			if err := s.Save(string(library)); err != nil {
+				t.Fatal(err)
+			}
+			compareRuns(t, command, library)
+		})
+	}
+}
+
+// A run of the library writes a config.yaml. With this file the command does the same run to the
+// bit.
+func TestCommandRepeatsALibrarysRun(t *testing.T) {
+	racing.Skip(t, "trainer/session trains the same runs")
+	for name, options := range map[string]session.Options{
+		"defaults": {Data: session.Table{Dataset: "synthetic-adult"}, Task: session.DemographicParity{}},
+		"images": {Data: session.Images{Dataset: "synthetic", RowsPerClass: 30, Classes: []int{2, 0}, Normalize: models.NormalizeCenter},
+			Task: session.NeymanPearson{Kappa: []float64{0.4}, Phi: session.Logistic}, Model: &models.Spec{Hidden: []int{6}, Activation: models.Tanh},
+			Regularizer: &problem.Regularizer{Kind: problem.L1, Weight: 1e-3}, Method: &method.PPALA{}, BatchSize: 20,
+			Device: session.Device{Kind: session.CPU, Products: session.Float32, Threads: 1}},
+		"gaps": {Data: session.Table{Dataset: "synthetic-compas", TableOptions: tabular.TableOptions{Split: tabular.Split{Train: 60, Validation: 20, Test: 20}}},
+			Task: session.EqualizedOdds{Epsilon: []float64{0.02, 0.03}}, Method: &method.PLADA{Sigma0: 0.5},
+			Device: session.Device{Dtype: tensor.Float64, Threads: 1}, Settings: trainer.Settings{Output: trainer.OutputBest}},
+		"decisions": {Data: session.Table{Dataset: "synthetic-adult"}, Task: session.Decisions{Minimize: constraints.Error(),
+			SubjectTo: []constraints.Constraint{constraints.FNR().AtMost(0.4), constraints.Gap(constraints.PositiveRate, "sex").AtMost(0.05)}}},
+		"groups": {Data: session.Table{Dataset: "synthetic-communities"}, Task: session.Intersectional{Form: session.SampledGroup},
+			Method: &method.MultiplierModel{Units: 7}, Device: session.Device{Engine: session.Gorgonia}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == "groups" {
+				racing.Skip(t, "Gorgonia's engine runs on one goroutine")
+			}
+			if name == "groups" || name == "images" {
+				options.Settings.RecordEvery = 3 // automatic records of dear runs depend on their time
+			}
+			options.Settings.Iterations, options.Settings.Seed = 12, 3
+			s, err := session.New(t.Context(), options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if _, err := s.Train(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			library, command := rundir.Dir(filepath.Join(t.TempDir(), "library")), rundir.Dir(filepath.Join(t.TempDir(), "command"))
+			if err := s.Save(string(library)); err != nil {
+				t.Fatal(err)
+			}
+			got := commandOn(t.Context(), func(a *app) { a.open = session.New },
+				"train", "--quiet", "--allow-violation", "--config", library.Config(), "--out", string(command))
+			if got.status != exitDone {
+				t.Fatalf("%+v", got)
+			}
+			compareRuns(t, command, library)
+		})
+	}
+}
+
+// The command refuses the config.yaml of a run that only the user's own program can repeat.
+func TestCommandRefusesAProgramsOwnRun(t *testing.T) {
+	rows := session.Matrices{Train: &session.Matrix{Features: &matrix.Dense{Rows: 2, Cols: 1, Data: []float64{1, 2}}, Labels: []int{-1, 1}}}
+	data, err := session.Options{Data: rows, Task: &session.Statement{Name: "own"}}.Config(session.Provenance{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := commandOn(t.Context(), func(*app) {}, "train", "--config", path)
+	want := path + ":1: only-in-program: no flag expresses the task, the rows of this run; start the program that wrote the file"
+	if got.status != exitUsage || !strings.Contains(got.stderr, want) {
+		t.Errorf("%+v, want %s", got, want)
+	}
+}
+
+// compareRuns compares the files of two runs, except the program's version and measured times. Only
+// the command has a renderer.
+func compareRuns(t *testing.T, command, library rundir.Dir) {
+	t.Helper()
+	read := func(path string) []byte {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	if !bytes.Equal(read(command.Model()), read(library.Model())) {
+		t.Error("the weights differ")
+	}
+	times := regexp.MustCompile(`"seconds":[^,]*,`)
+	if diff := cmp.Diff(times.ReplaceAllString(string(read(command.Metrics())), ""), times.ReplaceAllString(string(read(library.Metrics())), "")); diff != "" {
+		t.Error(diff)
+	}
+	summaries := [2]rundir.Summary{}
+	for i, dir := range []rundir.Dir{command, library} {
+		s, err := rundir.ReadSummary(dir.Summary())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Seconds, s.PeakBytes, s.Version = 0, 0, ""
+		s.SecondsReading, s.SecondsMeasuring, s.SecondsTotal = 0, 0, 0
+		s.SecondsCertificates, s.SecondsRounds, s.SecondsRecords, s.SecondsPlots = 0, 0, 0, 0
+		s.Checksum, s.Files = "", nil // the records have times
+		summaries[i] = s
+	}
+	if diff := cmp.Diff(summaries[0], summaries[1]); diff != "" {
+		t.Error(diff)
+	}
+	names := func(dir rundir.Dir) (list []string) {
+		files, err := filepath.Glob(filepath.Join(string(dir), "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range files { // the library keeps checkpoints only in the directory that it opens
+			if name := filepath.Base(path); !strings.HasPrefix(name, "checkpoint") {
+				list = append(list, name)
+			}
+		}
+		return list
+	}
+	rendered := func(name string) bool { return name == "plots" || name == "report.html" }
+	if diff := cmp.Diff(slices.DeleteFunc(names(command), rendered), names(library)); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := os.Stat(command.Report()); err != nil {
+		t.Error(err)
+	}
+}

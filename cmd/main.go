@@ -1,0 +1,103 @@
+// Package cmd is the program ppal: its commands, flags, terminal and exit statuses. Your own
+// program registers methods (method.Register) and calls Main: all commands then know them.
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+
+	"ppal/internal/ranks"
+	"ppal/internal/relay"
+	"ppal/trainer/session"
+)
+
+// Main runs the command of the program's arguments and exits with its status.
+func Main() {
+	ballast := prepareHeap()
+	a := &app{
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, now: time.Now,
+		terminal: term.IsTerminal(int(os.Stderr.Fd())),
+		columns:  columns,
+		screen:   screenSize,
+		open:     session.New,
+		shrink:   1,
+		self:     runSelf,
+		gpus:     machineGPUs(),
+		join:     joinProcesses,
+	}
+	onQuit(a.outputs.end)
+	ctx := onSignals(func() {
+		a.outputs.end()
+		os.Exit(exitInterrupted)
+	})
+	status := a.run(ctx, os.Args[1:])
+	runtime.KeepAlive(ballast)
+	os.Exit(status)
+}
+
+// app is the program with its environment.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	terminal       bool       // whether stderr is a terminal
+	columns        func() int // its current width; nil: 80
+	// the current size of the terminal on stdout; nil, or not ok: stdout is not a terminal
+	screen func() (width, height int, ok bool)
+	looks  time.Duration // between two looks of watch; 0: watchInterval
+	getenv func(string) string
+	now    func() time.Time
+	open   opener
+	shrink int // divides the number of rows of bench's cases; 1 except in tests
+	// runs the program in a new process
+	self      func(ctx context.Context, args []string) (stdout []byte, err error)
+	gpus      gpus
+	join      func() (c ranks.Collective, end func() error, err error) // joins processes; nil: not supported
+	processes int                                                      // that share the rows of this process's sessions; 0: only this process
+	gpu       sync.Mutex                                               // held by the run of a comparison that uses a GPU
+
+	outputs outputs // that are not complete
+
+	started  bool   // the command's own work has begun: its arguments were accepted
+	training string // the directory of the training; "": none is open
+}
+
+// columns returns the width of the terminal, or 0 if it is not known.
+func columns() int {
+	width, _, err := term.GetSize(int(os.Stderr.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// screenSize returns the size of the terminal on stdout; ok is false if stdout is not a terminal.
+func screenSize() (width, height int, ok bool) {
+	fd := int(os.Stdout.Fd())
+	if !term.IsTerminal(fd) {
+		return 0, 0, false
+	}
+	width, height, _ = term.GetSize(fd) // 0 if the size is not known
+	return width, height, true
+}
+
+// run executes the command line and returns the exit status.
+func (a *app) run(ctx context.Context, args []string) (status int) {
+	defer a.reportBug(&status)
+	relay.Guard()
+	out := &failOnce{out: a.stdout}
+	a.stdout = out
+	root := a.rootCommand(args)
+	root.SetArgs(args)
+	cmd, err := root.ExecuteContextC(ctx)
+	if out.err != nil { // such as an error while printing help, which cobra ignores
+		a.started, err = true, cmp.Or(err, out.err)
+	}
+	return a.exit(ctx, cmd, err)
+}

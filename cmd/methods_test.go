@@ -1,0 +1,143 @@
+package cmd
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"ppal/internal/cases"
+	"ppal/internal/config"
+	"ppal/trainer/method"
+)
+
+// The list of the methods and their descriptions equal golden files, which people read.
+func TestMethods(t *testing.T) {
+	got := command(t.Context(), nil, "methods")
+	if got.status != exitDone {
+		t.Fatal(got.stderr)
+	}
+	cases.Golden(t, "testdata/methods.txt", got.stdout)
+	var all strings.Builder
+	for _, name := range method.Names() {
+		got := command(t.Context(), nil, "methods", name)
+		if got.status != exitDone || got.stderr != "" {
+			t.Fatal(got.stderr)
+		}
+		all.WriteString(got.stdout + "\n")
+	}
+	cases.Golden(t, "testdata/methods-each.txt", all.String())
+}
+
+// find returns a command of the program.
+func find(t *testing.T, name string) *cobra.Command {
+	t.Helper()
+	a := &app{getenv: func(string) string { return "" }}
+	c, _, err := a.rootCommand(nil).Find([]string{name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// documented lists the flags of train that are documented outside the repository. Other programs
+// use these flags: never remove a flag from this list.
+var documented = strings.Fields(`problem dataset data-dir file label group drop-sensitive split rows-per-class normalize
+	model hidden heads activation
+	classes kappa phi epsilon eo-form if-form regularizer theta regularizer-weight box
+	method preset alpha beta tau delta delta-p delta-q delta0 sigma0 mu-step x-step slack-cap slack-start
+	gdpa-step gdpa-step-decay gdpa-penalty gdpa-perturbation gdpa-ratio
+	eta primal momentum eta-scale
+	iterations time-limit tolerance batch-size seed output feasibility-tolerance out record-every init log-format quiet explain config
+	device engine dtype threads micro-batch simd products
+	missing ignore categorical separator psi near-stationarity
+	penalty-coefficient penalty-growth penalty-period gda-dual-step alm-penalty alm-inner
+	ssg-tolerance ssg-step ssg-step-rule ssg-violation-rule ssg-violation-step
+	ipp-ssg-tolerance ipp-ssg-bound ipp-ssg-rho ipp-ssg-inner
+	ipp-conex-t0 ipp-conex-bound ipp-conex-rho ipp-conex-inner ipp-conex-restart
+	multiplier-model-step multiplier-model-network-step multiplier-model-units`)
+
+func TestDocumentedFlags(t *testing.T) {
+	flags := find(t, "train").Flags()
+	for _, name := range documented {
+		if flags.Lookup(name) == nil {
+			t.Errorf("train lacks --%s", name)
+		}
+	}
+}
+
+// The short help lists at most 40 flags, all of them in a group. It does not list the settings of
+// single methods.
+func TestShortHelp(t *testing.T) {
+	const most = 40
+	count := 0
+	find(t, "train").Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Annotations[rareAnnotation] != nil {
+			return
+		}
+		count++
+		for _, name := range method.Names() {
+			if strings.HasPrefix(f.Name, name+"-") {
+				t.Errorf("the short help lists --%s", f.Name)
+			}
+		}
+	})
+	count++ // --help, which cobra adds
+	if flags := find(t, "train").Flags(); flags.Lookup("help") != nil {
+		count--
+	}
+	if count > most {
+		t.Errorf("the short help lists %d flags, want at most %d", count, most)
+	}
+	help := command(t.Context(), nil, "train", "--help").stdout
+	if n := strings.Count(help, "\n      --") + strings.Count(help, "\n  -"); n != count {
+		t.Errorf("the short help lists %d flags, want %d", n, count)
+	}
+}
+
+// --help-all lists every setting.
+func TestHelpAll(t *testing.T) {
+	for _, name := range []string{"train", "compare"} {
+		got := command(t.Context(), nil, name, "--help-all")
+		if got.status != exitDone || got.stderr != "" {
+			t.Fatalf("status %d, %s", got.status, got.stderr)
+		}
+		cases.Golden(t, "testdata/help-all-"+name+".txt", got.stdout)
+	}
+	all := command(t.Context(), nil, "train", "--help-all").stdout
+	for _, k := range config.Keys() {
+		if !strings.Contains(all, "\n      --"+k.Name+" ") {
+			t.Errorf("--help-all lacks --%s", k.Name)
+		}
+	}
+}
+
+// A method's setting has the same effect by --set and by its own flag.
+func TestTrainSets(t *testing.T) {
+	for _, args := range []string{"--set gdpa.step=0.02", "--set gdpa.gdpa-step=0.02", "--gdpa-step 0.02"} {
+		var step float64
+		got := command(t.Context(), func(s *stub) { step = s.method.(*method.GDPA).Step },
+			append([]string{"train", "--quiet", "--method", "gdpa", "--iterations", "2", "--out", t.TempDir() + "/run"}, strings.Fields(args)...)...)
+		if got.status != exitDone || step != 0.02 {
+			t.Errorf("%s: status %d, the step is %v: %s", args, got.status, step, got.stderr)
+		}
+	}
+}
+
+func TestSetCompletion(t *testing.T) {
+	for args, want := range map[string]string{
+		"methods ":            "ppala\nplada\ngdpa\n",
+		"train --set ":        "ppala.\nplada.\n",
+		"train --set gdpa.":   "gdpa.primal=\ngdpa.momentum=\ngdpa.step=\n",
+		"compare --set ssg.":  "ssg.tolerance=\n",
+		"train --activation ": "sigmoid\nrelu\ntanh\n",
+		"compare --products ": "auto\nfloat32\nint8\nint8x3\n",
+	} {
+		words := strings.Split(args, " ")
+		got := command(t.Context(), nil, append([]string{"__complete"}, words...)...)
+		if got.status != exitDone || !strings.HasPrefix(got.stdout, want) {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package cmd
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestPlainModel checks that a table without a bound trains a plain model: unconstrained, linear,
+// with the rates of every group and advice how to add a bound. The advice itself works.
+func TestPlainModel(t *testing.T) {
+	for _, c := range []struct{ flags, method, minimised string }{
+		{"--dataset synthetic-adult", "unconstrained", "loss"},
+		{"--dataset synthetic-adult --minimize loss", "unconstrained", "loss"},
+		{"--dataset synthetic-adult --minimize error", "unconstrained", "error"},
+		{"--dataset synthetic-adult --method unconstrained", "unconstrained", "loss"},
+		{"--dataset synthetic-adult --method alm", "alm", "loss"},
+		{"--dataset synthetic-adult --model mlp --hidden 4", "unconstrained", "loss"},
+	} {
+		run := filepath.Join(t.TempDir(), "run")
+		got := forReal(t, append([]string{"train", "--quiet", "--iterations", "30", "--out", run}, strings.Fields(c.flags)...)...)
+		if got.status != exitDone || !strings.Contains(got.stdout, c.method+" on synthetic-adult, rates:") ||
+			!strings.Contains(got.stdout, c.minimised+" (minimised)") || !strings.Contains(got.stdout, "\nsex=Female ") || strings.Contains(got.stdout, "promised") {
+			t.Fatalf("%s: %+v", c.flags, got)
+		}
+		_, advice, found := strings.Cut(got.stdout, "--subject-to '")
+		bound, _, _ := strings.Cut(advice, "'")
+		if !found || bound != "gap(positive_rate, sex) <= 0.05" {
+			t.Fatalf("%s: no advice: %s", c.flags, got.stdout)
+		}
+		if verified := forReal(t, "verify", run); verified.status != exitDone {
+			t.Errorf("%s: verify: %+v", c.flags, verified)
+		}
+		if page := forReal(t, "report", run); page.status != exitDone {
+			t.Errorf("%s: report: %+v", c.flags, page)
+		}
+	}
+}

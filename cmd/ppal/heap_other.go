@@ -1,6 +1,0 @@
-//go:build !linux
-
-package main
-
-// adviseHugePages does nothing.
-func adviseHugePages([]byte) {}

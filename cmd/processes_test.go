@@ -1,0 +1,131 @@
+package cmd
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"ppal/internal/racing"
+	"ppal/internal/ranks"
+	"ppal/internal/rundir"
+	"ppal/trainer/session"
+)
+
+// inProcesses runs a command line in n processes, which are goroutines, and returns their outcomes.
+func inProcesses(t *testing.T, n int, line string) []outcome {
+	t.Helper()
+	return joined(t, n, line, func(c ranks.Collective) ranks.Collective { return c })
+}
+
+// joined is inProcesses with a change of the processes' exchange.
+func joined(t *testing.T, n int, line string, change func(c ranks.Collective) ranks.Collective) []outcome {
+	t.Helper()
+	all := make([]outcome, n)
+	var group sync.WaitGroup
+	for _, c := range ranks.Goroutines(n) {
+		group.Go(func() {
+			all[c.Rank()] = commandOn(t.Context(), func(a *app) {
+				a.getenv = environment(fmt.Sprintf("OMPI_COMM_WORLD_SIZE=%d OMPI_COMM_WORLD_RANK=%d", n, c.Rank()))
+				a.open = session.New
+				a.join = func() (ranks.Collective, func() error, error) { return change(c), func() error { return nil }, nil }
+			}, strings.Fields(line)...)
+		})
+	}
+	group.Wait()
+	return all
+}
+
+// Process 0 trains, prints and writes; the others share its rows in silence.
+func TestTrainTogether(t *testing.T) {
+	racing.Skip(t, "trainer/session runs the same goroutines")
+	const line = "train --dataset synthetic-compas --problem dp --iterations 50 --threads 1 --dtype float64 --quiet --allow-violation --out "
+	dir := t.TempDir()
+	one, two := filepath.Join(dir, "one"), filepath.Join(dir, "two")
+	if got := commandOn(t.Context(), func(a *app) { a.open = session.New }, strings.Fields(line+one)...); got.status != exitDone {
+		t.Fatal(got)
+	}
+	for rank, got := range inProcesses(t, 2, line+two) {
+		if got.status != exitDone || (got.stdout == "") != (rank > 0) || got.stderr != "" {
+			t.Errorf("process %d: %+v", rank, got)
+		}
+	}
+	var objectives []float64
+	for _, out := range []string{one, two} {
+		s, err := rundir.ReadSummary(rundir.Dir(out).Summary())
+		if err != nil {
+			t.Fatal(err)
+		}
+		objectives = append(objectives, s.Objective)
+	}
+	if d := math.Abs(objectives[0] - objectives[1]); !(d < 1e-9) {
+		t.Errorf("the objectives are %v", objectives)
+	}
+}
+
+// An error of process 0 ends all processes with its status.
+func TestTogetherFails(t *testing.T) {
+	for line, want := range map[string]string{
+		"train --file missing.csv --label y":                                      "no such file",
+		"train --dataset synthetic-compas --problem dp --engine gorgonia --out x": "several processes",
+	} {
+		for rank, got := range inProcesses(t, 3, line) {
+			if rank == 0 && (got.status != exitUsage || !strings.Contains(got.stderr, want)) || rank > 0 && got.stderr+got.stdout != "" {
+				t.Errorf("%s: process %d: %+v", line, rank, got)
+			}
+		}
+	}
+}
+
+// throwing is a process that panics at a sum.
+type throwing struct {
+	ranks.Collective
+	left int // sums before the panic
+}
+
+func (c *throwing) Sum(x []float64) error {
+	if c.left--; c.left < 0 {
+		panic("a wrong index")
+	}
+	return c.Collective.Sum(x)
+}
+
+// A panic in one process ends all processes: while they build the run, and in an iteration.
+func TestTogetherPanics(t *testing.T) {
+	t.Setenv("GOTRACEBACK", "")
+	const line = "train --dataset synthetic-compas --problem dp --iterations 50 --threads 1 --dtype float64 --quiet --out "
+	for _, sums := range []int{0, 30} {
+		for bad := range 3 {
+			for rank, got := range joined(t, 3, line+filepath.Join(t.TempDir(), "run"), func(c ranks.Collective) ranks.Collective {
+				if c.Rank() == bad {
+					return &throwing{c, sums}
+				}
+				return c
+			}) {
+				switch {
+				case rank == bad && (got.status != exitBug || !strings.Contains(got.stderr, "ppal: a bug: a wrong index")):
+					t.Errorf("process %d panics after %d sums: %+v", bad, sums, got)
+				case rank != bad && (got.status != exitFailed || !strings.Contains(got.stderr, fmt.Sprintf("process %d ended the run: a bug: a wrong index", bad))):
+					t.Errorf("process %d panics after %d sums: process %d: %+v", bad, sums, rank, got)
+				}
+			}
+		}
+	}
+}
+
+// Processes that the MPI library does not join would each write the same files.
+func TestProcessesThatAreNotJoined(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	for rank, got := range joined(t, 3, "train --dataset synthetic-compas --problem dp --iterations 5 --out "+out,
+		func(ranks.Collective) ranks.Collective { return ranks.Goroutines(1)[0] }) {
+		if got.status != exitUsage || (rank == 0) != strings.Contains(got.stderr, "mpirun started 3 processes, and MPI joined 1 of them") {
+			t.Errorf("process %d: %+v", rank, got)
+		}
+	}
+	if _, err := os.Stat(out); err == nil {
+		t.Error("a process wrote the run")
+	}
+}

@@ -1,0 +1,65 @@
+package cmd
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ppal/internal/racing"
+)
+
+// Report writes the page of a run, of a run without a summary and of each comparison of a
+// reproduction, and refuses other directories.
+func TestReport(t *testing.T) {
+	racing.Skip(t, "TestTrainForReal runs the same goroutines")
+	dir := filepath.Join(t.TempDir(), "run")
+	if out := forReal(t, "train", "--iterations", "3", "--rows-per-class", "20", "--examples", "0", "--out", dir); out.status != exitDone && out.status != exitUnmet {
+		t.Fatal(out.stderr)
+	}
+	page := filepath.Join(dir, "report.html")
+	if err := os.Remove(page); err != nil { // train wrote it
+		t.Fatal(err)
+	}
+	for _, remove := range []string{"plots", "summary.json"} {
+		if err := os.RemoveAll(filepath.Join(dir, remove)); err != nil {
+			t.Fatal(err)
+		}
+		out := forReal(t, "report", dir)
+		text, err := os.ReadFile(page)
+		if out.status != exitDone || out.stdout != page+"\n" || err != nil || !strings.Contains(string(text), "alm on synthetic") {
+			t.Errorf("without %s: %+v, %v", remove, out, err)
+		}
+		if strings.Contains(string(text), "Wrong decisions") {
+			t.Error("the page has examples")
+		}
+	}
+	locked := filepath.Join(t.TempDir(), "run") // the page's place is taken by a directory that is not empty
+	if err := os.CopyFS(locked, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(filepath.Join(locked, "report.html")), os.MkdirAll(filepath.Join(locked, "report.html", "full"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if out := forReal(t, "report", locked); out.status != exitFailed || out.stdout != "" {
+		t.Errorf("a page that cannot be written: %+v", out)
+	}
+	empty := t.TempDir()
+	if out := forReal(t, "report", empty); out.status != exitUsage || !strings.Contains(out.stderr, "not the directory of a run, a comparison or a sweep") {
+		t.Errorf("an empty directory: %+v", out)
+	}
+	if out := forReal(t, "report"); out.status != exitUsage {
+		t.Errorf("no directory: %+v", out)
+	}
+	study := filepath.Join(empty, "published")
+	if err := os.Mkdir(study, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(study, "study.yaml"), []byte("title: x\nbudget: iterations:5\nseeds: [1]\ncontenders: [{name: ppala}]\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out := forReal(t, "report", empty); out.status != exitDone || out.stdout != filepath.Join(study, "report.html")+"\n" {
+		t.Errorf("a reproduction: %+v", out)
+	}
+}

@@ -1,0 +1,118 @@
+package cmd
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ppal/internal/cases"
+)
+
+func TestReproduceList(t *testing.T) {
+	got := command(t.Context(), nil, "reproduce", "--list")
+	if got.status != exitDone || got.stderr != "" {
+		t.Fatalf("status %d, %s", got.status, got.stderr)
+	}
+	cases.Golden(t, "testdata/reproduce-list.txt", got.stdout)
+}
+
+// A whole study on a stub instead of the data writes both comparisons, the verdicts and the files.
+// The same command again runs nothing.
+func TestReproduce(t *testing.T) {
+	dir, data := filepath.Join(t.TempDir(), "out"), t.TempDir()
+	for range 2 {
+		got := command(t.Context(), nil, "reproduce", "mnpc-fashion-mnist", "--seeds", "1", "--data-dir", data, "--out", dir)
+		if got.status != exitDone {
+			t.Fatal(got.stderr)
+		}
+		for _, text := range []string{"(published steps)", "(automatic steps)", "| gdpa-ratio-1.1 |", "Verdicts:", "PPALA is ahead of GDPA in stationarity"} {
+			if !strings.Contains(got.stdout, text) {
+				t.Errorf("no %q in\n%s", text, got.stdout)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, "published", "runs", "ppala-seed1.jsonl.part"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"summary.md", "published/results.jsonl", "automatic/plots/overview.svg", "automatic/plots/multipliers-ppala.svg"} {
+		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "published", "runs", "ppala-seed1.jsonl.part")); err != nil {
+		t.Error("a finished run was done again: ", err)
+	}
+}
+
+func TestReproduceRefuses(t *testing.T) {
+	for args, text := range map[string]string{
+		"dp-mars":           `no such experiment: "dp-mars"; choose one of dp-adult`,
+		"duals --seeds 0":   "--seeds 0: must be at least 1",
+		"duals dp-adult":    "want the name of one experiment",
+		"--list duals":      "",
+		"duals --list=many": "",
+	} {
+		got := command(t.Context(), nil, append([]string{"reproduce"}, strings.Fields(args)...)...)
+		if got.status == exitDone || !strings.Contains(got.stderr, text) || strings.Count(got.stderr, "\n") != 1 {
+			t.Errorf("%s: status %d, %s", args, got.status, got.stderr)
+		}
+	}
+}
+
+// Without the Python environment, the comparison continues and says how to create the environment.
+// Without the data, the comparison ends with an error.
+func TestReproduceDecisionsRefuses(t *testing.T) {
+	out, data := filepath.Join(t.TempDir(), "out"), t.TempDir()
+	got := command(t.Context(), nil, "reproduce", "decisions", "--checkout", data, "--data-dir", data, "--out", out)
+	if got.status == exitDone || !strings.Contains(got.stderr, "only ppal is measured") || !strings.Contains(got.stderr, "make peers") ||
+		!strings.Contains(got.stderr, "ppal data fetch adult") {
+		t.Errorf("status %d, %s", got.status, got.stderr)
+	}
+	if got := command(t.Context(), nil, "reproduce", "decisions", "--seeds", "0"); got.status == exitDone || !strings.Contains(got.stderr, "--seeds 0: must be at least 1") {
+		t.Errorf("status %d, %s", got.status, got.stderr)
+	}
+}
+
+// Without the Python environment, the suite measures ppal and says how to make the environment.
+func TestReproduceSuite(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	got := command(t.Context(), nil, "reproduce", "suite", "--problems", "hs043", "--evaluations", "20", "--checkout", t.TempDir(), "--out", out)
+	if got.status != exitDone || !strings.Contains(got.stderr, "only ppal is measured") || !strings.Contains(got.stderr, "make peers") {
+		t.Errorf("status %d, %s", got.status, got.stderr)
+	}
+	for _, text := range []string{"1 problems to tune on and 0 held out, up to 20 evaluations", "| hs043 | -44 |", "Files in " + out} {
+		if !strings.Contains(got.stdout, text) {
+			t.Errorf("no %q in\n%s", text, got.stdout)
+		}
+	}
+}
+
+func TestReproduceSuiteOracle(t *testing.T) {
+	trace := filepath.Join(t.TempDir(), "trace")
+	got := with("Q", "reproduce", "suite", "--oracle", "hs043", "--trace", trace)
+	header := `{"problem":"hs043","n":4,"m":3,"radius":null,"lower":null,"upper":null,"dtype":"float64"}` + "\n"
+	if got.status != exitDone || got.stdout != header+strings.Repeat("\x00", 32) {
+		t.Errorf("status %d, %q, %s", got.status, got.stdout, got.stderr)
+	}
+	text, err := os.ReadFile(trace)
+	if err != nil || !strings.HasPrefix(string(text), `{"checkpoint":10,"seconds":0,"best":null,"epsilon":null,"multipliers":null}`) {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+func TestReproduceSuiteRefuses(t *testing.T) {
+	for args, text := range map[string]string{
+		"--problems hs0":   `no problem "hs0" (see ppal reproduce suite --list)`,
+		"--oracle hs0":     `no problem "hs0"`,
+		"--evaluations -1": "want numbers of at least 0",
+		"--contenders x --problems hs043 --out X": `no such contender "x" (choose from ["ppal" "nesterov"`,
+		"hs043": "",
+	} {
+		words := append([]string{"reproduce", "suite", "--checkout", t.TempDir()}, strings.Fields(strings.ReplaceAll(args, "X", t.TempDir()))...)
+		got := command(t.Context(), nil, words...)
+		if got.status != exitUsage || !strings.Contains(got.stderr, text) {
+			t.Errorf("%s: status %d, %s", args, got.status, got.stderr)
+		}
+	}
+}

@@ -1,0 +1,130 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"ppal/internal/config"
+	"ppal/internal/option"
+)
+
+// rootCommand returns the command line for the arguments. If the first argument is a command's
+// name, the command line has only this command: the flags of all commands take milliseconds.
+// Otherwise it has all commands.
+func (a *app) rootCommand(args []string) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "ppal",
+		Short: "Train models under constraints",
+		Long: `Ppal trains models under constraints. For example, it minimises the error and keeps the difference between the positive
+rates of two groups below a bound. It uses proximal-perturbed Lagrangian methods (Moon et al.) or rival methods. Every run
+ends with the values of the constraints on counted decisions, and with a KKT certificate, which measures how close the
+result is to optimality.
+
+` + exitText,
+		Example: `  ppal train                                          train on built-in data
+  ppal data fetch fashion-mnist                       download a data set
+  ppal train --dataset fashion-mnist --method gdpa    use another data set and method`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       version(),
+	}
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.SetFlagErrorFunc(flagError)
+	commands := a.commands()
+	if len(args) > 0 && commands[args[0]] != nil {
+		root.AddCommand(commands[args[0]]())
+	} else {
+		for _, command := range commands {
+			root.AddCommand(command())
+		}
+	}
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = knownCommand(root)
+		case "completion": // cobra prints its help for any argument and succeeds
+			c.Args = cobra.NoArgs
+			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+		}
+	}
+	return root
+}
+
+// commands returns the functions that make the commands, by the commands' names.
+func (a *app) commands() map[string]func() *cobra.Command {
+	return map[string]func() *cobra.Command{
+		"train": a.trainCommand, "watch": a.watchCommand, "predict": a.predictCommand, "evaluate": a.evaluateCommand,
+		"verify": a.verifyCommand, "export": a.exportCommand, "report": a.reportCommand, "methods": a.methodsCommand,
+		"compare": a.compareCommand, "sweep": a.sweepCommand, "reproduce": a.reproduceCommand, "data": a.dataCommand,
+		"bench": a.benchCommand, "devices": a.devicesCommand, "gpu-check": a.gpuCheckCommand, "version": a.versionCommand,
+	}
+}
+
+// command wraps a command's own work and records that it has begun.
+func (a *app) command(do func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		a.started = true
+		return do(cmd, args)
+	}
+}
+
+// knownCommand refuses arguments that do not name a command.
+func knownCommand(root *cobra.Command) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if c, rest, err := root.Find(args); c == nil || err != nil || len(rest) > 0 {
+			return fmt.Errorf("unknown command %q", strings.Join(args, " "))
+		}
+		return nil
+	}
+}
+
+// flagError says in plain words that a switch has a wrong value, or that a setting does not exist.
+func flagError(cmd *cobra.Command, err error) error {
+	var bad *pflag.InvalidValueError
+	if errors.As(err, &bad) && bad.GetFlag().Value.Type() == "bool" {
+		return fmt.Errorf("--%s %s: must be true or false", bad.GetFlag().Name, bad.GetValue())
+	}
+	var unknown *pflag.NotExistError
+	if errors.As(err, &unknown) && cmd.Flags().Lookup("method") != nil {
+		return config.Unknown(unknown.GetSpecifiedName())
+	}
+	return err
+}
+
+// asFile returns the advice to give an argument that names a file as the value of a flag; "" if the
+// argument does not look like a file, or the command reads no file.
+func asFile(cmd *cobra.Command, argument string) string {
+	flags := []string{"file", "input"}
+	if strings.HasSuffix(argument, ".yaml") || strings.HasSuffix(argument, ".yml") {
+		flags = []string{"config"}
+	}
+	if info, err := os.Stat(argument); (err != nil || info.IsDir()) && !strings.ContainsAny(argument, "./") {
+		return ""
+	}
+	for _, name := range flags {
+		if cmd.Flags().Lookup(name) != nil {
+			return fmt.Sprintf("; did you mean --%s %s?", name, option.ShellWord(argument))
+		}
+	}
+	return ""
+}
+
+// noArguments refuses arguments that are not flags.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := asFile(cmd, args[0])
+	if args[0] == "true" || args[0] == "false" {
+		hint = "; write the value of a boolean flag after =, as in --quiet=false"
+	}
+	return fmt.Errorf("unexpected argument %q%s", args[0], hint)
+}

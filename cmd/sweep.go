@@ -1,0 +1,276 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"ppal/constraints"
+	"ppal/datasets"
+	"ppal/internal/config"
+	"ppal/internal/ending"
+	"ppal/internal/option"
+	"ppal/internal/rundir"
+	"ppal/internal/sweep"
+	"ppal/trainer/session"
+)
+
+// sweepFlags are the flags of sweep that train does not have.
+type sweepFlags struct {
+	over, values string
+	out, config  string
+	set          []string
+	allow        bool // --allow-violation
+	strict       bool // --strict
+	all          bool // --help-all
+}
+
+// sweepsItself lists the flags of train that a sweep replaces or does not support.
+var sweepsItself = []string{"out", "explain", "log-format"}
+
+// sweepGroup is the heading of the flags of sweep that train does not have.
+const sweepGroup = "Sweep"
+
+func (a *app) sweepCommand() *cobra.Command {
+	values := config.Values{}
+	var f sweepFlags
+	cmd := &cobra.Command{
+		Use:   "sweep",
+		Short: "Train for several bounds of one constraint: the trade-off curve",
+		Long: `Sweep trains a model for several bounds of one constraint, from the loosest to the tightest. Each run starts from the
+weights and multipliers of the run before, and the data are read once. Sweep prints one table, and writes one picture
+(plots/trade-off.svg), one line of JSON for each bound (sweep.jsonl) and the directory of each run. It accepts the flags of
+train. The swept bounds replace a bound of the same measure in --subject-to; other constraints keep their bounds.
+
+To continue an interrupted sweep, repeat the command with its --out. The exit status is 3 if no point meets its bounds, and
+0 if one does: the table and sweep.jsonl say which points meet their bounds.`,
+		Example: `  ppal sweep --over "gap(positive_rate, sex)" --values 0.2:0.005:8 --dataset adult
+  ppal sweep --over "fpr" --values 0.1,0.05,0.01 --minimize fnr --dataset bank --out runs/bank-curve
+  ppal sweep --over "fpr" --values 0.1,0.05 --config runs/20260101-120000-rates-alm/config.yaml
+  ppal sweep --over "recall[shirt] >=" --values 0.5:0.95:6 --dataset fashion-mnist`,
+		Args: noArguments,
+		RunE: a.together(func(cmd *cobra.Command, _ []string) error {
+			if f.all {
+				return cmd.Help()
+			}
+			return a.sweep(cmd.Context(), values, f)
+		}),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.over, "over", "", "vary the bound of this `MEASURE`, as in \"gap(positive_rate, sex)\" or \"recall[shirt] >=\" (required)")
+	flags.StringVar(&f.values, "values", "", "train for these `BOUNDS`: FIRST:LAST:N, with equal ratios, or a list, as in 0.2,0.1,0.05 (required)")
+	flags.StringVar(&f.out, "out", "", "write to this `DIR`; an interrupted sweep there is continued (default runs/<time>-sweep)")
+	flags.VisitAll(func(flag *pflag.Flag) { flag.Annotations = map[string][]string{groupAnnotation: {sweepGroup}} })
+	flags.Var((*assignments)(&f.set), "set", "give the method a setting, as in plada.eta=0.1; may be repeated")
+	flags.Lookup("set").Annotations = map[string][]string{groupAnnotation: {config.GroupMethod}}
+	addConfig(cmd, &f.config)
+	addSettings(cmd, values, sweepsItself...)
+	addAllowViolation(cmd, &f.allow, "every point")
+	addStrict(cmd, &f.strict)
+	addHelpAll(cmd, &f.all)
+	cmd.SetUsageFunc(trainUsage)
+	return cmd
+}
+
+// sweep runs the command.
+func (a *app) sweep(ctx context.Context, values config.Values, f sweepFlags) error {
+	s, cfg, err := a.newSweep(values, f)
+	if err != nil {
+		return err
+	}
+	dir := sweep.Dir(cmp.Or(f.out, filepath.Join("runs", a.now().Format("20060102-150405")+"-sweep")))
+	if cfg.Session.Device.Threads > 0 {
+		runtime.GOMAXPROCS(cfg.Session.Device.Threads)
+	}
+	if !cfg.Quiet {
+		s.Progress = a.sweepProgress
+	}
+	sums, err := a.dataSums(ctx, cfg)
+	if err != nil {
+		return config.NameFlags(err)
+	}
+	if s.Origin, err = origin(sums); err != nil {
+		return err
+	}
+	points, err := s.Do(ctx, dir)
+	if ctx.Err() != nil {
+		return fmt.Errorf("interrupted; %d of %d points are in %s: repeat the command with --out %s to continue", len(points), len(s.Values), dir, dir)
+	}
+	if err != nil {
+		return config.NameFlags(err)
+	}
+	a.warnReport(string(dir), sweep.Report(dir))
+	out := &failOnce{out: printing{a.stdout}}
+	printSweep(out, s, points)
+	paragraph(out, "files", fmt.Sprintf("%s: report.html, sweep.jsonl, plots, and a directory for each run", dir))
+	if out.err != nil {
+		return out.err
+	}
+	if !f.allow && !slices.ContainsFunc(points, func(p sweep.Point) bool { return ending.Failing(p.Outcome, f.strict) == nil }) {
+		advice := cmp.Or(unjudged(points), "use more --iterations or looser --values")
+		return fmt.Errorf("%w of %s %s; %s; --allow-violation makes the exit status 0", errNoPoint, s.Over.Measure(), f.values, advice)
+	}
+	return nil
+}
+
+// errNoPoint says that a sweep is finished, and that no point meets its bounds.
+var errNoPoint = errors.New("finished, but no point meets all bounds: the sweep")
+
+// unjudged says why a constraint of a point cannot be judged, and what to do; "" if there is none.
+func unjudged(points []sweep.Point) string {
+	for _, p := range points {
+		for _, c := range ending.Failing(p.Outcome, false) {
+			if p.Outcome.Standing(&c).State == constraints.NotJudged {
+				return strings.TrimSuffix(p.Outcome.Explain(&c), ".")
+			}
+		}
+	}
+	return ""
+}
+
+// newSweep returns the sweep that the flags describe, and the configuration of its runs.
+func (a *app) newSweep(values config.Values, f sweepFlags) (*sweep.Sweep, config.Train, error) {
+	refuse := func(flag, text string, err error) (*sweep.Sweep, config.Train, error) {
+		problem := strings.TrimPrefix(strings.TrimPrefix(err.Error(), "sweep: "), sweep.ErrSweep.Error()+": ")
+		return nil, config.Train{}, &config.Error{Where: strings.TrimSpace("--"+flag+" "+text) + ":", Problem: problem}
+	}
+	if f.over == "" {
+		return refuse("over", "", errors.New(`missing; give what is bounded, as in --over "gap(positive_rate, sex)"`))
+	}
+	if f.values == "" {
+		return refuse("values", "", errors.New("missing; give the bounds, as in --values 0.2:0.005:8"))
+	}
+	over, err := sweep.ParseOver(f.over)
+	if err != nil {
+		return refuse("over", f.over, err)
+	}
+	bounds, err := sweep.ParseValues(f.values)
+	if err != nil {
+		return refuse("values", f.values, err)
+	}
+	file, err := readConfig(f.config)
+	if err != nil {
+		return nil, config.Train{}, err
+	}
+	// The configuration has the swept constraint as its last one, with the first bound.
+	subject, explicit := values["subject-to"]
+	if !explicit {
+		subject = file.Value("subject-to")
+	}
+	given := config.Values{}
+	for k, v := range values {
+		given[k] = v
+	}
+	given["subject-to"] = strings.Join(append(without(option.SplitStatements(subject), over), over.WithBound(bounds[0]).String()), option.StatementSeparator)
+	cfg, err := config.ResolveWith(given, f.set, file)
+	if err != nil {
+		return nil, cfg, err
+	}
+	dataDir, err := datasets.DirOf(cfg.Dataset, cfg.DataDir, a.getenv)
+	if err != nil {
+		return nil, cfg, err
+	}
+	settings, err := cfg.YAML(nil)
+	if err != nil {
+		return nil, cfg, err
+	}
+	s := &sweep.Sweep{
+		Title: fmt.Sprintf("%s on %s", cfg.Method.Name, cfg.Dataset), Over: over, Values: bounds, Open: a.open,
+		Settings: []byte(fmt.Sprintf("# A sweep: the bound of the last constraint varies.\nover: %q\nvalues: %v\n---\n%s", over.Measure(), bounds, settings)),
+		Options: func(bound float64) (session.Options, error) {
+			own := cfg
+			own.SubjectTo = slices.Clone(cfg.SubjectTo)
+			own.SubjectTo[len(own.SubjectTo)-1] = over.WithBound(bound).String()
+			o, err := own.SessionOptions(dataDir)
+			if err != nil {
+				return o, err
+			}
+			task, ok := o.Task.(session.Decisions)
+			if !ok {
+				return o, &config.Error{Where: "--problem " + cfg.Data.Problem + ":", Problem: "has no constraints in words; give --minimize and --subject-to instead"}
+			}
+			task.SubjectTo = task.SubjectTo[:len(task.SubjectTo)-1]
+			o.Task = task
+			a.writes(&o.Files)
+			return o, nil
+		},
+	}
+	return s, cfg, nil
+}
+
+// without returns the texts of constraints without bounds of the swept measure in the same sense.
+func without(texts []string, over constraints.Constraint) []string {
+	return slices.DeleteFunc(texts, func(text string) bool {
+		c, err := constraints.Parse(text) // an error is reported with the settings
+		return err == nil && c.Measure() == over.Measure() && c.IsAtLeast() == over.IsAtLeast()
+	})
+}
+
+// sweepProgress prints a line at the end of each run.
+func (a *app) sweepProgress(e sweep.Event) {
+	if e.Point == nil {
+		return
+	}
+	c := e.Point.Swept()
+	fmt.Fprintf(printing{a.stderr}, "%d of %d: %s: %s on the training rows, %s %s, %s s\n",
+		e.Index+1, e.Total, c.Constraint, c.Number(c.Train), e.Point.Objective.Name, ending.Number(e.Point.Objective.Train), seconds(e.Point.SecondsTotal))
+}
+
+// printSweep prints the table: for each bound a line for each split.
+func printSweep(out io.Writer, s *sweep.Sweep, points []sweep.Point) {
+	measure := s.Over.Measure().String()
+	g := grid{{"bound", "rows", measure, points[0].Objective.Name, "slope", "met"}}
+	missed := map[rundir.Rating][]string{}
+	for k := range points {
+		p := &points[k]
+		c := p.Swept()
+		bound, slope, state := c.Relation()+" "+fmt.Sprintf("%g", p.Bound), "", ending.Cell(p.Outcome, c)
+		if p.Slope != nil {
+			slope = fmt.Sprintf("%.3g", *p.Slope+0)
+		}
+		missed[p.Rating()] = append(missed[p.Rating()], bound)
+		measured, objective := ending.NewRow(p.Outcome, c), ending.ObjectiveRow(p.Outcome)
+		for _, split := range rundir.Splits() {
+			if measured.Of(split) == "" && objective.Of(split) == "" {
+				continue
+			}
+			g = append(g, []string{bound, split.Word(), between(&measured, split), between(&objective, split), slope, state})
+			bound, slope, state = "", "", ""
+		}
+	}
+	g.print(out)
+	fmt.Fprintln(out)
+	objective := points[0].Objective.Name
+	paragraph(out, "values", "The values are of counted decisions, with 95% intervals on held-out rows.")
+	paragraph(out, "slope", fmt.Sprintf("The change of the smooth %s for each unit by which the bound grows: the multiplier of the certificate.", objective))
+	for _, note := range []struct {
+		rating rundir.Rating
+		text   string
+	}{
+		{rundir.Unmet, "do not meet all bounds"},
+		{rundir.TrainOnly, "meet all bounds on the training rows, and exceed a bound on held-out rows"},
+	} {
+		if list := missed[note.rating]; list != nil {
+			paragraph(out, "note", fmt.Sprintf("%d of %d points %s: %s.", len(list), len(points), note.text, strings.Join(list, ", ")))
+		}
+	}
+}
+
+// between returns a row's value on a split, with its interval in brackets.
+func between(row *ending.Row, split rundir.Split) string {
+	text := row.Of(split)
+	if i := row.IntervalOf(split); i != nil {
+		text += " (" + ending.Span(i) + ")"
+	}
+	return text
+}

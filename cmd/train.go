@@ -1,0 +1,273 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"ppal/datasets"
+	"ppal/internal/config"
+	"ppal/internal/ending"
+	"ppal/internal/rundir"
+	"ppal/trainer"
+	"ppal/trainer/session"
+)
+
+// train runs the command.
+func (a *app) train(ctx context.Context, values config.Values, f trainFlags) (failure error) {
+	cfg, file, before, err := trainConfig(values, f)
+	if err != nil {
+		return err
+	}
+	if f.resume != "" && before == nil {
+		if status := finished(f.resume); status != "" {
+			tidy(f.resume, status)
+			advice := goOn(f.resume)
+			if session.Extendable(trainer.Status(status)) {
+				advice = "to extend it, give more --iterations or a longer --time-limit"
+			}
+			fmt.Fprintf(printing{a.stdout}, "%s is finished (%s): there is nothing to resume; %s\n", f.resume, status, advice)
+			return nil
+		}
+	}
+	dataDir, err := datasets.DirOf(cfg.Dataset, cfg.DataDir, a.getenv)
+	if err != nil {
+		return err
+	}
+	if cfg.Out != "" && f.resume == "" {
+		if err := rundir.Check(cfg.Out); err != nil {
+			return err
+		}
+	}
+	options, err := cfg.SessionOptions(dataDir)
+	if err != nil {
+		return err
+	}
+	setThreads(cfg)
+	setHeap(cfg)
+	report := a.newReporter(cfg)
+	defer announceStop(ctx, report)()
+	options.Settings.Recorder, options.Settings.Warn = report, func(w trainer.Warning) { report.warn(w.Text) }
+	a.writes(&options.Files)
+	options.CheckpointEvery = f.checkpointEvery
+	options.Device.MemoryDir, options.Device.KeptDir = beside(cfg.Out), filepath.Join(filepath.Dir(filepath.Clean(cfg.Out)), "ppal-rows")
+	defer report.close()
+	reading := fmt.Sprintf("reading %s and building the problem", cfg.Dataset)
+	report.info(reading)
+	report.Stage(reading)
+	s, err := a.open(ctx, options)
+	if err == nil {
+		defer func() {
+			if closeErr := s.Close(); failure == nil {
+				failure = closeErr
+			}
+		}()
+	}
+	if ctx.Err() != nil {
+		return errors.New("interrupted before the first iteration; the run has no files")
+	}
+	if err != nil {
+		return config.NameFlags(err)
+	}
+	if f.resume != "" {
+		var notes []string
+		if before == nil {
+			notes, err = s.Resume(cfg.Out)
+		} else {
+			notes, err = s.Extend(cfg.Out, before.Iterations())
+		}
+		if err != nil {
+			return err
+		}
+		for _, n := range notes {
+			report.info(n)
+		}
+	} else if err := s.Open(cfg.Out); err != nil {
+		return err
+	}
+	a.training = s.Dir()
+	for _, w := range changedFiles(file, s.Describe()) {
+		report.warn(w)
+	}
+	r := &trainRun{app: a, cfg: cfg, flags: f, session: s, report: report}
+	return r.run(ctx)
+}
+
+// trainConfig resolves the settings of a new run, or of a run that continues. before are the
+// settings of a finished run that continues with longer limits.
+func trainConfig(values config.Values, f trainFlags) (cfg config.Train, file *config.File, before *config.Train, err error) {
+	if f.resume != "" {
+		return resumeConfig(values, f)
+	}
+	if file, err = readConfig(f.config); err != nil {
+		return cfg, nil, nil, err
+	}
+	cfg, err = config.ResolveWith(values, f.set, file)
+	return cfg, file, nil, err
+}
+
+// setThreads bounds the threads of the process.
+func setThreads(cfg config.Train) {
+	if cfg.Session.Device.Threads > 0 {
+		runtime.GOMAXPROCS(cfg.Session.Device.Threads)
+	}
+}
+
+// setHeap makes the collector run more often when the heap approaches the bound of --memory. The
+// collector counts the ballast of main, which takes no memory.
+func setHeap(cfg config.Train) {
+	if cfg.Session.Device.Memory > 0 && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(cfg.Session.Device.Memory + leastGarbage*100/gcPercent)
+	}
+}
+
+// ownTable is the data set of the user's own table.
+const ownTable = "csv"
+
+// changedFiles returns a warning for each data file, and for the file of initial weights, that has
+// changed since the configuration was written.
+func changedFiles(file *config.File, now session.Description) (warnings []string) {
+	if file == nil {
+		return nil
+	}
+	compare := func(before, now session.DataFile, other string) {
+		if now.Name == before.Name && now.SHA256 != before.SHA256 {
+			warnings = append(warnings, fmt.Sprintf("%s has changed since %s was written (%d bytes then, %d now; sha256 %.8s then, %.8s now): "+
+				"this run has other %s than that run.", now.Name, file.Path, before.Bytes, now.Bytes, before.SHA256, now.SHA256, other))
+		}
+	}
+	for _, before := range file.Data() {
+		for _, f := range now.Data {
+			if f.State != "" { // the rows of a built-in set depend on the seed
+				compare(before, f, "data")
+			}
+		}
+	}
+	if before := file.Init(); before != nil && now.Init != nil {
+		compare(*before, *now.Init, "initial weights")
+	}
+	return warnings
+}
+
+// announceStop shows a message when Ctrl-C is pressed, until the returned function is called.
+func announceStop(ctx context.Context, report reporter) (end func()) {
+	shown := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		report.stopping()
+		close(shown)
+	})
+	return func() {
+		if !stop() {
+			<-shown
+		}
+	}
+}
+
+// trainRun is one run whose directory is open: its session, and how the terminal shows it.
+type trainRun struct {
+	*app
+	cfg     config.Train
+	flags   trainFlags
+	session *session.Session
+	report  reporter
+}
+
+// run trains, writes the files and prints the table.
+func (r *trainRun) run(ctx context.Context) error {
+	r.announce()
+	r.report.Stage("")
+	training, err := r.session.Optimize(ctx)
+	r.report.finish()
+	if err != nil {
+		return err
+	}
+	for _, n := range training.Notes {
+		r.report.info(n)
+	}
+	certifying := "certifying the result in float64"
+	r.report.info(certifying)
+	r.report.Stage(certifying)
+	result, err := r.session.Certify()
+	if err != nil {
+		return err
+	}
+	r.report.Stage("drawing the plots and writing the files")
+	failure := r.session.Save("") // the result is printed even if the files cannot be written
+	if err := r.printTable(result); err != nil {
+		failure = cmp.Or(failure, err)
+	}
+	if failure != nil {
+		return failure
+	}
+	if training.Status == trainer.Interrupted {
+		return &interrupted{training.Iterations, r.session.Dir(), r.session.Resumable()}
+	}
+	if o := result.Outcome; o != nil && !r.flags.allowViolation {
+		if list := ending.Failing(o, r.flags.strict); list != nil {
+			return &ending.Unmet{Outcome: o, List: list}
+		}
+	}
+	return nil
+}
+
+// announce prints a description of the run before it starts.
+func (r *trainRun) announce() {
+	d := r.session.Describe()
+	r.report.info(fmt.Sprintf("%s by %s: %d rows, %d features, %d parameters, constraints: %d, at most %d iterations, files in %s",
+		d.Task, r.method(d.PrimalStep), d.Rows.Train, d.Features, d.Parameters, len(d.Bounds), r.cfg.Iterations(), d.Out))
+	if r.cfg.Explain {
+		fmt.Fprintln(r.stdout, r.session.Explain())
+	}
+	if d.Dataset == ownTable && !r.cfg.Quiet {
+		printUses(r.report.lines, d.Columns)
+	}
+	if len(d.Classes) > 0 {
+		r.report.info(classCounts(d.Classes))
+	}
+	for _, n := range d.Notes {
+		r.report.info(n)
+	}
+	for _, w := range d.Warnings {
+		r.report.warn(w)
+	}
+}
+
+// method names the method and its primal step, and says why the program chose the method.
+func (r *trainRun) method(step string) string {
+	text := r.cfg.Method.Name
+	if step != "" {
+		text += " with " + step + " steps"
+	}
+	if reason := r.cfg.Method.Reason; reason != "" {
+		text += ", because " + reason
+	}
+	return text
+}
+
+// classCounts returns the numbers of rows of each class: a label that is read wrongly shows there.
+func classCounts(classes []rundir.SplitSizes) string {
+	var list []string
+	for _, c := range classes[:min(len(classes), mostGroups)] {
+		list = append(list, fmt.Sprintf("%s %d, %d, %d", c.Name, c.Train, c.Validation, c.Test))
+	}
+	if n := len(classes) - len(list); n > 0 {
+		list = append(list, fmt.Sprintf("and %d more classes", n))
+	}
+	return "rows of each class for training, validation, test: " + strings.Join(list, "; ")
+}
+
+// beside returns an existing directory beside or above a run's directory, for files of a run whose
+// directory does not exist yet.
+func beside(out string) string {
+	for dir := filepath.Dir(filepath.Clean(out)); ; dir = filepath.Dir(dir) {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() || dir == filepath.Dir(dir) {
+			return dir
+		}
+	}
+}

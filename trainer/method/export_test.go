@@ -1,0 +1,4 @@
+package method
+
+// Unregister removes the methods of Register.
+func Unregister() { registered = nil }
