@@ -13,7 +13,7 @@ run: build
 	./bin/ppal train --dataset synthetic-adult --subject-to "gap(positive_rate, sex) <= 0.05"
 
 build:
-	$(GO) build -trimpath -ldflags '-s -w' -o bin/ppal ./cmd
+	$(GO) build -trimpath -ldflags '-s -w' -o bin/ppal ./cmd/ppal
 
 # Rename the Go module in one step: make module PATH=github.com/you/ppal. PATH is then no list of folders: the recipe has its own, with
 # the tools of every system, and needs no Go.
@@ -38,15 +38,15 @@ GPU_PACKAGES ?= ./cuda/... ./internal/cuda/... ./internal/gpucheck/... ./interna
 GPU_PROGRAM_TESTS ?= GPU|Device|Help|Version|TrainForReal
 
 gpu:
-	$(GPU_ENV) $(GO) build -tags gpu,$(PURE) -trimpath -ldflags '-s -w' -o bin/ppal-gpu ./cmd
+	$(GPU_ENV) $(GO) build -tags gpu,$(PURE) -trimpath -ldflags '-s -w' -o bin/ppal-gpu ./cmd/ppal
 
 # The program for several processes, started by mpirun or srun. Needs mpicc (mpi-deps).
 mpi:
-	$(MPI_ENV) $(GO) build -tags mpi,$(PURE) -trimpath -ldflags '-s -w' -o bin/ppal-mpi ./cmd
+	$(MPI_ENV) $(GO) build -tags mpi,$(PURE) -trimpath -ldflags '-s -w' -o bin/ppal-mpi ./cmd/ppal
 
 # The program for several processes with GPUs. Needs mpicc and cuda.h, as mpi and gpu do.
 mpi-gpu:
-	$(GPU_ENV) export CC=mpicc && $(GO) build -tags gpu,mpi,$(PURE) -trimpath -ldflags '-s -w' -o bin/ppal-mpi-gpu ./cmd
+	$(GPU_ENV) export CC=mpicc && $(GO) build -tags gpu,mpi,$(PURE) -trimpath -ldflags '-s -w' -o bin/ppal-mpi-gpu ./cmd/ppal
 
 # Run vet and staticcheck on the build with GPU support.
 VETFLAGS ?=
