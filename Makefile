@@ -88,16 +88,16 @@ mpi-deps:
 # Without the analysers that would analyse all dependencies again.
 OWN_VET = -printf=false -lostcancel=false
 mpi-test:
-	$(MPI_ENV) $(GO) vet $(OWN_VET) -tags mpi,$(PURE) ./internal/ranks ./cmd && $(GO) test -tags mpi,$(PURE) -c -o build/ranks.test ./internal/ranks && \
+	$(MPI_ENV) $(GO) vet $(OWN_VET) -tags mpi,$(PURE) ./internal/ranks ./cmd/... && $(GO) test -tags mpi,$(PURE) -c -o build/ranks.test ./internal/ranks && \
 		$(GO) test -tags mpi,$(PURE) -c -o build/ppal-mpi.test ./cmd
 	cd internal/ranks && $(MPIRUN) -n $(PROCESSES) ../../build/ranks.test -test.run MPI -test.timeout 2m
-	cd cmd/ppal && MPIRUN="$(MPIRUN)" ../../build/ppal-mpi.test -test.run MPI -test.timeout 4m
+	cd cmd && MPIRUN="$(MPIRUN)" ../build/ppal-mpi.test -test.run MPI -test.timeout 4m
 
 # Processes with GPUs, on a driver without a GPU. Only package ranks needs MPI's header, so the compiled packages of gpu-test are used again.
 mpi-gpu-test:
 	$(GPU_ENV) export CPATH=$$(mpicc -show | tr ' ' '\n' | sed -n 's/^-I//p' | paste -sd: -) && \
 		$(GO) test -tags gpu,mpi,$(PURE) -ldflags=-extld=mpicxx -c -o build/ppal-mpi-gpu.test ./cmd
-	cd cmd/ppal && MPIRUN="$(MPIRUN)" ../../build/ppal-mpi-gpu.test -test.run MPIGPU -test.timeout 8m
+	cd cmd && MPIRUN="$(MPIRUN)" ../build/ppal-mpi-gpu.test -test.run MPIGPU -test.timeout 8m
 
 cuda-headers:
 	$(HEADERS)/headers.sh fetch $(CUDA)
