@@ -40,8 +40,8 @@ type keeper struct {
 }
 
 // newKeeper returns a keeper of rows of the file that are determined by a key, or nil if the rows
-// are not kept: for pipes and for tables in memory.
-func newKeeper(o *tabular.TableOptions, key func(path string) any) *mapped.Keeper {
+// are not kept: for pipes and for tables in memory. It adds what it did to notes and warnings.
+func newKeeper(o *tabular.TableOptions, key func(path string) any, notes, warnings *[]string) *mapped.Keeper {
 	if o.Keep == nil {
 		return nil
 	}
@@ -49,17 +49,32 @@ func newKeeper(o *tabular.TableOptions, key func(path string) any) *mapped.Keepe
 	if err != nil {
 		return nil
 	}
-	return o.Pages.NewKeeper(o.Keep.Folder, o.File, []string{o.File}, key(path), o.Keep.SHA256)
+	k := o.Pages.NewKeeper(o.Keep.Folder, o.File, []string{o.File}, key(path), o.Keep.SHA256)
+	if k != nil {
+		k.Note = func(text string) { *notes = append(*notes, text) }
+		k.Warn = func(text string) { *warnings = append(*warnings, text) }
+	}
+	return k
+}
+
+// readKept reads the rows in a kept file. ok is false if it cannot: the rows are then read from the
+// user's file, and kept again.
+func readKept[T any](k *mapped.Keeper, file *mapped.Kept, read func(file *mapped.Kept) (T, error)) (rows T, ok bool) {
+	rows, err := read(file)
+	if err != nil {
+		k.Unusable(err)
+		return rows, false
+	}
+	k.Used()
+	return rows, true
 }
 
 // keeper returns the keeper of the table's rows, or nil if the rows are not kept.
 func (t *OwnTable) keeper() *keeper {
-	base := newKeeper(t.Opts, t.Key)
+	base := newKeeper(t.Opts, t.Key, &t.notes, &t.warnings)
 	if base == nil {
 		return nil
 	}
-	base.Note = func(text string) { t.notes = append(t.notes, text) }
-	base.Warn = func(text string) { t.warnings = append(t.warnings, text) }
 	return &keeper{Keeper: base, table: t}
 }
 
@@ -133,33 +148,31 @@ func (k *keeper) sheet(wanted *columnar.Schema) *columnar.Sheet {
 	if k == nil || k.file == nil || k.index.Schema != schemaKey(wanted) {
 		return nil
 	}
-	s, err := k.read()
-	if err != nil {
-		k.Unusable(err)
+	s, ok := readKept(k.Keeper, k.file, k.read)
+	if !ok {
 		return nil
 	}
 	for i := range wanted.Columns {
 		s.Column(wanted.Columns[i].Name).Decimal = wanted.Columns[i].Decimal
 	}
-	k.Used()
 	return s
 }
 
 // read returns the rows in the kept file.
-func (k *keeper) read() (*columnar.Sheet, error) {
+func (k *keeper) read(file *mapped.Kept) (*columnar.Sheet, error) {
 	s := &columnar.Sheet{Name: k.table.Opts.File, Rows: k.index.Rows, Pages: k.table.Opts.Pages}
 	var err error
 	if k.index.Listed {
-		if s.Source, err = mapped.Next[int](k.file, s.Rows); err != nil {
+		if s.Source, err = mapped.Next[int](file, s.Rows); err != nil {
 			return nil, err
 		}
 	}
 	for _, kept := range k.index.Columns {
 		c := &columnar.Column{Name: kept.Name, Values: kept.Values, Single: kept.Single}
 		if kept.Numbers {
-			c.Numbers, err = mapped.Next[float64](k.file, s.Rows)
+			c.Numbers, err = mapped.Next[float64](file, s.Rows)
 		} else {
-			c.Codes, err = mapped.Next[int32](k.file, s.Rows)
+			c.Codes, err = mapped.Next[int32](file, s.Rows)
 		}
 		if err != nil {
 			return nil, err

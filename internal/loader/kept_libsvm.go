@@ -9,12 +9,6 @@ import (
 	"ppal/internal/mapped"
 )
 
-// keptSparse keeps the rows of a LIBSVM file: its entries and its labels.
-type keptSparse struct {
-	*mapped.Keeper
-	notes, warnings []string
-}
-
 // sparseIndex describes the rows in a kept file, which has the arrays Starts, Columns, Labels and
 // Values.
 type sparseIndex struct {
@@ -27,29 +21,23 @@ const sparseVersion = 1
 
 // readSparse reads the user's LIBSVM file, or its kept rows. With Keep and Pages, readSparse keeps
 // the rows for later processes.
-func readSparse(ctx context.Context, o *tabular.TableOptions) (*LIBSVM, *keptSparse, error) {
-	k := &keptSparse{}
-	if k.Keeper = newKeeper(o, func(path string) any { return []any{"libsvm", sparseVersion, path, o.ZeroBased} }); k.Keeper != nil {
-		k.Note = func(text string) { k.notes = append(k.notes, text) }
-		k.Warn = func(text string) { k.warnings = append(k.warnings, text) }
+func readSparse(ctx context.Context, o *tabular.TableOptions) (file *LIBSVM, notes, warnings []string, err error) {
+	k := newKeeper(o, func(path string) any { return []any{"libsvm", sparseVersion, path, o.ZeroBased} }, &notes, &warnings)
+	if k != nil {
 		index := &sparseIndex{}
 		if kept := k.Open(index); kept != nil {
-			file, err := index.read(kept)
-			if err == nil {
-				k.Used()
-				return file, k, nil
+			if file, ok := readKept(k, kept, index.read); ok {
+				return file, notes, warnings, nil
 			}
-			k.Unusable(err)
 		}
 	}
 	rows := sparseRows(o)
 	rows.Pages = o.Pages
-	file, err := readRows(ctx, o, rows)
-	if err != nil {
-		return nil, k, err
+	if file, err = readRows(ctx, o, rows); err != nil {
+		return nil, notes, warnings, err
 	}
 	if rows.openEnd && inputfile.IsPipe(o.File) {
-		k.warnings = append(k.warnings, inputfile.OpenEnd(o.File))
+		warnings = append(warnings, inputfile.OpenEnd(o.File))
 	}
 	x := file.X
 	index := sparseIndex{Rows: x.Rows, Cols: x.Cols, Entries: len(x.Columns), Valued: x.Values != nil}
@@ -58,7 +46,7 @@ func readSparse(ctx context.Context, o *tabular.TableOptions) (*LIBSVM, *keptSpa
 		arrays = append(arrays, mapped.Of(&x.Values))
 	}
 	k.Write(index, arrays...)
-	return file, k, nil
+	return file, notes, warnings, nil
 }
 
 // read returns the rows in a kept file.

@@ -15,14 +15,15 @@ import (
 // UserLIBSVM reads a user's file in LIBSVM's format. The larger of two labels is class +1. With
 // more labels, each label is a class. Reading ends with the error of the context.
 func UserLIBSVM(ctx context.Context, opts tabular.TableOptions) (*Source, error) {
-	kept, own := &keptSparse{}, (*ownSparse)(nil)
+	s := &Source{}
 	var file *LIBSVM
+	var own *ownSparse
 	var err error
 	if sharesSparse(&opts) {
 		file, own, err = readShared(ctx, &opts)
 	}
 	if err == nil && file == nil {
-		file, kept, err = readSparse(ctx, &opts)
+		file, s.Notes, s.Warnings, err = readSparse(ctx, &opts)
 	}
 	if err != nil {
 		return nil, err
@@ -30,7 +31,6 @@ func UserLIBSVM(ctx context.Context, opts tabular.TableOptions) (*Source, error)
 	if err := CheckWidth(opts.File, file.X); err != nil {
 		return nil, err
 	}
-	s := &Source{Notes: kept.notes, Warnings: kept.warnings}
 	if err := s.SetClasses(opts.File, file.Labels, opts.Classes); err != nil {
 		return nil, err
 	}
