@@ -12,6 +12,7 @@ import (
 	"ppal/models"
 	"ppal/trainer"
 	"ppal/trainer/certify"
+	"ppal/trainer/certify/infeasible"
 	"ppal/trainer/problem"
 )
 
@@ -168,6 +169,9 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	if result.Certificate, err = certifyBetter(p, &at, r.Certificate, set); err != nil {
 		return nil, err
 	}
+	if err := a.measureProof(p, r, set.Sphere); err != nil {
+		return nil, err
+	}
 	result.Certifying = time.Since(began)
 	result.Objective, result.Constraints = at.Objective+a.builder.Regularizer.Value(x), at.Constraints
 	if err := a.applyExactStep(); err != nil {
@@ -197,6 +201,30 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 	decided.multipliers(result.Outcome, result.Certificate.Nu)
 	objectiveIntervals(result.Outcome, result.Splits)
 	return result, nil
+}
+
+// measureProof replaces the numbers of a proof of infeasibility by those of p, the smooth problem
+// in float64, because the gradients of saturated sigmoids are small in float32 and inexact. A proof
+// that p does not confirm stays as it is.
+func (a *assembly) measureProof(p problem.Problem, r *trainer.Result, sphere float64) error {
+	if r.Infeasible == nil || a.dtype == tensor.Float64 {
+		return nil
+	}
+	if smooth, ok := p.(*problem.Affine); ok && a.solved != nil {
+		best, rounds := smooth.Map().Shifts(), a.solved.Rounds.Rounds
+		if err := smooth.Map().SetShifts(rounds[len(rounds)-1].Shifts); err != nil {
+			return err
+		}
+		defer func() { _ = smooth.Map().SetShifts(best) }() // they were valid
+	}
+	x := make([]float64, p.Space().Len())
+	p.Space().Read(x, problem.Iterate)
+	defer p.Space().Write(problem.Iterate, x)
+	proof, err := infeasible.Measure(p, r.Infeasible.X, infeasible.Settings{Sphere: sphere})
+	if err == nil && proof.Proves() {
+		r.Infeasible = proof
+	}
+	return err
 }
 
 // certifyBetter certifies the iterate of p with the multiplier of the training loop's certificate

@@ -78,6 +78,28 @@ func Search(p problem.Problem, s Settings) (Outcome, error) {
 	return o, nil
 }
 
+// Measure returns the certificate at x without a search, which may prove nothing. It costs a
+// forward pass, and the passes of a test of Search. The iterate of p is x afterwards.
+func Measure(p problem.Problem, x []float64, s Settings) (*Certificate, error) {
+	q := newViolation(p)
+	s.Sphere = s.sphere(q.space.Roundoff())
+	vectors := problem.NewScratch(q.space)
+	defer vectors.Free()
+	r := &search{violation: q, set: s, next: vectors.New()}
+	q.space.Write(problem.Iterate, x)
+	if _, err := q.forward(); err != nil {
+		return nil, fmt.Errorf("infeasible: %w", err)
+	}
+	c, err := r.certify()
+	if err == nil {
+		err = c.complete(p)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("infeasible: %w", err)
+	}
+	return c, nil
+}
+
 // sphere returns Sphere, or its default for the precision.
 func (s Settings) sphere(roundoff float64) float64 {
 	switch {

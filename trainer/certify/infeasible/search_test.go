@@ -2,6 +2,7 @@ package infeasible_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"ppal/internal/testkit"
@@ -85,6 +86,10 @@ func TestConflicts(t *testing.T) {
 			c := o.Certificate
 			if c == nil {
 				t.Fatalf("no certificate: %+v", o)
+			}
+			if again, err := infeasible.Measure(testkit.New(t, test.fn, test.x), c.X, infeasible.Settings{}); err != nil ||
+				again.Relaxation != c.Relaxation || again.Stationarity != c.Stationarity || again.Radius != c.Radius || !slices.Equal(again.Values, c.Values) {
+				t.Errorf("measured at the same point: %+v, %v, want %+v", again, err, c)
 			}
 			sum, product, most := 0.0, 0.0, 0.0
 			for j, y := range c.Shares {

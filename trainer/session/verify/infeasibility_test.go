@@ -1,14 +1,18 @@
 package verify
 
 import (
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"ppal/datasets/matrix"
 	"ppal/internal/racing"
 	"ppal/internal/rundir"
+	"ppal/models"
 	"ppal/trainer"
+	"ppal/trainer/session"
 )
 
 // A proof of infeasibility whose numbers or weights were changed and sealed again is found by the
@@ -69,5 +73,36 @@ func TestForgedProofs(t *testing.T) {
 				t.Errorf("%s: want a problem with %q, got %q", name, test.says, found)
 			}
 		}
+	}
+}
+
+// A proof at weights so large that most sigmoids saturate is verified, although its gradients are
+// inexact in float32.
+func TestProofOfSteepScores(t *testing.T) {
+	part := func(n int, seed uint64) *session.Matrix {
+		r := rand.New(rand.NewPCG(seed, 0))
+		features := &matrix.Dense{Rows: n, Cols: 1, Data: make([]float64, n)}
+		m := &session.Matrix{Features: features}
+		for i := range n {
+			features.Data[i] = 0.6*float64(i%3) + r.NormFloat64()
+			m.Labels = append(m.Labels, i%3)
+		}
+		return m
+	}
+	o := func() session.Options {
+		return session.Options{Data: session.Matrices{Train: part(300, 1), Test: part(60, 2), Classes: []string{"p", "q", "s"}},
+			Task: words(t, session.OnDecisions, "error[*] <= 0.2"), Model: &models.Spec{}, Settings: trainer.Settings{Iterations: 1000},
+			Device: session.Device{Kind: session.CPU, Threads: 1}}
+	}
+	dir := trained(t, o())
+	if s, err := rundir.ReadSummary(dir.Summary()); err != nil || s.Status != string(trainer.Infeasible) {
+		t.Fatalf("status %q, %v", s.Status, err)
+	}
+	r, err := Run(t.Context(), string(dir), o())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Verified {
+		t.Errorf("%q", r.Problems)
 	}
 }
