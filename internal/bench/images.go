@@ -104,11 +104,12 @@ func onImages(run *session.Session, s setting, data string) *workload {
 // width returns the number of columns by which the data matrix is multiplied: the hidden units of
 // all heads, or the scores.
 func width(cfg config.Train) int {
+	hidden := cfg.Model.Spec.Hidden
 	switch {
-	case cfg.Model.Model == config.Network && cfg.Heads == models.Separate:
-		return len(cfg.Pictures.Classes) * cfg.Hidden[0]
-	case cfg.Model.Model == config.Network:
-		return cfg.Hidden[0]
+	case len(hidden) > 0 && cfg.Model.Spec.Heads == models.Separate:
+		return len(cfg.Pictures.Classes) * hidden[0]
+	case len(hidden) > 0:
+		return hidden[0]
 	case cfg.Data.Problem == session.NameNeymanPearson:
 		return len(cfg.Pictures.Classes)
 	}

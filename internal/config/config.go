@@ -36,20 +36,8 @@ type Data struct {
 
 // Model describes the scores.
 type Model struct {
-	Model      ModelKind
-	Hidden     []int
-	Activation models.Activation
-	Heads      models.Heads
+	Spec models.Spec
 }
-
-// ModelKind selects the form of the scores.
-type ModelKind string
-
-// The kinds of models.
-const (
-	Linear  ModelKind = "linear"
-	Network ModelKind = "mlp"
-)
 
 // Problem describes the objective, the constraints and the regularizer r.
 type Problem struct {

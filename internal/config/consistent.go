@@ -176,7 +176,7 @@ func (t *Train) consistentMethod(refuse refusal) error {
 		}
 	case *method.NLIAPIAL:
 		switch {
-		case t.Data.Problem != session.NameNeymanPearson || t.Model.Model != Linear || t.Phi != session.Logistic:
+		case t.Data.Problem != session.NameNeymanPearson || len(t.Model.Spec.Hidden) > 0 || t.Phi != session.Logistic:
 			return refuse("method", "needs smooth convex constraints; use --problem mnpc --model linear --phi logistic, or another method")
 		case t.Session.BatchSize > 0:
 			return refuse("batch-size", "nl-iapial searches its step sizes on all rows; use 0")

@@ -18,7 +18,7 @@ import (
 // resolved configuration has no such setting.
 func (t Train) SessionOptions(dataDir string) (session.Options, error) {
 	o := t.Run.Session
-	o.Model = t.spec()
+	o.Model = t.Model.Spec
 	o.Files.Config = func(p session.Provenance) ([]byte, error) { return t.chosen(o.Method).YAML(p) }
 	for _, n := range t.Notes() {
 		o.Files.Notes = append(o.Files.Notes, n.String())
@@ -34,15 +34,6 @@ func (t Train) SessionOptions(dataDir string) (session.Options, error) {
 	r := t.Problem.Regularizer
 	o.Regularizer = &r
 	return o, nil
-}
-
-// spec returns the shape of the model.
-func (t Train) spec() models.Spec {
-	s := models.Spec{Activation: t.Activation, Heads: t.Heads}
-	if t.Model.Model == Network {
-		s.Hidden = t.Hidden
-	}
-	return s
 }
 
 // source returns the source of the rows.

@@ -93,24 +93,19 @@ func (t *Train) groups() []group {
 	}
 }
 
+// options returns the settings of the model with the defaults of the tasks.
 func (m *Model) options() []*option.Option {
-	layers := option.If("model", string(Network))
-	return []*option.Option{
-		ofTask(option.Choice("model", &m.Model, "choose linear scores or a network of hidden layers", Linear, Network),
-			func(d session.Defaults) string {
-				if d.Linear {
-					return string(Linear)
-				}
-				return string(Network)
-			}, problems()),
-		ofTask(option.Counts("hidden", &m.Hidden, option.AtLeast(1), "N[,N...]", "set the number of units of each hidden layer, per head"),
-			func(d session.Defaults) string { return counts(d.Hidden) }, problems()).With(layers),
-		ofTask(option.Choice("activation", &m.Activation, "choose the function between the layers", models.Sigmoid, models.ReLU, models.Tanh),
-			func(d session.Defaults) string { return string(d.Activation) }, problems()).With(layers),
-		option.Choice("heads", &m.Heads, "train one shared network for all classes, or a separate one for each class",
-			models.Shared, models.Separate).
-			With(layers, onImages()),
-	}
+	list := session.ModelOptions(&m.Spec)
+	ofTask(find(list, "model"), func(d session.Defaults) string {
+		var s models.Spec
+		if !d.Linear {
+			s.Hidden = d.Hidden
+		}
+		return find(s.Options(), "model").Text()
+	}, problems())
+	ofTask(find(list, "hidden"), func(d session.Defaults) string { return counts(d.Hidden) }, problems())
+	ofTask(find(list, "activation"), func(d session.Defaults) string { return string(d.Activation) }, problems())
+	return list
 }
 
 func (p *Problem) options() []*option.Option {

@@ -110,6 +110,12 @@ func (o *Option) With(conditions ...Condition) *Option {
 	return o
 }
 
+// And restricts the option further, after its other conditions.
+func (o *Option) And(conditions ...Condition) *Option {
+	o.needs = append(o.needs, conditions...)
+	return o
+}
+
 // In sets the unit.
 func (o *Option) In(unit string) *Option {
 	o.Unit = unit

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strconv"
 
 	"ppal/internal/option"
 	"ppal/internal/rundir"
@@ -58,7 +57,7 @@ func describe(o Options) *configuration {
 	}
 	c.group = "Model"
 	if o.Model != nil {
-		c.model(o.Model, o.onPictures())
+		c.model(o.Model)
 	}
 	c.group = "Problem"
 	if ok {
@@ -117,18 +116,7 @@ func (c *configuration) numbers(name string, list []float64) {
 	c.put(name, texts)
 }
 
-// counts adds a list of whole numbers.
-func (c *configuration) counts(name string, list []int) {
-	texts := make([]string, len(list))
-	for i, n := range list {
-		texts[i] = strconv.Itoa(n)
-	}
-	c.put(name, texts)
-}
-
-func (c *configuration) count(name string, n int)      { c.put(name, strconv.Itoa(n)) }
 func (c *configuration) number(name string, x float64) { c.put(name, option.Float(x)) }
-func (c *configuration) on(name string, is bool)       { c.put(name, strconv.FormatBool(is)) }
 
 // Described is a part of a run whose settings are flags of ppal train.
 type Described interface {
@@ -172,24 +160,30 @@ func (c *configuration) part(name, key string, of any, seed uint64) {
 	c.beyond = append(c.beyond, beyond...)
 }
 
-// model adds the model's shape. onImages says whether a flag chooses the heads.
-func (c *configuration) model(m Model, onImages bool) {
+// ModelOptions returns the settings of a model's shape, bound to the fields of s. Only the classes
+// of pictures may have separate heads.
+func ModelOptions(s *models.Spec) []*option.Option {
+	list := s.Options()
+	for _, o := range list {
+		if o.Name == "heads" {
+			o.And(option.If(option.NameProblem, NameNeymanPearson, NameClassRates))
+		}
+	}
+	return list
+}
+
+// model adds the model's shape.
+func (c *configuration) model(m Model) {
 	s, ours := m.(models.Spec)
 	if !ours {
 		c.put("model", m.Kind())
 		c.own("the model", "own-model", m)
 		return
 	}
-	if len(s.Hidden) == 0 {
-		c.put("model", "linear")
-		return
+	if s = s.WithDefaults(); len(s.Hidden) == 0 {
+		s = models.Spec{} // ignores the other fields
 	}
-	c.put("model", "mlp")
-	c.counts("hidden", s.Hidden)
-	c.put("activation", string(cmp.Or(s.Activation, models.Sigmoid)))
-	if heads := cmp.Or(s.Heads, models.Shared); onImages || heads != models.Shared {
-		c.put("heads", string(heads))
-	}
+	c.options(ModelOptions(&s))
 }
 
 func (t NeymanPearson) settings(c *configuration, _ bool) {

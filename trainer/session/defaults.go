@@ -149,12 +149,6 @@ func (o *Options) taskName() string {
 	return name
 }
 
-// onPictures reports whether the task is about the classes of pictures.
-func (o *Options) onPictures() bool {
-	name := o.taskName()
-	return name == NameNeymanPearson || name == NameClassRates
-}
-
 // defaultMethod returns ALM, which chooseSteps replaces if quasi-Newton steps do not suit the
 // problem, and Unconstrained for Decisions without constraints.
 func defaultMethod(t Task) trainer.Method {
