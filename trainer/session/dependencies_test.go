@@ -27,3 +27,28 @@ func TestDependencies(t *testing.T) {
 		}
 	}
 }
+
+// The packages behind the session take what they need as arguments: none imports the session, and
+// none imports another.
+func TestRooms(t *testing.T) {
+	tool, err := exec.LookPath("go")
+	if err != nil {
+		t.Skip("no go tool: ", err)
+	}
+	out, err := exec.Command(tool, "list", "-f", "{{.ImportPath}} {{join .Imports \" \"}}", "ppal/trainer/session/internal/...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rooms := strings.Split(strings.TrimSpace(string(out)), "\n")
+	if len(rooms) < 4 {
+		t.Fatalf("go list gave %q", out)
+	}
+	for _, room := range rooms {
+		imports := strings.Fields(room)
+		for _, path := range imports[1:] {
+			if strings.HasPrefix(path, "ppal/trainer/session") {
+				t.Errorf("%s imports %s", imports[0], path)
+			}
+		}
+	}
+}
