@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"ppal/trainer"
@@ -85,30 +86,33 @@ func TestTheLogNeverRests(t *testing.T) {
 	}
 }
 
-// The bar shows the name of a step that is not over soon, if the terminal has room for it.
+// The bar shows the name of a step that is not over soon, if the terminal has room for it. The clock
+// of the test moves while all goroutines sleep.
 func TestTheBarShowsSteps(t *testing.T) {
 	for _, width := range []int{80, 45} {
-		var out strings.Builder // the bar writes under its lock
-		b := &barReporter{out: &out, most: 1000, width: func() int { return width }}
-		b.Stage("reading") // there is no bar yet
-		if out.Len() > 0 {
-			t.Errorf("before the first record: %q", out.String())
-		}
-		if err := b.Record(&trainer.Record{Objective: 0.5}); err != nil {
-			t.Fatal(err)
-		}
-		b.Stage("ending round 3") // over at once
-		b.Stage("certifying round 3")
-		time.Sleep(4 * barRefresh)
-		b.mu.Lock()
-		if strings.Contains(out.String(), "ending round 3") {
-			t.Errorf("a short step is shown: %q", out.String())
-		}
-		if shown := strings.Contains(out.String(), "certifying round 3"); shown != (width == 80) {
-			t.Errorf("%d columns: shown %t: %q", width, shown, out.String())
-		}
-		b.mu.Unlock()
-		b.finish()
-		b.close()
+		synctest.Test(t, func(t *testing.T) {
+			var out strings.Builder // the bar writes under its lock
+			b := &barReporter{out: &out, most: 1000, width: func() int { return width }}
+			b.Stage("reading") // there is no bar yet
+			if out.Len() > 0 {
+				t.Errorf("before the first record: %q", out.String())
+			}
+			if err := b.Record(&trainer.Record{Objective: 0.5}); err != nil {
+				t.Fatal(err)
+			}
+			b.Stage("ending round 3") // over at once
+			b.Stage("certifying round 3")
+			time.Sleep(4 * barRefresh)
+			b.mu.Lock()
+			if strings.Contains(out.String(), "ending round 3") {
+				t.Errorf("a short step is shown: %q", out.String())
+			}
+			if shown := strings.Contains(out.String(), "certifying round 3"); shown != (width == 80) {
+				t.Errorf("%d columns: shown %t: %q", width, shown, out.String())
+			}
+			b.mu.Unlock()
+			b.finish()
+			b.close()
+		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"ppal/internal/testkit"
@@ -317,26 +318,36 @@ func (s *stages) Record(*trainer.Record) error { time.Sleep(10 * time.Millisecon
 func (s *stages) Stage(name string)            { s.names = append(s.names, name) }
 
 // TestTimes books slow records and a slow certificate under their names, and names the certificate.
+// The clock of the test moves while somebody sleeps, and at no other time.
 func TestTimes(t *testing.T) {
-	fn, r, slow := testkit.Line(), &stages{}, false
-	gradient := fn.Gradient
-	fn.Gradient = func(dst, x []float64) {
-		if gradient(dst, x); slow {
-			time.Sleep(5 * time.Millisecond)
+	synctest.Test(t, func(t *testing.T) {
+		fn, r, slow := testkit.Line(), &stages{}, 0
+		gradient := fn.Gradient
+		fn.Gradient = func(dst, x []float64) {
+			if gradient(dst, x); slow > 0 {
+				slow++
+				time.Sleep(5 * time.Millisecond)
+			}
 		}
-	}
-	end := func(x *trainer.Record) error { slow = x.Iteration == 20; return nil }
-	set := trainer.Settings{Iterations: 20, RecordEvery: 10, Recorder: trainer.Recorders{&testkit.Journal{After: end}, r}}
-	result, err := trainer.Train(context.Background(), testkit.Start(t, fn, 0), &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if x := result.Times; x.Records < 0.03 || x.Certificates < 0.005 || x.Rounds != 0 {
-		t.Errorf("%+v, want records of 30 ms and a certificate of 5 ms", x)
-	}
-	if !slices.Equal(r.names, []string{"certifying"}) {
-		t.Errorf("the steps %q", r.names)
-	}
+		end := func(x *trainer.Record) error {
+			if x.Iteration == 20 {
+				slow = 1
+			}
+			return nil
+		}
+		set := trainer.Settings{Iterations: 20, RecordEvery: 10, Recorder: trainer.Recorders{&testkit.Journal{After: end}, r}}
+		result, err := trainer.Train(t.Context(), testkit.Start(t, fn, 0), &method.PPALA{Primal: step.Settings{Kind: step.Nesterov}}, set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		certificates := 0.005 * float64(slow-1)
+		if x := result.Times; math.Abs(x.Records-0.03) > 1e-9 || certificates == 0 || math.Abs(x.Certificates-certificates) > 1e-9 || x.Rounds != 0 {
+			t.Errorf("%+v, want records of 0.03 s and certificates of %v s", x, certificates)
+		}
+		if !slices.Equal(r.names, []string{"certifying"}) {
+			t.Errorf("the steps %q", r.names)
+		}
+	})
 }
 
 func TestOutputs(t *testing.T) {
