@@ -86,8 +86,8 @@ func TestTheLogNeverRests(t *testing.T) {
 	}
 }
 
-// The bar shows the name of a step that is not over soon, if the terminal has room for it. The clock
-// of the test moves while all goroutines sleep.
+// The bar shows the name of a step that is not over soon, if the terminal has room for it. The
+// clock of the test moves while all goroutines sleep.
 func TestTheBarShowsSteps(t *testing.T) {
 	for _, width := range []int{80, 45} {
 		synctest.Test(t, func(t *testing.T) {
