@@ -70,7 +70,7 @@ func TestCommandRepeatsALibrarysRun(t *testing.T) {
 	for name, options := range map[string]session.Options{
 		"defaults": {Data: session.Table{Dataset: "synthetic-adult"}, Task: session.DemographicParity{}},
 		"images": {Data: session.Images{Dataset: "synthetic", RowsPerClass: 30, Classes: []int{2, 0}, Normalize: models.NormalizeCenter},
-			Task: session.NeymanPearson{Kappa: []float64{0.4}, Phi: session.Logistic}, Model: &models.Spec{Hidden: []int{6}, Activation: models.Tanh},
+			Task: session.NeymanPearson{Kappa: []float64{0.4}, Phi: constraints.Logistic}, Model: &models.Spec{Hidden: []int{6}, Activation: models.Tanh},
 			Regularizer: &problem.Regularizer{Kind: problem.L1, Weight: 1e-3}, Method: &method.PPALA{}, BatchSize: 20,
 			Device: session.Device{Kind: session.CPU, Products: session.Float32, Threads: 1}},
 		"gaps": {Data: session.Table{Dataset: "synthetic-compas", TableOptions: tabular.TableOptions{Split: tabular.Split{Train: 60, Validation: 20, Test: 20}}},

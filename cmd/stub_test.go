@@ -119,8 +119,8 @@ func (s *stub) Certify(r *trainer.Result) (*session.Result, error) {
 		Values:      []float64{1, 1, 2},
 		Outcome:     cmp.Or(s.outcome, s.surrogates()),
 		Splits: []session.SplitMeasures{
-			{Name: session.Training, Named: map[string]float64{"error": 0.25}, Decisions: []float64{0.1, 0.25, 0.5}},
-			{Name: session.Test, Named: map[string]float64{"error": 0.5}, Decisions: []float64{0.2, 0.4, 1}},
+			{Name: session.Training, Named: map[string]float64{"error": 0.25}},
+			{Name: session.Test, Named: map[string]float64{"error": 0.5}},
 		},
 	}
 	if s.rates != nil {

@@ -23,6 +23,9 @@ type Cell struct {
 	joint jointLabel
 	file  string // file of earlier decisions, for the target earlierDecision
 	loss  bool
+	// missed counts the decisions that are not the target.
+	missed bool
+	phi    Phi // the surrogate, in a system of margins
 }
 
 // The targets that depend on the row.
@@ -61,13 +64,19 @@ func nameOf(where []condition) string {
 	return strings.Join(names, ", ")
 }
 
+// IsMissed reports whether the cell counts the decisions that are not the target.
+func (c *Cell) IsMissed() bool { return c.missed }
+
+// Phi returns the surrogate of the cell in a system of margins: see Margins.
+func (c *Cell) Phi() Phi { return c.phi }
+
 // IsLoss reports whether the cell is a mean loss, which decisions do not determine.
 func (c *Cell) IsLoss() bool { return c.loss }
 
 // key returns a text that two cells share exactly if they define the same rate. The name does not
 // count.
 func (c *Cell) key() string {
-	return fmt.Sprintf("%q %d %t %d %d %q %t", c.where, c.class, c.not, c.target, c.joint, c.file, c.loss)
+	return fmt.Sprintf("%q %d %t %d %d %q %t %t %v", c.where, c.class, c.not, c.target, c.joint, c.file, c.loss, c.missed, c.phi)
 }
 
 // named sets the name of the cell from its other fields.
@@ -77,6 +86,8 @@ func (c *Cell) named(classes []string) {
 	switch {
 	case c.loss:
 		kind = string(kindLoss)
+	case c.missed:
+		kind = string(kindError)
 	case c.target == ownClass:
 		kind = string(kindAccuracy)
 	case c.target == earlierDecision:
@@ -172,11 +183,12 @@ func (b *boundCell) targetOf(i int32) int {
 	return b.target
 }
 
-// hits counts the rows on which the decision is the target. Decisions are not negative.
+// hits counts the rows on which the decision is the target or, of a missed cell, is not. Decisions
+// are not negative.
 func (b *boundCell) hits(decisions []int) int {
 	n := 0
 	for _, i := range b.rows {
-		if decisions[i] == b.targetOf(i) {
+		if (decisions[i] == b.targetOf(i)) != b.missed {
 			n++
 		}
 	}

@@ -166,7 +166,7 @@ func (c *Counted) one(l linear) Value {
 		}
 	case r.Rows > 0: // a quotient of counts has one rounding
 		r.Hits = c.Hits[k]
-		if l.parts[0].coefficient < 0 {
+		if l.parts[0].coefficient < 0 { // of 1 - h
 			r.Hits = r.Rows - r.Hits
 		}
 		r.Value = float64(r.Hits) / float64(r.Rows)
@@ -201,18 +201,23 @@ func (c *Counted) spread(set []linear, form form) Value {
 	return v
 }
 
-// fromAll returns the excess or the distance of the groups that have rows. The first rate of the
-// set counts all rows. Without such groups the value is not defined.
+// fromAll returns the excess, the mean excess or the distance of the groups that have rows. The
+// first rate of the set counts all rows. Without such groups the value is not defined.
 func (c *Counted) fromAll(set []linear, form form) Value {
 	v := c.one(set[0])
 	all := v.Value
 	v.Value, v.Defined = math.Inf(-1), false
+	sum, groups := 0.0, 0
 	for _, l := range set[1:] {
 		one := c.one(l)
 		v.Rates = append(v.Rates, one.Rates...)
 		if one.Defined { // then the set of all rows has rows, too
 			v.Value, v.Defined = math.Max(v.Value, form.difference(one.Value, all)), true
+			sum, groups = sum+one.Value-all, groups+1
 		}
+	}
+	if form == formMeanExcess && groups > 0 {
+		v.Value = sum / float64(groups)
 	}
 	return v
 }

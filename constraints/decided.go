@@ -39,7 +39,7 @@ func (c *Counted) CountedSets(j int) (sets [][]CountedRate) {
 }
 
 // SmoothValue returns the value of constraint j at the terms h: a rate, the largest gap, excess or
-// distance, the smallest ratio, or the norm.
+// distance, the mean excess, the smallest ratio, or the norm.
 func (s *System) SmoothValue(j int, h []float64) float64 {
 	m, con := s.measured[j], s.Subject[j]
 	if m.l1 {
@@ -47,14 +47,14 @@ func (s *System) SmoothValue(j int, h []float64) float64 {
 	}
 	worst := math.NaN()
 	for _, set := range m.sets {
-		low, high, all := math.Inf(1), math.Inf(-1), 0.0
+		low, high, all, sum := math.Inf(1), math.Inf(-1), 0.0, 0.0
 		for k, l := range set {
 			v := l.value(h)
 			if con.measure.WithAll() && k == 0 {
 				all = v
 				continue
 			}
-			low, high = min(low, v), max(high, v)
+			low, high, sum = min(low, v), max(high, v), sum+v
 		}
 		v := low // for a single rate, low equals high
 		switch con.measure.form {
@@ -62,6 +62,8 @@ func (s *System) SmoothValue(j int, h []float64) float64 {
 			v = high - low
 		case formRatio:
 			v = low / high
+		case formMeanExcess:
+			v = sum/float64(len(set)-1) - all
 		case formExcess, formDistance:
 			v = max(con.measure.form.difference(low, all), con.measure.form.difference(high, all))
 		}
@@ -70,4 +72,82 @@ func (s *System) SmoothValue(j int, h []float64) float64 {
 		}
 	}
 	return worst
+}
+
+// Values returns the values of the constraints of the smooth problem at the terms h, in the order
+// of Stated: the values that their bounds limit. rows are the rows of each of Rates. A group
+// without rows counts as a group with the rate of all rows, and does not count in a mean of groups.
+func (s *System) Values(h []float64, rows []int) (values []float64) {
+	stated := s.Stated()
+	for k, b := range s.Bounds {
+		m, v := s.Subject[b.Constraint].measure, b.Constant
+		for i, c := range b.Coefficients {
+			v += c * h[i]
+		}
+		switch set := s.measured[b.Constraint].sets; {
+		case m.IsMean():
+			v = meanExcess(set[0], h, rows)
+		case m.WithAll() && slices.ContainsFunc(s.sides[k], func(l linear) bool { return l.rows(rows) == 0 }):
+			v = 0
+		}
+		at := s.placeOf(k)
+		if v += stated[at].Bound - b.Bound; at < len(values) {
+			values[at] = max(values[at], v)
+		} else {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// meanExcess returns the mean of the rates of the groups that have rows minus the rate of all rows.
+// The first rate of the set counts all rows.
+func meanExcess(set []linear, h []float64, rows []int) float64 {
+	sum, n := 0.0, 0
+	for _, l := range set[1:] {
+		if l.rows(rows) > 0 {
+			sum, n = sum+l.value(h), n+1
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return sum/float64(n) - set[0].value(h)
+}
+
+// Excess returns the largest amount by which the terms h of the training rows exceed an inequality
+// of constraint j.
+func (s *System) Excess(j int, h []float64) float64 {
+	worst := math.Inf(-1)
+	for _, b := range s.Bounds {
+		if b.Constraint != j {
+			continue
+		}
+		v := b.Constant - b.Bound
+		for i, c := range b.Coefficients {
+			v += c * h[i]
+		}
+		worst = max(worst, v)
+	}
+	return worst
+}
+
+// Excesses returns the rate of each group minus the rate of all rows at the terms h, of all
+// constraints that compare groups with all rows. rows are the rows of each of Rates.
+func (s *System) Excesses(h []float64, rows []int) (list []Value) {
+	for j, m := range s.measured {
+		if !s.Subject[j].measure.WithAll() {
+			continue
+		}
+		for _, set := range m.sets {
+			for _, l := range set[1:] {
+				v := Value{Defined: l.rows(rows) > 0}
+				if v.Defined {
+					v.Value = l.value(h) - set[0].value(h)
+				}
+				list = append(list, v)
+			}
+		}
+	}
+	return list
 }

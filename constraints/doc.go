@@ -14,19 +14,15 @@
 // fixed when the op is made; graphs and goroutines may share an op. Each Do returns newly allocated
 // memory.
 //
-// NeymanPearson builds the multi-class Neyman-Pearson problem of
+// Parse reads a constraint in the constraint language, such as gap(tpr, sex) <= 0.02
+// (docs/reference/language.md). Rate, Measure and Constraint build the same constraints in Go.
+// NewSystem resolves constraints on rows as inequalities of elementary rates, with probabilities as
+// the surrogates of decisions. NewMarginSystem has the surrogates of
 //
 //	S. B. Moon, J. G. Kim, A. Chandra, C. Brinton, A. Hashemi, Beyond
 //	Convexity: Proximal-Perturbed Lagrangian Methods for Efficient
-//	Functional Constrained Optimization ("the paper" in this package).
+//	Functional Constrained Optimization ("the paper" in this package)
 //
-// Parse reads a constraint in the constraint language, such as gap(tpr, sex) <= 0.02
-// (docs/reference/language.md). Rate, Measure and Constraint build the same constraints in Go.
-// NewSystem resolves constraints on rows as inequalities of elementary rates. Sample adds the
-// smooth rates to a graph and counts decisions.
-//
-// Gaps builds the paper's demographic parity and equalized odds. Intersectional builds the paper's
-// intersectional group fairness. Each problem has an evaluator that measures the problem on the
-// host in float64. The evaluator also measures the error rates and rate gaps of the model's
-// decisions, which the surrogates approximate.
+// instead: functions of margins. Sample adds the smooth rates to a graph, computes them on the host
+// in float64, and counts decisions.
 package constraints

@@ -97,10 +97,10 @@ type network struct {
 
 const features, hidden = 3, 4
 
-func newNetwork(t testing.TB, dt tensor.Dtype, p *NeymanPearson, labels []int, data, start []float64) *network {
+func newNetwork(t testing.TB, dt tensor.Dtype, s *Sample, data, start []float64) *network {
 	t.Helper()
 	graph := gorgonia.NewGraph()
-	n, c := len(labels), len(p.Classes())
+	n, c := s.p.Len(), len(s.p.Classes)
 	x := gorgonia.NewMatrix(graph, dt, gorgonia.WithShape(n, features), gorgonia.WithName("x"))
 	w1 := gorgonia.NewMatrix(graph, dt, gorgonia.WithShape(features, hidden), gorgonia.WithName("w1"))
 	b1 := gorgonia.NewVector(graph, dt, gorgonia.WithShape(hidden), gorgonia.WithName("b1"))
@@ -110,7 +110,7 @@ func newNetwork(t testing.TB, dt tensor.Dtype, p *NeymanPearson, labels []int, d
 
 	nw := &network{dt: dt, params: gorgonia.Nodes{w1, b1, w2}}
 	var err error
-	if nw.f, nw.g, err = p.Nodes(scores, labels); err != nil {
+	if nw.f, nw.g, err = s.Nodes(scores); err != nil {
 		t.Fatal(err)
 	}
 	nw.w0 = gorgonia.NewScalar(graph, dt, gorgonia.WithName("w0"))
@@ -207,8 +207,9 @@ func TestGradientEqualsCentralDifferences(t *testing.T) {
 				c := len(tc.classes)
 				size := features*hidden + hidden + hidden*c
 				data, x := randoms(rng, len(tc.labels)*features, 1), randoms(rng, size, 1)
-				p := must(NewNeymanPearson(tc.classes, []float64{0.2}, phi))
-				nw := newNetwork(t, tensor.Float64, p, tc.labels, data, x)
+				p := &Population{Labels: tc.labels, Classes: tc.classes}
+				s := must(must(neymanPearson(p, 0.2, phi)).On(p))
+				nw := newNetwork(t, tensor.Float64, s, data, x)
 				w := []float64{0.8}
 				for k := 1; k < c; k++ {
 					w = append(w, 0.3+float64(k))
@@ -231,7 +232,7 @@ func TestGradientEqualsCentralDifferences(t *testing.T) {
 					t.Errorf("gradient is off by %g", d)
 				}
 
-				narrow := newNetwork(t, tensor.Float32, p, tc.labels, data, x)
+				narrow := newNetwork(t, tensor.Float32, s, data, x)
 				if d := distance(narrow.gradient(t, w), got); !(d <= 2e-6) {
 					t.Errorf("float32 gradient is off by %g", d)
 				}
@@ -252,8 +253,9 @@ func TestRepeatedRunsKeepNoState(t *testing.T) {
 	c := len(tc.classes)
 	size := features*hidden + hidden + hidden*c
 	data := randoms(rng, len(tc.labels)*features, 1)
-	p := must(NewNeymanPearson(tc.classes, []float64{0.2}, Sigmoid))
-	nw := newNetwork(t, tensor.Float64, p, tc.labels, data, make([]float64, size))
+	p := &Population{Labels: tc.labels, Classes: tc.classes}
+	s := must(must(neymanPearson(p, 0.2, Sigmoid)).On(p))
+	nw := newNetwork(t, tensor.Float64, s, data, make([]float64, size))
 	var kept []gorgonia.Value
 	var copies [][]float64
 	for range 4 {
@@ -263,7 +265,7 @@ func TestRepeatedRunsKeepNoState(t *testing.T) {
 		kept = append(kept, nw.g.Value(), nw.f.Value())
 		copies = append(copies, widened(t, nw.g.Value()), widened(t, nw.f.Value()))
 
-		fresh := newNetwork(t, tensor.Float64, p, tc.labels, data, x)
+		fresh := newNetwork(t, tensor.Float64, s, data, x)
 		if d := distance(fresh.gradient(t, w), grad); d != 0 {
 			t.Errorf("gradient of a reused graph is off by %g", d)
 		}

@@ -225,6 +225,14 @@ func (c *Counted) tolerance(k int) (tolerance float64) {
 	if c.system.measured[b.Constraint].l1 {
 		return lossTolerance * b.Bound
 	}
+	if c.system.Subject[b.Constraint].measure.IsMean() { // one row of the smallest group moves the mean by its share
+		for i, w := range b.Coefficients {
+			if w != 0 && c.Rows[i] > 0 {
+				tolerance = max(tolerance, math.Abs(w)/float64(c.Rows[i]))
+			}
+		}
+		return tolerance
+	}
 	for _, l := range c.system.sides[k] {
 		for _, p := range l.parts {
 			switch {

@@ -416,7 +416,7 @@ func (p *parser) compared(m Measure) (Constraint, error) {
 		return Constraint{}, p.failed(at, fmt.Sprintf("%q is not a bound", at.text), "give a number such as 0.05 or 5%")
 	}
 	c.bound = b
-	if problem, hint := c.checkBound(); problem != "" {
+	if problem, hint := c.checkBound(false); problem != "" {
 		return Constraint{}, p.failed(at, problem, hint)
 	}
 	return c, p.end()
@@ -441,8 +441,8 @@ func bound(text string, percent bool) (float64, error) {
 	return b, err
 }
 
-// checkBound returns the problem of an invalid bound, or "".
-func (c Constraint) checkBound() (problem, hint string) {
+// checkBound returns the problem of an invalid bound, or "". A surrogate may be more than 1.
+func (c Constraint) checkBound(surrogate bool) (problem, hint string) {
 	name, b := c.measure.String(), strconv.FormatFloat(c.bound, 'g', -1, 64)
 	switch {
 	case c.bound-c.bound != 0:
@@ -451,7 +451,7 @@ func (c Constraint) checkBound() (problem, hint string) {
 		return fmt.Sprintf("the bound %s is negative", b), "if the groups cover the rows, the rate of one group is at least the rate of all rows"
 	case c.bound < 0:
 		return fmt.Sprintf("the bound %s is negative", b), name + " is never negative"
-	case c.bound > 1 && c.measure.atMostOne():
+	case c.bound > 1 && c.measure.atMostOne() && !surrogate:
 		hint = "give a share such as 0.05 or 5%"
 		if c.bound <= 100 {
 			hint = fmt.Sprintf("did you mean %s%%?", b)

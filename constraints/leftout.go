@@ -15,7 +15,7 @@ func TrainedSystem(minimize Rate, subject []Constraint, rows *Population, leftOu
 	if len(leftOut) != len(subject) {
 		return nil, fmt.Errorf("constraints: the training left out the groups of %d constraints, want %d", len(leftOut), len(subject))
 	}
-	return newSystem(minimize, subject, rows, leftOut)
+	return newSystem(minimize, subject, rows, leftOut, nil)
 }
 
 // compared returns the rates of the slices without those that the last constraint leaves out,
@@ -37,6 +37,9 @@ func (s *System) compared(r *resolver, m Measure, list []slice) (set []linear, e
 		if !leave {
 			set = append(set, l)
 			continue
+		}
+		if s.Margins != nil && n == 0 {
+			return nil, fmt.Errorf("%w: %s: %s counts no training row", ErrEmptyGroup, r.text, l.name)
 		}
 		s.forget(cells) // a smooth rate without rows does not exist
 		out, *left = append(out, fmt.Sprintf("%s (%s)", l.name, option.Counted(n, "row"))), append(*left, l.name)

@@ -47,7 +47,17 @@ func (s *System) rate(r *resolver, kind rateKind, of slice) (linear, error) {
 	for _, p := range d.parts {
 		c := p.cell(of.class, positive)
 		c.where = of.where
-		l.parts = append(l.parts, part{s.cell(c), p.coefficient})
+		coefficient := p.coefficient
+		if s.Margins != nil {
+			flip, err := s.asMargin(&c, kind)
+			if err != nil {
+				return l, err
+			}
+			if flip {
+				coefficient, l.constant = -coefficient, l.constant+coefficient
+			}
+		}
+		l.parts = append(l.parts, part{s.cell(c), coefficient})
 	}
 	return l, nil
 }

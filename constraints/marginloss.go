@@ -45,7 +45,8 @@ func NewMarginLoss(labels []int, classes int, phi Phi) (*MarginLoss, error) {
 		own[i] = int32(c)
 	}
 	digest := digestLater(func(d digester) {
-		d.ints(classes, int(phi))
+		d.ints(classes)
+		d.text(string(phi))
 		d.int32s(own)
 	})
 	return &MarginLoss{

@@ -153,7 +153,7 @@ func TestMarginLossErrors(t *testing.T) {
 		{"no rows", nil, 2, Sigmoid, "no rows"},
 		{"label", []int{0, 2}, 2, Sigmoid, "row 1 has label 2"},
 		{"negative label", []int{-1}, 2, Sigmoid, "row 0 has label -1"},
-		{"phi", []int{0}, 2, Phi(7), "Phi(7)"},
+		{"phi", []int{0}, 2, "ramp", `phi "ramp"`},
 	} {
 		if _, err := NewMarginLoss(tc.labels, tc.classes, tc.phi); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
@@ -182,8 +182,8 @@ func TestMarginLossErrors(t *testing.T) {
 func TestSecondDerivativeIsRefused(t *testing.T) {
 	g := gorgonia.NewGraph()
 	s := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(3, 2), gorgonia.WithName("s"))
-	p := must(NewNeymanPearson([]string{"a", "b"}, []float64{1}, Sigmoid))
-	f, _, err := p.Nodes(s, []int{0, 1, 1})
+	p := &Population{Labels: []int{0, 1, 1}, Classes: []string{"a", "b"}}
+	f, _, err := must(must(neymanPearson(p, 1, Sigmoid)).On(p)).Nodes(s)
 	if err != nil {
 		t.Fatal(err)
 	}

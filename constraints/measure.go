@@ -15,6 +15,7 @@ type Measure struct {
 	attributes string // attributes whose groups are compared, in canonical text: sex*race
 	minimum    int    // the smallest number of rows of a group; 0 means 1
 	file       string // file of earlier decisions, for churn
+	only       string // the only value of the attribute that an excess is about; "": all values
 }
 
 // form is the kind of a measure.
@@ -29,6 +30,7 @@ const (
 	formDistance
 	formL1
 	formChurn
+	formMeanExcess // no word of the language
 )
 
 // The names of the measures that are not rates.
@@ -67,6 +69,21 @@ func Ratio(rate func(of ...string) Rate, attributes ...string) Measure {
 // Group Fairness on Neural Networks").
 func Excess(rate func(of ...string) Rate, attributes ...string) Measure {
 	return Measure{form: formExcess, rate: rate(), attributes: formatAttributes(attributes)}
+}
+
+// ExcessOf returns the rate of one value of an attribute minus the rate of all rows. The language
+// has no text for this measure.
+func ExcessOf(rate func(of ...string) Rate, attribute, value string) Measure {
+	m := Excess(rate, attribute)
+	m.only = value
+	return m
+}
+
+// MeanExcess returns the mean of a rate over the values of an attribute, each with the same share,
+// minus the rate of all rows. Differences of opposite sign cancel. The language has no text for
+// this measure.
+func MeanExcess(rate func(of ...string) Rate, attributes ...string) Measure {
+	return Measure{form: formMeanExcess, rate: rate(), attributes: formatAttributes(attributes)}
 }
 
 // Distance returns the largest absolute difference between a rate over the values of an attribute
@@ -108,6 +125,9 @@ func (m Measure) IsGap() bool { return m.form == formGap }
 // IsDistance reports whether the measure is a distance.
 func (m Measure) IsDistance() bool { return m.form == formDistance }
 
+// IsMean reports whether the measure is the mean of the groups' excesses.
+func (m Measure) IsMean() bool { return m.form == formMeanExcess }
+
 // IsRatio reports whether the measure is a ratio.
 func (m Measure) IsRatio() bool { return m.form == formRatio }
 
@@ -127,8 +147,9 @@ func (m Measure) LargerIsBetter() bool {
 // distance.
 func (m Measure) Compares() bool { return m.IsGap() || m.IsRatio() || m.WithAll() }
 
-// WithAll reports whether the measure compares groups with all rows: an excess or a distance.
-func (m Measure) WithAll() bool { return m.form == formExcess || m.IsDistance() }
+// WithAll reports whether the measure compares groups with all rows: an excess, a mean of excesses
+// or a distance.
+func (m Measure) WithAll() bool { return m.form == formExcess || m.IsMean() || m.IsDistance() }
 
 // String returns the measure in the language: gap(tpr, sex*race, min 100).
 func (m Measure) String() string {
@@ -138,8 +159,11 @@ func (m Measure) String() string {
 			return m.rate.String()
 		}
 		return fmt.Sprintf("%s[%s, %s %d]", m.rate.kind, m.rate.of, wordMin, m.minimum)
-	case formGap, formRatio, formExcess, formDistance:
+	case formGap, formRatio, formExcess, formDistance, formMeanExcess:
 		parts := []string{m.rate.String(), m.attributes}
+		if m.only != "" {
+			parts[1] += "=" + quoted(m.only)
+		}
 		if m.minimum > 0 {
 			parts = append(parts, wordMin+" "+strconv.Itoa(m.minimum))
 		}
@@ -154,6 +178,9 @@ func (m Measure) String() string {
 
 // word returns the name of a measure that is not a rate.
 func (f form) word() string {
+	if f == formMeanExcess {
+		return "mean_" + wordExcess
+	}
 	return otherMeasures()[f-formGap]
 }
 

@@ -81,6 +81,12 @@ func (d digester) ints(v ...int) {
 	write(d, v, func(b []byte, x int) []byte { return binary.LittleEndian.AppendUint64(b, uint64(x)) })
 }
 
+// text writes a text after its length.
+func (d digester) text(s string) {
+	d.ints(len(s))
+	_, _ = io.WriteString(d, s)
+}
+
 func (d digester) int8s(v []int8) {
 	write(d, v, func(b []byte, x int8) []byte { return append(b, byte(x)) })
 }

@@ -124,51 +124,6 @@ func TestCrossEntropyErrors(t *testing.T) {
 	}
 }
 
-// TestRowsOfFairness checks the errors of rows without labels and of rows out of range.
-func TestRowsOfFairness(t *testing.T) {
-	for want, r := range map[string]Rows{"no rows": {}, "row 1 has label 0, want -1 or +1": {Labels: []int{1, 0}}} {
-		if err := r.check(nil); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
-	}
-	for _, i := range []int{-1, 2} {
-		r := Rows{Labels: []int{1, -1}, Groups: []Group{{Name: "a", Rows: []int{0, i}}}}
-		if _, err := r.of(0, 1); err == nil || !strings.Contains(err.Error(), "want 0..1") {
-			t.Errorf("row %d: %v", i, err)
-		}
-	}
-}
-
-// TestDrawnWeightsByHand checks the weights of groups that cover all rows in order, and that seeds
-// draw differently.
-func TestDrawnWeightsByHand(t *testing.T) {
-	p := must(NewIntersectional([]string{"a", "b"}, []float64{0.1}, Sigmoid, Sigmoid, Expectation))
-	rows := Rows{Labels: []int{1, -1, 1}, Groups: []Group{{Name: "a", Rows: []int{0, 1}}, {Name: "b", Rows: []int{2}}}}
-	draws := must(p.NewDraws(rows, tensor.Float64, 0))
-	third := 1. / 3
-	want := [][]float64{{1./2 - third, 1./2 - third, -third}, {-third, -third, 1 - third}}
-	for k := range 8 {
-		if got := draws.Weights(k).Data().([]float64); !slices.Equal(got, want[draws.Group(k)]) {
-			t.Errorf("step %d: %v, want %v", k, got, want[draws.Group(k)])
-		}
-	}
-	// The seeds differ in a bit that drawStream does not have.
-	other, same := must(p.NewDraws(rows, tensor.Float64, 8)), 0
-	for k := range 64 {
-		if draws.Group(k) == other.Group(k) {
-			same++
-		}
-	}
-	if same == 64 {
-		t.Error("two seeds draw the same groups")
-	}
-	each := must(NewIntersectional([]string{"a", "b"}, []float64{0.1}, Sigmoid, Sigmoid, Each))
-	s := gorgonia.NewMatrix(gorgonia.NewGraph(), tensor.Float64, gorgonia.WithShape(3, 1), gorgonia.WithName("s"))
-	if _, _, _, err := each.SampledNodes(s, rows); err == nil || !strings.Contains(err.Error(), "needs the form") {
-		t.Error(err)
-	}
-}
-
 // TestNodesErrors checks the scores and the rows that Nodes refuses, and rates that no decision
 // changes.
 func TestNodesErrors(t *testing.T) {

@@ -3,52 +3,32 @@ package constraints
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
-// Phi is a surrogate: a decreasing function of the margin y that replaces the 0-1 loss. The zero
-// value is Sigmoid, the paper's choice.
+// Phi is a surrogate: a decreasing function of the margin y that replaces the 0-1 loss.
 //
 //	Sigmoid   1/(1+e^y)      in (0, 1); phi(0) = 1/2
 //	Logistic  log(1+e^-y)    convex, smooth; phi(0) = log 2
 //	Hinge     max(0, 1-y)    convex, kink at y = 1; phi(0) = 1
-type Phi uint8
+type Phi string
 
 // The surrogates.
 const (
-	Sigmoid  Phi = iota // 1/(1+e^y), the paper's choice for Neyman-Pearson
-	Logistic            // log(1+e^-y)
-	Hinge               // max(0, 1-y)
+	Sigmoid  Phi = "sigmoid"  // 1/(1+e^y), the paper's choice for Neyman-Pearson
+	Logistic Phi = "logistic" // log(1+e^-y)
+	Hinge    Phi = "hinge"    // max(0, 1-y)
 )
 
-// Phis lists the surrogates, the default first.
+// Phis lists the surrogates.
 func Phis() []Phi { return []Phi{Sigmoid, Logistic, Hinge} }
 
-// ParsePhi returns the surrogate with the given name: sigmoid, logistic or hinge.
-func ParsePhi(name string) (Phi, error) {
-	for _, p := range Phis() {
-		if p.String() == name {
-			return p, nil
-		}
-	}
-	return 0, fmt.Errorf("constraints: unknown surrogate phi %q (supported: sigmoid, logistic, hinge)", name)
-}
-
-// String returns the surrogate's name in lower case.
-func (p Phi) String() string {
-	switch p {
-	case Sigmoid:
-		return "sigmoid"
-	case Logistic:
-		return "logistic"
-	case Hinge:
-		return "hinge"
-	}
-	return fmt.Sprintf("Phi(%d)", uint8(p))
-}
+// String returns the surrogate's name.
+func (p Phi) String() string { return string(p) }
 
 func (p Phi) valid() error {
-	if p > Hinge {
-		return fmt.Errorf("constraints: unknown surrogate %v", p)
+	if !slices.Contains(Phis(), p) {
+		return fmt.Errorf("constraints: unknown surrogate phi %q (supported: sigmoid, logistic, hinge)", string(p))
 	}
 	return nil
 }

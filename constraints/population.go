@@ -183,3 +183,14 @@ func (p *Population) attribute(name string) *Attribute {
 	}
 	return nil
 }
+
+// argmax returns the index of the largest element, the lowest index among equal elements.
+func argmax(row []float64) int {
+	best := 0
+	for j, s := range row {
+		if s > row[best] {
+			best = j
+		}
+	}
+	return best
+}

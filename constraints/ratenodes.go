@@ -26,7 +26,21 @@ import (
 //
 // Losses are the logistic loss, or the cross-entropy. Nodes returns ErrEmptyGroup if a cell has no
 // rows. Scores of float32 and float64 are supported; sums run in float64.
+//
+// A system of margins has the surrogates of Margins instead. In place of the rates, Nodes returns
+// the constraints of the smooth problem, or the terms of System.Pieces; nil without constraints.
 func (s *Sample) Nodes(scores *gorgonia.Node) (objective, rates *gorgonia.Node, err error) {
+	if s.system.Margins != nil {
+		m, err := s.marginNodes(scores)
+		if err != nil {
+			return nil, nil, err
+		}
+		if objective, err = m.objective(); err != nil {
+			return nil, nil, err
+		}
+		rates, err = m.terms()
+		return objective, rates, err
+	}
 	v, err := s.values(scores)
 	if err != nil {
 		return nil, nil, err
@@ -218,35 +232,52 @@ func (s *Sample) weighted(k int, binary bool) (g Group, constant float64, err er
 	return g, float64(negative) / float64(n), nil
 }
 
-// batch holds the rates that average the same vector.
+// term is an element of the nodes: a weighted sum of row values, minus an offset.
+type term struct {
+	values *gorgonia.Node
+	group  func() (g Group, offset float64, err error)
+}
+
+// batch holds the terms that average the same vector.
 type batch struct {
 	values *gorgonia.Node
-	places []int // indices of the rates in System.Rates
+	places []int // indices of the terms
 }
 
 // rateNodes returns the rates [R].
 func (s *Sample) rateNodes(v rowValues) (*gorgonia.Node, error) {
+	list := make([]term, len(s.cells))
+	for k := range s.cells {
+		list[k] = term{v.of(&s.cells[k]), func() (Group, float64, error) {
+			g, constant, err := s.weighted(k, v.binary)
+			return g, -constant, err
+		}}
+	}
+	return s.termNodes(list, v.binary)
+}
+
+// termNodes returns the terms as a vector. binary says that each row has one score.
+func (s *Sample) termNodes(list []term, binary bool) (*gorgonia.Node, error) {
 	var batches []*batch
 	of := map[*gorgonia.Node]*batch{}
-	for k := range s.cells {
-		values := v.of(&s.cells[k])
-		b := of[values]
+	for k, t := range list {
+		b := of[t.values]
 		if b == nil {
-			b = &batch{values: values}
-			of[values], batches = b, append(batches, b)
+			b = &batch{values: t.values}
+			of[t.values], batches = b, append(batches, b)
 		}
 		b.places = append(b.places, k)
 	}
 	var parts []*gorgonia.Node
 	var places [][]int
 	for _, b := range batches {
-		m, err := s.mean(fmt.Sprint(b.places, v.binary), func() (groups []Group, offsets []float64, err error) {
+		m, err := s.mean(fmt.Sprint(b.places, binary), func() (groups []Group, offsets []float64, err error) {
 			for _, k := range b.places {
-				g, constant, err := s.weighted(k, v.binary)
+				g, offset, err := list[k].group()
 				if err != nil {
 					return nil, nil, err
 				}
-				groups, offsets = append(groups, g), append(offsets, -constant)
+				groups, offsets = append(groups, g), append(offsets, offset)
 			}
 			return groups, offsets, nil
 		})
@@ -266,7 +297,7 @@ func (s *Sample) rateNodes(v rowValues) (*gorgonia.Node, error) {
 	if len(parts) == 1 {
 		return parts[0], nil
 	}
-	return s.merge(parts, places)
+	return s.merge(parts, places, len(list))
 }
 
 // of returns the vector that the cell averages.
@@ -306,15 +337,15 @@ func (s *Sample) mean(key string, groups func() ([]Group, []float64, error)) (gr
 	return s.means[key], nil
 }
 
-// merge puts the elements of vectors at their places in one vector, by products with constant
-// matrices of zeros and ones.
-func (s *Sample) merge(parts []*gorgonia.Node, places [][]int) (sum *gorgonia.Node, err error) {
+// merge puts the elements of vectors at their places in one vector of the given size, by products
+// with constant matrices of zeros and ones.
+func (s *Sample) merge(parts []*gorgonia.Node, places [][]int, size int) (sum *gorgonia.Node, err error) {
 	for k, part := range parts {
-		place := make([]float64, len(s.cells)*len(places[k]))
+		place := make([]float64, size*len(places[k]))
 		for i, to := range places[k] {
 			place[to*len(places[k])+i] = 1
 		}
-		matrix := constantMatrix(part, fmt.Sprintf("places of rates %d", k), place, len(s.cells), len(places[k]))
+		matrix := constantMatrix(part, fmt.Sprintf("places of rates %d", k), place, size, len(places[k]))
 		moved, err := gorgonia.Mul(matrix, part)
 		if err == nil && sum != nil {
 			moved, err = gorgonia.Add(sum, moved)

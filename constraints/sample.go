@@ -16,6 +16,7 @@ type Sample struct {
 
 	mutex sync.Mutex
 	means map[string]groupMean // see mean
+	ops   map[marginView]*SignedLoss
 }
 
 // On returns the system on the rows. The rows must have the classes and the attributes of the
@@ -65,7 +66,8 @@ type Entry struct {
 //	rate_r = sum over the rows i and the entries of rate r of Weight 1[decision_i = Class].
 //
 // The function may be called once for each row, in increasing order; the next call reuses the
-// result. Losses and cells without rows have no entries.
+// result. Losses, the cells of a system of margins that count wrong decisions, and cells without
+// rows have no entries.
 func (s *Sample) Entries() func(row int) []Entry {
 	next := make([]int, len(s.cells)) // next position in each cell's rows
 	var list []Entry
@@ -76,7 +78,7 @@ func (s *Sample) Entries() func(row int) []Entry {
 			for next[k] < len(c.rows) && int(c.rows[next[k]]) < row {
 				next[k]++
 			}
-			if c.loss || next[k] == len(c.rows) || int(c.rows[next[k]]) != row {
+			if c.loss || c.missed || next[k] == len(c.rows) || int(c.rows[next[k]]) != row {
 				continue
 			}
 			if t := c.targetOf(int32(row)); t >= 0 {
@@ -90,6 +92,9 @@ func (s *Sample) Entries() func(row int) []Entry {
 // Smooth computes the objective and the rates of the smooth problem on the host in float64, by the
 // formulas of Nodes. scores are row-major. A cell without rows has the value 0.
 func (s *Sample) Smooth(scores []float64) (objective float64, rates []float64, err error) {
+	if s.system.Margins != nil {
+		return s.smoothMargins(scores)
+	}
 	n, c := s.p.Len(), len(s.p.Classes)
 	binary := len(scores) == n && c == 2
 	if !binary && len(scores) != n*c {

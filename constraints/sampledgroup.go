@@ -16,43 +16,54 @@ import (
 //
 // Its expectation over a uniformly drawn G is the constraint of Nodes. The weights c [n] are an
 // input node; a GroupDraws returns their values for each step. Use Nodes, the problem on all
-// groups, for records and certificates.
-func (p *Intersectional) SampledNodes(scores *gorgonia.Node, rows Rows) (objective, constraint, weights *gorgonia.Node, err error) {
-	if p.form != Expectation {
-		return nil, nil, nil, fmt.Errorf("constraints: sampling one group needs the form %v, but the form is %v", Expectation, p.form)
-	}
-	if err := rows.check(p.groups); err != nil {
-		return nil, nil, nil, err
-	}
-	s, err := p.on(rows, p.eps)
+// groups, for records and certificates. The system is one of margins, its objective and its only
+// constraint, a MeanExcess, are about errors, and each row has one score.
+func (s *Sample) SampledNodes(scores *gorgonia.Node) (objective, constraint, weights *gorgonia.Node, err error) {
+	set, err := s.drawn()
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	objective, rates, err := s.base(scores)
+	nodes, err := s.marginNodes(scores)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	weights = gorgonia.NewVector(scores.Graph(), scores.Dtype(), gorgonia.WithShape(len(rows.Labels)), gorgonia.WithName("group.weights"))
+	if objective, err = nodes.objective(); err != nil {
+		return nil, nil, nil, err
+	}
+	rates, err := nodes.values(set[0].parts[0].cell)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	n := s.p.Len()
+	weights = gorgonia.NewVector(scores.Graph(), scores.Dtype(), gorgonia.WithShape(n), gorgonia.WithName("group.weights"))
 	weighted, err := gorgonia.HadamardProd(weights, rates)
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("constraints: weigh the rows: %w", err)
 	}
 	// With weights 1 for all rows, GroupMeans computes a sum.
-	all := rows.all()
-	all.Weights = make([]float64, len(all.Rows))
-	for i := range all.Weights {
-		all.Weights[i] = 1
+	all := Group{Name: AllRows, Rows: make([]int, n), Weights: make([]float64, n)}
+	for i := range all.Rows {
+		all.Rows[i], all.Weights[i] = i, 1
 	}
-	m, err := NewMembership(len(rows.Labels), []Group{all})
+	m, err := NewMembership(n, []Group{all})
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	sum, err := NewGroupMeans(m, p.eps)
+	sum, err := NewGroupMeans(m, []float64{s.system.Bounds[0].Bound})
 	if err != nil {
 		return nil, nil, nil, err
 	}
 	constraint, err = sum.Apply(weighted)
 	return objective, constraint, weights, err
+}
+
+// drawn returns the rates of all rows and of the groups whose mean the only constraint bounds.
+func (s *Sample) drawn() ([]linear, error) {
+	y := s.system
+	if y.Margins == nil || len(y.Subject) != 1 || !y.Subject[0].measure.IsMean() || y.common < 0 {
+		return nil, errors.New("constraints: a drawn group needs a system of margins with one constraint, a mean of excesses of errors")
+	}
+	return y.measured[0].sets[0], nil
 }
 
 // GroupDraws draws one group for each step, uniformly and independently. The group of step k
@@ -66,23 +77,32 @@ type GroupDraws struct {
 // drawStream separates the random stream of the draws from other streams with the same seed.
 const drawStream = 0x67726f757073
 
-// NewDraws makes the draws for rows, with weights of the given type. It returns ErrEmptyGroup if a
-// group has no rows.
-func (p *Intersectional) NewDraws(rows Rows, dtype tensor.Dtype, seed uint64) (*GroupDraws, error) {
+// NewDraws makes the draws for the rows, with weights of the given type: see SampledNodes. It
+// returns ErrEmptyGroup if a group has no rows.
+func (s *Sample) NewDraws(dtype tensor.Dtype, seed uint64) (*GroupDraws, error) {
 	if dtype != tensor.Float32 && dtype != tensor.Float64 {
 		return nil, errors.New("constraints: weights must be float32 or float64")
 	}
-	if err := rows.check(p.groups); err != nil {
+	set, err := s.drawn()
+	if err != nil {
 		return nil, err
 	}
-	m, err := NewMembership(len(rows.Labels), rows.Groups)
+	groups := make([]Group, len(set)-1)
+	for k, l := range set[1:] {
+		cell := &s.cells[l.parts[0].cell]
+		groups[k].Name = cell.Name
+		for _, i := range cell.rows {
+			groups[k].Rows = append(groups[k].Rows, int(i))
+		}
+	}
+	m, err := NewMembership(s.p.Len(), groups)
 	if err != nil {
 		return nil, err
 	}
 	return &GroupDraws{members: m, seed: seed, dtype: dtype}, nil
 }
 
-// Group returns the group of step k, an index into the problem's Groups.
+// Group returns the group of step k, an index into the values of the constraint's attribute.
 func (d *GroupDraws) Group(k int) int {
 	return rand.New(rand.NewPCG(d.seed^drawStream, uint64(k))).IntN(d.members.Groups())
 }

@@ -69,7 +69,8 @@ var errNoRows = errors.New("constraints: no rows")
 
 func newSignedLoss(labels []int8, phi Phi, dims int) *SignedLoss {
 	digest := digestLater(func(d digester) {
-		d.ints(int(phi), dims)
+		d.text(string(phi))
+		d.ints(dims)
 		d.int8s(labels)
 	})
 	return &SignedLoss{

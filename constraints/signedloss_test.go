@@ -123,7 +123,7 @@ func TestSignedLossErrors(t *testing.T) {
 		{"no rows", nil, Sigmoid, "no rows"},
 		{"zero", []int{1, 0}, Sigmoid, "row 1 has label 0, want -1 or +1"},
 		{"large", []int{255}, Sigmoid, "row 0 has label 255"}, // int8(255) is -1
-		{"phi", []int{1}, Phi(7), "Phi(7)"},
+		{"phi", []int{1}, "ramp", `phi "ramp"`},
 	} {
 		if _, err := NewSignedLoss(tc.labels, tc.phi); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)

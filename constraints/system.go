@@ -25,6 +25,8 @@ import (
 type System struct {
 	Minimize Rate
 	Subject  []Constraint
+	// Margins are the surrogates; nil: probabilities.
+	Margins *Margins
 	// Rates are the elementary rates h_1..h_R.
 	Rates []Cell
 	// L1 reports whether h has one more element, the l1 norm of the weights.
@@ -45,6 +47,14 @@ type System struct {
 	objective linear
 	measured  []measured // for each constraint of the user
 	sides     [][]linear // for each inequality of Bounds: the rate, or the two rates that it compares
+
+	ofObjective bool // the rates that are resolved belong to the objective
+	// The terms of the nodes of a system of margins, their pieces, the constraint of each inequality,
+	// and the cell of all rows that every term subtracts, or -1.
+	terms  []marginTerm
+	pieces []Piece
+	place  []int
+	common int
 }
 
 // Inequality is one row of the smooth constraints.
@@ -79,17 +89,19 @@ var ErrNotLinear = errors.New("constraints: not linear in decisions")
 // a name of the constraints, wraps ErrNotLinear if a constraint cannot be linear, and wraps
 // ErrEmptyGroup if a rate has no training rows.
 func NewSystem(minimize Rate, subject []Constraint, train *Population) (*System, error) {
-	return newSystem(minimize, subject, train, nil)
+	return newSystem(minimize, subject, train, nil, nil)
 }
 
-func newSystem(minimize Rate, subject []Constraint, train *Population, trained [][]string) (*System, error) {
+func newSystem(minimize Rate, subject []Constraint, train *Population, trained [][]string, m *Margins) (*System, error) {
 	if err := train.check(); err != nil {
 		return nil, err
 	}
-	s := &System{Minimize: minimize, Subject: slices.Clone(subject), classes: train.Classes, train: train, trained: trained, index: map[string]int{}}
+	s := &System{Minimize: minimize, Subject: slices.Clone(subject), Margins: m, classes: train.Classes, train: train, trained: trained,
+		index: map[string]int{}, ofObjective: true}
 	if err := s.setObjective(); err != nil {
 		return nil, err
 	}
+	s.ofObjective = false
 	for j, c := range s.Subject {
 		s.LeftOut = append(s.LeftOut, nil)
 		m, err := s.resolve(c)
@@ -160,15 +172,21 @@ func (s *System) nonEmpty(l linear, text string) error {
 // resolve finds the rates that a constraint bounds.
 func (s *System) resolve(c Constraint) (m measured, err error) {
 	text := c.String()
-	if problem, hint := c.checkBound(); problem != "" {
+	if problem, hint := c.checkBound(s.Margins != nil); problem != "" {
 		return m, &SyntaxError{Text: text, At: strings.LastIndex(text, " ") + 1, Problem: problem, Hint: hint}
 	}
 	r := &resolver{s.train, text}
 	switch c.measure.form {
 	case formL1:
+		if s.Margins != nil {
+			return m, fmt.Errorf("constraints: %s has no surrogate of margins", c.measure)
+		}
 		m.l1 = true
 		return m, nil
 	case formChurn:
+		if s.Margins != nil {
+			return m, fmt.Errorf("constraints: %s has no surrogate of margins", c.measure)
+		}
 		if _, ok := s.train.Earlier[c.measure.file]; !ok {
 			return m, fmt.Errorf("constraints: %s: there are no earlier decisions of %s", text, c.measure.file)
 		}
@@ -248,6 +266,9 @@ func (s *System) groups(r *resolver, m Measure, of slice) (set []linear, err err
 		var next []slice
 		for _, old := range list {
 			for _, v := range a.Values {
+				if m.only != "" && v != m.only {
+					continue
+				}
 				grown, err := r.value(a.Name, v)(old)
 				if err != nil {
 					return nil, err
@@ -308,6 +329,18 @@ func (s *System) bound(j int) {
 				name = set[0].name + strings.TrimPrefix(text, c.measure.String())
 			}
 			add(name, row, constant, limit, set[0])
+			continue
+		}
+		if c.measure.IsMean() {
+			row := make([]float64, n)
+			constant := -set[0].constant
+			set[0].add(row, -1)
+			for _, l := range set[1:] {
+				share := 1 / float64(len(set)-1)
+				l.add(row, share)
+				constant += share * l.constant
+			}
+			add(text, row, constant, c.bound, set[0])
 			continue
 		}
 		for a, x := range set {

@@ -256,9 +256,9 @@ func launches(t *testing.T, c graphcases.Case, o cuda.Options) (list []string) {
 // computes a gradient of the activations also quantizes the gradient, and the pass that dequantizes
 // also applies the activation.
 func TestLaunchesWithDigits(t *testing.T) {
-	deep := graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{40, 33}}, []int{60, 40, 30}, 0, false, graphcases.Bytes)
+	deep := graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{40, 33}}, []int{60, 40, 30}, constraints.Sigmoid, false, graphcases.Bytes)
 	four := graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{20}}, []int{40, 30, 30, 30}, constraints.Sigmoid, true, graphcases.Bytes)
-	linear := graphcases.Network(models.Spec{Inputs: 9}, []int{60, 40, 30}, 0, false, graphcases.Bytes)
+	linear := graphcases.Network(models.Spec{Inputs: 9}, []int{60, 40, 30}, constraints.Sigmoid, false, graphcases.Bytes)
 	multiply := func(n int) []string { return slices.Repeat([]string{"Multiply"}, n) }
 	start, end := []string{"column_sums", "pair"}, []string{"output_forward_4", "means_margin", "unpack", "margin_loss_grad"}
 	for _, c := range []struct {
@@ -319,8 +319,8 @@ func TestGradientIsNotWritten(t *testing.T) {
 // The setting auto selects int8x3 if the device has integer tensor cores and the data are wide
 // enough, else float32.
 func TestAutomaticProducts(t *testing.T) {
-	wide := graphcases.Network(models.Spec{Inputs: 100, Hidden: []int{8}}, []int{20, 30}, 0, false, graphcases.Bytes)
-	dense := graphcases.Network(models.Spec{Inputs: 100, Hidden: []int{8}}, []int{20, 30}, 0, false, graphcases.Dense)
+	wide := graphcases.Network(models.Spec{Inputs: 100, Hidden: []int{8}}, []int{20, 30}, constraints.Sigmoid, false, graphcases.Bytes)
+	dense := graphcases.Network(models.Spec{Inputs: 100, Hidden: []int{8}}, []int{20, 30}, constraints.Sigmoid, false, graphcases.Dense)
 	for _, c := range []struct {
 		major   int
 		problem graphcases.Case

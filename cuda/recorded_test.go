@@ -11,6 +11,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"ppal/constraints"
 	"ppal/cuda"
 	"ppal/datasets/matrix"
 	"ppal/internal/cuda/double"
@@ -108,7 +109,7 @@ func sequence(t *testing.T, c graphcases.Case, dtype tensor.Dtype, d *cuda.Devic
 // small returns a case that contains every kind of fused pass.
 func small(t testing.TB) graphcases.Case {
 	t.Helper()
-	return graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{20}}, []int{60, 40, 30}, 0, true, graphcases.Bytes)
+	return graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{20}}, []int{60, 40, 30}, constraints.Sigmoid, true, graphcases.Bytes)
 }
 
 // An iteration runs one fused pass between consecutive products.
@@ -148,7 +149,7 @@ func TestFusedLaunches(t *testing.T) {
 func TestBindAndCaptures(t *testing.T) {
 	for form, captures := range map[graphcases.Storage]int{graphcases.Values: 2, graphcases.Bytes: 2, graphcases.Sparse: 4} {
 		d, r := recorded(t, cuda.Options{}, 0)
-		c := graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{16}}, []int{60, 40}, 0, false, form)
+		c := graphcases.Network(models.Spec{Inputs: 9, Hidden: []int{16}}, []int{60, 40}, constraints.Sigmoid, false, form)
 		p, err := c.Problem(tensor.Float64, graph.On(d))
 		if err != nil {
 			t.Fatal(err)
@@ -220,7 +221,7 @@ func TestListsOfVectors(t *testing.T) {
 // releases all memory.
 func TestOutOfMemory(t *testing.T) {
 	d, _ := recorded(t, cuda.Options{}, 100_000)
-	c := graphcases.Network(models.Spec{Inputs: 100, Hidden: []int{16}}, []int{600, 400}, 0, false, graphcases.Dense)
+	c := graphcases.Network(models.Spec{Inputs: 100, Hidden: []int{16}}, []int{600, 400}, constraints.Sigmoid, false, graphcases.Dense)
 	_, err := c.Problem(tensor.Float64, graph.On(d))
 	if !errors.Is(err, driver.ErrOutOfMemory) {
 		t.Fatalf("error %v, want out of memory", err)
@@ -318,7 +319,7 @@ func TestUnknownOps(t *testing.T) {
 
 // Windows of rows need less memory. A step that needs all rows at once gives an error.
 func TestMicroBatches(t *testing.T) {
-	c := graphcases.Network(models.Spec{Inputs: 4, Hidden: []int{64}}, []int{1500, 1500}, 0, false, graphcases.Bytes)
+	c := graphcases.Network(models.Spec{Inputs: 4, Hidden: []int{64}}, []int{1500, 1500}, constraints.Sigmoid, false, graphcases.Bytes)
 	var peaks []int64
 	for _, o := range []cuda.Options{{}, {MicroBatch: 100}} {
 		d, _ := recorded(t, o, 0)

@@ -70,7 +70,7 @@ func TestWaitingDescentsComeFirst(t *testing.T) {
 		p.Space().Read(x, v)
 		return x
 	}
-	c := graphcases.Network(models.Spec{Inputs: 3, Hidden: []int{4}}, []int{30, 20}, 0, false, graphcases.Dense)
+	c := graphcases.Network(models.Spec{Inputs: 3, Hidden: []int{4}}, []int{30, 20}, constraints.Sigmoid, false, graphcases.Dense)
 	rows := c.Rows
 	after := map[string]func(p, other *graph.Problem, d problem.Vector) []float64{
 		"a read": func(p, _ *graph.Problem, _ problem.Vector) []float64 { return read(p, problem.Iterate) },
@@ -173,7 +173,7 @@ func trained(t *testing.T, dtype tensor.Dtype, r problem.Regularizer, m trainer.
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := graphcases.Network(models.Spec{Inputs: 3, Hidden: []int{4}}, []int{30, 20}, 0, false, graphcases.Bytes)
+	c := graphcases.Network(models.Spec{Inputs: 3, Hidden: []int{4}}, []int{30, 20}, constraints.Sigmoid, false, graphcases.Bytes)
 	if c.Regularizer = r; r.Kind == problem.GroupL1 {
 		c.Regularizer.Groups = []int{6, 12, 26}
 	}
@@ -205,7 +205,7 @@ func TestQuasiNewtonStepsWaitTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := graphcases.Network(models.Spec{Inputs: 3, Hidden: []int{4}}, []int{30, 20}, 0, false, graphcases.Bytes).Problem(tensor.Float64, graph.On(d))
+	whole, err := graphcases.Network(models.Spec{Inputs: 3, Hidden: []int{4}}, []int{30, 20}, constraints.Sigmoid, false, graphcases.Bytes).Problem(tensor.Float64, graph.On(d))
 	if err != nil {
 		t.Fatal(err)
 	}

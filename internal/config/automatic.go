@@ -4,11 +4,11 @@ import (
 	"maps"
 	"slices"
 
+	"ppal/constraints"
 	"ppal/internal/option"
 	"ppal/internal/preset"
 	"ppal/models"
 	"ppal/trainer/problem"
-	"ppal/trainer/session"
 	"ppal/trainer/step"
 )
 
@@ -73,13 +73,13 @@ func suits(k *Key, text, name string) bool {
 func (r *resolver) byProblem() (name, reason string) {
 	batch := r.text("batch-size")
 	switch {
-	case r.text("eo-form") == string(session.LargestGap):
+	case r.text("eo-form") == string(constraints.Maximum):
 		return kinked, "the largest gap has a kink"
 	case r.text(option.NamePreset) == preset.Paper:
 		return smooth, "of --preset paper"
 	case batch != "" && batch != "0":
 		return smooth, "the steps see a sample of the rows"
-	case r.text("activation") == string(models.ReLU), r.text("phi") == string(session.Hinge), r.text("psi") == string(session.Hinge):
+	case r.text("activation") == string(models.ReLU), r.text("phi") == string(constraints.Hinge), r.text("psi") == string(constraints.Hinge):
 		return smooth, "the functions have kinks"
 	}
 	switch kind := r.text("regularizer"); kind {

@@ -7,6 +7,7 @@
 package config
 
 import (
+	"ppal/constraints"
 	"ppal/datasets/tabular"
 	"ppal/models"
 	"ppal/trainer/problem"
@@ -46,10 +47,10 @@ type Problem struct {
 	BoundsOn    session.BoundsOn
 	Confidence  float64 // 0: the bounds hold on the training rows
 	Kappa       []float64
-	Phi         session.Surrogate
+	Phi         constraints.Phi
 	Epsilon     []float64
-	Psi         session.Surrogate // the surrogate of the constraints
-	EOForm      session.GapForm   // LargestGap for max, "" for two: as the method needs
+	Psi         constraints.Phi  // the surrogate of the constraints
+	EOForm      constraints.Form // Maximum for max, "" for two: as the method needs
 	IFForm      session.GroupForm
 	Regularizer problem.Regularizer
 }

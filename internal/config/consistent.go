@@ -166,7 +166,7 @@ func (t *Train) consistentMethod(refuse refusal) error {
 		return refuse("x-step", "needs gaps |h| <= eps, which --problem %s does not have; choose subgradient or inner:N", t.Data.Problem)
 	case xStep == "proxlinear" && t.Problem.Regularizer.Kind != problem.NoRegularizer:
 		return refuse("x-step", "needs --regularizer none (now %s)", t.Problem.Regularizer.Kind)
-	case t.EOForm == session.LargestGap && method.Smooth(m):
+	case t.EOForm == constraints.Maximum && method.Smooth(m):
 		return refuse("eo-form", "a constraint with a kink; %s needs smooth constraints, use --eo-form two", t.Method.Name)
 	}
 	switch m.(type) {
@@ -176,7 +176,7 @@ func (t *Train) consistentMethod(refuse refusal) error {
 		}
 	case *method.NLIAPIAL:
 		switch {
-		case t.Data.Problem != session.NameNeymanPearson || len(t.Model.Spec.Hidden) > 0 || t.Phi != session.Logistic:
+		case t.Data.Problem != session.NameNeymanPearson || len(t.Model.Spec.Hidden) > 0 || t.Phi != constraints.Logistic:
 			return refuse("method", "needs smooth convex constraints; use --problem mnpc --model linear --phi logistic, or another method")
 		case t.Session.BatchSize > 0:
 			return refuse("batch-size", "nl-iapial searches its step sizes on all rows; use 0")

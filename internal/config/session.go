@@ -58,11 +58,7 @@ func (t Train) task() (session.Task, error) {
 	if OnRates().Holds(t.Data.Problem) {
 		return t.decisions()
 	}
-	task, err := t.published()
-	if err == nil && t.BoundsOn == session.OnDecisions {
-		return session.OnDecisionsOf(task, t.Confidence), nil
-	}
-	return task, err
+	return t.published()
 }
 
 // decisions returns the task in the language of package constraints.
@@ -86,13 +82,13 @@ func (t Train) decisions() (session.Task, error) {
 func (t Train) published() (session.Task, error) {
 	switch t.Data.Problem {
 	case session.NameNeymanPearson:
-		return session.NeymanPearson{Kappa: t.Kappa, Phi: t.Phi}, nil
+		return session.NeymanPearson{Kappa: t.Kappa, Phi: t.Phi, BoundsOn: t.BoundsOn, Confidence: t.Confidence}, nil
 	case session.NameDemographicParity:
-		return session.DemographicParity{Epsilon: t.Epsilon, Phi: t.Phi, Psi: t.Psi}, nil
+		return session.DemographicParity{Epsilon: t.Epsilon, Phi: t.Phi, Psi: t.Psi, BoundsOn: t.BoundsOn, Confidence: t.Confidence}, nil
 	case session.NameEqualizedOdds:
-		return session.EqualizedOdds{Epsilon: t.Epsilon, Phi: t.Phi, Psi: t.Psi, Gaps: t.EOForm}, nil
+		return session.EqualizedOdds{Epsilon: t.Epsilon, Phi: t.Phi, Psi: t.Psi, Gaps: t.EOForm, BoundsOn: t.BoundsOn, Confidence: t.Confidence}, nil
 	case session.NameIntersectional:
-		return session.Intersectional{Epsilon: t.Epsilon, Phi: t.Phi, Psi: t.Psi, Form: t.IFForm}, nil
+		return session.Intersectional{Epsilon: t.Epsilon, Phi: t.Phi, Psi: t.Psi, Form: t.IFForm, BoundsOn: t.BoundsOn, Confidence: t.Confidence}, nil
 	}
 	return nil, fmt.Errorf("config: no problem %q", t.Data.Problem)
 }

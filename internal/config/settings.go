@@ -130,12 +130,12 @@ func (p *Problem) options() []*option.Option {
 			Or(option.Float(session.DefaultKappa)).With(onProblem(session.NameNeymanPearson)),
 		option.Numbers("epsilon", &p.Epsilon, option.AtLeast(0), "X[,X]", "bound each gap; eo takes one value or two").
 			Or(option.Float(session.DefaultEpsilon)).With(fairness),
-		ofTask(option.Choice("phi", &p.Phi, "choose the surrogate of the error in the objective", session.Sigmoid, session.Logistic, session.Hinge),
+		ofTask(option.Choice("phi", &p.Phi, "choose the surrogate of the error in the objective", constraints.Sigmoid, constraints.Logistic, constraints.Hinge),
 			func(d session.Defaults) string { return string(d.Phi) }, published()).With(onProblem(published()...), onSurrogate),
-		ofTask(option.Choice("psi", &p.Psi, "choose the surrogate of the error in the constraints", session.Sigmoid, session.Hinge),
+		ofTask(option.Choice("psi", &p.Psi, "choose the surrogate of the error in the constraints", constraints.Sigmoid, constraints.Hinge),
 			func(d session.Defaults) string { return string(d.Psi) }, fairness.Values).With(fairness, onSurrogate),
 		option.Words("eo-form", p.eoForm, p.setEOForm,
-			"two: bound the gaps of the true and of the false positive rates; max: bound the larger gap", "two", string(session.LargestGap)).
+			"two: bound the gaps of the true and of the false positive rates; max: bound the larger gap", "two", string(constraints.Maximum)).
 			With(onProblem(session.NameEqualizedOdds), onSurrogate),
 		option.Choice("if-form", &p.IFForm, "each: bound each group; expectation: bound the mean over the groups; sampled: the same, by one group drawn at each step",
 			session.EachGroup, session.AverageGroup, session.SampledGroup).
@@ -190,8 +190,8 @@ func (p *Problem) setMinimize(text string) error {
 func (p *Problem) eoForm() string { return cmp.Or(string(p.EOForm), "two") }
 
 func (p *Problem) setEOForm(word string) {
-	if p.EOForm = ""; word == string(session.LargestGap) {
-		p.EOForm = session.LargestGap
+	if p.EOForm = ""; word == string(constraints.Maximum) {
+		p.EOForm = constraints.Maximum
 	}
 }
 

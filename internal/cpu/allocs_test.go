@@ -51,10 +51,7 @@ func steadyAllocations(iterate func()) float64 {
 // Iterations of fairness problems on overlapping groups allocate nothing.
 func TestFairnessAllocatesNothing(t *testing.T) {
 	const rows, groups = 700, 40
-	goal, err := constraints.NewIntersectional(graphcases.Names(groups), []float64{0.05}, constraints.Sigmoid, constraints.Hinge, constraints.Each)
-	if err != nil {
-		t.Fatal(err)
-	}
+	goal := graphcases.Groups(0.05, constraints.Margins{Objective: constraints.Sigmoid, Constraints: constraints.Hinge})
 	spec := models.Spec{Inputs: 7, Hidden: []int{9}, Outputs: 1, Activation: models.ReLU}
 	c := graphcases.Fair("", spec, rows, graphcases.Values, goal, graphcases.Scattered(rows, groups, 0.2))
 	for _, threads := range []int{1, 2} {

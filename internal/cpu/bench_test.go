@@ -74,11 +74,7 @@ func classifier(b *testing.B, spec models.Spec, data images, dtype tensor.Dtype,
 		if err != nil {
 			return graph.Definition{}, err
 		}
-		goal, err := constraints.NewNeymanPearson(names, []float64{0.2}, constraints.Sigmoid)
-		if err != nil {
-			return graph.Definition{}, err
-		}
-		f, c, err := goal.Nodes(scores, labels)
+		f, c, err := graphcases.NeymanPearson(0.2, constraints.Sigmoid).Nodes(scores, &constraints.Population{Labels: labels, Classes: names})
 		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(),
 			Regularizer: problem.Regularizer{Kind: problem.Ball, Radius: 100}, Inputs: gorgonia.Nodes{x}, Data: []matrix.Matrix{data}}, err
 	}, e)

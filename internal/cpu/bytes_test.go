@@ -94,11 +94,7 @@ func (p pictures) problem(t testing.TB, dtype tensor.Dtype, engine graph.Engine)
 		if err != nil {
 			return graph.Definition{}, err
 		}
-		goal, err := constraints.NewNeymanPearson(names, []float64{0.3}, p.phi)
-		if err != nil {
-			return graph.Definition{}, err
-		}
-		f, c, err := goal.Nodes(scores, labels)
+		f, c, err := graphcases.NeymanPearson(0.3, p.phi).Nodes(scores, &constraints.Population{Labels: labels, Classes: names})
 		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(),
 			Inputs: gorgonia.Nodes{rows}, Data: []matrix.Matrix{data}, Watch: gorgonia.Nodes{scores}}, err
 	}, engine)

@@ -31,8 +31,8 @@ func must[T any](v T, err error) T {
 // float64.
 func TestFairnessAgreesWithGorgonia(t *testing.T) {
 	cases := graphcases.Fairness(8, 301, 700)
-	for _, form := range constraints.GroupForms() {
-		alone := must(constraints.NewIntersectional(graphcases.Names(13), []float64{0.1}, constraints.Hinge, constraints.Sigmoid, form))
+	of := constraints.Margins{Objective: constraints.Hinge, Constraints: constraints.Sigmoid}
+	for _, alone := range []graphcases.Goal{graphcases.Groups(0.1, of), graphcases.MeanOfGroups(0.1, of)} {
 		cases = append(cases, graphcases.Fair("rows alone", models.Spec{Inputs: 5, Outputs: 1}, 700, graphcases.Values, alone,
 			graphcases.Scattered(700, 13, 0)))
 	}
@@ -54,8 +54,8 @@ func TestFairTrainingAgreesWithGorgonia(t *testing.T) {
 	racing.Skip(t, "TestFairnessAgreesWithGorgonia runs the same goroutines")
 	const n = 300
 	const hinge = constraints.Hinge
-	parity := must(constraints.NewDemographicParity(graphcases.Names(2), 0.01, constraints.Logistic, constraints.Sigmoid, constraints.Absolute))
-	groups := must(constraints.NewIntersectional(graphcases.Names(40), []float64{0.01}, hinge, hinge, constraints.Each))
+	parity := graphcases.Parity(0.01, constraints.Margins{Objective: constraints.Logistic, Constraints: constraints.Sigmoid, Form: constraints.Absolute})
+	groups := graphcases.Groups(0.01, constraints.Margins{Objective: hinge, Constraints: hinge})
 	linear := models.Spec{Inputs: 6, Outputs: 1}
 	network := models.Spec{Inputs: 6, Hidden: []int{5}, Outputs: 1, Activation: models.ReLU}
 	for _, c := range []struct {
@@ -118,7 +118,7 @@ func BenchmarkIntersectional(b *testing.B) {
 			m     int
 			share float64
 		}{{1, 0.16}, {800, 0.02}, {800, 0.16}, {800, 0.5}} {
-			goal := must(constraints.NewIntersectional(graphcases.Names(c.m), []float64{0.05}, constraints.Hinge, constraints.Hinge, constraints.Each))
+			goal := graphcases.Groups(0.05, constraints.Margins{Objective: constraints.Hinge, Constraints: constraints.Hinge})
 			spec := models.Spec{Inputs: 145, Hidden: []int{hidden}, Outputs: 1, Activation: models.ReLU}
 			fair := graphcases.Fair("", spec, n, graphcases.Values, goal, graphcases.Scattered(n, c.m, c.share))
 			b.Run(fmt.Sprintf("hidden=%d/groups=%d/share=%g", hidden, c.m, c.share), func(b *testing.B) {

@@ -55,10 +55,7 @@ func TestBuffersAreKept(t *testing.T) {
 		n := randomNetwork(rng, i)
 		checkBuffers(t, n, n.problem)
 	}
-	each, err := constraints.NewIntersectional(graphcases.Names(19), []float64{0.05}, constraints.Logistic, constraints.Sigmoid, constraints.Each)
-	if err != nil {
-		t.Fatal(err)
-	}
+	each := graphcases.Groups(0.05, constraints.Margins{Objective: constraints.Logistic, Constraints: constraints.Sigmoid})
 	c := graphcases.Fair("groups", models.Spec{Inputs: 5, Hidden: []int{21}, Outputs: 1}, 491, graphcases.Values, each,
 		graphcases.Scattered(491, 19, 0.2))
 	checkBuffers(t, c.Name, func(t testing.TB, dtype tensor.Dtype, e graph.Engine) *graph.Problem { return compile(t, c, dtype, e) })

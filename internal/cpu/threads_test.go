@@ -35,7 +35,7 @@ func onThreads(t *testing.T) map[string]func(*cpu.Device) *graph.Problem {
 			cases = append(cases, c)
 		}
 	}
-	many := must(constraints.NewIntersectional(graphcases.Names(300), []float64{0.1}, constraints.Hinge, constraints.Logistic, constraints.Each))
+	many := graphcases.Groups(0.1, constraints.Margins{Objective: constraints.Hinge, Constraints: constraints.Logistic})
 	cases = append(cases, graphcases.Fair("many groups", models.Spec{Inputs: 5, Outputs: 1}, severalRows, graphcases.Values, many,
 		graphcases.Scattered(severalRows, 300, 0.2)))
 	for _, n := range []sparseNetwork{{cols: 30, outputs: 2, kind: 2}, {cols: 40, outputs: 2, width: 1}, {cols: 20, outputs: 2, width: 13, kind: 1}} {

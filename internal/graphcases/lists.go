@@ -89,11 +89,7 @@ func Network(spec models.Spec, counts []int, phi constraints.Phi, center bool, s
 	c.Name = fmt.Sprintf("%d-%v-%d/%s/%s/%v/center=%v/%d rows/form %d", s.Inputs, s.Hidden, s.Outputs, s.Activation, s.Heads, phi, center,
 		c.Rows, storage)
 	c.Nodes = func(scores *gorgonia.Node, _ *rand.Rand) (f, g *gorgonia.Node, err error) {
-		goal, err := constraints.NewNeymanPearson(Names(len(counts)), []float64{0.3}, phi)
-		if err != nil {
-			return nil, nil, err
-		}
-		return goal.Nodes(scores, labels)
+		return NeymanPearson(0.3, phi).Nodes(scores, &constraints.Population{Labels: labels, Classes: Names(len(counts))})
 	}
 	return c
 }

@@ -9,30 +9,39 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
+	"ppal/internal/graphcases"
 	"ppal/internal/plan"
 	"ppal/models"
 	"ppal/trainer/graph"
 )
 
 // fairNodes adds a fairness problem to the graph of the scores.
-type fairNodes func(scores *gorgonia.Node, rows constraints.Rows) (f, g *gorgonia.Node, inputs gorgonia.Nodes, err error)
+type fairNodes func(scores *gorgonia.Node, rows *constraints.Population) (f, g *gorgonia.Node, inputs gorgonia.Nodes, err error)
 
 // plain returns a problem without additional inputs.
-func plain(nodes func(*gorgonia.Node, constraints.Rows) (f, g *gorgonia.Node, err error)) fairNodes {
-	return func(scores *gorgonia.Node, rows constraints.Rows) (f, g *gorgonia.Node, inputs gorgonia.Nodes, err error) {
-		f, g, err = nodes(scores, rows)
+func plain(goal graphcases.Goal) fairNodes {
+	return func(scores *gorgonia.Node, rows *constraints.Population) (f, g *gorgonia.Node, inputs gorgonia.Nodes, err error) {
+		f, g, err = goal.Nodes(scores, rows)
 		return f, g, nil, err
 	}
 }
 
 // sampled returns the problem of one drawn group.
-func sampled(p *constraints.Intersectional) fairNodes {
-	return func(scores *gorgonia.Node, rows constraints.Rows) (f, g *gorgonia.Node, inputs gorgonia.Nodes, err error) {
-		f, g, weights, err := p.SampledNodes(scores, rows)
+func sampled(goal graphcases.Goal) fairNodes {
+	return func(scores *gorgonia.Node, rows *constraints.Population) (f, g *gorgonia.Node, inputs gorgonia.Nodes, err error) {
+		system, err := goal(rows)
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		draws, err := p.NewDraws(rows, scores.Dtype(), 1)
+		sample, err := system.On(rows)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		f, g, weights, err := sample.SampledNodes(scores)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		draws, err := sample.NewDraws(scores.Dtype(), 1)
 		if err != nil {
 			return nil, nil, nil, err
 		}
@@ -42,33 +51,17 @@ func sampled(p *constraints.Intersectional) fairNodes {
 
 // fairProblems returns problems of all kinds and forms. The groups have one row, several rows or
 // all rows.
-func fairProblems(t *testing.T) map[string]fairNodes {
-	t.Helper()
+func fairProblems() map[string]fairNodes {
 	list := map[string]fairNodes{}
-	two := []string{"0", "1"}
 	for _, phi := range constraints.Phis() {
-		for _, form := range constraints.GapForms() {
-			parity, err := constraints.NewDemographicParity(two, 0.1, constraints.Logistic, phi, form)
-			if err != nil {
-				t.Fatal(err)
-			}
-			odds, err := constraints.NewEqualizedOdds(two, []float64{0.1}, constraints.Hinge, phi, form)
-			if err != nil {
-				t.Fatal(err)
-			}
-			list[fmt.Sprintf("parity/%v/%v", phi, form)] = plain(parity.Nodes)
-			list[fmt.Sprintf("odds/%v/%v", phi, form)] = plain(odds.Nodes)
+		for _, form := range constraints.Forms() {
+			list[fmt.Sprintf("parity/%v/%v", phi, form)] = plain(graphcases.Parity(0.1, constraints.Margins{Objective: constraints.Logistic, Constraints: phi, Form: form}))
+			list[fmt.Sprintf("odds/%v/%v", phi, form)] = plain(graphcases.Odds(0.1, 0.1, constraints.Margins{Objective: constraints.Hinge, Constraints: phi, Form: form}))
 		}
-		for _, form := range constraints.GroupForms() {
-			groups, err := constraints.NewIntersectional([]string{"0", "1", "2"}, []float64{0.1}, constraints.Hinge, phi, form)
-			if err != nil {
-				t.Fatal(err)
-			}
-			list[fmt.Sprintf("groups/%v/%v", phi, form)] = plain(groups.Nodes)
-			if form == constraints.Expectation {
-				list[fmt.Sprintf("groups/%v/sampled", phi)] = sampled(groups)
-			}
-		}
+		of := constraints.Margins{Objective: constraints.Hinge, Constraints: phi}
+		list[fmt.Sprintf("groups/%v/each", phi)] = plain(graphcases.Groups(0.1, of))
+		list[fmt.Sprintf("groups/%v/expectation", phi)] = plain(graphcases.MeanOfGroups(0.1, of))
+		list[fmt.Sprintf("groups/%v/sampled", phi)] = sampled(graphcases.MeanOfGroups(0.1, of))
 	}
 	return list
 }
@@ -96,10 +89,10 @@ func buildFair(dtype tensor.Dtype, nodes fairNodes, name string) func(g *gorgoni
 		if err != nil {
 			return d, err
 		}
-		rows := constraints.Rows{Groups: []constraints.Group{{Name: "0"}, {Name: "1"}, {Name: "2", Rows: []int{4}}}}
+		rows := &constraints.Population{Classes: []string{"no", "yes"}, Groups: []constraints.Group{{Name: "0"}, {Name: "1"}, {Name: "2", Rows: []int{4}}}}
 		overlap := name[:6] == "groups"
 		for i := range n {
-			rows.Labels = append(rows.Labels, 1-2*(i/2%2))
+			rows.Labels = append(rows.Labels, 1-i/2%2)
 			if i%2 == 0 || overlap {
 				rows.Groups[0].Rows = append(rows.Groups[0].Rows, i)
 			}
@@ -119,7 +112,7 @@ func buildFair(dtype tensor.Dtype, nodes fairNodes, name string) func(g *gorgoni
 // The plan knows every op of the fairness problems. It runs each problem in one forward pass and
 // one backward pass over the rows.
 func TestFairnessProblems(t *testing.T) {
-	for name, nodes := range fairProblems(t) {
+	for name, nodes := range fairProblems() {
 		t.Run(name, func(t *testing.T) {
 			problem, p := lower(t, buildFair(tensor.Float64, nodes, name))
 			_, single := lower(t, buildFair(tensor.Float32, nodes, name))

@@ -11,6 +11,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
+	"ppal/internal/graphcases"
 	"ppal/internal/plan"
 	"ppal/models"
 	"ppal/trainer/graph"
@@ -110,11 +111,7 @@ func (c network) build(dtype tensor.Dtype, seed uint64) func(g *gorgonia.ExprGra
 		for k := range c.spec.Outputs {
 			names = append(names, fmt.Sprint("class", k))
 		}
-		np, err := constraints.NewNeymanPearson(names, []float64{0.25}, c.phi)
-		if err != nil {
-			return d, err
-		}
-		f, gs, err := np.Nodes(scores, c.labels)
+		f, gs, err := graphcases.NeymanPearson(0.25, c.phi).Nodes(scores, &constraints.Population{Labels: c.labels, Classes: names})
 		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{gs}, Parameters: net.Parameters(),
 			Inputs: gorgonia.Nodes{x}, Watch: gorgonia.Nodes{scores}}, err
 	}

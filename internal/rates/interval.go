@@ -26,6 +26,16 @@ func IntervalOf(c constraints.Constraint, sets [][]constraints.CountedRate, leve
 	return worst
 }
 
+// IntervalOfRate returns the interval of a value that is a single share of rows; nil for other
+// values and without rows.
+func IntervalOfRate(v constraints.Value, level float64) *[2]float64 {
+	if len(v.Rates) != 1 || v.Rates[0].Parts != nil || v.Rates[0].Rows == 0 {
+		return nil
+	}
+	i := counted(v.Rates[0]).Interval(level)
+	return &[2]float64{i.Low, i.High}
+}
+
 // intervalOf returns the interval of a measure of one set of rates. ok is false if too few rates
 // have rows.
 func intervalOf(m constraints.Measure, set []constraints.CountedRate, level float64) (i statistics.Interval, ok bool) {
@@ -36,7 +46,7 @@ func intervalOf(m constraints.Measure, set []constraints.CountedRate, level floa
 		}
 	}
 	switch {
-	case len(counts) == 0, m.Compares() && len(counts) < 2, m.WithAll() && set[0].Rows == 0:
+	case len(counts) == 0, m.Compares() && len(counts) < 2, m.WithAll() && set[0].Rows == 0, m.IsMean():
 		return i, false
 	case m.IsGap():
 		return statistics.Gap(counts, level), true

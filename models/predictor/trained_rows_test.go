@@ -185,7 +185,6 @@ func trials() (list []trial) {
 		})
 	}
 	codes := []string{"1", "2"}
-	decisions := func(t session.Task) session.Task { return session.OnDecisionsOf(t, 0) }
 	return append(list,
 		trial{name: "condition", grp: codes, labels: yes, bounds: "gap(tpr, age<35) <= 0.1; ratio(positive_rate, 25<=age<45) >= 0.8"},
 		trial{name: "condition, flag", grp: codes, labels: yes, missing: "age sex", bounds: "gap(tpr, age<35) <= 0.1; gap(positive_rate, \"sex=missing\") <= 0.3",
@@ -200,15 +199,15 @@ func trials() (list []trial) {
 			set: func(o *session.Table) { o.Groups = []string{"age<35", "sex=F", "grp!=1"} }},
 		trial{name: "disjoint conditions", grp: []string{"1", "2", "3"}, labels: yes, bounds: "gap(positive_rate, grp) <= 0.2",
 			set: func(o *session.Table) { o.Groups = []string{"grp=1", "grp=3"} }},
-		trial{name: "parity", grp: codes, labels: yes, task: decisions(session.DemographicParity{}),
+		trial{name: "parity", grp: codes, labels: yes, task: session.DemographicParity{BoundsOn: session.OnDecisions},
 			set: func(o *session.Table) { o.Groups = []string{"sex=F"} }},
-		trial{name: "parity of a condition", grp: codes, labels: yes, task: decisions(session.DemographicParity{}),
+		trial{name: "parity of a condition", grp: codes, labels: yes, task: session.DemographicParity{BoundsOn: session.OnDecisions},
 			set: func(o *session.Table) { o.Groups, o.DropSensitive = []string{"25<=age<45"}, true }},
-		trial{name: "odds", grp: codes, labels: yes, missing: "sex", task: decisions(session.EqualizedOdds{}),
+		trial{name: "odds", grp: codes, labels: yes, missing: "sex", task: session.EqualizedOdds{BoundsOn: session.OnDecisions},
 			set: func(o *session.Table) { o.Missing, o.Groups = tabular.MissingFlagged, []string{"sex!=M"} }},
-		trial{name: "disjoint intersectional groups", grp: []string{"1", "2", "3"}, labels: yes, task: decisions(session.Intersectional{Epsilon: []float64{0.1}}),
+		trial{name: "disjoint intersectional groups", grp: []string{"1", "2", "3"}, labels: yes, task: session.Intersectional{BoundsOn: session.OnDecisions, Epsilon: []float64{0.1}},
 			set: func(o *session.Table) { o.Groups = []string{"grp=1", "grp=3"} }},
-		trial{name: "overlapping intersectional groups", grp: []string{"1", "2", "3"}, labels: yes, task: decisions(session.Intersectional{Epsilon: []float64{0.1}}),
+		trial{name: "overlapping intersectional groups", grp: []string{"1", "2", "3"}, labels: yes, task: session.Intersectional{BoundsOn: session.OnDecisions, Epsilon: []float64{0.1}},
 			set: func(o *session.Table) { o.Groups = []string{"grp=1", "age<40"} }},
 		trial{name: "parity on surrogates", grp: codes, labels: yes, task: session.DemographicParity{}, set: func(o *session.Table) { o.Groups = []string{"sex=M"} }},
 		trial{name: "three classes", grp: codes, labels: []string{"low", "mid", "top"}, bounds: "recall[*] >= 0.1; gap(positive_rate[top], sex) <= 0.2"},

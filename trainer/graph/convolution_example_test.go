@@ -25,11 +25,17 @@ import (
 // classes minus bound are the constraints.
 func convolutional(rows *picture.Selection, shape picture.Shape, filters int, bound float64, engine graph.Engine) (*graph.Problem, error) {
 	n, classes := len(rows.Labels()), len(rows.Classes)
-	bounds := make([]float64, classes-1)
-	for k := range bounds {
-		bounds[k] = bound
+	labelled := &constraints.Population{Labels: rows.Labels(), Classes: rows.Names}
+	var bounds []constraints.Constraint
+	for _, class := range rows.Names[1:] {
+		bounds = append(bounds, constraints.Error(class).AtMost(bound))
 	}
-	multiclass, err := constraints.NewNeymanPearson(rows.Names, bounds, constraints.Sigmoid)
+	system, err := constraints.NewMarginSystem(constraints.Error(rows.Names[0]), bounds, labelled,
+		constraints.Margins{Objective: constraints.Sigmoid, Constraints: constraints.Sigmoid})
+	if err != nil {
+		return nil, err
+	}
+	multiclass, err := system.On(labelled)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +73,7 @@ func convolutional(rows *picture.Selection, shape picture.Shape, filters int, bo
 		features := x.Shape().TotalSize() / n
 		x = gorgonia.Must(gorgonia.Reshape(x, tensor.Shape{n, features}))
 		scores := gorgonia.Must(gorgonia.Mul(x, parameter("dense", features, features, classes)))
-		f, losses, err := multiclass.Nodes(scores, rows.Labels())
+		f, losses, err := multiclass.Nodes(scores)
 		d.Objective, d.Constraints = f, gorgonia.Nodes{losses}
 		return d, err
 	}, engine)

@@ -33,7 +33,15 @@ func ExampleNew_neymanPearson() {
 	must(err)
 	rows, err := picture.Select(train, []int{0, 1, 2}, 100)
 	must(err)
-	multiclass, err := constraints.NewNeymanPearson(rows.Names, []float64{0.2, 0.2}, constraints.Sigmoid)
+	labelled := &constraints.Population{Labels: rows.Labels(), Classes: rows.Names}
+	var bounds []constraints.Constraint
+	for _, class := range rows.Names[1:] {
+		bounds = append(bounds, constraints.Error(class).AtMost(0.2))
+	}
+	system, err := constraints.NewMarginSystem(constraints.Error(rows.Names[0]), bounds, labelled,
+		constraints.Margins{Objective: constraints.Sigmoid, Constraints: constraints.Sigmoid})
+	must(err)
+	multiclass, err := system.On(labelled)
 	must(err)
 	n, d := rows.Pixels.Dims()
 	spec := models.Spec{Inputs: d, Hidden: []int{16}, Outputs: len(rows.Classes)}
@@ -41,14 +49,14 @@ func ExampleNew_neymanPearson() {
 	must(err)
 	engine, err := graph.CPU(2)
 	must(err)
-	p, err := graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
-		x := gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithName("pixels"), gorgonia.WithShape(n, d))
-		net, err := models.New(g, spec, tensor.Float32, weights)
+	p, err := graph.New(func(nodes *gorgonia.ExprGraph) (graph.Definition, error) {
+		x := gorgonia.NewMatrix(nodes, tensor.Float32, gorgonia.WithName("pixels"), gorgonia.WithShape(n, d))
+		net, err := models.New(nodes, spec, tensor.Float32, weights)
 		must(err)
 		scores, err := net.Scores(x, nil)
 		must(err)
-		f, bounds, err := multiclass.Nodes(scores, rows.Labels())
-		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{bounds}, Parameters: net.Parameters(),
+		f, g, err := multiclass.Nodes(scores)
+		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{g}, Parameters: net.Parameters(),
 			Regularizer: problem.Regularizer{Kind: problem.Ball, Radius: 40},
 			Inputs:      gorgonia.Nodes{x}, Data: []matrix.Matrix{rows.Pixels}}, err
 	}, engine)

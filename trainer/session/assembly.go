@@ -190,7 +190,7 @@ func (a *assembly) newBuilder(train rows) (*builder, error) {
 	if err := statement.check(); err != nil {
 		return nil, err
 	}
-	b := &builder{statement: statement, smooth: smooth, Builder: &build.Builder{
+	b := &builder{statement: statement, Builder: &build.Builder{
 		Regularizer: *a.options.Regularizer, Center: a.data.center, Scale: a.data.scale, Devices: a.devices.forBuilder(),
 		ParameterNodes: statement.ParameterNodes, Complete: statement.complete,
 	}}
@@ -326,7 +326,7 @@ func (a *assembly) buildTraining(s *split, weights models.Weights) (err error) {
 func (a *assembly) buildSampler(train rows, seed uint64, weights models.Weights) (err error) {
 	size, all := a.options.BatchSize, train.len()
 	switch {
-	case a.builder.statement.sampled != nil:
+	case a.builder.statement.sampled:
 		a.sampler, err = newDraws(a.builder, train, seed, a.dtype, weights)
 	case size >= all:
 		a.notes = append(a.notes, fmt.Sprintf("batch-size %d: all %d rows", size, all))

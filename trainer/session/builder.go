@@ -15,7 +15,6 @@ import (
 type builder struct {
 	*build.Builder
 	statement *Statement
-	smooth    bool // the statement splits gaps into two smooth constraints
 }
 
 // rows returns rows with the task on them.

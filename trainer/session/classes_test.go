@@ -60,7 +60,7 @@ func TestClassesOfTable(t *testing.T) {
 	}{
 		"linear":                      {Decisions{SubjectTo: subject(t, "error[lily] <= 0.1", "gap(tpr[rose], place) <= 0.05", "fpr[iris] <= 20%")}, nil, NameRates},
 		"a network":                   {Decisions{Minimize: constraints.Error("iris"), SubjectTo: subject(t, "recall[rose] >= 0.7", "precision[lily] >= 0.5")}, []int{6}, NameRates},
-		"Neyman-Pearson on decisions": {OnDecisionsOf(NeymanPearson{Kappa: []float64{0.3, 0.4}}, 0), nil, NameNeymanPearson},
+		"Neyman-Pearson on decisions": {NeymanPearson{Kappa: []float64{0.3, 0.4}, BoundsOn: OnDecisions}, nil, NameNeymanPearson},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := onTable(tc.task, ofGarden(file), func(o *Options) { o.Model = &models.Spec{Hidden: tc.hidden, Activation: models.Tanh} })
@@ -223,7 +223,7 @@ func TestClassesErrors(t *testing.T) {
 	}{
 		"demographic parity": {grouped, DemographicParity{}, "label gives 3 classes, and --problem dp is about two: name the positive class, as in --label COLUMN=iris, " +
 			`or bound rates of classes, as in --subject-to "gap(tpr[iris], COLUMN) <= 0.05"`},
-		"odds on decisions": {grouped, OnDecisionsOf(EqualizedOdds{}, 0), "label gives 3 classes, and --problem eo is about two"},
+		"odds on decisions": {grouped, EqualizedOdds{BoundsOn: OnDecisions}, "label gives 3 classes, and --problem eo is about two"},
 		"groups":            {grouped, Intersectional{}, "label gives 3 classes, and --problem if is about two"},
 		"bounds":            {ofGarden(file), NeymanPearson{Kappa: []float64{1, 2, 3}}, "kappa has 3 values; give one, or 2, one for each constraint"},
 		"no class":          {ofGarden(file), Decisions{SubjectTo: subject(t, "fpr <= 0.1")}, "fpr needs a class, because there are 3 classes; write fpr[iris]"},

@@ -224,7 +224,7 @@ func TestConfidenceRefused(t *testing.T) {
 // confidence.
 func TestConfidenceOfPublished(t *testing.T) {
 	racing.Skip(t, "TestConfidenceOfRates runs the same goroutines")
-	task := OnDecisionsOf(DemographicParity{Epsilon: []float64{0.2}}, 0.9)
+	task := DemographicParity{Epsilon: []float64{0.2}, BoundsOn: OnDecisions, Confidence: 0.9}
 	a := buildOptions(t, onTable(task, Table{Dataset: "synthetic-adult"}, nil))
 	if a.confidence == nil || a.confidence.Confidence != 0.9 {
 		t.Errorf("%+v, want a confidence of 0.9", a.confidence)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"ppal/constraints"
 	"ppal/internal/option"
 	"ppal/internal/rundir"
 	"ppal/models"
@@ -186,32 +187,6 @@ func (c *configuration) model(m Model) {
 	c.options(ModelOptions(&s))
 }
 
-func (t NeymanPearson) settings(c *configuration, _ bool) {
-	c.put("bounds-on", string(OnSurrogate))
-	c.bounds(t)
-	c.put("phi", string(t.Phi))
-}
-
-func (t DemographicParity) settings(c *configuration, smooth bool) {
-	c.fairness(t, t.Phi, t.Psi)
-	c.gaps(t.Gaps, smooth)
-}
-
-func (t EqualizedOdds) settings(c *configuration, smooth bool) {
-	c.fairness(t, t.Phi, t.Psi)
-	if t.Gaps == LargestGap {
-		c.put("eo-form", string(t.Gaps))
-		return
-	}
-	c.put("eo-form", "two")
-	c.gaps(t.Gaps, smooth)
-}
-
-func (t Intersectional) settings(c *configuration, _ bool) {
-	c.fairness(t, t.Phi, t.Psi)
-	c.put("if-form", string(cmp.Or(t.Form, EachGroup)))
-}
-
 func (t Decisions) settings(c *configuration, _ bool) {
 	c.put("minimize", t.minimize().String())
 	var list []string
@@ -225,36 +200,24 @@ func (t Decisions) settings(c *configuration, _ bool) {
 	if t.BoundsOn != OnSurrogate {
 		c.number("confidence", t.Confidence)
 	}
-}
-
-func (t onDecisions) settings(c *configuration, _ bool) {
-	c.put("bounds-on", string(OnDecisions))
-	c.number("confidence", t.confidence)
-	c.bounds(t.published)
-}
-
-// bounds adds the bounds of a published problem.
-func (c *configuration) bounds(t published) {
-	name, values := t.given()
-	c.numbers(name, values)
-}
-
-// fairness adds the settings that all fairness tasks share.
-func (c *configuration) fairness(t published, phi, psi Surrogate) {
-	c.put("bounds-on", string(OnSurrogate))
-	c.bounds(t)
-	c.put("phi", string(phi))
-	c.put("psi", string(psi))
-}
-
-// gaps records a form of gaps that differs from the method's default.
-func (c *configuration) gaps(form GapForm, smooth bool) {
-	own := AbsoluteGaps
-	if smooth {
-		own = SplitGaps
+	if t.Margins != nil {
+		c.cannot("the surrogates of margins")
 	}
-	if form != "" && form != own {
-		c.cannot("the form of the gaps")
+}
+
+// boundsOn adds the values that the bounds of a published problem apply to; "" means OnSurrogate.
+func (c *configuration) boundsOn(on BoundsOn, confidence float64) {
+	if c.put("bounds-on", string(cmp.Or(on, OnSurrogate))); on == OnDecisions || confidence != 0 {
+		c.number("confidence", confidence)
+	}
+}
+
+// fairness adds the settings that the tasks of two classes share.
+func (c *configuration) fairness(on BoundsOn, confidence float64, epsilon []float64, phi, psi constraints.Phi) {
+	c.boundsOn(on, confidence)
+	if c.numbers("epsilon", epsilon); on != OnDecisions {
+		c.put("phi", string(phi))
+		c.put("psi", string(psi))
 	}
 }
 

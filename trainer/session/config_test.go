@@ -12,6 +12,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/datasets/tabular"
 	"ppal/models"
@@ -150,7 +151,7 @@ func TestConfigNamesWhatNoFlagExpresses(t *testing.T) {
 			Method: &method.GDPA{Primal: &step.Settings{Kind: step.Gradient}}},
 		"the method's field Seed": {Data: table, Task: Intersectional{Form: SampledGroup}, Method: &method.MultiplierModel{Seed: 5}},
 		"the seed of the rows":    {Data: other, Task: DemographicParity{}, Settings: trainer.Settings{Seed: 1}},
-		"the form of the gaps":    {Data: table, Task: DemographicParity{Gaps: AbsoluteGaps}},
+		"the form of the gaps":    {Data: table, Task: DemographicParity{Gaps: constraints.Absolute}},
 		"the box with an infinite bound": {Data: table, Task: DemographicParity{},
 			Regularizer: &problem.Regularizer{Kind: problem.Box, Upper: math.Inf(1)}},
 		"the groups of the regularizer": {Data: table, Task: DemographicParity{},
@@ -205,7 +206,7 @@ func TestConfigHasBoundsOnDecisions(t *testing.T) {
 		"epsilon: [0.01]":  {DemographicParity{}, EqualizedOdds{}, Intersectional{}},
 	} {
 		for _, task := range tasks {
-			for _, form := range []Task{task, OnDecisionsOf(task, 0)} {
+			for _, form := range []Task{task, onDecisions(task)} {
 				if got := configOf(t, Options{Data: &Table{Dataset: "csv"}, Task: form, Model: &models.Spec{}, Method: &method.PPALA{}}); !strings.Contains(got, want) {
 					t.Errorf("%T %+v: no %q in\n%s", form, form, want, got)
 				}

@@ -65,6 +65,12 @@ func (a *assembly) outcome(r *trainer.Result, scores [][]float64) (*Outcome, err
 		if v := counted.Objective; v.Defined {
 			o.Objective.Set(s.name, v.Value)
 		}
+		if i := rates.IntervalOfRate(counted.Objective, rates.Level); i != nil && s.name != Training && !d.system.IsLoss() {
+			o.Objective.Interval = i // from the test rows, the last split
+			if s.name == Validation {
+				o.Objective.ValidationInterval = i
+			}
+		}
 		if o.AcceptanceRate != nil {
 			o.AcceptanceRate.Set(s.name, counted.Accepted[1])
 		}
@@ -86,7 +92,7 @@ func (a *assembly) outcome(r *trainer.Result, scores [][]float64) (*Outcome, err
 			c.Judge(counted.Judge(j))
 			if d.on == OnSurrogate {
 				v := d.system.SmoothValue(j, smooth)
-				met := d.surrogateExcess(j, smooth) <= a.feasibilityTolerance()
+				met := d.system.Excess(j, smooth) <= a.feasibilityTolerance()
 				c.Surrogate, c.SurrogateMet = &v, &met
 			}
 		}
@@ -101,11 +107,11 @@ func (a *assembly) outcome(r *trainer.Result, scores [][]float64) (*Outcome, err
 
 // probability fits the probability of the positive class to the validation rows, or to the
 // training rows if the run has no validation rows. probability returns nil if the model has more
-// than one score, and if the scores give no probabilities.
+// than one score, if the task has surrogates of margins, and if the scores give no probabilities.
 func (a *assembly) probability(scores [][]float64) *Probability {
 	on := a.fitted()
 	s := a.data.splits[on]
-	if len(s.classes) != 2 || len(scores[on]) != s.len() {
+	if len(s.classes) != 2 || len(scores[on]) != s.len() || a.builder.statement.system.Margins != nil {
 		return nil
 	}
 	positive := make([]bool, s.len())
@@ -143,25 +149,14 @@ func (a *assembly) probabilities(scores [][]float64) *Probabilities {
 	return &Probabilities{Softmax: rundir.Softmax{Slope: p.Slope, Intercepts: p.Intercepts}, Rows: s.name}
 }
 
-// multipliers sets, for each constraint, the sum of the multipliers of its inequalities.
+// multipliers sets, for each constraint, the sum of the multipliers of the smooth constraints that
+// state it.
 func (d *decisions) multipliers(o *Outcome, nu []float64) {
-	for k, b := range d.system.Bounds {
-		o.Constraints[b.Constraint].Multiplier += nu[k]
-	}
-}
-
-// surrogateExcess returns the largest amount by which the smooth terms exceed an inequality of
-// constraint j.
-func (d *decisions) surrogateExcess(j int, h []float64) float64 {
-	g := make([]float64, len(d.system.Bounds))
-	d.bounds.ApplyUnshifted(g, h)
-	worst, found := 0.0, false
-	for k, b := range d.system.Bounds {
-		if b.Constraint == j && (!found || g[k] > worst) {
-			worst, found = g[k], true
+	for j := range o.Constraints {
+		for _, k := range d.system.Places(j) {
+			o.Constraints[j].Multiplier += nu[k]
 		}
 	}
-	return worst
 }
 
 // feasibilityTolerance returns the tolerance of the settings, or the trainer's default.

@@ -29,7 +29,9 @@ type Decisions struct {
 	// constraints.
 	Minimize  constraints.Rate
 	SubjectTo []constraints.Constraint
-	BoundsOn  BoundsOn // the values that the bounds apply to; "": OnDecisions
+	// Margins are the surrogates of bounds on surrogates; nil: probabilities.
+	Margins  *constraints.Margins
+	BoundsOn BoundsOn // the values that the bounds apply to; "": OnDecisions, with Margins OnSurrogate
 	// Confidence is the probability with which the bounds hold on new rows; 0: the bounds hold on the
 	// training rows.
 	Confidence float64
@@ -50,11 +52,16 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	system, err := constraints.NewSystem(t.minimize(), t.SubjectTo, p)
+	on, err := t.boundsOn()
 	if err != nil {
 		return nil, err
 	}
-	on, err := t.boundsOn()
+	var system *constraints.System
+	if t.Margins == nil {
+		system, err = constraints.NewSystem(t.minimize(), t.SubjectTo, p)
+	} else {
+		system, err = constraints.NewMarginSystem(t.minimize(), t.SubjectTo, p, *t.Margins)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -71,18 +78,22 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 	// the first steps may move all scores to where the rates are flat. A round before the feedback
 	// therefore minimises the loss. The loss requires a system without an l1 norm, because the l1 norm
 	// counts as the last term of the system.
-	guided := on == OnDecisions && !system.L1 && !system.IsLoss()
+	guided := on == OnDecisions && t.Margins == nil && !system.L1 && !system.IsLoss()
 	shared := &samples{system: system, of: map[*int]*constraints.Sample{}}
-	s := &Statement{
-		samples: shared,
-		Name:    NameRates, Objective: t.minimize().String(), system: system, boundsOn: on, confidence: t.Confidence,
+	var s *Statement
+	s = &Statement{
+		samples: shared, named: nameRates, pure: t.Margins != nil,
+		Name: NameRates, Objective: t.minimize().String(), system: system, boundsOn: on, confidence: t.Confidence,
 		Nodes: func(scores *gorgonia.Node, rows Rows) (*gorgonia.Node, gorgonia.Nodes, error) {
 			sample, err := shared.sample(rows)
 			if err != nil {
 				return nil, nil, err
 			}
 			f, rates, err := sample.Nodes(scores)
-			nodes := gorgonia.Nodes{rates}
+			var nodes gorgonia.Nodes
+			if rates != nil {
+				nodes = gorgonia.Nodes{rates}
+			}
 			if err == nil && guided {
 				var loss *gorgonia.Node
 				loss, err = sample.LossNode(scores)
@@ -95,9 +106,14 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 			if err != nil {
 				return nil, err
 			}
+			for k, n := range sample.Rows() {
+				if s.empty != nil && n == 0 {
+					return nil, s.empty(k)
+				}
+			}
 			meter := sample.Meter()
 			return func(scores, parameters []float64) (Measures, error) {
-				return measureRates(system, sample, meter, scores, parameters)
+				return s.measureRates(rows, sample, meter, scores, parameters)
 			}, nil
 		},
 		Warnings: append(append([]string{}, system.Notes...), warningsOf(system)...),
@@ -106,6 +122,15 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 		if s.Outputs = len(p.Classes); !train.Tabular {
 			s.Name = NameClassRates
 		}
+	}
+	for _, c := range system.Stated() {
+		s.Constraints = append(s.Constraints, Constraint(c))
+	}
+	for _, p := range system.Pieces() {
+		s.Pieces = append(s.Pieces, problem.Piece(p))
+	}
+	if t.Margins != nil { // the nodes are the constraints, or the terms of the pieces
+		return s, nil
 	}
 	terms := system.Terms()
 	if guided {
@@ -118,7 +143,6 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 		coefficients := make([]float64, terms)
 		copy(coefficients, b.Coefficients)
 		rows[j] = problem.AffineRow{Coefficients: coefficients, Constant: b.Constant, Bound: b.Bound}
-		s.Constraints = append(s.Constraints, Constraint{b.Name, b.Bound})
 	}
 	if s.Affine, err = problem.NewAffineMap(terms, rows); err != nil {
 		return nil, err
@@ -131,11 +155,15 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 
 // boundsOn returns the kind of values that the bounds apply to.
 func (t Decisions) boundsOn() (BoundsOn, error) {
-	switch t.BoundsOn {
-	case "":
+	switch {
+	case t.BoundsOn == "" && t.Margins == nil:
 		return OnDecisions, nil
-	case OnDecisions, OnSurrogate:
+	case t.BoundsOn == "":
+		return OnSurrogate, nil
+	case t.BoundsOn == OnSurrogate, t.BoundsOn == OnDecisions && t.Margins == nil:
 		return t.BoundsOn, nil
+	case t.BoundsOn == OnDecisions:
+		return "", &OptionError{Option: "bounds-on", Problem: "is decisions, and margins are surrogates; leave out Margins"}
 	}
 	return "", &OptionError{Option: "bounds-on", Problem: fmt.Sprintf("is %s, want %s or %s", t.BoundsOn, OnDecisions, OnSurrogate)}
 }
@@ -244,39 +272,49 @@ func smoothAndCounted(sample *constraints.Sample, meter *constraints.Meter, scor
 	return f, h, counted, err
 }
 
+// measurement holds the values of a system on scores.
+type measurement struct {
+	rows      Rows
+	system    *constraints.System
+	scores    []float64
+	objective float64   // smooth
+	terms     []float64 // the smooth rates of the system, and the l1 norm
+	violation float64   // the largest of the smooth constraints, at least 0
+	counted   constraints.Counted
+}
+
 // measureRates returns the measures of scores: see smoothAndCounted.
-func measureRates(system *constraints.System, sample *constraints.Sample, meter *constraints.Meter, scores, parameters []float64) (Measures, error) {
+func (s *Statement) measureRates(rows Rows, sample *constraints.Sample, meter *constraints.Meter, scores, parameters []float64) (Measures, error) {
 	f, h, counted, err := smoothAndCounted(sample, meter, scores, parameters)
 	if err != nil {
 		return Measures{}, err
 	}
-	m := Measures{
-		Named:  map[string]float64{"objective": f},
-		Values: []float64{f}, Decisions: []float64{counted.Objective.Value},
+	m := &measurement{rows: rows, system: s.system, scores: scores, objective: f, terms: h, counted: counted}
+	values := s.system.Values(h, counted.Rows)
+	for j, c := range s.Constraints {
+		m.violation = max(m.violation, values[j]-c.Bound)
 	}
-	worst := 0.0
-	for _, b := range system.Bounds {
-		smooth, hard := b.Constant, b.Constant
-		for k, c := range b.Coefficients {
-			smooth += c * h[k]
-			hard += c * counted.Terms[k]
+	return Measures{
+		Named: s.named(m), Values: append([]float64{f}, values...),
+		decisions: append([]float64{counted.Objective.Value}, s.system.Values(counted.Terms, counted.Rows)...),
+	}, nil
+}
+
+// nameRates names the measures after the objective and the constraints.
+func nameRates(m *measurement) map[string]float64 {
+	named := map[string]float64{"objective": m.objective, "max_violation": m.violation}
+	if m.counted.Objective.Defined {
+		named[m.system.Minimize.String()] = m.counted.Objective.Value
+	}
+	for j, c := range m.system.Subject {
+		if v := m.counted.Values[j]; v.Defined {
+			named[c.Measure().String()] = v.Value
 		}
-		worst = max(worst, smooth-b.Bound)
-		m.Values, m.Decisions = append(m.Values, smooth), append(m.Decisions, hard)
 	}
-	m.Named["max_violation"] = worst
-	if counted.Objective.Defined {
-		m.Named[system.Minimize.String()] = counted.Objective.Value
+	if len(m.counted.Accepted) == 2 {
+		named["acceptance_rate"] = m.counted.Accepted[1]
 	}
-	for j, c := range system.Subject {
-		if v := counted.Values[j]; v.Defined {
-			m.Named[c.Measure().String()] = v.Value
-		}
-	}
-	if len(counted.Accepted) == 2 {
-		m.Named["acceptance_rate"] = counted.Accepted[1]
-	}
-	return m, nil
+	return named
 }
 
 // l1Norm returns the sum of the absolute values of the weights without the biases.

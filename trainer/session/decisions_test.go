@@ -274,6 +274,25 @@ func TestChurnOfPictures(t *testing.T) {
 	}
 }
 
+// onDecisions returns a published problem with bounds on decisions.
+func onDecisions(t Task) Task {
+	switch t := t.(type) {
+	case NeymanPearson:
+		t.BoundsOn = OnDecisions
+		return t
+	case DemographicParity:
+		t.BoundsOn = OnDecisions
+		return t
+	case EqualizedOdds:
+		t.BoundsOn = OnDecisions
+		return t
+	case Intersectional:
+		t.BoundsOn = OnDecisions
+		return t
+	}
+	return t
+}
+
 // TestPublishedOnDecisions states the published problems as constraints on decisions.
 func TestPublishedOnDecisions(t *testing.T) {
 	notUnderRace(t)
@@ -289,7 +308,7 @@ func TestPublishedOnDecisions(t *testing.T) {
 		{NeymanPearson{Kappa: []float64{0.1, 0.2}}, Images{Dataset: "synthetic", Classes: []int{2, 0, 3}, RowsPerClass: 40},
 			[]string{"error[%s] <= 0.1", "error[%s] <= 0.2"}},
 	} {
-		o := onTable(OnDecisionsOf(tc.task, 0), tc.data, nil)
+		o := onTable(onDecisions(tc.task), tc.data, nil)
 		o.Model = &models.Spec{Hidden: []int{4}}
 		e := buildOptions(t, o)
 		classes := e.data.splits[0].classes
@@ -311,14 +330,15 @@ func TestPublishedOnDecisions(t *testing.T) {
 	}
 	communities := Table{Dataset: "synthetic-communities"}
 	for want, task := range map[string]Task{
-		"bounds-on": OnDecisionsOf(&Statement{}, 0), "if-form": OnDecisionsOf(Intersectional{Form: AverageGroup}, 0),
-		"epsilon": OnDecisionsOf(Intersectional{Epsilon: []float64{0.1, 0.2}}, 0),
+		"bounds-on": Decisions{BoundsOn: OnDecisions, Margins: &constraints.Margins{Objective: constraints.Hinge, Constraints: constraints.Hinge}},
+		"if-form":   Intersectional{Form: AverageGroup, BoundsOn: OnDecisions},
+		"epsilon":   Intersectional{Epsilon: []float64{0.1, 0.2}, BoundsOn: OnDecisions},
 	} {
 		if _, err := New(context.Background(), onTable(task, communities, nil)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want a refusal of %s", err, want)
 		}
 	}
-	none := onTable(OnDecisionsOf(Intersectional{}, 0), Matrices{Train: &Matrix{Features: &matrix.Dense{Rows: 2, Cols: 1, Data: make([]float64, 2)}, Labels: []int{-1, 1}}}, nil)
+	none := onTable(Intersectional{BoundsOn: OnDecisions}, Matrices{Train: &Matrix{Features: &matrix.Dense{Rows: 2, Cols: 1, Data: make([]float64, 2)}, Labels: []int{-1, 1}}}, nil)
 	if _, err := New(context.Background(), none); err == nil || !strings.Contains(err.Error(), "no groups") {
 		t.Errorf("%v, want a refusal", err)
 	}

@@ -1,8 +1,6 @@
 package session
 
 import (
-	"cmp"
-
 	"ppal/constraints"
 	"ppal/internal/preset"
 	"ppal/models"
@@ -37,8 +35,8 @@ type Defaults struct {
 	Hidden      []int             // widths of a network
 	Activation  models.Activation // activation of a network
 	Regularizer problem.Regularizer
-	Phi         Surrogate // surrogate of the error, in the objective
-	Psi         Surrogate // surrogate in the constraints; "": NeymanPearson uses Phi
+	Phi         constraints.Phi // surrogate of the error, in the objective
+	Psi         constraints.Phi // surrogate in the constraints; "": NeymanPearson uses Phi
 }
 
 // DefaultsOf returns the defaults of the named task. For any other name, for example the name of a
@@ -48,14 +46,14 @@ func DefaultsOf(task string) Defaults {
 	switch task {
 	case NameNeymanPearson:
 		return Defaults{
-			Hidden: []int{256}, Activation: models.Sigmoid, Phi: Sigmoid,
+			Hidden: []int{256}, Activation: models.Sigmoid, Phi: constraints.Sigmoid,
 			Regularizer: problem.Regularizer{Kind: problem.Ball, Radius: 40},
 		}
 	case NameDemographicParity, NameEqualizedOdds:
-		table.Linear, table.Phi, table.Psi = true, Logistic, Sigmoid
+		table.Linear, table.Phi, table.Psi = true, constraints.Logistic, constraints.Sigmoid
 		return table
 	case NameIntersectional:
-		table.Phi, table.Psi = Hinge, Hinge
+		table.Phi, table.Psi = constraints.Hinge, constraints.Hinge
 		return table
 	case NameRates:
 		table.Linear, table.Regularizer = true, problem.Regularizer{Kind: problem.SquaredL2, Weight: DefaultRidge}
@@ -77,29 +75,6 @@ func (d Defaults) spec() models.Spec {
 	return models.Spec{Hidden: d.Hidden, Activation: d.Activation}
 }
 
-func (t NeymanPearson) completed() Task {
-	t.Kappa, t.Phi = orDefault(t.Kappa, DefaultKappa), cmp.Or(t.Phi, DefaultsOf(t.taskName()).Phi)
-	return t
-}
-
-func (t DemographicParity) completed() Task {
-	d := DefaultsOf(t.taskName())
-	t.Epsilon, t.Phi, t.Psi = orDefault(t.Epsilon, DefaultEpsilon), cmp.Or(t.Phi, d.Phi), cmp.Or(t.Psi, d.Psi)
-	return t
-}
-
-func (t EqualizedOdds) completed() Task {
-	d := DefaultsOf(t.taskName())
-	t.Epsilon, t.Phi, t.Psi = orDefault(t.Epsilon, DefaultEpsilon), cmp.Or(t.Phi, d.Phi), cmp.Or(t.Psi, d.Psi)
-	return t
-}
-
-func (t Intersectional) completed() Task {
-	d := DefaultsOf(t.taskName())
-	t.Epsilon, t.Phi, t.Psi = orDefault(t.Epsilon, DefaultEpsilon), cmp.Or(t.Phi, d.Phi), cmp.Or(t.Psi, d.Psi)
-	return t
-}
-
 // orDefault returns the bounds, or one default bound for nil.
 func orDefault(bounds []float64, other float64) []float64 {
 	if bounds == nil {
@@ -108,14 +83,9 @@ func orDefault(bounds []float64, other float64) []float64 {
 	return bounds
 }
 
-func (t NeymanPearson) given() (string, []float64)     { return "kappa", t.Kappa }
-func (t DemographicParity) given() (string, []float64) { return "epsilon", t.Epsilon }
-func (t EqualizedOdds) given() (string, []float64)     { return "epsilon", t.Epsilon }
-func (t Intersectional) given() (string, []float64)    { return "epsilon", t.Epsilon }
-
-// boundsOf returns one bound for each of n constraints of the task, or an *OptionError.
-func boundsOf(t published, n int) ([]float64, error) {
-	option, values := t.completed().(published).given()
+// boundsOf returns one bound for each of n constraints of a task, or an *OptionError. option is the
+// name of the option that holds the bounds.
+func boundsOf(option string, values []float64, n int) ([]float64, error) {
 	bounds, err := constraints.Bounds(values, n)
 	if err != nil {
 		return nil, &OptionError{Option: option, Problem: "has " + err.Error()}
@@ -123,11 +93,7 @@ func boundsOf(t published, n int) ([]float64, error) {
 	return bounds, nil
 }
 
-func (NeymanPearson) taskName() string     { return NameNeymanPearson }
-func (DemographicParity) taskName() string { return NameDemographicParity }
-func (EqualizedOdds) taskName() string     { return NameEqualizedOdds }
-func (Intersectional) taskName() string    { return NameIntersectional }
-func (Decisions) taskName() string         { return NameRates }
+func (Decisions) taskName() string { return NameRates }
 
 // nameOf returns the task's name; "" for a task of the caller's own.
 func nameOf(t Task) string {

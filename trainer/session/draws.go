@@ -27,10 +27,12 @@ var _ problem.DrawnGroup = (*draws)(nil)
 
 // newDraws builds the task on rows r at the given weights.
 func newDraws(b *builder, r rows, seed uint64, dtype tensor.Dtype, weights models.Weights) (*draws, error) {
-	p := b.statement.sampled
-	d := &draws{rows: r, eps: p.Bounds()[0]}
-	var err error
-	if d.groups, err = p.NewDraws(r.public().fair(), dtype, seed); err != nil {
+	sample, err := b.statement.samples.sample(r.public())
+	if err != nil {
+		return nil, err
+	}
+	d := &draws{rows: r, eps: b.statement.Constraints[0].Bound}
+	if d.groups, err = sample.NewDraws(dtype, seed); err != nil {
 		return nil, err
 	}
 	d.Problem, err = graph.New(func(g *gorgonia.ExprGraph) (graph.Definition, error) {
@@ -38,7 +40,7 @@ func newDraws(b *builder, r rows, seed uint64, dtype tensor.Dtype, weights model
 		if err != nil {
 			return graph.Definition{}, err
 		}
-		f, c, drawn, err := p.SampledNodes(scores, r.public().fair())
+		f, c, drawn, err := sample.SampledNodes(scores)
 		if err != nil {
 			return graph.Definition{}, err
 		}

@@ -26,15 +26,10 @@ type Inputs struct {
 	// centring.
 	Center      []float64
 	Regularizer problem.Regularizer
-	Constraints []Constraint // names and bounds of g_1..g_m
-	// Task is the task of the options, with its defaults: NeymanPearson, DemographicParity,
-	// EqualizedOdds or Intersectional. nil: System states the constraints.
-	Task Task
-	// Split says that gaps have two differentiable constraints each, because the method needs
-	// them, or because the run uses mini-batches.
-	Split    bool
-	System   *constraints.System
-	BoundsOn BoundsOn
+	Constraints []Constraint        // names and bounds of g_1..g_m
+	Task        string              // the name of the task
+	System      *constraints.System // states the objective and the constraints
+	BoundsOn    BoundsOn
 	// Confidence is the probability with which the bounds on decisions hold on new rows; 0: the run
 	// promises nothing.
 	Confidence float64
@@ -82,8 +77,8 @@ type Part struct {
 	Rows     Rows
 	Classes  []int               // the class of each row, an index into Rows.Classes
 	Groups   []rates.Group       // the groups of the reported rates
-	Sample   *constraints.Sample // Inputs.System on the rows; nil without a system
-	// Population describes the rows for constraints in words; nil without a system.
+	Sample   *constraints.Sample // Inputs.System on the rows
+	// Population describes the rows for constraints in words.
 	Population *constraints.Population
 }
 
@@ -107,7 +102,7 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 	a.builder = b
 	in := &Inputs{
 		Model: b.Model, Normalization: l.normalization, Center: l.center, Regularizer: b.Regularizer,
-		Constraints: b.statement.Constraints, Split: b.smooth, System: b.statement.system, BoundsOn: OnSurrogate,
+		Constraints: b.statement.Constraints, Task: b.statement.Name, System: b.statement.system, BoundsOn: b.statement.boundsOn,
 		Tolerance: o.feasibilityTolerance(), Float32: o.Device.dtype() == tensor.Float32, Data: l.description.Data,
 	}
 	in.Settings, in.Version, in.description = o.Settings, o.Files.Version, a.stated()
@@ -118,9 +113,7 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 	if d := in.description; d.Preparation != nil {
 		in.Preparation = &rundir.Preparation{Features: d.FeatureNames, Preparation: *d.Preparation}
 	}
-	if in.System != nil {
-		in.BoundsOn, in.Confidence = b.statement.boundsOn, b.statement.confidence
-	} else if in.Task = o.Task; nameOf(o.Task) == "" {
+	if in.Confidence = b.statement.confidence; in.System == nil {
 		return nil, fmt.Errorf("session: %w: the task is the program's own, and only the program can evaluate it", ErrOptions)
 	}
 	for _, s := range l.splits {
@@ -128,13 +121,11 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 		if p.Classes, err = p.Rows.indices(); err != nil {
 			return nil, err
 		}
-		if in.System != nil {
-			if p.Sample, err = p.Rows.sample(in.System); err != nil {
-				return nil, fmt.Errorf("session: %s rows: %w", s.name, err)
-			}
-			if p.Population, err = p.Rows.population(); err != nil {
-				return nil, err
-			}
+		if p.Sample, err = p.Rows.sample(in.System); err != nil {
+			return nil, fmt.Errorf("session: %s rows: %w", s.name, err)
+		}
+		if p.Population, err = p.Rows.population(); err != nil {
+			return nil, err
 		}
 		if p.Groups, err = s.rateGroups(p.Sample); err != nil {
 			return nil, err

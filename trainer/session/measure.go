@@ -41,9 +41,6 @@ type Result struct {
 type SplitMeasures struct {
 	Name  Split
 	Named map[string]float64
-	// Decisions are Result.Values computed from the model's decisions, such as error rates; nil if
-	// the task does not define decisions.
-	Decisions []float64
 	// Rates are the rates of all rows and of each group; nil if the task's scores do not decide
 	// between the classes.
 	Rates *RateTable
@@ -190,16 +187,12 @@ func (a *assembly) Certify(r *trainer.Result) (*Result, error) {
 		return nil, err
 	}
 	if decided == nil {
-		if result.Outcome = a.surrogateOutcome(result); result.Outcome != nil {
-			result.Outcome.Probabilities = a.probabilities(all)
-		}
 		return result, nil
 	}
 	if result.Outcome, err = a.outcome(r, all); err != nil {
 		return nil, err
 	}
 	decided.multipliers(result.Outcome, result.Certificate.Nu)
-	objectiveIntervals(result.Outcome, result.Splits)
 	return result, nil
 }
 
@@ -265,7 +258,7 @@ func (a *assembly) measureSplits(result *Result) (all [][]float64, err error) {
 			if err != nil {
 				return measured{}, err
 			}
-			own := measured{SplitMeasures{Name: s.name, Named: m.Named, Decisions: m.Decisions}, m.Values}
+			own := measured{SplitMeasures{Name: s.name, Named: m.Named}, m.Values}
 			err = a.measureRates(s, &own.SplitMeasures, scores)
 			return own, err
 		}))

@@ -27,7 +27,7 @@ func (a *assembly) model(d Description) rundir.Model {
 		m.Decision.Rule = rundir.RuleLargest
 	}
 	train := a.data.splits[0]
-	if s := a.builder.statement.system; s != nil {
+	if s := a.builder.statement.system; s != nil && s.Margins == nil {
 		m.Objective, m.LeftOut = s.Minimize.String(), map[string][]string{}
 		for j, c := range s.Subject {
 			m.Constraints = append(m.Constraints, c.String())

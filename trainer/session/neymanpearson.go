@@ -1,82 +1,84 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
-
-	"gorgonia.org/gorgonia"
+	"strings"
 
 	"ppal/constraints"
-	"ppal/trainer/problem"
 )
 
-// NeymanPearson is multi-class Neyman-Pearson classification: it minimises the loss of the first
-// class and bounds the loss of every other class. See constraints.NeymanPearson.
+// NeymanPearson is the multi-class Neyman-Pearson problem (mNPC) of
+//
+//	S. B. Moon, J. G. Kim, A. Chandra, C. Brinton, A. Hashemi, Beyond Convexity: Proximal-Perturbed
+//	Lagrangian Methods for Efficient Functional Constrained Optimization.
+//
+// With S the scores of a model and D_i the rows of class i = 0..C-1, the problem is
+//
+//	minimise    f   = mean over D_0 of sum_{j != 0} phi(S_0 - S_j)
+//	subject to  g_i = mean over D_i of sum_{j != i} phi(S_i - S_j) - kappa_i <= 0,   i = 1..C-1.
+//
+// The sums are surrogates of the errors of the classes, which OnDecisions bounds instead.
 type NeymanPearson struct {
-	Kappa []float64 // bound on each other class's loss, common or by class; nil: 0.2
-	Phi   Surrogate // surrogate of the error; "" means Sigmoid
+	Kappa      []float64       // bound on each other class's loss, common or by class; nil: 0.2
+	Phi        constraints.Phi // surrogate of the error; "" means Sigmoid
+	BoundsOn   BoundsOn        // the values that the bounds apply to; "": OnSurrogate
+	Confidence float64         // of bounds on decisions: see Decisions
 }
 
 var _ Task = NeymanPearson{}
 
 // State implements Task.
-func (t NeymanPearson) State(train Rows, _ bool) (*Statement, error) {
+func (t NeymanPearson) State(train Rows, smooth bool) (*Statement, error) {
 	t = t.completed().(NeymanPearson)
-	phi, err := constraints.ParsePhi(string(t.Phi))
+	kappa, err := boundsOf("kappa", t.Kappa, len(train.Classes)-1)
 	if err != nil {
 		return nil, err
 	}
-	kappa, err := boundsOf(t, len(train.Classes)-1)
+	d := Decisions{Minimize: errorOf(train.Classes[0]), BoundsOn: t.BoundsOn, Confidence: t.Confidence}
+	for k, bound := range kappa {
+		d.SubjectTo = append(d.SubjectTo, errorOf(train.Classes[1+k]).AtMost(bound))
+	}
+	if t.BoundsOn != OnDecisions {
+		d.Margins = &constraints.Margins{Objective: t.Phi, Constraints: t.Phi}
+	}
+	s, err := d.State(train, smooth)
 	if err != nil {
 		return nil, err
 	}
-	names := make([]string, len(train.Classes))
-	for k, c := range train.Classes {
-		names[k] = c.Name
+	if s.Name = t.taskName(); d.Margins == nil {
+		return s, nil
 	}
-	p, err := constraints.NewNeymanPearson(names, kappa, phi)
-	if err != nil {
-		return nil, err
+	s.Objective, s.Outputs = train.Classes[0].Name, len(train.Classes)
+	for k := range kappa {
+		s.Constraints[k].Name = train.Classes[1+k].Name
 	}
-	collapse, _ := p.CollapseThreshold()
-	var meanings []meaning
-	for j, c := range train.Classes[1:] {
-		meanings = append(meanings, meaning{measure: errorOf(c).String(), constraints: []int{j}, interval: classInterval(1 + j)})
+	if t.Phi == constraints.Sigmoid {
+		s.CollapseAbove = float64(len(kappa)) / 2
 	}
-	return &Statement{
-		minimise: errorOf(train.Classes[0]).String(), meanings: meanings,
-		Name: NameNeymanPearson, Objective: names[0],
-		Constraints: named(p.ConstraintNames(), p.Bounds()), Outputs: len(names),
-		Nodes: func(scores *gorgonia.Node, rows Rows) (*gorgonia.Node, gorgonia.Nodes, error) {
-			labels, err := rows.indices()
-			if err != nil {
-				return nil, nil, err
-			}
-			f, g, err := p.Nodes(scores, labels)
-			return f, gorgonia.Nodes{g}, err
-		},
-		CollapseAbove: collapse, Warnings: p.Warnings(),
-		Measures: func(rows Rows) (func(scores []float64) (Measures, error), error) {
-			labels, err := rows.indices()
-			if err != nil {
-				return nil, err
-			}
-			if err := everyClass(rows.Classes, labels); err != nil {
-				return nil, err
-			}
-			return func(scores []float64) (Measures, error) {
-				e := p.NewEvaluator()
-				if err := e.Add(scores, labels); err != nil {
-					return Measures{}, err
-				}
-				m, err := e.Measures()
-				if err != nil {
-					return Measures{}, err
-				}
-				return byClass(m, train.Classes), nil
-			}, nil
-		},
-	}, nil
+	s.Warnings = t.warnings(train.Classes, kappa)
+	s.empty = func(cell int) error { // the cells are the errors of the classes
+		return &OptionError{Option: "split", Problem: fmt.Sprintf("leaves no rows of class %s here, and --problem mnpc measures the loss of every class: "+
+			"use another --split or --split-seed, leave out the class (--classes), or use --bounds-on decisions", train.Classes[cell].Name)}
+	}
+	s.named = nameClasses
+	return s, nil
+}
+
+func (t NeymanPearson) completed() Task {
+	t.Kappa, t.Phi = orDefault(t.Kappa, DefaultKappa), cmp.Or(t.Phi, DefaultsOf(t.taskName()).Phi)
+	return t
+}
+
+func (NeymanPearson) taskName() string { return NameNeymanPearson }
+
+func (t NeymanPearson) settings(c *configuration, _ bool) {
+	c.boundsOn(t.BoundsOn, t.Confidence)
+	c.numbers("kappa", t.Kappa)
+	if t.BoundsOn != OnDecisions {
+		c.put("phi", string(t.Phi))
+	}
 }
 
 // errorOf returns the error of a class, whatever characters the name of the class has.
@@ -84,27 +86,44 @@ func errorOf(c Class) constraints.Rate {
 	return constraints.Error(constraints.Attribute{Name: c.Name}.Quoted())
 }
 
-// everyClass returns an error if a class has no rows.
-func everyClass(classes []Class, labels []int) error {
-	for k, c := range classes {
-		if !slices.Contains(labels, k) {
-			return &OptionError{Option: "split", Problem: fmt.Sprintf("leaves no rows of class %s here, and --problem mnpc measures the loss of every class: "+
-				"use another --split or --split-seed, leave out the class (--classes), or use --bounds-on decisions", c.Name)}
-		}
+// nameClasses names the losses and error rates of the classes after the classes' numbers.
+func nameClasses(m *measurement) map[string]float64 {
+	named := map[string]float64{"max_violation": m.violation}
+	wrong, total := 0, 0
+	for k, class := range m.rows.Classes { // cell k counts the wrong decisions of class k
+		hits, rows := m.counted.Hits[k], m.counted.Rows[k]
+		named[fmt.Sprintf("loss_%d", class.Number)] = m.terms[k]
+		named[fmt.Sprintf("error_%d", class.Number)] = float64(hits) / float64(rows)
+		wrong, total = wrong+hits, total+rows
 	}
-	return nil
+	named["error"] = float64(wrong) / float64(total)
+	return named
 }
 
-// byClass names the losses and error rates of the classes after the classes' numbers.
-func byClass(m constraints.Measures, classes []Class) Measures {
-	named := map[string]float64{"max_violation": problem.MaxViolation(m.Constraints)}
-	wrong, total := 0.0, 0
-	for k, class := range classes {
-		named[fmt.Sprintf("loss_%d", class.Number)] = m.Losses[k]
-		named[fmt.Sprintf("error_%d", class.Number)] = m.Errors[k]
-		wrong += m.Errors[k] * float64(m.Rows[k])
-		total += m.Rows[k]
+// warnings returns one sentence for each kind of unsuitable bound. Zero scores cost every class
+// (C-1) phi(0), whatever the data. With the sigmoid, the classifier "always the first class" costs
+// any other class below C/2: at most 1 against the first class, and 1/2 against each of the others.
+func (t NeymanPearson) warnings(classes []Class, kappa []float64) (out []string) {
+	var vacuous, idle, unreachable []string
+	limit, zero := float64(len(classes))/2, float64(len(classes)-1)*t.Phi.Value(0)
+	for k, b := range kappa {
+		what := fmt.Sprintf("%s (kappa %g)", classes[k+1].Name, b)
+		switch {
+		case t.Phi == constraints.Sigmoid && b >= limit:
+			vacuous = append(vacuous, what)
+		case b >= zero:
+			idle = append(idle, what)
+		case b == 0 && t.Phi != constraints.Hinge:
+			unreachable = append(unreachable, what)
+		}
 	}
-	named["error"] = wrong / float64(total)
-	return Measures{Named: named, Values: m.Losses, Decisions: m.Errors}
+	add := func(classes []string, format string, v ...any) {
+		if len(classes) > 0 {
+			out = append(out, "class "+strings.Join(classes, ", ")+": "+fmt.Sprintf(format, v...))
+		}
+	}
+	add(vacuous, "the bound constrains nothing: always predicting class %s costs another class at most C/2 = %g, whatever the data; use a smaller kappa (--kappa)", classes[0].Name, limit)
+	add(idle, "the bound is met by zero weights, which cost every class (C-1) phi(0) = %.4g, whatever the data; use a smaller kappa (--kappa)", zero)
+	add(unreachable, "the bound cannot be met: phi %v is positive everywhere; use a larger kappa (--kappa)", t.Phi)
+	return slices.Clip(out)
 }

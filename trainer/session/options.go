@@ -173,7 +173,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Data == nil || o.Task == nil {
 		return o, fmt.Errorf("session: %w: Data and Task are needed", ErrOptions)
 	}
-	if t, ok := o.Task.(published); ok {
+	if t, ok := o.Task.(interface{ completed() Task }); ok {
 		o.Task = t.completed()
 	}
 	d := DefaultsOf(o.taskName())

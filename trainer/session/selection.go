@@ -59,7 +59,7 @@ func (a *assembly) merit(s *split) (func() trainer.Merit, error) {
 	list := a.builder.statement.Constraints
 	if d := a.builder.statement.decided(); d != nil && d.on == OnDecisions {
 		of, err := a.meritOnDecisions(s)
-		return func() trainer.Merit { return of(s.last.Decisions) }, err
+		return func() trainer.Merit { return of(s.last.decisions) }, err
 	}
 	smallest := math.MaxInt
 	strata := s.stratified()
@@ -118,11 +118,11 @@ func (a *assembly) judge() (func(offsets []float64) (trainer.Merit, error), erro
 		if err != nil {
 			return trainer.Merit{}, err
 		}
-		m, err := measureRates(d.system, sample, nil, scores, parameters)
+		m, err := a.builder.statement.measureRates(held.public(), sample, nil, scores, parameters)
 		if err != nil {
 			return trainer.Merit{}, err
 		}
-		return of(m.Decisions), nil
+		return of(m.decisions), nil
 	}, nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"ppal/constraints"
-	"ppal/datasets/tabular"
 	"ppal/models"
 	"ppal/trainer/problem"
 )
@@ -72,14 +71,16 @@ type Statement struct {
 	start []float64
 	// confidence is the confidence of a Decisions task; 0: no confidence
 	confidence float64
+	samples    *samples // shared by Nodes and measures; nil: not shared
 	// measures replaces Measures if the values also need the terms of ParameterNodes.
-	samples  *samples // shared by Nodes and measures; nil: not shared
 	measures func(rows Rows) (func(scores, parameters []float64) (Measures, error), error)
-	sampled  *constraints.Intersectional // draws one group at each iteration; nil: all groups count
+	// named names the measures of a task with a system; empty returns the error for rows without a
+	// row of a cell of the system, nil: such rows are allowed.
+	named   func(m *measurement) map[string]float64
+	empty   func(cell int) error
+	sampled bool // each iteration draws the group of the system's constraint
 	// pure says that several goroutines may call Nodes and Measures at the same time.
-	pure     bool
-	meanings []meaning // decision quantities; nil: constraint names
-	minimise string    // minimised rate; "": the objective's name
+	pure bool
 }
 
 // State implements Task. State returns s.
@@ -97,9 +98,8 @@ type Measures struct {
 	Named map[string]float64
 	// Values are f, then g_j + Bound_j.
 	Values []float64
-	// Decisions are Values computed from the model's decisions, such as error rates and gaps; nil
-	// if the task does not define decisions.
-	Decisions []float64
+	// decisions are Values computed from the model's decisions; nil without a system.
+	decisions []float64
 }
 
 // Class is a class of the rows.
@@ -162,57 +162,4 @@ func (s *Statement) complete(p problem.Problem) (problem.Problem, error) {
 		return problem.MakePiecewise(p, s.Pieces)
 	}
 	return p, nil
-}
-
-// named returns constraints with the given names and bounds.
-func named(names []string, bounds []float64) []Constraint {
-	list := make([]Constraint, len(names))
-	for j, name := range names {
-		list[j] = Constraint{name, bounds[j]}
-	}
-	return list
-}
-
-// Surrogate names a surrogate of the 0-1 loss, see constraints.Phi. The empty string means the
-// default of the task.
-type Surrogate string
-
-// The surrogates.
-const (
-	Sigmoid  Surrogate = "sigmoid"
-	Logistic Surrogate = "logistic"
-	Hinge    Surrogate = "hinge"
-)
-
-// pair returns an error unless the rows have two groups and every row is in exactly one group.
-func (r Rows) pair() error {
-	t := tabular.Table{Labels: r.Labels}
-	for _, g := range r.Groups {
-		t.Groups = append(t.Groups, tabular.Group{Name: g.Name, Rows: g.Rows})
-	}
-	_, _, err := t.Partition()
-	return err
-}
-
-// twoClasses returns an error for a task about two classes if the rows have more.
-func (r Rows) twoClasses(task string) error {
-	if len(r.Classes) == 2 {
-		return nil
-	}
-	return &OptionError{Option: "label", Problem: fmt.Sprintf("gives %d classes, and --problem %s is about two: name the positive class, as in "+
-		"--label COLUMN=%s, or bound rates of classes, as in --subject-to \"gap(tpr[%[3]s], COLUMN) <= 0.05\"", len(r.Classes), task, r.Classes[0].Name)}
-}
-
-// groupNames returns the names of the groups.
-func (r Rows) groupNames() []string {
-	var names []string
-	for _, g := range r.Groups {
-		names = append(names, g.Name)
-	}
-	return names
-}
-
-// fair returns the rows for package constraints.
-func (r Rows) fair() constraints.Rows {
-	return constraints.Rows{Labels: r.Labels, Groups: r.Groups}
 }

@@ -64,9 +64,9 @@ func fairnessProblems() []Problem {
 		{"compas", "eo", 0.05, 0, true, 2},
 		{"compas", "eo", 0.001, 16, false, 1},
 	} {
-		var task session.Task = session.DemographicParity{Epsilon: []float64{e.epsilon}, Gaps: session.SplitGaps}
+		var task session.Task = session.DemographicParity{Epsilon: []float64{e.epsilon}, Gaps: constraints.Each}
 		if e.gap == "eo" {
-			task = session.EqualizedOdds{Epsilon: []float64{e.epsilon}, Gaps: session.SplitGaps}
+			task = session.EqualizedOdds{Epsilon: []float64{e.epsilon}, Gaps: constraints.Each}
 		}
 		model, spec := modelOf(e.width)
 		list = append(list, Problem{

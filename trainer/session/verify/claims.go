@@ -93,22 +93,12 @@ const equalPieces = 1e-7
 func (c *check) kinks() {
 	s, r := &c.summary, c.report
 	cert := &s.Certificate
-	kinks := c.output.as(false, nil).kinks() || c.in.System != nil && c.in.System.L1
-	switch t := c.in.Task.(type) {
-	case session.NeymanPearson:
-		kinks = kinks || t.Phi == session.Hinge
-	case session.DemographicParity:
-		kinks = kinks || t.Phi == session.Hinge || t.Psi == session.Hinge
-	case session.EqualizedOdds:
-		kinks = kinks || t.Phi == session.Hinge || t.Psi == session.Hinge
-	case session.Intersectional:
-		kinks = kinks || t.Phi == session.Hinge || t.Psi == session.Hinge
-	}
+	kinks := c.output.as(false, nil).kinks() || !c.in.System.Smooth()
 	if cert.UpperBound != kinks {
 		r.problem("certificate.upper_bound is %t in summary.json, and the model and the task have kinks: %t", cert.UpperBound, kinks)
 	}
 	tolerance := 0.0
-	if g, ok := c.parts[0].(*gaps); ok && g.form != session.SplitGaps {
+	if c.parts[0].kinked() {
 		tolerance = equalPieces
 	}
 	r.exact(sectionSolution, "certificate.kink_tolerance", cert.KinkTolerance, tolerance)
@@ -146,10 +136,7 @@ func (c *check) outcome(o *rundir.Outcome) {
 			sum += c.summary.Certificate.Nu[k]
 		}
 		r.exact(sectionDecisions, "multiplier of "+d.Constraint, d.Multiplier, sum)
-		bound, atLeast := c.in.Constraints[meanings[j][0]].Bound, false
-		if c.in.System != nil {
-			bound, atLeast = c.in.System.Subject[j].Bound(), c.in.System.Subject[j].IsAtLeast()
-		}
+		bound, atLeast := c.in.System.Subject[j].Bound(), c.in.System.Subject[j].IsAtLeast()
 		r.exact(sectionDecisions, "bound of "+d.Constraint, d.Bound, bound)
 		if d.AtLeast != atLeast {
 			r.problem("at_least of %s is %t in summary.json", d.Constraint, d.AtLeast)
@@ -248,12 +235,10 @@ func (c *check) probabilities(o *rundir.Outcome) {
 		name = "probabilities"
 		slope, intercepts, rows = o.Probabilities.Slope, o.Probabilities.Intercepts, o.Probabilities.Rows
 	default:
-		if c.in.System != nil || c.in.Outputs() > 1 {
-			r.skip("probability, probabilities: the run fitted none, and the check fits none")
-		}
+		r.skip("probability, probabilities: the run fitted none, and the check fits none")
 		return
 	}
-	if c.in.System == nil && c.in.Outputs() == 1 {
+	if c.in.System.Margins != nil && c.in.Outputs() == 1 {
 		r.problem("%s: runs of this task fit none", name)
 		return
 	}

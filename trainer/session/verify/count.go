@@ -126,7 +126,7 @@ func newPlan(text string, train *constraints.Population) (*plan, error) {
 		}
 		groups := []slice{of}
 		for _, name := range m.attributes {
-			if groups, err = narrowed(groups, selector{attribute: name, each: true}, train); err != nil {
+			if groups, err = narrowed(groups, selector{attribute: name, value: m.only, each: m.only == ""}, train); err != nil {
 				return nil, fmt.Errorf("verify: %s: %w", text, err)
 			}
 		}
@@ -239,7 +239,8 @@ func (m *measure) target(p *constraints.Population, class, i int) (target int, o
 type decided struct {
 	of     []int                      // the class of each row
 	unsure []bool                     // rows whose decision the error of the scores can change
-	chance func(i, class int) float64 // the probability of a decision
+	chance func(i, class int) float64 // the surrogate of a decision
+	miss   func(i, class int) float64 // the surrogate of another decision
 	loss   func(i int, y int) float64 // the loss of a row
 	norm   float64                    // the l1 norm of the weights
 	rows   *constraints.Population    // the rows
@@ -315,7 +316,7 @@ func (m measure) tally(s slice, d *decided) (t tally) {
 		case m.rate == "loss":
 			t.smooth += d.loss(i, target)
 		case other:
-			t.smooth += 1 - d.chance(i, target)
+			t.smooth += d.miss(i, target)
 		default:
 			t.smooth += d.chance(i, target)
 		}
@@ -371,8 +372,8 @@ func (p *plan) count(d *decided, lower bool) counted {
 }
 
 // one returns the value of a set of rates: the rate, the largest minus the smallest, the smallest
-// over the largest, the largest minus that of all rows, or the largest distance from it. Groups
-// without rows do not count; ok is false if too few have rows.
+// over the largest, the largest or the mean minus that of all rows, or the largest distance from
+// it. Groups without rows do not count; ok is false if too few have rows.
 func (p *plan) one(list []tally, smooth bool) (v float64, ok bool) {
 	var values []float64
 	for _, t := range list {
@@ -393,6 +394,14 @@ func (p *plan) one(list []tally, smooth bool) (v float64, ok bool) {
 			return 1, true // all rates are 0, and equal
 		}
 		return low / high, true
+	case meanExcess:
+		if len(values) < 2 {
+			return 0, false
+		}
+		for _, x := range values[1:] {
+			v += (x - values[0]) / float64(len(values)-1)
+		}
+		return v, true
 	case "excess", "distance":
 		if len(values) < 2 { // the first is that of all rows, which has rows where a group has
 			return 0, false

@@ -105,9 +105,10 @@ func TestCounting(t *testing.T) {
 						t.Fatal(err)
 					}
 					d := &decided{of: of, unsure: make([]bool, rows.Len()), norm: 2.5, rows: rows}
-					l := &linear{outputs: outputs}
+					l := &evaluator{outputs: outputs}
 					chances := make([]float64, outputs)
 					d.chance = func(i, class int) float64 { return l.probability(chances, scores, int32(i), class) }
+					d.miss = func(i, class int) float64 { return 1 - d.chance(i, class) }
 					d.loss = func(i, y int) float64 { return l.loss(scores, int32(i), y) }
 					if system.L1 {
 						smooth = append(smooth, d.norm)

@@ -33,7 +33,7 @@ func (c *check) curves() {
 		if positives := count(p.Classes, 1); points == nil || !two || positives == 0 || positives == len(p.Classes) {
 			if points != nil {
 				r.problem("details.json has an ROC curve of the %s rows, whose model or classes give none", p.Name)
-			} else if two && c.in.System != nil && positives > 0 && positives < len(p.Classes) {
+			} else if two && positives > 0 && positives < len(p.Classes) {
 				r.problem("details.json has no ROC curve of the %s rows", p.Name)
 			}
 			continue

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"ppal/trainer/session"
+	"ppal/constraints"
 )
 
 // logisticOf returns 1/(1 + e^-z).
@@ -26,22 +26,22 @@ type surrogate struct {
 //	sigmoid   1/(1 + e^y)
 //	logistic  log(1 + e^-y)
 //	hinge     max(0, 1 - y), with the derivative 0 at y = 1
-func surrogateOf(name session.Surrogate) (surrogate, error) {
+func surrogateOf(name constraints.Phi) (*surrogate, error) {
 	switch name {
-	case session.Sigmoid:
-		return surrogate{func(y float64) float64 { return logisticOf(-y) },
+	case constraints.Sigmoid:
+		return &surrogate{func(y float64) float64 { return logisticOf(-y) },
 			func(y float64) float64 { return -logisticOf(y) * logisticOf(-y) }}, nil
-	case session.Logistic:
-		return surrogate{logisticLoss, func(y float64) float64 { return -logisticOf(-y) }}, nil
-	case session.Hinge:
-		return surrogate{func(y float64) float64 { return max(0, 1-y) }, func(y float64) float64 {
+	case constraints.Logistic:
+		return &surrogate{logisticLoss, func(y float64) float64 { return -logisticOf(-y) }}, nil
+	case constraints.Hinge:
+		return &surrogate{func(y float64) float64 { return max(0, 1-y) }, func(y float64) float64 {
 			if y < 1 {
 				return -1
 			}
 			return 0
 		}}, nil
 	}
-	return surrogate{}, fmt.Errorf("verify: unknown surrogate %q", name)
+	return nil, fmt.Errorf("verify: unknown surrogate %q", name)
 }
 
 // logisticLoss returns log(1 + e^-y).

@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"slices"
 
+	"ppal/constraints"
 	"ppal/internal/rundir"
 	"ppal/trainer"
 	"ppal/trainer/certify/infeasible"
 	"ppal/trainer/problem"
-	"ppal/trainer/session"
 )
 
 // gradients is the largest number of gradients in the scale of the proof's stationarity
@@ -60,7 +60,7 @@ func (c *check) infeasibility() error {
 	}
 	most := slices.Max(e.g)
 	r.compare(sectionProof, "infeasibility.max_violation", proof.MaxViolation, allowed(slices.Max(at.g), most))
-	if g, ok := c.parts[0].(*gaps); ok && g.form == session.LargestGap {
+	if m := c.in.System.Margins; m != nil && m.Form == constraints.Maximum {
 		r.skip("the stationarity of the proof of infeasibility: it combines the pieces of a maximum")
 		return nil
 	}

@@ -1,17 +1,26 @@
 package verify
 
 import (
+	"math"
+
+	"ppal/constraints"
 	"ppal/trainer/session"
 )
 
-// linear is a problem with constraints in words. A rate h_k is the mean, over the rows of a cell,
-// of the probability of the decision that counts. The constraints are linear in the rates:
+// evaluator evaluates the task of a run on the rows of a part. A rate h_k is the mean, over the
+// rows of a cell, of the surrogate of the decision that counts. The constraints are linear in the
+// rates, or the largest of several linear functions:
 //
 //	g_j = C_j h + constant_j - bound_j - shift_j
 //
-// The probability is 1/(1 + e^-s) or its complement for one score, and the softmax for several. The
-// rate of a loss is the mean logistic loss or cross-entropy.
-type linear struct {
+// The surrogate is a probability, or a function phi of margins. The probability is 1/(1 + e^-s) or
+// its complement for one score, and the softmax for several. Of margins,
+//
+//	one score        phi(-s) for the decision s > 0, phi(y s) for a wrong decision
+//	several scores   sum over j != c of phi(s_c - s_j) for a decision other than the class c
+//
+// The rate of a loss is the mean logistic loss or cross-entropy.
+type evaluator struct {
 	in      *session.Inputs
 	p       *session.Part
 	outputs int
@@ -32,6 +41,7 @@ type linear struct {
 	accepted  float64
 	hits      []int
 	doubt     float64
+	unsure    []bool // rows whose decision the error of the scores can change
 }
 
 // cell is an elementary rate: its rows with the decisions that count, -1 for none.
@@ -39,15 +49,24 @@ type cell struct {
 	rows    []int32
 	targets []int
 	loss    bool
+	// Of a problem with margins: the surrogate, and whether the decisions other than the target count.
+	phi    *surrogate
+	missed bool
 }
 
-func newLinear(in *session.Inputs, p *session.Part) (*linear, error) {
-	r := &linear{in: in, p: p, outputs: in.Outputs()}
+// newEvaluator returns the evaluator of a part.
+func newEvaluator(in *session.Inputs, p *session.Part) (r *evaluator, err error) {
+	r = &evaluator{in: in, p: p, outputs: in.Outputs()}
 	for k := range in.System.Rates {
-		rows, targets := p.Sample.Targets(k)
-		r.cells = append(r.cells, cell{rows, targets, in.System.Rates[k].IsLoss()})
+		c := cell{loss: in.System.Rates[k].IsLoss(), missed: in.System.Rates[k].IsMissed()}
+		c.rows, c.targets = p.Sample.Targets(k)
+		if in.System.Margins != nil {
+			if c.phi, err = surrogateOf(in.System.Rates[k].Phi()); err != nil {
+				return nil, err
+			}
+		}
+		r.cells = append(r.cells, c)
 	}
-	var err error
 	train := in.Parts[0].Population
 	if r.minimised, err = newPlan(in.System.Minimize.String(), train); err != nil {
 		return nil, err
@@ -63,7 +82,7 @@ func newLinear(in *session.Inputs, p *session.Part) (*linear, error) {
 }
 
 // probability returns the probability that row i is decided as class t.
-func (r *linear) probability(p, scores []float64, i int32, t int) float64 {
+func (r *evaluator) probability(p, scores []float64, i int32, t int) float64 {
 	if r.outputs > 1 {
 		softmax(p, scores[int(i)*r.outputs:][:r.outputs])
 		return p[t]
@@ -75,24 +94,44 @@ func (r *linear) probability(p, scores []float64, i int32, t int) float64 {
 }
 
 // loss returns the loss of row i.
-func (r *linear) loss(scores []float64, i int32, y int) float64 {
+func (r *evaluator) loss(scores []float64, i int32, y int) float64 {
 	if r.outputs > 1 {
 		return crossEntropy(scores[int(i)*r.outputs:][:r.outputs], y)
 	}
 	return logisticLoss(float64(2*y-1) * scores[i])
 }
 
+// value returns the surrogate of row i of the cell with target t.
+func (r *evaluator) value(c *cell, p, scores []float64, i int32, t int) float64 {
+	switch {
+	case t < 0:
+		return 0
+	case c.loss:
+		return r.loss(scores, i, t)
+	case c.phi == nil:
+		return r.probability(p, scores, i, t)
+	case r.outputs == 1 && c.missed:
+		return c.phi.value(float64(2*t-1) * scores[i])
+	case r.outputs == 1:
+		return c.phi.value(-float64(2*t-1) * scores[i])
+	}
+	own := scores[int(i)*r.outputs:][:r.outputs]
+	sum := 0.0
+	for j, s := range own {
+		if j != t {
+			sum += c.phi.value(own[t] - s)
+		}
+	}
+	return sum
+}
+
 // terms returns h.
-func (r *linear) terms(scores []float64) []float64 {
+func (r *evaluator) terms(scores []float64) []float64 {
 	h, p := make([]float64, len(r.cells)), make([]float64, r.outputs)
-	for k, c := range r.cells {
+	for k := range r.cells {
+		c := &r.cells[k]
 		for e, i := range c.rows {
-			switch t := c.targets[e]; {
-			case c.loss:
-				h[k] += r.loss(scores, i, t)
-			case t >= 0:
-				h[k] += r.probability(p, scores, i, t)
-			}
+			h[k] += r.value(c, p, scores, i, c.targets[e])
 		}
 		if len(c.rows) > 0 {
 			h[k] /= float64(len(c.rows))
@@ -104,78 +143,163 @@ func (r *linear) terms(scores []float64) []float64 {
 	return h
 }
 
-func (r *linear) smooth(scores []float64) (f float64, g []float64) {
+// inequalities returns the amounts by which the terms h exceed the inequalities, with the shifts. A
+// group without rows counts as an average group, and does not count in a mean of groups.
+func (r *evaluator) inequalities(h []float64) (list []float64) {
+	for j, b := range r.in.System.Bounds {
+		v, m := b.Constant, r.in.System.Subject[b.Constraint].Measure()
+		groups, empty := 0, 0
+		for k, c := range b.Coefficients {
+			if v += c * h[k]; c > 0 {
+				groups++
+				if k < len(r.cells) && len(r.cells[k].rows) == 0 {
+					empty++
+				}
+			}
+		}
+		switch {
+		case empty == 0 || !m.WithAll():
+		case !m.IsMean() || empty == groups:
+			v = 0
+		default: // the groups have equal coefficients, and all rows the coefficient -1
+			v = 0
+			for k, c := range b.Coefficients {
+				if c > 0 {
+					c = 1 / float64(groups-empty)
+				}
+				v += c * h[k]
+			}
+		}
+		if v -= b.Bound; r.shifts != nil {
+			v -= r.shifts[j]
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// place returns the index of the constraint to which inequality k belongs.
+func (r *evaluator) place(k int) int {
+	switch m := r.in.System.Margins; {
+	case m == nil || m.Form == constraints.Each:
+		return k
+	case m.Form == constraints.Maximum:
+		return 0
+	}
+	return r.in.System.Bounds[k].Constraint
+}
+
+// kinked reports whether constraints are the largest of several inequalities.
+func (r *evaluator) kinked() bool {
+	m := r.in.System.Margins
+	return m != nil && m.Form != constraints.Each
+}
+
+// smooth returns f without the regularizer, and g, at the scores.
+func (r *evaluator) smooth(scores []float64) (f float64, g []float64) {
 	h := r.terms(scores)
 	row, f := r.in.System.ObjectiveRow()
 	for k, c := range row {
 		f += c * h[k]
 	}
-	for j, b := range r.in.System.Bounds {
-		v := b.Constant - b.Bound
-		for k, c := range b.Coefficients {
-			v += c * h[k]
+	for k, v := range r.inequalities(h) {
+		if at := r.place(k); at < len(g) {
+			g[at] = max(g[at], v)
+		} else {
+			g = append(g, v)
 		}
-		if r.shifts != nil {
-			v -= r.shifts[j]
-		}
-		g = append(g, v)
 	}
 	return f, g
 }
 
-// weights returns the coefficient of each term in f + nu.g.
-func (r *linear) weights(nu []float64) []float64 {
-	row, _ := r.in.System.ObjectiveRow()
-	for j, b := range r.in.System.Bounds {
-		for k, c := range b.Coefficients {
-			row[k] += nu[j] * c
+// tie is the relative difference within which two inequalities of a maximum count as equal.
+const tie = 4e-7
+
+// weights returns the coefficient of each term in f + nu.g. ties says that a constraint with a
+// multiplier has several largest inequalities, so that its derivative is not unique.
+func (r *evaluator) weights(scores, nu []float64) (row []float64, ties bool) {
+	row, _ = r.in.System.ObjectiveRow()
+	var values []float64
+	largest := map[int]int{} // the inequality of each constraint
+	if r.kinked() {
+		values = r.inequalities(r.terms(scores))
+		for k, v := range values {
+			if at, known := largest[r.place(k)]; !known || v > values[at] {
+				largest[r.place(k)] = k
+			}
 		}
 	}
-	return row
+	for k, b := range r.in.System.Bounds {
+		place := r.place(k)
+		if at, known := largest[place]; known && at != k {
+			ties = ties || nu[place] != 0 && values[at]-values[k] <= tie*(1+math.Abs(values[at]))
+			continue
+		}
+		for i, c := range b.Coefficients {
+			row[i] += nu[place] * c
+		}
+	}
+	return row, ties
 }
 
-func (r *linear) direction(scores, nu []float64) ([]float64, bool) {
-	d, p, w := make([]float64, len(scores)), make([]float64, r.outputs), r.weights(nu)
-	for k, c := range r.cells {
+// direction returns the derivative of f + nu.g by the scores: see weights.
+func (r *evaluator) direction(scores, nu []float64) ([]float64, bool) {
+	d, p := make([]float64, len(scores)), make([]float64, r.outputs)
+	w, ties := r.weights(scores, nu)
+	for k := range r.cells {
+		c := &r.cells[k]
 		if w[k] == 0 || len(c.rows) == 0 {
 			continue
 		}
 		own := w[k] / float64(len(c.rows))
 		for e, i := range c.rows {
-			t := c.targets[e]
-			if t < 0 {
-				continue
-			}
-			if r.outputs == 1 {
-				s := scores[i]
-				up := float64(2*t - 1) // the sign with which the score favours the target
-				if c.loss {
-					d[i] -= own * up * logisticOf(-up*s)
-				} else {
-					d[i] += own * up * logisticOf(s) * logisticOf(-s)
-				}
-				continue
-			}
-			to := d[int(i)*r.outputs:][:r.outputs]
-			softmax(p, scores[int(i)*r.outputs:][:r.outputs])
-			for j, q := range p {
-				indicator := 0.0
-				if j == t {
-					indicator = 1
-				}
-				if c.loss {
-					to[j] += own * (q - indicator)
-				} else {
-					to[j] += own * p[t] * (indicator - q)
-				}
+			if t := c.targets[e]; t >= 0 {
+				r.slope(c, d[int(i)*r.outputs:][:r.outputs], p, scores[int(i)*r.outputs:][:r.outputs], t, own)
 			}
 		}
 	}
-	return d, false
+	return d, ties
+}
+
+// slope adds a weight times the derivative of a row's surrogate by the row's scores s. t is the
+// target of the row.
+func (r *evaluator) slope(c *cell, to, p, s []float64, t int, weight float64) {
+	up := float64(2*t - 1) // the sign with which one score favours the target
+	switch {
+	case r.outputs == 1 && c.loss:
+		to[0] -= weight * up * logisticOf(-up*s[0])
+	case r.outputs == 1 && c.phi == nil:
+		to[0] += weight * up * logisticOf(s[0]) * logisticOf(-s[0])
+	case r.outputs == 1 && c.missed:
+		to[0] += weight * up * c.phi.slope(up*s[0])
+	case r.outputs == 1:
+		to[0] -= weight * up * c.phi.slope(-up*s[0])
+	case c.phi != nil:
+		for j := range s {
+			if j != t {
+				v := weight * c.phi.slope(s[t]-s[j])
+				to[t] += v
+				to[j] -= v
+			}
+		}
+	default:
+		softmax(p, s)
+		for j, q := range p {
+			indicator := 0.0
+			if j == t {
+				indicator = 1
+			}
+			if c.loss {
+				to[j] += weight * (q - indicator)
+			} else {
+				to[j] += weight * p[t] * (indicator - q)
+			}
+		}
+	}
 }
 
 // count counts the decisions of the scores on the rows of the part.
-func (r *linear) count(scores []float64, e float64) {
+func (r *evaluator) count(scores []float64, e float64) {
 	n := len(r.p.Classes)
 	d := &decided{of: make([]int, n), unsure: make([]bool, n), norm: r.norm, rows: r.p.Population}
 	for i := range n {
@@ -189,7 +313,19 @@ func (r *linear) count(scores []float64, e float64) {
 		}
 	}
 	p := make([]float64, r.outputs)
-	d.chance = func(i, class int) float64 { return r.probability(p, scores, int32(i), class) }
+	r.unsure = d.unsure
+	hit, miss := &cell{}, &cell{missed: true}
+	if m := r.in.System.Margins; m != nil {
+		hit.phi, _ = surrogateOf(m.Constraints) // newEvaluator has checked the surrogate
+		miss.phi = hit.phi
+	}
+	d.chance = func(i, class int) float64 { return r.value(hit, p, scores, int32(i), class) }
+	d.miss = func(i, class int) float64 {
+		if miss.phi == nil {
+			return 1 - d.chance(i, class)
+		}
+		return r.value(miss, p, scores, int32(i), class)
+	}
 	d.loss = func(i, y int) float64 { return r.loss(scores, int32(i), y) }
 	r.objective, r.values = r.minimised.count(d, false), nil
 	r.doubt = r.objective.doubt
@@ -208,7 +344,7 @@ func (r *linear) count(scores []float64, e float64) {
 	r.hits = make([]int, len(r.cells))
 	for k, cell := range r.cells {
 		for at, i := range cell.rows {
-			if !cell.loss && d.of[i] == cell.targets[at] {
+			if !cell.loss && (d.of[i] == cell.targets[at]) != cell.missed {
 				r.hits[k]++
 			}
 		}
@@ -216,7 +352,7 @@ func (r *linear) count(scores []float64, e float64) {
 }
 
 // number returns a counted value with its tolerance. soft is the tolerance of losses and norms.
-func (r *linear) number(v counted, p *plan, soft float64) number {
+func (r *evaluator) number(v counted, p *plan, soft float64) number {
 	tolerance := 2*r.doubt + 1e-12
 	if p.form == "ratio" && v.value > 0 {
 		tolerance /= v.value // at least the reciprocal of the larger rate
@@ -227,23 +363,16 @@ func (r *linear) number(v counted, p *plan, soft float64) number {
 	return number{v.value, tolerance + r.lossError(soft), v.defined}
 }
 
-func (r *linear) measures(scores []float64, e slack) ([]named, error) {
+// measures returns the measures of the part, as the summary names them.
+func (r *evaluator) measures(scores []float64, e slack) []named {
 	r.count(scores, e.score)
-	h := r.terms(scores)
-	row, f := r.in.System.ObjectiveRow()
-	for k, w := range row {
-		f += w * h[k]
-	}
-	violation := 0.0
-	for _, b := range r.in.System.Bounds {
-		v := b.Constant - b.Bound
-		for k, w := range b.Coefficients {
-			v += w * h[k]
-		}
-		violation = max(violation, v)
+	f, g := r.smooth(scores)
+	violation := named{"max_violation", smoothNumber(worst(g), worst(e.g)+r.normError())}
+	if list := r.published(scores, f, e); list != nil {
+		return append(list, violation)
 	}
 	soft := 2*e.score + r.normError()
-	list := []named{{"objective", smoothNumber(f, e.f)}, {"max_violation", smoothNumber(violation, worst(e.g)+r.normError())}}
+	list := []named{{"objective", smoothNumber(f, e.f)}, violation}
 	if r.objective.defined {
 		list = append(list, named{r.minimised.text, r.number(r.objective, r.minimised, soft)})
 	}
@@ -255,11 +384,11 @@ func (r *linear) measures(scores []float64, e slack) ([]named, error) {
 	if len(r.p.Rows.Classes) == 2 {
 		list = append(list, named{"acceptance_rate", number{r.accepted, 2*r.doubt + 1e-12, true}})
 	}
-	return list, nil
+	return list
 }
 
 // normError is the tolerance of the l1 norm: several roundings of the weights in float32.
-func (r *linear) normError() float64 {
+func (r *evaluator) normError() float64 {
 	if !r.in.System.L1 {
 		return 0
 	}
@@ -267,29 +396,32 @@ func (r *linear) normError() float64 {
 }
 
 // lossError is the tolerance of counted values that contain losses or the norm.
-func (r *linear) lossError(soft float64) float64 {
+func (r *evaluator) lossError(soft float64) float64 {
 	if r.in.System.NeedsSmooth() {
 		return soft + rounding*(1+r.norm)
 	}
 	return 0
 }
 
-func (r *linear) decisions(scores []float64, e float64) (number, []number, error) {
+// decisions returns the minimised rate and the constraints on counted decisions.
+func (r *evaluator) decisions(scores []float64, e float64) (number, []number) {
 	r.count(scores, e)
 	soft := 2*e + r.normError()
 	var list []number
 	for j, v := range r.values {
 		list = append(list, r.number(v, r.plans[j], soft))
 	}
-	return r.number(r.objective, r.minimised, soft), list, nil
+	return r.number(r.objective, r.minimised, soft), list
 }
 
-func (r *linear) meanings() [][]int {
+// meanings lists, for each constraint on decisions, the constraints g that state it.
+func (r *evaluator) meanings() [][]int {
 	list := make([][]int, len(r.in.System.Subject))
-	for j, b := range r.in.System.Bounds {
-		list[b.Constraint] = append(list[b.Constraint], j)
+	for k, b := range r.in.System.Bounds {
+		own := &list[b.Constraint]
+		if at := r.place(k); len(*own) == 0 || (*own)[len(*own)-1] != at {
+			*own = append(*own, at)
+		}
 	}
 	return list
 }
-
-var _ evaluator = (*linear)(nil)

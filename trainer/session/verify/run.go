@@ -61,7 +61,7 @@ type check struct {
 	summary rundir.Summary
 	records []trainer.Record
 	in      *session.Inputs
-	parts   []evaluator
+	parts   []*evaluator
 	output  *weightsFile
 	shifts  []float64 // shifts of the bounds; nil: those of the outcome
 
@@ -206,10 +206,7 @@ func (c *check) offsets() []float64 {
 
 // shift prepares the evaluator of the training rows for the smooth problem of the solution.
 func (c *check) shift(n model) {
-	r, ok := c.parts[0].(*linear)
-	if !ok {
-		return
-	}
+	r := c.parts[0]
 	r.norm, r.shifts = l1(c.in.Model, n), c.shifts
 	if r.shifts != nil {
 		return
@@ -238,8 +235,8 @@ func (c *check) at(n model) point {
 func (c *check) lagrangian(n model, scores, nu []float64) (v []float64, ties bool) {
 	d, ties := c.parts[0].direction(scores, nu)
 	v = n.gradient(c.in.Parts[0].Features, d)
-	if r, ok := c.parts[0].(*linear); ok && c.in.System.L1 {
-		w := r.weights(nu)
+	if c.in.System.L1 {
+		w, _ := c.parts[0].weights(scores, nu)
 		addL1(v, w[len(w)-1], c.in.Model, n)
 	}
 	return v, ties

@@ -39,25 +39,19 @@ func (c *check) splits() error {
 	s := &c.summary
 	n := c.output.as(true, nil)
 	var moved model
-	if c.in.System != nil && c.output.normalized {
+	if c.output.normalized {
 		moved = c.output.as(true, rand.New(rand.NewPCG(moveSeed, 1)))
 	}
 	for k := range c.in.Parts {
 		p := &c.in.Parts[k]
 		scores := n.scores(p.Features)
-		allowed := slack{}
-		if e, ok := c.parts[k].(*linear); ok { // counted on float64 scores
-			e.norm, e.shifts = l1(c.in.Model, n), nil
-			allowed = slackOf(e, scores, len(c.in.Constraints), 1e-12*largest(scores))
-			if moved != nil {
-				allowed = movedBy(e, scores, moved.scores(p.Features))
-			}
-		} else {
-			allowed = slackOf(c.parts[k], scores, len(c.in.Constraints), scoreError(s.Products)*largest(scores))
+		e := c.parts[k]
+		e.norm, e.shifts = l1(c.in.Model, n), nil
+		allowed := slackOf(e, scores, len(c.in.Constraints), 1e-12*largest(scores)) // counted on float64 scores
+		if moved != nil {
+			allowed = movedBy(e, scores, moved.scores(p.Features))
 		}
-		if err := c.measures(k, scores, allowed); err != nil {
-			return err
-		}
+		c.measures(k, scores, allowed)
 		if err := c.decisions(k, scores, allowed); err != nil {
 			return err
 		}
@@ -65,7 +59,7 @@ func (c *check) splits() error {
 			if k == 0 {
 				c.thresholdCost(scores, allowed.score)
 			}
-			if err := c.intervals(k, scores); err != nil {
+			if err := c.intervals(k); err != nil {
 				return err
 			}
 		}
@@ -79,7 +73,7 @@ func (c *check) splits() error {
 }
 
 // movedBy returns the errors that the move of the weights measures.
-func movedBy(v evaluator, scores, moved []float64) slack {
+func movedBy(v *evaluator, scores, moved []float64) slack {
 	var s slack
 	for i, x := range moved {
 		s.score = max(s.score, moveFactor*math.Abs(x-scores[i]))
@@ -97,13 +91,10 @@ func movedBy(v evaluator, scores, moved []float64) slack {
 }
 
 // measures compares the measures of a split.
-func (c *check) measures(k int, scores []float64, e slack) error {
+func (c *check) measures(k int, scores []float64, e slack) {
 	p, reported := &c.in.Parts[k], map[session.Split]map[string]float64{
 		session.Training: c.summary.Train, session.Validation: c.summary.Validation, session.Test: c.summary.Test}
-	list, err := c.parts[k].measures(scores, e)
-	if err != nil {
-		return err
-	}
+	list := c.parts[k].measures(scores, e)
 	own := reported[p.Name]
 	known := map[string]bool{}
 	for _, m := range list {
@@ -117,7 +108,6 @@ func (c *check) measures(k int, scores []float64, e slack) error {
 			c.report.skip("%s.%s: the check does not know the measure", p.Name, name)
 		}
 	}
-	return nil
 }
 
 // decisions compares the outcome on counted decisions.
@@ -129,10 +119,7 @@ func (c *check) decisions(k int, scores []float64, e slack) error {
 		}
 		return nil
 	}
-	objective, list, err := c.parts[k].decisions(scores, e.score)
-	if err != nil {
-		return err
-	}
+	objective, list := c.parts[k].decisions(scores, e.score)
 	if len(list) != len(o.Constraints) {
 		return fmt.Errorf("summary.json has %d constraints on decisions, the task has %d", len(o.Constraints), len(list))
 	}
@@ -146,11 +133,11 @@ func (c *check) decisions(k int, scores []float64, e slack) error {
 		}
 	}
 	same(fmt.Sprintf("objective_on_decisions.%s (%s)", p.Name, o.Objective.Name), o.Objective.Of(p.Name), objective)
-	smooth := c.parts[k].meanings()
-	_, g := c.parts[k].smooth(scores)
+	own := c.parts[k]
+	exceeded := own.inequalities(own.terms(scores))
 	for j, n := range list {
 		d := o.Constraints[j]
-		if in := c.in.System; k == 0 && in != nil && d.Constraint != in.Subject[j].String() {
+		if in := c.in.System; k == 0 && d.Constraint != in.Subject[j].String() {
 			r.problem("decisions[%d] is about %q, and config.yaml states %q", j, d.Constraint, in.Subject[j])
 		}
 		same(fmt.Sprintf("%s of %s", p.Name, d.Constraint), d.Of(p.Name), n)
@@ -159,14 +146,12 @@ func (c *check) decisions(k int, scores []float64, e slack) error {
 		}
 		if d.Surrogate != nil && d.SurrogateMet != nil {
 			over := math.Inf(-1)
-			for _, i := range smooth[j] {
-				over = max(over, g[i])
+			for i, b := range c.in.System.Bounds {
+				if b.Constraint == j {
+					over = max(over, exceeded[i])
+				}
 			}
-			v := over + c.in.Constraints[smooth[j][0]].Bound
-			if own, ok := c.parts[k].(*linear); ok {
-				v = own.values[j].smooth
-			}
-			r.compare(sectionDecisions, "surrogate of "+d.Constraint, *d.Surrogate, smoothNumber(v, worst(e.g)))
+			r.compare(sectionDecisions, "surrogate of "+d.Constraint, *d.Surrogate, smoothNumber(own.values[j].smooth, worst(e.g)))
 			if met := over <= c.in.Tolerance; met != *d.SurrogateMet && math.Abs(over-c.in.Tolerance) > worst(e.g)+rounding {
 				r.problem("surrogate_met of %s is %t in summary.json, and %t recomputed", d.Constraint, *d.SurrogateMet, met)
 			}
@@ -191,8 +176,8 @@ func (c *check) accepted(k int, scores []float64, e float64) number {
 
 // thresholdCost compares the increase of the objective on training decisions by the threshold.
 func (c *check) thresholdCost(scores []float64, e float64) {
-	r, ok := c.parts[0].(*linear)
-	if !ok || c.in.BoundsOn != session.OnDecisions {
+	r := c.parts[0]
+	if c.in.BoundsOn != session.OnDecisions {
 		return
 	}
 	want := number{0, rounding, true} // decisions do not change a loss

@@ -102,9 +102,7 @@ func (c *check) rates(p *session.Part, t *rates.Table, scores []float64, e float
 		g.Extremes = nil
 		marked.ByGroup = append(marked.ByGroup, g)
 	}
-	if c.in.System != nil {
-		marked.MarkExtremes(c.in.System.BoundGroups())
-	}
+	marked.MarkExtremes(c.in.System.BoundGroups())
 	for k, g := range p.Groups {
 		if !maps.Equal(t.ByGroup[k].Extremes, marked.ByGroup[k].Extremes) {
 			r.problem("%s: extremes of %s are %v in summary.json, and %v by the rates", section, g.Name, t.ByGroup[k].Extremes, marked.ByGroup[k].Extremes)

@@ -18,7 +18,7 @@ func (c *check) warnings(before rundir.Provenance) {
 		return
 	}
 	var starts [][]string
-	if r, ok := c.parts[0].(*linear); ok && c.in.BoundsOn == session.OnDecisions && c.summary.Outcome != nil {
+	if r := c.parts[0]; c.in.BoundsOn == session.OnDecisions && c.summary.Outcome != nil {
 		starts = append(r.small(), c.ofDecisions(r)...)
 	}
 	c.sentences("warnings", c.summary.Warnings, append(slices.Clip(c.in.Warnings), c.unpromised...), starts)
@@ -61,10 +61,10 @@ func (c *check) sentences(key string, list, whole []string, starts [][]string) {
 
 // small returns the warnings about constraints with inequalities in which one row weighs too much.
 // The warning names one of those in which it weighs the most.
-func (r *linear) small() (list [][]string) {
+func (r *evaluator) small() (list [][]string) {
 	rows := r.p.Population
 	none := &decided{of: make([]int, len(r.p.Classes)), unsure: make([]bool, len(r.p.Classes)), rows: rows,
-		chance: func(int, int) float64 { return 0 }, loss: func(int, int) float64 { return 0 }}
+		chance: func(int, int) float64 { return 0 }, miss: func(int, int) float64 { return 1 }, loss: func(int, int) float64 { return 0 }}
 	for j, p := range r.plans {
 		subject := r.in.System.Subject[j]
 		v := p.count(none, subject.IsAtLeast())
@@ -106,7 +106,7 @@ const (
 
 // ofDecisions returns the beginnings of the warnings about the decisions that r has counted. Advice
 // follows them.
-func (c *check) ofDecisions(r *linear) (list [][]string) {
+func (c *check) ofDecisions(r *evaluator) (list [][]string) {
 	add := func(format string, args ...any) { list = append(list, []string{fmt.Sprintf(format, args...) + "; "}) }
 	n, classes := len(r.decided), r.p.Rows.Classes
 	accepted, positive := 0, 0
@@ -144,7 +144,7 @@ func (c *check) ofDecisions(r *linear) (list [][]string) {
 
 // exceeded returns the sum of the amounts by which the counted decisions exceed the inequalities,
 // of comparisons and losses beyond their tolerance.
-func (r *linear) exceeded() (sum float64) {
+func (r *evaluator) exceeded() (sum float64) {
 	for j, p := range r.plans {
 		subject := r.in.System.Subject[j]
 		for _, q := range p.inequalities(r.values[j], subject.Bound(), subject.IsAtLeast()) {

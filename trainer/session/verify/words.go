@@ -9,13 +9,17 @@ import (
 // measure is a measure in the constraint language, as its canonical text states it. The check reads
 // the text itself, so that no other code decides which rows a constraint counts.
 type measure struct {
-	form       string // rate, gap, ratio, excess, distance, l1 or churn
+	form       string // rate, gap, ratio, excess, mean_excess, distance, l1 or churn
 	rate       string // error, fpr, ...
 	selectors  []selector
 	attributes []string // whose groups are compared
 	least      int      // the smallest number of training rows of a group; 0: 1
 	file       string   // of earlier decisions, for churn
+	only       string   // the only value of the attribute that is compared; "": all values
 }
+
+// meanExcess is the form of a mean of excesses.
+const meanExcess = "mean_excess"
 
 // selector restricts a rate to a class or to a value of an attribute.
 type selector struct {
@@ -27,7 +31,9 @@ type selector struct {
 func (m *measure) compares() bool { return len(m.attributes) > 0 }
 
 // withAll reports whether the measure compares groups with all rows.
-func (m *measure) withAll() bool { return m.form == "excess" || m.form == "distance" }
+func (m *measure) withAll() bool {
+	return m.form == "excess" || m.form == meanExcess || m.form == "distance"
+}
 
 // token is a name or one of the symbols ( ) [ ] , * =
 type token struct {
@@ -87,10 +93,11 @@ func (r *reader) skip(symbol string) bool {
 // measureOf reads the canonical text of a measure:
 //
 //	RATE[SELECTOR, ..., min N]   gap(RATE[...], ATTRIBUTE*..., min N)   l1(weights)   churn(FILE)
+//	excess(RATE, ATTRIBUTE=VALUE)
 func measureOf(text string) (m measure, err error) {
 	r := &reader{tokens(text)}
 	switch head := r.take().text; head {
-	case "gap", "ratio", "excess", "distance":
+	case "gap", "ratio", "excess", meanExcess, "distance":
 		m.form = head
 		r.skip("(")
 		m.rate = r.take().text
@@ -99,6 +106,9 @@ func measureOf(text string) (m measure, err error) {
 			if !m.minimum(r) {
 				for m.attributes = append(m.attributes, r.take().text); r.skip("*"); {
 					m.attributes = append(m.attributes, r.take().text)
+				}
+				if r.skip("=") {
+					m.only = r.take().text
 				}
 			}
 		}

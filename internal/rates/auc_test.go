@@ -1,4 +1,4 @@
-package constraints
+package rates
 
 import (
 	"math"
@@ -8,7 +8,7 @@ import (
 
 // The area counts all pairs of a positive and a negative row. It depends only on the order of the
 // scores.
-func TestAreaUnderCurve(t *testing.T) {
+func TestAUC(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	for range 200 {
 		n := 2 + rng.IntN(30)
@@ -34,10 +34,10 @@ func TestAreaUnderCurve(t *testing.T) {
 				}
 			}
 		}
-		if got := areaUnderCurve(scores, labels); got != won/pairs {
+		if got, ok := AUC(scores, labels); !ok || got != won/pairs {
 			t.Errorf("%v %v: %g, want %g", scores, labels, got, won/pairs)
 		}
-		if got := areaUnderCurve(turned, labels); math.Abs(got-(1-won/pairs)) > 1e-15 {
+		if got, ok := AUC(turned, labels); !ok || math.Abs(got-(1-won/pairs)) > 1e-15 {
 			t.Errorf("falling scores: %g, want %g", got, 1-won/pairs)
 		}
 	}

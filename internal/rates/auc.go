@@ -1,17 +1,20 @@
-package constraints
+package rates
 
 import "ppal/internal/radix"
 
-// areaUnderCurve returns the area under the ROC curve of the scores: the share of the pairs of a
-// positive and a negative row in which the positive row has the higher score. A pair with equal
-// scores counts half (Mann and Whitney's U). Labels are -1 or +1, both must be present, and no
-// score may be NaN.
-func areaUnderCurve(scores []float64, labels []int) float64 {
+// AUC returns the area under the ROC curve of the scores: the share of the pairs of a positive and
+// a negative row in which the positive row has the higher score. A pair with equal scores counts
+// half (Mann and Whitney's U). Positive rows have labels above 0, and no score may be NaN. ok is
+// false unless both classes have rows.
+func AUC(scores []float64, labels []int) (area float64, ok bool) {
 	count := 0
 	for _, y := range labels {
 		if y > 0 {
 			count++
 		}
+	}
+	if count == 0 || count == len(labels) {
+		return 0, false
 	}
 	positives, negatives := make([]float64, 0, count), make([]float64, 0, len(labels)-count)
 	for i, y := range labels {
@@ -36,5 +39,5 @@ func areaUnderCurve(scores []float64, labels []int) float64 {
 		}
 		twice += below + upTo
 	}
-	return float64(twice) / 2 / (float64(len(positives)) * float64(len(negatives)))
+	return float64(twice) / 2 / (float64(len(positives)) * float64(len(negatives))), true
 }

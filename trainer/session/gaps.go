@@ -1,0 +1,193 @@
+package session
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"ppal/constraints"
+)
+
+// DemographicParity bounds the gap between the positive rates of two groups. Let s be the scores,
+// and I_p and I_u the rows of the groups:
+//
+//	minimise    f   = mean of phi(y_i s_i)
+//	subject to  |h| - eps <= 0,   h = mean over I_p of psi(-s_i) - mean over I_u of psi(-s_i).
+//
+// (Moon et al., "Demographic Parity Constraint" and "Equalized Odds Constraints".) Zero weights
+// meet every bound, because all rates are then equal. OnDecisions bounds the gap of counted
+// decisions.
+type DemographicParity struct {
+	Epsilon    []float64        // bound on the gap, a single value; nil: 0.01
+	Phi        constraints.Phi  // surrogate of the error, in the objective; "" means Logistic
+	Psi        constraints.Phi  // surrogate of the decision, in the constraint; "" means Sigmoid
+	Gaps       constraints.Form // "": Each for methods that need differentiable constraints, else Absolute
+	BoundsOn   BoundsOn         // the values that the bounds apply to; "": OnSurrogate
+	Confidence float64          // of bounds on decisions: see Decisions
+}
+
+// EqualizedOdds bounds the gap between the true positive rates of two groups and the gap between
+// their false positive rates: see DemographicParity.
+type EqualizedOdds struct {
+	Epsilon    []float64        // a bound for both gaps, or a bound for each gap; nil: 0.01
+	Phi        constraints.Phi  // surrogate of the error, in the objective; "" means Logistic
+	Psi        constraints.Phi  // surrogate of the decision, in the constraints; "" means Sigmoid
+	Gaps       constraints.Form // "": Each for methods that need differentiable constraints, else Absolute
+	BoundsOn   BoundsOn         // the values that the bounds apply to; "": OnSurrogate
+	Confidence float64          // of bounds on decisions: see Decisions
+}
+
+var _, _ Task = DemographicParity{}, EqualizedOdds{}
+
+// gapRate is a rate whose gap a task bounds, with its name and the name of the measured gap.
+type gapRate struct {
+	rate          func(of ...string) constraints.Rate
+	name, measure string
+}
+
+// State implements Task.
+func (t DemographicParity) State(train Rows, smooth bool) (*Statement, error) {
+	return t.completed().(DemographicParity).gaps().state(train, smooth, gapRate{constraints.PositiveRate, "positive rate", "dp_gap"})
+}
+
+// State implements Task.
+func (t EqualizedOdds) State(train Rows, smooth bool) (*Statement, error) {
+	return t.completed().(EqualizedOdds).gaps().state(train, smooth,
+		gapRate{constraints.TPR, "true positive rate", "tpr_gap"}, gapRate{constraints.FPR, "false positive rate", "fpr_gap"})
+}
+
+// gaps holds the fields of the two tasks, with the name of the task.
+type gaps struct {
+	EqualizedOdds
+	task string
+}
+
+func (t DemographicParity) gaps() gaps { return gaps{EqualizedOdds(t), t.taskName()} }
+func (t EqualizedOdds) gaps() gaps     { return gaps{t, t.taskName()} }
+
+// state states bounds on the gaps of the rates.
+func (t gaps) state(train Rows, smooth bool, rates ...gapRate) (*Statement, error) {
+	if err := train.twoClasses(t.task); err != nil {
+		return nil, err
+	}
+	if err := train.pair(); err != nil {
+		return nil, err
+	}
+	epsilon, err := boundsOf("epsilon", t.Epsilon, len(rates))
+	if err != nil {
+		return nil, err
+	}
+	d := Decisions{BoundsOn: t.BoundsOn, Confidence: t.Confidence, Minimize: constraints.Error()}
+	attribute, _ := train.attribute()
+	for k, r := range rates {
+		d.SubjectTo = append(d.SubjectTo, constraints.Gap(r.rate, attribute).AtMost(epsilon[k]))
+	}
+	if form := cmp.Or(t.Gaps, gapForm(smooth)); !slices.Contains(constraints.Forms(), form) {
+		return nil, &OptionError{Option: "gaps", Problem: fmt.Sprintf("is %s, want each, absolute or max", form)}
+	}
+	if t.BoundsOn != OnDecisions {
+		d.Margins = &constraints.Margins{Objective: t.Phi, Constraints: t.Psi, Form: cmp.Or(t.Gaps, gapForm(smooth))}
+	}
+	s, err := d.State(train, smooth)
+	if err != nil {
+		return nil, err
+	}
+	if s.Name = t.task; d.Margins == nil {
+		return s, nil
+	}
+	s.Objective, s.Warnings = "loss", t.warnings(rates, epsilon)
+	for k := range s.Constraints {
+		switch d.Margins.Form {
+		case constraints.Each: // h - eps and -h - eps
+			s.Constraints[k].Name = rates[k/2].name + [2]string{" +", " -"}[k%2]
+		case constraints.Absolute:
+			s.Constraints[k].Name = rates[k].name
+		default:
+			s.Constraints[k].Name = "largest gap"
+		}
+	}
+	s.empty = func(cell int) error {
+		return fmt.Errorf("%w: %s", constraints.ErrEmptyGroup, s.system.Rates[cell].Name)
+	}
+	s.named = func(m *measurement) map[string]float64 { return nameGaps(m, rates) }
+	return s, nil
+}
+
+// gapForm returns the default form of gaps.
+func gapForm(smooth bool) constraints.Form {
+	if smooth {
+		return constraints.Each
+	}
+	return constraints.Absolute
+}
+
+// nameGaps names the measures of a task with gaps, and the gap of the positive rates.
+func nameGaps(m *measurement, list []gapRate) map[string]float64 {
+	named := nameFairness(m)
+	var hits, rows [2]int // the rates of a group add up to its positive decisions
+	for j, v := range m.counted.Values {
+		named[list[j].measure] = v.Value
+		for k, r := range v.Rates {
+			hits[k], rows[k] = hits[k]+r.Hits, rows[k]+r.Rows
+		}
+	}
+	share := func(k int) float64 { return float64(hits[k]) / float64(rows[k]) }
+	named["dp_gap"] = math.Abs(share(0) - share(1))
+	return named
+}
+
+// warnings returns one sentence for each kind of unsuitable bound.
+func (t gaps) warnings(rates []gapRate, epsilon []float64) (out []string) {
+	var vacuous, tight []string
+	for k, e := range epsilon {
+		what := fmt.Sprintf("%s (eps %g)", rates[k].name, e)
+		switch {
+		case t.Psi == constraints.Sigmoid && e >= 1:
+			vacuous = append(vacuous, what)
+		case e == 0:
+			tight = append(tight, what)
+		}
+	}
+	add := func(gaps []string, what string) {
+		if len(gaps) > 0 {
+			out = append(out, strings.Join(gaps, ", ")+": "+what)
+		}
+	}
+	add(vacuous, "the bound constrains nothing: rates lie in (0, 1) and so do the sizes of their differences; use a smaller eps (--epsilon)")
+	add(tight, "the bound leaves no interior, so the multipliers need not be bounded; use a larger eps (--epsilon)")
+	return out
+}
+
+func (t DemographicParity) completed() Task {
+	return DemographicParity(EqualizedOdds(t).completed().(EqualizedOdds))
+}
+
+func (t EqualizedOdds) completed() Task {
+	d := DefaultsOf(t.taskName())
+	t.Epsilon, t.Phi, t.Psi = orDefault(t.Epsilon, DefaultEpsilon), cmp.Or(t.Phi, d.Phi), cmp.Or(t.Psi, d.Psi)
+	return t
+}
+
+func (DemographicParity) taskName() string { return NameDemographicParity }
+func (EqualizedOdds) taskName() string     { return NameEqualizedOdds }
+
+func (t DemographicParity) settings(c *configuration, smooth bool) { t.gaps().settings(c, smooth) }
+
+func (t EqualizedOdds) settings(c *configuration, smooth bool) { t.gaps().settings(c, smooth) }
+
+func (t gaps) settings(c *configuration, smooth bool) {
+	c.fairness(t.BoundsOn, t.Confidence, t.Epsilon, t.Phi, t.Psi)
+	switch {
+	case t.BoundsOn == OnDecisions:
+	case t.task == NameEqualizedOdds && t.Gaps == constraints.Maximum:
+		c.put("eo-form", string(t.Gaps))
+		return
+	case t.task == NameEqualizedOdds:
+		c.put("eo-form", "two")
+	}
+	if t.Gaps != "" && t.Gaps != gapForm(smooth) {
+		c.cannot("the form of the gaps")
+	}
+}
