@@ -43,6 +43,7 @@ type Circumstances struct {
 	Batches    bool
 	Promises   bool // --confidence, which needs validation rows that did not choose the weights
 	Weighted   bool // the regularizer has a weight
+	Unscaled   bool // the features are those of a file that ppal does not standardise
 	Selected   bool // --select saved an iterate before the last
 	Convex     bool // every seed leads to the weights of the same convex problem
 	Patience   int
@@ -65,6 +66,9 @@ func (c *Circumstances) wants() bool { return c.Unmet || c.Costly || c.Constant 
 
 // advices lists all advice about the end of a run, in the order in which it is given.
 var advices = []advice{
+	{"columns", other, "columns of similar sizes, because the features of this file are used as they are", func(c *Circumstances) bool {
+		return c.unconverged && c.rounded() && c.Unscaled
+	}},
 	{"dtype", other, "--dtype float64", func(c *Circumstances) bool { return c.unconverged && c.rounded() }},
 	{"iterations", longer, "more --iterations", func(c *Circumstances) bool { return c.goesOn(trainer.IterationLimit) }},
 	{"time-limit", longer, "a longer --time-limit", func(c *Circumstances) bool { return c.goesOn(trainer.TimeLimit) }},
@@ -117,7 +121,7 @@ func (c *Circumstances) given(flags ...string) (list []advice) {
 
 // The flags of the advice about convergence, about bounds and about overfitting.
 var (
-	toConverge = []string{"dtype", "iterations", "time-limit", "gradients", "resume", "tolerance", "select", "seed", "init", "batch-size"}
+	toConverge = []string{"columns", "dtype", "iterations", "time-limit", "gradients", "resume", "tolerance", "select", "seed", "init", "batch-size"}
 	toMeet     = []string{"iterations", "time-limit", "gradients", "resume", "subject-to"}
 	toFitLess  = []string{"patience", "regularizer-weight"}
 )

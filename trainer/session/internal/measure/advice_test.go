@@ -14,10 +14,10 @@ import (
 func everyCircumstance(do func(c Circumstances)) {
 	for _, status := range []trainer.Status{trainer.IterationLimit, trainer.TimeLimit, trainer.GradientLimit, trainer.Converged, trainer.AtRest,
 		trainer.NoImprovement, trainer.Infeasible, trainer.Interrupted} {
-		for bits := range 1 << 12 {
+		for bits := range 1 << 13 {
 			on := func(k int) bool { return bits>>k&1 == 1 }
 			c := Circumstances{Status: status, unconverged: on(0), Unmet: on(1), Costly: on(2), Constant: on(3), Overfitted: on(4), AtRounding: on(5),
-				Float32: on(6), Batches: on(7), Promises: on(8), Weighted: on(9), Convex: on(10), Selected: on(11)}
+				Float32: on(6), Batches: on(7), Promises: on(8), Weighted: on(9), Convex: on(10), Selected: on(11), Unscaled: on(12)}
 			for _, patience := range []int{0, 20} {
 				for _, tolerance := range []float64{0, 1e-3, 0.1} {
 					c.Patience, c.Tolerance = patience, tolerance
@@ -51,6 +51,7 @@ func TestAdviceNeverContradicts(t *testing.T) {
 				a.flag == "tolerance" && (c.Tolerance == 0 || c.Status != trainer.Converged),
 				a.flag == "patience" && (c.Patience > 0 || c.Promises || c.Status == trainer.NoImprovement),
 				a.flag == "dtype" && !c.Float32,
+				a.flag == "columns" && !c.Unscaled,
 				a.flag == "batch-size" && !c.Batches,
 				a.flag == "seed" && c.Convex,
 				limit != "" && c.Selected, // the saved iterate would not change
