@@ -49,7 +49,7 @@ func describe(o Options) *configuration {
 	if ok {
 		c.put(option.NameProblem, o.taskName())
 	} else {
-		c.cannot("the task")
+		c.own("the task", "own-task", o.Task)
 	}
 	if o.Data == nil {
 		c.cannot("the rows")
@@ -129,8 +129,8 @@ type Described interface {
 // Setting is a name and a value in config.yaml.
 type Setting struct{ Name, Value string }
 
-// Configured is a Source or a Model of a program's own that states its settings. They are in
-// config.yaml under the key own-source or own-model, as a list of NAME=VALUE.
+// Configured is a Source, a Model or a Task of a program's own that states its settings. They are
+// in config.yaml under own-source, own-model or own-task, as a list of NAME=VALUE.
 type Configured interface {
 	Configuration() []Setting
 }
@@ -202,6 +202,9 @@ func (t Decisions) settings(c *configuration, _ bool) {
 	}
 	if t.Margins != nil {
 		c.cannot("the surrogates of margins")
+	}
+	if t.Objective != nil {
+		c.cannot("the objective")
 	}
 }
 

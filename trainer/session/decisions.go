@@ -29,6 +29,9 @@ type Decisions struct {
 	// constraints.
 	Minimize  constraints.Rate
 	SubjectTo []constraints.Constraint
+	// Objective replaces the smooth form of Minimize, which is still counted on decisions. nil: the
+	// surrogate of Minimize.
+	Objective Objective
 	// Margins are the surrogates of bounds on surrogates; nil: probabilities.
 	Margins  *constraints.Margins
 	BoundsOn BoundsOn // the values that the bounds apply to; "": OnDecisions, with Margins OnSurrogate
@@ -90,6 +93,9 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 				return nil, nil, err
 			}
 			f, rates, err := sample.Nodes(scores)
+			if err == nil && t.Objective != nil {
+				f, err = t.Objective(scores, rows)
+			}
 			var nodes gorgonia.Nodes
 			if rates != nil {
 				nodes = gorgonia.Nodes{rates}
@@ -112,11 +118,23 @@ func (t Decisions) State(train Rows, _ bool) (*Statement, error) {
 				}
 			}
 			meter := sample.Meter()
+			own, err := t.Objective.value(rows, max(1, s.Outputs))
+			if err != nil {
+				return nil, err
+			}
 			return func(scores, parameters []float64) (Measures, error) {
-				return s.measureRates(rows, sample, meter, scores, parameters)
+				m, err := s.measureRates(rows, sample, meter, scores, parameters)
+				if err == nil && own != nil {
+					m.Values[0], err = own(scores)
+					m.Named["objective"] = m.Values[0]
+				}
+				return m, err
 			}, nil
 		},
 		Warnings: append(append([]string{}, system.Notes...), warningsOf(system)...),
+	}
+	if s.objective = t.Objective; t.Objective != nil {
+		s.Objective = ""
 	}
 	if len(p.Classes) > 2 {
 		if s.Outputs = len(p.Classes); !train.Tabular {
@@ -179,8 +197,8 @@ func (t Decisions) minimize() constraints.Rate {
 	return constraints.Error()
 }
 
-// needs returns the properties of the rows that the constraints use.
-func (t Decisions) needs() constraints.Needs { return constraints.NeedsOf(t.minimize(), t.SubjectTo) }
+// Needs implements Needing.
+func (t Decisions) Needs() constraints.Needs { return constraints.NeedsOf(t.minimize(), t.SubjectTo) }
 
 // population returns the rows for the constraint language. Disjoint groups become an attribute.
 // Other groups are the values of the attribute "groups".

@@ -26,10 +26,12 @@ type Inputs struct {
 	// centring.
 	Center      []float64
 	Regularizer problem.Regularizer
-	Constraints []Constraint        // names and bounds of g_1..g_m
-	Task        string              // the name of the task
-	System      *constraints.System // states the objective and the constraints
-	BoundsOn    BoundsOn
+	Constraints []Constraint // names and bounds of g_1..g_m
+	Task        string       // the name of the task
+	// Objective replaces the objective of the system; nil: no objective of the program's own.
+	Objective Objective
+	System    *constraints.System // states the objective and the constraints
+	BoundsOn  BoundsOn
 	// Confidence is the probability with which the bounds on decisions hold on new rows; 0: the run
 	// promises nothing.
 	Confidence float64
@@ -105,6 +107,7 @@ func ReadInputs(ctx context.Context, o Options) (*Inputs, error) {
 		Constraints: b.statement.Constraints, Task: b.statement.Name, System: b.statement.system, BoundsOn: b.statement.boundsOn,
 		Tolerance: o.feasibilityTolerance(), Float32: o.Device.dtype() == tensor.Float32, Data: l.description.Data,
 	}
+	in.Objective = b.statement.objective
 	in.Settings, in.Version, in.description = o.Settings, o.Files.Version, a.stated()
 	in.Settings.TimeLimit = o.TimeLimit
 	in.Warnings, in.Notes = concat(l.description.Warnings, b.statement.Warnings), slices.Clone(l.description.Notes)

@@ -18,8 +18,8 @@ import (
 
 // needs returns the properties of the rows that the task's constraints use.
 func (o *Options) needs() constraints.Needs {
-	if t, ok := o.Task.(interface{ needs() constraints.Needs }); ok {
-		return t.needs()
+	if t, ok := o.Task.(Needing); ok {
+		return t.Needs()
 	}
 	return constraints.Needs{}
 }

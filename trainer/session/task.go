@@ -11,12 +11,21 @@ import (
 )
 
 // Task is an objective f and constraints g <= 0 on the scores of a model. NeymanPearson,
-// DemographicParity, EqualizedOdds, Intersectional and Decisions are tasks. A *Statement is a task
-// of the caller's own.
+// DemographicParity, EqualizedOdds, Intersectional and Decisions are tasks. A program implements
+// Task for problems of its own: State returns the statement of a Decisions task, with an Objective
+// of the program's own if it likes, or a *Statement of nodes alone. Only the former has counted
+// decisions, intervals and bounds that hold on new rows, and can be verified.
 type Task interface {
 	// State states the task for the classes and groups of the training rows. If smooth is true, the
 	// method needs differentiable constraints.
 	State(train Rows, smooth bool) (*Statement, error)
+}
+
+// Needing is a Task that names properties of the rows, such as attributes, which the source then
+// reads.
+type Needing interface {
+	Task
+	Needs() constraints.Needs
 }
 
 // The names of the tasks in a run's files and on the command line.
@@ -73,7 +82,8 @@ type Statement struct {
 	confidence float64
 	samples    *samples // shared by Nodes and measures; nil: not shared
 	// measures replaces Measures if the values also need the terms of ParameterNodes.
-	measures func(rows Rows) (func(scores, parameters []float64) (Measures, error), error)
+	measures  func(rows Rows) (func(scores, parameters []float64) (Measures, error), error)
+	objective Objective // of a Decisions task; nil: the surrogate of the minimised rate
 	// named names the measures of a task with a system; empty returns the error for rows without a
 	// row of a cell of the system, nil: such rows are allowed.
 	named   func(m *measurement) map[string]float64

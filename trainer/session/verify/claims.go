@@ -93,7 +93,7 @@ const equalPieces = 1e-7
 func (c *check) kinks() {
 	s, r := &c.summary, c.report
 	cert := &s.Certificate
-	kinks := c.output.as(false, nil).kinks() || !c.in.System.Smooth()
+	kinks := c.output.as(false, nil).kinks() || !c.in.System.Smooth() || c.parts[0].kinks()
 	if cert.UpperBound != kinks {
 		r.problem("certificate.upper_bound is %t in summary.json, and the model and the task have kinks: %t", cert.UpperBound, kinks)
 	}

@@ -2,8 +2,11 @@ package verify
 
 import (
 	"math"
+	"slices"
 
 	"ppal/constraints"
+	"ppal/trainer/graph"
+	"ppal/trainer/problem"
 	"ppal/trainer/session"
 )
 
@@ -29,6 +32,8 @@ type evaluator struct {
 	shifts []float64
 	// norm is the l1 norm of the weights, the last term of a system that names the norm.
 	norm float64
+	// own is the objective of the program's own as a function of the scores; nil: that of the system.
+	own *graph.Problem
 	// minimised and plans say what the objective and the constraints in words count.
 	minimised *plan
 	plans     []*plan
@@ -66,6 +71,11 @@ func newEvaluator(in *session.Inputs, p *session.Part) (r *evaluator, err error)
 			}
 		}
 		r.cells = append(r.cells, c)
+	}
+	if in.Objective != nil {
+		if r.own, err = in.Objective.On(p.Rows, r.outputs); err != nil {
+			return nil, err
+		}
 	}
 	train := in.Parts[0].Population
 	if r.minimised, err = newPlan(in.System.Minimize.String(), train); err != nil {
@@ -195,12 +205,32 @@ func (r *evaluator) kinked() bool {
 	return m != nil && m.Form != constraints.Each
 }
 
+// kinks reports whether an objective of the program's own has kinks.
+func (r *evaluator) kinks() bool { return r.own != nil && problem.FeaturesOf(r.own).Kinks }
+
+// ownObjective returns the objective of the program's own at the scores, and its derivative by
+// them: numbers that are not finite if it cannot be computed, so that nothing agrees with them.
+func (r *evaluator) ownObjective(scores []float64) (f float64, d []float64) {
+	r.own.Space().Write(problem.Iterate, scores)
+	f, err := r.own.Forward(nil)
+	if err == nil {
+		d, err = gradientOf(r.own)
+	}
+	if err != nil {
+		return math.NaN(), slices.Repeat([]float64{math.NaN()}, len(scores))
+	}
+	return f, d
+}
+
 // smooth returns f without the regularizer, and g, at the scores.
 func (r *evaluator) smooth(scores []float64) (f float64, g []float64) {
 	h := r.terms(scores)
 	row, f := r.in.System.ObjectiveRow()
 	for k, c := range row {
 		f += c * h[k]
+	}
+	if r.own != nil {
+		f, _ = r.ownObjective(scores)
 	}
 	for k, v := range r.inequalities(h) {
 		if at := r.place(k); at < len(g) {
@@ -219,6 +249,9 @@ const tie = 4e-7
 // multiplier has several largest inequalities, so that its derivative is not unique.
 func (r *evaluator) weights(scores, nu []float64) (row []float64, ties bool) {
 	row, _ = r.in.System.ObjectiveRow()
+	if r.own != nil {
+		clear(row)
+	}
 	var values []float64
 	largest := map[int]int{} // the inequality of each constraint
 	if r.kinked() {
@@ -245,6 +278,9 @@ func (r *evaluator) weights(scores, nu []float64) (row []float64, ties bool) {
 // direction returns the derivative of f + nu.g by the scores: see weights.
 func (r *evaluator) direction(scores, nu []float64) ([]float64, bool) {
 	d, p := make([]float64, len(scores)), make([]float64, r.outputs)
+	if r.own != nil {
+		_, d = r.ownObjective(scores)
+	}
 	w, ties := r.weights(scores, nu)
 	for k := range r.cells {
 		c := &r.cells[k]

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"ppal/constraints"
@@ -127,6 +128,17 @@ func runs(t *testing.T) map[string]func() session.Options {
 	add("surrogate", two, words(t, session.OnSurrogate, "ratio(positive_rate, sex) >= 0.8", "loss <= 0.7"), nil)
 	add("rate of two cells", two, words(t, session.OnDecisions, "balanced_error <= 0.3", "gap(balanced_error, sex) <= 0.01", "gap(balanced_error, sex) <= 0.2"), nil)
 	add("minimised rate of two cells", two, session.Decisions{Minimize: balanced, SubjectTo: words(t, "", "balanced_error[sex=*] <= 0.3").SubjectTo}, nil)
+	exponential := func(scores *gorgonia.Node, rows session.Rows) (*gorgonia.Node, error) {
+		var signs []float64
+		for _, y := range rows.Labels {
+			signs = append(signs, -float64(y))
+		}
+		return gorgonia.Mean(gorgonia.Must(gorgonia.Exp(gorgonia.Must(gorgonia.HadamardProd(scores, session.Column(scores, "signs", signs))))))
+	}
+	add("own objective", two, session.Decisions{Objective: exponential, SubjectTo: words(t, "", "fpr <= 0.2").SubjectTo}, nil)
+	add("own objective, bounds on surrogates", two, session.Decisions{Objective: exponential, BoundsOn: session.OnSurrogate,
+		SubjectTo: words(t, "", "gap(tpr, sex) <= 0.2").SubjectTo}, nil)
+	add("own objective alone", two, session.Decisions{Objective: exponential}, nil)
 	own := func(o *session.Options) { o.Model = quadratic{Rank: 2} }
 	add("own model", two, words(t, session.OnDecisions, "gap(tpr, sex) <= 0.2"), own)
 	add("own model l1", two, words(t, session.OnDecisions, "fpr <= 0.2", "l1(weights) <= 5"), own)

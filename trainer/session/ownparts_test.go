@@ -3,11 +3,15 @@ package session_test
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"gorgonia.org/gorgonia"
+
+	"ppal/constraints"
 	"ppal/datasets/matrix"
 	"ppal/trainer"
 	"ppal/trainer/session"
@@ -78,5 +82,57 @@ func TestOwnSource(t *testing.T) {
 		Load(ctx, session.Request{})
 	if !errors.Is(err, session.ErrOptions) || !strings.Contains(err.Error(), "2 numbers of 1 rows") {
 		t.Errorf("numbers of other rows: %v", err)
+	}
+}
+
+// ownTask is a task of a program's own: the mean square of label minus score, and a bound in the
+// language.
+type ownTask struct{ bound float64 }
+
+func (o ownTask) decisions() session.Decisions {
+	return session.Decisions{Objective: squares, SubjectTo: []constraints.Constraint{constraints.Gap(constraints.TPR, "sex").AtMost(o.bound)}}
+}
+
+func (o ownTask) Needs() constraints.Needs { return o.decisions().Needs() }
+
+func (o ownTask) State(train session.Rows, smooth bool) (*session.Statement, error) {
+	return o.decisions().State(train, smooth)
+}
+
+func (ownTask) Configuration() []session.Setting { return []session.Setting{{"power", "2"}} }
+
+func squares(scores *gorgonia.Node, rows session.Rows) (*gorgonia.Node, error) {
+	var labels []float64
+	for _, y := range rows.Labels {
+		labels = append(labels, float64(y))
+	}
+	return gorgonia.Mean(gorgonia.Must(gorgonia.Square(gorgonia.Must(gorgonia.Sub(scores, session.Column(scores, "labels", labels))))))
+}
+
+// A task of a program's own has the attributes that it needs, counted decisions with intervals, and
+// the objective of its nodes.
+func TestOwnTask(t *testing.T) {
+	ctx, dir := context.Background(), filepath.Join(t.TempDir(), "run")
+	s, err := session.New(ctx, session.Options{Data: session.Table{Dataset: "synthetic-compas"}, Task: ownTask{0.1}, Settings: trainer.Settings{Iterations: 300}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Train(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	sum := s.Summary()
+	if c := sum.Outcome.Constraints[0]; c.Train == nil || *c.Train > 0.1 || !c.Met || c.Interval == nil {
+		t.Errorf("%+v", c)
+	}
+	if f := sum.Train["objective"]; math.Abs(f-sum.Objective) > 0.02 || f < 0.5 || f > 1 { // 1 with scores 0; the exact threshold moves f
+		t.Errorf("the mean square is %v, the objective %v", f, sum.Objective)
+	}
+	content, err := os.ReadFile(filepath.Join(dir, "config.yaml"))
+	if err != nil || !strings.Contains(string(content), "only-in-program: [the task]") || !strings.Contains(string(content), "own-task: [power=2]") {
+		t.Errorf("%v\n%s", err, content)
 	}
 }
