@@ -132,7 +132,7 @@ func TestEvaluateQuotedColumn(t *testing.T) {
 		"--by-group", "--out", run); got.status != exitDone || !strings.Contains(got.stdout, "age, years<30") {
 		t.Fatalf("%+v", got)
 	}
-	for by, want := range map[string]string{group: "age, years<30", `"age, years"<40`: `"age, years"<40`, `"age, years"=25`: `"age, years"=25`} {
+	for by, want := range map[string]string{group: "age, years<30", `"age, years"<40`: "age, years<40", `"age, years"=25`: `"age, years"=25`} {
 		if got := with(rows, "evaluate", run, "--by", by); got.status != exitDone || !strings.Contains(got.stdout, want) {
 			t.Errorf("--by %s: %+v", by, got)
 		}
