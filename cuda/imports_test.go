@@ -13,7 +13,7 @@ func TestImports(t *testing.T) {
 	if err != nil {
 		t.Skip("no go tool: ", err)
 	}
-	allowed := []string{"ppal/internal/plan", "ppal/datasets/matrix", "ppal/trainer/problem", "ppal/internal/vec"}
+	allowed := []string{"ppal/internal/plan", "ppal/trainer/graph/describe", "ppal/internal/option", "ppal/datasets/matrix", "ppal/trainer/problem", "ppal/internal/vec"}
 	for _, tags := range []string{"", "gpu"} {
 		cmd := exec.Command(tool, "list", "-e", "-tags", tags, "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "ppal/cuda/...", "ppal/internal/cuda/...")
 		cmd.Env = append(cmd.Environ(), "CGO_ENABLED=1") // the packages with the build tag gpu need cgo

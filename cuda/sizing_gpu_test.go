@@ -13,6 +13,7 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"ppal/constraints"
 	"ppal/cuda"
 	"ppal/datasets/matrix"
 	"ppal/internal/cuda/double"

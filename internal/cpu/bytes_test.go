@@ -94,7 +94,7 @@ func (p pictures) problem(t testing.TB, dtype tensor.Dtype, engine graph.Engine)
 		if err != nil {
 			return graph.Definition{}, err
 		}
-		f, c, err := graphcases.NeymanPearson(0.3, p.phi).Nodes(scores, &constraints.Population{Labels: labels, Classes: names})
+		f, c, err := graphcases.NeymanPearson(0.3, p.surrogate()).Nodes(scores, &constraints.Population{Labels: labels, Classes: names})
 		return graph.Definition{Objective: f, Constraints: gorgonia.Nodes{c}, Parameters: net.Parameters(),
 			Inputs: gorgonia.Nodes{rows}, Data: []matrix.Matrix{data}, Watch: gorgonia.Nodes{scores}}, err
 	}, engine)

@@ -1,6 +1,7 @@
 package cpu_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -28,15 +29,17 @@ import (
 // network is a Neyman-Pearson problem on random rows.
 type network struct {
 	spec   models.Spec
-	phi    constraints.Phi
-	counts []int // rows of each class
+	phi    constraints.Phi // "": sigmoid
+	counts []int           // rows of each class
 	center bool
 	seed   uint64
 }
 
+func (n network) surrogate() constraints.Phi { return cmp.Or(n.phi, constraints.Sigmoid) }
+
 func (n network) problem(t testing.TB, dtype tensor.Dtype, engine graph.Engine) *graph.Problem {
 	t.Helper()
-	c := graphcases.Network(n.spec, n.counts, n.phi, n.center, graphcases.Values)
+	c := graphcases.Network(n.spec, n.counts, n.surrogate(), n.center, graphcases.Values)
 	c.Seed = n.seed
 	return compile(t, c, dtype, engine)
 }

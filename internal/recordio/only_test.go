@@ -79,8 +79,11 @@ func TestOnlyRows(t *testing.T) {
 			t.Errorf("chunk from row %d: %v, want %v", c.chunk.Record, got, c.want)
 		}
 	}
-	if all := (Only{}).In(Chunk{}); !all() || !all() {
-		t.Error("no selection leaves out rows")
+	all := (Only{}).In(Chunk{})
+	for range 2 {
+		if !all() {
+			t.Error("no selection leaves out rows")
+		}
 	}
 	c, err := only.Chunks(func([]byte) (Chunk, error) { return Chunk{}, nil })(nil)
 	if err != nil || only.Check(c, 5, "file") != nil || !errors.Is(only.Check(c, 6, "file"), dataerr.ErrChanged) {

@@ -191,8 +191,8 @@ func abbreviated(names []string) string {
 	return fmt.Sprintf("group %s and %d others", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// needs returns the properties of the rows that the constraints use.
-func (t Intersectional) needs() (n constraints.Needs) {
+// Needs returns the properties of the rows that the constraints use.
+func (t Intersectional) Needs() (n constraints.Needs) {
 	if t.BoundsOn == OnDecisions {
 		n.Attributes = []string{constraints.GroupsName}
 	}

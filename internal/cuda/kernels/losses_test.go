@@ -82,7 +82,7 @@ func signedLoss[T plan.Float](t *testing.T) {
 }
 
 func TestPhiOf(t *testing.T) {
-	if _, err := kernels.PhiOf(constraints.Phi(9)); err == nil {
+	if _, err := kernels.PhiOf(constraints.Phi("ramp")); err == nil {
 		t.Fatal("no error")
 	}
 }
